@@ -1,0 +1,43 @@
+# The short way in: every target does its own set-up. The logic is in scripts/ and in CMake.
+.PHONY: all setup build demo test test-all format format-check generated generated-check smoke bench symbols clean
+
+all: build
+
+setup:
+	@scripts/setup.sh
+
+build: setup
+	@scripts/build.sh release
+
+demo: build
+	@build/release/examples/two_spirals
+
+test: setup
+	@scripts/test.sh
+
+test-all: setup
+	@scripts/test_all.sh
+
+smoke: setup
+	@scripts/smoke.sh
+
+format:
+	@scripts/format.sh
+
+format-check:
+	@scripts/format.sh --check
+
+generated: build
+	@scripts/generated.sh
+
+generated-check: build
+	@scripts/generated.sh --check
+
+symbols: build
+	@python3 tests/structure/check_symbols.py --write build/release/libkiln.so
+
+bench: build
+	@build/release/kiln bench overhead
+
+clean:
+	rm -rf build

@@ -1,0 +1,35 @@
+# Compiler flags as interface targets: kiln_flags for everything, kiln_library_flags for the library's own
+# objects. Float flags keep results bit-equal: no contraction, no reassociation.
+include(CheckCCompilerFlag)
+
+add_library(kiln_flags INTERFACE)
+target_compile_features(kiln_flags INTERFACE c_std_11)
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS OFF)
+
+target_compile_options(kiln_flags INTERFACE
+    -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
+    -ffp-contract=off -fno-math-errno -fno-trapping-math -fwrapv)
+if(KN_WERROR)
+    target_compile_options(kiln_flags INTERFACE -Werror)
+endif()
+
+if(KN_SANITIZE)
+    target_compile_options(kiln_flags INTERFACE -fsanitize=${KN_SANITIZE} -fno-sanitize-recover=all
+        -fno-omit-frame-pointer -g)
+    target_link_options(kiln_flags INTERFACE -fsanitize=${KN_SANITIZE})
+endif()
+
+add_library(kiln_library_flags INTERFACE)
+target_link_libraries(kiln_library_flags INTERFACE kiln_flags)
+target_compile_options(kiln_library_flags INTERFACE -fvisibility=hidden -ffunction-sections -fdata-sections)
+if(KN_FREESTANDING)
+    target_compile_definitions(kiln_library_flags INTERFACE KN_FREESTANDING=1)
+elseif(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "wasm")
+    target_compile_options(kiln_library_flags INTERFACE -ftls-model=initial-exec)
+    check_c_compiler_flag(-fno-semantic-interposition KN_HAS_NO_INTERPOSITION)
+    if(KN_HAS_NO_INTERPOSITION)
+        target_compile_options(kiln_library_flags INTERFACE -fno-semantic-interposition)
+    endif()
+endif()
