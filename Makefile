@@ -1,6 +1,8 @@
 # The short way in: every target does its own set-up. The logic is in scripts/ and in CMake.
 .PHONY: all setup build demo test test-all format format-check generated generated-check smoke bench symbols clean
 
+BUILD := $(or $(KN_BUILD_ROOT),build)
+
 all: build
 
 setup:
@@ -10,7 +12,7 @@ build: setup
 	@scripts/build.sh release
 
 demo: build
-	@build/release/examples/two_spirals
+	@$(BUILD)/release/examples/two_spirals
 
 test: setup
 	@scripts/test.sh
@@ -34,10 +36,10 @@ generated-check: build
 	@scripts/generated.sh --check
 
 symbols: build
-	@python3 tests/structure/check_symbols.py --write build/release/libkiln.so
+	@python3 tests/structure/check_symbols.py --write $(BUILD)/release/libkiln.so
 
 bench: build
-	@build/release/kiln bench overhead
+	@$(BUILD)/release/kiln bench overhead
 
 clean:
-	rm -rf build
+	rm -rf $(BUILD)

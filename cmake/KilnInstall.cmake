@@ -22,6 +22,8 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/kiln-config-version.cmak
 install(FILES "${PROJECT_BINARY_DIR}/kiln-config.cmake" "${PROJECT_BINARY_DIR}/kiln-config-version.cmake"
     DESTINATION "${kiln_package_dir}")
 
+# The file finds its prefix from its own place, so an installed tree can be moved.
+file(RELATIVE_PATH kiln_pc_to_prefix "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_PREFIX}")
 configure_file("${PROJECT_SOURCE_DIR}/kiln.pc.in" "${PROJECT_BINARY_DIR}/kiln.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/kiln.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE-MIT" "${PROJECT_SOURCE_DIR}/LICENSE-APACHE"

@@ -12,7 +12,12 @@ list() {
     done
 }
 if [ "${1:-}" = "--check" ]; then
-    list | xargs -0 -r clang-format --dry-run --Werror
+    differing=$(list | xargs -0 -r clang-format --dry-run 2>&1 | sed -n 's/^\([^ :]*\):[0-9]*:.*warning:.*/\1/p' | sort -u)
+    if [ -n "$differing" ]; then
+        echo "$differing"
+        echo "format: the files above are not formatted; run 'make format'" >&2
+        exit 1
+    fi
 else
     list | xargs -0 -r clang-format -i
 fi

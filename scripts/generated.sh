@@ -1,16 +1,15 @@
 #!/bin/sh
 # Regenerates the committed generated files. kiln-gen and every tools/gen/*.py run in the repository's root
-# (or, with --root DIR, on a copy of it) and write the files they are responsible for.
-# With --check it works on a copy and fails, naming the files, if regenerating would change anything.
+# and write the files they are responsible for. --build DIR names the build that holds kiln-gen.
+# With --check they run on a copy, and a file that regenerating would change is named and fails.
 set -eu
 cd "$(dirname "$0")/.."
-repository=$PWD
-build="$repository/build/release"
+build=$(realpath -m "${KN_BUILD_ROOT:-build}/release")
 check=0
 while [ $# -gt 0 ]; do
     case "$1" in
     --check) check=1 ;;
-    --build) build=$2 && shift ;;
+    --build) build=$(realpath "$2") && shift ;;
     *) echo "generated: unknown option $1" >&2 && exit 2 ;;
     esac
     shift

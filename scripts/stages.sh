@@ -1,0 +1,99 @@
+# Shared by test.sh and test_all.sh: runs stages, times them and adds up what they report.
+# A step must succeed; a runner must also print at least one line 'N passed, N failed', and its failures are
+# added up. A step that fails and a runner that dies or reports nothing count as one failure.
+# Logs are kept in the folder logs of the build root.
+
+root=${KN_BUILD_ROOT:-build}
+logs=$root/logs
+mkdir -p "$logs"
+total_passed=0
+total_failed=0
+stage_count=0
+started=$(date +%s)
+
+stage_report() { # stage_report NAME TEXT SECONDS
+    printf '%-34s %-30s %5d s\n' "$1" "$2" "$3"
+}
+
+stage_run() { # stage_run KIND NAME COMMAND...
+    stage_kind=$1
+    stage_name=$2
+    shift 2
+    stage_count=$((stage_count + 1))
+    stage_log=$logs/$(printf '%02d' "$stage_count")-$(echo "$stage_name" | tr -cs 'a-zA-Z0-9\n' '-').log
+    stage_start=$(date +%s)
+    stage_status=0
+    "$@" >"$stage_log" 2>&1 || stage_status=$?
+    stage_seconds=$(($(date +%s) - stage_start))
+    stage_sums=$(sed -n 's/^\([0-9][0-9]*\) passed, \([0-9][0-9]*\) failed$/\1 \2/p' "$stage_log" |
+        awk '{ p += $1; f += $2; n++ } END { printf "%d %d %d", p, f, n }')
+    stage_passed=${stage_sums%% *}
+    stage_lines=${stage_sums##* }
+    stage_failed=${stage_sums#* }
+    stage_failed=${stage_failed% *}
+    if [ "$stage_kind" = "step" ]; then
+        stage_passed=0
+        stage_failed=0
+        stage_text="done"
+    else
+        stage_text="$stage_passed passed, $stage_failed failed"
+    fi
+    if [ "$stage_status" -ne 0 ] && [ "$stage_failed" -eq 0 ]; then
+        stage_failed=1
+        stage_text="ended with status $stage_status"
+    elif [ "$stage_kind" = "runner" ] && [ "$stage_lines" -eq 0 ]; then
+        stage_failed=1
+        stage_text="reported no result"
+    fi
+    total_passed=$((total_passed + stage_passed))
+    total_failed=$((total_failed + stage_failed))
+    stage_report "$stage_name" "$stage_text" "$stage_seconds"
+    if [ "$stage_failed" -ne 0 ]; then
+        echo "---- the end of $stage_log"
+        tail -n 40 "$stage_log"
+        echo "----"
+    fi
+}
+
+step() { stage_run step "$@"; }
+runner() { stage_run runner "$@"; }
+
+# The tiers of the CPU kernels that this machine can run.
+machine_tiers() {
+    case "$(uname -m)" in
+    x86_64)
+        echo "scalar v2"
+        if cpu_has avx2 fma bmi2 f16c; then echo "v3"; fi
+        if cpu_has avx512f avx512bw avx512cd avx512dq avx512vl; then echo "v4"; fi
+        ;;
+    aarch64) echo "scalar neon" ;;
+    *) echo "scalar" ;;
+    esac
+}
+
+cpu_has() {
+    for flag in "$@"; do
+        grep -qw "$flag" /proc/cpuinfo || return 1
+    done
+}
+
+# conformance PRESET [options]: the whole conformance of one build on every device and tier.
+conformance() {
+    conform_preset=$1
+    shift
+    conform_kiln=$root/$conform_preset/kiln
+    runner "$conform_preset: ref" "$conform_kiln" conform --device ref "$@"
+    for tier in $(machine_tiers); do
+        runner "$conform_preset: cpu, $tier" env KN_ISA="$tier" "$conform_kiln" conform --device cpu "$@"
+    done
+    for device in "autodiff(cpu)" "check(cpu,ref)"; do
+        runner "$conform_preset: $device" "$conform_kiln" conform --device "$device" "$@"
+    done
+}
+
+# Prints the sum as the last line; its status is that of the whole run.
+finish() {
+    stage_report "all stages" "$stage_count stages" $(($(date +%s) - started))
+    echo "$total_passed passed, $total_failed failed"
+    [ "$total_failed" -eq 0 ] && [ "$total_passed" -gt 0 ]
+}

@@ -1,0 +1,22 @@
+#!/bin/sh
+# What 'make test' runs: the gcc build with the whole conformance, a seeded tenth of it under clang with
+# AddressSanitizer and UBSan, the structure tests and the smoke targets. To add a stage, add a line:
+# 'step NAME COMMAND' must succeed, 'runner NAME COMMAND' must also print 'N passed, N failed'.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+. scripts/stages.sh
+seed=${KN_SEED:-1}
+
+step "build gcc release" scripts/build.sh release
+runner "unit tests" scripts/run_units.sh "$root/release"
+runner "structure" python3 tests/structure/run_structure.py --build "$root/release"
+conformance release
+
+step "build clang asan" scripts/build.sh asan
+runner "unit tests, asan" scripts/run_units.sh "$root/asan"
+for device in cpu "autodiff(cpu)"; do
+    runner "asan tenth: $device" "$root/asan/kiln" conform --device "$device" --sample 10 --seed "$seed"
+done
+
+runner "smoke targets" scripts/smoke.sh
+finish

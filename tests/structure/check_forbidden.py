@@ -1,0 +1,33 @@
+"""What src must not do: end the process, print, assert, use libm or run code before main; and no file of the
+tree names a path of somebody's machine."""
+
+import re
+
+import tree
+
+_CALLS = re.compile(
+    r"\b(abort|exit|_Exit|_exit|quick_exit|atexit|longjmp|setjmp|raise|signal|sigaction|assert|printf|fprintf|"
+    r"vprintf|vfprintf|puts|fputs|putchar|perror|gets|strcpy|strcat|sprintf|vsprintf)\s*\("
+)
+_HEADERS = re.compile(r"#[ \t]*include[ \t]*<(math|tgmath|complex|assert|setjmp|fenv)\.h>")
+_CONSTRUCTOR = re.compile(r"\b(__)?(constructor|destructor)(__)?\b(?=[^;]*\)\))")
+_PATHS = re.compile(r"(?<![\w.}*-])/(work|root|home|Users|opt|mnt|tmp)/\w")
+_TEXT_ENDINGS = tree.CODE_ENDINGS + (".md", ".txt", ".json", ".in", ".yml", "Makefile", "run")
+
+
+def _matches(pattern, names, strip):
+    for name in names:
+        text = tree.read(name)
+        if strip:
+            text = tree.bare_c(text)
+        for match in pattern.finditer(text):
+            yield "%s:%d: %s" % (name, tree.line_of(text, match.start()), match.group(0).strip())
+
+
+def check(_build):
+    sources = tree.files_in(("src",), (".c", ".h", ".inc"))
+    yield "src never ends the process, prints or asserts", list(_matches(_CALLS, sources, True))
+    yield "src uses no libm, assert or setjmp header", list(_matches(_HEADERS, sources, True))
+    yield "src has no static constructors", list(_matches(_CONSTRUCTOR, sources, True))
+    names = [n for n in tree.all_files() if n.endswith(_TEXT_ENDINGS)]
+    yield "no file names a path of one machine", list(_matches(_PATHS, names, False))
