@@ -13,4 +13,7 @@ if ! cmake --preset "$preset" -B "$root/$preset" "$@" >"$log" 2>&1; then
     echo "build: configuring preset $preset failed" >&2
     exit 1
 fi
-cmake --build "$root/$preset" -j "${KN_JOBS:-$(nproc)}" -- --quiet
+quiet=--quiet
+if [ -t 1 ]; then quiet=""; fi
+# shellcheck disable=SC2086
+cmake --build "$root/$preset" -j "${KN_JOBS:-$(nproc)}" -- $quiet

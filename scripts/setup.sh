@@ -9,6 +9,7 @@ needed() {
 gcc gcc
 g++ g++
 make make
+git git
 cmake cmake
 ninja ninja-build
 pkg-config pkg-config

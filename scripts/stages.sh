@@ -1,8 +1,11 @@
 # Shared by test.sh and test_all.sh: runs stages, times them and adds up what they report.
 # A step must succeed; a runner must also print at least one line 'N passed, N failed', and its failures are
 # added up. A step that fails and a runner that dies or reports nothing count as one failure.
+# A conformance run that skipped something or fell back to another device counts as a failure too.
 # Logs are kept in the folder logs of the build root.
 
+export KN_FALLBACK=off
+export UBSAN_OPTIONS="${UBSAN_OPTIONS:-print_stacktrace=1}"
 root=${KN_BUILD_ROOT:-build}
 logs=$root/logs
 mkdir -p "$logs"
@@ -23,7 +26,7 @@ stage_run() { # stage_run KIND NAME COMMAND...
     stage_log=$logs/$(printf '%02d' "$stage_count")-$(echo "$stage_name" | tr -cs 'a-zA-Z0-9\n' '-').log
     stage_start=$(date +%s)
     stage_status=0
-    "$@" >"$stage_log" 2>&1 || stage_status=$?
+    timeout "${KN_STAGE_TIMEOUT:-3600}" "$@" >"$stage_log" 2>&1 || stage_status=$?
     stage_seconds=$(($(date +%s) - stage_start))
     stage_sums=$(sed -n 's/^\([0-9][0-9]*\) passed, \([0-9][0-9]*\) failed$/\1 \2/p' "$stage_log" |
         awk '{ p += $1; f += $2; n++ } END { printf "%d %d %d", p, f, n }')
@@ -44,6 +47,9 @@ stage_run() { # stage_run KIND NAME COMMAND...
     elif [ "$stage_kind" = "runner" ] && [ "$stage_lines" -eq 0 ]; then
         stage_failed=1
         stage_text="reported no result"
+    elif grep -qE '^([1-9][0-9]* skipped, [0-9]+|0 skipped, [1-9][0-9]*) fell back$' "$stage_log"; then
+        stage_failed=$((stage_failed + 1))
+        stage_text=$(grep -E '^[0-9]+ skipped, [0-9]+ fell back$' "$stage_log" | tail -n 1)
     fi
     total_passed=$((total_passed + stage_passed))
     total_failed=$((total_failed + stage_failed))
