@@ -1,0 +1,75 @@
+/* The counter-based generator Philox 4x32-10 and the numbers made from its words. */
+#ifndef KNI_MATH_PHILOX_H
+#define KNI_MATH_PHILOX_H
+
+#include "core/math/exp_log.h"
+#include "core/math/float_exp_log.h"
+#include "core/math/gamma.h"
+#include "core/math/roots.h"
+
+/* Ten rounds on a 128-bit counter; out and counter are word 0 (lowest) first. */
+KNI_INLINE void kni_philox_words(uint32_t key0, uint32_t key1, const uint32_t counter[4], uint32_t out[4])
+{
+    uint32_t c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3];
+    for (int i = 0; i < 10; i++) {
+        uint64_t a = (uint64_t)c0 * 0xd2511f53u;
+        uint64_t b = (uint64_t)c2 * 0xcd9e8d57u;
+        c0 = (uint32_t)(b >> 32) ^ c1 ^ key0;
+        c1 = (uint32_t)b;
+        c2 = (uint32_t)(a >> 32) ^ c3 ^ key1;
+        c3 = (uint32_t)a;
+        key0 += 0x9e3779b9u;
+        key1 += 0xbb67ae85u;
+    }
+    out[0] = c0;
+    out[1] = c1;
+    out[2] = c2;
+    out[3] = c3;
+}
+
+/* The counter fills the low 64 bits of the generator's 128. */
+KNI_INLINE void kni_philox(uint64_t key, uint64_t counter, uint32_t out[4])
+{
+    const uint32_t words[4] = {(uint32_t)counter, (uint32_t)(counter >> 32), 0, 0};
+    kni_philox_words((uint32_t)key, (uint32_t)(key >> 32), words, out);
+}
+
+/* In [0, 1) from the upper 24 bits. */
+KNI_INLINE float kni_uniform_f32(uint32_t bits) { return (float)(int32_t)(bits >> 8) * 0x1p-24f; }
+
+/* In [0, 1) from the upper 53 bits of hi:lo; by halves, since few targets convert 64-bit integers quickly. */
+KNI_INLINE double kni_uniform_f64(uint32_t hi, uint32_t lo)
+{
+    double upper = (double)(int32_t)(hi >> 1) * 0x1p-31;
+    uint32_t rest = (hi & 1u) << 21 | lo >> 11;
+    return upper + (double)(int32_t)rest * 0x1p-53;
+}
+
+/* cos(2 pi u) for u in [0, 1]: sin(2 pi (|u - 1/2| - 1/4)), whose argument is formed without error. */
+KNI_INLINE float kni_cos_turn_f32(float u)
+{
+    float b = kni_abs_f32(u - 0.5f) - 0.25f;
+    float z = b * b;
+    float p = -14.3802547f;
+    p = kni_horner4_f32(p, z, 42.0076332f, -76.7041626f, 81.6052246f, -41.3417015f);
+    p = p * z + 6.28318548f;
+    return b * p;
+}
+
+KNI_INLINE double kni_cos_turn_f64(double u) { return kni_sin_turn_f64(kni_abs_f64(u - 0.5) - 0.25); }
+
+/* sqrt(-2 log u1) cos(2 pi u2) with u1 in (0, 1] (Box and Muller): standard normal, at most 5.8. */
+KNI_INLINE float kni_normal_f32(uint32_t u1_bits, uint32_t u2_bits)
+{
+    float u1 = (float)(int32_t)((u1_bits >> 8) + 1u) * 0x1p-24f;
+    return kni_sqrt_f32(-2.0f * kni_log_f32(u1)) * kni_cos_turn_f32(kni_uniform_f32(u2_bits));
+}
+
+/* The same from two pairs of words, at most 8.6. */
+KNI_INLINE double kni_normal_f64(uint32_t u1_hi, uint32_t u1_lo, uint32_t u2_hi, uint32_t u2_lo)
+{
+    double u1 = kni_uniform_f64(u1_hi, u1_lo) + 0x1p-53;
+    return kni_sqrt_f64(-2.0 * kni_log_f64(u1)) * kni_cos_turn_f64(kni_uniform_f64(u2_hi, u2_lo));
+}
+
+#endif

@@ -1,0 +1,260 @@
+/* Measures the largest error of every math function in ulps over dense samples of its domain, against the C
+   library's long double functions, and fails where it is above the bound the library promises. */
+#include "math/math_check.h"
+
+typedef struct {
+    double from, to;
+} range;
+
+typedef struct {
+    const char *name;
+    double (*f64)(double);
+    float (*f32)(float);
+    long double (*reference)(long double);
+    double bound_f64, bound_f32; /* ulps */
+    double floor;                /* an absolute error below this is accepted as well (near zeros) */
+    range ranges[6];             /* ends at the first empty one */
+    double float_limit;          /* samples of larger magnitude are for double only; 0: no limit */
+} function;
+
+static long double reference_exp2(long double x) { return exp2l(x); }
+static long double reference_rsqrt(long double x) { return 1.0L / sqrtl(x); }
+static long double reference_sigmoid(long double x) { return 1.0L / (1.0L + expl(-x)); }
+
+static long double reference_lgamma(long double x) { return lgammal(x); }
+
+/* Shifted far up, where four terms of the asymptotic series are beyond long double. */
+static long double reference_digamma(long double x)
+{
+    const long double pi = 3.14159265358979323846264338327950288L;
+    if (x < 0.0L) return reference_digamma(1.0L - x) - pi / tanl(pi * (x - roundl(x)));
+    long double sum = 0.0L;
+    while (x < 300.0L) {
+        sum += 1.0L / x;
+        x += 1.0L;
+    }
+    long double z = 1.0L / (x * x);
+    return logl(x) - 0.5L / x - z * (1.0L / 12 - z * (1.0L / 120 - z * (1.0L / 252 - z / 240))) - sum;
+}
+
+/* Newton's method on erf or erfc. */
+static long double reference_erfinv(long double x)
+{
+    long double a = fabsl(x), y = (long double)kni_erfinv_f64((double)a);
+    for (int i = 0; i < 3 && !isinf(y); i++) {
+        long double residual = y < 0.5L ? erfl(y) - a : (1.0L - a) - erfcl(y);
+        y -= residual * 0.886226925452758013649083741670572591L * expl(y * y);
+    }
+    return copysignl(y, x);
+}
+
+#define WRAP(name)                                                                                           \
+    static double name##_f64(double x) { return kni_##name##_f64(x); }                                       \
+    static float name##_f32(float x) { return kni_##name##_f32(x); }
+
+WRAP(exp)
+WRAP(exp2) WRAP(expm1) WRAP(log) WRAP(log2) WRAP(log10) WRAP(log1p) WRAP(sqrt) WRAP(rsqrt) WRAP(sin) WRAP(cos)
+    WRAP(tan) WRAP(asin) WRAP(acos) WRAP(atan) WRAP(sinh) WRAP(cosh) WRAP(tanh) WRAP(asinh) WRAP(acosh)
+        WRAP(atanh) WRAP(erf) WRAP(erfc) WRAP(erfinv) WRAP(lgamma) WRAP(digamma) WRAP(sigmoid) WRAP(sqrt_soft)
+            WRAP(floor) WRAP(ceil) WRAP(trunc) WRAP(round_even)
+
+#define FUNCTION(name) #name, name##_f64, name##_f32
+
+                static const function
+    functions[] = {
+        {FUNCTION(exp), expl, 2.0, 2.0, 0, {{-750, 712}, {-1, 1}, {1e-20, 1}, {-110, 90}}, 0},
+        {FUNCTION(exp2), reference_exp2, 2.0, 2.0, 0, {{-1080, 1026}, {-1, 1}, {-152, 130}}, 0},
+        {FUNCTION(expm1), expm1l, 2.0, 2.0, 0, {{-60, 712}, {-1, 1}, {1e-300, 1}, {-1, -1e-300}, {-5, 5}}, 0},
+        {FUNCTION(log), logl, 1.0, 2.0, 0, {{5e-324, 1.7e308}, {0.5, 2}, {0.99, 1.01}, {1e-45, 1e38}}, 0},
+        {FUNCTION(log2), log2l, 2.0, 2.0, 0, {{5e-324, 1.7e308}, {0.5, 2}, {0.99, 1.01}, {1e-45, 1e38}}, 0},
+        {FUNCTION(log10), log10l, 2.0, 2.0, 0, {{5e-324, 1.7e308}, {0.5, 2}, {0.99, 1.01}, {1e-45, 1e38}}, 0},
+        {FUNCTION(log1p),
+         log1pl,
+         2.0,
+         2.0,
+         0,
+         {{-0.9999999, 3}, {1e-320, 1e300}, {-0.9, -1e-310}, {-0.5, 1}},
+         0},
+        {FUNCTION(sqrt), sqrtl, 0.5001, 0.5001, 0, {{5e-324, 1.7e308}, {0.5, 4}}, 0},
+        {FUNCTION(sqrt_soft), sqrtl, 0.5001, 0.5001, 0, {{5e-324, 1.7e308}, {0.5, 4}}, 0},
+        {FUNCTION(rsqrt), reference_rsqrt, 1.51, 1.51, 0, {{5e-324, 1.7e308}, {0.5, 4}}, 0},
+        {FUNCTION(sin),
+         sinl,
+         1.0,
+         2.0,
+         0,
+         {{-10, 10}, {-1e5, 1e5}, {1e-300, 1.7e308}, {1e-30, 3e38}, {1e5, 1e10}},
+         0},
+        {FUNCTION(cos),
+         cosl,
+         1.0,
+         2.0,
+         0,
+         {{-10, 10}, {-1e5, 1e5}, {1e-300, 1.7e308}, {1e-30, 3e38}, {1e5, 1e10}},
+         0},
+        {FUNCTION(tan),
+         tanl,
+         2.0,
+         2.0,
+         0,
+         {{-10, 10}, {-1e5, 1e5}, {1e-300, 1.7e308}, {1e-30, 3e38}, {1e5, 1e10}},
+         0},
+        {FUNCTION(asin), asinl, 2.0, 2.0, 0, {{-1, 1}, {1e-300, 1}, {0.99, 1}, {0.49, 0.51}}, 0},
+        {FUNCTION(acos), acosl, 2.0, 2.0, 0, {{-1, 1}, {1e-300, 1}, {0.99, 1}, {-1, -0.99}}, 0},
+        {FUNCTION(atan), atanl, 2.0, 2.0, 0, {{-4, 4}, {1e-310, 1e300}, {-1e10, -1e-10}}, 0},
+        {FUNCTION(sinh), sinhl, 3.0, 2.0, 0, {{-3, 3}, {-712, 712}, {1e-310, 10}, {-90, 90}}, 0},
+        {FUNCTION(cosh), coshl, 3.0, 2.0, 0, {{-3, 3}, {-712, 712}, {-90, 90}}, 0},
+        {FUNCTION(tanh), tanhl, 3.0, 2.0, 0, {{-1, 1}, {-22, 22}, {1e-310, 1}, {-0.2, 0.2}}, 0},
+        {FUNCTION(asinh), asinhl, 3.0, 2.0, 0, {{-3, 3}, {1e-310, 1e308}, {-100, 100}}, 0},
+        {FUNCTION(acosh), acoshl, 3.0, 2.0, 0, {{1, 3}, {1, 1.001}, {1, 1e308}}, 0},
+        {FUNCTION(atanh), atanhl, 3.0, 2.0, 0, {{-1, 1}, {1e-310, 1}, {0.9, 1}}, 0},
+        {FUNCTION(erf), erfl, 3.0, 2.0, 0, {{-1, 1}, {-6, 6}, {1e-300, 1}, {0.4, 1.2}}, 0},
+        {FUNCTION(erfc), erfcl, 3.0, 2.0, 0, {{-1, 1}, {-6, 27.5}, {0.4, 1.2}, {0, 10}}, 0},
+        {FUNCTION(erfinv),
+         reference_erfinv,
+         3.0,
+         2.0,
+         0,
+         {{-1, 1}, {1e-300, 1}, {0.99, 1}, {0.9999999, 1}},
+         0},
+        {FUNCTION(lgamma),
+         reference_lgamma,
+         45.0,
+         2.0,
+         4e-15,
+         {{0, 10}, {1e-300, 1e300}, {0.9, 1.1}, {1.9, 2.1}, {-20, 0}, {5, 60}},
+         0},
+        {FUNCTION(digamma),
+         reference_digamma,
+         45.0,
+         2.0,
+         4e-15,
+         {{0, 12}, {1e-30, 1e30}, {1.3, 1.6}, {-20, 0}},
+         0},
+        {FUNCTION(sigmoid), reference_sigmoid, 2.0, 2.0, 0, {{-4, 4}, {-740, 40}, {-104, 20}}, 0},
+        {FUNCTION(floor), floorl, 0.0, 0.0, 0, {{-10, 10}, {0.1, 1e20}, {-1e20, -0.1}}, 0},
+        {FUNCTION(ceil), ceill, 0.0, 0.0, 0, {{-10, 10}, {0.1, 1e20}, {-1e20, -0.1}}, 0},
+        {FUNCTION(trunc), truncl, 0.0, 0.0, 0, {{-10, 10}, {0.1, 1e20}, {-1e20, -0.1}}, 0},
+        {FUNCTION(round_even), rintl, 0.0, 0.0, 0, {{-10, 10}, {0.1, 1e20}, {-1e20, -0.1}}, 0},
+};
+
+typedef struct {
+    double ulps, at, at2;
+} worst;
+
+static void note(worst *w, double ulps, double at, double at2)
+{
+    if (ulps > w->ulps) *w = (worst){ulps, at, at2};
+}
+
+static void report(const char *name, const char *type, const worst *w, double bound)
+{
+    printf("%-16s %s  max %.3f ulp  at %.17g %.17g%s\n", name, type, w->ulps, w->at, w->at2,
+           w->ulps > bound ? "  TOO LARGE" : "");
+    check_count(w->ulps <= bound);
+}
+
+static void measure(const function *f, int samples)
+{
+    worst w64 = {0}, w32 = {0};
+    uint64_t state = 1;
+    for (int r = 0; r < 6 && f->ranges[r].from != f->ranges[r].to; r++) {
+        for (int i = 0; i < samples; i++) {
+            double x = check_sample(&state, f->ranges[r].from, f->ranges[r].to);
+            double y = f->f64(x);
+            long double reference = f->reference((long double)x);
+            double difference = (double)fabsl((long double)y - reference);
+            note(&w64, difference < f->floor ? 0.0 : check_ulps_f64(y, reference), x, 0.0);
+            float xf = (float)x;
+            if (isinf(xf)) continue;
+            double exact = (double)f->reference((long double)xf);
+            float yf = f->f32(xf);
+            double difference32 = fabs((double)yf - exact);
+            note(&w32, difference32 < f->floor ? 0.0 : check_ulps_f32(yf, exact), (double)xf, 0.0);
+        }
+    }
+    report(f->name, "f64", &w64, f->bound_f64);
+    report(f->name, "f32", &w32, f->bound_f32);
+}
+
+/* Functions of two arguments: x and y are sampled from their own ranges. */
+typedef struct {
+    const char *name;
+    double (*f64)(double, double);
+    float (*f32)(float, float);
+    long double (*reference)(long double, long double);
+    double bound_f64, bound_f32;
+    range x[4], y[4];
+} function2;
+
+static long double reference_remainder_floor(long double x, long double y)
+{
+    long double r = fmodl(x, y);
+    return r != 0.0L && (r < 0.0L) != (y < 0.0L) ? r + y : r;
+}
+
+#define WRAP2(name)                                                                                          \
+    static double name##_f64(double x, double y) { return kni_##name##_f64(x, y); }                          \
+    static float name##_f32(float x, float y) { return kni_##name##_f32(x, y); }
+
+WRAP2(pow)
+WRAP2(atan2) WRAP2(hypot) WRAP2(fmod) WRAP2(remainder_floor)
+
+    static const function2 functions2[] = {
+        {FUNCTION(pow),
+         powl,
+         1.0,
+         2.0,
+         {{0, 4}, {1e-300, 1e300}, {0.9, 1.1}, {1e-38, 1e38}},
+         {{-50, 50}, {-2, 2}, {-5000, 5000}, {-3, 3}}},
+        {FUNCTION(atan2),
+         atan2l,
+         2.0,
+         2.0,
+         {{-4, 4}, {1e-300, 1e300}, {-1e10, -1e-10}, {1e-30, 1e30}},
+         {{-4, 4}, {1e-300, 1e300}, {1e-10, 1e10}, {-1e30, -1e-30}}},
+        {FUNCTION(hypot),
+         hypotl,
+         1.0,
+         2.0,
+         {{-4, 4}, {1e-320, 1e308}, {-1e10, -1e-10}, {1e-30, 1e30}},
+         {{-4, 4}, {1e-320, 1e308}, {1e-10, 1e10}, {-1e30, -1e-30}}},
+        {FUNCTION(fmod),
+         fmodl,
+         0.0,
+         0.0,
+         {{-100, 100}, {1e-320, 1e308}, {1, 1e10}, {1e-40, 1e38}},
+         {{-3, 3}, {1e-320, 1e308}, {1e-10, 1}, {-1e30, -1e-40}}},
+        {FUNCTION(remainder_floor),
+         reference_remainder_floor,
+         0.5,
+         0.5,
+         {{-100, 100}, {1e-320, 1e308}, {1, 1e10}, {1e-40, 1e38}},
+         {{-3, 3}, {1e-320, 1e308}, {1e-10, 1}, {-1e30, -1e-40}}},
+};
+
+static void measure2(const function2 *f, int samples)
+{
+    worst w64 = {0}, w32 = {0};
+    uint64_t state = 2;
+    for (int r = 0; r < 4; r++) {
+        for (int i = 0; i < samples; i++) {
+            double x = check_sample(&state, f->x[r].from, f->x[r].to);
+            double y = check_sample(&state, f->y[r].from, f->y[r].to);
+            note(&w64, check_ulps_f64(f->f64(x, y), f->reference((long double)x, (long double)y)), x, y);
+            float xf = (float)x, yf = (float)y;
+            if (isinf(xf) || isinf(yf)) continue;
+            double exact = (double)f->reference((long double)xf, (long double)yf);
+            note(&w32, check_ulps_f32(f->f32(xf, yf), exact), (double)xf, (double)yf);
+        }
+    }
+    report(f->name, "f64", &w64, f->bound_f64);
+    report(f->name, "f32", &w32, f->bound_f32);
+}
+
+int main(void)
+{
+    for (unsigned i = 0; i < sizeof functions / sizeof *functions; i++) measure(&functions[i], 40000);
+    for (unsigned i = 0; i < sizeof functions2 / sizeof *functions2; i++) measure2(&functions2[i], 40000);
+    return check_report();
+}
