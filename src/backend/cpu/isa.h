@@ -1,0 +1,24 @@
+/* Which instruction-set tier the CPU kernels use in this process: what was built, what the processor and the
+   operating system support, and what KN_ISA or a test asks for. */
+#ifndef KNI_BACKEND_CPU_ISA_H
+#define KNI_BACKEND_CPU_ISA_H
+
+#include "backend/cpu/tier.h"
+
+#include <stdbool.h>
+
+/* The tier in use. The first call detects it and reads KN_ISA=scalar|v2|v3|v4|neon|simd128; a tier that is
+   not available gives the best one below it. Safe from any thread. */
+kni_tier kni_cpu_tier(void);
+
+/* Uses `tier` from now on, or the best available one below it, and returns what was set. For tests: kernels
+   that already run keep theirs. */
+kni_tier kni_cpu_set_tier(kni_tier tier);
+
+/* Whether `tier` was built and this machine can run it. */
+bool kni_cpu_tier_available(kni_tier tier);
+
+/* "scalar", "v2" ...; "unknown" for a number that is no tier. */
+const char *kni_cpu_tier_name(kni_tier tier);
+
+#endif

@@ -1,0 +1,246 @@
+/* The thread team. Workers wait for a job by spinning for some microseconds, then sleep. A job is open while
+   the gate says so; a worker takes part by entering the gate, and the caller waits only for those that
+   entered, so a worker that is late to wake never delays anybody. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* sched_getaffinity */
+#endif
+#include "core/thread_pool.h"
+
+#include <stdbool.h>
+
+#if defined(KN_FREESTANDING) || defined(__wasm__) || defined(KN_NO_THREADS)
+
+void kni_parallel_for(int64_t n_tasks, void (*fn)(void *arg, int64_t task, int worker), void *arg)
+{
+    for (int64_t t = 0; t < n_tasks; t++) fn(arg, t, 0);
+}
+
+int kni_threads(void) { return 1; }
+void kni_set_threads(int n) { (void)n; }
+void kni_pool_shutdown(void) {}
+
+#else
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* The gate: the number of the job in the upper half, then one bit that says whether it is open, then the
+   number of workers that entered it. */
+#define GATE_OPEN ((uint64_t)1 << 31)
+#define GATE_ENTERED (GATE_OPEN - 1)
+#define GATE_JOB(gate) ((gate) >> 32)
+
+enum { SPINS_BEFORE_YIELD = 64, SPINS_BEFORE_SLEEP = 1500, SPINS_CROWDED = 20 };
+
+typedef void task_fn(void *arg, int64_t task, int worker);
+
+static struct {
+    _Alignas(64) _Atomic uint64_t gate;
+    _Alignas(64) _Atomic int64_t next;  /* the next task that nobody has taken */
+    _Alignas(64) _Atomic uint32_t left; /* workers that entered and are done */
+    _Alignas(64) _Atomic int sleepers;
+    _Atomic bool stop;
+    _Atomic bool held;      /* some thread has the team */
+    _Atomic int wanted;     /* 0: not yet known */
+    _Atomic int spin_limit; /* how long an idle worker spins */
+    task_fn *fn;            /* the job; written while the gate is closed and nobody is inside */
+    void *arg;
+    int64_t n_tasks;
+    int size;  /* threads in the team, the caller included; 0 or 1: none created */
+    int asked; /* the size that was asked for when the team was made */
+    bool watches_fork;
+    pthread_mutex_t lock; /* for sleeping only */
+    pthread_cond_t wake;
+    pthread_t threads[KNI_MAX_THREADS];
+} pool = {.lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER};
+
+static _Thread_local bool inside; /* this thread runs tasks */
+
+static void relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+static int processors(void)
+{
+#ifdef __linux__
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0) return CPU_COUNT(&set);
+#endif
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+    return n > 0 ? (int)n : 1;
+}
+
+static int clamp_threads(long n)
+{
+    if (n <= 0) n = processors();
+    return n < KNI_MAX_THREADS ? (int)n : KNI_MAX_THREADS;
+}
+
+void kni_set_threads(int n) { atomic_store(&pool.wanted, clamp_threads(n)); }
+
+int kni_threads(void)
+{
+    int n = atomic_load_explicit(&pool.wanted, memory_order_relaxed);
+    if (n) return n;
+    const char *text = getenv("KN_THREADS");
+    int unset = 0;
+    n = clamp_threads(text ? strtol(text, NULL, 10) : 0);
+    return atomic_compare_exchange_strong(&pool.wanted, &unset, n) ? n : unset;
+}
+
+/* Takes tasks of the open job until none is left. */
+static void run_tasks(int worker)
+{
+    const int64_t n = pool.n_tasks;
+    inside = true;
+    for (;;) {
+        int64_t task = atomic_fetch_add_explicit(&pool.next, 1, memory_order_relaxed);
+        if (task >= n) break;
+        pool.fn(pool.arg, task, worker);
+    }
+    inside = false;
+}
+
+static bool has_news(uint64_t gate, uint64_t seen) { return (gate & GATE_OPEN) && GATE_JOB(gate) != seen; }
+
+/* Waits for a job other than `seen` and returns the gate as it was then; 0 when the team ends. */
+static uint64_t wait_for_job(uint64_t seen)
+{
+    const int limit = atomic_load_explicit(&pool.spin_limit, memory_order_relaxed);
+    for (int i = 0; i < limit; i++) {
+        uint64_t gate = atomic_load_explicit(&pool.gate, memory_order_acquire);
+        if (has_news(gate, seen)) return gate;
+        if (atomic_load_explicit(&pool.stop, memory_order_relaxed)) return 0;
+        relax();
+    }
+    uint64_t gate;
+    pthread_mutex_lock(&pool.lock);
+    atomic_fetch_add(&pool.sleepers, 1);
+    /* The caller opens the gate and then looks for sleepers, so one of the two sees the other. */
+    while (!has_news(gate = atomic_load(&pool.gate), seen) && !atomic_load(&pool.stop))
+        pthread_cond_wait(&pool.wake, &pool.lock);
+    atomic_fetch_sub(&pool.sleepers, 1);
+    pthread_mutex_unlock(&pool.lock);
+    return has_news(gate, seen) ? gate : 0;
+}
+
+static void *worker_main(void *arg)
+{
+    const int worker = (int)(intptr_t)arg;
+    uint64_t seen = 0;
+    for (;;) {
+        uint64_t gate = wait_for_job(seen);
+        if (!gate) return NULL;
+        seen = GATE_JOB(gate);
+        bool entered = false;
+        while (!entered && (gate & GATE_OPEN) && GATE_JOB(gate) == seen)
+            entered = atomic_compare_exchange_weak(&pool.gate, &gate, gate + 1);
+        if (!entered) continue;
+        run_tasks(worker);
+        atomic_fetch_add_explicit(&pool.left, 1, memory_order_release);
+    }
+}
+
+/* Ends the team; the caller holds it. */
+static void disband(void)
+{
+    atomic_store(&pool.stop, true);
+    pthread_mutex_lock(&pool.lock);
+    pthread_cond_broadcast(&pool.wake);
+    pthread_mutex_unlock(&pool.lock);
+    for (int i = 1; i < pool.size; i++) pthread_join(pool.threads[i], NULL);
+    atomic_store(&pool.stop, false);
+    pool.size = pool.asked = 0;
+}
+
+/* The threads of a parent do not exist in its child: it begins without a team and makes its own. */
+static void after_fork(void)
+{
+    pthread_mutex_init(&pool.lock, NULL);
+    pthread_cond_init(&pool.wake, NULL);
+    pool.size = pool.asked = 0;
+    atomic_store(&pool.gate, 0);
+    atomic_store(&pool.left, 0);
+    atomic_store(&pool.sleepers, 0);
+    atomic_store(&pool.stop, false);
+    atomic_store(&pool.held, inside);
+}
+
+/* Makes a team of n threads; the caller holds it. Where a thread cannot be created the team stays smaller. */
+static void gather(int n)
+{
+    if (pool.size > 1) disband();
+    sigset_t all, old;
+    sigfillset(&all);
+    if (!pool.watches_fork) pool.watches_fork = pthread_atfork(NULL, NULL, after_fork) == 0;
+    atomic_store(&pool.spin_limit, n > processors() ? SPINS_CROWDED : SPINS_BEFORE_SLEEP);
+    atomic_store(&pool.gate, 0);
+    pool.asked = n;
+    pool.size = 1;
+    /* Signals are for the program's own threads. */
+    bool masked = pthread_sigmask(SIG_SETMASK, &all, &old) == 0;
+    while (pool.size < n &&
+           pthread_create(&pool.threads[pool.size], NULL, worker_main, (void *)(intptr_t)pool.size) == 0)
+        pool.size++;
+    if (masked) pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+/* Hands the job to the team and takes part in it; the caller holds the team. */
+static void lead(int64_t n_tasks, task_fn *fn, void *arg)
+{
+    pool.fn = fn;
+    pool.arg = arg;
+    pool.n_tasks = n_tasks;
+    atomic_store_explicit(&pool.next, 0, memory_order_relaxed);
+    atomic_store_explicit(&pool.left, 0, memory_order_relaxed);
+    /* Job numbers wrap but are never 0, which is what a new worker has seen. */
+    uint64_t job = (GATE_JOB(atomic_load_explicit(&pool.gate, memory_order_relaxed)) + 1) & UINT32_MAX;
+    atomic_store(&pool.gate, (job ? job : 1) << 32 | GATE_OPEN);
+    if (atomic_load(&pool.sleepers) > 0) {
+        pthread_mutex_lock(&pool.lock);
+        pthread_cond_broadcast(&pool.wake);
+        pthread_mutex_unlock(&pool.lock);
+    }
+    run_tasks(0);
+    const uint64_t gate = atomic_fetch_and(&pool.gate, ~GATE_OPEN);
+    const uint32_t entered = (uint32_t)(gate & GATE_ENTERED);
+    for (int i = 0; atomic_load_explicit(&pool.left, memory_order_acquire) < entered; i++) {
+        if (i < SPINS_BEFORE_YIELD)
+            relax();
+        else
+            sched_yield();
+    }
+}
+
+static bool try_hold(void) { return !atomic_exchange_explicit(&pool.held, true, memory_order_acquire); }
+
+void kni_parallel_for(int64_t n_tasks, void (*fn)(void *arg, int64_t task, int worker), void *arg)
+{
+    const int threads = n_tasks > 1 && !inside ? kni_threads() : 1;
+    if (threads == 1 || !try_hold()) {
+        for (int64_t t = 0; t < n_tasks; t++) fn(arg, t, 0);
+        return;
+    }
+    if (pool.asked != threads) gather(threads);
+    lead(n_tasks, fn, arg);
+    atomic_store_explicit(&pool.held, false, memory_order_release);
+}
+
+void kni_pool_shutdown(void)
+{
+    while (!try_hold()) sched_yield();
+    if (pool.size > 1) disband();
+    pool.asked = 0;
+    atomic_store_explicit(&pool.held, false, memory_order_release);
+}
+
+#endif
