@@ -54,7 +54,8 @@ KNI_INLINE double kni_atan2_f64(double y, double x)
     ratio = ay == 0.0 && ax == 0.0 ? 0.0 : ratio;
     ratio = ay == KNI_INF_F64 && ax == KNI_INF_F64 ? 1.0 : ratio;
     double angle = kni_atan_positive_f64(ratio);
-    angle = (kni_bits_f64(x) & KNI_SIGN_F64) != 0 ? KNI_PI_HI - (angle - KNI_PI_LO) : angle;
+    double reflected = ratio == KNI_INF_F64 ? angle : KNI_PI_HI - (angle - KNI_PI_LO);
+    angle = (kni_bits_f64(x) & KNI_SIGN_F64) != 0 ? reflected : angle;
     return kni_copysign_f64(angle, y);
 }
 

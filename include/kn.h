@@ -1,0 +1,28 @@
+/* Kiln: tensors and deep learning in C. Includes the whole public API. */
+#ifndef KN_H
+#define KN_H
+
+#include <kn/base.h>
+
+#include <kn/activation.h>
+#include <kn/autodiff.h>
+#include <kn/contraction.h>
+#include <kn/creation.h>
+#include <kn/custom.h>
+#include <kn/device.h>
+#include <kn/elementwise.h>
+#include <kn/functional.h>
+#include <kn/indexing.h>
+#include <kn/linalg.h>
+#include <kn/reduce.h>
+#include <kn/shape.h>
+#include <kn/signal.h>
+#include <kn/sort.h>
+#include <kn/spatial.h>
+#include <kn/tensor.h>
+
+#ifndef KN_NO_SITES
+#include <kn/sites.h>
+#endif
+
+#endif

@@ -1,0 +1,140 @@
+/* The types every other header needs: export macros, status codes, dtypes, shapes, the tensor handle and
+   the call site. */
+#ifndef KN_BASE_H
+#define KN_BASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(KN_FREESTANDING) || !defined(__GNUC__)
+#define KN_API
+#else
+#define KN_API __attribute__((visibility("default")))
+#endif
+#if defined(__GNUC__)
+#define KN_MUST_CHECK __attribute__((warn_unused_result))
+#else
+#define KN_MUST_CHECK
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define KN_MAX_RANK 8
+
+/* What a function that does not return a tensor answers. The text is in kn_last_error(). Codes are fixed
+   for ever; new ones are appended. */
+typedef enum kn_status {
+    KN_OK = 0,
+    KN_ERROR_ARGUMENT = 1,    /* a value outside what the function takes */
+    KN_ERROR_SHAPE = 2,       /* shapes that do not fit each other */
+    KN_ERROR_DTYPE = 3,       /* a dtype the op does not take */
+    KN_ERROR_HANDLE = 4,      /* none, stale, garbage or another thread's tensor */
+    KN_ERROR_MEMORY = 5,      /* no memory, or past the limit */
+    KN_ERROR_DEVICE = 6,      /* unknown, different or lost device */
+    KN_ERROR_INDEX = 7,       /* an index outside its axis */
+    KN_ERROR_UNSUPPORTED = 8, /* no such path, with the reason */
+    KN_ERROR_GRADIENT = 9,    /* nothing to differentiate */
+    KN_ERROR_INTERNAL = 10,
+    KN_ERROR_IO = 11,
+    KN_ERROR_NUMERIC = 12 /* singular matrix, NaN found by a checking decorator ... */
+} kn_status;
+
+/* Element types. Numbers are part of the wire format and append-only; those above KN_BOOL are reserved. */
+typedef enum kn_dtype {
+    KN_DTYPE_NONE = 0,
+    KN_F64 = 1,
+    KN_F32 = 2,
+    KN_F16 = 3,
+    KN_BF16 = 4,
+    KN_I64 = 5,
+    KN_I32 = 6,
+    KN_I16 = 7,
+    KN_I8 = 8,
+    KN_U64 = 9,
+    KN_U32 = 10,
+    KN_U16 = 11,
+    KN_U8 = 12,
+    KN_BOOL = 13,
+    KN_F8_E4M3 = 14,
+    KN_F8_E5M2 = 15,
+    KN_F8_E4M3_FNUZ = 16,
+    KN_F8_E5M2_FNUZ = 17,
+    KN_F4_E2M1 = 18,
+    KN_E8M0 = 19,
+    KN_I4 = 20,
+    KN_U4 = 21,
+    KN_I2 = 22,
+    KN_U2 = 23,
+    KN_C64 = 24,
+    KN_C128 = 25,
+    KN_QUANTISED = 26,
+    KN_DTYPE_COUNT = 27
+} kn_dtype;
+
+/* A tensor, by value: 1 bit poison, 23 bits slot, 40 bits generation. All zero is KN_NONE. */
+typedef struct kn_tensor {
+    uint64_t bits;
+} kn_tensor;
+
+#ifdef __cplusplus
+#define KN_NONE (kn_tensor{0})
+#else
+#define KN_NONE ((kn_tensor){0})
+#endif
+
+/* The size of each axis, outermost first. Rank 0 is a single number. */
+typedef struct kn_shape {
+    int32_t rank;
+    int64_t dims[KN_MAX_RANK];
+} kn_shape;
+
+/* KN_SHAPE(2, 3) is a kn_shape literal; KN_SCALAR_SHAPE has rank 0. */
+#ifdef __cplusplus
+#define KN_SHAPE(...) kn_shape_of({__VA_ARGS__})
+#define KN_SCALAR_SHAPE (kn_shape{0, {0}})
+#else
+#define KN_SHAPE(...)                                                                                        \
+    ((kn_shape){(int32_t)(sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), {__VA_ARGS__}})
+#define KN_SCALAR_SHAPE ((kn_shape){0, {0}})
+#endif
+
+/* Lists of axes, sizes or steps: KN_AXES(0, -1), KN_AXES_ALL for every axis. */
+typedef kn_shape kn_ints;
+#define KN_INTS(...) KN_SHAPE(__VA_ARGS__)
+#define KN_AXES(...) KN_SHAPE(__VA_ARGS__)
+#define KN_AXES_ALL KN_SCALAR_SHAPE
+
+/* Where 0 is a legal value that is not the default, a field takes KN_ZERO to mean it. */
+#define KN_ZERO INT64_MIN
+
+typedef struct kn_device_object *kn_device;
+
+/* The file and line of a call as one literal. */
+#define KN_SITE_TEXT2(x) #x
+#define KN_SITE_TEXT(x) KN_SITE_TEXT2(x)
+#define KN_SITE __FILE__ ":" KN_SITE_TEXT(__LINE__)
+
+/* Notes where the calling thread's latest op was called; see kn/sites.h. */
+KN_API void kn_site_note(const char *site);
+
+static inline kn_tensor kn_at(kn_tensor t, const char *site)
+{
+    kn_site_note(site);
+    return t;
+}
+
+#ifdef __cplusplus
+}
+#include <initializer_list>
+static inline kn_shape kn_shape_of(std::initializer_list<int64_t> dims)
+{
+    kn_shape s = {0, {0}};
+    for (int64_t d : dims)
+        if (s.rank < KN_MAX_RANK) s.dims[s.rank++] = d;
+    return s;
+}
+#endif
+#endif

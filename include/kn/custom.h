@@ -1,0 +1,28 @@
+/* Custom ops: rows registered at run time, and calling any op by name. */
+#ifndef KN_CUSTOM_H
+#define KN_CUSTOM_H
+
+#include <kn/base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* An attribute by name for kn_call: text ends a list with a NULL name. Integers and truths go into `integer`,
+   numbers into `real`, lists into `list`. */
+typedef struct kn_attribute_value {
+    const char *name;
+    int64_t integer;
+    double real;
+    kn_ints list;
+} kn_attribute_value;
+
+/* Runs any op of the table (or a custom one) by its name without kn_: the entry for other languages and
+   tests. Takes temporaries. Fills n_out results; on failure all are poisoned and the status says why. */
+KN_API kn_status kn_call(const char *op, const kn_tensor *in, int32_t n_in, const kn_attribute_value *attributes,
+                         kn_tensor *out, int32_t n_out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,157 @@
+/* Tensors: making, owning, asking, reading, printing, and the errors they carry.
+
+   Ownership in one rule: used once, pass it; used more than once, keep it.
+   - temporary: what a function returns. The first function that returns a tensor from it takes it.
+   - kept:      x = kn_keep(x). Borrowed by ops, freed when its scope ends or by kn_drop.
+   - owned:     x = kn_own(x). Outlives scopes, may be read from any thread, freed by kn_drop.
+   Queries, reads and prints borrow. */
+#ifndef KN_TENSOR_H
+#define KN_TENSOR_H
+
+#include <kn/base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- dtypes */
+
+/* Bytes that n elements occupy, or -1 when that passes 2^63 or the dtype is unknown. */
+KN_API int64_t kn_dtype_bytes(kn_dtype dtype, int64_t n);
+/* "f32", "bool" ...; "unknown" for a code that is none. */
+KN_API const char *kn_dtype_name(kn_dtype dtype);
+/* The dtype called name, or KN_DTYPE_NONE. */
+KN_API kn_dtype kn_dtype_by_name(const char *name);
+KN_API bool kn_dtype_is_float(kn_dtype dtype);
+KN_API bool kn_dtype_is_integer(kn_dtype dtype);
+/* The dtype that an op on a and b computes in: PyTorch's table; u64 with a signed integer gives i64. */
+KN_API kn_dtype kn_dtype_promote(kn_dtype a, kn_dtype b);
+/* The limits of a float dtype: eps, smallest normal, largest; zeros for others. */
+typedef struct kn_float_limits {
+    double eps, smallest_normal, max;
+    int32_t bits, digits;
+} kn_float_limits;
+KN_API kn_float_limits kn_dtype_limits(kn_dtype dtype);
+
+/* ---- making tensors, on the calling thread's device (kn_device_use) */
+
+/* Copies contiguous elements of dtype from memory. */
+KN_API kn_tensor kn_from(const void *data, kn_dtype dtype, kn_shape shape);
+/* Uses the caller's buffer without copying; strides in elements, NULL for contiguous. release(context) is
+   called once when the last user is gone, also on failure; NULL when the buffer outlives the tensor. */
+KN_API kn_tensor kn_wrap(void *data, kn_dtype dtype, kn_shape shape, const int64_t *strides,
+                         void (*release)(void *context), void *context);
+KN_API kn_tensor kn_scalar(double value, kn_dtype dtype);
+KN_API kn_tensor kn_scalar_int(int64_t value, kn_dtype dtype);
+
+/* ---- ownership and scopes */
+
+typedef struct kn_scope {
+    uint32_t depth, thread;
+} kn_scope;
+
+KN_API kn_tensor kn_keep(kn_tensor t);
+KN_API kn_tensor kn_own(kn_tensor t);
+/* Frees a tensor now. Dropping KN_NONE or a poisoned tensor does nothing. */
+KN_API void kn_drop(kn_tensor t);
+/* Rebinds an owned handle: drops *handle and makes value owned in its place. */
+KN_API kn_status kn_assign(kn_tensor *handle, kn_tensor value);
+/* A second handle to the same value, as a temporary. */
+KN_API kn_tensor kn_alias(kn_tensor t);
+KN_API kn_scope kn_scope_begin(void);
+/* Frees all that was made since and hands result (KN_NONE for nothing) out as a temporary. */
+KN_API kn_tensor kn_scope_end(kn_scope scope, kn_tensor result);
+KN_API void kn_scope_end_many(kn_scope scope, kn_tensor *results, int32_t n);
+
+/* ---- asking */
+
+KN_API bool kn_ok(kn_tensor t); /* valid and not poisoned */
+KN_API kn_dtype kn_dtype_of(kn_tensor t);
+KN_API int32_t kn_rank(kn_tensor t);              /* -1 on a bad handle */
+KN_API int64_t kn_size(kn_tensor t, int32_t axis); /* negative axes count from the end; -1 on error */
+KN_API kn_shape kn_shape_of_tensor(kn_tensor t);
+KN_API int64_t kn_count(kn_tensor t); /* number of elements, -1 on error */
+/* Fills strides[rank] (in elements) of the tensor's memory; forces a strided layout. */
+KN_API kn_status kn_strides(kn_tensor t, int64_t *strides);
+KN_API kn_device kn_device_of(kn_tensor t);
+
+/* ---- reading. All wait for the device. */
+
+/* Copies the elements, contiguous and in the tensor's dtype, into a buffer of exactly `bytes` bytes. */
+KN_API KN_MUST_CHECK kn_status kn_read(kn_tensor t, void *buffer, size_t bytes);
+/* The same, converted to dtype. */
+KN_API KN_MUST_CHECK kn_status kn_read_as(kn_tensor t, kn_dtype dtype, void *buffer, size_t bytes);
+/* Reads n tensors with one wait. */
+KN_API KN_MUST_CHECK kn_status kn_read_many(const kn_tensor *t, void *const *buffers, const size_t *bytes,
+                                            int32_t n);
+/* The single element of a tensor of one element. NaN (or 0) with kn_last_error() on failure. */
+KN_API double kn_item(kn_tensor t);
+KN_API int64_t kn_item_int(kn_tensor t);
+
+/* ---- printing, as NumPy does */
+
+typedef struct kn_print_options {
+    int32_t precision;  /* digits after the point, 0 = 4 */
+    int32_t edge_items; /* shown at each end of a summarised axis, 0 = 3 */
+    int64_t threshold;  /* elements above which axes are summarised, 0 = 1000 */
+    int32_t line_width; /* 0 = 80 */
+} kn_print_options;
+
+/* Writes text of at most n - 1 bytes and a final 0; returns the length the whole text has. */
+KN_API size_t kn_format(kn_tensor t, char *buffer, size_t n, const kn_print_options *options);
+/* Prints to standard output (through the print callback where there is none). */
+KN_API kn_status kn_print(kn_tensor t);
+
+/* ---- errors */
+
+/* The first error a poisoned tensor carries, "" for a good one; returns the length of the whole text. */
+KN_API size_t kn_error_text(kn_tensor t, char *buffer, size_t n);
+KN_API kn_status kn_error_code(kn_tensor t);
+/* The calling thread's latest failure outside of tensors; never NULL, valid until the next failure. */
+KN_API const char *kn_last_error(void);
+KN_API const char *kn_status_name(kn_status status);
+/* A poisoned tensor of your own, for functions of yours that fail. */
+KN_API kn_tensor kn_poison(kn_status code, const char *message);
+
+typedef enum kn_log_level { KN_LOG_ERROR = 0, KN_LOG_WARNING = 1, KN_LOG_INFO = 2 } kn_log_level;
+typedef void (*kn_log_fn)(void *context, kn_log_level level, const char *text);
+/* Receives each error once, at its origin. NULL (the default) is silent. */
+KN_API void kn_log_set(kn_log_fn fn, void *context);
+
+/* ---- memory, threads, version */
+
+typedef struct kn_memory {
+    int64_t bytes_now, bytes_peak, allocations, limit;
+    int64_t tensors_now, slots;
+} kn_memory;
+KN_API kn_memory kn_memory_stats(void);
+/* No allocation may take the total past limit bytes; 0 removes the limit. */
+KN_API void kn_memory_limit(int64_t limit);
+/* Gives cached blocks of the calling thread back to the system. */
+KN_API void kn_memory_trim(void);
+/* Fails the nth allocation from now (1 = the next); 0 turns it off. For tests. */
+KN_API void kn_memory_fail_after(int64_t n);
+/* Must be the first call: everything is carved from buffer and malloc is never used. */
+KN_API kn_status kn_init_static(void *buffer, size_t bytes);
+/* Frees what the library holds; open devices and tensors become invalid. Returns tensors still alive. */
+KN_API int64_t kn_shutdown(void);
+/* 0 = one per core. */
+KN_API void kn_set_threads(int32_t n);
+KN_API int32_t kn_get_threads(void);
+
+#define KN_VERSION_MAJOR 0
+#define KN_VERSION_MINOR 1
+#define KN_VERSION_PATCH 0
+KN_API const char *kn_version(void);
+
+/* ---- DLPack (kn/dlpack.h has the structs) */
+struct DLManagedTensor;
+/* Takes over a DLPack tensor in host memory without a copy; its deleter runs when the last user is gone. */
+KN_API kn_tensor kn_from_dlpack(struct DLManagedTensor *managed);
+/* A DLPack view of t; the caller calls its deleter. NULL on error. */
+KN_API struct DLManagedTensor *kn_to_dlpack(kn_tensor t);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

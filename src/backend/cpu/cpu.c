@@ -1,0 +1,67 @@
+/* The CPU backend: views, native kernels, then lowering, then the reference kernel on all threads. */
+#include "core/backends.h"
+#include "backend/cpu/elementwise_run.h"
+#include "backend/host/host.h"
+#include "core/device.h"
+#include "ops/native.h"
+#include <kn/device.h>
+
+static kn_status execute_one(kn_backend *b, const kn_record *r)
+{
+    const kn_op *row = r->row;
+    if (row->view) return kni_host_view(r);
+    if (row->native) {
+        if (row->native->strips) return kni_cpu_elementwise(r);
+        kn_status s = row->native->run(r);
+        if (s != KN_ERROR_UNSUPPORTED) return s;
+    }
+    if (row->lower) return kni_host_lower(r, b->device);
+#ifndef KN_FREESTANDING
+    if (row->launch) return kni_host_reference(r, true);
+    if (row->scalar) return kni_host_scalar(r);
+#else
+    if (row->launch) return kni_host_reference(r, false);
+#endif
+    return kni_fail_op(KN_ERROR_UNSUPPORTED, row->name, "the CPU has no kernel for it");
+}
+
+static kn_status execute(kn_backend *b, const kn_record *const *records, int32_t n)
+{
+    for (int32_t i = 0; i < n; i++) {
+        if (KNI_UNLIKELY(records[i]->flags & KN_RECORD_DROP)) continue;
+        kn_status s = execute_one(b, records[i]);
+        if (KNI_UNLIKELY(s)) return s;
+    }
+    return KN_OK;
+}
+
+static kn_support supports(kn_backend *b, const kn_op *row, kn_dtype dtype, const char **why)
+{
+    (void)b;
+    return kni_host_supports(row, dtype, why, true);
+}
+
+static kn_backend cpu = {
+    .size = sizeof(kn_backend),
+    .abi = KN_BACKEND_ABI,
+    .name = "cpu",
+    .execute = execute,
+    .supports = supports,
+    .write = kni_host_write,
+    .read = kni_host_read,
+    .sync = kni_host_sync,
+};
+
+kn_backend *kni_cpu_backend(void)
+{
+    return &cpu;
+}
+
+kn_device kn_device_cpu(void)
+{
+    static kni_mutex lock = KNI_MUTEX_INIT;
+    kni_lock(&lock);
+    if (!cpu.device) (void)kni_device_make(&cpu, "cpu");
+    kni_unlock(&lock);
+    return cpu.device;
+}

@@ -1,0 +1,49 @@
+/* What every backend in host memory shares: storage, strided access, views, reference kernels, lowering. */
+#ifndef KNI_HOST_H
+#define KNI_HOST_H
+
+#include "ops/op.h"
+
+static inline kni_tensor *kni_out(const kn_record *r, int i) { return kni_slot(r->ids[i]); }
+/* NULL where an optional operand is absent. */
+static inline kni_tensor *kni_in(const kn_record *r, int i)
+{
+    uint32_t id = r->ids[r->n_out + i];
+    return id == KNI_NO_SLOT ? NULL : kni_slot(id);
+}
+static inline size_t kni_element_bytes(const kni_tensor *x) { return kni_dtypes[x->type.dtype].bits / 8u; }
+static inline void *kni_pointer(kni_tensor *x) { return kni_data(x, kni_element_bytes(x)); }
+static inline bool kni_contiguous(const kni_tensor *x)
+{
+    return kni_is_contiguous(x->type.rank, x->type.dims, x->strides);
+}
+
+/* Fresh contiguous memory for an output. */
+kn_status kni_host_allocate(kni_tensor *y);
+/* The same, or the memory of dying operand i when it fits exactly (same bytes, contiguous, ours alone). */
+kn_status kni_host_allocate_or_reuse(const kn_record *r, kni_tensor *y, uint64_t candidates);
+
+kn_status kni_host_write(kn_backend *b, uint32_t id, const void *data);
+kn_status kni_host_read(kn_backend *b, uint32_t id, void *buffer);
+kn_status kni_host_sync(kn_backend *b);
+
+/* A contiguous array of an operand's elements as dtype: its own memory when that fits, else a copy that
+   kni_host_unborrow frees. NULL with the failure told when there is no memory. */
+typedef struct kni_borrowed {
+    void *data;
+    size_t copy_bytes; /* 0 when it is the operand's own memory */
+} kni_borrowed;
+bool kni_host_borrow(kni_tensor *x, int dtype, kni_borrowed *out);
+void kni_host_unborrow(kni_borrowed *b);
+
+/* The steps a host backend tries for a record. KN_ERROR_UNSUPPORTED without text: this step does not apply. */
+kn_status kni_host_view(const kn_record *r);
+kn_status kni_host_reference(const kn_record *r, bool parallel);
+kn_status kni_host_scalar(const kn_record *r);
+/* Runs the row's lowering on `device` and gives the record's outputs the results. */
+kn_status kni_host_lower(const kn_record *r, kn_device device);
+
+/* For the support matrix; natives: whether the rows' CPU entries count. */
+kn_support kni_host_supports(const kn_op *row, kn_dtype dtype, const char **why, bool natives);
+
+#endif

@@ -1,0 +1,61 @@
+/* Lowering at run time: the row's function runs on the given device, its results become the record's. */
+#include "backend/host/host.h"
+
+enum { MAX_OPERANDS = 64, MAX_DEPTH = 16 };
+
+/* A kept alias of an operand, so that lowering code can use it as often as it likes. */
+static kn_tensor alias_operand(kni_thread *t, uint32_t id, kn_device device)
+{
+    if (id == KNI_NO_SLOT) return KN_NONE;
+    uint32_t alias = kni_tensor_new(t);
+    if (alias == KNI_NO_SLOT) {
+        kni_fail(KN_ERROR_MEMORY, "no memory for another tensor");
+        return kni_poison_latest();
+    }
+    kni_tensor_copy_value(kni_slot(alias), kni_slot(id));
+    kni_slot(alias)->device = device;
+    kni_slot(alias)->state = KNI_KEPT;
+    return kni_handle(alias);
+}
+
+/* Moves the value of a result into the slot that the record named for it. */
+static kn_status adopt(const kn_record *r, int i, kn_tensor result)
+{
+    kni_tensor *y = kni_out(r, i), *x = kni_peek(result);
+    if (!x) return kni_is_poisoned(result) ? kn_error_code(result) : KN_ERROR_INTERNAL;
+    if (x->type.dtype != y->type.dtype || !kni_same_dims(&x->type, &y->type))
+        return kni_fail_op(KN_ERROR_INTERNAL, r->row->name, "lowering gave %S of %T where %S of %T was due", &x->type,
+                           (int)x->type.dtype, &y->type, (int)y->type.dtype);
+    kn_device device = y->device;
+    uint8_t weak = y->type.weak;
+    kni_tensor_copy_value(y, x);
+    y->device = device;
+    y->type.weak = weak;
+    return KN_OK;
+}
+
+kn_status kni_host_lower(const kn_record *r, kn_device device)
+{
+    kni_thread *t = kni_thread_self();
+    kn_tensor in[MAX_OPERANDS], out[MAX_OPERANDS];
+    if (r->n_in > MAX_OPERANDS || r->n_out > MAX_OPERANDS || t->depth_of_lowering >= MAX_DEPTH)
+        return kni_fail_op(KN_ERROR_INTERNAL, r->row->name, "lowering is too deep or too wide");
+    kn_scope scope = kn_scope_begin();
+    kn_device route = t->route;
+    uint64_t serial = t->serial;
+    t->route = device;
+    t->depth_of_lowering++;
+    for (int i = 0; i < r->n_in; i++) in[i] = alias_operand(t, r->ids[r->n_out + i], device);
+    for (int i = 0; i < r->n_out; i++) out[i] = KN_NONE;
+    kni_lowering l = {r->row, r->attributes, in, r->n_in, out, r->n_out};
+    const char *outer = t->call_name;
+    if (!outer) t->call_name = r->row->name;
+    kn_status s = r->row->lower(&l);
+    for (int i = 0; i < r->n_out && s == KN_OK; i++) s = adopt(r, i, out[i]);
+    t->call_name = outer;
+    t->depth_of_lowering--;
+    t->route = route;
+    t->serial = serial;
+    kn_scope_end(scope, KN_NONE);
+    return s;
+}

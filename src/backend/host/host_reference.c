@@ -1,0 +1,201 @@
+/* Reference kernels and scalar bodies in wide types: operands are converted to f64, i64 or u64, contiguous,
+   the kernel runs, results are converted back. The reference backend is nothing else; the CPU backend uses
+   it for rows that have no native kernel. */
+#include "backend/host/host.h"
+#include "core/thread_pool.h"
+#include "ops/scalar.h"
+#include <string.h>
+
+enum { MAX_BUFFERS = 16 };
+
+/* The buffers of one run: converted operands and results, and temporaries. */
+typedef struct buffers {
+    const void *in[MAX_BUFFERS];
+    void *out[MAX_BUFFERS], *temp[KNI_MAX_KERNEL_TEMPS];
+    kni_borrowed in_borrowed[MAX_BUFFERS];
+    size_t out_bytes[MAX_BUFFERS], temp_bytes[KNI_MAX_KERNEL_TEMPS]; /* 0: the result's own memory */
+} buffers;
+
+static kn_status no_memory(const kn_record *r)
+{
+    return kni_fail_op(KN_ERROR_MEMORY, r->row->name, "no memory for the intermediate values");
+}
+
+static kn_status get_inputs(const kn_record *r, buffers *b, const int *dtypes)
+{
+    for (int i = 0; i < r->n_in; i++) {
+        kni_tensor *x = kni_in(r, i);
+        if (!x) continue;
+        if (!kni_host_borrow(x, dtypes[i], &b->in_borrowed[i])) return no_memory(r);
+        b->in[i] = b->in_borrowed[i].data;
+    }
+    return KN_OK;
+}
+
+static kn_status get_outputs(const kn_record *r, buffers *b, const int *dtypes)
+{
+    for (int i = 0; i < r->n_out; i++) {
+        kni_tensor *y = kni_out(r, i);
+        kn_status s = kni_host_allocate(y);
+        if (s) return s;
+        b->out[i] = y->storage->data;
+        if (y->type.dtype == dtypes[i]) continue;
+        int64_t bytes = kn_dtype_bytes((kn_dtype)dtypes[i], kni_count(&y->type));
+        b->out[i] = bytes < 0 ? NULL : kni_allocate((size_t)bytes);
+        if (!b->out[i]) return no_memory(r);
+        b->out_bytes[i] = bytes ? (size_t)bytes : 1;
+    }
+    return KN_OK;
+}
+
+static void put_outputs(const kn_record *r, buffers *b, const int *dtypes)
+{
+    for (int i = 0; i < r->n_out; i++) {
+        kni_tensor *y = kni_out(r, i);
+        if (b->out_bytes[i])
+            kni_convert(y->storage->data, y->type.dtype, 1, b->out[i], dtypes[i], 1, kni_count(&y->type));
+    }
+}
+
+static void free_buffers(const kn_record *r, buffers *b)
+{
+    for (int i = 0; i < r->n_in; i++) kni_host_unborrow(&b->in_borrowed[i]);
+    for (int i = 0; i < r->n_out; i++)
+        if (b->out_bytes[i]) kni_free(b->out[i], b->out_bytes[i]);
+    for (int i = 0; i < KNI_MAX_KERNEL_TEMPS; i++)
+        if (b->temp_bytes[i]) kni_free(b->temp[i], b->temp_bytes[i]);
+}
+
+/* The dtype that a kernel's buffer letter stands for. */
+static int letter_dtype(char letter, int wide)
+{
+    return letter == 'T' ? kni_compute_dtype[wide] : letter == 'i' ? KN_I64 : KN_F64;
+}
+
+/* T is the wide type of the first operand, else result, that the kernel declares as T. */
+static int wide_of_record(const kn_record *r, const kni_kernel *k)
+{
+    for (int i = 0; i < r->n_in && i < k->n_in; i++)
+        if (k->buffers[i] == 'T' && kni_in(r, i)) return kni_wide_of[kni_in(r, i)->type.dtype];
+    for (int i = 0; i < r->n_out && i < k->n_out; i++)
+        if (k->buffers[k->n_in + i] == 'T') return kni_wide_of[kni_out(r, i)->type.dtype];
+    return KNI_COMPUTE_F64;
+}
+
+typedef struct job {
+    kni_kernel_fn fn;
+    kni_kernel_call call;
+    int64_t items, block;
+} job;
+
+static void run_block(void *argument, int64_t task, int worker)
+{
+    (void)worker;
+    const job *j = argument;
+    int64_t begin = task * j->block, end = begin + j->block;
+    j->fn(&j->call, begin, end < j->items ? end : j->items);
+}
+
+static kn_status run_kernel(const kn_record *r, const kni_launch *l, buffers *b, int wide, bool parallel)
+{
+    static const int instance[KNI_COMPUTE_COUNT] = {[KNI_COMPUTE_F64] = 0, [KNI_COMPUTE_I64] = 1, [KNI_COMPUTE_U64] = 2};
+    for (int i = 0; i < l->n_temps; i++) {
+        int64_t bytes = kn_dtype_bytes(KN_F64, l->temps[i]);
+        b->temp[i] = bytes < 0 ? NULL : kni_allocate((size_t)bytes);
+        if (!b->temp[i]) return no_memory(r);
+        b->temp_bytes[i] = bytes ? (size_t)bytes : 1;
+    }
+    int64_t error[2] = {0, 0};
+    job j = {l->kernel->instances[instance[wide]], {b->in, b->out, b->temp, l->ints, l->reals, error}, l->items, l->items};
+    if (parallel && l->n_temps == 0 && l->items >= 64) {
+        j.block = l->items / 16;
+        kni_parallel_for((l->items + j.block - 1) / j.block, run_block, &j);
+    } else if (l->items > 0) {
+        run_block(&j, 0, 0);
+    }
+    if (error[0])
+        return kni_fail_op(KN_ERROR_INDEX, r->row->name, "index %D is out of range", error[1]);
+    return KN_OK;
+}
+
+kn_status kni_host_reference(const kn_record *r, bool parallel)
+{
+    const kni_type *in[MAX_BUFFERS], *out[MAX_BUFFERS];
+    int in_dtypes[MAX_BUFFERS], out_dtypes[MAX_BUFFERS];
+    if (r->n_in > MAX_BUFFERS || r->n_out > MAX_BUFFERS) return KN_ERROR_UNSUPPORTED;
+    for (int i = 0; i < r->n_in; i++) in[i] = kni_in(r, i) ? &kni_in(r, i)->type : NULL;
+    for (int i = 0; i < r->n_out; i++) out[i] = &kni_out(r, i)->type;
+    kni_launch l = {.row = r->row, .attributes = r->attributes, .in = in, .out = out, .n_in = r->n_in, .n_out = r->n_out};
+    kn_status s = r->row->launch(&l);
+    if (s) return s;
+    const kni_kernel *k = l.kernel;
+    if (!k || l.n_ints > KNI_MAX_KERNEL_INTS || l.n_reals > KNI_MAX_KERNEL_REALS || l.n_temps != k->n_temp ||
+        r->n_in > k->n_in || r->n_out > k->n_out)
+        return kni_fail_op(KN_ERROR_INTERNAL, r->row->name, "the reference kernel was set up wrongly");
+    int wide = wide_of_record(r, k);
+    for (int i = 0; i < r->n_in; i++) in_dtypes[i] = letter_dtype(k->buffers[i], wide);
+    for (int i = 0; i < r->n_out; i++) out_dtypes[i] = letter_dtype(k->buffers[k->n_in + i], wide);
+    buffers b;
+    memset(&b, 0, sizeof b);
+    s = get_inputs(r, &b, in_dtypes);
+    if (s == KN_OK) s = get_outputs(r, &b, out_dtypes);
+    if (s == KN_OK) s = run_kernel(r, &l, &b, wide, parallel);
+    if (s == KN_OK) put_outputs(r, &b, out_dtypes);
+    free_buffers(r, &b);
+    return s;
+}
+
+/* The wide type an elementwise row computes in: that of its promoted operands. */
+static int wide_of_elementwise(const kn_record *r)
+{
+    const kni_type *types[4];
+    int n = r->n_in > 4 ? 4 : r->n_in, first = r->row->rule == KNI_RULE_SELECT;
+    if (r->row->rule != KNI_RULE_COMPARE) return kni_wide_of[kni_out(r, 0)->type.dtype];
+    for (int i = 0; i < n; i++) types[i] = &kni_in(r, i)->type;
+    return kni_wide_of[kni_operand_dtype(r->row, types, first, n)];
+}
+
+/* Broadcasts an operand into a contiguous wide array of the result's shape. */
+static bool expand_operand(kni_tensor *x, const kni_type *shape, int dtype, kni_borrowed *out)
+{
+    kni_tensor view = *x;
+    int shift = shape->rank - x->type.rank;
+    view.type.rank = shape->rank;
+    for (int a = 0; a < shape->rank; a++) {
+        bool spread = a < shift || (x->type.dims[a - shift] == 1 && shape->dims[a] != 1);
+        view.type.dims[a] = shape->dims[a];
+        view.strides[a] = spread ? 0 : x->strides[a - shift];
+    }
+    if (x->storage) return kni_host_borrow(&view, dtype, out);
+    memcpy(view.inline_value.bytes, x->inline_value.bytes, sizeof view.inline_value);
+    bool good = kni_host_borrow(&view, dtype, out);
+    /* The value lay in the local copy of the slot, which does not outlive this function. */
+    if (good && !out->copy_bytes) out->data = x->inline_value.bytes;
+    return good;
+}
+
+kn_status kni_host_scalar(const kn_record *r)
+{
+    kni_scalar_body body;
+    if (!kni_scalar_parse(r->row->scalar, &body))
+        return kni_fail_op(KN_ERROR_INTERNAL, r->row->name, "the scalar body is malformed");
+    kni_tensor *y = kni_out(r, 0);
+    int wide = wide_of_elementwise(r), dtype = kni_compute_dtype[wide];
+    uint32_t truths = r->row->rule == KNI_RULE_SELECT ? 1 : 0;
+    buffers b;
+    memset(&b, 0, sizeof b);
+    kn_status s = KN_OK;
+    for (int i = 0; i < r->n_in && s == KN_OK; i++) {
+        if (!expand_operand(kni_in(r, i), &y->type, truths >> i & 1 ? KN_I64 : dtype, &b.in_borrowed[i])) s = no_memory(r);
+        b.in[i] = b.in_borrowed[i].data;
+    }
+    if (s == KN_OK) s = get_outputs(r, &b, &dtype);
+    const double none[4] = {0};
+    if (s == KN_OK) {
+        const double *params = r->attribute_bytes ? r->attributes : none;
+        kni_scalar_evaluate(&body, wide, kni_count(&y->type), b.out[0], b.in, truths, params);
+        put_outputs(r, &b, &dtype);
+    }
+    free_buffers(r, &b);
+    return s;
+}

@@ -1,0 +1,46 @@
+/* The reference backend, the oracle of the tests: every op by its reference kernel or scalar body in wide
+   types, one thread, no cleverness. */
+#include "backend/host/host.h"
+#include "core/backends.h"
+
+static kn_status execute_one(kn_backend *b, const kn_record *r)
+{
+    const kn_op *row = r->row;
+    if (row->view) return kni_host_view(r);
+    if (row->scalar) return kni_host_scalar(r);
+    if (row->launch) return kni_host_reference(r, false);
+    if (row->lower) return kni_host_lower(r, b->device);
+    return kni_fail_op(KN_ERROR_UNSUPPORTED, row->name, "the reference backend has no kernel for it");
+}
+
+static kn_status execute(kn_backend *b, const kn_record *const *records, int32_t n)
+{
+    for (int32_t i = 0; i < n; i++) {
+        if (records[i]->flags & KN_RECORD_DROP) continue;
+        kn_status s = execute_one(b, records[i]);
+        if (s) return s;
+    }
+    return KN_OK;
+}
+
+static kn_support supports(kn_backend *b, const kn_op *row, kn_dtype dtype, const char **why)
+{
+    (void)b;
+    return kni_host_supports(row, dtype, why, false);
+}
+
+static kn_backend ref = {
+    .size = sizeof(kn_backend),
+    .abi = KN_BACKEND_ABI,
+    .name = "ref",
+    .execute = execute,
+    .supports = supports,
+    .write = kni_host_write,
+    .read = kni_host_read,
+    .sync = kni_host_sync,
+};
+
+kn_backend *kni_ref_backend(void)
+{
+    return &ref;
+}

@@ -1,0 +1,128 @@
+/* The list of opened devices, the current one of each thread, and their random counters. */
+#include "core/device.h"
+#include "core/error.h"
+#include "core/text.h"
+#include <kn/device.h>
+#include <string.h>
+
+static kni_mutex lock = KNI_MUTEX_INIT;
+static kn_device all;
+static _Atomic(kn_device) default_device;
+
+/* Linked only when the program opens devices by name; otherwise the CPU is the default. */
+#if defined(__GNUC__) && !defined(KN_FREESTANDING)
+__attribute__((weak))
+#endif
+KN_API kn_device kn_device_open(const char *spec);
+
+kn_device kni_device_make(kn_backend *backend, const char *name)
+{
+    kn_device d = backend ? kni_allocate(sizeof *d) : NULL;
+    if (!d) {
+        kni_fail(KN_ERROR_MEMORY, "no memory to open the device %s", name);
+        return NULL;
+    }
+    memset(d, 0, sizeof *d);
+    d->backend = backend;
+    if (!backend->device) backend->device = d;
+    d->leaf = backend;
+    while (d->leaf->inner[0]) d->leaf = d->leaf->inner[0];
+    d->tapes = !strcmp(backend->name, "autodiff");
+    d->host = true;
+    kni_text text = {d->name, sizeof d->name, 0};
+    kni_text_string(&text, name);
+    kni_lock(&lock);
+    d->next = all;
+    all = d;
+    kni_unlock(&lock);
+    return d;
+}
+
+/* Innermost backends come last in the list of devices, so each is closed once: by the device made of it. */
+void kni_devices_shutdown(void)
+{
+    kni_lock(&lock);
+    while (all) {
+        kn_device d = all;
+        all = d->next;
+        if (d->backend->device == d) d->backend->device = NULL;
+        if (d->backend->close) d->backend->close(d->backend);
+        kni_free(d, sizeof *d);
+    }
+    atomic_store(&default_device, NULL);
+    kni_unlock(&lock);
+}
+
+static kn_device open_default(void)
+{
+#ifdef KN_FREESTANDING
+    return kn_device_cpu();
+#else
+    const char *spec = kni_environment("KN_DEVICE");
+    if (spec && *spec && kn_device_open) return kn_device_open(spec);
+    return kn_device_cpu();
+#endif
+}
+
+kn_device kni_device_current(void)
+{
+    kn_device d = kni_thread_self()->current;
+    if (d) return d;
+    d = atomic_load_explicit(&default_device, memory_order_acquire);
+    if (d) return d;
+    d = open_default();
+    if (!d) return NULL;
+    kn_device expected = NULL;
+    /* Two threads may open it at once: the first one wins, the other stays in the list unused. */
+    return atomic_compare_exchange_strong(&default_device, &expected, d) ? d : expected;
+}
+
+void kn_device_use(kn_device device)
+{
+    kni_thread_self()->current = device;
+}
+
+kn_device kn_device_current(void)
+{
+    return kni_device_current();
+}
+
+const char *kn_device_name(kn_device device)
+{
+    return device ? device->name : "none";
+}
+
+void kn_device_close(kn_device device)
+{
+    if (!device) return;
+    atomic_store(&device->closed, true);
+    kni_thread *t = kni_thread_self();
+    if (t->current == device) t->current = NULL;
+    kn_device expected = device;
+    (void)atomic_compare_exchange_strong(&default_device, &expected, NULL);
+}
+
+void kn_seed(kn_device device, uint64_t seed)
+{
+    if (!device) device = kni_device_current();
+    if (!device) return;
+    atomic_store(&device->rng_key, seed);
+    atomic_store(&device->rng_counter, 0);
+}
+
+uint64_t kni_rng_reserve(kn_device device, uint64_t n)
+{
+    return atomic_fetch_add(&device->rng_counter, n);
+}
+
+kn_status kn_sync(kn_device device)
+{
+    if (!device) device = kni_device_current();
+    if (!device) return kni_latest_code();
+    return device->backend->sync ? device->backend->sync(device->backend) : KN_OK;
+}
+
+kn_status kn_submit(kn_device device)
+{
+    return device || kni_device_current() ? KN_OK : kni_latest_code();
+}

@@ -1,0 +1,30 @@
+/* An opened device: a stack of backends, its random numbers, and the leaf that decides what mixes. */
+#ifndef KNI_DEVICE_H
+#define KNI_DEVICE_H
+
+#include "core/platform.h"
+#include <kn/backend.h>
+#include <stdatomic.h>
+
+struct kn_device_object {
+    kn_backend *backend; /* top of the stack */
+    kn_backend *leaf;    /* innermost first backend; tensors mix when leaves are of one name */
+    bool tapes;          /* an autodiff decorator is on top */
+    bool host;           /* the leaf's tensors lie in host memory */
+    _Atomic bool closed;
+    _Atomic uint64_t rng_key, rng_counter;
+    char name[128];
+    struct kn_device_object *next; /* in the list of all devices */
+};
+
+/* The calling thread's device, or the default one; NULL with the failure told. */
+kn_device kni_device_current(void);
+/* Wraps a backend into a device that lives until kn_shutdown. */
+kn_device kni_device_make(kn_backend *backend, const char *name);
+void kni_devices_shutdown(void);
+/* Reserves n random counters; each gives four 32-bit words. */
+uint64_t kni_rng_reserve(kn_device device, uint64_t n);
+
+static inline bool kni_same_leaf(kn_device a, kn_device b) { return a->leaf == b->leaf; }
+
+#endif

@@ -1,0 +1,51 @@
+/* The dtype table: one row of data per element type. */
+#ifndef KNI_DTYPE_H
+#define KNI_DTYPE_H
+
+#include <kn/base.h>
+
+enum { KNI_KIND_NONE, KNI_KIND_BOOL, KNI_KIND_UNSIGNED, KNI_KIND_SIGNED, KNI_KIND_FLOAT, KNI_KIND_RESERVED };
+
+typedef struct kni_dtype_row {
+    const char *name;
+    uint16_t bits;              /* of one element */
+    uint8_t exponent, mantissa; /* of floats; mantissa without the hidden bit */
+    uint8_t kind;               /* KNI_KIND_ */
+    uint8_t block;              /* elements that share a scale, 1 for plain types */
+} kni_dtype_row;
+
+extern const kni_dtype_row kni_dtypes[KN_DTYPE_COUNT];
+
+/* True for the dtypes that tensors can have today; the other codes are reserved. */
+static inline bool kni_dtype_usable(int dtype) { return dtype >= KN_F64 && dtype <= KN_BOOL; }
+
+/* The type elements are computed in. Storage types are converted on load and store. */
+typedef enum kni_compute {
+    KNI_COMPUTE_F32,
+    KNI_COMPUTE_F64,
+    KNI_COMPUTE_I32,
+    KNI_COMPUTE_I64,
+    KNI_COMPUTE_U64,
+    KNI_COMPUTE_COUNT
+} kni_compute;
+extern const uint8_t kni_compute_of[KN_DTYPE_COUNT];
+extern const uint8_t kni_compute_dtype[KNI_COMPUTE_COUNT];
+/* The type that the reference backend computes a dtype in: KNI_COMPUTE_F64, I64 or U64. */
+extern const uint8_t kni_wide_of[KN_DTYPE_COUNT];
+
+/* Bit masks over dtypes, for op rows. */
+#define KNI_BIT(dtype) (1u << (dtype))
+#define KNI_FLOATS (KNI_BIT(KN_F64) | KNI_BIT(KN_F32) | KNI_BIT(KN_F16) | KNI_BIT(KN_BF16))
+#define KNI_SIGNED_INTS (KNI_BIT(KN_I64) | KNI_BIT(KN_I32) | KNI_BIT(KN_I16) | KNI_BIT(KN_I8))
+#define KNI_UNSIGNED_INTS (KNI_BIT(KN_U64) | KNI_BIT(KN_U32) | KNI_BIT(KN_U16) | KNI_BIT(KN_U8))
+#define KNI_INTS (KNI_SIGNED_INTS | KNI_UNSIGNED_INTS)
+#define KNI_BOOLS KNI_BIT(KN_BOOL)
+#define KNI_NUMBERS (KNI_FLOATS | KNI_INTS)
+#define KNI_ALL (KNI_NUMBERS | KNI_BOOLS)
+
+/* Converts n elements; strides in elements. f to int truncates and saturates, NaN gives 0; int to int
+   wraps; anything to bool is x != 0. */
+void kni_convert(void *to, int to_dtype, int64_t to_stride, const void *from, int from_dtype,
+                 int64_t from_stride, int64_t n);
+
+#endif

@@ -1,0 +1,28 @@
+/* Errors: a fixed pool of records, so that running out of memory can be reported too. */
+#ifndef KNI_ERROR_H
+#define KNI_ERROR_H
+
+#include "core/thread_state.h"
+#include <kn/base.h>
+#include <stdarg.h>
+
+/* Fills a record and makes it the thread's latest failure; returns code. The format is kni_text_format's. */
+kn_status kni_fail(kn_status code, const char *format, ...) KNI_COLD;
+/* The same with "kn_<name>: " before the text, where name is the outermost public call. */
+kn_status kni_fail_op(kn_status code, const char *op_name, const char *format, ...) KNI_COLD;
+kn_status kni_fail_op_list(kn_status code, const char *op_name, const char *format, va_list arguments) KNI_COLD;
+
+/* A poisoned handle that carries the thread's latest failure. */
+kn_tensor kni_poison_latest(void) KNI_COLD;
+/* Code of the thread's latest failure. */
+kn_status kni_latest_code(void);
+
+static inline bool kni_is_poisoned(kn_tensor t) { return (t.bits >> 63) != 0; }
+
+/* Attaches the site to the pending error and hands it to the log callback. */
+void kni_error_site(kni_thread *t, const char *site) KNI_COLD;
+/* Logs a pending error that no site came for. */
+void kni_error_flush(kni_thread *t) KNI_COLD;
+void kni_log(int level, const char *format, ...);
+
+#endif

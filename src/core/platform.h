@@ -1,0 +1,40 @@
+/* What differs between hosted, single-threaded and freestanding builds: locks, thread-local storage. */
+#ifndef KNI_PLATFORM_H
+#define KNI_PLATFORM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#if !defined(KN_FREESTANDING) && !defined(__wasm__)
+#define KNI_THREADS 1
+#include <pthread.h>
+#define KNI_THREAD_LOCAL _Thread_local
+typedef pthread_mutex_t kni_mutex;
+#define KNI_MUTEX_INIT PTHREAD_MUTEX_INITIALIZER
+static inline void kni_lock(kni_mutex *m) { pthread_mutex_lock(m); }
+static inline void kni_unlock(kni_mutex *m) { pthread_mutex_unlock(m); }
+#else
+#define KNI_THREADS 0
+#define KNI_THREAD_LOCAL
+typedef int kni_mutex;
+#define KNI_MUTEX_INIT 0
+static inline void kni_lock(kni_mutex *m) { (void)m; }
+static inline void kni_unlock(kni_mutex *m) { (void)m; }
+#endif
+
+#if defined(__GNUC__)
+#define KNI_LIKELY(x) __builtin_expect(!!(x), 1)
+#define KNI_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define KNI_COLD __attribute__((cold, noinline))
+#else
+#define KNI_LIKELY(x) (x)
+#define KNI_UNLIKELY(x) (x)
+#define KNI_COLD
+#endif
+
+#define KNI_COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
+
+/* The value of an environment variable, NULL when unset or when there is no environment. */
+const char *kni_environment(const char *name);
+
+#endif

@@ -1,0 +1,146 @@
+/* Scopes and the three states of ownership. */
+#include "core/table.h"
+#include <kn/tensor.h>
+
+static uint32_t *head_of(kni_thread *t, uint32_t depth)
+{
+    return t->scopes ? &t->scopes[depth] : &t->root_scope;
+}
+
+void kni_scope_link(kni_thread *t, uint32_t index, uint32_t depth)
+{
+    kni_tensor *x = kni_slot(index);
+    uint32_t *head = head_of(t, depth);
+    x->scope = depth;
+    x->previous = KNI_NO_SLOT;
+    x->next = *head;
+    if (*head != KNI_NO_SLOT) kni_slot(*head)->previous = index;
+    *head = index;
+}
+
+void kni_scope_unlink(kni_thread *t, uint32_t index)
+{
+    const kni_tensor *x = kni_slot(index);
+    if (x->previous != KNI_NO_SLOT) kni_slot(x->previous)->next = x->next;
+    else *head_of(t, x->scope) = x->next;
+    if (x->next != KNI_NO_SLOT) kni_slot(x->next)->previous = x->previous;
+}
+
+static bool grow(kni_thread *t)
+{
+    if (t->scopes && t->depth + 1 < t->scope_capacity) return true;
+    uint32_t capacity = t->scope_capacity ? 2 * t->scope_capacity : 8;
+    uint32_t *scopes = kni_reallocate(t->scopes, t->scope_capacity * sizeof *scopes, capacity * sizeof *scopes);
+    if (!scopes) return false;
+    if (!t->scopes) scopes[0] = t->root_scope;
+    t->scopes = scopes;
+    t->scope_capacity = capacity;
+    return true;
+}
+
+/* Without memory for another level the scope is the enclosing one again: what it makes is freed later. */
+kn_scope kn_scope_begin(void)
+{
+    kni_thread *t = kni_thread_self();
+    if (t->depth == UINT32_MAX - 1 || !grow(t)) {
+        kni_fail(KN_ERROR_MEMORY, "kn_scope_begin: no memory for a scope; its tensors join the enclosing scope");
+        return (kn_scope){0, t->id};
+    }
+    t->scopes[++t->depth] = KNI_NO_SLOT;
+    return (kn_scope){t->depth, t->id};
+}
+
+static void free_level(kni_thread *t, uint32_t depth)
+{
+    uint32_t *head = head_of(t, depth);
+    while (*head != KNI_NO_SLOT) kni_tensor_end_handle(t, *head);
+}
+
+void kni_scope_free_all(kni_thread *t)
+{
+    for (uint32_t d = t->depth + 1; d-- > 0;) free_level(t, d);
+    t->depth = 0;
+    if (t->scopes) kni_free(t->scopes, t->scope_capacity * sizeof *t->scopes);
+    t->scopes = NULL;
+    t->scope_capacity = 0;
+    t->root_scope = KNI_NO_SLOT;
+}
+
+void kn_scope_end_many(kn_scope scope, kn_tensor *results, int32_t n)
+{
+    kni_thread *t = kni_thread_self();
+    if (scope.depth == 0 && scope.thread == t->id) return;
+    if (scope.thread != t->id || scope.depth > t->depth) {
+        kni_fail(KN_ERROR_ARGUMENT, "kn_scope_end: this scope has ended already or belongs to another thread");
+        return;
+    }
+    for (int32_t i = 0; i < n; i++) {
+        kni_tensor *x = kni_peek(results[i]);
+        if (!x || x->thread != t->id || x->scope < scope.depth) continue;
+        if (x->state != KNI_TEMPORARY && x->state != KNI_KEPT) continue;
+        kni_scope_unlink(t, kni_slot_of(results[i]));
+        kni_scope_link(t, kni_slot_of(results[i]), scope.depth - 1);
+        x->state = KNI_TEMPORARY;
+    }
+    for (uint32_t d = t->depth; d >= scope.depth; d--) free_level(t, d);
+    t->depth = scope.depth - 1;
+}
+
+kn_tensor kn_scope_end(kn_scope scope, kn_tensor result)
+{
+    kn_scope_end_many(scope, &result, 1);
+    return result;
+}
+
+kn_tensor kn_keep(kn_tensor handle)
+{
+    kni_thread *t = kni_thread_self();
+    if (kni_is_poisoned(handle) || handle.bits == 0) return handle;
+    kni_tensor *x = kni_resolve(handle, "keep");
+    if (!x) return kni_poison_latest();
+    if (x->state != KNI_TEMPORARY) return handle;
+    if (x->scope != t->depth) {
+        kni_scope_unlink(t, kni_slot_of(handle));
+        kni_scope_link(t, kni_slot_of(handle), t->depth);
+    }
+    x->state = KNI_KEPT;
+    return handle;
+}
+
+kn_tensor kn_own(kn_tensor handle)
+{
+    kni_thread *t = kni_thread_self();
+    if (kni_is_poisoned(handle)) return handle;
+    kni_tensor *x = kni_resolve(handle, "own");
+    if (!x) return kni_poison_latest();
+    if (x->state == KNI_TEMPORARY || x->state == KNI_KEPT) {
+        kni_scope_unlink(t, kni_slot_of(handle));
+        x->state = KNI_OWNED;
+    }
+    return handle;
+}
+
+void kn_drop(kn_tensor handle)
+{
+    kni_thread *t = kni_thread_self();
+    if (kni_is_poisoned(handle) || handle.bits == 0) return;
+    kni_tensor *x = kni_resolve(handle, "drop");
+    if (!x) return;
+    if (x->flags & KNI_TENSOR_PARAM) {
+        kni_fail(KN_ERROR_ARGUMENT, "kn_drop: this is a param; free it with kn_param_drop");
+        return;
+    }
+    kni_tensor_take(t, kni_slot_of(handle), "drop");
+}
+
+kn_status kn_assign(kn_tensor *handle, kn_tensor value)
+{
+    if (!handle) return kni_fail(KN_ERROR_ARGUMENT, "kn_assign: the place to assign to is NULL");
+    if (kni_is_poisoned(value)) return kn_error_code(value);
+    if (handle->bits == value.bits) return KN_OK;
+    value = kn_own(value);
+    if (kni_is_poisoned(value)) return kn_error_code(value);
+    kn_drop(*handle);
+    *handle = value;
+    return KN_OK;
+}

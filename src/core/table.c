@@ -1,0 +1,200 @@
+/* Slots: getting, checking, releasing. */
+#include "core/table.h"
+#include "core/text.h"
+
+kni_tensor *kni_chunks[KNI_MAX_CHUNKS];
+void (*kni_node_release)(struct kni_node *node);
+void (*kni_node_retain)(struct kni_node *node);
+
+static kni_mutex lock = KNI_MUTEX_INIT;
+static _Atomic uint32_t n_chunks;
+static uint32_t *free_pool; /* slots returned by threads that had too many or ended */
+static uint32_t n_free_pool, free_pool_capacity;
+static _Atomic int64_t live;
+
+static bool add_chunk(void)
+{
+    uint32_t n = atomic_load(&n_chunks);
+    if (n == KNI_MAX_CHUNKS) return false;
+    kni_tensor *chunk = kni_allocate(sizeof(kni_tensor) * KNI_CHUNK_SLOTS);
+    uint32_t capacity = (n + 1) * KNI_CHUNK_SLOTS;
+    uint32_t *pool = chunk ? kni_reallocate(free_pool, free_pool_capacity * sizeof *pool, capacity * sizeof *pool)
+                           : NULL;
+    if (!pool) {
+        kni_free(chunk, sizeof(kni_tensor) * KNI_CHUNK_SLOTS);
+        return false;
+    }
+    free_pool = pool;
+    free_pool_capacity = capacity;
+    for (int i = 0; i < KNI_CHUNK_SLOTS; i++) {
+        chunk[i].state = KNI_FREE;
+        atomic_init(&chunk[i].generation, 1);
+        atomic_init(&chunk[i].references, 0);
+        free_pool[n_free_pool++] = n * KNI_CHUNK_SLOTS + (uint32_t)(KNI_CHUNK_SLOTS - 1 - i);
+    }
+    kni_chunks[n] = chunk;
+    atomic_store(&n_chunks, n + 1);
+    return true;
+}
+
+static bool refill(kni_thread *t)
+{
+    kni_lock(&lock);
+    if (n_free_pool == 0) (void)add_chunk();
+    while (n_free_pool > 0 && t->n_free_slots < KNI_SLOT_CACHE / 2)
+        t->free_slots[t->n_free_slots++] = free_pool[--n_free_pool];
+    kni_unlock(&lock);
+    return t->n_free_slots > 0;
+}
+
+static void give_back(kni_thread *t, uint32_t keep)
+{
+    kni_lock(&lock);
+    while (t->n_free_slots > keep) free_pool[n_free_pool++] = t->free_slots[--t->n_free_slots];
+    kni_unlock(&lock);
+}
+
+void kni_table_return_slots(kni_thread *t)
+{
+    give_back(t, 0);
+}
+
+uint32_t kni_tensor_new(kni_thread *t)
+{
+    if (KNI_UNLIKELY(t->n_free_slots == 0) && !refill(t)) return KNI_NO_SLOT;
+    uint32_t index = t->free_slots[--t->n_free_slots];
+    kni_tensor *x = kni_slot(index);
+    atomic_store_explicit(&x->references, 1, memory_order_relaxed);
+    x->state = KNI_TEMPORARY;
+    x->flags = 0;
+    x->device = NULL;
+    x->storage = NULL;
+    x->offset = 0;
+    x->node = NULL;
+    x->thread = t->id;
+    x->serial = t->serial;
+    kni_scope_link(t, index, t->depth);
+    atomic_fetch_add_explicit(&live, 1, memory_order_relaxed);
+    return index;
+}
+
+void kni_tensor_release(kni_thread *t, uint32_t index)
+{
+    kni_tensor *x = kni_slot(index);
+    if (atomic_load_explicit(&x->references, memory_order_acquire) != 1 &&
+        atomic_fetch_sub_explicit(&x->references, 1, memory_order_acq_rel) != 1)
+        return;
+    kni_storage *storage = x->storage;
+    struct kni_node *node = x->node;
+    x->storage = NULL;
+    x->node = NULL;
+    x->state = KNI_FREE;
+    atomic_store_explicit(&x->references, 0, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&live, 1, memory_order_relaxed);
+    if (KNI_UNLIKELY(t->n_free_slots == KNI_SLOT_CACHE)) give_back(t, KNI_SLOT_CACHE / 2);
+    t->free_slots[t->n_free_slots++] = index;
+    if (storage) kni_storage_release(storage);
+    if (node && kni_node_release) kni_node_release(node);
+}
+
+void kni_tensor_end_handle(kni_thread *t, uint32_t index)
+{
+    kni_tensor *x = kni_slot(index);
+    if (x->state == KNI_TEMPORARY || x->state == KNI_KEPT) kni_scope_unlink(t, index);
+    uint64_t g = atomic_load_explicit(&x->generation, memory_order_relaxed) + 1;
+    g &= KNI_GENERATION_MASK;
+    atomic_store_explicit(&x->generation, g ? g : 1, memory_order_release);
+    x->state = KNI_GONE;
+    kni_tensor_release(t, index);
+}
+
+void kni_tensor_take(kni_thread *t, uint32_t index, const char *by)
+{
+    kni_taken *entry = &t->taken[t->taken_next++ % KNI_TAKEN_RING];
+    entry->bits = kni_handle(index).bits;
+    entry->serial = t->serial;
+    entry->by = by;
+    kni_tensor_end_handle(t, index);
+}
+
+kni_tensor *kni_peek(kn_tensor handle)
+{
+    uint32_t index = kni_slot_of(handle);
+    if (kni_is_poisoned(handle) || index >= atomic_load_explicit(&n_chunks, memory_order_acquire) * KNI_CHUNK_SLOTS)
+        return NULL;
+    kni_tensor *x = kni_slot(index);
+    uint64_t g = atomic_load_explicit(&x->generation, memory_order_acquire);
+    return g == (handle.bits & KNI_GENERATION_MASK) && x->state != KNI_FREE ? x : NULL;
+}
+
+static KNI_COLD void explain_stale(kn_tensor handle, const char *op_name)
+{
+    const kni_thread *t = kni_thread_self();
+    if (handle.bits == 0) {
+        kni_fail_op(KN_ERROR_HANDLE, op_name, "KN_NONE was given where a tensor is needed");
+        return;
+    }
+    for (int i = 0; i < KNI_TAKEN_RING; i++) {
+        if (t->taken[i].bits != handle.bits || !t->taken[i].by) continue;
+        const char *site = kni_site_of(t->taken[i].serial);
+        kni_fail_op(KN_ERROR_HANDLE, op_name,
+                    "tensor was already taken by kn_%s%s%s; keep it with kn_keep() to use it twice",
+                    t->taken[i].by, site ? " at " : "", site ? site : "");
+        return;
+    }
+    kni_fail_op(KN_ERROR_HANDLE, op_name,
+                "this handle names no live tensor: it was dropped, its scope ended, it was taken long ago, or it "
+                "was never a tensor");
+}
+
+kni_tensor *kni_resolve(kn_tensor handle, const char *op_name)
+{
+    if (KNI_UNLIKELY(kni_is_poisoned(handle))) return NULL;
+    kni_tensor *x = kni_peek(handle);
+    if (KNI_UNLIKELY(!x)) {
+        explain_stale(handle, op_name);
+        return NULL;
+    }
+    if (KNI_UNLIKELY(x->thread != kni_this_thread.id && x->state != KNI_OWNED)) {
+        kni_fail_op(KN_ERROR_HANDLE, op_name,
+                    "the tensor belongs to another thread; share it with x = kn_own(x) on the thread that made it");
+        return NULL;
+    }
+    return x;
+}
+
+void kni_tensor_copy_value(kni_tensor *y, const kni_tensor *x)
+{
+    y->type = x->type;
+    y->device = x->device;
+    y->flags = x->flags & (KNI_TENSOR_SCALAR | KNI_TENSOR_REQUIRES_GRAD | KNI_TENSOR_POISONED);
+    y->error = x->error;
+    y->made_by = x->made_by;
+    y->storage = x->storage ? kni_storage_retain(x->storage) : NULL;
+    y->offset = x->offset;
+    y->inline_value = x->inline_value;
+    for (int i = 0; i < x->type.rank; i++) y->strides[i] = x->strides[i];
+    y->node = x->node;
+    if (y->node && kni_node_retain) kni_node_retain(y->node);
+}
+
+void kni_table_counters(int64_t *tensors, int64_t *slots)
+{
+    *tensors = atomic_load(&live);
+    *slots = (int64_t)atomic_load(&n_chunks) * KNI_CHUNK_SLOTS;
+}
+
+void kni_table_free(void)
+{
+    kni_lock(&lock);
+    uint32_t n = atomic_load(&n_chunks);
+    atomic_store(&n_chunks, 0);
+    for (uint32_t i = 0; i < n; i++) {
+        kni_free(kni_chunks[i], sizeof(kni_tensor) * KNI_CHUNK_SLOTS);
+        kni_chunks[i] = NULL;
+    }
+    kni_free(free_pool, free_pool_capacity * sizeof *free_pool);
+    free_pool = NULL;
+    n_free_pool = free_pool_capacity = 0;
+    kni_unlock(&lock);
+}

@@ -1,0 +1,118 @@
+/* The process-wide table of tensors: slots in chunks that never move, handles checked on each use. */
+#ifndef KNI_TABLE_H
+#define KNI_TABLE_H
+
+#include "core/error.h"
+#include "core/storage.h"
+#include "core/thread_state.h"
+#include "core/type.h"
+
+#define KNI_NO_SLOT UINT32_MAX
+
+enum {
+    KNI_SLOT_BITS = 23,
+    KNI_GENERATION_BITS = 40,
+#ifdef KN_FREESTANDING
+    KNI_CHUNK_SLOTS = 32,
+    KNI_MAX_CHUNKS = 64
+#else
+    KNI_CHUNK_SLOTS = 1024,
+    KNI_MAX_CHUNKS = (1 << KNI_SLOT_BITS) / KNI_CHUNK_SLOTS
+#endif
+};
+#define KNI_GENERATION_MASK ((UINT64_C(1) << KNI_GENERATION_BITS) - 1)
+
+enum { KNI_FREE, KNI_TEMPORARY, KNI_KEPT, KNI_OWNED, KNI_GONE /* the handle is gone, a tape still reads it */ };
+
+enum {
+    KNI_TENSOR_SCALAR = 1,  /* the value is in `inline_value`, there is no storage */
+    KNI_TENSOR_REQUIRES_GRAD = 4,  /* gradients of a leaf are asked for */
+    KNI_TENSOR_PARAM = 8,
+    KNI_TENSOR_POISONED = 16 /* found after the op had returned; `error` says what */
+};
+
+struct kni_node;
+
+/* One slot. The leaf backend that executed the producing record sets storage, offset and strides. */
+typedef struct kni_tensor {
+    _Atomic uint64_t generation; /* of the handle that is valid now */
+    _Atomic int32_t references;  /* the handle and every internal use */
+    uint8_t state, flags;
+    uint16_t made_by; /* op number */
+    uint32_t next, previous; /* in the list of its scope */
+    uint32_t scope, thread;
+    kni_type type;
+    kn_device device;
+    kni_storage *storage;
+    int64_t offset; /* in elements */
+    int64_t strides[KN_MAX_RANK];
+    struct kni_node *node; /* of the tape, NULL outside */
+    uint64_t serial;       /* of the call that made it */
+    kn_tensor error;
+    union {
+        double f64;
+        int64_t i64;
+        unsigned char bytes[8];
+    } inline_value;
+} kni_tensor;
+
+extern kni_tensor *kni_chunks[KNI_MAX_CHUNKS];
+
+static inline kni_tensor *kni_slot(uint32_t index)
+{
+    return &kni_chunks[index / KNI_CHUNK_SLOTS][index % KNI_CHUNK_SLOTS];
+}
+
+static inline uint32_t kni_slot_of(kn_tensor t) { return (uint32_t)(t.bits >> KNI_GENERATION_BITS) & 0x7FFFFF; }
+
+static inline kn_tensor kni_handle(uint32_t index)
+{
+    uint64_t g = atomic_load_explicit(&kni_slot(index)->generation, memory_order_relaxed);
+    return (kn_tensor){((uint64_t)index << KNI_GENERATION_BITS) | g};
+}
+
+/* A new temporary in the thread's scope with one reference and no storage; KNI_NO_SLOT without memory. */
+uint32_t kni_tensor_new(kni_thread *t);
+
+/* The slot of a valid handle, or NULL with the failure told as op_name's. A poisoned handle gives NULL and
+   no new failure: check kni_is_poisoned first. */
+kni_tensor *kni_resolve(kn_tensor handle, const char *op_name);
+/* NULL without any failure told. */
+kni_tensor *kni_peek(kn_tensor handle);
+
+static inline void kni_tensor_retain(kni_tensor *x)
+{
+    atomic_fetch_add_explicit(&x->references, 1, memory_order_relaxed);
+}
+/* Gives one reference back; the last one frees storage, tape node and slot. */
+void kni_tensor_release(kni_thread *t, uint32_t index);
+
+/* Ends a handle: it becomes stale, what it named lives on while there are other references. */
+void kni_tensor_end_handle(kni_thread *t, uint32_t index);
+/* Ends a temporary's handle because `by` took it. */
+void kni_tensor_take(kni_thread *t, uint32_t index, const char *by);
+
+/* Makes y another name of x's value: type, device, storage and place in the tape. */
+void kni_tensor_copy_value(kni_tensor *y, const kni_tensor *x);
+
+/* Scope lists. */
+void kni_scope_link(kni_thread *t, uint32_t index, uint32_t depth);
+void kni_scope_unlink(kni_thread *t, uint32_t index);
+void kni_scope_free_all(kni_thread *t);
+void kni_table_return_slots(kni_thread *t);
+/* Gives the table's memory back; no tensor may be alive. */
+void kni_table_free(void);
+void kni_table_counters(int64_t *tensors, int64_t *slots);
+
+/* Called with the tape node of a tensor that dies; set by the autodiff decorator. */
+extern void (*kni_node_release)(struct kni_node *node);
+extern void (*kni_node_retain)(struct kni_node *node);
+
+/* First byte of a tensor in host memory. */
+static inline void *kni_data(kni_tensor *x, size_t element_bytes)
+{
+    if (!x->storage) return x->inline_value.bytes;
+    return (char *)x->storage->data + x->offset * (int64_t)element_bytes;
+}
+
+#endif

@@ -1,0 +1,227 @@
+/* Data in and out of tensors: creation from memory, wrapped buffers, numbers, and reading back. */
+#include "core/device.h"
+#include "core/dtype.h"
+#include "core/table.h"
+#include <kn/device.h>
+#include <kn/tensor.h>
+#include <string.h>
+
+/* Checks a user's shape and gives the number of elements, -1 with the failure told. */
+static int64_t checked_count(const char *name, kn_dtype dtype, const kn_shape *shape)
+{
+    if (!kni_dtype_usable(dtype)) {
+        kni_fail_op(KN_ERROR_DTYPE, name, "dtype code %d is none that tensors can have", (int)dtype);
+        return -1;
+    }
+    if (shape->rank < 0 || shape->rank > KN_MAX_RANK) {
+        kni_fail_op(KN_ERROR_SHAPE, name, "rank %d is outside 0 to %d", shape->rank, KN_MAX_RANK);
+        return -1;
+    }
+    for (int i = 0; i < shape->rank; i++) {
+        if (shape->dims[i] >= 0) continue;
+        kni_fail_op(KN_ERROR_SHAPE, name, "axis %d has the negative size %D", i, shape->dims[i]);
+        return -1;
+    }
+    int64_t n = kni_count_dims(shape->rank, shape->dims);
+    if (n < 0 || kn_dtype_bytes(dtype, n) < 0) {
+        kni_fail_op(KN_ERROR_SHAPE, name, "%N of %T would have 2^63 bytes or more", shape, (int)dtype);
+        return -1;
+    }
+    return n;
+}
+
+/* A tensor without storage on the thread's device; KNI_NO_SLOT with the failure told. */
+static uint32_t start_tensor(const char *name, kn_dtype dtype, const kn_shape *shape)
+{
+    kni_thread *t = kni_thread_self();
+    if (t->pending_error) kni_error_flush(t);
+    t->serial++;
+    kn_device device = kni_device_current();
+    if (!device) return KNI_NO_SLOT;
+    uint32_t id = kni_tensor_new(t);
+    if (id == KNI_NO_SLOT) {
+        kni_fail_op(KN_ERROR_MEMORY, name, "no memory for another tensor");
+        return id;
+    }
+    kni_tensor *x = kni_slot(id);
+    x->device = device;
+    x->made_by = 0;
+    x->type.dtype = (uint8_t)dtype;
+    x->type.rank = (uint8_t)shape->rank;
+    x->type.weak = 0;
+    memcpy(x->type.dims, shape->dims, sizeof shape->dims);
+    kni_contiguous_strides(shape->rank, shape->dims, x->strides);
+    return id;
+}
+
+static kn_tensor finish(uint32_t id, kn_status s)
+{
+    if (s == KN_OK) return kni_handle(id);
+    kni_tensor_end_handle(kni_thread_self(), id);
+    return kni_poison_latest();
+}
+
+kn_tensor kn_from(const void *data, kn_dtype dtype, kn_shape shape)
+{
+    int64_t n = checked_count("from", dtype, &shape);
+    if (n < 0) return kni_poison_latest();
+    if (!data && n > 0) {
+        kni_fail_op(KN_ERROR_ARGUMENT, "from", "data is NULL");
+        return kni_poison_latest();
+    }
+    uint32_t id = start_tensor("from", dtype, &shape);
+    if (id == KNI_NO_SLOT) return kni_poison_latest();
+    kn_backend *b = kni_slot(id)->device->backend;
+    return finish(id, b->write(b, id, data));
+}
+
+/* The lowest and highest element that strides reach, relative to data; false on overflow. */
+static bool reach(const kn_shape *shape, const int64_t *strides, int64_t *low, int64_t *high)
+{
+    *low = *high = 0;
+    for (int i = 0; i < shape->rank; i++) {
+        int64_t span;
+        if (shape->dims[i] == 0) return true;
+        if (__builtin_mul_overflow(shape->dims[i] - 1, strides[i], &span)) return false;
+        int64_t *end = span < 0 ? low : high;
+        if (__builtin_add_overflow(*end, span, end)) return false;
+    }
+    return true;
+}
+
+kn_tensor kn_wrap(void *data, kn_dtype dtype, kn_shape shape, const int64_t *strides,
+                  void (*release)(void *context), void *context)
+{
+    int64_t n = checked_count("wrap", dtype, &shape), low = 0, high = 0;
+    bool good = n >= 0;
+    if (good && !data && n > 0) {
+        kni_fail_op(KN_ERROR_ARGUMENT, "wrap", "data is NULL");
+        good = false;
+    }
+    if (good && strides && !reach(&shape, strides, &low, &high)) {
+        kni_fail_op(KN_ERROR_ARGUMENT, "wrap", "the strides reach past 2^63 elements");
+        good = false;
+    }
+    uint32_t id = good ? start_tensor("wrap", dtype, &shape) : KNI_NO_SLOT;
+    kni_storage *s = NULL;
+    if (id != KNI_NO_SLOT) {
+        int64_t bytes = kn_dtype_bytes(dtype, strides ? high + 1 : n);
+        s = kni_storage_wrap(data, bytes < 0 ? 0 : (size_t)bytes, release, context);
+        if (!s) {
+            kni_fail_op(KN_ERROR_MEMORY, "wrap", "no memory for another tensor");
+            kni_tensor_end_handle(kni_thread_self(), id);
+        }
+    }
+    if (!s) {
+        if (release) release(context);
+        return kni_poison_latest();
+    }
+    kni_tensor *x = kni_slot(id);
+    x->storage = s;
+    if (strides) memcpy(x->strides, strides, (size_t)shape.rank * sizeof *strides);
+    return kni_handle(id);
+}
+
+static kn_tensor scalar(const void *value, int from, kn_dtype dtype)
+{
+    kn_shape shape = {0, {0}};
+    if (checked_count("scalar", dtype, &shape) < 0) return kni_poison_latest();
+    uint32_t id = start_tensor("scalar", dtype, &shape);
+    if (id == KNI_NO_SLOT) return kni_poison_latest();
+    kni_tensor *x = kni_slot(id);
+    x->flags |= KNI_TENSOR_SCALAR;
+    kni_convert(x->inline_value.bytes, dtype, 1, value, from, 1, 1);
+    return kni_handle(id);
+}
+
+kn_tensor kn_scalar(double value, kn_dtype dtype)
+{
+    return scalar(&value, KN_F64, dtype);
+}
+
+kn_tensor kn_scalar_int(int64_t value, kn_dtype dtype)
+{
+    return scalar(&value, KN_I64, dtype);
+}
+
+/* Reading borrows; a poisoned tensor answers with its own error. */
+static kni_tensor *readable(kn_tensor t, const char *name, kn_status *s)
+{
+    *s = KN_OK;
+    const kni_tensor *found = kni_is_poisoned(t) ? NULL : kni_peek(t);
+    kn_tensor poison = kni_is_poisoned(t) ? t : found && (found->flags & KNI_TENSOR_POISONED) ? found->error : KN_NONE;
+    if (poison.bits) {
+        char text[400];
+        kn_error_text(poison, text, sizeof text);
+        *s = kni_fail(kn_error_code(poison), "kn_%s: the tensor carries an error: %s", name, text);
+        return NULL;
+    }
+    kni_tensor *x = kni_resolve(t, name);
+    if (!x) *s = KN_ERROR_HANDLE;
+    return x;
+}
+
+kn_status kn_read(kn_tensor t, void *buffer, size_t bytes)
+{
+    kn_status s;
+    kni_tensor *x = readable(t, "read", &s);
+    if (!x) return s;
+    int64_t need = kn_dtype_bytes((kn_dtype)x->type.dtype, kni_count(&x->type));
+    if ((int64_t)bytes != need)
+        return kni_fail(KN_ERROR_ARGUMENT, "kn_read: %S of %T has %D bytes, the buffer %D", &x->type,
+                        (int)x->type.dtype, need, (int64_t)bytes);
+    if (!buffer && bytes) return kni_fail(KN_ERROR_ARGUMENT, "kn_read: the buffer is NULL");
+    kn_backend *b = x->device->backend;
+    return b->read(b, kni_slot_of(t), buffer);
+}
+
+kn_status kn_read_as(kn_tensor t, kn_dtype dtype, void *buffer, size_t bytes)
+{
+    kn_status s;
+    kni_tensor *x = readable(t, "read_as", &s);
+    if (!x) return s;
+    if (x->type.dtype == dtype) return kn_read(t, buffer, bytes);
+    int64_t n = kni_count(&x->type), need = kni_dtype_usable(dtype) ? kn_dtype_bytes(dtype, n) : -1;
+    if ((int64_t)bytes != need || (!buffer && bytes))
+        return kni_fail(KN_ERROR_ARGUMENT, "kn_read_as: %S as %T has %D bytes, the buffer %D", &x->type, (int)dtype,
+                        need, (int64_t)bytes);
+    size_t own = (size_t)kn_dtype_bytes((kn_dtype)x->type.dtype, n);
+    void *copy = kni_allocate(own);
+    if (!copy) return kni_fail(KN_ERROR_MEMORY, "kn_read_as: no memory for the conversion");
+    s = kn_read(t, copy, own);
+    if (s == KN_OK) kni_convert(buffer, dtype, 1, copy, x->type.dtype, 1, n);
+    kni_free(copy, own);
+    return s;
+}
+
+kn_status kn_read_many(const kn_tensor *t, void *const *buffers, const size_t *bytes, int32_t n)
+{
+    for (int32_t i = 0; i < n; i++) {
+        kn_status s = kn_read(t[i], buffers[i], bytes[i]);
+        if (s) return s;
+    }
+    return KN_OK;
+}
+
+static kn_status read_one(kn_tensor t, kn_dtype dtype, void *value)
+{
+    kn_status s;
+    const kni_tensor *x = readable(t, "item", &s);
+    if (!x) return s;
+    if (kni_count(&x->type) != 1)
+        return kni_fail(KN_ERROR_SHAPE, "kn_item: the tensor has %D elements, not one: %S", kni_count(&x->type),
+                        &x->type);
+    return kn_read_as(t, dtype, value, 8);
+}
+
+double kn_item(kn_tensor t)
+{
+    double v;
+    return read_one(t, KN_F64, &v) == KN_OK ? v : (double)__builtin_nanf("");
+}
+
+int64_t kn_item_int(kn_tensor t)
+{
+    int64_t v;
+    return read_one(t, KN_I64, &v) == KN_OK ? v : 0;
+}

@@ -1,0 +1,62 @@
+/* What each thread has of its own: scopes, free slots, sites, the record of who took what, small blocks. */
+#ifndef KNI_THREAD_STATE_H
+#define KNI_THREAD_STATE_H
+
+#include "core/allocator.h"
+#include "core/platform.h"
+#include <kn/base.h>
+
+struct kn_op;
+
+#ifdef KN_FREESTANDING
+enum { KNI_SITE_RING = 16, KNI_TAKEN_RING = 16, KNI_SLOT_CACHE = 16 };
+#else
+enum { KNI_SITE_RING = 4096, KNI_TAKEN_RING = 1024, KNI_SLOT_CACHE = 256 };
+#endif
+
+typedef struct kni_taken {
+    uint64_t bits;   /* the handle that was taken */
+    uint64_t serial; /* of the call that took it */
+    const char *by;  /* its name without kn_ */
+} kni_taken;
+
+typedef struct kni_thread {
+    uint32_t id; /* from 1 */
+    bool started;
+    uint64_t serial;           /* of the latest call of this thread */
+    const char *call_name;     /* outermost composite, NULL outside */
+    kn_device current;         /* for new tensors, NULL = default */
+    kn_device route;           /* where ops run while a record is being lowered, NULL = by operand */
+    int32_t no_grad;           /* depth of kn_no_grad_begin */
+    int32_t depth_of_lowering; /* guards against rows that lower to each other */
+    uint32_t pending_error;    /* 1 + index of an error without a site yet, 0 = none */
+    uint32_t last_error;       /* 1 + index of the latest failure */
+    uint32_t *scopes;          /* head slot of each scope's list; [0] is the root */
+    uint32_t root_scope;       /* used while scopes is NULL */
+    uint32_t depth, scope_capacity;
+    uint32_t free_slots[KNI_SLOT_CACHE];
+    uint32_t n_free_slots;
+    kni_small_cache small;
+    const char *sites[KNI_SITE_RING];
+    uint64_t site_serials[KNI_SITE_RING];
+    kni_taken taken[KNI_TAKEN_RING];
+    uint32_t taken_next;
+} kni_thread;
+
+extern KNI_THREAD_LOCAL kni_thread kni_this_thread;
+void kni_thread_start(kni_thread *t);
+
+static inline kni_thread *kni_thread_self(void)
+{
+    kni_thread *t = &kni_this_thread;
+    if (KNI_UNLIKELY(!t->started)) kni_thread_start(t);
+    return t;
+}
+
+/* Frees what the calling thread holds; it may start again afterwards. */
+void kni_thread_end_self(void);
+
+/* The site noted for a call, or for the public call that it was a part of; NULL when forgotten. */
+const char *kni_site_of(uint64_t serial);
+
+#endif

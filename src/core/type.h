@@ -1,0 +1,24 @@
+/* The logical type of a tensor: dtype and shape. Layout belongs to the backend that holds it. */
+#ifndef KNI_TYPE_H
+#define KNI_TYPE_H
+
+#include "core/dim.h"
+#include <kn/base.h>
+
+typedef struct kni_type {
+    uint8_t dtype, rank;
+    uint8_t weak; /* a C number: it never widens another operand of its kind */
+    kn_dim dims[KN_MAX_RANK];
+} kni_type;
+
+/* Product of the sizes; -1 when it passes 2^63 - 1 or a size is symbolic. */
+int64_t kni_count(const kni_type *t);
+int64_t kni_count_dims(int32_t rank, const int64_t *dims);
+bool kni_same_dims(const kni_type *a, const kni_type *b);
+/* Row-major strides in elements. */
+void kni_contiguous_strides(int32_t rank, const int64_t *dims, int64_t *strides);
+/* True when elements lie in row-major order without gaps (axes of size 1 may have any stride). */
+bool kni_is_contiguous(int32_t rank, const int64_t *dims, const int64_t *strides);
+kn_shape kni_shape_from_type(const kni_type *t);
+
+#endif

@@ -1,0 +1,255 @@
+/* Running an op: check the handles, infer, make a record, execute it, take the temporaries. */
+#include "core/device.h"
+#include "ops/infer.h"
+#include <string.h>
+
+enum { FEW = 8, FRAME_BYTES = 512 };
+
+/* All that one call needs; small calls live on the stack. */
+typedef struct call {
+    kni_thread *thread;
+    const kn_op *row;
+    const kn_tensor *in;
+    int n_in, n_out;
+    kni_tensor **slots;      /* of inputs, NULL where absent */
+    const kni_type **types;  /* of inputs */
+    kni_type **out_types;
+    kn_record *record;
+    size_t record_bytes;
+    void *heap;
+    size_t heap_bytes;
+    kn_device device;
+} call;
+
+static bool ownership_borrows(void)
+{
+    static _Atomic int mode; /* 0 unknown, 1 take, 2 borrow */
+    int m = atomic_load_explicit(&mode, memory_order_relaxed);
+    if (KNI_UNLIKELY(m == 0)) {
+        const char *text = kni_environment("KN_OWNERSHIP");
+        m = text && !strcmp(text, "borrow") ? 2 : 1;
+        atomic_store(&mode, m);
+    }
+    return m == 2;
+}
+
+static kn_status resolve_inputs(call *c)
+{
+    for (int i = 0; i < c->n_in; i++) {
+        c->slots[i] = NULL;
+        c->types[i] = NULL;
+        if (c->in[i].bits == 0 && i >= c->row->min_in) continue;
+        kni_tensor *x = kni_resolve(c->in[i], c->row->name);
+        if (KNI_UNLIKELY(!x)) return KN_ERROR_HANDLE;
+        c->slots[i] = x;
+        c->types[i] = &x->type;
+    }
+    return KN_OK;
+}
+
+/* The device of the operands. A stack that tapes wins over its own leaf; different leaves are an error. */
+static kn_status choose_device(call *c)
+{
+    kn_device device = NULL;
+    for (int i = 0; i < c->n_in; i++) {
+        if (!c->slots[i] || (c->types[i]->weak && device)) continue;
+        kn_device d = c->slots[i]->device;
+        if (!device || c->device == d || device == d) {
+            device = d;
+            continue;
+        }
+        if (!kni_same_leaf(device, d)) {
+            if (c->types[i]->weak) continue;
+            return kni_fail_op(KN_ERROR_DEVICE, c->row->name,
+                               "operands are on different devices, %s and %s: move one with kn_to()", device->name,
+                               d->name);
+        }
+        if (d->tapes && !device->tapes) device = d;
+    }
+    if (c->thread->route) device = c->thread->route;
+    if (!device) device = kni_device_current();
+    if (!device) return KN_ERROR_DEVICE;
+    if (KNI_UNLIKELY(atomic_load_explicit(&device->closed, memory_order_relaxed)))
+        return kni_fail_op(KN_ERROR_DEVICE, c->row->name, "the device %s has been closed", device->name);
+    c->device = device;
+    return KN_OK;
+}
+
+static void release_outputs(call *c, int made)
+{
+    for (int i = 0; i < made; i++) kni_tensor_end_handle(c->thread, c->record->ids[i]);
+}
+
+static kn_status make_outputs(call *c)
+{
+    for (int i = 0; i < c->n_out; i++) {
+        uint32_t id = kni_tensor_new(c->thread);
+        if (KNI_UNLIKELY(id == KNI_NO_SLOT)) {
+            release_outputs(c, i);
+            return kni_fail_op(KN_ERROR_MEMORY, c->row->name, "no memory for another tensor");
+        }
+        kni_tensor *y = kni_slot(id);
+        y->device = c->device;
+        y->made_by = c->row->number;
+        y->type.dtype = KN_DTYPE_NONE;
+        y->type.rank = 0;
+        y->type.weak = 0;
+        c->record->ids[i] = id;
+        c->out_types[i] = &y->type;
+    }
+    return KN_OK;
+}
+
+static kn_status infer_outputs(call *c)
+{
+    kni_infer infer = {c->row, c->types, c->n_in, (void *)c->record->attributes, c->out_types, c->n_out};
+    kn_status s = c->row->infer(&infer);
+    for (int i = 0; i < c->n_out && s == KN_OK; i++) s = kni_infer_countable(&infer, c->out_types[i]);
+    return s;
+}
+
+static void fill_record(call *c, const void *attributes)
+{
+    kn_record *r = c->record;
+    const kn_op *row = c->row;
+    r->bytes = (uint32_t)c->record_bytes;
+    r->op = row->number;
+    r->phase = KN_PHASE_FORWARD;
+    r->queue = 0;
+    r->n_out = (uint16_t)c->n_out;
+    r->n_in = (uint16_t)c->n_in;
+    r->flags = 0;
+    r->attribute_bytes = row->attribute_bytes;
+    r->last_use = 0;
+    r->sequence = c->thread->serial;
+    r->row = row;
+    char *place = (char *)r + c->record_bytes - ((row->attribute_bytes + 7u) & ~7u);
+    r->attributes = place;
+    if (row->attribute_bytes) {
+        if (attributes) memcpy(place, attributes, row->attribute_bytes);
+        else memset(place, 0, row->attribute_bytes);
+    }
+    uint32_t *ids = r->ids + c->n_out;
+    for (int i = 0; i < c->n_in; i++) {
+        ids[i] = c->slots[i] ? kni_slot_of(c->in[i]) : KNI_NO_SLOT;
+        if (c->slots[i] && i < 64 && c->slots[i]->state == KNI_TEMPORARY &&
+            atomic_load_explicit(&c->slots[i]->references, memory_order_relaxed) == 1)
+            r->last_use |= UINT64_C(1) << i;
+    }
+}
+
+static void take_temporaries(call *c)
+{
+    if (KNI_UNLIKELY(ownership_borrows())) return;
+    for (int i = 0; i < c->n_in; i++) {
+        kni_tensor *x = kni_peek(c->in[i]);
+        if (x && x->state == KNI_TEMPORARY && x->thread == c->thread->id)
+            kni_tensor_take(c->thread, kni_slot_of(c->in[i]), c->thread->call_name ? c->thread->call_name
+                                                                                  : c->row->name);
+    }
+}
+
+/* Poison flows through: the first poisoned input is the result. */
+static bool pass_poison(call *c, kn_tensor *out)
+{
+    for (int i = 0; i < c->n_in; i++) {
+        kn_tensor found = c->in[i];
+        if (KNI_LIKELY(!kni_is_poisoned(found))) {
+            const kni_tensor *x = c->in[i].bits ? kni_peek(c->in[i]) : NULL;
+            if (KNI_LIKELY(!x || !(x->flags & KNI_TENSOR_POISONED))) continue;
+            found = x->error;
+        }
+        for (int k = 0; k < c->n_out; k++) out[k] = found;
+        return true;
+    }
+    return false;
+}
+
+static kn_status run(call *c, const void *attributes)
+{
+    const kn_op *row = c->row;
+    if (KNI_UNLIKELY(c->n_in < row->min_in || (row->max_in >= 0 && c->n_in > row->max_in)))
+        return kni_fail_op(KN_ERROR_ARGUMENT, row->name, "%d operands given; it takes %d to %d", c->n_in,
+                           (int)row->min_in, (int)row->max_in);
+    kn_status s = resolve_inputs(c);
+    if (s == KN_OK) s = choose_device(c);
+    if (s == KN_OK) s = make_outputs(c);
+    if (s) return s;
+    fill_record(c, attributes);
+    s = infer_outputs(c);
+    if (s == KN_OK) {
+        const kn_record *r = c->record;
+        s = c->device->backend->execute(c->device->backend, &r, 1);
+    }
+    if (KNI_UNLIKELY(s)) release_outputs(c, c->n_out);
+    return s;
+}
+
+static void apply(call *c, const void *attributes, kn_tensor *out)
+{
+    kni_thread *t = c->thread;
+    if (KNI_UNLIKELY(t->pending_error != 0)) kni_error_flush(t);
+    t->serial++;
+    if (KNI_UNLIKELY(pass_poison(c, out))) {
+        take_temporaries(c);
+        return;
+    }
+    kn_status s = run(c, attributes);
+    for (int i = 0; i < c->n_out; i++) out[i] = s ? kni_poison_latest() : kni_handle(c->record->ids[i]);
+    take_temporaries(c);
+}
+
+static size_t record_size(const kn_op *row, int n_in, int n_out)
+{
+    size_t head = (offsetof(kn_record, ids) + (size_t)(n_in + n_out) * sizeof(uint32_t) + 7) & ~(size_t)7;
+    return head + ((row->attribute_bytes + 7u) & ~7u);
+}
+
+/* Calls with many operands or long attributes work in a heap block. */
+static KNI_COLD void apply_large(call *c, const void *attributes, kn_tensor *out)
+{
+    size_t pointers = (size_t)(2 * c->n_in + c->n_out) * sizeof(void *);
+    c->heap_bytes = pointers + c->record_bytes;
+    c->heap = kni_allocate(c->heap_bytes);
+    if (!c->heap) {
+        kni_fail_op(KN_ERROR_MEMORY, c->row->name, "no memory for the operands");
+        for (int i = 0; i < c->n_out; i++) out[i] = kni_poison_latest();
+        take_temporaries(c);
+        return;
+    }
+    c->slots = c->heap;
+    c->types = (const kni_type **)(c->slots + c->n_in);
+    c->out_types = (kni_type **)(c->types + c->n_in);
+    c->record = (kn_record *)(c->out_types + c->n_out);
+    apply(c, attributes, out);
+    kni_free(c->heap, c->heap_bytes);
+}
+
+void kni_apply_many(const kn_op *row, const kn_tensor *in, int n_in, const void *attributes, kn_tensor *out,
+                    int n_out)
+{
+    union {
+        kn_record record;
+        char bytes[FRAME_BYTES];
+    } frame;
+    kni_tensor *slots[FEW];
+    const kni_type *types[FEW];
+    kni_type *out_types[FEW];
+    call c = {kni_thread_self(), row, in, n_in, n_out, slots, types, out_types, &frame.record, 0, NULL, 0, NULL};
+    c.record_bytes = record_size(row, n_in, n_out);
+    if (KNI_UNLIKELY(n_in > FEW || n_out > FEW || c.record_bytes > FRAME_BYTES)) apply_large(&c, attributes, out);
+    else apply(&c, attributes, out);
+}
+
+kn_tensor kni_apply(const kn_op *row, const kn_tensor *in, int n_in, const void *attributes)
+{
+    kn_tensor out;
+    kni_apply_many(row, in, n_in, attributes, &out, 1);
+    return out;
+}
+
+kn_tensor kni_unary_params(const kn_op *row, kn_tensor x, double p0, double p1, double p2)
+{
+    kni_scalar_params params = {{p0, p1, p2, 0}};
+    return kni_apply(row, &x, 1, &params);
+}

@@ -1,0 +1,49 @@
+/* Composites: a scope and a name around functions that are made of other ops. Also the launch and vjp
+   helpers that rows use. */
+#include "ops/op.h"
+
+kni_call kni_call_begin(const char *name)
+{
+    kni_thread *t = kni_thread_self();
+    kni_call c = {kn_scope_begin(), t->call_name};
+    if (!t->call_name) t->call_name = name;
+    return c;
+}
+
+kn_tensor kni_call_end(kni_call call, kn_tensor result)
+{
+    kni_call_end_many(call, &result, 1);
+    return result;
+}
+
+void kni_call_end_many(kni_call call, kn_tensor *results, int n)
+{
+    kni_this_thread.call_name = call.outer;
+    kn_scope_end_many(call.scope, results, n);
+}
+
+kn_tensor kni_call_fail(kni_call call, kn_status code, const char *format, ...)
+{
+    va_list a;
+    va_start(a, format);
+    kni_fail_op_list(code, NULL, format, a);
+    va_end(a);
+    return kni_call_end(call, kni_poison_latest());
+}
+
+void kni_launch_int(kni_launch *l, int64_t value)
+{
+    if (l->n_ints < KNI_MAX_KERNEL_INTS) l->ints[l->n_ints] = value;
+    l->n_ints++;
+}
+
+void kni_launch_ints(kni_launch *l, const int64_t *values, int n)
+{
+    for (int i = 0; i < n; i++) kni_launch_int(l, values[i]);
+}
+
+void kni_launch_real(kni_launch *l, double value)
+{
+    if (l->n_reals < KNI_MAX_KERNEL_REALS) l->reals[l->n_reals] = value;
+    l->n_reals++;
+}

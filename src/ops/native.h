@@ -1,0 +1,25 @@
+/* What a row's CPU entry holds. Rows name their entry, so that a program links the kernels of the ops it
+   calls and no others. */
+#ifndef KNI_NATIVE_H
+#define KNI_NATIVE_H
+
+#include "core/dtype.h"
+#include <kn/backend.h>
+
+enum {
+    KNI_TIER_SLOTS = 6 /* scalar, v2, v3, v4, neon, simd128 */
+};
+
+/* y[i] = f(in[0][i], in[1][i], ...) for contiguous elements of the compute type; y may be one of the inputs.
+   Truths (results of comparisons, the condition of select) are bytes of 0 or 1. */
+typedef void (*kni_strip_fn)(int64_t n, void *y, const void *const *in, const double *params);
+
+typedef struct kni_native {
+    /* Elementwise rows: one function by tier and compute type, NULL where the row has no such type. */
+    const kni_strip_fn (*strips)[KNI_COMPUTE_COUNT];
+    /* Others: runs the record, or answers KN_ERROR_UNSUPPORTED (without a text) for operands it does not
+       handle, which sends the record to the row's lowering or reference kernel. */
+    kn_status (*run)(const kn_record *r);
+} kni_native;
+
+#endif

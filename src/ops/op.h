@@ -1,0 +1,242 @@
+/* The op row and everything a family of ops is written with: attributes, shape rules, scalar bodies,
+   reference kernels, gradients, lowering, and the functions that public ops call. */
+#ifndef KNI_OP_H
+#define KNI_OP_H
+
+#include "core/dtype.h"
+#include "core/error.h"
+#include "core/table.h"
+#include "core/type.h"
+#include "ops/kernel.h"
+#include <kn.h>
+#include <kn/backend.h>
+
+/* ---- numbers: append-only, from one list */
+
+enum {
+#define KN_OP(number, name, ...) KNI_OP_##name = number,
+#include "ops/ops.def"
+#undef KN_OP
+};
+
+/* ---- attributes: a struct of int64_t, double and kn_ints fields, described by a schema */
+
+enum { KNI_ATTR_INT, KNI_ATTR_REAL, KNI_ATTR_INTS };
+enum { KNI_STATIC = 0, KNI_DYNAMIC = 1 /* bound at replay, not part of a plan's key */ };
+
+typedef struct kn_attribute {
+    const char *name;
+    uint8_t type, dynamic;
+    uint16_t offset;
+} kn_attribute;
+
+#define KNI_ATTR(struct_type, field, kind, when)                                                             \
+    {                                                                                                        \
+        #field, kind, when, (uint16_t)offsetof(struct_type, field)                                           \
+    }
+
+/* Elementwise rows with numbers in their body (p0 to p3) have this struct. */
+typedef struct kni_scalar_params {
+    double p[4];
+} kni_scalar_params;
+
+/* ---- the row */
+
+typedef enum kni_kind {
+    KNI_CREATE,
+    KNI_ELEMENTWISE,
+    KNI_MOVEMENT,
+    KNI_REDUCE,
+    KNI_SCAN,
+    KNI_CONTRACTION,
+    KNI_INDEXING,
+    KNI_SORTING,
+    KNI_WINDOW,
+    KNI_LINALG,
+    KNI_COMPOSITE,
+    KNI_RANDOM,
+    KNI_SYSTEM,
+    KNI_KIND_COUNT
+} kni_kind;
+
+typedef enum kni_layout { KNI_LAYOUT_FREE, KNI_LAYOUT_KEEPS, KNI_LAYOUT_WANTS } kni_layout;
+
+/* How the dtype of an elementwise row follows from its operands. */
+typedef enum kni_rule {
+    KNI_RULE_PROMOTE, /* the promoted dtype of the operands */
+    KNI_RULE_FLOAT,   /* the same, integers and bool become f32 */
+    KNI_RULE_COMPARE, /* computed in the promoted dtype, result bool */
+    KNI_RULE_SELECT   /* operand 0 is bool, the others promote */
+} kni_rule;
+
+enum {
+    KNI_FLAG_COMMUTES = 1,
+    KNI_FLAG_NO_GRADIENT = 2,   /* gradients never flow (comparisons, integers): constants to the tape */
+    KNI_FLAG_RANDOM = 4,        /* draws numbers: attributes carry key and counter */
+    KNI_FLAG_ALIAS = 8,         /* an output may reuse the memory of an operand that dies */
+    KNI_FLAG_ZERO_GRADIENT = 16, /* differentiable with gradient zero everywhere (sign, floor) */
+    KNI_FLAG_NOT_DIFFERENTIABLE = 32 /* asking for its gradient is an error that says so */
+};
+
+/* How far a result may be from the exact one, by dtype: |a - b| <= ulps * eps * max(|b|, scale). */
+typedef struct kni_tolerance {
+    float ulps;  /* 0 = exact */
+    float roots; /* times sqrt(length of the contraction or reduction) */
+} kni_tolerance;
+
+typedef struct kni_infer kni_infer;
+typedef struct kni_launch kni_launch;
+typedef struct kni_view kni_view;
+typedef struct kni_vjp kni_vjp;
+typedef struct kni_lowering kni_lowering;
+struct kni_native;
+
+typedef struct kn_op {
+    uint16_t number;
+    const char *name, *doc; /* doc starts with the formula */
+    int8_t min_in, max_in;  /* max_in -1: any number */
+    int8_t n_out;
+    uint8_t kind, layout, rule;
+    uint32_t flags, dtypes; /* dtypes: KNI_BIT mask the op computes on */
+    kni_tolerance tolerance;
+    const kn_attribute *schema; /* ends with a NULL name */
+    uint16_t attribute_bytes;
+    kn_status (*infer)(kni_infer *c);
+    const char *scalar;                     /* postfix body of an elementwise row, see scalar.h */
+    kn_status (*launch)(kni_launch *l);     /* chooses and parametrises the reference kernel */
+    kn_status (*lower)(kni_lowering *l);    /* to simpler ops */
+    bool (*view)(kni_view *v);              /* layout-only: false when the elements must be copied */
+    const struct kni_native *native;        /* entry of the CPU backend; named here so that linkers can drop it */
+} kn_op;
+
+/* OP(softplus, .doc = "log(1 + exp(x))", ...) defines the row kni_op_softplus. */
+#define OP(op_name, ...)                                                                                     \
+    const kn_op kni_op_##op_name = {.number = KNI_OP_##op_name, .name = #op_name, __VA_ARGS__};
+
+#define KN_OP(number, name, ...) extern const kn_op kni_op_##name;
+#include "ops/ops.def"
+#undef KN_OP
+
+/* All rows, in the order of their numbers, NULL where a number is unused. Linked only by who asks. */
+int kni_op_count(void);
+const kn_op *kni_op_by_number(int number);
+const kn_op *kni_op_by_name(const char *name);
+
+/* ---- shape rules */
+
+struct kni_infer {
+    const kn_op *row;
+    const kni_type *const *in;
+    int n_in;
+    void *attributes; /* rules write normalised values back: no negative axis reaches a record */
+    kni_type *const *out;
+    int n_out;
+};
+
+/* ---- reference kernels: see docs/kernel-language.md */
+
+enum { KNI_MAX_KERNEL_INTS = 96, KNI_MAX_KERNEL_REALS = 16, KNI_MAX_KERNEL_TEMPS = 4 };
+
+struct kni_launch {
+    const kn_op *row;
+    const void *attributes;
+    const kni_type *const *in, *const *out;
+    int n_in, n_out;
+    /* To be filled in by the row. Buffers are contiguous. */
+    const kni_kernel *kernel;
+    int64_t items;
+    int64_t ints[KNI_MAX_KERNEL_INTS];
+    double reals[KNI_MAX_KERNEL_REALS];
+    int64_t temps[KNI_MAX_KERNEL_TEMPS]; /* elements of each temporary buffer */
+    int n_ints, n_reals, n_temps;
+};
+void kni_launch_int(kni_launch *l, int64_t value);
+void kni_launch_real(kni_launch *l, double value);
+void kni_launch_ints(kni_launch *l, const int64_t *values, int n); /* an array parameter */
+
+/* ---- movement: how the result lies in the memory of operand 0, in elements */
+
+struct kni_view {
+    const void *attributes;
+    const kni_type *in, *out;
+    const int64_t *in_strides;
+    int64_t in_offset;
+    int64_t *strides, offset; /* to be filled in */
+};
+
+/* ---- lowering: computes outputs from inputs with other ops */
+
+struct kni_lowering {
+    const kn_op *row;
+    const void *attributes;
+    const kn_tensor *in; /* kept: use as often as needed; KN_NONE where an optional operand is absent */
+    int n_in;
+    kn_tensor *out; /* to be filled in */
+    int n_out;
+};
+
+/* ---- gradients. GRADIENT(softplus) { ... } defines the entry of the gradient column. */
+
+struct kni_vjp {
+    const kn_op *row;
+    const void *attributes;
+    int n_in, n_out;
+    const kn_tensor *saved_in, *saved_out; /* use kni_vjp_in and kni_vjp_out */
+    const kni_type *in_types, *out_types;
+    const kn_tensor *dy; /* by output; KN_NONE where nothing flows */
+    kn_tensor *grads;    /* by input; set with kni_vjp_set */
+    uint64_t needs;      /* bit i: input i wants a gradient */
+    uint64_t used_in, used_out;
+};
+#define GRADIENT(op_name) kn_status kni_gradient_##op_name(kni_vjp *v)
+#define KN_OP(number, name, ...) kn_status kni_gradient_##name(kni_vjp *v);
+#include "ops/ops.def"
+#undef KN_OP
+typedef kn_status (*kni_gradient_fn)(kni_vjp *v);
+/* NULL where the row has none. */
+kni_gradient_fn kni_gradient_of(const kn_op *row);
+
+kn_tensor kni_vjp_in(kni_vjp *v, int i);  /* the value of an input, kept */
+kn_tensor kni_vjp_out(kni_vjp *v, int i); /* the value of an output, kept */
+static inline bool kni_vjp_needs(const kni_vjp *v, int i) { return (v->needs >> i) & 1; }
+/* Gives input i its gradient (takes temporaries); sums over axes that were broadcast. */
+void kni_vjp_set(kni_vjp *v, int i, kn_tensor gradient);
+kn_shape kni_vjp_shape(const kni_vjp *v, int i); /* of input i */
+
+/* The dtype that an elementwise row computes its operands first .. last - 1 in. */
+int kni_operand_dtype(const kn_op *row, const kni_type *const *types, int first, int last);
+
+/* ---- running ops */
+
+/* One output. attributes may be NULL when the row has none; they are copied. Takes temporaries. */
+kn_tensor kni_apply(const kn_op *row, const kn_tensor *in, int n_in, const void *attributes);
+/* Several outputs; on failure all are poisoned. */
+void kni_apply_many(const kn_op *row, const kn_tensor *in, int n_in, const void *attributes, kn_tensor *out,
+                    int n_out);
+
+static inline kn_tensor kni_unary(const kn_op *row, kn_tensor x) { return kni_apply(row, &x, 1, NULL); }
+static inline kn_tensor kni_binary(const kn_op *row, kn_tensor a, kn_tensor b)
+{
+    kn_tensor in[2] = {a, b};
+    return kni_apply(row, in, 2, NULL);
+}
+/* Numbers p0.. of an elementwise body. */
+kn_tensor kni_unary_params(const kn_op *row, kn_tensor x, double p0, double p1, double p2);
+
+/* A number as an operand next to x: whole numbers keep an integer tensor's dtype, fractions make it float. */
+kn_tensor kni_number(kn_tensor x, double value);
+
+/* ---- composites: functions made of other public ops. Errors inside name the composite, and all it made
+   but its result is freed. */
+
+typedef struct kni_call {
+    kn_scope scope;
+    const char *outer;
+} kni_call;
+kni_call kni_call_begin(const char *name);
+kn_tensor kni_call_end(kni_call call, kn_tensor result);
+void kni_call_end_many(kni_call call, kn_tensor *results, int n);
+/* Fails the composite: a poisoned tensor with "kn_<name>: text". */
+kn_tensor kni_call_fail(kni_call call, kn_status code, const char *format, ...);
+
+#endif

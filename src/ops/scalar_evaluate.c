@@ -1,0 +1,114 @@
+/* The interpreter of scalar bodies, once for each wide type. */
+#include "ops/scalar.h"
+#include "ops/scalar_words.h"
+
+/* A value on the stack; words use v or t as they declare. */
+#define DEFINE_EVALUATE(S, T)                                                                                \
+    typedef struct cell_##S {                                                                                \
+        T v;                                                                                                 \
+        int t;                                                                                               \
+    } cell_##S;                                                                                              \
+    static void apply_##S(int word, cell_##S *c);                                                            \
+    static cell_##S evaluate_##S(const kni_scalar_body *body, int64_t i, const void *const *in,              \
+                                 uint32_t truths, const double *params)                                      \
+    {                                                                                                        \
+        cell_##S stack[KNI_SCALAR_STACK + 1] = {{0, 0}}, local[KNI_SCALAR_LOCALS] = {{0, 0}}, *top = stack;  \
+        for (int k = 0; k < body->n; k++) {                                                                  \
+            const kni_scalar_step *s = &body->steps[k];                                                      \
+            switch (s->kind) {                                                                               \
+            case KNI_SCALAR_INPUT:                                                                           \
+                if (truths >> s->index & 1) top->t = ((const int64_t *)in[s->index])[i] != 0;                \
+                else top->v = ((const T *)in[s->index])[i];                                                  \
+                top++;                                                                                       \
+                break;                                                                                       \
+            case KNI_SCALAR_PARAM: (top++)->v = (T)params[s->index]; break;                                  \
+            case KNI_SCALAR_CONSTANT: (top++)->v = (T)s->value; break;                                       \
+            case KNI_SCALAR_STORE: local[s->index] = *--top; break;                                          \
+            case KNI_SCALAR_LOCAL: *top++ = local[s->index]; break;                                          \
+            case KNI_SCALAR_SELECT: top -= 2, top[-1] = top[-1].t ? top[0] : top[1]; break;                  \
+            case KNI_SCALAR_AND: top--, top[-1].t &= top[0].t; break;                                        \
+            case KNI_SCALAR_OR: top--, top[-1].t |= top[0].t; break;                                         \
+            case KNI_SCALAR_XOR: top--, top[-1].t ^= top[0].t; break;                                        \
+            case KNI_SCALAR_NOT: top[-1].t = !top[-1].t; break;                                              \
+            default:                                                                                         \
+                top -= kni_word_at(s->index)->arity;                                                         \
+                apply_##S(s->index, top++);                                                                  \
+                break;                                                                                       \
+            }                                                                                                \
+        }                                                                                                    \
+        return stack[0];                                                                                     \
+    }
+
+DEFINE_EVALUATE(f64, double)
+DEFINE_EVALUATE(i64, int64_t)
+DEFINE_EVALUATE(u64, uint64_t)
+
+enum {
+#define WORD1(name, ...) W_##name,
+#define WORD2(name, ...) W_##name,
+#include "ops/scalar_words.def"
+#undef WORD1
+#undef WORD2
+};
+
+#define TARGET_VALUE c->v
+#define TARGET_TRUTH c->t
+#define DEFINE_APPLY(S)                                                                                      \
+    static void apply_##S(int word, cell_##S *c)                                                             \
+    {                                                                                                        \
+        switch (word) {
+
+#define WORD1(name, result, f, i)                                                                            \
+    case W_##name: TARGET_##result = kni_word_##name##_f64(c[0].v); break;
+#define WORD2(name, result, f, i)                                                                            \
+    case W_##name: TARGET_##result = kni_word_##name##_f64(c[0].v, c[1].v); break;
+DEFINE_APPLY(f64)
+#include "ops/scalar_words.def"
+}
+}
+#undef WORD1
+#undef WORD2
+#define WORD1(name, result, f, i)                                                                            \
+    case W_##name: TARGET_##result = kni_word_##name##_i64(c[0].v); break;
+#define WORD2(name, result, f, i)                                                                            \
+    case W_##name: TARGET_##result = kni_word_##name##_i64(c[0].v, c[1].v); break;
+DEFINE_APPLY(i64)
+#include "ops/scalar_words.def"
+}
+}
+#undef WORD1
+#undef WORD2
+#define WORD1(name, result, f, i)                                                                            \
+    case W_##name: TARGET_##result = kni_word_##name##_u64(c[0].v); break;
+#define WORD2(name, result, f, i)                                                                            \
+    case W_##name: TARGET_##result = kni_word_##name##_u64(c[0].v, c[1].v); break;
+DEFINE_APPLY(u64)
+#include "ops/scalar_words.def"
+}
+}
+
+/* Whether the body's result is a truth. */
+static bool ends_in_truth(const kni_scalar_body *body)
+{
+    const kni_scalar_step *s = &body->steps[body->n - 1];
+    return (s->kind == KNI_SCALAR_WORD && kni_word_at(s->index)->truth) ||
+           (s->kind >= KNI_SCALAR_AND && s->kind <= KNI_SCALAR_NOT);
+}
+
+void kni_scalar_evaluate(const kni_scalar_body *body, int wide, int64_t n, void *out, const void *const *in,
+                         uint32_t truths, const double *params)
+{
+    bool truth = ends_in_truth(body);
+    for (int64_t i = 0; i < n; i++) {
+        if (wide == KNI_COMPUTE_F64) {
+            cell_f64 r = evaluate_f64(body, i, in, truths, params);
+            ((double *)out)[i] = truth ? r.t : r.v;
+        } else if (wide == KNI_COMPUTE_I64) {
+            cell_i64 r = evaluate_i64(body, i, in, truths, params);
+            ((int64_t *)out)[i] = truth ? r.t : r.v;
+        } else {
+            cell_u64 r = evaluate_u64(body, i, in, truths, params);
+            ((uint64_t *)out)[i] = truth ? (uint64_t)r.t : r.v;
+        }
+    }
+}

@@ -1,0 +1,111 @@
+/* The words of scalar bodies as C functions kni_word_<name>_<type>. The generated CPU kernels and the
+   reference interpreter both call these, so a word has one meaning. */
+#ifndef KNI_SCALAR_WORDS_H
+#define KNI_SCALAR_WORDS_H
+
+#include "core/math/math.h"
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wtype-limits"
+#pragma GCC diagnostic ignored "-Wunused-function"
+#endif
+
+#define INFINITE (__builtin_inff())
+static inline float kni_floor_divide_f32(float a, float b)
+{
+    float r = kni_remainder_floor_f32(a, b), q = (a - r) / b;
+    return b == 0 ? a / b : kni_round_even_f32(q);
+}
+static inline double kni_floor_divide_f64(double a, double b)
+{
+    double r = kni_remainder_floor_f64(a, b), q = (a - r) / b;
+    return b == 0 ? a / b : kni_round_even_f64(q);
+}
+
+/* -1 is apart because the lowest number divided by it overflows. */
+#define INT_TRUNC_DIV(a, b) ((b) == 0 ? 0 : (b) + 1 == 0 && (T)-1 < 0 ? 0 - (a) : (a) / (b))
+#define INT_TRUNC_REM(a, b) ((b) == 0 || ((b) + 1 == 0 && (T)-1 < 0) ? 0 : (a) % (b))
+#define INT_FLOOR_DIV(a, b)                                                                                  \
+    (INT_TRUNC_DIV(a, b) - ((b) != 0 && INT_TRUNC_REM(a, b) != 0 && ((a) < 0) != ((b) < 0)))
+#define INT_FLOOR_REM(a, b)                                                                                  \
+    (INT_TRUNC_REM(a, b) + (INT_TRUNC_REM(a, b) != 0 && ((a) < 0) != ((b) < 0) ? (b) : 0))
+#define INT_ABS(a) ((a) < 0 ? 0 - (a) : (a))
+#define INT_SHL(a, b) ((b) < 0 || (b) >= (T)(8 * sizeof(T)) ? 0 : (T)((uint64_t)(a) << (b)))
+#define INT_SHR(a, b)                                                                                        \
+    ((b) < 0 ? 0 : (b) >= (T)(8 * sizeof(T)) ? ((a) < 0 ? (T)-1 : 0) : (T)((a) >> (b)))
+
+#define DEFINE_POWER(suffix, type)                                                                           \
+    static inline type kni_integer_power_##suffix(type a, type b)                                            \
+    {                                                                                                        \
+        if (b < 0) return a == 1 ? 1 : a + 1 == 0 ? (b & 1 ? a : 1) : 0;                                     \
+        type r = 1;                                                                                          \
+        for (; b > 0; b >>= 1, a *= a)                                                                       \
+            if (b & 1) r *= a;                                                                               \
+        return r;                                                                                            \
+    }
+DEFINE_POWER(i32, int32_t)
+DEFINE_POWER(i64, int64_t)
+DEFINE_POWER(u64, uint64_t)
+#undef DEFINE_POWER
+
+#define RESULT_VALUE T
+#define RESULT_TRUTH int
+#define NONE 0
+#define JOIN2(a, b) a##b
+#define JOIN(a, b) JOIN2(a, b)
+
+#define WORD1(name, result, f, i)                                                                            \
+    static inline RESULT_##result JOIN(kni_word_##name##_, S)(T a) { (void)a; return (RESULT_##result)(PICK(f, i)); }
+#define WORD2(name, result, f, i)                                                                            \
+    static inline RESULT_##result JOIN(kni_word_##name##_, S)(T a, T b)                                      \
+    {                                                                                                        \
+        (void)a, (void)b;                                                                                    \
+        return (RESULT_##result)(PICK(f, i));                                                                \
+    }
+#define PICK(f, i) f
+#define M(name) JOIN(kni_##name##_, S)
+#define T float
+#define S f32
+#include "ops/scalar_words.def"
+#undef T
+#undef S
+#define T double
+#define S f64
+#include "ops/scalar_words.def"
+#undef T
+#undef S
+#undef PICK
+#define PICK(f, i) i
+#define INT_POW(a, b) JOIN(kni_integer_power_, S)(a, b)
+#define T int32_t
+#define S i32
+#include "ops/scalar_words.def"
+#undef T
+#undef S
+#define T int64_t
+#define S i64
+#include "ops/scalar_words.def"
+#undef T
+#undef S
+#define T uint64_t
+#define S u64
+#include "ops/scalar_words.def"
+#undef T
+#undef S
+#undef PICK
+#undef M
+#undef WORD1
+#undef WORD2
+#undef RESULT_VALUE
+#undef RESULT_TRUTH
+#undef NONE
+#undef JOIN
+#undef JOIN2
+#undef INFINITE
+
+#if defined(__GNUC__)
+#pragma GCC diagnostic pop
+#endif
+#endif
