@@ -54,9 +54,10 @@ static long double reference_erfinv(long double x)
 
 WRAP(exp)
 WRAP(exp2)
-WRAP(expm1) WRAP(log) WRAP(log2) WRAP(log10) WRAP(log1p) WRAP(sqrt) WRAP(rsqrt) WRAP(sin) WRAP(cos) WRAP(tan)
-    WRAP(asin) WRAP(acos) WRAP(atan) WRAP(sinh) WRAP(cosh) WRAP(tanh) WRAP(asinh) WRAP(acosh) WRAP(atanh)
-        WRAP(erf) WRAP(erfc) WRAP(erfinv) WRAP(lgamma) WRAP(digamma) WRAP(sigmoid) WRAP(sqrt_soft) WRAP(floor)
+WRAP(expm1)
+WRAP(log) WRAP(log2) WRAP(log10) WRAP(log1p) WRAP(sqrt) WRAP(rsqrt) WRAP(sin) WRAP(cos) WRAP(tan) WRAP(asin)
+    WRAP(acos) WRAP(atan) WRAP(sinh) WRAP(cosh) WRAP(tanh) WRAP(asinh) WRAP(acosh) WRAP(atanh) WRAP(erf)
+        WRAP(erfc) WRAP(erfinv) WRAP(lgamma) WRAP(digamma) WRAP(sigmoid) WRAP(sqrt_soft) WRAP(floor)
             WRAP(ceil) WRAP(trunc) WRAP(round_even)
 
 #define FUNCTION(name) #name, name##_f64, name##_f32
@@ -200,7 +201,8 @@ static long double reference_remainder_floor(long double x, long double y)
 
 WRAP2(pow)
 WRAP2(atan2)
-WRAP2(hypot) WRAP2(fmod) WRAP2(remainder_floor)
+WRAP2(hypot)
+WRAP2(fmod) WRAP2(remainder_floor)
 
     static const function2 functions2[] = {
         {FUNCTION(pow),

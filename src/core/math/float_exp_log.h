@@ -102,12 +102,68 @@ KNI_INLINE float kni_tanh_f32(float x)
     return kni_copysign_f32(a < 0.625f ? near_zero : far, x);
 }
 
-KNI_INLINE float kni_expm1_f32(float x) { return (float)kni_expm1_f64((double)x); }
+/* log(x) for a positive normal x to 2^-36 of its value: enough for what is rounded to float. */
+KNI_INLINE double kni_log_wide_f32(double x)
+{
+    uint64_t u = kni_bits_f64(x) + (0x3ff0000000000000u - 0x3fe6a09e667f3bcdu);
+    double m = kni_from_bits_f64((u & 0x000fffffffffffffu) + 0x3fe6a09e667f3bcdu);
+    double k = kni_from_bits_f64((u >> 52) | 0x4330000000000000u) - (0x1p52 + 1023.0);
+    double s = (m - 1.0) / (m + 1.0);
+    double z = s * s;
+    double p = 0.23583444500223286;
+    p = p * z + 0.28537248522357106;
+    p = p * z + 0.40000335983778601;
+    p = p * z + 0.66666665642625467;
+    return k * KNI_LN2 + s * (2.0 + z * p);
+}
 
-KNI_INLINE float kni_log2_f32(float x) { return (float)kni_log2_f64((double)x); }
+/* The parts of e^x = 2^k (1 + p) to 2^-33, for |x| below 2^20. */
+KNI_INLINE kni_double2 kni_exp_wide_f32(double x)
+{
+    double k = (x * KNI_LOG2E + KNI_MAGIC_F64) - KNI_MAGIC_F64;
+    double r = x - k * KNI_LN2;
+    double q = 0.0001991870327509264;
+    q = kni_horner4_f64(q, r, 0.0013946225392142959, 0.0083332637135174782, 0.041666267862637413,
+                        0.16666666863916094);
+    q = q * r + 0.50000000784927512;
+    return (kni_double2){k, r + r * r * q};
+}
 
-KNI_INLINE float kni_log10_f32(float x) { return (float)kni_log10_f64((double)x); }
+KNI_INLINE float kni_log_specials_f32(float x, double y)
+{
+    float special = x == 0.0f ? -KNI_INF_F32 : KNI_NAN_F32;
+    float r = x > 0.0f ? (float)y : special;
+    return x < KNI_INF_F32 ? r : x;
+}
 
-KNI_INLINE float kni_log1p_f32(float x) { return (float)kni_log1p_f64((double)x); }
+KNI_INLINE float kni_log2_f32(float x)
+{
+    return kni_log_specials_f32(x, kni_log_wide_f32((double)x) * KNI_LOG2E);
+}
+
+KNI_INLINE float kni_log10_f32(float x)
+{
+    return kni_log_specials_f32(x, kni_log_wide_f32((double)x) * 0.43429448190325182);
+}
+
+/* The error of 1 + x in double is all of x where x is small, and goes back in. */
+KNI_INLINE float kni_log1p_f32(float x)
+{
+    double d = (double)x;
+    double u = 1.0 + d;
+    double y = kni_log_wide_f32(u) + (d < 1.0 ? d - (u - 1.0) : 0.0);
+    float r = kni_log_specials_f32((float)u, y);
+    r = x < -1.0f ? KNI_NAN_F32 : r;
+    return x == 0.0f ? x : r;
+}
+
+KNI_INLINE float kni_expm1_f32(float x)
+{
+    float c = x < -60.0f ? -60.0f : x;
+    c = c > 90.0f ? 90.0f : c;
+    kni_double2 e = kni_exp_wide_f32((double)c);
+    double s = kni_power_of_two_f64(e.hi);
+    return x == 0.0f ? x : (float)(s * e.lo + (s - 1.0));
+}
 
 #endif

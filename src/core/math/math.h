@@ -8,6 +8,7 @@
      float_exp_log.h     the same in float, tanh_f32, sigmoid
      hyperbolic.h        sinh cosh tanh asinh acosh atanh
      trig.h              sin cos tan in double (scalar; kni_*_bounded_f64 vectorise, for |x| <= 2^20)
+     trig_arrays.h       sin cos tan of arrays of doubles, vectorised
      float_trig.h        sin cos tan in float
      inverse_trig.h      asin acos atan atan2
      power.h             pow
@@ -32,5 +33,6 @@
 #include "core/math/roots.h"
 #include "core/math/round_functions.h"
 #include "core/math/trig.h"
+#include "core/math/trig_arrays.h"
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef KNI_MATH_POWER_H
 #define KNI_MATH_POWER_H
 
-#include "core/math/exp_log.h"
+#include "core/math/float_exp_log.h"
 #include "core/math/round_functions.h"
 
 /* log(x) for positive finite x to about 2^-66 of its value. With b near m and s = (m - b)/(m + b):
@@ -89,12 +89,15 @@ KNI_INLINE double kni_pow_f64(double x, double y)
     return kni_pow_specials_f64(x, y, kni_pow_positive_f64(kni_abs_f64(x), y));
 }
 
-/* Plain double logarithm and exponential leave 2^-45 of error, far below a float. */
+/* The logarithm and exponential are those of a float: their errors stay below 2^-28. */
 KNI_INLINE float kni_pow_f32(float x, float y)
 {
-    double a = kni_abs_f64((double)x);
-    double magnitude = kni_exp_f64((double)y * kni_log_f64(a));
-    return (float)kni_pow_specials_f64((double)x, (double)y, magnitude);
+    double e = (double)y * kni_log_wide_f32(kni_abs_f64((double)x));
+    e = e < -200.0 ? -200.0 : e;
+    e = e > 200.0 ? 200.0 : e;
+    kni_double2 parts = kni_exp_wide_f32(e);
+    double s = kni_power_of_two_f64(parts.hi);
+    return (float)kni_pow_specials_f64((double)x, (double)y, s + s * parts.lo);
 }
 
 #endif
