@@ -1,6 +1,7 @@
 /* Measures the largest error of every math function in ulps over dense samples of its domain, against the C
    library's long double functions, and fails where it is above the bound the library promises. */
 #include "math/math_check.h"
+#include "math/math_list.h"
 
 typedef struct {
     double from, to;
@@ -14,14 +15,11 @@ typedef struct {
     double bound_f64, bound_f32; /* ulps */
     double floor;                /* an absolute error below this is accepted as well (near zeros) */
     range ranges[6];             /* ends at the first empty one */
-    double float_limit;          /* samples of larger magnitude are for double only; 0: no limit */
 } function;
 
 static long double reference_exp2(long double x) { return exp2l(x); }
 static long double reference_rsqrt(long double x) { return 1.0L / sqrtl(x); }
 static long double reference_sigmoid(long double x) { return 1.0L / (1.0L + expl(-x)); }
-
-static long double reference_lgamma(long double x) { return lgammal(x); }
 
 /* Shifted far up, where four terms of the asymptotic series are beyond long double. */
 static long double reference_digamma(long double x)
@@ -48,96 +46,69 @@ static long double reference_erfinv(long double x)
     return copysignl(y, x);
 }
 
-#define WRAP(name)                                                                                           \
-    static double name##_f64(double x) { return kni_##name##_f64(x); }                                       \
-    static float name##_f32(float x) { return kni_##name##_f32(x); }
-
-WRAP(exp)
-WRAP(exp2)
-WRAP(expm1)
-WRAP(log) WRAP(log2) WRAP(log10) WRAP(log1p) WRAP(sqrt) WRAP(rsqrt) WRAP(sin) WRAP(cos) WRAP(tan) WRAP(asin)
-    WRAP(acos) WRAP(atan) WRAP(sinh) WRAP(cosh) WRAP(tanh) WRAP(asinh) WRAP(acosh) WRAP(atanh) WRAP(erf)
-        WRAP(erfc) WRAP(erfinv) WRAP(lgamma) WRAP(digamma) WRAP(sigmoid) WRAP(sqrt_soft) WRAP(floor)
-            WRAP(ceil) WRAP(trunc) WRAP(round_even)
-
-#define FUNCTION(name) #name, name##_f64, name##_f32
-
-                static const function
-    functions[] = {
-        {FUNCTION(exp), expl, 2.0, 2.0, 0, {{-750, 712}, {-1, 1}, {1e-20, 1}, {-110, 90}}, 0},
-        {FUNCTION(exp2), reference_exp2, 2.0, 2.0, 0, {{-1080, 1026}, {-1, 1}, {-152, 130}}, 0},
-        {FUNCTION(expm1), expm1l, 2.0, 2.0, 0, {{-60, 712}, {-1, 1}, {1e-300, 1}, {-1, -1e-300}, {-5, 5}}, 0},
-        {FUNCTION(log), logl, 1.0, 2.0, 0, {{5e-324, 1.7e308}, {0.5, 2}, {0.99, 1.01}, {1e-45, 1e38}}, 0},
-        {FUNCTION(log2), log2l, 2.0, 2.0, 0, {{5e-324, 1.7e308}, {0.5, 2}, {0.99, 1.01}, {1e-45, 1e38}}, 0},
-        {FUNCTION(log10), log10l, 2.0, 2.0, 0, {{5e-324, 1.7e308}, {0.5, 2}, {0.99, 1.01}, {1e-45, 1e38}}, 0},
-        {FUNCTION(log1p),
-         log1pl,
-         2.0,
-         2.0,
-         0,
-         {{-0.9999999, 3}, {1e-320, 1e300}, {-0.9, -1e-310}, {-0.5, 1}},
-         0},
-        {FUNCTION(sqrt), sqrtl, 0.5001, 0.5001, 0, {{5e-324, 1.7e308}, {0.5, 4}}, 0},
-        {FUNCTION(sqrt_soft), sqrtl, 0.5001, 0.5001, 0, {{5e-324, 1.7e308}, {0.5, 4}}, 0},
-        {FUNCTION(rsqrt), reference_rsqrt, 1.51, 1.51, 0, {{5e-324, 1.7e308}, {0.5, 4}}, 0},
-        {FUNCTION(sin),
-         sinl,
-         1.0,
-         2.0,
-         0,
-         {{-10, 10}, {-1e5, 1e5}, {1e-300, 1.7e308}, {1e-30, 3e38}, {1e5, 1e10}},
-         0},
-        {FUNCTION(cos),
-         cosl,
-         1.0,
-         2.0,
-         0,
-         {{-10, 10}, {-1e5, 1e5}, {1e-300, 1.7e308}, {1e-30, 3e38}, {1e5, 1e10}},
-         0},
-        {FUNCTION(tan),
-         tanl,
-         2.0,
-         2.0,
-         0,
-         {{-10, 10}, {-1e5, 1e5}, {1e-300, 1.7e308}, {1e-30, 3e38}, {1e5, 1e10}},
-         0},
-        {FUNCTION(asin), asinl, 2.0, 2.0, 0, {{-1, 1}, {1e-300, 1}, {0.99, 1}, {0.49, 0.51}}, 0},
-        {FUNCTION(acos), acosl, 2.0, 2.0, 0, {{-1, 1}, {1e-300, 1}, {0.99, 1}, {-1, -0.99}}, 0},
-        {FUNCTION(atan), atanl, 2.0, 2.0, 0, {{-4, 4}, {1e-310, 1e300}, {-1e10, -1e-10}}, 0},
-        {FUNCTION(sinh), sinhl, 3.0, 2.0, 0, {{-3, 3}, {-712, 712}, {1e-310, 10}, {-90, 90}}, 0},
-        {FUNCTION(cosh), coshl, 3.0, 2.0, 0, {{-3, 3}, {-712, 712}, {-90, 90}}, 0},
-        {FUNCTION(tanh), tanhl, 3.0, 2.0, 0, {{-1, 1}, {-22, 22}, {1e-310, 1}, {-0.2, 0.2}}, 0},
-        {FUNCTION(asinh), asinhl, 3.0, 2.0, 0, {{-3, 3}, {1e-310, 1e308}, {-100, 100}}, 0},
-        {FUNCTION(acosh), acoshl, 3.0, 2.0, 0, {{1, 3}, {1, 1.001}, {1, 1e308}}, 0},
-        {FUNCTION(atanh), atanhl, 3.0, 2.0, 0, {{-1, 1}, {1e-310, 1}, {0.9, 1}}, 0},
-        {FUNCTION(erf), erfl, 3.0, 2.0, 0, {{-1, 1}, {-6, 6}, {1e-300, 1}, {0.4, 1.2}}, 0},
-        {FUNCTION(erfc), erfcl, 3.0, 2.0, 0, {{-1, 1}, {-6, 27.5}, {0.4, 1.2}, {0, 10}}, 0},
-        {FUNCTION(erfinv),
-         reference_erfinv,
-         3.0,
-         2.0,
-         0,
-         {{-1, 1}, {1e-300, 1}, {0.99, 1}, {0.9999999, 1}},
-         0},
-        {FUNCTION(lgamma),
-         reference_lgamma,
-         45.0,
-         2.0,
-         4e-15,
-         {{0, 10}, {1e-300, 1e300}, {0.9, 1.1}, {1.9, 2.1}, {-20, 0}, {5, 60}},
-         0},
-        {FUNCTION(digamma),
-         reference_digamma,
-         45.0,
-         2.0,
-         4e-15,
-         {{0, 12}, {1e-30, 1e30}, {1.3, 1.6}, {-20, 0}},
-         0},
-        {FUNCTION(sigmoid), reference_sigmoid, 2.0, 2.0, 0, {{-4, 4}, {-740, 40}, {-104, 20}}, 0},
-        {FUNCTION(floor), floorl, 0.0, 0.0, 0, {{-10, 10}, {0.1, 1e20}, {-1e20, -0.1}}, 0},
-        {FUNCTION(ceil), ceill, 0.0, 0.0, 0, {{-10, 10}, {0.1, 1e20}, {-1e20, -0.1}}, 0},
-        {FUNCTION(trunc), truncl, 0.0, 0.0, 0, {{-10, 10}, {0.1, 1e20}, {-1e20, -0.1}}, 0},
-        {FUNCTION(round_even), rintl, 0.0, 0.0, 0, {{-10, 10}, {0.1, 1e20}, {-1e20, -0.1}}, 0},
+static const function functions[] = {
+    {MATH_FUNCTION(exp), expl, 2.0, 2.0, 0, {{-750, 712}, {-1, 1}, {1e-20, 1}, {-110, 90}}},
+    {MATH_FUNCTION(exp2), reference_exp2, 2.0, 2.0, 0, {{-1080, 1026}, {-1, 1}, {-152, 130}}},
+    {MATH_FUNCTION(expm1), expm1l, 2.0, 2.0, 0, {{-60, 712}, {-1, 1}, {1e-300, 1}, {-1, -1e-300}, {-5, 5}}},
+    {MATH_FUNCTION(log), logl, 1.0, 2.0, 0, {{5e-324, 1.7e308}, {0.5, 2}, {0.99, 1.01}, {1e-45, 1e38}}},
+    {MATH_FUNCTION(log2), log2l, 2.0, 2.0, 0, {{5e-324, 1.7e308}, {0.5, 2}, {0.99, 1.01}, {1e-45, 1e38}}},
+    {MATH_FUNCTION(log10), log10l, 2.0, 2.0, 0, {{5e-324, 1.7e308}, {0.5, 2}, {0.99, 1.01}, {1e-45, 1e38}}},
+    {MATH_FUNCTION(log1p),
+     log1pl,
+     2.0,
+     2.0,
+     0,
+     {{-0.9999999, 3}, {1e-320, 1e300}, {-0.9, -1e-310}, {-0.5, 1}}},
+    {MATH_FUNCTION(sqrt), sqrtl, 0.5001, 0.5001, 0, {{5e-324, 1.7e308}, {0.5, 4}}},
+    {MATH_FUNCTION(sqrt_soft), sqrtl, 0.5001, 0.5001, 0, {{5e-324, 1.7e308}, {0.5, 4}}},
+    {MATH_FUNCTION(rsqrt), reference_rsqrt, 1.51, 1.51, 0, {{5e-324, 1.7e308}, {0.5, 4}}},
+    {MATH_FUNCTION(sin),
+     sinl,
+     1.0,
+     2.0,
+     0,
+     {{-10, 10}, {-1e5, 1e5}, {1e-300, 1.7e308}, {1e-30, 3e38}, {1e5, 1e10}}},
+    {MATH_FUNCTION(cos),
+     cosl,
+     1.0,
+     2.0,
+     0,
+     {{-10, 10}, {-1e5, 1e5}, {1e-300, 1.7e308}, {1e-30, 3e38}, {1e5, 1e10}}},
+    {MATH_FUNCTION(tan),
+     tanl,
+     2.0,
+     2.0,
+     0,
+     {{-10, 10}, {-1e5, 1e5}, {1e-300, 1.7e308}, {1e-30, 3e38}, {1e5, 1e10}}},
+    {MATH_FUNCTION(asin), asinl, 2.0, 2.0, 0, {{-1, 1}, {1e-300, 1}, {0.99, 1}, {0.49, 0.51}}},
+    {MATH_FUNCTION(acos), acosl, 2.0, 2.0, 0, {{-1, 1}, {1e-300, 1}, {0.99, 1}, {-1, -0.99}}},
+    {MATH_FUNCTION(atan), atanl, 2.0, 2.0, 0, {{-4, 4}, {1e-310, 1e300}, {-1e10, -1e-10}}},
+    {MATH_FUNCTION(sinh), sinhl, 3.0, 2.0, 0, {{-3, 3}, {-712, 712}, {1e-310, 10}, {-90, 90}}},
+    {MATH_FUNCTION(cosh), coshl, 3.0, 2.0, 0, {{-3, 3}, {-712, 712}, {-90, 90}}},
+    {MATH_FUNCTION(tanh), tanhl, 3.0, 2.0, 0, {{-1, 1}, {-22, 22}, {1e-310, 1}, {-0.2, 0.2}}},
+    {MATH_FUNCTION(asinh), asinhl, 3.0, 2.0, 0, {{-3, 3}, {1e-310, 1e308}, {-100, 100}}},
+    {MATH_FUNCTION(acosh), acoshl, 3.0, 2.0, 0, {{1, 3}, {1, 1.001}, {1, 1e308}}},
+    {MATH_FUNCTION(atanh), atanhl, 3.0, 2.0, 0, {{-1, 1}, {1e-310, 1}, {0.9, 1}}},
+    {MATH_FUNCTION(erf), erfl, 3.0, 2.0, 0, {{-1, 1}, {-6, 6}, {1e-300, 1}, {0.4, 1.2}}},
+    {MATH_FUNCTION(erfc), erfcl, 3.0, 2.0, 0, {{-1, 1}, {-6, 27.5}, {0.4, 1.2}, {0, 10}}},
+    {MATH_FUNCTION(erfinv), reference_erfinv, 3.0, 2.0, 0, {{-1, 1}, {1e-300, 1}, {0.99, 1}, {0.9999999, 1}}},
+    {MATH_FUNCTION(lgamma),
+     lgammal,
+     8.0,
+     2.0,
+     4e-15,
+     {{0, 10}, {1e-300, 1e300}, {0.9, 1.1}, {1.9, 2.1}, {-20, 0}, {5, 60}}},
+    {MATH_FUNCTION(digamma),
+     reference_digamma,
+     8.0,
+     2.0,
+     4e-15,
+     {{0, 12}, {1e-30, 1e30}, {1.3, 1.6}, {-20, 0}}},
+    {MATH_FUNCTION(sigmoid), reference_sigmoid, 2.0, 2.0, 0, {{-4, 4}, {-740, 40}, {-104, 20}}},
+    {MATH_FUNCTION(floor), floorl, 0.0, 0.0, 0, {{-10, 10}, {0.1, 1e20}, {-1e20, -0.1}}},
+    {MATH_FUNCTION(ceil), ceill, 0.0, 0.0, 0, {{-10, 10}, {0.1, 1e20}, {-1e20, -0.1}}},
+    {MATH_FUNCTION(trunc), truncl, 0.0, 0.0, 0, {{-10, 10}, {0.1, 1e20}, {-1e20, -0.1}}},
+    {MATH_FUNCTION(round_even), rintl, 0.0, 0.0, 0, {{-10, 10}, {0.1, 1e20}, {-1e20, -0.1}}},
 };
 
 typedef struct {
@@ -195,46 +166,37 @@ static long double reference_remainder_floor(long double x, long double y)
     return r != 0.0L && (r < 0.0L) != (y < 0.0L) ? r + y : r;
 }
 
-#define WRAP2(name)                                                                                          \
-    static double name##_f64(double x, double y) { return kni_##name##_f64(x, y); }                          \
-    static float name##_f32(float x, float y) { return kni_##name##_f32(x, y); }
-
-WRAP2(pow)
-WRAP2(atan2)
-WRAP2(hypot)
-WRAP2(fmod) WRAP2(remainder_floor)
-
-    static const function2 functions2[] = {
-        {FUNCTION(pow),
-         powl,
-         1.0,
-         2.0,
-         {{0, 4}, {1e-300, 1e300}, {0.9, 1.1}, {1e-38, 1e38}},
-         {{-50, 50}, {-2, 2}, {-5000, 5000}, {-3, 3}}},
-        {FUNCTION(atan2),
-         atan2l,
-         2.0,
-         2.0,
-         {{-4, 4}, {1e-300, 1e300}, {-1e10, -1e-10}, {1e-30, 1e30}},
-         {{-4, 4}, {1e-300, 1e300}, {1e-10, 1e10}, {-1e30, -1e-30}}},
-        {FUNCTION(hypot),
-         hypotl,
-         1.0,
-         2.0,
-         {{-4, 4}, {1e-320, 1e308}, {-1e10, -1e-10}, {1e-30, 1e30}},
-         {{-4, 4}, {1e-320, 1e308}, {1e-10, 1e10}, {-1e30, -1e-30}}},
-        {FUNCTION(fmod),
-         fmodl,
-         0.0,
-         0.0,
-         {{-100, 100}, {1e-320, 1e308}, {1, 1e10}, {1e-40, 1e38}},
-         {{-3, 3}, {1e-320, 1e308}, {1e-10, 1}, {-1e30, -1e-40}}},
-        {FUNCTION(remainder_floor),
-         reference_remainder_floor,
-         0.5,
-         0.5,
-         {{-100, 100}, {1e-320, 1e308}, {1, 1e10}, {1e-40, 1e38}},
-         {{-3, 3}, {1e-320, 1e308}, {1e-10, 1}, {-1e30, -1e-40}}},
+static const function2 functions2[] = {
+    {MATH_FUNCTION(pow),
+     powl,
+     1.0,
+     2.0,
+     {{0, 4}, {1e-300, 1e300}, {0.9, 1.1}, {1e-38, 1e38}},
+     {{-50, 50}, {-2, 2}, {-5000, 5000}, {-3, 3}}},
+    {MATH_FUNCTION(atan2),
+     atan2l,
+     2.0,
+     2.0,
+     {{-4, 4}, {1e-300, 1e300}, {-1e10, -1e-10}, {1e-30, 1e30}},
+     {{-4, 4}, {1e-300, 1e300}, {1e-10, 1e10}, {-1e30, -1e-30}}},
+    {MATH_FUNCTION(hypot),
+     hypotl,
+     1.0,
+     2.0,
+     {{-4, 4}, {1e-320, 1e308}, {-1e10, -1e-10}, {1e-30, 1e30}},
+     {{-4, 4}, {1e-320, 1e308}, {1e-10, 1e10}, {-1e30, -1e-30}}},
+    {MATH_FUNCTION(fmod),
+     fmodl,
+     0.0,
+     0.0,
+     {{-100, 100}, {1e-320, 1e308}, {1, 1e10}, {1e-40, 1e38}},
+     {{-3, 3}, {1e-320, 1e308}, {1e-10, 1}, {-1e30, -1e-40}}},
+    {MATH_FUNCTION(remainder_floor),
+     reference_remainder_floor,
+     0.5,
+     0.5,
+     {{-100, 100}, {1e-320, 1e308}, {1, 1e10}, {1e-40, 1e38}},
+     {{-3, 3}, {1e-320, 1e308}, {1e-10, 1}, {-1e30, -1e-40}}},
 };
 
 static void measure2(const function2 *f, int samples)

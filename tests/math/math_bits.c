@@ -2,6 +2,7 @@
    compiler may vectorise, must be the same on every target and compiler. A change of an algorithm changes its
    hash here; run with an argument to print the table anew. */
 #include "math/math_check.h"
+#include "math/math_list.h"
 
 enum { COUNT = 8192 };
 
@@ -57,64 +58,32 @@ static uint64_t hash_f32(void)
 }
 
 #define RUN(name)                                                                                            \
-    static uint64_t name##_f64(void)                                                                         \
+    static uint64_t run_##name##_f64(void)                                                                   \
     {                                                                                                        \
         for (int i = 0; i < COUNT; i++) out_f64[i] = kni_##name##_f64(in_f64[i]);                            \
         return hash_f64();                                                                                   \
     }                                                                                                        \
-    static uint64_t name##_f32(void)                                                                         \
+    static uint64_t run_##name##_f32(void)                                                                   \
     {                                                                                                        \
         for (int i = 0; i < COUNT; i++) out_f32[i] = kni_##name##_f32(in_f32[i]);                            \
         return hash_f32();                                                                                   \
     }
 #define RUN2(name)                                                                                           \
-    static uint64_t name##_f64(void)                                                                         \
+    static uint64_t run_##name##_f64(void)                                                                   \
     {                                                                                                        \
         for (int i = 0; i < COUNT; i++) out_f64[i] = kni_##name##_f64(in_f64[i], in2_f64[i]);                \
         return hash_f64();                                                                                   \
     }                                                                                                        \
-    static uint64_t name##_f32(void)                                                                         \
+    static uint64_t run_##name##_f32(void)                                                                   \
     {                                                                                                        \
         for (int i = 0; i < COUNT; i++) out_f32[i] = kni_##name##_f32(in_f32[i], in2_f32[i]);                \
         return hash_f32();                                                                                   \
     }
 
-RUN(exp)
-RUN(exp2)
-RUN(expm1)
-RUN(log)
-RUN(log2)
-RUN(log10)
-RUN(log1p)
-RUN(sqrt)
-RUN(rsqrt)
-RUN(sin)
-RUN(cos)
-RUN(tan)
-RUN(asin)
-RUN(acos)
-RUN(atan)
-RUN(sinh)
-RUN(cosh)
-RUN(tanh)
-RUN(asinh)
-RUN(acosh)
-RUN(atanh)
-RUN(erf)
-RUN(erfc)
-RUN(erfinv)
-RUN(lgamma)
-RUN(digamma)
-RUN(sigmoid)
-RUN(floor)
-RUN(ceil)
-RUN(trunc)
-RUN(round_even)
-RUN2(pow)
-RUN2(atan2)
-RUN2(hypot)
-RUN2(fmod)
-RUN2(remainder_floor)
+/* clang-format off */
+MATH_UNARY(RUN)
+MATH_BINARY(RUN2)
+/* clang-format on */
 
 static uint64_t half_conversions(void)
 {
@@ -151,54 +120,19 @@ static uint64_t random_numbers(void)
     return mix(hash, hash_f64());
 }
 
-#define ENTRY(name)                                                                                          \
-    {#name "_f64", name##_f64}, { #name "_f32", name##_f32 }
+#define ENTRY(name) {#name "_f64", run_##name##_f64}, {#name "_f32", run_##name##_f32},
 
+/* clang-format off */
 static const struct {
     const char *name;
     uint64_t (*run)(void);
 } runs[] = {
-    ENTRY(exp),
-    ENTRY(exp2),
-    ENTRY(expm1),
-    ENTRY(log),
-    ENTRY(log2),
-    ENTRY(log10),
-    ENTRY(log1p),
-    ENTRY(sqrt),
-    ENTRY(rsqrt),
-    ENTRY(sin),
-    ENTRY(cos),
-    ENTRY(tan),
-    ENTRY(asin),
-    ENTRY(acos),
-    ENTRY(atan),
-    ENTRY(sinh),
-    ENTRY(cosh),
-    ENTRY(tanh),
-    ENTRY(asinh),
-    ENTRY(acosh),
-    ENTRY(atanh),
-    ENTRY(erf),
-    ENTRY(erfc),
-    ENTRY(erfinv),
-    ENTRY(lgamma),
-    ENTRY(digamma),
-    ENTRY(sigmoid),
-    ENTRY(floor),
-    ENTRY(ceil),
-    ENTRY(trunc),
-    ENTRY(round_even),
-    ENTRY(pow),
-    ENTRY(atan2),
-    ENTRY(hypot),
-    ENTRY(fmod),
-    ENTRY(remainder_floor),
+    MATH_UNARY(ENTRY)
+    MATH_BINARY(ENTRY)
     {"half", half_conversions},
     {"random", random_numbers},
 };
 
-/* clang-format off */
 static const uint64_t expected[sizeof runs / sizeof *runs] = {
 #include "math/math_bits_expected.h"
 };

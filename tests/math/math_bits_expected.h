@@ -1,4 +1,5 @@
-/* The hashes math_bits.c expects, in the order of its table. Printed by that program. */
+/* The hashes math_bits.c expects, in the order of its table; printed by that program. */
+/* clang-format off */
     0x61595cec5498f453u, /* exp_f64 */
     0x6a44dbe8c0df44f9u, /* exp_f32 */
     0x90c7fd0bd17150f3u, /* exp2_f64 */

@@ -1,6 +1,7 @@
 /* Special values of the math functions: zeros, infinities, NaN, ends of domains and exact results, bit by bit, in
    double and float; and arguments that are hard to reduce. */
 #include "math/math_check.h"
+#include "math/math_list.h"
 
 #define INF INFINITY
 #define QNAN NAN
@@ -17,57 +18,11 @@ typedef struct {
     int count;
 } special;
 
-#define WRAP(name)                                                                                           \
-    static double name##_f64(double x) { return kni_##name##_f64(x); }                                       \
-    static float name##_f32(float x) { return kni_##name##_f32(x); }
-#define WRAP2(name)                                                                                          \
-    static double name##_f64(double x, double y) { return kni_##name##_f64(x, y); }                          \
-    static float name##_f32(float x, float y) { return kni_##name##_f32(x, y); }
-#define FUNCTION(name) #name, name##_f64, name##_f32
-
-WRAP(exp)
-WRAP(exp2)
-WRAP(expm1)
-WRAP(log)
-WRAP(log2)
-WRAP(log10)
-WRAP(log1p)
-WRAP(sqrt)
-WRAP(sqrt_soft)
-WRAP(rsqrt)
-WRAP(sin)
-WRAP(cos)
-WRAP(tan)
-WRAP(asin)
-WRAP(acos)
-WRAP(atan)
-WRAP(sinh)
-WRAP(cosh)
-WRAP(tanh)
-WRAP(asinh)
-WRAP(acosh)
-WRAP(atanh)
-WRAP(erf)
-WRAP(erfc)
-WRAP(erfinv)
-WRAP(lgamma)
-WRAP(digamma)
-WRAP(sigmoid)
-WRAP(floor)
-WRAP(ceil)
-WRAP(trunc)
-WRAP(round_even)
-WRAP(abs)
-WRAP2(pow)
-WRAP2(atan2)
-WRAP2(hypot)
-WRAP2(fmod)
-WRAP2(remainder_floor)
-WRAP2(copysign)
-
 static const special specials[] = {
-    {FUNCTION(exp), {{0, 1}, {-0.0, 1}, {INF, INF}, {-INF, 0}, {QNAN, QNAN}, {1000, INF}, {-1000, 0}}, 7},
-    {FUNCTION(exp2),
+    {MATH_FUNCTION(exp),
+     {{0, 1}, {-0.0, 1}, {INF, INF}, {-INF, 0}, {QNAN, QNAN}, {1000, INF}, {-1000, 0}},
+     7},
+    {MATH_FUNCTION(exp2),
      {{0, 1},
       {-0.0, 1},
       {INF, INF},
@@ -78,11 +33,13 @@ static const special specials[] = {
       {2000, INF},
       {-2000, 0}},
      9},
-    {FUNCTION(expm1),
+    {MATH_FUNCTION(expm1),
      {{0, 0}, {-0.0, -0.0}, {INF, INF}, {-INF, -1}, {QNAN, QNAN}, {-100, -1}, {1000, INF}},
      7},
-    {FUNCTION(log), {{0, -INF}, {-0.0, -INF}, {1, 0}, {INF, INF}, {-1, QNAN}, {-INF, QNAN}, {QNAN, QNAN}}, 7},
-    {FUNCTION(log2),
+    {MATH_FUNCTION(log),
+     {{0, -INF}, {-0.0, -INF}, {1, 0}, {INF, INF}, {-1, QNAN}, {-INF, QNAN}, {QNAN, QNAN}},
+     7},
+    {MATH_FUNCTION(log2),
      {{0, -INF},
       {-0.0, -INF},
       {1, 0},
@@ -94,7 +51,7 @@ static const special specials[] = {
       {0.25, -2},
       {0x1p-149, -149}},
      10},
-    {FUNCTION(log10),
+    {MATH_FUNCTION(log10),
      {{0, -INF},
       {-0.0, -INF},
       {1, 0},
@@ -105,43 +62,51 @@ static const special specials[] = {
       {1000, 3},
       {100000, 5}},
      9},
-    {FUNCTION(log1p),
+    {MATH_FUNCTION(log1p),
      {{0, 0}, {-0.0, -0.0}, {-1, -INF}, {INF, INF}, {-2, QNAN}, {-INF, QNAN}, {QNAN, QNAN}},
      7},
-    {FUNCTION(sqrt), {{0, 0}, {-0.0, -0.0}, {INF, INF}, {-1, QNAN}, {-INF, QNAN}, {QNAN, QNAN}, {4, 2}}, 7},
-    {FUNCTION(sqrt_soft),
+    {MATH_FUNCTION(sqrt),
      {{0, 0}, {-0.0, -0.0}, {INF, INF}, {-1, QNAN}, {-INF, QNAN}, {QNAN, QNAN}, {4, 2}},
      7},
-    {FUNCTION(rsqrt), {{0, INF}, {-0.0, -INF}, {INF, 0}, {-1, QNAN}, {QNAN, QNAN}, {4, 0.5}}, 6},
-    {FUNCTION(sin), {{0, 0}, {-0.0, -0.0}, {INF, QNAN}, {-INF, QNAN}, {QNAN, QNAN}}, 5},
-    {FUNCTION(cos), {{0, 1}, {-0.0, 1}, {INF, QNAN}, {-INF, QNAN}, {QNAN, QNAN}}, 5},
-    {FUNCTION(tan), {{0, 0}, {-0.0, -0.0}, {INF, QNAN}, {-INF, QNAN}, {QNAN, QNAN}}, 5},
-    {FUNCTION(asin),
+    {MATH_FUNCTION(sqrt_soft),
+     {{0, 0}, {-0.0, -0.0}, {INF, INF}, {-1, QNAN}, {-INF, QNAN}, {QNAN, QNAN}, {4, 2}},
+     7},
+    {MATH_FUNCTION(rsqrt), {{0, INF}, {-0.0, -INF}, {INF, 0}, {-1, QNAN}, {QNAN, QNAN}, {4, 0.5}}, 6},
+    {MATH_FUNCTION(sin), {{0, 0}, {-0.0, -0.0}, {INF, QNAN}, {-INF, QNAN}, {QNAN, QNAN}}, 5},
+    {MATH_FUNCTION(cos), {{0, 1}, {-0.0, 1}, {INF, QNAN}, {-INF, QNAN}, {QNAN, QNAN}}, 5},
+    {MATH_FUNCTION(tan), {{0, 0}, {-0.0, -0.0}, {INF, QNAN}, {-INF, QNAN}, {QNAN, QNAN}}, 5},
+    {MATH_FUNCTION(asin),
      {{0, 0}, {-0.0, -0.0}, {1, PI / 2}, {-1, -PI / 2}, {2, QNAN}, {-INF, QNAN}, {QNAN, QNAN}},
      7},
-    {FUNCTION(acos), {{1, 0}, {-1, PI}, {0, PI / 2}, {1.5, QNAN}, {-2, QNAN}, {INF, QNAN}, {QNAN, QNAN}}, 7},
-    {FUNCTION(atan), {{0, 0}, {-0.0, -0.0}, {INF, PI / 2}, {-INF, -PI / 2}, {1, PI / 4}, {QNAN, QNAN}}, 6},
-    {FUNCTION(sinh), {{0, 0}, {-0.0, -0.0}, {INF, INF}, {-INF, -INF}, {1000, INF}, {QNAN, QNAN}}, 6},
-    {FUNCTION(cosh), {{0, 1}, {-0.0, 1}, {INF, INF}, {-INF, INF}, {-1000, INF}, {QNAN, QNAN}}, 6},
-    {FUNCTION(tanh), {{0, 0}, {-0.0, -0.0}, {INF, 1}, {-INF, -1}, {50, 1}, {-50, -1}, {QNAN, QNAN}}, 7},
-    {FUNCTION(asinh), {{0, 0}, {-0.0, -0.0}, {INF, INF}, {-INF, -INF}, {QNAN, QNAN}}, 5},
-    {FUNCTION(acosh), {{1, 0}, {INF, INF}, {0.5, QNAN}, {-INF, QNAN}, {QNAN, QNAN}}, 5},
-    {FUNCTION(atanh),
+    {MATH_FUNCTION(acos),
+     {{1, 0}, {-1, PI}, {0, PI / 2}, {1.5, QNAN}, {-2, QNAN}, {INF, QNAN}, {QNAN, QNAN}},
+     7},
+    {MATH_FUNCTION(atan),
+     {{0, 0}, {-0.0, -0.0}, {INF, PI / 2}, {-INF, -PI / 2}, {1, PI / 4}, {QNAN, QNAN}},
+     6},
+    {MATH_FUNCTION(sinh), {{0, 0}, {-0.0, -0.0}, {INF, INF}, {-INF, -INF}, {1000, INF}, {QNAN, QNAN}}, 6},
+    {MATH_FUNCTION(cosh), {{0, 1}, {-0.0, 1}, {INF, INF}, {-INF, INF}, {-1000, INF}, {QNAN, QNAN}}, 6},
+    {MATH_FUNCTION(tanh), {{0, 0}, {-0.0, -0.0}, {INF, 1}, {-INF, -1}, {50, 1}, {-50, -1}, {QNAN, QNAN}}, 7},
+    {MATH_FUNCTION(asinh), {{0, 0}, {-0.0, -0.0}, {INF, INF}, {-INF, -INF}, {QNAN, QNAN}}, 5},
+    {MATH_FUNCTION(acosh), {{1, 0}, {INF, INF}, {0.5, QNAN}, {-INF, QNAN}, {QNAN, QNAN}}, 5},
+    {MATH_FUNCTION(atanh),
      {{0, 0}, {-0.0, -0.0}, {1, INF}, {-1, -INF}, {1.5, QNAN}, {-INF, QNAN}, {QNAN, QNAN}},
      7},
-    {FUNCTION(erf), {{0, 0}, {-0.0, -0.0}, {INF, 1}, {-INF, -1}, {10, 1}, {-10, -1}, {QNAN, QNAN}}, 7},
-    {FUNCTION(erfc), {{0, 1}, {-0.0, 1}, {INF, 0}, {-INF, 2}, {30, 0}, {-30, 2}, {QNAN, QNAN}}, 7},
-    {FUNCTION(erfinv),
+    {MATH_FUNCTION(erf), {{0, 0}, {-0.0, -0.0}, {INF, 1}, {-INF, -1}, {10, 1}, {-10, -1}, {QNAN, QNAN}}, 7},
+    {MATH_FUNCTION(erfc), {{0, 1}, {-0.0, 1}, {INF, 0}, {-INF, 2}, {30, 0}, {-30, 2}, {QNAN, QNAN}}, 7},
+    {MATH_FUNCTION(erfinv),
      {{0, 0}, {-0.0, -0.0}, {1, INF}, {-1, -INF}, {1.5, QNAN}, {-INF, QNAN}, {QNAN, QNAN}},
      7},
-    {FUNCTION(lgamma),
+    {MATH_FUNCTION(lgamma),
      {{0, INF}, {-0.0, INF}, {1, 0}, {2, 0}, {-1, INF}, {-7, INF}, {INF, INF}, {-INF, INF}, {QNAN, QNAN}},
      9},
-    {FUNCTION(digamma),
+    {MATH_FUNCTION(digamma),
      {{0, -INF}, {-0.0, INF}, {-1, QNAN}, {-5, QNAN}, {INF, INF}, {-INF, QNAN}, {QNAN, QNAN}},
      7},
-    {FUNCTION(sigmoid), {{0, 0.5}, {-0.0, 0.5}, {INF, 1}, {-INF, 0}, {100, 1}, {-1000, 0}, {QNAN, QNAN}}, 7},
-    {FUNCTION(floor),
+    {MATH_FUNCTION(sigmoid),
+     {{0, 0.5}, {-0.0, 0.5}, {INF, 1}, {-INF, 0}, {100, 1}, {-1000, 0}, {QNAN, QNAN}},
+     7},
+    {MATH_FUNCTION(floor),
      {{0, 0},
       {-0.0, -0.0},
       {INF, INF},
@@ -155,7 +120,7 @@ static const special specials[] = {
       {-8388607.5, -8388608},
       {1e30, 1e30}},
      12},
-    {FUNCTION(ceil),
+    {MATH_FUNCTION(ceil),
      {{0, 0},
       {-0.0, -0.0},
       {INF, INF},
@@ -168,7 +133,7 @@ static const special specials[] = {
       {8388607.5, 8388608},
       {-8388607.5, -8388607}},
      11},
-    {FUNCTION(trunc),
+    {MATH_FUNCTION(trunc),
      {{0, 0},
       {-0.0, -0.0},
       {INF, INF},
@@ -181,7 +146,7 @@ static const special specials[] = {
       {8388607.5, 8388607},
       {-8388607.5, -8388607}},
      11},
-    {FUNCTION(round_even),
+    {MATH_FUNCTION(round_even),
      {{0, 0},
       {-0.0, -0.0},
       {INF, INF},
@@ -195,7 +160,7 @@ static const special specials[] = {
       {8388607.5, 8388608},
       {-3.25, -3}},
      12},
-    {FUNCTION(abs), {{-0.0, 0}, {-INF, INF}, {-3, 3}, {QNAN, QNAN}}, 4},
+    {MATH_FUNCTION(abs), {{-0.0, 0}, {-INF, INF}, {-3, 3}, {QNAN, QNAN}}, 4},
 };
 
 typedef struct {
@@ -209,7 +174,7 @@ typedef struct {
 } special2;
 
 static const special2 specials2[] = {
-    {FUNCTION(pow),
+    {MATH_FUNCTION(pow),
      {{0, 3, 0},        {-0.0, 3, -0.0},     {0, 2, 0},        {-0.0, 2, 0},      {0, -3, INF},
       {-0.0, -3, -INF}, {-0.0, -2, INF},     {-0.0, 0.5, 0},   {-0.0, -0.5, INF}, {-1, INF, 1},
       {-1, -INF, 1},    {1, QNAN, 1},        {1, INF, 1},      {QNAN, 0, 1},      {QNAN, -0.0, 1},
@@ -219,7 +184,7 @@ static const special2 specials2[] = {
       {INF, 1, INF},    {QNAN, 1, QNAN},     {2, QNAN, QNAN},  {-2, 3, -8},       {-2, 2, 4},
       {0, INF, 0},      {0, -INF, INF},      {-INF, INF, INF}, {-2, -3, -0.125},  {3, 4, 81}},
      40},
-    {FUNCTION(pow),
+    {MATH_FUNCTION(pow),
      {{-2, 1e300, INF},
       {-0.5, 1e300, 0},
       {-3, 5, -243},
@@ -230,7 +195,7 @@ static const special2 specials2[] = {
       {2, 2000, INF},
       {2, -2000, 0}},
      9},
-    {FUNCTION(atan2),
+    {MATH_FUNCTION(atan2),
      {{0, 1, 0},
       {-0.0, 1, -0.0},
       {0, -1, PI},
@@ -255,7 +220,7 @@ static const special2 specials2[] = {
       {1, QNAN, QNAN},
       {1, 1, PI / 4}},
      23},
-    {FUNCTION(hypot),
+    {MATH_FUNCTION(hypot),
      {{3, 4, 5},
       {0, 0, 0},
       {-0.0, -0.0, 0},
@@ -266,7 +231,7 @@ static const special2 specials2[] = {
       {1, QNAN, QNAN},
       {3e37, 4e37, 5e37}},
      8},
-    {FUNCTION(fmod),
+    {MATH_FUNCTION(fmod),
      {{5, 3, 2},
       {-5, 3, -2},
       {5, -3, 2},
@@ -283,7 +248,7 @@ static const special2 specials2[] = {
       {0x1p120, 3, 1},
       {0x1p121, 3, 2}},
      15},
-    {FUNCTION(remainder_floor),
+    {MATH_FUNCTION(remainder_floor),
      {{5, 3, 2},
       {-5, 3, 1},
       {5, -3, -1},
@@ -297,7 +262,7 @@ static const special2 specials2[] = {
       {-1, INF, INF},
       {QNAN, 1, QNAN}},
      12},
-    {FUNCTION(copysign), {{1, -0.0, -1}, {-3, 2, 3}, {0, -1, -0.0}, {INF, -2, -INF}}, 4},
+    {MATH_FUNCTION(copysign), {{1, -0.0, -1}, {-3, 2, 3}, {0, -1, -0.0}, {INF, -2, -INF}}, 4},
 };
 
 static void expect_f64(const char *name, double x, double x2, double got, double expected)
