@@ -175,6 +175,7 @@ void kni_tensor_copy_value(kni_tensor *y, const kni_tensor *x)
     y->inline_value = x->inline_value;
     for (int i = 0; i < x->type.rank; i++) y->strides[i] = x->strides[i];
     y->node = x->node;
+    y->node_output = x->node_output;
     if (y->node && kni_node_retain) kni_node_retain(y->node);
 }
 

@@ -47,6 +47,7 @@ typedef struct kni_tensor {
     int64_t offset; /* in elements */
     int64_t strides[KN_MAX_RANK];
     struct kni_node *node; /* of the tape, NULL outside */
+    uint32_t node_output;  /* which output of the node this is */
     uint64_t serial;       /* of the call that made it */
     kn_tensor error;
     union {

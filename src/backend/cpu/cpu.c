@@ -15,7 +15,7 @@ static kn_status execute_one(kn_backend *b, const kn_record *r)
         kn_status s = row->native->run(r);
         if (s != KN_ERROR_UNSUPPORTED) return s;
     }
-    if (row->lower) return kni_host_lower(r, b->device);
+    if (row->lower) return kni_lower_record(r, b->device);
 #ifndef KN_FREESTANDING
     if (row->launch) return kni_host_reference(r, true);
     if (row->scalar) return kni_host_scalar(r);

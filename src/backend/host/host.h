@@ -2,15 +2,8 @@
 #ifndef KNI_HOST_H
 #define KNI_HOST_H
 
-#include "ops/op.h"
+#include "ops/record.h"
 
-static inline kni_tensor *kni_out(const kn_record *r, int i) { return kni_slot(r->ids[i]); }
-/* NULL where an optional operand is absent. */
-static inline kni_tensor *kni_in(const kn_record *r, int i)
-{
-    uint32_t id = r->ids[r->n_out + i];
-    return id == KNI_NO_SLOT ? NULL : kni_slot(id);
-}
 static inline size_t kni_element_bytes(const kni_tensor *x) { return kni_dtypes[x->type.dtype].bits / 8u; }
 static inline void *kni_pointer(kni_tensor *x) { return kni_data(x, kni_element_bytes(x)); }
 static inline bool kni_contiguous(const kni_tensor *x)
@@ -40,9 +33,6 @@ void kni_host_unborrow(kni_borrowed *b);
 kn_status kni_host_view(const kn_record *r);
 kn_status kni_host_reference(const kn_record *r, bool parallel);
 kn_status kni_host_scalar(const kn_record *r);
-/* Runs the row's lowering on `device` and gives the record's outputs the results. */
-kn_status kni_host_lower(const kn_record *r, kn_device device);
-
 /* For the support matrix; natives: whether the rows' CPU entries count. */
 kn_support kni_host_supports(const kn_op *row, kn_dtype dtype, const char **why, bool natives);
 

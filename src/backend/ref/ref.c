@@ -9,7 +9,7 @@ static kn_status execute_one(kn_backend *b, const kn_record *r)
     if (row->view) return kni_host_view(r);
     if (row->scalar) return kni_host_scalar(r);
     if (row->launch) return kni_host_reference(r, false);
-    if (row->lower) return kni_host_lower(r, b->device);
+    if (row->lower) return kni_lower_record(r, b->device);
     return kni_fail_op(KN_ERROR_UNSUPPORTED, row->name, "the reference backend has no kernel for it");
 }
 

@@ -1,21 +1,20 @@
 /* Lowering at run time: the row's function runs on the given device, its results become the record's. */
-#include "backend/host/host.h"
+#include "ops/record.h"
 
 enum { MAX_OPERANDS = 64, MAX_DEPTH = 16 };
 
-/* A kept alias of an operand, so that lowering code can use it as often as it likes. */
-static kn_tensor alias_operand(kni_thread *t, uint32_t id, kn_device device)
+kn_tensor kni_alias_kept(kni_thread *t, const kni_tensor *x, kn_device device)
 {
-    if (id == KNI_NO_SLOT) return KN_NONE;
-    uint32_t alias = kni_tensor_new(t);
-    if (alias == KNI_NO_SLOT) {
+    uint32_t id = kni_tensor_new(t);
+    if (id == KNI_NO_SLOT) {
         kni_fail(KN_ERROR_MEMORY, "no memory for another tensor");
         return kni_poison_latest();
     }
-    kni_tensor_copy_value(kni_slot(alias), kni_slot(id));
-    kni_slot(alias)->device = device;
-    kni_slot(alias)->state = KNI_KEPT;
-    return kni_handle(alias);
+    kni_tensor *y = kni_slot(id);
+    kni_tensor_copy_value(y, x);
+    y->device = device;
+    y->state = KNI_KEPT;
+    return kni_handle(id);
 }
 
 /* Moves the value of a result into the slot that the record named for it. */
@@ -34,7 +33,7 @@ static kn_status adopt(const kn_record *r, int i, kn_tensor result)
     return KN_OK;
 }
 
-kn_status kni_host_lower(const kn_record *r, kn_device device)
+kn_status kni_lower_record(const kn_record *r, kn_device device)
 {
     kni_thread *t = kni_thread_self();
     kn_tensor in[MAX_OPERANDS], out[MAX_OPERANDS];
@@ -45,7 +44,7 @@ kn_status kni_host_lower(const kn_record *r, kn_device device)
     uint64_t serial = t->serial;
     t->route = device;
     t->depth_of_lowering++;
-    for (int i = 0; i < r->n_in; i++) in[i] = alias_operand(t, r->ids[r->n_out + i], device);
+    for (int i = 0; i < r->n_in; i++) in[i] = kni_in(r, i) ? kni_alias_kept(t, kni_in(r, i), device) : KN_NONE;
     for (int i = 0; i < r->n_out; i++) out[i] = KN_NONE;
     kni_lowering l = {r->row, r->attributes, in, r->n_in, out, r->n_out};
     const char *outer = t->call_name;

@@ -1,0 +1,21 @@
+/* Reading records in this process, and running a row's lowering in place of a record. */
+#ifndef KNI_RECORD_H
+#define KNI_RECORD_H
+
+#include "ops/op.h"
+
+static inline kni_tensor *kni_out(const kn_record *r, int i) { return kni_slot(r->ids[i]); }
+/* NULL where an optional operand is absent. */
+static inline kni_tensor *kni_in(const kn_record *r, int i)
+{
+    uint32_t id = r->ids[r->n_out + i];
+    return id == KNI_NO_SLOT ? NULL : kni_slot(id);
+}
+
+/* Runs the row's lowering on `device` and gives the record's outputs the results. */
+kn_status kni_lower_record(const kn_record *r, kn_device device);
+
+/* A new slot with x's value, kept in the thread's scope, on `device`; poisoned without memory. */
+kn_tensor kni_alias_kept(kni_thread *t, const kni_tensor *x, kn_device device);
+
+#endif

@@ -1,0 +1,177 @@
+/* The autodiff decorator: records a node for each op that a gradient can flow through, and forwards. */
+#include "core/error.h"
+#include "wrap/tape.h"
+#include "wrap/wrap.h"
+#include <kn/device.h>
+#include <string.h>
+
+static kn_status forward(kn_backend *b, const kn_record *r)
+{
+    return b->inner[0]->execute(b->inner[0], &r, 1);
+}
+
+static uint64_t tracked_inputs(const kn_record *r)
+{
+    uint64_t needs = 0;
+    for (int i = 0; i < r->n_in && i < 64; i++) {
+        const kni_tensor *x = kni_in(r, i);
+        if (x && x->node) needs |= UINT64_C(1) << i;
+    }
+    return needs;
+}
+
+static bool any_float_output(const kn_record *r)
+{
+    for (int i = 0; i < r->n_out; i++)
+        if (kn_dtype_is_float((kn_dtype)kni_out(r, i)->type.dtype)) return true;
+    return false;
+}
+
+/* Saves a param by a slot of its own, because updates replace the value in the param's slot. */
+static bool save_input(kni_node *node, int i, const kn_record *r)
+{
+    kni_tensor *x = kni_in(r, i);
+    if (x->flags & KNI_TENSOR_PARAM) {
+        node->saved_in[i] = kni_node_save(x);
+        return node->saved_in[i] != KNI_NO_SLOT;
+    }
+    kni_tensor_retain(x);
+    node->saved_in[i] = r->ids[r->n_out + i];
+    return true;
+}
+
+/* An output is saved by a slot outside the tape; the node would keep itself alive otherwise. */
+static bool save_values(kni_node *node, const kn_record *r, const kni_saves *saves)
+{
+    for (int i = 0; i < r->n_in; i++)
+        if ((saves->in >> (i < 63 ? i : 63) & 1) && kni_in(r, i) && !save_input(node, i, r)) return false;
+    for (int i = 0; i < r->n_out; i++) {
+        if (!(saves->out >> i & 1)) continue;
+        node->saved_out[i] = kni_node_save(kni_out(r, i));
+        if (node->saved_out[i] == KNI_NO_SLOT) return false;
+    }
+    return true;
+}
+
+static kn_status record(kn_backend *b, const kn_record *r, uint64_t needs, const kni_saves *saves)
+{
+    kni_node *node = kni_node_new(b->device, r->row, r->n_in, r->n_out, r->attributes);
+    if (!node) return KN_ERROR_MEMORY;
+    node->needs = needs;
+    for (int i = 0; i < r->n_in; i++) {
+        const kni_tensor *x = kni_in(r, i);
+        if (x) node->in_types[i] = x->type;
+        else memset(&node->in_types[i], 0, sizeof node->in_types[i]);
+        if (!(needs >> (i < 63 ? i : 63) & 1) || !x || !x->node) continue;
+        kni_node_retain_one(x->node);
+        node->inputs[i] = x->node;
+        node->input_output[i] = x->node_output;
+    }
+    for (int i = 0; i < r->n_out; i++) node->out_types[i] = kni_out(r, i)->type;
+    kn_status s = KN_OK;
+    if (!save_values(node, r, saves))
+        s = kni_fail_op(KN_ERROR_MEMORY, r->row->name, "no memory to save values for the gradient");
+    for (int i = 0; i < r->n_out && s == KN_OK; i++)
+        if (kn_dtype_is_float((kn_dtype)kni_out(r, i)->type.dtype)) kni_node_attach(node, kni_out(r, i), (uint32_t)i);
+    kni_node_release_one(node);
+    return s;
+}
+
+static kn_status execute_one(kn_backend *b, const kn_record *r)
+{
+    const kn_op *row = r->row;
+    uint64_t needs = tracked_inputs(r);
+    if (needs == 0 || kni_this_thread.no_grad > 0 || (row->flags & KNI_FLAG_NO_GRADIENT) || !any_float_output(r))
+        return forward(b, r);
+    kni_saves saves = {0, 0};
+    if (kni_gradient_of(row)) {
+        kn_status s = kni_saves_of(r, needs, &saves);
+        if (s) return s;
+        /* What the tape reads later must not be overwritten now. The record is the caller's own memory; a
+           decorator may clear last uses. */
+        ((kn_record *)r)->last_use &= ~saves.in;
+    } else if (row->lower && !(row->flags & (KNI_FLAG_ZERO_GRADIENT | KNI_FLAG_NOT_DIFFERENTIABLE))) {
+        return kni_lower_record(r, b->device);
+    }
+    kn_status s = forward(b, r);
+    return s ? s : record(b, r, needs, &saves);
+}
+
+static kn_status execute(kn_backend *b, const kn_record *const *records, int32_t n)
+{
+    for (int32_t i = 0; i < n; i++) {
+        kn_status s = execute_one(b, records[i]);
+        if (KNI_UNLIKELY(s)) return s;
+    }
+    return KN_OK;
+}
+
+static kn_support supports(kn_backend *b, const kn_op *row, kn_dtype dtype, const char **why)
+{
+    return b->inner[0]->supports(b->inner[0], row, dtype, why);
+}
+
+static kn_status write_inner(kn_backend *b, uint32_t id, const void *data)
+{
+    return b->inner[0]->write(b->inner[0], id, data);
+}
+
+static kn_status read_inner(kn_backend *b, uint32_t id, void *buffer)
+{
+    return b->inner[0]->read(b->inner[0], id, buffer);
+}
+
+static kn_status sync_inner(kn_backend *b)
+{
+    return b->inner[0]->sync ? b->inner[0]->sync(b->inner[0]) : KN_OK;
+}
+
+static kn_status control_inner(kn_backend *b, const char *request, void *argument)
+{
+    return b->inner[0]->control ? b->inner[0]->control(b->inner[0], request, argument) : KN_ERROR_UNSUPPORTED;
+}
+
+static void close_self(kn_backend *b)
+{
+    kni_free(b, sizeof *b);
+}
+
+kn_backend *kni_autodiff_open(const char *argument, kn_backend *const *inner, int32_t n_inner)
+{
+    (void)argument, (void)n_inner;
+    kn_backend *b = kni_allocate(sizeof *b);
+    if (!b) {
+        kni_fail(KN_ERROR_MEMORY, "no memory to open autodiff");
+        return NULL;
+    }
+    *b = (kn_backend){.size = sizeof *b,
+                      .abi = KN_BACKEND_ABI,
+                      .name = "autodiff",
+                      .inner = {inner[0], NULL},
+                      .execute = execute,
+                      .supports = supports,
+                      .write = write_inner,
+                      .read = read_inner,
+                      .sync = sync_inner,
+                      .control = control_inner,
+                      .close = close_self};
+    kni_node_release = kni_node_release_one;
+    kni_node_retain = kni_node_retain_one;
+    return b;
+}
+
+kn_device kn_device_autodiff(kn_device inner)
+{
+    if (!inner) inner = kn_device_cpu();
+    kn_backend *b = inner ? kni_autodiff_open("", &inner->backend, 1) : NULL;
+    kn_device d = b ? kni_device_make(b, "autodiff(...)") : NULL;
+    if (b && !d) close_self(b);
+    if (!d) return NULL;
+    size_t n = strlen(inner->name);
+    if (n + 11 < sizeof d->name) {
+        memcpy(d->name, "autodiff(", 9);
+        memcpy(d->name + 9, inner->name, n);
+        memcpy(d->name + 9 + n, ")", 2);
+    }
+    return d;
+}

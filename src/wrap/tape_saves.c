@@ -1,0 +1,118 @@
+/* What a gradient reads, and so what the tape must save: found by running it on the null backend. The answer
+   is cached by op, attributes, dtypes, ranks and which operands need gradients. */
+#include "core/backends.h"
+#include "wrap/tape.h"
+#include <string.h>
+
+enum {
+#ifdef KN_FREESTANDING
+    ENTRIES = 32,
+#else
+    ENTRIES = 1024,
+#endif
+    MAX_OPERANDS = 64
+};
+
+typedef struct entry {
+    _Atomic uint64_t key;
+    _Atomic uint64_t in, out;
+} entry;
+
+static entry cache[ENTRIES];
+
+static uint64_t mix(uint64_t h, uint64_t v)
+{
+    h ^= v + UINT64_C(0x9E3779B97F4A7C15) + (h << 6) + (h >> 2);
+    h *= UINT64_C(0xFF51AFD7ED558CCD);
+    return h ^ (h >> 32);
+}
+
+static uint64_t key_of(const kn_record *r, uint64_t needs)
+{
+    uint64_t h = mix(r->op, needs);
+    for (int i = 0; i < r->n_in; i++) {
+        const kni_tensor *x = kni_in(r, i);
+        h = mix(h, x ? (uint64_t)x->type.dtype << 8 | x->type.rank : UINT64_MAX);
+    }
+    const unsigned char *a = r->attributes;
+    uint64_t word;
+    for (int i = 0; i + 8 <= r->attribute_bytes; i += 8) {
+        memcpy(&word, a + i, 8);
+        h = mix(h, word);
+    }
+    return h | 1;
+}
+
+static kn_device null_device(void)
+{
+    static kni_mutex lock = KNI_MUTEX_INIT;
+    kn_backend *b = kni_null_backend();
+    kni_lock(&lock);
+    if (!b->device) (void)kni_device_make(b, "null");
+    kni_unlock(&lock);
+    return b->device;
+}
+
+/* A kept tensor of a type on the null device. */
+static kn_tensor ghost(kni_thread *t, const kni_type *type, kn_device device)
+{
+    kni_tensor x = {.type = *type, .device = device};
+    kni_contiguous_strides(type->rank, type->dims, x.strides);
+    return kni_alias_kept(t, &x, device);
+}
+
+static kn_status probe(const kn_record *r, uint64_t needs, kni_saves *saves)
+{
+    kni_thread *t = kni_thread_self();
+    kn_device device = null_device(), route = t->route;
+    if (!device) return KN_ERROR_MEMORY;
+    if (r->n_in > MAX_OPERANDS || r->n_out > 8) {
+        *saves = (kni_saves){UINT64_MAX, UINT64_MAX};
+        return KN_OK;
+    }
+    kn_tensor in[MAX_OPERANDS], grads[MAX_OPERANDS], out[8], dy[8];
+    kni_type in_types[MAX_OPERANDS], out_types[8];
+    kn_scope scope = kn_scope_begin();
+    t->route = device;
+    t->no_grad++;
+    for (int i = 0; i < r->n_in; i++) {
+        const kni_tensor *x = kni_in(r, i);
+        memset(&in_types[i], 0, sizeof in_types[i]);
+        if (x) in_types[i] = x->type;
+        in[i] = x ? ghost(t, &x->type, device) : KN_NONE;
+        grads[i] = KN_NONE;
+    }
+    for (int i = 0; i < r->n_out; i++) {
+        out_types[i] = kni_out(r, i)->type;
+        out[i] = ghost(t, &out_types[i], device);
+        bool flows = kn_dtype_is_float((kn_dtype)out_types[i].dtype);
+        dy[i] = flows ? ghost(t, &out_types[i], device) : KN_NONE;
+    }
+    kni_vjp v = {r->row, r->attributes, r->n_in, r->n_out, in, out, in_types, out_types, dy, grads, needs, 0, 0};
+    kn_status s = kni_gradient_of(r->row)(&v);
+    for (int i = 0; i < r->n_in && s == KN_OK; i++)
+        if (kni_is_poisoned(grads[i])) s = kn_error_code(grads[i]);
+    *saves = (kni_saves){v.used_in, v.used_out};
+    t->no_grad--;
+    t->route = route;
+    kn_scope_end(scope, KN_NONE);
+    return s;
+}
+
+kn_status kni_saves_of(const kn_record *r, uint64_t needs, kni_saves *saves)
+{
+    uint64_t key = key_of(r, needs);
+    entry *e = &cache[(key >> 1) % ENTRIES];
+    if (KNI_LIKELY(atomic_load_explicit(&e->key, memory_order_acquire) == key)) {
+        saves->in = atomic_load_explicit(&e->in, memory_order_acquire);
+        saves->out = atomic_load_explicit(&e->out, memory_order_acquire);
+        if (KNI_LIKELY(atomic_load_explicit(&e->key, memory_order_acquire) == key)) return KN_OK;
+    }
+    kn_status s = probe(r, needs, saves);
+    if (s) return s;
+    atomic_store(&e->key, 0);
+    atomic_store(&e->in, saves->in);
+    atomic_store(&e->out, saves->out);
+    atomic_store(&e->key, key);
+    return KN_OK;
+}
