@@ -1,12 +1,84 @@
-/* Reading and writing by index, mask and slice. Assignments return the new value. */
+/* Reading and writing by index, mask and slice. Assignments return the new value; where an index occurs
+   twice the updates happen in the order of the indices. An index outside its axis poisons the result:
+   "index 7 is out of range for axis 1 of size 5". kn_take and its relatives named so count negative indices
+   from the end; kn_gather, kn_scatter, kn_index_select and kn_select_assign reject them, as PyTorch does. */
 #ifndef KN_INDEXING_H
 #define KN_INDEXING_H
 
 #include <kn/base.h>
+#include <kn/shape.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* What an assignment does with the old value o and the new value v. */
+typedef enum kn_update {
+    KN_UPDATE_ASSIGN = 0, /* v */
+    KN_UPDATE_ADD = 1,    /* o + v */
+    KN_UPDATE_MUL = 2,    /* o * v */
+    KN_UPDATE_MIN = 3,    /* min(o, v), NaN wins; gradients are shared evenly among equals */
+    KN_UPDATE_MAX = 4     /* max(o, v), likewise */
+} kn_update;
+
+/* ---- along an axis */
+
+/* y[..., j..., ...] = x[..., indices[j...], ...]: the axis is replaced by the axes of indices (any rank). */
+KN_API kn_tensor kn_take(kn_tensor x, kn_tensor indices, int32_t axis);
+/* The same for indices of rank 1 that are not negative. */
+KN_API kn_tensor kn_index_select(kn_tensor x, int32_t axis, kn_tensor indices);
+/* x, with x[..., indices[j...], ...] updated by values[..., j..., ...]. */
+KN_API kn_tensor kn_select_assign(kn_tensor x, int32_t axis, kn_tensor indices, kn_tensor values,
+                                  kn_update update);
+/* y[i, j, k] = x[i, index[i, j, k], k] (axis 1). index has x's rank and no larger sizes off the axis. */
+KN_API kn_tensor kn_gather(kn_tensor x, int32_t axis, kn_tensor index);
+/* x, with x[i, index[i, j, k], k] updated by values[i, j, k] (axis 1). values may be larger than index or a
+   single number. */
+KN_API kn_tensor kn_scatter(kn_tensor x, int32_t axis, kn_tensor index, kn_tensor values, kn_update update);
+/* kn_gather with broadcasting off the axis and negative indices. */
+KN_API kn_tensor kn_take_along(kn_tensor x, kn_tensor index, int32_t axis);
+/* x, with the elements at row-major positions `index` updated. */
+KN_API kn_tensor kn_put(kn_tensor x, kn_tensor index, kn_tensor values, kn_update update);
+
+/* ---- by tuples of indices in the last axis of `indices` */
+
+/* y[j..., ...] = x[indices[j..., 0], indices[j..., 1], ..., ...]; negative indices count from the end. */
+KN_API kn_tensor kn_gather_nd(kn_tensor x, kn_tensor indices);
+/* x, with the parts that kn_gather_nd reads updated by values [j..., ...]. */
+KN_API kn_tensor kn_scatter_nd(kn_tensor x, kn_tensor indices, kn_tensor values, kn_update update);
+
+/* ---- by slice */
+
+/* x, with kn_slice_ranges(x, ranges, n) replaced by values, which broadcast to it. */
+KN_API kn_tensor kn_slice_assign(kn_tensor x, const kn_range *ranges, int32_t n, kn_tensor values);
+KN_API kn_tensor kn_slice_fill(kn_tensor x, const kn_range *ranges, int32_t n, double value);
+
+/* ---- by mask */
+
+/* values where mask, else x; all broadcast. */
+KN_API kn_tensor kn_mask_where(kn_tensor x, kn_tensor mask, kn_tensor values);
+/* value where mask, else x. */
+KN_API kn_tensor kn_mask_fill(kn_tensor x, kn_tensor mask, double value);
+/* The elements of x where mask is true, in row-major order, rank 1; x and mask broadcast. Reads the count. */
+KN_API kn_tensor kn_mask_select(kn_tensor x, kn_tensor mask);
+typedef struct kn_mask_select_result {
+    kn_tensor values; /* [capacity], zeros behind the count */
+    kn_tensor count;  /* how many are true, which may be more than fit; i64, rank 0 */
+} kn_mask_select_result;
+/* The same without reading the count: the first `capacity` of them. */
+KN_API kn_mask_select_result kn_mask_select_bounded(kn_tensor x, kn_tensor mask, int64_t capacity);
+
+/* The index tuples of the elements that are not zero, in row-major order: i64 [count, rank]. */
+KN_API kn_tensor kn_nonzero(kn_tensor x);
+/* kn_nonzero by another name. */
+KN_API kn_tensor kn_argwhere(kn_tensor x);
+/* The same as one i64 tensor [count] for each axis; out has room for as many as x has axes. */
+KN_API kn_status kn_nonzero_axes(kn_tensor x, kn_tensor *out);
+typedef struct kn_nonzero_result {
+    kn_tensor indices; /* [capacity, rank], zeros behind the count */
+    kn_tensor count;   /* how many there are, which may be more than fit; i64, rank 0 */
+} kn_nonzero_result;
+KN_API kn_nonzero_result kn_nonzero_bounded(kn_tensor x, int64_t capacity);
 
 #ifdef __cplusplus
 }
