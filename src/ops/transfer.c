@@ -1,0 +1,39 @@
+/* Moving tensors between devices: another label on the same leaf, a copy through host memory otherwise. */
+#include "core/device.h"
+#include "ops/op.h"
+
+static kn_tensor copy_to(kn_tensor t, const kni_tensor *x, kn_device device)
+{
+    kni_thread *thread = kni_thread_self();
+    int64_t bytes = kn_dtype_bytes((kn_dtype)x->type.dtype, kni_count(&x->type));
+    void *buffer = kni_allocate((size_t)bytes);
+    kn_device current = thread->current;
+    kn_status s = buffer ? kn_read(t, buffer, (size_t)bytes)
+                         : kni_fail_op(KN_ERROR_MEMORY, "to", "no memory for a copy of %D bytes", bytes);
+    thread->current = device;
+    kn_tensor y = s ? kni_poison_latest()
+                    : kn_from(buffer, (kn_dtype)x->type.dtype, kni_shape_from_type(&x->type));
+    thread->current = current;
+    kni_free(buffer, (size_t)bytes);
+    return y;
+}
+
+kn_tensor kn_to(kn_tensor t, kn_device device)
+{
+    if (kni_is_poisoned(t)) return t;
+    kni_thread *thread = kni_thread_self();
+    const kni_tensor *x = kni_resolve(t, "to");
+    if (!x) return kni_poison_latest();
+    if (!device) device = kni_device_current();
+    if (!device) return kni_poison_latest();
+    kn_tensor y;
+    if (kni_same_leaf(x->device, device)) {
+        y = kn_alias(t);
+        kni_tensor *alias = kni_peek(y);
+        if (alias) alias->device = device;
+    } else {
+        y = copy_to(t, x, device);
+    }
+    if (x->state == KNI_TEMPORARY) kni_tensor_take(thread, kni_slot_of(t), "to");
+    return y;
+}

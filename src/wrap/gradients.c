@@ -1,0 +1,215 @@
+/* The public face of the tape: require_grad, detach, kn_grad, kn_backward and the gradients it returns. */
+#include "wrap/tape.h"
+#include <string.h>
+
+kn_tensor kn_require_grad(kn_tensor t)
+{
+    if (kni_is_poisoned(t)) return t;
+    kni_tensor *x = kni_resolve(t, "require_grad");
+    if (!x) return kni_poison_latest();
+    if (!kn_dtype_is_float((kn_dtype)x->type.dtype)) {
+        kni_fail(KN_ERROR_DTYPE, "kn_require_grad: only float tensors have gradients, not %T", (int)x->type.dtype);
+        return kni_poison_latest();
+    }
+    if (!x->device->tapes) {
+        kni_fail(KN_ERROR_DEVICE, "kn_require_grad: the device %s records nothing: open autodiff(%s) and make the tensor there",
+                 x->device->name, x->device->name);
+        return kni_poison_latest();
+    }
+    if (!x->node) {
+        kni_node *leaf = kni_node_new(x->device, NULL, 0, 1, NULL);
+        if (!leaf) return kni_poison_latest();
+        leaf->out_types[0] = x->type;
+        kni_node_attach(leaf, x, 0);
+        kni_node_release_one(leaf);
+    }
+    x->flags |= KNI_TENSOR_REQUIRES_GRAD;
+    return kn_keep(t);
+}
+
+bool kn_is_require_grad(kn_tensor t)
+{
+    const kni_tensor *x = kni_peek(t);
+    return x && x->node;
+}
+
+kn_tensor kn_detach(kn_tensor t)
+{
+    if (kni_is_poisoned(t)) return t;
+    kn_tensor y = kn_alias(t);
+    kni_tensor *x = kni_peek(y);
+    if (!x) return y;
+    if (x->node) kni_node_release_one(x->node);
+    x->node = NULL;
+    x->flags &= (uint8_t)~KNI_TENSOR_REQUIRES_GRAD;
+    const kni_tensor *from = kni_peek(t);
+    if (from && from->state == KNI_TEMPORARY) kni_tensor_take(kni_thread_self(), kni_slot_of(t), "detach");
+    return y;
+}
+
+void kn_no_grad_begin(void)
+{
+    kni_thread_self()->no_grad++;
+}
+
+void kn_no_grad_end(void)
+{
+    kni_thread *t = kni_thread_self();
+    if (t->no_grad > 0) t->no_grad--;
+}
+
+bool kn_grad_enabled(void)
+{
+    return kni_thread_self()->no_grad == 0;
+}
+
+/* Every output must be a good tensor; at least one must be on a tape. */
+static kn_status check_outputs(const kn_tensor *outputs, int n)
+{
+    bool any = false;
+    for (int i = 0; i < n; i++) {
+        if (kni_is_poisoned(outputs[i])) {
+            char text[400];
+            kn_error_text(outputs[i], text, sizeof text);
+            return kni_fail(kn_error_code(outputs[i]), "kn_grad: the output carries an error: %s", text);
+        }
+        const kni_tensor *x = kni_resolve(outputs[i], "grad");
+        if (!x) return KN_ERROR_HANDLE;
+        any |= x->node != NULL;
+    }
+    if (any) return KN_OK;
+    return kni_fail(KN_ERROR_GRADIENT, "kn_grad: no output depends on a param or a kn_require_grad() tensor: was it computed "
+                                       "under kn_no_grad_begin(), on a device without autodiff, or detached?");
+}
+
+kn_status kn_grad(const kn_tensor *outputs, const kn_tensor *cotangents, int32_t n_outputs, const kn_tensor *wrt,
+                  int32_t n_wrt, uint32_t flags, kn_tensor *grads)
+{
+    enum { FEW = 32 };
+    kni_wrt few[FEW], *places = few;
+    for (int i = 0; i < n_wrt; i++) grads[i] = KN_NONE;
+    kn_status s = check_outputs(outputs, n_outputs);
+    if (s == KN_OK && n_wrt > FEW) {
+        places = kni_allocate((size_t)n_wrt * sizeof *places);
+        if (!places) s = kni_fail(KN_ERROR_MEMORY, "kn_grad: no memory to walk the tape");
+    }
+    for (int i = 0; i < n_wrt && s == KN_OK; i++) {
+        const kni_tensor *x = kni_resolve(wrt[i], "grad");
+        if (!x) s = kni_is_poisoned(wrt[i]) ? kn_error_code(wrt[i]) : KN_ERROR_HANDLE;
+        else if (!x->node && !(flags & KN_GRAD_ALLOW_UNUSED))
+            s = kni_fail(KN_ERROR_GRADIENT, "kn_grad: input %d is on no tape: make it with kn_require_grad()", i);
+        else places[i] = (kni_wrt){x->node, x->node_output};
+    }
+    if (s == KN_OK) s = kni_tape_walk(outputs, cotangents, n_outputs, places, n_wrt, flags, grads);
+    for (int i = 0; i < n_wrt && s == KN_OK; i++)
+        if (!grads[i].bits && !(flags & KN_GRAD_ALLOW_UNUSED))
+            s = kni_fail(KN_ERROR_GRADIENT, "kn_grad: no output depends on input %d; KN_GRAD_ALLOW_UNUSED gives KN_NONE for it", i);
+    if (places && places != few) kni_free(places, (size_t)n_wrt * sizeof *places);
+    if (s)
+        for (int i = 0; i < n_wrt; i++) {
+            if (kn_ok(grads[i])) kn_drop(grads[i]);
+            grads[i] = kni_poison_latest();
+        }
+    return s;
+}
+
+struct kn_grads_object {
+    int32_t n;
+    size_t bytes;
+    struct {
+        kni_node *leaf;
+        kn_tensor gradient; /* owned */
+    } at[];
+};
+
+static kn_status fill_grads(kn_tensor loss, kn_grads g, kni_node **leaves)
+{
+    kni_wrt *wrt = kni_allocate((size_t)g->n * sizeof *wrt);
+    kn_tensor *grads = kni_allocate((size_t)g->n * sizeof *grads);
+    kn_status s = wrt && grads ? KN_OK : kni_fail(KN_ERROR_MEMORY, "kn_backward: no memory for the gradients");
+    for (int i = 0; i < g->n && s == KN_OK; i++) wrt[i] = (kni_wrt){leaves[i], 0}, grads[i] = KN_NONE;
+    if (s == KN_OK) s = kni_tape_walk(&loss, NULL, 1, wrt, g->n, 0, grads);
+    for (int i = 0; i < g->n && s == KN_OK; i++) {
+        kni_node_retain_one(leaves[i]);
+        g->at[i].leaf = leaves[i];
+        g->at[i].gradient = grads[i].bits ? kn_own(grads[i]) : KN_NONE;
+    }
+    kni_free(wrt, (size_t)g->n * sizeof *wrt);
+    kni_free(grads, (size_t)g->n * sizeof *grads);
+    return s;
+}
+
+kn_status kn_backward(kn_tensor loss, kn_grads *grads)
+{
+    *grads = NULL;
+    kn_status s = check_outputs(&loss, 1);
+    if (s) return s;
+    int n = kni_tape_leaves(loss, NULL, 0);
+    if (n < 0) return KN_ERROR_MEMORY;
+    size_t bytes = sizeof(struct kn_grads_object) + (size_t)n * sizeof((*grads)->at[0]);
+    kni_node **leaves = kni_allocate((size_t)n * sizeof *leaves);
+    kn_grads g = leaves ? kni_allocate(bytes) : NULL;
+    if (!g) {
+        kni_free(leaves, (size_t)n * sizeof *leaves);
+        return kni_fail(KN_ERROR_MEMORY, "kn_backward: no memory for the gradients");
+    }
+    memset(g, 0, bytes);
+    g->bytes = bytes;
+    g->n = n;
+    if (kni_tape_leaves(loss, leaves, n) != n) s = KN_ERROR_MEMORY;
+    if (s == KN_OK) s = fill_grads(loss, g, leaves);
+    kni_free(leaves, (size_t)n * sizeof *leaves);
+    if (s) kn_grads_free(g);
+    else *grads = g;
+    return s;
+}
+
+static int position(kn_grads g, kn_tensor t)
+{
+    const kni_tensor *x = kni_peek(t);
+    for (int i = 0; g && x && x->node && i < g->n; i++)
+        if (g->at[i].leaf == x->node) return i;
+    return -1;
+}
+
+kn_tensor kn_grads_get(kn_grads grads, kn_tensor t)
+{
+    int i = position(grads, t);
+    return i < 0 ? KN_NONE : grads->at[i].gradient;
+}
+
+kn_tensor kn_grads_take(kn_grads grads, kn_tensor t)
+{
+    int i = position(grads, t);
+    if (i < 0 || !grads->at[i].gradient.bits) return KN_NONE;
+    kn_tensor g = kn_alias(grads->at[i].gradient);
+    kn_drop(grads->at[i].gradient);
+    grads->at[i].gradient = KN_NONE;
+    return g;
+}
+
+kn_status kn_grads_replace(kn_grads grads, kn_tensor t, kn_tensor gradient)
+{
+    int i = position(grads, t);
+    if (i < 0) return kni_fail(KN_ERROR_ARGUMENT, "kn_grads_replace: this tensor has no gradient here");
+    kn_tensor owned = kn_own(gradient);
+    if (kni_is_poisoned(owned)) return kn_error_code(owned);
+    kn_drop(grads->at[i].gradient);
+    grads->at[i].gradient = owned;
+    return KN_OK;
+}
+
+int32_t kn_grads_count(kn_grads grads)
+{
+    return grads ? grads->n : 0;
+}
+
+void kn_grads_free(kn_grads grads)
+{
+    if (!grads) return;
+    for (int i = 0; i < grads->n; i++) {
+        if (grads->at[i].gradient.bits) kn_drop(grads->at[i].gradient);
+        if (grads->at[i].leaf) kni_node_release_one(grads->at[i].leaf);
+    }
+    kni_free(grads, grads->bytes);
+}
