@@ -1,0 +1,17 @@
+/* What the CPU's contractions share: gemm types by dtype, and whether results must be equal on all machines. */
+#ifndef KNI_BACKEND_CPU_MATMUL_RUN_H
+#define KNI_BACKEND_CPU_MATMUL_RUN_H
+
+#include "backend/cpu/gemm.h"
+#include <kn/base.h>
+
+/* KN_REPRODUCIBLE=1: no fused multiply-add, so that results are bit-equal on all tiers. Read once. */
+bool kni_reproducible(void);
+
+/* The gemm type of a float dtype. */
+kni_gemm_type kni_gemm_type_of(int dtype);
+
+/* Fails with the op's message for no memory. */
+kn_status kni_gemm_no_memory(const char *op_name);
+
+#endif
