@@ -92,8 +92,8 @@ def erfc_step(u):
 
 
 def erfc_scaled(t):
-    x = 4 * (1 + t) / (1 - t)
-    return erfc(x) * exp(x * x) * (1 + 2 * x)
+    x = 2 * (1 + t) / (1 - t)
+    return erfc(x) * exp(x * x) * x
 
 
 def erfinv_ratio(w):
@@ -151,7 +151,7 @@ FITS = {
     "erf_f32_near": (erf_part, one, 0, 1, 6, True),
     "erf_f32_far": (lambda x: log(erfc(x)), lambda x: erfc(x) / erf(x), 1, 4, 7, True),
     "erfc_middle": (erfc_step, one, "-0.2505", "0.2505", 13, False),
-    "erfc_tail": (erfc_scaled, inverse(erfc_scaled), "-0.778", "0.75", 22, False),
+    "erfc_tail": (erfc_scaled, inverse(erfc_scaled), "-0.3339", "0.8667", 21, False),
     "erfinv_central": (lambda t: erfinv_ratio(t + mpf("2.5")), one, "-2.5", "2.51", 16, False),
     "erfinv_middle": (lambda t: erfinv_ratio((t + mpf("3.125")) ** 2), one, "-0.8913", "0.875", 14, False),
     "erfinv_tail": (lambda t: erfinv_ratio((t + 5) ** 2), one, "-1.01", "1.1", 12, False),

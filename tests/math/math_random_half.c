@@ -155,7 +155,7 @@ static void check_normal_accuracy(void)
         worst64 = ulps > worst64 ? ulps : worst64;
     }
     printf("normal f32 max %.3f ulp, f64 max %.3f ulp\n", worst32, worst64);
-    check_count(worst32 < 5.0 && worst64 < 5.0);
+    check_count(worst32 < 4.0 && worst64 < 4.0);
 }
 
 int main(void)

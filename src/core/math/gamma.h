@@ -7,7 +7,7 @@
 
 #define KNI_PI 3.1415926535897931
 
-/* sin(2 pi b) for |b| <= 1/4. */
+/* sin(2 pi b) for |b| <= 1/4; 6.28125 of the leading 2 pi is added last. */
 KNI_INLINE double kni_sin_turn_f64(double b)
 {
     double z = b * b;
@@ -16,8 +16,8 @@ KNI_INLINE double kni_sin_turn_f64(double b)
                         -15.094642572364773);
     p = kni_horner4_f64(p, z, 42.058693944821393, -76.705859753060636, 81.605249276075057,
                         -41.341702240399762);
-    p = p * z + 6.2831853071795862;
-    return b * p;
+    p = p * z + 0.0019353071795864769;
+    return b * 6.28125 + b * p;
 }
 
 /* sin(pi x) and cos(pi x), up to a common sign. */

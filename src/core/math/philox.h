@@ -52,8 +52,8 @@ KNI_INLINE float kni_cos_turn_f32(float u)
     float z = b * b;
     float p = -14.3802547f;
     p = kni_horner4_f32(p, z, 42.0076332f, -76.7041626f, 81.6052246f, -41.3417015f);
-    p = p * z + 6.28318548f;
-    return b * p;
+    p = p * z + 0.00193530718f;
+    return b * 6.28125f + b * p;
 }
 
 KNI_INLINE double kni_cos_turn_f64(double u) { return kni_sin_turn_f64(kni_abs_f64(u - 0.5) - 0.25); }
