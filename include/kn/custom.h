@@ -8,8 +8,8 @@
 extern "C" {
 #endif
 
-/* An attribute by name for kn_call: text ends a list with a NULL name. Integers and truths go into `integer`,
-   numbers into `real`, lists into `list`. */
+/* An attribute by name for kn_call; a list of them ends with a NULL name. Which field counts is the type in
+   the op's schema (kn_op_attribute): whole numbers and truths `integer`, numbers `real`, lists `list`. */
 typedef struct kn_attribute_value {
     const char *name;
     int64_t integer;
@@ -18,7 +18,8 @@ typedef struct kn_attribute_value {
 } kn_attribute_value;
 
 /* Runs any op of the table (or a custom one) by its name without kn_: the entry for other languages and
-   tests. Takes temporaries. Fills n_out results; on failure all are poisoned and the status says why. */
+   tests. Attributes that are not named are zero. Takes temporaries. Fills n_out results, as many as the op
+   has; on failure all are poisoned and the status says why. */
 KN_API kn_status kn_call(const char *op, const kn_tensor *in, int32_t n_in, const kn_attribute_value *attributes,
                          kn_tensor *out, int32_t n_out);
 

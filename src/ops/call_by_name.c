@@ -1,0 +1,107 @@
+/* kn_call: runs any row of the table by its name, with attributes by theirs. */
+#include "core/allocator.h"
+#include "ops/op.h"
+#include <kn/custom.h>
+#include <string.h>
+
+enum { FRAME_BYTES = 1024 };
+
+/* Elementwise bodies with numbers need no schema of their own: p0 to p3. */
+static const kn_attribute scalar_schema[] = {{"p0", KNI_ATTR_REAL, KNI_STATIC, 0},
+                                             {"p1", KNI_ATTR_REAL, KNI_STATIC, 8},
+                                             {"p2", KNI_ATTR_REAL, KNI_STATIC, 16},
+                                             {"p3", KNI_ATTR_REAL, KNI_STATIC, 24},
+                                             {0}};
+
+static const kn_attribute *schema_of(const kn_op *row)
+{
+    static const kn_attribute empty[] = {{0}};
+    if (row->schema) return row->schema;
+    return row->scalar && row->attribute_bytes == sizeof(kni_scalar_params) ? scalar_schema : empty;
+}
+
+static const kn_attribute *attribute_named(const kn_attribute *schema, const char *name)
+{
+    for (; schema->name; schema++)
+        if (!strcmp(schema->name, name)) return schema;
+    return NULL;
+}
+
+static kn_status fill_attributes(const kn_op *row, const kn_attribute_value *values, char *place)
+{
+    const kn_attribute *schema = schema_of(row);
+    for (; values && values->name; values++) {
+        const kn_attribute *a = attribute_named(schema, values->name);
+        if (!a)
+            return kni_fail_op(KN_ERROR_ARGUMENT, row->name, "no attribute is called '%s'; %s%s",
+                               values->name, schema->name ? "the first is " : "it has none",
+                               schema->name ? schema->name : "");
+        if (a->type == KNI_ATTR_INT) {
+            memcpy(place + a->offset, &values->integer, sizeof values->integer);
+        } else if (a->type == KNI_ATTR_REAL) {
+            memcpy(place + a->offset, &values->real, sizeof values->real);
+        } else {
+            if (values->list.rank < 0 || values->list.rank > KN_MAX_RANK)
+                return kni_fail_op(KN_ERROR_ARGUMENT, row->name, "the list '%s' has a length of %d; 0 to %d",
+                                   values->name, values->list.rank, KN_MAX_RANK);
+            memcpy(place + a->offset, &values->list, sizeof values->list);
+        }
+    }
+    return KN_OK;
+}
+
+static kn_status check_counts(const kn_op *row, const kn_tensor *in, int32_t n_in, const kn_tensor *out,
+                              int32_t n_out)
+{
+    if (n_in < 0 || (n_in > 0 && !in))
+        return kni_fail_op(KN_ERROR_ARGUMENT, row->name, "the list of %d operands is missing", n_in);
+    if (n_out != row->n_out || !out)
+        return kni_fail_op(KN_ERROR_ARGUMENT, row->name, "room for %d outputs given; it has %d", n_out,
+                           (int)row->n_out);
+    return KN_OK;
+}
+
+static kn_status call_row(const kn_op *row, const kn_tensor *in, int32_t n_in,
+                          const kn_attribute_value *attributes, kn_tensor *out, int32_t n_out, char *place)
+{
+    memset(place, 0, row->attribute_bytes);
+    kn_status s = fill_attributes(row, attributes, place);
+    if (s) return s;
+    kni_apply_many(row, in, n_in, row->attribute_bytes ? place : NULL, out, n_out);
+    for (int32_t k = 0; k < n_out; k++)
+        if (kni_is_poisoned(out[k])) return kn_error_code(out[k]);
+    return KN_OK;
+}
+
+static kn_status call_with_memory(const kn_op *row, const kn_tensor *in, int32_t n_in,
+                                  const kn_attribute_value *attributes, kn_tensor *out, int32_t n_out)
+{
+    union {
+        int64_t aligned;
+        char bytes[FRAME_BYTES];
+    } frame;
+    if (row->attribute_bytes <= FRAME_BYTES)
+        return call_row(row, in, n_in, attributes, out, n_out, frame.bytes);
+    char *heap = kni_allocate(row->attribute_bytes);
+    if (!heap) return kni_fail_op(KN_ERROR_MEMORY, row->name, "no memory for the attributes");
+    kn_status s = call_row(row, in, n_in, attributes, out, n_out, heap);
+    kni_free(heap, row->attribute_bytes);
+    return s;
+}
+
+kn_status kn_call(const char *op, const kn_tensor *in, int32_t n_in, const kn_attribute_value *attributes,
+                  kn_tensor *out, int32_t n_out)
+{
+    for (int32_t k = 0; out && k < n_out; k++) out[k] = KN_NONE;
+    const kn_op *row = op ? kni_op_by_name(op) : NULL;
+    kn_status s = KN_OK;
+    if (!row || row->kind == KNI_SYSTEM)
+        s = kni_fail(KN_ERROR_ARGUMENT, "kn_call: no op is called '%s'; 'kiln ops' lists them",
+                     op ? op : "(null)");
+    else
+        s = check_counts(row, in, n_in, out, n_out);
+    if (s == KN_OK) s = call_with_memory(row, in, n_in, attributes, out, n_out);
+    for (int32_t k = 0; s && out && k < n_out; k++)
+        if (out[k].bits == 0) out[k] = kni_poison_latest();
+    return s;
+}
