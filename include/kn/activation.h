@@ -1,4 +1,4 @@
-/* Activation functions. */
+/* Activation functions. Integers give f32 where the result is a fraction. */
 #ifndef KN_ACTIVATION_H
 #define KN_ACTIVATION_H
 
@@ -7,6 +7,9 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+KN_API kn_tensor kn_relu(kn_tensor x);    /* max(x, 0) */
+KN_API kn_tensor kn_sigmoid(kn_tensor x); /* 1 / (1 + exp(-x)) */
 
 #ifdef __cplusplus
 }

@@ -3,9 +3,9 @@
 #include "ops/scalar_words.h"
 #include <string.h>
 
-#define NONE_MARK_NONE 1
-#define WORD1(name, result, f, i) {#name, 1, RESULT_##result, sizeof(#f) != sizeof("NONE"), sizeof(#i) != sizeof("NONE")},
-#define WORD2(name, result, f, i) {#name, 2, RESULT_##result, sizeof(#f) != sizeof("NONE"), sizeof(#i) != sizeof("NONE")},
+/* Meanings that are absent read NONE; no expression begins with an N. */
+#define WORD1(name, result, f, i) {#name, 1, RESULT_##result, #f[0] != 'N', #i[0] != 'N'},
+#define WORD2(name, result, f, i) {#name, 2, RESULT_##result, #f[0] != 'N', #i[0] != 'N'},
 #define RESULT_VALUE 0
 #define RESULT_TRUTH 1
 static const kni_word words[] = {
@@ -13,17 +13,10 @@ static const kni_word words[] = {
 };
 #undef WORD1
 #undef WORD2
-#undef NONE_MARK_NONE
 
-int kni_word_count(void)
-{
-    return (int)(sizeof words / sizeof *words);
-}
+int kni_word_count(void) { return (int)(sizeof words / sizeof *words); }
 
-const kni_word *kni_word_at(int index)
-{
-    return &words[index];
-}
+const kni_word *kni_word_at(int index) { return &words[index]; }
 
 static const char *const input_names[] = {"x", "y", "z", "w"};
 static const char *const param_names[] = {"p0", "p1", "p2", "p3"};
@@ -107,7 +100,9 @@ static int pops(const kni_scalar_step *s)
         [KNI_SCALAR_STORE] = 1, [KNI_SCALAR_SELECT] = 3, [KNI_SCALAR_AND] = 2,
         [KNI_SCALAR_OR] = 2,    [KNI_SCALAR_XOR] = 2,    [KNI_SCALAR_NOT] = 1,
     };
-    return s->kind == KNI_SCALAR_WORD ? words[s->index].arity : s->kind < sizeof by_kind ? by_kind[s->kind] : 0;
+    return s->kind == KNI_SCALAR_WORD ? words[s->index].arity
+           : s->kind < sizeof by_kind ? by_kind[s->kind]
+                                      : 0;
 }
 
 bool kni_scalar_parse(const char *text, kni_scalar_body *body)

@@ -17,19 +17,39 @@
             const kni_scalar_step *s = &body->steps[k];                                                      \
             switch (s->kind) {                                                                               \
             case KNI_SCALAR_INPUT:                                                                           \
-                if (truths >> s->index & 1) top->t = ((const int64_t *)in[s->index])[i] != 0;                \
-                else top->v = ((const T *)in[s->index])[i];                                                  \
+                if (truths >> s->index & 1)                                                                  \
+                    top->t = ((const int64_t *)in[s->index])[i] != 0;                                        \
+                else                                                                                         \
+                    top->v = ((const T *)in[s->index])[i];                                                   \
                 top++;                                                                                       \
                 break;                                                                                       \
-            case KNI_SCALAR_PARAM: (top++)->v = (T)params[s->index]; break;                                  \
-            case KNI_SCALAR_CONSTANT: (top++)->v = (T)s->value; break;                                       \
-            case KNI_SCALAR_STORE: local[s->index] = *--top; break;                                          \
-            case KNI_SCALAR_LOCAL: *top++ = local[s->index]; break;                                          \
-            case KNI_SCALAR_SELECT: top -= 2, top[-1] = top[-1].t ? top[0] : top[1]; break;                  \
-            case KNI_SCALAR_AND: top--, top[-1].t &= top[0].t; break;                                        \
-            case KNI_SCALAR_OR: top--, top[-1].t |= top[0].t; break;                                         \
-            case KNI_SCALAR_XOR: top--, top[-1].t ^= top[0].t; break;                                        \
-            case KNI_SCALAR_NOT: top[-1].t = !top[-1].t; break;                                              \
+            case KNI_SCALAR_PARAM:                                                                           \
+                (top++)->v = (T)params[s->index];                                                            \
+                break;                                                                                       \
+            case KNI_SCALAR_CONSTANT:                                                                        \
+                (top++)->v = (T)s->value;                                                                    \
+                break;                                                                                       \
+            case KNI_SCALAR_STORE:                                                                           \
+                local[s->index] = *--top;                                                                    \
+                break;                                                                                       \
+            case KNI_SCALAR_LOCAL:                                                                           \
+                *top++ = local[s->index];                                                                    \
+                break;                                                                                       \
+            case KNI_SCALAR_SELECT:                                                                          \
+                top -= 2, top[-1] = top[-1].t ? top[0] : top[1];                                             \
+                break;                                                                                       \
+            case KNI_SCALAR_AND:                                                                             \
+                top--, top[-1].t &= top[0].t;                                                                \
+                break;                                                                                       \
+            case KNI_SCALAR_OR:                                                                              \
+                top--, top[-1].t |= top[0].t;                                                                \
+                break;                                                                                       \
+            case KNI_SCALAR_XOR:                                                                             \
+                top--, top[-1].t ^= top[0].t;                                                                \
+                break;                                                                                       \
+            case KNI_SCALAR_NOT:                                                                             \
+                top[-1].t = !top[-1].t;                                                                      \
+                break;                                                                                       \
             default:                                                                                         \
                 top -= kni_word_at(s->index)->arity;                                                         \
                 apply_##S(s->index, top++);                                                                  \
@@ -59,9 +79,13 @@ enum {
         switch (word) {
 
 #define WORD1(name, result, f, i)                                                                            \
-    case W_##name: TARGET_##result = kni_word_##name##_f64(c[0].v); break;
+    case W_##name:                                                                                           \
+        TARGET_##result = kni_word_##name##_f64(c[0].v);                                                     \
+        break;
 #define WORD2(name, result, f, i)                                                                            \
-    case W_##name: TARGET_##result = kni_word_##name##_f64(c[0].v, c[1].v); break;
+    case W_##name:                                                                                           \
+        TARGET_##result = kni_word_##name##_f64(c[0].v, c[1].v);                                             \
+        break;
 DEFINE_APPLY(f64)
 #include "ops/scalar_words.def"
 }
@@ -69,9 +93,13 @@ DEFINE_APPLY(f64)
 #undef WORD1
 #undef WORD2
 #define WORD1(name, result, f, i)                                                                            \
-    case W_##name: TARGET_##result = kni_word_##name##_i64(c[0].v); break;
+    case W_##name:                                                                                           \
+        TARGET_##result = kni_word_##name##_i64(c[0].v);                                                     \
+        break;
 #define WORD2(name, result, f, i)                                                                            \
-    case W_##name: TARGET_##result = kni_word_##name##_i64(c[0].v, c[1].v); break;
+    case W_##name:                                                                                           \
+        TARGET_##result = kni_word_##name##_i64(c[0].v, c[1].v);                                             \
+        break;
 DEFINE_APPLY(i64)
 #include "ops/scalar_words.def"
 }
@@ -79,9 +107,13 @@ DEFINE_APPLY(i64)
 #undef WORD1
 #undef WORD2
 #define WORD1(name, result, f, i)                                                                            \
-    case W_##name: TARGET_##result = kni_word_##name##_u64(c[0].v); break;
+    case W_##name:                                                                                           \
+        TARGET_##result = kni_word_##name##_u64(c[0].v);                                                     \
+        break;
 #define WORD2(name, result, f, i)                                                                            \
-    case W_##name: TARGET_##result = kni_word_##name##_u64(c[0].v, c[1].v); break;
+    case W_##name:                                                                                           \
+        TARGET_##result = kni_word_##name##_u64(c[0].v, c[1].v);                                             \
+        break;
 DEFINE_APPLY(u64)
 #include "ops/scalar_words.def"
 }

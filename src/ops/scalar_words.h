@@ -33,8 +33,7 @@ static inline double kni_floor_divide_f64(double a, double b)
     (INT_TRUNC_REM(a, b) + (INT_TRUNC_REM(a, b) != 0 && ((a) < 0) != ((b) < 0) ? (b) : 0))
 #define INT_ABS(a) ((a) < 0 ? 0 - (a) : (a))
 #define INT_SHL(a, b) ((b) < 0 || (b) >= (T)(8 * sizeof(T)) ? 0 : (T)((uint64_t)(a) << (b)))
-#define INT_SHR(a, b)                                                                                        \
-    ((b) < 0 ? 0 : (b) >= (T)(8 * sizeof(T)) ? ((a) < 0 ? (T)-1 : 0) : (T)((a) >> (b)))
+#define INT_SHR(a, b) ((b) < 0 ? 0 : (b) >= (T)(8 * sizeof(T)) ? ((a) < 0 ? (T)-1 : 0) : (T)((a) >> (b)))
 
 #define DEFINE_POWER(suffix, type)                                                                           \
     static inline type kni_integer_power_##suffix(type a, type b)                                            \
@@ -45,6 +44,14 @@ static inline double kni_floor_divide_f64(double a, double b)
             if (b & 1) r *= a;                                                                               \
         return r;                                                                                            \
     }
+#define DEFINE_SELECT(suffix, type)                                                                          \
+    static inline type kni_select_##suffix(int condition, type a, type b) { return condition ? a : b; }
+DEFINE_SELECT(f32, float)
+DEFINE_SELECT(f64, double)
+DEFINE_SELECT(i32, int32_t)
+DEFINE_SELECT(i64, int64_t)
+DEFINE_SELECT(u64, uint64_t)
+#undef DEFINE_SELECT
 DEFINE_POWER(i32, int32_t)
 DEFINE_POWER(i64, int64_t)
 DEFINE_POWER(u64, uint64_t)
@@ -57,7 +64,11 @@ DEFINE_POWER(u64, uint64_t)
 #define JOIN(a, b) JOIN2(a, b)
 
 #define WORD1(name, result, f, i)                                                                            \
-    static inline RESULT_##result JOIN(kni_word_##name##_, S)(T a) { (void)a; return (RESULT_##result)(PICK(f, i)); }
+    static inline RESULT_##result JOIN(kni_word_##name##_, S)(T a)                                           \
+    {                                                                                                        \
+        (void)a;                                                                                             \
+        return (RESULT_##result)(PICK(f, i));                                                                \
+    }
 #define WORD2(name, result, f, i)                                                                            \
     static inline RESULT_##result JOIN(kni_word_##name##_, S)(T a, T b)                                      \
     {                                                                                                        \

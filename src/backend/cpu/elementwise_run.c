@@ -167,7 +167,9 @@ kn_status kni_cpu_elementwise(const kn_record *r)
     p.out = y->storage->data;
     p.out_bytes = kni_dtypes[p.out_dtype].bits / 8;
     collapse(&p, &y->type);
-    if (p.n < PARALLEL_MIN) run_range(&p, 0, p.n);
-    else kni_parallel_for((p.n + BLOCK - 1) / BLOCK, run_task, &p);
+    if (p.n < PARALLEL_MIN)
+        run_range(&p, 0, p.n);
+    else
+        kni_parallel_for((p.n + BLOCK - 1) / BLOCK, run_task, &p);
     return KN_OK;
 }

@@ -1,0 +1,41 @@
+/* Casts: conversion in parallel blocks, whatever the layout of the operand. */
+#include "backend/host/host.h"
+#include "core/strided_copy.h"
+#include "core/thread_pool.h"
+#include "ops/native.h"
+
+enum { BLOCK = 1 << 15 };
+
+typedef struct cast_job {
+    char *to;
+    const char *from;
+    int to_dtype, from_dtype;
+    int64_t n;
+} cast_job;
+
+static void run_block(void *argument, int64_t task, int worker)
+{
+    (void)worker;
+    const cast_job *j = argument;
+    int64_t begin = task * BLOCK, n = j->n - begin < BLOCK ? j->n - begin : BLOCK;
+    kni_convert(j->to + begin * (kni_dtypes[j->to_dtype].bits / 8), j->to_dtype, 1,
+                j->from + begin * (kni_dtypes[j->from_dtype].bits / 8), j->from_dtype, 1, n);
+}
+
+static kn_status run_cast(const kn_record *r)
+{
+    kni_tensor *x = kni_in(r, 0), *y = kni_out(r, 0);
+    kn_status s = kni_host_allocate_or_reuse(r, y, x->type.dtype == y->type.dtype ? 1 : 0);
+    if (s) return s;
+    cast_job job = {y->storage->data, kni_pointer(x), y->type.dtype, x->type.dtype, kni_count(&y->type)};
+    if (job.n == 0 || job.to == job.from) return KN_OK;
+    if (kni_contiguous(x))
+        kni_parallel_for((job.n + BLOCK - 1) / BLOCK, run_block, &job);
+    else
+        kni_copy_strided(job.to, job.to_dtype, y->strides, job.from, job.from_dtype, x->strides, x->type.rank,
+                         x->type.dims);
+    return KN_OK;
+}
+
+extern const kni_native kni_cpu_cast;
+const kni_native kni_cpu_cast = {.run = run_cast};

@@ -1,0 +1,73 @@
+/* Numbers as operands, and the forms of the ops that take one. */
+#include "ops/scalar_row.h"
+
+/* Whether value is a whole number that an integer of 64 bits holds, and of which dtype it then is. */
+static int whole_dtype(double value)
+{
+    if (value >= -0x1p63 && value < 0x1p63) return (double)(int64_t)value == value ? KN_I64 : KN_F64;
+    return value >= 0x1p63 && value < 0x1p64 ? KN_U64 : KN_F64;
+}
+
+kn_tensor kni_number(kn_tensor x, double value)
+{
+    kni_thread *t = kni_thread_self();
+    const kni_tensor *beside = kni_peek(x);
+    /* Whatever is wrong with x is told by the op that gets it; twice the same is one failure. */
+    if (KNI_UNLIKELY(!beside)) return x;
+    uint32_t id = kni_tensor_new(t);
+    if (KNI_UNLIKELY(id == KNI_NO_SLOT)) {
+        kni_fail_op(KN_ERROR_MEMORY, NULL, "no memory for another tensor");
+        return kni_poison_latest();
+    }
+    kni_tensor *y = kni_slot(id);
+    y->device = beside->device;
+    y->made_by = 0;
+    y->flags = KNI_TENSOR_SCALAR;
+    y->type.rank = 0;
+    y->type.weak = 1;
+    int dtype = KNI_FLOATS >> beside->type.dtype & 1 ? KN_F64 : whole_dtype(value);
+    y->type.dtype = (uint8_t)dtype;
+    if (dtype == KN_F64)
+        y->inline_value.f64 = value;
+    else
+        y->inline_value.i64 = dtype == KN_U64 ? (int64_t)(uint64_t)value : (int64_t)value;
+    return kni_handle(id);
+}
+
+static kn_tensor with_number(const kn_op *row, kn_tensor x, double value)
+{
+    return kni_binary(row, x, kni_number(x, value));
+}
+
+kn_tensor kn_add_scalar(kn_tensor x, double value) { return with_number(&kni_op_add, x, value); }
+kn_tensor kn_sub_scalar(kn_tensor x, double value) { return with_number(&kni_op_sub, x, value); }
+kn_tensor kn_rsub_scalar(kn_tensor x, double value)
+{
+    return kni_binary(&kni_op_sub, kni_number(x, value), x);
+}
+kn_tensor kn_mul_scalar(kn_tensor x, double value) { return with_number(&kni_op_mul, x, value); }
+kn_tensor kn_div_scalar(kn_tensor x, double value) { return with_number(&kni_op_div, x, value); }
+kn_tensor kn_rdiv_scalar(kn_tensor x, double value)
+{
+    return kni_binary(&kni_op_div, kni_number(x, value), x);
+}
+kn_tensor kn_floor_div_scalar(kn_tensor x, double value) { return with_number(&kni_op_floor_div, x, value); }
+kn_tensor kn_remainder_scalar(kn_tensor x, double value) { return with_number(&kni_op_remainder, x, value); }
+kn_tensor kn_fmod_scalar(kn_tensor x, double value) { return with_number(&kni_op_fmod, x, value); }
+kn_tensor kn_pow_scalar(kn_tensor x, double exponent) { return with_number(&kni_op_pow, x, exponent); }
+kn_tensor kn_rpow_scalar(kn_tensor x, double base) { return kni_binary(&kni_op_pow, kni_number(x, base), x); }
+kn_tensor kn_maximum_scalar(kn_tensor x, double value) { return with_number(&kni_op_maximum, x, value); }
+kn_tensor kn_minimum_scalar(kn_tensor x, double value) { return with_number(&kni_op_minimum, x, value); }
+
+kn_tensor kn_equal_scalar(kn_tensor x, double value) { return with_number(&kni_op_equal, x, value); }
+kn_tensor kn_not_equal_scalar(kn_tensor x, double value) { return with_number(&kni_op_not_equal, x, value); }
+kn_tensor kn_less_scalar(kn_tensor x, double value) { return with_number(&kni_op_less, x, value); }
+kn_tensor kn_less_equal_scalar(kn_tensor x, double value)
+{
+    return with_number(&kni_op_less_equal, x, value);
+}
+kn_tensor kn_greater_scalar(kn_tensor x, double value) { return with_number(&kni_op_greater, x, value); }
+kn_tensor kn_greater_equal_scalar(kn_tensor x, double value)
+{
+    return with_number(&kni_op_greater_equal, x, value);
+}

@@ -1,0 +1,189 @@
+/* From postfix to infix: a stack of texts. */
+#include "gen_expression.h"
+#include "ops/scalar.h"
+#include <stdio.h>
+#include <string.h>
+
+const gen_type gen_types[KNI_COMPUTE_COUNT] = {
+    [KNI_COMPUTE_F32] = {"float", "f32"},    [KNI_COMPUTE_F64] = {"double", "f64"},
+    [KNI_COMPUTE_I32] = {"int32_t", "i32"},  [KNI_COMPUTE_I64] = {"int64_t", "i64"},
+    [KNI_COMPUTE_U64] = {"uint64_t", "u64"},
+};
+
+typedef struct item {
+    char text[GEN_TEXT];
+    bool truth;
+} item;
+
+/* Bodies that are one function of double which is faster over an array. */
+static const struct {
+    const char *body, *function;
+} arrays[] = {{"x sin", "kni_sin_array_f64"}, {"x cos", "kni_cos_array_f64"}, {"x tan", "kni_tan_array_f64"}};
+
+static const char *const cheap_words[] = {"add", "sub", "mul", "max", "min", "neg", "abs", "sign", "and",
+                                          "or",  "xor", "not", "lt",  "le",  "gt",  "ge",  "eq",   "ne"};
+
+static bool is_cheap(const char *word)
+{
+    for (size_t i = 0; i < sizeof cheap_words / sizeof *cheap_words; i++)
+        if (!strcmp(word, cheap_words[i])) return true;
+    return false;
+}
+
+static void print_constant(char *text, size_t n, int compute, double value)
+{
+    bool infinite = value - value != 0, single = compute == KNI_COMPUTE_F32;
+    if (infinite) {
+        snprintf(text, n, "%s__builtin_inf%s()", value < 0 ? "-" : "", single ? "f" : "");
+    } else if (compute == KNI_COMPUTE_F32 || compute == KNI_COMPUTE_F64) {
+        snprintf(text, n, single ? "%.9g" : "%.17g", single ? (double)(float)value : value);
+        if (!strpbrk(text, ".e")) strncat(text, ".0", n - strlen(text) - 1);
+        if (single) strncat(text, "f", n - strlen(text) - 1);
+    } else {
+        snprintf(text, n, "%lld", (long long)value);
+    }
+}
+
+/* top[0] .. become the arguments of a call; the result replaces top[0]. */
+static bool print_call(item *top, int arity, const char *name, const char *suffix)
+{
+    static char text[3 * GEN_TEXT + 64];
+    int n = snprintf(text, sizeof text, "%s_%s(", name, suffix);
+    for (int i = 0; i < arity; i++)
+        n += snprintf(text + n, sizeof text - (size_t)n, "%s%s", i ? ", " : "", top[i].text);
+    n += snprintf(text + n, sizeof text - (size_t)n, ")");
+    if (n >= GEN_TEXT) return false;
+    memcpy(top->text, text, (size_t)n + 1);
+    return true;
+}
+
+static bool print_logic(item *top, const char *operator)
+{
+    static char text[2 * GEN_TEXT + 8];
+    int n = snprintf(text, sizeof text, "(%s %s %s)", top[0].text, operator, top[1].text);
+    if (n >= GEN_TEXT || !top[0].truth || !top[1].truth) return false;
+    memcpy(top->text, text, (size_t)n + 1);
+    return true;
+}
+
+static void append(char *to, const char *text) { strncat(to, text, GEN_TEXT - strlen(to) - 1); }
+
+/* Declares the operands and those numbers that the body uses. */
+static void print_before(const kn_op *row, int compute, const kni_scalar_body *body, gen_body *out)
+{
+    char text[64];
+    out->before[0] = 0;
+    for (int i = 0; i < row->max_in; i++) {
+        bool truth = row->rule == KNI_RULE_SELECT && i == 0;
+        snprintf(text, sizeof text, "%sIN(%c, %d, %s)", i ? " " : "", "xyzw"[i], i,
+                 truth ? "uint8_t" : gen_types[compute].name);
+        append(out->before, text);
+    }
+    uint32_t seen = 0;
+    for (int k = 0; k < body->n; k++) {
+        int i = body->steps[k].index;
+        if (body->steps[k].kind != KNI_SCALAR_PARAM || seen >> i & 1) continue;
+        seen |= 1u << i;
+        snprintf(text, sizeof text, " NUMBER(p%d, %d, %s)", i, i, gen_types[compute].name);
+        append(out->before, text);
+    }
+}
+
+typedef struct state {
+    const kn_op *row;
+    int compute;
+    gen_body *out;
+    item stack[KNI_SCALAR_STACK + 1], *top;
+    bool local_truth[KNI_SCALAR_LOCALS];
+} state;
+
+static bool print_store(state *s, int index)
+{
+    char text[GEN_TEXT + 64];
+    item *value = --s->top;
+    s->local_truth[index] = value->truth;
+    int n = snprintf(text, sizeof text, "%sconst %s %c = %s;", s->out->statements[0] ? " " : "",
+                     value->truth ? "int" : gen_types[s->compute].name, 'a' + index, value->text);
+    if ((size_t)n + strlen(s->out->statements) >= GEN_TEXT) return false;
+    append(s->out->statements, text);
+    return true;
+}
+
+static bool print_word(state *s, const kni_word *word)
+{
+    char name[48];
+    s->top -= word->arity;
+    for (int i = 0; i < word->arity; i++)
+        if (s->top[i].truth) return false;
+    if (!(s->compute <= KNI_COMPUTE_F64 ? word->floats : word->integers)) return false;
+    s->out->cheap &= is_cheap(word->name);
+    snprintf(name, sizeof name, "kni_word_%s", word->name);
+    s->top->truth = word->truth;
+    return print_call(s->top++, word->arity, name, gen_types[s->compute].suffix);
+}
+
+static bool print_step(state *s, const kni_scalar_step *step)
+{
+    item *top = s->top;
+    int i = step->index;
+    top->truth = false;
+    switch (step->kind) {
+    case KNI_SCALAR_INPUT:
+        top->truth = s->row->rule == KNI_RULE_SELECT && i == 0;
+        snprintf(top->text, GEN_TEXT, top->truth ? "(%c[i] != 0)" : "%c[i]", "xyzw"[i]);
+        s->top++;
+        return i < s->row->max_in;
+    case KNI_SCALAR_PARAM:
+        snprintf((s->top++)->text, GEN_TEXT, "p%d", i);
+        return true;
+    case KNI_SCALAR_CONSTANT:
+        print_constant((s->top++)->text, GEN_TEXT, s->compute, step->value);
+        return true;
+    case KNI_SCALAR_STORE:
+        return print_store(s, i);
+    case KNI_SCALAR_LOCAL:
+        top->truth = s->local_truth[i];
+        snprintf((s->top++)->text, GEN_TEXT, "%c", 'a' + i);
+        return true;
+    case KNI_SCALAR_SELECT:
+        s->top -= 2;
+        if (!top[-3].truth || top[-2].truth || top[-1].truth) return false;
+        top[-3].truth = false;
+        return print_call(top - 3, 3, "kni_select", gen_types[s->compute].suffix);
+    case KNI_SCALAR_AND:
+        return print_logic(--s->top - 1, "&");
+    case KNI_SCALAR_OR:
+        return print_logic(--s->top - 1, "|");
+    case KNI_SCALAR_XOR:
+        return print_logic(--s->top - 1, "^");
+    case KNI_SCALAR_NOT: {
+        char text[GEN_TEXT];
+        memcpy(text, top[-1].text, sizeof text);
+        return snprintf(top[-1].text, GEN_TEXT, "!%s", text) < GEN_TEXT && top[-1].truth;
+    }
+    default:
+        return print_word(s, kni_word_at(i));
+    }
+}
+
+bool gen_expression(const kn_op *row, int compute, gen_body *out)
+{
+    static state s;
+    kni_scalar_body body;
+    if (!kni_scalar_parse(row->scalar, &body)) return false;
+    s.row = row;
+    s.compute = compute;
+    s.out = out;
+    s.top = s.stack;
+    out->array = NULL;
+    out->cheap = true;
+    out->statements[0] = 0;
+    print_before(row, compute, &body, out);
+    for (int k = 0; k < body.n; k++)
+        if (!print_step(&s, &body.steps[k])) return false;
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays && compute == KNI_COMPUTE_F64; i++)
+        if (!strcmp(row->scalar, arrays[i].body)) out->array = arrays[i].function;
+    memcpy(out->expression, s.stack[0].text, GEN_TEXT);
+    out->truth = s.stack[0].truth;
+    return s.top == s.stack + 1 && out->truth == (row->rule == KNI_RULE_COMPARE);
+}

@@ -1,0 +1,26 @@
+/* A scalar body as a C expression of one compute type. */
+#ifndef KILN_GEN_EXPRESSION_H
+#define KILN_GEN_EXPRESSION_H
+
+#include "ops/op.h"
+
+typedef struct gen_type {
+    const char *name, *suffix; /* "float", "f32" */
+} gen_type;
+extern const gen_type gen_types[KNI_COMPUTE_COUNT];
+
+enum { GEN_TEXT = 4096 };
+
+typedef struct gen_body {
+    char before[GEN_TEXT];     /* what is declared before the loop: operands and numbers */
+    char statements[GEN_TEXT]; /* the locals of one element */
+    char expression[GEN_TEXT]; /* of its result */
+    const char *array;         /* a function over whole arrays that does the same, or NULL */
+    bool truth;                /* the result is 0 or 1 */
+    bool cheap;                /* a few instructions, also where the type is twice the machine's word */
+} gen_body;
+
+/* False when the body is malformed, or mixes truths and values. */
+bool gen_expression(const kn_op *row, int compute, gen_body *out);
+
+#endif
