@@ -59,9 +59,14 @@ KNI_INLINE double kni_atan2_f64(double y, double x)
     return kni_copysign_f64(angle, y);
 }
 
-/* (asin(s) - s)/s for s^2 = z <= 1/4. */
-KNI_INLINE double kni_asin_kernel_f64(double z)
+/* What asin and acos share: asin(s) = s + s r, where s is |x| below 1/2, else sqrt((1 - |x|)/2) = hi + lo. */
+typedef struct {
+    double r, s, hi, lo;
+} kni_asin_parts;
+
+KNI_INLINE kni_asin_parts kni_asin_split_f64(double a)
 {
+    double z = a < 0.5 ? a * a : (1.0 - a) * 0.5;
     double p = 0.032695152692348045;
     p = kni_horner4_f64(p, z, -0.021104907024715423, 0.021781892439177438, 0.0036759381836254899,
                         0.010788291521710963);
@@ -69,37 +74,30 @@ KNI_INLINE double kni_asin_kernel_f64(double z)
                         0.022372215797312089);
     p = kni_horner4_f64(p, z, 0.030381942679003394, 0.044642857175214039, 0.074999999999701625,
                         0.16666666666666763);
-    return z * p;
+    double s = kni_sqrt_f64(z);
+    double hi = kni_upper_half_f64(s);
+    double lo = (z - hi * hi) / (s + hi);
+    return (kni_asin_parts){z * p, s, hi, z == 0.0 ? 0.0 : lo};
 }
 
-/* Above 1/2: pi/2 - 2 asin(sqrt((1 - x)/2)), with the root held in two parts. */
+/* Above 1/2: pi/2 - 2 asin(sqrt((1 - x)/2)). */
 KNI_INLINE double kni_asin_f64(double x)
 {
+    const double quarter = 0.5 * KNI_PI_2_HI;
     double a = kni_abs_f64(x);
-    double z = a < 0.5 ? a * a : (1.0 - a) * 0.5;
-    double r = kni_asin_kernel_f64(z);
-    double s = kni_sqrt_f64(z);
-    double s_hi = kni_upper_half_f64(s);
-    double s_lo = (z - s_hi * s_hi) / (s + s_hi);
-    s_lo = z == 0.0 ? 0.0 : s_lo;
-    double near_one =
-        0.5 * KNI_PI_2_HI - ((2.0 * s * r - (KNI_PI_2_LO - 2.0 * s_lo)) - (0.5 * KNI_PI_2_HI - 2.0 * s_hi));
-    double y = a < 0.5 ? a + a * r : near_one;
+    kni_asin_parts v = kni_asin_split_f64(a);
+    double near_one = quarter - ((2.0 * v.s * v.r - (KNI_PI_2_LO - 2.0 * v.lo)) - (quarter - 2.0 * v.hi));
+    double y = a < 0.5 ? a + a * v.r : near_one;
     return kni_copysign_f64(a > 1.0 ? KNI_NAN_F64 : y, x);
 }
 
 KNI_INLINE double kni_acos_f64(double x)
 {
     double a = kni_abs_f64(x);
-    double z = a < 0.5 ? a * a : (1.0 - a) * 0.5;
-    double r = kni_asin_kernel_f64(z);
-    double s = kni_sqrt_f64(z);
-    double s_hi = kni_upper_half_f64(s);
-    double s_lo = (z - s_hi * s_hi) / (s + s_hi);
-    s_lo = z == 0.0 ? 0.0 : s_lo;
-    double middle = KNI_PI_2_HI - (x - (KNI_PI_2_LO - x * r));
-    double near_one = 2.0 * (s_hi + (r * s + s_lo));
-    double near_minus_one = 2.0 * (KNI_PI_2_HI - (s + (r * s - KNI_PI_2_LO)));
+    kni_asin_parts v = kni_asin_split_f64(a);
+    double middle = KNI_PI_2_HI - (x - (KNI_PI_2_LO - x * v.r));
+    double near_one = 2.0 * (v.hi + (v.r * v.s + v.lo));
+    double near_minus_one = 2.0 * (KNI_PI_2_HI - (v.s + (v.r * v.s - KNI_PI_2_LO)));
     double y = x < 0.0 ? near_minus_one : near_one;
     y = a < 0.5 ? middle : y;
     return a > 1.0 ? KNI_NAN_F64 : y;
