@@ -1,0 +1,153 @@
+/* Rows and functions of the reductions: sum, prod, mean, max, min, argmax, argmin, any, all, logsumexp. */
+#include "ops/generated/reduce_kernels.h"
+#include "ops/native.h"
+#include "ops/reduce_axes.h"
+
+static kn_status infer_axes(kni_infer *c, int dtype)
+{
+    kni_reduce_attributes *a = c->attributes;
+    kn_status s = kni_infer_dtype(c, 0, c->row->dtypes);
+    if (s == KN_OK) s = kni_reduce_axes(c, &a->axes);
+    if (s) return s;
+    c->out[0]->dtype = (uint8_t)dtype;
+    kni_reduce_shape(c, 0, &a->axes, a->keep != 0);
+    return KN_OK;
+}
+
+static kn_status infer_total(kni_infer *c)
+{
+    int dtype = c->in[0]->dtype;
+    return infer_axes(c, KNI_FLOATS >> dtype & 1 ? dtype : KN_I64);
+}
+
+static kn_status infer_same_dtype(kni_infer *c) { return infer_axes(c, c->in[0]->dtype); }
+
+static kn_status infer_truth(kni_infer *c) { return infer_axes(c, KN_BOOL); }
+
+static kn_status infer_extreme(kni_infer *c)
+{
+    kn_status s = infer_same_dtype(c);
+    return s ? s : kni_reduce_filled(c, &((kni_reduce_attributes *)c->attributes)->axes);
+}
+
+static kn_status infer_position(kni_infer *c)
+{
+    kni_arg_attributes *a = c->attributes;
+    kn_status s = kni_reduce_axis(c, &a->axis);
+    if (s) return s;
+    kn_ints axes = {c->in[0]->rank ? 1 : 0, {a->axis}};
+    c->out[0]->dtype = KN_I64;
+    kni_reduce_shape(c, 0, &axes, a->keep != 0);
+    return kni_reduce_filled(c, &axes);
+}
+
+static kn_status launch_with(kni_launch *l, const kni_kernel *kernel)
+{
+    l->kernel = kernel;
+    kni_reduce_launch(l, &((const kni_reduce_attributes *)l->attributes)->axes);
+    return KN_OK;
+}
+
+static kn_status launch_sum(kni_launch *l) { return launch_with(l, &kni_kernel_reduce_sum); }
+static kn_status launch_prod(kni_launch *l) { return launch_with(l, &kni_kernel_reduce_prod); }
+static kn_status launch_mean(kni_launch *l) { return launch_with(l, &kni_kernel_reduce_mean); }
+static kn_status launch_max(kni_launch *l) { return launch_with(l, &kni_kernel_reduce_max); }
+static kn_status launch_min(kni_launch *l) { return launch_with(l, &kni_kernel_reduce_min); }
+static kn_status launch_any(kni_launch *l) { return launch_with(l, &kni_kernel_reduce_any); }
+static kn_status launch_all(kni_launch *l) { return launch_with(l, &kni_kernel_reduce_all); }
+static kn_status launch_logsumexp(kni_launch *l) { return launch_with(l, &kni_kernel_reduce_logsumexp); }
+
+static kn_status launch_position(kni_launch *l, const kni_kernel *kernel)
+{
+    l->kernel = kernel;
+    kni_axis_launch(l, ((const kni_arg_attributes *)l->attributes)->axis);
+    return KN_OK;
+}
+
+static kn_status launch_argmax(kni_launch *l) { return launch_position(l, &kni_kernel_reduce_argmax); }
+static kn_status launch_argmin(kni_launch *l) { return launch_position(l, &kni_kernel_reduce_argmin); }
+
+OP(sum, .doc = "sum of x over axes", .min_in = 1, .max_in = 1, .n_out = 1, .kind = KNI_REDUCE,
+   .dtypes = KNI_ALL, .tolerance = {4, 1}, .schema = kni_reduce_schema,
+   .attribute_bytes = sizeof(kni_reduce_attributes), .infer = infer_total, .launch = launch_sum)
+OP(prod, .doc = "product of x over axes", .min_in = 1, .max_in = 1, .n_out = 1, .kind = KNI_REDUCE,
+   .dtypes = KNI_ALL, .tolerance = {4, 1}, .schema = kni_reduce_schema,
+   .attribute_bytes = sizeof(kni_reduce_attributes), .infer = infer_total, .launch = launch_prod)
+OP(mean, .doc = "sum of x over axes / count", .min_in = 1, .max_in = 1, .n_out = 1, .kind = KNI_REDUCE,
+   .dtypes = KNI_FLOATS, .tolerance = {4, 1}, .schema = kni_reduce_schema,
+   .attribute_bytes = sizeof(kni_reduce_attributes), .infer = infer_same_dtype, .launch = launch_mean)
+OP(max, .doc = "largest element of x over axes; NaN wins", .min_in = 1, .max_in = 1, .n_out = 1,
+   .kind = KNI_REDUCE, .dtypes = KNI_ALL, .schema = kni_reduce_schema,
+   .attribute_bytes = sizeof(kni_reduce_attributes), .infer = infer_extreme, .launch = launch_max)
+OP(min, .doc = "smallest element of x over axes; NaN wins", .min_in = 1, .max_in = 1, .n_out = 1,
+   .kind = KNI_REDUCE, .dtypes = KNI_ALL, .schema = kni_reduce_schema,
+   .attribute_bytes = sizeof(kni_reduce_attributes), .infer = infer_extreme, .launch = launch_min)
+OP(any, .doc = "whether an element over axes is not 0", .min_in = 1, .max_in = 1, .n_out = 1,
+   .kind = KNI_REDUCE, .flags = KNI_FLAG_NO_GRADIENT, .dtypes = KNI_ALL, .schema = kni_reduce_schema,
+   .attribute_bytes = sizeof(kni_reduce_attributes), .infer = infer_truth, .launch = launch_any)
+OP(all, .doc = "whether no element over axes is 0", .min_in = 1, .max_in = 1, .n_out = 1, .kind = KNI_REDUCE,
+   .flags = KNI_FLAG_NO_GRADIENT, .dtypes = KNI_ALL, .schema = kni_reduce_schema,
+   .attribute_bytes = sizeof(kni_reduce_attributes), .infer = infer_truth, .launch = launch_all)
+OP(argmax, .doc = "position of the first largest element along axis, or of the first NaN", .min_in = 1,
+   .max_in = 1, .n_out = 1, .kind = KNI_REDUCE, .flags = KNI_FLAG_NO_GRADIENT, .dtypes = KNI_ALL,
+   .schema = kni_arg_schema, .attribute_bytes = sizeof(kni_arg_attributes), .infer = infer_position,
+   .launch = launch_argmax)
+OP(argmin, .doc = "position of the first smallest element along axis, or of the first NaN", .min_in = 1,
+   .max_in = 1, .n_out = 1, .kind = KNI_REDUCE, .flags = KNI_FLAG_NO_GRADIENT, .dtypes = KNI_ALL,
+   .schema = kni_arg_schema, .attribute_bytes = sizeof(kni_arg_attributes), .infer = infer_position,
+   .launch = launch_argmin)
+
+/* max + log(sum(exp(x - max))) with an infinite max taken as 0, in f32 for the half types. */
+static kn_status lower_logsumexp(kni_lowering *l)
+{
+    const kni_reduce_attributes *a = l->attributes;
+    kn_dtype dtype = kn_dtype_of(l->in[0]);
+    bool half = dtype == KN_F16 || dtype == KN_BF16;
+    kn_tensor x = half ? kn_keep(kn_cast(l->in[0], KN_F32)) : l->in[0];
+    kn_shape shape = kn_shape_of_tensor(x);
+    for (int i = 0; i < a->axes.rank; i++)
+        if (shape.dims[a->axes.dims[i]] == 0) { /* the logarithm of an empty sum */
+            kn_tensor none = kn_log(kn_sum(x, a->axes, a->keep != 0));
+            l->out[0] = half ? kn_cast(none, dtype) : none;
+            return KN_OK;
+        }
+    kn_tensor top = kn_keep(kn_max(x, a->axes, true));
+    kn_tensor finite = kn_less(kn_abs(top), kn_full_like(top, (double)__builtin_inf()));
+    kn_tensor shift = kn_keep(kn_where(finite, top, kn_zeros_like(top)));
+    kn_tensor y = kn_add(shift, kn_log(kn_sum(kn_exp(kn_sub(x, shift)), a->axes, true)));
+    if (!a->keep && a->axes.rank) y = kn_squeeze_dims(y, a->axes);
+    l->out[0] = half ? kn_cast(y, dtype) : y;
+    return KN_OK;
+}
+
+OP(logsumexp, .doc = "log(sum(exp(x))) over axes", .min_in = 1, .max_in = 1, .n_out = 1, .kind = KNI_REDUCE,
+   .dtypes = KNI_FLOATS, .tolerance = {8, 1}, .schema = kni_reduce_schema,
+   .attribute_bytes = sizeof(kni_reduce_attributes), .infer = infer_same_dtype, .launch = launch_logsumexp,
+   .lower = lower_logsumexp)
+
+static kn_tensor reduce(const kn_op *row, kn_tensor x, kn_ints axes, bool keep)
+{
+    kni_reduce_attributes a = {axes, keep};
+    return kni_apply(row, &x, 1, &a);
+}
+
+kn_tensor kn_sum(kn_tensor x, kn_ints axes, bool keep) { return reduce(&kni_op_sum, x, axes, keep); }
+kn_tensor kn_prod(kn_tensor x, kn_ints axes, bool keep) { return reduce(&kni_op_prod, x, axes, keep); }
+kn_tensor kn_mean(kn_tensor x, kn_ints axes, bool keep) { return reduce(&kni_op_mean, x, axes, keep); }
+kn_tensor kn_max(kn_tensor x, kn_ints axes, bool keep) { return reduce(&kni_op_max, x, axes, keep); }
+kn_tensor kn_min(kn_tensor x, kn_ints axes, bool keep) { return reduce(&kni_op_min, x, axes, keep); }
+kn_tensor kn_any(kn_tensor x, kn_ints axes, bool keep) { return reduce(&kni_op_any, x, axes, keep); }
+kn_tensor kn_all(kn_tensor x, kn_ints axes, bool keep) { return reduce(&kni_op_all, x, axes, keep); }
+kn_tensor kn_logsumexp(kn_tensor x, kn_ints axes, bool keep)
+{
+    return reduce(&kni_op_logsumexp, x, axes, keep);
+}
+
+static kn_tensor position(const kn_op *row, kn_tensor x, int32_t axis, bool keep)
+{
+    kni_arg_attributes a = {axis, keep};
+    return kni_apply(row, &x, 1, &a);
+}
+
+kn_tensor kn_argmax(kn_tensor x, int32_t axis, bool keep) { return position(&kni_op_argmax, x, axis, keep); }
+kn_tensor kn_argmin(kn_tensor x, int32_t axis, bool keep) { return position(&kni_op_argmin, x, axis, keep); }
