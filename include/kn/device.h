@@ -31,8 +31,9 @@ KN_API kn_status kn_sync(kn_device device);
 KN_API kn_status kn_submit(kn_device device);
 /* Writes the n-th name that kn_device_open understands; false past the end. */
 KN_API bool kn_device_enumerate(int32_t n, char *name, size_t bytes);
-/* Decorators with something to say (profile, trace, nan, check) write their report; the length of it all. */
-KN_API size_t kn_device_report(kn_device device, char *buffer, size_t bytes);
+/* What a decorator of the stack has to say, as text; returns the length of it all. kind NULL: its summary
+   (trace, profile, nan, check); "chrome-trace": profile's events as JSON for a trace viewer. */
+KN_API size_t kn_device_report(kn_device device, const char *kind, char *buffer, size_t bytes);
 
 #ifdef __cplusplus
 }

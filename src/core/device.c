@@ -126,3 +126,13 @@ kn_status kn_submit(kn_device device)
 {
     return device || kni_device_current() ? KN_OK : kni_latest_code();
 }
+
+size_t kn_device_report(kn_device device, const char *kind, char *buffer, size_t bytes)
+{
+    kni_report report = {buffer, buffer ? bytes : 0, 0};
+    if (buffer && bytes) buffer[0] = 0;
+    if (!device) device = kni_device_current();
+    kn_backend *b = device ? device->backend : NULL;
+    if (!b || !b->control || b->control(b, kind ? kind : "report", &report) != KN_OK) return 0;
+    return report.length;
+}

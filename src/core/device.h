@@ -17,6 +17,12 @@ struct kn_device_object {
     struct kn_device_object *next; /* in the list of all devices */
 };
 
+/* The argument of the control requests that ask for text. */
+typedef struct kni_report {
+    char *buffer;
+    size_t bytes, length;
+} kni_report;
+
 /* The calling thread's device, or the default one; NULL with the failure told. */
 kn_device kni_device_current(void);
 /* Wraps a backend into a device that lives until kn_shutdown. */

@@ -1,4 +1,7 @@
-/* The environment, which freestanding targets do not have. */
+/* The environment and the clock, which freestanding targets do not have. */
+#if !defined(KN_FREESTANDING) && !defined(_POSIX_C_SOURCE)
+#define _POSIX_C_SOURCE 200809L
+#endif
 #include "core/platform.h"
 
 #ifdef KN_FREESTANDING
@@ -7,10 +10,22 @@ const char *kni_environment(const char *name)
     (void)name;
     return 0;
 }
+
+uint64_t kni_nanoseconds(void)
+{
+    return 0;
+}
 #else
 #include <stdlib.h>
+#include <time.h>
 const char *kni_environment(const char *name)
 {
     return getenv(name);
+}
+
+uint64_t kni_nanoseconds(void)
+{
+    struct timespec t;
+    return clock_gettime(CLOCK_MONOTONIC, &t) ? 0 : (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 #endif

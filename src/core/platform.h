@@ -36,5 +36,7 @@ static inline void kni_unlock(kni_mutex *m) { (void)m; }
 
 /* The value of an environment variable, NULL when unset or when there is no environment. */
 const char *kni_environment(const char *name);
+/* A clock that never goes back, in nanoseconds; 0 where there is none. */
+uint64_t kni_nanoseconds(void);
 
 #endif

@@ -1,14 +1,10 @@
 /* The autodiff decorator: records a node for each op that a gradient can flow through, and forwards. */
 #include "core/error.h"
+#include "wrap/decorator.h"
 #include "wrap/tape.h"
 #include "wrap/wrap.h"
 #include <kn/device.h>
 #include <string.h>
-
-static kn_status forward(kn_backend *b, const kn_record *r)
-{
-    return b->inner[0]->execute(b->inner[0], &r, 1);
-}
 
 static uint64_t tracked_inputs(const kn_record *r)
 {
@@ -82,7 +78,7 @@ static kn_status execute_one(kn_backend *b, const kn_record *r)
     const kn_op *row = r->row;
     uint64_t needs = tracked_inputs(r);
     if (needs == 0 || kni_this_thread.no_grad > 0 || (row->flags & KNI_FLAG_NO_GRADIENT) || !any_float_output(r))
-        return forward(b, r);
+        return kni_forward(b, r);
     kni_saves saves = {0, 0};
     if (kni_gradient_of(row)) {
         kn_status s = kni_saves_of(r, needs, &saves);
@@ -93,7 +89,7 @@ static kn_status execute_one(kn_backend *b, const kn_record *r)
     } else if (row->lower && !(row->flags & (KNI_FLAG_ZERO_GRADIENT | KNI_FLAG_NOT_DIFFERENTIABLE))) {
         return kni_lower_record(r, b->device);
     }
-    kn_status s = forward(b, r);
+    kn_status s = kni_forward(b, r);
     return s ? s : record(b, r, needs, &saves);
 }
 
@@ -106,58 +102,12 @@ static kn_status execute(kn_backend *b, const kn_record *const *records, int32_t
     return KN_OK;
 }
 
-static kn_support supports(kn_backend *b, const kn_op *row, kn_dtype dtype, const char **why)
-{
-    return b->inner[0]->supports(b->inner[0], row, dtype, why);
-}
-
-static kn_status write_inner(kn_backend *b, uint32_t id, const void *data)
-{
-    return b->inner[0]->write(b->inner[0], id, data);
-}
-
-static kn_status read_inner(kn_backend *b, uint32_t id, void *buffer)
-{
-    return b->inner[0]->read(b->inner[0], id, buffer);
-}
-
-static kn_status sync_inner(kn_backend *b)
-{
-    return b->inner[0]->sync ? b->inner[0]->sync(b->inner[0]) : KN_OK;
-}
-
-static kn_status control_inner(kn_backend *b, const char *request, void *argument)
-{
-    return b->inner[0]->control ? b->inner[0]->control(b->inner[0], request, argument) : KN_ERROR_UNSUPPORTED;
-}
-
-static void close_self(kn_backend *b)
-{
-    kni_free(b, sizeof *b);
-}
-
 kn_backend *kni_autodiff_open(const char *argument, kn_backend *const *inner, int32_t n_inner)
 {
-    (void)argument, (void)n_inner;
-    kn_backend *b = kni_allocate(sizeof *b);
-    if (!b) {
-        kni_fail(KN_ERROR_MEMORY, "no memory to open autodiff");
-        return NULL;
-    }
-    *b = (kn_backend){.size = sizeof *b,
-                      .abi = KN_BACKEND_ABI,
-                      .name = "autodiff",
-                      .inner = {inner[0], NULL},
-                      .execute = execute,
-                      .supports = supports,
-                      .write = write_inner,
-                      .read = read_inner,
-                      .sync = sync_inner,
-                      .control = control_inner,
-                      .close = close_self};
+    (void)argument;
     kni_node_release = kni_node_release_one;
     kni_node_retain = kni_node_retain_one;
-    return b;
+    return kni_decorator_new("autodiff", inner, n_inner, execute, 0);
 }
 
 kn_device kn_device_autodiff(kn_device inner)
@@ -165,7 +115,7 @@ kn_device kn_device_autodiff(kn_device inner)
     if (!inner) inner = kn_device_cpu();
     kn_backend *b = inner ? kni_autodiff_open("", &inner->backend, 1) : NULL;
     kn_device d = b ? kni_device_make(b, "autodiff(...)") : NULL;
-    if (b && !d) close_self(b);
+    if (b && !d) b->close(b);
     if (!d) return NULL;
     size_t n = strlen(inner->name);
     if (n + 11 < sizeof d->name) {

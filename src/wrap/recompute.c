@@ -148,7 +148,7 @@ static kn_tensor run_first(kn_segment_fn fn, void *context, const kni_tensor *co
 kn_tensor kn_recompute(kn_segment_fn fn, void *context, const kn_tensor *inputs, int32_t n)
 {
     kni_call call = kni_call_begin("recompute");
-    const kni_tensor *from[MAX_INPUTS];
+    const kni_tensor *from[MAX_INPUTS] = {NULL};
     if (!fn || n < 0 || n > MAX_INPUTS)
         return kni_call_fail(call, KN_ERROR_ARGUMENT, "needs a function and at most %d inputs", (int)MAX_INPUTS);
     for (int i = 0; i < n; i++) {

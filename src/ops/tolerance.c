@@ -1,0 +1,11 @@
+/* The tolerance column of the table. */
+#include "ops/tolerance.h"
+#include "core/math/math.h"
+
+double kni_tolerance_bound(const kn_op *row, int dtype, int64_t length)
+{
+    if (!kn_dtype_is_float((kn_dtype)dtype)) return 0;
+    double terms = length > 1 ? (double)length : 1;
+    double ulps = (double)row->tolerance.ulps + (double)row->tolerance.roots * kni_sqrt_f64(terms);
+    return ulps * kn_dtype_limits((kn_dtype)dtype).eps;
+}

@@ -1,0 +1,133 @@
+/* check(a, b): every record runs on both backends with the same operands, and the first result that differs
+   by more than the row's tolerance is an error. */
+#include "core/device.h"
+#include "core/text.h"
+#include "ops/record.h"
+#include "ops/tolerance.h"
+#include "wrap/decorator.h"
+#include "wrap/wrap.h"
+#include <string.h>
+
+enum { MAX_OUTPUTS = 8 };
+
+typedef struct state {
+    _Atomic uint64_t records;
+} state;
+
+/* Slots for the second backend's results. */
+static kn_status make_shadows(const kn_record *r, kn_record *copy, kn_device device)
+{
+    kni_thread *t = kni_thread_self();
+    for (int i = 0; i < r->n_out; i++) {
+        uint32_t id = kni_tensor_new(t);
+        if (id == KNI_NO_SLOT) return kni_fail_op(KN_ERROR_MEMORY, r->row->name, "no memory to check the op");
+        kni_tensor *y = kni_slot(id);
+        y->type = kni_out(r, i)->type;
+        y->device = device;
+        y->state = KNI_KEPT;
+        copy->ids[i] = id;
+    }
+    return KN_OK;
+}
+
+static int64_t terms_of(const kn_record *r, const kni_tensor *y)
+{
+    int64_t most = 1, n = kni_count(&y->type);
+    for (int i = 0; i < r->n_in; i++) {
+        int64_t k = kni_in(r, i) ? kni_count(&kni_in(r, i)->type) : 0;
+        if (k > most) most = k;
+    }
+    return n > 0 ? most : 1;
+}
+
+static bool apart(double a, double b, double bound, double scale)
+{
+    if (a == b || (a != a && b != b)) return false;
+    double gap = a > b ? a - b : b - a, size = a < 0 ? -a : a, other = b < 0 ? -b : b;
+    if (other > size) size = other;
+    /* A bound of 0 asks for equality; sums may cancel, so the size of the whole result counts a little. */
+    return !(gap <= bound * (size + scale));
+}
+
+static kn_status compare(kn_backend *b, const kn_record *r, const kni_tensor *y, uint32_t first, uint32_t second)
+{
+    int64_t n = kni_count(&y->type);
+    size_t own = (size_t)kn_dtype_bytes((kn_dtype)y->type.dtype, n), wide = (size_t)n * sizeof(double);
+    void *raw = kni_allocate(own);
+    double *a = kni_allocate(wide), *c = kni_allocate(wide), scale = 0;
+    kn_status s = raw && a && c ? KN_OK : kni_fail_op(KN_ERROR_MEMORY, r->row->name, "no memory to check the op");
+    if (s == KN_OK) s = b->inner[0]->read(b->inner[0], first, raw);
+    if (s == KN_OK) kni_convert(a, KN_F64, 1, raw, y->type.dtype, 1, n);
+    if (s == KN_OK) s = b->inner[1]->read(b->inner[1], second, raw);
+    if (s == KN_OK) kni_convert(c, KN_F64, 1, raw, y->type.dtype, 1, n);
+    for (int64_t i = 0; i < n && s == KN_OK; i++) {
+        double size = a[i] < 0 ? -a[i] : a[i];
+        if (size > scale && size <= 1.7976931348623157e308) scale = size;
+    }
+    double bound = kni_tolerance_bound(r->row, y->type.dtype, terms_of(r, y));
+    for (int64_t i = 0; i < n && s == KN_OK; i++)
+        if (apart(a[i], c[i], bound, scale))
+            s = kni_fail_op(KN_ERROR_NUMERIC, r->row->name, "check: %s gives %g, %s gives %g at element %D of a result %S of %T",
+                            b->inner[0]->name, a[i], b->inner[1]->name, c[i], i, &y->type, (int)y->type.dtype);
+    kni_free(raw, own);
+    kni_free(a, wide);
+    kni_free(c, wide);
+    return s;
+}
+
+/* The second backend runs first: the first one may write over operands that die. */
+static kn_status run_both(kn_backend *b, const kn_record *r, kn_record *copy)
+{
+    memcpy(copy, r, r->bytes);
+    copy->attributes = (const char *)copy + ((const char *)r->attributes - (const char *)r);
+    copy->last_use = 0;
+    kn_status s = make_shadows(r, copy, b->inner[1]->device);
+    const kn_record *second = copy;
+    kn_status other = s ? s : b->inner[1]->execute(b->inner[1], &second, 1);
+    if (s == KN_OK) s = kni_forward(b, r);
+    if ((s == KN_OK) != (other == KN_OK) && other)
+        s = kni_fail_op(KN_ERROR_NUMERIC, r->row->name, "check: %s succeeds where %s fails", b->inner[0]->name, b->inner[1]->name);
+    for (int i = 0; i < r->n_out && s == KN_OK; i++) s = compare(b, r, kni_out(r, i), r->ids[i], copy->ids[i]);
+    return s;
+}
+
+static kn_status execute_one(kn_backend *b, const kn_record *r)
+{
+    if (r->n_out > MAX_OUTPUTS) return kni_forward(b, r);
+    kn_record *copy = kni_allocate(r->bytes);
+    if (!copy) return kni_fail_op(KN_ERROR_MEMORY, r->row->name, "no memory to check the op");
+    kn_scope scope = kn_scope_begin();
+    kn_status s = run_both(b, r, copy);
+    kn_scope_end(scope, KN_NONE);
+    kni_free(copy, r->bytes);
+    atomic_fetch_add(&((state *)b->self)->records, 1);
+    return s;
+}
+
+static kn_status execute(kn_backend *b, const kn_record *const *records, int32_t n)
+{
+    for (int32_t i = 0; i < n; i++) {
+        kn_status s = execute_one(b, records[i]);
+        if (s) return s;
+    }
+    return KN_OK;
+}
+
+static kn_status control(kn_backend *b, const char *request, void *argument)
+{
+    if (strcmp(request, "report")) return KN_ERROR_UNSUPPORTED;
+    kni_report *report = argument;
+    kni_text text = {report->buffer, report->bytes, 0};
+    kni_text_format(&text, "%D ops gave the same on %s and %s\n", (int64_t)atomic_load(&((state *)b->self)->records),
+                    b->inner[0]->name, b->inner[1]->name);
+    report->length = text.length;
+    return KN_OK;
+}
+
+kn_backend *kni_check_open(const char *argument, kn_backend *const *inner, int32_t n_inner)
+{
+    (void)argument;
+    kn_backend *b = kni_decorator_new("check", inner, n_inner, execute, sizeof(state));
+    if (b) b->control = control;
+    return b;
+}

@@ -1,0 +1,19 @@
+/* What every decorator shares: a backend that forwards all it does not change. */
+#ifndef KNI_DECORATOR_H
+#define KNI_DECORATOR_H
+
+#include <kn/backend.h>
+
+typedef kn_status (*kni_execute_fn)(kn_backend *b, const kn_record *const *records, int32_t n);
+
+/* A decorator around inner; `self_bytes` zeroed bytes hang at b->self. NULL with the failure told. */
+kn_backend *kni_decorator_new(const char *name, kn_backend *const *inner, int32_t n_inner, kni_execute_fn execute,
+                              size_t self_bytes);
+
+/* Runs one record on the first inner backend. */
+static inline kn_status kni_forward(kn_backend *b, const kn_record *r)
+{
+    return b->inner[0]->execute(b->inner[0], &r, 1);
+}
+
+#endif

@@ -1,0 +1,72 @@
+/* trace(inner): keeps the latest records as lines of text and hands each to the log callback. */
+#include "core/device.h"
+#include "core/text.h"
+#include "ops/record.h"
+#include "wrap/decorator.h"
+#include "wrap/wrap.h"
+#include <string.h>
+
+enum { LINES = 256, WIDTH = 192 };
+
+typedef struct state {
+    kni_mutex lock;
+    uint64_t n;
+    char lines[LINES][WIDTH];
+} state;
+
+static void describe(const kn_record *r, char *line)
+{
+    kni_text text = {line, WIDTH, 0};
+    line[0] = 0;
+    kni_text_format(&text, "%s(", r->row->name);
+    for (int i = 0; i < r->n_in; i++) {
+        const kni_tensor *x = kni_in(r, i);
+        if (i) kni_text_string(&text, ", ");
+        if (x) kni_text_format(&text, "%T%S", (int)x->type.dtype, &x->type);
+        else kni_text_string(&text, "none");
+    }
+    kni_text_string(&text, ") ->");
+    for (int i = 0; i < r->n_out; i++) {
+        const kni_tensor *y = kni_out(r, i);
+        kni_text_format(&text, " %T%S", (int)y->type.dtype, &y->type);
+    }
+}
+
+static kn_status execute(kn_backend *b, const kn_record *const *records, int32_t n)
+{
+    state *t = b->self;
+    for (int32_t i = 0; i < n; i++) {
+        char line[WIDTH];
+        describe(records[i], line);
+        kni_log(KN_LOG_INFO, "%s", line);
+        kni_lock(&t->lock);
+        memcpy(t->lines[t->n++ % LINES], line, WIDTH);
+        kni_unlock(&t->lock);
+        kn_status s = kni_forward(b, records[i]);
+        if (s) return s;
+    }
+    return KN_OK;
+}
+
+static kn_status control(kn_backend *b, const char *request, void *argument)
+{
+    if (strcmp(request, "report")) return KN_ERROR_UNSUPPORTED;
+    state *t = b->self;
+    kni_report *report = argument;
+    kni_text text = {report->buffer, report->bytes, 0};
+    kni_lock(&t->lock);
+    for (uint64_t i = t->n > LINES ? t->n - LINES : 0; i < t->n; i++) kni_text_format(&text, "%s\n", t->lines[i % LINES]);
+    kni_unlock(&t->lock);
+    report->length = text.length;
+    return KN_OK;
+}
+
+kn_backend *kni_trace_open(const char *argument, kn_backend *const *inner, int32_t n_inner)
+{
+    (void)argument;
+    kn_backend *b = kni_decorator_new("trace", inner, n_inner, execute, sizeof(state));
+    if (!b) return NULL;
+    ((state *)b->self)->lock = (kni_mutex)KNI_MUTEX_INIT;
+    b->control = control;
+    return b;
+}
