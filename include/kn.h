@@ -9,6 +9,7 @@
 #include <kn/contraction.h>
 #include <kn/creation.h>
 #include <kn/custom.h>
+#include <kn/custom_op.h>
 #include <kn/device.h>
 #include <kn/elementwise.h>
 #include <kn/functional.h>

@@ -12,5 +12,6 @@ static const kni_gradient_fn gradients[] = {
 
 kni_gradient_fn kni_gradient_of(const kn_op *row)
 {
+    if (row->custom_gradient) return row->custom_gradient;
     return row->number < KNI_COUNT(gradients) ? gradients[row->number] : NULL;
 }

@@ -91,6 +91,12 @@ typedef struct kni_vjp kni_vjp;
 typedef struct kni_lowering kni_lowering;
 struct kni_native;
 
+/* One operand or result in contiguous host memory, for custom ops. */
+typedef struct kni_span {
+    void *data;
+    const kni_type *type;
+} kni_span;
+
 typedef struct kn_op {
     uint16_t number;
     const char *name, *doc; /* doc starts with the formula */
@@ -106,6 +112,8 @@ typedef struct kn_op {
     kn_status (*launch)(kni_launch *l);     /* chooses and parametrises the reference kernel */
     kn_status (*lower)(kni_lowering *l);    /* to simpler ops */
     bool (*view)(kni_view *v);              /* layout-only: false when the elements must be copied */
+    kn_status (*host)(const struct kn_op *row, const kni_span *in, const kni_span *out); /* a custom op's function */
+    kn_status (*custom_gradient)(kni_vjp *v); /* of a custom op; other rows have theirs in the gradient column */
     const struct kni_native *native;        /* entry of the CPU backend; named here so that linkers can drop it */
 } kn_op;
 

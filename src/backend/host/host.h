@@ -33,6 +33,7 @@ void kni_host_unborrow(kni_borrowed *b);
 kn_status kni_host_view(const kn_record *r);
 kn_status kni_host_reference(const kn_record *r, bool parallel);
 kn_status kni_host_scalar(const kn_record *r);
+kn_status kni_host_custom(const kn_record *r);
 /* For the support matrix; natives: whether the rows' CPU entries count. */
 kn_support kni_host_supports(const kn_op *row, kn_dtype dtype, const char **why, bool natives);
 

@@ -11,7 +11,7 @@ kn_support kni_host_supports(const kn_op *row, kn_dtype dtype, const char **why,
         *why = "the op does not take this dtype";
         return KN_SUPPORT_NO;
     }
-    if (row->view) return KN_SUPPORT_NATIVE;
+    if (row->view || row->host) return KN_SUPPORT_NATIVE;
     if (natives && row->native) return KN_SUPPORT_NATIVE;
     if (!natives && (row->scalar || row->launch)) return KN_SUPPORT_REFERENCE;
     if (row->lower) return KN_SUPPORT_LOWERED;

@@ -1,0 +1,151 @@
+/* Custom ops: rows made at run time around the user's functions. */
+#include "ops/custom.h"
+#include "ops/infer.h"
+#include <kn/custom_op.h>
+#include <string.h>
+
+enum { MAX_CUSTOM = 256, MAX_OPERANDS = 8, FIRST_NUMBER = 60000, NAME = 48 };
+
+/* The row comes first, so that a row's address is its custom op's. */
+typedef struct custom {
+    kn_op row;
+    kn_custom_op op;
+    char name[NAME];
+} custom;
+
+static custom *registered[MAX_CUSTOM];
+static _Atomic int n_registered;
+static kni_mutex lock = KNI_MUTEX_INIT;
+
+static const custom *of(const kn_op *row)
+{
+    return (const custom *)row;
+}
+
+static kn_type public_type(const kni_type *t)
+{
+    return (kn_type){(kn_dtype)t->dtype, kni_shape_from_type(t)};
+}
+
+static kn_status infer(kni_infer *c)
+{
+    kn_type in[MAX_OPERANDS], out[MAX_OPERANDS];
+    memset(out, 0, sizeof out);
+    for (int i = 0; i < c->n_in; i++) in[i] = public_type(c->in[i]);
+    kn_status s = of(c->row)->op.infer(of(c->row)->op.context, in, out);
+    if (s) return s;
+    for (int i = 0; i < c->n_out; i++) {
+        if (!kni_dtype_usable(out[i].dtype) || out[i].shape.rank < 0 || out[i].shape.rank > KN_MAX_RANK)
+            return kni_infer_fail(c, KN_ERROR_ARGUMENT, "its infer function gave result %d no dtype or a bad rank", i);
+        c->out[i]->dtype = (uint8_t)out[i].dtype;
+        c->out[i]->rank = (uint8_t)out[i].shape.rank;
+        for (int a = 0; a < out[i].shape.rank; a++) c->out[i]->dims[a] = out[i].shape.dims[a] < 0 ? KNI_DIM_BAD : out[i].shape.dims[a];
+    }
+    return KN_OK;
+}
+
+static kn_status lower(kni_lowering *l)
+{
+    return of(l->row)->op.lower(of(l->row)->op.context, l->in, l->out);
+}
+
+static kn_status run_on_host(const kn_op *row, const kni_span *in, const kni_span *out)
+{
+    kn_span spans[2][MAX_OPERANDS];
+    for (int i = 0; i < row->max_in; i++) spans[0][i] = (kn_span){in[i].data, (kn_dtype)in[i].type->dtype, kni_shape_from_type(in[i].type)};
+    for (int i = 0; i < row->n_out; i++) spans[1][i] = (kn_span){out[i].data, (kn_dtype)out[i].type->dtype, kni_shape_from_type(out[i].type)};
+    return of(row)->op.forward(of(row)->op.context, spans[0], spans[1]);
+}
+
+static kn_status gradient(kni_vjp *v)
+{
+    kn_tensor in[MAX_OPERANDS], out[MAX_OPERANDS], grads[MAX_OPERANDS] = {{0}};
+    for (int i = 0; i < v->n_in; i++) in[i] = kni_vjp_in(v, i);
+    for (int i = 0; i < v->n_out; i++) out[i] = kni_vjp_out(v, i);
+    kn_status s = of(v->row)->op.gradient(of(v->row)->op.context, in, out, v->dy, grads);
+    for (int i = 0; i < v->n_in && s == KN_OK; i++)
+        if (grads[i].bits) kni_vjp_set(v, i, grads[i]);
+    return s;
+}
+
+const kn_op *kni_custom_by_name(const char *name)
+{
+    for (int i = 0; i < atomic_load(&n_registered); i++)
+        if (!strcmp(registered[i]->name, name)) return &registered[i]->row;
+    return NULL;
+}
+
+static kn_status check(const kn_custom_op *op)
+{
+    if (!op || !op->name || !*op->name || strlen(op->name) >= NAME)
+        return kni_fail(KN_ERROR_ARGUMENT, "kn_custom_register: a name of 1 to %d characters is needed", NAME - 1);
+    if (op->n_in < 1 || op->n_in > MAX_OPERANDS || op->n_out < 1 || op->n_out > MAX_OPERANDS)
+        return kni_fail(KN_ERROR_ARGUMENT, "kn_custom_register: %s: 1 to %d operands and results", op->name, (int)MAX_OPERANDS);
+    if (!op->infer || (!op->forward && !op->lower))
+        return kni_fail(KN_ERROR_ARGUMENT, "kn_custom_register: %s: infer and one of forward and lower are needed", op->name);
+    return KN_OK;
+}
+
+static void fill(custom *c, const kn_custom_op *op, int number)
+{
+    memset(c, 0, sizeof *c);
+    memcpy(c->name, op->name, strlen(op->name) + 1);
+    c->op = *op;
+    c->op.name = c->name;
+    c->row = (kn_op){.number = (uint16_t)number,
+                     .name = c->name,
+                     .doc = "custom op",
+                     .min_in = (int8_t)op->n_in,
+                     .max_in = (int8_t)op->n_in,
+                     .n_out = (int8_t)op->n_out,
+                     .kind = KNI_SYSTEM,
+                     .flags = op->gradient || op->lower ? 0 : KNI_FLAG_NOT_DIFFERENTIABLE,
+                     .dtypes = KNI_ALL,
+                     .infer = infer,
+                     .lower = op->forward ? NULL : lower,
+                     .host = op->forward ? run_on_host : NULL,
+                     .custom_gradient = op->gradient ? gradient : NULL};
+}
+
+kn_op_handle kn_custom_register(const kn_custom_op *op)
+{
+    if (check(op)) return NULL;
+    custom *c = kni_allocate(sizeof *c);
+    if (!c) {
+        kni_fail(KN_ERROR_MEMORY, "kn_custom_register: no memory");
+        return NULL;
+    }
+    kni_lock(&lock);
+    int n = atomic_load(&n_registered);
+    const char *why = n == MAX_CUSTOM ? "too many custom ops" : kni_custom_by_name(op->name) ? "the name is taken" : NULL;
+    if (!why) {
+        fill(c, op, FIRST_NUMBER + n);
+        registered[n] = c;
+        atomic_store(&n_registered, n + 1);
+    }
+    kni_unlock(&lock);
+    if (!why) return &c->row;
+    kni_free(c, sizeof *c);
+    kni_fail(KN_ERROR_ARGUMENT, "kn_custom_register: %s: %s", op->name, why);
+    return NULL;
+}
+
+kn_status kn_custom_call(kn_op_handle op, const kn_tensor *in, kn_tensor *out)
+{
+    if (!op || op->number < FIRST_NUMBER) return kni_fail(KN_ERROR_ARGUMENT, "kn_custom_call: this is no registered op");
+    kni_apply_many(op, in, op->max_in, NULL, out, op->n_out);
+    return kni_is_poisoned(out[0]) ? kn_error_code(out[0]) : KN_OK;
+}
+
+kn_status kn_custom_fail(kn_status code, const char *text)
+{
+    return kni_fail(code == KN_OK ? KN_ERROR_ARGUMENT : code, "%s", text);
+}
+
+void kni_custom_shutdown(void)
+{
+    kni_lock(&lock);
+    int n = atomic_exchange(&n_registered, 0);
+    for (int i = 0; i < n; i++) kni_free(registered[i], sizeof *registered[i]);
+    kni_unlock(&lock);
+}

@@ -1,0 +1,11 @@
+/* Looking up and freeing custom ops. */
+#ifndef KNI_CUSTOM_H
+#define KNI_CUSTOM_H
+
+#include "ops/op.h"
+
+const kn_op *kni_custom_by_name(const char *name);
+/* Frees all registered rows. */
+void kni_custom_shutdown(void);
+
+#endif
