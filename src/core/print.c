@@ -1,0 +1,247 @@
+/* Printing tensors as NumPy does: aligned columns, summarised axes, one common notation for all elements. */
+#include "core/dtype.h"
+#include "core/table.h"
+#include "core/text.h"
+#include <kn/tensor.h>
+#ifndef KN_FREESTANDING
+#include <stdio.h>
+#endif
+
+enum { NUMBER = 32 };
+
+typedef struct printer {
+    kni_text text;
+    const char *data; /* contiguous elements */
+    int dtype, rank, width, precision, edge, line_width;
+    int64_t dims[KN_MAX_RANK], strides[KN_MAX_RANK];
+    bool scientific, summarise;
+} printer;
+
+static double number_at(const printer *p, int64_t i)
+{
+    double v;
+    kni_convert(&v, KN_F64, 1, p->data + i * (kni_dtypes[p->dtype].bits / 8), p->dtype, 1, 1);
+    return v;
+}
+
+static double power_of_ten(int n)
+{
+    double p = 1;
+    for (int i = n < 0 ? -n : n; i > 0; i--) p *= 10;
+    return n < 0 ? 1 / p : p;
+}
+
+static int decimal_exponent(double v)
+{
+    int e = 0;
+    while (v >= 10) v /= 10, e++;
+    while (v > 0 && v < 1) v *= 10, e--;
+    return e;
+}
+
+/* digits after the point of |v| < 1e15, rounded half up. */
+static void fixed_number(kni_text *t, double v, int digits)
+{
+    double scale = power_of_ten(digits);
+    uint64_t whole = (uint64_t)v, fraction = (uint64_t)((v - (double)whole) * scale + 0.5);
+    if ((double)fraction >= scale) whole++, fraction = 0;
+    kni_text_int(t, (int64_t)whole);
+    if (!digits) return;
+    kni_text_char(t, '.');
+    for (int d = digits - 1; d >= 0; d--) kni_text_char(t, (char)('0' + fraction / (uint64_t)power_of_ten(d) % 10));
+}
+
+static void scientific_number(kni_text *t, double v, int digits)
+{
+    int e = v == 0 ? 0 : decimal_exponent(v);
+    double mantissa = v == 0 ? 0 : e < -300 ? v * 1e300 * power_of_ten(-e - 300) : v / power_of_ten(e);
+    if (mantissa + 0.5 * power_of_ten(-digits) >= 10) mantissa /= 10, e++;
+    fixed_number(t, mantissa, digits);
+    kni_text_string(t, e < 0 ? "e-" : "e+");
+    if (e < 0) e = -e;
+    if (e < 10) kni_text_char(t, '0');
+    kni_text_int(t, e);
+}
+
+static void element(const printer *p, kni_text *t, int64_t i)
+{
+    if (p->dtype == KN_BOOL) {
+        kni_text_string(t, p->data[i] ? "true" : "false");
+        return;
+    }
+    if (p->dtype == KN_U64) {
+        uint64_t u = ((const uint64_t *)(const void *)p->data)[i];
+        if (u > INT64_MAX) {
+            kni_text_int(t, (int64_t)(u / 10));
+            kni_text_char(t, (char)('0' + u % 10));
+            return;
+        }
+    }
+    if (!kn_dtype_is_float((kn_dtype)p->dtype)) {
+        int64_t v;
+        kni_convert(&v, KN_I64, 1, p->data + i * (kni_dtypes[p->dtype].bits / 8), p->dtype, 1, 1);
+        kni_text_int(t, v);
+        return;
+    }
+    double v = number_at(p, i);
+    if (v != v) {
+        kni_text_string(t, "nan");
+        return;
+    }
+    if (v < 0 || (v == 0 && 1 / v < 0)) kni_text_char(t, '-'), v = -v;
+    if (v > 1.7976931348623157e308) kni_text_string(t, "inf");
+    else if (p->scientific) scientific_number(t, v, p->precision);
+    else fixed_number(t, v, p->precision);
+}
+
+static int64_t shown(const printer *p, int axis, int64_t k)
+{
+    return p->summarise && p->dims[axis] > 2 * p->edge && k >= p->edge ? p->dims[axis] - 2 * p->edge + k : k;
+}
+
+static int64_t n_shown(const printer *p, int axis)
+{
+    return p->summarise && p->dims[axis] > 2 * p->edge ? 2 * p->edge : p->dims[axis];
+}
+
+/* Visits the elements that will be shown, to choose notation and width. */
+static void measure(printer *p, int axis, int64_t at, double *low, double *high, bool *whole)
+{
+    if (axis < p->rank) {
+        for (int64_t k = 0; k < n_shown(p, axis); k++)
+            measure(p, axis + 1, at + shown(p, axis, k) * p->strides[axis], low, high, whole);
+        return;
+    }
+    char buffer[NUMBER] = "";
+    kni_text text = {buffer, sizeof buffer, 0};
+    if (low) {
+        double v = number_at(p, at);
+        if (v < 0) v = -v;
+        if (!(v <= 1.7976931348623157e308)) return;
+        if (v != 0 && v < *low) *low = v;
+        if (v > *high) *high = v;
+        *whole &= v < 1e15 && (double)(int64_t)v == v;
+        return;
+    }
+    element(p, &text, at);
+    if ((int)text.length > p->width) p->width = (int)text.length;
+}
+
+static void choose_notation(printer *p)
+{
+    double low = 1.7976931348623157e308, high = 0;
+    bool whole = true;
+    if (kn_dtype_is_float((kn_dtype)p->dtype)) {
+        measure(p, 0, 0, &low, &high, &whole);
+        p->scientific = high >= 1e8 || (high > 0 && (low < 1e-4 || high / low > 1e6));
+        if (!p->scientific && whole) p->precision = 1;
+    }
+    measure(p, 0, 0, NULL, NULL, NULL);
+}
+
+static void padded(printer *p, int64_t at)
+{
+    char buffer[NUMBER] = "";
+    kni_text text = {buffer, sizeof buffer, 0};
+    element(p, &text, at);
+    for (int i = (int)text.length; i < p->width; i++) kni_text_char(&p->text, ' ');
+    kni_text_string(&p->text, buffer);
+}
+
+static void new_line(printer *p, int axis)
+{
+    kni_text_char(&p->text, '\n');
+    for (int i = 0; i <= axis; i++) kni_text_char(&p->text, ' ');
+}
+
+static void block(printer *p, int axis, int64_t at)
+{
+    if (axis == p->rank) {
+        padded(p, at);
+        return;
+    }
+    bool last = axis == p->rank - 1;
+    int column = axis + 1;
+    kni_text_char(&p->text, '[');
+    for (int64_t k = 0; k < n_shown(p, axis); k++) {
+        bool gap = p->summarise && p->dims[axis] > 2 * p->edge && k == p->edge;
+        if (k && last) {
+            kni_text_char(&p->text, ',');
+            column += p->width + 2;
+            if (column + p->width + 1 > p->line_width) new_line(p, axis), column = axis + 1;
+            else kni_text_char(&p->text, ' ');
+        } else if (k) {
+            kni_text_char(&p->text, ',');
+            for (int i = axis; i < p->rank - 2; i++) kni_text_char(&p->text, '\n');
+            new_line(p, axis);
+        }
+        if (gap) {
+            kni_text_string(&p->text, last ? "..., " : "...,");
+            if (last) column += 5;
+            else new_line(p, axis);
+        }
+        block(p, axis + 1, at + shown(p, axis, k) * p->strides[axis]);
+    }
+    kni_text_char(&p->text, ']');
+}
+
+size_t kn_format(kn_tensor t, char *buffer, size_t n, const kn_print_options *options)
+{
+    static const kn_print_options defaults = {4, 3, 1000, 80};
+    kn_print_options o = options ? *options : defaults;
+    printer p = {.text = {buffer, buffer ? n : 0, 0}, .precision = o.precision > 0 ? o.precision : defaults.precision};
+    if (buffer && n) buffer[0] = 0;
+    if (kni_is_poisoned(t)) {
+        kni_text_string(&p.text, "poisoned tensor: ");
+        size_t used = p.text.length;
+        return used + kn_error_text(t, buffer && used < n ? buffer + used : NULL, used < n ? n - used : 0);
+    }
+    const kni_tensor *x = kni_resolve(t, "format");
+    if (!x) {
+        kni_text_string(&p.text, kn_last_error());
+        return p.text.length;
+    }
+    int64_t count = kni_count(&x->type);
+    size_t bytes = (size_t)kn_dtype_bytes((kn_dtype)x->type.dtype, count);
+    char *data = kni_allocate(bytes);
+    if (!data || kn_read(t, data, bytes)) {
+        kni_text_string(&p.text, data ? kn_last_error() : "no memory to print the tensor");
+        kni_free(data, bytes);
+        return p.text.length;
+    }
+    p.data = data;
+    p.dtype = x->type.dtype;
+    p.rank = x->type.rank;
+    p.edge = o.edge_items > 0 ? o.edge_items : defaults.edge_items;
+    p.line_width = o.line_width > 0 ? o.line_width : defaults.line_width;
+    p.summarise = count > (o.threshold > 0 ? o.threshold : defaults.threshold);
+    if (p.precision > 15) p.precision = 15;
+    for (int i = 0; i < p.rank; i++) p.dims[i] = x->type.dims[i];
+    kni_contiguous_strides(p.rank, p.dims, p.strides);
+    if (count > 0) {
+        choose_notation(&p);
+        block(&p, 0, 0);
+    } else {
+        kni_text_string(&p.text, "[]");
+    }
+    kni_text_format(&p.text, " %T%S", p.dtype, &x->type);
+    kni_free(data, bytes);
+    return p.text.length;
+}
+
+kn_status kn_print(kn_tensor t)
+{
+    char small[1024];
+    size_t n = kn_format(t, small, sizeof small, NULL) + 1;
+    char *text = n <= sizeof small ? small : kni_allocate(n);
+    if (!text) return kni_fail(KN_ERROR_MEMORY, "kn_print: no memory for the text");
+    if (text != small) kn_format(t, text, n, NULL);
+#ifndef KN_FREESTANDING
+    fwrite(text, 1, n - 1, stdout);
+    fputc('\n', stdout);
+#else
+    kni_log(KN_LOG_INFO, "%s", text);
+#endif
+    if (text != small) kni_free(text, n);
+    return kni_is_poisoned(t) ? kn_error_code(t) : KN_OK;
+}
