@@ -33,9 +33,11 @@ static double now(void)
                 __asm__ volatile(                                                                            \
                     "vfmadd231ps %0, %1, " R "4\n vfmadd231ps %0, %1, " R "5\n vfmadd231ps %0, %1, " R "6\n" \
                     "vfmadd231ps %0, %1, " R "7\n vfmadd231ps %0, %1, " R "8\n vfmadd231ps %0, %1, " R "9\n" \
-                    "vfmadd231ps %0, %1, " R "10\nvfmadd231ps %0, %1, " R "11\nvfmadd231ps %0, %1, " R "12\n"\
-                    "vfmadd231ps %0, %1, " R "13\nvfmadd231ps %0, %1, " R "14\nvfmadd231ps %0, %1, " R "15\n"\
-                    ::"v"(x), "v"(y)                                                                         \
+                    "vfmadd231ps %0, %1, " R "10\nvfmadd231ps %0, %1, " R "11\nvfmadd231ps %0, %1, " R       \
+                    "12\n"                                                                                   \
+                    "vfmadd231ps %0, %1, " R "13\nvfmadd231ps %0, %1, " R "14\nvfmadd231ps %0, %1, " R       \
+                    "15\n" ::"v"(x),                                                                         \
+                    "v"(y)                                                                                   \
                     : "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13",    \
                       "xmm14", "xmm15");                                                                     \
             const double ns = now() - from;                                                                  \
@@ -63,8 +65,10 @@ static void *filled(int64_t n, kni_gemm_type type)
     void *p = aligned_alloc(64, (size_t)(n * (type == KNI_GEMM_F64 ? 8 : 4) + 63) / 64 * 64);
     for (int64_t i = 0; i < n; i++) {
         const double x = (double)(i * 7919 % 2003) / 1000 - 1;
-        if (type == KNI_GEMM_F64) ((double *)p)[i] = x;
-        else ((float *)p)[i] = (float)x;
+        if (type == KNI_GEMM_F64)
+            ((double *)p)[i] = x;
+        else
+            ((float *)p)[i] = (float)x;
     }
     return p;
 }

@@ -107,12 +107,16 @@ static bool is_better_turned(const kni_gemm_problem *p)
     return p->m > 1 && p->c_row == 1 && p->c_col != 1;
 }
 
+/* Packing whole operands pays when each is read many times and lies badly for the kernels. A runs along k in
+   place as well as packed, until its rows fall out of the caches. */
 static bool is_direct(const kni_gemm_problem *p)
 {
     const kni_gemm_kernels *kernels = p->kernels;
-    if (p->k == 0 || p->m == 1) return true;
-    return p->m <= 2 * kernels->tile_rows || p->n <= kernels->tile_columns ||
-           (double)p->m * (double)p->n * (double)p->k <= 64.0 * 64 * 64;
+    const double volume = (double)p->m * (double)p->n * (double)p->k;
+    if (p->k == 0 || p->m <= 2 * kernels->tile_rows || p->n <= kernels->block_columns / 2) return true;
+    if (volume <= 128.0 * 128 * 128) return true;
+    const bool runs_along_k = p->a.col == 1 && kni_gemm_type_size(p->a.type) == kernels->size;
+    return runs_along_k && (p->m <= 256 || volume <= 400.0 * 400 * 400);
 }
 
 static bool types_fit(const kni_gemm_args *g)

@@ -8,7 +8,7 @@ enum { ROW_COLUMNS = 1024, SMALL_BYTES = 8192 };
 typedef struct {
     const kni_gemm_problem *problem;
     int64_t block_rows, block_cols, blocks_across;
-    bool pack_rows; /* A has 16 bits, so it cannot be read in place */
+    bool pack_rows; /* A has 16 bits or lies badly, so it is not read in place */
     _Atomic bool failed;
 } direct_job;
 
@@ -96,13 +96,21 @@ static void direct_task(void *arg, int64_t task, int worker)
     kni_gemm_finish(p, &t);
 }
 
+/* Whether each task packs its rows of A: they must be converted, or would be read with a long stride many
+   times. */
+static bool wants_packed_rows(const kni_gemm_problem *p)
+{
+    if (kni_gemm_type_size(p->a.type) != p->kernels->size) return true;
+    return p->a.col != 1 && p->n > p->kernels->tile_columns &&
+           p->m * kni_gemm_min(p->k, KNI_GEMM_DEPTH) > 128 * 128;
+}
+
 bool kni_gemm_direct(const kni_gemm_problem *p)
 {
-    const kni_gemm_type real = p->kernels->size == 8 ? KNI_GEMM_F64 : KNI_GEMM_F32;
-    direct_job job = {.problem = p,
-                      .block_rows = 4 * p->kernels->block_rows,
-                      .block_cols = p->m == 1 ? ROW_COLUMNS : p->kernels->block_columns,
-                      .pack_rows = p->a.type != real};
+    const kni_gemm_kernels *kernels = p->kernels;
+    direct_job job = {.problem = p, .pack_rows = wants_packed_rows(p)};
+    job.block_rows = (job.pack_rows ? 2 : 4) * kernels->block_rows;
+    job.block_cols = p->m == 1 ? ROW_COLUMNS : kernels->block_columns / 2;
     job.blocks_across = kni_gemm_ceil(p->n, job.block_cols);
     const double flops = 2.0 * (double)p->m * (double)p->n * (double)p->k;
     kni_gemm_run(flops, kni_gemm_ceil(p->m, job.block_rows) * job.blocks_across, direct_task, &job);

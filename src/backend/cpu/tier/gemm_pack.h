@@ -5,9 +5,12 @@
 
 #include "backend/cpu/gemm_kernels.h"
 #include "backend/cpu/tier/gemm_half.h"
-#include "backend/cpu/tier/gemm_simd.h"
+#include "backend/cpu/tier/gemm_turn.h"
 
 static inline int64_t at_most(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* The type of operands that need no conversion. */
+static const kni_gemm_type REAL_TYPE = sizeof(real) == 8 ? KNI_GEMM_F64 : KNI_GEMM_F32;
 
 static inline const void *element(const kni_gemm_view *view, int64_t i, int64_t j)
 {
@@ -20,16 +23,23 @@ static inline const void *element(const kni_gemm_view *view, int64_t i, int64_t 
 static void pack_across(real *dst, int64_t width, const real *src, int64_t src_row, int64_t rows,
                         int64_t depth)
 {
-    if (rows < SQUARE || depth < SQUARE) {
+    if (rows < SMALL_SQUARE || depth < SQUARE) {
         for (int64_t i = 0; i < rows; i++)
             for (int64_t k = 0; k < depth; k++) dst[k * width + i] = src[i * src_row + k];
         return;
     }
-    for (int64_t k = 0; k < depth; k += SQUARE) {
-        const int64_t at_k = at_most(k, depth - SQUARE);
-        for (int64_t i = 0; i < rows; i += SQUARE) {
-            const int64_t at_i = at_most(i, rows - SQUARE);
-            transpose_square(dst + at_k * width + at_i, width, src + at_i * src_row + at_k, src_row);
+    /* Few lines at a time: rows that lie a power of two apart compete for the same places in the cache. */
+    const int64_t side = rows < SQUARE ? SMALL_SQUARE : SQUARE;
+    for (int64_t i = 0; i < rows; i += side) {
+        const int64_t at_i = at_most(i, rows - side);
+        for (int64_t k = 0; k < depth; k += side) {
+            const int64_t at_k = at_most(k, depth - side);
+            real *to = dst + at_k * width + at_i;
+            const real *from = src + at_i * src_row + at_k;
+            if (side == SQUARE)
+                transpose_square(to, width, from, src_row);
+            else
+                transpose_small(to, width, from, src_row);
         }
     }
 }
@@ -89,7 +99,7 @@ static void pack_half(real *dst, int64_t width, const kni_gemm_view *src, int64_
 static void pack_panel(real *dst, int64_t width, const kni_gemm_view *src, int64_t rows, int64_t depth)
 {
 #ifndef KNI_GEMM_REAL_F64
-    if (src->type != KNI_GEMM_F32) {
+    if (src->type != REAL_TYPE) {
         pack_half(dst, width, src, rows, depth);
         return;
     }
@@ -105,23 +115,35 @@ static void pack_panel(real *dst, int64_t width, const kni_gemm_view *src, int64
     }
 }
 
-/* Packs one strip of B, at most a tile wide, and fills it up with zeros. */
+/* Packs one strip of B, at most a tile wide, and fills its last vector up with zeros. */
 static void pack_strip(real *dst, const kni_gemm_view *b, int64_t depth, int64_t cols)
 {
     const kni_gemm_view turned = {b->data, b->col, b->row, b->type};
+    if (cols % LANES) {
+        const int64_t last = cols - cols % LANES;
+        for (int64_t k = 0; k < depth; k++) vec_store(dst + k * TILE_COLUMNS + last, vec_all(0));
+    }
     pack_panel(dst, TILE_COLUMNS, &turned, cols, depth);
-    if (cols < TILE_COLUMNS)
-        for (int64_t k = 0; k < depth; k++)
-            for (int64_t j = cols; j < TILE_COLUMNS; j++) dst[k * TILE_COLUMNS + j] = 0;
 }
 
-/* B in strips of TILE_COLUMNS columns, each depth x TILE_COLUMNS. */
+/* B in strips of TILE_COLUMNS columns, each depth x TILE_COLUMNS. Lines that run along the columns are read
+   whole, through all strips, because that is how memory delivers them. */
 static void pack_b(void *dst, const kni_gemm_view *b, int64_t depth, int64_t cols)
 {
     real *to = dst;
-    for (int64_t j = 0; j < cols; j += TILE_COLUMNS, to += depth * TILE_COLUMNS) {
+    int64_t j = 0;
+    if (b->col == 1 && b->type == REAL_TYPE) {
+        const int64_t whole = cols - cols % TILE_COLUMNS;
+        const real *from = b->data;
+        for (int64_t k = 0; k < depth; k++, from += b->row)
+            for (j = 0; j < whole; j += TILE_COLUMNS)
+                for (int v = 0; v < TILE_COLUMNS; v += LANES)
+                    vec_store(to + j * depth + k * TILE_COLUMNS + v, vec_load(from + j + v));
+        j = whole;
+    }
+    for (; j < cols; j += TILE_COLUMNS) {
         const kni_gemm_view strip = {element(b, 0, j), b->row, b->col, b->type};
-        pack_strip(to, &strip, depth, at_most(TILE_COLUMNS, cols - j));
+        pack_strip(to + j * depth, &strip, depth, at_most(TILE_COLUMNS, cols - j));
     }
 }
 

@@ -20,8 +20,8 @@ typedef struct {
 
 /* C = alpha S + beta C for a tile of sums in memory. One multiplication and one addition each, never fused,
    so that all tiers agree. */
-static __attribute__((noinline)) void update_tile(const tile_job *job, const real *sums, int64_t sums_row, int rows,
-                                                  int64_t cols)
+static __attribute__((noinline)) void update_tile(const tile_job *job, const real *sums, int64_t sums_row,
+                                                  int rows, int64_t cols)
 {
     const real alpha = job->alpha, beta = job->beta;
     const int64_t step = job->c_col;
@@ -46,13 +46,17 @@ static __attribute__((noinline)) void update_tile(const tile_job *job, const rea
         X(i)                                                                                                 \
     }
 #define FOR_ROWS(X)                                                                                          \
-    IF_ROW(X, 0) IF_ROW(X, 1) IF_ROW(X, 2) IF_ROW(X, 3) IF_ROW(X, 4) IF_ROW(X, 5) IF_ROW(X, 6) IF_ROW(X, 7)  \
-    IF_ROW(X, 8) IF_ROW(X, 9) IF_ROW(X, 10) IF_ROW(X, 11) IF_ROW(X, 12) IF_ROW(X, 13)
-#define FOR_VECTORS(X, i)                                                                                    \
-    X(i, 0) if (vectors > 1) X(i, 1) if (vectors > 2) X(i, 2) if (vectors > 3) X(i, 3)
+    IF_ROW(X, 0)                                                                                             \
+    IF_ROW(X, 1)                                                                                             \
+    IF_ROW(X, 2) IF_ROW(X, 3) IF_ROW(X, 4) IF_ROW(X, 5) IF_ROW(X, 6) IF_ROW(X, 7) IF_ROW(X, 8) IF_ROW(X, 9)  \
+        IF_ROW(X, 10) IF_ROW(X, 11) IF_ROW(X, 12) IF_ROW(X, 13)
+#define FOR_VECTORS(X, i) X(i, 0) if (vectors > 1) X(i, 1) if (vectors > 2) X(i, 2) if (vectors > 3) X(i, 3)
 
 #define CLEAR_ONE(i, v) sum[i][v] = vec_all(0);
-#define CLEAR_ROW(i) FOR_VECTORS(CLEAR_ONE, i) __builtin_prefetch(c + i * c_row, 1);
+#define CLEAR_ROW(i)                                                                                         \
+    FOR_VECTORS(CLEAR_ONE, i)                                                                                \
+    __builtin_prefetch(c + i * c_row, 1);                                                                    \
+    __builtin_prefetch(c + i * c_row + (vectors * LANES - 1), 1);
 #define LOAD_ONE(i, v) bv[v] = vec_load(b + v * LANES);
 #define MULTIPLY_ONE(i, v) sum[i][v] = vec_multiply_add(av, bv[v], sum[i][v], separate);
 #define MULTIPLY_ROW(i)                                                                                      \
@@ -103,6 +107,9 @@ static inline __attribute__((always_inline)) void tile_of(const tile_job *job, c
 
 typedef void tile_fn(const tile_job *job);
 
+/* The tables of kernels list all heights of one width, then of the next. */
+static inline int tile_index(int64_t rows, int vectors) { return (vectors - 1) * TILE_ROWS + (int)rows - 1; }
+
 #define ROWS_TO_4(X, v) X(1, v) X(2, v) X(3, v) X(4, v)
 #define ROWS_TO_6(X, v) ROWS_TO_4(X, v) X(5, v) X(6, v)
 #define ROWS_TO_8(X, v) ROWS_TO_6(X, v) X(7, v) X(8, v)
@@ -122,18 +129,18 @@ typedef void tile_fn(const tile_job *job);
 
 #define DEFINE_TILE(rows, vectors)                                                                           \
     static void separate_##rows##_##vectors(const tile_job *job) { tile_of(job, rows, vectors, 1); }
-#define LIST_TILE(rows, vectors) [rows - 1][vectors - 1] = separate_##rows##_##vectors,
+#define LIST_TILE(rows, vectors) separate_##rows##_##vectors,
 ALL_TILES(DEFINE_TILE)
-static tile_fn *const separate_tiles[TILE_ROWS][TILE_VECTORS] = {ALL_TILES(LIST_TILE)};
+static tile_fn *const separate_tiles[TILE_VECTORS * TILE_ROWS] = {ALL_TILES(LIST_TILE)};
 #undef DEFINE_TILE
 #undef LIST_TILE
 
 #if KNI_GEMM_FUSED
 #define DEFINE_TILE(rows, vectors)                                                                           \
     static void fused_##rows##_##vectors(const tile_job *job) { tile_of(job, rows, vectors, 0); }
-#define LIST_TILE(rows, vectors) [rows - 1][vectors - 1] = fused_##rows##_##vectors,
+#define LIST_TILE(rows, vectors) fused_##rows##_##vectors,
 ALL_TILES(DEFINE_TILE)
-static tile_fn *const fused_tiles[TILE_ROWS][TILE_VECTORS] = {ALL_TILES(LIST_TILE)};
+static tile_fn *const fused_tiles[TILE_VECTORS * TILE_ROWS] = {ALL_TILES(LIST_TILE)};
 #undef DEFINE_TILE
 #undef LIST_TILE
 #else
