@@ -1,0 +1,74 @@
+/* The harness of the unit tests: CHECK counts, check_report prints the closing line. */
+#ifndef CHECK_H
+#define CHECK_H
+
+#include <kn.h>
+#include <stdio.h>
+#include <string.h>
+
+static int check_passed, check_failed;
+
+#define CHECK(condition) check_that((condition) != 0, #condition, __FILE__, __LINE__)
+
+static inline bool check_that(bool good, const char *text, const char *file, int line)
+{
+    if (good) check_passed++;
+    else {
+        check_failed++;
+        printf("%s:%d: %s\n", file, line, text);
+    }
+    return good;
+}
+
+/* The tensor is poisoned and its error holds the words. */
+#define CHECK_POISON(tensor, words) check_poison((tensor), (words), __FILE__, __LINE__)
+
+static inline bool check_poison(kn_tensor t, const char *words, const char *file, int line)
+{
+    char text[600];
+    kn_error_text(t, text, sizeof text);
+    bool good = !kn_ok(t) && strstr(text, words) != NULL;
+    if (!good) printf("%s:%d: wanted an error with '%s', got '%s'\n", file, line, words, text);
+    return check_that(good, "error text", file, line);
+}
+
+/* kn_last_error holds the words. */
+#define CHECK_ERROR(status, words) check_error((status), (words), __FILE__, __LINE__)
+
+static inline bool check_error(kn_status s, const char *words, const char *file, int line)
+{
+    bool good = s != KN_OK && strstr(kn_last_error(), words) != NULL;
+    if (!good) printf("%s:%d: wanted an error with '%s', got '%s'\n", file, line, words, kn_last_error());
+    return check_that(good, "status", file, line);
+}
+
+/* The tensor's elements, read as f64, equal the list within a relative tolerance. */
+static inline bool check_values(kn_tensor t, const double *want, int n, double tolerance, const char *file, int line)
+{
+    double got[256];
+    char text[600];
+    if (n > 256 || kn_count(t) != n || kn_read_as(t, KN_F64, got, (size_t)n * sizeof *got) != KN_OK) {
+        kn_error_text(t, text, sizeof text);
+        printf("%s:%d: cannot read %d values (%lld): %s %s\n", file, line, n, (long long)kn_count(t), text, kn_last_error());
+        return check_that(false, "values", file, line);
+    }
+    for (int i = 0; i < n; i++) {
+        double gap = got[i] - want[i], size = want[i] < 0 ? -want[i] : want[i];
+        if (gap < 0) gap = -gap;
+        if (got[i] == want[i] || (got[i] != got[i] && want[i] != want[i]) || gap <= tolerance * (size > 1 ? size : 1)) continue;
+        printf("%s:%d: element %d is %.17g, not %.17g\n", file, line, i, got[i], want[i]);
+        return check_that(false, "values", file, line);
+    }
+    return check_that(true, "values", file, line);
+}
+#define CHECK_VALUES(tensor, tolerance, ...)                                                                 \
+    check_values((tensor), (const double[]){__VA_ARGS__}, (int)(sizeof((const double[]){__VA_ARGS__}) / sizeof(double)), \
+                 (tolerance), __FILE__, __LINE__)
+
+static inline int check_report(void)
+{
+    printf("%d passed, %d failed\n", check_passed, check_failed);
+    return check_failed != 0;
+}
+
+#endif
