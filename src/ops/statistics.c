@@ -1,0 +1,115 @@
+/* Variance and what is made of it: standard deviation, covariance, correlation. */
+#include "ops/generated/reduce_kernels.h"
+#include "ops/reduce_axes.h"
+
+static const kn_attribute var_schema[] = {KNI_ATTR(kni_var_attributes, axes, KNI_ATTR_INTS, KNI_STATIC),
+                                          KNI_ATTR(kni_var_attributes, keep, KNI_ATTR_INT, KNI_STATIC),
+                                          KNI_ATTR(kni_var_attributes, correction, KNI_ATTR_REAL, KNI_STATIC),
+                                          {0}};
+
+static kn_status infer_var_mean(kni_infer *c)
+{
+    kni_var_attributes *a = c->attributes;
+    kn_status s = kni_infer_dtype(c, 0, c->row->dtypes);
+    if (s == KN_OK) s = kni_reduce_axes(c, &a->axes);
+    if (s) return s;
+    for (int i = 0; i < 2; i++) {
+        c->out[i]->dtype = c->in[0]->dtype;
+        kni_reduce_shape(c, i, &a->axes, a->keep != 0);
+    }
+    return KN_OK;
+}
+
+static kn_status launch_var_mean(kni_launch *l)
+{
+    const kni_var_attributes *a = l->attributes;
+    l->kernel = &kni_kernel_reduce_var_mean;
+    kni_reduce_launch(l, &a->axes);
+    kni_launch_real(l, a->correction);
+    return KN_OK;
+}
+
+/* Two passes, in f32 for the half types. */
+static kn_status lower_var_mean(kni_lowering *l)
+{
+    const kni_var_attributes *a = l->attributes;
+    kn_dtype dtype = kn_dtype_of(l->in[0]);
+    bool half = dtype == KN_F16 || dtype == KN_BF16;
+    kn_tensor x = half ? kn_keep(kn_cast(l->in[0], KN_F32)) : l->in[0];
+    double n = 1;
+    for (int i = 0; i < a->axes.rank; i++) n *= (double)kn_size(x, (int32_t)a->axes.dims[i]);
+    double divisor = n - a->correction;
+    kn_tensor mean = kn_keep(kn_mean(x, a->axes, true));
+    kn_tensor squares = kn_square(kn_sub(x, mean));
+    kn_tensor var = kn_div_scalar(kn_sum(squares, a->axes, a->keep != 0), divisor > 0 ? divisor : 0.0);
+    if (!a->keep && a->axes.rank) mean = kn_squeeze_dims(mean, a->axes);
+    l->out[0] = half ? kn_cast(var, dtype) : var;
+    l->out[1] = half ? kn_cast(mean, dtype) : mean;
+    return KN_OK;
+}
+
+OP(var_mean, .doc = "sum((x - mean)^2) / max(0, count - correction) over axes, and the mean", .min_in = 1,
+   .max_in = 1, .n_out = 2, .kind = KNI_REDUCE, .dtypes = KNI_FLOATS, .tolerance = {8, 1},
+   .schema = var_schema, .attribute_bytes = sizeof(kni_var_attributes), .infer = infer_var_mean,
+   .launch = launch_var_mean, .lower = lower_var_mean)
+
+static double correction_of(const kn_var_args *args)
+{
+    if (!args) return 1.0;
+    return args->biased ? 0.0 : args->correction == 0.0 ? 1.0 : args->correction;
+}
+
+kn_moments kn_var_mean(kn_tensor x, kn_ints axes, bool keep, const kn_var_args *args)
+{
+    kni_var_attributes a = {axes, keep, correction_of(args)};
+    kn_tensor out[2];
+    kni_apply_many(&kni_op_var_mean, &x, 1, &a, out, 2);
+    return (kn_moments){out[0], out[1]};
+}
+
+kn_tensor kn_var(kn_tensor x, kn_ints axes, bool keep, const kn_var_args *args)
+{
+    kni_call call = kni_call_begin("var");
+    return kni_call_end(call, kn_var_mean(x, axes, keep, args).var);
+}
+
+/* The square root has no slope at 0; there the gradient passes by it, which leaves 0 as in PyTorch. */
+kn_tensor kn_std(kn_tensor x, kn_ints axes, bool keep, const kn_var_args *args)
+{
+    kni_call call = kni_call_begin("std");
+    kn_tensor var = kn_keep(kn_var_mean(x, axes, keep, args).var);
+    kn_tensor flat = kn_keep(kn_equal_scalar(var, 0.0));
+    kn_tensor root = kn_sqrt(kn_where(flat, kn_ones_like(var), var));
+    return kni_call_end(call, kn_where(flat, var, root));
+}
+
+kn_tensor kn_cov(kn_tensor x, const kn_var_args *args)
+{
+    kni_call call = kni_call_begin("cov");
+    x = kn_keep(x);
+    int32_t rank = kn_rank(x);
+    if (kn_ok(x) && (rank > 2 || !kn_dtype_is_float(kn_dtype_of(x))))
+        return kni_call_fail(call, rank > 2 ? KN_ERROR_SHAPE : KN_ERROR_DTYPE,
+                             rank > 2 ? "x must be [variables, observations] or [observations], not %S"
+                                      : "x must be a float; convert with kn_cast()",
+                             &kni_peek(x)->type);
+    kn_tensor rows = kn_keep(rank == 2 ? kn_alias(x) : kn_reshape(x, KN_SHAPE(1, -1)));
+    double divisor = (double)kn_size(rows, 1) - correction_of(args);
+    kn_tensor centred = kn_keep(kn_sub(rows, kn_mean(rows, KN_AXES(1), true)));
+    kn_tensor products = kn_matmul(centred, kn_transpose(centred, 0, 1));
+    kn_tensor y = kn_div_scalar(products, divisor > 0 ? divisor : 0.0);
+    return kni_call_end(call, rank == 2 ? y : kn_reshape(y, KN_SCALAR_SHAPE));
+}
+
+kn_tensor kn_corrcoef(kn_tensor x)
+{
+    kni_call call = kni_call_begin("corrcoef");
+    kn_tensor c = kn_keep(kn_cov(x, NULL));
+    int64_t n = kn_rank(c) == 2 ? kn_size(c, 0) : 0;
+    if (kn_ok(c) && kn_rank(c) == 0) return kni_call_end(call, kn_div(c, c));
+    /* The diagonal, as a sum over a masked row. */
+    kn_tensor diagonal = kn_where(kn_diag_mask(KN_SHAPE(n, n), 0), kn_zeros_like(c), c);
+    kn_tensor deviation = kn_keep(kn_sqrt(kn_sum(diagonal, KN_AXES(1), true)));
+    kn_tensor y = kn_div(kn_div(c, deviation), kn_transpose(deviation, 0, 1));
+    return kni_call_end(call, kn_maximum_scalar(kn_minimum_scalar(y, 1.0), -1.0));
+}
