@@ -6,9 +6,9 @@
 #endif
 #include "core/thread_pool.h"
 
-#include <stdbool.h>
+#include "core/platform.h"
 
-#if defined(KN_FREESTANDING) || defined(__wasm__) || defined(KN_NO_THREADS)
+#if !KNI_THREADS
 
 void kni_parallel_for(int64_t n_tasks, void (*fn)(void *arg, int64_t task, int worker), void *arg)
 {
@@ -91,7 +91,7 @@ int kni_threads(void)
 {
     int n = atomic_load_explicit(&pool.wanted, memory_order_relaxed);
     if (n) return n;
-    const char *text = getenv("KN_THREADS");
+    const char *text = kni_environment("KN_THREADS");
     int unset = 0;
     n = clamp_threads(text ? strtol(text, NULL, 10) : 0);
     return atomic_compare_exchange_strong(&pool.wanted, &unset, n) ? n : unset;

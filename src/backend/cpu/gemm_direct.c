@@ -3,7 +3,12 @@
 #include "backend/cpu/gemm_problem.h"
 #include "backend/cpu/gemm_workspace.h"
 
+/* What a task needs comes from the stack when it is little; on a small device the stack is little too. */
+#ifdef KN_FREESTANDING
+enum { ROW_COLUMNS = 1024, SMALL_BYTES = 1024 };
+#else
 enum { ROW_COLUMNS = 1024, SMALL_BYTES = 8192 };
+#endif
 
 typedef struct {
     const kni_gemm_problem *problem;

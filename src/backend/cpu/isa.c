@@ -2,13 +2,10 @@
    library can be loaded on. */
 #include "backend/cpu/isa.h"
 
-#include <stdatomic.h>
-#include <stdint.h>
+#include "core/platform.h"
 
-#ifndef KN_FREESTANDING
-#include <stdlib.h>
+#include <stdatomic.h>
 #include <string.h>
-#endif
 
 #if defined(__x86_64__) || defined(__i386__)
 #include <cpuid.h>
@@ -123,11 +120,9 @@ kni_tier kni_cpu_set_tier(kni_tier tier)
 
 static kni_tier wanted_tier(void)
 {
-#ifndef KN_FREESTANDING
-    const char *name = getenv("KN_ISA");
+    const char *name = kni_environment("KN_ISA");
     for (int t = 0; name && t < KNI_ISA_COUNT; t++)
         if (!strcmp(name, tier_names[t])) return (kni_tier)t;
-#endif
     return detect();
 }
 

@@ -108,8 +108,8 @@ static real bias_value(const kni_gemm_view *bias, int64_t i, int64_t j)
 {
     const void *p = element(bias, i, j);
 #ifndef KNI_GEMM_REAL_F64
-    if (bias->type == KNI_GEMM_F16) return float_from_f16(*(const uint16_t *)p);
-    if (bias->type == KNI_GEMM_BF16) return float_from_bf16(*(const uint16_t *)p);
+    if (bias->type == KNI_GEMM_F16) return kni_f16_to_f32(*(const uint16_t *)p);
+    if (bias->type == KNI_GEMM_BF16) return kni_bf16_to_f32(*(const uint16_t *)p);
 #endif
     return *(const real *)p;
 }

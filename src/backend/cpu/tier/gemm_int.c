@@ -3,7 +3,7 @@
 #include "backend/cpu/gemm_int_kernels.h"
 #include "backend/cpu/tier.h"
 
-enum { STRIP = 64, DEPTH = 128 };
+enum { STRIP = 32, DEPTH = 32 };
 
 /* A strip of at most STRIP columns of B is copied so that its rows are contiguous, then each row of A adds its
    multiples of them. */

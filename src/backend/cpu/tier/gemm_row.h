@@ -119,7 +119,7 @@ static void add_packed(real *sums, const kni_gemm_block *block, int64_t col, int
 
 static void multiply_row(const kni_gemm_block *block)
 {
-    enum { COLUMNS = 4096 / sizeof(real) };
+    enum { COLUMNS = 64 * LANES };
     real sums[COLUMNS];
     const real *a = block->a.data;
     const bool is_real = block->b.type == REAL_TYPE;
