@@ -22,7 +22,9 @@ g.add(op, inputs, ...)
     inputs       a list of operands, see below; an absent optional operand is g.none()
     expect       called with one torch tensor per operand (f64 for floats rounded to the dtype, int64 for integers,
                  bool; None for g.none()); returns a torch tensor, a NumPy array or a number, or a tuple of them,
-                 one per output. In a tuple None leaves an output unchecked (its dtype and shape too).
+                 one per output. In a tuple None leaves an output unchecked (its dtype and shape too);
+                 ShapeOnly(2, 3) checks dtype (give `out`) and shape and compares the values with `ref`: for
+                 random numbers, whose key and counter are attributes.
     attrs        {name: int | bool | float | list of ints | str | callable(dtype)}; dtypes by code("f32"). A list
                  attribute becomes kn_ints, so at most 8 numbers.
     dtypes       the dtypes that operands without a fixed dtype take in turn (FLOATS, INTS, SIGNED, UNSIGNED,
@@ -118,6 +120,13 @@ class Operand:
 
     def with_shape(self, shape):
         return Operand(self.kind, shape, self.dtype, self.low, self.high, self.flags, self.values)
+
+
+class ShapeOnly:
+    """An output whose values torch cannot say."""
+
+    def __init__(self, *shape):
+        self.shape = shape
 
 
 class Record:
@@ -290,6 +299,8 @@ def _output(rule, index, value, dtype):
     """An expected output as (dtype, shape, values): f64 for floats, wrapped 64-bit integers, bytes of bool."""
     if value is None:
         return None
+    if isinstance(value, ShapeOnly):
+        return _output_dtype(rule, index, numpy.zeros(0), dtype), value.shape, None
     values = _to_numpy(value)
     result = _output_dtype(rule, index, values, dtype)
     if is_float(result):

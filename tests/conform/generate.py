@@ -95,10 +95,11 @@ def write_record(record):
     write_large(w, record)
     w.put("B", len(record.outputs))
     for k, y in enumerate(record.outputs):
-        w.put("B", 0 if y is None else CODE[y[0]])
+        w.put("B", 0 if y is None else CODE[y[0]] | (0x80 if y[2] is None else 0))
         w.put("Q", record.cotangents[k] & (2**64 - 1))
         if y is not None:
             w.shape(y[1])
+        if y is not None and y[2] is not None:
             w.wide(y[2], y[0])
     w.put("QB", record.checks_fd, len(record.grads or []))
     for index, values in record.grads or []:

@@ -1,0 +1,22 @@
+/* What this build of the library can use of the machine it runs on. */
+#ifndef KN_SYSTEM_H
+#define KN_SYSTEM_H
+
+#include <kn/base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A tier of instruction sets of the CPU kernels. KN_ISA chooses one by its name. */
+typedef struct kn_cpu_tier_info {
+    const char *name; /* "scalar", "v2", "v3" ... */
+    bool built, available, in_use;
+} kn_cpu_tier_info;
+/* False past the last tier. */
+KN_API bool kn_cpu_tier_at(int32_t index, kn_cpu_tier_info *info);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

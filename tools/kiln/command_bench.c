@@ -1,0 +1,123 @@
+/* kiln bench overhead: what one tiny eager op costs, allocation and free included, beside PyTorch's. */
+#define _POSIX_C_SOURCE 200809L
+#include "kiln.h"
+#include <kn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { REPEATS = 31, CALLS = 20000 };
+/* Limits of the issue, in nanoseconds. */
+static const double eager_limit = 150, recorded_limit = 300;
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+static kn_tensor ones(int64_t n)
+{
+    float data[16];
+    for (int i = 0; i < 16; i++) data[i] = 1;
+    return kn_from(data, KN_F32, KN_SHAPE(n));
+}
+
+/* Median nanoseconds of kn_add on n elements and of freeing its result. */
+static double time_add(int64_t n, bool recorded)
+{
+    double times[REPEATS];
+    kn_scope scope = kn_scope_begin();
+    kn_tensor a = kn_keep(ones(n)), b = kn_keep(ones(n));
+    if (recorded) a = kn_require_grad(a);
+    for (int r = 0; r < REPEATS; r++) {
+        double start = now();
+        for (int i = 0; i < CALLS; i++) kn_drop(kn_add(a, b));
+        times[r] = (now() - start) / CALLS;
+    }
+    kn_tensor y = kn_add(a, b);
+    bool good = kn_ok(y) && (!recorded || kn_is_require_grad(a));
+    kn_scope_end(scope, KN_NONE);
+    qsort(times, REPEATS, sizeof *times, compare_doubles);
+    return good ? times[REPEATS / 2] : -1;
+}
+
+static const char *python(void)
+{
+    const char *named = getenv("KN_PYTHON");
+    return named && *named ? named : "python3";
+}
+
+/* The lines "n nanoseconds recorded-nanoseconds" that the script prints; false where there is no PyTorch. */
+static bool time_torch(const int64_t *sizes, int n, double *eager, double *recorded)
+{
+    char command[512];
+    const char *script = "bench/overhead.py";
+    FILE *probe = fopen(script, "r");
+    if (!probe) return false;
+    fclose(probe);
+    snprintf(command, sizeof command, "'%s' %s 2>/dev/null", python(), script);
+    FILE *pipe = popen(command, "r");
+    if (!pipe) return false;
+    int found = 0;
+    long long size;
+    double first, second;
+    while (fscanf(pipe, "%lld %lf %lf", &size, &first, &second) == 3)
+        for (int i = 0; i < n; i++)
+            if (sizes[i] == size) eager[i] = first, recorded[i] = second, found++;
+    return pclose(pipe) == 0 && found == n;
+}
+
+static int bench_overhead(void)
+{
+    static const int64_t sizes[] = {1, 4, 16};
+    enum { N = sizeof sizes / sizeof *sizes };
+    double eager[N], recorded[N], torch_eager[N], torch_recorded[N];
+    kn_device cpu = kn_device_open("cpu"), tape = kn_device_open("autodiff(cpu)");
+    if (!cpu || !tape) {
+        fprintf(stderr, "kiln: %s\n", kn_last_error());
+        return 1;
+    }
+    for (int i = 0; i < N; i++) {
+        kn_device_use(cpu);
+        eager[i] = time_add(sizes[i], false);
+        kn_device_use(tape);
+        recorded[i] = time_add(sizes[i], true);
+    }
+    kn_device_use(NULL);
+    bool torch = time_torch(sizes, N, torch_eager, torch_recorded);
+    printf("ns per op: add of f32, result freed, median of %d times %d calls\n", REPEATS, CALLS);
+    printf("%-10s %10s %10s %12s %14s\n", "elements", "kiln", "recorded", "torch", "torch recorded");
+    bool good = true;
+    for (int i = 0; i < N; i++) {
+        printf("%-10lld %10.1f %10.1f", (long long)sizes[i], eager[i], recorded[i]);
+        if (torch)
+            printf(" %12.1f %14.1f\n", torch_eager[i], torch_recorded[i]);
+        else
+            printf(" %12s %14s\n", "-", "-");
+        good = good && eager[i] > 0 && recorded[i] > 0;
+    }
+    if (!torch)
+        printf("no PyTorch: KN_PYTHON names a python that has it, run in the root of the repository\n");
+    printf("goals: %.0f ns eager %s, %.0f ns recorded %s\n", eager_limit,
+           eager[0] <= eager_limit ? "met" : "missed", recorded_limit,
+           recorded[0] <= recorded_limit ? "met" : "missed");
+    if (!good) fprintf(stderr, "kiln: an op failed: %s\n", kn_last_error());
+    return good ? 0 : 1;
+}
+
+int kiln_command_bench(int count, char **arguments)
+{
+    if (count < 1) return kiln_usage_error("bench needs a name: overhead");
+    if (strcmp(arguments[0], "overhead")) return kiln_usage_error("there is no benchmark '%s'", arguments[0]);
+    if (count > 1) return kiln_usage_error("bench overhead takes no argument '%s'", arguments[1]);
+    return bench_overhead();
+}

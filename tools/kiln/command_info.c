@@ -1,0 +1,57 @@
+/* kiln info: what this build is and what it finds on this machine. */
+#include "kiln.h"
+#include <inttypes.h>
+#include <kn.h>
+#include <kn/op_info.h>
+#include <kn/system.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *compiler(void)
+{
+#if defined(__clang__)
+    return "clang " __clang_version__;
+#elif defined(__GNUC__)
+    return "gcc " __VERSION__;
+#else
+    return "unknown compiler";
+#endif
+}
+
+static void print_tiers(void)
+{
+    kn_cpu_tier_info tier;
+    printf("instruction sets:");
+    for (int i = 0; kn_cpu_tier_at(i, &tier); i++) {
+        if (!tier.built && !tier.in_use) continue;
+        printf(" %s%s", tier.name,
+               tier.in_use      ? " (in use)"
+               : tier.available ? ""
+                                : " (not on this machine)");
+    }
+    printf("\n");
+}
+
+static void print_devices(void)
+{
+    char name[64];
+    printf("devices:");
+    for (int i = 0; kn_device_enumerate(i, name, sizeof name); i++) printf(" %s", name);
+    kn_device device = kn_device_current();
+    printf("\ndefault device: %s\n", device ? kn_device_name(device) : kn_last_error());
+}
+
+int kiln_command_info(int count, char **arguments)
+{
+    if (count > 0) return kiln_usage_error("info takes no argument '%s'", arguments[0]);
+    printf("kiln %s, built with %s\n", kn_version(), compiler());
+    print_devices();
+    print_tiers();
+    printf("threads: %d\n", kn_get_threads());
+    int ops = 0;
+    kn_op_info op;
+    for (int i = 0; i < kn_op_count(); i++) ops += kn_op_at(i, &op);
+    printf("ops: %d\n", ops);
+    printf("libraries: none needed, none found (the core uses the C library alone)\n");
+    return 0;
+}

@@ -1,0 +1,21 @@
+/* The commands of kiln. Each gets the arguments after its name and returns the exit code: 0 good, 1 failed, 2 bad
+   arguments. */
+#ifndef KILN_H
+#define KILN_H
+
+#include <stdbool.h>
+
+int kiln_command_info(int count, char **arguments);
+int kiln_command_ops(int count, char **arguments);
+int kiln_command_conform(int count, char **arguments);
+int kiln_command_bench(int count, char **arguments);
+
+/* Says what is wrong with the arguments and how to get help; returns 2. */
+int kiln_usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* True when arguments[*i] is the option `name`. */
+bool kiln_option(char **arguments, int i, const char *name);
+/* The same for an option with a value, which is stored and skipped; sets *bad when the value is missing. */
+bool kiln_option_value(int count, char **arguments, int *i, const char *name, const char **value, bool *bad);
+
+#endif

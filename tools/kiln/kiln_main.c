@@ -1,0 +1,77 @@
+/* The kiln command line: finds the command and shows the help. */
+#include "kiln.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char usage[] =
+    "kiln: tensors and deep learning in C\n"
+    "\n"
+    "  kiln info                      version, devices, instruction sets, threads, libraries\n"
+    "  kiln ops                       the table of ops\n"
+    "  kiln ops --matrix [--device D] op x dtype: native, lowered, reference or no; and the gradient\n"
+    "  kiln ops --markdown            the text of docs/ops.md\n"
+    "  kiln conform --device SPEC     check every op against stored results of PyTorch and NumPy\n"
+    "      --filter X                 only ops and cases whose name contains X\n"
+    "      --sample PERCENT --seed N  a part of the cases, chosen by the seed\n"
+    "      --data DIR                 where the data is (tests/conform/data)\n"
+    "      --list                     list the cases without running them\n"
+    "      --coverage                 print each cell of op x dtype x layout\n"
+    "      --verbose                  print each check\n"
+    "  kiln bench overhead            nanoseconds of a tiny eager op, beside PyTorch where there is one\n"
+    "  kiln help                      this text\n"
+    "\n"
+    "A device is a text such as cpu, ref, autodiff(cpu) or check(cpu,ref). KN_DEVICE names the default.\n"
+    "The exit code is 0 when all is well, 1 when something failed and 2 for arguments that make no sense.\n";
+
+typedef struct command {
+    const char *name;
+    int (*run)(int count, char **arguments);
+} command;
+
+static int show_help(int count, char **arguments)
+{
+    if (count > 0) return kiln_usage_error("help takes no argument '%s'", arguments[0]);
+    fputs(usage, stdout);
+    return 0;
+}
+
+static const command commands[] = {{"info", kiln_command_info},
+                                   {"ops", kiln_command_ops},
+                                   {"conform", kiln_command_conform},
+                                   {"bench", kiln_command_bench},
+                                   {"help", show_help},
+                                   {"--help", show_help},
+                                   {"-h", show_help}};
+
+int kiln_usage_error(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fputs("kiln: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fputs("; 'kiln help' shows what there is\n", stderr);
+    va_end(arguments);
+    return 2;
+}
+
+bool kiln_option(char **arguments, int i, const char *name) { return !strcmp(arguments[i], name); }
+
+bool kiln_option_value(int count, char **arguments, int *i, const char *name, const char **value, bool *bad)
+{
+    if (strcmp(arguments[*i], name)) return false;
+    *bad = *i + 1 >= count;
+    if (!*bad) *value = arguments[++*i];
+    return true;
+}
+
+int main(int count, char **arguments)
+{
+    if (count < 2) {
+        fputs(usage, stderr);
+        return 2;
+    }
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        if (!strcmp(arguments[1], commands[i].name)) return commands[i].run(count - 2, arguments + 2);
+    return kiln_usage_error("there is no command '%s'", arguments[1]);
+}
