@@ -138,6 +138,9 @@ KN_API int64_t kn_shutdown(void);
 /* 0 = one per core. */
 KN_API void kn_set_threads(int32_t n);
 KN_API int32_t kn_get_threads(void);
+/* Results never depend on the number of threads. With true (or KN_REPRODUCIBLE=1) matrix products also give the
+   same bits on every processor, at the price of fused multiply-add; all other ops always do. */
+KN_API void kn_set_reproducible(bool reproducible);
 
 #define KN_VERSION_MAJOR 0
 #define KN_VERSION_MINOR 1

@@ -1,0 +1,234 @@
+/* The tape: leaves, fan-in, views, higher orders, no_grad, detach, retain, recomputation, params, errors. */
+#include "check.h"
+
+static kn_device device;
+
+static kn_tensor vector(double a, double b)
+{
+    double v[] = {a, b};
+    return kn_from(v, KN_F64, KN_SHAPE(2));
+}
+
+static kn_tensor total(kn_tensor x) { return kn_sum(x, KN_AXES_ALL, false); }
+
+static void first_order(void)
+{
+    kn_scope s = kn_scope_begin();
+    kn_tensor x = kn_require_grad(vector(2, 3)), y = kn_require_grad(vector(5, 7)), g[2];
+    kn_tensor z = kn_keep(total(kn_add(kn_mul(x, y), kn_mul(x, x))));
+    CHECK(kn_grad(&z, NULL, 1, (kn_tensor[]){x, y}, 2, 0, g) == KN_OK);
+    CHECK_VALUES(g[0], 1e-15, 5 + 4, 7 + 6);
+    CHECK_VALUES(g[1], 1e-15, 2, 3);
+    kn_tensor again[2];
+    CHECK_ERROR(kn_grad(&z, NULL, 1, (kn_tensor[]){x, y}, 2, 0, again), "KN_GRAD_RETAIN");
+    CHECK(!kn_ok(again[0]));
+    kn_scope_end(s, KN_NONE);
+}
+
+static void cotangents_and_intermediates(void)
+{
+    kn_scope s = kn_scope_begin();
+    kn_tensor x = kn_require_grad(vector(2, 3)), g[2], dy = kn_keep(vector(10, 100));
+    kn_tensor h = kn_keep(kn_exp(x)), y = kn_keep(kn_mul(h, x));
+    CHECK(kn_grad(&y, &dy, 1, (kn_tensor[]){x, h}, 2, KN_GRAD_RETAIN, g) == KN_OK);
+    CHECK_VALUES(g[1], 1e-15, 20, 300);
+    CHECK_VALUES(g[0], 1e-14, 10 * 7.38905609893065 * 3, 100 * 20.085536923187668 * 4);
+    CHECK_ERROR(kn_grad(&y, NULL, 1, &x, 1, KN_GRAD_RETAIN, g), "more than one element");
+    kn_tensor wrong = kn_keep(kn_from((double[]){1, 2, 3}, KN_F64, KN_SHAPE(3)));
+    CHECK_ERROR(kn_grad(&y, &wrong, 1, &x, 1, 0, g), "shape of its output");
+    kn_scope_end(s, KN_NONE);
+}
+
+static void second_and_third_order(void)
+{
+    kn_scope s = kn_scope_begin();
+    kn_tensor x = kn_require_grad(vector(2, -3)), g1, g2, g3;
+    kn_tensor y = kn_keep(total(kn_mul(kn_mul(x, x), kn_mul(x, x)))); /* x^4 */
+    CHECK(kn_grad(&y, NULL, 1, &x, 1, KN_GRAD_CREATE_GRAPH, &g1) == KN_OK);
+    g1 = kn_keep(g1);
+    CHECK_VALUES(g1, 1e-14, 32, -108);
+    kn_tensor t1 = kn_keep(total(g1));
+    CHECK(kn_grad(&t1, NULL, 1, &x, 1, KN_GRAD_CREATE_GRAPH, &g2) == KN_OK);
+    g2 = kn_keep(g2);
+    CHECK_VALUES(g2, 1e-14, 48, 108);
+    kn_tensor t2 = kn_keep(total(g2));
+    CHECK(kn_grad(&t2, NULL, 1, &x, 1, 0, &g3) == KN_OK);
+    CHECK_VALUES(g3, 1e-14, 48, -72);
+    kn_scope_end(s, KN_NONE);
+}
+
+static void views_and_assignment(void)
+{
+    kn_scope s = kn_scope_begin();
+    kn_tensor x = kn_require_grad(kn_from((double[]){1, 2, 3, 4, 5, 6}, KN_F64, KN_SHAPE(2, 3))), g;
+    kn_tensor column = kn_narrow(kn_transpose(x, 0, 1), 0, 1, 1); /* [1, 2]: 2 5 */
+    kn_tensor y = kn_keep(total(kn_square(column)));
+    CHECK(kn_grad(&y, NULL, 1, &x, 1, 0, &g) == KN_OK);
+    CHECK_VALUES(g, 0, 0, 4, 0, 0, 10, 0);
+    kn_scope_end(s, KN_NONE);
+}
+
+static void cutting(void)
+{
+    kn_scope s = kn_scope_begin();
+    kn_tensor x = kn_require_grad(vector(2, 3)), g;
+    kn_tensor y = kn_keep(total(kn_mul(x, kn_detach(kn_mul(x, x)))));
+    CHECK(kn_grad(&y, NULL, 1, &x, 1, 0, &g) == KN_OK);
+    CHECK_VALUES(g, 0, 4, 9);
+    kn_no_grad_begin();
+    kn_tensor z = kn_keep(total(kn_mul(x, x)));
+    kn_no_grad_end();
+    CHECK(!kn_is_require_grad(z));
+    CHECK_ERROR(kn_grad(&z, NULL, 1, &x, 1, 0, &g), "no output depends on");
+    kn_tensor other = kn_require_grad(vector(1, 1)), w = kn_keep(total(kn_mul(x, x)));
+    CHECK_ERROR(kn_grad(&w, NULL, 1, &other, 1, KN_GRAD_RETAIN, &g), "no output depends on input 0");
+    CHECK(kn_grad(&w, NULL, 1, &other, 1, KN_GRAD_ALLOW_UNUSED, &g) == KN_OK && g.bits == 0);
+    CHECK_POISON(kn_require_grad(kn_from((int64_t[]){1}, KN_I64, KN_SHAPE(1))), "only float");
+    kn_tensor plain = kn_to(vector(1, 2), kn_device_cpu());
+    CHECK_POISON(kn_require_grad(plain), "open autodiff(cpu)");
+    kn_scope_end(s, KN_NONE);
+}
+
+static void params(void)
+{
+    kn_scope s = kn_scope_begin();
+    kn_param p = kn_param_make(vector(2, 3));
+    kn_tensor loss = kn_keep(total(kn_mul(kn_value(p), kn_value(p))));
+    kn_grads grads;
+    CHECK(kn_backward(loss, &grads) == KN_OK);
+    CHECK(kn_grads_count(grads) == 1);
+    CHECK_VALUES(kn_grads_get(grads, kn_value(p)), 0, 4, 6);
+    kn_tensor old = kn_keep(kn_alias(kn_value(p)));
+    kn_tensor before = kn_keep(total(kn_mul(kn_value(p), kn_value(p)))), g, v = kn_value(p);
+    CHECK(kn_param_set(&p, kn_sub(kn_value(p), kn_grads_get(grads, kn_value(p)))) == KN_OK);
+    CHECK_VALUES(kn_value(p), 0, -2, -3);
+    CHECK_VALUES(old, 0, 2, 3); /* a handle made before sees the old value */
+    CHECK(kn_grad(&before, NULL, 1, &v, 1, 0, &g) == KN_OK);
+    CHECK_VALUES(g, 0, 4, 6); /* and so does a tape */
+    CHECK_ERROR(kn_param_set(&p, kn_from((double[]){1}, KN_F64, KN_SHAPE(1))), "does not fit");
+    kn_drop(kn_value(p));
+    CHECK(kn_ok(kn_value(p)));
+    kn_param_freeze(&p, true);
+    CHECK(!kn_is_require_grad(kn_value(p)));
+    kn_param_freeze(&p, false);
+    CHECK(kn_is_require_grad(kn_value(p)));
+    kn_tensor taken = kn_grads_take(grads, kn_value(p));
+    CHECK(taken.bits == 0); /* thawing starts a new tape */
+    kn_grads_free(grads);
+    kn_param_drop(&p);
+    CHECK(!kn_ok(kn_value(p)));
+    kn_scope_end(s, KN_NONE);
+}
+
+typedef struct segment_context {
+    kn_param weight;
+    int calls;
+} segment_context;
+
+static kn_tensor segment(void *context, const kn_tensor *in, int32_t n)
+{
+    segment_context *c = context;
+    (void)n;
+    c->calls++;
+    kn_scope s = kn_scope_begin();
+    kn_tensor noise = kn_random_uniform(KN_SHAPE(2), 1, 2, KN_F64);
+    return kn_scope_end(s, kn_mul(kn_exp(kn_mul(in[0], kn_value(c->weight))), noise));
+}
+
+static void recomputation(void)
+{
+    kn_scope s = kn_scope_begin();
+    segment_context c = {kn_param_make(vector(0.5, -0.25)), 0};
+    kn_tensor x = kn_require_grad(vector(1, 2)), w = kn_value(c.weight), a[2], b[2];
+    kn_seed(device, 11);
+    kn_tensor direct = kn_keep(total(segment(&c, &x, 1)));
+    CHECK(kn_grad(&direct, NULL, 1, (kn_tensor[]){x, w}, 2, 0, a) == KN_OK);
+    kn_seed(device, 11);
+    kn_tensor again = kn_keep(total(kn_recompute(segment, &c, &x, 1)));
+    CHECK(c.calls == 2);
+    CHECK(kn_item(direct) == kn_item(again));
+    CHECK(kn_grad(&again, NULL, 1, (kn_tensor[]){x, w}, 2, 0, b) == KN_OK);
+    CHECK(c.calls == 3);
+    double u[4], v[4];
+    CHECK(kn_read(a[0], u, 16) == KN_OK && kn_read(a[1], u + 2, 16) == KN_OK);
+    CHECK(kn_read(b[0], v, 16) == KN_OK && kn_read(b[1], v + 2, 16) == KN_OK);
+    CHECK(!memcmp(u, v, sizeof u));
+    kn_param_drop(&c.weight);
+    kn_scope_end(s, KN_NONE);
+}
+
+static kn_tensor smooth(void *context, const kn_tensor *in, int32_t n)
+{
+    (void)context, (void)n;
+    kn_scope s = kn_scope_begin();
+    return kn_scope_end(s, kn_mul(kn_sin(in[0]), kn_exp(in[1])));
+}
+
+static void checking(void)
+{
+    kn_scope s = kn_scope_begin();
+    kn_tensor in[2] = {kn_keep(vector(0.3, -1.2)), kn_keep(vector(0.1, 0.7))};
+    CHECK(kn_gradcheck(smooth, NULL, in, 2, 0) == KN_OK);
+    kn_scope_end(s, KN_NONE);
+}
+
+/* Ten thousand forward steps and ten thousand training steps leave memory and table as they were. */
+static void flat_memory(void)
+{
+    kn_param p = kn_param_make(vector(0.5, 0.25));
+    kn_memory start = {0};
+    for (int i = 0; i < 10000; i++) {
+        kn_scope s = kn_scope_begin();
+        kn_tensor y = kn_exp(kn_mul(kn_value(p), kn_value(p)));
+        CHECK(i % 1000 || kn_ok(y));
+        kn_scope_end(s, KN_NONE);
+        if (i == 100) start = kn_memory_stats();
+    }
+    kn_memory end = kn_memory_stats();
+    CHECK(end.bytes_now == start.bytes_now && end.slots == start.slots && end.tensors_now == start.tensors_now);
+    for (int i = 0; i < 10000; i++) {
+        kn_grads grads;
+        kn_tensor loss = total(kn_square(kn_sub(kn_value(p), vector(3, 4))));
+        CHECK(kn_backward(loss, &grads) == KN_OK || i % 1000);
+        kn_tensor step = kn_mul_scalar(kn_grads_get(grads, kn_value(p)), 0.01);
+        CHECK(kn_param_set(&p, kn_sub(kn_detach(kn_alias(kn_value(p))), step)) == KN_OK || i % 1000);
+        kn_grads_free(grads);
+        kn_drop(loss);
+        if (i == 100) start = kn_memory_stats();
+    }
+    end = kn_memory_stats();
+    CHECK(end.bytes_now == start.bytes_now && end.slots == start.slots && end.tensors_now == start.tensors_now);
+    CHECK_VALUES(kn_value(p), 1e-9, 3, 4);
+    kn_param_drop(&p);
+}
+
+/* A chain so long that freeing its nodes by recursion would overflow the stack. */
+static void long_chain(void)
+{
+    kn_scope s = kn_scope_begin();
+    kn_tensor x = kn_require_grad(vector(1, 2)), y = kn_alias(x), g;
+    for (int i = 0; i < 200000; i++) y = kn_neg(y);
+    y = kn_keep(total(y));
+    CHECK(kn_grad(&y, NULL, 1, &x, 1, 0, &g) == KN_OK);
+    CHECK_VALUES(g, 0, 1, 1);
+    kn_scope_end(s, KN_NONE);
+}
+
+int main(void)
+{
+    device = kn_device_autodiff(kn_device_cpu());
+    kn_device_use(device);
+    first_order();
+    cotangents_and_intermediates();
+    second_and_third_order();
+    views_and_assignment();
+    cutting();
+    params();
+    recomputation();
+    checking();
+    flat_memory();
+    long_chain();
+    CHECK(kn_shutdown() == 0);
+    CHECK(kn_memory_stats().bytes_now == 0);
+    return check_report();
+}

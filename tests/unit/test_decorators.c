@@ -1,0 +1,98 @@
+/* Device strings and the decorators check, nan, trace and profile. */
+#include "check.h"
+
+static void strings(void)
+{
+    CHECK(kn_device_open("cpu") == kn_device_open(" cpu "));
+    CHECK(!kn_device_open("gpu9") && strstr(kn_last_error(), "'gpu9'") && strstr(kn_last_error(), "autodiff"));
+    CHECK(!kn_device_open("autodiff") && strstr(kn_last_error(), "1 devices"));
+    CHECK(!kn_device_open("autodiff(cpu") && strstr(kn_last_error(), "closing bracket"));
+    CHECK(!kn_device_open("autodiff(cpu))") && strstr(kn_last_error(), "left over"));
+    CHECK(!kn_device_open("check(cpu)") && strstr(kn_last_error(), "takes 2"));
+    CHECK(!kn_device_open("") && !kn_device_open(NULL));
+    CHECK(!kn_device_open("nan(nan(nan(nan(nan(nan(nan(nan(nan(nan(cpu))))))))))"));
+    kn_device d = kn_device_open("autodiff( check(cpu, ref) )");
+    CHECK(d && !strcmp(kn_device_name(d), "autodiff(check(cpu,ref))"));
+}
+
+static void mixing(void)
+{
+    kn_scope s = kn_scope_begin();
+    kn_tensor a = kn_from((float[]){1, 2}, KN_F32, KN_SHAPE(2));
+    kn_device_use(kn_device_open("ref"));
+    kn_tensor b = kn_keep(kn_from((float[]){3, 4}, KN_F32, KN_SHAPE(2)));
+    kn_device_use(NULL);
+    a = kn_keep(a);
+    CHECK_POISON(kn_add(a, b), "kn_to()");
+    CHECK_VALUES(kn_add(a, kn_to(b, kn_device_of(a))), 0, 4, 6);
+    kn_device tape = kn_device_open("autodiff(cpu)");
+    kn_tensor c = kn_require_grad(kn_to(kn_alias(a), tape)), g;
+    kn_tensor y = kn_keep(kn_sum(kn_mul(c, a), KN_AXES_ALL, false)); /* the plain operand is a constant */
+    CHECK(kn_grad(&y, NULL, 1, &c, 1, 0, &g) == KN_OK);
+    CHECK_VALUES(g, 0, 1, 2);
+    kn_device closed = kn_device_open("nan(cpu)");
+    kn_tensor d = kn_to(kn_alias(a), closed);
+    kn_device_close(closed);
+    CHECK_VALUES(d, 0, 1, 2);
+    CHECK_POISON(kn_neg(d), "has been closed");
+    kn_scope_end(s, KN_NONE);
+}
+
+static void finds_nan(void)
+{
+    kn_scope s = kn_scope_begin();
+    kn_device_use(kn_device_open("nan(cpu)"));
+    kn_tensor x = kn_keep(kn_from((float[]){1, 0}, KN_F32, KN_SHAPE(2)));
+    CHECK_POISON(kn_log(x), "kn_log: makes NaN or infinity from finite operands, at element 1");
+    CHECK_VALUES(kn_exp(x), 1e-6, 2.718281828, 1);
+    kn_tensor inf = kn_keep(kn_from((float[]){1, __builtin_inff()}, KN_F32, KN_SHAPE(2)));
+    CHECK(kn_ok(kn_neg(inf))); /* what comes in bad is not this op's doing */
+    kn_device_use(NULL);
+    kn_scope_end(s, KN_NONE);
+}
+
+static void compares(void)
+{
+    char text[200];
+    kn_scope s = kn_scope_begin();
+    kn_device d = kn_device_open("check(cpu,ref)");
+    kn_device_use(d);
+    kn_tensor x = kn_keep(kn_random_normal(KN_SHAPE(13, 70), 0, 1, KN_F32));
+    CHECK(kn_ok(kn_matmul(kn_tanh(x), kn_transpose(x, 0, 1))));
+    CHECK(kn_ok(kn_softmax(x, 1)));
+    CHECK(kn_device_report(d, NULL, text, sizeof text) > 0 && strstr(text, "ops gave the same on cpu and ref"));
+    kn_device_use(NULL);
+    kn_scope_end(s, KN_NONE);
+}
+
+static void reports(void)
+{
+    static char text[1 << 16];
+    kn_scope s = kn_scope_begin();
+    kn_device trace = kn_device_open("trace(cpu)"), profile = kn_device_open("profile(cpu)");
+    kn_device_use(trace);
+    CHECK(kn_ok(kn_exp(kn_from((float[]){1, 2}, KN_F32, KN_SHAPE(2)))));
+    CHECK(kn_device_report(trace, NULL, text, sizeof text) > 0);
+    CHECK(strstr(text, "exp(f32[2]) -> f32[2]") != NULL);
+    kn_device_use(profile);
+    for (int i = 0; i < 3; i++) CHECK(kn_ok(kn_exp(kn_from((float[]){1, 2}, KN_F32, KN_SHAPE(2)))));
+    CHECK(kn_device_report(profile, NULL, text, sizeof text) > 0);
+    CHECK(strstr(text, "exp\t") && strstr(text, "test_decorators.c:"));
+    CHECK(kn_device_report(profile, "chrome-trace", text, sizeof text) > 0);
+    CHECK(strstr(text, "\"traceEvents\":[{\"ph\":\"X\"") && strstr(text, "\"name\":\"exp\""));
+    CHECK(kn_device_report(kn_device_open("cpu"), NULL, text, sizeof text) == 0);
+    kn_device_use(NULL);
+    kn_scope_end(s, KN_NONE);
+}
+
+int main(void)
+{
+    strings();
+    mixing();
+    finds_nan();
+    compares();
+    reports();
+    CHECK(kn_shutdown() == 0);
+    CHECK(kn_memory_stats().bytes_now == 0);
+    return check_report();
+}
