@@ -4,19 +4,6 @@
 #include "backend/host/host.h"
 #include "core/strided_copy.h"
 #include "ops/native.h"
-#include <stdatomic.h>
-
-bool kni_reproducible(void)
-{
-    static _Atomic int mode; /* 0 unknown, 1 no, 2 yes */
-    int m = atomic_load_explicit(&mode, memory_order_relaxed);
-    if (KNI_UNLIKELY(m == 0)) {
-        const char *text = kni_environment("KN_REPRODUCIBLE");
-        m = text && text[0] == '1' ? 2 : 1;
-        atomic_store_explicit(&mode, m, memory_order_relaxed);
-    }
-    return m == 2;
-}
 
 kni_gemm_type kni_gemm_type_of(int dtype)
 {

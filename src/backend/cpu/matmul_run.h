@@ -1,12 +1,10 @@
-/* What the CPU's contractions share: gemm types by dtype, and whether results must be equal on all machines. */
+/* What the CPU's contractions share: gemm types by dtype and the message for no memory. */
 #ifndef KNI_BACKEND_CPU_MATMUL_RUN_H
 #define KNI_BACKEND_CPU_MATMUL_RUN_H
 
 #include "backend/cpu/gemm.h"
+#include "core/reproducible.h"
 #include <kn/base.h>
-
-/* KN_REPRODUCIBLE=1: no fused multiply-add, so that results are bit-equal on all tiers. Read once. */
-bool kni_reproducible(void);
 
 /* The gemm type of a float dtype. */
 kni_gemm_type kni_gemm_type_of(int dtype);
