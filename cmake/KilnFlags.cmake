@@ -24,6 +24,8 @@ endif()
 add_library(kiln_library_flags INTERFACE)
 target_link_libraries(kiln_library_flags INTERFACE kiln_flags)
 target_compile_options(kiln_library_flags INTERFACE -fvisibility=hidden -ffunction-sections -fdata-sections)
+# The line in a message is the user's, never the library's.
+target_compile_definitions(kiln_library_flags INTERFACE KN_NO_SITES=1)
 if(KN_FREESTANDING)
     target_compile_definitions(kiln_library_flags INTERFACE KN_FREESTANDING=1)
 elseif(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "wasm")
