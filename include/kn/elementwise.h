@@ -48,16 +48,91 @@ KN_API kn_tensor kn_less_equal_scalar(kn_tensor x, double value);
 KN_API kn_tensor kn_greater_scalar(kn_tensor x, double value);
 KN_API kn_tensor kn_greater_equal_scalar(kn_tensor x, double value);
 
-/* ---- functions of one tensor. Integers give f32 unless the comment says otherwise. */
+/* ---- functions of one tensor. Integers and bool give f32 unless the comment says otherwise. */
 
 KN_API kn_tensor kn_neg(kn_tensor x);    /* -x; keeps the dtype */
 KN_API kn_tensor kn_abs(kn_tensor x);    /* |x|; keeps the dtype */
+KN_API kn_tensor kn_sign(kn_tensor x);   /* -1, 0 or 1; NaN gives 0; keeps the dtype */
 KN_API kn_tensor kn_square(kn_tensor x); /* x^2; keeps the dtype */
-KN_API kn_tensor kn_trunc(kn_tensor x);  /* the whole part; keeps the dtype */
-KN_API kn_tensor kn_exp(kn_tensor x);    /* e^x */
-KN_API kn_tensor kn_log(kn_tensor x);    /* natural logarithm */
-KN_API kn_tensor kn_sqrt(kn_tensor x);   /* square root */
-KN_API kn_tensor kn_tanh(kn_tensor x);   /* hyperbolic tangent */
+KN_API kn_tensor
+kn_round(kn_tensor x); /* the nearest whole number, halves to the even one; keeps the dtype */
+KN_API kn_tensor kn_floor(kn_tensor x); /* the largest whole number that is at most x; keeps the dtype */
+KN_API kn_tensor kn_ceil(kn_tensor x);  /* the smallest whole number that is at least x; keeps the dtype */
+KN_API kn_tensor kn_trunc(kn_tensor x); /* x without its fraction; keeps the dtype */
+KN_API kn_tensor kn_frac(kn_tensor x);  /* x - trunc(x); floats only */
+KN_API kn_tensor kn_reciprocal(kn_tensor x); /* 1 / x */
+KN_API kn_tensor kn_exp(kn_tensor x);        /* e^x */
+KN_API kn_tensor kn_exp2(kn_tensor x);       /* 2^x */
+KN_API kn_tensor kn_expm1(kn_tensor x);      /* e^x - 1, accurate near 0 */
+KN_API kn_tensor kn_log(kn_tensor x);        /* natural logarithm */
+KN_API kn_tensor kn_log2(kn_tensor x);       /* logarithm to base 2 */
+KN_API kn_tensor kn_log10(kn_tensor x);      /* logarithm to base 10 */
+KN_API kn_tensor kn_log1p(kn_tensor x);      /* log(1 + x), accurate near 0 */
+KN_API kn_tensor kn_sqrt(kn_tensor x);       /* square root */
+KN_API kn_tensor kn_rsqrt(kn_tensor x);      /* 1 / sqrt(x) */
+KN_API kn_tensor kn_sin(kn_tensor x);        /* sine of radians */
+KN_API kn_tensor kn_cos(kn_tensor x);        /* cosine of radians */
+KN_API kn_tensor kn_tan(kn_tensor x);        /* tangent of radians */
+KN_API kn_tensor kn_sinh(kn_tensor x);       /* hyperbolic sine */
+KN_API kn_tensor kn_cosh(kn_tensor x);       /* hyperbolic cosine */
+KN_API kn_tensor kn_tanh(kn_tensor x);       /* hyperbolic tangent */
+KN_API kn_tensor kn_asin(kn_tensor x);       /* the angle whose sine is x */
+KN_API kn_tensor kn_acos(kn_tensor x);       /* the angle whose cosine is x */
+KN_API kn_tensor kn_atan(kn_tensor x);       /* the angle whose tangent is x */
+KN_API kn_tensor kn_asinh(kn_tensor x);      /* inverse of sinh */
+KN_API kn_tensor kn_acosh(kn_tensor x);      /* inverse of cosh */
+KN_API kn_tensor kn_atanh(kn_tensor x);      /* inverse of tanh */
+KN_API kn_tensor kn_sinc(kn_tensor x);       /* sin(pi x) / (pi x), 1 at 0 */
+KN_API kn_tensor kn_deg2rad(kn_tensor x);    /* x pi / 180 */
+KN_API kn_tensor kn_rad2deg(kn_tensor x);    /* x 180 / pi */
+KN_API kn_tensor kn_erf(kn_tensor x);        /* 2 / sqrt(pi) times the integral of exp(-t^2) from 0 to x */
+KN_API kn_tensor kn_erfc(kn_tensor x);       /* 1 - erf(x), accurate for large x */
+KN_API kn_tensor kn_erfinv(kn_tensor x);     /* inverse of erf */
+KN_API kn_tensor kn_lgamma(kn_tensor x);     /* log |gamma(x)| */
+KN_API kn_tensor kn_digamma(kn_tensor x);    /* derivative of log(gamma(x)) */
+/* Derivative number `order` >= 0 of digamma. */
+KN_API kn_tensor kn_polygamma(kn_tensor x, int32_t order);
+/* log(x / (1 - x)), the inverse of sigmoid. eps >= 0 clamps x to eps and 1 - eps first; a negative one does not. */
+KN_API kn_tensor kn_logit(kn_tensor x, double eps);
+/* x with NaN, infinity and -infinity replaced; NaN for positive or negative means the dtype's largest or lowest
+   number. */
+KN_API kn_tensor kn_nan_to_num(kn_tensor x, double nan, double positive, double negative);
+
+/* ---- functions of two tensors */
+
+KN_API kn_tensor kn_xlogy(kn_tensor a, kn_tensor b);     /* a log(b), 0 where a is 0 and b is a number */
+KN_API kn_tensor kn_logaddexp(kn_tensor a, kn_tensor b); /* log(e^a + e^b) without overflow */
+KN_API kn_tensor kn_heaviside(kn_tensor a, kn_tensor b); /* 0 where a < 0, b where a is 0, 1 where a > 0 */
+
+/* ---- bounds and blends */
+
+/* min(max(x, low), high); NaN stays. Infinite bounds are none. */
+KN_API kn_tensor kn_clamp(kn_tensor x, double low, double high);
+KN_API kn_tensor kn_clamp_min(kn_tensor x, double low);
+KN_API kn_tensor kn_clamp_max(kn_tensor x, double high);
+/* The same with tensors as bounds; KN_NONE for none. */
+KN_API kn_tensor kn_clamp_tensor(kn_tensor x, kn_tensor low, kn_tensor high);
+/* a + w (b - a), exact at w = 0 and w = 1 */
+KN_API kn_tensor kn_lerp(kn_tensor a, kn_tensor b, kn_tensor weight);
+KN_API kn_tensor kn_lerp_scalar(kn_tensor a, kn_tensor b, double weight);
+KN_API kn_tensor kn_mul_add(kn_tensor a, kn_tensor b, kn_tensor c);               /* a b + c */
+KN_API kn_tensor kn_addcmul(kn_tensor x, kn_tensor a, kn_tensor b, double value); /* x + value a b */
+KN_API kn_tensor kn_addcdiv(kn_tensor x, kn_tensor a, kn_tensor b, double value); /* x + value a / b */
+
+/* ---- bits of integers; on bool the logical ops. Shifts by a negative number or past the width give 0, shifts to
+   the right of negative numbers -1. */
+
+KN_API kn_tensor kn_bitwise_and(kn_tensor a, kn_tensor b);
+KN_API kn_tensor kn_bitwise_or(kn_tensor a, kn_tensor b);
+KN_API kn_tensor kn_bitwise_xor(kn_tensor a, kn_tensor b);
+KN_API kn_tensor kn_bitwise_not(kn_tensor x);
+KN_API kn_tensor kn_bitwise_left_shift(kn_tensor a, kn_tensor b);
+KN_API kn_tensor kn_bitwise_right_shift(kn_tensor a, kn_tensor b);
+KN_API kn_tensor kn_bitwise_and_scalar(kn_tensor x, int64_t value);
+KN_API kn_tensor kn_bitwise_or_scalar(kn_tensor x, int64_t value);
+KN_API kn_tensor kn_bitwise_xor_scalar(kn_tensor x, int64_t value);
+KN_API kn_tensor kn_bitwise_left_shift_scalar(kn_tensor x, int64_t value);
+KN_API kn_tensor kn_bitwise_right_shift_scalar(kn_tensor x, int64_t value);
 
 /* ---- comparisons: bool results; NaN is unequal to everything */
 
@@ -75,12 +150,25 @@ KN_API kn_tensor kn_logical_or(kn_tensor a, kn_tensor b);
 KN_API kn_tensor kn_logical_xor(kn_tensor a, kn_tensor b);
 KN_API kn_tensor kn_logical_not(kn_tensor x);
 
+KN_API kn_tensor kn_is_nan(kn_tensor x);
+KN_API kn_tensor kn_is_inf(kn_tensor x);
+KN_API kn_tensor kn_is_finite(kn_tensor x);
+KN_API kn_tensor kn_signbit(kn_tensor x); /* x < 0, or x is -0 */
+/* |a - b| <= atol + rtol |b|, or a == b, or both NaN with equal_nan */
+KN_API kn_tensor kn_is_close(kn_tensor a, kn_tensor b, double rtol, double atol, bool equal_nan);
+/* Whether all elements are close; borrows its operands and waits for the device. */
+KN_API KN_MUST_CHECK kn_status kn_all_close(kn_tensor a, kn_tensor b, double rtol, double atol,
+                                            bool equal_nan, bool *result);
+
 /* condition ? a : b, element by element; condition is bool, all three broadcast */
 KN_API kn_tensor kn_where(kn_tensor condition, kn_tensor a, kn_tensor b);
 
 /* The same values as another dtype. Floats to integers truncate and saturate, NaN gives 0; integers wrap;
    anything but 0 is true. */
 KN_API kn_tensor kn_cast(kn_tensor x, kn_dtype dtype);
+
+/* The same bits as another dtype of the same width; not for bool. */
+KN_API kn_tensor kn_bitcast(kn_tensor x, kn_dtype dtype);
 
 #ifdef __cplusplus
 }

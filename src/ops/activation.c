@@ -1,39 +1,44 @@
-/* Activation functions: the rows that every network uses, with gradient rows of their own. */
+/* Activation functions that every network uses, with gradient rows of their own. */
 #include "ops/scalar_row.h"
+
+#define ACTIVATION(name, body, text)                                                                         \
+    ELEMENTWISE(name, 1, KNI_RULE_FLOAT, KNI_ALL, body, .doc = text, .tolerance = {4, 0},                    \
+                .flags = KNI_FLAG_ALIAS)
+/* Operands dy and what the doc names. */
+#define ACTIVATION_GRAD(name, body, text, ...)                                                               \
+    ELEMENTWISE(name, 2, KNI_RULE_PROMOTE, KNI_FLOATS, body, .doc = text, .tolerance = {4, 0},               \
+                .flags = KNI_FLAG_ALIAS, __VA_ARGS__)
 
 ELEMENTWISE(relu, 1, KNI_RULE_PROMOTE, KNI_NUMBERS, "x 0 max", .doc = "max(x, 0)", .flags = KNI_FLAG_ALIAS)
 ELEMENTWISE(relu_grad, 2, KNI_RULE_PROMOTE, KNI_FLOATS, "y 0 le 0 x select",
-            .doc = "dy where y > 0, else 0; operands dy, y", .flags = KNI_FLAG_ALIAS)
-ELEMENTWISE(sigmoid, 1, KNI_RULE_FLOAT, KNI_ALL, "x sigmoid", .doc = "1 / (1 + exp(-x))", .tolerance = {2, 0},
-            .flags = KNI_FLAG_ALIAS)
+            .doc = "y <= 0 ? 0 : dy, of operands dy, y", .flags = KNI_FLAG_ALIAS)
+ACTIVATION(sigmoid, "x sigmoid", "1 / (1 + exp(-x))")
 ELEMENTWISE(sigmoid_grad, 2, KNI_RULE_PROMOTE, KNI_FLOATS, "x 1 y sub mul y mul",
-            .doc = "dy (1 - y) y; operands dy, y", .tolerance = {2, 0}, .flags = KNI_FLAG_ALIAS)
-ELEMENTWISE(tanh, 1, KNI_RULE_FLOAT, KNI_ALL, "x tanh", .doc = "hyperbolic tangent of x", .tolerance = {2, 0},
-            .flags = KNI_FLAG_ALIAS)
+            .doc = "dy (1 - y) y, of operands dy, y", .tolerance = {2, 0}, .flags = KNI_FLAG_ALIAS)
+ACTIVATION(tanh, "x tanh", "hyperbolic tangent of x")
 ELEMENTWISE(tanh_grad, 2, KNI_RULE_PROMOTE, KNI_FLOATS, "x 1 y y mul sub mul",
-            .doc = "dy (1 - y^2); operands dy, y", .tolerance = {2, 0}, .flags = KNI_FLAG_ALIAS)
+            .doc = "dy (1 - y^2), of operands dy, y", .tolerance = {2, 0}, .flags = KNI_FLAG_ALIAS)
 
 kn_tensor kn_relu(kn_tensor x) { return kni_unary(&kni_op_relu, x); }
 kn_tensor kn_sigmoid(kn_tensor x) { return kni_unary(&kni_op_sigmoid, x); }
 kn_tensor kn_tanh(kn_tensor x) { return kni_unary(&kni_op_tanh, x); }
 
-GRADIENT(relu)
+static kn_status use_gradient_row(kni_vjp *v, const kn_op *row, kn_tensor saved)
 {
-    kni_vjp_set(v, 0, kni_binary(&kni_op_relu_grad, v->dy[0], kni_vjp_out(v, 0)));
+    kni_vjp_set(v, 0, kni_binary(row, v->dy[0], saved));
     return KN_OK;
 }
 
+GRADIENT(relu) { return use_gradient_row(v, &kni_op_relu_grad, OUTPUT); }
+GRADIENT(sigmoid) { return use_gradient_row(v, &kni_op_sigmoid_grad, OUTPUT); }
+GRADIENT(tanh) { return use_gradient_row(v, &kni_op_tanh_grad, OUTPUT); }
+
+/* Nothing flows to y, whose derivative jumps at 0 and is flat elsewhere. */
 GRADIENT(relu_grad)
 {
     kn_tensor y = kni_vjp_in(v, 1);
     if (kni_vjp_needs(v, 0)) kni_vjp_set(v, 0, kni_binary(&kni_op_relu_grad, v->dy[0], y));
-    if (kni_vjp_needs(v, 1)) kni_vjp_set(v, 1, kn_mul_scalar(y, 0));
-    return KN_OK;
-}
-
-GRADIENT(sigmoid)
-{
-    kni_vjp_set(v, 0, kni_binary(&kni_op_sigmoid_grad, v->dy[0], kni_vjp_out(v, 0)));
+    if (kni_vjp_needs(v, 1)) kni_vjp_set(v, 1, kn_zeros_like(y));
     return KN_OK;
 }
 
@@ -49,12 +54,6 @@ GRADIENT(sigmoid_grad)
     return KN_OK;
 }
 
-GRADIENT(tanh)
-{
-    kni_vjp_set(v, 0, kni_binary(&kni_op_tanh_grad, v->dy[0], kni_vjp_out(v, 0)));
-    return KN_OK;
-}
-
 /* of dy (1 - y^2): to y -2 dy y */
 GRADIENT(tanh_grad)
 {
@@ -64,3 +63,85 @@ GRADIENT(tanh_grad)
         kni_vjp_set(v, 1, kn_mul(kn_mul(v->dy[0], kni_vjp_in(v, 0)), kn_mul_scalar(y, -2)));
     return KN_OK;
 }
+
+/* ---- gelu, exact: x P(x) with P the normal distribution and p its density, P' = p, p' = -x p */
+
+ACTIVATION(gelu, "x 0.5 mul x 0.70710678118654752 mul erf 1 add mul", "x (1 + erf(x / sqrt(2))) / 2")
+
+static kn_status lower_gelu_grad(kni_lowering *l)
+{
+    kn_tensor x = l->in[1];
+    kn_tensor density = kn_mul_scalar(kn_exp(kn_mul_scalar(kn_square(x), -0.5)), 0.3989422804014327);
+    kn_tensor below = kn_mul_scalar(kn_add_scalar(kn_erf(kn_mul_scalar(x, 0.7071067811865476)), 1), 0.5);
+    l->out[0] = kn_mul(l->in[0], kn_add(below, kn_mul(x, density)));
+    return KN_OK;
+}
+ACTIVATION_GRAD(
+    gelu_grad,
+    "y y mul -0.5 mul exp 0.3989422804014327 mul y mul y 0.70710678118654752 mul erf 1 add 0.5 mul add "
+    "x mul",
+    "dy (P(x) + x p(x)), of operands dy, x", .lower = lower_gelu_grad)
+
+kn_tensor kn_gelu(kn_tensor x) { return kni_unary(&kni_op_gelu, x); }
+GRADIENT(gelu) { return use_gradient_row(v, &kni_op_gelu_grad, INPUT); }
+
+/* ---- gelu by tanh: (1 + tanh(u/2)) / 2 is sigmoid(u), with u = sqrt(8/pi) (x + 0.044715 x^3) */
+
+ACTIVATION(gelu_approximate, "x x mul 0.044715 mul 1 add x mul 1.5957691216057308 mul sigmoid x mul",
+           "x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) / 2")
+
+static kn_status lower_gelu_approximate_grad(kni_lowering *l)
+{
+    kn_tensor x = l->in[1], square = kn_keep(kn_square(x));
+    kn_tensor u = kn_mul(kn_add_scalar(kn_mul_scalar(square, 0.071354816272600242), 1.5957691216057308), x);
+    kn_tensor du = kn_add_scalar(kn_mul_scalar(square, 0.21406444881780073), 1.5957691216057308);
+    kn_tensor s = kn_keep(kn_sigmoid(u));
+    kn_tensor bend = kn_mul(kn_mul(x, du), kn_mul(s, kn_rsub_scalar(s, 1)));
+    l->out[0] = kn_mul(l->in[0], kn_add(s, bend));
+    return KN_OK;
+}
+ACTIVATION_GRAD(gelu_approximate_grad,
+                "y y mul >a a 0.071354816272600242 mul 1.5957691216057308 add y mul sigmoid >b a "
+                "0.21406444881780073 mul 1.5957691216057308 add y mul 1 b sub mul 1 add b mul x mul",
+                "dy (s + x s (1 - s) u'), s = sigmoid(u), of operands dy, x",
+                .lower = lower_gelu_approximate_grad)
+
+kn_tensor kn_gelu_approximate(kn_tensor x) { return kni_unary(&kni_op_gelu_approximate, x); }
+GRADIENT(gelu_approximate) { return use_gradient_row(v, &kni_op_gelu_approximate_grad, INPUT); }
+
+/* ---- silu */
+
+ACTIVATION(silu, "x x sigmoid mul", "x sigmoid(x)")
+
+static kn_status lower_silu_grad(kni_lowering *l)
+{
+    kn_tensor x = l->in[1], s = kn_keep(kn_sigmoid(x));
+    kn_tensor slope = kn_mul(s, kn_add_scalar(kn_mul(x, kn_rsub_scalar(s, 1)), 1));
+    l->out[0] = kn_mul(l->in[0], slope);
+    return KN_OK;
+}
+ACTIVATION_GRAD(silu_grad, "y sigmoid >a 1 a sub y mul 1 add a mul x mul",
+                "dy s (1 + x (1 - s)), s = sigmoid(x), of operands dy, x", .lower = lower_silu_grad)
+
+kn_tensor kn_silu(kn_tensor x) { return kni_unary(&kni_op_silu, x); }
+GRADIENT(silu) { return use_gradient_row(v, &kni_op_silu_grad, INPUT); }
+
+/* ---- mish: tanh(log(1 + e)) is n / (n + 2) with n = e (e + 2), e = exp(x); past 20 it is 1 in every dtype */
+
+ACTIVATION(mish, "x 20 min exp >a a a 2 add mul >b b b 2 add div x mul", "x tanh(log(1 + exp(x)))")
+
+static kn_status lower_mish_grad(kni_lowering *l)
+{
+    kn_tensor x = l->in[1], t = kn_keep(kn_tanh(kn_softplus(x, 1, 40)));
+    kn_tensor bend = kn_mul(kn_mul(x, kn_sigmoid(x)), kn_rsub_scalar(kn_square(t), 1));
+    l->out[0] = kn_mul(l->in[0], kn_add(t, bend));
+    return KN_OK;
+}
+ACTIVATION_GRAD(
+    mish_grad,
+    "y 20 min exp >a a a 2 add mul >b b b 2 add div >c 1 c sub 1 c add mul y mul y sigmoid mul c add x "
+    "mul",
+    "dy (t + x sigmoid(x) (1 - t^2)), t = tanh(log(1 + exp(x))), of operands dy, x", .lower = lower_mish_grad)
+
+kn_tensor kn_mish(kn_tensor x) { return kni_unary(&kni_op_mish, x); }
+GRADIENT(mish) { return use_gradient_row(v, &kni_op_mish_grad, INPUT); }

@@ -41,3 +41,33 @@ GRADIENT(cast)
     kni_vjp_set(v, 0, v->dy[0]); /* which casts it back */
     return KN_OK;
 }
+
+static kn_status infer_bitcast(kni_infer *c)
+{
+    kn_status s = infer_cast(c);
+    if (s) return s;
+    int from = c->in[0]->dtype, to = c->out[0]->dtype;
+    if (from == KN_BOOL || to == KN_BOOL || kni_dtypes[from].bits != kni_dtypes[to].bits)
+        return kni_infer_fail(c, KN_ERROR_DTYPE,
+                              "%T and %T do not have the same number of bits (bool has no bits of its own)",
+                              from, to);
+    return KN_OK;
+}
+
+static bool view_bitcast(kni_view *v)
+{
+    for (int i = 0; i < v->in->rank; i++) v->strides[i] = v->in_strides[i];
+    v->offset = v->in_offset;
+    return true;
+}
+
+OP(bitcast, .doc = "the same bits as another dtype of the same width", .min_in = 1, .max_in = 1, .n_out = 1,
+   .kind = KNI_MOVEMENT, .dtypes = KNI_NUMBERS, .schema = cast_schema,
+   .attribute_bytes = sizeof(cast_attributes), .infer = infer_bitcast, .view = view_bitcast,
+   .flags = KNI_FLAG_NO_GRADIENT)
+
+kn_tensor kn_bitcast(kn_tensor x, kn_dtype dtype)
+{
+    cast_attributes a = {dtype};
+    return kni_apply(&kni_op_bitcast, &x, 1, &a);
+}

@@ -55,3 +55,56 @@ GRADIENT(where)
     if (kni_vjp_needs(v, 2)) kni_vjp_set(v, 2, kni_zero_where(condition, v->dy[0]));
     return KN_OK;
 }
+
+#define TEST(name, body, text)                                                                               \
+    ELEMENTWISE(name, 1, KNI_RULE_COMPARE, KNI_ALL, body, .doc = text, .flags = KNI_FLAG_NO_GRADIENT)
+TEST(is_nan, "x isnan", "x is not a number")
+TEST(is_inf, "x isinf", "x is infinite")
+TEST(is_finite, "x isfinite", "x is neither infinite nor NaN")
+ELEMENTWISE(signbit, 1, KNI_RULE_COMPARE, KNI_FLOATS, "1 x copysign 0 lt", .doc = "x < 0 or x is -0",
+            .flags = KNI_FLAG_NO_GRADIENT)
+
+kn_tensor kn_is_nan(kn_tensor x) { return kni_unary(&kni_op_is_nan, x); }
+kn_tensor kn_is_inf(kn_tensor x) { return kni_unary(&kni_op_is_inf, x); }
+kn_tensor kn_is_finite(kn_tensor x) { return kni_unary(&kni_op_is_finite, x); }
+
+static bool holds_floats(kn_tensor x)
+{
+    const kni_tensor *t = kni_peek(x);
+    return !t || KNI_FLOATS >> t->type.dtype & 1;
+}
+
+kn_tensor kn_signbit(kn_tensor x)
+{
+    return holds_floats(x) ? kni_unary(&kni_op_signbit, x) : kn_less_scalar(x, 0);
+}
+
+static const kn_attribute close_schema[] = {
+    KNI_NUMBER("rtol", 0), KNI_NUMBER("atol", 1), KNI_NUMBER("equal_nan", 2), {0}};
+ELEMENTWISE_NUMBERS(
+    is_close, 2, KNI_RULE_COMPARE, KNI_FLOATS,
+    "x y sub abs p0 y abs mul p1 add le y isfinite land x y eq lor x isnan y isnan land p2 0 ne "
+    "land lor",
+    close_schema, .doc = "|a - b| <= atol + rtol |b|, or a == b", .flags = KNI_FLAG_NO_GRADIENT)
+
+kn_tensor kn_is_close(kn_tensor a, kn_tensor b, double rtol, double atol, bool equal_nan)
+{
+    kni_call call = kni_call_begin("is_close");
+    if (!(rtol >= 0) || !(atol >= 0))
+        return kni_call_fail(call, KN_ERROR_ARGUMENT, "the tolerances must be at least 0");
+    /* Integers are compared as f64, which holds all of them to 2^53. */
+    bool integers = !holds_floats(a) && !holds_floats(b);
+    kn_tensor in[2] = {integers ? kn_cast(a, KN_F64) : a, integers ? kn_cast(b, KN_F64) : b};
+    return kni_call_end(call, kni_with_numbers(&kni_op_is_close, in, 2, rtol, atol, equal_nan));
+}
+
+kn_status kn_all_close(kn_tensor a, kn_tensor b, double rtol, double atol, bool equal_nan, bool *result)
+{
+    kn_scope scope = kn_scope_begin();
+    kn_tensor close = kn_is_close(kn_alias(a), kn_alias(b), rtol, atol, equal_nan);
+    uint8_t all = 0;
+    kn_status s = kn_read(kn_all(close, KN_AXES_ALL, false), &all, 1);
+    (void)kn_scope_end(scope, KN_NONE);
+    *result = s == KN_OK && all;
+    return s;
+}

@@ -1,25 +1,61 @@
-/* Functions of one operand: sign, powers, exponentials and logarithms. */
+/* Functions of one operand: signs, powers, exponentials, logarithms and rounding. */
 #include "ops/scalar_row.h"
 
-ELEMENTWISE(neg, 1, KNI_RULE_PROMOTE, KNI_NUMBERS, "x neg", .doc = "-x", .flags = KNI_FLAG_ALIAS)
-ELEMENTWISE(abs, 1, KNI_RULE_PROMOTE, KNI_NUMBERS, "x abs", .doc = "|x|", .flags = KNI_FLAG_ALIAS)
-ELEMENTWISE(exp, 1, KNI_RULE_FLOAT, KNI_ALL, "x exp", .doc = "e to the power of x", .tolerance = {2, 0},
+/* Results that are exact, and those of the math functions. */
+#define KEEPS(name, body, text)                                                                              \
+    ELEMENTWISE(name, 1, KNI_RULE_PROMOTE, KNI_NUMBERS, body, .doc = text, .flags = KNI_FLAG_ALIAS)
+#define ROUNDS(name, body, text)                                                                             \
+    ELEMENTWISE(name, 1, KNI_RULE_PROMOTE, KNI_NUMBERS, body, .doc = text,                                   \
+                .flags = KNI_FLAG_ALIAS | KNI_FLAG_ZERO_GRADIENT)
+#define FUNCTION(name, body, text)                                                                           \
+    ELEMENTWISE(name, 1, KNI_RULE_FLOAT, KNI_ALL, body, .doc = text, .tolerance = {2, 0},                    \
+                .flags = KNI_FLAG_ALIAS)
+
+KEEPS(neg, "x neg", "-x")
+KEEPS(abs, "x abs", "|x|")
+KEEPS(square, "x x mul", "x^2")
+ELEMENTWISE(sign, 1, KNI_RULE_PROMOTE, KNI_ALL, "x sign", .doc = "-1, 0 or 1; NaN gives 0",
+            .flags = KNI_FLAG_ALIAS | KNI_FLAG_ZERO_GRADIENT)
+ROUNDS(round, "x round", "the nearest whole number, halves to the even one")
+ROUNDS(floor, "x floor", "the largest whole number that is at most x")
+ROUNDS(ceil, "x ceil", "the smallest whole number that is at least x")
+ROUNDS(trunc, "x trunc", "x without its fraction")
+ELEMENTWISE(frac, 1, KNI_RULE_PROMOTE, KNI_FLOATS, "x x trunc sub", .doc = "x - trunc(x)",
             .flags = KNI_FLAG_ALIAS)
-ELEMENTWISE(log, 1, KNI_RULE_FLOAT, KNI_ALL, "x log", .doc = "natural logarithm of x", .tolerance = {2, 0},
-            .flags = KNI_FLAG_ALIAS)
-ELEMENTWISE(sqrt, 1, KNI_RULE_FLOAT, KNI_ALL, "x sqrt", .doc = "square root of x", .flags = KNI_FLAG_ALIAS)
+FUNCTION(reciprocal, "1 x div", "1 / x")
+FUNCTION(exp, "x exp", "e^x")
+FUNCTION(exp2, "x exp2", "2^x")
+FUNCTION(expm1, "x expm1", "e^x - 1, accurate near 0")
+FUNCTION(log, "x log", "natural logarithm of x")
+FUNCTION(log2, "x log2", "logarithm of x to base 2")
+FUNCTION(log10, "x log10", "logarithm of x to base 10")
+FUNCTION(log1p, "x log1p", "log(1 + x), accurate near 0")
+FUNCTION(sqrt, "x sqrt", "square root of x")
+FUNCTION(rsqrt, "x rsqrt", "1 / sqrt(x)")
+FUNCTION(deg2rad, "x 0.017453292519943295 mul", "x pi / 180")
+FUNCTION(rad2deg, "x 57.295779513082323 mul", "x 180 / pi")
 
 kn_tensor kn_neg(kn_tensor x) { return kni_unary(&kni_op_neg, x); }
 kn_tensor kn_abs(kn_tensor x) { return kni_unary(&kni_op_abs, x); }
-kn_tensor kn_exp(kn_tensor x) { return kni_unary(&kni_op_exp, x); }
-kn_tensor kn_log(kn_tensor x) { return kni_unary(&kni_op_log, x); }
-kn_tensor kn_sqrt(kn_tensor x) { return kni_unary(&kni_op_sqrt, x); }
-
-ELEMENTWISE(square, 1, KNI_RULE_PROMOTE, KNI_NUMBERS, "x x mul", .doc = "x^2", .flags = KNI_FLAG_ALIAS)
-ELEMENTWISE(trunc, 1, KNI_RULE_PROMOTE, KNI_NUMBERS, "x trunc", .doc = "x without its fraction",
-            .flags = KNI_FLAG_ALIAS | KNI_FLAG_ZERO_GRADIENT)
+kn_tensor kn_sign(kn_tensor x) { return kni_unary(&kni_op_sign, x); }
 kn_tensor kn_square(kn_tensor x) { return kni_unary(&kni_op_square, x); }
+kn_tensor kn_round(kn_tensor x) { return kni_unary(&kni_op_round, x); }
+kn_tensor kn_floor(kn_tensor x) { return kni_unary(&kni_op_floor, x); }
+kn_tensor kn_ceil(kn_tensor x) { return kni_unary(&kni_op_ceil, x); }
 kn_tensor kn_trunc(kn_tensor x) { return kni_unary(&kni_op_trunc, x); }
+kn_tensor kn_frac(kn_tensor x) { return kni_unary(&kni_op_frac, x); }
+kn_tensor kn_reciprocal(kn_tensor x) { return kni_unary(&kni_op_reciprocal, x); }
+kn_tensor kn_exp(kn_tensor x) { return kni_unary(&kni_op_exp, x); }
+kn_tensor kn_exp2(kn_tensor x) { return kni_unary(&kni_op_exp2, x); }
+kn_tensor kn_expm1(kn_tensor x) { return kni_unary(&kni_op_expm1, x); }
+kn_tensor kn_log(kn_tensor x) { return kni_unary(&kni_op_log, x); }
+kn_tensor kn_log2(kn_tensor x) { return kni_unary(&kni_op_log2, x); }
+kn_tensor kn_log10(kn_tensor x) { return kni_unary(&kni_op_log10, x); }
+kn_tensor kn_log1p(kn_tensor x) { return kni_unary(&kni_op_log1p, x); }
+kn_tensor kn_sqrt(kn_tensor x) { return kni_unary(&kni_op_sqrt, x); }
+kn_tensor kn_rsqrt(kn_tensor x) { return kni_unary(&kni_op_rsqrt, x); }
+kn_tensor kn_deg2rad(kn_tensor x) { return kni_unary(&kni_op_deg2rad, x); }
+kn_tensor kn_rad2deg(kn_tensor x) { return kni_unary(&kni_op_rad2deg, x); }
 
 GRADIENT(neg)
 {
@@ -27,35 +63,31 @@ GRADIENT(neg)
     return KN_OK;
 }
 
-/* 0 at 0 */
-GRADIENT(abs)
+GRADIENT(frac)
 {
-    kn_tensor x = kni_vjp_in(v, 0);
-    kn_tensor flat_or_up = kni_where_or_zero(kn_greater_scalar(x, 0), v->dy[0]);
-    kni_vjp_set(v, 0, kn_where(kn_less_scalar(x, 0), kn_neg(v->dy[0]), flat_or_up));
+    kni_vjp_set(v, 0, v->dy[0]);
     return KN_OK;
 }
 
-GRADIENT(exp)
+SLOPE(abs, kn_sign(INPUT)) /* 0 at 0 */
+SLOPE(square, kn_mul_scalar(INPUT, 2))
+SLOPE(reciprocal, kn_neg(kn_square(OUTPUT)))
+SLOPE(exp, OUTPUT)
+SLOPE(exp2, kn_mul_scalar(OUTPUT, 0.6931471805599453))
+SLOPE(expm1, kn_add_scalar(OUTPUT, 1))
+SLOPE(rsqrt, kn_mul(kn_mul_scalar(OUTPUT, -0.5), kn_square(OUTPUT)))
+SLOPE(deg2rad, kni_number(v->dy[0], 0.017453292519943295))
+SLOPE(rad2deg, kni_number(v->dy[0], 57.295779513082323))
+
+/* Slopes 1 / d: a division keeps the infinities of d = 0. */
+static kn_status divide_by(kni_vjp *v, kn_tensor d)
 {
-    kni_vjp_set(v, 0, kn_mul(v->dy[0], kni_vjp_out(v, 0)));
+    kni_vjp_set(v, 0, kn_div(v->dy[0], d));
     return KN_OK;
 }
 
-GRADIENT(log)
-{
-    kni_vjp_set(v, 0, kn_div(v->dy[0], kni_vjp_in(v, 0)));
-    return KN_OK;
-}
-
-GRADIENT(sqrt)
-{
-    kni_vjp_set(v, 0, kn_div(v->dy[0], kn_mul_scalar(kni_vjp_out(v, 0), 2)));
-    return KN_OK;
-}
-
-GRADIENT(square)
-{
-    kni_vjp_set(v, 0, kn_mul(v->dy[0], kn_mul_scalar(kni_vjp_in(v, 0), 2)));
-    return KN_OK;
-}
+GRADIENT(log) { return divide_by(v, INPUT); }
+GRADIENT(log2) { return divide_by(v, kn_mul_scalar(INPUT, 0.6931471805599453)); }
+GRADIENT(log10) { return divide_by(v, kn_mul_scalar(INPUT, 2.3025850929940457)); }
+GRADIENT(log1p) { return divide_by(v, kn_add_scalar(INPUT, 1)); }
+GRADIENT(sqrt) { return divide_by(v, kn_mul_scalar(OUTPUT, 2)); }

@@ -8,29 +8,51 @@ static int whole_dtype(double value)
     return value >= 0x1p63 && value < 0x1p64 ? KN_U64 : KN_F64;
 }
 
-kn_tensor kni_number(kn_tensor x, double value)
+/* An empty slot beside x for a number of dtype, or NULL with *failed the answer of the function. */
+static kni_tensor *number_beside(kn_tensor x, const kni_tensor *beside, uint32_t *id, kn_tensor *failed)
 {
-    kni_thread *t = kni_thread_self();
-    const kni_tensor *beside = kni_peek(x);
     /* Whatever is wrong with x is told by the op that gets it; twice the same is one failure. */
-    if (KNI_UNLIKELY(!beside)) return x;
-    uint32_t id = kni_tensor_new(t);
-    if (KNI_UNLIKELY(id == KNI_NO_SLOT)) {
+    *failed = x;
+    if (KNI_UNLIKELY(!beside)) return NULL;
+    *id = kni_tensor_new(kni_thread_self());
+    if (KNI_UNLIKELY(*id == KNI_NO_SLOT)) {
         kni_fail_op(KN_ERROR_MEMORY, NULL, "no memory for another tensor");
-        return kni_poison_latest();
+        *failed = kni_poison_latest();
+        return NULL;
     }
-    kni_tensor *y = kni_slot(id);
+    kni_tensor *y = kni_slot(*id);
     y->device = beside->device;
     y->made_by = 0;
     y->flags = KNI_TENSOR_SCALAR;
     y->type.rank = 0;
     y->type.weak = 1;
+    return y;
+}
+
+kn_tensor kni_number(kn_tensor x, double value)
+{
+    uint32_t id;
+    kn_tensor failed;
+    const kni_tensor *beside = kni_peek(x);
+    kni_tensor *y = number_beside(x, beside, &id, &failed);
+    if (KNI_UNLIKELY(!y)) return failed;
     int dtype = KNI_FLOATS >> beside->type.dtype & 1 ? KN_F64 : whole_dtype(value);
     y->type.dtype = (uint8_t)dtype;
     if (dtype == KN_F64)
         y->inline_value.f64 = value;
     else
         y->inline_value.i64 = dtype == KN_U64 ? (int64_t)(uint64_t)value : (int64_t)value;
+    return kni_handle(id);
+}
+
+kn_tensor kni_integer(kn_tensor x, int64_t value)
+{
+    uint32_t id;
+    kn_tensor failed;
+    kni_tensor *y = number_beside(x, kni_peek(x), &id, &failed);
+    if (KNI_UNLIKELY(!y)) return failed;
+    y->type.dtype = KN_I64;
+    y->inline_value.i64 = value;
     return kni_handle(id);
 }
 
@@ -54,7 +76,20 @@ kn_tensor kn_rdiv_scalar(kn_tensor x, double value)
 kn_tensor kn_floor_div_scalar(kn_tensor x, double value) { return with_number(&kni_op_floor_div, x, value); }
 kn_tensor kn_remainder_scalar(kn_tensor x, double value) { return with_number(&kni_op_remainder, x, value); }
 kn_tensor kn_fmod_scalar(kn_tensor x, double value) { return with_number(&kni_op_fmod, x, value); }
-kn_tensor kn_pow_scalar(kn_tensor x, double exponent) { return with_number(&kni_op_pow, x, exponent); }
+
+/* As in PyTorch: the result would be a fraction that the dtype cannot hold. */
+kn_tensor kn_pow_scalar(kn_tensor x, double exponent)
+{
+    const kni_tensor *t = kni_peek(x);
+    if (KNI_UNLIKELY(t && exponent < 0 && !(KNI_FLOATS >> t->type.dtype & 1) &&
+                     whole_dtype(exponent) == KN_I64)) {
+        kni_fail_op(KN_ERROR_ARGUMENT, "pow_scalar",
+                    "integers have no negative integer powers: convert with kn_cast() to a float dtype");
+        return kni_poison_latest();
+    }
+    return with_number(&kni_op_pow, x, exponent);
+}
+
 kn_tensor kn_rpow_scalar(kn_tensor x, double base) { return kni_binary(&kni_op_pow, kni_number(x, base), x); }
 kn_tensor kn_maximum_scalar(kn_tensor x, double value) { return with_number(&kni_op_maximum, x, value); }
 kn_tensor kn_minimum_scalar(kn_tensor x, double value) { return with_number(&kni_op_minimum, x, value); }

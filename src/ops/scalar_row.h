@@ -16,11 +16,35 @@
        .dtypes = op_dtypes, .infer = kni_infer_elementwise, .scalar = body, .native = &kni_cpu_##op_name,    \
        __VA_ARGS__)
 
-/* The same with numbers p0.. in its body. Numbers are bound at replay: they are no part of a plan's key. */
-#define ELEMENTWISE_PARAMS(op_name, arity, op_rule, op_dtypes, body, ...)                                    \
-    ELEMENTWISE(op_name, arity, op_rule, op_dtypes, body, .schema = kni_scalar_schema,                       \
+/* The same with numbers p0.. in its body; schema names them. They are bound at replay, no part of a plan's key. */
+#define ELEMENTWISE_NUMBERS(op_name, arity, op_rule, op_dtypes, body, op_schema, ...)                        \
+    ELEMENTWISE(op_name, arity, op_rule, op_dtypes, body, .schema = op_schema,                               \
                 .attribute_bytes = sizeof(kni_scalar_params), __VA_ARGS__)
-extern const kn_attribute kni_scalar_schema[];
+#define KNI_NUMBER(name, k)                                                                                  \
+    {                                                                                                        \
+        name, KNI_ATTR_REAL, KNI_DYNAMIC, (k) * sizeof(double)                                               \
+    }
+
+/* Gradients of functions of one operand: SLOPE(exp, OUTPUT) says d/dx e^x = y. */
+#define INPUT kni_vjp_in(v, 0)
+#define OUTPUT kni_vjp_out(v, 0)
+#define SLOPE(op_name, slope)                                                                                \
+    GRADIENT(op_name)                                                                                        \
+    {                                                                                                        \
+        kni_vjp_set(v, 0, kn_mul(v->dy[0], slope));                                                          \
+        return KN_OK;                                                                                        \
+    }
+
+/* A row of several operands with numbers. */
+static inline kn_tensor kni_with_numbers(const kn_op *row, const kn_tensor *in, int n, double p0, double p1,
+                                         double p2)
+{
+    kni_scalar_params params = {{p0, p1, p2, 0}};
+    return kni_apply(row, in, n, &params);
+}
+
+/* A whole number as an operand next to x; it keeps an integer tensor's dtype. */
+kn_tensor kni_integer(kn_tensor x, int64_t value);
 
 /* condition ? value : 0, never a product: 0 times infinity is NaN. Takes temporaries. */
 kn_tensor kni_where_or_zero(kn_tensor condition, kn_tensor value);

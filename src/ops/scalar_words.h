@@ -4,6 +4,7 @@
 #define KNI_SCALAR_WORDS_H
 
 #include "core/math/math.h"
+#include "ops/scalar_polygamma.h"
 #include <stdint.h>
 
 #if defined(__GNUC__)
@@ -33,7 +34,7 @@ static inline double kni_floor_divide_f64(double a, double b)
     (INT_TRUNC_REM(a, b) + (INT_TRUNC_REM(a, b) != 0 && ((a) < 0) != ((b) < 0) ? (b) : 0))
 #define INT_ABS(a) ((a) < 0 ? 0 - (a) : (a))
 #define INT_SHL(a, b) ((b) < 0 || (b) >= (T)(8 * sizeof(T)) ? 0 : (T)((uint64_t)(a) << (b)))
-#define INT_SHR(a, b) ((b) < 0 ? 0 : (b) >= (T)(8 * sizeof(T)) ? ((a) < 0 ? (T)-1 : 0) : (T)((a) >> (b)))
+#define INT_SHR(a, b) ((b) < 0 || (b) >= (T)(8 * sizeof(T)) ? ((a) < 0 ? (T)-1 : 0) : (T)((a) >> (b)))
 
 #define DEFINE_POWER(suffix, type)                                                                           \
     static inline type kni_integer_power_##suffix(type a, type b)                                            \

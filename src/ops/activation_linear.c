@@ -1,0 +1,159 @@
+/* Activation functions made of straight pieces: rectifiers, bounds, shrinks. */
+#include "ops/scalar_row.h"
+
+static const kn_attribute slope_schema[] = {KNI_NUMBER("slope", 0), {0}};
+static const kn_attribute bounds_schema[] = {KNI_NUMBER("low", 0), KNI_NUMBER("high", 1), {0}};
+static const kn_attribute line_schema[] = {KNI_NUMBER("alpha", 0), KNI_NUMBER("beta", 1), {0}};
+static const kn_attribute threshold_schema[] = {KNI_NUMBER("threshold", 0), KNI_NUMBER("value", 1), {0}};
+static const kn_attribute lambda_schema[] = {KNI_NUMBER("lambda", 0), {0}};
+static const kn_attribute shrink_schema[] = {KNI_NUMBER("lambda", 0), KNI_NUMBER("bias", 1), {0}};
+
+#define PIECES(name, schema, body, text)                                                                     \
+    ELEMENTWISE_NUMBERS(name, 1, KNI_RULE_FLOAT, KNI_ALL, body, schema, .doc = text, .tolerance = {2, 0},    \
+                        .flags = KNI_FLAG_ALIAS)
+
+ELEMENTWISE(relu6, 1, KNI_RULE_PROMOTE, KNI_NUMBERS, "x 0 max 6 min", .doc = "min(max(x, 0), 6)",
+            .flags = KNI_FLAG_ALIAS)
+PIECES(leaky_relu, slope_schema, "x 0 gt x x p0 mul select", "x > 0 ? x : slope x")
+ELEMENTWISE(prelu, 2, KNI_RULE_PROMOTE, KNI_FLOATS, "x 0 gt x x y mul select", .doc = "x > 0 ? x : weight x",
+            .flags = KNI_FLAG_ALIAS)
+PIECES(hardtanh, bounds_schema, "x p0 max p1 min", "min(max(x, low), high)")
+PIECES(hard_sigmoid, line_schema, "x p0 mul p1 add 0 max 1 min", "min(max(alpha x + beta, 0), 1)")
+ELEMENTWISE(hard_swish, 1, KNI_RULE_FLOAT, KNI_ALL, "x 3 add 0 max 6 min x mul 6 div",
+            .doc = "x min(max(x + 3, 0), 6) / 6", .tolerance = {2, 0}, .flags = KNI_FLAG_ALIAS)
+PIECES(threshold, threshold_schema, "x p0 le p1 x select", "x > threshold ? x : value")
+PIECES(hard_shrink, lambda_schema, "x p0 neg ge x p0 le land 0 x select", "|x| > lambda ? x : 0")
+PIECES(soft_shrink, lambda_schema, "x p0 gt x p0 sub x p0 neg lt x p0 add x 0 mul select select",
+       "x moved towards 0 by lambda, 0 where it would pass it")
+PIECES(shrink, shrink_schema, "x p0 gt x p1 sub x p0 neg lt x p1 add x 0 mul select select",
+       "x - bias above lambda, x + bias below -lambda, 0 between")
+
+kn_tensor kn_relu6(kn_tensor x) { return kni_unary(&kni_op_relu6, x); }
+kn_tensor kn_leaky_relu(kn_tensor x, double slope)
+{
+    return kni_unary_params(&kni_op_leaky_relu, x, slope, 0, 0);
+}
+kn_tensor kn_hardtanh(kn_tensor x, double low, double high)
+{
+    return kni_unary_params(&kni_op_hardtanh, x, low, high, 0);
+}
+kn_tensor kn_hard_sigmoid(kn_tensor x, double alpha, double beta)
+{
+    return kni_unary_params(&kni_op_hard_sigmoid, x, alpha, beta, 0);
+}
+kn_tensor kn_hard_swish(kn_tensor x) { return kni_unary(&kni_op_hard_swish, x); }
+kn_tensor kn_threshold(kn_tensor x, double threshold, double value)
+{
+    return kni_unary_params(&kni_op_threshold, x, threshold, value, 0);
+}
+kn_tensor kn_thresholded_relu(kn_tensor x, double alpha) { return kn_threshold(x, alpha, 0); }
+kn_tensor kn_hard_shrink(kn_tensor x, double lambda)
+{
+    return kni_unary_params(&kni_op_hard_shrink, x, lambda, 0, 0);
+}
+kn_tensor kn_soft_shrink(kn_tensor x, double lambda)
+{
+    return kni_unary_params(&kni_op_soft_shrink, x, lambda, 0, 0);
+}
+kn_tensor kn_shrink(kn_tensor x, double lambda, double bias)
+{
+    return kni_unary_params(&kni_op_shrink, x, lambda, bias, 0);
+}
+
+/* The weight lies along axis 1, as the channels do. */
+kn_tensor kn_prelu(kn_tensor x, kn_tensor weight)
+{
+    const kni_tensor *t = kni_peek(x), *w = kni_peek(weight);
+    if (!t || !w || w->type.rank != 1 || t->type.rank < 2) return kni_binary(&kni_op_prelu, x, weight);
+    kni_call call = kni_call_begin("prelu");
+    if (w->type.dims[0] != 1 && kni_dim_equal(w->type.dims[0], t->type.dims[1]) == KNI_NO)
+        return kni_call_fail(call, KN_ERROR_SHAPE,
+                             "weight %S must have 1 element or one for each channel of x %S", &w->type,
+                             &t->type);
+    kn_shape shape = {t->type.rank, {0}};
+    for (int i = 0; i < shape.rank; i++) shape.dims[i] = i == 1 ? w->type.dims[0] : 1;
+    return kni_call_end(call, kni_binary(&kni_op_prelu, x, kn_reshape(weight, shape)));
+}
+
+/* ---- gradients: dy on the pieces that rise, 0 on those that are flat; NaN counts as rising */
+
+static const double *numbers_of(const kni_vjp *v) { return ((const kni_scalar_params *)v->attributes)->p; }
+
+static kn_status zero_outside(kni_vjp *v, double low, double high, kn_tensor dy)
+{
+    kn_tensor x = INPUT;
+    kn_tensor flat = kn_logical_or(kn_less_equal_scalar(x, low), kn_greater_equal_scalar(x, high));
+    kni_vjp_set(v, 0, kni_zero_where(flat, dy));
+    return KN_OK;
+}
+
+GRADIENT(relu6) { return zero_outside(v, 0, 6, v->dy[0]); }
+GRADIENT(hardtanh) { return zero_outside(v, numbers_of(v)[0], numbers_of(v)[1], v->dy[0]); }
+
+GRADIENT(hard_sigmoid)
+{
+    double alpha = numbers_of(v)[0], beta = numbers_of(v)[1];
+    if (alpha == 0) {
+        kni_vjp_set(v, 0, kn_zeros_like(INPUT));
+        return KN_OK;
+    }
+    double from = -beta / alpha, to = (1 - beta) / alpha;
+    return zero_outside(v, from < to ? from : to, from < to ? to : from, kn_mul_scalar(v->dy[0], alpha));
+}
+
+/* 0 to -3, x/3 + 1/2 between, 1 from 3 */
+GRADIENT(hard_swish)
+{
+    kn_tensor x = INPUT, dy = v->dy[0];
+    kn_tensor rising = kn_mul(dy, kn_add_scalar(kn_div_scalar(x, 3), 0.5));
+    kn_tensor upper = kn_where(kn_less_scalar(x, 3), rising, dy);
+    kni_vjp_set(v, 0, kni_zero_where(kn_less_equal_scalar(x, -3), upper));
+    return KN_OK;
+}
+
+/* ---- leaky_relu has a row of its own; prelu is the same with a weight */
+
+static kn_status lower_leaky_relu_grad(kni_lowering *l)
+{
+    double slope = ((const kni_scalar_params *)l->attributes)->p[0];
+    kn_tensor low = kn_mul_scalar(l->in[0], slope);
+    l->out[0] = kn_where(kn_greater_scalar(l->in[1], 0), l->in[0], low);
+    return KN_OK;
+}
+ELEMENTWISE_NUMBERS(leaky_relu_grad, 2, KNI_RULE_PROMOTE, KNI_FLOATS, "y 0 gt x x p0 mul select",
+                    slope_schema, .doc = "x > 0 ? dy : slope dy, of operands dy, x",
+                    .lower = lower_leaky_relu_grad, .flags = KNI_FLAG_ALIAS)
+
+GRADIENT(leaky_relu)
+{
+    kn_tensor in[2] = {v->dy[0], INPUT};
+    kni_vjp_set(v, 0, kni_apply(&kni_op_leaky_relu_grad, in, 2, v->attributes));
+    return KN_OK;
+}
+
+GRADIENT(prelu)
+{
+    kn_tensor x = kni_vjp_in(v, 0), dy = v->dy[0], positive = kn_keep(kn_greater_scalar(x, 0));
+    if (kni_vjp_needs(v, 0)) kni_vjp_set(v, 0, kn_where(positive, dy, kn_mul(dy, kni_vjp_in(v, 1))));
+    if (kni_vjp_needs(v, 1)) kni_vjp_set(v, 1, kni_zero_where(positive, kn_mul(dy, x)));
+    return KN_OK;
+}
+
+GRADIENT(threshold)
+{
+    kni_vjp_set(v, 0, kni_zero_where(kn_less_equal_scalar(INPUT, numbers_of(v)[0]), v->dy[0]));
+    return KN_OK;
+}
+
+static kn_status zero_inside(kni_vjp *v)
+{
+    kn_tensor x = INPUT;
+    double lambda = numbers_of(v)[0];
+    kn_tensor flat = kn_logical_and(kn_greater_equal_scalar(x, -lambda), kn_less_equal_scalar(x, lambda));
+    kni_vjp_set(v, 0, kni_zero_where(flat, v->dy[0]));
+    return KN_OK;
+}
+
+GRADIENT(hard_shrink) { return zero_inside(v); }
+GRADIENT(soft_shrink) { return zero_inside(v); }
+GRADIENT(shrink) { return zero_inside(v); }

@@ -1,0 +1,122 @@
+/* Activation functions with exponentials: softplus, the elu family, gated ones. */
+#include "ops/scalar_row.h"
+
+static const kn_attribute softplus_schema[] = {KNI_NUMBER("beta", 0), KNI_NUMBER("threshold", 1), {0}};
+static const kn_attribute alpha_schema[] = {KNI_NUMBER("alpha", 0), {0}};
+
+#define ACTIVATION(name, body, text)                                                                         \
+    ELEMENTWISE(name, 1, KNI_RULE_FLOAT, KNI_ALL, body, .doc = text, .tolerance = {4, 0},                    \
+                .flags = KNI_FLAG_ALIAS)
+#define ACTIVATION_NUMBERS(name, schema, body, text)                                                         \
+    ELEMENTWISE_NUMBERS(name, 1, KNI_RULE_FLOAT, KNI_ALL, body, schema, .doc = text, .tolerance = {4, 0},    \
+                        .flags = KNI_FLAG_ALIAS)
+
+/* ---- softplus: max(b x, 0) + log(1 + exp(-|b x|)) does not overflow */
+
+ACTIVATION_NUMBERS(softplus, softplus_schema,
+                   "x p0 mul >a a p1 gt x a 0 max a abs neg exp log1p add p0 div select",
+                   "log(1 + exp(beta x)) / beta; x where beta x > threshold")
+
+static const double *lowering_numbers(const kni_lowering *l)
+{
+    return ((const kni_scalar_params *)l->attributes)->p;
+}
+
+static kn_status lower_softplus_grad(kni_lowering *l)
+{
+    kn_tensor scaled = kn_keep(kn_mul_scalar(l->in[1], lowering_numbers(l)[0]));
+    kn_tensor straight = kn_greater_scalar(scaled, lowering_numbers(l)[1]);
+    l->out[0] = kn_where(straight, l->in[0], kn_mul(l->in[0], kn_sigmoid(scaled)));
+    return KN_OK;
+}
+ELEMENTWISE_NUMBERS(softplus_grad, 2, KNI_RULE_PROMOTE, KNI_FLOATS,
+                    "y p0 mul >a a p1 gt x a sigmoid x mul select", softplus_schema,
+                    .doc = "dy sigmoid(beta x), dy where beta x > threshold, of operands dy, x",
+                    .lower = lower_softplus_grad, .tolerance = {4, 0}, .flags = KNI_FLAG_ALIAS)
+
+kn_tensor kn_softplus(kn_tensor x, double beta, double threshold)
+{
+    return kni_unary_params(&kni_op_softplus, x, beta, threshold, 0);
+}
+
+GRADIENT(softplus)
+{
+    kn_tensor in[2] = {v->dy[0], INPUT};
+    kni_vjp_set(v, 0, kni_apply(&kni_op_softplus_grad, in, 2, v->attributes));
+    return KN_OK;
+}
+
+ACTIVATION(log_sigmoid, "x 0 min x abs neg exp log1p sub", "log(sigmoid(x))")
+kn_tensor kn_log_sigmoid(kn_tensor x) { return kni_unary(&kni_op_log_sigmoid, x); }
+SLOPE(log_sigmoid, kn_sigmoid(kn_neg(INPUT)))
+
+/* ---- elu, celu and selu share the gradient row: x > 0 ? dy right : dy left exp(x inside) */
+
+ACTIVATION_NUMBERS(elu, alpha_schema, "x 0 gt x x expm1 p0 mul select", "x > 0 ? x : alpha (exp(x) - 1)")
+ACTIVATION_NUMBERS(celu, alpha_schema, "x 0 gt x x p0 div expm1 p0 mul select",
+                   "x > 0 ? x : alpha (exp(x / alpha) - 1)")
+ACTIVATION(selu, "x 0 gt x 1.0507009873554805 mul x expm1 1.7580993408473766 mul select",
+           "1.0507 (x > 0 ? x : 1.6733 (exp(x) - 1))")
+
+static const kn_attribute elu_grad_schema[] = {
+    KNI_NUMBER("left", 0), KNI_NUMBER("right", 1), KNI_NUMBER("inside", 2), {0}};
+static kn_status lower_elu_grad(kni_lowering *l)
+{
+    const double *p = lowering_numbers(l);
+    kn_tensor dy = l->in[0], x = l->in[1];
+    kn_tensor bend = kn_mul(kn_mul_scalar(dy, p[0]), kn_exp(kn_mul_scalar(x, p[2])));
+    l->out[0] = kn_where(kn_less_equal_scalar(x, 0), bend, kn_mul_scalar(dy, p[1]));
+    return KN_OK;
+}
+ELEMENTWISE_NUMBERS(elu_grad, 2, KNI_RULE_PROMOTE, KNI_FLOATS,
+                    "y 0 le y p2 mul exp p0 mul x mul x p1 mul select", elu_grad_schema,
+                    .doc = "x <= 0 ? dy left exp(x inside) : dy right, of operands dy, x",
+                    .lower = lower_elu_grad, .tolerance = {4, 0}, .flags = KNI_FLAG_ALIAS)
+
+kn_tensor kn_elu(kn_tensor x, double alpha) { return kni_unary_params(&kni_op_elu, x, alpha, 0, 0); }
+kn_tensor kn_selu(kn_tensor x) { return kni_unary(&kni_op_selu, x); }
+
+kn_tensor kn_celu(kn_tensor x, double alpha)
+{
+    if (alpha != 0) return kni_unary_params(&kni_op_celu, x, alpha, 0, 0);
+    kni_call call = kni_call_begin("celu");
+    return kni_call_fail(call, KN_ERROR_ARGUMENT, "alpha must not be 0");
+}
+
+static kn_status elu_gradient(kni_vjp *v, double left, double right, double inside)
+{
+    kn_tensor in[2] = {v->dy[0], INPUT};
+    kni_vjp_set(v, 0, kni_with_numbers(&kni_op_elu_grad, in, 2, left, right, inside));
+    return KN_OK;
+}
+
+static double alpha_of(const kni_vjp *v) { return ((const kni_scalar_params *)v->attributes)->p[0]; }
+
+GRADIENT(elu) { return elu_gradient(v, alpha_of(v), 1, 1); }
+GRADIENT(celu) { return elu_gradient(v, 1, 1, 1 / alpha_of(v)); }
+GRADIENT(selu) { return elu_gradient(v, 1.7580993408473766, 1.0507009873554805, 1); }
+
+/* ---- others */
+
+ACTIVATION(tanhshrink, "x x tanh sub", "x - tanh(x)")
+ACTIVATION(softsign, "x x abs 1 add div", "x / (1 + |x|)")
+kn_tensor kn_tanhshrink(kn_tensor x) { return kni_unary(&kni_op_tanhshrink, x); }
+kn_tensor kn_softsign(kn_tensor x) { return kni_unary(&kni_op_softsign, x); }
+SLOPE(tanhshrink, kn_square(kn_tanh(INPUT)))
+SLOPE(softsign, kn_reciprocal(kn_square(kn_add_scalar(kn_abs(INPUT), 1))))
+
+kn_tensor kn_glu(kn_tensor x, int32_t axis)
+{
+    kni_call call = kni_call_begin("glu");
+    x = kn_keep(x);
+    if (!kn_ok(x)) return kni_call_end(call, x);
+    int64_t size = kn_size(x, axis);
+    if (size < 0)
+        return kni_call_fail(call, KN_ERROR_ARGUMENT, "axis %d is outside a tensor of rank %d", (int)axis,
+                             (int)kn_rank(x));
+    if (size % 2)
+        return kni_call_fail(call, KN_ERROR_SHAPE,
+                             "axis %d has the odd size %D; halving it needs an even one", (int)axis, size);
+    kn_tensor gate = kn_sigmoid(kn_narrow(x, axis, size / 2, size / 2));
+    return kni_call_end(call, kn_mul(kn_narrow(x, axis, 0, size / 2), gate));
+}

@@ -1,0 +1,62 @@
+/* Bitwise ops on integers; on bool they are the logical ones. */
+#include "ops/scalar_row.h"
+
+#define BITS(name, body, text)                                                                               \
+    ELEMENTWISE(name, 2, KNI_RULE_PROMOTE, KNI_INTS | KNI_BOOLS, body, .doc = text,                          \
+                .flags = KNI_FLAG_COMMUTES | KNI_FLAG_ALIAS | KNI_FLAG_NO_GRADIENT)
+#define SHIFT(name, body, text)                                                                              \
+    ELEMENTWISE(name, 2, KNI_RULE_PROMOTE, KNI_INTS, body, .doc = text,                                      \
+                .flags = KNI_FLAG_ALIAS | KNI_FLAG_NO_GRADIENT)
+
+BITS(bitwise_and, "x y and", "a & b")
+BITS(bitwise_or, "x y or", "a | b")
+BITS(bitwise_xor, "x y xor", "a ^ b")
+ELEMENTWISE(bitwise_not, 1, KNI_RULE_PROMOTE, KNI_INTS, "x not", .doc = "~x",
+            .flags = KNI_FLAG_ALIAS | KNI_FLAG_NO_GRADIENT)
+SHIFT(bitwise_left_shift, "x y shl", "a << b; 0 when b is negative or passes the width")
+SHIFT(bitwise_right_shift, "x y shr",
+      "a >> b, keeping the sign; all sign when b is negative or passes the width")
+
+kn_tensor kn_bitwise_and(kn_tensor a, kn_tensor b) { return kni_binary(&kni_op_bitwise_and, a, b); }
+kn_tensor kn_bitwise_or(kn_tensor a, kn_tensor b) { return kni_binary(&kni_op_bitwise_or, a, b); }
+kn_tensor kn_bitwise_xor(kn_tensor a, kn_tensor b) { return kni_binary(&kni_op_bitwise_xor, a, b); }
+kn_tensor kn_bitwise_left_shift(kn_tensor a, kn_tensor b)
+{
+    return kni_binary(&kni_op_bitwise_left_shift, a, b);
+}
+kn_tensor kn_bitwise_right_shift(kn_tensor a, kn_tensor b)
+{
+    return kni_binary(&kni_op_bitwise_right_shift, a, b);
+}
+
+kn_tensor kn_bitwise_not(kn_tensor x)
+{
+    const kni_tensor *t = kni_peek(x);
+    return kni_unary(t && t->type.dtype == KN_BOOL ? &kni_op_logical_not : &kni_op_bitwise_not, x);
+}
+
+static kn_tensor with_integer(const kn_op *row, kn_tensor x, int64_t value)
+{
+    return kni_binary(row, x, kni_integer(x, value));
+}
+
+kn_tensor kn_bitwise_and_scalar(kn_tensor x, int64_t value)
+{
+    return with_integer(&kni_op_bitwise_and, x, value);
+}
+kn_tensor kn_bitwise_or_scalar(kn_tensor x, int64_t value)
+{
+    return with_integer(&kni_op_bitwise_or, x, value);
+}
+kn_tensor kn_bitwise_xor_scalar(kn_tensor x, int64_t value)
+{
+    return with_integer(&kni_op_bitwise_xor, x, value);
+}
+kn_tensor kn_bitwise_left_shift_scalar(kn_tensor x, int64_t value)
+{
+    return with_integer(&kni_op_bitwise_left_shift, x, value);
+}
+kn_tensor kn_bitwise_right_shift_scalar(kn_tensor x, int64_t value)
+{
+    return with_integer(&kni_op_bitwise_right_shift, x, value);
+}

@@ -1,0 +1,145 @@
+/* Bounds and blends: clamp, lerp and products that are added. */
+#include "ops/scalar_row.h"
+
+ELEMENTWISE(clamp, 3, KNI_RULE_PROMOTE, KNI_NUMBERS, "x y max z min",
+            .doc = "min(max(x, low), high); NaN stays", .flags = KNI_FLAG_ALIAS)
+ELEMENTWISE(clamp_min, 2, KNI_RULE_PROMOTE, KNI_NUMBERS, "x y max", .doc = "max(x, low); NaN stays",
+            .flags = KNI_FLAG_ALIAS)
+ELEMENTWISE(clamp_max, 2, KNI_RULE_PROMOTE, KNI_NUMBERS, "x y min", .doc = "min(x, high); NaN stays",
+            .flags = KNI_FLAG_ALIAS)
+ELEMENTWISE(lerp, 3, KNI_RULE_PROMOTE, KNI_FLOATS,
+            "y x sub >a z abs 0.5 lt x z a mul add y a 1 z sub mul sub select",
+            .doc = "a + w (b - a), exact at w = 0 and w = 1", .tolerance = {2, 0}, .flags = KNI_FLAG_ALIAS)
+ELEMENTWISE(mul_add, 3, KNI_RULE_PROMOTE, KNI_NUMBERS, "x y mul z add", .doc = "a b + c, rounded twice",
+            .tolerance = {2, 0}, .flags = KNI_FLAG_ALIAS)
+ELEMENTWISE(addcmul, 4, KNI_RULE_PROMOTE, KNI_NUMBERS, "x w y mul z mul add", .doc = "x + value a b",
+            .tolerance = {2, 0}, .flags = KNI_FLAG_ALIAS)
+ELEMENTWISE(addcdiv, 4, KNI_RULE_PROMOTE, KNI_FLOATS, "x w y mul z div add", .doc = "x + value a / b",
+            .tolerance = {2, 0}, .flags = KNI_FLAG_ALIAS)
+
+kn_tensor kn_clamp_tensor(kn_tensor x, kn_tensor low, kn_tensor high)
+{
+    kn_tensor in[3] = {x, low, high};
+    if (low.bits == 0) return kni_binary(&kni_op_clamp_max, x, high);
+    if (high.bits == 0) return kni_binary(&kni_op_clamp_min, x, low);
+    return kni_apply(&kni_op_clamp, in, 3, NULL);
+}
+
+kn_tensor kn_clamp_min(kn_tensor x, double low)
+{
+    return kni_binary(&kni_op_clamp_min, x, kni_number(x, low));
+}
+kn_tensor kn_clamp_max(kn_tensor x, double high)
+{
+    return kni_binary(&kni_op_clamp_max, x, kni_number(x, high));
+}
+
+/* An infinite bound is none: it must not turn integers into floats. */
+kn_tensor kn_clamp(kn_tensor x, double low, double high)
+{
+    if (low == -__builtin_inf()) return kn_clamp_max(x, high);
+    if (high == __builtin_inf()) return kn_clamp_min(x, low);
+    return kn_clamp_tensor(x, kni_number(x, low), kni_number(x, high));
+}
+
+kn_tensor kn_lerp(kn_tensor a, kn_tensor b, kn_tensor weight)
+{
+    kn_tensor in[3] = {a, b, weight};
+    return kni_apply(&kni_op_lerp, in, 3, NULL);
+}
+
+kn_tensor kn_lerp_scalar(kn_tensor a, kn_tensor b, double weight)
+{
+    return kn_lerp(a, b, kni_number(a, weight));
+}
+
+kn_tensor kn_mul_add(kn_tensor a, kn_tensor b, kn_tensor c)
+{
+    kn_tensor in[3] = {a, b, c};
+    return kni_apply(&kni_op_mul_add, in, 3, NULL);
+}
+
+kn_tensor kn_addcmul(kn_tensor x, kn_tensor a, kn_tensor b, double value)
+{
+    kn_tensor in[4] = {x, a, b, kni_number(x, value)};
+    return kni_apply(&kni_op_addcmul, in, 4, NULL);
+}
+
+kn_tensor kn_addcdiv(kn_tensor x, kn_tensor a, kn_tensor b, double value)
+{
+    kn_tensor in[4] = {x, a, b, kni_number(x, value)};
+    return kni_apply(&kni_op_addcdiv, in, 4, NULL);
+}
+
+/* To x within the bounds, which belong to it; to a bound where it was used. High wins over low. */
+GRADIENT(clamp)
+{
+    kn_tensor x = kni_vjp_in(v, 0), low = kni_vjp_in(v, 1), high = kni_vjp_in(v, 2), dy = v->dy[0];
+    if (kni_vjp_needs(v, 0)) {
+        kn_tensor inside = kn_logical_and(kn_greater_equal(x, low), kn_less_equal(x, high));
+        kni_vjp_set(v, 0, kni_where_or_zero(inside, dy));
+    }
+    if (kni_vjp_needs(v, 1)) {
+        kn_tensor used = kn_logical_and(kn_less(low, high), kn_less(x, low));
+        kni_vjp_set(v, 1, kni_where_or_zero(used, dy));
+    }
+    if (kni_vjp_needs(v, 2)) {
+        kn_tensor used = kn_logical_or(kn_less(high, low), kn_greater(x, high));
+        kni_vjp_set(v, 2, kni_where_or_zero(used, dy));
+    }
+    return KN_OK;
+}
+
+static kn_status clamp_one_side(kni_vjp *v, kn_tensor (*inside)(kn_tensor, kn_tensor))
+{
+    kn_tensor passes = kn_keep(inside(kni_vjp_in(v, 0), kni_vjp_in(v, 1)));
+    if (kni_vjp_needs(v, 0)) kni_vjp_set(v, 0, kni_where_or_zero(passes, v->dy[0]));
+    if (kni_vjp_needs(v, 1)) kni_vjp_set(v, 1, kni_zero_where(passes, v->dy[0]));
+    return KN_OK;
+}
+
+GRADIENT(clamp_min) { return clamp_one_side(v, kn_greater_equal); }
+GRADIENT(clamp_max) { return clamp_one_side(v, kn_less_equal); }
+
+GRADIENT(lerp)
+{
+    kn_tensor w = kni_vjp_in(v, 2), dy = v->dy[0];
+    if (kni_vjp_needs(v, 0)) kni_vjp_set(v, 0, kn_mul(dy, kn_rsub_scalar(w, 1)));
+    if (kni_vjp_needs(v, 1)) kni_vjp_set(v, 1, kn_mul(dy, w));
+    if (kni_vjp_needs(v, 2)) kni_vjp_set(v, 2, kn_mul(dy, kn_sub(kni_vjp_in(v, 1), kni_vjp_in(v, 0))));
+    return KN_OK;
+}
+
+GRADIENT(mul_add)
+{
+    for (int i = 0; i < 2; i++)
+        if (kni_vjp_needs(v, i)) kni_vjp_set(v, i, kn_mul(v->dy[0], kni_vjp_in(v, 1 - i)));
+    kni_vjp_set(v, 2, v->dy[0]);
+    return KN_OK;
+}
+
+GRADIENT(addcmul)
+{
+    kn_tensor value = kni_vjp_in(v, 3);
+    kni_vjp_set(v, 0, v->dy[0]);
+    for (int i = 1; i < 3; i++)
+        if (kni_vjp_needs(v, i)) kni_vjp_set(v, i, kn_mul(kn_mul(v->dy[0], kni_vjp_in(v, 3 - i)), value));
+    if (kni_vjp_needs(v, 3)) {
+        kn_tensor product = kn_mul(kni_vjp_in(v, 1), kni_vjp_in(v, 2));
+        kni_vjp_set(v, 3, kn_mul(v->dy[0], product));
+    }
+    return KN_OK;
+}
+
+GRADIENT(addcdiv)
+{
+    kn_tensor b = kni_vjp_in(v, 2), value = kni_vjp_in(v, 3);
+    kni_vjp_set(v, 0, v->dy[0]);
+    if (kni_vjp_needs(v, 1)) kni_vjp_set(v, 1, kn_mul(v->dy[0], kn_div(value, b)));
+    if (kni_vjp_needs(v, 2)) {
+        kn_tensor slope = kn_div(kn_mul(kni_vjp_in(v, 1), value), kn_square(b));
+        kni_vjp_set(v, 2, kn_neg(kn_mul(v->dy[0], slope)));
+    }
+    if (kni_vjp_needs(v, 3)) kni_vjp_set(v, 3, kn_mul(v->dy[0], kn_div(kni_vjp_in(v, 1), b)));
+    return KN_OK;
+}

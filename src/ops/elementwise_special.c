@@ -1,0 +1,108 @@
+/* Error, gamma and logarithmic functions, and replacing values that are not numbers. */
+#include "ops/scalar_row.h"
+
+#define FUNCTION(name, body, text)                                                                           \
+    ELEMENTWISE(name, 1, KNI_RULE_FLOAT, KNI_ALL, body, .doc = text, .tolerance = {4, 0},                    \
+                .flags = KNI_FLAG_ALIAS)
+
+FUNCTION(erf, "x erf", "2 / sqrt(pi) times the integral of exp(-t^2) from 0 to x")
+FUNCTION(erfc, "x erfc", "1 - erf(x), accurate for large x")
+FUNCTION(erfinv, "x erfinv", "inverse of erf")
+FUNCTION(lgamma, "x lgamma", "logarithm of |gamma(x)|")
+FUNCTION(digamma, "x digamma", "derivative of log(gamma(x))")
+
+static const kn_attribute order_schema[] = {KNI_NUMBER("order", 0), {0}};
+ELEMENTWISE_NUMBERS(polygamma, 1, KNI_RULE_FLOAT, KNI_ALL, "p0 x polygamma", order_schema,
+                    .doc = "derivative number `order` of digamma(x)", .tolerance = {16, 0},
+                    .flags = KNI_FLAG_ALIAS)
+ELEMENTWISE(xlogy, 2, KNI_RULE_FLOAT, KNI_ALL, "x y log mul >a x 0 eq y isnan lnot land 0 a select",
+            .doc = "a log(b), 0 where a is 0 and b is a number", .tolerance = {2, 0}, .flags = KNI_FLAG_ALIAS)
+ELEMENTWISE(logaddexp, 2, KNI_RULE_FLOAT, KNI_ALL,
+            "x y max >a x y sub abs neg exp log1p >b x y eq a 0.69314718055994531 add a b add select",
+            .doc = "log(e^a + e^b)", .tolerance = {2, 0}, .flags = KNI_FLAG_COMMUTES | KNI_FLAG_ALIAS)
+ELEMENTWISE(heaviside, 2, KNI_RULE_PROMOTE, KNI_ALL, "x 0 eq y x 0 gt 1 0 select select",
+            .doc = "0 below 0, b at 0, 1 above 0", .flags = KNI_FLAG_ALIAS | KNI_FLAG_ZERO_GRADIENT)
+
+static const kn_attribute eps_schema[] = {KNI_NUMBER("eps", 0), {0}};
+ELEMENTWISE_NUMBERS(logit, 1, KNI_RULE_FLOAT, KNI_ALL,
+                    "p0 0 lt x x p0 max 1 p0 sub min select >a a 1 a sub div log", eps_schema,
+                    .doc = "log(z / (1 - z)) with z = x, or x clamped to eps and 1 - eps where eps >= 0",
+                    .tolerance = {4, 0}, .flags = KNI_FLAG_ALIAS)
+static const kn_attribute nan_schema[] = {
+    KNI_NUMBER("nan", 0), KNI_NUMBER("positive", 1), KNI_NUMBER("negative", 2), {0}};
+ELEMENTWISE_NUMBERS(nan_to_num, 1, KNI_RULE_PROMOTE, KNI_FLOATS,
+                    "x isnan p0 x inf eq p1 x -inf eq p2 x select select select", nan_schema,
+                    .doc = "x with NaN and the infinities replaced", .flags = KNI_FLAG_ALIAS)
+
+kn_tensor kn_erf(kn_tensor x) { return kni_unary(&kni_op_erf, x); }
+kn_tensor kn_erfc(kn_tensor x) { return kni_unary(&kni_op_erfc, x); }
+kn_tensor kn_erfinv(kn_tensor x) { return kni_unary(&kni_op_erfinv, x); }
+kn_tensor kn_lgamma(kn_tensor x) { return kni_unary(&kni_op_lgamma, x); }
+kn_tensor kn_digamma(kn_tensor x) { return kni_unary(&kni_op_digamma, x); }
+kn_tensor kn_xlogy(kn_tensor a, kn_tensor b) { return kni_binary(&kni_op_xlogy, a, b); }
+kn_tensor kn_logaddexp(kn_tensor a, kn_tensor b) { return kni_binary(&kni_op_logaddexp, a, b); }
+kn_tensor kn_heaviside(kn_tensor a, kn_tensor b) { return kni_binary(&kni_op_heaviside, a, b); }
+kn_tensor kn_logit(kn_tensor x, double eps) { return kni_unary_params(&kni_op_logit, x, eps, 0, 0); }
+
+kn_tensor kn_polygamma(kn_tensor x, int32_t order)
+{
+    kni_call call = kni_call_begin("polygamma");
+    if (order < 0) return kni_call_fail(call, KN_ERROR_ARGUMENT, "order %d is negative", (int)order);
+    if (order == 0) return kni_call_end(call, kn_digamma(x));
+    return kni_call_end(call, kni_unary_params(&kni_op_polygamma, x, order, 0, 0));
+}
+
+kn_tensor kn_nan_to_num(kn_tensor x, double nan, double positive, double negative)
+{
+    const kni_tensor *t = kni_peek(x);
+    int dtype = t ? t->type.dtype : KN_F32;
+    if (!(KNI_FLOATS >> dtype & 1)) return kn_cast(x, (kn_dtype)dtype); /* integers are numbers already */
+    double max = kn_dtype_limits((kn_dtype)dtype).max;
+    return kni_unary_params(&kni_op_nan_to_num, x, nan, positive == positive ? positive : max,
+                            negative == negative ? negative : -max);
+}
+
+SLOPE(erf, kn_mul_scalar(kn_exp(kn_neg(kn_square(INPUT))), 1.1283791670955126))
+SLOPE(erfc, kn_mul_scalar(kn_exp(kn_neg(kn_square(INPUT))), -1.1283791670955126))
+SLOPE(erfinv, kn_mul_scalar(kn_exp(kn_square(OUTPUT)), 0.88622692545275801))
+SLOPE(lgamma, kn_digamma(INPUT))
+SLOPE(digamma, kn_polygamma(INPUT, 1))
+SLOPE(polygamma, kn_polygamma(INPUT, (int32_t)((const kni_scalar_params *)v->attributes)->p[0] + 1))
+
+/* d/da = log(b), 0 where a is 0 and b <= 0; d/db = a/b */
+GRADIENT(xlogy)
+{
+    kn_tensor a = kni_vjp_in(v, 0), b = kni_vjp_in(v, 1);
+    if (kni_vjp_needs(v, 0)) {
+        kn_tensor flat = kn_logical_and(kn_equal_scalar(a, 0), kn_less_equal_scalar(b, 0));
+        kni_vjp_set(v, 0, kni_zero_where(flat, kn_mul(v->dy[0], kn_log(b))));
+    }
+    if (kni_vjp_needs(v, 1)) kni_vjp_set(v, 1, kn_mul(v->dy[0], kn_div(a, b)));
+    return KN_OK;
+}
+
+/* d/da = e^a / (e^a + e^b) */
+GRADIENT(logaddexp)
+{
+    kn_tensor difference = kn_keep(kn_sub(kni_vjp_in(v, 0), kni_vjp_in(v, 1)));
+    if (kni_vjp_needs(v, 0)) kni_vjp_set(v, 0, kn_mul(v->dy[0], kn_sigmoid(difference)));
+    if (kni_vjp_needs(v, 1)) kni_vjp_set(v, 1, kn_mul(v->dy[0], kn_sigmoid(kn_neg(difference))));
+    return KN_OK;
+}
+
+/* 1 / (x (1 - x)); outside of the clamp 0, outside of 0 to 1 NaN when there is none */
+GRADIENT(logit)
+{
+    double eps = ((const kni_scalar_params *)v->attributes)->p[0], low = eps < 0 ? 0 : eps;
+    kn_tensor x = INPUT;
+    kn_tensor dx = kn_div(v->dy[0], kn_mul(x, kn_rsub_scalar(x, 1)));
+    kn_tensor outside = kn_logical_or(kn_less_scalar(x, low), kn_greater_scalar(x, 1 - low));
+    kni_vjp_set(v, 0, kn_where(outside, kni_number(dx, eps < 0 ? __builtin_nan("") : 0), dx));
+    return KN_OK;
+}
+
+GRADIENT(nan_to_num)
+{
+    kni_vjp_set(v, 0, kni_where_or_zero(kn_is_finite(INPUT), v->dy[0]));
+    return KN_OK;
+}

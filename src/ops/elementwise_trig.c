@@ -1,0 +1,54 @@
+/* Trigonometric and hyperbolic functions, and their inverses. */
+#include "ops/scalar_row.h"
+
+#define FUNCTION(name, body, text)                                                                           \
+    ELEMENTWISE(name, 1, KNI_RULE_FLOAT, KNI_ALL, body, .doc = text, .tolerance = {2, 0},                    \
+                .flags = KNI_FLAG_ALIAS)
+
+FUNCTION(sin, "x sin", "sine of x in radians")
+FUNCTION(cos, "x cos", "cosine of x in radians")
+FUNCTION(tan, "x tan", "tangent of x in radians")
+FUNCTION(sinh, "x sinh", "hyperbolic sine of x")
+FUNCTION(cosh, "x cosh", "hyperbolic cosine of x")
+FUNCTION(asin, "x asin", "the angle whose sine is x")
+FUNCTION(acos, "x acos", "the angle whose cosine is x")
+FUNCTION(atan, "x atan", "the angle whose tangent is x")
+FUNCTION(asinh, "x asinh", "inverse of sinh")
+FUNCTION(acosh, "x acosh", "inverse of cosh")
+FUNCTION(atanh, "x atanh", "inverse of tanh")
+ELEMENTWISE(sinc, 1, KNI_RULE_FLOAT, KNI_ALL, "x 3.1415926535897931 mul >a x 0 eq 1 a sin a div select",
+            .doc = "sin(pi x) / (pi x), 1 at 0", .tolerance = {4, 0}, .flags = KNI_FLAG_ALIAS)
+
+kn_tensor kn_sin(kn_tensor x) { return kni_unary(&kni_op_sin, x); }
+kn_tensor kn_cos(kn_tensor x) { return kni_unary(&kni_op_cos, x); }
+kn_tensor kn_tan(kn_tensor x) { return kni_unary(&kni_op_tan, x); }
+kn_tensor kn_sinh(kn_tensor x) { return kni_unary(&kni_op_sinh, x); }
+kn_tensor kn_cosh(kn_tensor x) { return kni_unary(&kni_op_cosh, x); }
+kn_tensor kn_asin(kn_tensor x) { return kni_unary(&kni_op_asin, x); }
+kn_tensor kn_acos(kn_tensor x) { return kni_unary(&kni_op_acos, x); }
+kn_tensor kn_atan(kn_tensor x) { return kni_unary(&kni_op_atan, x); }
+kn_tensor kn_asinh(kn_tensor x) { return kni_unary(&kni_op_asinh, x); }
+kn_tensor kn_acosh(kn_tensor x) { return kni_unary(&kni_op_acosh, x); }
+kn_tensor kn_atanh(kn_tensor x) { return kni_unary(&kni_op_atanh, x); }
+kn_tensor kn_sinc(kn_tensor x) { return kni_unary(&kni_op_sinc, x); }
+
+SLOPE(sin, kn_cos(INPUT))
+SLOPE(cos, kn_neg(kn_sin(INPUT)))
+SLOPE(tan, kn_add_scalar(kn_square(OUTPUT), 1))
+SLOPE(sinh, kn_cosh(INPUT))
+SLOPE(cosh, kn_sinh(INPUT))
+SLOPE(asin, kn_rsqrt(kn_rsub_scalar(kn_square(INPUT), 1)))
+SLOPE(acos, kn_neg(kn_rsqrt(kn_rsub_scalar(kn_square(INPUT), 1))))
+SLOPE(atan, kn_reciprocal(kn_add_scalar(kn_square(INPUT), 1)))
+SLOPE(asinh, kn_rsqrt(kn_add_scalar(kn_square(INPUT), 1)))
+SLOPE(acosh, kn_rsqrt(kn_sub_scalar(kn_square(INPUT), 1)))
+SLOPE(atanh, kn_reciprocal(kn_rsub_scalar(kn_square(INPUT), 1)))
+
+/* (cos(pi x) - sinc(x)) / x, 0 at 0 */
+GRADIENT(sinc)
+{
+    kn_tensor x = INPUT;
+    kn_tensor slope = kn_div(kn_sub(kn_cos(kn_mul_scalar(x, 3.1415926535897931)), OUTPUT), x);
+    kni_vjp_set(v, 0, kni_zero_where(kn_equal_scalar(x, 0), kn_mul(v->dy[0], slope)));
+    return KN_OK;
+}
