@@ -1,0 +1,117 @@
+/* Memory: every allocation of a training step fails once, limits, the static arena's bookkeeping. */
+#include "check.h"
+
+typedef struct model {
+    kn_param w1, b1, w2, b2;
+} model;
+
+static kn_tensor filled(kn_shape shape, double scale)
+{
+    int64_t n = 1;
+    for (int i = 0; i < shape.rank; i++) n *= shape.dims[i];
+    return kn_mul_scalar(kn_sin(kn_reshape(kn_arange(0, (double)n, 1, KN_F32), shape)), scale);
+}
+
+static kn_status make(model *m)
+{
+    m->w1 = kn_param_make(filled(KN_SHAPE(16, 12), 0.3));
+    m->b1 = kn_param_make(kn_zeros(KN_SHAPE(16), KN_F32));
+    m->w2 = kn_param_make(filled(KN_SHAPE(4, 16), 0.3));
+    m->b2 = kn_param_make(kn_zeros(KN_SHAPE(4), KN_F32));
+    kn_param *all[] = {&m->w1, &m->b1, &m->w2, &m->b2};
+    for (int i = 0; i < 4; i++)
+        if (!kn_ok(kn_value(*all[i]))) return kn_error_code(kn_value(*all[i]));
+    return KN_OK;
+}
+
+static void drop(model *m)
+{
+    kn_param_drop(&m->w1);
+    kn_param_drop(&m->b1);
+    kn_param_drop(&m->w2);
+    kn_param_drop(&m->b2);
+}
+
+static kn_status descend(kn_param *p, kn_grads grads)
+{
+    kn_tensor step = kn_mul_scalar(kn_grads_get(grads, kn_value(*p)), 0.05);
+    return kn_param_set(p, kn_sub(kn_detach(kn_alias(kn_value(*p))), step));
+}
+
+/* One step with what training usually has: linear layers, norm, dropout, a convolution-free head, a loss. */
+static kn_status step(void)
+{
+    kn_scope s = kn_scope_begin();
+    model m = {{{0}}, {{0}}, {{0}}, {{0}}};
+    kn_grads grads = NULL;
+    kn_status status = make(&m);
+    if (status == KN_OK) {
+        kn_tensor x = filled(KN_SHAPE(8, 12), 1);
+        kn_tensor labels = kn_remainder_scalar(kn_arange(0, 8, 1, KN_I64), 4);
+        kn_tensor h = kn_dropout(kn_gelu(kn_linear(x, kn_value(m.w1), kn_value(m.b1))), 0.1, true);
+        h = kn_keep(h);
+        h = kn_add(h, kn_layer_norm(h, KN_NONE, KN_NONE, 1, 0));
+        kn_tensor loss = kn_keep(kn_cross_entropy(kn_linear(h, kn_value(m.w2), kn_value(m.b2)), labels, NULL));
+        status = kn_backward(loss, &grads);
+    }
+    kn_param *all[] = {&m.w1, &m.b1, &m.w2, &m.b2};
+    for (int i = 0; i < 4 && status == KN_OK; i++) status = descend(all[i], grads);
+    kn_grads_free(grads);
+    drop(&m);
+    kn_scope_end(s, KN_NONE);
+    return status;
+}
+
+static void sweep(void)
+{
+    CHECK(step() == KN_OK);
+    CHECK(step() == KN_OK);
+    kn_memory_trim();
+    int64_t bytes = kn_memory_stats().bytes_now, tensors = kn_memory_stats().tensors_now;
+    int failures = 0;
+    for (int64_t n = 1; n < 100000; n++) {
+        kn_memory_trim();
+        kn_memory_fail_after(n);
+        kn_status s = step();
+        kn_memory_fail_after(0);
+        kn_memory_trim();
+        kn_memory now = kn_memory_stats();
+        if (now.tensors_now != tensors || now.bytes_now > bytes + 65536) {
+            printf("failing allocation %lld leaves %lld tensors and %lld bytes more\n", (long long)n,
+                   (long long)(now.tensors_now - tensors), (long long)(now.bytes_now - bytes));
+            CHECK(false);
+            break;
+        }
+        if (s == KN_OK) break;
+        failures++;
+        if (!CHECK(kn_last_error()[0] != 0)) break;
+    }
+    printf("%d allocations failed one by one\n", failures);
+    CHECK(failures > 50);
+    CHECK(step() == KN_OK);
+    CHECK(kn_memory_stats().tensors_now == tensors);
+}
+
+static void limits(void)
+{
+    kn_scope s = kn_scope_begin();
+    kn_memory_limit(kn_memory_stats().bytes_now + 4096);
+    kn_tensor big = kn_zeros(KN_SHAPE(1024, 1024), KN_F32);
+    CHECK_POISON(big, "kn_memory_limit");
+    CHECK(kn_error_code(big) == KN_ERROR_MEMORY);
+    kn_memory_limit(0);
+    CHECK(kn_ok(kn_zeros(KN_SHAPE(1024, 1024), KN_F32)));
+    CHECK(kn_memory_stats().bytes_peak >= 4 * 1024 * 1024);
+    CHECK_POISON(kn_zeros(KN_SHAPE(INT64_MAX / 8, 1), KN_F32), "no memory");
+    kn_scope_end(s, KN_NONE);
+}
+
+int main(void)
+{
+    kn_device_use(kn_device_autodiff(kn_device_cpu()));
+    limits();
+    sweep();
+    CHECK(kn_shutdown() == 0);
+    CHECK(kn_memory_stats().bytes_now == 0);
+    return check_report();
+}
