@@ -76,7 +76,8 @@ KN_API kn_status kn_split(kn_tensor x, int64_t size, int32_t axis, kn_tensor *ou
 /* At most `chunks` parts of equal size, the last one may be shorter. out has room for *n >= chunks. */
 KN_API kn_status kn_chunk(kn_tensor x, int64_t chunks, int32_t axis, kn_tensor *out, int32_t *n);
 /* Parts of the given sizes, which must add up to the axis. */
-KN_API kn_status kn_split_with_sizes(kn_tensor x, const int64_t *sizes, int32_t n, int32_t axis, kn_tensor *out);
+KN_API kn_status kn_split_with_sizes(kn_tensor x, const int64_t *sizes, int32_t n, int32_t axis,
+                                     kn_tensor *out);
 
 /* ---- joining and repeating */
 
@@ -115,7 +116,8 @@ typedef struct kn_meshgrid_args {
     bool sparse;    /* sizes 1 where a tensor does not vary */
 } kn_meshgrid_args;
 /* out[i][j0, j1, ...] = tensors[i][ji] for n tensors of rank 1. */
-KN_API kn_status kn_meshgrid(const kn_tensor *tensors, int32_t n, const kn_meshgrid_args *args, kn_tensor *out);
+KN_API kn_status kn_meshgrid(const kn_tensor *tensors, int32_t n, const kn_meshgrid_args *args,
+                             kn_tensor *out);
 /* The grids of kn_meshgrid stacked along a new axis: 0 first, -1 last. */
 KN_API kn_tensor kn_meshgrid_stack(const kn_tensor *tensors, int32_t n, const kn_meshgrid_args *args,
                                    int32_t axis);

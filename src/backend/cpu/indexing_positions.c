@@ -1,0 +1,82 @@
+/* Reads index operands: converts them to i64, resolves negative ones and rejects those outside their axis. */
+#include "backend/cpu/indexing_positions.h"
+#include <string.h>
+
+static kn_status start(const kn_record *r, kni_positions *p)
+{
+    memset(p, 0, sizeof *p);
+    kni_tensor *index = kni_in(r, 1);
+    p->n = kni_count(&index->type);
+    if (!kni_host_borrow(index, KN_I64, &p->borrowed)) return KN_ERROR_MEMORY;
+    p->at = p->borrowed.data;
+    return KN_OK;
+}
+
+static kn_status make(const kn_record *r, kni_positions *p, int64_t n)
+{
+    p->made_bytes = n ? (size_t)n * sizeof(int64_t) : 1;
+    p->made = kni_allocate(p->made_bytes);
+    return p->made ? KN_OK : kni_fail_op(KN_ERROR_MEMORY, r->row->name, "no memory for %D positions", n);
+}
+
+static kn_status outside(const kn_record *r, int64_t index, int64_t axis, int64_t size)
+{
+    return kni_fail_op(KN_ERROR_INDEX, r->row->name, "index %D is out of range for axis %D of size %D", index,
+                       axis, size);
+}
+
+/* Bits of what happens in the list: 1 a negative index, 2 one that is outside. */
+static int look(const int64_t *at, int64_t n, int64_t size, bool negative)
+{
+    int64_t lowest = 0, highest = -1;
+    for (int64_t i = 0; i < n; i++) {
+        lowest = at[i] < lowest ? at[i] : lowest;
+        highest = at[i] > highest ? at[i] : highest;
+    }
+    return (lowest < 0) | (highest >= size || lowest < (negative ? -size : 0)) << 1;
+}
+
+kn_status kni_positions_of_axis(const kn_record *r, int64_t axis, bool negative, kni_positions *p)
+{
+    kn_status s = start(r, p);
+    if (s) return s;
+    int64_t size = kni_in(r, 0)->type.dims[axis];
+    int found = look(p->at, p->n, size, negative);
+    for (int64_t i = 0; found & 2 && i < p->n; i++)
+        if (p->at[i] >= size || p->at[i] < (negative ? -size : 0)) return outside(r, p->at[i], axis, size);
+    if (!found) return KN_OK;
+    s = make(r, p, p->n);
+    if (s) return s;
+    for (int64_t i = 0; i < p->n; i++) p->made[i] = p->at[i] < 0 ? p->at[i] + size : p->at[i];
+    p->at = p->made;
+    return KN_OK;
+}
+
+kn_status kni_positions_of_tuples(const kn_record *r, kni_positions *p)
+{
+    kn_status s = start(r, p);
+    if (s) return s;
+    const kni_type *x = &kni_in(r, 0)->type, *index = &kni_in(r, 1)->type;
+    int64_t depth = index->dims[index->rank - 1], tuples = kni_count_dims(index->rank - 1, index->dims);
+    s = make(r, p, tuples);
+    if (s) return s;
+    for (int64_t t = 0; t < tuples; t++) {
+        int64_t place = 0;
+        for (int64_t k = 0; k < depth; k++) {
+            int64_t at = p->at[t * depth + k], size = x->dims[k];
+            if (at < -size || at >= size) return outside(r, at, k, size);
+            place = place * size + (at < 0 ? at + size : at);
+        }
+        p->made[t] = place;
+    }
+    p->at = p->made;
+    p->n = tuples;
+    return KN_OK;
+}
+
+void kni_positions_free(kni_positions *p)
+{
+    kni_host_unborrow(&p->borrowed);
+    if (p->made) kni_free(p->made, p->made_bytes);
+    p->made = NULL;
+}

@@ -1,0 +1,61 @@
+/* Attribute structs of the creation rows, which the CPU's entries read too. */
+#ifndef KNI_CREATION_ROWS_H
+#define KNI_CREATION_ROWS_H
+
+#include "ops/op.h"
+
+/* Floats take value, other dtypes whole. */
+typedef struct kni_full_attributes {
+    kn_ints shape;
+    int64_t dtype;
+    double value;
+    int64_t whole;
+} kni_full_attributes;
+
+typedef struct kni_iota_attributes {
+    int64_t length, dtype;
+    double start, step;
+    int64_t whole_start, whole_step;
+} kni_iota_attributes;
+
+typedef struct kni_linspace_attributes {
+    int64_t length, dtype;
+    double start, stop;
+} kni_linspace_attributes;
+
+typedef enum kni_random_kind {
+    KNI_RANDOM_BITS,      /* a word */
+    KNI_RANDOM_UNIFORM,   /* min(a + (b - a) u, top), u in [0, 1) from one word, two for f64 */
+    KNI_RANDOM_NORMAL,    /* a + b z, z from two words, four for f64 */
+    KNI_RANDOM_BERNOULLI, /* a word times 2^-32 < a */
+    KNI_RANDOM_INTEGER,   /* lowest + (the upper 63 bits of two words) mod range */
+    KNI_RANDOM_KINDS
+} kni_random_kind;
+
+typedef struct kni_random_attributes {
+    kn_ints shape;
+    int64_t dtype, kind;
+    double a, b, top; /* top: the largest number of the dtype below b */
+    int64_t lowest, range;
+    int64_t key, counter;
+} kni_random_attributes;
+
+typedef struct kni_categorical_attributes {
+    int64_t samples, key, counter;
+} kni_categorical_attributes;
+
+/* Words of the generator that one element uses. */
+int kni_random_words(int64_t kind, int64_t dtype);
+
+struct kni_infer;
+/* Gives out[0] a user's shape and dtype after checking them against mask. */
+kn_status kni_infer_made(struct kni_infer *c, const kn_ints *shape, int64_t dtype, uint32_t mask);
+
+/* A tensor of rank 0 with x's dtype, where x is; poisoned when x is bad. */
+kn_tensor kni_number_like(kn_tensor x, double value);
+
+/* Functions without operands that are to run where x is: sets and restores the thread's route. */
+kn_device kni_route_to(kn_tensor x);
+void kni_route_back(kn_device before);
+
+#endif

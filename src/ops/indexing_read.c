@@ -1,0 +1,197 @@
+/* Public functions that read by index and by mask. */
+#include "ops/indexing_rows.h"
+#include "ops/movement_rows.h"
+
+kn_tensor kni_take(kn_tensor x, kn_tensor indices, int64_t axis, bool negative)
+{
+    kni_take_attributes a = {axis, negative};
+    kn_tensor in[2] = {x, indices};
+    return kni_apply(&kni_op_take, in, 2, &a);
+}
+
+kn_tensor kn_take(kn_tensor x, kn_tensor indices, int32_t axis) { return kni_take(x, indices, axis, true); }
+
+kn_tensor kn_index_select(kn_tensor x, int32_t axis, kn_tensor indices)
+{
+    kni_call call = kni_call_begin("index_select");
+    const kni_type *t = kni_type_of(indices);
+    if (t && t->rank > 1)
+        return kni_call_fail(call, KN_ERROR_SHAPE, "indices must have rank 1, not %S: use kn_take()", t);
+    if (t && t->rank == 0) indices = kn_reshape(indices, KN_SHAPE(1));
+    return kni_call_end(call, kni_take(x, indices, axis, false));
+}
+
+/* The part of x whose sizes off the axis are those of the index. Rank 0 counts as one element. */
+static kn_tensor fit_to_index(kn_tensor x, int32_t axis, const kni_type *index)
+{
+    const kni_type *t = kni_type_of(x);
+    if (!t || t->rank != index->rank) return x;
+    kn_shape have = kni_shape_from_type(t);
+    for (int i = 0; i < have.rank; i++)
+        if (i != axis && index->dims[i] < have.dims[i]) x = kn_narrow(x, i, 0, index->dims[i]);
+    return x;
+}
+
+static kn_tensor gather_rank_0(kn_tensor x, kn_tensor index)
+{
+    kni_take_attributes a = {0, false};
+    kn_tensor in[2] = {kn_reshape(x, KN_SHAPE(1)), kn_reshape(index, KN_SHAPE(1))};
+    return kn_reshape(kni_apply(&kni_op_gather, in, 2, &a), KN_SCALAR_SHAPE);
+}
+
+kn_tensor kn_gather(kn_tensor x, int32_t axis, kn_tensor index)
+{
+    kni_call call = kni_call_begin("gather");
+    const kni_type *t = kni_type_of(x), *at = kni_type_of(index);
+    kni_take_attributes a = {axis, false};
+    if (t && at && t->rank == 0 && at->rank == 0) return kni_call_end(call, gather_rank_0(x, index));
+    if (t && at) {
+        if (!kni_check_axis("gather", &axis, t->rank)) return kni_call_end(call, kni_poison_latest());
+        x = fit_to_index(x, axis, at);
+    }
+    kn_tensor in[2] = {x, index};
+    return kni_call_end(call, kni_apply(&kni_op_gather, in, 2, &a));
+}
+
+kn_tensor kn_take_along(kn_tensor x, kn_tensor index, int32_t axis)
+{
+    kni_call call = kni_call_begin("take_along");
+    const kni_type *t = kni_type_of(x), *at = kni_type_of(index);
+    kni_take_attributes a = {axis, true};
+    if (t && at) {
+        if (!kni_check_axis("take_along", &axis, t->rank)) return kni_call_end(call, kni_poison_latest());
+        if (at->rank != t->rank)
+            return kni_call_fail(call, KN_ERROR_SHAPE, "an index of %S needs the rank of %S", at, t);
+        kn_shape x_shape = kni_shape_from_type(t), index_shape = kni_shape_from_type(at);
+        for (int i = 0; i < x_shape.rank; i++) {
+            if (i == axis) continue;
+            if (x_shape.dims[i] == 1)
+                x_shape.dims[i] = index_shape.dims[i];
+            else if (index_shape.dims[i] == 1)
+                index_shape.dims[i] = x_shape.dims[i];
+        }
+        x = kn_expand(x, x_shape);
+        index = kn_expand(index, index_shape);
+    }
+    kn_tensor in[2] = {x, index};
+    return kni_call_end(call, kni_apply(&kni_op_gather, in, 2, &a));
+}
+
+kn_tensor kn_gather_nd(kn_tensor x, kn_tensor indices)
+{
+    kn_tensor in[2] = {x, indices};
+    return kni_apply(&kni_op_gather_nd, in, 2, NULL);
+}
+
+/* ---- what is not zero */
+
+static void nonzero(kn_tensor x, int64_t capacity, kn_tensor out[2])
+{
+    kni_nonzero_attributes a = {capacity};
+    kni_apply_many(&kni_op_nonzero, &x, 1, &a, out, 2);
+}
+
+kn_nonzero_result kn_nonzero_bounded(kn_tensor x, int64_t capacity)
+{
+    kn_tensor out[2];
+    nonzero(x, capacity, out);
+    return (kn_nonzero_result){out[0], out[1]};
+}
+
+/* All index tuples: room for every element, then as many as were counted. */
+static kn_tensor nonzero_all(kn_tensor x)
+{
+    const kni_type *t = kni_type_of(x);
+    kn_tensor out[2];
+    nonzero(x, t ? kni_count(t) : 0, out);
+    if (!kn_ok(out[1])) return out[1];
+    int64_t n = kn_item_int(out[1]);
+    kn_drop(out[1]);
+    return kn_narrow(out[0], 0, 0, n);
+}
+
+static kn_tensor nonzero_as(const char *name, kn_tensor x)
+{
+    kni_call call = kni_call_begin(name);
+    return kni_call_end(call, nonzero_all(x));
+}
+
+kn_tensor kn_nonzero(kn_tensor x) { return nonzero_as("nonzero", x); }
+
+kn_tensor kn_argwhere(kn_tensor x) { return nonzero_as("argwhere", x); }
+
+kn_status kn_nonzero_axes(kn_tensor x, kn_tensor *out)
+{
+    kni_call call = kni_call_begin("nonzero_axes");
+    const kni_type *t = kni_type_of(x);
+    int rank = t ? t->rank : 0;
+    kn_tensor tuples = kn_keep(nonzero_all(x));
+    kn_status s = kn_ok(tuples) ? KN_OK : kn_error_code(tuples);
+    for (int i = 0; i < rank; i++) {
+        out[i] = kn_select(tuples, 1, i);
+        if (s == KN_OK && !kn_ok(out[i])) s = kn_error_code(out[i]);
+    }
+    kni_call_end_many(call, out, rank);
+    return s;
+}
+
+/* ---- by mask */
+
+/* Broadcasts x and the mask to each other, flat; false when one is bad, which x then tells. */
+static bool flatten_pair(kn_tensor *x, kn_tensor *mask)
+{
+    const kni_type *t = kni_type_of(*x), *m = kni_type_of(*mask);
+    if (!t || !m) {
+        *x = kn_where(*mask, *x, kn_alias(*x));
+        return false;
+    }
+    if (m->dtype != KN_BOOL) {
+        *x = kni_fail_tensor("mask_select", KN_ERROR_DTYPE,
+                             "the mask must be bool, not %T: compare or use kn_cast()", (int)m->dtype);
+        return false;
+    }
+    kn_shape shape = {t->rank > m->rank ? t->rank : m->rank, {0}};
+    for (int i = 0; i < shape.rank; i++) {
+        int a = i - (shape.rank - t->rank), b = i - (shape.rank - m->rank);
+        int64_t n = a < 0 ? 1 : t->dims[a], other = b < 0 ? 1 : m->dims[b];
+        shape.dims[i] = n == 1 ? other : n;
+    }
+    *x = kn_flatten(kn_expand(*x, shape), 0, -1);
+    *mask = kn_flatten(kn_expand(*mask, shape), 0, -1);
+    return kn_ok(*x) && kn_ok(*mask);
+}
+
+kn_tensor kn_mask_select(kn_tensor x, kn_tensor mask)
+{
+    kni_call call = kni_call_begin("mask_select");
+    if (!flatten_pair(&x, &mask)) return kni_call_end(call, kn_ok(x) ? mask : x);
+    kn_tensor at = kn_flatten(nonzero_all(mask), 0, -1);
+    return kni_call_end(call, kni_take(x, at, 0, false));
+}
+
+/* Behind the count the indices are 0: there the values are replaced, which keeps gradients out too. */
+static kn_tensor take_counted(kn_tensor x, kn_tensor at, kn_tensor count, int64_t capacity)
+{
+    const kni_type *t = kni_type_of(x);
+    kn_dtype dtype = t ? (kn_dtype)t->dtype : KN_F32;
+    if (t && kni_count(t) == 0) return kn_zeros(KN_SHAPE(capacity), dtype);
+    kn_tensor inside = kn_less(kn_arange(0, (double)capacity, 1, KN_I64), count);
+    return kn_where(inside, kni_take(x, kn_reshape(at, KN_SHAPE(capacity)), 0, false),
+                    kn_zeros(KN_SCALAR_SHAPE, dtype));
+}
+
+kn_mask_select_result kn_mask_select_bounded(kn_tensor x, kn_tensor mask, int64_t capacity)
+{
+    kni_call call = kni_call_begin("mask_select_bounded");
+    kn_tensor out[2];
+    if (!flatten_pair(&x, &mask)) {
+        out[0] = out[1] = kn_ok(x) ? mask : x;
+    } else {
+        kn_tensor found[2];
+        nonzero(mask, capacity, found);
+        out[1] = kn_keep(found[1]);
+        out[0] = kn_ok(out[1]) ? take_counted(x, found[0], out[1], capacity) : out[1];
+    }
+    kni_call_end_many(call, out, 2);
+    return (kn_mask_select_result){out[0], out[1]};
+}

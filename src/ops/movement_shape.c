@@ -1,0 +1,234 @@
+/* Public functions that give the same elements another shape or order of axes. */
+#include "ops/movement_rows.h"
+#include <string.h>
+
+const kni_type *kni_type_of(kn_tensor x)
+{
+    const kni_tensor *t = kni_is_poisoned(x) ? NULL : kni_peek(x);
+    return t && !(t->flags & KNI_TENSOR_POISONED) ? &t->type : NULL;
+}
+
+kn_tensor kni_apply_as(const char *name, const kn_op *row, const kn_tensor *in, int n_in,
+                       const void *attributes)
+{
+    kni_thread *t = kni_thread_self();
+    const char *outer = t->call_name;
+    if (!outer) t->call_name = name;
+    kn_tensor y = kni_apply(row, in, n_in, attributes);
+    t->call_name = outer;
+    return y;
+}
+
+kn_tensor kni_fail_tensor(const char *name, kn_status code, const char *format, ...)
+{
+    va_list a;
+    va_start(a, format);
+    kni_fail_op_list(code, name, format, a);
+    va_end(a);
+    return kni_poison_latest();
+}
+
+bool kni_check_axis(const char *name, int32_t *axis, int rank)
+{
+    int32_t a = *axis < 0 ? *axis + rank : *axis;
+    if (a < 0 || a >= rank) {
+        kni_fail_op(KN_ERROR_ARGUMENT, name, "axis %d is outside a tensor of rank %d (%d to %d)", *axis, rank,
+                    -rank, rank - 1);
+        return false;
+    }
+    *axis = a;
+    return true;
+}
+
+/* ---- shapes */
+
+static kn_tensor reshape_as(const char *name, kn_tensor x, kn_shape shape)
+{
+    kni_shape_attributes a = {shape};
+    return kni_apply_as(name, &kni_op_reshape, &x, 1, &a);
+}
+
+kn_tensor kn_reshape(kn_tensor x, kn_shape shape) { return reshape_as("reshape", x, shape); }
+
+kn_tensor kn_flatten(kn_tensor x, int32_t first, int32_t last)
+{
+    const kni_type *t = kni_type_of(x);
+    kn_shape shape = {1, {-1}};
+    if (!t || t->rank == 0) return reshape_as("flatten", x, KN_SHAPE(1));
+    if (!kni_check_axis("flatten", &first, t->rank) || !kni_check_axis("flatten", &last, t->rank))
+        return kni_poison_latest();
+    if (first > last)
+        return kni_fail_tensor("flatten", KN_ERROR_ARGUMENT, "the first axis %d comes after the last, %d",
+                               first, last);
+    shape.rank = 0;
+    for (int i = 0; i < t->rank; i++) {
+        if (i <= first || i > last)
+            shape.dims[shape.rank++] = t->dims[i];
+        else if (__builtin_mul_overflow(shape.dims[shape.rank - 1], t->dims[i], &shape.dims[shape.rank - 1]))
+            shape.dims[shape.rank - 1] = 0; /* another axis is 0, or there would be no such tensor */
+    }
+    return reshape_as("flatten", x, shape);
+}
+
+kn_tensor kn_unflatten(kn_tensor x, int32_t axis, kn_shape sizes)
+{
+    const kni_type *t = kni_type_of(x);
+    if (!t) return reshape_as("unflatten", x, sizes);
+    if (!kni_check_axis("unflatten", &axis, t->rank)) return kni_poison_latest();
+    if (sizes.rank < 1 || sizes.rank + t->rank - 1 > KN_MAX_RANK)
+        return kni_fail_tensor("unflatten", KN_ERROR_SHAPE, "%d sizes in place of axis %d of %S", sizes.rank,
+                               axis, t);
+    kn_shape shape = {0, {0}};
+    int64_t known = 1;
+    int missing = -1;
+    for (int i = 0; i < t->rank; i++) {
+        if (i != axis) {
+            shape.dims[shape.rank++] = t->dims[i];
+            continue;
+        }
+        for (int k = 0; k < sizes.rank; k++) {
+            if (sizes.dims[k] == -1)
+                missing = shape.rank;
+            else if (__builtin_mul_overflow(known, sizes.dims[k], &known))
+                known = -1;
+            shape.dims[shape.rank++] = sizes.dims[k];
+        }
+    }
+    if (missing >= 0 && known > 0 && t->dims[axis] % known == 0) {
+        shape.dims[missing] = t->dims[axis] / known;
+        known = t->dims[axis];
+    }
+    if (known != t->dims[axis])
+        return kni_fail_tensor("unflatten", KN_ERROR_SHAPE, "the sizes %N do not make up axis %d of %S",
+                               &sizes, axis, t);
+    return reshape_as("unflatten", x, shape);
+}
+
+/* Marks the axes named in a list; false with the failure told. */
+static bool mark_axes(const char *name, kn_ints axes, int rank, bool marks[KN_MAX_RANK])
+{
+    memset(marks, 0, KN_MAX_RANK * sizeof *marks);
+    if (axes.rank < 0 || axes.rank > KN_MAX_RANK) {
+        kni_fail_op(KN_ERROR_ARGUMENT, name, "%d axes given; at most %d", axes.rank, KN_MAX_RANK);
+        return false;
+    }
+    for (int i = 0; i < axes.rank; i++) {
+        int32_t axis =
+            axes.dims[i] < INT32_MIN || axes.dims[i] > INT32_MAX ? INT32_MAX : (int32_t)axes.dims[i];
+        if (!kni_check_axis(name, &axis, rank)) return false;
+        if (marks[axis]) {
+            kni_fail_op(KN_ERROR_ARGUMENT, name, "axis %d is named twice", axis);
+            return false;
+        }
+        marks[axis] = true;
+    }
+    return true;
+}
+
+kn_tensor kn_squeeze_dims(kn_tensor x, kn_ints axes)
+{
+    const kni_type *t = kni_type_of(x);
+    bool marks[KN_MAX_RANK];
+    kn_shape shape = {0, {0}};
+    if (!t) return reshape_as("squeeze_dims", x, shape);
+    if (!mark_axes("squeeze_dims", axes, t->rank, marks)) return kni_poison_latest();
+    for (int i = 0; i < t->rank; i++)
+        if (t->dims[i] != 1 || (axes.rank > 0 && !marks[i])) shape.dims[shape.rank++] = t->dims[i];
+    return reshape_as("squeeze_dims", x, shape);
+}
+
+kn_tensor kn_squeeze(kn_tensor x, int32_t axis)
+{
+    const kni_type *t = kni_type_of(x);
+    if (t && !kni_check_axis("squeeze", &axis, t->rank)) return kni_poison_latest();
+    return kn_squeeze_dims(x, KN_AXES(axis));
+}
+
+kn_tensor kn_unsqueeze_dims(kn_tensor x, kn_ints axes)
+{
+    const kni_type *t = kni_type_of(x);
+    bool marks[KN_MAX_RANK];
+    kn_shape shape = {0, {0}};
+    if (!t) return reshape_as("unsqueeze_dims", x, shape);
+    int rank = t->rank + axes.rank, from = 0;
+    if (axes.rank < 0 || rank > KN_MAX_RANK)
+        return kni_fail_tensor("unsqueeze_dims", KN_ERROR_SHAPE,
+                               "%S with %d axes more has none of the ranks 0 to %d", t, axes.rank,
+                               KN_MAX_RANK);
+    if (!mark_axes("unsqueeze_dims", axes, rank, marks)) return kni_poison_latest();
+    for (; shape.rank < rank; shape.rank++) shape.dims[shape.rank] = marks[shape.rank] ? 1 : t->dims[from++];
+    return reshape_as("unsqueeze_dims", x, shape);
+}
+
+kn_tensor kn_unsqueeze(kn_tensor x, int32_t axis) { return kn_unsqueeze_dims(x, KN_AXES(axis)); }
+
+kn_tensor kn_atleast(kn_tensor x, int32_t rank)
+{
+    const kni_type *t = kni_type_of(x);
+    kn_ints axes = {0, {0}};
+    if (rank > KN_MAX_RANK)
+        return kni_fail_tensor("atleast", KN_ERROR_SHAPE, "rank %d is above the highest, %d", rank,
+                               KN_MAX_RANK);
+    for (int i = t ? t->rank : rank; i < rank; i++, axes.rank++) axes.dims[axes.rank] = axes.rank;
+    return kn_unsqueeze_dims(x, axes);
+}
+
+static kn_tensor expand_as(const char *name, kn_tensor x, kn_shape shape)
+{
+    kni_shape_attributes a = {shape};
+    return kni_apply_as(name, &kni_op_expand, &x, 1, &a);
+}
+
+kn_tensor kn_expand(kn_tensor x, kn_shape shape) { return expand_as("expand", x, shape); }
+
+kn_tensor kn_broadcast_to(kn_tensor x, kn_shape shape) { return expand_as("broadcast_to", x, shape); }
+
+/* ---- order of axes */
+
+static kn_tensor permute_as(const char *name, kn_tensor x, kn_ints axes)
+{
+    kni_permute_attributes a = {axes};
+    return kni_apply_as(name, &kni_op_permute, &x, 1, &a);
+}
+
+kn_tensor kn_permute(kn_tensor x, kn_ints axes) { return permute_as("permute", x, axes); }
+
+static kn_tensor swap_as(const char *name, kn_tensor x, int32_t a, int32_t b)
+{
+    const kni_type *t = kni_type_of(x);
+    kn_ints axes = {t ? t->rank : 0, {0, 1, 2, 3, 4, 5, 6, 7}};
+    if (!t) return permute_as(name, x, axes);
+    if (!kni_check_axis(name, &a, t->rank) || !kni_check_axis(name, &b, t->rank)) return kni_poison_latest();
+    axes.dims[a] = b;
+    axes.dims[b] = a;
+    return permute_as(name, x, axes);
+}
+
+kn_tensor kn_transpose(kn_tensor x, int32_t a, int32_t b) { return swap_as("transpose", x, a, b); }
+
+kn_tensor kn_swap_dims(kn_tensor x, int32_t a, int32_t b) { return swap_as("swap_dims", x, a, b); }
+
+kn_tensor kn_t(kn_tensor x) { return swap_as("t", x, -2, -1); }
+
+kn_tensor kn_movedim(kn_tensor x, kn_ints source, kn_ints destination)
+{
+    const kni_type *t = kni_type_of(x);
+    bool from[KN_MAX_RANK], to[KN_MAX_RANK];
+    kn_ints axes = {t ? t->rank : 0, {0}};
+    if (!t) return permute_as("movedim", x, axes);
+    if (source.rank != destination.rank)
+        return kni_fail_tensor("movedim", KN_ERROR_ARGUMENT, "%d axes would move to %d places", source.rank,
+                               destination.rank);
+    if (!mark_axes("movedim", source, t->rank, from) || !mark_axes("movedim", destination, t->rank, to))
+        return kni_poison_latest();
+    for (int i = 0, rest = 0; i < t->rank; i++) {
+        if (to[i]) continue;
+        while (from[rest]) rest++;
+        axes.dims[i] = rest++;
+    }
+    for (int i = 0; i < source.rank; i++) {
+        int64_t at = destination.dims[i];
+        axes.dims[at < 0 ? at + t->rank : at] = source.dims[i];
+    }
+    return permute_as("movedim", x, axes);
+}
