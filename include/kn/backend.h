@@ -14,7 +14,7 @@ extern "C" {
 struct kn_op;
 
 enum { KN_PHASE_FORWARD = 0, KN_PHASE_BACKWARD = 1, KN_PHASE_UPDATE = 2 };
-enum { KN_RECORD_DROP = 1 /* the operand dies; nothing is computed */ };
+enum { KN_RECORD_DROP = 1 /* operand 0 dies and nothing is computed; row and attributes are NULL */ };
 
 /* One op to run: plain data. Operands are ids of the session's table, never pointers. */
 typedef struct kn_record {
@@ -44,6 +44,7 @@ struct kn_backend {
     kn_backend *inner[2]; /* of a decorator */
     void *self;
     kn_device device; /* set by Kiln: the device made of this backend */
+    bool wants_drops; /* execute also gets a record with KN_RECORD_DROP when a tensor of this stack dies */
     /* Runs n records in order. Failures tell their text through kn_backend_fail and poison outputs. */
     kn_status (*execute)(kn_backend *backend, const kn_record *const *records, int32_t n);
     /* How a row would run for a dtype; why (may be NULL) receives a short reason. */

@@ -54,9 +54,10 @@ const uint8_t kni_wide_of[KN_DTYPE_COUNT] = {
 int64_t kn_dtype_bytes(kn_dtype dtype, int64_t n)
 {
     if ((int)dtype <= 0 || dtype >= KN_DTYPE_COUNT || n < 0) return -1;
-    int64_t bits;
-    if (__builtin_mul_overflow(n, (int64_t)kni_dtypes[dtype].bits, &bits) || bits > INT64_MAX - 7) return -1;
-    return (bits + 7) / 8;
+    int64_t bits = kni_dtypes[dtype].bits, total;
+    if (bits % 8 == 0) return __builtin_mul_overflow(n, bits / 8, &total) ? -1 : total;
+    if (__builtin_mul_overflow(n, bits, &total) || total > INT64_MAX - 7) return -1;
+    return (total + 7) / 8;
 }
 
 const char *kn_dtype_name(kn_dtype dtype)

@@ -33,6 +33,7 @@ int64_t kn_shutdown(void)
     kni_thread_end_self();
     kni_pool_shutdown();
     kn_memory m = kn_memory_stats();
+    if (m.tensors_now > 0) kni_table_list_alive();
     kni_devices_shutdown();
     if (m.tensors_now == 0) kni_table_free();
     return m.tensors_now;

@@ -1,5 +1,6 @@
 /* Slots: getting, checking, releasing. */
 #include "core/table.h"
+#include "core/device.h"
 #include "core/text.h"
 
 kni_tensor *kni_chunks[KNI_MAX_CHUNKS];
@@ -78,12 +79,21 @@ uint32_t kni_tensor_new(kni_thread *t)
     return index;
 }
 
+/* Tells a lazy backend that a tensor is gone. Nothing can be done about a failure here. */
+static KNI_COLD void emit_drop(uint32_t index, kn_device device)
+{
+    kn_record r = {.bytes = sizeof r, .op = 1, .n_in = 1, .flags = KN_RECORD_DROP, .ids = {index}};
+    const kn_record *record = &r;
+    (void)device->backend->execute(device->backend, &record, 1);
+}
+
 void kni_tensor_release(kni_thread *t, uint32_t index)
 {
     kni_tensor *x = kni_slot(index);
     if (atomic_load_explicit(&x->references, memory_order_acquire) != 1 &&
         atomic_fetch_sub_explicit(&x->references, 1, memory_order_acq_rel) != 1)
         return;
+    if (KNI_UNLIKELY(x->device && x->device->backend->wants_drops)) emit_drop(index, x->device);
     kni_storage *storage = x->storage;
     struct kni_node *node = x->node;
     x->storage = NULL;
@@ -183,6 +193,20 @@ void kni_table_counters(int64_t *tensors, int64_t *slots)
 {
     *tensors = atomic_load(&live);
     *slots = (int64_t)atomic_load(&n_chunks) * KNI_CHUNK_SLOTS;
+}
+
+void kni_table_list_alive(void)
+{
+    enum { MOST = 20 };
+    int listed = 0;
+    uint32_t n = atomic_load(&n_chunks) * KNI_CHUNK_SLOTS;
+    for (uint32_t i = 0; i < n && listed < MOST; i++) {
+        const kni_tensor *x = kni_slot(i);
+        if (x->state == KNI_FREE) continue;
+        const char *site = x->thread == kni_this_thread.id ? kni_site_of(x->serial) : NULL;
+        kni_log(1, "alive at shutdown: %T%S%s%s", (int)x->type.dtype, &x->type, site ? " made at " : "", site ? site : "");
+        listed++;
+    }
 }
 
 void kni_table_free(void)

@@ -103,6 +103,8 @@ void kni_scope_free_all(kni_thread *t);
 void kni_table_return_slots(kni_thread *t);
 /* Gives the table's memory back; no tensor may be alive. */
 void kni_table_free(void);
+/* Logs the tensors that are alive, with the line that made each where it is still known. */
+void kni_table_list_alive(void);
 void kni_table_counters(int64_t *tensors, int64_t *slots);
 
 /* Called with the tape node of a tensor that dies; set by the autodiff decorator. */

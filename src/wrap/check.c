@@ -93,6 +93,7 @@ static kn_status run_both(kn_backend *b, const kn_record *r, kn_record *copy)
 
 static kn_status execute_one(kn_backend *b, const kn_record *r)
 {
+    if (KNI_UNLIKELY(r->flags & KN_RECORD_DROP)) return kni_forward(b, r);
     if (r->n_out > MAX_OUTPUTS) return kni_forward(b, r);
     kn_record *copy = kni_allocate(r->bytes);
     if (!copy) return kni_fail_op(KN_ERROR_MEMORY, r->row->name, "no memory to check the op");

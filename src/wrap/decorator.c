@@ -57,6 +57,7 @@ kn_backend *kni_decorator_new(const char *name, kn_backend *const *inner, int32_
                               .name = name,
                               .inner = {inner[0], n_inner > 1 ? inner[1] : NULL},
                               .self = self_bytes ? d->self : NULL,
+                              .wants_drops = inner[0]->wants_drops,
                               .execute = execute,
                               .supports = supports,
                               .write = write_inner,

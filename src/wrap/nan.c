@@ -25,6 +25,7 @@ static kn_status all_finite(kn_backend *b, const kni_tensor *x, uint32_t id, boo
 
 static kn_status execute_one(kn_backend *b, const kn_record *r)
 {
+    if (KNI_UNLIKELY(r->flags & KN_RECORD_DROP)) return kni_forward(b, r);
     bool finite = true;
     int64_t where = 0;
     kn_status s = KN_OK;

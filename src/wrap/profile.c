@@ -64,6 +64,7 @@ static void settle(state *p)
 
 static kn_status execute_one(kn_backend *b, const kn_record *r)
 {
+    if (KNI_UNLIKELY(r->flags & KN_RECORD_DROP)) return kni_forward(b, r);
     state *p = b->self;
     kni_lock(&p->lock);
     settle(p);

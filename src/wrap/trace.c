@@ -18,6 +18,10 @@ static void describe(const kn_record *r, char *line)
 {
     kni_text text = {line, WIDTH, 0};
     line[0] = 0;
+    if (r->flags & KN_RECORD_DROP) {
+        kni_text_format(&text, "drop %T%S", (int)kni_in(r, 0)->type.dtype, &kni_in(r, 0)->type);
+        return;
+    }
     kni_text_format(&text, "%s(", r->row->name);
     for (int i = 0; i < r->n_in; i++) {
         const kni_tensor *x = kni_in(r, i);
@@ -42,6 +46,7 @@ static kn_status execute(kn_backend *b, const kn_record *const *records, int32_t
         kni_lock(&t->lock);
         memcpy(t->lines[t->n++ % LINES], line, WIDTH);
         kni_unlock(&t->lock);
+        if ((records[i]->flags & KN_RECORD_DROP) && !b->inner[0]->wants_drops) continue;
         kn_status s = kni_forward(b, records[i]);
         if (s) return s;
     }
@@ -68,5 +73,6 @@ kn_backend *kni_trace_open(const char *argument, kn_backend *const *inner, int32
     if (!b) return NULL;
     ((state *)b->self)->lock = (kni_mutex)KNI_MUTEX_INIT;
     b->control = control;
+    b->wants_drops = true;
     return b;
 }

@@ -95,7 +95,7 @@ static void sweep(void)
 static void limits(void)
 {
     kn_scope s = kn_scope_begin();
-    kn_memory_limit(kn_memory_stats().bytes_now + 4096);
+    kn_memory_limit(kn_memory_stats().bytes_now + (1 << 20));
     kn_tensor big = kn_zeros(KN_SHAPE(1024, 1024), KN_F32);
     CHECK_POISON(big, "kn_memory_limit");
     CHECK(kn_error_code(big) == KN_ERROR_MEMORY);
