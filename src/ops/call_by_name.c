@@ -1,6 +1,6 @@
 /* kn_call: runs any row of the table by its name, with attributes by theirs. */
 #include "core/allocator.h"
-#include "ops/op.h"
+#include "ops/custom.h"
 #include <kn/custom.h>
 #include <string.h>
 
@@ -94,8 +94,10 @@ kn_status kn_call(const char *op, const kn_tensor *in, int32_t n_in, const kn_at
 {
     for (int32_t k = 0; out && k < n_out; k++) out[k] = KN_NONE;
     const kn_op *row = op ? kni_op_by_name(op) : NULL;
+    if (row && row->kind == KNI_SYSTEM) row = NULL;
+    if (!row && op) row = kni_custom_by_name(op);
     kn_status s = KN_OK;
-    if (!row || row->kind == KNI_SYSTEM)
+    if (!row)
         s = kni_fail(KN_ERROR_ARGUMENT, "kn_call: no op is called '%s'; 'kiln ops' lists them",
                      op ? op : "(null)");
     else

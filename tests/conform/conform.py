@@ -102,8 +102,8 @@ def code(dtype):
 
 
 def sum_dtype(dtype):
-    """Sums and products of integers and bools are i64, as in PyTorch; u64 stays u64."""
-    return dtype if is_float(dtype) or dtype == "u64" else "i64"
+    """Sums and products of integers and bools are i64, as in PyTorch."""
+    return dtype if is_float(dtype) else "i64"
 
 
 def float_dtype(dtype):

@@ -184,7 +184,7 @@ static bool open_devices(kiln_run *run)
         fprintf(stderr, "kiln: cannot open the device '%s': %s\n", run->spec, kn_last_error());
         return false;
     }
-    run->oracle = kn_device_open(strcmp(run->spec, "ref") ? "ref" : "cpu");
+    run->oracle = kn_device_open(strstr(run->spec, "cpu") ? "ref" : "cpu");
     if (!run->oracle) {
         fprintf(stderr, "kiln: cannot open the device to compare with: %s\n", kn_last_error());
         return false;

@@ -144,6 +144,7 @@ static void make_integers(kiln_array *a, const uint64_t *words, const int64_t *r
     integer_limits(a->dtype, &lowest, &highest);
     double from = ceil(low > (double)lowest ? low : (double)lowest);
     double to = floor(high < (double)highest ? high : (double)highest);
+    if (!(from <= (double)highest)) from = (double)lowest;
     int64_t first = (int64_t)from;
     uint64_t span = to > from ? (uint64_t)(to - from) + 1 : 1;
     for (int64_t i = 0; i < a->count; i++) {
