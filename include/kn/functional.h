@@ -1,4 +1,5 @@
-/* Softmax, norms, embedding, dropout, losses. */
+/* Softmax, norms, embedding, dropout, rotary embedding and losses. All of them take f64, f32, f16 and bf16 (half
+   types are computed in f32); optional operands are KN_NONE. */
 #ifndef KN_FUNCTIONAL_H
 #define KN_FUNCTIONAL_H
 
@@ -7,6 +8,186 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* ---- softmax over one axis (negative axes count from the end) */
+
+/* y_i = exp(x_i) / sum_j exp(x_j). A row of -inf gives NaN. */
+KN_API kn_tensor kn_softmax(kn_tensor x, int32_t axis);
+/* y_i = x_i - log sum_j exp(x_j) */
+KN_API kn_tensor kn_log_softmax(kn_tensor x, int32_t axis);
+/* y_i = exp(-x_i) / sum_j exp(-x_j) */
+KN_API kn_tensor kn_softmin(kn_tensor x, int32_t axis);
+/* y_i = exp(x_i) / (1 + sum_j exp(x_j)): all results may be near zero. */
+KN_API kn_tensor kn_quiet_softmax(kn_tensor x, int32_t axis);
+
+/* ---- norms. eps is added to the variance; weight and bias may be KN_NONE. */
+
+/* y = (x - mean) / sqrt(variance + eps) * weight + bias over the last n_axes axes, whose shape weight and bias
+   have. */
+KN_API kn_tensor kn_layer_norm(kn_tensor x, kn_tensor weight, kn_tensor bias, int32_t n_axes, double eps);
+/* y = x / sqrt(mean(x^2) + eps) * weight over the last n_axes axes. */
+KN_API kn_tensor kn_rms_norm(kn_tensor x, kn_tensor weight, int32_t n_axes, double eps);
+/* x [batch, channels, ...]: each of `groups` equal groups of channels is normalised; weight, bias [channels]. */
+KN_API kn_tensor kn_group_norm(kn_tensor x, kn_tensor weight, kn_tensor bias, int64_t groups, double eps);
+/* x [batch, channels, ...] with at least one axis more: each channel of each sample is normalised. */
+KN_API kn_tensor kn_instance_norm(kn_tensor x, kn_tensor weight, kn_tensor bias, double eps);
+/* y = (x - mean) / sqrt(variance + eps) * weight + bias with the given statistics, all [channels];
+   x [batch, channels, ...]. */
+KN_API kn_tensor kn_batch_norm(kn_tensor x, kn_tensor mean, kn_tensor variance, kn_tensor weight,
+                               kn_tensor bias, double eps);
+/* The same with the statistics of the batch, which come back for the running averages. variance is the mean
+   square (biased); n / (n - 1) times it is the unbiased one. They are f32 where x is a half type. */
+typedef struct kn_batch_norm_result {
+    kn_tensor y, mean, variance;
+} kn_batch_norm_result;
+KN_API kn_batch_norm_result kn_batch_norm_train(kn_tensor x, kn_tensor weight, kn_tensor bias, double eps);
+/* y = x / (k + alpha / size * sum of x^2 over `size` neighbouring channels)^beta; x [batch, channels, ...] of
+   rank 3 or more. */
+typedef struct kn_local_response_norm_args {
+    int64_t size; /* 0 = 5 */
+    double alpha; /* 0 = 1e-4 */
+    double beta;  /* 0 = 0.75 */
+    double k;     /* 0 = 1; (double)KN_ZERO = 0 */
+} kn_local_response_norm_args;
+KN_API kn_tensor kn_local_response_norm(kn_tensor x, const kn_local_response_norm_args *args);
+
+/* ---- embedding, dropout, rotary embedding */
+
+/* y[..., :] = weight[indices[...], :]; weight [rows, size], indices of any integer dtype. */
+typedef struct kn_embedding_args {
+    int64_t padding_index; /* this row gets no gradient; 0 = none, KN_ZERO = row 0, negative: from the end */
+} kn_embedding_args;
+KN_API kn_tensor kn_embedding(kn_tensor weight, kn_tensor indices, const kn_embedding_args *args);
+
+/* y = x / (1 - p) with probability 1 - p, else 0; x itself when not training. The mask comes from the device's
+   random numbers (kn_seed) and is made again for the gradient. */
+KN_API kn_tensor kn_dropout(kn_tensor x, double p, bool training);
+/* The same with one draw for each channel of x [batch, channels, ...]. */
+KN_API kn_tensor kn_feature_dropout(kn_tensor x, double p, bool training);
+/* Keeps mean 0 and variance 1 after SELU: dropped elements become SELU's lower limit, then all are rescaled. */
+KN_API kn_tensor kn_alpha_dropout(kn_tensor x, double p, bool training);
+
+/* Turns each pair (a, b) of the last axis by the angle of its token: (a cos - b sin, a sin + b cos).
+   x [..., tokens, size]; cosines and sines [tokens, half] with 2 half <= size, the rest of the axis is copied. Both
+   KN_NONE: the angle of token t and pair i is (offset + t) theta^(-i / half), half = size / 2. */
+typedef struct kn_rope_args {
+    double theta;     /* 0 = 10000 */
+    int64_t offset;   /* position of the first token */
+    bool interleaved; /* pairs are neighbours (2i, 2i + 1); else i and i + half */
+} kn_rope_args;
+KN_API kn_tensor kn_rope(kn_tensor x, kn_tensor cosines, kn_tensor sines, const kn_rope_args *args);
+/* The tables of the formula above, [tokens, size / 2] in dtype. */
+typedef struct kn_rope_table {
+    kn_tensor cosines, sines;
+} kn_rope_table;
+KN_API kn_rope_table kn_rope_tables(int64_t tokens, int64_t size, kn_dtype dtype, const kn_rope_args *args);
+
+/* ---- losses */
+
+typedef enum kn_reduction {
+    KN_REDUCTION_MEAN = 0, /* of all elements, or what the loss says */
+    KN_REDUCTION_SUM = 1,
+    KN_REDUCTION_NONE = 2
+} kn_reduction;
+
+/* -log softmax(x)[target] with x [batch, classes, ...] (or [classes]) and either class indices [batch, ...] or
+   probabilities of x's shape. The mean divides by the weights of the classes met (indices), or by the number of
+   positions (probabilities). */
+typedef struct kn_cross_entropy_args {
+    kn_tensor weight;       /* [classes], or KN_NONE */
+    double label_smoothing; /* 0 to 1: this part of the target is spread over all classes */
+    int64_t ignore_index;   /* positions with this target do not count; 0 = -100, KN_ZERO = 0 */
+    kn_reduction reduction;
+} kn_cross_entropy_args;
+KN_API kn_tensor kn_cross_entropy(kn_tensor logits, kn_tensor target, const kn_cross_entropy_args *args);
+/* mean over the batch of -sum_c p_c log_softmax(logits)_c along axis 1. */
+KN_API kn_tensor kn_cross_entropy_with_logits(kn_tensor logits, kn_tensor probabilities);
+/* -weight[t] x[t]: x [batch, classes, ...] are log probabilities. args as for kn_cross_entropy, without smoothing. */
+KN_API kn_tensor kn_nll_loss(kn_tensor x, kn_tensor target, const kn_cross_entropy_args *args);
+
+/* -(t log x + (1 - t) log(1 - x)) weight, logarithms not below -100. x in [0, 1]. */
+typedef struct kn_binary_cross_entropy_args {
+    kn_tensor weight;     /* broadcasts to x, or KN_NONE */
+    kn_tensor pos_weight; /* factor of the positive part, broadcasts to x; logits only */
+    kn_reduction reduction;
+} kn_binary_cross_entropy_args;
+KN_API kn_tensor kn_binary_cross_entropy(kn_tensor x, kn_tensor target,
+                                         const kn_binary_cross_entropy_args *args);
+/* The same of sigmoid(x), computed from the logits: (1 - t) x + (1 + (pos_weight - 1) t) softplus(-x). */
+KN_API kn_tensor kn_binary_cross_entropy_with_logits(kn_tensor x, kn_tensor target,
+                                                     const kn_binary_cross_entropy_args *args);
+
+/* (x - t)^2 */
+KN_API kn_tensor kn_mse_loss(kn_tensor x, kn_tensor target, kn_reduction reduction);
+/* |x - t| */
+KN_API kn_tensor kn_l1_loss(kn_tensor x, kn_tensor target, kn_reduction reduction);
+/* d^2 / (2 beta) where d = |x - t| < beta, else d - beta / 2. beta 0 is kn_l1_loss. */
+KN_API kn_tensor kn_smooth_l1_loss(kn_tensor x, kn_tensor target, double beta, kn_reduction reduction);
+/* d^2 / 2 where d = |x - t| <= delta, else delta (d - delta / 2). */
+KN_API kn_tensor kn_huber_loss(kn_tensor x, kn_tensor target, double delta, kn_reduction reduction);
+
+/* t (log t - x), or exp(t) (t - x) where the target is given as its logarithm; x are log probabilities. */
+typedef struct kn_kl_div_args {
+    bool log_target;
+    bool batch_mean; /* divide the sum by the size of axis 0 instead of the number of elements */
+    kn_reduction reduction;
+} kn_kl_div_args;
+KN_API kn_tensor kn_kl_div_loss(kn_tensor x, kn_tensor target, const kn_kl_div_args *args);
+
+/* exp(x) - t x, or x - t log(x + eps) for rates. full adds t log t - t + log(2 pi t) / 2 where t > 1. */
+typedef struct kn_poisson_nll_args {
+    bool rates; /* x is the rate, not its logarithm */
+    bool full;
+    double eps; /* 0 = 1e-8 */
+    kn_reduction reduction;
+} kn_poisson_nll_args;
+KN_API kn_tensor kn_poisson_nll_loss(kn_tensor x, kn_tensor target, const kn_poisson_nll_args *args);
+
+/* (log v + (x - t)^2 / v) / 2 with v = max(variance, eps). full adds log(2 pi) / 2. */
+typedef struct kn_gaussian_nll_args {
+    bool full;
+    double eps; /* 0 = 1e-6 */
+    kn_reduction reduction;
+} kn_gaussian_nll_args;
+KN_API kn_tensor kn_gaussian_nll_loss(kn_tensor x, kn_tensor target, kn_tensor variance,
+                                      const kn_gaussian_nll_args *args);
+
+/* x where t = 1, max(0, margin - x) where t = -1. */
+KN_API kn_tensor kn_hinge_embedding_loss(kn_tensor x, kn_tensor target, double margin,
+                                         kn_reduction reduction);
+/* 1 - cos(a, b) where t = 1, max(0, cos(a, b) - margin) where t = -1; the cosine is of the last axis. */
+typedef struct kn_margin_args {
+    double margin;
+    kn_reduction reduction;
+} kn_margin_args;
+KN_API kn_tensor kn_cosine_embedding_loss(kn_tensor a, kn_tensor b, kn_tensor target,
+                                          const kn_margin_args *args);
+/* max(0, -t (a - b) + margin) */
+KN_API kn_tensor kn_margin_ranking_loss(kn_tensor a, kn_tensor b, kn_tensor target,
+                                        const kn_margin_args *args);
+/* max(0, d(anchor, positive) - d(anchor, negative) + margin), d the p-norm of the difference (+ eps) over the last
+   axis. swap takes d(positive, negative) for the second where that is smaller. */
+typedef struct kn_triplet_args {
+    double margin; /* 0 = 1, (double)KN_ZERO = 0 */
+    double p;      /* 0 = 2 */
+    double eps;    /* 0 = 1e-6 */
+    bool swap;
+    kn_reduction reduction;
+} kn_triplet_args;
+KN_API kn_tensor kn_triplet_margin_loss(kn_tensor anchor, kn_tensor positive, kn_tensor negative,
+                                        const kn_triplet_args *args);
+
+/* Connectionist temporal classification: -log of the sum over all alignments of the target with the steps.
+   log_probs [steps, batch, classes] (log_softmax of the last axis); targets [batch, longest], or all labels one
+   after the other [sum of lengths]; lengths [batch]. The mean divides each loss by its target's length first. The
+   gradient is that of log_probs themselves. Second derivatives are not available. */
+typedef struct kn_ctc_args {
+    int64_t blank;
+    bool zero_infinity; /* sequences that cannot be aligned count as 0 instead of inf */
+    kn_reduction reduction;
+} kn_ctc_args;
+KN_API kn_tensor kn_ctc_loss(kn_tensor log_probs, kn_tensor targets, kn_tensor input_lengths,
+                             kn_tensor target_lengths, const kn_ctc_args *args);
 
 #ifdef __cplusplus
 }

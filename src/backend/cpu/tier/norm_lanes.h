@@ -1,0 +1,146 @@
+/* What the softmax, norm and loss kernels of a tier are made of: sums over 16 virtual lanes that are joined by a
+   fixed tree, so that a result does not depend on the width of the vectors. The including file chooses the type
+   `real` with KNI_NORM_F64. */
+#ifndef KNI_BACKEND_CPU_TIER_NORM_LANES_H
+#define KNI_BACKEND_CPU_TIER_NORM_LANES_H
+
+#include "core/math/math.h"
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#ifdef KNI_NORM_F64
+typedef double real;
+typedef int64_t real_bits;
+#define M(name) kni_##name##_f64
+#define REAL_INFINITY KNI_INF_F64
+#else
+typedef float real;
+typedef int32_t real_bits;
+#define M(name) kni_##name##_f32
+#define REAL_INFINITY KNI_INF_F32
+#endif
+
+/* Each turn of the loop stands alone, also where the result is written over an operand. */
+#if defined(__clang__)
+#define EACH_ALONE _Pragma("clang loop vectorize(assume_safety)")
+#elif defined(__GNUC__)
+#define EACH_ALONE _Pragma("GCC ivdep")
+#else
+#define EACH_ALONE
+#endif
+
+#if defined(KNI_TIER_V4)
+#define VECTOR_BYTES 64
+#elif defined(KNI_TIER_V3)
+#define VECTOR_BYTES 32
+#elif defined(KNI_TIER_V2) || defined(KNI_TIER_NEON) || defined(KNI_TIER_SIMD128)
+#define VECTOR_BYTES 16
+#endif
+
+#ifdef VECTOR_BYTES
+typedef real vec __attribute__((vector_size(VECTOR_BYTES)));
+typedef real vec_in_memory __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(real)), may_alias));
+typedef real_bits vec_bits __attribute__((vector_size(VECTOR_BYTES)));
+#else
+typedef real vec;
+typedef real vec_in_memory;
+#endif
+
+enum { LANES = 16, VECTORS = LANES * (int)sizeof(real) / (int)sizeof(vec), STRIP = 256 };
+
+typedef struct lanes {
+    vec part[VECTORS];
+} lanes;
+
+static inline vec load(const real *p, int part) { return ((const vec_in_memory *)p)[part]; }
+
+static inline vec larger(vec a, vec b)
+{
+#ifdef VECTOR_BYTES
+    vec_bits mask = (vec_bits)(a > b);
+    return (vec)(((vec_bits)a & mask) | ((vec_bits)b & ~mask));
+#else
+    return a > b ? a : b;
+#endif
+}
+
+/* The sum of the lanes, after the last n < LANES terms went to the first lanes. */
+static inline real lanes_total(const lanes *sums, const real *tail, int64_t n)
+{
+    real lane[LANES];
+    memcpy(lane, sums, sizeof lane);
+    for (int64_t l = 0; l < n; l++) lane[l] += tail[l];
+    for (int width = LANES / 2; width > 0; width /= 2)
+        for (int l = 0; l < width; l++) lane[l] += lane[l + width];
+    return lane[0];
+}
+
+/* The largest element, -inf for none; NaN is passed over. */
+static inline real row_max(const real *x, int64_t n)
+{
+    real most = -REAL_INFINITY;
+    int64_t k = 0;
+    if (n >= LANES) {
+        lanes top;
+        for (int v = 0; v < VECTORS; v++) top.part[v] = load(x, v);
+        for (k = LANES; k + LANES <= n; k += LANES)
+            for (int v = 0; v < VECTORS; v++) top.part[v] = larger(load(x + k, v), top.part[v]);
+        real lane[LANES];
+        memcpy(lane, &top, sizeof lane);
+        for (int l = 0; l < LANES; l++) most = lane[l] > most ? lane[l] : most;
+    }
+    for (; k < n; k++) most = x[k] > most ? x[k] : most;
+    return most;
+}
+
+static inline real row_sum(const real *x, int64_t n)
+{
+    lanes sums = {.part = {(vec){0}}};
+    int64_t k = 0;
+    for (; k + LANES <= n; k += LANES)
+        for (int v = 0; v < VECTORS; v++) sums.part[v] += load(x + k, v);
+    return lanes_total(&sums, x + k, n - k);
+}
+
+static inline real row_dot(const real *x, const real *y, int64_t n)
+{
+    lanes sums = {.part = {(vec){0}}};
+    real tail[LANES];
+    int64_t k = 0;
+    for (; k + LANES <= n; k += LANES)
+        for (int v = 0; v < VECTORS; v++) sums.part[v] += load(x + k, v) * load(y + k, v);
+    for (int64_t l = 0; k + l < n; l++) tail[l] = x[k + l] * y[k + l];
+    return lanes_total(&sums, tail, n - k);
+}
+
+/* sum of (x - mean)^2 */
+static inline real row_squares(const real *x, real mean, int64_t n)
+{
+    lanes sums = {.part = {(vec){0}}};
+    real tail[LANES];
+    int64_t k = 0;
+    for (; k + LANES <= n; k += LANES)
+        for (int v = 0; v < VECTORS; v++) {
+            vec d = load(x + k, v) - mean;
+            sums.part[v] += d * d;
+        }
+    for (int64_t l = 0; k + l < n; l++) tail[l] = (x[k + l] - mean) * (x[k + l] - mean);
+    return lanes_total(&sums, tail, n - k);
+}
+
+/* sum of exp(x - most), through a buffer so that the exponentials are vectorised whatever x is. */
+static inline real row_exp_sum(const real *x, real most, int64_t n)
+{
+    lanes sums = {.part = {(vec){0}}};
+    real buffer[STRIP];
+    for (int64_t at = 0;; at += STRIP) {
+        int64_t count = n - at < STRIP ? n - at : STRIP, k = 0;
+        for (int64_t i = 0; i < count; i++) buffer[i] = M(exp)(x[at + i] - most);
+        for (; k + LANES <= count; k += LANES)
+            for (int v = 0; v < VECTORS; v++) sums.part[v] += load(buffer + k, v);
+        if (at + count == n) return lanes_total(&sums, buffer + k, count - k);
+    }
+}
+
+#endif

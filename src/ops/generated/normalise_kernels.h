@@ -1,0 +1,21 @@
+/* Generated from src/ops/kernels/normalise.kn by tools/gen/kernels.py; do not edit. */
+#ifndef KNI_NORMALISE_KERNELS_H
+#define KNI_NORMALISE_KERNELS_H
+
+#include "ops/kernel.h"
+
+extern const kni_kernel kni_kernel_softmax;
+extern const kni_kernel kni_kernel_softmax_grad;
+extern const kni_kernel kni_kernel_log_softmax_grad;
+extern const kni_kernel kni_kernel_layer_norm;
+extern const kni_kernel kni_kernel_layer_norm_grad;
+extern const kni_kernel kni_kernel_layer_norm_affine_grad;
+extern const kni_kernel kni_kernel_batch_norm;
+extern const kni_kernel kni_kernel_batch_norm_train;
+extern const kni_kernel kni_kernel_batch_norm_train_grad;
+extern const kni_kernel kni_kernel_embedding;
+extern const kni_kernel kni_kernel_embedding_grad;
+extern const kni_kernel kni_kernel_dropout;
+extern const kni_kernel kni_kernel_rope;
+
+#endif
