@@ -1,0 +1,53 @@
+/* What a tier exports to the convolutions. A convolution is a product of weights with shifted planes: with the
+   input copied into padded planes (one for each phase of the stride), tap k of channel c of output column j is
+   x[offsets[c, k] + j], so nothing has to be gathered. Internal to conv_*.c and tier/conv_*.c. */
+#ifndef KNI_BACKEND_CPU_CONV_KERNELS_H
+#define KNI_BACKEND_CPU_CONV_KERNELS_H
+
+#include "backend/cpu/tier.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Sums run over at most this many products one after the other and are then added in order, on every tier. */
+enum { KNI_CONV_DEPTH = 256 };
+
+/* y[r][j] = sum over k of w[k][r] x[offsets[k] + j] for j below vectors * lanes; `rows` is 1, 2, 4 or 8 and at
+   most the tier's. */
+typedef struct {
+    int64_t depth;
+    const void *w, *x;
+    const int64_t *offsets;
+    void *y;
+    int64_t y_row;
+    int rows, vectors;
+    bool separate; /* no fused multiply-add */
+} kni_conv_product;
+
+/* sums[r][o] += sum over p of x[offsets[r] + at(p)] dy[p][o] for o below vectors * lanes, where p runs over
+   `outer` x `inner` positions, at(p) = outer * x_step + inner and p = outer * dy_step + inner. */
+typedef struct {
+    int64_t outer, inner, x_step, dy_step;
+    const void *x, *dy;
+    const int64_t *offsets;
+    int64_t dy_row; /* elements from one position of dy to the next */
+    void *sums;
+    int64_t sums_row;
+    int rows, vectors;
+    bool separate;
+} kni_conv_gradient;
+
+/* sums[r] += sum over p of x[offsets[r] + at(p)] dy[p]: the same for one output channel, in 16 lanes by the inner
+   position and a fixed tree. Uses rows, not vectors. */
+typedef struct {
+    int lanes, rows, vectors; /* of the largest tile */
+    int size;                 /* of an element in bytes */
+    void (*product)(const kni_conv_product *p);
+    void (*gradient)(const kni_conv_gradient *g);
+    void (*dots)(const kni_conv_gradient *g);
+} kni_conv_kernels;
+
+KNI_TIER_DECLARE(extern const kni_conv_kernels, kni_conv_f32, );
+KNI_TIER_DECLARE(extern const kni_conv_kernels, kni_conv_f64, );
+
+#endif

@@ -1,0 +1,41 @@
+/* The sections of a convolution's results: which taps add to each, where those lie in the planes, and the weights in
+   the order the kernels read them. Internal to conv_*.c. */
+#ifndef KNI_BACKEND_CPU_CONV_PACK_H
+#define KNI_BACKEND_CPU_CONV_PACK_H
+
+#include "backend/cpu/conv_plan.h"
+
+/* One phase of the results with the taps that add to it. */
+typedef struct {
+    int64_t first[KNI_CONV_AXES], count[KNI_CONV_AXES]; /* of the grid */
+    int64_t start[KNI_CONV_AXES], step[KNI_CONV_AXES];  /* the result for q lies at q * step + start */
+    int64_t n_taps, depth;                              /* depth: channels * n_taps */
+    int64_t *taps, *offsets; /* offsets: by channel and tap, in the planes of a part */
+    char *weights;           /* by group, then panels of rows [depth][rows] */
+} kni_conv_phase;
+
+/* How many sections a plan has; more than KNI_CONV_MAX_PHASES for absurd strides. */
+enum { KNI_CONV_MAX_PHASES = 4096 };
+int64_t kni_conv_phase_count(const kni_conv_plan *plan);
+
+/* Makes the sections in the calling thread's shared workspace, with room for packed weights; part is the largest
+   part of the grid. NULL without memory. */
+kni_conv_phase *kni_conv_phases_start(const kni_conv_plan *plan, const kni_conv_part *part);
+/* Packs contiguous weights of the compute type. */
+void kni_conv_pack_weights(const kni_conv_plan *plan, kni_conv_phase *phases, const void *weights,
+                           bool parallel);
+
+/* Rows are taken in panels of the largest power of two that is left. */
+static inline int kni_conv_panel_rows(const kni_conv_plan *plan, int64_t left)
+{
+    int rows = plan->kernels->rows;
+    while (rows > left) rows /= 2;
+    return rows;
+}
+
+static inline int64_t kni_conv_taps(const kni_conv_plan *plan)
+{
+    return plan->axes[0].taps * plan->axes[1].taps * plan->axes[2].taps;
+}
+
+#endif

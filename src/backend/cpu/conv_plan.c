@@ -1,0 +1,174 @@
+/* The geometry of convolutions as products with shifted planes, and the copy of the source into those planes. */
+#include "backend/cpu/conv_plan.h"
+#include "backend/cpu/isa.h"
+#include "backend/host/host.h"
+#include <string.h>
+
+static const kni_conv_kernels *const f32_kernels[KNI_ISA_COUNT] = KNI_TIER_TABLE(&kni_conv_f32);
+static const kni_conv_kernels *const f64_kernels[KNI_ISA_COUNT] = KNI_TIER_TABLE(&kni_conv_f64);
+
+const kni_conv_kernels *kni_conv_kernels_for(int dtype)
+{
+    if (kni_dtypes[dtype].kind != KNI_KIND_FLOAT) return NULL;
+    return (dtype == KN_F64 ? f64_kernels : f32_kernels)[kni_cpu_tier()];
+}
+
+kni_conv_tensor kni_conv_tensor_of(kni_tensor *x)
+{
+    kni_conv_tensor t = {.data = kni_pointer(x),
+                         .dtype = x->type.dtype,
+                         .bytes = (int)kni_element_bytes(x),
+                         .batch = x->strides[0],
+                         .channel = x->strides[1]};
+    int n = x->type.rank - 2;
+    for (int i = 0; i < n; i++) t.sizes[KNI_CONV_AXES - n + i] = x->strides[2 + i];
+    return t;
+}
+
+static int64_t common_divisor(int64_t a, int64_t b)
+{
+    while (b) {
+        int64_t r = a % b;
+        a = b;
+        b = r;
+    }
+    return a;
+}
+
+static int64_t floor_divide(int64_t a, int64_t b) { return a / b - (a % b < 0); }
+
+void kni_conv_section(const kni_conv_plan *plan, int axis, int64_t section, int64_t *first, int64_t *count,
+                      int64_t *start, int64_t *step)
+{
+    const kni_conv_axis *a = &plan->axes[axis];
+    *step = plan->transposed ? a->stride : 1;
+    *start = plan->transposed ? section - a->padding : 0;
+    *first = floor_divide(-*start + *step - 1, *step);
+    *count = floor_divide(a->target - 1 - *start, *step) - *first + 1;
+    if (*count < 0) *count = 0;
+}
+
+static void start_axis(kni_conv_plan *plan, int axis)
+{
+    kni_conv_axis *a = &plan->axes[axis];
+    a->period = a->stride / common_divisor(a->dilation, a->stride);
+    a->planes = plan->transposed ? 1 : a->taps < a->period ? a->taps : a->period;
+    a->reach = (a->taps - 1) * a->dilation / a->stride;
+    a->first = plan->transposed ? floor_divide(a->padding, a->stride) : 0;
+    a->count =
+        plan->transposed ? floor_divide(a->target - 1 + a->padding, a->stride) + 1 - a->first : a->target;
+}
+
+void kni_conv_plan_start(kni_conv_plan *plan, const kni_conv_attributes *attributes, const kni_type *x,
+                         const kni_type *w, const kni_type *y, bool transposed)
+{
+    int n = x->rank - 2;
+    plan->transposed = transposed;
+    plan->compute = x->dtype == KN_F64 ? KN_F64 : KN_F32;
+    plan->kernels = kni_conv_kernels_for(x->dtype);
+    plan->batch = x->dims[0];
+    plan->groups = attributes->groups;
+    plan->channels = x->dims[1] / plan->groups;
+    plan->outs = y->dims[1] / plan->groups;
+    plan->planes = 1;
+    for (int i = 0; i < KNI_CONV_AXES; i++) {
+        int from = i - (KNI_CONV_AXES - n);
+        plan->axes[i] = (kni_conv_axis){.taps = 1, .stride = 1, .dilation = 1, .source = 1, .target = 1};
+        if (from >= 0)
+            plan->axes[i] = (kni_conv_axis){.taps = w->dims[2 + from],
+                                            .stride = attributes->stride.dims[from],
+                                            .dilation = attributes->dilation.dims[from],
+                                            .padding = attributes->padding.dims[from],
+                                            .source = x->dims[2 + from],
+                                            .target = y->dims[2 + from]};
+        start_axis(plan, i);
+        plan->planes *= plan->axes[i].planes;
+    }
+}
+
+int64_t kni_conv_tap_plane(const kni_conv_plan *plan, int axis, int64_t t)
+{
+    return plan->transposed ? 0 : t % plan->axes[axis].period;
+}
+
+int64_t kni_conv_tap_shift(const kni_conv_plan *plan, int axis, int64_t t)
+{
+    const kni_conv_axis *a = &plan->axes[axis];
+    int64_t shift = t * a->dilation / a->stride;
+    return plan->transposed ? a->reach - shift : shift;
+}
+
+int64_t kni_conv_planes_size(const kni_conv_plan *plan, const kni_conv_part *part, int64_t channels)
+{
+    int64_t size = channels * plan->planes;
+    for (int i = 0; i < KNI_CONV_AXES; i++) size *= kni_conv_plane_axis(plan, part, i);
+    return size;
+}
+
+/* Source element u * step + start is element u of a plane. */
+typedef struct {
+    int64_t start, step, size, source;
+} plane_axis;
+
+static plane_axis axis_of(const kni_conv_plan *plan, const kni_conv_part *part, int axis, int64_t plane)
+{
+    const kni_conv_axis *a = &plan->axes[axis];
+    plane_axis p = {.step = plan->transposed ? 1 : a->stride, .source = a->source};
+    p.size = kni_conv_plane_axis(plan, part, axis);
+    p.start = plan->transposed ? part->first[axis] - a->reach
+                               : part->first[axis] * a->stride + plane * a->dilation % a->stride - a->padding;
+    return p;
+}
+
+/* One row of a plane: zeros, the elements inside of the source, zeros. */
+static void fill_row(const plane_axis *p, char *to, int to_dtype, int to_bytes, const char *from,
+                     const kni_conv_tensor *x, int64_t stride)
+{
+    int64_t low = p->start >= 0 ? 0 : (-p->start + p->step - 1) / p->step;
+    int64_t high = p->start >= p->source ? 0 : (p->source - p->start + p->step - 1) / p->step;
+    if (low > p->size) low = p->size;
+    if (high > p->size) high = p->size;
+    if (high < low) high = low;
+    if (low) memset(to, 0, (size_t)(low * to_bytes));
+    if (high < p->size) memset(to + high * to_bytes, 0, (size_t)((p->size - high) * to_bytes));
+    if (high == low) return;
+    from += (low * p->step + p->start) * stride * x->bytes;
+    to += low * to_bytes;
+    if (to_dtype == x->dtype && p->step * stride == 1)
+        memcpy(to, from, (size_t)((high - low) * to_bytes));
+    else
+        kni_convert(to, to_dtype, 1, from, x->dtype, p->step * stride, high - low);
+}
+
+static void fill_plane(const kni_conv_plan *plan, const plane_axis p[KNI_CONV_AXES], const kni_conv_tensor *x,
+                       const char *from, char *to)
+{
+    int bytes = plan->kernels->size;
+    int64_t row = p[2].size * bytes;
+    for (int64_t u = 0; u < p[0].size; u++)
+        for (int64_t v = 0; v < p[1].size; v++, to += row) {
+            int64_t i = u * p[0].step + p[0].start, j = v * p[1].step + p[1].start;
+            if (i < 0 || i >= p[0].source || j < 0 || j >= p[1].source)
+                memset(to, 0, (size_t)row);
+            else
+                fill_row(&p[2], to, plan->compute, bytes,
+                         from + (i * x->sizes[0] + j * x->sizes[1]) * x->bytes, x, x->sizes[2]);
+        }
+}
+
+void kni_conv_fill_planes(const kni_conv_plan *plan, const kni_conv_part *part, const kni_conv_tensor *x,
+                          int64_t n, int64_t first, int64_t channels, void *planes)
+{
+    const kni_conv_axis *a = plan->axes;
+    int64_t plane = kni_conv_planes_size(plan, part, 1) / plan->planes * plan->kernels->size;
+    char *to = planes;
+    for (int64_t c = 0; c < channels; c++) {
+        const char *from = x->data + (n * x->batch + (first + c) * x->channel) * x->bytes;
+        for (int64_t i = 0; i < plan->planes; i++, to += plane) {
+            plane_axis p[KNI_CONV_AXES] = {axis_of(plan, part, 0, i / a[2].planes / a[1].planes),
+                                           axis_of(plan, part, 1, i / a[2].planes % a[1].planes),
+                                           axis_of(plan, part, 2, i % a[2].planes)};
+            fill_plane(plan, p, x, from, to);
+        }
+    }
+}
