@@ -24,10 +24,10 @@ static double now(void)
     __attribute__((target(isa))) static double name(void)                                                    \
     {                                                                                                        \
         typedef float vec __attribute__((vector_size(bytes)));                                               \
-        enum { CHAINS = 12, ROUNDS = 200000 };                                                               \
+        enum { CHAINS = 12, ROUNDS = 2000000 };                                                              \
         const vec x = {0}, y = {0};                                                                          \
         double best = 1e30;                                                                                  \
-        for (int repeat = 0; repeat < 200; repeat++) {                                                       \
+        for (int repeat = 0; repeat < 40; repeat++) {                                                        \
             const double from = now();                                                                       \
             for (int i = 0; i < ROUNDS; i++)                                                                 \
                 __asm__ volatile(                                                                            \
