@@ -25,6 +25,22 @@ static inline double kni_floor_divide_f64(double a, double b)
     return b == 0 ? a / b : kni_round_even_f64(q);
 }
 
+/* NaN when either is. Two selections in a row, which compilers turn into blends even where they are nested. */
+#define DEFINE_EXTREMA(suffix, type)                                                                         \
+    static inline type kni_larger_##suffix(type a, type b)                                                   \
+    {                                                                                                        \
+        type m = a > b ? a : b;                                                                              \
+        return a != a ? a : m;                                                                               \
+    }                                                                                                        \
+    static inline type kni_smaller_##suffix(type a, type b)                                                  \
+    {                                                                                                        \
+        type m = a < b ? a : b;                                                                              \
+        return a != a ? a : m;                                                                               \
+    }
+DEFINE_EXTREMA(f32, float)
+DEFINE_EXTREMA(f64, double)
+#undef DEFINE_EXTREMA
+
 /* -1 is apart because the lowest number divided by it overflows. */
 #define INT_TRUNC_DIV(a, b) ((b) == 0 ? 0 : (b) + 1 == 0 && (T)-1 < 0 ? 0 - (a) : (a) / (b))
 #define INT_TRUNC_REM(a, b) ((b) == 0 || ((b) + 1 == 0 && (T)-1 < 0) ? 0 : (a) % (b))

@@ -1,4 +1,5 @@
 /* Casts: conversion in parallel blocks, whatever the layout of the operand. */
+#include "backend/cpu/elementwise_convert.h"
 #include "backend/host/host.h"
 #include "core/strided_copy.h"
 #include "core/thread_pool.h"
@@ -18,8 +19,8 @@ static void run_block(void *argument, int64_t task, int worker)
     (void)worker;
     const cast_job *j = argument;
     int64_t begin = task * BLOCK, n = j->n - begin < BLOCK ? j->n - begin : BLOCK;
-    kni_convert(j->to + begin * (kni_dtypes[j->to_dtype].bits / 8), j->to_dtype, 1,
-                j->from + begin * (kni_dtypes[j->from_dtype].bits / 8), j->from_dtype, 1, n);
+    kni_cpu_convert(j->to + begin * (kni_dtypes[j->to_dtype].bits / 8), j->to_dtype, 1,
+                    j->from + begin * (kni_dtypes[j->from_dtype].bits / 8), j->from_dtype, 1, n);
 }
 
 static kn_status run_cast(const kn_record *r)

@@ -1,0 +1,49 @@
+/* Conversions by tier. A small target has one tier and uses core's copy. */
+#include "backend/cpu/elementwise_convert.h"
+#include "backend/cpu/isa.h"
+#include <string.h>
+
+#ifdef KN_FREESTANDING
+void kni_cpu_convert(void *to, int to_dtype, int64_t to_stride, const void *from, int from_dtype,
+                     int64_t from_stride, int64_t n)
+{
+    kni_convert(to, to_dtype, to_stride, from, from_dtype, from_stride, n);
+}
+#else
+typedef void (*convert_fn)(void *to, int to_dtype, int64_t to_stride, const void *from, int from_dtype,
+                           int64_t from_stride, int64_t n);
+KNI_TIER_DECLARE(void, kni_convert,
+                 (void *to, int to_dtype, int64_t to_stride, const void *from, int from_dtype,
+                  int64_t from_stride, int64_t n));
+
+void kni_cpu_convert(void *to, int to_dtype, int64_t to_stride, const void *from, int from_dtype,
+                     int64_t from_stride, int64_t n)
+{
+    static const convert_fn by_tier[KNI_ISA_COUNT] = KNI_TIER_TABLE(kni_convert);
+    by_tier[kni_cpu_tier()](to, to_dtype, to_stride, from, from_dtype, from_stride, n);
+}
+#endif
+
+#define SPLAT(type)                                                                                          \
+    {                                                                                                        \
+        type value, *y = to;                                                                                 \
+        memcpy(&value, from, sizeof value);                                                                  \
+        for (int64_t i = 0; i < n; i++) y[i] = value;                                                        \
+        break;                                                                                               \
+    }
+
+void kni_cpu_splat(void *to, const void *from, int bytes, int64_t n)
+{
+    switch (bytes) {
+    case 1:
+        SPLAT(uint8_t)
+    case 2:
+        SPLAT(uint16_t)
+    case 4:
+        SPLAT(uint32_t)
+    case 8:
+        SPLAT(uint64_t)
+    default:
+        break;
+    }
+}
