@@ -225,32 +225,42 @@ static void take_case(reader *r, kiln_case *c)
     if (r->left) fail(r, "a record is longer than its content");
 }
 
-bool kiln_file_open(kiln_file *f, const char *path)
+bool kiln_file_use(kiln_file *f, unsigned char *bytes, size_t size, const char *name)
 {
     memset(f, 0, sizeof *f);
-    snprintf(f->path, sizeof f->path, "%s", path);
-    FILE *file = fopen(path, "rb");
-    long size = -1;
-    if (file && fseek(file, 0, SEEK_END) == 0) size = ftell(file);
-    if (size >= 0 && fseek(file, 0, SEEK_SET) == 0) {
-        f->bytes = kiln_allocate((size_t)size);
-        f->size = fread(f->bytes, 1, (size_t)size, file);
-    }
-    if (file) fclose(file);
-    reader r = {f->bytes, f->size, NULL};
-    bool good = size >= HEADER && f->size == (size_t)size && !memcmp(f->bytes, "KNCF", 4);
+    snprintf(f->path, sizeof f->path, "%s", name);
+    f->bytes = bytes;
+    f->size = size;
+    reader r = {bytes, size, NULL};
+    bool good = size >= HEADER && !memcmp(bytes, "KNCF", 4);
     if (good) {
         take(&r, 4);
         good = take_bits(&r, 4) == VERSION;
         f->records = (uint32_t)take_bits(&r, 4);
     }
-    kiln_file_rewind(f);
+    f->at = HEADER;
     if (good) return true;
     fprintf(stderr,
-            "kiln: %s is no conformance data of version %d; write it with tests/conform/generate.py\n", path,
+            "kiln: %s is no conformance data of version %d; write it with tests/conform/generate.py\n", name,
             VERSION);
     kiln_file_close(f);
     return false;
+}
+
+bool kiln_file_open(kiln_file *f, const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    long size = -1;
+    if (file && fseek(file, 0, SEEK_END) == 0) size = ftell(file);
+    if (size < 0 || fseek(file, 0, SEEK_SET)) {
+        if (file) fclose(file);
+        fprintf(stderr, "kiln: cannot read %s\n", path);
+        return false;
+    }
+    unsigned char *bytes = kiln_allocate((size_t)size);
+    size_t got = fread(bytes, 1, (size_t)size, file);
+    fclose(file);
+    return kiln_file_use(f, bytes, got, path);
 }
 
 void kiln_file_close(kiln_file *f)
@@ -258,8 +268,6 @@ void kiln_file_close(kiln_file *f)
     free(f->bytes);
     f->bytes = NULL;
 }
-
-void kiln_file_rewind(kiln_file *f) { f->at = HEADER; }
 
 int kiln_file_next(kiln_file *f, kiln_case *c)
 {

@@ -60,10 +60,11 @@ typedef struct kiln_file {
 
 /* False with a message on standard error. */
 bool kiln_file_open(kiln_file *f, const char *path);
+/* The same for bytes from malloc, which it takes over. */
+bool kiln_file_use(kiln_file *f, unsigned char *bytes, size_t size, const char *name);
 void kiln_file_close(kiln_file *f);
 /* 1: a case was read; 0: the end; -1: a broken file, with a message on standard error. */
 int kiln_file_next(kiln_file *f, kiln_case *c);
-void kiln_file_rewind(kiln_file *f);
 
 /* The values of an operand. Its dtype and shape may have been changed since it was read: literals are converted and
    repeated. */
