@@ -66,7 +66,8 @@ static kn_device open_default(void)
 
 kn_device kni_device_current(void)
 {
-    kn_device d = kni_thread_self()->current;
+    const kni_thread *t = kni_thread_self();
+    kn_device d = t->route ? t->route : t->call_device ? t->call_device : t->current;
     if (d) return d;
     d = atomic_load_explicit(&default_device, memory_order_acquire);
     if (d) return d;

@@ -26,6 +26,7 @@ typedef struct kni_thread {
     uint64_t serial;           /* of the latest call of this thread */
     const char *call_name;     /* outermost composite, NULL outside */
     kn_device current;         /* for new tensors, NULL = default */
+    kn_device call_device;     /* of the first tensor a composite saw: what it makes belongs there */
     kn_device route;           /* where ops run while a record is being lowered, NULL = by operand */
     int32_t no_grad;           /* depth of kn_no_grad_begin */
     int32_t depth_of_lowering; /* guards against rows that lower to each other */

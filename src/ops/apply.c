@@ -67,6 +67,7 @@ static kn_status choose_device(call *c)
         if (d->tapes && !device->tapes) device = d;
     }
     if (c->thread->route) device = c->thread->route;
+    else if (device && c->thread->call_name && !c->thread->call_device) c->thread->call_device = device;
     if (!device) device = kni_device_current();
     if (!device) return KN_ERROR_DEVICE;
     if (KNI_UNLIKELY(atomic_load_explicit(&device->closed, memory_order_relaxed)))

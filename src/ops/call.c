@@ -5,7 +5,7 @@
 kni_call kni_call_begin(const char *name)
 {
     kni_thread *t = kni_thread_self();
-    kni_call c = {kn_scope_begin(), t->call_name};
+    kni_call c = {kn_scope_begin(), t->call_name, t->call_device};
     if (!t->call_name) t->call_name = name;
     return c;
 }
@@ -19,6 +19,7 @@ kn_tensor kni_call_end(kni_call call, kn_tensor result)
 void kni_call_end_many(kni_call call, kn_tensor *results, int n)
 {
     kni_this_thread.call_name = call.outer;
+    kni_this_thread.call_device = call.outer_device;
     kn_scope_end_many(call.scope, results, n);
 }
 

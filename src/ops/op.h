@@ -110,6 +110,7 @@ typedef struct kn_op {
     kn_status (*infer)(kni_infer *c);
     const char *scalar;                     /* postfix body of an elementwise row, see scalar.h */
     kn_status (*launch)(kni_launch *l);     /* chooses and parametrises the reference kernel */
+    const char *report; /* the text of a KN_ERROR_NUMERIC after report(item << 32 | detail): two %D, NULL: an index */
     kn_status (*lower)(kni_lowering *l);    /* to simpler ops */
     bool (*view)(kni_view *v);              /* layout-only: false when the elements must be copied */
     kn_status (*host)(const struct kn_op *row, const kni_span *in, const kni_span *out); /* a custom op's function */
@@ -240,6 +241,7 @@ kn_tensor kni_number(kn_tensor x, double value);
 typedef struct kni_call {
     kn_scope scope;
     const char *outer;
+    kn_device outer_device;
 } kni_call;
 kni_call kni_call_begin(const char *name);
 kn_tensor kni_call_end(kni_call call, kn_tensor result);

@@ -224,10 +224,7 @@ static kn_status seed(walk *w, const kn_tensor *outputs, const kn_tensor *cotang
             if (kni_count(&y->type) != 1)
                 return kni_fail(KN_ERROR_GRADIENT, "kn_grad: output %S has more than one element: give a cotangent or reduce it, "
                                                    "for example with kn_mean()", &y->type);
-            kn_device current = kni_this_thread.current;
-            kni_this_thread.current = y->device;
             dy = kn_ones(shape, (kn_dtype)y->type.dtype);
-            kni_this_thread.current = current;
         }
         kn_status status = kni_is_poisoned(dy) ? kn_error_code(dy) : accumulate(s, k, dy);
         if (status) return status;
@@ -261,10 +258,16 @@ kn_status kni_tape_walk(const kn_tensor *outputs, const kn_tensor *cotangents, i
     walk w = {.flags = flags};
     kni_thread *t = kni_thread_self();
     int32_t no_grad = t->no_grad;
+    kn_device current = t->current, call_device = t->call_device;
+    const kni_tensor *first = n_outputs ? kni_peek(outputs[0]) : NULL;
     kn_scope scope = kn_scope_begin();
+    /* What gradients make from nothing belongs to the device they run on. */
+    if (first) t->current = first->device, t->call_device = NULL;
     t->no_grad = flags & KN_GRAD_CREATE_GRAPH ? 0 : no_grad + 1;
     kn_status s = go(&w, outputs, cotangents, n_outputs, wrt, n_wrt, grads);
     t->no_grad = no_grad;
+    t->current = current;
+    t->call_device = call_device;
     kn_scope_end_many(scope, grads, n_wrt);
     free_walk(&w);
     return s;
