@@ -31,7 +31,7 @@ KN_API kn_tensor kn_arange(double start, double stop, double step, kn_dtype dtyp
 KN_API kn_tensor kn_linspace(double start, double stop, int64_t n, kn_dtype dtype);
 /* base to the power of kn_linspace(start, stop, n). */
 KN_API kn_tensor kn_logspace(double start, double stop, int64_t n, double base, kn_dtype dtype);
-/* Row-major table of all index tuples of `shape`: [product of sizes ..., rank] as [sizes..., rank], i64. */
+/* The index tuples of all elements of `shape`, in row-major order: i64 [sizes..., rank]. */
 KN_API kn_tensor kn_cartesian_grid(kn_shape shape);
 
 /* ---- matrices and masks. Matrices are the last two axes; offset 0 is the main diagonal, above it is > 0 */
@@ -60,7 +60,7 @@ KN_API kn_tensor kn_one_hot_fill(kn_tensor indices, int64_t classes, const kn_on
 /* ---- random numbers: counter-based, reproducible after kn_seed, the same on every device */
 
 typedef enum kn_distribution_kind {
-    KN_RANDOM_DEFAULT = 0,   /* uniform on [0, 1); all values of an integer dtype */
+    KN_RANDOM_DEFAULT = 0,   /* uniform on [0, 1); integers: 0 to the largest value; bool: a fair coin */
     KN_RANDOM_UNIFORM = 1,   /* on [a, b) */
     KN_RANDOM_NORMAL = 2,    /* mean a, standard deviation b */
     KN_RANDOM_BERNOULLI = 3, /* 1 with probability a, else 0 */
@@ -72,19 +72,20 @@ typedef struct kn_distribution {
 
 KN_API kn_tensor kn_random(kn_shape shape, kn_distribution distribution, kn_dtype dtype);
 KN_API kn_tensor kn_random_like(kn_tensor x, kn_distribution distribution);
-/* Uniform on [lo, hi); integers dtypes draw whole numbers lo .. hi - 1. */
+/* Uniform on [lo, hi); integer dtypes draw whole numbers lo .. hi - 1. */
 KN_API kn_tensor kn_random_uniform(kn_shape shape, double lo, double hi, kn_dtype dtype);
 KN_API kn_tensor kn_random_normal(kn_shape shape, double mean, double deviation, kn_dtype dtype);
 KN_API kn_tensor kn_random_bernoulli(kn_shape shape, double probability, kn_dtype dtype);
 /* Whole numbers lo .. hi - 1, hi - lo below 2^63. */
 KN_API kn_tensor kn_random_int(kn_shape shape, int64_t lo, int64_t hi, kn_dtype dtype);
-/* 32 random bits each, as u32: element i is word i mod 4 of Philox block counter + i / 4. */
+/* 32 random bits each, as u32: element i is word i mod 4 of the Philox block at counter + i / 4. */
 KN_API kn_tensor kn_random_bits(kn_shape shape);
 /* 0 .. n - 1 in random order. */
 KN_API kn_tensor kn_random_permutation(int64_t n, kn_dtype dtype);
 /* 1 with the probability that x holds, else 0, in x's dtype. */
 KN_API kn_tensor kn_bernoulli(kn_tensor x);
-/* `samples` indices for each row of probabilities [..., n], which need not add up to one: i64 [..., samples]. */
+/* `samples` indices for each row of probabilities [..., n], drawn with replacement: i64 [..., samples]. A row need
+   not add up to one; numbers that are not positive count as 0, and a row without others gives -1. */
 KN_API kn_tensor kn_categorical(kn_tensor probabilities, int64_t samples);
 
 #ifdef __cplusplus

@@ -22,10 +22,12 @@ typedef double real;
 #define temp
 #define uniform const
 
-/* Notes a bad index; the op then fails and its results are poisoned. The kernel must not use the index. */
+/* Notes a bad index, the first one of a run in order; the op then fails and its results are poisoned. The kernel must
+   not use the index. */
 #define report(value)                                                                                        \
-    (__atomic_store_n(&kni_error[1], (int64_t)(value), __ATOMIC_RELAXED),                                    \
-     __atomic_store_n(&kni_error[0], (int64_t)1, __ATOMIC_RELAXED))
+    ((void)(__atomic_load_n(&kni_error[0], __ATOMIC_RELAXED) ||                                              \
+            (__atomic_store_n(&kni_error[1], (int64_t)(value), __ATOMIC_RELAXED),                            \
+             __atomic_store_n(&kni_error[0], (int64_t)1, __ATOMIC_RELAXED), 1)))
 
 #define INF __builtin_inf()
 #define NAN_VALUE __builtin_nan("")
@@ -46,6 +48,8 @@ typedef double real;
 #define round kni_round_even_f64
 #define trunc kni_trunc_f64
 #define sigmoid kni_sigmoid_f64
+/* cos(2 pi x) for x in [0, 1]. */
+#define cos_turn kni_cos_turn_f64
 /* The lowest and highest value of T, and whether v is NaN (never for integers). */
 #define is_nan(v) ((v) != (v))
 /* philox(key, counter, word): 32 random bits, word 0 to 3 of the block at counter. */

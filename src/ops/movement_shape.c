@@ -125,42 +125,40 @@ static bool mark_axes(const char *name, kn_ints axes, int rank, bool marks[KN_MA
     return true;
 }
 
-kn_tensor kn_squeeze_dims(kn_tensor x, kn_ints axes)
+static kn_tensor squeeze_as(const char *name, kn_tensor x, kn_ints axes)
 {
     const kni_type *t = kni_type_of(x);
     bool marks[KN_MAX_RANK];
     kn_shape shape = {0, {0}};
-    if (!t) return reshape_as("squeeze_dims", x, shape);
-    if (!mark_axes("squeeze_dims", axes, t->rank, marks)) return kni_poison_latest();
+    if (!t) return reshape_as(name, x, shape);
+    if (!mark_axes(name, axes, t->rank, marks)) return kni_poison_latest();
     for (int i = 0; i < t->rank; i++)
         if (t->dims[i] != 1 || (axes.rank > 0 && !marks[i])) shape.dims[shape.rank++] = t->dims[i];
-    return reshape_as("squeeze_dims", x, shape);
+    return reshape_as(name, x, shape);
 }
 
-kn_tensor kn_squeeze(kn_tensor x, int32_t axis)
-{
-    const kni_type *t = kni_type_of(x);
-    if (t && !kni_check_axis("squeeze", &axis, t->rank)) return kni_poison_latest();
-    return kn_squeeze_dims(x, KN_AXES(axis));
-}
+kn_tensor kn_squeeze_dims(kn_tensor x, kn_ints axes) { return squeeze_as("squeeze_dims", x, axes); }
 
-kn_tensor kn_unsqueeze_dims(kn_tensor x, kn_ints axes)
+kn_tensor kn_squeeze(kn_tensor x, int32_t axis) { return squeeze_as("squeeze", x, KN_AXES(axis)); }
+
+static kn_tensor unsqueeze_as(const char *name, kn_tensor x, kn_ints axes)
 {
     const kni_type *t = kni_type_of(x);
     bool marks[KN_MAX_RANK];
     kn_shape shape = {0, {0}};
-    if (!t) return reshape_as("unsqueeze_dims", x, shape);
+    if (!t) return reshape_as(name, x, shape);
     int rank = t->rank + axes.rank, from = 0;
     if (axes.rank < 0 || rank > KN_MAX_RANK)
-        return kni_fail_tensor("unsqueeze_dims", KN_ERROR_SHAPE,
-                               "%S with %d axes more has none of the ranks 0 to %d", t, axes.rank,
-                               KN_MAX_RANK);
-    if (!mark_axes("unsqueeze_dims", axes, rank, marks)) return kni_poison_latest();
+        return kni_fail_tensor(name, KN_ERROR_SHAPE, "%S has no room for more axes; %d is the highest rank",
+                               t, KN_MAX_RANK);
+    if (!mark_axes(name, axes, rank, marks)) return kni_poison_latest();
     for (; shape.rank < rank; shape.rank++) shape.dims[shape.rank] = marks[shape.rank] ? 1 : t->dims[from++];
-    return reshape_as("unsqueeze_dims", x, shape);
+    return reshape_as(name, x, shape);
 }
 
-kn_tensor kn_unsqueeze(kn_tensor x, int32_t axis) { return kn_unsqueeze_dims(x, KN_AXES(axis)); }
+kn_tensor kn_unsqueeze_dims(kn_tensor x, kn_ints axes) { return unsqueeze_as("unsqueeze_dims", x, axes); }
+
+kn_tensor kn_unsqueeze(kn_tensor x, int32_t axis) { return unsqueeze_as("unsqueeze", x, KN_AXES(axis)); }
 
 kn_tensor kn_atleast(kn_tensor x, int32_t rank)
 {
@@ -170,7 +168,7 @@ kn_tensor kn_atleast(kn_tensor x, int32_t rank)
         return kni_fail_tensor("atleast", KN_ERROR_SHAPE, "rank %d is above the highest, %d", rank,
                                KN_MAX_RANK);
     for (int i = t ? t->rank : rank; i < rank; i++, axes.rank++) axes.dims[axes.rank] = axes.rank;
-    return kn_unsqueeze_dims(x, axes);
+    return unsqueeze_as("atleast", x, axes);
 }
 
 static kn_tensor expand_as(const char *name, kn_tensor x, kn_shape shape)

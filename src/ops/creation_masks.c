@@ -1,0 +1,139 @@
+/* Functions made of ranges and comparisons: diagonals, triangles, one-hot rows and grids of indices. */
+#include "ops/creation_rows.h"
+#include "ops/movement_rows.h"
+
+/* column - row >= offset (or ==), as a bool matrix of rows x columns. */
+static kn_tensor compare_diagonals(int64_t rows, int64_t columns, int64_t offset,
+                                   kn_tensor (*compare)(kn_tensor, kn_tensor))
+{
+    kn_tensor down = kn_reshape(kn_arange(0, (double)rows, 1, KN_I64), KN_SHAPE(rows, 1));
+    kn_tensor right = kn_arange(0, (double)columns, 1, KN_I64);
+    return compare(right, kn_add_scalar(down, (double)offset));
+}
+
+kn_tensor kn_eye(int64_t rows, int64_t columns, kn_dtype dtype)
+{
+    kni_call call = kni_call_begin("eye");
+    if (rows < 0 || columns < 0)
+        return kni_call_fail(call, KN_ERROR_SHAPE, "a matrix of %D rows and %D columns", rows, columns);
+    return kni_call_end(call, kn_cast(compare_diagonals(rows, columns, 0, kn_equal), dtype));
+}
+
+/* offset is cut to where it no longer changes anything, so that sums with it cannot overflow. */
+static int64_t cut_offset(int64_t offset, int64_t rows, int64_t columns)
+{
+    return offset > columns ? columns : offset < -rows ? -rows : offset;
+}
+
+static kn_tensor triangle(const char *name, kn_tensor x, int64_t offset,
+                          kn_tensor (*compare)(kn_tensor, kn_tensor))
+{
+    kni_call call = kni_call_begin(name);
+    const kni_type *t = kni_type_of(x);
+    if (t && t->rank < 2)
+        return kni_call_fail(call, KN_ERROR_SHAPE, "%S has no matrix in its last two axes", t);
+    x = kn_keep(x);
+    kn_device before = kni_route_to(x);
+    int64_t rows = t ? t->dims[t->rank - 2] : 0, columns = t ? t->dims[t->rank - 1] : 0;
+    kn_tensor mask = compare_diagonals(rows, columns, cut_offset(offset, rows, columns), compare);
+    kni_route_back(before);
+    return kni_call_end(call, kn_where(mask, x, kni_number_like(x, 0)));
+}
+
+kn_tensor kn_triu(kn_tensor x, int64_t offset) { return triangle("triu", x, offset, kn_greater_equal); }
+
+kn_tensor kn_tril(kn_tensor x, int64_t offset) { return triangle("tril", x, offset, kn_less_equal); }
+
+/* A bool mask of any shape whose last two axes are the matrix. */
+static kn_tensor mask_as(const char *name, kn_shape shape, int64_t offset,
+                         kn_tensor (*compare)(kn_tensor, kn_tensor))
+{
+    kni_call call = kni_call_begin(name);
+    if (shape.rank < 2 || shape.rank > KN_MAX_RANK)
+        return kni_call_fail(call, KN_ERROR_SHAPE, "rank %d is outside 2 to %d", shape.rank, KN_MAX_RANK);
+    int64_t rows = shape.dims[shape.rank - 2], columns = shape.dims[shape.rank - 1];
+    if (rows < 0 || columns < 0) return kni_call_fail(call, KN_ERROR_SHAPE, "%N has a negative size", &shape);
+    kn_tensor mask = compare_diagonals(rows, columns, cut_offset(offset, rows, columns), compare);
+    return kni_call_end(call, kn_expand(mask, shape));
+}
+
+kn_tensor kn_triu_mask(kn_shape shape, int64_t offset)
+{
+    return mask_as("triu_mask", shape, offset, kn_less);
+}
+
+kn_tensor kn_tril_mask(kn_shape shape, int64_t offset)
+{
+    return mask_as("tril_mask", shape, offset, kn_greater);
+}
+
+kn_tensor kn_diag_mask(kn_shape shape, int64_t offset)
+{
+    return mask_as("diag_mask", shape, offset, kn_not_equal);
+}
+
+/* ---- one-hot rows */
+
+kn_tensor kn_one_hot(kn_tensor indices, int64_t classes, kn_dtype dtype)
+{
+    kni_call call = kni_call_begin("one_hot");
+    const kni_type *t = kni_type_of(indices);
+    if (t && t->rank == KN_MAX_RANK)
+        return kni_call_fail(call, KN_ERROR_SHAPE, "%S has no room for another axis", t);
+    if (classes < 0) return kni_call_fail(call, KN_ERROR_ARGUMENT, "%D classes", classes);
+    kn_shape shape = t ? kni_shape_from_type(t) : (kn_shape){0, {0}};
+    shape.dims[shape.rank++] = classes;
+    indices = kn_keep(indices);
+    kn_device before = kni_route_to(indices);
+    kn_tensor zeros = kn_zeros(shape, dtype), one = kn_ones(KN_SCALAR_SHAPE, dtype);
+    kni_route_back(before);
+    return kni_call_end(call, kn_scatter(zeros, -1, kn_unsqueeze(indices, -1), one, KN_UPDATE_ASSIGN));
+}
+
+kn_tensor kn_one_hot_fill(kn_tensor indices, int64_t classes, const kn_one_hot_fill_args *args)
+{
+    static const kn_one_hot_fill_args plain = {1, 0, 0, KN_F32};
+    if (!args) args = &plain;
+    kni_call call = kni_call_begin("one_hot_fill");
+    const kni_type *t = kni_type_of(indices);
+    kn_dtype dtype = args->dtype ? args->dtype : KN_F32;
+    int32_t rank = t ? t->rank + 1 : 1, axis = args->axis == KN_ONE_HOT_FIRST ? 0
+                                               : args->axis                   ? args->axis
+                                                                              : -1;
+    if (rank > KN_MAX_RANK) return kni_call_fail(call, KN_ERROR_SHAPE, "%S has no room for another axis", t);
+    if (classes < 0) return kni_call_fail(call, KN_ERROR_ARGUMENT, "%D classes", classes);
+    if (!kni_check_axis("one_hot_fill", &axis, rank)) return kni_call_end(call, kni_poison_latest());
+    kn_shape line = {rank, {1, 1, 1, 1, 1, 1, 1, 1}};
+    line.dims[axis] = classes;
+    indices = kn_keep(kn_cast(indices, KN_I64));
+    kn_device before = kni_route_to(indices);
+    kn_tensor all = kn_reshape(kn_arange(0, (double)classes, 1, KN_I64), line);
+    kn_tensor on = kn_full(KN_SCALAR_SHAPE, args->on, dtype),
+              off = kn_full(KN_SCALAR_SHAPE, args->off, dtype);
+    kni_route_back(before);
+    kn_tensor wrapped =
+        kn_where(kn_less_scalar(indices, 0), kn_add_scalar(indices, (double)classes), indices);
+    return kni_call_end(call, kn_where(kn_equal(kn_unsqueeze(wrapped, axis), all), on, off));
+}
+
+/* ---- ranges of another kind */
+
+kn_tensor kn_logspace(double start, double stop, int64_t n, double base, kn_dtype dtype)
+{
+    kni_call call = kni_call_begin("logspace");
+    kn_tensor powers = kn_rpow_scalar(kn_linspace(start, stop, n, KN_F64), base);
+    return kni_call_end(call, dtype == KN_F64 ? powers : kn_cast(powers, dtype));
+}
+
+kn_tensor kn_cartesian_grid(kn_shape shape)
+{
+    kni_call call = kni_call_begin("cartesian_grid");
+    kn_tensor lines[KN_MAX_RANK];
+    if (shape.rank < 1 || shape.rank >= KN_MAX_RANK)
+        return kni_call_fail(call, KN_ERROR_SHAPE, "rank %d is outside 1 to %d", shape.rank, KN_MAX_RANK - 1);
+    for (int i = 0; i < shape.rank; i++) {
+        if (shape.dims[i] < 0) return kni_call_fail(call, KN_ERROR_SHAPE, "%N has a negative size", &shape);
+        lines[i] = kn_arange(0, (double)shape.dims[i], 1, KN_I64);
+    }
+    return kni_call_end(call, kn_meshgrid_stack(lines, shape.rank, NULL, -1));
+}

@@ -1,0 +1,316 @@
+/* Rows that draw random numbers. The numbers an op draws are fixed when it is recorded: its attributes carry the
+   device's key and the counters reserved for it, so running the record again gives the same numbers. */
+#include "core/device.h"
+#include "core/math/math.h"
+#include "ops/creation_rows.h"
+#include "ops/generated/random_kernels.h"
+#include "ops/infer.h"
+#include "ops/movement_rows.h"
+#include "ops/native.h"
+#include <string.h>
+
+extern const kni_native kni_cpu_random;
+
+/* ---- random: see kni_random_kind */
+
+static const kn_attribute random_schema[] = {
+    KNI_ATTR(kni_random_attributes, shape, KNI_ATTR_INTS, KNI_STATIC),
+    KNI_ATTR(kni_random_attributes, dtype, KNI_ATTR_INT, KNI_STATIC),
+    KNI_ATTR(kni_random_attributes, kind, KNI_ATTR_INT, KNI_STATIC),
+    KNI_ATTR(kni_random_attributes, a, KNI_ATTR_REAL, KNI_DYNAMIC),
+    KNI_ATTR(kni_random_attributes, b, KNI_ATTR_REAL, KNI_DYNAMIC),
+    KNI_ATTR(kni_random_attributes, top, KNI_ATTR_REAL, KNI_DYNAMIC),
+    KNI_ATTR(kni_random_attributes, lowest, KNI_ATTR_INT, KNI_DYNAMIC),
+    KNI_ATTR(kni_random_attributes, range, KNI_ATTR_INT, KNI_DYNAMIC),
+    KNI_ATTR(kni_random_attributes, key, KNI_ATTR_INT, KNI_DYNAMIC),
+    KNI_ATTR(kni_random_attributes, counter, KNI_ATTR_INT, KNI_DYNAMIC),
+    {0}};
+
+static const uint32_t dtypes_by_kind[KNI_RANDOM_KINDS] = {
+    [KNI_RANDOM_BITS] = KNI_BIT(KN_U32), [KNI_RANDOM_UNIFORM] = KNI_FLOATS, [KNI_RANDOM_NORMAL] = KNI_FLOATS,
+    [KNI_RANDOM_BERNOULLI] = KNI_ALL,    [KNI_RANDOM_INTEGER] = KNI_INTS,
+};
+
+int kni_random_words(int64_t kind, int64_t dtype)
+{
+    static const int narrow[KNI_RANDOM_KINDS] = {1, 1, 2, 1, 2};
+    bool wide = dtype == KN_F64 && (kind == KNI_RANDOM_UNIFORM || kind == KNI_RANDOM_NORMAL);
+    return narrow[kind] << wide;
+}
+
+static kn_status infer_random(kni_infer *c)
+{
+    const kni_random_attributes *a = c->attributes;
+    if (a->kind < 0 || a->kind >= KNI_RANDOM_KINDS)
+        return kni_infer_fail(c, KN_ERROR_ARGUMENT, "%D is no distribution", a->kind);
+    kn_status s = kni_infer_made(c, &a->shape, a->dtype, dtypes_by_kind[a->kind]);
+    if (s) return s;
+    if (a->kind == KNI_RANDOM_UNIFORM && !(a->b >= a->a && a->b - a->a <= 1.7976931348623157e308))
+        return kni_infer_fail(c, KN_ERROR_ARGUMENT, "there are no numbers from %g to below %g", a->a, a->b);
+    if (a->kind == KNI_RANDOM_NORMAL && !(a->b >= 0))
+        return kni_infer_fail(c, KN_ERROR_ARGUMENT, "the standard deviation %g is not 0 or more", a->b);
+    if (a->kind == KNI_RANDOM_BERNOULLI && !(a->a >= 0 && a->a <= 1))
+        return kni_infer_fail(c, KN_ERROR_ARGUMENT, "the probability %g is outside 0 to 1", a->a);
+    int64_t last;
+    if (a->kind == KNI_RANDOM_INTEGER &&
+        (a->range <= 0 || __builtin_add_overflow(a->lowest, a->range - 1, &last)))
+        return kni_infer_fail(c, KN_ERROR_ARGUMENT, "there is no range of %D whole numbers from %D", a->range,
+                              a->lowest);
+    return KN_OK;
+}
+
+static kn_status launch_random(kni_launch *l)
+{
+    static const kni_kernel *const kernels[KNI_RANDOM_KINDS] = {
+        &kni_kernel_random_bits, &kni_kernel_random_uniform, &kni_kernel_random_normal,
+        &kni_kernel_random_bernoulli, &kni_kernel_random_integer};
+    const kni_random_attributes *a = l->attributes;
+    l->kernel = kernels[a->kind];
+    l->items = kni_count(l->out[0]);
+    kni_launch_int(l, a->key);
+    kni_launch_int(l, a->counter);
+    switch (a->kind) {
+    case KNI_RANDOM_UNIFORM:
+        kni_launch_int(l, a->dtype == KN_F64);
+        kni_launch_real(l, a->a);
+        kni_launch_real(l, a->b);
+        kni_launch_real(l, a->top);
+        break;
+    case KNI_RANDOM_NORMAL:
+        kni_launch_int(l, a->dtype == KN_F64);
+        kni_launch_real(l, a->a);
+        kni_launch_real(l, a->b);
+        break;
+    case KNI_RANDOM_BERNOULLI:
+        kni_launch_real(l, a->a);
+        break;
+    case KNI_RANDOM_INTEGER:
+        kni_launch_int(l, a->lowest);
+        kni_launch_int(l, a->range);
+        break;
+    default:
+        break;
+    }
+    return KN_OK;
+}
+
+OP(random, .doc = "random numbers: bits, uniform, normal, bernoulli or whole numbers", .min_in = 0,
+   .max_in = 0, .n_out = 1, .kind = KNI_RANDOM, .dtypes = KNI_ALL,
+   .flags = KNI_FLAG_RANDOM | KNI_FLAG_NO_GRADIENT, .tolerance = {4, 0}, .schema = random_schema,
+   .attribute_bytes = sizeof(kni_random_attributes), .infer = infer_random, .launch = launch_random,
+   .native = &kni_cpu_random)
+
+/* ---- drawing */
+
+/* Reserves the blocks that n words need on the device that the op will run on. */
+static bool reserve(uint64_t words, int64_t *key, int64_t *counter)
+{
+    kn_device device = kni_thread_self()->route;
+    if (!device) device = kni_device_current();
+    if (!device) return false;
+    *key = (int64_t)atomic_load(&device->rng_key);
+    *counter = (int64_t)kni_rng_reserve(device, words / 4 + (words % 4 != 0));
+    return true;
+}
+
+static kn_tensor draw(const char *name, kni_random_attributes *a)
+{
+    int64_t n =
+        a->shape.rank >= 0 && a->shape.rank <= KN_MAX_RANK ? kni_count_dims(a->shape.rank, a->shape.dims) : 0;
+    uint64_t words = n > 0 ? (uint64_t)n * (uint64_t)kni_random_words(a->kind, a->dtype) : 0;
+    if (!reserve(words, &a->key, &a->counter)) return kni_poison_latest();
+    return kni_apply_as(name, &kni_op_random, NULL, 0, a);
+}
+
+/* The next smaller number of a float dtype. */
+static double step_down(double value, kn_dtype dtype)
+{
+    union {
+        uint16_t half;
+        uint32_t single;
+        uint64_t bits;
+    } u = {.bits = 0};
+    int bits = kni_dtypes[dtype].bits;
+    kni_convert(&u, dtype, 1, &value, KN_F64, 1, 1);
+    uint64_t whole = bits == 16 ? u.half : bits == 32 ? u.single : u.bits;
+    uint64_t sign = UINT64_C(1) << (bits - 1);
+    whole = (whole & ~sign) == 0 ? sign | 1 : whole & sign ? whole + 1 : whole - 1;
+    if (bits == 16)
+        u.half = (uint16_t)whole;
+    else if (bits == 32)
+        u.single = (uint32_t)whole;
+    else
+        u.bits = whole;
+    kni_convert(&value, KN_F64, 1, &u, dtype, 1, 1);
+    return value;
+}
+
+static double rounded(double value, kn_dtype dtype)
+{
+    uint64_t bits = 0;
+    kni_convert(&bits, dtype, 1, &value, KN_F64, 1, 1);
+    kni_convert(&value, KN_F64, 1, &bits, dtype, 1, 1);
+    return value;
+}
+
+static kn_tensor uniform_as(const char *name, kn_shape shape, double lo, double hi, kn_dtype dtype)
+{
+    kni_random_attributes a = {.shape = shape, .dtype = dtype, .kind = KNI_RANDOM_UNIFORM, .a = lo, .b = hi};
+    if (kn_dtype_is_float(dtype) && kni_dtype_usable(dtype)) {
+        double low = rounded(lo, dtype);
+        a.top = rounded(hi, dtype);
+        if (a.top >= hi) a.top = step_down(a.top, dtype);
+        if (a.top < low) a.top = low;
+    } else if (kn_dtype_is_integer(dtype) && lo >= -0x1p63 && hi < 0x1p63 && lo < hi) {
+        a.kind = KNI_RANDOM_INTEGER;
+        a.lowest = (int64_t)kni_ceil_f64(lo);
+        a.range = (int64_t)((uint64_t)(int64_t)kni_ceil_f64(hi) - (uint64_t)a.lowest);
+    }
+    return draw(name, &a);
+}
+
+kn_tensor kn_random_uniform(kn_shape shape, double lo, double hi, kn_dtype dtype)
+{
+    return uniform_as("random_uniform", shape, lo, hi, dtype);
+}
+
+kn_tensor kn_random_normal(kn_shape shape, double mean, double deviation, kn_dtype dtype)
+{
+    kni_random_attributes a = {
+        .shape = shape, .dtype = dtype, .kind = KNI_RANDOM_NORMAL, .a = mean, .b = deviation};
+    return draw("random_normal", &a);
+}
+
+kn_tensor kn_random_bernoulli(kn_shape shape, double probability, kn_dtype dtype)
+{
+    kni_random_attributes a = {
+        .shape = shape, .dtype = dtype, .kind = KNI_RANDOM_BERNOULLI, .a = probability};
+    return draw("random_bernoulli", &a);
+}
+
+kn_tensor kn_random_int(kn_shape shape, int64_t lo, int64_t hi, kn_dtype dtype)
+{
+    kni_random_attributes a = {.shape = shape, .dtype = dtype, .kind = KNI_RANDOM_INTEGER, .lowest = lo};
+    if (__builtin_sub_overflow(hi, lo, &a.range) || a.range <= 0)
+        return kni_fail_tensor("random_int", KN_ERROR_ARGUMENT,
+                               "%D to %D is no range of 1 to 2^63 - 1 whole numbers", lo, hi);
+    return draw("random_int", &a);
+}
+
+kn_tensor kn_random_bits(kn_shape shape)
+{
+    kni_random_attributes a = {.shape = shape, .dtype = KN_U32, .kind = KNI_RANDOM_BITS};
+    return draw("random_bits", &a);
+}
+
+/* The numbers from 0 on that an integer dtype has, as many as fit. */
+static int64_t values_of(kn_dtype dtype)
+{
+    int bits = kni_dtypes[dtype].bits - (kni_dtypes[dtype].kind == KNI_KIND_SIGNED);
+    return bits >= 63 ? INT64_MAX : INT64_C(1) << bits;
+}
+
+kn_tensor kn_random(kn_shape shape, kn_distribution d, kn_dtype dtype)
+{
+    switch (d.kind) {
+    case KN_RANDOM_DEFAULT:
+        if (dtype == KN_BOOL) return kn_random_bernoulli(shape, 0.5, dtype);
+        if (!kn_dtype_is_integer(dtype)) return uniform_as("random", shape, 0, 1, dtype);
+        return kn_random_int(shape, 0, values_of(dtype), dtype);
+    case KN_RANDOM_UNIFORM:
+        return uniform_as("random", shape, d.a, d.b, dtype);
+    case KN_RANDOM_NORMAL:
+        return kn_random_normal(shape, d.a, d.b, dtype);
+    case KN_RANDOM_BERNOULLI:
+        return kn_random_bernoulli(shape, d.a, dtype);
+    default:
+        return kni_fail_tensor("random", KN_ERROR_ARGUMENT, "%d is no distribution", (int)d.kind);
+    }
+}
+
+kn_tensor kn_random_like(kn_tensor x, kn_distribution d)
+{
+    if (kni_is_poisoned(x)) return x;
+    const kni_tensor *t = kni_resolve(x, "random_like");
+    if (!t) return kni_poison_latest();
+    if (t->flags & KNI_TENSOR_POISONED) return t->error;
+    kn_device before = kni_route_to(x);
+    kn_tensor y = kn_random(kni_shape_from_type(&t->type), d, (kn_dtype)t->type.dtype);
+    kni_route_back(before);
+    return y;
+}
+
+kn_tensor kn_bernoulli(kn_tensor x)
+{
+    kni_call call = kni_call_begin("bernoulli");
+    const kni_type *t = kni_type_of(x);
+    kn_dtype dtype = t ? (kn_dtype)t->dtype : KN_F32;
+    x = kn_keep(x);
+    kn_device before = kni_route_to(x);
+    kn_tensor u = kn_random_uniform(t ? kni_shape_from_type(t) : (kn_shape){0, {0}}, 0, 1,
+                                    dtype == KN_F64 ? KN_F64 : KN_F32);
+    kni_route_back(before);
+    return kni_call_end(call, kn_cast(kn_less(u, x), dtype));
+}
+
+kn_tensor kn_random_permutation(int64_t n, kn_dtype dtype)
+{
+    kni_call call = kni_call_begin("random_permutation");
+    if (n < 0) return kni_call_fail(call, KN_ERROR_ARGUMENT, "there are no permutations of %D numbers", n);
+    kn_tensor order = kn_argsort(kn_random_int(KN_SHAPE(n), 0, INT64_MAX, KN_I64), 0, false);
+    return kni_call_end(call, dtype == KN_I64 ? order : kn_cast(order, dtype));
+}
+
+/* ---- categorical: indices drawn with the probabilities of a row */
+
+static const kn_attribute categorical_schema[] = {
+    KNI_ATTR(kni_categorical_attributes, samples, KNI_ATTR_INT, KNI_STATIC),
+    KNI_ATTR(kni_categorical_attributes, key, KNI_ATTR_INT, KNI_DYNAMIC),
+    KNI_ATTR(kni_categorical_attributes, counter, KNI_ATTR_INT, KNI_DYNAMIC),
+    {0}};
+
+static kn_status infer_categorical(kni_infer *c)
+{
+    const kni_categorical_attributes *a = c->attributes;
+    const kni_type *x = c->in[0];
+    kn_status s = kni_infer_rank(c, 0, 1, KN_MAX_RANK);
+    if (s == KN_OK) s = kni_infer_dtype(c, 0, c->row->dtypes);
+    if (s) return s;
+    if (a->samples < 0) return kni_infer_fail(c, KN_ERROR_ARGUMENT, "%D samples cannot be drawn", a->samples);
+    if (x->dims[x->rank - 1] == 0)
+        return kni_infer_fail(c, KN_ERROR_SHAPE, "%S has no probabilities to draw by", x);
+    *c->out[0] = *x;
+    c->out[0]->weak = 0;
+    c->out[0]->dtype = KN_I64;
+    c->out[0]->dims[x->rank - 1] = a->samples;
+    return KN_OK;
+}
+
+static kn_status launch_categorical(kni_launch *l)
+{
+    const kni_categorical_attributes *a = l->attributes;
+    l->kernel = &kni_kernel_categorical;
+    l->items = kni_count(l->out[0]);
+    kni_launch_int(l, l->in[0]->dims[l->in[0]->rank - 1]);
+    kni_launch_int(l, a->samples);
+    kni_launch_int(l, a->key);
+    kni_launch_int(l, a->counter);
+    return KN_OK;
+}
+
+OP(categorical, .doc = "y[r, s] = k with probability p[r, k] / sum of p[r]", .min_in = 1, .max_in = 1,
+   .n_out = 1, .kind = KNI_RANDOM, .dtypes = KNI_NUMBERS, .flags = KNI_FLAG_RANDOM | KNI_FLAG_NO_GRADIENT,
+   .schema = categorical_schema, .attribute_bytes = sizeof(kni_categorical_attributes),
+   .infer = infer_categorical, .launch = launch_categorical)
+
+kn_tensor kn_categorical(kn_tensor probabilities, int64_t samples)
+{
+    const kni_type *t = kni_type_of(probabilities);
+    kni_categorical_attributes a = {samples, 0, 0};
+    uint64_t rows = 1;
+    for (int i = 0; t && i < t->rank - 1; i++) rows *= (uint64_t)t->dims[i];
+    kn_device before = kni_route_to(probabilities);
+    bool good = !t || reserve(samples > 0 ? rows * (uint64_t)samples * 2 : 0, &a.key, &a.counter);
+    kni_route_back(before);
+    return good ? kni_apply(&kni_op_categorical, &probabilities, 1, &a) : kni_poison_latest();
+}
