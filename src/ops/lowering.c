@@ -40,7 +40,7 @@ kn_status kni_lower_record(const kn_record *r, kn_device device)
     if (r->n_in > MAX_OPERANDS || r->n_out > MAX_OPERANDS || t->depth_of_lowering >= MAX_DEPTH)
         return kni_fail_op(KN_ERROR_INTERNAL, r->row->name, "lowering is too deep or too wide");
     kn_scope scope = kn_scope_begin();
-    kn_device route = t->route;
+    kn_device route = t->route, call_device = t->call_device;
     uint64_t serial = t->serial;
     t->route = device;
     t->depth_of_lowering++;
@@ -52,6 +52,7 @@ kn_status kni_lower_record(const kn_record *r, kn_device device)
     kn_status s = r->row->lower(&l);
     for (int i = 0; i < r->n_out && s == KN_OK; i++) s = adopt(r, i, out[i]);
     t->call_name = outer;
+    t->call_device = call_device;
     t->depth_of_lowering--;
     t->route = route;
     t->serial = serial;
