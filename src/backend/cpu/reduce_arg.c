@@ -7,7 +7,7 @@
 #include "ops/reduce_axes.h"
 #include <string.h>
 
-enum { STRETCH = 1 << 16, TASK_ELEMENTS = 1 << 14 };
+enum { STRETCH = 1 << 16, TASK_ELEMENTS = 1 << 14, SHORT_LINE = 32, NARROW = 16 };
 
 typedef struct plan {
     const kni_reduce_kernels *kernels;
@@ -39,9 +39,14 @@ static void run_lines(void *argument, int64_t task, int worker)
     (void)worker;
     const plan *p = argument;
     int64_t begin = task * p->lines_per_task, end = begin + p->lines_per_task;
+    if (end > p->outer) end = p->outer;
+    if (p->axis <= SHORT_LINE) {
+        p->kernels->best_lines[p->smallest](p->x + begin * p->axis * p->bytes, end - begin, p->axis,
+                                            p->y + begin);
+        return;
+    }
     char best[8];
-    for (int64_t i = begin; i < end && i < p->outer; i++)
-        p->y[i] = best_of(p, p->x + i * p->axis * p->bytes, p->axis, best);
+    for (int64_t i = begin; i < end; i++) p->y[i] = best_of(p, p->x + i * p->axis * p->bytes, p->axis, best);
 }
 
 static void run_stretch(void *argument, int64_t task, int worker)
@@ -106,6 +111,20 @@ static kn_status run_plan(plan *p)
     return KN_OK;
 }
 
+/* A view with the axis at the end: a few columns are better copied into lines. */
+static void axis_last(kni_tensor *x, int axis, plan *p)
+{
+    int64_t n = x->type.dims[axis], stride = x->strides[axis];
+    for (int a = axis; a + 1 < x->type.rank; a++) {
+        x->type.dims[a] = x->type.dims[a + 1];
+        x->strides[a] = x->strides[a + 1];
+    }
+    x->type.dims[x->type.rank - 1] = n;
+    x->strides[x->type.rank - 1] = stride;
+    p->outer *= p->inner;
+    p->inner = 1;
+}
+
 static kn_status run_position(const kn_record *r, kni_fold fold)
 {
     kni_tensor *x = kni_in(r, 0), *y = kni_out(r, 0);
@@ -126,7 +145,9 @@ static kn_status run_position(const kn_record *r, kni_fold fold)
     kn_status s = kni_host_allocate(y);
     if (s || p.outer * p.inner == 0) return s;
     kni_borrowed elements;
-    if (!kni_host_borrow(x, dtype, &elements)) return KN_ERROR_MEMORY;
+    kni_tensor lines = *x;
+    if (p.inner < NARROW && p.inner > 1) axis_last(&lines, (int)axis, &p);
+    if (!kni_host_borrow(&lines, dtype, &elements)) return KN_ERROR_MEMORY;
     p.fold = &p.kernels->folds[fold];
     p.x = elements.data;
     p.y = y->storage->data;

@@ -66,6 +66,7 @@ void kni_reduce_plan_axes(kni_reduce_plan *p, const kni_tensor *x, uint32_t mask
     p->inner_reduced = !kept || (p->segment.n > 1 && magnitude(p->segment.x) <= magnitude(kept->x));
     p->inner = p->inner_reduced ? p->segment : p->kept[--p->n_kept];
     p->direct = p->x_dtype == p->strip_dtype && (p->inner.x == 1 || p->inner.n == 1);
+    if (p->inner.x != 1) p->widen = NULL;
     p->block = p->inner_reduced ? KNI_FOLD_BLOCK : p->direct ? KNI_FOLD_ROWS : 16;
     p->line_blocks = (p->segment.n + p->block - 1) / p->block;
     p->blocks = p->line_blocks;

@@ -20,6 +20,7 @@ typedef struct kni_reduce_axis_walk {
 
 typedef struct kni_reduce_plan {
     const kni_fold_kernels *fold;
+    void (*widen)(const uint16_t *x, int64_t n, float *y); /* of contiguous halves, else NULL */
     const char *x;
     char *y; /* of the strip's dtype */
     int x_dtype, strip_dtype;

@@ -63,11 +63,19 @@ static void unit_place(const kni_reduce_plan *p, int64_t unit, int64_t *x, int64
     *width = left < KNI_FOLD_COLUMNS ? left : KNI_FOLD_COLUMNS;
 }
 
+static void load_strip(const kni_reduce_plan *p, const char *x, int64_t n, char *strip)
+{
+    if (p->widen)
+        p->widen((const uint16_t *)(const void *)x, n, (float *)(void *)strip);
+    else
+        kni_convert(strip, p->strip_dtype, 1, x, p->x_dtype, p->inner.x, n);
+}
+
 static void fold_converted(const kni_reduce_plan *p, const char *x, int64_t n, int64_t width, char *value)
 {
     _Alignas(64) char strip[KNI_FOLD_BLOCK * 8];
     if (p->inner_reduced) {
-        kni_convert(strip, p->strip_dtype, 1, x, p->x_dtype, p->inner.x, n);
+        load_strip(p, x, n, strip);
         p->fold->block(strip, n, value);
         return;
     }
@@ -131,10 +139,22 @@ static void run_unit(const kni_reduce_plan *p, int64_t unit)
     write_unit(p, tree_root(p, &t, width), y, width);
 }
 
-/* Short rows that lie behind each other fold in one call. */
+/* Rows that lie behind each other fold in one call; those to be converted only while several fit a strip. */
 static bool many_rows(const kni_reduce_plan *p)
 {
-    return p->inner_reduced && p->direct && p->blocks == 1 && p->n_kept == 1 && p->kept[0].y == 1;
+    if (!p->inner_reduced || p->blocks != 1 || p->n_kept != 1 || p->kept[0].y != 1) return false;
+    return p->direct || (p->inner.x == 1 && p->kept[0].x == p->inner.n && 2 * p->inner.n <= KNI_FOLD_BLOCK);
+}
+
+static void run_rows(const kni_reduce_plan *p, int64_t begin, int64_t end)
+{
+    _Alignas(64) char strip[KNI_FOLD_BLOCK * 8];
+    int64_t room = KNI_FOLD_BLOCK / p->inner.n;
+    for (int64_t r = begin; r < end; r += room) {
+        int64_t rows = end - r < room ? end - r : room;
+        load_strip(p, p->x + r * p->inner.n * p->x_bytes, rows * p->inner.n, strip);
+        p->fold->rows(strip, rows, p->inner.n, p->inner.n, p->y + r * p->bytes);
+    }
 }
 
 typedef struct job {
@@ -150,6 +170,10 @@ static void run_units(void *argument, int64_t task, int worker)
     const kni_reduce_plan *p = j->plan;
     int64_t begin = task * j->per_task, end = begin + j->per_task;
     if (end > p->units) end = p->units;
+    if (many_rows(p) && !p->direct) {
+        run_rows(p, begin, end);
+        return;
+    }
     if (many_rows(p)) {
         const char *x = p->x + begin * p->kept[0].x * p->x_bytes;
         p->fold->rows(x, end - begin, p->inner.n, p->kept[0].x, p->y + begin * p->bytes);

@@ -1,25 +1,32 @@
-/* The reduction kernels for one element type. The including file defines `element`, the integer `lane_int`
-   of the same width, LOWEST, HIGHEST, REDUCE_TABLE and, for floats, ELEMENT_IS_FLOAT. Vectors are compiler vectors; the order of all
+/* The reduction kernels for one element type. The including file defines `element`, ELEMENT_BYTES, the
+   integer `lane_int` of the same width, LOWEST, HIGHEST, REDUCE_TABLE and, for floats, ELEMENT_IS_FLOAT. Vectors are compiler vectors; the order of all
    additions is that of 16 lanes, whatever the width of a vector. */
 #include "backend/cpu/reduce_kernels.h"
+#include <stdbool.h>
 #include <string.h>
 
-#if defined(KNI_TIER_V4)
-enum { TIER_BYTES = 64 };
-#elif defined(KNI_TIER_V3)
-enum { TIER_BYTES = 32 };
-#else
-enum { TIER_BYTES = 16 };
+#ifndef WIDEN_F16
+#define WIDEN_F16 NULL
+#define WIDEN_BF16 NULL
 #endif
 
-enum {
-    LANES = KNI_FOLD_LANES,
-    LANES_BYTES = LANES * (int)sizeof(element),
-    VECTOR_BYTES = LANES_BYTES < TIER_BYTES ? LANES_BYTES : TIER_BYTES,
-    WIDTH = VECTOR_BYTES / (int)sizeof(element),
-    PARTS = LANES / WIDTH,
-    CHAINS = 4
-};
+/* Numbers that the preprocessor compares. */
+#if defined(KNI_TIER_V4)
+#define TIER_BYTES 64
+#elif defined(KNI_TIER_V3)
+#define TIER_BYTES 32
+#else
+#define TIER_BYTES 16
+#endif
+#define LANES 16 /* KNI_FOLD_LANES */
+#if LANES * ELEMENT_BYTES < TIER_BYTES
+#define VECTOR_BYTES (LANES * ELEMENT_BYTES)
+#else
+#define VECTOR_BYTES TIER_BYTES
+#endif
+#define WIDTH (VECTOR_BYTES / ELEMENT_BYTES)
+#define PARTS (LANES / WIDTH)
+enum { CHAINS = 4 };
 
 typedef element vec __attribute__((vector_size(VECTOR_BYTES)));
 typedef lane_int mask __attribute__((vector_size(VECTOR_BYTES)));
@@ -81,17 +88,54 @@ ALWAYS void fold_steps(combine op, element neutral, const element *x, int64_t n,
     for (int p = 0; p < PARTS; p++) total[p] = op(op(chain[0][p], chain[1][p]), op(chain[2][p], chain[3][p]));
 }
 
-/* Lane i with lane i + 8, then i + 4, i + 2, i + 1. */
-ALWAYS element fold_lanes(combine op, vec *total)
+/* Lane i becomes lane i + half, for the lower half of 2 * half lanes. */
+ALWAYS vec moved_down(vec v, int half)
 {
-    for (int half = PARTS / 2; half > 0; half /= 2)
-        for (int p = 0; p < half; p++) total[p] = op(total[p], total[p + half]);
+#if WIDTH >= 16
+    if (half == 8)
+        return __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15, 8, 9, 10, 11, 12, 13, 14, 15);
+    if (half == 4) return __builtin_shufflevector(v, v, 4, 5, 6, 7, 4, 5, 6, 7, 4, 5, 6, 7, 4, 5, 6, 7);
+    if (half == 2) return __builtin_shufflevector(v, v, 2, 3, 2, 3, 2, 3, 2, 3, 2, 3, 2, 3, 2, 3, 2, 3);
+    return __builtin_shufflevector(v, v, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1);
+#elif WIDTH == 8
+    if (half == 4) return __builtin_shufflevector(v, v, 4, 5, 6, 7, 4, 5, 6, 7);
+    if (half == 2) return __builtin_shufflevector(v, v, 2, 3, 2, 3, 2, 3, 2, 3);
+    return __builtin_shufflevector(v, v, 1, 1, 1, 1, 1, 1, 1, 1);
+#elif WIDTH == 4
+    if (half == 2) return __builtin_shufflevector(v, v, 2, 3, 2, 3);
+    return __builtin_shufflevector(v, v, 1, 1, 1, 1);
+#else
+    (void)half;
+    return __builtin_shufflevector(v, v, 1, 1);
+#endif
+}
+
+/* Lane i with lane i + 8, then i + 4, i + 2, i + 1. Only the first n lanes hold anything: a level whose
+   upper half holds nothing changes nothing. */
+ALWAYS element fold_lanes(combine op, vec *total, int64_t n)
+{
+#if PARTS >= 8
+    if (n > 8)
+        for (int p = 0; p < 4; p++) total[p] = op(total[p], total[p + 4]);
+#endif
+#if PARTS >= 4
+    if (n > (PARTS == 8 ? 4 : 8))
+        for (int p = 0; p < 2; p++) total[p] = op(total[p], total[p + 2]);
+#endif
+#if PARTS >= 2
+    if (n > WIDTH) total[0] = op(total[0], total[1]);
+#endif
     vec v = total[0];
-    for (int half = WIDTH / 2; half > 0; half /= 2) {
-        vec moved = v;
-        for (int i = 0; i < half; i++) moved[i] = v[i + half];
-        v = op(v, moved);
-    }
+#if WIDTH >= 16
+    if (n > 8) v = op(v, moved_down(v, 8));
+#endif
+#if WIDTH >= 8
+    if (n > 4) v = op(v, moved_down(v, 4));
+#endif
+#if WIDTH >= 4
+    if (n > 2) v = op(v, moved_down(v, 2));
+#endif
+    if (n > 1) v = op(v, moved_down(v, 1));
     return v[0];
 }
 
@@ -113,13 +157,43 @@ ALWAYS void merge_with(combine op, void *a, const void *b, int64_t n)
     memcpy(x + i, &v, (size_t)(n - i) * sizeof *x);
 }
 
+/* Rows of at most 16 elements. A whole vector is loaded and cut where more rows follow. */
+ALWAYS void short_rows_with(combine op, element neutral, const element *x, int64_t rows, int64_t n,
+                            int64_t stride, element *y)
+{
+    element ones[LANES];
+    mask keep[PARTS];
+    for (int i = 0; i < LANES; i++) ones[i] = i < n;
+    for (int p = 0; p < PARTS; p++) keep[p] = (mask)(load(ones + p * WIDTH) != all(0));
+    int64_t end = (rows - 1) * stride + n;
+    for (int64_t r = 0; r < rows; r++) {
+        const element *row = x + r * stride;
+        vec total[PARTS];
+        bool whole = r * stride + LANES <= end;
+        for (int p = 0; p < PARTS; p++) {
+            int64_t left = n - p * WIDTH;
+            vec v = all(neutral);
+            if (whole)
+                v = pick(keep[p], load(row + p * WIDTH), v);
+            else if (left > 0)
+                v = load_some(row + p * WIDTH, left < WIDTH ? left : WIDTH, neutral);
+            total[p] = op(all(neutral), v);
+        }
+        y[r] = fold_lanes(op, total, n);
+    }
+}
+
 ALWAYS void rows_with(combine op, element neutral, const void *x, int64_t rows, int64_t n, int64_t stride,
                       void *y)
 {
+    if (n <= LANES && stride >= 0) {
+        short_rows_with(op, neutral, x, rows, n, stride, y);
+        return;
+    }
     for (int64_t r = 0; r < rows; r++) {
         vec total[PARTS];
         fold_steps(op, neutral, (const element *)x + r * stride, n, total);
-        ((element *)y)[r] = fold_lanes(op, total);
+        ((element *)y)[r] = fold_lanes(op, total, LANES);
     }
 }
 
@@ -244,9 +318,40 @@ static void smallest_rows(const void *x, int64_t first, int64_t rows, int64_t st
     best_rows_with(1, x, first, rows, stride, n, best, at);
 }
 
+/* Short lines one element after the other. */
+ALWAYS void best_lines_with(int smallest, const element *x, int64_t lines, int64_t n, int64_t *y)
+{
+    for (int64_t i = 0; i < lines; i++, x += n) {
+        element best = x[0];
+        int64_t at = 0;
+        for (int64_t k = 1; k < n; k++) {
+            element e = x[k];
+            bool better = smallest ? e < best : e > best;
+#ifdef ELEMENT_IS_FLOAT
+            better |= (e != e) & (best == best);
+#endif
+            best = better ? e : best;
+            at = better ? k : at;
+        }
+        y[i] = at;
+    }
+}
+
+static void largest_lines(const void *x, int64_t lines, int64_t n, int64_t *y)
+{
+    best_lines_with(0, x, lines, n, y);
+}
+
+static void smallest_lines(const void *x, int64_t lines, int64_t n, int64_t *y)
+{
+    best_lines_with(1, x, lines, n, y);
+}
+
 const kni_reduce_kernels KNI_TIER_FN(REDUCE_TABLE) = {{{sum_block, sum_merge, sum_rows, sum_columns},
                                                        {prod_block, prod_merge, prod_rows, prod_columns},
                                                        {max_block, max_merge, max_rows, max_columns},
                                                        {min_block, min_merge, min_rows, min_columns}},
                                                       find,
-                                                      {largest_rows, smallest_rows}};
+                                                      {largest_rows, smallest_rows},
+                                                      {largest_lines, smallest_lines},
+                                                      {WIDEN_F16, WIDEN_BF16}};

@@ -2,6 +2,7 @@
 #include <stdint.h>
 
 typedef double element;
+#define ELEMENT_BYTES 8
 typedef int64_t lane_int;
 #define ELEMENT_IS_FLOAT 1
 #define LOWEST (-__builtin_inf())

@@ -2,6 +2,7 @@
 #include <stdint.h>
 
 typedef int64_t element;
+#define ELEMENT_BYTES 8
 typedef int64_t lane_int;
 #define LOWEST INT64_MIN
 #define HIGHEST INT64_MAX

@@ -2,6 +2,7 @@
 #include <stdint.h>
 
 typedef uint64_t element;
+#define ELEMENT_BYTES 8
 typedef int64_t lane_int;
 #define LOWEST 0
 #define HIGHEST UINT64_MAX

@@ -2,6 +2,7 @@
 #include <stdint.h>
 
 typedef uint8_t element;
+#define ELEMENT_BYTES 1
 typedef int8_t lane_int;
 #define LOWEST 0
 #define HIGHEST UINT8_MAX
