@@ -67,7 +67,7 @@ static kn_device open_default(void)
 kn_device kni_device_current(void)
 {
     const kni_thread *t = kni_thread_self();
-    kn_device d = t->route ? t->route : t->call_device ? t->call_device : t->current;
+    kn_device d = t->route ? t->route : t->call_name && t->call_device ? t->call_device : t->current;
     if (d) return d;
     d = atomic_load_explicit(&default_device, memory_order_acquire);
     if (d) return d;

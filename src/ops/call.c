@@ -6,7 +6,10 @@ kni_call kni_call_begin(const char *name)
 {
     kni_thread *t = kni_thread_self();
     kni_call c = {kn_scope_begin(), t->call_name, t->call_device};
-    if (!t->call_name) t->call_name = name;
+    if (!t->call_name) {
+        t->call_name = name;
+        t->call_device = NULL;
+    }
     return c;
 }
 
