@@ -13,7 +13,10 @@ kn_tensor kni_apply_as(const char *name, const kn_op *row, const kn_tensor *in, 
 {
     kni_thread *t = kni_thread_self();
     const char *outer = t->call_name;
-    if (!outer) t->call_name = name;
+    if (!outer) {
+        t->call_name = name;
+        t->call_device = NULL;
+    }
     kn_tensor y = kni_apply(row, in, n_in, attributes);
     t->call_name = outer;
     return y;
