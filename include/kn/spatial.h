@@ -14,9 +14,9 @@ extern "C" {
 /* Zero means: stride = window, padding 0, padding_end = padding, dilation 1. */
 typedef struct kn_pool_args {
     int64_t stride[3], padding[3], padding_end[3], dilation[3];
-    bool ceil_mode;          /* windows may start inside and end outside */
-    bool exclude_padding;    /* kn_avg_pool: the divisor counts real elements only */
-    int64_t divisor;         /* kn_avg_pool: replaces the number of elements when > 0 */
+    bool ceil_mode;       /* windows may start inside and end outside */
+    bool exclude_padding; /* kn_avg_pool: the divisor counts real elements only */
+    int64_t divisor;      /* kn_avg_pool: replaces the number of elements when > 0 */
 } kn_pool_args;
 
 /* Values and, for each, its position in the plane it came from (i64). */

@@ -1,24 +1,40 @@
-/* What the pooling rows share: attributes over up to three spatial axes, and their launch parameters. */
+/* What the pooling rows share: attributes over up to three spatial axes, their rules and launch parameters. */
 #ifndef KNI_POOLING_H
 #define KNI_POOLING_H
 
 #include "ops/infer.h"
 
-/* Spatial attributes are lists of `axes` entries; shape rules replace zeros by their defaults. */
+enum { KNI_POOL_MAX_AXES = 3 };
+
+/* Spatial attributes are lists of `axes` entries; shape rules replace what is absent by its default. */
 typedef struct kni_pool_attributes {
     int64_t axes; /* 1 to 3, the last axes of x */
     kn_ints window, stride, padding, padding_end, dilation;
     int64_t ceil_mode, exclude_padding, divisor;
-    kn_ints size; /* of x's spatial axes in a gradient, of y's in adaptive pooling */
+    kn_ints size; /* of x's spatial axes, in a gradient */
 } kni_pool_attributes;
+
+/* Adaptive pooling: size is that of y's spatial axes, input that of x's in a gradient. */
+typedef struct kni_adaptive_attributes {
+    kn_ints size, input;
+} kni_adaptive_attributes;
+
+extern const kn_attribute kni_pool_schema[];
 
 /* The sizes of the last `axes` axes of t as three numbers, absent ones 1. */
 void kni_pool_sizes(const kni_type *t, int axes, int64_t *sizes);
+/* Pushes three numbers: those of the list for the last axes, `absent` before them. */
 void kni_launch_pool_list(kni_launch *l, const kn_ints *list, int64_t absent);
-/* Checks x and the window's attributes and fills the type of the pooled result. */
+/* A list of one number counts for all axes, none is the default; every entry is between lowest and 2^31 - 1. */
+kn_status kni_infer_pool_list(const kni_infer *c, const char *name, kn_ints *list, int axes, int64_t absent,
+                              int64_t lowest);
+/* x is [channels, axes ...] or [batch, channels, axes ...], and no spatial axis is empty. */
+kn_status kni_infer_pool_input(const kni_infer *c, const kni_type *x, int axes);
+/* The number of windows on one axis; KNI_DIM_BAD where not even one fits. */
+kn_dim kni_pool_windows(kn_dim size, const kni_pool_attributes *a, int i);
+/* Checks x and the attributes and fills the type of the pooled result. */
 kn_status kni_infer_pool(kni_infer *c, const kni_type *x, kni_pool_attributes *a, kni_type *y);
-kni_pool_attributes kni_pool_from_args(int axes, kn_ints window, const kn_pool_args *args);
-
-extern const kn_attribute kni_pool_schema[];
+/* The gradient of a max over windows: dy goes to the positions in output 1. */
+void kni_pool_set_max_gradient(kni_vjp *v, int axes);
 
 #endif

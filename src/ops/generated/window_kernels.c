@@ -67,13 +67,13 @@ static void run_adaptive_max_pool_f64(const kni_kernel_call *call, int64_t begin
 static void run_unfold4d_f64(const kni_kernel_call *call, int64_t begin, int64_t end)
 {
     for (int64_t item = begin; item < end; item++)
-        unfold4d_f64(call->error, item, call->inputs[0], call->outputs[0], call->ints[0], call->ints + 1, call->ints + 3, call->ints + 5, call->ints + 7, call->ints + 9, call->ints + 11);
+        unfold4d_f64(call->error, item, call->inputs[0], call->outputs[0], call->ints + 0, call->ints + 2, call->ints + 4, call->ints + 6, call->ints + 8, call->ints + 10);
 }
 
 static void run_fold4d_f64(const kni_kernel_call *call, int64_t begin, int64_t end)
 {
     for (int64_t item = begin; item < end; item++)
-        fold4d_f64(call->error, item, call->inputs[0], call->outputs[0], call->ints[0], call->ints + 1, call->ints + 3, call->ints + 5, call->ints + 7, call->ints + 9, call->ints + 11);
+        fold4d_f64(call->error, item, call->inputs[0], call->outputs[0], call->ints + 0, call->ints + 2, call->ints + 4, call->ints + 6, call->ints + 8, call->ints + 10);
 }
 
 #define T int64_t
@@ -141,13 +141,13 @@ static void run_adaptive_max_pool_i64(const kni_kernel_call *call, int64_t begin
 static void run_unfold4d_i64(const kni_kernel_call *call, int64_t begin, int64_t end)
 {
     for (int64_t item = begin; item < end; item++)
-        unfold4d_i64(call->error, item, call->inputs[0], call->outputs[0], call->ints[0], call->ints + 1, call->ints + 3, call->ints + 5, call->ints + 7, call->ints + 9, call->ints + 11);
+        unfold4d_i64(call->error, item, call->inputs[0], call->outputs[0], call->ints + 0, call->ints + 2, call->ints + 4, call->ints + 6, call->ints + 8, call->ints + 10);
 }
 
 static void run_fold4d_i64(const kni_kernel_call *call, int64_t begin, int64_t end)
 {
     for (int64_t item = begin; item < end; item++)
-        fold4d_i64(call->error, item, call->inputs[0], call->outputs[0], call->ints[0], call->ints + 1, call->ints + 3, call->ints + 5, call->ints + 7, call->ints + 9, call->ints + 11);
+        fold4d_i64(call->error, item, call->inputs[0], call->outputs[0], call->ints + 0, call->ints + 2, call->ints + 4, call->ints + 6, call->ints + 8, call->ints + 10);
 }
 
 #define T uint64_t
@@ -215,13 +215,13 @@ static void run_adaptive_max_pool_u64(const kni_kernel_call *call, int64_t begin
 static void run_unfold4d_u64(const kni_kernel_call *call, int64_t begin, int64_t end)
 {
     for (int64_t item = begin; item < end; item++)
-        unfold4d_u64(call->error, item, call->inputs[0], call->outputs[0], call->ints[0], call->ints + 1, call->ints + 3, call->ints + 5, call->ints + 7, call->ints + 9, call->ints + 11);
+        unfold4d_u64(call->error, item, call->inputs[0], call->outputs[0], call->ints + 0, call->ints + 2, call->ints + 4, call->ints + 6, call->ints + 8, call->ints + 10);
 }
 
 static void run_fold4d_u64(const kni_kernel_call *call, int64_t begin, int64_t end)
 {
     for (int64_t item = begin; item < end; item++)
-        fold4d_u64(call->error, item, call->inputs[0], call->outputs[0], call->ints[0], call->ints + 1, call->ints + 3, call->ints + 5, call->ints + 7, call->ints + 9, call->ints + 11);
+        fold4d_u64(call->error, item, call->inputs[0], call->outputs[0], call->ints + 0, call->ints + 2, call->ints + 4, call->ints + 6, call->ints + 8, call->ints + 10);
 }
 
 const kni_kernel kni_kernel_max_pool = {"max_pool", "TTi", 1, 2, 0, {run_max_pool_f64, run_max_pool_i64, run_max_pool_u64}};

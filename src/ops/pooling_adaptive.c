@@ -1,0 +1,155 @@
+/* Adaptive pooling: windows cut so that the result has given sizes. Rows, gradients and public functions. */
+#include "ops/generated/window_kernels.h"
+#include "ops/pooling.h"
+#include <kn/spatial.h>
+
+static const kn_attribute adaptive_schema[] = {
+    KNI_ATTR(kni_adaptive_attributes, size, KNI_ATTR_INTS, KNI_STATIC),
+    KNI_ATTR(kni_adaptive_attributes, input, KNI_ATTR_INTS, KNI_STATIC),
+    {0}};
+
+/* Entries of -1 become the sizes of x. */
+static kn_status infer_adaptive(kni_infer *c, const kni_type *x, kni_type *y)
+{
+    kni_adaptive_attributes *a = c->attributes;
+    int n = a->size.rank;
+    kn_status s = kni_infer_dtype(c, 0, c->row->dtypes);
+    if (s) return s;
+    if (n < 1 || n > KNI_POOL_MAX_AXES)
+        return kni_infer_fail(c, KN_ERROR_ARGUMENT, "size has %d entries; pools over 1 to 3 axes", n);
+    s = kni_infer_pool_input(c, x, n);
+    if (s) return s;
+    *y = *x;
+    y->weak = 0;
+    for (int i = 0; i < n; i++) {
+        if (a->size.dims[i] < -1)
+            return kni_infer_fail(c, KN_ERROR_ARGUMENT, "size is %D on spatial axis %d; 0 or more, or -1",
+                                  a->size.dims[i], i);
+        if (a->size.dims[i] != -1) y->dims[x->rank - n + i] = a->size.dims[i];
+    }
+    return KN_OK;
+}
+
+static kn_status infer_adaptive_avg_pool(kni_infer *c) { return infer_adaptive(c, c->in[0], c->out[0]); }
+
+static kn_status infer_adaptive_max_pool(kni_infer *c)
+{
+    kn_status s = infer_adaptive(c, c->in[0], c->out[0]);
+    *c->out[1] = *c->out[0];
+    c->out[1]->dtype = KN_I64;
+    return s;
+}
+
+static kn_status infer_adaptive_avg_pool_grad(kni_infer *c)
+{
+    const kni_adaptive_attributes *a = c->attributes;
+    const kni_type *dy = c->in[0];
+    int n = a->input.rank;
+    kni_type pooled;
+    if (n < 1 || n != a->size.rank || n > dy->rank)
+        return kni_infer_fail(c, KN_ERROR_ARGUMENT, "input has %d entries, size has %d, dy is %S", n,
+                              a->size.rank, dy);
+    *c->out[0] = *dy;
+    for (int i = 0; i < n; i++) c->out[0]->dims[dy->rank - n + i] = a->input.dims[i];
+    kn_status s = infer_adaptive(c, c->out[0], &pooled);
+    for (int i = 0; i < dy->rank && s == KN_OK; i++)
+        if (!kni_dims_agree(pooled.dims[i], dy->dims[i]))
+            return kni_infer_fail(c, KN_ERROR_SHAPE, "dy %S is not a pooled %S", dy, c->out[0]);
+    return s;
+}
+
+static kn_status launch(kni_launch *l, const kni_kernel *kernel, const kni_type *x, const kni_type *y)
+{
+    const kni_adaptive_attributes *a = l->attributes;
+    int64_t sizes[3];
+    l->kernel = kernel;
+    l->items = kni_count(l->out[0]);
+    kni_pool_sizes(x, a->size.rank, sizes);
+    kni_launch_ints(l, sizes, 3);
+    kni_pool_sizes(y, a->size.rank, sizes);
+    kni_launch_ints(l, sizes, 3);
+    return KN_OK;
+}
+
+static kn_status launch_adaptive_avg_pool(kni_launch *l)
+{
+    return launch(l, &kni_kernel_adaptive_avg_pool, l->in[0], l->out[0]);
+}
+static kn_status launch_adaptive_avg_pool_grad(kni_launch *l)
+{
+    return launch(l, &kni_kernel_adaptive_avg_pool_grad, l->out[0], l->in[0]);
+}
+static kn_status launch_adaptive_max_pool(kni_launch *l)
+{
+    return launch(l, &kni_kernel_adaptive_max_pool, l->in[0], l->out[0]);
+}
+
+OP(adaptive_avg_pool, .doc = "y[o] = mean of x[floor(o in / out) .. ceil((o + 1) in / out) - 1]", .min_in = 1,
+   .max_in = 1, .n_out = 1, .kind = KNI_WINDOW, .layout = KNI_LAYOUT_WANTS, .dtypes = KNI_FLOATS,
+   .tolerance = {4, 0}, .schema = adaptive_schema, .attribute_bytes = sizeof(kni_adaptive_attributes),
+   .infer = infer_adaptive_avg_pool, .launch = launch_adaptive_avg_pool)
+
+OP(adaptive_avg_pool_grad, .doc = "shares dy out over the windows of adaptive_avg_pool", .min_in = 1,
+   .max_in = 1, .n_out = 1, .kind = KNI_WINDOW, .layout = KNI_LAYOUT_WANTS, .dtypes = KNI_FLOATS,
+   .tolerance = {4, 0}, .schema = adaptive_schema, .attribute_bytes = sizeof(kni_adaptive_attributes),
+   .infer = infer_adaptive_avg_pool_grad, .launch = launch_adaptive_avg_pool_grad)
+
+OP(adaptive_max_pool, .doc = "y[o] = max of x[floor(o in / out) .. ceil((o + 1) in / out) - 1], and where",
+   .min_in = 1, .max_in = 1, .n_out = 2, .kind = KNI_WINDOW, .layout = KNI_LAYOUT_WANTS,
+   .dtypes = KNI_NUMBERS, .schema = adaptive_schema, .attribute_bytes = sizeof(kni_adaptive_attributes),
+   .infer = infer_adaptive_max_pool, .launch = launch_adaptive_max_pool)
+
+GRADIENT(adaptive_avg_pool)
+{
+    kni_adaptive_attributes a = *(const kni_adaptive_attributes *)v->attributes;
+    const kni_type *x = &v->in_types[0];
+    a.input.rank = a.size.rank;
+    for (int i = 0; i < a.size.rank; i++) a.input.dims[i] = x->dims[x->rank - a.size.rank + i];
+    kni_vjp_set(v, 0, kni_apply(&kni_op_adaptive_avg_pool_grad, v->dy, 1, &a));
+    return KN_OK;
+}
+
+/* Linear, so its gradient is the pooling itself. */
+GRADIENT(adaptive_avg_pool_grad)
+{
+    kni_vjp_set(v, 0, kni_apply(&kni_op_adaptive_avg_pool, v->dy, 1, v->attributes));
+    return KN_OK;
+}
+
+GRADIENT(adaptive_max_pool)
+{
+    kni_pool_set_max_gradient(v, ((const kni_adaptive_attributes *)v->attributes)->size.rank);
+    return KN_OK;
+}
+
+/* One size counts for all axes; a list of another length is left for the rule to refuse. */
+static kni_adaptive_attributes with_size(int axes, kn_ints size)
+{
+    kni_adaptive_attributes a = {.size = size};
+    if (size.rank == 1)
+        for (a.size.rank = axes; --axes > 0;) a.size.dims[axes] = size.dims[0];
+    else if (size.rank != axes)
+        a.size.rank = 0;
+    return a;
+}
+
+static kn_tensor average(kn_tensor x, int axes, kn_ints size)
+{
+    kni_adaptive_attributes a = with_size(axes, size);
+    return kni_apply(&kni_op_adaptive_avg_pool, &x, 1, &a);
+}
+
+static kn_pooled largest(kn_tensor x, int axes, kn_ints size)
+{
+    kni_adaptive_attributes a = with_size(axes, size);
+    kn_tensor out[2];
+    kni_apply_many(&kni_op_adaptive_max_pool, &x, 1, &a, out, 2);
+    return (kn_pooled){out[0], out[1]};
+}
+
+kn_tensor kn_adaptive_avg_pool1d(kn_tensor x, kn_ints size) { return average(x, 1, size); }
+kn_tensor kn_adaptive_avg_pool2d(kn_tensor x, kn_ints size) { return average(x, 2, size); }
+kn_tensor kn_adaptive_avg_pool3d(kn_tensor x, kn_ints size) { return average(x, 3, size); }
+kn_pooled kn_adaptive_max_pool1d(kn_tensor x, kn_ints size) { return largest(x, 1, size); }
+kn_pooled kn_adaptive_max_pool2d(kn_tensor x, kn_ints size) { return largest(x, 2, size); }
+kn_pooled kn_adaptive_max_pool3d(kn_tensor x, kn_ints size) { return largest(x, 3, size); }

@@ -1,0 +1,96 @@
+/* The public functions of pooling. */
+#include "ops/pooling.h"
+#include <kn/spatial.h>
+
+/* Entries of 0 stay: the shape rule knows what they stand for. */
+static kni_pool_attributes from_args(int axes, kn_ints window, const kn_pool_args *args)
+{
+    static const kn_pool_args defaults = {{0}, {0}, {0}, {0}, false, false, 0};
+    if (!args) args = &defaults;
+    kni_pool_attributes a = {.axes = axes,
+                             .window = window,
+                             .stride = {axes, {0}},
+                             .padding = {axes, {0}},
+                             .padding_end = {axes, {0}},
+                             .dilation = {axes, {0}},
+                             .ceil_mode = args->ceil_mode,
+                             .exclude_padding = args->exclude_padding,
+                             .divisor = args->divisor};
+    for (int i = 0; i < axes; i++) {
+        int64_t end = args->padding_end[i];
+        a.stride.dims[i] = args->stride[i];
+        a.padding.dims[i] = args->padding[i];
+        a.padding_end.dims[i] = end == KN_ZERO ? 0 : end ? end : args->padding[i];
+        a.dilation.dims[i] = args->dilation[i];
+    }
+    return a;
+}
+
+static kn_pooled max_pool(kn_tensor x, int axes, kn_ints window, const kn_pool_args *args)
+{
+    kni_pool_attributes a = from_args(axes, window, args);
+    kn_tensor out[2];
+    kni_apply_many(&kni_op_max_pool, &x, 1, &a, out, 2);
+    return (kn_pooled){out[0], out[1]};
+}
+
+/* The positions are not wanted. */
+static kn_tensor values_only(kn_pooled p)
+{
+    kn_drop(p.indices);
+    return p.values;
+}
+
+static kn_tensor avg_pool(kn_tensor x, int axes, kn_ints window, const kn_pool_args *args)
+{
+    kni_pool_attributes a = from_args(axes, window, args);
+    return kni_apply(&kni_op_avg_pool, &x, 1, &a);
+}
+
+kn_tensor kn_max_pool1d(kn_tensor x, kn_ints w, const kn_pool_args *args)
+{
+    return values_only(max_pool(x, 1, w, args));
+}
+kn_tensor kn_max_pool2d(kn_tensor x, kn_ints w, const kn_pool_args *args)
+{
+    return values_only(max_pool(x, 2, w, args));
+}
+kn_tensor kn_max_pool3d(kn_tensor x, kn_ints w, const kn_pool_args *args)
+{
+    return values_only(max_pool(x, 3, w, args));
+}
+kn_pooled kn_max_pool1d_with_indices(kn_tensor x, kn_ints w, const kn_pool_args *args)
+{
+    return max_pool(x, 1, w, args);
+}
+kn_pooled kn_max_pool2d_with_indices(kn_tensor x, kn_ints w, const kn_pool_args *args)
+{
+    return max_pool(x, 2, w, args);
+}
+kn_pooled kn_max_pool3d_with_indices(kn_tensor x, kn_ints w, const kn_pool_args *args)
+{
+    return max_pool(x, 3, w, args);
+}
+kn_tensor kn_avg_pool1d(kn_tensor x, kn_ints w, const kn_pool_args *args) { return avg_pool(x, 1, w, args); }
+kn_tensor kn_avg_pool2d(kn_tensor x, kn_ints w, const kn_pool_args *args) { return avg_pool(x, 2, w, args); }
+kn_tensor kn_avg_pool3d(kn_tensor x, kn_ints w, const kn_pool_args *args) { return avg_pool(x, 3, w, args); }
+
+kn_tensor kn_max_unpool(kn_tensor values, kn_tensor indices, kn_ints size)
+{
+    kni_call call = kni_call_begin("max_unpool");
+    values = kn_keep(values), indices = kn_keep(indices);
+    const kni_tensor *y = kni_is_poisoned(values) ? NULL : kni_resolve(values, "max_unpool");
+    if (!y) return kni_call_end(call, kni_is_poisoned(values) ? values : kni_poison_latest());
+    int first = y->type.rank - size.rank;
+    if (first < 1 || size.rank < 1 || size.rank > 3)
+        return kni_call_fail(call, KN_ERROR_SHAPE, "%d sizes do not fit values %S", size.rank, &y->type);
+    kn_shape planes = {first + 1, {0}}, flat = planes, result = kni_shape_from_type(&y->type);
+    for (int i = 0; i < first; i++) planes.dims[i] = flat.dims[i] = y->type.dims[i];
+    planes.dims[first] = kni_count_dims(size.rank, size.dims);
+    flat.dims[first] = kni_count_dims(size.rank, y->type.dims + first);
+    for (int i = 0; i < size.rank; i++) result.dims[first + i] = size.dims[i];
+    kn_tensor zeros = kn_to(kn_zeros(planes, (kn_dtype)y->type.dtype), y->device);
+    kn_tensor filled =
+        kn_scatter(zeros, first, kn_reshape(indices, flat), kn_reshape(values, flat), KN_UPDATE_ASSIGN);
+    return kni_call_end(call, kn_reshape(filled, result));
+}

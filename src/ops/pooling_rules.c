@@ -1,0 +1,135 @@
+/* The rules of pooling: defaults and limits of the attributes, sizes of the results. */
+#include "ops/pooling.h"
+
+const kn_attribute kni_pool_schema[] = {
+    KNI_ATTR(kni_pool_attributes, axes, KNI_ATTR_INT, KNI_STATIC),
+    KNI_ATTR(kni_pool_attributes, window, KNI_ATTR_INTS, KNI_STATIC),
+    KNI_ATTR(kni_pool_attributes, stride, KNI_ATTR_INTS, KNI_STATIC),
+    KNI_ATTR(kni_pool_attributes, padding, KNI_ATTR_INTS, KNI_STATIC),
+    KNI_ATTR(kni_pool_attributes, padding_end, KNI_ATTR_INTS, KNI_STATIC),
+    KNI_ATTR(kni_pool_attributes, dilation, KNI_ATTR_INTS, KNI_STATIC),
+    KNI_ATTR(kni_pool_attributes, ceil_mode, KNI_ATTR_INT, KNI_STATIC),
+    KNI_ATTR(kni_pool_attributes, exclude_padding, KNI_ATTR_INT, KNI_STATIC),
+    KNI_ATTR(kni_pool_attributes, divisor, KNI_ATTR_INT, KNI_STATIC),
+    KNI_ATTR(kni_pool_attributes, size, KNI_ATTR_INTS, KNI_STATIC),
+    {0}};
+
+void kni_pool_sizes(const kni_type *t, int axes, int64_t *sizes)
+{
+    for (int i = 0; i < 3; i++) sizes[i] = i < 3 - axes ? 1 : t->dims[t->rank - 3 + i];
+}
+
+void kni_launch_pool_list(kni_launch *l, const kn_ints *list, int64_t absent)
+{
+    for (int i = 0; i < 3; i++)
+        kni_launch_int(l, i < 3 - list->rank ? absent : list->dims[i - (3 - list->rank)]);
+}
+
+kn_status kni_infer_pool_list(const kni_infer *c, const char *name, kn_ints *list, int axes, int64_t absent,
+                              int64_t lowest)
+{
+    if (list->rank != 0 && list->rank != 1 && list->rank != axes)
+        return kni_infer_fail(c, KN_ERROR_ARGUMENT, "%s has %d entries for %d axes", name, list->rank, axes);
+    if (list->rank == 0) list->dims[0] = absent;
+    if (list->rank < axes)
+        for (int i = 1; i < axes; i++) list->dims[i] = list->dims[0];
+    list->rank = axes;
+    for (int i = 0; i < axes; i++)
+        if (list->dims[i] < lowest || list->dims[i] > INT32_MAX)
+            return kni_infer_fail(c, KN_ERROR_ARGUMENT, "%s is %D on spatial axis %d; it must be %D to %D",
+                                  name, list->dims[i], i, lowest, (int64_t)INT32_MAX);
+    return KN_OK;
+}
+
+kn_status kni_infer_pool_input(const kni_infer *c, const kni_type *x, int axes)
+{
+    if (x->rank != axes + 1 && x->rank != axes + 2)
+        return kni_infer_fail(
+            c, KN_ERROR_SHAPE,
+            "x must be [batch, channels, %d spatial axes], or the same without a batch; got %S", axes, x);
+    for (int i = x->rank - axes; i < x->rank; i++)
+        if (x->dims[i] == 0)
+            return kni_infer_fail(c, KN_ERROR_SHAPE, "axis %d of x %S is empty: there is nothing to pool", i,
+                                  x);
+    return KN_OK;
+}
+
+/* Entries of 0 mean the default too, which public functions and kn_call rely on. */
+static void replace_zeros(kn_ints *list, const kn_ints *defaults)
+{
+    if (list->rank == 0) *list = *defaults;
+    for (int i = 0; i < list->rank; i++)
+        if (list->dims[i] == 0) list->dims[i] = defaults->dims[i];
+}
+
+static kn_status fill_attributes(const kni_infer *c, kni_pool_attributes *a)
+{
+    static const kn_ints ones = {1, {1, 1, 1, 1, 1, 1, 1, 1}};
+    int n = (int)a->axes;
+    if (a->axes < 1 || a->axes > KNI_POOL_MAX_AXES)
+        return kni_infer_fail(c, KN_ERROR_ARGUMENT, "pools over 1 to 3 axes, not %D", a->axes);
+    if (a->window.rank == 0) return kni_infer_fail(c, KN_ERROR_ARGUMENT, "the window has no sizes");
+    if (a->divisor < 0)
+        return kni_infer_fail(c, KN_ERROR_ARGUMENT, "the divisor is %D; it must be positive", a->divisor);
+    kn_status s = kni_infer_pool_list(c, "window", &a->window, n, 1, 1);
+    if (s) return s;
+    replace_zeros(&a->stride, &a->window);
+    replace_zeros(&a->dilation, &ones);
+    s = kni_infer_pool_list(c, "stride", &a->stride, n, 1, 1);
+    if (s == KN_OK) s = kni_infer_pool_list(c, "padding", &a->padding, n, 0, 0);
+    if (a->padding_end.rank == 0) a->padding_end = a->padding;
+    if (s == KN_OK) s = kni_infer_pool_list(c, "padding_end", &a->padding_end, n, 0, 0);
+    return s ? s : kni_infer_pool_list(c, "dilation", &a->dilation, n, 1, 1);
+}
+
+kn_dim kni_pool_windows(kn_dim size, const kni_pool_attributes *a, int i)
+{
+    int64_t span = (a->window.dims[i] - 1) * a->dilation.dims[i] + 1, stride = a->stride.dims[i];
+    int64_t before = a->padding.dims[i];
+    kn_dim padded = kni_dim_add(size, before + a->padding_end.dims[i]);
+    if (padded == KNI_DIM_BAD || kni_dim_high(padded) < span) return KNI_DIM_BAD;
+    kn_dim room = kni_dim_sub(padded, span);
+    if (room == KNI_DIM_BAD || !a->ceil_mode)
+        return room == KNI_DIM_BAD ? room : kni_dim_add(kni_dim_floor_div(room, stride), 1);
+    kn_dim rounded_up = kni_dim_floor_div(kni_dim_add(room, stride - 1), stride);
+    /* The last window starts inside the input or the padding before it, never in the padding behind. */
+    kn_dim last_start = kni_dim_floor_div(kni_dim_sub(kni_dim_add(size, before), 1), stride);
+    return kni_dim_add(kni_dim_min(rounded_up, last_start), 1);
+}
+
+static kn_status check_axis(const kni_infer *c, const kni_type *x, const kni_pool_attributes *a, int i)
+{
+    int64_t window = a->window.dims[i], before = a->padding.dims[i], end = a->padding_end.dims[i];
+    kn_dim size = x->dims[x->rank - a->axes + i];
+    if (2 * before > window || 2 * end > window)
+        return kni_infer_fail(c, KN_ERROR_ARGUMENT,
+                              "padding %D is more than half of the window %D on spatial axis %d",
+                              before > end ? before : end, window, i);
+    /* Only then can all elements of a window lie in the padding. */
+    if (before > 0 && size >= 0 && a->dilation.dims[i] > size)
+        return kni_infer_fail(c, KN_ERROR_ARGUMENT,
+                              "dilation %D leaves a window without any element of x %S on spatial axis %d",
+                              a->dilation.dims[i], x, i);
+    return KN_OK;
+}
+
+kn_status kni_infer_pool(kni_infer *c, const kni_type *x, kni_pool_attributes *a, kni_type *y)
+{
+    kn_status s = fill_attributes(c, a);
+    int n = (int)a->axes, first = x->rank - n;
+    if (s == KN_OK) s = kni_infer_pool_input(c, x, n);
+    if (s) return s;
+    *y = *x;
+    y->weak = 0;
+    for (int i = 0; i < n && s == KN_OK; i++) {
+        y->dims[first + i] = kni_pool_windows(x->dims[first + i], a, i);
+        if (y->dims[first + i] == KNI_DIM_BAD)
+            return kni_infer_fail(
+                c, KN_ERROR_SHAPE,
+                "the window is larger than the padded input on spatial axis %d: x %S, window %D, "
+                "dilation %D, padding %D and %D",
+                i, x, a->window.dims[i], a->dilation.dims[i], a->padding.dims[i], a->padding_end.dims[i]);
+        s = check_axis(c, x, a, i);
+    }
+    return s;
+}

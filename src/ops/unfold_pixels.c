@@ -1,0 +1,59 @@
+/* Pixel shuffles: channels to blocks of pixels and back. */
+#include "ops/movement_rows.h"
+#include <kn/shape.h>
+#include <kn/spatial.h>
+
+/* Splits the last three axes into five parts, permutes these and joins them to the result's three. */
+static kn_tensor rearrange(kn_tensor x, const int64_t *parts, const int *order, const int64_t *joined)
+{
+    kn_shape split = kni_shape_from_type(kni_type_of(x)), result = split;
+    int first = split.rank - 3;
+    kn_ints axes = {first + 5, {0}};
+    split.rank += 2;
+    for (int i = 0; i < axes.rank; i++) axes.dims[i] = i < first ? i : first + order[i - first];
+    for (int i = 0; i < 5; i++) split.dims[first + i] = parts[i];
+    for (int i = 0; i < 3; i++) result.dims[first + i] = joined[i];
+    return kn_reshape(kn_permute(kn_reshape(x, split), axes), result);
+}
+
+/* What both directions ask of x; KN_OK, or the failure told. */
+static kn_status check(const char *name, const kni_type *t, int64_t factor)
+{
+    if (factor < 1 || factor > INT32_MAX)
+        return kni_fail_op(KN_ERROR_ARGUMENT, name, "the factor is %D; it must be 1 to 2^31 - 1", factor);
+    if (t->rank < 3 || t->rank > KN_MAX_RANK - 2)
+        return kni_fail_op(KN_ERROR_SHAPE, name, "x must be [..., channels, height, width]; got %S", t);
+    return KN_OK;
+}
+
+kn_tensor kn_pixel_shuffle(kn_tensor x, int64_t factor)
+{
+    static const int order[] = {0, 3, 1, 4, 2};
+    const kni_type *t = kni_type_of(x);
+    if (!t) return kni_apply_as("pixel_shuffle", &kni_op_reshape, &x, 1, &KN_SCALAR_SHAPE);
+    if (check("pixel_shuffle", t, factor)) return kni_poison_latest();
+    const int64_t *d = t->dims + t->rank - 3;
+    if (d[0] % (factor * factor) != 0)
+        return kni_fail_tensor("pixel_shuffle", KN_ERROR_SHAPE,
+                               "the channels of x %S are no multiple of the squared factor %D", t, factor);
+    int64_t parts[] = {d[0] / (factor * factor), factor, factor, d[1], d[2]};
+    int64_t joined[] = {parts[0], d[1] * factor, d[2] * factor};
+    kni_call call = kni_call_begin("pixel_shuffle");
+    return kni_call_end(call, rearrange(x, parts, order, joined));
+}
+
+kn_tensor kn_pixel_unshuffle(kn_tensor x, int64_t factor)
+{
+    static const int order[] = {0, 2, 4, 1, 3};
+    const kni_type *t = kni_type_of(x);
+    if (!t) return kni_apply_as("pixel_unshuffle", &kni_op_reshape, &x, 1, &KN_SCALAR_SHAPE);
+    if (check("pixel_unshuffle", t, factor)) return kni_poison_latest();
+    const int64_t *d = t->dims + t->rank - 3;
+    if (d[1] % factor != 0 || d[2] % factor != 0)
+        return kni_fail_tensor("pixel_unshuffle", KN_ERROR_SHAPE,
+                               "height and width of x %S are no multiples of the factor %D", t, factor);
+    int64_t parts[] = {d[0], d[1] / factor, factor, d[2] / factor, factor};
+    int64_t joined[] = {d[0] * factor * factor, parts[1], parts[3]};
+    kni_call call = kni_call_begin("pixel_unshuffle");
+    return kni_call_end(call, rearrange(x, parts, order, joined));
+}
