@@ -36,7 +36,7 @@ typedef struct kn_op_info {
     bool commutes, random;
     bool has_body, has_kernel, has_lowering, has_view, has_native;
     kn_gradient_kind gradient;
-    double ulps, roots; /* tolerance: |a - b| <= ulps * eps * (1 + roots * sqrt(K)) * max(|b|, scale) */
+    double ulps, roots; /* tolerance: |a - b| <= (ulps + roots * sqrt(K)) * eps * max(|b|, scale) */
     int32_t n_attributes;
 } kn_op_info;
 

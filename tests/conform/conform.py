@@ -39,8 +39,10 @@ g.add(op, inputs, ...)
                  "fd": only the differences, where torch cannot differentiate expect. Choose values away from
                  kinks and ties, or say grad=False for that case and True for another.
     second       False: no gradient of the gradient for this case; True (default) checks it by differences
-    tolerance    (ulps, roots) instead of the row's; only with a reason in `why`. |a - b| <= ulps * eps(dtype) *
-                 (1 + roots * sqrt(K)) * max(|b|, scale); the runner prints how many cases have their own.
+    tolerance    (ulps, roots) instead of the row's; only with a reason in `why`. |a - b| <= (ulps + roots *
+                 sqrt(K)) * eps(dtype) * max(|b|, scale); the runner prints how many cases have their own. scale is
+                 0; where roots > 0, because terms cancel, the largest operand (contractions: product of the two)
+                 or result.
     name         a word that tells cases of one op apart; made up when missing
     covers       rows that this case exercises although it is not called by their name: an adapter's rows
     large        shapes of the operands (a list of tuples) for the run against `ref` past every block size, with

@@ -47,7 +47,8 @@ kiln_tolerance kiln_tolerance_of(const kiln_check *k, const kiln_array *in, int 
     if (k->c->own_tolerance) t = (kiln_tolerance){k->c->ulps, k->c->roots, 0, 1};
     if (t.roots > 0) {
         bool contraction = row && !strcmp(row->kind, "contraction");
-        t.length = sum_length(in, n_in, expected, contraction);
+        bool elementwise = row && !strcmp(row->kind, "elementwise");
+        t.length = elementwise ? 1 : sum_length(in, n_in, expected, contraction);
         /* Terms may cancel: errors are relative to the terms, not to their sum. */
         double terms = contraction ? 1 : 0;
         for (int i = 0; i < n_in; i++) {
@@ -69,8 +70,8 @@ static bool close_enough(double got, double want, kn_dtype dtype, const kiln_tol
     double rounded = kiln_round(want, dtype);
     if (isnan(want) || isnan(got)) return isnan(want) && isnan(got);
     if (got == rounded) return true;
-    if (t->ulps == 0) return false;
-    double room = t->ulps * limits.eps * (1 + t->roots * sqrt(t->length));
+    if (t->ulps == 0 && t->roots == 0) return false;
+    double room = (t->ulps + t->roots * sqrt(t->length)) * limits.eps;
     /* Near the largest number rounding may go either way. */
     if (isinf(got) || isinf(rounded))
         return !isinf(want) && (got > 0) == (want > 0) && fabs(want) >= limits.max * (1 - room) && isinf(got);

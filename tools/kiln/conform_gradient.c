@@ -89,7 +89,9 @@ static const char *compare_gradient(const problem *p, int w, kn_tensor gradient,
     want->dtype = p->values[p->wrt[w]].dtype;
     kiln_tolerance t = kiln_tolerance_of(p->k, p->values, p->k->c->n_in, want);
     bool half = want->dtype == KN_F16 || want->dtype == KN_BF16;
-    t.ulps = (t.ulps > 1 ? t.ulps : 1) * (half ? half_gradient_factor : gradient_factor);
+    double factor = half ? half_gradient_factor : gradient_factor;
+    t.ulps = (t.ulps > 1 ? t.ulps : 1) * factor;
+    t.roots *= factor;
     double most = largest(want);
     if (most > t.scale) t.scale = most;
     const char *wrong = kiln_compare(&got, want, &t);
