@@ -1,4 +1,5 @@
-/* Linear algebra. */
+/* Linear algebra on the last two axes; all leading axes are a batch. Factorisations take floats (the halves are
+   computed in f64) and poison with KN_ERROR_NUMERIC when a matrix has no result. */
 #ifndef KN_LINALG_H
 #define KN_LINALG_H
 
@@ -7,6 +8,122 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* ---- systems of equations */
+
+/* a = L L' for symmetric positive definite a [..., n, n]: L, or L' with upper. Reads one triangle of a: the one it
+   returns. The gradient is symmetric. */
+KN_API kn_tensor kn_cholesky(kn_tensor a, bool upper);
+/* x with a x = b, given L = kn_cholesky(a) (or its upper twin). b [..., n, k]. */
+KN_API kn_tensor kn_cholesky_solve(kn_tensor b, kn_tensor l, bool upper);
+typedef struct kn_triangular_args {
+    bool upper;     /* a is upper triangular; the other triangle is not read */
+    bool transpose; /* solves with a' */
+    bool unit;      /* the diagonal counts as ones and is not read */
+    bool right;     /* x a = b instead of a x = b */
+} kn_triangular_args;
+/* x with a x = b for triangular a [..., n, n], b [..., n, k]; the batches broadcast. A zero on the diagonal gives
+   infinities. */
+KN_API kn_tensor kn_triangular_solve(kn_tensor a, kn_tensor b, const kn_triangular_args *args);
+/* x with a x = b. a [..., n, n], b [..., n, k], or [..., n] where it has one axis less than a. Fails on a singular a. */
+KN_API kn_tensor kn_solve(kn_tensor a, kn_tensor b);
+/* a^-1. Fails on a singular a. */
+KN_API kn_tensor kn_inverse(kn_tensor a);
+/* The x of smallest size that minimises |a x - b|. a [..., m, n], b [..., m, k]. By pseudo-inverse: any rank. */
+KN_API kn_tensor kn_lstsq(kn_tensor a, kn_tensor b);
+
+/* ---- determinants */
+
+KN_API kn_tensor kn_det(kn_tensor a); /* 0 for a singular a, with the right gradient */
+typedef struct kn_slogdet_result {
+    kn_tensor sign, logabsdet; /* det(a) = sign exp(logabsdet); a singular a gives 0 and -inf */
+} kn_slogdet_result;
+KN_API kn_slogdet_result kn_slogdet(kn_tensor a);
+KN_API kn_tensor kn_logdet(kn_tensor a); /* log(det(a)); NaN where that is negative */
+
+/* ---- factorisations */
+
+typedef struct kn_lu_result {
+    kn_tensor p, l, u; /* a = p l u: a permutation, unit lower and upper triangular */
+} kn_lu_result;
+/* a [..., m, n] gives p [m, m], l [m, min(m, n)], u [min(m, n), n], by partial pivoting. */
+KN_API kn_lu_result kn_lu(kn_tensor a);
+typedef struct kn_lu_decomposition_result {
+    kn_tensor lu;          /* u, and l below the diagonal */
+    kn_tensor permutation; /* i64 [..., m]: row i of l u is row permutation[i] of a */
+} kn_lu_decomposition_result;
+KN_API kn_lu_decomposition_result kn_lu_decomposition(kn_tensor a);
+typedef struct kn_qr_result {
+    kn_tensor q, r;
+} kn_qr_result;
+/* a = q r: q has orthonormal columns, r is upper triangular, signs as LAPACK's. a [..., m, n] gives q [m, k] and
+   r [k, n] with k = min(m, n), or k = m when complete (which has no gradient for m > n). */
+KN_API kn_qr_result kn_qr(kn_tensor a, bool complete);
+typedef struct kn_eigh_result {
+    kn_tensor values, vectors; /* ascending [..., n]; column i of [..., n, n] belongs to value i */
+} kn_eigh_result;
+/* a v = v diag(values) for symmetric a, of which only the lower (or the upper) triangle is read. Signs are arbitrary.
+   In gradients equal eigenvalues do not turn their vectors: finite, and right for results that do not depend on
+   the choice of vectors. */
+KN_API kn_eigh_result kn_eigh(kn_tensor a, bool upper);
+typedef struct kn_svd_result {
+    kn_tensor u, s, vh; /* a = u diag(s) vh, s descending */
+} kn_svd_result;
+/* a [..., m, n] gives u [m, k], s [min(m, n)], vh [k, n] with k = min(m, n), or u [m, m] and vh [n, n] when full (no
+   gradient flows to the columns and rows added then). Equal singular values as in kn_eigh. */
+KN_API kn_svd_result kn_svd(kn_tensor a, bool full);
+/* The Moore-Penrose inverse; singular values up to tolerance * the largest count as 0.
+   0: max(m, n) * eps of the dtype. */
+KN_API kn_tensor kn_pinverse(kn_tensor a, double tolerance);
+/* How many singular values exceed tolerance * the largest, i64. 0: max(m, n) * eps. */
+KN_API kn_tensor kn_matrix_rank(kn_tensor a, double tolerance);
+/* a a ... a, n times; negative n: of the inverse; 0: the identity. */
+KN_API kn_tensor kn_matrix_power(kn_tensor a, int64_t n);
+
+/* ---- diagonals */
+
+KN_API kn_tensor kn_trace(kn_tensor a); /* the sum of the diagonal of the last two axes */
+/* Rank 1: a matrix with x on the diagonal `offset` (above the main one when positive). Otherwise the diagonal of the
+   last two axes, as the last axis of the result. */
+KN_API kn_tensor kn_diag(kn_tensor x, int64_t offset);
+/* Matrices with the last axis of x on their diagonals, zeros elsewhere. */
+KN_API kn_tensor kn_diag_embed(kn_tensor x, int64_t offset);
+
+/* ---- norms and distances. KN_NORM_INF and -KN_NORM_INF are orders too. */
+
+#define KN_NORM_INF __builtin_inf()
+
+/* sum(|x|^order)^(1/order) over axes; order 0 counts what is not 0, infinite orders take max and min of |x|. */
+KN_API kn_tensor kn_vector_norm(kn_tensor x, double order, kn_ints axes, bool keep);
+KN_API kn_tensor kn_lp_norm(kn_tensor x, double order,
+                            int32_t axis); /* these five keep the axis with size 1 */
+KN_API kn_tensor kn_l0_norm(kn_tensor x, int32_t axis);
+KN_API kn_tensor kn_l1_norm(kn_tensor x, int32_t axis);
+KN_API kn_tensor kn_l2_norm(kn_tensor x, int32_t axis);
+KN_API kn_tensor kn_max_abs_norm(kn_tensor x, int32_t axis);
+KN_API kn_tensor kn_min_abs_norm(kn_tensor x, int32_t axis);
+/* x / max(norm, eps) along an axis. */
+KN_API kn_tensor kn_vector_normalize(kn_tensor x, double order, int32_t axis, double eps);
+typedef enum kn_matrix_norm_kind {
+    KN_NORM_FROBENIUS = 0, /* sqrt(sum of squares) */
+    KN_NORM_NUCLEAR = 1,   /* sum of singular values */
+    KN_NORM_SPECTRAL = 2,  /* the largest singular value */
+    KN_NORM_ROWS = 3,      /* the largest sum of |a| along a row: the infinity norm */
+    KN_NORM_COLUMNS = 4    /* the largest sum of |a| along a column: the 1-norm */
+} kn_matrix_norm_kind;
+KN_API kn_tensor kn_matrix_norm(kn_tensor a, kn_matrix_norm_kind kind);
+/* sum(a b) / (max(|a|, eps) max(|b|, eps)) along an axis; a and b broadcast. eps 0 means 1e-8. */
+KN_API kn_tensor kn_cosine_similarity(kn_tensor a, kn_tensor b, int32_t axis, double eps);
+typedef struct kn_pairwise_distance_args {
+    double order; /* 0: 2 */
+    double eps;   /* added to each difference, 0: 1e-6; negative: none */
+    bool keep;    /* the last axis stays with size 1 */
+} kn_pairwise_distance_args;
+/* |a - b + eps| along the last axis; a and b broadcast. */
+KN_API kn_tensor kn_pairwise_distance(kn_tensor a, kn_tensor b, const kn_pairwise_distance_args *args);
+/* y[..., i, j] = |a[..., i, :] - b[..., j, :]| in the norm `order`; the batches broadcast. The gradient is 0 where the
+   distance is. */
+KN_API kn_tensor kn_cdist(kn_tensor a, kn_tensor b, double order);
 
 #ifdef __cplusplus
 }

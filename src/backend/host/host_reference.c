@@ -113,6 +113,8 @@ static kn_status run_kernel(const kn_record *r, const kni_launch *l, buffers *b,
     } else if (l->items > 0) {
         run_block(&j, 0, 0);
     }
+    if (error[0] && r->row->report)
+        return kni_fail_op(KN_ERROR_NUMERIC, r->row->name, r->row->report, error[1] >> 32, error[1] & UINT32_MAX);
     if (error[0])
         return kni_fail_op(KN_ERROR_INDEX, r->row->name, "index %D is out of range", error[1]);
     return KN_OK;

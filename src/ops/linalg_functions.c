@@ -1,0 +1,234 @@
+/* Linear algebra made of the rows: factors as matrices, logarithms of determinants, pseudo-inverse, powers,
+   diagonals. */
+#include "ops/linalg_rows.h"
+#include "ops/movement_rows.h"
+
+/* The type of a tensor of matrices, or NULL (with the failure told) when it is something else. */
+static const kni_type *matrices(kn_tensor a, const char *name)
+{
+    const kni_type *t = kni_type_of(a);
+    if (t && t->rank >= 2) return t;
+    if (t) kni_fail_op(KN_ERROR_SHAPE, name, "needs at least two axes, not %S", t);
+    return NULL;
+}
+
+/* What a function answers after matrices() said no: the operand's own error, or the one just told. */
+static kn_tensor refused(kn_tensor a)
+{
+    if (kni_is_poisoned(a)) return a;
+    return kni_type_of(a) ? kni_poison_latest() : kn_alias(a);
+}
+
+static bool is_square(const kni_type *t) { return kni_matrix_rows(t) == kni_matrix_columns(t); }
+
+static kn_shape shape_with(const kni_type *t, int64_t rows, int64_t columns)
+{
+    kn_shape s = kni_shape_from_type(t);
+    s.dims[s.rank - 2] = rows;
+    s.dims[s.rank - 1] = columns;
+    return s;
+}
+
+/* ---- triangular factors */
+
+kn_tensor kn_cholesky_solve(kn_tensor b, kn_tensor l, bool upper)
+{
+    kni_call call = kni_call_begin("cholesky_solve");
+    kni_broadcast_batches(&l, &b);
+    l = kn_keep(l);
+    kn_tensor x = kni_solve_left(l, b, upper, upper, false);
+    return kni_call_end(call, kni_solve_left(l, x, upper, !upper, false));
+}
+
+kn_lu_result kn_lu(kn_tensor a)
+{
+    const kni_type *t = matrices(a, "lu");
+    if (!t) {
+        kn_tensor none = refused(a);
+        return (kn_lu_result){none, none, none};
+    }
+    kni_type type = *t;
+    int64_t m = kni_matrix_rows(t), n = kni_matrix_columns(t), k = m < n ? m : n;
+    kni_call call = kni_call_begin("lu");
+    kni_lu_parts f = kni_lu_factor(a, false);
+    kn_tensor lu = kn_keep(f.lu);
+    kn_device before = kni_stand_by(lu);
+    kn_tensor unit = kn_expand(kn_eye(m, m, (kn_dtype)type.dtype), shape_with(&type, m, m));
+    kn_tensor ones = kn_eye(m, k, (kn_dtype)type.dtype);
+    kni_stand_back(before);
+    kn_tensor out[3] = {kni_unpermute_rows(kn_keep(unit), f.permutation),
+                        kn_add(kn_tril(kni_columns_of(lu, 0, k), -1), ones),
+                        kn_triu(kni_rows_of(lu, 0, k), 0)};
+    kni_call_end_many(call, out, 3);
+    return (kn_lu_result){out[0], out[1], out[2]};
+}
+
+kn_lu_decomposition_result kn_lu_decomposition(kn_tensor a)
+{
+    kni_call call = kni_call_begin("lu_decomposition");
+    kni_lu_parts f = kni_lu_factor(a, false);
+    kn_tensor out[2] = {f.lu, f.permutation};
+    kni_call_end_many(call, out, 2);
+    return (kn_lu_decomposition_result){out[0], out[1]};
+}
+
+kn_slogdet_result kn_slogdet(kn_tensor a)
+{
+    const kni_type *t = kni_type_of(a);
+    kni_call call = kni_call_begin("slogdet");
+    kn_tensor out[2];
+    if (t && t->rank >= 2 && !is_square(t)) {
+        kni_fail_op(KN_ERROR_SHAPE, NULL, "needs square matrices, not %S", t);
+        out[0] = out[1] = kni_poison_latest();
+    } else {
+        kni_lu_parts f = kni_lu_factor(a, false);
+        kn_tensor pivots = kn_keep(kn_diag(f.lu, 0));
+        out[0] = kn_mul(f.sign, kn_prod(kn_sign(pivots), KN_AXES(-1), false));
+        out[1] = kn_sum(kn_log(kn_abs(pivots)), KN_AXES(-1), false);
+    }
+    kni_call_end_many(call, out, 2);
+    return (kn_slogdet_result){out[0], out[1]};
+}
+
+kn_tensor kn_logdet(kn_tensor a)
+{
+    kni_call call = kni_call_begin("logdet");
+    kn_slogdet_result r = kn_slogdet(a);
+    kn_tensor value = kn_keep(r.logabsdet), negative = kn_less_scalar(r.sign, 0);
+    kn_tensor nan = kn_ok(value) ? kn_full_like(value, __builtin_nan("")) : value;
+    return kni_call_end(call, kn_where(negative, nan, value));
+}
+
+/* ---- by singular values */
+
+static double cutoff_of(const kni_type *t, double tolerance)
+{
+    int64_t m = kni_matrix_rows(t), n = kni_matrix_columns(t);
+    if (tolerance > 0) return tolerance;
+    return (double)(m > n ? m : n) * kn_dtype_limits((kn_dtype)t->dtype).eps;
+}
+
+/* Which singular values count, given that the first is the largest. */
+static kn_tensor significant(kn_tensor s, double cutoff)
+{
+    return kn_greater(s, kn_mul_scalar(kn_narrow(s, -1, 0, 1), cutoff));
+}
+
+kn_tensor kn_pinverse(kn_tensor a, double tolerance)
+{
+    const kni_type *t = matrices(a, "pinverse");
+    if (!t) return refused(a);
+    int64_t m = kni_matrix_rows(t), n = kni_matrix_columns(t);
+    double cutoff = cutoff_of(t, tolerance);
+    kni_call call = kni_call_begin("pinverse");
+    if (m == 0 || n == 0) return kni_call_end(call, kni_transposed(a));
+    kn_svd_result f = kn_svd(a, false);
+    kn_tensor s = kn_keep(f.s);
+    if (!kn_ok(s)) return kni_call_end(call, s);
+    kn_tensor counts = kn_keep(significant(s, cutoff));
+    kn_tensor inverse = kn_rdiv_scalar(kn_where(counts, s, kn_ones_like(s)), 1);
+    inverse = kn_where(counts, inverse, kn_zeros_like(s));
+    kn_tensor v = kn_mul(kni_transposed(f.vh), kn_unsqueeze(inverse, -2));
+    return kni_call_end(call, kn_matmul(v, kni_transposed(f.u)));
+}
+
+kn_tensor kn_matrix_rank(kn_tensor a, double tolerance)
+{
+    const kni_type *t = matrices(a, "matrix_rank");
+    if (!t) return refused(a);
+    bool empty = kni_matrix_rows(t) == 0 || kni_matrix_columns(t) == 0;
+    double cutoff = cutoff_of(t, tolerance);
+    kni_call call = kni_call_begin("matrix_rank");
+    kn_tensor s = kn_keep(kn_svd(a, false).s);
+    kn_tensor counts = empty ? kn_not_equal_scalar(s, 0) : significant(s, cutoff);
+    return kni_call_end(call, kn_sum(counts, KN_AXES(-1), false));
+}
+
+kn_tensor kn_lstsq(kn_tensor a, kn_tensor b)
+{
+    kni_call call = kni_call_begin("lstsq");
+    return kni_call_end(call, kn_matmul(kn_pinverse(a, 0), b));
+}
+
+kn_tensor kn_matrix_power(kn_tensor a, int64_t n)
+{
+    const kni_type *t = matrices(a, "matrix_power");
+    if (!t) return refused(a);
+    kni_call call = kni_call_begin("matrix_power");
+    if (!is_square(t)) return kni_call_fail(call, KN_ERROR_SHAPE, "needs square matrices, not %S", t);
+    if (n == 0) {
+        kn_shape shape = kni_shape_from_type(t);
+        return kni_call_end(call, kn_expand(kni_unit_like(a, kni_matrix_rows(t)), shape));
+    }
+    uint64_t left = n < 0 ? 0 - (uint64_t)n : (uint64_t)n;
+    kn_tensor base = kn_keep(n < 0 ? kn_inverse(a) : a), result = KN_NONE;
+    for (; left && kn_ok(base); left >>= 1) {
+        if (left & 1) result = kn_keep(result.bits ? kn_matmul(result, base) : kn_alias(base));
+        if (left > 1) base = kn_keep(kn_matmul(base, base));
+    }
+    return kni_call_end(call, kn_ok(base) ? result : base);
+}
+
+/* ---- diagonals */
+
+static kn_tensor diagonal(kn_tensor a, const kni_type *t, int64_t offset)
+{
+    int64_t m = kni_matrix_rows(t), n = kni_matrix_columns(t);
+    int64_t rows = offset < 0 ? m + offset : m, columns = offset > 0 ? n - offset : n;
+    int64_t count = rows < columns ? rows : columns, start = offset < 0 ? -offset * n : offset;
+    kn_shape flat = kni_shape_from_type(t);
+    flat.rank--;
+    flat.dims[flat.rank - 1] = m * n;
+    kn_tensor line = kn_reshape(a, flat);
+    if (count <= 0) return kn_narrow(line, -1, 0, 0);
+    return kn_slice(line, -1, start, start + (count - 1) * (n + 1) + 1, n + 1);
+}
+
+/* A far offset has no diagonal and must not overflow. */
+static bool offset_fits(int64_t offset)
+{
+    return offset > -(INT64_C(1) << 31) && offset < (INT64_C(1) << 31);
+}
+
+kn_tensor kn_diag(kn_tensor x, int64_t offset)
+{
+    const kni_type *t = kni_type_of(x);
+    if (t && t->rank == 1) return kn_diag_embed(x, offset);
+    if (!(t = matrices(x, "diag"))) return refused(x);
+    kni_call call = kni_call_begin("diag");
+    if (!offset_fits(offset))
+        return kni_call_fail(call, KN_ERROR_ARGUMENT, "the offset %D is too large", offset);
+    return kni_call_end(call, diagonal(x, t, offset));
+}
+
+/* Each element opens a row of size + 1 zeros; laid out flat from the first place of the diagonal that is a matrix. */
+kn_tensor kn_diag_embed(kn_tensor x, int64_t offset)
+{
+    const kni_type *t = kni_type_of(x);
+    kni_call call = kni_call_begin("diag_embed");
+    if (!t) return kni_call_end(call, kn_unsqueeze(x, -1));
+    if (t->rank < 1 || t->rank >= KN_MAX_RANK)
+        return kni_call_fail(call, KN_ERROR_SHAPE, "needs rank 1 to %d, not %S", KN_MAX_RANK - 1, t);
+    if (!offset_fits(offset))
+        return kni_call_fail(call, KN_ERROR_ARGUMENT, "the offset %D is too large", offset);
+    int64_t n = t->dims[t->rank - 1], size = n + (offset < 0 ? -offset : offset);
+    if (size > INT64_C(1) << 31)
+        return kni_call_fail(call, KN_ERROR_SHAPE, "the matrices of %S would be too large", t);
+    int64_t start = offset < 0 ? -offset * size : offset;
+    kn_shape flat = kni_shape_from_type(t), square = flat;
+    flat.dims[flat.rank - 1] = n * (size + 1);
+    square.dims[square.rank - 1] = square.dims[square.rank] = size;
+    square.rank++;
+    kn_pad_args open = {.before = KN_INTS(0), .after = KN_INTS(size)};
+    kn_pad_args place = {.before = KN_INTS(start), .after = KN_INTS(size * size - start - n * (size + 1))};
+    kn_tensor line = kn_reshape(kn_pad(kn_unsqueeze(x, -1), &open), flat);
+    return kni_call_end(call, kn_reshape(kn_pad(line, &place), square));
+}
+
+kn_tensor kn_trace(kn_tensor a)
+{
+    const kni_type *t = matrices(a, "trace");
+    if (!t) return refused(a);
+    kni_call call = kni_call_begin("trace");
+    return kni_call_end(call, kn_sum(diagonal(a, t, 0), KN_AXES(-1), false));
+}

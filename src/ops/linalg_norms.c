@@ -1,0 +1,162 @@
+/* Norms and distances. Where a norm is 0 its gradient is 0, as in PyTorch; the half types are summed in f32. */
+#include "ops/linalg_rows.h"
+#include "ops/movement_rows.h"
+
+static bool is_half(kn_dtype dtype) { return dtype == KN_F16 || dtype == KN_BF16; }
+
+/* f(x) with f'(0) = 0 and f(0) = 0: f never sees the zeros. */
+static kn_tensor root_of(kn_tensor x, double order)
+{
+    x = kn_keep(x);
+    if (!kn_ok(x)) return x;
+    kn_tensor zero = kn_keep(kn_equal_scalar(x, 0));
+    kn_tensor safe = kn_where(zero, kn_ones_like(x), x);
+    return kn_where(zero, kn_zeros_like(x), order == 2 ? kn_sqrt(safe) : kn_pow_scalar(safe, 1 / order));
+}
+
+/* |x|^order; the gradient at 0 is 0. */
+static kn_tensor powers(kn_tensor x, double order)
+{
+    kn_tensor size = kn_keep(kn_abs(x));
+    if (order < 0 || !kn_ok(size)) return kn_pow_scalar(size, order);
+    kn_tensor zero = kn_keep(kn_equal_scalar(size, 0));
+    kn_tensor safe = kn_where(zero, kn_ones_like(size), size);
+    return kn_where(zero, kn_zeros_like(size), kn_pow_scalar(safe, order));
+}
+
+static kn_tensor norm(kn_tensor x, double order, kn_ints axes, bool keep)
+{
+    if (order == 1) return kn_sum(kn_abs(x), axes, keep);
+    if (order == 2) return root_of(kn_sum(kn_square(x), axes, keep), 2);
+    if (order == KN_NORM_INF) return kn_max(kn_abs(x), axes, keep);
+    if (order == -KN_NORM_INF) return kn_min(kn_abs(x), axes, keep);
+    if (order == 0) {
+        kn_dtype dtype = kn_dtype_of(x);
+        return kn_cast(kn_sum(kn_not_equal_scalar(x, 0), axes, keep), dtype);
+    }
+    kn_tensor total = kn_sum(powers(x, order), axes, keep);
+    return order < 0 ? kn_pow_scalar(total, 1 / order) : root_of(total, order);
+}
+
+kn_tensor kn_vector_norm(kn_tensor x, double order, kn_ints axes, bool keep)
+{
+    const kni_type *t = kni_type_of(x);
+    kni_call call = kni_call_begin("vector_norm");
+    if (!t) return kni_call_end(call, kn_abs(x));
+    kn_dtype dtype = (kn_dtype)t->dtype;
+    if (!kn_dtype_is_float(dtype))
+        return kni_call_fail(call, KN_ERROR_DTYPE, "needs floats, not %T: convert with kn_cast()",
+                             (int)dtype);
+    if (order != order) return kni_call_fail(call, KN_ERROR_ARGUMENT, "the order is NaN");
+    kn_tensor y = norm(is_half(dtype) ? kn_cast(x, KN_F32) : x, order, axes, keep);
+    return kni_call_end(call, is_half(dtype) ? kn_cast(y, dtype) : y);
+}
+
+static kn_tensor axis_norm(const char *name, kn_tensor x, double order, int32_t axis)
+{
+    kni_call call = kni_call_begin(name);
+    return kni_call_end(call, kn_vector_norm(x, order, KN_AXES(axis), true));
+}
+
+kn_tensor kn_lp_norm(kn_tensor x, double order, int32_t axis) { return axis_norm("lp_norm", x, order, axis); }
+kn_tensor kn_l0_norm(kn_tensor x, int32_t axis) { return axis_norm("l0_norm", x, 0, axis); }
+kn_tensor kn_l1_norm(kn_tensor x, int32_t axis) { return axis_norm("l1_norm", x, 1, axis); }
+kn_tensor kn_l2_norm(kn_tensor x, int32_t axis) { return axis_norm("l2_norm", x, 2, axis); }
+kn_tensor kn_max_abs_norm(kn_tensor x, int32_t axis)
+{
+    return axis_norm("max_abs_norm", x, KN_NORM_INF, axis);
+}
+kn_tensor kn_min_abs_norm(kn_tensor x, int32_t axis)
+{
+    return axis_norm("min_abs_norm", x, -KN_NORM_INF, axis);
+}
+
+kn_tensor kn_vector_normalize(kn_tensor x, double order, int32_t axis, double eps)
+{
+    kni_call call = kni_call_begin("vector_normalize");
+    x = kn_keep(x);
+    kn_tensor size = kn_maximum_scalar(kn_vector_norm(x, order, KN_AXES(axis), true), eps);
+    return kni_call_end(call, kn_div(x, size));
+}
+
+kn_tensor kn_matrix_norm(kn_tensor a, kn_matrix_norm_kind kind)
+{
+    const kni_type *t = kni_type_of(a);
+    kni_call call = kni_call_begin("matrix_norm");
+    if (t && t->rank < 2) return kni_call_fail(call, KN_ERROR_SHAPE, "needs at least two axes, not %S", t);
+    kn_tensor y;
+    switch (kind) {
+    case KN_NORM_FROBENIUS:
+        y = kn_vector_norm(a, 2, KN_AXES(-2, -1), false);
+        break;
+    case KN_NORM_NUCLEAR:
+        y = kn_sum(kn_svd(a, false).s, KN_AXES(-1), false);
+        break;
+    case KN_NORM_SPECTRAL:
+        y = kn_max(kn_svd(a, false).s, KN_AXES(-1), false);
+        break;
+    case KN_NORM_ROWS:
+        y = kn_max(kn_sum(kn_abs(a), KN_AXES(-1), false), KN_AXES(-1), false);
+        break;
+    case KN_NORM_COLUMNS:
+        y = kn_max(kn_sum(kn_abs(a), KN_AXES(-2), false), KN_AXES(-1), false);
+        break;
+    default:
+        return kni_call_fail(call, KN_ERROR_ARGUMENT, "there is no matrix norm of kind %d", (int)kind);
+    }
+    return kni_call_end(call, y);
+}
+
+kn_tensor kn_cosine_similarity(kn_tensor a, kn_tensor b, int32_t axis, double eps)
+{
+    kni_call call = kni_call_begin("cosine_similarity");
+    double least = eps == 0 ? 1e-8 : eps;
+    a = kn_keep(a);
+    b = kn_keep(b);
+    kn_ints axes = KN_AXES(axis);
+    kn_tensor dot = kn_sum(kn_mul(a, b), axes, false);
+    kn_tensor size_a = kn_maximum_scalar(kn_vector_norm(a, 2, axes, false), least);
+    kn_tensor size_b = kn_maximum_scalar(kn_vector_norm(b, 2, axes, false), least);
+    return kni_call_end(call, kn_div(dot, kn_mul(size_a, size_b)));
+}
+
+kn_tensor kn_pairwise_distance(kn_tensor a, kn_tensor b, const kn_pairwise_distance_args *args)
+{
+    static const kn_pairwise_distance_args defaults;
+    if (!args) args = &defaults;
+    double order = args->order == 0 ? 2 : args->order, eps = args->eps == 0  ? 1e-6
+                                                             : args->eps < 0 ? 0
+                                                                             : args->eps;
+    kni_call call = kni_call_begin("pairwise_distance");
+    kn_tensor gap = kn_add_scalar(kn_sub(a, b), eps);
+    return kni_call_end(call, kn_vector_norm(gap, order, KN_AXES(-1), args->keep));
+}
+
+/* |a|^2 + |b|^2 - 2 a b', for many points: less memory, and less accurate for points that lie close together. */
+static kn_tensor euclidean_by_products(kn_tensor a, kn_tensor b)
+{
+    kn_dtype dtype = kn_dtype_of(a);
+    a = kn_keep(is_half(dtype) ? kn_cast(a, KN_F32) : a);
+    b = kn_keep(is_half(dtype) ? kn_cast(b, KN_F32) : b);
+    kn_tensor squares = kn_add(kn_sum(kn_square(a), KN_AXES(-1), true),
+                               kni_transposed(kn_sum(kn_square(b), KN_AXES(-1), true)));
+    kn_tensor products = kn_mul_scalar(kn_matmul(a, kni_transposed(b)), 2);
+    kn_tensor y = root_of(kn_maximum_scalar(kn_sub(squares, products), 0), 2);
+    return is_half(dtype) ? kn_cast(y, dtype) : y;
+}
+
+kn_tensor kn_cdist(kn_tensor a, kn_tensor b, double order)
+{
+    enum { MANY = 25 }; /* PyTorch's limit */
+    const kni_type *ta = kni_type_of(a), *tb = kni_type_of(b);
+    kni_call call = kni_call_begin("cdist");
+    if (!ta || !tb) return kni_call_end(call, kn_sub(a, b));
+    if (ta->rank < 2 || tb->rank < 2 || kni_matrix_columns(ta) != kni_matrix_columns(tb))
+        return kni_call_fail(call, KN_ERROR_SHAPE, "needs points [..., n, size] of one size: a %S, b %S", ta,
+                             tb);
+    if (order < 0) return kni_call_fail(call, KN_ERROR_ARGUMENT, "the order must not be negative: %g", order);
+    if (order == 2 && ta->dtype == tb->dtype && (kni_matrix_rows(ta) > MANY || kni_matrix_rows(tb) > MANY))
+        return kni_call_end(call, euclidean_by_products(a, b));
+    kn_tensor gaps = kn_sub(kn_unsqueeze(a, -2), kn_unsqueeze(b, -3));
+    return kni_call_end(call, kn_vector_norm(gaps, order, KN_AXES(-1), false));
+}
