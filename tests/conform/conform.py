@@ -36,8 +36,8 @@ g.add(op, inputs, ...)
                  from the same expect; all operands must then have the same shape
     grad         True (every float operand), a list of operand numbers, or False. Expected gradients come from
                  torch autograd with a random cotangent; the runner also compares with central differences in f64.
-                 "fd": only the differences, where torch cannot differentiate expect. Choose values away from
-                 kinks and ties, or say grad=False for that case and True for another.
+                 "fd": only the differences, where torch cannot differentiate expect; "torch": only torch's, for
+                 kinks and ties, where differences say nothing.
     second       False: no gradient of the gradient for this case; True (default) checks it by differences
     tolerance    (ulps, roots) instead of the row's; only with a reason in `why`. |a - b| <= (ulps + roots *
                  sqrt(K)) * eps(dtype) * max(|b|, scale); the runner prints how many cases have their own. scale is
@@ -198,6 +198,7 @@ class Generator:
             record.outputs, record.grads, record.cotangents, record.covers = [], None, [], list(covers)
             record.tolerance, record.large, record.large_attrs = None, False, {}
             record.layouts, record.elementwise, record.second, record.checks_fd = False, False, False, 0
+            record.grad = False
             self.records.append(record)
 
     def _label(self, op, name, variant):
@@ -320,7 +321,7 @@ def _output(rule, index, value, dtype):
 
 def _gradient_operands(grad, operands):
     floats = [i for i, o in enumerate(operands) if o["kind"] != "none" and is_float(o["dtype"])]
-    if grad is True or grad == "fd":
+    if grad is True or grad in ("fd", "torch"):
         return floats
     return [i for i in (grad or []) if i in floats]
 
@@ -362,7 +363,7 @@ def _build(shared, label, variant, operands, dtype):
     record.large, record.large_attrs = shared["large"], _attributes(shared["large_attrs"], dtype)
     record.layouts, record.elementwise, record.second = shared["layouts"], shared["elementwise"], shared["second"]
     record.cotangents = [_seed(record.op, label, "cotangent", k) for k in range(len(results))]
-    record.grads, record.checks_fd = None, 0
+    record.grads, record.checks_fd, record.grad = None, 0, shared["grad"]
     wanted = _gradient_operands(shared["grad"], record.inputs) if is_float(dtype) and variant != "empty" else []
     if wanted:
         record.checks_fd = sum(1 << i for i in wanted)

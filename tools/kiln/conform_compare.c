@@ -39,12 +39,12 @@ static double sum_length(const kiln_array *in, int n_in, const kiln_array *expec
 kiln_tolerance kiln_tolerance_of(const kiln_check *k, const kiln_array *in, int n_in,
                                  const kiln_array *expected)
 {
-    kiln_tolerance t = {composite_ulps, composite_roots, 0, 1};
+    kiln_tolerance t = {composite_ulps, composite_roots, 0, 1, KN_DTYPE_NONE};
     kn_op_info named;
     const kn_op_info *row = k->row;
     if (!row && k->c->n_covers && kn_op_find(k->c->covers[0], &named)) row = &named;
-    if (row) t = (kiln_tolerance){row->ulps, row->roots, 0, 1};
-    if (k->c->own_tolerance) t = (kiln_tolerance){k->c->ulps, k->c->roots, 0, 1};
+    if (row) t = (kiln_tolerance){row->ulps, row->roots, 0, 1, KN_DTYPE_NONE};
+    if (k->c->own_tolerance) t = (kiln_tolerance){k->c->ulps, k->c->roots, 0, 1, KN_DTYPE_NONE};
     if (t.roots > 0) {
         bool contraction = row && !strcmp(row->kind, "contraction");
         bool elementwise = row && !strcmp(row->kind, "elementwise");
@@ -71,7 +71,8 @@ static bool close_enough(double got, double want, kn_dtype dtype, const kiln_tol
     if (isnan(want) || isnan(got)) return isnan(want) && isnan(got);
     if (got == rounded) return true;
     if (t->ulps == 0 && t->roots == 0) return false;
-    double room = (t->ulps + t->roots * sqrt(t->length)) * limits.eps;
+    double eps = t->dtype == KN_DTYPE_NONE ? limits.eps : kn_dtype_limits(t->dtype).eps;
+    double room = (t->ulps + t->roots * sqrt(t->length)) * eps;
     /* Near the largest number rounding may go either way. */
     if (isinf(got) || isinf(rounded))
         return !isinf(want) && (got > 0) == (want > 0) && fabs(want) >= limits.max * (1 - room) && isinf(got);

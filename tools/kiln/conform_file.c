@@ -207,6 +207,7 @@ static void take_case(reader *r, kiln_case *c)
     c->second = flags & 4;
     c->no_large = flags & 8;
     c->own_tolerance = flags & 16;
+    c->no_differences = flags & 32;
     c->ulps = take_float(r);
     c->roots = take_float(r);
     c->status = (uint32_t)take_bits(r, 4);

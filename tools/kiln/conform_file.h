@@ -37,7 +37,7 @@ typedef struct kiln_output {
 typedef struct kiln_case {
     char op[64], name[64], text[96];
     kn_dtype dtype;
-    bool elementwise, layouts, second, no_large, own_tolerance;
+    bool elementwise, layouts, second, no_large, own_tolerance, no_differences;
     double ulps, roots;
     uint32_t status; /* bit s: it must fail with status s; 0: it must succeed */
     int n_covers, n_in, n_out, n_grads, n_large;

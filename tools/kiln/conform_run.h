@@ -50,6 +50,7 @@ int kiln_invoke(const kiln_case *c, const kn_op_info *row, const kn_tensor *in, 
 /* How far results may be apart. */
 typedef struct kiln_tolerance {
     double ulps, roots, scale, length;
+    kn_dtype dtype; /* whose eps counts; KN_DTYPE_NONE: the result's own */
 } kiln_tolerance;
 kiln_tolerance kiln_tolerance_of(const kiln_check *k, const kiln_array *in, int n_in,
                                  const kiln_array *expected);
