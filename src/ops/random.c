@@ -105,8 +105,7 @@ OP(random, .doc = "random numbers: bits, uniform, normal, bernoulli or whole num
 /* Reserves the blocks that n words need on the device that the op will run on. */
 static bool reserve(uint64_t words, int64_t *key, int64_t *counter)
 {
-    kn_device device = kni_thread_self()->route;
-    if (!device) device = kni_device_current();
+    kn_device device = kni_device_current();
     if (!device) return false;
     *key = (int64_t)atomic_load(&device->rng_key);
     *counter = (int64_t)kni_rng_reserve(device, words / 4 + (words % 4 != 0));
