@@ -1,6 +1,9 @@
 /* Rows and functions of the cumulative ops. */
 #include "ops/generated/scan_kernels.h"
+#include "ops/native.h"
 #include "ops/scan_attributes.h"
+
+extern const kni_native kni_cpu_cumsum, kni_cpu_cumprod, kni_cpu_cummax, kni_cpu_cummin, kni_cpu_scan_linear;
 
 static const kn_attribute scan_schema[] = {KNI_ATTR(kni_scan_attributes, axis, KNI_ATTR_INT, KNI_STATIC),
                                            KNI_ATTR(kni_scan_attributes, reverse, KNI_ATTR_INT, KNI_STATIC),
@@ -86,22 +89,27 @@ static kn_status launch_linear(kni_launch *l)
 
 OP(cumsum, .doc = "y[k] = x[0] + ... + x[k] along axis", .min_in = 1, .max_in = 1, .n_out = 1,
    .kind = KNI_SCAN, .dtypes = KNI_ALL, .tolerance = {4, 1}, .schema = scan_schema,
-   .attribute_bytes = sizeof(kni_scan_attributes), .infer = infer_total, .launch = launch_cumsum)
+   .attribute_bytes = sizeof(kni_scan_attributes), .infer = infer_total, .launch = launch_cumsum,
+   .native = &kni_cpu_cumsum)
 OP(cumprod, .doc = "y[k] = x[0] * ... * x[k] along axis", .min_in = 1, .max_in = 1, .n_out = 1,
    .kind = KNI_SCAN, .dtypes = KNI_ALL, .tolerance = {4, 1}, .schema = scan_schema,
-   .attribute_bytes = sizeof(kni_scan_attributes), .infer = infer_total, .launch = launch_cumprod)
+   .attribute_bytes = sizeof(kni_scan_attributes), .infer = infer_total, .launch = launch_cumprod,
+   .native = &kni_cpu_cumprod)
 OP(cummax, .doc = "y[k] = max(x[0], ..., x[k]) along axis, and its position", .min_in = 1, .max_in = 1,
    .n_out = 2, .kind = KNI_SCAN, .dtypes = KNI_ALL, .schema = scan_schema,
-   .attribute_bytes = sizeof(kni_scan_attributes), .infer = infer_extreme, .launch = launch_cummax)
+   .attribute_bytes = sizeof(kni_scan_attributes), .infer = infer_extreme, .launch = launch_cummax,
+   .native = &kni_cpu_cummax)
 OP(cummin, .doc = "y[k] = min(x[0], ..., x[k]) along axis, and its position", .min_in = 1, .max_in = 1,
    .n_out = 2, .kind = KNI_SCAN, .dtypes = KNI_ALL, .schema = scan_schema,
-   .attribute_bytes = sizeof(kni_scan_attributes), .infer = infer_extreme, .launch = launch_cummin)
+   .attribute_bytes = sizeof(kni_scan_attributes), .infer = infer_extreme, .launch = launch_cummin,
+   .native = &kni_cpu_cummin)
 OP(cumlogsumexp, .doc = "y[k] = log(exp(x[0]) + ... + exp(x[k])) along axis", .min_in = 1, .max_in = 1,
    .n_out = 1, .kind = KNI_SCAN, .dtypes = KNI_FLOATS, .tolerance = {8, 1}, .schema = scan_schema,
    .attribute_bytes = sizeof(kni_scan_attributes), .infer = infer_scan, .launch = launch_cumlogsumexp)
 OP(scan_linear, .doc = "h[k] = a[k] h[k-1] + b[k] along axis, h[-1] = 0", .min_in = 2, .max_in = 2,
    .n_out = 1, .kind = KNI_SCAN, .dtypes = KNI_FLOATS, .tolerance = {4, 1}, .schema = scan_schema,
-   .attribute_bytes = sizeof(kni_scan_attributes), .infer = infer_linear, .launch = launch_linear)
+   .attribute_bytes = sizeof(kni_scan_attributes), .infer = infer_linear, .launch = launch_linear,
+   .native = &kni_cpu_scan_linear)
 
 static kn_tensor scan(const kn_op *row, kn_tensor x, int32_t axis, const kn_scan_args *args)
 {

@@ -1,7 +1,10 @@
 /* Rows and functions that sort along an axis: sort, topk, kthvalue, and the medians, modes and quantiles made
    of them. */
 #include "ops/generated/sorting_kernels.h"
+#include "ops/native.h"
 #include "ops/sorting_attributes.h"
+
+extern const kni_native kni_cpu_sort, kni_cpu_topk, kni_cpu_kthvalue;
 
 static const kn_attribute sort_schema[] = {
     KNI_ATTR(kni_sort_attributes, axis, KNI_ATTR_INT, KNI_STATIC),
@@ -106,13 +109,16 @@ static kn_status launch_kth(kni_launch *l)
 
 OP(sort, .doc = "x in order along axis, and the positions the elements had", .min_in = 1, .max_in = 1,
    .n_out = 2, .kind = KNI_SORTING, .dtypes = KNI_ALL, .schema = sort_schema,
-   .attribute_bytes = sizeof(kni_sort_attributes), .infer = infer_sort, .launch = launch_sort)
+   .attribute_bytes = sizeof(kni_sort_attributes), .infer = infer_sort, .launch = launch_sort,
+   .native = &kni_cpu_sort)
 OP(topk, .doc = "the k largest along axis, largest first, and their positions", .min_in = 1, .max_in = 1,
    .n_out = 2, .kind = KNI_SORTING, .dtypes = KNI_ALL, .schema = topk_schema,
-   .attribute_bytes = sizeof(kni_topk_attributes), .infer = infer_topk, .launch = launch_topk)
+   .attribute_bytes = sizeof(kni_topk_attributes), .infer = infer_topk, .launch = launch_topk,
+   .native = &kni_cpu_topk)
 OP(kthvalue, .doc = "the k-th smallest along axis, and its position", .min_in = 1, .max_in = 1, .n_out = 2,
    .kind = KNI_SORTING, .dtypes = KNI_ALL, .schema = kth_schema,
-   .attribute_bytes = sizeof(kni_kth_attributes), .infer = infer_kth, .launch = launch_kth)
+   .attribute_bytes = sizeof(kni_kth_attributes), .infer = infer_kth, .launch = launch_kth,
+   .native = &kni_cpu_kthvalue)
 
 static kn_indexed indexed(const kn_op *row, kn_tensor x, const void *attributes)
 {

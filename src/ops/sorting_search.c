@@ -1,6 +1,9 @@
 /* Searching in sorted lines, distinct values, counting in bins. */
 #include "ops/generated/sorting_kernels.h"
+#include "ops/native.h"
 #include "ops/sorting_attributes.h"
+
+extern const kni_native kni_cpu_searchsorted, kni_cpu_unique_bounded;
 
 static const kn_attribute search_schema[] = {KNI_ATTR(kni_search_attributes, right, KNI_ATTR_INT, KNI_STATIC),
                                              {0}};
@@ -45,7 +48,8 @@ static kn_status launch_search(kni_launch *l)
 
 OP(searchsorted, .doc = "where values would go in sorted to keep it sorted", .min_in = 2, .max_in = 2,
    .n_out = 1, .kind = KNI_SORTING, .flags = KNI_FLAG_NO_GRADIENT, .dtypes = KNI_ALL, .schema = search_schema,
-   .attribute_bytes = sizeof(kni_search_attributes), .infer = infer_search, .launch = launch_search)
+   .attribute_bytes = sizeof(kni_search_attributes), .infer = infer_search, .launch = launch_search,
+   .native = &kni_cpu_searchsorted)
 
 kn_tensor kn_searchsorted(kn_tensor sorted, kn_tensor values, bool right)
 {
@@ -91,7 +95,7 @@ static kn_status launch_unique(kni_launch *l)
 
 OP(unique_bounded, .doc = "distinct elements of x, ascending, with inverse, counts and their number",
    .min_in = 1, .max_in = 1, .n_out = 4, .kind = KNI_SORTING, .flags = KNI_FLAG_NOT_DIFFERENTIABLE,
-   .dtypes = KNI_ALL, .infer = infer_unique, .launch = launch_unique)
+   .dtypes = KNI_ALL, .infer = infer_unique, .launch = launch_unique, .native = &kni_cpu_unique_bounded)
 
 kn_unique_bounded_result kn_unique_bounded(kn_tensor x)
 {

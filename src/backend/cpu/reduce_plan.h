@@ -3,7 +3,7 @@
 #ifndef KNI_REDUCE_PLAN_H
 #define KNI_REDUCE_PLAN_H
 
-#include "backend/cpu/reduce_kernels.h"
+#include "backend/cpu/reduce_tables.h"
 #include "backend/host/host.h"
 
 /* Columns of a kept walk that are folded together, and levels of the tree over blocks. */

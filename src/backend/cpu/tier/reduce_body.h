@@ -1,7 +1,7 @@
 /* The reduction kernels for one element type. The including file defines `element`, ELEMENT_BYTES, the
    integer `lane_int` of the same width, LOWEST, HIGHEST, REDUCE_TABLE and, for floats, ELEMENT_IS_FLOAT. Vectors are compiler vectors; the order of all
    additions is that of 16 lanes, whatever the width of a vector. */
-#include "backend/cpu/reduce_kernels.h"
+#include "backend/cpu/reduce_tables.h"
 #include <stdbool.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* The vector kernels of reductions, one table by element type and tier. Every fold works on 16 virtual lanes
    and a fixed tree, so all tiers give the same bits. */
-#ifndef KNI_REDUCE_KERNELS_H
-#define KNI_REDUCE_KERNELS_H
+#ifndef KNI_REDUCE_TABLES_H
+#define KNI_REDUCE_TABLES_H
 
 #include "backend/cpu/tier.h"
 #include <stdint.h>
