@@ -249,8 +249,11 @@ void kiln_run_case(kiln_run *run, const kiln_case *c)
         check_values(&k, KILN_CONTIGUOUS, true);
     }
     for (int layout = KILN_TRANSPOSED; c->layouts && layout <= KILN_SLICED; layout++) {
-        if (!any_rank_above(c, layout == KILN_TRANSPOSED ? 1 : 0)) continue;
         k.label = kiln_layout_names[layout];
+        if (!any_rank_above(c, layout == KILN_TRANSPOSED ? 1 : 0)) {
+            kiln_cell_note(&k, (kiln_layout)layout, "no operand has enough axes");
+            continue;
+        }
         check_values(&k, (kiln_layout)layout, false);
         kiln_cell_note(&k, (kiln_layout)layout, NULL);
     }

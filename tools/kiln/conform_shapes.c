@@ -285,10 +285,17 @@ static void run_dtype(const kiln_check *k, kn_dtype dtype)
     kiln_array values[KILN_MAX_INPUTS];
     kiln_case_values(changed, values);
     bool accepted = against_oracle(&check, values, KILN_CONTIGUOUS, NULL, text, sizeof text);
+    for (int layout = KILN_CONTIGUOUS; accepted && taken && layout <= KILN_SLICED; layout++) {
+        check.label = kiln_layout_names[layout];
+        kiln_cell_note(&check, (kiln_layout)layout, NULL);
+        if (layout != KILN_CONTIGUOUS)
+            against_oracle(&check, values, (kiln_layout)layout, NULL, text, sizeof text);
+    }
     kiln_free_values(values, changed->n_in);
     if (accepted && taken) {
-        kiln_cell_note(&check, KILN_CONTIGUOUS, NULL);
         kiln_run_shapes(&check);
+        if (changed->elementwise) run_candidates(&check, KILN_SCALAR, make_scalar);
+        if (changed->elementwise) run_candidates(&check, KILN_EMPTY, make_empty);
     } else if (!accepted) {
         kiln_cell_note(&check, KILN_CONTIGUOUS, text);
         if (taken)
