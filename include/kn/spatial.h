@@ -11,7 +11,8 @@ extern "C" {
 
 /* ---- pooling. Lists have one entry per spatial axis; an unused entry is 0. */
 
-/* Zero means: stride = window, padding 0, padding_end = padding, dilation 1. */
+/* Zero means: stride = window, padding 0, padding_end = padding (KN_ZERO: none), dilation 1. Padding is at most half
+   of the window. */
 typedef struct kn_pool_args {
     int64_t stride[3], padding[3], padding_end[3], dilation[3];
     bool ceil_mode;       /* windows may start inside and end outside */
@@ -31,7 +32,8 @@ KN_API kn_tensor kn_max_pool3d(kn_tensor x, kn_ints window, const kn_pool_args *
 KN_API kn_pooled kn_max_pool1d_with_indices(kn_tensor x, kn_ints window, const kn_pool_args *args);
 KN_API kn_pooled kn_max_pool2d_with_indices(kn_tensor x, kn_ints window, const kn_pool_args *args);
 KN_API kn_pooled kn_max_pool3d_with_indices(kn_tensor x, kn_ints window, const kn_pool_args *args);
-/* Puts values back where indices say, zero elsewhere; size: the spatial sizes of the result. */
+/* Puts values back where indices say, zero elsewhere; size: the spatial sizes of the result. Where two values have
+   the same index, one of them stays. */
 KN_API kn_tensor kn_max_unpool(kn_tensor values, kn_tensor indices, kn_ints size);
 /* y = mean over windows. */
 KN_API kn_tensor kn_avg_pool1d(kn_tensor x, kn_ints window, const kn_pool_args *args);
@@ -55,9 +57,54 @@ typedef struct kn_unfold_args {
 KN_API kn_tensor kn_unfold4d(kn_tensor x, kn_ints window, const kn_unfold_args *args);
 /* [n, c * window, patches] to [n, c, size]: sums what overlaps (col2im). */
 KN_API kn_tensor kn_fold4d(kn_tensor columns, kn_ints size, kn_ints window, const kn_unfold_args *args);
-/* [n, c r^2, h, w] to [n, c, h r, w r], and back. */
+/* [..., c r^2, h, w] to [..., c, h r, w r], and back. */
 KN_API kn_tensor kn_pixel_shuffle(kn_tensor x, int64_t factor);
 KN_API kn_tensor kn_pixel_unshuffle(kn_tensor x, int64_t factor);
+
+/* ---- interpolation */
+
+typedef enum kn_interpolate_mode {
+    KN_INTERPOLATE_NEAREST,       /* x[floor(o in / out)] */
+    KN_INTERPOLATE_NEAREST_EXACT, /* x[floor((o + 1/2) in / out)] */
+    KN_INTERPOLATE_LINEAR,        /* between two neighbours on each axis */
+    KN_INTERPOLATE_CUBIC,         /* four neighbours, a = -3/4 */
+    KN_INTERPOLATE_LANCZOS3,      /* six neighbours, weights divided by their sum */
+    KN_INTERPOLATE_AREA,          /* adaptive mean pooling */
+    KN_INTERPOLATE_BILINEAR = KN_INTERPOLATE_LINEAR,
+    KN_INTERPOLATE_TRILINEAR = KN_INTERPOLATE_LINEAR,
+    KN_INTERPOLATE_BICUBIC = KN_INTERPOLATE_CUBIC
+} kn_interpolate_mode;
+
+typedef struct kn_interpolate_args {
+    kn_interpolate_mode mode;
+    bool align_corners; /* the first and last elements of x and y meet; not for nearest and area */
+    bool antialias; /* wider filters when y is smaller (cubic then has a = -1/2); not for nearest and area */
+} kn_interpolate_args;
+
+/* x [batch, channels, 1 to 3 axes] resized to `size`, one entry per spatial axis (or one for all of them); an entry
+   of -1 keeps the size. Positions beyond the edge read the edge. */
+KN_API kn_tensor kn_interpolate(kn_tensor x, kn_ints size, const kn_interpolate_args *args);
+
+/* ---- grids */
+
+typedef enum kn_sample_mode { KN_SAMPLE_BILINEAR, KN_SAMPLE_NEAREST, KN_SAMPLE_BICUBIC } kn_sample_mode;
+typedef enum kn_sample_padding {
+    KN_SAMPLE_ZEROS,     /* zero outside */
+    KN_SAMPLE_BORDER,    /* the nearest element of the edge */
+    KN_SAMPLE_REFLECTION /* mirrored at the edges */
+} kn_sample_padding;
+
+typedef struct kn_grid_sample_args {
+    kn_sample_mode mode;
+    kn_sample_padding padding;
+    bool align_corners; /* -1 and 1 are the middles of the corner elements, not their outer edges */
+} kn_grid_sample_args;
+
+/* y[n, c, p] = x[n, c, at grid[n, p]]: x [n, c, h, w] with grid [n, oh, ow, 2] of (x, y) in -1 .. 1, or
+   x [n, c, d, h, w] with grid [n, od, oh, ow, 3] of (x, y, z). Differentiable in both, to any order. */
+KN_API kn_tensor kn_grid_sample(kn_tensor x, kn_tensor grid, const kn_grid_sample_args *args);
+/* grid[n, p] = theta[n] (p, 1): theta [n, 2, 3] for size (n, c, h, w), [n, 3, 4] for size (n, c, d, h, w). */
+KN_API kn_tensor kn_affine_grid(kn_tensor theta, kn_shape size, bool align_corners);
 
 #ifdef __cplusplus
 }

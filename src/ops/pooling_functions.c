@@ -1,5 +1,10 @@
 /* The public functions of pooling. */
+#include "ops/movement_rows.h"
 #include "ops/pooling.h"
+#include <kn/creation.h>
+#include <kn/elementwise.h>
+#include <kn/indexing.h>
+#include <kn/shape.h>
 #include <kn/spatial.h>
 
 /* Entries of 0 stay: the shape rule knows what they stand for. */
@@ -79,18 +84,27 @@ kn_tensor kn_max_unpool(kn_tensor values, kn_tensor indices, kn_ints size)
 {
     kni_call call = kni_call_begin("max_unpool");
     values = kn_keep(values), indices = kn_keep(indices);
-    const kni_tensor *y = kni_is_poisoned(values) ? NULL : kni_resolve(values, "max_unpool");
-    if (!y) return kni_call_end(call, kni_is_poisoned(values) ? values : kni_poison_latest());
-    int first = y->type.rank - size.rank;
-    if (first < 1 || size.rank < 1 || size.rank > 3)
-        return kni_call_fail(call, KN_ERROR_SHAPE, "%d sizes do not fit values %S", size.rank, &y->type);
-    kn_shape planes = {first + 1, {0}}, flat = planes, result = kni_shape_from_type(&y->type);
-    for (int i = 0; i < first; i++) planes.dims[i] = flat.dims[i] = y->type.dims[i];
+    const kni_type *y = kni_type_of(values), *at = kni_type_of(indices);
+    if (!y || !at) return kni_call_end(call, kn_add(values, indices));
+    int first = y->rank - size.rank;
+    if (size.rank < 1 || size.rank > KNI_POOL_MAX_AXES || first < 1 || first > 2)
+        return kni_call_fail(call, KN_ERROR_SHAPE, "%d sizes do not fit values %S", size.rank, y);
+    if (!kni_same_dims(y, at))
+        return kni_call_fail(call, KN_ERROR_SHAPE, "values %S and indices %S differ in shape", y, at);
+    kn_shape planes = {first + 1, {0}}, flat = planes, result = kni_shape_from_type(y);
+    for (int i = 0; i < first; i++) planes.dims[i] = flat.dims[i] = y->dims[i];
+    for (int i = 0; i < size.rank; i++) {
+        result.dims[first + i] = size.dims[i];
+        if (size.dims[i] < 0)
+            return kni_call_fail(call, KN_ERROR_ARGUMENT, "size is %D on spatial axis %d", size.dims[i], i);
+    }
     planes.dims[first] = kni_count_dims(size.rank, size.dims);
-    flat.dims[first] = kni_count_dims(size.rank, y->type.dims + first);
-    for (int i = 0; i < size.rank; i++) result.dims[first + i] = size.dims[i];
-    kn_tensor zeros = kn_to(kn_zeros(planes, (kn_dtype)y->type.dtype), y->device);
-    kn_tensor filled =
-        kn_scatter(zeros, first, kn_reshape(indices, flat), kn_reshape(values, flat), KN_UPDATE_ASSIGN);
+    flat.dims[first] = kni_count_dims(size.rank, y->dims + first);
+    if (planes.dims[first] < 0)
+        return kni_call_fail(call, KN_ERROR_ARGUMENT, "the sizes have too many elements");
+    kn_dtype dtype = (kn_dtype)y->dtype;
+    values = kn_reshape(values, flat);
+    indices = kn_reshape(indices, flat);
+    kn_tensor filled = kn_scatter(kn_zeros(planes, dtype), first, indices, values, KN_UPDATE_ASSIGN);
     return kni_call_end(call, kn_reshape(filled, result));
 }

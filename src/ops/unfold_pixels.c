@@ -17,43 +17,43 @@ static kn_tensor rearrange(kn_tensor x, const int64_t *parts, const int *order, 
 }
 
 /* What both directions ask of x; KN_OK, or the failure told. */
-static kn_status check(const char *name, const kni_type *t, int64_t factor)
+static kn_status check(const kni_type *t, int64_t factor)
 {
     if (factor < 1 || factor > INT32_MAX)
-        return kni_fail_op(KN_ERROR_ARGUMENT, name, "the factor is %D; it must be 1 to 2^31 - 1", factor);
+        return kni_fail_op(KN_ERROR_ARGUMENT, NULL, "the factor is %D; it must be 1 to 2^31 - 1", factor);
     if (t->rank < 3 || t->rank > KN_MAX_RANK - 2)
-        return kni_fail_op(KN_ERROR_SHAPE, name, "x must be [..., channels, height, width]; got %S", t);
+        return kni_fail_op(KN_ERROR_SHAPE, NULL, "x must be [..., channels, height, width]; got %S", t);
     return KN_OK;
 }
 
 kn_tensor kn_pixel_shuffle(kn_tensor x, int64_t factor)
 {
     static const int order[] = {0, 3, 1, 4, 2};
+    kni_call call = kni_call_begin("pixel_shuffle");
     const kni_type *t = kni_type_of(x);
-    if (!t) return kni_apply_as("pixel_shuffle", &kni_op_reshape, &x, 1, &KN_SCALAR_SHAPE);
-    if (check("pixel_shuffle", t, factor)) return kni_poison_latest();
+    if (!t) return kni_call_end(call, kn_reshape(x, KN_SHAPE(-1)));
+    if (check(t, factor)) return kni_call_end(call, kni_poison_latest());
     const int64_t *d = t->dims + t->rank - 3;
     if (d[0] % (factor * factor) != 0)
-        return kni_fail_tensor("pixel_shuffle", KN_ERROR_SHAPE,
-                               "the channels of x %S are no multiple of the squared factor %D", t, factor);
+        return kni_call_fail(call, KN_ERROR_SHAPE,
+                             "the channels of x %S are no multiple of the squared factor %D", t, factor);
     int64_t parts[] = {d[0] / (factor * factor), factor, factor, d[1], d[2]};
     int64_t joined[] = {parts[0], d[1] * factor, d[2] * factor};
-    kni_call call = kni_call_begin("pixel_shuffle");
     return kni_call_end(call, rearrange(x, parts, order, joined));
 }
 
 kn_tensor kn_pixel_unshuffle(kn_tensor x, int64_t factor)
 {
     static const int order[] = {0, 2, 4, 1, 3};
+    kni_call call = kni_call_begin("pixel_unshuffle");
     const kni_type *t = kni_type_of(x);
-    if (!t) return kni_apply_as("pixel_unshuffle", &kni_op_reshape, &x, 1, &KN_SCALAR_SHAPE);
-    if (check("pixel_unshuffle", t, factor)) return kni_poison_latest();
+    if (!t) return kni_call_end(call, kn_reshape(x, KN_SHAPE(-1)));
+    if (check(t, factor)) return kni_call_end(call, kni_poison_latest());
     const int64_t *d = t->dims + t->rank - 3;
     if (d[1] % factor != 0 || d[2] % factor != 0)
-        return kni_fail_tensor("pixel_unshuffle", KN_ERROR_SHAPE,
-                               "height and width of x %S are no multiples of the factor %D", t, factor);
+        return kni_call_fail(call, KN_ERROR_SHAPE,
+                             "height and width of x %S are no multiples of the factor %D", t, factor);
     int64_t parts[] = {d[0], d[1] / factor, factor, d[2] / factor, factor};
     int64_t joined[] = {d[0] * factor * factor, parts[1], parts[3]};
-    kni_call call = kni_call_begin("pixel_unshuffle");
     return kni_call_end(call, rearrange(x, parts, order, joined));
 }
