@@ -1,24 +1,15 @@
-/* Conversion of elements between all dtypes, one strided loop per pair. */
+/* Conversion of elements between all dtypes, one strided loop per pair. Microcontrollers use
+   convert_compact.c instead. */
 #include "core/dtype.h"
 #include "core/math/half.h"
+#include "core/saturate.h"
 #include <string.h>
 
-/* Saturating casts: the same on every machine, where C leaves them undefined. */
-static inline int64_t f64_to_i64(double v)
-{
-    if (!(v >= -9223372036854775808.0)) return v != v ? 0 : INT64_MIN;
-    return v >= 9223372036854775808.0 ? INT64_MAX : (int64_t)v;
-}
-
-static inline uint64_t f64_to_u64(double v)
-{
-    if (!(v > -1.0)) return v != v ? 0 : (uint64_t)f64_to_i64(v); /* wraps as PyTorch's conversion does */
-    return v >= 18446744073709551616.0 ? UINT64_MAX : v < 0 ? 0 : (uint64_t)v;
-}
+#ifndef KN_FREESTANDING
 
 static inline int32_t f64_to_i32(double v)
 {
-    return (int32_t)f64_to_i64(v);
+    return (int32_t)kni_f64_to_i64(v);
 }
 
 /* Each storage type: its C type, how to load it as a wide value, how to store one. */
@@ -101,12 +92,12 @@ static void to_bf16(PARAMETERS)
 }
 
 /* Integer targets wrap integers and saturate floats to the 64-bit range before wrapping. */
-#define I64_OF(x) f64_to_i64((double)(x))
-#define I64_OF_F16(x) f64_to_i64((double)kni_f16_to_f32(x))
-#define I64_OF_BF16(x) f64_to_i64((double)kni_bf16_to_f32(x))
-#define U64_OF(x) f64_to_u64((double)(x))
-#define U64_OF_F16(x) f64_to_u64((double)kni_f16_to_f32(x))
-#define U64_OF_BF16(x) f64_to_u64((double)kni_bf16_to_f32(x))
+#define I64_OF(x) kni_f64_to_i64((double)(x))
+#define I64_OF_F16(x) kni_f64_to_i64((double)kni_f16_to_f32(x))
+#define I64_OF_BF16(x) kni_f64_to_i64((double)kni_bf16_to_f32(x))
+#define U64_OF(x) kni_f64_to_u64((double)(x))
+#define U64_OF_F16(x) kni_f64_to_u64((double)kni_f16_to_f32(x))
+#define U64_OF_BF16(x) kni_f64_to_u64((double)kni_bf16_to_f32(x))
 #define I32_OF(x) f64_to_i32((double)(x))
 #define I32_OF_F16(x) f64_to_i32((double)kni_f16_to_f32(x))
 #define I32_OF_BF16(x) f64_to_i32((double)kni_bf16_to_f32(x))
@@ -163,3 +154,5 @@ void kni_convert(void *to, int to_dtype, int64_t to_stride, const void *from, in
     }
     if (by_target[to_dtype]) by_target[to_dtype](to, to_stride, from, from_dtype, from_stride, n);
 }
+
+#endif
