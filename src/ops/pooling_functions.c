@@ -39,11 +39,10 @@ static kn_pooled max_pool(kn_tensor x, int axes, kn_ints window, const kn_pool_a
     return (kn_pooled){out[0], out[1]};
 }
 
-/* The positions are not wanted. */
-static kn_tensor values_only(kn_pooled p)
+static kn_tensor values_only(kn_tensor x, int axes, kn_ints window, const kn_pool_args *args)
 {
-    kn_drop(p.indices);
-    return p.values;
+    kni_pool_attributes a = from_args(axes, window, args);
+    return kni_apply(&kni_op_max_pool_values, &x, 1, &a);
 }
 
 static kn_tensor avg_pool(kn_tensor x, int axes, kn_ints window, const kn_pool_args *args)
@@ -54,15 +53,15 @@ static kn_tensor avg_pool(kn_tensor x, int axes, kn_ints window, const kn_pool_a
 
 kn_tensor kn_max_pool1d(kn_tensor x, kn_ints w, const kn_pool_args *args)
 {
-    return values_only(max_pool(x, 1, w, args));
+    return values_only(x, 1, w, args);
 }
 kn_tensor kn_max_pool2d(kn_tensor x, kn_ints w, const kn_pool_args *args)
 {
-    return values_only(max_pool(x, 2, w, args));
+    return values_only(x, 2, w, args);
 }
 kn_tensor kn_max_pool3d(kn_tensor x, kn_ints w, const kn_pool_args *args)
 {
-    return values_only(max_pool(x, 3, w, args));
+    return values_only(x, 3, w, args);
 }
 kn_pooled kn_max_pool1d_with_indices(kn_tensor x, kn_ints w, const kn_pool_args *args)
 {

@@ -126,7 +126,7 @@ OP(unfold4d, .doc = "columns[n, (c, k), p] = x[n, c, p stride + k dilation - pad
 
 OP(fold4d, .doc = "y[n, c, p stride + k dilation - padding] += columns[n, (c, k), p]", .min_in = 1,
    .max_in = 1, .n_out = 1, .kind = KNI_WINDOW, .layout = KNI_LAYOUT_WANTS, .dtypes = KNI_NUMBERS,
-   .tolerance = {4, 0}, .schema = patch_schema, .attribute_bytes = sizeof(patch_attributes),
+   .tolerance = {4, 1}, .schema = patch_schema, .attribute_bytes = sizeof(patch_attributes),
    .infer = infer_fold4d, .launch = launch_fold4d)
 
 GRADIENT(unfold4d)

@@ -5,6 +5,7 @@
 #define T double
 #define IS_FLOAT 1
 #define max_pool(item, ...) max_pool_f64(int64_t *kni_error, item, __VA_ARGS__)
+#define max_pool_values(item, ...) max_pool_values_f64(int64_t *kni_error, item, __VA_ARGS__)
 #define avg_pool(item, ...) avg_pool_f64(int64_t *kni_error, item, __VA_ARGS__)
 #define avg_pool_grad(item, ...) avg_pool_grad_f64(int64_t *kni_error, item, __VA_ARGS__)
 #define adaptive_avg_pool(item, ...) adaptive_avg_pool_f64(int64_t *kni_error, item, __VA_ARGS__)
@@ -16,6 +17,7 @@
 #define adaptive_end adaptive_end_f64
 #include "ops/kernels/window.kn"
 #undef max_pool
+#undef max_pool_values
 #undef avg_pool
 #undef avg_pool_grad
 #undef adaptive_avg_pool
@@ -32,6 +34,12 @@ static void run_max_pool_f64(const kni_kernel_call *call, int64_t begin, int64_t
 {
     for (int64_t item = begin; item < end; item++)
         max_pool_f64(call->error, item, call->inputs[0], call->outputs[0], call->outputs[1], call->ints + 0, call->ints + 3, call->ints + 6, call->ints + 9, call->ints + 12, call->ints + 15);
+}
+
+static void run_max_pool_values_f64(const kni_kernel_call *call, int64_t begin, int64_t end)
+{
+    for (int64_t item = begin; item < end; item++)
+        max_pool_values_f64(call->error, item, call->inputs[0], call->outputs[0], call->ints + 0, call->ints + 3, call->ints + 6, call->ints + 9, call->ints + 12, call->ints + 15);
 }
 
 static void run_avg_pool_f64(const kni_kernel_call *call, int64_t begin, int64_t end)
@@ -79,6 +87,7 @@ static void run_fold4d_f64(const kni_kernel_call *call, int64_t begin, int64_t e
 #define T int64_t
 #define IS_FLOAT 0
 #define max_pool(item, ...) max_pool_i64(int64_t *kni_error, item, __VA_ARGS__)
+#define max_pool_values(item, ...) max_pool_values_i64(int64_t *kni_error, item, __VA_ARGS__)
 #define avg_pool(item, ...) avg_pool_i64(int64_t *kni_error, item, __VA_ARGS__)
 #define avg_pool_grad(item, ...) avg_pool_grad_i64(int64_t *kni_error, item, __VA_ARGS__)
 #define adaptive_avg_pool(item, ...) adaptive_avg_pool_i64(int64_t *kni_error, item, __VA_ARGS__)
@@ -90,6 +99,7 @@ static void run_fold4d_f64(const kni_kernel_call *call, int64_t begin, int64_t e
 #define adaptive_end adaptive_end_i64
 #include "ops/kernels/window.kn"
 #undef max_pool
+#undef max_pool_values
 #undef avg_pool
 #undef avg_pool_grad
 #undef adaptive_avg_pool
@@ -106,6 +116,12 @@ static void run_max_pool_i64(const kni_kernel_call *call, int64_t begin, int64_t
 {
     for (int64_t item = begin; item < end; item++)
         max_pool_i64(call->error, item, call->inputs[0], call->outputs[0], call->outputs[1], call->ints + 0, call->ints + 3, call->ints + 6, call->ints + 9, call->ints + 12, call->ints + 15);
+}
+
+static void run_max_pool_values_i64(const kni_kernel_call *call, int64_t begin, int64_t end)
+{
+    for (int64_t item = begin; item < end; item++)
+        max_pool_values_i64(call->error, item, call->inputs[0], call->outputs[0], call->ints + 0, call->ints + 3, call->ints + 6, call->ints + 9, call->ints + 12, call->ints + 15);
 }
 
 static void run_avg_pool_i64(const kni_kernel_call *call, int64_t begin, int64_t end)
@@ -153,6 +169,7 @@ static void run_fold4d_i64(const kni_kernel_call *call, int64_t begin, int64_t e
 #define T uint64_t
 #define IS_FLOAT 0
 #define max_pool(item, ...) max_pool_u64(int64_t *kni_error, item, __VA_ARGS__)
+#define max_pool_values(item, ...) max_pool_values_u64(int64_t *kni_error, item, __VA_ARGS__)
 #define avg_pool(item, ...) avg_pool_u64(int64_t *kni_error, item, __VA_ARGS__)
 #define avg_pool_grad(item, ...) avg_pool_grad_u64(int64_t *kni_error, item, __VA_ARGS__)
 #define adaptive_avg_pool(item, ...) adaptive_avg_pool_u64(int64_t *kni_error, item, __VA_ARGS__)
@@ -164,6 +181,7 @@ static void run_fold4d_i64(const kni_kernel_call *call, int64_t begin, int64_t e
 #define adaptive_end adaptive_end_u64
 #include "ops/kernels/window.kn"
 #undef max_pool
+#undef max_pool_values
 #undef avg_pool
 #undef avg_pool_grad
 #undef adaptive_avg_pool
@@ -180,6 +198,12 @@ static void run_max_pool_u64(const kni_kernel_call *call, int64_t begin, int64_t
 {
     for (int64_t item = begin; item < end; item++)
         max_pool_u64(call->error, item, call->inputs[0], call->outputs[0], call->outputs[1], call->ints + 0, call->ints + 3, call->ints + 6, call->ints + 9, call->ints + 12, call->ints + 15);
+}
+
+static void run_max_pool_values_u64(const kni_kernel_call *call, int64_t begin, int64_t end)
+{
+    for (int64_t item = begin; item < end; item++)
+        max_pool_values_u64(call->error, item, call->inputs[0], call->outputs[0], call->ints + 0, call->ints + 3, call->ints + 6, call->ints + 9, call->ints + 12, call->ints + 15);
 }
 
 static void run_avg_pool_u64(const kni_kernel_call *call, int64_t begin, int64_t end)
@@ -225,6 +249,7 @@ static void run_fold4d_u64(const kni_kernel_call *call, int64_t begin, int64_t e
 }
 
 const kni_kernel kni_kernel_max_pool = {"max_pool", "TTi", 1, 2, 0, {run_max_pool_f64, run_max_pool_i64, run_max_pool_u64}};
+const kni_kernel kni_kernel_max_pool_values = {"max_pool_values", "TT", 1, 1, 0, {run_max_pool_values_f64, run_max_pool_values_i64, run_max_pool_values_u64}};
 const kni_kernel kni_kernel_avg_pool = {"avg_pool", "TT", 1, 1, 0, {run_avg_pool_f64, run_avg_pool_i64, run_avg_pool_u64}};
 const kni_kernel kni_kernel_avg_pool_grad = {"avg_pool_grad", "TT", 1, 1, 0, {run_avg_pool_grad_f64, run_avg_pool_grad_i64, run_avg_pool_grad_u64}};
 const kni_kernel kni_kernel_adaptive_avg_pool = {"adaptive_avg_pool", "TT", 1, 1, 0, {run_adaptive_avg_pool_f64, run_adaptive_avg_pool_i64, run_adaptive_avg_pool_u64}};

@@ -5,6 +5,7 @@
 #include "ops/kernel.h"
 
 extern const kni_kernel kni_kernel_max_pool;
+extern const kni_kernel kni_kernel_max_pool_values;
 extern const kni_kernel kni_kernel_avg_pool;
 extern const kni_kernel kni_kernel_avg_pool_grad;
 extern const kni_kernel kni_kernel_adaptive_avg_pool;

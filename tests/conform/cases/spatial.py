@@ -26,7 +26,7 @@ def max_pool(g, shape, window, stride=None, padding=0, dilation=1, ceil_mode=Fal
     g.add("max_pool%dd_with_indices" % axes, [x], attrs=attrs, dtypes=NUMBERS, out=[lambda d: d, "i64"], expect=both,
           grad=True, covers=["max_pool"], name=name, large=False)
     g.add("max_pool%dd" % axes, [x], attrs=attrs, dtypes=NUMBERS, out=lambda d: d, expect=lambda x: both(x)[0],
-          grad=True, covers=["max_pool"], name=name)
+          grad=True, covers=["max_pool_values"], name=name)
 
 
 def avg_pool(g, shape, window, stride=None, padding=0, ceil_mode=False, exclude=False, divisor=None, name=None):
@@ -54,7 +54,7 @@ def pooling(g):
     max_pool(g, (1, 2, 5, 6, 7), [2, 3, 2])
     max_pool(g, (2, 5, 6, 7), [3, 3, 3], [2, 2, 2], 1, ceil_mode=True, name="ceil")
     g.add("max_pool2d", [g.values(1, 2, 6, 7, flags="nan inf")], attrs={"window": [3, 3], "stride": [1, 2]},
-          covers=["max_pool"], expect=lambda x: F.max_pool2d(x, 3, (1, 2)), name="nan")
+          covers=["max_pool_values"], expect=lambda x: F.max_pool2d(x, 3, (1, 2)), name="nan")
     g.add("max_pool2d_with_indices", [g.literal([[[[1.0, 1.0, 0.0], [1.0, 1.0, 2.0], [2.0, 2.0, 2.0]]]])],
           attrs={"window": [2, 2], "stride": [1, 1]}, covers=["max_pool"], name="ties", out=[lambda d: d, "i64"],
           expect=lambda x: F.max_pool2d(x, 2, 1, return_indices=True), large=False)
@@ -72,7 +72,7 @@ def pooling(g):
     def asymmetric(x):
         return F.max_pool2d(F.pad(x, (1, 0, 0, 1), value=-math.inf), 3, 2)
 
-    g.add("max_pool2d", [g.values(1, 2, 8, 8, flags="distinct")], covers=["max_pool"], name="asymmetric", grad=True,
+    g.add("max_pool2d", [g.values(1, 2, 8, 8, flags="distinct")], covers=["max_pool_values"], name="asymmetric", grad=True,
           attrs={"window": [3, 3], "stride": [2, 2], "padding": [0, 1], "padding_end": [1, -2**63]},
           expect=asymmetric)
     g.add("max_unpool", [g.values(2, 3, 4), g.literal([[[0, 2, 5, 7]] * 3] * 2, dtype="i64")], attrs={"size": [9]},

@@ -1,0 +1,162 @@
+/* Pooling of rows for one element type T: the rows of a window are combined first, then its columns. NAME(x) names
+   an exported function. */
+#include "backend/cpu/pool_kernels.h"
+
+static inline T larger(T a, T b) { return (b > a) | (b != b) ? b : a; }
+static inline T sum(T a, T b) { return a + b; }
+
+/* y[o] = op over k of row[o stride + k dilation]; called with constants where that pays. */
+#define ALONG(name, OP)                                                                                      \
+    static inline __attribute__((always_inline)) void name##_row(                                            \
+        T *restrict y, const T *restrict row, int64_t n, int64_t stride, int64_t window, int64_t dilation)   \
+    {                                                                                                        \
+        for (int64_t o = 0; o < n; o++) {                                                                    \
+            T v = row[o * stride];                                                                           \
+            for (int64_t k = 1; k < window; k++) v = OP(v, row[o * stride + k * dilation]);                  \
+            y[o] = v;                                                                                        \
+        }                                                                                                    \
+    }                                                                                                        \
+    static void name##_columns(const kni_pool_plan *p, T *y, const T *row, int64_t n)                        \
+    {                                                                                                        \
+        int64_t stride = p->stride[2], window = p->window[2], dilation = p->dilation[2];                     \
+        int64_t kind = dilation == 1 && stride <= 2 ? stride * 16 + window : 0;                              \
+        if (kind == 16 + 2)                                                                                  \
+            name##_row(y, row, n, 1, 2, 1);                                                                  \
+        else if (kind == 16 + 3)                                                                             \
+            name##_row(y, row, n, 1, 3, 1);                                                                  \
+        else if (kind == 32 + 2)                                                                             \
+            name##_row(y, row, n, 2, 2, 1);                                                                  \
+        else if (kind == 32 + 3)                                                                             \
+            name##_row(y, row, n, 2, 3, 1);                                                                  \
+        else if (kind == 32 + 5)                                                                             \
+            name##_row(y, row, n, 2, 5, 1);                                                                  \
+        else                                                                                                 \
+            name##_row(y, row, n, stride, window, dilation);                                                 \
+    }                                                                                                        \
+    static void name##_into(T *restrict to, const T *restrict from, int64_t n)                               \
+    {                                                                                                        \
+        for (int64_t i = 0; i < n; i++) to[i] = OP(to[i], from[i]);                                          \
+    }
+
+ALONG(max, larger)
+ALONG(total, sum)
+
+static void fill(T *to, int64_t n, T value)
+{
+    for (int64_t i = 0; i < n; i++) to[i] = value;
+}
+
+typedef void into_fn(T *restrict to, const T *restrict from, int64_t n);
+
+/* row[i] = the combination of the window's rows of the plane at column first + i, `outside` where there is none. */
+static void combine_rows(const kni_pool_plan *p, const T *plane, int64_t line, int64_t first, int64_t n,
+                         T *row, T outside, into_fn *into)
+{
+    int64_t b0 = line / p->sy[1] * p->stride[0] - p->padding[0];
+    int64_t b1 = line % p->sy[1] * p->stride[1] - p->padding[1];
+    int64_t from = first < 0 ? 0 : first, to = first + n < p->sx[2] ? first + n : p->sx[2];
+    int started = 0;
+    if (to < from) to = from;
+    for (int64_t k0 = 0; k0 < p->window[0]; k0++) {
+        int64_t i0 = b0 + k0 * p->dilation[0];
+        if (i0 < 0 || i0 >= p->sx[0]) continue;
+        for (int64_t k1 = 0; k1 < p->window[1]; k1++) {
+            int64_t i1 = b1 + k1 * p->dilation[1];
+            if (i1 < 0 || i1 >= p->sx[1]) continue;
+            const T *source = plane + (i0 * p->sx[1] + i1) * p->sx[2] + from;
+            if (started)
+                into(row + from - first, source, to - from);
+            else
+                for (int64_t i = 0; i < to - from; i++) row[from - first + i] = source[i];
+            started = 1;
+        }
+    }
+    fill(row, from - first, outside);
+    fill(row + (to - first), n - (to - first), outside);
+}
+
+/* How many positions of a window that starts at `begin` count for a mean. */
+static int64_t counted(const kni_pool_plan *p, int axis, int64_t begin)
+{
+    int64_t end = begin + p->window[axis], limit = p->sx[axis] + (p->counted ? p->end[axis] : 0);
+    if (end > limit) end = limit;
+    if (!p->counted && begin < 0) begin = 0;
+    return end - begin;
+}
+
+/* The outputs of one strip, as many as their windows fit in. */
+static int64_t strip_outputs(const kni_pool_plan *p)
+{
+    int64_t span = (p->window[2] - 1) * p->dilation[2] + 1;
+    return (KNI_POOL_STRIP - span) / p->stride[2] + 1;
+}
+
+void NAME(kni_pool_max)(const kni_pool_plan *p, const void *plane, void *y, int64_t *at, int64_t begin,
+                        int64_t end)
+{
+    T row[KNI_POOL_STRIP];
+    int64_t span = (p->window[2] - 1) * p->dilation[2] + 1, strip = strip_outputs(p);
+    (void)at;
+    for (int64_t line = begin; line < end; line++)
+        for (int64_t o = 0; o < p->sy[2]; o += strip) {
+            int64_t n = p->sy[2] - o < strip ? p->sy[2] - o : strip;
+            combine_rows(p, plane, line, o * p->stride[2] - p->padding[2], (n - 1) * p->stride[2] + span, row,
+                         (T)-__builtin_inf(), max_into);
+            max_columns(p, (T *)y + line * p->sy[2] + o, row, n);
+        }
+}
+
+void NAME(kni_pool_mean)(const kni_pool_plan *p, const void *plane, void *y, int64_t *at, int64_t begin,
+                         int64_t end)
+{
+    T row[KNI_POOL_STRIP];
+    int64_t strip = strip_outputs(p);
+    (void)at;
+    for (int64_t line = begin; line < end; line++) {
+        T rows = (T)(counted(p, 0, line / p->sy[1] * p->stride[0] - p->padding[0]) *
+                     counted(p, 1, line % p->sy[1] * p->stride[1] - p->padding[1]));
+        for (int64_t o = 0; o < p->sy[2]; o += strip) {
+            int64_t n = p->sy[2] - o < strip ? p->sy[2] - o : strip;
+            T *to = (T *)y + line * p->sy[2] + o;
+            const T *columns = (const T *)p->columns + o;
+            combine_rows(p, plane, line, o * p->stride[2] - p->padding[2],
+                         (n - 1) * p->stride[2] + p->window[2], row, 0, total_into);
+            total_columns(p, to, row, n);
+            if (p->divisor > 0)
+                for (int64_t i = 0; i < n; i++) to[i] /= (T)p->divisor;
+            else
+                for (int64_t i = 0; i < n; i++) to[i] /= rows * columns[i];
+        }
+    }
+}
+
+/* Values and positions, one window after the other. */
+void NAME(kni_pool_at)(const kni_pool_plan *p, const void *plane, void *y, int64_t *at, int64_t begin,
+                       int64_t end)
+{
+    const T *x = plane;
+    for (int64_t line = begin; line < end; line++) {
+        int64_t b0 = line / p->sy[1] * p->stride[0] - p->padding[0];
+        int64_t b1 = line % p->sy[1] * p->stride[1] - p->padding[1];
+        for (int64_t o = 0; o < p->sy[2]; o++) {
+            int64_t b2 = o * p->stride[2] - p->padding[2], best = -1;
+            T most = (T)-__builtin_inf();
+            for (int64_t k0 = 0, i0 = b0; k0 < p->window[0]; k0++, i0 += p->dilation[0]) {
+                if (i0 < 0 || i0 >= p->sx[0]) continue;
+                for (int64_t k1 = 0, i1 = b1; k1 < p->window[1]; k1++, i1 += p->dilation[1]) {
+                    if (i1 < 0 || i1 >= p->sx[1]) continue;
+                    int64_t row = (i0 * p->sx[1] + i1) * p->sx[2];
+                    for (int64_t k2 = 0, i2 = b2; k2 < p->window[2]; k2++, i2 += p->dilation[2]) {
+                        if (i2 < 0 || i2 >= p->sx[2]) continue;
+                        T v = x[row + i2];
+                        if (best >= 0 && !(v > most) && v == v) continue;
+                        best = row + i2;
+                        most = v;
+                    }
+                }
+            }
+            ((T *)y)[line * p->sy[2] + o] = most;
+            at[line * p->sy[2] + o] = best;
+        }
+    }
+}
