@@ -2,7 +2,7 @@
    an exported function. */
 #include "backend/cpu/pool_kernels.h"
 
-static inline T larger(T a, T b) { return (b > a) | (b != b) ? b : a; }
+static inline T larger(T a, T b) { return ((b > a) | (b != b)) ? b : a; }
 static inline T sum(T a, T b) { return a + b; }
 
 /* y[o] = op over k of row[o stride + k dilation]; called with constants where that pays. */
