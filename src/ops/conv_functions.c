@@ -1,7 +1,7 @@
 /* The public convolutions: arguments with defaults, "same" padding, and inputs without a batch axis, all turned into
    the rows conv and conv_transpose. */
 #include "ops/conv.h"
-#include "ops/op.h"
+#include "ops/matmul_operands.h"
 
 /* What the args structs of every rank hold. */
 typedef struct arguments {
@@ -65,11 +65,13 @@ static kn_tensor run(const kn_op *row, const char *name, int n, const kn_tensor 
     a.extra = row == &kni_op_conv ? KN_SCALAR_SHAPE : list_of(given->output_padding, n, 0);
     if (check_padding(&a))
         return kni_call_fail(call, KN_ERROR_ARGUMENT, "padding must not be negative: crop with kn_narrow()");
-    bool known = kn_ok(in[0]) && kn_ok(in[1]), single = known && kn_rank(in[0]) == n + 1;
-    if (known && !single && kn_rank(in[0]) != n + 2)
+    kn_tensor bad;
+    if (!kni_operands_ready(in, 2, &bad)) return kni_call_end(call, bad);
+    const bool single = kn_rank(in[0]) == n + 1;
+    if (!single && kn_rank(in[0]) != n + 2)
         return kni_call_fail(call, KN_ERROR_SHAPE, "x must have rank %d, or %d without a batch axis, not %d",
                              n + 2, n + 1, (int)kn_rank(in[0]));
-    if (known && given->same && kn_rank(in[1]) == n + 2)
+    if (given->same && kn_rank(in[1]) == n + 2)
         pad_same(&a, kn_shape_of_tensor(in[0]), kn_shape_of_tensor(in[1]));
     if (single) operands[0] = kn_unsqueeze(in[0], 0);
     kn_tensor y = kni_apply(row, operands, 3, &a);

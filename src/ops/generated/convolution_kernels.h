@@ -7,5 +7,7 @@
 extern const kni_kernel kni_kernel_conv;
 extern const kni_kernel kni_kernel_conv_transpose;
 extern const kni_kernel kni_kernel_conv_weight_grad;
+extern const kni_kernel kni_kernel_deform_sample;
+extern const kni_kernel kni_kernel_deform_sample_grad;
 
 #endif
