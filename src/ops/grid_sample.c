@@ -1,7 +1,8 @@
 /* Sampling of images at grid points. The row and its transpose take the order of derivative of the weights along
    each axis, so that gradients of any order are made of the same two rows. */
+#include "ops/grid_sample.h"
 #include "ops/generated/spatial_kernels.h"
-#include "ops/infer.h"
+#include "ops/native.h"
 #include "ops/pooling.h"
 #include <kn/creation.h>
 #include <kn/elementwise.h>
@@ -11,23 +12,20 @@
 
 enum { NEAREST, LINEAR, CUBIC, HIGHEST_ORDER = 64 };
 
-typedef struct sample_attributes {
-    int64_t mode, padding, align_corners;
-    kn_ints derivative; /* of the weights, by spatial axis of x; empty: none */
-    kn_ints size;       /* of x's spatial axes, in the transpose */
-} sample_attributes;
+extern const kni_native kni_cpu_grid_sample, kni_cpu_grid_sample_grad;
 
-static const kn_attribute schema[] = {KNI_ATTR(sample_attributes, mode, KNI_ATTR_INT, KNI_STATIC),
-                                      KNI_ATTR(sample_attributes, padding, KNI_ATTR_INT, KNI_STATIC),
-                                      KNI_ATTR(sample_attributes, align_corners, KNI_ATTR_INT, KNI_STATIC),
-                                      KNI_ATTR(sample_attributes, derivative, KNI_ATTR_INTS, KNI_STATIC),
-                                      KNI_ATTR(sample_attributes, size, KNI_ATTR_INTS, KNI_STATIC),
-                                      {0}};
+static const kn_attribute schema[] = {
+    KNI_ATTR(kni_sample_attributes, mode, KNI_ATTR_INT, KNI_STATIC),
+    KNI_ATTR(kni_sample_attributes, padding, KNI_ATTR_INT, KNI_STATIC),
+    KNI_ATTR(kni_sample_attributes, align_corners, KNI_ATTR_INT, KNI_STATIC),
+    KNI_ATTR(kni_sample_attributes, derivative, KNI_ATTR_INTS, KNI_STATIC),
+    KNI_ATTR(kni_sample_attributes, size, KNI_ATTR_INTS, KNI_STATIC),
+    {0}};
 
 /* The rules of both rows; values is x, or dy in the transpose. */
 static kn_status check_operands(kni_infer *c)
 {
-    sample_attributes *a = c->attributes;
+    kni_sample_attributes *a = c->attributes;
     const kni_type *values = c->in[0], *grid = c->in[1];
     int axes = values->rank - 2;
     kn_status s = kni_infer_dtype(c, 0, c->row->dtypes);
@@ -76,7 +74,7 @@ static kn_status infer_grid_sample(kni_infer *c)
 
 static kn_status infer_grid_sample_grad(kni_infer *c)
 {
-    const sample_attributes *a = c->attributes;
+    const kni_sample_attributes *a = c->attributes;
     const kni_type *dy = c->in[0];
     kn_status s = check_operands(c);
     if (s) return s;
@@ -94,7 +92,7 @@ static kn_status infer_grid_sample_grad(kni_infer *c)
 
 static kn_status launch(kni_launch *l, const kni_kernel *kernel, const kni_type *x, const kni_type *y)
 {
-    const sample_attributes *a = l->attributes;
+    const kni_sample_attributes *a = l->attributes;
     int axes = x->rank - 2;
     int64_t sizes[3];
     l->kernel = kernel;
@@ -125,15 +123,15 @@ static kn_status launch_grid_sample_grad(kni_launch *l)
 
 OP(grid_sample, .doc = "y[n, c, p] = sum over the neighbours i of grid[n, p] of weight(i) x[n, c, i]",
    .min_in = 2, .max_in = 2, .n_out = 1, .kind = KNI_WINDOW, .layout = KNI_LAYOUT_WANTS, .dtypes = KNI_FLOATS,
-   .tolerance = {16, 1}, .schema = schema, .attribute_bytes = sizeof(sample_attributes),
-   .infer = infer_grid_sample, .launch = launch_grid_sample)
+   .tolerance = {16, 1}, .schema = schema, .attribute_bytes = sizeof(kni_sample_attributes),
+   .infer = infer_grid_sample, .launch = launch_grid_sample, .native = &kni_cpu_grid_sample)
 
 OP(grid_sample_grad, .doc = "dx[n, c, i] += weight(i) dy[n, c, p]: the transpose of grid_sample", .min_in = 2,
    .max_in = 2, .n_out = 1, .kind = KNI_WINDOW, .layout = KNI_LAYOUT_WANTS, .dtypes = KNI_FLOATS,
-   .tolerance = {16, 1}, .schema = schema, .attribute_bytes = sizeof(sample_attributes),
-   .infer = infer_grid_sample_grad, .launch = launch_grid_sample_grad)
+   .tolerance = {16, 1}, .schema = schema, .attribute_bytes = sizeof(kni_sample_attributes),
+   .infer = infer_grid_sample_grad, .launch = launch_grid_sample_grad, .native = &kni_cpu_grid_sample_grad)
 
-static kn_tensor sample(kn_tensor x, kn_tensor grid, const sample_attributes *a)
+static kn_tensor sample(kn_tensor x, kn_tensor grid, const kni_sample_attributes *a)
 {
     kn_tensor in[2] = {x, grid};
     return kni_apply(&kni_op_grid_sample, in, 2, a);
@@ -142,13 +140,13 @@ static kn_tensor sample(kn_tensor x, kn_tensor grid, const sample_attributes *a)
 /* The gradient for the grid of the sum of values times the sampled image: coordinate k belongs to the spatial axis
    axes - 1 - k and is the sum over channels of values times the image sampled with one derivative more there. */
 static kn_tensor grid_gradient(kn_tensor image, kn_tensor values, kn_tensor grid, const kni_type *grid_type,
-                               sample_attributes a)
+                               kni_sample_attributes a)
 {
     int axes = grid_type->rank - 2;
     if (a.mode == NEAREST) return kn_zeros(kni_shape_from_type(grid_type), (kn_dtype)grid_type->dtype);
     kn_tensor parts[3];
     for (int k = 0; k < axes; k++) {
-        sample_attributes along = a;
+        kni_sample_attributes along = a;
         along.derivative.dims[axes - 1 - k]++;
         parts[k] = kn_sum(kn_mul(values, sample(image, grid, &along)), KN_AXES(1), false);
     }
@@ -157,7 +155,7 @@ static kn_tensor grid_gradient(kn_tensor image, kn_tensor values, kn_tensor grid
 
 GRADIENT(grid_sample)
 {
-    sample_attributes a = *(const sample_attributes *)v->attributes;
+    kni_sample_attributes a = *(const kni_sample_attributes *)v->attributes;
     const kni_type *x = &v->in_types[0];
     kn_tensor grid = kni_vjp_in(v, 1);
     if (kni_vjp_needs(v, 1))
@@ -172,7 +170,7 @@ GRADIENT(grid_sample)
 
 GRADIENT(grid_sample_grad)
 {
-    const sample_attributes *a = v->attributes;
+    const kni_sample_attributes *a = v->attributes;
     kn_tensor grid = kni_vjp_in(v, 1);
     if (kni_vjp_needs(v, 0)) kni_vjp_set(v, 0, sample(v->dy[0], grid, a));
     if (kni_vjp_needs(v, 1))
@@ -186,7 +184,7 @@ kn_tensor kn_grid_sample(kn_tensor x, kn_tensor grid, const kn_grid_sample_args 
     static const int64_t modes[] = {
         [KN_SAMPLE_BILINEAR] = LINEAR, [KN_SAMPLE_NEAREST] = NEAREST, [KN_SAMPLE_BICUBIC] = CUBIC};
     if (!args) args = &defaults;
-    sample_attributes a = {.mode = -1, .padding = args->padding, .align_corners = args->align_corners};
+    kni_sample_attributes a = {.mode = -1, .padding = args->padding, .align_corners = args->align_corners};
     if ((int)args->mode >= 0 && args->mode <= KN_SAMPLE_BICUBIC) a.mode = modes[args->mode];
     return sample(x, grid, &a);
 }

@@ -19,6 +19,12 @@ typedef struct kni_adaptive_attributes {
     kn_ints size, input;
 } kni_adaptive_attributes;
 
+/* Patches of an image, of two axes. */
+typedef struct kni_patch_attributes {
+    kn_ints window, stride, padding, dilation;
+    kn_ints size; /* of the image */
+} kni_patch_attributes;
+
 extern const kn_attribute kni_pool_schema[];
 
 /* The sizes of the last `axes` axes of t as three numbers, absent ones 1. */

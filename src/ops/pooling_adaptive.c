@@ -1,7 +1,10 @@
 /* Adaptive pooling: windows cut so that the result has given sizes. Rows, gradients and public functions. */
 #include "ops/generated/window_kernels.h"
+#include "ops/native.h"
 #include "ops/pooling.h"
 #include <kn/spatial.h>
+
+extern const kni_native kni_cpu_adaptive_avg_pool;
 
 static const kn_attribute adaptive_schema[] = {
     KNI_ATTR(kni_adaptive_attributes, size, KNI_ATTR_INTS, KNI_STATIC),
@@ -87,7 +90,7 @@ static kn_status launch_adaptive_max_pool(kni_launch *l)
 OP(adaptive_avg_pool, .doc = "y[o] = mean of x[floor(o in / out) .. ceil((o + 1) in / out) - 1]", .min_in = 1,
    .max_in = 1, .n_out = 1, .kind = KNI_WINDOW, .layout = KNI_LAYOUT_WANTS, .dtypes = KNI_FLOATS,
    .tolerance = {4, 1}, .schema = adaptive_schema, .attribute_bytes = sizeof(kni_adaptive_attributes),
-   .infer = infer_adaptive_avg_pool, .launch = launch_adaptive_avg_pool)
+   .infer = infer_adaptive_avg_pool, .launch = launch_adaptive_avg_pool, .native = &kni_cpu_adaptive_avg_pool)
 
 OP(adaptive_avg_pool_grad, .doc = "shares dy out over the windows of adaptive_avg_pool", .min_in = 1,
    .max_in = 1, .n_out = 1, .kind = KNI_WINDOW, .layout = KNI_LAYOUT_WANTS, .dtypes = KNI_FLOATS,

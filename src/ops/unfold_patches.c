@@ -1,24 +1,23 @@
 /* Columns of image patches (unfold4d, fold4d: each is the gradient of the other) and pixel shuffles. */
 #include "ops/generated/window_kernels.h"
+#include "ops/native.h"
 #include "ops/pooling.h"
 #include <kn/shape.h>
 #include <kn/spatial.h>
 
 enum { AXES = 2 };
 
-typedef struct patch_attributes {
-    kn_ints window, stride, padding, dilation;
-    kn_ints size; /* of the image */
-} patch_attributes;
+extern const kni_native kni_cpu_unfold4d;
 
-static const kn_attribute patch_schema[] = {KNI_ATTR(patch_attributes, window, KNI_ATTR_INTS, KNI_STATIC),
-                                            KNI_ATTR(patch_attributes, stride, KNI_ATTR_INTS, KNI_STATIC),
-                                            KNI_ATTR(patch_attributes, padding, KNI_ATTR_INTS, KNI_STATIC),
-                                            KNI_ATTR(patch_attributes, dilation, KNI_ATTR_INTS, KNI_STATIC),
-                                            KNI_ATTR(patch_attributes, size, KNI_ATTR_INTS, KNI_STATIC),
-                                            {0}};
+static const kn_attribute patch_schema[] = {
+    KNI_ATTR(kni_patch_attributes, window, KNI_ATTR_INTS, KNI_STATIC),
+    KNI_ATTR(kni_patch_attributes, stride, KNI_ATTR_INTS, KNI_STATIC),
+    KNI_ATTR(kni_patch_attributes, padding, KNI_ATTR_INTS, KNI_STATIC),
+    KNI_ATTR(kni_patch_attributes, dilation, KNI_ATTR_INTS, KNI_STATIC),
+    KNI_ATTR(kni_patch_attributes, size, KNI_ATTR_INTS, KNI_STATIC),
+    {0}};
 
-static kn_status fill_attributes(const kni_infer *c, patch_attributes *a)
+static kn_status fill_attributes(const kni_infer *c, kni_patch_attributes *a)
 {
     if (a->window.rank == 0) return kni_infer_fail(c, KN_ERROR_ARGUMENT, "the window has no sizes");
     kn_status s = kni_infer_pool_list(c, "window", &a->window, AXES, 1, 1);
@@ -28,7 +27,7 @@ static kn_status fill_attributes(const kni_infer *c, patch_attributes *a)
 }
 
 /* The number of patches along each axis of an image of `size`. */
-static kn_status count_patches(const kni_infer *c, const patch_attributes *a, const kn_dim *size,
+static kn_status count_patches(const kni_infer *c, const kni_patch_attributes *a, const kn_dim *size,
                                kn_dim *patches)
 {
     kni_pool_attributes windows = {.window = a->window,
@@ -49,7 +48,7 @@ static kn_status count_patches(const kni_infer *c, const patch_attributes *a, co
 
 static kn_status infer_unfold4d(kni_infer *c)
 {
-    patch_attributes *a = c->attributes;
+    kni_patch_attributes *a = c->attributes;
     const kni_type *x = c->in[0];
     kni_type *y = c->out[0];
     kn_dim patches[AXES];
@@ -69,7 +68,7 @@ static kn_status infer_unfold4d(kni_infer *c)
 
 static kn_status infer_fold4d(kni_infer *c)
 {
-    patch_attributes *a = c->attributes;
+    kni_patch_attributes *a = c->attributes;
     const kni_type *x = c->in[0];
     kni_type *y = c->out[0];
     kn_dim patches[AXES];
@@ -100,7 +99,7 @@ static kn_status infer_fold4d(kni_infer *c)
 
 static kn_status launch(kni_launch *l, const kni_kernel *kernel, const kni_type *image)
 {
-    const patch_attributes *a = l->attributes;
+    const kni_patch_attributes *a = l->attributes;
     l->kernel = kernel;
     l->items = kni_count(l->out[0]);
     kni_launch_ints(l, image->dims + image->rank - AXES, AXES);
@@ -121,17 +120,17 @@ static kn_status launch_fold4d(kni_launch *l) { return launch(l, &kni_kernel_fol
 
 OP(unfold4d, .doc = "columns[n, (c, k), p] = x[n, c, p stride + k dilation - padding], 0 outside",
    .min_in = 1, .max_in = 1, .n_out = 1, .kind = KNI_WINDOW, .layout = KNI_LAYOUT_WANTS,
-   .dtypes = KNI_NUMBERS, .schema = patch_schema, .attribute_bytes = sizeof(patch_attributes),
-   .infer = infer_unfold4d, .launch = launch_unfold4d)
+   .dtypes = KNI_NUMBERS, .schema = patch_schema, .attribute_bytes = sizeof(kni_patch_attributes),
+   .infer = infer_unfold4d, .launch = launch_unfold4d, .native = &kni_cpu_unfold4d)
 
 OP(fold4d, .doc = "y[n, c, p stride + k dilation - padding] += columns[n, (c, k), p]", .min_in = 1,
    .max_in = 1, .n_out = 1, .kind = KNI_WINDOW, .layout = KNI_LAYOUT_WANTS, .dtypes = KNI_NUMBERS,
-   .tolerance = {4, 1}, .schema = patch_schema, .attribute_bytes = sizeof(patch_attributes),
+   .tolerance = {4, 1}, .schema = patch_schema, .attribute_bytes = sizeof(kni_patch_attributes),
    .infer = infer_fold4d, .launch = launch_fold4d)
 
 GRADIENT(unfold4d)
 {
-    patch_attributes a = *(const patch_attributes *)v->attributes;
+    kni_patch_attributes a = *(const kni_patch_attributes *)v->attributes;
     const kni_type *x = &v->in_types[0];
     a.size.rank = AXES;
     for (int i = 0; i < AXES; i++) a.size.dims[i] = x->dims[x->rank - AXES + i];
@@ -145,9 +144,9 @@ GRADIENT(fold4d)
     return KN_OK;
 }
 
-static patch_attributes from_args(kn_ints window, const kn_unfold_args *args)
+static kni_patch_attributes from_args(kn_ints window, const kn_unfold_args *args)
 {
-    patch_attributes a = {.window = window};
+    kni_patch_attributes a = {.window = window};
     if (!args) return a;
     a.stride.rank = a.padding.rank = a.dilation.rank = AXES;
     for (int i = 0; i < AXES; i++) {
@@ -160,13 +159,13 @@ static patch_attributes from_args(kn_ints window, const kn_unfold_args *args)
 
 kn_tensor kn_unfold4d(kn_tensor x, kn_ints window, const kn_unfold_args *args)
 {
-    patch_attributes a = from_args(window, args);
+    kni_patch_attributes a = from_args(window, args);
     return kni_apply(&kni_op_unfold4d, &x, 1, &a);
 }
 
 kn_tensor kn_fold4d(kn_tensor columns, kn_ints size, kn_ints window, const kn_unfold_args *args)
 {
-    patch_attributes a = from_args(window, args);
+    kni_patch_attributes a = from_args(window, args);
     a.size = size;
     if (size.rank == 1) a.size = KN_INTS(size.dims[0], size.dims[0]);
     return kni_apply(&kni_op_fold4d, &columns, 1, &a);

@@ -9,6 +9,7 @@
 #define interpolate_grad(item, ...) interpolate_grad_f64(int64_t *kni_error, item, __VA_ARGS__)
 #define grid_sample(item, ...) grid_sample_f64(int64_t *kni_error, item, __VA_ARGS__)
 #define grid_sample_grad(item, ...) grid_sample_grad_f64(int64_t *kni_error, item, __VA_ARGS__)
+#define grid_sample_taps(item, ...) grid_sample_taps_f64(int64_t *kni_error, item, __VA_ARGS__)
 #define step_of step_of_f64
 #define filter_reach filter_reach_f64
 #define filter_at filter_at_f64
@@ -41,6 +42,7 @@
 #undef interpolate_grad
 #undef grid_sample
 #undef grid_sample_grad
+#undef grid_sample_taps
 #undef step_of
 #undef filter_reach
 #undef filter_at
@@ -100,6 +102,12 @@ static void run_grid_sample_grad_f64(const kni_kernel_call *call, int64_t begin,
         grid_sample_grad_f64(call->error, item, call->inputs[0], call->inputs[1], call->outputs[0], call->ints[0], call->ints[1], call->ints[2], call->ints[3], call->ints[4], call->ints + 5, call->ints + 8, call->ints + 11);
 }
 
+static void run_grid_sample_taps_f64(const kni_kernel_call *call, int64_t begin, int64_t end)
+{
+    for (int64_t item = begin; item < end; item++)
+        grid_sample_taps_f64(call->error, item, call->inputs[0], call->outputs[0], call->outputs[1], call->ints[0], call->ints[1], call->ints[2], call->ints[3], call->ints[4], call->ints[5], call->ints + 6, call->ints + 9);
+}
+
 #define T int64_t
 #define IS_FLOAT 0
 #define interpolate_taps(item, ...) interpolate_taps_i64(int64_t *kni_error, item, __VA_ARGS__)
@@ -107,6 +115,7 @@ static void run_grid_sample_grad_f64(const kni_kernel_call *call, int64_t begin,
 #define interpolate_grad(item, ...) interpolate_grad_i64(int64_t *kni_error, item, __VA_ARGS__)
 #define grid_sample(item, ...) grid_sample_i64(int64_t *kni_error, item, __VA_ARGS__)
 #define grid_sample_grad(item, ...) grid_sample_grad_i64(int64_t *kni_error, item, __VA_ARGS__)
+#define grid_sample_taps(item, ...) grid_sample_taps_i64(int64_t *kni_error, item, __VA_ARGS__)
 #define step_of step_of_i64
 #define filter_reach filter_reach_i64
 #define filter_at filter_at_i64
@@ -139,6 +148,7 @@ static void run_grid_sample_grad_f64(const kni_kernel_call *call, int64_t begin,
 #undef interpolate_grad
 #undef grid_sample
 #undef grid_sample_grad
+#undef grid_sample_taps
 #undef step_of
 #undef filter_reach
 #undef filter_at
@@ -199,6 +209,7 @@ static void run_grid_sample_grad_i64(const kni_kernel_call *call, int64_t begin,
 #define interpolate_grad(item, ...) interpolate_grad_u64(int64_t *kni_error, item, __VA_ARGS__)
 #define grid_sample(item, ...) grid_sample_u64(int64_t *kni_error, item, __VA_ARGS__)
 #define grid_sample_grad(item, ...) grid_sample_grad_u64(int64_t *kni_error, item, __VA_ARGS__)
+#define grid_sample_taps(item, ...) grid_sample_taps_u64(int64_t *kni_error, item, __VA_ARGS__)
 #define step_of step_of_u64
 #define filter_reach filter_reach_u64
 #define filter_at filter_at_u64
@@ -231,6 +242,7 @@ static void run_grid_sample_grad_i64(const kni_kernel_call *call, int64_t begin,
 #undef interpolate_grad
 #undef grid_sample
 #undef grid_sample_grad
+#undef grid_sample_taps
 #undef step_of
 #undef filter_reach
 #undef filter_at
@@ -289,3 +301,4 @@ const kni_kernel kni_kernel_interpolate = {"interpolate", "TT", 1, 1, 0, {run_in
 const kni_kernel kni_kernel_interpolate_grad = {"interpolate_grad", "TT", 1, 1, 0, {run_interpolate_grad_f64, run_interpolate_grad_i64, run_interpolate_grad_u64}};
 const kni_kernel kni_kernel_grid_sample = {"grid_sample", "TrT", 2, 1, 0, {run_grid_sample_f64, run_grid_sample_i64, run_grid_sample_u64}};
 const kni_kernel kni_kernel_grid_sample_grad = {"grid_sample_grad", "TrT", 2, 1, 0, {run_grid_sample_grad_f64, run_grid_sample_grad_i64, run_grid_sample_grad_u64}};
+const kni_kernel kni_kernel_grid_sample_taps = {"grid_sample_taps", "rir", 1, 2, 0, {run_grid_sample_taps_f64, run_grid_sample_taps_f64, run_grid_sample_taps_f64}};

@@ -9,5 +9,6 @@ extern const kni_kernel kni_kernel_interpolate;
 extern const kni_kernel kni_kernel_interpolate_grad;
 extern const kni_kernel kni_kernel_grid_sample;
 extern const kni_kernel kni_kernel_grid_sample_grad;
+extern const kni_kernel kni_kernel_grid_sample_taps;
 
 #endif

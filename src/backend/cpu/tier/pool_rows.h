@@ -130,7 +130,15 @@ void NAME(kni_pool_mean)(const kni_pool_plan *p, const void *plane, void *y, int
     }
 }
 
-/* Values and positions, one window after the other. */
+/* The part of a window from `begin` that lies inside of an axis: *first .. *last - 1 of its elements. */
+static inline void clip(const kni_pool_plan *p, int axis, int64_t begin, int64_t *first, int64_t *last)
+{
+    int64_t step = p->dilation[axis], room = p->sx[axis] - 1 - begin;
+    *first = begin < 0 ? (-begin + step - 1) / step : 0;
+    *last = room / step + 1 < p->window[axis] ? room / step + 1 : p->window[axis];
+}
+
+/* Values and positions, one window after the other. No window is without elements. */
 void NAME(kni_pool_at)(const kni_pool_plan *p, const void *plane, void *y, int64_t *at, int64_t begin,
                        int64_t end)
 {
@@ -138,23 +146,26 @@ void NAME(kni_pool_at)(const kni_pool_plan *p, const void *plane, void *y, int64
     for (int64_t line = begin; line < end; line++) {
         int64_t b0 = line / p->sy[1] * p->stride[0] - p->padding[0];
         int64_t b1 = line % p->sy[1] * p->stride[1] - p->padding[1];
+        int64_t f0, l0, f1, l1, f2, l2;
+        clip(p, 0, b0, &f0, &l0);
+        clip(p, 1, b1, &f1, &l1);
         for (int64_t o = 0; o < p->sy[2]; o++) {
-            int64_t b2 = o * p->stride[2] - p->padding[2], best = -1;
+            int64_t b2 = o * p->stride[2] - p->padding[2];
+            clip(p, 2, b2, &f2, &l2);
+            int64_t best = ((b0 + f0 * p->dilation[0]) * p->sx[1] + b1 + f1 * p->dilation[1]) * p->sx[2] +
+                           b2 + f2 * p->dilation[2];
             T most = (T)-__builtin_inf();
-            for (int64_t k0 = 0, i0 = b0; k0 < p->window[0]; k0++, i0 += p->dilation[0]) {
-                if (i0 < 0 || i0 >= p->sx[0]) continue;
-                for (int64_t k1 = 0, i1 = b1; k1 < p->window[1]; k1++, i1 += p->dilation[1]) {
-                    if (i1 < 0 || i1 >= p->sx[1]) continue;
-                    int64_t row = (i0 * p->sx[1] + i1) * p->sx[2];
-                    for (int64_t k2 = 0, i2 = b2; k2 < p->window[2]; k2++, i2 += p->dilation[2]) {
-                        if (i2 < 0 || i2 >= p->sx[2]) continue;
-                        T v = x[row + i2];
-                        if (best >= 0 && !(v > most) && v == v) continue;
-                        best = row + i2;
-                        most = v;
+            for (int64_t k0 = f0; k0 < l0; k0++)
+                for (int64_t k1 = f1; k1 < l1; k1++) {
+                    int64_t row =
+                        ((b0 + k0 * p->dilation[0]) * p->sx[1] + b1 + k1 * p->dilation[1]) * p->sx[2];
+                    for (int64_t k2 = f2; k2 < l2; k2++) {
+                        int64_t i = row + b2 + k2 * p->dilation[2];
+                        int take = (x[i] > most) | (x[i] != x[i]);
+                        best = take ? i : best;
+                        most = take ? x[i] : most;
                     }
                 }
-            }
             ((T *)y)[line * p->sy[2] + o] = most;
             at[line * p->sy[2] + o] = best;
         }
