@@ -14,14 +14,16 @@ static kn_tensor root_of(kn_tensor x, double order)
     return kn_where(zero, kn_zeros_like(x), order == 2 ? kn_sqrt(safe) : kn_pow_scalar(safe, 1 / order));
 }
 
-/* |x|^order; the gradient at 0 is 0. */
-static kn_tensor powers(kn_tensor x, double order)
+/* sum(|x|^order)^(1 / order) with gradient 0 at zeros. Below 0 one zero makes the norm 0. */
+static kn_tensor power_norm(kn_tensor x, double order, kn_ints axes, bool keep)
 {
     kn_tensor size = kn_keep(kn_abs(x));
-    if (order < 0 || !kn_ok(size)) return kn_pow_scalar(size, order);
+    if (!kn_ok(size)) return size;
     kn_tensor zero = kn_keep(kn_equal_scalar(size, 0));
-    kn_tensor safe = kn_where(zero, kn_ones_like(size), size);
-    return kn_where(zero, kn_zeros_like(size), kn_pow_scalar(safe, order));
+    kn_tensor powers = kn_pow_scalar(kn_where(zero, kn_ones_like(size), size), order);
+    if (order > 0) return root_of(kn_sum(kn_where(zero, kn_zeros_like(size), powers), axes, keep), order);
+    kn_tensor y = kn_keep(kn_pow_scalar(kn_sum(powers, axes, keep), 1 / order));
+    return kn_where(kn_any(zero, axes, keep), kn_zeros_like(y), y);
 }
 
 static kn_tensor norm(kn_tensor x, double order, kn_ints axes, bool keep)
@@ -34,8 +36,7 @@ static kn_tensor norm(kn_tensor x, double order, kn_ints axes, bool keep)
         kn_dtype dtype = kn_dtype_of(x);
         return kn_cast(kn_sum(kn_not_equal_scalar(x, 0), axes, keep), dtype);
     }
-    kn_tensor total = kn_sum(powers(x, order), axes, keep);
-    return order < 0 ? kn_pow_scalar(total, 1 / order) : root_of(total, order);
+    return power_norm(x, order, axes, keep);
 }
 
 kn_tensor kn_vector_norm(kn_tensor x, double order, kn_ints axes, bool keep)

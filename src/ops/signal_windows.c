@@ -16,9 +16,10 @@ static kn_tensor cosine_window(const char *name, int64_t n, bool periodic, kn_dt
     if (n == 1) return kni_call_end(call, kn_ones(KN_SHAPE(1), dtype));
     double m = (double)(periodic ? n : n - 1);
     kn_tensor angle = kn_keep(kn_mul_scalar(kn_arange(0, (double)n, 1, KN_F64), TAU / (n ? m : 1)));
-    kn_tensor y = kn_add_scalar(kn_mul_scalar(kn_cos(angle), weights[1]), weights[0]);
-    if (weights[2] != 0) y = kn_add(y, kn_mul_scalar(kn_cos(kn_mul_scalar(angle, 2)), weights[2]));
-    return kni_call_end(call, kn_cast(y, dtype));
+    /* From the last weight to the first, so that the ends of a Blackman window are 0. */
+    kn_tensor y = kn_mul_scalar(kn_cos(angle), weights[1]);
+    if (weights[2] != 0) y = kn_add(kn_mul_scalar(kn_cos(kn_mul_scalar(angle, 2)), weights[2]), y);
+    return kni_call_end(call, kn_cast(kn_add_scalar(y, weights[0]), dtype));
 }
 
 kn_tensor kn_hann_window(int64_t n, bool periodic, kn_dtype dtype)
