@@ -144,7 +144,7 @@ static kn_status launch_bincount(kni_launch *l)
 }
 
 OP(bincount, .doc = "y[b] = number of x equal to b, or the sum of their weights", .min_in = 1, .max_in = 2,
-   .n_out = 1, .kind = KNI_SORTING, .dtypes = KNI_ALL, .tolerance = {4, 1}, .schema = bincount_schema,
+   .n_out = 1, .kind = KNI_SORTING, .dtypes = KNI_INTS, .tolerance = {4, 1}, .schema = bincount_schema,
    .attribute_bytes = sizeof(kni_bincount_attributes), .infer = infer_bincount, .launch = launch_bincount)
 
 kn_tensor kn_bincount_bounded(kn_tensor x, kn_tensor weights, int64_t length)

@@ -69,18 +69,25 @@ kn_tensor kn_quantile(kn_tensor x, double q, int32_t axis, bool keep)
         return kni_call_fail(call, KN_ERROR_DTYPE,
                              "does not take %T; it takes floats: convert with kn_cast()",
                              (int)kn_dtype_of(x));
-    kn_tensor sorted = kn_keep(kn_sort(lines, axis, false).values);
+    kn_dtype dtype = kn_dtype_of(x);
+    bool half = dtype == KN_F16 || dtype == KN_BF16;
+    kn_tensor sorted = kn_sort(lines, axis, false).values;
+    sorted = kn_keep(half ? kn_cast(sorted, KN_F32) : sorted);
     double place = q * (double)(n - 1);
     int64_t low = (int64_t)place;
     if (low > n - 1) low = n - 1;
-    double fraction = place - (double)low;
+    /* Rounded as the elements are, so that every backend multiplies by the same number. */
+    double fraction = dtype == KN_F64 ? place - (double)low : (double)(float)(place - (double)low);
     kn_tensor below = kn_keep(kn_narrow(sorted, axis, low, 1)), y = below;
     if (fraction > 0.0) {
-        kn_tensor above = kn_narrow(sorted, axis, low + 1, 1);
-        y = kn_add(below, kn_mul_scalar(kn_sub(above, below), fraction));
+        kn_tensor above = kn_keep(kn_narrow(sorted, axis, low + 1, 1)), gap = kn_sub(above, below);
+        /* From the nearer neighbour. */
+        y = fraction < 0.5 ? kn_add(below, kn_mul_scalar(gap, fraction))
+                           : kn_sub(above, kn_mul_scalar(gap, 1.0 - fraction));
     }
     /* NaN stands last. */
     kn_tensor last = kn_keep(kn_narrow(sorted, axis, n - 1, 1));
     y = kn_where(kn_equal(last, last), y, last);
+    if (half) y = kn_cast(y, dtype);
     return kni_call_end(call, drop_axis(y, axis, keep, number));
 }
