@@ -47,7 +47,7 @@ static kn_status launch_rope(kni_launch *l)
 }
 
 OP(rope, .doc = "(a cos - b sin, a sin + b cos) for each pair (a, b) of the last axis", .min_in = 3,
-   .max_in = 3, .n_out = 1, .kind = KNI_COMPOSITE, .dtypes = KNI_FLOATS, .tolerance = {4, 0},
+   .max_in = 3, .n_out = 1, .kind = KNI_COMPOSITE, .dtypes = KNI_FLOATS, .tolerance = {4, 1},
    .schema = rope_schema, .attribute_bytes = sizeof(kni_rope_attributes), .infer = infer_rope,
    .launch = launch_rope)
 

@@ -6,7 +6,6 @@
 #include "core/math/math.h"
 #include "ops/native.h"
 #include "ops/norm.h"
-#include <string.h>
 
 enum { RUN = 1024, WIDTH = KNI_NORM_WIDTH };
 
@@ -131,55 +130,57 @@ static void channel_task(void *argument, int64_t c, int worker)
 
 /* ---- blocks of channels where inner is 1 */
 
-/* Numbers of a block of channels, of the compute type. */
+/* Sums of a block of channels in double, and what the elements are computed with, of the compute type. */
 typedef struct block {
-    _Alignas(64) double mean[WIDTH], scale[WIDTH], shift[WIDTH], a[WIDTH], b[WIDTH], sum[WIDTH], along[WIDTH];
+    double mean[WIDTH], sum[WIDTH], along[WIDTH];
+    _Alignas(64) double centre[WIDTH], scale[WIDTH], shift[WIDTH], a[WIDTH], b[WIDTH];
 } block;
 
-static void sum_rows(const batch_job *j, int64_t first, int64_t n, const char *data, void *sum)
+static void sum_rows(const batch_job *j, int64_t first, int64_t n, const char *data, double *sum)
 {
     float buffer[WIDTH];
+    for (int64_t i = 0; i < n; i++) sum[i] = 0;
     for (int64_t o = 0; o < j->view.outer; o++)
-        j->kernels->add(sum, fetch(j, data, o * j->view.channels + first, n, buffer), n);
+        j->kernels->column_sums(sum, fetch(j, data, o * j->view.channels + first, n, buffer), n);
 }
 
 static void batch_statistics(const batch_job *j, int64_t first, int64_t n, block *k)
 {
     float buffer[WIDTH];
     double rows = (double)j->view.outer;
-    memset(k->sum, 0, sizeof k->sum);
-    memset(k->along, 0, sizeof k->along);
     sum_rows(j, first, n, j->x, k->sum);
-    for (int64_t i = 0; i < n; i++) set_number(j, k->mean, i, number(j, k->sum, i, 0) / rows);
+    for (int64_t i = 0; i < n; i++) {
+        set_number(j, j->mean_out, first + i, k->sum[i] / rows);
+        k->mean[i] = number(j, j->mean_out, first + i, 0);
+        k->along[i] = 0;
+    }
     for (int64_t o = 0; o < j->view.outer; o++)
         j->kernels->column_squares(k->along, fetch(j, j->x, o * j->view.channels + first, n, buffer), k->mean,
                                    n);
-    for (int64_t i = 0; i < n; i++) {
-        set_number(j, j->mean_out, first + i, number(j, k->mean, i, 0));
-        set_number(j, j->variance_out, first + i, number(j, k->along, i, 0) / rows);
-    }
+    for (int64_t i = 0; i < n; i++) set_number(j, j->variance_out, first + i, k->along[i] / rows);
 }
 
 static void block_backward(const batch_job *j, int64_t first, int64_t n, block *k)
 {
     float a[WIDTH], b[WIDTH];
     double rows = (double)j->view.outer;
-    memset(k->sum, 0, sizeof k->sum);
-    memset(k->along, 0, sizeof k->along);
     sum_rows(j, first, n, j->dy, k->sum);
+    for (int64_t i = 0; i < n; i++) {
+        k->mean[i] = number(j, j->mean, first + i, 0);
+        k->along[i] = 0;
+    }
     for (int64_t o = 0; o < j->view.outer; o++) {
         int64_t at = o * j->view.channels + first;
         j->kernels->column_dots(k->along, fetch(j, j->dy, at, n, a), fetch(j, j->x, at, n, b), k->mean, n);
     }
     for (int64_t i = 0; i < n; i++) {
-        double scale = deviation(j, number(j, j->variance, first + i, 0));
-        double along = number(j, k->along, i, 0) * scale, sum = number(j, k->sum, i, 0);
-        set_number(j, k->a, i, sum / rows);
+        double scale = deviation(j, number(j, j->variance, first + i, 0)), along = k->along[i] * scale;
+        set_number(j, k->a, i, k->sum[i] / rows);
         set_number(j, k->b, i, along * scale / rows);
         set_number(j, j->variance_out, first + i, along);
-        set_number(j, j->mean_out, first + i, sum);
+        set_number(j, j->mean_out, first + i, k->sum[i]);
     }
-    const void *numbers[4] = {k->mean, k->scale, k->a, k->b};
+    const void *numbers[4] = {k->centre, k->scale, k->a, k->b};
     for (int64_t o = 0; o < j->view.outer; o++) {
         int64_t at = o * j->view.channels + first;
         const void *dy = fetch(j, j->dy, at, n, a), *x = fetch(j, j->x, at, n, b);
@@ -197,7 +198,7 @@ static void block_task(void *argument, int64_t task, int worker)
     if (j->train) batch_statistics(j, first, n, &k);
     for (int64_t i = 0; i < n; i++) {
         double scale = deviation(j, number(j, j->train ? j->variance_out : j->variance, first + i, 0));
-        set_number(j, k.mean, i, number(j, j->train ? j->mean_out : j->mean, first + i, 0));
+        set_number(j, k.centre, i, number(j, j->train ? j->mean_out : j->mean, first + i, 0));
         set_number(j, k.scale, i, scale * number(j, j->weight, first + i, 1));
         set_number(j, k.shift, i, number(j, j->bias, first + i, 0));
     }
@@ -209,7 +210,7 @@ static void block_task(void *argument, int64_t task, int worker)
     for (int64_t o = 0; o < j->view.outer; o++) {
         int64_t at = o * j->view.channels + first;
         const void *x = fetch(j, j->x, at, n, buffer);
-        j->kernels->column_scale(target(j, at, buffer), x, k.mean, k.scale, k.shift, n);
+        j->kernels->column_scale(target(j, at, buffer), x, k.centre, k.scale, k.shift, n);
         store(j, at, n, buffer);
     }
 }

@@ -19,7 +19,7 @@ typedef struct kni_norm_kernels {
                        double eps);
     void (*add)(void *sum, const void *x, int64_t n);
 
-    /* A run of one channel of a batch norm. */
+    /* A run of one channel of a batch norm; its sums are double. */
     double (*sum)(const void *x, int64_t n);
     double (*squares)(const void *x, double mean, int64_t n);             /* sum (x - mean)^2 */
     double (*dot)(const void *dy, const void *x, double mean, int64_t n); /* sum dy (x - mean) */
@@ -29,8 +29,9 @@ typedef struct kni_norm_kernels {
                  int64_t n);
 
     /* One row of [batch, channels]: the same with an element a channel. */
-    void (*column_squares)(void *sum, const void *x, const void *mean, int64_t n);
-    void (*column_dots)(void *sum, const void *dy, const void *x, const void *mean, int64_t n);
+    void (*column_sums)(double *sum, const void *x, int64_t n);
+    void (*column_squares)(double *sum, const void *x, const double *mean, int64_t n);
+    void (*column_dots)(double *sum, const void *dy, const void *x, const double *mean, int64_t n);
     void (*column_scale)(void *y, const void *x, const void *mean, const void *scale, const void *shift,
                          int64_t n);
     void (*column_grad)(void *dx, const void *dy, const void *x, const void *const *numbers, int64_t n);

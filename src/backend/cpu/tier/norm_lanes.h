@@ -76,6 +76,40 @@ static inline real lanes_total(const lanes *sums, const real *tail, int64_t n)
     return lane[0];
 }
 
+/* ---- sums in double: the same lanes, whatever `real` is */
+
+#if defined(VECTOR_BYTES) && !defined(KNI_NORM_F64)
+typedef double wide_vec __attribute__((vector_size(VECTOR_BYTES)));
+typedef float narrow_vec __attribute__((vector_size(VECTOR_BYTES / 2), aligned(sizeof(float)), may_alias));
+static inline wide_vec load_wide(const real *p, int part)
+{
+    return __builtin_convertvector(((const narrow_vec *)p)[part], wide_vec);
+}
+#else
+#ifdef VECTOR_BYTES
+typedef vec wide_vec;
+#else
+typedef double wide_vec;
+#endif
+static inline wide_vec load_wide(const real *p, int part) { return load(p, part); }
+#endif
+
+enum { WIDE_VECTORS = LANES * (int)sizeof(double) / (int)sizeof(wide_vec) };
+
+typedef struct wide_lanes {
+    wide_vec part[WIDE_VECTORS];
+} wide_lanes;
+
+static inline double wide_total(const wide_lanes *sums, const double *tail, int64_t n)
+{
+    double lane[LANES];
+    memcpy(lane, sums, sizeof lane);
+    for (int64_t l = 0; l < n; l++) lane[l] += tail[l];
+    for (int width = LANES / 2; width > 0; width /= 2)
+        for (int l = 0; l < width; l++) lane[l] += lane[l + width];
+    return lane[0];
+}
+
 /* The largest element, -inf for none; NaN is passed over. */
 static inline real row_max(const real *x, int64_t n)
 {

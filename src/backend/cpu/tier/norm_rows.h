@@ -97,24 +97,44 @@ static void norm_add(void *to, const void *from, int64_t n)
     for (int64_t k = 0; k < n; k++) sum[k] += x[k];
 }
 
-static double run_sum(const void *x, int64_t n) { return (double)row_sum(x, n); }
-
-static double run_squares(const void *x, double mean, int64_t n)
+static double run_sum(const void *from, int64_t n)
 {
-    return (double)row_squares(x, (real)mean, n);
+    const real *x = from;
+    wide_lanes sums = {.part = {(wide_vec){0}}};
+    double tail[LANES];
+    int64_t k = 0;
+    for (; k + LANES <= n; k += LANES)
+        for (int v = 0; v < WIDE_VECTORS; v++) sums.part[v] += load_wide(x + k, v);
+    for (int64_t l = 0; k + l < n; l++) tail[l] = x[k + l];
+    return wide_total(&sums, tail, n - k);
+}
+
+static double run_squares(const void *from, double mean, int64_t n)
+{
+    const real *x = from;
+    wide_lanes sums = {.part = {(wide_vec){0}}};
+    double tail[LANES];
+    int64_t k = 0;
+    for (; k + LANES <= n; k += LANES)
+        for (int v = 0; v < WIDE_VECTORS; v++) {
+            wide_vec d = load_wide(x + k, v) - mean;
+            sums.part[v] += d * d;
+        }
+    for (int64_t l = 0; k + l < n; l++) tail[l] = ((double)x[k + l] - mean) * ((double)x[k + l] - mean);
+    return wide_total(&sums, tail, n - k);
 }
 
 static double run_dot(const void *gradient, const void *from, double mean, int64_t n)
 {
     const real *dy = gradient, *x = from;
-    const real m = (real)mean;
-    lanes sums = {.part = {(vec){0}}};
-    real tail[LANES];
+    wide_lanes sums = {.part = {(wide_vec){0}}};
+    double tail[LANES];
     int64_t k = 0;
     for (; k + LANES <= n; k += LANES)
-        for (int v = 0; v < VECTORS; v++) sums.part[v] += load(dy + k, v) * (load(x + k, v) - m);
-    for (int64_t l = 0; k + l < n; l++) tail[l] = dy[k + l] * (x[k + l] - m);
-    return (double)lanes_total(&sums, tail, n - k);
+        for (int v = 0; v < WIDE_VECTORS; v++)
+            sums.part[v] += load_wide(dy + k, v) * (load_wide(x + k, v) - mean);
+    for (int64_t l = 0; k + l < n; l++) tail[l] = (double)dy[k + l] * ((double)x[k + l] - mean);
+    return wide_total(&sums, tail, n - k);
 }
 
 static void run_scale(void *to, const void *from, double mean, double scale, double shift, int64_t n)
@@ -136,20 +156,25 @@ static void run_grad(void *to, const void *gradient, const void *from, double me
     for (int64_t k = 0; k < n; k++) dx[k] = g * (dy[k] - sum - (x[k] - m) * slope);
 }
 
-static void column_squares(void *to, const void *from, const void *means, int64_t n)
+static void column_sums(double *sum, const void *from, int64_t n)
 {
-    real *sum = to;
-    const real *x = from, *m = means;
+    const real *x = from;
     EACH_ALONE
-    for (int64_t k = 0; k < n; k++) sum[k] += (x[k] - m[k]) * (x[k] - m[k]);
+    for (int64_t k = 0; k < n; k++) sum[k] += x[k];
 }
 
-static void column_dots(void *to, const void *gradient, const void *from, const void *means, int64_t n)
+static void column_squares(double *sum, const void *from, const double *mean, int64_t n)
 {
-    real *sum = to;
-    const real *dy = gradient, *x = from, *m = means;
+    const real *x = from;
     EACH_ALONE
-    for (int64_t k = 0; k < n; k++) sum[k] += dy[k] * (x[k] - m[k]);
+    for (int64_t k = 0; k < n; k++) sum[k] += (x[k] - mean[k]) * (x[k] - mean[k]);
+}
+
+static void column_dots(double *sum, const void *gradient, const void *from, const double *mean, int64_t n)
+{
+    const real *dy = gradient, *x = from;
+    EACH_ALONE
+    for (int64_t k = 0; k < n; k++) sum[k] += dy[k] * (x[k] - mean[k]);
 }
 
 static void column_scale(void *to, const void *from, const void *means, const void *scales,
@@ -174,7 +199,7 @@ static void column_grad(void *to, const void *gradient, const void *from, const 
 #define NORM_KERNELS                                                                                         \
     {                                                                                                        \
         norm_row, norm_grad_row, norm_affine_row, norm_add, run_sum, run_squares, run_dot, run_scale,        \
-            run_grad, column_squares, column_dots, column_scale, column_grad                                 \
+            run_grad, column_sums, column_squares, column_dots, column_scale, column_grad                    \
     }
 
 #endif
