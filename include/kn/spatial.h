@@ -64,7 +64,7 @@ KN_API kn_tensor kn_pixel_unshuffle(kn_tensor x, int64_t factor);
 /* ---- interpolation */
 
 typedef enum kn_interpolate_mode {
-    KN_INTERPOLATE_NEAREST,       /* x[floor(o in / out)] */
+    KN_INTERPOLATE_NEAREST,       /* x[floor(o in / out)], in whole numbers */
     KN_INTERPOLATE_NEAREST_EXACT, /* x[floor((o + 1/2) in / out)] */
     KN_INTERPOLATE_LINEAR,        /* between two neighbours on each axis */
     KN_INTERPOLATE_CUBIC,         /* four neighbours, a = -3/4 */

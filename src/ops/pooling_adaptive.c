@@ -125,27 +125,32 @@ GRADIENT(adaptive_max_pool)
     return KN_OK;
 }
 
-/* One size counts for all axes; a list of another length is left for the rule to refuse. */
-static kni_adaptive_attributes with_size(int axes, kn_ints size)
+/* One size counts for all axes; false with the failure told when there is another number of them. */
+static bool with_size(const kn_op *row, int axes, kn_ints size, kni_adaptive_attributes *a)
 {
-    kni_adaptive_attributes a = {.size = size};
-    if (size.rank == 1)
-        for (a.size.rank = axes; --axes > 0;) a.size.dims[axes] = size.dims[0];
-    else if (size.rank != axes)
-        a.size.rank = 0;
-    return a;
+    *a = (kni_adaptive_attributes){.size = size};
+    if (size.rank == axes) return true;
+    if (size.rank != 1) {
+        kni_fail_op(KN_ERROR_ARGUMENT, row->name, "size has %d entries for %d axes", size.rank, axes);
+        return false;
+    }
+    for (a->size.rank = axes; --axes > 0;) a->size.dims[axes] = size.dims[0];
+    return true;
 }
 
 static kn_tensor average(kn_tensor x, int axes, kn_ints size)
 {
-    kni_adaptive_attributes a = with_size(axes, size);
+    kni_adaptive_attributes a;
+    if (!with_size(&kni_op_adaptive_avg_pool, axes, size, &a)) return kni_poison_latest();
     return kni_apply(&kni_op_adaptive_avg_pool, &x, 1, &a);
 }
 
 static kn_pooled largest(kn_tensor x, int axes, kn_ints size)
 {
-    kni_adaptive_attributes a = with_size(axes, size);
+    kni_adaptive_attributes a;
     kn_tensor out[2];
+    if (!with_size(&kni_op_adaptive_max_pool, axes, size, &a))
+        return (kn_pooled){kni_poison_latest(), kni_poison_latest()};
     kni_apply_many(&kni_op_adaptive_max_pool, &x, 1, &a, out, 2);
     return (kn_pooled){out[0], out[1]};
 }

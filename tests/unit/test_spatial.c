@@ -60,7 +60,7 @@ static void errors(void)
     CHECK_POISON(kn_max_pool3d(kn_reshape(x, KN_SHAPE(4, 4)), KN_INTS(2), NULL), "3 spatial axes");
     CHECK_POISON(kn_avg_pool2d(x, KN_INTS(2, 2), &(kn_pool_args){.divisor = -1}), "divisor");
     CHECK_POISON(kn_avg_pool2d(x, KN_INTS(2, 2), &(kn_pool_args){.dilation = {2}}), "no dilation");
-    CHECK_POISON(kn_adaptive_avg_pool2d(x, KN_INTS(1, 2, 3)), "entries");
+    CHECK_POISON(kn_adaptive_avg_pool2d(x, KN_INTS(1, 2, 3)), "size has 3 entries for 2 axes");
     CHECK_POISON(kn_max_unpool(x, x, KN_INTS(-1, 4)), "size is -1");
     CHECK_POISON(kn_max_unpool(x, kn_ones(KN_SHAPE(2), KN_I64), KN_INTS(4, 4)), "differ in shape");
     CHECK_POISON(kn_interpolate(x, KN_INTS(2, 2), &(kn_interpolate_args){.antialias = true}), "antialias");
