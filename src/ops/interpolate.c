@@ -136,7 +136,9 @@ static kn_tensor by_area(kn_tensor x, kn_ints size, const kn_interpolate_args *a
     static kn_tensor (*const pools[])(kn_tensor, kn_ints) = {kn_adaptive_avg_pool1d, kn_adaptive_avg_pool2d,
                                                              kn_adaptive_avg_pool3d};
     const kni_type *t = kni_type_of(x);
-    if (t && (t->rank < 3 || t->rank > 5))
+    kni_interpolate_attributes none = {.size = size};
+    if (!t) return kni_apply(&kni_op_interpolate, &x, 1, &none); /* which tells what is wrong with x */
+    if (t->rank < 3 || t->rank > 5)
         return kni_fail_tensor("interpolate", KN_ERROR_SHAPE,
                                "x must be [batch, channels, 1 to 3 axes]; got %S", t);
     if (args->align_corners || args->antialias)
@@ -144,7 +146,7 @@ static kn_tensor by_area(kn_tensor x, kn_ints size, const kn_interpolate_args *a
                                "%s is for linear, cubic and lanczos3, not for area",
                                args->align_corners ? "align_corners" : "antialias");
     kni_call call = kni_call_begin("interpolate");
-    return kni_call_end(call, pools[t ? t->rank - 3 : 0](x, size));
+    return kni_call_end(call, pools[t->rank - 3](x, size));
 }
 
 kn_tensor kn_interpolate(kn_tensor x, kn_ints size, const kn_interpolate_args *args)
