@@ -1,21 +1,22 @@
 /* Activation functions that every network uses, with gradient rows of their own. */
 #include "ops/scalar_row.h"
 
-#define ACTIVATION(name, body, text)                                                                         \
-    ELEMENTWISE(name, 1, KNI_RULE_FLOAT, KNI_ALL, body, .doc = text, .tolerance = {4, 0},                    \
+/* roots is 1 where terms cancel: the error is then relative to the operand. */
+#define ACTIVATION(name, roots, body, text)                                                                  \
+    ELEMENTWISE(name, 1, KNI_RULE_FLOAT, KNI_ALL, body, .doc = text, .tolerance = {4, roots},                \
                 .flags = KNI_FLAG_ALIAS)
 /* Operands dy and what the doc names. */
 #define ACTIVATION_GRAD(name, body, text, ...)                                                               \
-    ELEMENTWISE(name, 2, KNI_RULE_PROMOTE, KNI_FLOATS, body, .doc = text, .tolerance = {4, 0},               \
+    ELEMENTWISE(name, 2, KNI_RULE_PROMOTE, KNI_FLOATS, body, .doc = text, .tolerance = {4, 1},               \
                 .flags = KNI_FLAG_ALIAS, __VA_ARGS__)
 
 ELEMENTWISE(relu, 1, KNI_RULE_PROMOTE, KNI_NUMBERS, "x 0 max", .doc = "max(x, 0)", .flags = KNI_FLAG_ALIAS)
 ELEMENTWISE(relu_grad, 2, KNI_RULE_PROMOTE, KNI_FLOATS, "y 0 le 0 x select",
             .doc = "y <= 0 ? 0 : dy, of operands dy, y", .flags = KNI_FLAG_ALIAS)
-ACTIVATION(sigmoid, "x sigmoid", "1 / (1 + exp(-x))")
+ACTIVATION(sigmoid, 0, "x sigmoid", "1 / (1 + exp(-x))")
 ELEMENTWISE(sigmoid_grad, 2, KNI_RULE_PROMOTE, KNI_FLOATS, "x 1 y sub mul y mul",
             .doc = "dy (1 - y) y, of operands dy, y", .tolerance = {2, 0}, .flags = KNI_FLAG_ALIAS)
-ACTIVATION(tanh, "x tanh", "hyperbolic tangent of x")
+ACTIVATION(tanh, 0, "x tanh", "hyperbolic tangent of x")
 ELEMENTWISE(tanh_grad, 2, KNI_RULE_PROMOTE, KNI_FLOATS, "x 1 y y mul sub mul",
             .doc = "dy (1 - y^2), of operands dy, y", .tolerance = {2, 0}, .flags = KNI_FLAG_ALIAS)
 
@@ -66,7 +67,7 @@ GRADIENT(tanh_grad)
 
 /* ---- gelu, exact: x P(x) with P the normal distribution and p its density, P' = p, p' = -x p */
 
-ACTIVATION(gelu, "x 0.5 mul x 0.70710678118654752 mul erf 1 add mul", "x (1 + erf(x / sqrt(2))) / 2")
+ACTIVATION(gelu, 1, "x 0.5 mul x 0.70710678118654752 mul erf 1 add mul", "x (1 + erf(x / sqrt(2))) / 2")
 
 static kn_status lower_gelu_grad(kni_lowering *l)
 {
@@ -87,7 +88,7 @@ GRADIENT(gelu) { return use_gradient_row(v, &kni_op_gelu_grad, INPUT); }
 
 /* ---- gelu by tanh: (1 + tanh(u/2)) / 2 is sigmoid(u), with u = sqrt(8/pi) (x + 0.044715 x^3) */
 
-ACTIVATION(gelu_approximate, "x x mul 0.044715 mul 1 add x mul 1.5957691216057308 mul sigmoid x mul",
+ACTIVATION(gelu_approximate, 1, "x x mul 0.044715 mul 1 add x mul 1.5957691216057308 mul sigmoid x mul",
            "x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) / 2")
 
 static kn_status lower_gelu_approximate_grad(kni_lowering *l)
@@ -111,7 +112,7 @@ GRADIENT(gelu_approximate) { return use_gradient_row(v, &kni_op_gelu_approximate
 
 /* ---- silu */
 
-ACTIVATION(silu, "x x sigmoid mul", "x sigmoid(x)")
+ACTIVATION(silu, 0, "x x sigmoid mul", "x sigmoid(x)")
 
 static kn_status lower_silu_grad(kni_lowering *l)
 {
@@ -128,7 +129,7 @@ GRADIENT(silu) { return use_gradient_row(v, &kni_op_silu_grad, INPUT); }
 
 /* ---- mish: tanh(log(1 + e)) is n / (n + 2) with n = e (e + 2), e = exp(x); past 20 it is 1 in every dtype */
 
-ACTIVATION(mish, "x 20 min exp >a a a 2 add mul >b b b 2 add div x mul", "x tanh(log(1 + exp(x)))")
+ACTIVATION(mish, 0, "x 20 min exp >a a a 2 add mul >b b b 2 add div x mul", "x tanh(log(1 + exp(x)))")
 
 static kn_status lower_mish_grad(kni_lowering *l)
 {

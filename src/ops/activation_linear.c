@@ -9,7 +9,7 @@ static const kn_attribute lambda_schema[] = {KNI_NUMBER("lambda", 0), {0}};
 static const kn_attribute shrink_schema[] = {KNI_NUMBER("lambda", 0), KNI_NUMBER("bias", 1), {0}};
 
 #define PIECES(name, schema, body, text)                                                                     \
-    ELEMENTWISE_NUMBERS(name, 1, KNI_RULE_FLOAT, KNI_ALL, body, schema, .doc = text, .tolerance = {2, 0},    \
+    ELEMENTWISE_NUMBERS(name, 1, KNI_RULE_FLOAT, KNI_ALL, body, schema, .doc = text, .tolerance = {2, 1},    \
                         .flags = KNI_FLAG_ALIAS)
 
 ELEMENTWISE(relu6, 1, KNI_RULE_PROMOTE, KNI_NUMBERS, "x 0 max 6 min", .doc = "min(max(x, 0), 6)",

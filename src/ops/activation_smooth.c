@@ -98,7 +98,8 @@ GRADIENT(selu) { return elu_gradient(v, 1.7580993408473766, 1.0507009873554805, 
 
 /* ---- others */
 
-ACTIVATION(tanhshrink, "x x tanh sub", "x - tanh(x)")
+ELEMENTWISE(tanhshrink, 1, KNI_RULE_FLOAT, KNI_ALL, "x x tanh sub", .doc = "x - tanh(x)", .tolerance = {4, 1},
+            .flags = KNI_FLAG_ALIAS)
 ACTIVATION(softsign, "x x abs 1 add div", "x / (1 + |x|)")
 kn_tensor kn_tanhshrink(kn_tensor x) { return kni_unary(&kni_op_tanhshrink, x); }
 kn_tensor kn_softsign(kn_tensor x) { return kni_unary(&kni_op_softsign, x); }

@@ -9,13 +9,13 @@ ELEMENTWISE(clamp_max, 2, KNI_RULE_PROMOTE, KNI_NUMBERS, "x y min", .doc = "min(
             .flags = KNI_FLAG_ALIAS)
 ELEMENTWISE(lerp, 3, KNI_RULE_PROMOTE, KNI_FLOATS,
             "y x sub >a z abs 0.5 lt x z a mul add y a 1 z sub mul sub select",
-            .doc = "a + w (b - a), exact at w = 0 and w = 1", .tolerance = {2, 0}, .flags = KNI_FLAG_ALIAS)
+            .doc = "a + w (b - a), exact at w = 0 and w = 1", .tolerance = {2, 1}, .flags = KNI_FLAG_ALIAS)
 ELEMENTWISE(mul_add, 3, KNI_RULE_PROMOTE, KNI_NUMBERS, "x y mul z add", .doc = "a b + c, rounded twice",
-            .tolerance = {2, 0}, .flags = KNI_FLAG_ALIAS)
+            .tolerance = {2, 1}, .flags = KNI_FLAG_ALIAS)
 ELEMENTWISE(addcmul, 4, KNI_RULE_PROMOTE, KNI_NUMBERS, "x w y mul z mul add", .doc = "x + value a b",
-            .tolerance = {2, 0}, .flags = KNI_FLAG_ALIAS)
+            .tolerance = {2, 1}, .flags = KNI_FLAG_ALIAS)
 ELEMENTWISE(addcdiv, 4, KNI_RULE_PROMOTE, KNI_FLOATS, "x w y mul z div add", .doc = "x + value a / b",
-            .tolerance = {2, 0}, .flags = KNI_FLAG_ALIAS)
+            .tolerance = {2, 1}, .flags = KNI_FLAG_ALIAS)
 
 kn_tensor kn_clamp_tensor(kn_tensor x, kn_tensor low, kn_tensor high)
 {

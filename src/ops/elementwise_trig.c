@@ -16,8 +16,12 @@ FUNCTION(atan, "x atan", "the angle whose tangent is x")
 FUNCTION(asinh, "x asinh", "inverse of sinh")
 FUNCTION(acosh, "x acosh", "inverse of cosh")
 FUNCTION(atanh, "x atanh", "inverse of tanh")
-ELEMENTWISE(sinc, 1, KNI_RULE_FLOAT, KNI_ALL, "x 3.1415926535897931 mul >a x 0 eq 1 a sin a div select",
-            .doc = "sin(pi x) / (pi x), 1 at 0", .tolerance = {4, 0}, .flags = KNI_FLAG_ALIAS)
+/* sin(pi x) = +-sin(pi (x - n)) with n the nearest whole number, by its parity: exactly 0 at whole numbers. */
+ELEMENTWISE(
+    sinc, 1, KNI_RULE_FLOAT, KNI_ALL,
+    "x round >a x a sub 3.1415926535897931 mul sin >b a 0.5 mul >c c c floor sub 0 gt b neg b select x "
+    "3.1415926535897931 mul div >d x 0 eq 1 d select",
+    .doc = "sin(pi x) / (pi x), 1 at 0", .tolerance = {4, 1}, .flags = KNI_FLAG_ALIAS)
 
 kn_tensor kn_sin(kn_tensor x) { return kni_unary(&kni_op_sin, x); }
 kn_tensor kn_cos(kn_tensor x) { return kni_unary(&kni_op_cos, x); }

@@ -10,10 +10,13 @@
 #include "ops/elementwise.def"
 #undef KN_OP
 
+/* kni_infer_elementwise, quicker for operands of one type. */
+kn_status kni_infer_row(kni_infer *c);
+
 /* ELEMENTWISE(add, 2, KNI_RULE_PROMOTE, KNI_ALL, "x y add", .doc = "a + b") defines a row of 2 operands. */
 #define ELEMENTWISE(op_name, arity, op_rule, op_dtypes, body, ...)                                           \
     OP(op_name, .min_in = arity, .max_in = arity, .n_out = 1, .kind = KNI_ELEMENTWISE, .rule = op_rule,      \
-       .dtypes = op_dtypes, .infer = kni_infer_elementwise, .scalar = body, .native = &kni_cpu_##op_name,    \
+       .dtypes = op_dtypes, .infer = kni_infer_row, .scalar = body, .native = &kni_cpu_##op_name,            \
        __VA_ARGS__)
 
 /* The same with numbers p0.. in its body; schema names them. They are bound at replay, no part of a plan's key. */

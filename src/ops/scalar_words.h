@@ -14,16 +14,18 @@
 #endif
 
 #define INFINITE (__builtin_inff())
-static inline float kni_floor_divide_f32(float a, float b)
-{
-    float r = kni_remainder_floor_f32(a, b), q = (a - r) / b;
-    return b == 0 ? a / b : kni_round_even_f32(q);
-}
-static inline double kni_floor_divide_f64(double a, double b)
-{
-    double r = kni_remainder_floor_f64(a, b), q = (a - r) / b;
-    return b == 0 ? a / b : kni_round_even_f64(q);
-}
+/* The remainder is taken first, so that the quotient is exact before it is rounded down. */
+#define DEFINE_FLOOR_DIVIDE(suffix, type)                                                                    \
+    static inline type kni_floor_divide_##suffix(type a, type b)                                             \
+    {                                                                                                        \
+        type r = kni_fmod_##suffix(a, b), q = (a - r) / b;                                                   \
+        q = r != 0 && (b < 0) != (r < 0) ? q - 1 : q;                                                        \
+        q = q != 0 ? kni_round_even_##suffix(q) : kni_copysign_##suffix(0, a / b);                           \
+        return b == 0 ? a / b : q;                                                                           \
+    }
+DEFINE_FLOOR_DIVIDE(f32, float)
+DEFINE_FLOOR_DIVIDE(f64, double)
+#undef DEFINE_FLOOR_DIVIDE
 
 /* NaN when either is. Two selections in a row, which compilers turn into blends even where they are nested. */
 #define DEFINE_EXTREMA(suffix, type)                                                                         \
