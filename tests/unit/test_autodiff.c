@@ -1,5 +1,5 @@
 /* The tape: leaves, fan-in, views, higher orders, no_grad, detach, retain, recomputation, params, errors. */
-#include "check.h"
+#include "support/check.h"
 
 static kn_device device;
 

@@ -1,5 +1,5 @@
 /* Custom ops, DLPack, printing, symbolic sizes. */
-#include "check.h"
+#include "support/check.h"
 #include "core/dim.h"
 #include <kn/dlpack.h>
 

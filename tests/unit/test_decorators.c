@@ -1,5 +1,5 @@
 /* Device strings and the decorators check, nan, trace and profile. */
-#include "check.h"
+#include "support/check.h"
 
 static void strings(void)
 {

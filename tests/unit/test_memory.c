@@ -1,5 +1,5 @@
 /* Memory: every allocation of a training step fails once, limits, the static arena's bookkeeping. */
-#include "check.h"
+#include "support/check.h"
 
 typedef struct model {
     kn_param w1, b1, w2, b2;

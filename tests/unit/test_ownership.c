@@ -1,5 +1,5 @@
 /* Handles, the three states of ownership, scopes, and the errors of their misuse. */
-#include "check.h"
+#include "support/check.h"
 #include <pthread.h>
 
 static kn_tensor vector(double a, double b)

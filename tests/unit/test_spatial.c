@@ -1,6 +1,6 @@
 /* Pooling, patches, interpolation and grids: ties, NaN, odd arguments, errors, symbolic sizes, equal bits. */
 #include "backend/cpu/isa.h"
-#include "check.h"
+#include "support/check.h"
 #include "core/dim.h"
 #include "core/thread_pool.h"
 #include "ops/pooling.h"

@@ -1,6 +1,6 @@
 /* Eight threads share one model: each runs forward and backward on its own data, all read the same params.
    Results equal those of one thread; the thread sanitizer watches. */
-#include "check.h"
+#include "support/check.h"
 #include <pthread.h>
 #include <stdlib.h>
 
