@@ -60,10 +60,10 @@ KN_API kn_tensor kn_one_hot_fill(kn_tensor indices, int64_t classes, const kn_on
 /* ---- random numbers: counter-based, reproducible after kn_seed, the same on every device */
 
 typedef enum kn_distribution_kind {
-    KN_RANDOM_DEFAULT = 0,   /* uniform on [0, 1); integers: 0 to the largest value; bool: a fair coin */
-    KN_RANDOM_UNIFORM = 1,   /* on [a, b) */
-    KN_RANDOM_NORMAL = 2,    /* mean a, standard deviation b */
-    KN_RANDOM_BERNOULLI = 3, /* 1 with probability a, else 0 */
+    KN_RANDOM_DEFAULT = 0,  /* uniform on [0, 1); integers: 0 to the largest value; bool: a fair coin */
+    KN_RANDOM_UNIFORM = 1,  /* on [a, b) */
+    KN_RANDOM_NORMAL = 2,   /* mean a, standard deviation b */
+    KN_RANDOM_BERNOULLI = 3 /* 1 with probability a, else 0 */
 } kn_distribution_kind;
 typedef struct kn_distribution {
     kn_distribution_kind kind;

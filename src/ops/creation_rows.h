@@ -28,7 +28,7 @@ typedef enum kni_random_kind {
     KNI_RANDOM_UNIFORM,   /* min(a + (b - a) u, top), u in [0, 1) from one word, two for f64 */
     KNI_RANDOM_NORMAL,    /* a + b z, z from two words, four for f64 */
     KNI_RANDOM_BERNOULLI, /* a word times 2^-32 < a */
-    KNI_RANDOM_INTEGER,   /* lowest + (the upper 63 bits of two words) mod range */
+    KNI_RANDOM_INTEGER,   /* lowest + a number below range, from two words */
     KNI_RANDOM_KINDS
 } kni_random_kind;
 

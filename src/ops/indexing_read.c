@@ -98,16 +98,16 @@ kn_nonzero_result kn_nonzero_bounded(kn_tensor x, int64_t capacity)
     return (kn_nonzero_result){out[0], out[1]};
 }
 
-/* All index tuples: room for every element, then as many as were counted. */
+/* All index tuples: counted first, so that the result has just the room it needs. */
 static kn_tensor nonzero_all(kn_tensor x)
 {
-    const kni_type *t = kni_type_of(x);
-    kn_tensor out[2];
-    nonzero(x, t ? kni_count(t) : 0, out);
-    if (!kn_ok(out[1])) return out[1];
-    int64_t n = kn_item_int(out[1]);
+    kn_tensor out[2], count = kn_count_nonzero(x = kn_keep(x), KN_AXES_ALL, false);
+    if (!kn_ok(count)) return count;
+    int64_t n = kn_item_int(count);
+    kn_drop(count);
+    nonzero(x, n, out);
     kn_drop(out[1]);
-    return kn_narrow(out[0], 0, 0, n);
+    return out[0];
 }
 
 static kn_tensor nonzero_as(const char *name, kn_tensor x)

@@ -25,15 +25,18 @@ static kn_status outside(const kn_record *r, int64_t index, int64_t axis, int64_
                        axis, size);
 }
 
-/* Bits of what happens in the list: 1 a negative index, 2 one that is outside. */
+/* Bits of what happens in the list: 1 a negative index, 2 one that is outside. A difference is negative exactly
+   where an index passes that end; those that wrap around are far outside and wrap to negative ones. */
 static int look(const int64_t *at, int64_t n, int64_t size, bool negative)
 {
-    int64_t lowest = 0, highest = -1;
+    uint64_t low = 0, below = 0, above = 0, last = (uint64_t)size - 1, room = negative ? (uint64_t)size : 0;
     for (int64_t i = 0; i < n; i++) {
-        lowest = at[i] < lowest ? at[i] : lowest;
-        highest = at[i] > highest ? at[i] : highest;
+        uint64_t index = (uint64_t)at[i];
+        low |= index;
+        below |= index + room;
+        above |= last - index;
     }
-    return (lowest < 0) | (highest >= size || lowest < (negative ? -size : 0)) << 1;
+    return (int)(low >> 63 | (below | above) >> 63 << 1);
 }
 
 kn_status kni_positions_of_axis(const kn_record *r, int64_t axis, bool negative, kni_positions *p)

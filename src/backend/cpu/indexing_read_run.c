@@ -159,21 +159,29 @@ static void count_task(void *argument, int64_t task, int worker)
     q->first[task] = total;
 }
 
+/* Walks the rows of the last axis; the counters of the other axes change only between rows. */
 static void write_task(void *argument, int64_t task, int worker)
 {
     (void)worker;
     const search *q = argument;
-    int rank = q->type->rank;
-    int64_t end = (task + 1) * BLOCK < q->n ? (task + 1) * BLOCK : q->n, to = q->first[task];
-    for (int64_t e = task * BLOCK; e < end && to < q->capacity; e++) {
-        if (!q->x[e]) continue;
-        int64_t rest = e;
-        for (int a = rank - 1; a > 0; a--) {
-            q->y[to * rank + a] = rest % q->type->dims[a];
-            rest /= q->type->dims[a];
+    int outer = q->type->rank - 1;
+    int64_t at = task * BLOCK, end = at + BLOCK < q->n ? at + BLOCK : q->n, to = q->first[task];
+    int64_t columns = q->type->dims[outer], column = at % columns, rest = at / columns, index[KN_MAX_RANK];
+    for (int a = outer - 1; a >= 0; a--) {
+        index[a] = rest % q->type->dims[a];
+        rest /= q->type->dims[a];
+    }
+    while (at < end && to < q->capacity) {
+        int64_t stop = columns - column < end - at ? columns : column + end - at;
+        for (; column < stop; column++, at++) {
+            if (!q->x[at]) continue;
+            if (to == q->capacity) return;
+            int64_t *y = q->y + to++ * (outer + 1);
+            for (int a = 0; a < outer; a++) y[a] = index[a];
+            y[outer] = column;
         }
-        if (rank) q->y[to * rank] = rest;
-        to++;
+        column = 0;
+        for (int a = outer - 1; a >= 0 && ++index[a] == q->type->dims[a]; a--) index[a] = 0;
     }
 }
 

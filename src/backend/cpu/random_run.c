@@ -73,9 +73,14 @@ static int fill_bernoulli(const drawing *d, int64_t n, const uint32_t *w, strip 
 
 static int fill_integer(const drawing *d, int64_t n, const uint32_t *w, strip *y)
 {
-    for (int64_t i = 0; i < n; i++) {
-        int64_t bits = (int64_t)((uint64_t)w[2 * i] << 31 | w[2 * i + 1] >> 1);
-        y->i64[i] = d->a->lowest + bits % d->a->range;
+    int64_t lowest = d->a->lowest, range = d->a->range;
+    if (range > INT64_C(1) << 31) {
+        for (int64_t i = 0; i < n; i++)
+            y->i64[i] = lowest + (int64_t)((uint64_t)w[2 * i] << 31 | w[2 * i + 1] >> 1) % range;
+    } else {
+        uint64_t times = (uint64_t)range;
+        for (int64_t i = 0; i < n; i++)
+            y->i64[i] = lowest + (int64_t)((w[2 * i] * times + (w[2 * i + 1] * times >> 32)) >> 32);
     }
     return KN_I64;
 }
