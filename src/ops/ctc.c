@@ -57,11 +57,22 @@ static kn_status infer_ctc_loss(kni_infer *c)
 
 static kn_status infer_ctc_loss_grad(kni_infer *c)
 {
+    ctc_attributes *a = c->attributes;
+    if (c->in[2]->rank == 2) a->longest = c->in[2]->dims[1];
     kn_status s = infer_ctc_operands(c, 1);
+    if (s == KN_OK) s = kni_infer_dtype(c, 0, KNI_FLOATS);
+    for (int i = 5; i < 7 && s == KN_OK; i++) s = kni_infer_dtype(c, i, KNI_FLOATS);
     if (s) return s;
-    if (c->in[0]->rank != 1 || c->in[5]->rank != 1 || c->in[6]->rank != 3)
-        return kni_infer_fail(c, KN_ERROR_SHAPE, "the gradient %S does not belong to log_probs %S", c->in[0],
-                              c->in[1]);
+    const kni_type *dy = c->in[0], *p = c->in[1], *loss = c->in[5], *alpha = c->in[6];
+    bool agrees = dy->rank == 1 && loss->rank == 1 && alpha->rank == 3;
+    agrees = agrees && kni_dims_agree(dy->dims[0], p->dims[1]) && kni_dims_agree(loss->dims[0], p->dims[1]) &&
+             kni_dims_agree(alpha->dims[0], p->dims[1]) && kni_dims_agree(alpha->dims[1], p->dims[0]) &&
+             kni_dims_agree(alpha->dims[2], places_of(a));
+    if (!agrees)
+        return kni_infer_fail(
+            c, KN_ERROR_SHAPE,
+            "the gradient %S, loss %S and forward variables %S do not belong to log_probs %S", dy, loss,
+            alpha, p);
     *c->out[0] = *c->in[1];
     c->out[0]->weak = 0;
     return KN_OK;
@@ -94,6 +105,7 @@ static kn_status launch_ctc_loss_grad(kni_launch *l)
     const ctc_attributes *a = l->attributes;
     l->kernel = &kni_kernel_ctc_loss_grad;
     launch_sizes(l, l->in[1], l->in[2]);
+    kni_launch_int(l, kni_count(l->in[2]));
     kni_launch_int(l, a->blank);
     kni_launch_int(l, a->zero_infinity);
     l->temps[l->n_temps++] = l->in[1]->dims[1] * 2 * places_of(a);

@@ -72,6 +72,8 @@ static kn_status infer_cross_entropy(kni_infer *c)
 static kn_status infer_cross_entropy_grad(kni_infer *c)
 {
     kn_status s = infer_logits(c, 1, 2, 4);
+    if (s == KN_OK) s = kni_infer_dtype(c, 0, KNI_FLOATS);
+    if (s == KN_OK) s = kni_infer_dtype(c, 3, KNI_FLOATS);
     if (s == KN_OK) s = infer_positions(c, 0, c->in[1]);
     if (s == KN_OK) s = infer_positions(c, 3, c->in[1]);
     *c->out[0] = *c->in[1];

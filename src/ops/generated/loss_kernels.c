@@ -39,7 +39,7 @@ static void run_ctc_loss_f64(const kni_kernel_call *call, int64_t begin, int64_t
 static void run_ctc_loss_grad_f64(const kni_kernel_call *call, int64_t begin, int64_t end)
 {
     for (int64_t item = begin; item < end; item++)
-        ctc_loss_grad_f64(call->error, item, call->inputs[0], call->inputs[1], call->inputs[2], call->inputs[3], call->inputs[4], call->inputs[5], call->inputs[6], call->outputs[0], call->temps[0], call->ints[0], call->ints[1], call->ints[2], call->ints[3], call->ints[4], call->ints[5], call->ints[6], call->ints[7]);
+        ctc_loss_grad_f64(call->error, item, call->inputs[0], call->inputs[1], call->inputs[2], call->inputs[3], call->inputs[4], call->inputs[5], call->inputs[6], call->outputs[0], call->temps[0], call->ints[0], call->ints[1], call->ints[2], call->ints[3], call->ints[4], call->ints[5], call->ints[6], call->ints[7], call->ints[8]);
 }
 
 const kni_kernel kni_kernel_cross_entropy = {"cross_entropy", "rirrrr", 3, 3, 0, {run_cross_entropy_f64, run_cross_entropy_f64, run_cross_entropy_f64}};

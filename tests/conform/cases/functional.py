@@ -170,16 +170,16 @@ def batch_norms(g):
     # The statistics are operands of the gradient row but functions of x, so x itself is no variable here: the second
     # derivatives of batch_norm_train check that.
     for shape, big in (((6, 5), (300, 150)), ((4, 3, 5), (20, 70, 33))):
+        vectors = [g.values(shape[1]), g.values(shape[1], low=0.5, high=2), g.values(shape[1])]
+        g.add("batch_norm_train_grad", [g.values(*shape), g.values(*shape)] + vectors, attrs={"eps": eps}, name="any",
+              out=[own, wide, wide], large=[big, big] + [(big[1],)] * 3,
+              expect=lambda dy, x, m, v, w: batch_gradient(dy, x, m, v, w, eps))
         x = numpy.linspace(-2, 3, int(numpy.prod(shape))).reshape(shape) ** 2 * 0.25
         mean, variance = batch_statistics(torch.from_numpy(x))
         fixed = [g.literal(x), g.literal(mean.numpy()), g.literal(variance.numpy())]
         for weight in ([g.values(shape[1])], []):
             g.add("batch_norm_train_grad", [g.values(*shape)] + fixed + weight, attrs={"eps": eps},
                   out=[own, wide, wide], large=False, expect=lambda dy, x, m, v, w=None: batch_gradient(dy, x, m, v, w, eps))
-        vectors = [g.values(shape[1]), g.values(shape[1], low=0.5, high=2), g.values(shape[1])]
-        g.add("batch_norm_train_grad", [g.values(*shape), g.values(*shape)] + vectors, attrs={"eps": eps}, name="any",
-              out=[own, wide, wide], large=[big, big] + [(big[1],)] * 3,
-              expect=lambda dy, x, m, v, w: batch_gradient(dy, x, m, v, w, eps))
     g.error("batch_norm", [g.values(2, 3), g.values(4), g.values(3)], attrs={"eps": eps}, status="shape", text="[4]")
     g.error("batch_norm_train", [g.values(3)], attrs={"eps": eps}, status="shape", text="channels")
     for groups in (1, 2, 6):
