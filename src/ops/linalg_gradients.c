@@ -201,8 +201,8 @@ GRADIENT(det)
     return KN_OK;
 }
 
-/* With c = det(a) a^-T: (sum(dc c) c - c dc' c) / det(a); NaN where a is singular. Products of three cofactors leave the
-   range of f16, so the halves are computed in f32. */
+/* With c = det(a) a^-T: (sum(dc c) c - c dc' c) / det(a); NaN where a is singular. Products of three cofactors
+   leave the range of f16, so the halves are computed in f32. */
 GRADIENT(cofactor)
 {
     kn_tensor a = kni_vjp_in(v, 0), c = kni_vjp_out(v, 0), dc = v->dy[0];

@@ -81,8 +81,8 @@ kn_complex kn_stft(kn_tensor x, int64_t n_fft, const kn_stft_args *args)
     return (kn_complex){out[0], out[1]};
 }
 
-/* Adds frames [..., t, n] at t hop: [..., (frames - 1) hop + n]. The frames are cut into parts of hop, and the parts with
-   the same number lie behind each other. */
+/* Adds frames [..., t, n] at t hop: [..., (frames - 1) hop + n]. The frames are cut into parts of hop, and the
+   parts with the same number lie behind each other. */
 static kn_tensor overlap_add(kn_tensor x, int64_t n, int64_t hop)
 {
     const kni_type *t = kni_type_of(x);
