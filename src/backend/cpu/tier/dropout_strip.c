@@ -1,14 +1,7 @@
 /* The dropout kernels of this tier: random words, and the choice they make. */
 #include "backend/cpu/dropout_kernels.h"
+#include "backend/cpu/tier/norm_loops.h"
 #include "core/math/philox.h"
-
-#if defined(__clang__)
-#define EACH_ALONE _Pragma("clang loop vectorize(assume_safety)")
-#elif defined(__GNUC__)
-#define EACH_ALONE _Pragma("GCC ivdep")
-#else
-#define EACH_ALONE
-#endif
 
 void KNI_TIER_FN(kni_dropout_words)(uint32_t *words, uint64_t key, uint64_t counter, int64_t blocks)
 {

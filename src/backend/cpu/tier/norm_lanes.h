@@ -4,6 +4,7 @@
 #ifndef KNI_BACKEND_CPU_TIER_NORM_LANES_H
 #define KNI_BACKEND_CPU_TIER_NORM_LANES_H
 
+#include "backend/cpu/tier/norm_loops.h"
 #include "core/math/math.h"
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,15 +20,6 @@ typedef float real;
 typedef int32_t real_bits;
 #define M(name) kni_##name##_f32
 #define REAL_INFINITY KNI_INF_F32
-#endif
-
-/* Each turn of the loop stands alone, also where the result is written over an operand. */
-#if defined(__clang__)
-#define EACH_ALONE _Pragma("clang loop vectorize(assume_safety)")
-#elif defined(__GNUC__)
-#define EACH_ALONE _Pragma("GCC ivdep")
-#else
-#define EACH_ALONE
 #endif
 
 #if defined(KNI_TIER_V4)
