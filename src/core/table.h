@@ -52,6 +52,7 @@ typedef struct kni_tensor {
     kn_tensor error;
     union {
         double f64;
+        float f32;
         int64_t i64;
         unsigned char bytes[8];
     } inline_value;

@@ -4,8 +4,8 @@
 /* Whether value is a whole number that an integer of 64 bits holds, and of which dtype it then is. */
 static int whole_dtype(double value)
 {
-    if (value >= -0x1p63 && value < 0x1p63) return (double)(int64_t)value == value ? KN_I64 : KN_F64;
-    return value >= 0x1p63 && value < 0x1p64 ? KN_U64 : KN_F64;
+    if (value >= -0x1p63 && value < 0x1p63) return (double)(int64_t)value == value ? KN_I64 : KN_F32;
+    return value >= 0x1p63 && value < 0x1p64 ? KN_U64 : KN_F32;
 }
 
 /* An empty slot beside x for a number of dtype, or NULL with *failed the answer of the function. */
@@ -36,10 +36,15 @@ kn_tensor kni_number(kn_tensor x, double value)
     const kni_tensor *beside = kni_peek(x);
     kni_tensor *y = number_beside(x, beside, &id, &failed);
     if (KNI_UNLIKELY(!y)) return failed;
-    int dtype = KNI_FLOATS >> beside->type.dtype & 1 ? KN_F64 : whole_dtype(value);
+    /* Beside anything but f64 a fraction is computed with in f32, so it is rounded here, once for all backends. */
+    int dtype = beside->type.dtype == KN_F64             ? KN_F64
+                : KNI_FLOATS >> beside->type.dtype & 1 ? KN_F32
+                                                       : whole_dtype(value);
     y->type.dtype = (uint8_t)dtype;
     if (dtype == KN_F64)
         y->inline_value.f64 = value;
+    else if (dtype == KN_F32)
+        y->inline_value.f32 = (float)value;
     else
         y->inline_value.i64 = dtype == KN_U64 ? (int64_t)(uint64_t)value : (int64_t)value;
     return kni_handle(id);

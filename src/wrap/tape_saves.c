@@ -108,8 +108,17 @@ kn_status kni_saves_of(const kn_record *r, uint64_t needs, kni_saves *saves)
         saves->out = atomic_load_explicit(&e->out, memory_order_acquire);
         if (KNI_LIKELY(atomic_load_explicit(&e->key, memory_order_acquire) == key)) return KN_OK;
     }
+    kni_thread *t = kni_thread_self();
+    uint32_t last = t->last_error, pending = t->pending_error;
     kn_status s = probe(r, needs, saves);
-    if (s) return s;
+    if (s == KN_ERROR_MEMORY) return s;
+    if (s) {
+        /* A gradient that does not exist for these operands is an error of the walk that asks for it. */
+        t->last_error = last;
+        t->pending_error = pending;
+        *saves = (kni_saves){0, 0};
+        return KN_OK;
+    }
     atomic_store(&e->key, 0);
     atomic_store(&e->in, saves->in);
     atomic_store(&e->out, saves->out);

@@ -66,7 +66,11 @@ static bool print_logic(item *top, const char *operator)
     return true;
 }
 
-static void append(char *to, const char *text) { strncat(to, text, GEN_TEXT - strlen(to) - 1); }
+static void append(char *to, const char *text)
+{
+    size_t used = strlen(to), more = strlen(text);
+    if (used + more < GEN_TEXT) memcpy(to + used, text, more + 1);
+}
 
 /* Declares the operands and those numbers that the body uses. */
 static void print_before(const kn_op *row, int compute, const kni_scalar_body *body, gen_body *out)

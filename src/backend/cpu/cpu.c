@@ -1,6 +1,7 @@
 /* The CPU backend: views, native kernels, then lowering, then the reference kernel on all threads. */
 #include "core/backends.h"
 #include "backend/cpu/elementwise_run.h"
+#include "backend/cpu/gemm_workspace.h"
 #include "backend/host/host.h"
 #include "core/device.h"
 #include "ops/native.h"
@@ -42,6 +43,13 @@ static kn_support supports(kn_backend *b, const kn_op *row, kn_dtype dtype, cons
     return kni_host_supports(row, dtype, why, true);
 }
 
+/* Other threads give their workspace back when they end. */
+static void close_cpu(kn_backend *b)
+{
+    (void)b;
+    kni_workspace_release();
+}
+
 static kn_backend cpu = {
     .size = sizeof(kn_backend),
     .abi = KN_BACKEND_ABI,
@@ -51,6 +59,7 @@ static kn_backend cpu = {
     .write = kni_host_write,
     .read = kni_host_read,
     .sync = kni_host_sync,
+    .close = close_cpu,
 };
 
 kn_backend *kni_cpu_backend(void)
