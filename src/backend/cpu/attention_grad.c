@@ -102,7 +102,7 @@ static kn_status allocate_results(const kn_record *r)
 static kn_status run_attention_grad(const kn_record *r)
 {
     const kni_attention_attributes *a = r->attributes;
-    if (a->wants_bias) return KN_ERROR_UNSUPPORTED;
+    if (a->wants_bias || !kni_gemm_takes(kni_out(r, 0)->type.dtype)) return KN_ERROR_UNSUPPORTED;
     kn_status s = allocate_results(r);
     if (s) return s;
     backward_job w = {.workers = kni_threads()};

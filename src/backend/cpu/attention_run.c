@@ -185,6 +185,7 @@ static void forward_task(void *argument, int64_t task, int worker)
 static kn_status run_attention(const kn_record *r)
 {
     kni_tensor *y = kni_out(r, 0);
+    if (!kni_gemm_takes(y->type.dtype)) return KN_ERROR_UNSUPPORTED;
     kn_status s = kni_host_allocate(y);
     if (s || kni_count(&y->type) == 0) return s;
     forward_job f = {.workers = kni_threads()};

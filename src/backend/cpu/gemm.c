@@ -10,7 +10,14 @@
 static const double flops_worth_sharing = 1e6;
 
 static const kni_gemm_kernels *const f32_kernels[KNI_ISA_COUNT] = KNI_TIER_TABLE(&kni_gemm_f32);
+#ifdef KN_FREESTANDING
+/* Microcontrollers run f64 products by the reference kernel. */
+static const kni_gemm_kernels *const f64_kernels[KNI_ISA_COUNT] = {NULL};
+#else
 static const kni_gemm_kernels *const f64_kernels[KNI_ISA_COUNT] = KNI_TIER_TABLE(&kni_gemm_f64);
+#endif
+
+bool kni_gemm_has(kni_gemm_type type) { return kni_gemm_kernels_for(type) != NULL; }
 
 const kni_gemm_kernels *kni_gemm_kernels_for(kni_gemm_type type)
 {

@@ -51,6 +51,9 @@ typedef struct {
    does not fit; C may then be partly written. */
 bool kni_gemm(const kni_gemm_args *args);
 
+/* Whether this build has products of the type; f64 is left out on microcontrollers. */
+bool kni_gemm_has(kni_gemm_type type);
+
 /* Packs b [k, n] for the tier in use into memory from kni_allocate. False without memory. */
 bool kni_gemm_pack_b(kni_gemm_packed *packed, const void *b, kni_gemm_type type, int64_t k, int64_t n,
                      int64_t b_row, int64_t b_col);

@@ -1,61 +1,47 @@
-/* The CPU entries of softmax, log_softmax and their gradients. */
+/* The CPU entries of softmax and log_softmax. */
+#include "backend/cpu/softmax_run.h"
 #include "backend/cpu/isa.h"
-#include "backend/cpu/norm_drive.h"
 #include "backend/cpu/softmax_kernels.h"
 #include "ops/native.h"
 #include "ops/softmax.h"
 
 static const kni_softmax_kernels *const f32_kernels[KNI_ISA_COUNT] = KNI_TIER_TABLE(&kni_softmax_f32);
+#ifdef KN_FREESTANDING
+/* Microcontrollers run f64 by the reference kernel. */
+static const kni_softmax_kernels *const f64_kernels[KNI_ISA_COUNT] = {NULL};
+#else
 static const kni_softmax_kernels *const f64_kernels[KNI_ISA_COUNT] = KNI_TIER_TABLE(&kni_softmax_f64);
-
-typedef struct softmax_context {
-    const kni_softmax_kernels *kernels;
-    int64_t axis;
-    bool logarithm, quiet;
-} softmax_context;
+#endif
 
 static void forward_row(void *context, int64_t position, const void *const *in, void *out)
 {
     (void)position;
-    const softmax_context *c = context;
-    c->kernels->row(out, in[0], c->axis, c->logarithm, c->quiet);
+    const kni_softmax_context *c = context;
+    ((const kni_softmax_kernels *)c->kernels)->row(out, in[0], c->axis, c->logarithm, c->quiet);
 }
 
 static void forward_columns(void *context, int64_t position, int64_t width, int64_t stride,
                             const void *const *in, void *out)
 {
     (void)position;
-    const softmax_context *c = context;
-    c->kernels->columns(out, in[0], c->axis, width, stride, c->logarithm, c->quiet);
+    const kni_softmax_context *c = context;
+    ((const kni_softmax_kernels *)c->kernels)
+        ->columns(out, in[0], c->axis, width, stride, c->logarithm, c->quiet);
 }
 
-static void backward_row(void *context, int64_t position, const void *const *in, void *out)
-{
-    (void)position;
-    const softmax_context *c = context;
-    c->kernels->grad_row(out, in[0], in[1], c->axis, c->logarithm);
-}
-
-static void backward_columns(void *context, int64_t position, int64_t width, int64_t stride,
-                             const void *const *in, void *out)
-{
-    (void)position;
-    const softmax_context *c = context;
-    c->kernels->grad_columns(out, in[0], in[1], c->axis, width, stride, c->logarithm);
-}
-
-static kn_status run(const kn_record *r, bool logarithm)
+kn_status kni_softmax_run(const kn_record *r, const void *kernels, bool logarithm, kni_norm_job job)
 {
     const kni_softmax_attributes *a = r->attributes;
     kni_tensor *y = kni_out(r, 0);
+    if (!kernels) return KN_ERROR_UNSUPPORTED;
     kni_softmax_view view = kni_softmax_view_of(&y->type, a->axis);
-    softmax_context context = {.axis = view.axis, .logarithm = logarithm, .quiet = a->quiet != 0};
-    context.kernels = (y->type.dtype == KN_F64 ? f64_kernels : f32_kernels)[kni_cpu_tier()];
-    kni_norm_job job = {.outer = view.outer, .axis = view.axis, .inner = view.inner, .dtype = y->type.dtype};
+    kni_softmax_context context = {kernels, view.axis, logarithm, a->quiet != 0};
+    job.outer = view.outer;
+    job.axis = view.axis;
+    job.inner = view.inner;
+    job.dtype = y->type.dtype;
     job.context = &context;
     job.n_in = r->n_in;
-    job.row = r->n_in == 1 ? forward_row : backward_row;
-    job.columns = r->n_in == 1 ? forward_columns : backward_columns;
     kni_borrowed in[2] = {{0}};
     kn_status s = KN_OK;
     for (int i = 0; i < r->n_in && s == KN_OK; i++) {
@@ -71,10 +57,16 @@ static kn_status run(const kn_record *r, bool logarithm)
     return s;
 }
 
+static kn_status run(const kn_record *r, bool logarithm)
+{
+    const kni_softmax_kernels *const *kernels =
+        kni_out(r, 0)->type.dtype == KN_F64 ? f64_kernels : f32_kernels;
+    kni_norm_job job = {.row = forward_row, .columns = forward_columns};
+    return kni_softmax_run(r, kernels[kni_cpu_tier()], logarithm, job);
+}
+
 static kn_status run_softmax(const kn_record *r) { return run(r, false); }
 static kn_status run_log_softmax(const kn_record *r) { return run(r, true); }
 
 const kni_native kni_cpu_softmax = {.run = run_softmax};
 const kni_native kni_cpu_log_softmax = {.run = run_log_softmax};
-const kni_native kni_cpu_softmax_grad = {.run = run_softmax};
-const kni_native kni_cpu_log_softmax_grad = {.run = run_log_softmax};

@@ -11,6 +11,8 @@ static int64_t bytes_of(const kni_tensor *x)
 kn_status kni_host_allocate(kni_tensor *y)
 {
     int64_t bytes = bytes_of(y);
+    /* A native kernel may have begun and handed the record on. */
+    if (KNI_UNLIKELY(y->storage != NULL)) kni_storage_release(y->storage);
     y->storage = bytes < 0 ? NULL : kni_storage_new((size_t)bytes);
     if (KNI_UNLIKELY(!y->storage))
         return kni_fail_op(KN_ERROR_MEMORY, NULL,

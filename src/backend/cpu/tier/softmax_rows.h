@@ -99,7 +99,11 @@ static void softmax_grad_columns(void *to, const void *gradient, const void *res
 
 #define SOFTMAX_KERNELS                                                                                      \
     {                                                                                                        \
-        softmax_row, softmax_grad_row, softmax_columns, softmax_grad_columns                                 \
+        softmax_row, softmax_columns                                                                         \
+    }
+#define SOFTMAX_GRAD_KERNELS                                                                                 \
+    {                                                                                                        \
+        softmax_grad_row, softmax_grad_columns                                                               \
     }
 
 #endif
