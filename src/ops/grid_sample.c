@@ -185,6 +185,6 @@ kn_tensor kn_grid_sample(kn_tensor x, kn_tensor grid, const kn_grid_sample_args 
         [KN_SAMPLE_BILINEAR] = LINEAR, [KN_SAMPLE_NEAREST] = NEAREST, [KN_SAMPLE_BICUBIC] = CUBIC};
     if (!args) args = &defaults;
     kni_sample_attributes a = {.mode = -1, .padding = args->padding, .align_corners = args->align_corners};
-    if ((int)args->mode >= 0 && args->mode <= KN_SAMPLE_BICUBIC) a.mode = modes[args->mode];
+    if ((unsigned)args->mode < (unsigned)KNI_COUNT(modes)) a.mode = modes[args->mode];
     return sample(x, grid, &a);
 }
