@@ -105,11 +105,8 @@ kn_tensor kn_corrcoef(kn_tensor x)
 {
     kni_call call = kni_call_begin("corrcoef");
     kn_tensor c = kn_keep(kn_cov(x, NULL));
-    int64_t n = kn_rank(c) == 2 ? kn_size(c, 0) : 0;
     if (kn_ok(c) && kn_rank(c) == 0) return kni_call_end(call, kn_div(c, c));
-    /* The diagonal, as a sum over a masked row. */
-    kn_tensor diagonal = kn_where(kn_diag_mask(KN_SHAPE(n, n), 0), kn_zeros_like(c), c);
-    kn_tensor deviation = kn_keep(kn_sqrt(kn_sum(diagonal, KN_AXES(1), true)));
+    kn_tensor deviation = kn_keep(kn_reshape(kn_sqrt(kn_diag(c, 0)), KN_SHAPE(-1, 1)));
     kn_tensor y = kn_div(kn_div(c, deviation), kn_transpose(deviation, 0, 1));
-    return kni_call_end(call, kn_maximum_scalar(kn_minimum_scalar(y, 1.0), -1.0));
+    return kni_call_end(call, kn_clamp(y, -1.0, 1.0));
 }

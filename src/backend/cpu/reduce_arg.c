@@ -7,7 +7,7 @@
 #include "ops/reduce_axes.h"
 #include <string.h>
 
-enum { STRETCH = 1 << 16, TASK_ELEMENTS = 1 << 14, SHORT_LINE = 32, NARROW = 16 };
+enum { STRETCH = 1 << 16, TASK_ELEMENTS = 1 << 14, BATCH = 64, NARROW = 16 };
 
 typedef struct plan {
     const kni_reduce_kernels *kernels;
@@ -34,15 +34,27 @@ static int64_t best_of(const plan *p, const char *x, int64_t n, void *best)
     return p->kernels->find(x, n, best);
 }
 
+/* The extremes of many lines in one call. */
+static void run_short_lines(const plan *p, int64_t begin, int64_t end)
+{
+    _Alignas(64) char best[BATCH * 8];
+    for (int64_t i = begin; i < end; i += BATCH) {
+        int64_t lines = end - i < BATCH ? end - i : BATCH;
+        const char *x = p->x + i * p->axis * p->bytes;
+        p->fold->rows(x, lines, p->axis, p->axis, best);
+        for (int64_t k = 0; k < lines; k++)
+            p->y[i + k] = p->kernels->find(x + k * p->axis * p->bytes, p->axis, best + k * p->bytes);
+    }
+}
+
 static void run_lines(void *argument, int64_t task, int worker)
 {
     (void)worker;
     const plan *p = argument;
     int64_t begin = task * p->lines_per_task, end = begin + p->lines_per_task;
     if (end > p->outer) end = p->outer;
-    if (p->axis <= SHORT_LINE) {
-        p->kernels->best_lines[p->smallest](p->x + begin * p->axis * p->bytes, end - begin, p->axis,
-                                            p->y + begin);
+    if (p->axis <= KNI_FOLD_BLOCK) {
+        run_short_lines(p, begin, end);
         return;
     }
     char best[8];
@@ -133,6 +145,7 @@ static kn_status run_position(const kn_record *r, kni_fold fold)
     /* Positions are as wide as the elements. */
     int dtype = kni_dtypes[type.strip_dtype].bits == 8 ? KN_I64 : type.strip_dtype;
     if (dtype != type.strip_dtype) type = kni_reduce_type_of(KN_I64, fold);
+    if (!type.kernels) return KN_ERROR_UNSUPPORTED;
     plan p = {.kernels = type.kernels[kni_cpu_tier()],
               .bytes = kni_dtypes[dtype].bits / 8,
               .axis = x->type.rank ? x->type.dims[axis] : 1,

@@ -83,6 +83,7 @@ static kn_status run_fold(const kn_record *r, kni_fold fold, kni_reduce_type typ
     kni_tensor *x = kni_in(r, 0), *y = kni_out(r, 0);
     const kni_reduce_attributes *a = r->attributes;
     results out;
+    if (!type.kernels) return KN_ERROR_UNSUPPORTED;
     kn_status s = results_begin(y, type.strip_dtype, &out);
     if (s) return s;
     int64_t n = kni_count(&y->type), elements = kni_count(&x->type);

@@ -2,6 +2,17 @@
 #include "backend/cpu/reduce_plan.h"
 
 static const kni_reduce_kernels *const tables_f32[] = KNI_TIER_TABLE(&kni_reduce_f32);
+
+#ifdef KN_FREESTANDING
+/* Small machines have natives for f32 alone; the reference kernels do the rest. */
+const kni_reduce_type kni_reduce_truth = {NULL, KN_BOOL};
+
+kni_reduce_type kni_reduce_type_of(int dtype, kni_fold fold)
+{
+    (void)fold;
+    return (kni_reduce_type){dtype == KN_F32 ? tables_f32 : NULL, dtype};
+}
+#else
 static const kni_reduce_kernels *const tables_f64[] = KNI_TIER_TABLE(&kni_reduce_f64);
 static const kni_reduce_kernels *const tables_i64[] = KNI_TIER_TABLE(&kni_reduce_i64);
 static const kni_reduce_kernels *const tables_u64[] = KNI_TIER_TABLE(&kni_reduce_u64);
@@ -18,6 +29,7 @@ kni_reduce_type kni_reduce_type_of(int dtype, kni_fold fold)
     if (dtype == KN_U8 || dtype == KN_BOOL) return (kni_reduce_type){tables_u8, dtype};
     return (kni_reduce_type){tables_i64, KN_I64};
 }
+#endif
 
 static int64_t magnitude(int64_t v) { return v < 0 ? -v : v; }
 

@@ -38,7 +38,7 @@ typedef struct kni_reduce_plan {
     int64_t units;       /* independent results: one element, or a strip of them */
 } kni_reduce_plan;
 
-/* Which kernels a dtype folds with: the table by tier and the dtype of its strips. */
+/* Which kernels a dtype folds with: the table by tier (NULL: none) and the dtype of its strips. */
 typedef struct kni_reduce_type {
     const kni_reduce_kernels *const *kernels;
     int strip_dtype;

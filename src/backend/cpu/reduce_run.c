@@ -5,9 +5,16 @@
 #include <string.h>
 
 enum {
-    UNIT_BYTES = KNI_FOLD_COLUMNS * 8, /* more than 16 lanes need */
-    CHUNK_BLOCKS = 64,                 /* a power of two, so that chunks are nodes of the tree over blocks */
-    TASK_ELEMENTS = 1 << 14            /* the least work that is worth a task */
+#ifdef KN_FREESTANDING
+    STRIP_BYTES = 8, /* nothing is converted there, */
+    WIDEST = 4,      /* and f32 is the only type */
+#else
+    WIDEST = 8,
+    STRIP_BYTES = KNI_FOLD_BLOCK * WIDEST,
+#endif
+    UNIT_BYTES = KNI_FOLD_COLUMNS * WIDEST, /* more than 16 lanes need */
+    CHUNK_BLOCKS = 64,      /* a power of two, so that chunks are nodes of the tree over blocks */
+    TASK_ELEMENTS = 1 << 14 /* the least work that is worth a task */
 };
 
 /* Partial results by level: a result at level l holds 2^l blocks. */
@@ -73,7 +80,7 @@ static void load_strip(const kni_reduce_plan *p, const char *x, int64_t n, char 
 
 static void fold_converted(const kni_reduce_plan *p, const char *x, int64_t n, int64_t width, char *value)
 {
-    _Alignas(64) char strip[KNI_FOLD_BLOCK * 8];
+    _Alignas(64) char strip[STRIP_BYTES];
     if (p->inner_reduced) {
         load_strip(p, x, n, strip);
         p->fold->block(strip, n, value);
@@ -148,7 +155,7 @@ static bool many_rows(const kni_reduce_plan *p)
 
 static void run_rows(const kni_reduce_plan *p, int64_t begin, int64_t end)
 {
-    _Alignas(64) char strip[KNI_FOLD_BLOCK * 8];
+    _Alignas(64) char strip[STRIP_BYTES];
     int64_t room = KNI_FOLD_BLOCK / p->inner.n;
     for (int64_t r = begin; r < end; r += room) {
         int64_t rows = end - r < room ? end - r : room;

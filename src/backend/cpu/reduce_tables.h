@@ -28,8 +28,6 @@ typedef struct kni_reduce_kernels {
        over rows first .. first + rows - 1; row 0 starts. */
     void (*best_rows[2])(const void *x, int64_t first, int64_t rows, int64_t stride, int64_t n, void *best,
                          void *at); /* [0] largest, [1] smallest */
-    /* y[i]: place of the best of the n elements of line i; for short lines. */
-    void (*best_lines[2])(const void *x, int64_t lines, int64_t n, int64_t *y);
     /* Contiguous f16 and bf16 to f32; NULL for other element types. */
     void (*widen[2])(const uint16_t *x, int64_t n, float *y);
 } kni_reduce_kernels;

@@ -160,11 +160,22 @@ void kni_sort_words(kni_sort_line *l)
         if (counts[d][l->words[0] >> 8 * d & 255] != (uint64_t)l->n) scatter_digit(l, 8 * d, counts[d]);
 }
 
+/* Among the few words at from: sorts a copy. left is the place to find, and becomes the number of equals before. */
+static uint64_t select_few(kni_sort_line *l, const uint64_t *from, int64_t n, int64_t *left)
+{
+    int64_t k = *left, first = k;
+    if (from != l->spare) memcpy(l->spare, from, (size_t)n * sizeof *from);
+    insertion_sort(l->spare, NULL, n);
+    while (first > 0 && l->spare[first - 1] == l->spare[k]) first--;
+    *left = k - first;
+    return l->spare[k];
+}
+
 uint64_t kni_sort_select(kni_sort_line *l, int64_t k, int64_t *smaller)
 {
     const uint64_t *from = l->words;
     int64_t n = l->n, left = k;
-    for (int shift = 56; shift >= 0 && n > 1; shift -= 8) {
+    for (int shift = 56; shift >= 0 && n > FEW; shift -= 8) {
         int64_t counts[DIGITS] = {0}, before = 0, kept = 0;
         for (int64_t i = 0; i < n; i++) counts[from[i] >> shift & 255]++;
         uint64_t digit = 0;
@@ -175,6 +186,7 @@ uint64_t kni_sort_select(kni_sort_line *l, int64_t k, int64_t *smaller)
         from = l->spare;
         n = kept;
     }
+    uint64_t word = n <= FEW ? select_few(l, from, n, &left) : from[0];
     *smaller = k - left;
-    return from[0];
+    return word;
 }
