@@ -162,7 +162,7 @@ kn_tensor kn_bincount(kn_tensor x, kn_tensor weights, int64_t min_length)
     x = kn_keep(x);
     int64_t length = min_length;
     if (kn_ok(x) && kn_count(x) > 0) {
-        /* A largest element of 2^63 - 1 asks for more bins than there can be; negative ones are reported below. */
+        /* 2^63 - 1 asks for more bins than there can be; negative elements are reported below. */
         int64_t top = kn_item_int(kn_cast(kn_max(x, KN_AXES_ALL, false), KN_I64));
         if (top >= length) length = top < INT64_MAX ? top + 1 : top;
     }

@@ -1,5 +1,5 @@
-/* The scans of one element type. The including file defines `element`, the type `wide` that totals are kept in,
-   and SCAN(name), which names the functions. A line is n elements `step` apart (negative: a reverse scan);
+/* The scans of one element type. The including file defines `element`, the type `wide` that totals are kept
+   in, and SCAN(name), which names the functions. A line is n elements `step` apart (negative: a reverse scan);
    `width` lines lie side by side. */
 
 /* The totals of n elements of one line: four chains in turn. */

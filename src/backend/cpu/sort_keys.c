@@ -160,7 +160,7 @@ void kni_sort_words(kni_sort_line *l)
         if (counts[d][l->words[0] >> 8 * d & 255] != (uint64_t)l->n) scatter_digit(l, 8 * d, counts[d]);
 }
 
-/* Among the few words at from: sorts a copy. left is the place to find, and becomes the number of equals before. */
+/* Among few words: sorts a copy. left is the place to find, and becomes the number of equals before it. */
 static uint64_t select_few(kni_sort_line *l, const uint64_t *from, int64_t n, int64_t *left)
 {
     int64_t k = *left, first = k;

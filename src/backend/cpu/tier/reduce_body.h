@@ -1,5 +1,5 @@
-/* The reduction kernels for one element type. The including file defines `element`, ELEMENT_BYTES, the integer
-   `lane_int` of the same width, LOWEST, HIGHEST, REDUCE_TABLE and, for floats, ELEMENT_IS_FLOAT. */
+/* The reduction kernels for one element type. The including file defines `element`, ELEMENT_BYTES, the
+   integer `lane_int` of the same width, LOWEST, HIGHEST, REDUCE_TABLE and, for floats, ELEMENT_IS_FLOAT. */
 #include "backend/cpu/reduce_tables.h"
 #include <stdbool.h>
 #include <string.h>

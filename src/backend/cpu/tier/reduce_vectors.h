@@ -1,5 +1,5 @@
-/* The reduction kernels on compiler vectors; reduce_body.h says what the including file defines. The order of all
-   additions is that of 16 lanes, whatever the width of a vector. */
+/* The reduction kernels on compiler vectors; reduce_body.h says what the including file defines. The order of
+   all additions is that of 16 lanes, whatever the width of a vector. */
 /* Numbers that the preprocessor compares. */
 #if defined(KNI_TIER_V4)
 #define TIER_BYTES 64
