@@ -1,5 +1,6 @@
 /* The CPU entries of rows with a scalar body: their strips by tier and type. Each is an object of its own, so that a
    program links the kernels of the rows it uses. */
+#include "backend/cpu/elementwise_types.h"
 #include "backend/cpu/tier.h"
 #include "ops/native.h"
 #include "ops/op.h"
@@ -11,7 +12,6 @@
 #define USE_STRIP(entry, name, S) entry(kni_strip_##name##_##S)
 #define USE_NO(entry, name, S) NULL
 
-/* Small targets compute in 32 bits, and in i64 where that is cheap. */
 #ifdef KNI_ONLY_F32_I32
 #define DECLARE_WIDE_STRIP DECLARE_NO
 #define USE_WIDE_STRIP USE_NO

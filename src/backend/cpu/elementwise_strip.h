@@ -3,10 +3,13 @@
 #ifndef KNI_ELEMENTWISE_STRIP_H
 #define KNI_ELEMENTWISE_STRIP_H
 
+#include "backend/cpu/elementwise_types.h"
 #include "backend/cpu/tier.h"
 #include "ops/scalar_words.h"
 
+/* Loops that call a function per element (fmod, pow of integers) stay scalar; that is no mistake. */
 #if defined(__clang__)
+#pragma clang diagnostic ignored "-Wpass-failed"
 #define EACH_ALONE _Pragma("clang loop vectorize(assume_safety)")
 #elif defined(__GNUC__)
 #define EACH_ALONE _Pragma("GCC ivdep")
@@ -40,7 +43,6 @@
         function((type *)out, (const type *)in[0], (size_t)n);                                               \
     }
 
-/* Small targets compute in 32 bits, and in i64 where that is cheap. */
 #ifdef KNI_ONLY_F32_I32
 #define WIDE_STRIP(...)
 #define ARRAY_WIDE_STRIP(...)
