@@ -4,9 +4,21 @@
 #include "ops/loss.h"
 #include "ops/norm.h"
 
+/* Half types are computed in f32 and rounded once. */
+static kn_status lower_binary_cross_entropy(kni_lowering *l)
+{
+    kn_tensor x = kn_keep(kni_widen(l->in[0])), t = kn_keep(kni_widen(l->in[1]));
+    kn_tensor on = kn_mul(t, kn_clamp_min(kn_log(x), -100));
+    kn_tensor off = kn_mul(kn_rsub_scalar(t, 1), kn_clamp_min(kn_log1p(kn_neg(x)), -100));
+    const kni_tensor *in[2] = {kni_peek(l->in[0]), kni_peek(l->in[1])};
+    const kni_type *types[2] = {in[0] ? &in[0]->type : NULL, in[1] ? &in[1]->type : NULL};
+    l->out[0] = kni_as(kn_neg(kn_add(on, off)), kni_promote_types(types, 0, 2));
+    return KN_OK;
+}
+
 OP(binary_cross_entropy, .doc = "-(t log x + (1 - t) log(1 - x)), logarithms not below -100", .min_in = 2,
    .max_in = 2, .n_out = 1, .kind = KNI_ELEMENTWISE, .rule = KNI_RULE_PROMOTE, .dtypes = KNI_FLOATS,
-   .tolerance = {8, 0}, .infer = kni_infer_elementwise,
+   .tolerance = {8, 0}, .infer = kni_infer_elementwise, .lower = lower_binary_cross_entropy,
    .scalar = "y x log -100 max mul 1 y sub x neg log1p -100 max mul add neg")
 
 /* By x: (x - t) / max(x (1 - x), 1e-12), finite also at 0 and 1. By t: log(1 - x) - log x. */

@@ -3,6 +3,7 @@
 #include "core/math/exp_log.h"
 #include "ops/generated/normalise_kernels.h"
 #include "ops/infer.h"
+#include "ops/native.h"
 #include "ops/norm.h"
 
 static const kn_attribute rope_schema[] = {
@@ -49,7 +50,7 @@ static kn_status launch_rope(kni_launch *l)
 OP(rope, .doc = "(a cos - b sin, a sin + b cos) for each pair (a, b) of the last axis", .min_in = 3,
    .max_in = 3, .n_out = 1, .kind = KNI_COMPOSITE, .dtypes = KNI_FLOATS, .tolerance = {4, 1},
    .schema = rope_schema, .attribute_bytes = sizeof(kni_rope_attributes), .infer = infer_rope,
-   .launch = launch_rope)
+   .launch = launch_rope, .native = &kni_cpu_rope)
 
 /* Member `which` of each pair: [..., half]. */
 static kn_tensor members(kn_tensor x, int64_t half, bool interleaved, int which)

@@ -10,4 +10,6 @@ typedef struct kni_rope_attributes {
     int64_t interleaved, inverse;
 } kni_rope_attributes;
 
+extern const struct kni_native kni_cpu_rope;
+
 #endif
