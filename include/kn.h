@@ -6,9 +6,9 @@
 
 #include <kn/activation.h>
 #include <kn/autodiff.h>
+#include <kn/call.h>
 #include <kn/contraction.h>
 #include <kn/creation.h>
-#include <kn/custom.h>
 #include <kn/custom_op.h>
 #include <kn/device.h>
 #include <kn/elementwise.h>

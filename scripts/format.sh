@@ -1,5 +1,6 @@
 #!/bin/sh
-# Formats every C file with clang-format; with --check it only says which files differ and fails.
+# Formats every C file but the generated ones with clang-format; with --check it only says which files differ and
+# fails.
 set -eu
 cd "$(dirname "$0")/.."
 if ! command -v clang-format >/dev/null 2>&1; then
@@ -8,7 +9,7 @@ if ! command -v clang-format >/dev/null 2>&1; then
 fi
 list() {
     for folder in include src tools tests examples bench; do
-        if [ -d "$folder" ]; then find "$folder" -type f \( -name '*.c' -o -name '*.h' \) -print0; fi
+        if [ -d "$folder" ]; then find "$folder" -type f -not -path '*/generated/*' \( -name '*.c' -o -name '*.h' \) -print0; fi
     done
 }
 if [ "${1:-}" = "--check" ]; then

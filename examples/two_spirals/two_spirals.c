@@ -60,8 +60,10 @@ static kn_status update(layer *net, kn_grads grads, int step, double rate)
     kn_status s = KN_OK;
     for (int i = 0; i < LAYERS && s == KN_OK; i++) {
         layer *l = &net[i];
-        s = adam(&l->weight, &l->weight_m, &l->weight_v, kn_grads_get(grads, kn_value(l->weight)), step, rate);
-        if (s == KN_OK) s = adam(&l->bias, &l->bias_m, &l->bias_v, kn_grads_get(grads, kn_value(l->bias)), step, rate);
+        s = adam(&l->weight, &l->weight_m, &l->weight_v, kn_grads_get(grads, kn_value(l->weight)), step,
+                 rate);
+        if (s == KN_OK)
+            s = adam(&l->bias, &l->bias_m, &l->bias_v, kn_grads_get(grads, kn_value(l->bias)), step, rate);
     }
     return s;
 }
@@ -75,7 +77,8 @@ static void make_spirals(kn_tensor *points, kn_tensor *labels)
     kn_tensor first = kn_keep(kn_stack((kn_tensor[]){x, y}, 2, 1));
     kn_tensor both = kn_concat((kn_tensor[]){first, kn_neg(first)}, 2, 0);
     *points = kn_own(kn_add(both, kn_random_normal(KN_SHAPE(POINTS, 2), 0, 0.012, KN_F32)));
-    *labels = kn_own(kn_concat((kn_tensor[]){kn_zeros(KN_SHAPE(POINTS / 2), KN_I64), kn_ones(KN_SHAPE(POINTS / 2), KN_I64)}, 2, 0));
+    *labels = kn_own(kn_concat(
+        (kn_tensor[]){kn_zeros(KN_SHAPE(POINTS / 2), KN_I64), kn_ones(KN_SHAPE(POINTS / 2), KN_I64)}, 2, 0));
 }
 
 static double accuracy(const layer *net, kn_tensor points, kn_tensor labels)
@@ -112,7 +115,8 @@ static int draw(const layer *net, kn_tensor points, kn_tensor labels)
     for (int i = 0; i < POINTS; i++) {
         int column = (int)((at[i][0] + 1.2f) / 2.4f * (COLUMNS - 1) + 0.5f);
         int row = (int)((1.2f - at[i][1]) / 2.4f * (ROWS - 1) + 0.5f);
-        if (row >= 0 && row < ROWS && column >= 0 && column < COLUMNS) picture[row][column] = label[i] ? '#' : 'o';
+        if (row >= 0 && row < ROWS && column >= 0 && column < COLUMNS)
+            picture[row][column] = label[i] ? '#' : 'o';
     }
     for (int r = 0; r < ROWS; r++) printf("  %.*s\n", COLUMNS, picture[r]);
     return 0;
@@ -148,7 +152,8 @@ int main(int argc, char **argv)
     if (s) fprintf(stderr, "%s\n", kn_last_error());
     double final = s ? 0 : accuracy(net, points, labels);
     if (s == KN_OK) {
-        printf("final accuracy %.1f %%   (o and # are the points, dots are where the net says #)\n", 100 * final);
+        printf("final accuracy %.1f %%   (o and # are the points, dots are where the net says #)\n",
+               100 * final);
         draw(net, points, labels);
     }
     for (int i = 0; i < LAYERS; i++) layer_drop(&net[i]);

@@ -23,8 +23,8 @@ typedef struct kn_record {
     uint8_t phase, queue;
     uint16_t n_out, n_in;
     uint16_t flags, attribute_bytes;
-    uint64_t last_use;  /* bit i: input i (i < 64) dies with this record */
-    uint64_t sequence;  /* of the call in its thread */
+    uint64_t last_use;       /* bit i: input i (i < 64) dies with this record */
+    uint64_t sequence;       /* of the call in its thread */
     const struct kn_op *row; /* of this process; not part of the wire format */
     const void *attributes;  /* struct described by the row's schema, inside the record */
     uint32_t ids[1];         /* outputs, then inputs; as many as there are */

@@ -22,8 +22,8 @@ typedef struct kn_span {
 } kn_span;
 
 typedef struct kn_custom_op {
-    const char *name;     /* unique among all ops */
-    int32_t n_in, n_out;  /* 1 to 8 each */
+    const char *name;    /* unique among all ops */
+    int32_t n_in, n_out; /* 1 to 8 each */
     /* Fills the types of the results; returns a status after kn_custom_fail() when operands do not fit. */
     kn_status (*infer)(void *context, const kn_type *in, kn_type *out);
     /* At least one of these two. forward computes from and into host memory; lower returns results made of
@@ -32,7 +32,8 @@ typedef struct kn_custom_op {
     kn_status (*lower)(void *context, const kn_tensor *in, kn_tensor *out);
     /* Optional: grads[i] from cotangents dy and the values of inputs and outputs, all kept for you. KN_NONE
        for an input without gradient. Made of other ops, so it can be differentiated again. */
-    kn_status (*gradient)(void *context, const kn_tensor *in, const kn_tensor *out, const kn_tensor *dy, kn_tensor *grads);
+    kn_status (*gradient)(void *context, const kn_tensor *in, const kn_tensor *out, const kn_tensor *dy,
+                          kn_tensor *grads);
     void *context; /* passed to each; lives as long as the op is used */
 } kn_custom_op;
 

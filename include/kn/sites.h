@@ -8,9 +8,9 @@
 #include <kn/activation.h>
 #include <kn/autodiff.h>
 #include <kn/base.h>
+#include <kn/call.h>
 #include <kn/contraction.h>
 #include <kn/creation.h>
-#include <kn/custom.h>
 #include <kn/custom_op.h>
 #include <kn/device.h>
 #include <kn/elementwise.h>
@@ -199,6 +199,8 @@ static inline kn_unique_result kn_at_unique_result(kn_unique_result result, cons
 #define kn_grads_take(...) kn_at_failure(kn_grads_take(__VA_ARGS__), KN_SITE)
 #define kn_recompute(...) kn_at(kn_recompute(__VA_ARGS__), KN_SITE)
 
+#define kn_call(...) kn_at_status(kn_call(__VA_ARGS__), KN_SITE)
+
 #define kn_matmul(...) kn_at(kn_matmul(__VA_ARGS__), KN_SITE)
 #define kn_linear(...) kn_at(kn_linear(__VA_ARGS__), KN_SITE)
 #define kn_dot(...) kn_at(kn_dot(__VA_ARGS__), KN_SITE)
@@ -252,8 +254,6 @@ static inline kn_unique_result kn_at_unique_result(kn_unique_result result, cons
 #define kn_random_permutation(...) kn_at(kn_random_permutation(__VA_ARGS__), KN_SITE)
 #define kn_bernoulli(...) kn_at(kn_bernoulli(__VA_ARGS__), KN_SITE)
 #define kn_categorical(...) kn_at(kn_categorical(__VA_ARGS__), KN_SITE)
-
-#define kn_call(...) kn_at_status(kn_call(__VA_ARGS__), KN_SITE)
 
 #define kn_custom_call(...) kn_at_status(kn_custom_call(__VA_ARGS__), KN_SITE)
 

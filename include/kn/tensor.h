@@ -67,7 +67,7 @@ KN_API void kn_scope_end_many(kn_scope scope, kn_tensor *results, int32_t n);
 
 KN_API bool kn_ok(kn_tensor t); /* valid and not poisoned */
 KN_API kn_dtype kn_dtype_of(kn_tensor t);
-KN_API int32_t kn_rank(kn_tensor t);              /* -1 on a bad handle */
+KN_API int32_t kn_rank(kn_tensor t);               /* -1 on a bad handle */
 KN_API int64_t kn_size(kn_tensor t, int32_t axis); /* negative axes count from the end; -1 on error */
 KN_API kn_shape kn_shape_of_tensor(kn_tensor t);
 KN_API int64_t kn_count(kn_tensor t); /* number of elements, -1 on error */

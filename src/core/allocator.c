@@ -38,8 +38,7 @@ static bool account(int64_t bytes)
         return false;
     }
     int64_t peak = atomic_load_explicit(&bytes_peak, memory_order_relaxed);
-    while (now > peak && !atomic_compare_exchange_weak(&bytes_peak, &peak, now)) {
-    }
+    while (now > peak && !atomic_compare_exchange_weak(&bytes_peak, &peak, now)) {}
     return true;
 }
 
@@ -59,8 +58,10 @@ static void to_system(void *p)
 #ifdef KN_FREESTANDING
     kni_arena_free(p);
 #else
-    if (kni_arena_active()) kni_arena_free(p);
-    else free(p);
+    if (kni_arena_active())
+        kni_arena_free(p);
+    else
+        free(p);
 #endif
 }
 
@@ -138,15 +139,9 @@ void kni_small_trim(kni_small_cache *cache)
     }
 }
 
-void kn_memory_limit(int64_t bytes)
-{
-    atomic_store(&limit, bytes > 0 ? bytes : 0);
-}
+void kn_memory_limit(int64_t bytes) { atomic_store(&limit, bytes > 0 ? bytes : 0); }
 
-void kn_memory_fail_after(int64_t n)
-{
-    atomic_store(&fail_countdown, n > 0 ? n : 0);
-}
+void kn_memory_fail_after(int64_t n) { atomic_store(&fail_countdown, n > 0 ? n : 0); }
 
 void kni_memory_counters(kn_memory *m)
 {

@@ -10,8 +10,8 @@ void kni_store_8(word *p, uint64_t v, int order) __asm__("__atomic_store_8");
 uint64_t kni_exchange_8(word *p, uint64_t v, int order) __asm__("__atomic_exchange_8");
 uint64_t kni_fetch_add_8(word *p, uint64_t v, int order) __asm__("__atomic_fetch_add_8");
 uint64_t kni_fetch_sub_8(word *p, uint64_t v, int order) __asm__("__atomic_fetch_sub_8");
-bool kni_compare_exchange_8(word *p, uint64_t *expected, uint64_t v, int success, int failure) __asm__(
-    "__atomic_compare_exchange_8");
+bool kni_compare_exchange_8(word *p, uint64_t *expected, uint64_t v, int success,
+                            int failure) __asm__("__atomic_compare_exchange_8");
 
 uint64_t kni_load_8(const word *p, int order)
 {
@@ -41,10 +41,7 @@ uint64_t kni_fetch_add_8(word *p, uint64_t v, int order)
     return old;
 }
 
-uint64_t kni_fetch_sub_8(word *p, uint64_t v, int order)
-{
-    return kni_fetch_add_8(p, 0 - v, order);
-}
+uint64_t kni_fetch_sub_8(word *p, uint64_t v, int order) { return kni_fetch_add_8(p, 0 - v, order); }
 
 bool kni_compare_exchange_8(word *p, uint64_t *expected, uint64_t v, int success, int failure)
 {

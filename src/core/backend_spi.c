@@ -9,7 +9,8 @@ kn_status kn_backend_tensor(uint32_t id, kn_tensor_info *info)
 {
     int64_t tensors, slots;
     kni_table_counters(&tensors, &slots);
-    if ((int64_t)id >= slots) return kni_fail(KN_ERROR_ARGUMENT, "kn_backend_tensor: id %D is none", (int64_t)id);
+    if ((int64_t)id >= slots)
+        return kni_fail(KN_ERROR_ARGUMENT, "kn_backend_tensor: id %D is none", (int64_t)id);
     kni_tensor *x = kni_slot(id);
     size_t bytes = (size_t)kn_dtype_bytes((kn_dtype)x->type.dtype, 1);
     info->dtype = (kn_dtype)x->type.dtype;
@@ -32,7 +33,4 @@ kn_status kn_backend_allocate(uint32_t id)
     return KN_OK;
 }
 
-kn_status kn_backend_fail(kn_status code, const char *text)
-{
-    return kni_fail(code, "%s", text);
-}
+kn_status kn_backend_fail(kn_status code, const char *text) { return kni_fail(code, "%s", text); }

@@ -7,10 +7,7 @@
 
 #ifndef KN_FREESTANDING
 
-static inline int32_t f64_to_i32(double v)
-{
-    return (int32_t)kni_f64_to_i64(v);
-}
+static inline int32_t f64_to_i32(double v) { return (int32_t)kni_f64_to_i64(v); }
 
 /* Each storage type: its C type, how to load it as a wide value, how to store one. */
 #define LOAD_PLAIN(x) (x)
@@ -48,11 +45,14 @@ static inline int32_t f64_to_i32(double v)
 
 /* A float target takes every source as it is. */
 #define CASE_PLAIN(T, dtype, from_type, load)                                                                \
-    case dtype: LOOP(T, from_type, load)
+    case dtype:                                                                                              \
+        LOOP(T, from_type, load)
 #define DEFINE_TO_FLOAT(name, T)                                                                             \
     static void name(PARAMETERS)                                                                             \
     {                                                                                                        \
-        switch (from_dtype) { FLOAT_SOURCES(CASE_PLAIN, T) INTEGER_SOURCES(CASE_PLAIN, T) default : break; } \
+        switch (from_dtype) {                                                                                \
+            FLOAT_SOURCES(CASE_PLAIN, T) INTEGER_SOURCES(CASE_PLAIN, T) default : break;                     \
+        }                                                                                                    \
     }
 DEFINE_TO_FLOAT(to_f64, double)
 DEFINE_TO_FLOAT(to_f32, float)
@@ -65,29 +65,41 @@ DEFINE_TO_FLOAT(to_f32, float)
 #define F16_OF_BF16(x) kni_f32_to_f16(kni_bf16_to_f32(x))
 #define BF16_OF_F16(x) kni_f32_to_bf16(kni_f16_to_f32(x))
 #define CASE_F16(T, dtype, from_type, load)                                                                  \
-    case dtype: LOOP(T, from_type, F16_OF)
+    case dtype:                                                                                              \
+        LOOP(T, from_type, F16_OF)
 #define CASE_BF16(T, dtype, from_type, load)                                                                 \
-    case dtype: LOOP(T, from_type, BF16_OF)
+    case dtype:                                                                                              \
+        LOOP(T, from_type, BF16_OF)
 static void to_f16(PARAMETERS)
 {
     switch (from_dtype) {
-    case KN_F64: LOOP(uint16_t, double, F16_OF)
-    case KN_F32: LOOP(uint16_t, float, F16_OF_F32)
-    case KN_F16: LOOP(uint16_t, uint16_t, LOAD_PLAIN)
-    case KN_BF16: LOOP(uint16_t, uint16_t, F16_OF_BF16)
+    case KN_F64:
+        LOOP(uint16_t, double, F16_OF)
+    case KN_F32:
+        LOOP(uint16_t, float, F16_OF_F32)
+    case KN_F16:
+        LOOP(uint16_t, uint16_t, LOAD_PLAIN)
+    case KN_BF16:
+        LOOP(uint16_t, uint16_t, F16_OF_BF16)
         INTEGER_SOURCES(CASE_F16, uint16_t)
-    default: break;
+    default:
+        break;
     }
 }
 static void to_bf16(PARAMETERS)
 {
     switch (from_dtype) {
-    case KN_F64: LOOP(uint16_t, double, BF16_OF)
-    case KN_F32: LOOP(uint16_t, float, BF16_OF_F32)
-    case KN_F16: LOOP(uint16_t, uint16_t, BF16_OF_F16)
-    case KN_BF16: LOOP(uint16_t, uint16_t, LOAD_PLAIN)
+    case KN_F64:
+        LOOP(uint16_t, double, BF16_OF)
+    case KN_F32:
+        LOOP(uint16_t, float, BF16_OF_F32)
+    case KN_F16:
+        LOOP(uint16_t, uint16_t, BF16_OF_F16)
+    case KN_BF16:
+        LOOP(uint16_t, uint16_t, LOAD_PLAIN)
         INTEGER_SOURCES(CASE_BF16, uint16_t)
-    default: break;
+    default:
+        break;
     }
 }
 
@@ -107,12 +119,17 @@ static void to_bf16(PARAMETERS)
     static void name(PARAMETERS)                                                                             \
     {                                                                                                        \
         switch (from_dtype) {                                                                                \
-        case KN_F64: LOOP(T, double, CLIP)                                                                   \
-        case KN_F32: LOOP(T, float, CLIP)                                                                    \
-        case KN_F16: LOOP(T, uint16_t, CLIP##_F16)                                                           \
-        case KN_BF16: LOOP(T, uint16_t, CLIP##_BF16)                                                         \
+        case KN_F64:                                                                                         \
+            LOOP(T, double, CLIP)                                                                            \
+        case KN_F32:                                                                                         \
+            LOOP(T, float, CLIP)                                                                             \
+        case KN_F16:                                                                                         \
+            LOOP(T, uint16_t, CLIP##_F16)                                                                    \
+        case KN_BF16:                                                                                        \
+            LOOP(T, uint16_t, CLIP##_BF16)                                                                   \
             INTEGER_SOURCES(CASE_PLAIN, T)                                                                   \
-        default: break;                                                                                      \
+        default:                                                                                             \
+            break;                                                                                           \
         }                                                                                                    \
     }
 DEFINE_TO_INTEGER(to_i64, int64_t, I64_OF)
@@ -125,23 +142,29 @@ DEFINE_TO_INTEGER(to_u16, uint16_t, I32_OF)
 DEFINE_TO_INTEGER(to_u8, uint8_t, I32_OF)
 
 #define CASE_TRUTH(T, dtype, from_type, load)                                                                \
-    case dtype: LOOP(T, from_type, TRUTH)
+    case dtype:                                                                                              \
+        LOOP(T, from_type, TRUTH)
 static void to_bool(PARAMETERS)
 {
     switch (from_dtype) {
-    case KN_F64: LOOP(uint8_t, double, TRUTH)
-    case KN_F32: LOOP(uint8_t, float, TRUTH)
-    case KN_F16: LOOP(uint8_t, uint16_t, TRUTH_F16)
-    case KN_BF16: LOOP(uint8_t, uint16_t, TRUTH_F16)
+    case KN_F64:
+        LOOP(uint8_t, double, TRUTH)
+    case KN_F32:
+        LOOP(uint8_t, float, TRUTH)
+    case KN_F16:
+        LOOP(uint8_t, uint16_t, TRUTH_F16)
+    case KN_BF16:
+        LOOP(uint8_t, uint16_t, TRUTH_F16)
         INTEGER_SOURCES(CASE_TRUTH, uint8_t)
-    default: break;
+    default:
+        break;
     }
 }
 
 typedef void (*convert_fn)(PARAMETERS);
 static const convert_fn by_target[KN_DTYPE_COUNT] = {
-    [KN_F64] = to_f64, [KN_F32] = to_f32, [KN_F16] = to_f16, [KN_BF16] = to_bf16, [KN_I64] = to_i64,
-    [KN_I32] = to_i32, [KN_I16] = to_i16, [KN_I8] = to_i8,   [KN_U64] = to_u64,   [KN_U32] = to_u32,
+    [KN_F64] = to_f64, [KN_F32] = to_f32, [KN_F16] = to_f16,   [KN_BF16] = to_bf16, [KN_I64] = to_i64,
+    [KN_I32] = to_i32, [KN_I16] = to_i16, [KN_I8] = to_i8,     [KN_U64] = to_u64,   [KN_U32] = to_u32,
     [KN_U16] = to_u16, [KN_U8] = to_u8,   [KN_BOOL] = to_bool,
 };
 

@@ -23,10 +23,18 @@ static element load(const void *from, int dtype)
     memcpy(&bits, from, row->bits / 8u);
     float f;
     switch (dtype) {
-    case KN_F64: memcpy(&e.real, from, 8); break;
-    case KN_F32: memcpy(&f, from, 4), e.real = (double)f; break;
-    case KN_F16: e.real = (double)kni_f16_to_f32((uint16_t)bits); break;
-    case KN_BF16: e.real = (double)kni_bf16_to_f32((uint16_t)bits); break;
+    case KN_F64:
+        memcpy(&e.real, from, 8);
+        break;
+    case KN_F32:
+        memcpy(&f, from, 4), e.real = (double)f;
+        break;
+    case KN_F16:
+        e.real = (double)kni_f16_to_f32((uint16_t)bits);
+        break;
+    case KN_BF16:
+        e.real = (double)kni_bf16_to_f32((uint16_t)bits);
+        break;
     default:
         if (negative && row->bits < 64 && (bits >> (row->bits - 1) & 1)) bits |= ~UINT64_C(0) << row->bits;
         e.whole = (int64_t)bits;
@@ -45,18 +53,33 @@ static void store(void *to, int dtype, const element *e)
     double real = as_real(e);
     float f = e->is_float ? (float)e->real : e->is_unsigned ? (float)(uint64_t)e->whole : (float)e->whole;
     switch (dtype) {
-    case KN_F64: memcpy(&bits, &real, 8); break;
-    case KN_F32: memcpy(&bits, &f, 4); break;
-    case KN_F16: bits = kni_f64_to_f16(real); break;
-    case KN_BF16: bits = kni_f64_to_bf16(real); break;
-    case KN_BOOL: bits = e->is_float ? e->real != 0 : e->whole != 0; break;
-    case KN_U64: bits = e->is_float ? kni_f64_to_u64(e->real) : (uint64_t)e->whole; break;
-    default: bits = (uint64_t)(e->is_float ? kni_f64_to_i64(e->real) : e->whole); break;
+    case KN_F64:
+        memcpy(&bits, &real, 8);
+        break;
+    case KN_F32:
+        memcpy(&bits, &f, 4);
+        break;
+    case KN_F16:
+        bits = kni_f64_to_f16(real);
+        break;
+    case KN_BF16:
+        bits = kni_f64_to_bf16(real);
+        break;
+    case KN_BOOL:
+        bits = e->is_float ? e->real != 0 : e->whole != 0;
+        break;
+    case KN_U64:
+        bits = e->is_float ? kni_f64_to_u64(e->real) : (uint64_t)e->whole;
+        break;
+    default:
+        bits = (uint64_t)(e->is_float ? kni_f64_to_i64(e->real) : e->whole);
+        break;
     }
     memcpy(to, &bits, kni_dtypes[dtype].bits / 8u);
 }
 
-void kni_convert(void *to, int to_dtype, int64_t to_stride, const void *from, int from_dtype, int64_t from_stride, int64_t n)
+void kni_convert(void *to, int to_dtype, int64_t to_stride, const void *from, int from_dtype,
+                 int64_t from_stride, int64_t n)
 {
     int64_t to_bytes = kni_dtypes[to_dtype].bits / 8, from_bytes = kni_dtypes[from_dtype].bits / 8;
     if (to_dtype == from_dtype && to_stride == 1 && from_stride == 1) {

@@ -1,5 +1,5 @@
 /* The list of opened devices, the current one of each thread, and their random counters. */
-#include "core/device.h"
+#include "core/device_object.h"
 #include "core/error.h"
 #include "core/text.h"
 #include <kn/device.h>
@@ -13,7 +13,8 @@ static _Atomic(kn_device) default_device;
 #if defined(__GNUC__) && !defined(KN_FREESTANDING)
 __attribute__((weak))
 #endif
-KN_API kn_device kn_device_open(const char *spec);
+KN_API kn_device
+kn_device_open(const char *spec);
 
 kn_device kni_device_make(kn_backend *backend, const char *name)
 {
@@ -78,20 +79,11 @@ kn_device kni_device_current(void)
     return atomic_compare_exchange_strong(&default_device, &expected, d) ? d : expected;
 }
 
-void kn_device_use(kn_device device)
-{
-    kni_thread_self()->current = device;
-}
+void kn_device_use(kn_device device) { kni_thread_self()->current = device; }
 
-kn_device kn_device_current(void)
-{
-    return kni_device_current();
-}
+kn_device kn_device_current(void) { return kni_device_current(); }
 
-const char *kn_device_name(kn_device device)
-{
-    return device ? device->name : "none";
-}
+const char *kn_device_name(kn_device device) { return device ? device->name : "none"; }
 
 void kn_device_close(kn_device device)
 {
@@ -111,10 +103,7 @@ void kn_seed(kn_device device, uint64_t seed)
     atomic_store(&device->rng_counter, 0);
 }
 
-uint64_t kni_rng_reserve(kn_device device, uint64_t n)
-{
-    return atomic_fetch_add(&device->rng_counter, n);
-}
+uint64_t kni_rng_reserve(kn_device device, uint64_t n) { return atomic_fetch_add(&device->rng_counter, n); }
 
 kn_status kn_sync(kn_device device)
 {
@@ -123,10 +112,7 @@ kn_status kn_sync(kn_device device)
     return device->backend->sync ? device->backend->sync(device->backend) : KN_OK;
 }
 
-kn_status kn_submit(kn_device device)
-{
-    return device || kni_device_current() ? KN_OK : kni_latest_code();
-}
+kn_status kn_submit(kn_device device) { return device || kni_device_current() ? KN_OK : kni_latest_code(); }
 
 size_t kn_device_report(kn_device device, const char *kind, char *buffer, size_t bytes)
 {

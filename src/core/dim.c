@@ -23,20 +23,11 @@ static expression table[MAX_EXPRESSIONS];
 static _Atomic int used;
 static kni_mutex lock = KNI_MUTEX_INIT;
 
-static const expression *at(kn_dim d)
-{
-    return &table[-1 - d];
-}
+static const expression *at(kn_dim d) { return &table[-1 - d]; }
 
-int64_t kni_dim_low(kn_dim d)
-{
-    return d >= 0 || d == KNI_DIM_BAD ? d : at(d)->low;
-}
+int64_t kni_dim_low(kn_dim d) { return d >= 0 || d == KNI_DIM_BAD ? d : at(d)->low; }
 
-int64_t kni_dim_high(kn_dim d)
-{
-    return d >= 0 || d == KNI_DIM_BAD ? d : at(d)->high;
-}
+int64_t kni_dim_high(kn_dim d) { return d >= 0 || d == KNI_DIM_BAD ? d : at(d)->high; }
 
 static int64_t saturating_multiply(int64_t a, int64_t b)
 {
@@ -48,13 +39,20 @@ static int64_t apply(int kind, int64_t a, int64_t b)
 {
     int64_t r = KNI_DIM_BAD;
     switch (kind) {
-    case ADD: return __builtin_add_overflow(a, b, &r) ? KNI_DIM_BAD : r;
-    case SUB: return a >= b ? a - b : KNI_DIM_BAD;
-    case MUL: return __builtin_mul_overflow(a, b, &r) ? KNI_DIM_BAD : r;
-    case FLOOR_DIV: return b > 0 ? a / b : KNI_DIM_BAD;
-    case MAXIMUM: return a > b ? a : b;
-    case MINIMUM: return a < b ? a : b;
-    default: return r;
+    case ADD:
+        return __builtin_add_overflow(a, b, &r) ? KNI_DIM_BAD : r;
+    case SUB:
+        return a >= b ? a - b : KNI_DIM_BAD;
+    case MUL:
+        return __builtin_mul_overflow(a, b, &r) ? KNI_DIM_BAD : r;
+    case FLOOR_DIV:
+        return b > 0 ? a / b : KNI_DIM_BAD;
+    case MAXIMUM:
+        return a > b ? a : b;
+    case MINIMUM:
+        return a < b ? a : b;
+    default:
+        return r;
     }
 }
 
@@ -62,12 +60,24 @@ static void bounds(expression *e)
 {
     int64_t al = kni_dim_low(e->a), ah = kni_dim_high(e->a), bl = kni_dim_low(e->b), bh = kni_dim_high(e->b);
     switch (e->kind) {
-    case ADD: e->low = al + bl, e->high = ah > INT64_MAX - bh ? INT64_MAX : ah + bh; break;
-    case SUB: e->low = al > bh ? al - bh : 0, e->high = ah > bl ? ah - bl : 0; break;
-    case MUL: e->low = saturating_multiply(al, bl), e->high = saturating_multiply(ah, bh); break;
-    case FLOOR_DIV: e->low = bh > 0 ? al / bh : 0, e->high = bl > 0 ? ah / bl : ah; break;
-    case MAXIMUM: e->low = al > bl ? al : bl, e->high = ah > bh ? ah : bh; break;
-    default: e->low = al < bl ? al : bl, e->high = ah < bh ? ah : bh; break;
+    case ADD:
+        e->low = al + bl, e->high = ah > INT64_MAX - bh ? INT64_MAX : ah + bh;
+        break;
+    case SUB:
+        e->low = al > bh ? al - bh : 0, e->high = ah > bl ? ah - bl : 0;
+        break;
+    case MUL:
+        e->low = saturating_multiply(al, bl), e->high = saturating_multiply(ah, bh);
+        break;
+    case FLOOR_DIV:
+        e->low = bh > 0 ? al / bh : 0, e->high = bl > 0 ? ah / bl : ah;
+        break;
+    case MAXIMUM:
+        e->low = al > bl ? al : bl, e->high = ah > bh ? ah : bh;
+        break;
+    default:
+        e->low = al < bl ? al : bl, e->high = ah < bh ? ah : bh;
+        break;
     }
 }
 
@@ -105,10 +115,7 @@ static kn_dim combine(int kind, kn_dim a, kn_dim b)
     return d;
 }
 
-kn_dim kni_dim_add(kn_dim a, kn_dim b)
-{
-    return a == 0 ? b : b == 0 ? a : combine(ADD, a, b);
-}
+kn_dim kni_dim_add(kn_dim a, kn_dim b) { return a == 0 ? b : b == 0 ? a : combine(ADD, a, b); }
 
 kn_dim kni_dim_sub(kn_dim a, kn_dim b)
 {
@@ -136,15 +143,9 @@ kn_dim kni_dim_floor_div(kn_dim a, kn_dim b)
     return combine(FLOOR_DIV, a, b);
 }
 
-kn_dim kni_dim_max(kn_dim a, kn_dim b)
-{
-    return a == b ? a : combine(MAXIMUM, a, b);
-}
+kn_dim kni_dim_max(kn_dim a, kn_dim b) { return a == b ? a : combine(MAXIMUM, a, b); }
 
-kn_dim kni_dim_min(kn_dim a, kn_dim b)
-{
-    return a == b ? a : combine(MINIMUM, a, b);
-}
+kn_dim kni_dim_min(kn_dim a, kn_dim b) { return a == b ? a : combine(MINIMUM, a, b); }
 
 kni_truth kni_dim_equal(kn_dim a, kn_dim b)
 {

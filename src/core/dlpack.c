@@ -1,5 +1,5 @@
 /* DLPack in and out, without copies. */
-#include "core/device.h"
+#include "core/device_object.h"
 #include "core/dtype.h"
 #include "core/table.h"
 #include <kn/dlpack.h>
@@ -9,9 +9,10 @@
 static const struct {
     uint8_t code, bits, dtype;
 } types[] = {
-    {kDLFloat, 64, KN_F64}, {kDLFloat, 32, KN_F32}, {kDLFloat, 16, KN_F16}, {kDLBfloat, 16, KN_BF16}, {kDLInt, 64, KN_I64},
-    {kDLInt, 32, KN_I32},   {kDLInt, 16, KN_I16},   {kDLInt, 8, KN_I8},     {kDLUInt, 64, KN_U64},    {kDLUInt, 32, KN_U32},
-    {kDLUInt, 16, KN_U16},  {kDLUInt, 8, KN_U8},    {kDLBool, 8, KN_BOOL},
+    {kDLFloat, 64, KN_F64}, {kDLFloat, 32, KN_F32}, {kDLFloat, 16, KN_F16}, {kDLBfloat, 16, KN_BF16},
+    {kDLInt, 64, KN_I64},   {kDLInt, 32, KN_I32},   {kDLInt, 16, KN_I16},   {kDLInt, 8, KN_I8},
+    {kDLUInt, 64, KN_U64},  {kDLUInt, 32, KN_U32},  {kDLUInt, 16, KN_U16},  {kDLUInt, 8, KN_U8},
+    {kDLBool, 8, KN_BOOL},
 };
 
 static int dtype_of(DLDataType t)
@@ -33,9 +34,12 @@ kn_tensor kn_from_dlpack(struct DLManagedTensor *managed)
     const DLTensor *t = &managed->dl_tensor;
     int dtype = dtype_of(t->dtype);
     const char *why = NULL;
-    if (t->device.device_type != kDLCPU) why = "kn_from_dlpack: only host memory can be taken over; copy it to the CPU first";
-    else if (!dtype) why = "kn_from_dlpack: this element type is none of Kiln's";
-    else if (t->ndim < 0 || t->ndim > KN_MAX_RANK) why = "kn_from_dlpack: the rank is above 8";
+    if (t->device.device_type != kDLCPU)
+        why = "kn_from_dlpack: only host memory can be taken over; copy it to the CPU first";
+    else if (!dtype)
+        why = "kn_from_dlpack: this element type is none of Kiln's";
+    else if (t->ndim < 0 || t->ndim > KN_MAX_RANK)
+        why = "kn_from_dlpack: the rank is above 8";
     if (why) {
         release(managed);
         return kn_poison(KN_ERROR_ARGUMENT, why);
@@ -83,7 +87,8 @@ struct DLManagedTensor *kn_to_dlpack(kn_tensor t)
     memcpy(v->inline_value, x->inline_value.bytes, sizeof v->inline_value);
     v->storage = x->storage ? kni_storage_retain(x->storage) : NULL;
     DLTensor *d = &v->managed.dl_tensor;
-    d->data = v->storage ? kni_data(x, (size_t)kn_dtype_bytes((kn_dtype)x->type.dtype, 1)) : (void *)v->inline_value;
+    d->data = v->storage ? kni_data(x, (size_t)kn_dtype_bytes((kn_dtype)x->type.dtype, 1))
+                         : (void *)v->inline_value;
     d->device = (DLDevice){kDLCPU, 0};
     d->ndim = x->type.rank;
     for (int i = 0; i < KNI_COUNT(types); i++)

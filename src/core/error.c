@@ -26,10 +26,7 @@ static void *log_context;
 enum { NUMBER_BITS = 40 };
 #define NUMBER_MASK ((UINT64_C(1) << NUMBER_BITS) - 1)
 
-static error_record *latest(const kni_thread *t)
-{
-    return t->last_error ? &pool[t->last_error - 1] : NULL;
-}
+static error_record *latest(const kni_thread *t) { return t->last_error ? &pool[t->last_error - 1] : NULL; }
 
 static error_record *fresh(kni_thread *t)
 {
@@ -152,13 +149,17 @@ void kn_log_set(kn_log_fn fn, void *context)
 size_t kn_error_text(kn_tensor t, char *buffer, size_t n)
 {
     kni_text text = {buffer, n, 0};
-    if (buffer && n) buffer[0] = 0;
-    else text.capacity = 0;
+    if (buffer && n)
+        buffer[0] = 0;
+    else
+        text.capacity = 0;
     if (!kni_is_poisoned(t)) return 0;
     kni_error_flush(kni_thread_self());
     const error_record *e = of_handle(t);
-    if (e) describe(e, &text);
-    else kni_text_string(&text, "the record of this error was used again; read errors sooner");
+    if (e)
+        describe(e, &text);
+    else
+        kni_text_string(&text, "the record of this error was used again; read errors sooner");
     return text.length;
 }
 
@@ -179,8 +180,9 @@ const char *kn_last_error(void)
 
 const char *kn_status_name(kn_status status)
 {
-    static const char *const names[] = {"ok",     "argument", "shape", "dtype",       "handle",   "memory", "device",
-                                        "index",  "unsupported", "gradient", "internal", "io", "numeric"};
+    static const char *const names[] = {"ok",       "argument", "shape",  "dtype",       "handle",
+                                        "memory",   "device",   "index",  "unsupported", "gradient",
+                                        "internal", "io",       "numeric"};
     return (unsigned)status < sizeof names / sizeof *names ? names[status] : "unknown";
 }
 

@@ -10,7 +10,8 @@
 kn_status kni_fail(kn_status code, const char *format, ...) KNI_COLD;
 /* The same with "kn_<name>: " before the text, where name is the outermost public call. */
 kn_status kni_fail_op(kn_status code, const char *op_name, const char *format, ...) KNI_COLD;
-kn_status kni_fail_op_list(kn_status code, const char *op_name, const char *format, va_list arguments) KNI_COLD;
+kn_status kni_fail_op_list(kn_status code, const char *op_name, const char *format,
+                           va_list arguments) KNI_COLD;
 
 /* A poisoned handle that carries the thread's latest failure. */
 kn_tensor kni_poison_latest(void) KNI_COLD;

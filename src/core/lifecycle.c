@@ -1,5 +1,5 @@
 /* Starting on a static buffer, counting, and shutting down. */
-#include "core/device.h"
+#include "core/device_object.h"
 #include "core/static_arena.h"
 #include "core/table.h"
 #include "core/thread_pool.h"
@@ -11,7 +11,8 @@ kn_status kn_init_static(void *buffer, size_t bytes)
     if (m.allocations > 0)
         return kni_fail(KN_ERROR_ARGUMENT, "kn_init_static must be the first call: memory is in use already");
     if (!kni_arena_start(buffer, bytes))
-        return kni_fail(KN_ERROR_ARGUMENT, "kn_init_static: the buffer is NULL or too small, or it was called before");
+        return kni_fail(KN_ERROR_ARGUMENT,
+                        "kn_init_static: the buffer is NULL or too small, or it was called before");
     return KN_OK;
 }
 
@@ -23,10 +24,7 @@ kn_memory kn_memory_stats(void)
     return m;
 }
 
-void kn_memory_trim(void)
-{
-    kni_small_trim(&kni_thread_self()->small);
-}
+void kn_memory_trim(void) { kni_small_trim(&kni_thread_self()->small); }
 
 int64_t kn_shutdown(void)
 {
@@ -39,12 +37,6 @@ int64_t kn_shutdown(void)
     return m.tensors_now;
 }
 
-void kn_set_threads(int32_t n)
-{
-    kni_set_threads(n);
-}
+void kn_set_threads(int32_t n) { kni_set_threads(n); }
 
-int32_t kn_get_threads(void)
-{
-    return kni_threads();
-}
+int32_t kn_get_threads(void) { return kni_threads(); }

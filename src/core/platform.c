@@ -11,17 +11,11 @@ const char *kni_environment(const char *name)
     return 0;
 }
 
-uint64_t kni_nanoseconds(void)
-{
-    return 0;
-}
+uint64_t kni_nanoseconds(void) { return 0; }
 #else
 #include <stdlib.h>
 #include <time.h>
-const char *kni_environment(const char *name)
-{
-    return getenv(name);
-}
+const char *kni_environment(const char *name) { return getenv(name); }
 
 uint64_t kni_nanoseconds(void)
 {

@@ -48,7 +48,8 @@ static void fixed_number(kni_text *t, double v, int digits)
     kni_text_int(t, (int64_t)whole);
     if (!digits) return;
     kni_text_char(t, '.');
-    for (int d = digits - 1; d >= 0; d--) kni_text_char(t, (char)('0' + fraction / (uint64_t)power_of_ten(d) % 10));
+    for (int d = digits - 1; d >= 0; d--)
+        kni_text_char(t, (char)('0' + fraction / (uint64_t)power_of_ten(d) % 10));
 }
 
 static void scientific_number(kni_text *t, double v, int digits)
@@ -89,9 +90,12 @@ static void element(const printer *p, kni_text *t, int64_t i)
         return;
     }
     if (v < 0 || (v == 0 && 1 / v < 0)) kni_text_char(t, '-'), v = -v;
-    if (v > 1.7976931348623157e308) kni_text_string(t, "inf");
-    else if (p->scientific) scientific_number(t, v, p->precision);
-    else fixed_number(t, v, p->precision);
+    if (v > 1.7976931348623157e308)
+        kni_text_string(t, "inf");
+    else if (p->scientific)
+        scientific_number(t, v, p->precision);
+    else
+        fixed_number(t, v, p->precision);
 }
 
 static int64_t shown(const printer *p, int axis, int64_t k)
@@ -168,8 +172,10 @@ static void block(printer *p, int axis, int64_t at)
         if (k && last) {
             kni_text_char(&p->text, ',');
             column += p->width + 2;
-            if (column + p->width + 1 > p->line_width) new_line(p, axis), column = axis + 1;
-            else kni_text_char(&p->text, ' ');
+            if (column + p->width + 1 > p->line_width)
+                new_line(p, axis), column = axis + 1;
+            else
+                kni_text_char(&p->text, ' ');
         } else if (k) {
             kni_text_char(&p->text, ',');
             for (int i = axis; i < p->rank - 2; i++) kni_text_char(&p->text, '\n');
@@ -177,8 +183,10 @@ static void block(printer *p, int axis, int64_t at)
         }
         if (gap) {
             kni_text_string(&p->text, last ? "..., " : "...,");
-            if (last) column += 5;
-            else new_line(p, axis);
+            if (last)
+                column += 5;
+            else
+                new_line(p, axis);
         }
         block(p, axis + 1, at + shown(p, axis, k) * p->strides[axis]);
     }
@@ -189,7 +197,8 @@ size_t kn_format(kn_tensor t, char *buffer, size_t n, const kn_print_options *op
 {
     static const kn_print_options defaults = {4, 3, 1000, 80};
     kn_print_options o = options ? *options : defaults;
-    printer p = {.text = {buffer, buffer ? n : 0, 0}, .precision = o.precision > 0 ? o.precision : defaults.precision};
+    printer p = {.text = {buffer, buffer ? n : 0, 0},
+                 .precision = o.precision > 0 ? o.precision : defaults.precision};
     if (buffer && n) buffer[0] = 0;
     if (kni_is_poisoned(t)) {
         kni_text_string(&p.text, "poisoned tensor: ");

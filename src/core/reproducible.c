@@ -18,7 +18,4 @@ bool kni_reproducible(void)
     return m == ON;
 }
 
-void kn_set_reproducible(bool reproducible)
-{
-    atomic_store(&mode, reproducible ? ON : OFF);
-}
+void kn_set_reproducible(bool reproducible) { atomic_store(&mode, reproducible ? ON : OFF); }

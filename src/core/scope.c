@@ -21,8 +21,10 @@ void kni_scope_link(kni_thread *t, uint32_t index, uint32_t depth)
 void kni_scope_unlink(kni_thread *t, uint32_t index)
 {
     const kni_tensor *x = kni_slot(index);
-    if (x->previous != KNI_NO_SLOT) kni_slot(x->previous)->next = x->next;
-    else *head_of(t, x->scope) = x->next;
+    if (x->previous != KNI_NO_SLOT)
+        kni_slot(x->previous)->next = x->next;
+    else
+        *head_of(t, x->scope) = x->next;
     if (x->next != KNI_NO_SLOT) kni_slot(x->next)->previous = x->previous;
 }
 
@@ -30,7 +32,8 @@ static bool grow(kni_thread *t)
 {
     if (t->scopes && t->depth + 1 < t->scope_capacity) return true;
     uint32_t capacity = t->scope_capacity ? 2 * t->scope_capacity : 8;
-    uint32_t *scopes = kni_reallocate(t->scopes, t->scope_capacity * sizeof *scopes, capacity * sizeof *scopes);
+    uint32_t *scopes =
+        kni_reallocate(t->scopes, t->scope_capacity * sizeof *scopes, capacity * sizeof *scopes);
     if (!scopes) return false;
     if (!t->scopes) scopes[0] = t->root_scope;
     t->scopes = scopes;
@@ -43,7 +46,8 @@ kn_scope kn_scope_begin(void)
 {
     kni_thread *t = kni_thread_self();
     if (t->depth == UINT32_MAX - 1 || !grow(t)) {
-        kni_fail(KN_ERROR_MEMORY, "kn_scope_begin: no memory for a scope; its tensors join the enclosing scope");
+        kni_fail(KN_ERROR_MEMORY,
+                 "kn_scope_begin: no memory for a scope; its tensors join the enclosing scope");
         return (kn_scope){0, t->id};
     }
     t->scopes[++t->depth] = KNI_NO_SLOT;
@@ -71,7 +75,8 @@ void kn_scope_end_many(kn_scope scope, kn_tensor *results, int32_t n)
     kni_thread *t = kni_thread_self();
     if (scope.depth == 0 && scope.thread == t->id) return;
     if (scope.thread != t->id || scope.depth > t->depth) {
-        kni_fail(KN_ERROR_ARGUMENT, "kn_scope_end: this scope has ended already or belongs to another thread");
+        kni_fail(KN_ERROR_ARGUMENT,
+                 "kn_scope_end: this scope has ended already or belongs to another thread");
         return;
     }
     for (int32_t i = 0; i < n; i++) {

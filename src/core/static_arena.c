@@ -16,10 +16,7 @@ static block *free_list;
 static bool active;
 static kni_mutex lock = KNI_MUTEX_INIT;
 
-bool kni_arena_active(void)
-{
-    return active;
-}
+bool kni_arena_active(void) { return active; }
 
 bool kni_arena_start(void *buffer, size_t bytes)
 {
@@ -73,8 +70,10 @@ void kni_arena_free(void *p)
     block *after = free_list;
     while (after && after < b) before = after, after = after->next_free;
     b->next_free = after;
-    if (before) before->next_free = b;
-    else free_list = b;
+    if (before)
+        before->next_free = b;
+    else
+        free_list = b;
     merge_with_next(b);
     if (before) merge_with_next(before);
     kni_unlock(&lock);

@@ -1,6 +1,6 @@
 /* Slots: getting, checking, releasing. */
 #include "core/table.h"
-#include "core/device.h"
+#include "core/device_object.h"
 #include "core/text.h"
 
 kni_tensor *kni_chunks[KNI_MAX_CHUNKS];
@@ -19,8 +19,8 @@ static bool add_chunk(void)
     if (n == KNI_MAX_CHUNKS) return false;
     kni_tensor *chunk = kni_allocate(sizeof(kni_tensor) * KNI_CHUNK_SLOTS);
     uint32_t capacity = (n + 1) * KNI_CHUNK_SLOTS;
-    uint32_t *pool = chunk ? kni_reallocate(free_pool, free_pool_capacity * sizeof *pool, capacity * sizeof *pool)
-                           : NULL;
+    uint32_t *pool =
+        chunk ? kni_reallocate(free_pool, free_pool_capacity * sizeof *pool, capacity * sizeof *pool) : NULL;
     if (!pool) {
         kni_free(chunk, sizeof(kni_tensor) * KNI_CHUNK_SLOTS);
         return false;
@@ -55,10 +55,7 @@ static void give_back(kni_thread *t, uint32_t keep)
     kni_unlock(&lock);
 }
 
-void kni_table_return_slots(kni_thread *t)
-{
-    give_back(t, 0);
-}
+void kni_table_return_slots(kni_thread *t) { give_back(t, 0); }
 
 uint32_t kni_tensor_new(kni_thread *t)
 {
@@ -130,7 +127,8 @@ void kni_tensor_take(kni_thread *t, uint32_t index, const char *by)
 kni_tensor *kni_peek(kn_tensor handle)
 {
     uint32_t index = kni_slot_of(handle);
-    if (kni_is_poisoned(handle) || index >= atomic_load_explicit(&n_chunks, memory_order_acquire) * KNI_CHUNK_SLOTS)
+    if (kni_is_poisoned(handle) ||
+        index >= atomic_load_explicit(&n_chunks, memory_order_acquire) * KNI_CHUNK_SLOTS)
         return NULL;
     kni_tensor *x = kni_slot(index);
     uint64_t g = atomic_load_explicit(&x->generation, memory_order_acquire);
@@ -152,9 +150,10 @@ static KNI_COLD void explain_stale(kn_tensor handle, const char *op_name)
                     t->taken[i].by, site ? " at " : "", site ? site : "");
         return;
     }
-    kni_fail_op(KN_ERROR_HANDLE, op_name,
-                "this handle names no live tensor: it was dropped, its scope ended, it was taken long ago, or it "
-                "was never a tensor");
+    kni_fail_op(
+        KN_ERROR_HANDLE, op_name,
+        "this handle names no live tensor: it was dropped, its scope ended, it was taken long ago, or it "
+        "was never a tensor");
 }
 
 kni_tensor *kni_resolve(kn_tensor handle, const char *op_name)
@@ -166,8 +165,9 @@ kni_tensor *kni_resolve(kn_tensor handle, const char *op_name)
         return NULL;
     }
     if (KNI_UNLIKELY(x->thread != kni_this_thread.id && x->state != KNI_OWNED)) {
-        kni_fail_op(KN_ERROR_HANDLE, op_name,
-                    "the tensor belongs to another thread; share it with x = kn_own(x) on the thread that made it");
+        kni_fail_op(
+            KN_ERROR_HANDLE, op_name,
+            "the tensor belongs to another thread; share it with x = kn_own(x) on the thread that made it");
         return NULL;
     }
     return x;
@@ -204,7 +204,8 @@ void kni_table_list_alive(void)
         const kni_tensor *x = kni_slot(i);
         if (x->state == KNI_FREE) continue;
         const char *site = x->thread == kni_this_thread.id ? kni_site_of(x->serial) : NULL;
-        kni_log(1, "alive at shutdown: %T%S%s%s", (int)x->type.dtype, &x->type, site ? " made at " : "", site ? site : "");
+        kni_log(1, "alive at shutdown: %T%S%s%s", (int)x->type.dtype, &x->type, site ? " made at " : "",
+                site ? site : "");
         listed++;
     }
 }

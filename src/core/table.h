@@ -22,11 +22,17 @@ enum {
 };
 #define KNI_GENERATION_MASK ((UINT64_C(1) << KNI_GENERATION_BITS) - 1)
 
-enum { KNI_FREE, KNI_TEMPORARY, KNI_KEPT, KNI_OWNED, KNI_GONE /* the handle is gone, a tape still reads it */ };
+enum {
+    KNI_FREE,
+    KNI_TEMPORARY,
+    KNI_KEPT,
+    KNI_OWNED,
+    KNI_GONE /* the handle is gone, a tape still reads it */
+};
 
 enum {
-    KNI_TENSOR_SCALAR = 1,  /* the value is in `inline_value`, there is no storage */
-    KNI_TENSOR_REQUIRES_GRAD = 4,  /* gradients of a leaf are asked for */
+    KNI_TENSOR_SCALAR = 1,        /* the value is in `inline_value`, there is no storage */
+    KNI_TENSOR_REQUIRES_GRAD = 4, /* gradients of a leaf are asked for */
     KNI_TENSOR_PARAM = 8,
     KNI_TENSOR_POISONED = 16 /* found after the op had returned; `error` says what */
 };
@@ -38,7 +44,7 @@ typedef struct kni_tensor {
     _Atomic uint64_t generation; /* of the handle that is valid now */
     _Atomic int32_t references;  /* the handle and every internal use */
     uint8_t state, flags;
-    uint16_t made_by; /* op number */
+    uint16_t made_by;        /* op number */
     uint32_t next, previous; /* in the list of its scope */
     uint32_t scope, thread;
     kni_type type;
@@ -65,7 +71,10 @@ static inline kni_tensor *kni_slot(uint32_t index)
     return &kni_chunks[index / KNI_CHUNK_SLOTS][index % KNI_CHUNK_SLOTS];
 }
 
-static inline uint32_t kni_slot_of(kn_tensor t) { return (uint32_t)(t.bits >> KNI_GENERATION_BITS) & 0x7FFFFF; }
+static inline uint32_t kni_slot_of(kn_tensor t)
+{
+    return (uint32_t)(t.bits >> KNI_GENERATION_BITS) & 0x7FFFFF;
+}
 
 static inline kn_tensor kni_handle(uint32_t index)
 {

@@ -1,5 +1,5 @@
 /* Data in and out of tensors: creation from memory, wrapped buffers, numbers, and reading back. */
-#include "core/device.h"
+#include "core/device_object.h"
 #include "core/dtype.h"
 #include "core/table.h"
 #include <kn/device.h>
@@ -134,22 +134,18 @@ static kn_tensor scalar(const void *value, int from, kn_dtype dtype)
     return kni_handle(id);
 }
 
-kn_tensor kn_scalar(double value, kn_dtype dtype)
-{
-    return scalar(&value, KN_F64, dtype);
-}
+kn_tensor kn_scalar(double value, kn_dtype dtype) { return scalar(&value, KN_F64, dtype); }
 
-kn_tensor kn_scalar_int(int64_t value, kn_dtype dtype)
-{
-    return scalar(&value, KN_I64, dtype);
-}
+kn_tensor kn_scalar_int(int64_t value, kn_dtype dtype) { return scalar(&value, KN_I64, dtype); }
 
 /* Reading borrows; a poisoned tensor answers with its own error. */
 static kni_tensor *readable(kn_tensor t, const char *name, kn_status *s)
 {
     *s = KN_OK;
     const kni_tensor *found = kni_is_poisoned(t) ? NULL : kni_peek(t);
-    kn_tensor poison = kni_is_poisoned(t) ? t : found && (found->flags & KNI_TENSOR_POISONED) ? found->error : KN_NONE;
+    kn_tensor poison = kni_is_poisoned(t)                              ? t
+                       : found && (found->flags & KNI_TENSOR_POISONED) ? found->error
+                                                                       : KN_NONE;
     if (poison.bits) {
         char text[400];
         kn_error_text(poison, text, sizeof text);
@@ -183,8 +179,8 @@ kn_status kn_read_as(kn_tensor t, kn_dtype dtype, void *buffer, size_t bytes)
     if (x->type.dtype == dtype) return kn_read(t, buffer, bytes);
     int64_t n = kni_count(&x->type), need = kni_dtype_usable(dtype) ? kn_dtype_bytes(dtype, n) : -1;
     if ((int64_t)bytes != need || (!buffer && bytes))
-        return kni_fail(KN_ERROR_ARGUMENT, "kn_read_as: %S as %T has %D bytes, the buffer %D", &x->type, (int)dtype,
-                        need, (int64_t)bytes);
+        return kni_fail(KN_ERROR_ARGUMENT, "kn_read_as: %S as %T has %D bytes, the buffer %D", &x->type,
+                        (int)dtype, need, (int64_t)bytes);
     size_t own = (size_t)kn_dtype_bytes((kn_dtype)x->type.dtype, n);
     void *copy = kni_allocate(own);
     if (!copy) return kni_fail(KN_ERROR_MEMORY, "kn_read_as: no memory for the conversion");
@@ -209,8 +205,8 @@ static kn_status read_one(kn_tensor t, kn_dtype dtype, void *value)
     const kni_tensor *x = readable(t, "item", &s);
     if (!x) return s;
     if (kni_count(&x->type) != 1)
-        return kni_fail(KN_ERROR_SHAPE, "kn_item: the tensor has %D elements, not one: %S", kni_count(&x->type),
-                        &x->type);
+        return kni_fail(KN_ERROR_SHAPE, "kn_item: the tensor has %D elements, not one: %S",
+                        kni_count(&x->type), &x->type);
     return kn_read_as(t, dtype, value, 8);
 }
 

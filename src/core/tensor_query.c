@@ -1,5 +1,5 @@
 /* Questions about tensors, all of which borrow. */
-#include "core/device.h"
+#include "core/device_object.h"
 #include "core/table.h"
 #include <kn/device.h>
 #include <kn/tensor.h>
@@ -73,7 +73,4 @@ kn_tensor kn_alias(kn_tensor handle)
     return kni_handle(id);
 }
 
-const char *kn_version(void)
-{
-    return "0.1.0";
-}
+const char *kn_version(void) { return "0.1.0"; }

@@ -94,12 +94,24 @@ void kni_text_dims(kni_text *t, int32_t rank, const int64_t *dims)
 static void one_field(kni_text *t, char kind, va_list *a)
 {
     switch (kind) {
-    case 's': kni_text_string(t, va_arg(*a, const char *)); break;
-    case 'd': kni_text_int(t, va_arg(*a, int32_t)); break;
-    case 'D': kni_text_int(t, va_arg(*a, int64_t)); break;
-    case 'u': unsigned_number(t, va_arg(*a, uint32_t)); break;
-    case 'g': kni_text_double(t, va_arg(*a, double)); break;
-    case 'T': kni_text_string(t, kn_dtype_name((kn_dtype)va_arg(*a, int))); break;
+    case 's':
+        kni_text_string(t, va_arg(*a, const char *));
+        break;
+    case 'd':
+        kni_text_int(t, va_arg(*a, int32_t));
+        break;
+    case 'D':
+        kni_text_int(t, va_arg(*a, int64_t));
+        break;
+    case 'u':
+        unsigned_number(t, va_arg(*a, uint32_t));
+        break;
+    case 'g':
+        kni_text_double(t, va_arg(*a, double));
+        break;
+    case 'T':
+        kni_text_string(t, kn_dtype_name((kn_dtype)va_arg(*a, int)));
+        break;
     case 'S': {
         const kni_type *type = va_arg(*a, const kni_type *);
         kni_text_dims(t, type->rank, type->dims);
@@ -110,7 +122,9 @@ static void one_field(kni_text *t, char kind, va_list *a)
         kni_text_dims(t, shape->rank, shape->dims);
         break;
     }
-    default: kni_text_char(t, kind); break;
+    default:
+        kni_text_char(t, kind);
+        break;
     }
 }
 
@@ -119,8 +133,10 @@ void kni_text_format_list(kni_text *t, const char *format, va_list arguments)
     va_list a;
     va_copy(a, arguments);
     for (const char *f = format; *f; f++) {
-        if (*f == '%' && f[1]) one_field(t, *++f, &a);
-        else kni_text_char(t, *f);
+        if (*f == '%' && f[1])
+            one_field(t, *++f, &a);
+        else
+            kni_text_char(t, *f);
     }
     va_end(a);
 }

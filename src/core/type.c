@@ -13,10 +13,7 @@ int64_t kni_count_dims(int32_t rank, const int64_t *dims)
     return overflow ? -1 : n;
 }
 
-int64_t kni_count(const kni_type *t)
-{
-    return kni_count_dims(t->rank, t->dims);
-}
+int64_t kni_count(const kni_type *t) { return kni_count_dims(t->rank, t->dims); }
 
 bool kni_same_dims(const kni_type *a, const kni_type *b)
 {

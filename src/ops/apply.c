@@ -1,5 +1,5 @@
 /* Running an op: check the handles, infer, make a record, execute it, take the temporaries. */
-#include "core/device.h"
+#include "core/device_object.h"
 #include "ops/infer.h"
 #include <string.h>
 
@@ -11,8 +11,8 @@ typedef struct call {
     const kn_op *row;
     const kn_tensor *in;
     int n_in, n_out;
-    kni_tensor **slots;      /* of inputs, NULL where absent */
-    const kni_type **types;  /* of inputs */
+    kni_tensor **slots;     /* of inputs, NULL where absent */
+    const kni_type **types; /* of inputs */
     kni_type **out_types;
     kn_record *record;
     size_t record_bytes;
@@ -61,13 +61,15 @@ static kn_status choose_device(call *c)
         if (!kni_same_leaf(device, d)) {
             if (c->types[i]->weak) continue;
             return kni_fail_op(KN_ERROR_DEVICE, c->row->name,
-                               "operands are on different devices, %s and %s: move one with kn_to()", device->name,
-                               d->name);
+                               "operands are on different devices, %s and %s: move one with kn_to()",
+                               device->name, d->name);
         }
         if (d->tapes && !device->tapes) device = d;
     }
-    if (c->thread->route) device = c->thread->route;
-    else if (device && c->thread->call_name && !c->thread->call_device) c->thread->call_device = device;
+    if (c->thread->route)
+        device = c->thread->route;
+    else if (device && c->thread->call_name && !c->thread->call_device)
+        c->thread->call_device = device;
     if (!device) device = kni_device_current();
     if (!device) return KN_ERROR_DEVICE;
     if (KNI_UNLIKELY(atomic_load_explicit(&device->closed, memory_order_relaxed)))
@@ -127,8 +129,10 @@ static void fill_record(call *c, const void *attributes)
     char *place = (char *)r + c->record_bytes - ((row->attribute_bytes + 7u) & ~7u);
     r->attributes = place;
     if (row->attribute_bytes) {
-        if (attributes) memcpy(place, attributes, row->attribute_bytes);
-        else memset(place, 0, row->attribute_bytes);
+        if (attributes)
+            memcpy(place, attributes, row->attribute_bytes);
+        else
+            memset(place, 0, row->attribute_bytes);
     }
     uint32_t *ids = r->ids + c->n_out;
     for (int i = 0; i < c->n_in; i++) {
@@ -145,8 +149,8 @@ static void take_temporaries(call *c)
     for (int i = 0; i < c->n_in; i++) {
         kni_tensor *x = kni_peek(c->in[i]);
         if (x && x->state == KNI_TEMPORARY && x->thread == c->thread->id)
-            kni_tensor_take(c->thread, kni_slot_of(c->in[i]), c->thread->call_name ? c->thread->call_name
-                                                                                  : c->row->name);
+            kni_tensor_take(c->thread, kni_slot_of(c->in[i]),
+                            c->thread->call_name ? c->thread->call_name : c->row->name);
     }
 }
 
@@ -236,10 +240,13 @@ void kni_apply_many(const kn_op *row, const kn_tensor *in, int n_in, const void 
     kni_tensor *slots[FEW];
     const kni_type *types[FEW];
     kni_type *out_types[FEW];
-    call c = {kni_thread_self(), row, in, n_in, n_out, slots, types, out_types, &frame.record, 0, NULL, 0, NULL};
+    call c = {kni_thread_self(), row,           in, n_in, n_out, slots, types,
+              out_types,         &frame.record, 0,  NULL, 0,     NULL};
     c.record_bytes = record_size(row, n_in, n_out);
-    if (KNI_UNLIKELY(n_in > FEW || n_out > FEW || c.record_bytes > FRAME_BYTES)) apply_large(&c, attributes, out);
-    else apply(&c, attributes, out);
+    if (KNI_UNLIKELY(n_in > FEW || n_out > FEW || c.record_bytes > FRAME_BYTES))
+        apply_large(&c, attributes, out);
+    else
+        apply(&c, attributes, out);
 }
 
 kn_tensor kni_apply(const kn_op *row, const kn_tensor *in, int n_in, const void *attributes)

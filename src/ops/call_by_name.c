@@ -1,7 +1,7 @@
 /* kn_call: runs any row of the table by its name, with attributes by theirs. */
 #include "core/allocator.h"
-#include "ops/custom.h"
-#include <kn/custom.h>
+#include "ops/custom_rows.h"
+#include <kn/call.h>
 #include <string.h>
 
 enum { FRAME_BYTES = 1024 };

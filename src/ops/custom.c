@@ -1,5 +1,5 @@
 /* Custom ops: rows made at run time around the user's functions. */
-#include "ops/custom.h"
+#include "ops/custom_rows.h"
 #include "ops/infer.h"
 #include <kn/custom_op.h>
 #include <string.h>
@@ -17,10 +17,7 @@ static custom *registered[MAX_CUSTOM];
 static _Atomic int n_registered;
 static kni_mutex lock = KNI_MUTEX_INIT;
 
-static const custom *of(const kn_op *row)
-{
-    return (const custom *)row;
-}
+static const custom *of(const kn_op *row) { return (const custom *)row; }
 
 static kn_type public_type(const kni_type *t)
 {
@@ -36,10 +33,12 @@ static kn_status infer(kni_infer *c)
     if (s) return s;
     for (int i = 0; i < c->n_out; i++) {
         if (!kni_dtype_usable(out[i].dtype) || out[i].shape.rank < 0 || out[i].shape.rank > KN_MAX_RANK)
-            return kni_infer_fail(c, KN_ERROR_ARGUMENT, "its infer function gave result %d no dtype or a bad rank", i);
+            return kni_infer_fail(c, KN_ERROR_ARGUMENT,
+                                  "its infer function gave result %d no dtype or a bad rank", i);
         c->out[i]->dtype = (uint8_t)out[i].dtype;
         c->out[i]->rank = (uint8_t)out[i].shape.rank;
-        for (int a = 0; a < out[i].shape.rank; a++) c->out[i]->dims[a] = out[i].shape.dims[a] < 0 ? KNI_DIM_BAD : out[i].shape.dims[a];
+        for (int a = 0; a < out[i].shape.rank; a++)
+            c->out[i]->dims[a] = out[i].shape.dims[a] < 0 ? KNI_DIM_BAD : out[i].shape.dims[a];
     }
     return KN_OK;
 }
@@ -52,8 +51,10 @@ static kn_status lower(kni_lowering *l)
 static kn_status run_on_host(const kn_op *row, const kni_span *in, const kni_span *out)
 {
     kn_span spans[2][MAX_OPERANDS];
-    for (int i = 0; i < row->max_in; i++) spans[0][i] = (kn_span){in[i].data, (kn_dtype)in[i].type->dtype, kni_shape_from_type(in[i].type)};
-    for (int i = 0; i < row->n_out; i++) spans[1][i] = (kn_span){out[i].data, (kn_dtype)out[i].type->dtype, kni_shape_from_type(out[i].type)};
+    for (int i = 0; i < row->max_in; i++)
+        spans[0][i] = (kn_span){in[i].data, (kn_dtype)in[i].type->dtype, kni_shape_from_type(in[i].type)};
+    for (int i = 0; i < row->n_out; i++)
+        spans[1][i] = (kn_span){out[i].data, (kn_dtype)out[i].type->dtype, kni_shape_from_type(out[i].type)};
     return of(row)->op.forward(of(row)->op.context, spans[0], spans[1]);
 }
 
@@ -78,11 +79,14 @@ const kn_op *kni_custom_by_name(const char *name)
 static kn_status check(const kn_custom_op *op)
 {
     if (!op || !op->name || !*op->name || strlen(op->name) >= NAME)
-        return kni_fail(KN_ERROR_ARGUMENT, "kn_custom_register: a name of 1 to %d characters is needed", NAME - 1);
+        return kni_fail(KN_ERROR_ARGUMENT, "kn_custom_register: a name of 1 to %d characters is needed",
+                        NAME - 1);
     if (op->n_in < 1 || op->n_in > MAX_OPERANDS || op->n_out < 1 || op->n_out > MAX_OPERANDS)
-        return kni_fail(KN_ERROR_ARGUMENT, "kn_custom_register: %s: 1 to %d operands and results", op->name, (int)MAX_OPERANDS);
+        return kni_fail(KN_ERROR_ARGUMENT, "kn_custom_register: %s: 1 to %d operands and results", op->name,
+                        (int)MAX_OPERANDS);
     if (!op->infer || (!op->forward && !op->lower))
-        return kni_fail(KN_ERROR_ARGUMENT, "kn_custom_register: %s: infer and one of forward and lower are needed", op->name);
+        return kni_fail(KN_ERROR_ARGUMENT,
+                        "kn_custom_register: %s: infer and one of forward and lower are needed", op->name);
     return KN_OK;
 }
 
@@ -117,7 +121,9 @@ kn_op_handle kn_custom_register(const kn_custom_op *op)
     }
     kni_lock(&lock);
     int n = atomic_load(&n_registered);
-    const char *why = n == MAX_CUSTOM ? "too many custom ops" : kni_custom_by_name(op->name) ? "the name is taken" : NULL;
+    const char *why = n == MAX_CUSTOM                ? "too many custom ops"
+                      : kni_custom_by_name(op->name) ? "the name is taken"
+                                                     : NULL;
     if (!why) {
         fill(c, op, FIRST_NUMBER + n);
         registered[n] = c;
@@ -132,7 +138,8 @@ kn_op_handle kn_custom_register(const kn_custom_op *op)
 
 kn_status kn_custom_call(kn_op_handle op, const kn_tensor *in, kn_tensor *out)
 {
-    if (!op || op->number < FIRST_NUMBER) return kni_fail(KN_ERROR_ARGUMENT, "kn_custom_call: this is no registered op");
+    if (!op || op->number < FIRST_NUMBER)
+        return kni_fail(KN_ERROR_ARGUMENT, "kn_custom_call: this is no registered op");
     kni_apply_many(op, in, op->max_in, NULL, out, op->n_out);
     return kni_is_poisoned(out[0]) ? kn_error_code(out[0]) : KN_OK;
 }

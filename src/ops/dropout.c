@@ -1,7 +1,7 @@
 /* Dropout and its relatives: one row whose mask follows from key and counter, so that the gradient makes the same
    mask again instead of storing it. */
 #include "ops/dropout.h"
-#include "core/device.h"
+#include "core/device_object.h"
 #include "core/math/roots.h"
 #include "ops/generated/normalise_kernels.h"
 #include "ops/infer.h"

@@ -37,7 +37,7 @@ kn_tensor kni_number(kn_tensor x, double value)
     kni_tensor *y = number_beside(x, beside, &id, &failed);
     if (KNI_UNLIKELY(!y)) return failed;
     /* Beside anything but f64 a fraction is computed with in f32, so it is rounded here, once for all backends. */
-    int dtype = beside->type.dtype == KN_F64             ? KN_F64
+    int dtype = beside->type.dtype == KN_F64           ? KN_F64
                 : KNI_FLOATS >> beside->type.dtype & 1 ? KN_F32
                                                        : whole_dtype(value);
     y->type.dtype = (uint8_t)dtype;

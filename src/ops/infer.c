@@ -15,8 +15,8 @@ kn_status kni_infer_axis(const kni_infer *c, int64_t *axis, int rank)
 {
     int64_t a = *axis < 0 ? *axis + rank : *axis;
     if (a < 0 || a >= rank)
-        return kni_infer_fail(c, KN_ERROR_ARGUMENT, "axis %D is outside a tensor of rank %d (%d to %d)", *axis,
-                              rank, -rank, rank - 1);
+        return kni_infer_fail(c, KN_ERROR_ARGUMENT, "axis %D is outside a tensor of rank %d (%d to %d)",
+                              *axis, rank, -rank, rank - 1);
     *axis = a;
     return KN_OK;
 }
@@ -56,7 +56,8 @@ static kn_status wrong_dtype(const kni_infer *c, int dtype, uint32_t mask)
     char names[96] = "";
     kni_text t = {names, sizeof names, 0};
     list_dtypes(&t, mask);
-    return kni_infer_fail(c, KN_ERROR_DTYPE, "does not take %T; it takes %s: convert with kn_cast()", dtype, names);
+    return kni_infer_fail(c, KN_ERROR_DTYPE, "does not take %T; it takes %s: convert with kn_cast()", dtype,
+                          names);
 }
 
 kn_status kni_infer_dtype(const kni_infer *c, int i, uint32_t mask)
@@ -78,15 +79,12 @@ kn_status kni_infer_rank(const kni_infer *c, int i, int lowest, int highest)
     if (lowest == highest)
         return kni_infer_fail(c, KN_ERROR_SHAPE, "operand %d must have rank %d, not %d: %S", i, lowest, rank,
                               c->in[i]);
-    return kni_infer_fail(c, KN_ERROR_SHAPE, "operand %d must have rank %d to %d, not %d: %S", i, lowest, highest,
-                          rank, c->in[i]);
+    return kni_infer_fail(c, KN_ERROR_SHAPE, "operand %d must have rank %d to %d, not %d: %S", i, lowest,
+                          highest, rank, c->in[i]);
 }
 
 /* 0: a C number, 1: rank 0, 2: a tensor with axes. Lower ones widen only across kinds. */
-static int priority(const kni_type *t)
-{
-    return t->weak ? 0 : t->rank == 0 ? 1 : 2;
-}
+static int priority(const kni_type *t) { return t->weak ? 0 : t->rank == 0 ? 1 : 2; }
 
 static int category(int dtype)
 {
@@ -105,7 +103,8 @@ int kni_promote_types(const kni_type *const *types, int first, int last)
     int result = found[2];
     for (int p = 1; p >= 0; p--) {
         if (!found[p]) continue;
-        if (!result) result = found[p];
+        if (!result)
+            result = found[p];
         else if (category(found[p]) > category(result))
             result = found[p] == KN_F64 && p == 0 ? KN_F32 : found[p];
     }
@@ -137,9 +136,10 @@ kn_status kni_infer_broadcast(const kni_infer *c, int first, int last, kni_type 
             kn_dim d = t->dims[a], *have = &dims[rank - t->rank + a];
             if (d == 1 || d == *have) continue;
             if (*have != 1 && !kni_dims_agree(*have, d))
-                return kni_infer_fail(c, KN_ERROR_SHAPE,
-                                      "shapes %S and %S do not broadcast: axis %d from the end is %D against %D",
-                                      c->in[first], t, t->rank - a, *have, d);
+                return kni_infer_fail(
+                    c, KN_ERROR_SHAPE,
+                    "shapes %S and %S do not broadcast: axis %d from the end is %D against %D", c->in[first],
+                    t, t->rank - a, *have, d);
             *have = d;
         }
     }

@@ -23,8 +23,8 @@ static kn_status adopt(const kn_record *r, int i, kn_tensor result)
     kni_tensor *y = kni_out(r, i), *x = kni_peek(result);
     if (!x) return kni_is_poisoned(result) ? kn_error_code(result) : KN_ERROR_INTERNAL;
     if (x->type.dtype != y->type.dtype || !kni_same_dims(&x->type, &y->type))
-        return kni_fail_op(KN_ERROR_INTERNAL, r->row->name, "lowering gave %S of %T where %S of %T was due", &x->type,
-                           (int)x->type.dtype, &y->type, (int)y->type.dtype);
+        return kni_fail_op(KN_ERROR_INTERNAL, r->row->name, "lowering gave %S of %T where %S of %T was due",
+                           &x->type, (int)x->type.dtype, &y->type, (int)y->type.dtype);
     kn_device device = y->device;
     uint8_t weak = y->type.weak;
     kni_tensor_copy_value(y, x);
@@ -44,7 +44,8 @@ kn_status kni_lower_record(const kn_record *r, kn_device device)
     uint64_t serial = t->serial;
     t->route = device;
     t->depth_of_lowering++;
-    for (int i = 0; i < r->n_in; i++) in[i] = kni_in(r, i) ? kni_alias_kept(t, kni_in(r, i), device) : KN_NONE;
+    for (int i = 0; i < r->n_in; i++)
+        in[i] = kni_in(r, i) ? kni_alias_kept(t, kni_in(r, i), device) : KN_NONE;
     for (int i = 0; i < r->n_out; i++) out[i] = KN_NONE;
     kni_lowering l = {r->row, r->attributes, in, r->n_in, out, r->n_out};
     const char *outer = t->call_name;

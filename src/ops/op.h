@@ -32,7 +32,7 @@ typedef struct kn_attribute {
 
 #define KNI_ATTR(struct_type, field, kind, when)                                                             \
     {                                                                                                        \
-        #field, kind, when, (uint16_t)offsetof(struct_type, field)                                           \
+#field, kind, when, (uint16_t)offsetof(struct_type, field)                                           \
     }
 
 /* Elementwise rows with numbers in their body (p0 to p3) have this struct. */
@@ -71,10 +71,10 @@ typedef enum kni_rule {
 
 enum {
     KNI_FLAG_COMMUTES = 1,
-    KNI_FLAG_NO_GRADIENT = 2,   /* gradients never flow (comparisons, integers): constants to the tape */
-    KNI_FLAG_RANDOM = 4,        /* draws numbers: attributes carry key and counter */
-    KNI_FLAG_ALIAS = 8,         /* an output may reuse the memory of an operand that dies */
-    KNI_FLAG_ZERO_GRADIENT = 16, /* differentiable with gradient zero everywhere (sign, floor) */
+    KNI_FLAG_NO_GRADIENT = 2,        /* gradients never flow (comparisons, integers): constants to the tape */
+    KNI_FLAG_RANDOM = 4,             /* draws numbers: attributes carry key and counter */
+    KNI_FLAG_ALIAS = 8,              /* an output may reuse the memory of an operand that dies */
+    KNI_FLAG_ZERO_GRADIENT = 16,     /* differentiable with gradient zero everywhere (sign, floor) */
     KNI_FLAG_NOT_DIFFERENTIABLE = 32 /* asking for its gradient is an error that says so */
 };
 
@@ -108,14 +108,17 @@ typedef struct kn_op {
     const kn_attribute *schema; /* ends with a NULL name */
     uint16_t attribute_bytes;
     kn_status (*infer)(kni_infer *c);
-    const char *scalar;                     /* postfix body of an elementwise row, see scalar.h */
-    kn_status (*launch)(kni_launch *l);     /* chooses and parametrises the reference kernel */
-    const char *report; /* the text of a KN_ERROR_NUMERIC after report(item << 32 | detail): two %D, NULL: an index */
-    kn_status (*lower)(kni_lowering *l);    /* to simpler ops */
-    bool (*view)(kni_view *v);              /* layout-only: false when the elements must be copied */
-    kn_status (*host)(const struct kn_op *row, const kni_span *in, const kni_span *out); /* a custom op's function */
-    kn_status (*custom_gradient)(kni_vjp *v); /* of a custom op; other rows have theirs in the gradient column */
-    const struct kni_native *native;        /* entry of the CPU backend; named here so that linkers can drop it */
+    const char *scalar;                 /* postfix body of an elementwise row, see scalar.h */
+    kn_status (*launch)(kni_launch *l); /* chooses and parametrises the reference kernel */
+    const char *
+        report; /* the text of a KN_ERROR_NUMERIC after report(item << 32 | detail): two %D, NULL: an index */
+    kn_status (*lower)(kni_lowering *l); /* to simpler ops */
+    bool (*view)(kni_view *v);           /* layout-only: false when the elements must be copied */
+    kn_status (*host)(const struct kn_op *row, const kni_span *in,
+                      const kni_span *out); /* a custom op's function */
+    kn_status (*custom_gradient)(
+        kni_vjp *v);                 /* of a custom op; other rows have theirs in the gradient column */
+    const struct kni_native *native; /* entry of the CPU backend; named here so that linkers can drop it */
 } kn_op;
 
 /* OP(softplus, .doc = "log(1 + exp(x))", ...) defines the row kni_op_softplus. */

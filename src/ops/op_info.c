@@ -1,5 +1,5 @@
 /* The public view of the op table. Only who asks links this, and with it every row. */
-#include "core/device.h"
+#include "core/device_object.h"
 #include "ops/op.h"
 #include <kn/op_info.h>
 #include <string.h>

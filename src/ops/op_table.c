@@ -8,10 +8,7 @@ static const kn_op *const rows[] = {
 #undef KN_OP
 };
 
-int kni_op_count(void)
-{
-    return KNI_COUNT(rows);
-}
+int kni_op_count(void) { return KNI_COUNT(rows); }
 
 const kn_op *kni_op_by_number(int number)
 {

@@ -1,6 +1,6 @@
 /* Rows that draw random numbers. The numbers an op draws are fixed when it is recorded: its attributes carry the
    device's key and the counters reserved for it, so running the record again gives the same numbers. */
-#include "core/device.h"
+#include "core/device_object.h"
 #include "core/math/math.h"
 #include "ops/creation_rows.h"
 #include "ops/generated/random_kernels.h"

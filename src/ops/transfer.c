@@ -1,5 +1,5 @@
 /* Moving tensors between devices: another label on the same leaf, a copy through host memory otherwise. */
-#include "core/device.h"
+#include "core/device_object.h"
 #include "ops/op.h"
 
 static kn_tensor copy_to(kn_tensor t, const kni_tensor *x, kn_device device)
@@ -11,8 +11,8 @@ static kn_tensor copy_to(kn_tensor t, const kni_tensor *x, kn_device device)
     kn_status s = buffer ? kn_read(t, buffer, (size_t)bytes)
                          : kni_fail_op(KN_ERROR_MEMORY, "to", "no memory for a copy of %D bytes", bytes);
     thread->current = device;
-    kn_tensor y = s ? kni_poison_latest()
-                    : kn_from(buffer, (kn_dtype)x->type.dtype, kni_shape_from_type(&x->type));
+    kn_tensor y =
+        s ? kni_poison_latest() : kn_from(buffer, (kn_dtype)x->type.dtype, kni_shape_from_type(&x->type));
     thread->current = current;
     kni_free(buffer, (size_t)bytes);
     return y;

@@ -13,10 +13,7 @@ kn_tensor kni_vjp_out(kni_vjp *v, int i)
     return v->saved_out[i];
 }
 
-kn_shape kni_vjp_shape(const kni_vjp *v, int i)
-{
-    return kni_shape_from_type(&v->in_types[i]);
-}
+kn_shape kni_vjp_shape(const kni_vjp *v, int i) { return kni_shape_from_type(&v->in_types[i]); }
 
 void kni_vjp_set(kni_vjp *v, int i, kn_tensor gradient)
 {

@@ -56,8 +56,10 @@ static kn_status record(kn_backend *b, const kn_record *r, uint64_t needs, const
     node->needs = needs;
     for (int i = 0; i < r->n_in; i++) {
         const kni_tensor *x = kni_in(r, i);
-        if (x) node->in_types[i] = x->type;
-        else memset(&node->in_types[i], 0, sizeof node->in_types[i]);
+        if (x)
+            node->in_types[i] = x->type;
+        else
+            memset(&node->in_types[i], 0, sizeof node->in_types[i]);
         if (!(needs >> (i < 63 ? i : 63) & 1) || !x || !x->node) continue;
         kni_node_retain_one(x->node);
         node->inputs[i] = x->node;
@@ -68,7 +70,8 @@ static kn_status record(kn_backend *b, const kn_record *r, uint64_t needs, const
     if (!save_values(node, r, saves))
         s = kni_fail_op(KN_ERROR_MEMORY, r->row->name, "no memory to save values for the gradient");
     for (int i = 0; i < r->n_out && s == KN_OK; i++)
-        if (kn_dtype_is_float((kn_dtype)kni_out(r, i)->type.dtype)) kni_node_attach(node, kni_out(r, i), (uint32_t)i);
+        if (kn_dtype_is_float((kn_dtype)kni_out(r, i)->type.dtype))
+            kni_node_attach(node, kni_out(r, i), (uint32_t)i);
     kni_node_release_one(node);
     return s;
 }
@@ -78,7 +81,8 @@ static kn_status execute_one(kn_backend *b, const kn_record *r)
     if (KNI_UNLIKELY(r->flags & KN_RECORD_DROP)) return kni_forward(b, r);
     const kn_op *row = r->row;
     uint64_t needs = tracked_inputs(r);
-    if (needs == 0 || kni_this_thread.no_grad > 0 || (row->flags & KNI_FLAG_NO_GRADIENT) || !any_float_output(r))
+    if (needs == 0 || kni_this_thread.no_grad > 0 || (row->flags & KNI_FLAG_NO_GRADIENT) ||
+        !any_float_output(r))
         return kni_forward(b, r);
     kni_saves saves = {0, 0};
     if (kni_gradient_of(row)) {

@@ -1,6 +1,6 @@
 /* check(a, b): every record runs on both backends with the same operands, and the first result that differs
    by more than the row's tolerance is an error. */
-#include "core/device.h"
+#include "core/device_object.h"
 #include "core/text.h"
 #include "ops/record.h"
 #include "ops/tolerance.h"
@@ -49,29 +49,68 @@ static bool apart(double a, double b, double bound, double scale)
     return !(gap <= bound * (size + scale));
 }
 
-static kn_status compare(kn_backend *b, const kn_record *r, const kni_tensor *y, uint32_t first, uint32_t second)
+/* The elements of a tensor as f64, NULL with the failure told; `bytes` is for kni_free. */
+static double *wide_copy(kn_backend *backend, const kni_tensor *x, uint32_t id, size_t *bytes)
+{
+    int64_t n = kni_count(&x->type);
+    size_t own = (size_t)kn_dtype_bytes((kn_dtype)x->type.dtype, n);
+    *bytes = (size_t)n * sizeof(double);
+    void *raw = kni_allocate(own);
+    double *wide = raw ? kni_allocate(*bytes) : NULL;
+    if (!wide) kni_fail(KN_ERROR_MEMORY, "check: no memory to compare the results");
+    if (wide && backend->read(backend, id, raw)) {
+        kni_free(wide, *bytes);
+        wide = NULL;
+    }
+    if (wide) kni_convert(wide, KN_F64, 1, raw, x->type.dtype, 1, n);
+    kni_free(raw, own);
+    return wide;
+}
+
+static double largest(const double *v, int64_t n)
+{
+    double most = 0;
+    for (int64_t i = 0; i < n; i++) {
+        double size = v[i] < 0 ? -v[i] : v[i];
+        if (size > most && size <= 1.7976931348623157e308) most = size;
+    }
+    return most;
+}
+
+/* Where terms are summed they may cancel, so an error is measured by the largest operand as well. */
+static kn_status operand_scale(kn_backend *b, const kn_record *r, double *scale)
+{
+    for (int i = 0; i < r->n_in && r->row->tolerance.roots > 0; i++) {
+        const kni_tensor *x = kni_in(r, i);
+        if (!x || !kn_dtype_is_float((kn_dtype)x->type.dtype)) continue;
+        size_t bytes;
+        double *v = wide_copy(b->inner[0], x, r->ids[r->n_out + i], &bytes);
+        if (!v) return kni_latest_code();
+        double most = largest(v, kni_count(&x->type));
+        if (most > *scale) *scale = most;
+        kni_free(v, bytes);
+    }
+    return KN_OK;
+}
+
+static kn_status compare(kn_backend *b, const kn_record *r, const kni_tensor *y, uint32_t first,
+                         uint32_t second, double scale)
 {
     int64_t n = kni_count(&y->type);
-    size_t own = (size_t)kn_dtype_bytes((kn_dtype)y->type.dtype, n), wide = (size_t)n * sizeof(double);
-    void *raw = kni_allocate(own);
-    double *a = kni_allocate(wide), *c = kni_allocate(wide), scale = 0;
-    kn_status s = raw && a && c ? KN_OK : kni_fail_op(KN_ERROR_MEMORY, r->row->name, "no memory to check the op");
-    if (s == KN_OK) s = b->inner[0]->read(b->inner[0], first, raw);
-    if (s == KN_OK) kni_convert(a, KN_F64, 1, raw, y->type.dtype, 1, n);
-    if (s == KN_OK) s = b->inner[1]->read(b->inner[1], second, raw);
-    if (s == KN_OK) kni_convert(c, KN_F64, 1, raw, y->type.dtype, 1, n);
-    for (int64_t i = 0; i < n && s == KN_OK; i++) {
-        double size = a[i] < 0 ? -a[i] : a[i];
-        if (size > scale && size <= 1.7976931348623157e308) scale = size;
-    }
-    double bound = kni_tolerance_bound(r->row, y->type.dtype, terms_of(r, y));
+    size_t bytes_a = 0, bytes_c = 0;
+    double *a = wide_copy(b->inner[0], y, first, &bytes_a);
+    double *c = a ? wide_copy(b->inner[1], y, second, &bytes_c) : NULL;
+    kn_status s = c ? KN_OK : kni_latest_code();
+    double bound = kni_tolerance_bound(r->row, y->type.dtype, terms_of(r, y)), most = c ? largest(c, n) : 0;
+    if (most > scale) scale = most;
     for (int64_t i = 0; i < n && s == KN_OK; i++)
         if (apart(a[i], c[i], bound, scale))
-            s = kni_fail_op(KN_ERROR_NUMERIC, r->row->name, "check: %s gives %g, %s gives %g at element %D of a result %S of %T",
-                            b->inner[0]->name, a[i], b->inner[1]->name, c[i], i, &y->type, (int)y->type.dtype);
-    kni_free(raw, own);
-    kni_free(a, wide);
-    kni_free(c, wide);
+            s = kni_fail_op(KN_ERROR_NUMERIC, r->row->name,
+                            "check: %s gives %g, %s gives %g at element %D of a result %S of %T",
+                            b->inner[0]->name, a[i], b->inner[1]->name, c[i], i, &y->type,
+                            (int)y->type.dtype);
+    kni_free(a, bytes_a);
+    kni_free(c, bytes_c);
     return s;
 }
 
@@ -83,11 +122,15 @@ static kn_status run_both(kn_backend *b, const kn_record *r, kn_record *copy)
     copy->last_use = 0;
     kn_status s = make_shadows(r, copy, b->inner[1]->device);
     const kn_record *second = copy;
+    double scale = 0;
+    if (s == KN_OK) s = operand_scale(b, r, &scale);
     kn_status other = s ? s : b->inner[1]->execute(b->inner[1], &second, 1);
     if (s == KN_OK) s = kni_forward(b, r);
     if ((s == KN_OK) != (other == KN_OK) && other)
-        s = kni_fail_op(KN_ERROR_NUMERIC, r->row->name, "check: %s succeeds where %s fails", b->inner[0]->name, b->inner[1]->name);
-    for (int i = 0; i < r->n_out && s == KN_OK; i++) s = compare(b, r, kni_out(r, i), r->ids[i], copy->ids[i]);
+        s = kni_fail_op(KN_ERROR_NUMERIC, r->row->name, "check: %s succeeds where %s fails",
+                        b->inner[0]->name, b->inner[1]->name);
+    for (int i = 0; i < r->n_out && s == KN_OK; i++)
+        s = compare(b, r, kni_out(r, i), r->ids[i], copy->ids[i], scale);
     return s;
 }
 
@@ -119,8 +162,8 @@ static kn_status control(kn_backend *b, const char *request, void *argument)
     if (strcmp(request, "report")) return KN_ERROR_UNSUPPORTED;
     kni_report *report = argument;
     kni_text text = {report->buffer, report->bytes, 0};
-    kni_text_format(&text, "%D ops gave the same on %s and %s\n", (int64_t)atomic_load(&((state *)b->self)->records),
-                    b->inner[0]->name, b->inner[1]->name);
+    kni_text_format(&text, "%D ops gave the same on %s and %s\n",
+                    (int64_t)atomic_load(&((state *)b->self)->records), b->inner[0]->name, b->inner[1]->name);
     report->length = text.length;
     return KN_OK;
 }

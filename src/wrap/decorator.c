@@ -36,13 +36,10 @@ static kn_status control_inner(kn_backend *b, const char *request, void *argumen
     return b->inner[0]->control ? b->inner[0]->control(b->inner[0], request, argument) : KN_ERROR_UNSUPPORTED;
 }
 
-static void close_self(kn_backend *b)
-{
-    kni_free(b, ((decorator *)b)->bytes);
-}
+static void close_self(kn_backend *b) { kni_free(b, ((decorator *)b)->bytes); }
 
-kn_backend *kni_decorator_new(const char *name, kn_backend *const *inner, int32_t n_inner, kni_execute_fn execute,
-                              size_t self_bytes)
+kn_backend *kni_decorator_new(const char *name, kn_backend *const *inner, int32_t n_inner,
+                              kni_execute_fn execute, size_t self_bytes)
 {
     size_t bytes = sizeof(decorator) + self_bytes;
     decorator *d = kni_allocate(bytes);

@@ -7,8 +7,8 @@
 typedef kn_status (*kni_execute_fn)(kn_backend *b, const kn_record *const *records, int32_t n);
 
 /* A decorator around inner; `self_bytes` zeroed bytes hang at b->self. NULL with the failure told. */
-kn_backend *kni_decorator_new(const char *name, kn_backend *const *inner, int32_t n_inner, kni_execute_fn execute,
-                              size_t self_bytes);
+kn_backend *kni_decorator_new(const char *name, kn_backend *const *inner, int32_t n_inner,
+                              kni_execute_fn execute, size_t self_bytes);
 
 /* Runs one record on the first inner backend. */
 static inline kn_status kni_forward(kn_backend *b, const kn_record *r)

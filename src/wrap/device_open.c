@@ -1,15 +1,24 @@
 /* Device strings: name, name:argument, or decorator(inner, inner). */
 #include "core/backends.h"
-#include "core/device.h"
+#include "core/device_object.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "wrap/wrap.h"
 #include <kn/device.h>
 #include <string.h>
 
-static kn_backend *open_ref(const char *a, kn_backend *const *i, int32_t n) { return (void)a, (void)i, (void)n, kni_ref_backend(); }
-static kn_backend *open_cpu(const char *a, kn_backend *const *i, int32_t n) { return (void)a, (void)i, (void)n, kni_cpu_backend(); }
-static kn_backend *open_null(const char *a, kn_backend *const *i, int32_t n) { return (void)a, (void)i, (void)n, kni_null_backend(); }
+static kn_backend *open_ref(const char *a, kn_backend *const *i, int32_t n)
+{
+    return (void)a, (void)i, (void)n, kni_ref_backend();
+}
+static kn_backend *open_cpu(const char *a, kn_backend *const *i, int32_t n)
+{
+    return (void)a, (void)i, (void)n, kni_cpu_backend();
+}
+static kn_backend *open_null(const char *a, kn_backend *const *i, int32_t n)
+{
+    return (void)a, (void)i, (void)n, kni_null_backend();
+}
 
 enum { MAX_NAMES = 32, MAX_NAME = 32, MAX_SPEC = 120, MAX_NESTING = 8 };
 
@@ -20,10 +29,14 @@ typedef struct opener {
 } opener;
 
 static opener openers[MAX_NAMES] = {
-    {"cpu", open_cpu, 0},           {"ref", open_ref, 0},
-    {"null", open_null, 0},         {"autodiff", kni_autodiff_open, 1},
-    {"check", kni_check_open, 2},   {"trace", kni_trace_open, 1},
-    {"profile", kni_profile_open, 1}, {"nan", kni_nan_open, 1},
+    {"cpu", open_cpu, 0},
+    {"ref", open_ref, 0},
+    {"null", open_null, 0},
+    {"autodiff", kni_autodiff_open, 1},
+    {"check", kni_check_open, 2},
+    {"trace", kni_trace_open, 1},
+    {"profile", kni_profile_open, 1},
+    {"nan", kni_nan_open, 1},
 };
 static kni_mutex lock = KNI_MUTEX_INIT;
 
@@ -47,7 +60,8 @@ static kn_backend *unknown(const char *name, size_t length)
     kni_text g = {given, sizeof given, 0}, k = {known, sizeof known, 0};
     for (size_t i = 0; i < length; i++) kni_text_char(&g, name[i]);
     for (int i = 0; i < opener_count(); i++) kni_text_format(&k, "%s%s", i ? ", " : "", openers[i].name);
-    kni_fail(KN_ERROR_DEVICE, "kn_device_open: there is no device or decorator called '%s'; known are %s", given, known);
+    kni_fail(KN_ERROR_DEVICE, "kn_device_open: there is no device or decorator called '%s'; known are %s",
+             given, known);
     return NULL;
 }
 
@@ -100,7 +114,8 @@ static kn_backend *parse(const char **s, int depth)
         (*s)++;
     }
     if (o->inner >= 0 && n != o->inner) {
-        kni_fail(KN_ERROR_DEVICE, "kn_device_open: %s takes %d devices in brackets, not %d", o->name, o->inner, n);
+        kni_fail(KN_ERROR_DEVICE, "kn_device_open: %s takes %d devices in brackets, not %d", o->name,
+                 o->inner, n);
         return NULL;
     }
     kn_backend *b = o->open(argument, inner, n);
@@ -142,7 +157,8 @@ kn_status kn_backend_register(const char *name, kn_backend_open_fn open)
     kni_lock(&lock);
     int n = opener_count();
     if (!name || !open || !*name || strlen(name) >= MAX_NAME || n == MAX_NAMES || find(name, strlen(name))) {
-        s = kni_fail(KN_ERROR_ARGUMENT, "kn_backend_register: the name is missing, too long or taken, or the list is full");
+        s = kni_fail(KN_ERROR_ARGUMENT,
+                     "kn_backend_register: the name is missing, too long or taken, or the list is full");
     } else {
         memcpy(openers[n].name, name, strlen(name) + 1);
         openers[n].inner = -1;

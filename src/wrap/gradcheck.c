@@ -20,7 +20,8 @@ static kn_tensor weighted(const checker *c, const kn_tensor *inputs)
 }
 
 /* f at the inputs with input i replaced by these values. */
-static double value_at(const checker *c, const kn_tensor *inputs, int32_t i, const double *values, kn_shape shape)
+static double value_at(const checker *c, const kn_tensor *inputs, int32_t i, const double *values,
+                       kn_shape shape)
 {
     kn_tensor moved[16];
     kn_scope scope = kn_scope_begin();
@@ -31,7 +32,8 @@ static double value_at(const checker *c, const kn_tensor *inputs, int32_t i, con
     return v;
 }
 
-static kn_status compare(const checker *c, const kn_tensor *inputs, int32_t i, kn_tensor gradient, double tolerance)
+static kn_status compare(const checker *c, const kn_tensor *inputs, int32_t i, kn_tensor gradient,
+                         double tolerance)
 {
     const double step = 1e-6;
     int64_t n = kn_count(inputs[i]);
@@ -50,8 +52,9 @@ static kn_status compare(const checker *c, const kn_tensor *inputs, int32_t i, k
         x[k] = at;
         double size = slope < 0 ? -slope : slope, gap = g[k] - slope;
         if (!((gap < 0 ? -gap : gap) <= tolerance * (1 + size)))
-            s = kni_fail(KN_ERROR_NUMERIC, "kn_gradcheck: input %d, element %D: the gradient is %g, differences give %g", i, k, g[k],
-                         slope);
+            s = kni_fail(KN_ERROR_NUMERIC,
+                         "kn_gradcheck: input %d, element %D: the gradient is %g, differences give %g", i, k,
+                         g[k], slope);
     }
     kni_free(x, bytes);
     kni_free(g, bytes);
@@ -77,7 +80,8 @@ static kn_status check(checker *c, const kn_tensor *inputs, double tolerance)
 
 kn_status kn_gradcheck(kn_gradcheck_fn f, void *context, const kn_tensor *inputs, int32_t n, double tolerance)
 {
-    if (!f || n < 1 || n > 16) return kni_fail(KN_ERROR_ARGUMENT, "kn_gradcheck: needs a function and 1 to 16 inputs");
+    if (!f || n < 1 || n > 16)
+        return kni_fail(KN_ERROR_ARGUMENT, "kn_gradcheck: needs a function and 1 to 16 inputs");
     const kni_tensor *first = kni_is_poisoned(inputs[0]) ? NULL : kni_resolve(inputs[0], "gradcheck");
     if (!first) return kni_is_poisoned(inputs[0]) ? kn_error_code(inputs[0]) : KN_ERROR_HANDLE;
     kni_thread *t = kni_thread_self();

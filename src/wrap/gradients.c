@@ -8,12 +8,15 @@ kn_tensor kn_require_grad(kn_tensor t)
     kni_tensor *x = kni_resolve(t, "require_grad");
     if (!x) return kni_poison_latest();
     if (!kn_dtype_is_float((kn_dtype)x->type.dtype)) {
-        kni_fail(KN_ERROR_DTYPE, "kn_require_grad: only float tensors have gradients, not %T", (int)x->type.dtype);
+        kni_fail(KN_ERROR_DTYPE, "kn_require_grad: only float tensors have gradients, not %T",
+                 (int)x->type.dtype);
         return kni_poison_latest();
     }
     if (!x->device->tapes) {
-        kni_fail(KN_ERROR_DEVICE, "kn_require_grad: the device %s records nothing: open autodiff(%s) and make the tensor there",
-                 x->device->name, x->device->name);
+        kni_fail(
+            KN_ERROR_DEVICE,
+            "kn_require_grad: the device %s records nothing: open autodiff(%s) and make the tensor there",
+            x->device->name, x->device->name);
         return kni_poison_latest();
     }
     if (!x->node) {
@@ -47,10 +50,7 @@ kn_tensor kn_detach(kn_tensor t)
     return y;
 }
 
-void kn_no_grad_begin(void)
-{
-    kni_thread_self()->no_grad++;
-}
+void kn_no_grad_begin(void) { kni_thread_self()->no_grad++; }
 
 void kn_no_grad_end(void)
 {
@@ -58,10 +58,7 @@ void kn_no_grad_end(void)
     if (t->no_grad > 0) t->no_grad--;
 }
 
-bool kn_grad_enabled(void)
-{
-    return kni_thread_self()->no_grad == 0;
-}
+bool kn_grad_enabled(void) { return kni_thread_self()->no_grad == 0; }
 
 /* Every output must be a good tensor; at least one must be on a tape. */
 static kn_status check_outputs(const kn_tensor *outputs, int n)
@@ -78,12 +75,13 @@ static kn_status check_outputs(const kn_tensor *outputs, int n)
         any |= x->node != NULL;
     }
     if (any) return KN_OK;
-    return kni_fail(KN_ERROR_GRADIENT, "kn_grad: no output depends on a param or a kn_require_grad() tensor: was it computed "
-                                       "under kn_no_grad_begin(), on a device without autodiff, or detached?");
+    return kni_fail(KN_ERROR_GRADIENT,
+                    "kn_grad: no output depends on a param or a kn_require_grad() tensor: was it computed "
+                    "under kn_no_grad_begin(), on a device without autodiff, or detached?");
 }
 
-kn_status kn_grad(const kn_tensor *outputs, const kn_tensor *cotangents, int32_t n_outputs, const kn_tensor *wrt,
-                  int32_t n_wrt, uint32_t flags, kn_tensor *grads)
+kn_status kn_grad(const kn_tensor *outputs, const kn_tensor *cotangents, int32_t n_outputs,
+                  const kn_tensor *wrt, int32_t n_wrt, uint32_t flags, kn_tensor *grads)
 {
     enum { FEW = 32 };
     kni_wrt few[FEW], *places = few;
@@ -95,15 +93,20 @@ kn_status kn_grad(const kn_tensor *outputs, const kn_tensor *cotangents, int32_t
     }
     for (int i = 0; i < n_wrt && s == KN_OK; i++) {
         const kni_tensor *x = kni_resolve(wrt[i], "grad");
-        if (!x) s = kni_is_poisoned(wrt[i]) ? kn_error_code(wrt[i]) : KN_ERROR_HANDLE;
+        if (!x)
+            s = kni_is_poisoned(wrt[i]) ? kn_error_code(wrt[i]) : KN_ERROR_HANDLE;
         else if (!x->node && !(flags & KN_GRAD_ALLOW_UNUSED))
-            s = kni_fail(KN_ERROR_GRADIENT, "kn_grad: input %d is on no tape: make it with kn_require_grad()", i);
-        else places[i] = (kni_wrt){x->node, x->node_output};
+            s = kni_fail(KN_ERROR_GRADIENT, "kn_grad: input %d is on no tape: make it with kn_require_grad()",
+                         i);
+        else
+            places[i] = (kni_wrt){x->node, x->node_output};
     }
     if (s == KN_OK) s = kni_tape_walk(outputs, cotangents, n_outputs, places, n_wrt, flags, grads);
     for (int i = 0; i < n_wrt && s == KN_OK; i++)
         if (!grads[i].bits && !(flags & KN_GRAD_ALLOW_UNUSED))
-            s = kni_fail(KN_ERROR_GRADIENT, "kn_grad: no output depends on input %d; KN_GRAD_ALLOW_UNUSED gives KN_NONE for it", i);
+            s = kni_fail(KN_ERROR_GRADIENT,
+                         "kn_grad: no output depends on input %d; KN_GRAD_ALLOW_UNUSED gives KN_NONE for it",
+                         i);
     if (places && places != few) kni_free(places, (size_t)n_wrt * sizeof *places);
     if (s)
         for (int i = 0; i < n_wrt; i++) {
@@ -126,7 +129,8 @@ static kn_status fill_grads(kn_tensor loss, kn_grads g, kni_node **leaves)
 {
     kni_wrt *wrt = kni_allocate((size_t)g->n * sizeof *wrt);
     kn_tensor *grads = kni_allocate((size_t)g->n * sizeof *grads);
-    kn_status s = wrt && grads ? KN_OK : kni_fail(KN_ERROR_MEMORY, "kn_backward: no memory for the gradients");
+    kn_status s =
+        wrt && grads ? KN_OK : kni_fail(KN_ERROR_MEMORY, "kn_backward: no memory for the gradients");
     for (int i = 0; i < g->n && s == KN_OK; i++) wrt[i] = (kni_wrt){leaves[i], 0}, grads[i] = KN_NONE;
     if (s == KN_OK) s = kni_tape_walk(&loss, NULL, 1, wrt, g->n, 0, grads);
     for (int i = 0; i < g->n && s == KN_OK; i++) {
@@ -159,8 +163,10 @@ kn_status kn_backward(kn_tensor loss, kn_grads *grads)
     if (kni_tape_leaves(loss, leaves, n) != n) s = KN_ERROR_MEMORY;
     if (s == KN_OK) s = fill_grads(loss, g, leaves);
     kni_free(leaves, (size_t)n * sizeof *leaves);
-    if (s) kn_grads_free(g);
-    else *grads = g;
+    if (s)
+        kn_grads_free(g);
+    else
+        *grads = g;
     return s;
 }
 
@@ -199,10 +205,7 @@ kn_status kn_grads_replace(kn_grads grads, kn_tensor t, kn_tensor gradient)
     return KN_OK;
 }
 
-int32_t kn_grads_count(kn_grads grads)
-{
-    return grads ? grads->n : 0;
-}
+int32_t kn_grads_count(kn_grads grads) { return grads ? grads->n : 0; }
 
 void kn_grads_free(kn_grads grads)
 {

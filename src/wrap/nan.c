@@ -12,7 +12,8 @@ static kn_status all_finite(kn_backend *b, const kni_tensor *x, uint32_t id, boo
     size_t own = (size_t)kn_dtype_bytes((kn_dtype)x->type.dtype, n), wide = (size_t)n * sizeof(double);
     void *raw = kni_allocate(own);
     double *v = kni_allocate(wide);
-    kn_status s = raw && v ? b->inner[0]->read(b->inner[0], id, raw) : kni_fail(KN_ERROR_MEMORY, "nan: no memory to look at the values");
+    kn_status s = raw && v ? b->inner[0]->read(b->inner[0], id, raw)
+                           : kni_fail(KN_ERROR_MEMORY, "nan: no memory to look at the values");
     if (s == KN_OK) kni_convert(v, KN_F64, 1, raw, x->type.dtype, 1, n);
     for (int64_t i = 0; i < n && s == KN_OK && *finite; i++) {
         *finite = v[i] - v[i] == 0;
@@ -36,7 +37,8 @@ static kn_status execute_one(kn_backend *b, const kn_record *r)
     for (int i = 0; i < r->n_out && s == KN_OK; i++) {
         s = all_finite(b, kni_out(r, i), r->ids[i], &finite, &where);
         if (s == KN_OK && !finite)
-            return kni_fail_op(KN_ERROR_NUMERIC, r->row->name, "makes NaN or infinity from finite operands, at element %D of its result %S",
+            return kni_fail_op(KN_ERROR_NUMERIC, r->row->name,
+                               "makes NaN or infinity from finite operands, at element %D of its result %S",
                                where, &kni_out(r, i)->type);
     }
     return s;

@@ -22,10 +22,7 @@ kn_param kn_param_make(kn_tensor t)
     return (kn_param){owned};
 }
 
-kn_tensor kn_value(kn_param p)
-{
-    return p.handle;
-}
+kn_tensor kn_value(kn_param p) { return p.handle; }
 
 void kn_param_drop(kn_param *p)
 {
@@ -44,14 +41,16 @@ kn_status kn_param_set(kn_param *p, kn_tensor value)
         kn_error_text(value, text, sizeof text);
         return kni_fail(kn_error_code(value), "kn_param_set: the value carries an error: %s", text);
     }
-    kni_tensor *x = p ? kni_resolve(p->handle, "param_set") : NULL, *v = x ? kni_resolve(value, "param_set") : NULL;
+    kni_tensor *x = p ? kni_resolve(p->handle, "param_set") : NULL,
+               *v = x ? kni_resolve(value, "param_set") : NULL;
     if (!v) return KN_ERROR_HANDLE;
     kn_status s = KN_OK;
     if (x->type.dtype != v->type.dtype || !kni_same_dims(&x->type, &v->type)) {
-        s = kni_fail(KN_ERROR_SHAPE, "kn_param_set: the value %S of %T does not fit the param %S of %T", &v->type,
-                     (int)v->type.dtype, &x->type, (int)x->type.dtype);
+        s = kni_fail(KN_ERROR_SHAPE, "kn_param_set: the value %S of %T does not fit the param %S of %T",
+                     &v->type, (int)v->type.dtype, &x->type, (int)x->type.dtype);
     } else if (!kni_same_leaf(x->device, v->device)) {
-        s = kni_fail(KN_ERROR_DEVICE, "kn_param_set: the value is on %s, the param on %s: move it with kn_to()",
+        s = kni_fail(KN_ERROR_DEVICE,
+                     "kn_param_set: the value is on %s, the param on %s: move it with kn_to()",
                      v->device->name, x->device->name);
     } else {
         kni_storage *old = x->storage;

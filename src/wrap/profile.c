@@ -1,5 +1,5 @@
 /* profile(inner): time and bytes by op and call site, and the latest events for a trace viewer. */
-#include "core/device.h"
+#include "core/device_object.h"
 #include "core/text.h"
 #include "ops/record.h"
 #include "wrap/decorator.h"
@@ -109,8 +109,8 @@ static void summary(state *p, kni_text *text)
     for (int i = 0; i < p->n_rows; i++) {
         const row *r = &p->rows[i];
         double rate = r->nanoseconds ? (double)r->bytes / (double)r->nanoseconds : 0;
-        kni_text_format(text, "%D\t%D\t%g\t%s\t%s\n", (int64_t)(r->nanoseconds / 1000), (int64_t)r->calls, rate, r->op,
-                        r->site ? r->site : "");
+        kni_text_format(text, "%D\t%D\t%g\t%s\t%s\n", (int64_t)(r->nanoseconds / 1000), (int64_t)r->calls,
+                        rate, r->op, r->site ? r->site : "");
     }
 }
 
@@ -131,8 +131,10 @@ static void chrome_trace(const state *p, kni_text *text)
     uint64_t first = p->n_events > EVENTS ? p->n_events - EVENTS : 0;
     for (uint64_t i = first; i < p->n_events; i++) {
         const event *e = &p->events[i % EVENTS];
-        kni_text_format(text, "%s{\"ph\":\"X\",\"pid\":1,\"tid\":%u,\"ts\":%g,\"dur\":%g,\"name\":", i > first ? "," : "", e->thread,
-                        (double)(e->begin - p->events[first % EVENTS].begin) / 1000, (double)e->nanoseconds / 1000);
+        kni_text_format(
+            text, "%s{\"ph\":\"X\",\"pid\":1,\"tid\":%u,\"ts\":%g,\"dur\":%g,\"name\":", i > first ? "," : "",
+            e->thread, (double)(e->begin - p->events[first % EVENTS].begin) / 1000,
+            (double)e->nanoseconds / 1000);
         json_string(text, e->op);
         kni_text_string(text, ",\"args\":{\"site\":");
         json_string(text, e->site);
@@ -150,8 +152,10 @@ static kn_status control(kn_backend *b, const char *request, void *argument)
     kni_text text = {report->buffer, report->bytes, 0};
     kni_lock(&p->lock);
     settle(p);
-    if (trace) chrome_trace(p, &text);
-    else summary(p, &text);
+    if (trace)
+        chrome_trace(p, &text);
+    else
+        summary(p, &text);
     kni_unlock(&p->lock);
     report->length = text.length;
     return KN_OK;

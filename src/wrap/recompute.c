@@ -13,10 +13,7 @@ typedef struct segment {
     int n_inputs;
 } segment;
 
-static void free_segment(void *context, size_t bytes)
-{
-    kni_free(context, bytes);
-}
+static void free_segment(void *context, size_t bytes) { kni_free(context, bytes); }
 
 /* Aliases of the inputs, each the leaf of a tape of its own where a gradient is wanted. */
 static kn_status fresh_inputs(const kni_tensor *const *from, int n, uint64_t tracked, kn_tensor *fresh)
@@ -56,14 +53,17 @@ static kn_status backward(kni_node *node, kn_tensor dy, kn_tensor *grads, uint64
     for (int i = 0; i < node->n_in; i++) {
         wrt[i] = (kni_wrt){NULL, 0};
         if (!(needs >> i & 1)) continue;
-        if (i < s->n_inputs) wrt[i].node = kni_peek(fresh[i])->node;
-        else wrt[i] = (kni_wrt){node->inputs[i], node->input_output[i]};
+        if (i < s->n_inputs)
+            wrt[i].node = kni_peek(fresh[i])->node;
+        else
+            wrt[i] = (kni_wrt){node->inputs[i], node->input_output[i]};
     }
     return kni_tape_walk(&y, &dy, 1, wrt, node->n_in, 0, grads);
 }
 
 /* The node of the whole segment: its inputs, then every other leaf it uses. */
-static kn_status make_node(kni_tensor *y, const kni_tensor *const *inputs, segment *s, kni_node **leaves, int n_leaves)
+static kn_status make_node(kni_tensor *y, const kni_tensor *const *inputs, segment *s, kni_node **leaves,
+                           int n_leaves)
 {
     kni_node *node = kni_node_new(y->device, NULL, s->n_inputs + n_leaves, 1, NULL);
     if (!node) {
@@ -79,7 +79,8 @@ static kn_status make_node(kni_tensor *y, const kni_tensor *const *inputs, segme
     for (int i = 0; i < s->n_inputs; i++) {
         node->in_types[i] = inputs[i]->type;
         node->saved_in[i] = kni_node_save(inputs[i]);
-        if (node->saved_in[i] == KNI_NO_SLOT) status = kni_fail(KN_ERROR_MEMORY, "kn_recompute: no memory for an input");
+        if (node->saved_in[i] == KNI_NO_SLOT)
+            status = kni_fail(KN_ERROR_MEMORY, "kn_recompute: no memory for an input");
         if (!inputs[i]->node) continue;
         kni_node_retain_one(inputs[i]->node);
         node->inputs[i] = inputs[i]->node;
@@ -128,7 +129,8 @@ static kn_tensor run_first(kn_segment_fn fn, void *context, const kni_tensor *co
     int n_leaves = other_leaves(y, fresh, n, leaves);
     if (n_leaves < 0) return kni_poison_latest();
     if (n_leaves > MAX_LEAVES) {
-        kni_fail(KN_ERROR_UNSUPPORTED, "kn_recompute: a segment may use at most %d params: make it smaller", (int)MAX_LEAVES);
+        kni_fail(KN_ERROR_UNSUPPORTED, "kn_recompute: a segment may use at most %d params: make it smaller",
+                 (int)MAX_LEAVES);
         return kni_poison_latest();
     }
     segment *s = kni_allocate(sizeof *s);
@@ -150,7 +152,8 @@ kn_tensor kn_recompute(kn_segment_fn fn, void *context, const kn_tensor *inputs,
     kni_call call = kni_call_begin("recompute");
     const kni_tensor *from[MAX_INPUTS] = {NULL};
     if (!fn || n < 0 || n > MAX_INPUTS)
-        return kni_call_fail(call, KN_ERROR_ARGUMENT, "needs a function and at most %d inputs", (int)MAX_INPUTS);
+        return kni_call_fail(call, KN_ERROR_ARGUMENT, "needs a function and at most %d inputs",
+                             (int)MAX_INPUTS);
     for (int i = 0; i < n; i++) {
         kn_tensor kept = kn_keep(inputs[i]);
         from[i] = kni_is_poisoned(kept) ? NULL : kni_resolve(kept, "recompute");

@@ -2,7 +2,7 @@
 #ifndef KNI_TAPE_H
 #define KNI_TAPE_H
 
-#include "core/device.h"
+#include "core/device_object.h"
 #include "ops/record.h"
 
 typedef struct kni_node kni_node;
@@ -55,8 +55,8 @@ typedef struct kni_wrt {
     kni_node *node;
     uint32_t output;
 } kni_wrt;
-kn_status kni_tape_walk(const kn_tensor *outputs, const kn_tensor *cotangents, int n_outputs, const kni_wrt *wrt,
-                        int n_wrt, uint32_t flags, kn_tensor *grads);
+kn_status kni_tape_walk(const kn_tensor *outputs, const kn_tensor *cotangents, int n_outputs,
+                        const kni_wrt *wrt, int n_wrt, uint32_t flags, kn_tensor *grads);
 
 /* The leaves that t depends on, in order of their making. Fills at most `room`; returns how many there are,
    -1 without memory. */

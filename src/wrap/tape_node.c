@@ -4,14 +4,12 @@
 
 static _Atomic uint64_t sequence;
 
-static size_t aligned(size_t n)
-{
-    return (n + 15) & ~(size_t)15;
-}
+static size_t aligned(size_t n) { return (n + 15) & ~(size_t)15; }
 
 kni_node *kni_node_new(kn_device device, const kn_op *row, int n_in, int n_out, const void *attributes)
 {
-    size_t pointers = aligned((size_t)n_in * sizeof(kni_node *)), ids = aligned((size_t)n_in * sizeof(uint32_t));
+    size_t pointers = aligned((size_t)n_in * sizeof(kni_node *)),
+           ids = aligned((size_t)n_in * sizeof(uint32_t));
     size_t out_ids = aligned((size_t)n_out * sizeof(uint32_t)), head = aligned(sizeof(kni_node));
     size_t types = aligned((size_t)(n_in + n_out) * sizeof(kni_type));
     size_t attribute_bytes = row ? row->attribute_bytes : 0;

@@ -88,7 +88,8 @@ static kn_status probe(const kn_record *r, uint64_t needs, kni_saves *saves)
         bool flows = kn_dtype_is_float((kn_dtype)out_types[i].dtype);
         dy[i] = flows ? ghost(t, &out_types[i], device) : KN_NONE;
     }
-    kni_vjp v = {r->row, r->attributes, r->n_in, r->n_out, in, out, in_types, out_types, dy, grads, needs, 0, 0};
+    kni_vjp v = {r->row, r->attributes, r->n_in, r->n_out, in, out, in_types, out_types,
+                 dy,     grads,         needs,   0,        0};
     kn_status s = kni_gradient_of(r->row)(&v);
     for (int i = 0; i < r->n_in && s == KN_OK; i++)
         if (kni_is_poisoned(grads[i])) s = kn_error_code(grads[i]);

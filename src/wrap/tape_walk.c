@@ -10,6 +10,7 @@ typedef struct stop {
     kni_node *node;
     kn_tensor *dy; /* n_out of them, KN_NONE where nothing has arrived */
     bool leads;    /* to something asked for */
+    bool asked;    /* its cotangents are results */
 } stop;
 
 typedef struct walk {
@@ -35,7 +36,8 @@ static int *place_of(walk *w, const kni_node *node)
 static bool grow(walk *w)
 {
     int capacity = w->capacity ? 2 * w->capacity : 64, size = 2 * capacity;
-    stop *stops = kni_reallocate(w->stops, (size_t)w->capacity * sizeof *stops, (size_t)capacity * sizeof *stops);
+    stop *stops =
+        kni_reallocate(w->stops, (size_t)w->capacity * sizeof *stops, (size_t)capacity * sizeof *stops);
     if (!stops) return false;
     w->stops = stops;
     int *table = kni_allocate((size_t)size * sizeof *table);
@@ -65,7 +67,7 @@ static bool add_stop(walk *w, kni_node *node)
     kn_tensor *dy = kni_allocate(bytes);
     if (!dy) return false;
     memset(dy, 0, bytes);
-    w->stops[w->n] = (stop){node, dy, false};
+    w->stops[w->n] = (stop){node, dy, false, false};
     *place = ++w->n;
     return true;
 }
@@ -87,7 +89,8 @@ static bool collect(walk *w, const kn_tensor *outputs, int n)
 
 static void free_walk(walk *w)
 {
-    for (int i = 0; i < w->n; i++) kni_free(w->stops[i].dy, (size_t)w->stops[i].node->n_out * sizeof(kn_tensor));
+    for (int i = 0; i < w->n; i++)
+        kni_free(w->stops[i].dy, (size_t)w->stops[i].node->n_out * sizeof(kn_tensor));
     kni_free(w->stops, (size_t)w->capacity * sizeof *w->stops);
     kni_free(w->table, (size_t)w->table_size * sizeof *w->table);
 }
@@ -126,7 +129,7 @@ static void mark_leading(walk *w, const kni_wrt *wrt, int n_wrt)
 {
     for (int i = 0; i < n_wrt; i++) {
         stop *s = wrt[i].node ? find(w, wrt[i].node) : NULL;
-        if (s) s->leads = true;
+        if (s) s->leads = s->asked = true;
     }
     for (int i = 0; i < w->n; i++) {
         stop *s = &w->stops[i];
@@ -135,9 +138,12 @@ static void mark_leading(walk *w, const kni_wrt *wrt, int n_wrt)
     }
 }
 
-/* Adds a gradient (a temporary of the walk's scope) to what output k of a node has. */
+/* Adds a gradient to what output k of a node has. A gradient that is somebody else's handle (an addition hands
+   its cotangent on to both operands) gets one of its own, because cotangents are dropped when they are used. */
 static kn_status accumulate(stop *s, uint32_t k, kn_tensor gradient)
 {
+    const kni_tensor *g = kni_peek(gradient);
+    if (g && g->state != KNI_TEMPORARY) gradient = kn_alias(gradient);
     kn_tensor sum = s->dy[k].bits ? kn_add(s->dy[k], gradient) : gradient;
     if (s->dy[k].bits && kn_ok(s->dy[k])) kn_drop(s->dy[k]);
     s->dy[k] = kn_keep(sum);
@@ -163,8 +169,21 @@ static kn_status run_row(walk *w, stop *s, uint64_t needs, kn_tensor *grads)
     kn_tensor in[MAX_OPERANDS], out[MAX_OPERANDS];
     for (int i = 0; i < node->n_in; i++)
         in[i] = revive(w, node->saved_in[i], node->device, node->inputs[i], node->input_output[i]);
-    for (int i = 0; i < node->n_out; i++) out[i] = revive(w, node->saved_out[i], node->device, node, (uint32_t)i);
-    kni_vjp v = {node->row, node->attributes, node->n_in, node->n_out, in, out, node->in_types, node->out_types, s->dy, grads, needs, 0, 0};
+    for (int i = 0; i < node->n_out; i++)
+        out[i] = revive(w, node->saved_out[i], node->device, node, (uint32_t)i);
+    kni_vjp v = {node->row,
+                 node->attributes,
+                 node->n_in,
+                 node->n_out,
+                 in,
+                 out,
+                 node->in_types,
+                 node->out_types,
+                 s->dy,
+                 grads,
+                 needs,
+                 0,
+                 0};
     kni_gradient_fn fn = kni_gradient_of(node->row);
     if (fn) return fn(&v);
     if (node->row->flags & KNI_FLAG_ZERO_GRADIENT) {
@@ -172,7 +191,8 @@ static kn_status run_row(walk *w, stop *s, uint64_t needs, kn_tensor *grads)
             if (needs >> i & 1) grads[i] = kn_zeros(kni_vjp_shape(&v, i), (kn_dtype)node->in_types[i].dtype);
         return KN_OK;
     }
-    return kni_fail(KN_ERROR_GRADIENT, "kn_%s has no gradient: cut the tape before it with kn_detach()", node->row->name);
+    return kni_fail(KN_ERROR_GRADIENT, "kn_%s has no gradient: cut the tape before it with kn_detach()",
+                    node->row->name);
 }
 
 static kn_status run_stop(walk *w, stop *s)
@@ -181,19 +201,22 @@ static kn_status run_stop(walk *w, stop *s)
     kn_tensor grads[MAX_OPERANDS] = {{0}};
     uint64_t needs = 0;
     if (node->n_in > MAX_OPERANDS || node->n_out > MAX_OPERANDS)
-        return kni_fail(KN_ERROR_UNSUPPORTED, "gradients through ops of more than %d operands: split them", (int)MAX_OPERANDS);
+        return kni_fail(KN_ERROR_UNSUPPORTED, "gradients through ops of more than %d operands: split them",
+                        (int)MAX_OPERANDS);
     for (int i = 0; i < node->n_in; i++)
         if (node->inputs[i] && find(w, node->inputs[i])->leads) needs |= UINT64_C(1) << i;
     if (atomic_load(&node->walked))
         return kni_fail(KN_ERROR_GRADIENT, "the tape was walked before and its saved values are gone: pass "
                                            "KN_GRAD_RETAIN to the first kn_grad()");
     kn_scope scope = kn_scope_begin();
-    kn_status status = node->special ? node->special(node, s->dy[0], grads, needs) : run_row(w, s, needs, grads);
+    kn_status status =
+        node->special ? node->special(node, s->dy[0], grads, needs) : run_row(w, s, needs, grads);
     kn_scope_end_many(scope, grads, node->n_in);
     for (int i = 0; i < node->n_in && status == KN_OK; i++) {
         if (!(needs >> i & 1) || !grads[i].bits) continue;
-        status = kni_is_poisoned(grads[i]) ? kn_error_code(grads[i])
-                                           : accumulate(find(w, node->inputs[i]), node->input_output[i], grads[i]);
+        status = kni_is_poisoned(grads[i])
+                     ? kn_error_code(grads[i])
+                     : accumulate(find(w, node->inputs[i]), node->input_output[i], grads[i]);
     }
     if (!(w->flags & (KN_GRAD_RETAIN | KN_GRAD_CREATE_GRAPH))) kni_node_forget(node);
     return status;
@@ -204,6 +227,15 @@ static bool has_cotangent(const stop *s)
     for (int k = 0; k < s->node->n_out; k++)
         if (s->dy[k].bits) return true;
     return false;
+}
+
+/* Gradients that have been handed on need no memory any more. */
+static void drop_cotangents(stop *s)
+{
+    for (int k = 0; k < s->node->n_out && !s->asked; k++) {
+        if (kn_ok(s->dy[k])) kn_drop(s->dy[k]);
+        s->dy[k] = KN_NONE;
+    }
 }
 
 static kn_status seed(walk *w, const kn_tensor *outputs, const kn_tensor *cotangents, int n)
@@ -218,12 +250,17 @@ static kn_status seed(walk *w, const kn_tensor *outputs, const kn_tensor *cotang
         if (cotangents && cotangents[i].bits) {
             const kni_tensor *c = kni_peek(cotangents[i]);
             if (c && !kni_same_dims(&c->type, &y->type))
-                return kni_fail(KN_ERROR_SHAPE, "kn_grad: cotangent %S does not have the shape of its output %S", &c->type, &y->type);
+                return kni_fail(KN_ERROR_SHAPE,
+                                "kn_grad: cotangent %S does not have the shape of its output %S", &c->type,
+                                &y->type);
             dy = kn_alias(cotangents[i]);
         } else {
             if (kni_count(&y->type) != 1)
-                return kni_fail(KN_ERROR_GRADIENT, "kn_grad: output %S has more than one element: give a cotangent or reduce it, "
-                                                   "for example with kn_mean()", &y->type);
+                return kni_fail(
+                    KN_ERROR_GRADIENT,
+                    "kn_grad: output %S has more than one element: give a cotangent or reduce it, "
+                    "for example with kn_mean()",
+                    &y->type);
             dy = kn_ones(shape, (kn_dtype)y->type.dtype);
         }
         kn_status status = kni_is_poisoned(dy) ? kn_error_code(dy) : accumulate(s, k, dy);
@@ -232,8 +269,8 @@ static kn_status seed(walk *w, const kn_tensor *outputs, const kn_tensor *cotang
     return KN_OK;
 }
 
-static kn_status go(walk *w, const kn_tensor *outputs, const kn_tensor *cotangents, int n, const kni_wrt *wrt, int n_wrt,
-                    kn_tensor *grads)
+static kn_status go(walk *w, const kn_tensor *outputs, const kn_tensor *cotangents, int n, const kni_wrt *wrt,
+                    int n_wrt, kn_tensor *grads)
 {
     if (!collect(w, outputs, n)) return kni_fail(KN_ERROR_MEMORY, "kn_grad: no memory to walk the tape");
     if (w->n) sort_by_sequence(w);
@@ -241,7 +278,9 @@ static kn_status go(walk *w, const kn_tensor *outputs, const kn_tensor *cotangen
     kn_status s = w->n ? seed(w, outputs, cotangents, n) : KN_OK;
     for (int i = w->n - 1; i >= 0 && s == KN_OK; i--) {
         stop *at = &w->stops[i];
-        if (at->leads && (at->node->row || at->node->special) && has_cotangent(at)) s = run_stop(w, at);
+        if (!at->leads || !has_cotangent(at) || (!at->node->row && !at->node->special)) continue;
+        s = run_stop(w, at);
+        drop_cotangents(at);
     }
     for (int i = 0; i < n_wrt; i++) {
         stop *at = w->n && wrt[i].node ? find(w, wrt[i].node) : NULL;
@@ -252,8 +291,8 @@ static kn_status go(walk *w, const kn_tensor *outputs, const kn_tensor *cotangen
     return s;
 }
 
-kn_status kni_tape_walk(const kn_tensor *outputs, const kn_tensor *cotangents, int n_outputs, const kni_wrt *wrt,
-                        int n_wrt, uint32_t flags, kn_tensor *grads)
+kn_status kni_tape_walk(const kn_tensor *outputs, const kn_tensor *cotangents, int n_outputs,
+                        const kni_wrt *wrt, int n_wrt, uint32_t flags, kn_tensor *grads)
 {
     walk w = {.flags = flags};
     kni_thread *t = kni_thread_self();

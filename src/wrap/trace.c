@@ -1,5 +1,5 @@
 /* trace(inner): keeps the latest records as lines of text and hands each to the log callback. */
-#include "core/device.h"
+#include "core/device_object.h"
 #include "core/text.h"
 #include "ops/record.h"
 #include "wrap/decorator.h"
@@ -26,8 +26,10 @@ static void describe(const kn_record *r, char *line)
     for (int i = 0; i < r->n_in; i++) {
         const kni_tensor *x = kni_in(r, i);
         if (i) kni_text_string(&text, ", ");
-        if (x) kni_text_format(&text, "%T%S", (int)x->type.dtype, &x->type);
-        else kni_text_string(&text, "none");
+        if (x)
+            kni_text_format(&text, "%T%S", (int)x->type.dtype, &x->type);
+        else
+            kni_text_string(&text, "none");
     }
     kni_text_string(&text, ") ->");
     for (int i = 0; i < r->n_out; i++) {
@@ -60,7 +62,8 @@ static kn_status control(kn_backend *b, const char *request, void *argument)
     kni_report *report = argument;
     kni_text text = {report->buffer, report->bytes, 0};
     kni_lock(&t->lock);
-    for (uint64_t i = t->n > LINES ? t->n - LINES : 0; i < t->n; i++) kni_text_format(&text, "%s\n", t->lines[i % LINES]);
+    for (uint64_t i = t->n > LINES ? t->n - LINES : 0; i < t->n; i++)
+        kni_text_format(&text, "%s\n", t->lines[i % LINES]);
     kni_unlock(&t->lock);
     report->length = text.length;
     return KN_OK;

@@ -40,8 +40,10 @@ int main(void)
                              kn_wrap(b2, KN_F32, KN_SHAPE(CLASSES), NULL, NULL, NULL)),
                    1);
     kn_status status = kn_read(x, result, sizeof result);
-    if (status == KN_OK) smoke_write_floats("classes", result, 2 * CLASSES);
-    else smoke_write(kn_last_error());
+    if (status == KN_OK)
+        smoke_write_floats("classes", result, 2 * CLASSES);
+    else
+        smoke_write(kn_last_error());
     kn_scope_end(s, KN_NONE);
     return status != KN_OK;
 }

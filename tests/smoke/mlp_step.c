@@ -56,17 +56,21 @@ int main(void)
     kn_device device = kn_device_autodiff(kn_device_cpu());
     kn_device_use(device);
     kn_scope run = kn_scope_begin();
-    kn_param w[4] = {kn_param_make(filled(KN_SHAPE(HIDDEN, IN), 1)), kn_param_make(filled(KN_SHAPE(HIDDEN), 2)),
-                     kn_param_make(filled(KN_SHAPE(CLASSES, HIDDEN), 3)), kn_param_make(filled(KN_SHAPE(CLASSES), 4))};
-    kn_tensor x = kn_keep(filled(KN_SHAPE(BATCH, IN), 5)), labels = kn_keep(kn_from(classes, KN_I64, KN_SHAPE(BATCH)));
+    kn_param w[4] = {
+        kn_param_make(filled(KN_SHAPE(HIDDEN, IN), 1)), kn_param_make(filled(KN_SHAPE(HIDDEN), 2)),
+        kn_param_make(filled(KN_SHAPE(CLASSES, HIDDEN), 3)), kn_param_make(filled(KN_SHAPE(CLASSES), 4))};
+    kn_tensor x = kn_keep(filled(KN_SHAPE(BATCH, IN), 5)),
+              labels = kn_keep(kn_from(classes, KN_I64, KN_SHAPE(BATCH)));
     kn_status s = KN_OK;
     for (int i = 0; i < STEPS && s == KN_OK; i++) {
         s = train_step(w, x, labels, &loss);
         smoke_write_floats("loss", &loss, 1);
     }
     if (s == KN_OK) s = kn_read(kn_value(w[0]), first, sizeof first);
-    if (s == KN_OK) smoke_write_floats("weights", first, HIDDEN * IN);
-    else smoke_write(kn_last_error());
+    if (s == KN_OK)
+        smoke_write_floats("weights", first, HIDDEN * IN);
+    else
+        smoke_write(kn_last_error());
     for (int i = 0; i < 4; i++) kn_param_drop(&w[i]);
     kn_scope_end(run, KN_NONE);
     return s != KN_OK;

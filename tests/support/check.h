@@ -12,7 +12,8 @@ static int check_passed, check_failed;
 
 static inline bool check_that(bool good, const char *text, const char *file, int line)
 {
-    if (good) check_passed++;
+    if (good)
+        check_passed++;
     else {
         check_failed++;
         printf("%s:%d: %s\n", file, line, text);
@@ -43,27 +44,32 @@ static inline bool check_error(kn_status s, const char *words, const char *file,
 }
 
 /* The tensor's elements, read as f64, equal the list within a relative tolerance. */
-static inline bool check_values(kn_tensor t, const double *want, int n, double tolerance, const char *file, int line)
+static inline bool check_values(kn_tensor t, const double *want, int n, double tolerance, const char *file,
+                                int line)
 {
     double got[256];
     char text[600];
     if (n > 256 || kn_count(t) != n || kn_read_as(t, KN_F64, got, (size_t)n * sizeof *got) != KN_OK) {
         kn_error_text(t, text, sizeof text);
-        printf("%s:%d: cannot read %d values (%lld): %s %s\n", file, line, n, (long long)kn_count(t), text, kn_last_error());
+        printf("%s:%d: cannot read %d values (%lld): %s %s\n", file, line, n, (long long)kn_count(t), text,
+               kn_last_error());
         return check_that(false, "values", file, line);
     }
     for (int i = 0; i < n; i++) {
         double gap = got[i] - want[i], size = want[i] < 0 ? -want[i] : want[i];
         if (gap < 0) gap = -gap;
-        if (got[i] == want[i] || (got[i] != got[i] && want[i] != want[i]) || gap <= tolerance * (size > 1 ? size : 1)) continue;
+        if (got[i] == want[i] || (got[i] != got[i] && want[i] != want[i]) ||
+            gap <= tolerance * (size > 1 ? size : 1))
+            continue;
         printf("%s:%d: element %d is %.17g, not %.17g\n", file, line, i, got[i], want[i]);
         return check_that(false, "values", file, line);
     }
     return check_that(true, "values", file, line);
 }
 #define CHECK_VALUES(tensor, tolerance, ...)                                                                 \
-    check_values((tensor), (const double[]){__VA_ARGS__}, (int)(sizeof((const double[]){__VA_ARGS__}) / sizeof(double)), \
-                 (tolerance), __FILE__, __LINE__)
+    check_values((tensor), (const double[]){__VA_ARGS__},                                                    \
+                 (int)(sizeof((const double[]){__VA_ARGS__}) / sizeof(double)), (tolerance), __FILE__,       \
+                 __LINE__)
 
 static inline int check_report(void)
 {

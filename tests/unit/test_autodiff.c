@@ -185,7 +185,8 @@ static void flat_memory(void)
         if (i == 100) start = kn_memory_stats();
     }
     kn_memory end = kn_memory_stats();
-    CHECK(end.bytes_now == start.bytes_now && end.slots == start.slots && end.tensors_now == start.tensors_now);
+    CHECK(end.bytes_now == start.bytes_now && end.slots == start.slots &&
+          end.tensors_now == start.tensors_now);
     for (int i = 0; i < 10000; i++) {
         kn_grads grads;
         kn_tensor loss = total(kn_square(kn_sub(kn_value(p), vector(3, 4))));
@@ -197,7 +198,8 @@ static void flat_memory(void)
         if (i == 100) start = kn_memory_stats();
     }
     end = kn_memory_stats();
-    CHECK(end.bytes_now == start.bytes_now && end.slots == start.slots && end.tensors_now == start.tensors_now);
+    CHECK(end.bytes_now == start.bytes_now && end.slots == start.slots &&
+          end.tensors_now == start.tensors_now);
     CHECK_VALUES(kn_value(p), 1e-9, 3, 4);
     kn_param_drop(&p);
 }

@@ -1,6 +1,6 @@
 /* Custom ops, DLPack, printing, symbolic sizes. */
-#include "support/check.h"
 #include "core/dim.h"
+#include "support/check.h"
 #include <kn/dlpack.h>
 
 static kn_status same_type(void *context, const kn_type *in, kn_type *out)
@@ -21,7 +21,8 @@ static kn_status cube(void *context, const kn_span *in, const kn_span *out)
     return KN_OK;
 }
 
-static kn_status cube_gradient(void *context, const kn_tensor *in, const kn_tensor *out, const kn_tensor *dy, kn_tensor *grads)
+static kn_status cube_gradient(void *context, const kn_tensor *in, const kn_tensor *out, const kn_tensor *dy,
+                               kn_tensor *grads)
 {
     (void)out;
     grads[0] = kn_mul(dy[0], kn_mul_scalar(kn_square(in[0]), 3 * *(double *)context));
@@ -83,12 +84,14 @@ static void prints(kn_tensor t, const char *want)
 static void printing(void)
 {
     kn_scope s = kn_scope_begin();
-    prints(kn_from((float[]){1, 2.5f, -3, 4}, KN_F32, KN_SHAPE(2, 2)), "[[ 1.0000,  2.5000],\n [-3.0000,  4.0000]] f32[2, 2]");
+    prints(kn_from((float[]){1, 2.5f, -3, 4}, KN_F32, KN_SHAPE(2, 2)),
+           "[[ 1.0000,  2.5000],\n [-3.0000,  4.0000]] f32[2, 2]");
     prints(kn_from((float[]){1, 2}, KN_F32, KN_SHAPE(2)), "[1.0, 2.0] f32[2]");
     prints(kn_from((int64_t[]){1, -20, 3}, KN_I64, KN_SHAPE(3)), "[  1, -20,   3] i64[3]");
     prints(kn_from((uint8_t[]){1, 0}, KN_BOOL, KN_SHAPE(2)), "[ true, false] bool[2]");
     prints(kn_from((double[]){1e-10, 1}, KN_F64, KN_SHAPE(2)), "[1.0000e-10, 1.0000e+00] f64[2]");
-    prints(kn_from((double[]){__builtin_nan(""), -__builtin_inf()}, KN_F64, KN_SHAPE(2)), "[ nan, -inf] f64[2]");
+    prints(kn_from((double[]){__builtin_nan(""), -__builtin_inf()}, KN_F64, KN_SHAPE(2)),
+           "[ nan, -inf] f64[2]");
     prints(kn_scalar(3.25, KN_F32), "3.2500 f32[]");
     prints(kn_zeros(KN_SHAPE(0, 3), KN_F32), "[] f32[0, 3]");
     prints(kn_arange(0, 2000, 1, KN_I32), "[   0,    1,    2, ..., 1997, 1998, 1999] i32[2000]");
@@ -102,7 +105,8 @@ static void symbolic_sizes(void)
     CHECK(kni_dim_low(two) == 2 && kni_dim_high(two) == 128);
     CHECK(kni_dim_floor_div(two, 2) == batch);
     CHECK(kni_dim_sub(two, two) == 0);
-    CHECK(kni_dim_equal(batch, 100) == KNI_NO && kni_dim_equal(batch, 7) == KNI_MAYBE && kni_dim_equal(batch, batch) == KNI_YES);
+    CHECK(kni_dim_equal(batch, 100) == KNI_NO && kni_dim_equal(batch, 7) == KNI_MAYBE &&
+          kni_dim_equal(batch, batch) == KNI_YES);
     kn_dim conv = kni_dim_add(kni_dim_floor_div(kni_dim_sub(kni_dim_add(batch, 2), 3), 2), 1);
     CHECK(kni_dim_evaluate(conv, &batch, (int64_t[]){9}, 1) == 5);
     CHECK(kni_dim_mul(INT64_MAX, 2) == KNI_DIM_BAD && kni_dim_sub(1, 2) == KNI_DIM_BAD);

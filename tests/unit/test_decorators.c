@@ -4,7 +4,8 @@
 static void strings(void)
 {
     CHECK(kn_device_open("cpu") == kn_device_open(" cpu "));
-    CHECK(!kn_device_open("gpu9") && strstr(kn_last_error(), "'gpu9'") && strstr(kn_last_error(), "autodiff"));
+    CHECK(!kn_device_open("gpu9") && strstr(kn_last_error(), "'gpu9'") &&
+          strstr(kn_last_error(), "autodiff"));
     CHECK(!kn_device_open("autodiff") && strstr(kn_last_error(), "1 devices"));
     CHECK(!kn_device_open("autodiff(cpu") && strstr(kn_last_error(), "closing bracket"));
     CHECK(!kn_device_open("autodiff(cpu))") && strstr(kn_last_error(), "left over"));
@@ -60,7 +61,8 @@ static void compares(void)
     kn_tensor x = kn_keep(kn_random_normal(KN_SHAPE(13, 70), 0, 1, KN_F32));
     CHECK(kn_ok(kn_matmul(kn_tanh(x), kn_transpose(x, 0, 1))));
     CHECK(kn_ok(kn_softmax(x, 1)));
-    CHECK(kn_device_report(d, NULL, text, sizeof text) > 0 && strstr(text, "ops gave the same on cpu and ref"));
+    CHECK(kn_device_report(d, NULL, text, sizeof text) > 0 &&
+          strstr(text, "ops gave the same on cpu and ref"));
     kn_device_use(NULL);
     kn_scope_end(s, KN_NONE);
 }

@@ -3,7 +3,7 @@
 #include "../support/check.h"
 #include "backend/cpu/isa.h"
 #include "core/backends.h"
-#include "core/device.h"
+#include "core/device_object.h"
 #include "ops/op.h"
 #include "ops/scalar.h"
 #include <math.h>

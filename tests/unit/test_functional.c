@@ -2,7 +2,7 @@
    empty tensors, masks that come again, results that do not depend on tier or threads. */
 #include "backend/cpu/isa.h"
 #include "core/backends.h"
-#include "core/device.h"
+#include "core/device_object.h"
 #include "support/check.h"
 #include <math.h>
 #include <stdlib.h>

@@ -51,7 +51,8 @@ static kn_status step(void)
         kn_tensor h = kn_dropout(kn_gelu(kn_linear(x, kn_value(m.w1), kn_value(m.b1))), 0.1, true);
         h = kn_keep(h);
         h = kn_add(h, kn_layer_norm(h, KN_NONE, KN_NONE, 1, 0));
-        kn_tensor loss = kn_keep(kn_cross_entropy(kn_linear(h, kn_value(m.w2), kn_value(m.b2)), labels, NULL));
+        kn_tensor loss =
+            kn_keep(kn_cross_entropy(kn_linear(h, kn_value(m.w2), kn_value(m.b2)), labels, NULL));
         status = kn_backward(loss, &grads);
     }
     kn_param *all[] = {&m.w1, &m.b1, &m.w2, &m.b2};

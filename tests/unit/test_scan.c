@@ -2,7 +2,7 @@
 #include "../support/check.h"
 #include "backend/cpu/isa.h"
 #include "core/backends.h"
-#include "core/device.h"
+#include "core/device_object.h"
 #include <kn/autodiff.h>
 #include <kn/device.h>
 #include <math.h>

@@ -2,7 +2,7 @@
    short-time transforms there and back; windows; errors; gradients. */
 #include "../support/check.h"
 #include "core/backends.h"
-#include "core/device.h"
+#include "core/device_object.h"
 #include "core/math/math.h"
 #include <kn/autodiff.h>
 #include <kn/device.h>
@@ -53,8 +53,7 @@ static void check_length(int64_t n, kn_dtype dtype, double limit)
             double gap = kni_abs_f64(sr - yr[line * n + k]) + kni_abs_f64(si - yi[line * n + k]);
             if (gap > worst) worst = gap;
         }
-    if (!CHECK(worst <= limit * (4 + (double)n / 8)))
-        printf("  length %d: off by %g\n", (int)n, worst);
+    if (!CHECK(worst <= limit * (4 + (double)n / 8))) printf("  length %d: off by %g\n", (int)n, worst);
     kn_complex back = kn_ifft(y, -1, NULL);
     CHECK(near(back.real, re, limit));
     CHECK(near(back.imag, im, limit));

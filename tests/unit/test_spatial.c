@@ -1,9 +1,9 @@
 /* Pooling, patches, interpolation and grids: ties, NaN, odd arguments, errors, symbolic sizes, equal bits. */
 #include "backend/cpu/isa.h"
-#include "support/check.h"
 #include "core/dim.h"
 #include "core/thread_pool.h"
 #include "ops/pooling.h"
+#include "support/check.h"
 #include <math.h>
 
 static kn_tensor image(int64_t h, int64_t w)

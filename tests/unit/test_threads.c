@@ -18,7 +18,8 @@ typedef struct job {
 static kn_tensor data(int thread, int step)
 {
     float x[BATCH * IN];
-    for (int i = 0; i < BATCH * IN; i++) x[i] = (float)((i * 7 + thread * 13 + step * 29) % 23) / 23.0f - 0.5f;
+    for (int i = 0; i < BATCH * IN; i++)
+        x[i] = (float)((i * 7 + thread * 13 + step * 29) % 23) / 23.0f - 0.5f;
     return kn_from(x, KN_F32, KN_SHAPE(BATCH, IN));
 }
 
@@ -30,7 +31,8 @@ static bool one_step(job *j, int step)
     kn_tensor loss = kn_keep(kn_mean(kn_square(y), KN_AXES_ALL, false));
     bool good = kn_backward(loss, &grads) == KN_OK;
     j->loss[step] = kn_item(loss);
-    good = good && kn_read_as(kn_grads_get(grads, kn_value(weight)), KN_F64, j->gradient, sizeof j->gradient) == KN_OK;
+    good = good && kn_read_as(kn_grads_get(grads, kn_value(weight)), KN_F64, j->gradient,
+                              sizeof j->gradient) == KN_OK;
     kn_grads_free(grads);
     kn_scope_end(s, KN_NONE);
     return good;

@@ -3,7 +3,7 @@
 #ifndef KNI_BACKEND_CPU_ATTENTION_RUN_H
 #define KNI_BACKEND_CPU_ATTENTION_RUN_H
 
-#include "backend/cpu/attention_kernels.h"
+#include "backend/cpu/attention_table.h"
 #include "backend/cpu/matmul_run.h"
 #include "core/table.h"
 #include "ops/attention.h"

@@ -1,9 +1,9 @@
 /* The CPU backend: views, native kernels, then lowering, then the reference kernel on all threads. */
-#include "core/backends.h"
 #include "backend/cpu/elementwise_run.h"
 #include "backend/cpu/gemm_workspace.h"
 #include "backend/host/host.h"
-#include "core/device.h"
+#include "core/backends.h"
+#include "core/device_object.h"
 #include "ops/native.h"
 #include <kn/device.h>
 
@@ -62,10 +62,7 @@ static kn_backend cpu = {
     .close = close_cpu,
 };
 
-kn_backend *kni_cpu_backend(void)
-{
-    return &cpu;
-}
+kn_backend *kni_cpu_backend(void) { return &cpu; }
 
 kn_device kn_device_cpu(void)
 {

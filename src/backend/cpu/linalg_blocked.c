@@ -216,7 +216,8 @@ static kn_status run_lu(const kn_record *r)
 {
     const kni_type *t = &kni_out(r, 0)->type;
     int64_t m = kni_matrix_rows(t), n = kni_matrix_columns(t), matrices = kni_matrix_count(t);
-    if (!kni_gemm_has(KNI_GEMM_F64) || least(m, n) < KNI_LINALG_SMALL || matrices == 0) return KN_ERROR_UNSUPPORTED;
+    if (!kni_gemm_has(KNI_GEMM_F64) || least(m, n) < KNI_LINALG_SMALL || matrices == 0)
+        return KN_ERROR_UNSUPPORTED;
     kni_borrowed a;
     kni_workspace w, signs;
     if (!kni_host_borrow(kni_in(r, 0), KN_F64, &a)) return kni_linalg_no_memory(r);
@@ -280,7 +281,8 @@ static kn_status run_triangular_solve(const kn_record *r)
     const kni_triangular_attributes *attributes = r->attributes;
     const kni_type *t = &kni_out(r, 0)->type;
     int64_t n = kni_matrix_rows(t), columns = kni_matrix_columns(t), matrices = kni_matrix_count(t);
-    if (!kni_gemm_has(KNI_GEMM_F64) || n < KNI_LINALG_SMALL || columns < 4 || matrices == 0) return KN_ERROR_UNSUPPORTED;
+    if (!kni_gemm_has(KNI_GEMM_F64) || n < KNI_LINALG_SMALL || columns < 4 || matrices == 0)
+        return KN_ERROR_UNSUPPORTED;
     bool upper = attributes->upper != 0, transpose = attributes->transpose != 0;
     system_of system = {
         {NULL, transpose ? 1 : n, transpose ? n : 1}, n, columns, upper == transpose, attributes->unit != 0};

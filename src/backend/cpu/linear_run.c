@@ -25,7 +25,8 @@ static kn_status run_linear(const kn_record *r)
 {
     kni_tensor *x = kni_in(r, 0), *w = kni_in(r, 1), *bias = r->n_in > 2 ? kni_in(r, 2) : NULL,
                *y = kni_out(r, 0);
-    if (kni_dtypes[x->type.dtype].kind != KNI_KIND_FLOAT || !kni_gemm_takes(x->type.dtype)) return KN_ERROR_UNSUPPORTED;
+    if (kni_dtypes[x->type.dtype].kind != KNI_KIND_FLOAT || !kni_gemm_takes(x->type.dtype))
+        return KN_ERROR_UNSUPPORTED;
     kn_status s = kni_host_allocate(y);
     int64_t n = w->type.dims[0], k = w->type.dims[1], step;
     if (s || kni_count(&y->type) == 0) return s;

@@ -1,6 +1,6 @@
 /* The CPU entries of cross entropy and its gradient. */
 #include "backend/cpu/isa.h"
-#include "backend/cpu/loss_kernels.h"
+#include "backend/cpu/loss_table.h"
 #include "backend/cpu/norm_drive.h"
 #include "ops/loss.h"
 #include "ops/native.h"

@@ -201,7 +201,8 @@ static kn_status run_small_integers(const kn_record *r)
 static kn_status run_matmul(const kn_record *r)
 {
     kni_tensor *out = kni_out(r, 0);
-    if (kni_dtypes[out->type.dtype].kind == KNI_KIND_FLOAT && !kni_gemm_takes(out->type.dtype)) return KN_ERROR_UNSUPPORTED;
+    if (kni_dtypes[out->type.dtype].kind == KNI_KIND_FLOAT && !kni_gemm_takes(out->type.dtype))
+        return KN_ERROR_UNSUPPORTED;
     kn_status s = kni_host_allocate(out);
     if (s || kni_count(&out->type) == 0) return s;
     if (kni_dtypes[out->type.dtype].bits < 32 && kni_dtypes[out->type.dtype].kind != KNI_KIND_FLOAT)

@@ -4,8 +4,10 @@
 #include "backend/cpu/softmax_run.h"
 #include "ops/native.h"
 
-static const kni_softmax_grad_kernels *const f32_kernels[KNI_ISA_COUNT] = KNI_TIER_TABLE(&kni_softmax_grad_f32);
-static const kni_softmax_grad_kernels *const f64_kernels[KNI_ISA_COUNT] = KNI_TIER_TABLE(&kni_softmax_grad_f64);
+static const kni_softmax_grad_kernels *const f32_kernels[KNI_ISA_COUNT] =
+    KNI_TIER_TABLE(&kni_softmax_grad_f32);
+static const kni_softmax_grad_kernels *const f64_kernels[KNI_ISA_COUNT] =
+    KNI_TIER_TABLE(&kni_softmax_grad_f64);
 
 static void backward_row(void *context, int64_t position, const void *const *in, void *out)
 {

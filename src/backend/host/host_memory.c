@@ -15,10 +15,11 @@ kn_status kni_host_allocate(kni_tensor *y)
     if (KNI_UNLIKELY(y->storage != NULL)) kni_storage_release(y->storage);
     y->storage = bytes < 0 ? NULL : kni_storage_new((size_t)bytes);
     if (KNI_UNLIKELY(!y->storage))
-        return kni_fail_op(KN_ERROR_MEMORY, NULL,
-                           "no memory for a result of %D bytes: free tensors sooner (scopes, kn_drop), use smaller "
-                           "batches or raise kn_memory_limit",
-                           bytes);
+        return kni_fail_op(
+            KN_ERROR_MEMORY, NULL,
+            "no memory for a result of %D bytes: free tensors sooner (scopes, kn_drop), use smaller "
+            "batches or raise kn_memory_limit",
+            bytes);
     y->offset = 0;
     kni_contiguous_strides(y->type.rank, y->type.dims, y->strides);
     return KN_OK;
@@ -47,8 +48,10 @@ kn_status kni_host_write(kn_backend *b, uint32_t id, const void *data)
     kn_status s = kni_host_allocate(x);
     if (s) return s;
     size_t bytes = (size_t)bytes_of(x);
-    if (!data) memset(x->storage->data, 0, bytes);
-    else if (bytes) memcpy(x->storage->data, data, bytes);
+    if (!data)
+        memset(x->storage->data, 0, bytes);
+    else if (bytes)
+        memcpy(x->storage->data, data, bytes);
     return KN_OK;
 }
 

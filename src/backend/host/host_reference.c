@@ -98,7 +98,8 @@ static void run_block(void *argument, int64_t task, int worker)
 
 static kn_status run_kernel(const kn_record *r, const kni_launch *l, buffers *b, int wide, bool parallel)
 {
-    static const int instance[KNI_COMPUTE_COUNT] = {[KNI_COMPUTE_F64] = 0, [KNI_COMPUTE_I64] = 1, [KNI_COMPUTE_U64] = 2};
+    static const int instance[KNI_COMPUTE_COUNT] = {
+        [KNI_COMPUTE_F64] = 0, [KNI_COMPUTE_I64] = 1, [KNI_COMPUTE_U64] = 2};
     for (int i = 0; i < l->n_temps; i++) {
         int64_t bytes = kn_dtype_bytes(KN_F64, l->temps[i]);
         b->temp[i] = bytes < 0 ? NULL : kni_allocate((size_t)bytes);
@@ -106,7 +107,10 @@ static kn_status run_kernel(const kn_record *r, const kni_launch *l, buffers *b,
         b->temp_bytes[i] = bytes ? (size_t)bytes : 1;
     }
     int64_t error[2] = {0, 0};
-    job j = {l->kernel->instances[instance[wide]], {b->in, b->out, b->temp, l->ints, l->reals, error}, l->items, l->items};
+    job j = {l->kernel->instances[instance[wide]],
+             {b->in, b->out, b->temp, l->ints, l->reals, error},
+             l->items,
+             l->items};
     if (parallel && l->n_temps == 0 && l->items >= 64) {
         j.block = l->items / 16;
         kni_parallel_for((l->items + j.block - 1) / j.block, run_block, &j);
@@ -114,9 +118,9 @@ static kn_status run_kernel(const kn_record *r, const kni_launch *l, buffers *b,
         run_block(&j, 0, 0);
     }
     if (error[0] && r->row->report)
-        return kni_fail_op(KN_ERROR_NUMERIC, r->row->name, r->row->report, error[1] >> 32, error[1] & UINT32_MAX);
-    if (error[0])
-        return kni_fail_op(KN_ERROR_INDEX, r->row->name, "index %D is out of range", error[1]);
+        return kni_fail_op(KN_ERROR_NUMERIC, r->row->name, r->row->report, error[1] >> 32,
+                           error[1] & UINT32_MAX);
+    if (error[0]) return kni_fail_op(KN_ERROR_INDEX, r->row->name, "index %D is out of range", error[1]);
     return KN_OK;
 }
 
@@ -127,7 +131,8 @@ kn_status kni_host_reference(const kn_record *r, bool parallel)
     if (r->n_in > MAX_BUFFERS || r->n_out > MAX_BUFFERS) return KN_ERROR_UNSUPPORTED;
     for (int i = 0; i < r->n_in; i++) in[i] = kni_in(r, i) ? &kni_in(r, i)->type : NULL;
     for (int i = 0; i < r->n_out; i++) out[i] = &kni_out(r, i)->type;
-    kni_launch l = {.row = r->row, .attributes = r->attributes, .in = in, .out = out, .n_in = r->n_in, .n_out = r->n_out};
+    kni_launch l = {
+        .row = r->row, .attributes = r->attributes, .in = in, .out = out, .n_in = r->n_in, .n_out = r->n_out};
     kn_status s = r->row->launch(&l);
     if (s) return s;
     const kni_kernel *k = l.kernel;
@@ -188,7 +193,8 @@ kn_status kni_host_scalar(const kn_record *r)
     memset(&b, 0, sizeof b);
     kn_status s = KN_OK;
     for (int i = 0; i < r->n_in && s == KN_OK; i++) {
-        if (!expand_operand(kni_in(r, i), &y->type, truths >> i & 1 ? KN_I64 : dtype, &b.in_borrowed[i])) s = no_memory(r);
+        if (!expand_operand(kni_in(r, i), &y->type, truths >> i & 1 ? KN_I64 : dtype, &b.in_borrowed[i]))
+            s = no_memory(r);
         b.in[i] = b.in_borrowed[i].data;
     }
     if (s == KN_OK) s = get_outputs(r, &b, &dtype);

@@ -48,7 +48,4 @@ static kn_backend null = {
     .read = read_zeros,
 };
 
-kn_backend *kni_null_backend(void)
-{
-    return &null;
-}
+kn_backend *kni_null_backend(void) { return &null; }

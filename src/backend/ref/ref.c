@@ -41,7 +41,4 @@ static kn_backend ref = {
     .sync = kni_host_sync,
 };
 
-kn_backend *kni_ref_backend(void)
-{
-    return &ref;
-}
+kn_backend *kni_ref_backend(void) { return &ref; }

@@ -1,6 +1,6 @@
 /* Rows of attention scores of one type, which the including file chooses with `real` and REAL(name). Loops are
    written for the compiler to vectorise; sums have 16 lanes on every tier. */
-#include "backend/cpu/attention_kernels.h"
+#include "backend/cpu/attention_table.h"
 #include "core/math/math.h"
 
 enum { SUM_LANES = 16 };

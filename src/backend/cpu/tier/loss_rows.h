@@ -2,7 +2,7 @@
 #ifndef KNI_BACKEND_CPU_TIER_LOSS_ROWS_H
 #define KNI_BACKEND_CPU_TIER_LOSS_ROWS_H
 
-#include "backend/cpu/loss_kernels.h"
+#include "backend/cpu/loss_table.h"
 #include "backend/cpu/norm_drive.h"
 #include "backend/cpu/tier/norm_lanes.h"
 

@@ -1,6 +1,6 @@
 /* Looking up and freeing custom ops. */
-#ifndef KNI_CUSTOM_H
-#define KNI_CUSTOM_H
+#ifndef KNI_CUSTOM_ROWS_H
+#define KNI_CUSTOM_ROWS_H
 
 #include "ops/op.h"
 

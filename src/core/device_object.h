@@ -1,6 +1,6 @@
 /* An opened device: a stack of backends, its random numbers, and the leaf that decides what mixes. */
-#ifndef KNI_DEVICE_H
-#define KNI_DEVICE_H
+#ifndef KNI_DEVICE_OBJECT_H
+#define KNI_DEVICE_OBJECT_H
 
 #include "core/platform.h"
 #include <kn/backend.h>

@@ -1,6 +1,6 @@
 /* Custom ops: rows registered at run time, and calling any op by name. */
-#ifndef KN_CUSTOM_H
-#define KN_CUSTOM_H
+#ifndef KN_CALL_H
+#define KN_CALL_H
 
 #include <kn/base.h>
 
@@ -20,8 +20,8 @@ typedef struct kn_attribute_value {
 /* Runs any op of the table (or a custom one) by its name without kn_: the entry for other languages and
    tests. Attributes that are not named are zero. Takes temporaries. Fills n_out results, as many as the op
    has; on failure all are poisoned and the status says why. */
-KN_API kn_status kn_call(const char *op, const kn_tensor *in, int32_t n_in, const kn_attribute_value *attributes,
-                         kn_tensor *out, int32_t n_out);
+KN_API kn_status kn_call(const char *op, const kn_tensor *in, int32_t n_in,
+                         const kn_attribute_value *attributes, kn_tensor *out, int32_t n_out);
 
 #ifdef __cplusplus
 }
