@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""The mutation check: breaks kernels, gradients and shape rules one after the other, in a copy of the tree, and
+expects the conformance suite to notice each. Usage: python3 tests/mutation/mutations.py WORK_FOLDER [NUMBER ...]
+The folder receives a copy of the tree and a build of two tiers; the first run builds everything."""
+import pathlib
+import shutil
+import subprocess
+import sys
+
+# what is broken, file, text, broken text, device, filter
+MUTATIONS = [
+    ("sum: the reference kernel skips the first element", "src/ops/kernels/reduce.kn",
+     "for (index k = 0; k < n; k++) total +=", "for (index k = 1; k < n; k++) total +=", "ref", "sum"),
+    ("matmul: the reference kernel reads b transposed", "src/ops/kernels/contraction.kn",
+     "total += a[from_a + l] * b[from_b + l * n];", "total += a[from_a + l] * b[from_b * n + l];", "ref", "matmul"),
+    ("conv: padding is added instead of taken off", "src/ops/kernels/convolution.kn",
+     "index i1 = p1 * stride[1] + k1 * dilation[1] - padding[1];",
+     "index i1 = p1 * stride[1] + k1 * dilation[1] + padding[1];", "ref", "conv2d"),
+    ("avg_pool: the last row of a window is lost", "src/ops/kernels/window.kn",
+     "for (index i0 = b0; i0 < e0; i0++)\n        for (index i1 = b1; i1 < e1; i1++)\n            for (index i2 = b2; i2 < e2; i2++) total += x[plane + (i0 * sx[1] + i1) * sx[2] + i2];\n    y[item] = total / (T)n;",
+     "for (index i0 = b0; i0 < e0 - 1; i0++)\n        for (index i1 = b1; i1 < e1; i1++)\n            for (index i2 = b2; i2 < e2; i2++) total += x[plane + (i0 * sx[1] + i1) * sx[2] + i2];\n    y[item] = total / (T)n;",
+     "ref", "avg_pool"),
+    ("softmax: the native kernel forgets the largest element", "src/backend/cpu/tier/softmax_rows.h",
+     "y[k] = (x[k] - most) - shift;", "y[k] = x[k] - shift;", "cpu", "log_softmax"),
+    ("gather: an index past the end is taken", "src/ops/kernels/indexing.kn",
+     "return p >= 0 && p < size ? p : -1;", "return p >= 0 && p <= size ? p : -1;", "ref", "gather"),
+    ("pad: reflected elements are off by one", "src/ops/kernels/movement.kn",
+     "if (t >= 1 && t <= before) total +=", "if (t >= 0 && t <= before) total +=", "autodiff(ref)", "pad"),
+    ("relu: the body clips at one", "src/ops/activation.c", '"x 0 max"', '"x 1 max"', "ref", "relu"),
+    ("softplus word: log1p for negative numbers", "src/ops/scalar_words.def",
+     "WORD1(log1p, VALUE, M(log1p)(a), NONE)", "WORD1(log1p, VALUE, M(log)(a), NONE)", "cpu", "log1p"),
+    ("integer remainder takes the sign of the dividend", "src/ops/scalar_words.def",
+     "INT_FLOOR_REM(a, b)", "INT_TRUNC_REM(a, b)", "cpu", "remainder"),
+    ("div: the gradient of b has the wrong sign", "src/ops/elementwise.c",
+     "kni_vjp_set(v, 1, kn_neg(kn_mul(v->dy[0], slope)));", "kni_vjp_set(v, 1, kn_mul(v->dy[0], slope));",
+     "autodiff(cpu)", "div"),
+    ("mul: both operands get the same gradient", "src/ops/elementwise.c",
+     "kn_mul(v->dy[0], kni_vjp_in(v, 1 - i))", "kn_mul(v->dy[0], kni_vjp_in(v, i))", "autodiff(cpu)", "mul"),
+    ("matmul: the gradient forgets to transpose", "src/ops/matmul.c",
+     "set_matrix(v, 0, kn_matmul(dy, kn_transpose(right, -2, -1)), a);", "set_matrix(v, 0, kn_matmul(dy, right), a);",
+     "autodiff(cpu)", "matmul"),
+    ("cumsum: the gradient runs the same way", "src/ops/scan_gradients.c",
+     ".reverse = !a->reverse, .exclusive = a->exclusive != 0};\n    kni_vjp_set(v, 0, kn_cumsum_with",
+     ".reverse = a->reverse != 0, .exclusive = a->exclusive != 0};\n    kni_vjp_set(v, 0, kn_cumsum_with",
+     "autodiff(cpu)", "cumsum"),
+    ("concat: gradients are cut at the wrong place", "src/ops/movement.c",
+     "        at += n;\n    }\n    return KN_OK;", "        at += n > 1 ? n - 1 : n;\n    }\n    return KN_OK;",
+     "autodiff(cpu)", "concat"),
+    ("take: duplicates overwrite instead of adding", "src/ops/indexing.c",
+     "kni_update_attributes add = {a->axis, a->negative, KN_UPDATE_ADD};\n    kni_vjp_set(v, 0, kni_select_assign",
+     "kni_update_attributes add = {a->axis, a->negative, KN_UPDATE_ASSIGN};\n    kni_vjp_set(v, 0, kni_select_assign",
+     "autodiff(cpu)", "take"),
+    ("matmul: mismatched inner sizes are let through", "src/ops/matmul.c",
+     "if (!kni_dims_agree(inner_a, inner_b))", "if (0 && !kni_dims_agree(inner_a, inner_b))", "cpu", "matmul"),
+    ("concat: the sizes of the joined axis are not added", "src/ops/movement.c",
+     "y->dims[a->axis] = kni_dim_add(y->dims[a->axis], x->dims[a->axis]);", "y->dims[a->axis] = x->dims[a->axis];",
+     "cpu", "concat"),
+    ("broadcasting: unequal sizes are let through", "src/ops/infer.c",
+     "if (*have != 1 && !kni_dims_agree(*have, d))", "if (0 && !kni_dims_agree(*have, d))", "ref", "add"),
+    ("promotion: f16 with bf16 gives f16", "src/core/dtype.c",
+     "if (ra->bits == rb->bits) return KN_F32;", "if (ra->bits == rb->bits) return KN_F16;", "cpu", "concat"),
+    ("elementwise strips: a broadcast row is read from the wrong place", "src/backend/cpu/elementwise_run.c",
+     "bool spread = a < shift ||", "bool spread = a < shift - 1 ||", "cpu", "add"),
+    ("thread pool: the last task is forgotten", "src/core/thread_pool.c",
+     "if (task >= n) break;", "if (task >= n - 1) break;", "cpu", "exp"),
+]
+
+
+def run(command, folder, log):
+    return subprocess.run(command, cwd=folder, stdout=log, stderr=subprocess.STDOUT, shell=isinstance(command, str))
+
+
+def build(tree, log):
+    """Regenerates, then builds; a mutant that does not compile is no mutant."""
+    run(["python3", "tools/gen/kernels.py"], tree, log)
+    return run(["ninja", "-C", "build", "kiln"], tree, log).returncode == 0
+
+
+def caught(tree, device, what, log):
+    result = subprocess.run(["build/kiln", "conform", "--device", device, "--filter", what], cwd=tree,
+                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=600)
+    log.write(result.stdout[-2000:])
+    return result.returncode != 0, result.stdout.strip().splitlines()[-1:]
+
+
+def main():
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    work = pathlib.Path(sys.argv[1]).resolve()
+    chosen = [int(n) for n in sys.argv[2:]] or list(range(1, len(MUTATIONS) + 1))
+    work.mkdir(parents=True, exist_ok=True)
+    tree = work / "tree"
+    log = open(work / "log.txt", "a")
+    if not tree.exists():
+        shutil.copytree(".", tree, ignore=shutil.ignore_patterns("build*", ".git"), symlinks=True)
+        run(["cmake", "-G", "Ninja", "-S", ".", "-B", "build", "-DCMAKE_BUILD_TYPE=Release", "-DKN_TIERS=scalar;v3",
+             "-DKN_TESTS=OFF", "-DKN_EXAMPLES=OFF", "-DKN_WERROR=OFF"], tree, log)
+    if not build(tree, log):
+        sys.exit("the unbroken tree does not build; see log.txt")
+    passed = failed = 0
+    for number in chosen:
+        name, file, old, new, device, what = MUTATIONS[number - 1]
+        path = tree / file
+        text = path.read_text()
+        if text.count(old) < 1:
+            print(f"{number:2} STALE   {name}: the text is gone from {file}", flush=True)
+            failed += 1
+            continue
+        path.write_text(text.replace(old, new, 1))
+        built = build(tree, log)
+        found, last = caught(tree, device, what, log) if built else (False, ["does not build"])
+        path.write_text(text)
+        print(f"{number:2} {'caught ' if found else 'MISSED '} {name} ({device}, {what}: {' '.join(last)})", flush=True)
+        passed, failed = passed + found, failed + (not found)
+    build(tree, log)
+    print(f"{passed} passed, {failed} failed")
+    sys.exit(failed != 0)
+
+
+if __name__ == "__main__":
+    main()
