@@ -19,6 +19,8 @@ typedef struct call {
     void *heap;
     size_t heap_bytes;
     kn_device device;
+    kn_tensor poison; /* the error an operand carries, found while resolving */
+    bool resolved;    /* slots of all operands are known */
 } call;
 
 static bool ownership_borrows(void)
@@ -41,9 +43,14 @@ static kn_status resolve_inputs(call *c)
         if (c->in[i].bits == 0 && i >= c->row->min_in) continue;
         kni_tensor *x = kni_resolve(c->in[i], c->row->name);
         if (KNI_UNLIKELY(!x)) return KN_ERROR_HANDLE;
+        if (KNI_UNLIKELY(x->flags & KNI_TENSOR_POISONED)) {
+            c->poison = x->error;
+            return KN_ERROR_HANDLE;
+        }
         c->slots[i] = x;
         c->types[i] = &x->type;
     }
+    c->resolved = true;
     return KN_OK;
 }
 
@@ -146,11 +153,12 @@ static void fill_record(call *c, const void *attributes)
 static void take_temporaries(call *c)
 {
     if (KNI_UNLIKELY(ownership_borrows())) return;
+    const char *name = c->thread->call_name ? c->thread->call_name : c->row->name;
     for (int i = 0; i < c->n_in; i++) {
-        kni_tensor *x = kni_peek(c->in[i]);
+        /* An operand given twice is no temporary any more when it comes the second time. */
+        const kni_tensor *x = c->resolved ? c->slots[i] : kni_peek(c->in[i]);
         if (x && x->state == KNI_TEMPORARY && x->thread == c->thread->id)
-            kni_tensor_take(c->thread, kni_slot_of(c->in[i]),
-                            c->thread->call_name ? c->thread->call_name : c->row->name);
+            kni_tensor_take(c->thread, kni_slot_of(c->in[i]), name);
     }
 }
 
@@ -158,13 +166,8 @@ static void take_temporaries(call *c)
 static bool pass_poison(call *c, kn_tensor *out)
 {
     for (int i = 0; i < c->n_in; i++) {
-        kn_tensor found = c->in[i];
-        if (KNI_LIKELY(!kni_is_poisoned(found))) {
-            const kni_tensor *x = c->in[i].bits ? kni_peek(c->in[i]) : NULL;
-            if (KNI_LIKELY(!x || !(x->flags & KNI_TENSOR_POISONED))) continue;
-            found = x->error;
-        }
-        for (int k = 0; k < c->n_out; k++) out[k] = found;
+        if (KNI_LIKELY(!kni_is_poisoned(c->in[i]))) continue;
+        for (int k = 0; k < c->n_out; k++) out[k] = c->in[i];
         return true;
     }
     return false;
@@ -200,7 +203,10 @@ static void apply(call *c, const void *attributes, kn_tensor *out)
         return;
     }
     kn_status s = run(c, attributes);
-    for (int i = 0; i < c->n_out; i++) out[i] = s ? kni_poison_latest() : kni_handle(c->record->ids[i]);
+    for (int i = 0; i < c->n_out; i++)
+        out[i] = KNI_LIKELY(s == KN_OK) ? kni_handle(c->record->ids[i])
+                 : c->poison.bits       ? c->poison
+                                        : kni_poison_latest();
     take_temporaries(c);
 }
 
@@ -240,8 +246,15 @@ void kni_apply_many(const kn_op *row, const kn_tensor *in, int n_in, const void 
     kni_tensor *slots[FEW];
     const kni_type *types[FEW];
     kni_type *out_types[FEW];
-    call c = {kni_thread_self(), row,           in, n_in, n_out, slots, types,
-              out_types,         &frame.record, 0,  NULL, 0,     NULL};
+    call c = {.thread = kni_thread_self(),
+              .row = row,
+              .in = in,
+              .n_in = n_in,
+              .n_out = n_out,
+              .slots = slots,
+              .types = types,
+              .out_types = out_types,
+              .record = &frame.record};
     c.record_bytes = record_size(row, n_in, n_out);
     if (KNI_UNLIKELY(n_in > FEW || n_out > FEW || c.record_bytes > FRAME_BYTES))
         apply_large(&c, attributes, out);
