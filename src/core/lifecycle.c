@@ -34,6 +34,7 @@ int64_t kn_shutdown(void)
     if (m.tensors_now > 0) kni_table_list_alive();
     kni_devices_shutdown();
     if (m.tensors_now == 0) kni_table_free();
+    kni_thread_end_self(); /* closing devices may have started it again */
     return m.tensors_now;
 }
 

@@ -11,7 +11,6 @@ static kni_mutex lock = KNI_MUTEX_INIT;
 static _Atomic uint32_t n_chunks;
 static uint32_t *free_pool; /* slots returned by threads that had too many or ended */
 static uint32_t n_free_pool, free_pool_capacity;
-static _Atomic int64_t live;
 
 static bool add_chunk(void)
 {
@@ -72,7 +71,7 @@ uint32_t kni_tensor_new(kni_thread *t)
     x->thread = t->id;
     x->serial = t->serial;
     kni_scope_link(t, index, t->depth);
-    atomic_fetch_add_explicit(&live, 1, memory_order_relaxed);
+    kni_thread_count(t, 1);
     return index;
 }
 
@@ -97,7 +96,7 @@ void kni_tensor_release(kni_thread *t, uint32_t index)
     x->node = NULL;
     x->state = KNI_FREE;
     atomic_store_explicit(&x->references, 0, memory_order_relaxed);
-    atomic_fetch_sub_explicit(&live, 1, memory_order_relaxed);
+    kni_thread_count(t, -1);
     if (KNI_UNLIKELY(t->n_free_slots == KNI_SLOT_CACHE)) give_back(t, KNI_SLOT_CACHE / 2);
     t->free_slots[t->n_free_slots++] = index;
     if (storage) kni_storage_release(storage);
@@ -117,10 +116,13 @@ void kni_tensor_end_handle(kni_thread *t, uint32_t index)
 
 void kni_tensor_take(kni_thread *t, uint32_t index, const char *by)
 {
-    kni_taken *entry = &t->taken[t->taken_next++ % KNI_TAKEN_RING];
-    entry->bits = kni_handle(index).bits;
-    entry->serial = t->serial;
-    entry->by = by;
+    kni_history *h = t->history;
+    if (KNI_LIKELY(h != NULL)) {
+        kni_taken *entry = &h->taken[h->taken_next++ % KNI_TAKEN_RING];
+        entry->bits = kni_handle(index).bits;
+        entry->serial = t->serial;
+        entry->by = by;
+    }
     kni_tensor_end_handle(t, index);
 }
 
@@ -142,12 +144,13 @@ static KNI_COLD void explain_stale(kn_tensor handle, const char *op_name)
         kni_fail_op(KN_ERROR_HANDLE, op_name, "KN_NONE was given where a tensor is needed");
         return;
     }
-    for (int i = 0; i < KNI_TAKEN_RING; i++) {
-        if (t->taken[i].bits != handle.bits || !t->taken[i].by) continue;
-        const char *site = kni_site_of(t->taken[i].serial);
+    const kni_history *h = t->history;
+    for (int i = 0; h && i < KNI_TAKEN_RING; i++) {
+        if (h->taken[i].bits != handle.bits || !h->taken[i].by) continue;
+        const char *site = kni_site_of(h->taken[i].serial);
         kni_fail_op(KN_ERROR_HANDLE, op_name,
                     "tensor was already taken by kn_%s%s%s; keep it with kn_keep() to use it twice",
-                    t->taken[i].by, site ? " at " : "", site ? site : "");
+                    h->taken[i].by, site ? " at " : "", site ? site : "");
         return;
     }
     kni_fail_op(
@@ -191,7 +194,7 @@ void kni_tensor_copy_value(kni_tensor *y, const kni_tensor *x)
 
 void kni_table_counters(int64_t *tensors, int64_t *slots)
 {
-    *tensors = atomic_load(&live);
+    *tensors = kni_threads_live();
     *slots = (int64_t)atomic_load(&n_chunks) * KNI_CHUNK_SLOTS;
 }
 

@@ -3,16 +3,44 @@
 #include "core/error.h"
 #include "core/table.h"
 #include <stdatomic.h>
+#include <string.h>
 
 KNI_THREAD_LOCAL kni_thread kni_this_thread;
 static _Atomic uint32_t next_id = 1;
+
+static kni_mutex list_lock = KNI_MUTEX_INIT;
+static kni_thread *threads; /* that have state */
+static int64_t ended_live;
+
+static void unlist(kni_thread *t)
+{
+    kni_lock(&list_lock);
+    kni_thread **link = &threads;
+    while (*link && *link != t) link = &(*link)->next_thread;
+    if (*link) *link = t->next_thread;
+    ended_live += atomic_load(&t->live);
+    atomic_store(&t->live, 0);
+    kni_unlock(&list_lock);
+}
 
 static void thread_end(kni_thread *t)
 {
     kni_scope_free_all(t);
     kni_table_return_slots(t);
     kni_small_trim(&t->small);
+    kni_free(t->history, sizeof *t->history);
+    t->history = NULL;
+    unlist(t);
     t->started = false;
+}
+
+int64_t kni_threads_live(void)
+{
+    kni_lock(&list_lock);
+    int64_t n = ended_live;
+    for (kni_thread *t = threads; t; t = t->next_thread) n += atomic_load(&t->live);
+    kni_unlock(&list_lock);
+    return n;
 }
 
 #if KNI_THREADS
@@ -27,6 +55,12 @@ void kni_thread_start(kni_thread *t)
     t->id = atomic_fetch_add(&next_id, 1);
     t->root_scope = KNI_NO_SLOT;
     t->started = true;
+    t->history = kni_allocate(sizeof *t->history);
+    if (t->history) memset(t->history, 0, sizeof *t->history);
+    kni_lock(&list_lock);
+    t->next_thread = threads;
+    threads = t;
+    kni_unlock(&list_lock);
 #if KNI_THREADS
     pthread_once(&end_once, make_key);
     (void)pthread_setspecific(end_key, t);
@@ -41,16 +75,20 @@ void kni_thread_end_self(void)
 void kn_site_note(const char *site)
 {
     kni_thread *t = kni_thread_self();
-    uint32_t i = (uint32_t)(t->serial % KNI_SITE_RING);
-    t->sites[i] = site;
-    t->site_serials[i] = t->serial;
+    kni_history *h = t->history;
+    if (KNI_LIKELY(h != NULL)) {
+        uint32_t i = (uint32_t)(t->serial % KNI_SITE_RING);
+        h->sites[i] = site;
+        h->site_serials[i] = t->serial;
+    }
     if (KNI_UNLIKELY(t->pending_error != 0)) kni_error_site(t, site);
 }
 
 const char *kni_site_of(uint64_t serial)
 {
     const kni_thread *t = kni_thread_self();
-    for (uint64_t s = serial; s <= t->serial && s < serial + 64; s++)
-        if (t->site_serials[s % KNI_SITE_RING] == s) return t->sites[s % KNI_SITE_RING];
+    const kni_history *h = t->history;
+    for (uint64_t s = serial; h && s <= t->serial && s < serial + 64; s++)
+        if (h->site_serials[s % KNI_SITE_RING] == s) return h->sites[s % KNI_SITE_RING];
     return NULL;
 }

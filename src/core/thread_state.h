@@ -5,13 +5,14 @@
 #include "core/allocator.h"
 #include "core/platform.h"
 #include <kn/base.h>
+#include <stdatomic.h>
 
 struct kn_op;
 
 #ifdef KN_FREESTANDING
 enum { KNI_SITE_RING = 16, KNI_TAKEN_RING = 16, KNI_SLOT_CACHE = 16 };
 #else
-enum { KNI_SITE_RING = 4096, KNI_TAKEN_RING = 1024, KNI_SLOT_CACHE = 256 };
+enum { KNI_SITE_RING = 4096, KNI_TAKEN_RING = 1024, KNI_SLOT_CACHE = 64 };
 #endif
 
 typedef struct kni_taken {
@@ -20,8 +21,19 @@ typedef struct kni_taken {
     const char *by;  /* its name without kn_ */
 } kni_taken;
 
+/* What messages need to know of the past. Apart from the thread's own block, which must be small: a library that
+   is loaded at run time gets little thread-local memory. */
+typedef struct kni_history {
+    const char *sites[KNI_SITE_RING];
+    uint64_t site_serials[KNI_SITE_RING];
+    kni_taken taken[KNI_TAKEN_RING];
+    uint32_t taken_next;
+} kni_history;
+
 typedef struct kni_thread {
-    uint32_t id; /* from 1 */
+    uint32_t id;                    /* from 1 */
+    _Atomic int64_t live;           /* tensors made less tensors freed by this thread; only it writes */
+    struct kni_thread *next_thread; /* in the list of threads that have state */
     bool started;
     uint64_t serial;           /* of the latest call of this thread */
     const char *call_name;     /* outermost composite, NULL outside */
@@ -38,14 +50,20 @@ typedef struct kni_thread {
     uint32_t free_slots[KNI_SLOT_CACHE];
     uint32_t n_free_slots;
     kni_small_cache small;
-    const char *sites[KNI_SITE_RING];
-    uint64_t site_serials[KNI_SITE_RING];
-    kni_taken taken[KNI_TAKEN_RING];
-    uint32_t taken_next;
+    kni_history *history; /* NULL without memory for it: messages then name no lines */
 } kni_thread;
 
 extern KNI_THREAD_LOCAL kni_thread kni_this_thread;
 void kni_thread_start(kni_thread *t);
+/* The tensors alive in the process: the sum over all threads, ended ones too. */
+int64_t kni_threads_live(void);
+
+/* A counter with one writer needs no locked instruction. */
+static inline void kni_thread_count(kni_thread *t, int64_t change)
+{
+    int64_t now = atomic_load_explicit(&t->live, memory_order_relaxed) + change;
+    atomic_store_explicit(&t->live, now, memory_order_relaxed);
+}
 
 static inline kni_thread *kni_thread_self(void)
 {

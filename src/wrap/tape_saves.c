@@ -27,6 +27,16 @@ static uint64_t mix(uint64_t h, uint64_t v)
     return h ^ (h >> 32);
 }
 
+static uint64_t mix_bytes(uint64_t h, const char *bytes, int n)
+{
+    uint64_t word;
+    for (int i = 0; i + 8 <= n; i += 8) {
+        memcpy(&word, bytes + i, 8);
+        h = mix(h, word);
+    }
+    return h;
+}
+
 static uint64_t key_of(const kn_record *r, uint64_t needs)
 {
     uint64_t h = mix(r->op, needs);
@@ -34,12 +44,11 @@ static uint64_t key_of(const kn_record *r, uint64_t needs)
         const kni_tensor *x = kni_in(r, i);
         h = mix(h, x ? (uint64_t)x->type.dtype << 8 | x->type.rank : UINT64_MAX);
     }
-    const unsigned char *a = r->attributes;
-    uint64_t word;
-    for (int i = 0; i + 8 <= r->attribute_bytes; i += 8) {
-        memcpy(&word, a + i, 8);
-        h = mix(h, word);
-    }
+    /* Dynamic attributes (a random counter, a rate) never decide what a gradient reads. */
+    static const uint8_t sizes[] = {
+        [KNI_ATTR_INT] = 8, [KNI_ATTR_REAL] = 8, [KNI_ATTR_INTS] = sizeof(kn_ints)};
+    for (const kn_attribute *a = r->row->schema; a && a->name; a++)
+        if (!a->dynamic) h = mix_bytes(h, (const char *)r->attributes + a->offset, sizes[a->type]);
     return h | 1;
 }
 

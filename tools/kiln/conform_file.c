@@ -315,7 +315,9 @@ static kiln_array literal_values(const kiln_operand *x)
         else if (a.dtype == KN_BOOL)
             a.integer[i] = value != 0;
         else
-            a.integer[i] = stored.integer && stored.count ? stored.integer[k] : (int64_t)value;
+            a.integer[i] = stored.integer && stored.count  ? stored.integer[k]
+                           : value > -9e18 && value < 9e18 ? (int64_t)value
+                                                           : 0;
     }
     kiln_array_free(&stored);
     return a;
