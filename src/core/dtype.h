@@ -19,6 +19,9 @@ extern const kni_dtype_row kni_dtypes[KN_DTYPE_COUNT];
 /* True for the dtypes that tensors can have today; the other codes are reserved. */
 static inline bool kni_dtype_usable(int dtype) { return dtype >= KN_F64 && dtype <= KN_BOOL; }
 
+/* kn_dtype_is_float for a dtype that is known to be one. */
+static inline bool kni_is_float(int dtype) { return kni_dtypes[dtype].kind == KNI_KIND_FLOAT; }
+
 /* The type elements are computed in. Storage types are converted on load and store. */
 typedef enum kni_compute {
     KNI_COMPUTE_F32,

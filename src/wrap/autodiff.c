@@ -19,7 +19,7 @@ static uint64_t tracked_inputs(const kn_record *r)
 static bool any_float_output(const kn_record *r)
 {
     for (int i = 0; i < r->n_out; i++)
-        if (kn_dtype_is_float((kn_dtype)kni_out(r, i)->type.dtype)) return true;
+        if (kni_is_float(kni_out(r, i)->type.dtype)) return true;
     return false;
 }
 
@@ -70,8 +70,7 @@ static kn_status record(kn_backend *b, const kn_record *r, uint64_t needs, const
     if (!save_values(node, r, saves))
         s = kni_fail_op(KN_ERROR_MEMORY, r->row->name, "no memory to save values for the gradient");
     for (int i = 0; i < r->n_out && s == KN_OK; i++)
-        if (kn_dtype_is_float((kn_dtype)kni_out(r, i)->type.dtype))
-            kni_node_attach(node, kni_out(r, i), (uint32_t)i);
+        if (kni_is_float(kni_out(r, i)->type.dtype)) kni_node_attach(node, kni_out(r, i), (uint32_t)i);
     kni_node_release_one(node);
     return s;
 }
