@@ -24,13 +24,13 @@ typedef struct {
     bool separate; /* no fused multiply-add */
 } kni_conv_product;
 
-/* sums[r][o] += sum over p of x[offsets[r] + at(p)] dy[p][o] for o below vectors * lanes, where p runs over
-   `outer` x `inner` positions, at(p) = outer * x_step + inner and p = outer * dy_step + inner. */
+/* sums[r][o] += sum over p of x[offsets[r] + at(p)] dy[o / lanes][p][o % lanes] for o below vectors * lanes, where
+   p runs over `outer` x `inner` positions, at(p) = outer * x_step + inner and p = outer * dy_step + inner. */
 typedef struct {
     int64_t outer, inner, x_step, dy_step;
     const void *x, *dy;
     const int64_t *offsets;
-    int64_t dy_row; /* elements from one position of dy to the next */
+    int64_t dy_vector; /* elements from one vector of output channels of dy to the next */
     void *sums;
     int64_t sums_row;
     int rows, vectors;

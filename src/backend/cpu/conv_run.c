@@ -1,6 +1,7 @@
 /* conv and transposed conv on the CPU: weights are packed once, then tasks copy their part of the source into planes
    and multiply register tiles of results, which a last step adds the bias to and puts in place. */
 #include "backend/cpu/conv_pack.h"
+#include "backend/cpu/conv_pointwise.h"
 #include "backend/cpu/gemm_workspace.h"
 #include "backend/cpu/matmul_run.h"
 #include "backend/host/host.h"
@@ -12,8 +13,13 @@ enum {
     TILE = 64,                /* at least the rows and the columns of the largest register tile */
     PLANES_BYTES = 768 << 10, /* what a task copies at a time: a part of the second-level cache */
     PANEL_BYTES = 384 << 10,  /* weights that stay in the cache while columns pass */
-    UNIT_WORK = 1 << 16,      /* products that a task should have at least */
-    ALONE_WORK = 1 << 18,     /* below this the caller does it all */
+#ifdef KN_FREESTANDING
+    LONE_BYTES = 1 << 10,
+#else
+    LONE_BYTES = 16 << 10, /* results of a lone output channel that are kept on the stack */
+#endif
+    UNIT_WORK = 1 << 16,  /* products that a task should have at least */
+    ALONE_WORK = 1 << 18, /* below this the caller does it all */
     WANTED_UNITS = 8
 };
 
@@ -84,11 +90,21 @@ static int find_runs(const target *t, int64_t begin, int n, run runs[TILE])
             for (int c = 0; c < r->count; c++) to[c * step] = from[c] + add;                                 \
     }
 
+static void put_halves(const target *t, const float *from, const float *bias, char *y, int n)
+{
+    const int64_t step = t->phase->step[2] * t->job->y.sizes[2];
+    float sums[TILE];
+    for (int done = 0; done < n; done += TILE) {
+        const int now = n - done < TILE ? n - done : TILE;
+        for (int c = 0; c < now; c++) sums[c] = from[done + c] + (bias ? *bias : 0);
+        kni_convert(y + done * step * t->job->y.bytes, t->job->y.dtype, step, sums, KN_F32, 1, now);
+    }
+}
+
 /* A row of the tile with its bias into the result. */
 static void put_row(const target *t, const char *tile, const char *bias, char *y, const run *runs, int n)
 {
     const int64_t step = t->phase->step[2] * t->job->y.sizes[2];
-    const kni_conv_plan *p = &t->job->plan;
     for (int i = 0; i < n; i++) {
         const run *r = &runs[i];
         if (t->job->y.dtype == KN_F64) {
@@ -96,10 +112,8 @@ static void put_row(const target *t, const char *tile, const char *bias, char *y
         } else if (t->job->y.dtype == KN_F32) {
             PUT_RUN(float)
         } else {
-            float sums[TILE];
-            for (int c = 0; c < r->count; c++)
-                sums[c] = ((const float *)tile)[r->at + c] + (bias ? *(const float *)bias : 0);
-            kni_convert(y + r->to * t->job->y.bytes, t->job->y.dtype, step, sums, p->compute, 1, r->count);
+            put_halves(t, (const float *)tile + r->at, (const float *)bias, y + r->to * t->job->y.bytes,
+                       r->count);
         }
     }
 }
@@ -136,6 +150,40 @@ static void multiply_column(const target *t, const char *planes, const char *wei
     }
 }
 
+/* The same for a lone output channel (depthwise), whose few products would be outweighed by the bookkeeping of tiles:
+   all columns first, then row by row into the result. */
+static void multiply_lone(const target *t, const char *planes, const char *weights, int64_t o,
+                          int64_t columns)
+{
+    const conv_job *job = t->job;
+    const kni_conv_plan *p = &job->plan;
+    _Alignas(64) char row[LONE_BYTES + TILE * sizeof(double)];
+    const int64_t lanes = p->kernels->lanes, size = p->kernels->size, widest = lanes * p->kernels->vectors;
+    for (int64_t at = 0; at < columns; at += widest) {
+        const int64_t left = columns - at;
+        const kni_conv_product product = {
+            .depth = t->phase->depth,
+            .w = weights,
+            .x = planes + at * size,
+            .offsets = t->phase->offsets,
+            .y = row + at * size,
+            .rows = 1,
+            .vectors = (int)(left >= widest ? p->kernels->vectors : (left + lanes - 1) / lanes),
+            .separate = job->separate};
+        p->kernels->product(&product);
+    }
+    const int64_t *steps = t->phase->step, *start = t->phase->start, *sizes = job->y.sizes;
+    for (int64_t a = 0; a < t->count[0]; a++)
+        for (int64_t b = 0; b < t->count[1]; b++) {
+            const int64_t to = ((t->first[0] + a) * steps[0] + start[0]) * sizes[0] +
+                               ((t->first[1] + b) * steps[1] + start[1]) * sizes[1] +
+                               (t->first[2] * steps[2] + start[2]) * sizes[2];
+            put_row(t, row + (a * t->size[1] + b) * t->size[2] * size,
+                    job->bias ? job->bias + o * size : NULL, t->y + (o * job->y.channel + to) * job->y.bytes,
+                    &(run){0, (int)t->count[2], 0}, 1);
+        }
+}
+
 /* One section of results of an image, group, band and range of output channels. */
 static void multiply_phase(const target *t, const char *planes, int64_t group, int64_t out, int64_t last)
 {
@@ -143,6 +191,11 @@ static void multiply_phase(const target *t, const char *planes, int64_t group, i
     const int64_t lanes = p->kernels->lanes, widest = lanes * p->kernels->vectors;
     const int64_t columns = ((t->count[0] - 1) * t->size[1] + t->count[1] - 1) * t->size[2] + t->count[2];
     const char *weights = t->phase->weights + group * p->outs * t->phase->depth * p->kernels->size;
+    if (last - out == 1 && !t->job->in_place && columns * p->kernels->size <= LONE_BYTES) {
+        multiply_lone(t, planes, weights + out * t->phase->depth * p->kernels->size, group * p->outs + out,
+                      columns);
+        return;
+    }
     int64_t stay =
         PANEL_BYTES / (t->phase->depth * p->kernels->size + 1) / p->kernels->rows * p->kernels->rows;
     if (stay < p->kernels->rows) stay = p->kernels->rows;
@@ -304,6 +357,9 @@ static kn_status run_conv(const kn_record *r, bool transposed)
     kni_borrowed packed = {NULL, 0}, added = {NULL, 0};
     job.x = kni_conv_tensor_of(x);
     job.y = kni_conv_tensor_of(y);
+    if (kni_conv_is_pointwise(&job.plan, &job.x))
+        return kni_conv_pointwise(&job.plan, &job.x, w, bias, &job.y) ? KN_OK
+                                                                      : kni_gemm_no_memory(r->row->name);
     if (!kni_host_borrow(w, job.plan.compute, &packed)) return KN_ERROR_MEMORY;
     if (bias && !kni_host_borrow(bias, job.plan.compute, &added)) {
         kni_host_unborrow(&packed);

@@ -55,7 +55,7 @@ INLINE void product_of(const kni_conv_product *p, const int rows, const int vect
 INLINE void gradient_of(const kni_conv_gradient *g, const int rows, const int vectors, const int separate)
 {
     const real *x[CONV_ROWS], *dy = g->dy;
-    const int64_t dy_row = g->dy_row;
+    const int64_t dy_vector = g->dy_vector;
     real *sums = g->sums;
     vec sum[CONV_ROWS][CONV_VECTORS];
     UNROLL for (int r = 0; r < rows; r++)
@@ -64,10 +64,10 @@ INLINE void gradient_of(const kni_conv_gradient *g, const int rows, const int ve
         UNROLL for (int v = 0; v < vectors; v++) sum[r][v] = vec_all(0);
     }
     for (int64_t i = 0; i < g->outer; i++) {
-        const real *d = dy + i * g->dy_step * dy_row;
-        for (int64_t j = 0; j < g->inner; j++, d += dy_row) {
+        const real *d = dy + i * g->dy_step * LANES;
+        for (int64_t j = 0; j < g->inner; j++, d += LANES) {
             vec dv[CONV_VECTORS];
-            UNROLL for (int v = 0; v < vectors; v++) dv[v] = vec_load(d + v * LANES);
+            UNROLL for (int v = 0; v < vectors; v++) dv[v] = vec_load(d + v * dy_vector);
             UNROLL for (int r = 0; r < rows; r++)
             {
                 const vec xv = vec_all(x[r][j]);
@@ -125,11 +125,26 @@ static void conv_gradient(const kni_conv_gradient *g) { gradients[g->separate][g
 /* Sixteen sums, by the inner position. */
 enum { DOT_LANES = 16, DOT_VECTORS = DOT_LANES / LANES };
 
-INLINE void dot_step(vec sum[DOT_VECTORS], const real *a, const real *b, const int separate)
+/* A row's tail reads whole vectors; what lies past its end is cut off, not multiplied by zero: it may be infinite. */
+#if defined(KNI_TIER_SCALAR)
+INLINE vec vec_cut(vec x, int lane, int64_t n) { return lane < n ? x : 0; }
+#else
+#ifdef KNI_GEMM_REAL_F64
+typedef int64_t mask_word;
+#else
+typedef int32_t mask_word;
+#endif
+typedef mask_word mask_vec __attribute__((vector_size(VECTOR_BYTES)));
+typedef mask_word mask_in_memory
+    __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(mask_word)), may_alias));
+static const mask_word cut_masks[2 * DOT_LANES] = {-1, -1, -1, -1, -1, -1, -1, -1,
+                                                   -1, -1, -1, -1, -1, -1, -1, -1};
+
+INLINE vec vec_cut(vec x, int lane, int64_t n)
 {
-    UNROLL for (int v = 0; v < DOT_VECTORS; v++) sum[v] =
-        vec_multiply_add(vec_load(a + v * LANES), vec_load(b + v * LANES), sum[v], separate);
+    return (vec)((mask_vec)x & *(const mask_in_memory *)(cut_masks + DOT_LANES - n + lane));
 }
+#endif
 
 INLINE void dot_of(const kni_conv_gradient *g, const real *x, real *result, const int separate)
 {
@@ -138,15 +153,14 @@ INLINE void dot_of(const kni_conv_gradient *g, const real *x, real *result, cons
     for (int64_t i = 0; i < g->outer; i++, x += g->x_step) {
         const real *d = (const real *)g->dy + i * g->dy_step;
         int64_t j = 0;
-        for (; j + DOT_LANES <= g->inner; j += DOT_LANES) dot_step(sum, x + j, d + j, separate);
-        if (j < g->inner) {
-            real a[DOT_LANES] = {0}, b[DOT_LANES] = {0};
-            for (int l = 0; l < g->inner - j; l++) {
-                a[l] = x[j + l];
-                b[l] = d[j + l];
-            }
-            dot_step(sum, a, b, separate);
-        }
+        for (; j + DOT_LANES <= g->inner; j += DOT_LANES)
+            UNROLL for (int v = 0; v < DOT_VECTORS; v++) sum[v] =
+                vec_multiply_add(vec_load(x + j + v * LANES), vec_load(d + j + v * LANES), sum[v], separate);
+        const int64_t left = g->inner - j;
+        if (left > 0)
+            UNROLL for (int v = 0; v < DOT_VECTORS; v++) sum[v] =
+                vec_multiply_add(vec_cut(vec_load(x + j + v * LANES), v * LANES, left),
+                                 vec_cut(vec_load(d + j + v * LANES), v * LANES, left), sum[v], separate);
     }
     real lanes[DOT_LANES];
     UNROLL for (int v = 0; v < DOT_VECTORS; v++) vec_store(lanes + v * LANES, sum[v]);
