@@ -56,7 +56,7 @@ KN_API int32_t kn_grads_count(kn_grads grads);
 KN_API void kn_grads_free(kn_grads grads);
 
 /* Runs segment(context, inputs) without saving its intermediates and runs it again in backward, with the
-   same random numbers. The segment returns one tensor. */
+   same random numbers. The segment returns one tensor. KN_GRAD_CREATE_GRAPH does not pass through it: an error. */
 typedef kn_tensor (*kn_segment_fn)(void *context, const kn_tensor *inputs, int32_t n);
 KN_API kn_tensor kn_recompute(kn_segment_fn segment, void *context, const kn_tensor *inputs, int32_t n);
 

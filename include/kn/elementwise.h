@@ -163,7 +163,7 @@ KN_API KN_MUST_CHECK kn_status kn_all_close(kn_tensor a, kn_tensor b, double rto
 /* condition ? a : b, element by element; condition is bool, all three broadcast */
 KN_API kn_tensor kn_where(kn_tensor condition, kn_tensor a, kn_tensor b);
 
-/* The same values as another dtype. Floats to integers truncate and saturate, NaN gives 0; integers wrap;
+/* The same values as another dtype. Floats to integers truncate, saturate at 64 bits and wrap, NaN gives 0; integers wrap;
    anything but 0 is true. */
 KN_API kn_tensor kn_cast(kn_tensor x, kn_dtype dtype);
 

@@ -133,7 +133,8 @@ KN_API void kn_memory_trim(void);
 KN_API void kn_memory_fail_after(int64_t n);
 /* Must be the first call: everything is carved from buffer and malloc is never used. */
 KN_API kn_status kn_init_static(void *buffer, size_t bytes);
-/* Frees what the library holds; open devices and tensors become invalid. Returns tensors still alive. */
+/* Frees what the library holds; open devices and tensors become invalid. Returns tensors still alive. While other
+   threads that used the library run, only the calling thread's part is freed: call it after they have ended. */
 KN_API int64_t kn_shutdown(void);
 /* 0 = one per core. */
 KN_API void kn_set_threads(int32_t n);

@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "core/text.h"
 #include <kn/device.h>
+#include <kn/tensor.h>
 #include <string.h>
 
 static kni_mutex lock = KNI_MUTEX_INIT;
@@ -15,6 +16,21 @@ __attribute__((weak))
 #endif
 KN_API kn_device
 kn_device_open(const char *spec);
+
+/* A closed stack of decorators without state of their own serves again, so that opening and closing in a loop
+   takes no memory. */
+kn_device kni_device_reopen(const char *name)
+{
+    kn_device found = NULL;
+    kni_lock(&lock);
+    for (kn_device d = all; d && !found; d = d->next) {
+        bool plain = !strcmp(d->backend->name, "autodiff") || !strcmp(d->backend->name, "nan");
+        if (plain && atomic_load(&d->closed) && !strcmp(d->name, name)) found = d;
+    }
+    if (found) atomic_store(&found->closed, false);
+    kni_unlock(&lock);
+    return found;
+}
 
 kn_device kni_device_make(kn_backend *backend, const char *name)
 {
@@ -61,6 +77,7 @@ static kn_device open_default(void)
 #else
     const char *spec = kni_environment("KN_DEVICE");
     if (spec && *spec && kn_device_open) return kn_device_open(spec);
+    if (spec && *spec) kni_log(1, "KN_DEVICE=%s is ignored: this program links no kn_device_open()", spec);
     return kn_device_cpu();
 #endif
 }
@@ -88,9 +105,11 @@ const char *kn_device_name(kn_device device) { return device ? device->name : "n
 void kn_device_close(kn_device device)
 {
     if (!device) return;
-    atomic_store(&device->closed, true);
     kni_thread *t = kni_thread_self();
     if (t->current == device) t->current = NULL;
+    /* A leaf belongs to everyone who opened it. */
+    if (device->leaf == device->backend) return;
+    atomic_store(&device->closed, true);
     kn_device expected = device;
     (void)atomic_compare_exchange_strong(&default_device, &expected, NULL);
 }
@@ -103,7 +122,20 @@ void kn_seed(kn_device device, uint64_t seed)
     atomic_store(&device->rng_counter, 0);
 }
 
-uint64_t kni_rng_reserve(kn_device device, uint64_t n) { return atomic_fetch_add(&device->rng_counter, n); }
+uint64_t kni_rng_key(kn_device device)
+{
+    const kni_thread *t = kni_thread_self();
+    return t->replay_device == device ? t->replay_key : atomic_load(&device->rng_key);
+}
+
+uint64_t kni_rng_reserve(kn_device device, uint64_t n)
+{
+    kni_thread *t = kni_thread_self();
+    if (t->replay_device != device) return atomic_fetch_add(&device->rng_counter, n);
+    uint64_t counter = t->replay_counter;
+    t->replay_counter += n;
+    return counter;
+}
 
 kn_status kn_sync(kn_device device)
 {

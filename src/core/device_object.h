@@ -28,6 +28,10 @@ kn_device kni_device_current(void);
 /* Wraps a backend into a device that lives until kn_shutdown. */
 kn_device kni_device_make(kn_backend *backend, const char *name);
 void kni_devices_shutdown(void);
+/* A closed device of this very name that can serve again, NULL when there is none. */
+kn_device kni_device_reopen(const char *name);
+/* The key of the device's random numbers; another one while a segment is run again. */
+uint64_t kni_rng_key(kn_device device);
 /* Reserves n random counters; each gives four 32-bit words. */
 uint64_t kni_rng_reserve(kn_device device, uint64_t n);
 

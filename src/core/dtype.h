@@ -46,7 +46,8 @@ extern const uint8_t kni_wide_of[KN_DTYPE_COUNT];
 #define KNI_NUMBERS (KNI_FLOATS | KNI_INTS)
 #define KNI_ALL (KNI_NUMBERS | KNI_BOOLS)
 
-/* Converts n elements; strides in elements. f to int truncates and saturates, NaN gives 0; int to int
+/* Converts n elements; strides in elements. floats to integers truncate, saturate at 64 bits and
+   then wrap to the dtype, NaN gives 0; int to int
    wraps; anything to bool is x != 0. */
 void kni_convert(void *to, int to_dtype, int64_t to_stride, const void *from, int from_dtype,
                  int64_t from_stride, int64_t n);

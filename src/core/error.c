@@ -30,13 +30,14 @@ static error_record *latest(const kni_thread *t) { return t->last_error ? &pool[
 
 static error_record *fresh(kni_thread *t)
 {
-    kni_error_flush(t);
+    if (!t->call_name) kni_error_flush(t); /* inside a composite the line is still to come */
     uint64_t number = atomic_fetch_add(&failures, 1) + 1;
     uint32_t index = (uint32_t)(number % RECORDS);
     error_record *e = &pool[index];
     atomic_store(&e->number, number & NUMBER_MASK);
     e->site = NULL;
-    t->last_error = t->pending_error = index + 1;
+    t->last_error = index + 1;
+    if (!t->pending_error) t->pending_error = index + 1;
     return e;
 }
 

@@ -32,6 +32,8 @@ int64_t kn_shutdown(void)
     kni_pool_shutdown();
     kn_memory m = kn_memory_stats();
     if (m.tensors_now > 0) kni_table_list_alive();
+    /* Other threads hold slots and devices: what is shared stays until they have ended. */
+    if (kni_threads_others()) return m.tensors_now;
     kni_devices_shutdown();
     if (m.tensors_now == 0) kni_table_free();
     kni_thread_end_self(); /* closing devices may have started it again */

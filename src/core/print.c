@@ -252,5 +252,6 @@ kn_status kn_print(kn_tensor t)
     kni_log(KN_LOG_INFO, "%s", text);
 #endif
     if (text != small) kni_free(text, n);
-    return kni_is_poisoned(t) ? kn_error_code(t) : KN_OK;
+    if (kni_is_poisoned(t)) return kn_error_code(t);
+    return kni_peek(t) ? KN_OK : KN_ERROR_HANDLE;
 }

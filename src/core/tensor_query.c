@@ -49,6 +49,7 @@ kn_status kn_strides(kn_tensor t, int64_t *strides)
 {
     const kni_tensor *x = kni_resolve(t, "strides");
     if (!x) return kni_is_poisoned(t) ? kn_error_code(t) : KN_ERROR_HANDLE;
+    if (!strides) return kni_fail(KN_ERROR_ARGUMENT, "kn_strides: the place for the strides is NULL");
     memcpy(strides, x->strides, x->type.rank * sizeof *strides);
     return KN_OK;
 }

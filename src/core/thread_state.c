@@ -34,6 +34,14 @@ static void thread_end(kni_thread *t)
     t->started = false;
 }
 
+bool kni_threads_others(void)
+{
+    kni_lock(&list_lock);
+    bool others = threads && (threads != &kni_this_thread || threads->next_thread);
+    kni_unlock(&list_lock);
+    return others;
+}
+
 int64_t kni_threads_live(void)
 {
     kni_lock(&list_lock);

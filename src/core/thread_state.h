@@ -35,11 +35,13 @@ typedef struct kni_thread {
     _Atomic int64_t live;           /* tensors made less tensors freed by this thread; only it writes */
     struct kni_thread *next_thread; /* in the list of threads that have state */
     bool started;
-    uint64_t serial;           /* of the latest call of this thread */
-    const char *call_name;     /* outermost composite, NULL outside */
-    kn_device current;         /* for new tensors, NULL = default */
-    kn_device call_device;     /* of the first tensor a composite saw: what it makes belongs there */
-    kn_device route;           /* where ops run while a record is being lowered, NULL = by operand */
+    uint64_t serial;         /* of the latest call of this thread */
+    const char *call_name;   /* outermost composite, NULL outside */
+    kn_device current;       /* for new tensors, NULL = default */
+    kn_device call_device;   /* of the first tensor a composite saw: what it makes belongs there */
+    kn_device route;         /* where ops run while a record is being lowered, NULL = by operand */
+    kn_device replay_device; /* draws the numbers from replay_counter on again, NULL = none */
+    uint64_t replay_key, replay_counter;
     int32_t no_grad;           /* depth of kn_no_grad_begin */
     int32_t depth_of_lowering; /* guards against rows that lower to each other */
     uint32_t pending_error;    /* 1 + index of an error without a site yet, 0 = none */
@@ -57,6 +59,8 @@ extern KNI_THREAD_LOCAL kni_thread kni_this_thread;
 void kni_thread_start(kni_thread *t);
 /* The tensors alive in the process: the sum over all threads, ended ones too. */
 int64_t kni_threads_live(void);
+/* Whether a thread other than the calling one has state. */
+bool kni_threads_others(void);
 
 /* A counter with one writer needs no locked instruction. */
 static inline void kni_thread_count(kni_thread *t, int64_t change)

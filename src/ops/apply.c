@@ -196,7 +196,7 @@ static kn_status run(call *c, const void *attributes)
 static void apply(call *c, const void *attributes, kn_tensor *out)
 {
     kni_thread *t = c->thread;
-    if (KNI_UNLIKELY(t->pending_error != 0)) kni_error_flush(t);
+    if (KNI_UNLIKELY(t->pending_error != 0) && !t->call_name) kni_error_flush(t);
     t->serial++;
     if (KNI_UNLIKELY(pass_poison(c, out))) {
         take_temporaries(c);

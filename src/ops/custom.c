@@ -138,6 +138,7 @@ kn_op_handle kn_custom_register(const kn_custom_op *op)
 
 kn_status kn_custom_call(kn_op_handle op, const kn_tensor *in, kn_tensor *out)
 {
+    if (!in || !out) return kni_fail(KN_ERROR_ARGUMENT, "kn_custom_call: operands or results are NULL");
     if (!op || op->number < FIRST_NUMBER)
         return kni_fail(KN_ERROR_ARGUMENT, "kn_custom_call: this is no registered op");
     kni_apply_many(op, in, op->max_in, NULL, out, op->n_out);

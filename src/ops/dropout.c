@@ -74,7 +74,7 @@ static kn_tensor drop(kn_tensor x, kni_dropout_attributes a, bool features)
         int64_t n = kni_count(&t->type);
         for (int i = 2; features && i < t->type.rank; i++) a.group *= t->type.dims[i];
         if (a.group < 1) a.group = 1;
-        a.key = (int64_t)atomic_load(&t->device->rng_key);
+        a.key = (int64_t)kni_rng_key(t->device);
         a.counter = (int64_t)kni_rng_reserve(t->device, (uint64_t)((n / a.group + 3) / 4));
     }
     return kni_apply(&kni_op_dropout, &x, 1, &a);

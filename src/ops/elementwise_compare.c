@@ -100,6 +100,7 @@ kn_tensor kn_is_close(kn_tensor a, kn_tensor b, double rtol, double atol, bool e
 
 kn_status kn_all_close(kn_tensor a, kn_tensor b, double rtol, double atol, bool equal_nan, bool *result)
 {
+    if (!result) return kni_fail(KN_ERROR_ARGUMENT, "kn_all_close: the place for the result is NULL");
     kn_scope scope = kn_scope_begin();
     kn_tensor close = kn_is_close(kn_alias(a), kn_alias(b), rtol, atol, equal_nan);
     uint8_t all = 0;

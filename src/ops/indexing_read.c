@@ -122,6 +122,7 @@ kn_tensor kn_argwhere(kn_tensor x) { return nonzero_as("argwhere", x); }
 
 kn_status kn_nonzero_axes(kn_tensor x, kn_tensor *out)
 {
+    if (!out) return kni_fail(KN_ERROR_ARGUMENT, "kn_nonzero_axes: the place for the results is NULL");
     kni_call call = kni_call_begin("nonzero_axes");
     const kni_type *t = kni_type_of(x);
     int rank = t ? t->rank : 0;

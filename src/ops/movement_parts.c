@@ -170,6 +170,9 @@ kn_status kn_chunk(kn_tensor x, int64_t chunks, int32_t axis, kn_tensor *out, in
 kn_status kn_split_with_sizes(kn_tensor x, const int64_t *sizes, int32_t n, int32_t axis, kn_tensor *out)
 {
     const char *name = "split_with_sizes";
+    if (n > 0 && (!sizes || !out))
+        return kni_fail(KN_ERROR_ARGUMENT,
+                        "kn_split_with_sizes: the sizes or the place for the parts are NULL");
     kni_call call = kni_call_begin(name);
     int64_t length = axis_size(name, x, &axis), total = 0;
     if (length < 0) return fail_list(call, out, n);

@@ -107,7 +107,7 @@ static bool reserve(uint64_t words, int64_t *key, int64_t *counter)
 {
     kn_device device = kni_device_current();
     if (!device) return false;
-    *key = (int64_t)atomic_load(&device->rng_key);
+    *key = (int64_t)kni_rng_key(device);
     *counter = (int64_t)kni_rng_reserve(device, words / 4 + (words % 4 != 0));
     return true;
 }

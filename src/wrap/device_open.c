@@ -129,6 +129,8 @@ kn_device kn_device_open(const char *spec)
         return NULL;
     }
     const char *s = spec;
+    kn_device again = kni_device_reopen(spec);
+    if (again) return again;
     kni_lock(&lock);
     kn_backend *b = parse(&s, 0);
     kni_unlock(&lock);

@@ -80,7 +80,7 @@ static kn_status check(checker *c, const kn_tensor *inputs, double tolerance)
 
 kn_status kn_gradcheck(kn_gradcheck_fn f, void *context, const kn_tensor *inputs, int32_t n, double tolerance)
 {
-    if (!f || n < 1 || n > 16)
+    if (!f || !inputs || n < 1 || n > 16)
         return kni_fail(KN_ERROR_ARGUMENT, "kn_gradcheck: needs a function and 1 to 16 inputs");
     const kni_tensor *first = kni_is_poisoned(inputs[0]) ? NULL : kni_resolve(inputs[0], "gradcheck");
     if (!first) return kni_is_poisoned(inputs[0]) ? kn_error_code(inputs[0]) : KN_ERROR_HANDLE;

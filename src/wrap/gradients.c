@@ -61,7 +61,7 @@ void kn_no_grad_end(void)
 bool kn_grad_enabled(void) { return kni_thread_self()->no_grad == 0; }
 
 /* Every output must be a good tensor; at least one must be on a tape. */
-static kn_status check_outputs(const kn_tensor *outputs, int n)
+static kn_status check_outputs(const kn_tensor *outputs, int n, uint32_t flags)
 {
     bool any = false;
     for (int i = 0; i < n; i++) {
@@ -74,7 +74,7 @@ static kn_status check_outputs(const kn_tensor *outputs, int n)
         if (!x) return KN_ERROR_HANDLE;
         any |= x->node != NULL;
     }
-    if (any) return KN_OK;
+    if (any || (flags & KN_GRAD_ALLOW_UNUSED)) return KN_OK;
     return kni_fail(KN_ERROR_GRADIENT,
                     "kn_grad: no output depends on a param or a kn_require_grad() tensor: was it computed "
                     "under kn_no_grad_begin(), on a device without autodiff, or detached?");
@@ -85,8 +85,12 @@ kn_status kn_grad(const kn_tensor *outputs, const kn_tensor *cotangents, int32_t
 {
     enum { FEW = 32 };
     kni_wrt few[FEW], *places = few;
+    if (!outputs || n_outputs < 1 || n_wrt < 0 || (n_wrt > 0 && (!wrt || !grads)))
+        return kni_fail(
+            KN_ERROR_ARGUMENT,
+            "kn_grad: outputs, inputs or the place for the gradients are NULL or counted wrongly");
     for (int i = 0; i < n_wrt; i++) grads[i] = KN_NONE;
-    kn_status s = check_outputs(outputs, n_outputs);
+    kn_status s = check_outputs(outputs, n_outputs, flags);
     if (s == KN_OK && n_wrt > FEW) {
         places = kni_allocate((size_t)n_wrt * sizeof *places);
         if (!places) s = kni_fail(KN_ERROR_MEMORY, "kn_grad: no memory to walk the tape");
@@ -145,8 +149,9 @@ static kn_status fill_grads(kn_tensor loss, kn_grads g, kni_node **leaves)
 
 kn_status kn_backward(kn_tensor loss, kn_grads *grads)
 {
+    if (!grads) return kni_fail(KN_ERROR_ARGUMENT, "kn_backward: the place for the gradients is NULL");
     *grads = NULL;
-    kn_status s = check_outputs(&loss, 1);
+    kn_status s = check_outputs(&loss, 1, 0);
     if (s) return s;
     int n = kni_tape_leaves(loss, NULL, 0);
     if (n < 0) return KN_ERROR_MEMORY;

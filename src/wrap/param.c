@@ -41,8 +41,8 @@ kn_status kn_param_set(kn_param *p, kn_tensor value)
         kn_error_text(value, text, sizeof text);
         return kni_fail(kn_error_code(value), "kn_param_set: the value carries an error: %s", text);
     }
-    kni_tensor *x = p ? kni_resolve(p->handle, "param_set") : NULL,
-               *v = x ? kni_resolve(value, "param_set") : NULL;
+    if (!p) return kni_fail(KN_ERROR_ARGUMENT, "kn_param_set: the param is NULL");
+    kni_tensor *x = kni_resolve(p->handle, "param_set"), *v = x ? kni_resolve(value, "param_set") : NULL;
     if (!v) return KN_ERROR_HANDLE;
     kn_status s = KN_OK;
     if (x->type.dtype != v->type.dtype || !kni_same_dims(&x->type, &v->type)) {

@@ -9,7 +9,7 @@ typedef struct segment {
     kn_segment_fn fn;
     void *context;
     kn_device device;
-    uint64_t rng_counter;
+    uint64_t rng_key, rng_counter;
     int n_inputs;
 } segment;
 
@@ -31,11 +31,17 @@ static kn_tensor run_again(segment *s, const kn_tensor *inputs)
 {
     kni_thread *t = kni_thread_self();
     int32_t no_grad = t->no_grad;
-    uint64_t counter = atomic_exchange(&s->device->rng_counter, s->rng_counter);
+    kn_device replay = t->replay_device;
+    uint64_t key = t->replay_key, counter = t->replay_counter;
+    t->replay_device = s->device;
+    t->replay_key = s->rng_key;
+    t->replay_counter = s->rng_counter;
     t->no_grad = 0;
     kn_tensor y = kn_keep(s->fn(s->context, inputs, s->n_inputs));
     t->no_grad = no_grad;
-    atomic_store(&s->device->rng_counter, counter);
+    t->replay_device = replay;
+    t->replay_key = key;
+    t->replay_counter = counter;
     return y;
 }
 
@@ -122,7 +128,10 @@ static kn_tensor run_first(kn_segment_fn fn, void *context, const kni_tensor *co
     if (fresh_inputs(from, n, tracked, fresh)) return kni_poison_latest();
     kn_device device = n ? from[0]->device : kni_device_current();
     if (!device) return kni_poison_latest();
-    uint64_t counter = atomic_load(&device->rng_counter);
+    const kni_thread *t = kni_thread_self();
+    bool replaying = t->replay_device == device;
+    uint64_t counter = replaying ? t->replay_counter : atomic_load(&device->rng_counter),
+             key = kni_rng_key(device);
     kn_tensor y = fn(context, fresh, n);
     const kni_tensor *result = kni_peek(y);
     if (!result || !result->node) return y;
@@ -138,7 +147,7 @@ static kn_tensor run_first(kn_segment_fn fn, void *context, const kni_tensor *co
         kni_fail(KN_ERROR_MEMORY, "kn_recompute: no memory for the segment");
         return kni_poison_latest();
     }
-    *s = (segment){fn, context, device, counter, n};
+    *s = (segment){fn, context, device, key, counter, n};
     y = kn_detach(y);
     if (!kn_ok(y)) {
         free_segment(s, sizeof *s);
@@ -151,7 +160,7 @@ kn_tensor kn_recompute(kn_segment_fn fn, void *context, const kn_tensor *inputs,
 {
     kni_call call = kni_call_begin("recompute");
     const kni_tensor *from[MAX_INPUTS] = {NULL};
-    if (!fn || n < 0 || n > MAX_INPUTS)
+    if (!fn || n < 0 || n > MAX_INPUTS || (n > 0 && !inputs))
         return kni_call_fail(call, KN_ERROR_ARGUMENT, "needs a function and at most %d inputs",
                              (int)MAX_INPUTS);
     for (int i = 0; i < n; i++) {

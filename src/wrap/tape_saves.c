@@ -45,10 +45,18 @@ static uint64_t key_of(const kn_record *r, uint64_t needs)
         h = mix(h, x ? (uint64_t)x->type.dtype << 8 | x->type.rank : UINT64_MAX);
     }
     /* Dynamic attributes (a random counter, a rate) never decide what a gradient reads. */
-    static const uint8_t sizes[] = {
-        [KNI_ATTR_INT] = 8, [KNI_ATTR_REAL] = 8, [KNI_ATTR_INTS] = sizeof(kn_ints)};
-    for (const kn_attribute *a = r->row->schema; a && a->name; a++)
-        if (!a->dynamic) h = mix_bytes(h, (const char *)r->attributes + a->offset, sizes[a->type]);
+    for (const kn_attribute *a = r->row->schema; a && a->name; a++) {
+        const char *field = (const char *)r->attributes + a->offset;
+        if (a->dynamic) continue;
+        if (a->type != KNI_ATTR_INTS) {
+            h = mix_bytes(h, field, 8);
+            continue;
+        }
+        const kn_ints *list = (const kn_ints *)(const void *)field;
+        h = mix(h, (uint64_t)list->rank);
+        if (list->rank > 0 && list->rank <= KN_MAX_RANK)
+            h = mix_bytes(h, (const char *)list->dims, 8 * list->rank);
+    }
     return h | 1;
 }
 
@@ -129,9 +137,12 @@ kn_status kni_saves_of(const kn_record *r, uint64_t needs, kni_saves *saves)
         *saves = (kni_saves){0, 0};
         return KN_OK;
     }
+    static kni_mutex writer = KNI_MUTEX_INIT;
+    kni_lock(&writer);
     atomic_store(&e->key, 0);
     atomic_store(&e->in, saves->in);
     atomic_store(&e->out, saves->out);
     atomic_store(&e->key, key);
+    kni_unlock(&writer);
     return KN_OK;
 }

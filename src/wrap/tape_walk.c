@@ -208,6 +208,10 @@ static kn_status run_stop(walk *w, stop *s)
     if (atomic_load(&node->walked))
         return kni_fail(KN_ERROR_GRADIENT, "the tape was walked before and its saved values are gone: pass "
                                            "KN_GRAD_RETAIN to the first kn_grad()");
+    if (node->special && (w->flags & KN_GRAD_CREATE_GRAPH))
+        return kni_fail(
+            KN_ERROR_GRADIENT,
+            "gradients of gradients do not pass through kn_recompute(): call the segment directly");
     kn_scope scope = kn_scope_begin();
     kn_status status =
         node->special ? node->special(node, s->dy[0], grads, needs) : run_row(w, s, needs, grads);

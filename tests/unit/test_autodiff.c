@@ -153,7 +153,29 @@ static void recomputation(void)
     CHECK(kn_read(a[0], u, 16) == KN_OK && kn_read(a[1], u + 2, 16) == KN_OK);
     CHECK(kn_read(b[0], v, 16) == KN_OK && kn_read(b[1], v + 2, 16) == KN_OK);
     CHECK(!memcmp(u, v, sizeof u));
+    kn_tensor second = kn_keep(total(kn_recompute(segment, &c, &x, 1)));
+    CHECK_ERROR(kn_grad(&second, NULL, 1, &x, 1, KN_GRAD_CREATE_GRAPH, b), "kn_recompute");
     kn_param_drop(&c.weight);
+    kn_scope_end(s, KN_NONE);
+}
+
+static void bad_arguments(void)
+{
+    kn_scope s = kn_scope_begin();
+    kn_tensor x = kn_require_grad(vector(1, 2)), g, y = kn_keep(total(kn_square(x)));
+    CHECK_ERROR(kn_backward(y, NULL), "NULL");
+    CHECK_ERROR(kn_grad(NULL, NULL, 1, &x, 1, 0, &g), "NULL");
+    CHECK_ERROR(kn_grad(&y, NULL, 1, NULL, 1, 0, &g), "NULL");
+    CHECK_ERROR(kn_grad(&y, NULL, 1, &x, 1, 0, NULL), "NULL");
+    CHECK_ERROR(kn_param_set(NULL, x), "NULL");
+    CHECK_POISON(kn_recompute(segment, NULL, NULL, 1), "inputs");
+    kn_tensor constant = kn_keep(kn_detach(kn_alias(y)));
+    CHECK(kn_grad(&constant, NULL, 1, &x, 1, KN_GRAD_ALLOW_UNUSED, &g) == KN_OK && g.bits == 0);
+    kn_device a = kn_device_open("autodiff(nan(cpu))");
+    kn_device_close(a);
+    CHECK(kn_device_open("autodiff(nan(cpu))") == a); /* opening and closing in a loop takes no memory */
+    kn_device_close(kn_device_open("cpu"));
+    CHECK(kn_ok(kn_to(kn_alias(x), kn_device_cpu()))); /* the leaf belongs to all who opened it */
     kn_scope_end(s, KN_NONE);
 }
 
@@ -227,6 +249,7 @@ int main(void)
     cutting();
     params();
     recomputation();
+    bad_arguments();
     checking();
     flat_memory();
     long_chain();

@@ -112,8 +112,31 @@ static void symbolic_sizes(void)
     CHECK(kni_dim_mul(INT64_MAX, 2) == KNI_DIM_BAD && kni_dim_sub(1, 2) == KNI_DIM_BAD);
 }
 
+static void promotion(void)
+{
+    static const struct {
+        kn_dtype a, b, both;
+    } rules[] = {{KN_F16, KN_BF16, KN_F32}, {KN_F16, KN_I64, KN_F16}, {KN_U8, KN_I8, KN_I16},
+                 {KN_U16, KN_I8, KN_I32},   {KN_U32, KN_I32, KN_I64}, {KN_U64, KN_I64, KN_I64},
+                 {KN_BOOL, KN_U8, KN_U8},   {KN_I8, KN_I32, KN_I32},  {KN_F32, KN_F64, KN_F64},
+                 {KN_BF16, KN_F32, KN_F32}, {KN_U8, KN_I64, KN_I64},  {KN_U64, KN_U8, KN_U64}};
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+        CHECK(kn_dtype_promote(rules[i].a, rules[i].b) == rules[i].both);
+        CHECK(kn_dtype_promote(rules[i].b, rules[i].a) == rules[i].both);
+    }
+    kn_scope s = kn_scope_begin();
+    kn_tensor half = kn_keep(kn_ones(KN_SHAPE(2), KN_F16));
+    CHECK(kn_dtype_of(kn_add(half, kn_ones(KN_SHAPE(2), KN_BF16))) == KN_F32);
+    CHECK(kn_dtype_of(kn_add(half, kn_ones(KN_SCALAR_SHAPE, KN_F64))) ==
+          KN_F16); /* rank 0 widens only across kinds */
+    CHECK(kn_dtype_of(kn_add_scalar(kn_ones(KN_SHAPE(2), KN_I32), 0.5)) == KN_F32);
+    CHECK(kn_dtype_of(kn_add_scalar(kn_ones(KN_SHAPE(2), KN_I32), 2)) == KN_I32);
+    kn_scope_end(s, KN_NONE);
+}
+
 int main(void)
 {
+    promotion();
     custom_ops();
     dlpack();
     printing();
