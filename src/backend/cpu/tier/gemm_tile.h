@@ -52,8 +52,8 @@ static __attribute__((noinline)) void update_tile(const tile_job *job, const rea
     IF_ROW(X, 3)                                                                                             \
     IF_ROW(X, 4)                                                                                             \
     IF_ROW(X, 5)                                                                                             \
-    IF_ROW(X, 6) IF_ROW(X, 7) IF_ROW(X, 8) IF_ROW(X, 9) IF_ROW(X, 10) IF_ROW(X, 11) IF_ROW(X, 12)            \
-        IF_ROW(X, 13)
+    IF_ROW(X, 6)                                                                                             \
+    IF_ROW(X, 7) IF_ROW(X, 8) IF_ROW(X, 9) IF_ROW(X, 10) IF_ROW(X, 11) IF_ROW(X, 12) IF_ROW(X, 13)
 #define FOR_VECTORS(X, i) X(i, 0) if (vectors > 1) X(i, 1) if (vectors > 2) X(i, 2) if (vectors > 3) X(i, 3)
 
 #define CLEAR_ONE(i, v) sum[i][v] = vec_all(0);
