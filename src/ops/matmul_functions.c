@@ -122,8 +122,8 @@ static bool label_pairs(const kni_type *ta, const kni_type *tb, kn_ints *axes_a,
     uint32_t used_a = 0, used_b = 0;
     a->rank = ta->rank;
     b->rank = tb->rank;
-    for (int i = 0; i < ta->rank; i++) a->labels[i] = (uint8_t)i;
-    for (int i = 0; i < tb->rank; i++) b->labels[i] = (uint8_t)(KN_MAX_RANK + i);
+    for (int i = 0; i < ta->rank && i < KN_MAX_RANK; i++) a->labels[i] = (uint8_t)i;
+    for (int i = 0; i < tb->rank && i < KN_MAX_RANK; i++) b->labels[i] = (uint8_t)(KN_MAX_RANK + i);
     for (int i = 0; i < axes_a->rank; i++) {
         int64_t x = axes_a->dims[i], y = axes_b->dims[i];
         x += x < 0 ? ta->rank : 0;
