@@ -21,7 +21,7 @@ static kn_status results_begin(kni_tensor *y, int strip_dtype, results *out)
     int64_t bytes = kn_dtype_bytes((kn_dtype)strip_dtype, kni_count(&y->type));
     out->data = bytes < 0 ? NULL : kni_allocate((size_t)bytes);
     if (!out->data) return kni_fail_op(KN_ERROR_MEMORY, NULL, "no memory for partial results");
-    out->bytes = (size_t)bytes;
+    out->bytes = bytes ? (size_t)bytes : 1; /* an empty result has a block too */
     return KN_OK;
 }
 
