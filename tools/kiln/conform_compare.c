@@ -53,6 +53,11 @@ kiln_tolerance kiln_tolerance_of(const kiln_check *k, const kiln_array *in, int 
         double terms = contraction ? 1 : 0;
         for (int i = 0; i < n_in; i++) {
             double most = in[i].dtype != KN_DTYPE_NONE && in[i].real ? largest(&in[i]) : 0;
+            /* Integers that a float function takes are terms as well. */
+            for (int64_t e = 0; elementwise && in[i].integer && e < in[i].count; e++) {
+                double size = in[i].integer[e] < 0 ? -(double)in[i].integer[e] : (double)in[i].integer[e];
+                if (size > most) most = size;
+            }
             if (contraction)
                 terms *= i < 2 && most > 0 ? most : 1;
             else if (most > terms)
