@@ -15,11 +15,14 @@ while [ $# -gt 0 ]; do
     shift
 done
 
+if ! [ -x "$build/kiln-gen" ]; then
+    echo "generated: $build/kiln-gen is missing; build first" >&2
+    exit 1
+fi
+
 generate() {
-    if [ -x "$build/kiln-gen" ]; then "$build/kiln-gen"; fi
-    for script in tools/gen/*.py; do
-        if [ -f "$script" ]; then python3 "$script"; fi
-    done
+    "$build/kiln-gen"
+    for script in tools/gen/*.py; do python3 -B "$script"; done
 }
 
 if [ "$check" = 0 ]; then
@@ -27,11 +30,11 @@ if [ "$check" = 0 ]; then
     exit 0
 fi
 copy=$(mktemp -d)
-trap 'rm -rf "$copy"' EXIT
-git ls-files -z --cached --others --exclude-standard | tar --null --ignore-failed-read -cf - -T - 2>/dev/null |
-    tar -xf - -C "$copy"
+trap 'rm -rf "$copy" "$copy".*' EXIT
+python3 -B tests/structure/tree.py >"$copy.list"
+tar --null -cf "$copy.tar" -T "$copy.list"
+tar -xf "$copy.tar" -C "$copy"
 cp -a "$copy" "$copy.before"
-trap 'rm -rf "$copy" "$copy.before"' EXIT
 (cd "$copy" && generate) >/dev/null
 if ! diff -rq "$copy.before" "$copy"; then
     echo "generated: the files above differ from what the generators write; run 'make generated'" >&2

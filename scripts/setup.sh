@@ -2,6 +2,9 @@
 # Installs what building and testing Kiln needs on Debian 12, and only what is missing.
 # It uses no network when nothing is missing. KN_SETUP=off leaves the machine alone.
 set -eu
+# A shell of su or of a service may lack the folders of administration, and dpkg needs them.
+PATH=${PATH:+$PATH:}/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+export PATH
 
 # Each row: a command to look for (or - to ask dpkg for the package itself), then the package.
 needed() {
@@ -15,7 +18,7 @@ ninja ninja-build
 pkg-config pkg-config
 python3 python3
 clang clang
-clang-format clang-format
+clang-format-14 clang-format-14
 wasm-ld lld
 llvm-ar llvm
 - libc6-dev
@@ -51,9 +54,13 @@ if ! command -v dpkg-query >/dev/null 2>&1; then
     exit 0
 fi
 
-missing=$(needed | while read -r command package; do
-    if ! installed "$command" "$package"; then printf '%s ' "$package"; fi
-done)
+list_missing() {
+    needed | while read -r command package; do
+        if ! installed "$command" "$package"; then printf '%s ' "$package"; fi
+    done
+}
+
+missing=$(list_missing)
 if [ -z "$missing" ]; then exit 0; fi
 
 root=""
@@ -64,9 +71,18 @@ fi
 echo "setup: installing $missing"
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
+
+# Nobody is there to answer; another apt may be at work; a mirror may fail once.
+apt() {
+    $root env DEBIAN_FRONTEND=noninteractive NEEDRESTART_MODE=a apt-get -q -y -o DPkg::Lock::Timeout=300 \
+        -o Acquire::Retries=3 -o Dpkg::Options::=--force-confold "$@" </dev/null >>"$log" 2>&1
+}
+# A broken list of somebody else's packages is no reason to stop: what is needed may be in the others.
+apt update || echo "setup: apt-get update failed; trying with the lists that are there"
 # shellcheck disable=SC2086
-if ! { $root apt-get update -q &&
-    $root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $missing; } >"$log" 2>&1; then
-    tail -n 20 "$log" >&2
+if ! apt install --no-install-recommends $missing; then
+    tail -n 30 "$log" >&2
     fail "apt-get could not install: $missing"
 fi
+missing=$(list_missing)
+if [ -n "$missing" ]; then fail "apt-get succeeded, yet these are still missing: $missing"; fi

@@ -4,15 +4,29 @@
 # A conformance run that skipped something or fell back to another device counts as a failure too.
 # Logs are kept in the folder logs of the build root.
 
+. scripts/environment.sh
 export KN_FALLBACK=off
 export UBSAN_OPTIONS="${UBSAN_OPTIONS:-print_stacktrace=1}"
-root=${KN_BUILD_ROOT:-build}
+# What a shell may carry that would change what is built or where it runs; a container may lend fewer processors than
+# the machine has.
+unset CFLAGS CPPFLAGS LDFLAGS KN_ISA KN_DEVICE KN_REPRODUCIBLE
+export KN_THREADS="${KN_THREADS:-$(processors)}"
 logs=$root/logs
 mkdir -p "$logs"
+rm -f "$logs"/*.log
 total_passed=0
 total_failed=0
+failed_stages=""
 stage_count=0
 started=$(date +%s)
+
+# Says what the run runs on, because a log is often all that is left of it.
+describe_machine() {
+    echo "$(uname -sm), $(nproc) processors, $(memory_gib) GiB, $jobs jobs, $KN_THREADS threads, tiers" $(machine_tiers)
+    for tool in gcc clang cmake ninja python3 node qemu-aarch64 arm-none-eabi-gcc; do
+        printf '  %s: %s\n' "$tool" "$("$tool" --version 2>&1 | head -n 1)"
+    done
+}
 
 stage_report() { # stage_report NAME TEXT SECONDS
     printf '%-34s %-30s %5d s\n' "$1" "$2" "$3"
@@ -55,6 +69,7 @@ stage_run() { # stage_run KIND NAME COMMAND...
     total_failed=$((total_failed + stage_failed))
     stage_report "$stage_name" "$stage_text" "$stage_seconds"
     if [ "$stage_failed" -ne 0 ]; then
+        failed_stages="$failed_stages $stage_name;"
         echo "---- the end of $stage_log"
         tail -n 40 "$stage_log"
         echo "----"
@@ -99,6 +114,7 @@ conformance() {
 
 # Prints the sum as the last line; its status is that of the whole run.
 finish() {
+    if [ -n "$failed_stages" ]; then echo "failed:${failed_stages%;}"; fi
     stage_report "all stages" "$stage_count stages" $(($(date +%s) - started))
     echo "$total_passed passed, $total_failed failed"
     [ "$total_failed" -eq 0 ] && [ "$total_passed" -gt 0 ]

@@ -5,6 +5,7 @@
 set -u
 cd "$(dirname "$0")/.." || exit 1
 . scripts/stages.sh
+describe_machine
 seed=${KN_SEED:-1}
 
 step "build gcc release" scripts/build.sh release

@@ -4,6 +4,7 @@
 set -u
 cd "$(dirname "$0")/.." || exit 1
 . scripts/stages.sh
+describe_machine
 
 for preset in release clang; do
     step "build $preset" scripts/build.sh "$preset"

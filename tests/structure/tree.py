@@ -3,26 +3,42 @@
 import os
 import re
 import subprocess
+import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CODE_FOLDERS = ("include", "src", "tools", "tests", "examples", "bench", "scripts", "cmake")
 C_FOLDERS = ("include", "src", "tools", "tests", "examples", "bench")
 CODE_ENDINGS = (".c", ".h", ".inc", ".py", ".sh", ".js", ".mjs", ".ld", ".cmake")
+# Outputs that may lie about in a copy without git (.gitignore names the same).
+_IGNORED = (".o", ".a", ".so", ".pyc", ".map", ".gcda", ".gcno", ".profraw")
 
 _TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
 
 
-def all_files():
-    """Paths, relative to the root, of every file that is tracked or would be."""
-    if os.path.isdir(os.path.join(ROOT, ".git")):
-        command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-        names = subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout.decode().split("\0")
-        return sorted(n for n in set(names) if n and os.path.isfile(os.path.join(ROOT, n)))
+def _listed_by_git():
+    """What git lists, or nothing where there is no git, no repository, or one that git does not trust."""
+    command = ["git", "-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    if not os.path.exists(os.path.join(ROOT, ".git")):
+        return []
+    try:
+        done = subprocess.run(command, cwd=ROOT, capture_output=True)
+    except OSError:
+        return []
+    return done.stdout.decode().split("\0") if done.returncode == 0 else []
+
+
+def _found_by_walking():
     found = []
     for folder, folders, names in os.walk(ROOT):
-        folders[:] = [f for f in folders if not f.startswith((".", "build", "__pycache__"))]
-        found += [os.path.relpath(os.path.join(folder, n), ROOT) for n in names]
-    return sorted(found)
+        folders[:] = [f for f in folders if f == ".ci" or not f.startswith((".", "build", "__pycache__"))]
+        found += [os.path.relpath(os.path.join(folder, n), ROOT) for n in names if not n.endswith(_IGNORED)]
+    return found
+
+
+def all_files():
+    """Paths, relative to the root, of every file that is tracked or would be."""
+    names = _listed_by_git() or _found_by_walking()
+    return sorted(n for n in set(names) if n and os.path.isfile(os.path.join(ROOT, n)))
 
 
 def files_in(folders, endings):
@@ -53,3 +69,7 @@ def line_of(text, position):
 
 def exists(name):
     return os.path.exists(os.path.join(ROOT, name))
+
+
+if __name__ == "__main__":
+    sys.stdout.write("".join(name + "\0" for name in all_files()))
