@@ -1,0 +1,190 @@
+/* Optimisers, clipping, accumulation, averages of weights, learning-rate schedules. The learning rate is an argument of the
+   step, so a schedule, a group and a warm-up never fight over hidden state. */
+#ifndef KN_OPTIM_H
+#define KN_OPTIM_H
+
+#include <kn/nn/module.h>
+#include <kn/state.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- optimisers. Formulas and defaults are PyTorch's; NULL for the defaults; NULL with kn_last_error() on failure. */
+
+typedef struct kn_optim_object *kn_optim;
+
+typedef struct kn_sgd_args {
+    double momentum, dampening, weight_decay;
+    bool nesterov;
+} kn_sgd_args;
+KN_API kn_optim kn_optim_sgd(const kn_sgd_args *args);
+
+typedef struct kn_adam_args {
+    double beta1, beta2, eps; /* 0 = 0.9, 0.999, 1e-8 */
+    double weight_decay; /* Adam: added to the gradient, 0; AdamW: decoupled, 0 = 0.01, (double)KN_ZERO = 0 */
+    bool amsgrad;
+    bool cautious; /* AdamW: decay only where update and weight have the same sign */
+} kn_adam_args;
+KN_API kn_optim kn_optim_adam(const kn_adam_args *args);
+KN_API kn_optim kn_optim_adamw(const kn_adam_args *args);
+
+typedef struct kn_adan_args {
+    double beta1, beta2, beta3, eps, weight_decay; /* 0 = 0.98, 0.92, 0.99, 1e-8, 0 */
+    bool no_prox;
+} kn_adan_args;
+KN_API kn_optim kn_optim_adan(const kn_adan_args *args);
+
+typedef struct kn_adagrad_args {
+    double lr_decay, weight_decay, initial_accumulator, eps; /* eps 0 = 1e-10 */
+} kn_adagrad_args;
+KN_API kn_optim kn_optim_adagrad(const kn_adagrad_args *args);
+
+typedef struct kn_rmsprop_args {
+    double alpha, eps, weight_decay, momentum; /* 0 = 0.99, 1e-8, 0, 0 */
+    bool centered;
+} kn_rmsprop_args;
+KN_API kn_optim kn_optim_rmsprop(const kn_rmsprop_args *args);
+
+typedef struct kn_muon_args {
+    double momentum, weight_decay, eps; /* 0 = 0.95, 0, 1e-7 */
+    bool plain_momentum;                /* without Nesterov */
+    double a, b, c;                     /* of the Newton-Schulz step, 0 = 3.4445, -4.775, 2.0315 */
+    int32_t steps;                      /* 0 = 5 */
+    bool match_rms_adamw; /* lr 0.2 sqrt(max(rows, columns)) instead of sqrt(max(1, rows / columns)) */
+} kn_muon_args;
+/* For matrices (others are an error: give them to another optimiser with a group). */
+KN_API kn_optim kn_optim_muon(const kn_muon_args *args);
+
+typedef struct kn_lbfgs_args {
+    int32_t max_iterations, history;         /* 0 = 20, 100 */
+    double tolerance_grad, tolerance_change; /* 0 = 1e-7, 1e-9 */
+    bool strong_wolfe;
+} kn_lbfgs_args;
+KN_API kn_optim kn_optim_lbfgs(const kn_lbfgs_args *args);
+
+KN_API void kn_optim_free(kn_optim optim);
+
+/* One step of every param that has a gradient; frozen params and buffers stay. All gradients are checked (shape, dtype, poison)
+   before anything is changed. Not for L-BFGS. */
+KN_API KN_MUST_CHECK kn_status kn_optim_step(kn_optim optim, double lr, kn_module module, kn_grads grads);
+/* The loss at the module's present values and its gradients. */
+typedef kn_status (*kn_closure_fn)(void *context, double *loss, kn_grads *grads);
+/* For optimisers that evaluate the loss several times; the others call it once. *loss: that of the first call. */
+KN_API KN_MUST_CHECK kn_status kn_optim_step_closure(kn_optim optim, double lr, kn_module module,
+                                                     kn_closure_fn closure, void *context, double *loss);
+
+/* ---- groups: params whose path matches an extended regular expression are treated differently. The first match counts. */
+
+typedef struct kn_optim_group {
+    const char *pattern;
+    double lr_scale;  /* 0 = 1, (double)KN_ZERO = 0 */
+    bool no_decay;    /* no weight decay */
+    kn_optim optim;   /* another optimiser, which then belongs to this one; NULL: the same */
+    int32_t schedule; /* index into the rates of kn_optim_step_rates, 0 = the first */
+} kn_optim_group;
+KN_API kn_status kn_optim_add_group(kn_optim optim, const kn_optim_group *group);
+/* One learning rate for each number that groups name. */
+KN_API KN_MUST_CHECK kn_status kn_optim_step_rates(kn_optim optim, const double *lr, int32_t n,
+                                                   kn_module module, kn_grads grads);
+
+/* ---- clipping */
+
+typedef enum kn_clip_kind {
+    KN_CLIP_NONE = 0,
+    KN_CLIP_VALUE = 1,      /* each element to -limit .. limit */
+    KN_CLIP_NORM = 2,       /* each gradient to a norm of at most limit */
+    KN_CLIP_GLOBAL_NORM = 3 /* all gradients together */
+} kn_clip_kind;
+/* Clips at each step. */
+KN_API kn_status kn_optim_set_clip(kn_optim optim, kn_clip_kind kind, double limit);
+/* Clips gradients now; *norm (may be NULL) gets their global norm before. */
+KN_API kn_status kn_grads_clip(kn_grads grads, kn_module module, kn_clip_kind kind, double limit,
+                               double *norm);
+/* The 2-norm over the gradients of all params as a tensor (no wait for the device). */
+KN_API kn_tensor kn_grads_norm(kn_grads grads, kn_module module);
+
+/* ---- state: everything a bit-exact resume needs, under prefix + path + "." + name */
+
+KN_API kn_status kn_optim_save(kn_optim optim, kn_module module, kn_state state, const char *prefix);
+KN_API kn_status kn_optim_load(kn_optim optim, kn_module module, kn_state state, const char *prefix);
+
+/* ---- accumulation of gradients over several backward passes */
+
+typedef struct kn_accumulator_object *kn_accumulator;
+KN_API kn_accumulator kn_accumulator_make(void);
+KN_API void kn_accumulator_free(kn_accumulator accumulator);
+/* Adds scale times the gradients of the module's params. */
+KN_API kn_status kn_accumulator_add(kn_accumulator accumulator, kn_module module, kn_grads grads,
+                                    double scale);
+KN_API int64_t kn_accumulator_count(kn_accumulator accumulator); /* additions since the last take */
+/* Hands the sum out and starts again. */
+KN_API kn_status kn_accumulator_take(kn_accumulator accumulator, kn_grads *grads);
+
+/* ---- exponential moving average of weights */
+
+typedef struct kn_ema_object *kn_ema;
+/* average = decay average + (1 - decay) value at each update. warm_up: decay is min(decay, (1 + n) / (10 + n)). */
+KN_API kn_ema kn_ema_make(kn_module module, double decay, bool warm_up);
+KN_API void kn_ema_free(kn_ema ema);
+KN_API kn_status kn_ema_update(kn_ema ema, kn_module module);
+/* Exchanges the module's weights with the average; call it again to go back. */
+KN_API kn_status kn_ema_swap(kn_ema ema, kn_module module);
+KN_API kn_status kn_ema_save(kn_ema ema, kn_module module, kn_state state, const char *prefix);
+KN_API kn_status kn_ema_load(kn_ema ema, kn_module module, kn_state state, const char *prefix);
+
+/* ---- learning-rate schedules */
+
+typedef struct kn_schedule_object *kn_schedule;
+
+KN_API kn_schedule kn_schedule_constant(double lr);
+/* From first to last over `steps`, then last. */
+KN_API kn_schedule kn_schedule_linear(double first, double last, int64_t steps);
+/* low + (high - low) (1 + cos(pi t / steps)) / 2; with restart it begins again after `steps`, else it stays at low. */
+KN_API kn_schedule kn_schedule_cosine(double high, double low, int64_t steps, bool restart);
+KN_API kn_schedule kn_schedule_exponential(double first, double gamma);
+/* factor size^-0.5 min(t^-0.5, t warm_up^-1.5), t from 1 */
+KN_API kn_schedule kn_schedule_noam(double factor, int64_t warm_up, int64_t size);
+KN_API kn_schedule kn_schedule_step(double first, double gamma, int64_t every);
+typedef struct kn_one_cycle_args {
+    double max_lr;
+    int64_t steps;
+    double rise; /* part of the steps that rises, 0 = 0.3 */
+    double start_factor,
+        end_factor; /* lr = max_lr / start_factor at first, that / end_factor at last; 0 = 25, 1e4 */
+    bool linear;    /* instead of cosine */
+} kn_one_cycle_args;
+KN_API kn_schedule kn_schedule_one_cycle(const kn_one_cycle_args *args);
+/* Rises from 0 to the first rate of `after` over `steps`, then runs it. Takes over `after`. */
+KN_API kn_schedule kn_schedule_warm_up(int64_t steps, kn_schedule after);
+typedef enum kn_schedule_reduction {
+    KN_SCHEDULE_PRODUCT = 0,
+    KN_SCHEDULE_SUM = 1,
+    KN_SCHEDULE_MEAN = 2
+} kn_schedule_reduction;
+/* All at once, combined; takes them over. */
+KN_API kn_schedule kn_schedule_composed(const kn_schedule *parts, int32_t n, kn_schedule_reduction reduction);
+/* One after the other: part i + 1 begins at milestones[i]; takes them over. */
+KN_API kn_schedule kn_schedule_sequential(const kn_schedule *parts, int32_t n, const int64_t *milestones);
+typedef struct kn_plateau_args {
+    double lr, factor, min_lr, threshold; /* 0 = 1e-3, 0.1, 0, 1e-4 (relative) */
+    int32_t patience, cooldown;           /* 0 = 10, 0 */
+    bool higher_is_better;
+} kn_plateau_args;
+KN_API kn_schedule kn_schedule_plateau(const kn_plateau_args *args);
+/* A function of your own. */
+KN_API kn_schedule kn_schedule_custom(double (*rate)(void *context, int64_t step), void *context);
+KN_API void kn_schedule_free(kn_schedule schedule);
+/* The rate for the next step; each call advances. */
+KN_API double kn_schedule_next(kn_schedule schedule);
+/* The rate that kn_schedule_next would give. */
+KN_API double kn_schedule_peek(kn_schedule schedule);
+/* Tells a plateau schedule (also inside others) how the watched metric went. */
+KN_API void kn_schedule_report(kn_schedule schedule, double metric);
+KN_API kn_status kn_schedule_save(kn_schedule schedule, kn_state state, const char *prefix);
+KN_API kn_status kn_schedule_load(kn_schedule schedule, kn_state state, const char *prefix);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,110 @@
+/* Weights in files: safetensors (read and write, Kiln's own format of weights and checkpoints), PyTorch .pt and .pth, NumPy .npy
+   and .npz. Every file is treated as hostile: a truncated or forged one gives an error that says where. */
+#ifndef KN_STORE_H
+#define KN_STORE_H
+
+#include <kn/nn/module.h>
+#include <kn/state.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- a file of named tensors */
+
+typedef enum kn_store_format {
+    KN_STORE_AUTO =
+        0, /* by content when reading, by the name's ending when writing (.safetensors, .npz, .npy) */
+    KN_STORE_SAFETENSORS = 1,
+    KN_STORE_PYTORCH = 2,
+    KN_STORE_NUMPY = 3
+} kn_store_format;
+
+typedef struct kn_store_object *kn_store;
+
+typedef struct kn_store_args {
+    kn_store_format format;
+    bool map; /* tensors point into the mapped file instead of copying; the file must not be cut meanwhile */
+    const char *
+        top_key; /* PyTorch: the entry that holds the weights ("state_dict", "model"); NULL: found by itself */
+    int64_t limit; /* largest tensor in bytes, 0: what the file can hold */
+} kn_store_args;
+/* Reads the directory of a file, no tensor yet. NULL with kn_last_error(). */
+KN_API kn_store kn_store_open(const char *path, const kn_store_args *args);
+/* The same over bytes in memory, which must outlive the store. */
+KN_API kn_store kn_store_open_memory(const void *data, size_t bytes, const kn_store_args *args);
+KN_API void kn_store_close(kn_store store);
+KN_API kn_store_format kn_store_format_of(kn_store store);
+
+typedef struct kn_store_entry {
+    const char *name;
+    kn_dtype dtype;
+    kn_shape shape;
+    int64_t bytes;
+} kn_store_entry;
+KN_API int64_t kn_store_count(kn_store store);
+/* False past the end. */
+KN_API bool kn_store_at(kn_store store, int64_t index, kn_store_entry *entry);
+/* The index of a name, or -1. */
+KN_API int64_t kn_store_find(kn_store store, const char *name);
+/* Reads one tensor (on the current device), poisoned on failure. */
+KN_API kn_tensor kn_store_tensor(kn_store store, int64_t index);
+/* The n-th text of the file's metadata (safetensors "__metadata__", plain values of a PyTorch file as text); false past the
+   end. */
+KN_API bool kn_store_text(kn_store store, int64_t index, const char **name, const char **text);
+
+/* ---- states to and from files */
+
+/* Writes atomically; metadata gets "kiln.format" = the version of the format. */
+KN_API KN_MUST_CHECK kn_status kn_state_write(kn_state state, const char *path, kn_store_format format);
+KN_API KN_MUST_CHECK kn_status kn_state_read(kn_state state, const char *path);
+
+/* ---- modules */
+
+typedef struct kn_rename {
+    const char *pattern;     /* extended regular expression */
+    const char *replacement; /* \1 to \9 are its groups */
+} kn_rename;
+
+typedef struct kn_save_args {
+    const char *include, *exclude; /* patterns of paths */
+    kn_dtype cast;                 /* KN_F16, KN_BF16 ...: floats are stored so; 0: as they are */
+    const kn_rename *renames;      /* applied in turn, the last one {0} */
+    const char *const *metadata;   /* name, text, name, text, NULL */
+    kn_store_format format;
+} kn_save_args;
+KN_API KN_MUST_CHECK kn_status kn_save(kn_module module, const char *path, const kn_save_args *args);
+
+typedef struct kn_load_args {
+    const char *include, *exclude;
+    const kn_rename *renames; /* from names in the file to paths */
+    bool allow_missing;       /* params that the file lacks keep their value */
+    bool allow_unused;        /* tensors that no param asks for are no error */
+    bool renumber;            /* positions in lists are made contiguous: 0, 2, 5 become 0, 1, 2 */
+    bool no_adapters;         /* names and layouts exactly as in the file, without PyTorch's habits */
+    kn_store_args store;
+} kn_load_args;
+
+/* What a load did. Free with kn_load_report_free. */
+typedef struct kn_load_report {
+    int64_t applied, missing, unused, mismatched;
+    char *text; /* one line for each of the last three */
+} kn_load_report;
+KN_API void kn_load_report_free(kn_load_report *report);
+
+/* Fills the module's params from a file. Shapes must agree; dtypes are cast. Nothing is changed on an error. report may be
+   NULL. */
+KN_API KN_MUST_CHECK kn_status kn_load(kn_module module, const char *path, const kn_load_args *args,
+                                       kn_load_report *report);
+KN_API KN_MUST_CHECK kn_status kn_load_memory(kn_module module, const void *data, size_t bytes,
+                                              const kn_load_args *args, kn_load_report *report);
+KN_API KN_MUST_CHECK kn_status kn_load_store(kn_module module, kn_store store, const kn_load_args *args,
+                                             kn_load_report *report);
+/* Module params to and from a state, under prefix + path. */
+KN_API kn_status kn_module_save(kn_module module, kn_state state, const char *prefix);
+KN_API kn_status kn_module_load(kn_module module, kn_state state, const char *prefix);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

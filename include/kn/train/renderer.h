@@ -1,0 +1,101 @@
+/* Renderers and loggers hear of a training run as a stream of events. A renderer of your own is a kn_renderer_type. */
+#ifndef KN_TRAIN_RENDERER_H
+#define KN_TRAIN_RENDERER_H
+
+#include <kn/base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum kn_split { KN_SPLIT_TRAIN = 0, KN_SPLIT_VALID = 1, KN_SPLIT_TEST = 2 } kn_split;
+
+/* The run as a whole, known at its start. Texts live as long as the run. */
+typedef struct kn_run_info {
+    const char *name;   /* of the run, for titles */
+    const char *folder; /* of its files, or NULL */
+    const char *device;
+    const char *model; /* kn_module_format of the model */
+    int64_t epochs;    /* planned */
+    int64_t params;
+    const char *const *metrics; /* names of the numeric metrics, in the order of events; the last one NULL */
+    const bool *higher_is_better; /* of each metric */
+} kn_run_info;
+
+/* One number of one metric. */
+typedef struct kn_metric_event {
+    const char *metric; /* "loss" */
+    int32_t index;      /* in kn_run_info.metrics; -1 for a text metric */
+    kn_split split;
+    bool epoch_end;   /* the value of the whole epoch, else the running one */
+    int64_t step;     /* optimiser steps (train) or items (valid) since the start of the run */
+    int64_t epoch;    /* from 1 */
+    double value;     /* of this step, or of the epoch */
+    double mean;      /* running mean of the epoch */
+    const char *text; /* "87.5 %": as a person reads it */
+} kn_metric_event;
+
+typedef struct kn_progress_event {
+    kn_split split;
+    int64_t epoch, epochs;      /* epoch from 1 */
+    int64_t items, items_total; /* of this epoch's split; total -1: unknown */
+    int64_t batches, batches_total;
+    int64_t step;        /* optimiser steps since the start of the run */
+    double seconds;      /* since the start of this process' run */
+    double seconds_left; /* of the run, -1: unknown */
+    double items_per_second;
+    double lr;
+} kn_progress_event;
+
+typedef enum kn_run_end {
+    KN_RUN_FINISHED = 0,
+    KN_RUN_STOPPED_EARLY = 1,
+    KN_RUN_INTERRUPTED = 2,
+    KN_RUN_FAILED = 3
+} kn_run_end;
+
+typedef enum kn_renderer_answer {
+    KN_RENDERER_GO_ON = 0,
+    KN_RENDERER_STOP = 1,
+    KN_RENDERER_KILL = 2
+} kn_renderer_answer;
+
+/* Any entry may be NULL. All are called on the learner's thread, in order. */
+typedef struct kn_renderer_type {
+    const char *name;
+    kn_status (*start)(void *self, const kn_run_info *info);
+    void (*metric)(void *self, const kn_metric_event *event);
+    void (*progress)(void *self, const kn_progress_event *event); /* after each batch */
+    void (*message)(void *self, kn_split split,
+                    const char *text);      /* a line for the text panel and the logs */
+    kn_renderer_answer (*poll)(void *self); /* keys of the user; after each batch */
+    void (*finish)(void *self, kn_run_end end, const char *summary);
+    void (*close)(void *self); /* frees self */
+} kn_renderer_type;
+
+typedef struct kn_renderer_object *kn_renderer;
+KN_API kn_renderer kn_renderer_make(const kn_renderer_type *type, void *self);
+KN_API void kn_renderer_free(kn_renderer renderer);
+
+/* ---- those that come with Kiln; NULL with kn_last_error() */
+
+typedef struct kn_dashboard_args {
+    bool stay; /* wait for a key at the end instead of leaving at once */
+} kn_dashboard_args;
+/* Live curves in the terminal (ncurses). */
+KN_API kn_renderer kn_renderer_dashboard(const kn_dashboard_args *args);
+/* Progress lines on standard error, one in place on a terminal, one per epoch elsewhere. */
+KN_API kn_renderer kn_renderer_plain(void);
+/* The dashboard on a terminal that can show it, else plain lines. KN_RENDERER=dashboard, plain or none overrides. */
+KN_API kn_renderer kn_renderer_auto(void);
+/* Files in a folder: metrics.csv, metrics.jsonl, TensorBoard's event file, and report.html with plots at the end. They go on
+   where an interrupted run stopped. */
+KN_API kn_renderer kn_logger_csv(const char *path);
+KN_API kn_renderer kn_logger_json_lines(const char *path);
+KN_API kn_renderer kn_logger_tensorboard(const char *folder);
+KN_API kn_renderer kn_report_html(const char *path);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

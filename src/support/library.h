@@ -1,0 +1,25 @@
+/* System libraries opened at run time, so that libkiln itself depends on none. The header of the library is used at build
+   time for the types; where it is absent the part says so in one line. */
+#ifndef KNI_SUPPORT_LIBRARY_H
+#define KNI_SUPPORT_LIBRARY_H
+
+#include <kn/base.h>
+
+typedef struct kni_library_symbol {
+    const char *name;
+    void **address; /* filled when the library is opened */
+} kni_library_symbol;
+
+typedef struct kni_library {
+    const char *purpose;               /* "reading .png images" */
+    const char *package;               /* "libpng16-16" */
+    const char *const *files;          /* names to try in turn, the last one NULL: "libpng16.so.16" */
+    const kni_library_symbol *symbols; /* the last one {0} */
+    int32_t state;                     /* 0; private */
+} kni_library;
+
+/* Opens it once, from any thread. KN_ERROR_UNSUPPORTED: "reading .png images needs libpng16.so.16 (Debian: apt install
+   libpng16-16)". */
+kn_status kni_library_open(kni_library *library);
+
+#endif
