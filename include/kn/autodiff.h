@@ -21,6 +21,8 @@ KN_API void kn_param_drop(kn_param *p);
 /* Replaces the value in place; shape and dtype must stay. Tapes and views made before see the old value. */
 KN_API kn_status kn_param_set(kn_param *p, kn_tensor value);
 KN_API void kn_param_freeze(kn_param *p, bool frozen);
+/* Whether t is the handle of a param that lives. Any bits may be asked about. */
+KN_API bool kn_is_param(kn_tensor t);
 
 /* Starts a tape at t: returns t as a kept tensor that gradients flow to. */
 KN_API kn_tensor kn_require_grad(kn_tensor t);

@@ -64,6 +64,12 @@ kn_status kn_param_set(kn_param *p, kn_tensor value)
     return s;
 }
 
+bool kn_is_param(kn_tensor t)
+{
+    const kni_tensor *x = kni_peek(t);
+    return x && (x->flags & KNI_TENSOR_PARAM) != 0;
+}
+
 /* A frozen param is a constant to the tape. */
 void kn_param_freeze(kn_param *p, bool frozen)
 {

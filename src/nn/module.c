@@ -1,0 +1,217 @@
+/* What modules get for free: finding, counting, modes, freezing, moving, casting, mapping. */
+#include "nn/module_walk.h"
+#include "support/failure.h"
+#include "support/similar.h"
+#include <kn/creation.h>
+#include <kn/elementwise.h>
+#include <kn/tensor.h>
+#include <regex.h>
+#include <string.h>
+
+/* ---- finding */
+
+typedef struct search {
+    const char *path;
+    kn_param *found;
+    size_t distance;
+    char nearest[KN_MAX_PATH];
+} search;
+
+static kn_status compare(void *context, const kn_module_entry *entry)
+{
+    search *s = context;
+    if (strcmp(entry->path, s->path) == 0) {
+        s->found = entry->param;
+        return KN_ERROR_INTERNAL; /* ends the walk */
+    }
+    size_t distance = kni_edit_distance(entry->path, s->path);
+    if (distance < s->distance) {
+        s->distance = distance;
+        memcpy(s->nearest, entry->path, strlen(entry->path) + 1);
+    }
+    return KN_OK;
+}
+
+kn_param *kn_module_find(kn_module module, const char *path)
+{
+    search s = {.path = path ? path : "", .distance = (size_t)-1};
+    kn_status status = kn_module_visit(module, compare, &s);
+    if (s.found) return s.found;
+    if (status == KN_OK)
+        (void)kni_failure(KN_ERROR_ARGUMENT, "kn_module_find: %s has no param '%.200s'%s%.200s%s",
+                          module.type->name, s.path, s.nearest[0] ? "; the nearest is '" : "", s.nearest,
+                          s.nearest[0] ? "'" : "");
+    return NULL;
+}
+
+/* ---- counting */
+
+typedef struct tally {
+    bool all;
+    int64_t sum;
+} tally;
+
+static kn_status add(void *context, const kn_module_entry *entry)
+{
+    tally *t = context;
+    int64_t n = kn_count(kn_value(*entry->param));
+    if (n < 0)
+        return kni_failure(KN_ERROR_HANDLE, "kn_module_count: the param %.200s is dropped or poisoned",
+                           entry->path);
+    if (!entry->tied && (t->all || !entry->buffer)) t->sum += n;
+    return KN_OK;
+}
+
+int64_t kn_module_count(kn_module module, bool all)
+{
+    tally t = {all, 0};
+    return kn_module_visit(module, add, &t) == KN_OK ? t.sum : -1;
+}
+
+/* ---- modes */
+
+static kn_status set_mode(kni_walk *w, kn_module owner, const kn_field *field, void *address)
+{
+    (void)owner;
+    if (field->kind == KN_FIELD_MODE) memcpy(address, w->context, sizeof(bool));
+    return KN_OK;
+}
+
+void kn_module_train(kn_module module, bool training)
+{
+    (void)kni_walk_module(&(kni_walk){.field = set_mode, .context = &training, .function = "kn_module_train"},
+                          module);
+}
+
+/* ---- freezing */
+
+typedef struct selection {
+    const regex_t *pattern; /* NULL: all */
+    bool frozen;
+    int64_t matches;
+} selection;
+
+static kn_status freeze_one(void *context, const kn_module_entry *entry)
+{
+    selection *s = context;
+    if (entry->buffer) return KN_OK;
+    if (s->pattern && regexec(s->pattern, entry->path, 0, NULL, 0) != 0) return KN_OK;
+    s->matches++;
+    kn_param_freeze(entry->param, s->frozen);
+    return KN_OK;
+}
+
+kn_status kn_module_freeze(kn_module module, const char *pattern, bool frozen)
+{
+    selection s = {NULL, frozen, 0};
+    if (!pattern) return kn_module_visit(module, freeze_one, &s);
+    regex_t compiled;
+    int bad = regcomp(&compiled, pattern, REG_EXTENDED | REG_NOSUB);
+    if (bad) {
+        char why[120];
+        regerror(bad, &compiled, why, sizeof why);
+        return kni_failure(KN_ERROR_ARGUMENT,
+                           "kn_module_freeze: the pattern '%.200s' is no regular expression: %s", pattern,
+                           why);
+    }
+    s.pattern = &compiled;
+    kn_status status = kn_module_visit(module, freeze_one, &s);
+    regfree(&compiled);
+    if (status == KN_OK && s.matches == 0)
+        return kni_failure(KN_ERROR_ARGUMENT,
+                           "kn_module_freeze: no param of %s has a path that matches '%.200s'",
+                           module.type->name, pattern);
+    return status;
+}
+
+/* ---- mapping */
+
+typedef struct mapping {
+    kn_module_map_fn fn;
+    void *context;
+    kni_seen seen;
+    kn_status status; /* the first failure; after it only tied params are mended */
+} mapping;
+
+static kn_status refuse(kn_tensor value, const char *path, kn_status code, const char *why)
+{
+    kn_drop(value);
+    return kni_failure(code, "kn_module_map: %.200s: %s", path, why);
+}
+
+/* Puts a value of maybe another dtype or device into a param; a frozen param stays frozen. */
+static kn_status replace(kn_param *param, kn_tensor value, bool buffer, const char *path)
+{
+    kn_tensor old = kn_value(*param);
+    kn_status s = kni_failure_of(value);
+    if (s != KN_OK) return s;
+    kn_shape was = kn_shape_of_tensor(old), is = kn_shape_of_tensor(value);
+    if (was.rank != is.rank || memcmp(was.dims, is.dims, sizeof was.dims[0] * (size_t)was.rank) != 0)
+        return refuse(value, path, KN_ERROR_SHAPE, "the new value has another shape");
+    kn_device from = kn_device_of(old);
+    bool constant = buffer || (kni_device_has_tapes(from) && !kn_is_require_grad(old));
+    if (kn_dtype_of(old) == kn_dtype_of(value) && from == kn_device_of(value))
+        return kn_param_set(param, value);
+    kn_param made = kn_param_make(value);
+    if (!kn_ok(made.handle)) return kni_failure_of(made.handle);
+    if (constant) kn_param_freeze(&made, true);
+    kn_param_drop(param);
+    *param = made;
+    return KN_OK;
+}
+
+static kn_status map_field(kni_walk *w, kn_module owner, const kn_field *field, void *address)
+{
+    mapping *m = w->context;
+    kn_param *param = address;
+    bool buffer = field->kind == KN_FIELD_BUFFER;
+    if ((!buffer && field->kind != KN_FIELD_PARAM) || param->handle.bits == 0) return KN_OK;
+    kn_param *first = kni_seen_before(&m->seen, param);
+    if (first)
+        *param = *first;
+    else if (m->status == KN_OK) {
+        kn_module_entry entry = {w->path, param, owner.type, owner.self, field, buffer, false};
+        kn_scope scope = kn_scope_begin();
+        kn_tensor value = kn_scope_end(scope, m->fn(m->context, &entry, kn_value(*param)));
+        m->status = replace(param, value, buffer, w->path);
+    }
+    return KN_OK;
+}
+
+kn_status kn_module_map(kn_module module, kn_module_map_fn fn, void *context)
+{
+    mapping m = {fn, context, {0}, KN_OK};
+    if (!fn) return kni_failure(KN_ERROR_ARGUMENT, "kn_module_map: the function is NULL");
+    kn_status s = kni_seen_make(&m.seen, module, "kn_module_map");
+    if (s != KN_OK) return s;
+    kn_no_grad_begin();
+    s = kni_walk_module(&(kni_walk){.field = map_field, .context = &m, .function = "kn_module_map"}, module);
+    kn_no_grad_end();
+    kni_seen_free(&m.seen);
+    return m.status != KN_OK ? m.status : s;
+}
+
+static kn_tensor move(void *context, const kn_module_entry *entry, kn_tensor value)
+{
+    (void)entry;
+    return kn_to(kn_alias(value), context);
+}
+
+kn_status kn_module_to(kn_module module, kn_device device)
+{
+    return kn_module_map(module, move, device ? device : kn_device_current());
+}
+
+static kn_tensor convert(void *context, const kn_module_entry *entry, kn_tensor value)
+{
+    (void)entry;
+    return kn_dtype_is_float(kn_dtype_of(value)) ? kn_cast(kn_alias(value), *(kn_dtype *)context)
+                                                 : kn_alias(value);
+}
+
+kn_status kn_module_cast(kn_module module, kn_dtype dtype)
+{
+    if (!kn_dtype_is_float(dtype))
+        return kni_failure(KN_ERROR_DTYPE, "kn_module_cast: %s is no float dtype", kn_dtype_name(dtype));
+    return kn_module_map(module, convert, &dtype);
+}
