@@ -1,0 +1,58 @@
+/* Opens system libraries at run time and finds their functions, once for all threads. */
+#include "support/library.h"
+#include "support/failure.h"
+#ifndef __wasi__
+#include <dlfcn.h>
+#include <pthread.h>
+#include <string.h>
+#endif
+
+static kn_status library_absent(const kni_library *library)
+{
+    return kni_failure(KN_ERROR_UNSUPPORTED, "%s needs %s (Debian: apt install %s)", library->purpose,
+                       library->files[0], library->package);
+}
+
+#ifdef __wasi__
+kn_status kni_library_open(kni_library *library) { return library_absent(library); }
+#else
+static pthread_mutex_t library_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static kn_status find_symbols(kni_library *library, void *handle, const char *file)
+{
+    for (const kni_library_symbol *s = library->symbols; s->name; s++) {
+        void *address = dlsym(handle, s->name);
+        if (!address)
+            return kni_failure(KN_ERROR_UNSUPPORTED, "%s: the library %s has no function '%s'",
+                               library->purpose, file, s->name);
+        memcpy(s->address, &address, sizeof address);
+    }
+    return KN_OK;
+}
+
+static kn_status open_locked(kni_library *library)
+{
+    if (library->state) return KN_OK;
+    for (const char *const *file = library->files; *file; file++) {
+        void *handle = dlopen(*file, RTLD_NOW | RTLD_LOCAL);
+        if (!handle) continue;
+        kn_status status = find_symbols(library, handle, *file);
+        if (status)
+            dlclose(handle);
+        else
+            __atomic_store_n(&library->state, 1, __ATOMIC_RELEASE);
+        return status;
+    }
+    return library_absent(library);
+}
+
+/* A failure is not remembered: it costs little, and its text has to be set again anyway. */
+kn_status kni_library_open(kni_library *library)
+{
+    if (__atomic_load_n(&library->state, __ATOMIC_ACQUIRE)) return KN_OK;
+    pthread_mutex_lock(&library_lock);
+    kn_status status = open_locked(library);
+    pthread_mutex_unlock(&library_lock);
+    return status;
+}
+#endif
