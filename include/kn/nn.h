@@ -1,0 +1,10 @@
+/* Neural networks: modules, initializers, layers, losses. Includes every header of kn/nn. */
+#ifndef KN_NN_H
+#define KN_NN_H
+
+#include <kn/nn/init.h>
+#include <kn/nn/linear.h>
+#include <kn/nn/module.h>
+#include <kn/nn/noise.h>
+
+#endif

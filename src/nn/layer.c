@@ -1,0 +1,42 @@
+/* The making of params and buffers for all layers. */
+#include "nn/layer.h"
+#include "support/failure.h"
+#include <kn/creation.h>
+#include <kn/tensor.h>
+#include <string.h>
+
+kn_status kni_layer_positive(const char *function, const char *name, int64_t value)
+{
+    if (value >= 1) return KN_OK;
+    return kni_failure(KN_ERROR_ARGUMENT, "%s: %s is %lld; it must be at least 1", function, name,
+                       (long long)value);
+}
+
+kn_status kni_layer_finish(kn_module made, void *place, kn_status status)
+{
+    if (status == KN_OK && !place)
+        status = kni_failure(KN_ERROR_ARGUMENT, "%s: the module to initialise is NULL", made.type->name);
+    if (status == KN_OK)
+        memcpy(place, made.self, made.type->size);
+    else
+        kn_module_drop(made);
+    return status;
+}
+
+kn_status kni_layer_param(kn_param *param, const kn_initializer *initializer, kn_initializer fallback,
+                          kn_shape shape, kn_dtype dtype, int64_t fan_in)
+{
+    bool given = initializer && initializer->kind != KN_INIT_DEFAULT;
+    return kn_param_initialize(param, given ? initializer : &fallback, shape, kni_dtype_or_f32(dtype), fan_in,
+                               0);
+}
+
+kn_status kni_layer_buffer(kn_param *param, double value, kn_shape shape, kn_dtype dtype)
+{
+    kn_param made = kn_param_make(kn_full(shape, value, dtype));
+    kn_status s = kni_failure_of(made.handle);
+    if (s != KN_OK) return s;
+    kn_param_freeze(&made, true);
+    *param = made;
+    return KN_OK;
+}

@@ -1,0 +1,30 @@
+/* What the layers share: checking sizes, defaults, and making all params or none. */
+#ifndef KNI_NN_LAYER_H
+#define KNI_NN_LAYER_H
+
+#include <kn/nn/init.h>
+#include <kn/nn/module.h>
+
+/* 0 stands for the default, KN_ZERO for 0. */
+static inline int64_t kni_int_or(int64_t value, int64_t fallback)
+{
+    return value == 0 ? fallback : value == KN_ZERO ? 0 : value;
+}
+static inline double kni_real_or(double value, double fallback)
+{
+    return value == 0 ? fallback : value == (double)KN_ZERO ? 0 : value;
+}
+static inline kn_dtype kni_dtype_or_f32(kn_dtype dtype) { return dtype == KN_DTYPE_NONE ? KN_F32 : dtype; }
+
+/* An error when the value is below 1. */
+kn_status kni_layer_positive(const char *function, const char *name, int64_t value);
+/* The module that was made moves to its place, or on failure its params are dropped. */
+kn_status kni_layer_finish(kn_module made, void *place, kn_status status);
+
+/* A param that starts as `initializer` says, or as `fallback` where that is zeroed. */
+kn_status kni_layer_param(kn_param *param, const kn_initializer *initializer, kn_initializer fallback,
+                          kn_shape shape, kn_dtype dtype, int64_t fan_in);
+/* A buffer full of one value: never trained. */
+kn_status kni_layer_buffer(kn_param *param, double value, kn_shape shape, kn_dtype dtype);
+
+#endif
