@@ -2,9 +2,11 @@
 #ifndef KN_NN_H
 #define KN_NN_H
 
+#include <kn/nn/activations.h>
 #include <kn/nn/init.h>
 #include <kn/nn/linear.h>
 #include <kn/nn/module.h>
 #include <kn/nn/noise.h>
+#include <kn/nn/normalization.h>
 
 #endif

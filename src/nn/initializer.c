@@ -97,7 +97,8 @@ kn_tensor kn_initialize(const kn_initializer *initializer, kn_shape shape, kn_dt
     if (!kn_dtype_is_float(dtype))
         return kn_poison(KN_ERROR_DTYPE, "kn_initialize: weights have a float dtype");
     if (needs_fans(i->kind)) {
-        if (find_fans(&f, shape, fan_in, fan_out) != KN_OK) return kn_poison(KN_ERROR_SHAPE, kn_last_error());
+        if (find_fans(&f, shape, fan_in, fan_out) != KN_OK)
+            return kni_poisoned(KN_ERROR_SHAPE, "%s", kn_last_error());
     }
     return draw(i, shape, dtype, f);
 }

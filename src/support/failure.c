@@ -31,3 +31,13 @@ kn_status kni_failure_of(kn_tensor t)
     kn_error_text(t, text, sizeof text);
     return kn_custom_fail(code, text);
 }
+
+kn_tensor kni_poisoned(kn_status code, const char *format, ...)
+{
+    char text[LONGEST];
+    va_list arguments;
+    va_start(arguments, format);
+    if (vsnprintf(text, sizeof text, format, arguments) < 0) text[0] = 0;
+    va_end(arguments);
+    return kn_poison(code, text);
+}

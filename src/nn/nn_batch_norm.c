@@ -1,0 +1,94 @@
+/* Batch normalisation: the statistics of the batch while training, their running averages otherwise. */
+#include "nn/layer.h"
+#include "support/failure.h"
+#include <kn/elementwise.h>
+#include <kn/functional.h>
+#include <kn/nn/normalization.h>
+#include <kn/tensor.h>
+
+const kn_module_type kn_nn_batch_norm_type = {
+    "BatchNorm", sizeof(kn_nn_batch_norm),
+    (const kn_field[]){KN_PARAM(kn_nn_batch_norm, weight),
+                       KN_PARAM(kn_nn_batch_norm, bias),
+                       KN_BUFFER(kn_nn_batch_norm, running_mean),
+                       KN_BUFFER(kn_nn_batch_norm, running_var),
+                       KN_BUFFER(kn_nn_batch_norm, num_batches_tracked),
+                       KN_INT(kn_nn_batch_norm, num_features),
+                       KN_REAL(kn_nn_batch_norm, eps),
+                       KN_REAL(kn_nn_batch_norm, momentum),
+                       KN_FLAG(kn_nn_batch_norm, cumulative),
+                       KN_MODE(kn_nn_batch_norm, training),
+                       {0}}};
+
+static kn_status make_params(kn_nn_batch_norm *m, const kn_nn_batch_norm_args *args)
+{
+    kn_shape shape = KN_SHAPE(m->num_features);
+    kn_dtype dtype = kni_dtype_or_f32(args->dtype);
+    kn_initializer ones = {KN_INIT_ONES, 0, 0, 0, false}, zeros = {KN_INIT_ZEROS, 0, 0, 0, false};
+    kn_status s = KN_OK;
+    if (!args->no_affine) s = kni_layer_param(&m->weight, NULL, ones, shape, dtype, 0);
+    if (!args->no_affine && s == KN_OK) s = kni_layer_param(&m->bias, NULL, zeros, shape, dtype, 0);
+    if (args->no_tracking || s != KN_OK) return s;
+    s = kni_layer_buffer(&m->running_mean, 0, shape, dtype);
+    if (s == KN_OK) s = kni_layer_buffer(&m->running_var, 1, shape, dtype);
+    if (s == KN_OK) s = kni_layer_buffer(&m->num_batches_tracked, 0, KN_SCALAR_SHAPE, KN_I64);
+    return s;
+}
+
+kn_status kn_nn_batch_norm_init(kn_nn_batch_norm *m, int64_t num_features, const kn_nn_batch_norm_args *args)
+{
+    static const kn_nn_batch_norm_args usual = {0};
+    if (!args) args = &usual;
+    kn_nn_batch_norm made = {.num_features = num_features, .cumulative = args->cumulative, .training = true};
+    made.eps = kni_real_or(args->eps, 1e-5);
+    made.momentum = kni_real_or(args->momentum, 0.1);
+    kn_status s = kni_layer_positive("kn_nn_batch_norm_init", "num_features", num_features);
+    if (s == KN_OK) s = make_params(&made, args);
+    return kni_layer_finish(KN_MODULE_OF(kn_nn_batch_norm, &made), m, s);
+}
+
+/* The average moves towards the batch's value. Params keep their handle, so the module itself does not change. */
+static kn_status move_average(kn_param average, kn_tensor batch, kn_tensor step)
+{
+    kn_tensor old = kn_value(average);
+    kn_tensor moved = kn_lerp(old, kn_cast(batch, kn_dtype_of(old)), kn_cast(step, kn_dtype_of(old)));
+    return kn_param_set(&average, moved);
+}
+
+static kn_status track(const kn_nn_batch_norm *m, kn_tensor mean, kn_tensor variance, double n)
+{
+    kn_param count = m->num_batches_tracked;
+    kn_status s = kn_param_set(&count, kn_add_scalar(kn_value(count), 1));
+    if (s != KN_OK) return s;
+    kn_tensor step =
+        m->cumulative ? kn_reciprocal(kn_cast(kn_value(count), KN_F64)) : kn_scalar(m->momentum, KN_F64);
+    step = kn_keep(step);
+    s = move_average(m->running_mean, kn_detach(mean), step);
+    if (s == KN_OK) s = move_average(m->running_var, kn_mul_scalar(kn_detach(variance), n / (n - 1)), step);
+    return s;
+}
+
+kn_tensor kn_nn_batch_norm_forward(const kn_nn_batch_norm *m, kn_tensor x)
+{
+    kn_tensor weight = kn_value(m->weight), bias = kn_value(m->bias);
+    bool tracked = m->running_mean.handle.bits != 0;
+    if (tracked && !m->training)
+        return kn_batch_norm(x, kn_value(m->running_mean), kn_value(m->running_var), weight, bias, m->eps);
+    if (kn_ok(x) && (kn_rank(x) < 2 || kn_size(x, 1) != m->num_features))
+        return kni_poisoned(KN_ERROR_SHAPE,
+                            "kn_nn_batch_norm_forward: x has %lld channels in axis 1, the layer %lld",
+                            (long long)(kn_rank(x) > 1 ? kn_size(x, 1) : 0), (long long)m->num_features);
+    double n = kn_ok(x) ? (double)kn_count(x) / (double)m->num_features : 0;
+    if (n == 1 && m->training)
+        return kn_poison(KN_ERROR_SHAPE,
+                         "kn_nn_batch_norm_forward: training needs more than one value for each channel");
+    kn_scope scope = kn_scope_begin();
+    kn_batch_norm_result r = kn_batch_norm_train(x, weight, bias, m->eps);
+    if (!tracked || !m->training || !kn_ok(r.y) || n < 2) return kn_scope_end(scope, r.y);
+    r.mean = kn_keep(r.mean);
+    r.variance = kn_keep(r.variance);
+    kn_no_grad_begin();
+    kn_status s = track(m, r.mean, r.variance, n);
+    kn_no_grad_end();
+    return kn_scope_end(scope, s == KN_OK ? r.y : kni_poisoned(s, "%s", kn_last_error()));
+}
