@@ -23,6 +23,8 @@ static kn_status make_adapter(const kn_nn_linear *m, const kn_lora_args *args, k
     kn_nn_lora made = {.rank = -args->rank, .alpha = args->alpha, .dropout = args->dropout, .training = true};
     kn_dtype dtype = kn_dtype_of(kn_value(m->weight));
     kn_initializer zeros = {KN_INIT_ZEROS, 0, 0, 0, false}, usual = {KN_INIT_DEFAULT, 0, 0, 0, false};
+    kn_device before = kn_device_current();
+    kn_device_use(kn_device_of(kn_value(m->weight)));
     kn_status s =
         kni_layer_param(&made.a, NULL, usual, KN_SHAPE(args->rank, m->in_features), dtype, m->in_features);
     if (s == KN_OK)
