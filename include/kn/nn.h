@@ -3,10 +3,14 @@
 #define KN_NN_H
 
 #include <kn/nn/activations.h>
+#include <kn/nn/convolution.h>
+#include <kn/nn/image.h>
 #include <kn/nn/init.h>
 #include <kn/nn/linear.h>
+#include <kn/nn/losses.h>
 #include <kn/nn/module.h>
 #include <kn/nn/noise.h>
 #include <kn/nn/normalization.h>
+#include <kn/nn/pool.h>
 
 #endif
