@@ -1,9 +1,8 @@
-/* The learner: it owns the training loop, metrics, checkpoints, logs and what the user sees of them. */
+/* Training: the learner, metrics, renderers and logs. */
 #ifndef KN_TRAIN_H
 #define KN_TRAIN_H
 
-#include <kn/data.h>
-#include <kn/optim.h>
+#include <kn/train/learner.h>
 #include <kn/train/metric.h>
 #include <kn/train/renderer.h>
 

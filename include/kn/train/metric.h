@@ -50,6 +50,49 @@ KN_API void kn_metric_reset(kn_metric metric);
 /* The value of all updates since the reset. */
 KN_API double kn_metric_value(kn_metric metric);
 
+/* ---- those that come with Kiln; NULL with kn_last_error() */
+
+KN_API kn_metric kn_metric_loss(void);
+/* The part of the samples whose best score is the target. scores [batch, classes], or [batch] with a threshold at 0.5 where
+   targets are 0 or 1. ignore: a target that does not count (padding); -1: none. */
+KN_API kn_metric kn_metric_accuracy(int64_t ignore);
+KN_API kn_metric kn_metric_top_k_accuracy(int32_t k, int64_t ignore);
+
+typedef enum kn_class_reduction { KN_CLASS_MICRO = 0, KN_CLASS_MACRO = 1 } kn_class_reduction;
+/* How scores become decisions: the k best classes, or all above a threshold (multi-label). */
+typedef struct kn_decision {
+    int32_t top_k;    /* 0: by threshold, unless scores have several classes and threshold is 0: then 1 */
+    double threshold; /* 0 = 0.5 */
+    kn_class_reduction reduction;
+} kn_decision;
+KN_API kn_metric kn_metric_precision(const kn_decision *decision);
+KN_API kn_metric kn_metric_recall(const kn_decision *decision);
+KN_API kn_metric kn_metric_f_beta(double beta, const kn_decision *decision);
+KN_API kn_metric kn_metric_hamming(double threshold);
+KN_API kn_metric kn_metric_auroc(void);
+KN_API kn_metric kn_metric_auc_pr(void);
+/* exp of the mean loss per token: scores [tokens, classes] or [batch, tokens, classes], ignore as above. */
+KN_API kn_metric kn_metric_perplexity(int64_t ignore);
+/* scores and targets are token ids [batch, length] padded with pad; edit distance over target length. */
+KN_API kn_metric kn_metric_char_error_rate(int64_t pad);
+/* Words are runs of ids between separators. */
+KN_API kn_metric kn_metric_word_error_rate(int64_t pad, int64_t separator);
+KN_API kn_metric kn_metric_bleu(int32_t max_order, int64_t pad, bool smooth);
+KN_API kn_metric kn_metric_rouge_l(int64_t pad);
+KN_API kn_metric kn_metric_dice(void);
+KN_API kn_metric kn_metric_psnr(double max_value);
+KN_API kn_metric kn_metric_ssim(double max_value);
+KN_API kn_metric kn_metric_ms_ssim(double max_value);
+KN_API kn_metric kn_metric_learning_rate(void);
+KN_API kn_metric kn_metric_grad_norm(void);
+KN_API kn_metric kn_metric_iteration_speed(void);
+/* Of the process and the machine; NaN where the system does not tell. */
+KN_API kn_metric kn_metric_cpu_use(void);
+KN_API kn_metric kn_metric_cpu_memory(void);
+KN_API kn_metric kn_metric_cpu_temperature(void);
+KN_API kn_metric kn_metric_gpu_use(void);
+KN_API kn_metric kn_metric_gpu_memory(void);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,113 @@
+/* The learner: one training run, from a model and a loader to a trained model, its checkpoints and its logs.
+
+       kn_learner l = kn_learner_make(&(kn_learner_args){ .model = KN_MODULE_OF(Net, &net), .optim = optim, .lr = 1e-3,
+           .train = train_loader, .valid = valid_loader, .epochs = 5, .folder = "run",
+           .train_step = step, .valid_step = step });
+       kn_learner_add_metric(l, kn_metric_accuracy());
+       kn_status s = kn_learner_fit(l);
+*/
+#ifndef KN_TRAIN_LEARNER_H
+#define KN_TRAIN_LEARNER_H
+
+#include <kn/data.h>
+#include <kn/optim.h>
+#include <kn/train/metric.h>
+#include <kn/train/renderer.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct kn_learner_object *kn_learner;
+
+/* Runs the model on a batch. context is kn_learner_args.context. The loss must be on the tape in training; in validation the
+   learner has put the model into eval mode and nothing is recorded. */
+typedef kn_status (*kn_step_fn)(void *context, const kn_sample *batch, kn_step_output *output);
+/* A whole step of your own instead of forward, backward and update (GANs, several optimisers). */
+typedef kn_status (*kn_custom_step_fn)(void *context, const kn_sample *batch, double lr,
+                                       kn_step_output *output);
+
+typedef enum kn_nan_policy {
+    KN_NAN_STOP = 0, /* end the run with an error that names the step */
+    KN_NAN_SKIP = 1, /* leave this update out and say so */
+    KN_NAN_LOG = 2   /* update all the same and say so */
+} kn_nan_policy;
+
+typedef struct kn_learner_args {
+    kn_module model;
+    kn_optim optim;         /* borrowed, as are all objects here */
+    double lr;              /* where there is no schedule */
+    kn_schedule schedule;   /* advanced at each optimiser step */
+    bool schedule_by_epoch; /* advanced at each epoch instead */
+    kn_loader train, valid; /* valid may be NULL */
+    kn_step_fn train_step, valid_step;
+    kn_custom_step_fn custom_step; /* instead of train_step */
+    void *context;
+    int64_t epochs;
+    int32_t accumulate; /* batches for each optimiser step, 0 = 1; their gradients are averaged */
+    kn_clip_kind clip;
+    double clip_limit;
+    bool grad_norm; /* compute the gradient norm for metrics and events */
+    kn_nan_policy nan_policy;
+    kn_ema ema;         /* updated after each step, used in validation; NULL for none */
+    uint64_t seed;      /* of the device's random numbers; loaders have their own */
+    const char *name;   /* "mnist" */
+    const char *folder; /* of checkpoints, logs and the report; NULL: nothing is written */
+    bool
+        catch_interrupts; /* Ctrl-C once: finish the step, save, leave; twice: leave. The old handlers come back */
+    int32_t valid_every; /* epochs, 0 = 1 */
+} kn_learner_args;
+
+/* NULL with kn_last_error(). The metrics loss and, where asked for, the gradient norm are there from the start. */
+KN_API kn_learner kn_learner_make(const kn_learner_args *args);
+KN_API void kn_learner_free(kn_learner learner);
+/* The learner takes these over. A metric is computed for both splits, or one of them. */
+KN_API kn_status kn_learner_add_metric(kn_learner learner, kn_metric metric);
+KN_API kn_status kn_learner_add_metric_to(kn_learner learner, kn_metric metric, kn_split split);
+KN_API kn_status kn_learner_add_renderer(kn_learner learner, kn_renderer renderer);
+
+/* ---- checkpoints, in folder/checkpoint/ */
+
+typedef struct kn_checkpoint_policy {
+    int32_t keep_last;       /* newest kept, 0 = 2, -1 = all */
+    const char *best_metric; /* the best by this metric of validation is kept too; NULL = "loss", "" = none */
+    int64_t every_steps;     /* also in mid-epoch; 0: at the end of each epoch */
+    bool off;
+} kn_checkpoint_policy;
+KN_API kn_status kn_learner_set_checkpoints(kn_learner learner, const kn_checkpoint_policy *policy);
+/* Goes on from the newest complete checkpoint in the folder; *resumed (may be NULL) is false where there is none. */
+KN_API kn_status kn_learner_resume(kn_learner learner, bool *resumed);
+/* The same from one file. */
+KN_API kn_status kn_learner_load(kn_learner learner, const char *path);
+/* The model of the best checkpoint becomes the model; KN_ERROR_ARGUMENT where none is kept. */
+KN_API kn_status kn_learner_load_best(kn_learner learner);
+
+/* ---- stopping */
+
+typedef struct kn_early_stopping {
+    const char *metric; /* of validation, NULL = "loss" */
+    int32_t patience;   /* epochs without a better value, 0 = 5 */
+    int32_t warm_up;    /* epochs that do not count */
+    double min_delta;
+} kn_early_stopping;
+KN_API kn_status kn_learner_set_early_stopping(kn_learner learner, const kn_early_stopping *rule);
+/* From any thread or signal handler: finish the step, save, leave. */
+KN_API void kn_learner_interrupt(kn_learner learner);
+
+/* ---- running */
+
+/* Trains to the last epoch. KN_OK also when stopped early or interrupted: kn_learner_ended says which. */
+KN_API KN_MUST_CHECK kn_status kn_learner_fit(kn_learner learner);
+KN_API kn_run_end kn_learner_ended(kn_learner learner);
+/* Runs valid_step over a loader in eval mode; kn_learner_value(KN_SPLIT_TEST, ...) has the results. */
+KN_API KN_MUST_CHECK kn_status kn_learner_evaluate(kn_learner learner, kn_loader loader);
+/* The latest value of a metric over a whole epoch, NaN where there is none. */
+KN_API double kn_learner_value(kn_learner learner, kn_split split, const char *metric);
+KN_API int64_t kn_learner_step_count(kn_learner learner);
+/* A table of metrics: first, last, best with the epoch of it; returns the length of the whole text. */
+KN_API size_t kn_learner_summary(kn_learner learner, char *buffer, size_t n);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
