@@ -21,6 +21,7 @@
 #include <kn/sort.h>
 #include <kn/spatial.h>
 #include <kn/tensor.h>
+#include <kn/update.h>
 
 #ifndef KN_NO_SITES
 #include <kn/sites.h>

@@ -19,8 +19,9 @@ typedef struct call {
     void *heap;
     size_t heap_bytes;
     kn_device device;
-    kn_tensor poison; /* the error an operand carries, found while resolving */
-    bool resolved;    /* slots of all operands are known */
+    kn_tensor poison;  /* the error an operand carries, found while resolving */
+    bool resolved;     /* slots of all operands are known */
+    uint64_t replaced; /* bit i: the caller replaces operand i by a result, so its memory may be reused */
 } call;
 
 static bool ownership_borrows(void)
@@ -144,7 +145,7 @@ static void fill_record(call *c, const void *attributes)
     uint32_t *ids = r->ids + c->n_out;
     for (int i = 0; i < c->n_in; i++) {
         ids[i] = c->slots[i] ? kni_slot_of(c->in[i]) : KNI_NO_SLOT;
-        if (c->slots[i] && i < 64 && c->slots[i]->state == KNI_TEMPORARY &&
+        if (c->slots[i] && i < 64 && (c->slots[i]->state == KNI_TEMPORARY || c->replaced >> i & 1) &&
             atomic_load_explicit(&c->slots[i]->references, memory_order_relaxed) == 1)
             r->last_use |= UINT64_C(1) << i;
     }
@@ -236,8 +237,8 @@ static KNI_COLD void apply_large(call *c, const void *attributes, kn_tensor *out
     kni_free(c->heap, c->heap_bytes);
 }
 
-void kni_apply_many(const kn_op *row, const kn_tensor *in, int n_in, const void *attributes, kn_tensor *out,
-                    int n_out)
+void kni_apply_update(const kn_op *row, const kn_tensor *in, int n_in, const void *attributes, kn_tensor *out,
+                      int n_out, uint64_t replaced)
 {
     union {
         kn_record record;
@@ -254,12 +255,19 @@ void kni_apply_many(const kn_op *row, const kn_tensor *in, int n_in, const void 
               .slots = slots,
               .types = types,
               .out_types = out_types,
-              .record = &frame.record};
+              .record = &frame.record,
+              .replaced = replaced};
     c.record_bytes = record_size(row, n_in, n_out);
     if (KNI_UNLIKELY(n_in > FEW || n_out > FEW || c.record_bytes > FRAME_BYTES))
         apply_large(&c, attributes, out);
     else
         apply(&c, attributes, out);
+}
+
+void kni_apply_many(const kn_op *row, const kn_tensor *in, int n_in, const void *attributes, kn_tensor *out,
+                    int n_out)
+{
+    kni_apply_update(row, in, n_in, attributes, out, n_out, 0);
 }
 
 kn_tensor kni_apply(const kn_op *row, const kn_tensor *in, int n_in, const void *attributes)

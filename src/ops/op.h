@@ -226,6 +226,11 @@ kn_tensor kni_apply(const kn_op *row, const kn_tensor *in, int n_in, const void 
 void kni_apply_many(const kn_op *row, const kn_tensor *in, int n_in, const void *attributes, kn_tensor *out,
                     int n_out);
 
+/* The same for an update of owned operands: the caller replaces operand i by a result where bit i of replaced is set, so
+   its memory may be reused though its handle lives on. After a failure that memory is as before. */
+void kni_apply_update(const kn_op *row, const kn_tensor *in, int n_in, const void *attributes, kn_tensor *out,
+                      int n_out, uint64_t replaced);
+
 static inline kn_tensor kni_unary(const kn_op *row, kn_tensor x) { return kni_apply(row, &x, 1, NULL); }
 static inline kn_tensor kni_binary(const kn_op *row, kn_tensor a, kn_tensor b)
 {

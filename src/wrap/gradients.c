@@ -175,6 +175,39 @@ kn_status kn_backward(kn_tensor loss, kn_grads *grads)
     return s;
 }
 
+kn_grads kn_grads_make(const kn_tensor *leaves, const kn_tensor *gradients, int32_t n)
+{
+    if (n < 0 || (n > 0 && (!leaves || !gradients))) {
+        kni_fail(KN_ERROR_ARGUMENT, "kn_grads_make: the lists of %d leaves and gradients are missing", n);
+        return NULL;
+    }
+    size_t bytes = sizeof(struct kn_grads_object) + (size_t)n * sizeof(((kn_grads)NULL)->at[0]);
+    kn_grads g = kni_allocate(bytes);
+    if (!g) {
+        kni_fail(KN_ERROR_MEMORY, "kn_grads_make: no memory for the gradients");
+        return NULL;
+    }
+    memset(g, 0, bytes);
+    g->bytes = bytes;
+    for (; g->n < n; g->n++) {
+        const kni_tensor *x = kni_peek(leaves[g->n]);
+        kn_tensor owned = x && x->node ? kn_own(gradients[g->n]) : KN_NONE;
+        if (!x || !x->node)
+            kni_fail(KN_ERROR_GRADIENT, "kn_grads_make: leaf %d is on no tape: make it with kn_param_make()",
+                     g->n);
+        else if (kni_is_poisoned(owned))
+            kni_fail(kn_error_code(owned), "kn_grads_make: the gradient of leaf %d carries an error", g->n);
+        if (!owned.bits || kni_is_poisoned(owned)) {
+            kn_grads_free(g);
+            return NULL;
+        }
+        kni_node_retain_one(x->node);
+        g->at[g->n].leaf = x->node;
+        g->at[g->n].gradient = owned;
+    }
+    return g;
+}
+
 static int position(kn_grads g, kn_tensor t)
 {
     const kni_tensor *x = kni_peek(t);
