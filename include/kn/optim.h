@@ -21,10 +21,10 @@ typedef struct kn_sgd_args {
 KN_API kn_optim kn_optim_sgd(const kn_sgd_args *args);
 
 typedef struct kn_adam_args {
-    double beta1, beta2, eps; /* 0 = 0.9, 0.999, 1e-8 */
+    double beta1, beta2, eps; /* 0 = 0.9, 0.999, 1e-8; (double)KN_ZERO = 0 */
     double weight_decay; /* Adam: added to the gradient, 0; AdamW: decoupled, 0 = 0.01, (double)KN_ZERO = 0 */
     bool amsgrad;
-    bool cautious; /* AdamW: decay only where update and weight have the same sign */
+    bool cautious; /* AdamW: no decay where the mean gradient and the weight have opposite signs */
 } kn_adam_args;
 KN_API kn_optim kn_optim_adam(const kn_adam_args *args);
 KN_API kn_optim kn_optim_adamw(const kn_adam_args *args);
@@ -47,26 +47,27 @@ typedef struct kn_rmsprop_args {
 KN_API kn_optim kn_optim_rmsprop(const kn_rmsprop_args *args);
 
 typedef struct kn_muon_args {
-    double momentum, weight_decay, eps; /* 0 = 0.95, 0, 1e-7 */
+    double momentum, weight_decay, eps; /* 0 = 0.95, 0.1, 1e-7; (double)KN_ZERO = 0 */
     bool plain_momentum;                /* without Nesterov */
     double a, b, c;                     /* of the Newton-Schulz step, 0 = 3.4445, -4.775, 2.0315 */
     int32_t steps;                      /* 0 = 5 */
     bool match_rms_adamw; /* lr 0.2 sqrt(max(rows, columns)) instead of sqrt(max(1, rows / columns)) */
 } kn_muon_args;
-/* For matrices (others are an error: give them to another optimiser with a group). */
+/* For matrices (others are an error: give them to another optimiser with a group). The momentum is orthogonalised in the
+   param's dtype, halves in f32; PyTorch rounds to bf16 there. */
 KN_API kn_optim kn_optim_muon(const kn_muon_args *args);
 
 typedef struct kn_lbfgs_args {
     int32_t max_iterations, history;         /* 0 = 20, 100 */
     double tolerance_grad, tolerance_change; /* 0 = 1e-7, 1e-9 */
     bool strong_wolfe;
-} kn_lbfgs_args;
+} kn_lbfgs_args; /* at most 1.25 max_iterations evaluations in a step */
 KN_API kn_optim kn_optim_lbfgs(const kn_lbfgs_args *args);
 
 KN_API void kn_optim_free(kn_optim optim);
 
 /* One step of every param that has a gradient; frozen params and buffers stay. All gradients are checked (shape, dtype, poison)
-   before anything is changed. Not for L-BFGS. */
+   before anything is changed. Params are written in place: views and tapes made before keep the old value. Not for L-BFGS. */
 KN_API KN_MUST_CHECK kn_status kn_optim_step(kn_optim optim, double lr, kn_module module, kn_grads grads);
 /* The loss at the module's present values and its gradients. */
 typedef kn_status (*kn_closure_fn)(void *context, double *loss, kn_grads *grads);
@@ -74,13 +75,14 @@ typedef kn_status (*kn_closure_fn)(void *context, double *loss, kn_grads *grads)
 KN_API KN_MUST_CHECK kn_status kn_optim_step_closure(kn_optim optim, double lr, kn_module module,
                                                      kn_closure_fn closure, void *context, double *loss);
 
-/* ---- groups: params whose path matches an extended regular expression are treated differently. The first match counts. */
+/* ---- groups: params whose path matches an extended regular expression are treated differently. The first match counts.
+   Add them before the first step. */
 
 typedef struct kn_optim_group {
     const char *pattern;
-    double lr_scale;  /* 0 = 1, (double)KN_ZERO = 0 */
-    bool no_decay;    /* no weight decay */
-    kn_optim optim;   /* another optimiser, which then belongs to this one; NULL: the same */
+    double lr_scale; /* 0 = 1, (double)KN_ZERO = 0 */
+    bool no_decay;   /* no weight decay */
+    kn_optim optim;  /* another optimiser, which then belongs to this one (also on failure); NULL: the same */
     int32_t schedule; /* index into the rates of kn_optim_step_rates, 0 = the first */
 } kn_optim_group;
 KN_API kn_status kn_optim_add_group(kn_optim optim, const kn_optim_group *group);
@@ -98,7 +100,8 @@ typedef enum kn_clip_kind {
 } kn_clip_kind;
 /* Clips at each step. */
 KN_API kn_status kn_optim_set_clip(kn_optim optim, kn_clip_kind kind, double limit);
-/* Clips gradients now; *norm (may be NULL) gets their global norm before. */
+/* Clips gradients now; *norm (may be NULL) gets their global norm before, which waits for the device. Norms scale by
+   min(1, limit / (norm + 1e-6)), as PyTorch does. */
 KN_API kn_status kn_grads_clip(kn_grads grads, kn_module module, kn_clip_kind kind, double limit,
                                double *norm);
 /* The 2-norm over the gradients of all params as a tensor (no wait for the device). */
@@ -133,7 +136,8 @@ KN_API kn_status kn_ema_swap(kn_ema ema, kn_module module);
 KN_API kn_status kn_ema_save(kn_ema ema, kn_module module, kn_state state, const char *prefix);
 KN_API kn_status kn_ema_load(kn_ema ema, kn_module module, kn_state state, const char *prefix);
 
-/* ---- learning-rate schedules */
+/* ---- learning-rate schedules. t counts from 0. NULL with kn_last_error() on failure; schedules that were to be taken over
+   are then freed. */
 
 typedef struct kn_schedule_object *kn_schedule;
 
@@ -155,7 +159,7 @@ typedef struct kn_one_cycle_args {
     bool linear;    /* instead of cosine */
 } kn_one_cycle_args;
 KN_API kn_schedule kn_schedule_one_cycle(const kn_one_cycle_args *args);
-/* Rises from 0 to the first rate of `after` over `steps`, then runs it. Takes over `after`. */
+/* Rises from 0 to the first rate of `after` over `steps` (that rate times t / steps), then runs it. Takes over `after`. */
 KN_API kn_schedule kn_schedule_warm_up(int64_t steps, kn_schedule after);
 typedef enum kn_schedule_reduction {
     KN_SCHEDULE_PRODUCT = 0,
@@ -164,11 +168,11 @@ typedef enum kn_schedule_reduction {
 } kn_schedule_reduction;
 /* All at once, combined; takes them over. */
 KN_API kn_schedule kn_schedule_composed(const kn_schedule *parts, int32_t n, kn_schedule_reduction reduction);
-/* One after the other: part i + 1 begins at milestones[i]; takes them over. */
+/* One after the other: part i + 1 begins, with its own t from 0, at milestones[i], i < n - 1; takes them over. */
 KN_API kn_schedule kn_schedule_sequential(const kn_schedule *parts, int32_t n, const int64_t *milestones);
 typedef struct kn_plateau_args {
-    double lr, factor, min_lr, threshold; /* 0 = 1e-3, 0.1, 0, 1e-4 (relative) */
-    int32_t patience, cooldown;           /* 0 = 10, 0 */
+    double lr, factor, min_lr, threshold; /* 0 = 1e-3, 0.1, 0, 1e-4 (relative), (double)KN_ZERO = 0 */
+    int32_t patience, cooldown;           /* 0 = 10, 0; a negative patience is 0 */
     bool higher_is_better;
 } kn_plateau_args;
 KN_API kn_schedule kn_schedule_plateau(const kn_plateau_args *args);

@@ -1,0 +1,73 @@
+/* Sums of gradients over several backward passes. */
+#include "optim/optim_object.h"
+#include "optim/param_list.h"
+#include "support/failure.h"
+#include <kn/elementwise.h>
+#include <kn/tensor.h>
+#include <stdlib.h>
+
+struct kn_accumulator_object {
+    kni_param_list sums;
+    int64_t count;
+};
+
+kn_accumulator kn_accumulator_make(void)
+{
+    kn_accumulator a = calloc(1, sizeof *a);
+    if (!a) kni_failure_memory("kn_accumulator_make");
+    return a;
+}
+
+void kn_accumulator_free(kn_accumulator accumulator)
+{
+    if (!accumulator) return;
+    kni_param_list_free(&accumulator->sums);
+    free(accumulator);
+}
+
+kn_status kn_accumulator_add(kn_accumulator accumulator, kn_module module, kn_grads grads, double scale)
+{
+    const char *function = "kn_accumulator_add";
+    kni_optim_jobs jobs = {0};
+    int64_t hint = 0;
+    if (!accumulator) return kni_failure(KN_ERROR_ARGUMENT, "%s: the accumulator is NULL", function);
+    kn_no_grad_begin();
+    kn_status s = kni_optim_collect(&jobs, NULL, NULL, 0, module, grads, function);
+    for (int64_t i = 0; i < jobs.n && s == KN_OK; i++) {
+        const kni_optim_job *job = &jobs.at[i];
+        kn_tensor leaf = kn_value(*job->param);
+        kn_param *sum = kni_param_list_find(&accumulator->sums, leaf, &hint);
+        s = sum ? kni_param_add(sum, job->gradient, scale)
+                : kni_param_list_add(&accumulator->sums, leaf, kn_mul_scalar(job->gradient, scale), function);
+        if (s) s = kni_optim_fail(job, function, s, "its gradient cannot be added");
+    }
+    kn_no_grad_end();
+    kni_optim_jobs_free(&jobs);
+    if (s == KN_OK) accumulator->count++;
+    return s;
+}
+
+int64_t kn_accumulator_count(kn_accumulator accumulator) { return accumulator ? accumulator->count : 0; }
+
+kn_status kn_accumulator_take(kn_accumulator accumulator, kn_grads *grads)
+{
+    if (!accumulator || !grads)
+        return kni_failure(KN_ERROR_ARGUMENT, "kn_accumulator_take: the accumulator or the place is NULL");
+    *grads = NULL;
+    kni_param_list *sums = &accumulator->sums;
+    if (sums->n > INT32_MAX) return kni_failure_memory("kn_accumulator_take");
+    kn_tensor *leaves = calloc(2 * (size_t)sums->n + 1, sizeof *leaves), *values = leaves + sums->n;
+    if (!leaves) return kni_failure_memory("kn_accumulator_take");
+    kn_scope scope = kn_scope_begin();
+    for (int64_t i = 0; i < sums->n; i++) {
+        leaves[i] = sums->at[i].leaf;
+        values[i] = kn_detach(kn_value(sums->at[i].value));
+    }
+    *grads = kn_grads_make(leaves, values, (int32_t)sums->n);
+    kn_scope_end(scope, KN_NONE);
+    free(leaves);
+    if (!*grads) return kni_failure(KN_ERROR_GRADIENT, "kn_accumulator_take: %s", kn_last_error());
+    kni_param_list_free(sums);
+    accumulator->count = 0;
+    return KN_OK;
+}

@@ -1,0 +1,238 @@
+/* Optimisers as objects: making and freeing, groups, slots of state, and the step. */
+#include "optim/optim_object.h"
+#include "support/failure.h"
+#include <kn/creation.h>
+#include <kn/tensor.h>
+#include <stdlib.h>
+#include <string.h>
+
+kn_optim kni_optim_make(const kni_optim_rule *rule, const void *args, size_t bytes, const char *function)
+{
+    kn_optim optim = calloc(1, sizeof *optim);
+    if (!optim) {
+        kni_failure_memory(function);
+        return NULL;
+    }
+    optim->rule = rule;
+    memcpy(&optim->args, args, bytes);
+    return optim;
+}
+
+void kn_optim_free(kn_optim optim)
+{
+    if (!optim) return;
+    for (int64_t i = 0; i < optim->n_slots; i++)
+        for (int k = 0; k < KNI_OPTIM_STATES; k++) kn_drop(optim->slots[i].states[k]);
+    for (int32_t i = 0; i < optim->n_parts; i++) {
+        regfree(&optim->parts[i].pattern);
+        kn_optim_free(optim->parts[i].group.optim);
+    }
+    kni_lbfgs_free(optim->lbfgs);
+    free(optim->parts);
+    free(optim->slots);
+    free(optim->table);
+    free(optim);
+}
+
+double kni_optim_number(double value, double by_default)
+{
+    if (value == (double)KN_ZERO) return 0;
+    return value == 0 ? by_default : value;
+}
+
+kn_status kni_optim_check_numbers(const double *numbers, int n, const char *function)
+{
+    for (int i = 0; i < n; i++)
+        if (!(numbers[i] >= 0 && numbers[i] < 1e300))
+            return kni_failure(KN_ERROR_ARGUMENT,
+                               "%s: number %d of the arguments is %g; it must be 0 or more", function, i + 1,
+                               numbers[i]);
+    return KN_OK;
+}
+
+/* ---- groups */
+
+static kn_status check_group(kn_optim optim, const kn_optim_group *group)
+{
+    const char *function = "kn_optim_add_group";
+    if (!optim || !group || !group->pattern)
+        return kni_failure(KN_ERROR_ARGUMENT, "%s: the optimiser, the group or its pattern is NULL",
+                           function);
+    if (optim->n_slots || optim->rule == &kni_rule_lbfgs ||
+        (group->optim && group->optim->rule == &kni_rule_lbfgs))
+        return kni_failure(KN_ERROR_ARGUMENT, "%s: %s", function,
+                           optim->n_slots ? "add groups before the first step" : "L-BFGS takes no groups");
+    if (group->optim == optim || (group->optim && group->optim->n_parts))
+        return kni_failure(KN_ERROR_ARGUMENT, "%s: the optimiser of a group %s", function,
+                           group->optim == optim ? "must be another one" : "cannot have groups of its own");
+    if (group->schedule < 0)
+        return kni_failure(KN_ERROR_ARGUMENT, "%s: schedule %d is negative", function, group->schedule);
+    double scale = kni_optim_number(group->lr_scale, 1);
+    return kni_optim_check_numbers(&scale, 1, function);
+}
+
+static kn_status add_part(kn_optim optim, const kn_optim_group *group)
+{
+    kni_optim_part *parts = realloc(optim->parts, ((size_t)optim->n_parts + 1) * sizeof *parts);
+    if (!parts) return kni_failure_memory("kn_optim_add_group");
+    optim->parts = parts;
+    kni_optim_part *part = &parts[optim->n_parts];
+    int code = regcomp(&part->pattern, group->pattern, REG_EXTENDED | REG_NOSUB);
+    if (code) {
+        char text[200];
+        regerror(code, &part->pattern, text, sizeof text);
+        return kni_failure(KN_ERROR_ARGUMENT,
+                           "kn_optim_add_group: the pattern '%s' is no regular expression: %s",
+                           group->pattern, text);
+    }
+    part->group = *group;
+    part->group.pattern = NULL;
+    part->group.lr_scale = kni_optim_number(group->lr_scale, 1);
+    optim->n_parts++;
+    return KN_OK;
+}
+
+kn_status kn_optim_add_group(kn_optim optim, const kn_optim_group *group)
+{
+    kn_status s = check_group(optim, group);
+    if (s == KN_OK) s = add_part(optim, group);
+    if (s && group && group->optim != optim) kn_optim_free(group->optim);
+    return s;
+}
+
+/* ---- slots */
+
+static size_t place_of(kn_optim optim, uint64_t bits)
+{
+    size_t mask = (size_t)optim->slot_room * 2 - 1;
+    size_t i = (size_t)(bits * UINT64_C(0x9E3779B97F4A7C15) >> 32) & mask;
+    while (optim->table[i] && optim->slots[optim->table[i] - 1].bits != bits) i = (i + 1) & mask;
+    return i;
+}
+
+static bool grow(kn_optim optim)
+{
+    int64_t room = optim->slot_room ? optim->slot_room * 2 : 16;
+    if (room > INT32_MAX / 2) return false;
+    kni_optim_slot *slots = realloc(optim->slots, (size_t)room * sizeof *slots);
+    if (!slots) return false;
+    optim->slots = slots;
+    int32_t *table = calloc((size_t)room * 2, sizeof *table);
+    if (!table) return false;
+    free(optim->table);
+    optim->table = table;
+    optim->slot_room = room;
+    for (int64_t i = 0; i < optim->n_slots; i++) table[place_of(optim, slots[i].bits)] = (int32_t)i + 1;
+    return true;
+}
+
+static int32_t group_of(kn_optim optim, const char *path)
+{
+    for (int32_t i = 0; i < optim->n_parts; i++)
+        if (regexec(&optim->parts[i].pattern, path, 0, NULL, 0) == 0) return i;
+    return -1;
+}
+
+int64_t kni_optim_slot_of(kn_optim optim, kn_tensor param, const char *path)
+{
+    if (optim->slot_room) {
+        int32_t position = optim->table[place_of(optim, param.bits)];
+        if (position) return position - 1;
+    }
+    if (optim->n_slots == optim->slot_room && !grow(optim)) return -1;
+    optim->slots[optim->n_slots] = (kni_optim_slot){.bits = param.bits, .group = group_of(optim, path)};
+    optim->table[place_of(optim, param.bits)] = (int32_t)optim->n_slots + 1;
+    return optim->n_slots++;
+}
+
+kn_optim kni_optim_owner(kn_optim optim, const kni_optim_slot *slot)
+{
+    kn_optim other = slot->group < 0 ? NULL : optim->parts[slot->group].group.optim;
+    return other ? other : optim;
+}
+
+/* ---- the step */
+
+static kn_status make_states(const kni_optim_job *job, const char *function)
+{
+    kni_optim_slot *slot = &job->owner->slots[job->slot];
+    unsigned used = job->owner->rule->used(job->owner);
+    for (int k = 0; k < KNI_OPTIM_STATES; k++) {
+        if (!(used >> k & 1) || slot->states[k].bits) continue;
+        kn_tensor zeros = kn_own(kn_zeros_like(kn_value(*job->param)));
+        kn_status s = kni_failure_of(zeros);
+        if (s) return kni_optim_fail(job, function, s, "no state can be made for it");
+        slot->states[k] = zeros;
+    }
+    return KN_OK;
+}
+
+static kn_status run_jobs(kn_optim optim, kni_optim_jobs *jobs, const char *function)
+{
+    kn_status s = KN_OK;
+    for (int64_t i = 0; i < jobs->n && s == KN_OK; i++) {
+        const kni_optim_job *job = &jobs->at[i];
+        if (job->owner->rule->check) s = job->owner->rule->check(job);
+        if (s == KN_OK) s = make_states(job, function);
+    }
+    if (s == KN_OK && optim->clip != KN_CLIP_NONE)
+        s = kni_optim_clip(jobs, optim->clip, optim->clip_limit, function);
+    for (int64_t i = 0; i < jobs->n && s == KN_OK; i++) {
+        const kni_optim_job *job = &jobs->at[i];
+        kni_optim_slot *slot = &job->owner->slots[job->slot];
+        s = job->owner->rule->update(job, slot);
+        if (s == KN_OK)
+            slot->step++;
+        else
+            s = kni_optim_fail(job, function, s, "the update failed");
+    }
+    return s;
+}
+
+static kn_status step(kn_optim optim, const double *rates, int32_t n, kn_module module, kn_grads grads,
+                      const char *function)
+{
+    if (!optim || !grads || !rates || n < 1)
+        return kni_failure(KN_ERROR_ARGUMENT, "%s: the optimiser, the gradients or the rates are missing",
+                           function);
+    if (optim->rule == &kni_rule_lbfgs)
+        return kni_failure(KN_ERROR_ARGUMENT,
+                           "%s: L-BFGS evaluates the loss itself: use kn_optim_step_closure", function);
+    for (int32_t i = 0; i < n; i++)
+        if (!(rates[i] > -1e300 && rates[i] < 1e300))
+            return kni_failure(KN_ERROR_ARGUMENT, "%s: the learning rate is %g", function, rates[i]);
+    kni_optim_jobs jobs = {0};
+    kn_scope scope = kn_scope_begin();
+    kn_no_grad_begin();
+    kn_status s = kni_optim_collect(&jobs, optim, rates, n, module, grads, function);
+    if (s == KN_OK) s = run_jobs(optim, &jobs, function);
+    kn_no_grad_end();
+    kn_scope_end(scope, KN_NONE);
+    kni_optim_jobs_free(&jobs);
+    return s;
+}
+
+kn_status kn_optim_step(kn_optim optim, double lr, kn_module module, kn_grads grads)
+{
+    return step(optim, &lr, 1, module, grads, "kn_optim_step");
+}
+
+kn_status kn_optim_step_rates(kn_optim optim, const double *lr, int32_t n, kn_module module, kn_grads grads)
+{
+    return step(optim, lr, n, module, grads, "kn_optim_step_rates");
+}
+
+kn_status kn_optim_step_closure(kn_optim optim, double lr, kn_module module, kn_closure_fn closure,
+                                void *context, double *loss)
+{
+    if (!optim || !closure)
+        return kni_failure(KN_ERROR_ARGUMENT, "kn_optim_step_closure: the optimiser or the closure is NULL");
+    double first = 0;
+    kn_grads grads = NULL;
+    if (optim->rule == &kni_rule_lbfgs) return kni_lbfgs_step(optim, lr, module, closure, context, loss);
+    kn_status s = closure(context, &first, &grads);
+    if (s == KN_OK) s = step(optim, &lr, 1, module, grads, "kn_optim_step_closure");
+    kn_grads_free(grads);
+    if (s == KN_OK && loss) *loss = first;
+    return s;
+}

@@ -1,0 +1,163 @@
+/* Learning-rate schedules that are formulas of the step: constant, linear, cosine, exponential, noam, step, one-cycle, custom. */
+#include "optim/schedule_object.h"
+#include "support/failure.h"
+#include "support/scalar_math.h"
+#include <stdlib.h>
+
+kn_schedule kni_schedule_make(const kni_schedule_kind *kind, const char *function)
+{
+    kn_schedule s = calloc(1, sizeof *s);
+    if (!s) {
+        kni_failure_memory(function);
+        return NULL;
+    }
+    s->kind = kind;
+    return s;
+}
+
+/* The most common making: a kind with three numbers and a length that must be at least `least`. */
+static kn_schedule make(const kni_schedule_kind *kind, double a, double b, double c, int64_t length,
+                        int64_t least, const char *function)
+{
+    const double all[] = {a, b, c};
+    for (int i = 0; i < 3; i++)
+        if (!(all[i] > -1e300 && all[i] < 1e300)) {
+            kni_failure(KN_ERROR_ARGUMENT, "%s: %g is no rate or factor", function, all[i]);
+            return NULL;
+        }
+    if (length < least) {
+        kni_failure(KN_ERROR_ARGUMENT, "%s: %lld steps; at least %lld", function, (long long)length,
+                    (long long)least);
+        return NULL;
+    }
+    kn_schedule s = kni_schedule_make(kind, function);
+    if (!s) return NULL;
+    for (int i = 0; i < 3; i++) s->numbers[i] = all[i];
+    s->length = length;
+    return s;
+}
+
+static double constant_rate(const struct kn_schedule_object *s, int64_t t)
+{
+    (void)t;
+    return s->numbers[0];
+}
+static const kni_schedule_kind kind_constant = {"constant", constant_rate, NULL};
+
+kn_schedule kn_schedule_constant(double lr)
+{
+    return make(&kind_constant, lr, 0, 0, 1, 1, "kn_schedule_constant");
+}
+
+static double linear_rate(const struct kn_schedule_object *s, int64_t t)
+{
+    if (t >= s->length) return s->numbers[1];
+    return s->numbers[0] + (s->numbers[1] - s->numbers[0]) * ((double)t / (double)s->length);
+}
+static const kni_schedule_kind kind_linear = {"linear", linear_rate, NULL};
+
+kn_schedule kn_schedule_linear(double first, double last, int64_t steps)
+{
+    return make(&kind_linear, first, last, 0, steps, 1, "kn_schedule_linear");
+}
+
+/* From a to b along half a cosine, part 0 to 1. */
+static double half_cosine(double a, double b, double part)
+{
+    return b + (a - b) / 2 * (1 + kni_cos(KNI_PI * part));
+}
+
+static double cosine_rate(const struct kn_schedule_object *s, int64_t t)
+{
+    if (s->choice) t %= s->length;
+    if (t >= s->length) return s->numbers[1];
+    return half_cosine(s->numbers[0], s->numbers[1], (double)t / (double)s->length);
+}
+static const kni_schedule_kind kind_cosine = {"cosine", cosine_rate, NULL};
+
+kn_schedule kn_schedule_cosine(double high, double low, int64_t steps, bool restart)
+{
+    kn_schedule s = make(&kind_cosine, high, low, 0, steps, 1, "kn_schedule_cosine");
+    if (s) s->choice = restart;
+    return s;
+}
+
+static double exponential_rate(const struct kn_schedule_object *s, int64_t t)
+{
+    return s->numbers[0] * kni_pow(s->numbers[1], (double)(t / s->length));
+}
+static const kni_schedule_kind kind_exponential = {"exponential", exponential_rate, NULL};
+static const kni_schedule_kind kind_step = {"step", exponential_rate, NULL};
+
+kn_schedule kn_schedule_exponential(double first, double gamma)
+{
+    return make(&kind_exponential, first, gamma, 0, 1, 1, "kn_schedule_exponential");
+}
+kn_schedule kn_schedule_step(double first, double gamma, int64_t every)
+{
+    return make(&kind_step, first, gamma, 0, every, 1, "kn_schedule_step");
+}
+
+static double noam_rate(const struct kn_schedule_object *s, int64_t t)
+{
+    double now = (double)t + 1, warm = s->numbers[1];
+    double falling = 1 / kni_sqrt(now), rising = now / (warm * kni_sqrt(warm));
+    return s->numbers[0] / kni_sqrt(s->numbers[2]) * (falling < rising ? falling : rising);
+}
+static const kni_schedule_kind kind_noam = {"noam", noam_rate, NULL};
+
+kn_schedule kn_schedule_noam(double factor, int64_t warm_up, int64_t size)
+{
+    int64_t least = warm_up < size ? warm_up : size;
+    return make(&kind_noam, factor, (double)warm_up, (double)size, least, 1, "kn_schedule_noam");
+}
+
+/* Numbers: max, rise, start rate, end rate. The phases end at rise steps - 1 and at steps - 1. */
+static double one_cycle_rate(const struct kn_schedule_object *s, int64_t t)
+{
+    double now = (double)t, last = (double)s->length - 1, top = s->numbers[1] * (double)s->length - 1;
+    if (now > last) now = last;
+    bool rises = now <= top;
+    double from = rises ? s->numbers[2] : s->numbers[0], to = rises ? s->numbers[0] : s->numbers[3];
+    double begin = rises ? 0 : top, end = rises ? top : last;
+    double part = end > begin ? (now - begin) / (end - begin) : 1;
+    return s->choice ? from + (to - from) * part : half_cosine(from, to, part);
+}
+static const kni_schedule_kind kind_one_cycle = {"one_cycle", one_cycle_rate, NULL};
+
+kn_schedule kn_schedule_one_cycle(const kn_one_cycle_args *args)
+{
+    const char *function = "kn_schedule_one_cycle";
+    if (!args) {
+        kni_failure(KN_ERROR_ARGUMENT, "%s: the arguments are NULL", function);
+        return NULL;
+    }
+    double rise = args->rise == 0 ? 0.3 : args->rise,
+           divide = args->start_factor == 0 ? 25 : args->start_factor;
+    double last = args->end_factor == 0 ? 1e4 : args->end_factor;
+    if (!(rise > 0 && rise <= 1) || !(divide > 0) || !(last > 0)) {
+        kni_failure(KN_ERROR_ARGUMENT, "%s: rise %g must be 0 to 1, the factors %g and %g above 0", function,
+                    rise, divide, last);
+        return NULL;
+    }
+    kn_schedule s =
+        make(&kind_one_cycle, args->max_lr, rise, args->max_lr / divide, args->steps, 1, function);
+    if (s) s->numbers[3] = s->numbers[2] / last;
+    if (s) s->choice = args->linear;
+    return s;
+}
+
+static double custom_rate(const struct kn_schedule_object *s, int64_t t) { return s->custom(s->context, t); }
+static const kni_schedule_kind kind_custom = {"custom", custom_rate, NULL};
+
+kn_schedule kn_schedule_custom(double (*rate)(void *context, int64_t step), void *context)
+{
+    if (!rate) {
+        kni_failure(KN_ERROR_ARGUMENT, "kn_schedule_custom: the function is NULL");
+        return NULL;
+    }
+    kn_schedule s = kni_schedule_make(&kind_custom, "kn_schedule_custom");
+    if (s) s->custom = rate;
+    if (s) s->context = context;
+    return s;
+}
