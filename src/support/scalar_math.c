@@ -67,7 +67,7 @@ double kni_exp(double x)
 }
 
 /* log(m) = 2 atanh((m - 1) / (m + 1)) for m near 1. */
-double kni_log(double x)
+double kni_ln(double x)
 {
     if (x != x || x == __builtin_inf()) return x;
     if (x < 0) return __builtin_nan("");
@@ -97,9 +97,9 @@ double kni_pow(double base, double exponent)
     if (exponent == 2) return base * base;
     if (exponent == 0.5 && base >= 0) return kni_sqrt(base);
     if (base == 0) return exponent > 0 ? 0 : __builtin_inf();
-    if (base > 0) return kni_exp(exponent * kni_log(base));
+    if (base > 0) return kni_exp(exponent * kni_ln(base));
     if (kni_floor(exponent) != exponent) return __builtin_nan("");
-    double size = kni_exp(exponent * kni_log(-base)), half = exponent / 2;
+    double size = kni_exp(exponent * kni_ln(-base)), half = exponent / 2;
     return kni_floor(half) == half ? size : -size;
 }
 

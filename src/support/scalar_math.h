@@ -8,7 +8,7 @@
 double kni_sqrt(double x);
 double kni_exp(double x);
 /* Natural logarithm; -inf at 0, NaN below. */
-double kni_log(double x);
+double kni_ln(double x);
 /* Its error grows with |exponent log(base)|: about 1e-14 at 100. */
 double kni_pow(double base, double exponent);
 /* For |x| up to about 1e9. */
