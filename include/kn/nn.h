@@ -13,4 +13,8 @@
 #include <kn/nn/normalization.h>
 #include <kn/nn/pool.h>
 
+#ifndef KN_NO_SITES
+#include <kn/nn/sites.h>
+#endif
+
 #endif
