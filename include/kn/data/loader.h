@@ -18,8 +18,8 @@ typedef struct kn_loader_object *kn_loader;
 /* How samples become a batch. */
 typedef enum kn_collate {
     KN_COLLATE_STACK = 0, /* each field along a new first axis; all shapes must be equal */
-    /* The same, with axis 0 of a field padded to the longest of the batch. Each field that differs in length in this data set
-       (see pad_fields) is followed, behind all fields, by its mask: bool [batch, longest], true where there is data. */
+    /* The same, with axis 0 of the padded fields (see pad_fields) filled up to the longest of the batch. Behind all fields comes
+       a mask for each padded one: bool [batch, longest], true where there is data. */
     KN_COLLATE_PAD_MASK = 1,
     KN_COLLATE_PAD_LENGTHS = 2 /* likewise, with i64 [batch] lengths in place of the masks */
 } kn_collate;
@@ -38,7 +38,8 @@ typedef struct kn_loader_args {
     double pad_value;
     kn_collate_fn collate_function; /* instead of collate */
     void *collate_context;
-    kn_device device; /* where the tensors are made; NULL = the maker's current device */
+    kn_device device;  /* of the batches; NULL = the maker's current device */
+    kn_device staging; /* where samples are made before a batch goes to device; NULL = device */
     /* This loader gives the samples whose place in the epoch's order is shard modulo shards (0 = 1). With drop_last all shards
        have the same number of samples. */
     int64_t shard, shards;

@@ -49,6 +49,7 @@ typedef enum kn_missing {
 typedef struct kn_column {
     const char *name; /* of the header, the member or the result column; NULL: the column at this place */
     kn_column_kind kind;
+    bool list; /* JSON lines: an array of numbers, a field [n] of its own that may differ in length */
     bool join; /* belongs to the field of the column before it (of the same kind), which becomes a vector */
     kn_missing missing;
     double fill;
@@ -65,8 +66,7 @@ typedef struct kn_table_args {
 /* RFC 4180: quotes, doubled quotes, line breaks inside quotes; LF or CRLF. Errors look like
    "file.csv:12: column 'age': 'abc' is not a number". */
 KN_API kn_dataset kn_dataset_csv(const char *path, const kn_table_args *args);
-/* One JSON object (or array) in each line; columns are members. An array of numbers fills a field of its own with as many
-   joined columns. */
+/* One JSON object in each line; columns are its members. true and false are 1 and 0. */
 KN_API kn_dataset kn_dataset_json_lines(const char *path, const kn_table_args *args);
 /* The rows that a query gives, read once, from a file that is not changed. */
 KN_API kn_dataset kn_dataset_sqlite(const char *path, const char *query, const kn_table_args *args);

@@ -1,0 +1,243 @@
+/* Data sets as counted objects with a table of functions; samples; keys of random choices. */
+#include "data/data_internal.h"
+#include <stdlib.h>
+#include <string.h>
+
+struct kn_dataset_object {
+    const kn_dataset_type *type;
+    void *self;
+    int64_t references; /* atomic */
+};
+
+/* ---- samples */
+
+void kn_sample_drop(kn_sample *sample)
+{
+    if (!sample) return;
+    for (int32_t i = 0; i < sample->n; i++) kn_drop(sample->fields[i]);
+    *sample = (kn_sample){0};
+}
+
+kn_status kn_sample_add(kn_sample *sample, kn_tensor value)
+{
+    if (!kn_ok(value)) return kni_failure_of(value);
+    if (sample->n >= KN_SAMPLE_FIELDS) {
+        kn_drop(value);
+        return kni_failure(KN_ERROR_ARGUMENT, "kn_sample_add: a sample has at most %d fields",
+                           KN_SAMPLE_FIELDS);
+    }
+    value = kn_own(value);
+    if (!kn_ok(value)) return kni_failure_of(value);
+    sample->fields[sample->n++] = value;
+    return KN_OK;
+}
+
+kn_status kn_sample_replace(kn_sample *sample, int32_t index, kn_tensor value)
+{
+    if (index < 0 || index >= sample->n) {
+        kn_drop(value);
+        return kni_failure(KN_ERROR_INDEX, "kn_sample_replace: field %d of a sample with %d", (int)index,
+                           (int)sample->n);
+    }
+    if (!kn_ok(value)) return kni_failure_of(value);
+    value = kn_own(value);
+    if (!kn_ok(value)) return kni_failure_of(value);
+    if (sample->fields[index].bits != value.bits) kn_drop(sample->fields[index]);
+    sample->fields[index] = value;
+    return KN_OK;
+}
+
+/* Owns what a get left as temporaries. */
+static kn_status own_fields(const char *kind, kn_sample *sample)
+{
+    if (sample->n < 0 || sample->n > KN_SAMPLE_FIELDS) {
+        int32_t n = sample->n;
+        sample->n = 0;
+        return kni_failure(KN_ERROR_INTERNAL, "data set '%s' gave a sample with %d fields", kind, (int)n);
+    }
+    for (int32_t i = 0; i < sample->n; i++) {
+        kn_tensor t = sample->fields[i];
+        if (kn_ok(t)) t = sample->fields[i] = kn_own(t);
+        if (!kn_ok(t)) return kni_failure_of(t);
+    }
+    return KN_OK;
+}
+
+/* ---- keys */
+
+/* The finaliser of splitmix64: every bit of the result depends on every bit of x. */
+static uint64_t mix(uint64_t x)
+{
+    x += 0x9e3779b97f4a7c15u;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+}
+
+uint64_t kn_key_bits(const kn_sample_key *key, uint64_t n)
+{
+    uint64_t h = mix(key->seed);
+    h = mix(h ^ (uint64_t)key->epoch);
+    h = mix(h ^ (uint64_t)key->index);
+    return mix(h ^ n);
+}
+
+double kn_key_uniform(const kn_sample_key *key, uint64_t n)
+{
+    return (double)(kn_key_bits(key, n) >> 11) * 0x1p-53;
+}
+
+/* The upper 64 bits of a product maps 64 random bits to [0, bound) with a bias below bound / 2^64. */
+static uint64_t multiply_high(uint64_t a, uint64_t b)
+{
+    uint64_t a0 = (uint32_t)a, a1 = a >> 32, b0 = (uint32_t)b, b1 = b >> 32;
+    uint64_t middle = a1 * b0 + (a0 * b0 >> 32);
+    uint64_t other = a0 * b1 + (uint32_t)middle;
+    return a1 * b1 + (middle >> 32) + (other >> 32);
+}
+
+int64_t kn_key_below(const kn_sample_key *key, uint64_t n, int64_t bound)
+{
+    return bound <= 0 ? 0 : (int64_t)multiply_high(kn_key_bits(key, n), (uint64_t)bound);
+}
+
+kn_sample_key kni_key_inner(const kn_sample_key *key, uint64_t salt)
+{
+    return (kn_sample_key){mix(key->seed ^ mix(salt + 1)), key->epoch, key->index};
+}
+
+void kni_permutation(int64_t *out, int64_t n, uint64_t seed, int64_t epoch)
+{
+    for (int64_t i = 0; i < n; i++) {
+        kn_sample_key key = {seed, epoch, i};
+        int64_t j = kn_key_below(&key, 0, i + 1);
+        if (j != i) out[i] = out[j];
+        out[j] = i;
+    }
+}
+
+/* ---- objects */
+
+kn_dataset kn_dataset_make(const kn_dataset_type *type, void *self)
+{
+    kn_dataset d = NULL;
+    if (!type || !type->length || !type->get)
+        kni_failure(KN_ERROR_ARGUMENT, "kn_dataset_make: the type needs length and get");
+    else if (!(d = malloc(sizeof *d)))
+        kni_failure_memory("kn_dataset_make");
+    if (!d) {
+        if (type && type->close) type->close(self);
+        return NULL;
+    }
+    *d = (struct kn_dataset_object){type, self, 1};
+    return d;
+}
+
+kn_dataset kni_dataset_finish(const kn_dataset_type *type, void *self, kn_status status)
+{
+    if (status == KN_OK) return kn_dataset_make(type, self);
+    if (self) type->close(self);
+    return NULL;
+}
+
+kn_dataset kn_dataset_retain(kn_dataset dataset)
+{
+    if (dataset) __atomic_fetch_add(&dataset->references, 1, __ATOMIC_RELAXED);
+    return dataset;
+}
+
+void kn_dataset_free(kn_dataset dataset)
+{
+    if (!dataset || __atomic_sub_fetch(&dataset->references, 1, __ATOMIC_ACQ_REL) > 0) return;
+    if (dataset->type->close) dataset->type->close(dataset->self);
+    free(dataset);
+}
+
+void *kni_dataset_self(kn_dataset dataset, const kn_dataset_type *type)
+{
+    return dataset && dataset->type == type ? dataset->self : NULL;
+}
+
+bool kni_dataset_has_many(kn_dataset dataset) { return dataset && dataset->type->get_many; }
+
+const char *kn_dataset_kind(kn_dataset dataset)
+{
+    return dataset && dataset->type->name ? dataset->type->name : "";
+}
+
+int64_t kn_dataset_length(kn_dataset dataset) { return dataset ? dataset->type->length(dataset->self) : -1; }
+
+const char *kn_dataset_name_at(kn_dataset dataset, int64_t index)
+{
+    if (!dataset || index < 0 || !dataset->type->name_at) return NULL;
+    return dataset->type->name_at(dataset->self, index);
+}
+
+static kn_status check_index(kn_dataset dataset, int64_t index)
+{
+    int64_t length = kn_dataset_length(dataset);
+    if (index >= 0 && index < length) return KN_OK;
+    return kni_failure(KN_ERROR_INDEX, "kn_dataset_get: sample %lld of a data set ('%s') of %lld",
+                       (long long)index, kn_dataset_kind(dataset), (long long)length);
+}
+
+kn_status kn_dataset_get_keyed(kn_dataset dataset, int64_t index, const kn_sample_key *key, kn_sample *sample)
+{
+    *sample = (kn_sample){0};
+    if (!dataset) return kni_failure(KN_ERROR_ARGUMENT, "kn_dataset_get: the data set is NULL");
+    kn_status status = check_index(dataset, index);
+    if (status != KN_OK) return status;
+    kn_sample_key plain = {0, 0, index};
+    kn_scope scope = kn_scope_begin();
+    status = dataset->type->get(dataset->self, index, key ? key : &plain, sample);
+    if (status == KN_OK) status = own_fields(kn_dataset_kind(dataset), sample);
+    if (status != KN_OK) kn_sample_drop(sample);
+    kn_scope_end(scope, KN_NONE);
+    return status;
+}
+
+kn_status kn_dataset_get(kn_dataset dataset, int64_t index, kn_sample *sample)
+{
+    return kn_dataset_get_keyed(dataset, index, NULL, sample);
+}
+
+static kn_status get_and_stack(kn_dataset dataset, const int64_t *indices, int64_t n,
+                               const kn_sample_key *keys, kn_sample *batch)
+{
+    kn_sample *samples = calloc((size_t)n, sizeof *samples);
+    if (!samples) return kni_failure_memory("kn_dataset_get_many");
+    kn_status status = KN_OK;
+    int64_t made = 0;
+    for (; made < n && status == KN_OK; made++)
+        status = kn_dataset_get_keyed(dataset, indices[made], keys ? &keys[made] : NULL, &samples[made]);
+    if (status == KN_OK) status = kni_collate_stack(samples, n, batch);
+    for (int64_t i = 0; i < made; i++) kn_sample_drop(&samples[i]);
+    free(samples);
+    return status;
+}
+
+kn_status kn_dataset_get_many(kn_dataset dataset, const int64_t *indices, int64_t n,
+                              const kn_sample_key *keys, kn_sample *batch)
+{
+    *batch = (kn_sample){0};
+    if (!dataset || n <= 0 || n > (int64_t)(PTRDIFF_MAX / sizeof(kn_sample)))
+        return kni_failure(KN_ERROR_ARGUMENT, "kn_dataset_get_many: no data set, or %lld samples",
+                           (long long)n);
+    for (int64_t i = 0; i < n; i++) {
+        kn_status status = check_index(dataset, indices[i]);
+        if (status != KN_OK) return status;
+    }
+    if (!dataset->type->get_many) return get_and_stack(dataset, indices, n, keys, batch);
+    kn_sample_key *made = NULL;
+    if (!keys) {
+        if (!(made = malloc((size_t)n * sizeof *made))) return kni_failure_memory("kn_dataset_get_many");
+        for (int64_t i = 0; i < n; i++) made[i] = (kn_sample_key){0, 0, indices[i]};
+    }
+    kn_scope scope = kn_scope_begin();
+    kn_status status = dataset->type->get_many(dataset->self, indices, n, keys ? keys : made, batch);
+    if (status == KN_OK) status = own_fields(kn_dataset_kind(dataset), batch);
+    if (status != KN_OK) kn_sample_drop(batch);
+    kn_scope_end(scope, KN_NONE);
+    free(made);
+    return status;
+}

@@ -1,0 +1,55 @@
+/* Typed columns in memory, filled row by row by the readers of CSV, JSON lines and SQLite. */
+#ifndef KNI_DATA_TABLE_H
+#define KNI_DATA_TABLE_H
+
+#include "data/data_internal.h"
+
+typedef enum kni_cell_kind {
+    KNI_CELL_MISSING,
+    KNI_CELL_TEXT, /* also what is to be read as a number */
+    KNI_CELL_INT,
+    KNI_CELL_REAL,
+    KNI_CELL_LIST /* numbers[count] */
+} kni_cell_kind;
+
+/* What a reader found in a row for one column; texts and numbers are borrowed. */
+typedef struct kni_cell {
+    kni_cell_kind kind;
+    const char *text;
+    size_t length; /* of the text, or of the list */
+    int64_t integer;
+    double real;
+    const double *numbers;
+} kni_cell;
+
+typedef struct kni_table kni_table;
+
+/* name: the file, for messages. */
+kni_table *kni_table_make(const char *name, const kn_table_args *args);
+/* True while the columns are not known: all columns of the source are wanted. Give them before the first row. */
+bool kni_table_wants_columns(const kni_table *table);
+kn_status kni_table_add_column(kni_table *table, const char *name, size_t length);
+int32_t kni_table_columns(const kni_table *table);
+/* The name asked for, or NULL for the column at its place. */
+const char *kni_table_column_name(const kni_table *table, int32_t column);
+bool kni_table_column_is_list(const kni_table *table, int32_t column);
+/* Adds a row of one cell for each column; line is for messages (0: the rows are counted). */
+kn_status kni_table_add_row(kni_table *table, const kni_cell *cells, int64_t line);
+/* "NAME:line: column 'age': ..." as a failure. */
+kn_status kni_table_failure(const kni_table *table, int64_t line, int32_t column, const char *what,
+                            const char *text, size_t length);
+/* The data set of it, or NULL when status is a failure; the table is taken over. */
+kn_dataset kni_table_finish(kni_table *table, kn_status status);
+void kni_table_free(kni_table *table);
+
+/* ---- parsers that fill a table */
+
+typedef struct kni_csv kni_csv;
+kni_csv *kni_csv_make(kni_table *table, const char *name, const kn_table_args *args);
+kn_status kni_csv_feed(kni_csv *csv, const char *data, size_t bytes);
+kn_status kni_csv_finish(kni_csv *csv);
+void kni_csv_free(kni_csv *csv);
+/* One line without its end. */
+kn_status kni_json_line(kni_table *table, const char *line, size_t bytes, const char *name, int64_t number);
+
+#endif
