@@ -97,6 +97,9 @@ static kn_status find_columns(kni_csv *c, int64_t n)
                                c->name, (long long)c->begin, wanted ? wanted : "behind the last",
                                (long long)n);
         c->places[i] = (int32_t)at;
+        if (wanted || !c->header) continue;
+        size_t length = field_at(c, at, &text);
+        status = kni_table_name_column(c->table, i, text, length);
     }
     return status;
 }

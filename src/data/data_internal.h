@@ -36,6 +36,8 @@ int64_t kni_names_find(const kni_names *names, const char *text, size_t length);
 /* The same, added when it is not there; -1 without memory. */
 int64_t kni_names_add(kni_names *names, const char *text, size_t length);
 const char *kni_names_at(const kni_names *names, int64_t index);
+/* Each line that is not empty. */
+bool kni_names_add_lines(kni_names *names, const char *text, size_t length);
 bool kni_names_copy(kni_names *to, const kni_names *from);
 
 /* kn_dataset_tensors with names (taken over, also on failure). */

@@ -89,3 +89,15 @@ bool kni_names_copy(kni_names *to, const kni_names *from)
     }
     return true;
 }
+
+bool kni_names_add_lines(kni_names *names, const char *text, size_t length)
+{
+    for (size_t at = 0; at < length;) {
+        const char *end = memchr(text + at, '\n', length - at);
+        size_t n = end ? (size_t)(end - text) - at : length - at, shown = n;
+        if (shown && text[at + shown - 1] == '\r') shown--;
+        if (shown && kni_names_add(names, text + at, shown) < 0) return false;
+        at += n + 1;
+    }
+    return true;
+}

@@ -88,7 +88,7 @@ static kn_status take_categories(kni_table *t, kn_dataset from)
         column *c = &t->columns[i];
         for (int32_t j = 0; j < source->n_columns && c->spec.kind == KN_COLUMN_CATEGORY; j++) {
             const column *s = &source->columns[j];
-            bool same = c->name && s->name ? !strcmp(c->name, s->name) : !c->name && !s->name && i == j;
+            bool same = c->name && s->name ? !strcmp(c->name, s->name) : i == j;
             if (!same || s->spec.kind != KN_COLUMN_CATEGORY) continue;
             c->fixed = true;
             if (!kni_names_copy(&c->texts, &s->texts)) return kni_failure_memory("kn_table");
@@ -151,6 +151,15 @@ bool kni_table_wants_columns(const kni_table *table) { return table->open && !ta
 kn_status kni_table_add_column(kni_table *table, const char *name, size_t length)
 {
     return add_column(table, &(kn_column){.kind = KN_COLUMN_REAL, .join = true}, name, length);
+}
+
+kn_status kni_table_name_column(kni_table *table, int32_t at, const char *name, size_t length)
+{
+    char *copy = copy_text(name, length);
+    if (!copy) return kni_failure_memory("kn_table");
+    free(table->columns[at].name);
+    table->columns[at].name = copy;
+    return KN_OK;
 }
 
 int32_t kni_table_columns(const kni_table *table) { return table->n_columns; }

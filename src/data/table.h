@@ -29,6 +29,8 @@ kni_table *kni_table_make(const char *name, const kn_table_args *args);
 /* True while the columns are not known: all columns of the source are wanted. Give them before the first row. */
 bool kni_table_wants_columns(const kni_table *table);
 kn_status kni_table_add_column(kni_table *table, const char *name, size_t length);
+/* The name that a header gives to a column that was asked for by its place. */
+kn_status kni_table_name_column(kni_table *table, int32_t at, const char *name, size_t length);
 int32_t kni_table_columns(const kni_table *table);
 /* The name asked for, or NULL for the column at its place. */
 const char *kni_table_column_name(const kni_table *table, int32_t column);
