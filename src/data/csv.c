@@ -1,5 +1,5 @@
 /* CSV by RFC 4180 as a state machine that is fed in pieces, so that a file of any size is read once and never held whole. */
-#include "data/table.h"
+#include "data/data_table.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@ typedef enum state {
 } state;
 
 struct kni_csv {
-    kni_table *table;
+    kni_data_table *table;
     const char *name;
     char delimiter;
     bool header;      /* the next record is the header */
@@ -28,7 +28,7 @@ struct kni_csv {
     int64_t width; /* fields in a record, 0 while unknown */
 };
 
-kni_csv *kni_csv_make(kni_table *table, const char *name, const kn_table_args *args)
+kni_csv *kni_csv_make(kni_data_table *table, const char *name, const kn_table_args *args)
 {
     kni_csv *c = calloc(1, sizeof *c);
     if (!c) {
@@ -70,19 +70,19 @@ static size_t field_at(const kni_csv *c, int64_t i, const char **text)
 static kn_status find_columns(kni_csv *c, int64_t n)
 {
     kn_status status = KN_OK;
-    if (kni_table_wants_columns(c->table))
+    if (kni_data_table_wants_columns(c->table))
         for (int64_t i = 0; i < n && status == KN_OK; i++) {
             const char *text = NULL;
             size_t length = c->header ? field_at(c, i, &text) : 0;
-            status = kni_table_add_column(c->table, text, length);
+            status = kni_data_table_add_column(c->table, text, length);
         }
-    int32_t columns = kni_table_columns(c->table);
+    int32_t columns = kni_data_table_columns(c->table);
     c->width = n;
     c->places = malloc((size_t)columns * sizeof *c->places);
     c->cells = calloc((size_t)columns, sizeof *c->cells);
     if (status == KN_OK && (!c->places || !c->cells)) status = kni_failure_memory("kn_dataset_csv");
     for (int32_t i = 0; i < columns && status == KN_OK; i++) {
-        const char *wanted = kni_table_column_name(c->table, i), *text;
+        const char *wanted = kni_data_table_column_name(c->table, i), *text;
         int64_t at = i;
         if (wanted && !c->header) {
             if (!kni_parse_int(wanted, strlen(wanted), &at)) at = 0;
@@ -99,7 +99,7 @@ static kn_status find_columns(kni_csv *c, int64_t n)
         c->places[i] = (int32_t)at;
         if (wanted || !c->header) continue;
         size_t length = field_at(c, at, &text);
-        status = kni_table_name_column(c->table, i, text, length);
+        status = kni_data_table_name_column(c->table, i, text, length);
     }
     return status;
 }
@@ -116,11 +116,11 @@ static kn_status end_record(kni_csv *c)
         return kni_failure(KN_ERROR_ARGUMENT, "%s:%lld: %lld fields, but the first line has %lld", c->name,
                            (long long)c->begin, (long long)n, (long long)c->width);
     if (status == KN_OK && !(first && c->header)) {
-        for (int32_t i = 0; i < kni_table_columns(c->table); i++) {
+        for (int32_t i = 0; i < kni_data_table_columns(c->table); i++) {
             c->cells[i] = (kni_cell){.kind = KNI_CELL_TEXT};
             c->cells[i].length = field_at(c, c->places[i], &c->cells[i].text);
         }
-        status = kni_table_add_row(c->table, c->cells, c->begin);
+        status = kni_data_table_add_row(c->table, c->cells, c->begin);
     }
     kni_buffer_clear(&c->text);
     kni_buffer_clear(&c->ends);
@@ -226,7 +226,7 @@ kn_status kni_csv_finish(kni_csv *c)
 
 kn_dataset kn_dataset_csv(const char *path, const kn_table_args *args)
 {
-    kni_table *table = kni_table_make(path, args);
+    kni_data_table *table = kni_data_table_make(path, args);
     if (!table) return NULL;
     kni_csv *csv = kni_csv_make(table, path, args);
     FILE *file = csv ? fopen(path, "rb") : NULL;
@@ -244,5 +244,5 @@ kn_dataset kn_dataset_csv(const char *path, const kn_table_args *args)
     if (file) fclose(file);
     free(piece);
     kni_csv_free(csv);
-    return kni_table_finish(table, status);
+    return kni_data_table_finish(table, status);
 }

@@ -1,5 +1,5 @@
 /* JSON lines: one object in each line, whose members are the columns of a table. */
-#include "data/table.h"
+#include "data/data_table.h"
 #include "support/json.h"
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@ static kn_status parse_failure(const char *name, const char *place)
                 : kni_failure(KN_ERROR_ARGUMENT, "%s: %s", name, rest);
 }
 
-static kn_status list_cell(const kni_table *t, int32_t at, const kni_json *value, int64_t line,
+static kn_status list_cell(const kni_data_table *t, int32_t at, const kni_json *value, int64_t line,
                            kni_cell *cell)
 {
     double *numbers = malloc((size_t)(value->count ? value->count : 1) * sizeof *numbers);
@@ -24,13 +24,13 @@ static kn_status list_cell(const kni_table *t, int32_t at, const kni_json *value
     *cell = (kni_cell){.kind = KNI_CELL_LIST, .numbers = numbers};
     for (const kni_json *v = value->first; v; v = v->next) {
         if (v->kind != KNI_JSON_NUMBER)
-            return kni_table_failure(t, line, at, "the list holds something that is no number", NULL, 0);
+            return kni_data_table_failure(t, line, at, "the list holds something that is no number", NULL, 0);
         numbers[cell->length++] = v->number;
     }
     return KN_OK;
 }
 
-static kn_status make_cell(const kni_table *t, int32_t at, const kni_json *value, int64_t line,
+static kn_status make_cell(const kni_data_table *t, int32_t at, const kni_json *value, int64_t line,
                            kni_cell *cell)
 {
     *cell = (kni_cell){.kind = KNI_CELL_MISSING};
@@ -51,40 +51,40 @@ static kn_status make_cell(const kni_table *t, int32_t at, const kni_json *value
         cell->length = value->length;
         return KN_OK;
     case KNI_JSON_ARRAY:
-        if (kni_table_column_is_list(t, at)) return list_cell(t, at, value, line, cell);
-        return kni_table_failure(t, line, at, "an array; mark the column as list", NULL, 0);
+        if (kni_data_table_column_is_list(t, at)) return list_cell(t, at, value, line, cell);
+        return kni_data_table_failure(t, line, at, "an array; mark the column as list", NULL, 0);
     default:
-        return kni_table_failure(t, line, at, "an object inside the object", NULL, 0);
+        return kni_data_table_failure(t, line, at, "an object inside the object", NULL, 0);
     }
 }
 
-static kn_status add_object(kni_table *t, const kni_json *object, const char *name, int64_t line)
+static kn_status add_object(kni_data_table *t, const kni_json *object, const char *name, int64_t line)
 {
     if (object->kind != KNI_JSON_OBJECT)
         return kni_failure(KN_ERROR_ARGUMENT, "%s:%lld: the line is no object", name, (long long)line);
     kn_status status = KN_OK;
-    if (kni_table_wants_columns(t)) {
+    if (kni_data_table_wants_columns(t)) {
         for (const kni_json *m = object->first; m && status == KN_OK; m = m->next)
-            status = kni_table_add_column(t, m->key, strlen(m->key));
-        if (status == KN_OK && kni_table_wants_columns(t))
+            status = kni_data_table_add_column(t, m->key, strlen(m->key));
+        if (status == KN_OK && kni_data_table_wants_columns(t))
             return kni_failure(KN_ERROR_ARGUMENT, "%s:%lld: the object is empty", name, (long long)line);
     }
-    int32_t n = kni_table_columns(t);
+    int32_t n = kni_data_table_columns(t);
     kni_cell *cells = status == KN_OK ? calloc((size_t)n, sizeof *cells) : NULL;
     if (!cells) return status == KN_OK ? kni_failure_memory("kn_dataset_json_lines") : status;
     for (int32_t i = 0; i < n && status == KN_OK; i++) {
-        const char *key = kni_table_column_name(t, i);
+        const char *key = kni_data_table_column_name(t, i);
         const kni_json *member = key ? kni_json_member(object, key) : object->first;
         for (int32_t skip = i; !key && member && skip > 0; skip--) member = member->next;
         status = make_cell(t, i, member, line, &cells[i]);
     }
-    if (status == KN_OK) status = kni_table_add_row(t, cells, line);
+    if (status == KN_OK) status = kni_data_table_add_row(t, cells, line);
     for (int32_t i = 0; i < n; i++) free((void *)(uintptr_t)cells[i].numbers);
     free(cells);
     return status;
 }
 
-kn_status kni_json_line(kni_table *t, const char *line, size_t bytes, const char *name, int64_t number)
+kn_status kni_json_line(kni_data_table *t, const char *line, size_t bytes, const char *name, int64_t number)
 {
     if (bytes && line[bytes - 1] == '\r') bytes--;
     size_t blank = 0;
@@ -102,7 +102,7 @@ kn_status kni_json_line(kni_table *t, const char *line, size_t bytes, const char
 
 /* Hands each line over; what is left is moved to the front. */
 typedef struct lines {
-    kni_table *table;
+    kni_data_table *table;
     const char *name;
     int64_t number;
     kni_buffer rest;
@@ -129,7 +129,7 @@ static kn_status feed_lines(lines *l, const char *data, size_t bytes)
 
 kn_dataset kn_dataset_json_lines(const char *path, const kn_table_args *args)
 {
-    kni_table *table = kni_table_make(path, args);
+    kni_data_table *table = kni_data_table_make(path, args);
     if (!table) return NULL;
     enum { PIECE = 1 << 16 };
     char *piece = malloc(PIECE);
@@ -145,10 +145,10 @@ kn_dataset kn_dataset_json_lines(const char *path, const kn_table_args *args)
     if (status == KN_OK && ferror(file)) status = kni_failure(KN_ERROR_IO, "%s: reading failed", path);
     if (status == KN_OK && l.rest.length)
         status = kni_json_line(table, l.rest.data, l.rest.length, path, l.number);
-    if (status == KN_OK && kni_table_wants_columns(table))
+    if (status == KN_OK && kni_data_table_wants_columns(table))
         status = kni_failure(KN_ERROR_ARGUMENT, "%s: the file is empty", path);
     if (file) fclose(file);
     free(piece);
     kni_buffer_free(&l.rest);
-    return kni_table_finish(table, status);
+    return kni_data_table_finish(table, status);
 }

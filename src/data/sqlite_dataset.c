@@ -1,7 +1,7 @@
 /* SQLite: the rows of a query as a table, and a table of samples that is written from a data set and read on demand. */
 #define _POSIX_C_SOURCE 200809L
+#include "data/data_table.h"
 #include "data/sqlite_library.h"
-#include "data/table.h"
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,11 +64,11 @@ static void query_cell(sqlite3_stmt *s, int at, kni_cell *cell)
 }
 
 /* The result column of each column asked for. */
-static kn_status query_columns(kni_table *t, sqlite3_stmt *s, const char *path, int *places)
+static kn_status query_columns(kni_data_table *t, sqlite3_stmt *s, const char *path, int *places)
 {
     int n = SQL.column_count(s);
-    for (int32_t i = 0; i < kni_table_columns(t); i++) {
-        const char *wanted = kni_table_column_name(t, i);
+    for (int32_t i = 0; i < kni_data_table_columns(t); i++) {
+        const char *wanted = kni_data_table_column_name(t, i);
         places[i] = wanted ? 0 : i;
         while (wanted && places[i] < n && strcmp(SQL.column_name(s, places[i]), wanted)) places[i]++;
         if (places[i] >= n)
@@ -78,15 +78,16 @@ static kn_status query_columns(kni_table *t, sqlite3_stmt *s, const char *path, 
     return KN_OK;
 }
 
-static kn_status read_rows(kni_table *t, sqlite3 *db, sqlite3_stmt *s, const char *path)
+static kn_status read_rows(kni_data_table *t, sqlite3 *db, sqlite3_stmt *s, const char *path)
 {
     kn_status status = KN_OK;
-    bool wants = kni_table_wants_columns(t);
+    bool wants = kni_data_table_wants_columns(t);
     for (int i = 0; wants && status == KN_OK && i < SQL.column_count(s); i++) {
         const char *name = SQL.column_name(s, i);
-        status = name ? kni_table_add_column(t, name, strlen(name)) : kni_failure_memory("kn_dataset_sqlite");
+        status =
+            name ? kni_data_table_add_column(t, name, strlen(name)) : kni_failure_memory("kn_dataset_sqlite");
     }
-    int32_t n = kni_table_columns(t);
+    int32_t n = kni_data_table_columns(t);
     int *places = calloc((size_t)n + 1, sizeof *places);
     kni_cell *cells = calloc((size_t)n + 1, sizeof *cells);
     if (status == KN_OK && (!places || !cells)) status = kni_failure_memory("kn_dataset_sqlite");
@@ -98,7 +99,7 @@ static kn_status read_rows(kni_table *t, sqlite3 *db, sqlite3_stmt *s, const cha
             status = sql_failure(db, path, "reading failed");
         else {
             for (int32_t i = 0; i < n; i++) query_cell(s, places[i], &cells[i]);
-            status = kni_table_add_row(t, cells, 0);
+            status = kni_data_table_add_row(t, cells, 0);
         }
     }
     free(places);
@@ -108,7 +109,7 @@ static kn_status read_rows(kni_table *t, sqlite3 *db, sqlite3_stmt *s, const cha
 
 kn_dataset kn_dataset_sqlite(const char *path, const char *query, const kn_table_args *args)
 {
-    kni_table *table = kni_table_make(path, args);
+    kni_data_table *table = kni_data_table_make(path, args);
     if (!table) return NULL;
     sqlite3 *db;
     sqlite3_stmt *s = NULL;
@@ -119,7 +120,7 @@ kn_dataset kn_dataset_sqlite(const char *path, const char *query, const kn_table
     if (status == KN_OK) status = read_rows(table, db, s, path);
     if (s) SQL.finalize(s);
     if (db) SQL.close_v2(db);
-    return kni_table_finish(table, status);
+    return kni_data_table_finish(table, status);
 }
 
 /* ---- samples: (row_id, dtypes and shapes, bytes). The layout of a blob: int64 count of fields; for each field int64 dtype,

@@ -98,8 +98,8 @@ static kn_status find_data(const uint8_t *p, size_t bytes, const char *name, for
 static kn_status decode(const uint8_t *p, size_t bytes, const char *name, int64_t *rate, kn_tensor *out)
 {
     format f = {0};
-    const uint8_t *data;
-    size_t size, e = 0, n = sizeof encodings / sizeof *encodings;
+    const uint8_t *data = NULL;
+    size_t size = 0, e = 0, n = sizeof encodings / sizeof *encodings;
     kn_status status = find_data(p, bytes, name, &f, &data, &size);
     if (status != KN_OK) return status;
     while (e < n && (encodings[e].code != f.code || encodings[e].bits != f.bits)) e++;

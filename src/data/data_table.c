@@ -1,5 +1,5 @@
 /* Typed columns in memory: conversion of cells with errors that name file, line and column; samples from them. */
-#include "data/table.h"
+#include "data/data_table.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@ typedef struct field {
     int32_t first, count; /* columns */
 } field;
 
-struct kni_table {
+struct kni_data_table {
     char *name;
     int32_t n_columns, n_fields;
     bool open; /* columns are still to come */
@@ -51,7 +51,7 @@ static char *copy_text(const char *text, size_t length)
 
 /* ---- columns */
 
-static kn_status add_column(kni_table *t, const kn_column *spec, const char *name, size_t length)
+static kn_status add_column(kni_data_table *t, const kn_column *spec, const char *name, size_t length)
 {
     column *columns = realloc(t->columns, ((size_t)t->n_columns + 1) * sizeof *columns);
     if (columns) t->columns = columns;
@@ -78,11 +78,11 @@ static kn_status add_column(kni_table *t, const kn_column *spec, const char *nam
     return KN_OK;
 }
 
-static const kni_table *table_of(kn_dataset dataset);
+static const kni_data_table *table_of(kn_dataset dataset);
 
-static kn_status take_categories(kni_table *t, kn_dataset from)
+static kn_status take_categories(kni_data_table *t, kn_dataset from)
 {
-    const kni_table *source = table_of(from);
+    const kni_data_table *source = table_of(from);
     if (!source) return kni_failure(KN_ERROR_ARGUMENT, "%s: categories must come from a table", t->name);
     for (int32_t i = 0; i < t->n_columns; i++) {
         column *c = &t->columns[i];
@@ -97,7 +97,7 @@ static kn_status take_categories(kni_table *t, kn_dataset from)
     return KN_OK;
 }
 
-static kn_status check_column(const kni_table *t, const kn_column *c, int32_t i)
+static kn_status check_column(const kni_data_table *t, const kn_column *c, int32_t i)
 {
     if (c->kind >= KN_COLUMN_REAL && c->kind <= KN_COLUMN_TEXT && c->missing >= KN_MISSING_ERROR &&
         c->missing <= KN_MISSING_SKIP && !(c->list && c->kind >= KN_COLUMN_CATEGORY))
@@ -106,11 +106,11 @@ static kn_status check_column(const kni_table *t, const kn_column *c, int32_t i)
                        (int)i + 1);
 }
 
-kni_table *kni_table_make(const char *name, const kn_table_args *args)
+kni_data_table *kni_data_table_make(const char *name, const kn_table_args *args)
 {
     static const kn_table_args plain = {0};
     if (!args) args = &plain;
-    kni_table *t = calloc(1, sizeof *t);
+    kni_data_table *t = calloc(1, sizeof *t);
     if (!t || !(t->name = copy_text(name, strlen(name)))) {
         free(t);
         kni_failure_memory("kn_table");
@@ -127,11 +127,11 @@ kni_table *kni_table_make(const char *name, const kn_table_args *args)
         status = kni_failure(KN_ERROR_ARGUMENT, "%s: no columns are asked for", name);
     if (status == KN_OK && args->categories) status = take_categories(t, args->categories);
     if (status == KN_OK) return t;
-    kni_table_free(t);
+    kni_data_table_free(t);
     return NULL;
 }
 
-void kni_table_free(kni_table *t)
+void kni_data_table_free(kni_data_table *t)
 {
     if (!t) return;
     for (int32_t i = 0; i < t->n_columns; i++) {
@@ -146,14 +146,14 @@ void kni_table_free(kni_table *t)
     free(t);
 }
 
-bool kni_table_wants_columns(const kni_table *table) { return table->open && !table->n_columns; }
+bool kni_data_table_wants_columns(const kni_data_table *table) { return table->open && !table->n_columns; }
 
-kn_status kni_table_add_column(kni_table *table, const char *name, size_t length)
+kn_status kni_data_table_add_column(kni_data_table *table, const char *name, size_t length)
 {
     return add_column(table, &(kn_column){.kind = KN_COLUMN_REAL, .join = true}, name, length);
 }
 
-kn_status kni_table_name_column(kni_table *table, int32_t at, const char *name, size_t length)
+kn_status kni_data_table_name_column(kni_data_table *table, int32_t at, const char *name, size_t length)
 {
     char *copy = copy_text(name, length);
     if (!copy) return kni_failure_memory("kn_table");
@@ -162,16 +162,22 @@ kn_status kni_table_name_column(kni_table *table, int32_t at, const char *name, 
     return KN_OK;
 }
 
-int32_t kni_table_columns(const kni_table *table) { return table->n_columns; }
+int32_t kni_data_table_columns(const kni_data_table *table) { return table->n_columns; }
 
-const char *kni_table_column_name(const kni_table *table, int32_t at) { return table->columns[at].name; }
+const char *kni_data_table_column_name(const kni_data_table *table, int32_t at)
+{
+    return table->columns[at].name;
+}
 
-bool kni_table_column_is_list(const kni_table *table, int32_t at) { return table->columns[at].spec.list; }
+bool kni_data_table_column_is_list(const kni_data_table *table, int32_t at)
+{
+    return table->columns[at].spec.list;
+}
 
 /* ---- rows */
 
-kn_status kni_table_failure(const kni_table *t, int64_t line, int32_t at, const char *what, const char *text,
-                            size_t length)
+kn_status kni_data_table_failure(const kni_data_table *t, int64_t line, int32_t at, const char *what,
+                                 const char *text, size_t length)
 {
     char place[32] = "", shown[48] = "";
     const char *name = t->columns[at].name;
@@ -193,7 +199,7 @@ kn_status kni_table_failure(const kni_table *t, int64_t line, int32_t at, const 
                        what);
 }
 
-static kn_status convert_number(const kni_table *t, int32_t at, kni_cell *cell, int64_t line)
+static kn_status convert_number(const kni_data_table *t, int32_t at, kni_cell *cell, int64_t line)
 {
     bool whole = kinds[t->columns[at].spec.kind].whole;
     const char *text = cell->text;
@@ -202,8 +208,8 @@ static kn_status convert_number(const kni_table *t, int32_t at, kni_cell *cell, 
     case KNI_CELL_TEXT:
         if (whole ? kni_parse_int(text, length, &cell->integer) : kni_parse_real(text, length, &cell->real))
             return KN_OK;
-        return kni_table_failure(t, line, at, whole ? "is not a whole number" : "is not a number", text,
-                                 length);
+        return kni_data_table_failure(t, line, at, whole ? "is not a whole number" : "is not a number", text,
+                                      length);
     case KNI_CELL_INT:
         cell->real = (double)cell->integer;
         return KN_OK;
@@ -213,22 +219,22 @@ static kn_status convert_number(const kni_table *t, int32_t at, kni_cell *cell, 
             cell->integer = (int64_t)cell->real;
             return KN_OK;
         }
-        return kni_table_failure(t, line, at, "the number is not whole", NULL, 0);
+        return kni_data_table_failure(t, line, at, "the number is not whole", NULL, 0);
     default:
-        return kni_table_failure(t, line, at, "a list; mark the column as list", NULL, 0);
+        return kni_data_table_failure(t, line, at, "a list; mark the column as list", NULL, 0);
     }
 }
 
-static kn_status convert_category(kni_table *t, int32_t at, kni_cell *cell, int64_t line)
+static kn_status convert_category(kni_data_table *t, int32_t at, kni_cell *cell, int64_t line)
 {
     column *c = &t->columns[at];
     if (cell->kind != KNI_CELL_TEXT)
-        return kni_table_failure(t, line, at, "a number where a text is expected", NULL, 0);
+        return kni_data_table_failure(t, line, at, "a number where a text is expected", NULL, 0);
     cell->integer = c->fixed ? kni_names_find(&c->texts, cell->text, cell->length)
                              : kni_names_add(&c->texts, cell->text, cell->length);
     if (cell->integer >= 0) return KN_OK;
     if (!c->fixed) return kni_failure_memory("kn_table");
-    return kni_table_failure(t, line, at, "is not among the known categories", cell->text, cell->length);
+    return kni_data_table_failure(t, line, at, "is not among the known categories", cell->text, cell->length);
 }
 
 static bool is_missing(const kni_cell *cell, bool number)
@@ -242,7 +248,7 @@ static bool is_missing(const kni_cell *cell, bool number)
 }
 
 /* *skip is set when the row is to be left out. */
-static kn_status convert_cell(kni_table *t, int32_t at, kni_cell *cell, int64_t line, bool *skip)
+static kn_status convert_cell(kni_data_table *t, int32_t at, kni_cell *cell, int64_t line, bool *skip)
 {
     const kn_column *spec = &t->columns[at].spec;
     bool text = spec->kind == KN_COLUMN_TEXT || spec->kind == KN_COLUMN_CATEGORY;
@@ -256,16 +262,17 @@ static kn_status convert_cell(kni_table *t, int32_t at, kni_cell *cell, int64_t 
         } else if (spec->missing == KN_MISSING_FILL && !spec->list) {
             *cell = (kni_cell){.kind = KNI_CELL_REAL, .real = spec->fill};
         } else
-            return kni_table_failure(t, line, at, "the value is missing", NULL, 0);
+            return kni_data_table_failure(t, line, at, "the value is missing", NULL, 0);
     }
     if (spec->kind == KN_COLUMN_CATEGORY) return KN_OK; /* numbered when the row is sure to stay */
     if (spec->kind == KN_COLUMN_TEXT)
         return cell->kind == KNI_CELL_TEXT
                    ? KN_OK
-                   : kni_table_failure(t, line, at, "a number where a text is expected", NULL, 0);
+                   : kni_data_table_failure(t, line, at, "a number where a text is expected", NULL, 0);
     if (!spec->list) return convert_number(t, at, cell, line);
-    return cell->kind == KNI_CELL_LIST ? KN_OK
-                                       : kni_table_failure(t, line, at, "not a list of numbers", NULL, 0);
+    return cell->kind == KNI_CELL_LIST
+               ? KN_OK
+               : kni_data_table_failure(t, line, at, "not a list of numbers", NULL, 0);
 }
 
 static void append_number(kni_buffer *values, kn_column_kind kind, double real, int64_t integer)
@@ -277,7 +284,7 @@ static void append_number(kni_buffer *values, kn_column_kind kind, double real, 
     kni_buffer_append(values, from, (size_t)kinds[kind].bytes);
 }
 
-static kn_status store_cell(kni_table *t, int32_t at, const kni_cell *cell, int64_t line)
+static kn_status store_cell(kni_data_table *t, int32_t at, const kni_cell *cell, int64_t line)
 {
     column *c = &t->columns[at];
     if (cell->kind == KNI_CELL_LIST)
@@ -285,7 +292,7 @@ static kn_status store_cell(kni_table *t, int32_t at, const kni_cell *cell, int6
             double v = cell->numbers[i];
             bool whole = v >= -0x1p63 && v < 0x1p63 && (double)(int64_t)v == v;
             if (c->spec.kind == KN_COLUMN_INT && !whole)
-                return kni_table_failure(t, line, at, "a number of the list is not whole", NULL, 0);
+                return kni_data_table_failure(t, line, at, "a number of the list is not whole", NULL, 0);
             append_number(&c->values, c->spec.kind, v, whole ? (int64_t)v : 0);
         }
     else if (c->spec.kind == KN_COLUMN_TEXT)
@@ -296,7 +303,7 @@ static kn_status store_cell(kni_table *t, int32_t at, const kni_cell *cell, int6
     return c->values.failed || c->ends.failed ? kni_failure_memory("kn_table") : KN_OK;
 }
 
-kn_status kni_table_add_row(kni_table *t, const kni_cell *cells, int64_t line)
+kn_status kni_data_table_add_row(kni_data_table *t, const kni_cell *cells, int64_t line)
 {
     if (line <= 0) line = t->rows + 1;
     bool skip = false;
@@ -319,7 +326,7 @@ kn_status kni_table_add_row(kni_table *t, const kni_cell *cells, int64_t line)
 
 /* ---- the data set */
 
-static int64_t table_length(void *self) { return ((kni_table *)self)->rows; }
+static int64_t table_length(void *self) { return ((kni_data_table *)self)->rows; }
 
 static kn_tensor varying_value(const column *c, int64_t index)
 {
@@ -331,7 +338,7 @@ static kn_tensor varying_value(const column *c, int64_t index)
 }
 
 /* Rows of a field of numbers, one after the other. */
-static kn_status numbers_value(const kni_table *t, const field *f, const int64_t *indices, int64_t n,
+static kn_status numbers_value(const kni_data_table *t, const field *f, const int64_t *indices, int64_t n,
                                bool batch, kn_sample *out)
 {
     const column *head = &t->columns[f->first];
@@ -354,7 +361,7 @@ static kn_status numbers_value(const kni_table *t, const field *f, const int64_t
 static kn_status table_get(void *self, int64_t index, const kn_sample_key *key, kn_sample *sample)
 {
     (void)key;
-    const kni_table *t = self;
+    const kni_data_table *t = self;
     kn_status status = KN_OK;
     for (int32_t f = 0; f < t->n_fields && status == KN_OK; f++) {
         const column *head = &t->columns[t->fields[f].first];
@@ -368,7 +375,7 @@ static kn_status table_get_many(void *self, const int64_t *indices, int64_t n, c
                                 kn_sample *batch)
 {
     (void)keys;
-    const kni_table *t = self;
+    const kni_data_table *t = self;
     kn_status status = KN_OK;
     for (int32_t f = 0; f < t->n_fields && status == KN_OK; f++)
         status = numbers_value(t, &t->fields[f], indices, n, true, batch);
@@ -377,12 +384,12 @@ static kn_status table_get_many(void *self, const int64_t *indices, int64_t n, c
 
 static const char *table_name_at(void *self, int64_t index)
 {
-    const kni_table *t = self;
+    const kni_data_table *t = self;
     if (index >= t->n_columns) return NULL;
     return t->columns[index].name ? t->columns[index].name : "";
 }
 
-static void table_close(void *self) { kni_table_free(self); }
+static void table_close(void *self) { kni_data_table_free(self); }
 
 static const kn_dataset_type table_type = {"table", table_length, table_get,
                                            NULL,    table_close,  table_name_at};
@@ -390,13 +397,13 @@ static const kn_dataset_type table_type = {"table", table_length, table_get,
 static const kn_dataset_type numbers_type = {"table",        table_length, table_get,
                                              table_get_many, table_close,  table_name_at};
 
-static const kni_table *table_of(kn_dataset dataset)
+static const kni_data_table *table_of(kn_dataset dataset)
 {
-    const kni_table *t = kni_dataset_self(dataset, &table_type);
+    const kni_data_table *t = kni_dataset_self(dataset, &table_type);
     return t ? t : kni_dataset_self(dataset, &numbers_type);
 }
 
-kn_dataset kni_table_finish(kni_table *table, kn_status status)
+kn_dataset kni_data_table_finish(kni_data_table *table, kn_status status)
 {
     if (!table) return NULL;
     bool varying = false;
@@ -406,7 +413,7 @@ kn_dataset kni_table_finish(kni_table *table, kn_status status)
 
 static const column *category_column(kn_dataset dataset, int32_t at)
 {
-    const kni_table *t = table_of(dataset);
+    const kni_data_table *t = table_of(dataset);
     return t && at >= 0 && at < t->n_columns ? &t->columns[at] : NULL;
 }
 

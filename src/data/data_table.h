@@ -1,6 +1,6 @@
 /* Typed columns in memory, filled row by row by the readers of CSV, JSON lines and SQLite. */
-#ifndef KNI_DATA_TABLE_H
-#define KNI_DATA_TABLE_H
+#ifndef KNI_DATA_DATA_TABLE_H
+#define KNI_DATA_DATA_TABLE_H
 
 #include "data/data_internal.h"
 
@@ -22,36 +22,37 @@ typedef struct kni_cell {
     const double *numbers;
 } kni_cell;
 
-typedef struct kni_table kni_table;
+typedef struct kni_data_table kni_data_table;
 
 /* name: the file, for messages. */
-kni_table *kni_table_make(const char *name, const kn_table_args *args);
+kni_data_table *kni_data_table_make(const char *name, const kn_table_args *args);
 /* True while the columns are not known: all columns of the source are wanted. Give them before the first row. */
-bool kni_table_wants_columns(const kni_table *table);
-kn_status kni_table_add_column(kni_table *table, const char *name, size_t length);
+bool kni_data_table_wants_columns(const kni_data_table *table);
+kn_status kni_data_table_add_column(kni_data_table *table, const char *name, size_t length);
 /* The name that a header gives to a column that was asked for by its place. */
-kn_status kni_table_name_column(kni_table *table, int32_t at, const char *name, size_t length);
-int32_t kni_table_columns(const kni_table *table);
+kn_status kni_data_table_name_column(kni_data_table *table, int32_t at, const char *name, size_t length);
+int32_t kni_data_table_columns(const kni_data_table *table);
 /* The name asked for, or NULL for the column at its place. */
-const char *kni_table_column_name(const kni_table *table, int32_t column);
-bool kni_table_column_is_list(const kni_table *table, int32_t column);
+const char *kni_data_table_column_name(const kni_data_table *table, int32_t column);
+bool kni_data_table_column_is_list(const kni_data_table *table, int32_t column);
 /* Adds a row of one cell for each column; line is for messages (0: the rows are counted). */
-kn_status kni_table_add_row(kni_table *table, const kni_cell *cells, int64_t line);
+kn_status kni_data_table_add_row(kni_data_table *table, const kni_cell *cells, int64_t line);
 /* "NAME:line: column 'age': ..." as a failure. */
-kn_status kni_table_failure(const kni_table *table, int64_t line, int32_t column, const char *what,
-                            const char *text, size_t length);
+kn_status kni_data_table_failure(const kni_data_table *table, int64_t line, int32_t column, const char *what,
+                                 const char *text, size_t length);
 /* The data set of it, or NULL when status is a failure; the table is taken over. */
-kn_dataset kni_table_finish(kni_table *table, kn_status status);
-void kni_table_free(kni_table *table);
+kn_dataset kni_data_table_finish(kni_data_table *table, kn_status status);
+void kni_data_table_free(kni_data_table *table);
 
 /* ---- parsers that fill a table */
 
 typedef struct kni_csv kni_csv;
-kni_csv *kni_csv_make(kni_table *table, const char *name, const kn_table_args *args);
+kni_csv *kni_csv_make(kni_data_table *table, const char *name, const kn_table_args *args);
 kn_status kni_csv_feed(kni_csv *csv, const char *data, size_t bytes);
 kn_status kni_csv_finish(kni_csv *csv);
 void kni_csv_free(kni_csv *csv);
 /* One line without its end. */
-kn_status kni_json_line(kni_table *table, const char *line, size_t bytes, const char *name, int64_t number);
+kn_status kni_json_line(kni_data_table *table, const char *line, size_t bytes, const char *name,
+                        int64_t number);
 
 #endif
