@@ -1,5 +1,5 @@
 /* Images with boxes from annotations in the JSON form of COCO. */
-#include "data/image.h"
+#include "data/data_image.h"
 #include "support/json.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* PNG through libpng's simplified interface and JPEG through TurboJPEG, both opened at run time. */
-#include "data/image.h"
+#include "data/data_image.h"
 #include "support/library.h"
 #include <stdlib.h>
 #include <string.h>

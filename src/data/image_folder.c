@@ -1,5 +1,5 @@
 /* Folders of images with one label, several labels, or a mask for each. */
-#include "data/image.h"
+#include "data/data_image.h"
 #include "support/json.h"
 #include <kn/elementwise.h>
 #include <stdlib.h>

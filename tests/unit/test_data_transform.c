@@ -76,11 +76,11 @@ static void test_choices(void)
     CHECK(value(chosen, 0) == 9 && value(chosen, 2) == 0);
     CHECK(!kn_dataset_select(d, (const int64_t[]){10}, 1) &&
           strstr(kn_last_error(), "index 10 of a data set of 10"));
-    kn_dataset parts[3];
+    kn_dataset parts[3], none[2];
     CHECK(kn_dataset_split(d, (const double[]){0.8, 0.1, 0.1}, 3, parts) == KN_OK);
     CHECK(kn_dataset_length(parts[0]) == 8 && kn_dataset_length(parts[1]) == 1 && value(parts[2], 0) == 9);
-    CHECK_ERROR(kn_dataset_split(d, (const double[]){0.8, 0.3}, 2, parts + 1), "sum to at most 1");
-    kn_dataset_free(parts[0]);
+    CHECK_ERROR(kn_dataset_split(d, (const double[]){0.8, 0.3}, 2, none), "sum to at most 1");
+    for (int i = 0; i < 3; i++) kn_dataset_free(parts[i]);
     kn_dataset_free(both);
     kn_dataset_free(part);
     kn_dataset_free(chunk);

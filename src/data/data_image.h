@@ -1,6 +1,6 @@
 /* Images in memory, between a decoder and a tensor. */
-#ifndef KNI_DATA_IMAGE_H
-#define KNI_DATA_IMAGE_H
+#ifndef KNI_DATA_DATA_IMAGE_H
+#define KNI_DATA_DATA_IMAGE_H
 
 #include "data/data_internal.h"
 

@@ -1,5 +1,5 @@
 /* Images between a decoder and a tensor: reading files, resizing, planes of channels. */
-#include "data/image.h"
+#include "data/data_image.h"
 #include <stdlib.h>
 #include <string.h>
 

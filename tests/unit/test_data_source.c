@@ -1,0 +1,323 @@
+/* Sources of data: images, masks, boxes, idx, CIFAR, texts and sounds; and what broken files are answered with. */
+#define _POSIX_C_SOURCE 200809L
+#include "support/check.h"
+#include <kn/data.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static const char *scratch = "test_data_source.tmp";
+
+static bool write_scratch(const void *data, size_t n)
+{
+    FILE *f = fopen(scratch, "wb");
+    bool good = f && fwrite(data, 1, n, f) == n;
+    if (f) fclose(f);
+    return good;
+}
+
+static size_t read_file(const char *path, uint8_t *data, size_t room)
+{
+    FILE *f = fopen(path, "rb");
+    size_t n = f ? fread(data, 1, room, f) : 0;
+    if (f) fclose(f);
+    return n;
+}
+
+#define CHECK_REFUSED(dataset, words) check_refused(dataset, words, __FILE__, __LINE__)
+static void check_refused(kn_dataset d, const char *words, const char *file, int line)
+{
+    bool good = !d && strstr(kn_last_error(), words);
+    if (!good)
+        printf("%s:%d: wanted '%s', got '%s'\n", file, line, words, d ? "a data set" : kn_last_error());
+    check_that(good, "refused", file, line);
+    kn_dataset_free(d);
+}
+
+/* Cut to every length but those that only lose the last `spare` bytes, a file gives an error, never a crash. */
+static bool refuses_cuts(const char *path, size_t spare, kn_tensor (*decode)(const void *data, size_t n))
+{
+    static uint8_t data[4096];
+    size_t n = read_file(path, data, sizeof data);
+    bool all = n > spare;
+    for (size_t i = 0; i < n; i++) {
+        uint8_t *exact = malloc(i ? i : 1); /* so that a sanitizer sees a read behind the end */
+        memcpy(exact, data, i);
+        kn_tensor t = decode(exact, i);
+        if (kn_ok(t) && i < n - spare) {
+            printf("%s: accepted when cut to %zu of %zu\n", path, i, n);
+            all = false;
+        }
+        kn_drop(t);
+        free(exact);
+    }
+    return all;
+}
+
+static kn_tensor decode_image(const void *data, size_t n) { return kn_image_decode(data, n, "x.png", NULL); }
+static kn_tensor decode_wav(const void *data, size_t n) { return kn_wav_decode(data, n, "x.wav", NULL); }
+static kn_tensor decode_idx(const void *data, size_t n)
+{
+    return write_scratch(data, n) ? kn_idx_read(scratch) : KN_NONE;
+}
+
+static void test_images(void)
+{
+    kn_dataset d = kn_dataset_image_folder("tests/data/images", NULL);
+    CHECK(kn_dataset_length(d) == 4 && !strcmp(kn_dataset_name_at(d, 0), "cat") &&
+          !strcmp(kn_dataset_name_at(d, 1), "dog"));
+    kn_sample s;
+    CHECK(kn_dataset_get(d, 1, &s) == KN_OK && s.n == 2 && kn_item_int(s.fields[1]) == 0);
+    CHECK_VALUES(s.fields[0], 0, 0, 10, 20, 30, 0, 10, 20, 30, 0, 10, 20, 30, 0, 0, 0, 0, 20, 20, 20, 20, 40,
+                 40, 40, 40, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2);
+    CHECK(kn_rank(s.fields[0]) == 3 && kn_size(s.fields[0], 1) == 3 && kn_size(s.fields[0], 2) == 4);
+    kn_sample_drop(&s);
+    CHECK(kn_dataset_get(d, 2, &s) == KN_OK && kn_size(s.fields[0], 0) == 3 && kn_item_int(s.fields[1]) == 1);
+    kn_sample_drop(&s);
+    /* A JPEG of one colour at full quality is that colour within a step. */
+    CHECK(kn_dataset_get(d, 3, &s) == KN_OK && kn_size(s.fields[0], 1) == 8 && kn_size(s.fields[0], 2) == 16);
+    if (s.n) CHECK_VALUES(kn_mean(kn_cast(s.fields[0], KN_F32), KN_AXES(1, 2), false), 0.02, 200, 100, 50);
+    kn_sample_drop(&s);
+    kn_dataset_free(d);
+    d = kn_dataset_image_folder("tests/data/images",
+                                &(kn_image_args){.channels = 1, .height = 6, .width = 2});
+    CHECK(kn_dataset_get(d, 2, &s) == KN_OK && kn_size(s.fields[0], 0) == 1 && kn_size(s.fields[0], 1) == 6);
+    kn_sample_drop(&s);
+    kn_dataset_free(d);
+    CHECK_REFUSED(kn_dataset_image_folder("tests/data/idx", NULL), "tests/data/idx: no files in subfolders");
+    CHECK_REFUSED(kn_dataset_image_folder("no/such", NULL), "no/such");
+    CHECK_REFUSED(kn_dataset_image_folder("tests/data/images", &(kn_image_args){.channels = 2}),
+                  "channels must be 1 or 3");
+}
+
+static void test_resize(void)
+{
+    static uint8_t data[4096];
+    size_t n = read_file("tests/data/images/dog/c.png", data, sizeof data);
+    kn_tensor t = kn_image_decode(data, n, "c.png", &(kn_image_args){.channels = 1, .height = 3, .width = 4});
+    CHECK_VALUES(t, 0, 0, 50, 100, 200, 0, 50, 100, 200, 0, 50, 100, 200);
+    kn_drop(t);
+    /* Triangles of half width 2 around 0.5 and 2.5: weights 3/4, 3/4, 1/4 (and 0 at the distance of 2). */
+    t = kn_image_decode(data, n, "c.png", &(kn_image_args){.channels = 1, .height = 1, .width = 2});
+    CHECK_VALUES(t, 0, 36, 136);
+    kn_drop(t);
+}
+
+static void test_broken_images(void)
+{
+    /* The end chunk holds no pixels: libpng reads an image without it. */
+    CHECK(refuses_cuts("tests/data/images/cat/a.png", 12, decode_image));
+    CHECK(refuses_cuts("tests/data/images/dog/d.jpg", 0, decode_image));
+    CHECK_POISON(kn_image_read("tests/data/people.csv", NULL),
+                 "tests/data/people.csv: neither a PNG nor a JPEG");
+    CHECK_POISON(kn_image_read("none.png", NULL), "none.png");
+    static uint8_t data[4096];
+    size_t n = read_file("tests/data/images/cat/a.png", data, sizeof data);
+    data[45] ^= 0x55;
+    CHECK_POISON(kn_image_decode(data, n, "a.png", NULL), "a.png: broken PNG");
+    /* A header that promises a million rows in a file of 100 bytes, its checksum being right. */
+    static const uint8_t huge[] = {0x89, 'P', 'N', 'G', 13,  10,   26,   10,   0,    0, 0,    13,
+                                   'I',  'H', 'D', 'R', 0,   15,   0x42, 0x40, 0,    0, 0x0f, 0xa0,
+                                   8,    0,   0,   0,   0,   0xed, 0xb5, 0x9c, 0x4c, 0, 0,    0,
+                                   0,    'I', 'D', 'A', 'T', 0x35, 0xaf, 6,    0x1e};
+    kn_tensor t = kn_image_decode(huge, sizeof huge, "huge.png", NULL);
+    CHECK(!kn_ok(t));
+    CHECK(kn_memory_stats().bytes_peak < 1 << 26);
+}
+
+static void test_labels_and_masks(void)
+{
+    static const char *const files[] = {"tests/data/labels.csv", "tests/data/labels.jsonl"};
+    for (int i = 0; i < 2; i++) {
+        kn_dataset d = kn_dataset_image_labels("tests/data/images", files[i], NULL);
+        kn_sample s;
+        CHECK(kn_dataset_length(d) == 2 && !strcmp(kn_dataset_name_at(d, 1), "green"));
+        CHECK(kn_dataset_get(d, 0, &s) == KN_OK);
+        CHECK_VALUES(s.fields[1], 0, 1, 0);
+        kn_sample_drop(&s);
+        CHECK(kn_dataset_get(d, 1, &s) == KN_OK);
+        CHECK_VALUES(s.fields[1], 0, 1, 1);
+        kn_sample_drop(&s);
+        kn_dataset_free(d);
+    }
+    CHECK(write_scratch("file,a\nx.png,2\n", 15));
+    CHECK_REFUSED(kn_dataset_image_labels("x", scratch, NULL), "row 1, class 'a': 2 is neither 0 nor 1");
+    CHECK(write_scratch("file,a\nx.png,1\nx.png,0\n", 23));
+    CHECK_REFUSED(kn_dataset_image_labels("x", scratch, NULL), "'x.png' is listed twice");
+    kn_dataset d = kn_dataset_image_masks("tests/data/images/cat", "tests/data/masks", NULL);
+    kn_sample s;
+    CHECK(kn_dataset_length(d) == 2 && kn_dataset_get(d, 0, &s) == KN_OK &&
+          kn_dtype_of(s.fields[1]) == KN_I64);
+    CHECK_VALUES(s.fields[1], 0, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3);
+    kn_sample_drop(&s);
+    kn_dataset_free(d);
+    d = kn_dataset_image_masks("tests/data/images/cat", "tests/data/masks",
+                               &(kn_image_args){.height = 1, .width = 2});
+    CHECK(kn_dataset_get(d, 0, &s) == KN_OK);
+    CHECK_VALUES(s.fields[1], 0, 0, 2); /* nearest: classes are not mixed */
+    kn_sample_drop(&s);
+    kn_dataset_free(d);
+    CHECK_REFUSED(kn_dataset_image_masks("tests/data/images/dog", "tests/data/masks", NULL),
+                  "tests/data/masks/c.png: there is no mask");
+}
+
+static void test_coco(void)
+{
+    kn_dataset d = kn_dataset_coco("tests/data/images", "tests/data/coco.json",
+                                   &(kn_image_args){.height = 6, .width = 4});
+    kn_sample s;
+    CHECK(kn_dataset_length(d) == 2 && !strcmp(kn_dataset_name_at(d, 0), "ear"));
+    CHECK(kn_dataset_get(d, 1, &s) == KN_OK && s.n == 3 && kn_size(s.fields[0], 1) == 6);
+    CHECK_VALUES(s.fields[1], 0, 0, 2, 2, 4, 2, 0, 1, 2); /* rows count double */
+    CHECK_VALUES(s.fields[2], 0, 1, 0);
+    kn_sample_drop(&s);
+    kn_dataset_free(d);
+    static const char bad[] = "{\"images\": [], \"categories\": [],\n \"annotations\": [{\"image_id\": 1}]}";
+    CHECK(write_scratch(bad, sizeof bad - 1));
+    CHECK_REFUSED(kn_dataset_coco("x", scratch, NULL),
+                  "test_data_source.tmp:2:18: 'image_id' or 'category_id'");
+    CHECK(write_scratch("{}", 2));
+    CHECK_REFUSED(kn_dataset_coco("x", scratch, NULL), "there is no list 'images'");
+}
+
+static void test_idx(void)
+{
+    kn_tensor t = kn_idx_read("tests/data/idx/train-labels-idx1-ubyte.gz");
+    CHECK_VALUES(t, 0, 3, 1, 4);
+    kn_drop(t);
+    t = kn_idx_read("tests/fuzz/seeds/idx/shorts");
+    CHECK(kn_dtype_of(t) == KN_I16);
+    CHECK_VALUES(t, 0, -2, 700);
+    kn_drop(t);
+    CHECK(refuses_cuts("tests/data/idx/train-images-idx3-ubyte", 0, decode_idx));
+    CHECK(refuses_cuts("tests/data/idx/train-labels-idx1-ubyte.gz", 0, decode_idx));
+    static const uint8_t huge[] = {0, 0, 8, 3, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1};
+    CHECK(write_scratch(huge, sizeof huge));
+    CHECK_POISON(kn_idx_read(scratch),
+                 "the header promises more than memory can hold, the file has 1 (it is truncated");
+    static const uint8_t larger[] = {0, 0, 8, 1, 0, 0, 0, 1, 7, 7};
+    CHECK(write_scratch(larger, sizeof larger));
+    CHECK_POISON(kn_idx_read(scratch), "the header promises 1 bytes, the file has 2");
+    kn_dataset d = kn_dataset_mnist("tests/data/idx", "train");
+    kn_sample s;
+    CHECK(kn_dataset_length(d) == 3 && kn_dataset_get(d, 1, &s) == KN_OK && kn_rank(s.fields[0]) == 3);
+    CHECK_VALUES(s.fields[0], 0, 4, 5, 6, 7);
+    CHECK(kn_item_int(s.fields[1]) == 1 && kn_dtype_of(s.fields[1]) == KN_I64);
+    kn_sample_drop(&s);
+    kn_dataset_free(d);
+    CHECK_REFUSED(kn_dataset_mnist("tests/data/idx", "test"), "'kiln data mnist' says where to get it");
+    CHECK_REFUSED(kn_dataset_mnist("tests/data/idx", "dev"), "'train' or 'test', not 'dev'");
+}
+
+static void test_mnist(void)
+{
+    kn_dataset d = kn_dataset_mnist("data/mnist", "test");
+    kn_sample s;
+    CHECK(kn_dataset_length(d) == 10000 && kn_dataset_get(d, 0, &s) == KN_OK);
+    CHECK(kn_item_int(s.fields[1]) == 7 && kn_size(s.fields[0], 1) == 28 &&
+          !strcmp(kn_dataset_name_at(d, 9), "9"));
+    kn_sample_drop(&s);
+    kn_dataset_free(d);
+}
+
+static void test_cifar(void)
+{
+    kn_dataset d = kn_dataset_cifar10("tests/data", "train");
+    kn_sample s;
+    CHECK(kn_dataset_length(d) == 6 && kn_dataset_get(d, 1, &s) == KN_OK && kn_item_int(s.fields[1]) == 2);
+    CHECK(kn_size(s.fields[0], 0) == 3 && kn_size(s.fields[0], 2) == 32);
+    CHECK(kn_item(kn_max(kn_cast(s.fields[0], KN_F32), KN_AXES_ALL, false)) == 40);
+    CHECK(!strcmp(kn_dataset_name_at(d, 2), "bird"));
+    kn_sample_drop(&s);
+    kn_dataset_free(d);
+    d = kn_dataset_cifar100("tests/data/cifar-100-binary", "test");
+    CHECK(kn_dataset_get(d, 0, &s) == KN_OK && s.n == 3 && kn_item_int(s.fields[1]) == 99 &&
+          kn_item_int(s.fields[2]) == 4);
+    kn_sample_drop(&s);
+    kn_dataset_free(d);
+    CHECK_REFUSED(kn_dataset_cifar10("tests/data/texts", "train"),
+                  "tests/data/texts/data_batch_1.bin: there is no such file; 'kiln data cifar10' says");
+}
+
+static void test_texts(void)
+{
+    kn_dataset d = kn_dataset_text_folder("tests/data/texts");
+    static const char *const want[] = {"bad, \xc3\xa4h", "good", "gr\xc3\xbc\xc3\x9f \xf0\x9f\x98\x80"};
+    CHECK(kn_dataset_length(d) == 3 && !strcmp(kn_dataset_name_at(d, 1), "pos"));
+    for (int i = 0; i < 3; i++) {
+        char got[64] = "";
+        kn_sample s;
+        CHECK(kn_dataset_get(d, i, &s) == KN_OK &&
+              kn_read(s.fields[0], got, (size_t)kn_count(s.fields[0])) == KN_OK);
+        CHECK(!strcmp(got, want[i]) && kn_item_int(s.fields[1]) == (i > 0));
+        kn_sample_drop(&s);
+    }
+    kn_dataset_free(d);
+}
+
+static void test_sounds(void)
+{
+    int64_t rate = 0;
+    kn_tensor t = kn_wav_read("tests/fuzz/seeds/wav/pcm16", &rate);
+    CHECK_VALUES(t, 0, 0, -1, 0.25, 0.5, 32767.0 / 32768, -0.25);
+    CHECK(rate == 8000 && kn_size(t, 0) == 2);
+    kn_drop(t);
+    t = kn_wav_read("tests/fuzz/seeds/wav/pcm8", NULL);
+    CHECK_VALUES(t, 0, 0, 127.0 / 128, -1, -0.5);
+    kn_drop(t);
+    t = kn_wav_read("tests/fuzz/seeds/wav/pcm24", NULL);
+    CHECK_VALUES(t, 0, 0.5, -0.5, 8388607.0 / 8388608);
+    kn_drop(t);
+    t = kn_wav_read("tests/fuzz/seeds/wav/pcm32", NULL);
+    CHECK_VALUES(t, 0, 0.5, -1);
+    kn_drop(t);
+    t = kn_wav_read("tests/fuzz/seeds/wav/f32", NULL);
+    CHECK_VALUES(t, 0, 0.25, -1.5);
+    kn_drop(t);
+    t = kn_wav_read("tests/fuzz/seeds/wav/f64", NULL);
+    CHECK_VALUES(t, 0, 0.125);
+    kn_drop(t);
+    CHECK(refuses_cuts("tests/fuzz/seeds/wav/pcm16", 0, decode_wav));
+    CHECK_POISON(kn_wav_read("tests/data/people.csv", NULL), "tests/data/people.csv: no WAV file");
+}
+
+static void test_sound_folder(void)
+{
+    kn_sample s;
+    kn_dataset d =
+        kn_dataset_audio_folder("tests/data/sounds/", &(kn_audio_args){.frames = 3, .split = "train"});
+    CHECK(kn_dataset_length(d) == 1 && !strcmp(kn_dataset_name_at(d, 1), "yes") &&
+          kn_dataset_get(d, 0, &s) == KN_OK);
+    CHECK_VALUES(s.fields[0], 0, 0, 0.5, -0.5);
+    kn_sample_drop(&s);
+    kn_dataset_free(d);
+    d = kn_dataset_audio_folder("tests/data/sounds", &(kn_audio_args){.frames = 3, .split = "validation"});
+    CHECK(kn_dataset_length(d) == 1 && kn_dataset_get(d, 0, &s) == KN_OK && kn_item_int(s.fields[1]) == 1);
+    CHECK_VALUES(s.fields[0], 0, -1, 32767.0 / 32768, 0);
+    kn_sample_drop(&s);
+    kn_dataset_free(d);
+    d = kn_dataset_audio_folder("tests/data/sounds", &(kn_audio_args){.rate = 16000});
+    CHECK(kn_dataset_length(d) == 4);
+    CHECK_ERROR(kn_dataset_get(d, 0, &s), "8000 frames a second, not 16000");
+    kn_dataset_free(d);
+    CHECK_REFUSED(kn_dataset_audio_folder("tests/data/texts", NULL),
+                  "expected tests/data/texts/CLASS/FILE.wav");
+    CHECK_REFUSED(kn_dataset_audio_folder("tests/data/texts", &(kn_audio_args){.split = "x"}), "not 'x'");
+}
+
+int main(void)
+{
+    test_images();
+    test_resize();
+    test_broken_images();
+    test_labels_and_masks();
+    test_coco();
+    test_idx();
+    test_mnist();
+    test_cifar();
+    test_texts();
+    test_sounds();
+    test_sound_folder();
+    unlink(scratch);
+    CHECK(kn_shutdown() == 0);
+    return check_report();
+}
