@@ -12,21 +12,18 @@ typedef struct fans {
     double in, out;
 } fans;
 
-/* Of a weight [out, in, kernel...], unless the caller knows better. */
-static kn_status find_fans(fans *f, kn_shape shape, int64_t fan_in, int64_t fan_out)
+/* Of a weight [out, in, kernel...], unless the caller knows better; false when neither tells. */
+static bool find_fans(fans *f, kn_shape shape, int64_t fan_in, int64_t fan_out)
 {
     *f = (fans){(double)fan_in, (double)fan_out};
-    if (fan_in > 0 && fan_out > 0) return KN_OK;
+    if (fan_in > 0 && fan_out > 0) return true;
     if (shape.rank >= 2) {
         double field = 1;
         for (int i = 2; i < shape.rank; i++) field *= (double)shape.dims[i];
         if (fan_in <= 0) f->in = (double)shape.dims[1] * field;
         if (fan_out <= 0) f->out = (double)shape.dims[0] * field;
-    } else if (fan_in <= 0)
-        return kni_failure(KN_ERROR_SHAPE,
-                           "kn_initialize: a tensor of rank %d has no fan: give fan_in (and fan_out)",
-                           (int)shape.rank);
-    return KN_OK;
+    }
+    return fan_in > 0 || shape.rank >= 2;
 }
 
 /* As torch.nn.init.orthogonal_: Q of a normal matrix, with signs so that R's diagonal is positive. */
@@ -96,10 +93,10 @@ kn_tensor kn_initialize(const kn_initializer *initializer, kn_shape shape, kn_dt
     fans f = {0, 0};
     if (!kn_dtype_is_float(dtype))
         return kn_poison(KN_ERROR_DTYPE, "kn_initialize: weights have a float dtype");
-    if (needs_fans(i->kind)) {
-        if (find_fans(&f, shape, fan_in, fan_out) != KN_OK)
-            return kni_poisoned(KN_ERROR_SHAPE, "%s", kn_last_error());
-    }
+    if (needs_fans(i->kind) && !find_fans(&f, shape, fan_in, fan_out))
+        return kni_poisoned(KN_ERROR_SHAPE,
+                            "kn_initialize: a tensor of rank %d has no fan: give fan_in (and fan_out)",
+                            (int)shape.rank);
     return draw(i, shape, dtype, f);
 }
 

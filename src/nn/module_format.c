@@ -20,10 +20,11 @@ typedef struct table {
 static void row(table *t, const char *const cells[COLUMNS])
 {
     size_t last = 0;
-    for (size_t i = 0; i < COLUMNS; i++) {
+    for (size_t i = 0; i < COLUMNS; i++)
+        if (cells[i][0]) last = i;
+    for (size_t i = 0; i < last && t->measure; i++) { /* what ends a row may be as long as it likes */
         size_t n = strlen(cells[i]);
-        if (n) last = i;
-        if (t->measure && n > t->widths[i]) t->widths[i] = n < WIDEST ? n : WIDEST;
+        if (n > t->widths[i]) t->widths[i] = n < WIDEST ? n : WIDEST;
     }
     for (size_t i = 0; i <= last && !t->measure; i++) {
         size_t n = strlen(cells[i]), pad = n < t->widths[i] ? t->widths[i] - n : 0;
