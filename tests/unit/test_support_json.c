@@ -1,0 +1,139 @@
+/* JSON: what is read, what is refused and where, numbers that survive, texts that are escaped. */
+#include "support/check.h"
+#include "support/json.h"
+#include "support/scalar_math.h"
+#include "support/similar.h"
+#include <math.h>
+
+static kni_json_document parse(const char *text) { return kni_json_parse(text, strlen(text), "t"); }
+
+/* The text is refused with these words. */
+static void refuse(const char *text, const char *words)
+{
+    kni_json_document d = parse(text);
+    if (!CHECK(d == NULL && strstr(kn_last_error(), words)))
+        printf("  %s: %s\n", text, d ? "accepted" : kn_last_error());
+    kni_json_free(d);
+}
+
+static void reading(void)
+{
+    kni_json_document d =
+        parse(" {\"a\": [1, -2.5e3, true, null],\n  \"b\\u00e9\": \"x\\n\\ud83d\\ude00\", \"c\": {}} ");
+    const kni_json *root = kni_json_root(d), *a = kni_json_member(root, "a");
+    if (!CHECK(root && root->kind == KNI_JSON_OBJECT && root->count == 3 && a && a->count == 4)) return;
+    CHECK(a->first->whole && a->first->integer == 1 && a->first->number == 1);
+    CHECK(a->first->next->number == -2500 && a->first->next->whole && a->first->next->integer == -2500);
+    CHECK(a->first->next->next->truth && a->first->next->next->next->kind == KNI_JSON_NULL);
+    const kni_json *b = kni_json_member(root, "b\xC3\xA9");
+    CHECK(b && b->length == 6 && strcmp(b->text, "x\n\xF0\x9F\x98\x80") == 0 && b->line == 2 &&
+          b->column == 14);
+    CHECK(kni_json_member(root, "d") == NULL && kni_json_member(a, "a") == NULL);
+    kni_json_free(d);
+    d = parse("9223372036854775807");
+    CHECK(kni_json_root(d)->whole && kni_json_root(d)->integer == INT64_MAX);
+    kni_json_free(d);
+    d = parse("-9223372036854775808");
+    CHECK(kni_json_root(d)->whole && kni_json_root(d)->integer == INT64_MIN);
+    kni_json_free(d);
+    d = parse("9223372036854775808");
+    CHECK(!kni_json_root(d)->whole && kni_json_root(d)->number == 9223372036854775808.0);
+    kni_json_free(d);
+}
+
+static void refusing(void)
+{
+    static const char *const bad[] = {
+        "",    "[1,]",  "{\"a\" 1}", "[1 2]", "01",         "1.",        "+1",           "\"a",
+        "tru", "{1:2}", "[",         "1 1",   "\"\\x\"",    "\"\t\"",    "\"\xFF\"",     "\"\\ud800\"",
+        "1e",  "-",     "1e999",     "nan",   "{\"a\":1,}", "\"\\u12\"", "\"\xC0\x80\"", "]"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) refuse(bad[i], "t:1:");
+    refuse("{\n  \"a\": 1,\n  \"b\": oops\n}", "t:3:8:");
+    refuse("{\"a\\u0000b\": 1}", "zero byte");
+    char deep[400];
+    memset(deep, '[', sizeof deep - 1);
+    deep[sizeof deep - 1] = 0;
+    refuse(deep, "nested too deeply");
+    char digits[600];
+    memset(digits, '1', sizeof digits - 1);
+    digits[sizeof digits - 1] = 0;
+    refuse(digits, "too many digits");
+    CHECK(kni_json_parse(NULL, 0, NULL) == NULL);
+    /* Every prefix of a good text is refused without reading past its end. */
+    static const char good[] = "{\"a\": [1.5e-3, \"\\u00e9\\ud83d\\ude00\", {\"b\": false}], \"c\": null}";
+    for (size_t n = 0; n < sizeof good - 1; n++) {
+        char copy[sizeof good];
+        memcpy(copy, good, n);
+        kni_json_document d = kni_json_parse(copy, n, "t");
+        CHECK(d == NULL);
+        kni_json_free(d);
+    }
+}
+
+static void writing(void)
+{
+    static const double numbers[] = {
+        0, -0.0, 1, 0.1, 1e-5, 1.0 / 3, 5e-324, 1.7976931348623157e308, 123456789012345680.0};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        kni_buffer out = {0};
+        kni_json_write_number(&out, numbers[i]);
+        kni_json_document d = kni_json_parse(out.data, out.length, "t");
+        CHECK(d && kni_json_root(d)->number == numbers[i]);
+        kni_json_free(d);
+        kni_buffer_free(&out);
+    }
+    kni_buffer out = {0};
+    kni_json_write_number(&out, 0.1);
+    kni_json_write_number(&out, INFINITY);
+    kni_json_write_text(&out, "a\"\\\n\x01\xC3\xA9\xFF", 8);
+    CHECK(strcmp(out.data, "0.1null\"a\\\"\\\\\\n\\u0001\xC3\xA9\xEF\xBF\xBD\"") == 0);
+    kni_buffer_free(&out);
+}
+
+static void buffers(void)
+{
+    kni_buffer b = {0};
+    char small[4];
+    CHECK(strcmp(kni_buffer_string(&b), "") == 0 && kni_buffer_copy(&b, small, sizeof small) == 0 &&
+          small[0] == 0);
+    for (int i = 0; i < 1000; i++) kni_buffer_format(&b, "%d,", i);
+    CHECK(b.length == 10 * 2 + 90 * 3 + 900 * 4 && strlen(b.data) == b.length &&
+          strncmp(b.data, "0,1,2", 5) == 0);
+    CHECK(kni_buffer_copy(&b, small, sizeof small) == b.length && strcmp(small, "0,1") == 0);
+    CHECK(!kni_buffer_reserve(&b, SIZE_MAX) && b.failed);
+    kni_buffer_clear(&b);
+    CHECK(!b.failed && b.length == 0 && b.data[0] == 0);
+    kni_buffer_free(&b);
+}
+
+static bool close_to(double a, double b)
+{
+    return a == b || fabs(a - b) <= 1e-14 * fabs(b) || (a != a && b != b);
+}
+
+static void functions(void)
+{
+    static const double x[] = {0,  1e-300, 1e-5, 0.1, 0.5,      1,  1.41,  2,  3.14159,
+                               10, 99.5,   700,  1e9, INFINITY, -1, -7.25, NAN};
+    for (size_t i = 0; i < sizeof x / sizeof *x; i++) {
+        CHECK(close_to(kni_sqrt(x[i]), sqrt(x[i])) && close_to(kni_ln(x[i]), log(x[i])));
+        CHECK(close_to(kni_exp(x[i]), exp(x[i])) && close_to(kni_floor(x[i]), floor(x[i])));
+        if (fabs(x[i]) < 1e6)
+            CHECK(fabs(kni_cos(x[i]) - cos(x[i])) < 4e-16 && fabs(kni_sin(x[i]) - sin(x[i])) < 4e-16);
+        if (fabs(x[i]) < 1e6)
+            CHECK(close_to(kni_pow(x[i], 3), pow(x[i], 3)) && kni_round(x[i]) == nearbyint(x[i]));
+    }
+    CHECK(close_to(kni_pow(0.999, 1000), pow(0.999, 1000)) && kni_pow(0, 0) == 1 && kni_pow(4, 0.5) == 2);
+}
+
+int main(void)
+{
+    reading();
+    refusing();
+    writing();
+    buffers();
+    functions();
+    CHECK(kni_edit_distance("weight", "wieght") == 1 && kni_edit_distance("abc", "") == 3);
+    CHECK(kni_is_similar("learning_rat", "learning_rate") && !kni_is_similar("bias", "weight"));
+    return check_report();
+}
