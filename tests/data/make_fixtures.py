@@ -172,6 +172,7 @@ def texts():
     write("texts/neg/1.txt", "bad, \u00e4h")
     write("texts/pos/1.txt", b"\xef\xbb\xbfgood")
     write("texts/pos/2.txt", "gr\u00fc\u00df \U0001f600".encode("utf-16"))
+    write("ag_news/train.csv", '"3","Oil, again","Up ""a bit"""\n"1","World","At large"\n')
     write("text/utf8", "a\u00e4\u20ac\U0001f600\n", SEEDS)
     write("text/utf16", "a\U0001f600".encode("utf-16"), SEEDS)
     write("text/latin", b"a\xe4b", SEEDS)

@@ -254,6 +254,21 @@ static void test_texts(void)
     kn_dataset_free(d);
 }
 
+static void test_ag_news(void)
+{
+    kn_dataset d = kn_dataset_ag_news("tests/data/ag_news", "train");
+    kn_sample s;
+    char title[32] = "";
+    CHECK(kn_dataset_length(d) == 2 && kn_dataset_get(d, 0, &s) == KN_OK && s.n == 3 &&
+          kn_item_int(s.fields[2]) == 2);
+    CHECK(kn_read(s.fields[0], title, (size_t)kn_count(s.fields[0])) == KN_OK &&
+          !strcmp(title, "Oil, again"));
+    kn_sample_drop(&s);
+    kn_dataset_free(d);
+    CHECK_REFUSED(kn_dataset_ag_news("tests/data/ag_news", "test"),
+                  "'kiln data ag_news' says where to get it");
+}
+
 static void test_sounds(void)
 {
     int64_t rate = 0;
@@ -315,6 +330,7 @@ int main(void)
     test_mnist();
     test_cifar();
     test_texts();
+    test_ag_news();
     test_sounds();
     test_sound_folder();
     unlink(scratch);

@@ -19,6 +19,8 @@ static const char usage[] =
     "      --coverage                 print each cell of op x dtype x layout\n"
     "      --verbose                  print each check\n"
     "  kiln bench overhead            nanoseconds of a tiny eager op, beside PyTorch where there is one\n"
+    "  kiln data [NAME]               known data sets: where to get them, which files go where\n"
+    "  kiln data PATH [--check]       what a folder or file on disk holds; --check reads every sample\n"
     "  kiln help                      this text\n"
     "\n"
     "A device is a text such as cpu, ref, autodiff(cpu) or check(cpu,ref). KN_DEVICE names the default.\n"
@@ -40,6 +42,7 @@ static const command commands[] = {{"info", kiln_command_info},
                                    {"ops", kiln_command_ops},
                                    {"conform", kiln_command_conform},
                                    {"bench", kiln_command_bench},
+                                   {"data", kiln_command_data},
                                    {"help", show_help},
                                    {"--help", show_help},
                                    {"-h", show_help}};

@@ -116,6 +116,8 @@ KN_API kn_dataset kn_dataset_cifar100(const char *folder, const char *split);
 /* (text u8 [bytes], label i64): FOLDER/class/file; every file must be UTF-8 (a byte order mark is left out; UTF-16 with one is
    converted). */
 KN_API kn_dataset kn_dataset_text_folder(const char *folder);
+/* (title u8 [bytes], description u8 [bytes], label i64 of 0 to 3) from AG News' train.csv and test.csv. */
+KN_API kn_dataset kn_dataset_ag_news(const char *folder, const char *split);
 /* f32 [channels, frames] on [-1, 1) from WAV: PCM of 8, 16, 24 or 32 bits, f32 or f64. *rate may be NULL. Poisoned on failure. */
 KN_API kn_tensor kn_wav_read(const char *path, int64_t *rate);
 KN_API kn_tensor kn_wav_decode(const void *data, size_t bytes, const char *name, int64_t *rate);
