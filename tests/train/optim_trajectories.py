@@ -165,7 +165,7 @@ def run_lbfgs(**more):
         loss.backward()
         return loss
 
-    for step in range(10):
+    for step in range(5):
         losses.append(float(optim.step(closure)))
     return losses, torch.cat([p.detach().reshape(-1) for p in params]).tolist()
 

@@ -27,7 +27,7 @@ static void follows_torch(void)
         Net net = net_make(KN_F64);
         kn_optim optim = optim_named(t->name);
         if (!CHECK(optim != NULL)) continue;
-        for (int step = 0, mark = 0; step < (lbfgs ? 10 : 200); step++) {
+        for (int step = 0, mark = 0; step < (lbfgs ? 5 : 200); step++) {
             double loss = any_step(t->name, optim, t->lr, &net, step);
             if (!lbfgs && step + 1 != marks[mark]) continue;
             good = good && near(loss, t->losses[mark], tolerance, t->name, -step);
