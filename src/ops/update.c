@@ -202,10 +202,11 @@ static const kn_attribute adan_schema[] = {REAL(kni_adan_attributes, lr),
                                            CHOICE(kni_adan_attributes, no_prox),
                                            {0}};
 
-/* What the rows have in common: param, gradient, `states` states and a scale in, the param and the states out. */
+/* What the rows have in common: param, gradient, `states` states and a scale in, the param and the states out. Terms of
+   both signs are added, so errors are measured by the largest operand too. */
 #define UPDATE(states, required)                                                                             \
     .min_in = 2 + (required), .max_in = 3 + (states), .n_out = 1 + (states), .kind = KNI_COMPOSITE,          \
-    .flags = KNI_FLAG_NO_GRADIENT | KNI_FLAG_ALIAS, .dtypes = KNI_FLOATS, .tolerance = {8, 0}
+    .flags = KNI_FLAG_NO_GRADIENT | KNI_FLAG_ALIAS, .dtypes = KNI_FLOATS, .tolerance = {8, 0.01f}
 
 OP(sgd_update, .doc = "d = g + decay p, b = momentum b + (1 - dampening) d, p - lr (b, or d + momentum b)",
    UPDATE(1, 0), .schema = sgd_schema, .attribute_bytes = sizeof(kni_sgd_attributes), .infer = infer_sgd,
