@@ -38,7 +38,8 @@ KN_API kn_store_format kn_store_format_of(kn_store store);
 
 typedef struct kn_store_entry {
     const char *name;
-    kn_dtype dtype;
+    kn_dtype dtype;         /* KN_DTYPE_NONE for one that Kiln does not have (complex, 8-bit floats) */
+    const char *dtype_text; /* its name, also of those */
     kn_shape shape;
     int64_t bytes;
 } kn_store_entry;

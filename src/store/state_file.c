@@ -1,0 +1,68 @@
+/* States to and from files. */
+#include "store/store_object.h"
+#include "support/failure.h"
+#include <kn/tensor.h>
+#include <stdlib.h>
+#include <string.h>
+
+kn_status kn_state_write(kn_state state, const char *path, kn_store_format format)
+{
+    if (!state || !path) return kni_failure(KN_ERROR_ARGUMENT, "kn_state_write: the state or the path is NULL");
+    int64_t count = kn_state_count(state), texts = kn_state_text_count(state);
+    kni_store_writing w = {.path = path, .count = count, .text_count = texts};
+    w.values = calloc((size_t)count + 1, sizeof *w.values);
+    w.texts = calloc((size_t)texts + 1, sizeof *w.texts);
+    kn_status status = w.values && w.texts ? KN_OK : kni_failure_memory("kn_state_write");
+    for (int64_t i = 0; i < count && !status; i++) {
+        kni_store_value *value = &w.values[i];
+        value->name = kn_state_name(state, i, &value->tensor);
+        value->dtype = kn_dtype_of(value->tensor);
+    }
+    for (int64_t i = 0; i < texts && !status; i++) {
+        const char *text = NULL;
+        w.texts[i].name = (char *)(uintptr_t)kn_state_text_name(state, i, &text);
+        w.texts[i].text = (char *)(uintptr_t)text;
+    }
+    if (!status) status = kni_store_write(&w, format);
+    free(w.values);
+    free(w.texts);
+    return status;
+}
+
+/* All tensors are read before the first is put, so that a damaged file changes nothing. */
+static kn_status read_all(kn_store store, kn_tensor *tensors)
+{
+    for (int64_t i = 0; i < store->count; i++) {
+        tensors[i] = kn_own(kn_store_tensor(store, i));
+        if (kn_ok(tensors[i])) continue;
+        kn_status status = kni_failure_of(tensors[i]);
+        return status ? status : KN_ERROR_IO;
+    }
+    return KN_OK;
+}
+
+static kn_status put_all(kn_state state, kn_store store, const kn_tensor *tensors)
+{
+    kn_status status = KN_OK;
+    for (int64_t i = 0; i < store->count && !status; i++)
+        status = kn_state_put(state, "", store->items[i].name, tensors[i]);
+    for (int64_t i = 0; i < store->text_count && !status; i++)
+        if (strcmp(store->texts[i].name, KNI_STORE_VERSION_NAME))
+            status = kn_state_put_text(state, store->texts[i].name, store->texts[i].text);
+    return status;
+}
+
+kn_status kn_state_read(kn_state state, const char *path)
+{
+    if (!state || !path) return kni_failure(KN_ERROR_ARGUMENT, "kn_state_read: the state or the path is NULL");
+    kn_store store = kn_store_open(path, NULL);
+    if (!store) return KN_ERROR_IO;
+    kn_tensor *tensors = calloc((size_t)store->count + 1, sizeof *tensors);
+    kn_status status = tensors ? kni_store_check_version(store) : kni_failure_memory("kn_state_read");
+    if (!status) status = read_all(store, tensors);
+    if (!status) status = put_all(state, store, tensors);
+    for (int64_t i = 0; tensors && i < store->count; i++) kn_drop(tensors[i]);
+    free(tensors);
+    kn_store_close(store);
+    return status;
+}

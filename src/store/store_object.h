@@ -1,0 +1,148 @@
+/* What the files of the store share: the source of bytes, the directory of a file, and the readers that fill it. */
+#ifndef KNI_STORE_OBJECT_H
+#define KNI_STORE_OBJECT_H
+
+#include "support/buffer.h"
+#include "support/file.h"
+#include <kn/store.h>
+
+/* The version that is written into every file under this name, and the newest that is read. */
+#define KNI_STORE_VERSION_NAME "kiln.format"
+#define KNI_STORE_VERSION 1
+
+/* ---- bytes of a file or of the caller's memory, with a bound */
+
+/* Shared by a store and the tensors that point into it. */
+typedef struct kni_source {
+    const unsigned char *data; /* NULL: read from fd */
+    uint64_t bytes;
+    int fd; /* -1 without */
+    kni_file_map map;
+    int32_t references;
+    char name[]; /* the path, for messages */
+} kni_source;
+
+/* NULL with kn_last_error(). */
+kni_source *kni_source_open(const char *path, bool map);
+kni_source *kni_source_memory(const void *data, size_t bytes);
+kni_source *kni_source_retain(kni_source *source);
+void kni_source_release(kni_source *source);
+/* Copies bytes that must all be there. */
+kn_status kni_source_read(const kni_source *source, uint64_t offset, void *out, size_t bytes);
+/* "FILE: what is wrong", as KN_ERROR_IO. */
+kn_status kni_source_bad(const kni_source *source, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static inline uint64_t kni_little(const unsigned char *p, int bytes)
+{
+    uint64_t value = 0;
+    for (int i = 0; i < bytes; i++) value |= (uint64_t)p[i] << 8 * i;
+    return value;
+}
+
+static inline void kni_put_little(unsigned char *p, uint64_t value, int bytes)
+{
+    for (int i = 0; i < bytes; i++) p[i] = (unsigned char)(value >> 8 * i);
+}
+
+/* ---- the directory */
+
+/* How a file spells a dtype. */
+typedef struct kni_dtype_word {
+    const char *word;
+    kn_dtype dtype;    /* KN_DTYPE_NONE: known, but no tensor can have it */
+    int32_t size;      /* bytes of an element in the file */
+    const char *label; /* for messages and listings */
+} kni_dtype_word;
+
+/* One tensor: where its elements are. */
+typedef struct kni_store_item {
+    char *name;
+    const kni_dtype_word *word;
+    kn_shape shape;
+    int64_t strides[KN_MAX_RANK]; /* in elements, never negative */
+    uint64_t offset;              /* of its first element, from the beginning of its container */
+    uint64_t container, span;     /* the bytes around it: their place in the file, and how many there are */
+    int64_t member;               /* entry of the archive that has to be inflated first, -1 for plain bytes */
+    bool swapped;                 /* the bytes of an element are in the other order than this machine's */
+} kni_store_item;
+
+typedef struct kni_store_text {
+    char *name, *text;
+} kni_store_text;
+
+typedef struct kni_zip kni_zip;
+
+struct kn_store_object {
+    kni_source *source;
+    kn_store_format format;
+    bool map;
+    int64_t limit;
+    char *top_key;
+    kni_zip *zip; /* of archives */
+    kni_store_item *items;
+    int64_t count, capacity;
+    kni_store_text *texts;
+    int64_t text_count, text_capacity;
+    int64_t *by_name; /* positions of items, sorted by name */
+};
+
+/* A new item, zeroed but for its name (copied) and member; NULL without memory, with the failure noted. */
+kni_store_item *kni_store_add(kn_store store, const char *name, size_t length);
+kn_status kni_store_add_text(kn_store store, const char *name, const char *text, size_t length);
+/* Checks that the item's elements lie in its span and are no more than the file justifies. */
+kn_status kni_store_check_item(kn_store store, const kni_store_item *item);
+void kni_store_contiguous(kni_store_item *item);
+/* Elements of a shape, -1 past 2^63 bytes of the given size. */
+int64_t kni_store_elements(const kn_shape *shape, int32_t size);
+
+static inline bool kni_machine_is_big(void)
+{
+    const uint16_t one = 1;
+    return *(const unsigned char *)&one == 0;
+}
+
+void kni_swap_bytes(unsigned char *data, int64_t elements, int32_t size);
+
+/* ---- readers of a directory */
+
+kn_status kni_safetensors_read(kn_store store);
+/* "F32" for KN_F32; NULL where the format has no such dtype. */
+const char *kni_safetensors_word(kn_dtype dtype);
+kn_status kni_pytorch_zip_read(kn_store store);
+kn_status kni_pytorch_legacy_read(kn_store store);
+kn_status kni_pytorch_tar_read(kn_store store);
+kn_status kni_npy_read(kn_store store);
+kn_status kni_npz_read(kn_store store);
+
+/* ---- writers */
+
+typedef struct kni_store_value {
+    const char *name;
+    kn_tensor tensor; /* borrowed */
+    kn_dtype dtype;   /* what it is stored as */
+} kni_store_value;
+
+typedef struct kni_store_writing {
+    const char *path;
+    kni_store_value *values;
+    int64_t count;
+    kni_store_text *texts; /* without the version */
+    int64_t text_count;
+} kni_store_writing;
+
+/* Writes everything atomically in the format, or in the one of the path's ending. */
+kn_status kni_store_write(kni_store_writing *writing, kn_store_format format);
+kn_status kni_safetensors_write(kni_store_writing *writing);
+kn_status kni_npy_write(kni_store_writing *writing);
+kn_status kni_npz_write(kni_store_writing *writing);
+/* Bytes of a value in the file, -1 for a tensor that is none. */
+int64_t kni_store_value_bytes(const kni_store_value *value);
+/* Writes the elements, in the byte order of all files that Kiln writes (the lowest first). */
+kn_status kni_store_write_value(kni_atomic_file *file, const kni_store_value *value);
+/* The version as text, for writers. */
+const char *kni_store_version_text(void);
+/* Refuses texts of a file of a later version. */
+kn_status kni_store_check_version(kn_store store);
+
+#endif

@@ -1,0 +1,140 @@
+/* Reading one tensor of a store: plain bytes, strided views of a shared storage, other byte orders, and tensors that point
+   into a mapped file. */
+#include "store/store_object.h"
+#include "store/zip.h"
+#include "support/failure.h"
+#include <kn/tensor.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- elements */
+
+void kni_swap_bytes(unsigned char *data, int64_t elements, int32_t size)
+{
+    for (int64_t i = 0; i < elements; i++, data += size)
+        for (int32_t k = 0; k < size / 2; k++) {
+            unsigned char kept = data[k];
+            data[k] = data[size - 1 - k];
+            data[size - 1 - k] = kept;
+        }
+}
+
+/* Copies a strided block to contiguous elements, counting through the indices. */
+static void gather(unsigned char *out, const unsigned char *from, const kni_store_item *item, int64_t elements)
+{
+    int64_t index[KN_MAX_RANK] = {0}, at = 0;
+    size_t size = (size_t)item->word->size;
+    for (int64_t i = 0; i < elements; i++) {
+        memcpy(out + (size_t)i * size, from + (size_t)at * size, size);
+        for (int32_t k = item->shape.rank - 1; k >= 0; k--) {
+            at += item->strides[k];
+            if (++index[k] < item->shape.dims[k]) break;
+            at -= item->strides[k] * item->shape.dims[k];
+            index[k] = 0;
+        }
+    }
+}
+
+static bool is_contiguous(const kni_store_item *item)
+{
+    int64_t stride = 1;
+    for (int32_t i = item->shape.rank - 1; i >= 0; i--) {
+        if (item->shape.dims[i] == 1) continue;
+        if (item->strides[i] != stride) return false;
+        stride *= item->shape.dims[i];
+    }
+    return true;
+}
+
+/* ---- reading */
+
+/* Bytes from the first element to the last. */
+static size_t reach(const kni_store_item *item)
+{
+    int64_t last = 0;
+    for (int32_t i = 0; i < item->shape.rank; i++) last += (item->shape.dims[i] - 1) * item->strides[i];
+    return (size_t)(last + 1) * (size_t)item->word->size;
+}
+
+/* The bytes from the first element to the last in new memory, NULL with kn_last_error(). */
+static unsigned char *read_block(kn_store store, const kni_store_item *item, size_t bytes)
+{
+    kn_status status;
+    unsigned char *block = malloc(bytes);
+    if (!block) {
+        kni_failure(KN_ERROR_MEMORY, "%s: no memory for the %zu bytes of tensor '%s'", store->source->name,
+                    bytes, item->name);
+        return NULL;
+    }
+    if (item->member >= 0)
+        status = kni_zip_inflate(store->zip, store->source, item->member, item->offset, block, bytes);
+    else
+        status = kni_source_read(store->source, item->container + item->offset, block, bytes);
+    if (!status) return block;
+    free(block);
+    return NULL;
+}
+
+static unsigned char *read_elements(kn_store store, const kni_store_item *item, int64_t elements)
+{
+    size_t bytes = reach(item);
+    unsigned char *block = read_block(store, item, bytes);
+    if (block && !is_contiguous(item)) {
+        unsigned char *dense = malloc((size_t)elements * (size_t)item->word->size);
+        if (dense)
+            gather(dense, block, item, elements);
+        else
+            kni_failure_memory("kn_store_tensor");
+        free(block);
+        block = dense;
+    }
+    if (!block) return NULL;
+    if (item->swapped) kni_swap_bytes(block, elements, item->word->size);
+    /* A truth value of a file may be any byte. */
+    if (item->word->dtype == KN_BOOL)
+        for (int64_t i = 0; i < elements; i++) block[i] = block[i] != 0;
+    return block;
+}
+
+static void release_source(void *source) { kni_source_release(source); }
+
+/* The elements in place, NULL where they have to be copied. */
+static unsigned char *mapped(kn_store store, const kni_store_item *item)
+{
+    if (!store->map || !store->source->data || item->member >= 0 || item->swapped ||
+        item->word->dtype == KN_BOOL)
+        return NULL;
+    const unsigned char *at = store->source->data + item->container + item->offset;
+    if ((uintptr_t)at % (uintptr_t)item->word->size) return NULL;
+    return (unsigned char *)(uintptr_t)at;
+}
+
+static kn_tensor poison_latest(kn_status code)
+{
+    char text[800];
+    strncpy(text, kn_last_error(), sizeof text - 1);
+    text[sizeof text - 1] = 0;
+    return kn_poison(code, text);
+}
+
+kn_tensor kn_store_tensor(kn_store store, int64_t index)
+{
+    if (!store || index < 0 || index >= store->count)
+        return poison_latest(kni_failure(KN_ERROR_INDEX, "kn_store_tensor: there is no tensor %lld of %lld",
+                                         (long long)index, (long long)kn_store_count(store)));
+    const kni_store_item *item = &store->items[index];
+    if (item->word->dtype == KN_DTYPE_NONE)
+        return poison_latest(kni_failure(KN_ERROR_DTYPE,
+                                         "%s: tensor '%s' has the dtype %s, which Kiln does not have; convert it "
+                                         "before saving",
+                                         store->source->name, item->name, item->word->label));
+    int64_t elements = kni_store_elements(&item->shape, item->word->size);
+    if (elements == 0) return kn_from("", item->word->dtype, item->shape);
+    unsigned char *place = mapped(store, item);
+    if (place)
+        return kn_wrap(place, item->word->dtype, item->shape, item->strides, release_source,
+                       kni_source_retain(store->source));
+    unsigned char *data = read_elements(store, item, elements);
+    if (!data) return poison_latest(KN_ERROR_IO);
+    return kn_wrap(data, item->word->dtype, item->shape, NULL, free, data);
+}

@@ -1,0 +1,43 @@
+/* Zip archives: the central directory (also of 64-bit archives), stored entries in place, deflated ones through zlib when it
+   is there; and a writer of stored entries. */
+#ifndef KNI_STORE_ZIP_H
+#define KNI_STORE_ZIP_H
+
+#include "store/store_object.h"
+
+typedef struct kni_zip_entry {
+    const char *name; /* in the archive's block of names */
+    uint64_t header;  /* place of the entry's own header in the file */
+    uint64_t packed, bytes;
+    uint32_t crc;
+    uint16_t method; /* 0 stored, 8 deflated */
+} kni_zip_entry;
+
+struct kni_zip {
+    kni_zip_entry *entries;
+    int64_t count;
+    int64_t *by_name; /* positions sorted by name */
+    char *names;
+};
+
+/* NULL with kn_last_error(). */
+kni_zip *kni_zip_open(const kni_source *source);
+void kni_zip_free(kni_zip *zip);
+/* The position of an entry, -1 when there is none. */
+int64_t kni_zip_find(const kni_zip *zip, const char *name);
+/* Where the bytes of an entry begin. */
+kn_status kni_zip_place(const kni_zip *zip, const kni_source *source, int64_t entry, uint64_t *place);
+/* Inflates an entry and copies bytes from offset on. */
+kn_status kni_zip_inflate(const kni_zip *zip, const kni_source *source, int64_t entry, uint64_t offset, void *out,
+                          size_t bytes);
+/* Reads bytes of an entry, stored or deflated. */
+kn_status kni_zip_read(const kni_zip *zip, const kni_source *source, int64_t entry, uint64_t offset, void *out,
+                       size_t bytes);
+/* A whole entry of at most limit bytes into a buffer. */
+kn_status kni_zip_read_all(const kni_zip *zip, const kni_source *source, int64_t entry, size_t limit,
+                           kni_buffer *out);
+
+/* The checksum of zip, continued from a former part (0 at first). */
+uint32_t kni_crc32(uint32_t crc, const void *data, size_t bytes);
+
+#endif

@@ -1,0 +1,132 @@
+/* Deflated entries of zip archives, through the system's zlib opened at run time; and the checksum of zip. */
+#include "store/zip.h"
+#include "support/failure.h"
+#include "support/library.h"
+#include <stdlib.h>
+#include <string.h>
+
+uint32_t kni_crc32(uint32_t crc, const void *data, size_t bytes)
+{
+    /* The remainders of all half bytes for the polynomial of zip: two steps a byte, no table to fill first. */
+    static const uint32_t half[16] = {0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4,
+                                      0x4db26158, 0x5005713c, 0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c,
+                                      0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c};
+    const unsigned char *p = data;
+    crc = ~crc;
+    for (size_t i = 0; i < bytes; i++) {
+        crc ^= p[i];
+        crc = crc >> 4 ^ half[crc & 15];
+        crc = crc >> 4 ^ half[crc & 15];
+    }
+    return ~crc;
+}
+
+#if defined(__has_include)
+#if __has_include(<zlib.h>)
+#define WITH_ZLIB 1
+#endif
+#endif
+
+#ifndef WITH_ZLIB
+kn_status kni_zip_inflate(const kni_zip *zip, const kni_source *source, int64_t entry, uint64_t offset, void *out,
+                          size_t bytes)
+{
+    (void)zip, (void)entry, (void)offset, (void)out, (void)bytes;
+    return kni_failure(KN_ERROR_UNSUPPORTED,
+                       "%s: the archive is compressed, and Kiln was built without zlib's header; store it "
+                       "uncompressed (numpy.savez)",
+                       source->name);
+}
+#else
+#include <zlib.h>
+
+enum { CHUNK = 1 << 16 };
+
+static int (*init_function)(z_stream *, int, const char *, int);
+static int (*inflate_function)(z_stream *, int);
+static int (*end_function)(z_stream *);
+
+static const char *const zlib_files[] = {"libz.so.1", "libz.so", "libz.1.dylib", NULL};
+static const kni_library_symbol zlib_symbols[] = {{"inflateInit2_", (void **)&init_function},
+                                                  {"inflate", (void **)&inflate_function},
+                                                  {"inflateEnd", (void **)&end_function},
+                                                  {0}};
+static kni_library zlib = {"reading compressed archives", "zlib1g", zlib_files, zlib_symbols, 0};
+
+typedef struct inflating {
+    const kni_source *source;
+    const kni_zip_entry *entry;
+    z_stream z;
+    uint64_t next, left; /* packed bytes that were not read yet */
+    uint32_t crc;
+    unsigned char *input;
+} inflating;
+
+/* Fills out completely. */
+static kn_status inflate_some(inflating *s, unsigned char *out, size_t bytes)
+{
+    for (size_t done = 0; done < bytes;) {
+        if (s->z.avail_in == 0 && s->left) {
+            size_t take = s->left < CHUNK ? (size_t)s->left : CHUNK;
+            kn_status status = kni_source_read(s->source, s->next, s->input, take);
+            if (status) return status;
+            s->next += take;
+            s->left -= take;
+            s->z.next_in = s->input;
+            s->z.avail_in = (unsigned)take;
+        }
+        unsigned room = bytes - done < (1u << 30) ? (unsigned)(bytes - done) : 1u << 30;
+        s->z.next_out = out + done;
+        s->z.avail_out = room;
+        int result = inflate_function(&s->z, Z_NO_FLUSH);
+        size_t made = room - s->z.avail_out;
+        s->crc = kni_crc32(s->crc, out + done, made);
+        done += made;
+        if (result == Z_MEM_ERROR) return kni_failure_memory("inflating");
+        if (result != Z_OK && !(result == Z_STREAM_END && done == bytes))
+            return kni_source_bad(s->source, "entry '%s' does not inflate: %s", s->entry->name,
+                                  s->z.msg                 ? s->z.msg
+                                  : result == Z_STREAM_END ? "it ends early"
+                                                           : "the data was cut");
+    }
+    return KN_OK;
+}
+
+static kn_status inflate_part(inflating *s, uint64_t offset, void *out, size_t bytes)
+{
+    unsigned char *skipped = s->input + CHUNK;
+    kn_status status = KN_OK;
+    for (uint64_t left = offset; left && !status;) {
+        size_t take = left < CHUNK ? (size_t)left : CHUNK;
+        status = inflate_some(s, skipped, take);
+        left -= take;
+    }
+    if (!status) status = inflate_some(s, out, bytes);
+#ifndef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+    if (!status && offset + bytes == s->entry->bytes && s->crc != s->entry->crc)
+        status = kni_source_bad(s->source, "entry '%s' has the wrong checksum", s->entry->name);
+#endif
+    return status;
+}
+
+kn_status kni_zip_inflate(const kni_zip *zip, const kni_source *source, int64_t entry, uint64_t offset, void *out,
+                          size_t bytes)
+{
+    inflating s = {.source = source, .entry = &zip->entries[entry]};
+    kn_status status = kni_library_open(&zlib);
+    if (!status) status = kni_zip_place(zip, source, entry, &s.next);
+    if (status) return status;
+    s.left = s.entry->packed;
+    s.input = malloc(2 * CHUNK);
+    if (!s.input) return kni_failure_memory("inflating");
+    /* Negative bits: deflate data without a header of zlib. */
+    if (init_function(&s.z, -15, ZLIB_VERSION, (int)sizeof s.z) != Z_OK)
+        status = kni_failure_memory("inflating");
+    else {
+        status = inflate_part(&s, offset, out, bytes);
+        end_function(&s.z);
+    }
+    free(s.input);
+    return status;
+}
+#endif
