@@ -25,8 +25,8 @@ typedef struct kn_store_object *kn_store;
 typedef struct kn_store_args {
     kn_store_format format;
     bool map; /* tensors point into the mapped file instead of copying; the file must not be cut meanwhile */
-    const char *
-        top_key; /* PyTorch: the entry that holds the weights ("state_dict", "model"); NULL: found by itself */
+    /* PyTorch: the entry that holds the weights ("state_dict", "a.b"); NULL: found by itself; "": the whole file. */
+    const char *top_key;
     int64_t limit; /* largest tensor in bytes, 0: what the file can hold */
 } kn_store_args;
 /* Reads the directory of a file, no tensor yet. NULL with kn_last_error(). */

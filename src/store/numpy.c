@@ -137,7 +137,8 @@ static kn_status parse_header(const kni_source *source, const char *name, const 
         if (good && n == 5 && !memcmp(key, "descr", n)) {
             seen |= 1;
             if (!quoted(&l, &h->descr, &h->descr_length))
-                return kni_source_bad(source, "'%s' has records or objects; only plain numbers are read", name);
+                return kni_source_bad(source, "'%s' has records or objects; only plain numbers are read",
+                                      name);
         } else if (good && n == 13 && !memcmp(key, "fortran_order", n)) {
             seen |= 2;
             h->fortran = accept_word(&l, "True");
@@ -171,7 +172,8 @@ static kn_status read_piece(const npy_place *p, uint64_t offset, void *out, size
 }
 
 /* The text of the header in new memory; *data is where the elements begin. */
-static kn_status read_header(const npy_place *p, const char *name, char **text, size_t *length, uint64_t *data)
+static kn_status read_header(const npy_place *p, const char *name, char **text, size_t *length,
+                             uint64_t *data)
 {
     const kni_source *source = p->store->source;
     unsigned char head[12] = {0};
@@ -180,10 +182,12 @@ static kn_status read_header(const npy_place *p, const char *name, char **text, 
     if (status) return status;
     if (memcmp(head, "\x93NUMPY", MAGIC)) return kni_source_bad(source, "'%s' is no NumPy array", name);
     if (head[6] < 1 || head[6] > 3)
-        return kni_source_bad(source, "'%s' has version %d of the NumPy format; 1 to 3 are known", name, head[6]);
+        return kni_source_bad(source, "'%s' has version %d of the NumPy format; 1 to 3 are known", name,
+                              head[6]);
     uint64_t begin = head[6] == 1 ? 10 : 12, bytes = kni_little(head + 8, head[6] == 1 ? 2 : 4);
     if (bytes > LARGEST_HEADER || begin > p->bytes || bytes > p->bytes - begin)
-        return kni_source_bad(source, "the header of '%s' claims %llu bytes", name, (unsigned long long)bytes);
+        return kni_source_bad(source, "the header of '%s' claims %llu bytes", name,
+                              (unsigned long long)bytes);
     *text = malloc((size_t)bytes + 1);
     if (!*text) return kni_failure_memory("reading a NumPy array");
     *length = (size_t)bytes;
@@ -208,8 +212,8 @@ static kn_status describe(const npy_place *p, const npy_header *h, uint64_t data
     if (!item) return KN_ERROR_MEMORY;
     item->word = kni_numpy_dtype(h->descr, h->descr_length, &item->swapped);
     if (!item->word)
-        return kni_source_bad(store->source, "'%s' has the NumPy dtype '%.*s', which Kiln does not have", item->name,
-                              (int)(h->descr_length < 40 ? h->descr_length : 40), h->descr);
+        return kni_source_bad(store->source, "'%s' has the NumPy dtype '%.*s', which Kiln does not have",
+                              item->name, (int)(h->descr_length < 40 ? h->descr_length : 40), h->descr);
     item->shape = h->shape;
     item->offset = data;
     item->span = p->bytes;
@@ -258,7 +262,8 @@ static kn_status read_texts(kn_store store, int64_t entry)
     if (!status && !(document = kni_json_parse(kni_buffer_string(&text), text.length, store->source->name)))
         status = KN_ERROR_IO;
     const kni_json *root = status ? NULL : kni_json_root(document);
-    if (root && root->kind != KNI_JSON_OBJECT) status = kni_source_bad(store->source, "its texts are no object");
+    if (root && root->kind != KNI_JSON_OBJECT)
+        status = kni_source_bad(store->source, "its texts are no object");
     for (const kni_json *t = root && !status ? root->first : NULL; t && !status; t = t->next)
         status = t->kind == KNI_JSON_TEXT ? kni_store_add_text(store, t->key, t->text, t->length)
                                           : kni_source_bad(store->source, "the text '%s' is none", t->key);
@@ -284,4 +289,3 @@ kn_status kni_npz_read(kn_store store)
         status = kni_source_bad(store->source, "the archive has neither PyTorch's data.pkl nor NumPy arrays");
     return status;
 }
-

@@ -7,7 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGNMENT = 64, LONGEST_NAME = 65000, DOS_DATE = 33 /* 1 January 1980: the same content, the same bytes */ };
+enum {
+    ALIGNMENT = 64,
+    LONGEST_NAME = 65000,
+    DOS_DATE = 33 /* 1 January 1980: the same content, the same bytes */
+};
 
 static int by_name(const void *a, const void *b)
 {
@@ -19,8 +23,9 @@ static kn_status write_header(kni_buffer *out, const kni_store_value *value)
 {
     const char *word = kni_numpy_word(value->dtype);
     if (!word)
-        return kni_failure(KN_ERROR_DTYPE, "writing '%s': NumPy has no dtype %s; cast it or write .safetensors",
-                           value->name, kn_dtype_name(value->dtype));
+        return kni_failure(KN_ERROR_DTYPE,
+                           "writing '%s': NumPy has no dtype %s; cast it or write .safetensors", value->name,
+                           kn_dtype_name(value->dtype));
     kn_shape shape = kn_shape_of_tensor(value->tensor);
     char order = kn_dtype_bytes(value->dtype, 1) == 1 ? '|' : '<';
     kni_buffer_append(out, "\x93NUMPY\1\0\0\0", 10);
@@ -42,8 +47,9 @@ kn_status kni_npy_write(kni_store_writing *w)
     kni_buffer header = {0};
     kni_atomic_file file;
     if (w->count != 1)
-        return kni_failure(KN_ERROR_ARGUMENT, "writing '%s': .npy holds one tensor, there are %lld; write .npz",
-                           w->path, (long long)w->count);
+        return kni_failure(KN_ERROR_ARGUMENT,
+                           "writing '%s': .npy holds one tensor, there are %lld; write .npz", w->path,
+                           (long long)w->count);
     kn_status status = write_header(&header, &w->values[0]);
     if (!status) status = kni_atomic_open(&file, w->path);
     if (!status) {
@@ -96,11 +102,13 @@ static kn_status emit(npz_writing *z, const void *data, size_t bytes)
 }
 
 /* An entry of known checksum: its header is written, the caller writes the content. */
-static kn_status begin_entry(npz_writing *z, const char *name, const char *suffix, uint64_t bytes, uint32_t crc)
+static kn_status begin_entry(npz_writing *z, const char *name, const char *suffix, uint64_t bytes,
+                             uint32_t crc)
 {
     kni_buffer head = {0};
     size_t length = strlen(name) + strlen(suffix);
-    if (length > LONGEST_NAME) return kni_failure(KN_ERROR_ARGUMENT, "writing .npz: a name of %zu bytes", length);
+    if (length > LONGEST_NAME)
+        return kni_failure(KN_ERROR_ARGUMENT, "writing .npz: a name of %zu bytes", length);
     kni_buffer_append(&head, "PK\3\4", 4);
     put_common(&head, crc, length, 20);
     kni_buffer_text(&head, name);
@@ -137,8 +145,10 @@ static kn_status write_array(npz_writing *z, const kni_store_value *value)
     kni_buffer content = {0};
     int64_t bytes = kni_store_value_bytes(value);
     kn_status status = write_header(&content, value);
-    if (!status && bytes < 0) status = kni_failure(KN_ERROR_HANDLE, "writing '%s': it has no value", value->name);
-    if (!status && !kni_buffer_reserve(&content, (size_t)bytes + 1)) status = kni_failure_memory("writing .npz");
+    if (!status && bytes < 0)
+        status = kni_failure(KN_ERROR_HANDLE, "writing '%s': it has no value", value->name);
+    if (!status && !kni_buffer_reserve(&content, (size_t)bytes + 1))
+        status = kni_failure_memory("writing .npz");
     if (!status && bytes) {
         unsigned char *elements = (unsigned char *)content.data + content.length;
         status = kn_read_as(value->tensor, value->dtype, elements, (size_t)bytes);
@@ -147,7 +157,8 @@ static kn_status write_array(npz_writing *z, const kni_store_value *value)
         content.length += (size_t)bytes;
     }
     if (!status)
-        status = begin_entry(z, value->name, ".npy", content.length, kni_crc32(0, content.data, content.length));
+        status =
+            begin_entry(z, value->name, ".npy", content.length, kni_crc32(0, content.data, content.length));
     if (!status) status = emit(z, content.data, content.length);
     kni_buffer_free(&content);
     return status;
@@ -165,7 +176,8 @@ static kn_status write_texts(npz_writing *z, const kni_store_writing *w)
     }
     kni_buffer_text(&text, "}");
     kn_status status = text.failed ? kni_failure_memory("writing .npz") : KN_OK;
-    if (!status) status = begin_entry(z, KNI_NPZ_TEXTS, "", text.length, kni_crc32(0, text.data, text.length));
+    if (!status)
+        status = begin_entry(z, KNI_NPZ_TEXTS, "", text.length, kni_crc32(0, text.data, text.length));
     if (!status) status = emit(z, text.data, text.length);
     kni_buffer_free(&text);
     return status;

@@ -409,7 +409,8 @@ static bool op_stack_global(kni_pickle *p, const opcode *o)
     (void)o;
     kni_pickle_value *name = pop(p), *module = name ? pop(p) : NULL;
     if (!module) return false;
-    if (name->kind != KNI_PICKLE_TEXT || module->kind != KNI_PICKLE_TEXT) return bad(p, "a name that is no text");
+    if (name->kind != KNI_PICKLE_TEXT || module->kind != KNI_PICKLE_TEXT)
+        return bad(p, "a name that is no text");
     return push_global(p, module->text, module->length, name->text, name->length);
 }
 

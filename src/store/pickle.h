@@ -85,7 +85,7 @@ typedef kn_status (*kni_pickle_persistent_fn)(kni_pickle *p, const kni_pickle_va
 
 struct kni_pickle {
     const unsigned char *data;
-    size_t bytes, at, start; /* start: of the pickle that runs */
+    size_t bytes, at, start;  /* start: of the pickle that runs */
     const kni_source *source; /* for messages */
     kni_pickle_persistent_fn persistent;
     void *context;

@@ -79,7 +79,8 @@ static kn_status append_all(kni_pickle *p, value *to, const value *from)
 }
 
 /* dict(), dict([[key, value], ...]), defaultdict(list) */
-static kn_status call_dict(kni_pickle *p, const kni_pickle_global *global, const value *arguments, value **result)
+static kn_status call_dict(kni_pickle *p, const kni_pickle_global *global, const value *arguments,
+                           value **result)
 {
     value *made = kni_pickle_make(p, KNI_PICKLE_DICT);
     const value *pairs = argument(arguments, 0);
@@ -109,7 +110,8 @@ static kn_status collect(kni_pickle *p, const value *arguments, kni_pickle_kind 
     return append_all(p, made, from);
 }
 
-static kn_status call_list(kni_pickle *p, const kni_pickle_global *global, const value *arguments, value **result)
+static kn_status call_list(kni_pickle *p, const kni_pickle_global *global, const value *arguments,
+                           value **result)
 {
     (void)global;
     return collect(p, arguments, KNI_PICKLE_LIST, result);
@@ -122,7 +124,8 @@ static kn_status call_tuple(kni_pickle *p, const kni_pickle_global *global, cons
     return collect(p, arguments, KNI_PICKLE_TUPLE, result);
 }
 
-static kn_status call_set(kni_pickle *p, const kni_pickle_global *global, const value *arguments, value **result)
+static kn_status call_set(kni_pickle *p, const kni_pickle_global *global, const value *arguments,
+                          value **result)
 {
     (void)global;
     return collect(p, arguments, KNI_PICKLE_SET, result);
@@ -165,7 +168,8 @@ static kn_status call_encode(kni_pickle *p, const kni_pickle_global *global, con
 /* ---- tensors */
 
 /* (storage, offset, size, stride, requires_grad, hooks[, dtype]) */
-static kn_status make_tensor(kni_pickle *p, const value *arguments, const kni_dtype_word *word, value **result)
+static kn_status make_tensor(kni_pickle *p, const value *arguments, const kni_dtype_word *word,
+                             value **result)
 {
     const value *storage = argument(arguments, 0);
     kni_pickle_tensor *t = kni_pickle_take(p, sizeof *t);
@@ -173,7 +177,8 @@ static kn_status make_tensor(kni_pickle *p, const value *arguments, const kni_dt
     int32_t strides = 0;
     if (!made) return p->status;
     memset(t, 0, sizeof *t);
-    if (!storage || storage->kind != KNI_PICKLE_STORAGE) return kni_pickle_bad(p, "a tensor without a storage");
+    if (!storage || storage->kind != KNI_PICKLE_STORAGE)
+        return kni_pickle_bad(p, "a tensor without a storage");
     t->storage = *storage->storage;
     t->word = word ? word : t->storage.word;
     if (!t->word) return kni_pickle_bad(p, "a tensor without a dtype");
@@ -292,11 +297,15 @@ static kn_status call_numpy_array(kni_pickle *p, const kni_pickle_global *global
 /* ---- the list */
 
 #define STORAGE(name, index)                                                                                 \
-    {"torch", name "Storage", NULL, &words[index]}, {"torch.cuda", name "Storage", NULL, &words[index]}
-#define TORCH_DTYPE(name, index) {"torch", name, NULL, &words[index]}
-#define BUILTIN(name, call) {"builtins", name, call, NULL}, {"__builtin__", name, call, NULL}
+    {"torch", name "Storage", NULL, &words[index]}, { "torch.cuda", name "Storage", NULL, &words[index] }
+#define TORCH_DTYPE(name, index)                                                                             \
+    {                                                                                                        \
+        "torch", name, NULL, &words[index]                                                                   \
+    }
+#define BUILTIN(name, call)                                                                                  \
+    {"builtins", name, call, NULL}, { "__builtin__", name, call, NULL }
 #define NUMPY(part, name, call)                                                                              \
-    {"numpy.core." part, name, call, NULL}, {"numpy._core." part, name, call, NULL}
+    {"numpy.core." part, name, call, NULL}, { "numpy._core." part, name, call, NULL }
 
 static const kni_pickle_global globals[] = {
     {"torch._utils", "_rebuild_tensor_v2", call_tensor, NULL},
@@ -404,7 +413,9 @@ kn_status kni_pickle_build(kni_pickle *p, value *object, const value *state)
         }
         return kni_pickle_bad(p, "a NumPy dtype with a wrong state");
     case KNI_PICKLE_NUMPY_ARRAY:
-    case KNI_PICKLE_TENSOR: return KN_OK;
-    default: return kni_pickle_bad(p, "a state for a value that takes none");
+    case KNI_PICKLE_TENSOR:
+        return KN_OK;
+    default:
+        return kni_pickle_bad(p, "a state for a value that takes none");
     }
 }

@@ -37,7 +37,8 @@ static kn_status locate(kni_pytorch *f, const kni_pickle_storage *storage, kni_s
     int length = (int)(storage->key_length < 200 ? storage->key_length : 200);
     snprintf(name, sizeof name, "%sdata/%.*s", form->prefix, length, storage->key);
     int64_t entry = kni_zip_find(store->zip, name);
-    if (entry < 0) return kni_source_bad(store->source, "the archive has no entry '%s' with a tensor's data", name);
+    if (entry < 0)
+        return kni_source_bad(store->source, "the archive has no entry '%s' with a tensor's data", name);
     const kni_zip_entry *e = &store->zip->entries[entry];
     place->span = e->bytes;
     place->member = e->method ? entry : -1;

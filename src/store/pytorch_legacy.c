@@ -124,7 +124,8 @@ static kn_status read_pickles(kn_store store, kni_pickle *p, legacy_form *form, 
     const kni_pickle_value *version = kni_pickle_run(p);
     if (!version) return p->status;
     if (version->kind != KNI_PICKLE_INT || version->integer != PROTOCOL)
-        return kni_source_bad(store->source, "an unknown version of PyTorch's old format; %d is known", PROTOCOL);
+        return kni_source_bad(store->source, "an unknown version of PyTorch's old format; %d is known",
+                              PROTOCOL);
     if (!kni_pickle_run(p)) return p->status;
     p->persistent = note_storage;
     p->context = form;

@@ -10,8 +10,8 @@ typedef kni_pickle_value value;
 enum { DEEPEST = 32, LONGEST_NAME = 1024, NAME_BYTES_PER_BYTE = 64 };
 
 /* Where programs keep a model's weights beside other things, in the order they are looked for. */
-static const char *const weight_keys[] = {"state_dict", "model_state_dict", "model_state", "model",
-                                          "module",     "net",              "weights",     "params"};
+static const char *const weight_keys[] = {"state_dict", "model_state_dict", "model_state", "model", "module",
+                                          "net",        "weights",          "params"};
 
 typedef struct walk {
     kni_pytorch *f;
@@ -22,9 +22,10 @@ typedef struct walk {
 
 kn_status kni_pytorch_storage(kni_pickle *p, const value *id, value **result)
 {
-    bool good = id->kind == KNI_PICKLE_TUPLE && id->count >= 5 && kni_pickle_is_text(id->items[0], "storage") &&
-                id->items[1]->kind == KNI_PICKLE_GLOBAL && id->items[2]->kind == KNI_PICKLE_TEXT &&
-                id->items[4]->kind == KNI_PICKLE_INT && id->items[4]->integer >= 0;
+    bool good = id->kind == KNI_PICKLE_TUPLE && id->count >= 5 &&
+                kni_pickle_is_text(id->items[0], "storage") && id->items[1]->kind == KNI_PICKLE_GLOBAL &&
+                id->items[2]->kind == KNI_PICKLE_TEXT && id->items[4]->kind == KNI_PICKLE_INT &&
+                id->items[4]->integer >= 0;
     if (!good) return kni_pickle_bad(p, "a persistent id that is no storage");
     kni_pickle_storage *s = kni_pickle_take(p, sizeof *s);
     value *made = s ? kni_pickle_make(p, KNI_PICKLE_STORAGE) : NULL;
@@ -62,17 +63,27 @@ static bool all_plain(const value *v)
 static void write_plain(kni_buffer *out, const value *v, bool quoted)
 {
     switch (v->kind) {
-    case KNI_PICKLE_NONE: kni_buffer_text(out, "null"); break;
-    case KNI_PICKLE_BOOL: kni_buffer_text(out, v->integer ? "true" : "false"); break;
-    case KNI_PICKLE_INT: kni_buffer_format(out, "%lld", (long long)v->integer); break;
-    case KNI_PICKLE_REAL: kni_json_write_number(out, v->real); break;
+    case KNI_PICKLE_NONE:
+        kni_buffer_text(out, "null");
+        break;
+    case KNI_PICKLE_BOOL:
+        kni_buffer_text(out, v->integer ? "true" : "false");
+        break;
+    case KNI_PICKLE_INT:
+        kni_buffer_format(out, "%lld", (long long)v->integer);
+        break;
+    case KNI_PICKLE_REAL:
+        kni_json_write_number(out, v->real);
+        break;
     case KNI_PICKLE_TEXT:
         if (quoted)
             kni_json_write_text(out, v->text, v->length);
         else
             kni_buffer_append(out, v->text, v->length);
         break;
-    default: kni_buffer_text(out, "a number of more than 64 bits"); break;
+    default:
+        kni_buffer_text(out, "a number of more than 64 bits");
+        break;
     }
 }
 
@@ -140,7 +151,8 @@ static kn_status append_key(walk *w, const value *key)
     if (w->name.length) kni_buffer_text(&w->name, ".");
     if (key->kind == KNI_PICKLE_TEXT && memchr(key->text, 0, key->length))
         return kni_source_bad(source, "a name with a zero byte");
-    if (!is_plain(key)) return kni_source_bad(source, "a dict with a key that is neither a text nor a number");
+    if (!is_plain(key))
+        return kni_source_bad(source, "a dict with a key that is neither a text nor a number");
     write_plain(&w->name, key, false);
     if (w->name.failed) return kni_failure_memory("reading a PyTorch file");
     if (w->name.length > LONGEST_NAME)
@@ -175,7 +187,8 @@ static kn_status visit(walk *w, const value *v, int depth)
             status = visit_member(w, v->items[i], v->items[i + 1], depth);
         return status;
     }
-    if (is_plain(v) || (has_items(v) && all_plain(v)) || v->kind == KNI_PICKLE_NUMPY_ARRAY) return add_text(w, v);
+    if (is_plain(v) || (has_items(v) && all_plain(v)) || v->kind == KNI_PICKLE_NUMPY_ARRAY)
+        return add_text(w, v);
     if (!has_items(v)) return KN_OK; /* bytes, names and storages say nothing to a reader */
     for (size_t i = 0; i < v->count && !status; i++) {
         value key = {.kind = KNI_PICKLE_INT};

@@ -64,7 +64,8 @@ static kn_status find_member(const kni_source *source, const char *name, member 
 
 static kn_status read_from(tar_form *f, member *m, void *out, size_t bytes)
 {
-    if (bytes > m->end - m->at) return kni_source_bad(f->store->source, "a member of the tar archive was cut");
+    if (bytes > m->end - m->at)
+        return kni_source_bad(f->store->source, "a member of the tar archive was cut");
     kn_status status = kni_source_read(f->store->source, m->at, out, bytes);
     m->at += bytes;
     return status;
@@ -123,8 +124,9 @@ static bool is_tuple(const kni_pickle_value *v, size_t count)
 
 static kn_status bad_object(tar_form *f)
 {
-    return f->pickle.status ? f->pickle.status
-                            : kni_source_bad(f->store->source, "a storage or tensor of the archive is damaged");
+    return f->pickle.status
+               ? f->pickle.status
+               : kni_source_bad(f->store->source, "a storage or tensor of the archive is damaged");
 }
 
 /* ---- members */

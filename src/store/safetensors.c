@@ -56,7 +56,8 @@ static kn_status read_shape(kn_store store, const kni_json *value, const char *n
                               (long long)value->count, KN_MAX_RANK);
     for (const kni_json *size = value->first; size; size = size->next) {
         if (!is_size(size))
-            return kni_source_bad(store->source, "the shape of tensor '%s' has an entry that is no size", name);
+            return kni_source_bad(store->source, "the shape of tensor '%s' has an entry that is no size",
+                                  name);
         shape->dims[shape->rank++] = size->integer;
     }
     return KN_OK;
@@ -67,7 +68,8 @@ static kn_status read_tensor(kn_store store, const kni_json *value, uint64_t dat
     const char *name = value->key;
     kni_store_item *item = kni_store_add(store, name, strlen(name));
     if (!item) return KN_ERROR_MEMORY;
-    if (value->kind != KNI_JSON_OBJECT) return kni_source_bad(store->source, "tensor '%s' is no object", name);
+    if (value->kind != KNI_JSON_OBJECT)
+        return kni_source_bad(store->source, "tensor '%s' is no object", name);
     const kni_json *dtype = kni_json_member(value, "dtype"), *place = kni_json_member(value, "data_offsets");
     item->word = find_word(dtype);
     if (!item->word)
@@ -85,8 +87,9 @@ static kn_status read_tensor(kn_store store, const kni_json *value, uint64_t dat
     int64_t elements = kni_store_elements(&item->shape, item->word->size);
     int64_t bytes = place->first->next->integer - place->first->integer;
     if (elements < 0 || elements * item->word->size != bytes)
-        return kni_source_bad(store->source, "tensor '%s' has %lld bytes, which its shape and dtype do not give",
-                              name, (long long)bytes);
+        return kni_source_bad(store->source,
+                              "tensor '%s' has %lld bytes, which its shape and dtype do not give", name,
+                              (long long)bytes);
     item->span = (uint64_t)place->first->next->integer;
     return KN_OK;
 }
@@ -116,9 +119,9 @@ static kn_status check_tiling(kn_store store, uint64_t bytes)
     kn_status status = KN_OK;
     for (size_t i = 0; i < n && !status; end = pieces[i++].end) {
         if (pieces[i].begin != end)
-            status = kni_source_bad(store->source, "tensor '%s' begins at byte %llu of the data and not at %llu",
-                                    pieces[i].name, (unsigned long long)pieces[i].begin,
-                                    (unsigned long long)end);
+            status =
+                kni_source_bad(store->source, "tensor '%s' begins at byte %llu of the data and not at %llu",
+                               pieces[i].name, (unsigned long long)pieces[i].begin, (unsigned long long)end);
     }
     free(pieces);
     if (!status && end != bytes)

@@ -81,8 +81,8 @@ void kni_source_release(kni_source *source)
 kn_status kni_source_read(const kni_source *source, uint64_t offset, void *out, size_t bytes)
 {
     if (offset > source->bytes || bytes > source->bytes - offset)
-        return kni_source_bad(source, "%zu bytes are wanted at byte %llu, but the file ends at byte %llu", bytes,
-                              (unsigned long long)offset, (unsigned long long)source->bytes);
+        return kni_source_bad(source, "%zu bytes are wanted at byte %llu, but the file ends at byte %llu",
+                              bytes, (unsigned long long)offset, (unsigned long long)source->bytes);
     if (source->data) {
         if (bytes) memcpy(out, source->data + offset, bytes);
         return KN_OK;

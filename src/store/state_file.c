@@ -7,7 +7,8 @@
 
 kn_status kn_state_write(kn_state state, const char *path, kn_store_format format)
 {
-    if (!state || !path) return kni_failure(KN_ERROR_ARGUMENT, "kn_state_write: the state or the path is NULL");
+    if (!state || !path)
+        return kni_failure(KN_ERROR_ARGUMENT, "kn_state_write: the state or the path is NULL");
     int64_t count = kn_state_count(state), texts = kn_state_text_count(state);
     kni_store_writing w = {.path = path, .count = count, .text_count = texts};
     w.values = calloc((size_t)count + 1, sizeof *w.values);
@@ -54,7 +55,8 @@ static kn_status put_all(kn_state state, kn_store store, const kn_tensor *tensor
 
 kn_status kn_state_read(kn_state state, const char *path)
 {
-    if (!state || !path) return kni_failure(KN_ERROR_ARGUMENT, "kn_state_read: the state or the path is NULL");
+    if (!state || !path)
+        return kni_failure(KN_ERROR_ARGUMENT, "kn_state_read: the state or the path is NULL");
     kn_store store = kn_store_open(path, NULL);
     if (!store) return KN_ERROR_IO;
     kn_tensor *tensors = calloc((size_t)store->count + 1, sizeof *tensors);

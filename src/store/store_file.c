@@ -112,7 +112,8 @@ kn_status kni_store_check_item(kn_store store, const kni_store_item *item)
         return kni_source_bad(source, "tensor '%s' has %llu bytes, more than the limit of %lld", item->name,
                               (unsigned long long)wanted, (long long)store->limit);
     int64_t last = last_element(item);
-    if (last < 0 || item->offset > item->span || (uint64_t)last >= (item->span - item->offset) / (uint64_t)size)
+    if (last < 0 || item->offset > item->span ||
+        (uint64_t)last >= (item->span - item->offset) / (uint64_t)size)
         return kni_source_bad(source, "tensor '%s' reaches past the %llu bytes that the file has for it",
                               item->name, (unsigned long long)item->span);
     if (store->limit <= 0 && wanted > item->span && wanted > FREE_BYTES)

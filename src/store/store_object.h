@@ -96,6 +96,9 @@ void kni_store_contiguous(kni_store_item *item);
 /* Elements of a shape, -1 past 2^63 bytes of the given size. */
 int64_t kni_store_elements(const kn_shape *shape, int32_t size);
 
+/* Some rows of a tensor, which must be there. */
+kn_tensor kni_store_rows(kn_store store, int64_t index, int64_t row, int64_t rows);
+
 static inline bool kni_machine_is_big(void)
 {
     const uint16_t one = 1;

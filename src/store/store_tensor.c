@@ -20,7 +20,8 @@ void kni_swap_bytes(unsigned char *data, int64_t elements, int32_t size)
 }
 
 /* Copies a strided block to contiguous elements, counting through the indices. */
-static void gather(unsigned char *out, const unsigned char *from, const kni_store_item *item, int64_t elements)
+static void gather(unsigned char *out, const unsigned char *from, const kni_store_item *item,
+                   int64_t elements)
 {
     int64_t index[KN_MAX_RANK] = {0}, at = 0;
     size_t size = (size_t)item->word->size;
@@ -56,44 +57,47 @@ static size_t reach(const kni_store_item *item)
     return (size_t)(last + 1) * (size_t)item->word->size;
 }
 
-/* The bytes from the first element to the last in new memory, NULL with kn_last_error(). */
-static unsigned char *read_block(kn_store store, const kni_store_item *item, size_t bytes)
+static kn_status no_memory(kn_store store, const kni_store_item *item)
 {
-    kn_status status;
-    unsigned char *block = malloc(bytes);
-    if (!block) {
-        kni_failure(KN_ERROR_MEMORY, "%s: no memory for the %zu bytes of tensor '%s'", store->source->name,
-                    bytes, item->name);
-        return NULL;
-    }
-    if (item->member >= 0)
-        status = kni_zip_inflate(store->zip, store->source, item->member, item->offset, block, bytes);
-    else
-        status = kni_source_read(store->source, item->container + item->offset, block, bytes);
-    if (!status) return block;
-    free(block);
-    return NULL;
+    return kni_failure(KN_ERROR_MEMORY, "%s: no memory for tensor '%s'", store->source->name, item->name);
 }
 
-static unsigned char *read_elements(kn_store store, const kni_store_item *item, int64_t elements)
+/* The bytes from the first element to the last, in new memory. */
+static kn_status read_block(kn_store store, const kni_store_item *item, unsigned char **block)
 {
     size_t bytes = reach(item);
-    unsigned char *block = read_block(store, item, bytes);
-    if (block && !is_contiguous(item)) {
+    *block = malloc(bytes);
+    if (!*block) return no_memory(store, item);
+    if (item->member >= 0)
+        return kni_zip_inflate(store->zip, store->source, item->member, item->offset, *block, bytes);
+    return kni_source_read(store->source, item->container + item->offset, *block, bytes);
+}
+
+/* The elements, contiguous and as this machine wants them, in new memory. */
+static kn_status read_elements(kn_store store, const kni_store_item *item, int64_t elements,
+                               unsigned char **data)
+{
+    unsigned char *block = NULL;
+    kn_status status = read_block(store, item, &block);
+    if (!status && !is_contiguous(item)) {
         unsigned char *dense = malloc((size_t)elements * (size_t)item->word->size);
         if (dense)
             gather(dense, block, item, elements);
         else
-            kni_failure_memory("kn_store_tensor");
+            status = no_memory(store, item);
         free(block);
         block = dense;
     }
-    if (!block) return NULL;
+    if (status) {
+        free(block);
+        return status;
+    }
     if (item->swapped) kni_swap_bytes(block, elements, item->word->size);
     /* A truth value of a file may be any byte. */
     if (item->word->dtype == KN_BOOL)
         for (int64_t i = 0; i < elements; i++) block[i] = block[i] != 0;
-    return block;
+    *data = block;
+    return KN_OK;
 }
 
 static void release_source(void *source) { kni_source_release(source); }
@@ -109,32 +113,37 @@ static unsigned char *mapped(kn_store store, const kni_store_item *item)
     return (unsigned char *)(uintptr_t)at;
 }
 
-static kn_tensor poison_latest(kn_status code)
+static kn_tensor read_item(kn_store store, const kni_store_item *item)
 {
-    char text[800];
-    strncpy(text, kn_last_error(), sizeof text - 1);
-    text[sizeof text - 1] = 0;
-    return kn_poison(code, text);
-}
-
-kn_tensor kn_store_tensor(kn_store store, int64_t index)
-{
-    if (!store || index < 0 || index >= store->count)
-        return poison_latest(kni_failure(KN_ERROR_INDEX, "kn_store_tensor: there is no tensor %lld of %lld",
-                                         (long long)index, (long long)kn_store_count(store)));
-    const kni_store_item *item = &store->items[index];
     if (item->word->dtype == KN_DTYPE_NONE)
-        return poison_latest(kni_failure(KN_ERROR_DTYPE,
-                                         "%s: tensor '%s' has the dtype %s, which Kiln does not have; convert it "
-                                         "before saving",
-                                         store->source->name, item->name, item->word->label));
+        return kni_poisoned(
+            KN_ERROR_DTYPE,
+            "%s: tensor '%s' has the dtype %s, which Kiln does not have; convert it before saving",
+            store->source->name, item->name, item->word->label);
     int64_t elements = kni_store_elements(&item->shape, item->word->size);
     if (elements == 0) return kn_from("", item->word->dtype, item->shape);
     unsigned char *place = mapped(store, item);
     if (place)
         return kn_wrap(place, item->word->dtype, item->shape, item->strides, release_source,
                        kni_source_retain(store->source));
-    unsigned char *data = read_elements(store, item, elements);
-    if (!data) return poison_latest(KN_ERROR_IO);
+    unsigned char *data = NULL;
+    kn_status status = read_elements(store, item, elements, &data);
+    if (status) return kni_poisoned(status, "%s", kn_last_error());
     return kn_wrap(data, item->word->dtype, item->shape, NULL, free, data);
+}
+
+kn_tensor kn_store_tensor(kn_store store, int64_t index)
+{
+    if (!store || index < 0 || index >= store->count)
+        return kni_poisoned(KN_ERROR_INDEX, "kn_store_tensor: there is no tensor %lld of %lld",
+                            (long long)index, (long long)kn_store_count(store));
+    return read_item(store, &store->items[index]);
+}
+
+kn_tensor kni_store_rows(kn_store store, int64_t index, int64_t row, int64_t rows)
+{
+    kni_store_item part = store->items[index];
+    part.offset += (uint64_t)(row * part.strides[0]) * (uint64_t)part.word->size;
+    part.shape.dims[0] = rows;
+    return read_item(store, &part);
 }

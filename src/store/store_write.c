@@ -28,9 +28,9 @@ kn_status kni_store_check_version(kn_store store)
     const char *name, *text;
     for (int64_t i = 0; kn_store_text(store, i, &name, &text); i++)
         if (!strcmp(name, KNI_STORE_VERSION_NAME) && is_later(text))
-            return kni_source_bad(store->source,
-                                  "written by a later Kiln (format %.20s; this one reads up to %d): update Kiln",
-                                  text, KNI_STORE_VERSION);
+            return kni_source_bad(
+                store->source, "written by a later Kiln (format %.20s; this one reads up to %d): update Kiln",
+                text, KNI_STORE_VERSION);
     return KN_OK;
 }
 
@@ -52,7 +52,8 @@ kn_status kni_store_write_value(kni_atomic_file *file, const kni_store_value *va
         return kni_failure(KN_ERROR_MEMORY, "writing '%s': no memory for its %lld bytes", value->name,
                            (long long)bytes);
     kn_status status = kn_read_as(value->tensor, value->dtype, data, (size_t)bytes);
-    if (!status && kni_machine_is_big()) kni_swap_bytes(data, kn_count(value->tensor), (int32_t)kn_dtype_bytes(value->dtype, 1));
+    if (!status && kni_machine_is_big())
+        kni_swap_bytes(data, kn_count(value->tensor), (int32_t)kn_dtype_bytes(value->dtype, 1));
     if (!status) status = kni_atomic_write(file, data, (size_t)bytes);
     free(data);
     return status;
@@ -104,7 +105,8 @@ static kn_status write_entry(kni_buffer *out, const kni_store_writing *w, int64_
     kni_buffer_format(out, ":{\"dtype\":\"%s\",\"shape\":[", word);
     for (int32_t k = 0; k < shape.rank; k++)
         kni_buffer_format(out, "%s%lld", k ? "," : "", (long long)shape.dims[k]);
-    kni_buffer_format(out, "],\"data_offsets\":[%lld,%lld]}", (long long)*offset, (long long)(*offset + bytes));
+    kni_buffer_format(out, "],\"data_offsets\":[%lld,%lld]}", (long long)*offset,
+                      (long long)(*offset + bytes));
     *offset += bytes;
     return KN_OK;
 }
@@ -172,7 +174,10 @@ static const ending *choose(const char *path, kn_store_format format)
     return first;
 }
 
-static int by_bytes(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
+static int by_bytes(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
 
 static void sort_names(const char **names, size_t count)
 {
@@ -196,9 +201,11 @@ static kn_status check_names(const kni_store_writing *w)
     sort_names(names, (size_t)w->count);
     for (int64_t i = 0; i < w->count && !status; i++) {
         if (!strcmp(names[i], "__metadata__") || !*names[i])
-            status = kni_failure(KN_ERROR_ARGUMENT, "writing '%s': a tensor cannot be called '%s'", w->path, names[i]);
+            status = kni_failure(KN_ERROR_ARGUMENT, "writing '%s': a tensor cannot be called '%s'", w->path,
+                                 names[i]);
         else if (i && !strcmp(names[i], names[i - 1]))
-            status = kni_failure(KN_ERROR_ARGUMENT, "writing '%s': two tensors are called '%s'", w->path, names[i]);
+            status = kni_failure(KN_ERROR_ARGUMENT, "writing '%s': two tensors are called '%s'", w->path,
+                                 names[i]);
     }
     free(names);
     return status;

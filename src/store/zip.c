@@ -99,8 +99,8 @@ static kn_status check_entry(const kni_source *source, const kni_zip_entry *e, u
 {
     if (flags & 1) return kni_source_bad(source, "entry '%s' of the archive is encrypted", e->name);
     if (e->method != STORED && e->method != DEFLATED)
-        return kni_source_bad(source, "entry '%s' is packed by method %u; stored and deflated are known", e->name,
-                              e->method);
+        return kni_source_bad(source, "entry '%s' is packed by method %u; stored and deflated are known",
+                              e->name, e->method);
     if (e->header > source->bytes || e->packed > source->bytes - e->header)
         return kni_source_bad(source, "entry '%s' of the archive lies outside of the file", e->name);
     if (e->method == STORED && e->packed != e->bytes)
@@ -116,7 +116,8 @@ static kn_status read_entry(kni_zip *zip, const kni_source *source, const unsign
                             char **names)
 {
     const unsigned char *p = *at;
-    if (*left < CENTRAL_BYTES || memcmp(p, "PK\1\2", 4)) return zip_bad(source, "an entry of its directory is none");
+    if (*left < CENTRAL_BYTES || memcmp(p, "PK\1\2", 4))
+        return zip_bad(source, "an entry of its directory is none");
     size_t name = (size_t)kni_little(p + 28, 2), extra = (size_t)kni_little(p + 30, 2),
            comment = (size_t)kni_little(p + 32, 2);
     if (name + extra + comment > *left - CENTRAL_BYTES) return zip_bad(source, "its directory was cut");
@@ -225,15 +226,16 @@ kn_status kni_zip_place(const kni_zip *zip, const kni_source *source, int64_t en
     unsigned char local[LOCAL_BYTES];
     kn_status status = kni_source_read(source, e->header, local, sizeof local);
     if (status) return status;
-    if (memcmp(local, "PK\3\4", 4)) return kni_source_bad(source, "entry '%s' has no header of its own", e->name);
+    if (memcmp(local, "PK\3\4", 4))
+        return kni_source_bad(source, "entry '%s' has no header of its own", e->name);
     *place = e->header + LOCAL_BYTES + kni_little(local + 26, 2) + kni_little(local + 28, 2);
     if (*place > source->bytes || e->packed > source->bytes - *place)
         return kni_source_bad(source, "entry '%s' of the archive was cut", e->name);
     return KN_OK;
 }
 
-kn_status kni_zip_read(const kni_zip *zip, const kni_source *source, int64_t entry, uint64_t offset, void *out,
-                       size_t bytes)
+kn_status kni_zip_read(const kni_zip *zip, const kni_source *source, int64_t entry, uint64_t offset,
+                       void *out, size_t bytes)
 {
     const kni_zip_entry *e = &zip->entries[entry];
     uint64_t place;

@@ -28,11 +28,11 @@ int64_t kni_zip_find(const kni_zip *zip, const char *name);
 /* Where the bytes of an entry begin. */
 kn_status kni_zip_place(const kni_zip *zip, const kni_source *source, int64_t entry, uint64_t *place);
 /* Inflates an entry and copies bytes from offset on. */
-kn_status kni_zip_inflate(const kni_zip *zip, const kni_source *source, int64_t entry, uint64_t offset, void *out,
-                          size_t bytes);
+kn_status kni_zip_inflate(const kni_zip *zip, const kni_source *source, int64_t entry, uint64_t offset,
+                          void *out, size_t bytes);
 /* Reads bytes of an entry, stored or deflated. */
-kn_status kni_zip_read(const kni_zip *zip, const kni_source *source, int64_t entry, uint64_t offset, void *out,
-                       size_t bytes);
+kn_status kni_zip_read(const kni_zip *zip, const kni_source *source, int64_t entry, uint64_t offset,
+                       void *out, size_t bytes);
 /* A whole entry of at most limit bytes into a buffer. */
 kn_status kni_zip_read_all(const kni_zip *zip, const kni_source *source, int64_t entry, size_t limit,
                            kni_buffer *out);

@@ -28,8 +28,8 @@ uint32_t kni_crc32(uint32_t crc, const void *data, size_t bytes)
 #endif
 
 #ifndef WITH_ZLIB
-kn_status kni_zip_inflate(const kni_zip *zip, const kni_source *source, int64_t entry, uint64_t offset, void *out,
-                          size_t bytes)
+kn_status kni_zip_inflate(const kni_zip *zip, const kni_source *source, int64_t entry, uint64_t offset,
+                          void *out, size_t bytes)
 {
     (void)zip, (void)entry, (void)offset, (void)out, (void)bytes;
     return kni_failure(KN_ERROR_UNSUPPORTED,
@@ -109,8 +109,8 @@ static kn_status inflate_part(inflating *s, uint64_t offset, void *out, size_t b
     return status;
 }
 
-kn_status kni_zip_inflate(const kni_zip *zip, const kni_source *source, int64_t entry, uint64_t offset, void *out,
-                          size_t bytes)
+kn_status kni_zip_inflate(const kni_zip *zip, const kni_source *source, int64_t entry, uint64_t offset,
+                          void *out, size_t bytes)
 {
     inflating s = {.source = source, .entry = &zip->entries[entry]};
     kn_status status = kni_library_open(&zlib);

@@ -9,6 +9,7 @@ int kiln_command_info(int count, char **arguments);
 int kiln_command_ops(int count, char **arguments);
 int kiln_command_conform(int count, char **arguments);
 int kiln_command_bench(int count, char **arguments);
+int kiln_command_inspect(int count, char **arguments);
 int kiln_command_data(int count, char **arguments);
 
 /* Says what is wrong with the arguments and how to get help; returns 2. */

@@ -18,6 +18,8 @@ static const char usage[] =
     "      --list                     list the cases without running them\n"
     "      --coverage                 print each cell of op x dtype x layout\n"
     "      --verbose                  print each check\n"
+    "  kiln inspect FILE [--json]     what is in a .safetensors, .pt, .npy or .npz file\n"
+    "      --top ENTRY                only the entry of a PyTorch file\n"
     "  kiln bench overhead            nanoseconds of a tiny eager op, beside PyTorch where there is one\n"
     "  kiln data [NAME]               known data sets: where to get them, which files go where\n"
     "  kiln data PATH [--check]       what a folder or file on disk holds; --check reads every sample\n"
@@ -42,6 +44,7 @@ static const command commands[] = {{"info", kiln_command_info},
                                    {"ops", kiln_command_ops},
                                    {"conform", kiln_command_conform},
                                    {"bench", kiln_command_bench},
+                                   {"inspect", kiln_command_inspect},
                                    {"data", kiln_command_data},
                                    {"help", show_help},
                                    {"--help", show_help},

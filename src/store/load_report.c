@@ -1,0 +1,119 @@
+/* What a load did, in counts and in lines, with the nearest name for what is missing. */
+#include "store/load.h"
+#include "support/failure.h"
+#include <kn/tensor.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Comparing every missing name with every unused one is bounded for files that have nothing to do with the module. */
+enum { MOST_COMPARED = 200000 };
+
+void kni_shape_text(kni_buffer *out, const kn_shape *shape)
+{
+    kni_buffer_text(out, "[");
+    for (int32_t i = 0; i < shape->rank; i++)
+        kni_buffer_format(out, i ? ", %lld" : "%lld", (long long)shape->dims[i]);
+    kni_buffer_text(out, "]");
+}
+
+static bool same_shape(const kn_shape *a, const kn_shape *b)
+{
+    if (a->rank != b->rank) return false;
+    for (int32_t i = 0; i < a->rank; i++)
+        if (a->dims[i] != b->dims[i]) return false;
+    return true;
+}
+
+/* The nearest unused name; one of the same shape counts as a little nearer. */
+static const kni_load_offer *nearest(const kni_load *load, const kni_load_target *target, int64_t *compared)
+{
+    int32_t best = (int32_t)strlen(target->path) / 3 + 2;
+    const kni_load_offer *found = NULL;
+    for (int64_t i = 0; i < load->offer_count && *compared < MOST_COMPARED; i++) {
+        const kni_load_offer *o = &load->offers[i];
+        if (o->used || o->ignored) continue;
+        ++*compared;
+        int32_t distance = 2 * kni_name_distance(target->path, o->name, best / 2 + 1) +
+                           !same_shape(&target->shape, &o->entry.shape);
+        if (distance > 2 * best || (found && distance >= best)) continue;
+        best = distance;
+        found = o;
+    }
+    return found;
+}
+
+/* Whether the same param is filled under another path. */
+static bool filled_elsewhere(const kni_load *load, const kni_load_target *target)
+{
+    uint64_t bits = target->param->handle.bits;
+    for (int64_t i = 0; i < load->target_count; i++)
+        if (load->targets[i].offer >= 0 && load->targets[i].param->handle.bits == bits) return true;
+    return false;
+}
+
+static void missing_line(kni_buffer *out, const kni_load *load, const kni_load_target *t, int64_t *compared)
+{
+    kni_buffer_format(out, "missing: '%s' %s ", t->path, kn_dtype_name(kn_dtype_of(kn_value(*t->param))));
+    kni_shape_text(out, &t->shape);
+    const kni_load_offer *near = nearest(load, t, compared);
+    if (near) {
+        kni_buffer_format(out, "; did you mean '%s' ", near->name);
+        kni_shape_text(out, &near->entry.shape);
+        kni_buffer_text(out, " of the file?");
+    }
+    kni_buffer_text(out, "\n");
+}
+
+static void mismatched_line(kni_buffer *out, const kni_load *load, const kni_load_target *t)
+{
+    const kni_load_offer *o = &load->offers[t->offer];
+    kni_buffer_format(out, "mismatched: '%s' is ", t->path);
+    kni_shape_text(out, &t->shape);
+    kni_buffer_text(out, " in the module, ");
+    if (t->rows) kni_buffer_format(out, "%lld rows of ", (long long)t->rows);
+    kni_shape_text(out, &o->entry.shape);
+    kni_buffer_text(out, " in the file");
+    if (strcmp(o->name, t->path)) kni_buffer_format(out, " ('%s')", o->name);
+    kni_buffer_text(out, "\n");
+}
+
+kn_status kni_load_report(const kni_load *load, kn_load_report *report)
+{
+    kni_buffer out = {0};
+    int64_t compared = 0;
+    for (int64_t i = 0; i < load->target_count; i++) {
+        const kni_load_target *t = &load->targets[i];
+        if (t->skipped) continue;
+        if (t->mismatched) {
+            report->mismatched++;
+            mismatched_line(&out, load, t);
+        } else if (t->offer >= 0)
+            report->applied++;
+        else if (!filled_elsewhere(load, t)) {
+            report->missing++;
+            missing_line(&out, load, t, &compared);
+        }
+    }
+    for (int64_t i = 0; i < load->offer_count; i++) {
+        const kni_load_offer *o = &load->offers[i];
+        if (o->used || o->ignored) continue;
+        report->unused++;
+        kni_buffer_format(&out, "unused: '%s' %s ", o->name, o->entry.dtype_text);
+        kni_shape_text(&out, &o->entry.shape);
+        kni_buffer_text(&out, "\n");
+    }
+    kni_buffer_append(&out, "", 0);
+    if (out.failed) {
+        kni_buffer_free(&out);
+        return kni_failure_memory(load->function);
+    }
+    if (out.length) report->text = out.data;
+    return KN_OK;
+}
+
+void kn_load_report_free(kn_load_report *report)
+{
+    if (!report) return;
+    free(report->text);
+    *report = (kn_load_report){0, 0, 0, 0, NULL};
+}

@@ -1,0 +1,97 @@
+/* kn_save and kn_module_save: the params of a module to a file or a state, each tied one once. */
+#include "store/name_rules.h"
+#include "store/store_object.h"
+#include "support/failure.h"
+#include <kn/tensor.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const kn_save_args default_args;
+
+typedef struct saving {
+    const kn_save_args *args;
+    kni_name_rules rules;
+    kni_store_writing w;
+    int64_t capacity;
+    kni_buffer name;
+} saving;
+
+static kn_status add_value(void *context, const kn_module_entry *entry)
+{
+    saving *s = context;
+    if (entry->tied || !kni_name_rules_take(&s->rules, entry->path)) return KN_OK;
+    if (s->w.count == s->capacity) {
+        int64_t capacity = s->capacity ? s->capacity * 2 : 64;
+        kni_store_value *bigger = realloc(s->w.values, (size_t)capacity * sizeof *bigger);
+        if (!bigger) return kni_failure_memory("kn_save");
+        s->w.values = bigger;
+        s->capacity = capacity;
+    }
+    kn_status status = kni_name_rules_rename(&s->rules, entry->path, &s->name);
+    if (status) return status;
+    char *name = malloc(s->name.length + 1);
+    if (!name) return kni_failure_memory("kn_save");
+    memcpy(name, kni_buffer_string(&s->name), s->name.length + 1);
+    kn_tensor value = kn_value(*entry->param);
+    kn_dtype dtype = kn_dtype_of(value);
+    if (s->args->cast && kn_dtype_is_float(dtype)) dtype = s->args->cast;
+    s->w.values[s->w.count++] = (kni_store_value){name, value, dtype};
+    return KN_OK;
+}
+
+static kn_status add_texts(saving *s)
+{
+    const char *const *list = s->args->metadata;
+    int64_t count = 0;
+    while (list && list[count]) count++;
+    if (count % 2)
+        return kni_failure(KN_ERROR_ARGUMENT, "kn_save: the metadata '%s' has no text", list[count - 1]);
+    s->w.texts = calloc((size_t)count / 2 + 1, sizeof *s->w.texts);
+    if (!s->w.texts) return kni_failure_memory("kn_save");
+    for (int64_t i = 0; i < count; i += 2)
+        s->w.texts[s->w.text_count++] =
+            (kni_store_text){(char *)(uintptr_t)list[i], (char *)(uintptr_t)list[i + 1]};
+    return KN_OK;
+}
+
+kn_status kn_save(kn_module module, const char *path, const kn_save_args *args)
+{
+    saving s = {.args = args ? args : &default_args, .w = {.path = path}};
+    if (!module.self || !module.type || !path)
+        return kni_failure(KN_ERROR_ARGUMENT, "kn_save: the module or the path is NULL");
+    if (s.args->cast && !kn_dtype_is_float(s.args->cast))
+        return kni_failure(KN_ERROR_DTYPE, "kn_save: floats cannot be stored as %s; cast to a float dtype",
+                           kn_dtype_name(s.args->cast));
+    kn_status status =
+        kni_name_rules_make(&s.rules, "kn_save", s.args->include, s.args->exclude, s.args->renames);
+    if (!status) status = add_texts(&s);
+    if (!status) status = kn_module_visit(module, add_value, &s);
+    if (!status) status = kni_store_write(&s.w, s.args->format);
+    for (int64_t i = 0; i < s.w.count; i++) free((void *)(uintptr_t)s.w.values[i].name);
+    free(s.w.values);
+    free(s.w.texts);
+    kni_buffer_free(&s.name);
+    kni_name_rules_free(&s.rules);
+    return status;
+}
+
+/* ---- states */
+
+typedef struct keeping {
+    kn_state state;
+    const char *prefix;
+} keeping;
+
+static kn_status keep_value(void *context, const kn_module_entry *entry)
+{
+    const keeping *k = context;
+    return entry->tied ? KN_OK : kn_state_put(k->state, k->prefix, entry->path, kn_value(*entry->param));
+}
+
+kn_status kn_module_save(kn_module module, kn_state state, const char *prefix)
+{
+    keeping k = {state, prefix ? prefix : ""};
+    if (!module.self || !module.type || !state)
+        return kni_failure(KN_ERROR_ARGUMENT, "kn_module_save: the module or the state is NULL");
+    return kn_module_visit(module, keep_value, &k);
+}

@@ -1,0 +1,160 @@
+/* kiln inspect: what is in a file of weights, as a table or as JSON. No tensor is read. */
+#include "kiln.h"
+#include <kn.h>
+#include <kn/store.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const format_names[] = {"unknown", "safetensors", "PyTorch", "NumPy"};
+
+static size_t shape_text(const kn_shape *shape, char *text, size_t n)
+{
+    size_t at = (size_t)snprintf(text, n, "[");
+    for (int32_t i = 0; i < shape->rank; i++)
+        at += (size_t)snprintf(text + at, n - at, i ? ", %lld" : "%lld", (long long)shape->dims[i]);
+    return at + (size_t)snprintf(text + at, n - at, "]");
+}
+
+static int64_t elements(const kn_shape *shape)
+{
+    int64_t n = 1;
+    for (int32_t i = 0; i < shape->rank; i++) n *= shape->dims[i];
+    return n;
+}
+
+/* Control characters of a hostile file must not reach the terminal. */
+static void print_plain(const char *text, size_t longest)
+{
+    size_t n = 0;
+    for (; *text && n < longest; text++, n++)
+        putchar((unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text);
+    if (*text) fputs("...", stdout);
+}
+
+static void print_quoted(const char *text)
+{
+    putchar('"');
+    for (; *text; text++) {
+        unsigned char c = (unsigned char)*text;
+        if (c == '"' || c == '\\')
+            printf("\\%c", c);
+        else if (c < 0x20)
+            printf("\\u%04x", c);
+        else
+            putchar(c);
+    }
+    putchar('"');
+}
+
+/* ---- the table */
+
+typedef struct widths {
+    int name, dtype, shape, bytes;
+    int64_t elements, total;
+} widths;
+
+static int wider(int a, int b) { return a > b ? a : b; }
+
+static widths measure(kn_store store)
+{
+    widths w = {4, 5, 5, 5, 0, 0};
+    kn_store_entry e;
+    char text[200];
+    for (int64_t i = 0; kn_store_at(store, i, &e); i++) {
+        w.name = wider(w.name, strlen(e.name) > 100 ? 103 : (int)strlen(e.name));
+        w.dtype = wider(w.dtype, (int)strlen(e.dtype_text));
+        w.shape = wider(w.shape, (int)shape_text(&e.shape, text, sizeof text));
+        w.elements += elements(&e.shape);
+        w.total += e.bytes;
+    }
+    w.bytes = wider(w.bytes, snprintf(text, sizeof text, "%lld", (long long)w.total));
+    return w;
+}
+
+static void print_name(const char *name, int width)
+{
+    size_t length = strlen(name);
+    print_plain(name, 100);
+    printf("%*s", width - (length > 100 ? 103 : (int)length), "");
+}
+
+static void print_table(const char *path, kn_store store)
+{
+    const char *name, *text;
+    kn_store_entry e;
+    char shape[200];
+    printf("%s: %s\n", path, format_names[kn_store_format_of(store)]);
+    for (int64_t i = 0; kn_store_text(store, i, &name, &text); i++) {
+        fputs(i ? "  " : "metadata:\n  ", stdout);
+        print_plain(name, 100);
+        fputs(" = ", stdout);
+        print_plain(text, 200);
+        putchar('\n');
+    }
+    widths w = measure(store);
+    printf("%-*s  %-*s  %-*s  %*s\n", w.name, "name", w.dtype, "dtype", w.shape, "shape", w.bytes, "bytes");
+    for (int64_t i = 0; kn_store_at(store, i, &e); i++) {
+        shape_text(&e.shape, shape, sizeof shape);
+        print_name(e.name, w.name);
+        printf("  %-*s  %-*s  %*lld\n", w.dtype, e.dtype_text, w.shape, shape, w.bytes, (long long)e.bytes);
+    }
+    printf("%lld tensors, %lld elements, %lld bytes\n", (long long)kn_store_count(store),
+           (long long)w.elements, (long long)w.total);
+}
+
+/* ---- JSON */
+
+static void print_json(const char *path, kn_store store)
+{
+    const char *name, *text;
+    kn_store_entry e;
+    char shape[200];
+    widths w = measure(store);
+    fputs("{\"file\": ", stdout);
+    print_quoted(path);
+    printf(", \"format\": \"%s\",\n \"metadata\": {", format_names[kn_store_format_of(store)]);
+    for (int64_t i = 0; kn_store_text(store, i, &name, &text); i++) {
+        if (i) fputs(", ", stdout);
+        print_quoted(name);
+        fputs(": ", stdout);
+        print_quoted(text);
+    }
+    fputs("},\n \"tensors\": [", stdout);
+    for (int64_t i = 0; kn_store_at(store, i, &e); i++) {
+        shape_text(&e.shape, shape, sizeof shape);
+        fputs(i ? ",\n  {\"name\": " : "\n  {\"name\": ", stdout);
+        print_quoted(e.name);
+        printf(", \"dtype\": \"%s\", \"shape\": %s, \"bytes\": %lld}", e.dtype_text, shape,
+               (long long)e.bytes);
+    }
+    printf("],\n \"elements\": %lld, \"bytes\": %lld}\n", (long long)w.elements, (long long)w.total);
+}
+
+int kiln_command_inspect(int count, char **arguments)
+{
+    const char *path = NULL, *top = NULL;
+    bool json = false, bad = false;
+    for (int i = 0; i < count; i++) {
+        if (kiln_option(arguments, i, "--json"))
+            json = true;
+        else if (kiln_option_value(count, arguments, &i, "--top", &top, &bad)) {
+            if (bad) return kiln_usage_error("--top needs the name of an entry");
+        } else if (arguments[i][0] == '-' || path)
+            return kiln_usage_error("inspect takes one file and --json, not '%s'", arguments[i]);
+        else
+            path = arguments[i];
+    }
+    if (!path) return kiln_usage_error("inspect needs a file");
+    kn_store store = kn_store_open(path, &(kn_store_args){.top_key = top ? top : ""});
+    if (!store) {
+        fprintf(stderr, "kiln inspect: %s\n", kn_last_error());
+        return 1;
+    }
+    if (json)
+        print_json(path, store);
+    else
+        print_table(path, store);
+    kn_store_close(store);
+    return 0;
+}
