@@ -14,7 +14,7 @@
 #include <kn/nn/pool.h>
 
 #ifndef KN_NO_SITES
-#include <kn/nn/sites.h>
+#include <kn/nn/nn_sites.h>
 #endif
 
 #endif

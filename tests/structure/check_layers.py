@@ -1,5 +1,5 @@
 """The order of layers: core <- ops <- graph <- ir <- sched <- {wrap, backend}; what is built on top (nn, optim
-and so on) sees only the public headers, and public headers see only public headers."""
+and so on) sees only the public headers and the helpers in support, and public headers see only public headers."""
 
 import re
 
@@ -11,7 +11,8 @@ ALLOWED = {part: set(_ORDER[:i]) for i, part in enumerate(_ORDER)}
 ALLOWED["wrap"] = set(_ORDER)
 ALLOWED["backend"] = set(_ORDER)
 ON_TOP = {"nn", "optim", "train", "data", "store", "onnx", "vision", "rl", "text", "metric"}
-ALLOWED.update({part: set() for part in ON_TOP})
+ALLOWED["support"] = set()
+ALLOWED.update({part: {"support"} for part in ON_TOP})
 
 # A public header needs no more of the C library than a freestanding compiler has (and one C++ header).
 PUBLIC_SYSTEM = {"stdbool.h", "stddef.h", "stdint.h", "stdarg.h", "float.h", "limits.h", "initializer_list"}

@@ -1,4 +1,4 @@
-"""Writes include/kn/sites.h and include/kn/nn/sites.h: for each public function that runs ops a macro that notes the
+"""Writes include/kn/sites.h and include/kn/nn/nn_sites.h: for each public function that runs ops a macro that notes the
 user's file and line. Reads the headers that kn.h and kn/nn.h include. Run in the root of the repository."""
 
 import re
@@ -26,7 +26,7 @@ def public_headers(umbrella):
     """What an umbrella header includes, without the generated headers."""
     with open("include/" + umbrella, encoding="utf-8") as file:
         names = re.findall(r"#include <(kn/[\w/]+\.h)>", file.read())
-    return sorted(name for name in set(names) if not name.endswith("/sites.h"))
+    return sorted(name for name in set(names) if not name.endswith("sites.h"))
 
 
 def result_structs(text):
@@ -118,7 +118,7 @@ def write(output, umbrella, guard, base, wrappers):
 
 def main():
     write("include/kn/sites.h", "kn.h", "KN_SITES_H", [], tensor_wrappers())
-    write("include/kn/nn/sites.h", "kn/nn.h", "KN_NN_SITES_H", ["kn/sites.h"], [BAD_STATUS, "\n"])
+    write("include/kn/nn/nn_sites.h", "kn/nn.h", "KN_NN_SITES_H", ["kn/sites.h"], [BAD_STATUS, "\n"])
 
 
 if __name__ == "__main__":
