@@ -278,6 +278,28 @@ static void moving(kn_module net)
     kn_device_close(plain);
 }
 
+/* With the nth allocation of the library failing, a layer is made whole or not at all. */
+static void out_of_memory(void)
+{
+    for (int64_t n = 1; n < 200; n++) {
+        int64_t before = kn_memory_stats().tensors_now;
+        kn_nn_batch_norm norm = {0};
+        kn_nn_conv2d conv = {0};
+        kn_memory_fail_after(n);
+        kn_status s = kn_nn_batch_norm_init(&norm, 4, NULL);
+        kn_status t = kn_nn_conv2d_init(&conv, 64, 64, KN_INTS(3, 3), NULL);
+        kn_memory_fail_after(0);
+        CHECK((s == KN_OK) == (norm.running_var.handle.bits != 0) &&
+              (t == KN_OK) == (conv.bias.handle.bits != 0));
+        CHECK(s == KN_OK || s == KN_ERROR_MEMORY);
+        CHECK(t == KN_OK || t == KN_ERROR_MEMORY);
+        kn_module_drop(KN_MODULE_OF(kn_nn_batch_norm, &norm));
+        kn_module_drop(KN_MODULE_OF(kn_nn_conv2d, &conv));
+        if (!CHECK(kn_memory_stats().tensors_now == before)) return;
+        if (s == KN_OK && t == KN_OK && n > 30) return;
+    }
+}
+
 int main(void)
 {
     kn_device device = kn_device_open("autodiff(cpu)");
@@ -296,6 +318,7 @@ int main(void)
     gradients(module);
     lora(module);
     moving(module);
+    out_of_memory();
     kn_module_drop(module);
     kn_scope_end(scope, KN_NONE);
     CHECK(kn_memory_stats().tensors_now == before);
