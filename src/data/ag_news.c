@@ -1,20 +1,35 @@
 /* AG News: CSV files without a header, whose columns are the class (1 to 4), the title and the description. */
 #include "data/data_internal.h"
+#include <stdlib.h>
 #include <string.h>
 
-/* Moves the label behind the texts and counts it from 0. */
-static kn_status put_label_last(void *context, const kn_sample_key *key, kn_sample *sample)
+static int64_t news_length(void *self) { return kn_dataset_length(self); }
+
+/* The label comes behind the texts and counts from 0. */
+static kn_status news_get(void *self, int64_t index, const kn_sample_key *key, kn_sample *sample)
 {
-    (void)key;
+    kn_status status = kn_dataset_get_keyed(self, index, key, sample);
+    if (status != KN_OK) return status;
     int64_t label = kn_item_int(sample->fields[0]);
-    if (label < 1 || label > 4)
-        return kni_failure(KN_ERROR_ARGUMENT, "%s: class %lld is not 1 to 4", (const char *)context,
-                           (long long)label);
     kn_drop(sample->fields[0]);
     memmove(sample->fields, sample->fields + 1, 2 * sizeof *sample->fields);
     sample->n = 2;
+    if (label < 1 || label > 4)
+        return kni_failure(KN_ERROR_ARGUMENT, "kn_dataset_ag_news: row %lld has class %lld, not 1 to 4",
+                           (long long)index + 1, (long long)label);
     return kn_sample_add(sample, kn_scalar_int(label - 1, KN_I64));
 }
+
+static void news_close(void *self) { kn_dataset_free(self); }
+
+static const char *news_name_at(void *self, int64_t index)
+{
+    static const char *const names[] = {"World", "Sports", "Business", "Sci/Tech"};
+    (void)self;
+    return index < 4 ? names[index] : NULL;
+}
+
+static const kn_dataset_type news_type = {"ag_news", news_length, news_get, NULL, news_close, news_name_at};
 
 kn_dataset kn_dataset_ag_news(const char *folder, const char *split)
 {
@@ -37,8 +52,5 @@ kn_dataset kn_dataset_ag_news(const char *folder, const char *split)
         table = kn_dataset_csv(path.data,
                                &(kn_table_args){.columns = columns, .n_columns = 3, .no_header = true});
     kni_buffer_free(&path);
-    static char name[] = "kn_dataset_ag_news";
-    kn_dataset made = kn_dataset_map(table, put_label_last, name);
-    kn_dataset_free(table);
-    return made;
+    return table ? kn_dataset_make(&news_type, table) : NULL;
 }

@@ -50,9 +50,9 @@ static kn_status decode_utf16(const uint8_t *p, size_t bytes, bool big, const ch
                 i += 2;
             }
         }
-        if (c >= 0xd800 && c < 0xe000)
-            return kni_failure(KN_ERROR_ARGUMENT, "%s: half a UTF-16 character at byte %llu", name,
-                               (unsigned long long)i);
+        if (!c || (c >= 0xd800 && c < 0xe000))
+            return kni_failure(KN_ERROR_ARGUMENT, "%s: no character, or half of one, in UTF-16 at byte %llu",
+                               name, (unsigned long long)i);
         append_utf8(out, c);
     }
     return out->failed ? kni_failure_memory("kn_dataset_text_folder") : KN_OK;

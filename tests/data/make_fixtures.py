@@ -107,13 +107,15 @@ def images():
     write("labels.jsonl", '{"file": "cat/a.png", "labels": ["red"]}\n{"file": "dog/c.png", "labels": ["green", "red"]}\n')
     write("masks/a.png", png(4, 3, 1, [bytes([0, 1, 2, 3])] * 3))
     write("masks/b.png", png(4, 3, 1, [bytes([3, 3, 0, 0])] * 3))
-    write("coco.json", json.dumps({
+    boxes = json.dumps({
         "images": [{"id": 7, "file_name": "cat/b.png"}, {"id": 3, "file_name": "cat/a.png"}],
         "categories": [{"id": 20, "name": "tail"}, {"id": 10, "name": "ear"}],
         "annotations": [
             {"id": 1, "image_id": 3, "category_id": 20, "bbox": [0, 1, 2, 2]},
             {"id": 2, "image_id": 7, "category_id": 10, "bbox": [1, 0, 3, 1.5]},
-            {"id": 3, "image_id": 3, "category_id": 10, "bbox": [2, 0, 1, 1]}]}))
+            {"id": 3, "image_id": 3, "category_id": 10, "bbox": [2, 0, 1, 1]}]})
+    write("coco.json", boxes)
+    write("coco/boxes", boxes, SEEDS)
     for name, content in {
         "rgb": png(4, 3, 3, gradient(4, 3, 1)),
         "grey": png(4, 3, 1, [bytes([0, 50, 100, 200])] * 3),
