@@ -38,6 +38,22 @@ static kn_dataset open_csv(const char *path, const char *split)
     return kn_dataset_csv(path, NULL);
 }
 
+/* Any CSV file: every column as categories, which shows the columns and checks the lines. */
+static kn_dataset open_any_csv(const char *path, const char *split)
+{
+    enum { MOST = 1024 };
+    static kn_column columns[MOST];
+    (void)split;
+    FILE *file = fopen(path, "rb");
+    if (!file) return NULL;
+    int n = 1;
+    for (int c = fgetc(file); c != EOF && c != '\n'; c = fgetc(file)) n += c == ',';
+    fclose(file);
+    if (n > MOST) n = MOST;
+    for (int i = 0; i < n; i++) columns[i] = (kn_column){.kind = KN_COLUMN_CATEGORY, .join = i > 0};
+    return kn_dataset_csv(path, &(kn_table_args){.columns = columns, .n_columns = n});
+}
+
 static kn_dataset open_json_lines(const char *path, const char *split)
 {
     (void)split;
@@ -106,6 +122,7 @@ static const struct {
              {"a folder of sounds by class", NULL, open_all_sounds},
              {"a folder of texts by class", NULL, open_texts},
              {"a CSV table of numbers", ".csv", open_csv},
+             {"a CSV table", ".csv", open_any_csv},
              {"a JSON lines table of numbers", ".jsonl", open_json_lines}};
 
 static void list_known(void)
@@ -212,15 +229,17 @@ static bool has_ending(const char *path, const char *ending)
 
 static int look_other(const char *path, bool folder, bool check)
 {
+    bool tried = false;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         if (folder ? kinds[i].ending != NULL : !kinds[i].ending || !has_ending(path, kinds[i].ending))
             continue;
         kn_dataset dataset = kinds[i].open(path, NULL);
         if (dataset) return summarise(dataset, kinds[i].what, check);
-        if (!folder) {
-            fprintf(stderr, "kiln: %s\n", kn_last_error());
-            return 1;
-        }
+        if (!folder) tried = true;
+    }
+    if (tried) {
+        fprintf(stderr, "kiln: %s\n", kn_last_error());
+        return 1;
     }
     fprintf(stderr, "kiln: %s holds no data set that kiln knows; 'kiln data' lists them\n", path);
     return 1;
