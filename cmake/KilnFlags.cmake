@@ -21,6 +21,12 @@ if(KN_SANITIZE)
     target_link_options(kiln_flags INTERFACE -fsanitize=${KN_SANITIZE})
 endif()
 
+if(KN_FUZZ)
+    # Checksums are not checked, because a fuzzer cannot guess them.
+    target_compile_options(kiln_flags INTERFACE -fsanitize=fuzzer-no-link)
+    target_compile_definitions(kiln_flags INTERFACE FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION=1)
+endif()
+
 add_library(kiln_library_flags INTERFACE)
 # Loops are written to be vectorised; where a build (a sanitizer, a scalar tier) cannot, that is no fault.
 if(CMAKE_C_COMPILER_ID MATCHES "Clang")

@@ -68,8 +68,12 @@ static kn_status match(kni_load *load, const kn_load_args *args, const kni_name_
         kni_load_target *t = load->offers[i].ignored ? NULL : kni_load_find(load, load->offers[i].name);
         if (t) kni_load_take(load, t, i, 0, 0);
     }
-    for (int64_t i = 0; i < load->offer_count && !args->no_adapters && !status; i++)
+    if (args->no_adapters) return KN_OK;
+    for (int64_t i = 0; i < load->offer_count && !status; i++)
         if (!load->offers[i].used && !load->offers[i].ignored) status = kni_load_adapt(load, i);
+    for (int64_t i = 0; i < load->target_count; i++)
+        if (load->targets[i].offer < 0 && kni_load_is_counter(load->targets[i].path))
+            load->targets[i].skipped = true;
     return status;
 }
 

@@ -44,6 +44,8 @@ kn_tensor kni_load_convert(const kni_load_target *target, kn_tensor value);
 
 /* Matches an offer whose name is none of a param by PyTorch's habits. */
 kn_status kni_load_adapt(kni_load *load, int64_t offer);
+/* The number of batches that a batch norm saw: files of old versions lack it, and other modules have no use for it. */
+bool kni_load_is_counter(const char *name);
 /* Notes that an offer fills a target. False when the target has one already. */
 bool kni_load_take(kni_load *load, kni_load_target *target, int64_t offer, int64_t row, int64_t rows);
 

@@ -85,6 +85,12 @@ static bool take_parts(kni_load *load, kni_load_target **parts, int64_t offer)
     return taken;
 }
 
+bool kni_load_is_counter(const char *name)
+{
+    const char *last = strrchr(name, '.');
+    return !strcmp(last ? last + 1 : name, "num_batches_tracked");
+}
+
 kn_status kni_load_adapt(kni_load *load, int64_t offer)
 {
     kni_buffer name = {0};

@@ -24,19 +24,19 @@ static bool same_shape(const kn_shape *a, const kn_shape *b)
     return true;
 }
 
-/* The nearest unused name; one of the same shape counts as a little nearer. */
+/* The nearest unused name, of those that differ by less than a third; between two, the one of the same shape. */
 static const kni_load_offer *nearest(const kni_load *load, const kni_load_target *target, int64_t *compared)
 {
-    int32_t best = (int32_t)strlen(target->path) / 3 + 2;
+    int32_t limit = (int32_t)strlen(target->path) / 3, best = 2 * limit + 2;
     const kni_load_offer *found = NULL;
     for (int64_t i = 0; i < load->offer_count && *compared < MOST_COMPARED; i++) {
         const kni_load_offer *o = &load->offers[i];
         if (o->used || o->ignored) continue;
         ++*compared;
-        int32_t distance = 2 * kni_name_distance(target->path, o->name, best / 2 + 1) +
-                           !same_shape(&target->shape, &o->entry.shape);
-        if (distance > 2 * best || (found && distance >= best)) continue;
-        best = distance;
+        int32_t distance = kni_name_distance(target->path, o->name, limit);
+        int32_t score = 2 * distance + !same_shape(&target->shape, &o->entry.shape);
+        if (distance > limit || score >= best) continue;
+        best = score;
         found = o;
     }
     return found;

@@ -297,7 +297,11 @@ static kn_status call_numpy_array(kni_pickle *p, const kni_pickle_global *global
 /* ---- the list */
 
 #define STORAGE(name, index)                                                                                 \
-    {"torch", name "Storage", NULL, &words[index]}, { "torch.cuda", name "Storage", NULL, &words[index] }
+    {"torch", name "Storage", NULL, &words[index]}, {"torch.cuda", name "Storage", NULL, &words[index]},     \
+        {"torch", name "Tensor", NULL, NULL},                                                                \
+    {                                                                                                        \
+        "torch.cuda", name "Tensor", NULL, NULL                                                              \
+    }
 #define TORCH_DTYPE(name, index)                                                                             \
     {                                                                                                        \
         "torch", name, NULL, &words[index]                                                                   \

@@ -1,0 +1,348 @@
+/* Bad input and bad luck: files cut at every byte, files with a changed byte, forged headers, a full disk, writers that are
+   killed, and two writers at once. Never a crash; always an error or the old file. */
+#define _GNU_SOURCE
+#include "store/store_object.h"
+#include "test_store_net.h"
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#define FOLDER "tests/store/files/"
+
+static const char *const samples[] = {
+    "dtypes.safetensors", "torch_dtypes.pt",  "torch_dtypes_legacy.pt", "torch_tar.pt", "torch_views.pt",
+    "net_checkpoint.pt",  "numpy_dtypes.npz", "numpy_compressed.npz",   "plain.npy",    "torch_deflated.pt"};
+enum { SAMPLES = sizeof samples / sizeof *samples };
+
+/* Opens and reads everything; false when something was refused. */
+static bool read_everything(const void *data, size_t bytes)
+{
+    kn_store store = kn_store_open_memory(data, bytes, &(kn_store_args){.limit = 1 << 16});
+    if (!store) return false;
+    bool good = true;
+    for (int64_t i = 0; i < kn_store_count(store); i++) {
+        kn_tensor t = kn_store_tensor(store, i);
+        good = kn_ok(t) && good;
+        kn_drop(t);
+    }
+    kn_store_close(store);
+    return good;
+}
+
+static kni_buffer sample(int i)
+{
+    char path[200];
+    snprintf(path, sizeof path, FOLDER "%s", samples[i]);
+    return content_of(path);
+}
+
+/* What follows the last member that is read, and the padding at the end of a tar archive, carry nothing. */
+static size_t needed(int i, size_t length) { return strcmp(samples[i], "torch_tar.pt") ? length : 5 * 512; }
+
+static void test_truncated(void)
+{
+    for (int i = 0; i < SAMPLES; i++) {
+        kni_buffer file = sample(i);
+        size_t bad = 0, wanted = needed(i, file.length);
+        for (size_t n = 0; n < wanted; n++) {
+            /* A copy of exactly n bytes, so that reading past its end is found. */
+            char *cut = malloc(n ? n : 1);
+            memcpy(cut, file.data, n);
+            bad += read_everything(cut, n);
+            free(cut);
+        }
+        if (!CHECK(bad == 0)) printf("  %s: %zu of %zu cuts were not noticed\n", samples[i], bad, wanted);
+        CHECK(read_everything(file.data, file.length));
+        kni_buffer_free(&file);
+    }
+}
+
+/* What comes out of a damaged file is not checked, only that reading it ends well. */
+static void test_changed_bytes(void)
+{
+    static const unsigned char changes[] = {0x00, 0xff, 0x80, 0x7f};
+    size_t done = 0;
+    for (int i = 0; i < SAMPLES; i++) {
+        kni_buffer file = sample(i);
+        for (size_t at = 0; at < file.length; at++)
+            for (size_t k = 0; k < sizeof changes; k++) {
+                char kept = file.data[at];
+                file.data[at] = (char)changes[k];
+                read_everything(file.data, file.length);
+                file.data[at] = kept;
+                done++;
+            }
+        CHECK(read_everything(file.data, file.length));
+        kni_buffer_free(&file);
+    }
+    CHECK(done > 100000);
+}
+
+/* ---- forged headers */
+
+static void check_header(const char *header, size_t data, const char *words)
+{
+    size_t length = strlen(header), bytes = 8 + length + data;
+    unsigned char *file = calloc(1, bytes);
+    kni_put_little(file, length, 8);
+    memcpy(file + 8, header, length);
+    kn_store store = kn_store_open_memory(file, bytes, NULL);
+    CHECK(store == NULL);
+    if (!CHECK(strstr(kn_last_error(), words) != NULL)) printf("  %s: %s\n", header, kn_last_error());
+    kn_store_close(store);
+    free(file);
+}
+
+#define T(name, dtype, shape, from, to)                                                                      \
+    "\"" name "\":{\"dtype\":\"" dtype "\",\"shape\":" shape ",\"data_offsets\":[" #from "," #to "]}"
+
+static void test_safetensors_headers(void)
+{
+    check_header("{" T("a", "F32", "[2]", 0, 8) "," T("b", "F32", "[1]", 4, 8) "}", 8, "begins at byte 4");
+    check_header("{" T("a", "F32", "[2]", 0, 8) "," T("b", "F32", "[1]", 12, 16) "}", 16, "not at 8");
+    check_header("{" T("a", "F32", "[2]", 0, 8) "}", 9, "need 8 bytes, the file has 9");
+    check_header("{" T("a", "F32", "[2]", 0, 8) "}", 4, "need 8 bytes, the file has 4");
+    check_header("{" T("a", "F32", "[3]", 0, 8) "}", 8, "shape and dtype do not give");
+    check_header("{" T("a", "F99", "[2]", 0, 8) "}", 8, "unknown dtype 'F99'");
+    check_header("{" T("a", "F32", "[-2]", 0, 8) "}", 8, "no size");
+    check_header("{" T("a", "F32", "[1.5]", 0, 8) "}", 8, "no size");
+    check_header("{" T("a", "F32", "2", 0, 8) "}", 8, "no shape");
+    check_header("{" T("a", "F32", "[1,1,1,1,1,1,1,1,2]", 0, 8) "}", 8, "9 axes");
+    check_header("{" T("a", "F32", "[4611686018427387904,4]", 0, 0) "}", 0, "do not give");
+    check_header("{" T("a", "F32", "[2]", 8, 0) "}", 8, "data_offsets");
+    check_header("{\"a\":{\"dtype\":\"F32\",\"shape\":[2]}}", 8, "data_offsets");
+    check_header("{\"a\":3}", 0, "no object");
+    check_header("{" T("a", "U8", "[1]", 0, 1) "," T("a", "U8", "[1]", 1, 2) "}", 2, "'a'");
+    check_header("{\"__metadata__\":{\"a\":1}}", 0, "no text");
+    check_header("{\"__metadata__\":[]}", 0, "no object");
+    check_header("{\"a\":", 0, "memory:1:");
+    unsigned char huge[16] = {0xff, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, '{', '}'};
+    CHECK(!kn_store_open_memory(huge, sizeof huge, NULL) && strstr(kn_last_error(), "claims") != NULL);
+}
+
+/* A pickle of few bytes that describes a tree of 2^40 leaves, and one that nests deeper than any stack. */
+static void check_pickle(const void *pickle, size_t length, const char *words)
+{
+    static const char magic[] =
+        "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.\x80\x02M\xe9\x03.\x80\x02}.";
+    char *file = malloc(sizeof magic + length + 4);
+    memcpy(file, magic, sizeof magic - 1);
+    memcpy(file + sizeof magic - 1, pickle, length);
+    memcpy(file + sizeof magic - 1 + length, "\x80\x02].", 4);
+    kn_store store = kn_store_open_memory(file, sizeof magic - 1 + length + 4, NULL);
+    CHECK(store == NULL);
+    if (!CHECK(strstr(kn_last_error(), words) != NULL)) printf("  %s\n", kn_last_error());
+    kn_store_close(store);
+    free(file);
+}
+
+static void test_pickles(void)
+{
+    char laughs[400], deep[4000];
+    size_t n = 0;
+    memcpy(laughs, "}q\0000", 4);
+    n = 4;
+    for (int i = 1; i <= 25; i++) { /* {0: previous, 1: previous} */
+        const char level[] = {'}', '(', 'K',           0,   'h', (char)(i - 1), 'K',
+                              1,   'h', (char)(i - 1), 'u', 'q', (char)i,       '0'};
+        memcpy(laughs + n, level, sizeof level);
+        n += sizeof level;
+    }
+    memcpy(laughs + n, "h\x19.", 3);
+    n += 3;
+    check_pickle(laughs, n, "more than its own size");
+    memset(deep, ']', sizeof deep);
+    memset(deep + 2000, 'a', 1999);
+    deep[3999] = '.';
+    check_pickle(deep, sizeof deep, "nested more than");
+    check_pickle("}q\0h\0s.", 7, "container");
+    check_pickle("h\5.", 3, "memo");
+    check_pickle("}r\xff\xff\xff\xff.", 7, "memo");
+    check_pickle("(.", 2, "instead of one");
+    check_pickle(".", 1, "instead of one");
+    check_pickle("0.", 2, "empty stack");
+    check_pickle("X\xff\xff\xff\xff.", 6, "cut");
+    check_pickle("cbuiltins\neval\n)R.", 18, "'builtins.eval'");
+    check_pickle("ctorch._utils\n_rebuild_tensor_v2\n)R.", 36, "without a storage");
+    check_pickle("\x80\x06}.", 4, "protocol 6");
+    check_pickle("I1\n.", 4, "opcode 0x49");
+    check_pickle("K\1Q.", 4, "no storage");
+}
+
+/* ---- writing */
+
+static void state_fill(kn_state state, double value, int64_t elements)
+{
+    CHECK(kn_state_put(state, "", "x", kn_full(KN_SHAPE(elements), value, KN_F32)) == KN_OK);
+}
+
+static double first_value(const char *path)
+{
+    kn_store store = kn_store_open(path, NULL);
+    if (!store) return -1;
+    kn_tensor t = kn_store_tensor(store, 0);
+    float value = -1, *all = malloc((size_t)kn_count(t) * sizeof *all);
+    if (kn_ok(t) && kn_read(t, all, (size_t)kn_count(t) * sizeof *all) == KN_OK) {
+        value = all[0];
+        for (int64_t i = 0; i < kn_count(t); i++)
+            if (all[i] != value) value = -2;
+    }
+    free(all);
+    kn_drop(t);
+    kn_store_close(store);
+    return value;
+}
+
+static int64_t files_in_folder(void)
+{
+    kni_folder folder;
+    CHECK(kni_folder_read(&folder, test_folder) == KN_OK);
+    int64_t count = folder.count;
+    kni_folder_free(&folder);
+    return count;
+}
+
+/* The limit of a file's size stands for a full disk: it ends a write in the middle. */
+static void test_full_disk(void)
+{
+    struct rlimit old, small = {4096, 4096};
+    CHECK(getrlimit(RLIMIT_FSIZE, &old) == 0);
+    small.rlim_max = old.rlim_max;
+    signal(SIGXFSZ, SIG_IGN);
+    static const char *const names[] = {"full.safetensors", "full.npz", "full.npy"};
+    for (int i = 0; i < 3; i++) {
+        kn_state state = kn_state_make();
+        state_fill(state, 1, 100);
+        CHECK(kn_state_write(state, in_folder(names[i]), KN_STORE_AUTO) == KN_OK);
+        int64_t files = files_in_folder();
+        state_fill(state, 2, 100000);
+        CHECK(setrlimit(RLIMIT_FSIZE, &small) == 0);
+        kn_status status = kn_state_write(state, in_folder(names[i]), KN_STORE_AUTO);
+        CHECK(setrlimit(RLIMIT_FSIZE, &old) == 0);
+        CHECK_ERROR(status, "File too large");
+        CHECK(status == KN_ERROR_IO && first_value(in_folder(names[i])) == 1 && files_in_folder() == files);
+        kn_state_free(state);
+    }
+    kn_state state = kn_state_make();
+    state_fill(state, 2, 100000);
+    if (access("/dev/full", W_OK) == 0)
+        CHECK_ERROR(kn_state_write(state, "/dev/full", KN_STORE_AUTO), "No space left");
+    kn_state_free(state);
+}
+
+/* A child that writes a file of one value again and again: rounds times, and never for longer than a minute. 0 when there is no
+   child, so that no signal goes astray. */
+static pid_t start_writer(const char *path, int first, int step, int rounds)
+{
+    fflush(stdout);
+    pid_t child = fork();
+    if (child != 0) return CHECK(child > 0) ? child : 0;
+    alarm(60);
+    for (int k = 0; k < rounds; k++) {
+        kn_state s = kn_state_make();
+        if (kn_state_put(s, "", "x", kn_full(KN_SHAPE(30000), first + k * step, KN_F32)) != KN_OK) _exit(3);
+        if (kn_state_write(s, path, KN_STORE_AUTO) != KN_OK) _exit(4);
+        kn_state_free(s);
+    }
+    _exit(0);
+}
+
+/* Children that write without end are killed at any moment: what is in the file is always whole. */
+static void test_killed(void)
+{
+    const char *path = in_folder("killed.safetensors");
+    kn_state state = kn_state_make();
+    state_fill(state, 0, 50000);
+    CHECK(kn_state_write(state, path, KN_STORE_AUTO) == KN_OK);
+    kn_state_free(state);
+    unsigned pause = 1500;
+    int seen_new = 0;
+    for (int round = 0; round < 20; round++) {
+        pid_t child = start_writer(path, 1, 1, 1 << 20);
+        if (!child) break;
+        usleep(pause);
+        pause += 700;
+        kill(child, SIGKILL);
+        int status = 0;
+        CHECK(waitpid(child, &status, 0) == child && WIFSIGNALED(status));
+        double value = first_value(path);
+        CHECK(value >= 0);
+        seen_new += value > 0;
+    }
+    CHECK(seen_new > 0);
+    /* The leftover of the last one killed does not stay for ever: the next writer uses its name. */
+    state = kn_state_make();
+    state_fill(state, -7, 10);
+    CHECK(kn_state_write(state, path, KN_STORE_AUTO) == KN_OK && first_value(path) == -7);
+    CHECK(!kni_file_exists(in_folder(".killed.safetensors.tmp")));
+    kn_state_free(state);
+}
+
+/* Two processes that write the same file at once take turns: it is always the whole file of one of them. */
+static void test_two_writers(void)
+{
+    const char *path = in_folder("shared.safetensors");
+    pid_t children[2];
+    for (int i = 0; i < 2; i++) children[i] = start_writer(path, i + 1, 0, 30);
+    for (int k = 0; k < 50; k++) {
+        if (kni_file_exists(path)) CHECK(first_value(path) >= 1);
+        usleep(500);
+    }
+    for (int i = 0; i < 2; i++) {
+        int status = 1;
+        if (children[i]) CHECK(waitpid(children[i], &status, 0) == children[i] && status == 0);
+    }
+    CHECK(first_value(path) >= 1);
+}
+
+/* A link is followed, the mode of a file is kept, and a folder is refused. */
+static void test_targets(void)
+{
+    kn_state state = kn_state_make();
+    state_fill(state, 3, 10);
+    CHECK(kn_state_write(state, in_folder("real.safetensors"), KN_STORE_AUTO) == KN_OK);
+    CHECK(symlink(in_folder("real.safetensors"), in_folder("link.safetensors")) == 0);
+    state_fill(state, 4, 10);
+    CHECK(kn_state_write(state, in_folder("link.safetensors"), KN_STORE_AUTO) == KN_OK);
+    CHECK(first_value(in_folder("real.safetensors")) == 4);
+    CHECK(kni_folder_make(in_folder("folder.safetensors/deep")) == KN_OK);
+    CHECK_ERROR(kn_state_write(state, in_folder("folder.safetensors"), KN_STORE_AUTO), "is a folder");
+    kn_state_free(state);
+}
+
+/* Every allocation of a load fails once: an error each time, and the module keeps its values. */
+static void test_memory(void)
+{
+    Net net;
+    net_make(&net);
+    kn_module module = KN_MODULE_OF(Net, &net);
+    CHECK(kn_load(module, FOLDER "net_state.pt", NULL, NULL) == KN_OK);
+    CHECK(kn_save(module, in_folder("memory.safetensors"), NULL) == KN_OK);
+    int failures = 0;
+    for (int n = 1; n < 200; n++) {
+        kn_memory_fail_after(n);
+        kn_status status = kn_load(module, in_folder("memory.safetensors"), NULL, NULL);
+        kn_memory_fail_after(0);
+        failures += status != KN_OK;
+        if (!CHECK(net_is_filled(&net))) break;
+    }
+    printf("  %d loads failed for want of memory\n", failures);
+    net_drop(&net);
+}
+
+int main(void)
+{
+    folder_make();
+    test_truncated();
+    test_changed_bytes();
+    test_safetensors_headers();
+    test_pickles();
+    test_full_disk();
+    test_killed();
+    test_two_writers();
+    test_targets();
+    test_memory();
+    folder_remove();
+    CHECK(kn_shutdown() == 0);
+    return check_report();
+}
