@@ -3,6 +3,7 @@
 #define KN_NN_H
 
 #include <kn/nn/activations.h>
+#include <kn/nn/attention.h>
 #include <kn/nn/convolution.h>
 #include <kn/nn/image.h>
 #include <kn/nn/init.h>
@@ -12,6 +13,11 @@
 #include <kn/nn/noise.h>
 #include <kn/nn/normalization.h>
 #include <kn/nn/pool.h>
+#include <kn/nn/positional.h>
+#include <kn/nn/recurrent.h>
+#include <kn/nn/sampler.h>
+#include <kn/nn/transducer.h>
+#include <kn/nn/transformer.h>
 
 #ifndef KN_NO_SITES
 #include <kn/nn/nn_sites.h>

@@ -1,0 +1,143 @@
+/* Runs the ops that layers bring along, and splitting as one of them. */
+#include "nn/custom_run.h"
+#include <kn/call.h>
+#include <kn/creation.h>
+#include <kn/shape.h>
+#include <kn/tensor.h>
+#include <pthread.h>
+#include <string.h>
+
+enum { MOST_PARTS = 8 };
+
+static pthread_mutex_t register_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static kn_status ensure(kni_custom *custom)
+{
+    kn_status s = KN_OK;
+    if (atomic_load(&custom->registered)) return KN_OK;
+    pthread_mutex_lock(&register_lock);
+    if (!atomic_load(&custom->registered)) {
+        if (kn_custom_register(&custom->op))
+            atomic_store(&custom->registered, true);
+        else
+            s = KN_ERROR_MEMORY;
+    }
+    pthread_mutex_unlock(&register_lock);
+    return s;
+}
+
+static bool forgotten(kn_tensor result)
+{
+    char text[80];
+    kn_error_text(result, text, sizeof text);
+    return strstr(text, "no op is called") != NULL;
+}
+
+kn_status kni_custom_run(kni_custom *custom, const kn_tensor *in, kn_tensor *out)
+{
+    kn_status s = ensure(custom);
+    if (s != KN_OK) {
+        for (int32_t i = 0; i < custom->op.n_out; i++) out[i] = kn_poison(s, kn_last_error());
+        return s;
+    }
+    s = kn_call(custom->op.name, in, custom->op.n_in, NULL, out, custom->op.n_out);
+    if (s != KN_ERROR_ARGUMENT || !forgotten(out[0])) return s;
+    atomic_store(&custom->registered, false);
+    s = ensure(custom);
+    if (s == KN_OK) s = kn_call(custom->op.name, in, custom->op.n_in, NULL, out, custom->op.n_out);
+    return s;
+}
+
+/* ---- splitting */
+
+typedef struct split_rule {
+    int32_t n;
+    bool last; /* axis; else the first */
+} split_rule;
+
+static int32_t axis_of(const split_rule *rule, int32_t rank) { return rule->last ? rank - 1 : 0; }
+
+static int64_t part_start(int64_t size, int32_t n, int32_t part)
+{
+    return size / n * part + size % n * part / n;
+}
+
+static kn_status split_infer(void *context, const kn_type *in, kn_type *out)
+{
+    const split_rule *rule = context;
+    int32_t axis = axis_of(rule, in->shape.rank);
+    if (in->shape.rank < 1 || in->shape.dims[axis] < rule->n)
+        return kn_custom_fail(KN_ERROR_SHAPE, "the axis is too short to be split");
+    int64_t size = in->shape.dims[axis];
+    for (int32_t i = 0; i < rule->n; i++) {
+        out[i] = *in;
+        out[i].shape.dims[axis] = part_start(size, rule->n, i + 1) - part_start(size, rule->n, i);
+    }
+    return KN_OK;
+}
+
+static kn_status split_lower(void *context, const kn_tensor *in, kn_tensor *out)
+{
+    const split_rule *rule = context;
+    int32_t axis = axis_of(rule, kn_rank(in[0]));
+    int64_t size = kn_size(in[0], axis);
+    for (int32_t i = 0; i < rule->n; i++) {
+        int64_t start = part_start(size, rule->n, i);
+        out[i] = kn_narrow(in[0], axis, start, part_start(size, rule->n, i + 1) - start);
+    }
+    return KN_OK;
+}
+
+static kn_status split_gradient(void *context, const kn_tensor *in, const kn_tensor *out, const kn_tensor *dy,
+                                kn_tensor *grads)
+{
+    const split_rule *rule = context;
+    (void)in;
+    kn_tensor parts[MOST_PARTS];
+    int32_t rank = 1;
+    for (int32_t i = 0; i < rule->n; i++) {
+        parts[i] = dy[i].bits ? dy[i] : kn_zeros_like(out[i]);
+        if (dy[i].bits) rank = kn_rank(dy[i]);
+    }
+    grads[0] = kn_concat(parts, rule->n, axis_of(rule, rank));
+    return KN_OK;
+}
+
+#define SPLIT(count, is_last, text)                                                                          \
+    {                                                                                                        \
+        {text, 1, count, split_infer, NULL, split_lower, split_gradient, &(split_rule){count, is_last}},     \
+            false                                                                                            \
+    }
+
+static kni_custom first_splits[] = {SPLIT(2, false, "nn_split_first_2"), SPLIT(3, false, "nn_split_first_3"),
+                                    SPLIT(4, false, "nn_split_first_4"), SPLIT(5, false, "nn_split_first_5"),
+                                    SPLIT(6, false, "nn_split_first_6"), SPLIT(7, false, "nn_split_first_7"),
+                                    SPLIT(8, false, "nn_split_first_8")};
+static kni_custom last_splits[] = {SPLIT(2, true, "nn_split_last_2"), SPLIT(3, true, "nn_split_last_3"),
+                                   SPLIT(4, true, "nn_split_last_4")};
+
+kn_status kni_split_first(kn_tensor x, int32_t n, kn_tensor *out)
+{
+    return kni_custom_run(&first_splits[n - 2], &x, out);
+}
+
+kn_status kni_split_last(kn_tensor x, int32_t n, kn_tensor *out)
+{
+    return kni_custom_run(&last_splits[n - 2], &x, out);
+}
+
+kn_status kni_unstack(kn_tensor x, int64_t count, kn_tensor *out)
+{
+    if (count == 1) {
+        out[0] = kn_squeeze(x, 0);
+        return kn_error_code(out[0]);
+    }
+    int32_t n = count < MOST_PARTS ? (int32_t)count : MOST_PARTS;
+    kn_tensor parts[MOST_PARTS];
+    kn_status s = kni_split_first(x, n, parts);
+    for (int32_t i = 0; i < n && s == KN_OK; i++) {
+        int64_t start = part_start(count, n, i);
+        s = kni_unstack(parts[i], part_start(count, n, i + 1) - start, out + start);
+    }
+    return s;
+}

@@ -1,0 +1,23 @@
+/* Ops that layers bring along: registered at their first use, and again after kn_shutdown has forgotten them. */
+#ifndef KNI_NN_CUSTOM_RUN_H
+#define KNI_NN_CUSTOM_RUN_H
+
+#include <kn/custom_op.h>
+#include <stdatomic.h>
+
+typedef struct kni_custom {
+    kn_custom_op op;
+    atomic_bool registered;
+} kni_custom;
+
+/* Takes temporaries and fills the results, poisoned on failure. */
+kn_status kni_custom_run(kni_custom *custom, const kn_tensor *in, kn_tensor *out);
+
+/* Cuts the first axis (or the last) into n equal parts, 2 to 8; its gradient joins them in one go, where that of slices would
+   add up n tensors of the size of x. */
+kn_status kni_split_first(kn_tensor x, int32_t n, kn_tensor *out);
+kn_status kni_split_last(kn_tensor x, int32_t n, kn_tensor *out);
+/* out[i] = x[i] for each of the `count` positions of the first axis, with the same economy. */
+kn_status kni_unstack(kn_tensor x, int64_t count, kn_tensor *out);
+
+#endif
