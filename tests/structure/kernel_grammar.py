@@ -218,10 +218,12 @@ class Parser:
 
     def for_statement(self):
         self.take("(")
-        self.take(*TYPES)
-        self.declare()
-        self.take("=")
-        self.expression()
+        if self.accept(*TYPES):
+            self.declare()
+            self.take("=")
+            self.expression()
+        elif not self.peek(";"):
+            self.change()
         self.take(";")
         self.expression()
         self.take(";")
