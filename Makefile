@@ -1,5 +1,5 @@
 # The short way in: every target does its own set-up. The logic is in scripts/ and in CMake.
-.PHONY: all setup build demo test test-all format format-check generated generated-check smoke bench symbols clean
+.PHONY: all setup build demo test test-all format format-check generated generated-check smoke mutation bench symbols clean
 
 BUILD := $(or $(KN_BUILD_ROOT),build)
 
@@ -22,6 +22,10 @@ test-all: setup
 
 smoke: setup
 	@scripts/smoke.sh
+
+# Breaks the library on purpose, one small edit at a time, and fails when the tests do not notice.
+mutation: setup
+	@python3 tests/mutation/mutations.py $(BUILD)/mutation
 
 format:
 	@scripts/format.sh
