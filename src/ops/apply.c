@@ -1,5 +1,6 @@
 /* Running an op: check the handles, infer, make a record, execute it, take the temporaries. */
 #include "core/device_object.h"
+#include "core/param_value.h"
 #include "ops/infer.h"
 #include <string.h>
 
@@ -21,6 +22,7 @@ typedef struct call {
     kn_device device;
     kn_tensor poison; /* the error an operand carries, found while resolving */
     bool resolved;    /* slots of all operands are known */
+    bool copied;      /* a param is among the operands: its slot is a copy */
 } call;
 
 static bool ownership_borrows(void)
@@ -37,18 +39,29 @@ static bool ownership_borrows(void)
 
 static kn_status resolve_inputs(call *c)
 {
+    uint32_t *ids = c->record->ids + c->n_out;
+    for (int i = 0; i < c->n_in; i++) c->slots[i] = NULL;
     for (int i = 0; i < c->n_in; i++) {
-        c->slots[i] = NULL;
         c->types[i] = NULL;
+        ids[i] = KNI_NO_SLOT;
         if (c->in[i].bits == 0 && i >= c->row->min_in) continue;
         kni_tensor *x = kni_resolve(c->in[i], c->row->name);
         if (KNI_UNLIKELY(!x)) return KN_ERROR_HANDLE;
-        if (KNI_UNLIKELY(x->flags & KNI_TENSOR_POISONED)) {
-            c->poison = x->error;
-            return KN_ERROR_HANDLE;
+        uint32_t id = kni_slot_of(c->in[i]);
+        if (KNI_UNLIKELY(x->flags & (KNI_TENSOR_POISONED | KNI_TENSOR_PARAM))) {
+            if (x->flags & KNI_TENSOR_POISONED) {
+                c->poison = x->error;
+                return KN_ERROR_HANDLE;
+            }
+            id = kni_param_snapshot(c->thread, x);
+            if (id == KNI_NO_SLOT)
+                return kni_fail_op(KN_ERROR_MEMORY, c->row->name, "no memory to read a param");
+            c->copied = true;
+            x = kni_slot(id);
         }
         c->slots[i] = x;
         c->types[i] = &x->type;
+        ids[i] = id;
     }
     c->resolved = true;
     return KN_OK;
@@ -141,13 +154,19 @@ static void fill_record(call *c, const void *attributes)
         else
             memset(place, 0, row->attribute_bytes);
     }
-    uint32_t *ids = r->ids + c->n_out;
     for (int i = 0; i < c->n_in; i++) {
-        ids[i] = c->slots[i] ? kni_slot_of(c->in[i]) : KNI_NO_SLOT;
         if (c->slots[i] && i < 64 && c->slots[i]->state == KNI_TEMPORARY &&
             atomic_load_explicit(&c->slots[i]->references, memory_order_relaxed) == 1)
             r->last_use |= UINT64_C(1) << i;
     }
+}
+
+/* Ends the copies of params that resolving made. */
+static KNI_COLD void end_copies(call *c)
+{
+    const uint32_t *ids = c->record->ids + c->n_out;
+    for (int i = 0; i < c->n_in; i++)
+        if (c->slots[i] && ids[i] != kni_slot_of(c->in[i])) kni_tensor_end_handle(c->thread, ids[i]);
 }
 
 static void take_temporaries(call *c)
@@ -203,6 +222,7 @@ static void apply(call *c, const void *attributes, kn_tensor *out)
         return;
     }
     kn_status s = run(c, attributes);
+    if (c->copied) end_copies(c);
     for (int i = 0; i < c->n_out; i++)
         out[i] = KNI_LIKELY(s == KN_OK) ? kni_handle(c->record->ids[i])
                  : c->poison.bits       ? c->poison
