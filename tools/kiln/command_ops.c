@@ -88,12 +88,15 @@ typedef struct {
     } reasons[KN_BOOL + 1];
 } answer;
 
-static answer ask(kn_device device, int number)
+static answer ask(kn_device device, const kn_op_info *op)
 {
     answer a = {.n_reasons = 0};
     for (int d = KN_F64; d <= KN_BOOL; d++) {
-        const char *why = "";
-        a.support[d] = kn_op_support(device, number, (kn_dtype)d, &why);
+        /* A device that computes nothing takes everything; what the op refuses is refused there too. */
+        const char *why = "the op does not take this dtype";
+        a.support[d] = KN_SUPPORT_NO;
+        if (!op->dtypes || op->dtypes >> d & 1)
+            a.support[d] = kn_op_support(device, op->number, (kn_dtype)d, &why);
         if (a.support[d] != KN_SUPPORT_NO) continue;
         int r = 0;
         while (r < a.n_reasons && strcmp(a.reasons[r].text, why)) r++;
@@ -117,7 +120,7 @@ static void print_matrix(const column *columns, int n_columns)
         kn_op_info op;
         if (!kn_op_at(number, &op) || !strcmp(op.kind, "system")) continue;
         for (int c = 0; c < n_columns; c++) {
-            answer a = ask(columns[c].device, number);
+            answer a = ask(columns[c].device, &op);
             const char *separator = "  ";
             char dtypes[128];
             printf("%-28s %-14s", op.name, columns[c].spec);
@@ -146,10 +149,10 @@ static void print_json_text(const char *text)
     putchar('"');
 }
 
-static void print_json_support(const column *c, int number)
+static void print_json_support(const column *c, const kn_op_info *op)
 {
     static const char *const names[] = {"no", "native", "lowered", "reference"};
-    answer a = ask(c->device, number);
+    answer a = ask(c->device, op);
     char dtypes[128];
     print_json_text(c->spec);
     printf(": {\"dtypes\": {");
@@ -179,7 +182,7 @@ static void print_json(const column *columns, int n_columns)
         printf(", \"devices\": {");
         for (int c = 0; c < n_columns; c++) {
             if (c) printf(", ");
-            print_json_support(&columns[c], number);
+            print_json_support(&columns[c], &op);
         }
         printf("}}");
         separator = ",\n";
@@ -187,21 +190,29 @@ static void print_json(const column *columns, int n_columns)
     printf("\n]\n");
 }
 
-/* Opens the devices of the matrix, all that there are when none was named; returns the exit code. */
+/* Opens every device that has a name of its own; decorators, which need one to stand around, are left out. */
+static int open_all(column *columns)
+{
+    static char names[MAX_DEVICES][64];
+    int n = 0;
+    for (int i = 0; n < MAX_DEVICES && kn_device_enumerate(i, names[n], sizeof names[n]); i++) {
+        columns[n] = (column){names[n], kn_device_open(names[n])};
+        if (columns[n].device) n++;
+    }
+    return n;
+}
+
+/* The matrix of the named devices, of all that there are when none was named; returns the exit code. */
 static int matrix_of(const char *const *specs, int n_specs, bool json)
 {
-    static char found[MAX_DEVICES][64];
     column columns[MAX_DEVICES];
-    int n = 0, code = 0, wanted = n_specs;
-    for (int i = 0; n_specs == 0 && i < MAX_DEVICES && kn_device_enumerate(i, found[i], sizeof found[i]); i++)
-        wanted = i + 1;
-    for (; n < wanted; n++) {
-        columns[n].spec = n_specs ? specs[n] : found[n];
-        columns[n].device = kn_device_open(columns[n].spec);
+    int n = n_specs ? 0 : open_all(columns), code = 0;
+    for (; n < n_specs && !code; n++) {
+        columns[n] = (column){specs[n], kn_device_open(specs[n])};
         if (columns[n].device) continue;
-        fprintf(stderr, "kiln: cannot open the device '%s': %s\n", columns[n].spec, kn_last_error());
+        fprintf(stderr, "kiln: cannot open the device '%s': %s\n", specs[n], kn_last_error());
         code = 1;
-        break;
+        n--;
     }
     if (!code && json)
         print_json(columns, n);
