@@ -8,7 +8,8 @@ all: build
 setup:
 	@scripts/setup.sh
 
-build: setup
+build:
+	@scripts/setup.sh build
 	@scripts/build.sh release
 
 demo: build
@@ -27,19 +28,19 @@ smoke: setup
 mutation: setup
 	@python3 tests/mutation/mutations.py $(BUILD)/mutation
 
-format:
+format: setup
 	@scripts/format.sh
 
-format-check:
+format-check: setup
 	@scripts/format.sh --check
 
-generated: build
+generated: setup build
 	@scripts/generated.sh
 
-generated-check: build
+generated-check: setup build
 	@scripts/generated.sh --check
 
-symbols: build
+symbols: setup build
 	@python3 tests/structure/check_symbols.py --write $(BUILD)/release/libkiln.so
 
 bench: build
