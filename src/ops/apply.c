@@ -123,11 +123,23 @@ static kn_status make_outputs(call *c)
     return KN_OK;
 }
 
+/* Sizes that are constant and far from every limit, as nearly all are, need no other check. */
+static bool plainly_countable(const kni_type *t)
+{
+    uint64_t n = 1;
+    for (int i = 0; i < t->rank; i++) {
+        if ((uint64_t)t->dims[i] >> 31 || (n *= (uint64_t)t->dims[i]) >> 31) return false;
+    }
+    return true;
+}
+
 static kn_status infer_outputs(call *c)
 {
     kni_infer infer = {c->row, c->types, c->n_in, (void *)c->record->attributes, c->out_types, c->n_out};
     kn_status s = c->row->infer(&infer);
-    for (int i = 0; i < c->n_out && s == KN_OK; i++) s = kni_infer_countable(&infer, c->out_types[i]);
+    for (int i = 0; i < c->n_out && s == KN_OK; i++)
+        if (KNI_UNLIKELY(!plainly_countable(c->out_types[i])))
+            s = kni_infer_countable(&infer, c->out_types[i]);
     return s;
 }
 
