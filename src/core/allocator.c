@@ -27,7 +27,10 @@ static _Atomic int64_t bytes_now, bytes_peak, allocations, limit, fail_countdown
 static bool must_fail(void)
 {
     if (KNI_LIKELY(atomic_load_explicit(&fail_countdown, memory_order_relaxed) == 0)) return false;
-    return atomic_fetch_sub(&fail_countdown, 1) == 1;
+    /* Never below 0: threads that allocate at once must not wrap past the one that fails. */
+    int64_t left = atomic_load(&fail_countdown);
+    while (left > 0 && !atomic_compare_exchange_weak(&fail_countdown, &left, left - 1)) {}
+    return left == 1;
 }
 
 /* Blocks that are kept count against the limit; they are given up before an allocation fails. */

@@ -78,6 +78,27 @@ kn_status kni_fail(kn_status code, const char *format, ...)
     return code;
 }
 
+static void put_name(kni_failure *f, const char *name)
+{
+    char old[KNI_ERROR_LINE];
+    if (f->placed || !strncmp(f->text, "kn_", 3)) return;
+    memcpy(old, f->text, sizeof old);
+    kni_text text = {f->text, KNI_ERROR_TEXT, 0};
+    kni_text_format(&text, "kn_%s: %s", name, old);
+}
+
+void kni_error_named(const char *name)
+{
+    kni_thread *t = kni_thread_self();
+    kni_history *h = t->history;
+    if (!t->last_error) return;
+    uint64_t number = latest(t)->number;
+    kni_lock(&lock);
+    if (pool[t->last_error - 1].number == number) put_name(&pool[t->last_error - 1], name);
+    kni_unlock(&lock);
+    if (h && h->latest.number == number) put_name(&h->latest, name);
+}
+
 kn_tensor kni_poison_latest(void)
 {
     kni_thread *t = kni_thread_self();

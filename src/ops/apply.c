@@ -220,7 +220,10 @@ static kn_status run(call *c, const void *attributes)
         const kn_record *r = c->record;
         s = c->device->backend->execute(c->device->backend, &r, 1);
     }
-    if (KNI_UNLIKELY(s)) release_outputs(c, c->n_out);
+    if (KNI_UNLIKELY(s)) {
+        kni_error_named(row->name);
+        release_outputs(c, c->n_out);
+    }
     return s;
 }
 
