@@ -37,6 +37,15 @@ static bool ownership_borrows(void)
     return m == 2;
 }
 
+/* The slot that stands for the param at x, which is operand i; one for all its places. */
+static uint32_t copy_of_param(call *c, int i, const kni_tensor *x)
+{
+    for (int k = 0; k < i; k++)
+        if (c->in[k].bits == c->in[i].bits) return c->record->ids[c->n_out + k];
+    c->copied = true;
+    return kni_param_snapshot(c->thread, x);
+}
+
 static kn_status resolve_inputs(call *c)
 {
     uint32_t *ids = c->record->ids + c->n_out;
@@ -53,10 +62,9 @@ static kn_status resolve_inputs(call *c)
                 c->poison = x->error;
                 return KN_ERROR_HANDLE;
             }
-            id = kni_param_snapshot(c->thread, x);
+            id = copy_of_param(c, i, x);
             if (id == KNI_NO_SLOT)
                 return kni_fail_op(KN_ERROR_MEMORY, c->row->name, "no memory to read a param");
-            c->copied = true;
             x = kni_slot(id);
         }
         c->slots[i] = x;
@@ -174,11 +182,14 @@ static void fill_record(call *c, const void *attributes)
 }
 
 /* Ends the copies of params that resolving made. */
-static KNI_COLD void end_copies(call *c)
+static void end_copies(call *c)
 {
     const uint32_t *ids = c->record->ids + c->n_out;
-    for (int i = 0; i < c->n_in; i++)
-        if (c->slots[i] && ids[i] != kni_slot_of(c->in[i])) kni_tensor_end_handle(c->thread, ids[i]);
+    for (int i = 0; i < c->n_in; i++) {
+        bool copy = c->slots[i] && ids[i] != kni_slot_of(c->in[i]);
+        for (int k = 0; k < i; k++) copy = copy && ids[k] != ids[i];
+        if (copy) kni_tensor_end_handle(c->thread, ids[i]);
+    }
 }
 
 static void take_temporaries(call *c)
