@@ -291,7 +291,8 @@ def deform_cases(g):
             return sampled(x, o, m, k, s, p, d)
 
         g.add("deform_sample", [x, offset, mask], attrs={**attrs, "kernel": kernel}, dtypes=FLOATS, expect=sample,
-              grad=True, second=False, large=False)
+              grad=True, large=False,
+              second="the gradient of deform_sample_grad is an error that says so")
         g.add("deform_conv2d", [x, offset, g.values(6, 2, *kernel), mask, g.values(6)],
               attrs={**attrs, "weight_groups": 2}, dtypes=WIDE, grad=True, large=False,
               covers=["matmul", "deform_sample", "deform_sample_grad"],

@@ -41,9 +41,9 @@ def shapes(g):
     g.add("atleast", [x], attrs={"rank": 2}, expect=lambda a: a, dtypes=ALL, grad=True)
     g.error("unsqueeze", [g.values(1, 1, 1, 1, 1, 1, 1, 2)], attrs={"axis": 0}, status="shape", text="highest rank")
     for op in ("expand", "broadcast_to"):
-        for shape in ((4, 3, 5), (2, 4, 3, 5), (4, 3, -1)):
+        for shape, many in (((4, 3, 5), (4, 300, 50)), ((2, 4, 3, 5), (2, 4, 300, 50)), ((4, 3, -1), (4, 300, -1))):
             g.add(op, [g.values(1, 3, 5)], attrs={"shape": list(shape)}, dtypes=ALL, grad=True,
-                  expect=lambda a, s=shape: a.expand(s), covers=["expand"], large=False)
+                  expect=lambda a, s=shape: a.expand(s), covers=["expand"], large=[(1, 300, 50)], large_attrs={"shape": list(many)})
         g.add(op, [g.values(1, 3)], attrs={"shape": [0, 3]}, expect=lambda a: a.expand(0, 3), dtypes=ALL,
               name="empty", covers=["expand"], large=False)
         g.error(op, [g.values(2, 3)], attrs={"shape": [4, 3]}, status="shape", text="only axes of size 1")
@@ -232,7 +232,7 @@ def padding(g):
     g.error("pad", [g.values(3)], attrs={"before": [4], "after": [0], "mode": 3}, status="shape", text="too short")
     g.error("pad_axes", [g.values(3)], attrs={"before": [-2], "after": [-2], "mode": 0}, status="shape", text="is cut")
     g.add("pad_grad", [g.values(2, 7, 3)], attrs={"axis": 1, "before": 2, "after": 1, "mode": 1}, dtypes=FLOATS,
-          grad=True, large=False,
+          grad=True, large=[(40, 70, 30)],
           expect=lambda a: torch.stack([a[:, 2], a[:, 3] + a[:, 1], a[:, 4] + a[:, 0] + a[:, 6], a[:, 5]], 1))
 
 
