@@ -80,7 +80,8 @@ static void add_refused(const kiln_run *run, const kn_op_info *row, int layout, 
                                      kn_dtype_name((kn_dtype)e));
         }
         if (used < sizeof text) snprintf(text + used, sizeof text - used, ": %s", why);
-        text[strcspn(text, "\n")] = 0; /* the line of the call follows */
+        char *site = strstr(text, "   "); /* where the call was made, which is another matter */
+        if (site) *site = 0;
         add_line(list, text);
     }
 }
