@@ -15,6 +15,9 @@ def matmul_cases(g):
     for a, b in [((0, 3), (3, 5)), ((4, 0), (0, 5)), ((0, 4, 3), (3, 5)), ((2, 4, 3), (2, 3, 0)), ((0,), (0,)),
                  ((2, 0, 4, 3), (3, 5))]:
         g.add("matmul", [g.values(*a), g.values(*b)], dtypes=NUMBERS, expect=torch.matmul, name="empty", large=False)
+    # As in PyTorch, a contraction does not promote.
+    g.error("matmul", [g.values(4, 5, dtype="f16"), g.values(5, 3, dtype="bf16")], status="dtype", text="kn_cast",
+            name="halves")
     g.add("matmul", [g.values(4, 5, flags="nan"), g.values(5, 3)], dtypes=FLOATS, expect=torch.matmul, name="nan",
           large=False)
     g.add("matmul", [g.values(70, 33), g.values(33, 50)], dtypes=FLOATS, expect=torch.matmul, name="blocks",

@@ -162,6 +162,8 @@ def joins(g):
     g.add("concat", [x, x, x, x, x], attrs={"axis": 0}, expect=lambda *a: torch.cat(a, 0), dtypes=ALL, grad=True)
     g.add("concat", [g.values(3, dtype="i32"), g.values(2, dtype="f16")], attrs={"axis": 0}, out="f16",
           expect=lambda a, b: torch.cat([a.double(), b]), dtypes=["f32"], name="promotes", layouts=False)
+    g.add("concat", [g.values(3, dtype="f16"), g.values(2, dtype="bf16")], attrs={"axis": 0}, out="f32", grad=True,
+          expect=lambda a, b: torch.cat([a, b]), dtypes=["f32"], name="halves", layouts=False)
     g.error("concat", [x, y], attrs={"axis": 0}, status="shape", text="only axis 0 may differ")
     g.error("concat", [g.values(), g.values()], attrs={"axis": 0}, text="axis 0 is outside")
     for axis in (0, 1, -1):
