@@ -106,7 +106,8 @@ def parts(g):
             return a.flatten().index_copy(0, flat, v).reshape(a.shape)
 
         sizes = tuple(numpy.arange(n)[r].size for n, r in zip((4, 7, 5), s))
-        g.add("update_slice", [x, g.values(*sizes)], attrs=attrs, expect=assigned, dtypes=ALL, grad=True, large=False)
+        g.add("update_slice", [x, g.values(*sizes)], attrs=attrs, expect=assigned, dtypes=ALL, grad=True,
+              large=[(40, 50, 33), tuple(numpy.arange(n)[r].size for n, r in zip((40, 50, 33), s))])
         g.add("slice_assign", [x, g.values(*sizes[1:])], attrs=attrs, expect=assigned, dtypes=ALL, grad=True,
               covers=["update_slice"], large=False)
         g.add("slice_fill", [x], attrs=dict(attrs, value=3.0), dtypes=["f32", "i32", "bool"], grad=True,
