@@ -1,5 +1,5 @@
 # The short way in: every target does its own set-up. The logic is in scripts/ and in CMake.
-.PHONY: all setup build demo test test-all format format-check generated generated-check smoke bench symbols clean
+.PHONY: all setup build demo test test-all format format-check generated generated-check smoke mutation bench symbols clean
 
 BUILD := $(or $(KN_BUILD_ROOT),build)
 
@@ -8,7 +8,8 @@ all: build
 setup:
 	@scripts/setup.sh
 
-build: setup
+build:
+	@scripts/setup.sh build
 	@scripts/build.sh release
 
 demo: build
@@ -23,19 +24,23 @@ test-all: setup
 smoke: setup
 	@scripts/smoke.sh
 
-format:
+# Breaks the library on purpose, one small edit at a time, and fails when the tests do not notice.
+mutation: setup
+	@python3 tests/mutation/mutations.py $(BUILD)/mutation
+
+format: setup
 	@scripts/format.sh
 
-format-check:
+format-check: setup
 	@scripts/format.sh --check
 
-generated: build
+generated: setup build
 	@scripts/generated.sh
 
-generated-check: build
+generated-check: setup build
 	@scripts/generated.sh --check
 
-symbols: build
+symbols: setup build
 	@python3 tests/structure/check_symbols.py --write $(BUILD)/release/libkiln.so
 
 bench: build

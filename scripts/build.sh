@@ -10,9 +10,9 @@ shift
 log="$root/$preset-configure.log"
 
 # A file that claims to come from the future, as copies between machines do, would make Ninja configure forever.
-find . \( -name .git -o -path "./$root" \) -prune -o -type f -newer "$(mktemp -p "$root/tmp" now.XXXXXX)" \
-    -exec touch {} +
-rm -f "$root"/tmp/now.*
+now=$(mktemp)
+find . \( -name .git -o -path "./$root" \) -prune -o -type f -newer "$now" -exec touch {} +
+rm -f "$now"
 
 configure() { cmake --preset "$preset" -B "$root/$preset" "$@" >"$log" 2>&1; }
 if ! configure "$@"; then

@@ -1,27 +1,33 @@
 #!/bin/sh
-# Installs what building and testing Kiln needs on Debian 12, and only what is missing.
-# It uses no network when nothing is missing. KN_SETUP=off leaves the machine alone.
+# Installs what building and testing Kiln needs on Debian 12, and only what is missing: all of it, or with the argument
+# 'build' just what the library and the examples need. It uses no network when nothing is missing. KN_SETUP=off leaves
+# the machine alone.
 set -eu
 # A shell of su or of a service may lack the folders of administration, and dpkg needs them.
 PATH=${PATH:+$PATH:}/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 export PATH
 
 # Each row: a command to look for (or - to ask dpkg for the package itself), then the package.
-needed() {
+needed_to_build() {
     cat <<'ROWS'
 gcc gcc
-g++ g++
 make make
-git git
 cmake cmake
 ninja ninja-build
 pkg-config pkg-config
+- libc6-dev
+ROWS
+}
+
+needed_to_test() {
+    cat <<'ROWS'
+g++ g++
+git git
 python3 python3
 clang clang
 clang-format-14 clang-format-14
 wasm-ld lld
 llvm-ar llvm
-- libc6-dev
 - libclang-rt-14-dev
 - libclang-rt-14-dev-wasm32
 - wasi-libc
@@ -48,6 +54,7 @@ fail() {
     exit 1
 }
 
+what=${1:-all}
 if [ "${KN_SETUP:-on}" = "off" ]; then exit 0; fi
 if ! command -v dpkg-query >/dev/null 2>&1; then
     echo "setup: not a Debian system; please install by hand what the list in scripts/setup.sh names"
@@ -55,7 +62,7 @@ if ! command -v dpkg-query >/dev/null 2>&1; then
 fi
 
 list_missing() {
-    needed | while read -r command package; do
+    { needed_to_build && if [ "$what" != "build" ]; then needed_to_test; fi; } | while read -r command package; do
         if ! installed "$command" "$package"; then printf '%s ' "$package"; fi
     done
 }

@@ -13,7 +13,7 @@ unset CFLAGS CPPFLAGS LDFLAGS KN_ISA KN_DEVICE KN_REPRODUCIBLE
 export KN_THREADS="${KN_THREADS:-$(processors)}"
 logs=$root/logs
 mkdir -p "$logs"
-rm -f "$logs"/*.log
+rm -f "$logs"/*.log "$logs"/*.end "$logs/waiting"
 total_passed=0
 total_failed=0
 failed_stages=""
@@ -32,16 +32,24 @@ stage_report() { # stage_report NAME TEXT SECONDS
     printf '%-34s %-30s %5d s\n' "$1" "$2" "$3"
 }
 
-stage_run() { # stage_run KIND NAME COMMAND...
+# stage_execute LOG COMMAND...: runs a stage into its log; status and seconds go to LOG's neighbour.
+stage_execute() {
+    execute_log=$1
+    shift
+    execute_start=$(date +%s)
+    execute_status=0
+    timeout "${KN_STAGE_TIMEOUT:-3600}" "$@" >"$execute_log" 2>&1 </dev/null || execute_status=$?
+    echo "$execute_status $(($(date +%s) - execute_start))" >"$execute_log.end"
+}
+
+# stage_account KIND NAME LOG: reads what a stage left and adds it up.
+stage_account() {
     stage_kind=$1
     stage_name=$2
-    shift 2
-    stage_count=$((stage_count + 1))
-    stage_log=$logs/$(printf '%02d' "$stage_count")-$(echo "$stage_name" | tr -cs 'a-zA-Z0-9\n' '-').log
-    stage_start=$(date +%s)
-    stage_status=0
-    timeout "${KN_STAGE_TIMEOUT:-3600}" "$@" >"$stage_log" 2>&1 || stage_status=$?
-    stage_seconds=$(($(date +%s) - stage_start))
+    stage_log=$3
+    stage_status=1
+    stage_seconds=0
+    read -r stage_status stage_seconds <"$stage_log.end"
     stage_sums=$(sed -n 's/^\([0-9][0-9]*\) passed, \([0-9][0-9]*\) failed$/\1 \2/p' "$stage_log" |
         awk '{ p += $1; f += $2; n++ } END { printf "%d %d %d", p, f, n }')
     stage_passed=${stage_sums%% *}
@@ -76,8 +84,42 @@ stage_run() { # stage_run KIND NAME COMMAND...
     fi
 }
 
+next_log() {
+    stage_count=$((stage_count + 1))
+    stage_log=$logs/$(printf '%02d' "$stage_count")-$(echo "$1" | tr -cs 'a-zA-Z0-9\n' '-').log
+}
+
+stage_run() { # stage_run KIND NAME COMMAND...
+    run_kind=$1
+    run_name=$2
+    shift 2
+    next_log "$run_name"
+    stage_execute "$stage_log" "$@"
+    stage_account "$run_kind" "$run_name" "$stage_log"
+}
+
 step() { stage_run step "$@"; }
 runner() { stage_run runner "$@"; }
+
+# together NAME COMMAND...: a runner that may run beside others; they are reported, in order, when as many have begun as
+# there are jobs, or at 'join'. Two conformance runs side by side use two processors better than one with two threads.
+together() {
+    together_name=$1
+    shift
+    next_log "$together_name"
+    stage_execute "$stage_log" "$@" &
+    echo "$stage_log|$together_name" >>"$logs/waiting"
+    if [ "$(wc -l <"$logs/waiting")" -ge "$jobs" ]; then join; fi
+}
+
+join() {
+    wait
+    [ -f "$logs/waiting" ] || return 0
+    while IFS='|' read -r together_log together_name; do
+        stage_account runner "$together_name" "$together_log"
+    done <"$logs/waiting"
+    rm -f "$logs/waiting"
+}
 
 # The tiers of the CPU kernels that this machine can run.
 machine_tiers() {
@@ -98,18 +140,18 @@ cpu_has() {
     done
 }
 
-# conformance PRESET [options]: the whole conformance of one build on every device and tier.
+# conformance PRESET [options]: the conformance of one build on every device and tier. The longest come first.
 conformance() {
     conform_preset=$1
     shift
     conform_kiln=$root/$conform_preset/kiln
-    runner "$conform_preset: ref" "$conform_kiln" conform --device ref "$@"
+    for device in "autodiff(cpu)" "check(cpu,ref)" ref; do
+        together "$conform_preset: $device" "$conform_kiln" conform --device "$device" "$@"
+    done
     for tier in $(machine_tiers); do
-        runner "$conform_preset: cpu, $tier" env KN_ISA="$tier" "$conform_kiln" conform --device cpu "$@"
+        together "$conform_preset: cpu, $tier" env KN_ISA="$tier" "$conform_kiln" conform --device cpu "$@"
     done
-    for device in "autodiff(cpu)" "check(cpu,ref)"; do
-        runner "$conform_preset: $device" "$conform_kiln" conform --device "$device" "$@"
-    done
+    join
 }
 
 # Prints the sum as the last line; its status is that of the whole run.

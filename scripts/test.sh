@@ -16,8 +16,9 @@ conformance release
 step "build clang asan" scripts/build.sh asan
 runner "unit tests, asan" scripts/run_units.sh "$root/asan"
 for device in cpu "autodiff(cpu)"; do
-    runner "asan tenth: $device" "$root/asan/kiln" conform --device "$device" --sample 10 --seed "$seed"
+    together "asan tenth: $device" "$root/asan/kiln" conform --device "$device" --sample 10 --seed "$seed"
 done
+join
 
 runner "smoke targets" scripts/smoke.sh
 finish

@@ -18,7 +18,9 @@ KN_API kn_param kn_param_make(kn_tensor t);
 /* The handle for an op; borrowed, never taken. */
 KN_API kn_tensor kn_value(kn_param p);
 KN_API void kn_param_drop(kn_param *p);
-/* Replaces the value in place; shape and dtype must stay. Tapes and views made before see the old value. */
+/* Replaces the value in place; shape and dtype must stay. Tapes and views made before see the old value. Other
+   threads may use the param meanwhile: each op and read sees the old value or the new one, never a mixture. Making,
+   freezing and dropping a param are for one thread alone. */
 KN_API kn_status kn_param_set(kn_param *p, kn_tensor value);
 KN_API void kn_param_freeze(kn_param *p, bool frozen);
 /* Whether t is the handle of a param that lives. Any bits may be asked about. */

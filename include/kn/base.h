@@ -119,6 +119,8 @@ typedef struct kn_device_object *kn_device;
 
 /* Notes where the calling thread's latest op was called; see kn/sites.h. */
 KN_API void kn_site_note(const char *site);
+/* Adds the line to the calling thread's latest failure when that has none yet, for functions that run no op. */
+KN_API void kn_site_failure(const char *site);
 
 static inline kn_tensor kn_at(kn_tensor t, const char *site)
 {

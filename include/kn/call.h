@@ -1,4 +1,4 @@
-/* Custom ops: rows registered at run time, and calling any op by name. */
+/* Calling any op of the table, or a custom one (kn/custom_op.h), by its name. kn/op_info.h lists them. */
 #ifndef KN_CALL_H
 #define KN_CALL_H
 

@@ -42,7 +42,8 @@ KN_API kn_tensor kn_eye(int64_t rows, int64_t columns, kn_dtype dtype);
 KN_API kn_tensor kn_triu(kn_tensor x, int64_t offset);
 /* x on and below the diagonal `offset`, zero above. */
 KN_API kn_tensor kn_tril(kn_tensor x, int64_t offset);
-/* Masks for kn_mask_fill: false on the triangle (or diagonal) that stays, true elsewhere. */
+/* Masks for kn_mask_fill: false on the triangle (or diagonal) that stays, true elsewhere. The mask of kn_attention
+   means the opposite, true where a key takes part: negate these with kn_logical_not before giving them to it. */
 KN_API kn_tensor kn_triu_mask(kn_shape shape, int64_t offset);
 KN_API kn_tensor kn_tril_mask(kn_shape shape, int64_t offset);
 KN_API kn_tensor kn_diag_mask(kn_shape shape, int64_t offset);
@@ -80,7 +81,7 @@ KN_API kn_tensor kn_random_bernoulli(kn_shape shape, double probability, kn_dtyp
 KN_API kn_tensor kn_random_int(kn_shape shape, int64_t lo, int64_t hi, kn_dtype dtype);
 /* 32 random bits each, as u32: element i is word i mod 4 of the Philox block at counter + i / 4. */
 KN_API kn_tensor kn_random_bits(kn_shape shape);
-/* 0 .. n - 1 in random order. */
+/* 0 .. n - 1 in random order; dtype must hold all of them exactly. */
 KN_API kn_tensor kn_random_permutation(int64_t n, kn_dtype dtype);
 /* 1 with the probability that x holds, else 0, in x's dtype. */
 KN_API kn_tensor kn_bernoulli(kn_tensor x);

@@ -9,13 +9,15 @@
 extern "C" {
 #endif
 
-/* ---- arithmetic. Bool operands count as 0 and 1 in add and mul (or, and); the others refuse them. */
+/* ---- arithmetic. Bool operands count as 0 and 1 in add and mul (or, and); the others refuse them. In kn_floor_div,
+   kn_remainder and kn_fmod an integer element divided by an element 0 gives 0, because ops do not look at values
+   before they run (PyTorch raises); the forms with a number refuse an integer tensor divided by 0. */
 
 KN_API kn_tensor kn_add(kn_tensor a, kn_tensor b);       /* a + b */
 KN_API kn_tensor kn_sub(kn_tensor a, kn_tensor b);       /* a - b */
 KN_API kn_tensor kn_mul(kn_tensor a, kn_tensor b);       /* a * b */
 KN_API kn_tensor kn_div(kn_tensor a, kn_tensor b);       /* a / b; integers give f32 */
-KN_API kn_tensor kn_floor_div(kn_tensor a, kn_tensor b); /* floor(a / b); an integer divided by 0 gives 0 */
+KN_API kn_tensor kn_floor_div(kn_tensor a, kn_tensor b); /* floor(a / b) */
 KN_API kn_tensor kn_remainder(kn_tensor a, kn_tensor b); /* a - floor(a / b) b, with the sign of b */
 KN_API kn_tensor kn_fmod(kn_tensor a, kn_tensor b);      /* a - trunc(a / b) b, with the sign of a */
 KN_API kn_tensor kn_pow(kn_tensor a, kn_tensor b);       /* a to the power of b */

@@ -55,8 +55,9 @@ KN_API kn_tensor kn_roll_dim(kn_tensor x, int64_t shift, int32_t axis);
 /* As the end of a range: all the rest, in the direction of the step. */
 #define KN_END INT64_MAX
 
-/* start:stop:step as in Python: negative positions count from the end, what lies outside is cut. A step of 0
-   means 1, so {0, KN_END} is a whole axis; a negative step walks backwards. */
+/* start:stop:step as in Python: negative positions count from the end, what lies outside is cut; a negative step
+   walks backwards. In a kn_range a step of 0, a field left out, means 1, so {0, KN_END} is a whole axis; kn_slice
+   refuses it. */
 typedef struct kn_range {
     int64_t start, stop, step;
 } kn_range;

@@ -23,6 +23,7 @@
 #include <kn/sort.h>
 #include <kn/spatial.h>
 #include <kn/tensor.h>
+#include <kn/update.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -31,7 +32,7 @@ extern "C" {
 /* For functions that run no op: only a failure gets the line. */
 static inline kn_tensor kn_at_failure(kn_tensor result, const char *site)
 {
-    if (result.bits >> 63) kn_site_note(site);
+    if (result.bits >> 63) kn_site_failure(site);
     return result;
 }
 
@@ -44,6 +45,36 @@ static inline kn_status kn_at_status(kn_status result, const char *site)
 static inline KN_MUST_CHECK kn_status kn_at_checked(kn_status result, const char *site)
 {
     kn_site_note(site);
+    return result;
+}
+
+static inline kn_status kn_at_failed(kn_status result, const char *site)
+{
+    if (result != KN_OK) kn_site_failure(site);
+    return result;
+}
+
+static inline KN_MUST_CHECK kn_status kn_at_failed_checked(kn_status result, const char *site)
+{
+    if (result != KN_OK) kn_site_failure(site);
+    return result;
+}
+
+static inline double kn_after_double(double result, const char *site)
+{
+    kn_site_failure(site);
+    return result;
+}
+
+static inline int64_t kn_after_int64(int64_t result, const char *site)
+{
+    kn_site_failure(site);
+    return result;
+}
+
+static inline kn_tensor kn_after_tensor(kn_tensor result, const char *site)
+{
+    kn_site_failure(site);
     return result;
 }
 
@@ -192,12 +223,15 @@ static inline kn_unique_result kn_at_unique_result(kn_unique_result result, cons
 #define kn_glu(...) kn_at(kn_glu(__VA_ARGS__), KN_SITE)
 
 #define kn_param_make(...) kn_at_param(kn_param_make(__VA_ARGS__), KN_SITE)
+#define kn_param_set(...) kn_at_failed(kn_param_set(__VA_ARGS__), KN_SITE)
 #define kn_require_grad(...) kn_at_failure(kn_require_grad(__VA_ARGS__), KN_SITE)
 #define kn_detach(...) kn_at(kn_detach(__VA_ARGS__), KN_SITE)
 #define kn_grad(...) kn_at_status(kn_grad(__VA_ARGS__), KN_SITE)
 #define kn_backward(...) kn_at_checked(kn_backward(__VA_ARGS__), KN_SITE)
 #define kn_grads_take(...) kn_at_failure(kn_grads_take(__VA_ARGS__), KN_SITE)
+#define kn_grads_replace(...) kn_at_failed(kn_grads_replace(__VA_ARGS__), KN_SITE)
 #define kn_recompute(...) kn_at(kn_recompute(__VA_ARGS__), KN_SITE)
+#define kn_gradcheck(...) kn_at_failed(kn_gradcheck(__VA_ARGS__), KN_SITE)
 
 #define kn_call(...) kn_at_status(kn_call(__VA_ARGS__), KN_SITE)
 
@@ -258,6 +292,8 @@ static inline kn_unique_result kn_at_unique_result(kn_unique_result result, cons
 #define kn_custom_call(...) kn_at_status(kn_custom_call(__VA_ARGS__), KN_SITE)
 
 #define kn_to(...) kn_at(kn_to(__VA_ARGS__), KN_SITE)
+#define kn_sync(...) kn_at_failed(kn_sync(__VA_ARGS__), KN_SITE)
+#define kn_submit(...) kn_at_failed(kn_submit(__VA_ARGS__), KN_SITE)
 
 #define kn_add(...) kn_at(kn_add(__VA_ARGS__), KN_SITE)
 #define kn_sub(...) kn_at(kn_sub(__VA_ARGS__), KN_SITE)
@@ -371,6 +407,7 @@ static inline kn_unique_result kn_at_unique_result(kn_unique_result result, cons
 #define kn_is_finite(...) kn_at(kn_is_finite(__VA_ARGS__), KN_SITE)
 #define kn_signbit(...) kn_at(kn_signbit(__VA_ARGS__), KN_SITE)
 #define kn_is_close(...) kn_at(kn_is_close(__VA_ARGS__), KN_SITE)
+#define kn_all_close(...) kn_at_failed_checked(kn_all_close(__VA_ARGS__), KN_SITE)
 #define kn_where(...) kn_at(kn_where(__VA_ARGS__), KN_SITE)
 #define kn_cast(...) kn_at(kn_cast(__VA_ARGS__), KN_SITE)
 #define kn_bitcast(...) kn_at(kn_bitcast(__VA_ARGS__), KN_SITE)
@@ -598,10 +635,26 @@ static inline kn_unique_result kn_at_unique_result(kn_unique_result result, cons
 #define kn_scalar_int(...) kn_at(kn_scalar_int(__VA_ARGS__), KN_SITE)
 #define kn_keep(...) kn_at_failure(kn_keep(__VA_ARGS__), KN_SITE)
 #define kn_own(...) kn_at_failure(kn_own(__VA_ARGS__), KN_SITE)
+#define kn_drop(...) (kn_drop(__VA_ARGS__), kn_site_note(KN_SITE))
 #define kn_assign(...) kn_at_status(kn_assign(__VA_ARGS__), KN_SITE)
 #define kn_alias(...) kn_at_failure(kn_alias(__VA_ARGS__), KN_SITE)
-#define kn_scope_end(...) kn_at_failure(kn_scope_end(__VA_ARGS__), KN_SITE)
+#define kn_scope_end(...) kn_after_tensor(kn_scope_end(__VA_ARGS__), KN_SITE)
+#define kn_scope_end_many(...) (kn_scope_end_many(__VA_ARGS__), kn_site_failure(KN_SITE))
+#define kn_strides(...) kn_at_failed(kn_strides(__VA_ARGS__), KN_SITE)
+#define kn_read(...) kn_at_failed_checked(kn_read(__VA_ARGS__), KN_SITE)
+#define kn_read_as(...) kn_at_failed_checked(kn_read_as(__VA_ARGS__), KN_SITE)
+#define kn_read_many(...) kn_at_failed_checked(kn_read_many(__VA_ARGS__), KN_SITE)
+#define kn_item(...) kn_after_double(kn_item(__VA_ARGS__), KN_SITE)
+#define kn_item_int(...) kn_after_int64(kn_item_int(__VA_ARGS__), KN_SITE)
+#define kn_print(...) kn_at_failed(kn_print(__VA_ARGS__), KN_SITE)
 #define kn_poison(...) kn_at_failure(kn_poison(__VA_ARGS__), KN_SITE)
+#define kn_init_static(...) kn_at_failed(kn_init_static(__VA_ARGS__), KN_SITE)
 #define kn_from_dlpack(...) kn_at(kn_from_dlpack(__VA_ARGS__), KN_SITE)
+
+#define kn_sgd_update(...) kn_at_checked(kn_sgd_update(__VA_ARGS__), KN_SITE)
+#define kn_adam_update(...) kn_at_checked(kn_adam_update(__VA_ARGS__), KN_SITE)
+#define kn_rmsprop_update(...) kn_at_checked(kn_rmsprop_update(__VA_ARGS__), KN_SITE)
+#define kn_adagrad_update(...) kn_at_checked(kn_adagrad_update(__VA_ARGS__), KN_SITE)
+#define kn_adan_update(...) kn_at_checked(kn_adan_update(__VA_ARGS__), KN_SITE)
 
 #endif

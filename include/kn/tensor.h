@@ -47,7 +47,7 @@ KN_API kn_tensor kn_scalar_int(int64_t value, kn_dtype dtype);
 /* ---- ownership and scopes */
 
 typedef struct kn_scope {
-    uint32_t depth, thread;
+    uint32_t depth, thread, serial;
 } kn_scope;
 
 KN_API kn_tensor kn_keep(kn_tensor t);
@@ -59,7 +59,8 @@ KN_API kn_status kn_assign(kn_tensor *handle, kn_tensor value);
 /* A second handle to the same value, as a temporary. */
 KN_API kn_tensor kn_alias(kn_tensor t);
 KN_API kn_scope kn_scope_begin(void);
-/* Frees all that was made since and hands result (KN_NONE for nothing) out as a temporary. */
+/* Frees all that was made since, inner scopes included, and hands result (KN_NONE for nothing) out as a temporary.
+   Ending a scope a second time, or on another thread, changes nothing and is an error in kn_last_error(). */
 KN_API kn_tensor kn_scope_end(kn_scope scope, kn_tensor result);
 KN_API void kn_scope_end_many(kn_scope scope, kn_tensor *results, int32_t n);
 
@@ -107,7 +108,7 @@ KN_API kn_status kn_print(kn_tensor t);
 /* The first error a poisoned tensor carries, "" for a good one; returns the length of the whole text. */
 KN_API size_t kn_error_text(kn_tensor t, char *buffer, size_t n);
 KN_API kn_status kn_error_code(kn_tensor t);
-/* The calling thread's latest failure outside of tensors; never NULL, valid until the next failure. */
+/* The calling thread's latest failure with the line of the call; never NULL, valid until the thread's next failure. */
 KN_API const char *kn_last_error(void);
 KN_API const char *kn_status_name(kn_status status);
 /* A poisoned tensor of your own, for functions of yours that fail. */
@@ -115,7 +116,8 @@ KN_API kn_tensor kn_poison(kn_status code, const char *message);
 
 typedef enum kn_log_level { KN_LOG_ERROR = 0, KN_LOG_WARNING = 1, KN_LOG_INFO = 2 } kn_log_level;
 typedef void (*kn_log_fn)(void *context, kn_log_level level, const char *text);
-/* Receives each error once, at its origin. NULL (the default) is silent. */
+/* Receives each error once, at its origin, on the thread that failed. NULL (the default) is silent. A thread that is
+   failing while another one calls this may still use the function that was set before. */
 KN_API void kn_log_set(kn_log_fn fn, void *context);
 
 /* ---- memory, threads, version */
@@ -123,11 +125,13 @@ KN_API void kn_log_set(kn_log_fn fn, void *context);
 typedef struct kn_memory {
     int64_t bytes_now, bytes_peak, allocations, limit;
     int64_t tensors_now, slots;
+    int64_t bytes_cached; /* freed large blocks, kept mapped for later results; not in bytes_now */
 } kn_memory;
 KN_API kn_memory kn_memory_stats(void);
-/* No allocation may take the total past limit bytes; 0 removes the limit. */
+/* No allocation may take the total past limit bytes, cached blocks included; those are given back before one
+   fails. 0 removes the limit. */
 KN_API void kn_memory_limit(int64_t limit);
-/* Gives cached blocks of the calling thread back to the system. */
+/* Gives all cached large blocks and the calling thread's small ones back to the system. */
 KN_API void kn_memory_trim(void);
 /* Fails the nth allocation from now (1 = the next); 0 turns it off. For tests. */
 KN_API void kn_memory_fail_after(int64_t n);

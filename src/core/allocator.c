@@ -1,5 +1,6 @@
 /* Counting, limiting and failing allocations, and the per-thread lists of small blocks. */
 #include "core/allocator.h"
+#include "core/large_blocks.h"
 #include "core/platform.h"
 #include "core/static_arena.h"
 #include <kn/tensor.h>
@@ -26,14 +27,28 @@ static _Atomic int64_t bytes_now, bytes_peak, allocations, limit, fail_countdown
 static bool must_fail(void)
 {
     if (KNI_LIKELY(atomic_load_explicit(&fail_countdown, memory_order_relaxed) == 0)) return false;
-    return atomic_fetch_sub(&fail_countdown, 1) == 1;
+    /* Never below 0: threads that allocate at once must not wrap past the one that fails. */
+    int64_t left = atomic_load(&fail_countdown);
+    while (left > 0 && !atomic_compare_exchange_weak(&fail_countdown, &left, left - 1)) {}
+    return left == 1;
+}
+
+/* Blocks that are kept count against the limit; they are given up before an allocation fails. */
+static bool within_limit(int64_t now)
+{
+    int64_t most = atomic_load_explicit(&limit, memory_order_relaxed);
+    if (KNI_LIKELY(most <= 0)) return true;
+    if (now > most) return false;
+#ifndef KN_FREESTANDING
+    kni_large_trim(most - now);
+#endif
+    return true;
 }
 
 static bool account(int64_t bytes)
 {
     int64_t now = atomic_fetch_add_explicit(&bytes_now, bytes, memory_order_relaxed) + bytes;
-    int64_t most = atomic_load_explicit(&limit, memory_order_relaxed);
-    if (KNI_UNLIKELY(most > 0 && now > most)) {
+    if (KNI_UNLIKELY(!within_limit(now))) {
         atomic_fetch_sub_explicit(&bytes_now, bytes, memory_order_relaxed);
         return false;
     }
@@ -42,47 +57,104 @@ static bool account(int64_t bytes)
     return true;
 }
 
+#ifdef KN_FREESTANDING
 static void *from_system(size_t bytes)
 {
-#ifdef KN_FREESTANDING
-    return kni_arena_allocate(bytes);
-#else
-    if (kni_arena_active()) return kni_arena_allocate(bytes);
-    size_t rounded = (bytes + 63) & ~(size_t)63;
-    return aligned_alloc(64, rounded);
-#endif
+    void *p = kni_arena_allocate(bytes);
+    if (p) atomic_fetch_add_explicit(&allocations, 1, memory_order_relaxed);
+    return p;
 }
 
-static void to_system(void *p)
+static void to_system(void *p, size_t bytes)
 {
-#ifdef KN_FREESTANDING
+    (void)bytes;
     kni_arena_free(p);
+}
+
+static void *take_kept(size_t bytes)
+{
+    (void)bytes;
+    return NULL;
+}
+
+void kni_cache_trim(void) {}
+
+static int64_t bytes_cached(void) { return 0; }
 #else
+static bool is_large(size_t bytes) { return RECYCLE && bytes >= KNI_LARGE_MIN && !kni_arena_active(); }
+
+/* What is in use and what is kept together never pass what was in use at most, but for the quarter that sizes may
+   be rounded up by, and never the limit. */
+static int64_t room_to_keep(void)
+{
+    int64_t now = atomic_load(&bytes_now), room = atomic_load(&bytes_peak) - now, most = atomic_load(&limit);
+    room += room / 4;
+    return most > 0 && most - now < room ? most - now : room;
+}
+
+static void *take_kept(size_t bytes)
+{
+    return KNI_UNLIKELY(is_large(bytes)) ? kni_large_take(kni_large_size(bytes)) : NULL;
+}
+
+static void *large_from_system(size_t bytes)
+{
+    size_t size = kni_large_size(bytes), alignment = kni_large_alignment(size);
+    kni_large_trim(room_to_keep());
+    void *p = aligned_alloc(alignment, size);
+    if (!p) {
+        kni_large_trim(0);
+        p = aligned_alloc(alignment, size);
+    }
+    if (!p) return NULL;
+    kni_large_advise(p, size);
+    atomic_fetch_add_explicit(&allocations, 1, memory_order_relaxed);
+    return p;
+}
+
+static void *from_system(size_t bytes)
+{
+    if (is_large(bytes)) return large_from_system(bytes);
+    size_t rounded = (bytes + 63) & ~(size_t)63;
+    void *p = kni_arena_active() ? kni_arena_allocate(bytes) : aligned_alloc(64, rounded);
+    if (p) atomic_fetch_add_explicit(&allocations, 1, memory_order_relaxed);
+    return p;
+}
+
+static void to_system(void *p, size_t bytes)
+{
     if (kni_arena_active())
         kni_arena_free(p);
-    else
+    else if (!is_large(bytes) || !kni_large_keep(p, kni_large_size(bytes), room_to_keep()))
         free(p);
-#endif
 }
+
+void kni_cache_trim(void) { kni_large_trim(0); }
+
+static int64_t bytes_cached(void) { return kni_large_bytes(); }
+#endif
 
 void *kni_allocate(size_t bytes)
 {
     if (bytes == 0) bytes = 1;
-    if (bytes > (size_t)PTRDIFF_MAX - 64 || must_fail() || !account((int64_t)bytes)) return NULL;
-    void *p = from_system(bytes);
-    if (!p) {
-        atomic_fetch_sub_explicit(&bytes_now, (int64_t)bytes, memory_order_relaxed);
+    /* A quarter is more than sizes are rounded up by. */
+    if (bytes > (size_t)PTRDIFF_MAX / 4 * 3 || must_fail()) return NULL;
+    void *p = take_kept(bytes); /* before the limit is looked at, which may give kept blocks up */
+    if (KNI_UNLIKELY(!account((int64_t)bytes))) {
+        if (p) to_system(p, bytes);
         return NULL;
     }
-    atomic_fetch_add_explicit(&allocations, 1, memory_order_relaxed);
+    if (!p) p = from_system(bytes);
+    if (!p) atomic_fetch_sub_explicit(&bytes_now, (int64_t)bytes, memory_order_relaxed);
     return p;
 }
 
 void kni_free(void *p, size_t bytes)
 {
     if (!p) return;
-    atomic_fetch_sub_explicit(&bytes_now, (int64_t)(bytes ? bytes : 1), memory_order_relaxed);
-    to_system(p);
+    if (bytes == 0) bytes = 1;
+    atomic_fetch_sub_explicit(&bytes_now, (int64_t)bytes, memory_order_relaxed);
+    to_system(p, bytes);
 }
 
 void *kni_reallocate(void *p, size_t old_bytes, size_t new_bytes)
@@ -139,7 +211,11 @@ void kni_small_trim(kni_small_cache *cache)
     }
 }
 
-void kn_memory_limit(int64_t bytes) { atomic_store(&limit, bytes > 0 ? bytes : 0); }
+void kn_memory_limit(int64_t bytes)
+{
+    atomic_store(&limit, bytes > 0 ? bytes : 0);
+    (void)within_limit(atomic_load(&bytes_now));
+}
 
 void kn_memory_fail_after(int64_t n) { atomic_store(&fail_countdown, n > 0 ? n : 0); }
 
@@ -149,4 +225,5 @@ void kni_memory_counters(kn_memory *m)
     m->bytes_peak = atomic_load(&bytes_peak);
     m->allocations = atomic_load(&allocations);
     m->limit = atomic_load(&limit);
+    m->bytes_cached = bytes_cached();
 }

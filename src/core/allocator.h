@@ -23,6 +23,9 @@ void *kni_small_allocate(kni_small_cache *cache, size_t bytes);
 void kni_small_free(kni_small_cache *cache, void *p, size_t bytes);
 void kni_small_trim(kni_small_cache *cache);
 
+/* Gives the large blocks that are kept for later back to the system. */
+void kni_cache_trim(void);
+
 struct kn_memory;
 void kni_memory_counters(struct kn_memory *m);
 

@@ -137,14 +137,25 @@ uint64_t kni_rng_reserve(kn_device device, uint64_t n)
     return counter;
 }
 
+static kn_status closed_failure(const char *name, kn_device device)
+{
+    return kni_fail_op(KN_ERROR_DEVICE, name, "the device %s has been closed", device->name);
+}
+
 kn_status kn_sync(kn_device device)
 {
     if (!device) device = kni_device_current();
     if (!device) return kni_latest_code();
+    if (atomic_load(&device->closed)) return closed_failure("sync", device);
     return device->backend->sync ? device->backend->sync(device->backend) : KN_OK;
 }
 
-kn_status kn_submit(kn_device device) { return device || kni_device_current() ? KN_OK : kni_latest_code(); }
+kn_status kn_submit(kn_device device)
+{
+    if (!device) device = kni_device_current();
+    if (!device) return kni_latest_code();
+    return atomic_load(&device->closed) ? closed_failure("submit", device) : KN_OK;
+}
 
 size_t kn_device_report(kn_device device, const char *kind, char *buffer, size_t bytes)
 {

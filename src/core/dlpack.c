@@ -1,7 +1,7 @@
 /* DLPack in and out, without copies. */
 #include "core/device_object.h"
 #include "core/dtype.h"
-#include "core/table.h"
+#include "core/param_value.h"
 #include <kn/dlpack.h>
 #include <kn/tensor.h>
 #include <string.h>
@@ -67,12 +67,12 @@ static void delete_view(DLManagedTensor *managed)
 
 struct DLManagedTensor *kn_to_dlpack(kn_tensor t)
 {
-    kni_tensor *x = kni_is_poisoned(t) ? NULL : kni_resolve(t, "to_dlpack");
-    if (!x) {
+    const kni_tensor *from = kni_is_poisoned(t) ? NULL : kni_resolve(t, "to_dlpack");
+    if (!from) {
         if (kni_is_poisoned(t)) kni_fail(kn_error_code(t), "kn_to_dlpack: the tensor carries an error");
         return NULL;
     }
-    if (!x->device->host) {
+    if (!from->device->host) {
         kni_fail(KN_ERROR_DEVICE, "kn_to_dlpack: the tensor is not in host memory: move it with kn_to()");
         return NULL;
     }
@@ -82,10 +82,13 @@ struct DLManagedTensor *kn_to_dlpack(kn_tensor t)
         return NULL;
     }
     memset(v, 0, sizeof *v);
+    kni_tensor value = {.storage = NULL}, *x = &value;
+    kni_param_copy_value(x, from);
+    if (x->node && kni_node_release) kni_node_release(x->node);
     memcpy(v->shape, x->type.dims, sizeof v->shape);
     memcpy(v->strides, x->strides, sizeof v->strides);
     memcpy(v->inline_value, x->inline_value.bytes, sizeof v->inline_value);
-    v->storage = x->storage ? kni_storage_retain(x->storage) : NULL;
+    v->storage = x->storage;
     DLTensor *d = &v->managed.dl_tensor;
     d->data = v->storage ? kni_data(x, (size_t)kn_dtype_bytes((kn_dtype)x->type.dtype, 1))
                          : (void *)v->inline_value;

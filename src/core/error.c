@@ -2,55 +2,61 @@
 #include "core/error.h"
 #include "core/text.h"
 #include <kn/tensor.h>
-#include <stdatomic.h>
 #include <string.h>
 
 #ifdef KN_FREESTANDING
-enum { RECORDS = 4, TEXT = 160 };
+enum { RECORDS = 4 };
 #else
-enum { RECORDS = 1024, TEXT = 480 };
+enum { RECORDS = 1024 };
 #endif
 
-typedef struct error_record {
-    _Atomic uint64_t number; /* of the failure that holds the record now */
-    kn_status code;
-    const char *site;
-    char text[TEXT];
-} error_record;
-
-static error_record pool[RECORDS];
-static _Atomic uint64_t failures;
+/* The records that poisoned handles name, and who hears of failures; under the lock. A thread's own latest
+   failure is in its history too, so that the failures of other threads never replace it. */
+static kni_mutex lock = KNI_MUTEX_INIT;
+static kni_failure pool[RECORDS];
+static uint64_t failures;
 static kn_log_fn log_fn;
 static void *log_context;
 
 enum { NUMBER_BITS = 40 };
 #define NUMBER_MASK ((UINT64_C(1) << NUMBER_BITS) - 1)
 
-static error_record *latest(const kni_thread *t) { return t->last_error ? &pool[t->last_error - 1] : NULL; }
+static uint32_t index_of(uint64_t number) { return (uint32_t)(number % RECORDS); }
 
-static error_record *fresh(kni_thread *t)
+/* The thread's latest failure. Without memory for a history it is read in the pool. */
+static const kni_failure *latest(const kni_thread *t)
 {
-    if (!t->call_name) kni_error_flush(t); /* inside a composite the line is still to come */
-    uint64_t number = atomic_fetch_add(&failures, 1) + 1;
-    uint32_t index = (uint32_t)(number % RECORDS);
-    error_record *e = &pool[index];
-    atomic_store(&e->number, number & NUMBER_MASK);
-    e->site = NULL;
+    if (!t->last_error) return NULL;
+    const kni_history *h = t->history;
+    if (h && h->latest.number && index_of(h->latest.number) + 1 == t->last_error) return &h->latest;
+    return &pool[t->last_error - 1];
+}
+
+static void enter(kni_thread *t, kni_failure *f)
+{
+    kni_history *h = t->history;
+    kni_lock(&lock);
+    f->number = ++failures & NUMBER_MASK;
+    uint32_t index = index_of(f->number);
+    pool[index] = *f;
+    kni_unlock(&lock);
     t->last_error = index + 1;
-    if (!t->pending_error) t->pending_error = index + 1;
-    return e;
+    if (h) h->latest = *f;
+    if (t->pending_error) return;
+    t->pending_error = index + 1;
+    if (h) h->pending_number = f->number;
 }
 
 kn_status kni_fail_op_list(kn_status code, const char *op_name, const char *format, va_list arguments)
 {
     kni_thread *t = kni_thread_self();
-    error_record *e = fresh(t);
-    kni_text text = {e->text, TEXT, 0};
-    e->code = code;
-    e->text[0] = 0;
+    if (!t->call_name) kni_error_flush(t); /* inside a composite the line is still to come */
+    kni_failure f = {.code = code};
+    kni_text text = {f.text, KNI_ERROR_TEXT, 0};
     if (t->call_name) op_name = t->call_name;
     if (op_name) kni_text_format(&text, "kn_%s: ", op_name);
     kni_text_format_list(&text, format, arguments);
+    enter(t, &f);
     return code;
 }
 
@@ -72,79 +78,119 @@ kn_status kni_fail(kn_status code, const char *format, ...)
     return code;
 }
 
+static void put_name(kni_failure *f, const char *name)
+{
+    char old[KNI_ERROR_LINE];
+    if (f->placed || !strncmp(f->text, "kn_", 3)) return;
+    memcpy(old, f->text, sizeof old);
+    kni_text text = {f->text, KNI_ERROR_TEXT, 0};
+    kni_text_format(&text, "kn_%s: %s", name, old);
+}
+
+void kni_error_named(const char *name)
+{
+    kni_thread *t = kni_thread_self();
+    kni_history *h = t->history;
+    if (!t->last_error) return;
+    uint64_t number = latest(t)->number;
+    kni_lock(&lock);
+    if (pool[t->last_error - 1].number == number) put_name(&pool[t->last_error - 1], name);
+    kni_unlock(&lock);
+    if (h && h->latest.number == number) put_name(&h->latest, name);
+}
+
 kn_tensor kni_poison_latest(void)
 {
     kni_thread *t = kni_thread_self();
     if (!t->last_error) kni_fail(KN_ERROR_INTERNAL, "an op failed without saying why");
-    uint64_t index = t->last_error - 1;
-    uint64_t number = atomic_load(&pool[index].number);
-    return (kn_tensor){(UINT64_C(1) << 63) | (index << NUMBER_BITS) | number};
+    uint64_t number = latest(t)->number;
+    return (kn_tensor){(UINT64_C(1) << 63) | ((uint64_t)index_of(number) << NUMBER_BITS) | number};
 }
 
 kn_status kni_latest_code(void)
 {
-    const error_record *e = latest(kni_thread_self());
-    return e ? e->code : KN_OK;
+    const kni_failure *f = latest(kni_thread_self());
+    return f ? f->code : KN_OK;
 }
 
-/* The record of a poisoned handle, NULL when it has been used again since. */
-static const error_record *of_handle(kn_tensor t)
+/* Copies the record of a poisoned handle; false when it has been used again since. */
+static bool of_handle(kn_tensor t, kni_failure *f)
 {
-    uint64_t index = (t.bits >> NUMBER_BITS) & 0x7FFFFF;
-    if (index >= RECORDS || atomic_load(&pool[index].number) != (t.bits & NUMBER_MASK)) return NULL;
-    return &pool[index];
-}
-
-static void describe(const error_record *e, kni_text *text)
-{
-    kni_text_string(text, e->text);
-    if (e->site) {
-        kni_text_string(text, "   ");
-        kni_text_string(text, e->site);
+    uint64_t index = (t.bits >> NUMBER_BITS) & 0x7FFFFF, number = t.bits & NUMBER_MASK;
+    bool found = false;
+    kni_lock(&lock);
+    if (index < RECORDS && number && pool[index].number == number) {
+        *f = pool[index];
+        found = true;
     }
+    kni_unlock(&lock);
+    return found;
 }
 
-static void emit(const error_record *e)
+static void tell(kn_log_level level, const char *line)
 {
-    if (!log_fn) return;
-    char line[TEXT + 160] = "";
-    kni_text text = {line, sizeof line, 0};
-    describe(e, &text);
-    log_fn(log_context, KN_LOG_ERROR, line);
+    kni_lock(&lock);
+    kn_log_fn fn = log_fn;
+    void *context = log_context;
+    kni_unlock(&lock);
+    if (fn) fn(context, level, line);
 }
 
-void kni_error_site(kni_thread *t, const char *site)
+static void place(kni_failure *f, const char *site)
 {
-    error_record *e = &pool[t->pending_error - 1];
+    if (f->placed) return;
+    f->placed = true;
+    kni_text text = {f->text, sizeof f->text, strlen(f->text)};
+    kni_text_string(&text, "   ");
+    kni_text_string(&text, site);
+}
+
+/* Ends the wait for a site, which may be NULL, and logs the failure. */
+static void settle(kni_thread *t, const char *site)
+{
+    kni_history *h = t->history;
+    kni_failure *f = &pool[t->pending_error - 1], told;
+    uint64_t number = h && index_of(h->pending_number) + 1 == t->pending_error ? h->pending_number : 0;
     t->pending_error = 0;
-    e->site = site;
-    emit(e);
+    kni_lock(&lock);
+    bool mine = !number || f->number == number;
+    if (mine && site) place(f, site);
+    if (mine) told = *f;
+    kni_unlock(&lock);
+    if (h && h->latest.number && site) place(&h->latest, site);
+    if (mine) tell(KN_LOG_ERROR, told.text);
 }
+
+void kni_error_site(kni_thread *t, const char *site) { settle(t, site); }
 
 void kni_error_flush(kni_thread *t)
 {
-    if (!t->pending_error) return;
-    const error_record *e = &pool[t->pending_error - 1];
-    t->pending_error = 0;
-    emit(e);
+    if (t->pending_error) settle(t, NULL);
+}
+
+void kn_site_failure(const char *site)
+{
+    kni_thread *t = kni_thread_self();
+    if (t->pending_error) settle(t, site);
 }
 
 void kni_log(int level, const char *format, ...)
 {
-    if (!log_fn) return;
-    char line[TEXT] = "";
+    char line[KNI_ERROR_TEXT] = "";
     kni_text text = {line, sizeof line, 0};
     va_list a;
     va_start(a, format);
     kni_text_format_list(&text, format, a);
     va_end(a);
-    log_fn(log_context, (kn_log_level)level, line);
+    tell((kn_log_level)level, line);
 }
 
 void kn_log_set(kn_log_fn fn, void *context)
 {
+    kni_lock(&lock);
     log_fn = fn;
     log_context = context;
+    kni_unlock(&lock);
 }
 
 size_t kn_error_text(kn_tensor t, char *buffer, size_t n)
@@ -156,9 +202,9 @@ size_t kn_error_text(kn_tensor t, char *buffer, size_t n)
         text.capacity = 0;
     if (!kni_is_poisoned(t)) return 0;
     kni_error_flush(kni_thread_self());
-    const error_record *e = of_handle(t);
-    if (e)
-        describe(e, &text);
+    kni_failure f;
+    if (of_handle(t, &f))
+        kni_text_string(&text, f.text);
     else
         kni_text_string(&text, "the record of this error was used again; read errors sooner");
     return text.length;
@@ -167,16 +213,16 @@ size_t kn_error_text(kn_tensor t, char *buffer, size_t n)
 kn_status kn_error_code(kn_tensor t)
 {
     if (!kni_is_poisoned(t)) return KN_OK;
-    const error_record *e = of_handle(t);
-    return e ? e->code : KN_ERROR_INTERNAL;
+    kni_failure f;
+    return of_handle(t, &f) ? f.code : KN_ERROR_INTERNAL;
 }
 
 const char *kn_last_error(void)
 {
     kni_thread *t = kni_thread_self();
     kni_error_flush(t);
-    const error_record *e = latest(t);
-    return e ? e->text : "";
+    const kni_failure *f = latest(t);
+    return f ? f->text : "";
 }
 
 const char *kn_status_name(kn_status status)

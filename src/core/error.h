@@ -13,6 +13,10 @@ kn_status kni_fail_op(kn_status code, const char *op_name, const char *format, .
 kn_status kni_fail_op_list(kn_status code, const char *op_name, const char *format,
                            va_list arguments) KNI_COLD;
 
+/* Puts "kn_<name>: " before the thread's latest failure, which has just been told by something that did not know the
+   op it worked for; nothing when the text names a function already. */
+void kni_error_named(const char *name) KNI_COLD;
+
 /* A poisoned handle that carries the thread's latest failure. */
 kn_tensor kni_poison_latest(void) KNI_COLD;
 /* Code of the thread's latest failure. */

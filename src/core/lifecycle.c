@@ -24,7 +24,11 @@ kn_memory kn_memory_stats(void)
     return m;
 }
 
-void kn_memory_trim(void) { kni_small_trim(&kni_thread_self()->small); }
+void kn_memory_trim(void)
+{
+    kni_small_trim(&kni_thread_self()->small);
+    kni_cache_trim();
+}
 
 int64_t kn_shutdown(void)
 {
@@ -37,6 +41,7 @@ int64_t kn_shutdown(void)
     kni_devices_shutdown();
     if (m.tensors_now == 0) kni_table_free();
     kni_thread_end_self(); /* closing devices may have started it again */
+    kni_cache_trim();
     return m.tensors_now;
 }
 

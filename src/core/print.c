@@ -1,6 +1,7 @@
 /* Printing tensors as NumPy does: aligned columns, summarised axes, one common notation for all elements. */
+#include "core/device_object.h"
 #include "core/dtype.h"
-#include "core/table.h"
+#include "core/param_value.h"
 #include "core/text.h"
 #include <kn/tensor.h>
 #ifndef KN_FREESTANDING
@@ -11,7 +12,7 @@ enum { NUMBER = 32 };
 
 typedef struct printer {
     kni_text text;
-    const char *data; /* contiguous elements */
+    const char *data; /* the elements that are shown, contiguous */
     int dtype, rank, width, precision, edge, line_width;
     int64_t dims[KN_MAX_RANK], strides[KN_MAX_RANK];
     bool scientific, summarise;
@@ -98,11 +99,6 @@ static void element(const printer *p, kni_text *t, int64_t i)
         fixed_number(t, v, p->precision);
 }
 
-static int64_t shown(const printer *p, int axis, int64_t k)
-{
-    return p->summarise && p->dims[axis] > 2 * p->edge && k >= p->edge ? p->dims[axis] - 2 * p->edge + k : k;
-}
-
 static int64_t n_shown(const printer *p, int axis)
 {
     return p->summarise && p->dims[axis] > 2 * p->edge ? 2 * p->edge : p->dims[axis];
@@ -113,7 +109,7 @@ static void measure(printer *p, int axis, int64_t at, double *low, double *high,
 {
     if (axis < p->rank) {
         for (int64_t k = 0; k < n_shown(p, axis); k++)
-            measure(p, axis + 1, at + shown(p, axis, k) * p->strides[axis], low, high, whole);
+            measure(p, axis + 1, at + k * p->strides[axis], low, high, whole);
         return;
     }
     char buffer[NUMBER] = "";
@@ -188,63 +184,116 @@ static void block(printer *p, int axis, int64_t at)
             else
                 new_line(p, axis);
         }
-        block(p, axis + 1, at + shown(p, axis, k) * p->strides[axis]);
+        block(p, axis + 1, at + k * p->strides[axis]);
     }
     kni_text_char(&p->text, ']');
 }
 
-size_t kn_format(kn_tensor t, char *buffer, size_t n, const kn_print_options *options)
+/* Reads the elements that will be shown through a view that moves over the tensor, so that printing a summary of a
+   large or expanded one takes no memory. */
+static kn_status read_shown(const printer *p, const kni_tensor *x, const char *name, char *data)
+{
+    kni_thread *t = kni_thread_self();
+    uint32_t id = kni_param_snapshot(t, x);
+    if (id == KNI_NO_SLOT) return kni_fail_op(KN_ERROR_MEMORY, name, "no memory to print the tensor");
+    kni_tensor *view = kni_slot(id);
+    kn_backend *b = x->device->backend;
+    int last = p->rank - 1;
+    int64_t start = view->offset, at[KN_MAX_RANK] = {0}, size = kni_dtypes[p->dtype].bits / 8;
+    bool gap = n_shown(p, last) < p->dims[last];
+    int64_t run = gap ? p->edge : p->dims[last];
+    for (int i = 0; i < last; i++) view->type.dims[i] = 1;
+    view->type.dims[last] = run;
+    kn_status s = KN_OK;
+    for (int axis = 0; axis >= 0 && s == KN_OK;) {
+        int64_t offset = start;
+        for (int i = 0; i < last; i++) {
+            bool after = n_shown(p, i) < p->dims[i] && at[i] >= p->edge;
+            offset += (after ? p->dims[i] - 2 * p->edge + at[i] : at[i]) * view->strides[i];
+        }
+        for (int part = 0; part <= gap && s == KN_OK; part++, data += run * size) {
+            view->offset = offset + (part ? p->dims[last] - run : 0) * view->strides[last];
+            s = b->read(b, id, data);
+        }
+        for (axis = last - 1; axis >= 0 && ++at[axis] == n_shown(p, axis); axis--) at[axis] = 0;
+    }
+    kni_tensor_end_handle(t, id);
+    return s;
+}
+
+/* The whole text of a good tensor whose shown elements have been read. */
+static void write_tensor(printer *p, const kni_type *type)
+{
+    choose_notation(p);
+    block(p, 0, 0);
+    kni_text_format(&p->text, " %T%S", p->dtype, type);
+}
+
+static void format_tensor(printer *p, kn_tensor t, const kni_tensor *x, const char *name)
+{
+    int64_t kept[KN_MAX_RANK], count = kni_count(&x->type);
+    for (int i = 0; i < p->rank; i++) p->dims[i] = x->type.dims[i];
+    if (count == 0) {
+        kni_text_format(&p->text, "[] %T%S", p->dtype, &x->type);
+        return;
+    }
+    for (int i = 0; i < p->rank; i++) kept[i] = n_shown(p, i);
+    kni_contiguous_strides(p->rank, kept, p->strides);
+    int64_t bytes = kn_dtype_bytes((kn_dtype)p->dtype, kni_count_dims(p->rank, kept));
+    char *data = bytes < 0 ? NULL : kni_allocate((size_t)bytes);
+    kn_status s = !data          ? kni_fail_op(KN_ERROR_MEMORY, name, "no memory to print the tensor")
+                  : p->summarise ? read_shown(p, x, name, data)
+                                 : kn_read(t, data, (size_t)bytes);
+    p->data = data;
+    if (s)
+        kni_text_string(&p->text, kn_last_error());
+    else
+        write_tensor(p, &x->type);
+    kni_free(data, (size_t)bytes);
+}
+
+static size_t format_as(const char *name, kn_tensor t, char *buffer, size_t n,
+                        const kn_print_options *options)
 {
     static const kn_print_options defaults = {4, 3, 1000, 80};
     kn_print_options o = options ? *options : defaults;
     printer p = {.text = {buffer, buffer ? n : 0, 0},
                  .precision = o.precision > 0 ? o.precision : defaults.precision};
     if (buffer && n) buffer[0] = 0;
+    const kni_tensor *x = kni_peek(t);
+    if (x && (x->flags & KNI_TENSOR_POISONED)) t = x->error;
     if (kni_is_poisoned(t)) {
         kni_text_string(&p.text, "poisoned tensor: ");
         size_t used = p.text.length;
         return used + kn_error_text(t, buffer && used < n ? buffer + used : NULL, used < n ? n - used : 0);
     }
-    const kni_tensor *x = kni_resolve(t, "format");
+    x = kni_resolve(t, name);
     if (!x) {
         kni_text_string(&p.text, kn_last_error());
         return p.text.length;
     }
-    int64_t count = kni_count(&x->type);
-    size_t bytes = (size_t)kn_dtype_bytes((kn_dtype)x->type.dtype, count);
-    char *data = kni_allocate(bytes);
-    if (!data || kn_read(t, data, bytes)) {
-        kni_text_string(&p.text, data ? kn_last_error() : "no memory to print the tensor");
-        kni_free(data, bytes);
-        return p.text.length;
-    }
-    p.data = data;
     p.dtype = x->type.dtype;
     p.rank = x->type.rank;
     p.edge = o.edge_items > 0 ? o.edge_items : defaults.edge_items;
     p.line_width = o.line_width > 0 ? o.line_width : defaults.line_width;
-    p.summarise = count > (o.threshold > 0 ? o.threshold : defaults.threshold);
+    p.summarise = kni_count(&x->type) > (o.threshold > 0 ? o.threshold : defaults.threshold);
     if (p.precision > 15) p.precision = 15;
-    for (int i = 0; i < p.rank; i++) p.dims[i] = x->type.dims[i];
-    kni_contiguous_strides(p.rank, p.dims, p.strides);
-    if (count > 0) {
-        choose_notation(&p);
-        block(&p, 0, 0);
-    } else {
-        kni_text_string(&p.text, "[]");
-    }
-    kni_text_format(&p.text, " %T%S", p.dtype, &x->type);
-    kni_free(data, bytes);
+    format_tensor(&p, t, x, name);
     return p.text.length;
+}
+
+size_t kn_format(kn_tensor t, char *buffer, size_t n, const kn_print_options *options)
+{
+    return format_as("format", t, buffer, n, options);
 }
 
 kn_status kn_print(kn_tensor t)
 {
     char small[1024];
-    size_t n = kn_format(t, small, sizeof small, NULL) + 1;
+    size_t n = format_as("print", t, small, sizeof small, NULL) + 1;
     char *text = n <= sizeof small ? small : kni_allocate(n);
     if (!text) return kni_fail(KN_ERROR_MEMORY, "kn_print: no memory for the text");
-    if (text != small) kn_format(t, text, n, NULL);
+    if (text != small) format_as("print", t, text, n, NULL);
 #ifndef KN_FREESTANDING
     fwrite(text, 1, n - 1, stdout);
     fputc('\n', stdout);

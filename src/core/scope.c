@@ -1,6 +1,7 @@
 /* Scopes and the three states of ownership. */
 #include "core/table.h"
 #include <kn/tensor.h>
+#include <string.h>
 
 static uint32_t *head_of(kni_thread *t, uint32_t depth)
 {
@@ -28,14 +29,27 @@ void kni_scope_unlink(kni_thread *t, uint32_t index)
     if (x->next != KNI_NO_SLOT) kni_slot(x->next)->previous = x->previous;
 }
 
+/* A level's serial counts the scopes that began there. It tells a scope that has ended from a later one at the same
+   depth. Serials lie behind the heads in the same block. */
+static uint32_t *serials(kni_thread *t) { return t->scopes + t->scope_capacity; }
+
+static size_t block_bytes(uint32_t capacity) { return (size_t)capacity * 2 * sizeof(uint32_t); }
+
 static bool grow(kni_thread *t)
 {
     if (t->scopes && t->depth + 1 < t->scope_capacity) return true;
-    uint32_t capacity = t->scope_capacity ? 2 * t->scope_capacity : 8;
-    uint32_t *scopes =
-        kni_reallocate(t->scopes, t->scope_capacity * sizeof *scopes, capacity * sizeof *scopes);
+    uint32_t old = t->scope_capacity, capacity = old ? 2 * old : 8;
+    if (capacity < old) return false;
+    uint32_t *scopes = kni_allocate(block_bytes(capacity));
     if (!scopes) return false;
-    if (!t->scopes) scopes[0] = t->root_scope;
+    memset(scopes, 0, block_bytes(capacity));
+    if (t->scopes) {
+        memcpy(scopes, t->scopes, old * sizeof *scopes);
+        memcpy(scopes + capacity, serials(t), old * sizeof *scopes);
+        kni_free(t->scopes, block_bytes(old));
+    } else {
+        scopes[0] = t->root_scope;
+    }
     t->scopes = scopes;
     t->scope_capacity = capacity;
     return true;
@@ -45,13 +59,13 @@ static bool grow(kni_thread *t)
 kn_scope kn_scope_begin(void)
 {
     kni_thread *t = kni_thread_self();
-    if (t->depth == UINT32_MAX - 1 || !grow(t)) {
+    if (!grow(t)) {
         kni_fail(KN_ERROR_MEMORY,
                  "kn_scope_begin: no memory for a scope; its tensors join the enclosing scope");
-        return (kn_scope){0, t->id};
+        return (kn_scope){0, t->id, 0};
     }
     t->scopes[++t->depth] = KNI_NO_SLOT;
-    return (kn_scope){t->depth, t->id};
+    return (kn_scope){t->depth, t->id, ++serials(t)[t->depth]};
 }
 
 static void free_level(kni_thread *t, uint32_t depth)
@@ -64,7 +78,7 @@ void kni_scope_free_all(kni_thread *t)
 {
     for (uint32_t d = t->depth + 1; d-- > 0;) free_level(t, d);
     t->depth = 0;
-    if (t->scopes) kni_free(t->scopes, t->scope_capacity * sizeof *t->scopes);
+    if (t->scopes) kni_free(t->scopes, block_bytes(t->scope_capacity));
     t->scopes = NULL;
     t->scope_capacity = 0;
     t->root_scope = KNI_NO_SLOT;
@@ -73,10 +87,18 @@ void kni_scope_free_all(kni_thread *t)
 void kn_scope_end_many(kn_scope scope, kn_tensor *results, int32_t n)
 {
     kni_thread *t = kni_thread_self();
-    if (scope.depth == 0 && scope.thread == t->id) return;
-    if (scope.thread != t->id || scope.depth > t->depth) {
+    if (scope.depth == 0 && scope.thread == t->id) return; /* begun without memory */
+    if (n > 0 && !results) {
+        kni_fail(KN_ERROR_ARGUMENT, "kn_scope_end_many: %d results, but the list is NULL", n);
+        n = 0;
+    }
+    if (scope.thread != t->id) {
+        kni_fail(KN_ERROR_ARGUMENT, "kn_scope_end: this scope was begun on another thread, or never");
+        return;
+    }
+    if (scope.depth > t->depth || serials(t)[scope.depth] != scope.serial) {
         kni_fail(KN_ERROR_ARGUMENT,
-                 "kn_scope_end: this scope has ended already or belongs to another thread");
+                 "kn_scope_end: this scope has ended already, by itself or with a scope around it");
         return;
     }
     for (int32_t i = 0; i < n; i++) {
@@ -129,6 +151,7 @@ kn_tensor kn_own(kn_tensor handle)
 void kn_drop(kn_tensor handle)
 {
     kni_thread *t = kni_thread_self();
+    t->serial++; /* a call of its own, so that its line is not the latest op's */
     if (kni_is_poisoned(handle) || handle.bits == 0) return;
     kni_tensor *x = kni_resolve(handle, "drop");
     if (!x) return;

@@ -1,7 +1,7 @@
 /* Data in and out of tensors: creation from memory, wrapped buffers, numbers, and reading back. */
 #include "core/device_object.h"
 #include "core/dtype.h"
-#include "core/table.h"
+#include "core/param_value.h"
 #include <kn/device.h>
 #include <kn/tensor.h>
 #include <string.h>
@@ -168,7 +168,12 @@ kn_status kn_read(kn_tensor t, void *buffer, size_t bytes)
                         (int)x->type.dtype, need, (int64_t)bytes);
     if (!buffer && bytes) return kni_fail(KN_ERROR_ARGUMENT, "kn_read: the buffer is NULL");
     kn_backend *b = x->device->backend;
-    return b->read(b, kni_slot_of(t), buffer);
+    if (!(x->flags & KNI_TENSOR_PARAM)) return b->read(b, kni_slot_of(t), buffer);
+    uint32_t id = kni_param_snapshot(kni_thread_self(), x);
+    if (id == KNI_NO_SLOT) return kni_fail(KN_ERROR_MEMORY, "kn_read: no memory to read a param");
+    s = b->read(b, id, buffer);
+    kni_tensor_end_handle(kni_thread_self(), id);
+    return s;
 }
 
 kn_status kn_read_as(kn_tensor t, kn_dtype dtype, void *buffer, size_t bytes)

@@ -1,6 +1,6 @@
 /* Questions about tensors, all of which borrow. */
 #include "core/device_object.h"
-#include "core/table.h"
+#include "core/param_value.h"
 #include <kn/device.h>
 #include <kn/tensor.h>
 #include <string.h>
@@ -50,7 +50,11 @@ kn_status kn_strides(kn_tensor t, int64_t *strides)
     const kni_tensor *x = kni_resolve(t, "strides");
     if (!x) return kni_is_poisoned(t) ? kn_error_code(t) : KN_ERROR_HANDLE;
     if (!strides) return kni_fail(KN_ERROR_ARGUMENT, "kn_strides: the place for the strides is NULL");
-    memcpy(strides, x->strides, x->type.rank * sizeof *strides);
+    kni_tensor value = {.storage = NULL}; /* a param's may change at any time */
+    kni_param_copy_value(&value, x);
+    memcpy(strides, value.strides, x->type.rank * sizeof *strides);
+    if (value.storage) kni_storage_release(value.storage);
+    if (value.node && kni_node_release) kni_node_release(value.node);
     return KN_OK;
 }
 
@@ -70,7 +74,7 @@ kn_tensor kn_alias(kn_tensor handle)
         if (x) kni_fail_op(KN_ERROR_MEMORY, "alias", "no memory for another tensor");
         return kni_poison_latest();
     }
-    kni_tensor_copy_value(kni_slot(id), x);
+    kni_param_copy_value(kni_slot(id), x);
     return kni_handle(id);
 }
 

@@ -5,6 +5,7 @@
 #define _GNU_SOURCE /* sched_getaffinity */
 #endif
 #include "core/thread_pool.h"
+#include "core/error.h"
 
 #include "core/platform.h"
 
@@ -93,7 +94,13 @@ int kni_threads(void)
     if (n) return n;
     const char *text = kni_environment("KN_THREADS");
     int unset = 0;
-    n = clamp_threads(text ? strtol(text, NULL, 10) : 0);
+    char *end = NULL;
+    long wanted = text ? strtol(text, &end, 10) : 0;
+    bool nonsense = text && *text && (*end || wanted < 0 || wanted > KNI_MAX_THREADS);
+    n = clamp_threads(nonsense ? 0 : wanted);
+    if (nonsense)
+        kni_log(1, "KN_THREADS=%s is ignored: a number from 1 to %d, or 0 for one per core; %d are used",
+                text, (int)KNI_MAX_THREADS, n);
     return atomic_compare_exchange_strong(&pool.wanted, &unset, n) ? n : unset;
 }
 

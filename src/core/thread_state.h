@@ -21,6 +21,20 @@ typedef struct kni_taken {
     const char *by;  /* its name without kn_ */
 } kni_taken;
 
+#ifdef KN_FREESTANDING
+enum { KNI_ERROR_TEXT = 160, KNI_ERROR_LINE = 224 };
+#else
+enum { KNI_ERROR_TEXT = 480, KNI_ERROR_LINE = 640 };
+#endif
+
+/* One failure; core/error.c alone writes it. */
+typedef struct kni_failure {
+    uint64_t number; /* counts the failures of the process */
+    kn_status code;
+    bool placed;               /* the text ends with the line of the call */
+    char text[KNI_ERROR_LINE]; /* at most KNI_ERROR_TEXT of it are the message */
+} kni_failure;
+
 /* What messages need to know of the past. Apart from the thread's own block, which must be small: a library that
    is loaded at run time gets little thread-local memory. */
 typedef struct kni_history {
@@ -28,6 +42,8 @@ typedef struct kni_history {
     uint64_t site_serials[KNI_SITE_RING];
     kni_taken taken[KNI_TAKEN_RING];
     uint32_t taken_next;
+    kni_failure latest;      /* of this thread: kn_last_error() */
+    uint64_t pending_number; /* of the failure that pending_error refers to */
 } kni_history;
 
 typedef struct kni_thread {

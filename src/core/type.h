@@ -21,4 +21,14 @@ void kni_contiguous_strides(int32_t rank, const int64_t *dims, int64_t *strides)
 bool kni_is_contiguous(int32_t rank, const int64_t *dims, const int64_t *strides);
 kn_shape kni_shape_from_type(const kni_type *t);
 
+/* Copies the axes there are, and small fields by themselves: they were mostly written just so a moment ago, and a
+   wide load of narrow stores would wait for them. */
+static inline void kni_type_copy(kni_type *to, const kni_type *from)
+{
+    to->dtype = from->dtype;
+    to->rank = from->rank;
+    to->weak = from->weak;
+    for (int i = 0; i < from->rank; i++) to->dims[i] = from->dims[i];
+}
+
 #endif

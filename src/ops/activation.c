@@ -65,23 +65,24 @@ GRADIENT(tanh_grad)
     return KN_OK;
 }
 
-/* ---- gelu, exact: x P(x) with P the normal distribution and p its density, P' = p, p' = -x p */
+/* ---- gelu, exact: x P(x) with P the normal distribution and p its density, P' = p, p' = -x p. P is
+   a word, because (1 + erf(x / sqrt(2))) / 2 loses its digits far below zero. */
 
-ACTIVATION(gelu, 1, "x 0.5 mul x 0.70710678118654752 mul erf 1 add mul", "x (1 + erf(x / sqrt(2))) / 2")
+ELEMENTWISE(gelu, 1, KNI_RULE_FLOAT, KNI_ALL, "x x normal_cdf mul", .doc = "x (1 + erf(x / sqrt(2))) / 2",
+            .tolerance = {8, 0}, .flags = KNI_FLAG_ALIAS)
 
 static kn_status lower_gelu_grad(kni_lowering *l)
 {
     kn_tensor x = l->in[1];
     kn_tensor density = kn_mul_scalar(kn_exp(kn_mul_scalar(kn_square(x), -0.5)), 0.3989422804014327);
-    kn_tensor below = kn_mul_scalar(kn_add_scalar(kn_erf(kn_mul_scalar(x, 0.7071067811865476)), 1), 0.5);
+    kn_tensor below = kn_mul_scalar(kn_erfc(kn_mul_scalar(x, -0.7071067811865476)), 0.5);
     l->out[0] = kn_mul(l->in[0], kn_add(below, kn_mul(x, density)));
     return KN_OK;
 }
-ACTIVATION_GRAD(
-    gelu_grad,
-    "y y mul -0.5 mul exp 0.3989422804014327 mul y mul y 0.70710678118654752 mul erf 1 add 0.5 mul add "
-    "x mul",
-    "dy (P(x) + x p(x)), of operands dy, x", .lower = lower_gelu_grad)
+ACTIVATION_GRAD(gelu_grad,
+                "y y mul -0.5 mul exp 0.3989422804014327 mul y mul y normal_cdf add "
+                "x mul",
+                "dy (P(x) + x p(x)), of operands dy, x", .lower = lower_gelu_grad)
 
 kn_tensor kn_gelu(kn_tensor x) { return kni_unary(&kni_op_gelu, x); }
 GRADIENT(gelu) { return use_gradient_row(v, &kni_op_gelu_grad, INPUT); }

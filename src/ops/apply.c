@@ -1,5 +1,6 @@
 /* Running an op: check the handles, infer, make a record, execute it, take the temporaries. */
 #include "core/device_object.h"
+#include "core/param_value.h"
 #include "ops/infer.h"
 #include <string.h>
 
@@ -21,6 +22,7 @@ typedef struct call {
     kn_device device;
     kn_tensor poison;  /* the error an operand carries, found while resolving */
     bool resolved;     /* slots of all operands are known */
+    bool copied;       /* a param is among the operands: its slot is a copy */
     uint64_t replaced; /* bit i: the caller replaces operand i by a result, so its memory may be reused */
 } call;
 
@@ -36,20 +38,42 @@ static bool ownership_borrows(void)
     return m == 2;
 }
 
+/* The slot that stands for the param at x, which is operand i; one for all its places. */
+static uint32_t copy_of_param(call *c, int i, const kni_tensor *x)
+{
+    for (int k = 0; k < i; k++)
+        if (c->in[k].bits == c->in[i].bits) return c->record->ids[c->n_out + k];
+    c->copied = true;
+    return kni_param_snapshot(c->thread, x);
+}
+
 static kn_status resolve_inputs(call *c)
 {
+    uint32_t *ids = c->record->ids + c->n_out;
+    for (int i = 0; i < c->n_in; i++) c->slots[i] = NULL;
     for (int i = 0; i < c->n_in; i++) {
-        c->slots[i] = NULL;
         c->types[i] = NULL;
+        ids[i] = KNI_NO_SLOT;
         if (c->in[i].bits == 0 && i >= c->row->min_in) continue;
         kni_tensor *x = kni_resolve(c->in[i], c->row->name);
         if (KNI_UNLIKELY(!x)) return KN_ERROR_HANDLE;
-        if (KNI_UNLIKELY(x->flags & KNI_TENSOR_POISONED)) {
-            c->poison = x->error;
-            return KN_ERROR_HANDLE;
+        uint32_t id = kni_slot_of(c->in[i]);
+        if (KNI_UNLIKELY(x->flags & (KNI_TENSOR_POISONED | KNI_TENSOR_PARAM))) {
+            if (x->flags & KNI_TENSOR_POISONED) {
+                c->poison = x->error;
+                return KN_ERROR_HANDLE;
+            }
+            /* A param that is about to be replaced has no other user now, and only its own memory can be reused. */
+            if (!(c->replaced >> (i & 63) & 1)) {
+                id = copy_of_param(c, i, x);
+                if (id == KNI_NO_SLOT)
+                    return kni_fail_op(KN_ERROR_MEMORY, c->row->name, "no memory to read a param");
+                x = kni_slot(id);
+            }
         }
         c->slots[i] = x;
         c->types[i] = &x->type;
+        ids[i] = id;
     }
     c->resolved = true;
     return KN_OK;
@@ -111,11 +135,23 @@ static kn_status make_outputs(call *c)
     return KN_OK;
 }
 
+/* Sizes that are constant and far from every limit, as nearly all are, need no other check. */
+static bool plainly_countable(const kni_type *t)
+{
+    uint64_t n = 1;
+    for (int i = 0; i < t->rank; i++) {
+        if ((uint64_t)t->dims[i] >> 31 || (n *= (uint64_t)t->dims[i]) >> 31) return false;
+    }
+    return true;
+}
+
 static kn_status infer_outputs(call *c)
 {
     kni_infer infer = {c->row, c->types, c->n_in, (void *)c->record->attributes, c->out_types, c->n_out};
     kn_status s = c->row->infer(&infer);
-    for (int i = 0; i < c->n_out && s == KN_OK; i++) s = kni_infer_countable(&infer, c->out_types[i]);
+    for (int i = 0; i < c->n_out && s == KN_OK; i++)
+        if (KNI_UNLIKELY(!plainly_countable(c->out_types[i])))
+            s = kni_infer_countable(&infer, c->out_types[i]);
     return s;
 }
 
@@ -142,12 +178,21 @@ static void fill_record(call *c, const void *attributes)
         else
             memset(place, 0, row->attribute_bytes);
     }
-    uint32_t *ids = r->ids + c->n_out;
     for (int i = 0; i < c->n_in; i++) {
-        ids[i] = c->slots[i] ? kni_slot_of(c->in[i]) : KNI_NO_SLOT;
         if (c->slots[i] && i < 64 && (c->slots[i]->state == KNI_TEMPORARY || c->replaced >> i & 1) &&
             atomic_load_explicit(&c->slots[i]->references, memory_order_relaxed) == 1)
             r->last_use |= UINT64_C(1) << i;
+    }
+}
+
+/* Ends the copies of params that resolving made. */
+static void end_copies(call *c)
+{
+    const uint32_t *ids = c->record->ids + c->n_out;
+    for (int i = 0; i < c->n_in; i++) {
+        bool copy = c->slots[i] && ids[i] != kni_slot_of(c->in[i]);
+        for (int k = 0; k < i; k++) copy = copy && ids[k] != ids[i];
+        if (copy) kni_tensor_end_handle(c->thread, ids[i]);
     }
 }
 
@@ -190,7 +235,10 @@ static kn_status run(call *c, const void *attributes)
         const kn_record *r = c->record;
         s = c->device->backend->execute(c->device->backend, &r, 1);
     }
-    if (KNI_UNLIKELY(s)) release_outputs(c, c->n_out);
+    if (KNI_UNLIKELY(s)) {
+        kni_error_named(row->name);
+        release_outputs(c, c->n_out);
+    }
     return s;
 }
 
@@ -204,6 +252,7 @@ static void apply(call *c, const void *attributes, kn_tensor *out)
         return;
     }
     kn_status s = run(c, attributes);
+    if (c->copied) end_copies(c);
     for (int i = 0; i < c->n_out; i++)
         out[i] = KNI_LIKELY(s == KN_OK) ? kni_handle(c->record->ids[i])
                  : c->poison.bits       ? c->poison

@@ -6,6 +6,14 @@
 static kn_tensor compare_diagonals(int64_t rows, int64_t columns, int64_t offset,
                                    kn_tensor (*compare)(kn_tensor, kn_tensor))
 {
+    /* A matrix that no memory holds is refused before its rows and columns are numbered, which would take long. */
+    int64_t n = kni_count_dims(2, (const int64_t[]){rows, columns});
+    void *room = n >= INT64_C(1) << 32 ? kni_allocate((size_t)n) : NULL;
+    kni_free(room, (size_t)n);
+    if (n < 0 || (n >= INT64_C(1) << 32 && !room)) {
+        kni_fail(KN_ERROR_MEMORY, "no memory for a mask of %D rows and %D columns", rows, columns);
+        return kni_poison_latest();
+    }
     kn_tensor down = kn_reshape(kn_arange(0, (double)rows, 1, KN_I64), KN_SHAPE(rows, 1));
     kn_tensor right = kn_arange(0, (double)columns, 1, KN_I64);
     return compare(right, kn_add_scalar(down, (double)offset));
@@ -16,7 +24,13 @@ kn_tensor kn_eye(int64_t rows, int64_t columns, kn_dtype dtype)
     kni_call call = kni_call_begin("eye");
     if (rows < 0 || columns < 0)
         return kni_call_fail(call, KN_ERROR_SHAPE, "a matrix of %D rows and %D columns", rows, columns);
-    return kni_call_end(call, kn_cast(compare_diagonals(rows, columns, 0, kn_equal), dtype));
+    int64_t n = rows < columns ? rows : columns;
+    kn_tensor zeros = kn_zeros(KN_SHAPE(rows, columns), dtype);
+    if (n == 0 || !kn_ok(zeros)) return kni_call_end(call, zeros);
+    kn_range diagonal = {0, (n - 1) * (columns + 1) + 1, columns + 1};
+    kn_tensor flat = kn_reshape(zeros, KN_SHAPE(rows * columns));
+    flat = kn_slice_assign(flat, &diagonal, 1, kn_ones(KN_SHAPE(n), dtype));
+    return kni_call_end(call, kn_reshape(flat, KN_SHAPE(rows, columns)));
 }
 
 /* offset is cut to where it no longer changes anything, so that sums with it cannot overflow. */

@@ -119,7 +119,9 @@ kn_tensor kn_einsum(const char *equation, const kn_tensor *operands, int32_t n)
     kn_shape shapes[KNI_EINSUM_OPERANDS];
     kn_tensor kept[KNI_EINSUM_OPERANDS], bad;
     kni_equation e;
-    if (n < 1 || n > KNI_EINSUM_OPERANDS || !operands)
+    if (n > 0 && !operands)
+        return kni_call_fail(call, KN_ERROR_ARGUMENT, "the list of %d operands is NULL", n);
+    if (n < 1 || n > KNI_EINSUM_OPERANDS)
         return kni_call_fail(call, KN_ERROR_ARGUMENT, "%d operands; it takes 1 to %d", n,
                              KNI_EINSUM_OPERANDS);
     if (!kni_operands_ready(operands, n, &bad)) return kni_call_end(call, bad);

@@ -1,4 +1,5 @@
 /* Bounds and blends: clamp, lerp and products that are added. */
+#include "ops/movement_rows.h"
 #include "ops/scalar_row.h"
 
 ELEMENTWISE(clamp, 3, KNI_RULE_PROMOTE, KNI_NUMBERS, "x y max z min",
@@ -17,12 +18,17 @@ ELEMENTWISE(addcmul, 4, KNI_RULE_PROMOTE, KNI_NUMBERS, "x w y mul z mul add", .d
 ELEMENTWISE(addcdiv, 4, KNI_RULE_PROMOTE, KNI_FLOATS, "x w y mul z div add", .doc = "x + value a / b",
             .tolerance = {2, 1}, .flags = KNI_FLAG_ALIAS)
 
+static kn_tensor clamp_as(const char *name, kn_tensor x, kn_tensor low, kn_tensor high)
+{
+    kn_tensor in[3] = {x, low.bits ? low : high, high};
+    if (low.bits == 0) return kni_apply_as(name, &kni_op_clamp_max, in, 2, NULL);
+    if (high.bits == 0) return kni_apply_as(name, &kni_op_clamp_min, in, 2, NULL);
+    return kni_apply_as(name, &kni_op_clamp, in, 3, NULL);
+}
+
 kn_tensor kn_clamp_tensor(kn_tensor x, kn_tensor low, kn_tensor high)
 {
-    kn_tensor in[3] = {x, low, high};
-    if (low.bits == 0) return kni_binary(&kni_op_clamp_max, x, high);
-    if (high.bits == 0) return kni_binary(&kni_op_clamp_min, x, low);
-    return kni_apply(&kni_op_clamp, in, 3, NULL);
+    return clamp_as("clamp_tensor", x, low, high);
 }
 
 kn_tensor kn_clamp_min(kn_tensor x, double low)
@@ -37,9 +43,9 @@ kn_tensor kn_clamp_max(kn_tensor x, double high)
 /* An infinite bound is none: it must not turn integers into floats. */
 kn_tensor kn_clamp(kn_tensor x, double low, double high)
 {
-    if (low == -__builtin_inf()) return kn_clamp_max(x, high);
-    if (high == __builtin_inf()) return kn_clamp_min(x, low);
-    return kn_clamp_tensor(x, kni_number(x, low), kni_number(x, high));
+    kn_tensor above = low == -__builtin_inf() ? KN_NONE : kni_number(x, low);
+    kn_tensor below = high == __builtin_inf() && above.bits ? KN_NONE : kni_number(x, high);
+    return clamp_as("clamp", x, above, below);
 }
 
 kn_tensor kn_lerp(kn_tensor a, kn_tensor b, kn_tensor weight)

@@ -78,9 +78,27 @@ kn_tensor kn_rdiv_scalar(kn_tensor x, double value)
 {
     return kni_binary(&kni_op_div, kni_number(x, value), x);
 }
-kn_tensor kn_floor_div_scalar(kn_tensor x, double value) { return with_number(&kni_op_floor_div, x, value); }
-kn_tensor kn_remainder_scalar(kn_tensor x, double value) { return with_number(&kni_op_remainder, x, value); }
-kn_tensor kn_fmod_scalar(kn_tensor x, double value) { return with_number(&kni_op_fmod, x, value); }
+
+/* Integers have no result for 0. Elements of a tensor are not looked at, a number is. */
+static kn_tensor divide(const char *name, const kn_op *row, kn_tensor x, double value)
+{
+    const kni_tensor *t = value == 0 ? kni_peek(x) : NULL;
+    if (t && !kni_is_float(t->type.dtype)) {
+        kni_fail_op(KN_ERROR_ARGUMENT, name, "%S of %T divided by 0", &t->type, (int)t->type.dtype);
+        return kni_poison_latest();
+    }
+    return with_number(row, x, value);
+}
+
+kn_tensor kn_floor_div_scalar(kn_tensor x, double value)
+{
+    return divide("floor_div_scalar", &kni_op_floor_div, x, value);
+}
+kn_tensor kn_remainder_scalar(kn_tensor x, double value)
+{
+    return divide("remainder_scalar", &kni_op_remainder, x, value);
+}
+kn_tensor kn_fmod_scalar(kn_tensor x, double value) { return divide("fmod_scalar", &kni_op_fmod, x, value); }
 
 /* As in PyTorch: the result would be a fraction that the dtype cannot hold. */
 kn_tensor kn_pow_scalar(kn_tensor x, double exponent)

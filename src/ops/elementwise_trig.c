@@ -48,11 +48,16 @@ SLOPE(asinh, kn_rsqrt(kn_add_scalar(kn_square(INPUT), 1)))
 SLOPE(acosh, kn_rsqrt(kn_sub_scalar(kn_square(INPUT), 1)))
 SLOPE(atanh, kn_reciprocal(kn_rsub_scalar(kn_square(INPUT), 1)))
 
-/* (cos(pi x) - sinc(x)) / x, 0 at 0 */
+/* (cos(pi x) - sinc(x)) / x; near 0 its series, which keeps the digits of the slope and the gradient of it. */
 GRADIENT(sinc)
 {
-    kn_tensor x = INPUT;
-    kn_tensor slope = kn_div(kn_sub(kn_cos(kn_mul_scalar(x, 3.1415926535897931)), OUTPUT), x);
-    kni_vjp_set(v, 0, kni_zero_where(kn_equal_scalar(x, 0), kn_mul(v->dy[0], slope)));
+    const double pi_2 = 9.8696044010893586, pi_4 = pi_2 * pi_2;
+    kn_tensor x = INPUT, square = kn_keep(kn_square(x));
+    kn_tensor near_zero = kn_keep(kn_less_scalar(square, 0.0004));
+    kn_tensor even = kn_add_scalar(kn_mul_scalar(square, -pi_4 * pi_2 / 840), pi_4 / 30);
+    kn_tensor series = kn_mul(kn_sub_scalar(kn_mul(even, square), pi_2 / 3), x);
+    kn_tensor away = kn_where(near_zero, kn_ones_like(x), x);
+    kn_tensor slope = kn_div(kn_sub(kn_cos(kn_mul_scalar(x, 3.1415926535897931)), OUTPUT), away);
+    kni_vjp_set(v, 0, kn_mul(v->dy[0], kn_where(near_zero, series, slope)));
     return KN_OK;
 }

@@ -2,6 +2,7 @@
    each axis, so that gradients of any order are made of the same two rows. */
 #include "ops/grid_sample.h"
 #include "ops/generated/spatial_kernels.h"
+#include "ops/movement_rows.h"
 #include "ops/native.h"
 #include "ops/pooling.h"
 #include <kn/creation.h>
@@ -184,7 +185,9 @@ kn_tensor kn_grid_sample(kn_tensor x, kn_tensor grid, const kn_grid_sample_args 
     static const int64_t modes[] = {
         [KN_SAMPLE_BILINEAR] = LINEAR, [KN_SAMPLE_NEAREST] = NEAREST, [KN_SAMPLE_BICUBIC] = CUBIC};
     if (!args) args = &defaults;
-    kni_sample_attributes a = {.mode = -1, .padding = args->padding, .align_corners = args->align_corners};
-    if ((unsigned)args->mode < (unsigned)KNI_COUNT(modes)) a.mode = modes[args->mode];
+    if ((unsigned)args->mode >= (unsigned)KNI_COUNT(modes))
+        return kni_fail_tensor("grid_sample", KN_ERROR_ARGUMENT, "there is no mode %d", (int)args->mode);
+    kni_sample_attributes a = {
+        .mode = modes[args->mode], .padding = args->padding, .align_corners = args->align_corners};
     return sample(x, grid, &a);
 }

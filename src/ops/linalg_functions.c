@@ -13,10 +13,12 @@ static const kni_type *matrices(kn_tensor a, const char *name)
 }
 
 /* What a function answers after matrices() said no: the operand's own error, or the one just told. */
-static kn_tensor refused(kn_tensor a)
+static kn_tensor refused(const char *name, kn_tensor a)
 {
     if (kni_is_poisoned(a)) return a;
-    return kni_type_of(a) ? kni_poison_latest() : kn_alias(a);
+    if (kni_type_of(a)) return kni_poison_latest();
+    const kni_tensor *x = kni_resolve(a, name);
+    return x ? x->error : kni_poison_latest();
 }
 
 static bool is_square(const kni_type *t) { return kni_matrix_rows(t) == kni_matrix_columns(t); }
@@ -44,7 +46,7 @@ kn_lu_result kn_lu(kn_tensor a)
 {
     const kni_type *t = matrices(a, "lu");
     if (!t) {
-        kn_tensor none = refused(a);
+        kn_tensor none = refused("lu", a);
         return (kn_lu_result){none, none, none};
     }
     kni_type type = *t;
@@ -117,7 +119,7 @@ static kn_tensor significant(kn_tensor s, double cutoff)
 kn_tensor kn_pinverse(kn_tensor a, double tolerance)
 {
     const kni_type *t = matrices(a, "pinverse");
-    if (!t) return refused(a);
+    if (!t) return refused("pinverse", a);
     int64_t m = kni_matrix_rows(t), n = kni_matrix_columns(t);
     double cutoff = cutoff_of(t, tolerance);
     kni_call call = kni_call_begin("pinverse");
@@ -135,7 +137,7 @@ kn_tensor kn_pinverse(kn_tensor a, double tolerance)
 kn_tensor kn_matrix_rank(kn_tensor a, double tolerance)
 {
     const kni_type *t = matrices(a, "matrix_rank");
-    if (!t) return refused(a);
+    if (!t) return refused("matrix_rank", a);
     bool empty = kni_matrix_rows(t) == 0 || kni_matrix_columns(t) == 0;
     double cutoff = cutoff_of(t, tolerance);
     kni_call call = kni_call_begin("matrix_rank");
@@ -153,7 +155,7 @@ kn_tensor kn_lstsq(kn_tensor a, kn_tensor b)
 kn_tensor kn_matrix_power(kn_tensor a, int64_t n)
 {
     const kni_type *t = matrices(a, "matrix_power");
-    if (!t) return refused(a);
+    if (!t) return refused("matrix_power", a);
     kni_call call = kni_call_begin("matrix_power");
     if (!is_square(t)) return kni_call_fail(call, KN_ERROR_SHAPE, "needs square matrices, not %S", t);
     if (n == 0) {
@@ -190,22 +192,11 @@ static bool offset_fits(int64_t offset)
     return offset > -(INT64_C(1) << 31) && offset < (INT64_C(1) << 31);
 }
 
-kn_tensor kn_diag(kn_tensor x, int64_t offset)
-{
-    const kni_type *t = kni_type_of(x);
-    if (t && t->rank == 1) return kn_diag_embed(x, offset);
-    if (!(t = matrices(x, "diag"))) return refused(x);
-    kni_call call = kni_call_begin("diag");
-    if (!offset_fits(offset))
-        return kni_call_fail(call, KN_ERROR_ARGUMENT, "the offset %D is too large", offset);
-    return kni_call_end(call, diagonal(x, t, offset));
-}
-
 /* Each element opens a row of size + 1 zeros; laid out flat from the first place of the diagonal that is a matrix. */
-kn_tensor kn_diag_embed(kn_tensor x, int64_t offset)
+static kn_tensor embed_as(const char *name, kn_tensor x, int64_t offset)
 {
     const kni_type *t = kni_type_of(x);
-    kni_call call = kni_call_begin("diag_embed");
+    kni_call call = kni_call_begin(name);
     if (!t) return kni_call_end(call, kn_unsqueeze(x, -1));
     if (t->rank < 1 || t->rank >= KN_MAX_RANK)
         return kni_call_fail(call, KN_ERROR_SHAPE, "needs rank 1 to %d, not %S", KN_MAX_RANK - 1, t);
@@ -225,10 +216,23 @@ kn_tensor kn_diag_embed(kn_tensor x, int64_t offset)
     return kni_call_end(call, kn_reshape(kn_pad(line, &place), square));
 }
 
+kn_tensor kn_diag_embed(kn_tensor x, int64_t offset) { return embed_as("diag_embed", x, offset); }
+
+kn_tensor kn_diag(kn_tensor x, int64_t offset)
+{
+    const kni_type *t = kni_type_of(x);
+    if (t && t->rank == 1) return embed_as("diag", x, offset);
+    if (!(t = matrices(x, "diag"))) return refused("diag", x);
+    kni_call call = kni_call_begin("diag");
+    if (!offset_fits(offset))
+        return kni_call_fail(call, KN_ERROR_ARGUMENT, "the offset %D is too large", offset);
+    return kni_call_end(call, diagonal(x, t, offset));
+}
+
 kn_tensor kn_trace(kn_tensor a)
 {
     const kni_type *t = matrices(a, "trace");
-    if (!t) return refused(a);
+    if (!t) return refused("trace", a);
     kni_call call = kni_call_begin("trace");
     return kni_call_end(call, kn_sum(diagonal(a, t, 0), KN_AXES(-1), false));
 }

@@ -92,7 +92,7 @@ kn_tensor kn_kl_div_loss(kn_tensor x, kn_tensor target, const kn_kl_div_args *ar
         loss = kn_mul(kn_exp(p.target), kn_sub(p.target, p.x));
     else
         loss = kn_sub(kn_xlogy(p.target, p.target), kn_mul(p.target, p.x));
-    if (!a.batch_mean) return end(&p, loss, a.reduction);
+    if (!a.batch_mean || (unsigned)a.reduction > KN_REDUCTION_NONE) return end(&p, loss, a.reduction);
     double batch = kn_rank(p.x) > 0 ? (double)kn_size(p.x, 0) : 1;
     return end(&p, kn_div_scalar(kn_sum(loss, KN_AXES_ALL, false), batch), KN_REDUCTION_NONE);
 }

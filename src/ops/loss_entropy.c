@@ -162,6 +162,11 @@ GRADIENT(cross_entropy)
 
 kn_tensor kni_loss_reduce(kn_tensor loss, kn_reduction reduction, int dtype)
 {
+    if ((unsigned)reduction > KN_REDUCTION_NONE) {
+        kni_fail(KN_ERROR_ARGUMENT, "there is no reduction %d: KN_REDUCTION_MEAN, _SUM or _NONE",
+                 (int)reduction);
+        return kni_poison_latest();
+    }
     if (reduction == KN_REDUCTION_MEAN)
         loss = kn_mean(loss, KN_AXES_ALL, false);
     else if (reduction == KN_REDUCTION_SUM)

@@ -1,4 +1,5 @@
 /* Lowering at run time: the row's function runs on the given device, its results become the record's. */
+#include "core/param_value.h"
 #include "ops/record.h"
 
 enum { MAX_OPERANDS = 64, MAX_DEPTH = 16 };
@@ -11,7 +12,7 @@ kn_tensor kni_alias_kept(kni_thread *t, const kni_tensor *x, kn_device device)
         return kni_poison_latest();
     }
     kni_tensor *y = kni_slot(id);
-    kni_tensor_copy_value(y, x);
+    kni_param_copy_value(y, x);
     y->device = device;
     y->state = KNI_KEPT;
     return kni_handle(id);
@@ -27,7 +28,7 @@ static kn_status adopt(const kn_record *r, int i, kn_tensor result)
                            &x->type, (int)x->type.dtype, &y->type, (int)y->type.dtype);
     kn_device device = y->device;
     uint8_t weak = y->type.weak;
-    kni_tensor_copy_value(y, x);
+    kni_param_copy_value(y, x);
     y->device = device;
     y->type.weak = weak;
     return KN_OK;

@@ -24,7 +24,10 @@ static kn_tensor concat_long(const kn_tensor *tensors, int32_t n, int32_t axis, 
 static kn_tensor concat_as(const char *name, const kn_tensor *tensors, int32_t n, int32_t axis)
 {
     kni_axis_attributes a = {axis};
-    if (n < 1 || !tensors) return kni_fail_tensor(name, KN_ERROR_ARGUMENT, "there is nothing to join");
+    if (n > 0 && !tensors)
+        return kni_fail_tensor(name, KN_ERROR_ARGUMENT, "the list of %d tensors is NULL", n);
+    if (n < 1)
+        return kni_fail_tensor(name, KN_ERROR_ARGUMENT, "%d tensors given: there is nothing to join", n);
     if (n <= MAX_JOINED) return kni_apply_as(name, &kni_op_concat, tensors, n, &a);
     kni_call call = kni_call_begin(name);
     size_t bytes = (size_t)((n + MAX_JOINED - 1) / MAX_JOINED) * sizeof(kn_tensor);
@@ -54,7 +57,7 @@ static bool same_shapes(const kn_tensor *tensors, int32_t n)
 
 kn_tensor kn_stack(const kn_tensor *tensors, int32_t n, int32_t axis)
 {
-    if (n < 1 || !tensors) return kni_fail_tensor("stack", KN_ERROR_ARGUMENT, "there is nothing to stack");
+    if (n < 1 || !tensors) return concat_as("stack", tensors, n, axis); /* which tells what is wrong */
     kni_call call = kni_call_begin("stack");
     kn_tensor few[8], *parts = few;
     size_t bytes = n > 8 ? (size_t)n * sizeof(kn_tensor) : 0;
@@ -180,7 +183,11 @@ static int32_t grid_axis(int32_t i, int32_t n, const kn_meshgrid_args *args)
 
 static bool grid_shape(const kn_tensor *tensors, int32_t n, const kn_meshgrid_args *args, kn_shape *shape)
 {
-    if (n < 1 || n > KN_MAX_RANK || !tensors) {
+    if (n > 0 && !tensors) {
+        kni_fail_op(KN_ERROR_ARGUMENT, "meshgrid", "the list of %d tensors is NULL", n);
+        return false;
+    }
+    if (n < 1 || n > KN_MAX_RANK) {
         kni_fail_op(KN_ERROR_ARGUMENT, "meshgrid", "%d tensors given; it takes 1 to %d", n, KN_MAX_RANK);
         return false;
     }

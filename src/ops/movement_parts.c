@@ -30,6 +30,9 @@ static kn_tensor cut(const char *name, kn_tensor x, int32_t axis, kn_range range
 
 kn_tensor kn_slice(kn_tensor x, int32_t axis, int64_t start, int64_t stop, int64_t step)
 {
+    if (step == 0)
+        return kni_fail_tensor("slice", KN_ERROR_ARGUMENT,
+                               "a step of 0 leads nowhere: 1 takes every element, -1 all of them backwards");
     return cut("slice", x, axis, (kn_range){start, stop, step});
 }
 
@@ -39,7 +42,11 @@ bool kni_ranges_to_attributes(const char *name, kn_tensor x, const kn_range *ran
     const kni_type *t = kni_type_of(x);
     *a = whole(t ? t->rank : 0);
     if (!t) return true;
-    if (n < 0 || n > t->rank || (n && !ranges)) {
+    if (n > 0 && !ranges) {
+        kni_fail_op(KN_ERROR_ARGUMENT, name, "the list of %d ranges is NULL", n);
+        return false;
+    }
+    if (n < 0 || n > t->rank) {
         kni_fail_op(KN_ERROR_ARGUMENT, name, "%d ranges given for the %d axes of %S", n, (int)t->rank, t);
         return false;
     }
@@ -125,8 +132,11 @@ static int64_t axis_size(const char *name, kn_tensor x, int32_t *axis)
 
 static kn_status split(const char *name, kn_tensor x, int64_t size, int32_t axis, kn_tensor *out, int32_t *n)
 {
+    if (!n || (!out && *n > 0))
+        return kni_fail_op(KN_ERROR_ARGUMENT, name, "the %s is NULL",
+                           n ? "place for the parts" : "number of parts");
     kni_call call = kni_call_begin(name);
-    int32_t room = n && out ? *n : 0;
+    int32_t room = out ? *n : 0;
     int64_t length = axis_size(name, x, &axis);
     if (n) *n = 0;
     if (length < 0) return fail_list(call, out, 0);

@@ -51,6 +51,8 @@ const kni_type *kni_type_of(kn_tensor x);
 /* kni_apply with the name of the public function in errors. */
 kn_tensor kni_apply_as(const char *name, const kn_op *row, const kn_tensor *in, int n_in,
                        const void *attributes);
+void kni_apply_many_as(const char *name, const kn_op *row, const kn_tensor *in, int n_in,
+                       const void *attributes, kn_tensor *out, int n_out);
 /* A poisoned tensor with "kn_<name>: text", for functions that fail before any op runs. */
 kn_tensor kni_fail_tensor(const char *name, kn_status code, const char *format, ...);
 /* Turns a negative axis into a positive one; false with the failure told. */

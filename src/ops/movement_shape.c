@@ -8,8 +8,8 @@ const kni_type *kni_type_of(kn_tensor x)
     return t && !(t->flags & KNI_TENSOR_POISONED) ? &t->type : NULL;
 }
 
-kn_tensor kni_apply_as(const char *name, const kn_op *row, const kn_tensor *in, int n_in,
-                       const void *attributes)
+void kni_apply_many_as(const char *name, const kn_op *row, const kn_tensor *in, int n_in,
+                       const void *attributes, kn_tensor *out, int n_out)
 {
     kni_thread *t = kni_thread_self();
     const char *outer = t->call_name;
@@ -17,8 +17,15 @@ kn_tensor kni_apply_as(const char *name, const kn_op *row, const kn_tensor *in, 
         t->call_name = name;
         t->call_device = NULL;
     }
-    kn_tensor y = kni_apply(row, in, n_in, attributes);
+    kni_apply_many(row, in, n_in, attributes, out, n_out);
     t->call_name = outer;
+}
+
+kn_tensor kni_apply_as(const char *name, const kn_op *row, const kn_tensor *in, int n_in,
+                       const void *attributes)
+{
+    kn_tensor y;
+    kni_apply_many_as(name, row, in, n_in, attributes, &y, 1);
     return y;
 }
 

@@ -31,53 +31,63 @@ static kni_pool_attributes from_args(int axes, kn_ints window, const kn_pool_arg
     return a;
 }
 
-static kn_pooled max_pool(kn_tensor x, int axes, kn_ints window, const kn_pool_args *args)
+static kn_pooled max_pool(const char *name, kn_tensor x, int axes, kn_ints window, const kn_pool_args *args)
 {
     kni_pool_attributes a = from_args(axes, window, args);
     kn_tensor out[2];
-    kni_apply_many(&kni_op_max_pool, &x, 1, &a, out, 2);
+    kni_apply_many_as(name, &kni_op_max_pool, &x, 1, &a, out, 2);
     return (kn_pooled){out[0], out[1]};
 }
 
-static kn_tensor values_only(kn_tensor x, int axes, kn_ints window, const kn_pool_args *args)
+static kn_tensor values_only(const char *name, kn_tensor x, int axes, kn_ints window,
+                             const kn_pool_args *args)
 {
     kni_pool_attributes a = from_args(axes, window, args);
-    return kni_apply(&kni_op_max_pool_values, &x, 1, &a);
+    return kni_apply_as(name, &kni_op_max_pool_values, &x, 1, &a);
 }
 
-static kn_tensor avg_pool(kn_tensor x, int axes, kn_ints window, const kn_pool_args *args)
+static kn_tensor avg_pool(const char *name, kn_tensor x, int axes, kn_ints window, const kn_pool_args *args)
 {
     kni_pool_attributes a = from_args(axes, window, args);
-    return kni_apply(&kni_op_avg_pool, &x, 1, &a);
+    return kni_apply_as(name, &kni_op_avg_pool, &x, 1, &a);
 }
 
 kn_tensor kn_max_pool1d(kn_tensor x, kn_ints w, const kn_pool_args *args)
 {
-    return values_only(x, 1, w, args);
+    return values_only("max_pool1d", x, 1, w, args);
 }
 kn_tensor kn_max_pool2d(kn_tensor x, kn_ints w, const kn_pool_args *args)
 {
-    return values_only(x, 2, w, args);
+    return values_only("max_pool2d", x, 2, w, args);
 }
 kn_tensor kn_max_pool3d(kn_tensor x, kn_ints w, const kn_pool_args *args)
 {
-    return values_only(x, 3, w, args);
+    return values_only("max_pool3d", x, 3, w, args);
 }
 kn_pooled kn_max_pool1d_with_indices(kn_tensor x, kn_ints w, const kn_pool_args *args)
 {
-    return max_pool(x, 1, w, args);
+    return max_pool("max_pool1d_with_indices", x, 1, w, args);
 }
 kn_pooled kn_max_pool2d_with_indices(kn_tensor x, kn_ints w, const kn_pool_args *args)
 {
-    return max_pool(x, 2, w, args);
+    return max_pool("max_pool2d_with_indices", x, 2, w, args);
 }
 kn_pooled kn_max_pool3d_with_indices(kn_tensor x, kn_ints w, const kn_pool_args *args)
 {
-    return max_pool(x, 3, w, args);
+    return max_pool("max_pool3d_with_indices", x, 3, w, args);
 }
-kn_tensor kn_avg_pool1d(kn_tensor x, kn_ints w, const kn_pool_args *args) { return avg_pool(x, 1, w, args); }
-kn_tensor kn_avg_pool2d(kn_tensor x, kn_ints w, const kn_pool_args *args) { return avg_pool(x, 2, w, args); }
-kn_tensor kn_avg_pool3d(kn_tensor x, kn_ints w, const kn_pool_args *args) { return avg_pool(x, 3, w, args); }
+kn_tensor kn_avg_pool1d(kn_tensor x, kn_ints w, const kn_pool_args *args)
+{
+    return avg_pool("avg_pool1d", x, 1, w, args);
+}
+kn_tensor kn_avg_pool2d(kn_tensor x, kn_ints w, const kn_pool_args *args)
+{
+    return avg_pool("avg_pool2d", x, 2, w, args);
+}
+kn_tensor kn_avg_pool3d(kn_tensor x, kn_ints w, const kn_pool_args *args)
+{
+    return avg_pool("avg_pool3d", x, 3, w, args);
+}
 
 kn_tensor kn_max_unpool(kn_tensor values, kn_tensor indices, kn_ints size)
 {

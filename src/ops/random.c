@@ -252,10 +252,25 @@ kn_tensor kn_bernoulli(kn_tensor x)
     return kni_call_end(call, kn_cast(kn_less(u, x), dtype));
 }
 
+/* How many of 0, 1, 2 ... a dtype holds exactly. */
+static int64_t whole_numbers(kn_dtype dtype)
+{
+    const kni_dtype_row *row = &kni_dtypes[dtype];
+    int bits = row->kind == KNI_KIND_FLOAT    ? row->mantissa + 1
+               : row->kind == KNI_KIND_SIGNED ? row->bits - 1
+               : row->kind == KNI_KIND_BOOL   ? 1
+                                              : row->bits;
+    return bits >= 63 ? INT64_MAX : (INT64_C(1) << bits) + (row->kind == KNI_KIND_FLOAT);
+}
+
 kn_tensor kn_random_permutation(int64_t n, kn_dtype dtype)
 {
     kni_call call = kni_call_begin("random_permutation");
     if (n < 0) return kni_call_fail(call, KN_ERROR_ARGUMENT, "there are no permutations of %D numbers", n);
+    if (kni_dtype_usable(dtype) && n > whole_numbers(dtype))
+        return kni_call_fail(call, KN_ERROR_ARGUMENT,
+                             "%T holds only %D different whole numbers from 0 on, not %D", (int)dtype,
+                             whole_numbers(dtype), n);
     kn_tensor order = kn_argsort(kn_random_int(KN_SHAPE(n), 0, INT64_MAX, KN_I64), 0, false);
     return kni_call_end(call, dtype == KN_I64 ? order : kn_cast(order, dtype));
 }

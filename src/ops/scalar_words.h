@@ -4,6 +4,7 @@
 #define KNI_SCALAR_WORDS_H
 
 #include "core/math/math.h"
+#include "ops/scalar_normal.h"
 #include "ops/scalar_polygamma.h"
 #include <stdint.h>
 

@@ -49,6 +49,18 @@ static bool save_values(kni_node *node, const kn_record *r, const kni_saves *sav
     return true;
 }
 
+/* The last float output gets the reference that the node was made with; there is one. */
+static void attach_outputs(kni_node *node, const kn_record *r)
+{
+    int last = -1;
+    for (int i = 0; i < r->n_out; i++) {
+        if (!kni_is_float(kni_out(r, i)->type.dtype)) continue;
+        if (last >= 0) kni_node_attach(node, kni_out(r, last), (uint32_t)last);
+        last = i;
+    }
+    kni_node_hand_on(node, kni_out(r, last), (uint32_t)last);
+}
+
 static kn_status record(kn_backend *b, const kn_record *r, uint64_t needs, const kni_saves *saves)
 {
     kni_node *node = kni_node_new(b->device, r->row, r->n_in, r->n_out, r->attributes);
@@ -57,21 +69,20 @@ static kn_status record(kn_backend *b, const kn_record *r, uint64_t needs, const
     for (int i = 0; i < r->n_in; i++) {
         const kni_tensor *x = kni_in(r, i);
         if (x)
-            node->in_types[i] = x->type;
+            kni_type_copy(&node->in_types[i], &x->type);
         else
             memset(&node->in_types[i], 0, sizeof node->in_types[i]);
-        if (!(needs >> (i < 63 ? i : 63) & 1) || !x || !x->node) continue;
-        kni_node_retain_one(x->node);
-        node->inputs[i] = x->node;
-        node->input_output[i] = x->node_output;
+        if ((needs >> (i < 63 ? i : 63) & 1) && x && x->node)
+            kni_node_set_input(node, i, x->node, x->node_output);
     }
-    for (int i = 0; i < r->n_out; i++) node->out_types[i] = kni_out(r, i)->type;
+    for (int i = 0; i < r->n_out; i++) kni_type_copy(&node->out_types[i], &kni_out(r, i)->type);
     kn_status s = KN_OK;
     if (!save_values(node, r, saves))
         s = kni_fail_op(KN_ERROR_MEMORY, r->row->name, "no memory to save values for the gradient");
-    for (int i = 0; i < r->n_out && s == KN_OK; i++)
-        if (kni_is_float(kni_out(r, i)->type.dtype)) kni_node_attach(node, kni_out(r, i), (uint32_t)i);
-    kni_node_release_one(node);
+    if (KNI_LIKELY(s == KN_OK))
+        attach_outputs(node, r);
+    else
+        kni_node_release_one(node);
     return s;
 }
 

@@ -119,7 +119,9 @@ static kn_backend *parse(const char **s, int depth)
         return NULL;
     }
     kn_backend *b = o->open(argument, inner, n);
-    return b && ensure_device(b, begin, (size_t)(*s - begin)) ? b : NULL;
+    if (!b || ensure_device(b, begin, (size_t)(*s - begin))) return b;
+    if (o->inner != 0 && b->close) b->close(b); /* no device owns it; leaves are there once for all */
+    return NULL;
 }
 
 kn_device kn_device_open(const char *spec)

@@ -61,23 +61,44 @@ void kn_no_grad_end(void)
 bool kn_grad_enabled(void) { return kni_thread_self()->no_grad == 0; }
 
 /* Every output must be a good tensor; at least one must be on a tape. */
-static kn_status check_outputs(const kn_tensor *outputs, int n, uint32_t flags)
+static kn_status check_outputs(const char *name, const kn_tensor *outputs, int n, uint32_t flags)
 {
     bool any = false;
     for (int i = 0; i < n; i++) {
         if (kni_is_poisoned(outputs[i])) {
             char text[400];
             kn_error_text(outputs[i], text, sizeof text);
-            return kni_fail(kn_error_code(outputs[i]), "kn_grad: the output carries an error: %s", text);
+            return kni_fail_op(kn_error_code(outputs[i]), name, "the output carries an error: %s", text);
         }
-        const kni_tensor *x = kni_resolve(outputs[i], "grad");
+        const kni_tensor *x = kni_resolve(outputs[i], name);
         if (!x) return KN_ERROR_HANDLE;
         any |= x->node != NULL;
     }
     if (any || (flags & KN_GRAD_ALLOW_UNUSED)) return KN_OK;
-    return kni_fail(KN_ERROR_GRADIENT,
-                    "kn_grad: no output depends on a param or a kn_require_grad() tensor: was it computed "
-                    "under kn_no_grad_begin(), on a device without autodiff, or detached?");
+    return kni_fail_op(KN_ERROR_GRADIENT, name,
+                       "no output depends on a param or a kn_require_grad() tensor: was it computed "
+                       "under kn_no_grad_begin(), on a device without autodiff, or detached?");
+}
+
+/* A cotangent is absent or a good tensor of its output's dtype; the walk compares the shapes. */
+static kn_status check_cotangents(const kn_tensor *outputs, const kn_tensor *cotangents, int n)
+{
+    for (int i = 0; cotangents && i < n; i++) {
+        if (!cotangents[i].bits) continue;
+        if (kni_is_poisoned(cotangents[i])) {
+            char text[400];
+            kn_error_text(cotangents[i], text, sizeof text);
+            return kni_fail_op(kn_error_code(cotangents[i]), "grad", "cotangent %d carries an error: %s", i,
+                               text);
+        }
+        const kni_tensor *c = kni_resolve(cotangents[i], "grad"), *y = kni_peek(outputs[i]);
+        if (!c) return KN_ERROR_HANDLE;
+        if (c->type.dtype != y->type.dtype)
+            return kni_fail_op(KN_ERROR_DTYPE, "grad",
+                               "cotangent %d is %T, its output %T: convert it with kn_cast()", i,
+                               (int)c->type.dtype, (int)y->type.dtype);
+    }
+    return KN_OK;
 }
 
 kn_status kn_grad(const kn_tensor *outputs, const kn_tensor *cotangents, int32_t n_outputs,
@@ -85,12 +106,17 @@ kn_status kn_grad(const kn_tensor *outputs, const kn_tensor *cotangents, int32_t
 {
     enum { FEW = 32 };
     kni_wrt few[FEW], *places = few;
-    if (!outputs || n_outputs < 1 || n_wrt < 0 || (n_wrt > 0 && (!wrt || !grads)))
-        return kni_fail(
-            KN_ERROR_ARGUMENT,
-            "kn_grad: outputs, inputs or the place for the gradients are NULL or counted wrongly");
+    if (n_outputs < 1 || n_wrt < 0)
+        return kni_fail(KN_ERROR_ARGUMENT, "kn_grad: %d outputs and %d inputs; at least 1 and 0", n_outputs,
+                        n_wrt);
+    if (!outputs || (n_wrt > 0 && (!wrt || !grads)))
+        return kni_fail(KN_ERROR_ARGUMENT, "kn_grad: the list of %s is NULL",
+                        !outputs ? "outputs"
+                        : !wrt   ? "inputs"
+                                 : "gradients");
     for (int i = 0; i < n_wrt; i++) grads[i] = KN_NONE;
-    kn_status s = check_outputs(outputs, n_outputs, flags);
+    kn_status s = check_outputs("grad", outputs, n_outputs, flags);
+    if (s == KN_OK) s = check_cotangents(outputs, cotangents, n_outputs);
     if (s == KN_OK && n_wrt > FEW) {
         places = kni_allocate((size_t)n_wrt * sizeof *places);
         if (!places) s = kni_fail(KN_ERROR_MEMORY, "kn_grad: no memory to walk the tape");
@@ -112,6 +138,7 @@ kn_status kn_grad(const kn_tensor *outputs, const kn_tensor *cotangents, int32_t
                          "kn_grad: no output depends on input %d; KN_GRAD_ALLOW_UNUSED gives KN_NONE for it",
                          i);
     if (places && places != few) kni_free(places, (size_t)n_wrt * sizeof *places);
+    if (s) kni_error_named("grad");
     if (s)
         for (int i = 0; i < n_wrt; i++) {
             if (kn_ok(grads[i])) kn_drop(grads[i]);
@@ -151,7 +178,7 @@ kn_status kn_backward(kn_tensor loss, kn_grads *grads)
 {
     if (!grads) return kni_fail(KN_ERROR_ARGUMENT, "kn_backward: the place for the gradients is NULL");
     *grads = NULL;
-    kn_status s = check_outputs(&loss, 1, 0);
+    kn_status s = check_outputs("backward", &loss, 1, 0);
     if (s) return s;
     int n = kni_tape_leaves(loss, NULL, 0);
     if (n < 0) return KN_ERROR_MEMORY;
@@ -168,9 +195,10 @@ kn_status kn_backward(kn_tensor loss, kn_grads *grads)
     if (kni_tape_leaves(loss, leaves, n) != n) s = KN_ERROR_MEMORY;
     if (s == KN_OK) s = fill_grads(loss, g, leaves);
     kni_free(leaves, (size_t)n * sizeof *leaves);
-    if (s)
+    if (s) {
+        kni_error_named("backward");
         kn_grads_free(g);
-    else
+    } else
         *grads = g;
     return s;
 }

@@ -1,6 +1,6 @@
 /* Params: owned tensors that ops can neither take nor poison, updated by replacing their value. */
+#include "core/param_value.h"
 #include "wrap/tape.h"
-#include <string.h>
 
 kn_param kn_param_make(kn_tensor t)
 {
@@ -53,12 +53,7 @@ kn_status kn_param_set(kn_param *p, kn_tensor value)
                      "kn_param_set: the value is on %s, the param on %s: move it with kn_to()",
                      v->device->name, x->device->name);
     } else {
-        kni_storage *old = x->storage;
-        x->storage = v->storage ? kni_storage_retain(v->storage) : NULL;
-        x->offset = v->offset;
-        x->inline_value = v->inline_value;
-        memcpy(x->strides, v->strides, sizeof x->strides);
-        if (old) kni_storage_release(old);
+        kni_param_replace(x, v);
     }
     if (v->state == KNI_TEMPORARY) kni_tensor_take(kni_thread_self(), kni_slot_of(value), "param_set");
     return s;

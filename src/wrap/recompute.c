@@ -87,15 +87,10 @@ static kn_status make_node(kni_tensor *y, const kni_tensor *const *inputs, segme
         node->saved_in[i] = kni_node_save(inputs[i]);
         if (node->saved_in[i] == KNI_NO_SLOT)
             status = kni_fail(KN_ERROR_MEMORY, "kn_recompute: no memory for an input");
-        if (!inputs[i]->node) continue;
-        kni_node_retain_one(inputs[i]->node);
-        node->inputs[i] = inputs[i]->node;
-        node->input_output[i] = inputs[i]->node_output;
+        if (inputs[i]->node) kni_node_set_input(node, i, inputs[i]->node, inputs[i]->node_output);
     }
     for (int i = 0; i < n_leaves; i++) {
-        kni_node_retain_one(leaves[i]);
-        node->inputs[s->n_inputs + i] = leaves[i];
-        node->input_output[s->n_inputs + i] = 0;
+        kni_node_set_input(node, s->n_inputs + i, leaves[i], 0);
         node->in_types[s->n_inputs + i] = leaves[i]->out_types[0];
     }
     if (status == KN_OK) kni_node_attach(node, y, 0);
@@ -164,7 +159,9 @@ kn_tensor kn_recompute(kn_segment_fn fn, void *context, const kn_tensor *inputs,
         return kni_call_fail(call, KN_ERROR_ARGUMENT, "needs a function and at most %d inputs",
                              (int)MAX_INPUTS);
     for (int i = 0; i < n; i++) {
-        kn_tensor kept = kn_keep(inputs[i]);
+        const kni_tensor *x = kni_peek(inputs[i]);
+        /* A param may get another value while the segment runs: both passes see the one it has now. */
+        kn_tensor kept = kn_keep(x && (x->flags & KNI_TENSOR_PARAM) ? kn_alias(inputs[i]) : inputs[i]);
         from[i] = kni_is_poisoned(kept) ? NULL : kni_resolve(kept, "recompute");
         if (!from[i]) return kni_call_end(call, kni_is_poisoned(kept) ? kept : kni_poison_latest());
     }

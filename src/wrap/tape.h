@@ -14,7 +14,7 @@ struct kni_node {
     _Atomic int32_t references;
     uint16_t n_in, n_out;
     uint32_t bytes;      /* of the allocation */
-    uint64_t sequence;   /* inputs have smaller ones */
+    uint64_t sequence;   /* inputs have smaller ones; nodes of different threads may have the same */
     uint64_t needs;      /* bit i: a gradient can flow to input i */
     const kn_op *row;    /* NULL for leaves and special nodes */
     kni_node_fn special; /* recomputed segments */
@@ -35,11 +35,14 @@ struct kni_node {
 /* A node with room for its arrays; one reference. NULL without memory. */
 kni_node *kni_node_new(kn_device device, const kn_op *row, int n_in, int n_out, const void *attributes);
 void kni_node_retain_one(kni_node *node);
+/* Makes output `output` of `from` input i of the node. */
+void kni_node_set_input(kni_node *node, int i, kni_node *from, uint32_t output);
 void kni_node_release_one(kni_node *node);
 /* Releases what the node saved; walking it again is an error then. */
 void kni_node_forget(kni_node *node);
-/* Makes slot x an output of the node. */
+/* Makes slot x an output of the node. kni_node_hand_on gives it the caller's reference. */
 void kni_node_attach(kni_node *node, kni_tensor *x, uint32_t output);
+void kni_node_hand_on(kni_node *node, kni_tensor *x, uint32_t output);
 /* An internal slot with x's value and no place in the tape; KNI_NO_SLOT without memory. */
 uint32_t kni_node_save(const kni_tensor *x);
 

@@ -2,9 +2,11 @@
 #include "wrap/tape.h"
 #include <string.h>
 
-static _Atomic uint64_t sequence;
+/* The sequence of the thread's latest node. Threads count apart; a node that uses another thread's is lifted past
+   it (kni_node_set_input). */
+static KNI_THREAD_LOCAL uint64_t latest;
 
-static size_t aligned(size_t n) { return (n + 15) & ~(size_t)15; }
+static size_t aligned(size_t n) { return (n + 7) & ~(size_t)7; }
 
 kni_node *kni_node_new(kn_device device, const kn_op *row, int n_in, int n_out, const void *attributes)
 {
@@ -25,7 +27,7 @@ kni_node *kni_node_new(kn_device device, const kn_op *row, int n_in, int n_out, 
     n->n_in = (uint16_t)n_in;
     n->n_out = (uint16_t)n_out;
     n->bytes = (uint32_t)bytes;
-    n->sequence = atomic_fetch_add_explicit(&sequence, 1, memory_order_relaxed) + 1;
+    n->sequence = ++latest;
     n->row = row;
     n->device = device;
     n->inputs = (kni_node **)(p += head);
@@ -46,6 +48,17 @@ void kni_node_retain_one(kni_node *node)
     atomic_fetch_add_explicit(&node->references, 1, memory_order_relaxed);
 }
 
+void kni_node_set_input(kni_node *node, int i, kni_node *from, uint32_t output)
+{
+    kni_node_retain_one(from);
+    node->inputs[i] = from;
+    node->input_output[i] = output;
+    if (KNI_UNLIKELY(from->sequence >= node->sequence)) {
+        node->sequence = from->sequence + 1;
+        if (latest < node->sequence) latest = node->sequence;
+    }
+}
+
 uint32_t kni_node_save(const kni_tensor *x)
 {
     kni_thread *t = kni_thread_self();
@@ -60,10 +73,8 @@ uint32_t kni_node_save(const kni_tensor *x)
     return id;
 }
 
-void kni_node_forget(kni_node *n)
+static void release_saved(kni_thread *t, kni_node *n)
 {
-    kni_thread *t = kni_thread_self();
-    atomic_store(&n->walked, true);
     for (int i = 0; i < n->n_in; i++) {
         if (n->saved_in[i] != KNI_NO_SLOT) kni_tensor_release(t, n->saved_in[i]);
         n->saved_in[i] = KNI_NO_SLOT;
@@ -74,22 +85,32 @@ void kni_node_forget(kni_node *n)
     }
 }
 
+void kni_node_forget(kni_node *n)
+{
+    atomic_store(&n->walked, true);
+    release_saved(kni_thread_self(), n);
+}
+
 /* Nodes to free; a long chain is freed in a loop, never by recursion. */
 static KNI_THREAD_LOCAL kni_node *dying;
 static KNI_THREAD_LOCAL bool freeing;
 
 static void free_node(kni_node *n)
 {
-    kni_node_forget(n);
+    kni_thread *t = kni_thread_self();
+    release_saved(t, n);
     for (int i = 0; i < n->n_in; i++)
         if (n->inputs[i]) kni_node_release_one(n->inputs[i]);
     if (n->free_context) n->free_context(n->context, n->context_bytes);
-    kni_small_free(&kni_thread_self()->small, n, n->bytes);
+    kni_small_free(&t->small, n, n->bytes);
 }
 
 void kni_node_release_one(kni_node *node)
 {
-    if (atomic_fetch_sub_explicit(&node->references, 1, memory_order_acq_rel) != 1) return;
+    /* The only owner needs no locked instruction. */
+    if (atomic_load_explicit(&node->references, memory_order_acquire) != 1 &&
+        atomic_fetch_sub_explicit(&node->references, 1, memory_order_acq_rel) != 1)
+        return;
     node->next = dying;
     dying = node;
     if (freeing) return;
@@ -105,6 +126,11 @@ void kni_node_release_one(kni_node *node)
 void kni_node_attach(kni_node *node, kni_tensor *x, uint32_t output)
 {
     kni_node_retain_one(node);
+    kni_node_hand_on(node, x, output);
+}
+
+void kni_node_hand_on(kni_node *node, kni_tensor *x, uint32_t output)
+{
     if (x->node) kni_node_release_one(x->node);
     x->node = node;
     x->node_output = output;

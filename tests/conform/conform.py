@@ -38,11 +38,15 @@ g.add(op, inputs, ...)
                  torch autograd with a random cotangent; the runner also compares with central differences in f64.
                  "fd": only the differences, where torch cannot differentiate expect; "torch": only torch's, for
                  kinks and ties, where differences say nothing.
-    second       False: no gradient of the gradient for this case; True (default) checks it by differences
+    second       True (default) checks the gradient of the gradient by differences; a text says why this case has
+                 none. A differentiable row of which no case has one needs such a text, or the runner fails.
     tolerance    (ulps, roots) instead of the row's; only with a reason in `why`. |a - b| <= (ulps + roots *
-                 sqrt(K)) * eps(dtype) * max(|b|, scale); the runner prints how many cases have their own. scale is
-                 0; where roots > 0, because terms cancel, the largest operand (contractions: product of the two)
-                 or result.
+                 sqrt(K)) * eps * max(|b|, scale); the runner prints how many cases have their own. scale is 0;
+                 where roots > 0, because terms cancel, the largest operand (contractions: product of the two) or
+                 result. eps is the dtype's; halves compute in f32, so theirs is that of f32, and half an ulp of
+                 the half is added for the rounding of the result (4 ulps of the largest result for functions of
+                 several rows, 6 of the terms it sums for gradients). kiln conform --self-test shows that no
+                 zeroed, negated or tenth-off result passes.
     name         a word that tells cases of one op apart; made up when missing
     covers       rows that this case exercises although it is not called by their name: an adapter's rows
     large        shapes of the operands (a list of tuples) for the run against `ref` past every block size, with
@@ -93,6 +97,9 @@ import torch
 
 import conform_values
 from conform_values import ALL, CODE, FLOATS, INTS, NUMBERS, SIGNED, UNSIGNED, is_float, is_int  # noqa: F401
+
+HALVES = ("f16", "bf16")
+SIGN_DRAWS, COTANGENT_DRAWS, LEAST_KEPT = 8, 20, 0.7
 
 STATUS = {"argument": 1, "shape": 2, "dtype": 3, "handle": 4, "memory": 5, "device": 6, "index": 7,
           "unsupported": 8, "gradient": 9, "internal": 10, "io": 11, "numeric": 12}
@@ -176,6 +183,8 @@ class Generator:
             layouts=True):
         if tolerance is not None and not why:
             raise ValueError("%s: a case with its own tolerance says why" % op)
+        if second is not True and not (isinstance(second, str) and second):
+            raise ValueError("%s: a case without a second gradient says why" % op)
         if isinstance(inputs, Operand):
             inputs = [inputs]
         shared = dict(op=op, attrs=attrs or {}, expect=expect, out=out, grad=grad, second=second,
@@ -198,7 +207,7 @@ class Generator:
             record.outputs, record.grads, record.cotangents, record.covers = [], None, [], list(covers)
             record.tolerance, record.large, record.large_attrs = None, False, {}
             record.layouts, record.elementwise, record.second, record.checks_fd = False, False, False, 0
-            record.grad = False
+            record.grad, record.sizes = False, None
             self.records.append(record)
 
     def _label(self, op, name, variant):
@@ -326,23 +335,59 @@ def _gradient_operands(grad, operands):
     return [i for i in (grad or []) if i in floats]
 
 
-def _gradients(expect, arrays, wanted, cotangents):
-    """Gradients by autograd of the sum of outputs times cotangents."""
+def _gradients(expect, arrays, wanted, cotangents, sizes):
+    """Gradients by autograd of the sum of outputs times cotangents. With sizes also the size of the terms that each
+    gradient sums, which may cancel: the root of the sum of their squares at its largest element, estimated by giving the
+    cotangents random signs."""
     leaves = [_to_torch(a) for a in arrays]
     for i in wanted:
         leaves[i].requires_grad_(True)
-    results = _as_tuple(expect(*leaves))
-    total = None
-    for y, seed in zip(results, cotangents):
+    pairs = []
+    for y, seed in zip(_as_tuple(expect(*leaves)), cotangents):
         if not isinstance(y, torch.Tensor) or not y.dtype.is_floating_point or not y.requires_grad:
             continue
-        weight = _to_torch(conform_values.make(tuple(y.shape), "f64", seed, -1.0, 1.0, 0))
-        term = (y * weight).sum()
-        total = term if total is None else total + term
-    if total is None:
-        return [numpy.zeros(arrays[i].shape) for i in wanted]
-    grads = torch.autograd.grad(total, [leaves[i] for i in wanted], allow_unused=True)
-    return [numpy.zeros(arrays[i].shape) if v is None else _to_numpy(v) for i, v in zip(wanted, grads)]
+        pairs.append((y, _to_torch(conform_values.make(tuple(y.shape), "f64", seed, -1.0, 1.0, 0))))
+    if not pairs:
+        return [numpy.zeros(arrays[i].shape) for i in wanted], [0.0 for i in wanted]
+
+    def gradients_of(sign):
+        total = sum((y * weight * sign(weight)).sum() for y, weight in pairs)
+        grads = torch.autograd.grad(total, [leaves[i] for i in wanted], allow_unused=True, retain_graph=True)
+        return [numpy.zeros(arrays[i].shape) if v is None else _to_numpy(v) for i, v in zip(wanted, grads)]
+
+    values = gradients_of(torch.ones_like)
+    if not sizes:
+        return values, None
+    source = torch.Generator().manual_seed(cotangents[0] & 0xFFFFFFFF)
+    draws = [gradients_of(lambda w: torch.randint(0, 2, w.shape, generator=source) * 2.0 - 1.0)
+             for _ in range(SIGN_DRAWS)]
+    return values, [max(_largest(value), _largest(numpy.sqrt(sum(d[k] ** 2 for d in draws) / SIGN_DRAWS)))
+                    for k, value in enumerate(values)]
+
+
+def _largest(values):
+    finite = numpy.abs(values[numpy.isfinite(values)])
+    return float(finite.max()) if finite.size else 0.0
+
+
+def _cotangents(op, label, draw, count):
+    return [_seed(op, label, "cotangent" + ("-%d" % draw if draw else ""), k) for k in range(count)]
+
+
+def _add_gradients(record, expect, arrays, wanted):
+    """In halves a sum that nearly cancels says nothing: cotangents are drawn until none does, or the best are taken."""
+    dtypes = [x["dtype"] for x in record.inputs] + [y[0] for y in record.outputs if y is not None]
+    sizes = any(d in HALVES for d in dtypes)
+    best = -1.0
+    for draw in range(COTANGENT_DRAWS if sizes else 1):
+        cotangents = _cotangents(record.op, record.name, draw, len(record.outputs))
+        values, size = _gradients(expect, arrays, wanted, cotangents, sizes)
+        kept = min([_largest(v) / s for v, s in zip(values, size) if s > 0] or [1.0]) if sizes else 1.0
+        if kept > best:
+            best, record.cotangents, record.sizes = kept, cotangents, size
+            record.grads = list(zip(wanted, values))
+        if best >= LEAST_KEPT:
+            return
 
 
 def _build(shared, label, variant, operands, dtype):
@@ -358,18 +403,19 @@ def _build(shared, label, variant, operands, dtype):
         record.outputs = [_output(shared["out"], k, y, dtype) for k, y in enumerate(results)]
     except Exception as error:
         raise RuntimeError("%s: expect failed: %s" % (where, error)) from error
-    record.status, record.text = 0, ""
+    record.status, record.text = 0, "" if shared["second"] is True else shared["second"]
     record.tolerance, record.covers = shared["tolerance"], shared["covers"]
     record.large, record.large_attrs = shared["large"], _attributes(shared["large_attrs"], dtype)
-    record.layouts, record.elementwise, record.second = shared["layouts"], shared["elementwise"], shared["second"]
-    record.cotangents = [_seed(record.op, label, "cotangent", k) for k in range(len(results))]
-    record.grads, record.checks_fd, record.grad = None, 0, shared["grad"]
+    record.layouts, record.elementwise = shared["layouts"], shared["elementwise"]
+    record.second = shared["second"] is True
+    record.cotangents = _cotangents(record.op, label, 0, len(results))
+    record.grads, record.sizes, record.checks_fd, record.grad = None, None, 0, shared["grad"]
     wanted = _gradient_operands(shared["grad"], record.inputs) if is_float(dtype) and variant != "empty" else []
     if wanted:
         record.checks_fd = sum(1 << i for i in wanted)
         if shared["grad"] != "fd":
             try:
-                record.grads = list(zip(wanted, _gradients(shared["expect"], arrays, wanted, record.cotangents)))
+                _add_gradients(record, shared["expect"], arrays, wanted)
             except Exception as error:
                 raise RuntimeError("%s: torch gave no gradient: %s" % (where, error)) from error
     return record

@@ -75,7 +75,7 @@ def write_record(record):
     w.string(record.name)
     flags = (1 if record.elementwise else 0) | (2 if record.layouts else 0) | (4 if record.second else 0)
     flags |= (8 if record.large is False else 0) | (16 if record.tolerance is not None else 0)
-    flags |= 32 if record.grad == "torch" else 0
+    flags |= (32 if record.grad == "torch" else 0) | (64 if record.sizes else 0)
     w.put("BB", CODE[record.dtype], flags)
     tolerance = record.tolerance or (0.0, 0.0)
     w.put("ff", *tolerance)
@@ -103,8 +103,10 @@ def write_record(record):
         if y is not None and y[2] is not None:
             w.wide(y[2], y[0])
     w.put("QB", record.checks_fd, len(record.grads or []))
-    for index, values in record.grads or []:
+    for k, (index, values) in enumerate(record.grads or []):
         w.put("B", index)
+        if record.sizes:
+            w.put("d", record.sizes[k])
         w.wide(values, "f64")
     return w.bytes()
 

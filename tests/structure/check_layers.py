@@ -13,6 +13,13 @@ ALLOWED["backend"] = set(_ORDER)
 ON_TOP = {"nn", "optim", "train", "data", "store", "onnx", "vision", "rl", "text", "metric"}
 ALLOWED["support"] = set()
 ALLOWED.update({part: {"support"} for part in ON_TOP})
+# What layers and optimisers may use of the system: they also run where there is no operating system. The other parts on
+# top read files and run threads, so they may use all of it. Numbers are computed by ops; only reading and reporting them,
+# in data and training, may need libm.
+LIBC = {"ctype.h", "errno.h", "float.h", "inttypes.h", "limits.h", "stdarg.h", "stdbool.h", "stddef.h", "stdint.h",
+        "stdio.h", "stdlib.h", "string.h", "time.h", "regex.h"}
+PLAIN_PARTS = {"nn", "optim"}
+LIBM_PARTS = {"data", "train"}
 
 # A public header needs no more of the C library than a freestanding compiler has (and one C++ header).
 PUBLIC_SYSTEM = {"stdbool.h", "stddef.h", "stdint.h", "stdarg.h", "float.h", "limits.h", "initializer_list"}
@@ -28,6 +35,14 @@ def includes(name):
 
 def _src_problem(part, quoted, target):
     if not quoted:
+        if target == "kn.h" or target.startswith("kn/") and tree.exists("include/" + target):
+            return ""
+        if target.startswith("kn/"):
+            return "there is no such public header"
+        if part in PLAIN_PARTS and target not in LIBC:
+            return "part %s may include <kn/...>, its own headers and the C library (no libm)" % part
+        if target == "math.h" and part in ON_TOP - LIBM_PARTS:
+            return "part %s does without libm" % part
         return "" if not target.startswith("src/") else "includes src by <>"
     if target.startswith("kn/") or target == "kn.h":
         return "writes a public header with quotes; use <%s>" % target
@@ -37,6 +52,23 @@ def _src_problem(part, quoted, target):
     if other != part and other not in ALLOWED[part]:
         return "layer %s must not see layer %s" % (part, other)
     return ""
+
+
+# Part, quoted, target and whether it is allowed.
+_SAMPLES = [
+    ("core", True, "ops/op.h", False), ("ops", True, "core/dtype.h", True), ("backend", True, "wrap/tape.h", False),
+    ("nn", True, "nn/module.h", True), ("nn", True, "core/dtype.h", False), ("nn", True, "optim/group.h", False),
+    ("nn", False, "kn.h", True), ("nn", False, "kn/tensor.h", True), ("nn", False, "math.h", False),
+    ("optim", False, "math.h", False), ("optim", False, "string.h", True), ("nn", False, "pthread.h", False), ("store", False, "math.h", False),
+    ("data", False, "math.h", True), ("train", False, "math.h", True), ("train", True, "nn/module.h", False),
+    ("core", True, "kn/tensor.h", False), ("core", True, "dtype.h", False),
+]
+
+
+def _self_test():
+    for part, quoted, target, allowed in _SAMPLES:
+        if (_src_problem(part, quoted, target) == "") != allowed:
+            yield "%s including %s is %s" % (part, target, "refused" if allowed else "allowed")
 
 
 def check(_build):
@@ -51,6 +83,7 @@ def check(_build):
             if problem:
                 problems.append("%s:%d: %s: %s" % (name, line, target, problem))
     yield "layers include only what is below them", problems
+    yield "the layer check refuses what it must", list(_self_test())
 
     problems = []
     for name in tree.files_in(("include",), (".h",)):

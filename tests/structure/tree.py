@@ -8,7 +8,7 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CODE_FOLDERS = ("include", "src", "tools", "tests", "examples", "bench", "scripts", "cmake")
 C_FOLDERS = ("include", "src", "tools", "tests", "examples", "bench")
-CODE_ENDINGS = (".c", ".h", ".inc", ".py", ".sh", ".js", ".mjs", ".ld", ".cmake")
+CODE_ENDINGS = (".c", ".h", ".inc", ".def", ".kn", ".py", ".sh", ".js", ".mjs", ".ld", ".cmake")
 # Outputs that may lie about in a copy without git (.gitignore names the same).
 _IGNORED = (".o", ".a", ".so", ".pyc", ".map", ".gcda", ".gcno", ".profraw")
 

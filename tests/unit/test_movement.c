@@ -76,7 +76,9 @@ static void test_ranges(void)
 {
     kn_scope scope = kn_scope_begin();
     kn_tensor x = kn_keep(kn_arange(0, 5, 1, KN_I64));
-    CHECK_VALUES(kn_slice(x, 0, 1, KN_END, 0), 0, 1, 2, 3, 4);
+    CHECK_VALUES(kn_slice(x, 0, 1, KN_END, 1), 0, 1, 2, 3, 4);
+    CHECK_VALUES(kn_slice_ranges(x, &(kn_range){1, KN_END, 0}, 1), 0, 1, 2, 3, 4);
+    CHECK_POISON(kn_slice(x, 0, 1, KN_END, 0), "kn_slice: a step of 0");
     CHECK_VALUES(kn_slice(x, 0, -2, 99, 1), 0, 3, 4);
     CHECK_VALUES(kn_slice(x, 0, 3, KN_END, -2), 0, 3, 1);
     CHECK_VALUES(kn_slice(x, 0, 3, INT64_MIN, -3), 0, 3, 0);

@@ -6,8 +6,19 @@ import re
 # These hand out what exists already and run nothing.
 BORROWING = {"kn_value", "kn_grads_get", "kn_at"}
 # These run no op, so their line must not become the latest op's; only a failure needs it.
-PASSING = {"kn_keep", "kn_own", "kn_alias", "kn_scope_end", "kn_require_grad", "kn_poison", "kn_grads_take",
+PASSING = {"kn_keep", "kn_own", "kn_alias", "kn_require_grad", "kn_poison", "kn_grads_take",
            "kn_nn_identity_forward"}
+
+# Say what happened elsewhere: their status is no failure of the call.
+STATUSLESS = {"kn_error_code", "kn_custom_fail"}
+# Neither a tensor nor a status, but they fail: where the line goes, and what they return.
+OTHERS = {
+    "kn_drop": ("void", "kn_site_note"),
+    "kn_scope_end_many": ("void", "kn_site_failure"),
+    "kn_scope_end": ("kn_tensor", "kn_site_failure"),
+    "kn_item": ("double", "kn_site_failure"),
+    "kn_item_int": ("int64_t", "kn_site_failure"),
+}
 
 _COMMENT = re.compile(r"/\*.*?\*/", re.S)
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\.)*", re.M | re.S)
@@ -35,13 +46,13 @@ def result_structs(text):
 
 
 def status_note(must_check, name, parameters):
-    """The wrapper of a function that returns a status, or nothing where it needs none."""
+    """The wrapper of a function that returns a status. Those that fill tensors and make layers run ops; of the others only a
+    failure gets the line."""
     if _FILLS.search(parameters):
         return "kn_at_checked" if must_check else "kn_at_status"
-    if not name.startswith(("kn_nn_", "kn_module_", "kn_lora_", "kn_param_initialize", "kn_config_")):
-        return ""
-    # Making a layer runs ops; the others run none, or many, so only a failure gets the line.
-    return "kn_at_status" if name.endswith("_init") else "kn_at_bad_status"
+    if name.startswith("kn_nn_") and name.endswith("_init"):
+        return "kn_at_status"
+    return "kn_at_failed_checked" if must_check else "kn_at_failed"
 
 
 def scan(umbrella):
@@ -53,45 +64,57 @@ def scan(umbrella):
         for must_check, result, name, parameters in _FUNCTION.findall(text):
             if name in BORROWING:
                 continue
-            if result == "kn_tensor":
+            if name in OTHERS:
+                functions.append((header, name, OTHERS[name]))
+            elif result == "kn_tensor":
                 functions.append((header, name, "kn_at_failure" if name in PASSING else "kn_at"))
             elif result in structs:
                 functions.append((header, name, "kn_at_" + result[3:]))
                 returned[result] = header
-            elif result == "kn_status" and status_note(must_check, name, parameters):
+            elif result == "kn_status" and name not in STATUSLESS:
                 functions.append((header, name, status_note(must_check, name, parameters)))
     return functions, sorted(returned), sorted({header for header, _, _ in functions} | {"kn/base.h"})
 
 
-def wrapper(result, name, attribute=""):
+def wrapper(result, name, attribute="", note="kn_site_note(site);"):
     return (
-        "static inline %s%s %s(%s result, const char *site)\n{\n    kn_site_note(site);\n    return result;\n}\n"
-        % (attribute, result, name, result)
+        "static inline %s%s %s(%s result, const char *site)\n{\n    %s\n    return result;\n}\n"
+        % (attribute, result, name, result, note)
     )
+
+
+def macro(name, note):
+    if isinstance(note, str):
+        return "#define %s(...) %s(%s(__VA_ARGS__), KN_SITE)\n" % (name, note, name)
+    if note[0] == "void":
+        return "#define %s(...) (%s(__VA_ARGS__), %s(KN_SITE))\n" % (name, name, note[1])
+    return "#define %s(...) kn_after_%s(%s(__VA_ARGS__), KN_SITE)\n" % (name, short(note[0]), name)
+
+
+def short(result):
+    return result.replace("kn_", "").replace("_t", "")
 
 
 FAILURE = """static inline kn_tensor kn_at_failure(kn_tensor result, const char *site)
 {
-    if (result.bits >> 63) kn_site_note(site);
-    return result;
-}
-"""
-
-
-BAD_STATUS = """static inline kn_status kn_at_bad_status(kn_status result, const char *site)
-{
-    if (result != KN_OK) kn_site_note(site);
+    if (result.bits >> 63) kn_site_failure(site);
     return result;
 }
 """
 
 
 def tensor_wrappers():
-    return [
+    failed = "if (result != KN_OK) kn_site_failure(site);"
+    lines = [
         "/* For functions that run no op: only a failure gets the line. */\n", FAILURE, "\n",
         wrapper("kn_status", "kn_at_status"), "\n",
         wrapper("kn_status", "kn_at_checked", "KN_MUST_CHECK "), "\n",
+        wrapper("kn_status", "kn_at_failed", note=failed), "\n",
+        wrapper("kn_status", "kn_at_failed_checked", "KN_MUST_CHECK ", failed), "\n",
     ]  # fmt: skip
+    for result in sorted({result for result, _ in OTHERS.values()} - {"void"}):
+        lines += [wrapper(result, "kn_after_" + short(result), note="kn_site_failure(site);"), "\n"]
+    return lines
 
 
 def write(output, umbrella, guard, base, wrappers):
@@ -110,7 +133,7 @@ def write(output, umbrella, guard, base, wrappers):
         if header != previous:
             lines += ["\n"]
         previous = header
-        lines += ["#define %s(...) %s(%s(__VA_ARGS__), KN_SITE)\n" % (name, note, name)]
+        lines += [macro(name, note)]
     lines += ["\n#endif\n"]
     with open(output, "w", encoding="utf-8") as file:
         file.write("".join(lines))
@@ -118,7 +141,7 @@ def write(output, umbrella, guard, base, wrappers):
 
 def main():
     write("include/kn/sites.h", "kn.h", "KN_SITES_H", [], tensor_wrappers())
-    write("include/kn/nn/nn_sites.h", "kn/nn.h", "KN_NN_SITES_H", ["kn/sites.h"], [BAD_STATUS, "\n"])
+    write("include/kn/nn/nn_sites.h", "kn/nn.h", "KN_NN_SITES_H", ["kn/sites.h"], [])
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ static uint64_t hash_text(const char *text, uint64_t hash)
     return hash;
 }
 
-static bool wanted_name(const kiln_run *run, const char *op, const char *name)
+bool kiln_wanted(const kiln_run *run, const char *op, const char *name)
 {
     if (!run->filter) return true;
     char full[160];
@@ -32,7 +32,7 @@ static bool wanted_name(const kiln_run *run, const char *op, const char *name)
 
 static bool wanted(const kiln_run *run, const kiln_case *c)
 {
-    if (!wanted_name(run, c->op, c->name)) return false;
+    if (!kiln_wanted(run, c->op, c->name)) return false;
     if (run->sample >= 100) return true;
     uint64_t hash = hash_text(c->op, UINT64_C(0xCBF29CE484222325) ^ run->seed);
     hash = kiln_mix(hash_text(c->name, hash) + (uint64_t)c->dtype);
@@ -130,10 +130,15 @@ static void run_table(kiln_run *run)
 {
     for (int number = 0; number < run->n_ops; number++) {
         kn_op_info row;
-        if (!kn_op_at(number, &row) || !strcmp(row.kind, "system") || !wanted_name(run, row.name, ""))
+        if (!kn_op_at(number, &row) || !strcmp(row.kind, "system") || !kiln_wanted(run, row.name, ""))
             continue;
         if (!run->covered[number]) {
             printf("FAIL no case for op %s\n", row.name);
+            run->failed++;
+        }
+        if (run->tapes && run->sample == 100 && row.gradient == KN_GRADIENT_YES && !run->second[number] &&
+            !run->no_second[number]) {
+            printf("FAIL no second gradient of op %s, and no reason\n", row.name);
             run->failed++;
         }
         if (!run->first[number]) continue;
@@ -142,22 +147,22 @@ static void run_table(kiln_run *run)
     }
 }
 
-static void print_coverage(const kiln_run *run)
+/* The table of the self-test; a spoilt result that passed is a failure. */
+static void tell_self_test(kiln_run *run)
 {
-    for (int number = 0; number < run->n_ops; number++) {
-        kn_op_info row;
-        if (!kn_op_at(number, &row) || !run->first[number]) continue;
-        for (int d = KN_F64; d <= KN_BOOL; d++) {
-            if (!(row.dtypes >> d & 1)) continue;
-            for (int layout = 0; layout < KILN_LAYOUT_COUNT; layout++) {
-                const kiln_cell *cell = &run->cells[number][d][layout];
-                printf("%s %s %s ", row.name, kn_dtype_name((kn_dtype)d), kiln_layout_names[layout]);
-                if (cell->checks)
-                    printf("%u\n", cell->checks);
-                else
-                    printf("no: %s\n", cell->no ? cell->no : "not tried");
-            }
+    static const char *const names[KILN_CLASS_COUNT] = {"halves",      "gradients in halves",
+                                                        "f32 and f64", "gradients in f32 and f64",
+                                                        "differences", "integers"};
+    printf("self-test: spoilt results not noticed / tried\n%-26s %20s %20s %20s\n", "", "zeroed", "negated",
+           "a tenth off");
+    for (int class = 0; class < KILN_CLASS_COUNT; class ++) {
+        printf("%-26s", names[class]);
+        for (int spoil = 0; spoil < KILN_SPOIL_COUNT; spoil++) {
+            const kiln_spoiled *x = &run->spoiled[class][spoil];
+            printf(" %7lld / %-10lld", (long long)x->missed, (long long)x->tried);
+            run->failed += x->missed;
         }
+        printf("\n");
     }
 }
 
@@ -202,6 +207,10 @@ static void allocate_tables(kiln_run *run)
     run->covered = kiln_allocate(n * sizeof *run->covered);
     run->first = kiln_allocate(n * sizeof *run->first);
     run->cells = kiln_allocate(n * sizeof *run->cells);
+    run->second = kiln_allocate(n * sizeof *run->second);
+    run->no_second = kiln_allocate(n * sizeof *run->no_second);
+    memset(run->second, 0, n * sizeof *run->second);
+    memset(run->no_second, 0, n * sizeof *run->no_second);
     memset(run->covered, 0, n * sizeof *run->covered);
     memset(run->first, 0, n * sizeof *run->first);
     memset(run->cells, 0, n * sizeof *run->cells);
@@ -211,10 +220,13 @@ static void free_tables(kiln_run *run)
 {
     for (int i = 0; i < run->n_ops; i++) {
         free(run->first[i]);
+        free(run->no_second[i]);
         for (int d = 0; d <= KN_BOOL; d++)
             for (int layout = 0; layout < KILN_LAYOUT_COUNT; layout++) free(run->cells[i][d][layout].no);
     }
     free(run->covered);
+    free(run->second);
+    free(run->no_second);
     free(run->first);
     free(run->cells);
     free(run->seen);
@@ -231,9 +243,14 @@ static int parse(kiln_run *run, int count, char **arguments)
             run->list = true;
         else if (kiln_option(arguments, i, "--coverage"))
             run->coverage = true;
+        else if (kiln_option(arguments, i, "--self-test"))
+            run->self_test = true;
+        else if (kiln_option(arguments, i, "--write-refused"))
+            run->write_refused = true;
         else if (!kiln_option_value(count, arguments, &i, "--device", &run->spec, &bad) &&
                  !kiln_option_value(count, arguments, &i, "--filter", &run->filter, &bad) &&
                  !kiln_option_value(count, arguments, &i, "--data", &run->data, &bad) &&
+                 !kiln_option_value(count, arguments, &i, "--refused", &run->refused, &bad) &&
                  !kiln_option_value(count, arguments, &i, "--sample", &sample, &bad) &&
                  !kiln_option_value(count, arguments, &i, "--seed", &seed, &bad))
             return kiln_usage_error("conform has no option '%s'", arguments[i]);
@@ -251,7 +268,7 @@ static int parse(kiln_run *run, int count, char **arguments)
 
 int kiln_command_conform(int count, char **arguments)
 {
-    kiln_run run = {.data = "tests/conform/data", .sample = 100};
+    kiln_run run = {.data = "tests/conform/data", .refused = "tests/conform/refused.txt", .sample = 100};
     static file_list list;
     int code = parse(&run, count, arguments);
     if (code) return code;
@@ -259,7 +276,9 @@ int kiln_command_conform(int count, char **arguments)
     bool good = open_files(&list, run.data) && (run.list || open_devices(&run)) && run_files(&run, &list);
     if (good && !run.list) {
         run_table(&run);
-        if (run.coverage) print_coverage(&run);
+        kiln_coverage_check(&run);
+        if (run.coverage) kiln_coverage_print(&run);
+        if (run.self_test) tell_self_test(&run);
         if (run.own_tolerance)
             printf("%lld cases have a tolerance of their own\n", (long long)run.own_tolerance);
         printf("%lld skipped, %lld fell back\n", (long long)run.skipped, (long long)run.fell_back);

@@ -6,10 +6,20 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const gradient_names[] = {"yes", "constant", "zero", "no"};
-static const char *const gradient_reasons[] = {"", "results are constants to the tape",
-                                               "the derivative is zero almost everywhere",
-                                               "the row has no gradient; asking for one is an error"};
+enum { MAX_DEVICES = 16 };
+
+/* Rows without a gradient of their own whose lowering is recorded in their place come after the public kinds. */
+enum { GRADIENT_LOWERED = KN_GRADIENT_ERROR + 1 };
+
+static const char *const gradient_names[] = {"yes", "constant", "zero", "no", "lowered"};
+static const char *const gradient_reasons[] = {
+    "", "results are constants to the tape", "the derivative is zero almost everywhere",
+    "the row has no gradient; asking for one is an error", "the ops it is made of are on the tape"};
+
+static int gradient_of(const kn_op_info *op)
+{
+    return op->gradient == KN_GRADIENT_ERROR && op->has_lowering ? GRADIENT_LOWERED : (int)op->gradient;
+}
 
 /* The dtypes of a mask in a few words. */
 static const char *dtypes_text(uint32_t mask, char *text, size_t room)
@@ -58,33 +68,158 @@ static void print_table(void)
         count++;
         printf("%4d %-28s %-12s %-6s %-24s %-9s %s\n", op.number, op.name, op.kind,
                arity_text(&op, arity, sizeof arity), dtypes_text(op.dtypes, dtypes, sizeof dtypes),
-               gradient_names[op.gradient], op.doc);
+               gradient_names[gradient_of(&op)], op.doc);
     }
     printf("%d ops\n", count);
 }
 
-/* n native, l lowered, r reference kernel, - no. */
-static void print_matrix(kn_device device)
+typedef struct {
+    const char *spec;
+    kn_device device;
+} column;
+
+/* How a device takes an op: one answer per dtype, and the reasons for its refusals, each with its dtypes. */
+typedef struct {
+    kn_support support[KN_BOOL + 1];
+    int n_reasons;
+    struct {
+        const char *text;
+        uint32_t dtypes;
+    } reasons[KN_BOOL + 1];
+} answer;
+
+static answer ask(kn_device device, const kn_op_info *op)
+{
+    answer a = {.n_reasons = 0};
+    for (int d = KN_F64; d <= KN_BOOL; d++) {
+        /* A device that computes nothing takes everything; what the op refuses is refused there too. */
+        const char *why = "the op does not take this dtype";
+        a.support[d] = KN_SUPPORT_NO;
+        if (!op->dtypes || op->dtypes >> d & 1)
+            a.support[d] = kn_op_support(device, op->number, (kn_dtype)d, &why);
+        if (a.support[d] != KN_SUPPORT_NO) continue;
+        int r = 0;
+        while (r < a.n_reasons && strcmp(a.reasons[r].text, why)) r++;
+        if (r == a.n_reasons) a.reasons[a.n_reasons++].text = why;
+        a.reasons[r].dtypes |= 1u << d;
+    }
+    return a;
+}
+
+/* One line per op and device. */
+static void print_matrix(const column *columns, int n_columns)
 {
     static const char letters[] = "-nlr";
-    printf("n native, l lowered to other ops, r reference kernel, - no; then the gradient\n%-28s", "op");
+    printf("n native, l lowered to other ops, r reference kernel, - no.\n"
+           "No device refuses a layout: a kernel that wants its operands contiguous gets copies.\n"
+           "%-28s %-14s",
+           "op", "device");
     for (int d = KN_F64; d <= KN_BOOL; d++) printf(" %4s", kn_dtype_name((kn_dtype)d));
-    printf("  gradient\n");
+    printf("  %-8s  reasons\n", "gradient");
     for (int number = 0; number < kn_op_count(); number++) {
         kn_op_info op;
-        const char *why, *reason = NULL;
         if (!kn_op_at(number, &op) || !strcmp(op.kind, "system")) continue;
-        printf("%-28s", op.name);
-        for (int d = KN_F64; d <= KN_BOOL; d++) {
-            kn_support s = kn_op_support(device, number, (kn_dtype)d, &why);
-            printf(" %4c", letters[s]);
-            if (s == KN_SUPPORT_NO && why && *why) reason = why;
+        for (int c = 0; c < n_columns; c++) {
+            answer a = ask(columns[c].device, &op);
+            const char *separator = "  ";
+            char dtypes[128];
+            printf("%-28s %-14s", op.name, columns[c].spec);
+            for (int d = KN_F64; d <= KN_BOOL; d++) printf(" %4c", letters[a.support[d]]);
+            bool bare = gradient_of(&op) == KN_GRADIENT_YES && a.n_reasons == 0;
+            printf(bare ? "  %s" : "  %-8s", gradient_names[gradient_of(&op)]);
+            if (gradient_of(&op) != KN_GRADIENT_YES) {
+                printf("%sgradient: %s", separator, gradient_reasons[gradient_of(&op)]);
+                separator = "; ";
+            }
+            for (int r = 0; r < a.n_reasons; r++, separator = "; ")
+                printf("%s%s: %s", separator, dtypes_text(a.reasons[r].dtypes, dtypes, sizeof dtypes),
+                       a.reasons[r].text);
+            printf("\n");
         }
-        printf("  %s", gradient_names[op.gradient]);
-        if (op.gradient != KN_GRADIENT_YES) printf(" (%s)", gradient_reasons[op.gradient]);
-        if (reason) printf("  -: %s", reason);
-        printf("\n");
     }
+}
+
+static void print_json_text(const char *text)
+{
+    putchar('"');
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\') putchar('\\');
+        putchar(*text);
+    }
+    putchar('"');
+}
+
+static void print_json_support(const column *c, const kn_op_info *op)
+{
+    static const char *const names[] = {"no", "native", "lowered", "reference"};
+    answer a = ask(c->device, op);
+    char dtypes[128];
+    print_json_text(c->spec);
+    printf(": {\"dtypes\": {");
+    for (int d = KN_F64; d <= KN_BOOL; d++)
+        printf("%s\"%s\": \"%s\"", d == KN_F64 ? "" : ", ", kn_dtype_name((kn_dtype)d), names[a.support[d]]);
+    printf("}, \"refusals\": [");
+    for (int r = 0; r < a.n_reasons; r++) {
+        printf("%s{\"dtypes\": \"%s\", \"reason\": ", r ? ", " : "",
+               dtypes_text(a.reasons[r].dtypes, dtypes, sizeof dtypes));
+        print_json_text(a.reasons[r].text);
+        putchar('}');
+    }
+    printf("]}");
+}
+
+/* The matrix for machines: an array with an object per op. */
+static void print_json(const column *columns, int n_columns)
+{
+    const char *separator = "[\n";
+    for (int number = 0; number < kn_op_count(); number++) {
+        kn_op_info op;
+        if (!kn_op_at(number, &op) || !strcmp(op.kind, "system")) continue;
+        printf("%s{\"number\": %d, \"op\": \"%s\", \"kind\": \"%s\", \"gradient\": \"%s\", "
+               "\"gradient_reason\": ",
+               separator, op.number, op.name, op.kind, gradient_names[gradient_of(&op)]);
+        print_json_text(gradient_reasons[gradient_of(&op)]);
+        printf(", \"devices\": {");
+        for (int c = 0; c < n_columns; c++) {
+            if (c) printf(", ");
+            print_json_support(&columns[c], &op);
+        }
+        printf("}}");
+        separator = ",\n";
+    }
+    printf("\n]\n");
+}
+
+/* Opens every device that has a name of its own; decorators, which need one to stand around, are left out. */
+static int open_all(column *columns)
+{
+    static char names[MAX_DEVICES][64];
+    int n = 0;
+    for (int i = 0; n < MAX_DEVICES && kn_device_enumerate(i, names[n], sizeof names[n]); i++) {
+        columns[n] = (column){names[n], kn_device_open(names[n])};
+        if (columns[n].device) n++;
+    }
+    return n;
+}
+
+/* The matrix of the named devices, of all that there are when none was named; returns the exit code. */
+static int matrix_of(const char *const *specs, int n_specs, bool json)
+{
+    column columns[MAX_DEVICES];
+    int n = n_specs ? 0 : open_all(columns), code = 0;
+    for (; n < n_specs && !code; n++) {
+        columns[n] = (column){specs[n], kn_device_open(specs[n])};
+        if (columns[n].device) continue;
+        fprintf(stderr, "kiln: cannot open the device '%s': %s\n", specs[n], kn_last_error());
+        code = 1;
+        n--;
+    }
+    if (!code && json)
+        print_json(columns, n);
+    else if (!code)
+        print_matrix(columns, n);
+    while (n > 0) kn_device_close(columns[--n].device);
+    return code;
 }
 
 /* A formula may hold bars, which end a cell. */
@@ -124,37 +259,37 @@ static void print_markdown(void)
             printf(" | %s | %s |", arity_text(&op, arity, sizeof arity),
                    dtypes_text(op.dtypes, dtypes, sizeof dtypes));
             for (int i = 0; kn_op_attribute(number, i, &attribute); i++) printf(" %s", attribute.name);
-            printf(" | %s |\n", gradient_names[op.gradient]);
+            printf(" | %s |\n", gradient_names[gradient_of(&op)]);
         }
     }
 }
 
 int kiln_command_ops(int count, char **arguments)
 {
-    bool matrix = false, markdown = false, bad = false;
-    const char *spec = NULL;
+    bool matrix = false, markdown = false, json = false, bad = false;
+    const char *specs[MAX_DEVICES], *spec = NULL;
+    int n_specs = 0;
     for (int i = 0; i < count; i++) {
         if (kiln_option(arguments, i, "--matrix"))
             matrix = true;
         else if (kiln_option(arguments, i, "--markdown"))
             markdown = true;
+        else if (kiln_option(arguments, i, "--json"))
+            json = true;
         else if (!kiln_option_value(count, arguments, &i, "--device", &spec, &bad))
             return kiln_usage_error("ops has no option '%s'", arguments[i]);
         if (bad) return kiln_usage_error("%s needs a value", arguments[i]);
+        if (!spec) continue;
+        if (n_specs == MAX_DEVICES) return kiln_usage_error("at most %d devices", MAX_DEVICES);
+        specs[n_specs++] = spec;
+        spec = NULL;
     }
     if (matrix && markdown) return kiln_usage_error("--matrix and --markdown exclude each other");
-    if (spec && !matrix) return kiln_usage_error("--device goes with --matrix");
+    if ((n_specs || json) && !matrix) return kiln_usage_error("--device and --json go with --matrix");
+    if (matrix) return matrix_of(specs, n_specs, json);
     if (markdown)
         print_markdown();
-    else if (!matrix)
+    else
         print_table();
-    if (!matrix) return 0;
-    kn_device device = kn_device_open(spec ? spec : "cpu");
-    if (!device) {
-        fprintf(stderr, "kiln: cannot open the device '%s': %s\n", spec ? spec : "cpu", kn_last_error());
-        return 1;
-    }
-    print_matrix(device);
-    kn_device_close(device);
     return 0;
 }

@@ -148,7 +148,7 @@ static void compare_output(const kiln_check *k, int index, kn_tensor result, con
     }
     want = kiln_wide_values(y->dtype, y->shape, y->values);
     kiln_tolerance tolerance = kiln_tolerance_of(k, values, k->c->n_in, &want);
-    const char *wrong = kiln_compare(&got, &want, &tolerance);
+    const char *wrong = kiln_compare(k, &got, &want, &tolerance);
     if (wrong && k->c->n_out > 1)
         kiln_result_text(k, "output %d: %s", index, wrong);
     else
@@ -258,7 +258,10 @@ void kiln_run_case(kiln_run *run, const kiln_case *c)
         kiln_cell_note(&k, (kiln_layout)layout, NULL);
     }
     if (run->tapes && c->differentiated) kiln_run_gradients(&k);
-    if (!kiln_first_time(run, c->op, c->dtype)) return;
+    if (!kiln_first_time(run, c->op, c->dtype)) {
+        if (k.row && !c->no_large && !run->cells[row.number][c->dtype][KILN_LARGE].checks) kiln_run_large(&k);
+        return;
+    }
     kiln_run_shapes(&k);
     if (k.row && !run->first[row.number]) {
         run->first[row.number] = kiln_allocate(sizeof *c);

@@ -7,8 +7,10 @@
 
 /* For functions that are no row: a few ulps of their steps. */
 static const double composite_ulps = 8, composite_roots = 1;
+/* Roundings to a half: eps is twice what rounding to nearest may be off. */
+static const double row_steps = 0.5, composite_steps = 4;
 
-static double largest(const kiln_array *a)
+double kiln_largest(const kiln_array *a)
 {
     double most = 0;
     for (int64_t i = 0; a->real && i < a->count; i++)
@@ -36,37 +38,58 @@ static double sum_length(const kiln_array *in, int n_in, const kiln_array *expec
     return length > axis ? length : axis;
 }
 
+bool kiln_is_half(kn_dtype dtype) { return dtype == KN_F16 || dtype == KN_BF16; }
+
+/* The size of the terms that a result sums: they may cancel, and errors are relative to them. */
+static double size_of_terms(const kiln_array *in, int n_in, bool contraction)
+{
+    double terms = contraction ? 1 : 0;
+    for (int i = 0; i < n_in; i++) {
+        double most = in[i].dtype != KN_DTYPE_NONE ? kiln_largest(&in[i]) : 0;
+        if (contraction)
+            terms *= i < 2 && most > 0 ? most : 1;
+        else if (most > terms)
+            terms = most;
+    }
+    return terms;
+}
+
+/* Products do not cancel, and the solution of a system has the size of no operand: their errors are relative to the
+   largest result. */
+static bool sums_operands(const kn_op_info *row)
+{
+    return !row || (strcmp(row->kind, "linalg") && strcmp(row->name, "prod") && strcmp(row->name, "cumprod"));
+}
+
 kiln_tolerance kiln_tolerance_of(const kiln_check *k, const kiln_array *in, int n_in,
                                  const kiln_array *expected)
 {
-    kiln_tolerance t = {composite_ulps, composite_roots, 0, 1, KN_DTYPE_NONE};
+    kiln_tolerance t = {.ulps = composite_ulps, .roots = composite_roots, .length = 1};
     kn_op_info named;
     const kn_op_info *row = k->row;
     if (!row && k->c->n_covers && kn_op_find(k->c->covers[0], &named)) row = &named;
-    if (row) t = (kiln_tolerance){row->ulps, row->roots, 0, 1, KN_DTYPE_NONE};
-    if (k->c->own_tolerance) t = (kiln_tolerance){k->c->ulps, k->c->roots, 0, 1, KN_DTYPE_NONE};
+    if (row) t.ulps = row->ulps, t.roots = row->roots;
+    if (k->c->own_tolerance) t.ulps = k->c->ulps, t.roots = k->c->roots;
+    bool exact = t.ulps == 0 && t.roots == 0;
+    if (kiln_is_half(expected->dtype) && !exact) {
+        /* A row rounds once; what is made of several may do so at each step. */
+        bool once = k->row && (k->row->has_body || k->row->has_kernel || k->row->has_native);
+        t.steps = once ? row_steps : composite_steps;
+        t.level = once ? 0 : kiln_largest(expected);
+    }
     if (t.roots > 0) {
         bool contraction = row && !strcmp(row->kind, "contraction");
-        bool elementwise = row && !strcmp(row->kind, "elementwise");
-        t.length = elementwise ? 1 : sum_length(in, n_in, expected, contraction);
-        /* Terms may cancel: errors are relative to the terms, not to their sum. */
-        double terms = contraction ? 1 : 0;
-        for (int i = 0; i < n_in; i++) {
-            double most = in[i].dtype != KN_DTYPE_NONE && in[i].real ? largest(&in[i]) : 0;
-            /* Integers that a float function takes are terms as well. */
-            for (int64_t e = 0; elementwise && in[i].integer && e < in[i].count; e++) {
-                double size = in[i].integer[e] < 0 ? -(double)in[i].integer[e] : (double)in[i].integer[e];
-                if (size > most) most = size;
-            }
-            if (contraction)
-                terms *= i < 2 && most > 0 ? most : 1;
-            else if (most > terms)
-                terms = most;
-        }
-        double results = largest(expected);
-        t.scale = terms > results ? terms : results;
+        t.length = row && !strcmp(row->kind, "elementwise") ? 1 : sum_length(in, n_in, expected, contraction);
+        double terms = sums_operands(row) ? size_of_terms(in, n_in, contraction) : 0;
+        t.scale = fmax(terms, kiln_largest(expected));
     }
     return t;
+}
+
+/* Halves compute in f32. */
+static double eps_computed(kn_dtype dtype)
+{
+    return kn_dtype_limits(kiln_is_half(dtype) ? KN_F32 : dtype).eps;
 }
 
 static bool close_enough(double got, double want, kn_dtype dtype, const kiln_tolerance *t)
@@ -76,15 +99,15 @@ static bool close_enough(double got, double want, kn_dtype dtype, const kiln_tol
     if (isnan(want) || isnan(got)) return isnan(want) && isnan(got);
     if (got == rounded) return true;
     if (t->ulps == 0 && t->roots == 0) return false;
-    double eps = t->dtype == KN_DTYPE_NONE ? limits.eps : kn_dtype_limits(t->dtype).eps;
-    double room = (t->ulps + t->roots * sqrt(t->length)) * eps;
+    kn_dtype coarse = t->dtype == KN_DTYPE_NONE ? dtype : t->dtype;
+    double eps = kn_dtype_limits(coarse).eps;
+    double room = (t->ulps + t->roots * sqrt(t->length)) * eps_computed(coarse);
     /* Near the largest number rounding may go either way. */
     if (isinf(got) || isinf(rounded))
-        return !isinf(want) && (got > 0) == (want > 0) && fabs(want) >= limits.max * (1 - room) && isinf(got);
-    double size = fabs(want);
-    if (size < t->scale) size = t->scale;
-    if (size < limits.smallest_normal) size = limits.smallest_normal;
-    return fabs(got - want) <= room * size;
+        return !isinf(want) && (got > 0) == (want > 0) &&
+               fabs(want) >= limits.max * (1 - room - t->steps * eps) && isinf(got);
+    double size = fmax(fabs(want), limits.smallest_normal);
+    return fabs(got - want) <= t->steps * eps * fmax(size, t->level) + room * fmax(size, t->scale);
 }
 
 static void place_text(char *text, size_t room, const kn_shape *shape, int64_t index)
@@ -124,11 +147,10 @@ static const char *compare_types(const kiln_array *got, const kiln_array *expect
     return text;
 }
 
-const char *kiln_compare(const kiln_array *got, const kiln_array *expected, const kiln_tolerance *tolerance)
+static const char *compare_values(const kiln_array *got, const kiln_array *expected,
+                                  const kiln_tolerance *tolerance)
 {
     static char text[256];
-    const char *wrong = compare_types(got, expected);
-    if (wrong) return wrong;
     int64_t first = -1, count = 0;
     for (int64_t i = 0; i < got->count; i++) {
         bool good = got->real ? close_enough(got->real[i], expected->real[i], got->dtype, tolerance)
@@ -148,6 +170,69 @@ const char *kiln_compare(const kiln_array *got, const kiln_array *expected, cons
                  "%" PRId64 " of %" PRId64 " wrong, first %s: %" PRId64 ", expected %" PRId64, count,
                  got->count, place, got->integer[first], expected->integer[first]);
     return text;
+}
+
+/* ---- the self-test */
+
+double kiln_spoil_value(double value, kiln_spoil spoil)
+{
+    return spoil == KILN_ZEROED ? 0 : spoil == KILN_NEGATED ? -value : value * 1.1;
+}
+
+void kiln_spoil_note(const kiln_check *k, kiln_class class, kiln_spoil spoil, bool noticed)
+{
+    static const char *const names[KILN_SPOIL_COUNT] = {"zeroed", "negated", "a tenth off"};
+    kiln_spoiled *count = &k->run->spoiled[class][spoil];
+    count->tried++;
+    if (noticed) return;
+    count->missed++;
+    if (k->run->verbose)
+        printf("MISS %s %s %s (%s): %s\n", k->c->op, kn_dtype_name(k->c->dtype), k->label, k->c->name,
+               names[spoil]);
+}
+
+/* Spoils the result as a whole, in its dtype. False where that changes nothing: zeros, infinities, NaN. */
+static bool spoil_array(const kiln_array *from, kiln_array *to, kiln_spoil spoil)
+{
+    bool changed = false;
+    if (!from->real && spoil != KILN_ZEROED) return false;
+    for (int64_t i = 0; i < from->count; i++) {
+        if (from->real) {
+            to->real[i] = kiln_round(kiln_spoil_value(from->real[i], spoil), from->dtype);
+            if (!isfinite(from->real[i])) to->real[i] = from->real[i];
+            changed = changed || (isfinite(from->real[i]) && to->real[i] != from->real[i]);
+        } else {
+            to->integer[i] = 0;
+            changed = changed || from->integer[i];
+        }
+    }
+    return changed;
+}
+
+static void self_test(const kiln_check *k, const kiln_array *got, const kiln_array *expected,
+                      const kiln_tolerance *tolerance)
+{
+    bool gradient = !strncmp(k->label, "gradient", 8);
+    kiln_class class = !got->real                 ? KILN_INTEGER
+                       : kiln_is_half(got->dtype) ? KILN_HALF + gradient
+                                                  : KILN_FLOAT + gradient;
+    /* What is left of terms that cancel altogether is noise. */
+    double noise = got->real ? 16 * eps_computed(got->dtype) * tolerance->scale : 0;
+    if (kiln_largest(got) < noise) return;
+    kiln_array spoilt = kiln_array_new(got->dtype, got->shape);
+    for (int spoil = 0; spoil < KILN_SPOIL_COUNT; spoil++)
+        if (spoil_array(got, &spoilt, (kiln_spoil)spoil))
+            kiln_spoil_note(k, class, (kiln_spoil)spoil, compare_values(&spoilt, expected, tolerance));
+    kiln_array_free(&spoilt);
+}
+
+const char *kiln_compare(const kiln_check *k, const kiln_array *got, const kiln_array *expected,
+                         const kiln_tolerance *tolerance)
+{
+    const char *wrong = compare_types(got, expected);
+    if (!wrong) wrong = compare_values(got, expected, tolerance);
+    if (!wrong && k->run->self_test) self_test(k, got, expected, tolerance);
+    return wrong;
 }
 
 /* ---- attributes of adapters */

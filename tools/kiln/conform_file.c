@@ -191,6 +191,7 @@ static void take_gradients(reader *r, kiln_case *c)
             return;
         }
         c->grad_operand[g] = i;
+        if (c->sized_grads) c->grad_size[g] = take_double(r);
         c->grad_values[g] = take(r, wide_bytes(KN_F64, &c->in[i].shape));
     }
 }
@@ -208,6 +209,7 @@ static void take_case(reader *r, kiln_case *c)
     c->no_large = flags & 8;
     c->own_tolerance = flags & 16;
     c->no_differences = flags & 32;
+    c->sized_grads = flags & 64;
     c->ulps = take_float(r);
     c->roots = take_float(r);
     c->status = (uint32_t)take_bits(r, 4);

@@ -35,9 +35,10 @@ typedef struct kiln_output {
 
 /* One case for one dtype. */
 typedef struct kiln_case {
-    char op[64], name[64], text[96];
+    char op[64], name[64];
+    char text[96]; /* part of the message of an error; of a case without second gradient, why it has none */
     kn_dtype dtype;
-    bool elementwise, layouts, second, no_large, own_tolerance, no_differences;
+    bool elementwise, layouts, second, no_large, own_tolerance, no_differences, sized_grads;
     double ulps, roots;
     uint32_t status; /* bit s: it must fail with status s; 0: it must succeed */
     int n_covers, n_in, n_out, n_grads, n_large;
@@ -48,6 +49,7 @@ typedef struct kiln_case {
     kiln_output out[KILN_MAX_OUTPUTS];
     uint64_t differentiated; /* bit i: operand i */
     int grad_operand[KILN_MAX_INPUTS];
+    double grad_size[KILN_MAX_INPUTS]; /* of the terms that the gradient sums, where sized_grads; else 0 */
     const unsigned char *grad_values[KILN_MAX_INPUTS]; /* f64, in the operand's shape */
 } kiln_case;
 

@@ -5,8 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A gradient is made of several ops: it may be this many times as far off as its row (at least that many ulps). */
-static const double gradient_factor = 64, half_gradient_factor = 16;
+/* A gradient is made of several ops: it may be this many times as far off as its row (at least that many ulps). In
+   halves each of them rounds: so many times, relative to the size of the terms that
+   it sums, at least its largest element. */
+static const double gradient_factor = 64, half_gradient_steps = 6;
 /* Central differences: the step, and the error relative to the sum of |terms|. */
 static const double step = 1e-5, difference_room = 2e-6, second_room = 2e-5;
 
@@ -74,14 +76,6 @@ static bool read_gradient(const problem *p, int w, kn_tensor gradient, kiln_arra
     return true;
 }
 
-static double largest(const kiln_array *a)
-{
-    double most = 0;
-    for (int64_t i = 0; i < a->count; i++)
-        if (fabs(a->real[i]) > most) most = fabs(a->real[i]);
-    return most;
-}
-
 /* The coarsest dtype that a gradient passes through: the operand's, or that of a narrower output. */
 static kn_dtype coarsest(const problem *p, kn_dtype dtype)
 {
@@ -92,22 +86,20 @@ static kn_dtype coarsest(const problem *p, kn_dtype dtype)
     return dtype;
 }
 
-static const char *compare_gradient(const problem *p, int w, kn_tensor gradient, kiln_array *want)
+static const char *compare_gradient(const problem *p, int w, kn_tensor gradient, kiln_array *want,
+                                    double terms)
 {
     kiln_array got;
     if (!read_gradient(p, w, gradient, &got)) return "the gradient cannot be read";
     want->dtype = p->values[p->wrt[w]].dtype;
     kiln_tolerance t = kiln_tolerance_of(p->k, p->values, p->k->c->n_in, want);
     t.dtype = coarsest(p, want->dtype);
-    bool half = t.dtype == KN_F16 || t.dtype == KN_BF16;
-    double factor = half ? half_gradient_factor : gradient_factor;
-    t.ulps = (t.ulps > 1 ? t.ulps : 1) * factor;
-    t.roots *= factor;
-    /* Cotangents lie in [-1, 1]; sums of them over broadcast axes may cancel. */
-    double most = largest(want);
-    if (half && most < 1) most = 1;
-    if (most > t.scale) t.scale = most;
-    const char *wrong = kiln_compare(&got, want, &t);
+    t.ulps = (t.ulps > 1 ? t.ulps : 1) * gradient_factor;
+    t.roots *= gradient_factor;
+    t.level = fmax(kiln_largest(want), terms);
+    t.steps = kiln_is_half(t.dtype) ? half_gradient_steps : 0;
+    t.scale = t.level;
+    const char *wrong = kiln_compare(p->k, &got, want, &t);
     kiln_array_free(&got);
     return wrong;
 }
@@ -125,7 +117,7 @@ static void check_stored(const problem *p, kiln_layout layout)
             while (w < p->n_wrt && p->wrt[w] != operand) w++;
             if (w == p->n_wrt) continue;
             kiln_array want = kiln_wide_values(KN_F64, p->k->c->in[operand].shape, p->k->c->grad_values[g]);
-            wrong = compare_gradient(p, w, grads[w], &want);
+            wrong = compare_gradient(p, w, grads[w], &want, p->k->c->grad_size[g]);
             kiln_array_free(&want);
         }
         if (wrong)
@@ -186,96 +178,106 @@ static double objective(const problem *p, double *size)
     return sum;
 }
 
-/* The sum over operands of gradients times directions; NAN on failure. */
-static double along(const problem *p, const kn_tensor *grads, const kiln_array *directions, double *size)
+/* The sum over operands of gradients times directions; false with the failure told. */
+static bool along(const problem *p, const kn_tensor *grads, const kiln_array *directions, double *sum,
+                  double *size)
 {
-    double sum = 0;
+    *sum = 0;
     for (int w = 0; w < p->n_wrt; w++) {
         kiln_array g;
-        if (!read_gradient(p, w, grads[w], &g)) return NAN;
-        sum += dot(&g, &directions[w], size);
+        if (!read_gradient(p, w, grads[w], &g)) {
+            kiln_result(p->k, "the gradient cannot be read");
+            return false;
+        }
+        *sum += dot(&g, &directions[w], size);
         kiln_array_free(&g);
     }
-    return sum;
+    return true;
 }
 
-static double gradient_along(const problem *p, const kiln_array *directions, double *size)
+static bool gradient_along(const problem *p, const kiln_array *directions, double *sum, double *size)
 {
     kn_tensor leaves[KILN_MAX_INPUTS], grads[KILN_MAX_INPUTS];
     kn_scope scope = kn_scope_begin();
-    double sum = gradients(p, KILN_CONTIGUOUS, 0, leaves, grads) ? along(p, grads, directions, size) : NAN;
+    bool good = gradients(p, KILN_CONTIGUOUS, 0, leaves, grads) && along(p, grads, directions, sum, size);
     kn_scope_end(scope, KN_NONE);
-    return sum;
+    return good;
 }
 
-static void tell_difference(const kiln_check *k, double analytic, double numeric, double room)
+/* A NaN is never within the room. */
+static bool agrees(double analytic, double numeric, double room) { return fabs(analytic - numeric) <= room; }
+
+/* size is that of the terms, room the error allowed. The self-test leaves out sums that cancel to less than a
+   thousandth of their terms. */
+static void tell_difference(const kiln_check *k, double analytic, double numeric, double size, double room)
 {
-    if (fabs(analytic - numeric) <= room)
-        kiln_result(k, NULL);
-    else
+    room *= size;
+    if (!agrees(analytic, numeric, room)) {
         kiln_result_text(k, "%.12g along a direction, by differences %.12g (room %.3g)", analytic, numeric,
                          room);
+        return;
+    }
+    kiln_result(k, NULL);
+    for (int s = 0; k->run->self_test && fabs(analytic) > 1e-3 * size && s < KILN_SPOIL_COUNT; s++)
+        kiln_spoil_note(k, KILN_DIFFERENCES, (kiln_spoil)s,
+                        !agrees(kiln_spoil_value(analytic, (kiln_spoil)s), numeric, room));
 }
 
 static void check_differences(problem *p)
 {
     kiln_array directions[KILN_MAX_INPUTS];
-    double size = 1, unused = 0;
+    double size = 1, unused = 0, analytic;
     make_directions(p, p->k->c->out[0].cotangent, directions);
-    double analytic = gradient_along(p, directions, &size);
-    move(p, directions, step);
-    double above = objective(p, &size);
-    move(p, directions, -2 * step);
-    double below = objective(p, &unused);
-    move(p, directions, step);
-    if (!isnan(analytic))
-        tell_difference(p->k, analytic, (above - below) / (2 * step), difference_room * size);
+    if (gradient_along(p, directions, &analytic, &size)) {
+        move(p, directions, step);
+        double above = objective(p, &size);
+        move(p, directions, -2 * step);
+        double below = objective(p, &unused);
+        move(p, directions, step);
+        tell_difference(p->k, analytic, (above - below) / (2 * step), size, difference_room);
+    }
     kiln_free_values(directions, p->n_wrt);
 }
 
-/* The derivative along v of the gradient along w, by the tape. */
-static double second_along(const problem *p, const kiln_array *w_directions, const kiln_array *v,
-                           double *size)
+/* The derivative along v of the gradient along w, by the tape; false with the failure told. A gradient that does not
+   depend on the operands is on no tape, and its derivative is zero. */
+static bool second_along(const problem *p, const kiln_array *w_directions, const kiln_array *v, double *sum,
+                         double *size)
 {
     kn_tensor leaves[KILN_MAX_INPUTS], grads[KILN_MAX_INPUTS], weights[KILN_MAX_INPUTS],
         seconds[KILN_MAX_INPUTS];
     kn_tensor parts[KILN_MAX_INPUTS];
     kn_scope scope = kn_scope_begin();
-    double sum = NAN;
-    if (gradients(p, KILN_CONTIGUOUS, KN_GRAD_CREATE_GRAPH, leaves, grads)) {
-        int n = 0;
-        for (int w = 0; w < p->n_wrt; w++) {
-            if (!grads[w].bits) continue;
-            parts[n] = kn_keep(grads[w]);
-            weights[n++] = kn_keep(kiln_tensor(&w_directions[w], KILN_CONTIGUOUS, 0));
-        }
-        kn_status s = kn_grad(parts, weights, n, leaves, p->n_wrt, KN_GRAD_ALLOW_UNUSED, seconds);
-        if (s == KN_OK) sum = along(p, seconds, v, size);
-        /* A gradient that does not depend on the operands has no tape: its derivative is zero, and the
-           differences must agree. */
-        else if (s == KN_ERROR_GRADIENT || n == 0)
-            sum = 0;
-        else
-            kiln_result_text(p->k, "kn_grad of the gradient failed: %s", kn_last_error());
+    bool good = gradients(p, KILN_CONTIGUOUS, KN_GRAD_CREATE_GRAPH, leaves, grads);
+    int n = 0;
+    for (int w = 0; good && w < p->n_wrt; w++) {
+        if (!grads[w].bits || !kn_is_require_grad(grads[w])) continue;
+        parts[n] = kn_keep(grads[w]);
+        weights[n++] = kn_keep(kiln_tensor(&w_directions[w], KILN_CONTIGUOUS, 0));
+    }
+    *sum = 0;
+    if (good && n > 0) {
+        good = kn_grad(parts, weights, n, leaves, p->n_wrt, KN_GRAD_ALLOW_UNUSED, seconds) == KN_OK;
+        if (!good) kiln_result_text(p->k, "kn_grad of the gradient failed: %s", kn_last_error());
+        good = good && along(p, seconds, v, sum, size);
     }
     kn_scope_end(scope, KN_NONE);
-    return sum;
+    return good;
 }
 
 static void check_second(problem *p)
 {
     kiln_array v[KILN_MAX_INPUTS], w[KILN_MAX_INPUTS];
-    double size = 1, unused = 0;
+    double size = 1, unused = 0, analytic, above, below;
     make_directions(p, p->k->c->out[0].cotangent + 1000, v);
     make_directions(p, p->k->c->out[0].cotangent + 2000, w);
-    double analytic = second_along(p, w, v, &size);
-    if (!isnan(analytic)) {
+    if (second_along(p, w, v, &analytic, &size)) {
         move(p, v, step);
-        double above = gradient_along(p, w, &size);
+        bool good = gradient_along(p, w, &above, &size);
         move(p, v, -2 * step);
-        double below = gradient_along(p, w, &unused);
+        good = good && gradient_along(p, w, &below, &unused);
         move(p, v, step);
-        tell_difference(p->k, analytic, (above - below) / (2 * step), second_room * size);
+        if (good) tell_difference(p->k, analytic, (above - below) / (2 * step), size, second_room);
     }
     kiln_free_values(v, p->n_wrt);
     kiln_free_values(w, p->n_wrt);
@@ -289,6 +291,19 @@ static bool can_differ(const problem *p)
         for (int64_t n = 0; p->values[i].real && n < p->values[i].count; n++)
             if (!isfinite(p->values[i].real[n])) return false;
     return true;
+}
+
+/* Notes for the rows of a case that a second gradient was checked, or why this case has none. */
+static void note_second(const kiln_check *k, bool done)
+{
+    for (int i = -1; i < k->c->n_covers; i++) {
+        kn_op_info row;
+        if (!kn_op_find(i < 0 ? k->c->op : k->c->covers[i], &row)) continue;
+        if (done)
+            k->run->second[row.number] = true;
+        else if (k->c->text[0] && !k->run->no_second[row.number])
+            k->run->no_second[row.number] = strcpy(kiln_allocate(strlen(k->c->text) + 1), k->c->text);
+    }
 }
 
 void kiln_run_gradients(const kiln_check *check)
@@ -311,6 +326,8 @@ void kiln_run_gradients(const kiln_check *check)
         check_differences(&p);
         k.label = "second gradient";
         if (k.c->second) check_second(&p);
+        if (k.c->second) note_second(&k, true);
     }
+    if (!k.c->second) note_second(&k, false);
     kiln_free_values(p.values, k.c->n_in);
 }

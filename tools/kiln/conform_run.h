@@ -11,16 +11,34 @@ typedef struct kiln_cell {
     char *no; /* why it cannot be, NULL where nobody tried */
 } kiln_cell;
 
+/* The self-test: what each way of spoiling a correct result did to the comparisons of one kind of dtype. */
+typedef enum kiln_spoil { KILN_ZEROED, KILN_NEGATED, KILN_TENTH_OFF, KILN_SPOIL_COUNT } kiln_spoil;
+typedef enum kiln_class {
+    KILN_HALF,
+    KILN_HALF_GRADIENT,
+    KILN_FLOAT,
+    KILN_FLOAT_GRADIENT,
+    KILN_DIFFERENCES,
+    KILN_INTEGER,
+    KILN_CLASS_COUNT
+} kiln_class;
+typedef struct kiln_spoiled {
+    int64_t tried, missed;
+} kiln_spoiled;
+
 typedef struct kiln_run {
     kn_device device, oracle; /* oracle: the reference, or the CPU when the reference itself is tested */
-    const char *spec, *filter, *data;
-    bool verbose, list, coverage, tapes;
+    const char *spec, *filter, *data, *refused;
+    bool verbose, list, coverage, tapes, self_test, write_refused;
     int sample; /* percent */
     uint64_t seed;
     int64_t passed, failed, skipped, fell_back, own_tolerance;
-    int n_ops;                                          /* one more than the highest op number */
-    bool *covered;                                      /* by op number: some case runs it */
-    kiln_case **first;                                  /* by op number: the first case of it that ran */
+    int n_ops; /* one more than the highest op number */
+    kiln_spoiled spoiled[KILN_CLASS_COUNT][KILN_SPOIL_COUNT];
+    bool *covered;     /* by op number: some case runs it */
+    bool *second;      /* by op number: a second gradient of it was checked */
+    char **no_second;  /* by op number: why a case has none */
+    kiln_case **first; /* by op number: the first case of it that ran */
     kiln_cell (*cells)[KN_BOOL + 1][KILN_LAYOUT_COUNT]; /* by op number and dtype */
     uint64_t *seen;                                     /* hashes of names and dtypes that ran, a set */
     size_t seen_room, seen_count;
@@ -47,16 +65,26 @@ void kiln_cell_note(const kiln_check *k, kiln_layout layout, const char *no);
    poisoned out[0] on failure. */
 int kiln_invoke(const kiln_case *c, const kn_op_info *row, const kn_tensor *in, kn_tensor *out);
 
-/* How far results may be apart. */
+/* How far results may be apart: by `steps` roundings to the dtype, relative to max(|b|, level), and by (ulps + roots *
+   sqrt(length)) eps of the dtype computed in, relative to max(|b|, scale). Halves compute in f32 and round once per
+   step; the others round where they compute, and have no steps. */
 typedef struct kiln_tolerance {
-    double ulps, roots, scale, length;
+    double ulps, roots, scale, length, steps, level;
     kn_dtype dtype; /* whose eps counts; KN_DTYPE_NONE: the result's own */
 } kiln_tolerance;
+bool kiln_is_half(kn_dtype dtype);
+/* The largest finite |element|; 0 for integers. */
+double kiln_largest(const kiln_array *a);
 kiln_tolerance kiln_tolerance_of(const kiln_check *k, const kiln_array *in, int n_in,
                                  const kiln_array *expected);
 /* NULL when got equals expected within tolerance, else a text about the first wrong element. The text lives until the
-   next call. */
-const char *kiln_compare(const kiln_array *got, const kiln_array *expected, const kiln_tolerance *tolerance);
+   next call. In a self-test a good result is spoilt and compared again. */
+const char *kiln_compare(const kiln_check *k, const kiln_array *got, const kiln_array *expected,
+                         const kiln_tolerance *tolerance);
+/* Counts one spoilt comparison of the self-test, and tells one that was not noticed. */
+void kiln_spoil_note(const kiln_check *k, kiln_class class, kiln_spoil spoil, bool noticed);
+/* The number that a spoilt result has for a correct one. */
+double kiln_spoil_value(double value, kiln_spoil spoil);
 
 /* The values of all operands of a case; absent ones have dtype KN_DTYPE_NONE. */
 void kiln_case_values(const kiln_case *c, kiln_array *values);
@@ -68,8 +96,15 @@ void kiln_case_operands(const kiln_case *c, const kiln_array *values, kiln_layou
 /* The parts of a run. */
 void kiln_run_case(kiln_run *run, const kiln_case *c);
 void kiln_run_shapes(const kiln_check *k);    /* broadcast, scalar, empty, large against the oracle */
+void kiln_run_large(const kiln_check *k);     /* the last of these alone */
 void kiln_run_gradients(const kiln_check *k); /* on a device that tapes */
 void kiln_run_dtypes(const kiln_check *k);    /* dtypes without a case, and those the op does not take */
+
+/* Whether the filter lets a case, or with an empty name a whole row, through. */
+bool kiln_wanted(const kiln_run *run, const char *op, const char *name);
+/* The table of cells: prints it, or compares the refused ones with the committed list. */
+void kiln_coverage_print(const kiln_run *run);
+void kiln_coverage_check(kiln_run *run);
 
 /* The error of a poisoned tensor as a text that kiln_result understands. */
 const char *kiln_failure_text(kn_tensor t, char *text, size_t room);

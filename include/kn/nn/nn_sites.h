@@ -7,6 +7,7 @@
 
 #include <kn/base.h>
 #include <kn/nn/activations.h>
+#include <kn/nn/attention.h>
 #include <kn/nn/convolution.h>
 #include <kn/nn/image.h>
 #include <kn/nn/init.h>
@@ -16,15 +17,20 @@
 #include <kn/nn/noise.h>
 #include <kn/nn/normalization.h>
 #include <kn/nn/pool.h>
+#include <kn/nn/positional.h>
+#include <kn/nn/recurrent.h>
+#include <kn/nn/sampler.h>
+#include <kn/nn/transducer.h>
+#include <kn/nn/transformer.h>
 #include <kn/sites.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-static inline kn_status kn_at_bad_status(kn_status result, const char *site)
+static inline kn_padded_tokens kn_at_padded_tokens(kn_padded_tokens result, const char *site)
 {
-    if (result != KN_OK) kn_site_note(site);
+    kn_site_note(site);
     return result;
 }
 
@@ -35,6 +41,11 @@ static inline kn_status kn_at_bad_status(kn_status result, const char *site)
 #define kn_nn_activation_init(...) kn_at_status(kn_nn_activation_init(__VA_ARGS__), KN_SITE)
 #define kn_nn_activation_forward(...) kn_at(kn_nn_activation_forward(__VA_ARGS__), KN_SITE)
 #define kn_activate(...) kn_at(kn_activate(__VA_ARGS__), KN_SITE)
+
+#define kn_nn_attention_init(...) kn_at_status(kn_nn_attention_init(__VA_ARGS__), KN_SITE)
+#define kn_nn_attention_forward(...) kn_at(kn_nn_attention_forward(__VA_ARGS__), KN_SITE)
+#define kn_autoregressive_mask(...) kn_at(kn_autoregressive_mask(__VA_ARGS__), KN_SITE)
+#define kn_padding_mask(...) kn_at_padded_tokens(kn_padding_mask(__VA_ARGS__), KN_SITE)
 
 #define kn_nn_conv1d_init(...) kn_at_status(kn_nn_conv1d_init(__VA_ARGS__), KN_SITE)
 #define kn_nn_conv2d_init(...) kn_at_status(kn_nn_conv2d_init(__VA_ARGS__), KN_SITE)
@@ -69,7 +80,7 @@ static inline kn_status kn_at_bad_status(kn_status result, const char *site)
 #define kn_nn_pairwise_distance_forward(...) kn_at(kn_nn_pairwise_distance_forward(__VA_ARGS__), KN_SITE)
 
 #define kn_initialize(...) kn_at(kn_initialize(__VA_ARGS__), KN_SITE)
-#define kn_param_initialize(...) kn_at_bad_status(kn_param_initialize(__VA_ARGS__), KN_SITE)
+#define kn_param_initialize(...) kn_at_failed(kn_param_initialize(__VA_ARGS__), KN_SITE)
 
 #define kn_nn_linear_init(...) kn_at_status(kn_nn_linear_init(__VA_ARGS__), KN_SITE)
 #define kn_nn_linear_forward(...) kn_at(kn_nn_linear_forward(__VA_ARGS__), KN_SITE)
@@ -77,8 +88,8 @@ static inline kn_status kn_at_bad_status(kn_status result, const char *site)
 #define kn_nn_swiglu_forward(...) kn_at(kn_nn_swiglu_forward(__VA_ARGS__), KN_SITE)
 #define kn_nn_embedding_init(...) kn_at_status(kn_nn_embedding_init(__VA_ARGS__), KN_SITE)
 #define kn_nn_embedding_forward(...) kn_at(kn_nn_embedding_forward(__VA_ARGS__), KN_SITE)
-#define kn_lora_apply(...) kn_at_bad_status(kn_lora_apply(__VA_ARGS__), KN_SITE)
-#define kn_lora_merge(...) kn_at_bad_status(kn_lora_merge(__VA_ARGS__), KN_SITE)
+#define kn_lora_apply(...) kn_at_failed(kn_lora_apply(__VA_ARGS__), KN_SITE)
+#define kn_lora_merge(...) kn_at_failed(kn_lora_merge(__VA_ARGS__), KN_SITE)
 
 #define kn_reduce_loss(...) kn_at(kn_reduce_loss(__VA_ARGS__), KN_SITE)
 #define kn_lp_loss(...) kn_at(kn_lp_loss(__VA_ARGS__), KN_SITE)
@@ -89,17 +100,17 @@ static inline kn_status kn_at_bad_status(kn_status result, const char *site)
 #define kn_gram_matrix(...) kn_at(kn_gram_matrix(__VA_ARGS__), KN_SITE)
 #define kn_gram_matrix_loss(...) kn_at(kn_gram_matrix_loss(__VA_ARGS__), KN_SITE)
 
-#define kn_module_visit(...) kn_at_bad_status(kn_module_visit(__VA_ARGS__), KN_SITE)
-#define kn_module_map(...) kn_at_bad_status(kn_module_map(__VA_ARGS__), KN_SITE)
-#define kn_module_freeze(...) kn_at_bad_status(kn_module_freeze(__VA_ARGS__), KN_SITE)
-#define kn_module_to(...) kn_at_bad_status(kn_module_to(__VA_ARGS__), KN_SITE)
-#define kn_module_cast(...) kn_at_bad_status(kn_module_cast(__VA_ARGS__), KN_SITE)
-#define kn_module_copy(...) kn_at_bad_status(kn_module_copy(__VA_ARGS__), KN_SITE)
-#define kn_module_print(...) kn_at_bad_status(kn_module_print(__VA_ARGS__), KN_SITE)
-#define kn_module_check(...) kn_at_bad_status(kn_module_check(__VA_ARGS__), KN_SITE)
-#define kn_config_parse(...) kn_at_bad_status(kn_config_parse(__VA_ARGS__), KN_SITE)
-#define kn_config_save(...) kn_at_bad_status(kn_config_save(__VA_ARGS__), KN_SITE)
-#define kn_config_load(...) kn_at_bad_status(kn_config_load(__VA_ARGS__), KN_SITE)
+#define kn_module_visit(...) kn_at_failed(kn_module_visit(__VA_ARGS__), KN_SITE)
+#define kn_module_map(...) kn_at_failed(kn_module_map(__VA_ARGS__), KN_SITE)
+#define kn_module_freeze(...) kn_at_failed(kn_module_freeze(__VA_ARGS__), KN_SITE)
+#define kn_module_to(...) kn_at_failed(kn_module_to(__VA_ARGS__), KN_SITE)
+#define kn_module_cast(...) kn_at_failed(kn_module_cast(__VA_ARGS__), KN_SITE)
+#define kn_module_copy(...) kn_at_failed(kn_module_copy(__VA_ARGS__), KN_SITE)
+#define kn_module_print(...) kn_at_failed(kn_module_print(__VA_ARGS__), KN_SITE)
+#define kn_module_check(...) kn_at_failed(kn_module_check(__VA_ARGS__), KN_SITE)
+#define kn_config_parse(...) kn_at_failed(kn_config_parse(__VA_ARGS__), KN_SITE)
+#define kn_config_save(...) kn_at_failed(kn_config_save(__VA_ARGS__), KN_SITE)
+#define kn_config_load(...) kn_at_failed(kn_config_load(__VA_ARGS__), KN_SITE)
 
 #define kn_nn_dropout_init(...) kn_at_status(kn_nn_dropout_init(__VA_ARGS__), KN_SITE)
 #define kn_nn_dropout_forward(...) kn_at(kn_nn_dropout_forward(__VA_ARGS__), KN_SITE)
@@ -147,5 +158,37 @@ static inline kn_status kn_at_bad_status(kn_status result, const char *site)
 #define kn_nn_adaptive_max_pool1d_forward(...) kn_at(kn_nn_adaptive_max_pool1d_forward(__VA_ARGS__), KN_SITE)
 #define kn_nn_adaptive_max_pool2d_forward(...) kn_at(kn_nn_adaptive_max_pool2d_forward(__VA_ARGS__), KN_SITE)
 #define kn_nn_adaptive_max_pool3d_forward(...) kn_at(kn_nn_adaptive_max_pool3d_forward(__VA_ARGS__), KN_SITE)
+
+#define kn_nn_positional_encoding_init(...) kn_at_status(kn_nn_positional_encoding_init(__VA_ARGS__), KN_SITE)
+#define kn_nn_positional_encoding_forward(...) kn_at(kn_nn_positional_encoding_forward(__VA_ARGS__), KN_SITE)
+#define kn_nn_learned_positions_init(...) kn_at_status(kn_nn_learned_positions_init(__VA_ARGS__), KN_SITE)
+#define kn_nn_learned_positions_forward(...) kn_at(kn_nn_learned_positions_forward(__VA_ARGS__), KN_SITE)
+#define kn_nn_rotary_init(...) kn_at_status(kn_nn_rotary_init(__VA_ARGS__), KN_SITE)
+#define kn_nn_rotary_forward(...) kn_at(kn_nn_rotary_forward(__VA_ARGS__), KN_SITE)
+#define kn_nn_rotary_shift(...) kn_at_failed(kn_nn_rotary_shift(__VA_ARGS__), KN_SITE)
+
+#define kn_nn_rnn_init(...) kn_at_status(kn_nn_rnn_init(__VA_ARGS__), KN_SITE)
+#define kn_nn_rnn_forward(...) kn_at(kn_nn_rnn_forward(__VA_ARGS__), KN_SITE)
+#define kn_nn_gru_init(...) kn_at_status(kn_nn_gru_init(__VA_ARGS__), KN_SITE)
+#define kn_nn_gru_forward(...) kn_at(kn_nn_gru_forward(__VA_ARGS__), KN_SITE)
+#define kn_nn_lstm_init(...) kn_at_status(kn_nn_lstm_init(__VA_ARGS__), KN_SITE)
+#define kn_nn_lstm_forward(...) kn_at(kn_nn_lstm_forward(__VA_ARGS__), KN_SITE)
+
+#define kn_sampler_init(...) kn_at_failed(kn_sampler_init(__VA_ARGS__), KN_SITE)
+#define kn_sampler_next(...) kn_at(kn_sampler_next(__VA_ARGS__), KN_SITE)
+
+#define kn_rnnt_loss(...) kn_at(kn_rnnt_loss(__VA_ARGS__), KN_SITE)
+
+#define kn_nn_feed_forward_init(...) kn_at_status(kn_nn_feed_forward_init(__VA_ARGS__), KN_SITE)
+#define kn_nn_feed_forward_forward(...) kn_at(kn_nn_feed_forward_forward(__VA_ARGS__), KN_SITE)
+#define kn_nn_transformer_encoder_layer_init(...) kn_at_status(kn_nn_transformer_encoder_layer_init(__VA_ARGS__), KN_SITE)
+#define kn_nn_transformer_encoder_layer_forward(...) kn_at(kn_nn_transformer_encoder_layer_forward(__VA_ARGS__), KN_SITE)
+#define kn_nn_transformer_decoder_layer_init(...) kn_at_status(kn_nn_transformer_decoder_layer_init(__VA_ARGS__), KN_SITE)
+#define kn_nn_transformer_decoder_layer_forward(...) kn_at(kn_nn_transformer_decoder_layer_forward(__VA_ARGS__), KN_SITE)
+#define kn_nn_transformer_encoder_init(...) kn_at_status(kn_nn_transformer_encoder_init(__VA_ARGS__), KN_SITE)
+#define kn_nn_transformer_decoder_init(...) kn_at_status(kn_nn_transformer_decoder_init(__VA_ARGS__), KN_SITE)
+#define kn_nn_transformer_cache_init(...) kn_at_status(kn_nn_transformer_cache_init(__VA_ARGS__), KN_SITE)
+#define kn_nn_transformer_encoder_forward(...) kn_at(kn_nn_transformer_encoder_forward(__VA_ARGS__), KN_SITE)
+#define kn_nn_transformer_decoder_forward(...) kn_at(kn_nn_transformer_decoder_forward(__VA_ARGS__), KN_SITE)
 
 #endif

@@ -1,5 +1,6 @@
 /* The CPU entry of dropout: strips of elements, with the words they draw made just before. */
 #include "backend/cpu/dropout_kernels.h"
+#include "backend/cpu/elementwise_convert.h"
 #include "backend/cpu/isa.h"
 #include "backend/cpu/norm_drive.h"
 #include "ops/dropout.h"
@@ -62,9 +63,9 @@ static void run_task(void *argument, int64_t task, int worker)
         } else if (j->dtype == KN_F32) {
             f32_table[kni_cpu_tier()]((float *)y, (const float *)x, words, j->limit, numbers, n);
         } else {
-            kni_convert(buffer, KN_F32, 1, x, j->dtype, 1, n);
+            kni_cpu_convert(buffer, KN_F32, 1, x, j->dtype, 1, n);
             f32_table[kni_cpu_tier()](buffer, buffer, words, j->limit, numbers, n);
-            kni_convert(y, j->dtype, 1, buffer, KN_F32, 1, n);
+            kni_cpu_convert(y, j->dtype, 1, buffer, KN_F32, 1, n);
         }
     }
 }

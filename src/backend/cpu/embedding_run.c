@@ -1,5 +1,6 @@
 /* The CPU entries of the embedding: rows are copied as bytes; their gradient gives each task a range of the table's
    rows, so every sum has one owner and goes in the order of the indices. */
+#include "backend/cpu/elementwise_convert.h"
 #include "backend/cpu/norm_drive.h"
 #include "backend/cpu/norm_kernels.h"
 #include "ops/embedding.h"
@@ -62,13 +63,13 @@ static void add_task(void *argument, int64_t task, int worker)
         if (row < begin || row >= end || row == j->padding) continue;
         const void *dy = j->from + i * j->row_bytes;
         if (converts) {
-            kni_convert(scratch, KN_F32, 1, dy, j->dtype, 1, j->size);
+            kni_cpu_convert(scratch, KN_F32, 1, dy, j->dtype, 1, j->size);
             dy = scratch;
         }
         j->kernels->add(sums + (row - begin) * sum_bytes, dy, j->size);
     }
     if (!converts) return;
-    kni_convert(j->to + begin * j->row_bytes, j->dtype, 1, sums, KN_F32, 1, (end - begin) * j->size);
+    kni_cpu_convert(j->to + begin * j->row_bytes, j->dtype, 1, sums, KN_F32, 1, (end - begin) * j->size);
     kni_free(scratch, scratch_bytes);
 }
 

@@ -2,6 +2,7 @@
    library can be loaded on. */
 #include "backend/cpu/isa.h"
 
+#include "core/error.h"
 #include "core/platform.h"
 
 #include <stdatomic.h>
@@ -123,7 +124,11 @@ static kni_tier wanted_tier(void)
     const char *name = kni_environment("KN_ISA");
     for (int t = 0; name && t < KNI_ISA_COUNT; t++)
         if (!strcmp(name, tier_names[t])) return (kni_tier)t;
-    return detect();
+    const kni_tier found = detect();
+    if (name && *name)
+        kni_log(1, "KN_ISA=%s is ignored: scalar, v2, v3, v4, neon or simd128; %s is used", name,
+                tier_names[found]);
+    return found;
 }
 
 /* Two threads may both detect at first use: they find the same. */

@@ -1,6 +1,7 @@
 /* The CPU entries of batch norm. Channels are shared between the threads. A channel of [outer, channels, inner] is
    walked in runs of contiguous elements, whose sums are added in double; where inner is 1 a block of channels is
    walked row by row instead. */
+#include "backend/cpu/elementwise_convert.h"
 #include "backend/cpu/norm_drive.h"
 #include "backend/cpu/norm_kernels.h"
 #include "core/math/math.h"
@@ -44,7 +45,7 @@ static double deviation(const batch_job *j, double variance) { return 1 / kni_sq
 static const void *fetch(const batch_job *j, const char *data, int64_t at, int64_t n, float *buffer)
 {
     if (j->dtype == j->compute) return data + at * j->bytes;
-    kni_convert(buffer, KN_F32, 1, data + at * j->bytes, j->dtype, 1, n);
+    kni_cpu_convert(buffer, KN_F32, 1, data + at * j->bytes, j->dtype, 1, n);
     return buffer;
 }
 
@@ -55,7 +56,7 @@ static void *target(const batch_job *j, int64_t at, float *buffer)
 
 static void store(const batch_job *j, int64_t at, int64_t n, const float *buffer)
 {
-    if (j->dtype != j->compute) kni_convert(j->y + at * j->bytes, j->dtype, 1, buffer, KN_F32, 1, n);
+    if (j->dtype != j->compute) kni_cpu_convert(j->y + at * j->bytes, j->dtype, 1, buffer, KN_F32, 1, n);
 }
 
 /* ---- runs of one channel */

@@ -1,6 +1,7 @@
 /* The loops over rows and blocks of columns that the softmax, norm and loss entries share. Tasks are cut by shape
    alone, and no kernel's result depends on how. */
 #include "backend/cpu/norm_drive.h"
+#include "backend/cpu/elementwise_convert.h"
 #include "core/thread_pool.h"
 #include <stdatomic.h>
 
@@ -23,8 +24,8 @@ static void convert_tile(void *to, int to_dtype, int64_t to_stride, const void *
 {
     int64_t to_bytes = kni_dtypes[to_dtype].bits / 8, from_bytes = kni_dtypes[from_dtype].bits / 8;
     for (int64_t k = 0; k < n; k++)
-        kni_convert((char *)to + k * to_stride * to_bytes, to_dtype, 1,
-                    (const char *)from + k * from_stride * from_bytes, from_dtype, 1, width);
+        kni_cpu_convert((char *)to + k * to_stride * to_bytes, to_dtype, 1,
+                        (const char *)from + k * from_stride * from_bytes, from_dtype, 1, width);
 }
 
 static void run_unit(const kni_norm_job *j, int64_t position, int64_t width, int64_t stride,

@@ -1,4 +1,5 @@
 /* The CPU entries of layer norm, RMS norm and their gradients: rows on all threads. */
+#include "backend/cpu/elementwise_convert.h"
 #include "backend/cpu/isa.h"
 #include "backend/cpu/norm_drive.h"
 #include "backend/cpu/norm_kernels.h"
@@ -133,8 +134,8 @@ static void affine_task(void *argument, int64_t task, int worker)
     for (int64_t row = begin; row < end; row++) {
         const void *dy = j->dy + row * j->row_bytes, *x = j->x + row * j->row_bytes;
         if (converts) {
-            kni_convert(scratch, KN_F32, 1, dy, j->dtype, 1, c->n);
-            kni_convert(scratch + c->n, KN_F32, 1, x, j->dtype, 1, c->n);
+            kni_cpu_convert(scratch, KN_F32, 1, dy, j->dtype, 1, c->n);
+            kni_cpu_convert(scratch + c->n, KN_F32, 1, x, j->dtype, 1, c->n);
             dy = scratch;
             x = scratch + c->n;
         }

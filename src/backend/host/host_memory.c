@@ -1,5 +1,6 @@
 /* Storage of host tensors: allocation, reuse, writing and reading. */
 #include "backend/host/host.h"
+#include "backend/host/host_copy.h"
 #include "core/strided_copy.h"
 #include <string.h>
 
@@ -61,8 +62,8 @@ kn_status kni_host_read(kn_backend *b, uint32_t id, void *buffer)
     kni_tensor *x = kni_slot(id);
     int64_t strides[KN_MAX_RANK];
     kni_contiguous_strides(x->type.rank, x->type.dims, strides);
-    kni_copy_strided(buffer, x->type.dtype, strides, kni_pointer(x), x->type.dtype, x->strides, x->type.rank,
-                     x->type.dims);
+    kni_host_copy(buffer, strides, kni_pointer(x), x->strides, x->type.rank, x->type.dims,
+                  kni_element_bytes(x));
     return KN_OK;
 }
 
@@ -72,20 +73,49 @@ kn_status kni_host_sync(kn_backend *b)
     return KN_OK;
 }
 
+/* Converts n elements that lie at the end of the area they are converted into, strip by strip: what is written
+   never passes what is still to be read. */
+static void convert_in_place(char *to, int to_dtype, const char *from, int from_dtype, int64_t n)
+{
+    enum { STRIP = 128 };
+    _Alignas(8) char strip[STRIP * 8];
+    int64_t to_bytes = kni_dtypes[to_dtype].bits / 8, from_bytes = kni_dtypes[from_dtype].bits / 8;
+    for (int64_t i = 0; i < n; i += STRIP) {
+        int64_t now = n - i < STRIP ? n - i : STRIP;
+        memcpy(strip, from + i * from_bytes, (size_t)(now * from_bytes));
+        kni_convert(to + i * to_bytes, to_dtype, 1, strip, from_dtype, 1, now);
+    }
+}
+
+/* Fills `to` with x's elements in order. Elements are gathered by tiles first and converted where they are then. */
+static void gather(void *to, int dtype, kni_tensor *x)
+{
+    int64_t strides[KN_MAX_RANK], n = kni_count(&x->type);
+    size_t from_bytes = kni_element_bytes(x), to_bytes = kni_dtypes[dtype].bits / 8u;
+    kni_contiguous_strides(x->type.rank, x->type.dims, strides);
+    if (to_bytes < from_bytes || (x->type.dtype != dtype && kni_contiguous(x))) {
+        kni_copy_strided(to, dtype, strides, kni_pointer(x), x->type.dtype, x->strides, x->type.rank,
+                         x->type.dims);
+        return;
+    }
+    char *raw = (char *)to + (size_t)n * (to_bytes - from_bytes);
+    kni_host_copy(raw, strides, kni_pointer(x), x->strides, x->type.rank, x->type.dims, from_bytes);
+    if (x->type.dtype != dtype) convert_in_place(to, dtype, raw, x->type.dtype, n);
+}
+
 bool kni_host_borrow(kni_tensor *x, int dtype, kni_borrowed *out)
 {
     out->copy_bytes = 0;
     out->data = kni_pointer(x);
     if (x->type.dtype == dtype && kni_contiguous(x)) return true;
-    int64_t strides[KN_MAX_RANK], bytes = kn_dtype_bytes((kn_dtype)dtype, kni_count(&x->type));
+    int64_t bytes = kn_dtype_bytes((kn_dtype)dtype, kni_count(&x->type));
     void *copy = bytes < 0 ? NULL : kni_allocate((size_t)bytes);
     if (!copy) {
         out->data = NULL;
         kni_fail_op(KN_ERROR_MEMORY, NULL, "no memory for a contiguous copy of %D bytes", bytes);
         return false;
     }
-    kni_contiguous_strides(x->type.rank, x->type.dims, strides);
-    kni_copy_strided(copy, dtype, strides, out->data, x->type.dtype, x->strides, x->type.rank, x->type.dims);
+    gather(copy, dtype, x);
     out->data = copy;
     out->copy_bytes = bytes ? (size_t)bytes : 1;
     return true;

@@ -15,6 +15,9 @@ def matmul_cases(g):
     for a, b in [((0, 3), (3, 5)), ((4, 0), (0, 5)), ((0, 4, 3), (3, 5)), ((2, 4, 3), (2, 3, 0)), ((0,), (0,)),
                  ((2, 0, 4, 3), (3, 5))]:
         g.add("matmul", [g.values(*a), g.values(*b)], dtypes=NUMBERS, expect=torch.matmul, name="empty", large=False)
+    # As in PyTorch, a contraction does not promote.
+    g.error("matmul", [g.values(4, 5, dtype="f16"), g.values(5, 3, dtype="bf16")], status="dtype", text="kn_cast",
+            name="halves")
     g.add("matmul", [g.values(4, 5, flags="nan"), g.values(5, 3)], dtypes=FLOATS, expect=torch.matmul, name="nan",
           large=False)
     g.add("matmul", [g.values(70, 33), g.values(33, 50)], dtypes=FLOATS, expect=torch.matmul, name="blocks",
@@ -158,16 +161,17 @@ def conv_cases(g):
         x, w, b = g.values(2, channels, *sizes), g.values(outs, channels // groups, *kernel), g.values(outs)
         large = [(3, channels, *big), (outs, channels // groups, *kernel), (outs,)]
         g.add("conv", [x, w, b], attrs=attrs, dtypes=FLOATS, grad=True, expect=forward, large=large)
-        g.add("conv", [x, w, g.none()], attrs=attrs, dtypes=["f64", "i32", "u8"], large=False,
+        g.add("conv", [x, w, g.none()], attrs=attrs, dtypes=["f64", "i32", "u8"], large=large[:2] + [()],
               expect=lambda x, w, b, f=forward: f(x.double(), w.double(), None).to(x.dtype))
-        out = forward(torch.zeros(1, channels, *sizes), torch.zeros(outs, channels // groups, *kernel), None).shape[2:]
+        out, out_big = (forward(torch.zeros(1, channels, *s), torch.zeros(outs, channels // groups, *kernel), None).shape[2:]
+                        for s in (sizes, big))
 
         def weight_grad(x, dy, f=forward, shape=(outs, channels // groups, *kernel)):
             w = torch.zeros(shape, dtype=x.dtype, requires_grad=True)
             return torch.autograd.grad(f(x, w, None), w, dy, create_graph=True)[0]
 
         g.add("conv_weight_grad", [x, g.values(2, outs, *out)], attrs={**attrs, "kernel": kernel}, dtypes=FLOATS, grad=True,
-              expect=weight_grad, large=False)
+              expect=weight_grad, large=[(3, channels, *big), (3, outs, *out_big)])
     for batch, channels, outs in [(0, 2, 3), (2, 0, 3), (2, 2, 0)]:
         g.add("conv", [g.values(batch, channels, 5, 5), g.values(outs, channels, 3, 3), g.values(outs)], dtypes=FLOATS,
               name="empty", large=False, attrs={"stride": [1, 1]},
@@ -204,7 +208,7 @@ def conv_transpose_cases(g):
         x, w, b = g.values(2, channels, *sizes), g.values(channels, outs // groups, *kernel), g.values(outs)
         large = [(3, channels, *big), (channels, outs // groups, *kernel), (outs,)]
         g.add("conv_transpose", [x, w, b], attrs=attrs, dtypes=FLOATS, grad=True, expect=transposed, large=large)
-        g.add("conv_transpose", [x, w, g.none()], attrs=attrs, dtypes=["f64", "i32", "u8"], large=False,
+        g.add("conv_transpose", [x, w, g.none()], attrs=attrs, dtypes=["f64", "i32", "u8"], large=large[:2] + [()],
               expect=lambda x, w, b, f=transposed: f(x.double(), w.double(), None).to(x.dtype))
     g.error("conv_transpose", [g.values(1, 2, 5), g.values(3, 2, 3), g.none()], status="shape", text="channels differ")
     g.error("conv_transpose", [g.values(1, 2, 1), g.values(2, 3, 2), g.none()], attrs={"padding": [3]}, status="shape",
@@ -291,7 +295,8 @@ def deform_cases(g):
             return sampled(x, o, m, k, s, p, d)
 
         g.add("deform_sample", [x, offset, mask], attrs={**attrs, "kernel": kernel}, dtypes=FLOATS, expect=sample,
-              grad=True, second=False, large=False)
+              grad=True, large=[(60,) + o.shape[1:] if o.shape else () for o in (x, offset, mask)],
+              second="the gradient of deform_sample_grad is an error that says so")
         g.add("deform_conv2d", [x, offset, g.values(6, 2, *kernel), mask, g.values(6)],
               attrs={**attrs, "weight_groups": 2}, dtypes=WIDE, grad=True, large=False,
               covers=["matmul", "deform_sample", "deform_sample_grad"],
@@ -307,7 +312,7 @@ def deform_cases(g):
 
         columns = g.values(2, 4 * taps, size[0] * size[1])
         g.add("deform_sample_grad", [x, offset, columns, mask], attrs={**attrs, "kernel": kernel}, dtypes=FLOATS,
-              expect=grads, large=False)
+              expect=grads, large=[(60,) + o.shape[1:] if o.shape else () for o in (x, offset, columns, mask)])
     g.error("deform_conv2d", [g.values(1, 2, 5, 5), g.values(1, 7, 4, 4), g.values(3, 2, 2, 2), g.none(), g.none()],
             status="shape", text="2 x groups x 4 channels")
     g.error("deform_conv2d", [g.values(1, 2, 5, 5), g.values(1, 8, 3, 4), g.values(3, 2, 2, 2), g.none(), g.none()],
@@ -362,7 +367,8 @@ def attention_cases(g):
     dy = g.values(2, 4, 5, 6)
     for attrs, mask, bias in [({}, g.none(), g.none()), ({"is_causal": 1}, g.none(), g.none()),
                               ({"softcap": 1.5}, g.none(), g.values(5, 7)), ({}, g.bools(5, 7), g.none())]:
-        g.add("attention_grad", [q, k, v, dy, mask, bias], attrs=attrs, dtypes=FLOATS, large=False,
+        large = False if mask.shape or bias.shape else big + [(2, 4, 130, 20), (), ()]
+        g.add("attention_grad", [q, k, v, dy, mask, bias], attrs=attrs, dtypes=FLOATS, large=large,
               expect=lambda q, k, v, dy, m, b, a=attrs: grads(q, k, v, dy, m, b, **a))
     g.error("attention", [q, g.values(2, 2, 7, 4), v, g.none(), g.none()], status="shape", text="inner sizes differ")
     g.error("attention", [q, g.values(2, 3, 7, 3), g.values(2, 3, 7, 6), g.none(), g.none()], status="shape", text="multiple")

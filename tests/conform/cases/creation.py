@@ -30,7 +30,7 @@ def constants(g):
           covers=["full"], expect=lambda: numpy.full(3, True))
     g.add("full_int", [], attrs={"shape": [3], "dtype": code("i64"), "value": 2**53 + 1}, dtypes=["i64"], out="i64",
           covers=["full"], expect=lambda: numpy.full(3, 2**53 + 1))
-    g.add("full", [], attrs={"shape": [2, 3], "dtype": dtype_of, "value": 3.0, "whole": 3}, dtypes=NUMBERS, out=same,
+    g.add("full", [], attrs={"shape": [2, 3], "dtype": dtype_of, "value": 3.0, "whole": 3}, dtypes=ALL, out=same,
           expect=lambda: numpy.full((2, 3), 3), large_attrs={"shape": [300, 401]}, large=[])
     x = g.values(3, 0, 2)
     for op, value in (("zeros_like", 0), ("ones_like", 1), ("full_like", 7)):

@@ -28,7 +28,10 @@ def polygamma(order, x):
 
 def sinc(x):
     """torch.sinc leaves what sin(3.14...) is at whole numbers, where sin(pi) is 0."""
-    return torch.where((x == torch.round(x)) & (x != 0), x * 0.0, torch.sinc(x))
+    whole = torch.round(x.detach())
+    away = torch.where(x == 0, torch.ones_like(x), x)
+    value = torch.sin(math.pi * (x - whole)) * (1 - 2 * torch.remainder(whole, 2)) / (math.pi * away)
+    return torch.where(x == 0, torch.sinc(x), value)
 
 
 def arithmetic(g):
@@ -40,7 +43,7 @@ def arithmetic(g):
     g.add("div", [g.values(*SHAPE), away], expect=floating(torch.div), dtypes=ALL, elementwise=True, grad=True)
     for op, function in (("floor_div", torch.floor_divide), ("remainder", torch.remainder), ("fmod", torch.fmod)):
         g.add(op, [g.values(*SHAPE, low=-9, high=9), g.values(*SHAPE, low=1, high=4)], expect=function,
-              dtypes=NUMBERS, elementwise=True, grad=op != "floor_div", second=False)
+              dtypes=NUMBERS, elementwise=True, grad=op != "floor_div")
         g.add(op, [g.values(*SHAPE, low=-9, high=9), g.values(*SHAPE, low=-4, high=-1)], expect=function,
               dtypes=FLOATS + SIGNED, name="negative")
         g.add(op, [g.literal([7.5, -7.5, 5, -5, 0.0, 1, math.inf, 2, math.nan, -0.0, 1e30]),
@@ -62,7 +65,8 @@ def arithmetic(g):
           expect=lambda x, y: numpy.power(x.numpy(), y.numpy()), dtypes=INTS, elementwise=True,
           name="integers")
     g.add("pow", [g.literal([0.0, 0.0, 2.0, 0.0, 3.0, -2.0, -2.0]), g.literal([0.0, 2.0, 0.0, 1.0, 1.0, 2.0, 3.0])],
-          expect=torch.pow, name="edges", grad=[0], second=False)
+          expect=torch.pow, name="edges", grad=[0],
+          second="at the edges of the domain, where differences say nothing")
     g.add("atan2", pair, expect=floating(torch.atan2), dtypes=ALL, elementwise=True, grad=True)
     g.add("hypot", pair, expect=torch.hypot, dtypes=FLOATS, elementwise=True, grad=True)
     g.add("copysign", pair, expect=floating(torch.copysign), dtypes=ALL, elementwise=True, grad=[0])
@@ -70,10 +74,23 @@ def arithmetic(g):
         g.add(op, [g.values(*SHAPE, flags="distinct"), g.values(*SHAPE, low=-1.9, high=1.7, flags="distinct")],
               expect=function, dtypes=ALL, elementwise=True, grad=True)
         g.add(op, [g.literal([1.0, 2.0, -1.0]), g.literal([1.0, 3.0, -1.0])], expect=function, name="ties",
-              grad=True, second=False)
+              grad=True, second="at ties, where differences say nothing")
     g.error("add", [g.values(2, 3), g.values(4)], status="shape", text="do not broadcast")
     g.error("sub", [g.bools(3), g.bools(3)], status="dtype", text="bool")
     g.error("hypot", [g.ints(3), g.ints(3)], status="dtype", text="kn_cast")
+
+
+def mixed(g):
+    """f16 with bf16: neither holds the other, so both become f32, as in PyTorch."""
+    for first, second in (("f16", "bf16"), ("bf16", "f16")):
+        pair = [g.values(*SHAPE, dtype=first), g.values(*SHAPE, low=0.5, high=3, dtype=second)]
+        for op in ("add", "sub", "mul", "div", "remainder", "fmod", "pow", "atan2", "hypot", "maximum", "minimum"):
+            base = [g.values(*SHAPE, low=0.2, high=3, dtype=first), pair[1]] if op == "pow" else pair
+            g.add(op, base, expect=getattr(torch, op), dtypes=["f32"], name="halves", grad=True, large=False)
+        for op, function in (("equal", torch.eq), ("less", torch.lt), ("greater_equal", torch.ge)):
+            g.add(op, pair, expect=function, dtypes=["f32"], name="halves", out="bool", large=False)
+        g.add("where", [g.bools(*SHAPE)] + pair, expect=torch.where, dtypes=["f32"], name="halves", grad=True,
+              large=False)
 
 
 def numbers(g):
@@ -125,7 +142,8 @@ def functions(g):
         g.add(name, [x], expect=function, dtypes=NUMBERS, elementwise=True, grad=True)
         g.add(name, [g.values(4, 9, flags="nan inf zero")], expect=function, name="special")
         g.add(name, [g.values(4, 9, flags="extreme")], expect=function, dtypes=SIGNED, name="extreme")
-    g.add("abs", [g.literal([0.0, -0.0, 1.0, -1.0])], expect=torch.abs, grad=True, second=False, name="at-zero")
+    g.add("abs", [g.literal([0.0, -0.0, 1.0, -1.0])], expect=torch.abs, grad=True, name="at-zero",
+          second="at a kink, where differences say nothing")
     for name in ("round", "floor", "ceil", "trunc"):
         g.add(name, [x], expect=getattr(torch, name), dtypes=NUMBERS, elementwise=True)
         g.add(name, [g.values(4, 9, low=-6, high=6, flags="nan inf zero ties extreme")],
@@ -134,7 +152,7 @@ def functions(g):
     g.add("sign", [g.values(4, 9, flags="nan inf zero")], expect=torch.sign, name="special")
     g.add("frac", [x], expect=torch.frac, elementwise=True, grad=True)
     g.add("sinc", [x], expect=floating(sinc), dtypes=ALL, elementwise=True, grad=True)
-    g.add("sinc", [g.literal([0.0, -0.0, 0.5])], expect=torch.sinc, name="at-zero", grad=True, second=False)
+    g.add("sinc", [g.literal([0.0, -0.0, 0.5])], expect=torch.sinc, name="at-zero", grad=True)
     for order in (1, 2, 3):
         g.add("polygamma", [g.values(*SHAPE, low=0.5, high=6)], attrs={"order": float(order)},
               expect=floating(lambda x, n=order: polygamma(n, x)), dtypes=ALL, elementwise=True,
@@ -156,7 +174,7 @@ def functions(g):
     g.add("logit", [g.values(*SHAPE, low=0.05, high=0.95)], attrs={"eps": -1.0}, expect=torch.logit,
           elementwise=True, grad=True)
     g.add("logit", [g.literal([0.01, 0.5, 0.995])], attrs={"eps": 0.05}, expect=lambda x: torch.logit(x, 0.05),
-          name="eps", grad=True, second=False)
+          name="eps", grad=True)
     g.add("nan_to_num", [g.values(4, 9, flags="nan inf zero")], attrs={"nan": 1.0, "positive": 7.0, "negative": -8.0},
           expect=lambda x: torch.nan_to_num(x, 1.0, 7.0, -8.0), elementwise=True)
     g.add("nan_to_num", [g.values(7)], attrs={"nan": 0.0, "positive": 7.0, "negative": -8.0},
@@ -286,5 +304,5 @@ def casts(g):
 
 
 def cases(g):
-    for part in (arithmetic, numbers, functions, truths, bits, choices, casts):
+    for part in (arithmetic, mixed, numbers, functions, truths, bits, choices, casts):
         part(g)

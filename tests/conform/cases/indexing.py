@@ -89,10 +89,15 @@ def writing(g):
             n, sizes = (4, 5, 3)[axis], [4, 5, 3]
             sizes[axis] = 1 if distinct else 6
             values = g.values(*sizes, low=0.6, high=3)
+            # Many products overflow; what is assigned twice depends on the order.
+            big = [40, 50, 30]
+            big[axis] = 60
+            many = update in (ADD, MIN, MAX)
             index = g.ints(*sizes, low=0, high=n - 1)
             attrs = {"axis": axis, "negative": 0, "update": update}
             g.add("scatter", [x, index, values], attrs=attrs, dtypes=ALL, grad=[0, 2],
-                  expect=lambda a, i, v, k=axis, u=update: scattered(a, i, v, k, u), large=False)
+                  expect=lambda a, i, v, k=axis, u=update: scattered(a, i, v, k, u),
+                  large=[(40, 50, 30), big, big] if many else False)
             small = g.ints(*[min(s, 2) for s in sizes], low=0, high=n - 1, dtype="i32")
             if not distinct:
                 g.add("scatter_into", [x, small, values], attrs={"axis": axis, "update": update}, dtypes=ALL,
@@ -101,7 +106,8 @@ def writing(g):
             rows = g.ints(sizes[axis], low=0, high=n - 1)
             for op in ("select_assign", "select_update"):
                 g.add(op, [x, rows, values], attrs=attrs, dtypes=ALL, grad=[0, 2], covers=["select_assign"],
-                      expect=lambda a, i, v, k=axis % 3, u=update: scattered(a, along(a, i, k), v, k, u), large=False)
+                      expect=lambda a, i, v, k=axis % 3, u=update: scattered(a, along(a, i, k), v, k, u),
+                      large=[(40, 50, 30), (60,), big] if many else False)
         tuples = g.literal([[3, 0], [1, 4]] + ([] if distinct else [[1, 4], [-1, -5], [0, 2]]), dtype="i64")
         count = 2 if distinct else 5
 
@@ -111,7 +117,8 @@ def writing(g):
             return scattered(a.reshape(20, 3), flat, v, 0, u).reshape(4, 5, 3)
 
         g.add("scatter_nd", [x, tuples, g.values(count, 3, low=0.6, high=3)], dtypes=ALL, grad=[0, 2], expect=put_nd,
-              attrs={"negative": 1, "update": update}, large=False)
+              attrs={"negative": 1, "update": update},
+              large=[(4, 5, 300), (50, 2), (50, 300)] if update in (ADD, MIN, MAX) else False)
         places = g.literal([59, 0, -3] + ([] if distinct else [0, 57, 31]), dtype="i64")
         g.add("put", [x, places, g.values(3 if distinct else 6, low=0.6, high=3)], attrs={"update": update},
               dtypes=ALL, grad=[0, 2], covers=["select_assign"], large=False,
@@ -141,7 +148,7 @@ def ties(g):
                              (MIN, [[1.0, 2.0]], [[1.0, 3.0, 2.0, 5.0, 1.0]]),
                              (MAX, [[3.0, 0.0]], [[3.0, 3.0, -1.0, -1.0, 2.0]])):
         g.add("scatter", [g.literal(old), index, g.literal(new)], attrs={"axis": 1, "negative": 0, "update": update},
-              dtypes=["f64", "f32"], grad="torch", second=False, name="ties", layouts=False, large=False,
+              dtypes=["f64", "f32"], grad="torch", second="at ties, where differences say nothing", name="ties", layouts=False, large=False,
               expect=lambda a, i, v, u=update: scattered(a, i, v, 1, u))
 
 

@@ -39,8 +39,9 @@ def systems(g):
         g.add("solve", [dominant(g, *shape), g.values(*shape)], expect=torch.linalg.solve, grad=True)
         g.add("inverse", [dominant(g, *shape)], expect=torch.linalg.inv, grad=True, covers=["solve"])
         g.add("det", [dominant(g, *shape)], expect=torch.linalg.det, grad=True)
+        # The cofactor of a 1 x 1 matrix is 1, without the rounding of det times inv.
         g.add("cofactor", [dominant(g, *shape)], grad=True,
-              expect=lambda a: torch.linalg.det(a)[..., None, None] * torch.linalg.inv(a).mT)
+              expect=lambda a: a * 0 + 1 if a.shape[-1] == 1 else torch.linalg.det(a)[..., None, None] * torch.linalg.inv(a).mT)
         g.add("slogdet", [dominant(g, *shape)], expect=lambda a: tuple(torch.linalg.slogdet(a)), grad=True, covers=["lu"])
     for flags in range(16):
         upper, transpose, unit, right = (bool(flags & bit) for bit in (1, 2, 4, 8))
@@ -88,8 +89,7 @@ def factors(g):
             g.add("svd_of", [g.values(*shape)], attrs={"full": full}, covers=["svd"], grad=True,
                   expect=lambda a: (lambda f: (f[1], (f[0] * f[1][..., None, :] ** 2) @ f[2]))(
                       torch.linalg.svd(a, full_matrices=False)))
-        g.add("pinverse", [g.values(*shape)], expect=torch.linalg.pinv, grad=True, covers=["svd"], dtypes=["f64", "f32"],
-              tolerance=(64, 16), why="the condition of random matrices")
+        g.add("pinverse", [dominant(g, *shape)], expect=torch.linalg.pinv, grad=True, covers=["svd"], dtypes=["f64", "f32"])
         g.add("matrix_rank", [g.values(*shape)], expect=torch.linalg.matrix_rank, out="i64", covers=["svd"], large=False)
     for shape in SHAPES:
         for upper in (0, 1):
@@ -100,8 +100,7 @@ def factors(g):
     for n in (0, 1, 2, 5):
         g.add("matrix_power", [g.values(2, 3, 3, low=-1, high=1)], attrs={"n": n}, covers=["matmul"], grad=n > 0,
               expect=lambda a, n=n: torch.linalg.matrix_power(a, n))
-    g.add("lstsq", [g.values(6, 3), g.values(6, 2)], covers=["svd"], grad=True, dtypes=["f64", "f32"],
-          tolerance=(64, 16), why="the condition of random matrices",
+    g.add("lstsq", [dominant(g, 6, 3), g.values(6, 2)], covers=["svd"], grad=True, dtypes=["f64", "f32"],
           expect=lambda a, b: torch.linalg.pinv(a) @ b)
     g.error("eigh", [g.literal([[1.0, float("nan")], [float("nan"), 2.0]])], status="numeric", text="NaN")
     g.error("svd", [g.literal([[1.0, float("inf")], [0.0, 2.0]])], status="numeric", text="NaN")
@@ -152,8 +151,9 @@ def norms(g):
         for shape in ((2, 3, 5), (1, 3, 5)):
             g.add("cdist", [g.values(*shape), g.values(2, 4, 5)], attrs={"order": order}, grad=True, large=False,
                   expect=lambda a, b, p=order: torch.linalg.vector_norm(a[..., :, None, :] - b[..., None, :, :], p, -1))
-    g.add("cdist", [g.values(30, 3), g.values(4, 3)], attrs={"order": 2.0}, name="products", large=False, dtypes=["f64", "f32"],
-          tolerance=(512, 1), why="squares and products cancel for points that lie close together",
+    # Apart from each other: the squares and products of points that lie close together cancel.
+    g.add("cdist", [g.values(30, 3), g.values(4, 3, low=5, high=6)], attrs={"order": 2.0}, name="products", large=False,
+          dtypes=["f64", "f32"],
           expect=lambda a, b: torch.linalg.vector_norm(a[..., :, None, :] - b[..., None, :, :], 2, -1))
 
 

@@ -3,7 +3,7 @@
 import math
 
 import torch
-from conform import ALL, FLOATS, NUMBERS, SIGNED, sum_dtype
+from conform import ALL, FLOATS, INTS, NUMBERS, SIGNED, sum_dtype
 
 SHAPE = (3, 5, 4)
 
@@ -43,6 +43,8 @@ def cases(g):
                       expect=directed(torch.cumsum, 0, axis, reverse, exclusive))
                 g.add("cumprod", [g.values(*SHAPE)], attrs=attrs, dtypes=ALL, out=sum_dtype, grad=True,
                       expect=directed(torch.cumprod, 1, axis, reverse, exclusive), large=False)
+            g.add("cumprod", [g.values(*SHAPE, low=3, high=5)], attrs={"axis": axis, "reverse": reverse}, name="wraps",
+                  dtypes=INTS + ["bool"], out=sum_dtype, expect=directed(torch.cumprod, 1, axis, reverse, 0))
             g.add("scan_linear", [g.values(*SHAPE, low=-0.9, high=0.9), g.values(*SHAPE)],
                   attrs={"axis": axis, "reverse": reverse}, dtypes=FLOATS, grad=True, expect=recurrence(axis, reverse))
         g.add("cumlogsumexp", [g.values(*SHAPE, low=-5, high=5)], attrs={"axis": axis}, dtypes=FLOATS, grad=True,

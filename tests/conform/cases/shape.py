@@ -41,9 +41,9 @@ def shapes(g):
     g.add("atleast", [x], attrs={"rank": 2}, expect=lambda a: a, dtypes=ALL, grad=True)
     g.error("unsqueeze", [g.values(1, 1, 1, 1, 1, 1, 1, 2)], attrs={"axis": 0}, status="shape", text="highest rank")
     for op in ("expand", "broadcast_to"):
-        for shape in ((4, 3, 5), (2, 4, 3, 5), (4, 3, -1)):
+        for shape, many in (((4, 3, 5), (4, 300, 50)), ((2, 4, 3, 5), (2, 4, 300, 50)), ((4, 3, -1), (4, 300, -1))):
             g.add(op, [g.values(1, 3, 5)], attrs={"shape": list(shape)}, dtypes=ALL, grad=True,
-                  expect=lambda a, s=shape: a.expand(s), covers=["expand"], large=False)
+                  expect=lambda a, s=shape: a.expand(s), covers=["expand"], large=[(1, 300, 50)], large_attrs={"shape": list(many)})
         g.add(op, [g.values(1, 3)], attrs={"shape": [0, 3]}, expect=lambda a: a.expand(0, 3), dtypes=ALL,
               name="empty", covers=["expand"], large=False)
         g.error(op, [g.values(2, 3)], attrs={"shape": [4, 3]}, status="shape", text="only axes of size 1")
@@ -106,7 +106,8 @@ def parts(g):
             return a.flatten().index_copy(0, flat, v).reshape(a.shape)
 
         sizes = tuple(numpy.arange(n)[r].size for n, r in zip((4, 7, 5), s))
-        g.add("update_slice", [x, g.values(*sizes)], attrs=attrs, expect=assigned, dtypes=ALL, grad=True, large=False)
+        g.add("update_slice", [x, g.values(*sizes)], attrs=attrs, expect=assigned, dtypes=ALL, grad=True,
+              large=[(40, 50, 33), tuple(numpy.arange(n)[r].size for n, r in zip((40, 50, 33), s))])
         g.add("slice_assign", [x, g.values(*sizes[1:])], attrs=attrs, expect=assigned, dtypes=ALL, grad=True,
               covers=["update_slice"], large=False)
         g.add("slice_fill", [x], attrs=dict(attrs, value=3.0), dtypes=["f32", "i32", "bool"], grad=True,
@@ -162,6 +163,8 @@ def joins(g):
     g.add("concat", [x, x, x, x, x], attrs={"axis": 0}, expect=lambda *a: torch.cat(a, 0), dtypes=ALL, grad=True)
     g.add("concat", [g.values(3, dtype="i32"), g.values(2, dtype="f16")], attrs={"axis": 0}, out="f16",
           expect=lambda a, b: torch.cat([a.double(), b]), dtypes=["f32"], name="promotes", layouts=False)
+    g.add("concat", [g.values(3, dtype="f16"), g.values(2, dtype="bf16")], attrs={"axis": 0}, out="f32", grad=True,
+          expect=lambda a, b: torch.cat([a, b]), dtypes=["f32"], name="halves", layouts=False)
     g.error("concat", [x, y], attrs={"axis": 0}, status="shape", text="only axis 0 may differ")
     g.error("concat", [g.values(), g.values()], attrs={"axis": 0}, text="axis 0 is outside")
     for axis in (0, 1, -1):
@@ -232,7 +235,7 @@ def padding(g):
     g.error("pad", [g.values(3)], attrs={"before": [4], "after": [0], "mode": 3}, status="shape", text="too short")
     g.error("pad_axes", [g.values(3)], attrs={"before": [-2], "after": [-2], "mode": 0}, status="shape", text="is cut")
     g.add("pad_grad", [g.values(2, 7, 3)], attrs={"axis": 1, "before": 2, "after": 1, "mode": 1}, dtypes=FLOATS,
-          grad=True, large=False,
+          grad=True, large=[(40, 70, 30)],
           expect=lambda a: torch.stack([a[:, 2], a[:, 3] + a[:, 1], a[:, 4] + a[:, 0] + a[:, 6], a[:, 5]], 1))
 
 

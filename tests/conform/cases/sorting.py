@@ -116,7 +116,7 @@ def searches(g):
         attrs = {"right": right}
         find = lambda s, v, r=right: torch.searchsorted(s, v, right=bool(r))
         g.add("searchsorted", [line, g.values(3, 5, low=0, high=9, flags="ties")], attrs=attrs, dtypes=NUMBERS,
-              out="i64", expect=find, large=False)
+              out="i64", expect=find, large=[(8,), (300, 50)])
         g.add("searchsorted", [lines, g.values(3, 6, low=0, high=9, flags="ties")], attrs=attrs, dtypes=NUMBERS,
               out="i64", expect=find, large=False, name="lines")
         g.add("searchsorted", [line, g.values(low=0, high=9)], attrs=attrs, dtypes=NUMBERS, out="i64", large=False,
@@ -144,7 +144,7 @@ def counts(g):
               expect=lambda t: torch.unique(t, return_inverse=True, return_counts=True))
         g.add("unique_bounded", [x], dtypes=ALL, out=[None, "i64", "i64", "i64"], expect=bounded)
     small = g.values(9, low=0, high=5)
-    g.add("bincount", [small], attrs={"length": 6}, dtypes=INTS, out="i64", name="row", large=False,
+    g.add("bincount", [small], attrs={"length": 6}, dtypes=INTS, out="i64", name="row", large=[(5000,)],
           expect=lambda x: torch.bincount(x, minlength=6))
     g.add("bincount", [g.ints(9, low=0, high=5), g.values(9)], attrs={"length": 8}, dtypes=["f64", "f32"], grad="fd",
           expect=lambda x, w: torch.bincount(x, w, minlength=8), name="weights", large=False)

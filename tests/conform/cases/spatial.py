@@ -127,7 +127,7 @@ def patches(g):
         size = list(shape[-2:])
         g.add("fold4d", [g.values(*columns)], attrs=dict(attrs, size=size), dtypes=NUMBERS, out=lambda d: d, grad=True,
               expect=lambda x, w=window, s=stride, p=padding, d=dilation, z=size:
-              F.fold(x.double(), z, w, d, p, s).to(x.dtype), large=False)
+              F.fold(x.double(), z, w, d, p, s).to(x.dtype), large=[(40 * columns[0], *columns[1:])])
     for shape, factor in [((1, 8, 2, 3), 2), ((2, 9, 2, 1), 3), ((2, 2, 4, 3, 2), 2), ((3, 2, 2), 1)]:
         g.add("pixel_shuffle", [g.values(*shape)], attrs={"factor": factor}, dtypes=NUMBERS, grad=True, large=False,
               out=lambda d: d, expect=lambda x, f=factor: F.pixel_shuffle(x, f), covers=["reshape", "permute"])

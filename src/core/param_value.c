@@ -1,0 +1,48 @@
+/* Reading and replacing the values of params. */
+#include "core/param_value.h"
+#include <string.h>
+
+/* One lock for some of the params: held only while a slot is copied. */
+enum { LOCKS = 16 };
+#define FOUR KNI_MUTEX_INIT, KNI_MUTEX_INIT, KNI_MUTEX_INIT, KNI_MUTEX_INIT
+static kni_mutex locks[LOCKS] = {FOUR, FOUR, FOUR, FOUR};
+
+static kni_mutex *lock_of(const kni_tensor *x) { return &locks[(uintptr_t)x / sizeof *x % LOCKS]; }
+
+void kni_param_copy_value(kni_tensor *y, const kni_tensor *x)
+{
+    if (!(x->flags & KNI_TENSOR_PARAM)) {
+        kni_tensor_copy_value(y, x);
+        return;
+    }
+    kni_mutex *lock = lock_of(x);
+    kni_lock(lock);
+    kni_tensor_copy_value(y, x);
+    kni_unlock(lock);
+}
+
+uint32_t kni_param_snapshot(kni_thread *t, const kni_tensor *x)
+{
+    uint32_t id = kni_tensor_new(t);
+    if (id == KNI_NO_SLOT) return id;
+    kni_tensor *y = kni_slot(id);
+    kni_param_copy_value(y, x);
+    y->state = KNI_KEPT;
+    return id;
+}
+
+void kni_param_replace(kni_tensor *x, const kni_tensor *v)
+{
+    kni_tensor value = {.storage = NULL};
+    kni_param_copy_value(&value, v); /* v may be a param too */
+    if (value.node && kni_node_release) kni_node_release(value.node);
+    kni_mutex *lock = lock_of(x);
+    kni_lock(lock);
+    kni_storage *old = x->storage;
+    x->storage = value.storage;
+    x->offset = value.offset;
+    x->inline_value = value.inline_value;
+    memcpy(x->strides, value.strides, sizeof x->strides);
+    kni_unlock(lock);
+    if (old) kni_storage_release(old);
+}

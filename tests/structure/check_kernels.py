@@ -1,0 +1,79 @@
+"""Every kernel text keeps to the grammar of docs/kernel-language.md, and the recogniser refuses what the page forbids."""
+
+import re
+
+import kernel_grammar
+import tree
+
+_PAGE = "docs/kernel-language.md"
+_KERNEL = "kernel k(index item, in T x[], out T y[], index n)\n{\n    %s\n}\n"
+
+# Statements that C takes after the prelude but the language does not, with where the fault is noticed.
+_REFUSED = [
+    ("y[item] = x[item]++;", "3:22"),
+    ("y[item] = (n = 2);", "3:18"),
+    ("T *p;", "3:7"),
+    ("y[item] = x[item], n++;", "3:22"),
+    ("double d = 1;", "3:5"),
+    ("y[item] = (int)x[item];", "3:16"),
+    ("goto end;", "3:5"),
+    ("switch (n) { }", "3:5"),
+    ("do { n--; } while (n);", "3:5"),
+    ("for (; n > 0;) n--;", "3:18"),
+    ("for (;;) n--;", "3:11"),
+    ("T t[n];", "3:9"),
+    ("y[item] = missing;", "3:15"),
+    ("y[item] = k(item);", "3:15"),
+    ("return n;", "3:12"),
+    ("break;", "3:5"),
+    ("y[item] = pow(x[item]);", "3:26"),
+    ("y[item] = 0x10;", "3:15"),
+    ("y[item] = 'a';", "3:15"),
+    ("y[item] = x[item]", "4:1"),
+    ("n = n ? : 1;", "3:13"),
+    ("index n2 = 1, n2 = 2;", "3:19"),
+]
+_REFUSED_FILES = [
+    ("static int total;\n", "1:1"),
+    ("kernel k(in T x[])\n{\n}\n", "1:10"),
+    ("kernel k(index item, out T y[], in T x[])\n{\n}\n", "1:40"),
+    ("function T f(T x[])\n{\n    return x[0];\n}\n", "1:17"),
+    ("function T f(T x)\n{\n    return f(x);\n}\n", "3:12"),
+    ("kernel k(index item, uniform index n[])\n{\n}\n", "1:38"),
+    ("#include <stdio.h>\n", "1:1"),
+]
+
+
+def _fault(text):
+    try:
+        kernel_grammar.parse(text)
+    except kernel_grammar.Fault as fault:
+        return str(fault)
+    return ""
+
+
+def _unexpected(text, place):
+    fault = _fault(text)
+    if fault.startswith(place + ":"):
+        return []
+    return ["expected a fault at %s, found %s, in: %s" % (place, fault or "none", text.strip())]
+
+
+def check(_build):
+    names = [n for n in tree.all_files() if n.startswith("src/ops/kernels/") and n.endswith(".kn")]
+    yield "there are kernel texts", [] if names else ["src/ops/kernels holds no *.kn"]
+    for name in names:
+        fault = _fault(tree.read(name))
+        yield "%s keeps to the grammar" % name, ["%s:%s" % (name, fault)] if fault else []
+    page = tree.read(_PAGE)
+    examples = re.findall(r"^```c\n(.*?)^```", page, re.M | re.S)
+    problems = ["%s: %s" % (_PAGE, f) for f in map(_fault, examples) if f]
+    yield "the page's own kernel keeps to the grammar", problems if examples else ["no example found"]
+    words = set(kernel_grammar.CALLS) | kernel_grammar.CONSTANTS
+    yield "the page names every word", ["not on the page: " + w for w in sorted(words) if not re.search(r"\b%s\b" % w, page)]
+    problems = []
+    for statement, place in _REFUSED:
+        problems += _unexpected(_KERNEL % statement, place)
+    for text, place in _REFUSED_FILES:
+        problems += _unexpected(text, place)
+    yield "what the language forbids is refused, at its place", problems

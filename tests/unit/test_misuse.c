@@ -1,0 +1,375 @@
+/* What a user can do wrong, and what the message says then: the function that was called, the values, the line. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* setenv */
+#endif
+#include "support/check.h"
+#include <kn/op_info.h>
+#include <stdlib.h>
+
+const char *__asan_default_options(void);
+const char *__asan_default_options(void) { return "allocator_may_return_null=1"; }
+
+static kn_tensor ones(kn_shape shape) { return kn_ones(shape, KN_F32); }
+static kn_tensor line_of(int n) { return kn_arange(1, n + 1, 1, KN_F32); }
+
+static const char *here(int line)
+{
+    static char text[64];
+    snprintf(text, sizeof text, "test_misuse.c:%d", line);
+    return text;
+}
+
+static void shapes_that_do_not_fit(void)
+{
+    kn_tensor bad = kn_add(ones(KN_SHAPE(2, 3)), ones(KN_SHAPE(4)));
+    CHECK_POISON(bad, here(__LINE__ - 1));
+    CHECK_POISON(bad, "kn_add: shapes [2, 3] and [4] do not broadcast");
+    CHECK(kn_error_code(bad) == KN_ERROR_SHAPE);
+    bad = kn_matmul(ones(KN_SHAPE(2, 3)), ones(KN_SHAPE(4, 5)));
+    CHECK_POISON(bad, "kn_matmul");
+    CHECK_POISON(bad, "[2, 3]");
+    CHECK_POISON(bad, "[4, 5]");
+    CHECK_POISON(kn_reshape(ones(KN_SHAPE(2, 3)), KN_SHAPE(4)), "kn_reshape");
+    kn_tensor list[2] = {ones(KN_SHAPE(2, 3)), ones(KN_SHAPE(4, 5))};
+    CHECK_POISON(kn_concat(list, 2, 0), "kn_concat");
+}
+
+static void a_tensor_that_was_taken(void)
+{
+    kn_tensor x = line_of(3);
+    (void)kn_exp(x);
+    kn_tensor bad = kn_neg(x);
+    CHECK_POISON(bad, "kn_neg: tensor was already taken by kn_exp at ");
+    CHECK_POISON(bad, here(__LINE__ - 3));
+    CHECK_POISON(bad, here(__LINE__ - 3)); /* and the line of the second use */
+    x = line_of(3);
+    (void)kn_softmin(x, 0); /* a function made of others takes by its own name */
+    CHECK_POISON(kn_neg(x), "taken by kn_softmin");
+}
+
+static void handles_that_are_none(void)
+{
+    CHECK_POISON(kn_add(KN_NONE, line_of(2)), "kn_add: KN_NONE was given where a tensor is needed");
+    CHECK_POISON(kn_softmax(KN_NONE, 0), "kn_softmax: KN_NONE");
+    CHECK_POISON(kn_clamp(KN_NONE, -1, 1), "kn_clamp: KN_NONE");
+    CHECK_POISON(kn_clamp(KN_NONE, -__builtin_inf(), 1), "kn_clamp: KN_NONE");
+    CHECK_POISON(kn_diag(KN_NONE, 0), "kn_diag: KN_NONE");
+    CHECK_POISON(kn_trace(KN_NONE), "kn_trace: KN_NONE");
+    CHECK_POISON(kn_neg((kn_tensor){UINT64_C(0x123456789ABCDE)}), "kn_neg: this handle names no live tensor");
+    CHECK_ERROR(kn_print(KN_NONE), "kn_print: KN_NONE");
+    CHECK_ERROR(kn_print((kn_tensor){77}), "kn_print: this handle names no live tensor");
+    CHECK(kn_item((kn_tensor){77}) != 0 && strstr(kn_last_error(), "kn_item: this handle"));
+}
+
+static void other_devices(void)
+{
+    kn_device ref = kn_device_open("ref");
+    kn_tensor x = kn_keep(kn_to(line_of(2), ref)), bad = kn_add(x, line_of(2));
+    CHECK_POISON(bad, "kn_add: operands are on different devices, ref and cpu: move one with kn_to()");
+    CHECK(kn_error_code(bad) == KN_ERROR_DEVICE);
+    kn_device closed = kn_device_open("nan(cpu)");
+    kn_device_close(closed);
+    CHECK_ERROR(kn_sync(closed), "kn_sync: the device nan(cpu) has been closed");
+    CHECK_ERROR(kn_submit(closed), "kn_submit: the device nan(cpu) has been closed");
+    CHECK(kn_sync(NULL) == KN_OK && kn_submit(NULL) == KN_OK && kn_submit(ref) == KN_OK);
+    CHECK(kn_device_open("cpu(") == NULL && kn_last_error()[0]);
+    CHECK(kn_device_open("toaster") == NULL && strstr(kn_last_error(), "toaster"));
+    CHECK(kn_device_open(NULL) == NULL && kn_last_error()[0]);
+}
+
+static void indices_and_axes(void)
+{
+    int64_t far[] = {0, 7};
+    kn_tensor index = kn_keep(kn_from(far, KN_I64, KN_SHAPE(2))), x = kn_keep(line_of(4));
+    kn_tensor bad = kn_take(x, index, 0);
+    double v[2];
+    bool told = !kn_ok(bad) || kn_read_as(bad, KN_F64, v, sizeof v) != KN_OK;
+    CHECK(told && strstr(kn_last_error(), "kn_take") && strstr(kn_last_error(), "7"));
+    CHECK_POISON(kn_gather(x, 0, index), "7");
+    CHECK_POISON(kn_select(x, 0, 4), "kn_select");
+    CHECK_POISON(kn_narrow(x, 0, 3, 2), "kn_narrow: 2 elements from 3 are not inside axis 0 of [4]");
+    CHECK_POISON(kn_sum(x, KN_AXES(3), false), "kn_sum: axis 3");
+    CHECK_POISON(kn_softmax(x, -2), "kn_softmax: axis -2");
+    CHECK_POISON(kn_slice(x, 0, 0, KN_END, 0), "kn_slice: a step of 0");
+    CHECK(kn_ok(kn_slice_ranges(x, &(kn_range){0, KN_END, 0}, 1))); /* a field left out */
+    CHECK(kn_size(x, 9) == -1 && strstr(kn_last_error(), "kn_size: axis 9"));
+}
+
+static void sizes(void)
+{
+    const int64_t huge = INT64_C(1) << 40;
+    CHECK_POISON(kn_zeros(KN_SHAPE(huge, huge), KN_F32), "kn_zeros");
+    CHECK_POISON(kn_zeros(KN_SHAPE(huge, huge), KN_F32), "2^63");
+    CHECK_POISON(kn_expand(kn_scalar(1, KN_F32), KN_SHAPE(huge, huge)), "2^63");
+    CHECK_POISON(kn_eye(huge, huge, KN_F32), "kn_eye: the result [1099511627776, 1099511627776]");
+    CHECK_POISON(kn_eye(INT64_C(1) << 30, INT64_C(1) << 30, KN_F32), "kn_eye: no memory");
+    CHECK_POISON(kn_triu_mask(KN_SHAPE(huge, huge), 0), "kn_triu_mask: no memory for a mask");
+    CHECK_POISON(kn_triu_mask(KN_SHAPE(INT64_C(1) << 30, INT64_C(1) << 30), 0), "kn_triu_mask: no memory");
+    CHECK_POISON(kn_eye(-1, 2, KN_F32), "-1 rows");
+    CHECK_VALUES(kn_eye(2, 3, KN_I32), 0, 1, 0, 0, 0, 1, 0);
+    CHECK_VALUES(kn_eye(3, 2, KN_BOOL), 0, 1, 0, 0, 1, 0, 0);
+    CHECK(kn_count(kn_eye(0, 3, KN_F32)) == 0);
+    /* Sizes of zero are legal wherever there is a result. */
+    kn_tensor empty = kn_keep(kn_zeros(KN_SHAPE(0, 3), KN_F32));
+    CHECK(kn_count(kn_add(empty, empty)) == 0);
+    CHECK(kn_count(kn_matmul(kn_zeros(KN_SHAPE(0, 3), KN_F32), ones(KN_SHAPE(3, 2)))) == 0);
+    CHECK_VALUES(kn_matmul(kn_zeros(KN_SHAPE(1, 0), KN_F32), kn_zeros(KN_SHAPE(0, 2), KN_F32)), 0, 0, 0);
+    CHECK_VALUES(kn_sum(empty, KN_AXES(0), false), 0, 0, 0, 0);
+    CHECK_POISON(kn_max(empty, KN_AXES(0), false), "kn_max");
+    CHECK_POISON(kn_argmax(empty, 0, false), "kn_argmax");
+    CHECK_POISON(kn_random_permutation(300, KN_U8), "u8 holds only 256");
+    CHECK_POISON(kn_random_permutation(300, KN_BF16), "bf16 holds only 257");
+    CHECK_POISON(kn_random_permutation(3, KN_BOOL), "bool holds only 2");
+    CHECK(kn_ok(kn_random_permutation(256, KN_U8)) && kn_ok(kn_random_permutation(128, KN_I8)));
+    CHECK_POISON(kn_random_permutation(129, KN_I8), "i8 holds only 128");
+}
+
+static void dtypes(void)
+{
+    kn_tensor whole = kn_keep(kn_ones(KN_SHAPE(2, 2), KN_I32)),
+              truth = kn_keep(kn_ones(KN_SHAPE(2), KN_BOOL));
+    CHECK_POISON(kn_cholesky(whole, false), "kn_cholesky");
+    CHECK_POISON(kn_cholesky(whole, false), "i32");
+    CHECK_POISON(kn_bitwise_and(line_of(2), line_of(2)), "f32");
+    CHECK_POISON(kn_sub(truth, truth), "bool");
+    CHECK_POISON(kn_take(line_of(2), line_of(2), 0), "f32");
+    CHECK_POISON(kn_zeros(KN_SHAPE(2), (kn_dtype)99), "99");
+    CHECK_POISON(kn_cast(whole, KN_C64), "kn_cast");
+    CHECK_POISON(kn_floor_div_scalar(whole, 0), "kn_floor_div_scalar: [2, 2] of i32 divided by 0");
+    CHECK_POISON(kn_remainder_scalar(whole, 0), "kn_remainder_scalar");
+    CHECK_POISON(kn_fmod_scalar(whole, 0), "kn_fmod_scalar");
+    CHECK(kn_ok(kn_floor_div_scalar(line_of(2), 0)));
+}
+
+static void poisoned(void)
+{
+    kn_tensor bad = kn_neg(KN_NONE);
+    double v[2];
+    char text[200];
+    CHECK_ERROR(kn_read(bad, v, sizeof v), "kn_read: the tensor carries an error: kn_neg: KN_NONE");
+    CHECK_ERROR(kn_read_as(bad, KN_F64, v, sizeof v), "kn_read_as: the tensor carries an error");
+    CHECK(kn_item(bad) != kn_item(bad) && strstr(kn_last_error(), "kn_item: the tensor carries an error"));
+    CHECK(kn_format(bad, text, sizeof text, NULL) > 20 && strstr(text, "poisoned tensor: kn_neg: KN_NONE"));
+    CHECK_POISON(kn_matmul(kn_exp(bad), bad), "kn_neg: KN_NONE"); /* the first error stays */
+}
+
+static void unknown_codes(void)
+{
+    kn_tensor x = kn_keep(line_of(4)), m = kn_keep(ones(KN_SHAPE(2, 3))),
+              image = kn_keep(ones(KN_SHAPE(1, 1, 4, 4)));
+    kn_tensor at = kn_keep(kn_zeros(KN_SHAPE(2), KN_I64)),
+              grid = kn_keep(kn_zeros(KN_SHAPE(1, 2, 2, 2), KN_F32));
+    kn_tensor two = kn_keep(ones(KN_SHAPE(2)));
+    const char *words = "there is no reduction 42";
+    CHECK_POISON(kn_mse_loss(x, x, (kn_reduction)42), "kn_mse_loss: there is no reduction 42");
+    CHECK_POISON(kn_l1_loss(x, x, (kn_reduction)42), words);
+    CHECK_POISON(kn_smooth_l1_loss(x, x, 1, (kn_reduction)42), words);
+    CHECK_POISON(kn_huber_loss(x, x, 1, (kn_reduction)-1), "no reduction -1");
+    CHECK_POISON(kn_cross_entropy(m, at, &(kn_cross_entropy_args){.reduction = (kn_reduction)42}), words);
+    CHECK_POISON(kn_nll_loss(m, at, &(kn_cross_entropy_args){.reduction = (kn_reduction)42}), words);
+    kn_binary_cross_entropy_args binary = {.reduction = (kn_reduction)42};
+    CHECK_POISON(kn_binary_cross_entropy(kn_sigmoid(x), kn_sigmoid(x), &binary), words);
+    CHECK_POISON(kn_binary_cross_entropy_with_logits(x, x, &binary), words);
+    CHECK_POISON(kn_kl_div_loss(x, x, &(kn_kl_div_args){.reduction = (kn_reduction)42}), words);
+    CHECK_POISON(kn_kl_div_loss(x, x, &(kn_kl_div_args){.batch_mean = true, .reduction = (kn_reduction)42}),
+                 words);
+    CHECK_POISON(kn_poisson_nll_loss(x, x, &(kn_poisson_nll_args){.reduction = (kn_reduction)42}), words);
+    CHECK_POISON(kn_gaussian_nll_loss(x, x, x, &(kn_gaussian_nll_args){.reduction = (kn_reduction)42}),
+                 words);
+    CHECK_POISON(kn_hinge_embedding_loss(x, x, 1, (kn_reduction)42), words);
+    CHECK_POISON(kn_cosine_embedding_loss(m, m, two, &(kn_margin_args){.reduction = (kn_reduction)42}),
+                 words);
+    CHECK_POISON(kn_margin_ranking_loss(x, x, x, &(kn_margin_args){.reduction = (kn_reduction)42}), words);
+    CHECK_POISON(kn_triplet_margin_loss(m, m, m, &(kn_triplet_args){.reduction = (kn_reduction)42}), words);
+    CHECK_POISON(
+        kn_interpolate(image, KN_INTS(8, 8), &(kn_interpolate_args){.mode = (kn_interpolate_mode)42}),
+        "no mode 42");
+    CHECK_POISON(kn_grid_sample(image, grid, &(kn_grid_sample_args){.mode = (kn_sample_mode)42}),
+                 "no mode 42");
+    CHECK_POISON(kn_grid_sample(image, grid, &(kn_grid_sample_args){.padding = (kn_sample_padding)42}), "42");
+    kn_pad_args pad = {KN_INTS(1), KN_INTS(1), (kn_pad_mode)42, 0};
+    CHECK_POISON(kn_pad(x, &pad), "42 is no padding mode");
+    CHECK_POISON(kn_scatter(x, 0, at, two, (kn_update)42), "kn_scatter: 42 is no way to update");
+    CHECK_POISON(kn_put(x, at, two, (kn_update)42), "kn_put: 42");
+    CHECK_POISON(kn_select_assign(x, 0, at, two, (kn_update)-1), "kn_select_assign: ");
+    CHECK_POISON(kn_matrix_norm(m, (kn_matrix_norm_kind)42), "kind 42");
+    CHECK_POISON(kn_random(KN_SHAPE(2), (kn_distribution){(kn_distribution_kind)42, 0, 1}, KN_F32), "42");
+    CHECK_POISON(kn_rfft(x, 0, &(kn_fft_args){.norm = (kn_fft_norm)42}).real, "kn_rfft: there is no norm 42");
+    CHECK_POISON(kn_stft(ones(KN_SHAPE(32)), 8, &(kn_stft_args){.pad_mode = (kn_pad_mode)42}).real, "42");
+}
+
+static void names_of_what_was_called(void)
+{
+    kn_tensor image = kn_keep(ones(KN_SHAPE(1, 1, 4, 4)));
+    CHECK_POISON(kn_max_pool2d(image, KN_INTS(9, 9), NULL), "kn_max_pool2d: the window");
+    CHECK_POISON(kn_max_pool1d(kn_scalar(1, KN_F32), KN_INTS(9), NULL), "kn_max_pool1d: x must be");
+    CHECK_POISON(kn_max_pool2d_with_indices(image, KN_INTS(9, 9), NULL).values,
+                 "kn_max_pool2d_with_indices:");
+    CHECK_POISON(kn_avg_pool2d(image, KN_INTS(9, 9), NULL), "kn_avg_pool2d: the window");
+    CHECK_POISON(kn_diag(line_of(3), INT64_MAX), "kn_diag: the offset");
+    CHECK_POISON(kn_clamp_tensor(line_of(2), KN_NONE, line_of(3)), "kn_clamp_tensor: shapes [2] and [3]");
+}
+
+static void lists_that_are_null(void)
+{
+    kn_tensor x = kn_keep(line_of(4)), out[4], grad;
+    int32_t n = 4;
+    CHECK_POISON(kn_concat(NULL, 2, 0), "kn_concat: the list of 2 tensors is NULL");
+    CHECK_POISON(kn_concat(&x, 0, 0), "kn_concat: 0 tensors given");
+    CHECK_POISON(kn_stack(NULL, 3, 0), "kn_stack: the list of 3 tensors is NULL");
+    CHECK_POISON(kn_stack(&x, -1, 0), "kn_stack: -1 tensors given");
+    CHECK_POISON(kn_einsum("i,i->i", NULL, 2), "kn_einsum: the list of 2 operands is NULL");
+    CHECK_POISON(kn_slice_ranges(x, NULL, 1), "kn_slice_ranges: the list of 1 ranges is NULL");
+    CHECK_ERROR(kn_split(x, 2, 0, NULL, &n), "kn_split: the place for the parts is NULL");
+    CHECK_ERROR(kn_split(x, 2, 0, out, NULL), "kn_split: the number of parts is NULL");
+    CHECK_ERROR(kn_meshgrid(NULL, 2, NULL, out), "kn_meshgrid: the list of 2 tensors is NULL");
+    CHECK_ERROR(kn_grad(NULL, NULL, 1, &x, 1, 0, &grad), "kn_grad: the list of outputs is NULL");
+    CHECK_ERROR(kn_grad(&x, NULL, 1, NULL, 1, 0, &grad), "kn_grad: the list of inputs is NULL");
+    CHECK_ERROR(kn_grad(&x, NULL, 0, &x, 1, 0, &grad), "kn_grad: 0 outputs");
+    kn_scope s = kn_scope_begin();
+    kn_scope_end_many(s, NULL, 3);
+    CHECK(strstr(kn_last_error(), "kn_scope_end_many: 3 results, but the list is NULL") != NULL);
+}
+
+static void cotangents(void)
+{
+    kn_device taping = kn_device_open("autodiff(cpu)");
+    kn_device_use(taping);
+    kn_tensor w = kn_require_grad(ones(KN_SHAPE(2))), y = kn_keep(kn_mul_scalar(w, 2)), grad;
+    kn_tensor wide = kn_keep(kn_ones(KN_SHAPE(2), KN_F64)), none = {UINT64_C(12345)}, bad = kn_neg(KN_NONE);
+    CHECK_ERROR(kn_grad(&y, &wide, 1, &w, 1, KN_GRAD_RETAIN, &grad),
+                "kn_grad: cotangent 0 is f64, its output f32");
+    CHECK_POISON(grad, "cotangent 0");
+    CHECK_ERROR(kn_grad(&y, &none, 1, &w, 1, KN_GRAD_RETAIN, &grad),
+                "kn_grad: this handle names no live tensor");
+    CHECK_ERROR(kn_grad(&y, &bad, 1, &w, 1, KN_GRAD_RETAIN, &grad), "kn_grad: cotangent 0 carries an error");
+    kn_tensor longer = kn_keep(ones(KN_SHAPE(3)));
+    CHECK_ERROR(kn_grad(&y, &longer, 1, &w, 1, KN_GRAD_RETAIN, &grad), "kn_grad: cotangent [3]");
+    kn_tensor good = kn_keep(ones(KN_SHAPE(2)));
+    CHECK(kn_grad(&y, &good, 1, &w, 1, 0, &grad) == KN_OK);
+    CHECK_ERROR(kn_grad(&y, &good, 1, &w, 1, 0, &grad), "kn_grad: the tape was walked before");
+    kn_grads grads;
+    CHECK_ERROR(kn_backward(bad, &grads), "kn_backward: the output carries an error");
+    CHECK_ERROR(kn_backward(kn_detach(kn_sum(w, KN_AXES_ALL, false)), &grads),
+                "kn_backward: no output depends");
+    kn_device_use(NULL);
+}
+
+static kn_tensor segment(void *context, const kn_tensor *inputs, int32_t n)
+{
+    (void)context, (void)n;
+    return kn_mul(inputs[0], inputs[0]);
+}
+
+static void recompute_has_no_second_order(void)
+{
+    kn_device_use(kn_device_open("autodiff(cpu)"));
+    kn_tensor w = kn_require_grad(ones(KN_SHAPE(2))), grad;
+    kn_tensor y = kn_keep(kn_sum(kn_recompute(segment, NULL, &w, 1), KN_AXES_ALL, false));
+    CHECK_ERROR(kn_grad(&y, NULL, 1, &w, 1, KN_GRAD_CREATE_GRAPH, &grad),
+                "gradients of gradients do not pass through kn_recompute(): call the segment directly");
+    CHECK_POISON(grad, "kn_recompute");
+    kn_device_use(NULL);
+}
+
+static kn_status copy_type(void *context, const kn_type *in, kn_type *out)
+{
+    (void)context;
+    out[0] = in[0];
+    return KN_OK;
+}
+
+static kn_status pass(void *context, const kn_tensor *in, kn_tensor *out)
+{
+    (void)context;
+    out[0] = kn_neg(in[0]);
+    return KN_OK;
+}
+
+static void custom_names(void)
+{
+    kn_custom_op op = {.name = "matmul", .n_in = 1, .n_out = 1, .infer = copy_type, .lower = pass};
+    CHECK(kn_custom_register(&op) == NULL);
+    CHECK(strstr(kn_last_error(), "matmul: this is the name of a built-in op") != NULL);
+    op.name = "max_pool_values"; /* a row without a public function of its name */
+    CHECK(kn_custom_register(&op) == NULL);
+    op.name = "test_misuse_op";
+    CHECK(kn_custom_register(&op) != NULL);
+    CHECK(kn_custom_register(&op) == NULL && strstr(kn_last_error(), "taken"));
+}
+
+static void memory_messages_name_the_op(void)
+{
+    kn_tensor x = kn_keep(kn_expand(kn_scalar(1, KN_F32), KN_SHAPE(500, 500)));
+    kn_memory_trim();
+    kn_memory_limit(kn_memory_stats().bytes_now + 1000);
+    CHECK_POISON(kn_neg(x), "kn_neg: no memory for a result of 1000000 bytes");
+    CHECK_POISON(kn_matmul(x, x), "kn_matmul: no memory");
+    CHECK_POISON(kn_cast(x, KN_F64), "kn_cast: no memory");
+    CHECK_POISON(kn_softmax(x, 0), "kn_softmax: no memory");
+    CHECK_POISON(kn_sort(x, 0, false).values, "kn_sort: no memory");
+    CHECK_POISON(kn_zeros(KN_SHAPE(500, 500), KN_F32), "kn_zeros: no memory");
+    kn_memory_limit(0);
+}
+
+static void printing_takes_no_memory(void)
+{
+    char text[2000];
+    kn_tensor x = kn_keep(kn_expand(kn_scalar(2, KN_F32), KN_SHAPE(INT64_C(1) << 40, 1 << 10)));
+    kn_format(x, text, sizeof text, NULL);
+    CHECK(strstr(text, "..., ") && strstr(text, "2.0") && strstr(text, "f32[1099511627776, 1024]"));
+    /* A summary shows the corners of a tensor that is no row-major block. */
+    kn_tensor y = kn_keep(kn_transpose(kn_reshape(kn_arange(0, 2000, 1, KN_I32), KN_SHAPE(50, 40)), 0, 1));
+    kn_format(y, text, sizeof text, NULL);
+    CHECK(strstr(text, "[[   0,   40,   80, ..., 1880, 1920, 1960]") != NULL);
+    CHECK(strstr(text, "[  39,   79,  119, ..., 1919, 1959, 1999]]") != NULL);
+    kn_format(kn_select(y, 1, 0), text, sizeof text, &(kn_print_options){.threshold = 10});
+    CHECK(!strncmp(text, "[ 0,  1,  2, ..., 37, 38, 39]", 29));
+}
+
+static char logged[600];
+static void listen(void *context, kn_log_level level, const char *text)
+{
+    (void)context, (void)level;
+    strncat(logged, text, sizeof logged - strlen(logged) - 1);
+}
+
+/* Must come first: both are read when they are first needed. */
+static void environment(void)
+{
+    setenv("KN_THREADS", "many", 1);
+    setenv("KN_ISA", "pentium", 1);
+    kn_log_set(listen, NULL);
+    CHECK(kn_get_threads() >= 1);
+    CHECK(kn_ok(kn_matmul(ones(KN_SHAPE(64, 64)), ones(KN_SHAPE(64, 64)))));
+    kn_log_set(NULL, NULL);
+    CHECK(strstr(logged, "KN_THREADS=many is ignored: a number from 1 to ") != NULL);
+    CHECK(strstr(logged, "KN_ISA=pentium is ignored: scalar, v2, v3, v4, neon or simd128") != NULL);
+    unsetenv("KN_THREADS");
+    unsetenv("KN_ISA");
+}
+
+int main(void)
+{
+    kn_scope s = kn_scope_begin();
+    environment();
+    shapes_that_do_not_fit();
+    a_tensor_that_was_taken();
+    handles_that_are_none();
+    other_devices();
+    indices_and_axes();
+    sizes();
+    dtypes();
+    poisoned();
+    unknown_codes();
+    names_of_what_was_called();
+    lists_that_are_null();
+    cotangents();
+    recompute_has_no_second_order();
+    custom_names();
+    memory_messages_name_the_op();
+    printing_takes_no_memory();
+    kn_scope_end(s, KN_NONE);
+    CHECK(kn_shutdown() == 0);
+    return check_report();
+}
