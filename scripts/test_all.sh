@@ -28,5 +28,6 @@ step "build msan" scripts/build.sh msan
 runner "msan: unit tests" scripts/run_units.sh "$root/msan"
 runner "msan: cpu" "$root/msan/kiln" conform --device cpu --sample 10 --seed 1
 
+runner "fuzzers" scripts/fuzz.sh 120
 runner "smoke targets" scripts/smoke.sh
 finish
