@@ -83,7 +83,7 @@ static void follows_torch(void)
          none,
          {.batch_first = true, .no_bias = true, .hidden_activation = &relu}},
         {"gru", KN_RECURRENT_GRU, x, states, deep},
-        {"gru_single", KN_RECURRENT_GRU, KN_SHAPE(6, 3), KN_SHAPE(1, 4), {0}},
+        {"gru_single", KN_RECURRENT_GRU, KN_SHAPE(6, 3), KN_SHAPE(1, 4), {.dropout = 0}},
         {"lstm", KN_RECURRENT_LSTM, x, states, deep},
         {"lstm_long", KN_RECURRENT_LSTM, KN_SHAPE(1, 19, 3), none, {.batch_first = true}},
         {"gru_reset_before", KN_RECURRENT_GRU, x, none, {.reset_before = true}},
@@ -196,7 +196,7 @@ static void names_and_start(void)
     kn_module_drop(module);
 }
 
-/* bf16 params run; registration survives kn_shutdown. */
+/* bf16 params run. */
 static void half_precision(void)
 {
     kn_nn_gru m;
