@@ -4,6 +4,7 @@ expects as a C table. Run it again only to add files: those that are committed s
     python tests/store/make_files.py            (needs torch, numpy and safetensors)
 """
 
+import argparse
 import collections
 import io
 import os
@@ -125,7 +126,8 @@ def pytorch_checkpoints():
     save_torch("net_checkpoint.pt", {"state_dict": net.state_dict(), "optimizer": optimizer.state_dict(), "epoch": 7,
                                      "loss": 0.25, "note": "hello", "done": True, "nothing": None,
                                      "sizes": [1, 2.5, "x"], "score": numpy.float64(1.5),
-                                     "args": collections.OrderedDict(depth=3)}, listed)
+                                     "args": argparse.Namespace(depth=3), "empty": collections.OrderedDict(),
+                                     "best": torch.tensor(0.5)}, listed)
     parallel = {"module." + k: v for k, v in net.state_dict().items()}
     torch.save({"model": parallel}, path("net_parallel.pt"))
     torch.save({"_orig_mod." + k: v for k, v in net.state_dict().items()}, path("net_compiled.pt"))

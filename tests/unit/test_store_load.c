@@ -104,6 +104,13 @@ static void test_round_trips(void)
             CHECK(net_is_filled(&other) && kn_dtype_of(kn_value(other.fc1.weight)) == KN_F32);
             net_drop(&other);
         }
+    kn_save_args half = {.cast = KN_F16, .cast_exclude = "^norm"};
+    CHECK(kn_save(net_module(&net), in_folder("c.unknown"), &half) == KN_OK);
+    kn_store mixed = kn_store_open(in_folder("c.unknown"), NULL);
+    kn_store_entry cast, kept;
+    CHECK(kn_store_at(mixed, kn_store_find(mixed, "fc1.weight"), &cast) && cast.dtype == KN_F16);
+    CHECK(kn_store_at(mixed, kn_store_find(mixed, "norm.weight"), &kept) && kept.dtype == KN_F32);
+    kn_store_close(mixed);
     /* The same content gives the same bytes, and no temporary file is left. */
     CHECK(kn_save(net_module(&net), in_folder("d.safetensors"), NULL) == KN_OK);
     CHECK(kn_save(net_module(&net), in_folder("e.safetensors"), NULL) == KN_OK);
