@@ -145,6 +145,18 @@ def pytorch_attention():
     expect("attention.pt", "in_proj_weight", "f32", weight)
 
 
+def pytorch_layers():
+    """Whole layers with an input and what PyTorch makes of it."""
+    torch.manual_seed(3)
+    encoder = torch.nn.TransformerEncoder(
+        torch.nn.TransformerEncoderLayer(4, 2, 6, dropout=0.0, batch_first=True), 2, enable_nested_tensor=False)
+    lstm = torch.nn.LSTM(3, 2, num_layers=2, bidirectional=True)
+    for name, module, x in (("transformer.pt", encoder, torch.randn(1, 3, 4)), ("lstm.pt", lstm, torch.randn(4, 2, 3))):
+        module.eval()
+        y = module(x)
+        torch.save({"state_dict": module.state_dict(), "x": x, "y": y[0] if isinstance(y, tuple) else y}, path(name))
+
+
 def pytorch_refused():
     torch.save({"good": torch.tensor([1.0]), "complex": torch.tensor([1 + 2j]),
                 "f8": torch.tensor([1.0]).to(torch.float8_e4m3fn)}, path("torch_complex.pt"))
@@ -306,7 +318,7 @@ def fuzz_seeds():
 def main():
     os.makedirs(FILES, exist_ok=True)
     torch.manual_seed(0)
-    for step in (pytorch_dtypes, pytorch_views, pytorch_checkpoints, pytorch_attention, pytorch_refused,
+    for step in (pytorch_dtypes, pytorch_views, pytorch_checkpoints, pytorch_attention, pytorch_layers, pytorch_refused,
                  pytorch_big_endian, pytorch_compressed, pytorch_tar, numpy_files, safetensors_files):
         step()
     write_table()
