@@ -27,14 +27,31 @@ fuzz_one() { # fuzz_one PROGRAM
         -artifact_prefix="$findings/$parser-" "$corpus/$parser" "$seeds"
 }
 
-passed=0
-failed=0
+# As many at once as there are jobs.
+names=""
+running=0
 for program in "$root"/fuzz/tests/fuzz/fuzz_*; do
     if [ ! -x "$program" ] || [ -d "$program" ]; then continue; fi
     name=$(basename "$program")
     if [ -n "$only" ] && [ "$name" != "fuzz_$only" ]; then continue; fi
+    names="$names $name"
+    (
+        fuzz_one "$program" >"$root/fuzz/$name.log" 2>&1
+        echo $? >"$root/fuzz/$name.status"
+    ) &
+    running=$((running + 1))
+    if [ "$running" -ge "$jobs" ]; then
+        wait
+        running=0
+    fi
+done
+wait
+
+passed=0
+failed=0
+for name in $names; do
     log=$root/fuzz/$name.log
-    if fuzz_one "$program" >"$log" 2>&1; then
+    if [ "$(cat "$root/fuzz/$name.status")" = 0 ]; then
         passed=$((passed + 1))
         runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
         covered=$(sed -n 's/.* cov: \([0-9]*\) .*/\1/p' "$log" | tail -n 1)

@@ -70,6 +70,7 @@ typedef struct kn_rename {
 typedef struct kn_save_args {
     const char *include, *exclude; /* patterns of paths */
     kn_dtype cast;                 /* KN_F16, KN_BF16 ...: floats are stored so; 0: as they are */
+    const char *cast_exclude;      /* paths whose floats are stored as they are (norms) */
     const kn_rename *renames;      /* applied in turn, the last one {0} */
     const char *const *metadata;   /* name, text, name, text, NULL */
     kn_store_format format;

@@ -47,7 +47,8 @@ typedef struct kni_pickle_tensor {
 
 struct kni_pickle_value {
     kni_pickle_kind kind;
-    bool swapped; /* NUMPY_DTYPE */
+    bool swapped;    /* NUMPY_DTYPE */
+    bool attributes; /* DICT: an object whose attributes, set as its state, are the content */
     union {
         int64_t integer;
         double real;

@@ -131,6 +131,15 @@ static kn_status call_set(kni_pickle *p, const kni_pickle_global *global, const 
     return collect(p, arguments, KNI_PICKLE_SET, result);
 }
 
+/* An object that has nothing but attributes. */
+static kn_status call_namespace(kni_pickle *p, const kni_pickle_global *global, const value *arguments,
+                                value **result)
+{
+    kn_status status = call_dict(p, global, arguments, result);
+    if (!status) (*result)->attributes = true;
+    return status;
+}
+
 /* int(3), str("cpu"), torch.device("cuda", 0): the first argument. */
 static kn_status call_first(kni_pickle *p, const kni_pickle_global *global, const value *arguments,
                             value **result)
@@ -366,7 +375,8 @@ static const kni_pickle_global globals[] = {
     TORCH_DTYPE("float8_e8m0fnu", 20),
     {"collections", "OrderedDict", call_dict, NULL},
     {"collections", "defaultdict", call_dict, NULL},
-    {"argparse", "Namespace", call_dict, NULL},
+    {"argparse", "Namespace", call_namespace, NULL},
+    {"types", "SimpleNamespace", call_namespace, NULL},
     {"_codecs", "encode", call_encode, NULL},
     BUILTIN("dict", call_dict),
     BUILTIN("list", call_list),
@@ -405,9 +415,8 @@ const kni_pickle_global *kni_pickle_find_global(const char *module, size_t modul
 kn_status kni_pickle_build(kni_pickle *p, value *object, const value *state)
 {
     switch (object->kind) {
-    case KNI_PICKLE_DICT: /* attributes of a state_dict such as _metadata, or the content of a Namespace */
-        if (state->kind == KNI_PICKLE_DICT && object->count == 0) return append_all(p, object, state);
-        return KN_OK;
+    case KNI_PICKLE_DICT: /* other attributes, such as _metadata of a state_dict, are no content */
+        return state->kind == KNI_PICKLE_DICT && object->attributes ? append_all(p, object, state) : KN_OK;
     case KNI_PICKLE_NUMPY_DTYPE: /* (version, byte order, ...) */
         if (is_list(state) && state->count > 1 && state->items[1]->kind == KNI_PICKLE_TEXT &&
             state->items[1]->length == 1) {

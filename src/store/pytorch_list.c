@@ -217,9 +217,9 @@ static bool holds_tensors(const value *dict)
     return false;
 }
 
+/* The known entries come first: a tensor beside them is a best accuracy rather than a weight. */
 static const value *find_weights(const value *root)
 {
-    if (holds_tensors(root)) return root;
     for (size_t i = 0; i < sizeof weight_keys / sizeof *weight_keys; i++) {
         const value *found = member(root, weight_keys[i], strlen(weight_keys[i]));
         if (holds_tensors(found)) return found;

@@ -10,7 +10,7 @@ static const kn_save_args default_args;
 
 typedef struct saving {
     const kn_save_args *args;
-    kni_name_rules rules;
+    kni_name_rules rules, cast_rules;
     kni_store_writing w;
     int64_t capacity;
     kni_buffer name;
@@ -34,7 +34,8 @@ static kn_status add_value(void *context, const kn_module_entry *entry)
     memcpy(name, kni_buffer_string(&s->name), s->name.length + 1);
     kn_tensor value = kn_value(*entry->param);
     kn_dtype dtype = kn_dtype_of(value);
-    if (s->args->cast && kn_dtype_is_float(dtype)) dtype = s->args->cast;
+    if (s->args->cast && kn_dtype_is_float(dtype) && kni_name_rules_take(&s->cast_rules, entry->path))
+        dtype = s->args->cast;
     s->w.values[s->w.count++] = (kni_store_value){name, value, dtype};
     return KN_OK;
 }
@@ -64,6 +65,7 @@ kn_status kn_save(kn_module module, const char *path, const kn_save_args *args)
                            kn_dtype_name(s.args->cast));
     kn_status status =
         kni_name_rules_make(&s.rules, "kn_save", s.args->include, s.args->exclude, s.args->renames);
+    if (!status) status = kni_name_rules_make(&s.cast_rules, "kn_save", NULL, s.args->cast_exclude, NULL);
     if (!status) status = add_texts(&s);
     if (!status) status = kn_module_visit(module, add_value, &s);
     if (!status) status = kni_store_write(&s.w, s.args->format);
@@ -72,6 +74,7 @@ kn_status kn_save(kn_module module, const char *path, const kn_save_args *args)
     free(s.w.texts);
     kni_buffer_free(&s.name);
     kni_name_rules_free(&s.rules);
+    kni_name_rules_free(&s.cast_rules);
     return status;
 }
 

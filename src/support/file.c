@@ -1,8 +1,6 @@
 /* Whole reads, atomic writes and read-only maps of files. A write goes to a temporary file beside the target, which is
    locked, so that two writers never share one and a leftover of a killed writer is used again. */
-#if defined(__linux__)
 #define _GNU_SOURCE
-#endif
 #include "support/file.h"
 #include "support/failure.h"
 #include <errno.h>

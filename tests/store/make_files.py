@@ -4,6 +4,7 @@ expects as a C table. Run it again only to add files: those that are committed s
     python tests/store/make_files.py            (needs torch, numpy and safetensors)
 """
 
+import argparse
 import collections
 import io
 import os
@@ -125,7 +126,8 @@ def pytorch_checkpoints():
     save_torch("net_checkpoint.pt", {"state_dict": net.state_dict(), "optimizer": optimizer.state_dict(), "epoch": 7,
                                      "loss": 0.25, "note": "hello", "done": True, "nothing": None,
                                      "sizes": [1, 2.5, "x"], "score": numpy.float64(1.5),
-                                     "args": collections.OrderedDict(depth=3)}, listed)
+                                     "args": argparse.Namespace(depth=3), "empty": collections.OrderedDict(),
+                                     "best": torch.tensor(0.5)}, listed)
     parallel = {"module." + k: v for k, v in net.state_dict().items()}
     torch.save({"model": parallel}, path("net_parallel.pt"))
     torch.save({"_orig_mod." + k: v for k, v in net.state_dict().items()}, path("net_compiled.pt"))
@@ -141,6 +143,18 @@ def pytorch_attention():
     torch.save(attention.state_dict(), path("attention.pt"))
     weight = attention.in_proj_weight.detach()
     expect("attention.pt", "in_proj_weight", "f32", weight)
+
+
+def pytorch_layers():
+    """Whole layers with an input and what PyTorch makes of it."""
+    torch.manual_seed(3)
+    encoder = torch.nn.TransformerEncoder(
+        torch.nn.TransformerEncoderLayer(4, 2, 6, dropout=0.0, batch_first=True), 2, enable_nested_tensor=False)
+    lstm = torch.nn.LSTM(3, 2, num_layers=2, bidirectional=True)
+    for name, module, x in (("transformer.pt", encoder, torch.randn(1, 3, 4)), ("lstm.pt", lstm, torch.randn(4, 2, 3))):
+        module.eval()
+        y = module(x)
+        torch.save({"state_dict": module.state_dict(), "x": x, "y": y[0] if isinstance(y, tuple) else y}, path(name))
 
 
 def pytorch_refused():
@@ -304,7 +318,7 @@ def fuzz_seeds():
 def main():
     os.makedirs(FILES, exist_ok=True)
     torch.manual_seed(0)
-    for step in (pytorch_dtypes, pytorch_views, pytorch_checkpoints, pytorch_attention, pytorch_refused,
+    for step in (pytorch_dtypes, pytorch_views, pytorch_checkpoints, pytorch_attention, pytorch_layers, pytorch_refused,
                  pytorch_big_endian, pytorch_compressed, pytorch_tar, numpy_files, safetensors_files):
         step()
     write_table()

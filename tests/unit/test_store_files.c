@@ -75,7 +75,7 @@ static void test_checkpoint(void)
     kn_store_close(store);
     store = open_file("net_checkpoint.pt", &(kn_store_args){.top_key = ""});
     CHECK(kn_store_find(store, "state_dict.fc1.weight") >= 0);
-    CHECK(kn_store_find(store, "optimizer.state.0.exp_avg") >= 0);
+    CHECK(kn_store_find(store, "optimizer.state.0.exp_avg") >= 0 && kn_store_find(store, "best") >= 0);
     kn_store_close(store);
     store = open_file("net_checkpoint.pt", &(kn_store_args){.top_key = "optimizer.state"});
     CHECK(kn_store_find(store, "0.exp_avg_sq") >= 0);

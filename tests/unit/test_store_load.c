@@ -1,6 +1,8 @@
 /* Modules and states to and from files: round trips, PyTorch's names, filters, renames, partial loads and their reports, tied
    weights, the format's version, and that a failed load changes nothing. */
 #include "test_store_net.h"
+#include <kn/nn/recurrent.h>
+#include <kn/nn/transformer.h>
 
 #define FOLDER "tests/store/files/"
 
@@ -70,6 +72,49 @@ static void test_attention(void)
     kn_module_drop(KN_MODULE_OF(Attention, &m));
 }
 
+/* The file's y is what PyTorch's layer made of its x; the loaded layer must give the same. */
+static kn_tensor file_tensor(const char *path, const char *name)
+{
+    kn_store store = kn_store_open(path, &(kn_store_args){.top_key = ""});
+    kn_tensor t = kn_store_tensor(store, kn_store_find(store, name));
+    kn_store_close(store);
+    return t;
+}
+
+static void check_output(kn_tensor y, const char *path)
+{
+    double want[64];
+    y = kn_keep(y);
+    kn_tensor expected = kn_keep(file_tensor(path, "y"));
+    int64_t n = kn_count(expected);
+    CHECK(n > 0 && n <= 64 && kn_read_as(expected, KN_F64, want, (size_t)n * sizeof *want) == KN_OK);
+    check_values(y, want, (int)n, 2e-6, __FILE__, __LINE__);
+}
+
+static void test_layers(void)
+{
+    kn_scope scope = kn_scope_begin();
+    kn_nn_transformer_encoder encoder = {0};
+    CHECK(kn_nn_transformer_encoder_init(&encoder, 4, 2, 6, 2, NULL) == KN_OK);
+    kn_module module = KN_MODULE_OF(kn_nn_transformer_encoder, &encoder);
+    if (!CHECK(kn_load(module, FOLDER "transformer.pt", NULL, NULL) == KN_OK))
+        printf("  %s\n", kn_last_error());
+    kn_module_train(module, false);
+    check_output(
+        kn_nn_transformer_encoder_forward(&encoder, file_tensor(FOLDER "transformer.pt", "x"), NULL, NULL),
+        FOLDER "transformer.pt");
+    kn_module_drop(module);
+
+    kn_nn_lstm lstm = {0};
+    CHECK(kn_nn_lstm_init(&lstm, 3, 2, &(kn_nn_recurrent_args){.num_layers = 2, .bidirectional = true}) ==
+          KN_OK);
+    module = KN_MODULE_OF(kn_nn_lstm, &lstm);
+    if (!CHECK(kn_load(module, FOLDER "lstm.pt", NULL, NULL) == KN_OK)) printf("  %s\n", kn_last_error());
+    check_output(kn_nn_lstm_forward(&lstm, file_tensor(FOLDER "lstm.pt", "x"), NULL), FOLDER "lstm.pt");
+    kn_module_drop(module);
+    kn_scope_end(scope, KN_NONE);
+}
+
 /* ---- round trips */
 
 static void test_round_trips(void)
@@ -104,6 +149,13 @@ static void test_round_trips(void)
             CHECK(net_is_filled(&other) && kn_dtype_of(kn_value(other.fc1.weight)) == KN_F32);
             net_drop(&other);
         }
+    kn_save_args half = {.cast = KN_F16, .cast_exclude = "^norm"};
+    CHECK(kn_save(net_module(&net), in_folder("c.unknown"), &half) == KN_OK);
+    kn_store mixed = kn_store_open(in_folder("c.unknown"), NULL);
+    kn_store_entry cast, kept;
+    CHECK(kn_store_at(mixed, kn_store_find(mixed, "fc1.weight"), &cast) && cast.dtype == KN_F16);
+    CHECK(kn_store_at(mixed, kn_store_find(mixed, "norm.weight"), &kept) && kept.dtype == KN_F32);
+    kn_store_close(mixed);
     /* The same content gives the same bytes, and no temporary file is left. */
     CHECK(kn_save(net_module(&net), in_folder("d.safetensors"), NULL) == KN_OK);
     CHECK(kn_save(net_module(&net), in_folder("e.safetensors"), NULL) == KN_OK);
@@ -467,6 +519,7 @@ int main(int count, char **arguments)
     folder_make();
     test_pytorch_files();
     test_attention();
+    test_layers();
     test_round_trips();
     test_state_dtypes();
     test_renames_and_filters();

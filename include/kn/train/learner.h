@@ -3,7 +3,7 @@
        kn_learner l = kn_learner_make(&(kn_learner_args){ .model = KN_MODULE_OF(Net, &net), .optim = optim, .lr = 1e-3,
            .train = train_loader, .valid = valid_loader, .epochs = 5, .folder = "run",
            .train_step = step, .valid_step = step });
-       kn_learner_add_metric(l, kn_metric_accuracy());
+       kn_learner_add_metric(l, kn_metric_accuracy(-1));
        kn_status s = kn_learner_fit(l);
 */
 #ifndef KN_TRAIN_LEARNER_H
@@ -28,59 +28,76 @@ typedef kn_status (*kn_custom_step_fn)(void *context, const kn_sample *batch, do
                                        kn_step_output *output);
 
 typedef enum kn_nan_policy {
-    KN_NAN_STOP = 0, /* end the run with an error that names the step */
-    KN_NAN_SKIP = 1, /* leave this update out and say so */
-    KN_NAN_LOG = 2   /* update all the same and say so */
+    KN_NAN_STOP = 0,  /* end the run with an error that names the step */
+    KN_NAN_SKIP = 1,  /* leave this update out and say so */
+    KN_NAN_LOG = 2,   /* update all the same and say so */
+    KN_NAN_IGNORE = 3 /* do not look */
 } kn_nan_policy;
+
+/* What a step of your own needs besides the model to go on later (a second optimiser ...), to and from a checkpoint. */
+typedef kn_status (*kn_extra_fn)(void *context, kn_state state, const char *prefix);
 
 typedef struct kn_learner_args {
     kn_module model;
-    kn_optim optim;         /* borrowed, as are all objects here */
-    double lr;              /* where there is no schedule */
-    kn_schedule schedule;   /* advanced at each optimiser step */
-    bool schedule_by_epoch; /* advanced at each epoch instead */
-    kn_loader train, valid; /* valid may be NULL */
+    kn_optim optim;              /* borrowed, as are all objects here; NULL only with custom_step */
+    double lr;                   /* where there is no schedule */
+    kn_schedule schedule;        /* advanced at each optimiser step */
+    bool schedule_by_epoch;      /* advanced at each epoch instead */
+    const char *schedule_metric; /* of validation, reported to the schedule (plateau); NULL = "loss" */
+    kn_loader train, valid;      /* valid may be NULL */
     kn_step_fn train_step, valid_step;
     kn_custom_step_fn custom_step; /* instead of train_step */
     void *context;
+    kn_extra_fn save_extra, load_extra; /* NULL for none */
     int64_t epochs;
     int32_t accumulate; /* batches for each optimiser step, 0 = 1; their gradients are averaged */
     kn_clip_kind clip;
     double clip_limit;
-    bool grad_norm; /* compute the gradient norm for metrics and events */
-    kn_nan_policy nan_policy;
-    kn_ema ema;         /* updated after each step, used in validation; NULL for none */
-    uint64_t seed;      /* of the device's random numbers; loaders have their own */
+    bool grad_norm;           /* compute the gradient norm for metrics and events */
+    kn_nan_policy nan_policy; /* of the loss and the gradient norm */
+    kn_ema ema;               /* updated after each step, used in validation; NULL for none */
+    /* Of the device's random numbers: each batch has its own, from the seed and the batch's number. Loaders have theirs. */
+    uint64_t seed;
     const char *name;   /* "mnist" */
     const char *folder; /* of checkpoints, logs and the report; NULL: nothing is written */
     bool
-        catch_interrupts; /* Ctrl-C once: finish the step, save, leave; twice: leave. The old handlers come back */
-    int32_t valid_every; /* epochs, 0 = 1 */
+        catch_interrupts; /* Ctrl-C or SIGTERM once: finish the step, save, leave; twice: what they did before */
+    int32_t valid_every;         /* epochs, 0 = 1 */
+    bool valid_on_tape;          /* record in validation, for steps that differentiate */
+    bool valid_in_training_mode; /* leave dropout and batch norm as in training */
 } kn_learner_args;
 
-/* NULL with kn_last_error(). The metrics loss and, where asked for, the gradient norm are there from the start. */
+/* NULL with kn_last_error(). Texts are copied. The metrics loss and, where asked for, the gradient norm are there from the start. */
 KN_API kn_learner kn_learner_make(const kn_learner_args *args);
 KN_API void kn_learner_free(kn_learner learner);
-/* The learner takes these over. A metric is computed for both splits, or one of them. */
+/* The learner takes these over, also on failure. A metric is computed for both splits (and in kn_learner_evaluate), or one of
+   them (KN_SPLIT_VALID: that and kn_learner_evaluate). Names are unique. */
 KN_API kn_status kn_learner_add_metric(kn_learner learner, kn_metric metric);
 KN_API kn_status kn_learner_add_metric_to(kn_learner learner, kn_metric metric, kn_split split);
 KN_API kn_status kn_learner_add_renderer(kn_learner learner, kn_renderer renderer);
 
-/* ---- checkpoints, in folder/checkpoint/ */
+/* ---- checkpoints: folder/checkpoint/step-00000123.safetensors
+
+   One file with all that a bit-exact resume needs: model/, optim/, schedule/, ema/, loader/, learner/ and extra/. It appears
+   whole or not at all, and older ones are removed only when it is there. Checkpoints of a run that was not resumed are moved to
+   folder/checkpoint.1 when a new one begins; those beyond the step that a run went back to are removed. */
 
 typedef struct kn_checkpoint_policy {
     int32_t keep_last;       /* newest kept, 0 = 2, -1 = all */
     const char *best_metric; /* the best by this metric of validation is kept too; NULL = "loss", "" = none */
-    int64_t every_steps;     /* also in mid-epoch; 0: at the end of each epoch */
+    int64_t every_steps;     /* optimiser steps; also in mid-epoch. 0: at the end of each epoch only */
     bool off;
 } kn_checkpoint_policy;
 KN_API kn_status kn_learner_set_checkpoints(kn_learner learner, const kn_checkpoint_policy *policy);
-/* Goes on from the newest complete checkpoint in the folder; *resumed (may be NULL) is false where there is none. */
-KN_API kn_status kn_learner_resume(kn_learner learner, bool *resumed);
+/* Goes on from the newest complete checkpoint in the folder; *resumed (may be NULL) is false where there is none. Call it when
+   all metrics are added. A file that cannot be read is passed over, with a message in the run's log. */
+KN_API KN_MUST_CHECK kn_status kn_learner_resume(kn_learner learner, bool *resumed);
 /* The same from one file. */
-KN_API kn_status kn_learner_load(kn_learner learner, const char *path);
-/* The model of the best checkpoint becomes the model; KN_ERROR_ARGUMENT where none is kept. */
-KN_API kn_status kn_learner_load_best(kn_learner learner);
+KN_API KN_MUST_CHECK kn_status kn_learner_load(kn_learner learner, const char *path);
+/* The model (and the average, where there is an ema) of the best checkpoint becomes the model; KN_ERROR_ARGUMENT where none is kept. */
+KN_API KN_MUST_CHECK kn_status kn_learner_load_best(kn_learner learner);
+/* Saves now, between runs: in a run this happens as the policy says. */
+KN_API KN_MUST_CHECK kn_status kn_learner_save(kn_learner learner);
 
 /* ---- stopping */
 
@@ -99,11 +116,12 @@ KN_API void kn_learner_interrupt(kn_learner learner);
 /* Trains to the last epoch. KN_OK also when stopped early or interrupted: kn_learner_ended says which. */
 KN_API KN_MUST_CHECK kn_status kn_learner_fit(kn_learner learner);
 KN_API kn_run_end kn_learner_ended(kn_learner learner);
-/* Runs valid_step over a loader in eval mode; kn_learner_value(KN_SPLIT_TEST, ...) has the results. */
+/* Runs valid_step over a loader in eval mode, with its own start and finish for renderers; kn_learner_value(KN_SPLIT_TEST, ...) has the results. */
 KN_API KN_MUST_CHECK kn_status kn_learner_evaluate(kn_learner learner, kn_loader loader);
 /* The latest value of a metric over a whole epoch, NaN where there is none. */
 KN_API double kn_learner_value(kn_learner learner, kn_split split, const char *metric);
 KN_API int64_t kn_learner_step_count(kn_learner learner);
+KN_API int64_t kn_learner_epoch_count(kn_learner learner); /* whole epochs done */
 /* A table of metrics: first, last, best with the epoch of it; returns the length of the whole text. */
 KN_API size_t kn_learner_summary(kn_learner learner, char *buffer, size_t n);
 

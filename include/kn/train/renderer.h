@@ -18,6 +18,7 @@ typedef struct kn_run_info {
     const char *model; /* kn_module_format of the model */
     int64_t epochs;    /* planned */
     int64_t params;
+    int64_t step; /* optimiser steps done before: above 0 where the run goes on from a checkpoint */
     const char *const *metrics; /* names of the numeric metrics, in the order of events; the last one NULL */
     const bool *higher_is_better; /* of each metric */
 } kn_run_info;
@@ -28,7 +29,7 @@ typedef struct kn_metric_event {
     int32_t index;      /* in kn_run_info.metrics; -1 for a text metric */
     kn_split split;
     bool epoch_end;   /* the value of the whole epoch, else the running one */
-    int64_t step;     /* optimiser steps (train) or items (valid) since the start of the run */
+    int64_t step;     /* optimiser steps since the start of the run, in all splits */
     int64_t epoch;    /* from 1 */
     double value;     /* of this step, or of the epoch */
     double mean;      /* running mean of the epoch */
@@ -82,17 +83,25 @@ KN_API void kn_renderer_free(kn_renderer renderer);
 typedef struct kn_dashboard_args {
     bool stay; /* wait for a key at the end instead of leaving at once */
 } kn_dashboard_args;
-/* Live curves in the terminal (ncurses). */
+/* Live curves of train and valid in the terminal, with progress, messages and keys (h shows them). The screen is given back
+   however the run ends, and a summary stays on it. KN_ERROR_UNSUPPORTED where there is no terminal or no ncurses. */
 KN_API kn_renderer kn_renderer_dashboard(const kn_dashboard_args *args);
 /* Progress lines on standard error, one in place on a terminal, one per epoch elsewhere. */
 KN_API kn_renderer kn_renderer_plain(void);
 /* The dashboard on a terminal that can show it, else plain lines. KN_RENDERER=dashboard, plain or none overrides. */
 KN_API kn_renderer kn_renderer_auto(void);
-/* Files in a folder: metrics.csv, metrics.jsonl, TensorBoard's event file, and report.html with plots at the end. They go on
-   where an interrupted run stopped. */
+
+/* ---- files of a run. Folders are made. A run that goes on (kn_run_info.step above 0) appends; a new one moves an earlier file
+   aside to PATH.old. A failed write is told once on the screen and does not end the run. */
+
+/* One row for each number: time,step,epoch,split,metric,value,mean,kind (kind: step or epoch). */
 KN_API kn_renderer kn_logger_csv(const char *path);
+/* One object in each line: start, metric, message and finish. */
 KN_API kn_renderer kn_logger_json_lines(const char *path);
+/* TensorBoard's event files: scalars loss/train for each step, loss/train_epoch, loss/valid and loss/test for each epoch. */
 KN_API kn_renderer kn_logger_tensorboard(const char *folder);
+/* One HTML page without scripts: plots of all metrics, a table, the model and the facts of the run. It is there from the first
+   epoch on and goes on with the curves of an earlier part of the same run. */
 KN_API kn_renderer kn_report_html(const char *path);
 
 #ifdef __cplusplus

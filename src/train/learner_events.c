@@ -1,0 +1,221 @@
+/* What renderers hear of a run, and the values of metrics over epochs. */
+#define _POSIX_C_SOURCE 200809L
+#include "support/failure.h"
+#include "train/learner_object.h"
+#include "train/renderer_object.h"
+#include <kn/device.h>
+#include <kn/tensor.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { TEXT = 64, MESSAGE = 700 };
+
+double kni_learner_clock(void)
+{
+    struct timespec t = {0};
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---- start and end */
+
+static kn_status describe(kn_learner l)
+{
+    size_t length = kn_module_format(l->args.model, NULL, 0);
+    kni_buffer_clear(&l->model_text);
+    if (!kni_buffer_reserve(&l->model_text, length + 1)) return kni_failure_memory("kn_learner_fit");
+    kn_module_format(l->args.model, l->model_text.data, length + 1);
+    l->model_text.length = length;
+    size_t n = (size_t)l->metric_count;
+    free(l->metric_names);
+    free(l->metric_directions);
+    l->metric_names = calloc(n + 1, sizeof *l->metric_names);
+    l->metric_directions = calloc(n + 1, sizeof *l->metric_directions);
+    if (!l->metric_names || !l->metric_directions) return kni_failure_memory("kn_learner_fit");
+    for (size_t i = 0; i < n; i++) {
+        l->metric_names[i] = kn_metric_name(l->metrics[i].metric);
+        l->metric_directions[i] = kn_metric_higher_is_better(l->metrics[i].metric);
+    }
+    return KN_OK;
+}
+
+static void tell(kn_learner l, kn_split split, const char *text)
+{
+    for (int32_t i = 0; i < l->renderer_count; i++) {
+        kn_renderer r = l->renderers[i];
+        if (r->type->message) r->type->message(r->self, split, text);
+    }
+}
+
+static void tell_notes(kn_learner l)
+{
+    char *line = l->notes.data;
+    while (line && *line) {
+        char *end = strchr(line, '\n');
+        if (end) *end = 0;
+        tell(l, KN_SPLIT_TRAIN, line);
+        line = end ? end + 1 : NULL;
+    }
+    kni_buffer_clear(&l->notes);
+}
+
+kn_status kni_learner_start(kn_learner l)
+{
+    kn_status status = describe(l);
+    if (status) return status;
+    kn_run_info info = {.name = l->name,
+                        .folder = l->folder,
+                        .device = kn_device_name(l->device),
+                        .model = kni_buffer_string(&l->model_text),
+                        .epochs = l->args.epochs,
+                        .params = kn_module_count(l->args.model, false),
+                        .metrics = l->metric_names,
+                        .higher_is_better = l->metric_directions};
+    for (int32_t i = 0; i < l->renderer_count; i++) {
+        kn_renderer r = l->renderers[i];
+        status = r->type->start ? r->type->start(r->self, &info) : KN_OK;
+        if (status == KN_OK) continue;
+        /* Those that have started must hear of the end: a terminal comes back. */
+        for (int32_t j = 0; j < i; j++)
+            if (l->renderers[j]->type->finish)
+                l->renderers[j]->type->finish(l->renderers[j]->self, KN_RUN_FAILED, "");
+        return status;
+    }
+    tell_notes(l);
+    return KN_OK;
+}
+
+void kni_learner_finish(kn_learner l)
+{
+    size_t length = kn_learner_summary(l, NULL, 0);
+    char *summary = malloc(length + 1);
+    if (summary) kn_learner_summary(l, summary, length + 1);
+    for (int32_t i = 0; i < l->renderer_count; i++) {
+        kn_renderer r = l->renderers[i];
+        if (r->type->finish) r->type->finish(r->self, l->ended, summary ? summary : "");
+    }
+    free(summary);
+}
+
+void kni_learner_message(kn_learner l, kn_split split, const char *format, ...)
+{
+    char text[MESSAGE];
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    if (length < 0) return;
+    if (l->running)
+        tell(l, split, text);
+    else
+        kni_buffer_format(&l->notes, "%s\n", text);
+}
+
+void kni_learner_progress(kn_learner l, const kn_progress_event *event)
+{
+    for (int32_t i = 0; i < l->renderer_count; i++) {
+        kn_renderer r = l->renderers[i];
+        if (r->type->progress) r->type->progress(r->self, event);
+        kn_renderer_answer answer = r->type->poll ? r->type->poll(r->self) : KN_RENDERER_GO_ON;
+        if (answer == KN_RENDERER_STOP) kn_learner_interrupt(l);
+        if (answer == KN_RENDERER_KILL) atomic_store(&l->stop, KNI_STOP_NOW);
+    }
+}
+
+/* ---- metrics */
+
+static void tell_metric(kn_learner l, kni_learner_metric *m, kn_metric_event event)
+{
+    char text[TEXT];
+    kn_metric_format(m->metric, event.epoch_end ? event.value : event.mean, text, sizeof text);
+    event.metric = kn_metric_name(m->metric);
+    event.index = (int32_t)(m - l->metrics);
+    event.text = text;
+    for (int32_t i = 0; i < l->renderer_count; i++) {
+        kn_renderer r = l->renderers[i];
+        if (r->type->metric) r->type->metric(r->self, &event);
+    }
+}
+
+kn_status kni_learner_measure(kn_learner l, kn_split split, const kn_step_output *output,
+                              const kn_metric_context *context)
+{
+    for (int32_t i = 0; i < l->metric_count; i++) {
+        kni_learner_metric *m = &l->metrics[i];
+        kn_metric_event event = {.split = split, .step = context->step, .epoch = context->epoch};
+        if (!m->on[split]) continue;
+        kn_status status = kn_metric_update(m->metric, output, context, &event.value, &event.mean);
+        if (status) return status;
+        tell_metric(l, m, event);
+    }
+    return KN_OK;
+}
+
+void kni_learner_reset_metrics(kn_learner l, kn_split split)
+{
+    for (int32_t i = 0; i < l->metric_count; i++)
+        if (l->metrics[i].on[split]) kn_metric_reset(l->metrics[i].metric);
+}
+
+bool kni_learner_better(const kni_learner_metric *m, double a, double b, double delta)
+{
+    return kn_metric_higher_is_better(m->metric) ? a > b + delta : a < b - delta;
+}
+
+void kni_learner_end_epoch(kn_learner l, kn_split split)
+{
+    for (int32_t i = 0; i < l->metric_count; i++) {
+        kni_learner_metric *m = &l->metrics[i];
+        if (!m->on[split]) continue;
+        kn_metric_event event = {
+            .split = split, .epoch_end = true, .step = l->at.step, .epoch = l->at.epoch + 1};
+        kni_history *h = &m->history[split];
+        event.value = event.mean = h->last = kn_metric_value(m->metric);
+        if (h->count++ == 0) h->first = h->last;
+        if (h->best_epoch == 0 || h->best != h->best || kni_learner_better(m, h->last, h->best, 0)) {
+            h->best = h->last;
+            h->best_epoch = event.epoch;
+        }
+        tell_metric(l, m, event);
+    }
+}
+
+kni_learner_metric *kni_learner_find(kn_learner l, const char *name, kn_split split)
+{
+    for (int32_t i = 0; name && i < l->metric_count; i++)
+        if (l->metrics[i].on[split] && !strcmp(kn_metric_name(l->metrics[i].metric), name))
+            return &l->metrics[i];
+    return NULL;
+}
+
+/* ---- the summary */
+
+size_t kn_learner_summary(kn_learner learner, char *buffer, size_t n)
+{
+    static const char *const splits[KNI_SPLITS] = {"train", "valid", "test"};
+    static const char *const ends[] = {"finished", "stopped early", "interrupted", "failed"};
+    kn_learner l = learner;
+    kni_buffer out = {0};
+    kni_buffer_format(&out, "%s: %s after epoch %lld, step %lld\n", l->name, ends[l->ended],
+                      (long long)l->at.epoch, (long long)l->at.step);
+    kni_buffer_format(&out, "%-20s %-6s %14s %14s %14s %6s\n", "metric", "split", "first", "last", "best",
+                      "epoch");
+    for (int32_t i = 0; i < l->metric_count; i++)
+        for (int32_t s = 0; s < KNI_SPLITS; s++) {
+            const kni_learner_metric *m = &l->metrics[i];
+            const kni_history *h = &m->history[s];
+            char first[TEXT], last[TEXT], best[TEXT];
+            if (!h->count) continue;
+            kn_metric_format(m->metric, h->first, first, sizeof first);
+            kn_metric_format(m->metric, h->last, last, sizeof last);
+            kn_metric_format(m->metric, h->best, best, sizeof best);
+            kni_buffer_format(&out, "%-20s %-6s %14s %14s %14s %6lld\n", kn_metric_name(m->metric), splits[s],
+                              first, last, best, (long long)h->best_epoch);
+        }
+    size_t length = kni_buffer_copy(&out, buffer, n);
+    kni_buffer_free(&out);
+    return length;
+}

@@ -1,0 +1,78 @@
+/* A pass over a loader without training: validation after an epoch, and evaluation of a finished model. */
+#include "support/failure.h"
+#include "train/learner_object.h"
+#include <kn/autodiff.h>
+#include <kn/tensor.h>
+
+static kn_status valid_batch(kn_learner l, const kn_sample *batch, kn_split split, int64_t number,
+                             kn_progress_event *progress)
+{
+    kn_step_output output = {0};
+    double began = kni_learner_clock();
+    kn_scope scope = kn_scope_begin();
+    kni_learner_seed(l, 1, 0, number);
+    kn_status status = l->args.valid_step(l->args.context, batch, &output);
+    if (!status && output.loss.bits) status = kni_failure_of(output.loss);
+    if (!status) {
+        int64_t items = kni_learner_items(&output, batch);
+        double seconds = kni_learner_clock() - began;
+        l->at.valid_items += items;
+        progress->items += items;
+        progress->batches = number + 1;
+        progress->seconds = kni_learner_clock() - l->started;
+        progress->items_per_second = seconds > 0 ? (double)items / seconds : 0;
+        kn_metric_context context = {.lr = progress->lr,
+                                     .seconds = seconds,
+                                     .step = l->at.valid_items,
+                                     .epoch = progress->epoch,
+                                     .items = items,
+                                     .grad_norm = (double)__builtin_nan("")};
+        status = kni_learner_measure(l, split, &output, &context);
+    }
+    kn_scope_end(scope, KN_NONE);
+    if (!status) kni_learner_progress(l, progress);
+    return status;
+}
+
+static kn_status valid_batches(kn_learner l, kn_loader loader, kn_split split, bool *whole)
+{
+    kn_progress_event progress = {.split = split,
+                                  .epoch = l->at.epoch + 1,
+                                  .epochs = l->args.epochs,
+                                  .items_total = kn_loader_samples(loader),
+                                  .batches_total = kn_loader_length(loader),
+                                  .step = l->at.step,
+                                  .seconds_left = -1,
+                                  .lr = l->args.schedule ? kn_schedule_peek(l->args.schedule) : l->args.lr};
+    kn_status status = kn_loader_seek(loader, 0, 0);
+    *whole = false;
+    for (int64_t number = 0; !status && !atomic_load(&l->stop); number++) {
+        kn_sample batch = {0};
+        status = kn_loader_next(loader, &batch);
+        *whole = !status && batch.n == 0;
+        if (status || *whole) break;
+        status = valid_batch(l, &batch, split, number, &progress);
+        kn_sample_drop(&batch);
+    }
+    return status;
+}
+
+kn_status kni_learner_run_valid(kn_learner l, kn_loader loader, kn_split split, bool *whole)
+{
+    const kn_learner_args *a = &l->args;
+    int64_t items_before = l->at.valid_items;
+    kni_learner_reset_metrics(l, split);
+    if (!a->valid_in_training_mode) kn_module_train(a->model, false);
+    if (!a->valid_on_tape) kn_no_grad_begin();
+    kn_status status = a->ema ? kn_ema_swap(a->ema, a->model) : KN_OK;
+    if (!status) {
+        status = valid_batches(l, loader, split, whole);
+        kn_status back = a->ema ? kn_ema_swap(a->ema, a->model) : KN_OK;
+        if (!status) status = back;
+    }
+    if (!a->valid_on_tape) kn_no_grad_end();
+    kn_module_train(a->model, true);
+    if (!status && *whole) kni_learner_end_epoch(l, split);
+    if (!*whole) l->at.valid_items = items_before; /* it will be run again from its beginning */
+    return status;
+}
