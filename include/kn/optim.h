@@ -12,6 +12,8 @@ extern "C" {
 
 /* ---- optimisers. Formulas and defaults are PyTorch's; NULL for the defaults; NULL with kn_last_error() on failure. */
 
+/* The state of a param belongs to the param itself: make the optimiser (or load its state) after kn_module_to and
+   kn_module_cast, which make new params. */
 typedef struct kn_optim_object *kn_optim;
 
 typedef struct kn_sgd_args {

@@ -1,10 +1,10 @@
 /* The rows of the optimisers' updates: one pass over a param, its gradient and its states. The formulas are those of
    PyTorch (and of the authors for Adan). */
-#include "ops/update.h"
 #include "core/math/math.h"
 #include "ops/generated/update_kernels.h"
 #include "ops/infer.h"
 #include "ops/native.h"
+#include "ops/update_rules.h"
 
 static double correction(double beta, int64_t step) { return 1 - kni_pow_f64(beta, (double)step); }
 

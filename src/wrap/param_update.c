@@ -1,6 +1,6 @@
 /* The optimisers' updates of a param and its states: runs the row so that it may write over them, then rebinds them. */
 #include "core/error.h"
-#include "ops/update.h"
+#include "ops/update_rules.h"
 #include <kn/update.h>
 
 /* states: places of owned handles, NULL where the rule's state is absent. The gradient and the scale are borrowed or, as

@@ -140,6 +140,24 @@ static void two_optimisers(void)
     net_drop(&b);
 }
 
+/* A param in two places is updated once. */
+static void tied_params(void)
+{
+    kn_param p = kn_param_make(kn_full(KN_SHAPE(2), 3, KN_F64));
+    Layer layer = {p, p};
+    kn_tensor loss =
+        kn_keep(kn_sum(kn_mul(kn_value(layer.weight), kn_value(layer.bias)), KN_AXES_ALL, false));
+    kn_grads grads = NULL;
+    kn_optim optim = kn_optim_sgd(NULL);
+    CHECK(kn_backward(loss, &grads) == KN_OK);
+    CHECK(kn_optim_step(optim, 0.5, KN_MODULE_OF(Layer, &layer), grads) == KN_OK);
+    CHECK_VALUES(kn_value(layer.weight), 0, 0, 0);
+    CHECK(fabs(kn_item(kn_grads_norm(grads, KN_MODULE_OF(Layer, &layer))) - sqrt(72)) < 1e-14);
+    kn_grads_free(grads);
+    kn_optim_free(optim);
+    kn_param_drop(&p);
+}
+
 static void rates_and_freezing(void)
 {
     Net net = net_make(KN_F64), as_before = net_make(KN_F64);
@@ -359,10 +377,19 @@ int main(void)
     kn_device device = kn_device_open("autodiff(cpu)");
     if (!CHECK(device != NULL)) return check_report();
     kn_device_use(device);
-    void (*const tests[])(void) = {
-        follows_torch,  other_dtypes,       in_place,    tapes_see_old_values,
-        two_optimisers, rates_and_freezing, accumulates, accumulation_is_a_big_batch,
-        averages,       clips_now,          misuse,      no_memory};
+    void (*const tests[])(void) = {follows_torch,
+                                   other_dtypes,
+                                   in_place,
+                                   tapes_see_old_values,
+                                   two_optimisers,
+                                   tied_params,
+                                   rates_and_freezing,
+                                   accumulates,
+                                   accumulation_is_a_big_batch,
+                                   averages,
+                                   clips_now,
+                                   misuse,
+                                   no_memory};
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
         kn_scope scope = kn_scope_begin();
         tests[i]();

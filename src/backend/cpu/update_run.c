@@ -2,9 +2,9 @@
    that an operand dies. Halves go through strips of f32. */
 #include "backend/cpu/isa.h"
 #include "backend/cpu/norm_drive.h"
-#include "backend/cpu/update_kernels.h"
+#include "backend/cpu/update_table.h"
 #include "ops/native.h"
-#include "ops/update.h"
+#include "ops/update_rules.h"
 
 enum { STRIP = 512, BLOCK = 1 << 14, MAX_IN = 2 + KNI_UPDATE_STATES, MAX_OUT = 1 + KNI_UPDATE_STATES };
 

@@ -2,7 +2,7 @@
    are constants of an inlined body, so that each loop is free of branches. The formulas are those of
    ops/kernels/update.kn. */
 #include "backend/cpu/tier/norm_loops.h"
-#include "backend/cpu/update_kernels.h"
+#include "backend/cpu/update_table.h"
 #include "core/math/roots.h"
 #include <stdbool.h>
 

@@ -1,7 +1,7 @@
 /* The attributes of the optimisers' updates, and the numbers that their kernels compute with. All attributes that a step
    may change are dynamic: a new learning rate is no new plan. */
-#ifndef KNI_UPDATE_H
-#define KNI_UPDATE_H
+#ifndef KNI_UPDATE_RULES_H
+#define KNI_UPDATE_RULES_H
 
 #include "ops/op.h"
 
