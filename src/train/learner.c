@@ -136,7 +136,7 @@ kn_status kn_learner_add_metric(kn_learner learner, kn_metric metric)
     return add_metric(learner, metric, true, true);
 }
 
-kn_status kn_learner_add_metric_to(kn_learner learner, kn_metric metric, kn_split split)
+kn_status kn_learner_add_metric_to(kn_learner learner, kn_metric metric, kn_run_split split)
 {
     return add_metric(learner, metric, split == KN_SPLIT_TRAIN, split != KN_SPLIT_TRAIN);
 }
@@ -195,7 +195,7 @@ kn_run_end kn_learner_ended(kn_learner learner) { return learner->ended; }
 int64_t kn_learner_step_count(kn_learner learner) { return learner->at.step; }
 int64_t kn_learner_epoch_count(kn_learner learner) { return learner->at.epoch; }
 
-double kn_learner_value(kn_learner learner, kn_split split, const char *metric)
+double kn_learner_value(kn_learner learner, kn_run_split split, const char *metric)
 {
     kni_learner_metric *m = kni_learner_find(learner, metric, split);
     return m && m->history[split].count ? m->history[split].last : (double)__builtin_nan("");

@@ -42,7 +42,7 @@ static kn_status describe(kn_learner l)
     return KN_OK;
 }
 
-static void tell(kn_learner l, kn_split split, const char *text)
+static void tell(kn_learner l, kn_run_split split, const char *text)
 {
     for (int32_t i = 0; i < l->renderer_count; i++) {
         kn_renderer r = l->renderers[i];
@@ -100,7 +100,7 @@ void kni_learner_finish(kn_learner l)
     free(summary);
 }
 
-void kni_learner_message(kn_learner l, kn_split split, const char *format, ...)
+void kni_learner_message(kn_learner l, kn_run_split split, const char *format, ...)
 {
     char text[MESSAGE];
     va_list arguments;
@@ -140,7 +140,7 @@ static void tell_metric(kn_learner l, kni_learner_metric *m, kn_metric_event eve
     }
 }
 
-kn_status kni_learner_measure(kn_learner l, kn_split split, const kn_step_output *output,
+kn_status kni_learner_measure(kn_learner l, kn_run_split split, const kn_step_output *output,
                               const kn_metric_context *context)
 {
     for (int32_t i = 0; i < l->metric_count; i++) {
@@ -154,7 +154,7 @@ kn_status kni_learner_measure(kn_learner l, kn_split split, const kn_step_output
     return KN_OK;
 }
 
-void kni_learner_reset_metrics(kn_learner l, kn_split split)
+void kni_learner_reset_metrics(kn_learner l, kn_run_split split)
 {
     for (int32_t i = 0; i < l->metric_count; i++)
         if (l->metrics[i].on[split]) kn_metric_reset(l->metrics[i].metric);
@@ -165,7 +165,7 @@ bool kni_learner_better(const kni_learner_metric *m, double a, double b, double 
     return kn_metric_higher_is_better(m->metric) ? a > b + delta : a < b - delta;
 }
 
-void kni_learner_end_epoch(kn_learner l, kn_split split)
+void kni_learner_end_epoch(kn_learner l, kn_run_split split)
 {
     for (int32_t i = 0; i < l->metric_count; i++) {
         kni_learner_metric *m = &l->metrics[i];
@@ -183,7 +183,7 @@ void kni_learner_end_epoch(kn_learner l, kn_split split)
     }
 }
 
-kni_learner_metric *kni_learner_find(kn_learner l, const char *name, kn_split split)
+kni_learner_metric *kni_learner_find(kn_learner l, const char *name, kn_run_split split)
 {
     for (int32_t i = 0; name && i < l->metric_count; i++)
         if (l->metrics[i].on[split] && !strcmp(kn_metric_name(l->metrics[i].metric), name))

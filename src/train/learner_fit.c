@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static kn_split watched(kn_learner l) { return l->args.valid ? KN_SPLIT_VALID : KN_SPLIT_TRAIN; }
+static kn_run_split watched(kn_learner l) { return l->args.valid ? KN_SPLIT_VALID : KN_SPLIT_TRAIN; }
 
 /* ---- one epoch */
 

@@ -78,17 +78,17 @@ double kni_learner_clock(void);
 kn_status kni_learner_start(kn_learner l);
 void kni_learner_finish(kn_learner l);
 /* A line for all renderers, formatted as printf does. */
-void kni_learner_message(kn_learner l, kn_split split, const char *format, ...)
+void kni_learner_message(kn_learner l, kn_run_split split, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* Updates the metrics of a split and tells the renderers. */
-kn_status kni_learner_measure(kn_learner l, kn_split split, const kn_step_output *output,
+kn_status kni_learner_measure(kn_learner l, kn_run_split split, const kn_step_output *output,
                               const kn_metric_context *context);
-void kni_learner_reset_metrics(kn_learner l, kn_split split);
+void kni_learner_reset_metrics(kn_learner l, kn_run_split split);
 /* The values of the whole epoch go to the histories and to the renderers. */
-void kni_learner_end_epoch(kn_learner l, kn_split split);
+void kni_learner_end_epoch(kn_learner l, kn_run_split split);
 void kni_learner_progress(kn_learner l, const kn_progress_event *event);
 /* The metric called name where it is computed for the split, or NULL. */
-kni_learner_metric *kni_learner_find(kn_learner l, const char *name, kn_split split);
+kni_learner_metric *kni_learner_find(kn_learner l, const char *name, kn_run_split split);
 /* Whether a is better than b by more than delta; NaN never is. */
 bool kni_learner_better(const kni_learner_metric *m, double a, double b, double delta);
 
@@ -104,7 +104,7 @@ void kni_learner_seed(kn_learner l, uint64_t stream, int64_t epoch, int64_t batc
 int64_t kni_learner_items(const kn_step_output *output, const kn_sample *batch);
 
 /* learner_valid.c: a pass over a loader without training. *whole: it was not interrupted. */
-kn_status kni_learner_run_valid(kn_learner l, kn_loader loader, kn_split split, bool *whole);
+kn_status kni_learner_run_valid(kn_learner l, kn_loader loader, kn_run_split split, bool *whole);
 
 /* learner_checkpoint.c, learner_files.c */
 bool kni_learner_saves(kn_learner l);

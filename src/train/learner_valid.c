@@ -4,7 +4,7 @@
 #include <kn/autodiff.h>
 #include <kn/tensor.h>
 
-static kn_status valid_batch(kn_learner l, const kn_sample *batch, kn_split split, int64_t number,
+static kn_status valid_batch(kn_learner l, const kn_sample *batch, kn_run_split split, int64_t number,
                              kn_progress_event *progress)
 {
     kn_step_output output = {0};
@@ -34,7 +34,7 @@ static kn_status valid_batch(kn_learner l, const kn_sample *batch, kn_split spli
     return status;
 }
 
-static kn_status valid_batches(kn_learner l, kn_loader loader, kn_split split, bool *whole)
+static kn_status valid_batches(kn_learner l, kn_loader loader, kn_run_split split, bool *whole)
 {
     kn_progress_event progress = {.split = split,
                                   .epoch = l->at.epoch + 1,
@@ -57,7 +57,7 @@ static kn_status valid_batches(kn_learner l, kn_loader loader, kn_split split, b
     return status;
 }
 
-kn_status kni_learner_run_valid(kn_learner l, kn_loader loader, kn_split split, bool *whole)
+kn_status kni_learner_run_valid(kn_learner l, kn_loader loader, kn_run_split split, bool *whole)
 {
     const kn_learner_args *a = &l->args;
     int64_t items_before = l->at.valid_items;

@@ -73,7 +73,7 @@ KN_API void kn_learner_free(kn_learner learner);
 /* The learner takes these over, also on failure. A metric is computed for both splits (and in kn_learner_evaluate), or one of
    them (KN_SPLIT_VALID: that and kn_learner_evaluate). Names are unique. */
 KN_API kn_status kn_learner_add_metric(kn_learner learner, kn_metric metric);
-KN_API kn_status kn_learner_add_metric_to(kn_learner learner, kn_metric metric, kn_split split);
+KN_API kn_status kn_learner_add_metric_to(kn_learner learner, kn_metric metric, kn_run_split split);
 KN_API kn_status kn_learner_add_renderer(kn_learner learner, kn_renderer renderer);
 
 /* ---- checkpoints: folder/checkpoint/step-00000123.safetensors
@@ -119,7 +119,7 @@ KN_API kn_run_end kn_learner_ended(kn_learner learner);
 /* Runs valid_step over a loader in eval mode, with its own start and finish for renderers; kn_learner_value(KN_SPLIT_TEST, ...) has the results. */
 KN_API KN_MUST_CHECK kn_status kn_learner_evaluate(kn_learner learner, kn_loader loader);
 /* The latest value of a metric over a whole epoch, NaN where there is none. */
-KN_API double kn_learner_value(kn_learner learner, kn_split split, const char *metric);
+KN_API double kn_learner_value(kn_learner learner, kn_run_split split, const char *metric);
 KN_API int64_t kn_learner_step_count(kn_learner learner);
 KN_API int64_t kn_learner_epoch_count(kn_learner learner); /* whole epochs done */
 /* A table of metrics: first, last, best with the epoch of it; returns the length of the whole text. */

@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-typedef enum kn_split { KN_SPLIT_TRAIN = 0, KN_SPLIT_VALID = 1, KN_SPLIT_TEST = 2 } kn_split;
+typedef enum kn_run_split { KN_SPLIT_TRAIN = 0, KN_SPLIT_VALID = 1, KN_SPLIT_TEST = 2 } kn_run_split;
 
 /* The run as a whole, known at its start. Texts live as long as the run. */
 typedef struct kn_run_info {
@@ -27,7 +27,7 @@ typedef struct kn_run_info {
 typedef struct kn_metric_event {
     const char *metric; /* "loss" */
     int32_t index;      /* in kn_run_info.metrics; -1 for a text metric */
-    kn_split split;
+    kn_run_split split;
     bool epoch_end;   /* the value of the whole epoch, else the running one */
     int64_t step;     /* optimiser steps since the start of the run, in all splits */
     int64_t epoch;    /* from 1 */
@@ -37,7 +37,7 @@ typedef struct kn_metric_event {
 } kn_metric_event;
 
 typedef struct kn_progress_event {
-    kn_split split;
+    kn_run_split split;
     int64_t epoch, epochs;      /* epoch from 1 */
     int64_t items, items_total; /* of this epoch's split; total -1: unknown */
     int64_t batches, batches_total;
@@ -61,13 +61,14 @@ typedef enum kn_renderer_answer {
     KN_RENDERER_KILL = 2
 } kn_renderer_answer;
 
-/* Any entry may be NULL. All are called on the learner's thread, in order. */
+/* Any entry may be NULL. All are called on the learner's thread, in order. start and finish come again for each
+   kn_learner_fit and kn_learner_evaluate. */
 typedef struct kn_renderer_type {
     const char *name;
     kn_status (*start)(void *self, const kn_run_info *info);
     void (*metric)(void *self, const kn_metric_event *event);
     void (*progress)(void *self, const kn_progress_event *event); /* after each batch */
-    void (*message)(void *self, kn_split split,
+    void (*message)(void *self, kn_run_split split,
                     const char *text);      /* a line for the text panel and the logs */
     kn_renderer_answer (*poll)(void *self); /* keys of the user; after each batch */
     void (*finish)(void *self, kn_run_end end, const char *summary);
