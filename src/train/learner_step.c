@@ -229,10 +229,15 @@ kn_status kni_learner_step(kn_learner l, bool *ended)
     step s = {.lr = a->lr, .size = left < a->accumulate ? left : a->accumulate};
     *ended = left <= 0;
     if (*ended) return KN_OK;
-    if (a->schedule) s.lr = a->schedule_by_epoch ? l->at.lr : kn_schedule_next(a->schedule);
+    if (a->schedule) s.lr = a->schedule_by_epoch ? l->at.lr : kn_schedule_peek(a->schedule);
+    kni_position before = l->at;
     kn_status status = KN_OK;
     for (int64_t i = 0; i < s.size && !status && !*ended; i++)
         status = step_batch(l, &s, i + 1 == s.size, ended);
     kn_grads_free(s.grads);
+    if (status)
+        l->at = before; /* a later run does this step again */
+    else if (a->schedule && !a->schedule_by_epoch && !*ended)
+        kn_schedule_next(a->schedule);
     return status;
 }

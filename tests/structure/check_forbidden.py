@@ -13,6 +13,8 @@ _CALLS = re.compile(
 _HEADERS = re.compile(r"#[ \t]*include[ \t]*<(math|tgmath|complex|assert|setjmp|fenv)\.h>")
 _CONSTRUCTOR = re.compile(r"\b(__)?(constructor|destructor)(__)?\b(?=[^;]*\)\))")
 _PATHS = re.compile(r"(?<![\w.}*-])/(work|root|home|Users|opt|mnt|tmp)/\w")
+# The learner catches Ctrl-C where it is told to, and puts the old handlers back.
+_ALLOWED_CALLS = {"src/train/learner_interrupt.c": ("sigaction",)}
 _TEXT_ENDINGS = tree.CODE_ENDINGS + (".md", ".txt", ".json", ".in", ".yml", "Makefile", "run")
 
 
@@ -22,6 +24,8 @@ def _matches(pattern, names, strip):
         if strip:
             text = tree.bare_c(text)
         for match in pattern.finditer(text):
+            if match.group(0).rstrip("( \t\n") in _ALLOWED_CALLS.get(name, ()):
+                continue
             yield "%s:%d: %s" % (name, tree.line_of(text, match.start()), match.group(0).strip())
 
 
