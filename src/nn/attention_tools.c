@@ -1,7 +1,7 @@
 /* Beside attention itself: masks made from lengths, and weights in PyTorch's packed form. */
 #include "support/failure.h"
 #include <kn/creation.h>
-#include <kn/nn/attention.h>
+#include <kn/nn/attention_layers.h>
 #include <kn/shape.h>
 #include <kn/tensor.h>
 #include <stdio.h>

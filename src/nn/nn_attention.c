@@ -7,7 +7,7 @@
 #include <kn/elementwise.h>
 #include <kn/functional.h>
 #include <kn/indexing.h>
-#include <kn/nn/attention.h>
+#include <kn/nn/attention_layers.h>
 #include <kn/shape.h>
 #include <kn/tensor.h>
 

@@ -253,5 +253,9 @@ int main(void)
         follows_torch,   states_go_on,    partial_gradient, gradients_by_differences,
         dropout_between, names_and_start, half_precision,   misuse,
         no_memory};
-    return run_tests(tests, sizeof tests / sizeof *tests);
+    int failed = run_tests(tests, sizeof tests / sizeof *tests);
+    /* kn_shutdown forgets the ops that layers registered; they come back. */
+    void (*const again[])(void) = {half_precision};
+    kn_shutdown();
+    return run_tests(again, 1) || failed;
 }

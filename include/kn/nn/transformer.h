@@ -4,7 +4,7 @@
 #define KN_NN_TRANSFORMER_H
 
 #include <kn/nn/activations.h>
-#include <kn/nn/attention.h>
+#include <kn/nn/attention_layers.h>
 #include <kn/nn/normalization.h>
 
 #ifdef __cplusplus

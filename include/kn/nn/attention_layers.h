@@ -1,7 +1,7 @@
 /* Attention with heads: kn_nn_attention is MultiHeadAttention, and with args->d_context, n_heads_kv and d_head CrossAttention
    and grouped heads. Masks follow PyTorch and Burn: true hides. */
-#ifndef KN_NN_ATTENTION_H
-#define KN_NN_ATTENTION_H
+#ifndef KN_NN_ATTENTION_LAYERS_H
+#define KN_NN_ATTENTION_LAYERS_H
 
 #include <kn/nn/positional.h>
 #include <kn/state.h>
