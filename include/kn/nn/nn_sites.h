@@ -7,7 +7,7 @@
 
 #include <kn/base.h>
 #include <kn/nn/activations.h>
-#include <kn/nn/attention.h>
+#include <kn/nn/attention_layers.h>
 #include <kn/nn/convolution.h>
 #include <kn/nn/image.h>
 #include <kn/nn/init.h>
