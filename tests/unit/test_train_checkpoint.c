@@ -104,6 +104,65 @@ static void resume_is_bit_exact(void)
     }
 }
 
+static void standing_still(kn_learner_args *a)
+{
+    a->schedule = NULL;
+    a->lr = 0;
+    a->ema = NULL;
+}
+
+/* Early stopping counts on over a resume, and a run that has stopped stays stopped. */
+static void stopping_resumes(void)
+{
+    const char *folder = fresh_folder();
+    static const int64_t epochs[] = {4, 50, 50}, want[] = {4, 5, 5};
+    for (int i = 0; i < 3; i++) {
+        Run run;
+        if (!run_make(&run, folder, epochs[i], standing_still)) return;
+        CHECK_OK(kn_learner_set_early_stopping(run.learner, &(kn_early_stopping){.patience = 4}));
+        CHECK_OK(kn_learner_resume(run.learner, NULL));
+        CHECK_OK(kn_learner_fit(run.learner));
+        CHECK(kn_learner_epoch_count(run.learner) == want[i]);
+        CHECK(kn_learner_ended(run.learner) == (i ? KN_RUN_STOPPED_EARLY : KN_RUN_FINISHED));
+        CHECK(i < 2 || run.calls == 0);
+        run_free(&run);
+    }
+    remove_folder(folder);
+}
+
+/* What a step of one's own needs travels with the checkpoint. */
+static int64_t extra_number;
+static kn_status save_number(void *context, kn_state state, const char *prefix)
+{
+    (void)context;
+    return kn_state_put_int(state, prefix, "number", extra_number);
+}
+static kn_status load_number(void *context, kn_state state, const char *prefix)
+{
+    (void)context;
+    return kn_state_get_int(state, prefix, "number", &extra_number) ? KN_OK : KN_ERROR_ARGUMENT;
+}
+static void with_extra(kn_learner_args *a)
+{
+    a->save_extra = save_number;
+    a->load_extra = load_number;
+}
+
+static void extras_travel(void)
+{
+    const char *folder = fresh_folder();
+    Run run;
+    for (int i = 0; i < 2; i++) {
+        if (!run_make(&run, folder, 1, with_extra)) return;
+        extra_number = i ? 0 : 4711;
+        CHECK_OK(kn_learner_resume(run.learner, NULL));
+        CHECK_OK(kn_learner_fit(run.learner));
+        CHECK(extra_number == 4711);
+        run_free(&run);
+    }
+    remove_folder(folder);
+}
+
 /* ---- files */
 
 /* The names in folder/checkpoint as "12 24", and the number of other files. */
@@ -408,13 +467,9 @@ int main(void)
     kn_device device = kn_device_open("autodiff(cpu)");
     if (!CHECK(device != NULL)) return check_report();
     kn_device_use(device);
-    void (*const tests[])(void) = {resume_is_bit_exact,
-                                   policies_keep_files,
-                                   best_model_comes_back,
-                                   broken_files_are_passed_over,
-                                   runs_do_not_mix,
-                                   wrong_checkpoints,
-                                   full_disks,
+    void (*const tests[])(void) = {resume_is_bit_exact, stopping_resumes,      extras_travel,
+                                   policies_keep_files, best_model_comes_back, broken_files_are_passed_over,
+                                   runs_do_not_mix,     wrong_checkpoints,     full_disks,
                                    signals_once};
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
         kn_scope scope = kn_scope_begin();
