@@ -72,6 +72,7 @@ kn_status kni_learner_start(kn_learner l)
                         .model = kni_buffer_string(&l->model_text),
                         .epochs = l->args.epochs,
                         .params = kn_module_count(l->args.model, false),
+                        .step = l->at.step,
                         .metrics = l->metric_names,
                         .higher_is_better = l->metric_directions};
     for (int32_t i = 0; i < l->renderer_count; i++) {

@@ -1,0 +1,121 @@
+/* The renderer that writes the HTML report: at the end, and after epochs in between, so that a killed run leaves one too. */
+#include "train/render_report.h"
+#include "support/failure.h"
+#include "support/file.h"
+#include "train/log_file.h"
+#include "train/render_format.h"
+#include "train/render_guard.h"
+#include <kn/tensor.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_PAGE = 64 << 20 };
+static const double page_seconds = 10;
+
+typedef struct report {
+    char *path;
+    kni_record record;
+    double written;
+    bool failed; /* and told */
+} report;
+
+static void write_page(report *r, const kn_run_end *end)
+{
+    kni_buffer page = {0};
+    kni_report_page(&page, &r->record, end);
+    kn_status status =
+        page.failed ? kni_failure_memory("kn_report_html") : kni_file_write(r->path, page.data, page.length);
+    kni_buffer_free(&page);
+    r->written = kni_monotonic_clock();
+    if (status == KN_OK || r->failed) return;
+    r->failed = true;
+    kni_buffer text = {0};
+    kni_buffer_format(&text, "the report cannot be written: %s; the run goes on without it", kn_last_error());
+    if (!text.failed) kni_notice(text.data);
+    kni_buffer_free(&text);
+}
+
+static kn_status report_start(void *self, const kn_run_info *info)
+{
+    report *r = self;
+    kn_status status = kni_record_start(&r->record, info);
+    if (status) return status;
+    kni_buffer page = {0};
+    if (kni_file_exists(r->path) && info->step > 0 && kni_file_read(r->path, MOST_PAGE, &page) == KN_OK)
+        kni_report_data_read(&r->record, kni_buffer_string(&page), page.length, r->path);
+    kni_buffer_free(&page);
+    r->written = kni_monotonic_clock();
+    return KN_OK;
+}
+
+static void report_metric(void *self, const kn_metric_event *event)
+{
+    report *r = self;
+    kni_record_metric_event(&r->record, event);
+}
+
+static void report_progress(void *self, const kn_progress_event *event)
+{
+    report *r = self;
+    bool next = event->epoch != r->record.progress.epoch && r->record.has_progress;
+    if (next && !r->failed && kni_monotonic_clock() - r->written >= page_seconds) write_page(r, NULL);
+    kni_record_progress(&r->record, event);
+}
+
+static void report_message(void *self, kn_run_split split, const char *text)
+{
+    report *r = self;
+    kni_record_message_line(&r->record, split, text);
+}
+
+static void report_finish(void *self, kn_run_end end, const char *summary)
+{
+    report *r = self;
+    (void)summary;
+    write_page(r, &end);
+}
+
+static void report_close(void *self)
+{
+    report *r = self;
+    kni_record_free(&r->record);
+    free(r->path);
+    free(r);
+}
+
+static const kn_renderer_type report_type = {.name = "report",
+                                             .start = report_start,
+                                             .metric = report_metric,
+                                             .progress = report_progress,
+                                             .message = report_message,
+                                             .finish = report_finish,
+                                             .close = report_close};
+
+/* A file that cannot be written is refused now rather than after hours of training. */
+static kn_status try_path(const char *path)
+{
+    if (!path || !*path) return kni_failure(KN_ERROR_ARGUMENT, "kn_report_html: the path is empty");
+    kni_log_file probe;
+    bool there = kni_file_exists(path);
+    kn_status status = kni_log_open(&probe, path, "kn_report_html");
+    kni_log_close(&probe);
+    if (status == KN_OK && !there) status = kni_path_remove(path);
+    return status;
+}
+
+kn_renderer kn_report_html(const char *path)
+{
+    if (try_path(path) != KN_OK) return NULL;
+    report *r = calloc(1, sizeof *r);
+    size_t bytes = strlen(path) + 1;
+    char *copy = malloc(bytes);
+    if (!r || !copy) {
+        free(r);
+        free(copy);
+        kni_failure_memory("kn_report_html");
+        return NULL;
+    }
+    memcpy(copy, path, bytes);
+    r->path = copy;
+    return kn_renderer_make(&report_type, r);
+}
