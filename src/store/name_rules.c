@@ -98,7 +98,7 @@ static void append_replacement(kni_buffer *out, const char *name, const char *re
 /* Replaces every match, from left to right. */
 static void rename_once(const regex_t *pattern, const char *replacement, const char *name, kni_buffer *out)
 {
-    regmatch_t m[GROUPS];
+    regmatch_t m[GROUPS] = {{0}};
     int flags = 0;
     while (regexec(pattern, name, GROUPS, m, flags) == 0) {
         kni_buffer_append(out, name, (size_t)m[0].rm_so);

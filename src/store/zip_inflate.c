@@ -79,7 +79,9 @@ static kn_status inflate_some(inflating *s, unsigned char *out, size_t bytes)
         s->z.next_out = out + done;
         s->z.avail_out = room;
         int result = inflate_function(&s->z, Z_NO_FLUSH);
+        kni_library_wrote(&s->z, sizeof s->z);
         size_t made = room - s->z.avail_out;
+        kni_library_wrote(out + done, made);
         s->crc = kni_crc32(s->crc, out + done, made);
         done += made;
         if (result == Z_MEM_ERROR) return kni_failure_memory("inflating");
@@ -120,7 +122,9 @@ kn_status kni_zip_inflate(const kni_zip *zip, const kni_source *source, int64_t 
     s.input = malloc(2 * CHUNK);
     if (!s.input) return kni_failure_memory("inflating");
     /* Negative bits: deflate data without a header of zlib. */
-    if (init_function(&s.z, -15, ZLIB_VERSION, (int)sizeof s.z) != Z_OK)
+    int result = init_function(&s.z, -15, ZLIB_VERSION, (int)sizeof s.z);
+    kni_library_wrote(&s.z, sizeof s.z);
+    if (result != Z_OK)
         status = kni_failure_memory("inflating");
     else {
         status = inflate_part(&s, offset, out, bytes);

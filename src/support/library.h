@@ -22,4 +22,15 @@ typedef struct kni_library {
    libpng16-16)". */
 kn_status kni_library_open(kni_library *library);
 
+/* Tells MemorySanitizer that a library, which it cannot see into, has written these bytes. */
+#if defined(__has_feature)
+#if __has_feature(memory_sanitizer)
+#include <sanitizer/msan_interface.h>
+#define kni_library_wrote(address, bytes) __msan_unpoison((address), (bytes))
+#endif
+#endif
+#ifndef kni_library_wrote
+#define kni_library_wrote(address, bytes) ((void)(address), (void)(bytes))
+#endif
+
 #endif

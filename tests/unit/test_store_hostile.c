@@ -318,7 +318,7 @@ static void test_targets(void)
     kn_state state = kn_state_make();
     state_fill(state, 3, 10);
     CHECK(kn_state_write(state, in_folder("real.safetensors"), KN_STORE_AUTO) == KN_OK);
-    CHECK(symlink(in_folder("real.safetensors"), in_folder("link.safetensors")) == 0);
+    CHECK(symlink("real.safetensors", in_folder("link.safetensors")) == 0);
     state_fill(state, 4, 10);
     CHECK(kn_state_write(state, in_folder("link.safetensors"), KN_STORE_AUTO) == KN_OK);
     CHECK(first_value(in_folder("real.safetensors")) == 4);
