@@ -349,6 +349,7 @@ static void test_memory(void)
 
 int main(void)
 {
+    kn_set_threads(1); /* workers would not survive in the children */
     folder_make();
     test_truncated();
     test_changed_bytes();
