@@ -182,7 +182,7 @@ static void schedule_by_epochs(void)
     CHECK_OK(kn_learner_add_metric(run.learner, kn_metric_learning_rate()));
     CHECK_OK(kn_learner_fit(run.learner));
     CHECK(fabs(kn_learner_value(run.learner, KN_SPLIT_TRAIN, "learning_rate") - 0.03) < 1e-12);
-    run_free(&run); /* the schedule of the test is small and stays */
+    run_free(&run);
 }
 
 static void on_plateau(kn_learner_args *a)

@@ -123,6 +123,10 @@ static inline bool run_make(Run *run, const char *folder, int64_t epochs, void (
                             .name = "test",
                             .folder = folder};
     if (change) change(&args);
+    if (args.schedule && args.schedule != run->schedule) { /* a test's own */
+        kn_schedule_free(run->schedule);
+        run->schedule = args.schedule;
+    }
     run->learner = kn_learner_make(&args);
     good = good && run->train && run->valid && run->optim && run->schedule && run->ema && run->learner;
     if (!good) printf("%s\n", kn_last_error());
