@@ -2,7 +2,13 @@
    an exported function. */
 #include "backend/cpu/pool_kernels.h"
 
-static inline T larger(T a, T b) { return ((b > a) | (b != b)) ? b : a; }
+/* In two choices: compilers make branches of one with both conditions, which no predictor guesses. */
+static inline T larger(T a, T b)
+{
+    T most = b > a ? b : a;
+    return b != b ? b : most;
+}
+
 static inline T sum(T a, T b) { return a + b; }
 
 /* y[o] = op over k of row[o stride + k dilation]; called with constants where that pays. */
@@ -91,19 +97,44 @@ static int64_t strip_outputs(const kni_pool_plan *p)
     return (KNI_POOL_STRIP - span) / p->stride[2] + 1;
 }
 
+/* Whether the windows of a line are dense, flat and inside of the plane: the usual case. */
+static int is_inside(const kni_pool_plan *p, int64_t line)
+{
+    return p->sx[0] == 1 && p->sy[0] == 1 && p->padding[0] + p->padding[1] + p->padding[2] == 0 &&
+           p->dilation[1] == 1 && p->dilation[2] == 1 && line * p->stride[1] + p->window[1] <= p->sx[1] &&
+           (p->sy[2] - 1) * p->stride[2] + p->window[2] <= p->sx[2];
+}
+
+static int is_halving(const kni_pool_plan *p)
+{
+    return p->stride[2] == 2 && p->window[1] == 2 && p->window[2] == 2;
+}
+
+static void max_of_four(T *restrict y, const T *restrict a, const T *restrict b, int64_t n)
+{
+    for (int64_t o = 0; o < n; o++)
+        y[o] = larger(larger(a[2 * o], a[2 * o + 1]), larger(b[2 * o], b[2 * o + 1]));
+}
+
 void NAME(kni_pool_max)(const kni_pool_plan *p, const void *plane, void *y, int64_t *at, int64_t begin,
                         int64_t end)
 {
     T row[KNI_POOL_STRIP];
     int64_t span = (p->window[2] - 1) * p->dilation[2] + 1, strip = strip_outputs(p);
     (void)at;
-    for (int64_t line = begin; line < end; line++)
+    for (int64_t line = begin; line < end; line++) {
+        const T *first = (const T *)plane + line * p->stride[1] * p->sx[2];
+        if (is_halving(p) && is_inside(p, line)) {
+            max_of_four((T *)y + line * p->sy[2], first, first + p->sx[2], p->sy[2]);
+            continue;
+        }
         for (int64_t o = 0; o < p->sy[2]; o += strip) {
             int64_t n = p->sy[2] - o < strip ? p->sy[2] - o : strip;
             combine_rows(p, plane, line, o * p->stride[2] - p->padding[2], (n - 1) * p->stride[2] + span, row,
                          (T)-__builtin_inf(), max_into);
             max_columns(p, (T *)y + line * p->sy[2] + o, row, n);
         }
+    }
 }
 
 void NAME(kni_pool_mean)(const kni_pool_plan *p, const void *plane, void *y, int64_t *at, int64_t begin,
@@ -138,6 +169,40 @@ static inline void clip(const kni_pool_plan *p, int axis, int64_t begin, int64_t
     *last = room / step + 1 < p->window[axis] ? room / step + 1 : p->window[axis];
 }
 
+/* n windows that lie inside of the plane, side by side from element `first` on; called with constants where that pays. */
+static inline __attribute__((always_inline)) void at_inside(const T *restrict x, T *restrict y,
+                                                            int64_t *restrict at, int64_t n, int64_t first,
+                                                            int64_t width, int64_t stride, int64_t rows,
+                                                            int64_t columns)
+{
+    for (int64_t o = 0; o < n; o++) {
+        int64_t corner = first + o * stride, best = corner;
+        T most = x[corner];
+        for (int64_t k1 = 0; k1 < rows; k1++)
+            for (int64_t k2 = 0; k2 < columns; k2++) {
+                int64_t i = corner + k1 * width + k2;
+                T v = x[i];
+                best = v > most ? i : best;
+                best = v != v ? i : best;
+                most = larger(most, v);
+            }
+        y[o] = most;
+        at[o] = best;
+    }
+}
+
+/* The line as a whole, where its windows lie inside. */
+static int at_line(const kni_pool_plan *p, const T *x, T *y, int64_t *at, int64_t line)
+{
+    int64_t first = line * p->stride[1] * p->sx[2], n = p->sy[2];
+    if (!is_inside(p, line)) return 0;
+    if (is_halving(p))
+        at_inside(x, y, at, n, first, p->sx[2], 2, 2, 2);
+    else
+        at_inside(x, y, at, n, first, p->sx[2], p->stride[2], p->window[1], p->window[2]);
+    return 1;
+}
+
 /* Values and positions, one window after the other. No window is without elements. */
 void NAME(kni_pool_at)(const kni_pool_plan *p, const void *plane, void *y, int64_t *at, int64_t begin,
                        int64_t end)
@@ -147,6 +212,7 @@ void NAME(kni_pool_at)(const kni_pool_plan *p, const void *plane, void *y, int64
         int64_t b0 = line / p->sy[1] * p->stride[0] - p->padding[0];
         int64_t b1 = line % p->sy[1] * p->stride[1] - p->padding[1];
         int64_t f0, l0, f1, l1, f2, l2;
+        if (at_line(p, x, (T *)y + line * p->sy[2], at + line * p->sy[2], line)) continue;
         clip(p, 0, b0, &f0, &l0);
         clip(p, 1, b1, &f1, &l1);
         for (int64_t o = 0; o < p->sy[2]; o++) {
