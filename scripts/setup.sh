@@ -16,6 +16,11 @@ cmake cmake
 ninja ninja-build
 pkg-config pkg-config
 - libc6-dev
+- zlib1g-dev
+- libpng-dev
+- libturbojpeg0-dev
+- libsqlite3-dev
+- libncurses-dev
 ROWS
 }
 

@@ -12,6 +12,7 @@ step "build gcc release" scripts/build.sh release
 runner "unit tests" scripts/run_units.sh "$root/release"
 runner "structure" python3 tests/structure/run_structure.py --build "$root/release"
 conformance release
+runner "spoilt results are noticed" "$root/release/kiln" conform --device "autodiff(cpu)" --self-test --sample 10
 
 step "build clang asan" scripts/build.sh asan
 runner "unit tests, asan" scripts/run_units.sh "$root/asan"

@@ -9,7 +9,7 @@ export KN_STAGE_TIMEOUT="${KN_STAGE_TIMEOUT:-10800}"
 describe_machine
 set -- ${KN_FILTER:+--filter "$KN_FILTER"}
 
-wanted() { case " ${KN_STAGES:-gcc clang debug asan ubsan tsan msan structure fuzz smoke} " in *" $1 "*) ;; *) return 1 ;; esac }
+wanted() { case " ${KN_STAGES:-gcc clang debug asan ubsan tsan msan structure kill fuzz smoke} " in *" $1 "*) ;; *) return 1 ;; esac }
 
 # suite PRESET [conformance options]: everything about one build.
 suite() {
@@ -41,6 +41,10 @@ fi
 for preset in debug ubsan msan; do
     if wanted "$preset"; then suite "$preset" $sample "$@"; fi
 done
+if wanted kill; then
+    step "build release" scripts/build.sh release
+    runner "200 kills of a training run" tests/train/kill_resume.sh "$root/release" 200
+fi
 if wanted fuzz; then runner "fuzzers" scripts/fuzz.sh "${KN_FUZZ_SECONDS:-120}"; fi
 if wanted smoke; then runner "smoke targets" scripts/smoke.sh; fi
 finish

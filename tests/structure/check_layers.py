@@ -13,12 +13,12 @@ ALLOWED["backend"] = set(_ORDER)
 ON_TOP = {"nn", "optim", "train", "data", "store", "onnx", "vision", "rl", "text", "metric"}
 ALLOWED["support"] = set()
 ALLOWED.update({part: {"support"} for part in ON_TOP})
-# What layers and optimisers may use of the system: they also run where there is no operating system. The other parts on
-# top read files and run threads, so they may use all of it. Numbers are computed by ops; only reading and reporting them,
-# in data and training, may need libm.
+# What optimisers may use of the system: they are meant to run where there is none. The other parts on top read files and
+# run threads, so they may use all of it. Numbers are computed by ops; only reading and reporting them, in data and
+# training, may need libm.
 LIBC = {"ctype.h", "errno.h", "float.h", "inttypes.h", "limits.h", "stdarg.h", "stdbool.h", "stddef.h", "stdint.h",
         "stdio.h", "stdlib.h", "string.h", "time.h", "regex.h"}
-PLAIN_PARTS = {"nn", "optim"}
+PLAIN_PARTS = {"optim"}
 LIBM_PARTS = {"data", "train"}
 
 # A public header needs no more of the C library than a freestanding compiler has (and one C++ header).
@@ -59,7 +59,7 @@ _SAMPLES = [
     ("core", True, "ops/op.h", False), ("ops", True, "core/dtype.h", True), ("backend", True, "wrap/tape.h", False),
     ("nn", True, "nn/module.h", True), ("nn", True, "core/dtype.h", False), ("nn", True, "optim/group.h", False),
     ("nn", False, "kn.h", True), ("nn", False, "kn/tensor.h", True), ("nn", False, "math.h", False),
-    ("optim", False, "math.h", False), ("optim", False, "string.h", True), ("nn", False, "pthread.h", False), ("store", False, "math.h", False),
+    ("optim", False, "math.h", False), ("optim", False, "string.h", True), ("optim", False, "pthread.h", False), ("store", False, "math.h", False),
     ("data", False, "math.h", True), ("train", False, "math.h", True), ("train", True, "nn/module.h", False),
     ("core", True, "kn/tensor.h", False), ("core", True, "dtype.h", False),
 ]

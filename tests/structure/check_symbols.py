@@ -11,6 +11,8 @@ import tree
 LIST = "tests/structure/exported_symbols.txt"
 # KN_API functions and variables: the name is the last word before the first parenthesis, bracket or semicolon.
 _DECLARED = re.compile(r"\bKN_API\b(?!\s*__attribute__|\s*$)[^;({\[]*?\b(kn_\w+)\s*[;(\[]", re.S)
+# Variables, of which one declaration may name several.
+_VARIABLES = re.compile(r"\bextern\s+KN_API\s+const\s+\w+\s+([^;(]*);", re.S)
 _DEFINE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\.)*", re.M | re.S)
 
 
@@ -23,7 +25,10 @@ def exported(library):
 def declared():
     names = set()
     for name in tree.files_in(("include",), (".h",)):
-        names.update(_DECLARED.findall(_DEFINE.sub("", tree.bare_c(tree.read(name)))))
+        text = _DEFINE.sub("", tree.bare_c(tree.read(name)))
+        names.update(_DECLARED.findall(text))
+        for group in _VARIABLES.findall(text):
+            names.update(re.findall(r"\bkn_\w+", group))
     return names
 
 
