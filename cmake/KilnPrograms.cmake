@@ -43,6 +43,7 @@ if(KN_EXAMPLES)
         file(GLOB example_sources CONFIGURE_DEPENDS "${folder}/*.c")
         if(example_sources)
             kiln_add_program(example_${name} ${kiln_default_library} ${example_sources})
+            target_include_directories(example_${name} PRIVATE "${PROJECT_SOURCE_DIR}/examples")
             set_target_properties(example_${name} PROPERTIES OUTPUT_NAME ${name}
                 RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/examples")
         endif()
