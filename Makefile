@@ -13,7 +13,7 @@ build:
 	@scripts/build.sh release
 
 demo: build
-	@$(BUILD)/release/examples/two_spirals
+	@$(BUILD)/release/examples/mnist --folder $(BUILD)/demo
 
 test: setup
 	@scripts/test.sh

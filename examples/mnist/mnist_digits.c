@@ -1,11 +1,11 @@
-/* Loads a network and draws digits with its answers, five in a row, two pixels in each character cell. */
+/* Loads a network and draws digits with its answers, three in a row, two pixels in each character cell. */
 #include "mnist_digits.h"
 #include <kn.h>
 #include <kn/data.h>
 #include <kn/store.h>
 #include <stdio.h>
 
-enum { SHOWN = 10, IN_A_ROW = 5, CROP = 3, DRAWN = MNIST_SIDE - 2 * CROP, PIXELS = MNIST_SIDE * MNIST_SIDE };
+enum { SHOWN = 6, IN_A_ROW = 3, CROP = 3, DRAWN = MNIST_SIDE - 2 * CROP };
 
 typedef struct Digits {
     float pixels[SHOWN][MNIST_SIDE][MNIST_SIDE]; /* 0 to 1 */
@@ -31,9 +31,11 @@ static void draw_row(const Digits *digits, int first)
         putchar('\n');
     }
     for (int i = first; i < first + IN_A_ROW; i++) {
+        char text[64];
         bool right = digits->guesses[i] == digits->labels[i];
-        printf("  %lld (%5.1f %%)%s  ", (long long)digits->guesses[i], 100 * (double)digits->chances[i],
-               right ? "          " : " wrong    ");
+        snprintf(text, sizeof text, "%lld (%.1f %%)%s", (long long)digits->guesses[i],
+                 100 * (double)digits->chances[i], right ? "" : " is wrong");
+        printf("      %-*s", DRAWN + 2 - 6, text);
     }
     fputs("\n\n", stdout);
 }

@@ -4,7 +4,7 @@
 
 #include "mnist_model.h"
 
-/* Loads the model from a file, as a program that only uses it would, and draws ten test images with its answers. */
+/* Loads the model from a file, as a program that only uses it would, and draws six test images with its answers. */
 bool show_digits(const char *path, const MnistModel *model, const char *data);
 
 #endif
