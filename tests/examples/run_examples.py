@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""Runs each example briefly and checks what it says: tests/examples/run_examples.py BUILD [name ...]
+
+Every program in examples/ has at least one row in CASES; a row is a command line and the facts that must hold afterwards."""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections import namedtuple
+
+ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
+LIMIT_SECONDS = 300  # a hang, not slowness: sanitizers and busy machines are allowed for
+
+Case = namedtuple("Case", "name arguments facts status", defaults=(0,))
+
+
+def number(pattern, low=float("-inf"), high=float("inf")):
+    """The last number that the pattern finds in the output is between low and high."""
+    def check(output, _folder):
+        found = re.findall(pattern, output)
+        if not found:
+            return f"no '{pattern}' in the output"
+        return None if low <= float(found[-1]) <= high else f"'{pattern}' found {found[-1]}, not {low} to {high}"
+    return check
+
+
+def says(pattern):
+    return lambda output, _folder: None if re.search(pattern, output) else f"no '{pattern}' in the output"
+
+
+def leaves(path):
+    """The run wrote a file that is not empty."""
+    def check(_output, folder):
+        full = os.path.join(folder, path)
+        return None if os.path.isfile(full) and os.path.getsize(full) > 0 else f"{path} is not there or empty"
+    return check
+
+
+# {out} is a fresh folder, the same for the rows of one example.
+CASES = [
+    Case("mnist", "--limit 3000 --epochs 2 --folder {out}/cnn",
+         [number(r"test accuracy ([\d.]+) %", low=85), leaves("cnn/model.safetensors"), leaves("cnn/report.html"),
+          says("█")]),
+    Case("mnist", "--model mlp --limit 3000 --epochs 1 --folder {out}/mlp",
+         [number(r"test accuracy ([\d.]+) %", low=75), leaves("mlp/model.safetensors")]),
+    Case("mnist", "--model mlp --limit 3000 --epochs 2 --folder {out}/mlp --resume",
+         [number(r"test accuracy ([\d.]+) %", low=75), says("goes on")]),
+    Case("mnist", "--data {out}/nowhere --folder {out}/none", [says("nowhere")], 1),
+    Case("mnist", "--epochs many", [says("usage")], 1),
+    Case("custom_training_loop", "--epochs 80", [number(r"accuracy +([\d.]+) %", low=98), says("#####")]),
+    Case("csv_regression", "--epochs 30", [number(r"explained variance ([\d.]+) %", low=95)]),
+    Case("csv_regression", "--data {out}/nothing.csv", [says("nothing.csv")], 1),
+    Case("image_folder", "--epochs 12 --folder {out}",
+         [number(r"accuracy ([\d.]+) %", low=60), leaves("model.safetensors"), says(r"triangle/00.png: \w+")]),
+    Case("custom_renderer", "", [says("the goal is reached"), says("epoch  1 =====")]),
+]
+
+
+def run(case, build, folder):
+    program = os.path.join(os.path.realpath(build), "examples", case.name)
+    arguments = [a.replace("{out}", folder) for a in case.arguments.split()]
+    environment = {**os.environ, "KN_RENDERER": "plain"}
+    try:
+        done = subprocess.run([program] + arguments, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=LIMIT_SECONDS)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return [str(error)], ""
+    output = done.stdout.decode("utf-8", "replace")
+    wrong = [] if done.returncode == case.status else [f"exit status {done.returncode}, not {case.status}"]
+    return wrong + [w for w in (fact(output, folder) for fact in case.facts) if w], output
+
+
+def check_folders():
+    """Every example has a page and a row here."""
+    known = {case.name for case in CASES}
+    for name in sorted(os.listdir(os.path.join(ROOT, "examples"))):
+        folder = os.path.join(ROOT, "examples", name)
+        if not os.path.isdir(folder) or not any(f.endswith(".c") for f in os.listdir(folder)):
+            continue
+        yield f"{name} has a README.md", os.path.isfile(os.path.join(folder, "README.md"))
+        yield f"{name} is run by {os.path.basename(__file__)}", name in known
+
+
+def main():
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    build, only = sys.argv[1], sys.argv[2:]
+    passed = failed = 0
+    for fact, holds in [] if only else check_folders():
+        passed, failed = passed + holds, failed + (not holds)
+        if not holds:
+            print(f"FAILED: {fact}")
+    folders = {}
+    for case in CASES:
+        if only and case.name not in only:
+            continue
+        if case.name not in folders:
+            folders[case.name] = tempfile.TemporaryDirectory(prefix="kiln-example-")
+        begin = time.time()
+        wrong, output = run(case, build, folders[case.name].name)
+        passed, failed = passed + (not wrong), failed + bool(wrong)
+        print(f"{'FAILED' if wrong else 'ok'}: {case.name} {case.arguments} ({time.time() - begin:.1f} s)", flush=True)
+        for line in wrong:
+            print(f"    {line}")
+        if wrong:
+            print("    the end of the output:\n" + "\n".join("    | " + line for line in output.splitlines()[-15:]))
+    for folder in folders.values():
+        folder.cleanup()
+    print(f"{passed} passed, {failed} failed")
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
