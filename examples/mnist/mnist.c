@@ -5,6 +5,7 @@
 #include "mnist_model.h"
 #include <kn/store.h>
 #include <kn/train.h>
+#include <time.h>
 
 typedef struct Settings {
     const char *model, *device, *data, *folder;
@@ -103,7 +104,9 @@ static bool make_learner(Run *run, const Settings *settings)
 static bool train(Run *run, const Settings *settings)
 {
     if (settings->resume && kn_learner_resume(run->learner, NULL)) return false;
-    if (kn_learner_fit(run->learner) || kn_learner_ended(run->learner) == KN_RUN_FAILED) return false;
+    time_t begin = time(NULL);
+    if (kn_learner_fit(run->learner)) return false;
+    double seconds = difftime(time(NULL), begin);
     if (kn_learner_ended(run->learner) == KN_RUN_INTERRUPTED) {
         printf("interrupted; --resume goes on from here\n");
         return true;
@@ -113,9 +116,9 @@ static bool train(Run *run, const Settings *settings)
     snprintf(path, sizeof path, "%s/model.safetensors", settings->folder);
     if (kn_save((kn_module){&run->net, run->model->type}, path, NULL)) return false;
     if (!show_digits(path, run->model, settings->data)) return false;
-    printf("test accuracy %.2f %% of %lld images\n",
+    printf("test accuracy %.2f %% of %lld images after %.0f s of training\n",
            100 * kn_learner_value(run->learner, KN_SPLIT_TEST, "accuracy"),
-           (long long)kn_loader_samples(run->test));
+           (long long)kn_loader_samples(run->test), seconds);
     printf("saved %s and %s/report.html\n", path, settings->folder);
     return true;
 }
