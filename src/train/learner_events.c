@@ -166,13 +166,18 @@ bool kni_learner_better(const kni_learner_metric *m, double a, double b, double 
     return kn_metric_higher_is_better(m->metric) ? a > b + delta : a < b - delta;
 }
 
+int64_t kni_learner_epoch(kn_learner l, kn_run_split split)
+{
+    return l->at.epoch + (split != KN_SPLIT_TEST || l->at.epoch == 0);
+}
+
 void kni_learner_end_epoch(kn_learner l, kn_run_split split)
 {
     for (int32_t i = 0; i < l->metric_count; i++) {
         kni_learner_metric *m = &l->metrics[i];
         if (!m->on[split]) continue;
         kn_metric_event event = {
-            .split = split, .epoch_end = true, .step = l->at.step, .epoch = l->at.epoch + 1};
+            .split = split, .epoch_end = true, .step = l->at.step, .epoch = kni_learner_epoch(l, split)};
         kni_history *h = &m->history[split];
         event.value = event.mean = h->last = kn_metric_value(m->metric);
         if (h->count++ == 0) h->first = h->last;

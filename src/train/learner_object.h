@@ -86,6 +86,8 @@ kn_status kni_learner_measure(kn_learner l, kn_run_split split, const kn_step_ou
 void kni_learner_reset_metrics(kn_learner l, kn_run_split split);
 /* The values of the whole epoch go to the histories and to the renderers. */
 void kni_learner_end_epoch(kn_learner l, kn_run_split split);
+/* The number, from 1, of the epoch under way; a test belongs to the latest whole epoch. */
+int64_t kni_learner_epoch(kn_learner l, kn_run_split split);
 void kni_learner_progress(kn_learner l, const kn_progress_event *event);
 /* The metric called name where it is computed for the split, or NULL. */
 kni_learner_metric *kni_learner_find(kn_learner l, const char *name, kn_run_split split);

@@ -37,7 +37,7 @@ static kn_status valid_batch(kn_learner l, const kn_sample *batch, kn_run_split 
 static kn_status valid_batches(kn_learner l, kn_loader loader, kn_run_split split, bool *whole)
 {
     kn_progress_event progress = {.split = split,
-                                  .epoch = l->at.epoch + 1,
+                                  .epoch = kni_learner_epoch(l, split),
                                   .epochs = l->args.epochs,
                                   .items_total = kn_loader_samples(loader),
                                   .batches_total = kn_loader_length(loader),
