@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "train/render_format.h"
 #include "support/scalar_math.h"
+#include <locale.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -15,6 +16,18 @@ static double seconds_of(clockid_t clock)
 
 double kni_wall_clock(void) { return seconds_of(CLOCK_REALTIME); }
 double kni_monotonic_clock(void) { return seconds_of(CLOCK_MONOTONIC); }
+
+/* The C library keeps one object of the locale "C", which is never freed; making it again costs nothing. */
+kni_numbers kni_plain_numbers_begin(void)
+{
+    locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    return (kni_numbers){plain ? (void *)uselocale(plain) : NULL};
+}
+
+void kni_plain_numbers_end(kni_numbers numbers)
+{
+    if (numbers.before) uselocale((locale_t)numbers.before);
+}
 
 void kni_format_number(char *out, size_t n, double value)
 {
@@ -90,7 +103,7 @@ kni_ticks kni_ticks_of(double low, double high, int wanted)
     ticks.step = rounds[round] * power;
     if (rounds[round] == 10) exponent++;
     ticks.digits = exponent < 0 ? -exponent : 0;
-    double start = -kni_floor(-low / ticks.step * (1 - 1e-12)); /* the ceiling */
+    double start = -kni_floor(-low / ticks.step + 1e-9); /* the ceiling */
     ticks.first = start * ticks.step;
     while (ticks.count < 64 && ticks.first + ticks.count * ticks.step <= high + ticks.step * 1e-9)
         ticks.count++;

@@ -11,6 +11,13 @@
 double kni_wall_clock(void);
 double kni_monotonic_clock(void);
 
+/* Between the two, numbers of this thread are written with a point, whatever the program's locale is: files are for programs. */
+typedef struct kni_numbers {
+    void *before;
+} kni_numbers;
+kni_numbers kni_plain_numbers_begin(void);
+void kni_plain_numbers_end(kni_numbers numbers);
+
 /* Four digits that count: "0.1234", "12.3", "1.20e-05". */
 void kni_format_number(char *out, size_t n, double value);
 /* "987", "12.3k", "4.56M". */

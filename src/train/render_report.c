@@ -22,7 +22,9 @@ typedef struct report {
 static void write_page(report *r, const kn_run_end *end)
 {
     kni_buffer page = {0};
+    kni_numbers numbers = kni_plain_numbers_begin();
     kni_report_page(&page, &r->record, end);
+    kni_plain_numbers_end(numbers);
     kn_status status =
         page.failed ? kni_failure_memory("kn_report_html") : kni_file_write(r->path, page.data, page.length);
     kni_buffer_free(&page);
