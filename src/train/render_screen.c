@@ -53,27 +53,48 @@ static struct {
     __typeof__(&init_pair) init_pair;
     __typeof__(&tigetstr) tigetstr;
     __typeof__(&tigetnum) tigetnum;
+    __typeof__(&setupterm) setupterm;
+    __typeof__(&set_curterm) set_curterm;
+    __typeof__(&del_curterm) del_curterm;
 } curses;
 
 #define SYMBOL(name)                                                                                         \
     {                                                                                                        \
 #name, (void **)&curses.name                                                                         \
     }
-static const kni_library_symbol curses_symbols[] = {SYMBOL(newterm),     SYMBOL(delscreen),
-                                                    SYMBOL(set_term),    SYMBOL(endwin),
-                                                    SYMBOL(newwin),      SYMBOL(delwin),
-                                                    SYMBOL(cbreak),      SYMBOL(noecho),
-                                                    SYMBOL(nonl),        SYMBOL(curs_set),
-                                                    SYMBOL(keypad),      SYMBOL(set_escdelay),
-                                                    SYMBOL(wtimeout),    SYMBOL(wgetch),
-                                                    SYMBOL(wmove),       SYMBOL(waddnwstr),
-                                                    SYMBOL(wattrset),    SYMBOL(werase),
-                                                    SYMBOL(wrefresh),    SYMBOL(wresize),
-                                                    SYMBOL(clearok),     SYMBOL(getmaxx),
-                                                    SYMBOL(getmaxy),     SYMBOL(has_colors),
-                                                    SYMBOL(start_color), SYMBOL(use_default_colors),
-                                                    SYMBOL(init_pair),   SYMBOL(tigetstr),
-                                                    SYMBOL(tigetnum),    {0}};
+static const kni_library_symbol curses_symbols[] = {SYMBOL(newterm),
+                                                    SYMBOL(delscreen),
+                                                    SYMBOL(set_term),
+                                                    SYMBOL(endwin),
+                                                    SYMBOL(newwin),
+                                                    SYMBOL(delwin),
+                                                    SYMBOL(cbreak),
+                                                    SYMBOL(noecho),
+                                                    SYMBOL(nonl),
+                                                    SYMBOL(curs_set),
+                                                    SYMBOL(keypad),
+                                                    SYMBOL(set_escdelay),
+                                                    SYMBOL(wtimeout),
+                                                    SYMBOL(wgetch),
+                                                    SYMBOL(wmove),
+                                                    SYMBOL(waddnwstr),
+                                                    SYMBOL(wattrset),
+                                                    SYMBOL(werase),
+                                                    SYMBOL(wrefresh),
+                                                    SYMBOL(wresize),
+                                                    SYMBOL(clearok),
+                                                    SYMBOL(getmaxx),
+                                                    SYMBOL(getmaxy),
+                                                    SYMBOL(has_colors),
+                                                    SYMBOL(start_color),
+                                                    SYMBOL(use_default_colors),
+                                                    SYMBOL(init_pair),
+                                                    SYMBOL(tigetstr),
+                                                    SYMBOL(tigetnum),
+                                                    SYMBOL(setupterm),
+                                                    SYMBOL(set_curterm),
+                                                    SYMBOL(del_curterm),
+                                                    {0}};
 static const char *const curses_files[] = {"libncursesw.so.6", "libncursesw.so", "libncursesw.6.dylib", NULL};
 static kni_library curses_library = {
     .purpose = "the dashboard", .package = "libncursesw6", .files = curses_files, .symbols = curses_symbols};
@@ -97,7 +118,16 @@ kn_status kni_screen_possible(void)
         return kni_failure(KN_ERROR_UNSUPPORTED,
                            "the dashboard needs a terminal that can move its cursor; TERM is '%s'",
                            getenv("TERM") ? getenv("TERM") : "");
-    return kni_library_open(&curses_library);
+    kn_status status = kni_library_open(&curses_library);
+    if (status) return status;
+    int found = 0;
+    bool known = curses.setupterm(NULL, kni_terminal_descriptor(), &found) == OK;
+    TERMINAL *description = curses.set_curterm(NULL);
+    if (description) curses.del_curterm(description);
+    if (known) return KN_OK;
+    return kni_failure(KN_ERROR_UNSUPPORTED,
+                       "the dashboard cannot use the terminal '%s': the system has no description of it",
+                       getenv("TERM"));
 }
 
 /* ---- styles */

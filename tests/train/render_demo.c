@@ -41,6 +41,7 @@ int main(int argc, char **argv)
             return 1;
         }
     kn_run_end end = play_run(renderers, count, &p);
+    if (end == KN_RUN_FAILED) fprintf(stderr, "%s\n", kn_last_error());
     for (int i = 0; i < count; i++) kn_renderer_free(renderers[i]);
     return end == KN_RUN_FAILED;
 }

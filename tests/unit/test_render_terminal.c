@@ -245,7 +245,11 @@ static void choices(void)
     s.term = "no-such-terminal-at-all";
     s.renderer = "dashboard";
     run(&s);
-    CHECK(exit_status == 3 && restored);
+    CHECK(exit_status == 3 && restored && (seen("no description of it") || !dashboard_exists));
+    s.renderer = NULL;
+    run(&s);
+    CHECK(exit_status == 0 && seen("name=plain"));
+    s.renderer = "dashboard";
     s.term = "dumb";
     run(&s);
     CHECK(exit_status == 3 && (seen("TERM is 'dumb'") || !dashboard_exists));
