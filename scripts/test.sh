@@ -21,5 +21,6 @@ for device in cpu "autodiff(cpu)"; do
 done
 join
 
+runner "small program" scripts/small.sh
 runner "smoke targets" scripts/smoke.sh
 finish

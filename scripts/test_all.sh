@@ -46,5 +46,8 @@ if wanted kill; then
     runner "200 kills of a training run" tests/train/kill_resume.sh "$root/release" 200
 fi
 if wanted fuzz; then runner "fuzzers" scripts/fuzz.sh "${KN_FUZZ_SECONDS:-120}"; fi
-if wanted smoke; then runner "smoke targets" scripts/smoke.sh; fi
+if wanted smoke; then
+    runner "small program" scripts/small.sh
+    runner "smoke targets" scripts/smoke.sh
+fi
 finish

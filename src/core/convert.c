@@ -1,11 +1,11 @@
-/* Conversion of elements between all dtypes, one strided loop per pair. Microcontrollers use
-   convert_compact.c instead. */
+/* Conversion of elements between all dtypes, one strided loop per pair. Microcontrollers and
+   compact builds use convert_compact.c instead. */
 #include "core/dtype.h"
 #include "core/math/half.h"
 #include "core/saturate.h"
 #include <string.h>
 
-#ifndef KN_FREESTANDING
+#if !defined(KN_FREESTANDING) && !defined(KN_COMPACT)
 
 static inline int32_t f64_to_i32(double v) { return (int32_t)kni_f64_to_i64(v); }
 

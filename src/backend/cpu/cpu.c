@@ -20,9 +20,11 @@ static kn_status execute_one(kn_backend *b, const kn_record *r)
     if (row->lower) return kni_lower_record(r, b->device);
 #ifndef KN_FREESTANDING
     if (row->launch) return kni_host_reference(r, true);
-    if (row->scalar) return kni_host_scalar(r);
 #else
     if (row->launch) return kni_host_reference(r, false);
+#endif
+#if !defined(KN_FREESTANDING) && !defined(KN_COMPACT)
+    if (row->scalar) return kni_host_scalar(r);
 #endif
     return kni_fail_op(KN_ERROR_UNSUPPORTED, row->name, "the CPU has no kernel for it");
 }

@@ -1,9 +1,9 @@
-/* Conversions by tier. A small target has one tier and uses core's copy. */
+/* Conversions by tier. Small targets and compact builds use core's copy. */
 #include "backend/cpu/elementwise_convert.h"
 #include "backend/cpu/isa.h"
 #include <string.h>
 
-#ifdef KN_FREESTANDING
+#if defined(KN_FREESTANDING) || defined(KN_COMPACT)
 void kni_cpu_convert(void *to, int to_dtype, int64_t to_stride, const void *from, int from_dtype,
                      int64_t from_stride, int64_t n)
 {
