@@ -49,6 +49,7 @@ CASES = [
          [number(r"test accuracy ([\d.]+) %", low=75), says("goes on")]),
     Case("mnist", "--data {out}/nowhere --folder {out}/none", [says("nowhere")], 1),
     Case("mnist", "--epochs many", [says("usage")], 1),
+    Case("mnist_inference", "", [number(r"(\d+) of 10000 right", low=9600)]),
     Case("custom_training_loop", "--epochs 80", [number(r"accuracy +([\d.]+) %", low=98), says("#####")]),
     Case("csv_regression", "--epochs 30", [number(r"explained variance ([\d.]+) %", low=95)]),
     Case("csv_regression", "--data {out}/nothing.csv", [says("nothing.csv")], 1),
