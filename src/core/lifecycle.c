@@ -1,5 +1,6 @@
 /* Starting on a static buffer, counting, and shutting down. */
 #include "core/device_object.h"
+#include "core/error.h"
 #include "core/static_arena.h"
 #include "core/table.h"
 #include "core/thread_pool.h"
@@ -32,6 +33,7 @@ void kn_memory_trim(void)
 
 int64_t kn_shutdown(void)
 {
+    kni_error_flush(kni_thread_self()); /* a failure that still waits for its line is logged without one */
     kni_thread_end_self();
     kni_pool_shutdown();
     kn_memory m = kn_memory_stats();
