@@ -136,6 +136,16 @@ static char *copy_of(const char *text)
     return copy;
 }
 
+/* Kiln's own metrics that are looked at, not judged. */
+static bool is_watched(const char *name)
+{
+    static const char *const names[] = {"learning_rate", "grad_norm",       "iteration_speed", "cpu_use",
+                                        "cpu_memory",    "cpu_temperature", "gpu_use",         "gpu_memory"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i], name) == 0) return true;
+    return false;
+}
+
 static bool copy_metrics(kni_record *record, const kn_run_info *info)
 {
     int32_t count = 0;
@@ -148,6 +158,7 @@ static bool copy_metrics(kni_record *record, const kn_run_info *info)
         metric->name = copy_of(info->metrics[i]);
         metric->higher_is_better = info->higher_is_better && info->higher_is_better[i];
         if (!metric->name) return false;
+        metric->watched = is_watched(metric->name);
     }
     return true;
 }
@@ -229,7 +240,7 @@ void kni_record_message_line(kni_record *record, kn_run_split split, const char 
     if (!copy) return;
     kni_record_message *place = &record->messages[record->message_total++ % KNI_MESSAGES];
     free(place->text);
-    *place = (kni_record_message){copy, split, kni_monotonic_clock() - record->clock};
+    *place = (kni_record_message){copy, split, record->before + kni_monotonic_clock() - record->clock};
 }
 
 void kni_record_free(kni_record *record)

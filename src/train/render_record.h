@@ -40,6 +40,7 @@ typedef struct kni_curve {
 typedef struct kni_record_metric {
     char *name;
     bool higher_is_better;
+    bool watched; /* no value is better than another: a learning rate, the machine's load */
     kni_curve *curves[KNI_RECORD_SPLITS]; /* NULL until the first value */
 } kni_record_metric;
 

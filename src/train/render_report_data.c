@@ -55,6 +55,14 @@ void kni_report_data_write(kni_buffer *out, const kni_record *record)
         }
         kni_buffer_text(&json, "}}");
     }
+    kni_buffer_text(&json, "],\"messages\":[");
+    int64_t held = record->message_total < KNI_MESSAGES ? record->message_total : KNI_MESSAGES;
+    for (int64_t i = 0; i < held; i++) {
+        const kni_record_message *m = &record->messages[(record->message_total - held + i) % KNI_MESSAGES];
+        kni_buffer_format(&json, "%s[%.3f,", i ? "," : "", m->seconds);
+        kni_json_write_text(&json, m->text, strlen(m->text));
+        kni_buffer_text(&json, "]");
+    }
     kni_buffer_text(&json, "]}");
     kni_buffer_text(out, block_start);
     /* A name must not end the block: '<' has another form in JSON. */
@@ -163,6 +171,18 @@ static void read_metric(kni_record *record, const kni_json *json)
     }
 }
 
+static void read_messages(kni_record *record, const kni_json *messages)
+{
+    for (const kni_json *m = messages->first; m; m = m->next) {
+        const kni_json *seconds = m->kind == KNI_JSON_ARRAY ? m->first : NULL,
+                       *text = seconds ? seconds->next : NULL;
+        if (!text || seconds->kind != KNI_JSON_NUMBER || text->kind != KNI_JSON_TEXT) continue;
+        int64_t before = record->message_total;
+        kni_record_message_line(record, KN_SPLIT_TRAIN, text->text);
+        if (record->message_total > before) record->messages[before % KNI_MESSAGES].seconds = seconds->number;
+    }
+}
+
 void kni_report_data_read(kni_record *record, const char *page, size_t bytes, const char *name)
 {
     const char *start = memmem(page, bytes, block_start, sizeof block_start - 1);
@@ -179,6 +199,8 @@ void kni_report_data_read(kni_record *record, const char *page, size_t bytes, co
         if (seconds > 0 && seconds < 1e12) record->before = seconds;
         for (const kni_json *m = metrics->first; m; m = m->next)
             if (m->kind == KNI_JSON_OBJECT) read_metric(record, m);
+        const kni_json *messages = kni_json_member(root, "messages");
+        if (messages && messages->kind == KNI_JSON_ARRAY) read_messages(record, messages);
     }
     kni_json_free(document);
 }

@@ -48,7 +48,8 @@ static const char page_style[] =
     "}"
     ".dot.train{fill:var(--train)}.dot.valid{fill:var(--valid)}.dot.test{fill:var(--test)}.best "
     "circle{fill:none;"
-    "stroke:var(--accent);stroke-width:2}.best text{fill:var(--accent);font-weight:600}.strips "
+    "stroke:var(--accent);stroke-width:2}.best "
+    "text{fill:var(--accent);font-weight:600;paint-order:stroke;stroke:var(--card);stroke-width:4px}.strips "
     "rect{fill:transparent}"
     ".strips "
     "rect:hover{fill:var(--ink);opacity:.07}.scroll{overflow-x:auto}table{border-collapse:collapse;width:100%"
@@ -133,8 +134,7 @@ static void write_cards(kni_buffer *out, const kni_record *record)
         int split;
         char text[32];
         const kni_curve *curve = judged(&record->metrics[i], &split);
-        /* A learning rate has no best value. */
-        if (!curve || split != KN_SPLIT_VALID) continue;
+        if (!curve || split != KN_SPLIT_VALID || record->metrics[i].watched) continue;
         kni_format_number(text, sizeof text, curve->best);
         kni_buffer_text(out, "<div class=\"card\"><span>Best ");
         kni_html_text(out, record->metrics[i].name);

@@ -139,9 +139,8 @@ static void draw_epochs(kni_buffer *out, const axes *a, const kni_curve *curve, 
 
 static void draw_best(kni_buffer *out, const axes *a, const kni_record_metric *metric)
 {
-    /* Of what is only watched, such as a learning rate, no value is the best. */
     const kni_curve *curve = metric->curves[KN_SPLIT_VALID];
-    if (!curve || curve->epoch_count < 2) return;
+    if (metric->watched || !curve || curve->epoch_count < 2) return;
     char text[32];
     kni_format_number(text, sizeof text, curve->best);
     double x = at_x(a, curve->best_step), y = at_y(a, curve->best);

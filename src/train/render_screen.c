@@ -254,7 +254,7 @@ kni_screen *kni_screen_open(void)
     if (good) return screen;
     kni_screen_close(screen);
     kni_failure(KN_ERROR_UNSUPPORTED,
-                "the dashboard cannot use this terminal (TERM is '%s'): no description of it, or no keyboard",
+                "the dashboard cannot use the terminal '%s': it does not open, or it has no keyboard",
                 getenv("TERM"));
     return NULL;
 }

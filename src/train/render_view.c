@@ -68,29 +68,58 @@ static void draw_tabs(kni_canvas *canvas, int y, const kni_record *record, int32
 
 /* ---- the plot */
 
+/* One split of the legend: its latest value and, where wanted, its best. */
+static void legend_text(char *out, size_t n, const kni_record_metric *metric, int split, bool best)
+{
+    const kni_curve *curve = metric->curves[split];
+    char value[32];
+    snprintf(out, n, " %s", curve->text);
+    if (!best || curve->epoch_count == 0 || metric->watched) return;
+    kni_format_number(value, sizeof value, curve->best);
+    snprintf(out, n, " %s  best %s in epoch %lld", curve->text, value, (long long)curve->best_epoch);
+}
+
+/* " min 0.05  max 2.4 ·" of all values so far, "" before the first. */
+static void extremes_text(char *out, size_t n, const kni_record_metric *metric)
+{
+    bool any = false;
+    double low = 0, high = 0;
+    for (int s = 0; s < KNI_RECORD_SPLITS; s++) {
+        const kni_curve *curve = metric->curves[s];
+        const kni_trail *trail = !curve ? NULL : curve->steps.count ? &curve->steps : &curve->epochs;
+        for (int64_t i = 0; trail && i < trail->count; i++) {
+            if (!any || trail->points[i].low < low) low = trail->points[i].low;
+            if (!any || trail->points[i].high > high) high = trail->points[i].high;
+            any = true;
+        }
+    }
+    char least[32], most[32];
+    kni_format_number(least, sizeof least, low);
+    kni_format_number(most, sizeof most, high);
+    snprintf(out, n, any ? "min %s  max %s · " : "%.0s%.0s", least, most);
+}
+
+/* Every split comes before the best of any: all have it, or none where that would be too long. */
 static void draw_legend(kni_canvas *canvas, kni_rect rect, const kni_record_metric *metric,
                         const kni_view *view)
 {
-    const char *mode = view->recent ? "recent" : "full history";
-    char notes[64];
-    snprintf(notes, sizeof notes, "%s%s%s", mode, view->logarithmic ? " · log" : "",
-             view->smooth ? " · smooth" : "");
-    int x = rect.x + 1, end = rect.x + rect.width - kni_text_columns(notes) - 2;
+    char notes[160], text[128] = "";
+    if (rect.width >= 90) extremes_text(text, sizeof text, metric);
+    snprintf(notes, sizeof notes, "%s%s%s%s", text, view->recent ? "recent" : "full history",
+             view->logarithmic ? " · log" : "", view->smooth ? " · smooth" : "");
+    int x = rect.x + 1, end = rect.x + rect.width - kni_text_columns(notes) - 2, wanted = 0;
     for (int s = 0; s < KNI_RECORD_SPLITS; s++) {
-        const kni_curve *curve = metric->curves[s];
-        if (!curve) continue;
-        char best[32] = "", text[128];
-        kni_format_number(best, sizeof best, curve->best);
-        if (curve->epoch_count)
-            snprintf(text, sizeof text, " %s  best %s in epoch %lld", curve->text, best,
-                     (long long)curve->best_epoch);
-        else
-            snprintf(text, sizeof text, " %s", curve->text);
-        int room = end - x - 2;
-        if (room < 16) break;
-        x += kni_canvas_format(canvas, x, rect.y, room, split_styles[s], "● %s", kni_record_split_names[s]);
-        int columns = kni_text_columns(text);
-        if (columns > end - x) snprintf(text, sizeof text, " %s", curve->text);
+        if (!metric->curves[s]) continue;
+        legend_text(text, sizeof text, metric, s, true);
+        wanted += kni_text_columns(text) + kni_text_columns(kni_record_split_names[s]) + 5;
+    }
+    bool best = x + wanted - 3 <= end;
+    for (int s = 0; s < KNI_RECORD_SPLITS; s++) {
+        if (!metric->curves[s]) continue;
+        legend_text(text, sizeof text, metric, s, best);
+        if (x + 2 + kni_text_columns(kni_record_split_names[s]) + kni_text_columns(text) > end) break;
+        x +=
+            kni_canvas_format(canvas, x, rect.y, end - x, split_styles[s], "● %s", kni_record_split_names[s]);
         x += kni_canvas_text(canvas, x, rect.y, end - x, KNI_STYLE_NORMAL, text) + 3;
     }
     if (end > rect.x)

@@ -241,6 +241,8 @@ static void report(void)
     CHECK(strstr(text, "\"epochs_done\":4") && strstr(text, "\"points\":[[1,") && strstr(text, "[200,"));
     CHECK(count_of(strstr(text, "kiln-run"), "[150,") ==
           4 + 2 + 4); /* steps, epochs of valid and of train: once each */
+    /* Messages of both parts; those of epochs 3 and 4 came twice. */
+    CHECK(count_of(text, "epoch-1.safetensors") == 2 && count_of(text, "epoch-4.safetensors") == 4);
     kni_buffer_free(&page);
 }
 

@@ -229,8 +229,8 @@ static void dashboards(shown *s)
     CHECK(has(&s->canvas, "44.4k params · lr") && has(&s->canvas, "step 600") && has(&s->canvas, "h help"));
     CHECK(braille_cells(&s->canvas) > 60);
     draw(s, 140, 40, true);
-    CHECK(has(&s->canvas, "conv2d 6 -> 16") && has(&s->canvas, "gradient norm") &&
-          braille_cells(&s->canvas) > 100);
+    CHECK(has(&s->canvas, "min 0.0") && has(&s->canvas, "conv2d 6 -> 16") &&
+          has(&s->canvas, "gradient norm") && braille_cells(&s->canvas) > 100);
     s->view.metric = 1;
     s->view.recent = s->view.smooth = s->view.logarithmic = true;
     draw(s, 140, 40, true);
