@@ -1,4 +1,5 @@
-"""Documents that name code: the README's example compiles and runs, the parity page names symbols that exist."""
+"""Documents that name code: the README's example compiles and runs, the parity pages name symbols and members that exist,
+and the one of the training stack has a row for each name of a list."""
 
 import os
 import re
@@ -9,7 +10,10 @@ import tree
 
 _EXAMPLE = re.compile(r"^```c\n(.*?)^```", re.M | re.S)
 MAX_EXAMPLE = 20
-_NAME = re.compile(r"\bkn_\w+\b(?!\*)")
+_NAME = re.compile(r"\b(?:kn|KN)_\w+\b(?!\*)")
+_MEMBER = re.compile(r"\b(kn_\w+)\.(\w+)")
+_STRUCT = re.compile(r"typedef struct (\w+) \{(.*?)\n\} ", re.S)
+_TRAIN, _TRAIN_NAMES = "docs/parity/burn-train.md", "tests/structure/burn_train_names.txt"
 
 
 def _compile_and_run(source, build):
@@ -36,7 +40,8 @@ def _public_names():
 
 
 # Why a name may have no counterpart yet; a row that says "later" begins its remark with one of these.
-_LATER = ("quantization", "collectives", "captured graphs", "devices", "remote devices")
+_LATER = ("quantization", "collectives", "captured graphs", "devices", "remote devices", "distributed",
+          "reinforcement learning", "pretrained networks")
 
 
 def _bad_rows(text):
@@ -47,6 +52,20 @@ def _bad_rows(text):
         remark = cells[2] if len(cells) > 2 else ""
         if cells[1].strip() != "later" or not remark.startswith(_LATER):
             yield "%d: %s: has no counterpart, or is later for no reserved reason" % (number, cells[0])
+
+
+def _unknown_members(text):
+    """Members `kn_struct.member` that no header declares."""
+    members = {}
+    for name in tree.files_in(("include",), (".h",)):
+        for struct, body in _STRUCT.findall(tree.bare_c(tree.read(name))):
+            members[struct] = set(re.findall(r"\w+", body))
+    return sorted("%s.%s" % pair for pair in set(_MEMBER.findall(text)) if pair[1] not in members.get(pair[0], ()))
+
+
+def _missing_names():
+    rows = {line.split(" | ")[0][2:] for line in tree.read(_TRAIN).splitlines() if line.startswith("| ")}
+    return [name for name in tree.read(_TRAIN_NAMES).splitlines() if name not in rows]
 
 
 def check(build):
@@ -62,4 +81,7 @@ def check(build):
     for name in parity:
         unknown = sorted(set(_NAME.findall(tree.read(name))) - public)
         yield "%s names what exists" % name, ["no such symbol: " + symbol for symbol in unknown]
+        unknown = _unknown_members(tree.read(name))
+        yield "%s names members that exist" % name, ["no such member: " + member for member in unknown]
         yield "%s: only reserved areas are for later" % name, list(_bad_rows(tree.read(name)))
+    yield "%s has all names" % _TRAIN, ["no row for " + name for name in _missing_names()]
