@@ -4,7 +4,9 @@
 
 const kn_module_type Generator_type = {"Generator", sizeof(Generator),
                                        (const kn_field[]){KN_MODULE(Generator, in, kn_nn_linear),
+                                                          KN_MODULE(Generator, norm1, kn_nn_batch_norm),
                                                           KN_MODULE(Generator, middle, kn_nn_linear),
+                                                          KN_MODULE(Generator, norm2, kn_nn_batch_norm),
                                                           KN_MODULE(Generator, out, kn_nn_linear),
                                                           {0}}};
 const kn_module_type Critic_type = {"Critic", sizeof(Critic),
@@ -22,6 +24,8 @@ kn_status gan_init(Gan *gan)
     Critic *c = &gan->critic;
     kn_status s = kn_nn_linear_init(&g->in, LATENT, 256, NULL);
     if (s == KN_OK) s = kn_nn_linear_init(&g->middle, 256, 256, NULL);
+    if (s == KN_OK) s = kn_nn_batch_norm_init(&g->norm1, 256, NULL);
+    if (s == KN_OK) s = kn_nn_batch_norm_init(&g->norm2, 256, NULL);
     if (s == KN_OK) s = kn_nn_linear_init(&g->out, 256, PIXELS, NULL);
     if (s == KN_OK) s = kn_nn_linear_init(&c->in, PIXELS, 256, NULL);
     if (s == KN_OK) s = kn_nn_linear_init(&c->middle, 256, 128, NULL);
@@ -32,8 +36,8 @@ kn_status gan_init(Gan *gan)
 kn_tensor generate(const Generator *generator, int64_t n)
 {
     kn_tensor x = kn_random_normal(KN_SHAPE(n, LATENT), 0, 1, KN_F32);
-    x = kn_relu(kn_nn_linear_forward(&generator->in, x));
-    x = kn_relu(kn_nn_linear_forward(&generator->middle, x));
+    x = kn_relu(kn_nn_batch_norm_forward(&generator->norm1, kn_nn_linear_forward(&generator->in, x)));
+    x = kn_relu(kn_nn_batch_norm_forward(&generator->norm2, kn_nn_linear_forward(&generator->middle, x)));
     return kn_sigmoid(kn_nn_linear_forward(&generator->out, x));
 }
 

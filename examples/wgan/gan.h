@@ -9,6 +9,7 @@ enum { SIDE = 28, PIXELS = SIDE * SIDE, LATENT = 64 };
 /* Random numbers in, pixels out. */
 typedef struct Generator {
     kn_nn_linear in, middle, out;
+    kn_nn_batch_norm norm1, norm2;
 } Generator;
 extern const kn_module_type Generator_type;
 

@@ -111,9 +111,10 @@ static void draw(float digits[ACROSS * DOWN][SIDE][SIDE])
     }
 }
 
-static bool show(const Gan *gan, const char *path)
+static bool show(Gan *gan, const char *path)
 {
     static float digits[ACROSS * DOWN][SIDE][SIDE];
+    kn_module_train(KN_MODULE_OF(Gan, gan), false);
     kn_no_grad_begin();
     kn_tensor made = kn_keep(generate(&gan->generator, ACROSS * DOWN));
     bool good = kn_read(made, digits, sizeof digits) == KN_OK && write_picture(path, digits);
@@ -144,8 +145,10 @@ static kn_loader make_loader(const Settings *settings)
 
 static bool train(Run *run, kn_loader loader, const Settings *settings)
 {
+    int64_t steps = settings->epochs * kn_loader_length(loader);
+    kn_schedule schedule = kn_schedule_linear(settings->lr, settings->lr / 10, steps);
     kn_learner learner = kn_learner_make(&(kn_learner_args){.model = KN_MODULE_OF(Gan, &run->gan),
-                                                            .lr = settings->lr,
+                                                            .schedule = schedule,
                                                             .train = loader,
                                                             .custom_step = step,
                                                             .save_extra = save_extra,
@@ -161,16 +164,17 @@ static bool train(Run *run, kn_loader loader, const Settings *settings)
     good = good && kn_learner_fit(learner) == KN_OK;
     if (good) printf("distance %.3f\n", kn_learner_value(learner, KN_SPLIT_TRAIN, "loss"));
     kn_learner_free(learner);
+    kn_schedule_free(schedule);
     return good;
 }
 
 int main(int argc, char **argv)
 {
     Settings settings = {
-        .data = "data/mnist", .folder = "build/wgan", .epochs = 8, .batch = 64, .seed = 1, .lr = 3e-4};
+        .data = "data/mnist", .folder = "build/wgan", .epochs = 8, .batch = 64, .seed = 1, .lr = 4e-4};
     const Option options[] = {{"--epochs", "passes over the data", .integer = &settings.epochs},
                               {"--batch", "images of a step", .integer = &settings.batch},
-                              {"--lr", "learning rate of both networks", .real = &settings.lr},
+                              {"--lr", "first learning rate of both networks", .real = &settings.lr},
                               {"--limit", "use only so many images, 0: all", .integer = &settings.limit},
                               {"--seed", "of everything random", .integer = &settings.seed},
                               {"--data", "folder of MNIST's files", .text = &settings.data},
