@@ -111,10 +111,11 @@ static void draw(float digits[ACROSS * DOWN][SIDE][SIDE])
     }
 }
 
-static bool show(Gan *gan, const char *path)
+static bool show(Gan *gan, const char *path, int64_t seed)
 {
     static float digits[ACROSS * DOWN][SIDE][SIDE];
     kn_module_train(KN_MODULE_OF(Gan, gan), false);
+    kn_seed(kn_device_current(), (uint64_t)seed); /* a model makes the same digits, however it was trained */
     kn_no_grad_begin();
     kn_tensor made = kn_keep(generate(&gan->generator, ACROSS * DOWN));
     bool good = kn_read(made, digits, sizeof digits) == KN_OK && write_picture(path, digits);
@@ -188,8 +189,8 @@ int main(int argc, char **argv)
     kn_adam_args betas = {.beta1 = 0.5, .beta2 = 0.9}; /* those of the paper on gradient penalties, nearly */
     Run run = {.generator_optim = kn_optim_adam(&betas), .critic_optim = kn_optim_adam(&betas)};
     kn_loader loader = make_loader(&settings);
-    bool good =
-        gan_init(&run.gan) == KN_OK && loader && train(&run, loader, &settings) && show(&run.gan, path);
+    bool good = gan_init(&run.gan) == KN_OK && loader && train(&run, loader, &settings) &&
+                show(&run.gan, path, settings.seed);
     if (good) printf("wrote %s\n", path);
     kn_loader_free(loader);
     kn_optim_free(run.generator_optim);
