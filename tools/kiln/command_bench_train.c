@@ -220,14 +220,21 @@ static int show_profile(const bench_model *model)
     kn_device_report(t.device, NULL, text, bytes);
     printf("%s (%s), 20 steps of %.2f ms:\n%s\n", model->name, model->text, spent * 50, text);
     free(text);
-    kn_drop(t.x);
-    kn_drop(t.y);
-    kn_optim_free(t.optim);
-    kn_module_drop(t.net);
-    free(t.net.self);
-    kn_device_use(NULL);
-    kn_device_close(t.device);
     return 0;
+}
+
+/* In a process of its own, since profiles of one process add up. */
+static int profile_apart(const bench_model *model)
+{
+    int status = 1;
+    fflush(stdout);
+    pid_t process = fork();
+    if (process == 0) {
+        status = show_profile(model);
+        fflush(stdout);
+        _exit(status);
+    }
+    return process < 0 || waitpid(process, &status, 0) < 0 || status != 0;
 }
 
 int kiln_bench_train(int count, char **arguments)
@@ -253,7 +260,7 @@ int kiln_bench_train(int count, char **arguments)
     }
     for (int i = 0; i < count && !code; i++) {
         const bench_model *model = bench_model_named(arguments[i]);
-        if (model) code = profile ? show_profile(model) : compare(model, &torch);
+        if (model) code = profile ? profile_apart(model) : compare(model, &torch);
     }
     if (!torch)
         printf("no PyTorch: KN_PYTHON names a python that has it, run in the root of the repository\n");
