@@ -45,9 +45,13 @@ struct kn_backend {
     void *self;
     kn_device device; /* set by Kiln: the device made of this backend */
     bool wants_drops; /* execute also gets a record with KN_RECORD_DROP when a tensor of this stack dies */
-    /* Runs n records in order. Failures tell their text through kn_backend_fail and poison outputs. */
+    /* Runs n records in order. Failures tell their text through kn_backend_fail and poison outputs. A leaf that
+       returns KN_ERROR_UNSUPPORTED and tells no text has no kernel for this record, as if `supports` had said no. */
     kn_status (*execute)(kn_backend *backend, const kn_record *const *records, int32_t n);
-    /* How a row would run for a dtype; why (may be NULL) receives a short reason. */
+    /* How a row would run for a dtype; why (may be NULL) receives a short reason. NULL: it takes all. A leaf that
+       answers KN_SUPPORT_NO never gets such a record: it is lowered, or falls back to the CPU with one log line
+       for each op and device, through read and write. The dtype asked for is that of the first operand, of the
+       first result where there is none. */
     kn_support (*supports)(kn_backend *backend, const struct kn_op *row, kn_dtype dtype, const char **why);
     /* Makes memory for tensor id and copies contiguous elements in. NULL data: zeros. */
     kn_status (*write)(kn_backend *backend, uint32_t id, const void *data);
@@ -70,6 +74,9 @@ KN_API kn_status kn_backend_tensor(uint32_t id, kn_tensor_info *info);
 /* Gives an output contiguous host memory. */
 KN_API kn_status kn_backend_allocate(uint32_t id);
 KN_API kn_status kn_backend_fail(kn_status code, const char *text);
+
+/* The number of a row, as in a record and in kn/op_info.h: how `supports` knows which op it is asked about. */
+KN_API int32_t kn_backend_op_number(const struct kn_op *row);
 
 /* Registers a way to open a device: open(argument list inside the brackets, inner devices). */
 typedef kn_backend *(*kn_backend_open_fn)(const char *argument, kn_backend *const *inner, int32_t n_inner);

@@ -55,6 +55,24 @@ kn_device kni_device_make(kn_backend *backend, const char *name)
     return d;
 }
 
+bool kni_device_known(kn_device device, const char *function)
+{
+    kni_lock(&lock);
+    kn_device d = all;
+    while (d && d != device) d = d->next;
+    kni_unlock(&lock);
+    if (!d)
+        kni_fail(KN_ERROR_DEVICE,
+                 "%s: this is no open device: it was never one, or kn_shutdown() has ended it", function);
+    return d != NULL;
+}
+
+kn_device kni_device_given(kn_device device, const char *function)
+{
+    if (!device) return kni_device_current();
+    return kni_device_known(device, function) ? device : NULL;
+}
+
 /* Innermost backends come last in the list of devices, so each is closed once: by the device made of it. */
 void kni_devices_shutdown(void)
 {
@@ -96,15 +114,21 @@ kn_device kni_device_current(void)
     return atomic_compare_exchange_strong(&default_device, &expected, d) ? d : expected;
 }
 
-void kn_device_use(kn_device device) { kni_thread_self()->current = device; }
+void kn_device_use(kn_device device)
+{
+    if (!device || kni_device_known(device, "kn_device_use")) kni_thread_self()->current = device;
+}
 
 kn_device kn_device_current(void) { return kni_device_current(); }
 
-const char *kn_device_name(kn_device device) { return device ? device->name : "none"; }
+const char *kn_device_name(kn_device device)
+{
+    return device && kni_device_known(device, "kn_device_name") ? device->name : "none";
+}
 
 void kn_device_close(kn_device device)
 {
-    if (!device) return;
+    if (!device || !kni_device_known(device, "kn_device_close")) return;
     kni_thread *t = kni_thread_self();
     if (t->current == device) t->current = NULL;
     /* A leaf belongs to everyone who opened it. */
@@ -116,7 +140,7 @@ void kn_device_close(kn_device device)
 
 void kn_seed(kn_device device, uint64_t seed)
 {
-    if (!device) device = kni_device_current();
+    device = kni_device_given(device, "kn_seed");
     if (!device) return;
     atomic_store(&device->rng_key, seed);
     atomic_store(&device->rng_counter, 0);
@@ -144,7 +168,7 @@ static kn_status closed_failure(const char *name, kn_device device)
 
 kn_status kn_sync(kn_device device)
 {
-    if (!device) device = kni_device_current();
+    device = kni_device_given(device, "kn_sync");
     if (!device) return kni_latest_code();
     if (atomic_load(&device->closed)) return closed_failure("sync", device);
     return device->backend->sync ? device->backend->sync(device->backend) : KN_OK;
@@ -152,7 +176,7 @@ kn_status kn_sync(kn_device device)
 
 kn_status kn_submit(kn_device device)
 {
-    if (!device) device = kni_device_current();
+    device = kni_device_given(device, "kn_submit");
     if (!device) return kni_latest_code();
     return atomic_load(&device->closed) ? closed_failure("submit", device) : KN_OK;
 }
@@ -161,7 +185,7 @@ size_t kn_device_report(kn_device device, const char *kind, char *buffer, size_t
 {
     kni_report report = {buffer, buffer ? bytes : 0, 0};
     if (buffer && bytes) buffer[0] = 0;
-    if (!device) device = kni_device_current();
+    device = kni_device_given(device, "kn_device_report");
     kn_backend *b = device ? device->backend : NULL;
     if (!b || !b->control || b->control(b, kind ? kind : "report", &report) != KN_OK) return 0;
     return report.length;

@@ -25,6 +25,10 @@ typedef struct kni_report {
 
 /* The calling thread's device, or the default one; NULL with the failure told. */
 kn_device kni_device_current(void);
+/* Whether it is in the list of devices; the failure is told under the function's name when not. */
+bool kni_device_known(kn_device device, const char *function);
+/* The device, or the current one for NULL; NULL with the failure told when it is no device. */
+kn_device kni_device_given(kn_device device, const char *function);
 /* Wraps a backend into a device that lives until kn_shutdown. */
 kn_device kni_device_make(kn_backend *backend, const char *name);
 void kni_devices_shutdown(void);

@@ -40,6 +40,8 @@ kn_tensor kn_from_dlpack(struct DLManagedTensor *managed)
         why = "kn_from_dlpack: this element type is none of Kiln's";
     else if (t->ndim < 0 || t->ndim > KN_MAX_RANK)
         why = "kn_from_dlpack: the rank is above 8";
+    else if (t->ndim > 0 && !t->shape)
+        why = "kn_from_dlpack: the shape is NULL, and the rank is not 0";
     if (why) {
         release(managed);
         return kn_poison(KN_ERROR_ARGUMENT, why);

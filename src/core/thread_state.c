@@ -31,6 +31,7 @@ static void thread_end(kni_thread *t)
     kni_free(t->history, sizeof *t->history);
     t->history = NULL;
     unlist(t);
+    t->current = t->call_device = t->route = t->replay_device = NULL; /* the devices may end with it */
     t->started = false;
 }
 

@@ -78,7 +78,7 @@ kn_support kn_op_support(kn_device device, int32_t number, kn_dtype dtype, const
     if (!why) why = &unused;
     *why = "";
     const kn_op *row = kni_op_by_number(number);
-    if (!device) device = kni_device_current();
+    device = kni_device_given(device, "kn_op_support");
     if (!row || !device || !kni_dtype_usable(dtype)) {
         *why = !row ? "no such op" : !device ? "no such device" : "no such dtype";
         return KN_SUPPORT_NO;

@@ -24,7 +24,7 @@ kn_tensor kn_to(kn_tensor t, kn_device device)
     kni_thread *thread = kni_thread_self();
     const kni_tensor *x = kni_resolve(t, "to");
     if (!x) return kni_poison_latest();
-    if (!device) device = kni_device_current();
+    device = kni_device_given(device, "kn_to");
     if (!device) return kni_poison_latest();
     kn_tensor y;
     if (kni_same_leaf(x->device, device)) {

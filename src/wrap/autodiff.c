@@ -127,7 +127,10 @@ kn_backend *kni_autodiff_open(const char *argument, kn_backend *const *inner, in
 
 kn_device kn_device_autodiff(kn_device inner)
 {
-    if (!inner) inner = kn_device_cpu();
+    if (!inner)
+        inner = kn_device_cpu();
+    else if (!kni_device_known(inner, "kn_device_autodiff"))
+        return NULL;
     kn_backend *b = inner ? kni_autodiff_open("", &inner->backend, 1) : NULL;
     kn_device d = b ? kni_device_make(b, "autodiff(...)") : NULL;
     if (b && !d) b->close(b);

@@ -10,6 +10,15 @@ typedef kn_status (*kni_execute_fn)(kn_backend *b, const kn_record *const *recor
 kn_backend *kni_decorator_new(const char *name, kn_backend *const *inner, int32_t n_inner,
                               kni_execute_fn execute, size_t self_bytes);
 
+/* Runs the records one by one until one fails. */
+static inline kn_status kni_each_record(kn_backend *b, const kn_record *const *records, int32_t n,
+                                        kn_status (*one)(kn_backend *b, const kn_record *r))
+{
+    kn_status s = KN_OK;
+    for (int32_t i = 0; i < n && s == KN_OK; i++) s = one(b, records[i]);
+    return s;
+}
+
 /* Runs one record on the first inner backend. */
 static inline kn_status kni_forward(kn_backend *b, const kn_record *r)
 {

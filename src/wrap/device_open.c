@@ -3,6 +3,7 @@
 #include "core/device_object.h"
 #include "core/error.h"
 #include "core/text.h"
+#include "ops/op.h"
 #include "wrap/wrap.h"
 #include <kn/device.h>
 #include <string.h>
@@ -118,8 +119,19 @@ static kn_backend *parse(const char **s, int depth)
                  o->inner, n);
         return NULL;
     }
+    bool built_in_leaf = o->inner == 0, guarded = o->inner < 0 && n == 0;
+    if (built_in_leaf && *argument && strcmp(argument, "0")) {
+        kni_fail(KN_ERROR_DEVICE, "kn_device_open: there is no %s:%s: %s is one device; leave the index out",
+                 o->name, argument, o->name);
+        return NULL;
+    }
     kn_backend *b = o->open(argument, inner, n);
-    if (!b || ensure_device(b, begin, (size_t)(*s - begin))) return b;
+    if (b && guarded) b = kni_fallback_open(b);
+    if (!b) return NULL;
+    if (ensure_device(b, begin, built_in_leaf ? length : (size_t)(*s - begin))) {
+        if (guarded) kni_fallback_opened(b);
+        return b;
+    }
     if (o->inner != 0 && b->close) b->close(b); /* no device owns it; leaves are there once for all */
     return NULL;
 }
@@ -154,6 +166,8 @@ bool kn_device_enumerate(int32_t n, char *name, size_t bytes)
     kni_text_string(&text, openers[n].name);
     return true;
 }
+
+int32_t kn_backend_op_number(const struct kn_op *row) { return row ? row->number : -1; }
 
 kn_status kn_backend_register(const char *name, kn_backend_open_fn open)
 {

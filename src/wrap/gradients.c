@@ -148,6 +148,7 @@ kn_status kn_grad(const kn_tensor *outputs, const kn_tensor *cotangents, int32_t
 }
 
 struct kn_grads_object {
+    kn_grads next, previous; /* in the list of all */
     int32_t n;
     size_t bytes;
     struct {
@@ -155,6 +156,58 @@ struct kn_grads_object {
         kn_tensor gradient; /* owned */
     } at[];
 };
+
+/* All gradients that are alive: a pointer that was freed is told, not followed. */
+static kni_mutex lock = KNI_MUTEX_INIT;
+static kn_grads all;
+
+static kn_grads new_grads(size_t bytes)
+{
+    kn_grads g = kni_allocate(bytes);
+    if (!g) return NULL;
+    memset(g, 0, bytes);
+    g->bytes = bytes;
+    kni_lock(&lock);
+    g->next = all;
+    if (all) all->previous = g;
+    all = g;
+    kni_unlock(&lock);
+    return g;
+}
+
+static kn_grads found(kn_grads grads)
+{
+    kn_grads g = all;
+    while (g && g != grads) g = g->next;
+    return g;
+}
+
+static kn_status known(kn_grads grads, const char *name)
+{
+    kni_lock(&lock);
+    kn_grads g = found(grads);
+    kni_unlock(&lock);
+    return g ? KN_OK
+             : kni_fail_op(
+                   KN_ERROR_ARGUMENT, name,
+                   "these gradients are not alive: they were freed, or never came from kn_backward()");
+}
+
+/* Takes it out of the list; false with the failure told when it is not there. */
+static bool forget(kn_grads grads)
+{
+    kni_lock(&lock);
+    kn_grads g = found(grads);
+    if (g) {
+        if (g->previous)
+            g->previous->next = g->next;
+        else
+            all = g->next;
+        if (g->next) g->next->previous = g->previous;
+    }
+    kni_unlock(&lock);
+    return g || known(grads, "grads_free") == KN_OK;
+}
 
 static kn_status fill_grads(kn_tensor loss, kn_grads g, kni_node **leaves)
 {
@@ -184,13 +237,11 @@ kn_status kn_backward(kn_tensor loss, kn_grads *grads)
     if (n < 0) return KN_ERROR_MEMORY;
     size_t bytes = sizeof(struct kn_grads_object) + (size_t)n * sizeof((*grads)->at[0]);
     kni_node **leaves = kni_allocate((size_t)n * sizeof *leaves);
-    kn_grads g = leaves ? kni_allocate(bytes) : NULL;
+    kn_grads g = leaves ? new_grads(bytes) : NULL;
     if (!g) {
         kni_free(leaves, (size_t)n * sizeof *leaves);
         return kni_fail(KN_ERROR_MEMORY, "kn_backward: no memory for the gradients");
     }
-    memset(g, 0, bytes);
-    g->bytes = bytes;
     g->n = n;
     if (kni_tape_leaves(loss, leaves, n) != n) s = KN_ERROR_MEMORY;
     if (s == KN_OK) s = fill_grads(loss, g, leaves);
@@ -210,13 +261,11 @@ kn_grads kn_grads_make(const kn_tensor *leaves, const kn_tensor *gradients, int3
         return NULL;
     }
     size_t bytes = sizeof(struct kn_grads_object) + (size_t)n * sizeof(((kn_grads)NULL)->at[0]);
-    kn_grads g = kni_allocate(bytes);
+    kn_grads g = new_grads(bytes);
     if (!g) {
         kni_fail(KN_ERROR_MEMORY, "kn_grads_make: no memory for the gradients");
         return NULL;
     }
-    memset(g, 0, bytes);
-    g->bytes = bytes;
     for (; g->n < n; g->n++) {
         const kni_tensor *x = kni_peek(leaves[g->n]);
         kn_tensor owned = x && x->node ? kn_own(gradients[g->n]) : KN_NONE;
@@ -246,12 +295,14 @@ static int position(kn_grads g, kn_tensor t)
 
 kn_tensor kn_grads_get(kn_grads grads, kn_tensor t)
 {
+    if (grads && known(grads, "grads_get")) return kni_poison_latest();
     int i = position(grads, t);
     return i < 0 ? KN_NONE : grads->at[i].gradient;
 }
 
 kn_tensor kn_grads_take(kn_grads grads, kn_tensor t)
 {
+    if (grads && known(grads, "grads_take")) return kni_poison_latest();
     int i = position(grads, t);
     if (i < 0 || !grads->at[i].gradient.bits) return KN_NONE;
     kn_tensor g = kn_alias(grads->at[i].gradient);
@@ -262,6 +313,8 @@ kn_tensor kn_grads_take(kn_grads grads, kn_tensor t)
 
 kn_status kn_grads_replace(kn_grads grads, kn_tensor t, kn_tensor gradient)
 {
+    kn_status s = grads ? known(grads, "grads_replace") : KN_OK;
+    if (s) return s;
     int i = position(grads, t);
     if (i < 0) return kni_fail(KN_ERROR_ARGUMENT, "kn_grads_replace: this tensor has no gradient here");
     kn_tensor owned = kn_own(gradient);
@@ -271,11 +324,14 @@ kn_status kn_grads_replace(kn_grads grads, kn_tensor t, kn_tensor gradient)
     return KN_OK;
 }
 
-int32_t kn_grads_count(kn_grads grads) { return grads ? grads->n : 0; }
+int32_t kn_grads_count(kn_grads grads)
+{
+    return grads && known(grads, "grads_count") == KN_OK ? grads->n : 0;
+}
 
 void kn_grads_free(kn_grads grads)
 {
-    if (!grads) return;
+    if (!grads || !forget(grads)) return;
     for (int i = 0; i < grads->n; i++) {
         if (grads->at[i].gradient.bits) kn_drop(grads->at[i].gradient);
         if (grads->at[i].leaf) kni_node_release_one(grads->at[i].leaf);

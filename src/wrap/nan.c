@@ -46,11 +46,7 @@ static kn_status execute_one(kn_backend *b, const kn_record *r)
 
 static kn_status execute(kn_backend *b, const kn_record *const *records, int32_t n)
 {
-    for (int32_t i = 0; i < n; i++) {
-        kn_status s = execute_one(b, records[i]);
-        if (s) return s;
-    }
-    return KN_OK;
+    return kni_each_record(b, records, n, execute_one);
 }
 
 kn_backend *kni_nan_open(const char *argument, kn_backend *const *inner, int32_t n_inner)
