@@ -36,6 +36,7 @@ typedef struct kiln_run {
     int n_ops; /* one more than the highest op number */
     kiln_spoiled spoiled[KILN_CLASS_COUNT][KILN_SPOIL_COUNT];
     bool *covered;     /* by op number: some case runs it */
+    bool *met, *led;   /* by op number: a case was read; the first one of them runs */
     bool *second;      /* by op number: a second gradient of it was checked */
     char **no_second;  /* by op number: why a case has none */
     kiln_case **first; /* by op number: the first case of it that ran */
