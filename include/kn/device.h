@@ -16,7 +16,10 @@ KN_API kn_device kn_device_cpu(void);
 KN_API kn_device kn_device_autodiff(kn_device inner);
 /* Tensors of a closed device stay readable; new ops on it are errors. */
 KN_API void kn_device_close(kn_device device);
-/* The calling thread's device for new tensors. NULL: the default, which KN_DEVICE names, else "cpu". */
+/* The calling thread's device for new tensors. NULL: the default, which KN_DEVICE names, else "cpu". A statically
+   linked program that does not itself call kn_device_open does not contain it: KN_DEVICE is then ignored, with a line
+   to the log. What is no open device leaves the current one and is told by kn_last_error(), here and wherever a device
+   is given; kn_shutdown() ends all devices. */
 KN_API void kn_device_use(kn_device device);
 KN_API kn_device kn_device_current(void);
 /* The text the device was opened with. */

@@ -8,7 +8,8 @@
 extern "C" {
 #endif
 
-/* A tier of instruction sets of the CPU kernels. KN_ISA chooses one by its name. */
+/* A tier of instruction sets of the CPU kernels. KN_ISA chooses one by its name; when that is
+   none that was built and runs here, ops on the CPU fail and say which there are. */
 typedef struct kn_cpu_tier_info {
     const char *name; /* "scalar", "v2", "v3" ... */
     bool built, available, in_use;

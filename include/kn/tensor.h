@@ -4,7 +4,8 @@
    - temporary: what a function returns. The first function that returns a tensor from it takes it.
    - kept:      x = kn_keep(x). Borrowed by ops, freed when its scope ends or by kn_drop.
    - owned:     x = kn_own(x). Outlives scopes, may be read from any thread, freed by kn_drop.
-   Queries, reads and prints borrow. */
+   Queries, reads and prints borrow, and so do kn_item, kn_grad and kn_backward: a value that was only borrowed stays
+   until its scope ends or kn_drop. A loop of steps has a scope in each step, or drops what it only read (the loss). */
 #ifndef KN_TENSOR_H
 #define KN_TENSOR_H
 

@@ -107,6 +107,14 @@ kn_tensor kni_poison_latest(void)
     return (kn_tensor){(UINT64_C(1) << 63) | ((uint64_t)index_of(number) << NUMBER_BITS) | number};
 }
 
+kn_status kni_fail_again(kn_tensor poison, const char *name)
+{
+    char text[KNI_ERROR_TEXT];
+    if (poison.bits == kni_poison_latest().bits) return kn_error_code(poison);
+    kn_error_text(poison, text, sizeof text);
+    return kni_fail_op(kn_error_code(poison), name, "a tensor carries an error: %s", text);
+}
+
 kn_status kni_latest_code(void)
 {
     const kni_failure *f = latest(kni_thread_self());

@@ -17,6 +17,9 @@ kn_status kni_fail_op_list(kn_status code, const char *op_name, const char *form
    op it worked for; nothing when the text names a function already. */
 void kni_error_named(const char *name) KNI_COLD;
 
+/* Makes what a poisoned handle carries the thread's latest failure again, under the name; returns its code. */
+kn_status kni_fail_again(kn_tensor poison, const char *name) KNI_COLD;
+
 /* A poisoned handle that carries the thread's latest failure. */
 kn_tensor kni_poison_latest(void) KNI_COLD;
 /* Code of the thread's latest failure. */

@@ -167,6 +167,10 @@ kn_status kn_assign(kn_tensor *handle, kn_tensor value)
     if (!handle) return kni_fail(KN_ERROR_ARGUMENT, "kn_assign: the place to assign to is NULL");
     if (kni_is_poisoned(value)) return kn_error_code(value);
     if (handle->bits == value.bits) return KN_OK;
+    const kni_tensor *old = kni_peek(*handle);
+    if (old && (old->flags & KNI_TENSOR_PARAM))
+        return kni_fail(KN_ERROR_ARGUMENT,
+                        "kn_assign: the place holds a param; give it a value with kn_param_set");
     value = kn_own(value);
     if (kni_is_poisoned(value)) return kn_error_code(value);
     kn_drop(*handle);

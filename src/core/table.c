@@ -2,6 +2,7 @@
 #include "core/table.h"
 #include "core/device_object.h"
 #include "core/text.h"
+#include <string.h>
 
 kni_tensor *kni_chunks[KNI_MAX_CHUNKS];
 void (*kni_node_release)(struct kni_node *node);
@@ -147,10 +148,11 @@ static KNI_COLD void explain_stale(kn_tensor handle, const char *op_name)
     const kni_history *h = t->history;
     for (int i = 0; h && i < KNI_TAKEN_RING; i++) {
         if (h->taken[i].bits != handle.bits || !h->taken[i].by) continue;
-        const char *site = kni_site_of(h->taken[i].serial);
-        kni_fail_op(KN_ERROR_HANDLE, op_name,
-                    "tensor was already taken by kn_%s%s%s; keep it with kn_keep() to use it twice",
-                    h->taken[i].by, site ? " at " : "", site ? site : "");
+        const char *site = kni_site_of(h->taken[i].serial), *by = h->taken[i].by;
+        bool dropped = !strcmp(by, "drop");
+        kni_fail_op(KN_ERROR_HANDLE, op_name, "tensor was %s by kn_%s%s%s; %s",
+                    dropped ? "dropped" : "already taken", by, site ? " at " : "", site ? site : "",
+                    dropped ? "drop it after its last use" : "keep it with kn_keep() to use it twice");
         return;
     }
     kni_fail_op(

@@ -197,6 +197,7 @@ kn_status kn_read_as(kn_tensor t, kn_dtype dtype, void *buffer, size_t bytes)
 
 kn_status kn_read_many(const kn_tensor *t, void *const *buffers, const size_t *bytes, int32_t n)
 {
+    if (n < 0) return kni_fail(KN_ERROR_ARGUMENT, "kn_read_many: the number of tensors is %d", n);
     if (n > 0 && (!t || !buffers || !bytes))
         return kni_fail(KN_ERROR_ARGUMENT, "kn_read_many: tensors, buffers or sizes are NULL");
     for (int32_t i = 0; i < n; i++) {

@@ -10,12 +10,10 @@ typedef struct arguments {
     bool same;
 } arguments;
 
-static int64_t or_default(int64_t value, int64_t fallback) { return value == 0 ? fallback : value; }
-
 static kn_ints list_of(const int64_t *values, int n, int64_t fallback)
 {
     kn_ints list = {.rank = n};
-    for (int i = 0; i < n; i++) list.dims[i] = values ? or_default(values[i], fallback) : fallback;
+    for (int i = 0; i < n; i++) list.dims[i] = values ? kni_or_default(values[i], fallback) : fallback;
     return list;
 }
 

@@ -24,12 +24,24 @@ static kn_type public_type(const kni_type *t)
     return (kn_type){(kn_dtype)t->dtype, kni_shape_from_type(t)};
 }
 
+/* A status that one of the user's functions returned, `before` having been the thread's latest failure: a failure
+   without a text gets one, so that no older one is taken for it. */
+static kn_status told(const kn_op *row, const char *function, uint32_t before, kn_status s)
+{
+    if (s == KN_OK || kni_thread_self()->last_error != before) return s;
+    return kni_fail_op(s, row->name, "its %s function failed and told no reason with kn_custom_fail()",
+                       function);
+}
+
+static uint32_t latest_failure(void) { return kni_thread_self()->last_error; }
+
 static kn_status infer(kni_infer *c)
 {
     kn_type in[MAX_OPERANDS], out[MAX_OPERANDS];
     memset(out, 0, sizeof out);
     for (int i = 0; i < c->n_in; i++) in[i] = public_type(c->in[i]);
-    kn_status s = of(c->row)->op.infer(of(c->row)->op.context, in, out);
+    uint32_t before = latest_failure();
+    kn_status s = told(c->row, "infer", before, of(c->row)->op.infer(of(c->row)->op.context, in, out));
     if (s) return s;
     for (int i = 0; i < c->n_out; i++) {
         if (!kni_dtype_usable(out[i].dtype) || out[i].shape.rank < 0 || out[i].shape.rank > KN_MAX_RANK)
@@ -45,7 +57,8 @@ static kn_status infer(kni_infer *c)
 
 static kn_status lower(kni_lowering *l)
 {
-    return of(l->row)->op.lower(of(l->row)->op.context, l->in, l->out);
+    uint32_t before = latest_failure();
+    return told(l->row, "lower", before, of(l->row)->op.lower(of(l->row)->op.context, l->in, l->out));
 }
 
 static kn_status run_on_host(const kn_op *row, const kni_span *in, const kni_span *out)
@@ -55,7 +68,8 @@ static kn_status run_on_host(const kn_op *row, const kni_span *in, const kni_spa
         spans[0][i] = (kn_span){in[i].data, (kn_dtype)in[i].type->dtype, kni_shape_from_type(in[i].type)};
     for (int i = 0; i < row->n_out; i++)
         spans[1][i] = (kn_span){out[i].data, (kn_dtype)out[i].type->dtype, kni_shape_from_type(out[i].type)};
-    return of(row)->op.forward(of(row)->op.context, spans[0], spans[1]);
+    uint32_t before = latest_failure();
+    return told(row, "forward", before, of(row)->op.forward(of(row)->op.context, spans[0], spans[1]));
 }
 
 static kn_status gradient(kni_vjp *v)
@@ -63,7 +77,9 @@ static kn_status gradient(kni_vjp *v)
     kn_tensor in[MAX_OPERANDS], out[MAX_OPERANDS], grads[MAX_OPERANDS] = {{0}};
     for (int i = 0; i < v->n_in; i++) in[i] = kni_vjp_in(v, i);
     for (int i = 0; i < v->n_out; i++) out[i] = kni_vjp_out(v, i);
-    kn_status s = of(v->row)->op.gradient(of(v->row)->op.context, in, out, v->dy, grads);
+    uint32_t before = latest_failure();
+    kn_status s = told(v->row, "gradient", before,
+                       of(v->row)->op.gradient(of(v->row)->op.context, in, out, v->dy, grads));
     for (int i = 0; i < v->n_in && s == KN_OK; i++)
         if (grads[i].bits) kni_vjp_set(v, i, grads[i]);
     return s;

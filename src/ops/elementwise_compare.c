@@ -101,11 +101,12 @@ kn_tensor kn_is_close(kn_tensor a, kn_tensor b, double rtol, double atol, bool e
 kn_status kn_all_close(kn_tensor a, kn_tensor b, double rtol, double atol, bool equal_nan, bool *result)
 {
     if (!result) return kni_fail(KN_ERROR_ARGUMENT, "kn_all_close: the place for the result is NULL");
-    kn_scope scope = kn_scope_begin();
+    kni_call call = kni_call_begin("all_close");
     kn_tensor close = kn_is_close(kn_alias(a), kn_alias(b), rtol, atol, equal_nan);
+    close = kn_all(close, KN_AXES_ALL, false);
     uint8_t all = 0;
-    kn_status s = kn_read(kn_all(close, KN_AXES_ALL, false), &all, 1);
-    (void)kn_scope_end(scope, KN_NONE);
+    kn_status s = kni_is_poisoned(close) ? kni_fail_again(close, "all_close") : kn_read(close, &all, 1);
+    (void)kni_call_end(call, KN_NONE);
     *result = s == KN_OK && all;
     return s;
 }

@@ -22,7 +22,10 @@ kn_tensor kni_alias_kept(kni_thread *t, const kni_tensor *x, kn_device device)
 static kn_status adopt(const kn_record *r, int i, kn_tensor result)
 {
     kni_tensor *y = kni_out(r, i), *x = kni_peek(result);
-    if (!x) return kni_is_poisoned(result) ? kn_error_code(result) : KN_ERROR_INTERNAL;
+    if (kni_is_poisoned(result)) return kni_fail_again(result, r->row->name);
+    if (!x)
+        return kni_fail_op(KN_ERROR_INTERNAL, r->row->name,
+                           "its lowering said all went well and gave no tensor as result %d", i);
     if (x->type.dtype != y->type.dtype || !kni_same_dims(&x->type, &y->type))
         return kni_fail_op(KN_ERROR_INTERNAL, r->row->name, "lowering gave %S of %T where %S of %T was due",
                            &x->type, (int)x->type.dtype, &y->type, (int)y->type.dtype);

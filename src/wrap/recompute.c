@@ -27,6 +27,15 @@ static kn_status fresh_inputs(const kni_tensor *const *from, int n, uint64_t tra
     return KN_OK;
 }
 
+/* What a segment returned, poisoned when it is no tensor. */
+static kn_tensor checked_result(kn_tensor y)
+{
+    if (kni_is_poisoned(y)) return y;
+    if (!y.bits)
+        kni_fail_op(KN_ERROR_ARGUMENT, "recompute", "the segment returned KN_NONE; it must give a tensor");
+    return y.bits && kni_resolve(y, "recompute") ? y : kni_poison_latest();
+}
+
 static kn_tensor run_again(segment *s, const kn_tensor *inputs)
 {
     kni_thread *t = kni_thread_self();
@@ -37,7 +46,7 @@ static kn_tensor run_again(segment *s, const kn_tensor *inputs)
     t->replay_key = s->rng_key;
     t->replay_counter = s->rng_counter;
     t->no_grad = 0;
-    kn_tensor y = kn_keep(s->fn(s->context, inputs, s->n_inputs));
+    kn_tensor y = kn_keep(checked_result(s->fn(s->context, inputs, s->n_inputs)));
     t->no_grad = no_grad;
     t->replay_device = replay;
     t->replay_key = key;
@@ -127,7 +136,7 @@ static kn_tensor run_first(kn_segment_fn fn, void *context, const kni_tensor *co
     bool replaying = t->replay_device == device;
     uint64_t counter = replaying ? t->replay_counter : atomic_load(&device->rng_counter),
              key = kni_rng_key(device);
-    kn_tensor y = fn(context, fresh, n);
+    kn_tensor y = checked_result(fn(context, fresh, n));
     const kni_tensor *result = kni_peek(y);
     if (!result || !result->node) return y;
     int n_leaves = other_leaves(y, fresh, n, leaves);
@@ -155,7 +164,8 @@ kn_tensor kn_recompute(kn_segment_fn fn, void *context, const kn_tensor *inputs,
 {
     kni_call call = kni_call_begin("recompute");
     const kni_tensor *from[MAX_INPUTS] = {NULL};
-    if (!fn || n < 0 || n > MAX_INPUTS || (n > 0 && !inputs))
+    if (n > 0 && !inputs) return kni_call_fail(call, KN_ERROR_ARGUMENT, "the list of %d inputs is NULL", n);
+    if (!fn || n < 0 || n > MAX_INPUTS)
         return kni_call_fail(call, KN_ERROR_ARGUMENT, "needs a function and at most %d inputs",
                              (int)MAX_INPUTS);
     for (int i = 0; i < n; i++) {

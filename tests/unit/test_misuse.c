@@ -3,6 +3,7 @@
 #define _GNU_SOURCE /* setenv */
 #endif
 #include "support/check.h"
+#include <kn/dlpack.h>
 #include <kn/op_info.h>
 #include <stdlib.h>
 
@@ -334,6 +335,12 @@ static void listen(void *context, kn_log_level level, const char *text)
     strncat(logged, text, sizeof logged - strlen(logged) - 1);
 }
 
+#ifdef __x86_64__
+#define OTHER_TIER "neon"
+#else
+#define OTHER_TIER "v2"
+#endif
+
 /* Must come first: both are read when they are first needed. */
 static void environment(void)
 {
@@ -341,12 +348,163 @@ static void environment(void)
     setenv("KN_ISA", "pentium", 1);
     kn_log_set(listen, NULL);
     CHECK(kn_get_threads() >= 1);
+    CHECK_POISON(ones(KN_SHAPE(2)), "KN_ISA=pentium: there is no tier of this name; here are scalar");
+    setenv("KN_ISA", OTHER_TIER, 1);
+    CHECK_POISON(ones(KN_SHAPE(2)), "KN_ISA=" OTHER_TIER ": this machine or build has no such tier");
+    unsetenv("KN_ISA");
     CHECK(kn_ok(kn_matmul(ones(KN_SHAPE(64, 64)), ones(KN_SHAPE(64, 64)))));
     kn_log_set(NULL, NULL);
     CHECK(strstr(logged, "KN_THREADS=many is ignored: a number from 1 to ") != NULL);
-    CHECK(strstr(logged, "KN_ISA=pentium is ignored: scalar, v2, v3, v4, neon or simd128") != NULL);
     unsetenv("KN_THREADS");
-    unsetenv("KN_ISA");
+}
+
+static void devices_that_are_none(void)
+{
+    int dummy = 0;
+    kn_device before = kn_device_current(), bad = (kn_device)(void *)&dummy;
+    kn_device_use(bad);
+    CHECK(strstr(kn_last_error(), "kn_device_use: this is no open device") != NULL);
+    CHECK(kn_device_current() == before && kn_ok(ones(KN_SHAPE(2))));
+    CHECK_POISON(kn_to(ones(KN_SHAPE(2)), bad), "kn_to: this is no open device");
+    CHECK_ERROR(kn_sync(bad), "kn_sync: this is no open device");
+    CHECK_ERROR(kn_submit(bad), "kn_submit: this is no open device");
+    CHECK(!strcmp(kn_device_name(bad), "none") && !kn_device_autodiff(bad));
+    CHECK(kn_device_report(bad, NULL, NULL, 0) == 0);
+    CHECK(kn_op_support(bad, 1, KN_F32, NULL) == KN_SUPPORT_NO);
+    kn_seed(bad, 1);
+    kn_device_close(bad);
+    CHECK(strstr(kn_last_error(), "kn_device_close: this is no open device") != NULL);
+    CHECK(!kn_device_open("cpu:7") && strstr(kn_last_error(), "there is no cpu:7"));
+    CHECK(!kn_device_open("autodiff(ref:x)") && strstr(kn_last_error(), "there is no ref:x"));
+    CHECK(kn_device_open("cpu:0") == kn_device_cpu());
+}
+
+static void gradients_that_were_freed(void)
+{
+    kn_device_use(kn_device_open("autodiff(cpu)"));
+    kn_tensor x = kn_require_grad(line_of(3));
+    kn_tensor loss = kn_keep(kn_sum(kn_mul(x, x), KN_AXES_ALL, false));
+    kn_grads grads;
+    CHECK(kn_backward(loss, &grads) == KN_OK);
+    CHECK(kn_grads_count(grads) == 1);
+    kn_grads_free(grads);
+    kn_grads_free(grads);
+    CHECK(strstr(kn_last_error(), "kn_grads_free: these gradients are not alive") != NULL);
+    CHECK_POISON(kn_grads_get(grads, x), "kn_grads_get: these gradients are not alive");
+    CHECK_POISON(kn_grads_take(grads, x), "kn_grads_take: these gradients are not alive");
+    CHECK_ERROR(kn_grads_replace(grads, x, line_of(3)), "kn_grads_replace: these gradients are not alive");
+    CHECK(kn_grads_count(grads) == 0 && kn_grads_count(NULL) == 0);
+    kn_device_use(NULL);
+}
+
+static void deleted(DLManagedTensor *managed) { managed->manager_ctx = managed; }
+
+static void dlpack_without_a_shape(void)
+{
+    DLManagedTensor managed = {.deleter = deleted};
+    managed.dl_tensor = (DLTensor){.ndim = 2, .dtype = {kDLFloat, 32, 1}, .device = {kDLCPU, 0}};
+    CHECK_POISON(kn_from_dlpack(&managed), "kn_from_dlpack: the shape is NULL");
+    CHECK(managed.manager_ctx == &managed); /* its owner heard of it */
+}
+
+static void a_tensor_that_was_dropped(void)
+{
+    kn_tensor x = line_of(3);
+    kn_drop(x);
+    kn_tensor y = kn_exp(x);
+    CHECK_POISON(y, "kn_exp: tensor was dropped by kn_drop at ");
+    CHECK_POISON(y, here(__LINE__ - 3));
+    CHECK_POISON(y, "drop it after its last use");
+}
+
+static kn_tensor no_segment(void *context, const kn_tensor *in, int32_t n)
+{
+    return (void)context, (void)in, (void)n, KN_NONE;
+}
+
+static kn_status same_type(void *context, const kn_type *in, kn_type *out)
+{
+    (void)context;
+    out[0] = in[0];
+    return KN_OK;
+}
+static kn_status bad_infer(void *context, const kn_type *in, kn_type *out)
+{
+    return (void)context, (void)in, (void)out, KN_ERROR_SHAPE;
+}
+static kn_status lower_to_nothing(void *context, const kn_tensor *in, kn_tensor *out)
+{
+    return (void)context, (void)in, (void)out, KN_OK;
+}
+static kn_status lower_fails(void *context, const kn_tensor *in, kn_tensor *out)
+{
+    return (void)context, (void)in, (void)out, KN_ERROR_NUMERIC;
+}
+static kn_status lower_to_same(void *context, const kn_tensor *in, kn_tensor *out)
+{
+    (void)context;
+    out[0] = kn_neg(in[0]);
+    return KN_OK;
+}
+static kn_status gradient_fails(void *context, const kn_tensor *in, const kn_tensor *out, const kn_tensor *dy,
+                                kn_tensor *grads)
+{
+    return (void)context, (void)in, (void)out, (void)dy, (void)grads, KN_ERROR_NUMERIC;
+}
+
+/* An older failure is never given as the reason of a newer one. */
+static void reasons_that_are_missing(void)
+{
+    kn_device_use(kn_device_open("autodiff(cpu)"));
+    kn_tensor x = kn_require_grad(line_of(3)), y, g;
+    kn_op_handle nothing = kn_custom_register(&(kn_custom_op){
+        .name = "nothing", .n_in = 1, .n_out = 1, .infer = same_type, .lower = lower_to_nothing});
+    kn_op_handle fails = kn_custom_register(
+        &(kn_custom_op){.name = "fails", .n_in = 1, .n_out = 1, .infer = same_type, .lower = lower_fails});
+    kn_op_handle infers = kn_custom_register(
+        &(kn_custom_op){.name = "infers", .n_in = 1, .n_out = 1, .infer = bad_infer, .lower = lower_fails});
+    kn_op_handle slopes = kn_custom_register(&(kn_custom_op){.name = "slopes",
+                                                             .n_in = 1,
+                                                             .n_out = 1,
+                                                             .infer = same_type,
+                                                             .lower = lower_to_same,
+                                                             .gradient = gradient_fails});
+    CHECK(!kn_ok(kn_poison(KN_ERROR_IO, "an older failure")));
+    CHECK_ERROR(kn_custom_call(nothing, &x, &y), "kn_nothing: its lowering said all went well and gave no");
+    CHECK_ERROR(kn_custom_call(fails, &x, &y), "kn_fails: its lower function failed and told no reason");
+    CHECK_ERROR(kn_custom_call(infers, &x, &y), "kn_infers: its infer function failed and told no reason");
+    CHECK(kn_custom_call(slopes, &x, &y) == KN_OK);
+    y = kn_keep(kn_sum(y, KN_AXES_ALL, false));
+    CHECK_ERROR(kn_grad(&y, NULL, 1, &x, 1, 0, &g), "its gradient function failed and told no reason");
+    CHECK_POISON(kn_recompute(no_segment, NULL, &x, 1), "kn_recompute: the segment returned KN_NONE");
+    CHECK_POISON(kn_recompute(no_segment, NULL, NULL, 1), "kn_recompute: the list of 1 inputs is NULL");
+    bool close = true;
+    CHECK_ERROR(kn_all_close(KN_NONE, x, 0, 0, false, &close), "kn_all_close: KN_NONE was given");
+    CHECK(!close && !strstr(kn_last_error(), "kn_read") && !strstr(kn_last_error(), "kn_alias"));
+    kn_tensor poison = kn_poison(KN_ERROR_IO, "the disk is full");
+    CHECK(!kn_ok(kn_poison(KN_ERROR_IO, "another failure")));
+    CHECK_ERROR(kn_all_close(poison, x, 0, 0, false, &close), "the disk is full");
+    CHECK_ERROR(kn_read_many(NULL, NULL, NULL, -3), "kn_read_many: the number of tensors is -3");
+    kn_param p = kn_param_make(line_of(3));
+    kn_tensor place = kn_value(p);
+    CHECK_ERROR(kn_assign(&place, line_of(2)), "kn_assign: the place holds a param");
+    CHECK(place.bits == kn_value(p).bits);
+    kn_param_drop(&p);
+    kn_device_use(NULL);
+}
+
+static void after_shutdown(void)
+{
+    kn_device d = kn_device_open("autodiff(cpu)");
+    kn_device_use(d);
+    kn_drop(ones(KN_SHAPE(2)));
+    CHECK(kn_shutdown() == 0);
+    kn_tensor x = ones(KN_SHAPE(2));
+    CHECK(kn_ok(x) && !strcmp(kn_device_name(kn_device_of(x)), "cpu"));
+    bool reused = kn_device_of(x) == d; /* the new CPU may lie where the old device was */
+    kn_device_use(d);
+    CHECK(reused || strstr(kn_last_error(), "kn_shutdown() has ended it") != NULL);
+    kn_drop(x);
 }
 
 int main(void)
@@ -369,7 +527,13 @@ int main(void)
     custom_names();
     memory_messages_name_the_op();
     printing_takes_no_memory();
+    devices_that_are_none();
+    gradients_that_were_freed();
+    dlpack_without_a_shape();
+    a_tensor_that_was_dropped();
+    reasons_that_are_missing();
     kn_scope_end(s, KN_NONE);
+    after_shutdown();
     CHECK(kn_shutdown() == 0);
     return check_report();
 }

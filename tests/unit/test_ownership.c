@@ -67,7 +67,7 @@ static void owned(void)
     CHECK_VALUES(x, 0, -1, -2);
     kn_drop(x);
     CHECK(!kn_ok(x));
-    CHECK_POISON(kn_neg(x), "taken by kn_drop");
+    CHECK_POISON(kn_neg(x), "dropped by kn_drop");
     kn_drop(KN_NONE);
 }
 

@@ -1,6 +1,7 @@
 /* The CPU backend: views, native kernels, then lowering, then the reference kernel on all threads. */
 #include "backend/cpu/elementwise_run.h"
 #include "backend/cpu/gemm_workspace.h"
+#include "backend/cpu/isa.h"
 #include "backend/host/host.h"
 #include "core/backends.h"
 #include "core/device_object.h"
@@ -29,8 +30,24 @@ static kn_status execute_one(kn_backend *b, const kn_record *r)
     return kni_fail_op(KN_ERROR_UNSUPPORTED, row->name, "the CPU has no kernel for it");
 }
 
+#ifndef KN_FREESTANDING
+/* Kernels of another tier than KN_ISA asks for must not run unnoticed. */
+static kn_status check_tier(void)
+{
+    static _Atomic bool checked;
+    if (KNI_LIKELY(atomic_load_explicit(&checked, memory_order_relaxed))) return KN_OK;
+    kn_status s = kni_cpu_tier_check();
+    atomic_store_explicit(&checked, s == KN_OK, memory_order_relaxed);
+    return s;
+}
+#else
+static kn_status check_tier(void) { return KN_OK; }
+#endif
+
 static kn_status execute(kn_backend *b, const kn_record *const *records, int32_t n)
 {
+    kn_status checked = check_tier();
+    if (KNI_UNLIKELY(checked)) return checked;
     for (int32_t i = 0; i < n; i++) {
         if (KNI_UNLIKELY(records[i]->flags & KN_RECORD_DROP)) continue;
         kn_status s = execute_one(b, records[i]);

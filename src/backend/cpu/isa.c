@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "core/platform.h"
+#include "core/text.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -119,16 +120,34 @@ kni_tier kni_cpu_set_tier(kni_tier tier)
     return (kni_tier)t;
 }
 
+/* The tier of this name, KNI_ISA_COUNT when there is none. */
+static int tier_called(const char *name)
+{
+    int t = 0;
+    while (t < KNI_ISA_COUNT && strcmp(name, tier_names[t])) t++;
+    return t;
+}
+
+kn_status kni_cpu_tier_check(void)
+{
+    const char *name = kni_environment("KN_ISA");
+    if (!name || !*name || kni_cpu_tier_available((kni_tier)tier_called(name))) return KN_OK;
+    char known[64] = "";
+    kni_text text = {known, sizeof known, 0};
+    for (int t = 0; t < KNI_ISA_COUNT; t++)
+        if (kni_cpu_tier_available((kni_tier)t))
+            kni_text_format(&text, "%s%s", text.length ? ", " : "", tier_names[t]);
+    return kni_fail(KN_ERROR_DEVICE, "KN_ISA=%s: %s; here are %s; unset it for the best of them", name,
+                    tier_called(name) < KNI_ISA_COUNT ? "this machine or build has no such tier"
+                                                      : "there is no tier of this name",
+                    known);
+}
+
 static kni_tier wanted_tier(void)
 {
     const char *name = kni_environment("KN_ISA");
-    for (int t = 0; name && t < KNI_ISA_COUNT; t++)
-        if (!strcmp(name, tier_names[t])) return (kni_tier)t;
-    const kni_tier found = detect();
-    if (name && *name)
-        kni_log(1, "KN_ISA=%s is ignored: scalar, v2, v3, v4, neon or simd128; %s is used", name,
-                tier_names[found]);
-    return found;
+    int t = name ? tier_called(name) : KNI_ISA_COUNT;
+    return t < KNI_ISA_COUNT ? (kni_tier)t : detect();
 }
 
 /* Two threads may both detect at first use: they find the same. */

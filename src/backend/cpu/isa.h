@@ -5,7 +5,12 @@
 
 #include "backend/cpu/tier.h"
 
+#include <kn/base.h>
 #include <stdbool.h>
+
+/* Whether KN_ISA, where set, names a tier that was built and runs here; the failure names those that are. The CPU
+   backend asks before its first op. */
+kn_status kni_cpu_tier_check(void);
 
 /* The tier in use. The first call detects it and reads KN_ISA=scalar|v2|v3|v4|neon|simd128; a tier that is
    not available gives the best one below it. Safe from any thread. */

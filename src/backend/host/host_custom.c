@@ -17,13 +17,7 @@ kn_status kni_host_custom(const kn_record *r)
         s = kni_host_allocate(kni_out(r, i));
         if (s == KN_OK) out[i] = (kni_span){kni_out(r, i)->storage->data, &kni_out(r, i)->type};
     }
-    if (s == KN_OK) {
-        uint32_t before = kni_this_thread.last_error;
-        s = r->row->host(r->row, in, out);
-        if (s && kni_this_thread.last_error == before)
-            kni_fail_op(s, r->row->name,
-                        "its forward function failed and told no reason with kn_custom_fail()");
-    }
+    if (s == KN_OK) s = r->row->host(r->row, in, out);
     for (int i = 0; i < r->n_in; i++) kni_host_unborrow(&borrowed[i]);
     return s;
 }
