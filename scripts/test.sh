@@ -11,6 +11,7 @@ seed=${KN_SEED:-1}
 step "build gcc release" scripts/build.sh release
 runner "unit tests" scripts/run_units.sh "$root/release"
 runner "structure" python3 tests/structure/run_structure.py --build "$root/release"
+runner "examples" python3 tests/examples/run_examples.py "$root/release"
 conformance release
 runner "spoilt results are noticed" "$root/release/kiln" conform --device "autodiff(cpu)" --self-test --sample 10
 
