@@ -9,7 +9,9 @@
 extern "C" {
 #endif
 
-/* ---- arithmetic. Bool operands count as 0 and 1 in add and mul (or, and); the others refuse them. In kn_floor_div,
+/* ---- arithmetic. Bool operands count as 0 and 1. Two of them give a bool in add (or), mul (and), maximum, minimum, f32
+   in div, atan2, copysign; the others refuse two, and kn_sub one. On `cpu` and `ref` operands of different dtypes are
+   rounded to the common one before the op, numbers are not. In kn_floor_div,
    kn_remainder and kn_fmod an integer element divided by an element 0 gives 0, because ops do not look at values
    before they run (PyTorch raises); the forms with a number refuse an integer tensor divided by 0. */
 
@@ -55,7 +57,7 @@ KN_API kn_tensor kn_greater_equal_scalar(kn_tensor x, double value);
 KN_API kn_tensor kn_neg(kn_tensor x);    /* -x; keeps the dtype */
 KN_API kn_tensor kn_abs(kn_tensor x);    /* |x|; keeps the dtype */
 KN_API kn_tensor kn_sign(kn_tensor x);   /* -1, 0 or 1; NaN gives 0; keeps the dtype */
-KN_API kn_tensor kn_square(kn_tensor x); /* x^2; keeps the dtype */
+KN_API kn_tensor kn_square(kn_tensor x); /* x^2; keeps the dtype, refuses bool */
 KN_API kn_tensor
 kn_round(kn_tensor x); /* the nearest whole number, halves to the even one; keeps the dtype */
 KN_API kn_tensor kn_floor(kn_tensor x); /* the largest whole number that is at most x; keeps the dtype */
@@ -108,11 +110,12 @@ KN_API kn_tensor kn_heaviside(kn_tensor a, kn_tensor b); /* 0 where a < 0, b whe
 
 /* ---- bounds and blends */
 
-/* min(max(x, low), high); NaN stays. Infinite bounds are none. */
+/* min(max(x, low), high); NaN stays. Infinite bounds are none, and so are bounds past the range of an integer dtype;
+   bounds that exclude all of its values fail. No gradient at the bounds, as kn_hardtanh. */
 KN_API kn_tensor kn_clamp(kn_tensor x, double low, double high);
 KN_API kn_tensor kn_clamp_min(kn_tensor x, double low);
 KN_API kn_tensor kn_clamp_max(kn_tensor x, double high);
-/* The same with tensors as bounds; KN_NONE for none. */
+/* The same with tensors as bounds; KN_NONE for none. Where x equals a bound each gets half of the gradient. */
 KN_API kn_tensor kn_clamp_tensor(kn_tensor x, kn_tensor low, kn_tensor high);
 /* a + w (b - a), exact at w = 0 and w = 1 */
 KN_API kn_tensor kn_lerp(kn_tensor a, kn_tensor b, kn_tensor weight);

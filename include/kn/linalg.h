@@ -34,7 +34,8 @@ KN_API kn_tensor kn_lstsq(kn_tensor a, kn_tensor b);
 
 /* ---- determinants */
 
-KN_API kn_tensor kn_det(kn_tensor a); /* 0 for a singular a, with the right gradient */
+KN_API kn_tensor
+kn_det(kn_tensor a); /* 0 for a singular a, with the right gradient; its own gradient there is NaN */
 typedef struct kn_slogdet_result {
     kn_tensor sign, logabsdet; /* det(a) = sign exp(logabsdet); a singular a gives 0 and -inf */
 } kn_slogdet_result;

@@ -101,7 +101,8 @@ typedef struct kn_grid_sample_args {
 } kn_grid_sample_args;
 
 /* y[n, c, p] = x[n, c, at grid[n, p]]: x [n, c, h, w] with grid [n, oh, ow, 2] of (x, y) in -1 .. 1, or
-   x [n, c, d, h, w] with grid [n, od, oh, ow, 3] of (x, y, z). Differentiable in both, to any order. */
+   x [n, c, d, h, w] with grid [n, od, oh, ow, 3] of (x, y, z). Differentiable in both, to any order. A NaN in the
+   grid gives NaN where weights depend on it; as PyTorch, nearest gives 0 outside and padding takes it as -1. */
 KN_API kn_tensor kn_grid_sample(kn_tensor x, kn_tensor grid, const kn_grid_sample_args *args);
 /* grid[n, p] = theta[n] (p, 1): theta [n, 2, 3] for size (n, c, h, w), [n, 3, 4] for size (n, c, d, h, w). */
 KN_API kn_tensor kn_affine_grid(kn_tensor theta, kn_shape size, bool align_corners);

@@ -19,7 +19,7 @@ ELEMENTWISE(prelu, 2, KNI_RULE_PROMOTE, KNI_FLOATS, "x 0 gt x x y mul select", .
             .flags = KNI_FLAG_ALIAS)
 PIECES(hardtanh, bounds_schema, "x p0 max p1 min", "min(max(x, low), high)")
 PIECES(hard_sigmoid, line_schema, "x p0 mul p1 add 0 max 1 min", "min(max(alpha x + beta, 0), 1)")
-ELEMENTWISE(hard_swish, 1, KNI_RULE_FLOAT, KNI_ALL, "x 3 add 0 max 6 min x mul 6 div",
+ELEMENTWISE(hard_swish, 1, KNI_RULE_FLOAT, KNI_ALL, "x 3 add 0 max 6 min 6 div x mul",
             .doc = "x min(max(x + 3, 0), 6) / 6", .tolerance = {2, 0}, .flags = KNI_FLAG_ALIAS)
 PIECES(threshold, threshold_schema, "x p0 le p1 x select", "x > threshold ? x : value")
 PIECES(hard_shrink, lambda_schema, "x p0 neg ge x p0 le land 0 x select", "|x| > lambda ? x : 0")

@@ -64,8 +64,10 @@ static kn_status lower_elu_grad(kni_lowering *l)
 {
     const double *p = lowering_numbers(l);
     kn_tensor dy = l->in[0], x = l->in[1];
-    kn_tensor bend = kn_mul(kn_mul_scalar(dy, p[0]), kn_exp(kn_mul_scalar(x, p[2])));
-    l->out[0] = kn_where(kn_less_equal_scalar(x, 0), bend, kn_mul_scalar(dy, p[1]));
+    /* The side that is not chosen must stay finite: its gradient is 0 times its slope. */
+    kn_tensor below = kn_keep(kn_less_equal_scalar(x, 0));
+    kn_tensor bend = kn_exp(kn_mul_scalar(kni_where_or_zero(below, x), p[2]));
+    l->out[0] = kn_where(below, kn_mul(kn_mul_scalar(dy, p[0]), bend), kn_mul_scalar(dy, p[1]));
     return KN_OK;
 }
 ELEMENTWISE_NUMBERS(elu_grad, 2, KNI_RULE_PROMOTE, KNI_FLOATS,

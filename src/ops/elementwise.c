@@ -3,7 +3,19 @@
 
 ELEMENTWISE(add, 2, KNI_RULE_PROMOTE, KNI_ALL, "x y add", .doc = "a + b",
             .flags = KNI_FLAG_COMMUTES | KNI_FLAG_ALIAS)
-ELEMENTWISE(sub, 2, KNI_RULE_PROMOTE, KNI_NUMBERS, "x y sub", .doc = "a - b", .flags = KNI_FLAG_ALIAS)
+
+/* A bool next to a number would promote to it; as in PyTorch it is refused all the same. */
+static kn_status infer_sub(kni_infer *c)
+{
+    for (int i = 0; i < c->n_in; i++) {
+        kn_status s = c->in[i]->dtype == KN_BOOL ? kni_infer_dtype(c, i, KNI_NUMBERS) : KN_OK;
+        if (s) return s;
+    }
+    return kni_infer_row(c);
+}
+OP(sub, .min_in = 2, .max_in = 2, .n_out = 1, .kind = KNI_ELEMENTWISE, .rule = KNI_RULE_PROMOTE,
+   .dtypes = KNI_NUMBERS, .infer = infer_sub, .scalar = "x y sub", .native = &kni_cpu_sub, .doc = "a - b",
+   .flags = KNI_FLAG_ALIAS)
 ELEMENTWISE(mul, 2, KNI_RULE_PROMOTE, KNI_ALL, "x y mul", .doc = "a * b",
             .flags = KNI_FLAG_COMMUTES | KNI_FLAG_ALIAS)
 ELEMENTWISE(div, 2, KNI_RULE_FLOAT, KNI_ALL, "x y div", .doc = "a / b; integers give f32",
@@ -86,12 +98,12 @@ GRADIENT(remainder)
     return KN_OK;
 }
 
-/* d/db = -trunc(a/b) */
+/* d/db = -trunc(a/b), which is flat: the gradient of a/b would be 0/0 where b is 0 */
 GRADIENT(fmod)
 {
     kni_vjp_set(v, 0, v->dy[0]);
     if (kni_vjp_needs(v, 1)) {
-        kn_tensor quotient = kn_trunc(kn_div(kni_vjp_in(v, 0), kni_vjp_in(v, 1)));
+        kn_tensor quotient = kn_detach(kn_trunc(kn_div(kni_vjp_in(v, 0), kni_vjp_in(v, 1))));
         kni_vjp_set(v, 1, kn_neg(kn_mul(v->dy[0], quotient)));
     }
     return KN_OK;
@@ -113,11 +125,14 @@ GRADIENT(pow)
     return KN_OK;
 }
 
-/* d/da = b / (a^2 + b^2), d/db = -a / (a^2 + b^2) */
+/* d/da = b / (a^2 + b^2), d/db = -a / (a^2 + b^2); both 0 where the squares are */
 GRADIENT(atan2)
 {
     kn_tensor a = kni_vjp_in(v, 0), b = kni_vjp_in(v, 1);
-    kn_tensor scaled = kn_keep(kn_div(v->dy[0], kn_add(kn_square(a), kn_square(b))));
+    kn_tensor squares = kn_keep(kn_add(kn_square(a), kn_square(b)));
+    kn_tensor none = kn_keep(kn_equal_scalar(squares, 0));
+    kn_tensor divisor = kn_where(none, kn_ones_like(squares), squares);
+    kn_tensor scaled = kn_keep(kni_zero_where(none, kn_div(v->dy[0], divisor)));
     if (kni_vjp_needs(v, 0)) kni_vjp_set(v, 0, kn_mul(scaled, b));
     if (kni_vjp_needs(v, 1)) kni_vjp_set(v, 1, kn_neg(kn_mul(scaled, a)));
     return KN_OK;
@@ -132,8 +147,7 @@ GRADIENT(hypot)
     return KN_OK;
 }
 
-/* All of dy to the operand that won, half to each where they are equal. */
-static void share_extremum(kni_vjp *v, kn_tensor (*loses)(kn_tensor, kn_tensor))
+void kni_share_extremum(kni_vjp *v, kn_tensor (*loses)(kn_tensor, kn_tensor))
 {
     kn_tensor in[2] = {kni_vjp_in(v, 0), kni_vjp_in(v, 1)};
     kn_tensor half = kn_mul_scalar(v->dy[0], 0.5);
@@ -144,13 +158,13 @@ static void share_extremum(kni_vjp *v, kn_tensor (*loses)(kn_tensor, kn_tensor))
 
 GRADIENT(maximum)
 {
-    share_extremum(v, kn_less);
+    kni_share_extremum(v, kn_less);
     return KN_OK;
 }
 
 GRADIENT(minimum)
 {
-    share_extremum(v, kn_greater);
+    kni_share_extremum(v, kn_greater);
     return KN_OK;
 }
 
@@ -159,7 +173,9 @@ GRADIENT(copysign)
 {
     if (kni_vjp_needs(v, 0)) {
         kn_tensor a = kni_vjp_in(v, 0);
-        kn_tensor slope = kni_zero_where(kn_equal_scalar(a, 0), kn_div(kni_vjp_out(v, 0), a));
+        kn_tensor zero = kn_keep(kn_equal_scalar(a, 0));
+        kn_tensor divisor = kn_where(zero, kn_ones_like(a), a);
+        kn_tensor slope = kni_zero_where(zero, kn_div(kni_vjp_out(v, 0), divisor));
         kni_vjp_set(v, 0, kn_mul(v->dy[0], slope));
     }
     if (kni_vjp_needs(v, 1)) kni_vjp_set(v, 1, kn_mul_scalar(v->dy[0], 0));

@@ -1,4 +1,5 @@
 /* Bounds and blends: clamp, lerp and products that are added. */
+#include "core/math/math.h"
 #include "ops/movement_rows.h"
 #include "ops/scalar_row.h"
 
@@ -31,22 +32,49 @@ kn_tensor kn_clamp_tensor(kn_tensor x, kn_tensor low, kn_tensor high)
     return clamp_as("clamp_tensor", x, low, high);
 }
 
-kn_tensor kn_clamp_min(kn_tensor x, double low)
+static bool is_whole(double value) { return value - value != 0 || kni_floor_f64(value) == value; }
+
+/* Bounds of an integer tensor that its dtype cannot hold: one that bounds nothing becomes infinite, one that would
+   bound everything fails, as in PyTorch. A fraction makes the result f32, which holds all. */
+static bool fit_bounds(const char *name, const kni_tensor *x, double *low, double *high)
 {
-    return kni_binary(&kni_op_clamp_min, x, kni_number(x, low));
-}
-kn_tensor kn_clamp_max(kn_tensor x, double high)
-{
-    return kni_binary(&kni_op_clamp_max, x, kni_number(x, high));
+    int dtype = x ? x->type.dtype : KN_F32;
+    if (kni_is_float(dtype) || dtype == KN_BOOL || !is_whole(*low) || !is_whole(*high)) return true;
+    bool is_signed = kni_dtypes[dtype].kind == KNI_KIND_SIGNED;
+    double span = (double)(UINT64_C(1) << (kni_dtypes[dtype].bits - 1)) * (is_signed ? 1 : 2);
+    double least = is_signed ? -span : 0;
+    if (*low >= span || *high < least) {
+        kni_fail_op(KN_ERROR_ARGUMENT, name, "the bounds %g to %g exclude every value of %T", *low, *high,
+                    dtype);
+        return false;
+    }
+    if (*low <= least) *low = -__builtin_inf();
+    if (*high >= span - 1) *high = __builtin_inf();
+    return true;
 }
 
 /* An infinite bound is none: it must not turn integers into floats. */
-kn_tensor kn_clamp(kn_tensor x, double low, double high)
+static kn_tensor clamp_numbers(const char *name, kn_tensor x, double low, double high)
 {
+    const kni_tensor *t = kni_peek(x);
+    if (!fit_bounds(name, t, &low, &high)) return kni_poison_latest();
+    bool none = low == -__builtin_inf() && high == __builtin_inf();
+    if (none && t && !kni_is_float(t->type.dtype) && t->type.dtype != KN_BOOL)
+        return kn_cast(x, (kn_dtype)t->type.dtype);
     kn_tensor above = low == -__builtin_inf() ? KN_NONE : kni_number(x, low);
     kn_tensor below = high == __builtin_inf() && above.bits ? KN_NONE : kni_number(x, high);
-    return clamp_as("clamp", x, above, below);
+    return clamp_as(name, x, above, below);
 }
+
+kn_tensor kn_clamp_min(kn_tensor x, double low)
+{
+    return clamp_numbers("clamp_min", x, low, __builtin_inf());
+}
+kn_tensor kn_clamp_max(kn_tensor x, double high)
+{
+    return clamp_numbers("clamp_max", x, -__builtin_inf(), high);
+}
+kn_tensor kn_clamp(kn_tensor x, double low, double high) { return clamp_numbers("clamp", x, low, high); }
 
 kn_tensor kn_lerp(kn_tensor a, kn_tensor b, kn_tensor weight)
 {
@@ -77,35 +105,60 @@ kn_tensor kn_addcdiv(kn_tensor x, kn_tensor a, kn_tensor b, double value)
     return kni_apply(&kni_op_addcdiv, in, 4, NULL);
 }
 
-/* To x within the bounds, which belong to it; to a bound where it was used. High wins over low. */
-GRADIENT(clamp)
+/* condition ? value : half of it at a tie : 0 */
+static kn_tensor whole_or_half(kn_tensor condition, kn_tensor tie, kn_tensor dy)
+{
+    return kn_where(condition, dy, kni_where_or_zero(tie, kn_mul_scalar(dy, 0.5)));
+}
+
+/* Tensors as bounds: to x within them, to a bound where it was used, half to each where they are equal. High wins
+   over low; to x alone where all three are equal. */
+static void clamp_between_tensors(kni_vjp *v)
 {
     kn_tensor x = kni_vjp_in(v, 0), low = kni_vjp_in(v, 1), high = kni_vjp_in(v, 2), dy = v->dy[0];
+    kn_tensor apart = kn_keep(kn_less(low, high));
+    kn_tensor at_low = kn_keep(kn_logical_and(apart, kn_equal(x, low)));
+    kn_tensor at_high = kn_keep(kn_logical_and(apart, kn_equal(x, high)));
     if (kni_vjp_needs(v, 0)) {
-        kn_tensor inside = kn_logical_and(kn_greater_equal(x, low), kn_less_equal(x, high));
-        kni_vjp_set(v, 0, kni_where_or_zero(inside, dy));
+        kn_tensor tie = kn_keep(kn_logical_or(at_low, at_high));
+        kn_tensor changed = kn_logical_or(kn_less(x, low), kn_greater(x, high));
+        kni_vjp_set(v, 0, whole_or_half(kn_logical_not(kn_logical_or(changed, tie)), tie, dy));
     }
     if (kni_vjp_needs(v, 1)) {
-        kn_tensor used = kn_logical_and(kn_less(low, high), kn_less(x, low));
-        kni_vjp_set(v, 1, kni_where_or_zero(used, dy));
+        kn_tensor used = kn_logical_and(kn_less_equal(low, high), kn_less(x, low));
+        kni_vjp_set(v, 1, whole_or_half(used, at_low, dy));
     }
     if (kni_vjp_needs(v, 2)) {
         kn_tensor used = kn_logical_or(kn_less(high, low), kn_greater(x, high));
-        kni_vjp_set(v, 2, kni_where_or_zero(used, dy));
+        kni_vjp_set(v, 2, whole_or_half(used, at_high, dy));
     }
-    return KN_OK;
 }
 
-static kn_status clamp_one_side(kni_vjp *v, kn_tensor (*inside)(kn_tensor, kn_tensor))
+/* Numbers as bounds: to x strictly within them, as in PyTorch. */
+GRADIENT(clamp)
 {
-    kn_tensor passes = kn_keep(inside(kni_vjp_in(v, 0), kni_vjp_in(v, 1)));
-    if (kni_vjp_needs(v, 0)) kni_vjp_set(v, 0, kni_where_or_zero(passes, v->dy[0]));
-    if (kni_vjp_needs(v, 1)) kni_vjp_set(v, 1, kni_zero_where(passes, v->dy[0]));
+    if (!v->in_types[1].weak || !v->in_types[2].weak) {
+        clamp_between_tensors(v);
+        return KN_OK;
+    }
+    kn_tensor x = kni_vjp_in(v, 0);
+    kn_tensor inside = kn_logical_and(kn_greater(x, kni_vjp_in(v, 1)), kn_less(x, kni_vjp_in(v, 2)));
+    kni_vjp_set(v, 0, kni_where_or_zero(inside, v->dy[0]));
     return KN_OK;
 }
 
-GRADIENT(clamp_min) { return clamp_one_side(v, kn_greater_equal); }
-GRADIENT(clamp_max) { return clamp_one_side(v, kn_less_equal); }
+static kn_status clamp_one_side(kni_vjp *v, kn_tensor (*inside)(kn_tensor, kn_tensor),
+                                kn_tensor (*loses)(kn_tensor, kn_tensor))
+{
+    if (v->in_types[1].weak)
+        kni_vjp_set(v, 0, kni_where_or_zero(inside(kni_vjp_in(v, 0), kni_vjp_in(v, 1)), v->dy[0]));
+    else
+        kni_share_extremum(v, loses);
+    return KN_OK;
+}
+
+GRADIENT(clamp_min) { return clamp_one_side(v, kn_greater, kn_less); }
+GRADIENT(clamp_max) { return clamp_one_side(v, kn_less, kn_greater); }
 
 GRADIENT(lerp)
 {

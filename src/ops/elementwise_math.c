@@ -70,7 +70,12 @@ GRADIENT(frac)
 }
 
 SLOPE(abs, kn_sign(INPUT)) /* 0 at 0 */
-SLOPE(square, kn_mul_scalar(INPUT, 2))
+/* 2 dy x, not dy (2 x): twice a large x may be infinite where dy is 0. */
+GRADIENT(square)
+{
+    kni_vjp_set(v, 0, kn_mul_scalar(kn_mul(v->dy[0], INPUT), 2));
+    return KN_OK;
+}
 SLOPE(reciprocal, kn_neg(kn_square(OUTPUT)))
 SLOPE(exp, OUTPUT)
 SLOPE(exp2, kn_mul_scalar(OUTPUT, 0.6931471805599453))

@@ -122,6 +122,12 @@ int kni_operand_dtype(const kn_op *row, const kni_type *const *types, int first,
     return row->rule == KNI_RULE_FLOAT && !(KNI_FLOATS >> dtype & 1) ? KN_F32 : dtype;
 }
 
+int kni_rounds_to(const kni_type *operand, int common, int compute)
+{
+    if (operand->dtype == common || common == compute || operand->weak || operand->dtype == KN_BOOL) return 0;
+    return kni_dtypes[operand->dtype].bits >= kni_dtypes[common].bits ? common : 0;
+}
+
 kn_status kni_infer_broadcast(const kni_infer *c, int first, int last, kni_type *out)
 {
     int rank = 0;

@@ -217,6 +217,9 @@ kn_shape kni_vjp_shape(const kni_vjp *v, int i); /* of input i */
 
 /* The dtype that an elementwise row computes its operands first .. last - 1 in. */
 int kni_operand_dtype(const kn_op *row, const kni_type *const *types, int first, int last);
+/* The dtype an operand is rounded to before it is computed with in `compute`: `common`, that of all operands, where it
+   is narrower than `compute` and does not hold all of the operand's; else 0. Numbers keep their digits. */
+int kni_rounds_to(const kni_type *operand, int common, int compute);
 
 /* ---- running ops */
 

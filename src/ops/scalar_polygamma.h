@@ -32,6 +32,7 @@ static inline double kni_polygamma_f64(double n, double x)
 {
     if (!(n >= 1 && n <= 170) || x != x) return KNI_NAN_F64;
     if (x <= 0 && kni_floor_f64(x) == x) return (int)n & 1 ? KNI_INF_F64 : -KNI_INF_F64;
+    if (x == KNI_INF_F64) return 0;
     /* Steps up from the far left would take for ever; the first derivative is reflected. */
     if (n == 1 && x < 0.5) {
         double s = kni_sin_pi_f64(x) / KNI_PI;

@@ -54,4 +54,8 @@ kn_tensor kni_where_or_zero(kn_tensor condition, kn_tensor value);
 /* condition ? 0 : value */
 kn_tensor kni_zero_where(kn_tensor condition, kn_tensor value);
 
+/* Gradients of the larger or smaller of two operands, by what the loser is: all of dy to the operand that won, half
+   to each where they are equal. */
+void kni_share_extremum(kni_vjp *v, kn_tensor (*loses)(kn_tensor, kn_tensor));
+
 #endif

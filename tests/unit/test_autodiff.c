@@ -1,5 +1,6 @@
 /* The tape: leaves, fan-in, views, higher orders, no_grad, detach, retain, recomputation, params, errors. */
 #include "support/check.h"
+#include <math.h>
 
 static kn_device device;
 
@@ -55,6 +56,44 @@ static void second_and_third_order(void)
     CHECK(kn_grad(&t2, NULL, 1, &x, 1, 0, &g3) == KN_OK);
     CHECK_VALUES(g3, 1e-14, 48, -72);
     kn_scope_end(s, KN_NONE);
+}
+
+static kn_tensor elu(kn_tensor x) { return kn_elu(x, 1); }
+static kn_tensor celu(kn_tensor x) { return kn_celu(x, 2); }
+static kn_tensor fmod_by(kn_tensor x) { return kn_fmod(kn_ones_like(x), x); }
+static kn_tensor copysign_one(kn_tensor x) { return kn_copysign(x, kn_ones_like(x)); }
+static kn_tensor angle(kn_tensor x) { return kn_atan2(x, kn_zeros_like(x)); }
+
+/* The slope at the point, and the gradient of the sum of slopes, which must not be 0 times infinity. */
+static void finite_at_the_ends(void)
+{
+    static const struct {
+        kn_tensor (*function)(kn_tensor);
+        double at, first, second;
+    } cases[] = {
+        {elu, 1000, 1, 0},
+        {celu, 1000, 1, 0},
+        {kn_selu, 1000, 1.0507010221481323, 0},
+        {angle, 0, 0, 0},
+        {copysign_one, 0, 0, 0},
+        {fmod_by, 0, -INFINITY, 0},
+        {kn_atan, 3e38, 0, 0},
+        {kn_softsign, 3e38, 0, 0},
+        {kn_acosh, 3e38, 0, 0},
+        {kn_lgamma, INFINITY, INFINITY, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        kn_scope s = kn_scope_begin();
+        kn_tensor g1, g2, x = kn_require_grad(kn_full(KN_SHAPE(2), cases[i].at, KN_F32));
+        kn_tensor y = kn_keep(total(cases[i].function(x)));
+        CHECK(kn_grad(&y, NULL, 1, &x, 1, KN_GRAD_CREATE_GRAPH, &g1) == KN_OK);
+        g1 = kn_keep(g1);
+        CHECK_VALUES(g1, 1e-6, cases[i].first, cases[i].first);
+        kn_tensor slopes = kn_keep(total(g1));
+        CHECK(kn_grad(&slopes, NULL, 1, &x, 1, KN_GRAD_ALLOW_UNUSED, &g2) == KN_OK);
+        if (g2.bits) CHECK_VALUES(g2, 0, cases[i].second, cases[i].second);
+        kn_scope_end(s, KN_NONE);
+    }
 }
 
 static void views_and_assignment(void)
@@ -267,6 +306,7 @@ int main(void)
     first_order();
     cotangents_and_intermediates();
     second_and_third_order();
+    finite_at_the_ends();
     views_and_assignment();
     cutting();
     params();

@@ -117,6 +117,12 @@ static void test_numbers(void)
     CHECK_VALUES(kn_rpow_scalar(LIST(KN_F32, 2, 3), 2), 1e-6, 4, 8);
     CHECK_VALUES(kn_clamp(LIST(KN_I32, -5, 5), -INFINITY, 3), 0, -5, 3);
     CHECK(kn_dtype_of(kn_keep(kn_clamp(LIST(KN_I32, 1), 0, INFINITY))) == KN_I32);
+    CHECK_VALUES(kn_clamp(LIST(KN_U8, 1, 200), -5, 400), 0, 1, 200);
+    CHECK_VALUES(kn_clamp(LIST(KN_I8, -100, 100), -1000, 50), 0, -100, 50);
+    CHECK_VALUES(kn_clamp(LIST(KN_I64, -5, 5), -1e30, 3), 0, -5, 3);
+    CHECK_VALUES(kn_clamp(LIST(KN_U8, 1, 200), 300, 400.5), 0, 300, 300);
+    CHECK_POISON(kn_clamp(LIST(KN_U8, 1), 300, 400), "exclude every value of u8");
+    CHECK_POISON(kn_clamp_max(LIST(KN_U8, 1), -1), "exclude every value of u8");
     CHECK_POISON(kn_pow_scalar(LIST(KN_I32, 2), -1), "negative integer powers");
     CHECK_POISON(kn_add_scalar(KN_NONE, 1), "KN_NONE");
     CHECK_POISON(kn_rsub_scalar(KN_NONE, 1), "kn_sub: KN_NONE");

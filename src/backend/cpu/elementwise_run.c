@@ -22,8 +22,10 @@ typedef struct operand {
     const char *data;
     int64_t strides[KN_MAX_RANK]; /* over the collapsed shape of the result */
     int dtype, strip_dtype;
+    int via; /* the dtype that an operand of another one is rounded to before it is computed with, or 0 */
     int bytes, strip_bytes;
-    bool direct; /* of the strip's type and in the order of the result */
+    bool plain;  /* of the strip's type */
+    bool direct; /* plain and in the order of the result */
 } operand;
 
 typedef struct plan {
@@ -64,7 +66,7 @@ static void collapse(plan *p, const kni_type *shape)
     for (int i = 0; i < p->n_in; i++) {
         operand *o = &p->in[i];
         memcpy(o->strides, strides[i], sizeof strides[i]);
-        o->direct = o->dtype == o->strip_dtype && kni_is_contiguous(p->rank, p->dims, o->strides);
+        o->direct = o->plain && kni_is_contiguous(p->rank, p->dims, o->strides);
         p->all_direct &= o->direct;
     }
 }
@@ -98,10 +100,21 @@ static void advance(const plan *p, position *pos, int64_t n)
     }
 }
 
+static void load(const operand *o, void *to, const char *from, int64_t stride, int64_t n)
+{
+    char rounded[STRIP * 4];
+    if (KNI_LIKELY(!o->via)) {
+        kni_cpu_convert(to, o->strip_dtype, 1, from, o->dtype, stride, n);
+        return;
+    }
+    kni_cpu_convert(rounded, o->via, 1, from, o->dtype, stride, n);
+    kni_cpu_convert(to, o->strip_dtype, 1, rounded, o->via, 1, n);
+}
+
 static void splat(const operand *o, const char *from, void *buffer, int64_t n)
 {
     _Alignas(8) char value[8];
-    kni_cpu_convert(value, o->strip_dtype, 1, from, o->dtype, 1, 1);
+    load(o, value, from, 1, 1);
     kni_cpu_splat(buffer, value, o->strip_bytes, n);
 }
 
@@ -127,7 +140,7 @@ static void run_rows(const plan *p, int64_t begin, int64_t end)
     /* Rows that nothing has to be loaded for go through the kernel whole. */
     int64_t most = p->out_dtype == p->out_strip_dtype ? INT64_MAX : STRIP;
     for (int i = 0; i < p->n_in; i++)
-        if (p->in[i].dtype != p->in[i].strip_dtype || p->in[i].strides[last] != 1) most = STRIP;
+        if (!p->in[i].plain || p->in[i].strides[last] != 1) most = STRIP;
     for (int64_t at = begin; at < end;) {
         int64_t n = p->dims[last] - pos.index[last];
         if (n > end - at) n = end - at;
@@ -137,10 +150,10 @@ static void run_rows(const plan *p, int64_t begin, int64_t end)
             const char *from = o->data + pos.offset[i] * o->bytes;
             int64_t stride = o->strides[last];
             in[i] = b.in[i];
-            if (stride == 1 && o->dtype == o->strip_dtype)
+            if (stride == 1 && o->plain)
                 in[i] = from;
             else if (stride)
-                kni_cpu_convert(b.in[i], o->strip_dtype, 1, from, o->dtype, stride, n);
+                load(o, b.in[i], from, stride, n);
             else if (filled[i] != from) {
                 int64_t row = p->dims[last] < end - begin ? p->dims[last] : end - begin;
                 splat(o, from, b.in[i], row < STRIP ? row : STRIP);
@@ -163,8 +176,8 @@ static void gather(const plan *p, position *pos, int64_t n, strip_buffers *b)
         for (int i = 0; i < p->n_in; i++) {
             const operand *o = &p->in[i];
             if (!o->direct)
-                kni_cpu_convert(b->in[i] + done * o->strip_bytes, o->strip_dtype, 1,
-                                o->data + pos->offset[i] * o->bytes, o->dtype, o->strides[last], run);
+                load(o, b->in[i] + done * o->strip_bytes, o->data + pos->offset[i] * o->bytes,
+                     o->strides[last], run);
         }
         advance(p, pos, run);
         done += run;
@@ -239,7 +252,7 @@ static bool run_small(plan *p, const kn_record *r, const kni_type *shape)
     for (int i = 0; i < p->n_in; i++) {
         operand *o = &p->in[i];
         kni_tensor *x = kni_in(r, i);
-        if (o->dtype == o->strip_dtype && lies_as(x, shape)) {
+        if (o->plain && lies_as(x, shape)) {
             in[i] = kni_pointer(x);
         } else if (x->type.rank == 0) {
             splat(o, kni_pointer(x), b.in[i], p->n);
@@ -252,8 +265,8 @@ static bool run_small(plan *p, const kn_record *r, const kni_type *shape)
     return true;
 }
 
-/* The compute type of the record, and the strip type of its result. */
-static kni_compute choose_types(const kn_record *r, plan *p)
+/* The compute type of the record, the dtype common to its operands, and the strip type of its result. */
+static kni_compute choose_types(const kn_record *r, plan *p, int *common)
 {
     const kn_op *row = r->row;
     int dtype = kni_out(r, 0)->type.dtype;
@@ -265,6 +278,7 @@ static kni_compute choose_types(const kn_record *r, plan *p)
     } else {
         p->out_strip_dtype = kni_compute_dtype[kni_compute_of[dtype]];
     }
+    *common = dtype;
     return (kni_compute)kni_compute_of[dtype];
 }
 
@@ -273,7 +287,8 @@ kn_status kni_cpu_elementwise(const kn_record *r)
     static const double no_params[4] = {0};
     plan p;
     kni_tensor *y = kni_out(r, 0);
-    kni_compute compute = choose_types(r, &p);
+    int common;
+    kni_compute compute = choose_types(r, &p, &common);
     p.fn = r->row->native->strips[kni_cpu_tier()][compute];
     if (!p.fn) return kni_fail_op(KN_ERROR_DTYPE, r->row->name, "the CPU was built without this dtype");
     p.params = r->attribute_bytes ? r->attributes : no_params;
@@ -284,6 +299,8 @@ kn_status kni_cpu_elementwise(const kn_record *r)
         operand *o = &p.in[i];
         o->dtype = kni_in(r, i)->type.dtype;
         o->strip_dtype = r->row->rule == KNI_RULE_SELECT && i == 0 ? KN_BOOL : kni_compute_dtype[compute];
+        o->via = kni_rounds_to(&kni_in(r, i)->type, common, o->strip_dtype);
+        o->plain = o->dtype == o->strip_dtype && !o->via;
         o->bytes = kni_dtypes[o->dtype].bits / 8;
         o->strip_bytes = kni_dtypes[o->strip_dtype].bits / 8;
     }

@@ -45,7 +45,7 @@ static void find(const sample_job *j, int64_t image, int64_t begin, int64_t end,
         for (int64_t p = 0; p < n; p++) {                                                                    \
             double total = 0;                                                                                \
             for (int64_t k = p * j->width; k < (p + 1) * j->width; k++)                                      \
-                if (t->positions[k] >= 0) total += t->weights[k] * (double)x[t->positions[k]];               \
+                total += t->weights[k] * (t->positions[k] >= 0 ? (double)x[t->positions[k]] : 0.0);          \
             y[p] = (T)total;                                                                                 \
         }                                                                                                    \
     }                                                                                                        \

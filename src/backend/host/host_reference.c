@@ -152,14 +152,14 @@ kn_status kni_host_reference(const kn_record *r, bool parallel)
     return s;
 }
 
-/* The wide type an elementwise row computes in: that of its promoted operands. */
-static int wide_of_elementwise(const kn_record *r)
+/* The dtype common to the operands of an elementwise row. */
+static int common_of_elementwise(const kn_record *r)
 {
     const kni_type *types[4];
     int n = r->n_in > 4 ? 4 : r->n_in, first = r->row->rule == KNI_RULE_SELECT;
-    if (r->row->rule != KNI_RULE_COMPARE) return kni_wide_of[kni_out(r, 0)->type.dtype];
+    if (r->row->rule != KNI_RULE_COMPARE) return kni_out(r, 0)->type.dtype;
     for (int i = 0; i < n; i++) types[i] = &kni_in(r, i)->type;
-    return kni_wide_of[kni_operand_dtype(r->row, types, first, n)];
+    return kni_operand_dtype(r->row, types, first, n);
 }
 
 /* Broadcasts an operand into a contiguous wide array of the result's shape. */
@@ -181,19 +181,37 @@ static bool expand_operand(kni_tensor *x, const kni_type *shape, int dtype, kni_
     return good;
 }
 
+/* Replaces n elements of one dtype by a copy of another. */
+static bool widen(kni_borrowed *b, int from, int to, int64_t n)
+{
+    kni_borrowed wide = {NULL, 0};
+    size_t bytes = (size_t)n * 8 + 1;
+    wide.data = kni_allocate(bytes);
+    if (!wide.data) return false;
+    wide.copy_bytes = bytes;
+    kni_convert(wide.data, to, 1, b->data, from, 1, n);
+    kni_host_unborrow(b);
+    *b = wide;
+    return true;
+}
+
 kn_status kni_host_scalar(const kn_record *r)
 {
     kni_scalar_body body;
     if (!kni_scalar_parse(r->row->scalar, &body))
         return kni_fail_op(KN_ERROR_INTERNAL, r->row->name, "the scalar body is malformed");
     kni_tensor *y = kni_out(r, 0);
-    int wide = wide_of_elementwise(r), dtype = kni_compute_dtype[wide];
+    int common = common_of_elementwise(r), wide = kni_wide_of[common], dtype = kni_compute_dtype[wide];
     uint32_t truths = r->row->rule == KNI_RULE_SELECT ? 1 : 0;
     buffers b;
     memset(&b, 0, sizeof b);
     kn_status s = KN_OK;
     for (int i = 0; i < r->n_in && s == KN_OK; i++) {
-        if (!expand_operand(kni_in(r, i), &y->type, truths >> i & 1 ? KN_I64 : dtype, &b.in_borrowed[i]))
+        kni_tensor *x = kni_in(r, i);
+        int strip = truths >> i & 1 ? KN_I64 : dtype;
+        int via = truths >> i & 1 ? 0 : kni_rounds_to(&x->type, common, strip);
+        if (!expand_operand(x, &y->type, via ? via : strip, &b.in_borrowed[i]) ||
+            (via && !widen(&b.in_borrowed[i], via, strip, kni_count(&y->type))))
             s = no_memory(r);
         b.in[i] = b.in_borrowed[i].data;
     }

@@ -76,7 +76,9 @@ KNI_INLINE double kni_lgamma_f64(double x)
 {
     double a = kni_abs_f64(x);
     double y = kni_lgamma_positive_f64(a);
-    double reflected = kni_log_f64(KNI_PI / (a * kni_abs_f64(kni_sin_pi_f64(a)))) - y;
+    double sine = kni_abs_f64(kni_sin_pi_f64(a));
+    double reflected = kni_log_f64(KNI_PI / (a * sine)) - y;
+    reflected = sine == 0.0 ? KNI_INF_F64 : reflected; /* far out both terms are infinite */
     y = x < -0x1p-60 ? reflected : y;
     return a == KNI_INF_F64 ? a : y;
 }

@@ -32,6 +32,7 @@
 #define padded_slope padded_slope_f64
 #define cubic_at cubic_at_f64
 #define neighbour_weight neighbour_weight_f64
+#define sample_spoiled sample_spoiled_f64
 #define sample_place sample_place_f64
 #define sample_first sample_first_f64
 #define sample_factor sample_factor_f64
@@ -65,6 +66,7 @@
 #undef padded_slope
 #undef cubic_at
 #undef neighbour_weight
+#undef sample_spoiled
 #undef sample_place
 #undef sample_first
 #undef sample_factor
@@ -138,6 +140,7 @@ static void run_grid_sample_taps_f64(const kni_kernel_call *call, int64_t begin,
 #define padded_slope padded_slope_i64
 #define cubic_at cubic_at_i64
 #define neighbour_weight neighbour_weight_i64
+#define sample_spoiled sample_spoiled_i64
 #define sample_place sample_place_i64
 #define sample_first sample_first_i64
 #define sample_factor sample_factor_i64
@@ -171,6 +174,7 @@ static void run_grid_sample_taps_f64(const kni_kernel_call *call, int64_t begin,
 #undef padded_slope
 #undef cubic_at
 #undef neighbour_weight
+#undef sample_spoiled
 #undef sample_place
 #undef sample_first
 #undef sample_factor
@@ -232,6 +236,7 @@ static void run_grid_sample_grad_i64(const kni_kernel_call *call, int64_t begin,
 #define padded_slope padded_slope_u64
 #define cubic_at cubic_at_u64
 #define neighbour_weight neighbour_weight_u64
+#define sample_spoiled sample_spoiled_u64
 #define sample_place sample_place_u64
 #define sample_first sample_first_u64
 #define sample_factor sample_factor_u64
@@ -265,6 +270,7 @@ static void run_grid_sample_grad_i64(const kni_kernel_call *call, int64_t begin,
 #undef padded_slope
 #undef cubic_at
 #undef neighbour_weight
+#undef sample_spoiled
 #undef sample_place
 #undef sample_first
 #undef sample_factor

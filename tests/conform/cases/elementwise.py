@@ -77,6 +77,10 @@ def arithmetic(g):
               grad=True, second="at ties, where differences say nothing")
     g.error("add", [g.values(2, 3), g.values(4)], status="shape", text="do not broadcast")
     g.error("sub", [g.bools(3), g.bools(3)], status="dtype", text="bool")
+    g.error("sub", [g.bools(3), g.values(3)], status="dtype", text="bool")
+    g.error("sub", [g.values(3), g.bools(3)], status="dtype", text="bool", name="second")
+    g.add("atan2", [g.literal([0.0, 0.0, 1.0]), g.literal([0.0, -1.0, 0.0])], expect=torch.atan2, grad="torch",
+          dtypes=["f64", "f32"], name="origin", second="at a jump, where differences say nothing")
     g.error("hypot", [g.ints(3), g.ints(3)], status="dtype", text="kn_cast")
 
 
@@ -91,6 +95,22 @@ def mixed(g):
             g.add(op, pair, expect=function, dtypes=["f32"], name="halves", out="bool", large=False)
         g.add("where", [g.bools(*SHAPE)] + pair, expect=torch.where, dtypes=["f32"], name="halves", grad=True,
               large=False)
+
+
+def narrow(g):
+    """Operands of other dtypes are rounded to the common one before anything is computed."""
+    def rounded(function, half):
+        return lambda *operands: function(*[x.to(half).double() for x in operands]).to(half).double()
+
+    for name, half in (("f16", torch.float16), ("bf16", torch.bfloat16)):
+        pair = [g.literal([100000, 2049, 32767, 70000], dtype="i32"), g.literal([0.001, 2048, 1.5, -10000], dtype=name)]
+        for op in ("add", "mul", "remainder", "maximum"):
+            g.add(op, pair, expect=rounded(getattr(torch, op), half), dtypes=[name], name="rounded", large=False)
+        for op, function in (("equal", torch.eq), ("less", torch.lt)):
+            g.add(op, pair, expect=lambda a, b, f=function, h=half: f(a.to(h), b.to(h)), dtypes=[name], out="bool",
+                  name="rounded", large=False)
+        g.add("add", [g.literal(70000.0, dtype="f32"), g.literal([-10000.0, 1.0], dtype=name)],
+              expect=rounded(torch.add, half), dtypes=[name], name="number", large=False)
 
 
 def numbers(g):
@@ -160,6 +180,11 @@ def functions(g):
     g.add("polygamma", [g.values(*SHAPE, low=-3.9, high=-3.1)], attrs={"order": 1.0},
           expect=lambda x: polygamma(1, x), dtypes=["f64", "f32"], name="left", tolerance=(64, 0),
           why="the reflection loses digits near the poles")
+    g.add("lgamma", [g.literal([-1.7976931348623157e308, -1e300, -2.0, math.inf])], expect=torch.lgamma,
+          dtypes=["f64"], name="far")
+    g.add("digamma", [g.literal([math.inf, 2.0])], expect=torch.digamma, dtypes=["f64", "f32"], grad="torch",
+          name="far", tolerance=(1e6, 0), why="the derivative of torch.digamma is good to ten digits only",
+          second="at infinity, where differences say nothing")
     g.add("xlogy", [g.values(*SHAPE), g.values(*SHAPE, low=0.2, high=4)], expect=floating(torch.xlogy), dtypes=ALL,
           elementwise=True, grad=True)
     g.add("xlogy", [g.literal([0.0, 0.0, 0.0, 1.0]), g.literal([0.0, math.nan, -1.0, 0.0])], expect=torch.xlogy,
@@ -243,6 +268,18 @@ def choices(g):
           dtypes=NUMBERS, name="high", grad=True, covers=["clamp_max"])
     g.add("clamp_scalar", [x], attrs={"low": 1.0, "high": math.inf}, expect=lambda a: torch.clamp(a, min=1),
           dtypes=NUMBERS, name="low", grad=True, covers=["clamp_min"])
+    points, kink = [-2.0, -1.0, 0.0, 1.0, 2.0, math.nan], "at a kink, where differences say nothing"
+    for low, high in ((-1.0, 1.0), (-math.inf, 1.0), (-1.0, math.inf), (1.0, -1.0)):
+        g.add("clamp_scalar", [g.literal(points)], attrs={"low": low, "high": high}, dtypes=["f64", "f32"],
+              expect=lambda a, b=low if low > -math.inf else None, c=high if high < math.inf else None:
+              torch.clamp(a, b, c), grad="torch", name="kinks", second=kink)
+    for low, high in ((-1.0, 1.0), (1.0, -1.0), (1.0, 1.0)):
+        bounds = [g.literal([low] * 6), g.literal([high] * 6)]
+        g.add("clamp", [g.literal(points)] + bounds, expect=torch.clamp, grad="torch", dtypes=["f64", "f32"],
+              name="kinks", second=kink)
+    for op, which in (("clamp_min", "min"), ("clamp_max", "max")):
+        g.add(op, [g.literal(points), g.literal([1.0] * 6)], expect=lambda a, b, w=which: torch.clamp(a, **{w: b}),
+              grad="torch", dtypes=["f64", "f32"], name="kinks", second=kink)
     bound = g.values(*SHAPE)
     g.add("clamp_min", [x, bound], expect=lambda a, b: torch.clamp(a, min=b), dtypes=NUMBERS, elementwise=True,
           grad=True)
@@ -304,5 +341,5 @@ def casts(g):
 
 
 def cases(g):
-    for part in (arithmetic, mixed, numbers, functions, truths, bits, choices, casts):
+    for part in (arithmetic, mixed, narrow, numbers, functions, truths, bits, choices, casts):
         part(g)

@@ -213,6 +213,12 @@ def grids(g):
                           attrs={"mode": m, "padding": p, "align_corners": align}, name="%s-%s" % (mode, padding),
                           expect=lambda x, y, m=mode, p=padding, a=align: F.grid_sample(x, y, m, p, a), large=False,
                           grad=True, covers=["grid_sample", "grid_sample_grad"])
+    nowhere = [[[[math.nan, 0.0], [0.0, math.nan], [math.nan, 5.0], [0.1, 0.2]]]]
+    for m, mode in enumerate(modes):
+        for p, padding in enumerate(paddings):
+            g.add("sample_grid", [g.values(1, 2, 3, 4), g.literal(nowhere)], dtypes=FLOATS, name="nan-" + mode, large=False,
+                  attrs={"mode": m, "padding": p, "align_corners": False}, covers=["grid_sample"],
+                  expect=lambda x, y, m=mode, p=padding: F.grid_sample(x, y, m, p, False))
     for theta, size in [((2, 2, 3), [2, 3, 4, 5]), ((1, 2, 3), [1, 1, 1, 3]), ((2, 3, 4), [2, 1, 2, 3, 4])]:
         for align in (False, True):
             g.add("affine_grid", [g.values(*theta)], attrs={"size": size, "align_corners": align}, grad=True,
