@@ -48,7 +48,7 @@
     0x7b746d904d5b4a92u, /* erfc_f32 */
     0xfed87630020695b5u, /* erfinv_f64 */
     0xb5bcae2c1119ef53u, /* erfinv_f32 */
-    0xf51bc12b6dbb866bu, /* lgamma_f64 */
+    0x64c47fc19ee8034fu, /* lgamma_f64 */
     0xf09d6324d31ae4e2u, /* lgamma_f32 */
     0xfb8248ed757d33ffu, /* digamma_f64 */
     0x09d3379d8a5db136u, /* digamma_f32 */

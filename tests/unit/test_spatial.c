@@ -95,8 +95,10 @@ static void unpool_and_patches(void)
                  4, 2, 1, 2, 1);
     CHECK_VALUES(kn_pixel_unshuffle(kn_pixel_shuffle(kn_reshape(x, KN_SHAPE(4, 2, 2)), 2), 2), 0, 0, 1, 2, 3,
                  4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-    kn_tensor far = kn_from((float[]){NAN, 0, INFINITY, 0, -1e30f, 0}, KN_F32, KN_SHAPE(1, 1, 3, 2));
-    CHECK_VALUES(kn_grid_sample(x, far, NULL), 0, 0, 0, 0);
+    kn_tensor far = kn_from((float[]){INFINITY, 0, -1e30f, 0}, KN_F32, KN_SHAPE(1, 1, 2, 2));
+    CHECK_VALUES(kn_grid_sample(x, far, NULL), 0, 0, 0);
+    kn_tensor nowhere = kn_from((float[]){NAN, 0}, KN_F32, KN_SHAPE(1, 1, 1, 2));
+    CHECK(isnan(kn_item(kn_grid_sample(x, nowhere, NULL))));
     kn_tensor theta = kn_from((float[]){1, 0, 0, 0, 1, 0}, KN_F32, KN_SHAPE(1, 2, 3));
     CHECK_VALUES(kn_grid_sample(x, kn_affine_grid(theta, KN_SHAPE(1, 1, 4, 4), false), NULL), 1e-5, 0, 1, 2,
                  3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
