@@ -258,6 +258,8 @@ static void choices(void)
     CHECK(seen("name=none") && exit_status == 0 && !seen("epoch"));
     s.renderer = "plain";
     s.term = "xterm";
+    s.batches = 60; /* long enough for the bar to be drawn in the middle of an epoch on any machine */
+    s.pause_us = 5000;
     run(&s);
     CHECK(seen("name=plain") && seen("\033[K") && seen("━"));
     s.renderer = "fancy";
