@@ -4,25 +4,25 @@
 #include <kn/creation.h>
 #include <kn/shape.h>
 #include <kn/tensor.h>
-#include <pthread.h>
 #include <string.h>
 
 enum { MOST_PARTS = 8 };
 
-static pthread_mutex_t register_lock = PTHREAD_MUTEX_INITIALIZER;
+/* Held for the microseconds of a first registration. */
+static atomic_flag register_lock = ATOMIC_FLAG_INIT;
 
 static kn_status ensure(kni_custom *custom)
 {
     kn_status s = KN_OK;
     if (atomic_load(&custom->registered)) return KN_OK;
-    pthread_mutex_lock(&register_lock);
+    while (atomic_flag_test_and_set(&register_lock)) continue;
     if (!atomic_load(&custom->registered)) {
         if (kn_custom_register(&custom->op))
             atomic_store(&custom->registered, true);
         else
             s = KN_ERROR_MEMORY;
     }
-    pthread_mutex_unlock(&register_lock);
+    atomic_flag_clear(&register_lock);
     return s;
 }
 
