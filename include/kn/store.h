@@ -27,7 +27,9 @@ typedef struct kn_store_args {
     bool map; /* tensors point into the mapped file instead of copying; the file must not be cut meanwhile */
     /* PyTorch: the entry that holds the weights ("state_dict", "a.b"); NULL: found by itself; "": the whole file. */
     const char *top_key;
-    int64_t limit; /* largest tensor in bytes, 0: what the file can hold */
+    /* Largest tensor in bytes. 0: what the file holds; views that repeat its bytes have 16 MB together, and all tensors
+       32 times the file. */
+    int64_t limit;
 } kn_store_args;
 /* Reads the directory of a file, no tensor yet. NULL with kn_last_error(). */
 KN_API kn_store kn_store_open(const char *path, const kn_store_args *args);

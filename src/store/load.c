@@ -158,10 +158,16 @@ kn_status kn_load_store(kn_module module, kn_store store, const kn_load_args *ar
     return status;
 }
 
+/* The report is good to free whatever comes after. */
+static kn_status begin(kn_module module, const char *function, kn_load_report *report)
+{
+    if (report) *report = (kn_load_report){0, 0, 0, 0, NULL};
+    return check_arguments(module, function);
+}
+
 static kn_status load_and_close(kn_module module, kn_store store, const kn_load_args *args,
                                 kn_load_report *report)
 {
-    if (report) *report = (kn_load_report){0, 0, 0, 0, NULL};
     if (!store) return KN_ERROR_IO;
     kn_status status = kn_load_store(module, store, args, report);
     kn_store_close(store);
@@ -170,7 +176,7 @@ static kn_status load_and_close(kn_module module, kn_store store, const kn_load_
 
 kn_status kn_load(kn_module module, const char *path, const kn_load_args *args, kn_load_report *report)
 {
-    kn_status status = check_arguments(module, "kn_load");
+    kn_status status = begin(module, "kn_load", report);
     if (status) return status;
     return load_and_close(module, kn_store_open(path, args ? &args->store : NULL), args, report);
 }
@@ -178,7 +184,7 @@ kn_status kn_load(kn_module module, const char *path, const kn_load_args *args, 
 kn_status kn_load_memory(kn_module module, const void *data, size_t bytes, const kn_load_args *args,
                          kn_load_report *report)
 {
-    kn_status status = check_arguments(module, "kn_load_memory");
+    kn_status status = begin(module, "kn_load_memory", report);
     if (status) return status;
     return load_and_close(module, kn_store_open_memory(data, bytes, args ? &args->store : NULL), args,
                           report);

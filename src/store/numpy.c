@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LARGEST_HEADER = 1 << 20, LARGEST_TEXTS = 1 << 26, MAGIC = 6 };
+enum { LARGEST_HEADER = 1 << 20, SMALL_TEXTS = 1 << 19, MAGIC = 6 };
 
 /* Type letter and size as in NumPy's descr, without the mark of the byte order. */
 static const kni_dtype_word words[] = {
@@ -257,7 +257,9 @@ kn_status kni_npy_read(kn_store store)
 static kn_status read_texts(kn_store store, int64_t entry)
 {
     kni_buffer text = {0};
-    kn_status status = kni_zip_read_all(store->zip, store->source, entry, LARGEST_TEXTS, &text);
+    /* Kiln stores them as they are. A compressed text could be a thousand times the file, and its values fifty times that. */
+    uint64_t limit = store->source->bytes > SMALL_TEXTS ? store->source->bytes : SMALL_TEXTS;
+    kn_status status = kni_zip_read_all(store->zip, store->source, entry, (size_t)limit, &text);
     kni_json_document document = NULL;
     if (!status && !(document = kni_json_parse(kni_buffer_string(&text), text.length, store->source->name)))
         status = KN_ERROR_IO;

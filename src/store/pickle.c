@@ -1,12 +1,12 @@
 /* The machine that runs a pickle: a stack of values, marks, a memo and an arena. Each opcode takes at least one byte and makes
-   at most one value, which bounds memory by the pickle's size. */
+   at most one value, what calls copy is counted, and all memory together is bounded by the size of the file. */
 #include "store/pickle.h"
 #include "support/failure.h"
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK_BYTES = 1 << 16, NEWEST_PROTOCOL = 5, LONGEST_PROBLEM = 500 };
+enum { BLOCK_BYTES = 1 << 16, NEWEST_PROTOCOL = 5, LONGEST_PROBLEM = 500, COPIES_PER_BYTE = 4 };
 
 struct kni_pickle_block {
     struct kni_pickle_block *next;
@@ -15,11 +15,31 @@ struct kni_pickle_block {
 
 /* ---- memory */
 
+static bool spend(kni_pickle *p, size_t bytes)
+{
+    uint64_t allowed = kni_source_allowance(p->source);
+    if (p->memory <= allowed && bytes <= allowed - p->memory) {
+        p->memory += bytes;
+        return true;
+    }
+    kni_pickle_bad(p, "it needs more memory than the %llu bytes that the file's size justifies",
+                   (unsigned long long)allowed);
+    return false;
+}
+
+bool kni_pickle_copies(kni_pickle *p, size_t count)
+{
+    if (count <= p->bytes && (p->copied += count) / COPIES_PER_BYTE <= p->bytes) return true;
+    kni_pickle_bad(p, "it copies more than its own size");
+    return false;
+}
+
 void *kni_pickle_take(kni_pickle *p, size_t bytes)
 {
     bytes = (bytes + sizeof(max_align_t) - 1) / sizeof(max_align_t) * sizeof(max_align_t);
     if (!p->blocks || bytes > p->block_bytes - p->block_used) {
         size_t room = bytes > BLOCK_BYTES ? bytes : BLOCK_BYTES;
+        if (!spend(p, room)) return NULL;
         struct kni_pickle_block *block = malloc(sizeof *block + room);
         if (!block) {
             p->status = kni_failure_memory("reading a pickle");
@@ -102,6 +122,7 @@ static bool room_for(kni_pickle *p, void **array, size_t *capacity, size_t count
     if (count < *capacity) return true;
     size_t wanted = *capacity ? *capacity : 64;
     while (wanted <= count) wanted *= 2;
+    if (!spend(p, (wanted - *capacity) * size)) return false;
     void *bigger = realloc(*array, wanted * size);
     if (!bigger) {
         p->status = kni_failure_memory("reading a pickle");
@@ -516,7 +537,7 @@ static const opcode opcodes[256] = {
 const kni_pickle_value *kni_pickle_run(kni_pickle *p)
 {
     if (p->memo_next) memset(p->memo, 0, p->memo_next * sizeof *p->memo);
-    p->depth = p->mark_count = p->memo_next = 0;
+    p->depth = p->mark_count = p->memo_next = p->copied = 0;
     p->start = p->at;
     p->status = KN_OK;
     for (;;) {

@@ -1,5 +1,5 @@
 /* A reader of Python pickles (protocols 2 to 5) that executes nothing: it builds plain values, and of the names a pickle may
-   call only those of a fixed list are known, each with a function of Kiln's own. Memory is bounded by the pickle's size. */
+   call only those of a fixed list are known, each with a function of Kiln's own. Memory is bounded by the file's size. */
 #ifndef KNI_STORE_PICKLE_H
 #define KNI_STORE_PICKLE_H
 
@@ -99,6 +99,8 @@ struct kni_pickle {
     size_t memo_capacity, memo_next;
     struct kni_pickle_block *blocks;
     size_t block_used, block_bytes;
+    uint64_t memory; /* bytes taken so far, at most kni_source_allowance */
+    size_t copied;   /* items that calls of this pickle have copied */
 };
 
 /* Runs one pickle from p->at on; the value lives until kni_pickle_free. NULL with kn_last_error(). May be called again for a
@@ -107,6 +109,9 @@ const kni_pickle_value *kni_pickle_run(kni_pickle *p);
 void kni_pickle_free(kni_pickle *p);
 /* Memory that lives as long as p; NULL with the failure noted. */
 void *kni_pickle_take(kni_pickle *p, size_t bytes);
+/* A copy of count items or bytes is about to be made: a shared value can be copied again and again by a few bytes each, so
+   that all copies together are bounded by the pickle's size. False with the failure noted. */
+bool kni_pickle_copies(kni_pickle *p, size_t count);
 kni_pickle_value *kni_pickle_make(kni_pickle *p, kni_pickle_kind kind);
 bool kni_pickle_append(kni_pickle *p, kni_pickle_value *list, kni_pickle_value *item);
 /* Notes "FILE: pickle, byte N: what is wrong" and returns it. */

@@ -73,7 +73,10 @@ static kn_status finish(kni_pickle *p, value *made, value **result)
 
 static kn_status append_all(kni_pickle *p, value *to, const value *from)
 {
-    for (size_t i = 0; i < from->count; i++)
+    size_t count = from->count;
+    if (to == from) return kni_pickle_bad(p, "a container is put into itself");
+    if (!kni_pickle_copies(p, count)) return p->status;
+    for (size_t i = 0; i < count; i++)
         if (!kni_pickle_append(p, to, from->items[i])) return p->status;
     return KN_OK;
 }
@@ -156,6 +159,7 @@ static kn_status call_encode(kni_pickle *p, const kni_pickle_global *global, con
     (void)global;
     const value *text = argument(arguments, 0);
     if (!text || text->kind != KNI_PICKLE_TEXT) return kni_pickle_bad(p, "bytes that are no text");
+    if (!kni_pickle_copies(p, text->length)) return p->status;
     value *made = kni_pickle_make(p, KNI_PICKLE_BYTES);
     char *bytes = made ? kni_pickle_take(p, text->length + 1) : NULL;
     if (!bytes) return p->status;

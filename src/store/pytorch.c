@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LARGEST_PICKLE ((size_t)1 << 30)
 enum { LONGEST_PREFIX = 300, LONGEST_ENTRY = 600 };
 
 typedef struct zip_form {
@@ -64,11 +63,14 @@ static kn_status run_pickle(kn_store store, int64_t entry, zip_form *form)
     kni_buffer pickle = {0};
     kni_pytorch f = {.store = store, .locate = locate, .context = form};
     kn_status status = read_byteorder(store, form, &f.swapped);
-    if (!status) status = kni_zip_read_all(store->zip, store->source, entry, LARGEST_PICKLE, &pickle);
+    uint64_t allowed = kni_source_allowance(store->source);
+    if (allowed > SIZE_MAX / 2) allowed = SIZE_MAX / 2;
+    if (!status) status = kni_zip_read_all(store->zip, store->source, entry, (size_t)allowed, &pickle);
     if (!status) {
         kni_pickle p = {.data = (const unsigned char *)kni_buffer_string(&pickle),
                         .bytes = pickle.length,
                         .source = store->source,
+                        .memory = pickle.length,
                         .persistent = kni_pytorch_storage};
         f.pickle_size = pickle.length;
         const kni_pickle_value *root = kni_pickle_run(&p);

@@ -87,15 +87,26 @@ static void write_plain(kni_buffer *out, const value *v, bool quoted)
     }
 }
 
+/* Values may be shared, so that a small pickle describes a huge tree: what is visited and written is bounded by its size. */
+static bool too_much(const walk *w)
+{
+    return w->visits / 2 > w->f->pickle_size ||
+           (w->name_bytes + w->text.length) / NAME_BYTES_PER_BYTE > w->f->pickle_size + 1024;
+}
+
+static kn_status refuse(const walk *w)
+{
+    return kni_source_bad(w->f->store->source, "the pickle describes more than its own size");
+}
+
 static void write_items(walk *w, const value *v)
 {
     kni_buffer_text(&w->text, "[");
-    for (size_t i = 0; i < v->count; i++) {
+    for (size_t i = 0; i < v->count && !too_much(w); i++) {
         if (i) kni_buffer_text(&w->text, ", ");
         write_plain(&w->text, v->items[i], true);
     }
     kni_buffer_text(&w->text, "]");
-    w->visits += v->count;
 }
 
 static kn_status add_text(walk *w, const value *v)
@@ -109,6 +120,7 @@ static kn_status add_text(walk *w, const value *v)
     else
         kni_buffer_text(&w->text, "a NumPy array, which is not read");
     if (w->text.failed || w->name.failed) return kni_failure_memory("reading a PyTorch file");
+    if (too_much(w)) return refuse(w);
     w->name_bytes += w->text.length;
     return kni_store_add_text(w->f->store, kni_buffer_string(&w->name), kni_buffer_string(&w->text),
                               w->text.length);
@@ -173,13 +185,12 @@ static kn_status visit_member(walk *w, const value *key, const value *v, int dep
     return status;
 }
 
-/* Values may be shared, so that a small pickle describes a huge tree: what is visited is bounded by the pickle's size. */
 static kn_status visit(walk *w, const value *v, int depth)
 {
     const kni_source *source = w->f->store->source;
     if (depth > DEEPEST) return kni_source_bad(source, "values are nested more than %d deep", DEEPEST);
-    if (++w->visits > w->f->pickle_size || w->name_bytes / NAME_BYTES_PER_BYTE > w->f->pickle_size + 1024)
-        return kni_source_bad(source, "the pickle describes more than its own size");
+    w->visits += has_items(v) ? 1 + v->count : 1;
+    if (too_much(w)) return refuse(w);
     kn_status status = KN_OK;
     if (v->kind == KNI_PICKLE_TENSOR) return add_tensor(w, v->tensor);
     if (v->kind == KNI_PICKLE_DICT) {

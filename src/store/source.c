@@ -11,7 +11,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { LONGEST_PROBLEM = 600 };
+enum { LONGEST_PROBLEM = 600, MEMORY_PER_BYTE = 32, FREE_MEMORY = 1 << 26 };
+
+uint64_t kni_source_allowance(const kni_source *source)
+{
+    uint64_t bytes =
+        source->bytes < UINT64_MAX / MEMORY_PER_BYTE ? source->bytes * MEMORY_PER_BYTE : UINT64_MAX;
+    return bytes > FREE_MEMORY ? bytes : FREE_MEMORY;
+}
 
 static kni_source *make_source(const char *name)
 {

@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An expanded view (stride 0) needs no bytes in the file; up to this size it is taken without a limit being named. */
-enum { FREE_BYTES = 1 << 24 };
+/* An expanded view (stride 0) needs no bytes in the file; up to this size, of all such views of a store together, they are taken
+   without a limit being named. Tensors that share their bytes may have this many times what the file holds. */
+enum { FREE_BYTES = 1 << 24, SHARED_TIMES = 32 };
 
 /* ---- the directory */
 
@@ -32,8 +33,20 @@ static char *copy_text(const char *text, size_t length)
     return copy;
 }
 
+/* False with the failure noted when the directory becomes larger than the file's size justifies. */
+static bool spend(kn_store store, size_t bytes)
+{
+    uint64_t allowed = kni_source_allowance(store->source);
+    store->spent += bytes;
+    if (store->spent <= allowed) return true;
+    kni_source_bad(store->source, "its names and texts need more than the %llu bytes that its size justifies",
+                   (unsigned long long)allowed);
+    return false;
+}
+
 kni_store_item *kni_store_add(kn_store store, const char *name, size_t length)
 {
+    if (!spend(store, sizeof *store->items + length + 1)) return NULL;
     void *items = store->items;
     char *copy = copy_text(name, length);
     if (!copy || !grow(&items, &store->capacity, store->count, sizeof *store->items)) {
@@ -51,6 +64,7 @@ kni_store_item *kni_store_add(kn_store store, const char *name, size_t length)
 
 kn_status kni_store_add_text(kn_store store, const char *name, const char *text, size_t length)
 {
+    if (!spend(store, sizeof *store->texts + strlen(name) + length + 2)) return KN_ERROR_IO;
     void *texts = store->texts;
     char *name_copy = copy_text(name, strlen(name)), *text_copy = copy_text(text, length);
     if (!name_copy || !text_copy ||
@@ -98,6 +112,24 @@ static int64_t last_element(const kni_store_item *item)
     return last;
 }
 
+static kn_status check_total(kn_store store, const kni_store_item *item, uint64_t wanted)
+{
+    uint64_t held = store->zip ? store->zip->bytes : store->source->bytes;
+    if (wanted > item->span && (wanted > FREE_BYTES || (store->repeated += wanted) > FREE_BYTES))
+        return kni_source_bad(store->source,
+                              "tensor '%s' repeats %llu bytes of the file to %llu; name a limit in "
+                              "kn_store_args to read it",
+                              item->name, (unsigned long long)item->span, (unsigned long long)wanted);
+    store->described = wanted > INT64_MAX - store->described ? INT64_MAX : store->described + wanted;
+    if (store->described > FREE_BYTES && (store->described - FREE_BYTES) / SHARED_TIMES > held)
+        return kni_source_bad(
+            store->source,
+            "the tensors up to '%s' share %llu bytes as %llu; name a limit in kn_store_args "
+            "to read them",
+            item->name, (unsigned long long)held, (unsigned long long)store->described);
+    return KN_OK;
+}
+
 kn_status kni_store_check_item(kn_store store, const kni_store_item *item)
 {
     const kni_source *source = store->source;
@@ -116,12 +148,7 @@ kn_status kni_store_check_item(kn_store store, const kni_store_item *item)
         (uint64_t)last >= (item->span - item->offset) / (uint64_t)size)
         return kni_source_bad(source, "tensor '%s' reaches past the %llu bytes that the file has for it",
                               item->name, (unsigned long long)item->span);
-    if (store->limit <= 0 && wanted > item->span && wanted > FREE_BYTES)
-        return kni_source_bad(source,
-                              "tensor '%s' repeats %llu bytes of the file to %llu; name a limit in "
-                              "kn_store_args to read it",
-                              item->name, (unsigned long long)item->span, (unsigned long long)wanted);
-    return KN_OK;
+    return store->limit > 0 ? KN_OK : check_total(store, item, wanted);
 }
 
 /* ---- names */

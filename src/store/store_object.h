@@ -29,6 +29,8 @@ kni_source *kni_source_retain(kni_source *source);
 void kni_source_release(kni_source *source);
 /* Copies bytes that must all be there. */
 kn_status kni_source_read(const kni_source *source, uint64_t offset, void *out, size_t bytes);
+/* The memory that reading the directory of a file of this size may take. */
+uint64_t kni_source_allowance(const kni_source *source);
 /* "FILE: what is wrong", as KN_ERROR_IO. */
 kn_status kni_source_bad(const kni_source *source, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -85,6 +87,9 @@ struct kn_store_object {
     kni_store_text *texts;
     int64_t text_count, text_capacity;
     int64_t *by_name; /* positions of items, sorted by name */
+    uint64_t spent;   /* bytes of the directory */
+    uint64_t repeated,
+        described; /* bytes of the tensors that are larger than what they are made of, and of all */
 };
 
 /* A new item, zeroed but for its name (copied) and member; NULL without memory, with the failure noted. */

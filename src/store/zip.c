@@ -135,7 +135,12 @@ static kn_status read_entry(kni_zip *zip, const kni_source *source, const unsign
     if (!read_extra64(e, p + CENTRAL_BYTES + name, extra)) return zip_bad(source, "a 64-bit size is missing");
     *at += CENTRAL_BYTES + name + extra + comment;
     *left -= CENTRAL_BYTES + name + extra + comment;
-    return check_entry(source, e, (unsigned)kni_little(p + 8, 2));
+    kn_status status = check_entry(source, e, (unsigned)kni_little(p + 8, 2));
+    if (status) return status;
+    /* Entries that share their bytes would make much of a small file. */
+    zip->packed += e->packed;
+    zip->bytes += e->bytes;
+    return zip->packed <= source->bytes ? KN_OK : zip_bad(source, "its entries overlap");
 }
 
 static int by_name(const void *a, const void *b)

@@ -16,7 +16,8 @@ typedef struct kni_zip_entry {
 struct kni_zip {
     kni_zip_entry *entries;
     int64_t count;
-    int64_t *by_name; /* positions sorted by name */
+    uint64_t packed, bytes; /* of all entries */
+    int64_t *by_name;       /* positions sorted by name */
     char *names;
 };
 

@@ -73,7 +73,8 @@ static bool still_named(int fd, const char *name)
 /* Opens and locks a temporary file; -1 with errno, -2 when another writer has it. */
 static int open_temporary(const char *name)
 {
-    int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    /* A link that somebody laid under this name would have another file emptied, so it is refused. */
+    int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (fd < 0) return -1;
 #ifndef __wasi__
     if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {

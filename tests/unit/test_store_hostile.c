@@ -169,6 +169,69 @@ static void test_pickles(void)
     check_pickle("K\1Q.", 4, "no storage");
 }
 
+/* ---- small files that want much memory or time */
+
+static kni_buffer seed(const char *name)
+{
+    char path[200];
+    snprintf(path, sizeof path, "tests/fuzz/seeds/%s", name);
+    return content_of(path);
+}
+
+/* Each is refused with these words, after at most ten seconds of computing and 160 MB more memory than before. */
+static void check_greedy(const void *data, size_t bytes, const char *name, const char *words)
+{
+    fflush(stdout);
+    pid_t child = fork();
+    if (!CHECK(child >= 0)) return;
+    if (child == 0) {
+        struct rusage before, after;
+        struct rlimit seconds = {10, 10};
+        setrlimit(RLIMIT_CPU, &seconds);
+        getrusage(RUSAGE_SELF, &before);
+        kn_store store = kn_store_open_memory(data, bytes, NULL);
+        getrusage(RUSAGE_SELF, &after);
+        if (store) _exit(2);
+        if (!strstr(kn_last_error(), words)) {
+            printf("  %s: %s\n", name, kn_last_error());
+            fflush(stdout);
+            _exit(3);
+        }
+        _exit(after.ru_maxrss - before.ru_maxrss < 160 * 1024 ? 0 : 4);
+    }
+    int status = 1;
+    CHECK(waitpid(child, &status, 0) == child);
+    if (!CHECK(status == 0)) printf("  %s: status %x\n", name, (unsigned)status);
+}
+
+static void test_greedy(void)
+{
+    static const char *const files[][2] = {
+        {"pytorch/self.pt", "into itself"},        {"pytorch/fibonacci.pt", "copies more than"},
+        {"pytorch/copies.pt", "copies more than"}, {"pytorch/square.pt", "more than its own size"},
+        {"pytorch/nones.pt", "more memory than"},  {"npz/texts.npz", "bytes, more than the"},
+    };
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        kni_buffer file = seed(files[i][0]);
+        CHECK(file.length > 0);
+        check_greedy(file.data, file.length, files[i][0], files[i][1]);
+        kni_buffer_free(&file);
+    }
+}
+
+/* Expanded tensors of 8 MB each: the store takes one, not three, unless a limit is named. */
+static void test_expanded(void)
+{
+    kni_buffer file = seed("pytorch/expanded.pt");
+    kn_store store = kn_store_open_memory(file.data, file.length, NULL);
+    CHECK(!store && strstr(kn_last_error(), "repeats") != NULL);
+    kn_store_close(store);
+    store = kn_store_open_memory(file.data, file.length, &(kn_store_args){.limit = 1 << 23});
+    CHECK(kn_store_count(store) == 3);
+    kn_store_close(store);
+    kni_buffer_free(&file);
+}
+
 /* ---- writing */
 
 static void state_fill(kn_state state, double value, int64_t elements)
@@ -322,6 +385,10 @@ static void test_targets(void)
     state_fill(state, 4, 10);
     CHECK(kn_state_write(state, in_folder("link.safetensors"), KN_STORE_AUTO) == KN_OK);
     CHECK(first_value(in_folder("real.safetensors")) == 4);
+    /* The name of the temporary file is a link to another: that one is not touched, and the writer says so. */
+    CHECK(symlink("real.safetensors", in_folder(".new.safetensors.tmp")) == 0);
+    CHECK_ERROR(kn_state_write(state, in_folder("new.safetensors"), KN_STORE_AUTO), "new.safetensors");
+    CHECK(first_value(in_folder("real.safetensors")) == 4 && !kni_file_exists(in_folder("new.safetensors")));
     CHECK(kni_folder_make(in_folder("folder.safetensors/deep")) == KN_OK);
     CHECK_ERROR(kn_state_write(state, in_folder("folder.safetensors"), KN_STORE_AUTO), "is a folder");
     kn_state_free(state);
@@ -347,6 +414,18 @@ static void test_memory(void)
     net_drop(&net);
 }
 
+/* A report that was never filled is empty after a refusal. */
+static void test_report_of_nothing(void)
+{
+    kn_load_report report;
+    memset(&report, 0xff, sizeof report);
+    CHECK(kn_load((kn_module){0}, FOLDER "net_state.pt", NULL, &report) == KN_ERROR_ARGUMENT);
+    kn_load_report_free(&report);
+    memset(&report, 0xff, sizeof report);
+    CHECK(kn_load_memory((kn_module){0}, "", 0, NULL, &report) == KN_ERROR_ARGUMENT);
+    kn_load_report_free(&report);
+}
+
 int main(void)
 {
     kn_set_threads(1); /* workers would not survive in the children */
@@ -355,12 +434,15 @@ int main(void)
     test_changed_bytes();
     test_safetensors_headers();
     test_pickles();
+    test_greedy();
+    test_expanded();
     test_full_disk();
     test_killed();
     test_two_writers();
     test_targets();
     test_cut_while_open();
     test_memory();
+    test_report_of_nothing();
     folder_remove();
     CHECK(kn_shutdown() == 0);
     return check_report();
