@@ -79,6 +79,7 @@ const kn_module_type kn_nn_activation_type = {
     (const kn_field[]){KN_ENUM(kn_nn_activation, kind, names),
                        KN_REAL(kn_nn_activation, a),
                        KN_REAL(kn_nn_activation, b),
+                       KN_INT(kn_nn_activation, axis),
                        KN_PARAM(kn_nn_activation, weight),
                        KN_OPTIONAL(kn_nn_activation, swiglu, kn_nn_swiglu),
                        KN_MODE(kn_nn_activation, training),

@@ -5,6 +5,8 @@
 #include "support/scalar_math.h"
 #include <kn/tensor.h>
 
+static const char *const kind_names[] = {"none", "rnn", "gru", "lstm"};
+
 #define CELL_PARAM(part, layer, direction, suffix)                                                           \
     {                                                                                                        \
         KN_FIELD_PARAM, #part "_l" #layer suffix, offsetof(kn_nn_recurrent, cells[layer][direction].part),   \
@@ -17,11 +19,12 @@
 #define COMMON_FIELDS                                                                                        \
     LAYER(0), LAYER(1), LAYER(2), LAYER(3), LAYER(4), LAYER(5), LAYER(6), LAYER(7), LAYER(8), LAYER(9),      \
         LAYER(10), LAYER(11), LAYER(12), LAYER(13), LAYER(14), LAYER(15),                                    \
-        KN_INT(kn_nn_recurrent, input_size), KN_INT(kn_nn_recurrent, hidden_size),                           \
-        KN_INT(kn_nn_recurrent, num_layers), KN_REAL(kn_nn_recurrent, dropout),                              \
-        KN_REAL(kn_nn_recurrent, clip), KN_FLAG(kn_nn_recurrent, bidirectional),                             \
-        KN_FLAG(kn_nn_recurrent, batch_first), KN_FLAG(kn_nn_recurrent, reverse),                            \
-        KN_MODULE(kn_nn_recurrent, hidden_activation, kn_nn_activation), KN_MODE(kn_nn_recurrent, training)
+        KN_ENUM(kn_nn_recurrent, kind, kind_names), KN_INT(kn_nn_recurrent, input_size),                     \
+        KN_INT(kn_nn_recurrent, hidden_size), KN_INT(kn_nn_recurrent, num_layers),                           \
+        KN_REAL(kn_nn_recurrent, dropout), KN_REAL(kn_nn_recurrent, clip),                                   \
+        KN_FLAG(kn_nn_recurrent, bidirectional), KN_FLAG(kn_nn_recurrent, batch_first),                      \
+        KN_FLAG(kn_nn_recurrent, reverse), KN_MODULE(kn_nn_recurrent, hidden_activation, kn_nn_activation),  \
+        KN_MODE(kn_nn_recurrent, training)
 
 _Static_assert(KN_MAX_RECURRENT_LAYERS == 16, "COMMON_FIELDS lists each layer");
 

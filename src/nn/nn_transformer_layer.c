@@ -59,6 +59,7 @@ kn_tensor kn_nn_feed_forward_forward(const kn_nn_feed_forward *m, kn_tensor x)
 #define FEED_FORWARD_FIELDS(owner)                                                                           \
     INNER(owner, linear1, kn_nn_linear), INNER(owner, linear2, kn_nn_linear),                                \
         INNER(owner, activation, kn_nn_activation),                                                          \
+        {KN_FIELD_REAL, "feed_forward_dropout", offsetof(owner, feed_forward.dropout), NULL, 0, NULL},       \
     {                                                                                                        \
         KN_FIELD_MODE, "feed_forward_training", offsetof(owner, feed_forward.training), NULL, 0, NULL        \
     }

@@ -2,6 +2,7 @@
    models with many thousands of tensors. */
 #include "support/buffer.h"
 #include "support/failure.h"
+#include <kn/autodiff.h>
 #include <kn/state.h>
 #include <kn/tensor.h>
 #include <stdlib.h>
@@ -115,7 +116,8 @@ kn_status kn_state_put(kn_state state, const char *prefix, const char *name, kn_
     if (!state) return kni_failure(KN_ERROR_ARGUMENT, "kn_state_put: the state is NULL");
     kn_status bad = kni_failure_of(value);
     if (bad != KN_OK) return bad;
-    kn_tensor owned = kn_own(kn_alias(value));
+    /* Detaching takes a temporary and aliases the others; a state needs no tape. */
+    kn_tensor owned = kn_own(kn_detach(value));
     if (!kn_ok(owned)) return kni_failure_of(owned);
     kni_buffer full = {0};
     const char *text = joined(&full, prefix, name);

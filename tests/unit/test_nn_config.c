@@ -129,6 +129,72 @@ static void layers(void)
     kn_module_drop(KN_MODULE_OF(kn_nn_conv2d, &m));
 }
 
+/* Formats the settings of a module and reads them into one that was made otherwise. */
+static void carry(kn_module from, kn_module to)
+{
+    static char text[20000];
+    size_t n = kn_config_format(from.self, from.type, text, sizeof text);
+    CHECK(n == strlen(text) && kn_config_parse(to.self, to.type, text, n) == KN_OK);
+}
+
+/* Each setting that a forward depends on comes back. */
+static void layer_settings(void)
+{
+    kn_nn_embedding e, e2;
+    CHECK(kn_nn_embedding_init(&e, 5, 2, &(kn_nn_embedding_args){.padding_index = KN_ZERO}) == KN_OK);
+    CHECK(kn_nn_embedding_init(&e2, 5, 2, NULL) == KN_OK);
+    carry(KN_MODULE_OF(kn_nn_embedding, &e), KN_MODULE_OF(kn_nn_embedding, &e2));
+    CHECK(e2.padding_index == KN_ZERO);
+    kn_nn_activation a, a2;
+    CHECK(kn_nn_activation_init(&a, KN_ACTIVATION_GLU, &(kn_nn_activation_args){.axis = 1}) == KN_OK);
+    CHECK(kn_nn_activation_init(&a2, KN_ACTIVATION_GLU, NULL) == KN_OK && a2.axis == -1);
+    carry(KN_MODULE_OF(kn_nn_activation, &a), KN_MODULE_OF(kn_nn_activation, &a2));
+    CHECK(a2.axis == 1);
+    kn_nn_transformer_encoder_layer t, t2;
+    CHECK(kn_nn_transformer_encoder_layer_init(&t, 4, 2, 8, &(kn_nn_transformer_args){.dropout = 0.25}) ==
+          KN_OK);
+    CHECK(kn_nn_transformer_encoder_layer_init(&t2, 4, 2, 8, NULL) == KN_OK);
+    carry(KN_MODULE_OF(kn_nn_transformer_encoder_layer, &t),
+          KN_MODULE_OF(kn_nn_transformer_encoder_layer, &t2));
+    CHECK(t2.feed_forward.dropout == 0.25 && t2.dropout == 0.25);
+    kn_nn_transformer_decoder_layer d, d2;
+    CHECK(kn_nn_transformer_decoder_layer_init(&d, 4, 2, 8, &(kn_nn_transformer_args){.dropout = 0.5}) ==
+          KN_OK);
+    CHECK(kn_nn_transformer_decoder_layer_init(&d2, 4, 2, 8, NULL) == KN_OK);
+    carry(KN_MODULE_OF(kn_nn_transformer_decoder_layer, &d),
+          KN_MODULE_OF(kn_nn_transformer_decoder_layer, &d2));
+    CHECK(d2.feed_forward.dropout == 0.5);
+    kn_nn_gru g, g2 = {0};
+    CHECK(kn_nn_gru_init(&g, 2, 3, NULL) == KN_OK);
+    carry(KN_MODULE_OF(kn_nn_gru, &g), KN_MODULE_OF(kn_nn_gru, &g2));
+    CHECK(g2.kind == KN_RECURRENT_GRU && g2.hidden_size == 3);
+    kn_module made[] = {KN_MODULE_OF(kn_nn_embedding, &e),
+                        KN_MODULE_OF(kn_nn_embedding, &e2),
+                        KN_MODULE_OF(kn_nn_transformer_encoder_layer, &t),
+                        KN_MODULE_OF(kn_nn_transformer_encoder_layer, &t2),
+                        KN_MODULE_OF(kn_nn_transformer_decoder_layer, &d),
+                        KN_MODULE_OF(kn_nn_transformer_decoder_layer, &d2),
+                        KN_MODULE_OF(kn_nn_gru, &g),
+                        KN_MODULE_OF(kn_nn_gru, &g2)};
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++) kn_module_drop(made[i]);
+}
+
+/* A temporary that is put is taken: only the state has it, also outside of any scope that would free the rest. */
+static void state_ownership(void)
+{
+    int64_t before = kn_memory_stats().tensors_now;
+    kn_state s = kn_state_make();
+    for (int i = 0; i < 100; i++) CHECK(kn_state_put_int(s, "", "n", i) == KN_OK);
+    CHECK(kn_memory_stats().tensors_now == before + 1);
+    kn_tensor kept = kn_keep(kn_ones(KN_SHAPE(2), KN_F32));
+    CHECK(kn_state_put(s, "", "kept", kept) == KN_OK);
+    CHECK(kn_memory_stats().tensors_now == before + 3);
+    kn_state_free(s);
+    CHECK_VALUES(kept, 0, 1, 1);
+    kn_drop(kept);
+    CHECK(kn_memory_stats().tensors_now == before);
+}
+
 static void states(void)
 {
     kn_state s = kn_state_make();
@@ -175,7 +241,9 @@ int main(void)
     errors();
     files();
     layers();
+    layer_settings();
     states();
+    state_ownership();
     kn_scope_end(scope, KN_NONE);
     CHECK(kn_memory_stats().tensors_now == before);
     return check_report();
