@@ -14,6 +14,16 @@ kn_status kni_image_load(const char *path, int32_t channels, kni_image *image)
     return status;
 }
 
+kn_status kni_image_load_mask(const char *path, kni_image *image)
+{
+    kni_buffer file = {0};
+    *image = (kni_image){0};
+    kn_status status = kni_file_read(path, 0, &file);
+    if (status == KN_OK) status = kni_png_decode_values(file.data ? file.data : "", file.length, path, image);
+    kni_buffer_free(&file);
+    return status;
+}
+
 /* ---- resizing, one axis after the other */
 
 /* y[o] = sum of x over a triangle around the place of o, whose half width is the larger of 1 and the scale. */

@@ -4,6 +4,9 @@
 
 #include "data/data_internal.h"
 
+/* Deflate expands 1032 times, and a byte holds up to 8 pixels. */
+enum { KNI_PNG_EXPANSION = 1032 * 8 };
+
 typedef struct kni_image {
     int32_t channels; /* 1 or 3, interleaved */
     int64_t height, width;
@@ -14,6 +17,11 @@ kn_status kni_png_decode(const void *data, size_t bytes, const char *name, int32
                          kni_image *image);
 kn_status kni_jpeg_decode(const void *data, size_t bytes, const char *name, int32_t channels,
                           kni_image *image);
+/* The values of a grey PNG or the palette indices of another, one channel, as they are in the file. */
+kn_status kni_png_decode_values(const void *data, size_t bytes, const char *name, kni_image *image);
+/* True when the PNG has a gAMA chunk: `out` is then a copy without it. */
+bool kni_png_without_gamma(const void *data, size_t bytes, kni_buffer *out);
+kn_status kni_image_load_mask(const char *path, kni_image *image);
 /* By content: PNG or JPEG. */
 kn_status kni_image_decode(const void *data, size_t bytes, const char *name, int32_t channels,
                            kni_image *image);

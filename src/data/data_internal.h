@@ -73,6 +73,8 @@ kn_status kni_collate_pad(const kn_sample *samples, int64_t n, const kn_loader_a
 /* ---- parsers over memory; names are for messages */
 
 /* Inflates gzip data; a failure names the file. */
+/* zlib's format (not gzip's), which must give exactly `size` bytes. */
+kn_status kni_inflate(const void *data, size_t bytes, const char *name, uint8_t *out, size_t size);
 kn_status kni_gunzip(const void *data, size_t bytes, const char *name, kni_buffer *out);
 bool kni_is_gzip(const void *data, size_t bytes);
 kn_tensor kni_idx_decode(const void *data, size_t bytes, const char *name);

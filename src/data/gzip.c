@@ -1,4 +1,4 @@
-/* Gzip files through zlib, opened at run time. */
+/* Gzip files and the packed pixels of masks through zlib, opened at run time. */
 #include "data/data_internal.h"
 #include "support/library.h"
 #include <string.h>
@@ -19,7 +19,7 @@ static const kni_library_symbol symbols[] = {{"inflateInit2_", (void **)(void *)
                                              {"inflateEnd", (void **)(void *)&inflate_end},
                                              {0}};
 static const char *const files[] = {"libz.so.1", "libz.so", "libz.dylib", NULL};
-static kni_library library = {"reading .gz files", "zlib1g", files, symbols, 0};
+static kni_library library = {"reading .gz files and masks", "zlib1g", files, symbols, 0};
 
 /* Inflates until the input ends; a file may hold several members one after the other. What comes out is bounded by what went in
    (zlib expands to at most 1032 times), so a hostile file cannot ask for more memory than that. */
@@ -62,14 +62,42 @@ kn_status kni_gunzip(const void *data, size_t bytes, const char *name, kni_buffe
     inflate_end(&z);
     return status;
 }
+
+kn_status kni_inflate(const void *data, size_t bytes, const char *name, uint8_t *out, size_t size)
+{
+    kn_status status = kni_library_open(&library);
+    if (status != KN_OK) return status;
+    if (bytes > UINT32_MAX || size > UINT32_MAX)
+        return kni_failure(KN_ERROR_UNSUPPORTED, "%s: above 4 GB of packed data", name);
+    z_stream z = {.next_in = (Bytef *)(uintptr_t)data,
+                  .avail_in = (uInt)bytes,
+                  .next_out = out,
+                  .avail_out = (uInt)size};
+    if (inflate_init(&z, MAX_WBITS, ZLIB_VERSION, (int)sizeof z) != Z_OK)
+        return kni_failure(KN_ERROR_UNSUPPORTED, "%s: zlib refuses to start", name);
+    int code = inflate_more(&z, Z_FINISH);
+    inflate_end(&z);
+    if (code == Z_STREAM_END && !z.avail_out) return KN_OK;
+    return kni_failure(KN_ERROR_IO, "%s: the packed data is broken or not of the size expected", name);
+}
 #else
+static kn_status no_zlib(const char *name, const char *advice)
+{
+    return kni_failure(KN_ERROR_UNSUPPORTED,
+                       "%s: this build reads no packed data: zlib.h was absent (Debian: apt install "
+                       "zlib1g-dev)%s",
+                       name, advice);
+}
+
+kn_status kni_inflate(const void *data, size_t bytes, const char *name, uint8_t *out, size_t size)
+{
+    (void)data, (void)bytes, (void)out, (void)size;
+    return no_zlib(name, "");
+}
+
 kn_status kni_gunzip(const void *data, size_t bytes, const char *name, kni_buffer *out)
 {
     (void)data, (void)bytes, (void)out;
-    return kni_failure(
-        KN_ERROR_UNSUPPORTED,
-        "%s: this build reads no .gz files: zlib.h was absent (Debian: apt install zlib1g-dev); "
-        "gunzip the file instead",
-        name);
+    return no_zlib(name, "; gunzip the file instead");
 }
 #endif

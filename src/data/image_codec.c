@@ -6,8 +6,6 @@
 
 enum {
     MOST_PIXELS = 1 << 28,
-    /* Deflate expands 1032 times, and a byte holds up to 8 pixels. */
-    PNG_EXPANSION = 1032 * 8,
     /* A block of 64 pixels needs some bits even when nothing is in it; progressive files less. */
     JPEG_EXPANSION = 4096
 };
@@ -50,20 +48,35 @@ static kn_status png_failure(const char *name, const png_image *png)
     return kni_failure(KN_ERROR_ARGUMENT, "%s: broken PNG: %.60s", name, png->message);
 }
 
-kn_status kni_png_decode(const void *data, size_t bytes, const char *name, int32_t channels, kni_image *image)
+static kn_status decode_png(const void *data, size_t bytes, const char *name, int32_t channels,
+                            kni_image *image)
 {
-    kn_status status = kni_library_open(&png_library);
-    if (status != KN_OK) return status;
     png_image png;
     memset(&png, 0, sizeof png);
     png.version = PNG_IMAGE_VERSION;
     if (!png_begin(&png, data, bytes)) return png_failure(name, &png);
     png.format = channels == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
     *image = (kni_image){channels, png.height, png.width, NULL};
-    status = kni_image_allocate(image, bytes, PNG_EXPANSION, name);
+    kn_status status = kni_image_allocate(image, bytes, KNI_PNG_EXPANSION, name);
     if (status == KN_OK && !png_finish(&png, NULL, image->pixels, 0, NULL)) status = png_failure(name, &png);
     png_free_image(&png);
     if (status != KN_OK) kni_image_free(image);
+    return status;
+}
+
+kn_status kni_png_decode(const void *data, size_t bytes, const char *name, int32_t channels, kni_image *image)
+{
+    kn_status status = kni_library_open(&png_library);
+    if (status != KN_OK) return status;
+    /* libpng would apply a gAMA chunk; other readers of training data give the values of the file. */
+    kni_buffer plain = {0};
+    if (kni_png_without_gamma(data, bytes, &plain)) {
+        data = plain.data;
+        bytes = plain.length;
+    }
+    status =
+        plain.failed ? kni_failure_memory("kn_image_read") : decode_png(data, bytes, name, channels, image);
+    kni_buffer_free(&plain);
     return status;
 }
 #else

@@ -132,7 +132,11 @@ static kn_dataset open_csv_labels(const char *labels, int32_t *columns)
     kni_buffer head = {0};
     if (kni_file_read(labels, 0, &head) != KN_OK) return NULL;
     *columns = 1;
-    for (size_t i = 0; i < head.length && head.data[i] != '\n'; i++) *columns += head.data[i] == ',';
+    bool quoted = false; /* a doubled quote opens what it closed */
+    for (size_t i = 0; i < head.length && (quoted || head.data[i] != '\n'); i++) {
+        if (head.data[i] == '"') quoted = !quoted;
+        *columns += !quoted && head.data[i] == ',';
+    }
     kni_buffer_free(&head);
     if (*columns < 2 || *columns > 1 << 16) {
         kni_failure(KN_ERROR_ARGUMENT, "%s:1: expected a header 'file,class,class...'", labels);
@@ -228,7 +232,7 @@ kn_dataset kn_dataset_image_labels(const char *folder, const char *labels, const
 static kn_status mask_tensor(const images *s, const char *path, kn_tensor of, kn_tensor *out)
 {
     kni_image mask = {0};
-    kn_status status = kni_image_load(path, 1, &mask);
+    kn_status status = kni_image_load_mask(path, &mask);
     if (status == KN_OK && s->args.height)
         status = kni_image_resize(&mask, s->args.height, s->args.width, true);
     if (status == KN_OK && (mask.height != kn_size(of, 1) || mask.width != kn_size(of, 2)))

@@ -20,16 +20,55 @@ def write(name, content, root=HERE):
         file.write(content if isinstance(content, bytes) else content.encode("utf-8"))
 
 
+def chunk(tag, data):
+    return struct.pack(">I", len(data)) + tag + data + struct.pack(">I", zlib.crc32(tag + data))
+
+
 def png(width, height, channels, pixels, depth=8):
     """pixels: rows of bytes, already packed."""
     kind = {1: 0, 3: 2, 4: 6}[channels]
-
-    def chunk(tag, data):
-        return struct.pack(">I", len(data)) + tag + data + struct.pack(">I", zlib.crc32(tag + data))
-
     raw = b"".join(b"\0" + row for row in pixels)
     head = struct.pack(">IIBBBBB", width, height, depth, kind, 0, 0, 0)
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(raw, 9)) + chunk(b"IEND", b"")
+
+
+def filtered(rows):
+    """Rows of bytes, the n-th under filter n % 5 (none, left, above, mean, Paeth), for pixels of one byte."""
+
+    def paeth(a, b, c):
+        return min((a, b, c), key=lambda v: abs(a + b - c - v))
+
+    packed, above = [], bytes(len(rows[0]))
+    for n, row in enumerate(rows):
+        around = list(zip(b"\0" + row, above, b"\0" + above))
+        guess = [(0, a, b, (a + b) // 2, paeth(a, b, c))[n % 5] for a, b, c in around]
+        packed.append(bytes([n % 5]) + bytes((v - g) % 256 for v, g in zip(row, guess)))
+        above = row
+    return packed
+
+
+def raw_masks():
+    """Masks whose values a colour conversion would change, and the images that they belong to."""
+
+    def file(width, height, depth, kind, extra, rows):
+        head = struct.pack(">IIBBBBB", width, height, depth, kind, 0, 0, 0)
+        packed = chunk(b"IDAT", zlib.compress(b"".join(rows), 9))
+        return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + extra + packed + chunk(b"IEND", b"")
+
+    colours = chunk(b"PLTE", bytes([0, 0, 0, 128, 0, 0, 0, 128, 0, 128, 128, 0]))
+    gamma = chunk(b"gAMA", struct.pack(">I", 100000))
+    squares = [bytes((37 * y + 91 * x * x) % 256 for x in range(4)) for y in range(5)]
+    masks = {
+        "palette": file(9, 1, 2, 3, colours, [b"\0" + bytes([0b00011011, 0b10010011, 0b01000000])]),
+        "bits": file(9, 1, 1, 0, b"", [b"\0" + bytes([0b01011010, 0b10000000])]),
+        "gamma": file(9, 1, 8, 0, gamma, [b"\0" + bytes([0, 1, 2, 60, 120, 200, 3, 4, 255])]),
+        "filters": file(4, 5, 8, 0, b"", filtered(squares)),
+    }
+    for name, content in masks.items():
+        write("raw_masks/" + name + "/m.png", content)
+        write("png/mask_" + name, content, SEEDS)
+    write("raw_masks/images/m.png", png(9, 1, 3, gradient(9, 1, 0)))
+    write("raw_masks/wide/m.png", png(4, 5, 3, gradient(4, 5, 0)))
 
 
 def gradient(width, height, step):
@@ -182,6 +221,7 @@ def texts():
 
 tables()
 images()
+raw_masks()
 sounds()
 binaries()
 texts()

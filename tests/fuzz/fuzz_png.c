@@ -13,5 +13,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             kn_drop(kni_image_tensor(&image));
         kni_image_free(&image);
     }
+    kni_image values = {0};
+    if (kni_png_decode_values(data, size, "fuzz.png", &values) == KN_OK) kn_drop(kni_image_tensor(&values));
+    kni_image_free(&values);
     return 0;
 }

@@ -143,8 +143,13 @@ static void test_labels_and_masks(void)
     CHECK_REFUSED(kn_dataset_image_labels("x", scratch, NULL), "row 1, class 'a': 2 is neither 0 nor 1");
     CHECK(write_scratch("file,a\nx.png,1\nx.png,0\n", 23));
     CHECK_REFUSED(kn_dataset_image_labels("x", scratch, NULL), "'x.png' is listed twice");
-    kn_dataset d = kn_dataset_image_masks("tests/data/images/cat", "tests/data/masks", NULL);
+    static const char quoted[] = "file,\"cat, small\",\"a \"\"b\"\"\"\nx.png,1,0\n";
+    CHECK(write_scratch(quoted, sizeof quoted - 1));
     kn_sample s;
+    kn_dataset d = kn_dataset_image_labels("x", scratch, NULL);
+    CHECK(kn_dataset_length(d) == 1 && !strcmp(kn_dataset_name_at(d, 0), "cat, small"));
+    kn_dataset_free(d);
+    d = kn_dataset_image_masks("tests/data/images/cat", "tests/data/masks", NULL);
     CHECK(kn_dataset_length(d) == 2 && kn_dataset_get(d, 0, &s) == KN_OK &&
           kn_dtype_of(s.fields[1]) == KN_I64);
     CHECK_VALUES(s.fields[1], 0, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3);
@@ -158,6 +163,38 @@ static void test_labels_and_masks(void)
     kn_dataset_free(d);
     CHECK_REFUSED(kn_dataset_image_masks("tests/data/images/dog", "tests/data/masks", NULL),
                   "tests/data/masks/c.png: there is no mask");
+}
+
+/* The values of the files: palette indices, single bits, and grey in spite of a gAMA chunk; all five filters. */
+static void test_raw_masks(void)
+{
+    static const char *const folders[] = {"tests/data/raw_masks/palette", "tests/data/raw_masks/bits",
+                                          "tests/data/raw_masks/gamma", "tests/data/raw_masks/filters"};
+    static const int64_t want[][9] = {
+        {0, 1, 2, 3, 2, 1, 0, 3, 1}, {0, 1, 0, 1, 1, 0, 1, 0, 1}, {0, 1, 2, 60, 120, 200, 3, 4, 255}};
+    for (int i = 0; i < 3; i++) {
+        kn_dataset d = kn_dataset_image_masks("tests/data/raw_masks/images", folders[i], NULL);
+        kn_sample s;
+        int64_t got[9] = {0};
+        CHECK(kn_dataset_get(d, 0, &s) == KN_OK && kn_read(s.fields[1], got, sizeof got) == KN_OK);
+        CHECK(!memcmp(got, want[i], sizeof got));
+        kn_sample_drop(&s);
+        kn_dataset_free(d);
+    }
+    kn_dataset d = kn_dataset_image_masks("tests/data/raw_masks/wide", folders[3], NULL);
+    kn_sample s;
+    int64_t got[5][4] = {0};
+    CHECK(kn_dataset_get(d, 0, &s) == KN_OK && kn_read(s.fields[1], got, sizeof got) == KN_OK);
+    for (int y = 0; y < 5; y++)
+        for (int x = 0; x < 4; x++) CHECK(got[y][x] == (37 * y + 91 * x * x) % 256);
+    kn_sample_drop(&s);
+    kn_dataset_free(d);
+    d = kn_dataset_image_masks("tests/data/raw_masks/images", "tests/data/raw_masks/images", NULL);
+    CHECK_ERROR(kn_dataset_get(d, 0, &s), "a mask must be grey or have a palette");
+    kn_dataset_free(d);
+    kn_tensor grey = kn_image_read("tests/data/raw_masks/gamma/m.png", &(kn_image_args){.channels = 1});
+    CHECK_VALUES(grey, 0, 0, 1, 2, 60, 120, 200, 3, 4, 255);
+    kn_drop(grey);
 }
 
 static void test_coco(void)
@@ -325,6 +362,7 @@ int main(void)
     test_resize();
     test_broken_images();
     test_labels_and_masks();
+    test_raw_masks();
     test_coco();
     test_idx();
     test_mnist();

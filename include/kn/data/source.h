@@ -96,8 +96,8 @@ KN_API kn_dataset kn_dataset_image_folder(const char *folder, const kn_image_arg
 /* (image, labels f32 [classes] of 0 and 1): labels is a CSV or JSON lines file. CSV: a header "file,class a,class b" and 0 or 1
    in the cells. JSON lines: {"file": "x.png", "labels": ["a", "b"]}. Files are relative to the folder. */
 KN_API kn_dataset kn_dataset_image_labels(const char *folder, const char *labels, const kn_image_args *args);
-/* (image, mask i64 [height, width]): mask files have the image's name without its ending; a mask is a PNG whose grey values are
-   classes. A mask is resized by nearest neighbour. */
+/* (image, mask i64 [height, width]): mask files have the image's name without its ending; a mask is a PNG of 1
+   to 8 bits, grey or with a palette, whose values (palette: indices) are the classes, exactly as they are in the file. A mask is resized by nearest neighbour. */
 KN_API kn_dataset kn_dataset_image_masks(const char *images, const char *masks, const kn_image_args *args);
 /* (image, boxes f32 [n, 4] as x, y, width, height in pixels of the image given, labels i64 [n]): annotations in COCO's JSON.
    Labels count the categories in the order of their ids. */
