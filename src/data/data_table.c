@@ -289,11 +289,12 @@ static kn_status store_cell(kni_data_table *t, int32_t at, const kni_cell *cell,
     column *c = &t->columns[at];
     if (cell->kind == KNI_CELL_LIST)
         for (size_t i = 0; i < cell->length; i++) {
-            double v = cell->numbers[i];
-            bool whole = v >= -0x1p63 && v < 0x1p63 && (double)(int64_t)v == v;
+            kni_list_number n = cell->numbers[i];
+            double v = n.real;
+            bool whole = n.whole || (v >= -0x1p63 && v < 0x1p63 && (double)(int64_t)v == v);
             if (c->spec.kind == KN_COLUMN_INT && !whole)
                 return kni_data_table_failure(t, line, at, "a number of the list is not whole", NULL, 0);
-            append_number(&c->values, c->spec.kind, v, whole ? (int64_t)v : 0);
+            append_number(&c->values, c->spec.kind, v, n.whole ? n.integer : whole ? (int64_t)v : 0);
         }
     else if (c->spec.kind == KN_COLUMN_TEXT)
         kni_buffer_append(&c->values, cell->text, cell->length);

@@ -12,6 +12,13 @@ typedef enum kni_cell_kind {
     KNI_CELL_LIST /* numbers[count] */
 } kni_cell_kind;
 
+/* An element of a list; integers stay exact. */
+typedef struct kni_list_number {
+    double real;
+    int64_t integer;
+    bool whole; /* integer is its value */
+} kni_list_number;
+
 /* What a reader found in a row for one column; texts and numbers are borrowed. */
 typedef struct kni_cell {
     kni_cell_kind kind;
@@ -19,7 +26,7 @@ typedef struct kni_cell {
     size_t length; /* of the text, or of the list */
     int64_t integer;
     double real;
-    const double *numbers;
+    const kni_list_number *numbers;
 } kni_cell;
 
 typedef struct kni_data_table kni_data_table;

@@ -19,13 +19,13 @@ static kn_status parse_failure(const char *name, const char *place)
 static kn_status list_cell(const kni_data_table *t, int32_t at, const kni_json *value, int64_t line,
                            kni_cell *cell)
 {
-    double *numbers = malloc((size_t)(value->count ? value->count : 1) * sizeof *numbers);
+    kni_list_number *numbers = malloc((size_t)(value->count ? value->count : 1) * sizeof *numbers);
     if (!numbers) return kni_failure_memory("kn_dataset_json_lines");
     *cell = (kni_cell){.kind = KNI_CELL_LIST, .numbers = numbers};
     for (const kni_json *v = value->first; v; v = v->next) {
         if (v->kind != KNI_JSON_NUMBER)
             return kni_data_table_failure(t, line, at, "the list holds something that is no number", NULL, 0);
-        numbers[cell->length++] = v->number;
+        numbers[cell->length++] = (kni_list_number){v->number, v->integer, v->whole};
     }
     return KN_OK;
 }

@@ -295,15 +295,21 @@ void kn_loader_free(kn_loader loader)
 int64_t kn_loader_length(kn_loader loader) { return loader ? loader->batches : -1; }
 int64_t kn_loader_samples(kn_loader loader) { return loader ? loader->samples : -1; }
 
+static kn_status no_loader(const char *function)
+{
+    return kni_failure(KN_ERROR_ARGUMENT, "%s: the loader is NULL", function);
+}
+
 void kn_loader_position(kn_loader loader, int64_t *epoch, int64_t *batch)
 {
-    if (epoch) *epoch = loader->order->epoch;
-    if (batch) *batch = loader->next;
+    if (epoch) *epoch = loader ? loader->order->epoch : -1;
+    if (batch) *batch = loader ? loader->next : -1;
 }
 
 kn_status kn_loader_seek(kn_loader loader, int64_t epoch, int64_t batch)
 {
     kn_loader l = loader;
+    if (!l) return no_loader("kn_loader_seek");
     if (batch < 0 || batch > l->batches)
         return kni_failure(KN_ERROR_INDEX, "kn_loader_seek: batch %lld of %lld", (long long)batch,
                            (long long)l->batches);
@@ -336,7 +342,9 @@ static kn_status make_here(kn_loader l, kn_sample *batch)
 kn_status kn_loader_next(kn_loader loader, kn_sample *batch)
 {
     kn_loader l = loader;
+    if (!batch) return kni_failure(KN_ERROR_ARGUMENT, "kn_loader_next: the batch is NULL");
     *batch = (kn_sample){0};
+    if (!l) return no_loader("kn_loader_next");
     if (l->next >= l->batches) return KN_OK;
     if (!l->running) return make_here(l, batch);
     char error[ERROR_BYTES];
@@ -356,6 +364,10 @@ kn_status kn_loader_next(kn_loader loader, kn_sample *batch)
 
 kn_loader kn_loader_slice(kn_loader loader, int64_t start, int64_t stop)
 {
+    if (!loader) {
+        (void)no_loader("kn_loader_slice");
+        return NULL;
+    }
     kn_dataset part = kn_dataset_partial(loader->dataset, start, stop);
     kn_loader made = part ? kn_loader_make(part, &loader->args) : NULL;
     kn_dataset_free(part);
@@ -364,6 +376,10 @@ kn_loader kn_loader_slice(kn_loader loader, int64_t start, int64_t stop)
 
 kn_loader kn_loader_split(kn_loader loader, int64_t shard, int64_t shards, kn_device device)
 {
+    if (!loader) {
+        (void)no_loader("kn_loader_split");
+        return NULL;
+    }
     kn_loader_args args = loader->args;
     if (args.shards != 1) {
         kni_failure(KN_ERROR_ARGUMENT, "kn_loader_split: this loader is shard %lld of %lld already",
@@ -383,6 +399,7 @@ kn_loader kn_loader_split(kn_loader loader, int64_t shard, int64_t shards, kn_de
 
 kn_status kn_loader_save(kn_loader loader, kn_state state, const char *prefix)
 {
+    if (!loader) return no_loader("kn_loader_save");
     kn_status status = kn_state_put_int(state, prefix, "epoch", loader->order->epoch);
     if (status == KN_OK) status = kn_state_put_int(state, prefix, "batch", loader->next);
     if (status == KN_OK) status = kn_state_put_int(state, prefix, "batch_size", loader->args.batch_size);
@@ -394,12 +411,14 @@ kn_status kn_loader_save(kn_loader loader, kn_state state, const char *prefix)
 kn_status kn_loader_load(kn_loader loader, kn_state state, const char *prefix)
 {
     int64_t epoch, batch, batch_size, samples, seed;
+    if (!loader) return no_loader("kn_loader_load");
     if (!kn_state_get_int(state, prefix, "epoch", &epoch) ||
         !kn_state_get_int(state, prefix, "batch", &batch) ||
         !kn_state_get_int(state, prefix, "batch_size", &batch_size) ||
         !kn_state_get_int(state, prefix, "samples", &samples) ||
         !kn_state_get_int(state, prefix, "seed", &seed))
-        return kni_failure(KN_ERROR_ARGUMENT, "kn_loader_load: the state has no loader under '%s'", prefix);
+        return kni_failure(KN_ERROR_ARGUMENT, "kn_loader_load: the state has no loader under '%s'",
+                           prefix ? prefix : "");
     if (batch_size != loader->args.batch_size || samples != loader->samples ||
         (uint64_t)seed != loader->args.seed)
         return kni_failure(

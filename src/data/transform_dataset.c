@@ -333,8 +333,14 @@ kn_dataset kn_dataset_sample(kn_dataset dataset, const kn_sample_args *args)
     if (!args) args = &plain;
     int64_t length = kn_dataset_length(dataset);
     double ratio = args->ratio != 0 ? args->ratio : 1;
+    bool possible = ratio > 0 && ratio < 1e6 && ratio * (double)length < 0x1p62;
+    if (!possible) {
+        kni_failure(KN_ERROR_ARGUMENT, "kn_dataset_sample: a ratio of %g; it must be above 0 and below 1e6",
+                    ratio);
+        return NULL;
+    }
     int64_t size = args->size ? args->size : (int64_t)(ratio * (double)length);
-    if (!(ratio > 0 && ratio < 1e6) || size < 0 || (size > 0 && length < 1)) {
+    if (size < 0 || (size > 0 && length < 1)) {
         kni_failure(KN_ERROR_ARGUMENT, "kn_dataset_sample: %lld samples of %lld", (long long)size,
                     (long long)length);
         return NULL;

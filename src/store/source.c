@@ -37,7 +37,8 @@ static kni_source *make_source(const char *name)
 static kn_status open_file(kni_source *source)
 {
     struct stat info;
-    source->fd = open(source->name, O_RDONLY | O_CLOEXEC);
+    /* Without waiting: a pipe without a writer would block here, before it is refused. */
+    source->fd = open(source->name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (source->fd < 0 || fstat(source->fd, &info) != 0)
         return kni_failure(KN_ERROR_IO, "cannot open '%s': %s", source->name, strerror(errno));
     if (!S_ISREG(info.st_mode))

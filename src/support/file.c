@@ -257,7 +257,7 @@ kn_status kni_file_map_open(kni_file_map *map, const char *path)
     struct stat info;
     map->data = NULL;
     map->bytes = 0;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe is refused, not waited for */
     if (fd < 0) return file_failure("open", path);
     kn_status status = KN_OK;
     if (fstat(fd, &info) != 0)

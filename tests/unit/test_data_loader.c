@@ -285,6 +285,23 @@ static void test_arguments(void)
     kn_dataset_free(d);
 }
 
+static void test_null(void)
+{
+    kn_sample b;
+    kn_state s = kn_state_make();
+    int64_t epoch = 0, batch = 0;
+    CHECK_ERROR(kn_loader_next(NULL, &b), "kn_loader_next: the loader is NULL");
+    CHECK_ERROR(kn_loader_seek(NULL, 0, 0), "kn_loader_seek: the loader is NULL");
+    CHECK_ERROR(kn_loader_save(NULL, s, ""), "kn_loader_save: the loader is NULL");
+    CHECK_ERROR(kn_loader_load(NULL, s, ""), "kn_loader_load: the loader is NULL");
+    CHECK(!kn_loader_slice(NULL, 0, 1) && strstr(kn_last_error(), "kn_loader_slice: the loader is NULL"));
+    CHECK(!kn_loader_split(NULL, 0, 1, NULL) &&
+          strstr(kn_last_error(), "kn_loader_split: the loader is NULL"));
+    kn_loader_position(NULL, &epoch, &batch);
+    CHECK(epoch == -1 && batch == -1);
+    kn_state_free(s);
+}
+
 /* Batches belong to the device asked for, and no tape records them. */
 static void test_device(void)
 {
@@ -312,6 +329,7 @@ int main(void)
     test_failures();
     test_leaving();
     test_arguments();
+    test_null();
     test_device();
     CHECK(kn_shutdown() == 0);
     CHECK(kn_memory_stats().bytes_now == 0);

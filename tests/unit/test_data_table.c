@@ -177,6 +177,14 @@ static void test_json_lines(void)
     CHECK(kn_dataset_get(d, 2, &s) == KN_OK && kn_item(s.fields[0]) == 9);
     kn_sample_drop(&s);
     kn_dataset_free(d);
+    const kn_column list = {.name = "a", .kind = KN_COLUMN_INT, .list = true};
+    d = kn_dataset_json_lines(FILE_OF("{\"a\": [9007199254740993, 9223372036854775807, 2.0]}\n"),
+                              &(kn_table_args){.columns = &list, .n_columns = 1});
+    int64_t exact[3] = {0};
+    CHECK(kn_dataset_get(d, 0, &s) == KN_OK && kn_read(s.fields[0], exact, sizeof exact) == KN_OK);
+    CHECK(exact[0] == 9007199254740993 && exact[1] == INT64_MAX && exact[2] == 2);
+    kn_sample_drop(&s);
+    kn_dataset_free(d);
     d = kn_dataset_json_lines(FILE_OF("{\"a\": 1, \"b\": true}\r\n\n{\"b\": 2.5, \"a\": 3}"), NULL);
     CHECK(kn_dataset_length(d) == 2 && kn_dataset_get(d, 1, &s) == KN_OK);
     CHECK_VALUES(s.fields[0], 0, 3, 2.5);

@@ -121,6 +121,10 @@ static void test_shuffle_and_sample(void)
     int missing = 0;
     for (int i = 0; i < 100; i++) missing += seen[i] == 0;
     CHECK(missing > 0 && missing < 20); /* about 100 / e^3 = 5 */
+    static const double ratios[] = {-1, 1e300, __builtin_inf(), __builtin_nan("")};
+    for (int i = 0; i < 4; i++)
+        CHECK(!kn_dataset_sample(d, &(kn_sample_args){.ratio = ratios[i]}) &&
+              strstr(kn_last_error(), "a ratio of"));
     kn_dataset_free(a);
     kn_dataset_free(b);
     kn_dataset_free(twice);

@@ -2,6 +2,8 @@
    form gives the values that their own libraries see, and what is not known is refused with a reason. */
 #include "support/check.h"
 #include <kn/store.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define FOLDER "tests/store/files/"
 
@@ -129,6 +131,20 @@ static void check_unreadable(const char *file, const char *name, const char *wor
     kn_store_close(store);
 }
 
+/* A pipe that nobody writes to is refused at once. */
+static void test_pipe(void)
+{
+    char name[64];
+    snprintf(name, sizeof name, "/tmp/kn_pipe_%ld", (long)getpid());
+    CHECK(mkfifo(name, 0600) == 0);
+    alarm(20);
+    for (int map = 0; map < 2; map++)
+        CHECK(!kn_store_open(name, &(kn_store_args){.map = map}) &&
+              strstr(kn_last_error(), "not a plain file"));
+    alarm(0);
+    unlink(name);
+}
+
 static void test_refusals(void)
 {
     check_refused("evil.pt", "wants to use 'os.system'");
@@ -162,6 +178,7 @@ int main(void)
     test_checkpoint();
     test_formats();
     test_refusals();
+    test_pipe();
     kn_memory_trim();
     CHECK(kn_shutdown() == 0);
     return check_report();
