@@ -1,5 +1,6 @@
 /* Data sets as counted objects with a table of functions; samples; keys of random choices. */
 #include "data/data_internal.h"
+#include "support/mixing.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,21 +66,12 @@ static kn_status own_fields(const char *kind, kn_sample *sample)
 
 /* ---- keys */
 
-/* The finaliser of splitmix64: every bit of the result depends on every bit of x. */
-static uint64_t mix(uint64_t x)
-{
-    x += 0x9e3779b97f4a7c15u;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return x ^ (x >> 31);
-}
-
 uint64_t kn_key_bits(const kn_sample_key *key, uint64_t n)
 {
-    uint64_t h = mix(key->seed);
-    h = mix(h ^ (uint64_t)key->epoch);
-    h = mix(h ^ (uint64_t)key->index);
-    return mix(h ^ n);
+    uint64_t h = kni_mix(key->seed);
+    h = kni_mix(h ^ (uint64_t)key->epoch);
+    h = kni_mix(h ^ (uint64_t)key->index);
+    return kni_mix(h ^ n);
 }
 
 double kn_key_uniform(const kn_sample_key *key, uint64_t n)
@@ -103,7 +95,7 @@ int64_t kn_key_below(const kn_sample_key *key, uint64_t n, int64_t bound)
 
 kn_sample_key kni_key_inner(const kn_sample_key *key, uint64_t salt)
 {
-    return (kn_sample_key){mix(key->seed ^ mix(salt + 1)), key->epoch, key->index};
+    return (kn_sample_key){kni_mix(key->seed ^ kni_mix(salt + 1)), key->epoch, key->index};
 }
 
 void kni_permutation(int64_t *out, int64_t n, uint64_t seed, int64_t epoch)

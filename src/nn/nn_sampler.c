@@ -1,6 +1,7 @@
 /* Draws tokens from logits. The device sorts and normalises; the draw itself is on the host, from the sampler's own random
    numbers, so that it does not depend on the device. */
 #include "support/failure.h"
+#include "support/mixing.h"
 #include <kn/autodiff.h>
 #include <kn/elementwise.h>
 #include <kn/functional.h>
@@ -43,10 +44,9 @@ kn_status kn_sampler_init(kn_sampler *sampler, const kn_sampler_args *args)
 /* Uniform on [0, 1): a counter with a mixing function. */
 static double draw(kn_sampler *s)
 {
-    uint64_t z = s->state += 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return (double)((z ^ (z >> 31)) >> 11) * 0x1p-53;
+    uint64_t z = kni_mix(s->state);
+    s->state += KNI_MIX_STEP;
+    return (double)(z >> 11) * 0x1p-53;
 }
 
 /* The position in n probabilities, most likely first if there is a top_p, that u falls on; -1 where all are NaN. */

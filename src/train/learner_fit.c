@@ -159,7 +159,7 @@ static kn_status begin(kn_learner l, const char *function)
     kn_module_visit(l->args.model, first_device, &l->device);
     if (!l->device) l->device = kn_device_current();
     if (!l->device) return KN_ERROR_DEVICE;
-    l->started = kni_learner_clock();
+    l->started = kni_monotonic_clock();
     l->batches = 0;
     if (l->folder) {
         kn_status status = kni_folder_make(l->folder);

@@ -3,6 +3,7 @@
 #define KNI_TRAIN_LEARNER_OBJECT_H
 
 #include "support/buffer.h"
+#include "support/clock.h"
 #include <kn/train/learner.h>
 #include <stdatomic.h>
 
@@ -74,7 +75,6 @@ struct kn_learner_object {
 };
 
 /* learner_events.c: what renderers hear, metrics and their histories. */
-double kni_learner_clock(void);
 kn_status kni_learner_start(kn_learner l);
 void kni_learner_finish(kn_learner l);
 /* A line for all renderers, formatted as printf does. */

@@ -1,6 +1,7 @@
 /* One optimiser step: forward and backward of its batches, the update, and the metrics of the batch before, which are read when
    the device already has work again. */
 #include "support/failure.h"
+#include "support/mixing.h"
 #include "train/learner_object.h"
 #include <kn/autodiff.h>
 #include <kn/device.h>
@@ -11,17 +12,10 @@ static const double unknown = __builtin_nan("");
 
 /* ---- random numbers */
 
-static uint64_t mix(uint64_t x)
-{
-    x += UINT64_C(0x9e3779b97f4a7c15);
-    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-    return x ^ x >> 31;
-}
-
 void kni_learner_seed(kn_learner l, uint64_t stream, int64_t epoch, int64_t batch)
 {
-    kn_seed(l->device, mix(mix(mix(mix(l->args.seed) ^ stream) ^ (uint64_t)epoch) ^ (uint64_t)batch));
+    kn_seed(l->device,
+            kni_mix(kni_mix(kni_mix(kni_mix(l->args.seed) ^ stream) ^ (uint64_t)epoch) ^ (uint64_t)batch));
 }
 
 int64_t kni_learner_items(const kn_step_output *output, const kn_sample *batch)
@@ -169,7 +163,7 @@ static kn_status update(kn_learner l, step *s, kn_tensor *norm)
 
 static void tell_progress(kn_learner l, step *s, int64_t items)
 {
-    double seconds = kni_learner_clock() - l->started, took = kni_learner_clock() - s->began;
+    double seconds = kni_monotonic_clock() - l->started, took = kni_monotonic_clock() - s->began;
     int64_t length = kn_loader_length(l->args.train);
     int64_t left = (l->args.epochs - l->at.epoch) * length - l->at.batch;
     kn_progress_event event = {.split = KN_SPLIT_TRAIN,
@@ -192,7 +186,7 @@ static kn_status step_batch(kn_learner l, step *s, bool last, bool *ended)
 {
     kn_sample batch = {0};
     kni_pending fresh = {.full = true};
-    s->began = kni_learner_clock();
+    s->began = kni_monotonic_clock();
     kn_status status = kn_loader_next(l->args.train, &batch);
     *ended = !status && batch.n == 0;
     if (status || *ended) return status;
@@ -209,7 +203,7 @@ static kn_status step_batch(kn_learner l, step *s, bool last, bool *ended)
         l->at.step += last;
         l->batches++;
         fresh.context.step = l->at.step;
-        fresh.context.seconds = kni_learner_clock() - s->began;
+        fresh.context.seconds = kni_monotonic_clock() - s->began;
         status = kni_learner_flush(l);
     }
     int64_t items = fresh.context.items;

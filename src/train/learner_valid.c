@@ -8,18 +8,18 @@ static kn_status valid_batch(kn_learner l, const kn_sample *batch, kn_run_split 
                              kn_progress_event *progress)
 {
     kn_step_output output = {0};
-    double began = kni_learner_clock();
+    double began = kni_monotonic_clock();
     kn_scope scope = kn_scope_begin();
     kni_learner_seed(l, 1, 0, number);
     kn_status status = l->args.valid_step(l->args.context, batch, &output);
     if (!status && output.loss.bits) status = kni_failure_of(output.loss);
     if (!status) {
         int64_t items = kni_learner_items(&output, batch);
-        double seconds = kni_learner_clock() - began;
+        double seconds = kni_monotonic_clock() - began;
         l->at.valid_items += items;
         progress->items += items;
         progress->batches = number + 1;
-        progress->seconds = kni_learner_clock() - l->started;
+        progress->seconds = kni_monotonic_clock() - l->started;
         progress->items_per_second = seconds > 0 ? (double)items / seconds : 0;
         kn_metric_context context = {.lr = progress->lr,
                                      .seconds = seconds,

@@ -1,12 +1,12 @@
 /* Metrics of the machine: use and memory of processor and GPU, temperature. What the system does not tell is NaN. */
 #define _POSIX_C_SOURCE 200809L
+#include "support/clock.h"
 #include "support/file.h"
 #include "support/library.h"
 #include "train/metric_ratio.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { FILE_LIMIT = 1 << 20, ZONES = 64 };
@@ -34,13 +34,6 @@ static bool read_ticks(double *idle, double *all)
     }
     kni_buffer_free(&text);
     return found;
-}
-
-static double now(void)
-{
-    struct timespec t = {0};
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 /* sample: idle and all ticks and the value of the latest look. The share of busy ticks since then. */
@@ -141,7 +134,7 @@ typedef double (*sensor_fn)(kni_ratio *r);
 /* The system is asked a few times a second at most; between, the step repeats the value. */
 static kn_status measure_sensor(kni_ratio *r, sensor_fn sensor, double *numerator, double *denominator)
 {
-    double time = now();
+    double time = kni_monotonic_clock();
     if (r->integers[1] == 0 || time - (double)r->integers[1] / 1e6 >= sample_seconds) {
         r->integers[1] = (int64_t)(time * 1e6) + 1;
         r->real = sensor(r);

@@ -5,17 +5,6 @@
 #include <locale.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
-
-static double seconds_of(clockid_t clock)
-{
-    struct timespec now = {0};
-    clock_gettime(clock, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
-double kni_wall_clock(void) { return seconds_of(CLOCK_REALTIME); }
-double kni_monotonic_clock(void) { return seconds_of(CLOCK_MONOTONIC); }
 
 /* The C library keeps one object of the locale "C", which is never freed; making it again costs nothing. */
 kni_numbers kni_plain_numbers_begin(void)

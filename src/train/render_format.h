@@ -1,15 +1,12 @@
-/* How renderers write numbers, counts, durations, sparklines and the ticks of an axis; clocks; a line of UTF-8. */
+/* How renderers write numbers, counts, durations, sparklines and the ticks of an axis; a line of UTF-8. */
 #ifndef KNI_TRAIN_RENDER_FORMAT_H
 #define KNI_TRAIN_RENDER_FORMAT_H
 
 #include "support/buffer.h"
+#include "support/clock.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* Seconds since 1970, and of a clock that never goes back. */
-double kni_wall_clock(void);
-double kni_monotonic_clock(void);
 
 /* Between the two, numbers of this thread are written with a point, whatever the program's locale is: files are for programs. */
 typedef struct kni_numbers {
