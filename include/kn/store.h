@@ -56,11 +56,16 @@ KN_API kn_tensor kn_store_tensor(kn_store store, int64_t index);
    end. */
 KN_API bool kn_store_text(kn_store store, int64_t index, const char **name, const char **text);
 
-/* ---- states to and from files */
+/* ---- states to and from files and memory */
 
 /* Writes atomically; metadata gets "kiln.format" = the version of the format. */
 KN_API KN_MUST_CHECK kn_status kn_state_write(kn_state state, const char *path, kn_store_format format);
 KN_API KN_MUST_CHECK kn_status kn_state_read(kn_state state, const char *path);
+/* The bytes that kn_state_write would put into a file (KN_STORE_AUTO: safetensors, KN_STORE_NUMPY: .npz) in new memory, which
+   the caller gives to free(). *data is NULL on failure. */
+KN_API KN_MUST_CHECK kn_status kn_state_write_memory(kn_state state, void **data, size_t *bytes,
+                                                     kn_store_format format);
+KN_API KN_MUST_CHECK kn_status kn_state_read_memory(kn_state state, const void *data, size_t bytes);
 
 /* ---- modules */
 

@@ -51,7 +51,7 @@ kn_status kni_npy_write(kni_store_writing *w)
                            "writing '%s': .npy holds one tensor, there are %lld; write .npz", w->path,
                            (long long)w->count);
     kn_status status = write_header(&header, &w->values[0]);
-    if (!status) status = kni_atomic_open(&file, w->path);
+    if (!status) status = kni_store_target(w, &file);
     if (!status) {
         status = kni_atomic_write(&file, header.data, header.length);
         if (!status) status = kni_store_write_value(&file, &w->values[0]);
@@ -215,7 +215,7 @@ kn_status kni_npz_write(kni_store_writing *w)
 {
     npz_writing z = {0};
     if (w->count) qsort(w->values, (size_t)w->count, sizeof *w->values, by_name);
-    kn_status status = kni_atomic_open(&z.file, w->path);
+    kn_status status = kni_store_target(w, &z.file);
     if (status) return status;
     for (int64_t i = 0; i < w->count && !status; i++) status = write_array(&z, &w->values[i]);
     if (!status) status = write_texts(&z, w);

@@ -1,33 +1,57 @@
-/* States to and from files. */
+/* States to and from files and memory. */
 #include "store/store_object.h"
 #include "support/failure.h"
 #include <kn/tensor.h>
 #include <stdlib.h>
 #include <string.h>
 
-kn_status kn_state_write(kn_state state, const char *path, kn_store_format format)
+static kn_status write_state(kn_state state, kni_store_writing *w, kn_store_format format)
 {
-    if (!state || !path)
-        return kni_failure(KN_ERROR_ARGUMENT, "kn_state_write: the state or the path is NULL");
     int64_t count = kn_state_count(state), texts = kn_state_text_count(state);
-    kni_store_writing w = {.path = path, .count = count, .text_count = texts};
-    w.values = calloc((size_t)count + 1, sizeof *w.values);
-    w.texts = calloc((size_t)texts + 1, sizeof *w.texts);
-    kn_status status = w.values && w.texts ? KN_OK : kni_failure_memory("kn_state_write");
+    w->count = count;
+    w->text_count = texts;
+    w->values = calloc((size_t)count + 1, sizeof *w->values);
+    w->texts = calloc((size_t)texts + 1, sizeof *w->texts);
+    kn_status status = w->values && w->texts ? KN_OK : kni_failure_memory("kn_state_write");
     for (int64_t i = 0; i < count && !status; i++) {
-        kni_store_value *value = &w.values[i];
+        kni_store_value *value = &w->values[i];
         value->name = kn_state_name(state, i, &value->tensor);
         value->dtype = kn_dtype_of(value->tensor);
     }
     for (int64_t i = 0; i < texts && !status; i++) {
         const char *text = NULL;
-        w.texts[i].name = (char *)(uintptr_t)kn_state_text_name(state, i, &text);
-        w.texts[i].text = (char *)(uintptr_t)text;
+        w->texts[i].name = (char *)(uintptr_t)kn_state_text_name(state, i, &text);
+        w->texts[i].text = (char *)(uintptr_t)text;
     }
-    if (!status) status = kni_store_write(&w, format);
-    free(w.values);
-    free(w.texts);
+    if (!status) status = kni_store_write(w, format);
+    free(w->values);
+    free(w->texts);
     return status;
+}
+
+kn_status kn_state_write(kn_state state, const char *path, kn_store_format format)
+{
+    kni_store_writing w = {.path = path};
+    if (!state || !path)
+        return kni_failure(KN_ERROR_ARGUMENT, "kn_state_write: the state or the path is NULL");
+    return write_state(state, &w, format);
+}
+
+kn_status kn_state_write_memory(kn_state state, void **data, size_t *bytes, kn_store_format format)
+{
+    kni_store_writing w = {.path = "memory", .to_memory = true};
+    if (data) *data = NULL;
+    if (bytes) *bytes = 0;
+    if (!state || !data || !bytes)
+        return kni_failure(KN_ERROR_ARGUMENT, "kn_state_write_memory: the state, data or bytes is NULL");
+    kn_status status = write_state(state, &w, format);
+    if (status) {
+        free(w.memory);
+        return status;
+    }
+    *data = w.memory;
+    *bytes = w.memory_bytes;
+    return KN_OK;
 }
 
 /* All tensors are read before the first is put, so that a damaged file changes nothing. */
@@ -53,11 +77,8 @@ static kn_status put_all(kn_state state, kn_store store, const kn_tensor *tensor
     return status;
 }
 
-kn_status kn_state_read(kn_state state, const char *path)
+static kn_status read_and_close(kn_state state, kn_store store)
 {
-    if (!state || !path)
-        return kni_failure(KN_ERROR_ARGUMENT, "kn_state_read: the state or the path is NULL");
-    kn_store store = kn_store_open(path, NULL);
     if (!store) return KN_ERROR_IO;
     kn_tensor *tensors = calloc((size_t)store->count + 1, sizeof *tensors);
     kn_status status = tensors ? kni_store_check_version(store) : kni_failure_memory("kn_state_read");
@@ -67,4 +88,18 @@ kn_status kn_state_read(kn_state state, const char *path)
     free(tensors);
     kn_store_close(store);
     return status;
+}
+
+kn_status kn_state_read(kn_state state, const char *path)
+{
+    if (!state || !path)
+        return kni_failure(KN_ERROR_ARGUMENT, "kn_state_read: the state or the path is NULL");
+    return read_and_close(state, kn_store_open(path, NULL));
+}
+
+kn_status kn_state_read_memory(kn_state state, const void *data, size_t bytes)
+{
+    if (!state || !data)
+        return kni_failure(KN_ERROR_ARGUMENT, "kn_state_read_memory: the state or data is NULL");
+    return read_and_close(state, kn_store_open_memory(data, bytes, NULL));
 }

@@ -86,10 +86,10 @@ struct kn_store_object {
     int64_t count, capacity;
     kni_store_text *texts;
     int64_t text_count, text_capacity;
-    int64_t *by_name; /* positions of items, sorted by name */
-    uint64_t spent;   /* bytes of the directory */
-    uint64_t repeated,
-        described; /* bytes of the tensors that are larger than what they are made of, and of all */
+    int64_t *by_name;   /* positions of items, sorted by name */
+    uint64_t spent;     /* bytes of the directory */
+    uint64_t repeated;  /* bytes of the tensors that are larger than what they are made of */
+    uint64_t described; /* bytes of all tensors */
 };
 
 /* A new item, zeroed but for its name (copied) and member; NULL without memory, with the failure noted. */
@@ -137,7 +137,12 @@ typedef struct kni_store_writing {
     int64_t count;
     kni_store_text *texts; /* without the version */
     int64_t text_count;
+    bool to_memory; /* then path is only for messages */
+    char *memory;
+    size_t memory_bytes;
 } kni_store_writing;
+/* Opens the file or the memory that is written. */
+kn_status kni_store_target(kni_store_writing *w, kni_atomic_file *file);
 
 /* Writes everything atomically in the format, or in the one of the path's ending. */
 kn_status kni_store_write(kni_store_writing *writing, kn_store_format format);

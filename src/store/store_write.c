@@ -34,6 +34,12 @@ kn_status kni_store_check_version(kn_store store)
     return KN_OK;
 }
 
+kn_status kni_store_target(kni_store_writing *w, kni_atomic_file *file)
+{
+    return w->to_memory ? kni_atomic_open_memory(file, &w->memory, &w->memory_bytes)
+                        : kni_atomic_open(file, w->path);
+}
+
 /* ---- one tensor's bytes */
 
 int64_t kni_store_value_bytes(const kni_store_value *value)
@@ -132,7 +138,7 @@ kn_status kni_safetensors_write(kni_store_writing *w)
     kni_atomic_file file;
     if (w->count) qsort(w->values, (size_t)w->count, sizeof *w->values, by_width_and_name);
     kn_status status = write_header(&header, w);
-    if (!status) status = kni_atomic_open(&file, w->path);
+    if (!status) status = kni_store_target(w, &file);
     if (!status) {
         status = kni_atomic_write(&file, header.data, header.length);
         for (int64_t i = 0; i < w->count && !status; i++)

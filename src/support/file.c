@@ -166,6 +166,18 @@ kn_status kni_atomic_open(kni_atomic_file *f, const char *path)
     return KN_OK;
 }
 
+kn_status kni_atomic_open_memory(kni_atomic_file *f, char **data, size_t *bytes)
+{
+    memset(f, 0, sizeof *f);
+    *data = NULL;
+    *bytes = 0;
+    f->path = strdup("memory");
+    f->file = f->path ? open_memstream(data, bytes) : NULL;
+    if (f->file) return KN_OK;
+    forget(f);
+    return kni_failure_memory("writing to memory");
+}
+
 kn_status kni_atomic_write(kni_atomic_file *f, const void *data, size_t bytes)
 {
     if (bytes == 0 || fwrite(data, 1, bytes, f->file) == bytes) return KN_OK;

@@ -18,6 +18,8 @@ typedef struct kni_atomic_file {
     char *path, *temporary;
 } kni_atomic_file;
 kn_status kni_atomic_open(kni_atomic_file *f, const char *path);
+/* The same into memory, which is the caller's after the commit or the cancel (free); both places must outlive the file. */
+kn_status kni_atomic_open_memory(kni_atomic_file *f, char **data, size_t *bytes);
 kn_status kni_atomic_write(kni_atomic_file *f, const void *data, size_t bytes);
 /* Renames it into place; on failure the old file stays and the temporary one is removed. */
 kn_status kni_atomic_commit(kni_atomic_file *f);

@@ -394,6 +394,35 @@ static void test_targets(void)
     kn_state_free(state);
 }
 
+/* What is written to memory is what the file would hold, and comes back from there. */
+static void test_memory_writer(void)
+{
+    static const struct {
+        const char *name;
+        kn_store_format format;
+    } forms[] = {{"same.safetensors", KN_STORE_AUTO}, {"same.npz", KN_STORE_NUMPY}};
+    kn_state state = kn_state_make();
+    void *data;
+    size_t bytes;
+    state_fill(state, 3, 10);
+    CHECK(kn_state_put_text(state, "note", "kept") == KN_OK);
+    for (int i = 0; i < 2; i++) {
+        CHECK(kn_state_write(state, in_folder(forms[i].name), KN_STORE_AUTO) == KN_OK);
+        CHECK(kn_state_write_memory(state, &data, &bytes, forms[i].format) == KN_OK);
+        kni_buffer file = content_of(in_folder(forms[i].name));
+        CHECK(bytes == file.length && !memcmp(data, file.data, bytes));
+        kn_state back = kn_state_make();
+        CHECK(kn_state_read_memory(back, data, bytes) == KN_OK && kn_state_count(back) == 1 &&
+              kn_state_text_count(back) == 1);
+        CHECK(kn_state_read_memory(back, data, bytes / 2) == KN_ERROR_IO);
+        kn_state_free(back);
+        kni_buffer_free(&file);
+        free(data);
+    }
+    CHECK(kn_state_write_memory(state, &data, &bytes, KN_STORE_PYTORCH) == KN_ERROR_UNSUPPORTED && !data);
+    kn_state_free(state);
+}
+
 /* Every allocation of a load fails once: an error each time, and the module keeps its values. */
 static void test_memory(void)
 {
@@ -441,6 +470,7 @@ int main(void)
     test_two_writers();
     test_targets();
     test_cut_while_open();
+    test_memory_writer();
     test_memory();
     test_report_of_nothing();
     folder_remove();
