@@ -119,7 +119,7 @@ KN_API kn_status kn_optim_load(kn_optim optim, kn_module module, kn_state state,
 typedef struct kn_accumulator_object *kn_accumulator;
 KN_API kn_accumulator kn_accumulator_make(void);
 KN_API void kn_accumulator_free(kn_accumulator accumulator);
-/* Adds scale times the gradients of the module's params. */
+/* Adds scale times the gradients of the module's params. Where that fails in the middle, all sums are forgotten. */
 KN_API kn_status kn_accumulator_add(kn_accumulator accumulator, kn_module module, kn_grads grads,
                                     double scale);
 KN_API int64_t kn_accumulator_count(kn_accumulator accumulator); /* additions since the last take */

@@ -405,7 +405,28 @@ kn_status kn_loader_save(kn_loader loader, kn_state state, const char *prefix)
     if (status == KN_OK) status = kn_state_put_int(state, prefix, "batch_size", loader->args.batch_size);
     if (status == KN_OK) status = kn_state_put_int(state, prefix, "samples", loader->samples);
     if (status == KN_OK) status = kn_state_put_int(state, prefix, "seed", (int64_t)loader->args.seed);
+    if (status == KN_OK) status = kn_state_put_int(state, prefix, "shuffle", loader->args.shuffle);
+    if (status == KN_OK) status = kn_state_put_int(state, prefix, "shard", loader->args.shard);
+    if (status == KN_OK) status = kn_state_put_int(state, prefix, "shards", loader->args.shards);
     return status;
+}
+
+/* What older states do not have is taken to fit. */
+static kn_status check_order(kn_loader loader, kn_state state, const char *prefix)
+{
+    int64_t shuffle = loader->args.shuffle, shard = loader->args.shard, shards = loader->args.shards;
+    kn_state_get_int(state, prefix, "shuffle", &shuffle);
+    kn_state_get_int(state, prefix, "shard", &shard);
+    kn_state_get_int(state, prefix, "shards", &shards);
+    if ((shuffle != 0) == loader->args.shuffle && shard == loader->args.shard &&
+        shards == loader->args.shards)
+        return KN_OK;
+    return kni_failure(KN_ERROR_ARGUMENT,
+                       "kn_loader_load: the state is of shard %lld of %lld %s shuffling, this loader is "
+                       "shard %lld of %lld %s",
+                       (long long)shard, (long long)shards, shuffle ? "with" : "without",
+                       (long long)loader->args.shard, (long long)loader->args.shards,
+                       loader->args.shuffle ? "with" : "without");
 }
 
 kn_status kn_loader_load(kn_loader loader, kn_state state, const char *prefix)
@@ -427,5 +448,6 @@ kn_status kn_loader_load(kn_loader loader, kn_state state, const char *prefix)
             "loader has %lld in %lld with %llu",
             (long long)samples, (long long)batch_size, (unsigned long long)seed, (long long)loader->samples,
             (long long)loader->args.batch_size, (unsigned long long)loader->args.seed);
-    return kn_loader_seek(loader, epoch, batch);
+    kn_status status = check_order(loader, state, prefix);
+    return status ? status : kn_loader_seek(loader, epoch, batch);
 }

@@ -83,6 +83,38 @@ void kn_module_train(kn_module module, bool training)
                           module);
 }
 
+typedef struct mode_list {
+    bool *out;      /* NULL where they are set */
+    const bool *in; /* NULL where they are read */
+    int64_t n, count;
+} mode_list;
+
+static kn_status copy_mode(kni_walk *w, kn_module owner, const kn_field *field, void *address)
+{
+    (void)owner;
+    mode_list *list = w->context;
+    if (field->kind != KN_FIELD_MODE) return KN_OK;
+    int64_t at = list->count++;
+    if (at < list->n && list->out) memcpy(&list->out[at], address, sizeof(bool));
+    if (at < list->n && list->in) memcpy(address, &list->in[at], sizeof(bool));
+    return KN_OK;
+}
+
+int64_t kn_module_modes(kn_module module, bool *modes, int64_t n)
+{
+    mode_list list = {.out = modes, .n = n};
+    kni_walk walk = {.field = copy_mode, .context = &list, .function = "kn_module_modes"};
+    (void)kni_walk_module(&walk, module);
+    return list.count;
+}
+
+void kn_module_set_modes(kn_module module, const bool *modes, int64_t n)
+{
+    mode_list list = {.in = modes, .n = n};
+    kni_walk walk = {.field = copy_mode, .context = &list, .function = "kn_module_set_modes"};
+    (void)kni_walk_module(&walk, module);
+}
+
 /* ---- freezing */
 
 typedef struct selection {

@@ -33,6 +33,7 @@ kn_status kn_accumulator_add(kn_accumulator accumulator, kn_module module, kn_gr
     if (!accumulator) return kni_failure(KN_ERROR_ARGUMENT, "%s: the accumulator is NULL", function);
     kn_no_grad_begin();
     kn_status s = kni_optim_collect(&jobs, NULL, NULL, 0, module, grads, function);
+    bool begun = s == KN_OK;
     for (int64_t i = 0; i < jobs.n && s == KN_OK; i++) {
         const kni_optim_job *job = &jobs.at[i];
         kn_tensor leaf = kn_value(*job->param);
@@ -43,7 +44,12 @@ kn_status kn_accumulator_add(kn_accumulator accumulator, kn_module module, kn_gr
     }
     kn_no_grad_end();
     kni_optim_jobs_free(&jobs);
-    if (s == KN_OK) accumulator->count++;
+    if (s == KN_OK)
+        accumulator->count++;
+    else if (begun) { /* sums with some of its gradients are sums of nothing */
+        kni_param_list_free(&accumulator->sums);
+        accumulator->count = 0;
+    }
     return s;
 }
 

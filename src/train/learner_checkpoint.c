@@ -160,6 +160,11 @@ kn_status kni_learner_write(kn_learner l)
 {
     kn_status status = kni_learner_flush(l);
     if (status) return status;
+    if (l->spoiled)
+        return kni_failure(KN_ERROR_NUMERIC,
+                           "nothing is saved: the weights are not those of step %lld, a bad update went into "
+                           "them: resume from the last checkpoint",
+                           (long long)l->at.step);
     if (l->saved_batches == l->at.batches && l->saved_epoch == l->at.epoch &&
         l->saved_trained == l->at.trained)
         return KN_OK;
@@ -192,6 +197,7 @@ kn_status kn_learner_save(kn_learner learner)
         return kni_failure(
             KN_ERROR_ARGUMENT,
             "kn_learner_save: the learner is NULL, has no folder, or runs and saves by itself");
+    learner->saved_batches = -1; /* the weights may have changed since then by other hands */
     return kni_learner_write(learner);
 }
 
@@ -214,6 +220,7 @@ static kn_status apply(kn_learner l, kn_state state)
     }
     if (!status && a->load_extra) status = a->load_extra(a->context, state, "extra/");
     l->resumed = !status;
+    if (!status) l->spoiled = false;
     l->saved_batches = -1;
     return status;
 }

@@ -2,6 +2,7 @@
 #include "support/failure.h"
 #include "support/file.h"
 #include "train/learner_object.h"
+#include <ctype.h>
 #include <kn/device.h>
 #include <kn/tensor.h>
 #include <stdio.h>
@@ -30,7 +31,7 @@ static kn_status train_epoch(kn_learner l)
     if (!status && l->at.batch == 0) {
         kni_learner_reset_metrics(l, KN_SPLIT_TRAIN);
         l->at.items = 0;
-        if (a->schedule && a->schedule_by_epoch) l->at.lr = kn_schedule_next(a->schedule);
+        if (a->schedule && a->schedule_by_epoch) l->at.lr = kn_schedule_peek(a->schedule);
     }
     bool ended = false;
     while (!status && !atomic_load(&l->stop)) {
@@ -149,6 +150,16 @@ static kn_status first_device(void *context, const kn_module_entry *entry)
 {
     *(kn_device *)context = kn_device_of(kn_value(*entry->param));
     return KN_ERROR_INDEX; /* one is enough */
+}
+
+bool kni_learner_on_host(kn_learner l)
+{
+    static const char *const leaves[] = {"cpu", "ref"};
+    const char *name = kn_device_name(l->device), *inner = strrchr(name, '(');
+    inner = inner ? inner + 1 : name;
+    for (size_t i = 0; i < sizeof leaves / sizeof *leaves; i++)
+        if (!strncmp(inner, leaves[i], 3) && !isalnum((unsigned char)inner[3])) return true;
+    return false;
 }
 
 /* What fit and evaluate begin with. */

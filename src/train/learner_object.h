@@ -59,6 +59,7 @@ struct kn_learner_object {
 
     kni_position at;
     kni_pending pending;
+    bool spoiled; /* a bad update went into the weights: no checkpoint until one is loaded */
     bool resumed; /* the position came from a checkpoint */
     /* Where the latest checkpoint was written, to save nothing twice; batches is -1 before the first. */
     int64_t saved_batches, saved_epoch, saved_trained;
@@ -93,6 +94,9 @@ void kni_learner_progress(kn_learner l, const kn_progress_event *event);
 kni_learner_metric *kni_learner_find(kn_learner l, const char *name, kn_run_split split);
 /* Whether a is better than b by more than delta; NaN never is. */
 bool kni_learner_better(const kni_learner_metric *m, double a, double b, double delta);
+
+/* learner_fit.c: whether the model is on the processor. */
+bool kni_learner_on_host(kn_learner l);
 
 /* learner_step.c: one optimiser step. */
 /* Runs the batches of one step. *ended: the epoch has no more. */

@@ -29,6 +29,21 @@ int64_t kni_learner_items(const kn_step_output *output, const kn_sample *batch)
 
 static bool finite(double x) { return x - x == 0; }
 
+static kn_status stop_at(int64_t step, double loss, double norm)
+{
+    return kni_failure(KN_ERROR_NUMERIC,
+                       "kn_learner_fit: step %lld: the loss is %g and the gradient norm %g; lower the "
+                       "learning rate, clip gradients, or set nan_policy",
+                       (long long)step, loss, norm);
+}
+
+/* On the processor a look at the loss costs nothing, so that KN_NAN_STOP looks before the update; elsewhere it would wait for
+   the device at each step, and a look one batch later has to do. */
+static bool stops_before_update(kn_learner l)
+{
+    return l->args.nan_policy == KN_NAN_STOP && kni_learner_on_host(l);
+}
+
 /* Acts on a loss or a norm that is not finite. A skipped update was reported when it was left out. */
 static kn_status look_for_nan(kn_learner l, double loss, double norm, bool has_norm)
 {
@@ -36,11 +51,10 @@ static kn_status look_for_nan(kn_learner l, double loss, double norm, bool has_n
     bool good_loss = finite(loss), good_norm = !has_norm || finite(norm);
     if (policy == KN_NAN_IGNORE || policy == KN_NAN_SKIP || (good_loss && good_norm)) return KN_OK;
     long long step = (long long)l->pending.context.step;
-    if (policy == KN_NAN_STOP)
-        return kni_failure(KN_ERROR_NUMERIC,
-                           "kn_learner_fit: step %lld: the loss is %g and the gradient norm %g; lower the "
-                           "learning rate, clip gradients, or set nan_policy",
-                           step, loss, norm);
+    if (policy == KN_NAN_STOP) {
+        l->spoiled = true; /* its update, and perhaps the next one, is done */
+        return stop_at(step, loss, norm);
+    }
     kni_learner_message(l, KN_SPLIT_TRAIN, "step %lld: the loss is %g and the gradient norm %g", step, loss,
                         norm);
     return KN_OK;
@@ -84,6 +98,8 @@ typedef struct step {
     double lr, began;
     int64_t size; /* batches of this step */
     bool bad;     /* a loss is not finite (KN_NAN_SKIP) */
+    bool updated; /* the model has made the step */
+    double loss;  /* of the latest batch, where stops_before_update */
     kn_grads grads;
 } step;
 
@@ -104,6 +120,10 @@ static kn_status differentiate(kn_learner l, step *s, const kn_sample *batch, kn
     if (status) return status;
     output->loss = kn_keep(output->loss);
     if (output->scores.bits) output->scores = kn_keep(output->scores);
+    if (stops_before_update(l)) {
+        s->loss = kn_item(output->loss);
+        if (!finite(s->loss)) return stop_at(l->at.step + 1, s->loss, unknown);
+    }
     kn_grads grads = NULL;
     status = kn_backward(output->loss, &grads);
     if (status) return status;
@@ -156,8 +176,14 @@ static kn_status update(kn_learner l, step *s, kn_tensor *norm)
                             (long long)l->at.step + 1, s->bad ? "loss" : "gradient norm");
         return KN_OK;
     }
+    if (!status && stops_before_update(l)) {
+        double value = kn_item(*norm);
+        if (!finite(value)) status = stop_at(l->at.step + 1, s->loss, value);
+    }
     if (!status && a->clip) status = kn_grads_clip(s->grads, a->model, a->clip, a->clip_limit, NULL);
-    if (!status) status = kn_optim_step(a->optim, s->lr, a->model, s->grads);
+    if (status) return status;
+    status = kn_optim_step(a->optim, s->lr, a->model, s->grads);
+    if (status) l->spoiled = true; /* some params may have made the step */
     return status;
 }
 
@@ -193,7 +219,10 @@ static kn_status step_batch(kn_learner l, step *s, bool last, bool *ended)
     kn_scope scope = kn_scope_begin();
     status = run_batch(l, s, &batch, &fresh);
     if (!status && last && !l->args.custom_step) status = update(l, s, &fresh.grad_norm);
-    if (!status && last && l->args.ema) status = kn_ema_update(l->args.ema, l->args.model);
+    if (!status && last && l->args.ema) {
+        status = kn_ema_update(l->args.ema, l->args.model);
+        if (status) l->spoiled = true;
+    }
     kn_sample_drop(&batch);
     kn_scope_end(scope, KN_NONE);
     if (!status) {
@@ -201,6 +230,7 @@ static kn_status step_batch(kn_learner l, step *s, bool last, bool *ended)
         l->at.batch++;
         l->at.items += fresh.context.items;
         l->at.step += last;
+        s->updated = last;
         l->batches++;
         fresh.context.step = l->at.step;
         fresh.context.seconds = kni_monotonic_clock() - s->began;
@@ -229,9 +259,10 @@ kn_status kni_learner_step(kn_learner l, bool *ended)
     for (int64_t i = 0; i < s.size && !status && !*ended; i++)
         status = step_batch(l, &s, i + 1 == s.size, ended);
     kn_grads_free(s.grads);
-    if (status)
-        l->at = before; /* a later run does this step again */
-    else if (a->schedule && !a->schedule_by_epoch && !*ended)
+    /* A later run does the step again, unless only the metrics failed after it. A schedule by epochs goes on with the first
+       step of one, so that an epoch that begins anew has the same rate. */
+    if (status && !s.updated) l->at = before;
+    if (s.updated && a->schedule && (!a->schedule_by_epoch || before.batch == 0))
         kn_schedule_next(a->schedule);
     return status;
 }

@@ -3,6 +3,8 @@
 #include "train/learner_object.h"
 #include <kn/autodiff.h>
 #include <kn/tensor.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 static kn_status valid_batch(kn_learner l, const kn_sample *batch, kn_run_split split, int64_t number,
                              kn_progress_event *progress)
@@ -57,22 +59,79 @@ static kn_status valid_batches(kn_learner l, kn_loader loader, kn_run_split spli
     return status;
 }
 
+/* ---- what a pass leaves as it was */
+
+/* The sums of an epoch of training that is under way: the pass works with the same metrics. */
+static kn_status each_sum(kn_learner l, kn_state state,
+                          kn_status (*fn)(kn_metric metric, kn_state state, const char *prefix))
+{
+    kn_status status = KN_OK;
+    kn_scope scope = kn_scope_begin();
+    for (int32_t i = 0; i < l->metric_count && !status; i++) {
+        char prefix[24];
+        snprintf(prefix, sizeof prefix, "%d/", (int)i);
+        if (l->metrics[i].on[KN_SPLIT_TRAIN]) status = fn(l->metrics[i].metric, state, prefix);
+    }
+    kn_scope_end(scope, KN_NONE);
+    return status;
+}
+
+typedef struct kept {
+    kn_state sums; /* NULL outside an epoch of training */
+    bool *modes;
+    int64_t mode_count;
+} kept;
+
+static kn_status keep(kn_learner l, kept *k)
+{
+    k->mode_count = kn_module_modes(l->args.model, NULL, 0);
+    k->modes = malloc((size_t)k->mode_count + 1);
+    if (!k->modes) return kni_failure_memory("kn_learner_evaluate");
+    kn_module_modes(l->args.model, k->modes, k->mode_count);
+    if (l->at.batch == 0 || l->at.trained) return KN_OK;
+    k->sums = kn_state_make();
+    return k->sums ? each_sum(l, k->sums, kn_metric_save) : KN_ERROR_MEMORY;
+}
+
+static kn_status put_back(kn_learner l, kept *k)
+{
+    kn_status status = KN_OK;
+    kn_module_set_modes(l->args.model, k->modes, k->mode_count);
+    if (k->sums) status = each_sum(l, k->sums, kn_metric_load);
+    return status;
+}
+
+static void forget(kept *k)
+{
+    kn_state_free(k->sums);
+    free(k->modes);
+}
+
 kn_status kni_learner_run_valid(kn_learner l, kn_loader loader, kn_run_split split, bool *whole)
 {
     const kn_learner_args *a = &l->args;
     int64_t items_before = l->at.valid_items;
+    kept k = {0};
+    kn_status status = keep(l, &k);
+    *whole = false;
+    if (status) {
+        forget(&k);
+        return status;
+    }
     kni_learner_reset_metrics(l, split);
     if (!a->valid_in_training_mode) kn_module_train(a->model, false);
     if (!a->valid_on_tape) kn_no_grad_begin();
-    kn_status status = a->ema ? kn_ema_swap(a->ema, a->model) : KN_OK;
+    status = a->ema ? kn_ema_swap(a->ema, a->model) : KN_OK;
     if (!status) {
         status = valid_batches(l, loader, split, whole);
         kn_status back = a->ema ? kn_ema_swap(a->ema, a->model) : KN_OK;
         if (!status) status = back;
     }
     if (!a->valid_on_tape) kn_no_grad_end();
-    kn_module_train(a->model, true);
     if (!status && *whole) kni_learner_end_epoch(l, split);
+    kn_status back = put_back(l, &k);
+    if (!status) status = back;
+    forget(&k);
     if (!*whole) l->at.valid_items = items_before; /* it will be run again from its beginning */
     return status;
 }

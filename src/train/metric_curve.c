@@ -86,6 +86,7 @@ static double mean_area(curve *m, int64_t begin)
 
 static kn_status reserve(curve *m, int64_t columns, int64_t extra)
 {
+    if (columns < 1) return kni_failure(KN_ERROR_SHAPE, "metric %s: the scores have 0 columns", m->type.name);
     if (m->n && columns != m->columns)
         return kni_failure(KN_ERROR_SHAPE, "metric %s: %lld columns of scores, before there were %lld",
                            m->type.name, (long long)columns, (long long)m->columns);

@@ -19,11 +19,11 @@ static kn_status ratio_update(void *self, const kn_step_output *output, const kn
     kn_status status = r->kind->measure(r, output, context, &numerator, &denominator);
     if (status) return status;
     *value = quotient(r, numerator, denominator);
-    bool number = numerator == numerator && denominator == denominator;
-    if (number && r->kind->latest) {
+    bool known = !r->kind->may_be_unknown || (numerator == numerator && denominator == denominator);
+    if (known && r->kind->latest) {
         r->numerator = numerator;
         r->denominator = denominator;
-    } else if (number) {
+    } else if (known) {
         r->numerator += numerator;
         r->denominator += denominator;
     }

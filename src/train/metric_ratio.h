@@ -14,7 +14,9 @@ typedef struct kni_ratio_kind {
     bool latest; /* the value of an epoch is that of its last step */
     kni_ratio_text text;
     const char *unit; /* behind the number, NULL: none */
-    /* What the step adds to both sums; a NaN adds nothing. */
+    bool
+        may_be_unknown; /* a NaN says that the step did not measure it and adds nothing; else it makes the epoch NaN */
+    /* What the step adds to both sums. */
     kn_status (*measure)(kni_ratio *r, const kn_step_output *output, const kn_metric_context *context,
                          double *numerator, double *denominator);
     double (*finish)(double ratio); /* of the quotient, NULL: itself */

@@ -50,7 +50,8 @@ static kn_status measure_speed(kni_ratio *r, const kn_step_output *output, const
 
 static const kni_ratio_kind loss_kind = {.name = "loss", .measure = measure_loss};
 static const kni_ratio_kind rate_kind = {.name = "learning_rate", .latest = true, .measure = measure_rate};
-static const kni_ratio_kind norm_kind = {.name = "grad_norm", .measure = measure_norm};
+static const kni_ratio_kind norm_kind = {
+    .name = "grad_norm", .may_be_unknown = true, .measure = measure_norm};
 static const kni_ratio_kind speed_kind = {
     .name = "iteration_speed", .higher_is_better = true, .unit = "steps/s", .measure = measure_speed};
 

@@ -36,12 +36,13 @@ static bool read_ticks(double *idle, double *all)
     return found;
 }
 
-/* sample: idle and all ticks and the value of the latest look. The share of busy ticks since then. */
+/* sample: idle and all ticks and the value of the latest look. The share of busy ticks since then; the first look only begins. */
 static double cpu_use(kni_ratio *r)
 {
     double idle, all;
     if (!read_ticks(&idle, &all)) return not_known();
-    double ticks = all - r->sample[1];
+    double ticks = r->sample[1] > 0 ? all - r->sample[1] : 0;
+    if (r->sample[1] <= 0) r->sample[2] = not_known();
     if (ticks > 0) r->sample[2] = 1 - (idle - r->sample[0]) / ticks;
     r->sample[0] = idle;
     r->sample[1] = all;
@@ -160,15 +161,15 @@ SENSOR(gpu_use)
 SENSOR(gpu_memory)
 
 static const kni_ratio_kind cpu_use_kind = {
-    .name = "cpu_use", .text = KNI_RATIO_PERCENT, .measure = measure_cpu_use};
+    .name = "cpu_use", .text = KNI_RATIO_PERCENT, .may_be_unknown = true, .measure = measure_cpu_use};
 static const kni_ratio_kind cpu_memory_kind = {
-    .name = "cpu_memory", .unit = "GiB", .measure = measure_cpu_memory};
+    .name = "cpu_memory", .unit = "GiB", .may_be_unknown = true, .measure = measure_cpu_memory};
 static const kni_ratio_kind cpu_temperature_kind = {
-    .name = "cpu_temperature", .unit = "C", .measure = measure_cpu_temperature};
+    .name = "cpu_temperature", .unit = "C", .may_be_unknown = true, .measure = measure_cpu_temperature};
 static const kni_ratio_kind gpu_use_kind = {
-    .name = "gpu_use", .text = KNI_RATIO_PERCENT, .measure = measure_gpu_use};
+    .name = "gpu_use", .text = KNI_RATIO_PERCENT, .may_be_unknown = true, .measure = measure_gpu_use};
 static const kni_ratio_kind gpu_memory_kind = {
-    .name = "gpu_memory", .unit = "GiB", .measure = measure_gpu_memory};
+    .name = "gpu_memory", .unit = "GiB", .may_be_unknown = true, .measure = measure_gpu_memory};
 
 kn_metric kn_metric_cpu_use(void) { return kni_ratio_make(&cpu_use_kind, NULL, 0, 0, 0); }
 kn_metric kn_metric_cpu_memory(void) { return kni_ratio_make(&cpu_memory_kind, NULL, 0, 0, 0); }

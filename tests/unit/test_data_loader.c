@@ -134,6 +134,30 @@ static void test_resume(void)
     l = kn_loader_make(d, &a);
     CHECK_ERROR(kn_loader_load(l, state, "loader/"), "with seed 5");
     kn_loader_free(l);
+    a.seed = 5;
+    a.shuffle = false;
+    l = kn_loader_make(d, &a);
+    CHECK_ERROR(kn_loader_load(l, state, "loader/"),
+                "shard 0 of 1 with shuffling, this loader is shard 0 of 1 without");
+    kn_loader whole = l, odd = kn_loader_split(whole, 1, 2, NULL), even = kn_loader_split(whole, 0, 2, NULL);
+    CHECK(kn_loader_samples(even) - kn_loader_samples(odd) <= 1);
+    kn_state half = kn_state_make();
+    CHECK(kn_loader_save(even, half, "") == KN_OK);
+    CHECK(kn_loader_samples(even) != kn_loader_samples(odd) || kn_loader_load(odd, half, "") != KN_OK);
+    kn_state_free(half);
+    /* A state from before has no word of the order. */
+    kn_state old = kn_state_make();
+    const char *const words[] = {"epoch", "batch", "batch_size", "samples", "seed"};
+    for (int i = 0; i < 5; i++) {
+        int64_t value = 0;
+        CHECK(kn_state_get_int(state, "loader/", words[i], &value));
+        CHECK(kn_state_put_int(old, "", words[i], value) == KN_OK);
+    }
+    CHECK(kn_loader_load(whole, old, "") == KN_OK);
+    kn_state_free(old);
+    kn_loader_free(odd);
+    kn_loader_free(even);
+    kn_loader_free(whole);
     kn_state_free(state);
     kn_dataset_free(d);
 }

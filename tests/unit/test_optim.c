@@ -211,6 +211,31 @@ static void accumulates(void)
     net_drop(&net);
 }
 
+/* An addition that fails leaves no half sums: what is added after it is all there is. */
+static void accumulation_fails_whole(void)
+{
+    int failed = 0;
+    for (int fail = 1; fail < 60; fail++) {
+        Net net = net_make(KN_F64);
+        kn_grads grads = NULL, sum = NULL;
+        kn_accumulator a = kn_accumulator_make();
+        net_loss(&net, 0, &grads);
+        kn_memory_fail_after(fail);
+        kn_status s = kn_accumulator_add(a, NET(&net), grads, 1);
+        kn_memory_fail_after(0);
+        CHECK(kn_accumulator_count(a) == (s == KN_OK));
+        failed += s != KN_OK;
+        if (s != KN_OK) {
+            CHECK(kn_accumulator_take(a, &sum) == KN_OK && kn_grads_count(sum) == 0);
+            kn_grads_free(sum);
+        }
+        kn_grads_free(grads);
+        kn_accumulator_free(a);
+        net_drop(&net);
+    }
+    CHECK(failed > 4);
+}
+
 /* The mean of the gradients of two halves is the gradient of the whole batch. */
 static void accumulation_is_a_big_batch(void)
 {
@@ -385,6 +410,7 @@ int main(void)
                                    tied_params,
                                    rates_and_freezing,
                                    accumulates,
+                                   accumulation_fails_whole,
                                    accumulation_is_a_big_batch,
                                    averages,
                                    clips_now,

@@ -225,7 +225,7 @@ static void policies_of_nan(void)
         bool finite;
         int messages;
         const char *text;
-    } cases[] = {{nan_stop, KN_ERROR_NUMERIC, false, 1, "step 3: the loss is nan"},
+    } cases[] = {{nan_stop, KN_ERROR_NUMERIC, true, 1, "step 3: the loss is nan"},
                  {nan_skip, KN_OK, true, 1, "step 3: the loss is not finite; the update is left out"},
                  {nan_log, KN_OK, false, 0, "the loss is nan"},
                  {nan_ignore, KN_OK, false, 0, NULL}};
@@ -245,6 +245,140 @@ static void policies_of_nan(void)
         CHECK(status || kn_learner_step_count(run.learner) == 12);
         run_free(&run);
     }
+}
+
+static kn_status own_step(void *context, const kn_sample *batch, double lr, kn_step_output *output);
+static kn_status own_nan_step(void *context, const kn_sample *batch, double lr, kn_step_output *output)
+{
+    Run *run = context;
+    kn_status s = own_step(context, batch, lr, output);
+    if (run->calls == 3) output->loss = kn_keep(kn_scalar(NAN, KN_F32));
+    return s;
+}
+static void late_custom(kn_learner_args *a)
+{
+    a->train_step = NULL;
+    a->custom_step = own_nan_step;
+    a->accumulate = 1;
+    a->valid = NULL;
+}
+
+/* On the processor the update is not done and the run can be saved; where it was done, nothing is saved until a resume. */
+static void nan_and_saving(void)
+{
+    for (int late = 0; late < 2; late++) {
+        Run run;
+        const char *folder = fresh_folder();
+        if (!run_make(&run, folder, 1, late ? late_custom : nan_stop)) return;
+        run.poison_call = 6;
+        CHECK(kn_learner_save(run.learner) == KN_OK);
+        CHECK(kn_learner_fit(run.learner) == KN_ERROR_NUMERIC);
+        kn_status s = kn_learner_save(run.learner);
+        if (late) {
+            CHECK(s == KN_ERROR_NUMERIC && strstr(kn_last_error(), "resume from the last checkpoint"));
+        } else
+            CHECK(s == KN_OK && kn_learner_step_count(run.learner) == 2);
+        run_free(&run);
+        remove_folder(folder);
+    }
+}
+
+/* ---- what fails and is done again */
+
+typedef struct Failing {
+    int updates, fails;
+} Failing;
+static kn_status failing_update(void *self, const kn_step_output *o, const kn_metric_context *c,
+                                double *value, double *mean)
+{
+    Failing *f = self;
+    (void)o;
+    (void)c;
+    *value = *mean = 0;
+    return ++f->updates == f->fails ? KN_ERROR_ARGUMENT : KN_OK;
+}
+static const kn_metric_type failing_metric = {.name = "failing", .update = failing_update};
+
+static void metrics_fail_without_updates(void)
+{
+    Run a, b;
+    Failing failing = {.fails = 5};
+    if (!run_make(&a, NULL, 1, plain_sgd) || !run_make(&b, NULL, 1, plain_sgd)) return;
+    CHECK_OK(kn_learner_add_metric(a.learner, kn_metric_make(&failing_metric, &failing)));
+    CHECK(kn_learner_fit(a.learner) == KN_ERROR_ARGUMENT);
+    CHECK(a.calls == 6 && kn_learner_step_count(a.learner) == 6);
+    CHECK_OK(kn_learner_fit(a.learner));
+    CHECK_OK(kn_learner_fit(b.learner));
+    Weights x = run_weights(&a), y = run_weights(&b);
+    CHECK(weights_equal(&x, &y) && a.calls == 23 && kn_learner_step_count(a.learner) == 23);
+    run_free(&a);
+    run_free(&b);
+}
+
+static kn_status failing_first(void *context, const kn_sample *batch, kn_step_output *output)
+{
+    Run *run = context;
+    run_loss(run, batch, output);
+    return ++run->calls == 1 ? KN_ERROR_ARGUMENT : KN_OK;
+}
+static void first_fails_by_epoch(kn_learner_args *a)
+{
+    by_epoch(a);
+    a->train_step = failing_first;
+}
+
+static void schedule_waits_for_a_step(void)
+{
+    Run run;
+    if (!run_make(&run, NULL, 1, first_fails_by_epoch)) return;
+    CHECK_OK(kn_learner_add_metric(run.learner, kn_metric_learning_rate()));
+    CHECK(kn_learner_fit(run.learner) == KN_ERROR_ARGUMENT);
+    CHECK_OK(kn_learner_fit(run.learner));
+    CHECK(fabs(kn_learner_value(run.learner, KN_SPLIT_TRAIN, "learning_rate") - 0.01) < 1e-12);
+    run_free(&run);
+}
+
+/* ---- evaluation between two parts of an epoch */
+
+static void evaluation_leaves_no_trace(void)
+{
+    Run a, b;
+    if (!run_make(&a, NULL, 1, NULL) || !run_make(&b, NULL, 1, NULL)) return;
+    CHECK_OK(kn_learner_add_metric(a.learner, kn_metric_accuracy(-1)));
+    CHECK_OK(kn_learner_add_metric(b.learner, kn_metric_accuracy(-1)));
+    a.interrupt_call = b.interrupt_call = 8;
+    CHECK_OK(kn_learner_fit(a.learner));
+    CHECK_OK(kn_learner_fit(b.learner));
+    a.net.dropout.training = false;
+    CHECK_OK(kn_learner_evaluate(a.learner, a.valid));
+    CHECK(!a.training && !a.net.dropout.training); /* the mode that it had */
+    a.net.dropout.training = true;
+    CHECK_OK(kn_learner_evaluate(a.learner, a.valid));
+    CHECK(!a.training && a.net.dropout.training);
+    CHECK_OK(kn_learner_fit(a.learner));
+    CHECK_OK(kn_learner_fit(b.learner));
+    static const char *const names[] = {"loss", "accuracy"};
+    for (int i = 0; i < 2; i++)
+        CHECK(kn_learner_value(a.learner, KN_SPLIT_TRAIN, names[i]) ==
+              kn_learner_value(b.learner, KN_SPLIT_TRAIN, names[i]));
+    run_free(&a);
+    run_free(&b);
+}
+
+/* A save that is asked for is written, whatever was written at the same step. */
+static void saving_writes(void)
+{
+    Run run;
+    const char *folder = fresh_folder();
+    char path[200];
+    if (!run_make(&run, folder, 1, NULL)) return;
+    CHECK_OK(kn_learner_fit(run.learner));
+    snprintf(path, sizeof path, "%s/checkpoint/step-00000012.safetensors", folder);
+    CHECK(unlink(path) == 0);
+    CHECK_OK(kn_learner_save(run.learner));
+    CHECK(access(path, R_OK) == 0);
+    run_free(&run);
+    remove_folder(folder);
 }
 
 /* ---- stopping */
@@ -378,6 +512,11 @@ int main(void)
     void (*const tests[])(void) = {events_and_validation,
                                    validation_by_choice,
                                    accumulation_averages,
+                                   nan_and_saving,
+                                   metrics_fail_without_updates,
+                                   schedule_waits_for_a_step,
+                                   evaluation_leaves_no_trace,
+                                   saving_writes,
                                    schedule_by_epochs,
                                    schedule_hears_of_plateau,
                                    policies_of_nan,

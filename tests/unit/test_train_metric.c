@@ -1,9 +1,11 @@
 /* Metrics against scikit-learn, torchmetrics and PyTorch (tests/train/metric_values.py), fed in parts, saved and loaded between
    them; metrics of the run and the system; wrong use. */
+#define _POSIX_C_SOURCE 200809L
 #include "support/check.h"
 #include <kn/train.h>
 #include <math.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "../train/metric_values.inc"
 
@@ -252,6 +254,37 @@ static void updates_borrow(void)
     kn_metric_free(m);
 }
 
+/* An epoch with a batch that is not a number is not a number; the next one is. */
+static void nan_stays(void)
+{
+    kn_metric m = kn_metric_loss();
+    static const double losses[] = {2, NAN, 4};
+    double value, mean;
+    for (int i = 0; i < 3; i++) {
+        kn_step_output o = {.loss = kn_keep(kn_scalar(losses[i], KN_F32))};
+        CHECK(kn_metric_update(m, &o, NULL, &value, &mean) == KN_OK && isnan(mean) == (i > 0));
+    }
+    CHECK(isnan(kn_metric_value(m)));
+    kn_metric_reset(m);
+    kn_step_output o = {.loss = kn_keep(kn_scalar(4, KN_F32))};
+    CHECK(kn_metric_update(m, &o, NULL, &value, &mean) == KN_OK && mean == 4);
+    kn_metric_free(m);
+}
+
+static void no_columns(void)
+{
+    kn_metric all[] = {kn_metric_auroc(), kn_metric_auc_pr()};
+    double value, mean;
+    for (int i = 0; i < 2; i++) {
+        kn_step_output o = {.scores = kn_keep(kn_zeros(KN_SHAPE(4, 0), KN_F32)),
+                            .targets = kn_keep(kn_zeros(KN_SHAPE(4), KN_I64))};
+        CHECK_ERROR(kn_metric_update(all[i], &o, NULL, &value, &mean), "0 columns");
+        o.targets = kn_keep(kn_zeros(KN_SHAPE(4, 0), KN_I64));
+        CHECK_ERROR(kn_metric_update(all[i], &o, NULL, &value, &mean), "0 columns");
+        kn_metric_free(all[i]);
+    }
+}
+
 static void many_steps_of_curves(void)
 {
     kn_metric m = kn_metric_auroc();
@@ -298,6 +331,11 @@ static void system_metrics(void)
         double value = 0, mean = 0;
         if (!CHECK(all[i] != NULL)) continue;
         CHECK(kn_metric_update(all[i], &o, NULL, &value, &mean) == KN_OK);
+        if (i == 0) { /* the first look begins, the next one knows */
+            CHECK(isnan(value) && isnan(mean));
+            nanosleep(&(struct timespec){0, 300000000}, NULL);
+            CHECK(kn_metric_update(all[i], &o, NULL, &value, &mean) == KN_OK && mean == value);
+        }
         CHECK((isnan(value) && i > 1) || (value >= low[i] && value <= high[i]));
         kn_metric_free(all[i]);
     }
@@ -352,8 +390,8 @@ int main(void)
     if (!CHECK(device != NULL)) return check_report();
     kn_device_use(device);
     void (*const tests[])(void) = {
-        classification,       confusion,   text,           pictures,       axes_of_classes, updates_borrow,
-        many_steps_of_curves, run_metrics, system_metrics, names_and_texts};
+        classification,       confusion, text,       pictures,    axes_of_classes, updates_borrow,
+        many_steps_of_curves, nan_stays, no_columns, run_metrics, system_metrics,  names_and_texts};
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
         kn_scope scope = kn_scope_begin();
         tests[i]();

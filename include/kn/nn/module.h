@@ -155,6 +155,10 @@ KN_API kn_param *kn_module_find(kn_module module, const char *path);
 KN_API int64_t kn_module_count(kn_module module, bool all);
 /* Every MODE field: training or evaluating. Layers are made in training mode. */
 KN_API void kn_module_train(kn_module module, bool training);
+/* The values of all MODE fields in order, n of them at most; returns how many there are. */
+KN_API int64_t kn_module_modes(kn_module module, bool *modes, int64_t n);
+/* Gives them back; n is what kn_module_modes returned for the same module. */
+KN_API void kn_module_set_modes(kn_module module, const bool *modes, int64_t n);
 /* Freezes the params whose path matches the extended regular expression (NULL: all), or thaws them. */
 KN_API kn_status kn_module_freeze(kn_module module, const char *pattern, bool frozen);
 KN_API kn_status kn_module_to(kn_module module, kn_device device);

@@ -28,7 +28,7 @@ typedef kn_status (*kn_custom_step_fn)(void *context, const kn_sample *batch, do
                                        kn_step_output *output);
 
 typedef enum kn_nan_policy {
-    KN_NAN_STOP = 0,  /* end the run with an error that names the step */
+    KN_NAN_STOP = 0,  /* end the run with an error that names the step; on the processor before its update */
     KN_NAN_SKIP = 1,  /* leave this update out and say so */
     KN_NAN_LOG = 2,   /* update all the same and say so */
     KN_NAN_IGNORE = 3 /* do not look */
@@ -96,7 +96,8 @@ KN_API KN_MUST_CHECK kn_status kn_learner_resume(kn_learner learner, bool *resum
 KN_API KN_MUST_CHECK kn_status kn_learner_load(kn_learner learner, const char *path);
 /* The model (and the average, where there is an ema) of the best checkpoint becomes the model; KN_ERROR_ARGUMENT where none is kept. */
 KN_API KN_MUST_CHECK kn_status kn_learner_load_best(kn_learner learner);
-/* Saves now, between runs: in a run this happens as the policy says. */
+/* Saves now, between runs: in a run this happens as the policy says. KN_ERROR_NUMERIC after a run that ended with a bad update in
+   the weights (KN_NAN_STOP where the device is not the processor or the step is your own): resume from a checkpoint then. */
 KN_API KN_MUST_CHECK kn_status kn_learner_save(kn_learner learner);
 
 /* ---- stopping */
@@ -116,7 +117,8 @@ KN_API void kn_learner_interrupt(kn_learner learner);
 /* Trains to the last epoch. KN_OK also when stopped early or interrupted: kn_learner_ended says which. */
 KN_API KN_MUST_CHECK kn_status kn_learner_fit(kn_learner learner);
 KN_API kn_run_end kn_learner_ended(kn_learner learner);
-/* Runs valid_step over a loader in eval mode, with its own start and finish for renderers; kn_learner_value(KN_SPLIT_TEST, ...) has the results. */
+/* Runs valid_step over a loader in eval mode and leaves the model in the modes that it had and the sums of an interrupted epoch
+   as they were (where a metric of your own can be saved and loaded), with its own start and finish for renderers; kn_learner_value(KN_SPLIT_TEST, ...) has the results. */
 KN_API KN_MUST_CHECK kn_status kn_learner_evaluate(kn_learner learner, kn_loader loader);
 /* The latest value of a metric over a whole epoch, NaN where there is none. */
 KN_API double kn_learner_value(kn_learner learner, kn_run_split split, const char *metric);
