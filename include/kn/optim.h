@@ -112,6 +112,8 @@ KN_API kn_tensor kn_grads_norm(kn_grads grads, kn_module module);
 /* ---- state: everything a bit-exact resume needs, under prefix + path + "." + name */
 
 KN_API kn_status kn_optim_save(kn_optim optim, kn_module module, kn_state state, const char *prefix);
+/* An error where the state lacks a param that is not frozen or, under a prefix that is not "", has an entry of no param; nothing
+   is changed then. */
 KN_API kn_status kn_optim_load(kn_optim optim, kn_module module, kn_state state, const char *prefix);
 
 /* ---- accumulation of gradients over several backward passes */

@@ -2,6 +2,7 @@
 #include "optim/optim_object.h"
 #include "support/buffer.h"
 #include "support/failure.h"
+#include <kn/autodiff.h>
 #include <kn/device.h>
 #include <kn/tensor.h>
 #include <string.h>
@@ -11,7 +12,8 @@ typedef struct transfer {
     kn_state state;
     const char *prefix, *function;
     kni_buffer name;
-    bool loads, checks; /* a load goes twice over the module: it checks all before it changes anything */
+    int64_t under, read; /* entries of the state under the prefix, and those that belong to a param */
+    bool loads, checks;  /* a load goes twice over the module: it checks all before it changes anything */
 } transfer;
 
 /* "path.name", valid until the next call. */
@@ -25,7 +27,8 @@ static const char *name_of(transfer *t, const char *path, const char *name)
 static kn_status save_slot(transfer *t, kn_optim owner, const kni_optim_slot *slot, const char *path)
 {
     kn_status s = kn_state_put_int(t->state, t->prefix, name_of(t, path, "step"), slot->step);
-    unsigned used = owner->rule->used(owner);
+    unsigned used =
+        slot->step > 0 ? owner->rule->used(owner) : 0; /* a param without a step has only the number */
     for (int k = 0; k < KNI_OPTIM_STATES && s == KN_OK; k++)
         if (used >> k & 1)
             s = kn_state_put(t->state, t->prefix, name_of(t, path, owner->rule->states[k]),
@@ -53,6 +56,13 @@ static kn_status load_slot(transfer *t, kn_optim owner, kni_optim_slot *slot, kn
 {
     int64_t step = 0;
     bool found = kn_state_get_int(t->state, t->prefix, name_of(t, path, "step"), &step);
+    /* States from before do not mention frozen params. */
+    if (!found && t->under > 0 && kn_is_require_grad(param))
+        return kni_failure(
+            KN_ERROR_ARGUMENT,
+            "%s: the state has no %s%s.step: it is of another module, or of a part of this one", t->function,
+            t->prefix, path);
+    t->read += found;
     if (found && step < 0)
         return kni_failure(KN_ERROR_ARGUMENT, "%s: %s%s.step is negative", t->function, t->prefix, path);
     unsigned used = found && step > 0 ? owner->rule->used(owner) : 0;
@@ -63,6 +73,7 @@ static kn_status load_slot(transfer *t, kn_optim owner, kni_optim_slot *slot, kn
             value = kn_state_get(t->state, t->prefix, name_of(t, path, owner->rule->states[k]));
             kn_status s = check_value(t, value, param, path, owner->rule->states[k]);
             if (s) return s;
+            t->read++;
         }
         if (t->checks) continue;
         if (value.bits) {
@@ -88,7 +99,7 @@ static kn_status visit(void *context, const kn_module_entry *entry)
     if (owner != t->optim) at = kni_optim_slot_of(owner, param, entry->path);
     if (at < 0) return kni_failure_memory(t->function);
     if (t->loads) return load_slot(t, owner, &owner->slots[at], param, entry->path);
-    return owner->slots[at].step > 0 ? save_slot(t, owner, &owner->slots[at], entry->path) : KN_OK;
+    return save_slot(t, owner, &owner->slots[at], entry->path);
 }
 
 static kn_status check_arguments(kn_optim optim, kn_state state, const char *function)
@@ -118,6 +129,57 @@ kn_status kn_optim_save(kn_optim optim, kn_module module, kn_state state, const 
     return s;
 }
 
+/* ---- entries that belong to no param */
+
+typedef struct search {
+    transfer *t;
+    const char *name; /* behind the prefix */
+} search;
+
+/* KN_ERROR_INDEX ends the search: the entry is this param's. */
+static kn_status is_known(void *context, const kn_module_entry *entry)
+{
+    const search *q = context;
+    size_t length = strlen(entry->path);
+    if (entry->buffer || entry->tied || strncmp(q->name, entry->path, length) != 0 || q->name[length] != '.')
+        return KN_OK;
+    int64_t at = kni_optim_slot_of(q->t->optim, kn_value(*entry->param), entry->path);
+    if (at < 0) return kni_failure_memory(q->t->function);
+    kn_optim owner = kni_optim_owner(q->t->optim, &q->t->optim->slots[at]);
+    const char *last = q->name + length + 1;
+    bool known = !strcmp(last, "step");
+    for (int k = 0; k < KNI_OPTIM_STATES && !known; k++)
+        known = (owner->rule->used(owner) >> k & 1) && !strcmp(last, owner->rule->states[k]);
+    return known ? KN_ERROR_INDEX : KN_OK;
+}
+
+static int64_t count_entries(const transfer *t)
+{
+    int64_t count = 0;
+    size_t length = strlen(t->prefix);
+    for (int64_t i = 0; i < kn_state_count(t->state); i++)
+        count += !strncmp(kn_state_name(t->state, i, NULL), t->prefix, length);
+    return count;
+}
+
+/* Without a prefix the rest of the state may be anybody's. */
+static kn_status refuse_unknown(transfer *t, kn_module module)
+{
+    size_t length = strlen(t->prefix);
+    if (length == 0 || t->read == t->under) return KN_OK;
+    for (int64_t i = 0; i < kn_state_count(t->state); i++) {
+        const char *name = kn_state_name(t->state, i, NULL);
+        if (strncmp(name, t->prefix, length) != 0) continue;
+        kn_status s = kn_module_visit(module, is_known, &(search){t, name + length});
+        if (s == KN_OK)
+            return kni_failure(KN_ERROR_ARGUMENT,
+                               "%s: the state has %.200s, which no param of this module and optimiser has",
+                               t->function, name);
+        if (s != KN_ERROR_INDEX) return s;
+    }
+    return KN_OK;
+}
+
 kn_status kn_optim_load(kn_optim optim, kn_module module, kn_state state, const char *prefix)
 {
     transfer t = {
@@ -133,7 +195,9 @@ kn_status kn_optim_load(kn_optim optim, kn_module module, kn_state state, const 
     if (s == KN_OK && optim->rule == &kni_rule_lbfgs) {
         s = kni_lbfgs_load(optim, state, t.prefix);
     } else if (s == KN_OK) {
+        t.under = count_entries(&t);
         s = kn_module_visit(module, visit, &t);
+        if (s == KN_OK) s = refuse_unknown(&t, module);
         t.checks = false;
         if (s == KN_OK) s = kn_module_visit(module, visit, &t);
     }

@@ -222,6 +222,24 @@ static void wrong_states(void)
     CHECK_ERROR(kn_optim_load(adam, NET(&other), state, "o/"),
                 "in.weight.exp_avg does not have the shape and dtype");
     CHECK_ERROR(kn_optim_save(NULL, NET(&net), state, "o/"), "NULL");
+    /* A state of a part, and one with more than the module has. */
+    kn_state part = kn_state_make();
+    CHECK(kn_optim_save(adam, KN_MODULE_OF(Layer, &net.in), part, "o/") == KN_OK);
+    CHECK_ERROR(kn_optim_load(adam, NET(&net), part, "o/"), "the state has no o/in.weight.step");
+    CHECK(kn_optim_load(adam, KN_MODULE_OF(Layer, &net.in), part, "o/") == KN_OK);
+    kn_state_free(part);
+    CHECK(kn_state_put_int(state, "o/", "head.weight.step", 1) == KN_OK);
+    CHECK_ERROR(kn_optim_load(adam, NET(&net), state, "o/"),
+                "the state has o/head.weight.step, which no param");
+    /* A param that was frozen all the time has made no step, which is known. */
+    kn_state still = kn_state_make();
+    kn_optim fresh = kn_optim_adam(NULL);
+    CHECK(kn_module_freeze(NET(&net), "in.*", true) == KN_OK);
+    net_step(fresh, 0.1, &net, 0);
+    CHECK(kn_optim_save(fresh, NET(&net), still, "o/") == KN_OK);
+    CHECK(kn_optim_load(adam, NET(&net), still, "o/") == KN_OK);
+    kn_optim_free(fresh);
+    kn_state_free(still);
     kn_state_free(state);
     kn_optim_free(adam);
     kn_optim_free(sgd);
