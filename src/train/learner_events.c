@@ -66,7 +66,8 @@ kn_status kni_learner_start(kn_learner l)
                         .params = kn_module_count(l->args.model, false),
                         .step = l->at.step,
                         .metrics = l->metric_names,
-                        .higher_is_better = l->metric_directions};
+                        .higher_is_better = l->metric_directions,
+                        .catch_interrupts = l->args.catch_interrupts};
     for (int32_t i = 0; i < l->renderer_count; i++) {
         kn_renderer r = l->renderers[i];
         status = r->type->start ? r->type->start(r->self, &info) : KN_OK;

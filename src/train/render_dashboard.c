@@ -146,7 +146,7 @@ static kn_status dashboard_start(void *self, const kn_run_info *info)
     if (status) return status;
     memset(&d->view, 0, sizeof d->view);
     d->answer = KN_RENDERER_GO_ON;
-    d->screen = kni_screen_open();
+    d->screen = kni_screen_open(d->args.catch_signals || info->catch_interrupts);
     if (!d->screen) return KN_ERROR_UNSUPPORTED;
     kni_notice_to(show_notice, d);
     draw(d);

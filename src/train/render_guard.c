@@ -1,5 +1,5 @@
-/* The guard of the terminal. Signals that end the process restore it and are then raised again with the handler that was
-   there before, so that the process ends as it would have; handlers of others are never replaced for good. */
+/* The guard of the terminal. Where it is told to, signals that end the process restore it and are then raised again without a
+   handler, so that the process ends as it would have; handlers of others are never replaced. */
 #if defined(__linux__)
 #define _GNU_SOURCE
 #endif
@@ -48,18 +48,20 @@ void kni_notice(const char *text)
 }
 
 #ifdef __wasi__
-kn_status kni_guard_begin(int descriptor)
+kn_status kni_guard_begin(int descriptor, bool signals)
 {
     (void)descriptor;
+    (void)signals;
     return kni_failure(KN_ERROR_UNSUPPORTED, "the dashboard needs a terminal, which this system has not");
 }
 void kni_guard_leave_text(const char *text) { (void)text; }
+void kni_guard_handlers_back(void) {}
 void kni_guard_end(void) {}
 #else
 
 /* Those that end a process and those that ncurses takes for itself. */
 static const int guarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
-static const int borrowed[] = {SIGWINCH, SIGTSTP};
+static const int borrowed[] = {SIGWINCH, SIGTSTP, SIGINT, SIGTERM};
 enum { GUARDED = sizeof guarded / sizeof *guarded, BORROWED = sizeof borrowed / sizeof *borrowed };
 
 static struct {
@@ -92,15 +94,13 @@ static void on_signal(int number)
     errno = kept;
 }
 
-/* SIGINT, SIGTERM and the like are left to a handler that the program or the learner has for them. */
-static bool is_ours_to_take(int number, const struct sigaction *old)
+/* A handler of the program stays, and so does a signal that it ignores. */
+static bool is_ours_to_take(const struct sigaction *old)
 {
-    bool fault =
-        number == SIGSEGV || number == SIGBUS || number == SIGFPE || number == SIGILL || number == SIGABRT;
-    return fault || (!(old->sa_flags & SA_SIGINFO) && old->sa_handler == SIG_DFL);
+    return !(old->sa_flags & SA_SIGINFO) && old->sa_handler == SIG_DFL;
 }
 
-kn_status kni_guard_begin(int descriptor)
+kn_status kni_guard_begin(int descriptor, bool signals)
 {
     if (guard.active) return kni_failure(KN_ERROR_ARGUMENT, "another dashboard holds the terminal");
     if (tcgetattr(descriptor, &guard.modes) != 0)
@@ -111,14 +111,18 @@ kn_status kni_guard_begin(int descriptor)
     guard.leave[0] = 0;
     struct sigaction action = {.sa_handler = on_signal};
     sigemptyset(&action.sa_mask);
-    for (int i = 0; i < BORROWED; i++) sigaction(borrowed[i], NULL, &guard.old_borrowed[i]);
     for (int i = 0; i < GUARDED; i++) {
-        guard.taken[i] = sigaction(guarded[i], NULL, &guard.old[i]) == 0 &&
-                         is_ours_to_take(guarded[i], &guard.old[i]) &&
-                         sigaction(guarded[i], &action, NULL) == 0;
+        guard.taken[i] = signals && sigaction(guarded[i], NULL, &guard.old[i]) == 0 &&
+                         is_ours_to_take(&guard.old[i]) && sigaction(guarded[i], &action, NULL) == 0;
     }
+    for (int i = 0; i < BORROWED; i++) sigaction(borrowed[i], NULL, &guard.old_borrowed[i]);
     guard.active = 1;
     return KN_OK;
+}
+
+void kni_guard_handlers_back(void)
+{
+    for (int i = 0; i < BORROWED; i++) sigaction(borrowed[i], &guard.old_borrowed[i], NULL);
 }
 
 void kni_guard_leave_text(const char *text)
@@ -137,6 +141,5 @@ void kni_guard_end(void)
             sigaction(guarded[i], &guard.old[i], NULL);
         guard.taken[i] = false;
     }
-    for (int i = 0; i < BORROWED; i++) sigaction(borrowed[i], &guard.old_borrowed[i], NULL);
 }
 #endif

@@ -20,6 +20,7 @@
 #include <curses.h>
 #include <fcntl.h>
 #include <locale.h>
+#include <sys/ioctl.h>
 #include <term.h>
 
 /* The functions of the library that are used, by their own names behind "curses.". */
@@ -44,6 +45,8 @@ static struct {
     __typeof__(&werase) werase;
     __typeof__(&wrefresh) wrefresh;
     __typeof__(&wresize) wresize;
+    __typeof__(&resizeterm) resizeterm;
+    __typeof__(&is_term_resized) is_term_resized;
     __typeof__(&clearok) clearok;
     __typeof__(&getmaxx) getmaxx;
     __typeof__(&getmaxy) getmaxy;
@@ -82,6 +85,8 @@ static const kni_library_symbol curses_symbols[] = {SYMBOL(newterm),
                                                     SYMBOL(werase),
                                                     SYMBOL(wrefresh),
                                                     SYMBOL(wresize),
+                                                    SYMBOL(resizeterm),
+                                                    SYMBOL(is_term_resized),
                                                     SYMBOL(clearok),
                                                     SYMBOL(getmaxx),
                                                     SYMBOL(getmaxy),
@@ -224,7 +229,7 @@ static bool open_terminal(kni_screen *screen)
     return screen->window != NULL;
 }
 
-kni_screen *kni_screen_open(void)
+kni_screen *kni_screen_open(bool signals)
 {
     if (kni_screen_possible() != KN_OK) return NULL;
     kni_screen *screen = calloc(1, sizeof *screen);
@@ -232,7 +237,7 @@ kni_screen *kni_screen_open(void)
         kni_failure_memory("kn_renderer_dashboard");
         return NULL;
     }
-    if (kni_guard_begin(kni_terminal_descriptor()) != KN_OK) {
+    if (kni_guard_begin(kni_terminal_descriptor(), signals) != KN_OK) {
         free(screen);
         return NULL;
     }
@@ -240,6 +245,7 @@ kni_screen *kni_screen_open(void)
     screen->utf8 = screen->locale && kni_terminal_utf8();
     locale_t before = screen->locale ? uselocale(screen->locale) : (locale_t)0;
     bool good = open_terminal(screen);
+    kni_guard_handlers_back();
     if (good) {
         remember_leaving();
         curses.cbreak();
@@ -278,8 +284,21 @@ void kni_screen_close(kni_screen *screen)
 
 /* ---- drawing and keys */
 
+/* The terminal is asked for its size, as nobody catches the signal that tells of a change. */
+static void follow_size(kni_screen *screen)
+{
+    struct winsize size;
+    if (ioctl(fileno(screen->out), TIOCGWINSZ, &size) != 0 || size.ws_row == 0 || size.ws_col == 0) return;
+    if (size.ws_col == curses.getmaxx(screen->window) && size.ws_row == curses.getmaxy(screen->window))
+        return;
+    if (curses.is_term_resized(size.ws_row, size.ws_col)) curses.resizeterm(size.ws_row, size.ws_col);
+    curses.wresize(screen->window, size.ws_row, size.ws_col);
+    curses.clearok(screen->window, true);
+}
+
 void kni_screen_size(kni_screen *screen, int *width, int *height)
 {
+    follow_size(screen);
     *width = curses.getmaxx(screen->window);
     *height = curses.getmaxy(screen->window);
 }
@@ -339,8 +358,9 @@ kn_status kni_screen_possible(void)
                        "this build has no dashboard: curses.h was not there (Debian: apt "
                        "install libncurses-dev)");
 }
-kni_screen *kni_screen_open(void)
+kni_screen *kni_screen_open(bool signals)
 {
+    (void)signals;
     kni_screen_possible();
     return NULL;
 }

@@ -22,8 +22,8 @@ enum {
 
 /* KN_OK where a dashboard could be shown here: a terminal that moves its cursor, and ncurses. */
 kn_status kni_screen_possible(void);
-/* NULL with kn_last_error(). */
-kni_screen *kni_screen_open(void);
+/* NULL with kn_last_error(). signals: the terminal comes back also when one ends the process. */
+kni_screen *kni_screen_open(bool signals);
 /* Gives the terminal back as it was. */
 void kni_screen_close(kni_screen *screen);
 void kni_screen_size(kni_screen *screen, int *width, int *height);

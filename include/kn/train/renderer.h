@@ -21,6 +21,7 @@ typedef struct kn_run_info {
     int64_t step; /* optimiser steps done before: above 0 where the run goes on from a checkpoint */
     const char *const *metrics; /* names of the numeric metrics, in the order of events; the last one NULL */
     const bool *higher_is_better; /* of each metric */
+    bool catch_interrupts;        /* the learner was told to catch signals: renderers may do so too */
 } kn_run_info;
 
 /* One number of one metric. */
@@ -83,9 +84,13 @@ KN_API void kn_renderer_free(kn_renderer renderer);
 
 typedef struct kn_dashboard_args {
     bool stay; /* wait for a key at the end instead of leaving at once */
+    /* Give the screen back also when a signal ends the process, as is done where the learner's catch_interrupts is on. */
+    bool catch_signals;
 } kn_dashboard_args;
 /* Live curves of train and valid in the terminal, with progress, messages and keys (h shows them). The screen is given back
-   however the run ends, and a summary stays on it. KN_ERROR_UNSUPPORTED where there is no terminal or no ncurses. */
+   when the run ends and at exit, and a summary stays on it. Signals are left alone unless catch_signals or the learner's
+   catch_interrupts asks: then those that end a process and have no handler get one for the time of the run, which gives the
+   screen back and lets the signal do what it would have done. A handler of the program is never replaced. KN_ERROR_UNSUPPORTED where there is no terminal or no ncurses. */
 KN_API kn_renderer kn_renderer_dashboard(const kn_dashboard_args *args);
 /* Progress lines on standard error, one in place on a terminal, one per epoch elsewhere. */
 KN_API kn_renderer kn_renderer_plain(void);
