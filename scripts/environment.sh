@@ -20,6 +20,11 @@ fi
 TMPDIR=$(realpath "$root")/tmp
 export TMPDIR
 
+# Tests ask for absurd sizes on purpose; a sanitizer is to answer as malloc does.
+for tool in ASAN TSAN MSAN; do
+    eval "${tool}_OPTIONS=\"\${${tool}_OPTIONS:-allocator_may_return_null=1}\"; export ${tool}_OPTIONS"
+done
+
 # The number of processors, less where a container lends fewer, and at most one compiler per GiB of memory.
 processors() {
     count=$(nproc)

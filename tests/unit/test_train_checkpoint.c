@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -408,7 +409,8 @@ static void catching(kn_learner_args *a)
     a->train_step = signalling_step;
 }
 
-static int old_calls;
+/* The handler may run on any thread. */
+static atomic_int old_calls;
 static void old_handler(int number)
 {
     (void)number;
