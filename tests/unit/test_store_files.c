@@ -135,7 +135,7 @@ static void check_unreadable(const char *file, const char *name, const char *wor
 static void test_pipe(void)
 {
     char name[64];
-    snprintf(name, sizeof name, "/tmp/kn_pipe_%ld", (long)getpid());
+    snprintf(name, sizeof name, "test_store_pipe_%ld.tmp", (long)getpid());
     CHECK(mkfifo(name, 0600) == 0);
     alarm(20);
     for (int map = 0; map < 2; map++)
