@@ -8,7 +8,10 @@
 
 enum {
     KNI_STORAGE_READ_ONLY = 1, /* wrapped memory that may not be written in place */
-    KNI_STORAGE_WRAPPED = 2
+    KNI_STORAGE_WRAPPED = 2,
+    KNI_STORAGE_DEVICE = 4, /* data is the device's name for its memory: no host may follow it */
+    KNI_STORAGE_PENDING =
+        8 /* the value is still to be computed: data is NULL until the queue that owes it runs */
 };
 
 typedef struct kni_storage {
@@ -24,6 +27,12 @@ typedef struct kni_storage {
 /* Uninitialised memory with one reference, NULL when there is none. */
 kni_storage *kni_storage_new(size_t bytes);
 kni_storage *kni_storage_wrap(void *data, size_t bytes, void (*release)(void *), void *context);
+/* Memory of a device: release(context) gives it back when the last tensor lets go. It may be written in place. */
+kni_storage *kni_storage_device(void *data, size_t bytes, void (*release)(void *), void *context);
+/* A promise of so many bytes, which every view may refer to before they exist. NULL without memory. */
+kni_storage *kni_storage_promise(size_t bytes);
+/* Keeps the promise with the memory of `source`, from its first byte on; takes one reference of it over. */
+void kni_storage_fulfil(kni_storage *promise, kni_storage *source);
 void kni_storage_destroy(kni_storage *s);
 
 static inline kni_storage *kni_storage_retain(kni_storage *s)

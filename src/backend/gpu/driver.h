@@ -1,0 +1,93 @@
+/* What a device that compiles kernels at run time has to offer: memory, copies, compilation, launches. CUDA and OpenCL
+   implement this and nothing else; all that knows of tensors, ops and kernels is in src/backend/gpu. Calls come from one
+   thread at a time. Everything is queued in order; only download and sync wait. Failures are told through kni_fail. */
+#ifndef KNI_GPU_DRIVER_H
+#define KNI_GPU_DRIVER_H
+
+#include "ir/ir.h"
+#include "sched/sched.h"
+#include <kn/backend.h>
+
+typedef struct kni_driver kni_driver;
+
+/* A compiled kernel and a captured sequence of launches, each the driver's own. */
+typedef struct kni_module kni_module;
+typedef struct kni_recording kni_recording;
+
+/* What contraction libraries are asked for: d = alpha op(a) op(b) + beta c, then the epilogue, for each of `batch`.
+   Row-major; strides in elements. */
+typedef enum kni_epilogue {
+    KNI_EPILOGUE_NONE,
+    KNI_EPILOGUE_BIAS,
+    KNI_EPILOGUE_BIAS_RELU,
+    KNI_EPILOGUE_BIAS_GELU, /* the tanh form */
+    KNI_EPILOGUE_RELU
+} kni_epilogue;
+
+typedef struct kni_place {
+    void *memory;   /* of the driver */
+    int64_t offset; /* in elements */
+} kni_place;
+
+typedef struct kni_product {
+    int dtype, out_dtype; /* of a and b; of d */
+    int64_t m, n, k, batch;
+    kni_place a, b, c, d, bias;
+    int64_t row_a, row_b, row_c, row_d;     /* elements from row to row */
+    int64_t step_a, step_b, step_c, step_d; /* from matrix to matrix; 0 repeats it */
+    bool transpose_a, transpose_b, tf32;
+    double alpha, beta;
+    int epilogue;
+} kni_product;
+
+struct kni_driver {
+    const char *name; /* "cuda:0" */
+    char description[128];
+    kni_ir_caps caps;
+    uint32_t processors; /* multiprocessors, compute units */
+    int64_t memory_bytes;
+    void *self;
+
+    /* Memory. NULL without any failure told when there is none: the pool trims and tries again. */
+    void *(*allocate)(kni_driver *d, size_t bytes);
+    void (*free)(kni_driver *d, void *memory);
+    kn_status (*upload)(kni_driver *d, void *to, size_t offset, const void *from, size_t bytes);
+    kn_status (*download)(kni_driver *d, void *to, const void *from, size_t offset, size_t bytes); /* waits */
+    kn_status (*copy)(kni_driver *d, void *to, size_t to_offset, const void *from, size_t from_offset,
+                      size_t bytes);
+    kn_status (*fill_zero)(kni_driver *d, void *to, size_t offset, size_t bytes);
+    kn_status (*sync)(kni_driver *d);
+
+    /* Kernels. The text is one that kni_ir_emit or a skeleton made; the failure told holds the compiler's message.
+       `compile` uses the cache on disk. */
+    kni_module *(*compile)(kni_driver *d, const char *text, const char *entry);
+    void (*unload)(kni_driver *d, kni_module *m);
+    /* buffers: the driver's memory in the order of the entry's parameters, the fault cell last where there is one;
+       params: the block of bytes, NULL where there is none. */
+    kn_status (*launch)(kni_driver *d, kni_module *m, const kni_launch_shape *shape, void *const *buffers,
+                        uint32_t n_buffers, const void *params, uint32_t param_bytes);
+
+    /* Optional (NULL): a sequence of launches, recorded once and replayed with the same memory. */
+    kn_status (*record_begin)(kni_driver *d);
+    kni_recording *(*record_end)(kni_driver *d);
+    kn_status (*replay)(kni_driver *d, kni_recording *r);
+    void (*record_free)(kni_driver *d, kni_recording *r);
+
+    /* Optional: a library's product. KN_ERROR_UNSUPPORTED without a text: it has none for this one. */
+    kn_status (*product)(kni_driver *d, const kni_product *p);
+
+    void (*close)(kni_driver *d);
+};
+
+/* The backend around a driver; `device` strings are "cuda:0", "opencl:1". NULL with the failure told. */
+kn_backend *kni_gpu_open(kni_driver *driver);
+
+/* Openers of the devices. */
+kn_backend *kni_cuda_open(const char *argument, kn_backend *const *inner, int32_t n_inner);
+kn_backend *kni_opencl_open(const char *argument, kn_backend *const *inner, int32_t n_inner);
+
+/* How many there are and what they are called, for `kiln info`; false past the last. No failure is told. */
+bool kni_cuda_describe(int32_t n, char *text, size_t bytes);
+bool kni_opencl_describe(int32_t n, char *text, size_t bytes);
+
+#endif

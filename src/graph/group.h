@@ -1,0 +1,42 @@
+/* Several records that one kernel can run: what the fusion decorator hands to a leaf. The leaf decides how; a leaf that
+   cannot run a group answers KN_ERROR_UNSUPPORTED without a text and gets its records one by one. */
+#ifndef KNI_GROUP_H
+#define KNI_GROUP_H
+
+#include <kn/backend.h>
+
+typedef enum kni_group_kind {
+    KNI_GROUP_SINGLE,    /* one record, as it is */
+    KNI_GROUP_POINTWISE, /* elementwise records over one shape, operands broadcast into it */
+    KNI_GROUP_REDUCTION, /* elementwise work, reductions over the same axes, elementwise work on their results */
+    KNI_GROUP_ROWS, /* softmax- and norm-shaped: results per row and per element, several passes over a row */
+    KNI_GROUP_PRODUCT, /* a matrix product or convolution first, elementwise work on its result after */
+    KNI_GROUP_MANY,    /* independent records of one op over many tensors: an optimiser's step */
+    KNI_GROUP_KINDS
+} kni_group_kind;
+
+typedef struct kni_group {
+    uint8_t kind;
+    int32_t n_records;
+    const kn_record *const *records; /* in order; ids are slots that live through the call */
+    int32_t n_inputs, n_outputs;
+    const uint32_t *inputs;  /* ids read from outside, each once, in the order of first use */
+    const uint32_t *outputs; /* ids that must be written; results not named here exist inside only */
+    uint64_t key;            /* equal for groups that differ in sizes and numbers only; 0: not known */
+    void **cache; /* where the leaf keeps what it made for this group of the plan; NULL in eager use */
+    void (**release)(void *cached); /* set by the leaf together with *cache */
+} kni_group;
+
+/* control(backend, KNI_CONTROL_GROUP, kni_group *) runs one. Outputs come without storage; the leaf gives it to them,
+   contiguous, or reuses the storage of an input that dies (last_use of the record that reads it last). */
+#define KNI_CONTROL_GROUP "group"
+
+/* control(backend, KNI_CONTROL_GROUP_LIMITS, kni_group_limits *): what a leaf takes. */
+#define KNI_CONTROL_GROUP_LIMITS "group-limits"
+typedef struct kni_group_limits {
+    uint32_t kinds;                               /* bit by kni_group_kind */
+    int32_t max_records, max_inputs, max_outputs; /* of one group */
+    int64_t smallest;                             /* elements below which fusing does not pay */
+} kni_group_limits;
+
+#endif

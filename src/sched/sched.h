@@ -1,0 +1,67 @@
+/* From a group of records to kernels: how its work is laid over the invocations of a device. Two steps, so that a kernel
+   is built once and launched with many sizes: kni_sched_prepare looks at the group and says which kernels it takes
+   (their signatures), with which buffers, numbers and sizes; kni_sched_build makes the IR of one that is not in the
+   caller's cache yet. Everything that differs between two launches with equal signatures is in the params. */
+#ifndef KNI_SCHED_H
+#define KNI_SCHED_H
+
+#include "graph/group.h"
+#include "ir/ir.h"
+
+typedef enum kni_schedule {
+    KNI_SCHED_POINTWISE, /* one invocation for some consecutive elements */
+    KNI_SCHED_INNER, /* a workgroup (or subgroup) for each row that is reduced; held in registers when short */
+    KNI_SCHED_OUTER, /* invocations over columns, walking down the rows that are reduced */
+    KNI_SCHED_SPLIT, /* a first kernel reduces parts, a second one the parts */
+    KNI_SCHED_SCAN,
+    KNI_SCHED_MANY, /* blocks of many tensors in one launch */
+    KNI_SCHEDULES
+} kni_schedule;
+
+/* The size of a launch. */
+typedef struct kni_launch_shape {
+    uint32_t groups[3], workgroup;
+    uint32_t shared_bytes; /* asked for at launch, beyond what the text declares */
+} kni_launch_shape;
+
+enum {
+    KNI_SCHED_MAX_KERNELS = 2,
+    KNI_SCHED_MAX_BUFFERS = 96,
+    KNI_SCHED_MAX_TEMPS = 2,
+    KNI_SCHED_PARAM_BYTES = 3072,
+    KNI_SCHED_SIGNATURE = 2048,
+    KNI_SCHED_TEMP = 0x80000000u /* | n: temporary n instead of a tensor's id */
+};
+
+typedef struct kni_sched_kernel {
+    uint8_t schedule;
+    uint8_t signature[KNI_SCHED_SIGNATURE]; /* all that the kernel's text depends on */
+    uint32_t signature_bytes;
+    kni_launch_shape shape;
+    uint32_t buffers[KNI_SCHED_MAX_BUFFERS]; /* tensor ids in the order of the bindings */
+    uint32_t n_buffers;
+    _Alignas(8) uint8_t params[KNI_SCHED_PARAM_BYTES];
+    uint32_t param_bytes;
+} kni_sched_kernel;
+
+typedef struct kni_sched {
+    int32_t n_kernels;
+    kni_sched_kernel kernels[KNI_SCHED_MAX_KERNELS];
+    int32_t n_temps;
+    size_t temp_bytes[KNI_SCHED_MAX_TEMPS];
+} kni_sched;
+
+/* What a device is like, beside its caps. */
+typedef struct kni_sched_target {
+    const kni_ir_caps *caps;
+    uint32_t processors;
+} kni_sched_target;
+
+/* KN_ERROR_UNSUPPORTED without a text: no schedule for this group; run its records one by one, and a single record by
+   its lowering or reference kernel. Outputs need their types only, not storage: they will be contiguous. */
+kn_status kni_sched_prepare(const kni_group *group, const kni_sched_target *target, kni_sched *sched);
+/* The IR of one of its kernels, verified and simplified but not legalised; NULL with the failure told. */
+kni_ir *kni_sched_build(const kni_group *group, const kni_sched_target *target, const kni_sched *sched,
+                        int32_t kernel);
+
+#endif
