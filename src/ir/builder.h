@@ -36,7 +36,7 @@ void kni_ir_add_item_params(kni_ir_builder *b);
 /* ---- values */
 kni_ir_id kni_ir_whole(kni_ir_builder *b, int dtype, int64_t value);
 kni_ir_id kni_ir_real(kni_ir_builder *b, int dtype, double value);
-kni_ir_id kni_ir_param(kni_ir_builder *b, uint32_t number);
+kni_ir_id kni_ir_param_value(kni_ir_builder *b, uint32_t number);
 kni_ir_id kni_ir_element(kni_ir_builder *b, uint32_t number, kni_ir_id at);
 kni_ir_id kni_ir_builtin_value(kni_ir_builder *b, int builtin, int axis, int dtype);
 /* A word of ops/scalar_words.def by its number (kni_word_at) or name, "add", "exp"; c only for none so far. */

@@ -2,6 +2,7 @@
 #ifndef KNI_KERNEL_H
 #define KNI_KERNEL_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 typedef struct kni_kernel_call {
@@ -22,5 +23,11 @@ typedef struct kni_kernel {
     int n_in, n_out, n_temp;
     kni_kernel_fn instances[3];
 } kni_kernel;
+
+/* A kernel whose text is known at run time: a user's. Devices that compile kernels parse it; the CPU interprets it. */
+typedef struct kni_kernel_source {
+    const char *text, *file, *name; /* file: for messages; name: which kernel of the text */
+    size_t bytes;
+} kni_kernel_source;
 
 #endif

@@ -119,6 +119,8 @@ typedef struct kn_op {
     kn_status (*custom_gradient)(
         kni_vjp *v);                 /* of a custom op; other rows have theirs in the gradient column */
     const struct kni_native *native; /* entry of the CPU backend; named here so that linkers can drop it */
+    const kni_kernel_source
+        *source; /* of a row made from a user's kernel; `launch` then fills in sizes and numbers */
 } kn_op;
 
 /* OP(softplus, .doc = "log(1 + exp(x))", ...) defines the row kni_op_softplus. */
