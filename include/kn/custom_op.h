@@ -37,7 +37,8 @@ typedef struct kn_custom_op {
     void *context; /* passed to each; lives as long as the op is used */
 } kn_custom_op;
 
-/* A registered op; NULL with kn_last_error(). There is no unregistering; registering a name twice fails. */
+/* A registered op; NULL with kn_last_error(). There is no unregistering, not even by kn_shutdown;
+   registering a name twice fails. */
 typedef const struct kn_op *kn_op_handle;
 KN_API kn_op_handle kn_custom_register(const kn_custom_op *op);
 /* Runs it like any other op: takes temporaries, fills n_out results. */

@@ -251,7 +251,7 @@ static kn_status unknown(const reading *r, const kn_module_type *type, const kni
     const char *nearest = NULL;
     size_t distance = (size_t)-1;
     for (const kn_field *f = type->fields; f->kind != KN_FIELD_END; f++) {
-        size_t d = kni_edit_distance(m->key, f->name);
+        size_t d = kni_edit_distance(m->key, f->name, distance - 1);
         if ((!f->type && !kni_is_setting(f)) || d >= distance || !kni_is_similar(m->key, f->name)) continue;
         nearest = f->name;
         distance = d;

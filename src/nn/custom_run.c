@@ -1,51 +1,34 @@
 /* Runs the ops that layers bring along, and splitting as one of them. */
 #include "nn/custom_run.h"
-#include <kn/call.h>
 #include <kn/creation.h>
 #include <kn/shape.h>
 #include <kn/tensor.h>
-#include <string.h>
 
 enum { MOST_PARTS = 8 };
 
 /* Held for the microseconds of a first registration. */
 static atomic_flag register_lock = ATOMIC_FLAG_INIT;
 
-static kn_status ensure(kni_custom *custom)
+static kn_op_handle ensure(kni_custom *custom)
 {
-    kn_status s = KN_OK;
-    if (atomic_load(&custom->registered)) return KN_OK;
+    kn_op_handle op = atomic_load(&custom->handle);
+    if (op) return op;
     while (atomic_flag_test_and_set(&register_lock)) continue;
-    if (!atomic_load(&custom->registered)) {
-        if (kn_custom_register(&custom->op))
-            atomic_store(&custom->registered, true);
-        else
-            s = KN_ERROR_MEMORY;
+    op = atomic_load(&custom->handle);
+    if (!op) {
+        op = kn_custom_register(&custom->op);
+        atomic_store(&custom->handle, op);
     }
     atomic_flag_clear(&register_lock);
-    return s;
-}
-
-static bool forgotten(kn_tensor result)
-{
-    char text[80];
-    kn_error_text(result, text, sizeof text);
-    return strstr(text, "no op is called") != NULL;
+    return op;
 }
 
 kn_status kni_custom_run(kni_custom *custom, const kn_tensor *in, kn_tensor *out)
 {
-    kn_status s = ensure(custom);
-    if (s != KN_OK) {
-        for (int32_t i = 0; i < custom->op.n_out; i++) out[i] = kn_poison(s, kn_last_error());
-        return s;
-    }
-    s = kn_call(custom->op.name, in, custom->op.n_in, NULL, out, custom->op.n_out);
-    if (s != KN_ERROR_ARGUMENT || !forgotten(out[0])) return s;
-    atomic_store(&custom->registered, false);
-    s = ensure(custom);
-    if (s == KN_OK) s = kn_call(custom->op.name, in, custom->op.n_in, NULL, out, custom->op.n_out);
-    return s;
+    kn_op_handle op = ensure(custom);
+    if (op) return kn_custom_call(op, in, out);
+    for (int32_t i = 0; i < custom->op.n_out; i++) out[i] = kn_poison(KN_ERROR_MEMORY, kn_last_error());
+    return KN_ERROR_MEMORY;
 }
 
 /* ---- splitting */
@@ -106,7 +89,7 @@ static kn_status split_gradient(void *context, const kn_tensor *in, const kn_ten
 #define SPLIT(count, is_last, text)                                                                          \
     {                                                                                                        \
         {text, 1, count, split_infer, NULL, split_lower, split_gradient, &(split_rule){count, is_last}},     \
-            false                                                                                            \
+            NULL                                                                                             \
     }
 
 static kni_custom first_splits[] = {SPLIT(2, false, "nn_split_first_2"), SPLIT(3, false, "nn_split_first_3"),

@@ -1,4 +1,4 @@
-/* Ops that layers bring along: registered at their first use, and again after kn_shutdown has forgotten them. */
+/* Ops that layers bring along, registered at their first use. */
 #ifndef KNI_NN_CUSTOM_RUN_H
 #define KNI_NN_CUSTOM_RUN_H
 
@@ -7,7 +7,7 @@
 
 typedef struct kni_custom {
     kn_custom_op op;
-    atomic_bool registered;
+    _Atomic(kn_op_handle) handle; /* NULL before its first use */
 } kni_custom;
 
 /* Takes temporaries and fills the results, poisoned on failure. */

@@ -24,7 +24,7 @@ static kn_status compare(void *context, const kn_module_entry *entry)
         s->found = entry->param;
         return KN_ERROR_INTERNAL; /* ends the walk */
     }
-    size_t distance = kni_edit_distance(entry->path, s->path);
+    size_t distance = kni_edit_distance(entry->path, s->path, s->distance - 1);
     if (distance < s->distance) {
         s->distance = distance;
         memcpy(s->nearest, entry->path, strlen(entry->path) + 1);

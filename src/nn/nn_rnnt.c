@@ -178,7 +178,7 @@ static kn_status forward_gradient(void *context, const kn_span *in, const kn_spa
 }
 
 static kni_custom gradient_op = {{"nn_rnnt_grad", 4, 2, infer_gradient, forward_gradient, NULL, NULL, NULL},
-                                 false};
+                                 NULL};
 
 static kn_status gradient(void *context, const kn_tensor *in, const kn_tensor *out, const kn_tensor *dy,
                           kn_tensor *grads)
@@ -192,7 +192,7 @@ static kn_status gradient(void *context, const kn_tensor *in, const kn_tensor *o
     return s;
 }
 
-static kni_custom loss_op = {{"nn_rnnt_loss", 4, 1, infer_loss, forward_loss, NULL, gradient, NULL}, false};
+static kni_custom loss_op = {{"nn_rnnt_loss", 4, 1, infer_loss, forward_loss, NULL, gradient, NULL}, NULL};
 
 /* ---- the function */
 

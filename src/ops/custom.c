@@ -182,11 +182,3 @@ kn_status kn_custom_fail(kn_status code, const char *text)
 {
     return kni_fail(code == KN_OK ? KN_ERROR_ARGUMENT : code, "%s", text ? text : "no message");
 }
-
-void kni_custom_shutdown(void)
-{
-    kni_lock(&lock);
-    int n = atomic_exchange(&n_registered, 0);
-    for (int i = 0; i < n; i++) kni_free(registered[i], sizeof *registered[i]);
-    kni_unlock(&lock);
-}

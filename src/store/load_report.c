@@ -1,6 +1,7 @@
 /* What a load did, in counts and in lines, with the nearest name for what is missing. */
 #include "store/load.h"
 #include "support/failure.h"
+#include "support/similar.h"
 #include <kn/tensor.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,14 +28,14 @@ static bool same_shape(const kn_shape *a, const kn_shape *b)
 /* The nearest unused name, of those that differ by less than a third; between two, the one of the same shape. */
 static const kni_load_offer *nearest(const kni_load *load, const kni_load_target *target, int64_t *compared)
 {
-    int32_t limit = (int32_t)strlen(target->path) / 3, best = 2 * limit + 2;
+    size_t limit = strlen(target->path) / 3, best = 2 * limit + 2;
     const kni_load_offer *found = NULL;
     for (int64_t i = 0; i < load->offer_count && *compared < MOST_COMPARED; i++) {
         const kni_load_offer *o = &load->offers[i];
         if (o->used || o->ignored) continue;
         ++*compared;
-        int32_t distance = kni_name_distance(target->path, o->name, limit);
-        int32_t score = 2 * distance + !same_shape(&target->shape, &o->entry.shape);
+        size_t distance = kni_edit_distance(target->path, o->name, limit);
+        size_t score = 2 * distance + !same_shape(&target->shape, &o->entry.shape);
         if (distance > limit || score >= best) continue;
         best = score;
         found = o;

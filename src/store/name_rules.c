@@ -1,7 +1,6 @@
 /* Filters and renames of names by extended regular expressions, contiguous numbers, and how near two names are. */
 #include "store/name_rules.h"
 #include "support/failure.h"
-#include <kn/nn/module.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -245,29 +244,4 @@ kn_status kni_names_renumber(char **names, int64_t count)
     free(positions);
     free(fresh);
     return status;
-}
-
-/* ---- nearness */
-
-int32_t kni_name_distance(const char *a, const char *b, int32_t limit)
-{
-    int32_t row[KN_MAX_PATH + 1];
-    size_t rows = strlen(a), columns = strlen(b);
-    if (rows > KN_MAX_PATH || columns > KN_MAX_PATH) return limit + 1;
-    size_t gap = rows > columns ? rows - columns : columns - rows;
-    if (gap > (size_t)limit) return limit + 1;
-    for (size_t j = 0; j <= columns; j++) row[j] = (int32_t)j;
-    for (size_t i = 1; i <= rows; i++) {
-        int32_t diagonal = row[0], least = row[0] = (int32_t)i;
-        for (size_t j = 1; j <= columns; j++) {
-            int32_t cost = diagonal + (a[i - 1] != b[j - 1]);
-            diagonal = row[j];
-            if (row[j - 1] + 1 < cost) cost = row[j - 1] + 1;
-            if (diagonal + 1 < cost) cost = diagonal + 1;
-            row[j] = cost;
-            if (cost < least) least = cost;
-        }
-        if (least > limit) return limit + 1;
-    }
-    return row[columns];
 }

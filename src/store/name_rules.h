@@ -25,7 +25,4 @@ kn_status kni_name_rules_rename(const kni_name_rules *rules, const char *name, k
 /* Makes the numbers in names contiguous: among names that agree before it, 0, 2, 5 become 0, 1, 2. Replaces the strings. */
 kn_status kni_names_renumber(char **names, int64_t count);
 
-/* How many characters have to change to make b of a, at most limit + 1. */
-int32_t kni_name_distance(const char *a, const char *b, int32_t limit);
-
 #endif

@@ -26,14 +26,10 @@ static const kni_dtype_word words[] = {
     {"c8", KN_DTYPE_NONE, 8, "c64"},
     {"c16", KN_DTYPE_NONE, 16, "c128"},
     {"f16", KN_DTYPE_NONE, 16, "f128"},
+    {0},
 };
 
-const char *kni_numpy_word(kn_dtype dtype)
-{
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (words[i].dtype == dtype && dtype) return words[i].word;
-    return NULL;
-}
+const char *kni_numpy_word(kn_dtype dtype) { return kni_dtype_word_of(words, dtype); }
 
 const kni_dtype_word *kni_numpy_dtype(const char *text, size_t length, bool *swapped)
 {
@@ -44,9 +40,7 @@ const kni_dtype_word *kni_numpy_dtype(const char *text, size_t length, bool *swa
         length--;
     }
     *swapped = marked && order != '|' && order != '=' && (order == '>') != kni_machine_is_big();
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strlen(words[i].word) == length && !memcmp(words[i].word, text, length)) return &words[i];
-    return NULL;
+    return kni_dtype_word_find(words, text, length);
 }
 
 /* ---- the literal */

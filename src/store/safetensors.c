@@ -26,20 +26,15 @@ static const kni_dtype_word words[] = {
     {"F8_E5M2", KN_DTYPE_NONE, 1, "f8_e5m2"},
     {"F8_E8M0", KN_DTYPE_NONE, 1, "e8m0"},
     {"C64", KN_DTYPE_NONE, 8, "c64"},
+    {0},
 };
 
-const char *kni_safetensors_word(kn_dtype dtype)
-{
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (words[i].dtype == dtype && dtype) return words[i].word;
-    return NULL;
-}
+const char *kni_safetensors_word(kn_dtype dtype) { return kni_dtype_word_of(words, dtype); }
 
 static const kni_dtype_word *find_word(const kni_json *value)
 {
-    for (size_t i = 0; value && value->kind == KNI_JSON_TEXT && i < sizeof words / sizeof *words; i++)
-        if (!strcmp(words[i].word, value->text)) return &words[i];
-    return NULL;
+    if (!value || value->kind != KNI_JSON_TEXT) return NULL;
+    return kni_dtype_word_find(words, value->text, strlen(value->text));
 }
 
 static bool is_size(const kni_json *value)

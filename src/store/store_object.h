@@ -57,6 +57,10 @@ typedef struct kni_dtype_word {
     const char *label; /* for messages and listings */
 } kni_dtype_word;
 
+/* dtype_words.c: in a table that ends with {0}. NULL where there is none. */
+const kni_dtype_word *kni_dtype_word_find(const kni_dtype_word *words, const char *text, size_t length);
+const char *kni_dtype_word_of(const kni_dtype_word *words, kn_dtype dtype);
+
 /* One tensor: where its elements are. */
 typedef struct kni_store_item {
     char *name;

@@ -1,7 +1,7 @@
-/* Deflated entries of zip archives, through the system's zlib opened at run time; and the checksum of zip. */
+/* Deflated entries of zip archives; and the checksum of zip. */
 #include "store/zip.h"
 #include "support/failure.h"
-#include "support/library.h"
+#include "support/library_zlib.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,13 +21,7 @@ uint32_t kni_crc32(uint32_t crc, const void *data, size_t bytes)
     return ~crc;
 }
 
-#if defined(__has_include)
-#if __has_include(<zlib.h>)
-#define WITH_ZLIB 1
-#endif
-#endif
-
-#ifndef WITH_ZLIB
+#ifndef KNI_WITH_ZLIB
 kn_status kni_zip_inflate(const kni_zip *zip, const kni_source *source, int64_t entry, uint64_t offset,
                           void *out, size_t bytes)
 {
@@ -38,20 +32,8 @@ kn_status kni_zip_inflate(const kni_zip *zip, const kni_source *source, int64_t 
                        source->name);
 }
 #else
-#include <zlib.h>
 
 enum { CHUNK = 1 << 16 };
-
-static int (*init_function)(z_stream *, int, const char *, int);
-static int (*inflate_function)(z_stream *, int);
-static int (*end_function)(z_stream *);
-
-static const char *const zlib_files[] = {"libz.so.1", "libz.so", "libz.1.dylib", NULL};
-static const kni_library_symbol zlib_symbols[] = {{"inflateInit2_", (void **)&init_function},
-                                                  {"inflate", (void **)&inflate_function},
-                                                  {"inflateEnd", (void **)&end_function},
-                                                  {0}};
-static kni_library zlib = {"reading compressed archives", "zlib1g", zlib_files, zlib_symbols, 0};
 
 typedef struct inflating {
     const kni_source *source;
@@ -78,10 +60,8 @@ static kn_status inflate_some(inflating *s, unsigned char *out, size_t bytes)
         unsigned room = bytes - done < (1u << 30) ? (unsigned)(bytes - done) : 1u << 30;
         s->z.next_out = out + done;
         s->z.avail_out = room;
-        int result = inflate_function(&s->z, Z_NO_FLUSH);
-        kni_library_wrote(&s->z, sizeof s->z);
+        int result = kni_zlib_inflate(&s->z, Z_NO_FLUSH);
         size_t made = room - s->z.avail_out;
-        kni_library_wrote(out + done, made);
         s->crc = kni_crc32(s->crc, out + done, made);
         done += made;
         if (result == Z_MEM_ERROR) return kni_failure_memory("inflating");
@@ -115,20 +95,16 @@ kn_status kni_zip_inflate(const kni_zip *zip, const kni_source *source, int64_t 
                           void *out, size_t bytes)
 {
     inflating s = {.source = source, .entry = &zip->entries[entry]};
-    kn_status status = kni_library_open(&zlib);
-    if (!status) status = kni_zip_place(zip, source, entry, &s.next);
+    kn_status status = kni_zip_place(zip, source, entry, &s.next);
     if (status) return status;
     s.left = s.entry->packed;
     s.input = malloc(2 * CHUNK);
     if (!s.input) return kni_failure_memory("inflating");
     /* Negative bits: deflate data without a header of zlib. */
-    int result = init_function(&s.z, -15, ZLIB_VERSION, (int)sizeof s.z);
-    kni_library_wrote(&s.z, sizeof s.z);
-    if (result != Z_OK)
-        status = kni_failure_memory("inflating");
-    else {
+    status = kni_zlib_begin(&s.z, -MAX_WBITS);
+    if (!status) {
         status = inflate_part(&s, offset, out, bytes);
-        end_function(&s.z);
+        kni_zlib_end(&s.z);
     }
     free(s.input);
     return status;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_ROOM = 64, OLD_FOLDERS = 10000 };
+enum { OLD_FOLDERS = 10000 };
 
 char *kni_learner_path(kn_learner l, int64_t step)
 {

@@ -105,7 +105,7 @@ kn_status kni_learner_step(kn_learner l, bool *ended);
 kn_status kni_learner_flush(kn_learner l);
 void kni_learner_forget_pending(kn_learner l);
 /* Sets the device's random numbers for a batch. stream: 0 training, 1 validation. */
-void kni_learner_seed(kn_learner l, uint64_t stream, int64_t epoch, int64_t batch);
+void kni_learner_seed(kn_learner l, uint64_t stream, int64_t batch);
 /* Samples in a batch. */
 int64_t kni_learner_items(const kn_step_output *output, const kn_sample *batch);
 

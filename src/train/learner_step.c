@@ -12,10 +12,11 @@ static const double unknown = __builtin_nan("");
 
 /* ---- random numbers */
 
-void kni_learner_seed(kn_learner l, uint64_t stream, int64_t epoch, int64_t batch)
+void kni_learner_seed(kn_learner l, uint64_t stream, int64_t batch)
 {
-    kn_seed(l->device,
-            kni_mix(kni_mix(kni_mix(kni_mix(l->args.seed) ^ stream) ^ (uint64_t)epoch) ^ (uint64_t)batch));
+    /* Mixed twice before the batch, because recorded runs were: the numbers of a seed stay what they are. */
+    uint64_t key = kni_mix(kni_mix(kni_mix(l->args.seed) ^ stream));
+    kn_seed(l->device, kni_mix(key ^ (uint64_t)batch));
 }
 
 int64_t kni_learner_items(const kn_step_output *output, const kn_sample *batch)
@@ -140,7 +141,7 @@ static kn_status differentiate(kn_learner l, step *s, const kn_sample *batch, kn
 static kn_status run_batch(kn_learner l, step *s, const kn_sample *batch, kni_pending *fresh)
 {
     kn_step_output *output = &fresh->output;
-    kni_learner_seed(l, 0, 0, l->at.batches);
+    kni_learner_seed(l, 0, l->at.batches);
     kn_status status = l->args.custom_step ? l->args.custom_step(l->args.context, batch, s->lr, output)
                                            : differentiate(l, s, batch, output);
     if (status) *output = (kn_step_output){0};

@@ -12,7 +12,7 @@ static kn_status valid_batch(kn_learner l, const kn_sample *batch, kn_run_split 
     kn_step_output output = {0};
     double began = kni_monotonic_clock();
     kn_scope scope = kn_scope_begin();
-    kni_learner_seed(l, 1, 0, number);
+    kni_learner_seed(l, 1, number);
     kn_status status = l->args.valid_step(l->args.context, batch, &output);
     if (!status && output.loss.bits) status = kni_failure_of(output.loss);
     if (!status) {

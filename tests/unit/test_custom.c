@@ -29,7 +29,7 @@ static kn_status cube_gradient(void *context, const kn_tensor *in, const kn_tens
     return KN_OK;
 }
 
-static void custom_ops(void)
+static kn_op_handle custom_ops(void)
 {
     static double scale = 2;
     kn_custom_op op = {"test_cube", 1, 1, same_type, cube, NULL, cube_gradient, &scale};
@@ -54,6 +54,47 @@ static void custom_ops(void)
     kn_tensor wrong = kn_ones(KN_SHAPE(2), KN_F32);
     CHECK_ERROR(kn_custom_call(h, &wrong, &y), "cube takes f64");
     kn_device_use(NULL);
+    kn_scope_end(s, KN_NONE);
+    return h;
+}
+
+/* A registered op stays, under its handle and its name. */
+static void after_shutdown(kn_op_handle h)
+{
+    kn_scope s = kn_scope_begin();
+    kn_tensor x = kn_keep(kn_from((double[]){1, 2}, KN_F64, KN_SHAPE(2))), y;
+    CHECK(kn_custom_call(h, &x, &y) == KN_OK);
+    CHECK_VALUES(y, 0, 2, 16);
+    CHECK(kn_call("test_cube", &x, 1, NULL, &y, 1) == KN_OK);
+    CHECK_VALUES(y, 0, 2, 16);
+    kn_scope_end(s, KN_NONE);
+}
+
+static kn_status two_types(void *context, const kn_type *in, kn_type *out)
+{
+    (void)context;
+    out[0] = out[1] = in[0];
+    return KN_OK;
+}
+
+static kn_status half_broken(void *context, const kn_tensor *in, kn_tensor *out)
+{
+    (void)context;
+    out[0] = kn_neg(in[0]);
+    out[1] = kn_reshape(in[0], KN_SHAPE(7));
+    return KN_OK;
+}
+
+/* A failure of any result is the call's, by handle as by name. */
+static void later_result_fails(void)
+{
+    kn_op_handle h =
+        kn_custom_register(&(kn_custom_op){"test_half", 1, 2, two_types, NULL, half_broken, NULL, NULL});
+    kn_scope s = kn_scope_begin();
+    kn_tensor x = kn_keep(kn_ones(KN_SHAPE(2), KN_F32)), by_handle[2], by_name[2];
+    kn_status status = kn_custom_call(h, &x, by_handle);
+    CHECK(status != KN_OK && status == kn_call("test_half", &x, 1, NULL, by_name, 2));
+    CHECK(!kn_ok(by_handle[1]) && kn_ok(by_handle[0]) == kn_ok(by_name[0]));
     kn_scope_end(s, KN_NONE);
 }
 
@@ -137,10 +178,13 @@ static void promotion(void)
 int main(void)
 {
     promotion();
-    custom_ops();
+    kn_op_handle h = custom_ops();
+    later_result_fails();
     dlpack();
     printing();
     symbolic_sizes();
+    CHECK(kn_shutdown() == 0);
+    after_shutdown(h);
     CHECK(kn_shutdown() == 0);
     return check_report();
 }

@@ -280,29 +280,6 @@ static void rotary(void)
     CHECK_ERROR(kn_nn_rotary_init(&m, 8, 3, NULL), "must be even");
 }
 
-/* PyTorch's packed params under our names. */
-static void from_torch(void)
-{
-    kn_state state = kn_state_make();
-    CHECK(kn_state_put(state, "", "a.in_proj_weight", numbers(1, KN_SHAPE(6, 2))) == KN_OK);
-    CHECK(kn_state_put(state, "", "in_proj_bias", numbers(2, KN_SHAPE(6))) == KN_OK);
-    CHECK(kn_state_put(state, "", "a.out_proj.weight", numbers(3, KN_SHAPE(2, 2))) == KN_OK);
-    CHECK(kn_state_put(state, "", "norm.weight", numbers(4, KN_SHAPE(2))) == KN_OK);
-    CHECK(kn_state_put_text(state, "format", "pt") == KN_OK);
-    kn_state made = kn_nn_attention_from_torch(state);
-    CHECK(made && kn_state_count(made) == 8);
-    kn_tensor whole = kn_keep(numbers(1, KN_SHAPE(6, 2)));
-    CHECK(largest_gap(kn_state_get(made, "a.", "key.weight"), kn_keep(kn_narrow(whole, 0, 2, 2))) == 0);
-    CHECK(kn_size(kn_state_get(made, "", "value.bias"), 0) == 2);
-    CHECK(kn_state_get(made, "", "a.output.weight").bits && kn_state_get(made, "", "norm.weight").bits);
-    CHECK(!strcmp(kn_state_get_text(made, "format"), "pt"));
-    kn_state_free(made);
-    CHECK(kn_state_put(state, "", "b.in_proj_bias", numbers(2, KN_SHAPE(5))) == KN_OK);
-    CHECK(!kn_nn_attention_from_torch(state) && strstr(kn_last_error(), "b.in_proj_bias cannot be cut"));
-    kn_state_free(state);
-    CHECK(!kn_nn_attention_from_torch(NULL));
-}
-
 static void misuse(void)
 {
     kn_nn_attention m;
@@ -333,7 +310,6 @@ int main(void)
 {
     void (*const tests[])(void) = {
         follows_torch, context_and_bias,         grouped_heads, cached_decoding, nothing_to_see, quiet,
-        dropout,       gradients_by_differences, masks,         positions,       rotary,         from_torch,
-        misuse};
+        dropout,       gradients_by_differences, masks,         positions,       rotary,         misuse};
     return run_tests(tests, sizeof tests / sizeof *tests);
 }

@@ -254,7 +254,7 @@ int main(void)
         dropout_between, names_and_start, half_precision,   misuse,
         no_memory};
     int failed = run_tests(tests, sizeof tests / sizeof *tests);
-    /* kn_shutdown forgets the ops that layers registered; they come back. */
+    /* The ops that layers registered work on after kn_shutdown. */
     void (*const again[])(void) = {half_precision};
     kn_shutdown();
     return run_tests(again, 1) || failed;

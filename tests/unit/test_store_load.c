@@ -72,6 +72,37 @@ static void test_attention(void)
     kn_module_drop(KN_MODULE_OF(Attention, &m));
 }
 
+/* Where keys and values have other widths than queries, PyTorch has the weights apart and only the biases in one. */
+static void test_attention_apart(void)
+{
+    static const char *const names[] = {"q_proj_weight", "k_proj_weight", "v_proj_weight"};
+    Attention m = {0};
+    kn_nn_linear *parts[] = {&m.query, &m.key, &m.value, &m.output};
+    const int64_t widths[] = {2, 3, 1, 2};
+    kn_state state = kn_state_make();
+    for (int i = 0; i < 4; i++) {
+        CHECK(kn_nn_linear_init(parts[i], widths[i], 2, NULL) == KN_OK);
+        kn_tensor weight = kn_full(KN_SHAPE(2, widths[i]), i + 1, KN_F32);
+        CHECK(kn_state_put(state, "", i < 3 ? names[i] : "out_proj.weight", weight) == KN_OK);
+    }
+    CHECK(kn_state_put(state, "", "in_proj_bias", kn_arange(0, 6, 1, KN_F32)) == KN_OK);
+    CHECK(kn_state_put(state, "", "out_proj.bias", kn_full(KN_SHAPE(2), 9, KN_F32)) == KN_OK);
+    CHECK(kn_state_write(state, in_folder("apart.safetensors"), KN_STORE_AUTO) == KN_OK);
+    kn_state_free(state);
+    kn_load_report report;
+    if (!CHECK(kn_load(KN_MODULE_OF(Attention, &m), in_folder("apart.safetensors"), NULL, &report) == KN_OK))
+        printf("  %s\n", kn_last_error());
+    CHECK(report.applied == 8 && report.unused == 0);
+    CHECK_VALUES(kn_value(m.key.weight), 0, 2, 2, 2, 2, 2, 2);
+    CHECK_VALUES(kn_value(m.value.weight), 0, 3, 3);
+    CHECK_VALUES(kn_value(m.output.weight), 0, 4, 4, 4, 4);
+    CHECK_VALUES(kn_value(m.value.bias), 0, 4, 5);
+    CHECK_VALUES(kn_value(m.output.bias), 0, 9, 9);
+    CHECK(remove(in_folder("apart.safetensors")) == 0);
+    kn_load_report_free(&report);
+    kn_module_drop(KN_MODULE_OF(Attention, &m));
+}
+
 /* The file's y is what PyTorch's layer made of its x; the loaded layer must give the same. */
 static kn_tensor file_tensor(const char *path, const char *name)
 {
@@ -519,6 +550,7 @@ int main(int count, char **arguments)
     folder_make();
     test_pytorch_files();
     test_attention();
+    test_attention_apart();
     test_layers();
     test_round_trips();
     test_state_dtypes();

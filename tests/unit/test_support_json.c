@@ -126,6 +126,45 @@ static void functions(void)
     CHECK(close_to(kni_pow(0.999, 1000), pow(0.999, 1000)) && kni_pow(0, 0) == 1 && kni_pow(4, 0.5) == 2);
 }
 
+/* The same by its definition: slow, and without a limit. */
+static size_t plain_distance(const char *a, size_t n, const char *b, size_t m)
+{
+    if (n == 0 || m == 0) return n + m;
+    size_t best = plain_distance(a, n - 1, b, m - 1) + (a[n - 1] != b[m - 1]);
+    size_t removed = plain_distance(a, n - 1, b, m) + 1, inserted = plain_distance(a, n, b, m - 1) + 1;
+    if (removed < best) best = removed;
+    if (inserted < best) best = inserted;
+    if (n > 1 && m > 1 && a[n - 1] == b[m - 2] && a[n - 2] == b[m - 1]) {
+        size_t swapped = plain_distance(a, n - 2, b, m - 2) + 1;
+        if (swapped < best) best = swapped;
+    }
+    return best;
+}
+
+/* Every pair of words of up to four letters out of two, for every limit. */
+static void distances(void)
+{
+    char words[31][5] = {""};
+    int n = 1, wrong = 0;
+    for (size_t length = 1; length <= 4; length++)
+        for (unsigned bits = 0; bits < 1u << length; bits++, n++)
+            for (size_t k = 0; k < length; k++) words[n][k] = "ab"[bits >> k & 1];
+    for (int i = 0; i < n * n; i++) {
+        const char *a = words[i / n], *b = words[i % n];
+        size_t want = plain_distance(a, strlen(a), b, strlen(b));
+        for (size_t limit = 0; limit <= 5; limit++)
+            wrong += kni_edit_distance(a, b, limit) != (want > limit ? limit + 1 : want);
+    }
+    CHECK(n == 31 && wrong == 0);
+    CHECK(kni_edit_distance("weight", "wieght", 9) == 1 && kni_edit_distance("abc", "", 9) == 3);
+    CHECK(kni_edit_distance("abc", "xyz", 1) == 2 && kni_edit_distance("abc", "abc", 0) == 0);
+    char longest[600];
+    memset(longest, 'a', sizeof longest - 1);
+    longest[sizeof longest - 1] = 0;
+    CHECK(kni_edit_distance(longest, longest + 1, 4) == 5);
+    CHECK(kni_edit_distance(longest + 100, longest + 101, 4) == 1);
+}
+
 int main(void)
 {
     reading();
@@ -133,7 +172,7 @@ int main(void)
     writing();
     buffers();
     functions();
-    CHECK(kni_edit_distance("weight", "wieght") == 1 && kni_edit_distance("abc", "") == 3);
+    distances();
     CHECK(kni_is_similar("learning_rat", "learning_rate") && !kni_is_similar("bias", "weight"));
     return check_report();
 }

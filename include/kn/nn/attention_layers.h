@@ -4,7 +4,6 @@
 #define KN_NN_ATTENTION_LAYERS_H
 
 #include <kn/nn/positional.h>
-#include <kn/state.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -80,11 +79,6 @@ typedef struct kn_padded_tokens {
    padded. */
 KN_API kn_padded_tokens kn_padding_mask(const int64_t *const *lists, const int64_t *lengths, int32_t n,
                                         int64_t pad_token, int64_t max_length);
-
-/* A new state where the params of PyTorch's MultiheadAttention have the names of kn_nn_attention: in_proj_weight and
-   in_proj_bias are cut into query, key and value, out_proj becomes output; everything else stays. NULL with
-   kn_last_error(). */
-KN_API kn_state kn_nn_attention_from_torch(kn_state state);
 
 #ifdef __cplusplus
 }

@@ -1,5 +1,5 @@
 /* Transformers: PyTorch's TransformerEncoder(Layer) and TransformerDecoder(Layer) in value and in the names of the params, but
-   for attention, whose params are those of kn_nn_attention (kn_nn_attention_from_torch converts a state). */
+   for attention, whose params are those of kn_nn_attention (kn_load splits PyTorch's). */
 #ifndef KN_NN_TRANSFORMER_H
 #define KN_NN_TRANSFORMER_H
 
