@@ -51,6 +51,8 @@ kni_ir_id kni_ir_cast(kni_ir_builder *b, kni_ir_id x, int dtype); /* x itself wh
 kni_ir_id kni_ir_bitcast(kni_ir_builder *b, kni_ir_id x, int dtype);
 kni_ir_id kni_ir_spread(kni_ir_builder *b, kni_ir_id scalar, int lanes);
 kni_ir_id kni_ir_lane(kni_ir_builder *b, kni_ir_id vector, int lane);
+kni_ir_id kni_ir_pack(kni_ir_builder *b, const kni_ir_id *scalars,
+                      int lanes); /* lanes 1: the scalar itself */
 kni_ir_id kni_ir_philox(kni_ir_builder *b, kni_ir_id key, kni_ir_id counter, kni_ir_id word);
 /* Rounds a compute value to what a store of the dtype and a load of it would give (f16 in f32). */
 kni_ir_id kni_ir_round_to(kni_ir_builder *b, kni_ir_id x, int storage_dtype);

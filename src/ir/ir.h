@@ -35,6 +35,7 @@ typedef enum kni_ir_code {
     KNI_IR_BITCAST, /* the same bits; equal sizes */
     KNI_IR_VECTOR,  /* `lanes` copies of scalar a */
     KNI_IR_LANE,    /* lane `index` of vector a */
+    KNI_IR_PACK,    /* the vector whose lanes are the scalars of the list */
     KNI_IR_PHILOX,  /* 32 random bits as I64: key a, counter b, word c */
     KNI_IR_CALL,    /* function `index` with the arguments of the list */
     /* memory: binding `index`, element a */
@@ -102,7 +103,7 @@ typedef struct kni_ir_node {
         double real;
         uint32_t blocks[3]; /* numbers of blocks; 0 none */
         struct {
-            uint32_t first, count; /* of a call's arguments in the module's list */
+            uint32_t first, count; /* of a call's arguments, or a pack's lanes, in the module's list */
         } list;
     } u;
     kni_ir_id next;        /* in its block */
