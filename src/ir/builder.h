@@ -15,6 +15,7 @@ typedef struct kni_ir_builder {
     kn_status status;
     uint32_t line, column; /* given to new nodes */
     uint32_t function;     /* 1 + number of the function being built, 0 in the kernel */
+    bool item_params;      /* kni_ir_add_item_params was called */
 } kni_ir_builder;
 
 /* A kernel called `name`. workgroup 0: the body runs once for each item. */
@@ -33,13 +34,14 @@ uint32_t kni_ir_param_add(kni_ir_builder *b, const char *name, int dtype, uint32
    Called once, after the buffers. Loads and stores of the builder add the offset by themselves. */
 void kni_ir_add_item_params(kni_ir_builder *b);
 
-/* ---- values */
+/* ---- values. A scalar beside a vector of its dtype is spread by word, fma, and, or, select and the memory calls. */
 kni_ir_id kni_ir_whole(kni_ir_builder *b, int dtype, int64_t value);
 kni_ir_id kni_ir_real(kni_ir_builder *b, int dtype, double value);
 kni_ir_id kni_ir_param_value(kni_ir_builder *b, uint32_t number);
 kni_ir_id kni_ir_element(kni_ir_builder *b, uint32_t number, kni_ir_id at);
 kni_ir_id kni_ir_builtin_value(kni_ir_builder *b, int builtin, int axis, int dtype);
-/* A word of ops/scalar_words.def by its number (kni_word_at) or name, "add", "exp"; c only for none so far. */
+/* A word of ops/scalar_words.def by its number (kni_word_at) or name, "add", "exp"; y 0 for words of one operand. eq
+   and ne also take truths, which become AND, OR and NOT. */
 kni_ir_id kni_ir_word(kni_ir_builder *b, const char *name, kni_ir_id x, kni_ir_id y);
 kni_ir_id kni_ir_word_at(kni_ir_builder *b, int word, kni_ir_id x, kni_ir_id y);
 kni_ir_id kni_ir_fma(kni_ir_builder *b, kni_ir_id x, kni_ir_id y, kni_ir_id z);
@@ -64,7 +66,11 @@ kni_ir_id kni_ir_load_where(kni_ir_builder *b, uint32_t binding, kni_ir_id at, i
 void kni_ir_store(kni_ir_builder *b, uint32_t binding, kni_ir_id at, kni_ir_id value);
 void kni_ir_store_where(kni_ir_builder *b, uint32_t binding, kni_ir_id at, kni_ir_id value,
                         kni_ir_id condition);
+/* ADD, MIN, MAX, EXCHANGE; the binding's dtype is the value's. */
 kni_ir_id kni_ir_atomic(kni_ir_builder *b, uint32_t binding, kni_ir_id at, kni_ir_id value, int combine);
+/* The element becomes `value` if it is `expected`; of integers. */
+kni_ir_id kni_ir_atomic_compare(kni_ir_builder *b, uint32_t binding, kni_ir_id at, kni_ir_id value,
+                                kni_ir_id expected);
 
 /* ---- variables */
 kni_ir_id kni_ir_variable(kni_ir_builder *b, int dtype, int lanes,

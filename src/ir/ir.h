@@ -30,8 +30,8 @@ typedef enum kni_ir_code {
     KNI_IR_AND,      /* of truths; both sides are computed */
     KNI_IR_OR,
     KNI_IR_NOT,
-    KNI_IR_SELECT,  /* a ? b : c; both are computed */
-    KNI_IR_CAST,    /* a as the node's type, as kni_convert does it */
+    KNI_IR_SELECT, /* a ? b : c; both are computed */
+    KNI_IR_CAST, /* a as the node's type, as kni_convert does it; by way of storage dtype `detail` if not 0 */
     KNI_IR_BITCAST, /* the same bits; equal sizes */
     KNI_IR_VECTOR,  /* `lanes` copies of scalar a */
     KNI_IR_LANE,    /* lane `index` of vector a */
@@ -130,7 +130,7 @@ typedef struct kni_ir_binding {
 /* A number, or a small array of numbers, the same for the whole launch. They lie in one block of bytes in order, each
    at a multiple of its size; `offset` is filled in by the builder. */
 typedef struct kni_ir_param {
-    char name[32];
+    char name[48];
     uint8_t dtype;
     uint32_t count; /* 0: a number; else an array of so many */
     uint32_t offset;
@@ -149,6 +149,7 @@ typedef struct kni_ir_function {
 /* One kernel and the functions it calls. */
 typedef struct kni_ir {
     char name[48];
+    char file[64];      /* of the user's text, for messages; empty where there is none */
     kni_ir_node *nodes; /* [0] is unused */
     uint32_t n_nodes, node_room;
     kni_ir_block *blocks; /* [0] is unused */
@@ -196,8 +197,9 @@ typedef struct kni_ir_text {
     size_t length, room;
     bool failed;
 } kni_ir_text;
-void kni_ir_text_add(kni_ir_text *text, const char *format,
-                     ...); /* %s %d %u %lld %llu %c %% and %r, a double in full */
+/* %s %d %u %lld %llu %c %% and %r: a double, the shortest text that reads back as it, always with a point or an
+   exponent ("1.0", "1e-05"); inf, -inf and nan are written so. */
+void kni_ir_text_add(kni_ir_text *text, const char *format, ...);
 void kni_ir_text_free(kni_ir_text *text);
 
 /* The IR itself, for people and golden tests. */
