@@ -5,6 +5,7 @@
 #include <kn/base.h>
 
 #include <kn/activation.h>
+#include <kn/autocast.h>
 #include <kn/autodiff.h>
 #include <kn/call.h>
 #include <kn/contraction.h>

@@ -116,6 +116,26 @@ KN_API kn_status kn_optim_save(kn_optim optim, kn_module module, kn_state state,
    is changed then. */
 KN_API kn_status kn_optim_load(kn_optim optim, kn_module module, kn_state state, const char *prefix);
 
+/* ---- loss scaling, for f16 (kn/autocast.h): gradients of a scaled loss do not vanish in its short range */
+
+typedef struct kn_loss_scaler {
+    double scale;     /* of the loss now */
+    double growth;    /* after `interval` good steps in a row */
+    double backoff;   /* after a step whose gradients were not finite */
+    int64_t interval; /* good steps before the scale grows */
+    int64_t good;     /* so far in a row */
+} kn_loss_scaler;
+/* PyTorch's: 65536, 2, 0.5, 2000. */
+KN_API kn_loss_scaler kn_loss_scaler_make(void);
+/* loss times the scale, in f32; kn_backward it. Takes temporaries. */
+KN_API kn_tensor kn_loss_scaler_scale(const kn_loss_scaler *scaler, kn_tensor loss);
+/* A step with the gradients of the scaled loss, scaled back; clipping sees them scaled back. Where one is not finite no
+   param and no state changes and the scale shrinks. *stepped (may be NULL) says which. Waits for the device. */
+KN_API KN_MUST_CHECK kn_status kn_loss_scaler_step(kn_loss_scaler *scaler, kn_optim optim, double lr,
+                                                   kn_module module, kn_grads grads, bool *stepped);
+KN_API kn_status kn_loss_scaler_save(const kn_loss_scaler *scaler, kn_state state, const char *prefix);
+KN_API kn_status kn_loss_scaler_load(kn_loss_scaler *scaler, kn_state state, const char *prefix);
+
 /* ---- accumulation of gradients over several backward passes */
 
 typedef struct kn_accumulator_object *kn_accumulator;

@@ -1,10 +1,14 @@
 /* Running an op: check the handles, infer, make a record, execute it, take the temporaries. */
 #include "core/device_object.h"
 #include "core/param_value.h"
+#include "ops/autocast.h"
 #include "ops/infer.h"
 #include <string.h>
 
 enum { FEW = 8, FRAME_BYTES = 512 };
+
+_Atomic(kni_autocast_fn) kni_autocast_operands;
+_Atomic(kni_autocast_swap_fn) kni_autocast_swap;
 
 /* All that one call needs; small calls live on the stack. */
 typedef struct call {
@@ -296,6 +300,9 @@ void kni_apply_update(const kn_op *row, const kn_tensor *in, int n_in, const voi
     kni_tensor *slots[FEW];
     const kni_type *types[FEW];
     kni_type *out_types[FEW];
+    kn_tensor cast[FEW];
+    kni_autocast_fn operands = atomic_load_explicit(&kni_autocast_operands, memory_order_relaxed);
+    if (KNI_UNLIKELY(operands != NULL) && n_in <= FEW && operands(row, in, n_in, cast)) in = cast;
     call c = {.thread = kni_thread_self(),
               .row = row,
               .in = in,

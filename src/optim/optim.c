@@ -2,6 +2,7 @@
 #include "optim/optim_object.h"
 #include "support/failure.h"
 #include <kn/creation.h>
+#include <kn/elementwise.h>
 #include <kn/tensor.h>
 #include <stdlib.h>
 #include <string.h>
@@ -167,6 +168,20 @@ static kn_status make_states(const kni_optim_job *job, const char *function)
     return KN_OK;
 }
 
+/* Gradients of a scaled loss: limits are as much larger, and what clipping answers is scaled back. */
+static kn_status scale_back(kn_optim optim, kni_optim_jobs *jobs)
+{
+    kn_tensor all = KN_NONE;
+    for (int64_t i = 0; i < jobs->n; i++) {
+        kni_optim_job *job = &jobs->at[i];
+        if (!job->scale.bits && !all.bits) all = kn_keep(kn_scalar(1 / optim->loss_scale, KN_F32));
+        job->scale = job->scale.bits ? kn_keep(kn_mul_scalar(job->scale, 1 / optim->loss_scale)) : all;
+        kn_status s = kni_failure_of(job->scale);
+        if (s) return s;
+    }
+    return KN_OK;
+}
+
 static kn_status run_jobs(kn_optim optim, kni_optim_jobs *jobs, const char *function)
 {
     kn_status s = KN_OK;
@@ -176,7 +191,9 @@ static kn_status run_jobs(kn_optim optim, kni_optim_jobs *jobs, const char *func
         if (s == KN_OK) s = make_states(job, function);
     }
     if (s == KN_OK && optim->clip != KN_CLIP_NONE)
-        s = kni_optim_clip(jobs, optim->clip, optim->clip_limit, function);
+        s = kni_optim_clip(jobs, optim->clip, optim->clip_limit * (optim->loss_scale ? optim->loss_scale : 1),
+                           function);
+    if (s == KN_OK && optim->loss_scale) s = scale_back(optim, jobs);
     for (int64_t i = 0; i < jobs->n && s == KN_OK; i++) {
         const kni_optim_job *job = &jobs->at[i];
         kni_optim_slot *slot = &job->owner->slots[job->slot];

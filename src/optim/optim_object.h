@@ -55,6 +55,7 @@ struct kn_optim_object {
     bool decoupled; /* AdamW */
     kn_clip_kind clip;
     double clip_limit;
+    double loss_scale; /* of the gradients of the step that runs, 0 = 1; set by a loss scaler */
     kni_optim_part *parts;
     int32_t n_parts;
     kni_optim_slot *slots;
