@@ -192,6 +192,23 @@ bool kni_ir_is_truth(kni_ir_builder *b, kni_ir_id x)
     return b->status == KN_OK;
 }
 
+kni_ir_id kni_ir_add_list(kni_ir_builder *b, int code, kni_ir_type type, const kni_ir_id *ids, int n)
+{
+    if (b->status != KN_OK) return 0;
+    uint32_t first = b->ir->n_lists;
+    for (int i = 0; i < n; i++)
+        if (!kni_ir_list_add(b->ir, ids[i])) {
+            no_memory(b);
+            return 0;
+        }
+    kni_ir_id id = 0;
+    kni_ir_node *node = kni_ir_add(b, code, type.dtype, type.lanes, &id);
+    if (!node) return 0;
+    node->u.list.first = first;
+    node->u.list.count = (uint32_t)n;
+    return id;
+}
+
 /* ---- control */
 
 static uint32_t inner_block(kni_ir_builder *b, kni_ir_id owner, int which)
@@ -390,18 +407,7 @@ kni_ir_id kni_ir_call(kni_ir_builder *b, uint32_t function, const kni_ir_id *arg
         if (b->status == KN_OK && !kni_ir_same_type(t, f.arguments[i]))
             kni_ir_fail(b, "argument %d of '%s' has another type", (int32_t)i, f.name);
     }
-    if (b->status != KN_OK) return 0;
-    uint32_t first = b->ir->n_lists;
-    for (int i = 0; i < n; i++)
-        if (!kni_ir_list_add(b->ir, arguments[i])) {
-            no_memory(b);
-            return 0;
-        }
-    kni_ir_id id = 0;
-    kni_ir_node *node = kni_ir_add(b, KNI_IR_CALL, f.result.dtype, f.result.lanes, &id);
-    if (!node) return 0;
-    node->index = function;
-    node->u.list.first = first;
-    node->u.list.count = (uint32_t)n;
+    kni_ir_id id = kni_ir_add_list(b, KNI_IR_CALL, f.result, arguments, n);
+    if (id) kni_ir_at(b->ir, id)->index = function;
     return id;
 }

@@ -125,6 +125,20 @@ kni_ir_id kni_ir_lane(kni_ir_builder *b, kni_ir_id vector, int lane)
     return id;
 }
 
+kni_ir_id kni_ir_pack(kni_ir_builder *b, const kni_ir_id *scalars, int lanes)
+{
+    if (!kni_ir_lanes_fit(lanes)) kni_ir_fail(b, "a vector has 2, 4, 8 or 16 lanes");
+    kni_ir_type first = {KN_DTYPE_NONE, 1};
+    for (int i = 0; b->status == KN_OK && i < lanes; i++) {
+        kni_ir_type t = kni_ir_type_of(b, scalars[i]);
+        if (i == 0) first = t;
+        if (b->status == KN_OK && (t.lanes != 1 || t.dtype != first.dtype))
+            kni_ir_fail(b, "a vector is made of scalars of one type");
+    }
+    if (b->status != KN_OK || lanes == 1) return b->status == KN_OK ? scalars[0] : 0;
+    return kni_ir_add_list(b, KNI_IR_PACK, (kni_ir_type){first.dtype, (uint8_t)lanes}, scalars, lanes);
+}
+
 int kni_ir_spread_all(kni_ir_builder *b, kni_ir_id *const *ids, int n)
 {
     int lanes = 1;
