@@ -16,6 +16,7 @@ kn_status kn_backend_tensor(uint32_t id, kn_tensor_info *info)
     info->dtype = (kn_dtype)x->type.dtype;
     info->shape = kni_shape_from_type(&x->type);
     memcpy(info->strides, x->strides, sizeof info->strides);
+    kni_storage_wait(x->storage);
     info->data = x->storage || (x->flags & KNI_TENSOR_SCALAR) ? kni_data(x, bytes) : NULL;
     return KN_OK;
 }

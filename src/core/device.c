@@ -24,7 +24,8 @@ kn_device kni_device_reopen(const char *name)
     kn_device found = NULL;
     kni_lock(&lock);
     for (kn_device d = all; d && !found; d = d->next) {
-        bool plain = !strcmp(d->backend->name, "autodiff") || !strcmp(d->backend->name, "nan");
+        bool plain = !strcmp(d->backend->name, "autodiff") || !strcmp(d->backend->name, "nan") ||
+                     !strcmp(d->backend->name, "fusion");
         if (plain && atomic_load(&d->closed) && !strcmp(d->name, name)) found = d;
     }
     if (found) atomic_store(&found->closed, false);
@@ -43,7 +44,8 @@ kn_device kni_device_make(kn_backend *backend, const char *name)
     d->backend = backend;
     if (!backend->device) backend->device = d;
     d->leaf = backend;
-    while (d->leaf->inner[0]) d->leaf = d->leaf->inner[0];
+    for (; d->leaf->inner[0]; d->leaf = d->leaf->inner[0])
+        if (!strcmp(d->leaf->name, "fusion")) d->queue = d->leaf;
     d->tapes = !strcmp(backend->name, "autodiff");
     d->host = true;
     kni_text text = {d->name, sizeof d->name, 0};
@@ -178,7 +180,8 @@ kn_status kn_submit(kn_device device)
 {
     device = kni_device_given(device, "kn_submit");
     if (!device) return kni_latest_code();
-    return atomic_load(&device->closed) ? closed_failure("submit", device) : KN_OK;
+    if (atomic_load(&device->closed)) return closed_failure("submit", device);
+    return device->queue ? device->queue->control(device->queue, KNI_CONTROL_SUBMIT, NULL) : KN_OK;
 }
 
 size_t kn_device_report(kn_device device, const char *kind, char *buffer, size_t bytes)

@@ -9,6 +9,7 @@
 struct kn_device_object {
     kn_backend *backend; /* top of the stack */
     kn_backend *leaf;    /* innermost first backend; tensors mix when leaves are of one name */
+    kn_backend *queue;   /* the decorator of the stack that runs records later, NULL: they run at once */
     bool tapes;          /* an autodiff decorator is on top */
     bool host;           /* the leaf's tensors lie in host memory */
     _Atomic bool closed;
@@ -16,6 +17,9 @@ struct kn_device_object {
     char name[128];
     struct kn_device_object *next; /* in the list of all devices */
 };
+
+/* control(queue, KNI_CONTROL_SUBMIT, NULL) runs all that a device's queue holds. */
+#define KNI_CONTROL_SUBMIT "submit"
 
 /* The argument of the control requests that ask for text. */
 typedef struct kni_report {

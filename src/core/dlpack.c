@@ -87,6 +87,13 @@ struct DLManagedTensor *kn_to_dlpack(kn_tensor t)
     kni_tensor value = {.storage = NULL}, *x = &value;
     kni_param_copy_value(x, from);
     if (x->node && kni_node_release) kni_node_release(x->node);
+    kni_storage_wait(x->storage);
+    if (kni_tensor_failed(x, &t)) {
+        kni_storage_release(x->storage);
+        kni_free(v, sizeof *v);
+        kni_fail_again(t, "to_dlpack");
+        return NULL;
+    }
     memcpy(v->shape, x->type.dims, sizeof v->shape);
     memcpy(v->strides, x->strides, sizeof v->strides);
     memcpy(v->inline_value, x->inline_value.bytes, sizeof v->inline_value);

@@ -261,7 +261,7 @@ static size_t format_as(const char *name, kn_tensor t, char *buffer, size_t n,
                  .precision = o.precision > 0 ? o.precision : defaults.precision};
     if (buffer && n) buffer[0] = 0;
     const kni_tensor *x = kni_peek(t);
-    if (x && (x->flags & KNI_TENSOR_POISONED)) t = x->error;
+    if (x) (void)kni_tensor_failed(x, &t);
     if (kni_is_poisoned(t)) {
         kni_text_string(&p.text, "poisoned tensor: ");
         size_t used = p.text.length;

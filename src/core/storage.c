@@ -7,12 +7,14 @@ _Static_assert(sizeof(kni_storage) <= HEADER, "the data would not stay aligned")
 static kni_storage *start(kni_storage *s, void *data, size_t bytes, size_t allocation)
 {
     atomic_init(&s->references, 1);
-    s->flags = 0;
+    atomic_init(&s->flags, 0);
     s->data = data;
     s->bytes = bytes;
     s->allocation = allocation;
     s->release = NULL;
     s->context = NULL;
+    s->debtor = NULL;
+    s->error = (kn_tensor){0};
     return s;
 }
 
@@ -30,7 +32,7 @@ static kni_storage *header_for(void *data, size_t bytes, void (*release)(void *)
     kni_storage *s = kni_small_allocate(&kni_thread_self()->small, HEADER);
     if (!s) return NULL;
     start(s, data, bytes, HEADER);
-    s->flags = flags;
+    atomic_init(&s->flags, flags);
     s->release = release;
     s->context = context;
     return s;
@@ -46,20 +48,49 @@ kni_storage *kni_storage_device(void *data, size_t bytes, void (*release)(void *
     return header_for(data, bytes, release, context, KNI_STORAGE_DEVICE);
 }
 
-kni_storage *kni_storage_promise(size_t bytes)
+kni_storage *kni_storage_promise(size_t bytes, kni_debtor *debtor, void *context)
 {
-    return header_for(NULL, bytes, NULL, NULL, KNI_STORAGE_PENDING);
+    kni_storage *s = header_for(NULL, bytes, NULL, context, KNI_STORAGE_PENDING);
+    if (s) s->debtor = debtor;
+    return s;
 }
 
 static void release_source(void *source) { kni_storage_release(source); }
 
+/* A source that was a promise itself and has no other user hands on what it got, so that values which are updated again
+   and again in place make no chain. */
+static kni_storage *innermost(kni_storage *source)
+{
+    while (source->release == release_source &&
+           atomic_load_explicit(&source->references, memory_order_acquire) == 1) {
+        kni_storage *inner = source->context;
+        source->release = NULL;
+        kni_storage_release(source);
+        source = inner;
+    }
+    return source;
+}
+
 void kni_storage_fulfil(kni_storage *promise, kni_storage *source)
 {
-    bool shared = atomic_load_explicit(&source->references, memory_order_acquire) != 1;
-    promise->data = source->data;
-    promise->release = release_source;
-    promise->context = source;
-    promise->flags = source->flags | (shared ? KNI_STORAGE_READ_ONLY : 0u);
+    uint32_t flags = 0;
+    promise->context = NULL;
+    if (source) {
+        source = innermost(source);
+        bool shared = atomic_load_explicit(&source->references, memory_order_acquire) != 1;
+        flags = kni_storage_flags(source) | (shared ? KNI_STORAGE_READ_ONLY : 0u);
+        promise->data = source->data;
+        promise->context = source;
+        promise->release = release_source;
+    }
+    atomic_store_explicit(&promise->flags, flags, memory_order_release);
+}
+
+void kni_storage_break(kni_storage *promise, kn_tensor error)
+{
+    promise->context = NULL;
+    promise->error = error;
+    atomic_store_explicit(&promise->flags, KNI_STORAGE_FAILED, memory_order_release);
 }
 
 void kni_storage_destroy(kni_storage *s)

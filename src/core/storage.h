@@ -11,17 +11,25 @@ enum {
     KNI_STORAGE_WRAPPED = 2,
     KNI_STORAGE_DEVICE = 4, /* data is the device's name for its memory: no host may follow it */
     KNI_STORAGE_PENDING =
-        8 /* the value is still to be computed: data is NULL until the queue that owes it runs */
+        8, /* the value is still to be computed: data is NULL until the queue that owes it runs */
+    KNI_STORAGE_FAILED = 16 /* it could not be computed; `error` says why */
 };
+
+/* Who owes the memory of promises: submit computes all that is owed and keeps or breaks every promise. */
+typedef struct kni_debtor {
+    void (*submit)(struct kni_debtor *debtor);
+} kni_debtor;
 
 typedef struct kni_storage {
     _Atomic int32_t references;
-    uint32_t flags;
+    _Atomic uint32_t flags; /* those of a promise change when it is kept or broken, after all else */
     void *data;
     size_t bytes;      /* of data */
     size_t allocation; /* of header and data together, 0 when wrapped */
     void (*release)(void *context);
-    void *context;
+    void *context; /* of a promise that is still owed: the debtor's own */
+    kni_debtor *debtor;
+    kn_tensor error; /* the poison of a broken promise */
 } kni_storage;
 
 /* Uninitialised memory with one reference, NULL when there is none. */
@@ -30,10 +38,24 @@ kni_storage *kni_storage_wrap(void *data, size_t bytes, void (*release)(void *),
 /* Memory of a device: release(context) gives it back when the last tensor lets go. It may be written in place. */
 kni_storage *kni_storage_device(void *data, size_t bytes, void (*release)(void *), void *context);
 /* A promise of so many bytes, which every view may refer to before they exist. NULL without memory. */
-kni_storage *kni_storage_promise(size_t bytes);
-/* Keeps the promise with the memory of `source`, from its first byte on; takes one reference of it over. */
+kni_storage *kni_storage_promise(size_t bytes, kni_debtor *debtor, void *context);
+/* Keeps the promise with the memory of `source`, from its first byte on; takes one reference of it over. NULL: there is
+   no memory, as with devices that compute nothing. */
 void kni_storage_fulfil(kni_storage *promise, kni_storage *source);
+/* Breaks the promise: whoever reads the tensor gets the error. */
+void kni_storage_break(kni_storage *promise, kn_tensor error);
 void kni_storage_destroy(kni_storage *s);
+
+static inline uint32_t kni_storage_flags(const kni_storage *s)
+{
+    return atomic_load_explicit(&s->flags, memory_order_acquire);
+}
+
+/* The memory is there, or known to be missing, when this returns. */
+static inline void kni_storage_wait(kni_storage *s)
+{
+    if (s && KNI_UNLIKELY(kni_storage_flags(s) & KNI_STORAGE_PENDING)) s->debtor->submit(s->debtor);
+}
 
 static inline kni_storage *kni_storage_retain(kni_storage *s)
 {
@@ -52,7 +74,8 @@ static inline void kni_storage_release(kni_storage *s)
 static inline bool kni_storage_writable(const kni_storage *s)
 {
     return atomic_load_explicit(&s->references, memory_order_acquire) == 1 &&
-           !(s->flags & (KNI_STORAGE_READ_ONLY | KNI_STORAGE_WRAPPED));
+           !(atomic_load_explicit(&s->flags, memory_order_relaxed) &
+             (KNI_STORAGE_READ_ONLY | KNI_STORAGE_WRAPPED));
 }
 
 #endif

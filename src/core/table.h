@@ -121,6 +121,21 @@ void kni_table_counters(int64_t *tensors, int64_t *slots);
 extern void (*kni_node_release)(struct kni_node *node);
 extern void (*kni_node_retain)(struct kni_node *node);
 
+/* The poison that was found after the op had returned: in the slot, or with the storage that many slots share. */
+static inline bool kni_tensor_failed(const kni_tensor *x, kn_tensor *error)
+{
+    if (KNI_UNLIKELY(x->flags & KNI_TENSOR_POISONED)) {
+        *error = x->error;
+        return true;
+    }
+    /* The storage of a param may be replaced at any time; those who read its value look at a copy of the slot. */
+    if (KNI_LIKELY((x->flags & KNI_TENSOR_PARAM) || !x->storage ||
+                   !(kni_storage_flags(x->storage) & KNI_STORAGE_FAILED)))
+        return false;
+    *error = x->storage->error;
+    return true;
+}
+
 /* First byte of a tensor in host memory. */
 static inline void *kni_data(kni_tensor *x, size_t element_bytes)
 {

@@ -143,10 +143,8 @@ static kni_tensor *readable(kn_tensor t, const char *name, kn_status *s)
 {
     *s = KN_OK;
     const kni_tensor *found = kni_is_poisoned(t) ? NULL : kni_peek(t);
-    kn_tensor poison = kni_is_poisoned(t)                              ? t
-                       : found && (found->flags & KNI_TENSOR_POISONED) ? found->error
-                                                                       : KN_NONE;
-    if (poison.bits) {
+    kn_tensor poison = kni_is_poisoned(t) ? t : KN_NONE;
+    if (poison.bits || (found && kni_tensor_failed(found, &poison))) {
         char text[400];
         kn_error_text(poison, text, sizeof text);
         *s = kni_fail(kn_error_code(poison), "kn_%s: the tensor carries an error: %s", name, text);

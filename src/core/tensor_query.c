@@ -8,7 +8,8 @@
 bool kn_ok(kn_tensor t)
 {
     const kni_tensor *x = kni_peek(t);
-    return x && !(x->flags & KNI_TENSOR_POISONED);
+    kn_tensor error;
+    return x && !kni_tensor_failed(x, &error);
 }
 
 kn_dtype kn_dtype_of(kn_tensor t)

@@ -62,11 +62,7 @@ static kn_status resolve_inputs(call *c)
         kni_tensor *x = kni_resolve(c->in[i], c->row->name);
         if (KNI_UNLIKELY(!x)) return KN_ERROR_HANDLE;
         uint32_t id = kni_slot_of(c->in[i]);
-        if (KNI_UNLIKELY(x->flags & (KNI_TENSOR_POISONED | KNI_TENSOR_PARAM))) {
-            if (x->flags & KNI_TENSOR_POISONED) {
-                c->poison = x->error;
-                return KN_ERROR_HANDLE;
-            }
+        if (KNI_UNLIKELY(x->flags & KNI_TENSOR_PARAM)) {
             /* A param that is about to be replaced has no other user now, and only its own memory can be reused. */
             if (!(c->replaced >> (i & 63) & 1)) {
                 id = copy_of_param(c, i, x);
@@ -78,8 +74,21 @@ static kn_status resolve_inputs(call *c)
         c->slots[i] = x;
         c->types[i] = &x->type;
         ids[i] = id;
+        if (KNI_UNLIKELY(kni_tensor_failed(x, &c->poison))) return KN_ERROR_HANDLE;
     }
     c->resolved = true;
+    return KN_OK;
+}
+
+/* What another stack's queue still owes must be there before this stack sees it. */
+static KNI_COLD kn_status await_values(call *c)
+{
+    for (int i = 0; i < c->n_in; i++) {
+        const kni_tensor *x = c->slots[i];
+        if (!x || !x->storage || x->device->queue == c->device->queue) continue;
+        kni_storage_wait(x->storage);
+        if (kni_tensor_failed(x, &c->poison)) return KN_ERROR_HANDLE;
+    }
     return KN_OK;
 }
 
@@ -87,6 +96,7 @@ static kn_status resolve_inputs(call *c)
 static kn_status choose_device(call *c)
 {
     kn_device device = NULL;
+    bool mixed = c->thread->route != NULL;
     for (int i = 0; i < c->n_in; i++) {
         if (!c->slots[i] || (c->types[i]->weak && device)) continue;
         kn_device d = c->slots[i]->device;
@@ -100,7 +110,9 @@ static kn_status choose_device(call *c)
                                "operands are on different devices, %s and %s: move one with kn_to()",
                                device->name, d->name);
         }
-        if (d->tapes && !device->tapes) device = d;
+        if ((d->tapes && !device->tapes) || (d->queue && !device->queue && d->tapes == device->tapes))
+            device = d;
+        mixed = true;
     }
     if (c->thread->route)
         device = c->thread->route;
@@ -111,7 +123,7 @@ static kn_status choose_device(call *c)
     if (KNI_UNLIKELY(atomic_load_explicit(&device->closed, memory_order_relaxed)))
         return kni_fail_op(KN_ERROR_DEVICE, c->row->name, "the device %s has been closed", device->name);
     c->device = device;
-    return KN_OK;
+    return KNI_UNLIKELY(mixed) ? await_values(c) : KN_OK;
 }
 
 static void release_outputs(call *c, int made)

@@ -100,7 +100,8 @@ static kn_tensor full_like_as(const char *name, kn_tensor x, double value, bool 
     if (kni_is_poisoned(x)) return x;
     const kni_tensor *t = kni_resolve(x, name);
     if (!t) return kni_poison_latest();
-    if (t->flags & KNI_TENSOR_POISONED) return t->error;
+    kn_tensor error;
+    if (kni_tensor_failed(t, &error)) return error;
     kn_shape shape = {0, {0}};
     if (!single) shape = kni_shape_from_type(&t->type);
     kn_device before = kni_route_to(x);

@@ -6,7 +6,8 @@
 bool kni_loss_begin(kni_call call, kn_tensor *x, kn_tensor *target, int *dtype, kn_tensor *failed)
 {
     const kni_tensor *a = kni_peek(*x), *b = kni_peek(*target);
-    if (!a || !b || (a->flags | b->flags) & KNI_TENSOR_POISONED) {
+    kn_tensor error;
+    if (!a || !b || kni_tensor_failed(a, &error) || kni_tensor_failed(b, &error)) {
         *failed = kni_call_end(call, kn_sub(*x, *target));
         return false;
     }

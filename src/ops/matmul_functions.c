@@ -8,8 +8,8 @@ bool kni_operands_ready(const kn_tensor *x, int n, kn_tensor *bad)
         *bad = x[i];
         if (kni_is_poisoned(x[i])) return false;
         const kni_tensor *t = kni_resolve(x[i], NULL);
-        *bad = t ? t->error : kni_poison_latest();
-        if (!t || (t->flags & KNI_TENSOR_POISONED)) return false;
+        if (!t) *bad = kni_poison_latest();
+        if (!t || kni_tensor_failed(t, bad)) return false;
     }
     return true;
 }

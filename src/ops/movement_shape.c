@@ -5,7 +5,8 @@
 const kni_type *kni_type_of(kn_tensor x)
 {
     const kni_tensor *t = kni_is_poisoned(x) ? NULL : kni_peek(x);
-    return t && !(t->flags & KNI_TENSOR_POISONED) ? &t->type : NULL;
+    kn_tensor error;
+    return t && !kni_tensor_failed(t, &error) ? &t->type : NULL;
 }
 
 void kni_apply_many_as(const char *name, const kn_op *row, const kn_tensor *in, int n_in,

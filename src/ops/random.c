@@ -232,7 +232,8 @@ kn_tensor kn_random_like(kn_tensor x, kn_distribution d)
     if (kni_is_poisoned(x)) return x;
     const kni_tensor *t = kni_resolve(x, "random_like");
     if (!t) return kni_poison_latest();
-    if (t->flags & KNI_TENSOR_POISONED) return t->error;
+    kn_tensor error;
+    if (kni_tensor_failed(t, &error)) return error;
     kn_device before = kni_route_to(x);
     kn_tensor y = kn_random(kni_shape_from_type(&t->type), d, (kn_dtype)t->type.dtype);
     kni_route_back(before);

@@ -30,6 +30,7 @@ kn_tensor kn_to(kn_tensor t, kn_device device)
     if (kni_same_leaf(x->device, device)) {
         y = kn_alias(t);
         kni_tensor *alias = kni_peek(y);
+        if (alias && device->queue != x->device->queue) kni_storage_wait(alias->storage);
         if (alias) alias->device = device;
     } else {
         y = copy_to(t, x, device);
