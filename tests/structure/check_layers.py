@@ -9,7 +9,7 @@ import tree
 _ORDER = ["core", "ops", "graph", "ir", "sched"]
 ALLOWED = {part: set(_ORDER[:i]) for i, part in enumerate(_ORDER)}
 ALLOWED["wrap"] = set(_ORDER)
-ALLOWED["backend"] = set(_ORDER)
+ALLOWED["backend"] = set(_ORDER) | {"support"}
 ON_TOP = {"nn", "optim", "train", "data", "store", "onnx", "vision", "rl", "text", "metric"}
 ALLOWED["support"] = set()
 ALLOWED.update({part: {"support"} for part in ON_TOP})

@@ -1,0 +1,147 @@
+/* The cache on disk: a file is a head, the key in full, and the bytes. */
+#define _POSIX_C_SOURCE 200809L
+#include "support/disk_cache.h"
+#include "support/file.h"
+#include "support/mixing.h"
+#include <dirent.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char magic[8] = "kncache1";
+
+typedef struct head {
+    char magic[8];
+    uint64_t key_bytes, data_bytes, sum; /* sum: of key and data, against a file that was damaged */
+} head;
+
+static uint64_t sum_of(const void *data, size_t bytes, uint64_t sum)
+{
+    const unsigned char *p = data;
+    for (; bytes >= 8; p += 8, bytes -= 8) {
+        uint64_t word;
+        memcpy(&word, p, 8);
+        sum = kni_mix(sum ^ word);
+    }
+    for (; bytes; p++, bytes--) sum = kni_mix(sum ^ *p);
+    return sum;
+}
+
+/* The folder, made when it is not there; false where there is to be none or it is another user's. */
+static bool folder_of(kni_buffer *path)
+{
+    const char *off = getenv("KN_CACHE"), *given = getenv("KN_CACHE_DIR"), *xdg = getenv("XDG_CACHE_HOME"),
+               *home = getenv("HOME");
+    if (off && !strcmp(off, "off")) return false;
+    if (given && *given)
+        kni_buffer_text(path, given);
+    else if (xdg && *xdg == '/')
+        kni_buffer_format(path, "%s/kiln", xdg);
+    else if (home && *home == '/')
+        kni_buffer_format(path, "%s/.cache/kiln", home);
+    if (path->failed || !path->length) return false;
+    struct stat about;
+    if (stat(path->data, &about) != 0) {
+        char *slash = strrchr(path->data, '/');
+        if (slash && slash != path->data) {
+            *slash = 0;
+            kn_status made = kni_folder_make(path->data);
+            *slash = '/';
+            if (made) return false;
+        }
+        if (mkdir(path->data, 0700) != 0 && stat(path->data, &about) != 0) return false;
+        if (stat(path->data, &about) != 0) return false;
+    }
+    return S_ISDIR(about.st_mode) && about.st_uid == geteuid() && !(about.st_mode & (S_IWGRP | S_IWOTH));
+}
+
+static bool path_of(kni_buffer *path, const char *kind, const void *key, size_t key_bytes)
+{
+    if (!folder_of(path)) return false;
+    uint64_t a = sum_of(key, key_bytes, 1), b = sum_of(key, key_bytes, 2);
+    kni_buffer_format(path, "/%s-%016llx%016llx", kind, (unsigned long long)a, (unsigned long long)b);
+    return !path->failed;
+}
+
+static bool take_apart(const kni_buffer *file, const void *key, size_t key_bytes, kni_buffer *out)
+{
+    head h;
+    if (file->length < sizeof h) return false;
+    memcpy(&h, file->data, sizeof h);
+    size_t rest = file->length - sizeof h;
+    if (memcmp(h.magic, magic, sizeof magic) || h.key_bytes != key_bytes || rest < key_bytes ||
+        h.data_bytes != rest - key_bytes || memcmp(file->data + sizeof h, key, key_bytes) ||
+        sum_of(file->data + sizeof h, rest, 0) != h.sum)
+        return false;
+    kni_buffer_append(out, file->data + sizeof h + key_bytes, (size_t)h.data_bytes);
+    return !out->failed;
+}
+
+bool kni_disk_cache_get(const char *kind, const void *key, size_t key_bytes, kni_buffer *out)
+{
+    kni_buffer path = {0}, file = {0};
+    bool found = path_of(&path, kind, key, key_bytes) && kni_file_exists(path.data) &&
+                 kni_file_read(path.data, (size_t)1 << 30, &file) == KN_OK &&
+                 take_apart(&file, key, key_bytes, out);
+    kni_buffer_free(&file);
+    kni_buffer_free(&path);
+    return found;
+}
+
+static uint64_t limit_bytes(void)
+{
+    const char *text = getenv("KN_CACHE_MEGABYTES");
+    unsigned long long megabytes = text && *text ? strtoull(text, NULL, 10) : 512;
+    return (megabytes < 1u << 20 ? megabytes : 1u << 20) << 20;
+}
+
+/* Removes the oldest entry and answers its bytes; *total gets the bytes of all entries. */
+static uint64_t remove_oldest(const char *folder, uint64_t limit, uint64_t *total)
+{
+    DIR *dir = opendir(folder);
+    char oldest[256] = "";
+    struct stat about, oldest_about = {0};
+    *total = 0;
+    if (!dir) return 0;
+    int at = dirfd(dir);
+    for (struct dirent *e = readdir(dir); e; e = readdir(dir)) {
+        if (e->d_name[0] == '.' || strlen(e->d_name) >= sizeof oldest || fstatat(at, e->d_name, &about, 0) ||
+            !S_ISREG(about.st_mode))
+            continue;
+        *total += (uint64_t)about.st_size;
+        if (*oldest && about.st_mtime >= oldest_about.st_mtime) continue;
+        memcpy(oldest, e->d_name, strlen(e->d_name) + 1);
+        oldest_about = about;
+    }
+    uint64_t removed = 0;
+    if (*total > limit && *oldest && unlinkat(at, oldest, 0) == 0) removed = (uint64_t)oldest_about.st_size;
+    closedir(dir);
+    return removed;
+}
+
+void kni_disk_cache_put(const char *kind, const void *key, size_t key_bytes, const void *data, size_t bytes)
+{
+    kni_buffer path = {0}, file = {0};
+    if (path_of(&path, kind, key, key_bytes)) {
+        head h = {.key_bytes = key_bytes, .data_bytes = bytes};
+        memcpy(h.magic, magic, sizeof magic);
+        kni_buffer_append(&file, &h, sizeof h);
+        kni_buffer_append(&file, key, key_bytes);
+        kni_buffer_append(&file, data, bytes);
+        if (!file.failed) {
+            h.sum = sum_of(file.data + sizeof h, file.length - sizeof h, 0);
+            memcpy(file.data, &h, sizeof h);
+            bool written = kni_file_write(path.data, file.data, file.length) == KN_OK;
+            char *slash = strrchr(path.data, '/');
+            uint64_t total, limit = limit_bytes();
+            if (written && slash) {
+                *slash = 0;
+                while (remove_oldest(path.data, limit, &total) && total > limit) {}
+            }
+        }
+    }
+    kni_buffer_free(&file);
+    kni_buffer_free(&path);
+}
