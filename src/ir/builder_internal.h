@@ -5,8 +5,6 @@
 #include "ir/builder.h"
 #include "ir/ir_internal.h"
 
-enum { KNI_IR_MAX_ARRAY = 1 << 20 };
-
 /* Appends a node where the builder stands; NULL once the builder failed. */
 kni_ir_node *kni_ir_add(kni_ir_builder *b, int code, int dtype, int lanes, kni_ir_id *id);
 kni_ir_id kni_ir_add3(kni_ir_builder *b, int code, kni_ir_type type, kni_ir_id x, kni_ir_id y, kni_ir_id z);

@@ -5,7 +5,7 @@
 #include "core/text.h"
 #include "ir/ir.h"
 
-enum { KNI_IR_MAX_NODES = 1 << 22 };
+enum { KNI_IR_MAX_NODES = 1 << 22, KNI_IR_MAX_ARRAY = 1 << 20 };
 
 /* F32, F64, I32, I64, U32, U64 or BOOL. */
 bool kni_ir_is_compute(int dtype);
