@@ -1,0 +1,233 @@
+/* Finds and opens NVIDIA's libraries at run time, once for the process: the folders of KN_CUDA_LIBRARIES, then what the
+   loader knows, then the usual folder of the toolkit. A failure is not remembered, so that a later try can succeed. */
+#include "backend/cuda/cuda_api.h"
+#include "core/error.h"
+#include "core/platform.h"
+#include "core/text.h"
+#include <kn/tensor.h>
+#include <string.h>
+
+#if KNI_THREADS
+#include <dlfcn.h>
+
+enum { OLDEST_DRIVER = 12000, OLDEST_MAJOR = 12 };
+
+typedef struct symbol {
+    const char *name;
+    size_t offset; /* of its field */
+} symbol;
+
+#define DRIVER_SYMBOL(field, name, arguments) {name, offsetof(kni_cuda_driver_api, field)},
+#define COMPILER_SYMBOL(field, name, arguments) {name, offsetof(kni_cuda_compiler_api, field)},
+#define PRODUCT_SYMBOL(field, name, arguments) {name, offsetof(kni_cuda_product_api, field)},
+static const symbol driver_symbols[] = {KNI_CUDA_DRIVER_LIST(DRIVER_SYMBOL)};
+static const symbol compiler_symbols[] = {KNI_CUDA_COMPILER_LIST(COMPILER_SYMBOL)};
+static const symbol product_symbols[] = {KNI_CUDA_PRODUCT_LIST(PRODUCT_SYMBOL)};
+
+static kni_mutex lock = KNI_MUTEX_INIT;
+static kni_cuda_driver_api driver_api;
+static kni_cuda_compiler_api compiler_api;
+static kni_cuda_product_api product_api;
+static bool driver_open, compiler_open, product_open;
+static int version;
+static bool quiet; /* nothing is told: somebody only asks what there is */
+
+/* kni_fail, unless quiet; under the lock. */
+static kn_status tell(kn_status code, const char *format, ...)
+{
+    char line[KNI_ERROR_TEXT];
+    kni_text text = {line, sizeof line, 0};
+    va_list arguments;
+    if (quiet) return code;
+    va_start(arguments, format);
+    kni_text_format_list(&text, format, arguments);
+    va_end(arguments);
+    return kni_fail(code, "%s", line);
+}
+
+bool kni_cuda_vendor(void)
+{
+    const char *value = kni_environment("KN_VENDOR");
+    return !value || (strcmp(value, "off") && strcmp(value, "0"));
+}
+
+int kni_cuda_driver_version(void) { return version; }
+
+static void *open_in(const char *folder, size_t length, const char *file)
+{
+    char path[1024];
+    kni_text text = {path, sizeof path, 0};
+    if (length + strlen(file) + 2 > sizeof path) return NULL;
+    memcpy(path, folder, length);
+    text.length = length;
+    kni_text_char(&text, '/');
+    kni_text_string(&text, file);
+    return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+}
+
+static void *open_file(const char *file)
+{
+    static const char toolkit[] = "/usr/local/cuda/lib64";
+    const char *folders = kni_environment("KN_CUDA_LIBRARIES");
+    void *handle = NULL;
+    while (folders && *folders && !handle) {
+        size_t length = strcspn(folders, ":");
+        if (length) handle = open_in(folders, length, file);
+        folders += length + (folders[length] == ':');
+    }
+    if (!handle) handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    if (!handle) handle = open_in(toolkit, sizeof toolkit - 1, file);
+    return handle;
+}
+
+/* All symbols or a failure that names the one that is absent. */
+static kn_status find_all(void *handle, const char *file, const symbol *symbols, size_t count, void *api)
+{
+    for (size_t i = 0; i < count; i++) {
+        void *address = dlsym(handle, symbols[i].name);
+        if (!address)
+            return tell(KN_ERROR_UNSUPPORTED, "cuda: %s has no function %s: it is too old; update it", file,
+                        symbols[i].name);
+        memcpy((char *)api + symbols[i].offset, &address, sizeof address);
+    }
+    return KN_OK;
+}
+
+static kn_status explain_init(int result)
+{
+    if (result == KNI_CU_NO_DEVICE)
+        return tell(KN_ERROR_DEVICE, "cuda: the driver finds no GPU: see nvidia-smi, and whether "
+                                     "CUDA_VISIBLE_DEVICES hides it");
+    if (result == KNI_CU_DRIVER_MISMATCH)
+        return tell(KN_ERROR_DEVICE,
+                    "cuda: libcuda.so.1 and the kernel's driver differ in version: restart the machine, or "
+                    "the container with the host's driver");
+    if (result == KNI_CU_STUB)
+        return tell(KN_ERROR_DEVICE, "cuda: libcuda.so.1 is the toolkit's stub: install NVIDIA's driver, or "
+                                     "take the folder of stubs out of LD_LIBRARY_PATH");
+    const char *text = NULL;
+    driver_api.error_string(result, &text);
+    return tell(KN_ERROR_DEVICE, "cuda: the driver does not start: %s (error %d); nvidia-smi may tell more",
+                text ? text : "unknown", (int32_t)result);
+}
+
+static kn_status open_driver(void)
+{
+    void *handle = open_file("libcuda.so.1");
+    if (!handle)
+        return tell(KN_ERROR_DEVICE,
+                    "cuda: no driver: libcuda.so.1 is not found; install NVIDIA's driver (it "
+                    "comes with it), or name its folder in KN_CUDA_LIBRARIES");
+    /* A driver without the newest functions says so through its version, which is the clearer message. */
+    int (*get_version)(int *) = NULL;
+    void *address = dlsym(handle, "cuDriverGetVersion");
+    memcpy(&get_version, &address, sizeof address);
+    int found = 0;
+    if (!get_version || get_version(&found) || found < OLDEST_DRIVER) {
+        dlclose(handle);
+        return tell(
+            KN_ERROR_DEVICE,
+            "cuda: the driver is too old: it is made for CUDA %d.%d, Kiln needs one for %d.%d or later; "
+            "update NVIDIA's driver",
+            (int32_t)(found / 1000), (int32_t)(found % 1000 / 10), (int32_t)(OLDEST_DRIVER / 1000),
+            (int32_t)(OLDEST_DRIVER % 1000 / 10));
+    }
+    kn_status status = find_all(handle, "libcuda.so.1", driver_symbols,
+                                sizeof driver_symbols / sizeof *driver_symbols, &driver_api);
+    int result = status ? 0 : driver_api.init(0);
+    if (result) status = explain_init(result);
+    /* Once initialised it stays: it has threads of its own. */
+    if (status) return status;
+    version = found;
+    driver_open = true;
+    return KN_OK;
+}
+
+/* Libraries of a newer major version than the driver's make code that it cannot load, so those are not tried. */
+static void *open_versioned(const char *stem, char *file, size_t bytes)
+{
+    for (int major = version / 1000; major >= OLDEST_MAJOR; major--) {
+        kni_text text = {file, bytes, 0};
+        kni_text_format(&text, "%s.so.%d", stem, (int32_t)major);
+        void *handle = open_file(file);
+        if (handle) return handle;
+    }
+    return NULL;
+}
+
+static kn_status open_library(const char *stem, const char *purpose, const char *package,
+                              const symbol *symbols, size_t count, void *api)
+{
+    char file[64];
+    int32_t major = version / 1000;
+    void *handle = open_versioned(stem, file, sizeof file);
+    if (!handle)
+        return tell(
+            KN_ERROR_UNSUPPORTED,
+            "cuda: %s needs %s.so.%d (or an older one from %d on): install the CUDA toolkit or pip's %s "
+            "and name the folder of the file in KN_CUDA_LIBRARIES",
+            purpose, stem, major, (int32_t)OLDEST_MAJOR, package);
+    kn_status status = find_all(handle, file, symbols, count, api);
+    if (status) dlclose(handle);
+    return status;
+}
+
+const kni_cuda_driver_api *kni_cuda_driver_library(bool silent)
+{
+    kni_lock(&lock);
+    quiet = silent;
+    kn_status status = driver_open ? KN_OK : open_driver();
+    kni_unlock(&lock);
+    return status ? NULL : &driver_api;
+}
+
+const kni_cuda_compiler_api *kni_cuda_compiler_library(void)
+{
+    kni_lock(&lock);
+    quiet = false;
+    if (!compiler_open)
+        compiler_open =
+            open_library("libnvrtc", "compiling kernels", "nvidia-cuda-nvrtc", compiler_symbols,
+                         sizeof compiler_symbols / sizeof *compiler_symbols, &compiler_api) == KN_OK;
+    bool good = compiler_open;
+    kni_unlock(&lock);
+    return good ? &compiler_api : NULL;
+}
+
+const kni_cuda_product_api *kni_cuda_product_library(void)
+{
+    static bool noted;
+    kni_lock(&lock);
+    quiet = true;
+    if (!product_open)
+        product_open =
+            open_library("libcublasLt", "NVIDIA's matrix products", "nvidia-cublas", product_symbols,
+                         sizeof product_symbols / sizeof *product_symbols, &product_api) == KN_OK;
+    bool good = product_open, note = !good && !noted;
+    noted = noted || note;
+    kni_unlock(&lock);
+    if (note)
+        kni_log(KN_LOG_WARNING, "cuda: libcublasLt.so is not found, so matrix products run in Kiln's own "
+                                "kernels; install it (pip: "
+                                "nvidia-cublas) and name its folder in KN_CUDA_LIBRARIES");
+    return good ? &product_api : NULL;
+}
+#else
+static kn_status no_loader(void)
+{
+    return tell(KN_ERROR_UNSUPPORTED, "cuda: this build cannot open libraries at run time");
+}
+bool kni_cuda_vendor(void) { return false; }
+int kni_cuda_driver_version(void) { return 0; }
+const kni_cuda_driver_api *kni_cuda_driver_library(bool silent)
+{
+    if (!silent) no_loader();
+    return NULL;
+}
+const kni_cuda_compiler_api *kni_cuda_compiler_library(void)
+{
+    no_loader();
+    return NULL;
+}
+const kni_cuda_product_api *kni_cuda_product_library(void) { return NULL; }
+#endif

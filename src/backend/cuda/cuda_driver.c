@@ -1,0 +1,274 @@
+/* Opens and closes a CUDA device and turns results of the driver into statuses: the primary context, one stream of its
+   own, memory, what happens when the device is lost or the process forks. */
+#ifndef _POSIX_C_SOURCE
+#define _POSIX_C_SOURCE 200809L
+#endif
+#include "backend/cuda/cuda_driver.h"
+#include "core/allocator.h"
+#include "core/error.h"
+#include "core/platform.h"
+#include "core/text.h"
+#include <string.h>
+
+#if KNI_THREADS
+/* CUDA does not survive fork(): the child's calls fail in odd ways or hang, so they are refused. */
+static _Atomic uint64_t forks;
+static void count_fork(void) { forks++; }
+static void watch_forks(void) { (void)pthread_atfork(NULL, NULL, count_fork); }
+static uint64_t forks_now(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch_forks);
+    return forks;
+}
+#else
+static uint64_t forks_now(void) { return 0; }
+#endif
+
+/* ---- results */
+
+/* After these the context answers nothing else any more. */
+static bool ends_context(int result)
+{
+    static const short list[] = {46,  214, 220, 226, 700, 702, 709, 710, 714,
+                                 715, 716, 717, 718, 719, 721, 810, 911, 999};
+    for (int i = 0; i < KNI_COUNT(list); i++)
+        if (list[i] == result) return true;
+    return false;
+}
+
+static kn_status fail_lost(const kni_cuda *c) { return kni_fail(KN_ERROR_DEVICE, "%s", c->lost_text); }
+
+kn_status kni_cuda_result(kni_cuda *c, int result, const char *doing)
+{
+    if (KNI_LIKELY(!result)) return KN_OK;
+    const char *text = NULL, *name = NULL;
+    c->api->error_string(result, &text);
+    c->api->error_name(result, &name);
+    if (!text) text = "unknown error";
+    if (!name) name = "no name";
+    if (result == KNI_CU_OUT_OF_MEMORY)
+        return kni_fail(
+            KN_ERROR_MEMORY,
+            "%s: no device memory for %s: use smaller batches, free tensors, or end other programs on this "
+            "GPU (nvidia-smi lists them)",
+            c->name, doing);
+    if (result == KNI_CU_DEINITIALISED)
+        return kni_fail(KN_ERROR_DEVICE, "%s: the driver has shut down because the process ends", c->name);
+    if (!ends_context(result))
+        return kni_fail(KN_ERROR_DEVICE, "%s: %s failed: %s (%s)", c->name, doing, text, name);
+    if (!c->lost) {
+        kni_text line = {c->lost_text, sizeof c->lost_text, 0};
+        kni_text_format(
+            &line, "%s was lost, seen while %s: %s (%s); what it held is gone: close it and open it again",
+            c->name, doing, text, name);
+        c->lost = true;
+    }
+    return fail_lost(c);
+}
+
+kn_status kni_cuda_enter(kni_cuda *c)
+{
+    if (KNI_UNLIKELY(c->forks != forks_now()))
+        return kni_fail(
+            KN_ERROR_DEVICE,
+            "%s was opened before fork(), and CUDA does not work in the child: open devices after "
+            "fork(), or start the child with exec",
+            c->name);
+    if (KNI_UNLIKELY(c->lost)) return fail_lost(c);
+    return kni_cuda_result(c, c->api->context_set(c->context), "making the context current");
+}
+
+kn_status kni_cuda_enter_outside(kni_cuda *c, const char *doing)
+{
+    kn_status status = kni_cuda_enter(c);
+    if (status || !c->recording) return status;
+    return kni_fail(KN_ERROR_INTERNAL, "%s: %s cannot be recorded", c->name, doing);
+}
+
+/* ---- memory */
+
+static void *cuda_allocate(kni_driver *d, size_t bytes)
+{
+    kni_cuda *c = kni_cuda_of(d);
+    kni_cuda_address address = 0;
+    if (kni_cuda_enter(c)) return NULL;
+    int result = c->api->memory_allocate(&address, bytes ? bytes : 1);
+    if (result == KNI_CU_OUT_OF_MEMORY) return NULL;
+    return kni_cuda_result(c, result, "an allocation") ? NULL : (void *)(uintptr_t)address;
+}
+
+static void cuda_free(kni_driver *d, void *memory)
+{
+    kni_cuda *c = kni_cuda_of(d);
+    /* What a lost device or another process held is gone with its context. */
+    if (!memory || c->lost || c->forks != forks_now()) return;
+    if (c->recording && c->n_pending < KNI_CUDA_PENDING) {
+        c->pending[c->n_pending++] = memory;
+        return;
+    }
+    if (!c->api->context_set(c->context)) (void)c->api->memory_free(kni_cuda_at(memory, 0));
+}
+
+static kn_status cuda_copy(kni_driver *d, void *to, size_t to_offset, const void *from, size_t from_offset,
+                           size_t bytes)
+{
+    kni_cuda *c = kni_cuda_of(d);
+    kn_status status = kni_cuda_enter(c);
+    if (status || !bytes) return status;
+    return kni_cuda_result(
+        c, c->api->copy_on(kni_cuda_at(to, to_offset), kni_cuda_at(from, from_offset), bytes, c->stream),
+        "copying on the device");
+}
+
+static kn_status cuda_fill_zero(kni_driver *d, void *to, size_t offset, size_t bytes)
+{
+    kni_cuda *c = kni_cuda_of(d);
+    kn_status status = kni_cuda_enter(c);
+    if (status || !bytes) return status;
+    return kni_cuda_result(c, c->api->set_bytes(kni_cuda_at(to, offset), 0, bytes, c->stream),
+                           "filling with zeros");
+}
+
+static kn_status cuda_sync(kni_driver *d)
+{
+    kni_cuda *c = kni_cuda_of(d);
+    kn_status status = kni_cuda_enter_outside(c, "waiting for the device");
+    return status ? status : kni_cuda_result(c, c->api->stream_wait(c->stream), "waiting for the device");
+}
+
+/* ---- opening and closing */
+
+static void cuda_close(kni_driver *d)
+{
+    kni_cuda *c = kni_cuda_of(d);
+    bool ours = c->forks == forks_now();
+    if (ours && c->context && !c->api->context_set(c->context)) {
+        if (!c->lost && c->stream) (void)c->api->stream_wait(c->stream);
+        kni_cuda_products_free(c);
+        kni_cuda_staging_free(c);
+        if (c->stream) (void)c->api->stream_destroy(c->stream);
+        (void)c->api->context_set(NULL);
+    }
+    /* Only a reset brings a context back that has met a fault. */
+    if (ours && c->context && c->lost) (void)c->api->context_reset(c->device);
+    if (ours && c->context) (void)c->api->context_release(c->device);
+    kni_free(c, sizeof *c);
+}
+
+static int attribute(kni_cuda *c, int number)
+{
+    int value = 0;
+    return c->api->device_attribute(&value, number, c->device) ? 0 : value;
+}
+
+static void describe(kni_cuda *c)
+{
+    char model[80] = "";
+    size_t bytes = 0;
+    kni_text text = {c->driver.description, sizeof c->driver.description, 0};
+    (void)c->api->device_name(model, (int)sizeof model, c->device);
+    model[sizeof model - 1] = 0;
+    (void)c->api->device_memory(&bytes, c->device);
+    c->driver.memory_bytes = (int64_t)bytes;
+    c->driver.processors = (uint32_t)attribute(c, KNI_CU_ATTRIBUTE_PROCESSORS);
+    c->major = attribute(c, KNI_CU_ATTRIBUTE_MAJOR);
+    c->minor = attribute(c, KNI_CU_ATTRIBUTE_MINOR);
+    c->shared_most = (uint32_t)attribute(c, KNI_CU_ATTRIBUTE_SHARED_MOST);
+    kni_text_format(&text, "%s, compute capability %d.%d, %u multiprocessors, %D MiB, driver for CUDA %d.%d",
+                    model, (int32_t)c->major, (int32_t)c->minor, c->driver.processors, (int64_t)(bytes >> 20),
+                    (int32_t)(kni_cuda_driver_version() / 1000),
+                    (int32_t)(kni_cuda_driver_version() % 1000 / 10));
+    c->driver.caps = (kni_ir_caps){.dialect = KNI_IR_CUDA,
+                                   .f64 = true,
+                                   .i64 = true,
+                                   .half_storage = true,
+                                   .subgroups = true,
+                                   .atomics = true,
+                                   .float_atomics = true,
+                                   .tiles = c->major >= 8,
+                                   .subgroup = 32,
+                                   .max_workgroup = (uint32_t)attribute(c, KNI_CU_ATTRIBUTE_THREADS),
+                                   .shared_bytes = (uint32_t)attribute(c, KNI_CU_ATTRIBUTE_SHARED),
+                                   .vector_bytes = 16};
+}
+
+static const kni_driver functions = {.allocate = cuda_allocate,
+                                     .free = cuda_free,
+                                     .upload = kni_cuda_upload,
+                                     .download = kni_cuda_download,
+                                     .copy = cuda_copy,
+                                     .fill_zero = cuda_fill_zero,
+                                     .sync = cuda_sync,
+                                     .compile = kni_cuda_compile,
+                                     .unload = kni_cuda_unload,
+                                     .launch = kni_cuda_launch,
+                                     .record_begin = kni_cuda_record_begin,
+                                     .record_end = kni_cuda_record_end,
+                                     .replay = kni_cuda_replay,
+                                     .record_free = kni_cuda_record_free,
+                                     .product = kni_cuda_product,
+                                     .close = cuda_close};
+
+static kn_status open_context(kni_cuda *c, int32_t number)
+{
+    int count = 0, result = c->api->device_count(&count);
+    if (!result && number >= count)
+        return kni_fail(KN_ERROR_DEVICE,
+                        "cuda: there is no %s: the driver finds %d GPU%s (CUDA_VISIBLE_DEVICES may hide "
+                        "others)",
+                        c->name, (int32_t)count, count == 1 ? "" : "s");
+    if (!result) result = c->api->device_get(&c->device, number);
+    if (result) return kni_cuda_result(c, result, "finding the device");
+    describe(c);
+    if (c->major < 7)
+        return kni_fail(KN_ERROR_DEVICE, "%s has compute capability %d.%d; Kiln needs 7.0 or later", c->name,
+                        (int32_t)c->major, (int32_t)c->minor);
+    result = c->api->context_retain(&c->context, c->device);
+    if (result) {
+        c->context = NULL;
+        return kni_cuda_result(c, result, "opening the device");
+    }
+    result = c->api->context_set(c->context);
+    if (!result) result = c->api->stream_create(&c->stream, KNI_CU_STREAM_APART);
+    return kni_cuda_result(c, result, "opening the device");
+}
+
+kni_driver *kni_cuda_driver_open(int32_t number)
+{
+    const kni_cuda_driver_api *api = kni_cuda_driver_library(false);
+    if (!api) return NULL;
+    kni_cuda *c = kni_allocate(sizeof *c);
+    if (!c) {
+        kni_fail(KN_ERROR_MEMORY, "no memory to open cuda:%d", number);
+        return NULL;
+    }
+    memset(c, 0, sizeof *c);
+    c->api = api;
+    c->driver = functions;
+    c->driver.self = c;
+    c->driver.name = c->name;
+    c->forks = forks_now();
+    c->vendor = kni_cuda_vendor();
+    kni_text text = {c->name, sizeof c->name, 0};
+    kni_text_format(&text, "cuda:%d", number);
+    /* Kernels cannot be compiled without it, so a device that has none is not opened. */
+    if (open_context(c, number) || !kni_cuda_compiler_library()) {
+        cuda_close(&c->driver);
+        return NULL;
+    }
+    return &c->driver;
+}
+
+bool kni_cuda_describe(int32_t n, char *text, size_t bytes)
+{
+    const kni_cuda_driver_api *api = kni_cuda_driver_library(true);
+    kni_cuda c = {.api = api};
+    int count = 0;
+    if (!api || n < 0 || api->device_count(&count) || n >= count || api->device_get(&c.device, n))
+        return false;
+    describe(&c);
+    kni_text line = {text, bytes, 0};
+    kni_text_format(&line, "cuda:%d  %s", n, c.driver.description);
+    return true;
+}

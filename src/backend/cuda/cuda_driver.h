@@ -1,0 +1,88 @@
+/* What the files of the CUDA driver share: the open device behind a kni_driver. */
+#ifndef KNI_CUDA_DRIVER_H
+#define KNI_CUDA_DRIVER_H
+
+#include "backend/cuda/cuda_api.h"
+#include "backend/gpu/driver.h"
+
+enum {
+    KNI_CUDA_SLOT_BYTES = 4 << 20,
+    KNI_CUDA_UPLOAD_SLOTS = 8,
+    KNI_CUDA_DOWNLOAD_SLOTS = 2,
+    KNI_CUDA_PENDING = 256,
+    KNI_CUDA_WORKSPACE = 32 << 20
+};
+
+/* A piece of pinned memory, and the event after the last copy that used it. */
+typedef struct kni_cuda_slot {
+    char *memory;
+    void *event;
+    bool busy;
+} kni_cuda_slot;
+
+typedef struct kni_cuda_products kni_cuda_products; /* cuda_product.c */
+
+typedef struct kni_cuda {
+    kni_driver driver;
+    char name[24];
+    const kni_cuda_driver_api *api;
+    int device, major, minor;
+    uint32_t shared_most; /* of a workgroup that asks for it */
+    void *context, *stream;
+    uint64_t forks; /* of the process when it was opened */
+    bool lost, recording;
+    bool vendor; /* the vendor's libraries may be used; KN_VENDOR=off when it was opened: not */
+    char lost_text[200];
+    kni_cuda_slot upload[KNI_CUDA_UPLOAD_SLOTS], download[KNI_CUDA_DOWNLOAD_SLOTS];
+    int upload_slot;
+    size_t upload_used;
+    /* Memory that was freed while recording: freeing waits for the device, which a recording stream must not. */
+    void *pending[KNI_CUDA_PENDING];
+    int n_pending;
+    kni_cuda_products *products;
+} kni_cuda;
+
+struct kni_module {
+    void *module, *function;
+    uint32_t threads_most;
+    uint32_t shared_static, shared_dynamic; /* bytes; dynamic: what it may ask for so far */
+};
+
+/* Opens the device of a number; NULL with the failure told. Closed by the driver's close. */
+kni_driver *kni_cuda_driver_open(int32_t number);
+
+/* ---- for the files of the driver */
+static inline kni_cuda *kni_cuda_of(kni_driver *d) { return (kni_cuda *)d->self; }
+static inline kni_cuda_address kni_cuda_at(const void *memory, size_t offset)
+{
+    return (kni_cuda_address)(uintptr_t)memory + offset;
+}
+
+/* Before each call: the context is made current; a lost device and a forked process are failures. */
+kn_status kni_cuda_enter(kni_cuda *c);
+/* The same for what cannot be recorded. */
+kn_status kni_cuda_enter_outside(kni_cuda *c, const char *doing);
+/* A result as a status with the failure told; results that end the context mark the device as lost. */
+kn_status kni_cuda_result(kni_cuda *c, int result, const char *doing);
+
+kn_status kni_cuda_upload(kni_driver *d, void *to, size_t offset, const void *from, size_t bytes);
+kn_status kni_cuda_download(kni_driver *d, void *to, const void *from, size_t offset, size_t bytes);
+void kni_cuda_staging_free(kni_cuda *c);
+
+kni_module *kni_cuda_compile(kni_driver *d, const char *text, const char *entry);
+void kni_cuda_unload(kni_driver *d, kni_module *m);
+/* Any arguments, as the entry takes them. */
+kn_status kni_cuda_launch_arguments(kni_cuda *c, kni_module *m, const kni_launch_shape *shape,
+                                    void **arguments);
+kn_status kni_cuda_launch(kni_driver *d, kni_module *m, const kni_launch_shape *shape, void *const *buffers,
+                          uint32_t n_buffers, const void *params, uint32_t param_bytes);
+
+kn_status kni_cuda_record_begin(kni_driver *d);
+kni_recording *kni_cuda_record_end(kni_driver *d);
+kn_status kni_cuda_replay(kni_driver *d, kni_recording *r);
+void kni_cuda_record_free(kni_driver *d, kni_recording *r);
+
+kn_status kni_cuda_product(kni_driver *d, const kni_product *p);
+void kni_cuda_products_free(kni_cuda *c);
+
+#endif

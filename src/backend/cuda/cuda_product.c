@@ -1,0 +1,299 @@
+/* Matrix products by cuBLASLt. Its matrices are column-major: a row-major product d = a b is its product of the
+   transposes, d' = b' a', with the same memory, so operands change places and nothing is moved. Descriptors and the
+   choice of the heuristic are kept for each shape. */
+#include "backend/cuda/cuda_driver.h"
+#include "core/allocator.h"
+#include "core/error.h"
+#include "core/platform.h"
+#include <string.h>
+
+enum { SETS = 256, WAYS = 2 };
+
+/* Of cublasLt.h. */
+enum {
+    LT_F32 = 0,
+    LT_F64 = 1,
+    LT_F16 = 2,
+    LT_BF16 = 14,
+    LT_COMPUTE_32F = 68,
+    LT_COMPUTE_64F = 70,
+    LT_COMPUTE_TF32 = 77,
+    LT_DESC_TRANSPOSE_A = 3,
+    LT_DESC_TRANSPOSE_B = 4,
+    LT_DESC_EPILOGUE = 7,
+    LT_DESC_BIAS = 8,
+    LT_LAYOUT_BATCH = 5,
+    LT_LAYOUT_STEP = 6,
+    LT_PREFERENCE_WORKSPACE = 1,
+    LT_PREFERENCE_ALIGNMENT = 5 /* of a; b, c and d follow */
+};
+
+/* All that a choice depends on; compared as bytes. */
+typedef struct product_key {
+    int64_t m, n, k, batch, row_a, row_b, row_c, row_d, step_a, step_b, step_c, step_d;
+    uint8_t dtype, out_dtype, transpose_a, transpose_b, tf32, epilogue, adds, spare;
+    uint32_t alignments[4]; /* of the operands as the library sees them */
+} product_key;
+
+/* The library's descriptors of one key; `first` is our b. */
+typedef struct product_entry {
+    product_key key;
+    void *desc, *first, *second, *c, *d;
+    uint64_t algorithm[8];
+    size_t workspace;
+    uint64_t used;  /* when; 0: free */
+    bool supported; /* false: the library has none for this key */
+} product_entry;
+
+struct kni_cuda_products {
+    const kni_cuda_product_api *api;
+    void *handle, *workspace;
+    uint64_t clock;
+    product_entry entries[SETS][WAYS];
+};
+
+/* ---- keys */
+
+/* -1 where the library has no such type. */
+static int library_type(int dtype)
+{
+    return dtype == KN_F32    ? LT_F32
+           : dtype == KN_F64  ? LT_F64
+           : dtype == KN_F16  ? LT_F16
+           : dtype == KN_BF16 ? LT_BF16
+                              : -1;
+}
+
+static kni_cuda_address address_of(const kni_place *place, int dtype)
+{
+    return kni_cuda_at(place->memory, (size_t)place->offset * (kni_dtypes[dtype].bits / 8));
+}
+
+static uint32_t alignment_of(kni_cuda_address address)
+{
+    uint32_t bytes = 256;
+    while (address % bytes) bytes /= 2;
+    return bytes;
+}
+
+/* One stored row needs no distance to the next. */
+static int64_t leading(int64_t row, int64_t rows, int64_t columns)
+{
+    return rows == 1 && row < columns ? columns : row;
+}
+
+static bool types_known(const kni_product *p)
+{
+    if (p->dtype == p->out_dtype) return library_type(p->dtype) >= 0;
+    return (p->dtype == KN_F16 || p->dtype == KN_BF16) && p->out_dtype == KN_F32;
+}
+
+static bool has_bias(int epilogue)
+{
+    return epilogue == KNI_EPILOGUE_BIAS || epilogue == KNI_EPILOGUE_BIAS_RELU ||
+           epilogue == KNI_EPILOGUE_BIAS_GELU;
+}
+
+/* False where the library cannot take it. */
+static bool make_key(const kni_product *p, product_key *key)
+{
+    memset(key, 0, sizeof *key);
+    if (!types_known(p) || p->k < 1) return false;
+    key->m = p->m, key->n = p->n, key->k = p->k, key->batch = p->batch;
+    key->row_a = leading(p->row_a, p->transpose_a ? p->k : p->m, p->transpose_a ? p->m : p->k);
+    key->row_b = leading(p->row_b, p->transpose_b ? p->n : p->k, p->transpose_b ? p->k : p->n);
+    key->row_d = leading(p->row_d, p->m, p->n);
+    key->adds = p->beta != 0;
+    key->row_c = key->adds ? leading(p->row_c, p->m, p->n) : key->row_d;
+    if (key->row_a < (p->transpose_a ? p->m : p->k) || key->row_b < (p->transpose_b ? p->k : p->n) ||
+        key->row_d < p->n || key->row_c < p->n)
+        return false;
+    if (p->batch > 1) {
+        key->step_a = p->step_a, key->step_b = p->step_b, key->step_d = p->step_d;
+        key->step_c = key->adds ? p->step_c : p->step_d;
+        if (!key->step_d) return false;
+    }
+    key->dtype = (uint8_t)p->dtype, key->out_dtype = (uint8_t)p->out_dtype;
+    key->transpose_a = p->transpose_a, key->transpose_b = p->transpose_b;
+    key->tf32 = p->tf32 && p->dtype == KN_F32, key->epilogue = (uint8_t)p->epilogue;
+    kni_cuda_address d = address_of(&p->d, p->out_dtype);
+    key->alignments[0] = alignment_of(address_of(&p->b, p->dtype));
+    key->alignments[1] = alignment_of(address_of(&p->a, p->dtype));
+    key->alignments[2] = alignment_of(key->adds ? address_of(&p->c, p->out_dtype) : d);
+    key->alignments[3] = alignment_of(d);
+    return true;
+}
+
+static uint32_t set_of(const product_key *key)
+{
+    const unsigned char *bytes = (const unsigned char *)key;
+    uint64_t hash = 14695981039346656037u;
+    for (size_t i = 0; i < sizeof *key; i++) hash = (hash ^ bytes[i]) * 1099511628211u;
+    return (uint32_t)(hash >> 32) % SETS;
+}
+
+/* ---- descriptors */
+
+static void entry_clear(kni_cuda_products *s, product_entry *e)
+{
+    if (e->desc) (void)s->api->desc_destroy(e->desc);
+    void *layouts[] = {e->first, e->second, e->c, e->d};
+    for (int i = 0; i < KNI_COUNT(layouts); i++)
+        if (layouts[i]) (void)s->api->layout_destroy(layouts[i]);
+    memset(e, 0, sizeof *e);
+}
+
+static int make_layout(kni_cuda_products *s, void **layout, int dtype, int64_t rows, int64_t columns,
+                       int64_t lead, int64_t batch, int64_t step)
+{
+    int32_t count = (int32_t)batch;
+    int result = s->api->layout_create(layout, library_type(dtype), (uint64_t)rows, (uint64_t)columns, lead);
+    if (result) *layout = NULL;
+    if (!result && batch > 1) result = s->api->layout_set(*layout, LT_LAYOUT_BATCH, &count, sizeof count);
+    if (!result && batch > 1) result = s->api->layout_set(*layout, LT_LAYOUT_STEP, &step, sizeof step);
+    return result;
+}
+
+static int make_desc(kni_cuda_products *s, product_entry *e)
+{
+    static const int32_t epilogues[] = {
+        [KNI_EPILOGUE_NONE] = 1,       [KNI_EPILOGUE_BIAS] = 4, [KNI_EPILOGUE_BIAS_RELU] = 6,
+        [KNI_EPILOGUE_BIAS_GELU] = 36, [KNI_EPILOGUE_RELU] = 2,
+    };
+    const product_key *key = &e->key;
+    bool wide = key->dtype == KN_F64;
+    int compute = wide ? LT_COMPUTE_64F : key->tf32 ? LT_COMPUTE_TF32 : LT_COMPUTE_32F;
+    int32_t first = key->transpose_b, second = key->transpose_a;
+    int result = s->api->desc_create(&e->desc, compute, wide ? LT_F64 : LT_F32);
+    if (result) e->desc = NULL;
+    if (!result) result = s->api->desc_set(e->desc, LT_DESC_TRANSPOSE_A, &first, sizeof first);
+    if (!result) result = s->api->desc_set(e->desc, LT_DESC_TRANSPOSE_B, &second, sizeof second);
+    if (!result)
+        result = s->api->desc_set(e->desc, LT_DESC_EPILOGUE, &epilogues[key->epilogue], sizeof epilogues[0]);
+    return result;
+}
+
+/* Both operands as stored; the transposes say how they are read. */
+static int make_layouts(kni_cuda_products *s, product_entry *e)
+{
+    const product_key *k = &e->key;
+    int result = make_layout(s, &e->first, k->dtype, k->transpose_b ? k->k : k->n,
+                             k->transpose_b ? k->n : k->k, k->row_b, k->batch, k->step_b);
+    if (!result)
+        result = make_layout(s, &e->second, k->dtype, k->transpose_a ? k->m : k->k,
+                             k->transpose_a ? k->k : k->m, k->row_a, k->batch, k->step_a);
+    if (!result) result = make_layout(s, &e->c, k->out_dtype, k->n, k->m, k->row_c, k->batch, k->step_c);
+    if (!result) result = make_layout(s, &e->d, k->out_dtype, k->n, k->m, k->row_d, k->batch, k->step_d);
+    return result;
+}
+
+static int choose(kni_cuda_products *s, product_entry *e)
+{
+    void *preference = NULL;
+    size_t workspace = s->workspace ? KNI_CUDA_WORKSPACE : 0;
+    kni_lt_choice choice;
+    int found = 0, result = s->api->preference_create(&preference);
+    if (result) return result;
+    result = s->api->preference_set(preference, LT_PREFERENCE_WORKSPACE, &workspace, sizeof workspace);
+    for (int i = 0; i < 4 && !result; i++)
+        result = s->api->preference_set(preference, LT_PREFERENCE_ALIGNMENT + i, &e->key.alignments[i],
+                                        sizeof e->key.alignments[i]);
+    if (!result)
+        result = s->api->choose(s->handle, e->desc, e->first, e->second, e->c, e->d, preference, 1, &choice,
+                                &found);
+    (void)s->api->preference_destroy(preference);
+    if (result || found < 1) return result ? result : KNI_LT_NOT_SUPPORTED;
+    memcpy(e->algorithm, choice.algorithm, sizeof e->algorithm);
+    e->workspace = choice.workspace;
+    return 0;
+}
+
+/* ---- the library's state */
+
+/* NULL where there is no library, and after a failure of it, which is tried again at the next product. */
+static kni_cuda_products *products_of(kni_cuda *c)
+{
+    if (c->products) return c->products;
+    const kni_cuda_product_api *api = c->vendor ? kni_cuda_product_library() : NULL;
+    kni_cuda_products *s = api ? kni_allocate(sizeof *s) : NULL;
+    if (!s) return NULL;
+    memset(s, 0, sizeof *s);
+    s->api = api;
+    if (api->create(&s->handle)) {
+        kni_free(s, sizeof *s);
+        return NULL;
+    }
+    /* Without a workspace there are fewer algorithms, no more. */
+    s->workspace = c->driver.allocate(&c->driver, KNI_CUDA_WORKSPACE);
+    c->products = s;
+    return s;
+}
+
+void kni_cuda_products_free(kni_cuda *c)
+{
+    kni_cuda_products *s = c->products;
+    if (!s) return;
+    for (int i = 0; i < SETS; i++)
+        for (int k = 0; k < WAYS; k++) entry_clear(s, &s->entries[i][k]);
+    if (!c->lost) (void)s->api->destroy(s->handle);
+    c->driver.free(&c->driver, s->workspace);
+    kni_free(s, sizeof *s);
+    c->products = NULL;
+}
+
+static product_entry *entry_of(kni_cuda_products *s, const kni_product *p, const product_key *key)
+{
+    product_entry *set = s->entries[set_of(key)], *e = NULL;
+    for (int i = 0; i < WAYS; i++)
+        if (set[i].used && !memcmp(&set[i].key, key, sizeof *key)) {
+            set[i].used = ++s->clock;
+            return &set[i];
+        }
+    e = set[0].used <= set[1].used ? &set[0] : &set[1];
+    entry_clear(s, e);
+    e->key = *key;
+    e->used = ++s->clock;
+    int result = make_desc(s, e);
+    /* The heuristic looks at how the bias is aligned. */
+    kni_cuda_address bias = has_bias(p->epilogue) ? address_of(&p->bias, p->out_dtype) : 0;
+    if (!result && bias) result = s->api->desc_set(e->desc, LT_DESC_BIAS, &bias, sizeof bias);
+    if (!result) result = make_layouts(s, e);
+    if (!result) result = choose(s, e);
+    e->supported = !result;
+    return e;
+}
+
+kn_status kni_cuda_product(kni_driver *d, const kni_product *p)
+{
+    kni_cuda *c = kni_cuda_of(d);
+    product_key key;
+    kn_status status = kni_cuda_enter(c);
+    if (status || !p->m || !p->n || !p->batch) return status;
+    kni_cuda_products *s = make_key(p, &key) ? products_of(c) : NULL;
+    if (!s) return KN_ERROR_UNSUPPORTED;
+    product_entry *e = entry_of(s, p, &key);
+    if (!e->supported) return KN_ERROR_UNSUPPORTED;
+    kni_cuda_address at_d = address_of(&p->d, p->out_dtype),
+                     at_c = p->beta != 0 ? address_of(&p->c, p->out_dtype) : at_d;
+    kni_cuda_address bias = has_bias(p->epilogue) ? address_of(&p->bias, p->out_dtype) : 0;
+    if (bias && s->api->desc_set(e->desc, LT_DESC_BIAS, &bias, sizeof bias)) return KN_ERROR_UNSUPPORTED;
+    const float narrow[2] = {(float)p->alpha, (float)p->beta};
+    const double wide[2] = {p->alpha, p->beta};
+    bool is_wide = p->dtype == KN_F64;
+    int result =
+        s->api->matmul(s->handle, e->desc, is_wide ? (const void *)&wide[0] : &narrow[0],
+                       (const void *)(uintptr_t)address_of(&p->b, p->dtype), e->first,
+                       (const void *)(uintptr_t)address_of(&p->a, p->dtype), e->second,
+                       is_wide ? (const void *)&wide[1] : &narrow[1], (const void *)(uintptr_t)at_c, e->c,
+                       (void *)(uintptr_t)at_d, e->d, e->algorithm, s->workspace, e->workspace, c->stream);
+    if (!result) return KN_OK;
+    /* A fault of an earlier kernel shows up here as a bare failure; the driver knows more. */
+    if (!c->recording && (status = kni_cuda_result(c, c->api->stream_wait(c->stream), "a matrix product")))
+        return status;
+    if (result == KNI_LT_NOT_SUPPORTED) {
+        e->supported = false;
+        return KN_ERROR_UNSUPPORTED;
+    }
+    return kni_fail(KN_ERROR_DEVICE, "%s: cuBLASLt failed in a product of %D x %D x %D (its error %d)",
+                    c->name, p->m, p->n, p->k, (int32_t)result);
+}
