@@ -1,0 +1,251 @@
+/* Running the system's compiler: a process of its own in a private folder, asked after whenever the function is wanted. */
+#define _GNU_SOURCE
+#include "backend/cpu/jit_cc.h"
+#include "core/error.h"
+#include "core/platform.h"
+#include "support/disk_cache.h"
+#include "support/file.h"
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <kn/tensor.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* Bit-equal to the library's own kernels: no contraction, and wrapping integers. */
+static const char *const flags[] = {"-std=gnu11",
+                                    "-O3",
+                                    "-march=native",
+                                    "-fPIC",
+                                    "-shared",
+                                    "-w",
+                                    "-ffp-contract=off",
+                                    "-fno-math-errno",
+                                    "-fno-trapping-math",
+                                    "-fwrapv",
+                                    "-fno-strict-aliasing"};
+enum { FLAGS = sizeof flags / sizeof *flags, ARGUMENTS = FLAGS + 6 };
+static const uint64_t poll_nanoseconds = 2000000;
+
+struct kni_jit {
+    char *entry, *folder; /* folder: NULL once it is gone */
+    pid_t compiler;       /* 0 when none runs */
+    uint64_t asked;       /* when the compiler was last asked after */
+    kni_buffer key;
+    void *library;
+    kni_jit_fn function;
+    bool failed;
+};
+
+bool kni_jit_wanted(void)
+{
+    const char *text = kni_environment("KN_JIT");
+    return text && !strncmp(text, "cc", 2) && (!text[2] || text[2] == ':');
+}
+
+static bool waits(void)
+{
+    const char *text = kni_environment("KN_JIT");
+    return text && !strcmp(text, "cc:wait");
+}
+
+static const char *compiler_name(void)
+{
+    const char *name = kni_environment("KN_CC");
+    return name && *name ? name : "cc";
+}
+
+/* One line for the process: a program that runs without the compiler is slower, not wrong. */
+static void tell(const char *what, const char *detail)
+{
+    static _Atomic bool told;
+    if (!atomic_exchange(&told, true))
+        kni_log(KN_LOG_WARNING, "KN_JIT=cc: %s%s; groups stay interpreted", what, detail);
+}
+
+static char *joined(const char *folder, const char *name) { return kni_path_join(folder, name); }
+
+/* Loads a library from its bytes, without leaving a file behind. */
+static bool load(kni_jit *jit, const char *data, size_t bytes)
+{
+    char path[64];
+    int file = memfd_create("kiln-kernel", MFD_CLOEXEC);
+    if (file < 0) return false;
+    size_t done = 0;
+    while (done < bytes) {
+        ssize_t n = write(file, data + done, bytes - done);
+        if (n <= 0) break;
+        done += (size_t)n;
+    }
+    snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+    if (done == bytes) jit->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    close(file);
+    void *symbol = jit->library ? dlsym(jit->library, jit->entry) : NULL;
+    memcpy(&jit->function, &symbol, sizeof symbol);
+    return symbol != NULL;
+}
+
+static bool make_key(kni_jit *jit, const char *text)
+{
+    kni_buffer_format(&jit->key, "%s\n%s\n", compiler_name(), jit->entry);
+    for (int i = 0; i < FLAGS; i++) kni_buffer_format(&jit->key, "%s ", flags[i]);
+    /* The machine decides what -march=native means. */
+    kni_buffer cpu = {0};
+    if (kni_file_exists("/proc/cpuinfo") && kni_file_read("/proc/cpuinfo", 1 << 24, &cpu) == KN_OK) {
+        const char *line = strstr(kni_buffer_string(&cpu), "\nflags");
+        const char *end = line ? strchr(line + 1, '\n') : NULL;
+        if (line && end) kni_buffer_append(&jit->key, line, (size_t)(end - line));
+    }
+    kni_buffer_free(&cpu);
+    kni_buffer_text(&jit->key, text);
+    return !jit->key.failed;
+}
+
+static kn_status spawn(kni_jit *jit, const char *source, const char *library, const char *log)
+{
+    char *arguments[ARGUMENTS];
+    int n = 0;
+    arguments[n++] = (char *)compiler_name();
+    for (int i = 0; i < FLAGS; i++) arguments[n++] = (char *)flags[i];
+    arguments[n++] = (char *)"-o";
+    arguments[n++] = (char *)library;
+    arguments[n++] = (char *)source;
+    arguments[n] = NULL;
+    posix_spawn_file_actions_t actions;
+    if (posix_spawn_file_actions_init(&actions)) return KN_ERROR_MEMORY;
+    int bad = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0) ||
+              posix_spawn_file_actions_addopen(&actions, 1, log, O_WRONLY | O_CREAT | O_TRUNC, 0600) ||
+              posix_spawn_file_actions_adddup2(&actions, 1, 2);
+    int code =
+        bad ? ENOMEM : posix_spawnp(&jit->compiler, compiler_name(), &actions, NULL, arguments, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    if (code) {
+        jit->compiler = 0;
+        tell("no compiler could be started, set KN_CC: ", strerror(code));
+    }
+    return code ? KN_ERROR_UNSUPPORTED : KN_OK;
+}
+
+static bool start_compiler(kni_jit *jit, const char *text)
+{
+    const char *base = kni_environment("TMPDIR");
+    jit->folder = joined(base && *base ? base : "/tmp", "kiln-cc-XXXXXX");
+    if (!jit->folder || !mkdtemp(jit->folder)) {
+        tell("no folder for it could be made in ", base && *base ? base : "/tmp");
+        free(jit->folder);
+        jit->folder = NULL;
+        return false;
+    }
+    char *source = joined(jit->folder, "kernel.c"), *library = joined(jit->folder, "kernel.so"),
+         *log = joined(jit->folder, "log");
+    bool good = source && library && log && kni_file_write(source, text, strlen(text)) == KN_OK &&
+                spawn(jit, source, library, log) == KN_OK;
+    free(source);
+    free(library);
+    free(log);
+    return good;
+}
+
+static void remove_folder(kni_jit *jit)
+{
+    if (jit->folder) (void)kni_path_remove(jit->folder);
+    free(jit->folder);
+    jit->folder = NULL;
+}
+
+/* What the compiler said first. */
+static void tell_log(const kni_jit *jit)
+{
+    kni_buffer text = {0};
+    char *log = joined(jit->folder, "log");
+    if (log && kni_file_exists(log)) (void)kni_file_read(log, 1 << 20, &text);
+    char line[200] = "";
+    for (size_t i = 0; i < text.length && i + 1 < sizeof line && text.data[i] != '\n'; i++)
+        line[i] = text.data[i];
+    tell("the compiler failed: ", line);
+    free(log);
+    kni_buffer_free(&text);
+}
+
+static void finish(kni_jit *jit, bool good)
+{
+    kni_buffer bytes = {0};
+    char *library = joined(jit->folder, "kernel.so");
+    jit->compiler = 0;
+    good = good && library && kni_file_exists(library) && kni_file_read(library, 1 << 28, &bytes) == KN_OK;
+    if (!good)
+        tell_log(jit);
+    else if (load(jit, bytes.data, bytes.length))
+        kni_disk_cache_put("cc", jit->key.data, jit->key.length, bytes.data, bytes.length);
+    jit->failed = !jit->function;
+    free(library);
+    kni_buffer_free(&bytes);
+    kni_buffer_free(&jit->key);
+    remove_folder(jit);
+}
+
+static void ask(kni_jit *jit, bool wait)
+{
+    int status = 0;
+    pid_t done = waitpid(jit->compiler, &status, wait ? 0 : WNOHANG);
+    while (wait && done < 0 && errno == EINTR) done = waitpid(jit->compiler, &status, 0);
+    if (done == 0 || (done < 0 && errno == EINTR)) return;
+    /* A program that ignores its children's ends leaves no status: the file then says whether it went well. */
+    finish(jit, done < 0 || (WIFEXITED(status) && WEXITSTATUS(status) == 0));
+}
+
+kni_jit *kni_jit_start(const char *text, const char *entry)
+{
+    kni_jit *jit = calloc(1, sizeof *jit);
+    kni_buffer cached = {0};
+    if (!jit) return NULL;
+    jit->entry = strdup(entry);
+    if (!jit->entry || !make_key(jit, text)) {
+        kni_jit_free(jit);
+        return NULL;
+    }
+    bool found = kni_disk_cache_get("cc", jit->key.data, jit->key.length, &cached) &&
+                 load(jit, cached.data, cached.length);
+    kni_buffer_free(&cached);
+    if (!found && !start_compiler(jit, text)) {
+        kni_jit_free(jit);
+        return NULL;
+    }
+    if (!found && waits()) ask(jit, true);
+    return jit;
+}
+
+kni_jit_fn kni_jit_ready(kni_jit *jit)
+{
+    if (KNI_LIKELY(jit->function != NULL) || jit->failed) return jit->function;
+    uint64_t now = kni_nanoseconds();
+    if (now - jit->asked < poll_nanoseconds) return NULL;
+    jit->asked = now;
+    ask(jit, false);
+    return jit->function;
+}
+
+bool kni_jit_failed(const kni_jit *jit) { return jit->failed; }
+
+void kni_jit_free(kni_jit *jit)
+{
+    if (!jit) return;
+    if (jit->compiler > 0) {
+        kill(jit->compiler, SIGKILL);
+        while (waitpid(jit->compiler, NULL, 0) < 0 && errno == EINTR) {}
+    }
+    if (jit->library) dlclose(jit->library);
+    remove_folder(jit);
+    kni_buffer_free(&jit->key);
+    free(jit->entry);
+    free(jit);
+}
