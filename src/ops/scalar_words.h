@@ -70,10 +70,12 @@ DEFINE_SELECT(f32, float)
 DEFINE_SELECT(f64, double)
 DEFINE_SELECT(i32, int32_t)
 DEFINE_SELECT(i64, int64_t)
+DEFINE_SELECT(u32, uint32_t)
 DEFINE_SELECT(u64, uint64_t)
 #undef DEFINE_SELECT
 DEFINE_POWER(i32, int32_t)
 DEFINE_POWER(i64, int64_t)
+DEFINE_POWER(u32, uint32_t)
 DEFINE_POWER(u64, uint64_t)
 #undef DEFINE_POWER
 
@@ -117,6 +119,11 @@ DEFINE_POWER(u64, uint64_t)
 #undef S
 #define T int64_t
 #define S i64
+#include "ops/scalar_words.def"
+#undef T
+#undef S
+#define T uint32_t
+#define S u32
 #include "ops/scalar_words.def"
 #undef T
 #undef S
