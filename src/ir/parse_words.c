@@ -1,0 +1,87 @@
+/* The words of the kernel language that are called, in one table. */
+#include "ir/parse_tree.h"
+
+/* clang-format off */
+static const kni_tree_word words[] = {
+    {"exp", "exp", KNI_WORD_FLOAT, 1, 0, true},
+    {"expm1", "expm1", KNI_WORD_FLOAT, 1, 0, true},
+    {"log", "log", KNI_WORD_FLOAT, 1, 0, true},
+    {"log1p", "log1p", KNI_WORD_FLOAT, 1, 0, true},
+    {"sqrt", "sqrt", KNI_WORD_FLOAT, 1, 0, true},
+    {"sin", "sin", KNI_WORD_FLOAT, 1, 0, true},
+    {"cos", "cos", KNI_WORD_FLOAT, 1, 0, true},
+    {"tanh", "tanh", KNI_WORD_FLOAT, 1, 0, true},
+    {"floor", "floor", KNI_WORD_FLOAT, 1, 0, true},
+    {"ceil", "ceil", KNI_WORD_FLOAT, 1, 0, true},
+    {"round", "round", KNI_WORD_FLOAT, 1, 0, true},
+    {"trunc", "trunc", KNI_WORD_FLOAT, 1, 0, true},
+    {"sigmoid", "sigmoid", KNI_WORD_FLOAT, 1, 0, true},
+    {"atan2", "atan2", KNI_WORD_FLOAT, 2, 0, true},
+    {"pow", "pow", KNI_WORD_FLOAT, 2, 0, true},
+    {"hypot", "hypot", KNI_WORD_FLOAT, 2, 0, true},
+    {"cos_turn", NULL, KNI_WORD_COS_TURN, 1, 0, true},
+    {"abs", "abs", KNI_WORD_SAME, 1, 0, true},
+    {"is_nan", "isnan", KNI_WORD_TRUTH, 1, 0, true},
+    {"philox", NULL, KNI_WORD_PHILOX, 3, 0, true},
+    {"report", NULL, KNI_WORD_REPORT, 1, 0, true},
+
+    {"exp2", "exp2", KNI_WORD_FLOAT, 1, 0, false},
+    {"log2", "log2", KNI_WORD_FLOAT, 1, 0, false},
+    {"log10", "log10", KNI_WORD_FLOAT, 1, 0, false},
+    {"rsqrt", "rsqrt", KNI_WORD_FLOAT, 1, 0, false},
+    {"tan", "tan", KNI_WORD_FLOAT, 1, 0, false},
+    {"asin", "asin", KNI_WORD_FLOAT, 1, 0, false},
+    {"acos", "acos", KNI_WORD_FLOAT, 1, 0, false},
+    {"atan", "atan", KNI_WORD_FLOAT, 1, 0, false},
+    {"sinh", "sinh", KNI_WORD_FLOAT, 1, 0, false},
+    {"cosh", "cosh", KNI_WORD_FLOAT, 1, 0, false},
+    {"asinh", "asinh", KNI_WORD_FLOAT, 1, 0, false},
+    {"acosh", "acosh", KNI_WORD_FLOAT, 1, 0, false},
+    {"atanh", "atanh", KNI_WORD_FLOAT, 1, 0, false},
+    {"erf", "erf", KNI_WORD_FLOAT, 1, 0, false},
+    {"erfc", "erfc", KNI_WORD_FLOAT, 1, 0, false},
+    {"erfinv", "erfinv", KNI_WORD_FLOAT, 1, 0, false},
+    {"normal_cdf", "normal_cdf", KNI_WORD_FLOAT, 1, 0, false},
+    {"lgamma", "lgamma", KNI_WORD_FLOAT, 1, 0, false},
+    {"digamma", "digamma", KNI_WORD_FLOAT, 1, 0, false},
+    {"copysign", "copysign", KNI_WORD_FLOAT, 2, 0, false},
+    {"fmod", "fmod", KNI_WORD_FLOAT, 2, 0, false},
+    {"fma", NULL, KNI_WORD_FMA, 3, 0, false},
+    {"min", "min", KNI_WORD_SAME, 2, 0, false},
+    {"max", "max", KNI_WORD_SAME, 2, 0, false},
+    {"sign", "sign", KNI_WORD_SAME, 1, 0, false},
+    {"is_inf", "isinf", KNI_WORD_TRUTH, 1, 0, false},
+    {"is_finite", "isfinite", KNI_WORD_TRUTH, 1, 0, false},
+
+    {"group_id", NULL, KNI_WORD_BUILTIN, 0, KNI_IR_GROUP, false},
+    {"group_count", NULL, KNI_WORD_BUILTIN, 0, KNI_IR_GROUPS, false},
+    {"local_id", NULL, KNI_WORD_BUILTIN, 0, KNI_IR_LOCAL, false},
+    {"local_count", NULL, KNI_WORD_BUILTIN, 0, KNI_IR_LOCALS, false},
+    {"lane_id", NULL, KNI_WORD_BUILTIN, 0, KNI_IR_LANE_ID, false},
+    {"lane_count", NULL, KNI_WORD_BUILTIN, 0, KNI_IR_LANES, false},
+    {"barrier", NULL, KNI_WORD_BARRIER, 0, 0, false},
+    {"subgroup_sum", NULL, KNI_WORD_SUBGROUP, 1, KNI_IR_ADD, false},
+    {"subgroup_min", NULL, KNI_WORD_SUBGROUP, 1, KNI_IR_MIN, false},
+    {"subgroup_max", NULL, KNI_WORD_SUBGROUP, 1, KNI_IR_MAX, false},
+    {"workgroup_sum", NULL, KNI_WORD_WORKGROUP, 1, KNI_IR_ADD, false},
+    {"workgroup_min", NULL, KNI_WORD_WORKGROUP, 1, KNI_IR_MIN, false},
+    {"workgroup_max", NULL, KNI_WORD_WORKGROUP, 1, KNI_IR_MAX, false},
+    {"workgroup_scan", NULL, KNI_WORD_SCAN, 1, KNI_IR_ADD, false},
+    {"lane_xor", NULL, KNI_WORD_SHUFFLE, 2, 0, false},
+    {"atomic_add", NULL, KNI_WORD_ATOMIC, 3, KNI_IR_ADD, false},
+    {"atomic_min", NULL, KNI_WORD_ATOMIC, 3, KNI_IR_MIN, false},
+    {"atomic_max", NULL, KNI_WORD_ATOMIC, 3, KNI_IR_MAX, false},
+    {"atomic_exchange", NULL, KNI_WORD_ATOMIC, 3, KNI_IR_EXCHANGE, false},
+    {"tile_fill", NULL, KNI_WORD_TILE_FILL, 2, 0, false},
+    {"tile_load", NULL, KNI_WORD_TILE_LOAD, 4, 0, false},
+    {"tile_store", NULL, KNI_WORD_TILE_STORE, 4, 0, false},
+    {"tile_multiply", NULL, KNI_WORD_TILE_MULTIPLY, 3, 0, false},
+};
+/* clang-format on */
+
+const kni_tree_word *kni_tree_word_find(const kni_lex_token *name)
+{
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (kni_lex_is(name, words[i].name)) return &words[i];
+    return NULL;
+}
