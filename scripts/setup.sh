@@ -43,6 +43,8 @@ qemu-system-arm qemu-system-arm
 qemu-aarch64 qemu-user
 aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu
 - libc6-dev-arm64-cross
+- ocl-icd-libopencl1
+- pocl-opencl-icd
 ROWS
 }
 

@@ -1,6 +1,6 @@
 /* Compiling emitted C: in the background, at once, from the cache, and every way in which it cannot be. */
 #define _DEFAULT_SOURCE
-#include "backend/cpu/jit_cc.h"
+#include "backend/jit/jit_cc.h"
 #include "support/check.h"
 #include "support/file.h"
 #include <stdlib.h>

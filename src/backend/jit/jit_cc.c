@@ -1,6 +1,6 @@
 /* Running the system's compiler: a process of its own in a private folder, asked after whenever the function is wanted. */
 #define _GNU_SOURCE
-#include "backend/cpu/jit_cc.h"
+#include "backend/jit/jit_cc.h"
 #include "core/error.h"
 #include "core/platform.h"
 #include "support/disk_cache.h"
