@@ -23,7 +23,8 @@ const char *kni_lex_show(const kni_lex_token *token, char shown[KNI_LEX_SHOWN])
     shown[0] = '\'';
     for (size_t i = 0; i < n; i++)
         shown[i + 1] = token->text[i] > 32 && token->text[i] < 127 ? token->text[i] : '?';
-    strcpy(shown + n + 1, n < token->length ? "...'" : "'");
+    const char *end = n < token->length ? "...'" : "'";
+    memcpy(shown + n + 1, end, strlen(end) + 1);
     return shown;
 }
 

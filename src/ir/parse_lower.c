@@ -22,7 +22,7 @@ static bool name_taken(const kni_ir *ir, const char *name, bool param)
 static const char *free_name(const kni_tree_lowering *l, const char *name, bool param,
                              char room[KNI_TREE_NAME])
 {
-    strcpy(room, name);
+    memcpy(room, name, strlen(name) + 1);
     size_t stem = strlen(name) < KNI_TREE_NAME - 8 ? strlen(name) : KNI_TREE_NAME - 8;
     for (int n = 2; l->b.ir && name_taken(l->b.ir, room, param) && n < 10000; n++) {
         char digits[8];

@@ -33,7 +33,7 @@ def generate():
         rows, row = [], ""
         for text in map(literal, lines_of(path)):
             # Several lines of the text on one of the file where they are short.
-            if row and len(row) + len(text) > 104:
+            if row and len(row) + len(text) > 180:
                 rows.append(row)
                 row = ""
             row = row[:-1] + text[1:] if row else text
