@@ -24,6 +24,9 @@ static uint64_t hash_text(const char *text, uint64_t hash)
 
 bool kiln_wanted(const kiln_run *run, const char *op, const char *name)
 {
+    if (run->parts &&
+        kiln_mix(hash_text(op, UINT64_C(0xCBF29CE484222325))) % (uint64_t)run->parts != (uint64_t)run->part)
+        return false;
     if (!run->filter) return true;
     char full[160];
     snprintf(full, sizeof full, "%s:%s", op, name);
@@ -146,8 +149,8 @@ static void run_table(kiln_run *run)
             printf("FAIL no case for op %s\n", row.name);
             run->failed++;
         }
-        if (run->tapes && run->sample == 100 && row.gradient == KN_GRADIENT_YES && !run->second[number] &&
-            !run->no_second[number]) {
+        if (run->tapes && run->sample == 100 && !run->parts && row.gradient == KN_GRADIENT_YES &&
+            !run->second[number] && !run->no_second[number]) {
             printf("FAIL no second gradient of op %s, and no reason\n", row.name);
             run->failed++;
         }
@@ -250,7 +253,7 @@ static void free_tables(kiln_run *run)
 
 static int parse(kiln_run *run, int count, char **arguments)
 {
-    const char *sample = NULL, *seed = NULL;
+    const char *sample = NULL, *seed = NULL, *jobs = NULL;
     for (int i = 0; i < count; i++) {
         bool bad = false;
         if (kiln_option(arguments, i, "--verbose"))
@@ -268,6 +271,7 @@ static int parse(kiln_run *run, int count, char **arguments)
                  !kiln_option_value(count, arguments, &i, "--data", &run->data, &bad) &&
                  !kiln_option_value(count, arguments, &i, "--refused", &run->refused, &bad) &&
                  !kiln_option_value(count, arguments, &i, "--sample", &sample, &bad) &&
+                 !kiln_option_value(count, arguments, &i, "--jobs", &jobs, &bad) &&
                  !kiln_option_value(count, arguments, &i, "--seed", &seed, &bad))
             return kiln_usage_error("conform has no option '%s'", arguments[i]);
         if (bad) return kiln_usage_error("%s needs a value", arguments[i]);
@@ -278,31 +282,47 @@ static int parse(kiln_run *run, int count, char **arguments)
         return kiln_usage_error("--sample is a percentage from 1 to 100, not '%s'", sample);
     if (seed) run->seed = strtoull(seed, &end, 10);
     if (seed && (*end || end == seed)) return kiln_usage_error("--seed is a whole number, not '%s'", seed);
+    if (jobs) run->parts = (int)strtol(jobs, &end, 10);
+    if (jobs && (*end || end == jobs || run->parts < 1 || run->parts > KILN_MAX_JOBS))
+        return kiln_usage_error("--jobs is a number of processes from 1 to %d, not '%s'", (int)KILN_MAX_JOBS,
+                                jobs);
+    if (run->parts == 1) run->parts = 0;
     if (!run->spec && !run->list) return kiln_usage_error("conform needs --device SPEC");
     return 0;
+}
+
+/* All that one process does. */
+static bool run_all(kiln_run *run)
+{
+    static file_list list;
+    allocate_tables(run);
+    bool good = open_files(&list, run->data) && (run->list || open_devices(run)) && run_files(run, &list);
+    if (good && !run->list) {
+        run_table(run);
+        kiln_coverage_check(run);
+        if (run->coverage) kiln_coverage_print(run);
+        if (run->self_test) tell_self_test(run);
+    }
+    kn_log_set(NULL, NULL);
+    for (int i = 0; i < list.n; i++) kiln_file_close(&list.file[i]);
+    free_tables(run);
+    return good;
 }
 
 int kiln_command_conform(int count, char **arguments)
 {
     kiln_run run = {.data = "tests/conform/data", .refused = "tests/conform/refused.txt", .sample = 100};
-    static file_list list;
     int code = parse(&run, count, arguments);
     if (code) return code;
-    allocate_tables(&run);
-    bool good = open_files(&list, run.data) && (run.list || open_devices(&run)) && run_files(&run, &list);
+    /* Lists and tables over all ops are made by one process. */
+    if (run.list || run.coverage || run.self_test || run.write_refused) run.parts = 0;
+    bool good = run.parts ? kiln_conform_jobs(&run, run_all) : run_all(&run);
     if (good && !run.list) {
-        run_table(&run);
-        kiln_coverage_check(&run);
-        if (run.coverage) kiln_coverage_print(&run);
-        if (run.self_test) tell_self_test(&run);
         if (run.own_tolerance)
             printf("%lld cases have a tolerance of their own\n", (long long)run.own_tolerance);
         printf("%lld skipped, %lld fell back\n", (long long)run.skipped, (long long)run.fell_back);
         printf("%lld passed, %lld failed\n", (long long)run.passed, (long long)run.failed);
     }
-    kn_log_set(NULL, NULL);
-    for (int i = 0; i < list.n; i++) kiln_file_close(&list.file[i]);
-    free_tables(&run);
     if (!good) return 1;
     return run.failed || (!run.list && !run.passed) ? 1 : 0;
 }

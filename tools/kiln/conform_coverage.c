@@ -122,7 +122,7 @@ static void write_refused(const kiln_run *run, const line_list *list)
 void kiln_coverage_check(kiln_run *run)
 {
     line_list found = {0}, listed = {0};
-    if (run->sample < 100) return;
+    if (run->sample < 100 || run->parts) return;
     for (int number = 0; number < run->n_ops; number++) {
         kn_op_info row;
         for (int layout = 0; known_row(run, number, &row) && layout < KILN_LAYOUT_COUNT; layout++)

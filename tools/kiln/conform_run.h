@@ -30,7 +30,8 @@ typedef struct kiln_run {
     kn_device device, oracle; /* oracle: the reference, or the CPU when the reference itself is tested */
     const char *spec, *filter, *data, *refused;
     bool verbose, list, coverage, tapes, self_test, write_refused;
-    int sample; /* percent */
+    int sample;      /* percent */
+    int part, parts; /* this process runs the ops of one part; parts 0: all */
     uint64_t seed;
     int64_t passed, failed, skipped, fell_back, own_tolerance;
     int n_ops; /* one more than the highest op number */
@@ -44,6 +45,10 @@ typedef struct kiln_run {
     uint64_t *seen;                                     /* hashes of names and dtypes that ran, a set */
     size_t seen_room, seen_count;
 } kiln_run;
+
+enum { KILN_MAX_JOBS = 64 };
+/* Runs `one` in as many processes as there are parts and adds up what they counted. */
+bool kiln_conform_jobs(kiln_run *run, bool (*one)(kiln_run *run));
 
 /* Remembers a function and dtype; true the first time. */
 bool kiln_first_time(kiln_run *run, const char *op, kn_dtype dtype);

@@ -1,0 +1,76 @@
+/* kiln conform --jobs N: the ops are dealt out to N processes, and their counts are added up. */
+#define _POSIX_C_SOURCE 200809L
+#include "conform_run.h"
+#include "kiln.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { COUNTS = 5 };
+
+static void counts_of(const kiln_run *run, int64_t *counts)
+{
+    const int64_t now[COUNTS] = {run->passed, run->failed, run->skipped, run->fell_back, run->own_tolerance};
+    memcpy(counts, now, sizeof now);
+}
+
+static void add_counts(kiln_run *run, const int64_t *counts)
+{
+    run->passed += counts[0];
+    run->failed += counts[1];
+    run->skipped += counts[2];
+    run->fell_back += counts[3];
+    run->own_tolerance += counts[4];
+}
+
+static void child(kiln_run *run, int part, int pipe_end, bool (*one)(kiln_run *run))
+{
+    int64_t counts[COUNTS];
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    run->part = part;
+    bool good = one(run);
+    fflush(stdout);
+    counts_of(run, counts);
+    if (!good || write(pipe_end, counts, sizeof counts) != (ssize_t)sizeof counts) _exit(1);
+    _exit(0);
+}
+
+/* Adds what a process counted; one that broke off is a failure of its own. */
+static void gather(kiln_run *run, int part, int pipe_end, pid_t process)
+{
+    int64_t counts[COUNTS];
+    int status = 0;
+    bool whole = read(pipe_end, counts, sizeof counts) == (ssize_t)sizeof counts;
+    close(pipe_end);
+    waitpid(process, &status, 0);
+    if (whole) add_counts(run, counts);
+    if (whole && WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
+    printf("FAIL part %d of %d broke off%s%s\n", part, run->parts, WIFSIGNALED(status) ? ": " : "",
+           WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "");
+    run->failed++;
+}
+
+bool kiln_conform_jobs(kiln_run *run, bool (*one)(kiln_run *run))
+{
+    pid_t process[KILN_MAX_JOBS];
+    int ends[KILN_MAX_JOBS];
+    fflush(stdout);
+    for (int part = 0; part < run->parts; part++) {
+        int both[2];
+        process[part] = pipe(both) == 0 ? fork() : -1;
+        if (process[part] < 0) {
+            fprintf(stderr, "kiln: no process for part %d\n", part);
+            return false;
+        }
+        if (process[part] == 0) {
+            close(both[0]);
+            child(run, part, both[1], one);
+        }
+        close(both[1]);
+        ends[part] = both[0];
+    }
+    for (int part = 0; part < run->parts; part++) gather(run, part, ends[part], process[part]);
+    return true;
+}
