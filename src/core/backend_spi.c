@@ -17,7 +17,8 @@ kn_status kn_backend_tensor(uint32_t id, kn_tensor_info *info)
     info->shape = kni_shape_from_type(&x->type);
     memcpy(info->strides, x->strides, sizeof info->strides);
     kni_storage_wait(x->storage);
-    info->data = x->storage || (x->flags & KNI_TENSOR_SCALAR) ? kni_data(x, bytes) : NULL;
+    bool device = x->storage && (kni_storage_flags(x->storage) & KNI_STORAGE_DEVICE);
+    info->data = device ? NULL : x->storage || (x->flags & KNI_TENSOR_SCALAR) ? kni_data(x, bytes) : NULL;
     return KN_OK;
 }
 

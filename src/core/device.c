@@ -1,4 +1,5 @@
 /* The list of opened devices, the current one of each thread, and their random counters. */
+#include "core/backends.h"
 #include "core/device_object.h"
 #include "core/error.h"
 #include "core/text.h"
@@ -48,6 +49,7 @@ kn_device kni_device_make(kn_backend *backend, const char *name)
         if (!strcmp(d->leaf->name, "fusion")) d->queue = d->leaf;
     d->tapes = !strcmp(backend->name, "autodiff");
     d->host = true;
+    if (d->leaf->control) (void)d->leaf->control(d->leaf, KNI_CONTROL_HOST, &d->host);
     kni_text text = {d->name, sizeof d->name, 0};
     kni_text_string(&text, name);
     kni_lock(&lock);

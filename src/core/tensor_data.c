@@ -2,6 +2,7 @@
 #include "core/device_object.h"
 #include "core/dtype.h"
 #include "core/param_value.h"
+#include "core/strided_copy.h"
 #include <kn/device.h>
 #include <kn/tensor.h>
 #include <string.h>
@@ -89,6 +90,27 @@ static bool reach(const kn_shape *shape, const int64_t *strides, int64_t *low, i
     return true;
 }
 
+#ifndef KN_FREESTANDING
+/* A device with memory of its own cannot refer to the host's: it gets a copy, and the wrapped memory is let go. */
+static kn_tensor wrap_copy(uint32_t id, const void *data, const int64_t *strides)
+{
+    const kni_tensor *x = kni_slot(id);
+    kn_backend *b = x->device->backend;
+    int64_t contiguous[KN_MAX_RANK];
+    kni_contiguous_strides(x->type.rank, x->type.dims, contiguous);
+    if (!strides || kni_is_contiguous(x->type.rank, x->type.dims, strides))
+        return finish(id, b->write(b, id, data));
+    size_t bytes = (size_t)kn_dtype_bytes((kn_dtype)x->type.dtype, kni_count(&x->type));
+    void *copy = kni_allocate(bytes);
+    if (!copy) return finish(id, kni_fail_op(KN_ERROR_MEMORY, "wrap", "no memory for a contiguous copy"));
+    kni_copy_strided(copy, x->type.dtype, contiguous, data, x->type.dtype, strides, x->type.rank,
+                     x->type.dims);
+    kn_tensor y = finish(id, b->write(b, id, copy));
+    kni_free(copy, bytes);
+    return y;
+}
+#endif
+
 kn_tensor kn_wrap(void *data, kn_dtype dtype, kn_shape shape, const int64_t *strides,
                   void (*release)(void *context), void *context)
 {
@@ -104,6 +126,13 @@ kn_tensor kn_wrap(void *data, kn_dtype dtype, kn_shape shape, const int64_t *str
     }
     uint32_t id = good ? start_tensor("wrap", dtype, &shape) : KNI_NO_SLOT;
     kni_storage *s = NULL;
+#ifndef KN_FREESTANDING
+    if (id != KNI_NO_SLOT && !kni_slot(id)->device->host) {
+        kn_tensor y = wrap_copy(id, data, strides);
+        if (release) release(context);
+        return y;
+    }
+#endif
     if (id != KNI_NO_SLOT) {
         int64_t bytes = kn_dtype_bytes(dtype, strides ? high + 1 : n);
         s = kni_storage_wrap(data, bytes < 0 ? 0 : (size_t)bytes, release, context);

@@ -21,12 +21,16 @@ static kn_backend *open_null(const char *a, kn_backend *const *i, int32_t n)
     return (void)a, (void)i, (void)n, kni_null_backend();
 }
 
+enum {
+    ANY_NUMBER = -1,   /* registered from outside: what it is given is its own matter */
+    DEVICE_NUMBER = -2 /* a leaf with a number behind its name */
+};
 enum { MAX_NAMES = 32, MAX_NAME = 32, MAX_SPEC = 120, MAX_NESTING = 8 };
 
 typedef struct opener {
     char name[MAX_NAME];
     kn_backend_open_fn open;
-    int inner; /* devices between the brackets, -1 = any number */
+    int inner; /* devices between the brackets; else one of these */
 } opener;
 
 static opener openers[MAX_NAMES] = {
@@ -38,6 +42,9 @@ static opener openers[MAX_NAMES] = {
     {"trace", kni_trace_open, 1},
     {"profile", kni_profile_open, 1},
     {"nan", kni_nan_open, 1},
+#ifndef __wasm__
+    {"opencl", kni_opencl_open, DEVICE_NUMBER},
+#endif
 };
 static kni_mutex lock = KNI_MUTEX_INIT;
 
@@ -158,6 +165,27 @@ kn_device kn_device_open(const char *spec)
     return b->device;
 }
 
+bool kn_device_describe(int32_t n, char *text, size_t bytes)
+{
+#ifndef __wasm__
+    static bool (*const kinds[])(int32_t, char *, size_t) = {kni_opencl_describe};
+    char unused[8];
+    if (!text || !bytes) {
+        text = unused;
+        bytes = sizeof unused;
+    }
+    for (int k = 0; k < KNI_COUNT(kinds) && n >= 0; k++) {
+        int32_t count = 0;
+        for (; count <= n; count++)
+            if (!kinds[k](count, text, bytes)) break;
+        if (count > n) return true;
+        n -= count;
+    }
+#endif
+    if (text && bytes) text[0] = 0;
+    return (void)n, false;
+}
+
 bool kn_device_enumerate(int32_t n, char *name, size_t bytes)
 {
     if (n < 0 || n >= opener_count()) return false;
@@ -179,7 +207,7 @@ kn_status kn_backend_register(const char *name, kn_backend_open_fn open)
                      "kn_backend_register: the name is missing, too long or taken, or the list is full");
     } else {
         memcpy(openers[n].name, name, strlen(name) + 1);
-        openers[n].inner = -1;
+        openers[n].inner = ANY_NUMBER;
         openers[n].open = open;
     }
     kni_unlock(&lock);

@@ -34,11 +34,13 @@ static void print_tiers(void)
 
 static void print_devices(void)
 {
-    char name[64];
+    char name[64], text[256];
     printf("devices:");
     for (int i = 0; kn_device_enumerate(i, name, sizeof name); i++) printf(" %s", name);
+    printf("\n");
+    for (int i = 0; kn_device_describe(i, text, sizeof text); i++) printf("  %s\n", text);
     kn_device device = kn_device_current();
-    printf("\ndefault device: %s\n", device ? kn_device_name(device) : kn_last_error());
+    printf("default device: %s\n", device ? kn_device_name(device) : kn_last_error());
 }
 
 int kiln_command_info(int count, char **arguments)

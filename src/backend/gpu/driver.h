@@ -1,6 +1,7 @@
 /* What a device that compiles kernels at run time has to offer: memory, copies, compilation, launches. CUDA and OpenCL
    implement this and nothing else; all that knows of tensors, ops and kernels is in src/backend/gpu. Calls come from one
-   thread at a time. Everything is queued in order; only download and sync wait. Failures are told through kni_fail. */
+   thread at a time. Everything is queued in order; only download and sync wait. Failures are told through kni_fail;
+   KN_ERROR_DEVICE means that the context is dead: nothing of the device works any more until it is opened again. */
 #ifndef KNI_GPU_DRIVER_H
 #define KNI_GPU_DRIVER_H
 
@@ -82,7 +83,12 @@ struct kni_driver {
 /* The backend around a driver; `device` strings are "cuda:0", "opencl:1". NULL with the failure told. */
 kn_backend *kni_gpu_open(kni_driver *driver);
 
-/* Openers of the devices. */
+/* What the openers of device strings do: "" is number 0; one backend for each kind and number, a new one after it was
+   lost. `open` makes the driver, NULL with the failure told. */
+kn_backend *kni_gpu_open_numbered(const char *kind, const char *argument, int32_t n_inner,
+                                  kni_driver *(*open)(int32_t number));
+
+/* Openers of the devices (declared in core/backends.h for the parser of device strings too). */
 kn_backend *kni_cuda_open(const char *argument, kn_backend *const *inner, int32_t n_inner);
 kn_backend *kni_opencl_open(const char *argument, kn_backend *const *inner, int32_t n_inner);
 

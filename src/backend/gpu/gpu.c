@@ -1,0 +1,281 @@
+/* The backend around a driver: opening, the order in which a record is tried, sync, requests, closing. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* recursive locks */
+#endif
+#include "backend/gpu/gpu.h"
+#include "core/backends.h"
+#include "core/device_object.h"
+#include "core/text.h"
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+kn_status kni_gpu_usable(kni_gpu *g)
+{
+    if (KNI_UNLIKELY(g->lost))
+        return kni_fail(
+            KN_ERROR_DEVICE,
+            "the device %s is lost and its tensors are gone: open it again with kn_device_open() (%s)",
+            g->driver->name, g->lost_text);
+    if (KNI_UNLIKELY(g->process != (int)getpid()))
+        return kni_fail(KN_ERROR_DEVICE, "%s was opened before fork(): only the CPU can be used in the child",
+                        g->driver->name);
+    return KN_OK;
+}
+
+kn_status kni_gpu_checked(kni_gpu *g, kn_status s)
+{
+    if (KNI_LIKELY(s != KN_ERROR_DEVICE) || g->lost) return s;
+    g->lost = true;
+    kni_text text = {g->lost_text, sizeof g->lost_text, 0};
+    kni_text_string(&text, kn_last_error());
+    kni_log(KN_LOG_ERROR, "the device %s is lost: %s", g->driver->name, g->lost_text);
+    return s;
+}
+
+/* Operands that carry a fault make the record fail at once. */
+static kn_status check_operands(kni_gpu *g, const kn_record *r)
+{
+    uint64_t faults;
+    for (int i = 0; i < r->n_in; i++) {
+        kn_status s = kni_in(r, i) ? kni_gpu_faults_of(g, kni_in(r, i), &faults) : KN_OK;
+        if (s) return s;
+    }
+    return KN_OK;
+}
+
+/* Results without elements need memory to name and nothing else. */
+static bool is_empty(const kn_record *r)
+{
+    for (int i = 0; i < r->n_out; i++)
+        if (kni_count(&kni_out(r, i)->type) != 0) return false;
+    return r->n_out > 0;
+}
+
+static kn_status allocate_empty(kni_gpu *g, const kn_record *r)
+{
+    kn_status s = KN_OK;
+    for (int i = 0; i < r->n_out && s == KN_OK; i++) s = kni_gpu_allocate(g, kni_out(r, i));
+    if (s == KN_OK) kni_gpu_finish(g, r, -1);
+    return s;
+}
+
+static kn_status execute_one(kni_gpu *g, const kn_record *r)
+{
+    const kn_op *row = r->row;
+    kn_status s = kni_gpu_usable(g);
+    if (s == KN_OK) s = check_operands(g, r);
+    if (s) return s;
+    if (row->view) return kni_gpu_view(g, r);
+    if (row->host && !row->source) return KN_ERROR_UNSUPPORTED; /* falls back to the CPU */
+    if (is_empty(r)) return allocate_empty(g, r);
+    s = kni_gpu_scheduled(g, r);
+    if (s == KN_ERROR_UNSUPPORTED) s = kni_gpu_native(g, r);
+    if (s != KN_ERROR_UNSUPPORTED) return s;
+    if (row->lower) return kni_lower_record(r, g->backend.device);
+    return kni_gpu_reference(g, r);
+}
+
+static kn_status execute(kn_backend *b, const kn_record *const *records, int32_t n)
+{
+    kni_gpu *g = kni_gpu_of(b);
+    kn_status s = KN_OK;
+    kni_gpu_lock(g);
+    for (int32_t i = 0; i < n && s == KN_OK; i++)
+        if (!(records[i]->flags & KN_RECORD_DROP)) s = execute_one(g, records[i]);
+    kni_gpu_unlock(g);
+    return s;
+}
+
+static kn_status sync_device(kn_backend *b)
+{
+    kni_gpu *g = kni_gpu_of(b);
+    kni_gpu_lock(g);
+    kn_status s = kni_gpu_usable(g);
+    if (s == KN_OK) s = kni_gpu_checked(g, g->driver->sync(g->driver));
+    if (s == KN_OK && g->n_cells) s = kni_gpu_settle_faults(g);
+    kni_gpu_unlock(g);
+    return s;
+}
+
+static kn_status counters(kni_gpu *g, kni_report *report)
+{
+    kni_text text = {report->buffer, report->bytes, 0};
+    kni_text_format(&text, "%s: %s, %D launches, %D kernels compiled", g->driver->name,
+                    g->driver->description, (int64_t)g->launches, (int64_t)g->compiles);
+    report->length = text.length;
+    return KN_OK;
+}
+
+static kn_status limits(kni_group_limits *l)
+{
+    *l = (kni_group_limits){.kinds = 1u << KNI_GROUP_POINTWISE | 1u << KNI_GROUP_REDUCTION |
+                                     1u << KNI_GROUP_ROWS | 1u << KNI_GROUP_MANY,
+                            .max_records = 64,
+                            .max_inputs = 32,
+                            .max_outputs = 16,
+                            .smallest = 0};
+    return KN_OK;
+}
+
+static kn_status control(kn_backend *b, const char *request, void *argument)
+{
+    kni_gpu *g = kni_gpu_of(b);
+    kn_status s = KN_ERROR_UNSUPPORTED;
+    if (!strcmp(request, KNI_CONTROL_GROUP)) {
+        kni_gpu_lock(g);
+        s = kni_gpu_usable(g);
+        if (s == KN_OK) s = kni_gpu_group(g, argument);
+        kni_gpu_unlock(g);
+    } else if (!strcmp(request, KNI_CONTROL_GROUP_LIMITS)) {
+        s = limits(argument);
+    } else if (!strcmp(request, KNI_CONTROL_HOST)) {
+        *(bool *)argument = false;
+        s = KN_OK;
+    } else if (!strcmp(request, "memory")) {
+        s = kni_gpu_memory_report(g, argument);
+    } else if (!strcmp(request, "report")) {
+        s = counters(g, argument);
+    }
+    return s;
+}
+
+/* ---- opening and closing. The list of devices that are open, by kind and number. */
+
+enum { MAX_OPEN = 64 };
+static kni_mutex list_lock = KNI_MUTEX_INIT;
+static struct {
+    const char *kind;
+    int32_t number;
+    kni_gpu *gpu;
+} opened[MAX_OPEN];
+
+static void forget(const kni_gpu *g)
+{
+    kni_lock(&list_lock);
+    for (int i = 0; i < MAX_OPEN; i++)
+        if (opened[i].gpu == g) opened[i].gpu = NULL;
+    kni_unlock(&list_lock);
+}
+
+void kni_gpu_destroy(kni_gpu *g)
+{
+    pthread_mutex_destroy(&g->lock);
+    kni_free(g, sizeof *g);
+}
+
+/* Tensors that outlive the device keep their blocks' names, not the memory. */
+static void close_device(kn_backend *b)
+{
+    kni_gpu *g = kni_gpu_of(b);
+    forget(g);
+    kni_gpu_lock(g);
+    if (g->process == (int)getpid()) {
+        (void)g->driver->sync(g->driver);
+        kni_gpu_free_kernels(g);
+        kni_gpu_free_cells(g);
+        kni_gpu_trim(g);
+        for (kni_gpu_block *block = g->live; block; block = block->next) {
+            g->driver->free(g->driver, block->memory);
+            block->memory = NULL;
+        }
+        g->driver->close(g->driver);
+    }
+    g->driver = NULL;
+    g->closed = true;
+    bool last = !g->live;
+    kni_gpu_unlock(g);
+    if (last) kni_gpu_destroy(g);
+}
+
+/* Bytes from an environment variable with an optional K, M or G; 0 when unset. */
+static int64_t bytes_from_environment(const char *name)
+{
+    const char *text = kni_environment(name);
+    if (!text || !*text) return 0;
+    char *end;
+    double value = strtod(text, &end);
+    double unit = *end == 'K' ? 1024.0 : *end == 'M' ? 1048576.0 : *end == 'G' ? 1073741824.0 : 1;
+    return value * unit > 0 && value * unit < 9e18 ? (int64_t)(value * unit) : 0;
+}
+
+kn_backend *kni_gpu_open(kni_driver *driver)
+{
+    kni_gpu *g = kni_allocate(sizeof *g);
+    if (!g) {
+        (void)kni_fail(KN_ERROR_MEMORY, "no memory to open %s", driver->name);
+        driver->close(driver);
+        return NULL;
+    }
+    memset(g, 0, sizeof *g);
+    pthread_mutexattr_t recursive;
+    pthread_mutexattr_init(&recursive);
+    pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&g->lock, &recursive);
+    pthread_mutexattr_destroy(&recursive);
+    g->driver = driver;
+    g->process = (int)getpid();
+    g->epoch = 1;
+    g->limit = bytes_from_environment("KN_DEVICE_MEMORY");
+    g->cache_limit = g->limit ? g->limit / 2 : driver->memory_bytes / 4;
+    g->backend = (kn_backend){.size = sizeof(kn_backend),
+                              .abi = KN_BACKEND_ABI,
+                              .name = driver->name,
+                              .self = g,
+                              .execute = execute,
+                              .supports = kni_gpu_supports,
+                              .write = kni_gpu_write,
+                              .read = kni_gpu_read,
+                              .sync = sync_device,
+                              .control = control,
+                              .close = close_device};
+    return &g->backend;
+}
+
+/* The number of "", "0" to "63"; -1 for anything else. */
+static int32_t number_of(const char *argument)
+{
+    int32_t n = 0;
+    if (!argument || !*argument) return 0;
+    for (const char *p = argument; *p; p++) {
+        if (*p < '0' || *p > '9' || p - argument > 2) return -1;
+        n = n * 10 + (*p - '0');
+    }
+    return n;
+}
+
+kn_backend *kni_gpu_open_numbered(const char *kind, const char *argument, int32_t n_inner,
+                                  kni_driver *(*open)(int32_t number))
+{
+    int32_t number = number_of(argument);
+    if (n_inner || number < 0) {
+        (void)kni_fail(KN_ERROR_DEVICE, "kn_device_open: %s:%s is no device: write %s or %s:0", kind,
+                       argument ? argument : "", kind, kind);
+        return NULL;
+    }
+    kn_backend *b = NULL;
+    int free_place = -1;
+    kni_lock(&list_lock);
+    for (int i = MAX_OPEN - 1; i >= 0; i--) {
+        kni_gpu *g = opened[i].gpu;
+        if (!g) free_place = i;
+        if (!g || opened[i].number != number || strcmp(opened[i].kind, kind)) continue;
+        if (g->lost) {
+            opened[i].gpu = NULL; /* a new one takes its place; tensors of the old one keep it */
+            free_place = i;
+        } else {
+            b = &g->backend;
+        }
+    }
+    if (!b) {
+        kni_driver *d = open(number);
+        b = d ? kni_gpu_open(d) : NULL;
+        if (b && free_place >= 0) {
+            opened[free_place].kind = kind;
+            opened[free_place].number = number;
+            opened[free_place].gpu = kni_gpu_of(b);
+        }
+    }
+    kni_unlock(&list_lock);
+    return b;
+}

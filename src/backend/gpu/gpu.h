@@ -1,0 +1,146 @@
+/* The backend that every device with kernels compiled at run time shares: what its files know of each other. */
+#ifndef KNI_GPU_H
+#define KNI_GPU_H
+
+#include "backend/gpu/driver.h"
+#include "core/error.h"
+#include "core/storage.h"
+#include "ops/record.h"
+#include <pthread.h>
+
+enum {
+    KNI_GPU_CELLS = 64,    /* fault cells that may be waited for at once */
+    KNI_GPU_CLASSES = 160, /* sizes of blocks: four to each power of two */
+    KNI_GPU_OPERANDS = 96  /* buffers of one launch */
+};
+
+typedef struct kni_gpu kni_gpu;
+
+/* Memory of the device. A storage's `data` is its block. */
+typedef struct kni_gpu_block {
+    kni_gpu *gpu;
+    void *memory; /* the driver's; NULL once the device is lost */
+    size_t bytes;
+    uint32_t class_number;
+    uint64_t faults; /* bit n: the value depends on fault cell n of this epoch */
+    uint64_t epoch;
+    kn_tensor error;                       /* the fault that was found in it, 0 bits: none */
+    struct kni_gpu_block *previous, *next; /* among the blocks in use; among the free ones of a class */
+} kni_gpu_block;
+
+/* A launch that may have reported a fault. */
+typedef struct kni_gpu_cell {
+    void *memory;     /* two int64: whether, and the value */
+    const kn_op *row; /* NULL: the cell is free */
+    const char *name; /* what the public call was named */
+    uint64_t serial;
+    uint32_t thread;
+} kni_gpu_cell;
+
+typedef struct kni_gpu_kernel kni_gpu_kernel;
+
+struct kni_gpu {
+    kn_backend backend; /* first, so that the backend's address is the device's */
+    kni_driver *driver;
+    pthread_mutex_t lock; /* recursive: lowering comes back */
+    int process;          /* a forked child must not touch the device */
+    bool closed;          /* to be freed with its last block */
+    bool lost;
+    char lost_text[256];
+    /* memory */
+    kni_gpu_block *live, *free_blocks[KNI_GPU_CLASSES];
+    int64_t live_blocks, bytes_now, bytes_peak, bytes_cached, limit, cache_limit;
+    /* faults */
+    kni_gpu_cell cells[KNI_GPU_CELLS];
+    int n_cells;
+    uint64_t epoch;
+    /* kernels */
+    kni_gpu_kernel **kernels;
+    uint32_t n_kernels, kernel_room;
+    uint64_t launches, compiles, fallbacks;
+};
+
+static inline kni_gpu *kni_gpu_of(kn_backend *b) { return (kni_gpu *)b; }
+static inline void kni_gpu_lock(kni_gpu *g) { pthread_mutex_lock(&g->lock); }
+static inline void kni_gpu_unlock(kni_gpu *g) { pthread_mutex_unlock(&g->lock); }
+static inline kni_gpu_block *kni_gpu_block_of(const kni_storage *s) { return s->data; }
+static inline bool kni_gpu_contiguous(const kni_tensor *x)
+{
+    return kni_is_contiguous(x->type.rank, x->type.dims, x->strides);
+}
+static inline size_t kni_gpu_element_bytes(const kni_tensor *x)
+{
+    return kni_dtypes[x->type.dtype].bits / 8u;
+}
+
+/* KN_OK while the device can be used; else the failure told says what to do. */
+kn_status kni_gpu_usable(kni_gpu *g);
+/* Looks at what the driver answered: a dead context makes the device lost. Gives the status back. */
+kn_status kni_gpu_checked(kni_gpu *g, kn_status s);
+
+/* ---- memory (gpu_memory.c). NULL with the failure told. */
+kni_gpu_block *kni_gpu_take(kni_gpu *g, size_t bytes);
+void kni_gpu_give(kni_gpu_block *block);
+void kni_gpu_trim(kni_gpu *g);
+/* Frees a closed device, once no block of it is in use. */
+void kni_gpu_destroy(kni_gpu *g);
+/* Fresh contiguous memory for a result. */
+kn_status kni_gpu_allocate(kni_gpu *g, kni_tensor *y);
+/* The same, or the memory of a dying operand among the candidates that fits exactly. */
+kn_status kni_gpu_allocate_or_reuse(kni_gpu *g, const kn_record *r, kni_tensor *y, uint64_t candidates);
+kn_status kni_gpu_write(kn_backend *b, uint32_t id, const void *data);
+kn_status kni_gpu_read(kn_backend *b, uint32_t id, void *buffer);
+/* The block of an operand's memory. A number that lies in its slot gets a block of its own, named by `made` too, which
+   the caller gives back (NULL: none was made). */
+kn_status kni_gpu_operand(kni_gpu *g, const kni_tensor *x, kni_gpu_block **block, kni_gpu_block **made);
+/* Counts and sizes as text: control "memory". */
+kn_status kni_gpu_memory_report(kni_gpu *g, void *report);
+
+/* ---- faults (gpu_fault.c) */
+/* The faults that the value of x may have; KN_OK, or the failure told when one has been found. */
+kn_status kni_gpu_faults_of(kni_gpu *g, const kni_tensor *x, uint64_t *faults);
+void kni_gpu_note_faults(kni_gpu *g, kni_tensor *y, uint64_t faults);
+/* The record's results depend on what its operands depend on, and on the cell (-1: none) of its launch. */
+void kni_gpu_finish(kni_gpu *g, const kn_record *r, int cell);
+/* A cell for a launch of the record; -1 with the failure told. */
+int kni_gpu_take_cell(kni_gpu *g, const kn_record *r);
+/* Looks at all cells, after what was queued; the failure told is that of the first fault. */
+kn_status kni_gpu_settle_faults(kni_gpu *g);
+void kni_gpu_free_cells(kni_gpu *g);
+
+/* ---- kernels (gpu_kernel.c) */
+enum { KNI_GPU_KEY = 4096 };
+struct kni_gpu_kernel {
+    uint64_t hash;
+    kni_module *module;
+    kni_ir_param *params; /* of the numbers, for who fills them in */
+    uint32_t n_params, param_bytes, n_buffers, workgroup;
+    bool reports;
+    uint32_t key_bytes;
+    unsigned char key[]; /* the whole of it, compared after the hash */
+};
+/* NULL when there is none yet. */
+kni_gpu_kernel *kni_gpu_find(kni_gpu *g, const void *key, uint32_t key_bytes);
+/* Legalises, emits and compiles; frees the IR. NULL with the failure told. */
+kni_gpu_kernel *kni_gpu_add(kni_gpu *g, const void *key, uint32_t key_bytes, kni_ir *ir);
+void kni_gpu_free_kernels(kni_gpu *g);
+/* Runs it over blocks; `cell` -1: none. */
+kn_status kni_gpu_launch(kni_gpu *g, const kni_gpu_kernel *k, const kni_launch_shape *shape,
+                         kni_gpu_block *const *blocks, uint32_t n_blocks, int cell, const void *params);
+/* How many workgroups an item kernel takes for so many items. */
+kni_launch_shape kni_gpu_item_shape(const kni_gpu *g, const kni_gpu_kernel *k, int64_t items);
+
+/* ---- the steps that a record is tried with. KN_ERROR_UNSUPPORTED without a text: the step does not apply. */
+kn_status kni_gpu_view(kni_gpu *g, const kn_record *r);
+kn_status kni_gpu_group(kni_gpu *g, const kni_group *group);
+kn_status kni_gpu_scheduled(kni_gpu *g, const kn_record *r);
+kn_status kni_gpu_native(kni_gpu *g, const kn_record *r);
+kn_status kni_gpu_reference(kni_gpu *g, const kn_record *r);
+/* x's elements in row-major order in a block of their own (given back by kni_gpu_give), whatever its strides. */
+kn_status kni_gpu_gather(kni_gpu *g, kni_tensor *x, kni_gpu_block **block);
+/* The same into memory that is there: `to` from its first element on. */
+kn_status kni_gpu_copy_strided(kni_gpu *g, kni_tensor *x, kni_gpu_block *to);
+
+kn_support kni_gpu_supports(kn_backend *b, const kn_op *row, kn_dtype dtype, const char **why);
+
+#endif

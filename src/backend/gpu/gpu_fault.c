@@ -1,0 +1,118 @@
+/* Faults that kernels report: each launch that may report has a cell on the device. What is computed from a faulty
+   value is marked by the cells it depends on, and all of it fails once the cells are looked at. */
+#include "backend/gpu/gpu.h"
+#include "core/text.h"
+#include <string.h>
+
+static uint64_t faults_of_block(const kni_gpu *g, const kni_gpu_block *b)
+{
+    return b->epoch == g->epoch ? b->faults : 0;
+}
+
+kn_status kni_gpu_faults_of(kni_gpu *g, const kni_tensor *x, uint64_t *faults)
+{
+    *faults = 0;
+    if (!x->storage) return KN_OK;
+    const kni_gpu_block *b = kni_gpu_block_of(x->storage);
+    if (b->error.bits) return kni_fail_again(b->error, NULL);
+    *faults = faults_of_block(g, b);
+    return KN_OK;
+}
+
+void kni_gpu_note_faults(kni_gpu *g, kni_tensor *y, uint64_t faults)
+{
+    kni_gpu_block *b = kni_gpu_block_of(y->storage);
+    b->faults = faults;
+    b->epoch = g->epoch;
+    b->error = KN_NONE;
+}
+
+void kni_gpu_finish(kni_gpu *g, const kn_record *r, int cell)
+{
+    uint64_t all = cell >= 0 ? UINT64_C(1) << cell : 0, some;
+    for (int i = 0; i < r->n_in; i++)
+        if (kni_in(r, i) && kni_gpu_faults_of(g, kni_in(r, i), &some) == KN_OK) all |= some;
+    for (int i = 0; i < r->n_out; i++) kni_gpu_note_faults(g, kni_out(r, i), all);
+}
+
+int kni_gpu_take_cell(kni_gpu *g, const kn_record *r)
+{
+    const kni_thread *t = kni_thread_self();
+    /* All cells are waited for: look at them, which frees them. A fault found is told where its value is used. */
+    if (g->n_cells == KNI_GPU_CELLS) (void)kni_gpu_settle_faults(g);
+    if (kni_gpu_usable(g)) return -1;
+    kni_gpu_cell *c = &g->cells[g->n_cells];
+    if (!c->memory) {
+        c->memory = g->driver->allocate(g->driver, 2 * sizeof(int64_t));
+        if (!c->memory) {
+            (void)kni_fail_op(KN_ERROR_MEMORY, NULL, "no memory on %s for the report of a kernel",
+                              g->driver->name);
+            return -1;
+        }
+        if (kni_gpu_checked(g, g->driver->fill_zero(g->driver, c->memory, 0, 2 * sizeof(int64_t)))) return -1;
+    }
+    c->row = r->row;
+    c->name = t->call_name ? t->call_name : r->row->name;
+    c->serial = t->serial;
+    c->thread = t->id;
+    return g->n_cells++;
+}
+
+/* Tells the fault under the name of the call that had it, with its line where that is still known. */
+static void tell(const kni_gpu_cell *c, int64_t value)
+{
+    kni_thread *t = kni_thread_self();
+    const char *outer = t->call_name, *site = t->id == c->thread ? kni_site_of(c->serial) : NULL;
+    char place[160] = "";
+    kni_text text = {place, sizeof place, 0};
+    if (site) kni_text_format(&text, " (%s)", site);
+    t->call_name = NULL;
+    if (c->row->report) {
+        char what[256] = "";
+        kni_text w = {what, sizeof what, 0};
+        kni_text_format(&w, c->row->report, value >> 32, value & (int64_t)UINT32_MAX);
+        (void)kni_fail_op(KN_ERROR_NUMERIC, c->name, "%s%s", what, place);
+    } else {
+        (void)kni_fail_op(KN_ERROR_INDEX, c->name, "index %D is out of range%s", value, place);
+    }
+    kni_error_flush(t); /* its line is in the text */
+    t->call_name = outer;
+}
+
+/* Everything alive that depends on the cell carries its fault from now on. */
+static void mark(kni_gpu *g, int cell, kn_tensor error)
+{
+    for (kni_gpu_block *b = g->live; b; b = b->next)
+        if (!b->error.bits && faults_of_block(g, b) >> cell & 1) b->error = error;
+}
+
+kn_status kni_gpu_settle_faults(kni_gpu *g)
+{
+    kn_status first = KN_OK, s = KN_OK;
+    kn_tensor told = KN_NONE;
+    for (int i = 0; i < g->n_cells && s == KN_OK; i++) {
+        int64_t cell[2] = {0, 0};
+        s = kni_gpu_checked(g, g->driver->download(g->driver, cell, g->cells[i].memory, 0, sizeof cell));
+        if (s || !cell[0]) continue;
+        tell(&g->cells[i], cell[1]);
+        kn_tensor error = kni_poison_latest();
+        mark(g, i, error);
+        if (first == KN_OK) {
+            first = kn_error_code(error);
+            told = error;
+        }
+        s = kni_gpu_checked(g, g->driver->fill_zero(g->driver, g->cells[i].memory, 0, sizeof cell));
+    }
+    g->n_cells = 0;
+    g->epoch++;
+    if (s) return s;
+    return told.bits ? kni_fail_again(told, NULL) : KN_OK;
+}
+
+void kni_gpu_free_cells(kni_gpu *g)
+{
+    for (int i = 0; i < KNI_GPU_CELLS; i++)
+        if (g->cells[i].memory) g->driver->free(g->driver, g->cells[i].memory);
+    memset(g->cells, 0, sizeof g->cells);
+    g->n_cells = 0;
+}

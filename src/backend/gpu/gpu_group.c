@@ -1,0 +1,138 @@
+/* Groups of records, and single ones, by schedule: kernels are found by their signature or made, results and
+   temporaries get memory, the launches are queued. */
+#include "backend/gpu/gpu.h"
+#include <string.h>
+
+/* What one group holds while it is launched. */
+typedef struct run {
+    kni_gpu *gpu;
+    const kni_group *group;
+    kni_sched sched;
+    kni_gpu_block *temps[KNI_SCHED_MAX_TEMPS];
+    kni_gpu_block *made[KNI_GPU_OPERANDS]; /* numbers of slots that a kernel wants in memory */
+    int n_made, cell;
+} run;
+
+static kni_gpu_kernel *kernel_of(run *a, const kni_sched_target *target, int n)
+{
+    const kni_sched_kernel *k = &a->sched.kernels[n];
+    unsigned char key[KNI_SCHED_SIGNATURE + 1];
+    key[0] = 's';
+    memcpy(key + 1, k->signature, k->signature_bytes);
+    kni_gpu_kernel *found = kni_gpu_find(a->gpu, key, k->signature_bytes + 1);
+    if (found) return found;
+    return kni_gpu_add(a->gpu, key, k->signature_bytes + 1, kni_sched_build(a->group, target, &a->sched, n));
+}
+
+static kn_status blocks_of(run *a, const kni_sched_kernel *k, kni_gpu_block **blocks)
+{
+    for (uint32_t i = 0; i < k->n_buffers; i++) {
+        uint32_t id = k->buffers[i];
+        if (id & KNI_SCHED_TEMP) {
+            blocks[i] = a->temps[id & ~KNI_SCHED_TEMP];
+            continue;
+        }
+        kni_gpu_block *made;
+        kn_status s = kni_gpu_operand(a->gpu, kni_slot(id), &blocks[i], &made);
+        if (made && a->n_made < KNI_GPU_OPERANDS) a->made[a->n_made++] = made;
+        if (s) return s;
+    }
+    return KN_OK;
+}
+
+static kn_status run_kernel(run *a, const kni_sched_target *target, int n)
+{
+    const kni_sched_kernel *k = &a->sched.kernels[n];
+    kni_gpu_block *blocks[KNI_SCHED_MAX_BUFFERS];
+    kni_gpu_kernel *kernel = kernel_of(a, target, n);
+    if (!kernel) return kni_latest_code();
+    if (kernel->reports && a->cell < 0) {
+        a->cell = kni_gpu_take_cell(a->gpu, a->group->records[0]);
+        if (a->cell < 0) return kni_latest_code();
+    }
+    kn_status s = blocks_of(a, k, blocks);
+    if (s) return s;
+    return kni_gpu_launch(a->gpu, kernel, &k->shape, blocks, k->n_buffers, a->cell, k->params);
+}
+
+static kn_status take_memory(run *a)
+{
+    const kni_group *group = a->group;
+    kn_status s = KN_OK;
+    for (int i = 0; i < group->n_outputs && s == KN_OK; i++)
+        s = kni_gpu_allocate(a->gpu, kni_slot(group->outputs[i]));
+    for (int i = 0; i < a->sched.n_temps && s == KN_OK; i++) {
+        a->temps[i] = kni_gpu_take(a->gpu, a->sched.temp_bytes[i]);
+        if (!a->temps[i]) s = kni_latest_code();
+    }
+    return s;
+}
+
+/* Blocks given back here may still be read by what is queued: whoever takes them next is queued behind it. */
+static void give_memory(run *a, kn_status s)
+{
+    for (int i = 0; i < a->sched.n_temps; i++)
+        if (a->temps[i]) kni_gpu_give(a->temps[i]);
+    for (int i = 0; i < a->n_made; i++) kni_gpu_give(a->made[i]);
+    for (int i = 0; i < a->group->n_outputs && s; i++) {
+        kni_tensor *y = kni_slot(a->group->outputs[i]);
+        if (y->storage) kni_storage_release(y->storage);
+        y->storage = NULL;
+    }
+}
+
+static kn_status faults_of_inputs(kni_gpu *g, const kni_group *group, uint64_t *all)
+{
+    *all = 0;
+    for (int i = 0; i < group->n_inputs; i++) {
+        uint64_t some;
+        kn_status s = kni_gpu_faults_of(g, kni_slot(group->inputs[i]), &some);
+        if (s) return s;
+        *all |= some;
+    }
+    return KN_OK;
+}
+
+kn_status kni_gpu_group(kni_gpu *g, const kni_group *group)
+{
+    kni_sched_target target = {&g->driver->caps, g->driver->processors};
+    run a;
+    uint64_t epoch, faults;
+    memset(a.temps, 0, sizeof a.temps);
+    a.gpu = g;
+    a.group = group;
+    a.n_made = 0;
+    a.cell = -1;
+    kn_status s = kni_sched_prepare(group, &target, &a.sched);
+    if (s == KN_OK) s = faults_of_inputs(g, group, &faults);
+    if (s) return s;
+    epoch = g->epoch;
+    s = take_memory(&a);
+    for (int i = 0; i < a.sched.n_kernels && s == KN_OK; i++) s = run_kernel(&a, &target, i);
+    /* Taking a cell may have looked at all of them: what the inputs depend on is then known. */
+    if (s == KN_OK && g->epoch != epoch) s = faults_of_inputs(g, group, &faults);
+    if (s == KN_OK && a.cell >= 0) faults |= UINT64_C(1) << a.cell;
+    for (int i = 0; i < group->n_outputs && s == KN_OK; i++)
+        kni_gpu_note_faults(g, kni_slot(group->outputs[i]), faults);
+    give_memory(&a, s);
+    return s;
+}
+
+kn_status kni_gpu_scheduled(kni_gpu *g, const kn_record *r)
+{
+    uint32_t inputs[KNI_GPU_OPERANDS];
+    kni_group group = {.kind = KNI_GROUP_SINGLE,
+                       .n_records = 1,
+                       .records = &r,
+                       .inputs = inputs,
+                       .outputs = r->ids,
+                       .n_outputs = r->n_out};
+    if (r->n_in > KNI_GPU_OPERANDS) return KN_ERROR_UNSUPPORTED;
+    for (int i = 0; i < r->n_in; i++) {
+        uint32_t id = r->ids[r->n_out + i];
+        bool known = id == KNI_NO_SLOT;
+        for (int k = 0; k < group.n_inputs && !known; k++) known = inputs[k] == id;
+        if (!known) inputs[group.n_inputs++] = id;
+    }
+    return kni_gpu_group(g, &group);
+}

@@ -1,0 +1,280 @@
+/* Memory of a device: a pool of blocks by size class, which keeps what was freed up to a bound and gives it back when
+   the device has no more; storages of tensors; writing and reading. */
+#include "backend/gpu/gpu.h"
+#include "core/device_object.h"
+#include "core/text.h"
+#include <string.h>
+
+enum { SMALLEST_BITS = 8 /* 256 bytes */, STEPS = 4 /* classes to each power of two */ };
+
+/* The class that holds so many bytes, and how many it holds. */
+static uint32_t class_of(size_t bytes, size_t *room)
+{
+    if (bytes <= (size_t)1 << SMALLEST_BITS) {
+        *room = (size_t)1 << SMALLEST_BITS;
+        return 0;
+    }
+    int top = 63 - __builtin_clzll((unsigned long long)(bytes - 1)); /* 2^top < bytes <= 2^(top + 1) */
+    size_t step = ((size_t)1 << top) / STEPS, above = bytes - ((size_t)1 << top);
+    size_t steps = (above + step - 1) / step;
+    *room = ((size_t)1 << top) + steps * step;
+    return (uint32_t)((top - SMALLEST_BITS) * STEPS + (int)steps);
+}
+
+static void link_live(kni_gpu *g, kni_gpu_block *b)
+{
+    b->previous = NULL;
+    b->next = g->live;
+    if (g->live) g->live->previous = b;
+    g->live = b;
+    g->live_blocks++;
+    g->bytes_now += (int64_t)b->bytes;
+    if (g->bytes_now > g->bytes_peak) g->bytes_peak = g->bytes_now;
+}
+
+static void unlink_live(kni_gpu *g, kni_gpu_block *b)
+{
+    if (b->previous)
+        b->previous->next = b->next;
+    else
+        g->live = b->next;
+    if (b->next) b->next->previous = b->previous;
+    g->live_blocks--;
+    g->bytes_now -= (int64_t)b->bytes;
+}
+
+static void destroy(kni_gpu *g, kni_gpu_block *b)
+{
+    if (b->memory && g->driver) g->driver->free(g->driver, b->memory);
+    kni_free(b, sizeof *b);
+}
+
+void kni_gpu_trim(kni_gpu *g)
+{
+    for (int c = 0; c < KNI_GPU_CLASSES; c++) {
+        while (g->free_blocks[c]) {
+            kni_gpu_block *b = g->free_blocks[c];
+            g->free_blocks[c] = b->next;
+            destroy(g, b);
+        }
+    }
+    g->bytes_cached = 0;
+}
+
+/* From the driver, within the bound. NULL without any failure told. */
+static void *allocate(kni_gpu *g, size_t room)
+{
+    if (g->limit && g->bytes_now + g->bytes_cached + (int64_t)room > g->limit) return NULL;
+    return g->driver->allocate(g->driver, room);
+}
+
+static kni_gpu_block *no_memory(kni_gpu *g, size_t bytes)
+{
+    (void)kni_fail_op(KN_ERROR_MEMORY, NULL,
+                      "no memory for %D bytes on %s, where %D of %D bytes are in use: free tensors sooner "
+                      "(scopes, kn_drop), use smaller batches, or raise KN_DEVICE_MEMORY if it is set",
+                      (int64_t)bytes, g->driver->name, g->bytes_now,
+                      g->limit ? g->limit : g->driver->memory_bytes);
+    return NULL;
+}
+
+static kni_gpu_block *take(kni_gpu *g, size_t bytes)
+{
+    size_t room;
+    if (bytes > (size_t)1 << 46) return no_memory(g, bytes);
+    uint32_t c = class_of(bytes, &room);
+    kni_gpu_block *b = g->free_blocks[c];
+    if (b) {
+        g->free_blocks[c] = b->next;
+        g->bytes_cached -= (int64_t)b->bytes;
+        return b;
+    }
+    b = kni_allocate(sizeof *b);
+    if (!b) return no_memory(g, sizeof *b);
+    memset(b, 0, sizeof *b);
+    b->memory = allocate(g, room);
+    if (!b->memory) {
+        /* What is queued may still use freed blocks: wait for it, give them back, and try once more. */
+        if (kni_gpu_checked(g, g->driver->sync(g->driver))) {
+            kni_free(b, sizeof *b);
+            return NULL;
+        }
+        kni_gpu_trim(g);
+        b->memory = allocate(g, room);
+    }
+    if (!b->memory) {
+        kni_free(b, sizeof *b);
+        return no_memory(g, bytes);
+    }
+    b->gpu = g;
+    b->bytes = room;
+    b->class_number = c;
+    return b;
+}
+
+kni_gpu_block *kni_gpu_take(kni_gpu *g, size_t bytes)
+{
+    kni_gpu_lock(g);
+    kni_gpu_block *b = kni_gpu_usable(g) ? NULL : take(g, bytes);
+    if (b) {
+        b->faults = 0;
+        b->epoch = g->epoch;
+        b->error = KN_NONE;
+        link_live(g, b);
+    }
+    kni_gpu_unlock(g);
+    return b;
+}
+
+void kni_gpu_give(kni_gpu_block *b)
+{
+    kni_gpu *g = b->gpu;
+    kni_gpu_lock(g);
+    unlink_live(g, b);
+    if (g->lost || g->closed || g->bytes_cached + (int64_t)b->bytes > g->cache_limit) {
+        destroy(g, b);
+    } else {
+        b->next = g->free_blocks[b->class_number];
+        g->free_blocks[b->class_number] = b;
+        g->bytes_cached += (int64_t)b->bytes;
+    }
+    bool last = g->closed && !g->live;
+    kni_gpu_unlock(g);
+    if (last) kni_gpu_destroy(g);
+}
+
+/* ---- storages */
+
+static void release_block(void *block) { kni_gpu_give(block); }
+
+static int64_t bytes_of(const kni_tensor *x)
+{
+    return kn_dtype_bytes((kn_dtype)x->type.dtype, kni_count(&x->type));
+}
+
+kn_status kni_gpu_allocate(kni_gpu *g, kni_tensor *y)
+{
+    int64_t bytes = bytes_of(y);
+    if (y->storage) kni_storage_release(y->storage);
+    y->storage = NULL;
+    if (bytes < 0) return kni_fail_op(KN_ERROR_MEMORY, NULL, "a result of 2^63 bytes or more has no memory");
+    kni_gpu_block *b = kni_gpu_take(g, (size_t)bytes);
+    if (!b) return kni_latest_code();
+    y->storage = kni_storage_device(b, (size_t)bytes, release_block, b);
+    if (!y->storage) {
+        kni_gpu_give(b);
+        return kni_fail_op(KN_ERROR_MEMORY, NULL, "no memory for another tensor");
+    }
+    y->offset = 0;
+    kni_contiguous_strides(y->type.rank, y->type.dims, y->strides);
+    return KN_OK;
+}
+
+kn_status kni_gpu_allocate_or_reuse(kni_gpu *g, const kn_record *r, kni_tensor *y, uint64_t candidates)
+{
+    candidates &= r->last_use;
+    for (int i = 0; i < r->n_in && i < 64 && candidates >> i; i++) {
+        kni_tensor *x = candidates >> i & 1 ? kni_in(r, i) : NULL;
+        if (!x || !x->storage || x->offset || x->type.rank != y->type.rank) continue;
+        if (kni_gpu_element_bytes(x) != kni_gpu_element_bytes(y) || !kni_storage_writable(x->storage))
+            continue;
+        if (!kni_same_dims(&x->type, &y->type) || !kni_gpu_contiguous(x)) continue;
+        y->storage = kni_storage_retain(x->storage);
+        y->offset = 0;
+        memcpy(y->strides, x->strides, sizeof y->strides);
+        return KN_OK;
+    }
+    return kni_gpu_allocate(g, y);
+}
+
+kn_status kni_gpu_operand(kni_gpu *g, const kni_tensor *x, kni_gpu_block **block, kni_gpu_block **made)
+{
+    *made = NULL;
+    *block = x->storage ? kni_gpu_block_of(x->storage) : NULL;
+    if (*block) return KN_OK;
+    size_t bytes = kni_gpu_element_bytes(x);
+    *made = *block = kni_gpu_take(g, bytes);
+    if (!*made) return kni_latest_code();
+    return kni_gpu_checked(g, g->driver->upload(g->driver, (*made)->memory, 0, x->inline_value.bytes, bytes));
+}
+
+/* ---- writing and reading */
+
+kn_status kni_gpu_write(kn_backend *backend, uint32_t id, const void *data)
+{
+    kni_gpu *g = kni_gpu_of(backend);
+    kni_tensor *x = kni_slot(id);
+    kni_gpu_lock(g);
+    kn_status s = kni_gpu_allocate(g, x);
+    if (s == KN_OK) {
+        kni_driver *d = g->driver;
+        void *memory = kni_gpu_block_of(x->storage)->memory;
+        size_t bytes = (size_t)bytes_of(x);
+        if (bytes)
+            s = kni_gpu_checked(g, data ? d->upload(d, memory, 0, data, bytes)
+                                        : d->fill_zero(d, memory, 0, bytes));
+    }
+    kni_gpu_unlock(g);
+    return s;
+}
+
+/* Marks a tensor whose value turned out to be faulty, so that every later use says so. */
+static void poison(kni_tensor *x)
+{
+    x->error = kni_poison_latest();
+    x->flags |= KNI_TENSOR_POISONED;
+}
+
+static kn_status read_locked(kni_gpu *g, kni_tensor *x, void *buffer)
+{
+    kni_driver *d = g->driver;
+    uint64_t faults = 0;
+    kni_gpu_block *copy = NULL;
+    size_t bytes = (size_t)bytes_of(x), element = kni_gpu_element_bytes(x);
+    kn_status s = kni_gpu_usable(g);
+    if (s == KN_OK) s = kni_gpu_faults_of(g, x, &faults);
+    if (s == KN_OK && faults) {
+        (void)kni_gpu_settle_faults(g);
+        s = kni_gpu_faults_of(g, x, &faults);
+    }
+    if (s) {
+        poison(x);
+        return s;
+    }
+    if (!bytes) return KN_OK;
+    if (kni_gpu_contiguous(x))
+        return kni_gpu_checked(g, d->download(d, buffer, kni_gpu_block_of(x->storage)->memory,
+                                              (size_t)x->offset * element, bytes));
+    s = kni_gpu_gather(g, x, &copy);
+    if (s == KN_OK) s = kni_gpu_checked(g, d->download(d, buffer, copy->memory, 0, bytes));
+    if (copy) kni_gpu_give(copy);
+    return s;
+}
+
+kn_status kni_gpu_read(kn_backend *backend, uint32_t id, void *buffer)
+{
+    kni_gpu *g = kni_gpu_of(backend);
+    kni_tensor *x = kni_slot(id);
+    if (!x->storage) {
+        memcpy(buffer, x->inline_value.bytes, kni_gpu_element_bytes(x));
+        return KN_OK;
+    }
+    kni_gpu_lock(g);
+    kn_status s = read_locked(g, x, buffer);
+    kni_gpu_unlock(g);
+    return s;
+}
+
+kn_status kni_gpu_memory_report(kni_gpu *g, void *argument)
+{
+    kni_report *report = argument;
+    kni_text text = {report->buffer, report->bytes, 0};
+    kni_gpu_lock(g);
+    kni_text_format(
+        &text, "%s: %D bytes in use in %D blocks, %D at most so far, %D kept for later, %D on the device",
+        g->driver->name, g->bytes_now, g->live_blocks, g->bytes_peak, g->bytes_cached,
+        g->driver->memory_bytes);
+    kni_gpu_unlock(g);
+    report->length = text.length;
+    return KN_OK;
+}

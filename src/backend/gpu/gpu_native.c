@@ -1,0 +1,30 @@
+/* Ops that a device runs by something better than a schedule or a reference kernel, and the support matrix. */
+#include "backend/gpu/gpu.h"
+
+kn_status kni_gpu_native(kni_gpu *g, const kn_record *r)
+{
+    (void)g;
+    (void)r;
+    return KN_ERROR_UNSUPPORTED;
+}
+
+kn_support kni_gpu_supports(kn_backend *b, const kn_op *row, kn_dtype dtype, const char **why)
+{
+    const char *unused;
+    const kni_gpu *g = kni_gpu_of(b);
+    if (!why) why = &unused;
+    *why = "";
+    if (row->dtypes && !(row->dtypes >> dtype & 1)) {
+        *why = "the op does not take this dtype";
+        return KN_SUPPORT_NO;
+    }
+    if (dtype == KN_F64 && !g->driver->caps.f64) {
+        *why = "the device has no f64";
+        return KN_SUPPORT_NO;
+    }
+    if (row->view || row->scalar) return KN_SUPPORT_NATIVE;
+    if (row->lower) return KN_SUPPORT_LOWERED;
+    if (row->launch) return KN_SUPPORT_REFERENCE;
+    *why = row->host ? "its function runs on the host" : "no kernel";
+    return KN_SUPPORT_NO;
+}

@@ -1,0 +1,124 @@
+/* Movement ops as views of the operand's memory, and copies of what cannot stay: elements of any strides become
+   contiguous by a kernel that moves raw bits. */
+#include "backend/gpu/gpu.h"
+#include "core/strided_copy.h"
+#include "ir/builder.h"
+#include <string.h>
+
+/* Elements are moved as whole numbers of their size. */
+static int raw_dtype(size_t bytes)
+{
+    return bytes == 1 ? KN_U8 : bytes == 2 ? KN_U16 : bytes == 4 ? KN_U32 : KN_U64;
+}
+
+/* y[item] = x[sum of the item's coordinates times strides]; dims and strides are params, the rank is not. */
+static kni_ir *build_copy(int rank, size_t bytes)
+{
+    kni_ir_builder b = kni_ir_begin("strided_copy", 0);
+    int dtype = raw_dtype(bytes);
+    uint32_t x = kni_ir_buffer(&b, "x", dtype, KNI_IR_READ), y = kni_ir_buffer(&b, "y", dtype, KNI_IR_WRITE);
+    kni_ir_add_item_params(&b);
+    uint32_t dims = kni_ir_param_add(&b, "dims", KN_I64, (uint32_t)rank);
+    uint32_t strides = kni_ir_param_add(&b, "strides", KN_I64, (uint32_t)rank);
+    kni_ir_id item = kni_ir_builtin_value(&b, KNI_IR_ITEM, 0, KN_I64), left = item;
+    kni_ir_id from = kni_ir_whole(&b, KN_I64, 0);
+    for (int a = rank - 1; a >= 0; a--) {
+        kni_ir_id at = kni_ir_whole(&b, KN_I64, a), size = kni_ir_element(&b, dims, at), i = left;
+        if (a) {
+            kni_ir_id rest = kni_ir_word(&b, "div", left, size);
+            i = kni_ir_word(&b, "sub", left, kni_ir_word(&b, "mul", rest, size));
+            left = rest;
+        }
+        from = kni_ir_word(&b, "add", from, kni_ir_word(&b, "mul", i, kni_ir_element(&b, strides, at)));
+    }
+    int compute = bytes == 8 ? KN_U64 : KN_I64;
+    kni_ir_store(&b, y, item, kni_ir_load(&b, x, from, compute, 1));
+    return kni_ir_finish(&b);
+}
+
+typedef struct copy_params {
+    int64_t items, offset_x, offset_y, dims_and_strides[2 * KN_MAX_RANK];
+} copy_params;
+
+kn_status kni_gpu_copy_strided(kni_gpu *g, kni_tensor *x, kni_gpu_block *to)
+{
+    kni_gpu_block *blocks[2] = {NULL, to}, *made;
+    int64_t dims[KN_MAX_RANK], strides[1][KN_MAX_RANK], n = kni_count(&x->type);
+    size_t bytes = kni_gpu_element_bytes(x);
+    if (n == 0) return KN_OK;
+    kn_status s = kni_gpu_operand(g, x, &blocks[0], &made);
+    if (s == KN_OK && kni_gpu_contiguous(x)) {
+        s = kni_gpu_checked(g, g->driver->copy(g->driver, to->memory, 0, blocks[0]->memory,
+                                               (size_t)x->offset * bytes, (size_t)n * bytes));
+    } else if (s == KN_OK) {
+        memcpy(dims, x->type.dims, sizeof dims);
+        memcpy(strides[0], x->strides, sizeof strides[0]);
+        int rank = kni_collapse(x->type.rank, dims, 1, strides);
+        copy_params p = {n, x->offset, 0, {0}};
+        memcpy(p.dims_and_strides, dims, (size_t)rank * sizeof *dims);
+        memcpy(p.dims_and_strides + rank, strides[0], (size_t)rank * sizeof *dims);
+        unsigned char key[] = {'c', 'o', 'p', 'y', (unsigned char)rank, (unsigned char)bytes};
+        kni_gpu_kernel *k = kni_gpu_find(g, key, sizeof key);
+        if (!k) k = kni_gpu_add(g, key, sizeof key, build_copy(rank, bytes));
+        if (k) {
+            kni_launch_shape shape = kni_gpu_item_shape(g, k, n);
+            s = kni_gpu_launch(g, k, &shape, blocks, 2, -1, &p);
+        } else {
+            s = kni_latest_code();
+        }
+    }
+    if (made) kni_gpu_give(made);
+    return s;
+}
+
+kn_status kni_gpu_gather(kni_gpu *g, kni_tensor *x, kni_gpu_block **block)
+{
+    int64_t bytes = kn_dtype_bytes((kn_dtype)x->type.dtype, kni_count(&x->type));
+    *block = kni_gpu_take(g, (size_t)bytes);
+    if (!*block) return kni_latest_code();
+    kn_status s = kni_gpu_copy_strided(g, x, *block);
+    if (s) {
+        kni_gpu_give(*block);
+        *block = NULL;
+    }
+    return s;
+}
+
+/* The operand is copied contiguous first and viewed then: a reshape of a transposed tensor. `strides` are the copy's
+   and outlive the call. */
+static kn_status copy_then_view(kni_gpu *g, kni_tensor *x, kni_tensor *y, kni_view *v,
+                                int64_t strides[KN_MAX_RANK])
+{
+    kni_tensor copy = {.type = x->type};
+    uint64_t faults;
+    kn_status s = kni_gpu_faults_of(g, x, &faults);
+    if (s == KN_OK) s = kni_gpu_allocate(g, &copy);
+    if (s == KN_OK) s = kni_gpu_copy_strided(g, x, kni_gpu_block_of(copy.storage));
+    if (s) {
+        if (copy.storage) kni_storage_release(copy.storage);
+        return s;
+    }
+    kni_gpu_note_faults(g, &copy, faults);
+    kni_contiguous_strides(x->type.rank, x->type.dims, strides);
+    v->in_strides = strides;
+    v->in_offset = 0;
+    y->storage = copy.storage;
+    return KN_OK;
+}
+
+kn_status kni_gpu_view(kni_gpu *g, const kn_record *r)
+{
+    kni_tensor *x = kni_in(r, 0), *y = kni_out(r, 0);
+    kni_view v = {r->attributes, &x->type, &y->type, x->strides, x->offset, y->strides, 0};
+    int64_t strides[KN_MAX_RANK];
+    if (!x->storage || !r->row->view(&v)) {
+        kn_status s = copy_then_view(g, x, y, &v, strides);
+        if (s) return s;
+        if (!r->row->view(&v))
+            return kni_fail_op(KN_ERROR_INTERNAL, r->row->name, "no view of contiguous memory");
+    } else {
+        y->storage = kni_storage_retain(x->storage);
+    }
+    y->offset = v.offset;
+    return KN_OK;
+}
