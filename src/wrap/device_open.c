@@ -43,6 +43,7 @@ static opener openers[MAX_NAMES] = {
     {"profile", kni_profile_open, 1},
     {"nan", kni_nan_open, 1},
 #ifndef __wasm__
+    {"cuda", kni_cuda_open, DEVICE_NUMBER},
     {"opencl", kni_opencl_open, DEVICE_NUMBER},
 #endif
 };
@@ -168,7 +169,7 @@ kn_device kn_device_open(const char *spec)
 bool kn_device_describe(int32_t n, char *text, size_t bytes)
 {
 #ifndef __wasm__
-    static bool (*const kinds[])(int32_t, char *, size_t) = {kni_opencl_describe};
+    static bool (*const kinds[])(int32_t, char *, size_t) = {kni_cuda_describe, kni_opencl_describe};
     char unused[8];
     if (!text || !bytes) {
         text = unused;

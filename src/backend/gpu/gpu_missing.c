@@ -1,9 +1,7 @@
 /* Stand-ins for parts that are still to come: each is replaced by the strong definition once that is there. */
 #include "backend/gpu/gpu.h"
-#include "ir/parse.h"
 
 #define STAND_IN __attribute__((weak))
-const char *kni_kernel_text(const char *name, size_t *bytes, const char **file);
 
 STAND_IN kn_status kni_ir_legalise(kni_ir *ir, const kni_ir_caps *caps)
 {
@@ -12,15 +10,6 @@ STAND_IN kn_status kni_ir_legalise(kni_ir *ir, const kni_ir_caps *caps)
 STAND_IN kn_status kni_ir_emit(const kni_ir *ir, const kni_ir_caps *caps, kni_ir_text *text)
 {
     return (void)ir, (void)caps, (void)text, kni_fail(KN_ERROR_UNSUPPORTED, "there is no emitter yet");
-}
-STAND_IN kni_ir *kni_ir_parse(const char *text, size_t bytes, const kni_ir_parse_options *options)
-{
-    (void)text, (void)bytes, (void)options, (void)kni_fail(KN_ERROR_UNSUPPORTED, "there is no parser yet");
-    return NULL;
-}
-STAND_IN const char *kni_kernel_text(const char *name, size_t *bytes, const char **file)
-{
-    return (void)name, (void)bytes, (void)file, NULL;
 }
 STAND_IN kn_status kni_sched_prepare(const kni_group *group, const kni_sched_target *target, kni_sched *sched)
 {

@@ -1,10 +1,9 @@
 /* Reference kernels on the device: the row's text (or a user's) is parsed for the dtypes at hand, compiled once, and
    launched over contiguous buffers with the sizes that the row's launch function gives. */
 #include "backend/gpu/gpu.h"
+#include "ir/kernel_texts.h"
 #include "ir/parse.h"
 #include <string.h>
-
-const char *kni_kernel_text(const char *name, size_t *bytes, const char **file);
 
 enum {
     MAX_BUFFERS = 32,
