@@ -1,5 +1,6 @@
 /* The pool of error records and the poisoned handles that refer to it. */
 #include "core/error.h"
+#include "core/table.h"
 #include "core/text.h"
 #include <kn/tensor.h>
 #include <string.h>
@@ -201,6 +202,14 @@ void kn_log_set(kn_log_fn fn, void *context)
     kni_unlock(&lock);
 }
 
+/* The poison that a handle is, or that was found in what it names after the op had returned. */
+static kn_tensor late_or_own(kn_tensor t)
+{
+    const kni_tensor *x = kni_is_poisoned(t) ? NULL : kni_peek(t);
+    if (x) (void)kni_tensor_failed(x, &t);
+    return t;
+}
+
 size_t kn_error_text(kn_tensor t, char *buffer, size_t n)
 {
     kni_text text = {buffer, n, 0};
@@ -208,6 +217,7 @@ size_t kn_error_text(kn_tensor t, char *buffer, size_t n)
         buffer[0] = 0;
     else
         text.capacity = 0;
+    t = late_or_own(t);
     if (!kni_is_poisoned(t)) return 0;
     kni_error_flush(kni_thread_self());
     kni_failure f;
@@ -220,6 +230,7 @@ size_t kn_error_text(kn_tensor t, char *buffer, size_t n)
 
 kn_status kn_error_code(kn_tensor t)
 {
+    t = late_or_own(t);
     if (!kni_is_poisoned(t)) return KN_OK;
     kni_failure f;
     return of_handle(t, &f) ? f.code : KN_ERROR_INTERNAL;

@@ -41,8 +41,8 @@ int64_t kn_shutdown(void)
     /* Other threads hold slots and devices: what is shared stays until they have ended. */
     if (kni_threads_others()) return m.tensors_now;
     kni_devices_shutdown();
+    kni_thread_end_self(); /* closing devices may have started it again and returned slots */
     if (m.tensors_now == 0) kni_table_free();
-    kni_thread_end_self(); /* closing devices may have started it again */
     kni_cache_trim();
     return m.tensors_now;
 }

@@ -39,6 +39,7 @@ static opener openers[MAX_NAMES] = {
     {"null", open_null, 0},
     {"autodiff", kni_autodiff_open, 1},
     {"check", kni_check_open, 2},
+    {"fusion", kni_fusion_open, 1},
     {"trace", kni_trace_open, 1},
     {"profile", kni_profile_open, 1},
     {"nan", kni_nan_open, 1},

@@ -6,6 +6,7 @@
 
 kn_backend *kni_autodiff_open(const char *argument, kn_backend *const *inner, int32_t n_inner);
 kn_backend *kni_check_open(const char *argument, kn_backend *const *inner, int32_t n_inner);
+kn_backend *kni_fusion_open(const char *argument, kn_backend *const *inner, int32_t n_inner);
 kn_backend *kni_trace_open(const char *argument, kn_backend *const *inner, int32_t n_inner);
 kn_backend *kni_profile_open(const char *argument, kn_backend *const *inner, int32_t n_inner);
 kn_backend *kni_nan_open(const char *argument, kn_backend *const *inner, int32_t n_inner);

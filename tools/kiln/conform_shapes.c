@@ -18,6 +18,7 @@ static int run_on(kn_device device, const kiln_check *k, const kiln_array *value
     kn_device_use(device);
     kiln_case_operands(k->c, values, layout, stretched, in);
     int n = kiln_invoke(k->c, k->row, in, out);
+    kn_sync(device); /* what is found when the values are computed poisons them; the callers look */
     kn_device_use(k->run->device);
     return n;
 }

@@ -1,0 +1,249 @@
+/* Making plans from groups: who makes what, what dies where. */
+#include "graph/plan.h"
+#include "core/text.h"
+#include "graph/grouping.h"
+#include <string.h>
+
+static int32_t words_for(int32_t bits) { return (bits + 63) / 64; }
+
+bool kni_plan_liveness(kni_queue *q)
+{
+    int32_t words = words_for(q->n_values);
+    if (q->n_key + words > q->key_capacity) {
+        int32_t capacity = q->n_key + words;
+        uint64_t *key =
+            kni_reallocate(q->key, (size_t)q->key_capacity * sizeof *key, (size_t)capacity * sizeof *key);
+        if (!key) return false;
+        q->key = key;
+        q->key_capacity = capacity;
+    }
+    for (int32_t w = 0; w < words; w++) {
+        uint64_t bits = 0;
+        int32_t end = (w + 1) * 64 < q->n_values ? 64 : q->n_values - w * 64;
+        for (int32_t i = 0; i < end; i++) {
+            const kni_value *v = &q->values[w * 64 + i];
+            bool used =
+                v->maker < 0 || atomic_load_explicit(&v->storage->references, memory_order_acquire) > 1;
+            bits |= (uint64_t)used << i;
+        }
+        q->key[q->n_key++] = bits;
+        q->hash = kni_hash_word(q->hash, bits);
+    }
+    return true;
+}
+
+/* ---- steps */
+
+typedef struct maker {
+    kni_queue *q;
+    kni_plan *plan;
+    kni_grouping groups;
+    int32_t *step_of; /* by entry */
+    int32_t *last;    /* by value: the last step that reads or makes it */
+} maker;
+
+static void *take(maker *m, int32_t n, size_t size)
+{
+    return kni_bump_take(&m->plan->memory, (size_t)n * size + 1);
+}
+
+/* Fills in which entries run in which step. */
+static bool make_steps(maker *m)
+{
+    kni_plan *p = m->plan;
+    const kni_queue *q = m->q;
+    const kni_grouping *g = &m->groups;
+    int32_t most = 1;
+    for (int32_t i = 0; i < g->n_groups; i++)
+        if (g->order[i] >= most) most = g->order[i] + 1;
+    int32_t *step_of_group = take(m, most, sizeof *step_of_group);
+    p->n_steps = g->n_groups;
+    p->steps = take(m, g->n_groups, sizeof *p->steps);
+    m->step_of = take(m, q->n_entries, sizeof *m->step_of);
+    if (!step_of_group || !p->steps || !m->step_of) return false;
+    memset(p->steps, 0, (size_t)g->n_groups * sizeof *p->steps);
+    for (int32_t i = 0; i < g->n_groups; i++) {
+        step_of_group[g->order[i]] = i;
+        p->steps[i].group.kind = g->kind[g->order[i]];
+    }
+    for (int32_t e = 0; e < q->n_entries; e++) {
+        m->step_of[e] = g->group_of[e] < 0 ? -1 : step_of_group[g->group_of[e]];
+        if (m->step_of[e] >= 0) p->steps[m->step_of[e]].group.n_records++;
+    }
+    for (int32_t i = 0; i < p->n_steps; i++) {
+        kni_step *s = &p->steps[i];
+        int32_t n = s->group.n_records;
+        s->entries = take(m, n, sizeof *s->entries);
+        s->records = take(m, n, sizeof *s->records);
+        s->last_use = take(m, n, sizeof *s->last_use);
+        if (!s->entries || !s->records || !s->last_use) return false;
+        s->group.records = s->records;
+        s->group.n_records = 0;
+    }
+    for (int32_t e = 0; e < q->n_entries; e++) {
+        kni_step *s = m->step_of[e] < 0 ? NULL : &p->steps[m->step_of[e]];
+        if (s) s->entries[s->group.n_records++] = e;
+    }
+    return true;
+}
+
+static bool find_last_uses(maker *m)
+{
+    const kni_queue *q = m->q;
+    m->last = take(m, q->n_values, sizeof *m->last);
+    if (!m->last) return false;
+    for (int32_t v = 0; v < q->n_values; v++) m->last[v] = -1;
+    for (int32_t e = 0; e < q->n_entries; e++) {
+        const kni_entry *entry = &q->entries[e];
+        int n = m->step_of[e] < 0 ? 0 : entry->record->n_out + entry->record->n_in;
+        for (int i = 0; i < n; i++) {
+            int32_t v = kni_entry_value(q, entry, i);
+            if (v >= 0 && m->step_of[e] > m->last[v]) m->last[v] = m->step_of[e];
+        }
+    }
+    return true;
+}
+
+/* Whether the step sees the value through this operand alone. */
+static bool seen_once(const maker *m, const kni_step *s, int32_t operand)
+{
+    const kni_queue *q = m->q;
+    int32_t value = q->operands[operand].value;
+    for (int32_t i = 0; i < s->group.n_records; i++) {
+        const kni_entry *e = &q->entries[s->entries[i]];
+        for (int k = 0; k < e->record->n_out + e->record->n_in; k++)
+            if (kni_entry_value(q, e, k) == value && e->operands[k] != operand) return false;
+    }
+    return true;
+}
+
+/* The record of the step that reads the operand last gets its bit when the value dies with the step. */
+static void set_last_uses(maker *m, kni_step *s, int32_t step)
+{
+    const kni_queue *q = m->q;
+    for (int32_t i = 0; i < s->group.n_records; i++) {
+        const kni_entry *e = &q->entries[s->entries[i]];
+        const kn_record *r = e->record;
+        s->last_use[i] = 0;
+        for (int k = 0; k < r->n_in && k < 64; k++) {
+            int32_t operand = e->operands[r->n_out + k], v = operand < 0 ? -1 : q->operands[operand].value;
+            if (v < 0 || m->last[v] != step) continue;
+            bool later = false;
+            for (int32_t j = i + 1; j < s->group.n_records && !later; j++) {
+                const kni_entry *other = &q->entries[s->entries[j]];
+                for (int o = 0; o < other->record->n_in; o++)
+                    later |= other->operands[other->record->n_out + o] == operand;
+            }
+            if (!later && seen_once(m, s, operand)) s->last_use[i] |= UINT64_C(1) << k;
+        }
+    }
+}
+
+static int32_t add_once(uint32_t *list, int32_t n, uint32_t id)
+{
+    for (int32_t i = 0; i < n; i++)
+        if (list[i] == id) return n;
+    list[n] = id;
+    return n + 1;
+}
+
+static bool made_in(const maker *m, int32_t value, int32_t step)
+{
+    int32_t e = value < 0 ? -1 : m->q->values[value].maker;
+    return e >= 0 && m->step_of[e] == step;
+}
+
+/* What the step reads from outside and what it must write. */
+static bool bind_operands(maker *m, kni_step *s, int32_t step)
+{
+    const kni_queue *q = m->q;
+    int32_t most_in = 0, most_out = 0;
+    for (int32_t i = 0; i < s->group.n_records; i++) {
+        most_in += q->entries[s->entries[i]].record->n_in;
+        most_out += q->entries[s->entries[i]].record->n_out;
+    }
+    uint32_t *in = take(m, most_in, sizeof *in), *out = take(m, most_out, sizeof *out);
+    s->makes = take(m, most_out, sizeof *s->makes);
+    s->hides = take(m, most_out, sizeof *s->hides);
+    s->dies = take(m, most_in + most_out, sizeof *s->dies);
+    if (!in || !out || !s->makes || !s->hides || !s->dies) return false;
+    s->group.inputs = in;
+    s->group.outputs = out;
+    for (int32_t i = 0; i < s->group.n_records; i++) {
+        const kni_entry *e = &q->entries[s->entries[i]];
+        const kn_record *r = e->record;
+        for (int k = 0; k < r->n_in; k++) {
+            int32_t operand = e->operands[r->n_out + k];
+            if (operand < 0 || made_in(m, q->operands[operand].value, step)) continue;
+            s->group.n_inputs = add_once(in, s->group.n_inputs, q->slots[operand]);
+        }
+        for (int k = 0; k < r->n_out; k++) {
+            int32_t v = kni_entry_value(q, e, k);
+            bool inside =
+                s->group.kind != KNI_GROUP_SINGLE && m->last[v] == step && !kni_bit(m->plan->alive, v);
+            if (inside) {
+                s->hides[s->n_hides++] = v;
+            } else {
+                out[s->group.n_outputs++] = q->slots[e->operands[k]];
+                s->makes[s->n_makes++] = v;
+            }
+        }
+    }
+    return true;
+}
+
+static bool finish_steps(maker *m)
+{
+    kni_plan *p = m->plan;
+    for (int32_t i = 0; i < p->n_steps; i++) {
+        kni_step *s = &p->steps[i];
+        set_last_uses(m, s, i);
+        if (!bind_operands(m, s, i)) return false;
+        s->group.cache = &s->cache;
+        s->group.release = &s->release;
+    }
+    for (int32_t v = 0; v < m->q->n_values; v++)
+        if (m->last[v] >= 0) {
+            kni_step *s = &p->steps[m->last[v]];
+            s->dies[s->n_dies++] = v;
+        }
+    return true;
+}
+
+static bool copy_key(maker *m)
+{
+    kni_plan *p = m->plan;
+    const kni_queue *q = m->q;
+    p->hash = q->hash;
+    p->n_key = q->n_key;
+    p->n_values = q->n_values;
+    p->key = take(m, q->n_key, sizeof *p->key);
+    if (!p->key) return false;
+    memcpy(p->key, q->key, (size_t)q->n_key * sizeof *p->key);
+    p->alive = p->key + q->n_key - words_for(q->n_values);
+    return true;
+}
+
+kni_plan *kni_plan_make(kni_queue *q, const kni_group_limits *limits)
+{
+    kni_plan *p = kni_allocate(sizeof *p);
+    if (p) memset(p, 0, sizeof *p);
+    maker m = {.q = q, .plan = p};
+    bool good = p && copy_key(&m) && kni_group_entries(q, p->alive, limits, &p->memory, &m.groups) &&
+                make_steps(&m) && find_last_uses(&m) && finish_steps(&m);
+    if (good) {
+        kni_plan_log(p, q, &m.groups);
+        return p;
+    }
+    if (p) kni_plan_free(p);
+    kni_fail(KN_ERROR_MEMORY, "no memory to plan %d queued ops", q->n_entries);
+    return NULL;
+}
+
+void kni_plan_free(kni_plan *p)
+{
+    for (int32_t i = 0; i < p->n_steps && p->steps; i++)
+        if (p->steps[i].cache && p->steps[i].release) p->steps[i].release(p->steps[i].cache);
+    kni_bump_free(&p->memory);
+    kni_free(p, sizeof *p);
+}

@@ -1,0 +1,26 @@
+/* The fusion decorator: its state, and running the queue. */
+#ifndef KNI_FUSION_H
+#define KNI_FUSION_H
+
+#include "graph/plan.h"
+#include <kn/program.h>
+
+typedef struct kni_fusion {
+    kni_queue queue; /* first: promises lead back to it */
+    kni_mutex lock;
+    _Atomic uint32_t runner; /* the thread that runs the queue, 0: none */
+    kn_backend *inner;
+    kni_group_limits limits;
+    kni_plan_cache plans;
+    kn_fusion_stats stats;
+    kn_status failed; /* the first error since it was last asked for */
+    bool passes;      /* the leaf keeps its memory to itself: nothing is queued */
+} kni_fusion;
+
+/* control(fusion, KNI_CONTROL_FUSION_STATS, kn_fusion_stats *) */
+#define KNI_CONTROL_FUSION_STATS "fusion-stats"
+
+/* Runs all that waits, under the lock. */
+void kni_fusion_submit(kni_fusion *f);
+
+#endif

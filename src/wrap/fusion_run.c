@@ -1,0 +1,266 @@
+/* Running a queue: find or make its plan, run the steps, keep or break the promises. */
+#include "wrap/fusion.h"
+#include <kn/tensor.h>
+#include <string.h>
+
+/* What a thread was in the middle of when it came to run the queue. */
+typedef struct interrupted {
+    const char *call_name;
+    kn_device call_device, route;
+    uint64_t serial;
+    int32_t depth_of_lowering;
+} interrupted;
+
+static interrupted leave(kni_thread *t)
+{
+    interrupted i = {t->call_name, t->call_device, t->route, t->serial, t->depth_of_lowering};
+    t->call_name = NULL;
+    t->call_device = t->route = NULL;
+    t->depth_of_lowering = 0;
+    return i;
+}
+
+static void resume(kni_thread *t, const interrupted *i)
+{
+    t->call_name = i->call_name;
+    t->call_device = i->call_device;
+    t->route = i->route;
+    t->serial = i->serial;
+    t->depth_of_lowering = i->depth_of_lowering;
+}
+
+/* ---- after a step */
+
+/* A result that did not come contiguous from its first byte on is copied by the device itself. */
+static kn_status straighten(kni_fusion *f, kni_tensor *y, uint32_t id)
+{
+    if (y->offset == 0 && kni_is_contiguous(y->type.rank, y->type.dims, y->strides)) return KN_OK;
+    kn_device device = f->inner->device;
+    kni_thread *t = kni_thread_self();
+    kn_scope scope = kn_scope_begin();
+    kn_device route = t->route;
+    t->route = device;
+    kn_tensor in = kni_alias_kept(t, kni_slot(id), device);
+    kn_tensor copy = kn_cast(in, (kn_dtype)y->type.dtype);
+    t->route = route;
+    const kni_tensor *x = kni_peek(copy);
+    kn_status s = x ? KN_OK : kni_latest_code();
+    if (x) {
+        kni_storage *before = y->storage;
+        y->storage = kni_storage_retain(x->storage);
+        y->offset = x->offset;
+        memcpy(y->strides, x->strides, sizeof y->strides);
+        kni_storage_release(before);
+    }
+    kn_scope_end(scope, KN_NONE);
+    return s;
+}
+
+static void let_die(kni_queue *q, const kni_step *s)
+{
+    for (int32_t i = 0; i < s->n_dies; i++) {
+        kni_value *v = &q->values[s->dies[i]];
+        /* What is promised still is made by this very step. */
+        if (!v->storage || kni_storage_flags(v->storage) & KNI_STORAGE_PENDING) continue;
+        kni_storage_release(v->storage);
+        v->storage = NULL;
+    }
+}
+
+/* The results get what the device made; values that die go first, so that memory that was reused has one owner. */
+static kn_status keep_promises(kni_fusion *f, const kni_step *s)
+{
+    kni_queue *q = &f->queue;
+    kn_status status = KN_OK;
+    for (int32_t i = 0; i < s->n_makes && status == KN_OK; i++) {
+        int32_t k = q->values[s->makes[i]].whole;
+        kni_tensor *y = kni_queue_slot(q, k);
+        if (y->storage) status = straighten(f, y, q->slots[k]);
+    }
+    if (status) return status;
+    let_die(q, s);
+    for (int32_t i = 0; i < s->n_makes; i++) {
+        kni_value *v = &q->values[s->makes[i]];
+        kni_tensor *y = kni_queue_slot(q, v->whole);
+        kni_storage_fulfil(v->storage, y->storage);
+        y->storage = v->storage;
+    }
+    return KN_OK;
+}
+
+/* Takes memory away that a failed step may have given to results. */
+static void strip_results(const kn_record *r)
+{
+    for (int i = 0; i < r->n_out; i++) {
+        kni_tensor *y = kni_out(r, i);
+        if (y->storage) kni_storage_release(y->storage);
+        y->storage = NULL;
+    }
+}
+
+static void break_promises(kni_queue *q, const kni_entry *e, kn_tensor error)
+{
+    for (int i = 0; i < e->record->n_out; i++) {
+        kni_value *v = &q->values[q->operands[e->operands[i]].value];
+        kni_storage_break(v->storage, error);
+        kni_queue_slot(q, v->whole)->storage = v->storage;
+    }
+}
+
+/* ---- one record */
+
+/* The error of an operand that could not be computed. */
+static bool carries_error(const kn_record *r, kn_tensor *error)
+{
+    for (int i = 0; i < r->n_in; i++) {
+        const kni_tensor *x = kni_in(r, i);
+        if (x && x->storage && kni_storage_flags(x->storage) & KNI_STORAGE_FAILED) {
+            *error = x->storage->error;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The failure that was just told belongs to the call that made the record, with its line. */
+static kn_tensor late_error(const kni_entry *e)
+{
+    kni_thread *t = kni_thread_self();
+    kni_error_named(e->record->row->name);
+    const char *site = e->thread == t->id ? kni_site_of(e->serial) : NULL;
+    if (t->pending_error && site)
+        kni_error_site(t, site);
+    else
+        kni_error_flush(t);
+    return kni_poison_latest();
+}
+
+static kn_status run_record(kni_fusion *f, const kn_record *r)
+{
+    kn_status s = f->inner->execute(f->inner, &r, 1);
+    if (s != KN_ERROR_MEMORY) return s;
+    strip_results(r);
+    kn_memory_trim();
+    return f->inner->execute(f->inner, &r, 1);
+}
+
+/* The step that a single record of a larger one would be. */
+static kni_step part_of(kni_queue *q, const kni_entry *e, int32_t *makes)
+{
+    kni_step part = {.makes = makes};
+    for (int i = 0; i < e->record->n_out; i++) makes[part.n_makes++] = q->operands[e->operands[i]].value;
+    return part;
+}
+
+enum { MOST_RESULTS = 64 };
+
+static void run_single(kni_fusion *f, const kni_step *s, const kni_entry *e, bool last)
+{
+    kni_queue *q = &f->queue;
+    int32_t makes[MOST_RESULTS];
+    kn_tensor error;
+    kn_status status;
+    kni_step part = part_of(q, e, makes);
+    for (int i = 0; i < e->record->n_out; i++) kni_out(e->record, i)->storage = NULL;
+    if (KNI_UNLIKELY(f->failed) && carries_error(e->record, &error)) {
+        break_promises(q, e, error);
+    } else {
+        status = run_record(f, e->record);
+        if (last) part.dies = s->dies, part.n_dies = s->n_dies;
+        if (KNI_LIKELY(status == KN_OK)) status = keep_promises(f, &part);
+        if (KNI_UNLIKELY(status)) {
+            error = late_error(e);
+            strip_results(e->record);
+            break_promises(q, e, error);
+            if (!f->failed) f->failed = status;
+        }
+        f->stats.singles_run++;
+    }
+    if (last) let_die(q, s);
+}
+
+/* ---- steps */
+
+static bool run_group(kni_fusion *f, kni_step *s)
+{
+    kni_queue *q = &f->queue;
+    kn_tensor error;
+    for (int32_t i = 0; KNI_UNLIKELY(f->failed) && i < s->group.n_records; i++)
+        if (carries_error(s->records[i], &error)) return false;
+    for (int32_t i = 0; i < s->n_makes; i++) kni_queue_slot(q, q->values[s->makes[i]].whole)->storage = NULL;
+    for (int32_t i = 0; i < s->n_hides; i++) kni_queue_slot(q, q->values[s->hides[i]].whole)->storage = NULL;
+    uint32_t before = kni_this_thread.last_error;
+    kn_status status = f->inner->control(f->inner, KNI_CONTROL_GROUP, &s->group);
+    if (KNI_LIKELY(status == KN_OK)) status = keep_promises(f, s);
+    if (KNI_LIKELY(status == KN_OK)) {
+        f->stats.groups_run++;
+        return true;
+    }
+    for (int32_t i = 0; i < s->group.n_records; i++) strip_results(s->records[i]);
+    if (status == KN_ERROR_UNSUPPORTED && kni_this_thread.last_error == before) {
+        s->refused = true;
+        f->stats.refused++;
+    }
+    return false;
+}
+
+static void run_step(kni_fusion *f, kni_step *s)
+{
+    kni_queue *q = &f->queue;
+    int32_t n = s->group.n_records;
+    for (int32_t i = 0; i < n; i++) {
+        kn_record *r = q->entries[s->entries[i]].record;
+        r->last_use = s->last_use[i];
+        s->records[i] = r;
+    }
+    if (s->group.kind != KNI_GROUP_SINGLE && !s->refused && run_group(f, s)) return;
+    for (int32_t i = 0; i < n; i++) run_single(f, s, &q->entries[s->entries[i]], i == n - 1);
+}
+
+/* Promises that no step of the plan keeps: what nobody reads. */
+static void run_plan(kni_fusion *f, kni_plan *p)
+{
+    for (int32_t i = 0; i < p->n_steps; i++) run_step(f, &p->steps[i]);
+    p->runs++;
+}
+
+/* Without memory for a plan records run one by one, in order. */
+static void run_unplanned(kni_fusion *f)
+{
+    kni_step none = {.n_dies = 0};
+    for (int32_t i = 0; i < f->queue.n_entries; i++) {
+        f->queue.entries[i].record->last_use = 0;
+        run_single(f, &none, &f->queue.entries[i], false);
+    }
+}
+
+void kni_fusion_submit(kni_fusion *f)
+{
+    kni_queue *q = &f->queue;
+    if (q->n_entries == 0) {
+        if (q->n_operands) kni_queue_clear(q);
+        return;
+    }
+    kni_thread *t = kni_thread_self();
+    atomic_store_explicit(&f->runner, t->id, memory_order_relaxed);
+    interrupted i = leave(t);
+    f->stats.submissions++;
+    f->stats.records += q->n_entries;
+    kni_plan *p = NULL;
+    if (kni_plan_liveness(q)) {
+        p = kni_plan_find(&f->plans, q);
+        if (p) {
+            f->stats.plan_hits++;
+        } else if ((p = kni_plan_make(q, &f->limits)) != NULL) {
+            f->stats.plans_made++;
+            kni_plan_keep(&f->plans, p);
+        }
+    }
+    if (p)
+        run_plan(f, p);
+    else
+        run_unplanned(f);
+    kni_queue_clear(q);
+    resume(t, &i);
+    atomic_store_explicit(&f->runner, 0, memory_order_relaxed);
+}
