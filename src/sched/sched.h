@@ -25,11 +25,11 @@ typedef struct kni_launch_shape {
 } kni_launch_shape;
 
 enum {
-    KNI_SCHED_MAX_KERNELS = 2,
+    KNI_SCHED_MAX_KERNELS = 4,
     KNI_SCHED_MAX_BUFFERS = 96,
-    KNI_SCHED_MAX_TEMPS = 2,
+    KNI_SCHED_MAX_TEMPS = 4,
     KNI_SCHED_PARAM_BYTES = 3072,
-    KNI_SCHED_SIGNATURE = 2048,
+    KNI_SCHED_SIGNATURE = 6144,
     KNI_SCHED_TEMP = 0x80000000u /* | n: temporary n instead of a tensor's id */
 };
 
@@ -40,12 +40,15 @@ typedef struct kni_sched_kernel {
     kni_launch_shape shape;
     uint32_t buffers[KNI_SCHED_MAX_BUFFERS]; /* tensor ids in the order of the bindings */
     uint32_t n_buffers;
+    /* Of a result: 1 + the number of a buffer that is only read and whose memory it may be written into when nothing else
+       needs that memory any more; 0 where it must have memory of its own. No buffer is named twice. */
+    uint8_t in_place[KNI_SCHED_MAX_BUFFERS];
     _Alignas(8) uint8_t params[KNI_SCHED_PARAM_BYTES];
     uint32_t param_bytes;
 } kni_sched_kernel;
 
 typedef struct kni_sched {
-    int32_t n_kernels;
+    int32_t n_kernels; /* to be launched in order; 0 where there is nothing to compute */
     kni_sched_kernel kernels[KNI_SCHED_MAX_KERNELS];
     int32_t n_temps;
     size_t temp_bytes[KNI_SCHED_MAX_TEMPS];

@@ -1,0 +1,219 @@
+/* The work of a group as the schedules see it: a graph of values, each computed at a row r and, where it depends on it,
+   at a place k of the row. Records are taken apart into nodes on demand, from the results back, so that views, broadcasts
+   and rounding are settled here and a schedule only says how r and k are laid over a device. Elementwise groups have
+   elements for rows and one place in each. */
+#ifndef KNI_SCHED_WORK_H
+#define KNI_SCHED_WORK_H
+
+#include "ops/record.h"
+#include "sched/sched.h"
+
+enum {
+    KNI_WORK_NODES = 1024,
+    KNI_WORK_ACCESSES = 192,
+    KNI_WORK_NUMBERS = 160,
+    KNI_WORK_FRAMES = 96,
+    KNI_WORK_OUTPUTS = 32,
+    KNI_WORK_TENSORS = 512 /* of the table by id; a power of 2 */
+};
+
+/* What a value depends on. */
+enum { KNI_WORK_R = 1, KNI_WORK_K = 2 };
+
+typedef enum kni_work_kind {
+    KNI_WORK_NONE,
+    KNI_WORK_NUMBER,   /* number `extra` of the launch */
+    KNI_WORK_CONSTANT, /* `value` */
+    KNI_WORK_INPUT,    /* loads by access `extra` */
+    KNI_WORK_GATHER,   /* the same with the value of a in place of k */
+    KNI_WORK_BODY, /* the scalar body of record `extra` on a, b, c, d; its numbers follow number `first` */
+    KNI_WORK_WORD, /* word `op` on a, b */
+    KNI_WORK_AND,
+    KNI_WORK_OR,
+    KNI_WORK_NOT,
+    KNI_WORK_SELECT,  /* a ? b : c */
+    KNI_WORK_CONVERT, /* a, of storage dtype `from`, as a tensor of dtype `to` would hold it */
+    KNI_WORK_PLACE,   /* the index that access `extra` works out */
+    KNI_WORK_INDEX,   /* as I64: r or k by its level, or the place a where `op` is 1 */
+    KNI_WORK_PHILOX,  /* key a, counter b, element c; word `extra` of the `op` that an element draws */
+    KNI_WORK_REDUCE,  /* `op` is a kni_work_reduction of a over the row */
+    KNI_WORK_REPORT,  /* a, after b was reported where c holds */
+    KNI_WORK_KINDS
+} kni_work_kind;
+
+typedef enum kni_work_reduction {
+    KNI_WORK_SUM,
+    KNI_WORK_PROD,
+    KNI_WORK_MIN,
+    KNI_WORK_MAX,
+    KNI_WORK_ARGMIN, /* the first place of the smallest, or of the first NaN, as I64 */
+    KNI_WORK_ARGMAX,
+    KNI_WORK_COLUMNS /* the sum over all rows, at each place: in schedules that keep a row in registers */
+} kni_work_reduction;
+
+typedef struct kni_work_node {
+    uint8_t kind, op;
+    uint8_t dtype; /* that the IR computes it in */
+    uint8_t level; /* KNI_WORK_R | KNI_WORK_K */
+    uint8_t stage; /* how many reductions, one after the other, come before it */
+    uint8_t from, to;
+    uint16_t a, b, c, d, extra, first;
+    uint8_t held;          /* stands for a tensor: */
+    uint16_t frame, chain; /* where it was asked for, and the next value of the same tensor */
+    double value;
+} kni_work_node;
+
+/* Where an index comes from, and the axes it runs over: collapsed, outermost first. */
+typedef struct kni_work_part {
+    uint8_t rank;
+    uint16_t node; /* whose value is the index, for derived frames; 0: r or k */
+    uint16_t dim_numbers[KN_MAX_RANK], stride_numbers[KN_MAX_RANK];
+    int64_t dims[KN_MAX_RANK], strides[KN_MAX_RANK];
+} kni_work_part;
+
+/* How the lanes of one load or store lie. */
+enum {
+    KNI_WORK_SAME,    /* all lanes are one element */
+    KNI_WORK_VECTOR,  /* consecutive and aligned */
+    KNI_WORK_STRIDED, /* a stride apart */
+    KNI_WORK_APART    /* each by its own index */
+};
+
+typedef struct kni_work_access {
+    int16_t buffer; /* -1: only a place */
+    uint8_t level, mode;
+    kni_work_part parts[2]; /* by r (or a node), by k */
+    uint16_t offset_number; /* added to a place; 0 none */
+} kni_work_access;
+
+/* A shape and how its indices come about: axes of `reduced` run with k, the others with r; or all of them with the value
+   of a node. */
+typedef struct kni_work_frame {
+    uint8_t rank, level;
+    uint16_t node;
+    uint32_t reduced;
+    int64_t dims[KN_MAX_RANK];
+} kni_work_frame;
+
+/* A number of the launch. dtype 0: an index, I32 or I64 by what the sizes need. */
+typedef struct kni_work_number {
+    uint8_t dtype;
+    union {
+        int64_t whole;
+        double real;
+        float single;
+        uint8_t bytes[8];
+    } u;
+} kni_work_number;
+
+typedef struct kni_work_buffer {
+    uint32_t id;
+    uint8_t dtype, access;
+    uint8_t aligned; /* its first element and all that vectors begin at are multiples of so many elements */
+    int64_t offset;  /* of its first element */
+} kni_work_buffer;
+
+typedef struct kni_work_output {
+    uint16_t node, access;
+    uint8_t level, stage;
+    uint16_t count_number; /* of rows, where it has fewer than others */
+    int64_t count;
+} kni_work_output;
+
+typedef struct kni_work_tensor {
+    uint32_t id;     /* KNI_NO_SLOT: free */
+    int16_t record;  /* that makes it, -1 from outside */
+    uint16_t result; /* which of its results */
+    uint16_t first;  /* node of its values */
+} kni_work_tensor;
+
+typedef struct kni_work {
+    const kni_group *group;
+    const kni_sched_target *target;
+    bool failed;
+    int64_t rows, width; /* how many r and k there are; width 1 without a reduction */
+    uint32_t depth;
+    /* The shape that ELEMENT results have, with the axes that k runs over. */
+    uint8_t rank;
+    uint32_t reduced;
+    int64_t dims[KN_MAX_RANK];
+    bool reduces;
+    int64_t largest; /* index that any access reaches */
+    uint16_t n_tensors, n_nodes, n_accesses, n_numbers, n_frames, n_buffers, n_outputs, n_stages;
+    int index; /* KN_I32 or KN_I64 */
+    /* What the schedule chose. */
+    uint8_t lane_axis, chunk_axis; /* KNI_WORK_R or KNI_WORK_K */
+    uint32_t lanes, chunks, threads;
+    uint8_t form;       /* of the schedule's own */
+    bool full;          /* nothing is left over at the end: no guards */
+    uint32_t teams;     /* rows, or lines of a column, that one workgroup has at once */
+    uint32_t parts;     /* that a row is cut into, each for a workgroup */
+    uint8_t pass;       /* which kernel of the group this is */
+    int64_t part_width; /* places of a part */
+    uint16_t rows_number, width_number, part_number, parts_number;
+    kni_work_output outputs[KNI_WORK_OUTPUTS];
+    kni_work_buffer buffers[KNI_SCHED_MAX_BUFFERS];
+    kni_work_node nodes[KNI_WORK_NODES]; /* [0] is unused */
+    kni_work_access accesses[KNI_WORK_ACCESSES];
+    kni_work_number numbers[KNI_WORK_NUMBERS]; /* [0] is unused */
+    kni_work_frame frames[KNI_WORK_FRAMES];
+    kni_work_tensor tensors[KNI_WORK_TENSORS];
+} kni_work;
+
+/* ---- making the graph. What cannot be done sets `failed` and answers 0. */
+
+/* Takes the group apart; false: there is no schedule for it, or no memory. */
+bool kni_work_start(kni_work *w, const kni_group *group, const kni_sched_target *target);
+bool kni_work_take_apart(kni_work *w);
+
+uint16_t kni_work_fail(kni_work *w);
+uint16_t kni_work_node_add(kni_work *w,
+                           const kni_work_node *node); /* level and stage follow from the operands */
+
+/* The IR's dtype for values of a tensor. */
+int kni_work_dtype(int storage);
+
+uint16_t kni_work_frame_of(kni_work *w, const int64_t *dims, int rank, uint8_t level, uint32_t reduced);
+/* The frame of shape `dims` whose linear index is offset + the strides times the indices of `frame`. */
+uint16_t kni_work_derive(kni_work *w, uint16_t frame, const int64_t *strides, int64_t offset,
+                         const int64_t *dims, int rank);
+uint16_t kni_work_access_add(kni_work *w, uint16_t frame, int buffer, const int64_t *strides);
+/* The buffer of a tensor from outside, or of a result. */
+int kni_work_buffer_add(kni_work *w, uint32_t id, int dtype, int access, int64_t offset);
+
+/* The value of tensor `id` in `frame`, whose shape is the tensor's or what it broadcasts to; its IR dtype is
+   kni_work_dtype(its dtype). */
+uint16_t kni_work_value(kni_work *w, uint32_t id, uint16_t frame);
+/* The same as the row's computation takes it: in IR dtype `compute`, by way of storage dtype `via` if not 0. */
+uint16_t kni_work_operand(kni_work *w, uint32_t id, uint16_t frame, int via, int compute);
+/* The type of a tensor of the group. */
+const kni_type *kni_work_type(uint32_t id);
+/* A row's result, for rows that are more than a scalar body; 0 and no failure: this file knows no such row. */
+uint16_t kni_work_row_value(kni_work *w, int record, int result, uint16_t frame);
+/* The rows and the width that a record's reduction asks for; false: it has none. */
+bool kni_work_domain(const kn_record *r, const kni_type **shape, uint32_t *reduced);
+
+uint16_t kni_work_number_add(kni_work *w, int dtype, const void *value, int from);
+uint16_t kni_work_whole(kni_work *w, int dtype, int64_t value); /* a node */
+uint16_t kni_work_real(kni_work *w, int dtype, double value);   /* a node; a number of the launch */
+uint16_t kni_work_inline(kni_work *w, int dtype, const void *value, int from); /* the same of any dtype */
+uint16_t kni_work_constant(kni_work *w, int dtype, double value);
+uint16_t kni_work_word(kni_work *w, const char *name, uint16_t a, uint16_t b);
+uint16_t kni_work_select(kni_work *w, uint16_t condition, uint16_t yes, uint16_t no);
+uint16_t kni_work_logic(kni_work *w, int kind, uint16_t a, uint16_t b);
+uint16_t kni_work_convert(kni_work *w, uint16_t a, int from, int to);
+uint16_t kni_work_reduce(kni_work *w, int reduction, uint16_t a);
+uint16_t kni_work_index(kni_work *w, uint16_t frame);
+/* Word `which` of the `words` that element `index` draws. */
+uint16_t kni_work_philox(kni_work *w, uint16_t key, uint16_t counter, uint16_t index, int words, int which);
+uint16_t kni_work_gather(kni_work *w, uint32_t id, uint16_t frame, uint16_t place, int compute);
+uint16_t kni_work_report(kni_work *w, uint16_t value, uint16_t reported, uint16_t condition);
+
+/* ---- laying lanes over it */
+
+/* The most lanes, up to `most`, that all results and the accesses that matter allow along the axis. */
+uint32_t kni_work_choose_lanes(const kni_work *w, uint8_t axis, uint32_t most);
+void kni_work_set_modes(kni_work *w);
+int kni_work_smallest_bytes(const kni_work *w, uint8_t axis);
+
+#endif
