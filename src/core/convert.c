@@ -1,165 +1,56 @@
 /* Conversion of elements between all dtypes, one strided loop per pair. Microcontrollers and
    compact builds use convert_compact.c instead. */
+#include "core/cast.h"
 #include "core/dtype.h"
-#include "core/math/half.h"
-#include "core/saturate.h"
 #include <string.h>
 
 #if !defined(KN_FREESTANDING) && !defined(KN_COMPACT)
 
-static inline int32_t f64_to_i32(double v) { return (int32_t)kni_f64_to_i64(v); }
-
-/* Each storage type: its C type, how to load it as a wide value, how to store one. */
-#define LOAD_PLAIN(x) (x)
-#define FROM_F16(x) kni_f16_to_f32(x)
-#define FROM_BF16(x) kni_bf16_to_f32(x)
-
-#define FLOAT_SOURCES(M, T)                                                                                  \
-    M(T, KN_F64, double, LOAD_PLAIN)                                                                         \
-    M(T, KN_F32, float, LOAD_PLAIN)                                                                          \
-    M(T, KN_F16, uint16_t, FROM_F16)                                                                         \
-    M(T, KN_BF16, uint16_t, FROM_BF16)
-#define INTEGER_SOURCES(M, T)                                                                                \
-    M(T, KN_I64, int64_t, LOAD_PLAIN)                                                                        \
-    M(T, KN_I32, int32_t, LOAD_PLAIN)                                                                        \
-    M(T, KN_I16, int16_t, LOAD_PLAIN)                                                                        \
-    M(T, KN_I8, int8_t, LOAD_PLAIN)                                                                          \
-    M(T, KN_U64, uint64_t, LOAD_PLAIN)                                                                       \
-    M(T, KN_U32, uint32_t, LOAD_PLAIN)                                                                       \
-    M(T, KN_U16, uint16_t, LOAD_PLAIN)                                                                       \
-    M(T, KN_U8, uint8_t, LOAD_PLAIN)                                                                         \
-    M(T, KN_BOOL, uint8_t, LOAD_PLAIN)
-
-#define LOOP(to_type, from_type, expression)                                                                 \
-    {                                                                                                        \
+#define PARAMETERS void *to, int64_t ys, const void *from, int from_dtype, int64_t xs, int64_t n
+#define CASE(dtype, cast, to_type, from_type)                                                                \
+    case dtype: {                                                                                            \
         to_type *y = to;                                                                                     \
         const from_type *x = from;                                                                           \
         if (ys == 1 && xs == 1)                                                                              \
-            for (int64_t i = 0; i < n; i++) y[i] = (to_type)(expression(x[i]));                              \
+            for (int64_t i = 0; i < n; i++) y[i] = kni_cast_##cast(x[i]);                                    \
         else                                                                                                 \
-            for (int64_t i = 0; i < n; i++) y[i * ys] = (to_type)(expression(x[i * xs]));                    \
+            for (int64_t i = 0; i < n; i++) y[i * ys] = kni_cast_##cast(x[i * xs]);                          \
         break;                                                                                               \
     }
-
-#define PARAMETERS void *to, int64_t ys, const void *from, int from_dtype, int64_t xs, int64_t n
-
-/* A float target takes every source as it is. */
-#define CASE_PLAIN(T, dtype, from_type, load)                                                                \
-    case dtype:                                                                                              \
-        LOOP(T, from_type, load)
-#define DEFINE_TO_FLOAT(name, T)                                                                             \
-    static void name(PARAMETERS)                                                                             \
+#define DEFINE_TO(name, T)                                                                                   \
+    static void to_##name(PARAMETERS)                                                                        \
     {                                                                                                        \
         switch (from_dtype) {                                                                                \
-            FLOAT_SOURCES(CASE_PLAIN, T) INTEGER_SOURCES(CASE_PLAIN, T) default : break;                     \
-        }                                                                                                    \
-    }
-DEFINE_TO_FLOAT(to_f64, double)
-DEFINE_TO_FLOAT(to_f32, float)
-
-/* A half target rounds once, from double or from an integer's double. */
-#define F16_OF(x) kni_f64_to_f16((double)(x))
-#define BF16_OF(x) kni_f64_to_bf16((double)(x))
-#define F16_OF_F32(x) kni_f32_to_f16(x)
-#define BF16_OF_F32(x) kni_f32_to_bf16(x)
-#define F16_OF_BF16(x) kni_f32_to_f16(kni_bf16_to_f32(x))
-#define BF16_OF_F16(x) kni_f32_to_bf16(kni_f16_to_f32(x))
-#define CASE_F16(T, dtype, from_type, load)                                                                  \
-    case dtype:                                                                                              \
-        LOOP(T, from_type, F16_OF)
-#define CASE_BF16(T, dtype, from_type, load)                                                                 \
-    case dtype:                                                                                              \
-        LOOP(T, from_type, BF16_OF)
-static void to_f16(PARAMETERS)
-{
-    switch (from_dtype) {
-    case KN_F64:
-        LOOP(uint16_t, double, F16_OF)
-    case KN_F32:
-        LOOP(uint16_t, float, F16_OF_F32)
-    case KN_F16:
-        LOOP(uint16_t, uint16_t, LOAD_PLAIN)
-    case KN_BF16:
-        LOOP(uint16_t, uint16_t, F16_OF_BF16)
-        INTEGER_SOURCES(CASE_F16, uint16_t)
-    default:
-        break;
-    }
-}
-static void to_bf16(PARAMETERS)
-{
-    switch (from_dtype) {
-    case KN_F64:
-        LOOP(uint16_t, double, BF16_OF)
-    case KN_F32:
-        LOOP(uint16_t, float, BF16_OF_F32)
-    case KN_F16:
-        LOOP(uint16_t, uint16_t, BF16_OF_F16)
-    case KN_BF16:
-        LOOP(uint16_t, uint16_t, LOAD_PLAIN)
-        INTEGER_SOURCES(CASE_BF16, uint16_t)
-    default:
-        break;
-    }
-}
-
-/* Integer targets wrap integers and saturate floats to the 64-bit range before wrapping. */
-#define I64_OF(x) kni_f64_to_i64((double)(x))
-#define I64_OF_F16(x) kni_f64_to_i64((double)kni_f16_to_f32(x))
-#define I64_OF_BF16(x) kni_f64_to_i64((double)kni_bf16_to_f32(x))
-#define U64_OF(x) kni_f64_to_u64((double)(x))
-#define U64_OF_F16(x) kni_f64_to_u64((double)kni_f16_to_f32(x))
-#define U64_OF_BF16(x) kni_f64_to_u64((double)kni_bf16_to_f32(x))
-#define I32_OF(x) f64_to_i32((double)(x))
-#define I32_OF_F16(x) f64_to_i32((double)kni_f16_to_f32(x))
-#define I32_OF_BF16(x) f64_to_i32((double)kni_bf16_to_f32(x))
-#define TRUTH(x) ((x) != 0)
-#define TRUTH_F16(x) (((x)&0x7FFF) != 0)
-#define DEFINE_TO_INTEGER(name, T, CLIP)                                                                     \
-    static void name(PARAMETERS)                                                                             \
-    {                                                                                                        \
-        switch (from_dtype) {                                                                                \
-        case KN_F64:                                                                                         \
-            LOOP(T, double, CLIP)                                                                            \
-        case KN_F32:                                                                                         \
-            LOOP(T, float, CLIP)                                                                             \
-        case KN_F16:                                                                                         \
-            LOOP(T, uint16_t, CLIP##_F16)                                                                    \
-        case KN_BF16:                                                                                        \
-            LOOP(T, uint16_t, CLIP##_BF16)                                                                   \
-            INTEGER_SOURCES(CASE_PLAIN, T)                                                                   \
+            CASE(KN_F64, name##_f64, T, double)                                                              \
+            CASE(KN_F32, name##_f32, T, float)                                                               \
+            CASE(KN_F16, name##_f16, T, uint16_t)                                                            \
+            CASE(KN_BF16, name##_bf16, T, uint16_t)                                                          \
+            CASE(KN_I64, name##_i64, T, int64_t)                                                             \
+            CASE(KN_I32, name##_i32, T, int32_t)                                                             \
+            CASE(KN_I16, name##_i16, T, int16_t)                                                             \
+            CASE(KN_I8, name##_i8, T, int8_t)                                                                \
+            CASE(KN_U64, name##_u64, T, uint64_t)                                                            \
+            CASE(KN_U32, name##_u32, T, uint32_t)                                                            \
+            CASE(KN_U16, name##_u16, T, uint16_t)                                                            \
+            CASE(KN_U8, name##_u8, T, uint8_t)                                                               \
+            CASE(KN_BOOL, name##_bool, T, uint8_t)                                                           \
         default:                                                                                             \
             break;                                                                                           \
         }                                                                                                    \
     }
-DEFINE_TO_INTEGER(to_i64, int64_t, I64_OF)
-DEFINE_TO_INTEGER(to_i32, int32_t, I32_OF)
-DEFINE_TO_INTEGER(to_i16, int16_t, I32_OF)
-DEFINE_TO_INTEGER(to_i8, int8_t, I32_OF)
-DEFINE_TO_INTEGER(to_u64, uint64_t, U64_OF)
-DEFINE_TO_INTEGER(to_u32, uint32_t, I64_OF)
-DEFINE_TO_INTEGER(to_u16, uint16_t, I32_OF)
-DEFINE_TO_INTEGER(to_u8, uint8_t, I32_OF)
-
-#define CASE_TRUTH(T, dtype, from_type, load)                                                                \
-    case dtype:                                                                                              \
-        LOOP(T, from_type, TRUTH)
-static void to_bool(PARAMETERS)
-{
-    switch (from_dtype) {
-    case KN_F64:
-        LOOP(uint8_t, double, TRUTH)
-    case KN_F32:
-        LOOP(uint8_t, float, TRUTH)
-    case KN_F16:
-        LOOP(uint8_t, uint16_t, TRUTH_F16)
-    case KN_BF16:
-        LOOP(uint8_t, uint16_t, TRUTH_F16)
-        INTEGER_SOURCES(CASE_TRUTH, uint8_t)
-    default:
-        break;
-    }
-}
+DEFINE_TO(f64, double)
+DEFINE_TO(f32, float)
+DEFINE_TO(f16, uint16_t)
+DEFINE_TO(bf16, uint16_t)
+DEFINE_TO(i64, int64_t)
+DEFINE_TO(i32, int32_t)
+DEFINE_TO(i16, int16_t)
+DEFINE_TO(i8, int8_t)
+DEFINE_TO(u64, uint64_t)
+DEFINE_TO(u32, uint32_t)
+DEFINE_TO(u16, uint16_t)
+DEFINE_TO(u8, uint8_t)
+DEFINE_TO(bool, uint8_t)
 
 typedef void (*convert_fn)(PARAMETERS);
 static const convert_fn by_target[KN_DTYPE_COUNT] = {

@@ -53,11 +53,6 @@ typedef double real;
 /* The lowest and highest value of T, and whether v is NaN (never for integers). */
 #define is_nan(v) ((v) != (v))
 /* philox(key, counter, word): 32 random bits, word 0 to 3 of the block at counter. */
-function index philox(index key, index counter, index word)
-{
-    uint32_t words[4];
-    kni_philox((uint64_t)key, (uint64_t)counter, words);
-    return (index)words[word & 3];
-}
+#define philox kni_philox_word
 
 #endif

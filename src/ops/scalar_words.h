@@ -44,25 +44,30 @@ DEFINE_EXTREMA(f32, float)
 DEFINE_EXTREMA(f64, double)
 #undef DEFINE_EXTREMA
 
+/* Integers wrap in every language these texts are printed in, so sums and products are taken in U, the unsigned T. */
+#define INT_ADD(a, b) ((U)(a) + (U)(b))
+#define INT_SUB(a, b) ((U)(a) - (U)(b))
+#define INT_MUL(a, b) ((U)(a) * (U)(b))
+#define INT_NEG(a) ((T)(0 - (U)(a)))
 /* -1 is apart because the lowest number divided by it overflows. */
-#define INT_TRUNC_DIV(a, b) ((b) == 0 ? 0 : (b) + 1 == 0 && (T)-1 < 0 ? 0 - (a) : (a) / (b))
+#define INT_TRUNC_DIV(a, b) ((b) == 0 ? 0 : (b) + 1 == 0 && (T)-1 < 0 ? INT_NEG(a) : (a) / (b))
 #define INT_TRUNC_REM(a, b) ((b) == 0 || ((b) + 1 == 0 && (T)-1 < 0) ? 0 : (a) % (b))
 #define INT_FLOOR_DIV(a, b)                                                                                  \
     (INT_TRUNC_DIV(a, b) - ((b) != 0 && INT_TRUNC_REM(a, b) != 0 && ((a) < 0) != ((b) < 0)))
 #define INT_FLOOR_REM(a, b)                                                                                  \
     (INT_TRUNC_REM(a, b) + (INT_TRUNC_REM(a, b) != 0 && ((a) < 0) != ((b) < 0) ? (b) : 0))
-#define INT_ABS(a) ((a) < 0 ? 0 - (a) : (a))
+#define INT_ABS(a) ((a) < 0 ? INT_NEG(a) : (a))
 #define INT_SHL(a, b) ((b) < 0 || (b) >= (T)(8 * sizeof(T)) ? 0 : (T)((uint64_t)(a) << (b)))
 #define INT_SHR(a, b) ((b) < 0 || (b) >= (T)(8 * sizeof(T)) ? ((a) < 0 ? (T)-1 : 0) : (T)((a) >> (b)))
 
-#define DEFINE_POWER(suffix, type)                                                                           \
+#define DEFINE_POWER(suffix, type, wrapping)                                                                 \
     static inline type kni_integer_power_##suffix(type a, type b)                                            \
     {                                                                                                        \
-        if (b < 0) return a == 1 ? 1 : a + 1 == 0 ? (b & 1 ? a : 1) : 0;                                     \
-        type r = 1;                                                                                          \
-        for (; b > 0; b >>= 1, a *= a)                                                                       \
-            if (b & 1) r *= a;                                                                               \
-        return r;                                                                                            \
+        if (b < 0) return a == 1 ? 1 : a == (type)-1 ? (b & 1 ? a : 1) : 0;                                  \
+        wrapping r = 1, square = (wrapping)a;                                                                \
+        for (; b > 0; b >>= 1, square *= square)                                                             \
+            if (b & 1) r *= square;                                                                          \
+        return (type)r;                                                                                      \
     }
 #define DEFINE_SELECT(suffix, type)                                                                          \
     static inline type kni_select_##suffix(int condition, type a, type b) { return condition ? a : b; }
@@ -73,10 +78,10 @@ DEFINE_SELECT(i64, int64_t)
 DEFINE_SELECT(u32, uint32_t)
 DEFINE_SELECT(u64, uint64_t)
 #undef DEFINE_SELECT
-DEFINE_POWER(i32, int32_t)
-DEFINE_POWER(i64, int64_t)
-DEFINE_POWER(u32, uint32_t)
-DEFINE_POWER(u64, uint64_t)
+DEFINE_POWER(i32, int32_t, uint32_t)
+DEFINE_POWER(i64, int64_t, uint64_t)
+DEFINE_POWER(u32, uint32_t, uint32_t)
+DEFINE_POWER(u64, uint64_t, uint64_t)
 #undef DEFINE_POWER
 
 #define RESULT_VALUE T
@@ -114,24 +119,32 @@ DEFINE_POWER(u64, uint64_t)
 #define INT_POW(a, b) JOIN(kni_integer_power_, S)(a, b)
 #define T int32_t
 #define S i32
+#define U uint32_t
 #include "ops/scalar_words.def"
 #undef T
 #undef S
+#undef U
 #define T int64_t
 #define S i64
+#define U uint64_t
 #include "ops/scalar_words.def"
 #undef T
 #undef S
+#undef U
 #define T uint32_t
 #define S u32
+#define U uint32_t
 #include "ops/scalar_words.def"
 #undef T
 #undef S
+#undef U
 #define T uint64_t
 #define S u64
+#define U uint64_t
 #include "ops/scalar_words.def"
 #undef T
 #undef S
+#undef U
 #undef PICK
 #undef M
 #undef WORD1

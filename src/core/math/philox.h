@@ -34,6 +34,15 @@ KNI_INLINE void kni_philox(uint64_t key, uint64_t counter, uint32_t out[4])
     kni_philox_words((uint32_t)key, (uint32_t)(key >> 32), words, out);
 }
 
+/* One of the block's four words, chosen without an array, which a GPU would keep in memory. */
+KNI_INLINE int64_t kni_philox_word(int64_t key, int64_t counter, int64_t word)
+{
+    uint32_t four[4];
+    kni_philox((uint64_t)key, (uint64_t)counter, four);
+    uint32_t even = (word & 2) != 0 ? four[2] : four[0], odd = (word & 2) != 0 ? four[3] : four[1];
+    return (int64_t)((word & 1) != 0 ? odd : even);
+}
+
 /* In [0, 1) from the upper 24 bits. */
 KNI_INLINE float kni_uniform_f32(uint32_t bits) { return (float)(int32_t)(bits >> 8) * 0x1p-24f; }
 

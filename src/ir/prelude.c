@@ -1,0 +1,186 @@
+/* Prints what emitted kernels call: the dialect's basics, then the items of ir/generated/math_text.c that are asked for
+   with all they need. The items are the same text in every dialect; what differs is said here. */
+#include "ir/prelude.h"
+#include "core/error.h"
+#include "ir/prelude_table.h"
+#include <string.h>
+
+static const char basics_c[] =
+    "typedef __INT8_TYPE__ int8_t;\n"
+    "typedef __INT16_TYPE__ int16_t;\n"
+    "typedef __INT32_TYPE__ int32_t;\n"
+    "typedef __INT64_TYPE__ int64_t;\n"
+    "typedef __UINT8_TYPE__ uint8_t;\n"
+    "typedef __UINT16_TYPE__ uint16_t;\n"
+    "typedef __UINT32_TYPE__ uint32_t;\n"
+    "typedef __UINT64_TYPE__ uint64_t;\n"
+    "#define KNI_FUNCTION static inline\n"
+    "#define KNI_INLINE static inline __attribute__((always_inline))\n"
+    "#define KNI_TABLE static const\n"
+    "#define KNI_MAKE(type) (type)\n"
+    "#define KNI_INF_F32 __builtin_inff()\n"
+    "#define KNI_NAN_F32 __builtin_nanf(\"\")\n"
+    "#define KNI_INF_F64 __builtin_inf()\n"
+    "#define KNI_NAN_F64 __builtin_nan(\"\")\n"
+    "#define KNI_SQRT_F32(x) __builtin_sqrtf(x)\n"
+    "#define KNI_SQRT_F64(x) __builtin_sqrt(x)\n"
+    "#define KNI_LEADING_ZEROS(x) __builtin_clzll(x)\n"
+    "KNI_INLINE uint32_t kni_bits_f32(float x) { uint32_t u; __builtin_memcpy(&u, &x, 4); return u; }\n"
+    "KNI_INLINE float kni_from_bits_f32(uint32_t u) { float x; __builtin_memcpy(&x, &u, 4); return x; }\n"
+    "KNI_INLINE uint64_t kni_bits_f64(double x) { uint64_t u; __builtin_memcpy(&u, &x, 8); return u; }\n"
+    "KNI_INLINE double kni_from_bits_f64(uint64_t u) { double x; __builtin_memcpy(&x, &u, 8); return x; }\n";
+
+static const char basics_cuda[] =
+    "typedef signed char int8_t;\n"
+    "typedef short int16_t;\n"
+    "typedef int int32_t;\n"
+    "typedef long long int64_t;\n"
+    "typedef unsigned char uint8_t;\n"
+    "typedef unsigned short uint16_t;\n"
+    "typedef unsigned int uint32_t;\n"
+    "typedef unsigned long long uint64_t;\n"
+    "#define KNI_FUNCTION static __device__\n"
+    "#define KNI_INLINE static __device__ __forceinline__\n"
+    "#define KNI_TABLE static __device__ const\n"
+    "#define KNI_MAKE(type) type\n"
+    "#define KNI_INF_F32 __uint_as_float(0x7f800000u)\n"
+    "#define KNI_NAN_F32 __uint_as_float(0x7fc00000u)\n"
+    "#define KNI_INF_F64 __longlong_as_double(0x7ff0000000000000ll)\n"
+    "#define KNI_NAN_F64 __longlong_as_double(0x7ff8000000000000ll)\n"
+    "#define KNI_SQRT_F32(x) __fsqrt_rn(x)\n"
+    "#define KNI_SQRT_F64(x) __dsqrt_rn(x)\n"
+    "#define KNI_LEADING_ZEROS(x) __clzll((long long)(x))\n"
+    "KNI_INLINE uint32_t kni_bits_f32(float x) { return __float_as_uint(x); }\n"
+    "KNI_INLINE float kni_from_bits_f32(uint32_t u) { return __uint_as_float(u); }\n"
+    "KNI_INLINE uint64_t kni_bits_f64(double x) { return (uint64_t)__double_as_longlong(x); }\n"
+    "KNI_INLINE double kni_from_bits_f64(uint64_t u) { return __longlong_as_double((long long)u); }\n";
+
+static const char basics_opencl[] =
+    "#pragma OPENCL FP_CONTRACT OFF\n"
+    "typedef char int8_t;\n"
+    "typedef short int16_t;\n"
+    "typedef int int32_t;\n"
+    "typedef long int64_t;\n"
+    "typedef uchar uint8_t;\n"
+    "typedef ushort uint16_t;\n"
+    "typedef uint uint32_t;\n"
+    "typedef ulong uint64_t;\n"
+    "#define KNI_FUNCTION static\n"
+    "#define KNI_INLINE static inline\n"
+    "#define KNI_TABLE __constant\n"
+    "#define KNI_MAKE(type) (type)\n"
+    "#define KNI_INF_F32 as_float(0x7f800000u)\n"
+    "#define KNI_NAN_F32 as_float(0x7fc00000u)\n"
+    "#define KNI_SQRT_F32(x) sqrt(x)\n"
+    "#define KNI_LEADING_ZEROS(x) ((int)clz(x))\n"
+    "KNI_INLINE uint32_t kni_bits_f32(float x) { return as_uint(x); }\n"
+    "KNI_INLINE float kni_from_bits_f32(uint32_t u) { return as_float(u); }\n"
+    "#if defined(cl_khr_fp64) || defined(__opencl_c_fp64)\n"
+    "#ifdef cl_khr_fp64\n"
+    "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n"
+    "#endif\n"
+    "#define KNI_INF_F64 as_double(0x7ff0000000000000ul)\n"
+    "#define KNI_NAN_F64 as_double(0x7ff8000000000000ul)\n"
+    "#define KNI_SQRT_F64(x) sqrt(x)\n"
+    "KNI_INLINE uint64_t kni_bits_f64(double x) { return as_ulong(x); }\n"
+    "KNI_INLINE double kni_from_bits_f64(uint64_t u) { return as_double(u); }\n"
+    "#endif\n";
+
+static const char *const basics[KNI_IR_DIALECTS] = {
+    [KNI_IR_C] = basics_c, [KNI_IR_CUDA] = basics_cuda, [KNI_IR_OPENCL] = basics_opencl};
+
+/* Functions that a target has an instruction for, with the same results but for the bits of a NaN: the text that
+   takes the place of the item's where the condition holds. */
+static const struct {
+    int dialect;
+    const char *name, *condition, *text;
+} instructions[] = {
+    {KNI_IR_CUDA, "kni_f16_to_f32", "__CUDA_ARCH__ >= 530",
+     "KNI_INLINE float kni_f16_to_f32(uint16_t half_)\n"
+     "{ float x; asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(x) : \"h\"(half_)); return x; }\n"},
+    {KNI_IR_CUDA, "kni_f32_to_f16", "__CUDA_ARCH__ >= 530",
+     "KNI_INLINE uint16_t kni_f32_to_f16(float x)\n"
+     "{ uint16_t half_; asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(half_) : \"f\"(x)); return half_; }\n"},
+    {KNI_IR_CUDA, "kni_f32_to_bf16", "__CUDA_ARCH__ >= 800",
+     "KNI_INLINE uint16_t kni_f32_to_bf16(float x)\n"
+     "{ uint16_t half_; asm(\"cvt.rn.bf16.f32 %0, %1;\" : \"=h\"(half_) : \"f\"(x)); return half_; }\n"},
+};
+
+/* The number of an item, -1 where there is none. */
+static int find_item(const char *name)
+{
+    int low = 0, high = kni_ir_item_count;
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        int order = strcmp(name, kni_ir_items[kni_ir_items_by_name[middle]].name);
+        if (order == 0) return kni_ir_items_by_name[middle];
+        if (order < 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return -1;
+}
+
+/* The basics hold the bit casts, which are no items. */
+static bool is_basic(const char *name)
+{
+    static const char *const casts[] = {"kni_bits_f32", "kni_from_bits_f32", "kni_bits_f64",
+                                        "kni_from_bits_f64"};
+    for (size_t i = 0; i < sizeof casts / sizeof *casts; i++)
+        if (!strcmp(name, casts[i])) return true;
+    return false;
+}
+
+/* Marks what the marked items need; needs stand before their items, so one walk down sees all. */
+static void mark_needs(bool *wanted)
+{
+    for (int i = kni_ir_item_count - 1; i >= 0; i--) {
+        if (!wanted[i]) continue;
+        const kni_ir_item *item = &kni_ir_items[i];
+        for (int k = 0; k < item->n_needs; k++) wanted[kni_ir_item_needs[item->first_need + k]] = true;
+    }
+}
+
+static void print_item(kni_ir_text *text, int dialect, const kni_ir_item *item)
+{
+    for (size_t i = 0; i < sizeof instructions / sizeof *instructions; i++) {
+        if (instructions[i].dialect != dialect || strcmp(instructions[i].name, item->name) != 0) continue;
+        kni_ir_text_add(text, "#if %s\n%s#else\n%s#endif\n", instructions[i].condition, instructions[i].text,
+                        item->text);
+        return;
+    }
+    kni_ir_text_add(text, "%s", item->text);
+}
+
+kn_status kni_ir_prelude(kni_ir_text *text, int dialect, const char *const *functions, int n)
+{
+    bool wanted[KNI_IR_MAX_ITEMS] = {false};
+    if (dialect < 0 || dialect >= KNI_IR_DIALECTS)
+        return kni_fail(KN_ERROR_ARGUMENT, "there is no dialect %d of the kernel language", dialect);
+    for (int i = 0; i < n; i++) {
+        int item = find_item(functions[i]);
+        if (item < 0 && !is_basic(functions[i]))
+            return kni_fail(KN_ERROR_ARGUMENT, "kernels know no function %s", functions[i]);
+        if (item >= 0) wanted[item] = true;
+    }
+    mark_needs(wanted);
+    kni_ir_text_add(text, "%s", basics[dialect]);
+    for (int i = 0; i < kni_ir_item_count; i++)
+        if (wanted[i]) print_item(text, dialect, &kni_ir_items[i]);
+    return text->failed ? kni_fail(KN_ERROR_MEMORY, "no memory for the text of a kernel") : KN_OK;
+}
+
+bool kni_ir_prelude_has(const char *function) { return is_basic(function) || find_item(function) >= 0; }
+
+bool kni_ir_prelude_uses_f64(const char *function)
+{
+    bool wanted[KNI_IR_MAX_ITEMS] = {false};
+    int item = find_item(function);
+    if (item < 0) return is_basic(function) && strstr(function, "f64") != NULL;
+    wanted[item] = true;
+    mark_needs(wanted);
+    for (int i = 0; i < kni_ir_item_count; i++)
+        if (wanted[i] && kni_ir_items[i].f64) return true;
+    return false;
+}
