@@ -90,21 +90,41 @@ static const char *const basics[KNI_IR_DIALECTS] = {
     [KNI_IR_C] = basics_c, [KNI_IR_CUDA] = basics_cuda, [KNI_IR_OPENCL] = basics_opencl};
 
 /* Functions that a target has an instruction for, with the same results but for the bits of a NaN: the text that
-   takes the place of the item's where the condition holds. */
+   takes the place of the item's where the condition holds, or always where there is none. */
 static const struct {
     int dialect;
     const char *name, *condition, *text;
 } instructions[] = {
-    {KNI_IR_CUDA, "kni_f16_to_f32", "__CUDA_ARCH__ >= 530",
-     "KNI_INLINE float kni_f16_to_f32(uint16_t half_)\n"
-     "{ float x; asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(x) : \"h\"(half_)); return x; }\n"},
-    {KNI_IR_CUDA, "kni_f32_to_f16", "__CUDA_ARCH__ >= 530",
+    {KNI_IR_C, "kni_fma_f32", "defined(__FMA__) || defined(__aarch64__)",
+     "KNI_INLINE float kni_fma_f32(float a, float b, float c) { return __builtin_fmaf(a, b, c); }\n"},
+    {KNI_IR_C, "kni_fma_f64", "defined(__FMA__) || defined(__aarch64__)",
+     "KNI_INLINE double kni_fma_f64(double a, double b, double c) { return __builtin_fma(a, b, c); }\n"},
+    {KNI_IR_OPENCL, "kni_fma_f32", NULL,
+     "KNI_INLINE float kni_fma_f32(float a, float b, float c) { return fma(a, b, c); }\n"},
+    {KNI_IR_OPENCL, "kni_fma_f64", NULL,
+     "KNI_INLINE double kni_fma_f64(double a, double b, double c) { return fma(a, b, c); }\n"},
+    {KNI_IR_CUDA, "kni_fma_f32", NULL,
+     "KNI_INLINE float kni_fma_f32(float a, float b, float c) { return __fmaf_rn(a, b, c); }\n"},
+    {KNI_IR_CUDA, "kni_fma_f64", NULL,
+     "KNI_INLINE double kni_fma_f64(double a, double b, double c) { return __fma_rn(a, b, c); }\n"},
+    {KNI_IR_CUDA, "kni_f16_to_f32", NULL,
+     "KNI_INLINE float kni_f16_to_f32(uint16_t x)\n"
+     "{\n    float y;\n    asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(y) : \"h\"(x));\n    return y;\n}\n"},
+    {KNI_IR_CUDA, "kni_f32_to_f16", NULL,
      "KNI_INLINE uint16_t kni_f32_to_f16(float x)\n"
-     "{ uint16_t half_; asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(half_) : \"f\"(x)); return half_; }\n"},
+     "{\n    uint16_t y;\n    asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(y) : \"f\"(x));\n    return y;\n}\n"},
     {KNI_IR_CUDA, "kni_f32_to_bf16", "__CUDA_ARCH__ >= 800",
      "KNI_INLINE uint16_t kni_f32_to_bf16(float x)\n"
-     "{ uint16_t half_; asm(\"cvt.rn.bf16.f32 %0, %1;\" : \"=h\"(half_) : \"f\"(x)); return half_; }\n"},
+     "{\n    uint16_t y;\n    asm(\"cvt.rn.bf16.f32 %0, %1;\" : \"=h\"(y) : \"f\"(x));\n    return y;\n}\n"},
 };
+
+/* The instruction for an item, -1 where there is none. */
+static int find_instruction(int dialect, const char *name)
+{
+    for (int i = 0; i < (int)(sizeof instructions / sizeof *instructions); i++)
+        if (instructions[i].dialect == dialect && !strcmp(instructions[i].name, name)) return i;
+    return -1;
+}
 
 /* The number of an item, -1 where there is none. */
 static int find_item(const char *name)
@@ -133,24 +153,26 @@ static bool is_basic(const char *name)
 }
 
 /* Marks what the marked items need; needs stand before their items, so one walk down sees all. */
-static void mark_needs(bool *wanted)
+static void mark_needs(bool *wanted, int dialect)
 {
     for (int i = kni_ir_item_count - 1; i >= 0; i--) {
-        if (!wanted[i]) continue;
         const kni_ir_item *item = &kni_ir_items[i];
+        int instruction = wanted[i] ? find_instruction(dialect, item->name) : -1;
+        if (!wanted[i] || (instruction >= 0 && !instructions[instruction].condition)) continue;
         for (int k = 0; k < item->n_needs; k++) wanted[kni_ir_item_needs[item->first_need + k]] = true;
     }
 }
 
 static void print_item(kni_ir_text *text, int dialect, const kni_ir_item *item)
 {
-    for (size_t i = 0; i < sizeof instructions / sizeof *instructions; i++) {
-        if (instructions[i].dialect != dialect || strcmp(instructions[i].name, item->name) != 0) continue;
+    int i = find_instruction(dialect, item->name);
+    if (i < 0)
+        kni_ir_text_add(text, "%s", item->text);
+    else if (!instructions[i].condition)
+        kni_ir_text_add(text, "%s", instructions[i].text);
+    else
         kni_ir_text_add(text, "#if %s\n%s#else\n%s#endif\n", instructions[i].condition, instructions[i].text,
                         item->text);
-        return;
-    }
-    kni_ir_text_add(text, "%s", item->text);
 }
 
 kn_status kni_ir_prelude(kni_ir_text *text, int dialect, const char *const *functions, int n)
@@ -164,7 +186,7 @@ kn_status kni_ir_prelude(kni_ir_text *text, int dialect, const char *const *func
             return kni_fail(KN_ERROR_ARGUMENT, "kernels know no function %s", functions[i]);
         if (item >= 0) wanted[item] = true;
     }
-    mark_needs(wanted);
+    mark_needs(wanted, dialect);
     kni_ir_text_add(text, "%s", basics[dialect]);
     for (int i = 0; i < kni_ir_item_count; i++)
         if (wanted[i]) print_item(text, dialect, &kni_ir_items[i]);
@@ -173,14 +195,18 @@ kn_status kni_ir_prelude(kni_ir_text *text, int dialect, const char *const *func
 
 bool kni_ir_prelude_has(const char *function) { return is_basic(function) || find_item(function) >= 0; }
 
-bool kni_ir_prelude_uses_f64(const char *function)
+bool kni_ir_prelude_uses_f64(const char *function, int dialect)
 {
     bool wanted[KNI_IR_MAX_ITEMS] = {false};
     int item = find_item(function);
     if (item < 0) return is_basic(function) && strstr(function, "f64") != NULL;
     wanted[item] = true;
-    mark_needs(wanted);
-    for (int i = 0; i < kni_ir_item_count; i++)
-        if (wanted[i] && kni_ir_items[i].f64) return true;
+    mark_needs(wanted, dialect);
+    for (int i = 0; i < kni_ir_item_count; i++) {
+        const char *name = kni_ir_items[i].name;
+        int instruction = wanted[i] ? find_instruction(dialect, name) : -1;
+        bool replaced = instruction >= 0 && !instructions[instruction].condition;
+        if (wanted[i] && (replaced ? strstr(name, "f64") != NULL : kni_ir_items[i].f64)) return true;
+    }
     return false;
 }

@@ -12,7 +12,7 @@
      kni_word_<word>_S     a word of ops/scalar_words.def on S; truths come out as int 0 or 1
      kni_cast_<D>_<D>      to, from: as kni_convert does it. f16 and bf16 travel as uint16_t, bool as uint8_t 0 or 1
      kni_<function>_f32/64 of src/core/math and the specials of ops/scalar_*.h
-     kni_integer_power_S, kni_select_S, ...
+     kni_integer_power_S, kni_select_S, kni_fma_f32/64 (a b + c rounded once), ...
      kni_philox_word       int64_t of (int64_t key, int64_t counter, int64_t word): 32 random bits
      kni_bits_f32/64, kni_from_bits_f32/64   bit casts to and from uint32_t, uint64_t
    The basics, always there: the types int8_t .. uint64_t by those names; KNI_FUNCTION, what a function's definition
@@ -23,6 +23,6 @@ kn_status kni_ir_prelude(kni_ir_text *text, int dialect, const char *const *func
 
 /* Whether the function is there, and whether it or anything it calls computes in f64 (for targets without). */
 bool kni_ir_prelude_has(const char *function);
-bool kni_ir_prelude_uses_f64(const char *function);
+bool kni_ir_prelude_uses_f64(const char *function, int dialect);
 
 #endif

@@ -3,6 +3,7 @@
    text instead. */
 #define _POSIX_C_SOURCE 200809L
 #include "../support/check.h"
+#include "core/math/fused.h"
 #include "ir/prelude.h"
 #include "ir/prelude_table.h"
 #include "ops/scalar.h"
@@ -50,6 +51,11 @@ typedef struct test_case {
 #define SPECIALS(M)                                                                                          \
     M(kni_philox_word, (a, b, a >> 3), i64, int64_t, KN_I64, int64_t, KN_I64)                                \
     M(kni_philox_word, (b, -a, b), i64_other, int64_t, KN_I64, int64_t, KN_I64)                              \
+    M(kni_fma_f32, (a, b, a), f32, float, KN_F32, float, KN_F32)                                             \
+    M(kni_fma_f32, (a, b, -(a * b)), f32_error, float, KN_F32, float, KN_F32)                                \
+    M(kni_fma_f64, (a, b, a), f64, double, KN_F64, double, KN_F64)                                           \
+    M(kni_fma_f64, (a, b, -(a * b)), f64_error, double, KN_F64, double, KN_F64)                              \
+    M(kni_fma_f64, (a, a, -b), f64_square, double, KN_F64, double, KN_F64)                                   \
     M(kni_uniform_f32, (a), u32, uint32_t, KN_U32, float, KN_F32)                                            \
     M(kni_uniform_f64, (a, b), u32, uint32_t, KN_U32, double, KN_F64)                                        \
     M(kni_normal_f32, (a, b), u32, uint32_t, KN_U32, float, KN_F32)                                          \
@@ -326,8 +332,12 @@ static void names(void)
     CHECK_ERROR(kni_ir_prelude(&text, KNI_IR_DIALECTS, unknown, 1), "dialect");
     CHECK(!kni_ir_prelude_has("kni_word_sin_i32") && !kni_ir_prelude_has("kni_word_and_f32"));
     CHECK(kni_ir_prelude_has("kni_bits_f32") && kni_ir_prelude_has("kni_word_and_u32"));
-    CHECK(!kni_ir_prelude_uses_f64("kni_word_exp_f32") && kni_ir_prelude_uses_f64("kni_word_log2_f32"));
-    CHECK(kni_ir_prelude_uses_f64("kni_bits_f64") && !kni_ir_prelude_uses_f64("kni_cast_i8_f32"));
+    CHECK(!kni_ir_prelude_uses_f64("kni_word_exp_f32", KNI_IR_C));
+    CHECK(kni_ir_prelude_uses_f64("kni_word_log2_f32", KNI_IR_OPENCL));
+    CHECK(kni_ir_prelude_uses_f64("kni_bits_f64", KNI_IR_C) &&
+          !kni_ir_prelude_uses_f64("kni_cast_i8_f32", KNI_IR_C));
+    CHECK(kni_ir_prelude_uses_f64("kni_fma_f32", KNI_IR_C) &&
+          !kni_ir_prelude_uses_f64("kni_fma_f32", KNI_IR_CUDA));
     kni_ir_text_free(&text);
     /* Each once, what is needed before what needs it, and no more. */
     const char *two[] = {"kni_word_exp_f32", "kni_exp_f32", "kni_word_exp_f32"};
