@@ -39,6 +39,19 @@ static bool ends_context(int result)
 
 static kn_status fail_lost(const kni_cuda *c) { return kni_fail(KN_ERROR_DEVICE, "%s", c->lost_text); }
 
+void kni_cuda_note(kni_cuda *c, int result, const char *doing)
+{
+    if (KNI_LIKELY(!ends_context(result)) || c->lost) return;
+    const char *text = NULL, *name = NULL;
+    kni_text line = {c->lost_text, sizeof c->lost_text, 0};
+    c->api->error_string(result, &text);
+    c->api->error_name(result, &name);
+    kni_text_format(&line,
+                    "%s was lost, seen while %s: %s (%s); what it held is gone: close it and open it again",
+                    c->name, doing, text ? text : "unknown error", name ? name : "no name");
+    c->lost = true;
+}
+
 kn_status kni_cuda_result(kni_cuda *c, int result, const char *doing)
 {
     if (KNI_LIKELY(!result)) return KN_OK;
@@ -55,16 +68,9 @@ kn_status kni_cuda_result(kni_cuda *c, int result, const char *doing)
             c->name, doing);
     if (result == KNI_CU_DEINITIALISED)
         return kni_fail(KN_ERROR_DEVICE, "%s: the driver has shut down because the process ends", c->name);
-    if (!ends_context(result))
-        return kni_fail(KN_ERROR_DEVICE, "%s: %s failed: %s (%s)", c->name, doing, text, name);
-    if (!c->lost) {
-        kni_text line = {c->lost_text, sizeof c->lost_text, 0};
-        kni_text_format(
-            &line, "%s was lost, seen while %s: %s (%s); what it held is gone: close it and open it again",
-            c->name, doing, text, name);
-        c->lost = true;
-    }
-    return fail_lost(c);
+    kni_cuda_note(c, result, doing);
+    if (c->lost) return fail_lost(c);
+    return kni_fail(KN_ERROR_DEVICE, "%s: %s failed: %s (%s)", c->name, doing, text, name);
 }
 
 kn_status kni_cuda_enter(kni_cuda *c)
@@ -107,7 +113,9 @@ static void cuda_free(kni_driver *d, void *memory)
         c->pending[c->n_pending++] = memory;
         return;
     }
-    if (!c->api->context_set(c->context)) (void)c->api->memory_free(kni_cuda_at(memory, 0));
+    int result = c->api->context_set(c->context);
+    if (!result) result = c->api->memory_free(kni_cuda_at(memory, 0));
+    kni_cuda_note(c, result, "freeing memory");
 }
 
 static kn_status cuda_copy(kni_driver *d, void *to, size_t to_offset, const void *from, size_t from_offset,
@@ -144,14 +152,14 @@ static void cuda_close(kni_driver *d)
     kni_cuda *c = kni_cuda_of(d);
     bool ours = c->forks == forks_now();
     if (ours && c->context && !c->api->context_set(c->context)) {
-        if (!c->lost && c->stream) (void)c->api->stream_wait(c->stream);
+        if (!c->lost && c->stream) kni_cuda_note(c, c->api->stream_wait(c->stream), "closing");
         kni_cuda_products_free(c);
         kni_cuda_staging_free(c);
         if (c->stream) (void)c->api->stream_destroy(c->stream);
         (void)c->api->context_set(NULL);
     }
     /* Only a reset brings a context back that has met a fault. */
-    if (ours && c->context && c->lost) (void)c->api->context_reset(c->device);
+    if (ours && c->lost) (void)c->api->context_reset(c->device);
     if (ours && c->context) (void)c->api->context_release(c->device);
     kni_free(c, sizeof *c);
 }

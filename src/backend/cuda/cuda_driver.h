@@ -64,6 +64,8 @@ kn_status kni_cuda_enter(kni_cuda *c);
 kn_status kni_cuda_enter_outside(kni_cuda *c, const char *doing);
 /* A result as a status with the failure told; results that end the context mark the device as lost. */
 kn_status kni_cuda_result(kni_cuda *c, int result, const char *doing);
+/* Only marks the device as lost where the result says so. */
+void kni_cuda_note(kni_cuda *c, int result, const char *doing);
 
 kn_status kni_cuda_upload(kni_driver *d, void *to, size_t offset, const void *from, size_t bytes);
 kn_status kni_cuda_download(kni_driver *d, void *to, const void *from, size_t offset, size_t bytes);

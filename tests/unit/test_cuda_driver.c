@@ -1,0 +1,455 @@
+/* The CUDA driver over stand-ins for NVIDIA's libraries (tests/gpu/fake_cu*.c, built here with the system's compiler):
+   what it says when something is missing, what every failing call leaves behind, memory that is given back. Each
+   situation runs in a process of its own, because libraries are opened once. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "backend/cuda/cuda_driver.h"
+#include "support/check.h"
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char folder[64] = "build_fake_cuda_XXXXXX";
+static void (*fake_fail)(const char *name, int after, int result);
+static long (*fake_calls)(const char *name);
+static long (*fake_live)(void);
+static void (*fake_limit)(long bytes);
+
+static const char text[] = "extern \"C\" __global__ void scale_add(const float *x, float *y, params p)";
+typedef struct scale_params {
+    int64_t n;
+    float scale;
+} scale_params;
+
+/* ---- the stand-ins */
+
+static void link_as(const char *name)
+{
+    char path[200];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    CHECK(symlink("libfake.so", path) == 0);
+}
+
+static bool build_fake(void)
+{
+    char command[400];
+    if (!mkdtemp(folder)) return false;
+    snprintf(command, sizeof command,
+             "cc -shared -fPIC -O1 -w tests/gpu/fake_cuda.c tests/gpu/fake_cublaslt.c -lm -o %s/libfake.so "
+             "2>/dev/null",
+             folder);
+    return system(command) == 0;
+}
+
+static void find_fake(void)
+{
+    char path[200];
+    snprintf(path, sizeof path, "%s/libfake.so", folder);
+    void *handle = dlopen(path, RTLD_NOW), *address[4];
+    static const char *const names[] = {"fake_cuda_fail", "fake_cuda_calls", "fake_cuda_live",
+                                        "fake_cuda_limit"};
+    for (int i = 0; i < 4; i++) address[i] = handle ? dlsym(handle, names[i]) : NULL;
+    memcpy(&fake_fail, &address[0], sizeof address[0]);
+    memcpy(&fake_calls, &address[1], sizeof address[0]);
+    memcpy(&fake_live, &address[2], sizeof address[0]);
+    memcpy(&fake_limit, &address[3], sizeof address[0]);
+}
+
+/* Runs a situation in a child with a number of the libraries in sight; its counts come back through a pipe. */
+static void situation(void (*run)(void), bool driver, bool compiler, bool product)
+{
+    int ends[2], counts[2] = {0, 1};
+    fflush(stdout);
+    if (!CHECK(pipe(ends) == 0)) return;
+    pid_t child = fork();
+    if (child == 0) {
+        check_passed = check_failed = 0;
+        char path[200];
+        snprintf(path, sizeof path, "%s/none", folder);
+        setenv("KN_CUDA_LIBRARIES", folder, 1);
+        setenv("KN_CACHE", "off", 1);
+        if (driver) link_as("libcuda.so.1");
+        if (compiler) link_as("libnvrtc.so.12");
+        if (product) link_as("libcublasLt.so.12");
+        find_fake();
+        if (CHECK(fake_fail != NULL)) run();
+        static const char *const links[] = {"libcuda.so.1", "libnvrtc.so.12", "libcublasLt.so.12"};
+        for (int i = 0; i < 3; i++) {
+            snprintf(path, sizeof path, "%s/%s", folder, links[i]);
+            unlink(path);
+        }
+        counts[0] = check_passed;
+        counts[1] = check_failed;
+        fflush(stdout);
+        _exit(write(ends[1], counts, sizeof counts) == sizeof counts ? 0 : 1);
+    }
+    close(ends[1]);
+    CHECK(read(ends[0], counts, sizeof counts) == (ssize_t)sizeof counts);
+    close(ends[0]);
+    waitpid(child, NULL, 0);
+    check_passed += counts[0];
+    check_failed += counts[1];
+}
+
+static bool last_error_has(const char *words)
+{
+    if (strstr(kn_last_error(), words)) return true;
+    printf("wanted '%s', got '%s'\n", words, kn_last_error());
+    return false;
+}
+
+/* ---- what is missing */
+
+static void says_no_driver(void)
+{
+    char line[300];
+    CHECK(kni_cuda_driver_open(0) == NULL && last_error_has("no driver: libcuda.so.1 is not found"));
+    CHECK(last_error_has("KN_CUDA_LIBRARIES"));
+    CHECK(!kni_cuda_describe(0, line, sizeof line));
+}
+
+static void says_old_driver(void)
+{
+    setenv("FAKE_CUDA_VERSION", "11040", 1);
+    CHECK(kni_cuda_driver_open(0) == NULL && last_error_has("too old: it is made for CUDA 11.4"));
+    setenv("FAKE_CUDA_VERSION", "12080", 1);
+    fake_fail("cuInit", 1, 100);
+    CHECK(kni_cuda_driver_open(0) == NULL && last_error_has("finds no GPU"));
+    fake_fail("cuInit", 1, 803);
+    CHECK(kni_cuda_driver_open(0) == NULL && last_error_has("differ in version"));
+    fake_fail("cuInit", 1, 34);
+    CHECK(kni_cuda_driver_open(0) == NULL && last_error_has("stub"));
+    fake_fail("cuInit", 1, 802);
+    CHECK(kni_cuda_driver_open(0) == NULL && last_error_has("does not start"));
+    /* A later try succeeds. */
+    kni_driver *d = kni_cuda_driver_open(0);
+    if (CHECK(d != NULL)) d->close(d);
+    CHECK(kni_cuda_driver_open(7) == NULL && last_error_has("there is no cuda:7"));
+    setenv("FAKE_CUDA_MAJOR", "6", 1);
+    CHECK(kni_cuda_driver_open(0) == NULL && last_error_has("needs 7.0 or later"));
+    CHECK(fake_live() == 0);
+}
+
+static void says_no_compiler(void)
+{
+    CHECK(kni_cuda_driver_open(0) == NULL && last_error_has("compiling kernels needs libnvrtc.so.12"));
+    CHECK(fake_live() == 0);
+}
+
+static void works_without_products(void)
+{
+    kni_driver *d = kni_cuda_driver_open(0);
+    if (!CHECK(d != NULL)) return;
+    kni_product p = {.dtype = KN_F32,
+                     .out_dtype = KN_F32,
+                     .m = 2,
+                     .n = 2,
+                     .k = 2,
+                     .batch = 1,
+                     .row_a = 2,
+                     .row_b = 2,
+                     .row_d = 2,
+                     .alpha = 1};
+    CHECK(d->product(d, &p) == KN_ERROR_UNSUPPORTED);
+    d->close(d);
+    CHECK(fake_live() == 0);
+}
+
+/* ---- a whole run, and the same run with each call failing once */
+
+static bool run_all(kni_driver *d)
+{
+    enum { N = 3000 };
+    static float x[N], y[N], back[N];
+    for (int i = 0; i < N; i++) x[i] = (float)i, y[i] = 1, back[i] = -1;
+    kni_module *m = d->compile(d, text, "scale_add");
+    void *buffers[2] = {d->allocate(d, sizeof x), d->allocate(d, sizeof y)};
+    scale_params p = {N, 2};
+    kni_launch_shape shape = {{12, 1, 1}, 256, 60000};
+    bool good = m && buffers[0] && buffers[1];
+    good = good && d->upload(d, buffers[0], 0, x, sizeof x) == KN_OK;
+    good = good && d->upload(d, buffers[1], 0, y, sizeof y) == KN_OK;
+    good = good && d->launch(d, m, &shape, buffers, 2, &p, sizeof p) == KN_OK;
+    kni_recording *r = NULL;
+    if (good && d->record_begin(d) == KN_OK) {
+        good = d->launch(d, m, &shape, buffers, 2, &p, sizeof p) == KN_OK;
+        void *scratch = d->allocate(d, 100);
+        good = good && scratch;
+        d->free(d, scratch);
+        r = d->record_end(d);
+    }
+    good = good && r && d->replay(d, r) == KN_OK && d->replay(d, r) == KN_OK;
+    good = good && d->fill_zero(d, buffers[0], 0, 16) == KN_OK &&
+           d->copy(d, buffers[1], 0, buffers[0], 0, 4) == KN_OK;
+    good = good && d->download(d, back, buffers[1], 0, sizeof back) == KN_OK && d->sync(d) == KN_OK;
+    for (int i = 0; i < N && good; i++) good = back[i] == (i ? 6 * (float)i + 1 : 0);
+    d->record_free(d, r);
+    for (int i = 0; i < 2; i++) d->free(d, buffers[i]);
+    d->unload(d, m);
+    return good;
+}
+
+static void survives_each_failure(void)
+{
+    static const char *const names[] = {"cuDevicePrimaryCtxRetain",
+                                        "cuCtxSetCurrent",
+                                        "cuStreamCreate",
+                                        "cuMemAlloc_v2",
+                                        "cuMemcpyHtoDAsync_v2",
+                                        "cuMemcpyDtoHAsync_v2",
+                                        "cuMemcpyDtoDAsync_v2",
+                                        "cuMemsetD8Async",
+                                        "cuStreamSynchronize",
+                                        "cuEventRecord",
+                                        "cuEventSynchronize",
+                                        "cuModuleLoadData",
+                                        "cuModuleGetFunction",
+                                        "cuFuncGetAttribute",
+                                        "cuFuncSetAttribute",
+                                        "cuLaunchKernel",
+                                        "cuStreamBeginCapture_v2",
+                                        "cuStreamEndCapture",
+                                        "cuGraphInstantiateWithFlags",
+                                        "cuGraphUpload",
+                                        "cuGraphLaunch",
+                                        "nvrtcCreateProgram",
+                                        "nvrtcCompileProgram",
+                                        "nvrtcGetCUBINSize",
+                                        "nvrtcGetCUBIN",
+                                        "nvrtcGetNumSupportedArchs"};
+    static const int results[] = {1, 2, 700};
+    int tried = 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        for (int after = 1; after <= 6; after++)
+            for (int k = 0; k < 3; k++) {
+                fake_fail(names[i], after, results[k]);
+                kni_driver *d = kni_cuda_driver_open(0);
+                bool good = d && run_all(d);
+                if (d) {
+                    fake_fail(names[i], 0, 0);
+                    d->close(d);
+                }
+                fake_fail(names[i], 0, 0);
+                bool clean = fake_live() == 0;
+                if (!clean)
+                    printf("%s, call %d, result %d leaves %ld\n", names[i], after, results[k], fake_live());
+                CHECK(clean);
+                tried += !good;
+                /* And the next one is well. */
+                d = kni_cuda_driver_open(0);
+                good = CHECK(d != NULL) && run_all(d);
+                if (!CHECK(good))
+                    printf("after %s, call %d, result %d: %s\n", names[i], after, results[k],
+                           kn_last_error());
+                if (d) d->close(d);
+                if (!CHECK(fake_live() == 0)) return;
+            }
+    CHECK(tried > 100);
+}
+
+/* ---- single facts */
+
+static void is_lost_until_reopened(void)
+{
+    kni_driver *d = kni_cuda_driver_open(0);
+    if (!CHECK(d != NULL)) return;
+    kni_module *m = d->compile(d, text, "wild");
+    void *memory = d->allocate(d, 16);
+    CHECK(d->launch(d, m, &(kni_launch_shape){{1, 1, 1}, 1, 0}, &memory, 1, NULL, 0) == KN_OK);
+    CHECK(d->sync(d) == KN_ERROR_DEVICE && last_error_has("cuda:0 was lost"));
+    CHECK(d->upload(d, memory, 0, "abc", 3) == KN_ERROR_DEVICE &&
+          last_error_has("close it and open it again"));
+    CHECK(d->allocate(d, 1) == NULL && d->compile(d, text, "scale_add") == NULL &&
+          d->record_begin(d) != KN_OK);
+    d->free(d, memory);
+    d->unload(d, m);
+    d->close(d);
+    CHECK(fake_calls("cuDevicePrimaryCtxReset_v2") == 1 && fake_live() == 0);
+    d = kni_cuda_driver_open(0);
+    CHECK(d && run_all(d));
+    d->close(d);
+}
+
+static void refuses_after_fork(void)
+{
+    kni_driver *d = kni_cuda_driver_open(0);
+    if (!CHECK(d != NULL)) return;
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        bool good = d->sync(d) == KN_ERROR_DEVICE && strstr(kn_last_error(), "opened before fork()");
+        d->close(d);
+        _exit(good ? 0 : 1);
+    }
+    int status = 1;
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    CHECK(run_all(d));
+    d->close(d);
+}
+
+static void uploads_without_waiting(void)
+{
+    enum { BYTES = 400000, TURNS = 70 };
+    kni_driver *d = kni_cuda_driver_open(0);
+    if (!CHECK(d != NULL)) return;
+    static unsigned char data[BYTES], back[BYTES];
+    void *memory[TURNS];
+    long waits = fake_calls("cuStreamSynchronize") + fake_calls("cuEventSynchronize");
+    for (int i = 0; i < TURNS; i++) {
+        memory[i] = d->allocate(d, BYTES);
+        memset(data, i, BYTES);
+        CHECK(d->upload(d, memory[i], 0, data, BYTES) == KN_OK);
+    }
+    CHECK(fake_calls("cuStreamSynchronize") + fake_calls("cuEventSynchronize") == waits);
+    for (int i = 0; i < TURNS; i++) {
+        CHECK(d->download(d, back, memory[i], 0, BYTES) == KN_OK && back[0] == i && back[BYTES - 1] == i);
+        d->free(d, memory[i]);
+    }
+    /* Without pinned memory it goes on. */
+    d->close(d);
+    d = kni_cuda_driver_open(0);
+    fake_fail("cuMemHostAlloc", 1, 2);
+    void *one = d->allocate(d, BYTES);
+    CHECK(d->upload(d, one, 0, data, BYTES) == KN_OK);
+    fake_fail("cuMemHostAlloc", 1, 2);
+    memset(back, 0, BYTES);
+    CHECK(d->download(d, back, one, 0, BYTES) == KN_OK && !memcmp(back, data, BYTES));
+    d->free(d, one);
+    d->close(d);
+    CHECK(fake_live() == 0);
+}
+
+static void runs_out_of_memory(void)
+{
+    kni_driver *d = kni_cuda_driver_open(0);
+    if (!CHECK(d != NULL)) return;
+    fake_limit(1000);
+    CHECK(d->allocate(d, 2000) == NULL);
+    void *memory = d->allocate(d, 900);
+    CHECK(memory && d->allocate(d, 200) == NULL);
+    d->free(d, memory);
+    memory = d->allocate(d, 0);
+    CHECK(memory != NULL);
+    d->free(d, memory);
+    d->close(d);
+    CHECK(fake_live() == 0);
+}
+
+static void refuses_bad_launches(void)
+{
+    kni_driver *d = kni_cuda_driver_open(0);
+    if (!CHECK(d != NULL)) return;
+    CHECK(d->compile(d, "one\ntwo\nthe line of nothing\n", "bad") == NULL &&
+          last_error_has("line 3 is: the line of"));
+    CHECK(last_error_has("identifier \"nothing\" is undefined"));
+    kni_module *m = d->compile(d, text, "scale_add");
+    void *buffers[2] = {d->allocate(d, 4), d->allocate(d, 4)};
+    scale_params p = {1, 1};
+    CHECK(d->launch(d, m, &(kni_launch_shape){{1, 1, 1}, 2048, 0}, buffers, 2, &p, sizeof p) ==
+          KN_ERROR_INTERNAL);
+    CHECK(d->launch(d, m, &(kni_launch_shape){{1, 70000, 1}, 32, 0}, buffers, 2, &p, sizeof p) ==
+          KN_ERROR_INTERNAL);
+    CHECK(d->launch(d, m, &(kni_launch_shape){{1, 1, 1}, 32, 300000}, buffers, 2, &p, sizeof p) ==
+          KN_ERROR_INTERNAL);
+    CHECK(d->launch(d, m, &(kni_launch_shape){{1, 1, 1}, 32, 0}, buffers, 500, &p, sizeof p) ==
+          KN_ERROR_INTERNAL);
+    long launches = fake_calls("cuLaunchKernel");
+    CHECK(d->launch(d, m, &(kni_launch_shape){{0, 1, 1}, 32, 0}, buffers, 2, &p, sizeof p) == KN_OK);
+    CHECK(fake_calls("cuLaunchKernel") == launches);
+    CHECK(d->record_end(d) == NULL && last_error_has("did not begin"));
+    CHECK(d->record_begin(d) == KN_OK && d->record_begin(d) == KN_ERROR_INTERNAL);
+    CHECK(d->sync(d) == KN_ERROR_INTERNAL && last_error_has("cannot be recorded"));
+    d->record_free(d, d->record_end(d));
+    for (int i = 0; i < 2; i++) d->free(d, buffers[i]);
+    d->unload(d, m);
+    d->close(d);
+    CHECK(fake_live() == 0);
+}
+
+static void keeps_kernels_on_disk(void)
+{
+    char cache[100];
+    snprintf(cache, sizeof cache, "%s/cache", folder);
+    setenv("KN_CACHE_DIR", cache, 1);
+    unsetenv("KN_CACHE");
+    kni_driver *d = kni_cuda_driver_open(0);
+    if (!CHECK(d != NULL)) return;
+    for (int i = 0; i < 3; i++) {
+        CHECK(run_all(d));
+        CHECK(fake_calls("nvrtcCompileProgram") == 1);
+    }
+    /* An image that no longer loads is compiled anew. */
+    fake_fail("cuModuleLoadData", 1, 200);
+    CHECK(run_all(d) && fake_calls("nvrtcCompileProgram") == 2);
+    d->close(d);
+    CHECK(fake_live() == 0);
+}
+
+/* d = a b of [2, 3] and [3, 2], row-major, then a bias. */
+static void multiplies_row_major(void)
+{
+    static const float a[] = {1, 2, 3, 4, 5, 6}, b[] = {1, 0, 0, 1, 1, 1}, bias[] = {10, 20};
+    float got[4];
+    kni_driver *d = kni_cuda_driver_open(0);
+    if (!CHECK(d != NULL)) return;
+    kni_product p = {.dtype = KN_F32,
+                     .out_dtype = KN_F32,
+                     .m = 2,
+                     .n = 2,
+                     .k = 3,
+                     .batch = 1,
+                     .row_a = 3,
+                     .row_b = 2,
+                     .row_d = 2,
+                     .alpha = 1,
+                     .epilogue = KNI_EPILOGUE_BIAS};
+    p.a.memory = d->allocate(d, sizeof a), p.b.memory = d->allocate(d, sizeof b);
+    p.d.memory = d->allocate(d, sizeof got), p.bias.memory = d->allocate(d, sizeof bias);
+    CHECK(d->upload(d, p.a.memory, 0, a, sizeof a) == KN_OK &&
+          d->upload(d, p.b.memory, 0, b, sizeof b) == KN_OK);
+    CHECK(d->upload(d, p.bias.memory, 0, bias, sizeof bias) == KN_OK && d->product(d, &p) == KN_OK);
+    CHECK(d->download(d, got, p.d.memory, 0, sizeof got) == KN_OK);
+    CHECK(got[0] == 14 && got[1] == 25 && got[2] == 20 && got[3] == 31);
+    p.dtype = KN_I32;
+    CHECK(d->product(d, &p) == KN_ERROR_UNSUPPORTED);
+    p.dtype = KN_F32, p.row_b = 1;
+    CHECK(d->product(d, &p) == KN_ERROR_UNSUPPORTED);
+    p.m = 0;
+    CHECK(d->product(d, &p) == KN_OK);
+    kni_place *all[] = {&p.a, &p.b, &p.d, &p.bias};
+    for (int i = 0; i < 4; i++) d->free(d, all[i]->memory);
+    d->close(d);
+    CHECK(fake_live() == 0);
+}
+
+static void remove_fake(void)
+{
+    char command[200];
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    CHECK(system(command) == 0);
+}
+
+int main(void)
+{
+    if (!build_fake()) {
+        printf("test_cuda_driver: skipped, no compiler to build the stand-ins with\n");
+        remove_fake();
+        return 0;
+    }
+    if (!dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL)) situation(says_no_driver, false, false, false);
+    situation(says_old_driver, true, true, true);
+    if (!dlopen("libnvrtc.so.12", RTLD_NOW | RTLD_LOCAL)) situation(says_no_compiler, true, false, true);
+    situation(works_without_products, true, true, false);
+    situation(survives_each_failure, true, true, true);
+    situation(is_lost_until_reopened, true, true, true);
+    situation(refuses_after_fork, true, true, true);
+    situation(uploads_without_waiting, true, true, true);
+    situation(runs_out_of_memory, true, true, true);
+    situation(refuses_bad_launches, true, true, true);
+    situation(keeps_kernels_on_disk, true, true, true);
+    situation(multiplies_row_major, true, true, true);
+    remove_fake();
+    return check_report();
+}
