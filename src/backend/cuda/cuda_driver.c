@@ -70,7 +70,7 @@ kn_status kni_cuda_result(kni_cuda *c, int result, const char *doing)
         return kni_fail(KN_ERROR_DEVICE, "%s: the driver has shut down because the process ends", c->name);
     kni_cuda_note(c, result, doing);
     if (c->lost) return fail_lost(c);
-    return kni_fail(KN_ERROR_DEVICE, "%s: %s failed: %s (%s)", c->name, doing, text, name);
+    return kni_fail(KN_ERROR_INTERNAL, "%s: %s failed: %s (%s)", c->name, doing, text, name);
 }
 
 kn_status kni_cuda_enter(kni_cuda *c)

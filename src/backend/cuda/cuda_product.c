@@ -294,6 +294,6 @@ kn_status kni_cuda_product(kni_driver *d, const kni_product *p)
         e->supported = false;
         return KN_ERROR_UNSUPPORTED;
     }
-    return kni_fail(KN_ERROR_DEVICE, "%s: cuBLASLt failed in a product of %D x %D x %D (its error %d)",
+    return kni_fail(KN_ERROR_INTERNAL, "%s: cuBLASLt failed in a product of %D x %D x %D (its error %d)",
                     c->name, p->m, p->n, p->k, (int32_t)result);
 }
