@@ -6,7 +6,13 @@
 #include "ir/parse_tree.h"
 #include <string.h>
 
-enum { MAX_BYTES = 1 << 20, MAX_DEPTH = 240, MAX_PARAMETERS = 64, CHUNK = 16384, MAX_WORKGROUP = 1024 };
+enum {
+    MAX_BYTES = 1 << 20,
+    MAX_DEPTH = 240,
+    MAX_PARAMETERS = KNI_IR_MAX_SIGNATURE,
+    CHUNK = 16384,
+    MAX_WORKGROUP = 1024
+};
 
 /* ---- memory of the tree: freed all at once */
 
@@ -109,13 +115,13 @@ kni_tree_type kni_parse_type(const kni_parser *p, const kni_lex_token *token)
                  {"u16", KN_I32, KN_U16},   {"u32", KN_U32, KN_U32},   {"u64", KN_U64, KN_U64},
                  {"bool", KN_BOOL, KN_BOOL}};
     uint8_t element = (uint8_t)p->element, real = (uint8_t)p->real;
-    if (token->kind != KNI_LEX_NAME) return (kni_tree_type){0, 0};
-    if (kni_lex_is(token, "T")) return (kni_tree_type){element, element};
-    if (kni_lex_is(token, "index")) return (kni_tree_type){KN_I64, KN_I64};
-    if (kni_lex_is(token, "real")) return (kni_tree_type){real, real};
+    if (token->kind != KNI_LEX_NAME) return (kni_tree_type){0, 0, 0};
+    if (kni_lex_is(token, "T")) return (kni_tree_type){element, element, 'T'};
+    if (kni_lex_is(token, "index")) return (kni_tree_type){KN_I64, KN_I64, 'i'};
+    if (kni_lex_is(token, "real")) return (kni_tree_type){real, real, 'r'};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (kni_lex_is(token, types[i].name)) return (kni_tree_type){types[i].compute, types[i].memory};
-    return (kni_tree_type){0, 0};
+        if (kni_lex_is(token, types[i].name)) return (kni_tree_type){types[i].compute, types[i].memory, '.'};
+    return (kni_tree_type){0, 0, 0};
 }
 
 static bool reserved(const kni_parser *p, const kni_lex_token *name)
@@ -160,6 +166,7 @@ kni_tree_symbol *kni_parse_declare(kni_parser *p, int kind, kni_tree_type type)
                                   kni_lex_show(&p->token, shown));
     s->kind = (uint8_t)kind;
     s->type = type.compute;
+    s->letter = type.letter;
     s->memory = type.memory;
     s->scope = p->scope;
     s->outer = p->names;
@@ -247,7 +254,7 @@ static int parameter(kni_parser *p, kni_tree_function *f)
     kni_tree_type type = kni_parse_type(p, &at);
     char shown[KNI_LEX_SHOWN];
     const char *why = !type.compute ? "expected a type, found %s"
-                      : role > NUMBERS && kni_lex_is(&at, "T")
+                      : role >= NUMBERS && kni_lex_is(&at, "T")
                           ? "a number is index, real or a type by its name, not %s"
                       : role >= NUMBERS && type.compute != type.memory ? "a number cannot be %s"
                                                                        : NULL;
@@ -261,6 +268,7 @@ static int parameter(kni_parser *p, kni_tree_function *f)
     if (!add_parameter(p, f, s)) return -1;
     if (role > NUMBERS) return NUMBERS;
     s->access = (uint8_t)roles[role].access;
+    s->role = (uint8_t)role;
     if (!kni_parse_take(p, "[")) return -1;
     if (role == NUMBERS) s->length = kni_parse_length(p);
     return kni_parse_take(p, "]") ? role : -1;
@@ -279,7 +287,7 @@ static bool leading(kni_parser *p, kni_tree_function *f)
         return !p->failed;
     }
     if (!kni_parse_take(p, "index") || !kni_parse_peek(p, "item")) return kni_parse_take(p, "item");
-    f->item = kni_parse_declare(p, KNI_TREE_ITEM, (kni_tree_type){KN_I64, KN_I64});
+    f->item = kni_parse_declare(p, KNI_TREE_ITEM, (kni_tree_type){KN_I64, KN_I64, 'i'});
     kni_parse_advance(p);
     return !p->failed;
 }
@@ -326,7 +334,7 @@ static bool one_of_file(kni_parser *p)
                        kni_lex_show(&at, shown));
         return false;
     }
-    kni_tree_type result = {0, 0};
+    kni_tree_type result = {0, 0, 0};
     if (!is_kernel) {
         at = p->token;
         result = kni_parse_type(p, &at);
@@ -359,27 +367,67 @@ static kni_tree_function *chosen(kni_parser *p, const char *name)
     return found;
 }
 
-kni_ir *kni_ir_parse(const char *text, size_t bytes, const kni_ir_parse_options *options)
+/* The kernel that the options name, from a text that is wholly parsed; NULL with the failure told. */
+static kni_tree_function *parse_file(kni_parser *p, const char *text, size_t bytes,
+                                     const kni_ir_parse_options *o)
 {
     static const kni_ir_parse_options none;
-    const kni_ir_parse_options *o = options ? options : &none;
-    kni_parser p = {.lexer = kni_lex_begin(text, bytes),
-                    .file = o->file ? o->file : "kernel",
-                    .element = o->element ? o->element : KN_F32,
-                    .real = o->real ? o->real : KN_F64,
-                    .storage = o->storage};
-    p.functions_end = &p.functions;
+    if (!o) o = &none;
+    *p = (kni_parser){.lexer = kni_lex_begin(text, bytes),
+                      .file = o->file ? o->file : "kernel",
+                      .element = o->element ? o->element : KN_F32,
+                      .real = o->real ? o->real : KN_F64,
+                      .storage = o->storage};
+    p->functions_end = &p->functions;
     if (!text || bytes > MAX_BYTES) {
-        kni_fail(KN_ERROR_ARGUMENT, "%s: a kernel text has at most %d bytes", p.file, (int32_t)MAX_BYTES);
+        kni_fail(KN_ERROR_ARGUMENT, "%s: a kernel text has at most %d bytes", p->file, (int32_t)MAX_BYTES);
         return NULL;
     }
-    kni_ir *ir = NULL;
-    p.next.kind = KNI_LEX_SIGN;
-    kni_parse_advance(&p);
-    kni_parse_advance(&p);
-    while (!p.failed && p.token.kind != KNI_LEX_END && one_of_file(&p)) continue;
-    kni_tree_function *f = p.failed ? NULL : chosen(&p, o->kernel);
-    if (f) ir = kni_tree_lower(&p, f);
+    p->next.kind = KNI_LEX_SIGN;
+    kni_parse_advance(p);
+    kni_parse_advance(p);
+    while (!p->failed && p->token.kind != KNI_LEX_END && one_of_file(p)) continue;
+    return p->failed ? NULL : chosen(p, o->kernel);
+}
+
+kni_ir *kni_ir_parse(const char *text, size_t bytes, const kni_ir_parse_options *options)
+{
+    kni_parser p;
+    kni_tree_function *f = parse_file(&p, text, bytes, options);
+    kni_ir *ir = f ? kni_tree_lower(&p, f) : NULL;
     free_tree(&p);
     return ir;
+}
+
+static void describe(const kni_tree_function *f, kni_ir_signature *s)
+{
+    memset(s, 0, sizeof *s);
+    memcpy(s->name, f->name, sizeof f->name);
+    s->workgroup = f->workgroup;
+    for (int i = 0; i < f->n_parameters; i++) {
+        const kni_tree_symbol *p = f->parameters[i];
+        if (p->kind == KNI_TREE_BUFFER) {
+            int n = s->n_buffers++;
+            memcpy(s->buffers[n].name, p->name, sizeof p->name);
+            s->buffers[n].role = p->role;
+            s->buffers[n].letter = p->letter;
+            s->buffers[n].dtype = p->letter == '.' ? p->memory : 0;
+            s->by_role[p->role]++;
+        } else {
+            int n = s->n_numbers++;
+            memcpy(s->numbers[n].name, p->name, sizeof p->name);
+            s->numbers[n].dtype = p->type == KN_BOOL ? KN_I64 : p->type;
+            s->numbers[n].count = p->kind == KNI_TREE_UNIFORM ? (uint32_t)p->length : 0;
+        }
+    }
+}
+
+bool kni_ir_parse_signature(const char *text, size_t bytes, const kni_ir_parse_options *options,
+                            kni_ir_signature *signature)
+{
+    kni_parser p;
+    const kni_tree_function *f = parse_file(&p, text, bytes, options);
+    if (f) describe(f, signature);
+    free_tree(&p);
+    return f != NULL;
 }

@@ -34,6 +34,8 @@ typedef struct kni_tree_symbol {
     char name[KNI_TREE_NAME];
     uint8_t kind, type; /* what it is computed in */
     uint8_t memory;     /* dtype of an element in memory */
+    uint8_t role;       /* kni_ir_role of a buffer */
+    char letter;        /* as in a signature */
     uint8_t access;     /* KNI_IR_READ and KNI_IR_WRITE of buffers; role of a tile */
     bool assigned;
     int64_t length;   /* of arrays */
@@ -185,6 +187,7 @@ bool kni_parse_deeper(kni_parser *p);
 /* A type at the token: what it is computed in and in memory, 0 where no type stands there. */
 typedef struct kni_tree_type {
     uint8_t compute, memory;
+    char letter;
 } kni_tree_type;
 kni_tree_type kni_parse_type(const kni_parser *p, const kni_lex_token *token);
 

@@ -61,8 +61,10 @@ static kn_status lower(kni_lowering *l)
     return told(l->row, "lower", before, of(l->row)->op.lower(of(l->row)->op.context, l->in, l->out));
 }
 
-static kn_status run_on_host(const kn_op *row, const kni_span *in, const kni_span *out)
+static kn_status run_on_host(const kn_op *row, const void *attributes, const kni_span *in,
+                             const kni_span *out)
 {
+    (void)attributes;
     kn_span spans[2][MAX_OPERANDS];
     for (int i = 0; i < row->max_in; i++)
         spans[0][i] = (kn_span){in[i].data, (kn_dtype)in[i].type->dtype, kni_shape_from_type(in[i].type)};

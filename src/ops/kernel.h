@@ -24,10 +24,16 @@ typedef struct kni_kernel {
     kni_kernel_fn instances[3];
 } kni_kernel;
 
-/* A kernel whose text is known at run time: a user's. Devices that compile kernels parse it; the CPU interprets it. */
+/* A kernel whose text is known at run time: a user's. Devices that compile kernels parse it; the CPU interprets it.
+   The kni_kernel of its launch has one letter more: a dot where the text says the dtype. Its buffers are `in`, then
+   `inout` and `out`, then `temp`; n_in counts the first alone, n_out the two in the middle. An `inout` buffer is a
+   result that begins as a copy of an operand: the row's operands are the `in` buffers, then one for each `inout`. */
 typedef struct kni_kernel_source {
     const char *text, *file, *name; /* file: for messages; name: which kernel of the text */
     size_t bytes;
+    int n_inout;        /* operand n_in + i of the row is copied to result i before the kernel runs */
+    int element;        /* what T is where no buffer says it; else the dtype of the first buffer of T */
+    uint32_t workgroup; /* not 0: items of the launch are workgroups */
 } kni_kernel_source;
 
 #endif

@@ -114,13 +114,14 @@ typedef struct kn_op {
         report; /* the text of a KN_ERROR_NUMERIC after report(item << 32 | detail): two %D, NULL: an index */
     kn_status (*lower)(kni_lowering *l); /* to simpler ops */
     bool (*view)(kni_view *v);           /* layout-only: false when the elements must be copied */
-    kn_status (*host)(const struct kn_op *row, const kni_span *in,
-                      const kni_span *out); /* a custom op's function */
+    kn_status (*host)(const struct kn_op *row, const void *attributes, const kni_span *in,
+                      const kni_span *out); /* a custom op's function, or a user's kernel run on the CPU */
     kn_status (*custom_gradient)(
         kni_vjp *v);                 /* of a custom op; other rows have theirs in the gradient column */
     const struct kni_native *native; /* entry of the CPU backend; named here so that linkers can drop it */
-    const kni_kernel_source
-        *source; /* of a row made from a user's kernel; `launch` then fills in sizes and numbers */
+    const kni_kernel_source *
+        source; /* of a row made from a user's kernel; `launch` then fills in sizes and numbers, and a kernel without
+                    instances; what cannot parse the text runs `host` */
 } kn_op;
 
 /* OP(softplus, .doc = "log(1 + exp(x))", ...) defines the row kni_op_softplus. */

@@ -1,4 +1,4 @@
-"""The order of layers: core <- ops <- graph <- ir <- sched <- {wrap, backend}; what is built on top (nn, optim
+"""The order of layers: core <- ops <- graph <- ir <- sched <- {kernel, wrap, backend}; what is built on top (nn, optim
 and so on) sees only the public headers and the helpers in support, and public headers see only public headers."""
 
 import re

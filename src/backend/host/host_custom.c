@@ -1,7 +1,7 @@
-/* Custom ops on host backends: operands as contiguous spans, results in fresh memory. */
+/* Custom ops and users' kernels on host backends: operands as contiguous spans, results in fresh memory. */
 #include "backend/host/host.h"
 
-enum { MAX_OPERANDS = 8 };
+enum { MAX_OPERANDS = 16 };
 
 kn_status kni_host_custom(const kn_record *r)
 {
@@ -17,7 +17,7 @@ kn_status kni_host_custom(const kn_record *r)
         s = kni_host_allocate(kni_out(r, i));
         if (s == KN_OK) out[i] = (kni_span){kni_out(r, i)->storage->data, &kni_out(r, i)->type};
     }
-    if (s == KN_OK) s = r->row->host(r->row, in, out);
+    if (s == KN_OK) s = r->row->host(r->row, r->attributes, in, out);
     for (int i = 0; i < r->n_in; i++) kni_host_unborrow(&borrowed[i]);
     return s;
 }
