@@ -119,6 +119,33 @@ void kni_ir_free(kni_ir *ir)
     kni_free(ir, sizeof *ir);
 }
 
+/* A copy of `count` elements in room for as many; false without memory. */
+static bool copy_array(void **to, const void *from, uint32_t count, uint32_t *room, size_t size)
+{
+    *room = count;
+    *to = count ? kni_allocate(count * size) : NULL;
+    if (!*to) *room = 0;
+    if (*to) memcpy(*to, from, count * size);
+    return *to || !count;
+}
+
+kni_ir *kni_ir_copy(const kni_ir *ir)
+{
+    kni_ir *copy = kni_allocate(sizeof *copy);
+    if (!copy) return NULL;
+    *copy = *ir;
+    bool good =
+        copy_array((void **)&copy->nodes, ir->nodes, ir->n_nodes, &copy->node_room, sizeof *ir->nodes);
+    good &=
+        copy_array((void **)&copy->blocks, ir->blocks, ir->n_blocks, &copy->block_room, sizeof *ir->blocks);
+    good &= copy_array((void **)&copy->lists, ir->lists, ir->n_lists, &copy->list_room, sizeof *ir->lists);
+    good &= copy_array((void **)&copy->functions, ir->functions, ir->n_functions, &copy->function_room,
+                       sizeof *ir->functions);
+    if (good) return copy;
+    kni_ir_free(copy);
+    return NULL;
+}
+
 kn_status kni_ir_fail_at(const kni_ir *ir, uint32_t line, uint32_t column, kn_status code, const char *format,
                          va_list arguments)
 {

@@ -183,6 +183,7 @@ typedef struct kni_ir_caps {
 /* ---- the life of one */
 kni_ir *kni_ir_new(const char *name); /* NULL without memory */
 void kni_ir_free(kni_ir *ir);
+kni_ir *kni_ir_copy(const kni_ir *ir); /* NULL without memory */
 
 static inline kni_ir_node *kni_ir_at(const kni_ir *ir, kni_ir_id id) { return &ir->nodes[id]; }
 
