@@ -28,7 +28,7 @@ static void *c_library;
 
 static bool c_build(const char *text, size_t length)
 {
-    char folder[] = "/tmp/kiln_ir_XXXXXX", source[64], object[64], command[600];
+    char folder[] = "./kiln_ir_XXXXXX", source[64], object[64], command[600];
     if (!mkdtemp(folder)) return FAIL("no folder for a C text");
     snprintf(source, sizeof source, "%s/text.c", folder);
     snprintf(object, sizeof object, "%s/text.so", folder);
