@@ -1,0 +1,159 @@
+/* What the files of the printer share: the table of a dialect, the facts about each node that decide how it is written,
+   and the state of one text in the making. A dialect of the C family is one more table (dialect_*.c). */
+#ifndef KNI_IR_EMIT_H
+#define KNI_IR_EMIT_H
+
+#include "ir/ir.h"
+
+/* How one atomic is said where the target has it; anything else is a loop around compare and exchange. */
+typedef struct kni_dialect_atomic {
+    uint8_t combine, dtype;
+    const char *text; /* an expression of `word`, a pointer to the element, and `value` */
+} kni_dialect_atomic;
+
+typedef struct kni_dialect {
+    const char *name;
+    bool serial;         /* an entry loops over items or workgroups itself */
+    bool native_vectors; /* has vector types of its own; else structs */
+    bool wide_memory;    /* several elements are read and written at once where they are aligned */
+    bool wraps;          /* signed integers wrap, by the options it is compiled with */
+    const char *entry;   /* what the kernel's definition begins with */
+    const char *space[3]; /* of a pointer, by kni_ir_space */
+    const char *array[3]; /* what the declaration of an array begins with */
+    const char *no_alias; /* a pointer to memory that nothing else points to */
+    const char *aligned;  /* before the name of a struct or array; %u bytes. NULL: none */
+    const char *params;   /* how a member of the params is reached */
+    const char *barrier;
+    const char *shuffle[2]; /* around the value and between it and the lane's number; NULL: none */
+    const char *fma[2];     /* of f32, f64 */
+    const char *suffix[2];  /* of i64 and u64 constants */
+    const char *builtins[KNI_IR_BUILTINS][3];
+    const char *compare[2]; /* compare and exchange of 32 and 64 bits: word, seen, next; the value is the old one */
+    const char *load_word;  /* reads *word so that the compiler does not keep it */
+    const char *report;     /* the body of a function that notes `value` in `fault` */
+    const char *extensions[2]; /* lines that switch on f64 and 64-bit atomics */
+    const kni_dialect_atomic *atomics;
+    int n_atomics;
+    const char *const *reserved; /* words that no name may be, ended by NULL */
+} kni_dialect;
+
+extern const kni_dialect kni_dialect_c, kni_dialect_cuda, kni_dialect_opencl;
+const kni_dialect *kni_dialect_of(int dialect);
+/* True where a user's name has to be written with one more underscore. */
+bool kni_dialect_reserves(const kni_dialect *d, const char *name);
+/* The type of a dtype in memory; truths are computed in int, which kni_dialect_value_type knows. */
+const char *kni_dialect_storage_type(int dtype);
+const char *kni_dialect_value_type(int dtype);
+
+/* What is known of a node before anything is printed. */
+typedef struct kni_emit_fact {
+    uint32_t uses, block;
+    uint32_t effects; /* how many statements with an effect come before it in its block */
+    uint32_t region;  /* of a serial workgroup: the stretch between barriers; 0 is between the stretches */
+    uint32_t number;  /* of its name, 0 while it has none */
+    kni_ir_id root;   /* the statement it is printed in when inlined */
+    uint16_t size;
+    bool inlined, blocked, dead;
+    bool data;    /* an integer that depends on memory: its arithmetic may overflow */
+    bool splits;  /* a statement that a whole workgroup takes together */
+    bool across;  /* kept for each member of the workgroup, as an array */
+    bool uniform; /* the same for the whole workgroup and free of state */
+} kni_emit_fact;
+
+enum { KNI_EMIT_NAME = 72, KNI_EMIT_MAX_ATOMICS = 64 };
+
+typedef struct kni_emit {
+    const kni_ir *ir;
+    const kni_ir_caps *caps;
+    const kni_dialect *dialect;
+    kni_ir_text *text; /* where printing goes */
+    kni_emit_fact *facts;
+    kni_ir_id *order; /* nodes that are reached, in the order of the text */
+    uint32_t n_order;
+    char (*names)[KNI_EMIT_NAME]; /* functions of the prelude that the text calls */
+    uint32_t n_names, name_room;
+    bool vectors[KN_DTYPE_COUNT][5];              /* types that the text uses, by dtype and log2 of the lanes */
+    uint8_t atomics[KNI_EMIT_MAX_ATOMICS][3];     /* combine, dtype, space */
+    uint8_t array_across[KNI_IR_MAX_BINDINGS];    /* private arrays kept for each member of a workgroup */
+    uint32_t array_region[KNI_IR_MAX_BINDINGS];
+    uint32_t array_owner[KNI_IR_MAX_BINDINGS]; /* 1 + function that uses it, 1 for the kernel */
+    uint8_t builtins[KNI_IR_BUILTINS];         /* that are read, a bit for each axis */
+    int n_atomics;
+    bool group_level; /* printing what a serial workgroup does as one */
+    bool grouped;     /* the kernel is a serial workgroup */
+    bool wants_groups;  /* a serial kernel reads the number of groups or an axis above 0 */
+    uint8_t tile_products; /* bit 0: f16, 1: bf16 */
+    uint32_t function; /* 1 + the function being printed */
+    uint32_t values, variables, counters, labels;
+    int indent;
+    uint32_t region;
+    uint32_t continue_label; /* what `continue` jumps to; 0: the plain statement */
+    bool in_loop, continue_used;
+    bool item_left, group_left; /* a return of a serial kernel jumped to the end */
+    kn_status status;
+} kni_emit;
+
+/* ---- emit_plan.c: fills the facts */
+kn_status kni_emit_plan(kni_emit *e);
+/* The operands of a node, with how often its text names each (2: more than once). Returns how many; `at` counts up. */
+bool kni_emit_operand(const kni_emit *e, kni_ir_id id, uint32_t at, kni_ir_id *operand, uint32_t *weight);
+bool kni_emit_is_leaf(const kni_ir_node *node);
+/* Whether elements of the access are read or written as one vector. */
+bool kni_emit_is_wide(const kni_emit *e, const kni_ir_node *node);
+
+/* ---- emit_value.c: expressions. level: how tightly what is around binds; lane: of a vector. */
+enum {
+    KNI_LEVEL_ANY,
+    KNI_LEVEL_CHOICE,
+    KNI_LEVEL_OR,
+    KNI_LEVEL_AND,
+    KNI_LEVEL_BIT_OR,
+    KNI_LEVEL_BIT_XOR,
+    KNI_LEVEL_BIT_AND,
+    KNI_LEVEL_EQUAL,
+    KNI_LEVEL_LESS,
+    KNI_LEVEL_SUM = 10,
+    KNI_LEVEL_PRODUCT,
+    KNI_LEVEL_UNARY,
+    KNI_LEVEL_PRIMARY
+};
+void kni_emit_value(kni_emit *e, kni_ir_id id, int lane, int level);
+void kni_emit_definition(kni_emit *e, kni_ir_id id, int lane); /* what stands behind its name */
+void kni_emit_whole(kni_emit *e, kni_ir_id id); /* a scalar, or all lanes of a vector */
+void kni_emit_name(kni_emit *e, kni_ir_id id);
+void kni_emit_type(kni_emit *e, kni_ir_type type);
+void kni_emit_vector_type(kni_emit *e, int dtype, int lanes, bool storage);
+/* Around a value that is converted; returns the level that the value inside is to be printed at. */
+int kni_emit_cast_begin(kni_emit *e, int to, int from, int level, bool *closes);
+/* Remembers a function of the prelude; prints nothing. */
+void kni_emit_uses(kni_emit *e, const char *format, ...);
+/* Prints a name of the user's, changed where the dialect needs it. */
+void kni_emit_user_name(kni_emit *e, const char *name);
+void kni_emit_fail(kni_emit *e, const kni_ir_node *node, const char *format, ...);
+
+/* ---- emit_memory.c */
+void kni_emit_load(kni_emit *e, kni_ir_id id);                      /* a vector's load, as a statement */
+void kni_emit_load_scalar(kni_emit *e, const kni_ir_node *node, int level);
+void kni_emit_store(kni_emit *e, kni_ir_id id);
+void kni_emit_array(kni_emit *e, uint32_t binding); /* its declaration */
+void kni_emit_element(kni_emit *e, uint32_t binding, kni_ir_id at, int64_t plus);
+
+/* ---- emit_atomic.c */
+void kni_emit_atomic(kni_emit *e, const kni_ir_node *node);
+void kni_emit_atomic_functions(kni_emit *e);
+
+/* ---- emit_tile.c */
+void kni_emit_tile(kni_emit *e, kni_ir_id id);
+void kni_emit_tile_functions(kni_emit *e);
+
+/* ---- emit_statement.c */
+void kni_emit_line(kni_emit *e); /* the indentation of a new line */
+void kni_emit_block(kni_emit *e, uint32_t block);
+void kni_emit_statement(kni_emit *e, kni_ir_id id);
+void kni_emit_for_head(kni_emit *e, kni_ir_id id);
+
+/* ---- emit_group.c: a workgroup as loops over its members, split at barriers */
+void kni_emit_find_splits(kni_emit *e);
+void kni_emit_group_block(kni_emit *e, uint32_t block);
+
+#endif

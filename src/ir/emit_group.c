@@ -1,0 +1,236 @@
+/* A workgroup on a host: its members run in a loop, one stretch between barriers after the other. What control flow
+   surrounds a barrier is taken by the workgroup as a whole, by what its first member says; what lives longer than a
+   stretch is an array over the members. */
+#include "ir/emit.h"
+#include "ir/ir_internal.h"
+
+static void add(kni_emit *e, const char *text) { kni_ir_text_add(e->text, "%s", text); }
+
+/* ---- where the stretches end */
+
+static bool contains_barrier(const kni_emit *e, uint32_t block)
+{
+    for (kni_ir_id id = e->ir->blocks[block].first; id; id = e->ir->nodes[id].next) {
+        const kni_ir_node *node = &e->ir->nodes[id];
+        if (node->code == KNI_IR_BARRIER) return true;
+        for (int i = 0; i < kni_ir_block_count(node->code); i++)
+            if (node->u.blocks[i] && contains_barrier(e, node->u.blocks[i])) return true;
+    }
+    return false;
+}
+
+/* Marks statements that the workgroup takes together: those around barriers, and what leaves them. later: a barrier
+   may follow, so that a return is the whole group's. Answers whether the block has such a statement. */
+static bool mark(kni_emit *e, uint32_t block, bool loop_splits, bool later)
+{
+    bool any = false;
+    for (kni_ir_id id = e->ir->blocks[block].first; id; id = e->ir->nodes[id].next) {
+        const kni_ir_node *node = &e->ir->nodes[id];
+        bool splits = node->code == KNI_IR_BARRIER ||
+                      ((node->code == KNI_IR_BREAK || node->code == KNI_IR_CONTINUE) && loop_splits);
+        bool follows = later;
+        for (kni_ir_id rest = node->next; rest && !follows; rest = e->ir->nodes[rest].next) {
+            const kni_ir_node *other = &e->ir->nodes[rest];
+            follows = other->code == KNI_IR_BARRIER;
+            for (int i = 0; i < kni_ir_block_count(other->code) && !follows; i++)
+                follows = other->u.blocks[i] && contains_barrier(e, other->u.blocks[i]);
+        }
+        if (node->code == KNI_IR_RETURN) splits = follows;
+        int blocks = kni_ir_block_count(node->code);
+        if (blocks) {
+            bool loop = node->code != KNI_IR_IF, inside = false;
+            for (int i = 0; i < blocks; i++)
+                inside |= node->u.blocks[i] && contains_barrier(e, node->u.blocks[i]);
+            /* Twice where a loop turns out to be the group's by a return in it. */
+            for (int turn = 0; turn < 2; turn++)
+                for (int i = 0; i < blocks; i++)
+                    if (node->u.blocks[i])
+                        splits |= mark(e, node->u.blocks[i], loop ? inside || splits : loop_splits,
+                                       follows || (loop && inside));
+        }
+        if (node->code == KNI_IR_TEST) splits = loop_splits;
+        e->facts[id].splits = splits;
+        any |= splits;
+    }
+    return any;
+}
+
+static void give_region(kni_emit *e, kni_ir_id id, uint32_t region)
+{
+    const kni_ir_node *node = &e->ir->nodes[id];
+    e->facts[id].region = region;
+    for (int i = 0; i < kni_ir_block_count(node->code); i++)
+        for (kni_ir_id inner = node->u.blocks[i] ? e->ir->blocks[node->u.blocks[i]].first : 0; inner;
+             inner = e->ir->nodes[inner].next)
+            give_region(e, inner, region);
+}
+
+static void number_regions(kni_emit *e, uint32_t block)
+{
+    uint32_t region = ++e->region;
+    for (kni_ir_id id = e->ir->blocks[block].first; id; id = e->ir->nodes[id].next) {
+        const kni_ir_node *node = &e->ir->nodes[id];
+        if (!e->facts[id].splits) {
+            give_region(e, id, region);
+            continue;
+        }
+        for (int i = 0; i < kni_ir_block_count(node->code); i++)
+            if (node->u.blocks[i]) number_regions(e, node->u.blocks[i]);
+        region = ++e->region;
+    }
+}
+
+void kni_emit_find_splits(kni_emit *e)
+{
+    mark(e, e->ir->body, false, false);
+    number_regions(e, e->ir->body);
+}
+
+/* ---- printing */
+
+static bool prints(const kni_emit *e, kni_ir_id id)
+{
+    const kni_emit_fact *f = &e->facts[id];
+    return !kni_emit_is_leaf(&e->ir->nodes[id]) && !f->inlined && !f->dead;
+}
+
+/* Prints the nodes from `first` up to one that splits, which it answers: first what the whole group shares and the
+   arrays, then the loop over the members. */
+static kni_ir_id stretch(kni_emit *e, kni_ir_id first)
+{
+    bool members = false;
+    kni_ir_id end = first;
+    for (; end && !e->facts[end].splits; end = e->ir->nodes[end].next) {
+        const kni_ir_node *node = &e->ir->nodes[end];
+        kni_emit_fact *f = &e->facts[end];
+        if (!prints(e, end)) continue;
+        if (f->uniform) {
+            e->group_level = true;
+            kni_emit_statement(e, end);
+            e->group_level = false;
+            continue;
+        }
+        members = true;
+        if (!f->across) continue;
+        kni_emit_line(e);
+        kni_emit_type(e, node->type);
+        f->number = node->code == KNI_IR_VARIABLE ? ++e->variables : ++e->values;
+        kni_ir_text_add(e->text, node->code == KNI_IR_VARIABLE ? " v%u[%u];\n" : " t%u[%u];\n", f->number,
+                        e->ir->workgroup);
+    }
+    if (!members) return end;
+    bool in_loop = e->in_loop, left = e->item_left;
+    uint32_t label = e->continue_label;
+    kni_emit_line(e);
+    kni_ir_text_add(e->text, "for (int32_t local = 0; local < %u; local++) {\n", e->ir->workgroup);
+    e->indent++;
+    e->in_loop = e->item_left = false;
+    e->continue_label = 0;
+    for (kni_ir_id id = first; id != end; id = e->ir->nodes[id].next)
+        if (!e->facts[id].uniform) kni_emit_statement(e, id);
+    e->indent--;
+    if (e->item_left) kni_ir_text_add(e->text, "next_item:;\n");
+    kni_emit_line(e);
+    add(e, "}\n");
+    e->in_loop = in_loop;
+    e->item_left = left;
+    e->continue_label = label;
+    return end;
+}
+
+static void group_loop(kni_emit *e, const kni_ir_node *node)
+{
+    const kni_ir *ir = e->ir;
+    uint32_t outer = e->continue_label, label = ++e->labels;
+    kni_emit_line(e);
+    add(e, "for (;;) {\n");
+    e->indent++;
+    kni_emit_group_block(e, node->u.blocks[0]);
+    kni_emit_line(e);
+    add(e, "if (!");
+    e->group_level = true;
+    kni_emit_value(e, ir->nodes[ir->blocks[node->u.blocks[0]].last].a, 0, KNI_LEVEL_PRIMARY);
+    e->group_level = false;
+    add(e, ") break;\n");
+    kni_emit_line(e);
+    add(e, "{\n");
+    e->indent++;
+    e->continue_label = label;
+    bool used = e->continue_used;
+    e->continue_used = false;
+    kni_emit_group_block(e, node->u.blocks[1]);
+    e->indent--;
+    kni_emit_line(e);
+    add(e, "}\n");
+    if (e->continue_used) kni_ir_text_add(e->text, "next%u:;\n", label);
+    e->continue_label = outer;
+    e->continue_used = used;
+    if (node->u.blocks[2]) kni_emit_group_block(e, node->u.blocks[2]);
+    e->indent--;
+    kni_emit_line(e);
+    add(e, "}\n");
+}
+
+static void group_statement(kni_emit *e, kni_ir_id id)
+{
+    const kni_ir_node *node = &e->ir->nodes[id];
+    uint32_t outer = e->continue_label;
+    switch (node->code) {
+    case KNI_IR_IF:
+        kni_emit_line(e);
+        add(e, "if (");
+        e->group_level = true;
+        kni_emit_value(e, node->a, 0, KNI_LEVEL_ANY);
+        e->group_level = false;
+        add(e, ") {\n");
+        e->indent++;
+        if (node->u.blocks[0]) kni_emit_group_block(e, node->u.blocks[0]);
+        e->indent--;
+        kni_emit_line(e);
+        if (node->u.blocks[1]) {
+            add(e, "} else {\n");
+            e->indent++;
+            kni_emit_group_block(e, node->u.blocks[1]);
+            e->indent--;
+            kni_emit_line(e);
+        }
+        add(e, "}\n");
+        break;
+    case KNI_IR_FOR:
+        e->group_level = true;
+        kni_emit_for_head(e, id);
+        e->group_level = false;
+        add(e, " {\n");
+        e->indent++;
+        e->continue_label = 0;
+        kni_emit_group_block(e, node->u.blocks[0]);
+        e->continue_label = outer;
+        e->indent--;
+        kni_emit_line(e);
+        add(e, "}\n");
+        break;
+    case KNI_IR_LOOP:
+        group_loop(e, node);
+        break;
+    case KNI_IR_BARRIER:
+    case KNI_IR_TEST:
+        break;
+    default:
+        if (node->code == KNI_IR_CONTINUE && e->continue_label) e->continue_used = true;
+        e->group_level = true;
+        kni_emit_statement(e, id);
+        e->group_level = false;
+    }
+}
+
+void kni_emit_group_block(kni_emit *e, uint32_t block)
+{
+    for (kni_ir_id id = e->ir->blocks[block].first; id;) {
+        if (!e->facts[id].splits) {
+            id = stretch(e, id);
+            continue;
+        }
+        group_statement(e, id);
+        id = e->ir->nodes[id].next;
+    }
+}
