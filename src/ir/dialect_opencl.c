@@ -53,9 +53,8 @@ const kni_dialect kni_dialect_opencl = {
               "    if (cell[0]) return;\n"
               "    cell[1] = value;\n"
               "    cell[0] = 1;\n",
-    .extensions = {"#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n",
-                   "#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable\n"
-                   "#pragma OPENCL EXTENSION cl_khr_int64_extended_atomics : enable\n"},
+    .wide_atomics = "#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable\n"
+                    "#pragma OPENCL EXTENSION cl_khr_int64_extended_atomics : enable\n",
     .atomics = atomics,
     .n_atomics = (int)(sizeof atomics / sizeof *atomics),
     .reserved = reserved,

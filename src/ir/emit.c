@@ -210,15 +210,6 @@ static bool uses_wide_atomics(const kni_emit *e)
     return false;
 }
 
-static bool computes_f64(const kni_emit *e)
-{
-    for (uint32_t i = 0; i < e->n_order; i++)
-        if (e->ir->nodes[e->order[i]].type.dtype == KN_F64) return true;
-    for (uint32_t i = 0; i < e->ir->n_bindings; i++)
-        if (e->ir->bindings[i].dtype == KN_F64) return true;
-    return false;
-}
-
 /* Puts the parts in order: what the body calls is known once it is printed. */
 static kn_status assemble(kni_emit *e, kni_ir_text *text, const kni_ir_text *body)
 {
@@ -226,8 +217,7 @@ static kn_status assemble(kni_emit *e, kni_ir_text *text, const kni_ir_text *bod
     if (!names) return kni_fail(KN_ERROR_MEMORY, "no memory for a kernel's text");
     for (uint32_t i = 0; i < e->n_names; i++) names[i] = e->names[i];
     e->text = text;
-    if (e->dialect->extensions[0] && computes_f64(e)) add(e, e->dialect->extensions[0]);
-    if (e->dialect->extensions[1] && uses_wide_atomics(e)) add(e, e->dialect->extensions[1]);
+    if (e->dialect->wide_atomics && uses_wide_atomics(e)) add(e, e->dialect->wide_atomics);
     kn_status s = kni_ir_prelude(text, e->caps->dialect, names, (int)e->n_names);
     kni_free(names, (e->n_names + 1) * sizeof *names);
     if (s != KN_OK) return s;

@@ -31,7 +31,7 @@ typedef struct kni_dialect {
     const char *compare[2]; /* compare and exchange of 32 and 64 bits: word, seen, next; the value is the old one */
     const char *load_word;  /* reads *word so that the compiler does not keep it */
     const char *report;     /* the body of a function that notes `value` in `fault` */
-    const char *extensions[2]; /* lines that switch on f64 and 64-bit atomics */
+    const char *wide_atomics; /* a line that switches on 64-bit atomics */
     const kni_dialect_atomic *atomics;
     int n_atomics;
     const char *const *reserved; /* words that no name may be, ended by NULL */
