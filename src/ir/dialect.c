@@ -1,5 +1,5 @@
 /* The dialects by number, the types they share, and the names that none of them can print as they are. */
-#include "ir/emit.h"
+#include "ir/emitter.h"
 #include <string.h>
 
 static const kni_dialect *const dialects[KNI_IR_DIALECTS] = {
@@ -14,13 +14,16 @@ const kni_dialect *kni_dialect_of(int dialect)
 }
 
 static const char *const storage_types[KN_DTYPE_COUNT] = {
-    [KN_F64] = "double",   [KN_F32] = "float",    [KN_F16] = "uint16_t",  [KN_BF16] = "uint16_t",
-    [KN_I64] = "int64_t",  [KN_I32] = "int32_t",  [KN_I16] = "int16_t",   [KN_I8] = "int8_t",
-    [KN_U64] = "uint64_t", [KN_U32] = "uint32_t", [KN_U16] = "uint16_t",  [KN_U8] = "uint8_t",
+    [KN_F64] = "double",   [KN_F32] = "float",    [KN_F16] = "uint16_t", [KN_BF16] = "uint16_t",
+    [KN_I64] = "int64_t",  [KN_I32] = "int32_t",  [KN_I16] = "int16_t",  [KN_I8] = "int8_t",
+    [KN_U64] = "uint64_t", [KN_U32] = "uint32_t", [KN_U16] = "uint16_t", [KN_U8] = "uint8_t",
     [KN_BOOL] = "uint8_t",
 };
 
-const char *kni_dialect_storage_type(int dtype) { return storage_types[dtype] ? storage_types[dtype] : "void"; }
+const char *kni_dialect_storage_type(int dtype)
+{
+    return storage_types[dtype] ? storage_types[dtype] : "void";
+}
 
 const char *kni_dialect_value_type(int dtype)
 {
@@ -29,14 +32,14 @@ const char *kni_dialect_value_type(int dtype)
 
 /* What the printer itself calls things, and words that C, C++ or a preprocessor give a meaning. */
 static const char *const shared_words[] = {
-    "item",     "local",    "group",    "groups",   "lane",     "p",        "fault",    "begin",    "end",
-    "buffers",  "params",   "auto",     "break",    "case",     "char",     "const",    "continue", "default",
-    "do",       "double",   "else",     "enum",     "extern",   "float",    "for",      "goto",     "if",
-    "inline",   "int",      "long",     "register", "restrict", "return",   "short",    "signed",   "sizeof",
-    "static",   "struct",   "switch",   "typedef",  "union",    "unsigned", "void",     "volatile", "while",
-    "bool",     "true",     "false",    "int8_t",   "int16_t",  "int32_t",  "int64_t",  "uint8_t",  "uint16_t",
-    "uint32_t", "uint64_t", "size_t",   "asm",      "typeof",   "linux",    "unix",     "NULL",     "main",
-    NULL,
+    "item",     "local",    "group",   "groups",   "lane",    "p",        "fault",    "begin",
+    "end",      "buffers",  "params",  "auto",     "break",   "case",     "char",     "const",
+    "continue", "default",  "do",      "double",   "else",    "enum",     "extern",   "float",
+    "for",      "goto",     "if",      "inline",   "int",     "long",     "register", "restrict",
+    "return",   "short",    "signed",  "sizeof",   "static",  "struct",   "switch",   "typedef",
+    "union",    "unsigned", "void",    "volatile", "while",   "bool",     "true",     "false",
+    "int8_t",   "int16_t",  "int32_t", "int64_t",  "uint8_t", "uint16_t", "uint32_t", "uint64_t",
+    "size_t",   "asm",      "typeof",  "linux",    "unix",    "NULL",     "main",     NULL,
 };
 
 static bool listed(const char *const *list, const char *name)

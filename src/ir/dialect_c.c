@@ -1,6 +1,6 @@
 /* C11 as gcc and clang take it, for the host: the entry loops over its items or workgroups. Compiled with
    -ffp-contract=off -fwrapv. */
-#include "ir/emit.h"
+#include "ir/emitter.h"
 
 static const kni_dialect_atomic atomics[] = {
     {KNI_IR_ADD, KN_I32, "__atomic_fetch_add(word, value, __ATOMIC_RELAXED)"},
@@ -24,10 +24,10 @@ const kni_dialect kni_dialect_c = {
     .array = {"", "", ""},
     .no_alias = "restrict ",
     .params = "p->",
-    .fma = {"__builtin_fmaf", "__builtin_fma"},
     .suffix = {"LL", "ULL"},
-    .compare = {"(__atomic_compare_exchange_n(word, &seen, next, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED), seen)",
-                "(__atomic_compare_exchange_n(word, &seen, next, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED), seen)"},
+    .compare =
+        {"(__atomic_compare_exchange_n(word, &seen, next, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED), seen)",
+         "(__atomic_compare_exchange_n(word, &seen, next, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED), seen)"},
     .load_word = "__atomic_load_n(word, __ATOMIC_RELAXED)",
     .report = "    if (__atomic_load_n(&fault[0], __ATOMIC_RELAXED)) return;\n"
               "    __atomic_store_n(&fault[1], value, __ATOMIC_RELAXED);\n"

@@ -1,31 +1,39 @@
 /* OpenCL C 1.2 and 3.0. Compiled with -cl-fp32-correctly-rounded-divide-sqrt; the text switches contraction off. */
-#include "ir/emit.h"
+#include "ir/emitter.h"
 
 static const kni_dialect_atomic atomics[] = {
-    {KNI_IR_ADD, KN_I32, "atomic_add(word, value)"},       {KNI_IR_ADD, KN_U32, "atomic_add(word, value)"},
-    {KNI_IR_ADD, KN_I64, "atom_add(word, value)"},         {KNI_IR_ADD, KN_U64, "atom_add(word, value)"},
-    {KNI_IR_MIN, KN_I32, "atomic_min(word, value)"},       {KNI_IR_MIN, KN_U32, "atomic_min(word, value)"},
-    {KNI_IR_MIN, KN_I64, "atom_min(word, value)"},         {KNI_IR_MIN, KN_U64, "atom_min(word, value)"},
-    {KNI_IR_MAX, KN_I32, "atomic_max(word, value)"},       {KNI_IR_MAX, KN_U32, "atomic_max(word, value)"},
-    {KNI_IR_MAX, KN_I64, "atom_max(word, value)"},         {KNI_IR_MAX, KN_U64, "atom_max(word, value)"},
-    {KNI_IR_EXCHANGE, KN_I32, "atomic_xchg(word, value)"}, {KNI_IR_EXCHANGE, KN_U32, "atomic_xchg(word, value)"},
-    {KNI_IR_EXCHANGE, KN_I64, "atom_xchg(word, value)"},   {KNI_IR_EXCHANGE, KN_U64, "atom_xchg(word, value)"},
+    {KNI_IR_ADD, KN_I32, "atomic_add(word, value)"},
+    {KNI_IR_ADD, KN_U32, "atomic_add(word, value)"},
+    {KNI_IR_ADD, KN_I64, "atom_add(word, value)"},
+    {KNI_IR_ADD, KN_U64, "atom_add(word, value)"},
+    {KNI_IR_MIN, KN_I32, "atomic_min(word, value)"},
+    {KNI_IR_MIN, KN_U32, "atomic_min(word, value)"},
+    {KNI_IR_MIN, KN_I64, "atom_min(word, value)"},
+    {KNI_IR_MIN, KN_U64, "atom_min(word, value)"},
+    {KNI_IR_MAX, KN_I32, "atomic_max(word, value)"},
+    {KNI_IR_MAX, KN_U32, "atomic_max(word, value)"},
+    {KNI_IR_MAX, KN_I64, "atom_max(word, value)"},
+    {KNI_IR_MAX, KN_U64, "atom_max(word, value)"},
+    {KNI_IR_EXCHANGE, KN_I32, "atomic_xchg(word, value)"},
+    {KNI_IR_EXCHANGE, KN_U32, "atomic_xchg(word, value)"},
+    {KNI_IR_EXCHANGE, KN_I64, "atom_xchg(word, value)"},
+    {KNI_IR_EXCHANGE, KN_U64, "atom_xchg(word, value)"},
     {KNI_IR_EXCHANGE, KN_F32, "atomic_xchg(word, value)"},
 };
 
 /* Vector types are made of these and 2, 3, 4, 8 or 16; a name of that form is caught as well. */
 static const char *const reserved[] = {
-    "global",     "constant",   "kernel",   "private",  "half",    "uchar",    "ushort",    "uint",
-    "ulong",      "uniform",    "pipe",     "complex",  "imaginary", "image1d_t", "image2d_t", "image3d_t",
-    "sampler_t",  "event_t",    "queue_t",  "barrier",  "generic", "read_only", "write_only", "read_write",
-    "char2",      "char4",      "char8",    "char16",   "uchar2",  "uchar4",   "uchar8",    "uchar16",
-    "short2",     "short4",     "short8",   "short16",  "ushort2", "ushort4",  "ushort8",   "ushort16",
-    "int2",       "int4",       "int8",     "int16",    "uint2",   "uint4",    "uint8",     "uint16",
-    "long2",      "long4",      "long8",    "long16",   "ulong2",  "ulong4",   "ulong8",    "ulong16",
-    "float2",     "float4",     "float8",   "float16",  "double2", "double4",  "double8",   "double16",
-    "char3",      "int3",       "uint3",    "long3",    "float3",  "double3",  "half2",     "half4",
-    "intptr_t",   "uintptr_t",  "ptrdiff_t", "fma",     "vload2",  "vload4",   "vload8",    "vload16",
-    "vstore2",    "vstore4",    "vstore8",  "vstore16", "atomic_add", "atom_add", NULL,
+    "global",    "constant",  "kernel",    "private",  "half",       "uchar",     "ushort",     "uint",
+    "ulong",     "uniform",   "pipe",      "complex",  "imaginary",  "image1d_t", "image2d_t",  "image3d_t",
+    "sampler_t", "event_t",   "queue_t",   "barrier",  "generic",    "read_only", "write_only", "read_write",
+    "char2",     "char4",     "char8",     "char16",   "uchar2",     "uchar4",    "uchar8",     "uchar16",
+    "short2",    "short4",    "short8",    "short16",  "ushort2",    "ushort4",   "ushort8",    "ushort16",
+    "int2",      "int4",      "int8",      "int16",    "uint2",      "uint4",     "uint8",      "uint16",
+    "long2",     "long4",     "long8",     "long16",   "ulong2",     "ulong4",    "ulong8",     "ulong16",
+    "float2",    "float4",    "float8",    "float16",  "double2",    "double4",   "double8",    "double16",
+    "char3",     "int3",      "uint3",     "long3",    "float3",     "double3",   "half2",      "half4",
+    "intptr_t",  "uintptr_t", "ptrdiff_t", "fma",      "vload2",     "vload4",    "vload8",     "vload16",
+    "vstore2",   "vstore4",   "vstore8",   "vstore16", "atomic_add", "atom_add",  NULL,
 };
 
 const kni_dialect kni_dialect_opencl = {
@@ -40,7 +48,6 @@ const kni_dialect kni_dialect_opencl = {
     .params = "p.",
     .barrier = "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);",
     .shuffle = {"sub_group_shuffle_xor(", ", (uint)"},
-    .fma = {"fma", "fma"},
     .suffix = {"L", "UL"},
     .builtins = {[KNI_IR_ITEM] = {"(int64_t)get_global_id(0)"},
                  [KNI_IR_GROUP] = {"get_group_id(0)", "get_group_id(1)", "get_group_id(2)"},

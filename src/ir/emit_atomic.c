@@ -1,52 +1,52 @@
 /* Atomics: a function for each kind that a kernel uses, made of what the dialect has, or of compare and exchange. */
-#include "ir/emit.h"
+#include "ir/emitter.h"
 
 static const char *const combine_names[KNI_IR_COMBINES] = {"add", "mul", "min", "max", "exchange", "compare"};
 
-static void add(kni_emit *e, const char *text) { kni_ir_text_add(e->text, "%s", text); }
+static void add(kni_ir_emitter *e, const char *text) { kni_ir_text_add(e->text, "%s", text); }
 
 /* Pointers of a dialect with address spaces differ in type, so its functions differ in name. */
-static const char *space_suffix(const kni_emit *e, int space)
+static const char *space_suffix(const kni_ir_emitter *e, int space)
 {
     return e->dialect->space[0][0] == 0 ? "" : space == KNI_IR_SHARED ? "_shared" : "_global";
 }
 
-static void remember(kni_emit *e, int combine, int dtype, int space)
+static void remember(kni_ir_emitter *e, int combine, int dtype, int space)
 {
     for (int i = 0; i < e->n_atomics; i++)
         if (e->atomics[i][0] == combine && e->atomics[i][1] == dtype && e->atomics[i][2] == space) return;
-    if (e->n_atomics == KNI_EMIT_MAX_ATOMICS) return;
+    if (e->n_atomics == KNI_IR_EMIT_MAX_ATOMICS) return;
     uint8_t *entry = e->atomics[e->n_atomics++];
     entry[0] = (uint8_t)combine;
     entry[1] = (uint8_t)dtype;
     entry[2] = (uint8_t)space;
     bool wide = kni_dtypes[dtype].bits == 64;
     if (kni_is_float(dtype)) {
-        kni_emit_uses(e, "kni_bits_%s", wide ? "f64" : "f32");
-        kni_emit_uses(e, "kni_from_bits_%s", wide ? "f64" : "f32");
+        kni_ir_emit_uses(e, "kni_bits_%s", wide ? "f64" : "f32");
+        kni_ir_emit_uses(e, "kni_from_bits_%s", wide ? "f64" : "f32");
     }
     if (combine < KNI_IR_EXCHANGE)
-        kni_emit_uses(e, "kni_word_%s_%s", combine_names[combine], kni_dtypes[dtype].name);
+        kni_ir_emit_uses(e, "kni_word_%s_%s", combine_names[combine], kni_dtypes[dtype].name);
 }
 
-void kni_emit_atomic(kni_emit *e, const kni_ir_node *node)
+void kni_ir_emit_atomic(kni_ir_emitter *e, const kni_ir_node *node)
 {
     const kni_ir_binding *k = &e->ir->bindings[node->index];
     int space = e->dialect->space[0][0] ? k->space : KNI_IR_GLOBAL;
     remember(e, node->detail, k->dtype, space);
     kni_ir_text_add(e->text, "kni_atomic_%s_%s%s(&", combine_names[node->detail], kni_dtypes[k->dtype].name,
                     space_suffix(e, space));
-    kni_emit_element(e, node->index, node->a, 0);
+    kni_ir_emit_element(e, node->index, node->a, 0);
     add(e, ", ");
-    kni_emit_value(e, node->b, 0, KNI_LEVEL_ANY);
+    kni_ir_emit_value(e, node->b, 0, KNI_LEVEL_ANY);
     if (node->detail == KNI_IR_COMPARE) {
         add(e, ", ");
-        kni_emit_value(e, node->c, 0, KNI_LEVEL_ANY);
+        kni_ir_emit_value(e, node->c, 0, KNI_LEVEL_ANY);
     }
     add(e, ")");
 }
 
-static const char *native(const kni_emit *e, int combine, int dtype)
+static const char *native(const kni_ir_emitter *e, int combine, int dtype)
 {
     for (int i = 0; i < e->dialect->n_atomics; i++) {
         const kni_dialect_atomic *a = &e->dialect->atomics[i];
@@ -57,7 +57,7 @@ static const char *native(const kni_emit *e, int combine, int dtype)
 }
 
 /* The text with $ as the word's type and @ as the address space. */
-static void filled(kni_emit *e, const char *text, const char *type, const char *space)
+static void filled(kni_ir_emitter *e, const char *text, const char *type, const char *space)
 {
     for (; *text; text++) {
         if (*text == '$')
@@ -69,7 +69,7 @@ static void filled(kni_emit *e, const char *text, const char *type, const char *
     }
 }
 
-static void to_bits(kni_emit *e, int dtype, const char *value)
+static void to_bits(kni_ir_emitter *e, int dtype, const char *value)
 {
     if (kni_is_float(dtype))
         kni_ir_text_add(e->text, "kni_bits_%s(%s)", kni_dtypes[dtype].name, value);
@@ -77,7 +77,7 @@ static void to_bits(kni_emit *e, int dtype, const char *value)
         kni_ir_text_add(e->text, "(uint%u_t)%s", (unsigned)kni_dtypes[dtype].bits, value);
 }
 
-static void from_bits(kni_emit *e, int dtype, const char *bits)
+static void from_bits(kni_ir_emitter *e, int dtype, const char *bits)
 {
     if (kni_is_float(dtype))
         kni_ir_text_add(e->text, "kni_from_bits_%s(%s)", kni_dtypes[dtype].name, bits);
@@ -86,12 +86,12 @@ static void from_bits(kni_emit *e, int dtype, const char *bits)
 }
 
 /* One that ends when nobody else wrote between reading and writing. */
-static void by_comparing(kni_emit *e, int combine, int dtype, const char *space)
+static void by_comparing(kni_ir_emitter *e, int combine, int dtype, const char *space)
 {
     bool wide = kni_dtypes[dtype].bits == 64;
     const char *type = wide ? "uint64_t" : "uint32_t";
-    kni_ir_text_add(e->text, "    %s%s%s *word = (%s%s%s *)element;\n", "volatile ", space, type, "volatile ", space,
-                    type);
+    kni_ir_text_add(e->text, "    %s%s%s *word = (%s%s%s *)element;\n", "volatile ", space, type, "volatile ",
+                    space, type);
     if (combine == KNI_IR_COMPARE) {
         kni_ir_text_add(e->text, "    %s seen = ", type);
         to_bits(e, dtype, "expected");
@@ -115,7 +115,9 @@ static void by_comparing(kni_emit *e, int combine, int dtype, const char *space)
         (void)words;
         bool is_float = kni_is_float(dtype);
         kni_ir_text_add(e->text, is_float ? "kni_bits_%s(" : "(uint%s_t)",
-                        is_float ? kni_dtypes[dtype].name : wide ? "64" : "32");
+                        is_float ? kni_dtypes[dtype].name
+                        : wide   ? "64"
+                                 : "32");
         kni_ir_text_add(e->text, "kni_word_%s_%s(", combine_names[combine], kni_dtypes[dtype].name);
         from_bits(e, dtype, "seen");
         add(e, is_float ? ", value))" : ", value)");
@@ -127,13 +129,14 @@ static void by_comparing(kni_emit *e, int combine, int dtype, const char *space)
     add(e, ";\n}\n");
 }
 
-void kni_emit_atomic_functions(kni_emit *e)
+void kni_ir_emit_atomic_functions(kni_ir_emitter *e)
 {
     for (int i = 0; i < e->n_atomics; i++) {
         int combine = e->atomics[i][0], dtype = e->atomics[i][1], space = e->atomics[i][2];
         const char *type = kni_dialect_value_type(dtype), *where = e->dialect->space[space];
         kni_ir_text_add(e->text, "KNI_FUNCTION %s kni_atomic_%s_%s%s(%s%s *element, %s value", type,
-                        combine_names[combine], kni_dtypes[dtype].name, space_suffix(e, space), where, type, type);
+                        combine_names[combine], kni_dtypes[dtype].name, space_suffix(e, space), where, type,
+                        type);
         if (combine == KNI_IR_COMPARE) kni_ir_text_add(e->text, ", %s expected", type);
         add(e, ")\n{\n");
         const char *text = native(e, combine, dtype);

@@ -1,14 +1,14 @@
 /* A workgroup on a host: its members run in a loop, one stretch between barriers after the other. What control flow
    surrounds a barrier is taken by the workgroup as a whole, by what its first member says; what lives longer than a
    stretch is an array over the members. */
-#include "ir/emit.h"
+#include "ir/emitter.h"
 #include "ir/ir_internal.h"
 
-static void add(kni_emit *e, const char *text) { kni_ir_text_add(e->text, "%s", text); }
+static void add(kni_ir_emitter *e, const char *text) { kni_ir_text_add(e->text, "%s", text); }
 
 /* ---- where the stretches end */
 
-static bool contains_barrier(const kni_emit *e, uint32_t block)
+static bool contains_barrier(const kni_ir_emitter *e, uint32_t block)
 {
     for (kni_ir_id id = e->ir->blocks[block].first; id; id = e->ir->nodes[id].next) {
         const kni_ir_node *node = &e->ir->nodes[id];
@@ -21,7 +21,7 @@ static bool contains_barrier(const kni_emit *e, uint32_t block)
 
 /* Marks statements that the workgroup takes together: those around barriers, and what leaves them. later: a barrier
    may follow, so that a return is the whole group's. Answers whether the block has such a statement. */
-static bool mark(kni_emit *e, uint32_t block, bool loop_splits, bool later)
+static bool mark(kni_ir_emitter *e, uint32_t block, bool loop_splits, bool later)
 {
     bool any = false;
     for (kni_ir_id id = e->ir->blocks[block].first; id; id = e->ir->nodes[id].next) {
@@ -55,7 +55,7 @@ static bool mark(kni_emit *e, uint32_t block, bool loop_splits, bool later)
     return any;
 }
 
-static void give_region(kni_emit *e, kni_ir_id id, uint32_t region)
+static void give_region(kni_ir_emitter *e, kni_ir_id id, uint32_t region)
 {
     const kni_ir_node *node = &e->ir->nodes[id];
     e->facts[id].region = region;
@@ -65,7 +65,7 @@ static void give_region(kni_emit *e, kni_ir_id id, uint32_t region)
             give_region(e, inner, region);
 }
 
-static void number_regions(kni_emit *e, uint32_t block)
+static void number_regions(kni_ir_emitter *e, uint32_t block)
 {
     uint32_t region = ++e->region;
     for (kni_ir_id id = e->ir->blocks[block].first; id; id = e->ir->nodes[id].next) {
@@ -80,7 +80,7 @@ static void number_regions(kni_emit *e, uint32_t block)
     }
 }
 
-void kni_emit_find_splits(kni_emit *e)
+void kni_ir_emit_find_splits(kni_ir_emitter *e)
 {
     mark(e, e->ir->body, false, false);
     number_regions(e, e->ir->body);
@@ -88,32 +88,32 @@ void kni_emit_find_splits(kni_emit *e)
 
 /* ---- printing */
 
-static bool prints(const kni_emit *e, kni_ir_id id)
+static bool prints(const kni_ir_emitter *e, kni_ir_id id)
 {
-    const kni_emit_fact *f = &e->facts[id];
-    return !kni_emit_is_leaf(&e->ir->nodes[id]) && !f->inlined && !f->dead;
+    const kni_ir_emit_fact *f = &e->facts[id];
+    return !kni_ir_emit_is_leaf(&e->ir->nodes[id]) && !f->inlined && !f->dead;
 }
 
 /* Prints the nodes from `first` up to one that splits, which it answers: first what the whole group shares and the
    arrays, then the loop over the members. */
-static kni_ir_id stretch(kni_emit *e, kni_ir_id first)
+static kni_ir_id stretch(kni_ir_emitter *e, kni_ir_id first)
 {
     bool members = false;
     kni_ir_id end = first;
     for (; end && !e->facts[end].splits; end = e->ir->nodes[end].next) {
         const kni_ir_node *node = &e->ir->nodes[end];
-        kni_emit_fact *f = &e->facts[end];
+        kni_ir_emit_fact *f = &e->facts[end];
         if (!prints(e, end)) continue;
         if (f->uniform) {
             e->group_level = true;
-            kni_emit_statement(e, end);
+            kni_ir_emit_statement(e, end);
             e->group_level = false;
             continue;
         }
         members = true;
         if (!f->across) continue;
-        kni_emit_line(e);
-        kni_emit_type(e, node->type);
+        kni_ir_emit_line(e);
+        kni_ir_emit_type(e, node->type);
         f->number = node->code == KNI_IR_VARIABLE ? ++e->variables : ++e->values;
         kni_ir_text_add(e->text, node->code == KNI_IR_VARIABLE ? " v%u[%u];\n" : " t%u[%u];\n", f->number,
                         e->ir->workgroup);
@@ -121,16 +121,16 @@ static kni_ir_id stretch(kni_emit *e, kni_ir_id first)
     if (!members) return end;
     bool in_loop = e->in_loop, left = e->item_left;
     uint32_t label = e->continue_label;
-    kni_emit_line(e);
+    kni_ir_emit_line(e);
     kni_ir_text_add(e->text, "for (int32_t local = 0; local < %u; local++) {\n", e->ir->workgroup);
     e->indent++;
     e->in_loop = e->item_left = false;
     e->continue_label = 0;
     for (kni_ir_id id = first; id != end; id = e->ir->nodes[id].next)
-        if (!e->facts[id].uniform) kni_emit_statement(e, id);
+        if (!e->facts[id].uniform) kni_ir_emit_statement(e, id);
     e->indent--;
     if (e->item_left) kni_ir_text_add(e->text, "next_item:;\n");
-    kni_emit_line(e);
+    kni_ir_emit_line(e);
     add(e, "}\n");
     e->in_loop = in_loop;
     e->item_left = left;
@@ -138,75 +138,75 @@ static kni_ir_id stretch(kni_emit *e, kni_ir_id first)
     return end;
 }
 
-static void group_loop(kni_emit *e, const kni_ir_node *node)
+static void group_loop(kni_ir_emitter *e, const kni_ir_node *node)
 {
     const kni_ir *ir = e->ir;
     uint32_t outer = e->continue_label, label = ++e->labels;
-    kni_emit_line(e);
+    kni_ir_emit_line(e);
     add(e, "for (;;) {\n");
     e->indent++;
-    kni_emit_group_block(e, node->u.blocks[0]);
-    kni_emit_line(e);
+    kni_ir_emit_group_block(e, node->u.blocks[0]);
+    kni_ir_emit_line(e);
     add(e, "if (!");
     e->group_level = true;
-    kni_emit_value(e, ir->nodes[ir->blocks[node->u.blocks[0]].last].a, 0, KNI_LEVEL_PRIMARY);
+    kni_ir_emit_value(e, ir->nodes[ir->blocks[node->u.blocks[0]].last].a, 0, KNI_LEVEL_PRIMARY);
     e->group_level = false;
     add(e, ") break;\n");
-    kni_emit_line(e);
+    kni_ir_emit_line(e);
     add(e, "{\n");
     e->indent++;
     e->continue_label = label;
     bool used = e->continue_used;
     e->continue_used = false;
-    kni_emit_group_block(e, node->u.blocks[1]);
+    kni_ir_emit_group_block(e, node->u.blocks[1]);
     e->indent--;
-    kni_emit_line(e);
+    kni_ir_emit_line(e);
     add(e, "}\n");
     if (e->continue_used) kni_ir_text_add(e->text, "next%u:;\n", label);
     e->continue_label = outer;
     e->continue_used = used;
-    if (node->u.blocks[2]) kni_emit_group_block(e, node->u.blocks[2]);
+    if (node->u.blocks[2]) kni_ir_emit_group_block(e, node->u.blocks[2]);
     e->indent--;
-    kni_emit_line(e);
+    kni_ir_emit_line(e);
     add(e, "}\n");
 }
 
-static void group_statement(kni_emit *e, kni_ir_id id)
+static void group_statement(kni_ir_emitter *e, kni_ir_id id)
 {
     const kni_ir_node *node = &e->ir->nodes[id];
     uint32_t outer = e->continue_label;
     switch (node->code) {
     case KNI_IR_IF:
-        kni_emit_line(e);
+        kni_ir_emit_line(e);
         add(e, "if (");
         e->group_level = true;
-        kni_emit_value(e, node->a, 0, KNI_LEVEL_ANY);
+        kni_ir_emit_value(e, node->a, 0, KNI_LEVEL_ANY);
         e->group_level = false;
         add(e, ") {\n");
         e->indent++;
-        if (node->u.blocks[0]) kni_emit_group_block(e, node->u.blocks[0]);
+        if (node->u.blocks[0]) kni_ir_emit_group_block(e, node->u.blocks[0]);
         e->indent--;
-        kni_emit_line(e);
+        kni_ir_emit_line(e);
         if (node->u.blocks[1]) {
             add(e, "} else {\n");
             e->indent++;
-            kni_emit_group_block(e, node->u.blocks[1]);
+            kni_ir_emit_group_block(e, node->u.blocks[1]);
             e->indent--;
-            kni_emit_line(e);
+            kni_ir_emit_line(e);
         }
         add(e, "}\n");
         break;
     case KNI_IR_FOR:
         e->group_level = true;
-        kni_emit_for_head(e, id);
+        kni_ir_emit_for_head(e, id);
         e->group_level = false;
         add(e, " {\n");
         e->indent++;
         e->continue_label = 0;
-        kni_emit_group_block(e, node->u.blocks[0]);
+        kni_ir_emit_group_block(e, node->u.blocks[0]);
         e->continue_label = outer;
         e->indent--;
-        kni_emit_line(e);
+        kni_ir_emit_line(e);
         add(e, "}\n");
         break;
     case KNI_IR_LOOP:
@@ -218,12 +218,12 @@ static void group_statement(kni_emit *e, kni_ir_id id)
     default:
         if (node->code == KNI_IR_CONTINUE && e->continue_label) e->continue_used = true;
         e->group_level = true;
-        kni_emit_statement(e, id);
+        kni_ir_emit_statement(e, id);
         e->group_level = false;
     }
 }
 
-void kni_emit_group_block(kni_emit *e, uint32_t block)
+void kni_ir_emit_group_block(kni_ir_emitter *e, uint32_t block)
 {
     for (kni_ir_id id = e->ir->blocks[block].first; id;) {
         if (!e->facts[id].splits) {

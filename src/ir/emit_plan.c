@@ -3,19 +3,19 @@
    reads. */
 #include "core/allocator.h"
 #include "core/error.h"
-#include "ir/emit.h"
+#include "ir/emitter.h"
 #include "ir/ir_internal.h"
 #include <string.h>
 
 enum { LONGEST = 12, LONGEST_VECTOR = 6 };
 
-bool kni_emit_is_leaf(const kni_ir_node *node)
+bool kni_ir_emit_is_leaf(const kni_ir_node *node)
 {
     return node->code == KNI_IR_CONSTANT || node->code == KNI_IR_PARAM || node->code == KNI_IR_BUILTIN ||
            node->code == KNI_IR_ARGUMENT;
 }
 
-bool kni_emit_is_wide(const kni_emit *e, const kni_ir_node *node)
+bool kni_ir_emit_is_wide(const kni_ir_emitter *e, const kni_ir_node *node)
 {
     int lanes = node->code == KNI_IR_STORE ? e->ir->nodes[node->b].type.lanes : node->type.lanes;
     const kni_ir_binding *k = &e->ir->bindings[node->index];
@@ -23,7 +23,7 @@ bool kni_emit_is_wide(const kni_emit *e, const kni_ir_node *node)
 }
 
 /* The text of these needs the operand under a name, since it says it more than once. */
-static bool repeats(const kni_emit *e, const kni_ir_node *node, int slot, kni_ir_id operand)
+static bool repeats(const kni_ir_emitter *e, const kni_ir_node *node, int slot, kni_ir_id operand)
 {
     int lanes = e->ir->nodes[operand].type.lanes;
     switch (node->code) {
@@ -46,7 +46,8 @@ static bool repeats(const kni_emit *e, const kni_ir_node *node, int slot, kni_ir
     }
 }
 
-bool kni_emit_operand(const kni_emit *e, kni_ir_id id, uint32_t at, kni_ir_id *operand, uint32_t *weight)
+bool kni_ir_emit_operand(const kni_ir_emitter *e, kni_ir_id id, uint32_t at, kni_ir_id *operand,
+                         uint32_t *weight)
 {
     const kni_ir_node *node = &e->ir->nodes[id];
     if (node->code == KNI_IR_CALL || node->code == KNI_IR_PACK) {
@@ -101,7 +102,7 @@ static bool reads_state(const kni_ir_node *node)
 
 /* ---- what is read besides nodes */
 
-static void note_launch(kni_emit *e, const kni_ir_node *node)
+static void note_launch(kni_ir_emitter *e, const kni_ir_node *node)
 {
     switch (node->code) {
     case KNI_IR_LOAD:
@@ -110,7 +111,8 @@ static void note_launch(kni_emit *e, const kni_ir_node *node)
         break;
     case KNI_IR_BUILTIN:
         e->builtins[node->index] |= (uint8_t)(1 << node->detail);
-        if (node->index == KNI_IR_GROUPS || (node->index == KNI_IR_GROUP && node->detail)) e->wants_groups = true;
+        if (node->index == KNI_IR_GROUPS || (node->index == KNI_IR_GROUP && node->detail))
+            e->wants_groups = true;
         break;
     default:
         break;
@@ -119,19 +121,19 @@ static void note_launch(kni_emit *e, const kni_ir_node *node)
 
 /* ---- the walk */
 
-static void reach(kni_emit *e, uint32_t block)
+static void reach(kni_ir_emitter *e, uint32_t block)
 {
     uint32_t effects = 0;
     for (kni_ir_id id = e->ir->blocks[block].first; id; id = e->ir->nodes[id].next) {
         const kni_ir_node *node = &e->ir->nodes[id];
-        kni_emit_fact *f = &e->facts[id];
+        kni_ir_emit_fact *f = &e->facts[id];
         f->block = block;
         f->effects = effects;
         if (!e->grouped || e->function) f->region = 1;
         e->order[e->n_order++] = id;
         kni_ir_id operand = 0;
         uint32_t weight = 0;
-        for (uint32_t i = 0; kni_emit_operand(e, id, i, &operand, &weight); i++)
+        for (uint32_t i = 0; kni_ir_emit_operand(e, id, i, &operand, &weight); i++)
             if (operand) e->facts[operand].uses += weight;
         note_launch(e, node);
         for (int i = 0; i < kni_ir_block_count(node->code); i++)
@@ -141,7 +143,7 @@ static void reach(kni_emit *e, uint32_t block)
 }
 
 /* A value that every member of a workgroup would find the same, out of what the launch gives alone. */
-static bool is_uniform(const kni_emit *e, kni_ir_id id)
+static bool is_uniform(const kni_ir_emitter *e, kni_ir_id id)
 {
     const kni_ir_node *node = &e->ir->nodes[id];
     switch (node->code) {
@@ -170,13 +172,13 @@ static bool is_uniform(const kni_emit *e, kni_ir_id id)
     }
     kni_ir_id operand = 0;
     uint32_t weight = 0;
-    for (uint32_t i = 0; kni_emit_operand(e, id, i, &operand, &weight); i++)
+    for (uint32_t i = 0; kni_ir_emit_operand(e, id, i, &operand, &weight); i++)
         if (operand && !e->facts[operand].uniform) return false;
     return true;
 }
 
 /* Integers that depend on memory. Variables take it from what they are set to, so this runs until nothing changes. */
-static void find_data(kni_emit *e)
+static void find_data(kni_ir_emitter *e)
 {
     for (bool changed = true; changed;) {
         changed = false;
@@ -184,10 +186,11 @@ static void find_data(kni_emit *e)
             kni_ir_id id = e->order[i], operand = 0;
             const kni_ir_node *node = &e->ir->nodes[id];
             uint32_t weight = 0;
-            bool data = node->code == KNI_IR_LOAD || node->code == KNI_IR_ATOMIC || node->code == KNI_IR_ARGUMENT ||
-                        node->code == KNI_IR_CALL || node->code == KNI_IR_PHILOX || node->code == KNI_IR_BITCAST;
+            bool data = node->code == KNI_IR_LOAD || node->code == KNI_IR_ATOMIC ||
+                        node->code == KNI_IR_ARGUMENT || node->code == KNI_IR_CALL ||
+                        node->code == KNI_IR_PHILOX || node->code == KNI_IR_BITCAST;
             if (node->code != KNI_IR_FOR)
-                for (uint32_t k = 0; !data && kni_emit_operand(e, id, k, &operand, &weight); k++)
+                for (uint32_t k = 0; !data && kni_ir_emit_operand(e, id, k, &operand, &weight); k++)
                     data = operand && e->facts[operand].data;
             kni_ir_id target = node->code == KNI_IR_SET ? node->a : id;
             if (data && !e->facts[target].data) e->facts[target].data = changed = true;
@@ -196,9 +199,9 @@ static void find_data(kni_emit *e)
 }
 
 /* Whether a value could be printed where `root` stands, by place and by what happens between. */
-static bool can_move(const kni_emit *e, kni_ir_id id, kni_ir_id user, kni_ir_id root)
+static bool can_move(const kni_ir_emitter *e, kni_ir_id id, kni_ir_id user, kni_ir_id root)
 {
-    const kni_emit_fact *f = &e->facts[id], *u = &e->facts[user], *r = &e->facts[root];
+    const kni_ir_emit_fact *f = &e->facts[id], *u = &e->facts[user], *r = &e->facts[root];
     const kni_ir_node *node = &e->ir->nodes[id];
     if (f->block != u->block) return false;
     if (f->uniform) return true;
@@ -206,15 +209,15 @@ static bool can_move(const kni_emit *e, kni_ir_id id, kni_ir_id user, kni_ir_id 
     return !reads_state(node) || f->effects == r->effects;
 }
 
-static void decide(kni_emit *e)
+static void decide(kni_ir_emitter *e)
 {
     kni_ir_id operand = 0;
     uint32_t weight = 0;
     for (uint32_t i = e->n_order; i-- > 0;) {
         kni_ir_id id = e->order[i];
         const kni_ir_node *node = &e->ir->nodes[id];
-        kni_emit_fact *f = &e->facts[id];
-        if (kni_emit_is_leaf(node)) continue;
+        kni_ir_emit_fact *f = &e->facts[id];
+        if (kni_ir_emit_is_leaf(node)) continue;
         if (is_named(node)) {
             f->dead = !f->uses && !is_statement(node);
         } else {
@@ -223,9 +226,9 @@ static void decide(kni_emit *e)
             f->inlined = !f->dead && (spread || (!f->blocked && (f->uses == 1 || node->code == KNI_IR_GET)));
         }
         if (!f->inlined) f->root = id;
-        for (uint32_t k = 0; kni_emit_operand(e, id, k, &operand, &weight); k++) {
+        for (uint32_t k = 0; kni_ir_emit_operand(e, id, k, &operand, &weight); k++) {
             if (!operand) continue;
-            kni_emit_fact *o = &e->facts[operand];
+            kni_ir_emit_fact *o = &e->facts[operand];
             if (f->dead) {
                 o->uses -= weight;
             } else {
@@ -236,10 +239,10 @@ static void decide(kni_emit *e)
     }
     for (uint32_t i = 0; i < e->n_order; i++) {
         kni_ir_id id = e->order[i];
-        kni_emit_fact *f = &e->facts[id];
+        kni_ir_emit_fact *f = &e->facts[id];
         const kni_ir_node *node = &e->ir->nodes[id];
         uint32_t size = 1;
-        for (uint32_t k = 0; kni_emit_operand(e, id, k, &operand, &weight); k++)
+        for (uint32_t k = 0; kni_ir_emit_operand(e, id, k, &operand, &weight); k++)
             if (operand && e->facts[operand].inlined) size += e->facts[operand].size;
         f->size = (uint16_t)size;
         if (f->inlined && size > (node->type.lanes > 1 ? LONGEST_VECTOR : LONGEST)) f->inlined = false;
@@ -247,17 +250,17 @@ static void decide(kni_emit *e)
 }
 
 /* What is written in one stretch between barriers and read in another is kept for each member of the workgroup. */
-static void find_across(kni_emit *e)
+static void find_across(kni_ir_emitter *e)
 {
     for (uint32_t i = 0; i < e->n_order; i++) {
         kni_ir_id id = e->order[i], operand = 0;
         const kni_ir_node *node = &e->ir->nodes[id];
-        const kni_emit_fact *f = &e->facts[id];
+        const kni_ir_emit_fact *f = &e->facts[id];
         uint32_t weight = 0;
         if (f->dead) continue;
-        for (uint32_t k = 0; kni_emit_operand(e, id, k, &operand, &weight); k++) {
-            if (!operand || kni_emit_is_leaf(&e->ir->nodes[operand])) continue;
-            kni_emit_fact *o = &e->facts[operand];
+        for (uint32_t k = 0; kni_ir_emit_operand(e, id, k, &operand, &weight); k++) {
+            if (!operand || kni_ir_emit_is_leaf(&e->ir->nodes[operand])) continue;
+            kni_ir_emit_fact *o = &e->facts[operand];
             if (o->inlined || o->uniform || o->splits) continue;
             if (o->region != f->region) o->across = true;
         }
@@ -270,7 +273,7 @@ static void find_across(kni_emit *e)
 
 static kn_status no_memory(void) { return kni_fail(KN_ERROR_MEMORY, "no memory for a kernel's text"); }
 
-kn_status kni_emit_plan(kni_emit *e)
+kn_status kni_ir_emit_plan(kni_ir_emitter *e)
 {
     const kni_ir *ir = e->ir;
     e->facts = kni_allocate((size_t)ir->n_nodes * sizeof *e->facts);
@@ -282,12 +285,12 @@ kn_status kni_emit_plan(kni_emit *e)
         reach(e, ir->functions[i].body);
     }
     e->function = 0;
-    if (e->grouped) kni_emit_find_splits(e);
+    if (e->grouped) kni_ir_emit_find_splits(e);
     uint32_t first = e->n_order;
     reach(e, ir->body);
     find_data(e);
     for (uint32_t i = first; e->grouped && i < e->n_order; i++) {
-        kni_emit_fact *f = &e->facts[e->order[i]];
+        kni_ir_emit_fact *f = &e->facts[e->order[i]];
         f->uniform = is_uniform(e, e->order[i]);
     }
     decide(e);

@@ -1,90 +1,90 @@
 /* Statements and blocks: what has a name is declared, control flow is C's own. */
-#include "ir/emit.h"
+#include "ir/emitter.h"
 #include "ir/ir_internal.h"
 
-static void add(kni_emit *e, const char *text) { kni_ir_text_add(e->text, "%s", text); }
+static void add(kni_ir_emitter *e, const char *text) { kni_ir_text_add(e->text, "%s", text); }
 
-void kni_emit_line(kni_emit *e)
+void kni_ir_emit_line(kni_ir_emitter *e)
 {
     for (int i = 0; i < e->indent; i++) add(e, "    ");
 }
 
 /* ---- declarations */
 
-static void lanes_of(kni_emit *e, kni_ir_id id)
+static void lanes_of(kni_ir_emitter *e, kni_ir_id id)
 {
     const kni_ir_node *node = &e->ir->nodes[id];
     bool native = e->dialect->native_vectors;
     if (node->type.lanes == 1) {
-        kni_emit_definition(e, id, 0);
+        kni_ir_emit_definition(e, id, 0);
         return;
     }
     add(e, native ? "(" : "KNI_MAKE(");
-    kni_emit_type(e, node->type);
+    kni_ir_emit_type(e, node->type);
     add(e, native ? ")(" : "){");
     for (int i = 0; i < node->type.lanes; i++) {
         if (i) add(e, ", ");
-        kni_emit_definition(e, id, i);
+        kni_ir_emit_definition(e, id, i);
     }
     add(e, native ? ")" : "}");
 }
 
-static void declare_value(kni_emit *e, kni_ir_id id)
+static void declare_value(kni_ir_emitter *e, kni_ir_id id)
 {
     const kni_ir_node *node = &e->ir->nodes[id];
     if (node->code == KNI_IR_GET) {
-        kni_emit_line(e);
+        kni_ir_emit_line(e);
         if (!e->facts[id].across) {
             add(e, "const ");
-            kni_emit_type(e, node->type);
+            kni_ir_emit_type(e, node->type);
             add(e, " ");
         }
-        kni_emit_name(e, id);
+        kni_ir_emit_name(e, id);
         add(e, " = ");
-        kni_emit_name(e, node->a);
+        kni_ir_emit_name(e, node->a);
         add(e, ";\n");
         return;
     }
-    kni_emit_line(e);
+    kni_ir_emit_line(e);
     if (!e->facts[id].across) {
         add(e, "const ");
-        kni_emit_type(e, node->type);
+        kni_ir_emit_type(e, node->type);
         add(e, " ");
     }
-    kni_emit_name(e, id);
+    kni_ir_emit_name(e, id);
     add(e, " = ");
     lanes_of(e, id);
     add(e, ";\n");
 }
 
-static void declare_variable(kni_emit *e, kni_ir_id id)
+static void declare_variable(kni_ir_emitter *e, kni_ir_id id)
 {
     const kni_ir_node *node = &e->ir->nodes[id];
     bool across = e->facts[id].across;
     if (across && !node->a) return;
-    kni_emit_line(e);
+    kni_ir_emit_line(e);
     if (!across) {
-        kni_emit_type(e, node->type);
+        kni_ir_emit_type(e, node->type);
         add(e, " ");
     }
-    kni_emit_name(e, id);
+    kni_ir_emit_name(e, id);
     if (node->a) {
         add(e, " = ");
-        kni_emit_whole(e, node->a);
+        kni_ir_emit_whole(e, node->a);
     }
     add(e, ";\n");
 }
 
-static void assign(kni_emit *e, const kni_ir_node *node)
+static void assign(kni_ir_emitter *e, const kni_ir_node *node)
 {
-    kni_emit_name(e, node->a);
+    kni_ir_emit_name(e, node->a);
     add(e, " = ");
-    kni_emit_whole(e, node->b);
+    kni_ir_emit_whole(e, node->b);
 }
 
 /* ---- loops */
 
-static bool contains_continue(const kni_emit *e, uint32_t block)
+static bool contains_continue(const kni_ir_emitter *e, uint32_t block)
 {
     for (kni_ir_id id = e->ir->blocks[block].first; id; id = e->ir->nodes[id].next) {
         const kni_ir_node *node = &e->ir->nodes[id];
@@ -97,49 +97,49 @@ static bool contains_continue(const kni_emit *e, uint32_t block)
 }
 
 /* Nothing in the block needs a statement of its own besides `code`. */
-static bool is_plain(const kni_emit *e, uint32_t block, int code)
+static bool is_plain(const kni_ir_emitter *e, uint32_t block, int code)
 {
     for (kni_ir_id id = e->ir->blocks[block].first; id; id = e->ir->nodes[id].next) {
         const kni_ir_node *node = &e->ir->nodes[id];
-        const kni_emit_fact *f = &e->facts[id];
-        if (kni_emit_is_leaf(node) || f->inlined || f->dead) continue;
+        const kni_ir_emit_fact *f = &e->facts[id];
+        if (kni_ir_emit_is_leaf(node) || f->inlined || f->dead) continue;
         if (node->code != code || (code == KNI_IR_SET && e->ir->nodes[node->b].type.lanes > 1)) return false;
     }
     return true;
 }
 
-static void open_braces(kni_emit *e)
+static void open_braces(kni_ir_emitter *e)
 {
     add(e, " {\n");
     e->indent++;
 }
 
-static void close_braces(kni_emit *e)
+static void close_braces(kni_ir_emitter *e)
 {
     e->indent--;
-    kni_emit_line(e);
+    kni_ir_emit_line(e);
     add(e, "}\n");
 }
 
-static void loop_body(kni_emit *e, uint32_t block, uint32_t label)
+static void loop_body(kni_ir_emitter *e, uint32_t block, uint32_t label)
 {
     uint32_t outer = e->continue_label;
     bool in_loop = e->in_loop;
     e->continue_label = label;
     e->in_loop = true;
-    if (block) kni_emit_block(e, block);
+    if (block) kni_ir_emit_block(e, block);
     e->continue_label = outer;
     e->in_loop = in_loop;
 }
 
-static void plain_loop(kni_emit *e, const kni_ir_node *node)
+static void plain_loop(kni_ir_emitter *e, const kni_ir_node *node)
 {
     const kni_ir *ir = e->ir;
     uint32_t step = node->u.blocks[2];
     kni_ir_id test = ir->nodes[ir->blocks[node->u.blocks[0]].last].a;
-    kni_emit_line(e);
+    kni_ir_emit_line(e);
     add(e, step ? "for (; " : "while (");
-    kni_emit_value(e, test, 0, KNI_LEVEL_ANY);
+    kni_ir_emit_value(e, test, 0, KNI_LEVEL_ANY);
     if (step) {
         const char *between = "; ";
         for (kni_ir_id id = ir->blocks[step].first; id; id = ir->nodes[id].next)
@@ -156,22 +156,22 @@ static void plain_loop(kni_emit *e, const kni_ir_node *node)
 }
 
 /* Condition and step as statements. The body has a block of its own, so that a label may follow it. */
-static void long_loop(kni_emit *e, const kni_ir_node *node)
+static void long_loop(kni_ir_emitter *e, const kni_ir_node *node)
 {
     const kni_ir *ir = e->ir;
     uint32_t step = node->u.blocks[2];
     bool jumps = step && contains_continue(e, node->u.blocks[1]);
     uint32_t label = jumps ? ++e->labels : 0;
-    kni_emit_line(e);
+    kni_ir_emit_line(e);
     add(e, "for (;;)");
     open_braces(e);
-    kni_emit_block(e, node->u.blocks[0]);
-    kni_emit_line(e);
+    kni_ir_emit_block(e, node->u.blocks[0]);
+    kni_ir_emit_line(e);
     add(e, "if (!");
-    kni_emit_value(e, ir->nodes[ir->blocks[node->u.blocks[0]].last].a, 0, KNI_LEVEL_PRIMARY);
+    kni_ir_emit_value(e, ir->nodes[ir->blocks[node->u.blocks[0]].last].a, 0, KNI_LEVEL_PRIMARY);
     add(e, ") break;\n");
     if (jumps) {
-        kni_emit_line(e);
+        kni_ir_emit_line(e);
         add(e, "{\n");
         e->indent++;
     }
@@ -180,63 +180,66 @@ static void long_loop(kni_emit *e, const kni_ir_node *node)
         close_braces(e);
         kni_ir_text_add(e->text, "next%u:;\n", label);
     }
-    if (step) kni_emit_block(e, step);
+    if (step) kni_ir_emit_block(e, step);
     close_braces(e);
 }
 
-void kni_emit_for_head(kni_emit *e, kni_ir_id id)
+void kni_ir_emit_for_head(kni_ir_emitter *e, kni_ir_id id)
 {
     const kni_ir_node *node = &e->ir->nodes[id], *step = &e->ir->nodes[node->c];
-    kni_emit_line(e);
+    kni_ir_emit_line(e);
     kni_ir_text_add(e->text, "for (%s ", kni_dialect_value_type(node->type.dtype));
-    kni_emit_name(e, id);
+    kni_ir_emit_name(e, id);
     add(e, " = ");
-    kni_emit_value(e, node->a, 0, KNI_LEVEL_ANY);
+    kni_ir_emit_value(e, node->a, 0, KNI_LEVEL_ANY);
     add(e, "; ");
-    kni_emit_name(e, id);
+    kni_ir_emit_name(e, id);
     add(e, " < ");
-    kni_emit_value(e, node->b, 0, KNI_LEVEL_LESS + 1);
+    kni_ir_emit_value(e, node->b, 0, KNI_LEVEL_LESS + 1);
     add(e, "; ");
-    kni_emit_name(e, id);
+    kni_ir_emit_name(e, id);
     if (step->code == KNI_IR_CONSTANT && step->u.whole == 1) {
         add(e, "++");
     } else {
         add(e, " += ");
-        kni_emit_value(e, node->c, 0, KNI_LEVEL_ANY);
+        kni_ir_emit_value(e, node->c, 0, KNI_LEVEL_ANY);
     }
     add(e, ")");
 }
 
 /* ---- statements */
 
-static bool is_empty(const kni_emit *e, uint32_t block) { return !block || is_plain(e, block, KNI_IR_NONE); }
+static bool is_empty(const kni_ir_emitter *e, uint32_t block)
+{
+    return !block || is_plain(e, block, KNI_IR_NONE);
+}
 
-static void branch(kni_emit *e, const kni_ir_node *node)
+static void branch(kni_ir_emitter *e, const kni_ir_node *node)
 {
     bool only_else = is_empty(e, node->u.blocks[0]) && !is_empty(e, node->u.blocks[1]);
-    kni_emit_line(e);
+    kni_ir_emit_line(e);
     add(e, only_else ? "if (!" : "if (");
-    kni_emit_value(e, node->a, 0, only_else ? KNI_LEVEL_PRIMARY : KNI_LEVEL_ANY);
+    kni_ir_emit_value(e, node->a, 0, only_else ? KNI_LEVEL_PRIMARY : KNI_LEVEL_ANY);
     add(e, ")");
     open_braces(e);
-    kni_emit_block(e, node->u.blocks[only_else ? 1 : 0]);
+    kni_ir_emit_block(e, node->u.blocks[only_else ? 1 : 0]);
     if (!only_else && !is_empty(e, node->u.blocks[1])) {
         e->indent--;
-        kni_emit_line(e);
+        kni_ir_emit_line(e);
         add(e, "} else");
         open_braces(e);
-        kni_emit_block(e, node->u.blocks[1]);
+        kni_ir_emit_block(e, node->u.blocks[1]);
     }
     close_braces(e);
 }
 
 /* Leaves an item of a serial kernel, or the kernel. */
-static void leave(kni_emit *e, const kni_ir_node *node)
+static void leave(kni_ir_emitter *e, const kni_ir_node *node)
 {
-    kni_emit_line(e);
+    kni_ir_emit_line(e);
     if (e->function) {
         add(e, "return ");
-        kni_emit_whole(e, node->a);
+        kni_ir_emit_whole(e, node->a);
         add(e, ";\n");
     } else if (!e->dialect->serial) {
         add(e, "return;\n");
@@ -248,41 +251,41 @@ static void leave(kni_emit *e, const kni_ir_node *node)
     }
 }
 
-static void simple(kni_emit *e, const char *text)
+static void simple(kni_ir_emitter *e, const char *text)
 {
-    kni_emit_line(e);
+    kni_ir_emit_line(e);
     add(e, text);
 }
 
-void kni_emit_statement(kni_emit *e, kni_ir_id id)
+void kni_ir_emit_statement(kni_ir_emitter *e, kni_ir_id id)
 {
     const kni_ir_node *node = &e->ir->nodes[id];
-    const kni_emit_fact *f = &e->facts[id];
-    if (kni_emit_is_leaf(node) || f->inlined || f->dead) return;
+    const kni_ir_emit_fact *f = &e->facts[id];
+    if (kni_ir_emit_is_leaf(node) || f->inlined || f->dead) return;
     switch (node->code) {
     case KNI_IR_VARIABLE:
         declare_variable(e, id);
         break;
     case KNI_IR_SET:
-        kni_emit_line(e);
+        kni_ir_emit_line(e);
         assign(e, node);
         add(e, ";\n");
         break;
     case KNI_IR_STORE:
-        kni_emit_store(e, id);
+        kni_ir_emit_store(e, id);
         break;
     case KNI_IR_ATOMIC:
         if (f->uses) {
             declare_value(e, id);
         } else {
-            kni_emit_line(e);
-            kni_emit_atomic(e, node);
+            kni_ir_emit_line(e);
+            kni_ir_emit_atomic(e, node);
             add(e, ";\n");
         }
         break;
     case KNI_IR_LOAD:
         if (node->type.lanes > 1)
-            kni_emit_load(e, id);
+            kni_ir_emit_load(e, id);
         else
             declare_value(e, id);
         break;
@@ -290,7 +293,7 @@ void kni_emit_statement(kni_emit *e, kni_ir_id id)
         branch(e, node);
         break;
     case KNI_IR_FOR:
-        kni_emit_for_head(e, id);
+        kni_ir_emit_for_head(e, id);
         open_braces(e);
         loop_body(e, node->u.blocks[0], 0);
         close_braces(e);
@@ -308,7 +311,7 @@ void kni_emit_statement(kni_emit *e, kni_ir_id id)
         simple(e, "break;\n");
         break;
     case KNI_IR_CONTINUE:
-        kni_emit_line(e);
+        kni_ir_emit_line(e);
         if (e->continue_label)
             kni_ir_text_add(e->text, "goto next%u;\n", e->continue_label);
         else
@@ -318,27 +321,28 @@ void kni_emit_statement(kni_emit *e, kni_ir_id id)
         leave(e, node);
         break;
     case KNI_IR_REPORT:
-        kni_emit_line(e);
+        kni_ir_emit_line(e);
         add(e, "kni_report(fault, ");
-        kni_emit_value(e, node->a, 0, KNI_LEVEL_ANY);
+        kni_ir_emit_value(e, node->a, 0, KNI_LEVEL_ANY);
         add(e, ");\n");
         break;
     case KNI_IR_BARRIER:
-        if (!e->dialect->serial) kni_emit_line(e), add(e, e->dialect->barrier), add(e, "\n");
+        if (!e->dialect->serial) kni_ir_emit_line(e), add(e, e->dialect->barrier), add(e, "\n");
         break;
     case KNI_IR_TILE:
     case KNI_IR_TILE_FILL:
     case KNI_IR_TILE_LOAD:
     case KNI_IR_TILE_STORE:
     case KNI_IR_TILE_MULTIPLY:
-        kni_emit_tile(e, id);
+        kni_ir_emit_tile(e, id);
         break;
     default:
         declare_value(e, id);
     }
 }
 
-void kni_emit_block(kni_emit *e, uint32_t block)
+void kni_ir_emit_block(kni_ir_emitter *e, uint32_t block)
 {
-    for (kni_ir_id id = e->ir->blocks[block].first; id; id = e->ir->nodes[id].next) kni_emit_statement(e, id);
+    for (kni_ir_id id = e->ir->blocks[block].first; id; id = e->ir->nodes[id].next)
+        kni_ir_emit_statement(e, id);
 }

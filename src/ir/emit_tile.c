@@ -1,9 +1,9 @@
 /* Matrix tiles on CUDA: 16 x 16 x 16 as two mma.sync instructions, each lane of the warp holding the elements that the
    instruction wants of it. Elements are moved one by one, so that any stride and alignment will do. Where a target has
    no such instruction, legalise has made loops of the tiles before. */
-#include "ir/emit.h"
+#include "ir/emitter.h"
 
-static void add(kni_emit *e, const char *text) { kni_ir_text_add(e->text, "%s", text); }
+static void add(kni_ir_emitter *e, const char *text) { kni_ir_text_add(e->text, "%s", text); }
 
 static bool is_half(int dtype) { return dtype == KN_F16 || dtype == KN_BF16; }
 
@@ -15,67 +15,67 @@ static const char *const places[3] = {
     "const int32_t row = (lane >> 2) + (n >> 1 & 1) * 8, column = (lane & 3) * 2 + (n & 1) + (n >> 2) * 8;",
 };
 
-static void element(kni_emit *e, const kni_ir_node *node)
+static void element(kni_ir_emitter *e, const kni_ir_node *node)
 {
-    kni_emit_user_name(e, e->ir->bindings[node->index].name);
+    kni_ir_emit_user_name(e, e->ir->bindings[node->index].name);
     add(e, "[");
-    kni_emit_value(e, node->b, 0, KNI_LEVEL_SUM);
+    kni_ir_emit_value(e, node->b, 0, KNI_LEVEL_SUM);
     add(e, " + row * ");
-    kni_emit_value(e, node->c, 0, KNI_LEVEL_PRODUCT + 1);
+    kni_ir_emit_value(e, node->c, 0, KNI_LEVEL_PRODUCT + 1);
     add(e, " + column]");
 }
 
 /* The loop over the elements of this lane, open. */
-static void open_elements(kni_emit *e, int role)
+static void open_elements(kni_ir_emitter *e, int role)
 {
-    kni_emit_line(e);
+    kni_ir_emit_line(e);
     add(e, "#pragma unroll\n");
-    kni_emit_line(e);
+    kni_ir_emit_line(e);
     add(e, "for (int32_t n = 0; n < 8; n++) {\n");
     e->indent++;
-    kni_emit_line(e);
+    kni_ir_emit_line(e);
     add(e, places[role]);
     add(e, "\n");
-    kni_emit_line(e);
+    kni_ir_emit_line(e);
 }
 
-static void close_elements(kni_emit *e)
+static void close_elements(kni_ir_emitter *e)
 {
     e->indent--;
-    kni_emit_line(e);
+    kni_ir_emit_line(e);
     add(e, "}\n");
 }
 
-void kni_emit_tile(kni_emit *e, kni_ir_id id)
+void kni_ir_emit_tile(kni_ir_emitter *e, kni_ir_id id)
 {
     const kni_ir_node *node = &e->ir->nodes[id];
     const kni_ir_node *tile = node->code == KNI_IR_TILE ? node : &e->ir->nodes[node->a];
     int dtype = tile->type.dtype;
     bool half = is_half(dtype);
     if (e->caps->dialect != KNI_IR_CUDA || (tile->detail != KNI_IR_TILE_SUM && !half)) {
-        kni_emit_fail(e, node, "the %s text has no tiles of %T", e->dialect->name, dtype);
+        kni_ir_emit_fail(e, node, "the %s text has no tiles of %T", e->dialect->name, dtype);
         return;
     }
     switch (node->code) {
     case KNI_IR_TILE:
-        kni_emit_line(e);
+        kni_ir_emit_line(e);
         add(e, half ? "uint16_t " : "float ");
-        kni_emit_name(e, id);
+        kni_ir_emit_name(e, id);
         add(e, "[8];\n");
         break;
     case KNI_IR_TILE_FILL: {
         bool closes = false;
-        kni_emit_line(e);
+        kni_ir_emit_line(e);
         add(e, "for (int32_t n = 0; n < 8; n++) ");
-        kni_emit_name(e, node->a);
+        kni_ir_emit_name(e, node->a);
         add(e, "[n] = ");
-        kni_emit_value(e, node->b, 0, kni_emit_cast_begin(e, dtype, KN_F32, KNI_LEVEL_ANY, &closes));
+        kni_ir_emit_value(e, node->b, 0, kni_ir_emit_cast_begin(e, dtype, KN_F32, KNI_LEVEL_ANY, &closes));
         add(e, closes ? ");\n" : ";\n");
         break;
     }
     case KNI_IR_TILE_LOAD:
         open_elements(e, tile->detail);
-        kni_emit_name(e, node->a);
+        kni_ir_emit_name(e, node->a);
         add(e, "[n] = ");
         element(e, node);
         add(e, ";\n");
@@ -85,44 +85,46 @@ void kni_emit_tile(kni_emit *e, kni_ir_id id)
         open_elements(e, tile->detail);
         element(e, node);
         add(e, " = ");
-        kni_emit_name(e, node->a);
+        kni_ir_emit_name(e, node->a);
         add(e, "[n];\n");
         close_elements(e);
         break;
     default: {
         int factor = e->ir->nodes[node->b].type.dtype;
-        if (!is_half(factor)) kni_emit_fail(e, node, "the %s text has no tiles of %T", e->dialect->name, factor);
+        if (!is_half(factor))
+            kni_ir_emit_fail(e, node, "the %s text has no tiles of %T", e->dialect->name, factor);
         e->tile_products |= factor == KN_F16 ? 1 : 2;
-        kni_emit_line(e);
+        kni_ir_emit_line(e);
         kni_ir_text_add(e->text, "kni_tile_multiply_%s(", kni_dtypes[factor].name);
-        kni_emit_name(e, node->a);
+        kni_ir_emit_name(e, node->a);
         add(e, ", ");
-        kni_emit_name(e, node->b);
+        kni_ir_emit_name(e, node->b);
         add(e, ", ");
-        kni_emit_name(e, node->c);
+        kni_ir_emit_name(e, node->c);
         add(e, ");\n");
     }
     }
 }
 
-void kni_emit_tile_functions(kni_emit *e)
+void kni_ir_emit_tile_functions(kni_ir_emitter *e)
 {
     for (int k = 0; k < 2; k++) {
         if (!(e->tile_products >> k & 1)) continue;
         const char *name = k ? "bf16" : "f16";
-        kni_ir_text_add(e->text,
-                        "/* sum += left * right; a warp holds 16 x 16 of each. */\n"
-                        "KNI_FUNCTION void kni_tile_multiply_%s(float *sum, const uint16_t *left, const uint16_t "
-                        "*right)\n{\n"
-                        "    uint32_t a[4], b[4];\n"
-                        "    for (int32_t n = 0; n < 4; n++) {\n"
-                        "        a[n] = left[2 * n] | (uint32_t)left[2 * n + 1] << 16;\n"
-                        "        b[n] = right[2 * n] | (uint32_t)right[2 * n + 1] << 16;\n"
-                        "    }\n"
-                        "    for (int32_t n = 0; n < 2; n++) {\n"
-                        "        float *c = sum + 4 * n;\n"
-                        "        asm volatile(\"mma.sync.aligned.m16n8k16.row.col.f32.%s.%s.f32 \"\n",
-                        name, name, name);
+        kni_ir_text_add(
+            e->text,
+            "/* sum += left * right; a warp holds 16 x 16 of each. */\n"
+            "KNI_FUNCTION void kni_tile_multiply_%s(float *sum, const uint16_t *left, const uint16_t "
+            "*right)\n{\n"
+            "    uint32_t a[4], b[4];\n"
+            "    for (int32_t n = 0; n < 4; n++) {\n"
+            "        a[n] = left[2 * n] | (uint32_t)left[2 * n + 1] << 16;\n"
+            "        b[n] = right[2 * n] | (uint32_t)right[2 * n + 1] << 16;\n"
+            "    }\n"
+            "    for (int32_t n = 0; n < 2; n++) {\n"
+            "        float *c = sum + 4 * n;\n"
+            "        asm volatile(\"mma.sync.aligned.m16n8k16.row.col.f32.%s.%s.f32 \"\n",
+            name, name, name);
         add(e, "                     \"{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};\"\n"
                "                     : \"+f\"(c[0]), \"+f\"(c[1]), \"+f\"(c[2]), \"+f\"(c[3])\n"
                "                     : \"r\"(a[0]), \"r\"(a[1]), \"r\"(a[2]), \"r\"(a[3]), \"r\"(b[2 * n]), "

@@ -2,16 +2,16 @@
 #include "core/allocator.h"
 #include "core/error.h"
 #include "core/text.h"
-#include "ir/emit.h"
+#include "ir/emitter.h"
 #include "ops/scalar.h"
 #include <stdarg.h>
 #include <string.h>
 
 static const char lane_letters[] = "0123456789abcdef";
 
-static void add(kni_emit *e, const char *text) { kni_ir_text_add(e->text, "%s", text); }
+static void add(kni_ir_emitter *e, const char *text) { kni_ir_text_add(e->text, "%s", text); }
 
-void kni_emit_fail(kni_emit *e, const kni_ir_node *node, const char *format, ...)
+void kni_ir_emit_fail(kni_ir_emitter *e, const kni_ir_node *node, const char *format, ...)
 {
     if (e->status != KN_OK) return;
     char buffer[300];
@@ -27,9 +27,9 @@ void kni_emit_fail(kni_emit *e, const kni_ir_node *node, const char *format, ...
         e->status = kni_fail(KN_ERROR_UNSUPPORTED, "kernel %s: %s", e->ir->name, buffer);
 }
 
-void kni_emit_uses(kni_emit *e, const char *format, ...)
+void kni_ir_emit_uses(kni_ir_emitter *e, const char *format, ...)
 {
-    char buffer[KNI_EMIT_NAME];
+    char buffer[KNI_IR_EMIT_NAME];
     kni_text text = {buffer, sizeof buffer, 0};
     va_list arguments;
     va_start(arguments, format);
@@ -51,28 +51,31 @@ void kni_emit_uses(kni_emit *e, const char *format, ...)
 }
 
 /* Calls a function of the prelude: prints its name and remembers it. */
-static void call(kni_emit *e, const char *name, const char *suffix)
+static void call(kni_ir_emitter *e, const char *name, const char *suffix)
 {
-    kni_emit_uses(e, "%s%s", name, suffix);
+    kni_ir_emit_uses(e, "%s%s", name, suffix);
     kni_ir_text_add(e->text, "%s%s(", name, suffix);
 }
 
-void kni_emit_user_name(kni_emit *e, const char *name)
+void kni_ir_emit_user_name(kni_ir_emitter *e, const char *name)
 {
     kni_ir_text_add(e->text, kni_dialect_reserves(e->dialect, name) ? "%s_" : "%s", name);
 }
 
 /* ---- types */
 
-static int log2_lanes(int lanes) { return lanes == 2 ? 1 : lanes == 4 ? 2 : lanes == 8 ? 3 : lanes == 16 ? 4 : 0; }
+static int log2_lanes(int lanes)
+{
+    return lanes == 2 ? 1 : lanes == 4 ? 2 : lanes == 8 ? 3 : lanes == 16 ? 4 : 0;
+}
 
 static const char *const native_vectors[KN_DTYPE_COUNT] = {
-    [KN_F64] = "double", [KN_F32] = "float",   [KN_F16] = "ushort", [KN_BF16] = "ushort", [KN_I64] = "long",
-    [KN_I32] = "int",    [KN_I16] = "short",   [KN_I8] = "char",    [KN_U64] = "ulong",   [KN_U32] = "uint",
-    [KN_U16] = "ushort", [KN_U8] = "uchar",    [KN_BOOL] = "uchar",
+    [KN_F64] = "double", [KN_F32] = "float", [KN_F16] = "ushort", [KN_BF16] = "ushort", [KN_I64] = "long",
+    [KN_I32] = "int",    [KN_I16] = "short", [KN_I8] = "char",    [KN_U64] = "ulong",   [KN_U32] = "uint",
+    [KN_U16] = "ushort", [KN_U8] = "uchar",  [KN_BOOL] = "uchar",
 };
 
-void kni_emit_vector_type(kni_emit *e, int dtype, int lanes, bool storage)
+void kni_ir_emit_vector_type(kni_ir_emitter *e, int dtype, int lanes, bool storage)
 {
     if (!storage && dtype == KN_BOOL) dtype = KN_I32;
     if (storage && (dtype == KN_F16 || dtype == KN_BF16)) dtype = KN_U16;
@@ -84,18 +87,18 @@ void kni_emit_vector_type(kni_emit *e, int dtype, int lanes, bool storage)
         kni_ir_text_add(e->text, "kni_%sx%d", kni_dtypes[dtype].name, lanes);
 }
 
-void kni_emit_type(kni_emit *e, kni_ir_type type)
+void kni_ir_emit_type(kni_ir_emitter *e, kni_ir_type type)
 {
     if (type.lanes > 1)
-        kni_emit_vector_type(e, type.dtype, type.lanes, false);
+        kni_ir_emit_vector_type(e, type.dtype, type.lanes, false);
     else
         add(e, kni_dialect_value_type(type.dtype));
 }
 
-void kni_emit_name(kni_emit *e, kni_ir_id id)
+void kni_ir_emit_name(kni_ir_emitter *e, kni_ir_id id)
 {
     const kni_ir_node *node = &e->ir->nodes[id];
-    kni_emit_fact *f = &e->facts[id];
+    kni_ir_emit_fact *f = &e->facts[id];
     if (node->code == KNI_IR_VARIABLE || node->code == KNI_IR_TILE) {
         if (!f->number) f->number = ++e->variables;
         kni_ir_text_add(e->text, "v%u", f->number);
@@ -112,7 +115,7 @@ void kni_emit_name(kni_emit *e, kni_ir_id id)
 /* ---- constants */
 
 /* The shortest decimal of at most seven digits that a compiler reads as this float. */
-static bool short_float(kni_emit *e, float v)
+static bool short_float(kni_ir_emitter *e, float v)
 {
     float scale = 1;
     for (int k = 0; k <= 7; k++, scale *= 10) {
@@ -130,7 +133,7 @@ static bool short_float(kni_emit *e, float v)
     return false;
 }
 
-static void real_constant(kni_emit *e, int dtype, double v, int level)
+static void real_constant(kni_ir_emitter *e, int dtype, double v, int level)
 {
     bool single = dtype == KN_F32;
     if (v != v) {
@@ -149,7 +152,7 @@ static void real_constant(kni_emit *e, int dtype, double v, int level)
     if (brackets) add(e, ")");
 }
 
-static void constant(kni_emit *e, const kni_ir_node *node, int level)
+static void constant(kni_ir_emitter *e, const kni_ir_node *node, int level)
 {
     int dtype = node->type.dtype;
     int64_t v = node->u.whole;
@@ -162,17 +165,19 @@ static void constant(kni_emit *e, const kni_ir_node *node, int level)
     } else if (dtype == KN_U64) {
         kni_ir_text_add(e->text, "%llu%s", (unsigned long long)v, e->dialect->suffix[1]);
     } else if (v == (dtype == KN_I32 ? INT32_MIN : INT64_MIN)) {
-        kni_ir_text_add(e->text, "(-%lld%s - 1)", (long long)-(v + 1), dtype == KN_I32 ? "" : e->dialect->suffix[0]);
+        kni_ir_text_add(e->text, "(-%lld%s - 1)", (long long)-(v + 1),
+                        dtype == KN_I32 ? "" : e->dialect->suffix[0]);
     } else {
         bool brackets = v < 0 && level > KNI_LEVEL_UNARY - 1;
         bool large = dtype == KN_I64 && (v > 0xffff || v < -0xffff);
-        kni_ir_text_add(e->text, brackets ? "(%lld%s)" : "%lld%s", (long long)v, large ? e->dialect->suffix[0] : "");
+        kni_ir_text_add(e->text, brackets ? "(%lld%s)" : "%lld%s", (long long)v,
+                        large ? e->dialect->suffix[0] : "");
     }
 }
 
 /* ---- casts */
 
-int kni_emit_cast_begin(kni_emit *e, int to, int from, int level, bool *closes)
+int kni_ir_emit_cast_begin(kni_ir_emitter *e, int to, int from, int level, bool *closes)
 {
     *closes = false;
     if (to == from) return level;
@@ -195,42 +200,43 @@ int kni_emit_cast_begin(kni_emit *e, int to, int from, int level, bool *closes)
 }
 
 /* x as a truth; truths that memory holds and numbers alike. */
-static void truth_of(kni_emit *e, kni_ir_id id, int lane, int level)
+static void truth_of(kni_ir_emitter *e, kni_ir_id id, int lane, int level)
 {
     if (level > KNI_LEVEL_EQUAL) add(e, "(");
-    kni_emit_value(e, id, lane, KNI_LEVEL_EQUAL + 1);
+    kni_ir_emit_value(e, id, lane, KNI_LEVEL_EQUAL + 1);
     add(e, " != 0");
     if (level > KNI_LEVEL_EQUAL) add(e, ")");
 }
 
-static void cast(kni_emit *e, const kni_ir_node *node, int lane, int level)
+static void cast(kni_ir_emitter *e, const kni_ir_node *node, int lane, int level)
 {
     int to = node->type.dtype, from = e->ir->nodes[node->a].type.dtype;
     bool outer = false, inner = false;
     if (node->detail) {
         /* Rounds to what memory of that dtype could hold. */
-        int inside = kni_emit_cast_begin(e, to, node->detail, level, &outer);
+        int inside = kni_ir_emit_cast_begin(e, to, node->detail, level, &outer);
         if (node->detail == KN_BOOL)
             truth_of(e, node->a, lane, inside);
         else
-            kni_emit_value(e, node->a, lane, kni_emit_cast_begin(e, node->detail, from, inside, &inner));
+            kni_ir_emit_value(e, node->a, lane,
+                              kni_ir_emit_cast_begin(e, node->detail, from, inside, &inner));
         if (inner) add(e, ")");
         if (outer) add(e, ")");
     } else if (to == KN_BOOL && from != KN_BOOL) {
         truth_of(e, node->a, lane, level);
     } else {
-        kni_emit_value(e, node->a, lane, kni_emit_cast_begin(e, to, from, level, &outer));
+        kni_ir_emit_value(e, node->a, lane, kni_ir_emit_cast_begin(e, to, from, level, &outer));
         if (outer) add(e, ")");
     }
 }
 
-static void bitcast(kni_emit *e, const kni_ir_node *node, int lane, int level)
+static void bitcast(kni_ir_emitter *e, const kni_ir_node *node, int lane, int level)
 {
     int to = node->type.dtype, from = e->ir->nodes[node->a].type.dtype;
     bool wide = kni_dtypes[to].bits == 64;
     if (kni_is_float(to) == kni_is_float(from)) {
         bool closes;
-        kni_emit_value(e, node->a, lane, kni_emit_cast_begin(e, to, from, level, &closes));
+        kni_ir_emit_value(e, node->a, lane, kni_ir_emit_cast_begin(e, to, from, level, &closes));
         if (closes) add(e, ")");
         return;
     }
@@ -238,11 +244,11 @@ static void bitcast(kni_emit *e, const kni_ir_node *node, int lane, int level)
     bool closes = false;
     if (kni_is_float(to)) {
         call(e, "kni_from_bits_", wide ? "f64" : "f32");
-        kni_emit_value(e, node->a, lane, kni_emit_cast_begin(e, bits, from, KNI_LEVEL_ANY, &closes));
+        kni_ir_emit_value(e, node->a, lane, kni_ir_emit_cast_begin(e, bits, from, KNI_LEVEL_ANY, &closes));
     } else {
-        kni_emit_cast_begin(e, to, bits, level, &closes);
+        kni_ir_emit_cast_begin(e, to, bits, level, &closes);
         call(e, "kni_bits_", wide ? "f64" : "f32");
-        kni_emit_value(e, node->a, lane, KNI_LEVEL_ANY);
+        kni_ir_emit_value(e, node->a, lane, KNI_LEVEL_ANY);
     }
     add(e, closes ? "))" : ")");
 }
@@ -274,19 +280,19 @@ static const infix infixes[] = {
     {"not", "~", KNI_LEVEL_UNARY, false, false, true},
 };
 
-static void operation(kni_emit *e, const kni_ir_node *node, int lane, int level, const infix *op)
+static void operation(kni_ir_emitter *e, const kni_ir_node *node, int lane, int level, const infix *op)
 {
     bool unary = op->level == KNI_LEVEL_UNARY;
     if (level > op->level) add(e, "(");
-    if (!unary) kni_emit_value(e, node->a, lane, op->level);
+    if (!unary) kni_ir_emit_value(e, node->a, lane, op->level);
     add(e, op->text);
     /* One level tighter: subtraction and rounding go from the left. */
-    kni_emit_value(e, unary ? node->a : node->b, lane, op->level + 1);
+    kni_ir_emit_value(e, unary ? node->a : node->b, lane, op->level + 1);
     if (level > op->level) add(e, ")");
 }
 
 /* Arithmetic on data that may overflow, by way of unsigned integers. */
-static void wrapping(kni_emit *e, const kni_ir_node *node, int lane, int level, const infix *op)
+static void wrapping(kni_ir_emitter *e, const kni_ir_node *node, int lane, int level, const infix *op)
 {
     int dtype = node->type.dtype, bits = dtype == KN_I32 ? KN_U32 : KN_U64;
     const char *as = kni_dialect_storage_type(bits);
@@ -294,17 +300,36 @@ static void wrapping(kni_emit *e, const kni_ir_node *node, int lane, int level, 
     kni_ir_text_add(e->text, "(%s)(", kni_dialect_storage_type(dtype));
     if (op->level == KNI_LEVEL_UNARY) {
         kni_ir_text_add(e->text, "0 - (%s)", as);
-        kni_emit_value(e, node->a, lane, KNI_LEVEL_UNARY);
+        kni_ir_emit_value(e, node->a, lane, KNI_LEVEL_UNARY);
     } else {
         kni_ir_text_add(e->text, "(%s)", as);
-        kni_emit_value(e, node->a, lane, KNI_LEVEL_UNARY);
+        kni_ir_emit_value(e, node->a, lane, KNI_LEVEL_UNARY);
         kni_ir_text_add(e->text, "%s(%s)", op->text, as);
-        kni_emit_value(e, node->b, lane, KNI_LEVEL_UNARY);
+        kni_ir_emit_value(e, node->b, lane, KNI_LEVEL_UNARY);
     }
     add(e, level > KNI_LEVEL_UNARY ? "))" : ")");
 }
 
-static void word(kni_emit *e, kni_ir_id id, int lane, int level)
+/* Words that guard against operands which a constant is not: a / 4, a % 4, a >> 2. */
+static const infix guarded[] = {
+    {"div", " / ", KNI_LEVEL_PRODUCT, false, false, true},
+    {"fmod", " % ", KNI_LEVEL_PRODUCT, false, false, true},
+    {"shr", " >> ", KNI_LEVEL_SHIFT, false, false, true},
+};
+
+static const infix *unguarded(const kni_ir_emitter *e, const kni_ir_node *node, const char *name)
+{
+    const kni_ir_node *by = &e->ir->nodes[node->b];
+    if (by->code == KNI_IR_VECTOR) by = &e->ir->nodes[by->a];
+    if (!node->b || by->code != KNI_IR_CONSTANT || kni_is_float(by->type.dtype)) return NULL;
+    int64_t most = name[0] == 's' ? kni_dtypes[by->type.dtype].bits - 1 : INT64_MAX;
+    if (by->u.whole < (name[0] != 's') || by->u.whole > most) return NULL;
+    for (size_t i = 0; i < sizeof guarded / sizeof *guarded; i++)
+        if (!strcmp(guarded[i].word, name)) return &guarded[i];
+    return NULL;
+}
+
+static void word(kni_ir_emitter *e, kni_ir_id id, int lane, int level)
 {
     const kni_ir_node *node = &e->ir->nodes[id];
     const kni_word *w = kni_word_at((int)node->index);
@@ -320,88 +345,97 @@ static void word(kni_emit *e, kni_ir_id id, int lane, int level)
             operation(e, node, lane, level, op);
         return;
     }
+    const infix *plain = is_float ? NULL : unguarded(e, node, w->name);
+    if (plain) {
+        operation(e, node, lane, level, plain);
+        return;
+    }
     char suffix[40];
     kni_text text = {suffix, sizeof suffix, 0};
     kni_text_format(&text, "%s_%s", w->name, dtype == KN_BOOL ? "i32" : kni_dtypes[dtype].name);
     call(e, "kni_word_", suffix);
-    kni_emit_value(e, node->a, lane, KNI_LEVEL_ANY);
+    kni_ir_emit_value(e, node->a, lane, KNI_LEVEL_ANY);
     if (node->b) {
         add(e, ", ");
-        kni_emit_value(e, node->b, lane, KNI_LEVEL_ANY);
+        kni_ir_emit_value(e, node->b, lane, KNI_LEVEL_ANY);
     }
     add(e, ")");
 }
 
 /* ---- the rest */
 
-static void arguments(kni_emit *e, const kni_ir_node *node)
+static void arguments(kni_ir_emitter *e, const kni_ir_node *node)
 {
     for (uint32_t i = 0; i < node->u.list.count; i++) {
         if (i) add(e, ", ");
-        kni_emit_whole(e, e->ir->lists[node->u.list.first + i]);
+        kni_ir_emit_whole(e, e->ir->lists[node->u.list.first + i]);
     }
 }
 
-static void builtin(kni_emit *e, const kni_ir_node *node, int level)
+static void builtin(kni_ir_emitter *e, const kni_ir_node *node, int level)
 {
-    static const char *const names[] = {
-        [KNI_IR_ITEM] = "item",   [KNI_IR_GROUP] = "group", [KNI_IR_GROUPS] = "groups",
-        [KNI_IR_LOCAL] = "local", [KNI_IR_LANE_ID] = "lane"};
+    static const char *const names[] = {[KNI_IR_ITEM] = "item",
+                                        [KNI_IR_GROUP] = "group",
+                                        [KNI_IR_GROUPS] = "groups",
+                                        [KNI_IR_LOCAL] = "local",
+                                        [KNI_IR_LANE_ID] = "lane"};
     if (node->index == KNI_IR_LOCALS || node->index == KNI_IR_LANES) {
         kni_ir_node number = *node;
-        number.u.whole = node->index == KNI_IR_LOCALS ? e->ir->workgroup : e->caps->subgroup ? e->caps->subgroup : 1;
+        number.u.whole = node->index == KNI_IR_LOCALS ? e->ir->workgroup
+                         : e->caps->subgroup          ? e->caps->subgroup
+                                                      : 1;
         constant(e, &number, level);
         return;
     }
     int natural = node->index == KNI_IR_LOCAL || node->index == KNI_IR_LANE_ID ? KN_I32 : KN_I64;
     bool closes;
-    kni_emit_cast_begin(e, node->type.dtype, natural, level, &closes);
+    kni_ir_emit_cast_begin(e, node->type.dtype, natural, level, &closes);
     add(e, names[node->index]);
     if (node->detail) kni_ir_text_add(e->text, "%u", (unsigned)node->detail);
     if (closes) add(e, ")");
 }
 
-static void joined(kni_emit *e, const kni_ir_node *node, int lane, int level, const char *text, int own)
+static void joined(kni_ir_emitter *e, const kni_ir_node *node, int lane, int level, const char *text, int own)
 {
     if (level > own) add(e, "(");
-    kni_emit_value(e, node->a, lane, own);
+    kni_ir_emit_value(e, node->a, lane, own);
     add(e, text);
-    kni_emit_value(e, node->b, lane, own + 1);
+    kni_ir_emit_value(e, node->b, lane, own + 1);
     if (level > own) add(e, ")");
 }
 
-static void choice(kni_emit *e, const kni_ir_node *node, int lane, int level)
+static void choice(kni_ir_emitter *e, const kni_ir_node *node, int lane, int level)
 {
     if (level > KNI_LEVEL_CHOICE) add(e, "(");
-    kni_emit_value(e, node->a, lane, KNI_LEVEL_CHOICE + 1);
+    kni_ir_emit_value(e, node->a, lane, KNI_LEVEL_CHOICE + 1);
     add(e, " ? ");
-    kni_emit_value(e, node->b, lane, KNI_LEVEL_CHOICE + 1);
+    kni_ir_emit_value(e, node->b, lane, KNI_LEVEL_CHOICE + 1);
     add(e, " : ");
-    kni_emit_value(e, node->c, lane, KNI_LEVEL_CHOICE);
+    kni_ir_emit_value(e, node->c, lane, KNI_LEVEL_CHOICE);
     if (level > KNI_LEVEL_CHOICE) add(e, ")");
 }
 
-static void member(kni_emit *e, const kni_ir_node *node)
+static void member(kni_ir_emitter *e, const kni_ir_node *node)
 {
     add(e, e->dialect->params);
-    kni_emit_user_name(e, e->ir->params[node->index].name);
+    kni_ir_emit_user_name(e, e->ir->params[node->index].name);
     if (node->code == KNI_IR_PARAM) return;
     add(e, "[");
-    kni_emit_value(e, node->a, 0, KNI_LEVEL_ANY);
+    kni_ir_emit_value(e, node->a, 0, KNI_LEVEL_ANY);
     add(e, "]");
 }
 
-static void three(kni_emit *e, const kni_ir_node *node, int lane)
+static void three(kni_ir_emitter *e, const kni_ir_node *node, int lane)
 {
-    kni_emit_value(e, node->a, lane, KNI_LEVEL_ANY);
+    kni_ir_emit_value(e, node->a, lane, KNI_LEVEL_ANY);
     add(e, ", ");
-    kni_emit_value(e, node->b, lane, KNI_LEVEL_ANY);
+    kni_ir_emit_value(e, node->b, lane, KNI_LEVEL_ANY);
     add(e, ", ");
-    kni_emit_value(e, node->c, lane, KNI_LEVEL_ANY);
+    kni_ir_emit_value(e, node->c, lane, KNI_LEVEL_ANY);
     add(e, ")");
 }
 
-static void expression(kni_emit *e, kni_ir_id id, int lane, int level)
+static void expression(kni_ir_emitter *e, kni_ir_id id, int lane, int level)
 {
     const kni_ir_node *node = &e->ir->nodes[id];
     switch (node->code) {
@@ -423,7 +457,7 @@ static void expression(kni_emit *e, kni_ir_id id, int lane, int level)
         word(e, id, lane, level);
         break;
     case KNI_IR_FMA:
-        kni_ir_text_add(e->text, "%s(", e->dialect->fma[node->type.dtype == KN_F64]);
+        call(e, "kni_fma_", kni_dtypes[node->type.dtype].name);
         three(e, node, lane);
         break;
     case KNI_IR_AND:
@@ -434,7 +468,7 @@ static void expression(kni_emit *e, kni_ir_id id, int lane, int level)
         break;
     case KNI_IR_NOT:
         add(e, "!");
-        kni_emit_value(e, node->a, lane, KNI_LEVEL_UNARY + 1);
+        kni_ir_emit_value(e, node->a, lane, KNI_LEVEL_UNARY + 1);
         break;
     case KNI_IR_SELECT:
         choice(e, node, lane, level);
@@ -446,13 +480,13 @@ static void expression(kni_emit *e, kni_ir_id id, int lane, int level)
         bitcast(e, node, lane, level);
         break;
     case KNI_IR_VECTOR:
-        kni_emit_value(e, node->a, 0, level);
+        kni_ir_emit_value(e, node->a, 0, level);
         break;
     case KNI_IR_LANE:
-        kni_emit_value(e, node->a, (int)node->index, level);
+        kni_ir_emit_value(e, node->a, (int)node->index, level);
         break;
     case KNI_IR_PACK:
-        kni_emit_value(e, e->ir->lists[node->u.list.first + (uint32_t)lane], 0, level);
+        kni_ir_emit_value(e, e->ir->lists[node->u.list.first + (uint32_t)lane], 0, level);
         break;
     case KNI_IR_PHILOX:
         call(e, "kni_philox_word", "");
@@ -464,63 +498,66 @@ static void expression(kni_emit *e, kni_ir_id id, int lane, int level)
         add(e, ")");
         break;
     case KNI_IR_LOAD:
-        kni_emit_load_scalar(e, node, level);
+        kni_ir_emit_load_scalar(e, node, level);
         break;
     case KNI_IR_ATOMIC:
-        kni_emit_atomic(e, node);
+        kni_ir_emit_atomic(e, node);
         break;
     case KNI_IR_SHUFFLE:
         add(e, e->dialect->shuffle[0]);
-        kni_emit_value(e, node->a, lane, KNI_LEVEL_ANY);
+        kni_ir_emit_value(e, node->a, lane, KNI_LEVEL_ANY);
         add(e, e->dialect->shuffle[1]);
-        kni_emit_value(e, node->b, 0, KNI_LEVEL_UNARY);
+        kni_ir_emit_value(e, node->b, 0, KNI_LEVEL_UNARY);
         add(e, ")");
         break;
     default:
-        kni_emit_fail(e, node, "the %s text has no form for node %u (code %d)", e->dialect->name, (uint32_t)id,
-                      (int32_t)node->code);
+        kni_ir_emit_fail(e, node, "the %s text has no form for node %u (code %d)", e->dialect->name,
+                         (uint32_t)id, (int32_t)node->code);
     }
 }
 
-void kni_emit_definition(kni_emit *e, kni_ir_id id, int lane) { expression(e, id, lane, KNI_LEVEL_ANY); }
+void kni_ir_emit_definition(kni_ir_emitter *e, kni_ir_id id, int lane)
+{
+    expression(e, id, lane, KNI_LEVEL_ANY);
+}
 
-void kni_emit_value(kni_emit *e, kni_ir_id id, int lane, int level)
+void kni_ir_emit_value(kni_ir_emitter *e, kni_ir_id id, int lane, int level)
 {
     const kni_ir_node *node = &e->ir->nodes[id];
-    const kni_emit_fact *f = &e->facts[id];
+    const kni_ir_emit_fact *f = &e->facts[id];
     if (node->code == KNI_IR_GET && f->inlined) {
-        kni_emit_name(e, node->a);
-    } else if (kni_emit_is_leaf(node) || f->inlined || !f->number) {
+        kni_ir_emit_name(e, node->a);
+    } else if (kni_ir_emit_is_leaf(node) || f->inlined || !f->number) {
         if (node->code != KNI_IR_FOR) {
             expression(e, id, lane, level);
             return;
         }
-        kni_emit_name(e, id);
+        kni_ir_emit_name(e, id);
     } else {
-        kni_emit_name(e, id);
+        kni_ir_emit_name(e, id);
     }
     if (node->type.lanes > 1) kni_ir_text_add(e->text, ".s%c", lane_letters[lane]);
 }
 
-void kni_emit_whole(kni_emit *e, kni_ir_id id)
+void kni_ir_emit_whole(kni_ir_emitter *e, kni_ir_id id)
 {
     const kni_ir_node *node = &e->ir->nodes[id];
-    const kni_emit_fact *f = &e->facts[id];
+    const kni_ir_emit_fact *f = &e->facts[id];
     if (node->type.lanes == 1) {
-        kni_emit_value(e, id, 0, KNI_LEVEL_ANY);
+        kni_ir_emit_value(e, id, 0, KNI_LEVEL_ANY);
     } else if (node->code == KNI_IR_ARGUMENT) {
         kni_ir_text_add(e->text, "a%u", node->index + 1);
     } else if (node->code == KNI_IR_GET && f->inlined) {
-        kni_emit_name(e, node->a);
+        kni_ir_emit_name(e, node->a);
     } else if (f->number && !f->inlined) {
-        kni_emit_name(e, id);
+        kni_ir_emit_name(e, id);
     } else {
         add(e, e->dialect->native_vectors ? "(" : "KNI_MAKE(");
-        kni_emit_type(e, node->type);
+        kni_ir_emit_type(e, node->type);
         add(e, e->dialect->native_vectors ? ")(" : "){");
         for (int i = 0; i < node->type.lanes; i++) {
             if (i) add(e, ", ");
-            kni_emit_value(e, id, i, KNI_LEVEL_ANY);
+            kni_ir_emit_value(e, id, i, KNI_LEVEL_ANY);
         }
         add(e, e->dialect->native_vectors ? ")" : "}");
     }

@@ -14,8 +14,8 @@ static kn_status refuse(const kni_ir *ir, const kni_ir_node *node, const char *f
 {
     va_list arguments;
     va_start(arguments, format);
-    kn_status s = kni_ir_fail_at(ir, node ? node->line : 0, node ? node->column : 0, KN_ERROR_UNSUPPORTED, format,
-                                 arguments);
+    kn_status s = kni_ir_fail_at(ir, node ? node->line : 0, node ? node->column : 0, KN_ERROR_UNSUPPORTED,
+                                 format, arguments);
     va_end(arguments);
     return s;
 }
@@ -28,7 +28,8 @@ static kn_status check_dtype(const kni_ir *ir, const kni_ir_caps *caps, const kn
     bool lacks = (dtype == KN_F64 && !caps->f64) || ((dtype == KN_I64 || dtype == KN_U64) && !caps->i64) ||
                  ((dtype == KN_F16 || dtype == KN_BF16) && !caps->half_storage && !node);
     if (!lacks) return KN_OK;
-    return refuse(ir, node, "%s is of %T, which this %s device does not have", what, dtype, targets[caps->dialect]);
+    return refuse(ir, node, "%s is of %T, which this %s device does not have", what, dtype,
+                  targets[caps->dialect]);
 }
 
 static kn_status check_launch(const kni_ir *ir, const kni_ir_caps *caps)
@@ -97,10 +98,12 @@ uint32_t kni_legalise_array(kni_legaliser *l, const char *name, int dtype, int s
 /* Whether the target's own tiles will do: all factors are halves. */
 static bool has_tiles(const kni_ir *ir, const kni_ir_caps *caps)
 {
-    if (!caps->tiles || caps->dialect != KNI_IR_CUDA || caps->subgroup != 32 || ir->workgroup % 32) return false;
+    if (!caps->tiles || caps->dialect != KNI_IR_CUDA || caps->subgroup != 32 || ir->workgroup % 32)
+        return false;
     for (uint32_t i = 1; i < ir->n_nodes; i++) {
         const kni_ir_node *node = &ir->nodes[i];
-        if (node->code == KNI_IR_TILE && node->detail != KNI_IR_TILE_SUM && node->type.dtype == KN_F32) return false;
+        if (node->code == KNI_IR_TILE && node->detail != KNI_IR_TILE_SUM && node->type.dtype == KN_F32)
+            return false;
     }
     return true;
 }
@@ -214,7 +217,8 @@ kn_status kni_ir_legalise(kni_ir *ir, const kni_ir_caps *caps)
     l.builder.stack[0] = kni_ir_new_block(ir);
     if (!l.builder.stack[0]) return kni_fail(KN_ERROR_MEMORY, "no memory for a kernel");
     kn_status s = KN_OK;
-    for (uint32_t i = 0; i < ir->n_functions && s == KN_OK; i++) s = legalise_block(&l, ir->functions[i].body);
+    for (uint32_t i = 0; i < ir->n_functions && s == KN_OK; i++)
+        s = legalise_block(&l, ir->functions[i].body);
     if (s == KN_OK) s = legalise_block(&l, ir->body);
     if (s == KN_OK) s = check_launch(ir, caps);
     return s == KN_OK ? kni_ir_verify(ir) : s;

@@ -171,8 +171,8 @@ kni_ir_id kni_legalise_scan(kni_legaliser *l, kni_ir_id id)
     kni_ir_barrier(b);
     for (uint32_t far = 1; far < size; far *= 2, now = !now) {
         kni_ir_id member = local(l), has = kni_ir_word(b, "ge", member, whole(l, far));
-        kni_ir_id before = kni_ir_load_where(b, scratch(l, dtype, now), kni_ir_word(b, "sub", member, whole(l, far)),
-                                             dtype, 1, has, value);
+        kni_ir_id before = kni_ir_load_where(
+            b, scratch(l, dtype, now), kni_ir_word(b, "sub", member, whole(l, far)), dtype, 1, has, value);
         kni_ir_id sum = kni_ir_select(b, has, combined(l, node.detail, before, value), value);
         value = kni_ir_get(b, kni_ir_variable(b, dtype, 1, sum));
         kni_ir_store(b, scratch(l, dtype, !now), member, value);

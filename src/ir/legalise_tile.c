@@ -45,9 +45,15 @@ static kni_ir_id count(kni_legaliser *l, uint32_t below)
     return kni_ir_for(&l->builder, whole(l, 0), whole(l, below), whole(l, 1));
 }
 
-static kni_ir_id plus(kni_legaliser *l, kni_ir_id x, kni_ir_id y) { return kni_ir_word(&l->builder, "add", x, y); }
+static kni_ir_id plus(kni_legaliser *l, kni_ir_id x, kni_ir_id y)
+{
+    return kni_ir_word(&l->builder, "add", x, y);
+}
 
-static kni_ir_id times(kni_legaliser *l, kni_ir_id x, kni_ir_id y) { return kni_ir_word(&l->builder, "mul", x, y); }
+static kni_ir_id times(kni_legaliser *l, kni_ir_id x, kni_ir_id y)
+{
+    return kni_ir_word(&l->builder, "mul", x, y);
+}
 
 static void declare(kni_legaliser *l, kni_ir_id id)
 {

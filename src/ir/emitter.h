@@ -1,7 +1,7 @@
 /* What the files of the printer share: the table of a dialect, the facts about each node that decide how it is written,
    and the state of one text in the making. A dialect of the C family is one more table (dialect_*.c). */
-#ifndef KNI_IR_EMIT_H
-#define KNI_IR_EMIT_H
+#ifndef KNI_IR_EMITTER_H
+#define KNI_IR_EMITTER_H
 
 #include "ir/ir.h"
 
@@ -13,11 +13,11 @@ typedef struct kni_dialect_atomic {
 
 typedef struct kni_dialect {
     const char *name;
-    bool serial;         /* an entry loops over items or workgroups itself */
-    bool native_vectors; /* has vector types of its own; else structs */
-    bool wide_memory;    /* several elements are read and written at once where they are aligned */
-    bool wraps;          /* signed integers wrap, by the options it is compiled with */
-    const char *entry;   /* what the kernel's definition begins with */
+    bool serial;          /* an entry loops over items or workgroups itself */
+    bool native_vectors;  /* has vector types of its own; else structs */
+    bool wide_memory;     /* several elements are read and written at once where they are aligned */
+    bool wraps;           /* signed integers wrap, by the options it is compiled with */
+    const char *entry;    /* what the kernel's definition begins with */
     const char *space[3]; /* of a pointer, by kni_ir_space */
     const char *array[3]; /* what the declaration of an array begins with */
     const char *no_alias; /* a pointer to memory that nothing else points to */
@@ -25,12 +25,12 @@ typedef struct kni_dialect {
     const char *params;   /* how a member of the params is reached */
     const char *barrier;
     const char *shuffle[2]; /* around the value and between it and the lane's number; NULL: none */
-    const char *fma[2];     /* of f32, f64 */
     const char *suffix[2];  /* of i64 and u64 constants */
     const char *builtins[KNI_IR_BUILTINS][3];
-    const char *compare[2]; /* compare and exchange of 32 and 64 bits: word, seen, next; the value is the old one */
-    const char *load_word;  /* reads *word so that the compiler does not keep it */
-    const char *report;     /* the body of a function that notes `value` in `fault` */
+    const char
+        *compare[2]; /* compare and exchange of 32 and 64 bits: word, seen, next; the value is the old one */
+    const char *load_word;    /* reads *word so that the compiler does not keep it */
+    const char *report;       /* the body of a function that notes `value` in `fault` */
     const char *wide_atomics; /* a line that switches on 64-bit atomics */
     const kni_dialect_atomic *atomics;
     int n_atomics;
@@ -46,7 +46,7 @@ const char *kni_dialect_storage_type(int dtype);
 const char *kni_dialect_value_type(int dtype);
 
 /* What is known of a node before anything is printed. */
-typedef struct kni_emit_fact {
+typedef struct kni_ir_emit_fact {
     uint32_t uses, block;
     uint32_t effects; /* how many statements with an effect come before it in its block */
     uint32_t region;  /* of a serial workgroup: the stretch between barriers; 0 is between the stretches */
@@ -58,32 +58,32 @@ typedef struct kni_emit_fact {
     bool splits;  /* a statement that a whole workgroup takes together */
     bool across;  /* kept for each member of the workgroup, as an array */
     bool uniform; /* the same for the whole workgroup and free of state */
-} kni_emit_fact;
+} kni_ir_emit_fact;
 
-enum { KNI_EMIT_NAME = 72, KNI_EMIT_MAX_ATOMICS = 64 };
+enum { KNI_IR_EMIT_NAME = 72, KNI_IR_EMIT_MAX_ATOMICS = 64 };
 
-typedef struct kni_emit {
+typedef struct kni_ir_emitter {
     const kni_ir *ir;
     const kni_ir_caps *caps;
     const kni_dialect *dialect;
     kni_ir_text *text; /* where printing goes */
-    kni_emit_fact *facts;
+    kni_ir_emit_fact *facts;
     kni_ir_id *order; /* nodes that are reached, in the order of the text */
     uint32_t n_order;
-    char (*names)[KNI_EMIT_NAME]; /* functions of the prelude that the text calls */
+    char (*names)[KNI_IR_EMIT_NAME]; /* functions of the prelude that the text calls */
     uint32_t n_names, name_room;
-    bool vectors[KN_DTYPE_COUNT][5];              /* types that the text uses, by dtype and log2 of the lanes */
-    uint8_t atomics[KNI_EMIT_MAX_ATOMICS][3];     /* combine, dtype, space */
-    uint8_t array_across[KNI_IR_MAX_BINDINGS];    /* private arrays kept for each member of a workgroup */
+    bool vectors[KN_DTYPE_COUNT][5]; /* types that the text uses, by dtype and log2 of the lanes */
+    uint8_t atomics[KNI_IR_EMIT_MAX_ATOMICS][3]; /* combine, dtype, space */
+    uint8_t array_across[KNI_IR_MAX_BINDINGS];   /* private arrays kept for each member of a workgroup */
     uint32_t array_region[KNI_IR_MAX_BINDINGS];
     uint32_t array_owner[KNI_IR_MAX_BINDINGS]; /* 1 + function that uses it, 1 for the kernel */
     uint8_t builtins[KNI_IR_BUILTINS];         /* that are read, a bit for each axis */
     int n_atomics;
-    bool group_level; /* printing what a serial workgroup does as one */
-    bool grouped;     /* the kernel is a serial workgroup */
-    bool wants_groups;  /* a serial kernel reads the number of groups or an axis above 0 */
+    bool group_level;      /* printing what a serial workgroup does as one */
+    bool grouped;          /* the kernel is a serial workgroup */
+    bool wants_groups;     /* a serial kernel reads the number of groups or an axis above 0 */
     uint8_t tile_products; /* bit 0: f16, 1: bf16 */
-    uint32_t function; /* 1 + the function being printed */
+    uint32_t function;     /* 1 + the function being printed */
     uint32_t values, variables, counters, labels;
     int indent;
     uint32_t region;
@@ -91,15 +91,16 @@ typedef struct kni_emit {
     bool in_loop, continue_used;
     bool item_left, group_left; /* a return of a serial kernel jumped to the end */
     kn_status status;
-} kni_emit;
+} kni_ir_emitter;
 
 /* ---- emit_plan.c: fills the facts */
-kn_status kni_emit_plan(kni_emit *e);
+kn_status kni_ir_emit_plan(kni_ir_emitter *e);
 /* The operands of a node, with how often its text names each (2: more than once). Returns how many; `at` counts up. */
-bool kni_emit_operand(const kni_emit *e, kni_ir_id id, uint32_t at, kni_ir_id *operand, uint32_t *weight);
-bool kni_emit_is_leaf(const kni_ir_node *node);
+bool kni_ir_emit_operand(const kni_ir_emitter *e, kni_ir_id id, uint32_t at, kni_ir_id *operand,
+                         uint32_t *weight);
+bool kni_ir_emit_is_leaf(const kni_ir_node *node);
 /* Whether elements of the access are read or written as one vector. */
-bool kni_emit_is_wide(const kni_emit *e, const kni_ir_node *node);
+bool kni_ir_emit_is_wide(const kni_ir_emitter *e, const kni_ir_node *node);
 
 /* ---- emit_value.c: expressions. level: how tightly what is around binds; lane: of a vector. */
 enum {
@@ -112,48 +113,49 @@ enum {
     KNI_LEVEL_BIT_AND,
     KNI_LEVEL_EQUAL,
     KNI_LEVEL_LESS,
-    KNI_LEVEL_SUM = 10,
+    KNI_LEVEL_SHIFT,
+    KNI_LEVEL_SUM,
     KNI_LEVEL_PRODUCT,
     KNI_LEVEL_UNARY,
     KNI_LEVEL_PRIMARY
 };
-void kni_emit_value(kni_emit *e, kni_ir_id id, int lane, int level);
-void kni_emit_definition(kni_emit *e, kni_ir_id id, int lane); /* what stands behind its name */
-void kni_emit_whole(kni_emit *e, kni_ir_id id); /* a scalar, or all lanes of a vector */
-void kni_emit_name(kni_emit *e, kni_ir_id id);
-void kni_emit_type(kni_emit *e, kni_ir_type type);
-void kni_emit_vector_type(kni_emit *e, int dtype, int lanes, bool storage);
+void kni_ir_emit_value(kni_ir_emitter *e, kni_ir_id id, int lane, int level);
+void kni_ir_emit_definition(kni_ir_emitter *e, kni_ir_id id, int lane); /* what stands behind its name */
+void kni_ir_emit_whole(kni_ir_emitter *e, kni_ir_id id); /* a scalar, or all lanes of a vector */
+void kni_ir_emit_name(kni_ir_emitter *e, kni_ir_id id);
+void kni_ir_emit_type(kni_ir_emitter *e, kni_ir_type type);
+void kni_ir_emit_vector_type(kni_ir_emitter *e, int dtype, int lanes, bool storage);
 /* Around a value that is converted; returns the level that the value inside is to be printed at. */
-int kni_emit_cast_begin(kni_emit *e, int to, int from, int level, bool *closes);
+int kni_ir_emit_cast_begin(kni_ir_emitter *e, int to, int from, int level, bool *closes);
 /* Remembers a function of the prelude; prints nothing. */
-void kni_emit_uses(kni_emit *e, const char *format, ...);
+void kni_ir_emit_uses(kni_ir_emitter *e, const char *format, ...);
 /* Prints a name of the user's, changed where the dialect needs it. */
-void kni_emit_user_name(kni_emit *e, const char *name);
-void kni_emit_fail(kni_emit *e, const kni_ir_node *node, const char *format, ...);
+void kni_ir_emit_user_name(kni_ir_emitter *e, const char *name);
+void kni_ir_emit_fail(kni_ir_emitter *e, const kni_ir_node *node, const char *format, ...);
 
 /* ---- emit_memory.c */
-void kni_emit_load(kni_emit *e, kni_ir_id id);                      /* a vector's load, as a statement */
-void kni_emit_load_scalar(kni_emit *e, const kni_ir_node *node, int level);
-void kni_emit_store(kni_emit *e, kni_ir_id id);
-void kni_emit_array(kni_emit *e, uint32_t binding); /* its declaration */
-void kni_emit_element(kni_emit *e, uint32_t binding, kni_ir_id at, int64_t plus);
+void kni_ir_emit_load(kni_ir_emitter *e, kni_ir_id id); /* a vector's load, as a statement */
+void kni_ir_emit_load_scalar(kni_ir_emitter *e, const kni_ir_node *node, int level);
+void kni_ir_emit_store(kni_ir_emitter *e, kni_ir_id id);
+void kni_ir_emit_array(kni_ir_emitter *e, uint32_t binding); /* its declaration */
+void kni_ir_emit_element(kni_ir_emitter *e, uint32_t binding, kni_ir_id at, int64_t plus);
 
 /* ---- emit_atomic.c */
-void kni_emit_atomic(kni_emit *e, const kni_ir_node *node);
-void kni_emit_atomic_functions(kni_emit *e);
+void kni_ir_emit_atomic(kni_ir_emitter *e, const kni_ir_node *node);
+void kni_ir_emit_atomic_functions(kni_ir_emitter *e);
 
 /* ---- emit_tile.c */
-void kni_emit_tile(kni_emit *e, kni_ir_id id);
-void kni_emit_tile_functions(kni_emit *e);
+void kni_ir_emit_tile(kni_ir_emitter *e, kni_ir_id id);
+void kni_ir_emit_tile_functions(kni_ir_emitter *e);
 
 /* ---- emit_statement.c */
-void kni_emit_line(kni_emit *e); /* the indentation of a new line */
-void kni_emit_block(kni_emit *e, uint32_t block);
-void kni_emit_statement(kni_emit *e, kni_ir_id id);
-void kni_emit_for_head(kni_emit *e, kni_ir_id id);
+void kni_ir_emit_line(kni_ir_emitter *e); /* the indentation of a new line */
+void kni_ir_emit_block(kni_ir_emitter *e, uint32_t block);
+void kni_ir_emit_statement(kni_ir_emitter *e, kni_ir_id id);
+void kni_ir_emit_for_head(kni_ir_emitter *e, kni_ir_id id);
 
 /* ---- emit_group.c: a workgroup as loops over its members, split at barriers */
-void kni_emit_find_splits(kni_emit *e);
-void kni_emit_group_block(kni_emit *e, uint32_t block);
+void kni_ir_emit_find_splits(kni_ir_emitter *e);
+void kni_ir_emit_group_block(kni_ir_emitter *e, uint32_t block);
 
 #endif

@@ -1,18 +1,18 @@
 /* A whole source: the prelude, vector types, atomics, the user's functions, the params and the kernel's entry. */
-#include "ir/emit.h"
 #include "core/allocator.h"
 #include "core/error.h"
+#include "ir/emitter.h"
 #include "ir/ir_internal.h"
 #include "ir/prelude.h"
 #include <string.h>
 
-static void add(kni_emit *e, const char *text) { kni_ir_text_add(e->text, "%s", text); }
+static void add(kni_ir_emitter *e, const char *text) { kni_ir_text_add(e->text, "%s", text); }
 
 /* ---- types */
 
 static const char lane_letters[] = "0123456789abcdef";
 
-static void vector_types(kni_emit *e)
+static void vector_types(kni_ir_emitter *e)
 {
     bool any = false;
     for (int dtype = 0; dtype < KN_DTYPE_COUNT && !e->dialect->native_vectors; dtype++)
@@ -31,7 +31,7 @@ static void vector_types(kni_emit *e)
     if (any) add(e, "\n");
 }
 
-static void params_type(kni_emit *e)
+static void params_type(kni_ir_emitter *e)
 {
     const kni_ir *ir = e->ir;
     if (!ir->param_bytes) return;
@@ -39,7 +39,7 @@ static void params_type(kni_emit *e)
     for (uint32_t i = 0; i < ir->n_params; i++) {
         const kni_ir_param *p = &ir->params[i];
         kni_ir_text_add(e->text, "    %s ", kni_dialect_storage_type(p->dtype));
-        kni_emit_user_name(e, p->name);
+        kni_ir_emit_user_name(e, p->name);
         if (p->count) kni_ir_text_add(e->text, "[%u]", p->count);
         add(e, ";\n");
     }
@@ -55,40 +55,42 @@ static void params_type(kni_emit *e)
 
 /* ---- functions of the user */
 
-static void private_arrays(kni_emit *e)
+static void private_arrays(kni_ir_emitter *e)
 {
     for (uint32_t i = e->ir->n_buffers; i < e->ir->n_bindings; i++)
-        if (e->array_owner[i] == 1 + e->function && e->ir->bindings[i].space == KNI_IR_PRIVATE) kni_emit_array(e, i);
+        if (e->array_owner[i] == 1 + e->function && e->ir->bindings[i].space == KNI_IR_PRIVATE)
+            kni_ir_emit_array(e, i);
 }
 
-static void user_function(kni_emit *e, uint32_t number)
+static void user_function(kni_ir_emitter *e, uint32_t number)
 {
     const kni_ir_function *f = &e->ir->functions[number];
     e->function = number + 1;
     e->values = e->variables = e->counters = 0;
     add(e, "KNI_FUNCTION ");
-    kni_emit_type(e, f->result);
+    kni_ir_emit_type(e, f->result);
     kni_ir_text_add(e->text, " user_%s(", f->name);
     for (int i = 0; i < f->n_arguments; i++) {
         if (i) add(e, ", ");
-        kni_emit_type(e, f->arguments[i]);
+        kni_ir_emit_type(e, f->arguments[i]);
         kni_ir_text_add(e->text, " a%d", i + 1);
     }
     add(e, f->n_arguments ? ")\n{\n" : "void)\n{\n");
     e->indent = 1;
     private_arrays(e);
-    kni_emit_block(e, f->body);
+    kni_ir_emit_block(e, f->body);
     add(e, "}\n\n");
     e->function = 0;
 }
 
 /* ---- the kernel */
 
-static void builtins(kni_emit *e)
+static void builtins(kni_ir_emitter *e)
 {
-    static const char *const names[] = {
-        [KNI_IR_GROUP] = "int64_t group", [KNI_IR_GROUPS] = "int64_t groups", [KNI_IR_LOCAL] = "int32_t local",
-        [KNI_IR_LANE_ID] = "int32_t lane"};
+    static const char *const names[] = {[KNI_IR_GROUP] = "int64_t group",
+                                        [KNI_IR_GROUPS] = "int64_t groups",
+                                        [KNI_IR_LOCAL] = "int32_t local",
+                                        [KNI_IR_LANE_ID] = "int32_t lane"};
     bool tiles = false;
     for (uint32_t i = 0; i < e->n_order; i++) tiles |= e->ir->nodes[e->order[i]].code == KNI_IR_TILE;
     for (int b = KNI_IR_GROUP; b <= KNI_IR_LANE_ID; b++) {
@@ -107,12 +109,13 @@ static void builtins(kni_emit *e)
 
 static bool is_restricted(const kni_ir_binding *k) { return !(k->access & KNI_IR_ALIASES); }
 
-static void pointer(kni_emit *e, uint32_t i)
+static void pointer(kni_ir_emitter *e, uint32_t i)
 {
     const kni_ir_binding *k = &e->ir->bindings[i];
-    kni_ir_text_add(e->text, "%s%s%s *%s", e->dialect->space[KNI_IR_GLOBAL], k->access & KNI_IR_WRITE ? "" : "const ",
-                    kni_dialect_storage_type(k->dtype), is_restricted(k) ? e->dialect->no_alias : "");
-    kni_emit_user_name(e, k->name);
+    kni_ir_text_add(e->text, "%s%s%s *%s", e->dialect->space[KNI_IR_GLOBAL],
+                    k->access & KNI_IR_WRITE ? "" : "const ", kni_dialect_storage_type(k->dtype),
+                    is_restricted(k) ? e->dialect->no_alias : "");
+    kni_ir_emit_user_name(e, k->name);
 }
 
 static int items_param(const kni_ir *ir)
@@ -123,7 +126,7 @@ static int items_param(const kni_ir *ir)
 }
 
 /* An entry that is launched once for each invocation. */
-static void parallel_entry(kni_emit *e)
+static void parallel_entry(kni_ir_emitter *e)
 {
     const kni_ir *ir = e->ir;
     const char *comma = "";
@@ -140,28 +143,29 @@ static void parallel_entry(kni_emit *e)
     add(e, ")\n{\n");
     e->indent = 1;
     for (uint32_t i = ir->n_buffers; i < ir->n_bindings; i++)
-        if (ir->bindings[i].space == KNI_IR_SHARED) kni_emit_array(e, i);
+        if (ir->bindings[i].space == KNI_IR_SHARED) kni_ir_emit_array(e, i);
     private_arrays(e);
     if (ir->workgroup) {
         builtins(e);
     } else if (items_param(ir) < 0) {
-        kni_emit_fail(e, NULL, "a kernel of items has no number 'items'");
+        kni_ir_emit_fail(e, NULL, "a kernel of items has no number 'items'");
     } else {
         kni_ir_text_add(e->text, "    const int64_t item = %s;\n", e->dialect->builtins[KNI_IR_ITEM][0]);
         kni_ir_text_add(e->text, "    if (item >= %sitems) return;\n", e->dialect->params);
     }
-    kni_emit_block(e, ir->body);
+    kni_ir_emit_block(e, ir->body);
     add(e, "}\n");
 }
 
 /* An entry that loops over items or workgroups. */
-static void serial_entry(kni_emit *e)
+static void serial_entry(kni_ir_emitter *e)
 {
     const kni_ir *ir = e->ir;
-    kni_ir_text_add(e->text,
-                    "void %s(void *const *buffers, int64_t *fault, const void *params, int64_t begin, int64_t end)\n"
-                    "{\n",
-                    ir->name);
+    kni_ir_text_add(
+        e->text,
+        "void %s(void *const *buffers, int64_t *fault, const void *params, int64_t begin, int64_t end)\n"
+        "{\n",
+        ir->name);
     e->indent = 1;
     for (uint32_t i = 0; i < ir->n_buffers; i++) {
         add(e, "    ");
@@ -177,7 +181,7 @@ static void serial_entry(kni_emit *e)
         add(e, "    for (int64_t item = begin; item < end; item++) {\n");
         e->indent = 2;
         private_arrays(e);
-        kni_emit_block(e, ir->body);
+        kni_ir_emit_block(e, ir->body);
         if (e->item_left) add(e, "    next_item:;\n");
         add(e, "    }\n}\n");
         return;
@@ -196,14 +200,14 @@ static void serial_entry(kni_emit *e)
     }
     if (e->builtins[KNI_IR_LANE_ID]) add(e, "        const int32_t lane = 0;\n");
     for (uint32_t i = ir->n_buffers; i < ir->n_bindings; i++)
-        if (ir->bindings[i].space == KNI_IR_SHARED) kni_emit_array(e, i);
+        if (ir->bindings[i].space == KNI_IR_SHARED) kni_ir_emit_array(e, i);
     private_arrays(e);
-    kni_emit_group_block(e, ir->body);
+    kni_ir_emit_group_block(e, ir->body);
     if (e->group_left) add(e, "    next_group:;\n");
     add(e, "    }\n}\n");
 }
 
-static bool uses_wide_atomics(const kni_emit *e)
+static bool uses_wide_atomics(const kni_ir_emitter *e)
 {
     for (int i = 0; i < e->n_atomics; i++)
         if (kni_dtypes[e->atomics[i][1]].bits == 64) return true;
@@ -211,7 +215,7 @@ static bool uses_wide_atomics(const kni_emit *e)
 }
 
 /* Puts the parts in order: what the body calls is known once it is printed. */
-static kn_status assemble(kni_emit *e, kni_ir_text *text, const kni_ir_text *body)
+static kn_status assemble(kni_ir_emitter *e, kni_ir_text *text, const kni_ir_text *body)
 {
     const char **names = kni_allocate((e->n_names + 1) * sizeof *names);
     if (!names) return kni_fail(KN_ERROR_MEMORY, "no memory for a kernel's text");
@@ -223,8 +227,8 @@ static kn_status assemble(kni_emit *e, kni_ir_text *text, const kni_ir_text *bod
     if (s != KN_OK) return s;
     add(e, "\n");
     vector_types(e);
-    kni_emit_atomic_functions(e);
-    kni_emit_tile_functions(e);
+    kni_ir_emit_atomic_functions(e);
+    kni_ir_emit_tile_functions(e);
     if (e->ir->reports)
         kni_ir_text_add(e->text, "KNI_FUNCTION void kni_report(%sint64_t *fault, int64_t value)\n{\n%s}\n\n",
                         e->dialect->space[KNI_IR_GLOBAL], e->dialect->report);
@@ -233,11 +237,11 @@ static kn_status assemble(kni_emit *e, kni_ir_text *text, const kni_ir_text *bod
     return KN_OK;
 }
 
-static kn_status print(kni_emit *e, kni_ir_text *text)
+static kn_status print(kni_ir_emitter *e, kni_ir_text *text)
 {
     kni_ir_text body = {0};
     e->text = &body;
-    e->status = kni_emit_plan(e);
+    e->status = kni_ir_emit_plan(e);
     for (uint32_t i = 0; e->status == KN_OK && i < e->ir->n_functions; i++) user_function(e, i);
     e->values = e->variables = e->counters = 0;
     if (e->status == KN_OK && e->dialect->serial) serial_entry(e);
@@ -253,7 +257,7 @@ kn_status kni_ir_emit(const kni_ir *ir, const kni_ir_caps *caps, kni_ir_text *te
 {
     const kni_dialect *dialect = kni_dialect_of(caps->dialect);
     if (!dialect) return kni_fail(KN_ERROR_ARGUMENT, "kernel %s: no such dialect", ir->name);
-    kni_emit *e = kni_allocate(sizeof *e);
+    kni_ir_emitter *e = kni_allocate(sizeof *e);
     if (!e) return kni_fail(KN_ERROR_MEMORY, "no memory for a kernel's text");
     memset(e, 0, sizeof *e);
     e->ir = ir;
