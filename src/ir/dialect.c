@@ -32,7 +32,7 @@ const char *kni_dialect_value_type(int dtype)
 
 /* What the printer itself calls things, and words that C, C++ or a preprocessor give a meaning. */
 static const char *const shared_words[] = {
-    "item",     "local",    "group",   "groups",   "lane",    "p",        "fault",    "begin",
+    "item",     "member",   "group",   "groups",   "lane",    "p",        "fault",    "begin",
     "end",      "buffers",  "params",  "auto",     "break",   "case",     "char",     "const",
     "continue", "default",  "do",      "double",   "else",    "enum",     "extern",   "float",
     "for",      "goto",     "if",      "inline",   "int",     "long",     "register", "restrict",

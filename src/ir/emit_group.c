@@ -122,7 +122,7 @@ static kni_ir_id stretch(kni_ir_emitter *e, kni_ir_id first)
     bool in_loop = e->in_loop, left = e->item_left;
     uint32_t label = e->continue_label;
     kni_ir_emit_line(e);
-    kni_ir_text_add(e->text, "for (int32_t local = 0; local < %u; local++) {\n", e->ir->workgroup);
+    kni_ir_text_add(e->text, "for (int32_t member = 0; member < %u; member++) {\n", e->ir->workgroup);
     e->indent++;
     e->in_loop = e->item_left = false;
     e->continue_label = 0;

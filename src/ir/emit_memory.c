@@ -9,7 +9,7 @@ static void add(kni_ir_emitter *e, const char *text) { kni_ir_text_add(e->text, 
 void kni_ir_emit_element(kni_ir_emitter *e, uint32_t binding, kni_ir_id at, int64_t plus)
 {
     kni_ir_emit_user_name(e, e->ir->bindings[binding].name);
-    if (e->array_across[binding]) add(e, "[local]");
+    if (e->array_across[binding]) add(e, "[member]");
     add(e, "[");
     kni_ir_emit_value(e, at, 0, plus ? KNI_LEVEL_SUM : KNI_LEVEL_ANY);
     if (plus) kni_ir_text_add(e->text, " + %lld", (long long)plus);

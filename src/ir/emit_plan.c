@@ -265,6 +265,7 @@ static void find_across(kni_ir_emitter *e)
             if (o->region != f->region) o->across = true;
         }
         if (node->code != KNI_IR_LOAD && node->code != KNI_IR_STORE) continue;
+        if (e->ir->bindings[node->index].space != KNI_IR_PRIVATE) continue;
         uint32_t *region = &e->array_region[node->index];
         if (*region && *region != f->region) e->array_across[node->index] = 1;
         *region = f->region;

@@ -89,7 +89,7 @@ static void builtins(kni_ir_emitter *e)
 {
     static const char *const names[] = {[KNI_IR_GROUP] = "int64_t group",
                                         [KNI_IR_GROUPS] = "int64_t groups",
-                                        [KNI_IR_LOCAL] = "int32_t local",
+                                        [KNI_IR_LOCAL] = "int32_t member",
                                         [KNI_IR_LANE_ID] = "int32_t lane"};
     bool tiles = false;
     for (uint32_t i = 0; i < e->n_order; i++) tiles |= e->ir->nodes[e->order[i]].code == KNI_IR_TILE;

@@ -109,7 +109,7 @@ void kni_ir_emit_name(kni_ir_emitter *e, kni_ir_id id)
         if (!f->number) f->number = ++e->values;
         kni_ir_text_add(e->text, "t%u", f->number);
     }
-    if (f->across) add(e, e->group_level ? "[0]" : "[local]");
+    if (f->across) add(e, e->group_level ? "[0]" : "[member]");
 }
 
 /* ---- constants */
@@ -377,7 +377,7 @@ static void builtin(kni_ir_emitter *e, const kni_ir_node *node, int level)
     static const char *const names[] = {[KNI_IR_ITEM] = "item",
                                         [KNI_IR_GROUP] = "group",
                                         [KNI_IR_GROUPS] = "groups",
-                                        [KNI_IR_LOCAL] = "local",
+                                        [KNI_IR_LOCAL] = "member",
                                         [KNI_IR_LANE_ID] = "lane"};
     if (node->index == KNI_IR_LOCALS || node->index == KNI_IR_LANES) {
         kni_ir_node number = *node;

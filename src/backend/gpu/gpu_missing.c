@@ -3,14 +3,6 @@
 
 #define STAND_IN __attribute__((weak))
 
-STAND_IN kn_status kni_ir_legalise(kni_ir *ir, const kni_ir_caps *caps)
-{
-    return (void)ir, (void)caps, KN_OK;
-}
-STAND_IN kn_status kni_ir_emit(const kni_ir *ir, const kni_ir_caps *caps, kni_ir_text *text)
-{
-    return (void)ir, (void)caps, (void)text, kni_fail(KN_ERROR_UNSUPPORTED, "there is no emitter yet");
-}
 STAND_IN kn_status kni_sched_prepare(const kni_group *group, const kni_sched_target *target, kni_sched *sched)
 {
     return (void)group, (void)target, (void)sched, KN_ERROR_UNSUPPORTED;
