@@ -15,7 +15,7 @@ core="error text thread_state allocator large_blocks platform dtype dim scope ta
 sources=""
 for name in $core; do sources="$sources src/core/$name.c"; done
 for name in disk_cache buffer file folder failure; do sources="$sources src/support/$name.c"; done
-for file in src/backend/cuda/*.c; do
+for file in src/backend/cuda/*.c src/backend/cuda/generated/*.c; do
     case $file in */cuda_open.c) ;; *) sources="$sources $file" ;; esac
 done
 # shellcheck disable=SC2086

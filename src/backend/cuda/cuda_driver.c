@@ -4,6 +4,7 @@
 #define _POSIX_C_SOURCE 200809L
 #endif
 #include "backend/cuda/cuda_driver.h"
+#include "backend/cuda/cuda_hopper.h"
 #include "core/allocator.h"
 #include "core/error.h"
 #include "core/platform.h"
@@ -154,6 +155,7 @@ static void cuda_close(kni_driver *d)
     if (ours && c->context && !c->api->context_set(c->context)) {
         if (!c->lost && c->stream) kni_cuda_note(c, c->api->stream_wait(c->stream), "closing");
         kni_cuda_products_free(c);
+        kni_hopper_free(c);
         kni_cuda_staging_free(c);
         if (c->stream) (void)c->api->stream_destroy(c->stream);
         (void)c->api->context_set(NULL);

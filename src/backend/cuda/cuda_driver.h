@@ -40,6 +40,7 @@ typedef struct kni_cuda {
     void *pending[KNI_CUDA_PENDING];
     int n_pending;
     kni_cuda_products *products;
+    struct kni_hopper_kernels *kernels; /* cuda_hopper.c */
 } kni_cuda;
 
 struct kni_module {

@@ -1,7 +1,7 @@
 /* Matrix products by cuBLASLt. Its matrices are column-major: a row-major product d = a b is its product of the
    transposes, d' = b' a', with the same memory, so operands change places and nothing is moved. Descriptors and the
    choice of the heuristic are kept for each shape. */
-#include "backend/cuda/cuda_driver.h"
+#include "backend/cuda/cuda_hopper.h"
 #include "core/allocator.h"
 #include "core/error.h"
 #include "core/platform.h"
@@ -270,9 +270,9 @@ kn_status kni_cuda_product(kni_driver *d, const kni_product *p)
     kn_status status = kni_cuda_enter(c);
     if (status || !p->m || !p->n || !p->batch) return status;
     kni_cuda_products *s = make_key(p, &key) ? products_of(c) : NULL;
-    if (!s) return KN_ERROR_UNSUPPORTED;
+    if (!s) return kni_hopper_gemm(c, p);
     product_entry *e = entry_of(s, p, &key);
-    if (!e->supported) return KN_ERROR_UNSUPPORTED;
+    if (!e->supported) return kni_hopper_gemm(c, p);
     kni_cuda_address at_d = address_of(&p->d, p->out_dtype),
                      at_c = p->beta != 0 ? address_of(&p->c, p->out_dtype) : at_d;
     kni_cuda_address bias = has_bias(p->epilogue) ? address_of(&p->bias, p->out_dtype) : 0;

@@ -1,0 +1,39 @@
+/* Kernels of our own for the tensor cores of Hopper: texts with holes (in skeleton), filled, compiled and kept here. */
+#ifndef KNI_CUDA_HOPPER_H
+#define KNI_CUDA_HOPPER_H
+
+#include "backend/cuda/cuda_driver.h"
+#include "support/buffer.h"
+
+/* ---- text */
+void kni_hopper_add(kni_buffer *text, const char *const *pieces);
+/* A function `name(sums, a, b, keep)`: a warpgroup's product of 64 rows, `columns` columns and 16 deep, f16 or bf16.
+   A comes from shared memory, or from four registers. `transpose_*`: memory does not run along the inner axis. */
+typedef struct kni_hopper_product {
+    const char *name;
+    int dtype, columns;
+    bool registers, transpose_a, transpose_b;
+} kni_hopper_product;
+void kni_hopper_add_product(kni_buffer *text, const kni_hopper_product *p);
+
+/* ---- maps of tensors [outer, rows, columns] of 16-bit elements, loaded as boxes of 64 columns and `box` rows */
+typedef struct kni_hopper_view {
+    int dtype;
+    kni_cuda_address address;
+    int64_t columns, rows, outer, row_step, outer_step; /* steps in elements */
+    uint32_t box;
+} kni_hopper_view;
+/* False where the copy engine cannot read it: alignment and steps must be multiples of 16 bytes. */
+bool kni_hopper_map(kni_cuda *c, const kni_hopper_view *view, kni_tensor_map *map);
+
+/* ---- kernels by a key: compiled at first use */
+typedef kn_status (*kni_hopper_write)(kni_buffer *text, const void *key);
+/* NULL with the failure told. key_bytes at most 24. */
+kni_module *kni_hopper_kernel(kni_cuda *c, const void *key, size_t key_bytes, const char *entry,
+                              kni_hopper_write write);
+void kni_hopper_free(kni_cuda *c);
+
+/* KN_ERROR_UNSUPPORTED without a text where there is none of ours for this product. */
+kn_status kni_hopper_gemm(kni_cuda *c, const kni_product *p);
+
+#endif
