@@ -41,6 +41,24 @@ typedef struct kni_product {
     int epilogue;
 } kni_product;
 
+/* Attention whose scores are never in memory: out = softmax(scale q k') v for each batch and head, heads / key_heads
+   neighbours sharing a key head. Query i sees keys 0 .. i only where it is causal. The last axis of each operand is dense
+   and results are contiguous; steps are elements from batch to batch, head to head and row to row. */
+typedef struct kni_attention {
+    int dtype; /* of all but lse */
+    int64_t batch, heads, key_heads, queries, keys, size, value_size;
+    double scale;
+    bool causal;
+    kni_place q, k, v, out;
+    kni_place
+        lse; /* f32 [batch, heads, queries], logarithm of the sum of the exponentials; a result of the forward pass
+                      where its memory is not NULL, an operand of the gradient */
+    int64_t q_steps[3], k_steps[3], v_steps[3];
+    /* the gradient only; out is then an operand */
+    kni_place dy, dq, dk, dv;
+    int64_t dy_steps[3];
+} kni_attention;
+
 struct kni_driver {
     const char *name; /* "cuda:0" */
     char description[128];
@@ -76,6 +94,9 @@ struct kni_driver {
 
     /* Optional: a library's product. KN_ERROR_UNSUPPORTED without a text: it has none for this one. */
     kn_status (*product)(kni_driver *d, const kni_product *p);
+    /* Optional, likewise. */
+    kn_status (*attention)(kni_driver *d, const kni_attention *p);
+    kn_status (*attention_grad)(kni_driver *d, const kni_attention *p);
 
     void (*close)(kni_driver *d);
 };
