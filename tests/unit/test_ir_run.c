@@ -118,10 +118,272 @@ static void divergence(void)
     CHECK(wrong == 0);
 }
 
+/* ---- random kernels, before and after simplification */
+
+static uint64_t random_state = 1;
+
+static uint32_t draw(uint32_t below)
+{
+    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(random_state >> 33) % below;
+}
+
+typedef struct maker {
+    kni_ir_builder b;
+    kni_ir_id ints[64], reals[64], variables[8]; /* what is in sight; the last 4 variables are reals */
+    int n_ints, n_reals, depth, budget;
+    uint32_t x, y, scratch;
+    kni_ir_id item;
+} maker;
+
+static kni_ir_id any_int(maker *k) { return k->ints[draw((uint32_t)k->n_ints)]; }
+
+static kni_ir_id any_real(maker *k) { return k->reals[draw((uint32_t)k->n_reals)]; }
+
+static kni_ir_id any_truth(maker *k)
+{
+    static const char *const compares[] = {"lt", "le", "gt", "ge", "eq", "ne"};
+    const char *name = compares[draw(6)];
+    kni_ir_id t = draw(2) ? kni_ir_word(&k->b, name, any_int(k), any_int(k))
+                          : kni_ir_word(&k->b, name, any_real(k), any_real(k));
+    if (!draw(4)) t = kni_ir_not(&k->b, t);
+    if (!draw(4)) t = kni_ir_and(&k->b, t, kni_ir_word(&k->b, "le", any_int(k), any_int(k)));
+    if (!draw(6)) t = kni_ir_or(&k->b, t, kni_ir_whole(&k->b, KN_BOOL, draw(2)));
+    return t;
+}
+
+static void keep_int(maker *k, kni_ir_id id)
+{
+    if (k->n_ints < 64) k->ints[k->n_ints++] = id;
+}
+
+static void keep_real(maker *k, kni_ir_id id)
+{
+    if (k->n_reals < 64) k->reals[k->n_reals++] = id;
+}
+
+/* A place in the 4 elements of the item, of any integer. */
+static kni_ir_id own_place(maker *k)
+{
+    kni_ir_id part = kni_ir_word(&k->b, "and", any_int(k), whole(&k->b, 3));
+    return kni_ir_word(&k->b, "add", kni_ir_word(&k->b, "mul", k->item, whole(&k->b, 4)), part);
+}
+
+static void make_value(maker *k)
+{
+    static const char *const int_words[] = {"add", "sub", "mul", "div", "floordiv", "rem", "fmod", "and",
+                                            "or",  "xor", "shl", "shr", "min",      "max", "pow",  "add"};
+    static const char *const real_words[] = {"add", "sub", "mul", "div", "min", "max", "hypot", "atan2"};
+    static const char *const singles[] = {"neg", "abs", "floor", "exp", "sqrt", "tanh", "sign", "neg"};
+    kni_ir_builder *b = &k->b;
+    switch (draw(14)) {
+    case 0:
+        keep_int(k, whole(b, (int64_t)draw(5) - 2));
+        break;
+    case 1:
+        keep_real(k, kni_ir_real(b, KN_F32, (double)draw(5) - 2));
+        break;
+    case 2:
+    case 3:
+        keep_int(k, kni_ir_word(b, int_words[draw(16)], any_int(k), any_int(k)));
+        break;
+    case 4:
+    case 5:
+        keep_real(k, kni_ir_word(b, real_words[draw(8)], any_real(k), any_real(k)));
+        break;
+    case 6:
+        keep_real(k, kni_ir_word(b, singles[draw(8)], any_real(k), 0));
+        break;
+    case 7:
+        keep_int(k, kni_ir_word(b, draw(2) ? "neg" : "abs", any_int(k), 0));
+        break;
+    case 8:
+        keep_int(k, kni_ir_cast(b, any_real(k), KN_I64));
+        break;
+    case 9:
+        keep_real(k, kni_ir_cast(b, any_int(k), KN_F32));
+        break;
+    case 10:
+        keep_real(k, kni_ir_select(b, any_truth(k), any_real(k), any_real(k)));
+        break;
+    case 11:
+        keep_int(k, kni_ir_select(b, any_truth(k), any_int(k), any_int(k)));
+        break;
+    case 12:
+        keep_real(k, kni_ir_round_to(b, any_real(k), draw(2) ? KN_F16 : KN_BF16));
+        break;
+    default: {
+        kni_ir_id v = kni_ir_spread(b, any_real(k), 4);
+        v = kni_ir_word(b, "add", v,
+                        kni_ir_pack(b, (kni_ir_id[]){any_real(k), any_real(k), any_real(k), any_real(k)}, 4));
+        keep_real(k, kni_ir_lane(b, v, (int)draw(4)));
+        break;
+    }
+    }
+}
+
+static void make_block(maker *k);
+
+static void make_statement(maker *k)
+{
+    kni_ir_builder *b = &k->b;
+    int choice = (int)draw(k->depth > 3 ? 5 : 8), n_ints = k->n_ints, n_reals = k->n_reals, v = (int)draw(4);
+    switch (choice) {
+    case 0:
+        kni_ir_set(b, k->variables[v], any_int(k));
+        return;
+    case 1:
+        kni_ir_set(b, k->variables[4 + v], any_real(k));
+        return;
+    case 2:
+        keep_int(k, kni_ir_get(b, k->variables[v]));
+        keep_real(k, kni_ir_get(b, k->variables[4 + v]));
+        return;
+    case 3:
+        kni_ir_store(b, draw(2) ? k->y : k->scratch, own_place(k), any_real(k));
+        return;
+    case 4:
+        keep_real(k, kni_ir_load(b, draw(2) ? k->y : k->x, own_place(k), KN_F32, 1));
+        return;
+    case 5:
+        kni_ir_if(b, any_truth(k));
+        make_block(k);
+        k->n_ints = n_ints, k->n_reals = n_reals;
+        if (draw(2)) {
+            kni_ir_else(b);
+            make_block(k);
+        }
+        kni_ir_end(b);
+        break;
+    case 6: {
+        kni_ir_id below = draw(3) ? kni_ir_word(b, "and", any_int(k), whole(b, 3)) : whole(b, draw(4));
+        kni_ir_id i = kni_ir_for(b, whole(b, draw(2)), below, whole(b, 1 + draw(2)));
+        keep_int(k, i);
+        make_block(k);
+        kni_ir_end(b);
+        break;
+    }
+    default: {
+        kni_ir_id turns = kni_ir_variable(b, KN_I64, 1, whole(b, 0));
+        kni_ir_loop(b);
+        kni_ir_id go = kni_ir_word(b, "lt", kni_ir_get(b, turns), whole(b, draw(4)));
+        kni_ir_loop_test(b, kni_ir_and(b, go, draw(2) ? kni_ir_whole(b, KN_BOOL, 1) : any_truth(k)));
+        make_block(k);
+        if (draw(2)) {
+            kni_ir_if(b, any_truth(k));
+            if (draw(2))
+                kni_ir_break(b);
+            else
+                kni_ir_continue(b);
+            kni_ir_end(b);
+            k->n_ints = n_ints, k->n_reals = n_reals;
+            make_block(k);
+        }
+        kni_ir_loop_step(b);
+        kni_ir_set(b, turns, kni_ir_word(b, "add", kni_ir_get(b, turns), whole(b, 1)));
+        kni_ir_end(b);
+        break;
+    }
+    }
+    k->n_ints = n_ints, k->n_reals = n_reals;
+}
+
+static void make_block(maker *k)
+{
+    k->depth++;
+    for (int i = (int)draw(6) + 1; i > 0 && k->budget > 0; i--, k->budget--) {
+        if (draw(3))
+            make_value(k);
+        else
+            make_statement(k);
+    }
+    if (k->depth > 2 && !draw(30)) kni_ir_return(&k->b, 0);
+    k->depth--;
+}
+
+static kni_ir *random_kernel(void)
+{
+    maker k = {.b = kni_ir_begin("random", 0), .budget = 60};
+    kni_ir_builder *b = &k.b;
+    k.x = kni_ir_buffer(b, "x", KN_F16, KNI_IR_READ);
+    k.y = kni_ir_buffer(b, "y", KN_F32, KNI_IR_READ | KNI_IR_WRITE);
+    k.scratch = kni_ir_buffer(b, "z", KN_BF16, KNI_IR_READ | KNI_IR_WRITE);
+    kni_ir_add_item_params(b);
+    k.item = item_of(b);
+    keep_int(&k, k.item);
+    keep_int(&k, whole(b, 1));
+    keep_real(&k, kni_ir_load(b, k.x, k.item, KN_F32, 1));
+    for (int i = 0; i < 8; i++) {
+        kni_ir_id first = i < 4 ? any_int(&k) : any_real(&k);
+        k.variables[i] = kni_ir_variable(b, i < 4 ? KN_I64 : KN_F32, 1, first);
+    }
+    while (k.budget > 0) make_block(&k);
+    kni_ir_id total = kni_ir_get(b, k.variables[4]);
+    for (int i = 0; i < 8; i++)
+        total = kni_ir_word(b, "add", total, kni_ir_cast(b, kni_ir_get(b, k.variables[i]), KN_F32));
+    kni_ir_store(b, k.y, kni_ir_word(b, "mul", k.item, whole(b, 4)), total);
+    return kni_ir_finish(b);
+}
+
+enum { ITEMS = 150 };
+typedef struct memory {
+    uint16_t x[4 * ITEMS], z[4 * ITEMS];
+    float y[4 * ITEMS];
+} memory;
+
+static kn_status run_random(const kni_ir *ir, memory *m, bool check)
+{
+    for (int i = 0; i < 4 * ITEMS; i++) {
+        m->x[i] = (uint16_t)(0x3c00 + i * 7);
+        m->y[i] = (float)i / 8;
+        m->z[i] = 0;
+    }
+    int64_t params[4] = {ITEMS, 0, 0, 0};
+    kni_ir_run_args args = {.buffers = BUFFERS({m->x, 4 * ITEMS}, {m->y, 4 * ITEMS}, {m->z, 4 * ITEMS}),
+                            .params = params,
+                            .items = ITEMS,
+                            .check = check};
+    return kni_ir_run(ir, &args);
+}
+
+static bool same_memory(const memory *a, const memory *b)
+{
+    for (int i = 0; i < 4 * ITEMS; i++) {
+        bool nan = a->y[i] != a->y[i] && b->y[i] != b->y[i];
+        if ((memcmp(&a->y[i], &b->y[i], 4) && !nan) || a->z[i] != b->z[i]) return false;
+    }
+    return true;
+}
+
+static void random_kernels(int n)
+{
+    static memory before, after;
+    int ran = 0, different = 0, failed = 0;
+    for (int i = 0; i < n; i++) {
+        random_state = (uint64_t)i * 77 + 5;
+        kni_ir *ir = random_kernel();
+        if (!CHECK(ir != NULL)) {
+            printf("%s\n", kn_last_error());
+            continue;
+        }
+        kn_status s = run_random(ir, &before, false);
+        if (!CHECK(s == KN_OK)) printf("%d: %s\n", i, kn_last_error());
+        if (!CHECK(kni_ir_simplify(ir) == KN_OK)) printf("%d: %s\n", i, kn_last_error());
+        failed += run_random(ir, &after, i % 2 == 0) != KN_OK;
+        if (!same_memory(&before, &after)) {
+            if (!different++) printf("kernel %d differs after simplification\n", i);
+        }
+        ran++;
+        kni_ir_free(ir);
+    }
+    CHECK(ran == n && different == 0 && failed == 0);
+}
+
 int main(void)
 {
     words_agree();
     divergence();
+    random_kernels(1000);
     (void)fails_on, (void)local_of;
     return check_report();
 }
