@@ -1,14 +1,14 @@
 /* Running an op: check the handles, infer, make a record, execute it, take the temporaries. */
 #include "core/device_object.h"
 #include "core/param_value.h"
-#include "ops/autocast.h"
+#include "ops/autocast_state.h"
 #include "ops/infer.h"
 #include <string.h>
 
 enum { FEW = 8, FRAME_BYTES = 512 };
 
 _Atomic(kni_autocast_fn) kni_autocast_operands;
-_Atomic(kni_autocast_swap_fn) kni_autocast_swap;
+KNI_THREAD_LOCAL uint8_t kni_autocast_now;
 
 /* All that one call needs; small calls live on the stack. */
 typedef struct call {
@@ -313,8 +313,9 @@ void kni_apply_update(const kn_op *row, const kn_tensor *in, int n_in, const voi
     const kni_type *types[FEW];
     kni_type *out_types[FEW];
     kn_tensor cast[FEW];
-    kni_autocast_fn operands = atomic_load_explicit(&kni_autocast_operands, memory_order_relaxed);
-    if (KNI_UNLIKELY(operands != NULL) && n_in <= FEW && operands(row, in, n_in, cast)) in = cast;
+    if (KNI_UNLIKELY(kni_autocast_now) && n_in <= FEW &&
+        atomic_load_explicit(&kni_autocast_operands, memory_order_relaxed)(row, in, n_in, cast))
+        in = cast;
     call c = {.thread = kni_thread_self(),
               .row = row,
               .in = in,

@@ -2,6 +2,7 @@
 #ifndef KNI_OPS_LOSS_H
 #define KNI_OPS_LOSS_H
 
+#include "ops/autocast_state.h"
 #include "ops/op.h"
 
 struct kni_native;
@@ -24,5 +25,11 @@ bool kni_loss_begin(kni_call call, kn_tensor *x, kn_tensor *target, int *dtype, 
 kn_tensor kni_loss_reduce(kn_tensor loss, kn_reduction reduction, int dtype);
 
 extern const struct kni_native kni_cpu_cross_entropy, kni_cpu_cross_entropy_grad;
+
+/* The dtype of a loss over x of this dtype: its own, f32 under autocast. */
+static inline int kni_loss_dtype(int dtype)
+{
+    return kni_autocast_now && (dtype == KN_F16 || dtype == KN_BF16) ? KN_F32 : dtype;
+}
 
 #endif

@@ -17,6 +17,7 @@ bool kni_loss_begin(kni_call call, kn_tensor *x, kn_tensor *target, int *dtype, 
                                 (int)a->type.dtype, (int)b->type.dtype);
         return false;
     }
+    *dtype = kni_loss_dtype(*dtype);
     int wide = kni_sum_dtype(*dtype);
     *x = kn_keep(kni_as(*x, wide));
     *target = kn_keep(kni_as(*target, wide));

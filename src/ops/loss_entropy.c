@@ -211,9 +211,9 @@ kn_tensor kn_cross_entropy(kn_tensor logits, kn_tensor target, const kn_cross_en
                 &t->type, &x->type);
         if (!(a.label_smoothing >= 0 && a.label_smoothing <= 1))
             return kni_call_fail(call, KN_ERROR_ARGUMENT, "label_smoothing must be 0 to 1");
-        return kni_call_end(call, against_probabilities(logits, target, &a, x->type.dtype));
+        return kni_call_end(call, against_probabilities(logits, target, &a, kni_loss_dtype(x->type.dtype)));
     }
-    int dtype = x ? x->type.dtype : KN_F32;
+    int dtype = x ? kni_loss_dtype(x->type.dtype) : KN_F32;
     kni_cross_entropy_attributes attributes = {a.ignore_index, a.label_smoothing};
     kn_tensor in[3] = {logits, target, a.weight}, out[3];
     kni_apply_many(&kni_op_cross_entropy, in, 3, &attributes, out, 3);
@@ -226,7 +226,7 @@ kn_tensor kn_cross_entropy(kn_tensor logits, kn_tensor target, const kn_cross_en
 kn_tensor kn_cross_entropy_with_logits(kn_tensor logits, kn_tensor probabilities)
 {
     kni_call call = kni_call_begin("cross_entropy_with_logits");
-    kn_dtype dtype = kn_ok(logits) ? kn_dtype_of(logits) : KN_F32;
+    int dtype = kn_ok(logits) ? kni_loss_dtype((int)kn_dtype_of(logits)) : KN_F32;
     kn_tensor logp = kn_log_softmax(kni_widen(logits), 1);
     kn_tensor loss = kn_neg(kn_sum(kn_mul(logp, kni_widen(probabilities)), KN_AXES(1), false));
     return kni_call_end(call, kni_loss_reduce(loss, KN_REDUCTION_MEAN, dtype));
@@ -247,6 +247,7 @@ kn_tensor kn_nll_loss(kn_tensor x, kn_tensor target, const kn_cross_entropy_args
         return kni_call_fail(call, KN_ERROR_SHAPE,
                              "target %S does not fit x %S: give [batch, ...] for [batch, classes, ...]",
                              &t->type, &p->type);
+    dtype = kni_loss_dtype(dtype);
     x = kn_keep(kni_widen(x));
     target = kn_keep(target);
     kn_tensor ignored = kn_keep(kn_equal_scalar(target, (double)a.ignore_index));

@@ -1,6 +1,6 @@
 /* Backward: collects the nodes that outputs reach, keeps those that lead to what is asked for, and runs their
    gradients from the latest to the earliest. Fan-in adds in that order, so results are deterministic. */
-#include "ops/autocast.h"
+#include "ops/autocast_state.h"
 #include "wrap/tape.h"
 #include <string.h>
 
@@ -308,10 +308,10 @@ kn_status kni_tape_walk(const kn_tensor *outputs, const kn_tensor *cotangents, i
     /* What gradients make from nothing belongs to the device they run on. */
     if (first) t->current = first->device, t->call_device = NULL;
     t->no_grad = flags & KN_GRAD_CREATE_GRAPH ? 0 : no_grad + 1;
-    kni_autocast_swap_fn swap = atomic_load(&kni_autocast_swap);
-    kn_dtype autocast = swap ? swap(KN_DTYPE_NONE) : KN_DTYPE_NONE;
+    uint8_t autocast = kni_autocast_now;
+    kni_autocast_now = KN_DTYPE_NONE;
     kn_status s = go(&w, outputs, cotangents, n_outputs, wrt, n_wrt, grads);
-    if (swap) swap(autocast);
+    kni_autocast_now = autocast;
     t->no_grad = no_grad;
     t->current = current;
     t->call_device = call_device;

@@ -25,6 +25,9 @@ static void products_are_rounded(void)
     CHECK(taken_dtype(kn_exp(kn_matmul(a, b))) == KN_F32);
     CHECK(taken_dtype(kn_sum(kn_matmul(a, b), KN_AXES_ALL, false)) == KN_F32);
     CHECK(taken_dtype(kn_add(a, a)) == KN_F32);
+    CHECK(taken_dtype(kn_mse_loss(kn_matmul(a, b), kn_zeros(KN_SHAPE(3, 5), KN_BF16), KN_REDUCTION_MEAN)) ==
+          KN_F32);
+    CHECK(taken_dtype(kn_cross_entropy(kn_matmul(a, b), kn_zeros(KN_SHAPE(3), KN_I64), NULL)) == KN_F32);
     CHECK(taken_dtype(kn_matmul(wide, kn_cast(b, KN_F64))) == KN_F64); /* f64 is never shortened */
     kn_dtype inside = kn_autocast_begin(KN_F16);
     CHECK(inside == KN_BF16 && taken_dtype(kn_matmul(a, b)) == KN_F16);
@@ -82,7 +85,8 @@ static void gradients(void)
     double rounded = net_loss(&net, 0, &outside);
     kn_autocast_end(before);
     CHECK(rounded != exact && fabs(rounded - exact) < 0.02 * exact);
-    kn_tensor g = kn_grads_get(outside, kn_value(net.in.weight)), h = kn_grads_get(plain, kn_value(net.in.weight));
+    kn_tensor g = kn_grads_get(outside, kn_value(net.in.weight)),
+              h = kn_grads_get(plain, kn_value(net.in.weight));
     CHECK(kn_dtype_of(g) == KN_F32);
     float a[20], b[20];
     double worst = 0;
