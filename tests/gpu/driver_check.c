@@ -1,6 +1,6 @@
 /* Checks the CUDA driver alone on a real device: memory, kernels, recordings, failures, products. Built by
    bench/gpu/device_check.sh from src/backend/cuda and a few files of src/core, without the rest of the library.
-     driver_check [basics|products|timing|loss] ...    without a name: all */
+     driver_check [basics|products|attention|timing|loss] ...    without a name: all */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -253,9 +253,11 @@ int main(int count, char **arguments)
         check_fork(d);
     }
     if (asked(count, arguments, "products")) check_products();
+    if (asked(count, arguments, "attention")) check_attention();
     if (asked(count, arguments, "timing")) {
         time_basics(d);
         time_products();
+        time_attention();
     }
     d->close(d);
     if (asked(count, arguments, "loss")) check_loss();

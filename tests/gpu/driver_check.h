@@ -13,5 +13,7 @@ extern int check_failures, check_count;
 
 void check_products(void);
 void time_products(void);
+void check_attention(void);
+void time_attention(void);
 
 #endif

@@ -218,6 +218,7 @@ static const kni_driver functions = {.allocate = cuda_allocate,
                                      .replay = kni_cuda_replay,
                                      .record_free = kni_cuda_record_free,
                                      .product = kni_cuda_product,
+                                     .attention = kni_cuda_attention,
                                      .close = cuda_close};
 
 static kn_status open_context(kni_cuda *c, int32_t number)

@@ -86,6 +86,7 @@ kn_status kni_cuda_replay(kni_driver *d, kni_recording *r);
 void kni_cuda_record_free(kni_driver *d, kni_recording *r);
 
 kn_status kni_cuda_product(kni_driver *d, const kni_product *p);
+kn_status kni_cuda_attention(kni_driver *d, const kni_attention *p);
 void kni_cuda_products_free(kni_cuda *c);
 
 #endif

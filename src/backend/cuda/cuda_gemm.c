@@ -130,22 +130,22 @@ kn_status kni_hopper_gemm(kni_cuda *c, const kni_product *p)
                     .stages = columns == 256   ? 4
                               : columns == 128 ? 6
                                                : 8};
-    kni_hopper_view a = {p->dtype,
-                         address_of(&p->a, p->dtype),
-                         p->transpose_a ? p->m : p->k,
-                         p->transpose_a ? p->k : p->m,
-                         p->batch,
-                         p->row_a,
-                         p->step_a,
-                         p->transpose_a ? 64 : ROWS};
-    kni_hopper_view b = {p->dtype,
-                         address_of(&p->b, p->dtype),
-                         p->transpose_b ? p->k : p->n,
-                         p->transpose_b ? p->n : p->k,
-                         p->batch,
-                         p->row_b,
-                         p->step_b,
-                         p->transpose_b ? (uint32_t)columns : 64};
+    kni_hopper_view a = {.dtype = p->dtype,
+                         .address = address_of(&p->a, p->dtype),
+                         .columns = p->transpose_a ? p->m : p->k,
+                         .rows = p->transpose_a ? p->k : p->m,
+                         .row_step = p->row_a,
+                         .outer = {p->batch},
+                         .outer_step = {p->step_a},
+                         .box = p->transpose_a ? 64 : ROWS};
+    kni_hopper_view b = {.dtype = p->dtype,
+                         .address = address_of(&p->b, p->dtype),
+                         .columns = p->transpose_b ? p->k : p->n,
+                         .rows = p->transpose_b ? p->n : p->k,
+                         .row_step = p->row_b,
+                         .outer = {p->batch},
+                         .outer_step = {p->step_b},
+                         .box = p->transpose_b ? (uint32_t)columns : 64};
     /* A single row needs no step, and its step may be anything. */
     if (a.rows == 1) a.row_step = (a.columns + 7) / 8 * 8;
     if (b.rows == 1) b.row_step = (b.columns + 7) / 8 * 8;

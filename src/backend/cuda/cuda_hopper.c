@@ -48,18 +48,21 @@ void kni_hopper_add_product(kni_buffer *text, const kni_hopper_product *p)
 
 bool kni_hopper_map(kni_cuda *c, const kni_hopper_view *v, kni_tensor_map *map)
 {
-    const int64_t longest = (int64_t)1 << 31, farthest = (int64_t)1 << 39;
-    bool repeats = v->outer == 1 || v->outer_step == 0;
-    int64_t outer_step = repeats ? v->row_step : v->outer_step;
-    if (v->address % 16 || v->row_step % 8 || outer_step % 8 || v->row_step < 1 || outer_step < 1)
+    const int64_t longest = (int64_t)1 << 31, farthest = (int64_t)1 << 38;
+    uint64_t dims[4] = {(uint64_t)v->columns, (uint64_t)v->rows, 1, 1},
+             strides[3] = {(uint64_t)v->row_step * 2};
+    const uint32_t box[4] = {64, v->box, 1, 1}, steps[4] = {1, 1, 1, 1};
+    if (v->address % 16 || v->row_step % 8 || v->row_step < 1 || v->row_step >= farthest ||
+        v->columns >= longest || v->rows >= longest)
         return false;
-    if (v->columns >= longest || v->rows >= longest || v->outer >= longest || v->row_step >= farthest ||
-        outer_step >= farthest)
-        return false;
-    const uint64_t dims[3] = {(uint64_t)v->columns, (uint64_t)v->rows, repeats ? 1 : (uint64_t)v->outer};
-    const uint64_t strides[2] = {(uint64_t)v->row_step * 2, (uint64_t)outer_step * 2};
-    const uint32_t box[3] = {64, v->box, 1}, steps[3] = {1, 1, 1};
-    return !c->api->tensor_map(map, v->dtype == KN_F16 ? KNI_CU_MAP_F16 : KNI_CU_MAP_BF16, 3,
+    for (int i = 0; i < 2; i++) {
+        bool repeats = v->outer[i] <= 1 || v->outer_step[i] == 0;
+        int64_t step = repeats ? v->row_step : v->outer_step[i];
+        if (step % 8 || step < 1 || step >= farthest || v->outer[i] >= longest) return false;
+        if (!repeats) dims[2 + i] = (uint64_t)v->outer[i];
+        strides[1 + i] = (uint64_t)step * 2;
+    }
+    return !c->api->tensor_map(map, v->dtype == KN_F16 ? KNI_CU_MAP_F16 : KNI_CU_MAP_BF16, 4,
                                (void *)(uintptr_t)v->address, dims, strides, box, steps, 0,
                                KNI_CU_SWIZZLE_128, KNI_CU_PROMOTE_256, 0);
 }

@@ -16,11 +16,12 @@ typedef struct kni_hopper_product {
 } kni_hopper_product;
 void kni_hopper_add_product(kni_buffer *text, const kni_hopper_product *p);
 
-/* ---- maps of tensors [outer, rows, columns] of 16-bit elements, loaded as boxes of 64 columns and `box` rows */
+/* ---- maps of tensors [outer 1, outer 0, rows, columns] of 16-bit elements, loaded as boxes of 64 columns and `box` rows.
+   A size of 0 counts as 1. */
 typedef struct kni_hopper_view {
     int dtype;
     kni_cuda_address address;
-    int64_t columns, rows, outer, row_step, outer_step; /* steps in elements */
+    int64_t columns, rows, row_step, outer[2], outer_step[2]; /* steps in elements; 0 repeats */
     uint32_t box;
 } kni_hopper_view;
 /* False where the copy engine cannot read it: alignment and steps must be multiples of 16 bytes. */
@@ -33,7 +34,8 @@ kni_module *kni_hopper_kernel(kni_cuda *c, const void *key, size_t key_bytes, co
                               kni_hopper_write write);
 void kni_hopper_free(kni_cuda *c);
 
-/* KN_ERROR_UNSUPPORTED without a text where there is none of ours for this product. */
+/* KN_ERROR_UNSUPPORTED without a text where there is none of ours for this one. */
 kn_status kni_hopper_gemm(kni_cuda *c, const kni_product *p);
+kn_status kni_hopper_attention(kni_cuda *c, const kni_attention *p);
 
 #endif

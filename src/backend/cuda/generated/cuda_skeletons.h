@@ -2,6 +2,7 @@
 #ifndef KNI_CUDA_SKELETONS_H
 #define KNI_CUDA_SKELETONS_H
 
+extern const char *const kni_cuda_skeleton_attention[]; /* pieces, the last one NULL */
 extern const char *const kni_cuda_skeleton_gemm[]; /* pieces, the last one NULL */
 extern const char *const kni_cuda_skeleton_hopper[]; /* pieces, the last one NULL */
 

@@ -55,16 +55,16 @@ static inline void produce(const tensor_map *a, const tensor_map *b, const param
             barrier_expect(ready, STAGE_BYTES);
             int inner = t * DEPTH;
             if (A_INNER)
-                load_tile(to, a, ready, inner, at.row, za);
+                load_tile(to, a, ready, inner, at.row, za, 0);
             else
                 for (int i = 0; i < ROWS / 64; i++)
-                    load_tile(to + i * BLOCK_BYTES, a, ready, at.row + i * 64, inner, za);
+                    load_tile(to + i * BLOCK_BYTES, a, ready, at.row + i * 64, inner, za, 0);
             to += A_BYTES;
             if (B_INNER)
-                load_tile(to, b, ready, inner, at.column, zb);
+                load_tile(to, b, ready, inner, at.column, zb, 0);
             else
                 for (int i = 0; i < COLUMNS / 64; i++)
-                    load_tile(to + i * BLOCK_BYTES, b, ready, at.column + i * 64, inner, zb);
+                    load_tile(to + i * BLOCK_BYTES, b, ready, at.column + i * 64, inner, zb, 0);
             if (++stage == STAGES) stage = 0, phase ^= 1;
         }
     }
@@ -130,6 +130,7 @@ static inline void consume(const params &p, u32 tiles, u32 full, u32 empty, cons
             if (++stage == STAGES) stage = 0, phase ^= 1;
         }
         products_wait<0>();
+        products_ready(sums);
         if (speaks) barrier_arrive(empty + before * 8);
         store_sums(sums, p, place_of(p, tile), c, d, bias);
     }

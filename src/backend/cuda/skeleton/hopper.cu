@@ -39,11 +39,11 @@ static inline void barrier_fence() { asm volatile("fence.mbarrier_init.release.c
 /* Makes what this thread stored in shared memory visible to copy engine and tensor cores. */
 static inline void store_fence() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
-static inline void load_tile(u32 to, const tensor_map *map, u32 barrier, int x, int y, int z)
+static inline void load_tile(u32 to, const tensor_map *map, u32 barrier, int x, int y, int z, int w)
 {
-    asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5}], "
-                 "[%2];" ::"r"(to),
-                 "l"(map), "r"(barrier), "r"(x), "r"(y), "r"(z)
+    asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5, "
+                 "%6}], [%2];" ::"r"(to),
+                 "l"(map), "r"(barrier), "r"(x), "r"(y), "r"(z), "r"(w)
                  : "memory");
 }
 static inline void prefetch_map(const tensor_map *map)
@@ -62,6 +62,12 @@ static inline void products_commit() { asm volatile("wgmma.commit_group.sync.ali
 template <int left> static inline void products_wait()
 {
     asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(left) : "memory");
+}
+/* After a wait: no use of these values moves before it. */
+template <int count> static inline void products_ready(float (&sums)[count])
+{
+#pragma unroll
+    for (int i = 0; i < count; i++) asm volatile("" : "+f"(sums[i])::"memory");
 }
 template <int registers> static inline void take_registers()
 {
