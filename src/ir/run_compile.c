@@ -277,7 +277,7 @@ static void compile_node(compiler *k, kni_ir_id id)
         emit_set(k, id, node->a, node->b, type_of(k, node->a));
         break;
     case KNI_IR_TILE:
-        k->reg[id] = k->p->n_tiles++;
+        k->p->ir->nodes[id].index = k->p->n_tiles++;
         break;
     case KNI_IR_IF:
         compile_if(k, id);

@@ -379,11 +379,287 @@ static void random_kernels(int n)
     CHECK(ran == n && different == 0 && failed == 0);
 }
 
+/* ---- workgroups */
+
+/* Each workgroup sums its 48 elements by halves in shared memory, and by one word. */
+static void workgroup_sum(void)
+{
+    enum { GROUPS = 5, SIZE = 64 };
+    float x[GROUPS * SIZE], y[GROUPS], z[GROUPS * SIZE];
+    for (int i = 0; i < GROUPS * SIZE; i++) x[i] = (float)(i % 17);
+    kni_ir_builder b = kni_ir_begin("sums", SIZE);
+    uint32_t bx = kni_ir_buffer(&b, "x", KN_F32, KNI_IR_READ),
+             by = kni_ir_buffer(&b, "y", KN_F32, KNI_IR_WRITE);
+    uint32_t bz = kni_ir_buffer(&b, "z", KN_F32, KNI_IR_WRITE);
+    uint32_t shared = kni_ir_array(&b, "s", KN_F32, KNI_IR_SHARED, SIZE);
+    kni_ir_id local = local_of(&b), group = kni_ir_builtin_value(&b, KNI_IR_GROUP, 0, KN_I64);
+    kni_ir_id at = kni_ir_word(&b, "add", kni_ir_word(&b, "mul", group, whole(&b, SIZE)), local);
+    kni_ir_id v = kni_ir_load(&b, bx, at, KN_F32, 1);
+    kni_ir_store(&b, shared, local, v);
+    kni_ir_barrier(&b);
+    kni_ir_id width = kni_ir_variable(&b, KN_I64, 1, whole(&b, SIZE / 2));
+    kni_ir_loop(&b);
+    kni_ir_loop_test(&b, kni_ir_word(&b, "gt", kni_ir_get(&b, width), whole(&b, 0)));
+    kni_ir_if(&b, kni_ir_word(&b, "lt", local, kni_ir_get(&b, width)));
+    kni_ir_id mine = kni_ir_load(&b, shared, local, KN_F32, 1);
+    kni_ir_id other =
+        kni_ir_load(&b, shared, kni_ir_word(&b, "add", local, kni_ir_get(&b, width)), KN_F32, 1);
+    kni_ir_store(&b, shared, local, kni_ir_word(&b, "add", mine, other));
+    kni_ir_end(&b);
+    kni_ir_barrier(&b);
+    kni_ir_loop_step(&b);
+    kni_ir_set(&b, width, kni_ir_word(&b, "div", kni_ir_get(&b, width), whole(&b, 2)));
+    kni_ir_end(&b);
+    kni_ir_if(&b, kni_ir_word(&b, "eq", local, whole(&b, 0)));
+    kni_ir_store(&b, by, group, kni_ir_load(&b, shared, whole(&b, 0), KN_F32, 1));
+    kni_ir_end(&b);
+    kni_ir_id total = kni_ir_workgroup(&b, KNI_IR_ADD, v), most = kni_ir_subgroup(&b, KNI_IR_MAX, v);
+    kni_ir_id up_to = kni_ir_scan(&b, KNI_IR_ADD, v);
+    kni_ir_id sum =
+        kni_ir_word(&b, "add", kni_ir_word(&b, "mul", total, kni_ir_real(&b, KN_F32, 1000)), most);
+    kni_ir_store(&b, bz, at, kni_ir_word(&b, "sub", sum, up_to));
+    kni_ir *ir = kni_ir_finish(&b);
+    CHECK(ir && kni_ir_simplify(ir) == KN_OK);
+    CHECK(runs_on(ir, BUFFERS({x, GROUPS * SIZE}, {y, GROUPS}, {z, GROUPS * SIZE}), NULL, 0, GROUPS));
+    int wrong = 0;
+    for (int g = 0; g < GROUPS; g++) {
+        float all = 0, part = 0, largest[2] = {0, 0};
+        for (int i = 0; i < SIZE; i++) {
+            float value = x[g * SIZE + i];
+            all += value;
+            if (value > largest[i / 32]) largest[i / 32] = value;
+        }
+        wrong += y[g] != all;
+        for (int i = 0; i < SIZE; i++) {
+            part += x[g * SIZE + i];
+            wrong += z[g * SIZE + i] != all * 1000 + largest[i / 32] - part;
+        }
+    }
+    CHECK(wrong == 0);
+}
+
+/* A product of 16 x 32 and 32 x 16 by tiles, in f16, with two subgroups that take a half each. */
+static void tiles(void)
+{
+    uint16_t left[16 * 32], right[32 * 16];
+    float sum[2 * 256], want[256] = {0};
+    for (int i = 0; i < 512; i++) {
+        float v = (float)(i % 7 - 3), w = (float)(i % 5 - 2);
+        kni_convert(&left[i], KN_F16, 1, &v, KN_F32, 1, 1);
+        kni_convert(&right[i], KN_F16, 1, &w, KN_F32, 1, 1);
+    }
+    kni_ir_builder b = kni_ir_begin("product", 64);
+    uint32_t bl = kni_ir_buffer(&b, "left", KN_F16, KNI_IR_READ),
+             br = kni_ir_buffer(&b, "right", KN_F16, KNI_IR_READ);
+    uint32_t bs = kni_ir_buffer(&b, "sum", KN_F32, KNI_IR_WRITE);
+    kni_ir_id l = kni_ir_tile(&b, KNI_IR_TILE_LEFT, KN_F16), r = kni_ir_tile(&b, KNI_IR_TILE_RIGHT, KN_F16);
+    kni_ir_id s = kni_ir_tile(&b, KNI_IR_TILE_SUM, KN_F32);
+    kni_ir_tile_fill(&b, s, kni_ir_real(&b, KN_F32, 0));
+    kni_ir_id part = kni_ir_word(&b, "div", local_of(&b), kni_ir_builtin_value(&b, KNI_IR_LANES, 0, KN_I64));
+    kni_ir_tile_load(&b, l, bl, kni_ir_word(&b, "mul", part, whole(&b, 16)), whole(&b, 32));
+    kni_ir_tile_load(&b, r, br, kni_ir_word(&b, "mul", part, whole(&b, 256)), whole(&b, 16));
+    kni_ir_tile_multiply(&b, s, l, r);
+    kni_ir_tile_store(&b, s, bs, kni_ir_word(&b, "mul", part, whole(&b, 256)), whole(&b, 16));
+    CHECK(runs_on(kni_ir_finish(&b), BUFFERS({left, 512}, {right, 512}, {sum, 512}), NULL, 0, 1));
+    for (int i = 0; i < 16; i++)
+        for (int j = 0; j < 16; j++)
+            for (int k = 0; k < 32; k++)
+                want[i * 16 + j] += (float)((i * 32 + k) % 7 - 3) * (float)((k * 16 + j) % 5 - 2);
+    int wrong = 0;
+    for (int i = 0; i < 256; i++) wrong += sum[i] + sum[256 + i] != want[i];
+    CHECK(wrong == 0);
+}
+
+/* ---- the rest of the language */
+
+/* A function with a loop, an array and returns on several ways; vectors; masks; arrays of numbers; random bits. */
+static void functions_and_vectors(void)
+{
+    enum { N = 100 };
+    kni_ir_type i64 = {KN_I64, 1};
+    int64_t y[N];
+    int8_t narrow[N];
+    float v[8 * N], w[8 * N];
+    for (int i = 0; i < 8 * N; i++) v[i] = (float)i / 4, w[i] = -1;
+    kni_ir_builder b = kni_ir_begin("several", 0);
+    uint32_t by = kni_ir_buffer(&b, "y", KN_I64, KNI_IR_WRITE),
+             bn = kni_ir_buffer(&b, "n", KN_I8, KNI_IR_WRITE);
+    uint32_t bv = kni_ir_buffer(&b, "v", KN_F32, KNI_IR_READ),
+             bw = kni_ir_buffer(&b, "w", KN_F32, KNI_IR_WRITE);
+    kni_ir_add_item_params(&b);
+    uint32_t table = kni_ir_param_add(&b, "table", KN_I64, 3);
+    uint32_t array = kni_ir_array(&b, "stack", KN_I64, KNI_IR_PRIVATE, 10);
+    uint32_t f = kni_ir_function_begin(&b, "digits", i64, (kni_ir_type[]){i64, i64}, 2);
+    kni_ir_id rest = kni_ir_variable(&b, KN_I64, 1, kni_ir_argument(&b, 0));
+    kni_ir_id n = kni_ir_variable(&b, KN_I64, 1, whole(&b, 0)), base = kni_ir_argument(&b, 1);
+    kni_ir_if(&b, kni_ir_word(&b, "lt", base, whole(&b, 2)));
+    kni_ir_return(&b, whole(&b, -1));
+    kni_ir_end(&b);
+    kni_ir_loop(&b);
+    kni_ir_loop_test(&b, kni_ir_word(&b, "gt", kni_ir_get(&b, rest), whole(&b, 0)));
+    kni_ir_store(&b, array, kni_ir_get(&b, n), kni_ir_word(&b, "fmod", kni_ir_get(&b, rest), base));
+    kni_ir_set(&b, rest, kni_ir_word(&b, "div", kni_ir_get(&b, rest), base));
+    kni_ir_set(&b, n, kni_ir_word(&b, "add", kni_ir_get(&b, n), whole(&b, 1)));
+    kni_ir_end(&b);
+    kni_ir_id total = kni_ir_variable(&b, KN_I64, 1, whole(&b, 0));
+    kni_ir_id i = kni_ir_for(&b, whole(&b, 0), kni_ir_get(&b, n), whole(&b, 1));
+    kni_ir_set(&b, total,
+               kni_ir_word(&b, "add", kni_ir_get(&b, total), kni_ir_load(&b, array, i, KN_I64, 1)));
+    kni_ir_end(&b);
+    kni_ir_return(&b, kni_ir_get(&b, total));
+    kni_ir_function_end(&b);
+    kni_ir_id item = item_of(&b);
+    kni_ir_id which = kni_ir_word(&b, "fmod", item, whole(&b, 3));
+    kni_ir_id sum = kni_ir_call(&b, f, (kni_ir_id[]){item, kni_ir_element(&b, table, which)}, 2);
+    kni_ir_store(&b, by, item, sum);
+    kni_ir_id bits = kni_ir_philox(&b, whole(&b, 7), item, whole(&b, 2));
+    kni_ir_store(&b, bn, item, bits);
+    kni_ir_id at = kni_ir_word(&b, "mul", item, whole(&b, 8));
+    kni_ir_id odd = kni_ir_word(&b, "eq", kni_ir_word(&b, "fmod", item, whole(&b, 2)), whole(&b, 1));
+    kni_ir_id x = kni_ir_load_where(&b, bv, at, KN_F32, 8, odd, kni_ir_real(&b, KN_F32, 3));
+    x = kni_ir_fma(&b, x, kni_ir_real(&b, KN_F32, 2), kni_ir_spread(&b, kni_ir_lane(&b, x, 7), 8));
+    kni_ir_store_where(&b, bw, at, x, kni_ir_word(&b, "gt", x, kni_ir_real(&b, KN_F32, 20)));
+    kni_ir *ir = kni_ir_finish(&b);
+    struct {
+        int64_t items, offsets[4], table[3];
+    } params = {N, {0, 0, 0, 0}, {10, 1, 2}};
+    const kni_ir_run_buffer *buffers = BUFFERS({y, N}, {narrow, N}, {v, 8 * N}, {w, 8 * N});
+    kni_ir_run_args args = {.buffers = buffers, .params = &params, .items = N};
+    CHECK(ir && kni_ir_run(ir, &args) == KN_OK);
+    CHECK(ir && kni_ir_simplify(ir) == KN_OK);
+    CHECK(runs_on(ir, buffers, &params, N, 0));
+    int wrong = 0;
+    for (int k = 0; k < N; k++) {
+        int64_t digits = k % 3 == 1 ? -1 : 0, left = k, radix = k % 3 ? 2 : 10;
+        for (; digits >= 0 && left > 0; left /= radix) digits += left % radix;
+        wrong += y[k] != digits;
+        for (int lane = 0; lane < 8; lane++) {
+            float value = k % 2 ? v[8 * k + lane] : 3, last = k % 2 ? v[8 * k + 7] : 3;
+            value = value * 2 + last;
+            wrong += w[8 * k + lane] != (value > 20 ? value : -1);
+        }
+    }
+    CHECK(wrong == 0);
+}
+
+static void reports_and_atomics(void)
+{
+    int32_t counts[4] = {0}, old[64];
+    kni_ir_builder b = kni_ir_begin("count", 0);
+    uint32_t bc = kni_ir_buffer(&b, "counts", KN_I32, KNI_IR_READ | KNI_IR_WRITE);
+    uint32_t bo = kni_ir_buffer(&b, "old", KN_I32, KNI_IR_WRITE);
+    kni_ir_id item = item_of(&b), place = kni_ir_word(&b, "and", item, whole(&b, 3));
+    kni_ir_store(&b, bo, item, kni_ir_atomic(&b, bc, place, kni_ir_whole(&b, KN_I32, 1), KNI_IR_ADD));
+    kni_ir_if(&b, kni_ir_word(&b, "ge", item, whole(&b, 37)));
+    kni_ir_report(&b, item);
+    kni_ir_end(&b);
+    kni_ir *ir = kni_ir_finish(&b);
+    int64_t fault[2] = {0, 0};
+    kni_ir_run_args args = {
+        .buffers = BUFFERS({counts, 4}, {old, 64}), .items = 64, .check = true, .fault = fault};
+    CHECK(ir && kni_ir_run(ir, &args) == KN_OK);
+    CHECK(counts[0] == 16 && counts[3] == 16 && old[63] == 15 && fault[0] == 1 && fault[1] == 37);
+    kni_ir_free(ir);
+}
+
+/* ---- what checking finds */
+
+typedef enum mistake { OUTSIDE, BOTH_WRITE, READS_OTHER, ENDLESS, UNSET, UPWARDS, MISTAKES } mistake;
+
+static kni_ir *wrong_kernel(mistake what)
+{
+    kni_ir_builder b = kni_ir_begin("wrong", 0);
+    uint32_t by = kni_ir_buffer(&b, "y", KN_F32, KNI_IR_READ | KNI_IR_WRITE);
+    uint32_t array = kni_ir_array(&b, "a", KN_F32, KNI_IR_PRIVATE, 4);
+    kni_ir_id item = item_of(&b), one = kni_ir_real(&b, KN_F32, 1);
+    b.line = 12, b.column = 5;
+    if (what == OUTSIDE) kni_ir_store(&b, by, kni_ir_word(&b, "add", item, whole(&b, 3)), one);
+    if (what == BOTH_WRITE) kni_ir_store(&b, by, kni_ir_word(&b, "div", item, whole(&b, 2)), one);
+    if (what == READS_OTHER) {
+        kni_ir_id next = kni_ir_word(&b, "rem", kni_ir_word(&b, "add", item, whole(&b, 1)), whole(&b, 10));
+        kni_ir_store(&b, by, item, kni_ir_load(&b, by, next, KN_F32, 1));
+    }
+    if (what == ENDLESS) {
+        kni_ir_loop(&b);
+        kni_ir_loop_test(&b, kni_ir_whole(&b, KN_BOOL, 1));
+        kni_ir_end(&b);
+    }
+    if (what == UNSET) kni_ir_store(&b, by, item, kni_ir_load(&b, array, whole(&b, 2), KN_F32, 1));
+    if (what == UPWARDS) {
+        kni_ir_for(&b, whole(&b, 0), whole(&b, 3), item);
+        kni_ir_store(&b, by, item, one);
+        kni_ir_end(&b);
+    }
+    return kni_ir_finish(&b);
+}
+
+static void mistakes(void)
+{
+    float y[10] = {0};
+    static const char *const words[MISTAKES] = {
+        "wrong:12:5: element 10 of 'y', which has 10 (item 7)",
+        "wrong:12:5: element 0 of 'y' is written here and by item 0 (item 1)",
+        "wrong:12:5: element 0 of 'y' is written here and read by item 9 (item 0)",
+        "wrong:12:5: runs for more than 100000 steps",
+        "wrong:12:5: element 2 of 'a' is read before it was written (item 0)",
+        "wrong:12:5: a loop does not count upwards (item 0)",
+    };
+    for (int i = 0; i < MISTAKES; i++)
+        CHECK(fails_on(wrong_kernel((mistake)i), BUFFERS({y, 10}), 10, 0, words[i]));
+    /* Indices are checked always. */
+    kni_ir *ir = wrong_kernel(OUTSIDE);
+    CHECK_ERROR(kni_ir_run(ir, &(kni_ir_run_args){.buffers = BUFFERS({y, 10}), .items = 10}),
+                "element 10 of 'y'");
+    CHECK_ERROR(kni_ir_run(ir, &(kni_ir_run_args){.items = 10}), "are missing");
+    CHECK_ERROR(kni_ir_run(ir, &(kni_ir_run_args){.buffers = BUFFERS({NULL, 10}), .items = 10}),
+                "'y' is missing");
+    CHECK(kni_ir_run(ir, &(kni_ir_run_args){.buffers = BUFFERS({NULL, 0}), .items = 0}) == KN_OK);
+    CHECK_ERROR(kni_ir_run(ir, &(kni_ir_run_args){.buffers = BUFFERS({y, 10}), .items = -1}),
+                "too many items");
+    kni_ir_free(ir);
+}
+
+/* A neighbour's element of shared memory without a barrier in between, and between workgroups. */
+static void workgroup_mistakes(void)
+{
+    for (int k = 0; k < 3; k++) {
+        int32_t y[64];
+        kni_ir_builder b = kni_ir_begin("race", 32);
+        uint32_t by = kni_ir_buffer(&b, "y", KN_I32, KNI_IR_READ | KNI_IR_WRITE);
+        uint32_t s = kni_ir_array(&b, "s", KN_I32, KNI_IR_SHARED, 32);
+        kni_ir_id local = local_of(&b), one = kni_ir_whole(&b, KN_I32, 1);
+        kni_ir_id next = kni_ir_word(&b, "xor", local, whole(&b, 1));
+        kni_ir_store(&b, s, local, one);
+        if (k != 0) kni_ir_barrier(&b);
+        kni_ir_id v = kni_ir_load(&b, s, next, KN_I32, 1);
+        if (k == 2) {
+            kni_ir_barrier(&b);
+            kni_ir_store(&b, s, next, v);
+        }
+        kni_ir_id group = kni_ir_builtin_value(&b, KNI_IR_GROUP, 0, KN_I64);
+        kni_ir_id at =
+            kni_ir_word(&b, "add", local, kni_ir_word(&b, "mul", group, whole(&b, k == 2 ? 32 : 8)));
+        kni_ir_store(&b, by, at, v);
+        kni_ir *ir = kni_ir_finish(&b);
+        if (k == 2)
+            CHECK(runs_on(ir, BUFFERS({y, 64}), NULL, 0, 2));
+        else
+            CHECK(fails_on(ir, BUFFERS({y, 64}), 0, 2,
+                           k == 0 ? "element 1 of 's' is read here and written by invocation 1 of workgroup 0"
+                                  : "element 8 of 'y' is written here and by invocation 8 of workgroup 0"));
+    }
+}
+
 int main(void)
 {
     words_agree();
     divergence();
     random_kernels(1000);
-    (void)fails_on, (void)local_of;
+    workgroup_sum();
+    tiles();
+    functions_and_vectors();
+    reports_and_atomics();
+    mistakes();
+    workgroup_mistakes();
     return check_report();
 }
