@@ -341,7 +341,7 @@ static void refuses_bad_launches(void)
 {
     kni_driver *d = kni_cuda_driver_open(0);
     if (!CHECK(d != NULL)) return;
-    CHECK(d->compile(d, "one\ntwo\nthe line of nothing\n", "bad") == NULL &&
+    CHECK(d->compile(d, "one\ntwo\nthe line of nothing;\n", "bad") == NULL &&
           last_error_has("line 3 is: the line of"));
     CHECK(last_error_has("identifier \"nothing\" is undefined"));
     kni_module *m = d->compile(d, text, "scale_add");
