@@ -6,6 +6,8 @@
 
 kn_backend *kni_ref_backend(void);
 kn_backend *kni_cpu_backend(void);
+/* The same as kni_cpu_backend, able to run groups; apart, so that small programs do not contain what runs them. */
+kn_backend *kni_cpu_backend_grouping(void);
 kn_backend *kni_null_backend(void);
 
 /* Devices that compile kernels at run time: "cuda:0", "opencl:1"; NULL with the failure told. The describing ones write

@@ -14,7 +14,7 @@ static kn_backend *open_ref(const char *a, kn_backend *const *i, int32_t n)
 }
 static kn_backend *open_cpu(const char *a, kn_backend *const *i, int32_t n)
 {
-    return (void)a, (void)i, (void)n, kni_cpu_backend();
+    return (void)a, (void)i, (void)n, kni_cpu_backend_grouping();
 }
 static kn_backend *open_null(const char *a, kn_backend *const *i, int32_t n)
 {

@@ -24,6 +24,24 @@ void kni_cpu_convert(void *to, int to_dtype, int64_t to_stride, const void *from
 }
 #endif
 
+void kni_cpu_convert_via(void *to, int to_dtype, int via, const void *from, int from_dtype,
+                         int64_t from_stride, int64_t n)
+{
+    enum { PIECE = 256 };
+    _Alignas(8) char rounded[PIECE * 8];
+    if (!via) {
+        kni_cpu_convert(to, to_dtype, 1, from, from_dtype, from_stride, n);
+        return;
+    }
+    int64_t to_bytes = kni_dtypes[to_dtype].bits / 8, from_bytes = kni_dtypes[from_dtype].bits / 8;
+    for (int64_t i = 0; i < n; i += PIECE) {
+        int64_t now = n - i < PIECE ? n - i : PIECE;
+        kni_cpu_convert(rounded, via, 1, (const char *)from + i * from_stride * from_bytes, from_dtype,
+                        from_stride, now);
+        kni_cpu_convert((char *)to + i * to_bytes, to_dtype, 1, rounded, via, 1, now);
+    }
+}
+
 #define SPLAT(type)                                                                                          \
     {                                                                                                        \
         type value, *y = to;                                                                                 \

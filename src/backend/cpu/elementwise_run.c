@@ -102,13 +102,7 @@ static void advance(const plan *p, position *pos, int64_t n)
 
 static void load(const operand *o, void *to, const char *from, int64_t stride, int64_t n)
 {
-    char rounded[STRIP * 4];
-    if (KNI_LIKELY(!o->via)) {
-        kni_cpu_convert(to, o->strip_dtype, 1, from, o->dtype, stride, n);
-        return;
-    }
-    kni_cpu_convert(rounded, o->via, 1, from, o->dtype, stride, n);
-    kni_cpu_convert(to, o->strip_dtype, 1, rounded, o->via, 1, n);
+    kni_cpu_convert_via(to, o->strip_dtype, o->via, from, o->dtype, stride, n);
 }
 
 static void splat(const operand *o, const char *from, void *buffer, int64_t n)
@@ -265,8 +259,7 @@ static bool run_small(plan *p, const kn_record *r, const kni_type *shape)
     return true;
 }
 
-/* The compute type of the record, the dtype common to its operands, and the strip type of its result. */
-static kni_compute choose_types(const kn_record *r, plan *p, int *common)
+kni_compute kni_cpu_strip_types(const kn_record *r, int *common, int *out_strip_dtype)
 {
     const kn_op *row = r->row;
     int dtype = kni_out(r, 0)->type.dtype;
@@ -274,9 +267,9 @@ static kni_compute choose_types(const kn_record *r, plan *p, int *common)
         const kni_type *types[MAX_INPUTS];
         for (int i = 0; i < r->n_in; i++) types[i] = &kni_in(r, i)->type;
         dtype = kni_operand_dtype(row, types, 0, r->n_in);
-        p->out_strip_dtype = KN_BOOL;
+        *out_strip_dtype = KN_BOOL;
     } else {
-        p->out_strip_dtype = kni_compute_dtype[kni_compute_of[dtype]];
+        *out_strip_dtype = kni_compute_dtype[kni_compute_of[dtype]];
     }
     *common = dtype;
     return (kni_compute)kni_compute_of[dtype];
@@ -288,7 +281,7 @@ kn_status kni_cpu_elementwise(const kn_record *r)
     plan p;
     kni_tensor *y = kni_out(r, 0);
     int common;
-    kni_compute compute = choose_types(r, &p, &common);
+    kni_compute compute = kni_cpu_strip_types(r, &common, &p.out_strip_dtype);
     p.fn = r->row->native->strips[kni_cpu_tier()][compute];
     if (!p.fn) return kni_fail_op(KN_ERROR_DTYPE, r->row->name, "the CPU was built without this dtype");
     p.params = r->attribute_bytes ? r->attributes : no_params;

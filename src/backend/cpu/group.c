@@ -1,0 +1,94 @@
+/* Groups of records on the CPU. */
+#include "backend/cpu/group_strips.h"
+#include "backend/host/host.h"
+#include "core/backends.h"
+#include "core/thread_pool.h"
+#include <string.h>
+
+enum { PARALLEL_MIN = 1 << 15 };
+
+typedef struct strip_job {
+    const kni_strip_program *p;
+    kni_strip_memory memory;
+    int64_t block;
+} strip_job;
+
+static void run_block(void *argument, int64_t task, int worker)
+{
+    (void)worker;
+    const strip_job *j = argument;
+    int64_t begin = task * j->block, end = begin + j->block;
+    kni_strip_run(j->p, &j->memory, begin, end < j->p->n ? end : j->p->n);
+}
+
+/* Gives each result memory: that of an input that dies where the program allows it. */
+static kn_status give_memory(const kni_group *g, const kni_strip_program *p)
+{
+    for (int i = 0; i < g->n_outputs; i++) {
+        kni_tensor *y = kni_slot(g->outputs[i]);
+        kni_tensor *x = p->reused[i] < 0 ? NULL : kni_slot(g->inputs[p->reused[i]]);
+        if (x && x->storage && x->offset == 0 && kni_storage_writable(x->storage)) {
+            y->storage = kni_storage_retain(x->storage);
+            y->offset = 0;
+            kni_contiguous_strides(y->type.rank, y->type.dims, y->strides);
+            continue;
+        }
+        kn_status s = kni_host_allocate(y);
+        if (s) return s;
+    }
+    return KN_OK;
+}
+
+static kn_status run_pointwise(const kni_group *g)
+{
+    static const double no_params[4] = {0};
+    strip_job j;
+    kni_strip_program *p = g->cache ? *g->cache : NULL;
+    if (!p) {
+        p = kni_strip_compile(g);
+        if (!p) return KN_ERROR_UNSUPPORTED;
+        if (g->cache) {
+            *g->cache = p;
+            *g->release = kni_strip_free;
+        }
+    }
+    kn_status s = give_memory(g, p);
+    if (s == KN_OK && p->n > 0) {
+        j.p = p;
+        j.block = kni_strip_block(p);
+        for (int i = 0; i < g->n_inputs; i++) j.memory.inputs[i] = kni_pointer(kni_slot(g->inputs[i]));
+        for (int i = 0; i < g->n_outputs; i++) j.memory.results[i] = kni_pointer(kni_slot(g->outputs[i]));
+        for (int i = 0; i < g->n_records; i++)
+            j.memory.params[i] = g->records[i]->attribute_bytes ? g->records[i]->attributes : no_params;
+        if (p->n < PARALLEL_MIN)
+            kni_strip_run(p, &j.memory, 0, p->n);
+        else
+            kni_parallel_for((p->n + j.block - 1) / j.block, run_block, &j);
+    }
+    if (!g->cache) kni_strip_free(p);
+    return s;
+}
+
+static kn_status control(kn_backend *b, const char *request, void *argument)
+{
+    (void)b;
+    if (!strcmp(request, KNI_CONTROL_GROUP)) {
+        const kni_group *g = argument;
+        return g->kind == KNI_GROUP_POINTWISE ? run_pointwise(g) : KN_ERROR_UNSUPPORTED;
+    }
+    if (!strcmp(request, KNI_CONTROL_GROUP_LIMITS)) {
+        *(kni_group_limits *)argument = (kni_group_limits){.kinds = 1u << KNI_GROUP_POINTWISE,
+                                                           .max_records = KNI_GROUP_RECORDS,
+                                                           .max_inputs = KNI_GROUP_INPUTS,
+                                                           .max_outputs = KNI_GROUP_RESULTS};
+        return KN_OK;
+    }
+    return KN_ERROR_UNSUPPORTED;
+}
+
+kn_backend *kni_cpu_backend_grouping(void)
+{
+    kn_backend *b = kni_cpu_backend();
+    if (!b->control) b->control = control;
+    return b;
+}

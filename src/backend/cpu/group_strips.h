@@ -1,0 +1,76 @@
+/* Pointwise groups as programs over strips: each value of the group is a strip in the first-level cache or a piece of
+   memory, and the rows' own kernels run over them one after another. */
+#ifndef KNI_GROUP_STRIPS_H
+#define KNI_GROUP_STRIPS_H
+
+#include "graph/group.h"
+#include "ops/native.h"
+#include "ops/record.h"
+
+enum {
+    KNI_GROUP_RECORDS = 48,
+    KNI_GROUP_INPUTS = 64,
+    KNI_GROUP_RESULTS = 48,
+    KNI_GROUP_REGISTERS = 96,
+    KNI_GROUP_STRIP_BYTES = 1 << 16 /* scratch of all registers together */
+};
+
+/* Where a strip is. */
+typedef enum kni_place_kind {
+    KNI_PLACE_REGISTER, /* scratch that this strip of the loop uses */
+    KNI_PLACE_INPUT,    /* memory of an input that lies as the group's elements do */
+    KNI_PLACE_RESULT    /* memory of a result */
+} kni_place_kind;
+typedef struct kni_place {
+    uint8_t kind, dtype;
+    int16_t index;
+} kni_place;
+
+typedef enum kni_strip_kind {
+    KNI_STRIP_CALL,    /* a row's kernel */
+    KNI_STRIP_CONVERT, /* to another dtype, rounded to `via` on the way */
+    KNI_STRIP_GATHER,  /* elements of an input that lie otherwise */
+    KNI_STRIP_SPLAT,   /* one element for all: done once */
+    KNI_STRIP_PERIOD   /* a row that repeats and fits the strip: done once */
+} kni_strip_kind;
+
+typedef struct kni_strip_step {
+    uint8_t kind, via, n_in;
+    int16_t input;  /* of gather, splat and period */
+    int16_t record; /* of calls: where the numbers come from */
+    kni_strip_fn fn;
+    kni_place in[4], out;
+} kni_strip_step;
+
+typedef struct kni_strip_input {
+    int64_t strides[KN_MAX_RANK]; /* over the collapsed shape */
+    uint8_t dtype;
+    bool flat; /* in the order of the group's elements */
+} kni_strip_input;
+
+typedef struct kni_strip_program {
+    int32_t n_steps, n_once, n_inputs, n_results, n_registers, rank, strip;
+    int32_t register_bytes; /* of one */
+    int64_t dims[KN_MAX_RANK], n;
+    int16_t reused[KNI_GROUP_RESULTS]; /* by result: the input whose memory it may take, -1 */
+    kni_strip_input inputs[KNI_GROUP_INPUTS];
+    kni_strip_step *once, *steps; /* behind the program, in its allocation */
+    size_t bytes;
+} kni_strip_program;
+
+/* NULL: not a group for this, or no memory. */
+kni_strip_program *kni_strip_compile(const kni_group *g);
+void kni_strip_free(void *program);
+
+/* Memory of one run. */
+typedef struct kni_strip_memory {
+    const char *inputs[KNI_GROUP_INPUTS];
+    char *results[KNI_GROUP_RESULTS];
+    const double *params[KNI_GROUP_RECORDS];
+} kni_strip_memory;
+/* Runs the elements of the group from begin on, to end. */
+void kni_strip_run(const kni_strip_program *p, const kni_strip_memory *m, int64_t begin, int64_t end);
+/* How many elements a task of the team takes. */
+int64_t kni_strip_block(const kni_strip_program *p);
+
+#endif
