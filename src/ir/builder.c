@@ -125,8 +125,14 @@ uint32_t kni_ir_param_add(kni_ir_builder *b, const char *name, int dtype, uint32
     memcpy(p->name, name, strlen(name) + 1);
     p->dtype = (uint8_t)dtype;
     p->count = count;
-    p->offset = (ir->param_bytes + size - 1) / size * size;
-    ir->param_bytes = p->offset + size * (count ? count : 1);
+    uint32_t end = 0;
+    if (ir->n_params) {
+        const kni_ir_param *last = p - 1;
+        end = last->offset + kni_dtypes[last->dtype].bits / 8u * (last->count ? last->count : 1);
+    }
+    p->offset = (end + size - 1) / size * size;
+    /* A multiple of 8, as the struct of the emitted texts has. */
+    ir->param_bytes = (p->offset + size * (count ? count : 1) + 7) / 8 * 8;
     return ir->n_params++;
 }
 

@@ -23,7 +23,7 @@ const kni_dialect kni_dialect_c = {
     .space = {"", "", ""},
     .array = {"", "", ""},
     .no_alias = "restrict ",
-    .params = "p->",
+    .params = "p.",
     .suffix = {"LL", "ULL"},
     .compare =
         {"(__atomic_compare_exchange_n(word, &seen, next, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED), seen)",

@@ -172,7 +172,10 @@ static void serial_entry(kni_ir_emitter *e)
         pointer(e, i);
         kni_ir_text_add(e->text, " = buffers[%u];\n", i);
     }
-    if (ir->param_bytes) kni_ir_text_add(e->text, "    const struct %s_params *p = params;\n", ir->name);
+    /* A copy, which no store through a buffer can change. */
+    if (ir->param_bytes)
+        kni_ir_text_add(e->text, "    const struct %s_params p = *(const struct %s_params *)params;\n",
+                        ir->name, ir->name);
     if (!ir->n_buffers) add(e, "    (void)buffers;\n");
     if (!ir->reports) add(e, "    (void)fault;\n");
     if (!ir->param_bytes) add(e, "    (void)params;\n");

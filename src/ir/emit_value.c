@@ -321,9 +321,10 @@ static const infix *unguarded(const kni_ir_emitter *e, const kni_ir_node *node, 
 {
     const kni_ir_node *by = &e->ir->nodes[node->b];
     if (by->code == KNI_IR_VECTOR) by = &e->ir->nodes[by->a];
-    if (!node->b || by->code != KNI_IR_CONSTANT || kni_is_float(by->type.dtype)) return NULL;
+    bool size = by->code == KNI_IR_BUILTIN && (by->index == KNI_IR_LOCALS || by->index == KNI_IR_LANES);
+    if (!node->b || !(size || by->code == KNI_IR_CONSTANT) || kni_is_float(by->type.dtype)) return NULL;
     int64_t most = name[0] == 's' ? kni_dtypes[by->type.dtype].bits - 1 : INT64_MAX;
-    if (by->u.whole < (name[0] != 's') || by->u.whole > most) return NULL;
+    if (!size && (by->u.whole < (name[0] != 's') || by->u.whole > most)) return NULL;
     for (size_t i = 0; i < sizeof guarded / sizeof *guarded; i++)
         if (!strcmp(guarded[i].word, name)) return &guarded[i];
     return NULL;

@@ -122,13 +122,14 @@ typedef struct kni_ir_binding {
     char name[32];
     uint8_t dtype; /* in memory */
     uint8_t space, access;
-    uint8_t aligned; /* the first element is a multiple of so many elements; 1 where nothing is known */
+    uint8_t
+        aligned; /* all that vectors begin at are multiples of so many elements; 1 where nothing is known */
     int64_t
         length; /* of an array; of a buffer the name of its element count is `<name>_length` when checked, else -1 */
 } kni_ir_binding;
 
 /* A number, or a small array of numbers, the same for the whole launch. They lie in one block of bytes in order, each
-   at a multiple of its size; `offset` is filled in by the builder. */
+   at a multiple of its size, and so many more that their number is a multiple of 8; `offset` is filled in by the builder. */
 typedef struct kni_ir_param {
     char name[48];
     uint8_t dtype;
@@ -210,7 +211,10 @@ kn_status kni_ir_print(const kni_ir *ir, kni_ir_text *text);
      OPENCL  __kernel void NAME(__global T0 *b0, ..., __global long *fault, struct params p)
      C       void NAME(void *const *buffers, int64_t *fault, const void *params, int64_t begin, int64_t end)
    Buffers first, the fault cell only where `reports`, then the params by value where param_bytes is not 0. The params
-   begin with the implicit ones of kni_ir_add_item_params. A C entry runs items (or workgroups) begin .. end - 1. */
+   begin with the implicit ones of kni_ir_add_item_params. A C entry runs items (or workgroups, counted with axis 0
+   first) begin .. end - 1; one that reads GROUPS or a GROUP of axis 1 or 2 finds int64_t[3], the number of workgroups,
+   behind its last buffer. Compiled with --fmad=false (CUDA), -cl-fp32-correctly-rounded-divide-sqrt (OpenCL),
+   -ffp-contract=off -fwrapv (C), the texts give the bits of the CPU. */
 kn_status kni_ir_emit(const kni_ir *ir, const kni_ir_caps *caps, kni_ir_text *text);
 
 #endif

@@ -3,17 +3,40 @@
    names the library). `KN_GOLDEN=write test_ir_emit` writes the texts anew. */
 #define _POSIX_C_SOURCE 200809L
 #include "../support/check.h"
-#include "test_ir_engines.h"
+#include "ir/run.h"
 #include "test_ir_emit_kernels.h"
+#include "test_ir_engines.h"
 #include <sys/stat.h>
 
-static const kni_ir_caps caps_c = {.dialect = KNI_IR_C, .f64 = true, .i64 = true, .half_storage = true, .atomics = true,
-                                   .subgroup = 1, .max_workgroup = 1024, .shared_bytes = 65536, .vector_bytes = 16};
-static const kni_ir_caps caps_cuda = {.dialect = KNI_IR_CUDA, .f64 = true, .i64 = true, .half_storage = true,
-                                      .subgroups = true, .atomics = true, .float_atomics = true, .tiles = true,
-                                      .subgroup = 32, .max_workgroup = 1024, .shared_bytes = 49152, .vector_bytes = 16};
-static const kni_ir_caps caps_opencl = {.dialect = KNI_IR_OPENCL, .f64 = true, .i64 = true, .half_storage = true,
-                                        .atomics = true, .subgroup = 1, .max_workgroup = 1024, .shared_bytes = 32768,
+static const kni_ir_caps caps_c = {.dialect = KNI_IR_C,
+                                   .f64 = true,
+                                   .i64 = true,
+                                   .half_storage = true,
+                                   .atomics = true,
+                                   .subgroup = 1,
+                                   .max_workgroup = 1024,
+                                   .shared_bytes = 65536,
+                                   .vector_bytes = 16};
+static const kni_ir_caps caps_cuda = {.dialect = KNI_IR_CUDA,
+                                      .f64 = true,
+                                      .i64 = true,
+                                      .half_storage = true,
+                                      .subgroups = true,
+                                      .atomics = true,
+                                      .float_atomics = true,
+                                      .tiles = true,
+                                      .subgroup = 32,
+                                      .max_workgroup = 1024,
+                                      .shared_bytes = 49152,
+                                      .vector_bytes = 16};
+static const kni_ir_caps caps_opencl = {.dialect = KNI_IR_OPENCL,
+                                        .f64 = true,
+                                        .i64 = true,
+                                        .half_storage = true,
+                                        .atomics = true,
+                                        .subgroup = 1,
+                                        .max_workgroup = 1024,
+                                        .shared_bytes = 32768,
                                         .vector_bytes = 16};
 
 /* The text of a sample; empty on failure. */
@@ -55,7 +78,8 @@ static void compare_golden(const char *path, const kni_ir_text *text)
     size_t at = 0, line = 1;
     for (; at < n && golden[at] == text->data[at]; at++) line += golden[at] == '\n';
     while (at && golden[at - 1] != '\n') at--;
-    printf("%s:%zu: the text is now\n  %.*s\n", path, line, (int)strcspn(text->data + at, "\n"), text->data + at);
+    printf("%s:%zu: the text is now\n  %.*s\n", path, line, (int)strcspn(text->data + at, "\n"),
+           text->data + at);
 }
 
 static void golden_texts(void)
@@ -100,14 +124,16 @@ static void fill_params(launch *l, const sample *s)
     for (uint32_t i = 0; i < l->ir->n_params; i++) {
         const kni_ir_param *p = &l->ir->params[i];
         for (uint32_t k = 0; k < (p->count ? p->count : 1); k++) {
-            double v = !strcmp(p->name, "items") ? (double)s->count
+            double v = !strcmp(p->name, "items")         ? (double)s->count
                        : !strncmp(p->name, "offset_", 7) ? 0
                                                          : s->numbers[next] + k;
-            kni_convert(l->params + p->offset + k * (kni_dtypes[p->dtype].bits / 8u), p->dtype, 1, &v, KN_F64, 1, 1);
+            kni_convert(l->params + p->offset + k * (kni_dtypes[p->dtype].bits / 8u), p->dtype, 1, &v, KN_F64,
+                        1, 1);
         }
         if (strcmp(p->name, "items") != 0 && strncmp(p->name, "offset_", 7) != 0) next++;
     }
-    l->param_bytes = (l->ir->param_bytes + 7u) / 8 * 8;
+    CHECK(l->ir->param_bytes % 8 == 0);
+    l->param_bytes = l->ir->param_bytes;
 }
 
 static launch launch_of(const sample *s, const kni_ir *ir)
@@ -151,8 +177,8 @@ static void compare_launches(const sample *s, const char *where, const launch *a
             kni_convert(&y, KN_F64, 1, q, dtype, 1, 1);
             double gap = x > y ? x - y : y - x;
             if (!memcmp(p, q, size) || (x != x && y != y) || (s->loose && gap <= 1e-3)) continue;
-            printf("%s on %s: %s[%lld] is %.17g, not %.17g\n", s->name, where, a->ir->bindings[i].name, (long long)k, y,
-                   x);
+            printf("%s on %s: %s[%lld] is %.17g, not %.17g\n", s->name, where, a->ir->bindings[i].name,
+                   (long long)k, y, x);
             CHECK(!"the same numbers");
             return;
         }
@@ -163,6 +189,24 @@ static void compare_launches(const sample *s, const char *where, const launch *a
 /* ---- where they run */
 
 typedef void (*entry_fn)(void *const *, int64_t *, const void *, int64_t, int64_t);
+
+/* Lock step on the host, with every index checked, and races. */
+static bool interpret(launch *l, const sample *s, uint32_t subgroup)
+{
+    kni_ir_run_buffer buffers[BUFFERS];
+    for (uint32_t i = 0; i < l->ir->n_buffers; i++)
+        buffers[i] = (kni_ir_run_buffer){l->buffers[i], s->lengths[i]};
+    kni_ir_run_args args = {.buffers = buffers,
+                            .params = l->params,
+                            .items = s->count,
+                            .groups = {(uint32_t)l->shape[0], (uint32_t)l->shape[1], 1},
+                            .subgroup = subgroup,
+                            .fault = l->fault,
+                            .check = true};
+    bool good = kni_ir_run(l->ir, &args) == KN_OK;
+    if (!good) printf("%s: %s\n", s->name, kn_last_error());
+    return good;
+}
 
 static bool run_c(launch *l, const sample *s, const kni_ir_text *text)
 {
@@ -198,9 +242,11 @@ static bool run_opencl(launch *l, const sample *s, const kni_ir_text *text)
     if (good && l->param_bytes) good = cl.clSetKernelArg(kernel, argument, l->param_bytes, l->params) == 0;
     good = good && cl.clEnqueueNDRangeKernel(cl_queue, kernel, 2, NULL, global, group, 0, NULL, NULL) == 0;
     for (uint32_t i = 0; i < ir->n_buffers && good; i++)
-        good = cl.clEnqueueReadBuffer(cl_queue, memory[i], 1, 0, l->bytes[i], l->buffers[i], 0, NULL, NULL) == 0;
+        good =
+            cl.clEnqueueReadBuffer(cl_queue, memory[i], 1, 0, l->bytes[i], l->buffers[i], 0, NULL, NULL) == 0;
     if (good && ir->reports)
-        good = cl.clEnqueueReadBuffer(cl_queue, memory[ir->n_buffers], 1, 0, sizeof l->fault, l->fault, 0, NULL, NULL) == 0;
+        good = cl.clEnqueueReadBuffer(cl_queue, memory[ir->n_buffers], 1, 0, sizeof l->fault, l->fault, 0,
+                                      NULL, NULL) == 0;
     for (int i = 0; i <= BUFFERS; i++)
         if (memory[i]) cl.clReleaseMemObject(memory[i]);
     if (kernel) cl.clReleaseKernel(kernel);
@@ -225,8 +271,9 @@ static bool run_cuda(launch *l, const sample *s, const kni_ir_text *text)
     }
     arguments[n] = l->params;
     unsigned groups = ir->workgroup ? (unsigned)l->shape[0] : (unsigned)((s->count + 127) / 128);
-    good = good && cu.cuLaunchKernel(function, groups, (unsigned)l->shape[1], 1, ir->workgroup ? ir->workgroup : 128, 1,
-                                     1, 0, NULL, arguments, NULL) == 0;
+    good =
+        good && cu.cuLaunchKernel(function, groups, (unsigned)l->shape[1], 1,
+                                  ir->workgroup ? ir->workgroup : 128, 1, 1, 0, NULL, arguments, NULL) == 0;
     for (uint32_t i = 0; i < n && good; i++) {
         bool cell = i == ir->n_buffers;
         good = cu.cuMemcpyDtoH_v2(cell ? (void *)l->fault : l->buffers[i], memory[i],
@@ -236,34 +283,34 @@ static bool run_cuda(launch *l, const sample *s, const kni_ir_text *text)
     return good;
 }
 
-/* The results of the host's C are what the others are compared with. */
-static void run_everywhere(bool has_c, bool has_opencl, bool has_cuda)
+/* What the interpreter makes of the kernel as it is legalised for C is what all others are compared with, bit by bit;
+   of the kernel as it was written, loosely, since a workgroup's sum may go in another order there. */
+static void run_everywhere(const sample *s, bool has_c, bool has_opencl, bool has_cuda)
 {
-    for (int i = 0; i < SAMPLES && has_c; i++) {
-        const sample *s = &samples[i];
-        kni_ir *ir[3];
-        kni_ir_text text[3];
-        launch l[3];
-        bool done[3];
-        for (int d = 0; d < 3; d++) {
-            bool there = d == 0 || (d == 1 ? has_cuda : has_opencl);
-            text[d] = text_of(s, dialects[d].caps, &ir[d]);
-            l[d] = launch_of(s, ir[d]);
-            done[d] = there && text[d].data &&
-                      CHECK((d == 0 ? run_c : d == 1 ? run_cuda : run_opencl)(&l[d], s, &text[d]));
-            if (there && !done[d]) printf("%s does not run as %s\n", s->name, dialects[d].folder);
-            if (d == 1) done[d] = done[d] && cu_there;
-        }
-        /* A device's subgroups are of another size than the host's. */
-        bool comparable = strcmp(s->name, "subgroups") != 0;
-        if (done[0] && done[1] && comparable) compare_launches(s, "cuda", &l[0], &l[1]);
-        if (done[0] && done[2]) compare_launches(s, "opencl", &l[0], &l[2]);
-        for (int d = 0; d < 3; d++) {
-            free_launch(&l[d]);
-            kni_ir_text_free(&text[d]);
-            kni_ir_free(ir[d]);
-        }
+    kni_ir *ir[4];
+    kni_ir_text text[3];
+    launch l[5];
+    for (int d = 0; d < 3; d++) {
+        text[d] = text_of(s, dialects[d].caps, &ir[d]);
+        l[d] = launch_of(s, ir[d]);
     }
+    ir[3] = s->build();
+    l[3] = launch_of(s, ir[0]);
+    l[4] = launch_of(s, ir[3]);
+    sample loosely = *s;
+    loosely.loose = true;
+    uint32_t subgroup = strncmp(s->name, "tiles", 5) == 0 ? 32 : 1;
+    if (CHECK(interpret(&l[3], s, 1)) && CHECK(interpret(&l[4], s, subgroup)))
+        compare_launches(&loosely, "the interpreter as written", &l[3], &l[4]);
+    if (has_c && CHECK(run_c(&l[0], s, &text[0]))) compare_launches(s, "c", &l[3], &l[0]);
+    /* A device's subgroups are of another size than the host's. */
+    bool comparable = cu_there && strcmp(s->name, "subgroups") != 0;
+    if (has_cuda && CHECK(run_cuda(&l[1], s, &text[1])) && comparable)
+        compare_launches(s, "cuda", &l[3], &l[1]);
+    if (has_opencl && CHECK(run_opencl(&l[2], s, &text[2]))) compare_launches(s, "opencl", &l[3], &l[2]);
+    for (int d = 0; d < 5; d++) free_launch(&l[d]);
+    for (int d = 0; d < 3; d++) kni_ir_text_free(&text[d]);
+    for (int d = 0; d < 4; d++) kni_ir_free(ir[d]);
 }
 
 int main(void)
@@ -272,10 +319,11 @@ int main(void)
     c_compiler = getenv("CC") ? getenv("CC") : "cc";
     const char *named = getenv("KN_NVRTC");
     if (named) dlopen(named, RTLD_NOW | RTLD_GLOBAL);
-    bool has_c = system("cc --version >/dev/null 2>&1") == 0, has_opencl = opencl_open(), has_cuda = cuda_open();
+    bool has_c = system("cc --version >/dev/null 2>&1") == 0, has_opencl = opencl_open(),
+         has_cuda = cuda_open();
     if (!has_c) printf("skipped: no C compiler\n");
     if (!has_opencl) printf("skipped: no OpenCL device\n");
     if (!has_cuda) printf("skipped: no NVRTC\n");
-    run_everywhere(has_c, has_opencl, has_cuda);
+    for (int i = 0; i < SAMPLES; i++) run_everywhere(&samples[i], has_c, has_opencl, has_cuda);
     return check_report();
 }

@@ -26,10 +26,12 @@ static kni_ir_id f32_of(kni_ir_builder *b, double v) { return kni_ir_real(b, KN_
 static kni_ir *pointwise(void)
 {
     kni_ir_builder b = kni_ir_begin("pointwise", 0);
-    uint32_t x = kni_ir_buffer(&b, "x", KN_F32, KNI_IR_READ), bias = kni_ir_buffer(&b, "bias", KN_F32, KNI_IR_READ),
+    uint32_t x = kni_ir_buffer(&b, "x", KN_F32, KNI_IR_READ),
+             bias = kni_ir_buffer(&b, "bias", KN_F32, KNI_IR_READ),
              y = kni_ir_buffer(&b, "y", KN_F32, KNI_IR_WRITE);
     kni_ir_add_item_params(&b);
-    uint32_t scale = kni_ir_param_add(&b, "scale", KN_F32, 0), columns = kni_ir_param_add(&b, "columns", KN_I64, 0);
+    uint32_t scale = kni_ir_param_add(&b, "scale", KN_F32, 0),
+             columns = kni_ir_param_add(&b, "columns", KN_I64, 0);
     kni_ir_id item = item_of(&b);
     kni_ir_id v = W(&b, "mul", kni_ir_load(&b, x, item, KN_F32, 1), kni_ir_param_value(&b, scale));
     kni_ir_id at = W(&b, "rem", item, kni_ir_param_value(&b, columns));
@@ -43,7 +45,8 @@ static kni_ir *pointwise(void)
 static kni_ir *rows(void)
 {
     kni_ir_builder b = kni_ir_begin("rows", 64);
-    uint32_t x = kni_ir_buffer(&b, "x", KN_F32, KNI_IR_READ), y = kni_ir_buffer(&b, "y", KN_F32, KNI_IR_WRITE);
+    uint32_t x = kni_ir_buffer(&b, "x", KN_F32, KNI_IR_READ),
+             y = kni_ir_buffer(&b, "y", KN_F32, KNI_IR_WRITE);
     uint32_t columns = kni_ir_param_add(&b, "columns", KN_I64, 0);
     kni_ir_id n = kni_ir_param_value(&b, columns), local = kni_ir_cast(&b, local_of(&b), KN_I64);
     kni_ir_id row = W(&b, "mul", group_of(&b), n);
@@ -68,9 +71,11 @@ static kni_ir *rows(void)
 static kni_ir *scan(void)
 {
     kni_ir_builder b = kni_ir_begin("scan", 48);
-    uint32_t x = kni_ir_buffer(&b, "x", KN_F32, KNI_IR_READ), y = kni_ir_buffer(&b, "y", KN_F32, KNI_IR_WRITE),
+    uint32_t x = kni_ir_buffer(&b, "x", KN_F32, KNI_IR_READ),
+             y = kni_ir_buffer(&b, "y", KN_F32, KNI_IR_WRITE),
              z = kni_ir_buffer(&b, "z", KN_I64, KNI_IR_WRITE);
-    kni_ir_id at = W(&b, "add", W(&b, "mul", group_of(&b), i64_of(&b, 48)), kni_ir_cast(&b, local_of(&b), KN_I64));
+    kni_ir_id at =
+        W(&b, "add", W(&b, "mul", group_of(&b), i64_of(&b, 48)), kni_ir_cast(&b, local_of(&b), KN_I64));
     kni_ir_id v = kni_ir_load(&b, x, at, KN_F32, 1);
     kni_ir_store(&b, y, at, kni_ir_scan(&b, KNI_IR_ADD, v));
     kni_ir_store(&b, z, at, kni_ir_scan(&b, KNI_IR_MULTIPLY, kni_ir_cast(&b, v, KN_I64)));
@@ -82,9 +87,11 @@ static kni_ir *atomics(void)
 {
     kni_ir_builder b = kni_ir_begin("atomics", 0);
     int both = KNI_IR_READ | KNI_IR_WRITE;
-    uint32_t x = kni_ir_buffer(&b, "x", KN_I32, KNI_IR_READ), counts = kni_ir_buffer(&b, "counts", KN_I32, both),
+    uint32_t x = kni_ir_buffer(&b, "x", KN_I32, KNI_IR_READ),
+             counts = kni_ir_buffer(&b, "counts", KN_I32, both),
              sums = kni_ir_buffer(&b, "sums", KN_F32, both), wide = kni_ir_buffer(&b, "wide", KN_F64, both),
-             totals = kni_ir_buffer(&b, "totals", KN_I64, both), flags = kni_ir_buffer(&b, "flags", KN_U32, both);
+             totals = kni_ir_buffer(&b, "totals", KN_I64, both),
+             flags = kni_ir_buffer(&b, "flags", KN_U32, both);
     kni_ir_add_item_params(&b);
     kni_ir_id v = kni_ir_load(&b, x, item_of(&b), KN_I32, 1), bin = W(&b, "and", v, i32_of(&b, 3));
     kni_ir_atomic(&b, counts, bin, i32_of(&b, 1), KNI_IR_ADD);
@@ -94,7 +101,8 @@ static kni_ir *atomics(void)
     kni_ir_atomic(&b, wide, W(&b, "add", bin, i32_of(&b, 4)), kni_ir_cast(&b, v, KN_F64), KNI_IR_MIN);
     kni_ir_atomic(&b, totals, bin, kni_ir_cast(&b, v, KN_I64), KNI_IR_ADD);
     kni_ir_atomic(&b, totals, W(&b, "add", bin, i32_of(&b, 4)), kni_ir_cast(&b, v, KN_I64), KNI_IR_MIN);
-    kni_ir_id old = kni_ir_atomic_compare(&b, flags, bin, kni_ir_whole(&b, KN_U32, 7), kni_ir_whole(&b, KN_U32, 0));
+    kni_ir_id old =
+        kni_ir_atomic_compare(&b, flags, bin, kni_ir_whole(&b, KN_U32, 7), kni_ir_whole(&b, KN_U32, 0));
     kni_ir_if(&b, W(&b, "eq", old, kni_ir_whole(&b, KN_U32, 0)));
     kni_ir_atomic(&b, counts, W(&b, "add", bin, i32_of(&b, 4)), i32_of(&b, 1), KNI_IR_ADD);
     kni_ir_end(&b);
@@ -106,7 +114,8 @@ static kni_ir *halves(void)
 {
     kni_ir_builder b = kni_ir_begin("halves", 0);
     uint32_t x = kni_ir_buffer(&b, "x", KN_F16, KNI_IR_READ), s = kni_ir_buffer(&b, "s", KN_F32, KNI_IR_READ),
-             y = kni_ir_buffer(&b, "y", KN_BF16, KNI_IR_WRITE), t = kni_ir_buffer(&b, "t", KN_BOOL, KNI_IR_WRITE);
+             y = kni_ir_buffer(&b, "y", KN_BF16, KNI_IR_WRITE),
+             t = kni_ir_buffer(&b, "t", KN_BOOL, KNI_IR_WRITE);
     kni_ir_add_item_params(&b);
     kni_ir_id item = item_of(&b), v = kni_ir_load(&b, x, item, KN_F32, 1);
     v = kni_ir_round_to(&b, W(&b, "mul", v, kni_ir_load(&b, s, item, KN_F32, 1)), KN_F16);
@@ -120,7 +129,8 @@ static kni_ir *vectors(void)
 {
     kni_ir_builder b = kni_ir_begin("vectors", 0);
     uint32_t x = kni_ir_buffer(&b, "x", KN_F32, KNI_IR_READ), h = kni_ir_buffer(&b, "h", KN_F16, KNI_IR_READ),
-             y = kni_ir_buffer(&b, "y", KN_F32, KNI_IR_WRITE), g = kni_ir_buffer(&b, "g", KN_BF16, KNI_IR_WRITE);
+             y = kni_ir_buffer(&b, "y", KN_F32, KNI_IR_WRITE),
+             g = kni_ir_buffer(&b, "g", KN_BF16, KNI_IR_WRITE);
     kni_ir_add_item_params(&b);
     uint32_t n = kni_ir_param_add(&b, "n", KN_I64, 0);
     if (b.ir) {
@@ -145,7 +155,8 @@ static kni_ir *vectors(void)
 static kni_ir *functions(void)
 {
     kni_ir_builder b = kni_ir_begin("functions", 0);
-    uint32_t x = kni_ir_buffer(&b, "x", KN_F32, KNI_IR_READ), y = kni_ir_buffer(&b, "y", KN_F32, KNI_IR_WRITE);
+    uint32_t x = kni_ir_buffer(&b, "x", KN_F32, KNI_IR_READ),
+             y = kni_ir_buffer(&b, "y", KN_F32, KNI_IR_WRITE);
     kni_ir_add_item_params(&b);
     kni_ir_type f32 = {KN_F32, 1}, i32 = {KN_I32, 1};
     uint32_t polynomial = kni_ir_function_begin(&b, "polynomial", f32, (kni_ir_type[]){f32, i32}, 2);
@@ -170,7 +181,8 @@ static kni_ir *functions(void)
     kni_ir_return(&b, kni_ir_call(&b, polynomial, (kni_ir_id[]){a, i32_of(&b, 4)}, 2));
     kni_ir_function_end(&b);
     kni_ir_id item = item_of(&b), v = kni_ir_load(&b, x, item, KN_F32, 1);
-    v = W(&b, "sub", kni_ir_call(&b, clipped, &v, 1), kni_ir_call(&b, polynomial, (kni_ir_id[]){v, i32_of(&b, 2)}, 2));
+    v = W(&b, "sub", kni_ir_call(&b, clipped, &v, 1),
+          kni_ir_call(&b, polynomial, (kni_ir_id[]){v, i32_of(&b, 2)}, 2));
     kni_ir_store(&b, y, item, v);
     return kni_ir_finish(&b);
 }
@@ -179,10 +191,12 @@ static kni_ir *functions(void)
 static kni_ir *loops(void)
 {
     kni_ir_builder b = kni_ir_begin("loops", 0);
-    uint32_t x = kni_ir_buffer(&b, "x", KN_I32, KNI_IR_READ), y = kni_ir_buffer(&b, "y", KN_I64, KNI_IR_WRITE);
+    uint32_t x = kni_ir_buffer(&b, "x", KN_I32, KNI_IR_READ),
+             y = kni_ir_buffer(&b, "y", KN_I64, KNI_IR_WRITE);
     kni_ir_add_item_params(&b);
     kni_ir_id item = item_of(&b), v = kni_ir_load(&b, x, item, KN_I32, 1);
-    kni_ir_id k = kni_ir_variable(&b, KN_I64, 1, i64_of(&b, 0)), sum = kni_ir_variable(&b, KN_I64, 1, i64_of(&b, 0));
+    kni_ir_id k = kni_ir_variable(&b, KN_I64, 1, i64_of(&b, 0)),
+              sum = kni_ir_variable(&b, KN_I64, 1, i64_of(&b, 0));
     kni_ir_loop(&b);
     kni_ir_loop_test(&b, W(&b, "lt", kni_ir_get(&b, k), i64_of(&b, 20)));
     kni_ir_id now = kni_ir_get(&b, k);
@@ -199,7 +213,8 @@ static kni_ir *loops(void)
     /* A step that needs statements of its own. */
     kni_ir_loop(&b);
     now = kni_ir_get(&b, k);
-    kni_ir_loop_test(&b, kni_ir_and(&b, W(&b, "gt", now, i64_of(&b, 0)), W(&b, "lt", W(&b, "mul", now, now), i64_of(&b, 1000))));
+    kni_ir_loop_test(&b, kni_ir_and(&b, W(&b, "gt", now, i64_of(&b, 0)),
+                                    W(&b, "lt", W(&b, "mul", now, now), i64_of(&b, 1000))));
     kni_ir_id i = kni_ir_for(&b, i64_of(&b, 0), kni_ir_get(&b, k), i64_of(&b, 2));
     kni_ir_if(&b, W(&b, "eq", i, i64_of(&b, 4)));
     kni_ir_continue(&b);
@@ -229,7 +244,8 @@ static kni_ir *loops(void)
 static kni_ir *masked(void)
 {
     kni_ir_builder b = kni_ir_begin("masked", 0);
-    uint32_t x = kni_ir_buffer(&b, "x", KN_F32, KNI_IR_READ), y = kni_ir_buffer(&b, "y", KN_F32, KNI_IR_WRITE),
+    uint32_t x = kni_ir_buffer(&b, "x", KN_F32, KNI_IR_READ),
+             y = kni_ir_buffer(&b, "y", KN_F32, KNI_IR_WRITE),
              z = kni_ir_buffer(&b, "z", KN_I8, KNI_IR_WRITE);
     kni_ir_add_item_params(&b);
     uint32_t n = kni_ir_param_add(&b, "n", KN_I64, 0);
@@ -247,7 +263,7 @@ static kni_ir *masked(void)
     return kni_ir_finish(&b);
 }
 
-/* c = a b + 1 of 16 x 16 tiles over k. */
+/* c = a b + 1 of 16 x 16 tiles over k, by the first subgroup. */
 static kni_ir *tiles_of(const char *name, int dtype)
 {
     kni_ir_builder b = kni_ir_begin(name, 32);
@@ -255,7 +271,10 @@ static kni_ir *tiles_of(const char *name, int dtype)
              z = kni_ir_buffer(&b, "z", KN_F32, KNI_IR_WRITE);
     uint32_t depth = kni_ir_param_add(&b, "depth", KN_I64, 0);
     kni_ir_id k = kni_ir_param_value(&b, depth), columns = i64_of(&b, 16);
-    kni_ir_id left = kni_ir_tile(&b, KNI_IR_TILE_LEFT, dtype), right = kni_ir_tile(&b, KNI_IR_TILE_RIGHT, dtype),
+    kni_ir_id number = W(&b, "div", local_of(&b), kni_ir_builtin_value(&b, KNI_IR_LANES, 0, KN_I32));
+    kni_ir_if(&b, W(&b, "eq", number, i32_of(&b, 0)));
+    kni_ir_id left = kni_ir_tile(&b, KNI_IR_TILE_LEFT, dtype),
+              right = kni_ir_tile(&b, KNI_IR_TILE_RIGHT, dtype),
               sum = kni_ir_tile(&b, KNI_IR_TILE_SUM, KN_F32);
     kni_ir_tile_fill(&b, sum, f32_of(&b, 1));
     kni_ir_id first = W(&b, "mul", W(&b, "mul", group_of(&b), i64_of(&b, 16)), k);
@@ -265,6 +284,7 @@ static kni_ir *tiles_of(const char *name, int dtype)
     kni_ir_tile_multiply(&b, sum, left, right);
     kni_ir_end(&b);
     kni_ir_tile_store(&b, sum, z, W(&b, "mul", group_of(&b), i64_of(&b, 256)), columns);
+    kni_ir_end(&b);
     return kni_ir_finish(&b);
 }
 static kni_ir *tiles(void) { return tiles_of("tiles", KN_F16); }
@@ -276,17 +296,21 @@ static kni_ir *numbers(void)
 {
     kni_ir_builder b = kni_ir_begin("numbers", 0);
     uint32_t x = kni_ir_buffer(&b, "x", KN_F64, KNI_IR_READ), u = kni_ir_buffer(&b, "u", KN_U8, KNI_IR_READ),
-             i = kni_ir_buffer(&b, "i", KN_I32, KNI_IR_READ), y = kni_ir_buffer(&b, "y", KN_I64, KNI_IR_WRITE),
-             h = kni_ir_buffer(&b, "h", KN_I16, KNI_IR_WRITE), f = kni_ir_buffer(&b, "f", KN_F32, KNI_IR_WRITE),
+             i = kni_ir_buffer(&b, "i", KN_I32, KNI_IR_READ),
+             y = kni_ir_buffer(&b, "y", KN_I64, KNI_IR_WRITE),
+             h = kni_ir_buffer(&b, "h", KN_I16, KNI_IR_WRITE),
+             f = kni_ir_buffer(&b, "f", KN_F32, KNI_IR_WRITE),
              w = kni_ir_buffer(&b, "w", KN_U32, KNI_IR_WRITE);
     kni_ir_add_item_params(&b);
     uint32_t table = kni_ir_param_add(&b, "table", KN_I32, 3);
-    kni_ir_id item = item_of(&b), d = kni_ir_load(&b, x, item, KN_F64, 1), n = kni_ir_load(&b, i, item, KN_I32, 1);
+    kni_ir_id item = item_of(&b), d = kni_ir_load(&b, x, item, KN_F64, 1),
+              n = kni_ir_load(&b, i, item, KN_I32, 1);
     kni_ir_id byte = kni_ir_load(&b, u, item, KN_U32, 1);
     kni_ir_id wrapped = W(&b, "mul", W(&b, "add", n, i32_of(&b, INT32_MAX)), W(&b, "neg", n, 0));
     kni_ir_id bits = kni_ir_philox(&b, kni_ir_cast(&b, n, KN_I64), item, i64_of(&b, 2));
     kni_ir_id shifted = W(&b, "shl", wrapped, W(&b, "and", n, i32_of(&b, 7)));
-    kni_ir_id whole = W(&b, "add", kni_ir_cast(&b, W(&b, "mul", d, kni_ir_real(&b, KN_F64, 1e18)), KN_I64), bits);
+    kni_ir_id whole =
+        W(&b, "add", kni_ir_cast(&b, W(&b, "mul", d, kni_ir_real(&b, KN_F64, 1e18)), KN_I64), bits);
     whole = W(&b, "add", whole, kni_ir_cast(&b, shifted, KN_I64));
     kni_ir_store(&b, y, item, W(&b, "sub", whole, i64_of(&b, INT64_MIN)));
     kni_ir_store(&b, h, item, W(&b, "mul", d, kni_ir_real(&b, KN_F64, 12345.678)));
@@ -294,7 +318,8 @@ static kni_ir *numbers(void)
     kni_ir_id fused = kni_ir_fma(&b, single, kni_ir_cast(&b, byte, KN_F32), f32_of(&b, 1e-7));
     kni_ir_id flipped = kni_ir_bitcast(&b, W(&b, "xor", kni_ir_bitcast(&b, fused, KN_U32), byte), KN_F32);
     kni_ir_id entry = kni_ir_element(&b, table, W(&b, "rem", n, i32_of(&b, 3)));
-    flipped = kni_ir_select(&b, kni_ir_cast(&b, byte, KN_BOOL), W(&b, "sqrt", W(&b, "abs", flipped, 0), 0), flipped);
+    flipped = kni_ir_select(&b, kni_ir_cast(&b, byte, KN_BOOL), W(&b, "sqrt", W(&b, "abs", flipped, 0), 0),
+                            flipped);
     kni_ir_store(&b, f, item, W(&b, "div", flipped, kni_ir_cast(&b, entry, KN_F32)));
     kni_ir_id third = W(&b, "shr", kni_ir_cast(&b, wrapped, KN_U32), kni_ir_whole(&b, KN_U32, 3));
     kni_ir_store(&b, w, item, W(&b, "div", third, W(&b, "or", byte, kni_ir_whole(&b, KN_U32, 1))));
@@ -305,7 +330,8 @@ static kni_ir *numbers(void)
 static kni_ir *barriers(void)
 {
     kni_ir_builder b = kni_ir_begin("barriers", 16);
-    uint32_t x = kni_ir_buffer(&b, "x", KN_F32, KNI_IR_READ), y = kni_ir_buffer(&b, "y", KN_F32, KNI_IR_WRITE);
+    uint32_t x = kni_ir_buffer(&b, "x", KN_F32, KNI_IR_READ),
+             y = kni_ir_buffer(&b, "y", KN_F32, KNI_IR_WRITE);
     uint32_t limit = kni_ir_param_add(&b, "limit", KN_I64, 0);
     uint32_t shared = kni_ir_array(&b, "shared", KN_F32, KNI_IR_SHARED, 16),
              own = kni_ir_array(&b, "own", KN_F32, KNI_IR_PRIVATE, 3);
@@ -356,14 +382,17 @@ static kni_ir *barriers(void)
 static kni_ir *subgroups(void)
 {
     kni_ir_builder b = kni_ir_begin("subgroups", 64);
-    uint32_t x = kni_ir_buffer(&b, "x", KN_F32, KNI_IR_READ), y = kni_ir_buffer(&b, "y", KN_F32, KNI_IR_WRITE);
+    uint32_t x = kni_ir_buffer(&b, "x", KN_F32, KNI_IR_READ),
+             y = kni_ir_buffer(&b, "y", KN_F32, KNI_IR_WRITE);
     kni_ir_id row = kni_ir_builtin_value(&b, KNI_IR_GROUP, 1, KN_I64);
-    kni_ir_id place = W(&b, "add", W(&b, "mul", row, kni_ir_builtin_value(&b, KNI_IR_GROUPS, 0, KN_I64)), group_of(&b));
+    kni_ir_id place =
+        W(&b, "add", W(&b, "mul", row, kni_ir_builtin_value(&b, KNI_IR_GROUPS, 0, KN_I64)), group_of(&b));
     kni_ir_id at = W(&b, "add", W(&b, "mul", place, i64_of(&b, 64)), kni_ir_cast(&b, local_of(&b), KN_I64));
     kni_ir_id v = kni_ir_load(&b, x, at, KN_F32, 1), total = kni_ir_subgroup(&b, KNI_IR_ADD, v);
     kni_ir_id most = kni_ir_subgroup(&b, KNI_IR_MAX, v), other = kni_ir_shuffle(&b, v, i32_of(&b, 1));
     kni_ir_id lane = kni_ir_builtin_value(&b, KNI_IR_LANE_ID, 0, KN_I32);
-    kni_ir_id sum = W(&b, "add", W(&b, "sub", total, most), W(&b, "mul", other, kni_ir_cast(&b, lane, KN_F32)));
+    kni_ir_id sum =
+        W(&b, "add", W(&b, "sub", total, most), W(&b, "mul", other, kni_ir_cast(&b, lane, KN_F32)));
     kni_ir_store(&b, y, at, sum);
     return kni_ir_finish(&b);
 }
@@ -372,7 +401,8 @@ static kni_ir *subgroups(void)
 static kni_ir *faults(void)
 {
     kni_ir_builder b = kni_ir_begin("faults", 0);
-    uint32_t at = kni_ir_buffer(&b, "kernel", KN_I64, KNI_IR_READ), x = kni_ir_buffer(&b, "float4", KN_F32, KNI_IR_READ),
+    uint32_t at = kni_ir_buffer(&b, "kernel", KN_I64, KNI_IR_READ),
+             x = kni_ir_buffer(&b, "float4", KN_F32, KNI_IR_READ),
              y = kni_ir_buffer(&b, "t1", KN_F32, KNI_IR_WRITE | KNI_IR_ALIASES);
     kni_ir_add_item_params(&b);
     uint32_t n = kni_ir_param_add(&b, "int", KN_I64, 0);

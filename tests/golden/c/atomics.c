@@ -129,21 +129,21 @@ void atomics(void *const *buffers, int64_t *fault, const void *params, int64_t b
     double *restrict wide = buffers[3];
     int64_t *restrict totals = buffers[4];
     uint32_t *restrict flags = buffers[5];
-    const struct atomics_params *p = params;
+    const struct atomics_params p = *(const struct atomics_params *)params;
     (void)fault;
     for (int64_t item = begin; item < end; item++) {
-        const int32_t t1 = x[item + p->offset_x];
+        const int32_t t1 = x[item + p.offset_x];
         const int32_t t2 = t1 & 3;
-        kni_atomic_add_i32(&counts[(int64_t)t2 + p->offset_counts], 1);
-        kni_atomic_add_f32(&sums[(int64_t)t2 + p->offset_sums], (float)t1);
-        kni_atomic_max_f32(&sums[(int64_t)(t2 + 4) + p->offset_sums], (float)t1);
-        kni_atomic_add_f64(&wide[(int64_t)t2 + p->offset_wide], (double)t1);
-        kni_atomic_min_f64(&wide[(int64_t)(t2 + 4) + p->offset_wide], (double)t1);
-        kni_atomic_add_i64(&totals[(int64_t)t2 + p->offset_totals], (int64_t)t1);
-        kni_atomic_min_i64(&totals[(int64_t)(t2 + 4) + p->offset_totals], (int64_t)t1);
-        const uint32_t t3 = kni_atomic_compare_u32(&flags[(int64_t)t2 + p->offset_flags], 7u, 0u);
+        kni_atomic_add_i32(&counts[(int64_t)t2 + p.offset_counts], 1);
+        kni_atomic_add_f32(&sums[(int64_t)t2 + p.offset_sums], (float)t1);
+        kni_atomic_max_f32(&sums[(int64_t)(t2 + 4) + p.offset_sums], (float)t1);
+        kni_atomic_add_f64(&wide[(int64_t)t2 + p.offset_wide], (double)t1);
+        kni_atomic_min_f64(&wide[(int64_t)(t2 + 4) + p.offset_wide], (double)t1);
+        kni_atomic_add_i64(&totals[(int64_t)t2 + p.offset_totals], (int64_t)t1);
+        kni_atomic_min_i64(&totals[(int64_t)(t2 + 4) + p.offset_totals], (int64_t)t1);
+        const uint32_t t3 = kni_atomic_compare_u32(&flags[(int64_t)t2 + p.offset_flags], 7u, 0u);
         if (t3 == 0u) {
-            kni_atomic_add_i32(&counts[(int64_t)(t2 + 4) + p->offset_counts], 1);
+            kni_atomic_add_i32(&counts[(int64_t)(t2 + 4) + p.offset_counts], 1);
         }
     }
 }

@@ -30,13 +30,13 @@ void barriers(void *const *buffers, int64_t *fault, const void *params, int64_t 
 {
     const float *restrict x = buffers[0];
     float *restrict y = buffers[1];
-    const struct barriers_params *p = params;
+    const struct barriers_params p = *(const struct barriers_params *)params;
     (void)fault;
     for (int64_t number = begin; number < end; number++) {
         const int64_t group = number;
         float shared[16];
         float own[16][3];
-        if (group >= p->limit) {
+        if (group >= p.limit) {
             goto next_group;
         }
         int64_t t1[16];

@@ -42,11 +42,11 @@ void faults(void *const *buffers, int64_t *fault, const void *params, int64_t be
     const int64_t *restrict kernel = buffers[0];
     const float *restrict float4 = buffers[1];
     float *t1_ = buffers[2];
-    const struct faults_params *p = params;
+    const struct faults_params p = *(const struct faults_params *)params;
     for (int64_t item = begin; item < end; item++) {
-        const int64_t t1 = kernel[item + p->offset_kernel];
-        if (t1 >= 0 && t1 < p->int_) {
-            t1_[item + p->offset_t1] = float4[t1 + p->offset_float4];
+        const int64_t t1 = kernel[item + p.offset_kernel];
+        if (t1 >= 0 && t1 < p.int_) {
+            t1_[item + p.offset_t1] = float4[t1 + p.offset_float4];
         } else {
             kni_report(fault, t1);
         }

@@ -54,10 +54,10 @@ void functions(void *const *buffers, int64_t *fault, const void *params, int64_t
 {
     const float *restrict x = buffers[0];
     float *restrict y = buffers[1];
-    const struct functions_params *p = params;
+    const struct functions_params p = *(const struct functions_params *)params;
     (void)fault;
     for (int64_t item = begin; item < end; item++) {
-        const float t1 = x[item + p->offset_x];
-        y[item + p->offset_y] = user_clipped(t1) - user_polynomial(t1, 2);
+        const float t1 = x[item + p.offset_x];
+        y[item + p.offset_y] = user_clipped(t1) - user_polynomial(t1, 2);
     }
 }

@@ -69,11 +69,11 @@ void halves(void *const *buffers, int64_t *fault, const void *params, int64_t be
     const float *restrict s = buffers[1];
     uint16_t *restrict y = buffers[2];
     uint8_t *restrict t_ = buffers[3];
-    const struct halves_params *p = params;
+    const struct halves_params p = *(const struct halves_params *)params;
     (void)fault;
     for (int64_t item = begin; item < end; item++) {
-        const float t1 = kni_cast_f32_f16(kni_cast_f16_f32(kni_cast_f32_f16(x[item + p->offset_x]) * s[item + p->offset_s]));
-        y[item + p->offset_y] = kni_cast_bf16_f32(t1);
-        t_[item + p->offset_t] = (uint8_t)(t1 > 0.5f);
+        const float t1 = kni_cast_f32_f16(kni_cast_f16_f32(kni_cast_f32_f16(x[item + p.offset_x]) * s[item + p.offset_s]));
+        y[item + p.offset_y] = kni_cast_bf16_f32(t1);
+        t_[item + p.offset_t] = (uint8_t)(t1 > 0.5f);
     }
 }

@@ -32,10 +32,10 @@ void loops(void *const *buffers, int64_t *fault, const void *params, int64_t beg
 {
     const int32_t *restrict x = buffers[0];
     int64_t *restrict y = buffers[1];
-    const struct loops_params *p = params;
+    const struct loops_params p = *(const struct loops_params *)params;
     (void)fault;
     for (int64_t item = begin; item < end; item++) {
-        const int32_t t1 = x[item + p->offset_x];
+        const int32_t t1 = x[item + p.offset_x];
         int64_t v1 = 0;
         int64_t v2 = 0;
         for (; v1 < 20; v1 = v1 + 1) {
@@ -56,7 +56,7 @@ void loops(void *const *buffers, int64_t *fault, const void *params, int64_t beg
                         continue;
                     }
                     if (v2 > 5000) {
-                        y[item + p->offset_y] = -1;
+                        y[item + p.offset_y] = -1;
                         goto next_item;
                     }
                     v2 = v2 + i1;
@@ -73,7 +73,7 @@ next1:;
                 v1 = v1 - 1;
             }
         }
-        y[item + p->offset_y] = v2;
+        y[item + p.offset_y] = v2;
     next_item:;
     }
 }

@@ -44,17 +44,17 @@ void masked(void *const *buffers, int64_t *fault, const void *params, int64_t be
     const float *restrict x = buffers[0];
     float *restrict y = buffers[1];
     int8_t *restrict z = buffers[2];
-    const struct masked_params *p = params;
+    const struct masked_params p = *(const struct masked_params *)params;
     (void)fault;
     for (int64_t item = begin; item < end; item++) {
         const int64_t t1 = item - 3;
-        const float t2 = t1 >= 0 && t1 < p->n ? x[t1 + p->offset_x] : -1.0f;
-        if (t2 != -1.0f) z[item + p->offset_z] = kni_cast_i8_f32(t2);
+        const float t2 = t1 >= 0 && t1 < p.n ? x[t1 + p.offset_x] : -1.0f;
+        if (t2 != -1.0f) z[item + p.offset_z] = kni_cast_i8_f32(t2);
         const int64_t t3 = item * 4;
-        const kni_i32x4 t4 = KNI_MAKE(kni_i32x4){t3 + 0 < p->n, t3 + 1 < p->n, t3 + 2 < p->n, t3 + 3 < p->n};
-        const int64_t t5 = t3 + p->offset_x;
+        const kni_i32x4 t4 = KNI_MAKE(kni_i32x4){t3 + 0 < p.n, t3 + 1 < p.n, t3 + 2 < p.n, t3 + 3 < p.n};
+        const int64_t t5 = t3 + p.offset_x;
         const kni_f32x4 t6 = KNI_MAKE(kni_f32x4){t4.s0 ? x[t5] : t2, t4.s1 ? x[t5 + 1] : t2, t4.s2 ? x[t5 + 2] : t2, t4.s3 ? x[t5 + 3] : t2};
-        const int64_t t7 = t3 + p->offset_y;
+        const int64_t t7 = t3 + p.offset_y;
         if (t4.s0) y[t7] = t6.s0 * 2.0f;
         if (t4.s1) y[t7 + 1] = t6.s1 * 2.0f;
         if (t4.s2) y[t7 + 2] = t6.s2 * 2.0f;

@@ -100,17 +100,17 @@ void numbers(void *const *buffers, int64_t *fault, const void *params, int64_t b
     int16_t *restrict h = buffers[4];
     float *restrict f = buffers[5];
     uint32_t *restrict w = buffers[6];
-    const struct numbers_params *p = params;
+    const struct numbers_params p = *(const struct numbers_params *)params;
     (void)fault;
     for (int64_t item = begin; item < end; item++) {
-        const double t1 = x[item + p->offset_x];
-        const int32_t t2 = i_[item + p->offset_i];
-        const uint32_t t3 = (uint32_t)u[item + p->offset_u];
+        const double t1 = x[item + p.offset_x];
+        const int32_t t2 = i_[item + p.offset_i];
+        const uint32_t t3 = (uint32_t)u[item + p.offset_u];
         const int32_t t4 = (t2 + 2147483647) * -t2;
-        y[item + p->offset_y] = kni_cast_i64_f64(t1 * 1e18) + kni_philox_word((int64_t)t2, item, 2) + (int64_t)kni_word_shl_i32(t4, t2 & 7) - (-9223372036854775807LL - 1);
-        h[item + p->offset_h] = kni_cast_i16_f64(t1 * 12345.678);
+        y[item + p.offset_y] = kni_cast_i64_f64(t1 * 1e18) + kni_philox_word((int64_t)t2, item, 2) + (int64_t)kni_word_shl_i32(t4, t2 & 7) - (-9223372036854775807LL - 1);
+        h[item + p.offset_h] = kni_cast_i16_f64(t1 * 12345.678);
         const float t5 = kni_from_bits_f32(kni_bits_f32(kni_fma_f32((float)t1, (float)t3, 0.0000001f)) ^ t3);
-        f[item + p->offset_f] = (t3 != 0 ? kni_word_sqrt_f32(kni_word_abs_f32(t5)) : t5) / (float)p->table[kni_word_rem_i32(t2, 3)];
-        w[item + p->offset_w] = kni_word_div_u32((uint32_t)t4 >> 3u, t3 | 1u);
+        f[item + p.offset_f] = (t3 != 0 ? kni_word_sqrt_f32(kni_word_abs_f32(t5)) : t5) / (float)p.table[kni_word_rem_i32(t2, 3)];
+        w[item + p.offset_w] = kni_word_div_u32((uint32_t)t4 >> 3u, t3 | 1u);
     }
 }

@@ -39,9 +39,9 @@ void pointwise(void *const *buffers, int64_t *fault, const void *params, int64_t
     const float *restrict x = buffers[0];
     const float *restrict bias = buffers[1];
     float *restrict y = buffers[2];
-    const struct pointwise_params *p = params;
+    const struct pointwise_params p = *(const struct pointwise_params *)params;
     (void)fault;
     for (int64_t item = begin; item < end; item++) {
-        y[item + p->offset_y] = kni_word_max_f32(x[item + p->offset_x] * p->scale + bias[kni_word_rem_i64(item, p->columns) + p->offset_bias], 0.0f) / 3.0f;
+        y[item + p.offset_y] = kni_word_max_f32(x[item + p.offset_x] * p.scale + bias[kni_word_rem_i64(item, p.columns) + p.offset_bias], 0.0f) / 3.0f;
     }
 }

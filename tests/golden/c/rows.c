@@ -32,19 +32,19 @@ void rows(void *const *buffers, int64_t *fault, const void *params, int64_t begi
 {
     const float *restrict x = buffers[0];
     float *restrict y = buffers[1];
-    const struct rows_params *p = params;
+    const struct rows_params p = *(const struct rows_params *)params;
     (void)fault;
     for (int64_t number = begin; number < end; number++) {
         const int64_t group = number;
         float scratch_f32[64];
         int64_t t1[64];
-        const int64_t t2 = group * p->columns;
+        const int64_t t2 = group * p.columns;
         float v1[64];
         for (int32_t member = 0; member < 64; member++) {
             t1[member] = (int64_t)member;
             float v2 = -KNI_INF_F32;
             v1[member] = 0.0f;
-            for (int64_t i1 = t1[member]; i1 < p->columns; i1 += 64) {
+            for (int64_t i1 = t1[member]; i1 < p.columns; i1 += 64) {
                 const float t3 = x[t2 + i1];
                 v2 = kni_word_max_f32(v2, t3);
                 v1[member] = v1[member] + t3;
@@ -130,7 +130,7 @@ void rows(void *const *buffers, int64_t *fault, const void *params, int64_t begi
         for (int32_t member = 0; member < 64; member++) {
             float v6 = v5[member];
             const float t7 = v6;
-            for (int64_t i2 = t1[member]; i2 < p->columns; i2 += 64) {
+            for (int64_t i2 = t1[member]; i2 < p.columns; i2 += 64) {
                 const int64_t t8 = t2 + i2;
                 y[t8] = (x[t8] - t5[member]) / t7;
             }

@@ -31,51 +31,53 @@ void tiles_f32(void *const *buffers, int64_t *fault, const void *params, int64_t
     const float *restrict x = buffers[0];
     const float *restrict y = buffers[1];
     float *restrict z = buffers[2];
-    const struct tiles_f32_params *p = params;
+    const struct tiles_f32_params p = *(const struct tiles_f32_params *)params;
     (void)fault;
     for (int64_t number = begin; number < end; number++) {
         const int64_t group = number;
         float tile_f32[256];
         float tile_f32_1[256];
         float tile_f32_2[256];
-        const int64_t t1 = group * 16 * p->depth;
-        const int64_t t2 = group * 256;
-        const int64_t t3 = (int64_t)0;
-        const int64_t t4 = t3 / 1 * 16;
-        const int64_t t5 = t3 % 1 * 16;
         for (int32_t member = 0; member < 32; member++) {
-            for (int64_t i1 = 0; i1 < 256; i1++) {
-                tile_f32_2[i1] = 1.0f;
-            }
-            for (int64_t i2 = 0; i2 < p->depth; i2 += 16) {
-                const int64_t t6 = t1 + i2;
-                const int64_t t7 = (int64_t)0 / 1 * 16;
-                for (int64_t i3 = 0; i3 < 16; i3++) {
-                    for (int64_t i4 = 0; i4 < 16; i4++) {
-                        tile_f32[i3 * 16 + i4] = x[t6 + (t7 + i3) * p->depth + i4];
-                    }
+            if (member / 1 == 0) {
+                for (int64_t i1 = 0; i1 < 256; i1++) {
+                    tile_f32_2[i1] = 1.0f;
                 }
-                const int64_t t8 = i2 * 16;
-                const int64_t t9 = (int64_t)0 % 1 * 16;
-                for (int64_t i5 = 0; i5 < 16; i5++) {
-                    for (int64_t i6 = 0; i6 < 16; i6++) {
-                        tile_f32_1[i5 * 16 + i6] = y[t8 + i5 * 16 + (t9 + i6)];
-                    }
-                }
-                for (int64_t i7 = 0; i7 < 16; i7++) {
-                    for (int64_t i8 = 0; i8 < 16; i8++) {
-                        const int64_t t10 = i7 * 16 + i8;
-                        float v1 = tile_f32_2[t10];
-                        for (int64_t i9 = 0; i9 < 16; i9++) {
-                            v1 = v1 + tile_f32[i7 * 16 + i9] * tile_f32_1[i9 * 16 + i8];
+                const int64_t t1 = group * 16 * p.depth;
+                for (int64_t i2 = 0; i2 < p.depth; i2 += 16) {
+                    const int64_t t2 = t1 + i2;
+                    const int64_t t3 = (int64_t)0 / 1 * 16;
+                    for (int64_t i3 = 0; i3 < 16; i3++) {
+                        for (int64_t i4 = 0; i4 < 16; i4++) {
+                            tile_f32[i3 * 16 + i4] = x[t2 + (t3 + i3) * p.depth + i4];
                         }
-                        tile_f32_2[t10] = v1;
+                    }
+                    const int64_t t4 = i2 * 16;
+                    const int64_t t5 = (int64_t)0 % 1 * 16;
+                    for (int64_t i5 = 0; i5 < 16; i5++) {
+                        for (int64_t i6 = 0; i6 < 16; i6++) {
+                            tile_f32_1[i5 * 16 + i6] = y[t4 + i5 * 16 + (t5 + i6)];
+                        }
+                    }
+                    for (int64_t i7 = 0; i7 < 16; i7++) {
+                        for (int64_t i8 = 0; i8 < 16; i8++) {
+                            const int64_t t6 = i7 * 16 + i8;
+                            float v1 = tile_f32_2[t6];
+                            for (int64_t i9 = 0; i9 < 16; i9++) {
+                                v1 = v1 + tile_f32[i7 * 16 + i9] * tile_f32_1[i9 * 16 + i8];
+                            }
+                            tile_f32_2[t6] = v1;
+                        }
                     }
                 }
-            }
-            for (int64_t i10 = 0; i10 < 16; i10++) {
-                for (int64_t i11 = 0; i11 < 16; i11++) {
-                    z[t2 + (t4 + i10) * 16 + (t5 + i11)] = tile_f32_2[i10 * 16 + i11];
+                const int64_t t7 = group * 256;
+                const int64_t t8 = (int64_t)0;
+                const int64_t t9 = t8 / 1 * 16;
+                const int64_t t10 = t8 % 1 * 16;
+                for (int64_t i10 = 0; i10 < 16; i10++) {
+                    for (int64_t i11 = 0; i11 < 16; i11++) {
+                        z[t7 + (t9 + i10) * 16 + (t10 + i11)] = tile_f32_2[i10 * 16 + i11];
+                    }
                 }
             }
         }

@@ -46,31 +46,34 @@ struct tiles_params {
 extern "C" __global__ void tiles(const uint16_t *__restrict__ x, const uint16_t *__restrict__ y, float *__restrict__ z, struct tiles_params p)
 {
     const int64_t group = blockIdx.x;
+    const int32_t member = (int32_t)threadIdx.x;
     const int32_t lane = (int32_t)threadIdx.x & 31;
-    uint16_t v1[8];
-    uint16_t v2[8];
-    float v3[8];
-    for (int32_t n = 0; n < 8; n++) v3[n] = 1.0f;
-    const int64_t t1 = group * 16 * p.depth;
-    for (int64_t i1 = 0; i1 < p.depth; i1 += 16) {
-        const int64_t t2 = t1 + i1;
+    if (member / 32 == 0) {
+        uint16_t v1[8];
+        uint16_t v2[8];
+        float v3[8];
+        for (int32_t n = 0; n < 8; n++) v3[n] = 1.0f;
+        const int64_t t1 = group * 16 * p.depth;
+        for (int64_t i1 = 0; i1 < p.depth; i1 += 16) {
+            const int64_t t2 = t1 + i1;
+            #pragma unroll
+            for (int32_t n = 0; n < 8; n++) {
+                const int32_t row = (lane >> 2) + (n >> 1 & 1) * 8, column = (lane & 3) * 2 + (n & 1) + (n >> 2) * 8;
+                v1[n] = x[t2 + row * p.depth + column];
+            }
+            const int64_t t3 = i1 * 16;
+            #pragma unroll
+            for (int32_t n = 0; n < 8; n++) {
+                const int32_t row = (lane & 3) * 2 + (n & 1) + (n >> 1 & 1) * 8, column = (lane >> 2) + (n >> 2) * 8;
+                v2[n] = y[t3 + row * 16 + column];
+            }
+            kni_tile_multiply_f16(v3, v1, v2);
+        }
+        const int64_t t4 = group * 256;
         #pragma unroll
         for (int32_t n = 0; n < 8; n++) {
             const int32_t row = (lane >> 2) + (n >> 1 & 1) * 8, column = (lane & 3) * 2 + (n & 1) + (n >> 2) * 8;
-            v1[n] = x[t2 + row * p.depth + column];
+            z[t4 + row * 16 + column] = v3[n];
         }
-        const int64_t t3 = i1 * 16;
-        #pragma unroll
-        for (int32_t n = 0; n < 8; n++) {
-            const int32_t row = (lane & 3) * 2 + (n & 1) + (n >> 1 & 1) * 8, column = (lane >> 2) + (n >> 2) * 8;
-            v2[n] = y[t3 + row * 16 + column];
-        }
-        kni_tile_multiply_f16(v3, v1, v2);
-    }
-    const int64_t t4 = group * 256;
-    #pragma unroll
-    for (int32_t n = 0; n < 8; n++) {
-        const int32_t row = (lane >> 2) + (n >> 1 & 1) * 8, column = (lane & 3) * 2 + (n & 1) + (n >> 2) * 8;
-        z[t4 + row * 16 + column] = v3[n];
     }
 }
