@@ -1,10 +1,18 @@
 /* Ops that a device runs by something better than a schedule or a reference kernel, and the support matrix. */
-#include "backend/gpu/gpu.h"
+#include "backend/gpu/product.h"
+
+static const struct {
+    const kn_op *row;
+    kn_status (*run)(kni_gpu *g, const kn_record *r);
+} entries[] = {
+    {&kni_op_matmul, kni_gpu_run_matmul},
+    {&kni_op_linear, kni_gpu_run_linear},
+};
 
 kn_status kni_gpu_native(kni_gpu *g, const kn_record *r)
 {
-    (void)g;
-    (void)r;
+    for (int i = 0; i < KNI_COUNT(entries); i++)
+        if (entries[i].row == r->row) return entries[i].run(g, r);
     return KN_ERROR_UNSUPPORTED;
 }
 
@@ -23,6 +31,8 @@ kn_support kni_gpu_supports(kn_backend *b, const kn_op *row, kn_dtype dtype, con
         return KN_SUPPORT_NO;
     }
     if (row->view || row->scalar) return KN_SUPPORT_NATIVE;
+    for (int i = 0; i < KNI_COUNT(entries); i++)
+        if (entries[i].row == row) return KN_SUPPORT_NATIVE;
     if (row->lower) return KN_SUPPORT_LOWERED;
     if (row->launch) return KN_SUPPORT_REFERENCE;
     *why = row->host ? "its function runs on the host" : "no kernel";
