@@ -86,8 +86,6 @@ void kni_gpu_trim(kni_gpu *g);
 void kni_gpu_destroy(kni_gpu *g);
 /* Fresh contiguous memory for a result. */
 kn_status kni_gpu_allocate(kni_gpu *g, kni_tensor *y);
-/* The same, or the memory of a dying operand among the candidates that fits exactly. */
-kn_status kni_gpu_allocate_or_reuse(kni_gpu *g, const kn_record *r, kni_tensor *y, uint64_t candidates);
 kn_status kni_gpu_write(kn_backend *b, uint32_t id, const void *data);
 kn_status kni_gpu_read(kn_backend *b, uint32_t id, void *buffer);
 /* The block of an operand's memory. A number that lies in its slot gets a block of its own, named by `made` too, which

@@ -55,12 +55,46 @@ static kn_status run_kernel(run *a, const kni_sched_target *target, int n)
     return kni_gpu_launch(a->gpu, kernel, &k->shape, blocks, k->n_buffers, a->cell, k->params);
 }
 
+/* Whether a record of the group is the last user of the tensor. */
+static bool dies(const kni_group *group, uint32_t id)
+{
+    for (int i = 0; i < group->n_records; i++) {
+        const kn_record *r = group->records[i];
+        for (int k = 0; k < r->n_in && k < 64; k++)
+            if (r->ids[r->n_out + k] == id && r->last_use >> k & 1) return true;
+    }
+    return false;
+}
+
+/* The memory of an operand that dies, where the schedule allows the result to be written over it. */
+static bool reuse(const run *a, uint32_t id)
+{
+    if (a->sched.n_kernels != 1) return false;
+    const kni_sched_kernel *k = &a->sched.kernels[0];
+    kni_tensor *y = kni_slot(id);
+    for (uint32_t i = 0; i < k->n_buffers; i++) {
+        if (k->buffers[i] != id || !k->in_place[i] || k->in_place[i] > k->n_buffers) continue;
+        uint32_t from = k->buffers[k->in_place[i] - 1];
+        kni_tensor *x = from & KNI_SCHED_TEMP ? NULL : kni_slot(from);
+        if (!x || !x->storage || x->offset || kni_gpu_element_bytes(x) != kni_gpu_element_bytes(y))
+            return false;
+        if (!kni_storage_writable(x->storage) || !kni_same_dims(&x->type, &y->type) ||
+            !kni_gpu_contiguous(x) || !dies(a->group, from))
+            return false;
+        y->storage = kni_storage_retain(x->storage);
+        y->offset = 0;
+        kni_contiguous_strides(y->type.rank, y->type.dims, y->strides);
+        return true;
+    }
+    return false;
+}
+
 static kn_status take_memory(run *a)
 {
     const kni_group *group = a->group;
     kn_status s = KN_OK;
     for (int i = 0; i < group->n_outputs && s == KN_OK; i++)
-        s = kni_gpu_allocate(a->gpu, kni_slot(group->outputs[i]));
+        if (!reuse(a, group->outputs[i])) s = kni_gpu_allocate(a->gpu, kni_slot(group->outputs[i]));
     for (int i = 0; i < a->sched.n_temps && s == KN_OK; i++) {
         a->temps[i] = kni_gpu_take(a->gpu, a->sched.temp_bytes[i]);
         if (!a->temps[i]) s = kni_latest_code();

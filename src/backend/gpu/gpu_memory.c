@@ -170,23 +170,6 @@ kn_status kni_gpu_allocate(kni_gpu *g, kni_tensor *y)
     return KN_OK;
 }
 
-kn_status kni_gpu_allocate_or_reuse(kni_gpu *g, const kn_record *r, kni_tensor *y, uint64_t candidates)
-{
-    candidates &= r->last_use;
-    for (int i = 0; i < r->n_in && i < 64 && candidates >> i; i++) {
-        kni_tensor *x = candidates >> i & 1 ? kni_in(r, i) : NULL;
-        if (!x || !x->storage || x->offset || x->type.rank != y->type.rank) continue;
-        if (kni_gpu_element_bytes(x) != kni_gpu_element_bytes(y) || !kni_storage_writable(x->storage))
-            continue;
-        if (!kni_same_dims(&x->type, &y->type) || !kni_gpu_contiguous(x)) continue;
-        y->storage = kni_storage_retain(x->storage);
-        y->offset = 0;
-        memcpy(y->strides, x->strides, sizeof y->strides);
-        return KN_OK;
-    }
-    return kni_gpu_allocate(g, y);
-}
-
 kn_status kni_gpu_operand(kni_gpu *g, const kni_tensor *x, kni_gpu_block **block, kni_gpu_block **made)
 {
     *made = NULL;

@@ -7,6 +7,9 @@ static const struct {
 } entries[] = {
     {&kni_op_matmul, kni_gpu_run_matmul},
     {&kni_op_linear, kni_gpu_run_linear},
+    {&kni_op_conv, kni_gpu_run_conv},
+    {&kni_op_conv_transpose, kni_gpu_run_conv_transpose},
+    {&kni_op_conv_weight_grad, kni_gpu_run_conv_weight_grad},
 };
 
 kn_status kni_gpu_native(kni_gpu *g, const kn_record *r)

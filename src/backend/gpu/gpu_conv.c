@@ -1,0 +1,273 @@
+/* Convolutions as products whose operands are gathered while they are fetched: nothing is unfolded in memory. With g
+   groups the batch of the product is the groups; images lie along its columns, or along its terms for the gradient of
+   the weight. */
+#include "backend/gpu/product.h"
+#include "backend/gpu/product_kernel.h"
+#include "ops/conv.h"
+#include <string.h>
+
+enum { FORWARD, TRANSPOSED, WEIGHT }; /* the rows conv, conv_transpose and conv_weight_grad */
+
+/* The kernel's numbers, and its arrays with an entry for each spatial axis. */
+enum { M, N, K, GROUPS, CHANNELS, OUTS, IMAGES, TAPS, POSITIONS, PLANE, NUMBERS };
+enum { X_SIZE, KERNEL, Y_SIZE, STRIDE, PADDING, DILATION, ARRAYS };
+
+typedef struct signature {
+    char kind;
+    uint8_t what, dtype, axes, has_bias, wide, tile;
+} signature;
+
+/* What the places know beside the product. */
+typedef struct conv {
+    kni_tiled tiled; /* first, so that the product's address is this one's */
+    int what, axes;
+    uint32_t numbers[NUMBERS], arrays[ARRAYS];
+} conv;
+
+static conv *of(kni_tiled *t) { return (conv *)t; }
+static kni_ir_id word(kni_tiled *t, const char *name, kni_ir_id x, kni_ir_id y)
+{
+    return kni_ir_word(t->b, name, x, y);
+}
+static kni_ir_id number(kni_tiled *t, int which) { return kni_tiled_number(t, of(t)->numbers[which]); }
+static kni_ir_id entry(kni_tiled *t, int array, int axis)
+{
+    kni_ir_id at = kni_ir_whole(t->b, KN_I64, axis);
+    return kni_ir_cast(t->b, kni_ir_element(t->b, of(t)->arrays[array], at), t->index);
+}
+
+/* value = *high * size + the result */
+static kni_ir_id split(kni_tiled *t, kni_ir_id value, kni_ir_id size, kni_ir_id *high)
+{
+    *high = word(t, "div", value, size);
+    return word(t, "sub", value, word(t, "mul", *high, size));
+}
+
+/* high * size + low */
+static kni_ir_id join(kni_tiled *t, kni_ir_id high, kni_ir_id size, kni_ir_id low)
+{
+    return word(t, "add", word(t, "mul", high, size), low);
+}
+
+/* The coordinates of a position in an array of sizes. */
+static void coordinates(kni_tiled *t, int sizes, kni_ir_id position, kni_ir_id *out)
+{
+    for (int a = of(t)->axes - 1; a > 0; a--) out[a] = split(t, position, entry(t, sizes, a), &position);
+    out[0] = position;
+}
+
+static kni_ir_id both(kni_tiled *t, kni_ir_id x, kni_ir_id y) { return x ? kni_ir_and(t->b, x, y) : y; }
+
+/* Where tap `tap` reads for position `at`: its element in a plane of x, and whether it is there. */
+static kni_ir_id tap_place(kni_tiled *t, kni_ir_id at, kni_ir_id tap, kni_ir_id *inside)
+{
+    const conv *c = of(t);
+    kni_ir_id p[KNI_CONV_MAX_SPATIAL], k[KNI_CONV_MAX_SPATIAL], place = 0,
+                                                                zero = kni_ir_whole(t->b, t->index, 0);
+    coordinates(t, Y_SIZE, at, p);
+    coordinates(t, KERNEL, tap, k);
+    *inside = 0;
+    for (int a = 0; a < c->axes; a++) {
+        kni_ir_id moved = word(t, "mul", k[a], entry(t, DILATION, a)), size = entry(t, X_SIZE, a), i;
+        if (c->what == TRANSPOSED) {
+            kni_ir_id from = word(t, "sub", word(t, "add", p[a], entry(t, PADDING, a)), moved);
+            i = word(t, "div", from, entry(t, STRIDE, a));
+            *inside = both(t, *inside, word(t, "ge", from, zero));
+            *inside = both(t, *inside, word(t, "eq", word(t, "mul", i, entry(t, STRIDE, a)), from));
+        } else {
+            i = word(t, "sub", word(t, "add", word(t, "mul", p[a], entry(t, STRIDE, a)), moved),
+                     entry(t, PADDING, a));
+            *inside = both(t, *inside, word(t, "ge", i, zero));
+        }
+        *inside = both(t, *inside, word(t, "lt", i, size));
+        place = a ? join(t, place, size, i) : i;
+    }
+    return place;
+}
+
+/* x[image, group's channel, where the tap reads] */
+static kni_ir_id place_x(kni_tiled *t, kni_ir_id channel_and_tap, kni_ir_id image_and_position,
+                         kni_ir_id group, kni_ir_id *inside)
+{
+    kni_ir_id channel, image;
+    kni_ir_id tap = split(t, channel_and_tap, number(t, TAPS), &channel);
+    kni_ir_id at = split(t, image_and_position, number(t, POSITIONS), &image);
+    kni_ir_id place = tap_place(t, at, tap, inside);
+    kni_ir_id plane = join(t, join(t, image, number(t, GROUPS), group), number(t, CHANNELS), channel);
+    return join(t, plane, number(t, PLANE), place);
+}
+
+/* y (or dy)[image, group's output, position] */
+static kni_ir_id place_image(kni_tiled *t, kni_ir_id out, kni_ir_id image_and_position, kni_ir_id group)
+{
+    kni_ir_id image, at = split(t, image_and_position, number(t, POSITIONS), &image);
+    kni_ir_id plane = join(t, join(t, image, number(t, GROUPS), group), number(t, OUTS), out);
+    return join(t, plane, number(t, POSITIONS), at);
+}
+
+static kni_ir_id place_left(kni_tiled *t, kni_ir_id row, kni_ir_id column, kni_ir_id group, kni_ir_id *inside)
+{
+    *inside = 0;
+    if (of(t)->what == WEIGHT) return place_image(t, row, column, group);
+    if (of(t)->what == FORWARD) return join(t, join(t, group, number(t, OUTS), row), number(t, K), column);
+    kni_ir_id channel, tap = split(t, column, number(t, TAPS), &channel);
+    channel = join(t, group, number(t, CHANNELS), channel);
+    return join(t, join(t, channel, number(t, OUTS), row), number(t, TAPS), tap);
+}
+
+static kni_ir_id place_right(kni_tiled *t, kni_ir_id row, kni_ir_id column, kni_ir_id group,
+                             kni_ir_id *inside)
+{
+    return of(t)->what == WEIGHT ? place_x(t, column, row, group, inside)
+                                 : place_x(t, row, column, group, inside);
+}
+
+static kni_ir_id place_result(kni_tiled *t, kni_ir_id row, kni_ir_id column, kni_ir_id group,
+                              kni_ir_id *inside)
+{
+    *inside = 0;
+    if (of(t)->what != WEIGHT) return place_image(t, row, column, group);
+    return join(t, join(t, group, number(t, OUTS), row), number(t, N), column);
+}
+
+static kni_ir_id place_bias(kni_tiled *t, kni_ir_id row, kni_ir_id column, kni_ir_id group)
+{
+    (void)column;
+    return join(t, group, number(t, OUTS), row);
+}
+
+static kni_ir *build(const signature *s)
+{
+    static const char *const names[NUMBERS] = {"m",    "n",      "k",    "groups",    "channels",
+                                               "outs", "images", "taps", "positions", "plane"};
+    static const char *const arrays[ARRAYS] = {"x_size", "kernel_size", "y_size",
+                                               "stride", "padding",     "dilation"};
+    int compute = kni_compute_dtype[kni_compute_of[s->dtype]];
+    conv c = {.what = s->what, .axes = s->axes};
+    kni_tiled *t = &c.tiled;
+    t->compute = compute == KN_I32 || compute == KN_U64 ? KN_I64 : compute;
+    t->index = s->wide ? KN_I64 : KN_I32;
+    t->tile = s->tile;
+    t->depth = 16;
+    t->block = s->tile == 64 ? 4 : s->tile == 32 ? 2 : 1;
+    t->b_along_rows = s->what == WEIGHT;
+    kni_ir_builder b = kni_ir_begin("convolution", kni_tiled_workgroup(t));
+    t->b = &b;
+    t->a = kni_ir_buffer(&b, "a", s->dtype, KNI_IR_READ);
+    t->b_ = kni_ir_buffer(&b, "b", s->dtype, KNI_IR_READ);
+    t->y = kni_ir_buffer(&b, "y", s->dtype, KNI_IR_WRITE);
+    if (s->has_bias) t->bias = kni_ir_buffer(&b, "bias", s->dtype, KNI_IR_READ);
+    kni_ir_add_item_params(&b);
+    for (int i = 0; i < NUMBERS; i++) c.numbers[i] = kni_ir_param_add(&b, names[i], KN_I64, 0);
+    for (int i = 0; i < ARRAYS; i++) c.arrays[i] = kni_ir_param_add(&b, arrays[i], KN_I64, s->axes);
+    t->m = c.numbers[M];
+    t->n = c.numbers[N];
+    t->k = c.numbers[K];
+    t->batches = c.numbers[GROUPS];
+    t->place_a = place_left;
+    t->place_b = place_right;
+    t->place_y = place_result;
+    t->place_bias = s->has_bias ? place_bias : NULL;
+    kni_tiled_build(t);
+    kni_ir *ir = kni_ir_finish(&b);
+    if (!ir || kni_ir_simplify(ir) == KN_OK) return ir;
+    kni_ir_free(ir);
+    return NULL;
+}
+
+/* One run: operands made contiguous, in the order of the kernel's buffers. */
+typedef struct run {
+    kni_gpu_block *blocks[4], *made[3];
+    int64_t offsets[4], numbers[NUMBERS], arrays[ARRAYS][KNI_CONV_MAX_SPATIAL];
+    int axes;
+} run;
+
+static kn_status give(kni_gpu *g, run *a, int place, kni_tensor *x, int made)
+{
+    if (kni_gpu_contiguous(x)) {
+        a->offsets[place] = x->storage ? x->offset : 0;
+        return kni_gpu_operand(g, x, &a->blocks[place], &a->made[made]);
+    }
+    kn_status s = kni_gpu_gather(g, x, &a->made[made]);
+    a->blocks[place] = a->made[made];
+    return s;
+}
+
+static void measure(run *a, int what, const kni_conv_attributes *at, const kni_type *x, const kni_type *w,
+                    const kni_type *y)
+{
+    int64_t *n = a->numbers;
+    a->axes = x->rank - 2;
+    n[GROUPS] = at->groups;
+    n[CHANNELS] = x->dims[1] / at->groups;
+    n[OUTS] = y->dims[1] / at->groups;
+    n[IMAGES] = x->dims[0];
+    n[TAPS] = kni_count_dims(a->axes, w->dims + 2);
+    n[POSITIONS] = kni_count_dims(a->axes, y->dims + 2);
+    n[PLANE] = kni_count_dims(a->axes, x->dims + 2);
+    n[M] = n[OUTS];
+    n[N] = what == WEIGHT ? n[CHANNELS] * n[TAPS] : n[IMAGES] * n[POSITIONS];
+    n[K] = what == WEIGHT ? n[IMAGES] * n[POSITIONS] : n[CHANNELS] * n[TAPS];
+    const int64_t *from[ARRAYS] = {x->dims + 2,     w->dims + 2,      y->dims + 2,
+                                   at->stride.dims, at->padding.dims, at->dilation.dims};
+    for (int i = 0; i < ARRAYS; i++) memcpy(a->arrays[i], from[i], (size_t)a->axes * sizeof(int64_t));
+}
+
+static kn_status launch(kni_gpu *g, const kn_record *r, run *a, int what, int64_t largest)
+{
+    const int64_t *n = a->numbers;
+    int buffers = a->blocks[3] ? 4 : 3;
+    int64_t params[1 + 4 + NUMBERS + ARRAYS * KNI_CONV_MAX_SPATIAL], *p = params;
+    uint8_t tile = n[M] > 32 && n[N] > 32 && g->driver->caps.max_workgroup >= 256 ? 64 : n[M] > 8 ? 32 : 16;
+    signature s = {'v', (uint8_t)what, kni_out(r, 0)->type.dtype, (uint8_t)a->axes, buffers == 4, 0, tile};
+    s.wide = largest > INT64_C(1) << 29 || n[N] > INT64_C(1) << 29 || n[K] > INT64_C(1) << 29;
+    for (int i = 0; i < a->axes; i++)
+        s.wide |=
+            a->arrays[STRIDE][i] * a->arrays[Y_SIZE][i] + a->arrays[DILATION][i] * a->arrays[KERNEL][i] >
+                INT64_C(1) << 29 ||
+            a->arrays[PADDING][i] > INT64_C(1) << 29 || -a->arrays[PADDING][i] > INT64_C(1) << 29;
+    kni_gpu_kernel *k = kni_gpu_find(g, &s, sizeof s);
+    if (!k) k = kni_gpu_add(g, &s, sizeof s, build(&s));
+    if (!k) return kni_latest_code();
+    *p++ = 0;
+    for (int i = 0; i < buffers; i++) *p++ = a->offsets[i];
+    for (int i = 0; i < NUMBERS; i++) *p++ = n[i];
+    for (int i = 0; i < ARRAYS; i++)
+        for (int j = 0; j < a->axes; j++) *p++ = a->arrays[i][j];
+    int64_t tiles = (n[M] + tile - 1) / tile * ((n[N] + tile - 1) / tile);
+    if (tiles > INT32_MAX) return KN_ERROR_UNSUPPORTED;
+    int64_t batches = n[GROUPS] > 32768 ? 32768 : n[GROUPS];
+    kni_launch_shape shape = {{(uint32_t)tiles, (uint32_t)batches, 1}, k->workgroup, 0};
+    return kni_gpu_launch(g, k, &shape, a->blocks, (uint32_t)buffers, -1, params);
+}
+
+static kn_status convolve(kni_gpu *g, const kn_record *r, int what)
+{
+    kni_tensor *x = kni_in(r, 0), *other = kni_in(r, 1), *bias = r->n_in > 2 ? kni_in(r, 2) : NULL;
+    kni_tensor *y = kni_out(r, 0);
+    run a;
+    memset(&a, 0, sizeof a);
+    if (what == WEIGHT)
+        measure(&a, what, r->attributes, &x->type, &y->type, &other->type);
+    else
+        measure(&a, what, r->attributes, &x->type, &other->type, &y->type);
+    int64_t most = kni_count(&x->type);
+    if (kni_count(&other->type) > most) most = kni_count(&other->type);
+    if (kni_count(&y->type) > most) most = kni_count(&y->type);
+    kn_status s = give(g, &a, 0, other, 0);
+    if (s == KN_OK) s = give(g, &a, 1, x, 1);
+    if (s == KN_OK && bias) s = give(g, &a, 3, bias, 2);
+    if (s == KN_OK) s = kni_gpu_allocate(g, y);
+    if (s == KN_OK) {
+        a.blocks[2] = kni_gpu_block_of(y->storage);
+        s = launch(g, r, &a, what, most);
+    }
+    if (s == KN_OK) kni_gpu_finish(g, r, -1);
+    for (int i = 0; i < 3; i++)
+        if (a.made[i]) kni_gpu_give(a.made[i]);
+    return s;
+}
+
+kn_status kni_gpu_run_conv(kni_gpu *g, const kn_record *r) { return convolve(g, r, FORWARD); }
+kn_status kni_gpu_run_conv_transpose(kni_gpu *g, const kn_record *r) { return convolve(g, r, TRANSPOSED); }
+kn_status kni_gpu_run_conv_weight_grad(kni_gpu *g, const kn_record *r) { return convolve(g, r, WEIGHT); }
