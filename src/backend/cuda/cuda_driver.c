@@ -160,9 +160,9 @@ static void cuda_close(kni_driver *d)
         if (c->stream) (void)c->api->stream_destroy(c->stream);
         (void)c->api->context_set(NULL);
     }
-    /* Only a reset brings a context back that has met a fault. */
-    if (ours && c->lost) (void)c->api->context_reset(c->device);
     if (ours && c->context) (void)c->api->context_release(c->device);
+    /* What else uses the context of a lost device has lost it too. */
+    if (ours && c->lost) (void)c->api->context_reset(c->device);
     kni_free(c, sizeof *c);
 }
 
@@ -221,6 +221,17 @@ static const kni_driver functions = {.allocate = cuda_allocate,
                                      .attention = kni_cuda_attention,
                                      .close = cuda_close};
 
+static int open_stream(kni_cuda *c)
+{
+    int result = c->api->context_retain(&c->context, c->device);
+    if (result) {
+        c->context = NULL;
+        return result;
+    }
+    result = c->api->context_set(c->context);
+    return result ? result : c->api->stream_create(&c->stream, KNI_CU_STREAM_APART);
+}
+
 static kn_status open_context(kni_cuda *c, int32_t number)
 {
     int count = 0, result = c->api->device_count(&count);
@@ -235,14 +246,19 @@ static kn_status open_context(kni_cuda *c, int32_t number)
     if (c->major < 7)
         return kni_fail(KN_ERROR_DEVICE, "%s has compute capability %d.%d; Kiln needs 7.0 or later", c->name,
                         (int32_t)c->major, (int32_t)c->minor);
-    result = c->api->context_retain(&c->context, c->device);
-    if (result) {
-        c->context = NULL;
-        return kni_cuda_result(c, result, "opening the device");
+    result = open_stream(c);
+    if (result && ends_context(result)) {
+        /* The context still has the fault of an earlier life. */
+        if (c->context) (void)c->api->context_release(c->device);
+        (void)c->api->context_reset(c->device);
+        result = open_stream(c);
     }
-    result = c->api->context_set(c->context);
-    if (!result) result = c->api->stream_create(&c->stream, KNI_CU_STREAM_APART);
-    return kni_cuda_result(c, result, "opening the device");
+    if (!ends_context(result)) return kni_cuda_result(c, result, "opening the device");
+    (void)kni_cuda_result(c, result, "opening the device");
+    return kni_fail(
+        KN_ERROR_DEVICE,
+        "%s was lost in this process, and the driver does not give it back: start the program again",
+        c->name);
 }
 
 kni_driver *kni_cuda_driver_open(int32_t number)

@@ -25,6 +25,9 @@ enum {
     LT_LAYOUT_BATCH = 5,
     LT_LAYOUT_STEP = 6,
     LT_PREFERENCE_WORKSPACE = 1,
+    LT_PREFERENCE_REDUCTION = 3,
+    LT_REDUCTION_WIDE = 2, /* parts of a sum are kept in the compute type, not rounded to the output's */
+    LT_REDUCTION_ANY = 7,
     LT_PREFERENCE_ALIGNMENT = 5 /* of a; b, c and d follow */
 };
 
@@ -84,6 +87,8 @@ static int64_t leading(int64_t row, int64_t rows, int64_t columns)
 
 static bool types_known(const kni_product *p)
 {
+    /* Its gelu of f64 is no better than one of f32. */
+    if (p->dtype == KN_F64 && p->epilogue == KNI_EPILOGUE_BIAS_GELU) return false;
     if (p->dtype == p->out_dtype) return library_type(p->dtype) >= 0;
     return (p->dtype == KN_F16 || p->dtype == KN_BF16) && p->out_dtype == KN_F32;
 }
@@ -195,6 +200,9 @@ static int choose(kni_cuda_products *s, product_entry *e)
     int found = 0, result = s->api->preference_create(&preference);
     if (result) return result;
     result = s->api->preference_set(preference, LT_PREFERENCE_WORKSPACE, &workspace, sizeof workspace);
+    uint32_t reduction = kni_dtypes[e->key.out_dtype].bits < 32 ? LT_REDUCTION_WIDE : LT_REDUCTION_ANY;
+    if (!result)
+        result = s->api->preference_set(preference, LT_PREFERENCE_REDUCTION, &reduction, sizeof reduction);
     for (int i = 0; i < 4 && !result; i++)
         result = s->api->preference_set(preference, LT_PREFERENCE_ALIGNMENT + i, &e->key.alignments[i],
                                         sizeof e->key.alignments[i]);
