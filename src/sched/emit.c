@@ -152,8 +152,8 @@ static kni_ir_id base_index(kni_emit *e, uint8_t axis, uint32_t lane)
     return e->w->lane_axis == axis ? add_lane(e, base, lane) : base;
 }
 
-/* The element that an access reaches; `k` replaces the place of the lane where it is not 0. */
-static kni_ir_id address(kni_emit *e, const kni_work_access *access, uint32_t lane, kni_ir_id k)
+/* The element that an access reaches. */
+static kni_ir_id address(kni_emit *e, const kni_work_access *access, uint32_t lane)
 {
     const kni_work_part *r_part = &access->parts[0], *k_part = &access->parts[1];
     kni_ir_id sum = 0;
@@ -161,7 +161,7 @@ static kni_ir_id address(kni_emit *e, const kni_work_access *access, uint32_t la
         kni_ir_id x = r_part->node ? kni_emit_value(e, r_part->node, lane) : base_index(e, KNI_WORK_R, lane);
         sum = part_offset(e, r_part, x, 0);
     }
-    if (k_part->rank) sum = part_offset(e, k_part, k ? k : base_index(e, KNI_WORK_K, lane), sum);
+    if (k_part->rank) sum = part_offset(e, k_part, base_index(e, KNI_WORK_K, lane), sum);
     if (access->offset_number) sum = add(e, sum, kni_emit_number(e, access->offset_number));
     return sum ? sum : kni_emit_index(e, 0);
 }
@@ -169,8 +169,8 @@ static kni_ir_id address(kni_emit *e, const kni_work_access *access, uint32_t la
 /* The element of one lane, by way of lane 0 where the lanes lie regularly. */
 static kni_ir_id lane_address(kni_emit *e, const kni_work_access *access, uint32_t lane)
 {
-    if (access->mode == KNI_WORK_APART) return address(e, access, lane, 0);
-    kni_ir_id first = address(e, access, 0, 0);
+    if (access->mode == KNI_WORK_APART) return address(e, access, lane);
+    kni_ir_id first = address(e, access, 0);
     if (access->mode == KNI_WORK_SAME || !lane) return first;
     const kni_work_part *part = &access->parts[e->w->lane_axis == KNI_WORK_K];
     uint16_t number = part->stride_numbers[part->rank - 1];
@@ -199,7 +199,7 @@ static kni_ir_id load(kni_emit *e, uint16_t node, uint32_t lane)
             kni_emit_set(e, node, i, value);
         return value;
     }
-    kni_ir_id at = address(e, access, 0, 0);
+    kni_ir_id at = address(e, access, 0);
     kni_ir_id vector = kni_ir_load_where(e->b, binding, at, n->dtype, (int)e->lanes, valid, 0);
     for (uint32_t i = 0; i < e->lanes; i++) kni_emit_set(e, node, i, kni_ir_lane(e->b, vector, (int)i));
     return e->memo[place_of(e, node, lane)];
@@ -214,7 +214,7 @@ void kni_emit_store(kni_emit *e, const kni_work_output *output, kni_ir_id condit
     for (uint32_t i = 0; i < lanes; i++) values[i] = kni_emit_value(e, output->node, i);
     if (lanes > 1 && access->mode == KNI_WORK_VECTOR) {
         kni_ir_id vector = kni_ir_pack(e->b, values, (int)lanes);
-        kni_ir_store_where(e->b, binding, address(e, access, 0, 0), vector, condition);
+        kni_ir_store_where(e->b, binding, address(e, access, 0), vector, condition);
         return;
     }
     for (uint32_t i = 0; i < lanes; i++)
@@ -283,13 +283,6 @@ static kni_ir_id index_value(kni_emit *e, const kni_work_node *n, uint32_t lane)
     return kni_ir_cast(e->b, x ? x : kni_emit_index(e, 0), KN_I64);
 }
 
-static kni_ir_id gather(kni_emit *e, const kni_work_node *n, uint32_t lane)
-{
-    const kni_work_access *access = &e->w->accesses[n->extra];
-    kni_ir_id k = kni_ir_cast(e->b, kni_emit_value(e, n->a, lane), e->w->index);
-    return kni_ir_load(e->b, (uint32_t)access->buffer, address(e, access, lane, k), n->dtype, 1);
-}
-
 static kni_ir_id report(kni_emit *e, const kni_work_node *n, uint32_t lane)
 {
     kni_ir_id value = kni_emit_value(e, n->a, lane), told = kni_emit_value(e, n->b, lane);
@@ -311,8 +304,6 @@ static kni_ir_id compute(kni_emit *e, uint16_t node, uint32_t lane)
                                       : kni_ir_whole(e->b, n->dtype, (int64_t)n->value);
     case KNI_WORK_INPUT:
         return load(e, node, lane);
-    case KNI_WORK_GATHER:
-        return gather(e, n, lane);
     case KNI_WORK_BODY:
         return kni_emit_body(e, n, lane);
     case KNI_WORK_WORD:

@@ -1,11 +1,285 @@
-#include "sched/schedules.h"
+/* Reductions and row-shaped work: which form they take, by sizes, strides and the device. */
+#include "sched/sched_rows.h"
+#include <string.h>
+
+enum {
+    SHORT_ROW = 16, /* a row this short is for one invocation, where there are enough of them */
+    MANY_ROWS = 2048,
+    LONG_PART = 1 << 14,  /* a part of a row that keeps a workgroup busy */
+    HELD_ELEMENTS = 32,   /* of a row, in the registers of one invocation */
+    COLUMN_ELEMENTS = 16, /* the same where each place also has sums */
+    LINES = 8,
+    SIDE = 32
+};
+
+static uint32_t processors(const kni_work *w) { return w->target->processors ? w->target->processors : 1; }
+
+static bool sums_columns(const kni_work *w)
+{
+    for (int i = 1; i < w->n_nodes; i++)
+        if (w->nodes[i].kind == KNI_WORK_REDUCE && w->nodes[i].op == KNI_WORK_COLUMNS) return true;
+    return false;
+}
+
+static bool runs(const kni_work_part *part)
+{
+    return part->rank && !part->node && part->strides[part->rank - 1] == 1;
+}
+
+/* Whether more bytes lie side by side along the rows than from row to row. */
+static bool lies_along(const kni_work *w)
+{
+    int64_t along = 0, across = 0;
+    for (int i = 0; i < w->n_accesses; i++) {
+        const kni_work_access *access = &w->accesses[i];
+        if (access->buffer < 0 || access->level != (KNI_WORK_R | KNI_WORK_K)) continue;
+        int bytes = kni_dtypes[w->buffers[access->buffer].dtype].bits / 8;
+        if (runs(&access->parts[1])) along += bytes;
+        if (runs(&access->parts[0])) across += bytes;
+    }
+    return along >= across;
+}
+
+static uint32_t lanes_along(const kni_work *w, uint8_t axis)
+{
+    uint32_t bytes = w->target->caps->vector_bytes ? w->target->caps->vector_bytes : 16;
+    uint32_t most = bytes / (uint32_t)kni_work_smallest_bytes(w, axis);
+    return kni_work_choose_lanes(w, axis, most < 1 ? 1 : most > 8 ? 8 : most);
+}
+
+/* How many values of a row an invocation has in registers at once, for each element of it. */
+static uint32_t held_values(const kni_work *w)
+{
+    uint32_t n = 0;
+    for (int i = 1; i < w->n_nodes; i++)
+        n += w->nodes[i].kind == KNI_WORK_INPUT && w->nodes[i].level & KNI_WORK_K;
+    return n;
+}
+
+/* The team and the chunks that hold a row; false when it is too long. */
+static bool hold(kni_work *w, uint32_t most_elements)
+{
+    int64_t vectors = (w->width + w->lanes - 1) / w->lanes;
+    uint32_t team = 32, chunks = 1, most = kni_sched_threads(w, 1024);
+    if (team > most) team = most;
+    while ((int64_t)team * chunks < vectors) {
+        if (chunks * w->lanes * 2 <= most_elements / 2 && chunks < KNI_EMIT_CHUNKS)
+            chunks *= 2;
+        else if (team < 256 && team * 2 <= most)
+            team *= 2;
+        else if (chunks * w->lanes * 2 <= most_elements && chunks < KNI_EMIT_CHUNKS)
+            chunks *= 2;
+        else if (team * 2 <= most)
+            team *= 2;
+        else
+            return false;
+    }
+    const kni_ir_caps *caps = w->target->caps;
+    w->chunks = chunks;
+    w->threads = team;
+    w->teams = 1;
+    if (w->form == KNI_ROWS_HELD && caps->subgroups && caps->subgroup == team && team * 4 <= most) {
+        w->teams = 4;
+        w->threads = team * 4;
+    }
+    w->full = vectors == (int64_t)team * chunks;
+    return true;
+}
+
+/* Cuts rows into parts where there are too few of them to fill the device. */
+static void cut(kni_work *w, int64_t groups, int64_t step)
+{
+    int64_t wanted = 4 * (int64_t)processors(w) / groups;
+    int64_t room = w->width * (w->form == KNI_ROWS_DOWN ? w->lanes : 1) / (LONG_PART / 4);
+    w->parts = 1;
+    w->part_width = w->width;
+    if (wanted > room) wanted = room;
+    if (wanted > 256) wanted = 256;
+    if (wanted < 2 || w->n_stages >= KNI_SCHED_MAX_KERNELS || !w->n_stages) return;
+    int64_t size = (w->width + wanted - 1) / wanted;
+    size = (size + step - 1) / step * step;
+    w->parts = (uint32_t)((w->width + size - 1) / size);
+    w->part_width = size;
+}
+
+static uint32_t turns(const kni_work *w)
+{
+    uint32_t loads = held_values(w);
+    uint32_t chunks = loads <= 1 ? 4 : loads <= 2 ? 2 : 1;
+    while (chunks > 1 && chunks * w->lanes * w->n_nodes > 2000) chunks /= 2;
+    return chunks;
+}
+
+static void choose_looped(kni_work *w)
+{
+    w->form = KNI_ROWS_LOOPED;
+    w->teams = 1;
+    w->threads = kni_sched_threads(w, 512);
+    w->chunks = turns(w);
+    cut(w, w->rows, (int64_t)w->threads * w->lanes * w->chunks);
+}
+
+static void choose_down(kni_work *w)
+{
+    w->form = KNI_ROWS_DOWN;
+    w->lane_axis = KNI_WORK_R;
+    w->lanes = lanes_along(w, KNI_WORK_R);
+    w->chunks = turns(w);
+    w->threads = kni_sched_threads(w, 256);
+    int64_t columns = w->rows / w->lanes;
+    bool wide = columns >= (int64_t)w->threads * 2 * processors(w) || w->width < 4 * LINES;
+    w->teams = wide || w->threads < 2 * SIDE ? 1 : w->threads / SIDE;
+    uint32_t reductions = 0;
+    for (int i = 1; i < w->n_nodes; i++) reductions += w->nodes[i].kind == KNI_WORK_REDUCE;
+    while (w->teams > 1 && w->threads * w->lanes * 16 * reductions > w->target->caps->shared_bytes) {
+        w->teams /= 2;
+        w->threads /= 2;
+    }
+    int64_t side = w->threads / w->teams, groups = (columns + side - 1) / side;
+    cut(w, groups, (int64_t)w->teams * w->chunks);
+}
+
+static bool choose(kni_work *w)
+{
+    w->chunk_axis = w->lane_axis = KNI_WORK_K;
+    w->parts = w->teams = 1;
+    w->part_width = w->width;
+    bool c = w->target->caps->dialect == KNI_IR_C;
+    w->lanes = c ? 1 : lanes_along(w, KNI_WORK_K);
+    if (sums_columns(w)) {
+        w->form = KNI_ROWS_COLUMNS;
+        return !c && hold(w, COLUMN_ELEMENTS);
+    }
+    bool few = w->rows < processors(w) && w->width >= 4 * LONG_PART;
+    bool along = lies_along(w);
+    if (c) { /* one invocation for each row, which the compiler turns into vectors */
+        w->form = KNI_ROWS_LOOPED;
+        w->threads = w->chunks = 1;
+        return true;
+    }
+    w->form = KNI_ROWS_HELD;
+    if (!along || (w->width <= SHORT_ROW && w->rows >= MANY_ROWS))
+        choose_down(w);
+    else if (few || !hold(w, held_values(w) > 3 ? HELD_ELEMENTS / 2 : HELD_ELEMENTS))
+        choose_looped(w);
+    return true;
+}
+
+/* ---- temporaries: a region for each reduction, [part][row] or [workgroup][place] */
+
+static uint8_t region(kni_work *w, int dtype, int64_t count)
+{
+    int64_t bytes = kni_dtypes[dtype].bits / 8, start = (w->temp_bytes + 255) / 256 * 256;
+    int buffer = kni_work_buffer_add(w, KNI_SCHED_TEMP, dtype, KNI_IR_READ | KNI_IR_WRITE, start / bytes);
+    w->temp_bytes = start + bytes * count;
+    return (uint8_t)(buffer + 1);
+}
+
+static void add_regions(kni_work *w)
+{
+    bool columns = w->form == KNI_ROWS_COLUMNS;
+    for (int i = 1; i < w->n_nodes && !w->failed; i++) {
+        kni_work_node *n = &w->nodes[i];
+        if (n->kind != KNI_WORK_REDUCE || (columns && n->op != KNI_WORK_COLUMNS)) continue;
+        int64_t count = w->parts * (columns ? w->width : w->rows);
+        n->temps[0] = region(w, w->nodes[n->a].dtype, count);
+        if (kni_rows_is_place(n)) n->temps[1] = region(w, KN_I64, count);
+    }
+}
+
+static void add_numbers(kni_work *w)
+{
+    int64_t parts = w->parts;
+    w->rows_number = kni_work_number_add(w, 0, &w->rows, KN_I64);
+    w->width_number = kni_work_number_add(w, 0, &w->width, KN_I64);
+    if (w->parts == 1) return;
+    w->part_number = kni_work_number_add(w, 0, &w->part_width, KN_I64);
+    w->parts_number = kni_work_number_add(w, 0, &parts, KN_I64);
+}
+
+/* ---- kernels */
+
+/* What differs between the kernels of one group. */
+static void set_pass(kni_work *w, int pass)
+{
+    w->pass = (uint8_t)pass;
+    if (w->form != KNI_ROWS_COLUMNS || pass == 0) return;
+    w->threads = kni_sched_threads(w, SIDE * LINES);
+    w->teams = w->threads > SIDE ? w->threads / SIDE : 1;
+}
+
+static bool set_shape(const kni_work *w, kni_launch_shape *shape)
+{
+    int64_t groups = w->rows, side = w->threads / w->teams;
+    bool elements = false;
+    for (int i = 0; i < w->n_outputs; i++) elements |= w->outputs[i].level & KNI_WORK_K;
+    if (w->form == KNI_ROWS_HELD) groups = (w->rows + w->teams - 1) / w->teams;
+    if (w->form == KNI_ROWS_DOWN) groups = (w->rows / w->lanes + side - 1) / side;
+    if (w->form == KNI_ROWS_COLUMNS) groups = w->pass ? (w->width / w->lanes + side - 1) / side : w->parts;
+    if (groups > INT32_MAX) return false;
+    shape->groups[0] = (uint32_t)groups;
+    if (w->form != KNI_ROWS_COLUMNS && w->parts > 1 && (w->pass < w->n_stages || elements))
+        shape->groups[1] = w->parts;
+    shape->workgroup = w->threads;
+    return true;
+}
+
 kn_status kni_sched_rows(kni_work *w, kni_sched *sched)
 {
-    (void)w, (void)sched;
-    return KN_ERROR_UNSUPPORTED;
+    if (!choose(w)) return KN_ERROR_UNSUPPORTED;
+    if (w->form == KNI_ROWS_COLUMNS) {
+        int64_t groups = 2 * (int64_t)processors(w);
+        w->parts = (uint32_t)(w->rows < groups ? (w->rows ? w->rows : 1) : groups);
+    }
+    add_numbers(w);
+    if (w->form == KNI_ROWS_COLUMNS && !w->parts_number) {
+        int64_t parts = w->parts;
+        w->parts_number = kni_work_number_add(w, 0, &parts, KN_I64);
+    }
+    int kernels = 1;
+    if (w->parts > 1 || w->form == KNI_ROWS_COLUMNS) {
+        add_regions(w);
+        kernels = w->form == KNI_ROWS_COLUMNS ? 2 : w->n_stages + 1;
+        sched->n_temps = 1;
+        sched->temp_bytes[0] = (size_t)w->temp_bytes;
+    }
+    if (w->failed || kernels > KNI_SCHED_MAX_KERNELS) return KN_ERROR_UNSUPPORTED;
+    kni_work_set_modes(w);
+    for (int i = 0; i < kernels; i++) {
+        set_pass(w, i);
+        int schedule = w->parts > 1               ? KNI_SCHED_SPLIT
+                       : w->form == KNI_ROWS_DOWN ? KNI_SCHED_OUTER
+                                                  : KNI_SCHED_INNER;
+        kni_sched_kernel *k = kni_sched_add_kernel(sched, w, schedule, w->rows);
+        if (!k || !set_shape(w, &k->shape)) return KN_ERROR_UNSUPPORTED;
+    }
+    return KN_OK;
 }
+
 kni_ir *kni_sched_rows_ir(kni_work *w, const kni_sched *sched, int32_t kernel)
 {
-    (void)w, (void)sched, (void)kernel;
-    return NULL;
+    static const char *const names[] = {"rows", "walk", "down", "columns"};
+    kni_rows_emit s;
+    char name[48];
+    (void)sched;
+    if (kernel == 0 && w->form == KNI_ROWS_COLUMNS) { /* the choice of the first kernel was replaced */
+        w->teams = 1;
+        hold(w, COLUMN_ELEMENTS);
+    }
+    set_pass(w, kernel);
+    kni_sched_name(w, names[w->form], name);
+    kni_ir_builder b = kni_ir_begin(name, w->threads);
+    s = (kni_rows_emit){.b = &b, .w = w};
+    bool good = kni_emit_begin(&s.e, &b, w);
+    if (good && b.status == KN_OK) {
+        if (w->form == KNI_ROWS_HELD)
+            kni_rows_held(&s);
+        else if (w->form == KNI_ROWS_COLUMNS)
+            (kernel ? kni_rows_columns_end : kni_rows_columns)(&s);
+        else
+            kni_rows_looped(&s);
+    }
+    kni_emit_end(&s.e);
+    if (!good) b.status = kni_fail(KN_ERROR_MEMORY, "no memory to build a kernel");
+    return kni_ir_finish(&b);
 }

@@ -14,7 +14,8 @@ enum {
     KNI_WORK_NUMBERS = 160,
     KNI_WORK_FRAMES = 96,
     KNI_WORK_OUTPUTS = 32,
-    KNI_WORK_TENSORS = 512 /* of the table by id; a power of 2 */
+    KNI_WORK_SAME_NODES = 2048, /* of the table of nodes by what they are */
+    KNI_WORK_TENSORS = 512      /* of the table by id; a power of 2 */
 };
 
 /* What a value depends on. */
@@ -25,7 +26,6 @@ typedef enum kni_work_kind {
     KNI_WORK_NUMBER,   /* number `extra` of the launch */
     KNI_WORK_CONSTANT, /* `value` */
     KNI_WORK_INPUT,    /* loads by access `extra` */
-    KNI_WORK_GATHER,   /* the same with the value of a in place of k */
     KNI_WORK_BODY, /* the scalar body of record `extra` on a, b, c, d; its numbers follow number `first` */
     KNI_WORK_WORD, /* word `op` on a, b */
     KNI_WORK_AND,
@@ -58,6 +58,7 @@ typedef struct kni_work_node {
     uint8_t stage; /* how many reductions, one after the other, come before it */
     uint8_t from, to;
     uint16_t a, b, c, d, extra, first;
+    uint8_t temps[2];      /* of a reduction in parts: 1 + the buffers of its parts, and of their places */
     uint8_t held;          /* stands for a tensor: */
     uint16_t frame, chain; /* where it was asked for, and the next value of the same tensor */
     double value;
@@ -151,6 +152,8 @@ typedef struct kni_work {
     uint8_t pass;       /* which kernel of the group this is */
     int64_t part_width; /* places of a part */
     uint16_t rows_number, width_number, part_number, parts_number;
+    int64_t temp_bytes;
+    uint16_t same[KNI_WORK_SAME_NODES];
     kni_work_output outputs[KNI_WORK_OUTPUTS];
     kni_work_buffer buffers[KNI_SCHED_MAX_BUFFERS];
     kni_work_node nodes[KNI_WORK_NODES]; /* [0] is unused */
@@ -206,7 +209,10 @@ uint16_t kni_work_reduce(kni_work *w, int reduction, uint16_t a);
 uint16_t kni_work_index(kni_work *w, uint16_t frame);
 /* Word `which` of the `words` that element `index` draws. */
 uint16_t kni_work_philox(kni_work *w, uint16_t key, uint16_t counter, uint16_t index, int words, int which);
-uint16_t kni_work_gather(kni_work *w, uint32_t id, uint16_t frame, uint16_t place, int compute);
+/* A vector of one element for each index of `axis`, as the row computes with it. */
+uint16_t kni_work_along(kni_work *w, uint32_t id, uint16_t frame, int axis, int compute);
+/* The place in the row, as I64. */
+uint16_t kni_work_place(kni_work *w);
 uint16_t kni_work_report(kni_work *w, uint16_t value, uint16_t reported, uint16_t condition);
 
 /* ---- laying lanes over it */

@@ -104,11 +104,19 @@ uint16_t kni_work_index(kni_work *w, uint16_t frame)
             w, &(kni_work_node){.kind = KNI_WORK_INDEX, .dtype = KN_I64, .a = f->node, .op = 1});
     if (f->level != (KNI_WORK_R | KNI_WORK_K))
         return kni_work_node_add(
-            w, &(kni_work_node){.kind = KNI_WORK_INDEX, .dtype = KN_I64, .level = f->level, .op = 0});
+            w,
+            &(kni_work_node){.kind = KNI_WORK_INDEX, .dtype = KN_I64, .level = f->level, .extra = f->level});
     int64_t strides[KN_MAX_RANK];
     kni_contiguous_strides(f->rank, f->dims, strides);
     uint16_t at = place(w, frame, strides, 0);
     return kni_work_node_add(w, &(kni_work_node){.kind = KNI_WORK_INDEX, .dtype = KN_I64, .a = at, .op = 1});
+}
+
+uint16_t kni_work_place(kni_work *w)
+{
+    return kni_work_node_add(
+        w,
+        &(kni_work_node){.kind = KNI_WORK_INDEX, .dtype = KN_I64, .level = KNI_WORK_K, .extra = KNI_WORK_K});
 }
 
 /* ---- views of what the group computes */

@@ -16,11 +16,33 @@ int kni_work_dtype(int storage)
 
 static int larger(int a, int b) { return a > b ? a : b; }
 
-/* Takes level and stage from the operands. */
+/* Where an equal node is or would be in the table. */
+static uint16_t *same_node(kni_work *w, const kni_work_node *n)
+{
+    uint64_t bits;
+    memcpy(&bits, &n->value, sizeof bits);
+    uint64_t h = n->kind | (uint64_t)n->op << 8 | (uint64_t)n->dtype << 16 | (uint64_t)n->from << 24 |
+                 (uint64_t)n->to << 32;
+    h = (h * 31 + n->a) * 0x9E3779B97F4A7C15u + n->b * 0x85EBCA6Bu + n->c * 0xC2B2AE35u + n->d * 977u +
+        n->extra * 65599u + bits;
+    uint32_t at = (uint32_t)((h * 0x9E3779B97F4A7C15u) >> 53);
+    for (; w->same[at]; at = (at + 1) % KNI_WORK_SAME_NODES) {
+        const kni_work_node *m = &w->nodes[w->same[at]];
+        if (m->kind == n->kind && m->op == n->op && m->dtype == n->dtype && m->from == n->from &&
+            m->to == n->to && m->a == n->a && m->b == n->b && m->c == n->c && m->d == n->d &&
+            m->extra == n->extra && m->first == n->first && !memcmp(&m->value, &n->value, sizeof n->value))
+            break;
+    }
+    return &w->same[at];
+}
+
 uint16_t kni_work_node_add(kni_work *w, const kni_work_node *node)
 {
     if (w->failed || w->n_nodes == KNI_WORK_NODES) return kni_work_fail(w);
     if (node->dtype == KN_F64 && !w->target->caps->f64) return kni_work_fail(w);
+    uint16_t *same = same_node(w, node);
+    if (*same) return *same;
+    *same = w->n_nodes;
     uint16_t operands[4] = {node->a, node->b, node->c, node->d};
     kni_work_node *n = &w->nodes[w->n_nodes];
     *n = *node;
@@ -111,13 +133,11 @@ uint16_t kni_work_reduce(kni_work *w, int reduction, uint16_t a)
 {
     bool place = reduction == KNI_WORK_ARGMIN || reduction == KNI_WORK_ARGMAX;
     int dtype = place ? KN_I64 : w->nodes[a].dtype;
-    for (uint16_t i = 1; i < w->n_nodes; i++)
-        if (w->nodes[i].kind == KNI_WORK_REDUCE && w->nodes[i].op == reduction && w->nodes[i].a == a)
-            return i;
+    uint16_t known = w->n_nodes;
     uint16_t n = kni_work_node_add(
         w,
         &(kni_work_node){.kind = KNI_WORK_REDUCE, .op = (uint8_t)reduction, .dtype = (uint8_t)dtype, .a = a});
-    if (w->failed) return 0;
+    if (w->failed || n < known) return n;
     w->nodes[n].level = reduction == KNI_WORK_COLUMNS ? KNI_WORK_K : KNI_WORK_R;
     w->nodes[n].stage++;
     if (w->nodes[n].stage > w->n_stages) w->n_stages = w->nodes[n].stage;

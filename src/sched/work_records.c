@@ -107,32 +107,38 @@ static bool spread_strides(const kni_work_frame *f, const kni_type *t, const int
     return shift >= 0;
 }
 
-static uint16_t load(kni_work *w, const layout *l, const kni_type *t, uint16_t frame)
+static uint16_t load_by(kni_work *w, uint16_t frame, int buffer, const int64_t *strides, int dtype)
 {
-    int64_t strides[KN_MAX_RANK];
-    if (!spread_strides(&w->frames[frame], t, l->strides, strides)) return kni_work_fail(w);
-    int buffer = kni_work_buffer_add(w, l->id, t->dtype, KNI_IR_READ, l->offset);
-    uint16_t access = kni_work_access_add(w, frame, buffer, strides);
+    uint16_t access = w->failed ? 0 : kni_work_access_add(w, frame, buffer, strides);
     if (w->failed) return 0;
     return kni_work_node_add(w, &(kni_work_node){.kind = KNI_WORK_INPUT,
-                                                 .dtype = (uint8_t)kni_work_dtype(t->dtype),
+                                                 .dtype = (uint8_t)kni_work_dtype(dtype),
                                                  .level = w->accesses[access].level,
                                                  .extra = access,
                                                  .d = w->frames[frame].node});
 }
 
-uint16_t kni_work_gather(kni_work *w, uint32_t id, uint16_t frame, uint16_t place_node, int compute)
+static uint16_t load(kni_work *w, const layout *l, const kni_type *t, uint16_t frame)
 {
-    layout l;
+    int64_t strides[KN_MAX_RANK];
+    if (!spread_strides(&w->frames[frame], t, l->strides, strides)) return kni_work_fail(w);
+    return load_by(w, frame, kni_work_buffer_add(w, l->id, t->dtype, KNI_IR_READ, l->offset), strides,
+                   t->dtype);
+}
+
+uint16_t kni_work_along(kni_work *w, uint32_t id, uint16_t frame, int axis, int compute)
+{
+    int64_t strides[KN_MAX_RANK] = {0};
     const kni_type *t = kni_work_type(id);
-    if (!lies(w, id, &l)) return kni_work_fail(w);
-    uint16_t n = load(w, &l, t, frame);
-    if (w->failed) return 0;
-    w->nodes[n].kind = KNI_WORK_GATHER;
-    w->nodes[n].a = place_node;
-    w->nodes[n].level = (w->accesses[w->nodes[n].extra].level & KNI_WORK_R) | w->nodes[place_node].level;
-    w->nodes[n].stage = w->nodes[place_node].stage;
-    return kni_work_convert(w, n, t->dtype, compute);
+    layout l;
+    strides[axis] = 1;
+    if (lies(w, id, &l)) {
+        strides[axis] = l.strides[0];
+        int buffer = kni_work_buffer_add(w, l.id, t->dtype, KNI_IR_READ, l.offset);
+        uint16_t n = load_by(w, frame, buffer, strides, t->dtype);
+        return kni_work_convert(w, n, t->dtype, compute);
+    }
+    return kni_work_operand(w, id, kni_work_derive(w, frame, strides, 0, t->dims, 1), 0, compute);
 }
 
 /* ---- rows */

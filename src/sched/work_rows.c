@@ -1,12 +1,68 @@
+/* Which rows can be taken apart, what they reduce over, and the frames of their operands. */
 #include "sched/work_rows.h"
+
+static const kni_work_row *const families[] = {kni_work_creation_rows, kni_work_reduce_rows,
+                                               kni_work_softmax_rows, kni_work_norm_rows, kni_work_loss_rows};
+
+static const kni_work_row *find(int op)
+{
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++)
+        for (const kni_work_row *row = families[i]; row->op; row++)
+            if (row->op == op) return row;
+    return NULL;
+}
+
 bool kni_work_domain(const kn_record *r, const kni_type **shape, uint32_t *reduced)
 {
-    (void)r, (void)shape, (void)reduced;
-    return false;
+    const kni_work_row *row = r->row->scalar || r->row->view ? NULL : find(r->op);
+    if (!row || !row->axes) return false;
+    *reduced = 0;
+    *shape = &kni_in(r, row->axes(r, reduced))->type;
+    return true;
 }
+
 uint16_t kni_work_row_value(kni_work *w, int record, int result, uint16_t frame)
 {
     const kn_record *r = w->group->records[record];
-    kni_work_row_fn value = kni_work_creation(r->op);
-    return value ? value(w, r, result, frame) : 0;
+    const kni_work_row *row = find(r->op);
+    return row ? row->value(w, r, result, frame) : 0;
+}
+
+uint16_t kni_work_row_frame(kni_work *w, const kni_type *x, uint32_t reduced)
+{
+    int64_t rows = 1, width = 1;
+    for (int a = 0; a < x->rank; a++) *(reduced >> a & 1 ? &width : &rows) *= x->dims[a];
+    if (rows != w->rows || width != w->width) return kni_work_fail(w);
+    return kni_work_frame_of(w, x->dims, x->rank, KNI_WORK_R | KNI_WORK_K, reduced);
+}
+
+bool kni_work_is_row(kni_work *w, uint16_t frame)
+{
+    const kni_work_frame *f = &w->frames[frame];
+    int64_t count = kni_count_dims(f->rank, f->dims);
+    bool good = !w->failed && !f->node && count == w->rows &&
+                (f->level == KNI_WORK_R || (w->rows == 1 && f->level == 0) ||
+                 (f->level == (KNI_WORK_R | KNI_WORK_K) && w->width == 1));
+    if (!good) kni_work_fail(w);
+    return good;
+}
+
+bool kni_work_is_element(kni_work *w, uint16_t frame, const kni_type *x, uint32_t reduced)
+{
+    const kni_work_frame *f = &w->frames[frame];
+    bool good = !w->failed && !f->node;
+    /* Axes of size 1 run with either index. */
+    for (int a = 0; a < x->rank && good; a++) {
+        bool by_k = f->level == KNI_WORK_K || (f->level == (KNI_WORK_R | KNI_WORK_K) && f->reduced >> a & 1);
+        if (x->dims[a] != 1 && by_k != (reduced >> a & 1)) good = false;
+    }
+    if (good && f->level == 0) good = w->rows == 1 && w->width == 1;
+    if (!good) kni_work_fail(w);
+    return good;
+}
+
+uint16_t kni_work_mean(kni_work *w, uint16_t a)
+{
+    uint16_t sum = kni_work_reduce(w, KNI_WORK_SUM, a);
+    return kni_work_word(w, "div", sum, kni_work_real(w, w->nodes[a].dtype, (double)w->width));
 }

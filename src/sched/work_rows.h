@@ -6,13 +6,31 @@
 
 /* The value of a result in a frame of its shape, as a tensor of its dtype holds it. */
 typedef uint16_t (*kni_work_row_fn)(kni_work *w, const kn_record *r, int result, uint16_t frame);
+/* The axes that the row reduces over, of the operand whose number it answers. */
+typedef int (*kni_work_axes_fn)(const kn_record *r, uint32_t *reduced);
 
 typedef struct kni_work_row {
     int op;
     kni_work_row_fn value;
+    kni_work_axes_fn axes; /* NULL: it reduces nothing */
 } kni_work_row;
 
-/* NULL: a row of another family. */
-kni_work_row_fn kni_work_creation(int op);
+/* Tables by family, each ended by op 0. */
+extern const kni_work_row kni_work_creation_rows[], kni_work_reduce_rows[], kni_work_softmax_rows[],
+    kni_work_norm_rows[], kni_work_loss_rows[];
+
+/* The frame of an operand of shape `x` whose axes `reduced` make up the places of a row; fails where it does not agree
+   with the rows and places of the work. */
+uint16_t kni_work_row_frame(kni_work *w, const kni_type *x, uint32_t reduced);
+/* Whether values are asked for one by one of the rows (else a failure), or at each place of them. */
+bool kni_work_is_row(kni_work *w, uint16_t frame);
+bool kni_work_is_element(kni_work *w, uint16_t frame, const kni_type *x, uint32_t reduced);
+/* The id of operand i, KNI_NO_SLOT where it is absent. */
+static inline uint32_t kni_work_in(const kn_record *r, int i)
+{
+    return i < r->n_in ? r->ids[r->n_out + i] : KNI_NO_SLOT;
+}
+/* The sum of a over the row, divided by its width. */
+uint16_t kni_work_mean(kni_work *w, uint16_t a);
 
 #endif

@@ -100,6 +100,7 @@ static kn_status leaf_execute_one(kn_backend *b, const kn_record *r)
     }
     leaf_missing++;
     leaf_last_missing = row;
+    if (getenv("LEAF_SHOW")) fprintf(stderr, "no schedule: %s\n", row->name);
     if (row->host) return kni_host_custom(r);
     if (row->scalar) return kni_host_scalar(r);
     if (row->launch) return kni_host_reference(r, false);

@@ -1,0 +1,251 @@
+/* Rows that are walked along, by a workgroup (LOOPED) or by invocations side by side (DOWN), once for each stage and once
+   for the results. A row may be cut into parts: then each stage is a kernel that leaves the parts' totals in memory, and
+   every later kernel begins by combining them. */
+#include "sched/sched_rows.h"
+
+static bool down(const kni_work *w) { return w->form == KNI_ROWS_DOWN; }
+/* Lanes that have totals of their own: all where they are different rows. */
+static uint32_t separate(const kni_work *w) { return down(w) ? w->lanes : 1; }
+
+typedef struct variables {
+    kni_ir_id value[KNI_EMIT_LANES], at[KNI_EMIT_LANES];
+} variables;
+
+static void declare(kni_rows_emit *s, const kni_work_node *n, variables *v)
+{
+    kni_rows_total start = kni_rows_start(s, n);
+    for (uint32_t i = 0; i < s->e.lanes; i++) {
+        v->value[i] = kni_ir_variable(s->b, kni_rows_dtype(s->w, n), 1, start.value);
+        v->at[i] = start.at ? kni_ir_variable(s->b, KN_I64, 1, start.at) : 0;
+    }
+}
+
+static kni_rows_total get(kni_rows_emit *s, const variables *v, uint32_t lane)
+{
+    return (kni_rows_total){kni_ir_get(s->b, v->value[lane]),
+                            v->at[lane] ? kni_ir_get(s->b, v->at[lane]) : 0};
+}
+
+static void join(kni_rows_emit *s, const kni_work_node *n, const variables *v, uint32_t lane,
+                 kni_rows_total t)
+{
+    kni_rows_total sum = kni_rows_join(s, n, get(s, v, lane), t);
+    kni_ir_set(s->b, v->value[lane], sum.value);
+    if (sum.at) kni_ir_set(s->b, v->at[lane], sum.at);
+}
+
+/* Opens the loop over the places of this invocation and sets the chunks of one turn. */
+static kni_emit_mark open_walk(kni_rows_emit *s)
+{
+    const kni_work *w = s->w;
+    kni_emit *e = &s->e;
+    int64_t step = down(w) ? w->teams : (int64_t)w->threads * w->lanes;
+    kni_ir_id start = s->begin;
+    if (down(w) && w->teams > 1) start = kni_ir_word(s->b, "add", start, s->line);
+    if (!down(w)) {
+        kni_ir_id mine =
+            w->threads > 1 ? kni_ir_word(s->b, "mul", s->thread, kni_emit_index(e, w->lanes)) : 0;
+        if (mine) start = kni_ir_word(s->b, "add", start, mine);
+    }
+    kni_emit_mark mark = kni_emit_mark_here(e);
+    kni_ir_id at = kni_ir_for(s->b, start, s->end, kni_emit_index(e, step * e->chunks));
+    for (uint32_t c = 0; c < e->chunks; c++) {
+        e->k[c] = c ? kni_ir_word(s->b, "add", at, kni_emit_index(e, step * c)) : at;
+        e->valid[c] = c ? kni_ir_word(s->b, "lt", e->k[c], s->end) : 0;
+    }
+    for (e->chunk = 0; e->chunk < e->chunks; e->chunk++) kni_emit_loads(e, KNI_WORK_K);
+    e->chunk = 0;
+    return mark;
+}
+
+static void close_walk(kni_rows_emit *s, kni_emit_mark mark)
+{
+    kni_ir_end(s->b);
+    kni_emit_release(&s->e, mark);
+}
+
+enum { MOST = 16 };
+
+static int list(const kni_work *w, int stage, uint16_t nodes[MOST])
+{
+    int count = 0;
+    for (uint16_t n = 1; n < w->n_nodes && count < MOST; n++)
+        if (w->nodes[n].kind == KNI_WORK_REDUCE && w->nodes[n].stage == stage) nodes[count++] = n;
+    return count;
+}
+
+/* The totals of all invocations of the row, from those of each. */
+static void share(kni_rows_emit *s, const kni_work_node *n, const variables *v, kni_rows_total *totals)
+{
+    const kni_work *w = s->w;
+    for (uint32_t i = 0; i < w->lanes; i++) totals[i] = get(s, v, i);
+    if (down(w)) {
+        kni_rows_share_lines(s, n, totals, w->lanes);
+        return;
+    }
+    totals[0] = kni_rows_fold(s, n, totals, w->lanes);
+    totals[0] = kni_rows_share(s, n, totals);
+}
+
+static void set_results(kni_rows_emit *s, uint16_t node, const kni_rows_total *totals)
+{
+    for (uint32_t i = 0; i < separate(s->w); i++)
+        kni_emit_set(&s->e, node, i, kni_rows_result(s, &s->w->nodes[node], totals[i]));
+}
+
+/* ---- parts */
+
+static kni_ir_id part_place(kni_rows_emit *s, kni_ir_id part, uint32_t lane)
+{
+    kni_emit *e = &s->e;
+    kni_ir_id at = kni_ir_word(s->b, "mul", part, kni_emit_number(e, s->w->rows_number));
+    at = kni_ir_word(s->b, "add", at, e->r[0]);
+    return lane ? kni_ir_word(s->b, "add", at, kni_emit_index(e, lane)) : at;
+}
+
+static void leave_part(kni_rows_emit *s, const kni_work_node *n, const kni_rows_total *totals)
+{
+    kni_ir_id where = s->inside;
+    if (s->first) where = where ? kni_ir_and(s->b, where, s->first) : s->first;
+    for (uint32_t i = 0; i < separate(s->w); i++) {
+        kni_ir_id at = part_place(s, s->part, i);
+        kni_ir_store_where(s->b, n->temps[0] - 1u, at, totals[i].value, where);
+        if (totals[i].at) kni_ir_store_where(s->b, n->temps[1] - 1u, at, totals[i].at, where);
+    }
+}
+
+/* The totals that an earlier kernel left, combined in the order of the parts. */
+static void take_parts(kni_rows_emit *s, uint16_t node)
+{
+    const kni_work *w = s->w;
+    const kni_work_node *n = &w->nodes[node];
+    kni_emit *e = &s->e;
+    variables v;
+    kni_rows_total totals[KNI_EMIT_LANES];
+    declare(s, n, &v);
+    kni_ir_id parts = kni_emit_number(e, w->parts_number);
+    bool alone = down(w) || w->threads == 1;
+    kni_emit_mark mark = kni_emit_mark_here(e);
+    kni_ir_id j = kni_ir_for(s->b, alone ? kni_emit_index(e, 0) : s->thread, parts,
+                             kni_emit_index(e, alone ? 1 : w->threads));
+    for (uint32_t i = 0; i < separate(w); i++) {
+        kni_ir_id at = part_place(s, j, i);
+        kni_rows_total t = {kni_ir_load(s->b, n->temps[0] - 1u, at, kni_rows_dtype(w, n), 1), 0};
+        if (kni_rows_is_place(n)) t.at = kni_ir_load(s->b, n->temps[1] - 1u, at, KN_I64, 1);
+        join(s, n, &v, i, t);
+    }
+    close_walk(s, mark);
+    for (uint32_t i = 0; i < separate(w); i++) totals[i] = get(s, &v, i);
+    if (!alone) totals[0] = kni_rows_share(s, n, totals);
+    set_results(s, node, totals);
+}
+
+/* ---- the kernel */
+
+static void run_stage(kni_rows_emit *s, int stage, bool leaves)
+{
+    const kni_work *w = s->w;
+    kni_emit *e = &s->e;
+    uint16_t nodes[MOST];
+    variables v[MOST];
+    kni_rows_total totals[KNI_EMIT_LANES];
+    int count = list(w, stage, nodes);
+    kni_emit_hoist(e, KNI_WORK_K, (uint8_t)(stage - 1));
+    for (int i = 0; i < count; i++) declare(s, &w->nodes[nodes[i]], &v[i]);
+    kni_emit_mark mark = open_walk(s);
+    for (int i = 0; i < count; i++)
+        for (e->chunk = 0; e->chunk < e->chunks; e->chunk++)
+            for (uint32_t l = 0; l < e->lanes; l++)
+                join(s, &w->nodes[nodes[i]], &v[i], l, kni_rows_element(s, nodes[i], l));
+    e->chunk = 0;
+    close_walk(s, mark);
+    for (int i = 0; i < count; i++) {
+        share(s, &w->nodes[nodes[i]], &v[i], totals);
+        if (leaves)
+            leave_part(s, &w->nodes[nodes[i]], totals);
+        else
+            set_results(s, nodes[i], totals);
+    }
+}
+
+static void store_results(kni_rows_emit *s)
+{
+    const kni_work *w = s->w;
+    kni_emit *e = &s->e;
+    bool elements = false;
+    kni_emit_hoist(e, KNI_WORK_K, UINT8_MAX);
+    kni_ir_id once = s->inside;
+    if (s->first) once = once ? kni_ir_and(s->b, once, s->first) : s->first;
+    if (s->part) {
+        kni_ir_id first = kni_ir_word(s->b, "eq", s->part, kni_emit_index(e, 0));
+        once = once ? kni_ir_and(s->b, once, first) : first;
+    }
+    for (int i = 0; i < w->n_outputs; i++) {
+        elements |= w->outputs[i].level & KNI_WORK_K;
+        if (!(w->outputs[i].level & KNI_WORK_K)) kni_emit_store(e, &w->outputs[i], once);
+    }
+    if (!elements) return;
+    kni_emit_mark mark = open_walk(s);
+    for (e->chunk = 0; e->chunk < e->chunks; e->chunk++)
+        for (int i = 0; i < w->n_outputs; i++) {
+            const kni_work_output *y = &w->outputs[i];
+            kni_ir_id where = s->inside, valid = e->valid[e->chunk];
+            if (!(y->level & KNI_WORK_K)) continue;
+            if (valid) where = where ? kni_ir_and(s->b, where, valid) : valid;
+            kni_emit_store(e, y, where);
+        }
+    e->chunk = 0;
+    close_walk(s, mark);
+}
+
+static void set_rows(kni_rows_emit *s)
+{
+    const kni_work *w = s->w;
+    kni_emit *e = &s->e;
+    kni_ir_id local = kni_ir_builtin_value(s->b, KNI_IR_LOCAL, 0, w->index);
+    kni_ir_id group = kni_ir_builtin_value(s->b, KNI_IR_GROUP, 0, w->index), zero = kni_emit_index(e, 0);
+    if (!down(w)) {
+        s->thread = local;
+        e->r[0] = group;
+        if (w->threads > 1) s->first = kni_ir_word(s->b, "eq", local, zero);
+        return;
+    }
+    kni_ir_id side = kni_emit_index(e, w->threads / w->teams), lanes = kni_emit_index(e, w->lanes);
+    kni_ir_id rows = kni_emit_number(e, w->rows_number);
+    s->thread = w->teams > 1 ? kni_ir_word(s->b, "rem", local, side) : local;
+    if (w->teams > 1) {
+        s->line = kni_ir_word(s->b, "div", local, side);
+        s->first = kni_ir_word(s->b, "eq", s->line, zero);
+    }
+    kni_ir_id row = kni_ir_word(s->b, "add", kni_ir_word(s->b, "mul", group, side), s->thread);
+    row = kni_ir_word(s->b, "mul", row, lanes);
+    s->inside = kni_ir_word(s->b, "lt", row, rows);
+    e->r[0] = kni_ir_word(s->b, "min", row, kni_ir_word(s->b, "sub", rows, lanes));
+}
+
+void kni_rows_looped(kni_rows_emit *s)
+{
+    const kni_work *w = s->w;
+    kni_emit *e = &s->e;
+    uint16_t nodes[MOST];
+    set_rows(s);
+    s->begin = kni_emit_index(e, 0);
+    s->end = kni_emit_number(e, w->width_number);
+    if (w->parts > 1) {
+        s->part = kni_ir_builtin_value(s->b, KNI_IR_GROUP, 1, w->index);
+        s->begin = kni_ir_word(s->b, "mul", s->part, kni_emit_number(e, w->part_number));
+        kni_ir_id end = kni_ir_word(s->b, "add", s->begin, kni_emit_number(e, w->part_number));
+        s->end = kni_ir_word(s->b, "min", end, s->end);
+    }
+    int known = w->parts > 1 ? w->pass : 0;
+    for (int stage = 1; stage <= known; stage++) {
+        int count = list(w, stage, nodes);
+        for (int i = 0; i < count; i++) take_parts(s, nodes[i]);
+    }
+    if (w->parts > 1 && w->pass < w->n_stages) {
+        run_stage(s, w->pass + 1, true);
+        return;
+    }
+    for (int stage = known + 1; stage <= w->n_stages; stage++) run_stage(s, stage, false);
+    store_results(s);
+}

@@ -1,0 +1,65 @@
+/* How the rows of a reduction are laid over a device: what the files of this schedule share. */
+#ifndef KNI_SCHED_ROWS_H
+#define KNI_SCHED_ROWS_H
+
+#include "sched/schedules.h"
+
+typedef enum kni_rows_form {
+    KNI_ROWS_HELD,    /* a team of invocations holds a row in registers */
+    KNI_ROWS_LOOPED,  /* a workgroup walks along a row, once for each stage */
+    KNI_ROWS_DOWN,    /* invocations side by side have rows side by side and walk down their places */
+    KNI_ROWS_COLUMNS, /* workgroups hold one row after the other and sum the places over them */
+    KNI_ROWS_FORMS
+} kni_rows_form;
+
+typedef struct kni_rows_emit {
+    kni_emit e;
+    kni_ir_builder *b;
+    const kni_work *w;
+    kni_ir_id thread;     /* of its row; of the rows side by side in DOWN */
+    kni_ir_id line;       /* which of the invocations that share a row, in DOWN */
+    kni_ir_id inside;     /* the row exists; 0: always */
+    kni_ir_id first;      /* whether this invocation writes what the row has once; 0: always */
+    kni_ir_id begin, end; /* of the places, in forms that loop */
+    kni_ir_id part;
+} kni_rows_emit;
+
+/* ---- combining */
+
+/* What a total starts with. */
+kni_ir_id kni_rows_neutral(kni_rows_emit *s, const kni_work_node *n);
+/* A total being built: a value and, for places, where it was found. */
+typedef struct kni_rows_total {
+    kni_ir_id value, at;
+} kni_rows_total;
+kni_rows_total kni_rows_start(kni_rows_emit *s, const kni_work_node *n);
+kni_rows_total kni_rows_join(kni_rows_emit *s, const kni_work_node *n, kni_rows_total a, kni_rows_total b);
+/* The value of lane `lane` of the chunk that is computed now, as one more total. */
+kni_rows_total kni_rows_element(kni_rows_emit *s, uint16_t node, uint32_t lane);
+/* The total of all invocations that share the row; `lane` of several side by side. */
+kni_rows_total kni_rows_share(kni_rows_emit *s, const kni_work_node *n, kni_rows_total *totals);
+/* The lanes as one. */
+kni_rows_total kni_rows_fold(kni_rows_emit *s, const kni_work_node *n, const kni_rows_total *lanes,
+                             uint32_t count);
+void kni_rows_share_lines(kni_rows_emit *s, const kni_work_node *n, kni_rows_total *lanes, uint32_t count);
+/* A reduction's value from its total. */
+kni_ir_id kni_rows_result(kni_rows_emit *s, const kni_work_node *n, kni_rows_total total);
+
+/* ---- kernels */
+void kni_rows_held(kni_rows_emit *s);
+void kni_rows_looped(kni_rows_emit *s);
+void kni_rows_columns(kni_rows_emit *s);
+void kni_rows_columns_end(kni_rows_emit *s);
+
+/* Computes the reductions of a stage for the row that is held. */
+void kni_rows_held_stages(kni_rows_emit *s);
+void kni_rows_store_held(kni_rows_emit *s);
+
+static inline bool kni_rows_is_place(const kni_work_node *n)
+{
+    return n->op == KNI_WORK_ARGMIN || n->op == KNI_WORK_ARGMAX;
+}
+/* The dtype in which a total is kept. */
+static inline int kni_rows_dtype(const kni_work *w, const kni_work_node *n) { return w->nodes[n->a].dtype; }
+
+#endif

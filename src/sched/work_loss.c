@@ -1,0 +1,131 @@
+/* Cross entropy against class indices and its gradient, taken apart: what belongs to the target's class is found by
+   comparing places, so that logits may be computed in the same kernel. */
+#include "ops/loss.h"
+#include "sched/work_rows.h"
+
+static uint32_t class_bit(const kni_type *x) { return x->rank > 1 ? 2u : 1u; }
+
+static int classes_of_first(const kn_record *r, uint32_t *reduced)
+{
+    *reduced = class_bit(&kni_in(r, 0)->type);
+    return 0;
+}
+
+static int classes_of_second(const kn_record *r, uint32_t *reduced)
+{
+    *reduced = class_bit(&kni_in(r, 1)->type);
+    return 1;
+}
+
+typedef struct loss_parts {
+    kni_work *w;
+    const kn_record *r;
+    const kni_cross_entropy_attributes *a;
+    int compute;
+    uint16_t all;            /* the frame of the logits */
+    uint16_t x, here;        /* logits; whether a place is the target's */
+    uint16_t counts, weight; /* whether the row counts; weights by class, 0 where there are none */
+} loss_parts;
+
+/* A row's number in the frame of the rows. */
+static uint16_t of_row(const loss_parts *p, int i, int compute)
+{
+    const kni_type *t = &kni_in(p->r, i)->type;
+    uint16_t rows = kni_work_frame_of(p->w, t->dims, t->rank, KNI_WORK_R, 0);
+    return kni_work_operand(p->w, kni_work_in(p->r, i), rows, 0, compute);
+}
+
+static void start(loss_parts *p, int x, int target, int weight)
+{
+    kni_work *w = p->w;
+    const kni_type *t = &kni_in(p->r, x)->type;
+    int axis = t->rank > 1;
+    p->a = p->r->attributes;
+    p->compute = kni_work_dtype(t->dtype);
+    p->all = kni_work_row_frame(w, t, class_bit(t));
+    if (w->failed) return;
+    p->x = kni_work_operand(w, kni_work_in(p->r, x), p->all, 0, p->compute);
+    uint16_t at = of_row(p, target, KN_I64);
+    uint16_t not_ignored = kni_work_word(w, "ne", at, kni_work_whole(w, KN_I64, p->a->ignore_index));
+    uint16_t below = kni_work_word(w, "lt", at, kni_work_whole(w, KN_I64, w->width));
+    uint16_t inside =
+        kni_work_logic(w, KNI_WORK_AND, below, kni_work_word(w, "ge", at, kni_work_constant(w, KN_I64, 0)));
+    uint16_t bad = kni_work_logic(w, KNI_WORK_AND, not_ignored, kni_work_logic(w, KNI_WORK_NOT, inside, 0));
+    p->counts = kni_work_report(w, kni_work_logic(w, KNI_WORK_AND, not_ignored, inside), at, bad);
+    p->here = kni_work_word(w, "eq", kni_work_place(w), at);
+    if (kni_work_in(p->r, weight) != KNI_NO_SLOT)
+        p->weight = kni_work_along(w, kni_work_in(p->r, weight), p->all, axis, p->compute);
+}
+
+/* The value at the target's place; 0 where it is none of the row. */
+static uint16_t pick(const loss_parts *p, uint16_t v)
+{
+    uint16_t zero = kni_work_constant(p->w, p->compute, 0);
+    return kni_work_reduce(p->w, KNI_WORK_SUM, kni_work_select(p->w, p->here, v, zero));
+}
+
+static uint16_t target_weight(const loss_parts *p)
+{
+    return p->weight ? pick(p, p->weight) : kni_work_constant(p->w, p->compute, 1);
+}
+
+static uint16_t cross_entropy(kni_work *w, const kn_record *r, int result, uint16_t frame)
+{
+    loss_parts p = {.w = w, .r = r};
+    if (!kni_work_is_row(w, frame)) return 0;
+    start(&p, 0, 1, 2);
+    if (w->failed) return 0;
+    int c = p.compute, dtype = kni_out(r, result)->type.dtype;
+    uint16_t zero = kni_work_constant(w, c, 0), y;
+    if (result == 2) {
+        y = kni_work_select(w, p.counts, target_weight(&p), zero);
+        return kni_work_convert(w, y, c, dtype);
+    }
+    uint16_t most = kni_work_reduce(w, KNI_WORK_MAX, p.x);
+    uint16_t power = kni_work_word(w, "exp", kni_work_word(w, "sub", p.x, most), 0);
+    uint16_t total = kni_work_reduce(w, KNI_WORK_SUM, power);
+    uint16_t z = kni_work_word(w, "add", most, kni_work_word(w, "log", total, 0));
+    if (result == 1) return kni_work_convert(w, z, c, dtype);
+    y = kni_work_word(w, "mul", target_weight(&p), kni_work_word(w, "sub", z, pick(&p, p.x)));
+    if (p.a->smoothing > 0) {
+        uint16_t each = kni_work_word(w, "sub", z, p.x);
+        if (p.weight) each = kni_work_word(w, "mul", p.weight, each);
+        uint16_t smooth = kni_work_reduce(w, KNI_WORK_SUM, each);
+        uint16_t share = kni_work_real(w, c, p.a->smoothing / (double)w->width);
+        y = kni_work_word(w, "mul", kni_work_real(w, c, 1 - p.a->smoothing), y);
+        y = kni_work_word(w, "add", y, kni_work_word(w, "mul", share, smooth));
+    }
+    return kni_work_convert(w, kni_work_select(w, p.counts, y, zero), c, dtype);
+}
+
+/* dy (all exp(x - lse) - smoothing / classes weight - (on at the target)) */
+static uint16_t cross_entropy_grad(kni_work *w, const kn_record *r, int result, uint16_t frame)
+{
+    (void)result;
+    loss_parts p = {.w = w, .r = r};
+    const kni_type *t = &kni_in(r, 1)->type;
+    if (!kni_work_is_element(w, frame, t, class_bit(t))) return 0;
+    start(&p, 1, 2, 4);
+    if (w->failed) return 0;
+    int c = p.compute;
+    uint16_t dy = of_row(&p, 0, c), lse = of_row(&p, 3, c), zero = kni_work_constant(w, c, 0);
+    uint16_t on = target_weight(&p), all = on;
+    uint16_t share = kni_work_real(w, c, p.a->smoothing / (double)w->width);
+    if (p.a->smoothing > 0) {
+        on = all = kni_work_word(w, "mul", kni_work_real(w, c, 1 - p.a->smoothing), on);
+        uint16_t weights =
+            p.weight ? kni_work_reduce(w, KNI_WORK_SUM, p.weight) : kni_work_real(w, c, (double)w->width);
+        all = kni_work_word(w, "add", all, kni_work_word(w, "mul", share, weights));
+    }
+    uint16_t g = kni_work_word(w, "exp", kni_work_word(w, "sub", p.x, lse), 0);
+    g = kni_work_word(w, "mul", all, g);
+    if (p.a->smoothing > 0)
+        g = kni_work_word(w, "sub", g, p.weight ? kni_work_word(w, "mul", share, p.weight) : share);
+    g = kni_work_word(w, "sub", g, kni_work_select(w, p.here, on, zero));
+    g = kni_work_select(w, p.counts, kni_work_word(w, "mul", dy, g), zero);
+    return kni_work_convert(w, g, c, kni_out(r, 0)->type.dtype);
+}
+
+const kni_work_row kni_work_loss_rows[] = {{KNI_OP_cross_entropy, cross_entropy, classes_of_first},
+                                           {KNI_OP_cross_entropy_grad, cross_entropy_grad, classes_of_second},
+                                           {0, NULL, NULL}};

@@ -1,0 +1,199 @@
+/* Layer, RMS and batch norm and their gradients, taken apart. */
+#include "ops/norm.h"
+#include "sched/work_rows.h"
+
+static uint32_t last_axes(const kn_record *r, int x)
+{
+    const kni_layer_norm_attributes *a = r->attributes;
+    int rank = kni_in(r, x)->type.rank;
+    return ((1u << a->n_axes) - 1) << (rank - a->n_axes);
+}
+
+static int last_of_first(const kn_record *r, uint32_t *reduced)
+{
+    *reduced = last_axes(r, 0);
+    return 0;
+}
+
+static int last_of_second(const kn_record *r, uint32_t *reduced)
+{
+    *reduced = last_axes(r, 1);
+    return 1;
+}
+
+static bool centres(const kn_record *r)
+{
+    return r->op != KNI_OP_rms_norm && r->op != KNI_OP_rms_norm_grad && r->op != KNI_OP_rms_norm_affine_grad;
+}
+
+/* x without its mean, and the factor that makes its mean square 1. */
+typedef struct normalised {
+    uint16_t d, scale;
+} normalised;
+
+static uint16_t scale_of(kni_work *w, uint16_t variance, double eps)
+{
+    int compute = w->nodes[variance].dtype;
+    uint16_t v = kni_work_word(w, "add", variance, kni_work_real(w, compute, eps));
+    return kni_work_word(w, "div", kni_work_constant(w, compute, 1), kni_work_word(w, "sqrt", v, 0));
+}
+
+static normalised normalise(kni_work *w, uint16_t x, bool centre, double eps)
+{
+    normalised n = {x, 0};
+    if (centre) n.d = kni_work_word(w, "sub", x, kni_work_mean(w, x));
+    n.scale = scale_of(w, kni_work_mean(w, kni_work_word(w, "mul", n.d, n.d)), eps);
+    return n;
+}
+
+static uint16_t layer_norm(kni_work *w, const kn_record *r, int result, uint16_t frame)
+{
+    (void)result;
+    const kni_layer_norm_attributes *a = r->attributes;
+    int dtype = kni_out(r, 0)->type.dtype, compute = kni_work_dtype(dtype);
+    if (!kni_work_is_element(w, frame, &kni_in(r, 0)->type, last_axes(r, 0))) return 0;
+    uint16_t x = kni_work_operand(w, r->ids[1], frame, 0, compute);
+    normalised n = normalise(w, x, centres(r), a->eps);
+    uint16_t y = kni_work_word(w, "mul", n.d, n.scale);
+    if (kni_work_in(r, 1) != KNI_NO_SLOT)
+        y = kni_work_word(w, "mul", y, kni_work_operand(w, kni_work_in(r, 1), frame, 0, compute));
+    if (kni_work_in(r, 2) != KNI_NO_SLOT)
+        y = kni_work_word(w, "add", y, kni_work_operand(w, kni_work_in(r, 2), frame, 0, compute));
+    return kni_work_convert(w, y, compute, dtype);
+}
+
+/* scale (g - mean g - h mean(g h)), g = dy weight, h = d scale */
+static uint16_t layer_norm_grad(kni_work *w, const kn_record *r, int result, uint16_t frame)
+{
+    (void)result;
+    const kni_layer_norm_attributes *a = r->attributes;
+    int dtype = kni_out(r, 0)->type.dtype, compute = kni_work_dtype(dtype);
+    if (!kni_work_is_element(w, frame, &kni_in(r, 1)->type, last_axes(r, 1))) return 0;
+    uint16_t g = kni_work_operand(w, r->ids[1], frame, 0, compute);
+    uint16_t x = kni_work_operand(w, r->ids[2], frame, 0, compute);
+    if (kni_work_in(r, 2) != KNI_NO_SLOT)
+        g = kni_work_word(w, "mul", g, kni_work_operand(w, kni_work_in(r, 2), frame, 0, compute));
+    normalised n = normalise(w, x, centres(r), a->eps);
+    uint16_t along = kni_work_mean(w, kni_work_word(w, "mul", g, n.d));
+    along = kni_work_word(w, "mul", along, n.scale);
+    uint16_t h = kni_work_word(w, "mul", n.d, n.scale);
+    uint16_t rest = centres(r) ? kni_work_word(w, "sub", g, kni_work_mean(w, g)) : g;
+    uint16_t dx = kni_work_word(w, "sub", rest, kni_work_word(w, "mul", h, along));
+    return kni_work_convert(w, kni_work_word(w, "mul", n.scale, dx), compute, dtype);
+}
+
+/* sum(dy h) and sum(dy) over the rows, at each place */
+static uint16_t affine_grad(kni_work *w, const kn_record *r, int result, uint16_t frame)
+{
+    const kni_layer_norm_attributes *a = r->attributes;
+    const kni_type *x_type = &kni_in(r, 1)->type;
+    int compute = kni_work_dtype(x_type->dtype);
+    const kni_work_frame *f = &w->frames[frame];
+    if (f->node || f->level != KNI_WORK_K) return kni_work_fail(w);
+    uint16_t all = kni_work_row_frame(w, x_type, last_axes(r, 1));
+    if (w->failed) return 0;
+    uint16_t dy = kni_work_operand(w, kni_work_in(r, 0), all, 0, compute);
+    if (result == 0) {
+        uint16_t x = kni_work_operand(w, kni_work_in(r, 1), all, 0, compute);
+        normalised n = normalise(w, x, centres(r), a->eps);
+        dy = kni_work_word(w, "mul", dy, kni_work_word(w, "mul", n.d, n.scale));
+    }
+    uint16_t y = kni_work_reduce(w, KNI_WORK_COLUMNS, dy);
+    return kni_work_convert(w, y, compute, kni_out(r, result)->type.dtype);
+}
+
+/* ---- batch norm: x [batch, channels, ...], a row is a channel */
+
+static int all_but_channels(const kn_record *r, uint32_t *reduced)
+{
+    *reduced = ((1u << kni_in(r, 0)->type.rank) - 1) & ~2u;
+    return 0;
+}
+
+/* A vector with one element for each channel, beside x. */
+static uint16_t channel(kni_work *w, const kn_record *r, int i, uint16_t frame, int compute)
+{
+    uint32_t id = kni_work_in(r, i);
+    return id == KNI_NO_SLOT ? 0 : kni_work_along(w, id, frame, 1, compute);
+}
+
+/* (x - mean) scale weight + bias */
+static uint16_t apply(kni_work *w, uint16_t d, uint16_t scale, uint16_t weight, uint16_t bias)
+{
+    if (weight) scale = kni_work_word(w, "mul", scale, weight);
+    uint16_t y = kni_work_word(w, "mul", d, scale);
+    return bias ? kni_work_word(w, "add", y, bias) : y;
+}
+
+static uint16_t batch_norm(kni_work *w, const kn_record *r, int result, uint16_t frame)
+{
+    (void)result;
+    const kni_batch_norm_attributes *a = r->attributes;
+    int dtype = kni_out(r, 0)->type.dtype, compute = kni_work_dtype(dtype);
+    uint16_t x = kni_work_operand(w, r->ids[1], frame, 0, compute);
+    uint16_t mean = channel(w, r, 1, frame, compute), variance = channel(w, r, 2, frame, compute);
+    uint16_t d = kni_work_word(w, "sub", x, mean);
+    uint16_t y = apply(w, d, scale_of(w, variance, a->eps), channel(w, r, 3, frame, compute),
+                       channel(w, r, 4, frame, compute));
+    return kni_work_convert(w, y, compute, dtype);
+}
+
+/* The frame of all elements of x, checked against the frame of the result asked for. */
+static uint16_t channel_frame(kni_work *w, const kn_record *r, int x, int result, uint16_t frame)
+{
+    const kni_type *t = &kni_in(r, x)->type;
+    uint32_t reduced;
+    all_but_channels(r, &reduced);
+    if (result == 0) return kni_work_is_element(w, frame, t, reduced) ? frame : 0;
+    return kni_work_is_row(w, frame) ? kni_work_row_frame(w, t, reduced) : 0;
+}
+
+static uint16_t batch_norm_train(kni_work *w, const kn_record *r, int result, uint16_t frame)
+{
+    const kni_batch_norm_attributes *a = r->attributes;
+    int dtype = kni_in(r, 0)->type.dtype, compute = kni_work_dtype(dtype);
+    uint16_t all = channel_frame(w, r, 0, result, frame);
+    if (w->failed) return 0;
+    uint16_t x = kni_work_operand(w, kni_work_in(r, 0), all, 0, compute), mean = kni_work_mean(w, x);
+    uint16_t d = kni_work_word(w, "sub", x, mean);
+    uint16_t variance = kni_work_mean(w, kni_work_word(w, "mul", d, d));
+    if (result)
+        return kni_work_convert(w, result == 1 ? mean : variance, compute, kni_out(r, result)->type.dtype);
+    uint16_t y = apply(w, d, scale_of(w, variance, a->eps), channel(w, r, 1, all, compute),
+                       channel(w, r, 2, all, compute));
+    return kni_work_convert(w, y, compute, dtype);
+}
+
+/* dx = gain (dy - mean dy - h mean(dy h)), sum(dy h), sum(dy) */
+static uint16_t batch_norm_train_grad(kni_work *w, const kn_record *r, int result, uint16_t frame)
+{
+    const kni_batch_norm_attributes *a = r->attributes;
+    int dtype = kni_in(r, 1)->type.dtype, compute = kni_work_dtype(dtype);
+    uint16_t all = channel_frame(w, r, 1, result, frame);
+    if (w->failed) return 0;
+    uint16_t dy = kni_work_operand(w, kni_work_in(r, 0), all, 0, compute);
+    uint16_t x = kni_work_operand(w, kni_work_in(r, 1), all, 0, compute);
+    uint16_t scale = scale_of(w, channel(w, r, 3, all, compute), a->eps);
+    uint16_t h = kni_work_word(w, "mul", kni_work_word(w, "sub", x, channel(w, r, 2, all, compute)), scale);
+    uint16_t sum = kni_work_reduce(w, KNI_WORK_SUM, dy);
+    uint16_t along = kni_work_reduce(w, KNI_WORK_SUM, kni_work_word(w, "mul", dy, h));
+    if (result)
+        return kni_work_convert(w, result == 1 ? along : sum, compute, kni_out(r, result)->type.dtype);
+    uint16_t n = kni_work_real(w, compute, (double)w->width), weight = channel(w, r, 4, all, compute);
+    uint16_t dx = kni_work_word(w, "sub", dy, kni_work_word(w, "div", sum, n));
+    dx = kni_work_word(w, "sub", dx, kni_work_word(w, "mul", h, kni_work_word(w, "div", along, n)));
+    if (weight) scale = kni_work_word(w, "mul", scale, weight);
+    return kni_work_convert(w, kni_work_word(w, "mul", scale, dx), compute, dtype);
+}
+
+const kni_work_row kni_work_norm_rows[] = {
+    {KNI_OP_layer_norm, layer_norm, last_of_first},
+    {KNI_OP_rms_norm, layer_norm, last_of_first},
+    {KNI_OP_layer_norm_grad, layer_norm_grad, last_of_second},
+    {KNI_OP_rms_norm_grad, layer_norm_grad, last_of_second},
+    {KNI_OP_layer_norm_affine_grad, affine_grad, last_of_second},
+    {KNI_OP_rms_norm_affine_grad, affine_grad, last_of_second},
+    {KNI_OP_batch_norm, batch_norm, NULL},
+    {KNI_OP_batch_norm_train, batch_norm_train, all_but_channels},
+    {KNI_OP_batch_norm_train_grad, batch_norm_train_grad, all_but_channels},
+    {0, NULL, NULL}};

@@ -1,0 +1,113 @@
+/* Reductions over axes, taken apart. Floats add in f32 or f64, integers in i64. */
+#include "ops/reduce_axes.h"
+#include "sched/work_rows.h"
+
+static int axes_of(const kn_record *r, uint32_t *reduced)
+{
+    *reduced = kni_reduce_mask(&((const kni_reduce_attributes *)r->attributes)->axes);
+    return 0;
+}
+
+static int axis_of(const kn_record *r, uint32_t *reduced)
+{
+    if (kni_in(r, 0)->type.rank) *reduced = 1u << ((const kni_arg_attributes *)r->attributes)->axis;
+    return 0;
+}
+
+/* The operand at every place of the rows, in IR dtype `compute`. */
+static uint16_t operand(kni_work *w, const kn_record *r, uint16_t frame, kni_work_axes_fn axes, int compute)
+{
+    uint32_t reduced = 0;
+    if (!kni_work_is_row(w, frame)) return 0;
+    axes(r, &reduced);
+    uint16_t f = kni_work_row_frame(w, &kni_in(r, 0)->type, reduced);
+    return w->failed ? 0 : kni_work_operand(w, r->ids[r->n_out], f, 0, compute);
+}
+
+static int dtype_in(const kn_record *r) { return kni_in(r, 0)->type.dtype; }
+static int dtype_out(const kn_record *r) { return kni_out(r, 0)->type.dtype; }
+
+static int number_dtype(int dtype)
+{
+    int compute = kni_work_dtype(dtype);
+    return compute == KN_BOOL ? KN_I32 : compute;
+}
+
+static uint16_t total(kni_work *w, const kn_record *r, int result, uint16_t frame)
+{
+    (void)result;
+    int compute = kni_is_float(dtype_in(r)) ? kni_work_dtype(dtype_in(r)) : KN_I64;
+    uint16_t x = operand(w, r, frame, axes_of, compute);
+    uint16_t y = kni_work_reduce(w, r->op == KNI_OP_sum ? KNI_WORK_SUM : KNI_WORK_PROD, x);
+    return kni_work_convert(w, y, compute, dtype_out(r));
+}
+
+static uint16_t mean(kni_work *w, const kn_record *r, int result, uint16_t frame)
+{
+    (void)result;
+    int compute = kni_work_dtype(dtype_in(r));
+    uint16_t x = operand(w, r, frame, axes_of, compute);
+    return kni_work_convert(w, kni_work_mean(w, x), compute, dtype_out(r));
+}
+
+static uint16_t extreme(kni_work *w, const kn_record *r, int result, uint16_t frame)
+{
+    (void)result;
+    int compute = number_dtype(dtype_in(r));
+    uint16_t x = operand(w, r, frame, axes_of, compute);
+    uint16_t y = kni_work_reduce(w, r->op == KNI_OP_max ? KNI_WORK_MAX : KNI_WORK_MIN, x);
+    return kni_work_convert(w, y, compute, dtype_out(r));
+}
+
+static uint16_t truth(kni_work *w, const kn_record *r, int result, uint16_t frame)
+{
+    (void)result;
+    uint16_t x = operand(w, r, frame, axes_of, KN_BOOL);
+    x = kni_work_convert(w, x, KN_BOOL, KN_I32);
+    uint16_t y = kni_work_reduce(w, r->op == KNI_OP_any ? KNI_WORK_MAX : KNI_WORK_MIN, x);
+    return kni_work_convert(w, y, KN_I32, KN_BOOL);
+}
+
+static uint16_t position(kni_work *w, const kn_record *r, int result, uint16_t frame)
+{
+    (void)result;
+    uint16_t x = operand(w, r, frame, axis_of, number_dtype(dtype_in(r)));
+    return kni_work_reduce(w, r->op == KNI_OP_argmax ? KNI_WORK_ARGMAX : KNI_WORK_ARGMIN, x);
+}
+
+/* max + log(sum(exp(x - max))) with an infinite max taken as 0. */
+static uint16_t logsumexp(kni_work *w, const kn_record *r, int result, uint16_t frame)
+{
+    (void)result;
+    int compute = kni_work_dtype(dtype_in(r));
+    uint16_t x = operand(w, r, frame, axes_of, compute);
+    uint16_t zero = kni_work_constant(w, compute, 0), top = kni_work_reduce(w, KNI_WORK_MAX, x);
+    uint16_t finite = kni_work_word(w, "isfinite", top, 0);
+    uint16_t shift = kni_work_select(w, finite, top, zero);
+    uint16_t powers = kni_work_word(w, "exp", kni_work_word(w, "sub", x, shift), 0);
+    uint16_t sum = kni_work_reduce(w, KNI_WORK_SUM, powers);
+    uint16_t y = kni_work_word(w, "add", shift, kni_work_word(w, "log", sum, 0));
+    return kni_work_convert(w, y, compute, dtype_out(r));
+}
+
+static uint16_t var_mean(kni_work *w, const kn_record *r, int result, uint16_t frame)
+{
+    const kni_var_attributes *a = r->attributes;
+    int compute = kni_work_dtype(dtype_in(r));
+    uint16_t x = operand(w, r, frame, axes_of, compute), m = kni_work_mean(w, x);
+    if (result == 0) {
+        double divisor = (double)w->width - a->correction;
+        uint16_t d = kni_work_word(w, "sub", x, m);
+        m = kni_work_reduce(w, KNI_WORK_SUM, kni_work_word(w, "mul", d, d));
+        m = kni_work_word(w, "div", m, kni_work_real(w, compute, divisor > 0 ? divisor : 0));
+    }
+    return kni_work_convert(w, m, compute, dtype_out(r));
+}
+
+const kni_work_row kni_work_reduce_rows[] = {
+    {KNI_OP_sum, total, axes_of},         {KNI_OP_prod, total, axes_of},
+    {KNI_OP_mean, mean, axes_of},         {KNI_OP_max, extreme, axes_of},
+    {KNI_OP_min, extreme, axes_of},       {KNI_OP_any, truth, axes_of},
+    {KNI_OP_all, truth, axes_of},         {KNI_OP_argmax, position, axis_of},
+    {KNI_OP_argmin, position, axis_of},   {KNI_OP_logsumexp, logsumexp, axes_of},
+    {KNI_OP_var_mean, var_mean, axes_of}, {0, NULL, NULL}};

@@ -1,0 +1,63 @@
+/* Softmax, its logarithm and their gradients, taken apart. */
+#include "ops/softmax.h"
+#include "sched/work_rows.h"
+
+static int axis_of(const kn_record *r, uint32_t *reduced)
+{
+    if (kni_in(r, 0)->type.rank) *reduced = 1u << ((const kni_softmax_attributes *)r->attributes)->axis;
+    return 0;
+}
+
+static bool starts(kni_work *w, const kn_record *r, uint16_t frame)
+{
+    uint32_t reduced = 0;
+    axis_of(r, &reduced);
+    return kni_work_is_element(w, frame, &kni_in(r, 0)->type, reduced);
+}
+
+static uint16_t softmax(kni_work *w, const kn_record *r, int result, uint16_t frame)
+{
+    (void)result;
+    const kni_softmax_attributes *a = r->attributes;
+    int dtype = kni_out(r, 0)->type.dtype, compute = kni_work_dtype(dtype);
+    if (!starts(w, r, frame)) return 0;
+    uint16_t x = kni_work_operand(w, r->ids[1], frame, 0, compute);
+    uint16_t most = kni_work_reduce(w, KNI_WORK_MAX, x);
+    if (a->quiet) most = kni_work_word(w, "max", most, kni_work_constant(w, compute, 0));
+    uint16_t d = kni_work_word(w, "sub", x, most), power = kni_work_word(w, "exp", d, 0);
+    uint16_t total = kni_work_reduce(w, KNI_WORK_SUM, power);
+    if (a->quiet) {
+        uint16_t one = kni_work_word(w, "exp", kni_work_word(w, "neg", most, 0), 0);
+        total = kni_work_word(w, "add", total, one);
+    }
+    uint16_t y;
+    if (r->op == KNI_OP_log_softmax)
+        y = kni_work_word(w, "sub", d, kni_work_word(w, "log", total, 0));
+    else
+        y = kni_work_word(w, "mul", power, kni_work_word(w, "div", kni_work_constant(w, compute, 1), total));
+    return kni_work_convert(w, y, compute, dtype);
+}
+
+/* y (dy - sum(dy y)), or dy - exp(y) sum(dy) */
+static uint16_t softmax_grad(kni_work *w, const kn_record *r, int result, uint16_t frame)
+{
+    (void)result;
+    int dtype = kni_out(r, 0)->type.dtype, compute = kni_work_dtype(dtype);
+    if (!starts(w, r, frame)) return 0;
+    uint16_t dy = kni_work_operand(w, r->ids[1], frame, 0, compute);
+    uint16_t y = kni_work_operand(w, r->ids[2], frame, 0, compute), dx;
+    if (r->op == KNI_OP_softmax_grad) {
+        uint16_t total = kni_work_reduce(w, KNI_WORK_SUM, kni_work_word(w, "mul", dy, y));
+        dx = kni_work_word(w, "mul", y, kni_work_word(w, "sub", dy, total));
+    } else {
+        uint16_t total = kni_work_reduce(w, KNI_WORK_SUM, dy);
+        dx = kni_work_word(w, "sub", dy, kni_work_word(w, "mul", kni_work_word(w, "exp", y, 0), total));
+    }
+    return kni_work_convert(w, dx, compute, dtype);
+}
+
+const kni_work_row kni_work_softmax_rows[] = {{KNI_OP_softmax, softmax, axis_of},
+                                              {KNI_OP_log_softmax, softmax, axis_of},
+                                              {KNI_OP_softmax_grad, softmax_grad, axis_of},
+                                              {KNI_OP_log_softmax_grad, softmax_grad, axis_of},
+                                              {0, NULL, NULL}};
