@@ -129,6 +129,8 @@ static bool put_params(kni_sched_kernel *k, const kni_work *w, int64_t items)
         else
             good = w->index == KN_I32 ? put_param(k, KN_I32, &narrow) : put_param(k, KN_I64, &number->u);
     }
+    /* The block's size is a multiple of 8. */
+    while (k->param_bytes % 8 && k->param_bytes < KNI_SCHED_PARAM_BYTES) k->params[k->param_bytes++] = 0;
     return good && 1 + w->n_buffers + w->n_numbers <= KNI_IR_MAX_PARAMS;
 }
 

@@ -29,6 +29,8 @@ typedef struct run_state {
     const unsigned char *params;
     char *arrays[KNI_IR_MAX_BINDINGS];
     run_cell *values; /* [node][invocation][lane] */
+    size_t *places;   /* of a node, for one invocation */
+    uint8_t *lanes;
     int threads;
     uint32_t group[3], groups[3];
     int64_t item;
@@ -38,7 +40,7 @@ typedef struct run_state {
 
 static run_cell *run_value(const run_state *s, kni_ir_id id, int t)
 {
-    return s->values + ((size_t)id * (size_t)s->threads + (size_t)t) * RUN_LANES;
+    return s->values + s->places[id] * (size_t)s->threads + (size_t)t * s->lanes[id];
 }
 
 #define RUN_VALUE(S, FIELD, call) y->FIELD = call
@@ -408,7 +410,14 @@ static const char *run_launch(const kni_ir *ir, const uint32_t groups[3], int64_
 {
     run_state s = {.ir = ir, .buffers = buffers, .bytes = bytes, .params = params};
     s.threads = ir->workgroup ? (int)ir->workgroup : 1;
-    s.values = calloc((size_t)ir->n_nodes * (size_t)s.threads * RUN_LANES, sizeof *s.values);
+    s.places = malloc((ir->n_nodes + 1) * sizeof *s.places);
+    s.lanes = malloc(ir->n_nodes);
+    s.places[0] = 0;
+    for (uint32_t i = 0; i < ir->n_nodes; i++) {
+        s.lanes[i] = ir->nodes[i].type.lanes ? ir->nodes[i].type.lanes : 1;
+        s.places[i + 1] = s.places[i] + s.lanes[i];
+    }
+    s.values = calloc(s.places[ir->n_nodes] * (size_t)s.threads, sizeof *s.values);
     uint8_t *mask = malloc((size_t)s.threads);
     memset(mask, 1, (size_t)s.threads);
     for (uint32_t i = ir->n_buffers; i < ir->n_bindings; i++)
@@ -425,6 +434,8 @@ static const char *run_launch(const kni_ir *ir, const uint32_t groups[3], int64_
     for (uint32_t i = ir->n_buffers; i < ir->n_bindings; i++) free(s.arrays[i]);
     free(mask);
     free(s.values);
+    free(s.places);
+    free(s.lanes);
     if (faults) *faults = s.faults;
     return s.wrong;
 }
