@@ -15,6 +15,7 @@
 #include <kn/elementwise.h>
 #include <kn/functional.h>
 #include <kn/indexing.h>
+#include <kn/kernels.h>
 #include <kn/linalg.h>
 #include <kn/reduce.h>
 #include <kn/shape.h>

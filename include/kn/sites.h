@@ -16,6 +16,7 @@
 #include <kn/elementwise.h>
 #include <kn/functional.h>
 #include <kn/indexing.h>
+#include <kn/kernels.h>
 #include <kn/linalg.h>
 #include <kn/reduce.h>
 #include <kn/shape.h>
@@ -466,6 +467,9 @@ static inline kn_unique_result kn_at_unique_result(kn_unique_result result, cons
 #define kn_argwhere(...) kn_at(kn_argwhere(__VA_ARGS__), KN_SITE)
 #define kn_nonzero_axes(...) kn_at_status(kn_nonzero_axes(__VA_ARGS__), KN_SITE)
 #define kn_nonzero_bounded(...) kn_at_nonzero_result(kn_nonzero_bounded(__VA_ARGS__), KN_SITE)
+
+#define kn_kernel_run(...) kn_at_status(kn_kernel_run(__VA_ARGS__), KN_SITE)
+#define kn_kernel_debug(...) kn_at_status(kn_kernel_debug(__VA_ARGS__), KN_SITE)
 
 #define kn_cholesky(...) kn_at(kn_cholesky(__VA_ARGS__), KN_SITE)
 #define kn_cholesky_solve(...) kn_at(kn_cholesky_solve(__VA_ARGS__), KN_SITE)
