@@ -233,11 +233,17 @@ static void branch(kni_ir_emitter *e, const kni_ir_node *node)
     close_braces(e);
 }
 
-/* Leaves an item of a serial kernel, or the kernel. */
+/* Leaves a loop or its turn, a function, an item of a serial kernel, or the kernel. */
 static void leave(kni_ir_emitter *e, const kni_ir_node *node)
 {
     kni_ir_emit_line(e);
-    if (e->function) {
+    if (node->code == KNI_IR_BREAK) {
+        add(e, "break;\n");
+    } else if (node->code == KNI_IR_CONTINUE && e->continue_label) {
+        kni_ir_text_add(e->text, "goto next%u;\n", e->continue_label);
+    } else if (node->code == KNI_IR_CONTINUE) {
+        add(e, "continue;\n");
+    } else if (e->function) {
         add(e, "return ");
         kni_ir_emit_whole(e, node->a);
         add(e, ";\n");
@@ -249,12 +255,6 @@ static void leave(kni_ir_emitter *e, const kni_ir_node *node)
     } else {
         add(e, "continue;\n");
     }
-}
-
-static void simple(kni_ir_emitter *e, const char *text)
-{
-    kni_ir_emit_line(e);
-    add(e, text);
 }
 
 void kni_ir_emit_statement(kni_ir_emitter *e, kni_ir_id id)
@@ -308,15 +308,7 @@ void kni_ir_emit_statement(kni_ir_emitter *e, kni_ir_id id)
     case KNI_IR_TEST:
         break;
     case KNI_IR_BREAK:
-        simple(e, "break;\n");
-        break;
     case KNI_IR_CONTINUE:
-        kni_ir_emit_line(e);
-        if (e->continue_label)
-            kni_ir_text_add(e->text, "goto next%u;\n", e->continue_label);
-        else
-            add(e, "continue;\n");
-        break;
     case KNI_IR_RETURN:
         leave(e, node);
         break;

@@ -58,7 +58,7 @@ static kni_ir_text text_of(const sample *s, const kni_ir_caps *caps, kni_ir **ir
 static const struct {
     const char *folder, *ending;
     const kni_ir_caps *caps;
-} dialects[] = {{"c", "c", &caps_c}, {"cuda", "cu", &caps_cuda}, {"opencl", "cl", &caps_opencl}};
+} dialects[] = {{"c", "txt", &caps_c}, {"cuda", "cu", &caps_cuda}, {"opencl", "cl", &caps_opencl}};
 
 static void compare_golden(const char *path, const kni_ir_text *text)
 {
