@@ -125,6 +125,44 @@ static bool move_elements(kni_ir_machine *m, const kni_ir_step *s, const uint8_t
     return true;
 }
 
+/* Scalars of a buffer or shared array to `to`, as they lie in memory; false where one lies outside. */
+#define DEFINE_GATHER(bits)                                                                                  \
+    static bool gather_##bits(const kni_ir_machine *m, void *to, const void *from, uint64_t count)           \
+    {                                                                                                        \
+        uint##bits##_t *y = to;                                                                              \
+        const uint##bits##_t *x = from;                                                                      \
+        for (uint32_t i = 0; i < m->n_active; i++) {                                                         \
+            uint64_t at = (uint64_t)m->positions[i];                                                         \
+            if (at >= count) return false;                                                                   \
+            y[i] = x[at];                                                                                    \
+        }                                                                                                    \
+        return true;                                                                                         \
+    }
+DEFINE_GATHER(8)
+DEFINE_GATHER(16)
+DEFINE_GATHER(32)
+DEFINE_GATHER(64)
+
+/* The quick way of most loads; false where it is not one of them, or wrong, which the slow way tells. */
+static bool gather_scalars(kni_ir_machine *m, const kni_ir_step *s, void *to)
+{
+    const kni_ir_binding *b = binding_of(m, s);
+    if (m->check || s->lanes != 1 || s->b || b->space == KNI_IR_PRIVATE) return false;
+    bool global = b->space == KNI_IR_GLOBAL;
+    const void *from = global ? m->args->buffers[s->index].data : m->arrays[s->index];
+    uint64_t count = (uint64_t)elements_of(m, s);
+    switch (element_bytes(b)) {
+    case 1:
+        return gather_8(m, to, from, count);
+    case 2:
+        return gather_16(m, to, from, count);
+    case 4:
+        return gather_32(m, to, from, count);
+    default:
+        return gather_64(m, to, from, count);
+    }
+}
+
 bool kni_ir_do_load(kni_ir_machine *m, const kni_ir_step *s)
 {
     if (!m->n_active) return true;
@@ -137,10 +175,11 @@ bool kni_ir_do_load(kni_ir_machine *m, const kni_ir_step *s)
         kni_convert(out, s->dtype, 1, row, b->dtype, 1, n);
         return true;
     }
+    bool all = m->n_active == m->count;
+    if (all && s->dtype == b->dtype && s->dtype != KN_BOOL && gather_scalars(m, s, out)) return true;
     const uint8_t *where = s->b ? compact(m, s->b, s->b_bytes, 1) : NULL;
     if (where) memset(m->raw, 0, (size_t)n * element_bytes(b));
-    if (!move_elements(m, s, where, false)) return false;
-    bool all = m->n_active == m->count;
+    if (!gather_scalars(m, s, m->raw) && !move_elements(m, s, where, false)) return false;
     uint8_t *to = all ? out : m->gathered[3];
     kni_convert(to, s->dtype, 1, m->raw, b->dtype, 1, n);
     if (where) {

@@ -650,6 +650,41 @@ static void workgroup_mistakes(void)
     }
 }
 
+/* Everything once: made, simplified, printed, run checked. */
+static kn_status whole_life(void)
+{
+    kni_ir_text text = {0};
+    random_state = 99;
+    kn_status s = KN_ERROR_MEMORY;
+    static memory m;
+    kni_ir *ir = random_kernel();
+    if (ir) s = kni_ir_simplify(ir);
+    if (s == KN_OK) s = kni_ir_print(ir, &text);
+    if (s == KN_OK) s = run_random(ir, &m, true);
+    kni_ir_text_free(&text);
+    kni_ir_free(ir);
+    return s;
+}
+
+/* Each allocation fails once: an error every time, nothing is lost. */
+static void without_memory(void)
+{
+    CHECK(whole_life() == KN_OK);
+    kn_memory_trim();
+    int64_t before = kn_memory_stats().bytes_now;
+    int failures = 0, n = 1;
+    for (; n < 10000; n++) {
+        kn_memory_fail_after(n);
+        kn_status s = whole_life();
+        kn_memory_fail_after(0);
+        if (s == KN_OK) break;
+        failures += s == KN_ERROR_MEMORY;
+    }
+    CHECK(n > 10 && n < 10000 && failures == n - 1);
+    kn_memory_trim();
+    CHECK(kn_memory_stats().bytes_now == before);
+}
+
 int main(void)
 {
     words_agree();
@@ -661,5 +696,6 @@ int main(void)
     reports_and_atomics();
     mistakes();
     workgroup_mistakes();
+    without_memory();
     return check_report();
 }
