@@ -25,9 +25,7 @@ if wanted structure; then
     step "build release" scripts/build.sh release
     runner "structure" python3 tests/structure/run_structure.py --build "$root/release"
 fi
-for preset in clang asan; do
-    if wanted "$preset"; then suite "$preset" "$@"; fi
-done
+if wanted clang; then suite clang "$@"; fi
 # shellcheck disable=SC2086
 # The slow ones take a seeded part of the conformance, KN_SAMPLE per cent; 100 is all of it.
 sample="--sample ${KN_SAMPLE:-10} --seed ${KN_SEED:-1}"
@@ -38,7 +36,7 @@ if wanted tsan; then
     suite tsan $sample "$@"
     KN_THREADS=$(processors)
 fi
-for preset in debug ubsan msan; do
+for preset in asan debug ubsan msan; do
     if wanted "$preset"; then suite "$preset" $sample "$@"; fi
 done
 if wanted kill; then
