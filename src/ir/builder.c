@@ -145,8 +145,9 @@ void kni_ir_add_item_params(kni_ir_builder *b)
     }
     kni_ir_param_add(b, "items", KN_I64, 0);
     for (uint32_t i = 0; i < b->ir->n_buffers; i++) {
-        char name[48] = "offset_";
-        strcat(name, b->ir->bindings[i].name);
+        char name[48];
+        kni_text text = {name, sizeof name, 0};
+        kni_text_format(&text, "offset_%s", b->ir->bindings[i].name);
         kni_ir_param_add(b, name, KN_I64, 0);
     }
     b->item_params = true;
