@@ -20,15 +20,18 @@ typedef struct symbol {
 #define DRIVER_SYMBOL(field, name, arguments) {name, offsetof(kni_cuda_driver_api, field)},
 #define COMPILER_SYMBOL(field, name, arguments) {name, offsetof(kni_cuda_compiler_api, field)},
 #define PRODUCT_SYMBOL(field, name, arguments) {name, offsetof(kni_cuda_product_api, field)},
+#define GRAPH_SYMBOL(field, name, arguments) {name, offsetof(kni_cuda_graph_api, field)},
 static const symbol driver_symbols[] = {KNI_CUDA_DRIVER_LIST(DRIVER_SYMBOL)};
 static const symbol compiler_symbols[] = {KNI_CUDA_COMPILER_LIST(COMPILER_SYMBOL)};
 static const symbol product_symbols[] = {KNI_CUDA_PRODUCT_LIST(PRODUCT_SYMBOL)};
+static const symbol graph_symbols[] = {KNI_CUDA_GRAPH_LIST(GRAPH_SYMBOL)};
 
 static kni_mutex lock = KNI_MUTEX_INIT;
 static kni_cuda_driver_api driver_api;
 static kni_cuda_compiler_api compiler_api;
 static kni_cuda_product_api product_api;
-static bool driver_open, compiler_open, product_open;
+static kni_cuda_graph_api graph_api;
+static bool driver_open, compiler_open, product_open, graph_open;
 static int version;
 static bool quiet; /* nothing is told: somebody only asks what there is */
 
@@ -207,10 +210,39 @@ const kni_cuda_product_api *kni_cuda_product_library(void)
     noted = noted || note;
     kni_unlock(&lock);
     if (note)
-        kni_log(KN_LOG_WARNING, "cuda: libcublasLt.so is not found, so matrix products run in Kiln's own "
-                                "kernels; install it (pip: "
-                                "nvidia-cublas) and name its folder in KN_CUDA_LIBRARIES");
+        kni_log(KN_LOG_WARNING,
+                "cuda: libcublasLt.so is not found, so matrix products run in Kiln's own kernels; install it "
+                "(pip: nvidia-cublas) and name its folder in KN_CUDA_LIBRARIES");
     return good ? &product_api : NULL;
+}
+
+/* Its version does not follow that of CUDA. */
+static bool open_graphs(void)
+{
+    static const char file[] = "libcudnn.so.9";
+    void *handle = open_file(file);
+    if (!handle) return false;
+    if (find_all(handle, file, graph_symbols, sizeof graph_symbols / sizeof *graph_symbols, &graph_api) ==
+        KN_OK)
+        return true;
+    dlclose(handle);
+    return false;
+}
+
+const kni_cuda_graph_api *kni_cuda_graph_library(void)
+{
+    static bool noted;
+    kni_lock(&lock);
+    quiet = true;
+    if (!graph_open) graph_open = open_graphs();
+    bool good = graph_open, note = !good && !noted;
+    noted = noted || note;
+    kni_unlock(&lock);
+    if (note)
+        kni_log(KN_LOG_WARNING,
+                "cuda: libcudnn.so.9 is not found, so attention runs in Kiln's own kernels; install it (pip: "
+                "nvidia-cudnn) and name its folder in KN_CUDA_LIBRARIES");
+    return good ? &graph_api : NULL;
 }
 #else
 static kn_status no_loader(void)
@@ -230,4 +262,5 @@ const kni_cuda_compiler_api *kni_cuda_compiler_library(void)
     return NULL;
 }
 const kni_cuda_product_api *kni_cuda_product_library(void) { return NULL; }
+const kni_cuda_graph_api *kni_cuda_graph_library(void) { return NULL; }
 #endif

@@ -112,6 +112,20 @@ typedef struct kni_lt_choice {
        void *layout_b, const void *beta, const void *c, void *layout_c, void *d, void *layout_d,             \
        const uint64_t *algorithm, void *workspace, size_t workspace_bytes, void *stream))
 
+/* cuDNN's graphs are made of descriptors with numbered attributes (cuda_cudnn.c knows the numbers). */
+#define KNI_CUDA_GRAPH_LIST(F)                                                                               \
+    F(create, "cudnnCreate", (void **handle))                                                                \
+    F(destroy, "cudnnDestroy", (void *handle))                                                               \
+    F(set_stream, "cudnnSetStream", (void *handle, void *stream))                                            \
+    F(make, "cudnnBackendCreateDescriptor", (int kind, void **descriptor))                                   \
+    F(release, "cudnnBackendDestroyDescriptor", (void *descriptor))                                          \
+    F(finalize, "cudnnBackendFinalize", (void *descriptor))                                                  \
+    F(set, "cudnnBackendSetAttribute",                                                                       \
+      (void *descriptor, int name, int type, int64_t count, const void *values))                             \
+    F(get, "cudnnBackendGetAttribute",                                                                       \
+      (void *descriptor, int name, int type, int64_t wanted, int64_t *count, void *values))                  \
+    F(execute, "cudnnBackendExecute", (void *handle, void *plan, void *pack))
+
 #define KNI_CUDA_FIELD(field, symbol, arguments) int(*field) arguments;
 typedef struct kni_cuda_driver_api {
     KNI_CUDA_DRIVER_LIST(KNI_CUDA_FIELD)
@@ -122,6 +136,9 @@ typedef struct kni_cuda_compiler_api {
 typedef struct kni_cuda_product_api {
     KNI_CUDA_PRODUCT_LIST(KNI_CUDA_FIELD)
 } kni_cuda_product_api;
+typedef struct kni_cuda_graph_api {
+    KNI_CUDA_GRAPH_LIST(KNI_CUDA_FIELD)
+} kni_cuda_graph_api;
 #undef KNI_CUDA_FIELD
 
 /* Opened once for the process; NULL with the failure told (unless silent): what is missing and what to do. The driver's
@@ -130,6 +147,7 @@ const kni_cuda_driver_api *kni_cuda_driver_library(bool silent);
 const kni_cuda_compiler_api *kni_cuda_compiler_library(void);
 /* NULL where it is not found, which is no failure: one line is logged. */
 const kni_cuda_product_api *kni_cuda_product_library(void);
+const kni_cuda_graph_api *kni_cuda_graph_library(void);
 
 /* The version of CUDA that the driver is made for, 13000 for 13.0; after the driver was opened. */
 int kni_cuda_driver_version(void);

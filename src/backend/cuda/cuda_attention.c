@@ -99,5 +99,14 @@ kn_status kni_cuda_attention(kni_driver *d, const kni_attention *p)
     kni_cuda *c = kni_cuda_of(d);
     kn_status status = kni_cuda_enter(c);
     if (status || !p->batch || !p->heads || !p->queries) return status;
-    return kni_hopper_attention(c, p);
+    status = kni_dnn_attention(c, p, false);
+    return status == KN_ERROR_UNSUPPORTED ? kni_hopper_attention(c, p) : status;
+}
+
+kn_status kni_cuda_attention_grad(kni_driver *d, const kni_attention *p)
+{
+    kni_cuda *c = kni_cuda_of(d);
+    kn_status status = kni_cuda_enter(c);
+    if (status) return status;
+    return kni_dnn_attention(c, p, true);
 }

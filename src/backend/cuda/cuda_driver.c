@@ -156,6 +156,7 @@ static void cuda_close(kni_driver *d)
         if (!c->lost && c->stream) kni_cuda_note(c, c->api->stream_wait(c->stream), "closing");
         kni_cuda_products_free(c);
         kni_hopper_free(c);
+        kni_dnn_free(c);
         kni_cuda_staging_free(c);
         if (c->stream) (void)c->api->stream_destroy(c->stream);
         (void)c->api->context_set(NULL);
@@ -219,6 +220,7 @@ static const kni_driver functions = {.allocate = cuda_allocate,
                                      .record_free = kni_cuda_record_free,
                                      .product = kni_cuda_product,
                                      .attention = kni_cuda_attention,
+                                     .attention_grad = kni_cuda_attention_grad,
                                      .close = cuda_close};
 
 static int open_stream(kni_cuda *c)

@@ -41,6 +41,7 @@ typedef struct kni_cuda {
     int n_pending;
     kni_cuda_products *products;
     struct kni_hopper_kernels *kernels; /* cuda_hopper.c */
+    struct kni_dnn *dnn;                /* cuda_cudnn_attention.c */
 } kni_cuda;
 
 struct kni_module {
@@ -87,6 +88,10 @@ void kni_cuda_record_free(kni_driver *d, kni_recording *r);
 
 kn_status kni_cuda_product(kni_driver *d, const kni_product *p);
 kn_status kni_cuda_attention(kni_driver *d, const kni_attention *p);
+kn_status kni_cuda_attention_grad(kni_driver *d, const kni_attention *p);
+/* KN_ERROR_UNSUPPORTED without a text where cuDNN has none. */
+kn_status kni_dnn_attention(kni_cuda *c, const kni_attention *p, bool gradient);
+void kni_dnn_free(kni_cuda *c);
 void kni_cuda_products_free(kni_cuda *c);
 
 #endif

@@ -1,0 +1,373 @@
+/* Attention by cuDNN, forward and gradient: the graphs that its fused kernels know, a plan for each shape, and the memory
+   they need beside the operands. */
+#include "backend/cuda/cuda_cudnn.h"
+#include "backend/cuda/cuda_hopper.h"
+#include "core/allocator.h"
+#include "core/error.h"
+#include "core/platform.h"
+#include <string.h>
+
+enum { PLANS = 32 };
+/* Ids of the tensors in memory. */
+enum {
+    ID_Q = 1,
+    ID_K,
+    ID_V,
+    ID_OUT,
+    ID_LSE,
+    ID_SCALE,
+    ID_HIDDEN,
+    ID_DY,
+    ID_DQ,
+    ID_DK,
+    ID_DV,
+    ID_DOTS,
+    ID_DQ_WIDE,
+    ID_ONE,
+    IDS
+};
+
+typedef struct plan_key {
+    int64_t batch, heads, key_heads, queries, keys, size, value_size;
+    int64_t q_steps[3], k_steps[3], v_steps[3], dy_steps[3];
+    int64_t dtype, causal, lse, gradient;
+} plan_key;
+
+typedef struct kept_plan {
+    plan_key key;
+    void *plan; /* NULL: the library has none */
+    int64_t workspace;
+    uint64_t used;
+} kept_plan;
+
+struct kni_dnn {
+    const kni_cuda_graph_api *api;
+    void *handle;
+    uint64_t clock;
+    kept_plan plans[PLANS];
+    void *workspace; /* the latest one; older ones stay, because recordings may hold their address */
+    size_t workspace_bytes;
+    void *older[40];
+    int n_older;
+};
+
+/* ---- graphs */
+
+typedef struct builder {
+    kni_dnn_graph g;
+    const plan_key *key;
+    int dtype;
+    void *scale, *hidden;
+} builder;
+
+static void *operand(builder *b, int64_t id, int dtype, const int64_t *dims, const int64_t *steps)
+{
+    kni_dnn_tensor t = {.id = id, .dtype = dtype};
+    memcpy(t.dims, dims, sizeof t.dims);
+    memcpy(t.steps, steps, sizeof t.steps);
+    return kni_dnn_add_tensor(&b->g, &t);
+}
+
+/* Rows of an operand whose last axis is dense, [batch, heads, rows, size], or [.., size, rows] when turned. */
+static void *rows_of(builder *b, int64_t id, int64_t heads, int64_t rows, int64_t size, const int64_t *steps,
+                     bool turned)
+{
+    const int64_t straight[4] = {b->key->batch, heads, rows, size},
+                  plain[4] = {steps[0], steps[1], steps[2], 1};
+    const int64_t across[4] = {b->key->batch, heads, size, rows},
+                  other[4] = {steps[0], steps[1], 1, steps[2]};
+    return turned ? operand(b, id, b->dtype, across, other) : operand(b, id, b->dtype, straight, plain);
+}
+
+static void *result(builder *b, int64_t id, int64_t heads, int64_t rows, int64_t size)
+{
+    const int64_t steps[3] = {heads * rows * size, rows * size, size};
+    return rows_of(b, id, heads, rows, size, steps, false);
+}
+
+static void *number(builder *b, int64_t id)
+{
+    return kni_dnn_add_tensor(&b->g, &(kni_dnn_tensor){.id = id,
+                                                       .dtype = KNI_DNN_F32,
+                                                       .flags = KNI_DNN_VALUE,
+                                                       .dims = {1, 1, 1, 1},
+                                                       .steps = {1, 1, 1, 1}});
+}
+
+/* A tensor inside the graph, [batch, heads, rows, columns]. */
+static void *inside(builder *b, int dtype, int64_t rows, int64_t columns)
+{
+    int64_t heads = b->key->heads;
+    return kni_dnn_add_tensor(
+        &b->g, &(kni_dnn_tensor){.dtype = dtype,
+                                 .flags = KNI_DNN_INSIDE,
+                                 .dims = {b->key->batch, heads, rows, columns},
+                                 .steps = {heads * rows * columns, rows * columns, columns, 1}});
+}
+
+static void *scores(builder *b, int dtype) { return inside(b, dtype, b->key->queries, b->key->keys); }
+static void *per_row(builder *b) { return inside(b, KNI_DNN_F32, b->key->queries, 1); }
+
+/* [batch, heads, queries, 1] of f32 in memory. */
+static void *row_numbers(builder *b, int64_t id)
+{
+    const plan_key *k = b->key;
+    const int64_t dims[4] = {k->batch, k->heads, k->queries, 1},
+                  steps[4] = {k->heads * k->queries, k->queries, 1, 1};
+    return operand(b, id, KNI_DNN_F32, dims, steps);
+}
+
+static void *apply(builder *b, int mode, void *x, void *y, void *to)
+{
+    kni_dnn_add_pointwise(&b->g, mode, 0, x, y, NULL, to, false);
+    return to;
+}
+
+/* What query i does not see becomes -inf. */
+static void *hide(builder *b, void *x)
+{
+    if (!b->key->causal) return x;
+    void *row = scores(b, KNI_DNN_I32), *column = scores(b, KNI_DNN_I32), *seen = scores(b, KNI_DNN_BOOL);
+    void *y = scores(b, KNI_DNN_F32);
+    kni_dnn_add_pointwise(&b->g, KNI_DNN_INDEX, 2, x, NULL, NULL, row, false);
+    kni_dnn_add_pointwise(&b->g, KNI_DNN_INDEX, 3, x, NULL, NULL, column, false);
+    kni_dnn_add_pointwise(&b->g, KNI_DNN_AT_LEAST, 0, row, column, NULL, seen, true);
+    kni_dnn_add_pointwise(&b->g, KNI_DNN_SELECT, 0, x, b->hidden, seen, y, false);
+    return y;
+}
+
+static void begin(builder *b, void **q, void **k)
+{
+    const plan_key *key = b->key;
+    *q = rows_of(b, ID_Q, key->heads, key->queries, key->size, key->q_steps, false);
+    *k = rows_of(b, ID_K, key->key_heads, key->keys, key->size, key->k_steps, true);
+    b->scale = number(b, ID_SCALE);
+    if (key->causal) b->hidden = number(b, ID_HIDDEN);
+}
+
+static void *scaled_scores(builder *b, void *q, void *k)
+{
+    void *s = scores(b, KNI_DNN_F32);
+    kni_dnn_add_product(&b->g, q, k, s);
+    return apply(b, KNI_DNN_MULTIPLY, s, b->scale, scores(b, KNI_DNN_F32));
+}
+
+static void build_forward(builder *b)
+{
+    const plan_key *key = b->key;
+    void *q, *k;
+    begin(b, &q, &k);
+    void *s = hide(b, scaled_scores(b, q, k));
+    void *most = per_row(b), *sum = per_row(b), *p = scores(b, b->dtype);
+    kni_dnn_add_reduction(&b->g, KNI_DNN_REDUCE_MAX, s, most);
+    void *e = apply(b, KNI_DNN_EXP, apply(b, KNI_DNN_SUBTRACT, s, most, scores(b, KNI_DNN_F32)), NULL,
+                    scores(b, KNI_DNN_F32));
+    kni_dnn_add_reduction(&b->g, KNI_DNN_REDUCE_SUM, e, sum);
+    apply(b, KNI_DNN_ADD, most, apply(b, KNI_DNN_LOG, sum, NULL, per_row(b)),
+          key->lse ? row_numbers(b, ID_LSE) : per_row(b));
+    apply(b, KNI_DNN_DIVIDE, e, sum, p);
+    void *v = rows_of(b, ID_V, key->key_heads, key->keys, key->value_size, key->v_steps, false);
+    kni_dnn_add_product(&b->g, p, v, result(b, ID_OUT, key->heads, key->queries, key->value_size));
+}
+
+/* [.., queries, keys] as [.., keys, queries]. */
+static void *turned(builder *b, void *x)
+{
+    const plan_key *k = b->key;
+    void *y = kni_dnn_add_tensor(&b->g, &(kni_dnn_tensor){.dtype = b->dtype,
+                                                          .flags = KNI_DNN_INSIDE,
+                                                          .dims = {k->batch, k->heads, k->keys, k->queries},
+                                                          .steps = {k->heads * k->queries * k->keys,
+                                                                    k->queries * k->keys, 1, k->keys}});
+    kni_dnn_add_reshape(&b->g, x, y);
+    return y;
+}
+
+/* A gradient by keys or values: heads that share a key head are added up. */
+static void add_shared_product(builder *b, void *a, void *c, int64_t id, int64_t size)
+{
+    const plan_key *k = b->key;
+    void *y = result(b, id, k->key_heads, k->keys, size);
+    if (k->heads == k->key_heads) {
+        kni_dnn_add_product(&b->g, a, c, y);
+        return;
+    }
+    void *all = inside(b, b->dtype, k->keys, size);
+    kni_dnn_add_product(&b->g, a, c, all);
+    kni_dnn_add_reduction(&b->g, KNI_DNN_REDUCE_SUM, all, y);
+}
+
+static void build_gradient(builder *b)
+{
+    const plan_key *key = b->key;
+    void *q, *k;
+    begin(b, &q, &k);
+    void *v = rows_of(b, ID_V, key->key_heads, key->keys, key->value_size, key->v_steps, true);
+    void *out = result(b, ID_OUT, key->heads, key->queries, key->value_size);
+    void *dy = rows_of(b, ID_DY, key->heads, key->queries, key->value_size, key->dy_steps, false);
+    /* dots: the sum over each row of dy out. */
+    void *dot = per_row(b), *dots = row_numbers(b, ID_DOTS);
+    kni_dnn_add_reduction(
+        &b->g, KNI_DNN_REDUCE_SUM,
+        apply(b, KNI_DNN_MULTIPLY, dy, out, inside(b, KNI_DNN_F32, key->queries, key->value_size)), dot);
+    apply(b, KNI_DNN_MULTIPLY, dot, number(b, ID_ONE), dots);
+    /* p = exp(s - lse), dv = p' dy */
+    void *s =
+        apply(b, KNI_DNN_SUBTRACT, scaled_scores(b, q, k), row_numbers(b, ID_LSE), scores(b, KNI_DNN_F32));
+    void *p = apply(b, KNI_DNN_EXP, hide(b, s), NULL, scores(b, KNI_DNN_F32));
+    add_shared_product(b, turned(b, p), dy, ID_DV, key->value_size);
+    /* ds = scale (dy v' - dots) p, dk = ds' q, dq = ds k */
+    void *dp = scores(b, KNI_DNN_F32);
+    kni_dnn_add_product(&b->g, dy, v, dp);
+    void *ds = apply(b, KNI_DNN_SUBTRACT, dp, dots, scores(b, KNI_DNN_F32));
+    ds = apply(b, KNI_DNN_MULTIPLY, ds, p, scores(b, KNI_DNN_F32));
+    ds = apply(b, KNI_DNN_MULTIPLY, ds, b->scale, scores(b, KNI_DNN_F32));
+    add_shared_product(b, turned(b, ds), q, ID_DK, key->size);
+    void *straight = kni_dnn_add_tensor(
+        &b->g, &(kni_dnn_tensor){.dtype = b->dtype,
+                                 .flags = KNI_DNN_INSIDE,
+                                 .dims = {key->batch, key->key_heads, key->keys, key->size},
+                                 .steps = {key->k_steps[0], key->k_steps[1], key->k_steps[2], 1}});
+    kni_dnn_add_reshape(&b->g, k, straight);
+    const int64_t dims[4] = {key->batch, key->heads, key->queries, key->size};
+    const int64_t steps[4] = {key->heads * key->queries * key->size, key->queries * key->size, key->size, 1};
+    void *wide = operand(b, ID_DQ_WIDE, KNI_DNN_F32, dims, steps);
+    kni_dnn_add_product(&b->g, ds, straight, wide);
+    apply(b, KNI_DNN_IDENTITY, wide, NULL, result(b, ID_DQ, key->heads, key->queries, key->size));
+}
+
+/* ---- plans */
+
+static struct kni_dnn *state_of(kni_cuda *c)
+{
+    if (c->dnn || !c->vendor) return c->dnn;
+    const kni_cuda_graph_api *api = kni_cuda_graph_library();
+    struct kni_dnn *s = api ? kni_allocate(sizeof *s) : NULL;
+    if (!s) return NULL;
+    memset(s, 0, sizeof *s);
+    s->api = api;
+    if (api->create(&s->handle)) {
+        kni_free(s, sizeof *s);
+        return NULL;
+    }
+    if (api->set_stream(s->handle, c->stream)) {
+        (void)api->destroy(s->handle);
+        kni_free(s, sizeof *s);
+        return NULL;
+    }
+    c->dnn = s;
+    return s;
+}
+
+void kni_dnn_free(kni_cuda *c)
+{
+    struct kni_dnn *s = c->dnn;
+    if (!s) return;
+    for (int i = 0; i < PLANS; i++)
+        if (s->plans[i].plan) (void)s->api->release(s->plans[i].plan);
+    if (!c->lost) (void)s->api->destroy(s->handle);
+    c->driver.free(&c->driver, s->workspace);
+    for (int i = 0; i < s->n_older; i++) c->driver.free(&c->driver, s->older[i]);
+    kni_free(s, sizeof *s);
+    c->dnn = NULL;
+}
+
+static void make_key(const kni_attention *p, bool gradient, plan_key *key)
+{
+    memset(key, 0, sizeof *key);
+    key->batch = p->batch, key->heads = p->heads, key->key_heads = p->key_heads;
+    key->queries = p->queries, key->keys = p->keys, key->size = p->size, key->value_size = p->value_size;
+    memcpy(key->q_steps, p->q_steps, sizeof key->q_steps);
+    memcpy(key->k_steps, p->k_steps, sizeof key->k_steps);
+    memcpy(key->v_steps, p->v_steps, sizeof key->v_steps);
+    if (gradient) memcpy(key->dy_steps, p->dy_steps, sizeof key->dy_steps);
+    key->dtype = p->dtype, key->causal = p->causal, key->lse = p->lse.memory != NULL,
+    key->gradient = gradient;
+}
+
+static kept_plan *plan_for(struct kni_dnn *s, const plan_key *key)
+{
+    kept_plan *oldest = &s->plans[0];
+    for (int i = 0; i < PLANS; i++) {
+        kept_plan *p = &s->plans[i];
+        if (p->used && !memcmp(&p->key, key, sizeof *key)) {
+            p->used = ++s->clock;
+            return p;
+        }
+        if (p->used < oldest->used) oldest = p;
+    }
+    if (oldest->plan) (void)s->api->release(oldest->plan);
+    builder b = {.g = {.api = s->api, .handle = s->handle},
+                 .key = key,
+                 .dtype = key->dtype == KN_F16 ? KNI_DNN_F16 : KNI_DNN_BF16};
+    if (key->gradient)
+        build_gradient(&b);
+    else
+        build_forward(&b);
+    *oldest = (kept_plan){.key = *key, .used = ++s->clock};
+    oldest->plan = kni_dnn_plan(&b.g, &oldest->workspace);
+    return oldest;
+}
+
+static bool room(kni_cuda *c, struct kni_dnn *s, size_t bytes)
+{
+    if (bytes <= s->workspace_bytes) return true;
+    if (s->n_older == (int)(sizeof s->older / sizeof *s->older)) return false;
+    size_t wanted = bytes > 2 * s->workspace_bytes ? bytes : 2 * s->workspace_bytes;
+    void *memory = c->driver.allocate(&c->driver, wanted);
+    if (!memory) return false;
+    if (s->workspace) s->older[s->n_older++] = s->workspace;
+    s->workspace = memory;
+    s->workspace_bytes = wanted;
+    return true;
+}
+
+static bool takes(const kni_attention *p)
+{
+    bool counts = p->batch > 0 && p->heads > 0 && p->queries > 0 && p->keys > 0 && p->key_heads > 0;
+    return (p->dtype == KN_F16 || p->dtype == KN_BF16) && counts && p->size % 8 == 0 &&
+           p->value_size % 8 == 0 && p->heads % p->key_heads == 0;
+}
+
+static size_t padded(int64_t bytes) { return ((size_t)bytes + 255) / 256 * 256; }
+
+kn_status kni_dnn_attention(kni_cuda *c, const kni_attention *p, bool gradient)
+{
+    plan_key key;
+    struct kni_dnn *s = takes(p) && (!gradient || p->lse.memory) ? state_of(c) : NULL;
+    if (!s) return KN_ERROR_UNSUPPORTED;
+    make_key(p, gradient, &key);
+    kept_plan *plan = plan_for(s, &key);
+    if (!plan->plan) return KN_ERROR_UNSUPPORTED;
+    size_t dots = gradient ? padded(p->batch * p->heads * p->queries * 4) : 0;
+    size_t wide = gradient ? padded(p->batch * p->heads * p->queries * p->size * 4) : 0;
+    if (!room(c, s, dots + wide + padded(plan->workspace))) return KN_ERROR_UNSUPPORTED;
+    float scale = (float)p->scale, one = 1, hidden = -__builtin_inff();
+    char *memory = s->workspace;
+    const kni_place *places[IDS] = {
+        [ID_Q] = &p->q,   [ID_K] = &p->k,   [ID_V] = &p->v,   [ID_OUT] = &p->out, [ID_LSE] = &p->lse,
+        [ID_DY] = &p->dy, [ID_DQ] = &p->dq, [ID_DK] = &p->dk, [ID_DV] = &p->dv};
+    int64_t ids[IDS];
+    void *pointers[IDS];
+    int count = 0;
+    for (int id = 1; id < IDS; id++) {
+        bool both = id <= ID_HIDDEN;
+        void *at = places[id] && places[id]->memory
+                       ? (char *)places[id]->memory + places[id]->offset * (id == ID_LSE ? 4 : 2)
+                   : id == ID_SCALE               ? (void *)&scale
+                   : id == ID_HIDDEN && p->causal ? (void *)&hidden
+                   : id == ID_ONE                 ? (void *)&one
+                   : id == ID_DOTS                ? memory
+                   : id == ID_DQ_WIDE             ? memory + dots
+                                                  : NULL;
+        if (!at || (!both && !gradient)) continue;
+        ids[count] = id;
+        pointers[count++] = at;
+    }
+    int failed = kni_dnn_run(s->api, s->handle, plan->plan, ids, pointers, count, memory + dots + wide);
+    if (!failed) return KN_OK;
+    kn_status status = c->recording ? KN_OK : kni_cuda_result(c, c->api->stream_wait(c->stream), "attention");
+    if (status) return status;
+    return kni_fail(KN_ERROR_INTERNAL, "%s: cuDNN failed in attention (its error %d)", c->name,
+                    (int32_t)failed);
+}
