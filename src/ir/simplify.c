@@ -234,8 +234,10 @@ static void hoist(kni_ir_simplifier *z, uint32_t block)
     for (kni_ir_id id = z->ir->blocks[block].first, next; id; id = next) {
         kni_ir_node *node = at(z, id);
         next = node->next;
-        bool moves =
-            (kni_ir_codes[node->code].flags & KNI_IR_MOVES) && defined_outside(z, node, z->loops + 1);
+        /* A number at a constant place is there: the verifier looked. */
+        bool safe = (kni_ir_codes[node->code].flags & KNI_IR_MOVES) ||
+                    (node->code == KNI_IR_ELEMENT && kni_ir_is_constant(z->ir, node->a));
+        bool moves = safe && defined_outside(z, node, z->loops + 1);
         if (moves) {
             append(z, id);
             z->changed = true;
