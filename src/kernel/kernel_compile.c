@@ -9,9 +9,16 @@ static kn_kernel *compiled;
 static int n_compiled;
 static kni_mutex lock = KNI_MUTEX_INIT;
 
+/* As every device does it: small integers in 64 bits, so that they wrap in memory alone. */
+static int computed_in(int dtype)
+{
+    int computed = kni_compute_dtype[kni_compute_of[dtype]];
+    return computed == KN_I32 ? KN_I64 : computed;
+}
+
 kni_ir *kni_kernel_ir(const kn_kernel *k, int element, const uint8_t *storage)
 {
-    int computed = kni_compute_dtype[kni_compute_of[element ? element : k->source.element]];
+    int computed = computed_in(element ? element : k->source.element);
     kni_ir_parse_options options = {
         .file = k->file, .kernel = k->name, .element = computed, .real = KN_F64, .storage = storage};
     return kni_ir_parse(k->text, k->source.bytes, &options);
@@ -92,7 +99,7 @@ static bool check(kn_kernel *k, const char *name, bool any)
     kni_ir_parse_options options = {.file = k->file, .kernel = name, .real = KN_F64};
     for (int attempt = 0; attempt < (any ? 3 : 1); attempt++) {
         k->source.element = attempt == 0 ? k->source.element : attempt == 1 ? KN_I64 : KN_F32;
-        options.element = kni_compute_dtype[kni_compute_of[k->source.element]];
+        options.element = computed_in(k->source.element);
         if (!kni_ir_parse_signature(k->text, k->source.bytes, &options, &k->signature)) continue;
         memcpy(k->name, k->signature.name, sizeof k->name);
         kni_ir *ir = kni_kernel_ir(k, k->source.element, NULL);

@@ -24,6 +24,9 @@ typedef struct run {
     int cell;
 } run;
 
+/* How many of the last operands a user's kernel only begins its first results with. */
+static int first_values(const kn_op *row) { return row->source ? row->source->n_inout : 0; }
+
 static kn_status set_up(run *a)
 {
     const kn_record *r = a->record;
@@ -42,7 +45,7 @@ static kn_status set_up(run *a)
     if (s) return s;
     const kni_kernel *k = l->kernel;
     if (!k || l->n_ints > KNI_MAX_KERNEL_INTS || l->n_reals > KNI_MAX_KERNEL_REALS ||
-        l->n_temps != k->n_temp || r->n_in > k->n_in || r->n_out > k->n_out ||
+        l->n_temps != k->n_temp || r->n_in > k->n_in + first_values(r->row) || r->n_out > k->n_out ||
         k->n_in + k->n_out + k->n_temp > MAX_BUFFERS)
         return kni_fail_op(KN_ERROR_INTERNAL, r->row->name, "the reference kernel was set up wrongly");
     return KN_OK;
@@ -52,7 +55,8 @@ static kn_status set_up(run *a)
 static int element_of(const run *a)
 {
     const kni_kernel *k = a->launch.kernel;
-    int dtype = KN_F32;
+    const kni_kernel_source *own = a->record->row->source;
+    int dtype = own && own->element ? own->element : KN_F32;
     bool found = false;
     for (int i = 0; i < a->record->n_in && !found; i++)
         if (k->buffers[i] == 'T' && a->in[i]) dtype = a->in[i]->dtype, found = true;
@@ -64,6 +68,7 @@ static int element_of(const run *a)
 
 static int letter_dtype(const run *a, char letter)
 {
+    if (letter == '.') return 0; /* the text says it */
     return letter == 'T' ? a->element : letter == 'i' ? KN_I64 : a->real;
 }
 
@@ -105,6 +110,8 @@ static kn_status give_buffers(run *a)
             a->storage[i] = y->type.dtype;
             s = kni_gpu_allocate(a->gpu, y);
             if (s == KN_OK) a->blocks[i] = kni_gpu_block_of(y->storage);
+            if (s == KN_OK && out < first_values(r->row))
+                s = kni_gpu_copy_strided(a->gpu, kni_in(r, k->n_in + out), a->blocks[i]);
         } else {
             s = give_extra(a, i, temp >= 0 ? a->launch.temps[temp] : 1);
         }
@@ -225,7 +232,15 @@ static kn_status run_kernel(run *a)
     }
     kn_status s = fill_params(a, k, params);
     if (s || a->launch.items <= 0) return s;
+    const kni_kernel_source *own = a->record->row->source;
     kni_launch_shape shape = kni_gpu_item_shape(a->gpu, k, a->launch.items);
+    if (own && own->workgroup) {
+        /* Its items are workgroups already. */
+        if (a->launch.items > INT32_MAX)
+            return kni_fail_op(KN_ERROR_UNSUPPORTED, a->record->row->name, "%D workgroups are too many",
+                               a->launch.items);
+        shape = (kni_launch_shape){{(uint32_t)a->launch.items, 1, 1}, own->workgroup, 0};
+    }
     return kni_gpu_launch(a->gpu, k, &shape, a->blocks, (uint32_t)a->n_buffers, a->cell, params);
 }
 
