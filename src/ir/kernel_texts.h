@@ -7,5 +7,7 @@
 /* The text of the file that holds the kernel, with its length and the file's name for messages; NULL when there is no
    such kernel. */
 const char *kni_kernel_text(const char *kernel_name, size_t *bytes, const char **file);
+/* The names of all of them in order; NULL past the last. */
+const char *kni_kernel_text_name(int number);
 
 #endif

@@ -34,7 +34,7 @@ static void new_line(kni_lexer *x)
     x->line_start = x->at;
 }
 
-/* Past spaces and comments; false when a comment does not end. */
+/* Past spaces and comments; false, standing at its beginning, when a comment does not end. */
 static bool skip(kni_lexer *x)
 {
     while (x->at < x->end) {
@@ -43,10 +43,14 @@ static bool skip(kni_lexer *x)
         } else if (x->end - x->at >= 2 && x->at[0] == '/' && x->at[1] == '/') {
             while (x->at < x->end && *x->at != '\n') x->at++;
         } else if (x->end - x->at >= 2 && x->at[0] == '/' && x->at[1] == '*') {
+            kni_lexer start = *x;
             x->at += 2;
             while (x->end - x->at >= 2 && !(x->at[0] == '*' && x->at[1] == '/'))
                 if (*x->at++ == '\n') new_line(x);
-            if (x->end - x->at < 2) return false;
+            if (x->end - x->at < 2) {
+                *x = start;
+                return false;
+            }
             x->at += 2;
         } else {
             break;

@@ -56,7 +56,10 @@ def generate():
             "        if (order < 0) high = middle;",
             "        else low = middle + 1;",
             "    }",
-            "    return NULL;", "}", ""]
+            "    return NULL;", "}", "",
+            "const char *kni_kernel_text_name(int number)", "{",
+            "    return number >= 0 && number < (int)(sizeof texts / sizeof *texts) ? texts[number].kernel : NULL;",
+            "}", ""]
     return "\n".join(out)
 
 

@@ -815,3 +815,8 @@ const char *kni_kernel_text(const char *kernel_name, size_t *bytes, const char *
     }
     return NULL;
 }
+
+const char *kni_kernel_text_name(int number)
+{
+    return number >= 0 && number < (int)(sizeof texts / sizeof *texts) ? texts[number].kernel : NULL;
+}
