@@ -7,6 +7,8 @@ static const struct {
 } entries[] = {
     {&kni_op_matmul, kni_gpu_run_matmul},
     {&kni_op_linear, kni_gpu_run_linear},
+    {&kni_op_attention, kni_gpu_run_attention},
+    {&kni_op_attention_grad, kni_gpu_run_attention_grad},
     {&kni_op_conv, kni_gpu_run_conv},
     {&kni_op_conv_transpose, kni_gpu_run_conv_transpose},
     {&kni_op_conv_weight_grad, kni_gpu_run_conv_weight_grad},

@@ -23,6 +23,8 @@ kn_status kni_gpu_multiply(kni_gpu *g, const kni_gpu_product *p);
 /* The records made of them. KN_ERROR_UNSUPPORTED without a text: not this one. */
 kn_status kni_gpu_run_matmul(kni_gpu *g, const kn_record *r);
 kn_status kni_gpu_run_linear(kni_gpu *g, const kn_record *r);
+kn_status kni_gpu_run_attention(kni_gpu *g, const kn_record *r);
+kn_status kni_gpu_run_attention_grad(kni_gpu *g, const kn_record *r);
 kn_status kni_gpu_run_conv(kni_gpu *g, const kn_record *r);
 kn_status kni_gpu_run_conv_transpose(kni_gpu *g, const kn_record *r);
 kn_status kni_gpu_run_conv_weight_grad(kni_gpu *g, const kn_record *r);

@@ -1,0 +1,132 @@
+/* The rows attention and attention_grad by the driver's fused kernels, where it has them: no mask, bias or softcap. */
+#include "backend/gpu/product.h"
+#include "ops/attention.h"
+#include <string.h>
+
+enum { Q, K, V, DY, INPUTS };
+
+typedef struct operands {
+    kni_gpu_block *made[INPUTS]; /* copies, given back at the end */
+    kni_attention p;
+} operands;
+
+/* Whether mask and bias, behind the given input, are absent and nothing else is asked for. */
+static bool plain(const kn_record *r, int mask)
+{
+    const kni_attention_attributes *a = r->attributes;
+    for (int i = mask; i < r->n_in; i++)
+        if (kni_in(r, i)) return false;
+    for (int i = 0; i < mask; i++)
+        if (kni_in(r, i)->type.dtype != kni_in(r, 0)->type.dtype) return false;
+    int dtype = kni_in(r, 0)->type.dtype;
+    return (dtype == KN_F16 || dtype == KN_BF16) && a->softcap == 0 && !a->wants_bias;
+}
+
+/* Results that nothing was written to go back to where they came from: another way is tried. */
+static void forget(const kn_record *r)
+{
+    for (int i = 0; i < r->n_out; i++) {
+        kni_tensor *y = kni_out(r, i);
+        if (y->storage) kni_storage_release(y->storage);
+        y->storage = NULL;
+    }
+}
+
+/* The place of an operand and its steps; an operand whose last axis is not dense is copied. */
+static kn_status place(kni_gpu *g, kni_tensor *x, kni_gpu_block **made, kni_place *at, int64_t steps[3])
+{
+    const int64_t *dims = x->type.dims;
+    bool dense = x->storage && (x->strides[3] == 1 || dims[3] == 1);
+    kni_gpu_block *block = NULL;
+    kn_status s = dense ? kni_gpu_operand(g, x, &block, made) : kni_gpu_gather(g, x, made);
+    if (s) return s;
+    for (int i = 0; i < 3; i++) steps[i] = x->strides[i];
+    if (!dense) {
+        block = *made;
+        steps[2] = dims[3];
+        steps[1] = steps[2] * dims[2];
+        steps[0] = steps[1] * dims[1];
+    }
+    *at = (kni_place){block->memory, dense ? x->offset : 0};
+    return KN_OK;
+}
+
+static kn_status prepare(kni_gpu *g, const kn_record *r, operands *o)
+{
+    const kni_attention_attributes *a = r->attributes;
+    const kni_type *q = &kni_in(r, Q)->type, *k = &kni_in(r, K)->type, *v = &kni_in(r, V)->type;
+    memset(o, 0, sizeof *o);
+    o->p = (kni_attention){.dtype = q->dtype,
+                           .batch = q->dims[0],
+                           .heads = q->dims[1],
+                           .key_heads = k->dims[1],
+                           .queries = q->dims[2],
+                           .keys = k->dims[2],
+                           .size = q->dims[3],
+                           .value_size = v->dims[3],
+                           .scale = kni_attention_scale(a, q->dims[3]),
+                           .causal = a->is_causal != 0};
+    if (kni_count(q) == 0 || kni_count(k) == 0 || kni_count(v) == 0) return KN_ERROR_UNSUPPORTED;
+    kn_status s = place(g, kni_in(r, Q), &o->made[Q], &o->p.q, o->p.q_steps);
+    if (!s) s = place(g, kni_in(r, K), &o->made[K], &o->p.k, o->p.k_steps);
+    return s ? s : place(g, kni_in(r, V), &o->made[V], &o->p.v, o->p.v_steps);
+}
+
+static void give_all(kni_gpu_block *const *made, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (made[i]) kni_gpu_give(made[i]);
+}
+
+static kni_place first_of(const kni_tensor *y)
+{
+    return (kni_place){kni_gpu_block_of(y->storage)->memory, y->offset};
+}
+
+kn_status kni_gpu_run_attention(kni_gpu *g, const kn_record *r)
+{
+    operands o;
+    kni_tensor *y = kni_out(r, 0);
+    if (!g->driver->attention || !plain(r, 3)) return KN_ERROR_UNSUPPORTED;
+    kn_status s = prepare(g, r, &o);
+    if (!s) s = kni_gpu_allocate(g, y);
+    if (!s) {
+        o.p.out = first_of(y);
+        s = kni_gpu_checked(g, g->driver->attention(g->driver, &o.p));
+    }
+    if (s == KN_ERROR_UNSUPPORTED) forget(r);
+    if (!s) kni_gpu_finish(g, r, -1);
+    give_all(o.made, INPUTS);
+    return s;
+}
+
+/* The row does not keep what the forward pass computed, so that is computed once more. */
+kn_status kni_gpu_run_attention_grad(kni_gpu *g, const kn_record *r)
+{
+    operands o;
+    kni_gpu_block *again[2] = {NULL, NULL};
+    if (!g->driver->attention || !g->driver->attention_grad || !plain(r, 4)) return KN_ERROR_UNSUPPORTED;
+    kn_status s = prepare(g, r, &o);
+    if (!s) s = place(g, kni_in(r, DY), &o.made[DY], &o.p.dy, o.p.dy_steps);
+    for (int i = 0; i < 4 && !s; i++) s = kni_gpu_allocate(g, kni_out(r, i));
+    if (!s) {
+        int64_t rows = o.p.batch * o.p.heads * o.p.queries;
+        again[0] = kni_gpu_take(g, (size_t)(rows * o.p.value_size) * kni_gpu_element_bytes(kni_in(r, Q)));
+        again[1] = again[0] ? kni_gpu_take(g, (size_t)rows * sizeof(float)) : NULL;
+        if (!again[1]) s = kni_latest_code();
+    }
+    if (!s) {
+        o.p.out.memory = again[0]->memory;
+        o.p.lse.memory = again[1]->memory;
+        o.p.dq = first_of(kni_out(r, 0));
+        o.p.dk = first_of(kni_out(r, 1));
+        o.p.dv = first_of(kni_out(r, 2));
+        s = kni_gpu_checked(g, g->driver->attention(g->driver, &o.p));
+        if (!s) s = kni_gpu_checked(g, g->driver->attention_grad(g->driver, &o.p));
+    }
+    if (s == KN_ERROR_UNSUPPORTED) forget(r);
+    if (!s) kni_gpu_finish(g, r, -1);
+    give_all(again, 2);
+    give_all(o.made, INPUTS);
+    return s;
+}
