@@ -65,7 +65,8 @@ static uint16_t truth(kni_work *w, const kn_record *r, int result, uint16_t fram
     uint16_t x = operand(w, r, frame, axes_of, KN_BOOL);
     x = kni_work_convert(w, x, KN_BOOL, KN_I32);
     uint16_t y = kni_work_reduce(w, r->op == KNI_OP_any ? KNI_WORK_MAX : KNI_WORK_MIN, x);
-    return kni_work_convert(w, y, KN_I32, KN_BOOL);
+    /* Of no element at all: the lowest number is none. */
+    return kni_work_word(w, "gt", y, kni_work_constant(w, KN_I32, 0));
 }
 
 static uint16_t position(kni_work *w, const kn_record *r, int result, uint16_t frame)

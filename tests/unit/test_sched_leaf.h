@@ -4,11 +4,13 @@
 #define TEST_SCHED_LEAF_H
 
 #include "backend/host/host.h"
+#include "ir/run.h"
 #include "ops/record.h"
 #include "sched/sched.h"
-#include "test_sched_run.h"
 #include <kn/backend.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 static kni_ir_caps leaf_caps = {.dialect = KNI_IR_CUDA,
                                 .f64 = true,
@@ -22,7 +24,7 @@ static kni_ir_caps leaf_caps = {.dialect = KNI_IR_CUDA,
 static kni_sched_target leaf_target = {&leaf_caps, 2};
 static int leaf_scheduled, leaf_missing;
 static const kn_op *leaf_last_missing;
-static bool leaf_holds;
+static bool leaf_holds, leaf_checks = true;
 enum { LEAF_RECORDS = 64 };
 static kn_record *leaf_records[LEAF_RECORDS];
 static int leaf_count;
@@ -44,22 +46,23 @@ static kn_status leaf_launch(const kni_group *g, const kni_sched *sched, int ker
     const kni_sched_kernel *k = &sched->kernels[kernel];
     kni_ir *ir = kni_sched_build(g, &leaf_target, sched, kernel);
     if (!ir) return KN_ERROR_INTERNAL;
-    void *buffers[KNI_SCHED_MAX_BUFFERS];
-    size_t bytes[KNI_SCHED_MAX_BUFFERS];
+    kni_ir_run_buffer buffers[KNI_SCHED_MAX_BUFFERS];
+    int64_t fault[2] = {0, 0};
     kn_status s = kni_ir_verify(ir);
-    if (s == KN_OK && (ir->n_buffers != k->n_buffers || ir->param_bytes > k->param_bytes))
+    if (s == KN_OK && (ir->n_buffers != k->n_buffers || ir->param_bytes != k->param_bytes))
         s = kni_fail(KN_ERROR_INTERNAL, "the kernel has %D params and %D buffers, the launch gives %D and %D",
                      (int64_t)ir->param_bytes, (int64_t)ir->n_buffers, (int64_t)k->param_bytes,
                      (int64_t)k->n_buffers);
-    for (uint32_t i = 0; i < k->n_buffers; i++)
-        buffers[i] = leaf_memory(k->buffers[i], temps, sched->temp_bytes, &bytes[i]);
-    if (s == KN_OK) {
-        int64_t items, faults;
-        memcpy(&items, k->params, sizeof items);
-        const char *wrong = run_launch(ir, k->shape.groups, items, buffers, bytes, k->params, &faults);
-        if (wrong) s = kni_fail(KN_ERROR_INTERNAL, "%s: %s", ir->name, wrong);
-        if (s == KN_OK && faults) s = kni_fail(KN_ERROR_INDEX, "index is out of range");
+    for (uint32_t i = 0; i < k->n_buffers && s == KN_OK; i++) {
+        size_t bytes;
+        buffers[i].data = leaf_memory(k->buffers[i], temps, sched->temp_bytes, &bytes);
+        buffers[i].count = (int64_t)(bytes / (kni_dtypes[ir->bindings[i].dtype].bits / 8u));
     }
+    kni_ir_run_args args = {.buffers = buffers, .params = k->params, .fault = fault, .check = leaf_checks};
+    memcpy(&args.items, k->params, sizeof args.items);
+    memcpy(args.groups, k->shape.groups, sizeof args.groups);
+    if (s == KN_OK) s = kni_ir_run(ir, &args);
+    if (s == KN_OK && fault[0]) s = kni_fail(KN_ERROR_INDEX, "index %D is out of range", fault[1]);
     kni_ir_free(ir);
     return s;
 }
