@@ -18,7 +18,8 @@ typedef struct opencl {
     cl_queue queue;
     uint64_t max_allocation;
     size_t max_group;
-    char spec[16], device_name[NAME], driver_version[NAME], version[NAME], platform_name[NAME], options[128];
+    bool caches; /* the platform keeps compiled programs itself, and asking for one would compile it again */
+    char spec[16], device_name[NAME], driver_version[NAME], version[NAME], platform_name[NAME], options[256];
 } opencl;
 
 struct kni_module {
@@ -184,7 +185,7 @@ static cl_program from_text(const opencl *o, const char *text, const char *entry
 static cl_program program_of(const opencl *o, const char *text, const char *entry)
 {
     size_t bytes;
-    char *key = key_of(o, text, &bytes);
+    char *key = o->caches ? NULL : key_of(o, text, &bytes);
     cl_program p = key ? from_disk(o, key, bytes) : NULL;
     if (!p) {
         p = from_text(o, text, entry);
@@ -311,7 +312,7 @@ static void find_caps(opencl *o)
     o->driver.memory_bytes = (int64_t)number_info(o, CL_DEVICE_GLOBAL_BYTES, 8);
 }
 
-/* "OpenCL C 1.2 ..." gives -cl-std=CL1.2. */
+/* "OpenCL C 1.2 ..." gives -cl-std=CL1.2. Warnings are off: some compilers print them. KN_OPENCL_OPTIONS adds more. */
 static void find_options(opencl *o)
 {
     char language[NAME];
@@ -324,6 +325,8 @@ static void find_options(opencl *o)
     }
     if (number_info(o, CL_DEVICE_SINGLE_CONFIG, 8) & CL_ROUNDED_DIVIDE_SQRT)
         kni_text_string(&text, " -cl-fp32-correctly-rounded-divide-sqrt");
+    const char *more = kni_environment("KN_OPENCL_OPTIONS");
+    kni_text_format(&text, " -w %s", more ? more : "");
 }
 
 static void describe(opencl *o, cl_platform_id platform)
@@ -333,6 +336,7 @@ static void describe(opencl *o, cl_platform_id platform)
     text_info(o->api, o->device, CL_DEVICE_VERSION, o->version, NAME);
     if (o->api->platform_info(platform, CL_PLATFORM_NAME, NAME - 1, o->platform_name, NULL))
         o->platform_name[0] = 0;
+    o->caches = strstr(o->platform_name, "Portable Computing Language") != NULL;
     kni_text text = {o->driver.description, sizeof o->driver.description, 0};
     kni_text_format(&text, "%s (%s %s)", o->device_name, o->platform_name, o->driver_version);
 }
