@@ -184,7 +184,7 @@ static cl_program from_text(const opencl *o, const char *text, const char *entry
 
 static cl_program program_of(const opencl *o, const char *text, const char *entry)
 {
-    size_t bytes;
+    size_t bytes = 0;
     char *key = o->caches ? NULL : key_of(o, text, &bytes);
     cl_program p = key ? from_disk(o, key, bytes) : NULL;
     if (!p) {
