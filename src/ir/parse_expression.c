@@ -233,7 +233,13 @@ static kni_tree_expression *unary(kni_parser *p)
     if (kni_parse_peek(p, "-") || kni_parse_peek(p, "!") || kni_parse_peek(p, "~")) {
         e = prefixed(p);
     } else if (kni_parse_accept(p, "(")) {
-        uint8_t type = kni_parse_type(p, &p->token).compute;
+        kni_tree_type cast_to = kni_parse_type(p, &p->token);
+        uint8_t type = cast_to.compute;
+        char shown[KNI_LEX_SHOWN];
+        if (type != cast_to.memory)
+            kni_parse_fail(p, p->token.line, p->token.column,
+                           "%s is a type of buffers: nothing is computed in it",
+                           kni_lex_show(&p->token, shown));
         if (type)
             kni_parse_advance(p);
         else

@@ -32,6 +32,18 @@ _REFUSED = [
     ("y[item] = x[item]", "4:1"),
     ("n = n ? : 1;", "3:13"),
     ("index n2 = 1, n2 = 2;", "3:19"),
+    ("f32 v = 1;", "3:5"),
+    ("y[item] = max(x[item], n);", "3:15"),
+]
+# The same for the whole language, which users' kernels may use.
+_REFUSED_WHOLE = [
+    ("f16 v = 1;", "3:5"),
+    ("y[item] = (f16)x[item];", "3:16"),
+    ("shared T a[n];", "3:16"),
+    ("tile middle f16 a;", "3:10"),
+    ("atomic_add(n + 1, 0, 1);", "3:18"),
+    ("barrier(1);", "3:13"),
+    ("y[item] = max(x[item]);", "3:26"),
 ]
 _REFUSED_FILES = [
     ("static int total;\n", "1:1"),
@@ -44,16 +56,16 @@ _REFUSED_FILES = [
 ]
 
 
-def _fault(text):
+def _fault(text, whole=False):
     try:
-        kernel_grammar.parse(text)
+        kernel_grammar.parse(text, whole)
     except kernel_grammar.Fault as fault:
         return str(fault)
     return ""
 
 
-def _unexpected(text, place):
-    fault = _fault(text)
+def _unexpected(text, place, whole=False):
+    fault = _fault(text, whole)
     if fault.startswith(place + ":"):
         return []
     return ["expected a fault at %s, found %s, in: %s" % (place, fault or "none", text.strip())]
@@ -67,13 +79,16 @@ def check(_build):
         yield "%s keeps to the grammar" % name, ["%s:%s" % (name, fault)] if fault else []
     page = tree.read(_PAGE)
     examples = re.findall(r"^```c\n(.*?)^```", page, re.M | re.S)
-    problems = ["%s: %s" % (_PAGE, f) for f in map(_fault, examples) if f]
-    yield "the page's own kernel keeps to the grammar", problems if examples else ["no example found"]
-    words = set(kernel_grammar.CALLS) | kernel_grammar.CONSTANTS
+    kernels = [e for e in examples if re.match(r"\s*(/\*.*?\*/\s*)?(kernel|function)\b", e, re.S)]
+    problems = ["%s: %s" % (_PAGE, f) for f in (_fault(k, True) for k in kernels) if f]
+    yield "the page's own kernels keep to the grammar", problems if examples else ["no example found"]
+    words = set(kernel_grammar.CALLS) | kernel_grammar.CONSTANTS | set(kernel_grammar.MORE_CALLS)
     yield "the page names every word", ["not on the page: " + w for w in sorted(words) if not re.search(r"\b%s\b" % w, page)]
     problems = []
     for statement, place in _REFUSED:
         problems += _unexpected(_KERNEL % statement, place)
+    for statement, place in _REFUSED_WHOLE:
+        problems += _unexpected(_KERNEL % statement, place, True)
     for text, place in _REFUSED_FILES:
         problems += _unexpected(text, place)
     yield "what the language forbids is refused, at its place", problems

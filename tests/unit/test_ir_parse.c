@@ -293,6 +293,7 @@ static void mistakes(void)
         {"index twice = 1;", "t.kn:3:7: 'twice' is a function or kernel already"},
         {"index if = 1;", "expected a name"},
         {"f16 h = 1;", "t.kn:3:1: 'f16' is a type of buffers"},
+        {"y[item] = (u8)x[item];", "t.kn:3:12: 'u8' is a type of buffers"},
         {"T t[n];", "t.kn:3:5: the length of an array"},
         {"break;", "t.kn:3:1: break and continue"},
         {"return n;", "t.kn:3:8: expected ';'"},
