@@ -26,6 +26,7 @@ static const char usage[] =
     "  kiln inspect FILE [--json]     what is in a .safetensors, .pt, .npy or .npz file\n"
     "      --top ENTRY                only the entry of a PyTorch file\n"
     "  kiln bench overhead            nanoseconds of a tiny eager op, beside PyTorch where there is one\n"
+    "  kiln bench --device D [ROW..]  one kind of work on a device: chain softmax layernorm matmul attention mlp\n"
     "  kiln bench mlp cnn lenet       time and memory of a training step, beside PyTorch where there is one\n"
     "      --threads N                2 unless told\n"
     "      --profile                  where the time goes, by op\n"
