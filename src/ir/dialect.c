@@ -49,6 +49,28 @@ static bool listed(const char *const *list, const char *name)
     return false;
 }
 
+/* What compilers declare by themselves; a parameter may hide them, an entry may not have their names. */
+static const char *const library_functions[] = {
+    "abs",      "acos",       "acosf",   "acosh",    "asin",      "asinh",     "atan",   "atan2",
+    "atanh",    "cbrt",       "ceil",    "copysign", "cos",       "cosh",      "cospi",  "cyl_bessel_i0",
+    "erf",      "erfc",       "erfcinv", "erfcx",    "erfinv",    "exp",       "exp10",  "exp2",
+    "expm1",    "fabs",       "fdim",    "fdivide",  "floor",     "fma",       "fmax",   "fmin",
+    "fmod",     "free",       "frexp",   "hypot",    "ilogb",     "j0",        "j1",     "jn",
+    "labs",     "ldexp",      "lgamma",  "llabs",    "llmax",     "llmin",     "llrint", "llround",
+    "log",      "log10",      "log1p",   "log2",     "logb",      "lrint",     "lround", "malloc",
+    "max",      "min",        "modf",    "nan",      "nearbyint", "nextafter", "norm",   "norm3d",
+    "normcdf",  "normcdfinv", "pow",     "printf",   "rcbrt",     "remainder", "remquo", "rhypot",
+    "rint",     "rnorm",      "round",   "rsqrt",    "scalbln",   "scalbn",    "sin",    "sincos",
+    "sincospi", "sinh",       "sinpi",   "sqrt",     "tan",       "tanh",      "tgamma", "trunc",
+    "umax",     "umin",       "ullmax",  "ullmin",   "y0",        "y1",        "yn",     "assert",
+    "abort",    "exit",       "memcpy",  "memset",   NULL,
+};
+
+bool kni_dialect_reserves_entry(const kni_dialect *d, const char *name)
+{
+    return kni_dialect_reserves(d, name) || listed(library_functions, name);
+}
+
 bool kni_dialect_reserves(const kni_dialect *d, const char *name)
 {
     size_t n = strlen(name);

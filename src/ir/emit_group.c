@@ -8,47 +8,49 @@ static void add(kni_ir_emitter *e, const char *text) { kni_ir_text_add(e->text, 
 
 /* ---- where the stretches end */
 
-static bool contains_barrier(const kni_ir_emitter *e, uint32_t block)
+/* Whether a node of the code is in the block or in one inside it. */
+static bool contains(const kni_ir_emitter *e, uint32_t block, int code)
 {
     for (kni_ir_id id = e->ir->blocks[block].first; id; id = e->ir->nodes[id].next) {
         const kni_ir_node *node = &e->ir->nodes[id];
-        if (node->code == KNI_IR_BARRIER) return true;
+        if (node->code == code) return true;
         for (int i = 0; i < kni_ir_block_count(node->code); i++)
-            if (node->u.blocks[i] && contains_barrier(e, node->u.blocks[i])) return true;
+            if (node->u.blocks[i] && contains(e, node->u.blocks[i], code)) return true;
     }
     return false;
+}
+
+/* The same of one statement. */
+static bool holds(const kni_ir_emitter *e, const kni_ir_node *node, int code)
+{
+    bool found = node->code == code;
+    for (int i = 0; i < kni_ir_block_count(node->code) && !found; i++)
+        found = node->u.blocks[i] && contains(e, node->u.blocks[i], code);
+    return found;
 }
 
 /* Marks statements that the workgroup takes together: those around barriers, and what leaves them. later: a barrier
    may follow, so that a return is the whole group's. Answers whether the block has such a statement. */
 static bool mark(kni_ir_emitter *e, uint32_t block, bool loop_splits, bool later)
 {
-    bool any = false;
-    for (kni_ir_id id = e->ir->blocks[block].first; id; id = e->ir->nodes[id].next) {
-        const kni_ir_node *node = &e->ir->nodes[id];
-        bool splits = node->code == KNI_IR_BARRIER ||
-                      ((node->code == KNI_IR_BREAK || node->code == KNI_IR_CONTINUE) && loop_splits);
-        bool follows = later;
-        for (kni_ir_id rest = node->next; rest && !follows; rest = e->ir->nodes[rest].next) {
-            const kni_ir_node *other = &e->ir->nodes[rest];
-            follows = other->code == KNI_IR_BARRIER;
-            for (int i = 0; i < kni_ir_block_count(other->code) && !follows; i++)
-                follows = other->u.blocks[i] && contains_barrier(e, other->u.blocks[i]);
-        }
-        if (node->code == KNI_IR_RETURN) splits = follows;
-        int blocks = kni_ir_block_count(node->code);
-        if (blocks) {
-            bool loop = node->code != KNI_IR_IF, inside = false;
-            for (int i = 0; i < blocks; i++)
-                inside |= node->u.blocks[i] && contains_barrier(e, node->u.blocks[i]);
-            /* Twice where a loop turns out to be the group's by a return in it. */
-            for (int turn = 0; turn < 2; turn++)
-                for (int i = 0; i < blocks; i++)
-                    if (node->u.blocks[i])
-                        splits |= mark(e, node->u.blocks[i], loop ? inside || splits : loop_splits,
-                                       follows || (loop && inside));
-        }
-        if (node->code == KNI_IR_TEST) splits = loop_splits;
+    const kni_ir *ir = e->ir;
+    kni_ir_id last = 0;
+    for (kni_ir_id id = ir->blocks[block].first; id; id = ir->nodes[id].next)
+        if (holds(e, &ir->nodes[id], KNI_IR_BARRIER)) last = id;
+    bool any = false, follows = later || last;
+    for (kni_ir_id id = ir->blocks[block].first; id; id = ir->nodes[id].next) {
+        const kni_ir_node *node = &ir->nodes[id];
+        if (id == last) follows = later;
+        bool leaves =
+            node->code == KNI_IR_BREAK || node->code == KNI_IR_CONTINUE || node->code == KNI_IR_TEST;
+        bool splits = node->code == KNI_IR_BARRIER || (leaves && loop_splits) ||
+                      (node->code == KNI_IR_RETURN && follows);
+        bool loop = node->code == KNI_IR_FOR || node->code == KNI_IR_LOOP;
+        bool barrier = loop && holds(e, node, KNI_IR_BARRIER);
+        bool together = barrier || (loop && follows && holds(e, node, KNI_IR_RETURN));
+        for (int i = 0; i < kni_ir_block_count(node->code); i++)
+            if (node->u.blocks[i])
+                splits |= mark(e, node->u.blocks[i], loop ? together : loop_splits, follows || barrier);
         e->facts[id].splits = splits;
         any |= splits;
     }

@@ -41,6 +41,8 @@ extern const kni_dialect kni_dialect_c, kni_dialect_cuda, kni_dialect_opencl;
 const kni_dialect *kni_dialect_of(int dialect);
 /* True where a user's name has to be written with one more underscore. */
 bool kni_dialect_reserves(const kni_dialect *d, const char *name);
+/* The same of a kernel, whose name must not be that of a function the compiler knows either. */
+bool kni_dialect_reserves_entry(const kni_dialect *d, const char *name);
 /* The type of a dtype in memory; truths are computed in int, which kni_dialect_value_type knows. */
 const char *kni_dialect_storage_type(int dtype);
 const char *kni_dialect_value_type(int dtype);

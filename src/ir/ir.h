@@ -191,7 +191,8 @@ static inline kni_ir_node *kni_ir_at(const kni_ir *ir, kni_ir_id id) { return &i
 /* ---- passes. Each leaves what the verifier accepts. */
 kn_status kni_ir_verify(const kni_ir *ir); /* the failure told says which node, with line and column */
 kn_status kni_ir_simplify(kni_ir *ir);     /* folds constants, forwards variables, removes what nobody uses */
-kn_status kni_ir_legalise(kni_ir *ir, const kni_ir_caps *caps); /* into what the target can do */
+/* Into what the target can do. A kernel whose name means something there ("max") is called kn_<name> after it. */
+kn_status kni_ir_legalise(kni_ir *ir, const kni_ir_caps *caps);
 
 /* A growing text; `failed` once there was no memory. */
 typedef struct kni_ir_text {
