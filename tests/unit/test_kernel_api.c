@@ -1,0 +1,338 @@
+/* Users' kernels: compiling, running, debugging, showing, and ops made of them, on cpu, ref and under autodiff. */
+#include "support/check.h"
+#include <kn/kernels.h>
+
+static kn_tensor counted(int64_t n, kn_dtype dtype) { return kn_keep(kn_arange(0, (double)n, 1, dtype)); }
+
+/* y = 2 x by, of every dtype. */
+static void runs(void)
+{
+    static const char *const text = "function T twice(T v) { return v + v; }\n"
+                                    "kernel scale(index item, in T x[], out T y[], index by)\n"
+                                    "{\n    y[item] = twice(x[item]) * by;\n}\n";
+    static const kn_dtype dtypes[] = {KN_F64, KN_F32, KN_F16, KN_BF16, KN_I64, KN_I32,
+                                      KN_I16, KN_I8,  KN_U64, KN_U32,  KN_U16, KN_U8};
+    kn_kernel *k = kn_kernel_compile(text, NULL);
+    if (!CHECK(k != NULL)) return;
+    CHECK(k == kn_kernel_compile(text, NULL));
+    CHECK(k != kn_kernel_compile(text, &(kn_kernel_options){.file = "another.kn"}));
+    kn_kernel_number by = {.whole = 3};
+    kn_kernel_run_args args = {.numbers = &by, .n_numbers = 1};
+    for (int i = 0; i < 12; i++) {
+        kn_tensor x = counted(6, dtypes[i]), y, z;
+        CHECK(kn_kernel_run(k, &x, 1, &args, &y, 1) == KN_OK && kn_dtype_of(y) == dtypes[i]);
+        CHECK_VALUES(y, 0, 0, 6, 12, 18, 24, 30);
+        kn_tensor turned = kn_transpose(kn_reshape(x, KN_SHAPE(2, 3)), 0, 1);
+        CHECK(kn_kernel_debug(k, &turned, 1, &args, &z, 1) == KN_OK && kn_size(z, 0) == 3);
+        CHECK_VALUES(z, 0, 0, 18, 6, 24, 12, 30);
+    }
+    /* Many items, on all threads; none at all; a rank-0 operand. */
+    kn_tensor big = counted(100000, KN_F64), y;
+    CHECK(kn_kernel_run(k, &big, 1, &args, &y, 1) == KN_OK);
+    CHECK(kn_item(kn_sum(y, KN_AXES_ALL, false)) == 6.0 * 99999 * 50000);
+    kn_tensor none = kn_zeros(KN_SHAPE(0, 4), KN_F32);
+    CHECK(kn_kernel_run(k, &none, 1, &args, &y, 1) == KN_OK && kn_count(y) == 0);
+    kn_tensor one = kn_scalar(2, KN_F32);
+    CHECK(kn_kernel_run(k, &one, 1, &args, &y, 1) == KN_OK && kn_item(y) == 12);
+    kn_kernel_free(k);
+}
+
+/* Results of other shapes and dtypes, temp and inout buffers, uniform arrays, no operand at all. */
+static void shapes_and_roles(void)
+{
+    kn_kernel *k = kn_kernel_compile(
+        "kernel halves(index item, in i32 x[], inout f32 sum[], out f16 h[], out bool odd[], "
+        "temp i32 t[], uniform i32 steps[3], f32 by)\n"
+        "{\n    t[item] = x[item] * steps[item % 3];\n    h[item] = t[item] * by;\n"
+        "    odd[item] = t[item] % 2 != 0;\n    sum[item] += t[item];\n}\n",
+        NULL);
+    if (!CHECK(k != NULL)) printf("%s\n", kn_last_error());
+    if (!k) return;
+    kn_tensor in[2] = {counted(4, KN_I32), kn_keep(kn_full(KN_SHAPE(4), 100, KN_F32))}, out[3];
+    kn_kernel_number numbers[] = {{.whole = 1}, {.whole = 10}, {.whole = 7}, {.real = 0.5}};
+    int64_t temps = 4;
+    kn_kernel_run_args args = {.numbers = numbers, .n_numbers = 4, .temps = &temps};
+    CHECK(kn_kernel_run(k, in, 2, &args, out, 3) == KN_OK);
+    CHECK_VALUES(out[0], 0, 100, 110, 114, 103);
+    CHECK(kn_dtype_of(out[1]) == KN_F16 && kn_dtype_of(out[2]) == KN_BOOL);
+    CHECK_VALUES(out[1], 0, 0, 5, 7, 1.5);
+    CHECK_VALUES(out[2], 0, 0, 0, 0, 1);
+    CHECK_VALUES(in[1], 0, 100, 100, 100, 100);
+    args.temps = NULL;
+    CHECK_ERROR(kn_kernel_run(k, in, 2, &args, out, 3), "temp buffers");
+    temps = -1;
+    args.temps = &temps;
+    CHECK_ERROR(kn_kernel_run(k, in, 2, &args, out, 3), "-1 elements");
+
+    k = kn_kernel_compile("kernel ramp(index item, out T y[], index n) { y[item] = item % n; }", NULL);
+    kn_shape shape = KN_SHAPE(2, 3);
+    kn_dtype dtype = KN_I8;
+    kn_kernel_run_args ramp = {.numbers = &(kn_kernel_number){.whole = 4}, .n_numbers = 1, .shapes = &shape};
+    CHECK(kn_kernel_run(k, NULL, 0, &ramp, out, 1) == KN_OK && kn_dtype_of(out[0]) == KN_F32);
+    CHECK_VALUES(out[0], 0, 0, 1, 2, 3, 0, 1);
+    ramp.dtypes = &dtype;
+    CHECK(kn_kernel_run(k, NULL, 0, &ramp, out, 1) == KN_OK && kn_dtype_of(out[0]) == KN_I8);
+    ramp.shapes = NULL;
+    CHECK_ERROR(kn_kernel_run(k, NULL, 0, &ramp, out, 1), "give the shapes");
+    /* An integer kernel: T suits no float. */
+    k = kn_kernel_compile("kernel odd(index item, in T x[], out T y[]) { y[item] = x[item] % 2; }", NULL);
+    kn_tensor x = counted(4, KN_I32);
+    CHECK(k && kn_kernel_run(k, &x, 1, NULL, out, 1) == KN_OK);
+    CHECK_VALUES(out[0], 0, 0, 1, 0, 1);
+    x = counted(4, KN_F32);
+    CHECK_ERROR(kn_kernel_run(k, &x, 1, NULL, out, 1), "% is of integers");
+}
+
+static void groups(void)
+{
+    kn_kernel *k =
+        kn_kernel_compile("kernel row_sum(workgroup 64, in T x[], out T y[], index width)\n{\n"
+                          "    shared f32 part[64];\n    index l = local_id();\n    f32 total = 0;\n"
+                          "    for (index i = l; i < width; i += 64) total += x[group_id() * width + i];\n"
+                          "    part[l] = total;\n    barrier();\n"
+                          "    for (index step = 32; step > 0; step /= 2) {\n"
+                          "        if (l < step) part[l] += part[l + step];\n        barrier();\n    }\n"
+                          "    if (l == 0) y[group_id()] = part[0] + workgroup_sum(0.0);\n}\n",
+                          &(kn_kernel_options){.file = "rows.kn"});
+    CHECK(!k && strstr(kn_last_error(), "rows.kn:13:"));
+    k = kn_kernel_compile(
+        "kernel row_sum(workgroup 64, in T x[], out T y[], index width)\n{\n    f32 total = 0;\n"
+        "    for (index i = local_id(); i < width; i += 64) total += x[group_id() * width + i];\n"
+        "    total = workgroup_sum(total);\n    if (local_id() == 0) y[group_id()] = total;\n}\n",
+        NULL);
+    if (!CHECK(k != NULL)) printf("%s\n", kn_last_error());
+    if (!k) return;
+    kn_tensor x = kn_keep(kn_reshape(kn_arange(0, 600, 1, KN_F32), KN_SHAPE(6, 100))), y;
+    kn_shape shape = KN_SHAPE(6);
+    kn_kernel_run_args args = {
+        .items = 6, .numbers = &(kn_kernel_number){.whole = 100}, .n_numbers = 1, .shapes = &shape};
+    CHECK(kn_kernel_run(k, &x, 1, &args, &y, 1) == KN_OK);
+    CHECK_VALUES(y, 0, 4950, 14950, 24950, 34950, 44950, 54950);
+    CHECK(kn_kernel_debug(k, &x, 1, &args, &y, 1) == KN_OK);
+    CHECK_VALUES(y, 0, 4950, 14950, 24950, 34950, 44950, 54950);
+
+    k = kn_kernel_compile("kernel histogram(index item, in i32 x[], inout i32 hits[], index bins)\n{\n"
+                          "    if (x[item] >= 0 && x[item] < bins) atomic_add(hits, x[item], 1);\n"
+                          "    else report(x[item]);\n}\n",
+                          NULL);
+    int32_t values[] = {1, 3, 3, 0, 1, 1, 2, 3};
+    kn_tensor in[2] = {kn_keep(kn_from(values, KN_I32, KN_SHAPE(8))), kn_keep(kn_zeros(KN_SHAPE(4), KN_I32))};
+    kn_kernel_run_args bins = {.items = 8, .numbers = &(kn_kernel_number){.whole = 4}, .n_numbers = 1};
+    CHECK(k && kn_kernel_run(k, in, 2, &bins, &y, 1) == KN_OK);
+    CHECK_VALUES(y, 0, 1, 3, 1, 3);
+    values[5] = 77;
+    in[0] = kn_keep(kn_from(values, KN_I32, KN_SHAPE(8)));
+    CHECK_ERROR(kn_kernel_run(k, in, 2, &bins, &y, 1), "77");
+    CHECK(!kn_ok(y));
+}
+
+/* What kn_kernel_debug finds. */
+static void debugging(void)
+{
+    static const struct {
+        const char *statement, *message;
+    } wrong[] = {{"y[item + 1] = x[item];", "d.kn:3:"},
+                 {"y[item] = x[item - 1];", "d.kn:3:"},
+                 {"y[item / 2] = x[item];", "d.kn:3:"},
+                 {"y[item] = x[item]; y[0] = 1;", "d.kn:3:"},
+                 {"y[item] = item ? y[item - 1] : 0;", "d.kn:3:"},
+                 {"while (1) y[item] = 1;", "d.kn:3:"}};
+    for (int i = 0; i < 6; i++) {
+        char text[200];
+        snprintf(text, sizeof text, "kernel k(index item, in T x[], out T y[])\n{\n%s\n}\n",
+                 wrong[i].statement);
+        kn_kernel *k = kn_kernel_compile(text, &(kn_kernel_options){.file = "d.kn"});
+        kn_tensor x = counted(5, KN_F32), y;
+        if (!CHECK(k != NULL)) continue;
+        CHECK_ERROR(kn_kernel_debug(k, &x, 1, NULL, &y, 1), wrong[i].message);
+        CHECK(!kn_ok(y));
+    }
+}
+
+static void texts(void)
+{
+    kn_kernel *k = kn_kernel_compile(
+        "kernel k(index item, in T x[], out T y[], real by) { y[item] = exp(x[item]) * by; }", NULL);
+    static const char *const targets[][2] = {
+        {"ir", "kernel k"}, {"c", "void k("}, {"cuda", "__global__"}, {"opencl", "__kernel"}};
+    static char text[60000], few[8];
+    for (int i = 0; i < 4 && k; i++) {
+        int64_t n = kn_kernel_text(k, targets[i][0], text, sizeof text);
+        if (!CHECK(n > 0 && n == (int64_t)strlen(text) && strstr(text, targets[i][1])))
+            printf("%s: %s\n", targets[i][0], n < 0 ? kn_last_error() : text);
+        CHECK(kn_kernel_text(k, targets[i][0], few, sizeof few) == n && strlen(few) == 7);
+    }
+    CHECK(kn_kernel_text(k, "pascal", text, sizeof text) == -1 && strstr(kn_last_error(), "pascal"));
+}
+
+/* ---- ops */
+
+static kn_status function_gradient(void *context, const kn_tensor *in, const kn_tensor *out,
+                                   const kn_tensor *dy, kn_tensor *grads)
+{
+    (void)context, (void)out;
+    grads[0] = kn_mul(dy[0], kn_mul_scalar(in[0], 2));
+    return KN_OK;
+}
+
+static kn_status row_sizes(void *context, const kn_type *in, kn_type *out, kn_kernel_sizes *sizes)
+{
+    (void)context;
+    if (in[0].shape.rank != 2) return kn_custom_fail(KN_ERROR_SHAPE, "row norms are of matrices");
+    out[0].shape = KN_SHAPE(in[0].shape.dims[0]);
+    sizes->items = in[0].shape.dims[0];
+    sizes->numbers[0].whole = in[0].shape.dims[1];
+    return KN_OK;
+}
+
+static kn_status grad_sizes(void *context, const kn_type *in, kn_type *out, kn_kernel_sizes *sizes)
+{
+    (void)context, (void)out;
+    sizes->numbers[0].whole = in[0].shape.dims[1];
+    return KN_OK;
+}
+
+static void ops(const char *device)
+{
+    static int turn;
+    char name[3][32];
+    for (int i = 0; i < 3; i++) snprintf(name[i], sizeof name[i], "test_kernel_op_%d_%d", turn, i);
+    turn++;
+    kn_device_use(kn_device_open(device));
+    kn_scope scope = kn_scope_begin();
+    kn_kernel *square = kn_kernel_compile(
+        "kernel square(index item, in T x[], out T y[]) { y[item] = x[item] * x[item]; }", NULL);
+    kn_kernel_op_options by_function = {.name = name[0], .kernel = square, .gradient = function_gradient};
+    kn_op_handle h = kn_kernel_op(&by_function);
+    kn_tensor x = kn_require_grad(kn_from((double[]){1, -2, 3}, KN_F64, KN_SHAPE(3))), y, g, gg;
+    CHECK(h && kn_custom_call(h, &x, &y) == KN_OK);
+    CHECK_VALUES(y, 0, 1, 4, 9);
+    kn_tensor t = kn_keep(kn_sum(y, KN_AXES_ALL, false));
+    CHECK(kn_grad(&t, NULL, 1, &x, 1, KN_GRAD_CREATE_GRAPH, &g) == KN_OK);
+    CHECK_VALUES(g, 0, 2, -4, 6);
+    t = kn_keep(kn_sum(g, KN_AXES_ALL, false));
+    CHECK(kn_grad(&t, NULL, 1, &x, 1, 0, &gg) == KN_OK);
+    CHECK_VALUES(gg, 0, 2, 2, 2);
+
+    /* y[r] = the root of the sum of squares of row r times by; the gradient by a kernel reads x, y and the cotangent. */
+    kn_kernel *norm = kn_kernel_compile(
+        "kernel norm(index item, in T x[], out T y[], index width)\n{\n    T total = 0;\n"
+        "    for (index i = 0; i < width; i++) total += x[item * width + i] * x[item * width + i];\n"
+        "    y[item] = sqrt(total);\n}\n",
+        NULL);
+    kn_kernel *back = kn_kernel_compile(
+        "kernel norm_grad(index item, in T x[], in T y[], in T d_y[], out T d_x[], index width)\n"
+        "{\n    d_x[item] = d_y[item / width] * x[item] / y[item / width];\n}\n",
+        NULL);
+    kn_kernel_op_options by_kernel = {.name = name[1],
+                                      .kernel = norm,
+                                      .prepare = row_sizes,
+                                      .gradient_kernel = back,
+                                      .prepare_gradient = grad_sizes};
+    h = kn_kernel_op(&by_kernel);
+    if (!CHECK(h != NULL)) printf("%s\n", kn_last_error());
+    x = kn_require_grad(kn_from((double[]){3, 4, 5, 12}, KN_F64, KN_SHAPE(2, 2)));
+    CHECK(h && kn_custom_call(h, &x, &y) == KN_OK);
+    CHECK_VALUES(y, 1e-15, 5, 13);
+    t = kn_keep(kn_sum(kn_mul(y, kn_from((double[]){1, 2}, KN_F64, KN_SHAPE(2))), KN_AXES_ALL, false));
+    CHECK(kn_grad(&t, NULL, 1, &x, 1, 0, &g) == KN_OK);
+    CHECK_VALUES(g, 1e-15, 0.6, 0.8, 10.0 / 13, 24.0 / 13);
+    kn_tensor flat = kn_keep(kn_from((double[]){3, 4}, KN_F64, KN_SHAPE(2)));
+    CHECK_ERROR(kn_custom_call(h, &flat, &y), "of matrices");
+
+    /* Without a gradient it is no dead end until one is asked for. */
+    h = kn_kernel_op(&(kn_kernel_op_options){.name = name[2], .kernel = square});
+    x = kn_require_grad(kn_from((double[]){3, 4}, KN_F64, KN_SHAPE(2)));
+    CHECK(h && kn_custom_call(h, &x, &y) == KN_OK);
+    CHECK_VALUES(y, 0, 9, 16);
+    t = kn_keep(kn_sum(y, KN_AXES_ALL, false));
+    CHECK(kn_grad(&t, NULL, 1, &x, 1, 0, &g) != KN_OK);
+    kn_scope_end(scope, KN_NONE);
+    kn_device_use(NULL);
+}
+
+static void mistakes(void)
+{
+    kn_tensor x = counted(4, KN_F32), y[2];
+    kn_kernel *k = kn_kernel_compile(
+        "kernel k(index item, in T x[], out T y[], real by) { y[item] = x[item] * by; }", NULL);
+    CHECK(!kn_kernel_compile(NULL, NULL) && strstr(kn_last_error(), "NULL"));
+    CHECK(!kn_kernel_compile("kernel k(index item, in T x[]) { }", NULL) &&
+          strstr(kn_last_error(), "computes nothing"));
+    CHECK(!kn_kernel_compile("kernel k(index item, out T y[])\n{\n    y[item] = 1 +;\n}\n", NULL));
+    CHECK(strstr(kn_last_error(), "kernel:3:18: expected a value, found ';'") != NULL);
+    CHECK(
+        !kn_kernel_compile("kernel a(index item, out T y[]) { } kernel b(index item, out T y[]) { }", NULL));
+    CHECK(kn_kernel_compile("kernel a(index item, out T y[]) { } kernel b(index item, out T y[]) { }",
+                            &(kn_kernel_options){.name = "b"}) != NULL);
+    CHECK_ERROR(kn_kernel_run(k, &x, 1, NULL, y, 1), "declares 1 numbers, 0 were given");
+    CHECK(!kn_ok(y[0]));
+    kn_kernel_run_args args = {.numbers = &(kn_kernel_number){.real = 2}, .n_numbers = 1};
+    CHECK_ERROR(kn_kernel_run(k, &x, 1, &args, y, 2), "takes 1 operands and gives 1 results");
+    CHECK_ERROR(kn_kernel_run(NULL, &x, 1, &args, y, 1), "the kernel is NULL");
+    args.items = -1;
+    CHECK_ERROR(kn_kernel_run(k, &x, 1, &args, y, 1), "-1 items");
+    /* More items than elements: the CPU finds the index. */
+    args.items = 5;
+    CHECK_ERROR(kn_kernel_run(k, &x, 1, &args, y, 1), "kernel:1:");
+    k = kn_kernel_compile(
+        "kernel k(index item, in f32 x[], in T a[], in T b[], out T y[]) { y[item] = a[item]; }", NULL);
+    kn_tensor in[3] = {counted(4, KN_F64), x, x};
+    CHECK_ERROR(kn_kernel_run(k, in, 3, NULL, y, 1), "buffer 'x' is f32, not f64");
+    in[0] = x, in[2] = counted(4, KN_I32);
+    CHECK_ERROR(kn_kernel_run(k, in, 3, NULL, y, 1), "buffer 'b' is f32, not i32");
+    kn_tensor bad = kn_poison(KN_ERROR_NUMERIC, "bad milk");
+    in[2] = bad;
+    CHECK_ERROR(kn_kernel_run(k, in, 3, NULL, y, 1), "");
+    CHECK_POISON(y[0], "bad milk");
+
+    kn_kernel *f =
+        kn_kernel_compile("kernel f(index item, in T x[], out T y[]) { y[item] = x[item]; }", NULL);
+    static const char *const wrong[][2] = {
+        {"kernel g(index item, in T z[], out T d_x[]) { d_x[item] = z[item]; }", "the gradient reads 'z'"},
+        {"kernel g(index item, in T x[], out T x2[]) { x2[item] = x[item]; }", "the gradient makes 'x2'"},
+        {"kernel g(index item, in T x[], out T d_x[], index n) { d_x[item] = n; }", "declares other numbers"},
+        {"kernel g(index item, inout T d_x[]) { d_x[item] = 1; }", "has to be a function"},
+    };
+    for (int i = 0; i < 4; i++) {
+        kn_kernel *g = kn_kernel_compile(wrong[i][0], NULL);
+        kn_op_handle h =
+            kn_kernel_op(&(kn_kernel_op_options){.name = "wrong", .kernel = f, .gradient_kernel = g});
+        CHECK_ERROR(h || !g ? KN_OK : KN_ERROR_ARGUMENT, wrong[i][1]);
+    }
+    CHECK(!kn_kernel_op(NULL) && !kn_kernel_op(&(kn_kernel_op_options){.name = "x"}));
+    CHECK(!kn_kernel_op(&(kn_kernel_op_options){.name = "add", .kernel = f}) &&
+          strstr(kn_last_error(), "built-in"));
+}
+
+static void without_memory(void)
+{
+    kn_tensor x = counted(4, KN_F32), y;
+    kn_status s = KN_ERROR_MEMORY;
+    for (int n = 0; n < 400 && s; n++) {
+        kn_memory_fail_after(n);
+        kn_kernel *k = kn_kernel_compile("kernel memory(index item, in T x[], out T y[], temp T t[]) { "
+                                         "t[item] = 1; y[item] = x[item] + t[item]; }",
+                                         NULL);
+        int64_t temps = 4;
+        s = k ? kn_kernel_run(k, &x, 1, &(kn_kernel_run_args){.temps = &temps}, &y, 1) : KN_ERROR_MEMORY;
+        kn_memory_fail_after(-1);
+    }
+    CHECK(s == KN_OK);
+    CHECK_VALUES(y, 0, 1, 2, 3, 4);
+}
+
+int main(void)
+{
+    kn_log_set(NULL, NULL);
+    runs();
+    shapes_and_roles();
+    groups();
+    debugging();
+    texts();
+    ops("autodiff(cpu)");
+    ops("autodiff(ref)");
+    mistakes();
+    without_memory();
+    return check_report();
+}
