@@ -6,19 +6,19 @@
 
 typedef struct kni_ir_simplifier {
     kni_ir *ir;
-    uint32_t room;       /* of the arrays: ids below it */
-    kni_ir_id *same;     /* of nodes: what stands for it */
-    uint32_t *depth;     /* of nodes: how many loops are around it */
-    uint32_t *version;   /* of loads: the memory they saw */
-    kni_ir_id *known;    /* of variables: their value here, 0 where it is not known */
+    uint32_t room;        /* of the arrays: ids below it */
+    kni_ir_id *same;      /* of nodes: what stands for it */
+    uint32_t *depth;      /* of nodes: how many loops are around it */
+    uint32_t *version;    /* of loads: the memory they saw */
+    kni_ir_id *known;     /* of variables: their value here, 0 where it is not known */
     kni_ir_id *in_bucket; /* of nodes: the next with the same hash */
     kni_ir_id *buckets;
-    uint32_t n_buckets;  /* a power of two */
-    kni_ir_id *seen;     /* nodes in the table, in the order in which they came */
+    uint32_t n_buckets; /* a power of two */
+    kni_ir_id *seen;    /* nodes in the table, in the order in which they came */
     uint32_t n_seen;
     struct kni_ir_undo {
         kni_ir_id variable, value;
-    } *undo;
+    } * undo;
     uint32_t n_undo, undo_room;
     uint32_t memory[KNI_IR_MAX_BINDINGS]; /* versions */
     uint32_t loops;                       /* around where it stands */
