@@ -15,7 +15,7 @@ bool kni_emit_begin(kni_emit *e, kni_ir_builder *b, const kni_work *w)
     e->n_derived = 0;
     e->b = b;
     e->w = w;
-    e->lanes = w->lanes;
+    e->lanes = e->room = w->lanes;
     e->chunks = w->chunks;
     e->memo_size = w->n_nodes * w->lanes * w->chunks;
     e->memo = kni_allocate(e->memo_size * sizeof *e->memo);
@@ -48,7 +48,7 @@ static uint32_t place_of(const kni_emit *e, uint16_t node, uint32_t lane)
 {
     uint8_t level = e->w->nodes[node].level;
     uint32_t chunk = level & e->w->chunk_axis ? e->chunk : 0;
-    return (node * e->chunks + chunk) * e->lanes + (level & e->w->lane_axis ? lane : 0);
+    return (node * e->chunks + chunk) * e->room + (level & e->w->lane_axis ? lane : 0);
 }
 
 kni_emit_mark kni_emit_mark_here(const kni_emit *e) { return (kni_emit_mark){e->n_log, e->n_derived}; }
@@ -221,6 +221,12 @@ void kni_emit_store(kni_emit *e, const kni_work_output *output, kni_ir_id condit
         kni_ir_store_where(e->b, binding, lane_address(e, access, i), values[i], condition);
 }
 
+void kni_emit_store_value(kni_emit *e, const kni_work_output *output, kni_ir_id value, kni_ir_id condition)
+{
+    const kni_work_access *access = &e->w->accesses[output->access];
+    kni_ir_store_where(e->b, (uint32_t)access->buffer, address(e, access, 0), value, condition);
+}
+
 void kni_emit_loads(kni_emit *e, uint8_t level)
 {
     for (uint16_t n = 1; n < e->w->n_nodes; n++)
@@ -249,7 +255,7 @@ static kni_ir_id philox(kni_emit *e, const kni_work_node *n, uint32_t lane)
     if (index->op == 1 && w->nodes[index->a].kind == KNI_WORK_PLACE)
         straight = w->accesses[w->nodes[index->a].extra].mode == KNI_WORK_VECTOR;
     kni_ir_id key = kni_emit_value(e, n->a, lane), counter = kni_emit_value(e, n->b, lane), block, word;
-    if (straight && w->lanes * n->op % 4 == 0) {
+    if (straight && e->lanes * n->op % 4 == 0) {
         uint32_t place = lane * n->op + n->extra;
         block = kni_emit_value(e, n->c, 0);
         if (n->op < 4)

@@ -19,6 +19,7 @@ typedef struct kni_emit_derived {
 typedef struct kni_emit {
     kni_ir_builder *b;
     const kni_work *w;
+    uint32_t room;                                    /* for lanes, in the memory of what was computed */
     uint32_t lanes, chunks;                           /* of one step, and how many steps are open at once */
     uint32_t chunk;                                   /* the one that is computed now */
     kni_ir_id r[KNI_EMIT_CHUNKS], k[KNI_EMIT_CHUNKS]; /* of lane 0, by chunk */
@@ -48,6 +49,8 @@ kni_ir_id kni_emit_index(kni_emit *e, int64_t value); /* a constant of the index
 kni_ir_id kni_emit_value(kni_emit *e, uint16_t node, uint32_t lane);
 void kni_emit_set(kni_emit *e, uint16_t node, uint32_t lane, kni_ir_id value);
 void kni_emit_store(kni_emit *e, const kni_work_output *output, kni_ir_id condition);
+/* A value of the schedule's own where the result's lane 0 is. */
+void kni_emit_store_value(kni_emit *e, const kni_work_output *output, kni_ir_id value, kni_ir_id condition);
 /* Loads what of `stage` depends on all of `level`, for the chunk that is computed now. */
 void kni_emit_loads(kni_emit *e, uint8_t level);
 /* Computes all that `stage` reductions suffice for and that does not depend on the axis. */

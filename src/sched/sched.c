@@ -200,6 +200,8 @@ static bool analyse(kni_work *w, const kni_group *group, const kni_sched_target 
 static kn_status choose(kni_work *w, const kni_group *group, const kni_sched_target *target, kni_sched *sched)
 {
     sched->n_kernels = sched->n_temps = 0;
+    if (group->kind == KNI_GROUP_MANY) return kni_sched_many(w, group, target, sched);
+    if (kni_sched_scans(group)) return kni_sched_scan(w, group, target, sched);
     if (!analyse(w, group, target)) return KN_ERROR_UNSUPPORTED;
     if (!w->n_outputs) return KN_OK;
     return w->reduces ? kni_sched_rows(w, sched) : kni_sched_pointwise(w, sched);
@@ -229,8 +231,14 @@ kni_ir *kni_sched_build(const kni_group *group, const kni_sched_target *target, 
         kni_fail(KN_ERROR_INTERNAL, "a kernel is to be built for a group that has none");
     } else {
         int schedule = again->kernels[kernel].schedule;
-        ir =
-            schedule == KNI_SCHED_POINTWISE ? kni_sched_pointwise_ir(w) : kni_sched_rows_ir(w, again, kernel);
+        if (schedule == KNI_SCHED_POINTWISE)
+            ir = kni_sched_pointwise_ir(w);
+        else if (schedule == KNI_SCHED_MANY)
+            ir = kni_sched_many_ir(w, group, target, kernel, again);
+        else if (schedule == KNI_SCHED_SCAN)
+            ir = kni_sched_scan_ir(w);
+        else
+            ir = kni_sched_rows_ir(w, again, kernel);
         if (ir && kni_ir_simplify(ir) != KN_OK) {
             kni_ir_free(ir);
             ir = NULL;

@@ -13,7 +13,8 @@ enum {
     KNI_WORK_ACCESSES = 192,
     KNI_WORK_NUMBERS = 160,
     KNI_WORK_FRAMES = 96,
-    KNI_WORK_OUTPUTS = 32,
+    KNI_WORK_OUTPUTS = 96,
+    KNI_WORK_UPDATES = 96,      /* records of one group that are updates */
     KNI_WORK_SAME_NODES = 2048, /* of the table of nodes by what they are */
     KNI_WORK_TENSORS = 512      /* of the table by id; a power of 2 */
 };
@@ -154,6 +155,7 @@ typedef struct kni_work {
     uint16_t rows_number, width_number, part_number, parts_number;
     int64_t temp_bytes;
     uint16_t same[KNI_WORK_SAME_NODES];
+    uint16_t update_numbers[KNI_WORK_UPDATES]; /* the first number's node, by record */
     kni_work_output outputs[KNI_WORK_OUTPUTS];
     kni_work_buffer buffers[KNI_SCHED_MAX_BUFFERS];
     kni_work_node nodes[KNI_WORK_NODES]; /* [0] is unused */
@@ -168,6 +170,8 @@ typedef struct kni_work {
 /* Takes the group apart; false: there is no schedule for it, or no memory. */
 bool kni_work_start(kni_work *w, const kni_group *group, const kni_sched_target *target);
 bool kni_work_take_apart(kni_work *w);
+/* Only the results of one record that the group gives. */
+void kni_work_record_outputs(kni_work *w, int record);
 
 uint16_t kni_work_fail(kni_work *w);
 uint16_t kni_work_node_add(kni_work *w,

@@ -326,6 +326,15 @@ static void add_output(kni_work *w, uint32_t id)
         (kni_work_output){n, access, w->frames[frame].level, w->nodes[n].stage, 0, kni_count(t)};
 }
 
+void kni_work_record_outputs(kni_work *w, int record)
+{
+    const kn_record *r = w->group->records[record];
+    for (int k = 0; k < r->n_out && !w->failed; k++)
+        for (int i = 0; i < w->group->n_outputs; i++)
+            if (w->group->outputs[i] == r->ids[k] && kni_count(kni_work_type(r->ids[k])) > 0)
+                add_output(w, r->ids[k]);
+}
+
 bool kni_work_take_apart(kni_work *w)
 {
     const kni_group *g = w->group;

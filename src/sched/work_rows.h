@@ -17,7 +17,7 @@ typedef struct kni_work_row {
 
 /* Tables by family, each ended by op 0. */
 extern const kni_work_row kni_work_creation_rows[], kni_work_reduce_rows[], kni_work_softmax_rows[],
-    kni_work_norm_rows[], kni_work_loss_rows[];
+    kni_work_norm_rows[], kni_work_loss_rows[], kni_work_update_rows[];
 
 /* The frame of an operand of shape `x` whose axes `reduced` make up the places of a row; fails where it does not agree
    with the rows and places of the work. */
