@@ -2,6 +2,7 @@
 #include "optim/optim_object.h"
 #include "support/failure.h"
 #include <kn/creation.h>
+#include <kn/device.h>
 #include <kn/elementwise.h>
 #include <kn/tensor.h>
 #include <stdlib.h>
@@ -225,6 +226,8 @@ static kn_status step(kn_optim optim, const double *rates, int32_t n, kn_module 
     if (s == KN_OK) s = run_jobs(optim, &jobs, function);
     kn_no_grad_end();
     kn_scope_end(scope, KN_NONE);
+    /* The step ends here for a device that queues: what comes next is another one's. */
+    if (s == KN_OK && jobs.n > 0) s = kn_submit(kn_device_of(kn_value(*jobs.at[0].param)));
     kni_optim_jobs_free(&jobs);
     return s;
 }

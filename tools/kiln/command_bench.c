@@ -132,9 +132,10 @@ static int bench_overhead(void)
 int kiln_command_bench(int count, char **arguments)
 {
     if (count < 1)
-        return kiln_usage_error("bench needs a name: overhead, gpt2, or some of mlp, cnn and lenet");
+        return kiln_usage_error("bench needs a name: overhead, fusion, gpt2, or some of mlp, cnn and lenet");
     if (!strcmp(arguments[0], "gpt2")) return kiln_bench_gpt2(count - 1, arguments + 1);
     if (!strncmp(arguments[0], "--device", 8)) return kiln_bench_gpu(count, arguments);
+    if (!strcmp(arguments[0], "fusion")) return kiln_bench_fusion(count - 1, arguments + 1);
     if (strcmp(arguments[0], "overhead")) return kiln_bench_train(count, arguments);
     if (count > 1) return kiln_usage_error("bench overhead takes no argument '%s'", arguments[1]);
     return bench_overhead();

@@ -27,6 +27,7 @@ static const char usage[] =
     "      --top ENTRY                only the entry of a PyTorch file\n"
     "  kiln bench overhead            nanoseconds of a tiny eager op, beside PyTorch where there is one\n"
     "  kiln bench --device D [ROW..]  one kind of work on a device: chain softmax layernorm matmul attention mlp\n"
+    "  kiln bench fusion [--small]    groups of ops beside the same ops one by one, and the cost of queueing\n"
     "  kiln bench mlp cnn lenet       time and memory of a training step, beside PyTorch where there is one\n"
     "      --threads N                2 unless told\n"
     "      --profile                  where the time goes, by op\n"

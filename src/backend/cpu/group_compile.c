@@ -268,7 +268,7 @@ static void choose_strip(compiler *c)
         if (bytes_of(c->once[i].out) > widest) widest = bytes_of(c->once[i].out);
     for (int32_t i = 0; i < p->n_steps; i++)
         if (bytes_of(c->steps[i].out) > widest) widest = bytes_of(c->steps[i].out);
-    int32_t element = (p->n_registers ? p->n_registers : 1) * widest;
+    int32_t element = (p->n_registers + 1) * widest; /* one is for results that pass the caches */
     int32_t strip = FIRST_LEVEL / element / UNIT * UNIT, most = KNI_GROUP_STRIP_BYTES / element / UNIT * UNIT;
     if (strip < SHORTEST) strip = SHORTEST < most ? SHORTEST : most;
     if (strip > LONGEST) strip = LONGEST;
@@ -336,6 +336,21 @@ static void find_reuse(compiler *c)
     }
 }
 
+static void find_large_results(compiler *c)
+{
+    enum { CACHES = 1 << 25 };
+    for (int32_t i = 0; i < c->p->n_steps; i++) {
+        kni_strip_step *s = &c->steps[i];
+        bool large = s->kind == KNI_STRIP_CALL && s->out.kind == KNI_PLACE_RESULT &&
+                     c->p->n >= CACHES / bytes_of(s->out) && c->p->reused[s->out.index] < 0;
+        for (int32_t j = i + 1; j < c->p->n_steps && large; j++)
+            for (int k = 0; k < c->steps[j].n_in; k++)
+                large = large && !(c->steps[j].in[k].kind == KNI_PLACE_RESULT &&
+                                   c->steps[j].in[k].index == s->out.index);
+        s->past_caches = large;
+    }
+}
+
 static kni_strip_program *finish(compiler *c)
 {
     kni_strip_program *p = c->p;
@@ -381,6 +396,7 @@ kni_strip_program *kni_strip_compile(const kni_group *g)
     if (!c->failed) {
         find_periods(c);
         find_reuse(c);
+        find_large_results(c);
         made = finish(c);
     }
     kni_free(c, sizeof *c);

@@ -36,8 +36,9 @@ typedef enum kni_strip_kind {
 
 typedef struct kni_strip_step {
     uint8_t kind, via, n_in;
-    int16_t input;  /* of gather, splat and period */
-    int16_t record; /* of calls: where the numbers come from */
+    bool past_caches; /* the result is larger than the caches and nobody reads it again here */
+    int16_t input;    /* of gather, splat and period */
+    int16_t record;   /* of calls: where the numbers come from */
     kni_strip_fn fn;
     kni_place in[4], out;
 } kni_strip_step;

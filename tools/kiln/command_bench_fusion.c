@@ -1,0 +1,224 @@
+/* kiln bench fusion: what queueing a record costs, and groups of records beside the same ops one by one. Processor time
+   of the calling process is measured, in turns, so that other work on the machine disturbs little. */
+#define _POSIX_C_SOURCE 200809L
+#include "bench_train_models.h"
+#include "kiln.h"
+#include <kn.h>
+#include <kn/optim.h>
+#include <kn/program.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { TURNS = 9, RECORDS = 4000, STEPS = 40 };
+static int64_t elements = INT64_C(64) << 20;
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* ---- what is measured: each makes its result from the same inputs */
+
+typedef struct inputs {
+    kn_tensor a, b, c, d, row; /* row: one for each column */
+} inputs;
+
+/* The chain of the issue: multiply by a number, add, relu, multiply, subtract, square. */
+static kn_tensor chain(const inputs *x)
+{
+    kn_tensor y = kn_relu(kn_add(kn_mul_scalar(x->a, 1.5), x->b));
+    return kn_square(kn_sub(kn_mul(y, x->c), x->d));
+}
+
+static kn_tensor softmax_shape(const inputs *x)
+{
+    kn_tensor y = kn_softmax(kn_add(kn_mul_scalar(x->a, 0.125), x->b), -1);
+    return kn_add(kn_mul(y, x->c), x->d);
+}
+
+static kn_tensor norm_shape(const inputs *x)
+{
+    kn_tensor y = kn_layer_norm(kn_add(x->a, x->b), x->row, x->row, 1, 1e-5);
+    return kn_mul(kn_gelu_approximate(y), x->c);
+}
+
+/* Softmax written out in simple ops. */
+static kn_tensor softmax_written(const inputs *x)
+{
+    kn_tensor z = kn_keep(kn_mul_scalar(x->a, 0.125));
+    kn_tensor e = kn_keep(kn_exp(kn_sub(z, kn_max(z, KN_AXES(-1), true))));
+    return kn_mul(kn_div(e, kn_sum(e, KN_AXES(-1), true)), x->c);
+}
+
+typedef struct measure {
+    const char *name;
+    kn_tensor (*fn)(const inputs *x);
+    int rows_of; /* 0: flat, else so many columns */
+    double goal; /* times unfused */
+} measure;
+static const measure measures[] = {{"chain of 6 ops, 64 Mi f32", chain, 0, 2.5},
+                                   {"softmax in a chain, 16384x1024", softmax_shape, 1024, 1.5},
+                                   {"layer norm in a chain, 16384x1024", norm_shape, 1024, 1.5},
+                                   {"softmax written out, 16384x1024", softmax_written, 1024, 1.5}};
+
+static inputs make_inputs(const measure *m, kn_device device)
+{
+    kn_device_use(device);
+    kn_seed(device, 1);
+    kn_shape shape = m->rows_of ? KN_SHAPE(elements / 4 / m->rows_of, m->rows_of) : KN_SHAPE(elements);
+    kn_tensor t[5];
+    for (int i = 0; i < 4; i++) t[i] = kn_own(kn_random_uniform(shape, -1, 1, KN_F32));
+    t[4] = kn_own(kn_random_uniform(KN_SHAPE(m->rows_of ? m->rows_of : 1), -1, 1, KN_F32));
+    (void)!kn_sync(device);
+    return (inputs){t[0], t[1], t[2], t[3], t[4]};
+}
+
+static double time_once(const measure *m, const inputs *x, kn_device device)
+{
+    kn_device_use(device);
+    kn_scope scope = kn_scope_begin();
+    double start = now();
+    kn_tensor y = kn_keep(m->fn(x));
+    kn_status s = kn_sync(device);
+    double took = now() - start;
+    bool good = s == KN_OK && kn_ok(y);
+    kn_scope_end(scope, KN_NONE);
+    return good ? took : -1;
+}
+
+static void drop_inputs(inputs *x)
+{
+    kn_drop(x->a), kn_drop(x->b), kn_drop(x->c), kn_drop(x->d), kn_drop(x->row);
+}
+
+static bool compare(const measure *m, kn_device plain, kn_device fused)
+{
+    inputs x = make_inputs(m, plain), y = make_inputs(m, fused);
+    double best[2] = {1e30, 1e30};
+    for (int i = 0; i < TURNS; i++) {
+        double a = time_once(m, &x, plain), b = time_once(m, &y, fused);
+        if (a < 0 || b < 0) {
+            fprintf(stderr, "kiln: bench fusion: %s\n", kn_last_error());
+            return false;
+        }
+        if (a < best[0]) best[0] = a;
+        if (b < best[1]) best[1] = b;
+    }
+    drop_inputs(&x), drop_inputs(&y);
+    double ratio = best[0] / best[1];
+    printf("%-36s %9.2f %9.2f %7.2fx  goal %.1fx %s\n", m->name, best[0] * 1e3, best[1] * 1e3, ratio, m->goal,
+           ratio >= m->goal ? "reached" : "missed");
+    return true;
+}
+
+/* ---- the bandwidth that a simple loop reaches */
+
+static double triad(void)
+{
+    size_t n = (size_t)elements;
+    float *a = malloc(n * sizeof *a), *b = malloc(n * sizeof *b), *c = malloc(n * sizeof *c);
+    double best = 1e30;
+    for (size_t i = 0; i < n && a && b && c; i++) a[i] = 0, b[i] = 1, c[i] = 2;
+    for (int t = 0; t < TURNS && a && b && c; t++) {
+        double start = now();
+        for (size_t i = 0; i < n; i++) a[i] = b[i] + 3.0f * c[i];
+        double took = now() - start;
+        if (took < best) best = took;
+        b[t] = a[t]; /* the result is used */
+    }
+    free(a), free(b), free(c);
+    return 3.0 * (double)n * sizeof(float) / best * 1e-9;
+}
+
+/* ---- queueing */
+
+static double queue_cost(kn_device device, bool queued)
+{
+    kn_device_use(device);
+    double best = 1e30;
+    kn_scope scope = kn_scope_begin();
+    kn_tensor a = kn_keep(kn_random_uniform(KN_SHAPE(8), 0, 1, KN_F32));
+    (void)!kn_sync(device);
+    for (int t = 0; t < 50; t++) {
+        kn_scope inner = kn_scope_begin();
+        double start = now();
+        kn_tensor y = kn_add(a, a);
+        for (int i = 0; i < RECORDS; i++) y = kn_add(y, a);
+        double took = (now() - start) / RECORDS;
+        if (queued) (void)!kn_sync(device);
+        if (took < best) best = took;
+        kn_scope_end(inner, KN_NONE);
+    }
+    kn_scope_end(scope, KN_NONE);
+    return best * 1e9;
+}
+
+/* ---- a training step */
+
+static double train(const char *spec)
+{
+    const bench_model *model = bench_model_named("mlp");
+    kn_device device = kn_device_open(spec);
+    kn_module net = {bench_model_make(model), model->type};
+    int64_t labels[512];
+    kn_device_use(device);
+    kn_seed(device, 1);
+    if (!device || !net.self || model->init(net.self)) return -1;
+    for (int i = 0; i < model->batch; i++) labels[i] = i % 10;
+    kn_optim optim = kn_optim_adam(NULL);
+    kn_tensor x = kn_own(kn_random_uniform(KN_SHAPE(model->batch, 1, 28, 28), 0, 1, KN_F32));
+    kn_tensor y = kn_own(kn_from(labels, KN_I64, KN_SHAPE(model->batch)));
+    double best = 1e30;
+    kn_status s = optim ? KN_OK : KN_ERROR_MEMORY;
+    for (int i = 0; i < STEPS && s == KN_OK; i++) {
+        kn_scope scope = kn_scope_begin();
+        kn_grads grads = NULL;
+        double start = now();
+        s = kn_backward(kn_cross_entropy(model->forward(net.self, x), y, NULL), &grads);
+        if (s == KN_OK) s = kn_optim_step(optim, 1e-3, net, grads);
+        if (s == KN_OK) s = kn_sync(device);
+        double took = now() - start;
+        if (took < best) best = took;
+        kn_grads_free(grads);
+        kn_scope_end(scope, KN_NONE);
+    }
+    kn_optim_free(optim);
+    kn_module_drop(net);
+    kn_drop(x), kn_drop(y);
+    free(net.self);
+    if (s) fprintf(stderr, "kiln: bench fusion: %s\n", kn_last_error());
+    return s ? -1 : best;
+}
+
+int kiln_bench_fusion(int count, char **arguments)
+{
+    for (int i = 0; i < count; i++) {
+        if (strcmp(arguments[i], "--small"))
+            return kiln_usage_error("bench fusion has no option '%s'", arguments[i]);
+        elements = INT64_C(4) << 20;
+    }
+    kn_set_threads(1);
+    kn_device plain = kn_device_open("cpu"), fused = kn_device_open("fusion(cpu)");
+    if (!plain || !fused) {
+        fprintf(stderr, "kiln: %s\n", kn_last_error());
+        return 1;
+    }
+    printf("one thread, ms of processor time, the best of %d; triad: %.1f GB/s\n", (int)TURNS, triad());
+    printf("%-36s %9s %9s %8s\n", "", "cpu", "fusion", "");
+    bool good = true;
+    for (size_t i = 0; i < sizeof measures / sizeof *measures; i++)
+        good &= compare(&measures[i], plain, fused);
+    double steps[2] = {train("autodiff(cpu)"), train("autodiff(fusion(cpu))")};
+    good &= steps[0] > 0 && steps[1] > 0;
+    printf("%-36s %9.3f %9.3f %7.2fx  goal above 1 %s\n", "MLP 784-512-512-10, batch 128, Adam",
+           steps[0] * 1e3, steps[1] * 1e3, steps[0] / steps[1], steps[0] > steps[1] ? "reached" : "missed");
+    double eager = queue_cost(plain, false), queued = queue_cost(fused, true);
+    printf("ns of a call of 8 elements: %.0f run, %.0f queued; goal 200 queued %s\n", eager, queued,
+           queued <= 200 ? "reached" : "missed");
+    kn_device_use(NULL);
+    return good ? 0 : 1;
+}
