@@ -210,6 +210,15 @@ static kn_tensor late_or_own(kn_tensor t)
     return t;
 }
 
+/* What the handle carries: its own poison, or the failure of its value that was found after the op had returned. */
+static kn_tensor poison_of(kn_tensor t)
+{
+    if (kni_is_poisoned(t)) return t;
+    const kni_tensor *x = kni_peek(t);
+    kn_tensor error;
+    return x && kni_tensor_failed(x, &error) ? error : KN_NONE;
+}
+
 size_t kn_error_text(kn_tensor t, char *buffer, size_t n)
 {
     kni_text text = {buffer, n, 0};
@@ -218,7 +227,8 @@ size_t kn_error_text(kn_tensor t, char *buffer, size_t n)
     else
         text.capacity = 0;
     t = late_or_own(t);
-    if (!kni_is_poisoned(t)) return 0;
+    t = poison_of(t);
+    if (!t.bits) return 0;
     kni_error_flush(kni_thread_self());
     kni_failure f;
     if (of_handle(t, &f))
@@ -231,7 +241,8 @@ size_t kn_error_text(kn_tensor t, char *buffer, size_t n)
 kn_status kn_error_code(kn_tensor t)
 {
     t = late_or_own(t);
-    if (!kni_is_poisoned(t)) return KN_OK;
+    t = poison_of(t);
+    if (!t.bits) return KN_OK;
     kni_failure f;
     return of_handle(t, &f) ? f.code : KN_ERROR_INTERNAL;
 }

@@ -91,23 +91,35 @@ static bool reach(const kn_shape *shape, const int64_t *strides, int64_t *low, i
 }
 
 #ifndef KN_FREESTANDING
-/* A device with memory of its own cannot refer to the host's: it gets a copy, and the wrapped memory is let go. */
-static kn_tensor wrap_copy(uint32_t id, const void *data, const int64_t *strides)
+/* A device with memory of its own cannot refer to the host's: it gets a copy of all that the strides reach, from `low` on,
+   and the wrapped memory is let go. */
+static kn_tensor wrap_copy(uint32_t id, const void *data, const int64_t *strides, int64_t low, int64_t high)
 {
-    const kni_tensor *x = kni_slot(id);
+    kni_tensor *x = kni_slot(id);
     kn_backend *b = x->device->backend;
-    int64_t contiguous[KN_MAX_RANK];
+    int64_t contiguous[KN_MAX_RANK], count = kni_count(&x->type), span = high - low + 1;
     kni_contiguous_strides(x->type.rank, x->type.dims, contiguous);
-    if (!strides || kni_is_contiguous(x->type.rank, x->type.dims, strides))
+    if (!count || !strides || kni_is_contiguous(x->type.rank, x->type.dims, strides))
         return finish(id, b->write(b, id, data));
-    size_t bytes = (size_t)kn_dtype_bytes((kn_dtype)x->type.dtype, kni_count(&x->type));
-    void *copy = kni_allocate(bytes);
-    if (!copy) return finish(id, kni_fail_op(KN_ERROR_MEMORY, "wrap", "no memory for a contiguous copy"));
-    kni_copy_strided(copy, x->type.dtype, contiguous, data, x->type.dtype, strides, x->type.rank,
-                     x->type.dims);
-    kn_tensor y = finish(id, b->write(b, id, copy));
-    kni_free(copy, bytes);
-    return y;
+    size_t element = (size_t)kn_dtype_bytes((kn_dtype)x->type.dtype, 1);
+    if (span > 4 * count) {
+        size_t bytes = (size_t)count * element;
+        void *copy = kni_allocate(bytes);
+        if (!copy) return finish(id, kni_fail_op(KN_ERROR_MEMORY, "wrap", "no memory for a contiguous copy"));
+        kni_copy_strided(copy, x->type.dtype, contiguous, data, x->type.dtype, strides, x->type.rank,
+                         x->type.dims);
+        kn_tensor y = finish(id, b->write(b, id, copy));
+        kni_free(copy, bytes);
+        return y;
+    }
+    kni_type type = x->type;
+    x->type.rank = 1;
+    x->type.dims[0] = span;
+    kn_status s = b->write(b, id, (const char *)data + low * (int64_t)element);
+    x->type = type;
+    x->offset -= low;
+    memcpy(x->strides, strides, (size_t)type.rank * sizeof *strides);
+    return finish(id, s);
 }
 #endif
 
@@ -128,7 +140,7 @@ kn_tensor kn_wrap(void *data, kn_dtype dtype, kn_shape shape, const int64_t *str
     kni_storage *s = NULL;
 #ifndef KN_FREESTANDING
     if (id != KNI_NO_SLOT && !kni_slot(id)->device->host) {
-        kn_tensor y = wrap_copy(id, data, strides);
+        kn_tensor y = wrap_copy(id, data, strides, low, high);
         if (release) release(context);
         return y;
     }

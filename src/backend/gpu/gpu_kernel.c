@@ -135,11 +135,11 @@ kn_status kni_gpu_launch(kni_gpu *g, const kni_gpu_kernel *k, const kni_launch_s
 
 kni_launch_shape kni_gpu_item_shape(const kni_gpu *g, const kni_gpu_kernel *k, int64_t items)
 {
-    uint32_t most = g->driver->caps.max_workgroup, workgroup = k->workgroup ? k->workgroup : 128;
-    if (!k->workgroup && workgroup > most) workgroup = most;
-    /* Few heavy items are spread over the processors. */
-    while (!k->workgroup && workgroup > 1 && items < (int64_t)workgroup * g->driver->processors)
-        workgroup /= 2;
+    /* Few items are often heavy ones: they are spread over the processors. Two sizes only, since some devices compile
+       a kernel for each. */
+    uint32_t most = g->driver->caps.max_workgroup, workgroup = items >= 4096 ? 128 : 32;
+    if (k->workgroup) workgroup = k->workgroup;
+    if (workgroup > most && !k->workgroup) workgroup = most;
     int64_t groups = items / workgroup + (items % workgroup != 0);
     if (groups > INT32_MAX) groups = INT32_MAX;
     return (kni_launch_shape){{(uint32_t)groups, 1, 1}, workgroup, 0};

@@ -204,7 +204,8 @@ kn_status kni_gpu_write(kn_backend *backend, uint32_t id, const void *data)
 /* Marks a tensor whose value turned out to be faulty, so that every later use says so. */
 static void poison(kni_tensor *x)
 {
-    x->error = kni_poison_latest();
+    kn_tensor fault = kni_gpu_block_of(x->storage)->error;
+    x->error = fault.bits ? fault : kni_poison_latest();
     x->flags |= KNI_TENSOR_POISONED;
 }
 

@@ -222,6 +222,7 @@ static kn_status fill_params(const run *a, const kni_gpu_kernel *k, unsigned cha
 static kn_status run_kernel(run *a)
 {
     _Alignas(8) unsigned char params[NUMBER_BYTES];
+    if (a->launch.items <= 0) return KN_OK;
     kni_gpu_kernel *k = find_kernel(a);
     if (!k) return kni_latest_code();
     if (k->param_bytes > sizeof params)
@@ -231,7 +232,7 @@ static kn_status run_kernel(run *a)
         if (a->cell < 0) return kni_latest_code();
     }
     kn_status s = fill_params(a, k, params);
-    if (s || a->launch.items <= 0) return s;
+    if (s) return s;
     const kni_kernel_source *own = a->record->row->source;
     kni_launch_shape shape = kni_gpu_item_shape(a->gpu, k, a->launch.items);
     if (own && own->workgroup) {
