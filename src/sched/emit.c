@@ -230,7 +230,8 @@ void kni_emit_store_value(kni_emit *e, const kni_work_output *output, kni_ir_id 
 void kni_emit_loads(kni_emit *e, uint8_t level)
 {
     for (uint16_t n = 1; n < e->w->n_nodes; n++)
-        if (e->w->nodes[n].kind == KNI_WORK_INPUT && (e->w->nodes[n].level & level) == level)
+        if (e->w->nodes[n].kind == KNI_WORK_INPUT && (e->w->nodes[n].level & level) == level &&
+            !e->left_out[n])
             for (uint32_t i = 0; i < e->lanes; i++) kni_emit_value(e, n, i);
 }
 

@@ -28,6 +28,7 @@ typedef struct kni_emit {
     kni_ir_id *memo;                                  /* by node, chunk and lane */
     uint32_t *log;                                    /* what was set in it, in order */
     uint32_t n_log, memo_size;
+    bool left_out[KNI_WORK_NODES]; /* not to be loaded ahead */
     kni_emit_derived derived[KNI_EMIT_DERIVED];
     uint32_t n_derived;
 } kni_emit;

@@ -91,15 +91,34 @@ kn_status kni_sched_pointwise(kni_work *w, kni_sched *sched)
 
 /* ---- the kernel */
 
+/* What only results with fewer elements need is not loaded ahead: it does not exist for all. */
+static void leave_out(kni_emit *e)
+{
+    const kni_work *w = e->w;
+    bool used[KNI_WORK_NODES] = {false};
+    for (int i = 0; i < w->n_outputs; i++)
+        if (!w->outputs[i].count_number) used[w->outputs[i].node] = true;
+    for (int n = w->n_nodes - 1; n > 0; n--) {
+        const kni_work_node *node = &w->nodes[n];
+        e->left_out[n] = !used[n];
+        if (used[n]) used[node->a] = used[node->b] = used[node->c] = used[node->d] = true;
+    }
+}
+
 static void store_chunk(kni_emit *e)
 {
     const kni_work *w = e->w;
+    for (int i = 0; i < w->n_outputs; i++)
+        if (!w->outputs[i].count_number) kni_emit_store(e, &w->outputs[i], 0);
     for (int i = 0; i < w->n_outputs; i++) {
         const kni_work_output *y = &w->outputs[i];
-        kni_ir_id inside = 0;
-        if (y->count_number)
-            inside = kni_ir_word(e->b, "lt", e->r[e->chunk], kni_emit_number(e, y->count_number));
-        kni_emit_store(e, y, inside);
+        if (!y->count_number) continue;
+        kni_ir_id count = kni_emit_number(e, y->count_number);
+        kni_emit_mark mark = kni_emit_mark_here(e);
+        kni_ir_if(e->b, kni_ir_word(e->b, "lt", e->r[e->chunk], count));
+        kni_emit_store(e, y, 0);
+        kni_ir_end(e->b);
+        kni_emit_release(e, mark);
     }
 }
 
@@ -165,6 +184,7 @@ kni_ir *kni_sched_pointwise_ir(const kni_work *w)
     kni_sched_name(w, "pointwise", name);
     kni_ir_builder b = kni_ir_begin(name, w->threads);
     bool good = kni_emit_begin(&e, &b, w);
+    leave_out(&e);
     if (good && b.status == KN_OK) (w->threads ? emit_groups : emit_items)(&e);
     kni_emit_end(&e);
     if (!good) b.status = kni_fail(KN_ERROR_MEMORY, "no memory to build a kernel");

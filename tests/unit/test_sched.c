@@ -1,4 +1,6 @@
-/* Schedules of elementwise work: dtypes, broadcasts, views, lanes and groups give what the CPU gives. */
+/* Schedules against the CPU: random elementwise groups with views, broadcasts and all dtypes bit by bit, reductions and
+   row-shaped groups within their tolerance, updates of many tensors, on devices of several makes. Runs in the IR
+   interpreter, which also finds races. */
 #include "../support/check.h"
 #include "test_sched_leaf.h"
 #include <math.h>
@@ -6,29 +8,306 @@
 static kn_device cpu, leaf;
 
 static uint64_t seed = 88172645463325252u;
-static uint64_t next(void)
+static uint64_t below(uint64_t n)
 {
     seed ^= seed << 13;
     seed ^= seed >> 7;
-    return seed ^= seed << 17;
+    seed ^= seed << 17;
+    return seed % n;
 }
 
-int main(void)
+/* A value on both devices. */
+typedef struct pair {
+    kn_tensor cpu, leaf;
+} pair;
+
+enum { POOL = 40, PIECES = 1 << 18 };
+
+static pair both_from(const double *values, kn_shape shape, kn_dtype dtype)
+{
+    pair p;
+    p.cpu = kn_keep(kn_cast(kn_from(values, KN_F64, shape), dtype));
+    p.leaf = kn_keep(kn_to(p.cpu, leaf));
+    return p;
+}
+
+static bool specials = true; /* some floats are infinite or NaN */
+
+static pair random_pair(kn_shape shape, kn_dtype dtype)
+{
+    static double values[PIECES];
+    int64_t n = 1;
+    for (int i = 0; i < shape.rank; i++) n *= shape.dims[i];
+    for (int64_t i = 0; i < n; i++) {
+        values[i] = (double)(int64_t)below(2000) / 128 - 7;
+        if (specials && kn_dtype_is_float(dtype) && below(40) == 0) values[i] = below(2) ? NAN : INFINITY;
+    }
+    return both_from(values, shape, dtype);
+}
+
+static void drop_pair(pair p)
+{
+    kn_drop(p.cpu);
+    kn_drop(p.leaf);
+}
+
+/* Compares bits, or floats within a tolerance relative to the largest. */
+static bool same(pair p, double tolerance, const char *what)
+{
+    static double a[PIECES], b[PIECES];
+    int64_t n = kn_count(p.cpu);
+    char text[300];
+    if (!kn_ok(p.cpu) || n > PIECES || kn_read_as(p.cpu, KN_F64, a, (size_t)n * 8) != KN_OK ||
+        kn_read_as(p.leaf, KN_F64, b, (size_t)n * 8) != KN_OK) {
+        kn_error_text(p.leaf, text, sizeof text);
+        printf("%s: cannot read: %s %s\n", what, text, kn_last_error());
+        return false;
+    }
+    double size = 0;
+    for (int64_t i = 0; i < n; i++)
+        if (isfinite(a[i]) && fabs(a[i]) > size) size = fabs(a[i]);
+    for (int64_t i = 0; i < n; i++) {
+        bool equal = a[i] == b[i] || (isnan(a[i]) && isnan(b[i]));
+        if (!equal && tolerance > 0) equal = fabs(a[i] - b[i]) <= tolerance * (size > 1 ? size : 1);
+        if (equal) continue;
+        printf("%s: element %lld of %lld is %.17g, expected %.17g\n", what, (long long)i, (long long)n, b[i],
+               a[i]);
+        return false;
+    }
+    return true;
+}
+
+/* ---- elementwise groups */
+
+static const kn_dtype dtypes[] = {KN_F32, KN_F32, KN_F16, KN_BF16, KN_F64, KN_I32, KN_I64,
+                                  KN_U8,  KN_I8,  KN_U32, KN_BOOL, KN_I16, KN_U16, KN_U64};
+
+static kn_tensor step_one(int op, kn_tensor a, kn_tensor b, kn_dtype dtype)
+{
+    bool real = kn_dtype_is_float(kn_dtype_of(a));
+    switch (op) {
+    case 0:
+        return kn_add(a, b);
+    case 1:
+        return kn_sub(a, b);
+    case 2:
+        return kn_mul(a, b);
+    case 3:
+        return kn_maximum(a, b);
+    case 4:
+        return kn_where(kn_less(a, b), a, b);
+    case 5:
+        return kn_cast(a, dtype);
+    case 6:
+        return real ? kn_exp(a) : kn_abs(a);
+    case 7:
+        return kn_mul_scalar(a, 1.5);
+    case 8:
+        return real ? kn_gelu(a) : kn_minimum(a, b);
+    case 9:
+        return kn_clamp(a, -2, 3);
+    case 10:
+        return kn_add_scalar(a, 3);
+    case 11:
+        return real ? kn_dropout(a, 0.3, true) : kn_add(a, a);
+    case 12:
+        return kn_div(a, b);
+    default:
+        return real ? kn_sigmoid(a) : kn_square(a);
+    }
+}
+
+static kn_tensor view_one(int op, kn_tensor a, kn_shape shape)
+{
+    int rank = shape.rank;
+    switch (op) {
+    case 0:
+        return kn_reshape(kn_reshape(a, KN_SHAPE(-1)), shape);
+    case 1:
+        return rank > 1 ? kn_transpose(kn_transpose(a, 0, rank - 1), 0, rank - 1) : kn_flip(a, KN_AXES(0));
+    case 2:
+        return kn_flip(a, KN_AXES(rank - 1));
+    default:
+        return kn_expand(kn_narrow(a, 0, shape.dims[0] / 2, 1), shape);
+    }
+}
+
+static bool group_once(int trial)
+{
+    char what[64];
+    pair pool[POOL];
+    int n = 0, kept;
+    kn_shape shape = {1 + (int)below(3), {0}};
+    for (int i = 0; i < shape.rank; i++) shape.dims[i] = 1 + (int64_t)below(i == shape.rank - 1 ? 70 : 9);
+    if (below(3) == 0) shape.dims[shape.rank - 1] = 8 * (1 + (int64_t)below(8));
+    snprintf(what, sizeof what, "group %d", trial);
+    for (int i = 0; i < 4; i++) {
+        kn_shape s = shape;
+        kn_dtype dtype = dtypes[below(sizeof dtypes / sizeof *dtypes)];
+        for (int a = 0; i && a < s.rank; a++)
+            if (below(4) == 0) s.dims[a] = 1;
+        pool[n++] = random_pair(s, dtype);
+    }
+    pool[n] = (pair){kn_keep(kn_flip(pool[0].cpu, KN_AXES(0))), kn_keep(kn_flip(pool[0].leaf, KN_AXES(0)))};
+    n++;
+    kept = n;
+    leaf_holds = true;
+    int steps = 1 + (int)below(12);
+    for (int i = 0; i < steps && n < POOL - 4; i++) {
+        int x = (int)below((uint64_t)n), y = (int)below((uint64_t)n);
+        kn_dtype dtype = dtypes[below(sizeof dtypes / sizeof *dtypes)];
+        bool view = below(4) == 0 && kn_count(pool[x].cpu) == kn_count(pool[0].cpu);
+        int op = (int)below(view ? 4 : 14);
+        pair p;
+        uint64_t counter = 1000 * (uint64_t)trial + (uint64_t)i;
+        kn_seed(cpu, counter);
+        kn_seed(leaf, counter);
+        p.cpu = view ? view_one(op, pool[x].cpu, shape) : step_one(op, pool[x].cpu, pool[y].cpu, dtype);
+        if (!kn_ok(p.cpu)) {
+            kn_drop(p.cpu);
+            continue;
+        }
+        p.cpu = kn_keep(p.cpu);
+        p.leaf = kn_keep(view ? view_one(op, pool[x].leaf, shape)
+                              : step_one(op, pool[x].leaf, pool[y].leaf, dtype));
+        pool[n++] = p;
+    }
+    kn_tensor results[POOL];
+    int count = 0;
+    for (int i = kept; i < n; i++)
+        if (i == n - 1 || below(3) == 0) results[count++] = pool[i].leaf;
+    bool good = true;
+    kn_status s = count ? leaf_release(KNI_GROUP_POINTWISE, results, count) : KN_OK;
+    leaf_holds = false;
+    if (s == KN_ERROR_UNSUPPORTED) {
+        leaf_missing++;
+    } else if (s) {
+        printf("%s: %s\n", what, leaf_text);
+        good = false;
+    }
+    for (int i = kept, k = 0; i < n && s == KN_OK; i++)
+        if (k < count && results[k].bits == pool[i].leaf.bits) {
+            good &= same(pool[i], 0, what);
+            k++;
+        }
+    for (int i = 0; i < n; i++) drop_pair(pool[i]);
+    return good;
+}
+
+/* ---- rows */
+
+static kn_tensor row_one(int op, kn_tensor x, kn_tensor b, int axis, int steps)
+{
+    kn_ints axes = KN_AXES(axis);
+    switch (op) {
+    case 0: { /* a norm by hand */
+        kn_tensor d = kn_keep(kn_sub(x, kn_mean(x, axes, true)));
+        kn_tensor v = kn_mean(kn_square(d), axes, true);
+        kn_tensor y = kn_mul(d, kn_rsqrt(kn_add_scalar(v, 1e-5)));
+        kn_drop(d);
+        return y;
+    }
+    case 1:
+        return kn_softmax(kn_add(kn_mul_scalar(x, 0.5), b), axis);
+    case 2:
+        return kn_log_softmax(x, axis);
+    case 3:
+        return kn_sqrt(kn_sum(kn_square(x), axes, steps & 1));
+    case 4:
+        return kn_max(kn_add(x, b), axes, steps & 1);
+    case 5:
+        return kn_argmax(x, axis, steps & 1);
+    case 6:
+        return kn_logsumexp(x, axes, steps & 1);
+    case 7:
+        return kn_relu(kn_softmax(kn_neg(x), axis));
+    case 8:
+        return kn_var(x, axes, steps & 1, NULL);
+    case 9:
+        return kn_div(x, kn_sum(kn_abs(x), axes, true));
+    case 10:
+        return kn_argmin(kn_mul(x, b), axis, false);
+    case 11:
+        return kn_mul_scalar(kn_prod(kn_cast(kn_greater_scalar(x, 0), KN_I32), axes, false), 3);
+    case 12:
+        return kn_any(kn_greater_scalar(x, 6.9), axes, false);
+    default:
+        return kn_sum(x, axes, true);
+    }
+}
+
+static bool rows_once(int trial, int op, kn_shape shape, int axis, kn_dtype dtype, bool swapped)
+{
+    char what[128];
+    snprintf(what, sizeof what, "rows %d: op %d, [%lld, %lld], axis %d, dtype %d%s", trial, op,
+             (long long)shape.dims[0], (long long)shape.dims[1], axis, (int)dtype,
+             swapped ? ", swapped" : "");
+    kn_shape other = shape;
+    other.dims[below((uint64_t)shape.rank)] = 1;
+    pair x = random_pair(shape, dtype), b = random_pair(other, dtype), y;
+    if (swapped) {
+        pair t = x;
+        x = (pair){kn_keep(kn_transpose(t.cpu, 0, shape.rank - 1)),
+                   kn_keep(kn_transpose(t.leaf, 0, shape.rank - 1))};
+        drop_pair(t);
+        t = b;
+        b = (pair){kn_keep(kn_transpose(t.cpu, 0, shape.rank - 1)),
+                   kn_keep(kn_transpose(t.leaf, 0, shape.rank - 1))};
+        drop_pair(t);
+    }
+    y.cpu = kn_keep(row_one(op, x.cpu, b.cpu, axis, trial));
+    leaf_holds = true;
+    y.leaf = kn_keep(row_one(op, x.leaf, b.leaf, axis, trial));
+    kn_status s = leaf_release(KNI_GROUP_ROWS, &y.leaf, 1);
+    bool good = s == KN_OK;
+    if (s == KN_ERROR_UNSUPPORTED) {
+        leaf_missing++;
+        printf("%s: no schedule\n", what);
+    } else if (s) {
+        printf("%s: %s\n", what, leaf_text);
+    }
+    double width = (double)kn_size(x.cpu, axis);
+    double eps = dtype == KN_F16 ? 1e-3 : dtype == KN_BF16 ? 8e-3 : 2.4e-7;
+    if (s == KN_OK) good = same(y, op == 5 || op == 10 ? 0 : 8 * eps * sqrt(width), what);
+    drop_pair(x);
+    drop_pair(b);
+    drop_pair(y);
+    return good;
+}
+
+static int many_rows(int trials)
+{
+    static const kn_dtype floats[] = {KN_F32, KN_BF16, KN_F16, KN_F64, KN_F32};
+    static const int64_t widths[] = {1,   2,   7,    16,   33,   64,   128,   200,
+                                     256, 777, 1024, 2048, 4100, 9000, 65536, 70001};
+    int bad = 0;
+    for (int i = 0; i < trials && bad < 5; i++) {
+        int64_t width = widths[below(16)], rows = 1 + (int64_t)below(width > 3000  ? 3
+                                                                     : width > 500 ? 20
+                                                                                   : 90);
+        if (width < 8 && below(2)) rows = 2048 + (int64_t)below(100);
+        int axis = (int)below(2), op = (int)below(14);
+        kn_shape shape = axis ? KN_SHAPE(rows, width) : KN_SHAPE(width, rows);
+        bool swapped = below(3) == 0;
+        leaf_caps.max_workgroup = below(2) ? 64 : 256;
+        leaf_caps.subgroups = below(2) == 0;
+        leaf_target.processors = below(2) ? 2 : 16;
+        specials = below(5) == 0;
+        bad += !CHECK(rows_once(i, op, shape, swapped ? 1 - axis : axis, floats[below(5)], swapped));
+    }
+    return bad;
+}
+
+int main(int argc, char **argv)
 {
     kn_backend_register("leaf", leaf_open);
     cpu = kn_device_open("cpu");
     leaf = kn_device_open("leaf");
     CHECK(leaf != NULL);
-    double v[24];
-    for (int i = 0; i < 24; i++) v[i] = (double)(next() % 1000) / 100 - 5;
-    kn_tensor a = kn_keep(kn_from(v, KN_F64, KN_SHAPE(4, 6)));
-    kn_tensor x = kn_keep(kn_cast(a, KN_F32)), y = kn_keep(kn_to(x, leaf));
-    kn_tensor p = kn_keep(kn_add(kn_exp(x), x)), q = kn_keep(kn_add(kn_exp(y), y));
-    float u[24], w[24];
-    CHECK(kn_read(p, u, sizeof u) == KN_OK);
-    CHECK(kn_read(q, w, sizeof w) == KN_OK);
-    printf("%s\n", kn_last_error());
-    CHECK(!memcmp(u, w, sizeof u));
+    int trials = argc > 1 ? atoi(argv[1]) : 150;
+    int bad = 0;
+    for (int i = 0; i < trials && bad < 5; i++) bad += !CHECK(group_once(i));
+    if (argc <= 2) many_rows(argc > 1 ? trials : 80);
     printf("scheduled %d missing %d\n", leaf_scheduled, leaf_missing);
     return check_report();
 }

@@ -124,6 +124,8 @@ static kn_status leaf_execute(kn_backend *b, const kn_record *const *records, in
                 kni_tensor *y = kni_slot(r->ids[k]);
                 kni_contiguous_strides(y->type.rank, y->type.dims, y->strides);
             }
+            for (int k = 0; k < r->n_out + r->n_in; k++)
+                if (r->ids[k] != KNI_NO_SLOT) kni_tensor_retain(kni_slot(r->ids[k]));
             leaf_records[leaf_count++] = copy;
             continue;
         }
@@ -161,7 +163,12 @@ static kn_status leaf_release(int kind, const kn_tensor *results, int n)
     for (int i = 0; i < n; i++) outputs[g.n_outputs++] = kni_slot_of(results[i]);
     leaf_holds = false;
     kn_status s = leaf_run_group(&g);
-    for (int i = 0; i < leaf_count; i++) free(leaf_records[i]);
+    for (int i = 0; i < leaf_count; i++) {
+        const kn_record *r = leaf_records[i];
+        for (int k = 0; k < r->n_out + r->n_in; k++)
+            if (r->ids[k] != KNI_NO_SLOT) kni_tensor_release(kni_thread_self(), r->ids[k]);
+        free(leaf_records[i]);
+    }
     leaf_count = 0;
     snprintf(leaf_text, sizeof leaf_text, "%s", s ? kn_last_error() : "");
     return s;
