@@ -3,8 +3,6 @@
 
 static const char *const combine_names[KNI_IR_COMBINES] = {"add", "mul", "min", "max", "exchange", "compare"};
 
-static void add(kni_ir_emitter *e, const char *text) { kni_ir_text_add(e->text, "%s", text); }
-
 /* Pointers of a dialect with address spaces differ in type, so its functions differ in name. */
 static const char *space_suffix(const kni_ir_emitter *e, int space)
 {
@@ -37,13 +35,13 @@ void kni_ir_emit_atomic(kni_ir_emitter *e, const kni_ir_node *node)
     kni_ir_text_add(e->text, "kni_atomic_%s_%s%s(&", combine_names[node->detail], kni_dtypes[k->dtype].name,
                     space_suffix(e, space));
     kni_ir_emit_element(e, node->index, node->a, 0);
-    add(e, ", ");
+    kni_ir_emit_add(e, ", ");
     kni_ir_emit_value(e, node->b, 0, KNI_LEVEL_ANY);
     if (node->detail == KNI_IR_COMPARE) {
-        add(e, ", ");
+        kni_ir_emit_add(e, ", ");
         kni_ir_emit_value(e, node->c, 0, KNI_LEVEL_ANY);
     }
-    add(e, ")");
+    kni_ir_emit_add(e, ")");
 }
 
 static const char *native(const kni_ir_emitter *e, int combine, int dtype)
@@ -61,9 +59,9 @@ static void filled(kni_ir_emitter *e, const char *text, const char *type, const 
 {
     for (; *text; text++) {
         if (*text == '$')
-            add(e, type);
+            kni_ir_emit_add(e, type);
         else if (*text == '@')
-            add(e, space);
+            kni_ir_emit_add(e, space);
         else
             kni_ir_text_add(e->text, "%c", *text);
     }
@@ -97,12 +95,12 @@ static void by_comparing(kni_ir_emitter *e, int combine, int dtype, const char *
         to_bits(e, dtype, "expected");
         kni_ir_text_add(e->text, ", next = ");
         to_bits(e, dtype, "value");
-        add(e, ";\n    ");
+        kni_ir_emit_add(e, ";\n    ");
         kni_ir_text_add(e->text, "%s old = ", type);
         filled(e, e->dialect->compare[wide], type, space);
-        add(e, ";\n    return ");
+        kni_ir_emit_add(e, ";\n    return ");
         from_bits(e, dtype, "old");
-        add(e, ";\n}\n");
+        kni_ir_emit_add(e, ";\n}\n");
         return;
     }
     kni_ir_text_add(e->text, "    %s old = ", type);
@@ -111,8 +109,6 @@ static void by_comparing(kni_ir_emitter *e, int combine, int dtype, const char *
     if (combine == KNI_IR_EXCHANGE) {
         to_bits(e, dtype, "value");
     } else {
-        char words[2][8] = {"(", ")"};
-        (void)words;
         bool is_float = kni_is_float(dtype);
         kni_ir_text_add(e->text, is_float ? "kni_bits_%s(" : "(uint%s_t)",
                         is_float ? kni_dtypes[dtype].name
@@ -120,13 +116,13 @@ static void by_comparing(kni_ir_emitter *e, int combine, int dtype, const char *
                                  : "32");
         kni_ir_text_add(e->text, "kni_word_%s_%s(", combine_names[combine], kni_dtypes[dtype].name);
         from_bits(e, dtype, "seen");
-        add(e, is_float ? ", value))" : ", value)");
+        kni_ir_emit_add(e, is_float ? ", value))" : ", value)");
     }
-    add(e, ";\n        first = seen;\n        old = ");
+    kni_ir_emit_add(e, ";\n        first = seen;\n        old = ");
     filled(e, e->dialect->compare[wide], type, space);
-    add(e, ";\n    } while (old != first);\n    return ");
+    kni_ir_emit_add(e, ";\n    } while (old != first);\n    return ");
     from_bits(e, dtype, "old");
-    add(e, ";\n}\n");
+    kni_ir_emit_add(e, ";\n}\n");
 }
 
 void kni_ir_emit_atomic_functions(kni_ir_emitter *e)
@@ -138,15 +134,15 @@ void kni_ir_emit_atomic_functions(kni_ir_emitter *e)
                         combine_names[combine], kni_dtypes[dtype].name, space_suffix(e, space), where, type,
                         type);
         if (combine == KNI_IR_COMPARE) kni_ir_text_add(e->text, ", %s expected", type);
-        add(e, ")\n{\n");
+        kni_ir_emit_add(e, ")\n{\n");
         const char *text = native(e, combine, dtype);
         if (text) {
             kni_ir_text_add(e->text, "    %s%s *word = element;\n    return ", where, type);
-            add(e, text);
-            add(e, ";\n}\n");
+            kni_ir_emit_add(e, text);
+            kni_ir_emit_add(e, ";\n}\n");
         } else {
             by_comparing(e, combine, dtype, where);
         }
-        add(e, "\n");
+        kni_ir_emit_add(e, "\n");
     }
 }

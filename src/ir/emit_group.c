@@ -4,8 +4,6 @@
 #include "ir/emitter.h"
 #include "ir/ir_internal.h"
 
-static void add(kni_ir_emitter *e, const char *text) { kni_ir_text_add(e->text, "%s", text); }
-
 /* ---- where the stretches end */
 
 /* Whether a node of the code is in the block or in one inside it. */
@@ -133,7 +131,7 @@ static kni_ir_id stretch(kni_ir_emitter *e, kni_ir_id first)
     e->indent--;
     if (e->item_left) kni_ir_text_add(e->text, "next_item:;\n");
     kni_ir_emit_line(e);
-    add(e, "}\n");
+    kni_ir_emit_add(e, "}\n");
     e->in_loop = in_loop;
     e->item_left = left;
     e->continue_label = label;
@@ -145,17 +143,17 @@ static void group_loop(kni_ir_emitter *e, const kni_ir_node *node)
     const kni_ir *ir = e->ir;
     uint32_t outer = e->continue_label, label = ++e->labels;
     kni_ir_emit_line(e);
-    add(e, "for (;;) {\n");
+    kni_ir_emit_add(e, "for (;;) {\n");
     e->indent++;
     kni_ir_emit_group_block(e, node->u.blocks[0]);
     kni_ir_emit_line(e);
-    add(e, "if (!");
+    kni_ir_emit_add(e, "if (!");
     e->group_level = true;
     kni_ir_emit_value(e, ir->nodes[ir->blocks[node->u.blocks[0]].last].a, 0, KNI_LEVEL_PRIMARY);
     e->group_level = false;
-    add(e, ") break;\n");
+    kni_ir_emit_add(e, ") break;\n");
     kni_ir_emit_line(e);
-    add(e, "{\n");
+    kni_ir_emit_add(e, "{\n");
     e->indent++;
     e->continue_label = label;
     bool used = e->continue_used;
@@ -163,14 +161,14 @@ static void group_loop(kni_ir_emitter *e, const kni_ir_node *node)
     kni_ir_emit_group_block(e, node->u.blocks[1]);
     e->indent--;
     kni_ir_emit_line(e);
-    add(e, "}\n");
+    kni_ir_emit_add(e, "}\n");
     if (e->continue_used) kni_ir_text_add(e->text, "next%u:;\n", label);
     e->continue_label = outer;
     e->continue_used = used;
     if (node->u.blocks[2]) kni_ir_emit_group_block(e, node->u.blocks[2]);
     e->indent--;
     kni_ir_emit_line(e);
-    add(e, "}\n");
+    kni_ir_emit_add(e, "}\n");
 }
 
 static void group_statement(kni_ir_emitter *e, kni_ir_id id)
@@ -180,36 +178,36 @@ static void group_statement(kni_ir_emitter *e, kni_ir_id id)
     switch (node->code) {
     case KNI_IR_IF:
         kni_ir_emit_line(e);
-        add(e, "if (");
+        kni_ir_emit_add(e, "if (");
         e->group_level = true;
         kni_ir_emit_value(e, node->a, 0, KNI_LEVEL_ANY);
         e->group_level = false;
-        add(e, ") {\n");
+        kni_ir_emit_add(e, ") {\n");
         e->indent++;
         if (node->u.blocks[0]) kni_ir_emit_group_block(e, node->u.blocks[0]);
         e->indent--;
         kni_ir_emit_line(e);
         if (node->u.blocks[1]) {
-            add(e, "} else {\n");
+            kni_ir_emit_add(e, "} else {\n");
             e->indent++;
             kni_ir_emit_group_block(e, node->u.blocks[1]);
             e->indent--;
             kni_ir_emit_line(e);
         }
-        add(e, "}\n");
+        kni_ir_emit_add(e, "}\n");
         break;
     case KNI_IR_FOR:
         e->group_level = true;
         kni_ir_emit_for_head(e, id);
         e->group_level = false;
-        add(e, " {\n");
+        kni_ir_emit_add(e, " {\n");
         e->indent++;
         e->continue_label = 0;
         kni_ir_emit_group_block(e, node->u.blocks[0]);
         e->continue_label = outer;
         e->indent--;
         kni_ir_emit_line(e);
-        add(e, "}\n");
+        kni_ir_emit_add(e, "}\n");
         break;
     case KNI_IR_LOOP:
         group_loop(e, node);

@@ -2,18 +2,14 @@
    they are aligned and the dialect gains by it. */
 #include "ir/emitter.h"
 
-static const char lane_letters[] = "0123456789abcdef";
-
-static void add(kni_ir_emitter *e, const char *text) { kni_ir_text_add(e->text, "%s", text); }
-
 void kni_ir_emit_element(kni_ir_emitter *e, uint32_t binding, kni_ir_id at, int64_t plus)
 {
     kni_ir_emit_user_name(e, e->ir->bindings[binding].name);
-    if (e->array_across[binding]) add(e, "[member]");
-    add(e, "[");
+    if (e->array_across[binding]) kni_ir_emit_add(e, "[member]");
+    kni_ir_emit_add(e, "[");
     kni_ir_emit_value(e, at, 0, plus ? KNI_LEVEL_SUM : KNI_LEVEL_ANY);
     if (plus) kni_ir_text_add(e->text, " + %lld", (long long)plus);
-    add(e, "]");
+    kni_ir_emit_add(e, "]");
 }
 
 /* Element at + lane, converted. */
@@ -23,16 +19,16 @@ static void element_value(kni_ir_emitter *e, const kni_ir_node *node, int lane, 
     bool closes = false;
     if (node->type.dtype == KN_BOOL) {
         /* Truths in memory are 0 or 1, but a user's byte may be anything. */
-        if (level > KNI_LEVEL_EQUAL) add(e, "(");
-        if (stored == KN_F16 || stored == KN_BF16) add(e, "(");
+        if (level > KNI_LEVEL_EQUAL) kni_ir_emit_add(e, "(");
+        if (stored == KN_F16 || stored == KN_BF16) kni_ir_emit_add(e, "(");
         kni_ir_emit_element(e, node->index, node->a, lane);
-        if (stored == KN_F16 || stored == KN_BF16) add(e, " & 0x7fff)");
-        add(e, level > KNI_LEVEL_EQUAL ? " != 0)" : " != 0");
+        if (stored == KN_F16 || stored == KN_BF16) kni_ir_emit_add(e, " & 0x7fff)");
+        kni_ir_emit_add(e, level > KNI_LEVEL_EQUAL ? " != 0)" : " != 0");
         return;
     }
     kni_ir_emit_cast_begin(e, node->type.dtype, stored, level, &closes);
     kni_ir_emit_element(e, node->index, node->a, lane);
-    if (closes) add(e, ")");
+    if (closes) kni_ir_emit_add(e, ")");
 }
 
 static void masked_value(kni_ir_emitter *e, const kni_ir_node *node, int lane, int level)
@@ -41,13 +37,13 @@ static void masked_value(kni_ir_emitter *e, const kni_ir_node *node, int lane, i
         element_value(e, node, lane, level);
         return;
     }
-    if (level > KNI_LEVEL_CHOICE) add(e, "(");
+    if (level > KNI_LEVEL_CHOICE) kni_ir_emit_add(e, "(");
     kni_ir_emit_value(e, node->b, lane, KNI_LEVEL_CHOICE + 1);
-    add(e, " ? ");
+    kni_ir_emit_add(e, " ? ");
     element_value(e, node, lane, KNI_LEVEL_CHOICE + 1);
-    add(e, " : ");
+    kni_ir_emit_add(e, " : ");
     kni_ir_emit_value(e, node->c, lane, KNI_LEVEL_CHOICE);
-    if (level > KNI_LEVEL_CHOICE) add(e, ")");
+    if (level > KNI_LEVEL_CHOICE) kni_ir_emit_add(e, ")");
 }
 
 void kni_ir_emit_load_scalar(kni_ir_emitter *e, const kni_ir_node *node, int level)
@@ -57,12 +53,12 @@ void kni_ir_emit_load_scalar(kni_ir_emitter *e, const kni_ir_node *node, int lev
 
 static void open_vector(kni_ir_emitter *e, int dtype, int lanes, bool storage)
 {
-    add(e, e->dialect->native_vectors ? "(" : "KNI_MAKE(");
+    kni_ir_emit_add(e, e->dialect->native_vectors ? "(" : "KNI_MAKE(");
     kni_ir_emit_vector_type(e, dtype, lanes, storage);
-    add(e, e->dialect->native_vectors ? ")(" : "){");
+    kni_ir_emit_add(e, e->dialect->native_vectors ? ")(" : "){");
 }
 
-static void close_vector(kni_ir_emitter *e) { add(e, e->dialect->native_vectors ? ")" : "}"); }
+static void close_vector(kni_ir_emitter *e) { kni_ir_emit_add(e, e->dialect->native_vectors ? ")" : "}"); }
 
 /* *(const T4 *)(x + at) */
 static void wide_place(kni_ir_emitter *e, uint32_t binding, kni_ir_id at, int lanes, bool reads)
@@ -70,11 +66,11 @@ static void wide_place(kni_ir_emitter *e, uint32_t binding, kni_ir_id at, int la
     const kni_ir_binding *k = &e->ir->bindings[binding];
     kni_ir_text_add(e->text, "*(%s%s", e->dialect->space[k->space], reads ? "const " : "");
     kni_ir_emit_vector_type(e, k->dtype, lanes, true);
-    add(e, " *)(");
+    kni_ir_emit_add(e, " *)(");
     kni_ir_emit_user_name(e, k->name);
-    add(e, " + ");
+    kni_ir_emit_add(e, " + ");
     kni_ir_emit_value(e, at, 0, KNI_LEVEL_SUM + 1);
-    add(e, ")");
+    kni_ir_emit_add(e, ")");
 }
 
 /* Memory holds what is computed with. */
@@ -87,10 +83,10 @@ static void converted_lanes(kni_ir_emitter *e, const kni_ir_node *node, uint32_t
     open_vector(e, node->type.dtype, node->type.lanes, false);
     for (int i = 0; i < node->type.lanes; i++) {
         bool closes = false;
-        if (i) add(e, ", ");
+        if (i) kni_ir_emit_add(e, ", ");
         kni_ir_emit_cast_begin(e, node->type.dtype, stored, KNI_LEVEL_ANY, &closes);
-        kni_ir_text_add(e->text, "t%u_raw.s%c", number, lane_letters[i]);
-        if (closes) add(e, ")");
+        kni_ir_text_add(e->text, "t%u_raw.s%c", number, kni_ir_lane_letters[i]);
+        if (closes) kni_ir_emit_add(e, ")");
     }
     close_vector(e);
 }
@@ -114,37 +110,37 @@ static void wide_load(kni_ir_emitter *e, kni_ir_id id, kni_ir_id mask)
         kni_ir_emit_type(e, node->type);
         kni_ir_text_add(e->text, " t%u = ", f->number);
         kni_ir_emit_whole(e, node->c);
-        add(e, ";\n");
+        kni_ir_emit_add(e, ";\n");
         kni_ir_emit_line(e);
-        add(e, "if (");
+        kni_ir_emit_add(e, "if (");
         kni_ir_emit_value(e, mask, 0, KNI_LEVEL_ANY);
-        add(e, ") {\n");
+        kni_ir_emit_add(e, ") {\n");
         e->indent++;
         kni_ir_emit_line(e);
     }
     if (raw) {
-        add(e, "const ");
+        kni_ir_emit_add(e, "const ");
         kni_ir_emit_vector_type(e, k->dtype, node->type.lanes, true);
         kni_ir_text_add(e->text, " t%u_raw = ", f->number);
         wide_place(e, node->index, node->a, node->type.lanes, true);
-        add(e, ";\n");
+        kni_ir_emit_add(e, ";\n");
         kni_ir_emit_line(e);
     }
     if (!mask) {
-        add(e, "const ");
+        kni_ir_emit_add(e, "const ");
         kni_ir_emit_type(e, node->type);
-        add(e, " ");
+        kni_ir_emit_add(e, " ");
     }
     kni_ir_text_add(e->text, "t%u = ", f->number);
     if (raw)
         converted_lanes(e, node, f->number);
     else
         wide_place(e, node->index, node->a, node->type.lanes, true);
-    add(e, ";\n");
+    kni_ir_emit_add(e, ";\n");
     if (!mask) return;
     e->indent--;
     kni_ir_emit_line(e);
-    add(e, "}\n");
+    kni_ir_emit_add(e, "}\n");
 }
 
 void kni_ir_emit_load(kni_ir_emitter *e, kni_ir_id id)
@@ -158,19 +154,19 @@ void kni_ir_emit_load(kni_ir_emitter *e, kni_ir_id id)
     }
     bool across = e->facts[id].across;
     if (!across) {
-        add(e, "const ");
+        kni_ir_emit_add(e, "const ");
         kni_ir_emit_type(e, node->type);
-        add(e, " ");
+        kni_ir_emit_add(e, " ");
     }
     kni_ir_emit_name(e, id);
-    add(e, " = ");
+    kni_ir_emit_add(e, " = ");
     open_vector(e, node->type.dtype, node->type.lanes, false);
     for (int i = 0; i < node->type.lanes; i++) {
-        if (i) add(e, ", ");
+        if (i) kni_ir_emit_add(e, ", ");
         masked_value(e, node, i, KNI_LEVEL_ANY);
     }
     close_vector(e);
-    add(e, ";\n");
+    kni_ir_emit_add(e, ";\n");
 }
 
 /* A value as memory of the dtype holds it. */
@@ -179,20 +175,20 @@ static void stored_value(kni_ir_emitter *e, kni_ir_id value, int lane, int store
     int from = e->ir->nodes[value].type.dtype;
     bool closes = false;
     if (stored == KN_BOOL) {
-        add(e, "(uint8_t)(");
+        kni_ir_emit_add(e, "(uint8_t)(");
         kni_ir_emit_value(e, value, lane, KNI_LEVEL_EQUAL + 1);
-        add(e, from == KN_BOOL ? ")" : " != 0)");
+        kni_ir_emit_add(e, from == KN_BOOL ? ")" : " != 0)");
         return;
     }
     kni_ir_emit_value(e, value, lane, kni_ir_emit_cast_begin(e, stored, from, KNI_LEVEL_ANY, &closes));
-    if (closes) add(e, ")");
+    if (closes) kni_ir_emit_add(e, ")");
 }
 
 static void condition(kni_ir_emitter *e, kni_ir_id mask, int lane)
 {
-    add(e, "if (");
+    kni_ir_emit_add(e, "if (");
     kni_ir_emit_value(e, mask, lane, KNI_LEVEL_ANY);
-    add(e, ") ");
+    kni_ir_emit_add(e, ") ");
 }
 
 void kni_ir_emit_store(kni_ir_emitter *e, kni_ir_id id)
@@ -205,27 +201,27 @@ void kni_ir_emit_store(kni_ir_emitter *e, kni_ir_id id)
         kni_ir_emit_line(e);
         if (mask) condition(e, mask, 0);
         wide_place(e, node->index, node->a, type.lanes, false);
-        add(e, " = ");
+        kni_ir_emit_add(e, " = ");
         if (same_bits(k, type.dtype)) {
             kni_ir_emit_whole(e, node->b);
         } else {
             open_vector(e, k->dtype, type.lanes, true);
             for (int i = 0; i < type.lanes; i++) {
-                if (i) add(e, ", ");
+                if (i) kni_ir_emit_add(e, ", ");
                 stored_value(e, node->b, i, k->dtype);
             }
             close_vector(e);
         }
-        add(e, ";\n");
+        kni_ir_emit_add(e, ";\n");
         return;
     }
     for (int i = 0; i < type.lanes; i++) {
         kni_ir_emit_line(e);
         if (node->c) condition(e, node->c, i);
         kni_ir_emit_element(e, node->index, node->a, i);
-        add(e, " = ");
+        kni_ir_emit_add(e, " = ");
         stored_value(e, node->b, i, k->dtype);
-        add(e, ";\n");
+        kni_ir_emit_add(e, ";\n");
     }
 }
 
@@ -233,7 +229,7 @@ void kni_ir_emit_array(kni_ir_emitter *e, uint32_t binding)
 {
     const kni_ir_binding *k = &e->ir->bindings[binding];
     kni_ir_emit_line(e);
-    add(e, e->dialect->array[k->space]);
+    kni_ir_emit_add(e, e->dialect->array[k->space]);
     unsigned bytes = k->aligned * (unsigned)(kni_dtypes[k->dtype].bits / 8);
     if (k->aligned > 1 && e->dialect->aligned)
         kni_ir_text_add(e->text, e->dialect->aligned, bytes > 16 ? 16u : bytes);

@@ -6,11 +6,7 @@
 #include "ir/prelude.h"
 #include <string.h>
 
-static void add(kni_ir_emitter *e, const char *text) { kni_ir_text_add(e->text, "%s", text); }
-
 /* ---- types */
-
-static const char lane_letters[] = "0123456789abcdef";
 
 static void vector_types(kni_ir_emitter *e)
 {
@@ -20,15 +16,16 @@ static void vector_types(kni_ir_emitter *e)
             if (!e->vectors[dtype][k]) continue;
             int lanes = 1 << k;
             unsigned bytes = (unsigned)lanes * (unsigned)(kni_dtypes[dtype].bits / 8);
-            add(e, "typedef struct ");
+            kni_ir_emit_add(e, "typedef struct ");
             if (e->dialect->aligned) kni_ir_text_add(e->text, e->dialect->aligned, bytes > 16 ? 16u : bytes);
             kni_ir_text_add(e->text, "kni_%sx%d {\n    %s ", kni_dtypes[dtype].name, lanes,
                             kni_dialect_storage_type(dtype));
-            for (int i = 0; i < lanes; i++) kni_ir_text_add(e->text, i ? ", s%c" : "s%c", lane_letters[i]);
+            for (int i = 0; i < lanes; i++)
+                kni_ir_text_add(e->text, i ? ", s%c" : "s%c", kni_ir_lane_letters[i]);
             kni_ir_text_add(e->text, ";\n} kni_%sx%d;\n", kni_dtypes[dtype].name, lanes);
             any = true;
         }
-    if (any) add(e, "\n");
+    if (any) kni_ir_emit_add(e, "\n");
 }
 
 static void params_type(kni_ir_emitter *e)
@@ -41,7 +38,7 @@ static void params_type(kni_ir_emitter *e)
         kni_ir_text_add(e->text, "    %s ", kni_dialect_storage_type(p->dtype));
         kni_ir_emit_user_name(e, p->name);
         if (p->count) kni_ir_text_add(e->text, "[%u]", p->count);
-        add(e, ";\n");
+        kni_ir_emit_add(e, ";\n");
     }
     /* The size is a multiple of 8 whatever is in it. */
     uint32_t end = 0;
@@ -50,7 +47,7 @@ static void params_type(kni_ir_emitter *e)
         end = p->offset + kni_dtypes[p->dtype].bits / 8u * (p->count ? p->count : 1);
     }
     if (end % 8) kni_ir_text_add(e->text, "    uint8_t kni_rest[%u];\n", 8 - end % 8);
-    add(e, "};\n\n");
+    kni_ir_emit_add(e, "};\n\n");
 }
 
 /* ---- functions of the user */
@@ -67,19 +64,19 @@ static void user_function(kni_ir_emitter *e, uint32_t number)
     const kni_ir_function *f = &e->ir->functions[number];
     e->function = number + 1;
     e->values = e->variables = e->counters = 0;
-    add(e, "KNI_FUNCTION ");
+    kni_ir_emit_add(e, "KNI_FUNCTION ");
     kni_ir_emit_type(e, f->result);
     kni_ir_text_add(e->text, " user_%s(", f->name);
     for (int i = 0; i < f->n_arguments; i++) {
-        if (i) add(e, ", ");
+        if (i) kni_ir_emit_add(e, ", ");
         kni_ir_emit_type(e, f->arguments[i]);
         kni_ir_text_add(e->text, " a%d", i + 1);
     }
-    add(e, f->n_arguments ? ")\n{\n" : "void)\n{\n");
+    kni_ir_emit_add(e, f->n_arguments ? ")\n{\n" : "void)\n{\n");
     e->indent = 1;
     private_arrays(e);
     kni_ir_emit_block(e, f->body);
-    add(e, "}\n\n");
+    kni_ir_emit_add(e, "}\n\n");
     e->function = 0;
 }
 
@@ -99,10 +96,10 @@ static void builtins(kni_ir_emitter *e)
             if (!(axes >> axis & 1)) continue;
             char number[2] = {axis ? (char)('0' + axis) : (char)0, 0};
             kni_ir_text_add(e->text, "    const %s%s = ", names[b], number);
-            add(e, b == KNI_IR_LANE_ID && (e->caps->subgroup <= 1 || !e->caps->subgroups)
-                       ? "0"
-                       : e->dialect->builtins[b][axis]);
-            add(e, ";\n");
+            kni_ir_emit_add(e, b == KNI_IR_LANE_ID && (e->caps->subgroup <= 1 || !e->caps->subgroups)
+                                   ? "0"
+                                   : e->dialect->builtins[b][axis]);
+            kni_ir_emit_add(e, ";\n");
         }
     }
 }
@@ -132,7 +129,7 @@ static void parallel_entry(kni_ir_emitter *e)
     const char *comma = "";
     kni_ir_text_add(e->text, "%s %s(", e->dialect->entry, ir->name);
     for (uint32_t i = 0; i < ir->n_buffers; i++, comma = ", ") {
-        add(e, comma);
+        kni_ir_emit_add(e, comma);
         pointer(e, i);
     }
     if (ir->reports) {
@@ -140,7 +137,7 @@ static void parallel_entry(kni_ir_emitter *e)
         comma = ", ";
     }
     if (ir->param_bytes) kni_ir_text_add(e->text, "%sstruct %s_params p", comma, ir->name);
-    add(e, ")\n{\n");
+    kni_ir_emit_add(e, ")\n{\n");
     e->indent = 1;
     for (uint32_t i = ir->n_buffers; i < ir->n_bindings; i++)
         if (ir->bindings[i].space == KNI_IR_SHARED) kni_ir_emit_array(e, i);
@@ -154,7 +151,7 @@ static void parallel_entry(kni_ir_emitter *e)
         kni_ir_text_add(e->text, "    if (item >= %sitems) return;\n", e->dialect->params);
     }
     kni_ir_emit_block(e, ir->body);
-    add(e, "}\n");
+    kni_ir_emit_add(e, "}\n");
 }
 
 /* An entry that loops over items or workgroups. */
@@ -168,7 +165,7 @@ static void serial_entry(kni_ir_emitter *e)
         ir->name);
     e->indent = 1;
     for (uint32_t i = 0; i < ir->n_buffers; i++) {
-        add(e, "    ");
+        kni_ir_emit_add(e, "    ");
         pointer(e, i);
         kni_ir_text_add(e->text, " = buffers[%u];\n", i);
     }
@@ -176,20 +173,20 @@ static void serial_entry(kni_ir_emitter *e)
     if (ir->param_bytes)
         kni_ir_text_add(e->text, "    const struct %s_params p = *(const struct %s_params *)params;\n",
                         ir->name, ir->name);
-    if (!ir->n_buffers) add(e, "    (void)buffers;\n");
-    if (!ir->reports) add(e, "    (void)fault;\n");
-    if (!ir->param_bytes) add(e, "    (void)params;\n");
+    if (!ir->n_buffers) kni_ir_emit_add(e, "    (void)buffers;\n");
+    if (!ir->reports) kni_ir_emit_add(e, "    (void)fault;\n");
+    if (!ir->param_bytes) kni_ir_emit_add(e, "    (void)params;\n");
     if (e->wants_groups) kni_ir_text_add(e->text, "    const int64_t *shape = buffers[%u];\n", ir->n_buffers);
     if (!ir->workgroup) {
-        add(e, "    for (int64_t item = begin; item < end; item++) {\n");
+        kni_ir_emit_add(e, "    for (int64_t item = begin; item < end; item++) {\n");
         e->indent = 2;
         private_arrays(e);
         kni_ir_emit_block(e, ir->body);
-        if (e->item_left) add(e, "    next_item:;\n");
-        add(e, "    }\n}\n");
+        if (e->item_left) kni_ir_emit_add(e, "    next_item:;\n");
+        kni_ir_emit_add(e, "    }\n}\n");
         return;
     }
-    add(e, "    for (int64_t number = begin; number < end; number++) {\n");
+    kni_ir_emit_add(e, "    for (int64_t number = begin; number < end; number++) {\n");
     e->indent = 2;
     static const char *const groups[] = {"number % shape[0]", "number / shape[0] % shape[1]",
                                          "number / shape[0] / shape[1]"};
@@ -201,13 +198,13 @@ static void serial_entry(kni_ir_emitter *e)
         if (e->builtins[KNI_IR_GROUPS] >> axis & 1)
             kni_ir_text_add(e->text, "        const int64_t groups%s = shape[%d];\n", digit, axis);
     }
-    if (e->builtins[KNI_IR_LANE_ID]) add(e, "        const int32_t lane = 0;\n");
+    if (e->builtins[KNI_IR_LANE_ID]) kni_ir_emit_add(e, "        const int32_t lane = 0;\n");
     for (uint32_t i = ir->n_buffers; i < ir->n_bindings; i++)
         if (ir->bindings[i].space == KNI_IR_SHARED) kni_ir_emit_array(e, i);
     private_arrays(e);
     kni_ir_emit_group_block(e, ir->body);
-    if (e->group_left) add(e, "    next_group:;\n");
-    add(e, "    }\n}\n");
+    if (e->group_left) kni_ir_emit_add(e, "    next_group:;\n");
+    kni_ir_emit_add(e, "    }\n}\n");
 }
 
 static bool uses_wide_atomics(const kni_ir_emitter *e)
@@ -224,11 +221,11 @@ static kn_status assemble(kni_ir_emitter *e, kni_ir_text *text, const kni_ir_tex
     if (!names) return kni_fail(KN_ERROR_MEMORY, "no memory for a kernel's text");
     for (uint32_t i = 0; i < e->n_names; i++) names[i] = e->names[i];
     e->text = text;
-    if (e->dialect->wide_atomics && uses_wide_atomics(e)) add(e, e->dialect->wide_atomics);
+    if (e->dialect->wide_atomics && uses_wide_atomics(e)) kni_ir_emit_add(e, e->dialect->wide_atomics);
     kn_status s = kni_ir_prelude(text, e->caps->dialect, names, (int)e->n_names);
     kni_free(names, (e->n_names + 1) * sizeof *names);
     if (s != KN_OK) return s;
-    add(e, "\n");
+    kni_ir_emit_add(e, "\n");
     vector_types(e);
     kni_ir_emit_atomic_functions(e);
     kni_ir_emit_tile_functions(e);

@@ -2,11 +2,9 @@
 #include "ir/emitter.h"
 #include "ir/ir_internal.h"
 
-static void add(kni_ir_emitter *e, const char *text) { kni_ir_text_add(e->text, "%s", text); }
-
 void kni_ir_emit_line(kni_ir_emitter *e)
 {
-    for (int i = 0; i < e->indent; i++) add(e, "    ");
+    for (int i = 0; i < e->indent; i++) kni_ir_emit_add(e, "    ");
 }
 
 /* ---- declarations */
@@ -19,14 +17,14 @@ static void lanes_of(kni_ir_emitter *e, kni_ir_id id)
         kni_ir_emit_definition(e, id, 0);
         return;
     }
-    add(e, native ? "(" : "KNI_MAKE(");
+    kni_ir_emit_add(e, native ? "(" : "KNI_MAKE(");
     kni_ir_emit_type(e, node->type);
-    add(e, native ? ")(" : "){");
+    kni_ir_emit_add(e, native ? ")(" : "){");
     for (int i = 0; i < node->type.lanes; i++) {
-        if (i) add(e, ", ");
+        if (i) kni_ir_emit_add(e, ", ");
         kni_ir_emit_definition(e, id, i);
     }
-    add(e, native ? ")" : "}");
+    kni_ir_emit_add(e, native ? ")" : "}");
 }
 
 static void declare_value(kni_ir_emitter *e, kni_ir_id id)
@@ -35,26 +33,26 @@ static void declare_value(kni_ir_emitter *e, kni_ir_id id)
     if (node->code == KNI_IR_GET) {
         kni_ir_emit_line(e);
         if (!e->facts[id].across) {
-            add(e, "const ");
+            kni_ir_emit_add(e, "const ");
             kni_ir_emit_type(e, node->type);
-            add(e, " ");
+            kni_ir_emit_add(e, " ");
         }
         kni_ir_emit_name(e, id);
-        add(e, " = ");
+        kni_ir_emit_add(e, " = ");
         kni_ir_emit_name(e, node->a);
-        add(e, ";\n");
+        kni_ir_emit_add(e, ";\n");
         return;
     }
     kni_ir_emit_line(e);
     if (!e->facts[id].across) {
-        add(e, "const ");
+        kni_ir_emit_add(e, "const ");
         kni_ir_emit_type(e, node->type);
-        add(e, " ");
+        kni_ir_emit_add(e, " ");
     }
     kni_ir_emit_name(e, id);
-    add(e, " = ");
+    kni_ir_emit_add(e, " = ");
     lanes_of(e, id);
-    add(e, ";\n");
+    kni_ir_emit_add(e, ";\n");
 }
 
 static void declare_variable(kni_ir_emitter *e, kni_ir_id id)
@@ -65,20 +63,20 @@ static void declare_variable(kni_ir_emitter *e, kni_ir_id id)
     kni_ir_emit_line(e);
     if (!across) {
         kni_ir_emit_type(e, node->type);
-        add(e, " ");
+        kni_ir_emit_add(e, " ");
     }
     kni_ir_emit_name(e, id);
     if (node->a) {
-        add(e, " = ");
+        kni_ir_emit_add(e, " = ");
         kni_ir_emit_whole(e, node->a);
     }
-    add(e, ";\n");
+    kni_ir_emit_add(e, ";\n");
 }
 
 static void assign(kni_ir_emitter *e, const kni_ir_node *node)
 {
     kni_ir_emit_name(e, node->a);
-    add(e, " = ");
+    kni_ir_emit_add(e, " = ");
     kni_ir_emit_whole(e, node->b);
 }
 
@@ -110,7 +108,7 @@ static bool is_plain(const kni_ir_emitter *e, uint32_t block, int code)
 
 static void open_braces(kni_ir_emitter *e)
 {
-    add(e, " {\n");
+    kni_ir_emit_add(e, " {\n");
     e->indent++;
 }
 
@@ -118,7 +116,7 @@ static void close_braces(kni_ir_emitter *e)
 {
     e->indent--;
     kni_ir_emit_line(e);
-    add(e, "}\n");
+    kni_ir_emit_add(e, "}\n");
 }
 
 static void loop_body(kni_ir_emitter *e, uint32_t block, uint32_t label)
@@ -138,18 +136,18 @@ static void plain_loop(kni_ir_emitter *e, const kni_ir_node *node)
     uint32_t step = node->u.blocks[2];
     kni_ir_id test = ir->nodes[ir->blocks[node->u.blocks[0]].last].a;
     kni_ir_emit_line(e);
-    add(e, step ? "for (; " : "while (");
+    kni_ir_emit_add(e, step ? "for (; " : "while (");
     kni_ir_emit_value(e, test, 0, KNI_LEVEL_ANY);
     if (step) {
         const char *between = "; ";
         for (kni_ir_id id = ir->blocks[step].first; id; id = ir->nodes[id].next)
             if (ir->nodes[id].code == KNI_IR_SET) {
-                add(e, between);
+                kni_ir_emit_add(e, between);
                 assign(e, &ir->nodes[id]);
                 between = ", ";
             }
     }
-    add(e, ")");
+    kni_ir_emit_add(e, ")");
     open_braces(e);
     loop_body(e, node->u.blocks[1], 0);
     close_braces(e);
@@ -163,16 +161,16 @@ static void long_loop(kni_ir_emitter *e, const kni_ir_node *node)
     bool jumps = step && contains_continue(e, node->u.blocks[1]);
     uint32_t label = jumps ? ++e->labels : 0;
     kni_ir_emit_line(e);
-    add(e, "for (;;)");
+    kni_ir_emit_add(e, "for (;;)");
     open_braces(e);
     kni_ir_emit_block(e, node->u.blocks[0]);
     kni_ir_emit_line(e);
-    add(e, "if (!");
+    kni_ir_emit_add(e, "if (!");
     kni_ir_emit_value(e, ir->nodes[ir->blocks[node->u.blocks[0]].last].a, 0, KNI_LEVEL_PRIMARY);
-    add(e, ") break;\n");
+    kni_ir_emit_add(e, ") break;\n");
     if (jumps) {
         kni_ir_emit_line(e);
-        add(e, "{\n");
+        kni_ir_emit_add(e, "{\n");
         e->indent++;
     }
     loop_body(e, node->u.blocks[1], label);
@@ -190,21 +188,21 @@ void kni_ir_emit_for_head(kni_ir_emitter *e, kni_ir_id id)
     kni_ir_emit_line(e);
     kni_ir_text_add(e->text, "for (%s ", kni_dialect_value_type(node->type.dtype));
     kni_ir_emit_name(e, id);
-    add(e, " = ");
+    kni_ir_emit_add(e, " = ");
     kni_ir_emit_value(e, node->a, 0, KNI_LEVEL_ANY);
-    add(e, "; ");
+    kni_ir_emit_add(e, "; ");
     kni_ir_emit_name(e, id);
-    add(e, " < ");
+    kni_ir_emit_add(e, " < ");
     kni_ir_emit_value(e, node->b, 0, KNI_LEVEL_LESS + 1);
-    add(e, "; ");
+    kni_ir_emit_add(e, "; ");
     kni_ir_emit_name(e, id);
     if (step->code == KNI_IR_CONSTANT && step->u.whole == 1) {
-        add(e, "++");
+        kni_ir_emit_add(e, "++");
     } else {
-        add(e, " += ");
+        kni_ir_emit_add(e, " += ");
         kni_ir_emit_value(e, node->c, 0, KNI_LEVEL_ANY);
     }
-    add(e, ")");
+    kni_ir_emit_add(e, ")");
 }
 
 /* ---- statements */
@@ -218,15 +216,15 @@ static void branch(kni_ir_emitter *e, const kni_ir_node *node)
 {
     bool only_else = is_empty(e, node->u.blocks[0]) && !is_empty(e, node->u.blocks[1]);
     kni_ir_emit_line(e);
-    add(e, only_else ? "if (!" : "if (");
+    kni_ir_emit_add(e, only_else ? "if (!" : "if (");
     kni_ir_emit_value(e, node->a, 0, only_else ? KNI_LEVEL_PRIMARY : KNI_LEVEL_ANY);
-    add(e, ")");
+    kni_ir_emit_add(e, ")");
     open_braces(e);
     kni_ir_emit_block(e, node->u.blocks[only_else ? 1 : 0]);
     if (!only_else && !is_empty(e, node->u.blocks[1])) {
         e->indent--;
         kni_ir_emit_line(e);
-        add(e, "} else");
+        kni_ir_emit_add(e, "} else");
         open_braces(e);
         kni_ir_emit_block(e, node->u.blocks[1]);
     }
@@ -238,22 +236,22 @@ static void leave(kni_ir_emitter *e, const kni_ir_node *node)
 {
     kni_ir_emit_line(e);
     if (node->code == KNI_IR_BREAK) {
-        add(e, "break;\n");
+        kni_ir_emit_add(e, "break;\n");
     } else if (node->code == KNI_IR_CONTINUE && e->continue_label) {
         kni_ir_text_add(e->text, "goto next%u;\n", e->continue_label);
     } else if (node->code == KNI_IR_CONTINUE) {
-        add(e, "continue;\n");
+        kni_ir_emit_add(e, "continue;\n");
     } else if (e->function) {
-        add(e, "return ");
+        kni_ir_emit_add(e, "return ");
         kni_ir_emit_whole(e, node->a);
-        add(e, ";\n");
+        kni_ir_emit_add(e, ";\n");
     } else if (!e->dialect->serial) {
-        add(e, "return;\n");
+        kni_ir_emit_add(e, "return;\n");
     } else if (e->in_loop || e->group_level) {
         kni_ir_text_add(e->text, "goto %s;\n", e->group_level ? "next_group" : "next_item");
         *(e->group_level ? &e->group_left : &e->item_left) = true;
     } else {
-        add(e, "continue;\n");
+        kni_ir_emit_add(e, "continue;\n");
     }
 }
 
@@ -269,7 +267,7 @@ void kni_ir_emit_statement(kni_ir_emitter *e, kni_ir_id id)
     case KNI_IR_SET:
         kni_ir_emit_line(e);
         assign(e, node);
-        add(e, ";\n");
+        kni_ir_emit_add(e, ";\n");
         break;
     case KNI_IR_STORE:
         kni_ir_emit_store(e, id);
@@ -280,7 +278,7 @@ void kni_ir_emit_statement(kni_ir_emitter *e, kni_ir_id id)
         } else {
             kni_ir_emit_line(e);
             kni_ir_emit_atomic(e, node);
-            add(e, ";\n");
+            kni_ir_emit_add(e, ";\n");
         }
         break;
     case KNI_IR_LOAD:
@@ -314,12 +312,13 @@ void kni_ir_emit_statement(kni_ir_emitter *e, kni_ir_id id)
         break;
     case KNI_IR_REPORT:
         kni_ir_emit_line(e);
-        add(e, "kni_report(fault, ");
+        kni_ir_emit_add(e, "kni_report(fault, ");
         kni_ir_emit_value(e, node->a, 0, KNI_LEVEL_ANY);
-        add(e, ");\n");
+        kni_ir_emit_add(e, ");\n");
         break;
     case KNI_IR_BARRIER:
-        if (!e->dialect->serial) kni_ir_emit_line(e), add(e, e->dialect->barrier), add(e, "\n");
+        if (!e->dialect->serial)
+            kni_ir_emit_line(e), kni_ir_emit_add(e, e->dialect->barrier), kni_ir_emit_add(e, "\n");
         break;
     case KNI_IR_TILE:
     case KNI_IR_TILE_FILL:

@@ -3,8 +3,6 @@
    no such instruction, legalise has made loops of the tiles before. */
 #include "ir/emitter.h"
 
-static void add(kni_ir_emitter *e, const char *text) { kni_ir_text_add(e->text, "%s", text); }
-
 static bool is_half(int dtype) { return dtype == KN_F16 || dtype == KN_BF16; }
 
 /* Row and column of element n of this lane: a left tile's 8, a right tile's 8 (for columns 0 to 7 and then 8 to 15), a
@@ -18,24 +16,24 @@ static const char *const places[3] = {
 static void element(kni_ir_emitter *e, const kni_ir_node *node)
 {
     kni_ir_emit_user_name(e, e->ir->bindings[node->index].name);
-    add(e, "[");
+    kni_ir_emit_add(e, "[");
     kni_ir_emit_value(e, node->b, 0, KNI_LEVEL_SUM);
-    add(e, " + row * ");
+    kni_ir_emit_add(e, " + row * ");
     kni_ir_emit_value(e, node->c, 0, KNI_LEVEL_PRODUCT + 1);
-    add(e, " + column]");
+    kni_ir_emit_add(e, " + column]");
 }
 
 /* The loop over the elements of this lane, open. */
 static void open_elements(kni_ir_emitter *e, int role)
 {
     kni_ir_emit_line(e);
-    add(e, "#pragma unroll\n");
+    kni_ir_emit_add(e, "#pragma unroll\n");
     kni_ir_emit_line(e);
-    add(e, "for (int32_t n = 0; n < 8; n++) {\n");
+    kni_ir_emit_add(e, "for (int32_t n = 0; n < 8; n++) {\n");
     e->indent++;
     kni_ir_emit_line(e);
-    add(e, places[role]);
-    add(e, "\n");
+    kni_ir_emit_add(e, places[role]);
+    kni_ir_emit_add(e, "\n");
     kni_ir_emit_line(e);
 }
 
@@ -43,7 +41,7 @@ static void close_elements(kni_ir_emitter *e)
 {
     e->indent--;
     kni_ir_emit_line(e);
-    add(e, "}\n");
+    kni_ir_emit_add(e, "}\n");
 }
 
 void kni_ir_emit_tile(kni_ir_emitter *e, kni_ir_id id)
@@ -59,34 +57,34 @@ void kni_ir_emit_tile(kni_ir_emitter *e, kni_ir_id id)
     switch (node->code) {
     case KNI_IR_TILE:
         kni_ir_emit_line(e);
-        add(e, half ? "uint16_t " : "float ");
+        kni_ir_emit_add(e, half ? "uint16_t " : "float ");
         kni_ir_emit_name(e, id);
-        add(e, "[8];\n");
+        kni_ir_emit_add(e, "[8];\n");
         break;
     case KNI_IR_TILE_FILL: {
         bool closes = false;
         kni_ir_emit_line(e);
-        add(e, "for (int32_t n = 0; n < 8; n++) ");
+        kni_ir_emit_add(e, "for (int32_t n = 0; n < 8; n++) ");
         kni_ir_emit_name(e, node->a);
-        add(e, "[n] = ");
+        kni_ir_emit_add(e, "[n] = ");
         kni_ir_emit_value(e, node->b, 0, kni_ir_emit_cast_begin(e, dtype, KN_F32, KNI_LEVEL_ANY, &closes));
-        add(e, closes ? ");\n" : ";\n");
+        kni_ir_emit_add(e, closes ? ");\n" : ";\n");
         break;
     }
     case KNI_IR_TILE_LOAD:
         open_elements(e, tile->detail);
         kni_ir_emit_name(e, node->a);
-        add(e, "[n] = ");
+        kni_ir_emit_add(e, "[n] = ");
         element(e, node);
-        add(e, ";\n");
+        kni_ir_emit_add(e, ";\n");
         close_elements(e);
         break;
     case KNI_IR_TILE_STORE:
         open_elements(e, tile->detail);
         element(e, node);
-        add(e, " = ");
+        kni_ir_emit_add(e, " = ");
         kni_ir_emit_name(e, node->a);
-        add(e, "[n];\n");
+        kni_ir_emit_add(e, "[n];\n");
         close_elements(e);
         break;
     default: {
@@ -97,11 +95,11 @@ void kni_ir_emit_tile(kni_ir_emitter *e, kni_ir_id id)
         kni_ir_emit_line(e);
         kni_ir_text_add(e->text, "kni_tile_multiply_%s(", kni_dtypes[factor].name);
         kni_ir_emit_name(e, node->a);
-        add(e, ", ");
+        kni_ir_emit_add(e, ", ");
         kni_ir_emit_name(e, node->b);
-        add(e, ", ");
+        kni_ir_emit_add(e, ", ");
         kni_ir_emit_name(e, node->c);
-        add(e, ");\n");
+        kni_ir_emit_add(e, ");\n");
     }
     }
 }
@@ -125,7 +123,8 @@ void kni_ir_emit_tile_functions(kni_ir_emitter *e)
             "        float *c = sum + 4 * n;\n"
             "        asm volatile(\"mma.sync.aligned.m16n8k16.row.col.f32.%s.%s.f32 \"\n",
             name, name, name);
-        add(e, "                     \"{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};\"\n"
+        kni_ir_emit_add(
+            e, "                     \"{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};\"\n"
                "                     : \"+f\"(c[0]), \"+f\"(c[1]), \"+f\"(c[2]), \"+f\"(c[3])\n"
                "                     : \"r\"(a[0]), \"r\"(a[1]), \"r\"(a[2]), \"r\"(a[3]), \"r\"(b[2 * n]), "
                "\"r\"(b[2 * n + 1]));\n"

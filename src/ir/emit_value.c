@@ -1,115 +1,14 @@
 /* Expressions: one scalar at a time, a lane of a vector by its number, with as few brackets as C needs. */
-#include "core/allocator.h"
-#include "core/error.h"
 #include "core/text.h"
 #include "ir/emitter.h"
 #include "ops/scalar.h"
-#include <stdarg.h>
 #include <string.h>
-
-static const char lane_letters[] = "0123456789abcdef";
-
-static void add(kni_ir_emitter *e, const char *text) { kni_ir_text_add(e->text, "%s", text); }
-
-void kni_ir_emit_fail(kni_ir_emitter *e, const kni_ir_node *node, const char *format, ...)
-{
-    if (e->status != KN_OK) return;
-    char buffer[300];
-    kni_text text = {buffer, sizeof buffer, 0};
-    va_list arguments;
-    va_start(arguments, format);
-    kni_text_format_list(&text, format, arguments);
-    va_end(arguments);
-    const char *where = e->ir->file[0] ? e->ir->file : e->ir->name;
-    if (node && node->line)
-        e->status = kni_fail(KN_ERROR_UNSUPPORTED, "%s:%u:%u: %s", where, node->line, node->column, buffer);
-    else
-        e->status = kni_fail(KN_ERROR_UNSUPPORTED, "kernel %s: %s", e->ir->name, buffer);
-}
-
-void kni_ir_emit_uses(kni_ir_emitter *e, const char *format, ...)
-{
-    char buffer[KNI_IR_EMIT_NAME];
-    kni_text text = {buffer, sizeof buffer, 0};
-    va_list arguments;
-    va_start(arguments, format);
-    kni_text_format_list(&text, format, arguments);
-    va_end(arguments);
-    for (uint32_t i = 0; i < e->n_names; i++)
-        if (!strcmp(e->names[i], buffer)) return;
-    if (e->n_names == e->name_room) {
-        uint32_t room = e->name_room ? e->name_room * 2 : 32;
-        void *p = kni_reallocate(e->names, e->name_room * sizeof *e->names, room * sizeof *e->names);
-        if (!p) {
-            e->text->failed = true;
-            return;
-        }
-        e->names = p;
-        e->name_room = room;
-    }
-    memcpy(e->names[e->n_names++], buffer, sizeof buffer);
-}
 
 /* Calls a function of the prelude: prints its name and remembers it. */
 static void call(kni_ir_emitter *e, const char *name, const char *suffix)
 {
     kni_ir_emit_uses(e, "%s%s", name, suffix);
     kni_ir_text_add(e->text, "%s%s(", name, suffix);
-}
-
-void kni_ir_emit_user_name(kni_ir_emitter *e, const char *name)
-{
-    kni_ir_text_add(e->text, kni_dialect_reserves(e->dialect, name) ? "%s_" : "%s", name);
-}
-
-/* ---- types */
-
-static int log2_lanes(int lanes)
-{
-    return lanes == 2 ? 1 : lanes == 4 ? 2 : lanes == 8 ? 3 : lanes == 16 ? 4 : 0;
-}
-
-static const char *const native_vectors[KN_DTYPE_COUNT] = {
-    [KN_F64] = "double", [KN_F32] = "float", [KN_F16] = "ushort", [KN_BF16] = "ushort", [KN_I64] = "long",
-    [KN_I32] = "int",    [KN_I16] = "short", [KN_I8] = "char",    [KN_U64] = "ulong",   [KN_U32] = "uint",
-    [KN_U16] = "ushort", [KN_U8] = "uchar",  [KN_BOOL] = "uchar",
-};
-
-void kni_ir_emit_vector_type(kni_ir_emitter *e, int dtype, int lanes, bool storage)
-{
-    if (!storage && dtype == KN_BOOL) dtype = KN_I32;
-    if (storage && (dtype == KN_F16 || dtype == KN_BF16)) dtype = KN_U16;
-    if (storage && dtype == KN_BOOL) dtype = KN_U8;
-    e->vectors[dtype][log2_lanes(lanes)] = true;
-    if (e->dialect->native_vectors)
-        kni_ir_text_add(e->text, "%s%d", native_vectors[dtype], lanes);
-    else
-        kni_ir_text_add(e->text, "kni_%sx%d", kni_dtypes[dtype].name, lanes);
-}
-
-void kni_ir_emit_type(kni_ir_emitter *e, kni_ir_type type)
-{
-    if (type.lanes > 1)
-        kni_ir_emit_vector_type(e, type.dtype, type.lanes, false);
-    else
-        add(e, kni_dialect_value_type(type.dtype));
-}
-
-void kni_ir_emit_name(kni_ir_emitter *e, kni_ir_id id)
-{
-    const kni_ir_node *node = &e->ir->nodes[id];
-    kni_ir_emit_fact *f = &e->facts[id];
-    if (node->code == KNI_IR_VARIABLE || node->code == KNI_IR_TILE) {
-        if (!f->number) f->number = ++e->variables;
-        kni_ir_text_add(e->text, "v%u", f->number);
-    } else if (node->code == KNI_IR_FOR) {
-        if (!f->number) f->number = ++e->counters;
-        kni_ir_text_add(e->text, "i%u", f->number);
-    } else {
-        if (!f->number) f->number = ++e->values;
-        kni_ir_text_add(e->text, "t%u", f->number);
-    }
-    if (f->across) add(e, e->group_level ? "[0]" : "[member]");
 }
 
 /* ---- constants */
@@ -127,7 +26,7 @@ static bool short_float(kni_ir_emitter *e, float v)
         kni_ir_text_add(e->text, "%u.", whole / divisor);
         uint32_t rest = whole % divisor;
         for (divisor /= 10; divisor; divisor /= 10) kni_ir_text_add(e->text, "%u", rest / divisor % 10);
-        add(e, k ? "f" : "0f");
+        kni_ir_emit_add(e, k ? "f" : "0f");
         return true;
     }
     return false;
@@ -137,19 +36,19 @@ static void real_constant(kni_ir_emitter *e, int dtype, double v, int level)
 {
     bool single = dtype == KN_F32;
     if (v != v) {
-        add(e, single ? "KNI_NAN_F32" : "KNI_NAN_F64");
+        kni_ir_emit_add(e, single ? "KNI_NAN_F32" : "KNI_NAN_F64");
         return;
     }
     uint64_t bits;
     memcpy(&bits, &v, sizeof bits);
     bool negative = bits >> 63 != 0, brackets = negative && level > KNI_LEVEL_UNARY - 1;
     if (negative) v = -v;
-    add(e, brackets ? "(-" : negative ? "-" : "");
+    kni_ir_emit_add(e, brackets ? "(-" : negative ? "-" : "");
     if (v > 1.7976931348623157e308)
-        add(e, single ? "KNI_INF_F32" : "KNI_INF_F64");
+        kni_ir_emit_add(e, single ? "KNI_INF_F32" : "KNI_INF_F64");
     else if (!single || !short_float(e, (float)v))
         kni_ir_text_add(e->text, single ? "%rf" : "%r", v);
-    if (brackets) add(e, ")");
+    if (brackets) kni_ir_emit_add(e, ")");
 }
 
 static void constant(kni_ir_emitter *e, const kni_ir_node *node, int level)
@@ -159,7 +58,7 @@ static void constant(kni_ir_emitter *e, const kni_ir_node *node, int level)
     if (kni_is_float(dtype)) {
         real_constant(e, dtype, node->u.real, level);
     } else if (dtype == KN_BOOL) {
-        add(e, v ? "1" : "0");
+        kni_ir_emit_add(e, v ? "1" : "0");
     } else if (dtype == KN_U32) {
         kni_ir_text_add(e->text, "%uu", (uint32_t)v);
     } else if (dtype == KN_U64) {
@@ -192,7 +91,7 @@ int kni_ir_emit_cast_begin(kni_ir_emitter *e, int to, int from, int level, bool 
         return KNI_LEVEL_ANY;
     }
     if (level > KNI_LEVEL_UNARY) {
-        add(e, "(");
+        kni_ir_emit_add(e, "(");
         *closes = true;
     }
     kni_ir_text_add(e->text, "(%s)", kni_dialect_storage_type(to));
@@ -202,10 +101,10 @@ int kni_ir_emit_cast_begin(kni_ir_emitter *e, int to, int from, int level, bool 
 /* x as a truth; truths that memory holds and numbers alike. */
 static void truth_of(kni_ir_emitter *e, kni_ir_id id, int lane, int level)
 {
-    if (level > KNI_LEVEL_EQUAL) add(e, "(");
+    if (level > KNI_LEVEL_EQUAL) kni_ir_emit_add(e, "(");
     kni_ir_emit_value(e, id, lane, KNI_LEVEL_EQUAL + 1);
-    add(e, " != 0");
-    if (level > KNI_LEVEL_EQUAL) add(e, ")");
+    kni_ir_emit_add(e, " != 0");
+    if (level > KNI_LEVEL_EQUAL) kni_ir_emit_add(e, ")");
 }
 
 static void cast(kni_ir_emitter *e, const kni_ir_node *node, int lane, int level)
@@ -220,13 +119,13 @@ static void cast(kni_ir_emitter *e, const kni_ir_node *node, int lane, int level
         else
             kni_ir_emit_value(e, node->a, lane,
                               kni_ir_emit_cast_begin(e, node->detail, from, inside, &inner));
-        if (inner) add(e, ")");
-        if (outer) add(e, ")");
+        if (inner) kni_ir_emit_add(e, ")");
+        if (outer) kni_ir_emit_add(e, ")");
     } else if (to == KN_BOOL && from != KN_BOOL) {
         truth_of(e, node->a, lane, level);
     } else {
         kni_ir_emit_value(e, node->a, lane, kni_ir_emit_cast_begin(e, to, from, level, &outer));
-        if (outer) add(e, ")");
+        if (outer) kni_ir_emit_add(e, ")");
     }
 }
 
@@ -237,7 +136,7 @@ static void bitcast(kni_ir_emitter *e, const kni_ir_node *node, int lane, int le
     if (kni_is_float(to) == kni_is_float(from)) {
         bool closes;
         kni_ir_emit_value(e, node->a, lane, kni_ir_emit_cast_begin(e, to, from, level, &closes));
-        if (closes) add(e, ")");
+        if (closes) kni_ir_emit_add(e, ")");
         return;
     }
     int bits = wide ? KN_U64 : KN_U32;
@@ -250,7 +149,7 @@ static void bitcast(kni_ir_emitter *e, const kni_ir_node *node, int lane, int le
         call(e, "kni_bits_", wide ? "f64" : "f32");
         kni_ir_emit_value(e, node->a, lane, KNI_LEVEL_ANY);
     }
-    add(e, closes ? "))" : ")");
+    kni_ir_emit_add(e, closes ? "))" : ")");
 }
 
 /* ---- words */
@@ -283,12 +182,12 @@ static const infix infixes[] = {
 static void operation(kni_ir_emitter *e, const kni_ir_node *node, int lane, int level, const infix *op)
 {
     bool unary = op->level == KNI_LEVEL_UNARY;
-    if (level > op->level) add(e, "(");
+    if (level > op->level) kni_ir_emit_add(e, "(");
     if (!unary) kni_ir_emit_value(e, node->a, lane, op->level);
-    add(e, op->text);
+    kni_ir_emit_add(e, op->text);
     /* One level tighter: subtraction and rounding go from the left. */
     kni_ir_emit_value(e, unary ? node->a : node->b, lane, op->level + 1);
-    if (level > op->level) add(e, ")");
+    if (level > op->level) kni_ir_emit_add(e, ")");
 }
 
 /* Arithmetic on data that may overflow, by way of unsigned integers. */
@@ -296,7 +195,7 @@ static void wrapping(kni_ir_emitter *e, const kni_ir_node *node, int lane, int l
 {
     int dtype = node->type.dtype, bits = dtype == KN_I32 ? KN_U32 : KN_U64;
     const char *as = kni_dialect_storage_type(bits);
-    if (level > KNI_LEVEL_UNARY) add(e, "(");
+    if (level > KNI_LEVEL_UNARY) kni_ir_emit_add(e, "(");
     kni_ir_text_add(e->text, "(%s)(", kni_dialect_storage_type(dtype));
     if (op->level == KNI_LEVEL_UNARY) {
         kni_ir_text_add(e->text, "0 - (%s)", as);
@@ -307,7 +206,7 @@ static void wrapping(kni_ir_emitter *e, const kni_ir_node *node, int lane, int l
         kni_ir_text_add(e->text, "%s(%s)", op->text, as);
         kni_ir_emit_value(e, node->b, lane, KNI_LEVEL_UNARY);
     }
-    add(e, level > KNI_LEVEL_UNARY ? "))" : ")");
+    kni_ir_emit_add(e, level > KNI_LEVEL_UNARY ? "))" : ")");
 }
 
 /* Words that guard against operands which a constant is not: a / 4, a % 4, a >> 2. */
@@ -357,10 +256,10 @@ static void word(kni_ir_emitter *e, kni_ir_id id, int lane, int level)
     call(e, "kni_word_", suffix);
     kni_ir_emit_value(e, node->a, lane, KNI_LEVEL_ANY);
     if (node->b) {
-        add(e, ", ");
+        kni_ir_emit_add(e, ", ");
         kni_ir_emit_value(e, node->b, lane, KNI_LEVEL_ANY);
     }
-    add(e, ")");
+    kni_ir_emit_add(e, ")");
 }
 
 /* ---- the rest */
@@ -368,7 +267,7 @@ static void word(kni_ir_emitter *e, kni_ir_id id, int lane, int level)
 static void arguments(kni_ir_emitter *e, const kni_ir_node *node)
 {
     for (uint32_t i = 0; i < node->u.list.count; i++) {
-        if (i) add(e, ", ");
+        if (i) kni_ir_emit_add(e, ", ");
         kni_ir_emit_whole(e, e->ir->lists[node->u.list.first + i]);
     }
 }
@@ -391,49 +290,49 @@ static void builtin(kni_ir_emitter *e, const kni_ir_node *node, int level)
     int natural = node->index == KNI_IR_LOCAL || node->index == KNI_IR_LANE_ID ? KN_I32 : KN_I64;
     bool closes;
     kni_ir_emit_cast_begin(e, node->type.dtype, natural, level, &closes);
-    add(e, names[node->index]);
+    kni_ir_emit_add(e, names[node->index]);
     if (node->detail) kni_ir_text_add(e->text, "%u", (unsigned)node->detail);
-    if (closes) add(e, ")");
+    if (closes) kni_ir_emit_add(e, ")");
 }
 
 static void joined(kni_ir_emitter *e, const kni_ir_node *node, int lane, int level, const char *text, int own)
 {
-    if (level > own) add(e, "(");
+    if (level > own) kni_ir_emit_add(e, "(");
     kni_ir_emit_value(e, node->a, lane, own);
-    add(e, text);
+    kni_ir_emit_add(e, text);
     kni_ir_emit_value(e, node->b, lane, own + 1);
-    if (level > own) add(e, ")");
+    if (level > own) kni_ir_emit_add(e, ")");
 }
 
 static void choice(kni_ir_emitter *e, const kni_ir_node *node, int lane, int level)
 {
-    if (level > KNI_LEVEL_CHOICE) add(e, "(");
+    if (level > KNI_LEVEL_CHOICE) kni_ir_emit_add(e, "(");
     kni_ir_emit_value(e, node->a, lane, KNI_LEVEL_CHOICE + 1);
-    add(e, " ? ");
+    kni_ir_emit_add(e, " ? ");
     kni_ir_emit_value(e, node->b, lane, KNI_LEVEL_CHOICE + 1);
-    add(e, " : ");
+    kni_ir_emit_add(e, " : ");
     kni_ir_emit_value(e, node->c, lane, KNI_LEVEL_CHOICE);
-    if (level > KNI_LEVEL_CHOICE) add(e, ")");
+    if (level > KNI_LEVEL_CHOICE) kni_ir_emit_add(e, ")");
 }
 
 static void member(kni_ir_emitter *e, const kni_ir_node *node)
 {
-    add(e, e->dialect->params);
+    kni_ir_emit_add(e, e->dialect->params);
     kni_ir_emit_user_name(e, e->ir->params[node->index].name);
     if (node->code == KNI_IR_PARAM) return;
-    add(e, "[");
+    kni_ir_emit_add(e, "[");
     kni_ir_emit_value(e, node->a, 0, KNI_LEVEL_ANY);
-    add(e, "]");
+    kni_ir_emit_add(e, "]");
 }
 
 static void three(kni_ir_emitter *e, const kni_ir_node *node, int lane)
 {
     kni_ir_emit_value(e, node->a, lane, KNI_LEVEL_ANY);
-    add(e, ", ");
+    kni_ir_emit_add(e, ", ");
     kni_ir_emit_value(e, node->b, lane, KNI_LEVEL_ANY);
-    add(e, ", ");
+    kni_ir_emit_add(e, ", ");
     kni_ir_emit_value(e, node->c, lane, KNI_LEVEL_ANY);
-    add(e, ")");
+    kni_ir_emit_add(e, ")");
 }
 
 static void expression(kni_ir_emitter *e, kni_ir_id id, int lane, int level)
@@ -452,7 +351,7 @@ static void expression(kni_ir_emitter *e, kni_ir_id id, int lane, int level)
         break;
     case KNI_IR_ARGUMENT:
         kni_ir_text_add(e->text, "a%u", node->index + 1);
-        if (node->type.lanes > 1) kni_ir_text_add(e->text, ".s%c", lane_letters[lane]);
+        if (node->type.lanes > 1) kni_ir_text_add(e->text, ".s%c", kni_ir_lane_letters[lane]);
         break;
     case KNI_IR_WORD:
         word(e, id, lane, level);
@@ -468,7 +367,7 @@ static void expression(kni_ir_emitter *e, kni_ir_id id, int lane, int level)
         joined(e, node, lane, level, " || ", KNI_LEVEL_OR);
         break;
     case KNI_IR_NOT:
-        add(e, "!");
+        kni_ir_emit_add(e, "!");
         kni_ir_emit_value(e, node->a, lane, KNI_LEVEL_UNARY + 1);
         break;
     case KNI_IR_SELECT:
@@ -496,7 +395,7 @@ static void expression(kni_ir_emitter *e, kni_ir_id id, int lane, int level)
     case KNI_IR_CALL:
         kni_ir_text_add(e->text, "user_%s(", e->ir->functions[node->index].name);
         arguments(e, node);
-        add(e, ")");
+        kni_ir_emit_add(e, ")");
         break;
     case KNI_IR_LOAD:
         kni_ir_emit_load_scalar(e, node, level);
@@ -505,11 +404,11 @@ static void expression(kni_ir_emitter *e, kni_ir_id id, int lane, int level)
         kni_ir_emit_atomic(e, node);
         break;
     case KNI_IR_SHUFFLE:
-        add(e, e->dialect->shuffle[0]);
+        kni_ir_emit_add(e, e->dialect->shuffle[0]);
         kni_ir_emit_value(e, node->a, lane, KNI_LEVEL_ANY);
-        add(e, e->dialect->shuffle[1]);
+        kni_ir_emit_add(e, e->dialect->shuffle[1]);
         kni_ir_emit_value(e, node->b, 0, KNI_LEVEL_UNARY);
-        add(e, ")");
+        kni_ir_emit_add(e, ")");
         break;
     default:
         kni_ir_emit_fail(e, node, "the %s text has no form for node %u (code %d)", e->dialect->name,
@@ -537,7 +436,7 @@ void kni_ir_emit_value(kni_ir_emitter *e, kni_ir_id id, int lane, int level)
     } else {
         kni_ir_emit_name(e, id);
     }
-    if (node->type.lanes > 1) kni_ir_text_add(e->text, ".s%c", lane_letters[lane]);
+    if (node->type.lanes > 1) kni_ir_text_add(e->text, ".s%c", kni_ir_lane_letters[lane]);
 }
 
 void kni_ir_emit_whole(kni_ir_emitter *e, kni_ir_id id)
@@ -553,13 +452,13 @@ void kni_ir_emit_whole(kni_ir_emitter *e, kni_ir_id id)
     } else if (f->number && !f->inlined) {
         kni_ir_emit_name(e, id);
     } else {
-        add(e, e->dialect->native_vectors ? "(" : "KNI_MAKE(");
+        kni_ir_emit_add(e, e->dialect->native_vectors ? "(" : "KNI_MAKE(");
         kni_ir_emit_type(e, node->type);
-        add(e, e->dialect->native_vectors ? ")(" : "){");
+        kni_ir_emit_add(e, e->dialect->native_vectors ? ")(" : "){");
         for (int i = 0; i < node->type.lanes; i++) {
-            if (i) add(e, ", ");
+            if (i) kni_ir_emit_add(e, ", ");
             kni_ir_emit_value(e, id, i, KNI_LEVEL_ANY);
         }
-        add(e, e->dialect->native_vectors ? ")" : "}");
+        kni_ir_emit_add(e, e->dialect->native_vectors ? ")" : "}");
     }
 }

@@ -95,6 +95,11 @@ typedef struct kni_ir_emitter {
     kn_status status;
 } kni_ir_emitter;
 
+static inline void kni_ir_emit_add(kni_ir_emitter *e, const char *text)
+{
+    kni_ir_text_add(e->text, "%s", text);
+}
+
 /* ---- emit_plan.c: fills the facts */
 kn_status kni_ir_emit_plan(kni_ir_emitter *e);
 /* The operands of a node, with how often its text names each (2: more than once). Returns how many; `at` counts up. */
@@ -103,6 +108,17 @@ bool kni_ir_emit_operand(const kni_ir_emitter *e, kni_ir_id id, uint32_t at, kni
 bool kni_ir_emit_is_leaf(const kni_ir_node *node);
 /* Whether elements of the access are read or written as one vector. */
 bool kni_ir_emit_is_wide(const kni_ir_emitter *e, const kni_ir_node *node);
+
+/* ---- emit_name.c */
+extern const char kni_ir_lane_letters[];
+void kni_ir_emit_name(kni_ir_emitter *e, kni_ir_id id);
+void kni_ir_emit_type(kni_ir_emitter *e, kni_ir_type type);
+void kni_ir_emit_vector_type(kni_ir_emitter *e, int dtype, int lanes, bool storage);
+/* Remembers a function of the prelude; prints nothing. */
+void kni_ir_emit_uses(kni_ir_emitter *e, const char *format, ...);
+/* Prints a name of the user's, changed where the dialect needs it. */
+void kni_ir_emit_user_name(kni_ir_emitter *e, const char *name);
+void kni_ir_emit_fail(kni_ir_emitter *e, const kni_ir_node *node, const char *format, ...);
 
 /* ---- emit_value.c: expressions. level: how tightly what is around binds; lane: of a vector. */
 enum {
@@ -124,16 +140,8 @@ enum {
 void kni_ir_emit_value(kni_ir_emitter *e, kni_ir_id id, int lane, int level);
 void kni_ir_emit_definition(kni_ir_emitter *e, kni_ir_id id, int lane); /* what stands behind its name */
 void kni_ir_emit_whole(kni_ir_emitter *e, kni_ir_id id); /* a scalar, or all lanes of a vector */
-void kni_ir_emit_name(kni_ir_emitter *e, kni_ir_id id);
-void kni_ir_emit_type(kni_ir_emitter *e, kni_ir_type type);
-void kni_ir_emit_vector_type(kni_ir_emitter *e, int dtype, int lanes, bool storage);
 /* Around a value that is converted; returns the level that the value inside is to be printed at. */
 int kni_ir_emit_cast_begin(kni_ir_emitter *e, int to, int from, int level, bool *closes);
-/* Remembers a function of the prelude; prints nothing. */
-void kni_ir_emit_uses(kni_ir_emitter *e, const char *format, ...);
-/* Prints a name of the user's, changed where the dialect needs it. */
-void kni_ir_emit_user_name(kni_ir_emitter *e, const char *name);
-void kni_ir_emit_fail(kni_ir_emitter *e, const kni_ir_node *node, const char *format, ...);
 
 /* ---- emit_memory.c */
 void kni_ir_emit_load(kni_ir_emitter *e, kni_ir_id id); /* a vector's load, as a statement */
