@@ -36,7 +36,7 @@ static kn_status write_attention(kni_buffer *text, const void *given)
     return KN_OK;
 }
 
-static bool takes(const kni_cuda *c, const kni_attention *p)
+bool kni_hopper_takes(const kni_cuda *c, const kni_attention *p)
 {
     const int64_t most = 1 << 30;
     bool sizes = p->size == p->value_size && (p->size == 64 || p->size == 128) && p->keys > 0;
@@ -51,7 +51,7 @@ static kni_cuda_address address_of(const kni_place *place)
     return kni_cuda_at(place->memory, (size_t)place->offset * 2);
 }
 
-static bool make_map(kni_cuda *c, const kni_attention *p, const kni_place *place, const int64_t *steps,
+bool kni_hopper_rows(kni_cuda *c, const kni_attention *p, const kni_place *place, const int64_t *steps,
                      int64_t rows, int64_t heads, uint32_t box, kni_tensor_map *map)
 {
     kni_hopper_view view = {.dtype = p->dtype,
@@ -68,12 +68,12 @@ static bool make_map(kni_cuda *c, const kni_attention *p, const kni_place *place
 kn_status kni_hopper_attention(kni_cuda *c, const kni_attention *p)
 {
     kni_tensor_map q, k, v;
-    if (!takes(c, p)) return KN_ERROR_UNSUPPORTED;
+    if (!kni_hopper_takes(c, p)) return KN_ERROR_UNSUPPORTED;
     kni_cuda_address out = address_of(&p->out),
                      lse = p->lse.memory ? kni_cuda_at(p->lse.memory, (size_t)p->lse.offset * 4) : 0;
-    if (out % 4 || !make_map(c, p, &p->q, p->q_steps, p->queries, p->heads, QUERIES, &q) ||
-        !make_map(c, p, &p->k, p->k_steps, p->keys, p->key_heads, KEYS, &k) ||
-        !make_map(c, p, &p->v, p->v_steps, p->keys, p->key_heads, KEYS, &v))
+    if (out % 4 || !kni_hopper_rows(c, p, &p->q, p->q_steps, p->queries, p->heads, QUERIES, &q) ||
+        !kni_hopper_rows(c, p, &p->k, p->k_steps, p->keys, p->key_heads, KEYS, &k) ||
+        !kni_hopper_rows(c, p, &p->v, p->v_steps, p->keys, p->key_heads, KEYS, &v))
         return KN_ERROR_UNSUPPORTED;
     attention_key key = {(uint8_t)p->dtype, (uint8_t)p->size, p->causal, lse != 0};
     int64_t tiles = (p->queries + QUERIES - 1) / QUERIES, total = tiles * p->heads * p->batch;
@@ -108,5 +108,6 @@ kn_status kni_cuda_attention_grad(kni_driver *d, const kni_attention *p)
     kni_cuda *c = kni_cuda_of(d);
     kn_status status = kni_cuda_enter(c);
     if (status) return status;
-    return kni_dnn_attention(c, p, true);
+    status = kni_dnn_attention(c, p, true);
+    return status == KN_ERROR_UNSUPPORTED ? kni_hopper_attention_grad(c, p) : status;
 }

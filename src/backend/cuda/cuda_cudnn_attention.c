@@ -45,10 +45,6 @@ struct kni_dnn {
     void *handle;
     uint64_t clock;
     kept_plan plans[PLANS];
-    void *workspace; /* the latest one; older ones stay, because recordings may hold their address */
-    size_t workspace_bytes;
-    void *older[40];
-    int n_older;
 };
 
 /* ---- graphs */
@@ -266,8 +262,6 @@ void kni_dnn_free(kni_cuda *c)
     for (int i = 0; i < PLANS; i++)
         if (s->plans[i].plan) (void)s->api->release(s->plans[i].plan);
     if (!c->lost) (void)s->api->destroy(s->handle);
-    c->driver.free(&c->driver, s->workspace);
-    for (int i = 0; i < s->n_older; i++) c->driver.free(&c->driver, s->older[i]);
     kni_free(s, sizeof *s);
     c->dnn = NULL;
 }
@@ -309,19 +303,6 @@ static kept_plan *plan_for(struct kni_dnn *s, const plan_key *key)
     return oldest;
 }
 
-static bool room(kni_cuda *c, struct kni_dnn *s, size_t bytes)
-{
-    if (bytes <= s->workspace_bytes) return true;
-    if (s->n_older == (int)(sizeof s->older / sizeof *s->older)) return false;
-    size_t wanted = bytes > 2 * s->workspace_bytes ? bytes : 2 * s->workspace_bytes;
-    void *memory = c->driver.allocate(&c->driver, wanted);
-    if (!memory) return false;
-    if (s->workspace) s->older[s->n_older++] = s->workspace;
-    s->workspace = memory;
-    s->workspace_bytes = wanted;
-    return true;
-}
-
 static bool takes(const kni_attention *p)
 {
     bool counts = p->batch > 0 && p->heads > 0 && p->queries > 0 && p->keys > 0 && p->key_heads > 0;
@@ -341,9 +322,9 @@ kn_status kni_dnn_attention(kni_cuda *c, const kni_attention *p, bool gradient)
     if (!plan->plan) return KN_ERROR_UNSUPPORTED;
     size_t dots = gradient ? padded(p->batch * p->heads * p->queries * 4) : 0;
     size_t wide = gradient ? padded(p->batch * p->heads * p->queries * p->size * 4) : 0;
-    if (!room(c, s, dots + wide + padded(plan->workspace))) return KN_ERROR_UNSUPPORTED;
+    char *memory = kni_cuda_scratch(c, dots + wide + padded(plan->workspace));
+    if (!memory) return KN_ERROR_UNSUPPORTED;
     float scale = (float)p->scale, one = 1, hidden = -__builtin_inff();
-    char *memory = s->workspace;
     const kni_place *places[IDS] = {
         [ID_Q] = &p->q,   [ID_K] = &p->k,   [ID_V] = &p->v,   [ID_OUT] = &p->out, [ID_LSE] = &p->lse,
         [ID_DY] = &p->dy, [ID_DQ] = &p->dq, [ID_DK] = &p->dk, [ID_DV] = &p->dv};

@@ -119,6 +119,25 @@ static void cuda_free(kni_driver *d, void *memory)
     kni_cuda_note(c, result, "freeing memory");
 }
 
+void *kni_cuda_scratch(kni_cuda *c, size_t bytes)
+{
+    if (c->scratch && bytes <= c->scratch_bytes) return c->scratch;
+    if (c->n_older_scratch == KNI_COUNT(c->older_scratch)) return NULL;
+    size_t wanted = bytes > 2 * c->scratch_bytes ? bytes : 2 * c->scratch_bytes;
+    void *memory = c->driver.allocate(&c->driver, wanted);
+    if (!memory) return NULL;
+    if (c->scratch) c->older_scratch[c->n_older_scratch++] = c->scratch;
+    c->scratch = memory;
+    c->scratch_bytes = wanted;
+    return memory;
+}
+
+static void free_scratch(kni_cuda *c)
+{
+    c->driver.free(&c->driver, c->scratch);
+    while (c->n_older_scratch) c->driver.free(&c->driver, c->older_scratch[--c->n_older_scratch]);
+}
+
 static kn_status cuda_copy(kni_driver *d, void *to, size_t to_offset, const void *from, size_t from_offset,
                            size_t bytes)
 {
@@ -157,6 +176,7 @@ static void cuda_close(kni_driver *d)
         kni_cuda_products_free(c);
         kni_hopper_free(c);
         kni_dnn_free(c);
+        free_scratch(c);
         kni_cuda_staging_free(c);
         if (c->stream) (void)c->api->stream_destroy(c->stream);
         (void)c->api->context_set(NULL);

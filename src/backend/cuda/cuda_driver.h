@@ -39,6 +39,10 @@ typedef struct kni_cuda {
     /* Memory that was freed while recording: freeing waits for the device, which a recording stream must not. */
     void *pending[KNI_CUDA_PENDING];
     int n_pending;
+    /* Memory for what a call needs for itself. Older pieces stay, because recordings may hold their addresses. */
+    void *scratch, *older_scratch[40];
+    size_t scratch_bytes;
+    int n_older_scratch;
     kni_cuda_products *products;
     struct kni_hopper_kernels *kernels; /* cuda_hopper.c */
     struct kni_dnn *dnn;                /* cuda_cudnn_attention.c */
@@ -68,6 +72,9 @@ kn_status kni_cuda_enter_outside(kni_cuda *c, const char *doing);
 kn_status kni_cuda_result(kni_cuda *c, int result, const char *doing);
 /* Only marks the device as lost where the result says so. */
 void kni_cuda_note(kni_cuda *c, int result, const char *doing);
+
+/* Memory that is used until the call's last kernel ends; at least 1 byte. NULL without a text where there is none. */
+void *kni_cuda_scratch(kni_cuda *c, size_t bytes);
 
 kn_status kni_cuda_upload(kni_driver *d, void *to, size_t offset, const void *from, size_t bytes);
 kn_status kni_cuda_download(kni_driver *d, void *to, const void *from, size_t offset, size_t bytes);

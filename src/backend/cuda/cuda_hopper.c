@@ -8,7 +8,7 @@
 enum { MOST_KERNELS = 64, KEY_BYTES = 24 };
 
 typedef struct kept_kernel {
-    char entry[16];
+    char entry[24];
     unsigned char key[KEY_BYTES];
     kni_module *module;
 } kept_kernel;

@@ -37,5 +37,10 @@ void kni_hopper_free(kni_cuda *c);
 /* KN_ERROR_UNSUPPORTED without a text where there is none of ours for this one. */
 kn_status kni_hopper_gemm(kni_cuda *c, const kni_product *p);
 kn_status kni_hopper_attention(kni_cuda *c, const kni_attention *p);
+kn_status kni_hopper_attention_grad(kni_cuda *c, const kni_attention *p);
+/* For both: whether sizes and types suit them, and the map of an operand, loaded `box` rows at a time. */
+bool kni_hopper_takes(const kni_cuda *c, const kni_attention *p);
+bool kni_hopper_rows(kni_cuda *c, const kni_attention *p, const kni_place *place, const int64_t *steps,
+                     int64_t rows, int64_t heads, uint32_t box, kni_tensor_map *map);
 
 #endif
