@@ -6,20 +6,43 @@
 
 /* ---- signatures */
 
+/* What does not fit is told apart by 256 bits of hash instead. */
 typedef struct writer {
     uint8_t *bytes;
     uint32_t n, room;
-    bool full;
+    uint64_t total, hash[4];
 } writer;
+
+static void hash_bytes(writer *s, const uint8_t *bytes, uint32_t n)
+{
+    static const uint64_t factors[4] = {0x9E3779B97F4A7C15u, 0xC2B2AE3D27D4EB4Fu, 0x165667B19E3779F9u,
+                                        0xD6E8FEB86659FD93u};
+    for (uint32_t i = 0; i < n; i++)
+        for (int k = 0; k < 4; k++) {
+            uint64_t h = (s->hash[k] ^ bytes[i]) * factors[k];
+            s->hash[k] = h ^ h >> (29 + k);
+        }
+}
 
 static void put(writer *s, const void *bytes, uint32_t n)
 {
-    if (s->full || s->room - s->n < n) {
-        s->full = true;
-        return;
+    if (s->total == s->n && s->room - s->n >= n) {
+        memcpy(s->bytes + s->n, bytes, n);
+        s->n += n;
+    } else {
+        if (s->total == s->n) hash_bytes(s, s->bytes, s->n);
+        hash_bytes(s, bytes, n);
     }
-    memcpy(s->bytes + s->n, bytes, n);
-    s->n += n;
+    s->total += n;
+}
+
+/* The length of what was written, or of the hash in its place. */
+static uint32_t written(writer *s)
+{
+    if (s->total == s->n) return s->n;
+    memcpy(s->bytes, &s->total, sizeof s->total);
+    memcpy(s->bytes + sizeof s->total, s->hash, sizeof s->hash);
+    return sizeof s->total + sizeof s->hash;
 }
 
 static void put8(writer *s, uint32_t v)
@@ -72,7 +95,7 @@ static void put_access(writer *s, const kni_work_access *access)
 
 static uint32_t sign(const kni_work *w, int schedule, uint8_t *bytes, uint32_t room)
 {
-    writer s = {bytes, 0, room, false};
+    writer s = {.bytes = bytes, .room = room, .hash = {1, 2, 3, 4}};
     const uint8_t head[] = {(uint8_t)schedule,
                             w->pass,
                             w->form,
@@ -102,7 +125,7 @@ static uint32_t sign(const kni_work *w, int schedule, uint8_t *bytes, uint32_t r
         put16(&s, w->outputs[i].count_number);
         put8(&s, w->outputs[i].level);
     }
-    return s.full ? 0 : s.n;
+    return written(&s);
 }
 
 /* ---- params, in the order in which kni_emit_begin declares them */
@@ -145,7 +168,7 @@ kni_sched_kernel *kni_sched_add_kernel(kni_sched *sched, const kni_work *w, int 
     memset(k->in_place, 0, sizeof k->in_place);
     k->shape = (kni_launch_shape){{1, 1, 1}, w->threads, 0};
     k->signature_bytes = sign(w, schedule, k->signature, KNI_SCHED_SIGNATURE);
-    if (!k->signature_bytes || !put_params(k, w, items)) return NULL;
+    if (!put_params(k, w, items)) return NULL;
     sched->n_kernels++;
     return k;
 }

@@ -19,6 +19,15 @@ enum {
     KNI_WORK_TENSORS = 512      /* of the table by id; a power of 2 */
 };
 
+/* The words of scalar bodies by number. */
+enum {
+#define WORD1(name, ...) KNI_WORD_##name,
+#define WORD2(name, ...) KNI_WORD_##name,
+#include "ops/scalar_words.def"
+#undef WORD1
+#undef WORD2
+};
+
 /* What a value depends on. */
 enum { KNI_WORK_R = 1, KNI_WORK_K = 2 };
 
@@ -205,7 +214,7 @@ uint16_t kni_work_whole(kni_work *w, int dtype, int64_t value); /* a node */
 uint16_t kni_work_real(kni_work *w, int dtype, double value);   /* a node; a number of the launch */
 uint16_t kni_work_inline(kni_work *w, int dtype, const void *value, int from); /* the same of any dtype */
 uint16_t kni_work_constant(kni_work *w, int dtype, double value);
-uint16_t kni_work_word(kni_work *w, const char *name, uint16_t a, uint16_t b);
+uint16_t kni_work_word(kni_work *w, int word, uint16_t a, uint16_t b);
 uint16_t kni_work_select(kni_work *w, uint16_t condition, uint16_t yes, uint16_t no);
 uint16_t kni_work_logic(kni_work *w, int kind, uint16_t a, uint16_t b);
 uint16_t kni_work_convert(kni_work *w, uint16_t a, int from, int to);

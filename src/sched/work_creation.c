@@ -28,14 +28,15 @@ static uint16_t iota(kni_work *w, const kn_record *r, int result, uint16_t frame
     int dtype = kni_out(r, 0)->type.dtype;
     uint16_t at = kni_work_index(w, frame);
     if (!kni_is_float(dtype)) {
-        uint16_t step = kni_work_word(w, "mul", at, kni_work_whole(w, KN_I64, a->whole_step));
-        uint16_t v = kni_work_word(w, "add", kni_work_whole(w, KN_I64, a->whole_start), step);
+        uint16_t step = kni_work_word(w, KNI_WORD_mul, at, kni_work_whole(w, KN_I64, a->whole_step));
+        uint16_t v = kni_work_word(w, KNI_WORD_add, kni_work_whole(w, KN_I64, a->whole_start), step);
         return kni_work_convert(w, v, KN_I64, dtype);
     }
     int real = real_dtype(w);
-    uint16_t step =
-        kni_work_word(w, "mul", kni_work_convert(w, at, KN_I64, real), kni_work_real(w, real, a->step));
-    return kni_work_convert(w, kni_work_word(w, "add", kni_work_real(w, real, a->start), step), real, dtype);
+    uint16_t step = kni_work_word(w, KNI_WORD_mul, kni_work_convert(w, at, KN_I64, real),
+                                  kni_work_real(w, real, a->step));
+    return kni_work_convert(w, kni_work_word(w, KNI_WORD_add, kni_work_real(w, real, a->start), step), real,
+                            dtype);
 }
 
 static uint16_t linspace(kni_work *w, const kn_record *r, int result, uint16_t frame)
@@ -46,12 +47,12 @@ static uint16_t linspace(kni_work *w, const kn_record *r, int result, uint16_t f
     int64_t n = a->length;
     double width = n > 1 ? (a->stop - a->start) / (double)(n - 1) : 0;
     uint16_t at = kni_work_index(w, frame), step = kni_work_real(w, real, width);
-    uint16_t up = kni_work_word(w, "mul", step, kni_work_convert(w, at, KN_I64, real));
-    up = kni_work_word(w, "add", kni_work_real(w, real, a->start), up);
-    uint16_t back = kni_work_word(w, "sub", kni_work_whole(w, KN_I64, n - 1), at);
-    uint16_t down = kni_work_word(w, "mul", step, kni_work_convert(w, back, KN_I64, real));
-    down = kni_work_word(w, "sub", kni_work_real(w, real, a->stop), down);
-    uint16_t lower = kni_work_word(w, "lt", at, kni_work_whole(w, KN_I64, n == 1 ? 1 : n / 2));
+    uint16_t up = kni_work_word(w, KNI_WORD_mul, step, kni_work_convert(w, at, KN_I64, real));
+    up = kni_work_word(w, KNI_WORD_add, kni_work_real(w, real, a->start), up);
+    uint16_t back = kni_work_word(w, KNI_WORD_sub, kni_work_whole(w, KN_I64, n - 1), at);
+    uint16_t down = kni_work_word(w, KNI_WORD_mul, step, kni_work_convert(w, back, KN_I64, real));
+    down = kni_work_word(w, KNI_WORD_sub, kni_work_real(w, real, a->stop), down);
+    uint16_t lower = kni_work_word(w, KNI_WORD_lt, at, kni_work_whole(w, KN_I64, n == 1 ? 1 : n / 2));
     uint16_t v = kni_work_select(w, lower, up, down);
     if (!kni_is_float(dtype)) v = kni_work_convert(w, v, real, KN_I64);
     return kni_work_convert(w, v, kni_is_float(dtype) ? real : KN_I64, dtype);
@@ -65,12 +66,12 @@ static uint16_t dropout(kni_work *w, const kn_record *r, int result, uint16_t fr
     int dtype = kni_out(r, 0)->type.dtype, compute = kni_work_dtype(dtype);
     uint16_t x = kni_work_operand(w, r->ids[1], frame, 0, compute);
     uint16_t at = kni_work_index(w, frame);
-    if (a->group > 1) at = kni_work_word(w, "div", at, kni_work_whole(w, KN_I64, a->group));
+    if (a->group > 1) at = kni_work_word(w, KNI_WORD_div, at, kni_work_whole(w, KN_I64, a->group));
     uint16_t key = kni_work_whole(w, KN_I64, a->key), counter = kni_work_whole(w, KN_I64, a->counter);
     uint16_t word = kni_work_philox(w, key, counter, at, 1, 0);
-    uint16_t kept = kni_work_word(w, "ge", word, kni_work_whole(w, KN_I64, kni_dropout_limit(a->p)));
-    uint16_t y = kni_work_word(w, "mul", x, kni_work_real(w, compute, a->scale));
-    y = kni_work_word(w, "add", y, kni_work_real(w, compute, a->shift));
+    uint16_t kept = kni_work_word(w, KNI_WORD_ge, word, kni_work_whole(w, KN_I64, kni_dropout_limit(a->p)));
+    uint16_t y = kni_work_word(w, KNI_WORD_mul, x, kni_work_real(w, compute, a->scale));
+    y = kni_work_word(w, KNI_WORD_add, y, kni_work_real(w, compute, a->shift));
     y = kni_work_select(w, kept, y, kni_work_real(w, compute, a->dropped));
     return kni_work_convert(w, y, compute, dtype);
 }
@@ -87,22 +88,23 @@ typedef struct draw {
 static uint16_t scaled(draw *d, uint16_t word, int dtype, double scale)
 {
     uint16_t v = kni_work_convert(d->w, word, KN_I64, dtype);
-    return kni_work_word(d->w, "mul", v, kni_work_constant(d->w, dtype, scale));
+    return kni_work_word(d->w, KNI_WORD_mul, v, kni_work_constant(d->w, dtype, scale));
 }
 
-static uint16_t shifted(draw *d, uint16_t word, const char *by, int64_t n)
+static uint16_t shifted(draw *d, uint16_t word, int by, int64_t n)
 {
     return kni_work_word(d->w, by, word, kni_work_constant(d->w, KN_I64, (double)n));
 }
 
 static uint16_t uniform_24(draw *d, uint16_t word, int dtype)
 {
-    return scaled(d, shifted(d, word, "shr", 8), dtype, 0x1p-24);
+    return scaled(d, shifted(d, word, KNI_WORD_shr, 8), dtype, 0x1p-24);
 }
 
 static uint16_t uniform_53(draw *d, uint16_t high, uint16_t low)
 {
-    uint16_t bits = kni_work_word(d->w, "or", shifted(d, high, "shl", 21), shifted(d, low, "shr", 11));
+    uint16_t bits = kni_work_word(d->w, KNI_WORD_or, shifted(d, high, KNI_WORD_shl, 21),
+                                  shifted(d, low, KNI_WORD_shr, 11));
     return scaled(d, bits, KN_F64, 0x1p-53);
 }
 
@@ -112,10 +114,10 @@ static uint16_t draw_uniform(draw *d, int *dtype)
     bool wide = d->dtype == KN_F64;
     int real = *dtype = real_dtype(w);
     uint16_t u = wide ? uniform_53(d, d->words[0], d->words[1]) : uniform_24(d, d->words[0], real);
-    uint16_t v = kni_work_word(w, "mul", kni_work_real(w, real, d->a->b - d->a->a), u);
-    v = kni_work_word(w, "add", kni_work_real(w, real, d->a->a), v);
+    uint16_t v = kni_work_word(w, KNI_WORD_mul, kni_work_real(w, real, d->a->b - d->a->a), u);
+    v = kni_work_word(w, KNI_WORD_add, kni_work_real(w, real, d->a->a), v);
     uint16_t top = kni_work_real(w, real, d->a->top);
-    return kni_work_select(w, kni_work_word(w, "gt", v, top), top, v);
+    return kni_work_select(w, kni_work_word(w, KNI_WORD_gt, v, top), top, v);
 }
 
 /* cos(2 pi u) as the CPU's f32 function makes it. */
@@ -123,24 +125,27 @@ static uint16_t cos_turn(draw *d, uint16_t u)
 {
     static const double factors[] = {42.0076332f, -76.7041626f, 81.6052246f, -41.3417015f, 0.00193530718f};
     kni_work *w = d->w;
-    uint16_t b = kni_work_word(w, "abs", kni_work_word(w, "sub", u, kni_work_constant(w, KN_F32, 0.5)), 0);
-    b = kni_work_word(w, "sub", b, kni_work_constant(w, KN_F32, 0.25));
-    uint16_t z = kni_work_word(w, "mul", b, b), p = kni_work_constant(w, KN_F32, -14.3802547f);
+    uint16_t b = kni_work_word(w, KNI_WORD_abs,
+                               kni_work_word(w, KNI_WORD_sub, u, kni_work_constant(w, KN_F32, 0.5)), 0);
+    b = kni_work_word(w, KNI_WORD_sub, b, kni_work_constant(w, KN_F32, 0.25));
+    uint16_t z = kni_work_word(w, KNI_WORD_mul, b, b), p = kni_work_constant(w, KN_F32, -14.3802547f);
     for (int i = 0; i < 5; i++) {
-        p = kni_work_word(w, "mul", p, z);
-        p = kni_work_word(w, "add", p, kni_work_constant(w, KN_F32, factors[i]));
+        p = kni_work_word(w, KNI_WORD_mul, p, z);
+        p = kni_work_word(w, KNI_WORD_add, p, kni_work_constant(w, KN_F32, factors[i]));
     }
-    uint16_t main = kni_work_word(w, "mul", b, kni_work_constant(w, KN_F32, 6.28125));
-    return kni_work_word(w, "add", main, kni_work_word(w, "mul", b, p));
+    uint16_t main = kni_work_word(w, KNI_WORD_mul, b, kni_work_constant(w, KN_F32, 6.28125));
+    return kni_work_word(w, KNI_WORD_add, main, kni_work_word(w, KNI_WORD_mul, b, p));
 }
 
 static uint16_t sin_turn(draw *d, uint16_t u)
 {
     kni_work *w = d->w;
-    uint16_t b = kni_work_word(w, "abs", kni_work_word(w, "sub", u, kni_work_constant(w, KN_F64, 0.5)), 0);
-    b = kni_work_word(w, "sub", b, kni_work_constant(w, KN_F64, 0.25));
-    return kni_work_word(w, "sin",
-                         kni_work_word(w, "mul", b, kni_work_constant(w, KN_F64, 6.283185307179586)), 0);
+    uint16_t b = kni_work_word(w, KNI_WORD_abs,
+                               kni_work_word(w, KNI_WORD_sub, u, kni_work_constant(w, KN_F64, 0.5)), 0);
+    b = kni_work_word(w, KNI_WORD_sub, b, kni_work_constant(w, KN_F64, 0.25));
+    return kni_work_word(w, KNI_WORD_sin,
+                         kni_work_word(w, KNI_WORD_mul, b, kni_work_constant(w, KN_F64, 6.283185307179586)),
+                         0);
 }
 
 static uint16_t draw_normal(draw *d, int *dtype)
@@ -150,12 +155,13 @@ static uint16_t draw_normal(draw *d, int *dtype)
     int real = *dtype = wide ? KN_F64 : KN_F32;
     uint16_t u1 = wide ? uniform_53(d, d->words[0], d->words[1]) : uniform_24(d, d->words[0], KN_F32);
     uint16_t u2 = wide ? uniform_53(d, d->words[2], d->words[3]) : uniform_24(d, d->words[1], KN_F32);
-    u1 = kni_work_word(w, "add", u1, kni_work_constant(w, real, wide ? 0x1p-53 : 0x1p-24));
-    uint16_t root = kni_work_word(w, "mul", kni_work_constant(w, real, -2), kni_work_word(w, "log", u1, 0));
-    root = kni_work_word(w, "sqrt", root, 0);
-    uint16_t z = kni_work_word(w, "mul", root, wide ? sin_turn(d, u2) : cos_turn(d, u2));
-    z = kni_work_word(w, "mul", kni_work_real(w, real, d->a->b), z);
-    return kni_work_word(w, "add", kni_work_real(w, real, d->a->a), z);
+    u1 = kni_work_word(w, KNI_WORD_add, u1, kni_work_constant(w, real, wide ? 0x1p-53 : 0x1p-24));
+    uint16_t root =
+        kni_work_word(w, KNI_WORD_mul, kni_work_constant(w, real, -2), kni_work_word(w, KNI_WORD_log, u1, 0));
+    root = kni_work_word(w, KNI_WORD_sqrt, root, 0);
+    uint16_t z = kni_work_word(w, KNI_WORD_mul, root, wide ? sin_turn(d, u2) : cos_turn(d, u2));
+    z = kni_work_word(w, KNI_WORD_mul, kni_work_real(w, real, d->a->b), z);
+    return kni_work_word(w, KNI_WORD_add, kni_work_real(w, real, d->a->a), z);
 }
 
 /* A word times 2^-32 is below p where the word is below p 2^32, rounded up to a whole number. */
@@ -165,20 +171,22 @@ static uint16_t draw_bernoulli(draw *d, int *dtype)
     int64_t whole = (int64_t)limit;
     if ((double)whole < limit) whole++;
     *dtype = KN_BOOL;
-    return kni_work_word(d->w, "lt", d->words[0], kni_work_whole(d->w, KN_I64, whole));
+    return kni_work_word(d->w, KNI_WORD_lt, d->words[0], kni_work_whole(d->w, KN_I64, whole));
 }
 
 static uint16_t draw_integer(draw *d, int *dtype)
 {
     kni_work *w = d->w;
     uint16_t high = d->words[0], low = d->words[1], range = kni_work_whole(w, KN_I64, d->a->range);
-    uint16_t narrow = shifted(d, kni_work_word(w, "mul", low, range), "shr", 32);
-    narrow = shifted(d, kni_work_word(w, "add", kni_work_word(w, "mul", high, range), narrow), "shr", 32);
-    uint16_t bits = kni_work_word(w, "or", shifted(d, high, "shl", 31), shifted(d, low, "shr", 1));
-    uint16_t is_wide = kni_work_word(w, "gt", range, kni_work_constant(w, KN_I64, 2147483648.0));
-    uint16_t at = kni_work_select(w, is_wide, kni_work_word(w, "fmod", bits, range), narrow);
+    uint16_t narrow = shifted(d, kni_work_word(w, KNI_WORD_mul, low, range), KNI_WORD_shr, 32);
+    narrow = shifted(d, kni_work_word(w, KNI_WORD_add, kni_work_word(w, KNI_WORD_mul, high, range), narrow),
+                     KNI_WORD_shr, 32);
+    uint16_t bits =
+        kni_work_word(w, KNI_WORD_or, shifted(d, high, KNI_WORD_shl, 31), shifted(d, low, KNI_WORD_shr, 1));
+    uint16_t is_wide = kni_work_word(w, KNI_WORD_gt, range, kni_work_constant(w, KN_I64, 2147483648.0));
+    uint16_t at = kni_work_select(w, is_wide, kni_work_word(w, KNI_WORD_fmod, bits, range), narrow);
     *dtype = KN_I64;
-    return kni_work_word(w, "add", kni_work_whole(w, KN_I64, d->a->lowest), at);
+    return kni_work_word(w, KNI_WORD_add, kni_work_whole(w, KN_I64, d->a->lowest), at);
 }
 
 static uint16_t draw_bits(draw *d, int *dtype)

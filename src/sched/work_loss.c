@@ -46,13 +46,13 @@ static void start(loss_parts *p, int x, int target, int weight)
     if (w->failed) return;
     p->x = kni_work_operand(w, kni_work_in(p->r, x), p->all, 0, p->compute);
     uint16_t at = of_row(p, target, KN_I64);
-    uint16_t not_ignored = kni_work_word(w, "ne", at, kni_work_whole(w, KN_I64, p->a->ignore_index));
-    uint16_t below = kni_work_word(w, "lt", at, kni_work_whole(w, KN_I64, w->width));
-    uint16_t inside =
-        kni_work_logic(w, KNI_WORK_AND, below, kni_work_word(w, "ge", at, kni_work_constant(w, KN_I64, 0)));
+    uint16_t not_ignored = kni_work_word(w, KNI_WORD_ne, at, kni_work_whole(w, KN_I64, p->a->ignore_index));
+    uint16_t below = kni_work_word(w, KNI_WORD_lt, at, kni_work_whole(w, KN_I64, w->width));
+    uint16_t inside = kni_work_logic(w, KNI_WORK_AND, below,
+                                     kni_work_word(w, KNI_WORD_ge, at, kni_work_constant(w, KN_I64, 0)));
     uint16_t bad = kni_work_logic(w, KNI_WORK_AND, not_ignored, kni_work_logic(w, KNI_WORK_NOT, inside, 0));
     p->counts = kni_work_report(w, kni_work_logic(w, KNI_WORK_AND, not_ignored, inside), at, bad);
-    p->here = kni_work_word(w, "eq", kni_work_place(w), at);
+    p->here = kni_work_word(w, KNI_WORD_eq, kni_work_place(w), at);
     if (kni_work_in(p->r, weight) != KNI_NO_SLOT)
         p->weight = kni_work_along(w, kni_work_in(p->r, weight), p->all, axis, p->compute);
 }
@@ -82,18 +82,18 @@ static uint16_t cross_entropy(kni_work *w, const kn_record *r, int result, uint1
         return kni_work_convert(w, y, c, dtype);
     }
     uint16_t most = kni_work_reduce(w, KNI_WORK_MAX, p.x);
-    uint16_t power = kni_work_word(w, "exp", kni_work_word(w, "sub", p.x, most), 0);
+    uint16_t power = kni_work_word(w, KNI_WORD_exp, kni_work_word(w, KNI_WORD_sub, p.x, most), 0);
     uint16_t total = kni_work_reduce(w, KNI_WORK_SUM, power);
-    uint16_t z = kni_work_word(w, "add", most, kni_work_word(w, "log", total, 0));
+    uint16_t z = kni_work_word(w, KNI_WORD_add, most, kni_work_word(w, KNI_WORD_log, total, 0));
     if (result == 1) return kni_work_convert(w, z, c, dtype);
-    y = kni_work_word(w, "mul", target_weight(&p), kni_work_word(w, "sub", z, pick(&p, p.x)));
+    y = kni_work_word(w, KNI_WORD_mul, target_weight(&p), kni_work_word(w, KNI_WORD_sub, z, pick(&p, p.x)));
     if (p.a->smoothing > 0) {
-        uint16_t each = kni_work_word(w, "sub", z, p.x);
-        if (p.weight) each = kni_work_word(w, "mul", p.weight, each);
+        uint16_t each = kni_work_word(w, KNI_WORD_sub, z, p.x);
+        if (p.weight) each = kni_work_word(w, KNI_WORD_mul, p.weight, each);
         uint16_t smooth = kni_work_reduce(w, KNI_WORK_SUM, each);
         uint16_t share = kni_work_real(w, c, p.a->smoothing / (double)w->width);
-        y = kni_work_word(w, "mul", kni_work_real(w, c, 1 - p.a->smoothing), y);
-        y = kni_work_word(w, "add", y, kni_work_word(w, "mul", share, smooth));
+        y = kni_work_word(w, KNI_WORD_mul, kni_work_real(w, c, 1 - p.a->smoothing), y);
+        y = kni_work_word(w, KNI_WORD_add, y, kni_work_word(w, KNI_WORD_mul, share, smooth));
     }
     return kni_work_convert(w, kni_work_select(w, p.counts, y, zero), c, dtype);
 }
@@ -112,17 +112,18 @@ static uint16_t cross_entropy_grad(kni_work *w, const kn_record *r, int result, 
     uint16_t on = target_weight(&p), all = on;
     uint16_t share = kni_work_real(w, c, p.a->smoothing / (double)w->width);
     if (p.a->smoothing > 0) {
-        on = all = kni_work_word(w, "mul", kni_work_real(w, c, 1 - p.a->smoothing), on);
+        on = all = kni_work_word(w, KNI_WORD_mul, kni_work_real(w, c, 1 - p.a->smoothing), on);
         uint16_t weights =
             p.weight ? kni_work_reduce(w, KNI_WORK_SUM, p.weight) : kni_work_real(w, c, (double)w->width);
-        all = kni_work_word(w, "add", all, kni_work_word(w, "mul", share, weights));
+        all = kni_work_word(w, KNI_WORD_add, all, kni_work_word(w, KNI_WORD_mul, share, weights));
     }
-    uint16_t g = kni_work_word(w, "exp", kni_work_word(w, "sub", p.x, lse), 0);
-    g = kni_work_word(w, "mul", all, g);
+    uint16_t g = kni_work_word(w, KNI_WORD_exp, kni_work_word(w, KNI_WORD_sub, p.x, lse), 0);
+    g = kni_work_word(w, KNI_WORD_mul, all, g);
     if (p.a->smoothing > 0)
-        g = kni_work_word(w, "sub", g, p.weight ? kni_work_word(w, "mul", share, p.weight) : share);
-    g = kni_work_word(w, "sub", g, kni_work_select(w, p.here, on, zero));
-    g = kni_work_select(w, p.counts, kni_work_word(w, "mul", dy, g), zero);
+        g = kni_work_word(w, KNI_WORD_sub, g,
+                          p.weight ? kni_work_word(w, KNI_WORD_mul, share, p.weight) : share);
+    g = kni_work_word(w, KNI_WORD_sub, g, kni_work_select(w, p.here, on, zero));
+    g = kni_work_select(w, p.counts, kni_work_word(w, KNI_WORD_mul, dy, g), zero);
     return kni_work_convert(w, g, c, kni_out(r, 0)->type.dtype);
 }
 

@@ -94,17 +94,12 @@ uint16_t kni_work_constant(kni_work *w, int dtype, double value)
 
 /* ---- operations */
 
-uint16_t kni_work_word(kni_work *w, const char *name, uint16_t a, uint16_t b)
+uint16_t kni_work_word(kni_work *w, int word, uint16_t a, uint16_t b)
 {
-    for (int i = 0; i < kni_word_count(); i++) {
-        const kni_word *word = kni_word_at(i);
-        if (strcmp(word->name, name)) continue;
-        int dtype = word->truth ? KN_BOOL : w->nodes[a].dtype;
-        return kni_work_node_add(
-            w, &(kni_work_node){
-                   .kind = KNI_WORK_WORD, .op = (uint8_t)i, .dtype = (uint8_t)dtype, .a = a, .b = b});
-    }
-    return kni_work_fail(w);
+    int dtype = kni_word_at(word)->truth ? KN_BOOL : w->nodes[a].dtype;
+    return kni_work_node_add(
+        w, &(kni_work_node){
+               .kind = KNI_WORK_WORD, .op = (uint8_t)word, .dtype = (uint8_t)dtype, .a = a, .b = b});
 }
 
 uint16_t kni_work_select(kni_work *w, uint16_t condition, uint16_t yes, uint16_t no)

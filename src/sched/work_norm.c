@@ -34,15 +34,16 @@ typedef struct normalised {
 static uint16_t scale_of(kni_work *w, uint16_t variance, double eps)
 {
     int compute = w->nodes[variance].dtype;
-    uint16_t v = kni_work_word(w, "add", variance, kni_work_real(w, compute, eps));
-    return kni_work_word(w, "div", kni_work_constant(w, compute, 1), kni_work_word(w, "sqrt", v, 0));
+    uint16_t v = kni_work_word(w, KNI_WORD_add, variance, kni_work_real(w, compute, eps));
+    return kni_work_word(w, KNI_WORD_div, kni_work_constant(w, compute, 1),
+                         kni_work_word(w, KNI_WORD_sqrt, v, 0));
 }
 
 static normalised normalise(kni_work *w, uint16_t x, bool centre, double eps)
 {
     normalised n = {x, 0};
-    if (centre) n.d = kni_work_word(w, "sub", x, kni_work_mean(w, x));
-    n.scale = scale_of(w, kni_work_mean(w, kni_work_word(w, "mul", n.d, n.d)), eps);
+    if (centre) n.d = kni_work_word(w, KNI_WORD_sub, x, kni_work_mean(w, x));
+    n.scale = scale_of(w, kni_work_mean(w, kni_work_word(w, KNI_WORD_mul, n.d, n.d)), eps);
     return n;
 }
 
@@ -54,11 +55,11 @@ static uint16_t layer_norm(kni_work *w, const kn_record *r, int result, uint16_t
     if (!kni_work_is_element(w, frame, &kni_in(r, 0)->type, last_axes(r, 0))) return 0;
     uint16_t x = kni_work_operand(w, r->ids[1], frame, 0, compute);
     normalised n = normalise(w, x, centres(r), a->eps);
-    uint16_t y = kni_work_word(w, "mul", n.d, n.scale);
+    uint16_t y = kni_work_word(w, KNI_WORD_mul, n.d, n.scale);
     if (kni_work_in(r, 1) != KNI_NO_SLOT)
-        y = kni_work_word(w, "mul", y, kni_work_operand(w, kni_work_in(r, 1), frame, 0, compute));
+        y = kni_work_word(w, KNI_WORD_mul, y, kni_work_operand(w, kni_work_in(r, 1), frame, 0, compute));
     if (kni_work_in(r, 2) != KNI_NO_SLOT)
-        y = kni_work_word(w, "add", y, kni_work_operand(w, kni_work_in(r, 2), frame, 0, compute));
+        y = kni_work_word(w, KNI_WORD_add, y, kni_work_operand(w, kni_work_in(r, 2), frame, 0, compute));
     return kni_work_convert(w, y, compute, dtype);
 }
 
@@ -72,14 +73,14 @@ static uint16_t layer_norm_grad(kni_work *w, const kn_record *r, int result, uin
     uint16_t g = kni_work_operand(w, r->ids[1], frame, 0, compute);
     uint16_t x = kni_work_operand(w, r->ids[2], frame, 0, compute);
     if (kni_work_in(r, 2) != KNI_NO_SLOT)
-        g = kni_work_word(w, "mul", g, kni_work_operand(w, kni_work_in(r, 2), frame, 0, compute));
+        g = kni_work_word(w, KNI_WORD_mul, g, kni_work_operand(w, kni_work_in(r, 2), frame, 0, compute));
     normalised n = normalise(w, x, centres(r), a->eps);
-    uint16_t along = kni_work_mean(w, kni_work_word(w, "mul", g, n.d));
-    along = kni_work_word(w, "mul", along, n.scale);
-    uint16_t h = kni_work_word(w, "mul", n.d, n.scale);
-    uint16_t rest = centres(r) ? kni_work_word(w, "sub", g, kni_work_mean(w, g)) : g;
-    uint16_t dx = kni_work_word(w, "sub", rest, kni_work_word(w, "mul", h, along));
-    return kni_work_convert(w, kni_work_word(w, "mul", n.scale, dx), compute, dtype);
+    uint16_t along = kni_work_mean(w, kni_work_word(w, KNI_WORD_mul, g, n.d));
+    along = kni_work_word(w, KNI_WORD_mul, along, n.scale);
+    uint16_t h = kni_work_word(w, KNI_WORD_mul, n.d, n.scale);
+    uint16_t rest = centres(r) ? kni_work_word(w, KNI_WORD_sub, g, kni_work_mean(w, g)) : g;
+    uint16_t dx = kni_work_word(w, KNI_WORD_sub, rest, kni_work_word(w, KNI_WORD_mul, h, along));
+    return kni_work_convert(w, kni_work_word(w, KNI_WORD_mul, n.scale, dx), compute, dtype);
 }
 
 /* sum(dy h) and sum(dy) over the rows, at each place */
@@ -96,7 +97,7 @@ static uint16_t affine_grad(kni_work *w, const kn_record *r, int result, uint16_
     if (result == 0) {
         uint16_t x = kni_work_operand(w, kni_work_in(r, 1), all, 0, compute);
         normalised n = normalise(w, x, centres(r), a->eps);
-        dy = kni_work_word(w, "mul", dy, kni_work_word(w, "mul", n.d, n.scale));
+        dy = kni_work_word(w, KNI_WORD_mul, dy, kni_work_word(w, KNI_WORD_mul, n.d, n.scale));
     }
     uint16_t y = kni_work_reduce(w, KNI_WORK_COLUMNS, dy);
     return kni_work_convert(w, y, compute, kni_out(r, result)->type.dtype);
@@ -120,9 +121,9 @@ static uint16_t channel(kni_work *w, const kn_record *r, int i, uint16_t frame, 
 /* (x - mean) scale weight + bias */
 static uint16_t apply(kni_work *w, uint16_t d, uint16_t scale, uint16_t weight, uint16_t bias)
 {
-    if (weight) scale = kni_work_word(w, "mul", scale, weight);
-    uint16_t y = kni_work_word(w, "mul", d, scale);
-    return bias ? kni_work_word(w, "add", y, bias) : y;
+    if (weight) scale = kni_work_word(w, KNI_WORD_mul, scale, weight);
+    uint16_t y = kni_work_word(w, KNI_WORD_mul, d, scale);
+    return bias ? kni_work_word(w, KNI_WORD_add, y, bias) : y;
 }
 
 static uint16_t batch_norm(kni_work *w, const kn_record *r, int result, uint16_t frame)
@@ -132,7 +133,7 @@ static uint16_t batch_norm(kni_work *w, const kn_record *r, int result, uint16_t
     int dtype = kni_out(r, 0)->type.dtype, compute = kni_work_dtype(dtype);
     uint16_t x = kni_work_operand(w, r->ids[1], frame, 0, compute);
     uint16_t mean = channel(w, r, 1, frame, compute), variance = channel(w, r, 2, frame, compute);
-    uint16_t d = kni_work_word(w, "sub", x, mean);
+    uint16_t d = kni_work_word(w, KNI_WORD_sub, x, mean);
     uint16_t y = apply(w, d, scale_of(w, variance, a->eps), channel(w, r, 3, frame, compute),
                        channel(w, r, 4, frame, compute));
     return kni_work_convert(w, y, compute, dtype);
@@ -155,8 +156,8 @@ static uint16_t batch_norm_train(kni_work *w, const kn_record *r, int result, ui
     uint16_t all = channel_frame(w, r, 0, result, frame);
     if (w->failed) return 0;
     uint16_t x = kni_work_operand(w, kni_work_in(r, 0), all, 0, compute), mean = kni_work_mean(w, x);
-    uint16_t d = kni_work_word(w, "sub", x, mean);
-    uint16_t variance = kni_work_mean(w, kni_work_word(w, "mul", d, d));
+    uint16_t d = kni_work_word(w, KNI_WORD_sub, x, mean);
+    uint16_t variance = kni_work_mean(w, kni_work_word(w, KNI_WORD_mul, d, d));
     if (result)
         return kni_work_convert(w, result == 1 ? mean : variance, compute, kni_out(r, result)->type.dtype);
     uint16_t y = apply(w, d, scale_of(w, variance, a->eps), channel(w, r, 1, all, compute),
@@ -174,16 +175,18 @@ static uint16_t batch_norm_train_grad(kni_work *w, const kn_record *r, int resul
     uint16_t dy = kni_work_operand(w, kni_work_in(r, 0), all, 0, compute);
     uint16_t x = kni_work_operand(w, kni_work_in(r, 1), all, 0, compute);
     uint16_t scale = scale_of(w, channel(w, r, 3, all, compute), a->eps);
-    uint16_t h = kni_work_word(w, "mul", kni_work_word(w, "sub", x, channel(w, r, 2, all, compute)), scale);
+    uint16_t h = kni_work_word(w, KNI_WORD_mul,
+                               kni_work_word(w, KNI_WORD_sub, x, channel(w, r, 2, all, compute)), scale);
     uint16_t sum = kni_work_reduce(w, KNI_WORK_SUM, dy);
-    uint16_t along = kni_work_reduce(w, KNI_WORK_SUM, kni_work_word(w, "mul", dy, h));
+    uint16_t along = kni_work_reduce(w, KNI_WORK_SUM, kni_work_word(w, KNI_WORD_mul, dy, h));
     if (result)
         return kni_work_convert(w, result == 1 ? along : sum, compute, kni_out(r, result)->type.dtype);
     uint16_t n = kni_work_real(w, compute, (double)w->width), weight = channel(w, r, 4, all, compute);
-    uint16_t dx = kni_work_word(w, "sub", dy, kni_work_word(w, "div", sum, n));
-    dx = kni_work_word(w, "sub", dx, kni_work_word(w, "mul", h, kni_work_word(w, "div", along, n)));
-    if (weight) scale = kni_work_word(w, "mul", scale, weight);
-    return kni_work_convert(w, kni_work_word(w, "mul", scale, dx), compute, dtype);
+    uint16_t dx = kni_work_word(w, KNI_WORD_sub, dy, kni_work_word(w, KNI_WORD_div, sum, n));
+    dx = kni_work_word(w, KNI_WORD_sub, dx,
+                       kni_work_word(w, KNI_WORD_mul, h, kni_work_word(w, KNI_WORD_div, along, n)));
+    if (weight) scale = kni_work_word(w, KNI_WORD_mul, scale, weight);
+    return kni_work_convert(w, kni_work_word(w, KNI_WORD_mul, scale, dx), compute, dtype);
 }
 
 const kni_work_row kni_work_norm_rows[] = {

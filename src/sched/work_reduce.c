@@ -66,7 +66,7 @@ static uint16_t truth(kni_work *w, const kn_record *r, int result, uint16_t fram
     x = kni_work_convert(w, x, KN_BOOL, KN_I32);
     uint16_t y = kni_work_reduce(w, r->op == KNI_OP_any ? KNI_WORK_MAX : KNI_WORK_MIN, x);
     /* Of no element at all: the lowest number is none. */
-    return kni_work_word(w, "gt", y, kni_work_constant(w, KN_I32, 0));
+    return kni_work_word(w, KNI_WORD_gt, y, kni_work_constant(w, KN_I32, 0));
 }
 
 static uint16_t position(kni_work *w, const kn_record *r, int result, uint16_t frame)
@@ -83,11 +83,11 @@ static uint16_t logsumexp(kni_work *w, const kn_record *r, int result, uint16_t 
     int compute = kni_work_dtype(dtype_in(r));
     uint16_t x = operand(w, r, frame, axes_of, compute);
     uint16_t zero = kni_work_constant(w, compute, 0), top = kni_work_reduce(w, KNI_WORK_MAX, x);
-    uint16_t finite = kni_work_word(w, "isfinite", top, 0);
+    uint16_t finite = kni_work_word(w, KNI_WORD_isfinite, top, 0);
     uint16_t shift = kni_work_select(w, finite, top, zero);
-    uint16_t powers = kni_work_word(w, "exp", kni_work_word(w, "sub", x, shift), 0);
+    uint16_t powers = kni_work_word(w, KNI_WORD_exp, kni_work_word(w, KNI_WORD_sub, x, shift), 0);
     uint16_t sum = kni_work_reduce(w, KNI_WORK_SUM, powers);
-    uint16_t y = kni_work_word(w, "add", shift, kni_work_word(w, "log", sum, 0));
+    uint16_t y = kni_work_word(w, KNI_WORD_add, shift, kni_work_word(w, KNI_WORD_log, sum, 0));
     return kni_work_convert(w, y, compute, dtype_out(r));
 }
 
@@ -98,9 +98,9 @@ static uint16_t var_mean(kni_work *w, const kn_record *r, int result, uint16_t f
     uint16_t x = operand(w, r, frame, axes_of, compute), m = kni_work_mean(w, x);
     if (result == 0) {
         double divisor = (double)w->width - a->correction;
-        uint16_t d = kni_work_word(w, "sub", x, m);
-        m = kni_work_reduce(w, KNI_WORK_SUM, kni_work_word(w, "mul", d, d));
-        m = kni_work_word(w, "div", m, kni_work_real(w, compute, divisor > 0 ? divisor : 0));
+        uint16_t d = kni_work_word(w, KNI_WORD_sub, x, m);
+        m = kni_work_reduce(w, KNI_WORK_SUM, kni_work_word(w, KNI_WORD_mul, d, d));
+        m = kni_work_word(w, KNI_WORD_div, m, kni_work_real(w, compute, divisor > 0 ? divisor : 0));
     }
     return kni_work_convert(w, m, compute, dtype_out(r));
 }

@@ -65,5 +65,5 @@ bool kni_work_is_element(kni_work *w, uint16_t frame, const kni_type *x, uint32_
 uint16_t kni_work_mean(kni_work *w, uint16_t a)
 {
     uint16_t sum = kni_work_reduce(w, KNI_WORK_SUM, a);
-    return kni_work_word(w, "div", sum, kni_work_real(w, w->nodes[a].dtype, (double)w->width));
+    return kni_work_word(w, KNI_WORD_div, sum, kni_work_real(w, w->nodes[a].dtype, (double)w->width));
 }

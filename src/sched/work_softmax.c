@@ -23,18 +23,19 @@ static uint16_t softmax(kni_work *w, const kn_record *r, int result, uint16_t fr
     if (!starts(w, r, frame)) return 0;
     uint16_t x = kni_work_operand(w, r->ids[1], frame, 0, compute);
     uint16_t most = kni_work_reduce(w, KNI_WORK_MAX, x);
-    if (a->quiet) most = kni_work_word(w, "max", most, kni_work_constant(w, compute, 0));
-    uint16_t d = kni_work_word(w, "sub", x, most), power = kni_work_word(w, "exp", d, 0);
+    if (a->quiet) most = kni_work_word(w, KNI_WORD_max, most, kni_work_constant(w, compute, 0));
+    uint16_t d = kni_work_word(w, KNI_WORD_sub, x, most), power = kni_work_word(w, KNI_WORD_exp, d, 0);
     uint16_t total = kni_work_reduce(w, KNI_WORK_SUM, power);
     if (a->quiet) {
-        uint16_t one = kni_work_word(w, "exp", kni_work_word(w, "neg", most, 0), 0);
-        total = kni_work_word(w, "add", total, one);
+        uint16_t one = kni_work_word(w, KNI_WORD_exp, kni_work_word(w, KNI_WORD_neg, most, 0), 0);
+        total = kni_work_word(w, KNI_WORD_add, total, one);
     }
     uint16_t y;
     if (r->op == KNI_OP_log_softmax)
-        y = kni_work_word(w, "sub", d, kni_work_word(w, "log", total, 0));
+        y = kni_work_word(w, KNI_WORD_sub, d, kni_work_word(w, KNI_WORD_log, total, 0));
     else
-        y = kni_work_word(w, "mul", power, kni_work_word(w, "div", kni_work_constant(w, compute, 1), total));
+        y = kni_work_word(w, KNI_WORD_mul, power,
+                          kni_work_word(w, KNI_WORD_div, kni_work_constant(w, compute, 1), total));
     return kni_work_convert(w, y, compute, dtype);
 }
 
@@ -47,11 +48,12 @@ static uint16_t softmax_grad(kni_work *w, const kn_record *r, int result, uint16
     uint16_t dy = kni_work_operand(w, r->ids[1], frame, 0, compute);
     uint16_t y = kni_work_operand(w, r->ids[2], frame, 0, compute), dx;
     if (r->op == KNI_OP_softmax_grad) {
-        uint16_t total = kni_work_reduce(w, KNI_WORK_SUM, kni_work_word(w, "mul", dy, y));
-        dx = kni_work_word(w, "mul", y, kni_work_word(w, "sub", dy, total));
+        uint16_t total = kni_work_reduce(w, KNI_WORK_SUM, kni_work_word(w, KNI_WORD_mul, dy, y));
+        dx = kni_work_word(w, KNI_WORD_mul, y, kni_work_word(w, KNI_WORD_sub, dy, total));
     } else {
         uint16_t total = kni_work_reduce(w, KNI_WORK_SUM, dy);
-        dx = kni_work_word(w, "sub", dy, kni_work_word(w, "mul", kni_work_word(w, "exp", y, 0), total));
+        dx = kni_work_word(w, KNI_WORD_sub, dy,
+                           kni_work_word(w, KNI_WORD_mul, kni_work_word(w, KNI_WORD_exp, y, 0), total));
     }
     return kni_work_convert(w, dx, compute, dtype);
 }

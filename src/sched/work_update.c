@@ -11,15 +11,12 @@ typedef struct update {
     uint16_t numbers[KNI_UPDATE_NUMBERS];
 } update;
 
-static uint16_t word(update *u, const char *name, uint16_t a, uint16_t b)
-{
-    return kni_work_word(u->w, name, a, b);
-}
-static uint16_t times(update *u, uint16_t a, uint16_t b) { return word(u, "mul", a, b); }
-static uint16_t plus(update *u, uint16_t a, uint16_t b) { return word(u, "add", a, b); }
-static uint16_t minus(update *u, uint16_t a, uint16_t b) { return word(u, "sub", a, b); }
-static uint16_t over(update *u, uint16_t a, uint16_t b) { return word(u, "div", a, b); }
-static uint16_t root(update *u, uint16_t a) { return word(u, "sqrt", a, 0); }
+static uint16_t word(update *u, int name, uint16_t a, uint16_t b) { return kni_work_word(u->w, name, a, b); }
+static uint16_t times(update *u, uint16_t a, uint16_t b) { return word(u, KNI_WORD_mul, a, b); }
+static uint16_t plus(update *u, uint16_t a, uint16_t b) { return word(u, KNI_WORD_add, a, b); }
+static uint16_t minus(update *u, uint16_t a, uint16_t b) { return word(u, KNI_WORD_sub, a, b); }
+static uint16_t over(update *u, uint16_t a, uint16_t b) { return word(u, KNI_WORD_div, a, b); }
+static uint16_t root(update *u, uint16_t a) { return word(u, KNI_WORD_sqrt, a, 0); }
 static uint16_t zero(update *u) { return kni_work_constant(u->w, u->compute, 0); }
 
 static bool has(const update *u, int i) { return kni_work_in(u->r, i) != KNI_NO_SLOT; }
@@ -68,7 +65,7 @@ static uint16_t sgd(update *u, int result)
     if (has(u, 2)) {
         uint16_t v = plus(u, times(u, n[2], operand(u, 2)), times(u, n[3], d));
         if (result == 1) return v;
-        d = kni_work_select(u->w, word(u, "gt", n[4], zero(u)), plus(u, d, times(u, n[4], v)), v);
+        d = kni_work_select(u->w, word(u, KNI_WORD_gt, n[4], zero(u)), plus(u, d, times(u, n[4], v)), v);
     }
     return minus(u, p, times(u, n[0], d));
 }
@@ -85,13 +82,15 @@ static uint16_t adam(update *u, int result)
     if (result == 2) return second;
     if (has(u, 4)) {
         uint16_t w = operand(u, 4);
-        most = kni_work_select(u->w, word(u, "gt", w, second), w, second);
+        most = kni_work_select(u->w, word(u, KNI_WORD_gt, w, second), w, second);
     }
     if (result == 3) return most;
-    uint16_t up = kni_work_logic(u->w, KNI_WORK_AND, word(u, "gt", first, none), word(u, "lt", old, none));
-    uint16_t down = kni_work_logic(u->w, KNI_WORK_AND, word(u, "lt", first, none), word(u, "gt", old, none));
+    uint16_t up = kni_work_logic(u->w, KNI_WORK_AND, word(u, KNI_WORD_gt, first, none),
+                                 word(u, KNI_WORD_lt, old, none));
+    uint16_t down = kni_work_logic(u->w, KNI_WORK_AND, word(u, KNI_WORD_lt, first, none),
+                                   word(u, KNI_WORD_gt, old, none));
     uint16_t against = kni_work_logic(u->w, KNI_WORK_OR, up, down);
-    uint16_t shrinks = kni_work_logic(u->w, KNI_WORK_OR, word(u, "eq", n[8], none),
+    uint16_t shrinks = kni_work_logic(u->w, KNI_WORK_OR, word(u, KNI_WORD_eq, n[8], none),
                                       kni_work_logic(u->w, KNI_WORK_NOT, against, 0));
     uint16_t shrunk = kni_work_select(u->w, shrinks, minus(u, old, times(u, old, n[7])), old);
     uint16_t under = plus(u, times(u, root(u, most), n[4]), n[5]);
@@ -130,7 +129,8 @@ static uint16_t adan(update *u, int result)
     uint16_t now = gradient(u, &kni_adan_rule), p = operand(u, 0), none = zero(u);
     uint16_t one = kni_work_constant(u->w, u->compute, 1);
     if (result == 4) return now;
-    uint16_t change = kni_work_select(u->w, word(u, "gt", n[11], none), none, minus(u, now, operand(u, 5)));
+    uint16_t change =
+        kni_work_select(u->w, word(u, KNI_WORD_gt, n[11], none), none, minus(u, now, operand(u, 5)));
     uint16_t mean = plus(u, times(u, operand(u, 2), n[2]), times(u, now, n[5]));
     if (result == 1) return mean;
     uint16_t trend = plus(u, times(u, operand(u, 3), n[3]), times(u, change, n[6]));
@@ -139,10 +139,10 @@ static uint16_t adan(update *u, int result)
     uint16_t second = plus(u, times(u, operand(u, 4), n[4]), times(u, times(u, ahead, ahead), n[7]));
     if (result == 3) return second;
     uint16_t under = plus(u, times(u, root(u, second), n[8]), n[9]);
-    uint16_t moved = kni_work_select(u->w, word(u, "lt", n[10], one), times(u, p, n[10]), p);
+    uint16_t moved = kni_work_select(u->w, word(u, KNI_WORD_lt, n[10], one), times(u, p, n[10]), p);
     moved = minus(u, moved, times(u, n[0], over(u, mean, under)));
     moved = minus(u, moved, times(u, n[1], over(u, trend, under)));
-    return kni_work_select(u->w, word(u, "gt", n[10], one), over(u, moved, n[10]), moved);
+    return kni_work_select(u->w, word(u, KNI_WORD_gt, n[10], one), over(u, moved, n[10]), moved);
 }
 
 static uint16_t run(kni_work *w, const kn_record *r, int result, uint16_t frame, const kni_update_rule *rule,

@@ -2,6 +2,8 @@
    row-shaped groups within their tolerance, updates of many tensors, on devices of several makes. Runs in the IR
    interpreter, which also finds races. */
 #include "../support/check.h"
+#include "ops/norm.h"
+#include "ops/update_rules.h"
 #include "test_sched_leaf.h"
 #include <math.h>
 
@@ -298,6 +300,68 @@ static int many_rows(int trials)
     return bad;
 }
 
+/* ---- updates of many tensors, and gradients of a norm together */
+
+static void updates(kn_dtype dtype)
+{
+    static const int64_t sizes[] = {1, 10, 512, 700, 64, 3, 4096, 33, 8, 128, 16, 5, 1000, 9, 64, 256, 40};
+    enum { N = sizeof sizes / sizeof *sizes };
+    pair in[N][4], out[N][4];
+    kni_adam_attributes a = {0.01, 0.9, 0.999, 1e-8, 0.1, 3, 1, 0};
+    kn_tensor results[3 * N];
+    specials = false;
+    leaf_caps.max_workgroup = 256;
+    for (int i = 0; i < N; i++) {
+        if (i == N / 2) a.lr = 0.02;
+        kn_tensor operands[6] = {{0}}, got[4];
+        for (int k = 0; k < 4; k++) in[i][k] = random_pair(KN_SHAPE(sizes[i]), dtype);
+        in[i][3] = (pair){kn_keep(kn_square(in[i][3].cpu)), kn_keep(kn_square(in[i][3].leaf))};
+        for (int k = 0; k < 4; k++) operands[k] = in[i][k].cpu;
+        kni_apply_many(&kni_op_adam_update, operands, 4, &a, got, 4);
+        for (int k = 0; k < 4; k++) out[i][k].cpu = kn_keep(got[k]);
+        for (int k = 0; k < 4; k++) operands[k] = in[i][k].leaf;
+        leaf_holds = true;
+        kni_apply_many(&kni_op_adam_update, operands, 4, &a, got, 4);
+        leaf_holds = false;
+        for (int k = 0; k < 4; k++) out[i][k].leaf = kn_keep(got[k]);
+        for (int k = 0; k < 3; k++) results[i * 3 + k] = out[i][k].leaf;
+    }
+    CHECK(leaf_release(KNI_GROUP_MANY, results, 3 * N) == KN_OK);
+    if (leaf_text[0]) printf("%s\n", leaf_text);
+    for (int i = 0; i < N; i++)
+        for (int k = 0; k < 4; k++) {
+            if (k < 3) CHECK(same(out[i][k], dtype == KN_F32 ? 1e-6 : 8e-3, "adam"));
+            drop_pair(in[i][k]);
+            drop_pair(out[i][k]);
+        }
+}
+
+static void norm_gradients(kn_dtype dtype, int64_t rows, int64_t width)
+{
+    kni_layer_norm_attributes a = {1, 1e-5};
+    specials = false;
+    pair dy = random_pair(KN_SHAPE(rows, width), dtype), x = random_pair(KN_SHAPE(rows, width), dtype),
+         w = random_pair(KN_SHAPE(width), dtype), out[3];
+    kn_tensor got[2];
+    for (int side = 0; side < 2; side++) {
+        kn_tensor in[3] = {side ? dy.leaf : dy.cpu, side ? x.leaf : x.cpu, side ? w.leaf : w.cpu};
+        leaf_holds = side;
+        kn_tensor dx = kn_keep(kni_apply(&kni_op_layer_norm_grad, in, 3, &a));
+        kni_apply_many(&kni_op_layer_norm_affine_grad, in, 2, &a, got, 2);
+        *(side ? &out[0].leaf : &out[0].cpu) = dx;
+        for (int k = 0; k < 2; k++) *(side ? &out[k + 1].leaf : &out[k + 1].cpu) = kn_keep(got[k]);
+    }
+    kn_tensor results[3] = {out[0].leaf, out[1].leaf, out[2].leaf};
+    CHECK(leaf_release(KNI_GROUP_ROWS, results, 3) == KN_OK);
+    if (leaf_text[0]) printf("%s\n", leaf_text);
+    double eps = dtype == KN_F32 ? 1e-6 : dtype == KN_F64 ? 1e-13 : 1e-2;
+    for (int k = 0; k < 3; k++) CHECK(same(out[k], eps * sqrt((double)(k ? rows : width)), "norm"));
+    for (int k = 0; k < 3; k++) drop_pair(out[k]);
+    drop_pair(dy);
+    drop_pair(x);
+    drop_pair(w);
+}
+
 int main(int argc, char **argv)
 {
     kn_backend_register("leaf", leaf_open);
@@ -307,6 +371,11 @@ int main(int argc, char **argv)
     int trials = argc > 1 ? atoi(argv[1]) : 150;
     int bad = 0;
     for (int i = 0; i < trials && bad < 5; i++) bad += !CHECK(group_once(i));
+    updates(KN_F32);
+    updates(KN_BF16);
+    norm_gradients(KN_F32, 37, 64);
+    norm_gradients(KN_F64, 5, 33);
+    norm_gradients(KN_BF16, 70, 512);
     if (argc <= 2) many_rows(argc > 1 ? trials : 80);
     printf("scheduled %d missing %d\n", leaf_scheduled, leaf_missing);
     return check_report();
