@@ -268,6 +268,35 @@ static void groups(void)
     kni_ir_free(ir);
 }
 
+/* The parser takes every kernel of the page, which the recogniser of the structure tests takes too. */
+static void page(void)
+{
+    static char text[1 << 16];
+    FILE *file = fopen("docs/kernel-language.md", "rb");
+    size_t n = file ? fread(text, 1, sizeof text - 1, file) : 0;
+    if (file) fclose(file);
+    if (!n) return; /* run elsewhere than in the repository */
+    text[n] = 0;
+    int found = 0;
+    for (char *at = text; (at = strstr(at, "```c\n"));) {
+        char *begin = at + 5, *end = strstr(begin, "```");
+        if (!end) break;
+        *end = 0;
+        at = end + 1;
+        if (strncmp(begin, "kernel ", 7) && strncmp(begin, "/*", 2)) continue;
+        kni_ir_signature s;
+        kni_ir_parse_options options = {.file = "page",
+                                        .kernel = strstr(begin, "softsign_grad") ? "softsign_grad" : NULL};
+        if (!CHECK(kni_ir_parse_signature(begin, strlen(begin), &options, &s)))
+            printf("%s\n", kn_last_error());
+        kni_ir *ir = kni_ir_parse(begin, strlen(begin), &options);
+        CHECK(ir != NULL);
+        kni_ir_free(ir);
+        found++;
+    }
+    CHECK(found == 5);
+}
+
 /* ---- mistakes */
 
 static void mistakes(void)
@@ -410,6 +439,7 @@ int main(void)
     meaning_of_c();
     types();
     groups();
+    page();
     mistakes();
     hostile();
     without_memory();

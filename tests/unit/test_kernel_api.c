@@ -128,6 +128,34 @@ static void groups(void)
     CHECK(!kn_ok(y));
 }
 
+/* Matrix tiles: y = a b of whole numbers is exact. */
+static void tiles(void)
+{
+    kn_kernel *k = kn_kernel_compile(
+        "kernel tile_matmul(workgroup 32, in f16 a[], in f16 b[], out f32 y[], index n, index k)\n{\n"
+        "    index row = group_id() / (n / 16) * 16, column = group_id() % (n / 16) * 16;\n"
+        "    tile left f16 p;\n    tile right f16 q;\n    tile sum f32 s;\n    tile_fill(s, 0);\n"
+        "    for (index i = 0; i < k; i += 16) {\n        tile_load(p, a, row * k + i, k);\n"
+        "        tile_load(q, b, i * n + column, n);\n        tile_multiply(s, p, q);\n    }\n"
+        "    tile_store(s, y, row * n + column, n);\n}\n",
+        NULL);
+    if (!CHECK(k != NULL)) printf("%s\n", kn_last_error());
+    if (!k) return;
+    enum { M = 32, N = 48, K = 64 };
+    kn_tensor a =
+        kn_reshape(kn_cast(kn_remainder_scalar(kn_arange(0, M * K, 1, KN_F32), 7), KN_F16), KN_SHAPE(M, K));
+    kn_tensor b =
+        kn_reshape(kn_cast(kn_remainder_scalar(kn_arange(0, K * N, 1, KN_F32), 5), KN_F16), KN_SHAPE(K, N));
+    kn_tensor in[2] = {kn_keep(a), kn_keep(b)}, y;
+    kn_shape shape = KN_SHAPE(M, N);
+    kn_kernel_number sizes[] = {{.whole = N}, {.whole = K}};
+    kn_kernel_run_args args = {.items = M / 16 * N / 16, .numbers = sizes, .n_numbers = 2, .shapes = &shape};
+    CHECK(kn_kernel_run(k, in, 2, &args, &y, 1) == KN_OK);
+    kn_tensor right = kn_matmul(kn_cast(in[0], KN_F32), kn_cast(in[1], KN_F32));
+    double gap = kn_item(kn_max(kn_abs(kn_sub(y, right)), KN_AXES_ALL, false));
+    if (!CHECK(gap == 0)) printf("tiles are %g off: %s\n", gap, kn_last_error());
+}
+
 /* What kn_kernel_debug finds. */
 static void debugging(void)
 {
@@ -335,6 +363,7 @@ int main(void)
         runs(i < 2 ? 1 : 3);
         shapes_and_roles();
         groups();
+        tiles();
         kn_device_use(NULL);
         char spec[40];
         snprintf(spec, sizeof spec, "autodiff(%s)", devices[i]);
