@@ -153,7 +153,6 @@ static launch launch_of(const sample *s, const kni_ir *ir)
         }
     }
     if (!strcmp(s->name, "subgroups")) l.shape[0] = s->count / 2, l.shape[1] = 2;
-    l.buffers[ir->n_buffers] = l.shape;
     fill_params(&l, s);
     return l;
 }
@@ -215,6 +214,7 @@ static bool run_c(launch *l, const sample *s, const kni_ir_text *text)
     void *symbol = symbol_of(c_library, s->name);
     memcpy(&entry, &symbol, sizeof entry);
     if (!symbol) return false;
+    l->buffers[l->ir->n_buffers] = l->shape;
     /* In two parts, as threads would. */
     entry(l->buffers, l->fault, l->params, 0, s->count / 3);
     entry(l->buffers, l->fault, l->params, s->count / 3, s->count);
