@@ -47,7 +47,7 @@ class Fault(Exception):
 
 
 def tokens(text):
-    """Triples of kind, token and position; the last is an empty end."""
+    """Triples of kind, token and position; the last two are empty ends, so that one can look a token ahead."""
     found, position = [], 0
     while position < len(text):
         match = _TOKEN.match(text, position)
@@ -56,7 +56,7 @@ def tokens(text):
         if match.lastgroup != "space":
             found.append((match.lastgroup, match.group(0), position))
         position = match.end()
-    return found + [("end", "", len(text))]
+    return found + 2 * [("end", "", len(text))]
 
 
 class Parser:
