@@ -16,7 +16,7 @@ typedef struct kn_kernel kn_kernel;
 typedef struct kn_kernel_options {
     const char *name; /* the kernel of the text to take; NULL: the only one */
     const char *file; /* named in messages; NULL: "kernel" */
-    kn_dtype element; /* what T means when no buffer says it; 0: f32 */
+    kn_dtype element; /* what T is when no buffer says it; 0: f32, i64 where the text suits integers alone */
 } kn_kernel_options;
 
 /* Checks and compiles the text. NULL on a mistake: kn_last_error() names line and column. The same text with the same
