@@ -99,6 +99,11 @@ static kn_status infer_attention_grad(kni_infer *c)
         !kni_dims_agree(dy->dims[1], q->dims[1]) || !kni_dims_agree(dy->dims[2], q->dims[2]) ||
         !kni_dims_agree(dy->dims[3], c->in[2]->dims[3]))
         return kni_infer_fail(c, KN_ERROR_SHAPE, "dy %S does not fit q %S and v %S", dy, q, c->in[2]);
+    const kni_type *y = optional(c, 6);
+    if (y && (y->rank != 4 || y->dtype != q->dtype || !kni_dims_agree(y->dims[0], dy->dims[0]) ||
+              !kni_dims_agree(y->dims[1], dy->dims[1]) || !kni_dims_agree(y->dims[2], dy->dims[2]) ||
+              !kni_dims_agree(y->dims[3], dy->dims[3])))
+        return kni_infer_fail(c, KN_ERROR_SHAPE, "the result %S and its gradient %S differ", y, dy);
     for (int i = 0; i < 3; i++) {
         *c->out[i] = *c->in[i];
         c->out[i]->weak = 0;
@@ -259,18 +264,20 @@ OP(attention,
    .lower = lower_attention, .native = &kni_cpu_attention)
 
 OP(attention_grad, .doc = "the gradients of attention by q, k, v and, where wanted, the bias", .min_in = 4,
-   .max_in = 6, .n_out = 4, .kind = KNI_CONTRACTION, .layout = KNI_LAYOUT_WANTS, .dtypes = KNI_FLOATS,
+   .max_in = 7, .n_out = 4, .kind = KNI_CONTRACTION, .layout = KNI_LAYOUT_WANTS, .dtypes = KNI_FLOATS,
    .tolerance = {16, 1}, .schema = gradient_schema, .attribute_bytes = sizeof(kni_attention_attributes),
    .infer = infer_attention_grad, .lower = lower_attention_grad, .native = &kni_cpu_attention_grad)
 
 GRADIENT(attention)
 {
     kni_attention_attributes a = *(const kni_attention_attributes *)v->attributes;
-    kn_tensor in[6] = {kni_vjp_in(v, 0), kni_vjp_in(v, 1), kni_vjp_in(v, 2), v->dy[0], KN_NONE, KN_NONE},
+    /* The result spares devices with fused kernels to compute it again. */
+    kn_tensor in[7] = {kni_vjp_in(v, 0), kni_vjp_in(v, 1), kni_vjp_in(v, 2), v->dy[0],
+                       KN_NONE,          KN_NONE,          kni_vjp_out(v, 0)},
               out[4];
     for (int i = 3; i < v->n_in; i++) in[i + 1] = kni_vjp_in(v, i);
     a.wants_bias = v->n_in > 4 && kni_vjp_needs(v, 4);
-    kni_apply_many(&kni_op_attention_grad, in, 6, &a, out, 4);
+    kni_apply_many(&kni_op_attention_grad, in, 7, &a, out, 4);
     for (int i = 0; i < 3; i++) kni_vjp_set(v, i, out[i]);
     if (a.wants_bias) kni_vjp_set(v, 4, out[3]);
     return KN_OK;

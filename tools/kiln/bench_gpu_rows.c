@@ -100,7 +100,7 @@ static kn_status run_attention_both(bench_gpu *b)
     kn_tensor dy = kn_to(b->operands[3], b->tape);
     kn_status s = kn_grad(&y, &dy, 1, leaves, 3, 0, grads);
     for (int i = 0; i < 3 && s == KN_OK; i++) grads[i] = kn_own(grads[i]);
-    if (s == KN_OK) s = kn_submit(b->device);
+    if (s == KN_OK) s = kn_submit(b->tape);
     for (int i = 0; i < 3 && s == KN_OK; i++) kn_drop(grads[i]);
     kn_scope_end(scope, KN_NONE);
     kn_device_use(b->device);

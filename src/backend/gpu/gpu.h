@@ -25,6 +25,8 @@ typedef struct kni_gpu_block {
     uint64_t faults; /* bit n: the value depends on fault cell n of this epoch */
     uint64_t epoch;
     kn_tensor error;                       /* the fault that was found in it, 0 bits: none */
+    struct kni_gpu_block *companion;       /* what was computed beside it, NULL: nothing; ends with it */
+    uint64_t companion_key;                /* says of what it was computed */
     struct kni_gpu_block *previous, *next; /* among the blocks in use; among the free ones of a class */
 } kni_gpu_block;
 

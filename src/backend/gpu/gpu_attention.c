@@ -3,7 +3,7 @@
 #include "ops/attention.h"
 #include <string.h>
 
-enum { Q, K, V, DY, INPUTS };
+enum { Q, K, V, DY, INPUTS, OUT_INPUT = 6 /* of attention_grad: the result of the forward pass */ };
 
 typedef struct operands {
     kni_gpu_block *made[INPUTS]; /* copies, given back at the end */
@@ -14,7 +14,7 @@ typedef struct operands {
 static bool plain(const kn_record *r, int mask)
 {
     const kni_attention_attributes *a = r->attributes;
-    for (int i = mask; i < r->n_in; i++)
+    for (int i = mask; i < r->n_in && i < mask + 2; i++)
         if (kni_in(r, i)) return false;
     for (int i = 0; i < mask; i++)
         if (kni_in(r, i)->type.dtype != kni_in(r, 0)->type.dtype) return false;
@@ -83,6 +83,30 @@ static kni_place first_of(const kni_tensor *y)
     return (kni_place){kni_gpu_block_of(y->storage)->memory, y->offset};
 }
 
+/* The logarithms of the forward pass belong to these operands, and no others. */
+static uint64_t key_of(const kni_attention *p)
+{
+    const int64_t facts[] = {(int64_t)(uintptr_t)p->q.memory,
+                             p->q.offset,
+                             (int64_t)(uintptr_t)p->k.memory,
+                             p->k.offset,
+                             (int64_t)(uintptr_t)p->v.memory,
+                             p->v.offset,
+                             (int64_t)(uintptr_t)p->out.memory,
+                             p->out.offset,
+                             p->batch,
+                             p->heads,
+                             p->queries,
+                             p->keys,
+                             p->causal};
+    const unsigned char *bytes = (const unsigned char *)facts;
+    uint64_t hash = 14695981039346656037u;
+    for (size_t i = 0; i < sizeof facts; i++) hash = (hash ^ bytes[i]) * 1099511628211u;
+    return hash;
+}
+
+static size_t rows_of(const kni_attention *p) { return (size_t)(p->batch * p->heads * p->queries); }
+
 kn_status kni_gpu_run_attention(kni_gpu *g, const kn_record *r)
 {
     operands o;
@@ -90,9 +114,18 @@ kn_status kni_gpu_run_attention(kni_gpu *g, const kn_record *r)
     if (!g->driver->attention || !plain(r, 3)) return KN_ERROR_UNSUPPORTED;
     kn_status s = prepare(g, r, &o);
     if (!s) s = kni_gpu_allocate(g, y);
+    kni_gpu_block *lse =
+        s || !g->driver->attention_grad ? NULL : kni_gpu_take(g, rows_of(&o.p) * sizeof(float));
     if (!s) {
         o.p.out = first_of(y);
+        if (lse) o.p.lse.memory = lse->memory;
         s = kni_gpu_checked(g, g->driver->attention(g->driver, &o.p));
+    }
+    if (!s && lse) {
+        kni_gpu_block_of(y->storage)->companion = lse;
+        kni_gpu_block_of(y->storage)->companion_key = key_of(&o.p);
+    } else if (lse) {
+        kni_gpu_give(lse);
     }
     if (s == KN_ERROR_UNSUPPORTED) forget(r);
     if (!s) kni_gpu_finish(g, r, -1);
@@ -100,7 +133,28 @@ kn_status kni_gpu_run_attention(kni_gpu *g, const kn_record *r)
     return s;
 }
 
-/* The row does not keep what the forward pass computed, so that is computed once more. */
+/* What the forward pass left beside its result, or both once more: where the result is not at hand, or was computed in
+   another way. */
+static kn_status recall(kni_gpu *g, const kn_record *r, operands *o, kni_gpu_block *again[2])
+{
+    kni_tensor *out = r->n_in > OUT_INPUT ? kni_in(r, OUT_INPUT) : NULL;
+    if (out && out->storage && kni_gpu_contiguous(out)) {
+        kni_gpu_block *block = kni_gpu_block_of(out->storage);
+        o->p.out = first_of(out);
+        if (block->companion && block->companion_key == key_of(&o->p)) {
+            o->p.lse.memory = block->companion->memory;
+            return KN_OK;
+        }
+    }
+    again[0] =
+        kni_gpu_take(g, rows_of(&o->p) * (size_t)o->p.value_size * kni_gpu_element_bytes(kni_in(r, Q)));
+    again[1] = again[0] ? kni_gpu_take(g, rows_of(&o->p) * sizeof(float)) : NULL;
+    if (!again[1]) return kni_latest_code();
+    o->p.out = (kni_place){again[0]->memory, 0};
+    o->p.lse = (kni_place){again[1]->memory, 0};
+    return kni_gpu_checked(g, g->driver->attention(g->driver, &o->p));
+}
+
 kn_status kni_gpu_run_attention_grad(kni_gpu *g, const kn_record *r)
 {
     operands o;
@@ -108,21 +162,13 @@ kn_status kni_gpu_run_attention_grad(kni_gpu *g, const kn_record *r)
     if (!g->driver->attention || !g->driver->attention_grad || !plain(r, 4)) return KN_ERROR_UNSUPPORTED;
     kn_status s = prepare(g, r, &o);
     if (!s) s = place(g, kni_in(r, DY), &o.made[DY], &o.p.dy, o.p.dy_steps);
+    if (!s) s = recall(g, r, &o, again);
     for (int i = 0; i < 4 && !s; i++) s = kni_gpu_allocate(g, kni_out(r, i));
     if (!s) {
-        int64_t rows = o.p.batch * o.p.heads * o.p.queries;
-        again[0] = kni_gpu_take(g, (size_t)(rows * o.p.value_size) * kni_gpu_element_bytes(kni_in(r, Q)));
-        again[1] = again[0] ? kni_gpu_take(g, (size_t)rows * sizeof(float)) : NULL;
-        if (!again[1]) s = kni_latest_code();
-    }
-    if (!s) {
-        o.p.out.memory = again[0]->memory;
-        o.p.lse.memory = again[1]->memory;
         o.p.dq = first_of(kni_out(r, 0));
         o.p.dk = first_of(kni_out(r, 1));
         o.p.dv = first_of(kni_out(r, 2));
-        s = kni_gpu_checked(g, g->driver->attention(g->driver, &o.p));
-        if (!s) s = kni_gpu_checked(g, g->driver->attention_grad(g->driver, &o.p));
+        s = kni_gpu_checked(g, g->driver->attention_grad(g->driver, &o.p));
     }
     if (s == KN_ERROR_UNSUPPORTED) forget(r);
     if (!s) kni_gpu_finish(g, r, -1);

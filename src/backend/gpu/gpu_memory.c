@@ -120,6 +120,7 @@ kni_gpu_block *kni_gpu_take(kni_gpu *g, size_t bytes)
         b->faults = 0;
         b->epoch = g->epoch;
         b->error = KN_NONE;
+        b->companion = NULL;
         link_live(g, b);
     }
     kni_gpu_unlock(g);
@@ -130,6 +131,11 @@ void kni_gpu_give(kni_gpu_block *b)
 {
     kni_gpu *g = b->gpu;
     kni_gpu_lock(g);
+    if (b->companion) {
+        kni_gpu_block *beside = b->companion;
+        b->companion = NULL;
+        kni_gpu_give(beside);
+    }
     unlink_live(g, b);
     if (g->lost || g->closed || g->bytes_cached + (int64_t)b->bytes > g->cache_limit) {
         destroy(g, b);
