@@ -116,6 +116,7 @@ struct kni_gpu_kernel {
     kni_ir_param *params; /* of the numbers, for who fills them in */
     uint32_t n_params, param_bytes, n_buffers, workgroup;
     bool reports;
+    uint32_t reads_back; /* bit n: it reads what it writes to buffer n */
     uint32_t key_bytes;
     unsigned char key[]; /* the whole of it, compared after the hash */
 };
@@ -123,6 +124,9 @@ struct kni_gpu_kernel {
 kni_gpu_kernel *kni_gpu_find(kni_gpu *g, const void *key, uint32_t key_bytes);
 /* Legalises, emits and compiles; frees the IR. NULL with the failure told. */
 kni_gpu_kernel *kni_gpu_add(kni_gpu *g, const void *key, uint32_t key_bytes, kni_ir *ir);
+/* The same, but where it reads back one of the `narrow` buffers it is only noted (module NULL): the caller takes another. */
+kni_gpu_kernel *kni_gpu_add_unless(kni_gpu *g, const void *key, uint32_t key_bytes, kni_ir *ir,
+                                   uint32_t narrow);
 void kni_gpu_free_kernels(kni_gpu *g);
 /* Runs it over blocks; `cell` -1: none. */
 kn_status kni_gpu_launch(kni_gpu *g, const kni_gpu_kernel *k, const kni_launch_shape *shape,

@@ -67,6 +67,18 @@ static kni_module *compile(kni_gpu *g, kni_ir *ir)
     return m;
 }
 
+static uint32_t reads_back(const kni_ir *ir)
+{
+    uint32_t mask = 0;
+    for (kni_ir_id i = 1; i < ir->n_nodes; i++) {
+        const kni_ir_node *n = kni_ir_at(ir, i);
+        if (n->code == KNI_IR_LOAD && n->index < ir->n_buffers && n->index < 32 &&
+            (ir->bindings[n->index].access & KNI_IR_WRITE))
+            mask |= 1u << n->index;
+    }
+    return mask;
+}
+
 static kni_gpu_kernel *new_kernel(const void *key, uint32_t key_bytes, const kni_ir *ir)
 {
     kni_gpu_kernel *k = kni_allocate(kernel_bytes(key_bytes));
@@ -80,6 +92,7 @@ static kni_gpu_kernel *new_kernel(const void *key, uint32_t key_bytes, const kni
     k->param_bytes = ir->param_bytes;
     k->workgroup = ir->workgroup;
     k->reports = ir->reports;
+    k->reads_back = reads_back(ir);
     if (!ir->n_params) return k;
     k->params = kni_allocate(ir->n_params * sizeof *k->params);
     if (k->params) {
@@ -92,11 +105,17 @@ static kni_gpu_kernel *new_kernel(const void *key, uint32_t key_bytes, const kni
 
 kni_gpu_kernel *kni_gpu_add(kni_gpu *g, const void *key, uint32_t key_bytes, kni_ir *ir)
 {
+    return kni_gpu_add_unless(g, key, key_bytes, ir, 0);
+}
+
+kni_gpu_kernel *kni_gpu_add_unless(kni_gpu *g, const void *key, uint32_t key_bytes, kni_ir *ir,
+                                   uint32_t narrow)
+{
     if (!ir) return NULL;
     kni_gpu_kernel *k = grow(g) ? new_kernel(key, key_bytes, ir) : NULL;
     if (!k) {
         (void)kni_fail(KN_ERROR_MEMORY, "no memory for a kernel");
-    } else {
+    } else if (!(k->reads_back & narrow)) {
         k->module = compile(g, ir);
         if (!k->module) {
             free_kernel(g, k);

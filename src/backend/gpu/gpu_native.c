@@ -27,10 +27,6 @@ kn_support kni_gpu_supports(kn_backend *b, const kn_op *row, kn_dtype dtype, con
     const kni_gpu *g = kni_gpu_of(b);
     if (!why) why = &unused;
     *why = "";
-    if (row->dtypes && !(row->dtypes >> dtype & 1)) {
-        *why = "the op does not take this dtype";
-        return KN_SUPPORT_NO;
-    }
     if (dtype == KN_F64 && !g->driver->caps.f64) {
         *why = "the device has no f64";
         return KN_SUPPORT_NO;

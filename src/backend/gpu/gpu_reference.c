@@ -1,6 +1,7 @@
 /* Reference kernels on the device: the row's text (or a user's) is parsed for the dtypes at hand, compiled once, and
    launched over contiguous buffers with the sizes that the row's launch function gives. */
 #include "backend/gpu/gpu.h"
+#include "ir/builder.h"
 #include "ir/kernel_texts.h"
 #include "ir/parse.h"
 #include <string.h>
@@ -21,6 +22,8 @@ typedef struct run {
     uint8_t storage[MAX_BUFFERS];
     kni_gpu_block *blocks[MAX_BUFFERS], *made[MAX_BUFFERS]; /* made: to be given back */
     int64_t offsets[MAX_BUFFERS];
+    uint32_t narrow; /* bit n: result n of the buffers has fewer digits than it is computed with */
+    uint32_t wide;   /* bit n: it is computed in a block of its own and rounded at the end */
     int cell;
 } run;
 
@@ -107,6 +110,9 @@ static kn_status give_buffers(run *a)
             s = give_operand(a, i);
         } else if (out >= 0 && temp < 0 && out < r->n_out) {
             kni_tensor *y = kni_out(r, out);
+            bool floats = kni_dtypes[y->type.dtype].kind == KNI_KIND_FLOAT;
+            if (floats && !r->row->source && kni_dtypes[y->type.dtype].bits < kni_dtypes[a->storage[i]].bits)
+                a->narrow |= 1u << i;
             a->storage[i] = y->type.dtype;
             s = kni_gpu_allocate(a->gpu, y);
             if (s == KN_OK) a->blocks[i] = kni_gpu_block_of(y->storage);
@@ -163,7 +169,7 @@ static kni_gpu_kernel *find_kernel(run *a)
             kni_ir_free(ir);
             ir = NULL;
         }
-        k = kni_gpu_add(a->gpu, key, (uint32_t)n, ir);
+        k = kni_gpu_add_unless(a->gpu, key, (uint32_t)n, ir, a->narrow & ~a->wide);
     }
     kni_free(key, room);
     return k;
@@ -219,11 +225,60 @@ static kn_status fill_params(const run *a, const kni_gpu_kernel *k, unsigned cha
     return KN_OK;
 }
 
+/* Results that the kernel reads back get blocks in which nothing is rounded. */
+static kn_status widen(run *a, uint32_t which)
+{
+    kn_status s = KN_OK;
+    const kni_kernel *k = a->launch.kernel;
+    for (int i = k->n_in; i < k->n_in + k->n_out && s == KN_OK; i++) {
+        if (!(which >> i & 1)) continue;
+        a->storage[i] = (uint8_t)letter_dtype(a, k->buffers[i]);
+        a->wide |= 1u << i;
+        s = give_extra(a, i, kni_count(a->out[i - k->n_in]));
+    }
+    return s;
+}
+
+/* y[item] = x[item] in another dtype. */
+static kni_ir *build_round(int from, int to)
+{
+    kni_ir_builder b = kni_ir_begin("round_result", 0);
+    uint32_t x = kni_ir_buffer(&b, "x", from, KNI_IR_READ), y = kni_ir_buffer(&b, "y", to, KNI_IR_WRITE);
+    kni_ir_add_item_params(&b);
+    kni_ir_id item = kni_ir_builtin_value(&b, KNI_IR_ITEM, 0, KN_I64);
+    kni_ir_store(&b, y, item, kni_ir_load(&b, x, item, from, 1));
+    return kni_ir_finish(&b);
+}
+
+static kn_status round_results(run *a)
+{
+    const kni_kernel *kernel = a->launch.kernel;
+    kn_status s = KN_OK;
+    for (int i = kernel->n_in; i < kernel->n_in + kernel->n_out && s == KN_OK; i++) {
+        if (!(a->wide >> i & 1)) continue;
+        kni_tensor *y = kni_out(a->record, i - kernel->n_in);
+        unsigned char key[] = {'d', a->storage[i], y->type.dtype};
+        kni_gpu_kernel *k = kni_gpu_find(a->gpu, key, sizeof key);
+        if (!k) k = kni_gpu_add(a->gpu, key, sizeof key, build_round(a->storage[i], y->type.dtype));
+        if (!k) return kni_latest_code();
+        int64_t params[3] = {kni_count(&y->type), 0, 0};
+        kni_gpu_block *blocks[2] = {a->blocks[i], kni_gpu_block_of(y->storage)};
+        kni_launch_shape shape = kni_gpu_item_shape(a->gpu, k, params[0]);
+        if (params[0]) s = kni_gpu_launch(a->gpu, k, &shape, blocks, 2, -1, params);
+    }
+    return s;
+}
+
 static kn_status run_kernel(run *a)
 {
     _Alignas(8) unsigned char params[NUMBER_BYTES];
     if (a->launch.items <= 0) return KN_OK;
     kni_gpu_kernel *k = find_kernel(a);
+    if (k && !k->module) {
+        kn_status s = widen(a, k->reads_back & a->narrow);
+        if (s) return s;
+        k = find_kernel(a);
+    }
     if (!k) return kni_latest_code();
     if (k->param_bytes > sizeof params)
         return kni_fail_op(KN_ERROR_INTERNAL, a->record->row->name, "its kernel has too many numbers");
@@ -260,6 +315,7 @@ kn_status kni_gpu_reference(kni_gpu *g, const kn_record *r)
         a->element = element_of(a);
         s = give_buffers(a);
         if (s == KN_OK) s = run_kernel(a);
+        if (s == KN_OK && a->wide) s = round_results(a);
         if (s == KN_OK) kni_gpu_finish(g, r, a->cell);
         take_back(a, s);
     }
