@@ -215,10 +215,10 @@ static void says_what_does_not_compile(void)
 static void compiles_once(void)
 {
     kn_scope scope = kn_scope_begin();
-    (void)kn_exp(zeros(1600));
+    (void)kn_exp(zeros(16384));
     int compiles = current->compiles;
-    for (int n = 1616; n < 4000; n += 16) (void)kn_exp(zeros(n));
-    CHECK(current->compiles == compiles);
+    for (int n = 16400; n < 20000; n += 16) (void)kn_exp(zeros(n));
+    CHECK(current->compiles <= compiles + 6); /* a few variants by size, not one for each */
     kn_scope_end(scope, KN_NONE);
 }
 
