@@ -234,13 +234,14 @@ static bool add_parameter(kni_parser *p, kni_tree_function *f, kni_tree_symbol *
     return !p->failed;
 }
 
-/* Where roles stand in the order of parameters; numbers, uniform arrays among them, come last. */
+/* Where roles stand in the order of parameters; numbers, uniform arrays among them, come last. That an `out` buffer is
+   read too is noted where it happens. */
 static const struct {
     const char *name;
     int access;
 } roles[] = {{"in", KNI_IR_READ},
              {"inout", KNI_IR_READ | KNI_IR_WRITE},
-             {"out", KNI_IR_READ | KNI_IR_WRITE},
+             {"out", KNI_IR_WRITE},
              {"temp", KNI_IR_READ | KNI_IR_WRITE},
              {"uniform", 0}};
 enum { NUMBERS = 4 };

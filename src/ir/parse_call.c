@@ -141,6 +141,7 @@ static kni_tree_expression *tile(kni_parser *p, kni_tree_expression *e)
         return e;
     }
     if (!(e->other = named(p, false))) return NULL;
+    if (kind == KNI_WORD_TILE_LOAD && e->other->kind == KNI_TREE_BUFFER) e->other->access |= KNI_IR_READ;
     if (kind == KNI_WORD_TILE_STORE && !writable(p, &at, e->other)) return NULL;
     return index_argument(p, e, 0, true) && index_argument(p, e, 1, true) ? e : NULL;
 }

@@ -208,6 +208,7 @@ static kni_tree_expression *place_value(kni_parser *p)
     kni_tree_expression *e = node(p, at ? KNI_TREE_ELEMENT : KNI_TREE_NAME_VALUE, &name);
     if (!e) return NULL;
     e->symbol = s;
+    if (s->kind == KNI_TREE_BUFFER) s->access |= KNI_IR_READ;
     e->type = s->type;
     e->a = at;
     e->guarded = at != NULL;

@@ -174,6 +174,7 @@ static kni_tree_statement *change(kni_parser *p)
     if (!s->value || !assignable(p, &at, name)) return NULL;
     if (!s->word) return s;
     s->action = KNI_TREE_UPDATE;
+    if (name->kind == KNI_TREE_BUFFER) name->access |= KNI_IR_READ;
     kni_tree_expression before = {.code = KNI_TREE_NAME_VALUE, .type = name->type};
     s->operands = kni_tree_settled(p, kni_tree_common(p, &before, s->value));
     if (kni_lex_is(&sign, "%=") && !kni_tree_integer(s->operands))

@@ -225,6 +225,14 @@ static void types(void)
           ir->bindings[2].dtype == KN_I32);
     CHECK(ir && ir->bindings[3].dtype == KN_BOOL && ir->bindings[4].dtype == KN_F16 && ir->n_buffers == 5);
     kni_ir_free(ir);
+    /* Results that a kernel also reads are told apart from those that it only writes. */
+    ir = parsed(
+        "kernel k(index item, in T x[], out T a[], out T b[], out T c[]) { a[item] = x[item]; b[item] = 1; "
+        "b[item] += 1; c[item] = 0; if (c[item] > 0) a[item] = 1; }",
+        KN_F32);
+    CHECK(ir && ir->bindings[0].access == KNI_IR_READ && ir->bindings[1].access == KNI_IR_WRITE);
+    CHECK(ir && ir->bindings[2].access == 3 && ir->bindings[3].access == 3);
+    kni_ir_free(ir);
     kni_ir_signature s;
     const char *text =
         "function f32 f(f32 x) { return x; } kernel k(workgroup 64, in T a[], inout i32 c[], out real d[], "
