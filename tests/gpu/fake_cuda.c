@@ -323,6 +323,12 @@ int cuEventSynchronize(void *event)
     finish_until(*(int64_t *)event);
     return sticky;
 }
+int cuEventElapsedTime(float *milliseconds, void *start, void *end)
+{
+    ENTER;
+    *milliseconds = (float)(*(int64_t *)end - *(int64_t *)start);
+    return 0;
+}
 int cuEventDestroy_v2(void *event) { return free_object(event); }
 
 /* ---- modules and graphs */

@@ -387,6 +387,20 @@ static void keeps_kernels_on_disk(void)
     CHECK(fake_live() == 0);
 }
 
+static void measures_when_asked(void)
+{
+    char report[2000];
+    setenv("KN_CUDA_PROFILE", "on", 1);
+    kni_driver *d = kni_cuda_driver_open(0);
+    if (!CHECK(d != NULL && d->profiling)) return;
+    for (int i = 0; i < 1200; i++)
+        if (!CHECK(run_all(d))) break;
+    size_t length = d->profile(d, report, sizeof report);
+    CHECK(length > 0 && strstr(report, "scale_add") && strstr(report, " 1200 "));
+    d->close(d);
+    CHECK(fake_live() == 0);
+}
+
 /* d = a b of [2, 3] and [3, 2], row-major, then a bias. */
 static void multiplies_row_major(void)
 {
@@ -450,6 +464,7 @@ int main(void)
     situation(refuses_bad_launches, true, true, true);
     situation(keeps_kernels_on_disk, true, true, true);
     situation(multiplies_row_major, true, true, true);
+    situation(measures_when_asked, true, true, true);
     remove_fake();
     return check_report();
 }

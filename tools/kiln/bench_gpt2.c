@@ -188,12 +188,23 @@ static int parse(settings *o, int count, char **arguments)
             found = kiln_option_value(count, arguments, &i, numbers[k].name, &text, &bad);
             if (text) *numbers[k].value = strtoll(text, NULL, 10);
         }
+        /* The driver looks when the device is opened. */
+        if (!found && kiln_option(arguments, i, "--profile")) found = setenv("KN_CUDA_PROFILE", "on", 1) == 0;
         if (bad || !found) return kiln_usage_error("bench gpt2: what is '%s'?", arguments[i]);
     }
     if (o->layers < 1 || o->layers > MAX_LAYERS || o->heads < 1 || o->width < o->heads ||
         o->width % o->heads || o->context < 1 || o->batch < 1 || o->vocabulary < 2 || o->steps < 1)
         return kiln_usage_error("bench gpt2: sizes must be above 0 and width a multiple of heads");
     return 0;
+}
+
+/* What the device did, where the driver was asked to measure. */
+static void print_kernels(kn_device device)
+{
+    size_t bytes = kn_device_report(device, "kernels", NULL, 0) + 1;
+    char *text = malloc(bytes);
+    if (text && kn_device_report(device, "kernels", text, bytes)) fputs(text, stdout);
+    free(text);
 }
 
 int kiln_bench_gpt2(int count, char **arguments)
@@ -217,6 +228,7 @@ int kiln_bench_gpt2(int count, char **arguments)
     if (s == KN_OK) s = gpt2_init(&m, &o);
     if (s == KN_OK && o.save) s = kn_save(KN_MODULE_OF(Gpt2, &m), o.save, NULL);
     if (s == KN_OK) s = run(&o, &m, device);
+    if (s == KN_OK && getenv("KN_CUDA_PROFILE")) print_kernels(device);
     if (s) fprintf(stderr, "kiln: bench gpt2: %s\n", kn_last_error());
     kn_module_drop(KN_MODULE_OF(Gpt2, &m));
     return s ? 1 : 0;

@@ -200,6 +200,8 @@ kni_module *kni_cuda_compile(kni_driver *d, const char *text, const char *entry)
         return NULL;
     }
     memset(m, 0, sizeof *m);
+    kni_text name = {m->name, sizeof m->name, 0};
+    kni_text_string(&name, entry);
     if (compile_into(c, m, text, entry)) {
         kni_free(m, sizeof *m);
         return NULL;
@@ -247,10 +249,13 @@ kn_status kni_cuda_launch_arguments(kni_cuda *c, kni_module *m, const kni_launch
                         g[0], g[1], g[2]);
     kn_status status = allow_shared(c, m, shape->shared_bytes);
     if (status) return status;
-    return kni_cuda_result(c,
-                           c->api->launch(m->function, g[0], g[1], g[2], shape->workgroup, 1, 1,
-                                          shape->shared_bytes, c->stream, arguments, NULL),
-                           "launching a kernel");
+    bool timed = kni_cuda_profile_begin(c);
+    status = kni_cuda_result(c,
+                             c->api->launch(m->function, g[0], g[1], g[2], shape->workgroup, 1, 1,
+                                            shape->shared_bytes, c->stream, arguments, NULL),
+                             "launching a kernel");
+    if (timed) kni_cuda_profile_end(c, m->name);
+    return status;
 }
 
 kn_status kni_cuda_launch(kni_driver *d, kni_module *m, const kni_launch_shape *shape, void *const *buffers,

@@ -345,7 +345,9 @@ kn_status kni_dnn_attention(kni_cuda *c, const kni_attention *p, bool gradient)
         ids[count] = id;
         pointers[count++] = at;
     }
+    bool timed = kni_cuda_profile_begin(c);
     int failed = kni_dnn_run(s->api, s->handle, plan->plan, ids, pointers, count, memory + dots + wide);
+    if (timed) kni_cuda_profile_end(c, gradient ? "cudnn gradient" : "cudnn");
     if (!failed) return KN_OK;
     kn_status status = c->recording ? KN_OK : kni_cuda_result(c, c->api->stream_wait(c->stream), "attention");
     if (status) return status;

@@ -177,6 +177,7 @@ static void cuda_close(kni_driver *d)
         kni_hopper_free(c);
         kni_dnn_free(c);
         free_scratch(c);
+        kni_cuda_profile_free(c);
         kni_cuda_staging_free(c);
         if (c->stream) (void)c->api->stream_destroy(c->stream);
         (void)c->api->context_set(NULL);
@@ -241,6 +242,7 @@ static const kni_driver functions = {.allocate = cuda_allocate,
                                      .product = kni_cuda_product,
                                      .attention = kni_cuda_attention,
                                      .attention_grad = kni_cuda_attention_grad,
+                                     .profile = kni_cuda_profile_report,
                                      .close = cuda_close};
 
 static int open_stream(kni_cuda *c)
@@ -306,6 +308,7 @@ kni_driver *kni_cuda_driver_open(int32_t number)
         cuda_close(&c->driver);
         return NULL;
     }
+    kni_cuda_profile_open(c);
     return &c->driver;
 }
 

@@ -43,12 +43,14 @@ typedef struct kni_cuda {
     void *scratch, *older_scratch[40];
     size_t scratch_bytes;
     int n_older_scratch;
+    struct kni_cuda_profile *profile; /* cuda_profile.c; NULL: nobody asks */
     kni_cuda_products *products;
     struct kni_hopper_kernels *kernels; /* cuda_hopper.c */
     struct kni_dnn *dnn;                /* cuda_cudnn_attention.c */
 } kni_cuda;
 
 struct kni_module {
+    char name[48];
     void *module, *function;
     uint32_t threads_most;
     uint32_t shared_static, shared_dynamic; /* bytes; dynamic: what it may ask for so far */
@@ -92,6 +94,13 @@ kn_status kni_cuda_record_begin(kni_driver *d);
 kni_recording *kni_cuda_record_end(kni_driver *d);
 kn_status kni_cuda_replay(kni_driver *d, kni_recording *r);
 void kni_cuda_record_free(kni_driver *d, kni_recording *r);
+
+/* Around each piece of work; the second only where the first says so. */
+void kni_cuda_profile_open(kni_cuda *c);
+bool kni_cuda_profile_begin(kni_cuda *c);
+void kni_cuda_profile_end(kni_cuda *c, const char *kernel);
+size_t kni_cuda_profile_report(kni_driver *d, char *text, size_t bytes);
+void kni_cuda_profile_free(kni_cuda *c);
 
 kn_status kni_cuda_product(kni_driver *d, const kni_product *p);
 kn_status kni_cuda_attention(kni_driver *d, const kni_attention *p);

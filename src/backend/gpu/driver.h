@@ -98,6 +98,12 @@ struct kni_driver {
     kn_status (*attention)(kni_driver *d, const kni_attention *p);
     kn_status (*attention_grad)(kni_driver *d, const kni_attention *p);
 
+    /* Optional, for measuring: what each kind of work took, as text; answers its whole length. While `profiling` the label
+       names the work that follows. */
+    bool profiling;
+    char label[96];
+    size_t (*profile)(kni_driver *d, char *text, size_t bytes);
+
     void (*close)(kni_driver *d);
 };
 

@@ -70,6 +70,7 @@ static kn_status execute_one(kni_gpu *g, const kn_record *r)
     if (row->view) return kni_gpu_view(g, r);
     if (row->host && !row->source) return KN_ERROR_UNSUPPORTED; /* falls back to the CPU */
     if (is_empty(r)) return allocate_empty(g, r);
+    if (g->driver->profiling) kni_gpu_label(g, &r, 1);
     s = kni_gpu_scheduled(g, r);
     if (s == KN_ERROR_UNSUPPORTED) s = kni_gpu_native(g, r);
     if (s != KN_ERROR_UNSUPPORTED) return s;
@@ -140,6 +141,12 @@ static kn_status control(kn_backend *b, const char *request, void *argument)
         s = KN_OK;
     } else if (!strcmp(request, "memory")) {
         s = kni_gpu_memory_report(g, argument);
+    } else if (!strcmp(request, "kernels") && g->driver->profile) {
+        kni_report *report = argument;
+        kni_gpu_lock(g);
+        report->length = g->driver->profile(g->driver, report->buffer, report->bytes);
+        kni_gpu_unlock(g);
+        s = KN_OK;
     } else if (!strcmp(request, "report")) {
         s = counters(g, argument);
     }

@@ -145,6 +145,9 @@ kn_status kni_gpu_gather(kni_gpu *g, kni_tensor *x, kni_gpu_block **block);
 /* The same into memory that is there: `to` from its first element on. */
 kn_status kni_gpu_copy_strided(kni_gpu *g, kni_tensor *x, kni_gpu_block *to);
 
+/* Only while the driver is profiling. */
+void kni_gpu_label(kni_gpu *g, const kn_record *const *records, int32_t n);
+
 kn_support kni_gpu_supports(kn_backend *b, const kn_op *row, kn_dtype dtype, const char **why);
 
 #endif

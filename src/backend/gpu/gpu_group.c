@@ -140,6 +140,7 @@ kn_status kni_gpu_group(kni_gpu *g, const kni_group *group)
     kn_status s = kni_sched_prepare(group, &target, &a.sched);
     if (s == KN_OK) s = faults_of_inputs(g, group, &faults);
     if (s) return s;
+    if (g->driver->profiling) kni_gpu_label(g, group->records, group->n_records);
     epoch = g->epoch;
     s = take_memory(&a);
     for (int i = 0; i < a.sched.n_kernels && s == KN_OK; i++) s = run_kernel(&a, &target, i);
