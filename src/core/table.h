@@ -34,7 +34,8 @@ enum {
     KNI_TENSOR_SCALAR = 1,        /* the value is in `inline_value`, there is no storage */
     KNI_TENSOR_REQUIRES_GRAD = 4, /* gradients of a leaf are asked for */
     KNI_TENSOR_PARAM = 8,
-    KNI_TENSOR_POISONED = 16 /* found after the op had returned; `error` says what */
+    KNI_TENSOR_POISONED = 16, /* found after the op had returned; `error` says what */
+    KNI_TENSOR_BOUND = 32 /* a result whose memory is given: contiguous, from the storage's first byte on */
 };
 
 struct kni_node;

@@ -33,10 +33,17 @@ typedef struct kni_group {
 
 /* control(backend, KNI_CONTROL_GROUP_LIMITS, kni_group_limits *): what a leaf takes. */
 #define KNI_CONTROL_GROUP_LIMITS "group-limits"
+enum {
+    KNI_TAKES_VIEWS = 1,    /* records that are views of results of the group (any row with `view`) */
+    KNI_TAKES_CREATION = 2, /* full, iota, linspace, random and dropout in pointwise groups */
+    KNI_TAKES_ANY_AXES = 4, /* rows along any axes; else only along the last ones */
+    KNI_TAKES_WHOLE = 8     /* rows that are the whole tensor */
+};
 typedef struct kni_group_limits {
     uint32_t kinds;                               /* bit by kni_group_kind */
     int32_t max_records, max_inputs, max_outputs; /* of one group */
     int64_t smallest;                             /* elements below which fusing does not pay */
+    uint32_t takes;                               /* KNI_TAKES_ bits */
 } kni_group_limits;
 
 #endif

@@ -1,6 +1,7 @@
 /* Grouping: each record joins the group of a record it reads from where that is possible. Groups have places in an
    order of running, and every record reads from groups at its own group's place or before. */
 #include "graph/grouping.h"
+#include "graph/row_domain.h"
 #include <string.h>
 
 typedef struct group {
@@ -9,8 +10,18 @@ typedef struct group {
     int32_t place;  /* in the order of running */
     int32_t merged; /* the group it has become part of, -1 */
     int32_t n_records, n_inputs, n_results;
-    const kni_type *shape; /* that its records run over */
+    kni_row_domain domain; /* the shape its records run over, and the rows of those that have them */
+    uint16_t op;           /* of KNI_GROUP_MANY */
 } group;
+
+/* How a record can take part. */
+typedef enum role {
+    ALONE,
+    POINT,  /* each element from the elements at its place */
+    ROWS,   /* has a domain of rows */
+    HEAD,   /* a product, which pointwise records may follow */
+    UPDATE, /* of a param */
+} role_kind;
 
 typedef struct state {
     const kni_queue *q;
@@ -18,6 +29,7 @@ typedef struct state {
     group *groups;
     int32_t n_groups, next_place;
     int32_t *group_of;
+    int32_t many; /* the latest group of updates, -1 */
     const char **why;
 } state;
 
@@ -25,6 +37,49 @@ bool kni_pointwise_record(const kn_record *r)
 {
     const kn_op *row = r->row;
     return row->kind == KNI_ELEMENTWISE && r->n_out == 1 && (row->scalar || row->number == KNI_OP_cast);
+}
+
+static bool takes_kind(const state *s, int kind) { return s->limits->kinds >> kind & 1; }
+
+static bool is_update(int op)
+{
+    static const uint16_t updates[] = {KNI_OP_sgd_update, KNI_OP_adam_update, KNI_OP_rmsprop_update,
+                                       KNI_OP_adagrad_update, KNI_OP_adan_update};
+    for (int i = 0; i < KNI_COUNT(updates); i++)
+        if (updates[i] == op) return true;
+    return false;
+}
+
+static bool is_creation(int op)
+{
+    return op == KNI_OP_full || op == KNI_OP_iota || op == KNI_OP_linspace || op == KNI_OP_random ||
+           op == KNI_OP_dropout;
+}
+
+/* Whether the device runs rows of this domain in groups. */
+static bool takes_domain(const state *s, const kni_row_domain *d)
+{
+    int64_t rows = 1;
+    for (int i = 0; i < d->shape->rank; i++)
+        if (!(d->reduced >> i & 1)) rows *= d->shape->dims[i];
+    if (!takes_kind(s, KNI_GROUP_ROWS) || kni_count(d->shape) <= 0) return false;
+    if (rows == 1 && !(s->limits->takes & KNI_TAKES_WHOLE)) return false;
+    return kni_row_domain_last(d) || s->limits->takes & KNI_TAKES_ANY_AXES;
+}
+
+static role_kind role_of(const state *s, const kn_record *r, kni_row_domain *domain)
+{
+    if (r->n_out == 0) return ALONE;
+    *domain = (kni_row_domain){&kni_out(r, 0)->type, 0, true};
+    if (kni_pointwise_record(r) || (s->limits->takes & KNI_TAKES_CREATION && is_creation(r->op)))
+        return takes_kind(s, KNI_GROUP_POINTWISE) ? POINT : ALONE;
+    kni_row_domain rows;
+    if (kni_row_domain_of(r, &rows) && r->n_out == 1 && takes_domain(s, &rows)) {
+        *domain = rows;
+        return ROWS;
+    }
+    if (r->row->kind == KNI_CONTRACTION && r->n_out == 1 && takes_kind(s, KNI_GROUP_PRODUCT)) return HEAD;
+    return is_update(r->op) && takes_kind(s, KNI_GROUP_MANY) ? UPDATE : ALONE;
 }
 
 /* ---- what nobody needs */
@@ -68,37 +123,69 @@ static int32_t source_group(const state *s, const kni_entry *e, int i)
     return maker < 0 ? -1 : root(s, s->group_of[maker]);
 }
 
-/* Whether operand i is seen as it was made. */
-static bool seen_whole(const state *s, const kni_entry *e, int i)
+bool kni_operand_whole(const kni_queue *q, int32_t operand)
 {
-    int32_t k = e->operands[e->record->n_out + i];
-    return k == s->q->values[s->q->operands[k].value].whole;
+    return operand == q->values[q->operands[operand].value].whole;
 }
 
-static int32_t new_group(state *s, uint8_t kind, const kni_type *shape)
+/* Whether a device that takes views can follow operand i into the group that makes it: other axes over the same elements
+   in the same order, or elements that repeat. */
+static bool can_follow(const state *s, const kni_entry *e, int i)
 {
-    s->groups[s->n_groups] = (group){.kind = kind, .place = s->next_place++, .merged = -1, .shape = shape};
+    int32_t k = e->operands[e->record->n_out + i];
+    if (kni_operand_whole(s->q, k)) return true;
+    if (!(s->limits->takes & KNI_TAKES_VIEWS)) return false;
+    const kni_tensor *x = kni_queue_slot(s->q, k);
+    const kni_tensor *whole = kni_queue_slot(s->q, s->q->values[s->q->operands[k].value].whole);
+    if (x->offset != 0 || x->type.dtype != whole->type.dtype) return false;
+    int64_t next = 1;
+    for (int a = x->type.rank - 1; a >= 0; a--) {
+        if (x->type.dims[a] == 1 || x->strides[a] == 0) continue;
+        if (x->strides[a] != next) return false;
+        next *= x->type.dims[a];
+    }
+    return next == kni_count(&whole->type);
+}
+
+static int32_t new_group(state *s, uint8_t kind, const kni_row_domain *domain)
+{
+    s->groups[s->n_groups] = (group){.kind = kind, .place = s->next_place++, .merged = -1, .domain = *domain};
     return s->n_groups++;
 }
 
-static bool can_hold(const state *s, const group *g, int more_records, int more_inputs)
+static bool has_rows(const group *g) { return g->kind == KNI_GROUP_REDUCTION || g->kind == KNI_GROUP_ROWS; }
+
+static bool can_hold(const state *s, const group *g, int records, int inputs, int results)
 {
-    return g->n_records + more_records <= s->limits->max_records &&
-           g->n_inputs + more_inputs <= s->limits->max_inputs &&
-           g->n_results + more_records <= s->limits->max_outputs;
+    int most_in = s->limits->max_inputs, most_out = s->limits->max_outputs;
+    if (g->kind == KNI_GROUP_MANY) most_in = 2 * most_in, most_out = most_in;
+    return g->n_records + records <= s->limits->max_records && g->n_inputs + inputs <= most_in &&
+           g->n_results + results <= most_out;
+}
+
+/* Why records over this domain do not fit the group, NULL when they do. */
+static const char *shape_obstacle(const group *g, const kni_row_domain *domain, role_kind role)
+{
+    bool same = kni_same_dims(domain->shape, g->domain.shape);
+    if (g->kind == KNI_GROUP_SINGLE || g->kind == KNI_GROUP_MANY)
+        return "what it reads is made by a single record";
+    if (role == ROWS && g->kind == KNI_GROUP_PRODUCT) return "rows cannot follow a product";
+    if (role == ROWS && has_rows(g))
+        return kni_row_domain_same(domain, &g->domain) ? NULL : "its rows are other ones";
+    if (has_rows(g) && !same && kni_row_domain_rows(&g->domain, domain->shape)) return NULL;
+    return same ? NULL : "its shape is another one";
 }
 
 /* Why the entry may not join group g, NULL when it may. */
-static const char *obstacle(const state *s, const kni_entry *e, int32_t g)
+static const char *obstacle(const state *s, const kni_entry *e, int32_t g, role_kind role,
+                            const kni_row_domain *domain)
 {
     const group *into = &s->groups[g];
-    const kni_type *shape = &kni_out(e->record, 0)->type;
-    if (into->kind != KNI_GROUP_POINTWISE) return "what it reads comes from another kind of group";
-    if (!kni_same_dims(shape, into->shape)) return "its shape is another one";
+    const char *against = shape_obstacle(into, domain, role);
+    if (against) return against;
     for (int i = 0; i < e->record->n_in; i++)
-        if (source_group(s, e, i) == g && !seen_whole(s, e, i)) return "it reads a view of a result";
-    if (!can_hold(s, into, 1, e->record->n_in)) return "the group is full";
-    return NULL;
+        if (source_group(s, e, i) == g && !can_follow(s, e, i)) return "it reads a view of a result";
+    return can_hold(s, into, 1, e->record->n_in, e->record->n_out) ? NULL : "the group is full";
 }
 
 /* Makes group g run last so far; it must not be consumed. */
@@ -115,16 +202,22 @@ static int32_t latest_source(const state *s, const kni_entry *e, int32_t g)
     return latest;
 }
 
-/* Takes the other groups that the entry reads from into g where nothing stands against it. */
+/* Takes the other pointwise groups that the entry reads from into g where nothing stands against it. */
 static void merge_sources(state *s, const kni_entry *e, int32_t g)
 {
     for (int i = 0; i < e->record->n_in; i++) {
         int32_t other = source_group(s, e, i);
-        if (other < 0 || other == g || obstacle(s, e, other)) continue;
+        if (other < 0 || other == g || s->groups[other].kind != KNI_GROUP_POINTWISE) continue;
         group *from = &s->groups[other], *into = &s->groups[g];
-        if (from->consumed || from->place > into->place ||
-            !can_hold(s, into, from->n_records, from->n_inputs))
+        if (from->consumed || from->place > into->place || !can_follow(s, e, i) ||
+            shape_obstacle(into, &from->domain, POINT) ||
+            !can_hold(s, into, from->n_records, from->n_inputs, from->n_results))
             continue;
+        /* Other operands may see results of that group in a way that only memory can serve. */
+        bool good = true;
+        for (int k = 0; k < e->record->n_in; k++)
+            if (source_group(s, e, k) == other && !can_follow(s, e, k)) good = false;
+        if (!good) continue;
         from->merged = g;
         into->n_records += from->n_records;
         into->n_inputs += from->n_inputs;
@@ -141,13 +234,14 @@ static void consume_sources(state *s, const kni_entry *e, int32_t g)
 }
 
 /* The group among its sources that the entry can join: the one that runs latest. */
-static int32_t group_to_join(state *s, const kni_entry *e, const char **why)
+static int32_t group_to_join(state *s, const kni_entry *e, role_kind role, const kni_row_domain *domain,
+                             const char **why)
 {
     int32_t best = -1;
     for (int i = 0; i < e->record->n_in; i++) {
         int32_t g = source_group(s, e, i);
         if (g < 0 || g == best) continue;
-        const char *against = obstacle(s, e, g);
+        const char *against = obstacle(s, e, g, role, domain);
         bool ready = latest_source(s, e, g) <= s->groups[g].place;
         if (!against && !ready && s->groups[g].consumed) against = "another group stands between";
         if (against)
@@ -158,19 +252,54 @@ static int32_t group_to_join(state *s, const kni_entry *e, const char **why)
     return best;
 }
 
+/* Updates of the same rule run together, wherever their gradients come from. */
+static int32_t group_of_updates(state *s, const kni_entry *e, const kni_row_domain *domain)
+{
+    const kn_record *r = e->record;
+    group *g = s->many < 0 ? NULL : &s->groups[s->many];
+    bool own = false;
+    for (int i = 0; i < r->n_in; i++) own |= g && source_group(s, e, i) == s->many;
+    bool fits = g && !own && g->op == r->op && can_hold(s, g, 1, r->n_in, r->n_out);
+    if (fits && latest_source(s, e, s->many) > g->place) {
+        fits = !g->consumed;
+        if (fits) move_last(s, s->many);
+    }
+    if (!fits) {
+        s->many = new_group(s, KNI_GROUP_MANY, domain);
+        s->groups[s->many].op = r->op;
+    }
+    return s->many;
+}
+
+static void widen_kind(group *g, role_kind role, const kni_row_domain *domain)
+{
+    if (role == ROWS) {
+        if (!has_rows(g)) g->domain = *domain;
+        if (g->kind != KNI_GROUP_ROWS) g->kind = domain->elements ? KNI_GROUP_ROWS : KNI_GROUP_REDUCTION;
+    } else if (g->kind == KNI_GROUP_REDUCTION && kni_same_dims(domain->shape, g->domain.shape)) {
+        g->kind = KNI_GROUP_ROWS;
+    }
+}
+
+static const uint8_t kind_of_role[] = {[ALONE] = KNI_GROUP_SINGLE,
+                                       [POINT] = KNI_GROUP_POINTWISE,
+                                       [ROWS] = KNI_GROUP_REDUCTION,
+                                       [HEAD] = KNI_GROUP_PRODUCT};
+
 static void place_entry(state *s, int32_t index)
 {
     const kni_entry *e = &s->q->entries[index];
-    bool pointwise = kni_pointwise_record(e->record) && (s->limits->kinds >> KNI_GROUP_POINTWISE & 1);
-    const kni_type *shape = &kni_out(e->record, 0)->type;
+    kni_row_domain domain;
+    role_kind role = role_of(s, e->record, &domain);
     int32_t g = -1;
-    if (pointwise) {
-        g = group_to_join(s, e, &s->why[index]);
-        if (g < 0) g = new_group(s, KNI_GROUP_POINTWISE, shape);
-        if (latest_source(s, e, g) > s->groups[g].place) move_last(s, g);
-        merge_sources(s, e, g);
+    if (role == UPDATE) {
+        g = group_of_updates(s, e, &domain);
     } else {
-        g = new_group(s, KNI_GROUP_SINGLE, shape);
+        if (role == POINT || role == ROWS) g = group_to_join(s, e, role, &domain, &s->why[index]);
+        if (g < 0) g = new_group(s, kind_of_role[role], &domain);
+        if (latest_source(s, e, g) > s->groups[g].place) move_last(s, g);
+        widen_kind(&s->groups[g], role, &domain);
+        if (role == POINT || role == ROWS) merge_sources(s, e, g);
     }
     consume_sources(s, e, g);
     s->group_of[index] = g;
@@ -180,7 +309,7 @@ static void place_entry(state *s, int32_t index)
     into->n_results += e->record->n_out;
 }
 
-/* ---- the result: groups by place, numbered anew */
+/* ---- the result: groups by place */
 
 static bool finish(state *s, kni_bump *memory, kni_grouping *result)
 {
@@ -211,6 +340,7 @@ bool kni_group_entries(const kni_queue *q, const uint64_t *alive, const kni_grou
                .limits = limits,
                .groups = kni_bump_take(memory, n * sizeof *s.groups + 1),
                .group_of = kni_bump_take(memory, n * sizeof *s.group_of + 1),
+               .many = -1,
                .why = kni_bump_take(memory, n * sizeof *s.why + 1)};
     if (!s.groups || !s.group_of || !s.why) return false;
     memset(s.why, 0, n * sizeof *s.why);

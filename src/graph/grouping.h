@@ -20,6 +20,8 @@ bool kni_group_entries(const kni_queue *q, const uint64_t *alive, const kni_grou
 
 static inline bool kni_bit(const uint64_t *bits, int32_t i) { return bits[i >> 6] >> (i & 63) & 1; }
 
+/* Whether an operand sees all of a promised value as it is made. */
+bool kni_operand_whole(const kni_queue *q, int32_t operand);
 /* Whether a record computes each element of its single result from the elements at the same place. */
 bool kni_pointwise_record(const kn_record *r);
 

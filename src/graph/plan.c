@@ -87,6 +87,46 @@ static bool make_steps(maker *m)
     return true;
 }
 
+static bool made_in(const maker *m, int32_t value, int32_t step)
+{
+    int32_t e = value < 0 ? -1 : m->q->values[value].maker;
+    return e >= 0 && m->step_of[e] == step;
+}
+
+/* Puts a record for each view of the step's own results before the first record that reads it. */
+static bool add_views(maker *m, kni_step *s, int32_t step)
+{
+    const kni_queue *q = m->q;
+    int32_t n = s->group.n_records, views = 0, most = 0;
+    for (int32_t i = 0; i < n; i++) most += q->entries[s->entries[i]].record->n_in;
+    int32_t *seen = take(m, most, sizeof *seen), *entries = take(m, n + most, sizeof *entries);
+    const kn_record **records = take(m, n + most, sizeof *records);
+    uint64_t *last_use = take(m, n + most, sizeof *last_use);
+    if (!seen || !entries || !records || !last_use) return false;
+    int32_t at = 0;
+    for (int32_t i = 0; i < n; i++) {
+        const kni_entry *e = &q->entries[s->entries[i]];
+        for (int k = 0; k < e->record->n_in && s->group.kind != KNI_GROUP_SINGLE; k++) {
+            int32_t operand = e->operands[e->record->n_out + k], known = 0;
+            if (operand < 0 || !made_in(m, q->operands[operand].value, step) || kni_operand_whole(q, operand))
+                continue;
+            while (known < views && seen[known] != operand) known++;
+            if (known < views) continue;
+            seen[views++] = operand;
+            entries[at] = -1;
+            records[at] = kni_plan_view(q, &m->plan->memory, operand);
+            if (!records[at++]) return false;
+        }
+        entries[at++] = s->entries[i];
+    }
+    s->entries = entries;
+    s->records = records;
+    s->last_use = last_use;
+    s->group.records = records;
+    s->group.n_records = at;
+    return true;
+}
+
 static bool find_last_uses(maker *m)
 {
     const kni_queue *q = m->q;
@@ -110,8 +150,8 @@ static bool seen_once(const maker *m, const kni_step *s, int32_t operand)
     const kni_queue *q = m->q;
     int32_t value = q->operands[operand].value;
     for (int32_t i = 0; i < s->group.n_records; i++) {
-        const kni_entry *e = &q->entries[s->entries[i]];
-        for (int k = 0; k < e->record->n_out + e->record->n_in; k++)
+        const kni_entry *e = s->entries[i] < 0 ? NULL : &q->entries[s->entries[i]];
+        for (int k = 0; e && k < e->record->n_out + e->record->n_in; k++)
             if (kni_entry_value(q, e, k) == value && e->operands[k] != operand) return false;
     }
     return true;
@@ -122,14 +162,16 @@ static void set_last_uses(maker *m, kni_step *s, int32_t step)
 {
     const kni_queue *q = m->q;
     for (int32_t i = 0; i < s->group.n_records; i++) {
+        s->last_use[i] = 0;
+        if (s->entries[i] < 0) continue;
         const kni_entry *e = &q->entries[s->entries[i]];
         const kn_record *r = e->record;
-        s->last_use[i] = 0;
         for (int k = 0; k < r->n_in && k < 64; k++) {
             int32_t operand = e->operands[r->n_out + k], v = operand < 0 ? -1 : q->operands[operand].value;
             if (v < 0 || m->last[v] != step) continue;
             bool later = false;
             for (int32_t j = i + 1; j < s->group.n_records && !later; j++) {
+                if (s->entries[j] < 0) continue;
                 const kni_entry *other = &q->entries[s->entries[j]];
                 for (int o = 0; o < other->record->n_in; o++)
                     later |= other->operands[other->record->n_out + o] == operand;
@@ -147,18 +189,13 @@ static int32_t add_once(uint32_t *list, int32_t n, uint32_t id)
     return n + 1;
 }
 
-static bool made_in(const maker *m, int32_t value, int32_t step)
-{
-    int32_t e = value < 0 ? -1 : m->q->values[value].maker;
-    return e >= 0 && m->step_of[e] == step;
-}
-
 /* What the step reads from outside and what it must write. */
 static bool bind_operands(maker *m, kni_step *s, int32_t step)
 {
     const kni_queue *q = m->q;
     int32_t most_in = 0, most_out = 0;
     for (int32_t i = 0; i < s->group.n_records; i++) {
+        if (s->entries[i] < 0) continue;
         most_in += q->entries[s->entries[i]].record->n_in;
         most_out += q->entries[s->entries[i]].record->n_out;
     }
@@ -170,6 +207,7 @@ static bool bind_operands(maker *m, kni_step *s, int32_t step)
     s->group.inputs = in;
     s->group.outputs = out;
     for (int32_t i = 0; i < s->group.n_records; i++) {
+        if (s->entries[i] < 0) continue;
         const kni_entry *e = &q->entries[s->entries[i]];
         const kn_record *r = e->record;
         for (int k = 0; k < r->n_in; k++) {
@@ -197,6 +235,7 @@ static bool finish_steps(maker *m)
     kni_plan *p = m->plan;
     for (int32_t i = 0; i < p->n_steps; i++) {
         kni_step *s = &p->steps[i];
+        if (s->group.n_records > 1 && !add_views(m, s, i)) return false;
         set_last_uses(m, s, i);
         if (!bind_operands(m, s, i)) return false;
         s->group.cache = &s->cache;

@@ -10,7 +10,7 @@
 typedef struct kni_step {
     kni_group group;
     const kn_record **records; /* group.records: bound to the queue's entries before each run */
-    int32_t *entries;          /* by record */
+    int32_t *entries;          /* by record; -1: a view inside the group, bound for good */
     uint64_t *last_use;        /* by record */
     int32_t *makes;            /* values that must have memory after the step */
     int32_t *hides;            /* values that exist inside the group only */
@@ -34,6 +34,8 @@ typedef struct kni_plan {
     int64_t runs;
 } kni_plan;
 
+/* A record that shows an operand of the queue as a view of the whole; NULL without memory. */
+kn_record *kni_plan_view(const kni_queue *q, kni_bump *memory, int32_t operand);
 /* The bits of the values that somebody outside the queue refers to, appended to the key of the queue. */
 bool kni_plan_liveness(kni_queue *q);
 /* Makes a plan for the queue as it is; NULL with the failure told. */

@@ -32,11 +32,11 @@ void kni_plan_log(const kni_plan *p, const kni_queue *q, const kni_grouping *g)
         char line[400] = "";
         kni_text text = {line, sizeof line, 0};
         for (int32_t k = 0; k < s->group.n_records; k++) {
-            const kn_record *r = q->entries[s->entries[k]].record;
+            const kn_record *r = s->entries[k] < 0 ? s->records[k] : q->entries[s->entries[k]].record;
             if (k == 0 && r->n_out) kni_text_format(&text, " over %S:", &kni_out(r, 0)->type);
             kni_text_format(&text, " %s", r->row->name);
         }
-        const char *why = g->why[s->entries[0]];
+        const char *why = s->entries[0] < 0 ? NULL : g->why[s->entries[0]];
         kni_log(KN_LOG_INFO, "fusion:   step %d %s%s (%d in, %d out, %d inside)%s%s", i,
                 kni_group_name(s->group.kind), line, s->group.n_inputs, s->group.n_outputs, s->n_hides,
                 why ? "; starts anew because " : "", why ? why : "");

@@ -196,7 +196,8 @@ static bool run_group(kni_fusion *f, kni_step *s)
         f->stats.groups_run++;
         return true;
     }
-    for (int32_t i = 0; i < s->group.n_records; i++) strip_results(s->records[i]);
+    for (int32_t i = 0; i < s->group.n_records; i++)
+        if (s->entries[i] >= 0) strip_results(s->records[i]);
     if (status == KN_ERROR_UNSUPPORTED && kni_this_thread.last_error == before) {
         s->refused = true;
         f->stats.refused++;
@@ -209,12 +210,14 @@ static void run_step(kni_fusion *f, kni_step *s)
     kni_queue *q = &f->queue;
     int32_t n = s->group.n_records;
     for (int32_t i = 0; i < n; i++) {
+        if (s->entries[i] < 0) continue;
         kn_record *r = q->entries[s->entries[i]].record;
         r->last_use = s->last_use[i];
         s->records[i] = r;
     }
     if (s->group.kind != KNI_GROUP_SINGLE && !s->refused && run_group(f, s)) return;
-    for (int32_t i = 0; i < n; i++) run_single(f, s, &q->entries[s->entries[i]], i == n - 1);
+    for (int32_t i = 0; i < n; i++)
+        if (s->entries[i] >= 0) run_single(f, s, &q->entries[s->entries[i]], i == n - 1);
 }
 
 /* Promises that no step of the plan keeps: what nobody reads. */

@@ -1,4 +1,5 @@
 /* Groups of records on the CPU. */
+#include "backend/cpu/group_rows.h"
 #include "backend/cpu/group_strips.h"
 #include "backend/host/host.h"
 #include "core/backends.h"
@@ -74,13 +75,16 @@ static kn_status control(kn_backend *b, const char *request, void *argument)
     (void)b;
     if (!strcmp(request, KNI_CONTROL_GROUP)) {
         const kni_group *g = argument;
-        return g->kind == KNI_GROUP_POINTWISE ? run_pointwise(g) : KN_ERROR_UNSUPPORTED;
+        if (g->kind == KNI_GROUP_POINTWISE) return run_pointwise(g);
+        return g->kind == KNI_GROUP_ROWS || g->kind == KNI_GROUP_REDUCTION ? kni_cpu_group_rows(g)
+                                                                           : KN_ERROR_UNSUPPORTED;
     }
     if (!strcmp(request, KNI_CONTROL_GROUP_LIMITS)) {
-        *(kni_group_limits *)argument = (kni_group_limits){.kinds = 1u << KNI_GROUP_POINTWISE,
-                                                           .max_records = KNI_GROUP_RECORDS,
-                                                           .max_inputs = KNI_GROUP_INPUTS,
-                                                           .max_outputs = KNI_GROUP_RESULTS};
+        *(kni_group_limits *)argument = (kni_group_limits){
+            .kinds = 1u << KNI_GROUP_POINTWISE | 1u << KNI_GROUP_REDUCTION | 1u << KNI_GROUP_ROWS,
+            .max_records = KNI_GROUP_RECORDS,
+            .max_inputs = KNI_GROUP_INPUTS,
+            .max_outputs = KNI_GROUP_RESULTS};
         return KN_OK;
     }
     return KN_ERROR_UNSUPPORTED;

@@ -11,6 +11,7 @@ static int64_t bytes_of(const kni_tensor *x)
 
 kn_status kni_host_allocate(kni_tensor *y)
 {
+    if (KNI_UNLIKELY(y->flags & KNI_TENSOR_BOUND)) return KN_OK;
     int64_t bytes = bytes_of(y);
     /* A native kernel may have begun and handed the record on. */
     if (KNI_UNLIKELY(y->storage != NULL)) kni_storage_release(y->storage);
@@ -29,6 +30,7 @@ kn_status kni_host_allocate(kni_tensor *y)
 kn_status kni_host_allocate_or_reuse(const kn_record *r, kni_tensor *y, uint64_t candidates)
 {
     candidates &= r->last_use;
+    if (KNI_UNLIKELY(y->flags & KNI_TENSOR_BOUND)) candidates = 0;
     for (int i = 0; candidates >> i && i < r->n_in; i++) {
         kni_tensor *x = candidates >> i & 1 ? kni_in(r, i) : NULL;
         if (!x || !x->storage || x->offset || x->type.rank != y->type.rank) continue;
