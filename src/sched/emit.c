@@ -315,6 +315,8 @@ static kni_ir_id compute(kni_emit *e, uint16_t node, uint32_t lane)
         return kni_emit_body(e, n, lane);
     case KNI_WORK_WORD:
         return kni_ir_word_at(e->b, n->op, OPERAND(a), n->b ? OPERAND(b) : 0);
+    case KNI_WORK_POWER:
+        return kni_emit_power(e, OPERAND(a), n->dtype, n->op);
     case KNI_WORK_AND:
         return kni_ir_and(e->b, OPERAND(a), OPERAND(b));
     case KNI_WORK_OR:

@@ -10,6 +10,7 @@ static int plain(const kni_work_node *n)
 {
     if (n->op == KNI_WORK_ARGMIN) return KNI_WORK_MIN;
     if (n->op == KNI_WORK_ARGMAX) return KNI_WORK_MAX;
+    if (n->op == KNI_WORK_TOP) return KNI_WORK_MAX;
     return n->op == KNI_WORK_COLUMNS ? KNI_WORK_SUM : n->op;
 }
 
@@ -69,6 +70,10 @@ static kni_ir_id goes_before(kni_rows_emit *s, const kni_work_node *n, kni_rows_
 
 kni_rows_total kni_rows_join(kni_rows_emit *s, const kni_work_node *n, kni_rows_total a, kni_rows_total b)
 {
+    if (n->op == KNI_WORK_TOP) {
+        kni_ir_id above = kni_ir_word(s->b, "gt", a.value, b.value);
+        return (kni_rows_total){kni_ir_select(s->b, above, a.value, b.value), 0};
+    }
     if (!kni_rows_is_place(n))
         return (kni_rows_total){kni_ir_word(s->b, words[plain(n)], a.value, b.value), 0};
     kni_ir_id before = goes_before(s, n, a, b);

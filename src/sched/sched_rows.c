@@ -5,9 +5,9 @@
 enum {
     SHORT_ROW = 16, /* a row this short is for one invocation, where there are enough of them */
     MANY_ROWS = 2048,
-    LONG_PART = 1 << 14,  /* a part of a row that keeps a workgroup busy */
-    HELD_ELEMENTS = 32,   /* of a row, in the registers of one invocation */
-    COLUMN_ELEMENTS = 16, /* the same where each place also has sums */
+    LONG_PART = 1 << 14, /* a part of a row that keeps a workgroup busy */
+    HELD_ELEMENTS = 32,  /* of a row, in the registers of one invocation */
+    COLUMN_ELEMENTS = 8, /* the same where each place also has sums */
     LINES = 8,
     SIDE = 32
 };
@@ -86,6 +86,9 @@ static bool hold(kni_work *w, uint32_t most_elements)
     return true;
 }
 
+/* Few registers for each place, so that several rows are under way; more where a row is too long for that. */
+static bool hold_columns(kni_work *w) { return hold(w, COLUMN_ELEMENTS) || hold(w, HELD_ELEMENTS); }
+
 /* Cuts rows into parts where there are too few of them to fill the device. */
 static void cut(kni_work *w, int64_t groups, int64_t step)
 {
@@ -148,7 +151,7 @@ static bool choose(kni_work *w)
     w->lanes = c ? 1 : lanes_along(w, KNI_WORK_K);
     if (sums_columns(w)) {
         w->form = KNI_ROWS_COLUMNS;
-        return !c && hold(w, COLUMN_ELEMENTS);
+        return !c && hold_columns(w);
     }
     bool few = w->rows < processors(w) && w->width >= 4 * LONG_PART;
     bool along = lies_along(w);
@@ -264,7 +267,7 @@ kni_ir *kni_sched_rows_ir(kni_work *w, const kni_sched *sched, int32_t kernel)
     (void)sched;
     if (kernel == 0 && w->form == KNI_ROWS_COLUMNS) { /* the choice of the first kernel was replaced */
         w->teams = 1;
-        hold(w, COLUMN_ELEMENTS);
+        hold_columns(w);
     }
     set_pass(w, kernel);
     kni_sched_name(w, names[w->form], name);

@@ -36,8 +36,9 @@ typedef enum kni_work_kind {
     KNI_WORK_NUMBER,   /* number `extra` of the launch */
     KNI_WORK_CONSTANT, /* `value` */
     KNI_WORK_INPUT,    /* loads by access `extra` */
-    KNI_WORK_BODY, /* the scalar body of record `extra` on a, b, c, d; its numbers follow number `first` */
-    KNI_WORK_WORD, /* word `op` on a, b */
+    KNI_WORK_BODY,  /* the scalar body of record `extra` on a, b, c, d; its numbers follow number `first` */
+    KNI_WORK_WORD,  /* word `op` on a, b */
+    KNI_WORK_POWER, /* e to the power of a, which is 0 or less; `op` 1: 16 bits of it matter */
     KNI_WORK_AND,
     KNI_WORK_OR,
     KNI_WORK_NOT,
@@ -56,6 +57,7 @@ typedef enum kni_work_reduction {
     KNI_WORK_PROD,
     KNI_WORK_MIN,
     KNI_WORK_MAX,
+    KNI_WORK_TOP,    /* the largest; NaN or not where one is NaN, for sums that become NaN then */
     KNI_WORK_ARGMIN, /* the first place of the smallest, or of the first NaN, as I64 */
     KNI_WORK_ARGMAX,
     KNI_WORK_COLUMNS /* the sum over all rows, at each place: in schedules that keep a row in registers */
@@ -215,6 +217,8 @@ uint16_t kni_work_real(kni_work *w, int dtype, double value);   /* a node; a num
 uint16_t kni_work_inline(kni_work *w, int dtype, const void *value, int from); /* the same of any dtype */
 uint16_t kni_work_constant(kni_work *w, int dtype, double value);
 uint16_t kni_work_word(kni_work *w, int word, uint16_t a, uint16_t b);
+/* e to the power of a, which is 0 or less; storage: the dtype that the result is for. */
+uint16_t kni_work_power(kni_work *w, uint16_t a, int storage);
 uint16_t kni_work_select(kni_work *w, uint16_t condition, uint16_t yes, uint16_t no);
 uint16_t kni_work_logic(kni_work *w, int kind, uint16_t a, uint16_t b);
 uint16_t kni_work_convert(kni_work *w, uint16_t a, int from, int to);

@@ -81,8 +81,8 @@ static uint16_t cross_entropy(kni_work *w, const kn_record *r, int result, uint1
         y = kni_work_select(w, p.counts, target_weight(&p), zero);
         return kni_work_convert(w, y, c, dtype);
     }
-    uint16_t most = kni_work_reduce(w, KNI_WORK_MAX, p.x);
-    uint16_t power = kni_work_word(w, KNI_WORD_exp, kni_work_word(w, KNI_WORD_sub, p.x, most), 0);
+    uint16_t most = kni_work_reduce(w, KNI_WORK_TOP, p.x);
+    uint16_t power = kni_work_power(w, kni_work_word(w, KNI_WORD_sub, p.x, most), dtype);
     uint16_t total = kni_work_reduce(w, KNI_WORK_SUM, power);
     uint16_t z = kni_work_word(w, KNI_WORD_add, most, kni_work_word(w, KNI_WORD_log, total, 0));
     if (result == 1) return kni_work_convert(w, z, c, dtype);
@@ -117,7 +117,7 @@ static uint16_t cross_entropy_grad(kni_work *w, const kn_record *r, int result, 
             p.weight ? kni_work_reduce(w, KNI_WORK_SUM, p.weight) : kni_work_real(w, c, (double)w->width);
         all = kni_work_word(w, KNI_WORD_add, all, kni_work_word(w, KNI_WORD_mul, share, weights));
     }
-    uint16_t g = kni_work_word(w, KNI_WORD_exp, kni_work_word(w, KNI_WORD_sub, p.x, lse), 0);
+    uint16_t g = kni_work_power(w, kni_work_word(w, KNI_WORD_sub, p.x, lse), kni_out(r, 0)->type.dtype);
     g = kni_work_word(w, KNI_WORD_mul, all, g);
     if (p.a->smoothing > 0)
         g = kni_work_word(w, KNI_WORD_sub, g,

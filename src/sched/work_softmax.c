@@ -22,9 +22,10 @@ static uint16_t softmax(kni_work *w, const kn_record *r, int result, uint16_t fr
     int dtype = kni_out(r, 0)->type.dtype, compute = kni_work_dtype(dtype);
     if (!starts(w, r, frame)) return 0;
     uint16_t x = kni_work_operand(w, r->ids[1], frame, 0, compute);
-    uint16_t most = kni_work_reduce(w, KNI_WORK_MAX, x);
+    uint16_t most = kni_work_reduce(w, KNI_WORK_TOP, x);
     if (a->quiet) most = kni_work_word(w, KNI_WORD_max, most, kni_work_constant(w, compute, 0));
-    uint16_t d = kni_work_word(w, KNI_WORD_sub, x, most), power = kni_work_word(w, KNI_WORD_exp, d, 0);
+    uint16_t d = kni_work_word(w, KNI_WORD_sub, x, most),
+             power = kni_work_power(w, d, r->op == KNI_OP_softmax ? dtype : compute);
     uint16_t total = kni_work_reduce(w, KNI_WORK_SUM, power);
     if (a->quiet) {
         uint16_t one = kni_work_word(w, KNI_WORD_exp, kni_work_word(w, KNI_WORD_neg, most, 0), 0);
@@ -53,7 +54,7 @@ static uint16_t softmax_grad(kni_work *w, const kn_record *r, int result, uint16
     } else {
         uint16_t total = kni_work_reduce(w, KNI_WORK_SUM, dy);
         dx = kni_work_word(w, KNI_WORD_sub, dy,
-                           kni_work_word(w, KNI_WORD_mul, kni_work_word(w, KNI_WORD_exp, y, 0), total));
+                           kni_work_word(w, KNI_WORD_mul, kni_work_power(w, y, dtype), total));
     }
     return kni_work_convert(w, dx, compute, dtype);
 }
