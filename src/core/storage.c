@@ -88,6 +88,9 @@ void kni_storage_fulfil(kni_storage *promise, kni_storage *source)
 
 void kni_storage_break(kni_storage *promise, kn_tensor error)
 {
+    if (promise->release) promise->release(promise->context); /* kept, and found bad afterwards */
+    promise->release = NULL;
+    promise->data = NULL;
     promise->context = NULL;
     promise->error = error;
     atomic_store_explicit(&promise->flags, KNI_STORAGE_FAILED, memory_order_release);

@@ -31,13 +31,29 @@ typedef struct kni_group {
    contiguous, or reuses the storage of an input that dies (last_use of the record that reads it last). */
 #define KNI_CONTROL_GROUP "group"
 
+/* control(backend, KNI_CONTROL_PLAN_BEGIN, kni_plan_run *) before a plan's groups and single records, and
+   KNI_CONTROL_PLAN_END with the same after them, for leaves that take plans. Between the two come the same groups and
+   records in the same order with the same slots and sizes each time the plan runs; addresses of inputs, numbers and
+   dynamic attributes may differ. A failure to begin is ignored; one to end poisons what the plan made. */
+#define KNI_CONTROL_PLAN_BEGIN "plan-begin"
+#define KNI_CONTROL_PLAN_END "plan-end"
+typedef struct kni_plan_run {
+    int64_t runs; /* how often it ran before */
+    int32_t n_inputs, n_results;
+    const uint32_t *inputs;  /* slots from outside, each once, in the order of first use */
+    const uint32_t *results; /* slots whose memory lives on after the plan */
+    void **cache;            /* where the leaf keeps what it made for the plan */
+    void (**release)(void *cached);
+} kni_plan_run;
+
 /* control(backend, KNI_CONTROL_GROUP_LIMITS, kni_group_limits *): what a leaf takes. */
 #define KNI_CONTROL_GROUP_LIMITS "group-limits"
 enum {
     KNI_TAKES_VIEWS = 1,    /* records that are views of results of the group (any row with `view`) */
     KNI_TAKES_CREATION = 2, /* full, iota, linspace, random and dropout in pointwise groups */
     KNI_TAKES_ANY_AXES = 4, /* rows along any axes; else only along the last ones */
-    KNI_TAKES_WHOLE = 8     /* rows that are the whole tensor */
+    KNI_TAKES_WHOLE = 8,    /* rows that are the whole tensor */
+    KNI_TAKES_PLANS = 16    /* KNI_CONTROL_PLAN_BEGIN and _END around all that a plan runs */
 };
 typedef struct kni_group_limits {
     uint32_t kinds;                               /* bit by kni_group_kind */

@@ -249,6 +249,27 @@ static bool finish_steps(maker *m)
     return true;
 }
 
+/* The whole of the plan: what comes from outside and what lives on. */
+static bool describe_run(maker *m)
+{
+    kni_plan *p = m->plan;
+    const kni_queue *q = m->q;
+    uint32_t *in = take(m, q->n_operands, sizeof *in), *out = take(m, q->n_values, sizeof *out);
+    if (!in || !out) return false;
+    for (int32_t k = 0; k < q->n_operands; k++) {
+        int32_t v = q->operands[k].value;
+        if (v < 0 || q->values[v].maker < 0) in[p->run.n_inputs++] = q->slots[k];
+    }
+    for (int32_t v = 0; v < q->n_values; v++)
+        if (q->values[v].maker >= 0 && kni_bit(p->alive, v))
+            out[p->run.n_results++] = q->slots[q->values[v].whole];
+    p->run.inputs = in;
+    p->run.results = out;
+    p->run.cache = &p->cache;
+    p->run.release = &p->release;
+    return true;
+}
+
 static bool copy_key(maker *m)
 {
     kni_plan *p = m->plan;
@@ -269,7 +290,7 @@ kni_plan *kni_plan_make(kni_queue *q, const kni_group_limits *limits)
     if (p) memset(p, 0, sizeof *p);
     maker m = {.q = q, .plan = p};
     bool good = p && copy_key(&m) && kni_group_entries(q, p->alive, limits, &p->memory, &m.groups) &&
-                make_steps(&m) && find_last_uses(&m) && finish_steps(&m);
+                make_steps(&m) && find_last_uses(&m) && finish_steps(&m) && describe_run(&m);
     if (good) {
         kni_plan_log(p, q, &m.groups);
         return p;
@@ -283,6 +304,7 @@ void kni_plan_free(kni_plan *p)
 {
     for (int32_t i = 0; i < p->n_steps && p->steps; i++)
         if (p->steps[i].cache && p->steps[i].release) p->steps[i].release(p->steps[i].cache);
+    if (p->cache && p->release) p->release(p->cache);
     kni_bump_free(&p->memory);
     kni_free(p, sizeof *p);
 }

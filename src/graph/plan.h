@@ -30,8 +30,12 @@ typedef struct kni_plan {
     uint64_t *alive; /* bit by value */
     int32_t n_values;
     kni_step *steps;
+    kni_plan_run run; /* what a leaf that takes plans is told */
+    void *cache;
+    void (*release)(void *cached);
+    bool refused;    /* the leaf did not take a group: a plan of simpler ones is made next time */
+    bool narrowed;   /* that is such a plan */
     kni_bump memory; /* of all of it */
-    int64_t runs;
 } kni_plan;
 
 /* A record that shows an operand of the queue as a view of the whole; NULL without memory. */
@@ -56,6 +60,7 @@ typedef struct kni_plan_cache {
 
 kni_plan *kni_plan_find(kni_plan_cache *c, const kni_queue *q);
 void kni_plan_keep(kni_plan_cache *c, kni_plan *p);
+void kni_plan_forget(kni_plan_cache *c, kni_plan *p);
 void kni_plan_cache_free(kni_plan_cache *c);
 
 #endif

@@ -46,7 +46,7 @@ kni_plan *kni_plan_find(kni_plan_cache *c, const kni_queue *q)
     return NULL;
 }
 
-static void forget(kni_plan_cache *c, kni_plan *p)
+void kni_plan_forget(kni_plan_cache *c, kni_plan *p)
 {
     kni_plan **at = bucket_of(c, p->hash);
     while (*at != p) at = &(*at)->same_bucket;
@@ -58,7 +58,7 @@ static void forget(kni_plan_cache *c, kni_plan *p)
 
 void kni_plan_keep(kni_plan_cache *c, kni_plan *p)
 {
-    while (c->n >= KNI_PLANS_KEPT) forget(c, c->oldest);
+    while (c->n >= KNI_PLANS_KEPT) kni_plan_forget(c, c->oldest);
     kni_plan **at = bucket_of(c, p->hash);
     p->same_bucket = *at;
     *at = p;
@@ -68,5 +68,5 @@ void kni_plan_keep(kni_plan_cache *c, kni_plan *p)
 
 void kni_plan_cache_free(kni_plan_cache *c)
 {
-    while (c->oldest) forget(c, c->oldest);
+    while (c->oldest) kni_plan_forget(c, c->oldest);
 }

@@ -220,11 +220,31 @@ static void run_step(kni_fusion *f, kni_step *s)
         if (s->entries[i] >= 0) run_single(f, s, &q->entries[s->entries[i]], i == n - 1);
 }
 
-/* Promises that no step of the plan keeps: what nobody reads. */
+/* What a leaf that takes plans could not end well is no result. */
+static void break_results(kni_queue *q, const kni_plan *p)
+{
+    kn_tensor error = kni_poison_latest();
+    for (int32_t v = 0; v < q->n_values; v++) {
+        kni_value *value = &q->values[v];
+        if (value->maker >= 0 && value->storage && kni_bit(p->alive, v))
+            kni_storage_break(value->storage, error);
+    }
+}
+
 static void run_plan(kni_fusion *f, kni_plan *p)
 {
-    for (int32_t i = 0; i < p->n_steps; i++) run_step(f, &p->steps[i]);
-    p->runs++;
+    bool tells = f->limits.takes & KNI_TAKES_PLANS;
+    if (tells) tells = f->inner->control(f->inner, KNI_CONTROL_PLAN_BEGIN, &p->run) == KN_OK;
+    for (int32_t i = 0; i < p->n_steps; i++) {
+        run_step(f, &p->steps[i]);
+        p->refused |= p->steps[i].refused && p->steps[i].group.kind != KNI_GROUP_POINTWISE;
+    }
+    if (tells && f->inner->control(f->inner, KNI_CONTROL_PLAN_END, &p->run) != KN_OK) {
+        kn_status s = kni_latest_code();
+        break_results(&f->queue, p);
+        if (!f->failed) f->failed = s ? s : KN_ERROR_DEVICE;
+    }
+    p->run.runs++;
 }
 
 /* Without memory for a plan records run one by one, in order. */
@@ -235,6 +255,28 @@ static void run_unplanned(kni_fusion *f)
         f->queue.entries[i].record->last_use = 0;
         run_single(f, &none, &f->queue.entries[i], false);
     }
+}
+
+static kni_plan *find_plan(kni_fusion *f)
+{
+    kni_queue *q = &f->queue;
+    kni_group_limits limits = f->limits;
+    kni_plan *p = kni_plan_find(&f->plans, q);
+    bool narrow = p && p->refused && !p->narrowed;
+    if (p && !narrow) {
+        f->stats.plan_hits++;
+        return p;
+    }
+    if (narrow) {
+        kni_plan_forget(&f->plans, p);
+        limits.kinds &= 1u << KNI_GROUP_POINTWISE;
+    }
+    p = kni_plan_make(q, &limits);
+    if (!p) return NULL;
+    p->narrowed = narrow;
+    f->stats.plans_made++;
+    kni_plan_keep(&f->plans, p);
+    return p;
 }
 
 void kni_fusion_submit(kni_fusion *f)
@@ -249,16 +291,7 @@ void kni_fusion_submit(kni_fusion *f)
     interrupted i = leave(t);
     f->stats.submissions++;
     f->stats.records += q->n_entries;
-    kni_plan *p = NULL;
-    if (kni_plan_liveness(q)) {
-        p = kni_plan_find(&f->plans, q);
-        if (p) {
-            f->stats.plan_hits++;
-        } else if ((p = kni_plan_make(q, &f->limits)) != NULL) {
-            f->stats.plans_made++;
-            kni_plan_keep(&f->plans, p);
-        }
-    }
+    kni_plan *p = kni_plan_liveness(q) ? find_plan(f) : NULL;
     if (p)
         run_plan(f, p);
     else

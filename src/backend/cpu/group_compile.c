@@ -17,9 +17,9 @@ typedef struct virtual_strip {
 
 /* A conversion that is there already. */
 typedef struct converted {
-    kni_place from;
+    kni_strip_place from;
     uint8_t dtype, via;
-    kni_place to;
+    kni_strip_place to;
 } converted;
 
 typedef struct compiler {
@@ -28,16 +28,16 @@ typedef struct compiler {
     kni_strip_step steps[MOST_STEPS], once[KNI_GROUP_INPUTS * 2];
     virtual_strip strips[MOST_STEPS + KNI_GROUP_INPUTS * 2];
     int32_t n_strips;
-    kni_place places[KNI_GROUP_RECORDS]; /* by record: its result */
+    kni_strip_place places[KNI_GROUP_RECORDS]; /* by record: its result */
     converted converted[MOST_STEPS];
     int32_t n_converted;
     bool failed;
 } compiler;
 
-static kni_place new_strip(compiler *c, int dtype, bool permanent)
+static kni_strip_place new_strip(compiler *c, int dtype, bool permanent)
 {
     c->strips[c->n_strips] = (virtual_strip){-1, -1, permanent};
-    return (kni_place){KNI_PLACE_REGISTER, (uint8_t)dtype, (int16_t)c->n_strips++};
+    return (kni_strip_place){KNI_PLACE_REGISTER, (uint8_t)dtype, (int16_t)c->n_strips++};
 }
 
 static kni_strip_step *new_step(compiler *c, kni_strip_kind kind)
@@ -84,7 +84,8 @@ static void start_inputs(compiler *c, const kni_type *shape)
 
 /* ---- operands */
 
-static kni_place find_converted(const compiler *c, kni_place from, int dtype, int via, bool *found)
+static kni_strip_place find_converted(const compiler *c, kni_strip_place from, int dtype, int via,
+                                      bool *found)
 {
     *found = false;
     for (int32_t i = 0; i < c->n_converted; i++) {
@@ -98,12 +99,12 @@ static kni_place find_converted(const compiler *c, kni_place from, int dtype, in
 }
 
 /* The place of an operand as strips of `dtype`. */
-static kni_place as_strip(compiler *c, kni_place from, int dtype, int via)
+static kni_strip_place as_strip(compiler *c, kni_strip_place from, int dtype, int via)
 {
     bool found, plain = from.dtype == dtype && !via;
     const kni_strip_input *in = from.kind == KNI_PLACE_INPUT ? &c->p->inputs[from.index] : NULL;
     if (plain && (!in || in->flat)) return from;
-    kni_place to = find_converted(c, from, dtype, via, &found);
+    kni_strip_place to = find_converted(c, from, dtype, via, &found);
     if (found) return to;
     bool once = in && !in->flat && all_zero(c, in);
     if (c->n_converted == MOST_STEPS || c->n_strips >= KNI_COUNT(c->strips) - 2 ||
@@ -125,21 +126,23 @@ static kni_place as_strip(compiler *c, kni_place from, int dtype, int via)
 }
 
 /* Where the value of slot id is: an input, or the result of an earlier record. */
-static kni_place place_of(compiler *c, uint32_t id)
+static kni_strip_place place_of(compiler *c, uint32_t id)
 {
     for (int i = 0; i < c->g->n_records; i++)
         if (c->g->records[i]->ids[0] == id) return c->places[i];
     for (int i = 0; i < c->g->n_inputs; i++)
-        if (c->g->inputs[i] == id) return (kni_place){KNI_PLACE_INPUT, c->p->inputs[i].dtype, (int16_t)i};
+        if (c->g->inputs[i] == id)
+            return (kni_strip_place){KNI_PLACE_INPUT, c->p->inputs[i].dtype, (int16_t)i};
     c->failed = true;
-    return (kni_place){0, KN_F32, 0};
+    return (kni_strip_place){0, KN_F32, 0};
 }
 
-static kni_place result_place(compiler *c, const kn_record *r)
+static kni_strip_place result_place(compiler *c, const kn_record *r)
 {
     int dtype = kni_out(r, 0)->type.dtype;
     for (int i = 0; i < c->g->n_outputs; i++)
-        if (c->g->outputs[i] == r->ids[0]) return (kni_place){KNI_PLACE_RESULT, (uint8_t)dtype, (int16_t)i};
+        if (c->g->outputs[i] == r->ids[0])
+            return (kni_strip_place){KNI_PLACE_RESULT, (uint8_t)dtype, (int16_t)i};
     return new_strip(c, dtype, false);
 }
 
@@ -148,9 +151,9 @@ static kni_place result_place(compiler *c, const kn_record *r)
 static void compile_cast(compiler *c, int i)
 {
     const kn_record *r = c->g->records[i];
-    kni_place from = place_of(c, r->ids[1]);
+    kni_strip_place from = place_of(c, r->ids[1]);
     from = as_strip(c, from, from.dtype, 0);
-    kni_place to = c->places[i] = result_place(c, r);
+    kni_strip_place to = c->places[i] = result_place(c, r);
     kni_strip_step *s = new_step(c, KNI_STRIP_CONVERT);
     s->n_in = 1;
     s->in[0] = from;
@@ -164,7 +167,7 @@ static void compile_call(compiler *c, int i)
     kni_compute compute = kni_cpu_strip_types(r, &common, &out_strip);
     kni_strip_fn fn =
         r->row->native && r->row->native->strips ? r->row->native->strips[kni_cpu_tier()][compute] : NULL;
-    kni_place in[4];
+    kni_strip_place in[4];
     if (!fn || r->n_in > 4) {
         c->failed = true;
         return;
@@ -174,8 +177,8 @@ static void compile_call(compiler *c, int i)
         in[k] =
             as_strip(c, place_of(c, r->ids[1 + k]), dtype, kni_rounds_to(&kni_in(r, k)->type, common, dtype));
     }
-    kni_place to = c->places[i] = result_place(c, r);
-    kni_place out = to.dtype == out_strip ? to : new_strip(c, out_strip, false);
+    kni_strip_place to = c->places[i] = result_place(c, r);
+    kni_strip_place out = to.dtype == out_strip ? to : new_strip(c, out_strip, false);
     kni_strip_step *s = new_step(c, KNI_STRIP_CALL);
     s->fn = fn;
     s->record = (int16_t)i;
@@ -213,7 +216,7 @@ static int16_t take_register(compiler *c, bool *used, const virtual_strip *v)
     return (int16_t)c->p->n_registers++;
 }
 
-static int bytes_of(kni_place p) { return kni_dtypes[p.dtype].bits / 8; }
+static int bytes_of(kni_strip_place p) { return kni_dtypes[p.dtype].bits / 8; }
 
 /* Frees the registers that the step reads last; those of another width only after its result has one. */
 static void free_reads(compiler *c, bool *used, int32_t i, bool same_width)
@@ -228,7 +231,7 @@ static void free_reads(compiler *c, bool *used, int32_t i, bool same_width)
     }
 }
 
-static void assign(compiler *c, bool *used, kni_place *place)
+static void assign(compiler *c, bool *used, kni_strip_place *place)
 {
     virtual_strip *v = &c->strips[place->index];
     if (place->kind == KNI_PLACE_REGISTER && v->assigned < 0) v->assigned = take_register(c, used, v);
@@ -319,7 +322,7 @@ static void find_reuse(compiler *c)
                 if (c->g->inputs[j] == r->ids[1 + k]) dies[j] = true;
     }
     for (int32_t i = 0; i < p->n_steps; i++) {
-        kni_place out = c->steps[i].out;
+        kni_strip_place out = c->steps[i].out;
         if (out.kind != KNI_PLACE_RESULT) continue;
         for (int j = 0; j < p->n_inputs && p->reused[out.index] < 0; j++) {
             const kni_tensor *x = kni_slot(c->g->inputs[j]);

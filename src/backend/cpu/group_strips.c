@@ -16,7 +16,7 @@ typedef struct runner {
     int64_t index[KN_MAX_RANK];           /* of the strip's first element */
 } runner;
 
-static inline char *at(const runner *r, kni_place place, int64_t element)
+static inline char *at(const runner *r, kni_strip_place place, int64_t element)
 {
     int64_t bytes = kni_dtypes[place.dtype].bits / 8;
     switch (place.kind) {

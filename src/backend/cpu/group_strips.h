@@ -16,15 +16,15 @@ enum {
 };
 
 /* Where a strip is. */
-typedef enum kni_place_kind {
+typedef enum kni_strip_place_kind {
     KNI_PLACE_REGISTER, /* scratch that this strip of the loop uses */
     KNI_PLACE_INPUT,    /* memory of an input that lies as the group's elements do */
     KNI_PLACE_RESULT    /* memory of a result */
-} kni_place_kind;
-typedef struct kni_place {
+} kni_strip_place_kind;
+typedef struct kni_strip_place {
     uint8_t kind, dtype;
     int16_t index;
-} kni_place;
+} kni_strip_place;
 
 typedef enum kni_strip_kind {
     KNI_STRIP_CALL,    /* a row's kernel */
@@ -40,7 +40,7 @@ typedef struct kni_strip_step {
     int16_t input;    /* of gather, splat and period */
     int16_t record;   /* of calls: where the numbers come from */
     kni_strip_fn fn;
-    kni_place in[4], out;
+    kni_strip_place in[4], out;
 } kni_strip_step;
 
 typedef struct kni_strip_input {
