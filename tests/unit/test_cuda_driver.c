@@ -37,7 +37,8 @@ static bool build_fake(void)
     char command[400];
     if (!mkdtemp(folder)) return false;
     snprintf(command, sizeof command,
-             "cc -shared -fPIC -O1 -w tests/gpu/fake_cuda.c tests/gpu/fake_cublaslt.c -lm -o %s/libfake.so "
+             "cc -shared -fPIC -O1 -w tests/gpu/fake_cuda.c tests/gpu/fake_cublaslt.c tests/gpu/fake_cudnn.c "
+             "-lm -o %s/libfake.so "
              "2>/dev/null",
              folder);
     return system(command) == 0;
@@ -73,10 +74,12 @@ static void situation(void (*run)(void), bool driver, bool compiler, bool produc
         if (driver) link_as("libcuda.so.1");
         if (compiler) link_as("libnvrtc.so.12");
         if (product) link_as("libcublasLt.so.12");
+        if (product) link_as("libcudnn.so.9");
         find_fake();
         if (CHECK(fake_fail != NULL)) run();
-        static const char *const links[] = {"libcuda.so.1", "libnvrtc.so.12", "libcublasLt.so.12"};
-        for (int i = 0; i < 3; i++) {
+        static const char *const links[] = {"libcuda.so.1", "libnvrtc.so.12", "libcublasLt.so.12",
+                                            "libcudnn.so.9"};
+        for (int i = 0; i < 4; i++) {
             snprintf(path, sizeof path, "%s/%s", folder, links[i]);
             unlink(path);
         }
@@ -438,6 +441,56 @@ static void multiplies_row_major(void)
     CHECK(fake_live() == 0);
 }
 
+/* Graphs are made, kept for each shape, and run with the memory they name; without cuDNN our own kernels run. */
+static void attends(void)
+{
+    long (*runs)(void) = NULL, (*alive)(void) = NULL;
+    void *handle = dlopen("libcudnn.so.9", RTLD_NOW), *found;
+    char path[200];
+    snprintf(path, sizeof path, "%s/libfake.so", folder);
+    if (!handle) handle = dlopen(path, RTLD_NOW);
+    found = dlsym(handle, "fake_cudnn_runs"), memcpy(&runs, &found, sizeof found);
+    found = dlsym(handle, "fake_cudnn_live"), memcpy(&alive, &found, sizeof found);
+    kni_driver *d = kni_cuda_driver_open(0);
+    if (!runs || !alive || !CHECK(d != NULL)) return;
+    const int64_t steps[3] = {2 * 128 * 64, 128 * 64, 64};
+    kni_attention p = {.dtype = KN_BF16,
+                       .batch = 2,
+                       .heads = 4,
+                       .key_heads = 2,
+                       .queries = 128,
+                       .keys = 128,
+                       .size = 64,
+                       .value_size = 64,
+                       .scale = 0.125};
+    kni_place *places[] = {&p.q, &p.k, &p.v, &p.out, &p.dy, &p.dq, &p.dk, &p.dv};
+    for (int i = 0; i < 8; i++) places[i]->memory = d->allocate(d, 1 << 18);
+    memcpy(p.k_steps, steps, sizeof steps), memcpy(p.v_steps, steps, sizeof steps);
+    p.q_steps[0] = p.dy_steps[0] = 4 * 128 * 64, p.q_steps[1] = p.dy_steps[1] = 128 * 64,
+    p.q_steps[2] = p.dy_steps[2] = 64;
+    CHECK(d->attention(d, &p) == KN_OK && runs() == 1);
+    p.lse.memory = d->allocate(d, 1 << 12);
+    for (int i = 0; i < 4; i++) {
+        p.causal = i % 2;
+        CHECK(d->attention(d, &p) == KN_OK && d->attention_grad(d, &p) == KN_OK);
+    }
+    CHECK(runs() == 9);
+    setenv("FAKE_CUDNN_FAILS", "1", 1);
+    CHECK(d->attention(d, &p) == KN_ERROR_INTERNAL && last_error_has("cuDNN failed"));
+    unsetenv("FAKE_CUDNN_FAILS");
+    /* Where the library has no plan, our own kernels are compiled; the stand-in does not know those. */
+    setenv("FAKE_CUDNN_REFUSES", "1", 1);
+    p.size = p.value_size = 128;
+    CHECK(d->attention(d, &p) == KN_ERROR_INTERNAL && fake_calls("nvrtcCompileProgram") == 1);
+    CHECK(d->attention_grad(d, &p) == KN_ERROR_INTERNAL && runs() == 10);
+    p.size = p.value_size = 40;
+    CHECK(d->attention(d, &p) == KN_ERROR_UNSUPPORTED && d->attention_grad(d, &p) == KN_ERROR_UNSUPPORTED);
+    for (int i = 0; i < 8; i++) d->free(d, places[i]->memory);
+    d->free(d, p.lse.memory);
+    d->close(d);
+    CHECK(fake_live() == 0 && alive() == 0);
+}
+
 static void remove_fake(void)
 {
     char command[200];
@@ -465,6 +518,7 @@ int main(void)
     situation(keeps_kernels_on_disk, true, true, true);
     situation(multiplies_row_major, true, true, true);
     situation(measures_when_asked, true, true, true);
+    situation(attends, true, true, true);
     remove_fake();
     return check_report();
 }

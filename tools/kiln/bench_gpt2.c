@@ -1,6 +1,7 @@
 /* kiln bench gpt2: training steps of GPT-2 on made-up text, with autocast, on any device. bench/gpu/gpt2_torch.py is the
    same model in PyTorch and starts from the weights this one saves. */
 #define _POSIX_C_SOURCE 200809L
+#include "bench_gpu.h"
 #include "kiln.h"
 #include <kn.h>
 #include <kn/nn.h>
@@ -198,15 +199,6 @@ static int parse(settings *o, int count, char **arguments)
     return 0;
 }
 
-/* What the device did, where the driver was asked to measure. */
-static void print_kernels(kn_device device)
-{
-    size_t bytes = kn_device_report(device, "kernels", NULL, 0) + 1;
-    char *text = malloc(bytes);
-    if (text && kn_device_report(device, "kernels", text, bytes)) fputs(text, stdout);
-    free(text);
-}
-
 int kiln_bench_gpt2(int count, char **arguments)
 {
     settings o = {.device = "autodiff(fusion(cuda:0))",
@@ -228,7 +220,7 @@ int kiln_bench_gpt2(int count, char **arguments)
     if (s == KN_OK) s = gpt2_init(&m, &o);
     if (s == KN_OK && o.save) s = kn_save(KN_MODULE_OF(Gpt2, &m), o.save, NULL);
     if (s == KN_OK) s = run(&o, &m, device);
-    if (s == KN_OK && getenv("KN_CUDA_PROFILE")) print_kernels(device);
+    if (s == KN_OK) kiln_print_kernels(device);
     if (s) fprintf(stderr, "kiln: bench gpt2: %s\n", kn_last_error());
     kn_module_drop(KN_MODULE_OF(Gpt2, &m));
     return s ? 1 : 0;

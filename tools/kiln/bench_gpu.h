@@ -27,4 +27,7 @@ const bench_gpu_row *bench_gpu_row_at(int i);
 /* The whole of the training benchmark: milliseconds of a step, or a negative number after a failure. */
 double bench_gpu_mlp(const char *device);
 
+/* What the device did so far goes to stderr, where the driver was asked to measure by KN_CUDA_PROFILE. */
+void kiln_print_kernels(kn_device device);
+
 #endif

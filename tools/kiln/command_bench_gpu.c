@@ -19,6 +19,15 @@ static double seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+void kiln_print_kernels(kn_device device)
+{
+    if (!device || !getenv("KN_CUDA_PROFILE")) return;
+    size_t bytes = kn_device_report(device, "kernels", NULL, 0) + 1;
+    char *text = malloc(bytes);
+    if (text && kn_device_report(device, "kernels", text, bytes)) fputs(text, stderr);
+    free(text);
+}
+
 static int compare_doubles(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
@@ -69,6 +78,7 @@ static int print_row(const bench_gpu_row *row, const char *device, int64_t size)
         fprintf(stderr, "kiln: %s failed: %s\n", row->name, kn_last_error());
         return 1;
     }
+    kiln_print_kernels(b.device);
     printf("%s %lld %.6f %.1f %.1f\n", row->name, (long long)size, 1e3 * spent, row->bytes(&b) / spent / 1e9,
            row->flops(&b) / spent / 1e12);
     fflush(stdout);
@@ -84,6 +94,7 @@ static int print_mlp(const char *device)
         fprintf(stderr, "kiln: mlp failed: %s\n", kn_last_error());
         return 1;
     }
+    kiln_print_kernels(kn_device_open(taped));
     printf("mlp 128 %.6f 0.0 0.0\n", milliseconds);
     return 0;
 }

@@ -1,0 +1,166 @@
+/* A stand-in for libcudnn's graphs, linked into the same object as fake_cuda.c. It computes nothing: it checks that
+   descriptors are finished before they are used, that tensors have sizes, steps and an id of their own, and that a plan
+   is run with memory for exactly the tensors that are in memory. */
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BAD = 2000, UNSUPPORTED = 3000, MOST_VALUES = 64, MOST_ATTRIBUTES = 24 };
+enum { CONFIG = 3, HEURISTIC = 4, PLAN = 5, GRAPH = 15, PACK = 16, TENSOR = 17 };
+
+typedef struct attribute {
+    int name, type;
+    int64_t count;
+    union {
+        int64_t whole[MOST_VALUES];
+        void *pointers[MOST_VALUES];
+        char bytes[MOST_VALUES * 8];
+    } u;
+} attribute;
+
+typedef struct descriptor {
+    int kind, count, uses;
+    bool finished, released;
+    attribute list[MOST_ATTRIBUTES];
+} descriptor;
+
+long fake_cudnn_live(void);
+long fake_cudnn_runs(void);
+static long alive, runs;
+long fake_cudnn_live(void) { return alive; }
+long fake_cudnn_runs(void) { return runs; }
+
+static const attribute *find(const descriptor *d, int name)
+{
+    for (int i = 0; d && i < d->count; i++)
+        if (d->list[i].name == name) return &d->list[i];
+    return NULL;
+}
+
+int cudnnCreate(void **handle)
+{
+    *handle = malloc(1);
+    alive++;
+    return getenv("FAKE_CUDNN_BROKEN") ? BAD : 0;
+}
+int cudnnDestroy(void *handle)
+{
+    free(handle);
+    alive--;
+    return 0;
+}
+int cudnnSetStream(void *handle, void *stream) { return handle && stream ? 0 : BAD; }
+int cudnnBackendCreateDescriptor(int kind, void **made)
+{
+    descriptor *d = calloc(1, sizeof *d);
+    d->kind = kind;
+    d->uses = 1;
+    alive++;
+    *made = d;
+    return 0;
+}
+
+/* As in the library, what others refer to lives on. */
+int cudnnBackendDestroyDescriptor(void *given)
+{
+    descriptor *d = given;
+    if (--d->uses) return 0;
+    for (int i = 0; i < d->count; i++)
+        for (int64_t k = 0; d->list[i].type == 15 && k < d->list[i].count; k++)
+            cudnnBackendDestroyDescriptor(d->list[i].u.pointers[k]);
+    free(d);
+    alive--;
+    return 0;
+}
+
+int cudnnBackendSetAttribute(void *given, int name, int type, int64_t count, const void *values)
+{
+    static const int sizes[] = {8, 4, 1, 8, 4, 8, 8, 4, 4, 4, 4, 4, 4, 4, 4, 8, 4, 4, 4};
+    descriptor *d = given;
+    if (d->finished || count < 1 || count > MOST_VALUES || d->count == MOST_ATTRIBUTES || !values ||
+        find(d, name))
+        return BAD;
+    attribute *a = &d->list[d->count++];
+    a->name = name;
+    a->type = type;
+    a->count = count;
+    memcpy(a->u.bytes, values, (size_t)count * (size_t)sizes[type]);
+    for (int64_t i = 0; type == 15 && i < count; i++) {
+        descriptor *other = a->u.pointers[i];
+        if (!other || !other->finished) {
+            d->count--;
+            return BAD;
+        }
+        other->uses++;
+    }
+    return 0;
+}
+
+static bool is_good_tensor(const descriptor *d)
+{
+    const attribute *dims = find(d, 902), *steps = find(d, 903), *id = find(d, 906);
+    return find(d, 901) && dims && steps && id && find(d, 900) && dims->count == 4 && steps->count == 4;
+}
+
+int cudnnBackendFinalize(void *given)
+{
+    descriptor *d = given;
+    if (d->finished || (d->kind == TENSOR && !is_good_tensor(d))) return BAD;
+    if (d->kind == GRAPH && getenv("FAKE_CUDNN_REFUSES")) return UNSUPPORTED;
+    d->finished = true;
+    return 0;
+}
+
+/* Tensors of a graph that are in memory; `ids` gets each once. */
+static int ids_of(const descriptor *graph, int64_t *ids)
+{
+    int count = 0;
+    const attribute *operations = find(graph, 801);
+    for (int64_t i = 0; i < operations->count; i++) {
+        const descriptor *operation = operations->u.pointers[i];
+        for (int k = 0; k < operation->count; k++) {
+            const descriptor *t = operation->list[k].type == 15 ? operation->list[k].u.pointers[0] : NULL;
+            if (!t || t->kind != TENSOR || find(t, 907)) continue;
+            int64_t id = find(t, 906)->u.whole[0];
+            bool known = false;
+            for (int n = 0; n < count; n++) known = known || ids[n] == id;
+            if (!known) ids[count++] = id;
+        }
+    }
+    return count;
+}
+
+int cudnnBackendGetAttribute(void *given, int name, int type, int64_t wanted, int64_t *count, void *values)
+{
+    descriptor *d = given;
+    (void)type;
+    *count = 1;
+    if (name == 402) return memcpy(values, &(int64_t){1000}, 8) ? 0 : BAD;
+    if (name != 202 || wanted < 1) return BAD;
+    /* The configuration remembers its graph. */
+    descriptor *config = *(void **)values;
+    config->finished = true;
+    config->list[0] = *find(d, 201);
+    config->count = 1;
+    ((descriptor *)config->list[0].u.pointers[0])->uses++;
+    return 0;
+}
+
+int cudnnBackendExecute(void *handle, void *plan, void *pack)
+{
+    int64_t ids[MOST_VALUES];
+    const descriptor *config = find(plan, 401)->u.pointers[0], *graph = config->list[0].u.pointers[0];
+    const attribute *given = find(pack, 1000), *memory = find(pack, 1001);
+    int count = ids_of(graph, ids);
+    if (!handle || !((descriptor *)pack)->finished || !given || !memory || !find(pack, 1003)) return BAD;
+    if (count != given->count || count != memory->count) return BAD;
+    for (int i = 0; i < count; i++) {
+        bool found = false;
+        for (int64_t k = 0; k < given->count; k++)
+            found = found || (given->u.whole[k] == ids[i] && memory->u.pointers[k]);
+        if (!found) return BAD;
+    }
+    runs++;
+    return getenv("FAKE_CUDNN_FAILS") ? BAD : 0;
+}
