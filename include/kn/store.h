@@ -1,5 +1,7 @@
 /* Weights in files: safetensors (read and write, Kiln's own format of weights and checkpoints), PyTorch .pt and .pth, NumPy .npy
-   and .npz. Every file is treated as hostile: a truncated or forged one gives an error that says where. */
+   and .npz. Every file is treated as hostile: a truncated or forged one gives an error that says where. Members of zip
+   archives (.npz, .pt) are compared with their CRC-32 when they are first read, also through a map; one that is recorded as 0,
+   as PyTorch does when told to compute none, says nothing. */
 #ifndef KN_STORE_H
 #define KN_STORE_H
 
@@ -27,8 +29,8 @@ typedef struct kn_store_args {
     bool map; /* tensors point into the mapped file instead of copying; the file must not be cut meanwhile */
     /* PyTorch: the entry that holds the weights ("state_dict", "a.b"); NULL: found by itself; "": the whole file. */
     const char *top_key;
-    /* Largest tensor in bytes. 0: what the file holds; views that repeat its bytes have 16 MB together, and all tensors
-       32 times the file. */
+    /* Largest tensor in bytes. 0: what the file holds; views that repeat its bytes have 16 MB together, and all tensors,
+       also compressed ones, 16 MB and 32 times the file. What is above that is refused before anything is decompressed. */
     int64_t limit;
 } kn_store_args;
 /* Reads the directory of a file, no tensor yet. NULL with kn_last_error(). */
@@ -50,7 +52,9 @@ KN_API int64_t kn_store_count(kn_store store);
 KN_API bool kn_store_at(kn_store store, int64_t index, kn_store_entry *entry);
 /* The index of a name, or -1. */
 KN_API int64_t kn_store_find(kn_store store, const char *name);
-/* Reads one tensor (on the current device), poisoned on failure. */
+/* Reads one tensor (on the current device), poisoned on failure. Its elements count in kn_memory_stats and against
+   kn_memory_limit, which is asked before they are read, unless they stay in the mapped file; while it is read, they are held
+   twice. */
 KN_API kn_tensor kn_store_tensor(kn_store store, int64_t index);
 /* The n-th text of the file's metadata (safetensors "__metadata__", plain values of a PyTorch file as text); false past the
    end. */

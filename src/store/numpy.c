@@ -220,10 +220,9 @@ static kn_status describe(const npy_place *p, const npy_header *h, uint64_t data
     else
         kni_store_contiguous(item);
     kn_status status = KN_OK;
-    if (p->entry >= 0 && store->zip->entries[p->entry].method == 0)
+    item->member = p->entry;
+    if (p->entry >= 0 && !kni_zip_packed(store->zip, p->entry))
         status = kni_zip_place(store->zip, store->source, p->entry, &item->container);
-    else
-        item->member = p->entry;
     return status ? status : kni_store_check_item(store, item);
 }
 

@@ -40,8 +40,10 @@ static kn_status locate(kni_pytorch *f, const kni_pickle_storage *storage, kni_s
         return kni_source_bad(store->source, "the archive has no entry '%s' with a tensor's data", name);
     const kni_zip_entry *e = &store->zip->entries[entry];
     place->span = e->bytes;
-    place->member = e->method ? entry : -1;
-    return e->method ? KN_OK : kni_zip_place(store->zip, store->source, entry, &place->container);
+    place->member = entry;
+    return kni_zip_packed(store->zip, entry)
+               ? KN_OK
+               : kni_zip_place(store->zip, store->source, entry, &place->container);
 }
 
 static kn_status read_byteorder(kn_store store, const zip_form *form, bool *big)
@@ -51,7 +53,8 @@ static kn_status read_byteorder(kn_store store, const zip_form *form, bool *big)
     *big = false;
     if (entry < 0) return KN_OK;
     size_t bytes = store->zip->entries[entry].bytes < 7 ? (size_t)store->zip->entries[entry].bytes : 7;
-    kn_status status = kni_zip_read(store->zip, store->source, entry, 0, text, bytes);
+    kn_status status = kni_zip_check(store->zip, store->source, entry);
+    if (!status) status = kni_zip_read(store->zip, store->source, entry, 0, text, bytes);
     if (status) return status;
     *big = !strncmp(text, "big", 3);
     if (*big || !strncmp(text, "little", 6)) return KN_OK;

@@ -7,7 +7,7 @@
 /* Where the bytes of a storage are. */
 typedef struct kni_storage_place {
     uint64_t container, span;
-    int64_t member; /* entry of the archive to inflate, or -1 */
+    int64_t member; /* entry of the archive, or -1 */
 } kni_storage_place;
 
 typedef struct kni_pytorch {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* An expanded view (stride 0) needs no bytes in the file; up to this size, of all such views of a store together, they are taken
-   without a limit being named. Tensors that share their bytes may have this many times what the file holds. */
+   without a limit being named. Tensors that share their bytes, or are compressed, may have this many times the file. */
 enum { FREE_BYTES = 1 << 24, SHARED_TIMES = 32 };
 
 /* ---- the directory */
@@ -114,7 +114,7 @@ static int64_t last_element(const kni_store_item *item)
 
 static kn_status check_total(kn_store store, const kni_store_item *item, uint64_t wanted)
 {
-    uint64_t held = store->zip ? store->zip->bytes : store->source->bytes;
+    uint64_t held = store->source->bytes;
     if (wanted > item->span && (wanted > FREE_BYTES || (store->repeated += wanted) > FREE_BYTES))
         return kni_source_bad(store->source,
                               "tensor '%s' repeats %llu bytes of the file to %llu; name a limit in "
@@ -124,9 +124,9 @@ static kn_status check_total(kn_store store, const kni_store_item *item, uint64_
     if (store->described > FREE_BYTES && (store->described - FREE_BYTES) / SHARED_TIMES > held)
         return kni_source_bad(
             store->source,
-            "the tensors up to '%s' share %llu bytes as %llu; name a limit in kn_store_args "
-            "to read them",
-            item->name, (unsigned long long)held, (unsigned long long)store->described);
+            "the tensors up to '%s' have %llu bytes, more than %d times the %llu of the file; name a limit "
+            "in kn_store_args to read them",
+            item->name, (unsigned long long)store->described, SHARED_TIMES, (unsigned long long)held);
     return KN_OK;
 }
 
@@ -140,10 +140,13 @@ kn_status kni_store_check_item(kn_store store, const kni_store_item *item)
     if (elements < 0) return kni_source_bad(source, "tensor '%s' has an impossible shape", item->name);
     if (elements == 0) return KN_OK;
     uint64_t wanted = (uint64_t)elements * (uint64_t)size;
+    int64_t last = last_element(item);
+    /* A view into compressed bytes needs memory for all of them from its first element to its last. */
+    if (kni_zip_packed(store->zip, item->member) && last >= elements && last < INT64_MAX / size)
+        wanted = (uint64_t)(last + 1) * (uint64_t)size;
     if (store->limit > 0 && wanted > (uint64_t)store->limit)
         return kni_source_bad(source, "tensor '%s' has %llu bytes, more than the limit of %lld", item->name,
                               (unsigned long long)wanted, (long long)store->limit);
-    int64_t last = last_element(item);
     if (last < 0 || item->offset > item->span ||
         (uint64_t)last >= (item->span - item->offset) / (uint64_t)size)
         return kni_source_bad(source, "tensor '%s' reaches past the %llu bytes that the file has for it",

@@ -69,7 +69,7 @@ typedef struct kni_store_item {
     int64_t strides[KN_MAX_RANK]; /* in elements, never negative */
     uint64_t offset;              /* of its first element, from the beginning of its container */
     uint64_t container, span;     /* the bytes around it: their place in the file, and how many there are */
-    int64_t member;               /* entry of the archive that has to be inflated first, -1 for plain bytes */
+    int64_t member;               /* entry of the archive that has its bytes, -1 where there is none */
     bool swapped;                 /* the bytes of an element are in the other order than this machine's */
 } kni_store_item;
 

@@ -62,13 +62,27 @@ static kn_status no_memory(kn_store store, const kni_store_item *item)
     return kni_failure(KN_ERROR_MEMORY, "%s: no memory for tensor '%s'", store->source->name, item->name);
 }
 
+/* Before the bytes are there: the tensor will be refused by the limit anyway, and what is read first does not count. */
+static kn_status check_limit(kn_store store, const kni_store_item *item, size_t bytes)
+{
+    kn_memory now = kn_memory_stats();
+    if (now.limit <= 0 || (now.bytes_now < now.limit && bytes <= (uint64_t)(now.limit - now.bytes_now)))
+        return KN_OK;
+    return kni_failure(
+        KN_ERROR_MEMORY,
+        "%s: tensor '%s' takes %zu bytes; %lld of the %lld that kn_memory_limit allows are in use",
+        store->source->name, item->name, bytes, (long long)now.bytes_now, (long long)now.limit);
+}
+
 /* The bytes from the first element to the last, in new memory. */
 static kn_status read_block(kn_store store, const kni_store_item *item, unsigned char **block)
 {
     size_t bytes = reach(item);
+    kn_status status = check_limit(store, item, bytes);
+    if (status) return status;
     *block = malloc(bytes);
     if (!*block) return no_memory(store, item);
-    if (item->member >= 0)
+    if (kni_zip_packed(store->zip, item->member))
         return kni_zip_inflate(store->zip, store->source, item->member, item->offset, *block, bytes);
     return kni_source_read(store->source, item->container + item->offset, *block, bytes);
 }
@@ -105,7 +119,7 @@ static void release_source(void *source) { kni_source_release(source); }
 /* The elements in place, NULL where they have to be copied. */
 static unsigned char *mapped(kn_store store, const kni_store_item *item)
 {
-    if (!store->map || !store->source->data || item->member >= 0 || item->swapped ||
+    if (!store->map || !store->source->data || kni_zip_packed(store->zip, item->member) || item->swapped ||
         item->word->dtype == KN_BOOL)
         return NULL;
     const unsigned char *at = store->source->data + item->container + item->offset;
@@ -122,14 +136,19 @@ static kn_tensor read_item(kn_store store, const kni_store_item *item)
             store->source->name, item->name, item->word->label);
     int64_t elements = kni_store_elements(&item->shape, item->word->size);
     if (elements == 0) return kn_from("", item->word->dtype, item->shape);
+    kn_status status = item->member < 0 ? KN_OK : kni_zip_check(store->zip, store->source, item->member);
+    if (status) return kni_poisoned(status, "%s", kn_last_error());
     unsigned char *place = mapped(store, item);
     if (place)
         return kn_wrap(place, item->word->dtype, item->shape, item->strides, release_source,
                        kni_source_retain(store->source));
     unsigned char *data = NULL;
-    kn_status status = read_elements(store, item, elements, &data);
+    status = read_elements(store, item, elements, &data);
     if (status) return kni_poisoned(status, "%s", kn_last_error());
-    return kn_wrap(data, item->word->dtype, item->shape, NULL, free, data);
+    /* A copy in the library's own memory, so that it is counted and limited as that of all other tensors. */
+    kn_tensor t = kn_from(data, item->word->dtype, item->shape);
+    free(data);
+    return t;
 }
 
 kn_tensor kn_store_tensor(kn_store store, int64_t index)

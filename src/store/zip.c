@@ -14,6 +14,7 @@ enum {
     LONGEST_COMMENT = 65535,
     STORED = 0,
     DEFLATED = 8,
+    PIECE = 1 << 18, /* read at once for a checksum */
     /* What deflate can make of one byte at most. */
     LARGEST_RATIO = 1032
 };
@@ -139,7 +140,6 @@ static kn_status read_entry(kni_zip *zip, const kni_source *source, const unsign
     if (status) return status;
     /* Entries that share their bytes would make much of a small file. */
     zip->packed += e->packed;
-    zip->bytes += e->bytes;
     return zip->packed <= source->bytes ? KN_OK : zip_bad(source, "its entries overlap");
 }
 
@@ -251,6 +251,44 @@ kn_status kni_zip_read(const kni_zip *zip, const kni_source *source, int64_t ent
     return status ? status : kni_source_read(source, place + offset, out, bytes);
 }
 
+/* ---- checksums */
+
+kn_status kni_zip_compare(const kni_source *source, kni_zip_entry *entry, uint32_t crc)
+{
+#ifndef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+    /* PyTorch can be told to write none (torch.serialization.set_crc32_options) and leaves a zero then. */
+    if (crc != entry->crc && entry->crc != 0)
+        return kni_source_bad(
+            source, "entry '%s' of the archive has the checksum %08x instead of %08x: its bytes are damaged",
+            entry->name, (unsigned)crc, (unsigned)entry->crc);
+#else
+    (void)source, (void)crc;
+#endif
+    __atomic_store_n(&entry->checked, true, __ATOMIC_RELAXED);
+    return KN_OK;
+}
+
+kn_status kni_zip_check(const kni_zip *zip, const kni_source *source, int64_t entry)
+{
+    kni_zip_entry *e = &zip->entries[entry];
+    if (e->method != STORED || __atomic_load_n(&e->checked, __ATOMIC_RELAXED)) return KN_OK;
+    uint64_t place;
+    kn_status status = kni_zip_place(zip, source, entry, &place);
+    if (status) return status;
+    if (source->data) return kni_zip_compare(source, e, kni_crc32(0, source->data + place, (size_t)e->bytes));
+    unsigned char *piece = malloc(PIECE);
+    if (!piece) return kni_failure_memory("reading a zip archive");
+    uint32_t crc = 0;
+    for (uint64_t done = 0; done < e->bytes && !status;) {
+        size_t take = e->bytes - done < PIECE ? (size_t)(e->bytes - done) : PIECE;
+        status = kni_source_read(source, place + done, piece, take);
+        if (!status) crc = kni_crc32(crc, piece, take);
+        done += take;
+    }
+    free(piece);
+    return status ? status : kni_zip_compare(source, e, crc);
+}
+
 kn_status kni_zip_read_all(const kni_zip *zip, const kni_source *source, int64_t entry, size_t limit,
                            kni_buffer *out)
 {
@@ -259,7 +297,8 @@ kn_status kni_zip_read_all(const kni_zip *zip, const kni_source *source, int64_t
         return kni_source_bad(source, "entry '%s' has %llu bytes, more than the %zu that are taken here",
                               zip->entries[entry].name, (unsigned long long)bytes, limit);
     if (!kni_buffer_reserve(out, (size_t)bytes + 1)) return kni_failure_memory("reading a zip archive");
-    kn_status status = kni_zip_read(zip, source, entry, 0, out->data + out->length, (size_t)bytes);
+    kn_status status = kni_zip_check(zip, source, entry);
+    if (!status) status = kni_zip_read(zip, source, entry, 0, out->data + out->length, (size_t)bytes);
     if (!status) out->length += (size_t)bytes;
     if (!status) out->data[out->length] = 0;
     return status;

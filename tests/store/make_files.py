@@ -244,6 +244,7 @@ def numpy_files():
     for name, array in arrays.items():
         expect("numpy_dtypes.npz", name, name, array)
         expect("numpy_compressed.npz", name, name, array)
+    numpy.savez_compressed(path("numpy_zeros.npz"), zeros=numpy.zeros(20 << 20, dtype="u1"))
     big = {name: array.astype(array.dtype.newbyteorder(">")) for name, array in arrays.items()}
     numpy.savez(path("numpy_big_endian.npz"), **big)
     for name, array in arrays.items():

@@ -2,6 +2,7 @@
    killed, and two writers at once. Never a crash; always an error or the old file. */
 #define _GNU_SOURCE
 #include "store/store_object.h"
+#include "store/zip.h"
 #include "test_store_net.h"
 #include <signal.h>
 #include <sys/resource.h>
@@ -230,6 +231,71 @@ static void test_expanded(void)
     CHECK(kn_store_count(store) == 3);
     kn_store_close(store);
     kni_buffer_free(&file);
+}
+
+/* ---- checksums */
+
+static bool has_tensors(const char *entry)
+{
+    return strstr(entry, ".npy") || strstr(entry, "/data/") || strstr(entry, "data.pkl");
+}
+
+/* A changed byte of a member is always told, with the member's name. */
+static void test_checksums(void)
+{
+    static const char *const archives[] = {"torch_dtypes.pt", "torch_views.pt", "numpy_dtypes.npz",
+                                           "numpy_compressed.npz", "torch_deflated.pt"};
+    int members = 0;
+    for (size_t i = 0; i < sizeof archives / sizeof *archives; i++) {
+        char path[200];
+        snprintf(path, sizeof path, FOLDER "%s", archives[i]);
+        kni_buffer file = content_of(path);
+        kni_source *source = kni_source_memory(file.data, file.length);
+        kni_zip *zip = kni_zip_open(source);
+        for (int64_t k = 0; CHECK(zip != NULL) && k < zip->count; k++) {
+            const kni_zip_entry *e = &zip->entries[k];
+            uint64_t place;
+            if (!has_tensors(e->name) || !CHECK(kni_zip_place(zip, source, k, &place) == KN_OK)) continue;
+            /* The last bits of deflated bytes may be of no use. */
+            size_t at = (size_t)(place + (e->method ? e->packed / 2 : e->packed - 1));
+            file.data[at] ^= 0x20;
+            bool noticed = !read_everything(file.data, file.length) && strstr(kn_last_error(), e->name);
+            if (!CHECK(noticed)) printf("  %s: %s: %s\n", archives[i], e->name, kn_last_error());
+            file.data[at] ^= 0x20;
+            members++;
+        }
+        CHECK(read_everything(file.data, file.length));
+        kni_zip_free(zip);
+        kni_source_release(source);
+        kni_buffer_free(&file);
+    }
+    CHECK(members > 40);
+    unsigned char data[20000];
+    for (size_t i = 0; i < sizeof data; i++) data[i] = (unsigned char)(i * i >> 3);
+    uint32_t parts = 0;
+    for (size_t i = 0; i < sizeof data; i += 1000) parts = kni_crc32(parts, data + i, 1000);
+    CHECK(kni_crc32(0, data, sizeof data) == parts && kni_crc32(0, "123456789", 9) == 0xcbf43926);
+}
+
+/* Twenty megabytes of zeros in twenty kilobytes: refused by the file's size, and by the limit of memory before they are there;
+   once they are read they count. */
+static void test_compressed_memory(void)
+{
+    enum { BYTES = 20 << 20 };
+    const char *path = FOLDER "numpy_zeros.npz";
+    CHECK(kn_store_open(path, NULL) == NULL && strstr(kn_last_error(), "32 times the") != NULL);
+    kn_store store = kn_store_open(path, &(kn_store_args){.limit = BYTES});
+    if (!CHECK(store != NULL)) return;
+    int64_t before = kn_memory_stats().bytes_now;
+    kn_memory_limit(before + BYTES / 2);
+    kn_tensor refused = kn_store_tensor(store, 0);
+    CHECK(kn_error_code(refused) == KN_ERROR_MEMORY && strstr(kn_last_error(), "kn_memory_limit") != NULL);
+    kn_memory_limit(0);
+    kn_tensor zeros = kn_store_tensor(store, 0);
+    CHECK(kn_ok(zeros) && kn_memory_stats().bytes_now >= before + BYTES);
+    kn_drop(zeros);
+    CHECK(kn_memory_stats().bytes_now < before + BYTES);
+    kn_store_close(store);
 }
 
 /* ---- writing */
@@ -465,6 +531,8 @@ int main(void)
     test_pickles();
     test_greedy();
     test_expanded();
+    test_checksums();
+    test_compressed_memory();
     test_full_disk();
     test_killed();
     test_two_writers();
