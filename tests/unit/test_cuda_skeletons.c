@@ -1,0 +1,108 @@
+/* The texts of our own tensor-core kernels compile for Hopper: each kind of product and attention, with the real NVRTC
+   where it is found (by the loader or in KN_CUDA_LIBRARIES) over a stand-in for the driver; else skipped. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "backend/cuda/cuda_driver.h"
+#include "support/check.h"
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static char folder[64] = "build_fake_driver_XXXXXX";
+
+/* A folder with the driver's stand-in, before those where NVRTC may be. */
+static bool build_fake(void)
+{
+    char command[400], folders[2000];
+    const char *given = getenv("KN_CUDA_LIBRARIES");
+    if (!mkdtemp(folder)) return false;
+    snprintf(command, sizeof command,
+             "cc -shared -fPIC -O1 -w tests/gpu/fake_cuda.c -o %s/libcuda.so.1 2>/dev/null", folder);
+    snprintf(folders, sizeof folders, "%s:%s", folder, given ? given : "");
+    setenv("KN_CUDA_LIBRARIES", folders, 1);
+    setenv("FAKE_CUDA_VERSION", "13000", 1);
+    setenv("KN_VENDOR", "off", 1);
+    setenv("KN_CACHE", "off", 1);
+    return system(command) == 0;
+}
+
+static bool product(kni_driver *d, int dtype, int out, int64_t n, bool ta, bool tb, int epilogue, double beta)
+{
+    void *m = d->allocate(d, 256);
+    kni_product p = {.dtype = dtype,
+                     .out_dtype = out,
+                     .m = n,
+                     .n = n,
+                     .k = n,
+                     .batch = 1,
+                     .row_a = n,
+                     .row_b = n,
+                     .row_c = n,
+                     .row_d = n,
+                     .transpose_a = ta,
+                     .transpose_b = tb,
+                     .alpha = 1,
+                     .beta = beta,
+                     .epilogue = epilogue,
+                     .a = {m, 0},
+                     .b = {m, 0},
+                     .c = {m, 0},
+                     .d = {m, 0},
+                     .bias = {m, 0}};
+    bool good = d->product(d, &p) == KN_OK;
+    if (!good) printf("product: %s\n", kn_last_error());
+    d->free(d, m);
+    return good;
+}
+
+static bool attention(kni_driver *d, int dtype, int64_t size, bool causal)
+{
+    void *m = d->allocate(d, 256);
+    kni_place at = {m, 0};
+    const int64_t rows = 256;
+    kni_attention p = {.dtype = dtype,
+                       .batch = 1,
+                       .heads = 2,
+                       .key_heads = 1,
+                       .queries = rows,
+                       .keys = rows,
+                       .size = size,
+                       .value_size = size,
+                       .scale = 0.1,
+                       .causal = causal,
+                       .q = at,
+                       .k = at,
+                       .v = at,
+                       .out = at,
+                       .lse = at,
+                       .dy = at,
+                       .dq = at,
+                       .dk = at,
+                       .dv = at};
+    int64_t *steps[] = {p.q_steps, p.k_steps, p.v_steps, p.dy_steps};
+    for (int i = 0; i < 4; i++) steps[i][0] = 2 * rows * size, steps[i][1] = rows * size, steps[i][2] = size;
+    bool good = d->attention(d, &p) == KN_OK && d->attention_grad(d, &p) == KN_OK;
+    if (!good) printf("attention: %s\n", kn_last_error());
+    d->free(d, m);
+    return good;
+}
+
+int main(void)
+{
+    char command[200];
+    kni_driver *d = build_fake() ? kni_cuda_driver_open(0) : NULL;
+    if (d) {
+        CHECK(product(d, KN_BF16, KN_BF16, 4096, false, false, KNI_EPILOGUE_NONE, 0));
+        CHECK(product(d, KN_F16, KN_F32, 2048, true, true, KNI_EPILOGUE_BIAS_GELU, 1));
+        CHECK(product(d, KN_BF16, KN_BF16, 200, true, false, KNI_EPILOGUE_BIAS_RELU, 0));
+        CHECK(attention(d, KN_BF16, 128, true));
+        CHECK(attention(d, KN_F16, 64, false));
+        d->close(d);
+    } else {
+        printf("test_cuda_skeletons: skipped: %s\n", kn_last_error());
+    }
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    CHECK(system(command) == 0);
+    return check_report();
+}
