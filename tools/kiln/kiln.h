@@ -11,8 +11,8 @@ int kiln_command_conform(int count, char **arguments);
 int kiln_command_bench(int count, char **arguments);
 int kiln_bench_gpt2(int count, char **arguments);
 int kiln_bench_fusion(int count, char **arguments); /* groups of ops beside single ones */
-int kiln_bench_train(int count, char **arguments); /* the benchmarks that are models */
-int kiln_bench_gpu(int count, char **arguments);   /* bench --device */
+int kiln_bench_train(int count, char **arguments);  /* the benchmarks that are models */
+int kiln_bench_gpu(int count, char **arguments);    /* bench --device */
 int kiln_command_inspect(int count, char **arguments);
 int kiln_command_data(int count, char **arguments);
 

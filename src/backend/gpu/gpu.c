@@ -122,8 +122,8 @@ static kn_status limits(kni_group_limits *l)
                             .max_inputs = 32,
                             .max_outputs = 16,
                             .smallest = 0,
-                            .takes = KNI_TAKES_VIEWS | KNI_TAKES_CREATION | KNI_TAKES_ANY_AXES |
-                                     KNI_TAKES_WHOLE};
+                            .takes =
+                                KNI_TAKES_VIEWS | KNI_TAKES_CREATION | KNI_TAKES_ANY_AXES | KNI_TAKES_WHOLE};
     return KN_OK;
 }
 
