@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares bench_gemm with torch (MKL) and numpy (OpenBLAS), shape by shape, in one thread.
 
-usage: compare.py PATH_TO_BENCH_GEMM [THREADS]
+usage: compare_gemm.py PATH_TO_BENCH_GEMM [THREADS]
 """
 import os
 import subprocess
