@@ -5,11 +5,13 @@
 enum {
     SHORT_ROW = 16, /* a row this short is for one invocation, where there are enough of them */
     MANY_ROWS = 2048,
-    LONG_PART = 1 << 14, /* a part of a row that keeps a workgroup busy */
-    HELD_ELEMENTS = 32,  /* of a row, in the registers of one invocation */
-    COLUMN_ELEMENTS = 8, /* the same where each place also has sums */
+    LONG_PART = 1 << 14,      /* a part of a row that keeps a workgroup busy */
+    HELD_ELEMENTS = 32,       /* of a row, in the registers of one invocation */
+    MOST_REGISTERS = 224,     /* of an invocation */
+    ALL_REGISTERS = 56 << 10, /* of a multiprocessor, with some left for what is not counted */
     LINES = 8,
-    SIDE = 32
+    SIDE = 32,
+    COLUMN_SIDE = 8 /* vectors side by side where the sums of many workgroups are added */
 };
 
 static uint32_t processors(const kni_work *w) { return w->target->processors ? w->target->processors : 1; }
@@ -47,8 +49,8 @@ static uint32_t lanes_along(const kni_work *w, uint8_t axis)
     return kni_work_choose_lanes(w, axis, most < 1 ? 1 : most > 8 ? 8 : most);
 }
 
-/* How many values of a row an invocation has in registers at once, for each element of it. */
-static uint32_t held_values(const kni_work *w)
+/* How many values of a row are loaded for each of its elements, and how many sums each place has. */
+static uint32_t loaded_values(const kni_work *w)
 {
     uint32_t n = 0;
     for (int i = 1; i < w->n_nodes; i++)
@@ -56,25 +58,35 @@ static uint32_t held_values(const kni_work *w)
     return n;
 }
 
-/* The team and the chunks that hold a row; false when it is too long. */
-static bool hold(kni_work *w, uint32_t most_elements)
+static uint32_t column_sums(const kni_work *w)
 {
-    int64_t vectors = (w->width + w->lanes - 1) / w->lanes;
-    uint32_t team = 32, chunks = 1, most = kni_sched_threads(w, 1024);
-    if (team > most) team = most;
-    while ((int64_t)team * chunks < vectors) {
-        if (chunks * w->lanes * 2 <= most_elements / 2 && chunks < KNI_EMIT_CHUNKS)
-            chunks *= 2;
-        else if (team < 256 && team * 2 <= most)
-            team *= 2;
-        else if (chunks * w->lanes * 2 <= most_elements && chunks < KNI_EMIT_CHUNKS)
-            chunks *= 2;
-        else if (team * 2 <= most)
-            team *= 2;
-        else
-            return false;
-    }
+    uint32_t n = 0;
+    for (int i = 1; i < w->n_nodes; i++)
+        n += w->nodes[i].kind == KNI_WORK_REDUCE && w->nodes[i].op == KNI_WORK_COLUMNS;
+    return n;
+}
+
+/* Registers of an invocation that holds so many elements of a row. */
+static uint32_t registers(const kni_work *w, uint32_t elements)
+{
+    uint32_t values = loaded_values(w) + column_sums(w);
+    return 24 + elements * (values ? values : 1);
+}
+
+/* The smallest team whose registers hold a row; false when there is none. Small teams wait less for each other and leave
+   room for more rows at once. */
+static bool hold(kni_work *w)
+{
     const kni_ir_caps *caps = w->target->caps;
+    int64_t vectors = (w->width + w->lanes - 1) / w->lanes;
+    uint32_t most = kni_sched_threads(w, 1024), team = most < 32 ? most : 32, chunks;
+    for (;; team *= 2) {
+        if (team > most) return false;
+        for (chunks = 1; (int64_t)team * chunks < vectors && chunks <= KNI_EMIT_CHUNKS;) chunks *= 2;
+        if (chunks > KNI_EMIT_CHUNKS || chunks * w->lanes > HELD_ELEMENTS) continue;
+        uint32_t needed = registers(w, chunks * w->lanes);
+        if (needed <= MOST_REGISTERS && needed * team <= ALL_REGISTERS) break;
+    }
     w->chunks = chunks;
     w->threads = team;
     w->teams = 1;
@@ -86,8 +98,13 @@ static bool hold(kni_work *w, uint32_t most_elements)
     return true;
 }
 
-/* Few registers for each place, so that several rows are under way; more where a row is too long for that. */
-static bool hold_columns(kni_work *w) { return hold(w, COLUMN_ELEMENTS) || hold(w, HELD_ELEMENTS); }
+/* As many workgroups as are at once on the device, each for every so manieth row. */
+static void share_rows(kni_work *w)
+{
+    uint32_t beside = ALL_REGISTERS / (w->threads * registers(w, w->chunks * w->lanes));
+    int64_t groups = (int64_t)processors(w) * (beside < 1 ? 1 : beside > 12 ? 12 : beside);
+    w->parts = (uint32_t)(w->rows < groups ? (w->rows ? w->rows : 1) : groups);
+}
 
 /* Cuts rows into parts where there are too few of them to fill the device. */
 static void cut(kni_work *w, int64_t groups, int64_t step)
@@ -107,7 +124,7 @@ static void cut(kni_work *w, int64_t groups, int64_t step)
 
 static uint32_t turns(const kni_work *w)
 {
-    uint32_t loads = held_values(w);
+    uint32_t loads = loaded_values(w);
     uint32_t chunks = loads <= 1 ? 4 : loads <= 2 ? 2 : 1;
     while (chunks > 1 && chunks * w->lanes * w->n_nodes > 2000) chunks /= 2;
     return chunks;
@@ -151,7 +168,9 @@ static bool choose(kni_work *w)
     w->lanes = c ? 1 : lanes_along(w, KNI_WORK_K);
     if (sums_columns(w)) {
         w->form = KNI_ROWS_COLUMNS;
-        return !c && hold_columns(w);
+        if (c || !hold(w)) return false;
+        share_rows(w);
+        return true;
     }
     bool few = w->rows < processors(w) && w->width >= 4 * LONG_PART;
     bool along = lies_along(w);
@@ -163,7 +182,7 @@ static bool choose(kni_work *w)
     w->form = KNI_ROWS_HELD;
     if (!along || (w->width <= SHORT_ROW && w->rows >= MANY_ROWS))
         choose_down(w);
-    else if (few || !hold(w, held_values(w) > 3 ? HELD_ELEMENTS / 2 : HELD_ELEMENTS))
+    else if (few || !hold(w))
         choose_looped(w);
     return true;
 }
@@ -208,7 +227,7 @@ static void set_pass(kni_work *w, int pass)
     w->pass = (uint8_t)pass;
     if (w->form != KNI_ROWS_COLUMNS || pass == 0) return;
     w->threads = kni_sched_threads(w, SIDE * LINES);
-    w->teams = w->threads > SIDE ? w->threads / SIDE : 1;
+    w->teams = w->threads > COLUMN_SIDE ? w->threads / COLUMN_SIDE : 1;
 }
 
 static bool set_shape(const kni_work *w, kni_launch_shape *shape)
@@ -230,10 +249,6 @@ static bool set_shape(const kni_work *w, kni_launch_shape *shape)
 kn_status kni_sched_rows(kni_work *w, kni_sched *sched)
 {
     if (!choose(w)) return KN_ERROR_UNSUPPORTED;
-    if (w->form == KNI_ROWS_COLUMNS) {
-        int64_t groups = 2 * (int64_t)processors(w);
-        w->parts = (uint32_t)(w->rows < groups ? (w->rows ? w->rows : 1) : groups);
-    }
     add_numbers(w);
     if (w->form == KNI_ROWS_COLUMNS && !w->parts_number) {
         int64_t parts = w->parts;
@@ -267,7 +282,7 @@ kni_ir *kni_sched_rows_ir(kni_work *w, const kni_sched *sched, int32_t kernel)
     (void)sched;
     if (kernel == 0 && w->form == KNI_ROWS_COLUMNS) { /* the choice of the first kernel was replaced */
         w->teams = 1;
-        hold_columns(w);
+        hold(w);
     }
     set_pass(w, kernel);
     kni_sched_name(w, names[w->form], name);
