@@ -8,7 +8,12 @@
 #include "core/text.h"
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+
+/* How often this process was forked from one that had opened a device: a child must not use it. */
+static _Atomic uint32_t forks;
+static void count_fork(void) { atomic_fetch_add_explicit(&forks, 1, memory_order_relaxed); }
+static void watch_forks(void) { (void)pthread_atfork(NULL, NULL, count_fork); }
+static uint32_t forks_now(void) { return atomic_load_explicit(&forks, memory_order_relaxed); }
 
 kn_status kni_gpu_usable(kni_gpu *g)
 {
@@ -17,7 +22,7 @@ kn_status kni_gpu_usable(kni_gpu *g)
             KN_ERROR_DEVICE,
             "the device %s is lost and its tensors are gone: open it again with kn_device_open() (%s)",
             g->driver->name, g->lost_text);
-    if (KNI_UNLIKELY(g->process != (int)getpid()))
+    if (KNI_UNLIKELY(g->forks != forks_now()))
         return kni_fail(KN_ERROR_DEVICE, "%s was opened before fork(): only the CPU can be used in the child",
                         g->driver->name);
     return KN_OK;
@@ -71,8 +76,9 @@ static kn_status execute_one(kni_gpu *g, const kn_record *r)
     if (row->host && !row->source) return KN_ERROR_UNSUPPORTED; /* falls back to the CPU */
     if (is_empty(r)) return allocate_empty(g, r);
     if (g->driver->profiling) kni_gpu_label(g, &r, 1);
-    s = kni_gpu_scheduled(g, r);
-    if (s == KN_ERROR_UNSUPPORTED) s = kni_gpu_native(g, r);
+    bool product = row->kind == KNI_CONTRACTION;
+    s = product ? kni_gpu_native(g, r) : kni_gpu_scheduled(g, r);
+    if (s == KN_ERROR_UNSUPPORTED) s = product ? kni_gpu_scheduled(g, r) : kni_gpu_native(g, r);
     if (s != KN_ERROR_UNSUPPORTED) return s;
     /* Lowering rounds to 16 bits between its steps where the reference kernel does not; attention must not take the
        place of products, though. */
@@ -185,7 +191,7 @@ static void close_device(kn_backend *b)
     kni_gpu *g = kni_gpu_of(b);
     forget(g);
     kni_gpu_lock(g);
-    if (g->process == (int)getpid()) {
+    if (g->forks == forks_now()) {
         (void)g->driver->sync(g->driver);
         kni_gpu_free_kernels(g);
         kni_gpu_free_cells(g);
@@ -229,7 +235,9 @@ kn_backend *kni_gpu_open(kni_driver *driver)
     pthread_mutex_init(&g->lock, &recursive);
     pthread_mutexattr_destroy(&recursive);
     g->driver = driver;
-    g->process = (int)getpid();
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch_forks);
+    g->forks = forks_now();
     g->epoch = 1;
     g->limit = bytes_from_environment("KN_DEVICE_MEMORY");
     g->cache_limit = g->limit ? g->limit / 2 : driver->memory_bytes / 4;

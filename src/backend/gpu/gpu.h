@@ -45,7 +45,7 @@ struct kni_gpu {
     kn_backend backend; /* first, so that the backend's address is the device's */
     kni_driver *driver;
     pthread_mutex_t lock; /* recursive: lowering comes back */
-    int process;          /* a forked child must not touch the device */
+    uint32_t forks;       /* of the process when it was opened: a forked child must not touch the device */
     bool closed;          /* to be freed with its last block */
     bool lost;
     char lost_text[256];

@@ -1,13 +1,15 @@
 /* Groups of records, and single ones, by schedule: kernels are found by their signature or made, results and
    temporaries get memory, the launches are queued. */
 #include "backend/gpu/gpu.h"
+#include "backend/gpu/group_memo.h"
 #include <string.h>
 
 /* What one group holds while it is launched. */
 typedef struct run {
     kni_gpu *gpu;
     const kni_group *group;
-    kni_sched sched;
+    const kni_sched *sched;
+    kni_gpu_kernel **kernels; /* of the schedule, NULL where not yet looked up */
     kni_gpu_block *temps[KNI_SCHED_MAX_TEMPS];
     kni_gpu_block *made[KNI_GPU_OPERANDS]; /* numbers of slots that a kernel wants in memory */
     int n_made, cell;
@@ -15,13 +17,16 @@ typedef struct run {
 
 static kni_gpu_kernel *kernel_of(run *a, const kni_sched_target *target, int n)
 {
-    const kni_sched_kernel *k = &a->sched.kernels[n];
+    const kni_sched_kernel *k = &a->sched->kernels[n];
     unsigned char key[KNI_SCHED_SIGNATURE + 1];
+    if (a->kernels[n]) return a->kernels[n];
     key[0] = 's';
     memcpy(key + 1, k->signature, k->signature_bytes);
-    kni_gpu_kernel *found = kni_gpu_find(a->gpu, key, k->signature_bytes + 1);
-    if (found) return found;
-    return kni_gpu_add(a->gpu, key, k->signature_bytes + 1, kni_sched_build(a->group, target, &a->sched, n));
+    a->kernels[n] = kni_gpu_find(a->gpu, key, k->signature_bytes + 1);
+    if (!a->kernels[n])
+        a->kernels[n] =
+            kni_gpu_add(a->gpu, key, k->signature_bytes + 1, kni_sched_build(a->group, target, a->sched, n));
+    return a->kernels[n];
 }
 
 static kn_status blocks_of(run *a, const kni_sched_kernel *k, kni_gpu_block **blocks)
@@ -42,7 +47,7 @@ static kn_status blocks_of(run *a, const kni_sched_kernel *k, kni_gpu_block **bl
 
 static kn_status run_kernel(run *a, const kni_sched_target *target, int n)
 {
-    const kni_sched_kernel *k = &a->sched.kernels[n];
+    const kni_sched_kernel *k = &a->sched->kernels[n];
     kni_gpu_block *blocks[KNI_SCHED_MAX_BUFFERS];
     kni_gpu_kernel *kernel = kernel_of(a, target, n);
     if (!kernel) return kni_latest_code();
@@ -69,8 +74,8 @@ static bool dies(const kni_group *group, uint32_t id)
 /* The memory of an operand that dies, where the schedule allows the result to be written over it. */
 static bool reuse(const run *a, uint32_t id)
 {
-    if (a->sched.n_kernels != 1) return false;
-    const kni_sched_kernel *k = &a->sched.kernels[0];
+    if (a->sched->n_kernels != 1) return false;
+    const kni_sched_kernel *k = &a->sched->kernels[0];
     kni_tensor *y = kni_slot(id);
     for (uint32_t i = 0; i < k->n_buffers; i++) {
         if (k->buffers[i] != id || !k->in_place[i] || k->in_place[i] > k->n_buffers) continue;
@@ -95,8 +100,8 @@ static kn_status take_memory(run *a)
     kn_status s = KN_OK;
     for (int i = 0; i < group->n_outputs && s == KN_OK; i++)
         if (!reuse(a, group->outputs[i])) s = kni_gpu_allocate(a->gpu, kni_slot(group->outputs[i]));
-    for (int i = 0; i < a->sched.n_temps && s == KN_OK; i++) {
-        a->temps[i] = kni_gpu_take(a->gpu, a->sched.temp_bytes[i]);
+    for (int i = 0; i < a->sched->n_temps && s == KN_OK; i++) {
+        a->temps[i] = kni_gpu_take(a->gpu, a->sched->temp_bytes[i]);
         if (!a->temps[i]) s = kni_latest_code();
     }
     return s;
@@ -105,7 +110,7 @@ static kn_status take_memory(run *a)
 /* Blocks given back here may still be read by what is queued: whoever takes them next is queued behind it. */
 static void give_memory(run *a, kn_status s)
 {
-    for (int i = 0; i < a->sched.n_temps; i++)
+    for (int i = 0; i < a->sched->n_temps; i++)
         if (a->temps[i]) kni_gpu_give(a->temps[i]);
     for (int i = 0; i < a->n_made; i++) kni_gpu_give(a->made[i]);
     for (int i = 0; i < a->group->n_outputs && s; i++) {
@@ -127,29 +132,37 @@ static kn_status faults_of_inputs(kni_gpu *g, const kni_group *group, uint64_t *
     return KN_OK;
 }
 
-kn_status kni_gpu_group(kni_gpu *g, const kni_group *group)
+static kn_status run_prepared(kni_gpu *g, const kni_group *group, const kni_sched *sched,
+                              kni_gpu_kernel **kernels, const kni_sched_target *target)
 {
-    kni_sched_target target = {&g->driver->caps, g->driver->processors};
-    run a;
+    run a = {.gpu = g, .group = group, .sched = sched, .kernels = kernels, .cell = -1};
     uint64_t epoch, faults;
-    memset(a.temps, 0, sizeof a.temps);
-    a.gpu = g;
-    a.group = group;
-    a.n_made = 0;
-    a.cell = -1;
-    kn_status s = kni_sched_prepare(group, &target, &a.sched);
-    if (s == KN_OK) s = faults_of_inputs(g, group, &faults);
+    kn_status s = faults_of_inputs(g, group, &faults);
     if (s) return s;
     if (g->driver->profiling) kni_gpu_label(g, group->records, group->n_records);
     epoch = g->epoch;
     s = take_memory(&a);
-    for (int i = 0; i < a.sched.n_kernels && s == KN_OK; i++) s = run_kernel(&a, &target, i);
+    for (int i = 0; i < sched->n_kernels && s == KN_OK; i++) s = run_kernel(&a, target, i);
     /* Taking a cell may have looked at all of them: what the inputs depend on is then known. */
     if (s == KN_OK && g->epoch != epoch) s = faults_of_inputs(g, group, &faults);
     if (s == KN_OK && a.cell >= 0) faults |= UINT64_C(1) << a.cell;
     for (int i = 0; i < group->n_outputs && s == KN_OK; i++)
         kni_gpu_note_faults(g, kni_slot(group->outputs[i]), faults);
     give_memory(&a, s);
+    return s;
+}
+
+kn_status kni_gpu_group(kni_gpu *g, const kni_group *group)
+{
+    kni_sched_target target = {&g->driver->caps, g->driver->processors};
+    kni_gpu_memo *memo = kni_gpu_memo_of(group);
+    if (memo && memo->ready) return run_prepared(g, group, &memo->sched, memo->kernels, &target);
+    kni_sched own;
+    kni_gpu_kernel *kernels[KNI_SCHED_MAX_KERNELS] = {NULL};
+    kni_sched *sched = memo ? &memo->sched : &own;
+    kn_status s = kni_sched_prepare(group, &target, sched);
+    if (s == KN_OK) s = run_prepared(g, group, sched, memo ? memo->kernels : kernels, &target);
+    if (memo) memo->ready = s == KN_OK;
     return s;
 }
 

@@ -1,0 +1,22 @@
+/* What a device remembers of a plan's group: its schedule and kernels, for as long as nothing that they were made from
+   changes. */
+#ifndef KNI_GROUP_MEMO_H
+#define KNI_GROUP_MEMO_H
+
+#include "backend/gpu/gpu.h"
+
+enum { KNI_GPU_MEMO_BYTES = 8192 };
+
+typedef struct kni_gpu_memo {
+    bool ready; /* the schedule is that of the facts */
+    kni_sched sched;
+    kni_gpu_kernel *kernels[KNI_SCHED_MAX_KERNELS];
+    uint32_t bytes;
+    unsigned char facts[KNI_GPU_MEMO_BYTES];
+} kni_gpu_memo;
+
+/* The group's own, not ready when it is new or facts have changed since; NULL when there is nothing to remember it by, or
+   no memory. */
+kni_gpu_memo *kni_gpu_memo_of(const kni_group *group);
+
+#endif
