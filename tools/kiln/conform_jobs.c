@@ -2,9 +2,11 @@
 #define _POSIX_C_SOURCE 200809L
 #include "conform_run.h"
 #include "kiln.h"
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,6 +30,7 @@ static void add_counts(kiln_run *run, const int64_t *counts)
 static void child(kiln_run *run, int part, int pipe_end, bool (*one)(kiln_run *run))
 {
     int64_t counts[COUNTS];
+    prctl(PR_SET_PDEATHSIG, SIGTERM); /* a run that is stopped leaves nobody behind */
     setvbuf(stdout, NULL, _IOLBF, 0);
     run->part = part;
     bool good = one(run);
