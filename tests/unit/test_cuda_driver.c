@@ -404,6 +404,54 @@ static void measures_when_asked(void)
     CHECK(fake_live() == 0);
 }
 
+/* Batches with other numbers and other memory each time; one in which somebody waits; one that outlives its driver. */
+static void runs_batches(void)
+{
+    enum { N = 500 };
+    static float x[N], y[N], back[N];
+    setenv("KN_CUDA_GRAPHS", "on", 1);
+    kni_driver *d = kni_cuda_driver_open(0);
+    if (!CHECK(d != NULL && d->batch_begin)) return;
+    kni_module *m = d->compile(d, text, "scale_add");
+    void *buffers[2] = {d->allocate(d, sizeof x), NULL};
+    kni_launch_shape shape = {{2, 1, 1}, 256, 0};
+    kni_recording *kept = NULL;
+    for (int turn = 0; turn < 8; turn++) {
+        scale_params p = {N, (float)turn};
+        bool waits = turn == 5;
+        buffers[1] = d->allocate(d, sizeof y);
+        for (int i = 0; i < N; i++) x[i] = (float)(i + turn), y[i] = 1;
+        CHECK(d->batch_begin(d) == KN_OK);
+        CHECK(d->upload(d, buffers[0], 0, x, sizeof x) == KN_OK &&
+              d->upload(d, buffers[1], 0, y, sizeof y) == KN_OK);
+        memset(x, 0, sizeof x);
+        CHECK(d->launch(d, m, &shape, buffers, 2, &p, sizeof p) == KN_OK);
+        if (waits) CHECK(d->sync(d) == KN_OK);
+        void *scratch = d->allocate(d, 1000);
+        d->free(d, scratch);
+        CHECK(d->launch(d, m, &shape, buffers, 2, &p, sizeof p) == KN_OK);
+        CHECK(d->batch_end(d, &kept) == KN_OK && (turn == 0 || kept)); /* the first upload makes its slot */
+        CHECK(d->download(d, back, buffers[1], 0, sizeof back) == KN_OK);
+        bool good = true;
+        for (int i = 0; i < N; i++) good = good && back[i] == 2 * (float)((i + turn) * turn) + 1;
+        CHECK(good);
+        d->free(d, buffers[1]);
+    }
+    CHECK(fake_calls("cuGraphExecUpdate_v2") >= 5);
+    /* Too much for a batch, and no memory in it. */
+    static char large[6 << 20];
+    void *memory = d->allocate(d, sizeof large);
+    CHECK(d->batch_begin(d) == KN_OK && d->upload(d, memory, 0, large, sizeof large) == KN_OK);
+    CHECK(d->batch_end(d, &kept) == KN_OK);
+    d->free(d, memory);
+    CHECK(d->batch_begin(d) == KN_OK);
+    d->free(d, buffers[0]);
+    d->unload(d, m);
+    d->close(d);
+    CHECK(fake_live() == 0);
+    kni_cuda_batch_free(kept);
+}
+
 /* d = a b of [2, 3] and [3, 2], row-major, then a bias. */
 static void multiplies_row_major(void)
 {
@@ -519,6 +567,7 @@ int main(void)
     situation(multiplies_row_major, true, true, true);
     situation(measures_when_asked, true, true, true);
     situation(attends, true, true, true);
+    situation(runs_batches, true, true, true);
     remove_fake();
     return check_report();
 }

@@ -12,6 +12,12 @@ typedef struct kni_tensor_map {
     _Alignas(64) uint64_t opaque[16];
 } kni_tensor_map;
 
+/* What an update of a graph answers. */
+typedef struct kni_graph_update {
+    int result;
+    void *node, *from;
+} kni_graph_update;
+
 #define KNI_CUDA_DRIVER_LIST(F)                                                                              \
     F(init, "cuInit", (unsigned flags))                                                                      \
     F(driver_version, "cuDriverGetVersion", (int *version))                                                  \
@@ -56,6 +62,7 @@ typedef struct kni_tensor_map {
     F(graph_instantiate, "cuGraphInstantiateWithFlags",                                                      \
       (void **executable, void *graph, unsigned long long flags))                                            \
     F(graph_upload, "cuGraphUpload", (void *executable, void *stream))                                       \
+    F(graph_update, "cuGraphExecUpdate_v2", (void *executable, void *graph, kni_graph_update *result))       \
     F(graph_launch, "cuGraphLaunch", (void *executable, void *stream))                                       \
     F(graph_destroy, "cuGraphDestroy", (void *graph))                                                        \
     F(executable_destroy, "cuGraphExecDestroy", (void *executable))                                          \

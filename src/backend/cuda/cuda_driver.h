@@ -31,7 +31,9 @@ typedef struct kni_cuda {
     void *context, *stream;
     uint64_t forks; /* of the process when it was opened */
     bool lost, recording;
-    bool vendor; /* the vendor's libraries may be used; KN_VENDOR=off when it was opened: not */
+    bool batching;          /* the recording is a batch, which ends when somebody waits */
+    kni_recording *batches; /* those that are kept */
+    bool vendor;            /* the vendor's libraries may be used; KN_VENDOR=off when it was opened: not */
     char lost_text[200];
     kni_cuda_slot upload[KNI_CUDA_UPLOAD_SLOTS], download[KNI_CUDA_DOWNLOAD_SLOTS];
     int upload_slot;
@@ -92,6 +94,13 @@ kn_status kni_cuda_launch(kni_driver *d, kni_module *m, const kni_launch_shape *
 
 kn_status kni_cuda_record_begin(kni_driver *d);
 kni_recording *kni_cuda_record_end(kni_driver *d);
+kn_status kni_cuda_batch_begin(kni_driver *d);
+kn_status kni_cuda_batch_end(kni_driver *d, kni_recording **kept);
+void kni_cuda_batch_free(void *kept);
+/* Runs what a batch has so far; nothing where there is none. */
+kn_status kni_cuda_batch_flush(kni_cuda *c);
+/* At the end of the device: nothing is recorded any more, and what is kept belongs to nobody. */
+void kni_cuda_batches_free(kni_cuda *c);
 kn_status kni_cuda_replay(kni_driver *d, kni_recording *r);
 void kni_cuda_record_free(kni_driver *d, kni_recording *r);
 

@@ -92,6 +92,13 @@ struct kni_driver {
     kn_status (*replay)(kni_driver *d, kni_recording *r);
     void (*record_free)(kni_driver *d, kni_recording *r);
 
+    /* Optional: all between the two runs as one, when the second is called or when somebody waits before. *kept, NULL at
+       first, is what was made of it, taken up again when a batch of the same kinds of work in the same order ends; any
+       memory and numbers may differ. batch_free is called in its own time, even after the driver is closed. */
+    kn_status (*batch_begin)(kni_driver *d);
+    kn_status (*batch_end)(kni_driver *d, kni_recording **kept);
+    void (*batch_free)(void *kept);
+
     /* Optional: a library's product. KN_ERROR_UNSUPPORTED without a text: it has none for this one. */
     kn_status (*product)(kni_driver *d, const kni_product *p);
     /* Optional, likewise. */

@@ -120,7 +120,7 @@ static kn_status counters(kni_gpu *g, kni_report *report)
     return KN_OK;
 }
 
-static kn_status limits(kni_group_limits *l)
+static kn_status limits(const kni_gpu *g, kni_group_limits *l)
 {
     *l = (kni_group_limits){.kinds = 1u << KNI_GROUP_POINTWISE | 1u << KNI_GROUP_REDUCTION |
                                      1u << KNI_GROUP_ROWS | 1u << KNI_GROUP_MANY,
@@ -130,7 +130,32 @@ static kn_status limits(kni_group_limits *l)
                             .smallest = 0,
                             .takes =
                                 KNI_TAKES_VIEWS | KNI_TAKES_CREATION | KNI_TAKES_ANY_AXES | KNI_TAKES_WHOLE};
+    if (g->driver->batch_begin) l->takes |= KNI_TAKES_PLANS;
     return KN_OK;
+}
+
+/* A plan that runs for the third time is likely to run often: from then on it goes to the device as one. */
+static kn_status plan_begin(kni_gpu *g, const kni_plan_run *run)
+{
+    enum { RUNS_BEFORE = 2 };
+    if (!g->driver->batch_begin || run->runs < RUNS_BEFORE) return KN_ERROR_UNSUPPORTED;
+    kni_gpu_lock(g);
+    kn_status s = kni_gpu_usable(g);
+    if (s == KN_OK) s = kni_gpu_checked(g, g->driver->batch_begin(g->driver));
+    kni_gpu_unlock(g);
+    return s;
+}
+
+static kn_status plan_end(kni_gpu *g, const kni_plan_run *run)
+{
+    kni_recording *kept = *run->cache;
+    kni_gpu_lock(g);
+    kn_status s = kni_gpu_usable(g);
+    if (s == KN_OK) s = kni_gpu_checked(g, g->driver->batch_end(g->driver, &kept));
+    *run->cache = kept;
+    *run->release = g->driver->batch_free;
+    kni_gpu_unlock(g);
+    return s;
 }
 
 static kn_status control(kn_backend *b, const char *request, void *argument)
@@ -143,7 +168,11 @@ static kn_status control(kn_backend *b, const char *request, void *argument)
         if (s == KN_OK) s = kni_gpu_group(g, argument);
         kni_gpu_unlock(g);
     } else if (!strcmp(request, KNI_CONTROL_GROUP_LIMITS)) {
-        s = limits(argument);
+        s = limits(g, argument);
+    } else if (!strcmp(request, KNI_CONTROL_PLAN_BEGIN)) {
+        s = plan_begin(g, argument);
+    } else if (!strcmp(request, KNI_CONTROL_PLAN_END)) {
+        s = plan_end(g, argument);
     } else if (!strcmp(request, KNI_CONTROL_HOST)) {
         *(bool *)argument = false;
         s = KN_OK;
