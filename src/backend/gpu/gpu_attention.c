@@ -114,8 +114,9 @@ kn_status kni_gpu_run_attention(kni_gpu *g, const kn_record *r)
     if (!g->driver->attention || !plain(r, 3)) return KN_ERROR_UNSUPPORTED;
     kn_status s = prepare(g, r, &o);
     if (!s) s = kni_gpu_allocate(g, y);
-    kni_gpu_block *lse =
-        s || !g->driver->attention_grad ? NULL : kni_gpu_take(g, rows_of(&o.p) * sizeof(float));
+    bool wants = g->driver->attention_grad != NULL;
+    kni_gpu_block *lse = s || !wants ? NULL : kni_gpu_take(g, rows_of(&o.p) * sizeof(float));
+    if (!s && wants && !lse) s = kni_latest_code();
     if (!s) {
         o.p.out = first_of(y);
         if (lse) o.p.lse.memory = lse->memory;
