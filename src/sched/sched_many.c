@@ -98,7 +98,7 @@ static void finish(kni_work *w)
     w->chunks = w->teams = w->parts = 1;
     w->threads = THREADS;
     w->index = KN_I32;
-    for (int i = 0; i < w->n_numbers; i++)
+    for (int i = 1; i < w->n_numbers; i++)
         if (!w->numbers[i].dtype && w->numbers[i].u.whole > INT32_MAX - (1 << 20)) w->index = KN_I64;
     w->form = 0;
 }

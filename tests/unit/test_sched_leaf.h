@@ -22,7 +22,7 @@ static kni_ir_caps leaf_caps = {.dialect = KNI_IR_CUDA,
                                 .shared_bytes = 48 << 10,
                                 .vector_bytes = 16};
 static kni_sched_target leaf_target = {&leaf_caps, 2};
-static int leaf_scheduled, leaf_missing;
+static int leaf_scheduled, leaf_missing, leaf_groups, leaf_refused;
 static const kn_op *leaf_last_missing;
 static bool leaf_holds, leaf_checks = true;
 enum { LEAF_RECORDS = 64 };
@@ -135,6 +135,28 @@ static kn_status leaf_execute(kn_backend *b, const kn_record *const *records, in
     return KN_OK;
 }
 
+/* Under fusion: groups of every kind that there are schedules for. */
+static kn_status leaf_control(kn_backend *b, const char *request, void *argument)
+{
+    (void)b;
+    if (!strcmp(request, KNI_CONTROL_GROUP)) {
+        kn_status s = leaf_run_group(argument);
+        leaf_groups += s == KN_OK;
+        leaf_refused += s == KN_ERROR_UNSUPPORTED;
+        return s;
+    }
+    if (strcmp(request, KNI_CONTROL_GROUP_LIMITS)) return KN_ERROR_UNSUPPORTED;
+    *(kni_group_limits *)argument =
+        (kni_group_limits){.kinds = 1u << KNI_GROUP_POINTWISE | 1u << KNI_GROUP_REDUCTION |
+                                    1u << KNI_GROUP_ROWS | 1u << KNI_GROUP_MANY,
+                           .max_records = 64,
+                           .max_inputs = 32,
+                           .max_outputs = 16,
+                           .takes = KNI_TAKES_VIEWS | KNI_TAKES_CREATION | KNI_TAKES_ANY_AXES |
+                                    KNI_TAKES_WHOLE};
+    return KN_OK;
+}
+
 static kn_backend leaf_backend = {
     .size = sizeof(kn_backend),
     .abi = KN_BACKEND_ABI,
@@ -143,6 +165,7 @@ static kn_backend leaf_backend = {
     .write = kni_host_write,
     .read = kni_host_read,
     .sync = kni_host_sync,
+    .control = leaf_control,
 };
 
 static kn_backend *leaf_open(const char *argument, kn_backend *const *inner, int32_t n_inner)
