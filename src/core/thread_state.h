@@ -46,6 +46,13 @@ typedef struct kni_history {
     uint64_t pending_number; /* of the failure that pending_error refers to */
 } kni_history;
 
+/* Somebody who wants to know of the records that the thread makes, but for those that a lowering makes inside another:
+   in: the handles that were given for its operands. */
+struct kn_record;
+typedef struct kni_capture {
+    void (*note)(struct kni_capture *capture, const struct kn_record *record, const kn_tensor *in);
+} kni_capture;
+
 typedef struct kni_thread {
     uint32_t id;                    /* from 1 */
     _Atomic int64_t live;           /* tensors made less tensors freed by this thread; only it writes */
@@ -58,6 +65,7 @@ typedef struct kni_thread {
     kn_device route;         /* where ops run while a record is being lowered, NULL = by operand */
     kn_device replay_device; /* draws the numbers from replay_counter on again, NULL = none */
     uint64_t replay_key, replay_counter;
+    kni_capture *capture;      /* NULL: none */
     int32_t no_grad;           /* depth of kn_no_grad_begin */
     int32_t depth_of_lowering; /* guards against rows that lower to each other */
     uint32_t pending_error;    /* 1 + index of an error without a site yet, 0 = none */

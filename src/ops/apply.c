@@ -254,6 +254,8 @@ static kn_status run(call *c, const void *attributes)
     if (KNI_UNLIKELY(s)) {
         kni_error_named(row->name);
         release_outputs(c, c->n_out);
+    } else if (KNI_UNLIKELY(c->thread->capture != NULL) && !c->thread->depth_of_lowering) {
+        c->thread->capture->note(c->thread->capture, c->record, c->in);
     }
     return s;
 }

@@ -1,0 +1,249 @@
+/* The fusion decorator: values, views, late errors, waiting where it must, plans, threads; and programs. */
+#include "support/check.h"
+#include <kn/dlpack.h>
+#include <kn/program.h>
+#include <kn/update.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+static kn_device fusion, tape, cpu;
+
+static kn_fusion_stats stats(kn_device d)
+{
+    kn_fusion_stats s;
+    CHECK(kn_fusion_stats_of(d, &s) == KN_OK);
+    return s;
+}
+
+static kn_tensor six(void) { return kn_from((float[]){1, 2, 3, 4, 5, 6}, KN_F32, KN_SHAPE(2, 3)); }
+
+static void strings(void)
+{
+    kn_fusion_stats s;
+    CHECK(!kn_device_open("fusion(fusion(cpu))") && strstr(kn_last_error(), "one is enough"));
+    CHECK(!kn_device_open("fusion(autodiff(cpu))") && strstr(kn_last_error(), "autodiff(fusion(...))"));
+    CHECK_ERROR(kn_fusion_stats_of(cpu, &s), "no fusion in its stack");
+    CHECK_ERROR(kn_fusion_stats_of(fusion, NULL), "NULL");
+    CHECK(kn_device_open("fusion(null)") && kn_device_open("fusion(ref)"));
+}
+
+static void values_and_views(void)
+{
+    kn_scope scope = kn_scope_begin();
+    kn_tensor x = kn_keep(six()), t = kn_keep(kn_transpose(kn_mul_scalar(x, 2), 0, 1));
+    kn_fusion_stats before = stats(fusion);
+    CHECK(kn_size(t, 0) == 3 && stats(fusion).submissions == before.submissions);
+    kn_tensor y =
+        kn_keep(kn_add(t, kn_expand(kn_from((float[]){1, 2, 3}, KN_F32, KN_SHAPE(3, 1)), KN_SHAPE(3, 2))));
+    kn_tensor flat = kn_keep(kn_reshape(y, KN_SHAPE(6))); /* needs a copy of nothing: y is contiguous */
+    kn_tensor copied = kn_keep(kn_reshape(t, KN_SHAPE(6)));
+    CHECK_VALUES(y, 0, 3, 9, 6, 12, 9, 15);
+    CHECK_VALUES(flat, 0, 3, 9, 6, 12, 9, 15);
+    CHECK_VALUES(copied, 0, 2, 8, 4, 10, 6, 12);
+    CHECK_VALUES(kn_sum(kn_square(kn_sub(y, kn_mean(y, KN_AXES(1), true))), KN_AXES(1), false), 1e-6, 18, 18,
+                 18);
+    CHECK_VALUES(kn_softmax(kn_mul_scalar(kn_sub(x, x), 2), 1), 1e-6, 1. / 3, 1. / 3, 1. / 3, 1. / 3, 1. / 3,
+                 1. / 3);
+    int64_t strides[2];
+    CHECK(kn_strides(t, strides) == KN_OK && strides[0] == 1 && strides[1] == 3);
+    kn_scope_end(scope, KN_NONE);
+}
+
+static void late_errors(void)
+{
+    char text[400];
+    kn_scope scope = kn_scope_begin();
+    kn_tensor x = kn_keep(six());
+    int line = __LINE__ + 1;
+    kn_tensor bad = kn_keep(kn_gather(x, 1, kn_from((int64_t[]){0, 7}, KN_I64, KN_SHAPE(1, 2))));
+    kn_tensor view = kn_keep(kn_transpose(bad, 0, 1)), after = kn_keep(kn_exp(view)),
+              good = kn_keep(kn_neg(x));
+    float v[2];
+    CHECK(kn_ok(bad) && kn_ok(after)); /* nothing has run yet */
+    CHECK_ERROR(kn_read(after, v, sizeof v), "index 7");
+    CHECK(!kn_ok(bad) && !kn_ok(view) && !kn_ok(after) && kn_ok(good));
+    char place[64];
+    snprintf(place, sizeof place, "test_fusion.c:%d", line);
+    kn_error_text(view, text, sizeof text);
+    CHECK(strstr(text, "kn_gather") && strstr(text, place));
+    CHECK(kn_error_code(after) == KN_ERROR_INDEX);
+    CHECK_POISON(kn_add(after, after), "index 7");
+    CHECK_VALUES(good, 0, -1, -2, -3, -4, -5, -6);
+    CHECK(kn_sync(fusion) != KN_OK && kn_sync(fusion) == KN_OK); /* told once */
+    kn_scope_end(scope, KN_NONE);
+}
+
+/* Memory that is the caller's may change after the op. */
+static void wrapped_memory(void)
+{
+    kn_scope scope = kn_scope_begin();
+    float data[3] = {1, 2, 3};
+    kn_tensor x = kn_keep(kn_wrap(data, KN_F32, KN_SHAPE(3), NULL, NULL, NULL));
+    kn_tensor y = kn_keep(kn_mul_scalar(x, 10));
+    data[0] = 100;
+    kn_tensor z = kn_keep(kn_mul_scalar(x, 10));
+    CHECK_VALUES(y, 0, 10, 20, 30);
+    CHECK_VALUES(z, 0, 1000, 20, 30);
+    size_t n = 1 << 19;
+    float *large = calloc(n, sizeof *large);
+    kn_tensor w = kn_keep(kn_add_scalar(kn_wrap(large, KN_F32, KN_SHAPE((int64_t)n), NULL, NULL, NULL), 1));
+    free(large); /* the record that read it has run */
+    CHECK(kn_item(kn_max(w, KN_AXES_ALL, false)) == 1);
+    kn_scope_end(scope, KN_NONE);
+}
+
+static void leaving(void)
+{
+    kn_scope scope = kn_scope_begin();
+    kn_tensor x = kn_keep(six()), y = kn_keep(kn_mul(x, x));
+    DLManagedTensor *d = kn_to_dlpack(kn_add_scalar(y, 1));
+    CHECK(d && ((float *)d->dl_tensor.data)[5] == 37);
+    if (d) d->deleter(d);
+    kn_tensor other = kn_keep(kn_to(kn_alias(y), cpu)); /* runs on the leaf itself */
+    CHECK_VALUES(kn_neg(other), 0, -1, -4, -9, -16, -25, -36);
+    kn_tensor z = kn_mul_scalar(x, 3);
+    kn_device_use(cpu);
+    kn_tensor plain = kn_keep(kn_ones(KN_SHAPE(2, 3), KN_F32));
+    kn_device_use(fusion);
+    kn_tensor mixed = kn_keep(kn_add(plain, z));
+    CHECK(kn_device_of(mixed) == fusion);
+    CHECK_VALUES(mixed, 0, 4, 7, 10, 13, 16, 19);
+    kn_scope_end(scope, KN_NONE);
+}
+
+static void plans(void)
+{
+    kn_fusion_stats before = {0}, after;
+    double sums[6];
+    for (int i = 0; i < 6; i++) {
+        kn_scope scope = kn_scope_begin();
+        if (i == 1) before = stats(fusion);
+        kn_tensor x = kn_keep(kn_random_uniform(KN_SHAPE(5, 7), 0, 1, KN_F32));
+        kn_tensor y =
+            kn_dropout(kn_mul_scalar(x, 1 + i), 0.5, true); /* numbers and draws are no part of a plan */
+        sums[i] = kn_item(kn_sum(kn_relu(y), KN_AXES_ALL, false));
+        kn_scope_end(scope, KN_NONE);
+    }
+    after = stats(fusion);
+    CHECK(after.plan_hits - before.plan_hits == 5 && after.plans_made == before.plans_made);
+    for (int i = 1; i < 6; i++) CHECK(sums[i] != sums[i - 1]);
+    /* Which results are alive is part of the key. */
+    for (int i = 0; i < 2; i++) {
+        kn_scope scope = kn_scope_begin();
+        kn_tensor x = kn_keep(six()), a = kn_exp(x);
+        if (i) a = kn_keep(a);
+        kn_tensor b = kn_keep(kn_neg(a));
+        CHECK(kn_read(b, (float[6]){0}, 24) == KN_OK);
+        if (i) CHECK(kn_item(kn_max(a, KN_AXES_ALL, false)) > 403);
+        kn_scope_end(scope, KN_NONE);
+    }
+}
+
+static void updates(void)
+{
+    kn_scope scope = kn_scope_begin();
+    kn_device_use(tape);
+    kn_param p = kn_param_make(kn_from((float[]){1, 2}, KN_F32, KN_SHAPE(2)));
+    kn_tensor old = kn_keep(kn_mul_scalar(kn_value(p), 10)),
+              x = kn_keep(kn_from((float[]){3, 4}, KN_F32, KN_SHAPE(2)));
+    for (int i = 0; i < 3; i++) {
+        kn_grads g;
+        CHECK(kn_backward(kn_sum(kn_mul(kn_square(kn_value(p)), x), KN_AXES_ALL, false), &g) == KN_OK);
+        CHECK(kn_sgd_update(&p, kn_grads_get(g, kn_value(p)), NULL, &(kn_sgd_update_args){.lr = 0.1}) ==
+              KN_OK);
+        kn_grads_free(g);
+    }
+    CHECK_VALUES(old, 0, 10, 20); /* what was recorded before sees the old value */
+    CHECK_VALUES(kn_value(p), 1e-6, 0.4 * 0.4 * 0.4, 2 * 0.2 * 0.2 * 0.2);
+    kn_param_drop(&p);
+    kn_device_use(fusion);
+    kn_scope_end(scope, KN_NONE);
+}
+
+typedef struct shared {
+    kn_tensor x;
+    double sum;
+} shared;
+
+static void *other_thread(void *argument)
+{
+    shared *s = argument;
+    kn_device_use(fusion);
+    kn_scope scope = kn_scope_begin();
+    s->sum = 0;
+    for (int i = 0; i < 200; i++) s->sum += kn_item(kn_sum(kn_mul_scalar(s->x, 2), KN_AXES_ALL, false));
+    kn_scope_end(scope, KN_NONE);
+    return NULL;
+}
+
+static void threads(void)
+{
+    enum { N = 4 };
+    pthread_t t[N];
+    shared s[N];
+    kn_scope scope = kn_scope_begin();
+    kn_tensor x = kn_own(kn_mul_scalar(six(), 1)); /* still queued when the others read it */
+    for (int i = 0; i < N; i++) {
+        s[i].x = x;
+        CHECK(pthread_create(&t[i], NULL, other_thread, &s[i]) == 0);
+    }
+    for (int i = 0; i < 200; i++) (void)kn_exp(kn_neg(x));
+    for (int i = 0; i < N; i++) {
+        pthread_join(t[i], NULL);
+        CHECK(s[i].sum == 200 * 42);
+    }
+    kn_drop(x);
+    kn_scope_end(scope, KN_NONE);
+}
+
+static void programs(void)
+{
+    char text[800];
+    kn_scope scope = kn_scope_begin();
+    kn_param w = kn_param_make(kn_from((float[]){1, 10}, KN_F32, KN_SHAPE(2)));
+    kn_tensor two = kn_keep(kn_from((float[]){2, 2}, KN_F32, KN_SHAPE(2)));
+    kn_tensor x = kn_keep(kn_from((float[]){1, 2, 3, 4}, KN_F32, KN_SHAPE(2, 2)));
+    CHECK(!kn_program_end(NULL, 0, NULL, 0) && strstr(kn_last_error(), "nothing was begun"));
+    CHECK(kn_program_begin(fusion) == KN_OK);
+    CHECK_ERROR(kn_program_begin(fusion), "already");
+    kn_tensor y = kn_keep(kn_add(kn_detach(kn_mul(x, kn_value(w))), two));
+    kn_tensor z = kn_sum(kn_dropout(kn_relu(y), 0.5, true), KN_AXES(1), false);
+    kn_tensor outputs[2] = {z, y}, got[2];
+    kn_program p = kn_program_end(&x, 1, outputs, 2);
+    CHECK(p != NULL);
+    CHECK(kn_program_print(p, text, sizeof text) > 0 && strstr(text, "mul($0, @") && strstr(text, "outputs"));
+    CHECK(kn_param_set(&w, kn_from((float[]){1, -1}, KN_F32, KN_SHAPE(2))) == KN_OK);
+    kn_tensor in =
+        kn_from((float[]){5, 6, 7, 8, 9, 1}, KN_F32, KN_SHAPE(3, 2)); /* another size, the new param */
+    CHECK(kn_program_run(p, &in, 1, got, 2) == KN_OK);
+    CHECK(!kn_ok(in)); /* taken */
+    got[1] = kn_keep(got[1]);
+    CHECK_VALUES(got[1], 0, 7, -4, 9, -6, 11, 1);
+    CHECK(kn_size(got[0], 0) == 3);
+    CHECK_ERROR(kn_program_run(p, NULL, 0, got, 2), "it has 1 and 2");
+    kn_tensor odd = kn_ones(KN_SHAPE(2, 3), KN_F32);
+    CHECK(kn_program_run(p, &odd, 1, got, 2) != KN_OK && !kn_ok(got[0]));
+    kn_program_free(p);
+    kn_param_drop(&w);
+    kn_scope_end(scope, KN_NONE);
+}
+
+int main(void)
+{
+    cpu = kn_device_open("cpu");
+    fusion = kn_device_open("fusion(cpu)");
+    tape = kn_device_open("autodiff(fusion(cpu))");
+    kn_device_use(fusion);
+    strings();
+    values_and_views();
+    late_errors();
+    wrapped_memory();
+    leaving();
+    plans();
+    updates();
+    threads();
+    programs();
+    kn_device_use(NULL);
+    CHECK(kn_shutdown() == 0);
+    return check_report();
+}
