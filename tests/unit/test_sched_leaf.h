@@ -71,7 +71,18 @@ static kn_status leaf_run_group(const kni_group *g)
 {
     static kni_sched sched;
     void *temps[KNI_SCHED_MAX_TEMPS] = {0};
+    static kni_sched again;
     kn_status s = kni_sched_prepare(g, &leaf_target, &sched);
+    if (s) return s;
+    /* The same group has the same signature and params, byte for byte. */
+    s = kni_sched_prepare(g, &leaf_target, &again);
+    for (int i = 0; i < sched.n_kernels && s == KN_OK; i++) {
+        const kni_sched_kernel *a = &sched.kernels[i], *b = &again.kernels[i];
+        if (a->signature_bytes != b->signature_bytes || a->param_bytes != b->param_bytes ||
+            memcmp(a->signature, b->signature, a->signature_bytes) != 0 ||
+            memcmp(a->params, b->params, a->param_bytes) != 0)
+            s = kni_fail(KN_ERROR_INTERNAL, "two signatures of one group differ");
+    }
     if (s) return s;
     for (int i = 0; i < g->n_outputs && s == KN_OK; i++) s = kni_host_allocate(kni_slot(g->outputs[i]));
     for (int i = 0; i < sched.n_temps; i++) temps[i] = malloc(sched.temp_bytes[i] + 64);
@@ -146,14 +157,13 @@ static kn_status leaf_control(kn_backend *b, const char *request, void *argument
         return s;
     }
     if (strcmp(request, KNI_CONTROL_GROUP_LIMITS)) return KN_ERROR_UNSUPPORTED;
-    *(kni_group_limits *)argument =
-        (kni_group_limits){.kinds = 1u << KNI_GROUP_POINTWISE | 1u << KNI_GROUP_REDUCTION |
-                                    1u << KNI_GROUP_ROWS | 1u << KNI_GROUP_MANY,
-                           .max_records = 64,
-                           .max_inputs = 32,
-                           .max_outputs = 16,
-                           .takes = KNI_TAKES_VIEWS | KNI_TAKES_CREATION | KNI_TAKES_ANY_AXES |
-                                    KNI_TAKES_WHOLE};
+    *(kni_group_limits *)argument = (kni_group_limits){
+        .kinds = 1u << KNI_GROUP_POINTWISE | 1u << KNI_GROUP_REDUCTION | 1u << KNI_GROUP_ROWS |
+                 1u << KNI_GROUP_MANY,
+        .max_records = 64,
+        .max_inputs = 32,
+        .max_outputs = 16,
+        .takes = KNI_TAKES_VIEWS | KNI_TAKES_CREATION | KNI_TAKES_ANY_AXES | KNI_TAKES_WHOLE};
     return KN_OK;
 }
 
