@@ -88,8 +88,71 @@ static void refuses_a_forked_child(void)
     CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
+/* Views, copies by strides, arithmetic, products and halves, with known results. */
+static void computes(void)
+{
+    kn_scope scope = kn_scope_begin();
+    float in[6] = {1, 2, 3, 4, 5, 6};
+    kn_tensor x = kn_keep(kn_from(in, KN_F32, KN_SHAPE(2, 3)));
+    kn_tensor turned = kn_keep(kn_transpose(x, 0, 1));
+    CHECK_VALUES(turned, 0, 1, 4, 2, 5, 3, 6);
+    CHECK_VALUES(kn_reshape(turned, KN_SHAPE(6)), 0, 1, 4, 2, 5, 3, 6);
+    CHECK_VALUES(kn_add(turned, kn_scalar(1, KN_F32)), 0, 2, 5, 3, 6, 4, 7);
+    CHECK_VALUES(kn_matmul(x, turned), 0, 14, 32, 32, 77);
+    CHECK_VALUES(kn_sum(turned, KN_AXES(0), false), 0, 6, 15);
+    CHECK_VALUES(kn_cumsum(x, 1), 0, 1, 3, 6, 4, 9, 15);
+    CHECK_VALUES(kn_mul(kn_cast(x, KN_BF16), kn_cast(x, KN_BF16)), 0, 1, 4, 9, 16, 25, 36);
+    CHECK_VALUES(kn_sqrt(kn_cast(x, KN_F16)), 1e-3, 1, 1.41421, 1.73205, 2, 2.23607, 2.44949);
+    kn_scope_end(scope, KN_NONE);
+}
+
+/* An index that is not there is found by the device and told where the value is read. */
+static void finds_faults(void)
+{
+    kn_scope scope = kn_scope_begin();
+    float in[3] = {1, 2, 3}, row[2];
+    int64_t good[2] = {2, 0}, bad[2] = {0, 5};
+    kn_tensor x = kn_keep(kn_from(in, KN_F32, KN_SHAPE(3)));
+    kn_tensor y = kn_keep(kn_take(x, kn_from(bad, KN_I64, KN_SHAPE(2)), 0));
+    kn_tensor z = kn_keep(kn_neg(y));
+    CHECK_ERROR(kn_read(z, row, sizeof row), "index 5");
+    CHECK(!kn_ok(z) && kn_error_code(z) == KN_ERROR_INDEX);
+    CHECK_VALUES(kn_take(x, kn_from(good, KN_I64, KN_SHAPE(2)), 0), 0, 3, 1);
+    kn_scope_end(scope, KN_NONE);
+}
+
+static kn_status same_type(void *context, const kn_type *in, kn_type *out)
+{
+    (void)context;
+    out[0] = in[0];
+    return KN_OK;
+}
+
+static kn_status double_it(void *context, const kn_span *in, const kn_span *out)
+{
+    (void)context;
+    for (int i = 0; i < 3; i++) ((float *)out[0].data)[i] = 2 * ((const float *)in[0].data)[i];
+    return KN_OK;
+}
+
+/* A function of the host reads its operands from the device and writes its results back, unless that is forbidden. */
+static void runs_functions_of_the_host(void)
+{
+    kn_scope scope = kn_scope_begin();
+    kn_custom_op op = {"test_gpu_double", 1, 1, same_type, double_it, NULL, NULL, NULL};
+    kn_op_handle h = kn_custom_register(&op);
+    kn_tensor x = kn_keep(kn_from((float[]){1, 2, 3}, KN_F32, KN_SHAPE(3))), y;
+    CHECK(h && kn_custom_call(h, &x, &y) == KN_OK);
+    CHECK_VALUES(y, 0, 2, 4, 6);
+    setenv("KN_FALLBACK", "off", 1);
+    CHECK_ERROR(kn_custom_call(h, &x, &y), "KN_FALLBACK=off");
+    unsetenv("KN_FALLBACK");
+    kn_scope_end(scope, KN_NONE);
+}
+
 int main(void)
 {
+    unsetenv("KN_FALLBACK");
     names();
     gpu = kn_device_open("opencl:0");
     if (!gpu) {
@@ -100,6 +163,9 @@ int main(void)
     kn_device_use(gpu);
     moves_data();
     wraps_by_copy();
+    computes();
+    finds_faults();
+    runs_functions_of_the_host();
     gives_memory_back();
     refuses_a_forked_child();
     return check_report();

@@ -176,6 +176,12 @@ static kn_status control(kn_backend *b, const char *request, void *argument)
     } else if (!strcmp(request, KNI_CONTROL_HOST)) {
         *(bool *)argument = false;
         s = KN_OK;
+    } else if (!strcmp(request, "trim")) {
+        kni_gpu_lock(g);
+        s = kni_gpu_usable(g);
+        if (s == KN_OK) s = kni_gpu_checked(g, g->driver->sync(g->driver));
+        if (s == KN_OK) kni_gpu_trim(g);
+        kni_gpu_unlock(g);
     } else if (!strcmp(request, "memory")) {
         s = kni_gpu_memory_report(g, argument);
     } else if (!strcmp(request, "kernels") && g->driver->profile) {
