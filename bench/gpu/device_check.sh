@@ -11,7 +11,7 @@ if [ -z "${KN_CUDA_LIBRARIES:-}" ]; then
     export KN_CUDA_LIBRARIES
 fi
 echo "KN_CUDA_LIBRARIES=$KN_CUDA_LIBRARIES"
-core="error text thread_state allocator large_blocks platform dtype dim scope table static_arena storage convert"
+core="error text thread_state allocator large_blocks platform dtype dim scope table static_arena storage convert thread_pool"
 sources=""
 for name in $core; do sources="$sources src/core/$name.c"; done
 for name in disk_cache buffer file folder failure; do sources="$sources src/support/$name.c"; done

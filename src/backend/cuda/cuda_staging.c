@@ -1,7 +1,34 @@
 /* Copies between host and device through pinned memory. An upload copies into a ring of slots and returns: it waits
    only when all slots are still on their way. A download waits, and overlaps its two slots. */
 #include "backend/cuda/cuda_driver.h"
+#include "core/thread_pool.h"
 #include <string.h>
+
+/* One thread copies slower than the bus does; waking others pays from some size on. */
+enum { PIECE = 256 << 10, PAYS = 1 << 20 };
+
+typedef struct copy_job {
+    char *to;
+    const char *from;
+    size_t bytes;
+} copy_job;
+
+static void copy_piece(void *argument, int64_t task, int worker)
+{
+    const copy_job *job = argument;
+    size_t first = (size_t)task * PIECE, left = job->bytes - first;
+    (void)worker;
+    memcpy(job->to + first, job->from + first, left < PIECE ? left : PIECE);
+}
+
+static void copy_bytes(void *to, const void *from, size_t bytes)
+{
+    copy_job job = {to, from, bytes};
+    if (bytes < PAYS)
+        memcpy(to, from, bytes);
+    else
+        kni_parallel_for((int64_t)((bytes + PIECE - 1) / PIECE), copy_piece, &job);
+}
 
 /* False where there is no pinned memory: the caller then copies without it. */
 static bool slot_ready(kni_cuda *c, kni_cuda_slot *slot)
@@ -54,7 +81,7 @@ kn_status kni_cuda_upload(kni_driver *d, void *to, size_t offset, const void *fr
         /* A slot that is entered at its beginning may still be read by the copies of its last turn. */
         if (!c->upload_used && (status = slot_wait(c, slot, doing))) break;
         size_t room = KNI_CUDA_SLOT_BYTES - c->upload_used, n = bytes < room ? bytes : room;
-        memcpy(slot->memory + c->upload_used, source, n);
+        copy_bytes(slot->memory + c->upload_used, source, n);
         status =
             kni_cuda_result(c, c->api->copy_in(target, slot->memory + c->upload_used, n, c->stream), doing);
         c->upload_used += (n + 255) / 256 * 256;
@@ -92,7 +119,7 @@ static kn_status download_chunks(kni_cuda *c, char *to, kni_cuda_address from, s
             kni_cuda_slot *slot = &c->download[(i - 1) % KNI_CUDA_DOWNLOAD_SLOTS];
             status = slot_wait(c, slot, doing);
             if (!status)
-                memcpy(to + first, slot->memory, left < KNI_CUDA_SLOT_BYTES ? left : KNI_CUDA_SLOT_BYTES);
+                copy_bytes(to + first, slot->memory, left < KNI_CUDA_SLOT_BYTES ? left : KNI_CUDA_SLOT_BYTES);
         }
     }
     return status;

@@ -86,6 +86,10 @@ static bool reuse(const run *a, uint32_t id)
         if (!kni_storage_writable(x->storage) || !kni_same_dims(&x->type, &y->type) ||
             !kni_gpu_contiguous(x) || !dies(a->group, from))
             return false;
+        /* What was computed beside the old value does not belong to the new one. */
+        kni_gpu_block *block = kni_gpu_block_of(x->storage);
+        if (block->companion) kni_gpu_give(block->companion);
+        block->companion = NULL;
         y->storage = kni_storage_retain(x->storage);
         y->offset = 0;
         kni_contiguous_strides(y->type.rank, y->type.dims, y->strides);
