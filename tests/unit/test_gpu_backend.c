@@ -3,6 +3,7 @@
 #include "backend/gpu/driver.h"
 #include "core/error.h"
 #include "support/check.h"
+#include <pthread.h>
 #include <stdlib.h>
 
 enum { ROOM = 1 << 20 }; /* bytes of the device */
@@ -222,6 +223,57 @@ static void compiles_once(void)
     kn_scope_end(scope, KN_NONE);
 }
 
+/* Some of everything: schedules, products, reference kernels, strided copies. */
+static bool work(int turn)
+{
+    kn_scope scope = kn_scope_begin();
+    float values[12] = {0}, back[12];
+    int64_t at[2] = {0, 1};
+    kn_tensor x = kn_keep(kn_from(values, KN_F32, KN_SHAPE(3, 4))), index = kn_from(at, KN_I64, KN_SHAPE(2));
+    kn_tensor turned = kn_keep(kn_transpose(x, 0, 1)), y = kn_exp(kn_matmul(x, turned));
+    y = kn_add(kn_cumsum(y, turn % 2), kn_sum(x, KN_AXES(1), true));
+    y = kn_keep(kn_take(y, index, 0));
+    bool good = kn_ok(y) && kn_read(y, back, 6 * sizeof(float)) == KN_OK;
+    good &= kn_read(turned, back, sizeof back) == KN_OK;
+    kn_scope_end(scope, KN_NONE);
+    return good;
+}
+
+static void *in_thread(void *device)
+{
+    intptr_t failures = 0;
+    kn_device_use(device);
+    for (int i = 0; i < 100; i++) failures += !work(i);
+    return (void *)failures;
+}
+
+static void works_in_threads(void)
+{
+    pthread_t threads[4];
+    for (int i = 0; i < 4; i++) CHECK(pthread_create(&threads[i], NULL, in_thread, kn_device_current()) == 0);
+    for (int i = 0; i < 4; i++) {
+        void *failures;
+        CHECK(pthread_join(threads[i], &failures) == 0 && !failures);
+    }
+}
+
+/* Each allocation of the host fails once; nothing else may. */
+static void survives_without_host_memory(void)
+{
+    char text[300];
+    int failed = 0;
+    for (int n = 1; n < 2000; n++) {
+        kn_memory_fail_after(n);
+        bool good = work(n);
+        kn_memory_fail_after(0);
+        failed += !good;
+        if (good && n > 200) break;
+    }
+    CHECK(failed > 10);
+    CHECK(work(0) && work(1));
+    CHECK(kn_device_report(NULL, "memory", text, sizeof text) && strstr(text, " 0 bytes in use"));
+}
+
 static void is_lost(kn_device device)
 {
     kn_scope scope = kn_scope_begin();
@@ -245,6 +297,8 @@ int main(void)
     reports_faults(device);
     says_what_does_not_compile();
     compiles_once();
+    survives_without_host_memory();
+    works_in_threads();
     is_lost(device);
     kn_device_use(NULL);
     CHECK(kn_shutdown() == 0);
