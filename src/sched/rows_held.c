@@ -172,25 +172,27 @@ void kni_rows_columns_end(kni_rows_emit *s)
     kni_ir_id inside = kni_ir_word(s->b, "lt", place, width);
     e->k[0] = kni_ir_word(s->b, "min", place, kni_ir_word(s->b, "sub", width, lanes));
     e->r[0] = kni_emit_index(e, 0);
+    kni_ir_id sums[MOST_COLUMNS][KNI_EMIT_LANES];
+    for (int i = 0; i < count; i++)
+        for (uint32_t l = 0; l < e->lanes; l++) {
+            int dtype = kni_rows_dtype(w, &w->nodes[nodes[i]]);
+            sums[i][l] = kni_ir_variable(s->b, dtype, 1, kni_ir_real(s->b, dtype, 0));
+        }
+    kni_ir_id j = kni_ir_for(s->b, line, kni_emit_number(e, w->parts_number), kni_emit_index(e, w->teams));
+    kni_ir_id at = kni_ir_word(s->b, "add", kni_ir_word(s->b, "mul", j, width), e->k[0]);
     for (int i = 0; i < count; i++) {
         const kni_work_node *n = &w->nodes[nodes[i]];
-        int dtype = kni_rows_dtype(w, n);
-        kni_ir_id variables[KNI_EMIT_LANES];
-        kni_rows_total totals[KNI_EMIT_LANES];
-        for (uint32_t l = 0; l < e->lanes; l++)
-            variables[l] = kni_ir_variable(s->b, dtype, 1, kni_ir_real(s->b, dtype, 0));
-        kni_ir_id j =
-            kni_ir_for(s->b, line, kni_emit_number(e, w->parts_number), kni_emit_index(e, w->teams));
-        kni_ir_id at = kni_ir_word(s->b, "add", kni_ir_word(s->b, "mul", j, width), e->k[0]);
-        kni_ir_id v = kni_ir_load(s->b, n->temps[0] - 1u, at, dtype, (int)e->lanes);
+        kni_ir_id v = kni_ir_load(s->b, n->temps[0] - 1u, at, kni_rows_dtype(w, n), (int)e->lanes);
         for (uint32_t l = 0; l < e->lanes; l++) {
             kni_ir_id lane = e->lanes > 1 ? kni_ir_lane(s->b, v, (int)l) : v;
-            kni_ir_set(s->b, variables[l], kni_ir_word(s->b, "add", kni_ir_get(s->b, variables[l]), lane));
+            kni_ir_set(s->b, sums[i][l], kni_ir_word(s->b, "add", kni_ir_get(s->b, sums[i][l]), lane));
         }
-        kni_ir_end(s->b);
-        for (uint32_t l = 0; l < e->lanes; l++)
-            totals[l] = (kni_rows_total){kni_ir_get(s->b, variables[l]), 0};
-        kni_rows_share_lines(s, n, totals, e->lanes);
+    }
+    kni_ir_end(s->b);
+    for (int i = 0; i < count; i++) {
+        kni_rows_total totals[KNI_EMIT_LANES];
+        for (uint32_t l = 0; l < e->lanes; l++) totals[l] = (kni_rows_total){kni_ir_get(s->b, sums[i][l]), 0};
+        kni_rows_share_lines(s, &w->nodes[nodes[i]], totals, e->lanes);
         for (uint32_t l = 0; l < e->lanes; l++) kni_emit_set(e, nodes[i], l, totals[l].value);
     }
     if (w->teams > 1) inside = kni_ir_and(s->b, inside, kni_ir_word(s->b, "eq", line, kni_emit_index(e, 0)));

@@ -11,7 +11,7 @@ enum {
     ALL_REGISTERS = 56 << 10, /* of a multiprocessor, with some left for what is not counted */
     LINES = 8,
     SIDE = 32,
-    COLUMN_SIDE = 8 /* vectors side by side where the sums of many workgroups are added */
+    COLUMN_SIDE = 4 /* vectors side by side where the sums of many workgroups are added */
 };
 
 static uint32_t processors(const kni_work *w) { return w->target->processors ? w->target->processors : 1; }
@@ -102,7 +102,7 @@ static bool hold(kni_work *w)
 static void share_rows(kni_work *w)
 {
     uint32_t beside = ALL_REGISTERS / (w->threads * registers(w, w->chunks * w->lanes));
-    int64_t groups = (int64_t)processors(w) * (beside < 1 ? 1 : beside > 12 ? 12 : beside);
+    int64_t groups = (int64_t)processors(w) * (beside < 1 ? 1 : beside > 8 ? 8 : beside);
     w->parts = (uint32_t)(w->rows < groups ? (w->rows ? w->rows : 1) : groups);
 }
 
@@ -228,6 +228,10 @@ static void set_pass(kni_work *w, int pass)
     if (w->form != KNI_ROWS_COLUMNS || pass == 0) return;
     w->threads = kni_sched_threads(w, SIDE * LINES);
     w->teams = w->threads > COLUMN_SIDE ? w->threads / COLUMN_SIDE : 1;
+    while (w->teams > 1 && w->threads * w->lanes * 8 * column_sums(w) > w->target->caps->shared_bytes) {
+        w->teams /= 2;
+        w->threads /= 2;
+    }
 }
 
 static bool set_shape(const kni_work *w, kni_launch_shape *shape)
