@@ -88,8 +88,19 @@ static bool attention(kni_driver *d, int dtype, int64_t size, bool causal)
     return good;
 }
 
+/* MemorySanitizer takes for unwritten what the stand-ins, which it cannot see into, have written. */
+#if defined(__has_feature)
+#if __has_feature(memory_sanitizer)
+#define SKIPPED 1
+#endif
+#endif
+
 int main(void)
 {
+#ifdef SKIPPED
+    printf("test_cuda_skeletons: skipped under MemorySanitizer\n");
+    return 0;
+#endif
     char command[200];
     kni_driver *d = build_fake() ? kni_cuda_driver_open(0) : NULL;
     if (d) {
