@@ -96,7 +96,7 @@ static void same_losses(int steps, int first_batch, int second_batch)
         }
     }
     if (different >= 0) printf("the losses differ from step %d on\n", different);
-    CHECK(different < 0 && same_masks < 3);
+    CHECK(different < 0 && same_masks <= steps / 200); /* two different ones may leave the same sum */
     CHECK(kn_fusion_stats_of(fused.device, &late) == KN_OK);
     CHECK(late.plans_made == early.plans_made);
     CHECK(late.plan_hits - early.plan_hits == late.submissions - early.submissions && late.groups_run > 0);
