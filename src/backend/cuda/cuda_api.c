@@ -247,7 +247,7 @@ const kni_cuda_graph_api *kni_cuda_graph_library(void)
 #else
 static kn_status no_loader(void)
 {
-    return tell(KN_ERROR_UNSUPPORTED, "cuda: this build cannot open libraries at run time");
+    return kni_fail(KN_ERROR_UNSUPPORTED, "cuda: this build cannot open libraries at run time");
 }
 bool kni_cuda_vendor(void) { return false; }
 int kni_cuda_driver_version(void) { return 0; }
