@@ -168,6 +168,7 @@ kn_status kni_learner_write(kn_learner l)
     if (l->saved_batches == l->at.batches && l->saved_epoch == l->at.epoch &&
         l->saved_trained == l->at.trained)
         return KN_OK;
+    kni_learner_flush_renderers(l);
     kn_state state = kn_state_make();
     char *path = kni_learner_path(l, l->at.step);
     if (!state || !path) status = kni_failure_memory("writing a checkpoint");

@@ -94,6 +94,14 @@ void kni_learner_finish(kn_learner l)
     free(summary);
 }
 
+void kni_learner_flush_renderers(kn_learner l)
+{
+    for (int32_t i = 0; i < l->renderer_count && l->running; i++) {
+        kn_renderer r = l->renderers[i];
+        if (r->type->flush) r->type->flush(r->self);
+    }
+}
+
 void kni_learner_message(kn_learner l, kn_run_split split, const char *format, ...)
 {
     char text[MESSAGE];

@@ -78,6 +78,8 @@ struct kn_learner_object {
 /* learner_events.c: what renderers hear, metrics and their histories. */
 kn_status kni_learner_start(kn_learner l);
 void kni_learner_finish(kn_learner l);
+/* Before a checkpoint: what renderers heard must survive as long as it does. */
+void kni_learner_flush_renderers(kn_learner l);
 /* A line for all renderers, formatted as printf does. */
 void kni_learner_message(kn_learner l, kn_run_split split, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -191,6 +191,12 @@ static void tensorboard_finish(void *self, kn_run_end end, const char *summary)
     kni_log_flush(&t->log, true);
 }
 
+static void tensorboard_flush(void *self)
+{
+    tensorboard *t = self;
+    kni_log_flush(&t->log, true);
+}
+
 static void tensorboard_close(void *self)
 {
     tensorboard *t = self;
@@ -207,7 +213,8 @@ static const kn_renderer_type tensorboard_type = {.name = "tensorboard",
                                                   .metric = tensorboard_metric,
                                                   .progress = tensorboard_progress,
                                                   .finish = tensorboard_finish,
-                                                  .close = tensorboard_close};
+                                                  .close = tensorboard_close,
+                                                  .flush = tensorboard_flush};
 
 kn_renderer kn_logger_tensorboard(const char *folder)
 {

@@ -23,6 +23,8 @@ static kn_renderer make_logger(const kn_renderer_type *type, const char *path, c
     return NULL;
 }
 
+static void logger_flush(void *self) { kni_log_flush(self, true); }
+
 static void logger_finish(void *self, kn_run_end end, const char *summary)
 {
     (void)end;
@@ -91,8 +93,12 @@ static void csv_metric(void *self, const kn_metric_event *event)
     kni_log_flush(log, event->epoch_end);
 }
 
-static const kn_renderer_type csv_type = {
-    .name = "csv", .start = csv_start, .metric = csv_metric, .finish = logger_finish, .close = logger_close};
+static const kn_renderer_type csv_type = {.name = "csv",
+                                          .start = csv_start,
+                                          .metric = csv_metric,
+                                          .finish = logger_finish,
+                                          .close = logger_close,
+                                          .flush = logger_flush};
 
 kn_renderer kn_logger_csv(const char *path) { return make_logger(&csv_type, path, "kn_logger_csv"); }
 
@@ -199,7 +205,8 @@ static const kn_renderer_type json_type = {.name = "json lines",
                                            .metric = json_metric,
                                            .message = json_message,
                                            .finish = json_finish,
-                                           .close = logger_close};
+                                           .close = logger_close,
+                                           .flush = logger_flush};
 
 kn_renderer kn_logger_json_lines(const char *path)
 {

@@ -15,8 +15,8 @@ static const double page_seconds = 10;
 typedef struct report {
     char *path;
     kni_record record;
-    double written;
-    bool failed; /* and told */
+    double written; /* 0: not yet */
+    bool failed;    /* and told */
 } report;
 
 static void write_page(report *r, const kn_run_end *end)
@@ -46,7 +46,7 @@ static kn_status report_start(void *self, const kn_run_info *info)
     if (kni_file_exists(r->path) && info->step > 0 && kni_file_read(r->path, MOST_PAGE, &page) == KN_OK)
         kni_report_data_read(&r->record, kni_buffer_string(&page), page.length, r->path);
     kni_buffer_free(&page);
-    r->written = kni_monotonic_clock();
+    r->written = 0;
     return KN_OK;
 }
 
@@ -56,11 +56,22 @@ static void report_metric(void *self, const kn_metric_event *event)
     kni_record_metric_event(&r->record, event);
 }
 
+static bool is_due(const report *r)
+{
+    return !r->failed && (r->written == 0 || kni_monotonic_clock() - r->written >= page_seconds);
+}
+
+static void report_flush(void *self)
+{
+    report *r = self;
+    if (is_due(r)) write_page(r, NULL);
+}
+
 static void report_progress(void *self, const kn_progress_event *event)
 {
     report *r = self;
     bool next = event->epoch != r->record.progress.epoch && r->record.has_progress;
-    if (next && !r->failed && kni_monotonic_clock() - r->written >= page_seconds) write_page(r, NULL);
+    if (next && is_due(r)) write_page(r, NULL);
     kni_record_progress(&r->record, event);
 }
 
@@ -91,7 +102,8 @@ static const kn_renderer_type report_type = {.name = "report",
                                              .progress = report_progress,
                                              .message = report_message,
                                              .finish = report_finish,
-                                             .close = report_close};
+                                             .close = report_close,
+                                             .flush = report_flush};
 
 /* A file that cannot be written is refused now rather than after hours of training. */
 static kn_status try_path(const char *path)

@@ -277,6 +277,30 @@ static void report_escapes(void)
 }
 
 /* Points in numbers do not depend on the program's locale; where no other locale is installed there is nothing to show. */
+/* A killed run leaves what was told before its latest checkpoint, and a page from the first epoch on. */
+static void flushes(void)
+{
+    kn_renderer log = kn_logger_csv(path_in("killed.csv")), page = kn_report_html(path_in("killed.html"));
+    begin(log, 0);
+    begin(page, 0);
+    tell(log, 0, KN_SPLIT_TRAIN, false, 1, 1, 0.5);
+    CHECK(!strstr(text_of("killed.csv", ""), "T,1,1,train"));
+    log->type->flush(log->self);
+    CHECK(strstr(text_of("killed.csv", ""), "T,1,1,train") != NULL);
+    for (int64_t epoch = 1; epoch <= 2; epoch++) {
+        CHECK(!kni_file_exists(path_in("killed.html")));
+        page->type->progress(page->self, &(kn_progress_event){.epoch = epoch, .epochs = 2, .step = epoch});
+    }
+    CHECK(kni_file_exists(path_in("killed.html")));
+    end(log);
+    end(page);
+    page = kn_report_html(path_in("saved.html"));
+    begin(page, 0);
+    page->type->flush(page->self);
+    CHECK(kni_file_exists(path_in("saved.html")));
+    end(page);
+}
+
 static void locales(void)
 {
     const char *const tries[] = {"de_DE.UTF-8", "fr_FR.UTF-8", "de_DE", NULL};
@@ -338,6 +362,7 @@ int main(void)
     tensorboard();
     report();
     report_escapes();
+    flushes();
     locales();
     misuse();
     full_disk();

@@ -1,5 +1,5 @@
 /* kill -9 at random moments of a run that saves at each step: every start finds the newest complete checkpoint, no file is ever
-   half there, and the weights at the end are those of a run that nobody killed, bit for bit.
+   half there, the log has all steps that it covers, and the weights at the end are those of a run that nobody killed, bit for bit.
    Usage: test_train_kill [kills, 20 unless told] [seed] */
 #define _DEFAULT_SOURCE
 #include "test_train_run.h"
@@ -20,7 +20,10 @@ static int child(const char *folder)
     kn_device_use(device);
     if (!run_make(&run, folder, KILL_EPOCHS, NULL)) return 2;
     bool resumed = false;
-    if (kn_learner_set_checkpoints(run.learner, &(kn_checkpoint_policy){.every_steps = 1}) ||
+    char log[300];
+    snprintf(log, sizeof log, "%s/log.csv", folder);
+    if (kn_learner_add_renderer(run.learner, kn_logger_csv(log)) ||
+        kn_learner_set_checkpoints(run.learner, &(kn_checkpoint_policy){.every_steps = 1}) ||
         kn_learner_resume(run.learner, &resumed)) {
         fprintf(stderr, "%s\n", kn_last_error());
         return 3;
@@ -76,6 +79,19 @@ static int64_t look_at(const char *folder, bool *whole)
     }
     if (d) closedir(d);
     return newest;
+}
+
+/* The latest step of training that the log has. */
+static int64_t logged(const char *folder)
+{
+    char path[300], line[200];
+    long long step, latest = RESUMED_NOTHING;
+    snprintf(path, sizeof path, "%s/log.csv", folder);
+    FILE *f = fopen(path, "r");
+    while (f && fgets(line, sizeof line, f))
+        if (sscanf(line, "%*f,%lld,%*d,train,", &step) == 1 && step > latest) latest = step;
+    if (f) fclose(f);
+    return latest;
 }
 
 typedef struct Started {
@@ -161,6 +177,7 @@ static void torment(const char *program, int kills, double longest, const Weight
         bool whole;
         int64_t newest = look_at(folder, &whole), from;
         CHECK(whole);
+        if (!CHECK(logged(folder) >= newest)) printf("the log ends before step %lld\n", (long long)newest);
         Started s = start(program, folder);
         if (counts->kills < kills) {
             sleep_for(uniform() * longest);

@@ -74,6 +74,8 @@ typedef struct kn_renderer_type {
     kn_renderer_answer (*poll)(void *self); /* keys of the user; after each batch */
     void (*finish)(void *self, kn_run_end end, const char *summary);
     void (*close)(void *self); /* frees self */
+    /* A checkpoint comes next: what was told so far goes to where a killed process leaves it. */
+    void (*flush)(void *self);
 } kn_renderer_type;
 
 typedef struct kn_renderer_object *kn_renderer;
@@ -98,7 +100,8 @@ KN_API kn_renderer kn_renderer_plain(void);
 KN_API kn_renderer kn_renderer_auto(void);
 
 /* ---- files of a run. Folders are made. A run that goes on (kn_run_info.step above 0) appends; a new one moves an earlier file
-   aside to PATH.old. A failed write is told once on the screen and does not end the run. */
+   aside to PATH.old. A failed write is told once on the screen and does not end the run. Logs are written at the end of each
+   epoch, before each checkpoint and every 2 seconds, so that they have all that a checkpoint covers. */
 
 /* One row for each number: time,step,epoch,split,metric,value,mean,kind (kind: step or epoch). */
 KN_API kn_renderer kn_logger_csv(const char *path);
@@ -106,8 +109,9 @@ KN_API kn_renderer kn_logger_csv(const char *path);
 KN_API kn_renderer kn_logger_json_lines(const char *path);
 /* TensorBoard's event files: scalars loss/train for each step, loss/train_epoch, loss/valid and loss/test for each epoch. */
 KN_API kn_renderer kn_logger_tensorboard(const char *folder);
-/* One HTML page without scripts: plots of all metrics, a table, the model and the facts of the run. It is there from the first
-   epoch on and goes on with the curves of an earlier part of the same run. */
+/* One HTML page without scripts: plots of all metrics, a table, the model and the facts of the run. It is there from the end of
+   the first epoch or the first checkpoint on, is written anew with later ones when it is 10 seconds old, and at the end; it goes
+   on with the curves of an earlier part of the same run. */
 KN_API kn_renderer kn_report_html(const char *path);
 
 #ifdef __cplusplus
