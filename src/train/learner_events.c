@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "support/failure.h"
 #include "train/learner_object.h"
+#include "train/render_record.h"
 #include "train/renderer_object.h"
 #include <kn/device.h>
 #include <kn/tensor.h>
@@ -67,7 +68,9 @@ kn_status kni_learner_start(kn_learner l)
                         .step = l->at.step,
                         .metrics = l->metric_names,
                         .higher_is_better = l->metric_directions,
-                        .catch_interrupts = l->args.catch_interrupts};
+                        .catch_interrupts = l->args.catch_interrupts,
+                        .evaluates = l->evaluates,
+                        .epochs_done = &l->at.epoch};
     for (int32_t i = 0; i < l->renderer_count; i++) {
         kn_renderer r = l->renderers[i];
         status = r->type->start ? r->type->start(r->self, &info) : KN_OK;
@@ -214,13 +217,15 @@ size_t kn_learner_summary(kn_learner learner, char *buffer, size_t n)
         for (int32_t s = 0; s < KNI_SPLITS; s++) {
             const kni_learner_metric *m = &l->metrics[i];
             const kni_history *h = &m->history[s];
-            char first[TEXT], last[TEXT], best[TEXT];
+            char first[TEXT], last[TEXT], best[TEXT], epoch[24];
             if (!h->count) continue;
             kn_metric_format(m->metric, h->first, first, sizeof first);
             kn_metric_format(m->metric, h->last, last, sizeof last);
             kn_metric_format(m->metric, h->best, best, sizeof best);
-            kni_buffer_format(&out, "%-20s %-6s %14s %14s %14s %6lld\n", kn_metric_name(m->metric), splits[s],
-                              first, last, best, (long long)h->best_epoch);
+            snprintf(epoch, sizeof epoch, "%lld", (long long)h->best_epoch);
+            bool judged = h->best == h->best && !kni_metric_is_watched(kn_metric_name(m->metric));
+            kni_buffer_format(&out, "%-20s %-6s %14s %14s %14s %6s\n", kn_metric_name(m->metric), splits[s],
+                              first, last, judged ? best : "-", judged ? epoch : "-");
         }
     size_t length = kni_buffer_copy(&out, buffer, n);
     kni_buffer_free(&out);

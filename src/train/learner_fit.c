@@ -163,9 +163,10 @@ bool kni_learner_on_host(kn_learner l)
 }
 
 /* What fit and evaluate begin with. */
-static kn_status begin(kn_learner l, const char *function)
+static kn_status begin(kn_learner l, bool evaluates, const char *function)
 {
     if (l->running) return kni_failure(KN_ERROR_ARGUMENT, "%s: the learner runs already", function);
+    l->evaluates = evaluates;
     l->device = NULL;
     kn_module_visit(l->args.model, first_device, &l->device);
     if (!l->device) l->device = kn_device_current();
@@ -216,7 +217,7 @@ kn_status kn_learner_fit(kn_learner learner)
     if (!l) return kni_failure(KN_ERROR_ARGUMENT, "kn_learner_fit: the learner is NULL");
     kn_status status = check_watched(l);
     if (!status && kni_learner_saves(l)) status = kni_learner_prepare_folder(l);
-    if (!status) status = begin(l, "kn_learner_fit");
+    if (!status) status = begin(l, false, "kn_learner_fit");
     if (status) {
         l->ended = KN_RUN_FAILED;
         return status;
@@ -241,7 +242,7 @@ kn_status kn_learner_evaluate(kn_learner learner, kn_loader loader)
             KN_ERROR_ARGUMENT,
             "kn_learner_evaluate: the learner or the loader is NULL, or there is no valid_step");
     bool whole = false;
-    kn_status status = begin(l, "kn_learner_evaluate");
+    kn_status status = begin(l, true, "kn_learner_evaluate");
     if (status) return status;
     int64_t items = l->at.valid_items;
     status = kni_learner_run_valid(l, loader, KN_SPLIT_TEST, &whole);

@@ -66,6 +66,7 @@ struct kn_learner_object {
     atomic_int stop;
     kn_run_end ended;
     bool running;
+    bool evaluates; /* kn_learner_evaluate, not a fit */
 
     double started;   /* of this run, on the monotonic clock */
     int64_t batches;  /* of this run */

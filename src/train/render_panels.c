@@ -28,9 +28,9 @@ static void metric_table(kni_canvas *canvas, kni_rect area, const kni_record *re
         }
         const kni_curve *best =
             metric->curves[KN_SPLIT_VALID] ? metric->curves[KN_SPLIT_VALID] : metric->curves[0];
-        if (!best || best->epoch_count == 0) continue;
+        if (!best || best->epoch_count == 0 || metric->watched) continue;
         char text[32];
-        kni_format_number(text, sizeof text, best->best);
+        kni_record_value(metric, best->best, text, sizeof text);
         kni_canvas_right(canvas, area.x + name + 3 * column, y, column - 1, KNI_STYLE_BOLD, text);
     }
 }

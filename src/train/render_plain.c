@@ -144,12 +144,16 @@ static kn_status plain_start(void *self, const kn_run_info *info)
     char params[24];
     kni_format_count(params, sizeof params, (double)info->params);
     kni_summary_text(&p->text, p->record.name, p->utf8);
-    kni_buffer_format(&p->text, ": %lld epochs, %s params", (long long)info->epochs, params);
+    if (info->evaluates)
+        kni_buffer_format(&p->text, ": evaluation, %s params", params);
+    else
+        kni_buffer_format(&p->text, ": %lld epochs, %s params", (long long)info->epochs, params);
     if (*p->record.device) {
         kni_buffer_text(&p->text, ", ");
         kni_summary_text(&p->text, p->record.device, p->utf8);
     }
-    if (info->step > 0) kni_buffer_format(&p->text, ", goes on from step %lld", (long long)info->step);
+    if (info->step > 0 && !info->evaluates)
+        kni_buffer_format(&p->text, ", goes on from step %lld", (long long)info->step);
     kni_buffer_text(&p->text, "\n");
     write_text(p);
     return KN_OK;

@@ -2,6 +2,7 @@
    from then on twice as many values make a point. */
 #include "train/render_record.h"
 #include "support/failure.h"
+#include "train/metric_ratio.h"
 #include "train/render_format.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,11 +98,11 @@ kni_curve *kni_record_curve(kni_record *record, int32_t metric, kn_run_split spl
 
 void kni_curve_add_epoch(kni_curve *curve, bool higher_is_better, double step, int64_t epoch, double value)
 {
+    curve->last_epoch = value;
     if (!is_finite(value)) return;
     kni_trail_add(&curve->epochs, step, value);
     bool first = curve->epoch_count++ == 0;
     if (first) curve->first_epoch = value;
-    curve->last_epoch = value;
     if (!first && !(higher_is_better ? value > curve->best : value < curve->best)) return;
     curve->best = value;
     curve->best_epoch = epoch;
@@ -136,8 +137,7 @@ static char *copy_of(const char *text)
     return copy;
 }
 
-/* Kiln's own metrics that are looked at, not judged. */
-static bool is_watched(const char *name)
+bool kni_metric_is_watched(const char *name)
 {
     static const char *const names[] = {"learning_rate", "grad_norm",       "iteration_speed", "cpu_use",
                                         "cpu_memory",    "cpu_temperature", "gpu_use",         "gpu_memory"};
@@ -158,7 +158,7 @@ static bool copy_metrics(kni_record *record, const kn_run_info *info)
         metric->name = copy_of(info->metrics[i]);
         metric->higher_is_better = info->higher_is_better && info->higher_is_better[i];
         if (!metric->name) return false;
-        metric->watched = is_watched(metric->name);
+        metric->watched = kni_metric_is_watched(metric->name);
     }
     return true;
 }
@@ -173,6 +173,8 @@ kn_status kni_record_start(kni_record *record, const kn_run_info *info)
     record->epochs = info->epochs;
     record->params = info->params;
     record->first_step = info->step;
+    record->epochs_done = info->epochs_done;
+    record->evaluates = info->evaluates;
     record->progress = (kn_progress_event){.epochs = info->epochs,
                                            .step = info->step,
                                            .items_total = -1,
@@ -220,6 +222,8 @@ void kni_record_metric_event(kni_record *record, const kn_metric_event *event)
         kni_curve_add_epoch(curve, higher, step, event->epoch, event->value);
     else if (event->split == KN_SPLIT_TRAIN)
         add_step(curve, step, event->value);
+    size_t length = event->text ? strlen(event->text) : 0;
+    if (length > 2 && !strcmp(event->text + length - 2, " %")) record->metrics[event->index].percent = true;
     curve->last = event->value;
     curve->mean = event->epoch_end ? event->value : event->mean;
     if (event->text)
@@ -230,6 +234,16 @@ void kni_record_metric_event(kni_record *record, const kn_metric_event *event)
 
 void kni_record_progress(kni_record *record, const kn_progress_event *event)
 {
+    const kn_progress_event *before = &record->progress;
+    if (event->split == KN_SPLIT_TRAIN && event->items_per_second > 0) {
+        bool same =
+            before->split == KN_SPLIT_TRAIN && before->epoch == event->epoch && event->items > before->items;
+        double items = (double)(event->items - (same ? before->items : 0));
+        /* Where a run goes on in the middle of an epoch, what came before is not known: one batch of it is. */
+        if (!same && event->batches > 0) items /= (double)event->batches;
+        record->trained_items += items;
+        record->training_seconds += items / event->items_per_second;
+    }
     record->progress = *event;
     record->has_progress = true;
 }
@@ -265,6 +279,24 @@ void kni_record_free(kni_record *record)
 }
 
 /* ---- how far the run is */
+
+int64_t kni_record_epochs_done(const kni_record *record)
+{
+    return record->epochs_done ? *record->epochs_done : record->progress.epoch;
+}
+
+double kni_record_speed(const kni_record *record)
+{
+    return record->training_seconds > 0 ? record->trained_items / record->training_seconds : 0;
+}
+
+void kni_record_value(const kni_record_metric *metric, double value, char *out, size_t n)
+{
+    if (value != value || metric->percent)
+        kni_metric_text(value, KNI_RATIO_PERCENT, NULL, out, n);
+    else
+        kni_format_number(out, n, value);
+}
 
 static double clamped(double part) { return part < 0 ? 0 : part > 1 ? 1 : part; }
 

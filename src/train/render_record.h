@@ -31,7 +31,9 @@ typedef struct kni_curve {
     kni_trail steps, epochs;
     kni_point recent[KNI_RECENT_POINTS]; /* a ring of the newest steps */
     int64_t recent_total;                /* ever put into the ring */
-    double last, mean, first_epoch, last_epoch, best;
+    double last, mean;
+    double last_epoch;        /* also where it is not finite: a run that diverged must not look well */
+    double first_epoch, best; /* of the epoch_count epochs with finite values */
     int64_t best_epoch, epoch_count, not_finite;
     double best_step;
     char text[32]; /* the latest value as a person reads it */
@@ -41,6 +43,7 @@ typedef struct kni_record_metric {
     char *name;
     bool higher_is_better;
     bool watched; /* no value is better than another: a learning rate, the machine's load */
+    bool percent; /* its texts are percentages */
     kni_curve *curves[KNI_RECORD_SPLITS]; /* NULL until the first value */
 } kni_record_metric;
 
@@ -62,9 +65,12 @@ typedef struct kni_record {
     int32_t metric_count;
     kn_progress_event progress;
     bool has_progress;
-    double started; /* wall clock */
-    double clock;   /* monotonic, at the start */
-    double before;  /* seconds of earlier processes of the same run */
+    const int64_t *epochs_done;             /* of kn_run_info */
+    bool evaluates;                         /* a pass over test data, no training */
+    double trained_items, training_seconds; /* batches of training alone */
+    double started;                         /* wall clock */
+    double clock;                           /* monotonic, at the start */
+    double before;                          /* seconds of earlier processes of the same run */
     kni_record_text texts[KNI_TEXT_METRICS];
     int32_t text_count;
     kni_record_message messages[KNI_MESSAGES]; /* a ring */
@@ -85,6 +91,14 @@ void kni_trail_free(kni_trail *history);
 void kni_points_smooth(const kni_point *from, kni_point *to, int64_t count);
 /* The curve of a metric, made where it is missing; NULL without memory. */
 kni_curve *kni_record_curve(kni_record *record, int32_t metric, kn_run_split split);
+/* Kiln's own metrics that are looked at, not judged. */
+bool kni_metric_is_watched(const char *name);
+/* A value of the metric as its own texts show it, "-" for NaN. */
+void kni_record_value(const kni_record_metric *metric, double value, char *out, size_t n);
+/* Whole epochs that are done, with their validation. */
+int64_t kni_record_epochs_done(const kni_record *record);
+/* Items a second over all training of this process, 0 before the first batch. */
+double kni_record_speed(const kni_record *record);
 /* The value of a whole epoch: first, last and best are kept besides the history. */
 void kni_curve_add_epoch(kni_curve *curve, bool higher_is_better, double step, int64_t epoch, double value);
 /* The newest steps in order of time; returns their number, at most KNI_RECENT_POINTS. */

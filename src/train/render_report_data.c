@@ -27,8 +27,13 @@ static void write_history(kni_buffer *out, const kni_trail *h)
 
 static void write_curve(kni_buffer *out, const kni_curve *c, const char *split)
 {
-    kni_buffer_format(out, "\"%s\":{\"first\":%.17g,\"last\":%.17g,\"best\":%.17g,\"best_epoch\":%lld,",
-                      split, c->first_epoch, c->last_epoch, c->best, (long long)c->best_epoch);
+    kni_buffer_format(out, "\"%s\":{\"first\":%.17g,\"best\":%.17g,\"best_epoch\":%lld,", split,
+                      c->first_epoch, c->best, (long long)c->best_epoch);
+    /* JSON has no word for the value of a run that diverged. */
+    if (c->last_epoch - c->last_epoch == 0)
+        kni_buffer_format(out, "\"last\":%.17g,", c->last_epoch);
+    else
+        kni_buffer_text(out, "\"last\":null,");
     kni_buffer_format(out, "\"best_step\":%.0f,\"epochs_done\":%lld,\"steps\":", c->best_step,
                       (long long)c->epoch_count);
     write_history(out, &c->steps);
@@ -146,7 +151,8 @@ static void read_curve(kni_record *record, int32_t metric, int split, const kni_
     read_history(&curve->steps, kni_json_member(json, "steps"), step);
     read_history(&curve->epochs, kni_json_member(json, "epochs"), step);
     curve->first_epoch = number_of(json, "first");
-    curve->last_epoch = number_of(json, "last");
+    const kni_json *last = kni_json_member(json, "last");
+    curve->last_epoch = last && last->kind == KNI_JSON_NUMBER ? last->number : (double)__builtin_nan("");
     curve->best = number_of(json, "best");
     curve->best_step = number_of(json, "best_step");
     double best_epoch = number_of(json, "best_epoch"), done = number_of(json, "epochs_done");
@@ -155,7 +161,7 @@ static void read_curve(kni_record *record, int32_t metric, int split, const kni_
     const kni_trail *h = &curve->epochs;
     bool cut = h->count * (h->merge ? h->merge : 1) < curve->epoch_count - h->merge;
     if (curve->best_step > step || cut) find_best(curve, record->metrics[metric].higher_is_better);
-    kni_format_number(curve->text, sizeof curve->text, curve->last_epoch);
+    kni_record_value(&record->metrics[metric], curve->last_epoch, curve->text, sizeof curve->text);
 }
 
 static void read_metric(kni_record *record, const kni_json *json)

@@ -135,12 +135,12 @@ static void write_cards(kni_buffer *out, const kni_record *record)
         char text[32];
         const kni_curve *curve = judged(&record->metrics[i], &split);
         if (!curve || split != KN_SPLIT_VALID || record->metrics[i].watched) continue;
-        kni_format_number(text, sizeof text, curve->best);
+        kni_record_value(&record->metrics[i], curve->best, text, sizeof text);
         kni_buffer_text(out, "<div class=\"card\"><span>Best ");
         kni_html_text(out, record->metrics[i].name);
         kni_buffer_format(out, "</span><b>%s</b><small>%s, epoch %lld", text, kni_record_split_names[split],
                           (long long)curve->best_epoch);
-        kni_format_number(text, sizeof text, curve->last_epoch);
+        kni_record_value(&record->metrics[i], curve->last_epoch, text, sizeof text);
         kni_buffer_format(out, " · last %s</small></div>", text);
         shown++;
     }
@@ -148,12 +148,13 @@ static void write_cards(kni_buffer *out, const kni_record *record)
     char speed[24], step[24];
     kni_buffer_format(
         out, "<div class=\"card\"><span>Epochs</span><b>%lld</b><small>of %lld planned</small></div>",
-        (long long)p->epoch, (long long)record->epochs);
+        (long long)kni_record_epochs_done(record), (long long)record->epochs);
     kni_format_count(step, sizeof step, (double)p->step);
-    kni_format_count(speed, sizeof speed, p->items_per_second);
-    kni_buffer_format(
-        out, "<div class=\"card\"><span>Steps</span><b>%s</b><small>%s items/s</small></div></section>\n",
-        step, speed);
+    kni_format_count(speed, sizeof speed, kni_record_speed(record));
+    kni_buffer_format(out,
+                      "<div class=\"card\"><span>Steps</span><b>%s</b><small>%s items/s in "
+                      "training</small></div></section>\n",
+                      step, speed);
 }
 
 static void write_plots(kni_buffer *out, const kni_record *record)
@@ -184,17 +185,21 @@ static void write_table(kni_buffer *out, const kni_record *record)
         for (int s = 0; s < KNI_RECORD_SPLITS; s++) {
             const kni_curve *c = record->metrics[i].curves[s];
             if (!c) continue;
-            char first[32] = "-", last[32] = "-", best[32] = "-";
+            const kni_record_metric *m = &record->metrics[i];
+            char first[32] = "-", last[32] = "-", best[32] = "-", epoch[24] = "-";
             kni_buffer_text(out, "<tr><td>");
-            kni_html_text(out, record->metrics[i].name);
+            kni_html_text(out, m->name);
             if (c->epoch_count) {
-                kni_format_number(first, sizeof first, c->first_epoch);
-                kni_format_number(last, sizeof last, c->last_epoch);
-                kni_format_number(best, sizeof best, c->best);
+                kni_record_value(m, c->first_epoch, first, sizeof first);
+                kni_record_value(m, c->last_epoch, last, sizeof last);
+            }
+            if (c->epoch_count && !m->watched) {
+                kni_record_value(m, c->best, best, sizeof best);
+                snprintf(epoch, sizeof epoch, "%lld", (long long)c->best_epoch);
             }
             kni_buffer_format(
-                out, "</td><td>%s</td><td>%s</td><td>%s</td><td class=\"strong\">%s</td><td>%lld</td></tr>\n",
-                kni_record_split_names[s], first, last, best, (long long)c->best_epoch);
+                out, "</td><td>%s</td><td>%s</td><td>%s</td><td class=\"strong\">%s</td><td>%s</td></tr>\n",
+                kni_record_split_names[s], first, last, best, epoch);
         }
     kni_buffer_text(out, "</table></div>\n");
 }

@@ -142,7 +142,7 @@ static void draw_best(kni_buffer *out, const axes *a, const kni_record_metric *m
     const kni_curve *curve = metric->curves[KN_SPLIT_VALID];
     if (metric->watched || !curve || curve->epoch_count < 2) return;
     char text[32];
-    kni_format_number(text, sizeof text, curve->best);
+    kni_record_value(metric, curve->best, text, sizeof text);
     double x = at_x(a, curve->best_step), y = at_y(a, curve->best);
     bool left = x > WIDTH - 120;
     kni_buffer_format(out, "<g class=\"best\"><circle cx=\"%.1f\" cy=\"%.1f\" r=\"6\"/>", x, y);
@@ -151,8 +151,9 @@ static void draw_best(kni_buffer *out, const axes *a, const kni_record_metric *m
 }
 
 /* The value of a curve at a step: that of its last point not behind it. */
-static void strip_value(kni_buffer *out, const kni_curve *curve, int split, double step)
+static void strip_value(kni_buffer *out, const kni_record_metric *metric, int split, double step)
 {
+    const kni_curve *curve = metric->curves[split];
     if (!curve) return;
     const kni_trail *h = split == KN_SPLIT_TRAIN && curve->steps.count ? &curve->steps : &curve->epochs;
     int64_t low = 0, high = h->count;
@@ -165,7 +166,7 @@ static void strip_value(kni_buffer *out, const kni_curve *curve, int split, doub
     }
     if (low == 0) return;
     char text[32];
-    kni_format_number(text, sizeof text, h->points[low - 1].value);
+    kni_record_value(metric, h->points[low - 1].value, text, sizeof text);
     kni_buffer_format(out, "\n%s %s", kni_record_split_names[split], text);
 }
 
@@ -177,7 +178,7 @@ static void draw_strips(kni_buffer *out, const axes *a, const kni_record_metric 
         double step = kni_floor(a->x_low + (a->x_high - a->x_low) * (i + 1) / STRIPS);
         kni_buffer_format(out, "<rect x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"%d\"><title>step %.0f",
                           LEFT + i * width, TOP, width, HEIGHT - TOP - BOTTOM, step);
-        for (int s = 0; s < KNI_RECORD_SPLITS; s++) strip_value(out, metric->curves[s], s, step);
+        for (int s = 0; s < KNI_RECORD_SPLITS; s++) strip_value(out, metric, s, step);
         kni_buffer_text(out, "</title></rect>");
     }
     kni_buffer_text(out, "</g>");

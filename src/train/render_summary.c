@@ -58,17 +58,18 @@ static void write_row(kni_buffer *out, const kni_record_metric *metric, int spli
     coloured(out, style, codes[split]);
     padded(out, kni_record_split_names[split], 6, false, style.utf8);
     coloured(out, style, "0");
+    bool judged = curve->epoch_count && !metric->watched;
     const double values[] = {curve->first_epoch, curve->last_epoch, curve->best};
     for (int i = 0; i < 3; i++) {
         snprintf(text, sizeof text, "-");
-        if (curve->epoch_count) kni_format_number(text, sizeof text, values[i]);
-        if (!curve->epoch_count && i == 1) kni_format_number(text, sizeof text, curve->mean);
+        if (i == 2 ? judged : curve->epoch_count > 0) kni_record_value(metric, values[i], text, sizeof text);
+        if (!curve->epoch_count && i == 1) kni_record_value(metric, curve->mean, text, sizeof text);
         if (i == 2) coloured(out, style, "1");
         padded(out, text, 11, true, style.utf8);
         if (i == 2) coloured(out, style, "0");
     }
     snprintf(text, sizeof text, "%lld", (long long)curve->best_epoch);
-    padded(out, curve->epoch_count ? text : "-", 7, true, style.utf8);
+    padded(out, judged ? text : "-", 7, true, style.utf8);
     int room = style.columns - (2 + name + 2 + 6 + 33 + 7 + 2) - 1;
     if (room > 40) room = 40;
     if (room > 3) {
@@ -89,9 +90,13 @@ void kni_summary_write(kni_buffer *out, const kni_record *record, kn_run_end end
     coloured(out, style, "1");
     kni_summary_text(out, record->name, style.utf8);
     coloured(out, style, "0");
-    kni_buffer_format(out, ": %s after epoch %lld of %lld, step %lld, %s", kni_run_end_name(end),
-                      (long long)p->epoch, (long long)(p->epochs ? p->epochs : record->epochs),
-                      (long long)p->step, time);
+    if (record->evaluates)
+        kni_buffer_format(out, ": evaluation %s, epoch %lld, step %lld, %s", kni_run_end_name(end),
+                          (long long)kni_record_epochs_done(record), (long long)p->step, time);
+    else
+        kni_buffer_format(out, ": %s after epoch %lld of %lld, step %lld, %s", kni_run_end_name(end),
+                          (long long)kni_record_epochs_done(record),
+                          (long long)(p->epochs ? p->epochs : record->epochs), (long long)p->step, time);
     if (*record->folder) {
         kni_buffer_text(out, ", files in ");
         kni_summary_text(out, record->folder, style.utf8);

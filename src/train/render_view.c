@@ -75,7 +75,7 @@ static void legend_text(char *out, size_t n, const kni_record_metric *metric, in
     char value[32];
     snprintf(out, n, " %s", curve->text);
     if (!best || curve->epoch_count == 0 || metric->watched) return;
-    kni_format_number(value, sizeof value, curve->best);
+    kni_record_value(metric, curve->best, value, sizeof value);
     snprintf(out, n, " %s  best %s in epoch %lld", curve->text, value, (long long)curve->best_epoch);
 }
 
@@ -94,8 +94,8 @@ static void extremes_text(char *out, size_t n, const kni_record_metric *metric)
         }
     }
     char least[32], most[32];
-    kni_format_number(least, sizeof least, low);
-    kni_format_number(most, sizeof most, high);
+    kni_record_value(metric, low, least, sizeof least);
+    kni_record_value(metric, high, most, sizeof most);
     snprintf(out, n, any ? "min %s  max %s · " : "%.0s%.0s", least, most);
 }
 

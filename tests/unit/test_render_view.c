@@ -5,6 +5,7 @@
 #include "train/render_play.h"
 #include "train/render_plot.h"
 #include "train/render_record.h"
+#include "train/render_report.h"
 #include "train/render_summary.h"
 #include "train/render_view.h"
 #include <stdlib.h>
@@ -280,6 +281,71 @@ static void summaries(shown *s)
     kni_buffer_free(&out);
 }
 
+/* The lines of a table that begin with these words. */
+static bool has_line(const char *text, const char *line)
+{
+    char found[200];
+    for (const char *at = text; at; at = strchr(at + 1, '\n')) {
+        size_t n = 0;
+        /* Columns are compared without the number of spaces between them. */
+        for (const char *p = at + (*at == '\n'); *p && *p != '\n' && n < sizeof found - 1; p++)
+            if (*p != ' ' || (n && found[n - 1] != ' ')) found[n++] = *p;
+        found[n] = 0;
+        if (!strncmp(found, line, strlen(line))) return true;
+    }
+    printf("  no line '%s' in\n%s\n", line, text);
+    return false;
+}
+
+/* The table at the end of a run that was interrupted in its third epoch after its loss became NaN. */
+static void ends(void)
+{
+    static const char *const metrics[] = {"loss", "accuracy", "learning_rate", NULL};
+    static const bool higher[] = {false, true, false};
+    int64_t done = 0;
+    kni_record *r = calloc(1, sizeof *r);
+    kn_run_info info = {
+        .name = "n", .epochs = 3, .metrics = metrics, .higher_is_better = higher, .epochs_done = &done};
+    CHECK(kni_record_start(r, &info) == KN_OK);
+    for (done = 1; done <= 2; done++) {
+        double nan = 0.0 / 0.0, values[] = {done == 1 ? 0.5 : nan, 0.25 * (double)done, 0.1};
+        for (int m = 0; m < 3; m++) {
+            char text[32];
+            snprintf(text, sizeof text, m == 1 ? "%.2f %%" : "%.4g", values[m] * (m == 1 ? 100 : 1));
+            kn_metric_event e = {metrics[m], m, KN_SPLIT_TRAIN, true, done, done, values[m], values[m], text};
+            kni_record_metric_event(r, &e);
+        }
+        /* 100 items a second in training, 1000 in validation. */
+        kn_progress_event p = {
+            .split = KN_SPLIT_TRAIN, .epoch = done, .epochs = 3, .items = 50, .batches = 1};
+        p.items_per_second = 100;
+        kni_record_progress(r, &p);
+        p.split = KN_SPLIT_VALID;
+        p.items_per_second = 1000;
+        kni_record_progress(r, &p);
+    }
+    done = 2;
+    r->progress.epoch = 3;
+    CHECK(kni_record_speed(r) == 100);
+    kni_buffer out = {0};
+    kni_summary_write(&out, r, KN_RUN_INTERRUPTED, (kni_summary_style){false, false, 40});
+    CHECK(has_line(out.data, "n: interrupted after epoch 2 of 3, "));
+    CHECK(has_line(out.data, "loss train 0.5 - 0.5 1"));
+    CHECK(has_line(out.data, "accuracy train 25.00 % 50.00 % 50.00 % 2"));
+    CHECK(has_line(out.data, "learning_rate train 0.1 0.1 - -"));
+    kni_buffer_clear(&out);
+    kni_report_page(&out, r, NULL);
+    CHECK(strstr(out.data, "100 items/s in training") && strstr(out.data, "\"last\":null"));
+    CHECK(strstr(out.data, "<td>25.00 %</td><td>50.00 %</td>") != NULL);
+    kni_buffer_clear(&out);
+    r->evaluates = true;
+    kni_summary_write(&out, r, KN_RUN_FINISHED, (kni_summary_style){false, false, 40});
+    CHECK(has_line(out.data, "n: evaluation finished, epoch 2, "));
+    kni_buffer_free(&out);
+    kni_record_free(r);
+    free(r);
+}
+
 int main(void)
 {
     static const kn_renderer_type keep = {.name = "keep",
@@ -292,6 +358,7 @@ int main(void)
     numbers();
     canvases();
     plots();
+    ends();
     shown *s = calloc(1, sizeof *s);
     draw(s, 0, 0, true);
     struct kn_renderer_object object = {&keep, s};

@@ -9,6 +9,8 @@ typedef struct Notes {
     kn_run_end end;
     char message[400];
     double last_mean;
+    const int64_t *epochs_done;
+    int64_t done_at_end, evaluations;
     int64_t last_step, steps_rising, info_params;
     kn_renderer_answer answer;
     int answer_at;
@@ -19,6 +21,8 @@ static kn_status notes_start(void *self, const kn_run_info *info)
     Notes *n = self;
     n->starts++;
     n->info_params = info->params;
+    n->epochs_done = info->epochs_done;
+    n->evaluations += info->evaluates;
     return strcmp(info->metrics[0], "loss") == 0 && !info->higher_is_better[0] && strstr(info->model, "Net")
                ? KN_OK
                : KN_ERROR_ARGUMENT;
@@ -53,10 +57,12 @@ static void notes_finish(void *self, kn_run_end end, const char *summary)
     Notes *n = self;
     n->finishes += strstr(summary, "loss") != NULL;
     n->end = end;
+    n->done_at_end = *n->epochs_done;
 }
 static void notes_close(void *self) { ((Notes *)self)->closes++; }
-static const kn_renderer_type notes_type = {"notes",       notes_start, notes_metric, notes_progress,
-                                            notes_message, notes_poll,  notes_finish, notes_close};
+static const kn_renderer_type notes_type = {"notes",        notes_start,   notes_metric,
+                                            notes_progress, notes_message, notes_poll,
+                                            notes_finish,   notes_close,   NULL};
 
 static void events_and_validation(void)
 {
@@ -68,7 +74,7 @@ static void events_and_validation(void)
     CHECK_ERROR(kn_learner_add_metric(run.learner, kn_metric_accuracy(-1)), "already");
     CHECK_OK(kn_learner_fit(run.learner));
     CHECK(notes.starts == 1 && notes.finishes == 1 && notes.end == KN_RUN_FINISHED);
-    CHECK(notes.info_params == RUN_PARAMS);
+    CHECK(notes.info_params == RUN_PARAMS && notes.done_at_end == 3 && notes.evaluations == 0);
     CHECK(notes.progress[0] == 3 * 23 && notes.progress[1] == 3 * 3);
     CHECK(notes.values[0] == 2 * 3 * 23 && notes.values[1] == 2 * 3 * 3);
     CHECK(notes.epoch_ends[0] == 2 * 3 && notes.epoch_ends[1] == 2 * 3);
@@ -82,6 +88,7 @@ static void events_and_validation(void)
     CHECK_OK(kn_learner_evaluate(run.learner, run.valid));
     CHECK(kn_learner_value(run.learner, KN_SPLIT_TEST, "loss") ==
           kn_learner_value(run.learner, KN_SPLIT_VALID, "loss"));
+    CHECK(notes.evaluations == 1 && notes.done_at_end == 3);
     char summary[2000];
     CHECK(kn_learner_summary(run.learner, summary, sizeof summary) < sizeof summary);
     CHECK(strstr(summary, "accuracy             valid") != NULL);

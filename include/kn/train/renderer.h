@@ -22,6 +22,8 @@ typedef struct kn_run_info {
     const char *const *metrics; /* names of the numeric metrics, in the order of events; the last one NULL */
     const bool *higher_is_better; /* of each metric */
     bool catch_interrupts;        /* the learner was told to catch signals: renderers may do so too */
+    bool evaluates;               /* kn_learner_evaluate: one pass over other data, no training */
+    const int64_t *epochs_done;   /* whole epochs, counted on until finish; NULL: not known */
 } kn_run_info;
 
 /* One number of one metric. */
