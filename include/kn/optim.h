@@ -78,7 +78,7 @@ KN_API KN_MUST_CHECK kn_status kn_optim_step_closure(kn_optim optim, double lr, 
                                                      kn_closure_fn closure, void *context, double *loss);
 
 /* ---- groups: params whose path matches an extended regular expression are treated differently. The first match counts.
-   Add them before the first step. */
+   Add them before the first step, where a pattern that matches no param of the module is an error. */
 
 typedef struct kn_optim_group {
     const char *pattern;

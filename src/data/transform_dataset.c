@@ -335,8 +335,8 @@ kn_dataset kn_dataset_sample(kn_dataset dataset, const kn_sample_args *args)
     double ratio = args->ratio != 0 ? args->ratio : 1;
     bool possible = ratio > 0 && ratio < 1e6 && ratio * (double)length < 0x1p62;
     if (!possible) {
-        kni_failure(KN_ERROR_ARGUMENT, "kn_dataset_sample: a ratio of %g; it must be above 0 and below 1e6",
-                    ratio);
+        kni_failure(KN_ERROR_ARGUMENT, "kn_dataset_sample: a ratio of %s; it must be above 0 and below 1e6",
+                    KNI_NUMBER(ratio));
         return NULL;
     }
     int64_t size = args->size ? args->size : (int64_t)(ratio * (double)length);

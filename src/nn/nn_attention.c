@@ -53,8 +53,8 @@ static kn_status check_sizes(kn_nn_attention *m)
         return kni_failure(KN_ERROR_ARGUMENT, "%s: %lld heads cannot share %lld heads of keys evenly", name,
                            (long long)m->n_heads, (long long)m->n_heads_kv);
     if (!(m->dropout >= 0 && m->dropout < 1))
-        return kni_failure(KN_ERROR_ARGUMENT, "%s: dropout is %g; it must be at least 0 and below 1", name,
-                           m->dropout);
+        return kni_failure(KN_ERROR_ARGUMENT, "%s: dropout is %s; it must be at least 0 and below 1", name,
+                           KNI_NUMBER(m->dropout));
     int64_t width;
     if (m->d_head < 1 || __builtin_mul_overflow(m->d_head, m->n_heads, &width))
         return kni_failure(KN_ERROR_ARGUMENT, "%s: d_head is %lld", name, (long long)m->d_head);

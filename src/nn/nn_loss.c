@@ -39,7 +39,8 @@ static kn_tensor differ(const char *function, kn_tensor x, kn_tensor target)
 
 kn_tensor kn_lp_loss(kn_tensor x, kn_tensor target, double p, kn_reduction reduction)
 {
-    if (!(p > 0)) return kni_poisoned(KN_ERROR_ARGUMENT, "kn_lp_loss: p is %g; it must be above 0", p);
+    if (!(p > 0))
+        return kni_poisoned(KN_ERROR_ARGUMENT, "kn_lp_loss: p is %s; it must be above 0", KNI_NUMBER(p));
     kn_tensor bad = differ("kn_lp_loss", x, target);
     if (bad.bits) return bad;
     kn_tensor gap = kn_abs(kn_sub(x, target));
@@ -114,8 +115,8 @@ kn_tensor kn_binary_cross_entropy_loss(kn_tensor x, kn_tensor target,
     if (bad.bits) return bad;
     if (!(args->smoothing >= 0 && args->smoothing <= 1))
         return kni_poisoned(KN_ERROR_ARGUMENT,
-                            "kn_binary_cross_entropy_loss: the smoothing %g is outside 0 .. 1",
-                            args->smoothing);
+                            "kn_binary_cross_entropy_loss: the smoothing %s is outside 0 .. 1",
+                            KNI_NUMBER(args->smoothing));
     kn_scope scope = kn_scope_begin();
     kn_binary_cross_entropy_args inner = {.weight = args->weight, .pos_weight = args->pos_weight};
     inner.reduction = batch_mean ? KN_REDUCTION_NONE : args->reduction;

@@ -20,8 +20,8 @@ kn_status kn_nn_dropout_init(kn_nn_dropout *m, double p, const kn_nn_dropout_arg
     kn_dropout_kind kind = args ? args->kind : KN_DROPOUT_ELEMENTS;
     if (!m || !(p >= 0 && p <= 1) || (unsigned)kind > KN_DROPOUT_ALPHA)
         return kni_failure(KN_ERROR_ARGUMENT,
-                           "kn_nn_dropout_init: p is %g (0 to 1), or the module is NULL, or the kind unknown",
-                           p);
+                           "kn_nn_dropout_init: p is %s (0 to 1), or the module is NULL, or the kind unknown",
+                           KNI_NUMBER(p));
     *m = (kn_nn_dropout){p, kind, true};
     return KN_OK;
 }
@@ -43,7 +43,8 @@ kn_status kn_nn_gaussian_noise_init(kn_nn_gaussian_noise *m, double std)
 {
     if (!m || !(std >= 0))
         return kni_failure(KN_ERROR_ARGUMENT,
-                           "kn_nn_gaussian_noise_init: the deviation %g is negative or the module NULL", std);
+                           "kn_nn_gaussian_noise_init: the deviation %s is negative or the module NULL",
+                           KNI_NUMBER(std));
     *m = (kn_nn_gaussian_noise){std, true};
     return KN_OK;
 }

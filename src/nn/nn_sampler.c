@@ -26,16 +26,17 @@ kn_status kn_sampler_init(kn_sampler *sampler, const kn_sampler_args *args)
     made.state = a->seed;
     if (!is_greedy(&made) && !(a->temperature > 0))
         return kni_failure(KN_ERROR_ARGUMENT,
-                           "%s: temperature is %g; it must be above 0, or (double)KN_ZERO for the best token",
-                           name, a->temperature);
+                           "%s: temperature is %s; it must be above 0, or (double)KN_ZERO for the best token",
+                           name, KNI_NUMBER(a->temperature));
     if (a->top_k < 0)
         return kni_failure(KN_ERROR_ARGUMENT, "%s: top_k is %lld; it must be at least 1, or 0 for all", name,
                            (long long)a->top_k);
     if (!(a->top_p >= 0 && a->top_p <= 1))
-        return kni_failure(KN_ERROR_ARGUMENT, "%s: top_p is %g; it must be from 0 to 1", name, a->top_p);
+        return kni_failure(KN_ERROR_ARGUMENT, "%s: top_p is %s; it must be from 0 to 1", name,
+                           KNI_NUMBER(a->top_p));
     if (!(a->repetition_penalty > 0))
-        return kni_failure(KN_ERROR_ARGUMENT, "%s: repetition_penalty is %g; it must be above 0", name,
-                           a->repetition_penalty);
+        return kni_failure(KN_ERROR_ARGUMENT, "%s: repetition_penalty is %s; it must be above 0", name,
+                           KNI_NUMBER(a->repetition_penalty));
     if (!sampler) return kni_failure(KN_ERROR_ARGUMENT, "%s: the sampler is NULL", name);
     *sampler = made;
     return KN_OK;

@@ -36,8 +36,8 @@ kn_status kn_nn_feed_forward_init(kn_nn_feed_forward *m, int64_t d_model, int64_
     kn_status s = KN_OK;
     if (!(made.dropout >= 0 && made.dropout < 1))
         s = kni_failure(KN_ERROR_ARGUMENT,
-                        "kn_nn_feed_forward_init: dropout is %g; it must be at least 0 and below 1",
-                        made.dropout);
+                        "kn_nn_feed_forward_init: dropout is %s; it must be at least 0 and below 1",
+                        KNI_NUMBER(made.dropout));
     if (s == KN_OK) s = kn_nn_activation_init(&made.activation, kind, &activation);
     if (s == KN_OK) s = kn_nn_linear_init(&made.linear1, d_model, d_ff, &linear);
     if (s == KN_OK)

@@ -52,7 +52,7 @@ static kn_status add_one(void *context, const kn_module_entry *entry)
 kn_ema kn_ema_make(kn_module module, double decay, bool warm_up)
 {
     if (!(decay >= 0 && decay <= 1)) {
-        kni_failure(KN_ERROR_ARGUMENT, "kn_ema_make: the decay is %g; 0 to 1", decay);
+        kni_failure(KN_ERROR_ARGUMENT, "kn_ema_make: the decay is %s; 0 to 1", KNI_NUMBER(decay));
         return NULL;
     }
     kn_ema ema = calloc(1, sizeof *ema);

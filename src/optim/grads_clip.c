@@ -60,7 +60,8 @@ static kn_status check_clip(kn_clip_kind kind, double limit, const char *functio
     if (kind < KN_CLIP_NONE || kind > KN_CLIP_GLOBAL_NORM)
         return kni_failure(KN_ERROR_ARGUMENT, "%s: %d is no kind of clipping", function, (int)kind);
     if (kind != KN_CLIP_NONE && !(limit > 0))
-        return kni_failure(KN_ERROR_ARGUMENT, "%s: the limit is %g; it must be above 0", function, limit);
+        return kni_failure(KN_ERROR_ARGUMENT, "%s: the limit is %s; it must be above 0", function,
+                           KNI_NUMBER(limit));
     return KN_OK;
 }
 

@@ -22,9 +22,10 @@ static kn_status check(const kn_loss_scaler *scaler, kn_optim optim)
     if (!(scaler->scale > 0 && scaler->scale < 1e300) || !(scaler->growth >= 1) ||
         !(scaler->backoff > 0 && scaler->backoff <= 1) || scaler->interval < 1)
         return kni_failure(KN_ERROR_ARGUMENT,
-                           "kn_loss_scaler_step: scale %g, growth %g, backoff %g, interval %lld: start from "
+                           "kn_loss_scaler_step: scale %s, growth %s, backoff %s, interval %lld: start from "
                            "kn_loss_scaler_make()",
-                           scaler->scale, scaler->growth, scaler->backoff, (long long)scaler->interval);
+                           KNI_NUMBER(scaler->scale), KNI_NUMBER(scaler->growth), KNI_NUMBER(scaler->backoff),
+                           (long long)scaler->interval);
     return KN_OK;
 }
 

@@ -1,4 +1,5 @@
 /* Optimisers as objects: making and freeing, groups, slots of state, and the step. */
+#define _POSIX_C_SOURCE 200809L
 #include "optim/optim_object.h"
 #include "support/failure.h"
 #include <kn/creation.h>
@@ -27,6 +28,7 @@ void kn_optim_free(kn_optim optim)
         for (int k = 0; k < KNI_OPTIM_STATES; k++) kn_drop(optim->slots[i].states[k]);
     for (int32_t i = 0; i < optim->n_parts; i++) {
         regfree(&optim->parts[i].pattern);
+        free(optim->parts[i].text);
         kn_optim_free(optim->parts[i].group.optim);
     }
     kni_lbfgs_free(optim->lbfgs);
@@ -42,13 +44,12 @@ double kni_optim_number(double value, double by_default)
     return value == 0 ? by_default : value;
 }
 
-kn_status kni_optim_check_numbers(const double *numbers, int n, const char *function)
+kn_status kni_optim_check_fields(const kni_optim_field *fields, int n, const char *function)
 {
     for (int i = 0; i < n; i++)
-        if (!(numbers[i] >= 0 && numbers[i] < 1e300))
-            return kni_failure(KN_ERROR_ARGUMENT,
-                               "%s: number %d of the arguments is %g; it must be 0 or more", function, i + 1,
-                               numbers[i]);
+        if (!(fields[i].value >= 0 && fields[i].value < 1e300))
+            return kni_failure(KN_ERROR_ARGUMENT, "%s: %s is %s; it must be 0 or more", function,
+                               fields[i].name, KNI_NUMBER(fields[i].value));
     return KN_OK;
 }
 
@@ -69,8 +70,8 @@ static kn_status check_group(kn_optim optim, const kn_optim_group *group)
                            group->optim == optim ? "must be another one" : "cannot have groups of its own");
     if (group->schedule < 0)
         return kni_failure(KN_ERROR_ARGUMENT, "%s: schedule %d is negative", function, group->schedule);
-    double scale = kni_optim_number(group->lr_scale, 1);
-    return kni_optim_check_numbers(&scale, 1, function);
+    const kni_optim_field scale = {"lr_scale", kni_optim_number(group->lr_scale, 1)};
+    return kni_optim_check_fields(&scale, 1, function);
 }
 
 static kn_status add_part(kn_optim optim, const kn_optim_group *group)
@@ -87,10 +88,16 @@ static kn_status add_part(kn_optim optim, const kn_optim_group *group)
                            "kn_optim_add_group: the pattern '%s' is no regular expression: %s",
                            group->pattern, text);
     }
+    part->text = strdup(group->pattern);
+    if (!part->text) {
+        regfree(&part->pattern);
+        return kni_failure_memory("kn_optim_add_group");
+    }
     part->group = *group;
     part->group.pattern = NULL;
     part->group.lr_scale = kni_optim_number(group->lr_scale, 1);
     optim->n_parts++;
+    optim->parts_checked = false;
     return KN_OK;
 }
 
@@ -218,7 +225,8 @@ static kn_status step(kn_optim optim, const double *rates, int32_t n, kn_module 
                            "%s: L-BFGS evaluates the loss itself: use kn_optim_step_closure", function);
     for (int32_t i = 0; i < n; i++)
         if (!(rates[i] > -1e300 && rates[i] < 1e300))
-            return kni_failure(KN_ERROR_ARGUMENT, "%s: the learning rate is %g", function, rates[i]);
+            return kni_failure(KN_ERROR_ARGUMENT, "%s: the learning rate is %s", function,
+                               KNI_NUMBER(rates[i]));
     kni_optim_jobs jobs = {0};
     kn_scope scope = kn_scope_begin();
     kn_no_grad_begin();

@@ -34,8 +34,11 @@ kn_optim kn_optim_lbfgs(const kn_lbfgs_args *args)
     a.history = a.history ? a.history : 100;
     a.tolerance_grad = kni_optim_number(a.tolerance_grad, 1e-7);
     a.tolerance_change = kni_optim_number(a.tolerance_change, 1e-9);
-    const double numbers[] = {a.max_iterations - 1, a.history - 1, a.tolerance_grad, a.tolerance_change};
-    if (kni_optim_check_numbers(numbers, 4, function)) return NULL;
+    const kni_optim_field fields[] = {{"max_iterations", a.max_iterations},
+                                      {"history", a.history},
+                                      {"tolerance_grad", a.tolerance_grad},
+                                      {"tolerance_change", a.tolerance_change}};
+    if (kni_optim_check_fields(fields, 4, function)) return NULL;
     kn_optim optim = kni_optim_make(&kni_rule_lbfgs, &a, sizeof a, function);
     kni_lbfgs *m = optim ? calloc(1, sizeof *m) : NULL;
     if (m) {

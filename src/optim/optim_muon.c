@@ -87,8 +87,9 @@ kn_optim kn_optim_muon(const kn_muon_args *args)
     m.b = kni_optim_number(m.b, -4.775);
     m.c = kni_optim_number(m.c, 2.0315);
     if (m.steps == 0) m.steps = 5;
-    const double numbers[] = {m.momentum, m.weight_decay, m.eps};
-    if (kni_optim_check_numbers(numbers, 3, "kn_optim_muon")) return NULL;
+    const kni_optim_field fields[] = {
+        {"momentum", m.momentum}, {"weight_decay", m.weight_decay}, {"eps", m.eps}};
+    if (kni_optim_check_fields(fields, 3, "kn_optim_muon")) return NULL;
     if (m.steps < 0 || m.steps >= 100) {
         kni_failure(KN_ERROR_ARGUMENT, "kn_optim_muon: %d steps; 1 to 99", m.steps);
         return NULL;

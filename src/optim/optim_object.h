@@ -36,6 +36,7 @@ typedef struct kni_optim_rule {
 
 typedef struct kni_optim_part {
     regex_t pattern;
+    char *text; /* of the pattern */
     kn_optim_group group;
 } kni_optim_part;
 
@@ -58,6 +59,7 @@ struct kn_optim_object {
     double loss_scale; /* of the gradients of the step that runs, 0 = 1; set by a loss scaler */
     kni_optim_part *parts;
     int32_t n_parts;
+    bool parts_checked; /* each pattern has matched a param */
     kni_optim_slot *slots;
     int64_t n_slots, slot_room;
     int32_t *table; /* positions + 1 by handle, twice slot_room of them */
@@ -74,8 +76,13 @@ int64_t kni_optim_slot_of(kn_optim optim, kn_tensor param, const char *path);
 kn_optim kni_optim_owner(kn_optim optim, const kni_optim_slot *slot);
 /* Replaces 0 by the default and KN_ZERO by 0. */
 double kni_optim_number(double value, double by_default);
-/* KN_ERROR_ARGUMENT unless every number is finite and not negative. */
-kn_status kni_optim_check_numbers(const double *numbers, int n, const char *function);
+/* A number of the arguments under the name of its field. */
+typedef struct kni_optim_field {
+    const char *name;
+    double value;
+} kni_optim_field;
+/* KN_ERROR_ARGUMENT, with the field's name, unless every number is finite and not negative. */
+kn_status kni_optim_check_fields(const kni_optim_field *fields, int n, const char *function);
 
 /* ---- optim_walk.c: the params of a module that are to be updated */
 

@@ -8,7 +8,8 @@
 static kn_status check_factor(double value, const char *name, const char *function)
 {
     if (value >= 0 && value < 1) return KN_OK;
-    return kni_failure(KN_ERROR_ARGUMENT, "%s: %s is %g; it must be 0 to below 1", function, name, value);
+    return kni_failure(KN_ERROR_ARGUMENT, "%s: %s is %s; it must be 0 to below 1", function, name,
+                       KNI_NUMBER(value));
 }
 
 /* ---- SGD */
@@ -28,8 +29,8 @@ static const kni_optim_rule rule_sgd = {"sgd", {"momentum_buffer"}, sgd_states, 
 kn_optim kn_optim_sgd(const kn_sgd_args *args)
 {
     kn_sgd_args a = args ? *args : (kn_sgd_args){0};
-    const double numbers[] = {a.momentum, a.weight_decay};
-    if (kni_optim_check_numbers(numbers, 2, "kn_optim_sgd")) return NULL;
+    const kni_optim_field fields[] = {{"momentum", a.momentum}, {"weight_decay", a.weight_decay}};
+    if (kni_optim_check_fields(fields, 2, "kn_optim_sgd")) return NULL;
     if (a.nesterov && (a.momentum <= 0 || a.dampening != 0)) {
         kni_failure(KN_ERROR_ARGUMENT, "kn_optim_sgd: Nesterov needs a momentum and no dampening");
         return NULL;
@@ -70,9 +71,9 @@ static kn_optim make_adam(const kni_optim_rule *rule, const kn_adam_args *args, 
     a.beta2 = kni_optim_number(a.beta2, 0.999);
     a.eps = kni_optim_number(a.eps, 1e-8);
     a.weight_decay = kni_optim_number(a.weight_decay, decay);
-    const double numbers[] = {a.eps, a.weight_decay};
+    const kni_optim_field fields[] = {{"eps", a.eps}, {"weight_decay", a.weight_decay}};
     if (check_factor(a.beta1, "beta1", function) || check_factor(a.beta2, "beta2", function)) return NULL;
-    if (kni_optim_check_numbers(numbers, 2, function)) return NULL;
+    if (kni_optim_check_fields(fields, 2, function)) return NULL;
     if (a.cautious && !decoupled) {
         kni_failure(KN_ERROR_ARGUMENT, "%s: cautious decay belongs to kn_optim_adamw", function);
         return NULL;
@@ -126,9 +127,9 @@ kn_optim kn_optim_adan(const kn_adan_args *args)
     a.beta2 = kni_optim_number(a.beta2, 0.92);
     a.beta3 = kni_optim_number(a.beta3, 0.99);
     a.eps = kni_optim_number(a.eps, 1e-8);
-    const double numbers[] = {a.eps, a.weight_decay};
+    const kni_optim_field fields[] = {{"eps", a.eps}, {"weight_decay", a.weight_decay}};
     if (check_factor(a.beta1, "beta1", function) || check_factor(a.beta2, "beta2", function) ||
-        check_factor(a.beta3, "beta3", function) || kni_optim_check_numbers(numbers, 2, function))
+        check_factor(a.beta3, "beta3", function) || kni_optim_check_fields(fields, 2, function))
         return NULL;
     return kni_optim_make(&rule_adan, &a, sizeof a, function);
 }
@@ -160,8 +161,11 @@ kn_optim kn_optim_adagrad(const kn_adagrad_args *args)
 {
     kn_adagrad_args a = args ? *args : (kn_adagrad_args){0};
     a.eps = kni_optim_number(a.eps, 1e-10);
-    const double numbers[] = {a.lr_decay, a.weight_decay, a.initial_accumulator, a.eps};
-    if (kni_optim_check_numbers(numbers, 4, "kn_optim_adagrad")) return NULL;
+    const kni_optim_field fields[] = {{"lr_decay", a.lr_decay},
+                                      {"weight_decay", a.weight_decay},
+                                      {"initial_accumulator", a.initial_accumulator},
+                                      {"eps", a.eps}};
+    if (kni_optim_check_fields(fields, 4, "kn_optim_adagrad")) return NULL;
     return kni_optim_make(&rule_adagrad, &a, sizeof a, "kn_optim_adagrad");
 }
 
@@ -191,7 +195,8 @@ kn_optim kn_optim_rmsprop(const kn_rmsprop_args *args)
     kn_rmsprop_args a = args ? *args : (kn_rmsprop_args){0};
     a.alpha = kni_optim_number(a.alpha, 0.99);
     a.eps = kni_optim_number(a.eps, 1e-8);
-    const double numbers[] = {a.alpha, a.eps, a.weight_decay, a.momentum};
-    if (kni_optim_check_numbers(numbers, 4, "kn_optim_rmsprop")) return NULL;
+    const kni_optim_field fields[] = {
+        {"alpha", a.alpha}, {"eps", a.eps}, {"weight_decay", a.weight_decay}, {"momentum", a.momentum}};
+    if (kni_optim_check_fields(fields, 4, "kn_optim_rmsprop")) return NULL;
     return kni_optim_make(&rule_rmsprop, &a, sizeof a, "kn_optim_rmsprop");
 }

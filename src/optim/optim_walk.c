@@ -115,12 +115,46 @@ static kn_status visit(void *context, const kn_module_entry *entry)
     return KN_OK;
 }
 
+/* ---- groups */
+
+typedef struct matching {
+    const kni_optim_part *part;
+    bool found;
+} matching;
+
+static kn_status match(void *context, const kn_module_entry *entry)
+{
+    matching *m = context;
+    m->found = m->found ||
+               (!entry->buffer && !entry->tied && regexec(&m->part->pattern, entry->path, 0, NULL, 0) == 0);
+    return KN_OK;
+}
+
+/* At the first step: a pattern with a slip of the pen would change nothing and say nothing. */
+static kn_status check_groups(kn_optim optim, kn_module module, const char *function)
+{
+    kn_status s = KN_OK;
+    for (int32_t i = 0; i < optim->n_parts && s == KN_OK; i++) {
+        matching m = {&optim->parts[i], false};
+        s = kn_module_visit(module, match, &m);
+        if (s == KN_OK && !m.found)
+            s = kni_failure(KN_ERROR_ARGUMENT,
+                            "%s: the group's pattern '%s' matches no param of the module; kn_module_print "
+                            "shows their paths",
+                            function, optim->parts[i].text);
+    }
+    optim->parts_checked = s == KN_OK;
+    return s;
+}
+
 kn_status kni_optim_collect(kni_optim_jobs *jobs, kn_optim optim, const double *rates, int32_t n_rates,
                             kn_module module, kn_grads grads, const char *function)
 {
     collection c = {jobs, optim, rates, n_rates, grads, function};
     if (!grads) return kni_failure(KN_ERROR_ARGUMENT, "%s: the gradients are NULL", function);
-    kn_status s = kn_module_visit(module, visit, &c);
+    kn_status s = KN_OK;
+    if (optim && !optim->parts_checked) s = check_groups(optim, module, function);
+    if (s == KN_OK) s = kn_module_visit(module, visit, &c);
     const char *path = jobs->paths;
     for (int64_t i = 0; i < jobs->n; i++) {
         jobs->at[i].path = path;

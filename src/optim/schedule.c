@@ -22,7 +22,7 @@ static kn_schedule make(const kni_schedule_kind *kind, double a, double b, doubl
     const double all[] = {a, b, c};
     for (int i = 0; i < 3; i++)
         if (!(all[i] > -1e300 && all[i] < 1e300)) {
-            kni_failure(KN_ERROR_ARGUMENT, "%s: %g is no rate or factor", function, all[i]);
+            kni_failure(KN_ERROR_ARGUMENT, "%s: %s is no rate or factor", function, KNI_NUMBER(all[i]));
             return NULL;
         }
     if (length < least) {
@@ -136,8 +136,8 @@ kn_schedule kn_schedule_one_cycle(const kn_one_cycle_args *args)
            divide = args->start_factor == 0 ? 25 : args->start_factor;
     double last = args->end_factor == 0 ? 1e4 : args->end_factor;
     if (!(rise > 0 && rise <= 1) || !(divide > 0) || !(last > 0)) {
-        kni_failure(KN_ERROR_ARGUMENT, "%s: rise %g must be 0 to 1, the factors %g and %g above 0", function,
-                    rise, divide, last);
+        kni_failure(KN_ERROR_ARGUMENT, "%s: rise %s must be 0 to 1, the factors %s and %s above 0", function,
+                    KNI_NUMBER(rise), KNI_NUMBER(divide), KNI_NUMBER(last));
         return NULL;
     }
     kn_schedule s =

@@ -165,9 +165,10 @@ kn_schedule kn_schedule_plateau(const kn_plateau_args *args)
     double threshold = a.threshold == 0 ? 1e-4 : a.threshold == (double)KN_ZERO ? 0 : a.threshold;
     if (!(lr > 0 && factor > 0 && factor < 1 && a.min_lr >= 0 && threshold >= 0) || a.cooldown < 0) {
         kni_failure(KN_ERROR_ARGUMENT,
-                    "kn_schedule_plateau: lr %g, factor %g (0 to 1), min_lr %g, threshold %g, "
+                    "kn_schedule_plateau: lr %s, factor %s (0 to 1), min_lr %s, threshold %s, "
                     "cooldown %d",
-                    lr, factor, a.min_lr, threshold, a.cooldown);
+                    KNI_NUMBER(lr), KNI_NUMBER(factor), KNI_NUMBER(a.min_lr), KNI_NUMBER(threshold),
+                    a.cooldown);
         return NULL;
     }
     kn_schedule s = kni_schedule_make(&kind_plateau, "kn_schedule_plateau");

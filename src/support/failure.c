@@ -32,6 +32,29 @@ kn_status kni_failure_of(kn_tensor t)
     return kn_custom_fail(code, text);
 }
 
+kni_failure_mark kni_failure_mark_now(void)
+{
+    uint64_t mix = UINT64_C(0xcbf29ce484222325);
+    for (const char *p = kn_last_error(); *p; p++) mix = (mix ^ (unsigned char)*p) * UINT64_C(0x100000001b3);
+    return (kni_failure_mark){mix};
+}
+
+kn_status kni_failure_since(kni_failure_mark before, kn_status status, const char *function)
+{
+    if (status == KN_OK || kni_failure_mark_now().text != before.text) return status;
+    char latest[LONGEST / 2];
+    snprintf(latest, sizeof latest, "%s", kn_last_error());
+    /* The same failure twice has the same text, so that the text must not be lost. */
+    return kni_failure(status, "%s returned %s and told no reason%s%s", function, kn_status_name(status),
+                       *latest ? ", unless it is the latest error on this thread: " : "", latest);
+}
+
+const char *kni_number_text(char *text, double value)
+{
+    snprintf(text, KNI_NUMBER_TEXT, value != value ? "NaN" : "%g", value);
+    return text;
+}
+
 kn_tensor kni_poisoned(kn_status code, const char *format, ...)
 {
     char text[LONGEST];

@@ -13,4 +13,17 @@ kn_status kni_failure_of(kn_tensor t);
 /* A poisoned tensor with that text. */
 kn_tensor kni_poisoned(kn_status code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* What kn_last_error() was before a function of the caller's ran. */
+typedef struct kni_failure_mark {
+    uint64_t text;
+} kni_failure_mark;
+kni_failure_mark kni_failure_mark_now(void);
+/* The status that such a function returned; where it told no reason, a text that says so by its name. */
+kn_status kni_failure_since(kni_failure_mark before, kn_status status, const char *function);
+
+/* A number for a message: NaN is one word, whatever its sign. */
+enum { KNI_NUMBER_TEXT = 32 };
+const char *kni_number_text(char *text, double value);
+#define KNI_NUMBER(value) kni_number_text((char[KNI_NUMBER_TEXT]){0}, (value))
+
 #endif

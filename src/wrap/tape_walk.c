@@ -207,8 +207,10 @@ static kn_status run_stop(walk *w, stop *s)
     for (int i = 0; i < node->n_in; i++)
         if (node->inputs[i] && find(w, node->inputs[i])->leads) needs |= UINT64_C(1) << i;
     if (atomic_load(&node->walked))
-        return kni_fail(KN_ERROR_GRADIENT, "the tape was walked before and its saved values are gone: pass "
-                                           "KN_GRAD_RETAIN to the first kn_grad()");
+        return kni_fail(
+            KN_ERROR_GRADIENT,
+            "the tape was walked before and its saved values are gone: compute the loss again, or "
+            "take the first gradients by kn_grad() with KN_GRAD_RETAIN");
     if (node->special && (w->flags & KN_GRAD_CREATE_GRAPH))
         return kni_fail(
             KN_ERROR_GRADIENT,

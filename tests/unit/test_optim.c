@@ -178,6 +178,10 @@ static void rates_and_freezing(void)
     net_read(&as_before, y);
     CHECK(memcmp(x, y, 25 * sizeof *x) == 0); /* in.weight has rate 0 and in.bias is frozen */
     CHECK_ERROR(kn_optim_add_group(optim, &zero), "before the first step");
+    kn_optim slip = kn_optim_sgd(NULL);
+    CHECK(kn_optim_add_group(slip, &(kn_optim_group){.pattern = "^inn\\."}) == KN_OK);
+    CHECK_ERROR(kn_optim_step(slip, 0.1, NET(&net), grads), "pattern '^inn\\.' matches no param");
+    kn_optim_free(slip);
     kn_grads_free(grads);
     kn_optim_free(optim);
     net_drop(&net);
@@ -345,6 +349,10 @@ static void misuse(void)
     CHECK_ERROR(kn_optim_step(optim, 0.1, NET(&net), NULL), "missing");
     CHECK(same_bits(&net, &as_before));
     CHECK_ERROR(kn_optim_add_group(sgd, &(kn_optim_group){.pattern = "a(b"}), "no regular expression");
+    CHECK(!kn_optim_adam(&(kn_adam_args){.eps = -1}) && strstr(kn_last_error(), "kn_optim_adam: eps is -1"));
+    CHECK(!kn_optim_rmsprop(&(kn_rmsprop_args){.momentum = NAN}) &&
+          strstr(kn_last_error(), "momentum is NaN"));
+    CHECK(!kn_schedule_constant(-NAN) && strstr(kn_last_error(), "NaN is no rate"));
     CHECK_ERROR(kn_optim_add_group(sgd, &(kn_optim_group){.pattern = "a", .optim = sgd}), "another one");
     CHECK_ERROR(kn_optim_add_group(sgd, &(kn_optim_group){.pattern = "a", .optim = kn_optim_lbfgs(NULL)}),
                 "no groups");
