@@ -4,6 +4,7 @@
 #include "support/file.h"
 #include "train/learner_object.h"
 #include <kn/tensor.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +21,10 @@ static kn_status check_args(const kn_learner_args *a)
         wrong = "there are both a train_step and a custom_step";
     else if (!a->optim && !a->custom_step)
         wrong = "there is no optimiser";
+    else if (!a->schedule && !a->custom_step && a->lr == 0)
+        wrong = "there is neither lr nor a schedule; (double)KN_ZERO stands for a rate of 0";
+    else if (!a->schedule && a->lr != (double)KN_ZERO && !(a->lr >= 0 && a->lr < 1e300))
+        wrong = "lr is below 0 or not finite";
     else if (a->valid && !a->valid_step)
         wrong = "there is a loader of validation data but no valid_step";
     else if (a->epochs < 1)
@@ -49,6 +54,7 @@ static bool copy_text(char **out, const char *text, const char *other)
 static kn_status fill(kn_learner l, const kn_learner_args *args)
 {
     l->args = *args;
+    if (l->args.lr == (double)KN_ZERO) l->args.lr = 0;
     if (l->args.accumulate == 0) l->args.accumulate = 1;
     if (l->args.valid_every == 0) l->args.valid_every = 1;
     l->at.best_step = -1;
@@ -105,12 +111,21 @@ void kn_learner_free(kn_learner learner)
 
 /* ---- metrics and renderers */
 
+/* A NULL is mostly what a constructor that failed has returned; its reason must not be lost. */
+static kn_status is_null(const char *function, const char *what)
+{
+    char latest[400];
+    snprintf(latest, sizeof latest, "%s", kn_last_error());
+    return kni_failure(KN_ERROR_ARGUMENT, "%s: the %s is NULL%s%s", function, what,
+                       *latest ? "; the latest error: " : "", latest);
+}
+
 static kn_status add_metric(kn_learner l, kn_metric metric, bool train, bool valid)
 {
     if (!l || !metric) {
         kn_metric_free(metric);
-        if (!l) return kni_failure(KN_ERROR_ARGUMENT, "kn_learner_add_metric: the learner is NULL");
-        return kni_failure(KN_ERROR_ARGUMENT, "kn_learner_add_metric: the metric is NULL");
+        if (!l) return is_null("kn_learner_add_metric", "learner");
+        return is_null("kn_learner_add_metric", "metric");
     }
     const char *name = kn_metric_name(metric);
     kn_status status = KN_OK;
@@ -153,7 +168,7 @@ kn_status kn_learner_add_renderer(kn_learner learner, kn_renderer renderer)
     }
     kn_renderer_free(renderer);
     if (l && renderer) return kni_failure_memory("kn_learner_add_renderer");
-    return kni_failure(KN_ERROR_ARGUMENT, "kn_learner_add_renderer: the learner or the renderer is NULL");
+    return is_null("kn_learner_add_renderer", l ? "renderer" : "learner");
 }
 
 /* ---- rules */

@@ -146,6 +146,16 @@ static kn_status check_watched(kn_learner l)
     return KN_OK;
 }
 
+/* A pass over nothing would look like a run that went well. */
+static kn_status check_filled(kn_loader loader, const char *function, const char *what)
+{
+    if (kn_loader_length(loader) > 0) return KN_OK;
+    return kni_failure(KN_ERROR_ARGUMENT,
+                       "%s: the loader of %s data has no batch in an epoch: its data set is empty, or "
+                       "drop_last drops all of it",
+                       function, what);
+}
+
 static kn_status first_device(void *context, const kn_module_entry *entry)
 {
     *(kn_device *)context = kn_device_of(kn_value(*entry->param));
@@ -216,6 +226,8 @@ kn_status kn_learner_fit(kn_learner learner)
     kn_learner l = learner;
     if (!l) return kni_failure(KN_ERROR_ARGUMENT, "kn_learner_fit: the learner is NULL");
     kn_status status = check_watched(l);
+    if (!status) status = check_filled(l->args.train, "kn_learner_fit", "training");
+    if (!status && l->args.valid) status = check_filled(l->args.valid, "kn_learner_fit", "validation");
     if (!status && kni_learner_saves(l)) status = kni_learner_prepare_folder(l);
     if (!status) status = begin(l, false, "kn_learner_fit");
     if (status) {
@@ -242,7 +254,8 @@ kn_status kn_learner_evaluate(kn_learner learner, kn_loader loader)
             KN_ERROR_ARGUMENT,
             "kn_learner_evaluate: the learner or the loader is NULL, or there is no valid_step");
     bool whole = false;
-    kn_status status = begin(l, true, "kn_learner_evaluate");
+    kn_status status = check_filled(loader, "kn_learner_evaluate", "test");
+    if (!status) status = begin(l, true, "kn_learner_evaluate");
     if (status) return status;
     int64_t items = l->at.valid_items;
     status = kni_learner_run_valid(l, loader, KN_SPLIT_TEST, &whole);

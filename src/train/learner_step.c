@@ -33,9 +33,9 @@ static bool finite(double x) { return x - x == 0; }
 static kn_status stop_at(int64_t step, double loss, double norm)
 {
     return kni_failure(KN_ERROR_NUMERIC,
-                       "kn_learner_fit: step %lld: the loss is %g and the gradient norm %g; lower the "
+                       "kn_learner_fit: step %lld: the loss is %s and the gradient norm %s; lower the "
                        "learning rate, clip gradients, or set nan_policy",
-                       (long long)step, loss, norm);
+                       (long long)step, KNI_NUMBER(loss), KNI_NUMBER(norm));
 }
 
 /* On the processor a look at the loss costs nothing, so that KN_NAN_STOP looks before the update; elsewhere it would wait for
@@ -56,8 +56,8 @@ static kn_status look_for_nan(kn_learner l, double loss, double norm, bool has_n
         l->spoiled = true; /* its update, and perhaps the next one, is done */
         return stop_at(step, loss, norm);
     }
-    kni_learner_message(l, KN_SPLIT_TRAIN, "step %lld: the loss is %g and the gradient norm %g", step, loss,
-                        norm);
+    kni_learner_message(l, KN_SPLIT_TRAIN, "step %lld: the loss is %s and the gradient norm %s", step,
+                        KNI_NUMBER(loss), KNI_NUMBER(norm));
     return KN_OK;
 }
 
@@ -116,7 +116,9 @@ static kn_status check_loss(kn_tensor loss)
 /* Forward and backward; gradients go to the step or to the accumulator. */
 static kn_status differentiate(kn_learner l, step *s, const kn_sample *batch, kn_step_output *output)
 {
+    kni_failure_mark before = kni_failure_mark_now();
     kn_status status = l->args.train_step(l->args.context, batch, output);
+    status = kni_failure_since(before, status, "kn_learner_fit: train_step");
     if (!status) status = check_loss(output->loss);
     if (status) return status;
     output->loss = kn_keep(output->loss);
@@ -142,8 +144,10 @@ static kn_status run_batch(kn_learner l, step *s, const kn_sample *batch, kni_pe
 {
     kn_step_output *output = &fresh->output;
     kni_learner_seed(l, 0, l->at.batches);
+    kni_failure_mark before = kni_failure_mark_now();
     kn_status status = l->args.custom_step ? l->args.custom_step(l->args.context, batch, s->lr, output)
                                            : differentiate(l, s, batch, output);
+    if (l->args.custom_step) status = kni_failure_since(before, status, "kn_learner_fit: custom_step");
     if (status) *output = (kn_step_output){0};
     if (!status) {
         int64_t items = kni_learner_items(output, batch);

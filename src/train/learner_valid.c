@@ -13,7 +13,9 @@ static kn_status valid_batch(kn_learner l, const kn_sample *batch, kn_run_split 
     double began = kni_monotonic_clock();
     kn_scope scope = kn_scope_begin();
     kni_learner_seed(l, 1, number);
+    kni_failure_mark before = kni_failure_mark_now();
     kn_status status = l->args.valid_step(l->args.context, batch, &output);
+    status = kni_failure_since(before, status, "the learner's valid_step");
     if (!status && output.loss.bits) status = kni_failure_of(output.loss);
     if (!status) {
         int64_t items = kni_learner_items(&output, batch);

@@ -108,7 +108,7 @@ static void resume_is_bit_exact(void)
 static void standing_still(kn_learner_args *a)
 {
     a->schedule = NULL;
-    a->lr = 0;
+    a->lr = (double)KN_ZERO;
     a->ema = NULL;
 }
 

@@ -232,9 +232,9 @@ static void policies_of_nan(void)
         bool finite;
         int messages;
         const char *text;
-    } cases[] = {{nan_stop, KN_ERROR_NUMERIC, true, 1, "step 3: the loss is nan"},
+    } cases[] = {{nan_stop, KN_ERROR_NUMERIC, true, 1, "step 3: the loss is NaN"},
                  {nan_skip, KN_OK, true, 1, "step 3: the loss is not finite; the update is left out"},
-                 {nan_log, KN_OK, false, 0, "the loss is nan"},
+                 {nan_log, KN_OK, false, 0, "the loss is NaN"},
                  {nan_ignore, KN_OK, false, 0, NULL}};
     for (int i = 0; i < 4; i++) {
         Run run;
@@ -393,7 +393,7 @@ static void saving_writes(void)
 static void no_rate(kn_learner_args *a)
 {
     a->schedule = NULL;
-    a->lr = 0;
+    a->lr = (double)KN_ZERO;
     a->ema = NULL;
 }
 
@@ -494,6 +494,46 @@ static kn_status failing_step(void *context, const kn_sample *batch, kn_step_out
 
 static void failing(kn_learner_args *a) { a->train_step = failing_step; }
 
+static kn_status silent_step(void *context, const kn_sample *batch, kn_step_output *output)
+{
+    run_loss(context, batch, output);
+    return KN_ERROR_IO;
+}
+
+static void silent(kn_learner_args *a) { a->train_step = silent_step; }
+
+/* Each is told with what is needed to mend it. */
+static void reasons(void)
+{
+    Run run;
+    if (!run_make(&run, NULL, 1, silent)) return;
+    CHECK_ERROR(kn_learner_fit(run.learner), "train_step returned io and told no reason");
+    CHECK_ERROR(kn_learner_add_metric(run.learner, kn_metric_top_k_accuracy(0, -1)),
+                "kn_metric_top_k_accuracy");
+    CHECK_ERROR(kn_learner_add_renderer(run.learner, kn_logger_csv("")), "kn_logger_csv: the path is empty");
+    kn_learner_args args = {.model = KN_MODULE_OF(Net, &run.net),
+                            .optim = run.optim,
+                            .train = run.train,
+                            .train_step = run_train_step,
+                            .context = &run,
+                            .epochs = 1};
+    CHECK(!kn_learner_make(&args) && strstr(kn_last_error(), "neither lr nor a schedule"));
+    args.lr = NAN;
+    CHECK(!kn_learner_make(&args) && strstr(kn_last_error(), "lr is below 0 or not finite"));
+    kn_dataset empty = kn_dataset_tensors((kn_tensor[]){kn_zeros(KN_SHAPE(3, RUN_INPUTS), KN_F32)}, 1);
+    kn_loader none = kn_loader_make(empty, &(kn_loader_args){.batch_size = 4, .drop_last = true});
+    args.lr = 0.1;
+    args.train = none;
+    kn_learner l = kn_learner_make(&args);
+    CHECK_ERROR(kn_learner_fit(l),
+                "the loader of training data has no batch in an epoch: its data set is empty");
+    CHECK_ERROR(kn_learner_evaluate(run.learner, none), "the loader of test data has no batch");
+    kn_learner_free(l);
+    kn_loader_free(none);
+    kn_dataset_free(empty);
+    run_free(&run);
+}
+
 static void misuse(void)
 {
     Run run;
@@ -530,6 +570,7 @@ int main(void)
                                    early_stopping,
                                    renderers_stop_a_run,
                                    custom_steps,
+                                   reasons,
                                    misuse,
                                    memory_is_flat};
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {

@@ -39,8 +39,8 @@ typedef kn_status (*kn_extra_fn)(void *context, kn_state state, const char *pref
 
 typedef struct kn_learner_args {
     kn_module model;
-    kn_optim optim;              /* borrowed, as are all objects here; NULL only with custom_step */
-    double lr;                   /* where there is no schedule */
+    kn_optim optim; /* borrowed, as are all objects here; NULL only with custom_step */
+    double lr;      /* where there is no schedule, which is then an error to lack; (double)KN_ZERO = 0 */
     kn_schedule schedule;        /* advanced at each optimiser step */
     bool schedule_by_epoch;      /* advanced at each epoch instead */
     const char *schedule_metric; /* of validation, reported to the schedule (plateau); NULL = "loss" */
