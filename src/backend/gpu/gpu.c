@@ -2,7 +2,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* recursive locks */
 #endif
-#include "backend/gpu/gpu.h"
+#include "backend/gpu/group_memo.h"
 #include "core/backends.h"
 #include "core/device_object.h"
 #include "core/text.h"
@@ -230,6 +230,7 @@ static void close_device(kn_backend *b)
         (void)g->driver->sync(g->driver);
         kni_gpu_free_kernels(g);
         kni_gpu_free_cells(g);
+        kni_gpu_free_memos(g);
         kni_gpu_trim(g);
         for (kni_gpu_block *block = g->live; block; block = block->next) {
             g->driver->free(g->driver, block->memory);

@@ -11,7 +11,8 @@
 enum {
     KNI_GPU_CELLS = 64,    /* fault cells that may be waited for at once */
     KNI_GPU_CLASSES = 160, /* sizes of blocks: four to each power of two */
-    KNI_GPU_OPERANDS = 96  /* buffers of one launch */
+    KNI_GPU_OPERANDS = 96, /* buffers of one launch */
+    KNI_GPU_MEMOS = 64     /* schedules of single records that are remembered */
 };
 
 typedef struct kni_gpu kni_gpu;
@@ -59,6 +60,7 @@ struct kni_gpu {
     /* kernels */
     kni_gpu_kernel **kernels;
     uint32_t n_kernels, kernel_room;
+    struct kni_gpu_memo *memos[KNI_GPU_MEMOS];
     uint64_t launches, compiles, fallbacks;
 };
 
@@ -109,6 +111,7 @@ kn_status kni_gpu_settle_faults(kni_gpu *g);
 void kni_gpu_free_cells(kni_gpu *g);
 
 /* ---- kernels (gpu_kernel.c) */
+uint64_t kni_gpu_hash(const void *bytes, size_t n);
 enum { KNI_GPU_KEY = 4096 };
 struct kni_gpu_kernel {
     uint64_t hash;

@@ -156,18 +156,26 @@ static kn_status run_prepared(kni_gpu *g, const kni_group *group, const kni_sche
     return s;
 }
 
-kn_status kni_gpu_group(kni_gpu *g, const kni_group *group)
+static kn_status run_group(kni_gpu *g, const kni_group *group, kni_gpu_memo *memo, const kn_record *single)
 {
     kni_sched_target target = {&g->driver->caps, g->driver->processors};
-    kni_gpu_memo *memo = kni_gpu_memo_of(group);
-    if (memo && memo->ready) return run_prepared(g, group, &memo->sched, memo->kernels, &target);
+    if (memo && memo->ready) {
+        if (single) kni_gpu_memo_rebind(memo, single);
+        return run_prepared(g, group, &memo->sched, memo->kernels, &target);
+    }
     kni_sched own;
     kni_gpu_kernel *kernels[KNI_SCHED_MAX_KERNELS] = {NULL};
     kni_sched *sched = memo ? &memo->sched : &own;
     kn_status s = kni_sched_prepare(group, &target, sched);
+    if (s == KN_OK && memo && single) kni_gpu_memo_note(memo, single);
     if (s == KN_OK) s = run_prepared(g, group, sched, memo ? memo->kernels : kernels, &target);
     if (memo) memo->ready = s == KN_OK;
     return s;
+}
+
+kn_status kni_gpu_group(kni_gpu *g, const kni_group *group)
+{
+    return run_group(g, group, kni_gpu_memo_of(group), NULL);
 }
 
 kn_status kni_gpu_scheduled(kni_gpu *g, const kn_record *r)
@@ -186,5 +194,5 @@ kn_status kni_gpu_scheduled(kni_gpu *g, const kn_record *r)
         for (int k = 0; k < group.n_inputs && !known; k++) known = inputs[k] == id;
         if (!known) inputs[group.n_inputs++] = id;
     }
-    return kni_gpu_group(g, &group);
+    return run_group(g, &group, kni_gpu_memo_of_record(g, r), r);
 }

@@ -3,10 +3,18 @@
 #include "core/text.h"
 #include <string.h>
 
-static uint64_t hash_of(const unsigned char *key, uint32_t bytes)
+uint64_t kni_gpu_hash(const void *bytes, size_t n)
 {
-    uint64_t h = UINT64_C(0xcbf29ce484222325);
-    for (uint32_t i = 0; i < bytes; i++) h = (h ^ key[i]) * UINT64_C(0x100000001b3);
+    const unsigned char *p = bytes;
+    uint64_t h = UINT64_C(0x9e3779b97f4a7c15) ^ n, word = 0;
+    for (; n >= 8; n -= 8, p += 8) {
+        memcpy(&word, p, 8);
+        h = (h ^ word) * UINT64_C(0xff51afd7ed558ccd);
+        h ^= h >> 32;
+    }
+    word = 0;
+    memcpy(&word, p, n);
+    h = (h ^ word) * UINT64_C(0xff51afd7ed558ccd);
     return h ^ h >> 32;
 }
 
@@ -24,7 +32,7 @@ static uint32_t place_of(kni_gpu_kernel *const *table, uint32_t room, uint64_t h
 kni_gpu_kernel *kni_gpu_find(kni_gpu *g, const void *key, uint32_t key_bytes)
 {
     if (!g->kernel_room) return NULL;
-    return g->kernels[place_of(g->kernels, g->kernel_room, hash_of(key, key_bytes), key, key_bytes)];
+    return g->kernels[place_of(g->kernels, g->kernel_room, kni_gpu_hash(key, key_bytes), key, key_bytes)];
 }
 
 static bool grow(kni_gpu *g)
@@ -84,7 +92,7 @@ static kni_gpu_kernel *new_kernel(const void *key, uint32_t key_bytes, const kni
     kni_gpu_kernel *k = kni_allocate(kernel_bytes(key_bytes));
     if (!k) return NULL;
     memset(k, 0, sizeof *k);
-    k->hash = hash_of(key, key_bytes);
+    k->hash = kni_gpu_hash(key, key_bytes);
     k->key_bytes = key_bytes;
     memcpy(k->key, key, key_bytes);
     k->n_params = ir->n_params;

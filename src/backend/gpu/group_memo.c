@@ -19,9 +19,26 @@ static void put(writer *w, const void *bytes, size_t n)
     w->n += (uint32_t)n;
 }
 
+/* Field by field: lists have room that nobody filled. */
+static void put_attributes(writer *w, const kn_record *r)
+{
+    const char *from = r->attributes;
+    if (r->attribute_bytes && !r->row->schema) w->full = true; /* nobody can say what they are */
+    if (!r->attribute_bytes || !r->row->schema) return;
+    for (const kn_attribute *a = r->row->schema; a->name; a++) {
+        if (a->type == KNI_ATTR_INTS) {
+            const kn_ints *list = (const kn_ints *)(from + a->offset);
+            int64_t n = list->rank;
+            put(w, &n, sizeof n);
+            if (n > 0 && n <= KN_MAX_RANK) put(w, list->dims, (size_t)n * sizeof *list->dims);
+        } else {
+            put(w, from + a->offset, 8);
+        }
+    }
+}
+
 static void put_operand(writer *w, uint32_t id, bool result)
 {
-    put(w, &id, sizeof id);
     if (id == KNI_NO_SLOT) return;
     const kni_tensor *x = kni_slot(id);
     size_t axes = x->type.rank * sizeof(int64_t);
@@ -31,7 +48,7 @@ static void put_operand(writer *w, uint32_t id, bool result)
     if (result) return;
     put(w, x->strides, axes);
     put(w, &x->offset, sizeof x->offset);
-    if (!x->storage) put(w, &x->inline_value, sizeof x->inline_value);
+    if (!x->storage) put(w, &x->inline_value, kni_gpu_element_bytes(x));
 }
 
 /* Whether the tensor is a result of a record of the group, whose layout is still to be. */
@@ -52,7 +69,8 @@ static void put_group(writer *w, const kni_group *group)
         const uint16_t head[3] = {r->op, r->n_out, r->n_in};
         put(w, head, sizeof head);
         put(w, &r->row, sizeof r->row);
-        put(w, r->attributes, r->attribute_bytes);
+        put_attributes(w, r);
+        put(w, r->ids, (size_t)(r->n_out + r->n_in) * sizeof *r->ids);
         for (int k = 0; k < r->n_out; k++) put_operand(w, r->ids[k], true);
         for (int k = r->n_out; k < r->n_out + r->n_in; k++)
             put_operand(w, r->ids[k], r->ids[k] != KNI_NO_SLOT && is_inside(group, i, r->ids[k]));
@@ -82,4 +100,73 @@ kni_gpu_memo *kni_gpu_memo_of(const kni_group *group)
     memo->bytes = w.n;
     memcpy(memo->facts, facts, w.n);
     return memo;
+}
+
+/* ---- single records */
+
+/* The first of the record's ids that is the same as number k. */
+static uint16_t place_of(const kn_record *r, uint32_t id)
+{
+    uint16_t k = 0;
+    while (k < r->n_out + r->n_in && r->ids[k] != id) k++;
+    return k;
+}
+
+static void put_record(writer *w, const kn_record *r)
+{
+    const uint16_t head[3] = {r->op, r->n_out, r->n_in};
+    put(w, head, sizeof head);
+    put(w, &r->row, sizeof r->row);
+    put_attributes(w, r);
+    for (int k = 0; k < r->n_out + r->n_in; k++) {
+        uint16_t place = r->ids[k] == KNI_NO_SLOT ? UINT16_MAX : place_of(r, r->ids[k]);
+        put(w, &place, sizeof place);
+        put_operand(w, r->ids[k], k < r->n_out);
+    }
+}
+
+kni_gpu_memo *kni_gpu_memo_of_record(kni_gpu *g, const kn_record *r)
+{
+    unsigned char facts[KNI_GPU_MEMO_BYTES];
+    writer w = {facts, 0, false};
+    put_record(&w, r);
+    if (w.full) return NULL;
+    uint64_t hash = kni_gpu_hash(facts, w.n);
+    kni_gpu_memo **place = &g->memos[hash % KNI_GPU_MEMOS], *memo = *place;
+    if (!memo) {
+        memo = *place = kni_allocate(sizeof *memo);
+        if (!memo) return NULL;
+        memo->ready = false;
+    }
+    if (memo->ready && memo->hash == hash && memo->bytes == w.n && !memcmp(memo->facts, facts, w.n))
+        return memo;
+    memo->ready = false;
+    memo->hash = hash;
+    memset(memo->kernels, 0, sizeof memo->kernels);
+    memo->bytes = w.n;
+    memcpy(memo->facts, facts, w.n);
+    return memo;
+}
+
+void kni_gpu_memo_note(kni_gpu_memo *memo, const kn_record *r)
+{
+    for (int i = 0; i < memo->sched.n_kernels; i++)
+        for (uint32_t k = 0; k < memo->sched.kernels[i].n_buffers; k++)
+            memo->places[i][k] = place_of(r, memo->sched.kernels[i].buffers[k]);
+}
+
+void kni_gpu_memo_rebind(kni_gpu_memo *memo, const kn_record *r)
+{
+    for (int i = 0; i < memo->sched.n_kernels; i++)
+        for (uint32_t k = 0; k < memo->sched.kernels[i].n_buffers; k++)
+            if (memo->places[i][k] < r->n_out + r->n_in) /* else a temporary */
+                memo->sched.kernels[i].buffers[k] = r->ids[memo->places[i][k]];
+}
+
+void kni_gpu_free_memos(kni_gpu *g)
+{
+    for (int i = 0; i < KNI_GPU_MEMOS; i++) {
+        if (g->memos[i]) kni_free(g->memos[i], sizeof *g->memos[i]);
+        g->memos[i] = NULL;
+    }
 }

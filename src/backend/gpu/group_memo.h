@@ -11,6 +11,8 @@ typedef struct kni_gpu_memo {
     bool ready; /* the schedule is that of the facts */
     kni_sched sched;
     kni_gpu_kernel *kernels[KNI_SCHED_MAX_KERNELS];
+    uint64_t hash;
+    uint16_t places[KNI_SCHED_MAX_KERNELS][KNI_SCHED_MAX_BUFFERS]; /* of a single record: which of its ids */
     uint32_t bytes;
     unsigned char facts[KNI_GPU_MEMO_BYTES];
 } kni_gpu_memo;
@@ -18,5 +20,11 @@ typedef struct kni_gpu_memo {
 /* The group's own, not ready when it is new or facts have changed since; NULL when there is nothing to remember it by, or
    no memory. */
 kni_gpu_memo *kni_gpu_memo_of(const kni_group *group);
+/* The same for a single record, whose tensors may be others each time. After the schedule was made it is noted, and before
+   each later run its buffers become the record's. */
+kni_gpu_memo *kni_gpu_memo_of_record(kni_gpu *g, const kn_record *r);
+void kni_gpu_memo_note(kni_gpu_memo *memo, const kn_record *r);
+void kni_gpu_memo_rebind(kni_gpu_memo *memo, const kn_record *r);
+void kni_gpu_free_memos(kni_gpu *g);
 
 #endif
