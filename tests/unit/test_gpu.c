@@ -141,7 +141,7 @@ static void runs_functions_of_the_host(void)
     kn_scope scope = kn_scope_begin();
     kn_custom_op op = {"test_gpu_double", 1, 1, same_type, double_it, NULL, NULL, NULL};
     kn_op_handle h = kn_custom_register(&op);
-    kn_tensor x = kn_keep(kn_from((float[]){1, 2, 3}, KN_F32, KN_SHAPE(3))), y;
+    kn_tensor x = kn_keep(kn_from((float[]){1, 2, 3}, KN_F32, KN_SHAPE(3))), y = KN_NONE;
     CHECK(h && kn_custom_call(h, &x, &y) == KN_OK);
     CHECK_VALUES(y, 0, 2, 4, 6);
     setenv("KN_FALLBACK", "off", 1);
