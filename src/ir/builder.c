@@ -270,6 +270,13 @@ kni_ir_id kni_ir_for(kni_ir_builder *b, kni_ir_id from, kni_ir_id below, kni_ir_
     return b->status == KN_OK ? id : 0;
 }
 
+kni_ir_id kni_ir_for_apart(kni_ir_builder *b, kni_ir_id from, kni_ir_id below, kni_ir_id step)
+{
+    kni_ir_id id = kni_ir_for(b, from, below, step);
+    if (id) kni_ir_at(b->ir, id)->detail = 1;
+    return id;
+}
+
 void kni_ir_loop(kni_ir_builder *b)
 {
     kni_ir_id id = kni_ir_add3(b, KNI_IR_LOOP, (kni_ir_type){0, 0}, 0, 0, 0);

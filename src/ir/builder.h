@@ -82,6 +82,8 @@ void kni_ir_set(kni_ir_builder *b, kni_ir_id variable, kni_ir_id value);
 void kni_ir_if(kni_ir_builder *b, kni_ir_id condition);
 void kni_ir_else(kni_ir_builder *b);
 kni_ir_id kni_ir_for(kni_ir_builder *b, kni_ir_id from, kni_ir_id below, kni_ir_id step); /* the counter */
+/* The same, of turns that may run side by side: none reads or writes what another one writes. */
+kni_ir_id kni_ir_for_apart(kni_ir_builder *b, kni_ir_id from, kni_ir_id below, kni_ir_id step);
 void kni_ir_loop(kni_ir_builder *b);                           /* the condition comes first */
 void kni_ir_loop_test(kni_ir_builder *b, kni_ir_id condition); /* then the body */
 void kni_ir_loop_step(kni_ir_builder *b);                      /* then, perhaps, the step */

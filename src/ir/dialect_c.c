@@ -24,6 +24,7 @@ const kni_dialect kni_dialect_c = {
     .array = {"", "", ""},
     .no_alias = "restrict ",
     .params = "p.",
+    .apart = "#pragma GCC ivdep\n",
     .suffix = {"LL", "ULL"},
     .compare =
         {"(__atomic_compare_exchange_n(word, &seen, next, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED), seen)",

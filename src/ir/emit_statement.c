@@ -185,6 +185,7 @@ static void long_loop(kni_ir_emitter *e, const kni_ir_node *node)
 void kni_ir_emit_for_head(kni_ir_emitter *e, kni_ir_id id)
 {
     const kni_ir_node *node = &e->ir->nodes[id], *step = &e->ir->nodes[node->c];
+    if (node->detail && e->dialect->apart) kni_ir_emit_add(e, e->dialect->apart);
     kni_ir_emit_line(e);
     kni_ir_text_add(e->text, "for (%s ", kni_dialect_value_type(node->type.dtype));
     kni_ir_emit_name(e, id);

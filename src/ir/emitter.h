@@ -23,6 +23,7 @@ typedef struct kni_dialect {
     const char *no_alias; /* a pointer to memory that nothing else points to */
     const char *aligned;  /* before the name of a struct or array; %u bytes. NULL: none */
     const char *params;   /* how a member of the params is reached */
+    const char *apart;    /* a line before a loop whose turns may run side by side; NULL: none */
     const char *barrier;
     const char *shuffle[2]; /* around the value and between it and the lane's number; NULL: none */
     const char *suffix[2];  /* of i64 and u64 constants */

@@ -47,8 +47,8 @@ typedef enum kni_ir_code {
     KNI_IR_GET,      /* of variable a */
     KNI_IR_SET,      /* variable a becomes b */
     /* control: blocks[] hold what is inside */
-    KNI_IR_IF,   /* a; blocks then, else */
-    KNI_IR_FOR,  /* the node's value counts from a below b by c; block body */
+    KNI_IR_IF, /* a; blocks then, else */
+    KNI_IR_FOR, /* the node's value counts from a below b by c; block body; `detail` 1: turns may run side by side */
     KNI_IR_LOOP, /* blocks condition (ends in TEST), body, step; as for (; condition; step) body */
     KNI_IR_TEST, /* ends a condition block: go on while a */
     KNI_IR_BREAK,

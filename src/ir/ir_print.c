@@ -92,6 +92,9 @@ static void print_subject(printer *p, const kni_ir_node *node)
     case KNI_IR_TILE:
         kni_ir_text_add(p->text, " %s", kni_ir_role_name(node->detail));
         break;
+    case KNI_IR_FOR:
+        if (node->detail) kni_ir_text_add(p->text, " apart");
+        break;
     default:
         break;
     }

@@ -65,6 +65,26 @@ static void from_the_cache(void)
     kni_jit_free(jit);
 }
 
+/* Two libraries at once are two. */
+static void side_by_side(void)
+{
+    static const char half[] =
+        "#include <stdint.h>\n"
+        "void twice(void *const *b, int64_t *f, const void *p, int64_t begin, int64_t end)\n"
+        "{\n    float *x = b[0];\n    for (int64_t i = begin; i < end; i++) x[i] /= 2;\n}\n";
+    setenv("KN_JIT", "cc:wait", 1);
+    kni_jit *one = kni_jit_start(text, "twice"), *other = kni_jit_start(half, "twice");
+    if (CHECK(one && other && kni_jit_ready(one) && kni_jit_ready(other))) {
+        float x = 8;
+        void *buffers[] = {&x};
+        run(kni_jit_ready(one));
+        kni_jit_ready(other)(buffers, NULL, NULL, 0, 1);
+        CHECK(x == 4 && kni_jit_ready(one) != kni_jit_ready(other));
+    }
+    kni_jit_free(one);
+    kni_jit_free(other);
+}
+
 static void at_once_and_wrong(void)
 {
     setenv("KN_JIT", "cc:wait", 1);
@@ -74,7 +94,7 @@ static void at_once_and_wrong(void)
     jit = kni_jit_start("int other(void) { return 1; }", "twice"); /* the entry is not there */
     CHECK(jit && kni_jit_failed(jit));
     kni_jit_free(jit);
-    CHECK(entries() == 1 && messages == 1);
+    CHECK(entries() == 2 && messages == 1);
     kni_jit *unfinished;
     setenv("KN_JIT", "cc", 1);
     unfinished = kni_jit_start("int twice(void) { return 2; }", "twice");
@@ -94,6 +114,7 @@ int main(void)
     kn_log_set(hear, NULL);
     in_the_background();
     from_the_cache();
+    side_by_side();
     at_once_and_wrong();
     CHECK(kni_path_remove(cache) == KN_OK);
     return check_report();

@@ -2,6 +2,7 @@
 #include "backend/cpu/group_rows.h"
 #include "backend/cpu/group_strips.h"
 #include "backend/host/host.h"
+#include "backend/jit/group_jit.h"
 #include "core/backends.h"
 #include "core/thread_pool.h"
 #include <string.h>
@@ -61,7 +62,9 @@ static kn_status run_pointwise(const kni_group *g)
         for (int i = 0; i < g->n_outputs; i++) j.memory.results[i] = kni_pointer(kni_slot(g->outputs[i]));
         for (int i = 0; i < g->n_records; i++)
             j.memory.params[i] = g->records[i]->attribute_bytes ? g->records[i]->attributes : no_params;
-        if (p->n < PARALLEL_MIN)
+        if (p->n >= PARALLEL_MIN && p->jit && kni_group_jit_run(p->jit, &j.memory)) {
+            /* done, as compiled C */
+        } else if (p->n < PARALLEL_MIN)
             kni_strip_run(p, &j.memory, 0, p->n);
         else
             kni_parallel_for((p->n + j.block - 1) / j.block, run_block, &j);

@@ -3,6 +3,7 @@
 #include "backend/cpu/elementwise_run.h"
 #include "backend/cpu/group_strips.h"
 #include "backend/cpu/isa.h"
+#include "backend/jit/group_jit.h"
 #include "core/strided_copy.h"
 #include <string.h>
 
@@ -401,6 +402,7 @@ kni_strip_program *kni_strip_compile(const kni_group *g)
         find_reuse(c);
         find_large_results(c);
         made = finish(c);
+        if (made) made->jit = kni_group_jit_new(g, made);
     }
     kni_free(c, sizeof *c);
     return made;
@@ -409,5 +411,6 @@ kni_strip_program *kni_strip_compile(const kni_group *g)
 void kni_strip_free(void *program)
 {
     kni_strip_program *p = program;
+    kni_group_jit_free(p->jit);
     kni_free(p, p->bytes);
 }

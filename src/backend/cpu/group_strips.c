@@ -1,6 +1,7 @@
 /* Running a program of strips. */
 #include "backend/cpu/group_strips.h"
 #include "backend/cpu/elementwise_convert.h"
+#include "backend/jit/group_jit.h"
 #include <string.h>
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -175,6 +176,7 @@ static void run_strip(runner *r, int64_t first, int64_t n)
 void kni_strip_run(const kni_strip_program *p, const kni_strip_memory *m, int64_t begin, int64_t end)
 {
     _Alignas(64) char scratch[KNI_GROUP_STRIP_BYTES];
+    if (p->jit && begin == 0 && end == p->n && kni_group_jit_run(p->jit, m)) return;
     runner r = {.p = p, .m = m};
     r.stage = scratch + (int64_t)p->n_registers * p->register_bytes;
     for (int32_t i = 0; i < p->n_registers; i++)

@@ -57,6 +57,7 @@ typedef struct kni_strip_program {
     kni_strip_input inputs[KNI_GROUP_INPUTS];
     kni_strip_step *once, *steps; /* behind the program, in its allocation */
     size_t bytes;
+    struct kni_group_jit *jit; /* the same as compiled C, once that is there; NULL: none is made */
 } kni_strip_program;
 
 /* NULL: not a group for this, or no memory. */

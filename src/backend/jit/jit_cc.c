@@ -52,7 +52,7 @@ bool kni_jit_wanted(void)
     return text && !strncmp(text, "cc", 2) && (!text[2] || text[2] == ':');
 }
 
-static bool waits(void)
+bool kni_jit_waits(void)
 {
     const char *text = kni_environment("KN_JIT");
     return text && !strcmp(text, "cc:wait");
@@ -74,10 +74,26 @@ static void tell(const char *what, const char *detail)
 
 static char *joined(const char *folder, const char *name) { return kni_path_join(folder, name); }
 
+/* The loader knows libraries by their paths, and numbers of files are used again: each load spells its path differently, by
+   the bits of its own number. */
+static void spell_path(char *path, size_t room, int file)
+{
+    static _Atomic uint32_t loads;
+    enum { BITS = 32 };
+    char between[2 * BITS + 1] = "";
+    uint32_t number = atomic_fetch_add(&loads, 1);
+    size_t n = 0;
+    for (int i = 0; i < BITS; i++) {
+        between[n++] = '/';
+        if (number >> i & 1) between[n++] = '.';
+    }
+    snprintf(path, room, "/proc/self/fd%.*s/%d", (int)n, between, file);
+}
+
 /* Loads a library from its bytes, without leaving a file behind. */
 static bool load(kni_jit *jit, const char *data, size_t bytes)
 {
-    char path[64];
+    char path[128];
     int file = memfd_create("kiln-kernel", MFD_CLOEXEC);
     if (file < 0) return false;
     size_t done = 0;
@@ -86,7 +102,7 @@ static bool load(kni_jit *jit, const char *data, size_t bytes)
         if (n <= 0) break;
         done += (size_t)n;
     }
-    snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+    spell_path(path, sizeof path, file);
     if (done == bytes) jit->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     close(file);
     void *symbol = jit->library ? dlsym(jit->library, jit->entry) : NULL;
@@ -220,7 +236,7 @@ kni_jit *kni_jit_start(const char *text, const char *entry)
         kni_jit_free(jit);
         return NULL;
     }
-    if (!found && waits()) ask(jit, true);
+    if (!found && kni_jit_waits()) ask(jit, true);
     return jit;
 }
 

@@ -13,6 +13,7 @@ typedef struct kni_jit kni_jit;
 
 /* Whether KN_JIT asks for it: "cc" compiles in the background, "cc:wait" at once (for tests and measurements). */
 bool kni_jit_wanted(void);
+bool kni_jit_waits(void);
 
 /* Starts to compile a text, or takes it from the cache on disk. KN_CC names the compiler ("cc"). NULL where it cannot be
    started; one line of the log says why, once for the process. */

@@ -1,0 +1,264 @@
+/* Groups as compiled C (KN_JIT=cc) give the bits of the same ops one by one: over dtypes, broadcasts, strides, several
+   results and results in the memory of operands; before and after the compiler is done, and without one. */
+#define _DEFAULT_SOURCE
+#include "backend/jit/group_jit.h"
+#include "support/check.h"
+#include "support/file.h"
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { MOST = 16, ROWS = 37, COLUMNS = 211 };
+static char cache[] = "group_jit_cache_XXXXXX";
+static kn_device plain;
+
+/* ---- operands, made from the same numbers on each device */
+
+typedef struct operands {
+    kn_tensor a, b; /* ROWS x COLUMNS */
+    kn_tensor row, column;
+    kn_tensor turned; /* ROWS x COLUMNS, lies by columns */
+    kn_tensor sparse; /* ROWS x COLUMNS, every other element of a wider one */
+    kn_tensor one;    /* a single element in memory */
+    kn_tensor truth;
+} operands;
+
+static kn_tensor filled(kn_dtype dtype, int64_t rows, int64_t columns, uint32_t seed)
+{
+    int64_t n = rows * columns;
+    double *v = malloc((size_t)n * sizeof *v);
+    if (!v) exit(1);
+    uint32_t x = seed * 2654435761u + 12345;
+    bool whole = dtype != KN_F64 && dtype != KN_F32 && dtype != KN_F16 && dtype != KN_BF16;
+    for (int64_t i = 0; i < n; i++) {
+        x = x * 1664525u + 1013904223u;
+        v[i] = whole ? (double)(x >> 24) - 100 : ((double)(x >> 8) / (1 << 24) - 0.4) * (x & 64 ? 4 : 1);
+        if (!whole && x >> 24 == 3) v[i] = 0;
+        if (!whole && x >> 24 == 5) v[i] = -0.0;
+        if (!whole && x >> 24 == 7) v[i] = 1e30;
+    }
+    kn_tensor y = kn_cast(kn_from(v, KN_F64, KN_SHAPE(rows, columns)), dtype);
+    free(v);
+    return y;
+}
+
+static operands make(kn_dtype dtype)
+{
+    operands o;
+    o.a = kn_keep(filled(dtype, ROWS, COLUMNS, 1));
+    o.b = kn_keep(filled(dtype, ROWS, COLUMNS, 2));
+    o.row = kn_keep(filled(dtype, 1, COLUMNS, 3));
+    o.column = kn_keep(filled(dtype, ROWS, 1, 4));
+    o.turned = kn_keep(kn_transpose(kn_keep(filled(dtype, COLUMNS, ROWS, 5)), 0, 1));
+    o.sparse = kn_keep(kn_slice(kn_keep(filled(dtype, ROWS, 2 * COLUMNS + 1, 6)), 1, 1, KN_END, 2));
+    o.one = kn_keep(filled(dtype, 1, 1, 7));
+    o.truth = kn_keep(kn_greater(filled(KN_F32, ROWS, COLUMNS, 8), filled(KN_F32, ROWS, COLUMNS, 9)));
+    kn_tensor all[] = {o.a, o.b, o.row, o.column, o.turned, o.sparse, o.one, o.truth};
+    for (int i = 0; i < 8; i++) CHECK(kn_ok(all[i]));
+    return o;
+}
+
+/* ---- programs: each gives some results */
+
+typedef int program(const operands *o, kn_tensor *y);
+
+static int chain(const operands *o, kn_tensor *y)
+{
+    kn_tensor t = kn_relu(kn_add(kn_mul_scalar(o->a, 1.5), o->b));
+    y[0] = kn_keep(kn_square(kn_sub(kn_mul(t, o->b), o->a)));
+    return 1;
+}
+
+static int broadcasts(const operands *o, kn_tensor *y)
+{
+    kn_tensor t = kn_keep(kn_add(kn_mul(o->a, o->row), o->column));
+    y[0] = t;
+    y[1] = kn_keep(kn_sub(kn_maximum(t, o->one), o->row));
+    y[2] = kn_keep(kn_minimum(kn_mul(o->column, t), o->b));
+    return 3;
+}
+
+static int strides(const operands *o, kn_tensor *y)
+{
+    kn_tensor t = kn_keep(kn_sub(o->turned, o->sparse));
+    y[0] = kn_keep(kn_mul(kn_add(t, o->row), o->turned));
+    y[1] = kn_keep(kn_add(kn_mul(t, o->column), o->a));
+    return 2;
+}
+
+/* Only broadcasts and strides: nothing lies as the results do. */
+static int no_flat(const operands *o, kn_tensor *y)
+{
+    y[0] = kn_keep(kn_mul(kn_add(o->row, o->column), o->one));
+    y[1] = kn_keep(kn_sub(kn_mul(o->row, o->column), o->sparse));
+    return 2;
+}
+
+static int choices(const operands *o, kn_tensor *y)
+{
+    kn_tensor less = kn_keep(kn_less(o->a, o->b));
+    y[0] = kn_keep(kn_where(kn_logical_and(less, o->truth), o->a, kn_mul(o->b, o->row)));
+    y[1] = kn_keep(kn_logical_xor(kn_logical_not(less), o->truth));
+    y[2] = kn_keep(kn_add(kn_cast(less, KN_I32), kn_cast(o->truth, KN_I32)));
+    y[3] = kn_keep(kn_clamp(kn_neg(o->a), -0.5, 20));
+    return 4;
+}
+
+/* Through other dtypes and back. */
+static int casts(const operands *o, kn_tensor *y)
+{
+    static const kn_dtype by[] = {KN_F16, KN_BF16, KN_F32, KN_F64, KN_I8, KN_I32, KN_I64, KN_U8, KN_U32};
+    int n = (int)(sizeof by / sizeof *by);
+    for (int i = 0; i < n; i++) {
+        kn_tensor small = kn_clamp(o->a, 0, 100);
+        y[i] = kn_keep(kn_mul(kn_cast(kn_cast(small, by[i]), KN_F32), kn_cast(o->one, KN_F32)));
+    }
+    y[n] = kn_keep(kn_cast(kn_add(o->a, o->b), KN_F16));
+    y[n + 1] = kn_keep(kn_add(kn_cast(o->a, KN_F64), kn_cast(o->b, KN_BF16)));
+    return n + 2;
+}
+
+/* Operands that die here lend their memory. */
+static int in_place(const operands *o, kn_tensor *y)
+{
+    kn_tensor t = kn_cumsum(o->a, 1), u = kn_cumsum(o->b, 0);
+    (void)!kn_submit(kn_device_of(o->a));
+    y[0] = kn_keep(kn_mul(kn_add(t, o->row), kn_sub(u, o->a)));
+    kn_tensor v = kn_keep(kn_add_scalar(kn_cumsum(o->b, 1), 1));
+    y[1] = v;
+    y[2] = kn_keep(kn_mul(v, v));
+    return 3;
+}
+
+static int integers(const operands *o, kn_tensor *y)
+{
+    y[0] = kn_keep(kn_bitwise_xor(kn_bitwise_and(o->a, o->b), o->row));
+    y[1] = kn_keep(kn_add(kn_floor_div(o->a, o->b), kn_remainder(o->a, o->row)));
+    y[2] = kn_keep(kn_sub(kn_maximum(o->a, o->column), kn_abs(o->b)));
+    y[3] = kn_keep(kn_mul(kn_mul(o->a, o->b), kn_mul(o->a, o->a)));
+    return 4;
+}
+
+typedef kn_tensor unary(kn_tensor);
+typedef kn_tensor binary(kn_tensor, kn_tensor);
+
+static int each(unary *const *ops, int n, const operands *o, kn_tensor *y)
+{
+    kn_tensor x = kn_keep(kn_add(o->a, o->row));
+    for (int i = 0; i < n; i++) y[i] = kn_keep(ops[i](x));
+    return n;
+}
+
+static int words1(const operands *o, kn_tensor *y)
+{
+    static unary *const ops[] = {kn_exp,   kn_exp2, kn_expm1, kn_log, kn_log2, kn_log10,
+                                 kn_log1p, kn_sqrt, kn_sin,   kn_cos, kn_tanh, kn_sigmoid};
+    return each(ops, (int)(sizeof ops / sizeof *ops), o, y);
+}
+
+static int words2(const operands *o, kn_tensor *y)
+{
+    static unary *const ops[] = {kn_gelu,  kn_silu, kn_mish, kn_selu,  kn_rsqrt, kn_tan,   kn_sinh,
+                                 kn_acosh, kn_asin, kn_atan, kn_atanh, kn_erf,   kn_erfinv};
+    return each(ops, (int)(sizeof ops / sizeof *ops), o, y);
+}
+
+static int words3(const operands *o, kn_tensor *y)
+{
+    static unary *const ops[] = {kn_lgamma, kn_digamma, kn_floor,  kn_ceil,    kn_trunc,     kn_frac,
+                                 kn_sign,   kn_is_nan,  kn_is_inf, kn_signbit, kn_reciprocal};
+    static binary *const pairs[] = {kn_pow, kn_atan2, kn_hypot, kn_copysign};
+    int n = each(ops, (int)(sizeof ops / sizeof *ops), o, y);
+    for (int i = 0; i < 4; i++) y[n++] = kn_keep(pairs[i](kn_add(o->a, o->column), o->b));
+    return n;
+}
+
+/* ---- comparing */
+
+typedef struct results {
+    int n;
+    size_t bytes[MOST];
+    void *data[MOST];
+} results;
+
+static results run(kn_device device, program *p, kn_dtype dtype)
+{
+    results r = {0};
+    kn_tensor y[MOST];
+    kn_device_use(device);
+    kn_scope scope = kn_scope_begin();
+    operands o = make(dtype);
+    CHECK(kn_sync(device) == KN_OK);
+    r.n = p(&o, y);
+    for (int i = 0; i < r.n; i++) {
+        r.bytes[i] = (size_t)kn_dtype_bytes(kn_dtype_of(y[i]), kn_count(y[i]));
+        r.data[i] = calloc(1, r.bytes[i] + 1);
+        if (!CHECK(r.data[i] && kn_read(y[i], r.data[i], r.bytes[i]) == KN_OK)) puts(kn_last_error());
+    }
+    kn_scope_end(scope, KN_NONE);
+    return r;
+}
+
+static void drop(results *r)
+{
+    for (int i = 0; i < r->n; i++) free(r->data[i]);
+}
+
+static bool same(const results *a, const results *b)
+{
+    bool good = a->n == b->n;
+    for (int i = 0; good && i < a->n; i++) {
+        good = a->bytes[i] == b->bytes[i] && !memcmp(a->data[i], b->data[i], a->bytes[i]);
+        if (!good) printf("result %d differs\n", i);
+    }
+    return good;
+}
+
+typedef struct test {
+    const char *name;
+    program *run;
+    const kn_dtype *dtypes; /* ended by 0 */
+} test;
+static const kn_dtype floats[] = {KN_F32, KN_F64, KN_F16, KN_BF16, 0}, two[] = {KN_F32, KN_I32, 0},
+                      wide[] = {KN_F32, KN_F64, 0}, some[] = {KN_F32, KN_BF16, KN_I64, KN_U8, 0},
+                      wholes[] = {KN_I8, KN_I16, KN_I32, KN_I64, KN_U8, KN_U32, KN_U64, 0},
+                      all[] = {KN_F32, KN_F64, KN_F16, KN_BF16, KN_I32, KN_I64, KN_U16, 0};
+static const test tests[] = {
+    {"chain", chain, floats},    {"broadcasts", broadcasts, all}, {"strides", strides, some},
+    {"no flat", no_flat, some},  {"choices", choices, some},      {"casts", casts, floats},
+    {"in place", in_place, two}, {"integers", integers, wholes},  {"words 1", words1, wide},
+    {"words 2", words2, wide},   {"words 3", words3, wide},
+};
+
+/* At once: every group that is run is compiled before. */
+static void at_once(void)
+{
+    setenv("KN_JIT", "cc:wait", 1);
+    kn_device fused = kn_device_open("fusion(cpu)");
+    for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
+        for (const kn_dtype *d = tests[i].dtypes; *d; d++) {
+            results want = run(plain, tests[i].run, *d);
+            int64_t before = kni_group_jit_runs();
+            results got = run(fused, tests[i].run, *d);
+            if (!CHECK(kni_group_jit_runs() > before))
+                printf("%s of %s was not compiled\n", tests[i].name, kn_dtype_name(*d));
+            for (int turn = 0; turn < 2; turn++) {
+                if (!CHECK(same(&want, &got)))
+                    printf("%s of %s, turn %d\n", tests[i].name, kn_dtype_name(*d), turn);
+                drop(&got);
+                if (!turn) got = run(fused, tests[i].run, *d);
+            }
+            drop(&want);
+        }
+    kn_device_close(fused);
+}
+
+int main(void)
+{
+    if (!CHECK(mkdtemp(cache) != NULL)) return check_report();
+    setenv("KN_CACHE_DIR", cache, 1);
+    plain = kn_device_open("cpu");
+    at_once();
+    kn_device_use(NULL);
+    CHECK(kni_path_remove(cache) == KN_OK);
+    return check_report();
+}
