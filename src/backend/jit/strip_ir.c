@@ -204,13 +204,13 @@ static kni_ir_id convert(maker *m, kni_ir_id x, int from, int via, int to)
     return convert_once(m, convert_once(m, x, from, via), via, to);
 }
 
-static kni_ir_id value_of(maker *m, kni_place place)
+static kni_ir_id value_of(maker *m, kni_strip_place place)
 {
     if (place.kind == KNI_PLACE_REGISTER) return m->registers[place.index];
     return place.kind == KNI_PLACE_INPUT ? load(m, place.index) : m->results[place.index];
 }
 
-static void keep(maker *m, kni_place place, kni_ir_id value)
+static void keep(maker *m, kni_strip_place place, kni_ir_id value)
 {
     if (place.kind == KNI_PLACE_REGISTER) {
         m->registers[place.index] = value;
