@@ -29,9 +29,10 @@ enum {
     KNI_SCHED_MAX_BUFFERS = 96,
     KNI_SCHED_MAX_TEMPS = 4,
     KNI_SCHED_PARAM_BYTES = 3072,
-    KNI_SCHED_SIGNATURE = 6144,
-    KNI_SCHED_TEMP = 0x80000000u /* | n: temporary n instead of a tensor's id */
+    KNI_SCHED_SIGNATURE = 6144
 };
+/* | n: temporary n instead of a tensor's id. */
+#define KNI_SCHED_TEMP 0x80000000u
 
 typedef struct kni_sched_kernel {
     uint8_t schedule;
