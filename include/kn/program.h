@@ -14,7 +14,6 @@ typedef struct kn_fusion_stats {
     int64_t submissions; /* queues that were run */
     int64_t plan_hits;   /* of them with a plan that was there already */
     int64_t plans_made;  /* for queues met for the first time, or again after their plan was forgotten */
-    int64_t structures;  /* of the plans made: those unlike any other in more than sizes */
     int64_t plans_kept;  /* now */
     int64_t groups_run;  /* kernels of several records */
     int64_t singles_run; /* records that ran by themselves */

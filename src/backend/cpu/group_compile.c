@@ -7,7 +7,16 @@
 #include "core/strided_copy.h"
 #include <string.h>
 
-enum { MOST_STEPS = KNI_GROUP_RECORDS * 6, FIRST_LEVEL = 1 << 15, LONGEST = 2048, SHORTEST = 256, UNIT = 64 };
+/* CACHES: more bytes than the caches of a core hold. */
+enum {
+    CACHES = 1 << 25,
+    MOST_STEPS = KNI_GROUP_RECORDS * 6,
+    FIRST_LEVEL = 1 << 15,
+    LONGEST = 2048,
+    LONGEST_STREAMED = 512,
+    SHORTEST = 256,
+    UNIT = 64
+};
 
 /* A strip that is made once per round of the loop, before it gets a register. */
 typedef struct virtual_strip {
@@ -275,7 +284,8 @@ static void choose_strip(compiler *c)
     int32_t element = (p->n_registers + 1) * widest; /* one is for results that pass the caches */
     int32_t strip = FIRST_LEVEL / element / UNIT * UNIT, most = KNI_GROUP_STRIP_BYTES / element / UNIT * UNIT;
     if (strip < SHORTEST) strip = SHORTEST < most ? SHORTEST : most;
-    if (strip > LONGEST) strip = LONGEST;
+    int longest = p->streams ? LONGEST_STREAMED : LONGEST;
+    if (strip > longest) strip = longest;
     if (strip < UNIT) c->failed = true;
     p->strip = strip;
     p->register_bytes = strip * widest;
@@ -342,7 +352,6 @@ static void find_reuse(compiler *c)
 
 static void find_large_results(compiler *c)
 {
-    enum { CACHES = 1 << 25 };
     for (int32_t i = 0; i < c->p->n_steps; i++) {
         kni_strip_step *s = &c->steps[i];
         bool large = s->kind == KNI_STRIP_CALL && s->out.kind == KNI_PLACE_RESULT &&
@@ -386,6 +395,7 @@ kni_strip_program *kni_strip_compile(const kni_group *g)
     draft.n = kni_count(shape);
     for (int i = 0; i < KNI_GROUP_RESULTS; i++) draft.reused[i] = -1;
     start_inputs(c, shape);
+    draft.streams = draft.n >= CACHES / 8;
     for (int i = 0; i < g->n_records && !c->failed; i++) {
         if (g->records[i]->row->number == KNI_OP_cast)
             compile_cast(c, i);

@@ -152,6 +152,25 @@ static void end_stores(void)
 #endif
 }
 
+/* Asks for a part of the next strip while this one is computed with, a few lines before each step: else memory would
+   rest during the steps that work in the first-level cache. */
+static void prefetch(const runner *r, int64_t first, int32_t step)
+{
+#if defined(__GNUC__)
+    const kni_strip_program *p = r->p;
+    if (first + 2 * p->strip > p->n) return;
+    for (int32_t i = 0; i < p->n_inputs; i++) {
+        if (!p->inputs[i].flat) continue;
+        int64_t bytes = kni_dtypes[p->inputs[i].dtype].bits / 8, lines = p->strip * bytes / 64;
+        const char *from = r->m->inputs[i] + (first + p->strip) * bytes;
+        for (int64_t k = lines * step / p->n_steps; k < lines * (step + 1) / p->n_steps; k++)
+            __builtin_prefetch(from + k * 64);
+    }
+#else
+    (void)r, (void)first, (void)step;
+#endif
+}
+
 static void run_strip(runner *r, int64_t first, int64_t n)
 {
     const kni_strip_program *p = r->p;
@@ -159,6 +178,7 @@ static void run_strip(runner *r, int64_t first, int64_t n)
         const kni_strip_step *s = &p->steps[i];
         if (s->kind == KNI_STRIP_CALL) {
             const void *in[4];
+            if (p->streams) prefetch(r, first, i);
             for (int k = 0; k < s->n_in; k++) in[k] = at(r, s->in[k], first);
             char *to = at(r, s->out, first), *strip = s->past_caches ? r->stage : to;
             s->fn(n, strip, in, r->m->params[s->record]);

@@ -52,6 +52,7 @@ typedef struct kni_strip_input {
 typedef struct kni_strip_program {
     int32_t n_steps, n_once, n_inputs, n_results, n_registers, rank, strip;
     int32_t register_bytes; /* of one */
+    bool streams;           /* more goes through than the caches hold */
     int64_t dims[KN_MAX_RANK], n;
     int16_t reused[KNI_GROUP_RESULTS]; /* by result: the input whose memory it may take, -1 */
     kni_strip_input inputs[KNI_GROUP_INPUTS];
