@@ -192,6 +192,15 @@ static int make_layouts(kni_cuda_products *s, product_entry *e)
     return result;
 }
 
+/* Where a narrow result is too small to fill the device, the library cuts the sums into parts, and adds those up in the
+   result's type unless it is told not to. Larger results are left alone: telling may cost the best kernel. */
+static bool splits(const product_key *k)
+{
+    enum { TILE = 128, FULL = 256 };
+    int64_t tiles = (k->m + TILE - 1) / TILE * ((k->n + TILE - 1) / TILE);
+    return kni_dtypes[k->out_dtype].bits < 32 && tiles < FULL && tiles * k->batch < FULL;
+}
+
 static int choose(kni_cuda_products *s, product_entry *e)
 {
     void *preference = NULL;
@@ -200,7 +209,7 @@ static int choose(kni_cuda_products *s, product_entry *e)
     int found = 0, result = s->api->preference_create(&preference);
     if (result) return result;
     result = s->api->preference_set(preference, LT_PREFERENCE_WORKSPACE, &workspace, sizeof workspace);
-    uint32_t reduction = kni_dtypes[e->key.out_dtype].bits < 32 ? LT_REDUCTION_WIDE : LT_REDUCTION_ANY;
+    uint32_t reduction = splits(&e->key) ? LT_REDUCTION_WIDE : LT_REDUCTION_ANY;
     if (!result)
         result = s->api->preference_set(preference, LT_PREFERENCE_REDUCTION, &reduction, sizeof reduction);
     for (int i = 0; i < 4 && !result; i++)

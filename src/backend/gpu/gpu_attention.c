@@ -1,5 +1,6 @@
 /* The rows attention and attention_grad by the driver's fused kernels, where it has them: no mask, bias or softcap. */
 #include "backend/gpu/product.h"
+#include "core/reproducible.h"
 #include "ops/attention.h"
 #include <string.h>
 
@@ -161,6 +162,8 @@ kn_status kni_gpu_run_attention_grad(kni_gpu *g, const kn_record *r)
     operands o;
     kni_gpu_block *again[2] = {NULL, NULL};
     if (!g->driver->attention || !g->driver->attention_grad || !plain(r, 4)) return KN_ERROR_UNSUPPORTED;
+    /* Fused kernels add up dq in no fixed order; the lowering has one. */
+    if (kni_reproducible()) return KN_ERROR_UNSUPPORTED;
     kn_status s = prepare(g, r, &o);
     if (!s) s = place(g, kni_in(r, DY), &o.made[DY], &o.p.dy, o.p.dy_steps);
     if (!s) s = recall(g, r, &o, again);
