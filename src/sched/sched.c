@@ -119,6 +119,9 @@ static uint32_t sign(const kni_work *w, int schedule, uint8_t *bytes, uint32_t r
     }
     for (int i = 0; i < w->n_accesses; i++) put_access(&s, &w->accesses[i]);
     for (int i = 1; i < w->n_numbers; i++) put8(&s, w->numbers[i].dtype);
+    /* Equal numbers are one: which of them these are depends on their values. */
+    const uint16_t sizes[] = {w->rows_number, w->width_number, w->part_number, w->parts_number};
+    for (int i = 0; i < KNI_COUNT(sizes); i++) put16(&s, sizes[i]);
     for (int i = 0; i < w->n_outputs; i++) {
         put16(&s, w->outputs[i].node);
         put16(&s, w->outputs[i].access);

@@ -121,12 +121,13 @@ static kn_backend *open_fake(const char *argument, kn_backend *const *inner, int
     f->fault = -1;
     f->driver = (kni_driver){.name = "fake",
                              .description = "a device of paper",
-                             .caps = {.dialect = KNI_IR_OPENCL,
+                             .caps = {.dialect = KNI_IR_CUDA,
+                                      .subgroups = true,
                                       .f64 = true,
                                       .i64 = true,
                                       .half_storage = true,
                                       .atomics = true,
-                                      .subgroup = 1,
+                                      .subgroup = 32,
                                       .max_workgroup = 256,
                                       .shared_bytes = 32768,
                                       .vector_bytes = 16},
@@ -223,6 +224,20 @@ static void compiles_once(void)
     kn_scope_end(scope, KN_NONE);
 }
 
+/* Equal numbers of a schedule are one param: sizes that happen to equal another number make another kernel. */
+static void tells_sizes_apart(void)
+{
+    kn_scope scope = kn_scope_begin();
+    float cube[16] = {0};
+    for (int64_t rows = 2; rows <= 4; rows += 2) {
+        kn_tensor planes = kn_from(cube, KN_F32, KN_SHAPE(rows, 2, 2));
+        int compiles = current->compiles;
+        CHECK(kn_ok(kn_einsum("bcc->b", &planes, 1)));
+        CHECK(current->compiles == compiles + 1);
+    }
+    kn_scope_end(scope, KN_NONE);
+}
+
 /* Some of everything: schedules, products, reference kernels, strided copies. */
 static bool work(int turn)
 {
@@ -297,6 +312,7 @@ int main(void)
     reports_faults(device);
     says_what_does_not_compile();
     compiles_once();
+    tells_sizes_apart();
     survives_without_host_memory();
     works_in_threads();
     is_lost(device);
