@@ -228,6 +228,37 @@ static void programs(void)
     kn_scope_end(scope, KN_NONE);
 }
 
+/* Every allocation fails once: an error or the right values, and nothing is left behind. */
+static double without_memory(void)
+{
+    kn_scope scope = kn_scope_begin();
+    kn_tensor x = kn_keep(kn_reshape(kn_transpose(six(), 0, 1), KN_SHAPE(2, 3)));
+    kn_tensor y = kn_keep(kn_softmax(kn_relu(kn_mul_scalar(kn_add(x, x), 0.5)), 1));
+    kn_tensor z = kn_add(kn_sum(kn_mul(y, x), KN_AXES(1), true), kn_matmul(x, kn_transpose(x, 0, 1)));
+    double sum = kn_item(kn_sum(z, KN_AXES_ALL, false));
+    kn_scope_end(scope, KN_NONE);
+    return sum;
+}
+
+static void memory_failures(void)
+{
+    double good = without_memory();
+    int64_t before = kn_memory_stats().tensors_now;
+    int failures = 0, wrong = 0;
+    for (int n = 1; n < 200; n++) {
+        kn_device d = fusion;
+        kn_memory_fail_after(n);
+        double got = without_memory();
+        kn_memory_fail_after(0);
+        bool failed = got != got;
+        failures += failed;
+        wrong += !failed && got != good;
+        (void)kn_sync(d);
+    }
+    CHECK(failures > 5 && !wrong && without_memory() == good);
+    CHECK(kn_memory_stats().tensors_now == before);
+}
+
 int main(void)
 {
     cpu = kn_device_open("cpu");
@@ -243,6 +274,7 @@ int main(void)
     updates();
     threads();
     programs();
+    memory_failures();
     kn_device_use(NULL);
     CHECK(kn_shutdown() == 0);
     return check_report();
