@@ -192,9 +192,6 @@ static kn_status library(kni_gpu *g, const kni_gpu_product *p)
                      .alpha = 1};
     if (!library_matrix(&p->a, p->m, p->k, &q.row_a, &q.transpose_a)) return KN_ERROR_UNSUPPORTED;
     if (!library_matrix(&p->b, p->k, p->n, &q.row_b, &q.transpose_b)) return KN_ERROR_UNSUPPORTED;
-    /* A vector times a matrix with gaps between its rows is left to our own kernel. */
-    bool gaps_a = q.row_a != (q.transpose_a ? p->m : p->k), gaps_b = q.row_b != (q.transpose_b ? p->k : p->n);
-    if ((p->n == 1 && gaps_a) || (p->m == 1 && gaps_b)) return KN_ERROR_UNSUPPORTED;
     if (p->bias.block) {
         q.bias = (kni_place){p->bias.block->memory, p->bias.offset};
         q.epilogue = KNI_EPILOGUE_BIAS;
