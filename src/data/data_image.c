@@ -99,7 +99,7 @@ kn_tensor kni_image_tensor(const kni_image *image)
     kn_shape shape = KN_SHAPE(c, image->height, image->width);
     if (c == 1) return kn_from(image->pixels, KN_U8, shape);
     uint8_t *planes = malloc((size_t)(c * area));
-    if (!planes) return kn_poison(kni_failure_memory("kn_image_read"), kn_last_error());
+    if (!planes) return kni_poisoned(KN_ERROR_MEMORY, "kn_image_read: out of memory");
     for (int64_t i = 0; i < area; i++)
         for (int64_t k = 0; k < c; k++) planes[k * area + i] = image->pixels[i * c + k];
     kn_tensor t = kn_from(planes, KN_U8, shape);
@@ -119,10 +119,11 @@ kn_status kni_image_check_args(const kn_image_args *args, kn_image_args *filled,
                        "%s: channels must be 1 or 3; height and width both 0 or both 1 to 16384", function);
 }
 
-static kn_tensor finish(kn_status status, kni_image *image, const kn_image_args *args)
+static kn_tensor finish(kni_failure_held *held, kn_status status, kni_image *image, const kn_image_args *args)
 {
     if (status == KN_OK && args->height) status = kni_image_resize(image, args->height, args->width, false);
-    kn_tensor t = status == KN_OK ? kni_image_tensor(image) : kn_poison(status, kn_last_error());
+    kn_tensor t = kni_failure_release(held, status, KN_NONE);
+    if (status == KN_OK) t = kni_image_tensor(image);
     kni_image_free(image);
     return t;
 }
@@ -131,16 +132,20 @@ kn_tensor kn_image_read(const char *path, const kn_image_args *args)
 {
     kn_image_args filled;
     kni_image image = {0};
+    kni_failure_held held;
+    kni_failure_hold(&held);
     kn_status status = kni_image_check_args(args, &filled, "kn_image_read");
     if (status == KN_OK) status = kni_image_load(path, filled.channels, &image);
-    return finish(status, &image, &filled);
+    return finish(&held, status, &image, &filled);
 }
 
 kn_tensor kn_image_decode(const void *data, size_t bytes, const char *name, const kn_image_args *args)
 {
     kn_image_args filled;
     kni_image image = {0};
+    kni_failure_held held;
+    kni_failure_hold(&held);
     kn_status status = kni_image_check_args(args, &filled, "kn_image_decode");
     if (status == KN_OK) status = kni_image_decode(data, bytes, name, filled.channels, &image);
-    return finish(status, &image, &filled);
+    return finish(&held, status, &image, &filled);
 }

@@ -20,8 +20,7 @@ static uint32_t big_endian(const uint8_t *p)
 
 static kn_tensor fail(const char *name, const char *what)
 {
-    kn_status status = kni_failure(KN_ERROR_ARGUMENT, "%s: %s", name, what);
-    return kn_poison(status, kn_last_error());
+    return kni_poisoned(KN_ERROR_ARGUMENT, "%s: %s", name, what);
 }
 
 /* Elements from big-endian to the order of this machine. */
@@ -77,12 +76,14 @@ kn_tensor kni_idx_decode(const void *bytes_of_file, size_t bytes, const char *na
 kn_tensor kn_idx_read(const char *path)
 {
     kni_buffer file = {0}, plain = {0};
+    kni_failure_held held;
+    kni_failure_hold(&held);
     kn_status status = kni_file_read(path, 0, &file);
     bool zipped = status == KN_OK && kni_is_gzip(file.data, file.length);
     if (zipped) status = kni_gunzip(file.data, file.length, path, &plain);
     const kni_buffer *from = zipped ? &plain : &file;
-    kn_tensor t = status == KN_OK ? kni_idx_decode(from->data ? from->data : "", from->length, path)
-                                  : kn_poison(status, kn_last_error());
+    kn_tensor t = kni_failure_release(&held, status, KN_NONE);
+    if (status == KN_OK) t = kni_idx_decode(from->data ? from->data : "", from->length, path);
     kni_buffer_free(&file);
     kni_buffer_free(&plain);
     return t;
@@ -99,13 +100,12 @@ static kn_tensor read_part(const char *folder, const char *split, const char *na
     kn_tensor t;
     if (path.failed)
         t = fail(folder, "out of memory");
-    else if (!kni_file_exists(path.data)) {
-        kn_status status = kni_failure(
+    else if (!kni_file_exists(path.data))
+        t = kni_poisoned(
             KN_ERROR_IO,
             "%s: there is no such file, nor one without .gz; 'kiln data mnist' says where to get it",
             path.data);
-        t = kn_poison(status, kn_last_error());
-    } else
+    else
         t = kn_idx_read(path.data);
     kni_buffer_free(&path);
     return t;

@@ -123,16 +123,20 @@ static kn_status decode(const uint8_t *p, size_t bytes, const char *name, int64_
 kn_tensor kn_wav_decode(const void *data, size_t bytes, const char *name, int64_t *rate)
 {
     kn_tensor t = KN_NONE;
+    kni_failure_held held;
+    kni_failure_hold(&held);
     kn_status status = decode(data, bytes, name, rate, &t);
-    return status == KN_OK ? t : kn_poison(status, kn_last_error());
+    return kni_failure_release(&held, status, t);
 }
 
 kn_tensor kn_wav_read(const char *path, int64_t *rate)
 {
     kni_buffer file = {0};
+    kni_failure_held held;
+    kni_failure_hold(&held);
     kn_status status = kni_file_read(path, 0, &file);
-    kn_tensor t = status == KN_OK ? kn_wav_decode(file.data ? file.data : "", file.length, path, rate)
-                                  : kn_poison(status, kn_last_error());
+    kn_tensor t = kni_failure_release(&held, status, KN_NONE);
+    if (status == KN_OK) t = kn_wav_decode(file.data ? file.data : "", file.length, path, rate);
     kni_buffer_free(&file);
     return t;
 }

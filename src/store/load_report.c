@@ -17,6 +17,14 @@ void kni_shape_text(kni_buffer *out, const kn_shape *shape)
     kni_buffer_text(out, "]");
 }
 
+/* A name of the file between quotes. */
+static void name_text(kni_buffer *out, const char *name)
+{
+    char plain[KNI_FAILURE_TEXT];
+    kni_escape(plain, sizeof plain, name);
+    kni_buffer_format(out, "'%s'", plain);
+}
+
 static bool same_shape(const kn_shape *a, const kn_shape *b)
 {
     if (a->rank != b->rank) return false;
@@ -58,7 +66,9 @@ static void missing_line(kni_buffer *out, const kni_load *load, const kni_load_t
     kni_shape_text(out, &t->shape);
     const kni_load_offer *near = nearest(load, t, compared);
     if (near) {
-        kni_buffer_format(out, "; did you mean '%s' ", near->name);
+        kni_buffer_text(out, "; did you mean ");
+        name_text(out, near->name);
+        kni_buffer_text(out, " ");
         kni_shape_text(out, &near->entry.shape);
         kni_buffer_text(out, " of the file?");
     }
@@ -74,7 +84,11 @@ static void mismatched_line(kni_buffer *out, const kni_load *load, const kni_loa
     if (t->rows) kni_buffer_format(out, "%lld rows of ", (long long)t->rows);
     kni_shape_text(out, &o->entry.shape);
     kni_buffer_text(out, " in the file");
-    if (strcmp(o->name, t->path)) kni_buffer_format(out, " ('%s')", o->name);
+    if (strcmp(o->name, t->path)) {
+        kni_buffer_text(out, " (");
+        name_text(out, o->name);
+        kni_buffer_text(out, ")");
+    }
     kni_buffer_text(out, "\n");
 }
 
@@ -99,7 +113,9 @@ kn_status kni_load_report(const kni_load *load, kn_load_report *report)
         const kni_load_offer *o = &load->offers[i];
         if (o->used || o->ignored) continue;
         report->unused++;
-        kni_buffer_format(&out, "unused: '%s' %s ", o->name, o->entry.dtype_text);
+        kni_buffer_text(&out, "unused: ");
+        name_text(&out, o->name);
+        kni_buffer_format(&out, " %s ", o->entry.dtype_text);
         kni_shape_text(&out, &o->entry.shape);
         kni_buffer_text(&out, "\n");
     }

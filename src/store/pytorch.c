@@ -84,14 +84,14 @@ static kn_status run_pickle(kn_store store, int64_t entry, zip_form *form)
     return status;
 }
 
-/* KN_ERROR_UNSUPPORTED: an archive, but not PyTorch's. */
+/* Sets foreign for an archive that is not PyTorch's. */
 kn_status kni_pytorch_zip_read(kn_store store)
 {
     store->zip = kni_zip_open(store->source);
     if (!store->zip) return KN_ERROR_IO;
     int64_t entry = find_pickle(store->zip);
-    if (entry < 0)
-        return kni_failure(KN_ERROR_UNSUPPORTED, "%s: the archive has no data.pkl", store->source->name);
+    store->foreign = entry < 0;
+    if (store->foreign) return KN_ERROR_UNSUPPORTED;
     zip_form form = {{0}};
     const char *name = store->zip->entries[entry].name;
     memcpy(form.prefix, name, strlen(name) - strlen("data.pkl"));

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { LONGEST_PROBLEM = 600, MEMORY_PER_BYTE = 32, FREE_MEMORY = 1 << 26 };
+enum { MEMORY_PER_BYTE = 32, FREE_MEMORY = 1 << 26 };
 
 uint64_t kni_source_allowance(const kni_source *source)
 {
@@ -107,10 +107,11 @@ kn_status kni_source_read(const kni_source *source, uint64_t offset, void *out, 
 
 kn_status kni_source_bad(const kni_source *source, const char *format, ...)
 {
-    char text[LONGEST_PROBLEM];
+    char text[KNI_FAILURE_TEXT], plain[KNI_FAILURE_TEXT];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    return kni_failure(KN_ERROR_IO, "%s: %s", source->name, text);
+    kni_escape(plain, sizeof plain, text);
+    return kni_failure(KN_ERROR_IO, "%s: %s", source->name, plain);
 }

@@ -237,10 +237,12 @@ static kn_status read_directory(kn_store store, kn_store_format wanted)
         zip = zip || !strcmp(r->magic, "PK");
         if (wanted != KN_STORE_AUTO && wanted != r->format) continue;
         store->format = r->format;
+        store->foreign = false;
         status = r->read(store);
-        /* An archive that is not PyTorch's is offered to the next reader. */
-        if (status != KN_ERROR_UNSUPPORTED || store->count) return status;
-        if (wanted != KN_STORE_AUTO || r->read != kni_pytorch_zip_read) return status;
+        if (!store->foreign) return status;
+        /* An archive that is not PyTorch's is offered to the next reader, without a word. */
+        if (wanted != KN_STORE_AUTO)
+            return kni_failure(KN_ERROR_UNSUPPORTED, "%s: the archive has no data.pkl", store->source->name);
     }
     if (wanted == KN_STORE_AUTO)
         return kni_source_bad(store->source,

@@ -86,6 +86,7 @@ struct kn_store_object {
     int64_t limit;
     char *top_key;
     kni_zip *zip; /* of archives */
+    bool foreign; /* the reader found an archive of another format, and told no failure */
     kni_store_item *items;
     int64_t count, capacity;
     kni_store_text *texts;

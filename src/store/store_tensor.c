@@ -127,6 +127,24 @@ static unsigned char *mapped(kn_store store, const kni_store_item *item)
     return (unsigned char *)(uintptr_t)at;
 }
 
+static kn_status make_tensor(kn_store store, const kni_store_item *item, int64_t elements, kn_tensor *t)
+{
+    kn_status status = item->member < 0 ? KN_OK : kni_zip_check(store->zip, store->source, item->member);
+    if (status) return status;
+    unsigned char *data = mapped(store, item);
+    if (data) {
+        *t = kn_wrap(data, item->word->dtype, item->shape, item->strides, release_source,
+                     kni_source_retain(store->source));
+        return KN_OK;
+    }
+    status = read_elements(store, item, elements, &data);
+    if (status) return status;
+    /* A copy in the library's own memory, so that it is counted and limited as that of all other tensors. */
+    *t = kn_from(data, item->word->dtype, item->shape);
+    free(data);
+    return KN_OK;
+}
+
 static kn_tensor read_item(kn_store store, const kni_store_item *item)
 {
     if (item->word->dtype == KN_DTYPE_NONE)
@@ -136,19 +154,11 @@ static kn_tensor read_item(kn_store store, const kni_store_item *item)
             store->source->name, item->name, item->word->label);
     int64_t elements = kni_store_elements(&item->shape, item->word->size);
     if (elements == 0) return kn_from("", item->word->dtype, item->shape);
-    kn_status status = item->member < 0 ? KN_OK : kni_zip_check(store->zip, store->source, item->member);
-    if (status) return kni_poisoned(status, "%s", kn_last_error());
-    unsigned char *place = mapped(store, item);
-    if (place)
-        return kn_wrap(place, item->word->dtype, item->shape, item->strides, release_source,
-                       kni_source_retain(store->source));
-    unsigned char *data = NULL;
-    status = read_elements(store, item, elements, &data);
-    if (status) return kni_poisoned(status, "%s", kn_last_error());
-    /* A copy in the library's own memory, so that it is counted and limited as that of all other tensors. */
-    kn_tensor t = kn_from(data, item->word->dtype, item->shape);
-    free(data);
-    return t;
+    kni_failure_held held;
+    kn_tensor t = KN_NONE;
+    kni_failure_hold(&held);
+    kn_status status = make_tensor(store, item, elements, &t);
+    return kni_failure_release(&held, status, t);
 }
 
 kn_tensor kn_store_tensor(kn_store store, int64_t index)

@@ -4,7 +4,11 @@
 
 #include <kn/base.h>
 
-/* Formats the text as printf does and returns code. */
+/* The longest text of a failure, with its zero. */
+enum { KNI_FAILURE_TEXT = 600 };
+
+/* Formats the text as printf does and returns code. Control characters but for ends of lines become \x1b and so on, because names
+   in files may have them. */
 kn_status kni_failure(kn_status code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* KN_ERROR_MEMORY with the name of the function that ran out. */
 kn_status kni_failure_memory(const char *function);
@@ -12,6 +16,19 @@ kn_status kni_failure_memory(const char *function);
 kn_status kni_failure_of(kn_tensor t);
 /* A poisoned tensor with that text. */
 kn_tensor kni_poisoned(kn_status code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Between these two, failures of this thread are not told: the poisoned tensor, which has the text of the latest one, is what
+   tells of them, once. Pairs may be nested. */
+typedef struct kni_failure_held {
+    char text[KNI_FAILURE_TEXT];
+    struct kni_failure_held *outer;
+} kni_failure_held;
+void kni_failure_hold(kni_failure_held *held);
+/* The poisoned tensor where status is a failure, else t. */
+kn_tensor kni_failure_release(kni_failure_held *held, kn_status status, kn_tensor t);
+
+/* Copies a text with all control characters, also ends of lines, as in messages; it is cut where n bytes are too few. */
+void kni_escape(char *out, size_t n, const char *text);
 
 /* What kn_last_error() was before a function of the caller's ran. */
 typedef struct kni_failure_mark {

@@ -290,6 +290,36 @@ static void test_checksums(void)
     CHECK(kni_crc32(0, data, sizeof data) == parts && kni_crc32(0, "123456789", 9) == 0xcbf43926);
 }
 
+static int told;
+static void count_line(void *context, kn_log_level level, const char *text)
+{
+    (void)context, (void)text;
+    told += level == KN_LOG_ERROR;
+}
+
+/* A good file is read without a word, a bad one with one; and names cannot steer a terminal. */
+static void test_told_once(void)
+{
+    kni_buffer file = content_of(FOLDER "numpy_dtypes.npz");
+    kn_log_set(count_line, NULL);
+    CHECK(read_everything(file.data, file.length) && told == 0);
+    char *first = memmem(file.data, file.length, "\x93NUMPY", 6);
+    first[150] ^= 1; /* the first array has a header of 128 bytes */
+    kn_store store = kn_store_open_memory(file.data, file.length, NULL);
+    CHECK(told == 0 && !kn_ok(kn_store_tensor(store, 0)));
+    CHECK(strstr(kn_last_error(), "checksum") && told == 1);
+    kn_store_close(store);
+    kni_buffer_free(&file);
+    static const char header[] =
+        "{\"a\\u001b[2J\\n\\u009b\":{\"dtype\":\"F99\",\"shape\":[9],\"data_offsets\":[0,36]}}";
+    unsigned char bytes[8 + sizeof header] = {sizeof header - 1};
+    memcpy(bytes + 8, header, sizeof header);
+    CHECK(!kn_store_open_memory(bytes, sizeof bytes, NULL));
+    if (!CHECK(strstr(kn_last_error(), "'a\\x1b[2J\\x0a\\x9b'") && told == 2))
+        printf("  %s\n", kn_last_error());
+    kn_log_set(NULL, NULL);
+}
+
 /* Twenty megabytes of zeros in twenty kilobytes: refused by the file's size, and by the limit of memory before they are there;
    once they are read they count. */
 static void test_compressed_memory(void)
@@ -545,6 +575,7 @@ int main(void)
     test_greedy();
     test_expanded();
     test_checksums();
+    test_told_once();
     test_compressed_memory();
     test_full_disk();
     test_killed();
