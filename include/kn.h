@@ -1,4 +1,5 @@
-/* Kiln: tensors and deep learning in C. Includes the whole public API. */
+/* Kiln: tensors and deep learning in C. Includes tensors, their ops, devices and gradients; layers, optimisers, data, training and
+   files of weights are in kn/nn.h, kn/optim.h, kn/data.h, kn/train.h and kn/store.h. */
 #ifndef KN_H
 #define KN_H
 
