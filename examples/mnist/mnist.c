@@ -108,7 +108,7 @@ static bool train(Run *run, const Settings *settings)
     if (kn_learner_fit(run->learner)) return false;
     double seconds = difftime(time(NULL), begin);
     if (kn_learner_ended(run->learner) == KN_RUN_INTERRUPTED) {
-        printf("interrupted; --resume goes on from here\n");
+        printf("interrupted; --resume --folder '%s' goes on from here\n", settings->folder);
         return true;
     }
     if (kn_learner_evaluate(run->learner, run->test)) return false;

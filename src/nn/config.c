@@ -40,13 +40,22 @@ static void write_word(kni_buffer *out, const char *text, size_t length, bool js
         kni_buffer_append(out, text, length);
 }
 
+/* Where 0 stands for something else, people read its word, and KN_ZERO as the 0 it means. */
+static void write_int(kni_buffer *out, const kn_field *field, int64_t value, bool json)
+{
+    if (!json && field->names && value == 0)
+        kni_buffer_text(out, field->names[0]);
+    else
+        kni_buffer_format(out, "%lld", (long long)(!json && field->names && value == KN_ZERO ? 0 : value));
+}
+
 void kni_setting_write(kni_buffer *out, const kn_field *field, const void *address, bool json)
 {
     int32_t number;
     const char *end;
     switch (field->kind) {
     case KN_FIELD_INT:
-        kni_buffer_format(out, "%lld", (long long)*(const int64_t *)address);
+        write_int(out, field, *(const int64_t *)address, json);
         break;
     case KN_FIELD_REAL:
         write_real(out, *(const double *)address, json);

@@ -84,12 +84,14 @@ kn_tensor kn_nn_swiglu_forward(const kn_nn_swiglu *m, kn_tensor x)
 
 /* ---- embedding */
 
-const kn_module_type kn_nn_embedding_type = {"Embedding", sizeof(kn_nn_embedding),
-                                             (const kn_field[]){KN_PARAM(kn_nn_embedding, weight),
-                                                                KN_INT(kn_nn_embedding, num_embeddings),
-                                                                KN_INT(kn_nn_embedding, embedding_dim),
-                                                                KN_INT(kn_nn_embedding, padding_index),
-                                                                {0}}};
+static const char *const no_padding[] = {"none"};
+const kn_module_type kn_nn_embedding_type = {
+    "Embedding", sizeof(kn_nn_embedding),
+    (const kn_field[]){KN_PARAM(kn_nn_embedding, weight),
+                       KN_INT(kn_nn_embedding, num_embeddings),
+                       KN_INT(kn_nn_embedding, embedding_dim),
+                       KN_INT_OR(kn_nn_embedding, padding_index, no_padding),
+                       {0}}};
 
 static kn_status clear_row(kn_param *weight, int64_t row, int64_t rows)
 {

@@ -108,6 +108,19 @@ static void embedding(void)
     CHECK_POISON(kn_nn_embedding_forward(&m, kn_from((int64_t[]){4}, KN_I64, KN_SHAPE(1))), "4");
     kn_module_drop(KN_MODULE_OF(kn_nn_embedding, &m));
     CHECK_ERROR(kn_nn_embedding_init(&m, 4, 2, &(kn_nn_embedding_args){.padding_index = 9}), "padding index");
+    static const struct {
+        int64_t index;
+        const char *shown;
+    } shows[] = {{0, "padding_index=none"}, {KN_ZERO, "padding_index=0"}, {3, "padding_index=3"}};
+    for (int i = 0; i < 3; i++) {
+        char text[600];
+        kn_nn_embedding e;
+        CHECK(kn_nn_embedding_init(&e, 4, 2, &(kn_nn_embedding_args){.padding_index = shows[i].index}) ==
+              KN_OK);
+        CHECK(kn_module_format(KN_MODULE_OF(kn_nn_embedding, &e), text, sizeof text) > 0);
+        CHECK(strstr(text, shows[i].shown) != NULL);
+        kn_module_drop(KN_MODULE_OF(kn_nn_embedding, &e));
+    }
 }
 
 static void batch_norm(const char *name, bool cumulative)

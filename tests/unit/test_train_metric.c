@@ -200,6 +200,23 @@ static void pictures(void)
 
 /* ---- shapes */
 
+/* One positive class: F1 counts it alone; two columns of scores are two classes, and their micro F1 is the accuracy. */
+static void one_positive_class(void)
+{
+    const double scores[] = {0.9, 0.2, 0.8, 0.1, 0.3},
+                 pairs[] = {0.1, 0.9, 0.8, 0.2, 0.2, 0.8, 0.9, 0.1, 0.7, 0.3};
+    const int64_t targets[] = {1, 0, 0, 1, 0};
+    kn_step_output one = {.scores = kn_keep(kn_from(scores, KN_F64, KN_SHAPE(5))),
+                          .targets = kn_keep(kn_from(targets, KN_I64, KN_SHAPE(5)))};
+    kn_step_output two = {.scores = kn_keep(kn_from(pairs, KN_F64, KN_SHAPE(5, 2))), .targets = one.targets};
+    double value, mean;
+    kn_metric m = kn_metric_f_beta(1, NULL);
+    CHECK(kn_metric_update(m, &one, NULL, &value, &mean) == KN_OK && fabs(value - 0.5) < 1e-12);
+    kn_metric_reset(m);
+    CHECK(kn_metric_update(m, &two, NULL, &value, &mean) == KN_OK && fabs(value - 0.6) < 1e-12);
+    kn_metric_free(m);
+}
+
 /* Classes on axis 1, as segmentation has them, are the same as on the last axis. */
 static void axes_of_classes(void)
 {
@@ -389,9 +406,10 @@ int main(void)
     kn_device device = kn_device_open("autodiff(cpu)");
     if (!CHECK(device != NULL)) return check_report();
     kn_device_use(device);
-    void (*const tests[])(void) = {
-        classification,       confusion, text,       pictures,    axes_of_classes, updates_borrow,
-        many_steps_of_curves, nan_stays, no_columns, run_metrics, system_metrics,  names_and_texts};
+    void (*const tests[])(void) = {classification, one_positive_class, confusion,      text,
+                                   pictures,       axes_of_classes,    updates_borrow, many_steps_of_curves,
+                                   nan_stays,      no_columns,         run_metrics,    system_metrics,
+                                   names_and_texts};
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
         kn_scope scope = kn_scope_begin();
         tests[i]();

@@ -45,7 +45,8 @@ typedef struct kn_field {
     size_t offset;
     const kn_module_type *type; /* of the modules of a MODULE, ARRAY, LIST or OPTIONAL */
     size_t count;               /* ARRAY: modules; LIST: offset of the count; TEXT: bytes; ENUM: names */
-    const char *const *names;   /* ENUM: the name of each value from 0 on */
+    /* ENUM: the name of each value from 0 on. INT: the word for 0 in tables where it is not a number ("none"), or NULL. */
+    const char *const *names;
 } kn_field;
 
 struct kn_module_type {
@@ -87,6 +88,11 @@ struct kn_module_type {
 #define KN_MODE(owner, member)                                                                               \
     {                                                                                                        \
         KN_FIELD_MODE, #member, KN_OFFSET_OF(owner, member, bool), 0, 0, 0                                   \
+    }
+/* An INT whose 0 is called by a word when it is printed, and whose KN_ZERO is printed as 0. */
+#define KN_INT_OR(owner, member, words)                                                                      \
+    {                                                                                                        \
+        KN_FIELD_INT, #member, KN_OFFSET_OF(owner, member, int64_t), 0, 0, words                             \
     }
 #define KN_INT(owner, member)                                                                                \
     {                                                                                                        \

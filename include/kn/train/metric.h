@@ -86,7 +86,9 @@ typedef struct kn_decision {
 KN_API kn_metric kn_metric_precision(const kn_decision *decision);
 /* "recall": tp / (tp + fn). */
 KN_API kn_metric kn_metric_recall(const kn_decision *decision);
-/* "f1" for beta 1: (1 + beta^2) tp / ((1 + beta^2) tp + beta^2 fn + fp). */
+/* "f1" for beta 1: (1 + beta^2) tp / ((1 + beta^2) tp + beta^2 fn + fp). The default reduction is MICRO, over all classes
+   together: where each sample has one class and one decision, precision, recall and every F are then the accuracy. MACRO is the
+   mean over classes, "f1_macro"; for the F1 of one positive class give scores [batch] against targets 0 or 1. */
 KN_API kn_metric kn_metric_f_beta(double beta, const kn_decision *decision);
 /* "hamming": the part of all labels that scores above the threshold (0 = 0.5) get right. */
 KN_API kn_metric kn_metric_hamming(double threshold);
