@@ -26,6 +26,7 @@ typedef enum role {
 typedef struct state {
     const kni_queue *q;
     const kni_group_limits *limits;
+    const uint64_t *alive; /* bit by value */
     group *groups;
     int32_t n_groups, next_place;
     int32_t *group_of;
@@ -176,6 +177,23 @@ static const char *shape_obstacle(const group *g, const kni_row_domain *domain, 
     return same ? NULL : "its shape is another one";
 }
 
+/* How many operands the entry reads from outside group g. */
+static int outside_operands(const state *s, const kni_entry *e, int32_t g)
+{
+    int n = 0;
+    for (int i = 0; i < e->record->n_in; i++)
+        n += e->operands[e->record->n_out + i] >= 0 && source_group(s, e, i) != g;
+    return n;
+}
+
+/* How many results the entry is sure to leave outside its group; most others stay inside. */
+static int lasting_results(const state *s, const kni_entry *e)
+{
+    int n = 0;
+    for (int i = 0; i < e->record->n_out; i++) n += kni_bit(s->alive, kni_entry_value(s->q, e, i));
+    return n;
+}
+
 /* Why the entry may not join group g, NULL when it may. */
 static const char *obstacle(const state *s, const kni_entry *e, int32_t g, role_kind role,
                             const kni_row_domain *domain)
@@ -185,7 +203,8 @@ static const char *obstacle(const state *s, const kni_entry *e, int32_t g, role_
     if (against) return against;
     for (int i = 0; i < e->record->n_in; i++)
         if (source_group(s, e, i) == g && !can_follow(s, e, i)) return "it reads a view of a result";
-    return can_hold(s, into, 1, e->record->n_in, e->record->n_out) ? NULL : "the group is full";
+    return can_hold(s, into, 1, outside_operands(s, e, g), lasting_results(s, e)) ? NULL
+                                                                                  : "the group is full";
 }
 
 /* Makes group g run last so far; it must not be consumed. */
@@ -305,8 +324,8 @@ static void place_entry(state *s, int32_t index)
     s->group_of[index] = g;
     group *into = &s->groups[g];
     into->n_records++;
-    into->n_inputs += e->record->n_in;
-    into->n_results += e->record->n_out;
+    into->n_inputs += role == UPDATE ? e->record->n_in : outside_operands(s, e, g);
+    into->n_results += role == UPDATE ? e->record->n_out : lasting_results(s, e);
 }
 
 /* ---- the result: groups by place */
@@ -338,6 +357,7 @@ bool kni_group_entries(const kni_queue *q, const uint64_t *alive, const kni_grou
     size_t n = (size_t)q->n_entries;
     state s = {.q = q,
                .limits = limits,
+               .alive = alive,
                .groups = kni_bump_take(memory, n * sizeof *s.groups + 1),
                .group_of = kni_bump_take(memory, n * sizeof *s.group_of + 1),
                .many = -1,
