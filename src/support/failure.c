@@ -8,24 +8,34 @@
 
 static _Thread_local kni_failure_held *holding;
 
+/* Bytes of the UTF-8 character at text, 0 where there is none or it is a control character. */
+static size_t plain_character(const unsigned char *text)
+{
+    unsigned char c = text[0];
+    if (c < 0x80) return c >= 0x20 && c != 0x7F;
+    size_t bytes = c >= 0xF0 && c < 0xF5 ? 4 : c >= 0xE0 && c < 0xF0 ? 3 : c >= 0xC2 && c < 0xE0 ? 2 : 0;
+    for (size_t i = 1; i < bytes; i++)
+        if ((text[i] & 0xC0) != 0x80) return 0;
+    /* The second half of the controls. */
+    return c == 0xC2 && text[1] < 0xA0 ? 0 : bytes;
+}
+
 static void escape(char *out, size_t n, const char *text, bool lines)
 {
     static const char digits[] = "0123456789abcdef";
+    const unsigned char *p = (const unsigned char *)text;
     size_t at = 0;
-    for (; *text && at + 1 < n; text++) {
-        unsigned char c = (unsigned char)*text, next = (unsigned char)text[1];
-        /* The second half of the controls is two bytes in UTF-8. */
-        bool wide = c == 0xC2 && next >= 0x80 && next < 0xA0;
-        if ((c >= 0x20 && c != 0x7F && !wide) || (lines && c == '\n')) {
-            out[at++] = (char)c;
-            continue;
+    while (*p) {
+        size_t bytes = lines && *p == '\n' ? 1 : plain_character(p);
+        if (at + (bytes ? bytes : 4) >= n) break;
+        if (bytes)
+            memcpy(out + at, p, bytes);
+        else {
+            const char hexadecimal[] = {'\\', 'x', digits[*p >> 4], digits[*p & 15]};
+            memcpy(out + at, hexadecimal, sizeof hexadecimal);
         }
-        if (wide) c = (unsigned char)*++text;
-        if (at + 5 > n) break;
-        out[at++] = '\\';
-        out[at++] = 'x';
-        out[at++] = digits[c >> 4];
-        out[at++] = digits[c & 15];
+        at += bytes ? bytes : 4;
+        p += bytes ? bytes : 1;
     }
     if (n) out[at] = 0;
 }

@@ -7,7 +7,7 @@
 /* The longest text of a failure, with its zero. */
 enum { KNI_FAILURE_TEXT = 600 };
 
-/* Formats the text as printf does and returns code. Control characters but for ends of lines become \x1b and so on, because names
+/* Formats the text as printf does and returns code. Control characters but for ends of lines, and bytes that are not UTF-8, become \x1b and so on, because names
    in files may have them. */
 kn_status kni_failure(kn_status code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* KN_ERROR_MEMORY with the name of the function that ran out. */
