@@ -77,7 +77,9 @@ static void cover(kiln_run *run, const char *name)
 static void note_lead(kiln_run *run, const kiln_case *c)
 {
     kn_op_info row;
-    if (!kn_op_find(c->op, &row) || run->met[row.number]) return;
+    if (!kn_op_find(c->op, &row)) return;
+    run->stored[row.number] |= UINT32_C(1) << c->dtype;
+    if (run->met[row.number]) return;
     run->met[row.number] = true;
     run->led[row.number] = wanted(run, c);
 }
@@ -220,6 +222,8 @@ static void allocate_tables(kiln_run *run)
     run->covered = kiln_allocate(n * sizeof *run->covered);
     run->met = kiln_allocate(n * sizeof *run->met);
     run->led = kiln_allocate(n * sizeof *run->led);
+    run->stored = kiln_allocate(n * sizeof *run->stored);
+    memset(run->stored, 0, n * sizeof *run->stored);
     run->first = kiln_allocate(n * sizeof *run->first);
     run->cells = kiln_allocate(n * sizeof *run->cells);
     run->second = kiln_allocate(n * sizeof *run->second);
@@ -244,6 +248,7 @@ static void free_tables(kiln_run *run)
     free(run->covered);
     free(run->met);
     free(run->led);
+    free(run->stored);
     free(run->second);
     free(run->no_second);
     free(run->first);

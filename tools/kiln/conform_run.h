@@ -38,6 +38,7 @@ typedef struct kiln_run {
     kiln_spoiled spoiled[KILN_CLASS_COUNT][KILN_SPOIL_COUNT];
     bool *covered;     /* by op number: some case runs it */
     bool *met, *led;   /* by op number: a case was read; the first one of them runs */
+    uint32_t *stored;  /* by op number: the dtypes of its cases, a bit mask, run or not */
     bool *second;      /* by op number: a second gradient of it was checked */
     char **no_second;  /* by op number: why a case has none */
     kiln_case **first; /* by op number: the first case of it that ran */

@@ -323,5 +323,6 @@ void kiln_run_dtypes(const kiln_check *k)
     bool varies = false;
     for (int i = 0; i < k->c->n_in; i++) varies = varies || k->c->in[i].dtype == k->c->dtype;
     for (int d = KN_F64; varies && d <= KN_BOOL; d++)
-        if (kiln_first_time(k->run, k->c->op, (kn_dtype)d)) run_dtype(k, (kn_dtype)d);
+        if (!(k->run->stored[k->row->number] >> d & 1) && kiln_first_time(k->run, k->c->op, (kn_dtype)d))
+            run_dtype(k, (kn_dtype)d);
 }
