@@ -13,6 +13,13 @@ runner "unit tests" scripts/run_units.sh "$root/release"
 runner "structure" python3 tests/structure/run_structure.py --build "$root/release"
 runner "examples" python3 tests/examples/run_examples.py "$root/release"
 conformance release
+for device in "autodiff(fusion(cpu))" "fusion(cpu)"; do
+    together "release: $device" "$root/release/kiln" conform --device "$device"
+done
+join
+# PoCL takes a good part of a second for each kernel, so it gets a small seeded part; without optimisation it is as right.
+runner "opencl:0, a part" env KN_OPENCL_OPTIONS=-cl-opt-disable "$root/release/kiln" conform --device opencl:0 \
+    --sample "${KN_OPENCL_SAMPLE:-1}" --seed "$seed" --jobs "$jobs"
 runner "spoilt results are noticed" "$root/release/kiln" conform --device "autodiff(cpu)" --self-test --sample 10
 
 step "build clang asan" scripts/build.sh asan
