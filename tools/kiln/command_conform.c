@@ -78,7 +78,7 @@ static void note_lead(kiln_run *run, const kiln_case *c)
 {
     kn_op_info row;
     if (!kn_op_find(c->op, &row)) return;
-    run->stored[row.number] |= UINT32_C(1) << c->dtype;
+    if (!c->status) run->stored[row.number] |= UINT32_C(1) << c->dtype;
     if (run->met[row.number]) return;
     run->met[row.number] = true;
     run->led[row.number] = wanted(run, c);

@@ -98,6 +98,9 @@ kn_status kni_gpu_operand(kni_gpu *g, const kni_tensor *x, kni_gpu_block **block
 /* Counts and sizes as text: control "memory". */
 kn_status kni_gpu_memory_report(kni_gpu *g, void *report);
 
+/* The whole number of this size: what elements of any dtype are moved as. */
+int kni_gpu_raw_dtype(size_t bytes);
+
 /* ---- faults (gpu_fault.c) */
 /* The faults that the value of x may have; KN_OK, or the failure told when one has been found. */
 kn_status kni_gpu_faults_of(kni_gpu *g, const kni_tensor *x, uint64_t *faults);

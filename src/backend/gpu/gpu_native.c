@@ -12,6 +12,7 @@ static const struct {
     {&kni_op_conv, kni_gpu_run_conv},
     {&kni_op_conv_transpose, kni_gpu_run_conv_transpose},
     {&kni_op_conv_weight_grad, kni_gpu_run_conv_weight_grad},
+    {&kni_op_update_slice, kni_gpu_run_update_slice},
 };
 
 kn_status kni_gpu_native(kni_gpu *g, const kn_record *r)

@@ -5,8 +5,7 @@
 #include "ir/builder.h"
 #include <string.h>
 
-/* Elements are moved as whole numbers of their size. */
-static int raw_dtype(size_t bytes)
+int kni_gpu_raw_dtype(size_t bytes)
 {
     return bytes == 1 ? KN_U8 : bytes == 2 ? KN_U16 : bytes == 4 ? KN_U32 : KN_U64;
 }
@@ -15,7 +14,7 @@ static int raw_dtype(size_t bytes)
 static kni_ir *build_copy(int rank, size_t bytes)
 {
     kni_ir_builder b = kni_ir_begin("strided_copy", 0);
-    int dtype = raw_dtype(bytes);
+    int dtype = kni_gpu_raw_dtype(bytes);
     uint32_t x = kni_ir_buffer(&b, "x", dtype, KNI_IR_READ), y = kni_ir_buffer(&b, "y", dtype, KNI_IR_WRITE);
     kni_ir_add_item_params(&b);
     uint32_t dims = kni_ir_param_add(&b, "dims", KN_I64, (uint32_t)rank);

@@ -28,5 +28,7 @@ kn_status kni_gpu_run_attention_grad(kni_gpu *g, const kn_record *r);
 kn_status kni_gpu_run_conv(kni_gpu *g, const kn_record *r);
 kn_status kni_gpu_run_conv_transpose(kni_gpu *g, const kn_record *r);
 kn_status kni_gpu_run_conv_weight_grad(kni_gpu *g, const kn_record *r);
+/* A part of a tensor replaced (gpu_slice.c). */
+kn_status kni_gpu_run_update_slice(kni_gpu *g, const kn_record *r);
 
 #endif
