@@ -90,6 +90,7 @@ const kni_dialect kni_dialect_cuda = {
     .name = "CUDA",
     .wide_memory = true,
     .entry = "extern \"C\" __global__ void",
+    .bound = " __launch_bounds__(%u)",
     .space = {"", "", ""},
     .array = {"", "__shared__ ", ""},
     .no_alias = "__restrict__ ",

@@ -127,7 +127,9 @@ static void parallel_entry(kni_ir_emitter *e)
 {
     const kni_ir *ir = e->ir;
     const char *comma = "";
-    kni_ir_text_add(e->text, "%s %s(", e->dialect->entry, ir->name);
+    kni_ir_text_add(e->text, "%s", e->dialect->entry);
+    if (e->dialect->bound && ir->workgroup) kni_ir_text_add(e->text, e->dialect->bound, ir->workgroup);
+    kni_ir_text_add(e->text, " %s(", ir->name);
     for (uint32_t i = 0; i < ir->n_buffers; i++, comma = ", ") {
         kni_ir_emit_add(e, comma);
         pointer(e, i);

@@ -13,11 +13,13 @@ typedef struct kni_dialect_atomic {
 
 typedef struct kni_dialect {
     const char *name;
-    bool serial;          /* an entry loops over items or workgroups itself */
-    bool native_vectors;  /* has vector types of its own; else structs */
-    bool wide_memory;     /* several elements are read and written at once where they are aligned */
-    bool wraps;           /* signed integers wrap, by the options it is compiled with */
-    const char *entry;    /* what the kernel's definition begins with */
+    bool serial;         /* an entry loops over items or workgroups itself */
+    bool native_vectors; /* has vector types of its own; else structs */
+    bool wide_memory;    /* several elements are read and written at once where they are aligned */
+    bool wraps;          /* signed integers wrap, by the options it is compiled with */
+    const char *entry;   /* what the kernel's definition begins with */
+    const char
+        *bound; /* said after it of a workgroup's size, with %u: it must fit the registers; NULL: nothing */
     const char *space[3]; /* of a pointer, by kni_ir_space */
     const char *array[3]; /* what the declaration of an array begins with */
     const char *no_alias; /* a pointer to memory that nothing else points to */

@@ -1,6 +1,7 @@
 /* What modules get for free: finding, counting, modes, freezing, moving, casting, mapping. */
 #include "nn/module_walk.h"
 #include "support/failure.h"
+#include "support/library.h"
 #include "support/similar.h"
 #include <kn/creation.h>
 #include <kn/elementwise.h>
@@ -139,6 +140,7 @@ kn_status kn_module_freeze(kn_module module, const char *pattern, bool frozen)
     if (!pattern) return kn_module_visit(module, freeze_one, &s);
     regex_t compiled;
     int bad = regcomp(&compiled, pattern, REG_EXTENDED | REG_NOSUB);
+    kni_library_wrote(&bad, sizeof bad);
     if (bad) {
         char why[120];
         regerror(bad, &compiled, why, sizeof why);

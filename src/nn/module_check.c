@@ -1,6 +1,7 @@
 /* Looks in the memory of a module for params that its descriptor does not name, and for descriptors that cannot be right. */
 #include "nn/module_walk.h"
 #include "support/failure.h"
+#include "support/library.h"
 #include <kn/tensor.h>
 #include <string.h>
 
@@ -51,6 +52,7 @@ static kn_status check_module(kni_walk *w, kn_module module)
     for (size_t offset = 0; offset + sizeof(kn_param) <= type->size; offset += step) {
         kn_tensor handle;
         memcpy(&handle, (char *)module.self + offset, sizeof handle);
+        kni_library_wrote(&handle, sizeof handle); /* gaps between fields hold anything */
         if (handle.bits == 0 || !kn_is_param(handle)) continue;
         bool inside;
         const kn_field *f = field_before(type, offset, &inside);

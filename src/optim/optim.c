@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "optim/optim_object.h"
 #include "support/failure.h"
+#include "support/library.h"
 #include <kn/creation.h>
 #include <kn/device.h>
 #include <kn/elementwise.h>
@@ -81,6 +82,7 @@ static kn_status add_part(kn_optim optim, const kn_optim_group *group)
     optim->parts = parts;
     kni_optim_part *part = &parts[optim->n_parts];
     int code = regcomp(&part->pattern, group->pattern, REG_EXTENDED | REG_NOSUB);
+    kni_library_wrote(&code, sizeof code);
     if (code) {
         char text[200];
         regerror(code, &part->pattern, text, sizeof text);

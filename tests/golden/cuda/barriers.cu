@@ -26,7 +26,7 @@ struct barriers_params {
     int64_t limit;
 };
 
-extern "C" __global__ void barriers(const float *__restrict__ x, float *__restrict__ y, struct barriers_params p)
+extern "C" __global__ void __launch_bounds__(16) barriers(const float *__restrict__ x, float *__restrict__ y, struct barriers_params p)
 {
     __shared__ float shared[16];
     float own[3];

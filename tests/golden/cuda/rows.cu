@@ -28,7 +28,7 @@ struct rows_params {
     int64_t columns;
 };
 
-extern "C" __global__ void rows(const float *__restrict__ x, float *__restrict__ y, struct rows_params p)
+extern "C" __global__ void __launch_bounds__(64) rows(const float *__restrict__ x, float *__restrict__ y, struct rows_params p)
 {
     __shared__ float scratch_f32[64];
     const int64_t group = blockIdx.x;

@@ -24,7 +24,7 @@ KNI_INLINE double kni_from_bits_f64(uint64_t u) { return __longlong_as_double((l
 KNI_FUNCTION int64_t kni_f32_to_i64(float v) { if (!(v >= (float)-9223372036854775808.0)) return v != v ? 0 : (-0x7fffffffffffffff - 1); return v >= (float)9223372036854775808.0 ? 0x7fffffffffffffff : (int64_t)v; }
 KNI_INLINE int64_t kni_cast_i64_f32(float x) { return (int64_t)(kni_f32_to_i64(x)); }
 
-extern "C" __global__ void scan(const float *__restrict__ x, float *__restrict__ y, int64_t *__restrict__ z)
+extern "C" __global__ void __launch_bounds__(48) scan(const float *__restrict__ x, float *__restrict__ y, int64_t *__restrict__ z)
 {
     __shared__ float scratch_f32[48];
     __shared__ float scratch_other_f32[48];

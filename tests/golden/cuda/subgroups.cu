@@ -24,7 +24,7 @@ KNI_INLINE double kni_from_bits_f64(uint64_t u) { return __longlong_as_double((l
 KNI_FUNCTION float kni_larger_f32(float a, float b) { float m = a > b ? a : b; return a != a ? a : m; }
 KNI_INLINE float kni_word_max_f32(float a, float b) { return (float)(kni_larger_f32(a, b)); }
 
-extern "C" __global__ void subgroups(const float *__restrict__ x, float *__restrict__ y)
+extern "C" __global__ void __launch_bounds__(64) subgroups(const float *__restrict__ x, float *__restrict__ y)
 {
     const int64_t group = blockIdx.x;
     const int64_t group1 = blockIdx.y;

@@ -43,7 +43,7 @@ struct tiles_params {
     int64_t depth;
 };
 
-extern "C" __global__ void tiles(const uint16_t *__restrict__ x, const uint16_t *__restrict__ y, float *__restrict__ z, struct tiles_params p)
+extern "C" __global__ void __launch_bounds__(32) tiles(const uint16_t *__restrict__ x, const uint16_t *__restrict__ y, float *__restrict__ z, struct tiles_params p)
 {
     const int64_t group = blockIdx.x;
     const int32_t member = (int32_t)threadIdx.x;

@@ -26,7 +26,7 @@ struct tiles_f32_params {
     int64_t depth;
 };
 
-extern "C" __global__ void tiles_f32(const float *__restrict__ x, const float *__restrict__ y, float *__restrict__ z, struct tiles_f32_params p)
+extern "C" __global__ void __launch_bounds__(32) tiles_f32(const float *__restrict__ x, const float *__restrict__ y, float *__restrict__ z, struct tiles_f32_params p)
 {
     float tile_f32[16];
     float tile_f32_1[128];
