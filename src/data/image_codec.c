@@ -54,11 +54,16 @@ static kn_status decode_png(const void *data, size_t bytes, const char *name, in
     png_image png;
     memset(&png, 0, sizeof png);
     png.version = PNG_IMAGE_VERSION;
-    if (!png_begin(&png, data, bytes)) return png_failure(name, &png);
+    int begun = png_begin(&png, data, bytes);
+    kni_library_wrote(&begun, sizeof begun);
+    kni_library_wrote(&png, sizeof png);
+    if (!begun) return png_failure(name, &png);
     png.format = channels == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
     *image = (kni_image){channels, png.height, png.width, NULL};
     kn_status status = kni_image_allocate(image, bytes, KNI_PNG_EXPANSION, name);
     if (status == KN_OK && !png_finish(&png, NULL, image->pixels, 0, NULL)) status = png_failure(name, &png);
+    if (status == KN_OK)
+        kni_library_wrote(image->pixels, (size_t)image->height * (size_t)image->width * (size_t)channels);
     png_free_image(&png);
     if (status != KN_OK) kni_image_free(image);
     return status;
@@ -115,11 +120,15 @@ kn_status kni_jpeg_decode(const void *data, size_t bytes, const char *name, int3
     if (!j) return kni_failure_memory("kn_image_read");
     int width = 0, height = 0, sampling = 0, space = 0;
     bool good = bytes <= INT32_MAX && !jpeg_header(j, data, bytes, &width, &height, &sampling, &space);
+    kni_library_wrote(&width, sizeof width);
+    kni_library_wrote(&height, sizeof height);
     *image = (kni_image){channels, height, width, NULL};
     if (good) status = kni_image_allocate(image, bytes, JPEG_EXPANSION, name);
     if (good && status == KN_OK)
         good = !jpeg_pixels(j, data, bytes, image->pixels, width, width * channels, height,
                             channels == 1 ? TJPF_GRAY : TJPF_RGB, TJFLAG_ACCURATEDCT | TJFLAG_STOPONWARNING);
+    if (good && status == KN_OK)
+        kni_library_wrote(image->pixels, (size_t)height * (size_t)width * (size_t)channels);
     if (!good) status = kni_failure(KN_ERROR_ARGUMENT, "%s: broken JPEG: %.100s", name, jpeg_error(j));
     jpeg_close(j);
     if (status != KN_OK) kni_image_free(image);

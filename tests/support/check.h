@@ -6,6 +6,16 @@
 #include <stdio.h>
 #include <string.h>
 
+/* MemorySanitizer takes what libraries built without it write for uninitialised; what runs much inside of one is left out. */
+#if defined(__has_feature)
+#if __has_feature(memory_sanitizer)
+#define UNDER_MEMORY_SANITIZER 1
+#endif
+#endif
+#ifndef UNDER_MEMORY_SANITIZER
+#define UNDER_MEMORY_SANITIZER 0
+#endif
+
 static int check_passed, check_failed;
 
 #define CHECK(condition) check_that((condition) != 0, #condition, __FILE__, __LINE__)
