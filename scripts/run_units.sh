@@ -8,6 +8,7 @@ pattern=${2:-}
 passed=0
 failed=0
 output=$(mktemp)
+export LSAN_OPTIONS="${LSAN_OPTIONS:-suppressions=$PWD/tests/support/leaks.txt:print_suppressions=0}"
 trap 'rm -f "$output"' EXIT
 if [ ! -f "$list" ]; then
     echo "run_units: $list is missing; build first" >&2

@@ -13,7 +13,7 @@ static bool holds(const char *key, const char *want)
 {
     kni_buffer out = {0};
     bool found = kni_disk_cache_get("test", key, strlen(key), &out);
-    bool good = want ? found && out.length == strlen(want) && !memcmp(out.data, want, out.length) : !found;
+    bool good = want ? found && !strcmp(kni_buffer_string(&out), want) : !found;
     kni_buffer_free(&out);
     return good;
 }
