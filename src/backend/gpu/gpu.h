@@ -98,9 +98,6 @@ kn_status kni_gpu_operand(kni_gpu *g, const kni_tensor *x, kni_gpu_block **block
 /* Counts and sizes as text: control "memory". */
 kn_status kni_gpu_memory_report(kni_gpu *g, void *report);
 
-/* The whole number of this size: what elements of any dtype are moved as. */
-int kni_gpu_raw_dtype(size_t bytes);
-
 /* ---- faults (gpu_fault.c) */
 /* The faults that the value of x may have; KN_OK, or the failure told when one has been found. */
 kn_status kni_gpu_faults_of(kni_gpu *g, const kni_tensor *x, uint64_t *faults);
@@ -150,6 +147,8 @@ kn_status kni_gpu_reference(kni_gpu *g, const kn_record *r);
 kn_status kni_gpu_gather(kni_gpu *g, kni_tensor *x, kni_gpu_block **block);
 /* The same into memory that is there: `to` from its first element on. */
 kn_status kni_gpu_copy_strided(kni_gpu *g, kni_tensor *x, kni_gpu_block *to);
+/* The same into a part of the block that begins at element `start` and goes by `places` along the axes of x. */
+kn_status kni_gpu_place(kni_gpu *g, kni_tensor *x, kni_gpu_block *to, int64_t start, const int64_t *places);
 
 /* Only while the driver is profiling. */
 void kni_gpu_label(kni_gpu *g, const kn_record *const *records, int32_t n);

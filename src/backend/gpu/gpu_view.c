@@ -5,69 +5,97 @@
 #include "ir/builder.h"
 #include <string.h>
 
-int kni_gpu_raw_dtype(size_t bytes)
+/* Elements are moved as whole numbers of their size. */
+static int raw_dtype(size_t bytes)
 {
     return bytes == 1 ? KN_U8 : bytes == 2 ? KN_U16 : bytes == 4 ? KN_U32 : KN_U64;
 }
 
-/* y[item] = x[sum of the item's coordinates times strides]; dims and strides are params, the rank is not. */
-static kni_ir *build_copy(int rank, size_t bytes)
+/* The index times its strides, summed over the axes. */
+typedef struct place_sum {
+    uint32_t strides; /* param */
+    kni_ir_id at;
+} place_sum;
+
+static void add_axis(kni_ir_builder *b, place_sum *sum, kni_ir_id axis, kni_ir_id i)
+{
+    sum->at = kni_ir_word(b, "add", sum->at, kni_ir_word(b, "mul", i, kni_ir_element(b, sum->strides, axis)));
+}
+
+/* y[item], or y by strides of its own where `placed`, = x by strides; dims and strides are params, the rank is not. */
+static kni_ir *build_copy(int rank, size_t bytes, bool placed)
 {
     kni_ir_builder b = kni_ir_begin("strided_copy", 0);
-    int dtype = kni_gpu_raw_dtype(bytes);
+    int dtype = raw_dtype(bytes);
     uint32_t x = kni_ir_buffer(&b, "x", dtype, KNI_IR_READ), y = kni_ir_buffer(&b, "y", dtype, KNI_IR_WRITE);
     kni_ir_add_item_params(&b);
     uint32_t dims = kni_ir_param_add(&b, "dims", KN_I64, (uint32_t)rank);
-    uint32_t strides = kni_ir_param_add(&b, "strides", KN_I64, (uint32_t)rank);
+    place_sum from = {kni_ir_param_add(&b, "strides", KN_I64, (uint32_t)rank), 0}, to = {0};
+    if (placed) to.strides = kni_ir_param_add(&b, "places", KN_I64, (uint32_t)rank);
     kni_ir_id item = kni_ir_builtin_value(&b, KNI_IR_ITEM, 0, KN_I64), left = item;
-    kni_ir_id from = kni_ir_whole(&b, KN_I64, 0);
+    from.at = to.at = kni_ir_whole(&b, KN_I64, 0);
     for (int a = rank - 1; a >= 0; a--) {
-        kni_ir_id at = kni_ir_whole(&b, KN_I64, a), size = kni_ir_element(&b, dims, at), i = left;
+        kni_ir_id axis = kni_ir_whole(&b, KN_I64, a), i = left;
         if (a) {
-            kni_ir_id rest = kni_ir_word(&b, "div", left, size);
+            kni_ir_id size = kni_ir_element(&b, dims, axis), rest = kni_ir_word(&b, "div", left, size);
             i = kni_ir_word(&b, "sub", left, kni_ir_word(&b, "mul", rest, size));
             left = rest;
         }
-        from = kni_ir_word(&b, "add", from, kni_ir_word(&b, "mul", i, kni_ir_element(&b, strides, at)));
+        add_axis(&b, &from, axis, i);
+        if (placed) add_axis(&b, &to, axis, i);
     }
     int compute = bytes == 8 ? KN_U64 : KN_I64;
-    kni_ir_store(&b, y, item, kni_ir_load(&b, x, from, compute, 1));
+    kni_ir_store(&b, y, placed ? to.at : item, kni_ir_load(&b, x, from.at, compute, 1));
     return kni_ir_finish(&b);
 }
 
 typedef struct copy_params {
-    int64_t items, offset_x, offset_y, dims_and_strides[2 * KN_MAX_RANK];
+    int64_t items, offset_x, offset_y,
+        rest[3 * KN_MAX_RANK]; /* dims, strides of x, where placed those of y */
 } copy_params;
 
-kn_status kni_gpu_copy_strided(kni_gpu *g, kni_tensor *x, kni_gpu_block *to)
+/* The kernel's launch for axes that were merged already. */
+static kn_status launch_copy(kni_gpu *g, kni_gpu_block **blocks, size_t bytes, copy_params *p, int rank,
+                             const int64_t *dims, int64_t (*strides)[KN_MAX_RANK], bool placed)
+{
+    memcpy(p->rest, dims, (size_t)rank * sizeof *dims);
+    memcpy(p->rest + rank, strides[0], (size_t)rank * sizeof *dims);
+    if (placed) memcpy(p->rest + 2 * rank, strides[1], (size_t)rank * sizeof *dims);
+    unsigned char key[] = {'c', 'o', 'p', 'y', (unsigned char)rank, (unsigned char)bytes, placed};
+    kni_gpu_kernel *k = kni_gpu_find(g, key, sizeof key);
+    if (!k) k = kni_gpu_add(g, key, sizeof key, build_copy(rank, bytes, placed));
+    if (!k) return kni_latest_code();
+    kni_launch_shape shape = kni_gpu_item_shape(g, k, p->items);
+    return kni_gpu_launch(g, k, &shape, blocks, 2, -1, p);
+}
+
+kn_status kni_gpu_place(kni_gpu *g, kni_tensor *x, kni_gpu_block *to, int64_t start, const int64_t *places)
 {
     kni_gpu_block *blocks[2] = {NULL, to}, *made;
-    int64_t dims[KN_MAX_RANK], strides[1][KN_MAX_RANK], n = kni_count(&x->type);
+    int64_t dims[KN_MAX_RANK], strides[2][KN_MAX_RANK], n = kni_count(&x->type);
     size_t bytes = kni_gpu_element_bytes(x);
     if (n == 0) return KN_OK;
     kn_status s = kni_gpu_operand(g, x, &blocks[0], &made);
-    if (s == KN_OK && kni_gpu_contiguous(x)) {
-        s = kni_gpu_checked(g, g->driver->copy(g->driver, to->memory, 0, blocks[0]->memory,
-                                               (size_t)x->offset * bytes, (size_t)n * bytes));
-    } else if (s == KN_OK) {
-        memcpy(dims, x->type.dims, sizeof dims);
-        memcpy(strides[0], x->strides, sizeof strides[0]);
-        int rank = kni_collapse(x->type.rank, dims, 1, strides);
-        copy_params p = {n, x->offset, 0, {0}};
-        memcpy(p.dims_and_strides, dims, (size_t)rank * sizeof *dims);
-        memcpy(p.dims_and_strides + rank, strides[0], (size_t)rank * sizeof *dims);
-        unsigned char key[] = {'c', 'o', 'p', 'y', (unsigned char)rank, (unsigned char)bytes};
-        kni_gpu_kernel *k = kni_gpu_find(g, key, sizeof key);
-        if (!k) k = kni_gpu_add(g, key, sizeof key, build_copy(rank, bytes));
-        if (k) {
-            kni_launch_shape shape = kni_gpu_item_shape(g, k, n);
-            s = kni_gpu_launch(g, k, &shape, blocks, 2, -1, &p);
-        } else {
-            s = kni_latest_code();
-        }
+    if (s) return s;
+    memcpy(dims, x->type.dims, sizeof dims);
+    memcpy(strides[0], x->strides, sizeof strides[0]);
+    memcpy(strides[1], places ? places : x->strides, sizeof strides[1]);
+    int rank = kni_collapse(x->type.rank, dims, places ? 2 : 1, strides);
+    if (rank == 1 && strides[0][0] == 1 && (!places || strides[1][0] == 1)) {
+        s = kni_gpu_checked(g,
+                            g->driver->copy(g->driver, to->memory, (size_t)start * bytes, blocks[0]->memory,
+                                            (size_t)x->offset * bytes, (size_t)n * bytes));
+    } else {
+        copy_params p = {n, x->offset, start, {0}};
+        s = launch_copy(g, blocks, bytes, &p, rank, dims, strides, places != NULL);
     }
     if (made) kni_gpu_give(made);
     return s;
+}
+
+kn_status kni_gpu_copy_strided(kni_gpu *g, kni_tensor *x, kni_gpu_block *to)
+{
+    return kni_gpu_place(g, x, to, 0, NULL);
 }
 
 kn_status kni_gpu_gather(kni_gpu *g, kni_tensor *x, kni_gpu_block **block)
