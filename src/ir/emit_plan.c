@@ -61,29 +61,11 @@ bool kni_ir_emit_operand(const kni_ir_emitter *e, kni_ir_id id, uint32_t at, kni
     return true;
 }
 
+/* Atomics and counted loops have a value and are statements all the same. */
 static bool is_statement(const kni_ir_node *node)
 {
-    switch (node->code) {
-    case KNI_IR_STORE:
-    case KNI_IR_ATOMIC:
-    case KNI_IR_SET:
-    case KNI_IR_IF:
-    case KNI_IR_FOR:
-    case KNI_IR_LOOP:
-    case KNI_IR_TEST:
-    case KNI_IR_BREAK:
-    case KNI_IR_CONTINUE:
-    case KNI_IR_RETURN:
-    case KNI_IR_REPORT:
-    case KNI_IR_BARRIER:
-    case KNI_IR_TILE_FILL:
-    case KNI_IR_TILE_LOAD:
-    case KNI_IR_TILE_STORE:
-    case KNI_IR_TILE_MULTIPLY:
-        return true;
-    default:
-        return false;
-    }
+    return (kni_ir_codes[node->code].flags & KNI_IR_ACTS) || node->code == KNI_IR_ATOMIC ||
+           node->code == KNI_IR_FOR;
 }
 
 /* Always under a name of its own. */

@@ -4,6 +4,7 @@
 #define PURE KNI_IR_PURE
 #define READS KNI_IR_READS
 #define MOVES KNI_IR_MOVES
+#define ACTS KNI_IR_ACTS
 
 const kni_ir_code_row kni_ir_codes[KNI_IR_CODES] = {
     [KNI_IR_NONE] = {"none", "...", 0},
@@ -26,29 +27,29 @@ const kni_ir_code_row kni_ir_codes[KNI_IR_CODES] = {
     [KNI_IR_PHILOX] = {"philox", "ppp", PURE | MOVES},
     [KNI_IR_CALL] = {"call", "...", PURE},
     [KNI_IR_LOAD] = {"load", "pVV", READS},
-    [KNI_IR_STORE] = {"store", "pvV", 0},
+    [KNI_IR_STORE] = {"store", "pvV", ACTS},
     [KNI_IR_ATOMIC] = {"atomic", "pvV", 0},
     [KNI_IR_VARIABLE] = {"variable", "V..", 0},
     [KNI_IR_GET] = {"get", "d..", READS},
-    [KNI_IR_SET] = {"set", "dv.", 0},
-    [KNI_IR_IF] = {"if", "t..", 0},
+    [KNI_IR_SET] = {"set", "dv.", ACTS},
+    [KNI_IR_IF] = {"if", "t..", ACTS},
     [KNI_IR_FOR] = {"for", "ppp", 0},
-    [KNI_IR_LOOP] = {"loop", "...", 0},
-    [KNI_IR_TEST] = {"test", "t..", 0},
-    [KNI_IR_BREAK] = {"break", "...", 0},
-    [KNI_IR_CONTINUE] = {"continue", "...", 0},
-    [KNI_IR_RETURN] = {"return", "V..", 0},
-    [KNI_IR_REPORT] = {"report", "p..", 0},
-    [KNI_IR_BARRIER] = {"barrier", "...", 0},
+    [KNI_IR_LOOP] = {"loop", "...", ACTS},
+    [KNI_IR_TEST] = {"test", "t..", ACTS},
+    [KNI_IR_BREAK] = {"break", "...", ACTS},
+    [KNI_IR_CONTINUE] = {"continue", "...", ACTS},
+    [KNI_IR_RETURN] = {"return", "V..", ACTS},
+    [KNI_IR_REPORT] = {"report", "p..", ACTS},
+    [KNI_IR_BARRIER] = {"barrier", "...", ACTS},
     [KNI_IR_SUBGROUP] = {"subgroup", "v..", 0},
     [KNI_IR_WORKGROUP] = {"workgroup", "v..", 0},
     [KNI_IR_SHUFFLE] = {"shuffle", "vp.", 0},
     [KNI_IR_SCAN] = {"scan", "v..", 0},
     [KNI_IR_TILE] = {"tile", "...", 0},
-    [KNI_IR_TILE_FILL] = {"tile_fill", "xv.", 0},
-    [KNI_IR_TILE_LOAD] = {"tile_load", "xpp", 0},
-    [KNI_IR_TILE_STORE] = {"tile_store", "xpp", 0},
-    [KNI_IR_TILE_MULTIPLY] = {"tile_multiply", "xxx", 0},
+    [KNI_IR_TILE_FILL] = {"tile_fill", "xv.", ACTS},
+    [KNI_IR_TILE_LOAD] = {"tile_load", "xpp", ACTS},
+    [KNI_IR_TILE_STORE] = {"tile_store", "xpp", ACTS},
+    [KNI_IR_TILE_MULTIPLY] = {"tile_multiply", "xxx", ACTS},
 };
 
 static const char *const builtins[KNI_IR_BUILTINS] = {"item",   "group",   "groups", "local",

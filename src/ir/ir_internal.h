@@ -35,7 +35,8 @@ typedef struct kni_ir_code_row {
 enum {
     KNI_IR_PURE = 1,  /* depends on its operands alone: equal nodes are one */
     KNI_IR_READS = 2, /* depends on memory or a variable too; nobody misses it when its value is not used */
-    KNI_IR_MOVES = 4  /* costs no fault where it would not have been computed: may leave a loop */
+    KNI_IR_MOVES = 4, /* costs no fault where it would not have been computed: may leave a loop */
+    KNI_IR_ACTS = 8   /* a statement: it has no value and no type */
 };
 extern const kni_ir_code_row kni_ir_codes[KNI_IR_CODES];
 const char *kni_ir_builtin_name(uint32_t builtin);

@@ -340,27 +340,9 @@ static const char *(*const rules[KNI_IR_CODES])(kni_ir_checker *, kni_ir_node *)
 /* Statements have no type; all others have one that can be computed in (tiles are checked by their rule). */
 static bool type_fits(const kni_ir_node *node)
 {
-    switch (node->code) {
-    case KNI_IR_TILE:
-        return true;
-    case KNI_IR_STORE:
-    case KNI_IR_SET:
-    case KNI_IR_IF:
-    case KNI_IR_LOOP:
-    case KNI_IR_TEST:
-    case KNI_IR_BREAK:
-    case KNI_IR_CONTINUE:
-    case KNI_IR_RETURN:
-    case KNI_IR_REPORT:
-    case KNI_IR_BARRIER:
-    case KNI_IR_TILE_FILL:
-    case KNI_IR_TILE_LOAD:
-    case KNI_IR_TILE_STORE:
-    case KNI_IR_TILE_MULTIPLY:
-        return node->type.dtype == KN_DTYPE_NONE;
-    default:
-        return kni_ir_is_compute(node->type.dtype) && kni_ir_lanes_fit(node->type.lanes);
-    }
+    if (node->code == KNI_IR_TILE) return true;
+    if (kni_ir_codes[node->code].flags & KNI_IR_ACTS) return node->type.dtype == KN_DTYPE_NONE;
+    return kni_ir_is_compute(node->type.dtype) && kni_ir_lanes_fit(node->type.lanes);
 }
 
 kn_status kni_ir_check_node(kni_ir_checker *c, kni_ir_node *node)
