@@ -18,9 +18,10 @@ for device in "autodiff(fusion(cpu))" "fusion(cpu)"; do
 done
 join
 # PoCL takes a good part of a second for each kernel, so it gets a small seeded part; without optimisation it is as right.
-runner "opencl:0, a part" env KN_OPENCL_OPTIONS=-cl-opt-disable "$root/release/kiln" conform --device opencl:0 \
-    --sample "${KN_OPENCL_SAMPLE:-1}" --seed "$seed" --jobs "$jobs"
-runner "spoilt results are noticed" "$root/release/kiln" conform --device "autodiff(cpu)" --self-test --sample 10
+together "opencl:0, a part" env KN_OPENCL_OPTIONS=-cl-opt-disable "$root/release/kiln" conform --device opencl:0 \
+    --sample "${KN_OPENCL_SAMPLE:-1}" --seed "$seed"
+together "spoilt results are noticed" "$root/release/kiln" conform --device "autodiff(cpu)" --self-test --sample 10
+join
 
 step "build clang asan" scripts/build.sh asan
 runner "unit tests, asan" scripts/run_units.sh "$root/asan"

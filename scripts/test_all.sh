@@ -1,7 +1,7 @@
 #!/bin/sh
 # What 'make test-all' runs: both compilers, every sanitizer, every tier, the whole conformance where that is fast.
 # KN_FILTER restricts the conformance to ops whose name contains it and KN_STAGES the stages to some of
-# "gcc clang debug asan ubsan tsan msan structure smoke". Stages are added as in scripts/test.sh.
+# "gcc clang debug asan ubsan tsan msan structure kill fuzz smoke". Stages are added as in scripts/test.sh.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 . scripts/stages.sh
