@@ -132,7 +132,8 @@ KN_API kn_memory kn_memory_stats(void);
 /* No allocation may take the total past limit bytes, cached blocks included; those are given back before one
    fails. 0 removes the limit. */
 KN_API void kn_memory_limit(int64_t limit);
-/* Gives all cached large blocks and the calling thread's small ones back to the system. */
+/* Gives all cached large blocks and the calling thread's small ones back to the system; devices with memory of their own
+   give back what they keep for later. */
 KN_API void kn_memory_trim(void);
 /* Fails the nth allocation from now (1 = the next); 0 turns it off. For tests. */
 KN_API void kn_memory_fail_after(int64_t n);

@@ -92,6 +92,14 @@ void kni_devices_shutdown(void)
     kni_unlock(&lock);
 }
 
+void kni_devices_trim(void)
+{
+    kni_lock(&lock);
+    for (kn_device d = all; d; d = d->next)
+        if (!d->backend->inner[0] && d->backend->control) (void)d->backend->control(d->backend, "trim", NULL);
+    kni_unlock(&lock);
+}
+
 static kn_device open_default(void)
 {
 #ifdef KN_FREESTANDING

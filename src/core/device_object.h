@@ -36,6 +36,8 @@ kn_device kni_device_given(kn_device device, const char *function);
 /* Wraps a backend into a device that lives until kn_shutdown. */
 kn_device kni_device_make(kn_backend *backend, const char *name);
 void kni_devices_shutdown(void);
+/* Devices give back what they keep for later. */
+void kni_devices_trim(void);
 /* A closed device of this very name that can serve again, NULL when there is none. */
 kn_device kni_device_reopen(const char *name);
 /* The key of the device's random numbers; another one while a segment is run again. */

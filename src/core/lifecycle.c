@@ -29,6 +29,7 @@ void kn_memory_trim(void)
 {
     kni_small_trim(&kni_thread_self()->small);
     kni_cache_trim();
+    kni_devices_trim();
 }
 
 int64_t kn_shutdown(void)

@@ -34,14 +34,21 @@ typedef struct kni_group {
 /* control(backend, KNI_CONTROL_PLAN_BEGIN, kni_plan_run *) before a plan's groups and single records, and
    KNI_CONTROL_PLAN_END with the same after them, for leaves that take plans. Between the two come the same groups and
    records in the same order with the same slots and sizes each time the plan runs; addresses of inputs, numbers and
-   dynamic attributes may differ. A failure to begin is ignored; one to end poisons what the plan made. */
+   dynamic attributes may differ. A failure to begin is ignored; one to end poisons what the plan made.
+   KNI_CONTROL_PLAN_REPLAY, before all that, runs the whole plan at once: KN_OK where the results have storage and nothing
+   else is to be done, any other answer where nothing was done. */
 #define KNI_CONTROL_PLAN_BEGIN "plan-begin"
 #define KNI_CONTROL_PLAN_END "plan-end"
+#define KNI_CONTROL_PLAN_REPLAY "plan-replay"
 typedef struct kni_plan_run {
     int64_t runs; /* how often it ran before */
-    int32_t n_inputs, n_results;
-    const uint32_t *inputs;  /* slots from outside, each once, in the order of first use */
+    int32_t n_inputs, n_results, n_steps;
+    int32_t step;            /* the one that runs now */
+    const uint32_t *inputs;  /* slots from outside, each once, in the order of first use; numbers too */
     const uint32_t *results; /* slots whose memory lives on after the plan */
+    /* What runs, in order; a single record is a group too. Records are those of the queue that runs. */
+    const kni_group *const *steps;
+    const uint64_t *depends; /* for each result a row of bits by input: what it is computed from; NULL: all */
     void **cache;            /* where the leaf keeps what it made for the plan */
     void (**release)(void *cached);
 } kni_plan_run;
@@ -53,7 +60,7 @@ enum {
     KNI_TAKES_CREATION = 2, /* full, iota, linspace, random and dropout in pointwise groups */
     KNI_TAKES_ANY_AXES = 4, /* rows along any axes; else only along the last ones */
     KNI_TAKES_WHOLE = 8,    /* rows that are the whole tensor */
-    KNI_TAKES_PLANS = 16    /* KNI_CONTROL_PLAN_BEGIN and _END around all that a plan runs */
+    KNI_TAKES_PLANS = 16    /* KNI_CONTROL_PLAN_BEGIN and _END around all that a plan runs, and _REPLAY */
 };
 typedef struct kni_group_limits {
     uint32_t kinds;                               /* bit by kni_group_kind */

@@ -255,7 +255,9 @@ static bool describe_run(maker *m)
     kni_plan *p = m->plan;
     const kni_queue *q = m->q;
     uint32_t *in = take(m, q->n_operands, sizeof *in), *out = take(m, q->n_values, sizeof *out);
-    if (!in || !out) return false;
+    const kni_group **steps = take(m, p->n_steps, sizeof *steps);
+    if (!in || !out || !steps) return false;
+    for (int32_t i = 0; i < p->n_steps; i++) steps[i] = &p->steps[i].group;
     for (int32_t k = 0; k < q->n_operands; k++) {
         int32_t v = q->operands[k].value;
         if (v < 0 || q->values[v].maker < 0) in[p->run.n_inputs++] = q->slots[k];
@@ -265,9 +267,52 @@ static bool describe_run(maker *m)
             out[p->run.n_results++] = q->slots[q->values[v].whole];
     p->run.inputs = in;
     p->run.results = out;
+    p->run.steps = steps;
+    p->run.n_steps = p->n_steps;
     p->run.cache = &p->cache;
     p->run.release = &p->release;
     return true;
+}
+
+void kni_plan_depends(kni_plan *p, const kni_queue *q)
+{
+    int32_t words = words_for(p->run.n_inputs), result = 0, input = 0;
+    size_t row = (size_t)words * sizeof(uint64_t), bytes = (size_t)(q->n_values + q->n_operands) * row;
+    uint64_t *all = bytes ? kni_allocate(bytes) : NULL;
+    uint64_t *rows = kni_bump_take(&p->memory, (size_t)p->run.n_results * row + 1);
+    if (!all || !rows) {
+        if (all) kni_free(all, bytes);
+        return;
+    }
+    /* First what each operand from outside is, then what each value is computed from. */
+    memset(all, 0, bytes);
+    uint64_t *of_value = all, *of_operand = all + (size_t)q->n_values * (size_t)words;
+    for (int32_t k = 0; k < q->n_operands; k++) {
+        int32_t v = q->operands[k].value;
+        if (v >= 0 && q->values[v].maker >= 0) continue;
+        of_operand[k * words + input / 64] |= UINT64_C(1) << (input & 63);
+        input++;
+    }
+    for (int32_t i = 0; i < q->n_entries; i++) {
+        const kni_entry *e = &q->entries[i];
+        const kn_record *r = e->record;
+        for (int o = 0; o < r->n_out; o++) {
+            uint64_t *to = of_value + (size_t)kni_entry_value(q, e, o) * (size_t)words;
+            for (int k = r->n_out; k < r->n_out + r->n_in; k++) {
+                if (e->operands[k] < 0) continue;
+                int32_t v = q->operands[e->operands[k]].value;
+                bool inside = v >= 0 && q->values[v].maker >= 0;
+                const uint64_t *from = inside ? of_value + (size_t)v * (size_t)words
+                                              : of_operand + (size_t)e->operands[k] * (size_t)words;
+                for (int32_t w = 0; w < words; w++) to[w] |= from[w];
+            }
+        }
+    }
+    for (int32_t v = 0; v < q->n_values; v++)
+        if (q->values[v].maker >= 0 && kni_bit(p->alive, v))
+            memcpy(rows + (size_t)result++ * (size_t)words, of_value + (size_t)v * (size_t)words, row);
+    p->run.depends = rows;
+    kni_free(all, bytes);
 }
 
 static bool copy_key(maker *m)

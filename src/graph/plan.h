@@ -44,6 +44,8 @@ kn_record *kni_plan_view(const kni_queue *q, kni_bump *memory, int32_t operand);
 bool kni_plan_liveness(kni_queue *q);
 /* Makes a plan for the queue as it is; NULL with the failure told. */
 kni_plan *kni_plan_make(kni_queue *q, const kni_group_limits *limits);
+/* Works out run.depends, for leaves that take plans; it stays NULL without memory. */
+void kni_plan_depends(kni_plan *p, const kni_queue *q);
 void kni_plan_free(kni_plan *p);
 /* Logs the plan where KN_FUSION_LOG asks for it. */
 void kni_plan_log(const kni_plan *p, const kni_queue *q, const kni_grouping *g);

@@ -205,37 +205,66 @@ static bool run_group(kni_fusion *f, kni_step *s)
     return false;
 }
 
-static void run_step(kni_fusion *f, kni_step *s)
+/* The step's records are those of this queue. */
+static void bind_step(const kni_queue *q, kni_step *s)
 {
-    kni_queue *q = &f->queue;
-    int32_t n = s->group.n_records;
-    for (int32_t i = 0; i < n; i++) {
+    for (int32_t i = 0; i < s->group.n_records; i++) {
         if (s->entries[i] < 0) continue;
         kn_record *r = q->entries[s->entries[i]].record;
         r->last_use = s->last_use[i];
         s->records[i] = r;
     }
+}
+
+static void run_step(kni_fusion *f, kni_step *s)
+{
+    kni_queue *q = &f->queue;
+    int32_t n = s->group.n_records;
+    bind_step(q, s);
     if (s->group.kind != KNI_GROUP_SINGLE && !s->refused && run_group(f, s)) return;
     for (int32_t i = 0; i < n; i++)
         if (s->entries[i] >= 0) run_single(f, s, &q->entries[s->entries[i]], i == n - 1);
+}
+
+static bool is_result(const kni_queue *q, const kni_plan *p, int32_t v)
+{
+    return q->values[v].maker >= 0 && kni_bit(p->alive, v);
 }
 
 /* What a leaf that takes plans could not end well is no result. */
 static void break_results(kni_queue *q, const kni_plan *p)
 {
     kn_tensor error = kni_poison_latest();
-    for (int32_t v = 0; v < q->n_values; v++) {
-        kni_value *value = &q->values[v];
-        if (value->maker >= 0 && value->storage && kni_bit(p->alive, v))
-            kni_storage_break(value->storage, error);
-    }
+    for (int32_t v = 0; v < q->n_values; v++)
+        if (is_result(q, p, v) && q->values[v].storage) kni_storage_break(q->values[v].storage, error);
 }
 
-static void run_plan(kni_fusion *f, kni_plan *p)
+/* Whether the leaf ran all of the plan at once. It gave the results memory then, and nothing was made in between. */
+static bool replay(kni_fusion *f, kni_plan *p)
+{
+    kni_queue *q = &f->queue;
+    for (int32_t i = 0; i < p->n_steps; i++) bind_step(q, &p->steps[i]);
+    bool done = f->inner->control(f->inner, KNI_CONTROL_PLAN_REPLAY, &p->run) == KN_OK;
+    /* What dies goes first, so that memory that was written over has one owner. */
+    for (int32_t i = 0; i < p->n_steps && done; i++) let_die(q, &p->steps[i]);
+    for (int32_t v = 0; v < q->n_values; v++) {
+        if (!is_result(q, p, v)) continue;
+        kni_value *value = &q->values[v];
+        kni_tensor *y = kni_queue_slot(q, value->whole);
+        if (done) kni_storage_fulfil(value->storage, y->storage);
+        y->storage = value->storage;
+    }
+    if (done) f->stats.plans_replayed++;
+    return done;
+}
+
+static void run_steps(kni_fusion *f, kni_plan *p)
 {
     bool tells = f->limits.takes & KNI_TAKES_PLANS;
+    if (tells && p->run.runs == 2) kni_plan_depends(p, &f->queue);
     if (tells) tells = f->inner->control(f->inner, KNI_CONTROL_PLAN_BEGIN, &p->run) == KN_OK;
     for (int32_t i = 0; i < p->n_steps; i++) {
+        p->run.step = i;
         run_step(f, &p->steps[i]);
         p->refused |= p->steps[i].refused && p->steps[i].group.kind != KNI_GROUP_POINTWISE;
     }
@@ -244,6 +273,12 @@ static void run_plan(kni_fusion *f, kni_plan *p)
         break_results(&f->queue, p);
         if (!f->failed) f->failed = s ? s : KN_ERROR_DEVICE;
     }
+}
+
+static void run_plan(kni_fusion *f, kni_plan *p)
+{
+    /* What a plan keeps of its runs is made in the third at the earliest. */
+    if (p->run.runs < 3 || !p->cache || !replay(f, p)) run_steps(f, p);
     p->run.runs++;
 }
 

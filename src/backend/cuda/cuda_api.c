@@ -22,6 +22,7 @@ typedef struct symbol {
 #define PRODUCT_SYMBOL(field, name, arguments) {name, offsetof(kni_cuda_product_api, field)},
 #define GRAPH_SYMBOL(field, name, arguments) {name, offsetof(kni_cuda_graph_api, field)},
 static const symbol driver_symbols[] = {KNI_CUDA_DRIVER_LIST(DRIVER_SYMBOL)};
+static const symbol record_symbols[] = {KNI_CUDA_RECORD_LIST(DRIVER_SYMBOL)};
 static const symbol compiler_symbols[] = {KNI_CUDA_COMPILER_LIST(COMPILER_SYMBOL)};
 static const symbol product_symbols[] = {KNI_CUDA_PRODUCT_LIST(PRODUCT_SYMBOL)};
 static const symbol graph_symbols[] = {KNI_CUDA_GRAPH_LIST(GRAPH_SYMBOL)};
@@ -137,6 +138,10 @@ static kn_status open_driver(void)
     }
     kn_status status = find_all(handle, "libcuda.so.1", driver_symbols,
                                 sizeof driver_symbols / sizeof *driver_symbols, &driver_api);
+    for (size_t i = 0; i < sizeof record_symbols / sizeof *record_symbols; i++) {
+        address = dlsym(handle, record_symbols[i].name);
+        memcpy((char *)&driver_api + record_symbols[i].offset, &address, sizeof address);
+    }
     int result = status ? 0 : driver_api.init(0);
     if (result) status = explain_init(result);
     /* Once initialised it stays: it has threads of its own. */

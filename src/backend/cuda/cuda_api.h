@@ -12,11 +12,13 @@ typedef struct kni_tensor_map {
     _Alignas(64) uint64_t opaque[16];
 } kni_tensor_map;
 
-/* What an update of a graph answers. */
-typedef struct kni_graph_update {
-    int result;
-    void *node, *from;
-} kni_graph_update;
+/* What a kernel of a graph is launched with. */
+typedef struct kni_node_launch {
+    void *function;
+    unsigned grid[3], block[3], shared;
+    void **parameters, **extra;
+    void *kernel, *context; /* NULL: the function says it all */
+} kni_node_launch;
 
 #define KNI_CUDA_DRIVER_LIST(F)                                                                              \
     F(init, "cuInit", (unsigned flags))                                                                      \
@@ -62,7 +64,6 @@ typedef struct kni_graph_update {
     F(graph_instantiate, "cuGraphInstantiateWithFlags",                                                      \
       (void **executable, void *graph, unsigned long long flags))                                            \
     F(graph_upload, "cuGraphUpload", (void *executable, void *stream))                                       \
-    F(graph_update, "cuGraphExecUpdate_v2", (void *executable, void *graph, kni_graph_update *result))       \
     F(graph_launch, "cuGraphLaunch", (void *executable, void *stream))                                       \
     F(graph_destroy, "cuGraphDestroy", (void *graph))                                                        \
     F(executable_destroy, "cuGraphExecDestroy", (void *executable))                                          \
@@ -70,6 +71,13 @@ typedef struct kni_graph_update {
       (kni_tensor_map * map, int dtype, uint32_t rank, void *address, const uint64_t *dims,                  \
        const uint64_t *strides, const uint32_t *box, const uint32_t *steps, int interleave, int swizzle,     \
        int promotion, int fill))
+
+/* NULL where the driver lacks them: nothing is recorded then. */
+#define KNI_CUDA_RECORD_LIST(F)                                                                              \
+    F(capture_info, "cuStreamGetCaptureInfo_v2",                                                             \
+      (void *stream, int *status, uint64_t *id, void **graph, void *const **nodes, size_t *n_nodes))         \
+    F(node_set, "cuGraphExecKernelNodeSetParams_v2",                                                         \
+      (void *executable, void *node, const kni_node_launch *launch))
 
 #define KNI_CUDA_COMPILER_LIST(F)                                                                            \
     F(version, "nvrtcVersion", (int *major, int *minor))                                                     \
@@ -137,6 +145,7 @@ typedef struct kni_lt_choice {
 #define KNI_CUDA_FIELD(field, symbol, arguments) int(*field) arguments;
 typedef struct kni_cuda_driver_api {
     KNI_CUDA_DRIVER_LIST(KNI_CUDA_FIELD)
+    KNI_CUDA_RECORD_LIST(KNI_CUDA_FIELD)
 } kni_cuda_driver_api;
 typedef struct kni_cuda_compiler_api {
     KNI_CUDA_COMPILER_LIST(KNI_CUDA_FIELD)

@@ -8,7 +8,7 @@
 #include <kn/tensor.h>
 #include <string.h>
 
-enum { MAX_ARGUMENTS = KNI_IR_MAX_BINDINGS + 2, GRID_MOST_X = 0x7fffffff, GRID_MOST_YZ = 65535 };
+enum { GRID_MOST_X = 0x7fffffff, GRID_MOST_YZ = 65535 };
 
 /* The options; the first one is the architecture. Products and sums stay apart, as on every other device. */
 typedef struct options {
@@ -262,14 +262,16 @@ kn_status kni_cuda_launch(kni_driver *d, kni_module *m, const kni_launch_shape *
                           uint32_t n_buffers, const void *params, uint32_t param_bytes)
 {
     kni_cuda *c = kni_cuda_of(d);
-    void *arguments[MAX_ARGUMENTS];
+    void *arguments[KNI_CUDA_ARGUMENTS];
     kn_status status = kni_cuda_enter(c);
     if (status) return status;
-    if (n_buffers > MAX_ARGUMENTS - 1)
+    if (n_buffers > KNI_CUDA_ARGUMENTS - 1)
         return kni_fail(KN_ERROR_INTERNAL, "%s: a kernel with %u buffers is more than a launch takes",
                         c->name, n_buffers);
     /* The driver copies what the pointers point to; a buffer is its address, which is what `memory` is. */
     for (uint32_t i = 0; i < n_buffers; i++) arguments[i] = (void *)(uintptr_t)&buffers[i];
     if (params && param_bytes) arguments[n_buffers] = (void *)(uintptr_t)params;
-    return kni_cuda_launch_arguments(c, m, shape, arguments);
+    status = kni_cuda_launch_arguments(c, m, shape, arguments);
+    if (KNI_UNLIKELY(c->recording)) kni_cuda_record_launch(c, m, shape, buffers, n_buffers, param_bytes);
+    return status;
 }

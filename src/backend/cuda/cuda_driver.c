@@ -74,9 +74,11 @@ kn_status kni_cuda_result(kni_cuda *c, int result, const char *doing)
     return kni_fail(KN_ERROR_INTERNAL, "%s: %s failed: %s (%s)", c->name, doing, text, name);
 }
 
+bool kni_cuda_ours(const kni_cuda *c) { return c->forks == forks_now(); }
+
 kn_status kni_cuda_enter(kni_cuda *c)
 {
-    if (KNI_UNLIKELY(c->forks != forks_now()))
+    if (KNI_UNLIKELY(!kni_cuda_ours(c)))
         return kni_fail(
             KN_ERROR_DEVICE,
             "%s was opened before fork(), and CUDA does not work in the child: open devices after "
@@ -89,7 +91,6 @@ kn_status kni_cuda_enter(kni_cuda *c)
 kn_status kni_cuda_enter_outside(kni_cuda *c, const char *doing)
 {
     kn_status status = kni_cuda_enter(c);
-    if (!status && c->batching) status = kni_cuda_batch_flush(c);
     if (status || !c->recording) return status;
     return kni_fail(KN_ERROR_INTERNAL, "%s: %s cannot be recorded", c->name, doing);
 }
@@ -102,11 +103,6 @@ static void *cuda_allocate(kni_driver *d, size_t bytes)
     kni_cuda_address address = 0;
     if (kni_cuda_enter(c)) return NULL;
     int result = c->api->memory_allocate(&address, bytes ? bytes : 1);
-    if (result == KNI_CU_OUT_OF_MEMORY && c->batching && c->n_pending) {
-        /* What was freed in a batch is there once it ends. */
-        if (kni_cuda_batch_flush(c)) return NULL;
-        result = c->api->memory_allocate(&address, bytes ? bytes : 1);
-    }
     if (result == KNI_CU_OUT_OF_MEMORY) return NULL;
     return kni_cuda_result(c, result, "an allocation") ? NULL : (void *)(uintptr_t)address;
 }
@@ -115,8 +111,7 @@ static void cuda_free(kni_driver *d, void *memory)
 {
     kni_cuda *c = kni_cuda_of(d);
     /* What a lost device or another process held is gone with its context. */
-    if (!memory || c->lost || c->forks != forks_now()) return;
-    if (c->batching && c->n_pending == KNI_CUDA_PENDING) (void)kni_cuda_batch_flush(c);
+    if (!memory || c->lost || !kni_cuda_ours(c)) return;
     if (c->recording && c->n_pending < KNI_CUDA_PENDING) {
         c->pending[c->n_pending++] = memory;
         return;
@@ -177,9 +172,9 @@ static kn_status cuda_sync(kni_driver *d)
 static void cuda_close(kni_driver *d)
 {
     kni_cuda *c = kni_cuda_of(d);
-    bool ours = c->forks == forks_now();
+    bool ours = kni_cuda_ours(c);
     if (ours && c->context && !c->api->context_set(c->context)) {
-        kni_cuda_batches_free(c);
+        kni_cuda_record_close(c);
         if (!c->lost && c->stream) kni_cuda_note(c, c->api->stream_wait(c->stream), "closing");
         kni_cuda_products_free(c);
         kni_hopper_free(c);
@@ -246,6 +241,7 @@ static const kni_driver functions = {.allocate = cuda_allocate,
                                      .record_begin = kni_cuda_record_begin,
                                      .record_end = kni_cuda_record_end,
                                      .replay = kni_cuda_replay,
+                                     .record_params = kni_cuda_record_params,
                                      .record_free = kni_cuda_record_free,
                                      .product = kni_cuda_product,
                                      .attention = kni_cuda_attention,
@@ -318,10 +314,12 @@ kni_driver *kni_cuda_driver_open(int32_t number)
     }
     kni_cuda_profile_open(c);
     const char *graphs = kni_environment("KN_CUDA_GRAPHS");
-    if (graphs && !strcmp(graphs, "on")) {
-        c->driver.batch_begin = kni_cuda_batch_begin;
-        c->driver.batch_end = kni_cuda_batch_end;
-        c->driver.batch_free = kni_cuda_batch_free;
+    if ((graphs && !strcmp(graphs, "off")) || !api->capture_info || !api->node_set) {
+        c->driver.record_begin = NULL;
+        c->driver.record_end = NULL;
+        c->driver.replay = NULL;
+        c->driver.record_params = NULL;
+        c->driver.record_free = NULL;
     }
     return &c->driver;
 }

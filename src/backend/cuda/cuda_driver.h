@@ -10,7 +10,8 @@ enum {
     KNI_CUDA_UPLOAD_SLOTS = 8,
     KNI_CUDA_DOWNLOAD_SLOTS = 2,
     KNI_CUDA_PENDING = 256,
-    KNI_CUDA_WORKSPACE = 32 << 20
+    KNI_CUDA_WORKSPACE = 32 << 20,
+    KNI_CUDA_ARGUMENTS = KNI_IR_MAX_BINDINGS + 2
 };
 
 /* A piece of pinned memory, and the event after the last copy that used it. */
@@ -30,10 +31,10 @@ typedef struct kni_cuda {
     uint32_t shared_most; /* of a workgroup that asks for it */
     void *context, *stream;
     uint64_t forks; /* of the process when it was opened */
-    bool lost, recording;
-    bool batching;          /* the recording is a batch, which ends when somebody waits */
-    kni_recording *batches; /* those that are kept */
-    bool vendor;            /* the vendor's libraries may be used; KN_VENDOR=off when it was opened: not */
+    bool lost;
+    bool recording;
+    kni_recording *noted; /* while recording: what it has so far */
+    bool vendor;          /* the vendor's libraries may be used; KN_VENDOR=off when it was opened: not */
     char lost_text[200];
     kni_cuda_slot upload[KNI_CUDA_UPLOAD_SLOTS], download[KNI_CUDA_DOWNLOAD_SLOTS];
     int upload_slot;
@@ -68,6 +69,8 @@ static inline kni_cuda_address kni_cuda_at(const void *memory, size_t offset)
     return (kni_cuda_address)(uintptr_t)memory + offset;
 }
 
+/* Whether the process is the one that opened it. */
+bool kni_cuda_ours(const kni_cuda *c);
 /* Before each call: the context is made current; a lost device and a forked process are failures. */
 kn_status kni_cuda_enter(kni_cuda *c);
 /* The same for what cannot be recorded. */
@@ -94,15 +97,15 @@ kn_status kni_cuda_launch(kni_driver *d, kni_module *m, const kni_launch_shape *
 
 kn_status kni_cuda_record_begin(kni_driver *d);
 kni_recording *kni_cuda_record_end(kni_driver *d);
-kn_status kni_cuda_batch_begin(kni_driver *d);
-kn_status kni_cuda_batch_end(kni_driver *d, kni_recording **kept);
-void kni_cuda_batch_free(void *kept);
-/* Runs what a batch has so far; nothing where there is none. */
-kn_status kni_cuda_batch_flush(kni_cuda *c);
-/* At the end of the device: nothing is recorded any more, and what is kept belongs to nobody. */
-void kni_cuda_batches_free(kni_cuda *c);
 kn_status kni_cuda_replay(kni_driver *d, kni_recording *r);
+kn_status kni_cuda_record_params(kni_driver *d, kni_recording *r, uint32_t launch, const void *params,
+                                 uint32_t param_bytes);
 void kni_cuda_record_free(kni_driver *d, kni_recording *r);
+/* A launch was captured, or one of nothing asked for. */
+void kni_cuda_record_launch(kni_cuda *c, const kni_module *m, const kni_launch_shape *shape,
+                            void *const *buffers, uint32_t n_buffers, uint32_t param_bytes);
+/* At the end of the device: nothing is recorded any more. */
+void kni_cuda_record_close(kni_cuda *c);
 
 /* Around each piece of work; the second only where the first says so. */
 void kni_cuda_profile_open(kni_cuda *c);

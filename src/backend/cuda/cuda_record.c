@@ -1,25 +1,84 @@
-/* Sequences of launches as CUDA graphs: recorded from the stream once, replayed as one call. */
+/* Sequences of launches as CUDA graphs: captured from the stream once, replayed as one call. Of each launch is noted which
+   node of the graph it became and what it was given, so that it can be given other numbers. */
 #include "backend/cuda/cuda_driver.h"
 #include "core/allocator.h"
 #include "core/error.h"
 #include "core/platform.h"
+#include <string.h>
+
+typedef struct noted_launch {
+    void *node; /* NULL: it is not known, or there is none */
+    void *function;
+    kni_launch_shape shape;
+    uint32_t n_buffers, param_bytes;
+    void *buffers[];
+} noted_launch;
 
 struct kni_recording {
-    void *executable;
-    /* of a kept batch */
-    kni_cuda *owner; /* NULL once it is closed */
-    kni_recording *next;
+    void *graph, *executable;
+    noted_launch **launches; /* NULL entries: without memory to note them */
+    uint32_t n, room;
+    bool incomplete; /* some are not noted at all */
 };
+
+static size_t noted_bytes(uint32_t n_buffers) { return sizeof(noted_launch) + n_buffers * sizeof(void *); }
+
+static void forget(kni_recording *r)
+{
+    for (uint32_t i = 0; i < r->n; i++)
+        if (r->launches[i]) kni_free(r->launches[i], noted_bytes(r->launches[i]->n_buffers));
+    if (r->launches) kni_free(r->launches, r->room * sizeof *r->launches);
+    kni_free(r, sizeof *r);
+}
 
 kn_status kni_cuda_record_begin(kni_driver *d)
 {
     kni_cuda *c = kni_cuda_of(d);
     kn_status status = kni_cuda_enter_outside(c, "another recording");
-    if (!status)
-        status = kni_cuda_result(c, c->api->capture_begin(c->stream, KNI_CU_CAPTURE_RELAXED),
-                                 "beginning a recording");
-    c->recording = c->recording || !status;
-    return status;
+    if (status) return status;
+    kni_recording *r = kni_allocate(sizeof *r);
+    if (!r) return kni_fail(KN_ERROR_MEMORY, "%s: no memory for a recording", c->name);
+    *r = (kni_recording){.n = 0};
+    status =
+        kni_cuda_result(c, c->api->capture_begin(c->stream, KNI_CU_CAPTURE_RELAXED), "beginning a recording");
+    if (status) {
+        forget(r);
+        return status;
+    }
+    c->recording = true;
+    c->noted = r;
+    return KN_OK;
+}
+
+/* The node that the stream's next work would wait for is that of the last launch. */
+static void *latest_node(kni_cuda *c)
+{
+    int state = 0;
+    uint64_t id = 0;
+    void *graph = NULL, *const *nodes = NULL;
+    size_t n = 0;
+    if (c->api->capture_info(c->stream, &state, &id, &graph, &nodes, &n)) return NULL;
+    return n == 1 && nodes ? nodes[0] : NULL;
+}
+
+void kni_cuda_record_launch(kni_cuda *c, const kni_module *m, const kni_launch_shape *shape,
+                            void *const *buffers, uint32_t n_buffers, uint32_t param_bytes)
+{
+    kni_recording *r = c->noted;
+    if (r->n == r->room) {
+        uint32_t room = r->room ? 2 * r->room : 64;
+        noted_launch **more = kni_reallocate(r->launches, r->room * sizeof *more, room * sizeof *more);
+        r->incomplete |= !more;
+        if (r->incomplete) return;
+        r->launches = more;
+        r->room = room;
+    }
+    noted_launch *l = kni_allocate(noted_bytes(n_buffers));
+    r->launches[r->n++] = l;
+    if (!l) return;
+    bool any = shape->groups[0] && shape->groups[1] && shape->groups[2];
+    *l = (noted_launch){any ? latest_node(c) : NULL, m->function, *shape, n_buffers, param_bytes};
+    memcpy(l->buffers, buffers, n_buffers * sizeof *buffers);
 }
 
 static void free_pending(kni_cuda *c)
@@ -27,28 +86,36 @@ static void free_pending(kni_cuda *c)
     while (c->n_pending) c->driver.free(&c->driver, c->pending[--c->n_pending]);
 }
 
+static void destroy_graph(kni_cuda *c, kni_recording *r)
+{
+    if (c->lost || !kni_cuda_ours(c) || c->api->context_set(c->context)) return;
+    if (r->executable) (void)c->api->executable_destroy(r->executable);
+    if (r->graph) (void)c->api->graph_destroy(r->graph);
+}
+
 /* Whatever went wrong in between, the stream is usable again afterwards. */
 kni_recording *kni_cuda_record_end(kni_driver *d)
 {
     kni_cuda *c = kni_cuda_of(d);
-    void *graph = NULL, *executable = NULL;
+    kni_recording *r = c->noted;
     if (!c->recording) {
         kni_fail(KN_ERROR_INTERNAL, "%s: a recording ends that did not begin", c->name);
         return NULL;
     }
     c->recording = false;
+    c->noted = NULL;
     kn_status status = kni_cuda_enter(c);
-    if (!status) status = kni_cuda_result(c, c->api->capture_end(c->stream, &graph), "ending a recording");
+    if (!status) status = kni_cuda_result(c, c->api->capture_end(c->stream, &r->graph), "ending a recording");
     if (!status)
-        status =
-            kni_cuda_result(c, c->api->graph_instantiate(&executable, graph, 0), "preparing a recording");
-    if (graph) (void)c->api->graph_destroy(graph);
+        status = kni_cuda_result(c, c->api->graph_instantiate(&r->executable, r->graph, 0),
+                                 "preparing a recording");
     if (!status)
-        status = kni_cuda_result(c, c->api->graph_upload(executable, c->stream), "preparing a recording");
-    kni_recording *r = status ? NULL : kni_allocate(sizeof *r);
-    if (!status && !r) kni_fail(KN_ERROR_MEMORY, "%s: no memory for a recording", c->name);
-    if (r) *r = (kni_recording){.executable = executable};
-    if (!r && executable && !c->lost) (void)c->api->executable_destroy(executable);
+        status = kni_cuda_result(c, c->api->graph_upload(r->executable, c->stream), "preparing a recording");
+    if (status) {
+        destroy_graph(c, r);
+        forget(r);
+        r = NULL;
+    }
     free_pending(c);
     return r;
 }
@@ -62,99 +129,43 @@ kn_status kni_cuda_replay(kni_driver *d, kni_recording *r)
                : kni_cuda_result(c, c->api->graph_launch(r->executable, c->stream), "replaying a recording");
 }
 
+kn_status kni_cuda_record_params(kni_driver *d, kni_recording *r, uint32_t launch, const void *params,
+                                 uint32_t param_bytes)
+{
+    kni_cuda *c = kni_cuda_of(d);
+    void *arguments[KNI_CUDA_ARGUMENTS];
+    noted_launch *l = launch < r->n && !r->incomplete ? r->launches[launch] : NULL;
+    if (l && !(l->shape.groups[0] && l->shape.groups[1] && l->shape.groups[2])) return KN_OK;
+    if (!l || !l->node || l->param_bytes != param_bytes || l->n_buffers + 1 > KNI_CUDA_ARGUMENTS)
+        return KN_ERROR_UNSUPPORTED;
+    kn_status status = kni_cuda_enter(c);
+    if (status) return status;
+    for (uint32_t i = 0; i < l->n_buffers; i++) arguments[i] = &l->buffers[i];
+    arguments[l->n_buffers] = (void *)(uintptr_t)params;
+    const uint32_t *g = l->shape.groups;
+    kni_node_launch node = {.function = l->function,
+                            .grid = {g[0], g[1], g[2]},
+                            .block = {l->shape.workgroup, 1, 1},
+                            .shared = l->shape.shared_bytes,
+                            .parameters = arguments};
+    return kni_cuda_result(c, c->api->node_set(r->executable, l->node, &node),
+                           "giving a recording other numbers");
+}
+
 void kni_cuda_record_free(kni_driver *d, kni_recording *r)
 {
-    kni_cuda *c = kni_cuda_of(d);
     if (!r) return;
-    if (!c->lost && !kni_cuda_enter(c)) (void)c->api->executable_destroy(r->executable);
-    kni_free(r, sizeof *r);
+    destroy_graph(kni_cuda_of(d), r);
+    forget(r);
 }
 
-/* ---- batches */
-
-kn_status kni_cuda_batch_begin(kni_driver *d)
+void kni_cuda_record_close(kni_cuda *c)
 {
-    kn_status status = kni_cuda_record_begin(d);
-    if (!status) kni_cuda_of(d)->batching = true;
-    return status;
-}
-
-/* The executable graph of a recording: the one that is there, with the new arguments, or a new one. */
-static kn_status make_executable(kni_cuda *c, void *graph, void **executable)
-{
-    kni_graph_update answer = {0, NULL, NULL};
-    if (*executable && !c->api->graph_update(*executable, graph, &answer)) return KN_OK;
-    if (*executable) (void)c->api->executable_destroy(*executable);
-    *executable = NULL;
-    return kni_cuda_result(c, c->api->graph_instantiate(executable, graph, 0), "preparing a batch");
-}
-
-static kn_status run_batch(kni_cuda *c, void **executable)
-{
-    void *graph = NULL;
-    c->recording = c->batching = false;
-    kn_status status = kni_cuda_result(c, c->api->capture_end(c->stream, &graph), "ending a batch");
-    if (!status) status = make_executable(c, graph, executable);
-    if (!status) status = kni_cuda_result(c, c->api->graph_launch(*executable, c->stream), "running a batch");
-    if (graph) (void)c->api->graph_destroy(graph);
+    if (!c->recording) return;
+    kni_recording *r = c->noted;
+    (void)c->api->capture_end(c->stream, &r->graph);
+    c->recording = false;
+    c->noted = NULL;
+    kni_cuda_record_free(&c->driver, r);
     free_pending(c);
-    return status;
-}
-
-kn_status kni_cuda_batch_flush(kni_cuda *c)
-{
-    void *executable = NULL;
-    if (!c->batching) return KN_OK;
-    kn_status status = run_batch(c, &executable);
-    if (executable) (void)c->api->executable_destroy(executable);
-    return status;
-}
-
-kn_status kni_cuda_batch_end(kni_driver *d, kni_recording **kept)
-{
-    kni_cuda *c = kni_cuda_of(d);
-    kn_status status = kni_cuda_enter(c);
-    /* Somebody waited in between: all has been run. */
-    if (status || !c->batching) return status;
-    kni_recording *r = *kept;
-    if (r && r->owner != c) {
-        kni_cuda_batch_free(r);
-        r = NULL;
-    }
-    *kept = r;
-    if (!r && (r = kni_allocate(sizeof *r))) {
-        *r = (kni_recording){.owner = c, .next = c->batches};
-        *kept = c->batches = r;
-    }
-    /* Without memory to keep it, it runs once. */
-    return r ? run_batch(c, &r->executable) : kni_cuda_batch_flush(c);
-}
-
-void kni_cuda_batch_free(void *kept)
-{
-    kni_recording *r = kept;
-    if (!r) return;
-    kni_cuda *c = r->owner;
-    for (kni_recording **at = c ? &c->batches : NULL; at && *at; at = &(*at)->next)
-        if (*at == r) {
-            *at = r->next;
-            break;
-        }
-    if (c && r->executable && !c->lost && !kni_cuda_enter(c)) (void)c->api->executable_destroy(r->executable);
-    kni_free(r, sizeof *r);
-}
-
-void kni_cuda_batches_free(kni_cuda *c)
-{
-    void *graph = NULL;
-    if (c->recording) (void)c->api->capture_end(c->stream, &graph);
-    if (graph) (void)c->api->graph_destroy(graph);
-    c->recording = c->batching = false;
-    free_pending(c);
-    while (c->batches) {
-        kni_recording *r = c->batches;
-        c->batches = r->next;
-        if (r->executable && !c->lost) (void)c->api->executable_destroy(r->executable);
-        *r = (kni_recording){.executable = NULL};
-    }
 }

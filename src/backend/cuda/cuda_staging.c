@@ -58,20 +58,11 @@ static kn_status slot_mark(kni_cuda *c, kni_cuda_slot *slot, const char *doing)
     return kni_cuda_result(c, c->api->event_record(slot->event, c->stream), doing);
 }
 
-/* An upload in a batch that stays inside a slot needs no event now: the slot's own comes when it is full, after the
-   batch. */
-static bool can_record(const kni_cuda *c, size_t bytes)
-{
-    const kni_cuda_slot *slot = &c->upload[c->upload_slot];
-    return c->batching && slot->memory && !(c->upload_used == 0 && slot->busy) &&
-           bytes + 256 < KNI_CUDA_SLOT_BYTES - c->upload_used;
-}
-
 kn_status kni_cuda_upload(kni_driver *d, void *to, size_t offset, const void *from, size_t bytes)
 {
     static const char doing[] = "copying to the device";
     kni_cuda *c = kni_cuda_of(d);
-    kn_status status = can_record(c, bytes) ? kni_cuda_enter(c) : kni_cuda_enter_outside(c, doing);
+    kn_status status = kni_cuda_enter_outside(c, doing);
     const char *source = from;
     kni_cuda_address target = kni_cuda_at(to, offset);
     while (!status && bytes) {

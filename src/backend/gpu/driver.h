@@ -86,18 +86,17 @@ struct kni_driver {
     kn_status (*launch)(kni_driver *d, kni_module *m, const kni_launch_shape *shape, void *const *buffers,
                         uint32_t n_buffers, const void *params, uint32_t param_bytes);
 
-    /* Optional (NULL): a sequence of launches, recorded once and replayed with the same memory. */
+    /* Optional (NULL): what is queued between the two is not run but kept, to be replayed as often as wanted with the
+       same memory. What waits for the device and what is copied to or from the host cannot be recorded: it fails. Calls
+       of `launch` are counted from 0 on; record_params gives one of them other params for the replays that follow.
+       record_end: NULL with the failure told; the device goes on in any case. record_free may come while it still runs,
+       and after the device was lost. */
     kn_status (*record_begin)(kni_driver *d);
     kni_recording *(*record_end)(kni_driver *d);
     kn_status (*replay)(kni_driver *d, kni_recording *r);
+    kn_status (*record_params)(kni_driver *d, kni_recording *r, uint32_t launch, const void *params,
+                               uint32_t param_bytes);
     void (*record_free)(kni_driver *d, kni_recording *r);
-
-    /* Optional: all between the two runs as one, when the second is called or when somebody waits before. *kept, NULL at
-       first, is what was made of it, taken up again when a batch of the same kinds of work in the same order ends; any
-       memory and numbers may differ. batch_free is called in its own time, even after the driver is closed. */
-    kn_status (*batch_begin)(kni_driver *d);
-    kn_status (*batch_end)(kni_driver *d, kni_recording **kept);
-    void (*batch_free)(void *kept);
 
     /* Optional: a library's product. KN_ERROR_UNSUPPORTED without a text: it has none for this one. */
     kn_status (*product)(kni_driver *d, const kni_product *p);

@@ -2,6 +2,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* recursive locks */
 #endif
+#include "backend/gpu/gpu_recording.h"
 #include "backend/gpu/group_memo.h"
 #include "core/backends.h"
 #include "core/device_object.h"
@@ -66,10 +67,12 @@ static kn_status allocate_empty(kni_gpu *g, const kn_record *r)
     return s;
 }
 
-static kn_status execute_one(kni_gpu *g, const kn_record *r)
+/* *scheduled: its schedule alone was launched. */
+static kn_status execute_one(kni_gpu *g, const kn_record *r, bool *scheduled)
 {
     const kn_op *row = r->row;
     kn_status s = kni_gpu_usable(g);
+    *scheduled = false;
     if (s == KN_OK) s = check_operands(g, r);
     if (s) return s;
     if (row->view) return kni_gpu_view(g, r);
@@ -78,6 +81,7 @@ static kn_status execute_one(kni_gpu *g, const kn_record *r)
     if (g->driver->profiling) kni_gpu_label(g, &r, 1);
     bool product = row->kind == KNI_CONTRACTION;
     s = product ? kni_gpu_native(g, r) : kni_gpu_scheduled(g, r);
+    *scheduled = !product && s == KN_OK;
     if (s == KN_ERROR_UNSUPPORTED) s = product ? kni_gpu_scheduled(g, r) : kni_gpu_native(g, r);
     if (s != KN_ERROR_UNSUPPORTED) return s;
     /* Lowering rounds to 16 bits between its steps where the reference kernel does not; attention must not take the
@@ -89,13 +93,33 @@ static kn_status execute_one(kni_gpu *g, const kn_record *r)
     return kni_gpu_reference(g, r);
 }
 
+/* While a recording is made: the numbers of records are noted, but for those inside lowerings, which follow from them. What
+   a user's own lowering does, or a random number drawn in one, may be something else the next time. */
+static kn_status execute_recorded(kni_gpu *g, const kn_record *r)
+{
+    bool inside = kni_thread_self()->depth_of_lowering > 0, scheduled;
+    bool own = r->row->kind == KNI_SYSTEM && r->row->lower;
+    uint32_t mark = kni_gpu_recording_mark(g);
+    if (own || (inside && r->row->flags & KNI_FLAG_RANDOM)) kni_gpu_recording_spoil(g);
+    kn_status s = execute_one(g, r, &scheduled);
+    if (s)
+        kni_gpu_recording_spoil(g);
+    else if (!inside)
+        kni_gpu_recording_unit(g, r, mark, scheduled);
+    return s;
+}
+
 static kn_status execute(kn_backend *b, const kn_record *const *records, int32_t n)
 {
     kni_gpu *g = kni_gpu_of(b);
     kn_status s = KN_OK;
-    kni_gpu_lock(g);
-    for (int32_t i = 0; i < n && s == KN_OK; i++)
-        if (!(records[i]->flags & KN_RECORD_DROP)) s = execute_one(g, records[i]);
+    bool scheduled;
+    kni_gpu_enter(g);
+    for (int32_t i = 0; i < n && s == KN_OK; i++) {
+        if (records[i]->flags & KN_RECORD_DROP) continue;
+        s = KNI_LIKELY(!g->recording) ? execute_one(g, records[i], &scheduled)
+                                      : execute_recorded(g, records[i]);
+    }
     kni_gpu_unlock(g);
     return s;
 }
@@ -105,8 +129,9 @@ static kn_status sync_device(kn_backend *b)
     kni_gpu *g = kni_gpu_of(b);
     kni_gpu_lock(g);
     kn_status s = kni_gpu_usable(g);
+    if (s == KN_OK) s = kni_gpu_flush(g);
     if (s == KN_OK) s = kni_gpu_checked(g, g->driver->sync(g->driver));
-    if (s == KN_OK && g->n_cells) s = kni_gpu_settle_faults(g);
+    if (s == KN_OK && g->cells_waiting) s = kni_gpu_settle_faults(g);
     kni_gpu_unlock(g);
     return s;
 }
@@ -114,8 +139,9 @@ static kn_status sync_device(kn_backend *b)
 static kn_status counters(kni_gpu *g, kni_report *report)
 {
     kni_text text = {report->buffer, report->bytes, 0};
-    kni_text_format(&text, "%s: %s, %D launches, %D kernels compiled", g->driver->name,
-                    g->driver->description, (int64_t)g->launches, (int64_t)g->compiles);
+    kni_text_format(&text, "%s: %s, %D launches, %D kernels compiled, %D recordings made, %D replayed",
+                    g->driver->name, g->driver->description, (int64_t)g->launches, (int64_t)g->compiles,
+                    (int64_t)g->recorded, (int64_t)g->replays);
     report->length = text.length;
     return KN_OK;
 }
@@ -130,69 +156,66 @@ static kn_status limits(const kni_gpu *g, kni_group_limits *l)
                             .smallest = 0,
                             .takes =
                                 KNI_TAKES_VIEWS | KNI_TAKES_CREATION | KNI_TAKES_ANY_AXES | KNI_TAKES_WHOLE};
-    if (g->driver->batch_begin) l->takes |= KNI_TAKES_PLANS;
+    /* Launches are measured one by one. */
+    if (g->driver->record_begin && !g->driver->profiling) l->takes |= KNI_TAKES_PLANS;
     return KN_OK;
 }
 
-/* A plan that runs for the third time is likely to run often: from then on it goes to the device as one. */
-static kn_status plan_begin(kni_gpu *g, const kni_plan_run *run)
+static kn_status run_group(kni_gpu *g, const kni_group *group)
 {
-    enum { RUNS_BEFORE = 2 };
-    if (!g->driver->batch_begin || run->runs < RUNS_BEFORE) return KN_ERROR_UNSUPPORTED;
-    kni_gpu_lock(g);
+    uint32_t mark = kni_gpu_recording_mark(g);
     kn_status s = kni_gpu_usable(g);
-    if (s == KN_OK) s = kni_gpu_checked(g, g->driver->batch_begin(g->driver));
-    kni_gpu_unlock(g);
+    if (s == KN_OK) s = kni_gpu_group(g, group);
+    if (KNI_UNLIKELY(g->recording != NULL)) {
+        if (s == KN_OK)
+            kni_gpu_recording_unit(g, NULL, mark, true);
+        else if (s != KN_ERROR_UNSUPPORTED)
+            kni_gpu_recording_spoil(g);
+    }
     return s;
 }
 
-static kn_status plan_end(kni_gpu *g, const kni_plan_run *run)
+static kn_status trim(kni_gpu *g)
 {
-    kni_recording *kept = *run->cache;
-    kni_gpu_lock(g);
     kn_status s = kni_gpu_usable(g);
-    if (s == KN_OK) s = kni_gpu_checked(g, g->driver->batch_end(g->driver, &kept));
-    *run->cache = kept;
-    *run->release = g->driver->batch_free;
-    kni_gpu_unlock(g);
+    if (s == KN_OK) s = kni_gpu_flush(g);
+    if (s == KN_OK) s = kni_gpu_checked(g, g->driver->sync(g->driver));
+    if (s == KN_OK) {
+        kni_gpu_recordings_free(g);
+        kni_gpu_trim(g);
+    }
     return s;
+}
+
+/* Requests that are answered under the lock. */
+static kn_status control_locked(kni_gpu *g, const char *request, void *argument)
+{
+    if (!strcmp(request, KNI_CONTROL_GROUP)) return run_group(g, argument);
+    if (!strcmp(request, KNI_CONTROL_PLAN_REPLAY)) return kni_gpu_plan_replay(g, argument);
+    if (!strcmp(request, KNI_CONTROL_PLAN_BEGIN)) return kni_gpu_plan_begin(g, argument);
+    if (!strcmp(request, KNI_CONTROL_PLAN_END)) return kni_gpu_plan_end(g, argument);
+    if (!strcmp(request, "trim")) return trim(g);
+    if (!strcmp(request, "kernels") && g->driver->profile) {
+        kni_report *report = argument;
+        report->length = g->driver->profile(g->driver, report->buffer, report->bytes);
+        return KN_OK;
+    }
+    return KN_ERROR_UNSUPPORTED;
 }
 
 static kn_status control(kn_backend *b, const char *request, void *argument)
 {
     kni_gpu *g = kni_gpu_of(b);
-    kn_status s = KN_ERROR_UNSUPPORTED;
-    if (!strcmp(request, KNI_CONTROL_GROUP)) {
-        kni_gpu_lock(g);
-        s = kni_gpu_usable(g);
-        if (s == KN_OK) s = kni_gpu_group(g, argument);
-        kni_gpu_unlock(g);
-    } else if (!strcmp(request, KNI_CONTROL_GROUP_LIMITS)) {
-        s = limits(g, argument);
-    } else if (!strcmp(request, KNI_CONTROL_PLAN_BEGIN)) {
-        s = plan_begin(g, argument);
-    } else if (!strcmp(request, KNI_CONTROL_PLAN_END)) {
-        s = plan_end(g, argument);
-    } else if (!strcmp(request, KNI_CONTROL_HOST)) {
+    if (!strcmp(request, KNI_CONTROL_GROUP_LIMITS)) return limits(g, argument);
+    if (!strcmp(request, KNI_CONTROL_HOST)) {
         *(bool *)argument = false;
-        s = KN_OK;
-    } else if (!strcmp(request, "trim")) {
-        kni_gpu_lock(g);
-        s = kni_gpu_usable(g);
-        if (s == KN_OK) s = kni_gpu_checked(g, g->driver->sync(g->driver));
-        if (s == KN_OK) kni_gpu_trim(g);
-        kni_gpu_unlock(g);
-    } else if (!strcmp(request, "memory")) {
-        s = kni_gpu_memory_report(g, argument);
-    } else if (!strcmp(request, "kernels") && g->driver->profile) {
-        kni_report *report = argument;
-        kni_gpu_lock(g);
-        report->length = g->driver->profile(g->driver, report->buffer, report->bytes);
-        kni_gpu_unlock(g);
-        s = KN_OK;
-    } else if (!strcmp(request, "report")) {
-        s = counters(g, argument);
+        return KN_OK;
     }
+    if (!strcmp(request, "memory")) return kni_gpu_memory_report(g, argument);
+    if (!strcmp(request, "report")) return counters(g, argument);
+    kni_gpu_enter(g);
+    kn_status s = control_locked(g, request, argument);
+    kni_gpu_unlock(g);
     return s;
 }
 
@@ -226,6 +249,7 @@ static void close_device(kn_backend *b)
     kni_gpu *g = kni_gpu_of(b);
     forget(g);
     kni_gpu_lock(g);
+    kni_gpu_recordings_close(g);
     if (g->forks == forks_now()) {
         (void)g->driver->sync(g->driver);
         kni_gpu_free_kernels(g);
@@ -277,6 +301,7 @@ kn_backend *kni_gpu_open(kni_driver *driver)
     g->epoch = 1;
     g->limit = bytes_from_environment("KN_DEVICE_MEMORY");
     g->cache_limit = g->limit ? g->limit / 2 : driver->memory_bytes / 4;
+    g->record_limit = g->limit ? g->limit / 2 : driver->memory_bytes / 3;
     g->backend = (kn_backend){.size = sizeof(kn_backend),
                               .abi = KN_BACKEND_ABI,
                               .name = driver->name,

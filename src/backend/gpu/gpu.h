@@ -29,6 +29,9 @@ typedef struct kni_gpu_block {
     struct kni_gpu_block *companion;       /* what was computed beside it, NULL: nothing; ends with it */
     uint64_t companion_key;                /* says of what it was computed */
     struct kni_gpu_block *previous, *next; /* among the blocks in use; among the free ones of a class */
+    struct kni_gpu_recording *recording;   /* whose launches use it, NULL: none; it goes back there */
+    struct kni_gpu_block *sibling;         /* another one of the recording */
+    bool live;                             /* in use */
 } kni_gpu_block;
 
 /* A launch that may have reported a fault. */
@@ -41,6 +44,7 @@ typedef struct kni_gpu_cell {
 } kni_gpu_cell;
 
 typedef struct kni_gpu_kernel kni_gpu_kernel;
+typedef struct kni_gpu_recording kni_gpu_recording;
 
 struct kni_gpu {
     kn_backend backend; /* first, so that the backend's address is the device's */
@@ -55,13 +59,20 @@ struct kni_gpu {
     int64_t live_blocks, bytes_now, bytes_peak, bytes_cached, limit, cache_limit;
     /* faults */
     kni_gpu_cell cells[KNI_GPU_CELLS];
-    int n_cells;
+    uint64_t cells_waiting, cells_reserved; /* bit n: a launch may report to it; it belongs to a recording */
     uint64_t epoch;
     /* kernels */
     kni_gpu_kernel **kernels;
     uint32_t n_kernels, kernel_room;
     struct kni_gpu_memo *memos[KNI_GPU_MEMOS];
     uint64_t launches, compiles, fallbacks;
+    /* recordings (gpu_recording.c) */
+    kni_gpu_recording *recording;       /* the one that is being made, NULL: none */
+    kni_gpu_recording *newest, *oldest; /* of all plans, by use */
+    struct kni_gpu_plan *plans;         /* that have had one */
+    int64_t bytes_recorded;             /* of their blocks that are not in use */
+    int64_t bytes_held, record_limit;   /* of all their blocks, and the most of them */
+    uint64_t recorded, replays;
 };
 
 static inline kni_gpu *kni_gpu_of(kn_backend *b) { return (kni_gpu *)b; }
@@ -86,6 +97,14 @@ kn_status kni_gpu_checked(kni_gpu *g, kn_status s);
 kni_gpu_block *kni_gpu_take(kni_gpu *g, size_t bytes);
 void kni_gpu_give(kni_gpu_block *block);
 void kni_gpu_trim(kni_gpu *g);
+/* For recordings: a block that is in use again; one that is no recording's any more. */
+void kni_gpu_revive(kni_gpu_block *block);
+void kni_gpu_release_block(kni_gpu_block *block);
+/* A storage around a block in use, which it gives back; NULL without memory. */
+kni_storage *kni_gpu_storage(kni_gpu_block *block, const kni_tensor *y);
+/* Whether a result may be written over the value, which is x's storage and dies here: nobody else needs it. Asked
+   before anything is written in place, since a recording that does so may only be replayed where it holds again. */
+bool kni_gpu_may_overwrite(kni_gpu *g, const kni_storage *x);
 /* Frees a closed device, once no block of it is in use. */
 void kni_gpu_destroy(kni_gpu *g);
 /* Fresh contiguous memory for a result. */
@@ -104,6 +123,10 @@ kn_status kni_gpu_faults_of(kni_gpu *g, const kni_tensor *x, uint64_t *faults);
 void kni_gpu_note_faults(kni_gpu *g, kni_tensor *y, uint64_t faults);
 /* The record's results depend on what its operands depend on, and on the cell (-1: none) of its launch. */
 void kni_gpu_finish(kni_gpu *g, const kn_record *r, int cell);
+/* A launch of the row may report to the cell. */
+void kni_gpu_blame(kni_gpu *g, int cell, const kn_op *row);
+/* Memory for every cell, so that none is needed later; false without it. */
+bool kni_gpu_ready_cells(kni_gpu *g);
 /* A cell for a launch of the record; -1 with the failure told. */
 int kni_gpu_take_cell(kni_gpu *g, const kn_record *r);
 /* Looks at all cells, after what was queued; the failure told is that of the first fault. */
@@ -136,6 +159,23 @@ kn_status kni_gpu_launch(kni_gpu *g, const kni_gpu_kernel *k, const kni_launch_s
                          kni_gpu_block *const *blocks, uint32_t n_blocks, int cell, const void *params);
 /* How many workgroups an item kernel takes for so many items. */
 kni_launch_shape kni_gpu_item_shape(const kni_gpu *g, const kni_gpu_kernel *k, int64_t items);
+
+/* ---- recordings (gpu_recording.c) */
+/* Runs what a recording has so far and goes on without it, because somebody waits or the host is asked; nothing where
+   there is none. */
+kn_status kni_gpu_flush_recording(kni_gpu *g);
+static inline kn_status kni_gpu_flush(kni_gpu *g)
+{
+    return KNI_LIKELY(!g->recording) ? KN_OK : kni_gpu_flush_recording(g);
+}
+/* The same where another thread than the recording's comes. */
+void kni_gpu_flush_foreign(kni_gpu *g);
+/* Locks. What another thread is recording is run first. */
+static inline void kni_gpu_enter(kni_gpu *g)
+{
+    kni_gpu_lock(g);
+    if (KNI_UNLIKELY(g->recording != NULL)) kni_gpu_flush_foreign(g);
+}
 
 /* ---- the steps that a record is tried with. KN_ERROR_UNSUPPORTED without a text: the step does not apply. */
 kn_status kni_gpu_view(kni_gpu *g, const kn_record *r);

@@ -1,6 +1,6 @@
 /* Faults that kernels report: each launch that may report has a cell on the device. What is computed from a faulty
    value is marked by the cells it depends on, and all of it fails once the cells are looked at. */
-#include "backend/gpu/gpu.h"
+#include "backend/gpu/gpu_recording.h"
 #include "core/text.h"
 #include <string.h>
 
@@ -35,27 +35,55 @@ void kni_gpu_finish(kni_gpu *g, const kn_record *r, int cell)
     for (int i = 0; i < r->n_out; i++) kni_gpu_note_faults(g, kni_out(r, i), all);
 }
 
-int kni_gpu_take_cell(kni_gpu *g, const kn_record *r)
+void kni_gpu_blame(kni_gpu *g, int cell, const kn_op *row)
 {
     const kni_thread *t = kni_thread_self();
-    /* All cells are waited for: look at them, which frees them. A fault found is told where its value is used. */
-    if (g->n_cells == KNI_GPU_CELLS) (void)kni_gpu_settle_faults(g);
-    if (kni_gpu_usable(g)) return -1;
-    kni_gpu_cell *c = &g->cells[g->n_cells];
-    if (!c->memory) {
-        c->memory = g->driver->allocate(g->driver, 2 * sizeof(int64_t));
-        if (!c->memory) {
-            (void)kni_fail_op(KN_ERROR_MEMORY, NULL, "no memory on %s for the report of a kernel",
-                              g->driver->name);
-            return -1;
-        }
-        if (kni_gpu_checked(g, g->driver->fill_zero(g->driver, c->memory, 0, 2 * sizeof(int64_t)))) return -1;
-    }
-    c->row = r->row;
-    c->name = t->call_name ? t->call_name : r->row->name;
+    kni_gpu_cell *c = &g->cells[cell];
+    c->row = row;
+    c->name = t->call_name ? t->call_name : row->name;
     c->serial = t->serial;
     c->thread = t->id;
-    return g->n_cells++;
+    g->cells_waiting |= UINT64_C(1) << cell;
+}
+
+/* KN_ERROR_MEMORY without a text where there is no memory for it. */
+static kn_status ready_cell(kni_gpu *g, kni_gpu_cell *c)
+{
+    if (c->memory) return KN_OK;
+    c->memory = g->driver->allocate(g->driver, 2 * sizeof(int64_t));
+    if (!c->memory) return KN_ERROR_MEMORY;
+    kn_status s = kni_gpu_checked(g, g->driver->fill_zero(g->driver, c->memory, 0, 2 * sizeof(int64_t)));
+    if (s) {
+        g->driver->free(g->driver, c->memory);
+        c->memory = NULL;
+    }
+    return s;
+}
+
+bool kni_gpu_ready_cells(kni_gpu *g)
+{
+    for (int i = 0; i < KNI_GPU_CELLS; i++)
+        if (ready_cell(g, &g->cells[i])) return false;
+    return true;
+}
+
+int kni_gpu_take_cell(kni_gpu *g, const kn_record *r)
+{
+    if (g->recording && !kni_gpu_recording_has_cell(g)) (void)kni_gpu_flush(g);
+    /* All cells are waited for: look at them, which frees them. A fault found is told where its value is used. */
+    if (!~(g->cells_waiting | g->cells_reserved)) (void)kni_gpu_settle_faults(g);
+    if (kni_gpu_usable(g)) return -1;
+    int cell = __builtin_ctzll(~(g->cells_waiting | g->cells_reserved));
+    kn_status s = ready_cell(g, &g->cells[cell]);
+    if (s) {
+        if (s == KN_ERROR_MEMORY)
+            (void)kni_fail_op(KN_ERROR_MEMORY, NULL, "no memory on %s for the report of a kernel",
+                              g->driver->name);
+        return -1;
+    }
+    kni_gpu_blame(g, cell, r->row);
+    if (g->recording) g->recording->cells |= UINT64_C(1) << cell;
+    return cell;
 }
 
 /* Tells the fault under the name of the call that had it, with its line where that is still known. */
@@ -90,8 +118,11 @@ kn_status kni_gpu_settle_faults(kni_gpu *g)
 {
     kn_status first = KN_OK, s = KN_OK;
     kn_tensor told = KN_NONE;
-    for (int i = 0; i < g->n_cells && s == KN_OK; i++) {
+    uint64_t waiting = g->cells_waiting;
+    s = kni_gpu_flush(g);
+    for (int i = 0; i < KNI_GPU_CELLS && s == KN_OK; i++) {
         int64_t cell[2] = {0, 0};
+        if (!(waiting >> i & 1)) continue;
         s = kni_gpu_checked(g, g->driver->download(g->driver, cell, g->cells[i].memory, 0, sizeof cell));
         if (s || !cell[0]) continue;
         tell(&g->cells[i], cell[1]);
@@ -103,7 +134,7 @@ kn_status kni_gpu_settle_faults(kni_gpu *g)
         }
         s = kni_gpu_checked(g, g->driver->fill_zero(g->driver, g->cells[i].memory, 0, sizeof cell));
     }
-    g->n_cells = 0;
+    g->cells_waiting = 0;
     g->epoch++;
     if (s) return s;
     return told.bits ? kni_fail_again(told, NULL) : KN_OK;
@@ -114,5 +145,5 @@ void kni_gpu_free_cells(kni_gpu *g)
     for (int i = 0; i < KNI_GPU_CELLS; i++)
         if (g->cells[i].memory) g->driver->free(g->driver, g->cells[i].memory);
     memset(g->cells, 0, sizeof g->cells);
-    g->n_cells = 0;
+    g->cells_waiting = g->cells_reserved = 0;
 }

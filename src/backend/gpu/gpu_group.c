@@ -83,13 +83,9 @@ static bool reuse(const run *a, uint32_t id)
         kni_tensor *x = from & KNI_SCHED_TEMP ? NULL : kni_slot(from);
         if (!x || !x->storage || x->offset || kni_gpu_element_bytes(x) != kni_gpu_element_bytes(y))
             return false;
-        if (!kni_storage_writable(x->storage) || !kni_same_dims(&x->type, &y->type) ||
-            !kni_gpu_contiguous(x) || !dies(a->group, from))
+        if (!kni_same_dims(&x->type, &y->type) || !kni_gpu_contiguous(x) || !dies(a->group, from) ||
+            !kni_gpu_may_overwrite(a->gpu, x->storage))
             return false;
-        /* What was computed beside the old value does not belong to the new one. */
-        kni_gpu_block *block = kni_gpu_block_of(x->storage);
-        if (block->companion) kni_gpu_give(block->companion);
-        block->companion = NULL;
         y->storage = kni_storage_retain(x->storage);
         y->offset = 0;
         kni_contiguous_strides(y->type.rank, y->type.dims, y->strides);
@@ -178,21 +174,46 @@ kn_status kni_gpu_group(kni_gpu *g, const kni_group *group)
     return run_group(g, group, kni_gpu_memo_of(group), NULL);
 }
 
+/* A single record as a group; `inputs` has room for KNI_GPU_OPERANDS. False: it has too many. */
+static bool group_of(const kn_record *const *r, uint32_t *inputs, kni_group *group)
+{
+    const kn_record *record = *r;
+    if (record->n_in > KNI_GPU_OPERANDS) return false;
+    *group = (kni_group){.kind = KNI_GROUP_SINGLE,
+                         .n_records = 1,
+                         .records = r,
+                         .inputs = inputs,
+                         .outputs = record->ids,
+                         .n_outputs = record->n_out};
+    for (int i = 0; i < record->n_in; i++) {
+        uint32_t id = record->ids[record->n_out + i];
+        bool known = id == KNI_NO_SLOT;
+        for (int k = 0; k < group->n_inputs && !known; k++) known = inputs[k] == id;
+        if (!known) inputs[group->n_inputs++] = id;
+    }
+    return true;
+}
+
 kn_status kni_gpu_scheduled(kni_gpu *g, const kn_record *r)
 {
     uint32_t inputs[KNI_GPU_OPERANDS];
-    kni_group group = {.kind = KNI_GROUP_SINGLE,
-                       .n_records = 1,
-                       .records = &r,
-                       .inputs = inputs,
-                       .outputs = r->ids,
-                       .n_outputs = r->n_out};
-    if (r->n_in > KNI_GPU_OPERANDS) return KN_ERROR_UNSUPPORTED;
-    for (int i = 0; i < r->n_in; i++) {
-        uint32_t id = r->ids[r->n_out + i];
-        bool known = id == KNI_NO_SLOT;
-        for (int k = 0; k < group.n_inputs && !known; k++) known = inputs[k] == id;
-        if (!known) inputs[group.n_inputs++] = id;
-    }
+    kni_group group;
+    if (!group_of(&r, inputs, &group)) return KN_ERROR_UNSUPPORTED;
     return run_group(g, &group, kni_gpu_memo_of_record(g, r), r);
+}
+
+const kni_sched *kni_gpu_schedule(kni_gpu *g, const kni_group *group, const kn_record *single)
+{
+    kni_sched_target target = {&g->driver->caps, g->driver->processors};
+    uint32_t inputs[KNI_GPU_OPERANDS];
+    kni_group alone;
+    if (single && !group_of(&single, inputs, &alone)) return NULL;
+    kni_gpu_memo *memo = single ? kni_gpu_memo_of_record(g, single) : kni_gpu_memo_of(group);
+    if (!memo) return NULL;
+    if (!memo->ready) {
+        kn_status s = kni_sched_prepare(single ? &alone : group, &target, &memo->sched);
+        if (s == KN_OK && single) kni_gpu_memo_note(memo, single);
+        memo->ready = s == KN_OK;
+    }
+    return memo->ready ? &memo->sched : NULL;
 }

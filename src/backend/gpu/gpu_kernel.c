@@ -1,5 +1,5 @@
 /* Compiled kernels of a device, found by their whole key, and launching them. */
-#include "backend/gpu/gpu.h"
+#include "backend/gpu/gpu_recording.h"
 #include "core/text.h"
 #include <string.h>
 
@@ -156,6 +156,7 @@ kn_status kni_gpu_launch(kni_gpu *g, const kni_gpu_kernel *k, const kni_launch_s
     for (uint32_t i = 0; i < n_blocks; i++) memory[i] = blocks[i]->memory;
     if (k->reports) memory[n++] = g->cells[cell].memory;
     g->launches++;
+    if (g->recording) kni_gpu_recording_launch(g, k, shape);
     return kni_gpu_checked(g,
                            g->driver->launch(g->driver, k->module, shape, memory, n, params, k->param_bytes));
 }

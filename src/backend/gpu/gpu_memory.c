@@ -1,6 +1,6 @@
 /* Memory of a device: a pool of blocks by size class, which keeps what was freed up to a bound and gives it back when
    the device has no more; storages of tensors; writing and reading. */
-#include "backend/gpu/gpu.h"
+#include "backend/gpu/gpu_recording.h"
 #include "core/device_object.h"
 #include "core/text.h"
 #include <string.h>
@@ -27,6 +27,7 @@ static void link_live(kni_gpu *g, kni_gpu_block *b)
     b->next = g->live;
     if (g->live) g->live->previous = b;
     g->live = b;
+    b->live = true;
     g->live_blocks++;
     g->bytes_now += (int64_t)b->bytes;
     if (g->bytes_now > g->bytes_peak) g->bytes_peak = g->bytes_now;
@@ -39,6 +40,7 @@ static void unlink_live(kni_gpu *g, kni_gpu_block *b)
     else
         g->live = b->next;
     if (b->next) b->next->previous = b->previous;
+    b->live = false;
     g->live_blocks--;
     g->bytes_now -= (int64_t)b->bytes;
 }
@@ -64,7 +66,8 @@ void kni_gpu_trim(kni_gpu *g)
 /* From the driver, within the bound. NULL without any failure told. */
 static void *allocate(kni_gpu *g, size_t room)
 {
-    if (g->limit && g->bytes_now + g->bytes_cached + (int64_t)room > g->limit) return NULL;
+    if (g->limit && g->bytes_now + g->bytes_cached + g->bytes_recorded + (int64_t)room > g->limit)
+        return NULL;
     return g->driver->allocate(g->driver, room);
 }
 
@@ -78,12 +81,29 @@ static kni_gpu_block *no_memory(kni_gpu *g, size_t bytes)
     return NULL;
 }
 
+/* What is queued may still use freed blocks: wait for it, give them back, and try once more; then without the
+   recordings, the oldest first. NULL without any failure told where there is no memory; *lost where the device is. */
+static void *allocate_again(kni_gpu *g, size_t room, bool *lost)
+{
+    void *memory = NULL;
+    *lost = kni_gpu_flush(g) || kni_gpu_checked(g, g->driver->sync(g->driver));
+    while (!*lost) {
+        kni_gpu_trim(g);
+        memory = allocate(g, room);
+        if (memory || !g->oldest) break;
+        kni_gpu_recording_free(g->oldest);
+    }
+    return memory;
+}
+
 static kni_gpu_block *take(kni_gpu *g, size_t bytes)
 {
     size_t room;
     if (bytes > (size_t)1 << 46) return no_memory(g, bytes);
     uint32_t c = class_of(bytes, &room);
-    kni_gpu_block *b = g->free_blocks[c];
+    kni_gpu_block *b = g->recording ? kni_gpu_recording_block(g, c) : NULL;
+    if (b) return b;
+    b = g->free_blocks[c];
     if (b) {
         g->free_blocks[c] = b->next;
         g->bytes_cached -= (int64_t)b->bytes;
@@ -92,19 +112,12 @@ static kni_gpu_block *take(kni_gpu *g, size_t bytes)
     b = kni_allocate(sizeof *b);
     if (!b) return no_memory(g, sizeof *b);
     memset(b, 0, sizeof *b);
+    bool lost = false;
     b->memory = allocate(g, room);
-    if (!b->memory) {
-        /* What is queued may still use freed blocks: wait for it, give them back, and try once more. */
-        if (kni_gpu_checked(g, g->driver->sync(g->driver))) {
-            kni_free(b, sizeof *b);
-            return NULL;
-        }
-        kni_gpu_trim(g);
-        b->memory = allocate(g, room);
-    }
+    if (!b->memory) b->memory = allocate_again(g, room, &lost);
     if (!b->memory) {
         kni_free(b, sizeof *b);
-        return no_memory(g, bytes);
+        return lost ? NULL : no_memory(g, bytes);
     }
     b->gpu = g;
     b->bytes = room;
@@ -117,6 +130,7 @@ kni_gpu_block *kni_gpu_take(kni_gpu *g, size_t bytes)
     kni_gpu_lock(g);
     kni_gpu_block *b = kni_gpu_usable(g) ? NULL : take(g, bytes);
     if (b) {
+        if (g->recording && !b->recording) kni_gpu_recording_adopt(g, b);
         b->faults = 0;
         b->epoch = g->epoch;
         b->error = KN_NONE;
@@ -125,6 +139,30 @@ kni_gpu_block *kni_gpu_take(kni_gpu *g, size_t bytes)
     }
     kni_gpu_unlock(g);
     return b;
+}
+
+void kni_gpu_release_block(kni_gpu_block *b)
+{
+    kni_gpu *g = b->gpu;
+    if (g->lost || g->closed || g->bytes_cached + (int64_t)b->bytes > g->cache_limit) {
+        destroy(g, b);
+        return;
+    }
+    b->next = g->free_blocks[b->class_number];
+    g->free_blocks[b->class_number] = b;
+    g->bytes_cached += (int64_t)b->bytes;
+}
+
+void kni_gpu_revive(kni_gpu_block *b)
+{
+    kni_gpu *g = b->gpu;
+    g->bytes_recorded -= (int64_t)b->bytes;
+    b->recording->live++;
+    b->faults = 0;
+    b->epoch = g->epoch;
+    b->error = KN_NONE;
+    b->companion = NULL;
+    link_live(g, b);
 }
 
 void kni_gpu_give(kni_gpu_block *b)
@@ -137,13 +175,10 @@ void kni_gpu_give(kni_gpu_block *b)
         kni_gpu_give(beside);
     }
     unlink_live(g, b);
-    if (g->lost || g->closed || g->bytes_cached + (int64_t)b->bytes > g->cache_limit) {
-        destroy(g, b);
-    } else {
-        b->next = g->free_blocks[b->class_number];
-        g->free_blocks[b->class_number] = b;
-        g->bytes_cached += (int64_t)b->bytes;
-    }
+    if (b->recording || (g->recording && !g->closed))
+        kni_gpu_recording_keep(g, b);
+    else
+        kni_gpu_release_block(b);
     bool last = g->closed && !g->live;
     kni_gpu_unlock(g);
     if (last) kni_gpu_destroy(g);
@@ -158,6 +193,11 @@ static int64_t bytes_of(const kni_tensor *x)
     return kn_dtype_bytes((kn_dtype)x->type.dtype, kni_count(&x->type));
 }
 
+kni_storage *kni_gpu_storage(kni_gpu_block *b, const kni_tensor *y)
+{
+    return kni_storage_device(b, (size_t)bytes_of(y), release_block, b);
+}
+
 kn_status kni_gpu_allocate(kni_gpu *g, kni_tensor *y)
 {
     int64_t bytes = bytes_of(y);
@@ -166,7 +206,7 @@ kn_status kni_gpu_allocate(kni_gpu *g, kni_tensor *y)
     if (bytes < 0) return kni_fail_op(KN_ERROR_MEMORY, NULL, "a result of 2^63 bytes or more has no memory");
     kni_gpu_block *b = kni_gpu_take(g, (size_t)bytes);
     if (!b) return kni_latest_code();
-    y->storage = kni_storage_device(b, (size_t)bytes, release_block, b);
+    y->storage = kni_gpu_storage(b, y);
     if (!y->storage) {
         kni_gpu_give(b);
         return kni_fail_op(KN_ERROR_MEMORY, NULL, "no memory for another tensor");
@@ -184,6 +224,8 @@ kn_status kni_gpu_operand(kni_gpu *g, const kni_tensor *x, kni_gpu_block **block
     size_t bytes = kni_gpu_element_bytes(x);
     *made = *block = kni_gpu_take(g, bytes);
     if (!*made) return kni_latest_code();
+    kn_status s = kni_gpu_flush(g);
+    if (s) return s;
     return kni_gpu_checked(g, g->driver->upload(g->driver, (*made)->memory, 0, x->inline_value.bytes, bytes));
 }
 
@@ -193,8 +235,9 @@ kn_status kni_gpu_write(kn_backend *backend, uint32_t id, const void *data)
 {
     kni_gpu *g = kni_gpu_of(backend);
     kni_tensor *x = kni_slot(id);
-    kni_gpu_lock(g);
-    kn_status s = kni_gpu_allocate(g, x);
+    kni_gpu_enter(g);
+    kn_status s = data ? kni_gpu_flush(g) : KN_OK;
+    if (s == KN_OK) s = kni_gpu_allocate(g, x);
     if (s == KN_OK) {
         kni_driver *d = g->driver;
         void *memory = kni_gpu_block_of(x->storage)->memory;
@@ -222,6 +265,7 @@ static kn_status read_locked(kni_gpu *g, kni_tensor *x, void *buffer)
     kni_gpu_block *copy = NULL;
     size_t bytes = (size_t)bytes_of(x), element = kni_gpu_element_bytes(x);
     kn_status s = kni_gpu_usable(g);
+    if (s == KN_OK) s = kni_gpu_flush(g);
     if (s == KN_OK) s = kni_gpu_faults_of(g, x, &faults);
     if (s == KN_OK && faults) {
         (void)kni_gpu_settle_faults(g);
@@ -249,7 +293,7 @@ kn_status kni_gpu_read(kn_backend *backend, uint32_t id, void *buffer)
         memcpy(buffer, x->inline_value.bytes, kni_gpu_element_bytes(x));
         return KN_OK;
     }
-    kni_gpu_lock(g);
+    kni_gpu_enter(g);
     kn_status s = read_locked(g, x, buffer);
     kni_gpu_unlock(g);
     return s;
@@ -261,8 +305,10 @@ kn_status kni_gpu_memory_report(kni_gpu *g, void *argument)
     kni_text text = {report->buffer, report->bytes, 0};
     kni_gpu_lock(g);
     kni_text_format(
-        &text, "%s: %D bytes in use in %D blocks, %D at most so far, %D kept for later, %D on the device",
-        g->driver->name, g->bytes_now, g->live_blocks, g->bytes_peak, g->bytes_cached,
+        &text,
+        "%s: %D bytes in use in %D blocks, %D at most so far, %D kept for later, %D in recordings, %D on the "
+        "device",
+        g->driver->name, g->bytes_now, g->live_blocks, g->bytes_peak, g->bytes_cached, g->bytes_recorded,
         g->driver->memory_bytes);
     kni_gpu_unlock(g);
     report->length = text.length;

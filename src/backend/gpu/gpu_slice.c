@@ -5,10 +5,10 @@
 #include <string.h>
 
 /* Whether the result can have the memory of x, which dies here. */
-static bool takes_over(const kn_record *r, const kni_tensor *x)
+static bool takes_over(kni_gpu *g, const kn_record *r, const kni_tensor *x, const kni_tensor *values)
 {
     return (r->last_use & 1) && x->storage && x->offset == 0 && kni_gpu_contiguous(x) &&
-           kni_storage_writable(x->storage);
+           values->storage != x->storage && kni_gpu_may_overwrite(g, x->storage);
 }
 
 kn_status kni_gpu_run_update_slice(kni_gpu *g, const kn_record *r)
@@ -17,7 +17,7 @@ kn_status kni_gpu_run_update_slice(kni_gpu *g, const kn_record *r)
     kni_tensor *x = kni_in(r, 0), *values = kni_in(r, 1), *y = kni_out(r, 0);
     int64_t strides[KN_MAX_RANK] = {0}, start = 0;
     kn_status s = KN_OK;
-    if (takes_over(r, x) && values->storage != x->storage) {
+    if (takes_over(g, r, x, values)) {
         y->storage = kni_storage_retain(x->storage);
         y->offset = 0;
         memcpy(y->strides, x->strides, sizeof y->strides);

@@ -26,5 +26,8 @@ kni_gpu_memo *kni_gpu_memo_of_record(kni_gpu *g, const kn_record *r);
 void kni_gpu_memo_note(kni_gpu_memo *memo, const kn_record *r);
 void kni_gpu_memo_rebind(kni_gpu_memo *memo, const kn_record *r);
 void kni_gpu_free_memos(kni_gpu *g);
+/* The schedule of a group, or of one record of it, with the numbers that they have now; the memo's. NULL where there is
+   none, or no memory. */
+const kni_sched *kni_gpu_schedule(kni_gpu *g, const kni_group *group, const kn_record *single);
 
 #endif

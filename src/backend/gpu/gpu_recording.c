@@ -1,0 +1,453 @@
+/* Making recordings of plans: what is launched, which memory, cells and numbers it uses, and how a recording ends, well
+   or not. Whatever happens, all that was launched is run. */
+#include "backend/gpu/gpu_recording.h"
+#include "core/reproducible.h"
+#include <string.h>
+
+/* ---- lists */
+
+static void *append(kni_gpu_recording *r, kni_gpu_list *l, uint32_t n, size_t size)
+{
+    if (l->n + n > l->room) {
+        uint32_t room = l->room ? 2 * l->room : 64;
+        while (room < l->n + n) room *= 2;
+        void *items = kni_reallocate(l->items, l->room * size, room * size);
+        if (!items) {
+            r->spoiled = true;
+            return NULL;
+        }
+        l->items = items;
+        l->room = room;
+    }
+    void *at = (char *)l->items + l->n * size;
+    l->n += n;
+    return at;
+}
+
+static void free_list(kni_gpu_list *l, size_t size)
+{
+    if (l->items) kni_free(l->items, l->room * size);
+    *l = (kni_gpu_list){NULL, 0, 0};
+}
+
+/* ---- making and freeing */
+
+uint32_t kni_gpu_recording_modes(void) { return kni_reproducible(); }
+
+static void link_recording(kni_gpu *g, kni_gpu_recording *r)
+{
+    r->older = g->newest;
+    r->newer = NULL;
+    *(g->newest ? &g->newest->newer : &g->oldest) = r;
+    g->newest = r;
+    r->next = r->plan->recordings;
+    r->plan->recordings = r;
+    r->plan->n_recordings++;
+}
+
+static void unlink_recording(kni_gpu *g, kni_gpu_recording *r)
+{
+    *(r->newer ? &r->newer->older : &g->newest) = r->older;
+    *(r->older ? &r->older->newer : &g->oldest) = r->newer;
+    kni_gpu_recording **at = &r->plan->recordings;
+    while (*at != r) at = &(*at)->next;
+    *at = r->next;
+    r->plan->n_recordings--;
+}
+
+/* Blocks that others gave back meanwhile were not reused, so that inputs stay apart from what is made. */
+static void give_deferred(kni_gpu *g, kni_gpu_recording *r)
+{
+    while (r->deferred) {
+        kni_gpu_block *b = r->deferred;
+        r->deferred = b->next;
+        g->bytes_recorded -= (int64_t)b->bytes;
+        kni_gpu_release_block(b);
+    }
+}
+
+/* Blocks in use become their users'; the others go to the pool. */
+static void give_blocks(kni_gpu *g, kni_gpu_recording *r)
+{
+    while (r->blocks) {
+        kni_gpu_block *b = r->blocks;
+        r->blocks = b->sibling;
+        b->recording = NULL;
+        b->sibling = NULL;
+        if (b->live) continue;
+        g->bytes_recorded -= (int64_t)b->bytes;
+        kni_gpu_release_block(b);
+    }
+    give_deferred(g, r);
+}
+
+static void destroy(kni_gpu_recording *r)
+{
+    free_list(&r->units, sizeof(kni_gpu_unit));
+    free_list(&r->numbers, 1);
+    free_list(&r->launches, sizeof(kni_gpu_launched));
+    if (r->inputs) kni_free(r->inputs, (size_t)(r->n_inputs + 1) * sizeof *r->inputs);
+    if (r->results) kni_free(r->results, (size_t)(r->n_results + 1) * sizeof *r->results);
+    kni_free(r, sizeof *r);
+}
+
+void kni_gpu_recording_free(kni_gpu_recording *r)
+{
+    kni_gpu *g = r->gpu;
+    unlink_recording(g, r);
+    g->driver->record_free(g->driver, r->work);
+    g->cells_reserved &= ~r->cells;
+    g->bytes_held -= r->bytes;
+    give_blocks(g, r);
+    destroy(r);
+}
+
+void kni_gpu_recordings_free(kni_gpu *g)
+{
+    while (g->oldest) kni_gpu_recording_free(g->oldest);
+}
+
+void kni_gpu_recording_touch(kni_gpu_recording *r)
+{
+    kni_gpu *g = r->gpu;
+    kni_gpu_plan *plan = r->plan;
+    if (g->newest == r && plan->recordings == r) return;
+    unlink_recording(g, r);
+    link_recording(g, r);
+}
+
+static void note_inputs(kni_gpu_recording *r, const kni_plan_run *run)
+{
+    for (int32_t i = 0; i < run->n_inputs; i++) {
+        const kni_tensor *x = kni_slot(run->inputs[i]);
+        kni_gpu_input *in = &r->inputs[i];
+        memset(in, 0, sizeof *in);
+        if (!x->storage) continue;
+        if (kni_storage_flags(x->storage) & (KNI_STORAGE_PENDING | KNI_STORAGE_FAILED)) r->spoiled = true;
+        kni_gpu_block *b = kni_gpu_block_of(x->storage);
+        if (!b) continue;
+        in->block = b;
+        in->memory = b->memory;
+        in->offset = x->offset;
+        in->beside = b->companion ? b->companion->memory : NULL;
+        in->beside_key = b->companion ? b->companion_key : 0;
+        in->writable = kni_storage_writable(x->storage);
+    }
+}
+
+static kni_gpu_recording *new_recording(kni_gpu *g, kni_gpu_plan *plan, const kni_plan_run *run)
+{
+    kni_gpu_recording *r = kni_allocate(sizeof *r);
+    if (!r) return NULL;
+    memset(r, 0, sizeof *r);
+    r->gpu = g;
+    r->plan = plan;
+    r->run = run;
+    r->n_inputs = run->n_inputs;
+    r->n_results = run->n_results;
+    r->inputs = kni_allocate((size_t)(r->n_inputs + 1) * sizeof *r->inputs);
+    r->results = kni_allocate((size_t)(r->n_results + 1) * sizeof *r->results);
+    if (!r->inputs || !r->results) {
+        destroy(r);
+        return NULL;
+    }
+    r->thread = kni_thread_self()->id;
+    r->modes = kni_gpu_recording_modes();
+    note_inputs(r, run);
+    return r;
+}
+
+/* ---- while one is made */
+
+kni_gpu_block *kni_gpu_recording_block(kni_gpu *g, uint32_t class_number)
+{
+    kni_gpu_recording *r = g->recording;
+    kni_gpu_block *b = r->free_blocks[class_number];
+    if (!b) return NULL;
+    r->free_blocks[class_number] = b->next;
+    r->live++;
+    g->bytes_recorded -= (int64_t)b->bytes;
+    return b;
+}
+
+void kni_gpu_recording_adopt(kni_gpu *g, kni_gpu_block *b)
+{
+    kni_gpu_recording *r = g->recording;
+    b->recording = r;
+    b->sibling = r->blocks;
+    r->blocks = b;
+    r->bytes += (int64_t)b->bytes;
+    r->live++;
+}
+
+void kni_gpu_recording_keep(kni_gpu *g, kni_gpu_block *b)
+{
+    kni_gpu_recording *r = g->recording;
+    g->bytes_recorded += (int64_t)b->bytes;
+    if (b->recording) b->recording->live--;
+    if (!b->recording) {
+        b->next = r->deferred;
+        r->deferred = b;
+    } else if (b->recording == r) {
+        b->next = r->free_blocks[b->class_number];
+        r->free_blocks[b->class_number] = b;
+    }
+}
+
+bool kni_gpu_recording_has_cell(const kni_gpu *g)
+{
+    return __builtin_popcountll(g->cells_reserved | g->recording->cells) < KNI_GPU_RECORDED_CELLS;
+}
+
+/* Which of the step's records it is, -1 none of them. */
+static int32_t place_of(const kni_plan_run *run, const kn_record *r)
+{
+    const kni_group *group = run->steps[run->step];
+    for (int32_t i = 0; i < group->n_records; i++)
+        if (group->records[i] == r) return i;
+    return -1;
+}
+
+uint32_t kni_gpu_recording_mark(const kni_gpu *g) { return g->recording ? g->recording->launches.n : 0; }
+
+void kni_gpu_recording_spoil(kni_gpu *g)
+{
+    if (g->recording) g->recording->spoiled = true;
+}
+
+void kni_gpu_recording_unit(kni_gpu *g, const kn_record *record, uint32_t mark, bool scheduled)
+{
+    kni_gpu_recording *r = g->recording;
+    if (!r || r->spoiled) return;
+    const kni_group *group = r->run->steps[r->run->step];
+    int32_t place = record ? place_of(r->run, record) : -1;
+    const kn_record *const *records = record ? &record : group->records;
+    uint32_t bytes = kni_gpu_numbers_bytes(records, record ? 1 : group->n_records);
+    if (!bytes) return;
+    kni_gpu_unit *unit = append(r, &r->units, 1, sizeof *unit);
+    void *numbers = append(r, &r->numbers, bytes, 1);
+    if (!unit || !numbers) return;
+    /* A record of nobody's, as the copy of a result that does not lie well, has no numbers that change. */
+    if (record && place < 0) r->spoiled = true;
+    *unit = (kni_gpu_unit){r->run->step, place, r->numbers.n - bytes, bytes, mark, 0};
+    if (scheduled) unit->n_launches = r->launches.n - mark;
+    kni_gpu_numbers_copy(records, record ? 1 : group->n_records, numbers);
+}
+
+void kni_gpu_recording_launch(kni_gpu *g, const kni_gpu_kernel *k, const kni_launch_shape *shape)
+{
+    kni_gpu_recording *r = g->recording;
+    kni_gpu_launched *l = append(r, &r->launches, 1, sizeof *l);
+    if (l) *l = (kni_gpu_launched){k, *shape};
+}
+
+bool kni_gpu_may_overwrite(kni_gpu *g, const kni_storage *x)
+{
+    kni_gpu_block *b = kni_gpu_block_of(x);
+    if (!kni_storage_writable(x)) return false;
+    kni_gpu_recording *r = g->recording;
+    if (r && b->recording != r) {
+        kni_gpu_input *in = NULL;
+        for (int32_t i = 0; i < r->n_inputs && !in; i++)
+            if (r->inputs[i].block == b) in = &r->inputs[i];
+        /* Somebody let go of it in the middle: the next time that may be later. */
+        if (!in || !in->writable) return false;
+        in->written = true;
+    }
+    /* What was computed beside the old value does not belong to the new one. */
+    if (b->companion) kni_gpu_give(b->companion);
+    b->companion = NULL;
+    return true;
+}
+
+/* ---- ending */
+
+/* Ends the driver's recording and runs it. NULL where it could not be: what it holds was never run. */
+static kni_recording *end_and_run(kni_gpu *g)
+{
+    kni_driver *d = g->driver;
+    kni_recording *work = d->record_end(d);
+    if (!work) {
+        (void)kni_gpu_checked(g, kni_latest_code());
+        return NULL;
+    }
+    if (kni_gpu_checked(g, d->replay(d, work)) == KN_OK) return work;
+    d->record_free(d, work);
+    return NULL;
+}
+
+static void abandon(kni_gpu *g, kni_gpu_recording *r)
+{
+    r->plan->unfit = true;
+    g->recording = NULL;
+    give_blocks(g, r);
+    destroy(r);
+}
+
+kn_status kni_gpu_flush_recording(kni_gpu *g)
+{
+    kni_gpu_recording *r = g->recording;
+    kni_gpu_plan *plan = r->plan;
+    kni_recording *work = end_and_run(g);
+    plan->lost = !work;
+    if (work) g->driver->record_free(g->driver, work);
+    abandon(g, r);
+    return work ? KN_OK : kni_latest_code();
+}
+
+void kni_gpu_flush_foreign(kni_gpu *g)
+{
+    if (g->recording && g->recording->thread != kni_thread_self()->id) {
+        kni_gpu_plan *plan = g->recording->plan;
+        (void)kni_gpu_flush_recording(g);
+        plan->unfit = plan->lost; /* a coincidence: it may be tried again, as often as others */
+        plan->made++;
+    }
+}
+
+/* Where the results are: in memory of the recording, or over an input. False: somewhere that cannot be found again. */
+static bool find_results(kni_gpu *g, kni_gpu_recording *r)
+{
+    for (int32_t i = 0; i < r->n_results; i++) {
+        const kni_tensor *y = kni_slot(r->run->results[i]);
+        kni_gpu_result *result = &r->results[i];
+        if (!y->storage || kni_storage_flags(y->storage) & KNI_STORAGE_FAILED) return false;
+        kni_gpu_block *b = kni_gpu_block_of(y->storage);
+        if (!b || b->error.bits) return false;
+        *result = (kni_gpu_result){.input = -1};
+        result->cells = (b->epoch == g->epoch ? b->faults : 0) & r->cells;
+        if (b->recording == r) {
+            result->block = b;
+            result->beside = b->companion && b->companion->recording == r ? b->companion : NULL;
+            result->beside_key = b->companion_key;
+            if (b->companion && !result->beside) return false;
+            for (int32_t k = 0; k < i; k++)
+                if (r->results[k].block == b) return false;
+            continue;
+        }
+        for (int32_t k = 0; k < r->n_inputs; k++)
+            if (r->inputs[k].block == b) result->input = k;
+        if (result->input < 0) return false;
+    }
+    return true;
+}
+
+/* Makes room for it among those that are there, the oldest of which go first. */
+static bool has_room(kni_gpu *g, const kni_gpu_recording *r)
+{
+    while (g->oldest && g->bytes_held + r->bytes > g->record_limit) kni_gpu_recording_free(g->oldest);
+    return g->bytes_held + r->bytes <= g->record_limit;
+}
+
+static void keep(kni_gpu *g, kni_gpu_recording *r)
+{
+    g->recording = NULL;
+    r->run = NULL;
+    memset(r->free_blocks, 0, sizeof r->free_blocks);
+    give_deferred(g, r);
+    g->cells_reserved |= r->cells;
+    g->bytes_held += r->bytes;
+    r->plan->made++;
+    g->recorded++;
+    link_recording(g, r);
+}
+
+kn_status kni_gpu_plan_end(kni_gpu *g, const kni_plan_run *run)
+{
+    kni_gpu_plan *plan = *run->cache;
+    kni_gpu_recording *r = g->recording;
+    if (!r || r->plan != plan) {
+        if (!plan || !plan->lost) return KN_OK;
+        plan->lost = false;
+        return KN_ERROR_DEVICE;
+    }
+    r->work = end_and_run(g);
+    if (!r->work) {
+        abandon(g, r);
+        return kni_latest_code();
+    }
+    if (!r->spoiled && find_results(g, r) && has_room(g, r)) {
+        keep(g, r);
+        return KN_OK;
+    }
+    g->driver->record_free(g->driver, r->work);
+    abandon(g, r);
+    return KN_OK;
+}
+
+/* ---- plans */
+
+/* A plan may be forgotten after its device was closed. */
+static void forget_plan(void *cached)
+{
+    kni_gpu_plan *plan = cached;
+    kni_gpu *g = plan->gpu;
+    if (g) {
+        kni_gpu_lock(g);
+        while (plan->recordings) kni_gpu_recording_free(plan->recordings);
+        *(plan->previous ? &plan->previous->next : &g->plans) = plan->next;
+        if (plan->next) plan->next->previous = plan->previous;
+        kni_gpu_unlock(g);
+    }
+    kni_free(plan, sizeof *plan);
+}
+
+static kni_gpu_plan *plan_of(kni_gpu *g, const kni_plan_run *run)
+{
+    kni_gpu_plan *plan = *run->cache;
+    if (plan) return plan;
+    plan = kni_allocate(sizeof *plan);
+    if (!plan) return NULL;
+    *plan = (kni_gpu_plan){.gpu = g, .next = g->plans};
+    if (g->plans) g->plans->previous = plan;
+    g->plans = plan;
+    *run->cache = plan;
+    *run->release = forget_plan;
+    return plan;
+}
+
+/* As many recordings as sets of addresses come back; a program whose addresses never do stops after a few. Twice as many
+   as are kept, so that a value which moves from one recording's memory to the next comes back to where it was. */
+static bool worth_recording(const kni_gpu_plan *plan)
+{
+    return !plan->unfit && plan->made < 2 * KNI_GPU_RECORDINGS + plan->replays / 16;
+}
+
+kn_status kni_gpu_plan_begin(kni_gpu *g, const kni_plan_run *run)
+{
+    if (!g->driver->record_begin || run->runs < KNI_GPU_RUNS_BEFORE || g->recording)
+        return KN_ERROR_UNSUPPORTED;
+    kni_gpu_plan *plan = plan_of(g, run);
+    if (!plan || !worth_recording(plan)) return KN_ERROR_UNSUPPORTED;
+    /* What waits for the device cannot be done later. */
+    if (__builtin_popcountll(g->cells_waiting | g->cells_reserved) > KNI_GPU_CELLS - 16)
+        (void)kni_gpu_settle_faults(g);
+    if (kni_gpu_usable(g) || !kni_gpu_ready_cells(g)) return KN_ERROR_UNSUPPORTED;
+    if (plan->n_recordings == KNI_GPU_RECORDINGS) {
+        kni_gpu_recording *last = plan->recordings;
+        while (last->next) last = last->next;
+        kni_gpu_recording_free(last);
+    }
+    kni_gpu_recording *r = new_recording(g, plan, run);
+    if (!r) return KN_ERROR_UNSUPPORTED;
+    kn_status s = kni_gpu_checked(g, g->driver->record_begin(g->driver));
+    if (s) {
+        plan->unfit = true;
+        destroy(r);
+        return s;
+    }
+    g->recording = r;
+    return KN_OK;
+}
+
+void kni_gpu_recordings_close(kni_gpu *g)
+{
+    if (g->recording) abandon(g, g->recording);
+    kni_gpu_recordings_free(g);
+    while (g->plans) {
+        kni_gpu_plan *plan = g->plans;
+        g->plans = plan->next;
+        plan->gpu = NULL;
+        plan->previous = plan->next = NULL;
+    }
+}

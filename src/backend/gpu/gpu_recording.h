@@ -1,0 +1,127 @@
+/* Recordings: a run of a plan that the driver keeps as one piece of work, with all that must be the same for it to be run
+   again. Memory that is taken while one is made belongs to it for good, so that its addresses stay. */
+#ifndef KNI_GPU_RECORDING_H
+#define KNI_GPU_RECORDING_H
+
+#include "backend/gpu/gpu.h"
+
+enum {
+    KNI_GPU_RUNS_BEFORE = 2,    /* a plan that runs for the third time is likely to run often */
+    KNI_GPU_RECORDINGS = 4,     /* of one plan, for as many sets of addresses */
+    KNI_GPU_RECORDED_CELLS = 32 /* that all recordings may have */
+};
+
+/* A slot from outside, when the recording was made. */
+typedef struct kni_gpu_input {
+    kni_gpu_block *block; /* only to compare with while it is made; NULL: a number */
+    void *memory, *beside;
+    uint64_t beside_key;
+    int64_t offset;
+    bool writable; /* nobody else referred to it then */
+    bool written;  /* and something was written over it */
+} kni_gpu_input;
+
+/* What lives on after the plan. */
+typedef struct kni_gpu_result {
+    kni_gpu_block *block, *beside; /* of the recording; block NULL: the memory of an input */
+    uint64_t beside_key;
+    int32_t input;
+    uint64_t cells;  /* of the recording's that its value depends on */
+    uint64_t faults; /* of the latest run */
+} kni_gpu_result;
+
+/* A group or a record with numbers that are no part of the plan's key. */
+typedef struct kni_gpu_unit {
+    int32_t step, record;        /* record -1: the whole group */
+    uint32_t at, bytes;          /* its numbers, as the launches have them */
+    uint32_t launch, n_launches; /* of its schedule; none: they cannot be given other numbers */
+} kni_gpu_unit;
+
+typedef struct kni_gpu_launched {
+    const kni_gpu_kernel *kernel;
+    kni_launch_shape shape;
+} kni_gpu_launched;
+
+/* A list that grows. */
+typedef struct kni_gpu_list {
+    void *items;
+    uint32_t n, room;
+} kni_gpu_list;
+
+/* What a device keeps with a plan. */
+typedef struct kni_gpu_plan {
+    kni_gpu *gpu; /* NULL once it is closed */
+    struct kni_gpu_plan *previous, *next;
+    kni_gpu_recording *recordings; /* the latest used first */
+    int32_t n_recordings;
+    int64_t made, replays;
+    bool unfit; /* it cannot be recorded */
+    bool lost;  /* what ran of it until it was found out could not be run */
+} kni_gpu_plan;
+
+struct kni_gpu_recording {
+    kni_gpu *gpu;
+    kni_gpu_plan *plan;
+    kni_gpu_recording *newer, *older; /* of the device */
+    kni_gpu_recording *next;          /* of the plan */
+    kni_recording *work;
+    kni_gpu_block *blocks; /* all that belong to it, by sibling */
+    int64_t bytes;         /* of them */
+    int64_t live;          /* of them in use */
+    kni_gpu_input *inputs;
+    kni_gpu_result *results;
+    int32_t n_inputs, n_results;
+    uint64_t cells;
+    uint32_t modes;        /* settings of the process that kernels are chosen by */
+    kni_gpu_list units;    /* kni_gpu_unit */
+    kni_gpu_list numbers;  /* bytes */
+    kni_gpu_list launches; /* kni_gpu_launched */
+    /* while it is made */
+    const kni_plan_run *run;
+    uint32_t thread;
+    bool spoiled;            /* it will be run, but not kept */
+    kni_gpu_block *deferred; /* of others that were given back meanwhile: for the pool, later */
+    kni_gpu_block *free_blocks[KNI_GPU_CLASSES];
+};
+
+/* ---- for memory and faults, under the lock, while one is made */
+/* A block of the class that the recording has free; NULL: none. */
+kni_gpu_block *kni_gpu_recording_block(kni_gpu *g, uint32_t class_number);
+void kni_gpu_recording_adopt(kni_gpu *g, kni_gpu_block *b);
+/* A block that was given back and belongs to a recording, or was not taken while one is made. */
+void kni_gpu_recording_keep(kni_gpu *g, kni_gpu_block *b);
+bool kni_gpu_recording_has_cell(const kni_gpu *g);
+
+/* ---- for what runs while one is made */
+/* Where the launches of a unit begin; to be given to the second when it has run. `scheduled`: one launch for each kernel of
+   its schedule. r NULL: the group as a whole. */
+uint32_t kni_gpu_recording_mark(const kni_gpu *g);
+void kni_gpu_recording_unit(kni_gpu *g, const kn_record *r, uint32_t mark, bool scheduled);
+void kni_gpu_recording_launch(kni_gpu *g, const kni_gpu_kernel *k, const kni_launch_shape *shape);
+/* It will not be kept. */
+void kni_gpu_recording_spoil(kni_gpu *g);
+
+/* ---- plans */
+kn_status kni_gpu_plan_begin(kni_gpu *g, const kni_plan_run *run);
+kn_status kni_gpu_plan_end(kni_gpu *g, const kni_plan_run *run);
+/* KN_ERROR_UNSUPPORTED where no recording fits; nothing was done then. */
+kn_status kni_gpu_plan_replay(kni_gpu *g, const kni_plan_run *run);
+uint32_t kni_gpu_recording_modes(void);
+/* It was used just now. */
+void kni_gpu_recording_touch(kni_gpu_recording *r);
+
+/* The recording goes; its memory becomes the pool's, what is in use the users'. */
+void kni_gpu_recording_free(kni_gpu_recording *r);
+/* All of them. */
+void kni_gpu_recordings_free(kni_gpu *g);
+/* The same at the end of the device: plans live on without it. */
+void kni_gpu_recordings_close(kni_gpu *g);
+
+/* ---- numbers (gpu_numbers.c) */
+/* The numbers of a unit that are no part of a plan's key, in a fixed order: its length, a copy, or whether they are those
+   of the copy. */
+uint32_t kni_gpu_numbers_bytes(const kn_record *const *records, int32_t n);
+void kni_gpu_numbers_copy(const kn_record *const *records, int32_t n, void *to);
+bool kni_gpu_numbers_same(const kn_record *const *records, int32_t n, const void *from);
+
+#endif

@@ -1,0 +1,174 @@
+/* Running a plan from a recording: finding one whose memory is where it was, giving its launches the numbers of this run,
+   and giving the results their memory. */
+#include "backend/gpu/gpu_recording.h"
+#include "backend/gpu/group_memo.h"
+#include <string.h>
+
+/* ---- whether a recording fits */
+
+static bool input_fits(const kni_gpu_input *in, const kni_tensor *x)
+{
+    if (!x->storage || !in->memory) return !x->storage && !in->memory;
+    if (kni_storage_flags(x->storage) & (KNI_STORAGE_PENDING | KNI_STORAGE_FAILED)) return false;
+    const kni_gpu_block *b = kni_gpu_block_of(x->storage);
+    if (!b || b->memory != in->memory || x->offset != in->offset || b->error.bits) return false;
+    const void *beside = b->companion ? b->companion->memory : NULL;
+    if (beside != in->beside || (beside && b->companion_key != in->beside_key)) return false;
+    return !in->written || kni_storage_writable(x->storage);
+}
+
+static bool fits(const kni_gpu_recording *r, const kni_plan_run *run)
+{
+    /* A block in use holds a result of an earlier run that somebody still needs. */
+    if (r->live || r->n_inputs != run->n_inputs || r->modes != kni_gpu_recording_modes()) return false;
+    for (int32_t i = 0; i < r->n_inputs; i++)
+        if (!input_fits(&r->inputs[i], kni_slot(run->inputs[i]))) return false;
+    return true;
+}
+
+/* ---- numbers */
+
+/* Gives the launches of a unit what its schedule says now. False: it would be another kernel, or there is no way. */
+static bool give_numbers(kni_gpu_recording *r, const kni_gpu_unit *unit, const kni_sched *sched)
+{
+    kni_gpu *g = r->gpu;
+    const kni_gpu_launched *launched = (const kni_gpu_launched *)r->launches.items + unit->launch;
+    if ((uint32_t)sched->n_kernels != unit->n_launches) return false;
+    for (int32_t i = 0; i < sched->n_kernels; i++) {
+        const kni_sched_kernel *k = &sched->kernels[i];
+        unsigned char key[KNI_SCHED_SIGNATURE + 1];
+        key[0] = 's';
+        memcpy(key + 1, k->signature, k->signature_bytes);
+        if (kni_gpu_find(g, key, k->signature_bytes + 1) != launched[i].kernel ||
+            memcmp(&k->shape, &launched[i].shape, sizeof k->shape) != 0)
+            return false;
+    }
+    for (int32_t i = 0; i < sched->n_kernels; i++) {
+        const kni_sched_kernel *k = &sched->kernels[i];
+        r->spoiled = g->driver->record_params(g->driver, r->work, unit->launch + (uint32_t)i, k->params,
+                                              launched[i].kernel->param_bytes) != KN_OK;
+        if (r->spoiled) return false;
+    }
+    return true;
+}
+
+static bool renumber(kni_gpu_recording *r, const kni_gpu_unit *unit, const kni_group *step)
+{
+    if (!unit->n_launches) return false;
+    const kni_sched *sched =
+        kni_gpu_schedule(r->gpu, step, unit->record < 0 ? NULL : step->records[unit->record]);
+    return sched && give_numbers(r, unit, sched);
+}
+
+static bool bind_numbers(kni_gpu_recording *r, const kni_plan_run *run)
+{
+    const kni_gpu_unit *units = r->units.items;
+    for (uint32_t i = 0; i < r->units.n; i++) {
+        const kni_gpu_unit *unit = &units[i];
+        const kni_group *step = run->steps[unit->step];
+        const kn_record *const *records = step->records + (unit->record < 0 ? 0 : unit->record);
+        int32_t n = unit->record < 0 ? step->n_records : 1;
+        unsigned char *numbers = (unsigned char *)r->numbers.items + unit->at;
+        if (kni_gpu_numbers_same(records, n, numbers)) continue;
+        if (!renumber(r, unit, step)) return false;
+        kni_gpu_numbers_copy(records, n, numbers);
+    }
+    return true;
+}
+
+/* ---- results */
+
+static void take_back(const kni_plan_run *run, int32_t n)
+{
+    for (int32_t i = 0; i < n; i++) kni_storage_release(kni_slot(run->results[i])->storage);
+}
+
+/* Memory for the results; false without memory for the names of it. */
+static bool give_results(const kni_gpu_recording *r, const kni_plan_run *run)
+{
+    for (int32_t i = 0; i < r->n_results; i++) {
+        const kni_gpu_result *result = &r->results[i];
+        kni_tensor *y = kni_slot(run->results[i]);
+        kni_storage *storage;
+        if (!result->block) {
+            storage = kni_storage_retain(kni_slot(run->inputs[result->input])->storage);
+        } else {
+            kni_gpu_revive(result->block);
+            if (result->beside) {
+                kni_gpu_revive(result->beside);
+                result->block->companion = result->beside;
+                result->block->companion_key = result->beside_key;
+            }
+            storage = kni_gpu_storage(result->block, y);
+            if (!storage) kni_gpu_give(result->block);
+        }
+        if (!storage) {
+            take_back(run, i);
+            return false;
+        }
+        y->storage = storage;
+        y->offset = 0;
+        kni_contiguous_strides(y->type.rank, y->type.dims, y->strides);
+    }
+    return true;
+}
+
+/* What was written over has no companion any more; results depend on the recording's cells and on what their inputs
+   depend on. */
+static void settle_results(kni_gpu *g, kni_gpu_recording *r, const kni_plan_run *run)
+{
+    uint64_t any = 0, some;
+    int32_t words = (run->n_inputs + 63) / 64;
+    for (int32_t i = 0; i < r->n_inputs; i++) {
+        const kni_tensor *x = kni_slot(run->inputs[i]);
+        if (kni_gpu_faults_of(g, x, &some) == KN_OK) any |= some;
+        kni_gpu_block *b = r->inputs[i].written ? kni_gpu_block_of(x->storage) : NULL;
+        if (!b || !b->companion) continue;
+        kni_gpu_give(b->companion);
+        b->companion = NULL;
+    }
+    for (int32_t i = 0; i < r->n_results; i++) {
+        uint64_t faults = r->results[i].cells;
+        const uint64_t *row = run->depends ? run->depends + (size_t)i * (size_t)words : NULL;
+        for (int32_t k = 0; k < r->n_inputs && any & ~faults; k++)
+            if ((!row || row[k / 64] >> (k & 63) & 1) &&
+                kni_gpu_faults_of(g, kni_slot(run->inputs[k]), &some) == KN_OK)
+                faults |= some;
+        r->results[i].faults = faults;
+    }
+    /* Only now: a result may be where an input was. */
+    for (int32_t i = 0; i < r->n_results; i++)
+        kni_gpu_note_faults(g, kni_slot(run->results[i]), r->results[i].faults);
+}
+
+static void blame_cells(kni_gpu *g, const kni_gpu_recording *r)
+{
+    for (uint64_t left = r->cells; left; left &= left - 1) {
+        int cell = __builtin_ctzll(left);
+        kni_gpu_blame(g, cell, g->cells[cell].row);
+    }
+}
+
+kn_status kni_gpu_plan_replay(kni_gpu *g, const kni_plan_run *run)
+{
+    kni_gpu_plan *plan = *run->cache;
+    if (!plan || g->recording || g->lost) return KN_ERROR_UNSUPPORTED;
+    kni_gpu_recording *r = plan->recordings;
+    while (r && !(fits(r, run) && bind_numbers(r, run))) {
+        kni_gpu_recording *next = r->next;
+        if (r->spoiled) kni_gpu_recording_free(r);
+        r = next;
+    }
+    if (!r || !give_results(r, run)) return KN_ERROR_UNSUPPORTED;
+    if (kni_gpu_checked(g, g->driver->replay(g->driver, r->work))) {
+        take_back(run, r->n_results);
+        kni_gpu_recording_free(r);
+        return KN_ERROR_UNSUPPORTED;
+    }
+    settle_results(g, r, run);
+    blame_cells(g, r);
+    kni_gpu_recording_touch(r);
+    plan->replays++;
+    g->replays++;
+    return KN_OK;
+}

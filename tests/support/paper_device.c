@@ -1,0 +1,337 @@
+/* What paper_device.h says: work is noted or done at once, memory is the heap. */
+#include "support/paper_device.h"
+#include "backend/gpu/driver.h"
+#include "core/error.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { BUFFERS = 100, HEADER = 64 };
+
+paper_counts paper_now;
+paper_orders paper_do;
+
+struct kni_module {
+    uint32_t hash;
+    bool reports;
+    bool reads_only[BUFFERS];
+};
+
+/* One piece of queued work. */
+typedef struct work {
+    enum { LAUNCH, COPY, ZERO } kind;
+    const kni_module *module;
+    void *buffers[BUFFERS];
+    uint32_t n_buffers;
+    unsigned char *params;
+    uint32_t param_bytes;
+    size_t to, from, bytes;
+} work;
+
+struct kni_recording {
+    work *list;
+    int n, room;
+};
+
+static kni_recording *recording;
+
+static uint32_t mix(uint32_t hash, const void *bytes, size_t n)
+{
+    const unsigned char *p = bytes;
+    for (size_t i = 0; i < n; i++) hash = (hash ^ p[i]) * 16777619u;
+    return hash;
+}
+
+static unsigned char *bytes_of(const void *memory) { return (unsigned char *)(uintptr_t)memory + HEADER; }
+
+static kn_status alive(void)
+{
+    return paper_do.lost ? kni_fail(KN_ERROR_DEVICE, "paper: it fell off the desk") : KN_OK;
+}
+
+static kn_status cannot_record(const char *what)
+{
+    return recording ? kni_fail(KN_ERROR_INTERNAL, "paper: %s cannot be recorded", what) : alive();
+}
+
+/* ---- memory */
+
+static void *allocate(kni_driver *d, size_t bytes)
+{
+    (void)d;
+    if (paper_now.used + (int64_t)bytes > paper_do.room) return NULL;
+    int64_t *block = calloc(1, bytes + HEADER);
+    block[0] = (int64_t)bytes;
+    paper_now.used += (int64_t)bytes;
+    paper_now.blocks++;
+    return block;
+}
+
+static void free_block(kni_driver *d, void *memory)
+{
+    (void)d;
+    paper_now.used -= *(int64_t *)memory;
+    paper_now.blocks--;
+    free(memory);
+}
+
+/* ---- work */
+
+/* The first four bytes stand for the whole: each result's become those of all that it was made from. */
+static void run_launch(const work *w)
+{
+    uint32_t hash = mix(w->module->hash, w->params, w->param_bytes);
+    uint32_t n = w->n_buffers - w->module->reports;
+    paper_now.launches++;
+    if (paper_do.quick) return;
+    for (uint32_t i = 0; i < n; i++)
+        if (w->module->reads_only[i]) hash = mix(hash, bytes_of(w->buffers[i]), 4);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t value = mix(hash, &i, sizeof i);
+        if (!w->module->reads_only[i]) memcpy(bytes_of(w->buffers[i]), &value, sizeof value);
+    }
+    if (w->module->reports && paper_do.fault >= 0) {
+        int64_t cell[2] = {1, paper_do.fault};
+        memcpy(bytes_of(w->buffers[n]), cell, sizeof cell);
+        paper_do.fault = -1;
+    }
+}
+
+static void run_work(const work *w)
+{
+    if (w->kind == LAUNCH)
+        run_launch(w);
+    else if (w->kind == COPY)
+        memmove(bytes_of(w->buffers[0]) + w->to, bytes_of(w->buffers[1]) + w->from, w->bytes);
+    else
+        memset(bytes_of(w->buffers[0]) + w->to, 0, w->bytes);
+}
+
+static kn_status give(const work *w)
+{
+    if (!recording) {
+        run_work(w);
+        return alive();
+    }
+    kni_recording *r = recording;
+    if (r->n == r->room) {
+        r->room = r->room ? 2 * r->room : 16;
+        r->list = realloc(r->list, (size_t)r->room * sizeof *r->list);
+    }
+    work *kept = &r->list[r->n++];
+    *kept = *w;
+    if (w->param_bytes) {
+        kept->params = malloc(w->param_bytes);
+        memcpy(kept->params, w->params, w->param_bytes);
+    }
+    return alive();
+}
+
+static kn_status upload(kni_driver *d, void *to, size_t offset, const void *from, size_t bytes)
+{
+    (void)d;
+    if (recording) return cannot_record("copying to the device");
+    memcpy(bytes_of(to) + offset, from, bytes);
+    paper_now.uploads++;
+    return alive();
+}
+
+static kn_status download(kni_driver *d, void *to, const void *from, size_t offset, size_t bytes)
+{
+    (void)d;
+    if (recording) return cannot_record("copying from the device");
+    memcpy(to, bytes_of(from) + offset, bytes);
+    return alive();
+}
+
+static kn_status copy(kni_driver *d, void *to, size_t to_offset, const void *from, size_t from_offset,
+                      size_t bytes)
+{
+    (void)d;
+    return give(&(work){.kind = COPY,
+                        .buffers = {to, (void *)(uintptr_t)from},
+                        .to = to_offset,
+                        .from = from_offset,
+                        .bytes = bytes});
+}
+
+static kn_status fill_zero(kni_driver *d, void *to, size_t offset, size_t bytes)
+{
+    (void)d;
+    return give(&(work){.kind = ZERO, .buffers = {to}, .to = offset, .bytes = bytes});
+}
+
+static kn_status sync_paper(kni_driver *d)
+{
+    (void)d;
+    paper_now.syncs++;
+    return cannot_record("waiting");
+}
+
+/* ---- kernels */
+
+/* The entry's parameters: constant ones are only read, the one for faults is the last. */
+static void read_parameters(kni_module *m, const char *text, const char *entry)
+{
+    const char *at = strstr(text, "__global__");
+    char name[128];
+    size_t n = strlen(entry);
+    memcpy(name, entry, n);
+    memcpy(name + n, "(", 2);
+    at = at ? strstr(at, name) : NULL;
+    int k = 0;
+    for (at = at ? at + n + 1 : ""; *at && *at != ')' && k < BUFFERS; at++) {
+        while (*at == ' ') at++;
+        size_t length = strcspn(at, ",)");
+        m->reads_only[k++] = !strncmp(at, "const ", 6);
+        for (size_t i = 0; i + 5 <= length; i++) m->reports |= !strncmp(at + i, "fault", 5);
+        at += length;
+        if (*at == ')') break;
+    }
+}
+
+static kni_module *compile(kni_driver *d, const char *text, const char *entry)
+{
+    (void)d;
+    kni_module *m = calloc(1, sizeof *m);
+    paper_now.compiles++;
+    m->hash = mix(2166136261u, text, strlen(text));
+    read_parameters(m, text, entry);
+    return m;
+}
+
+static void unload(kni_driver *d, kni_module *m)
+{
+    (void)d;
+    free(m);
+}
+
+static kn_status launch(kni_driver *d, kni_module *m, const kni_launch_shape *shape, void *const *buffers,
+                        uint32_t n_buffers, const void *params, uint32_t param_bytes)
+{
+    (void)d, (void)shape;
+    work w = {.kind = LAUNCH,
+              .module = m,
+              .n_buffers = n_buffers,
+              .params = (unsigned char *)(uintptr_t)params,
+              .param_bytes = params ? param_bytes : 0};
+    memcpy(w.buffers, buffers, n_buffers * sizeof *buffers);
+    return give(&w);
+}
+
+/* ---- recordings */
+
+static bool told(bool *order)
+{
+    bool was = *order;
+    *order = false;
+    return was;
+}
+
+static void free_recording(kni_driver *d, kni_recording *r)
+{
+    (void)d;
+    for (int i = 0; i < r->n; i++) free(r->list[i].param_bytes ? r->list[i].params : NULL);
+    free(r->list);
+    free(r);
+    paper_now.alive--;
+}
+
+static kn_status record_begin(kni_driver *d)
+{
+    (void)d;
+    if (told(&paper_do.no_begin)) return kni_fail(KN_ERROR_INTERNAL, "paper: no beginning");
+    if (recording) return cannot_record("another recording");
+    paper_now.begun++;
+    paper_now.alive++;
+    recording = calloc(1, sizeof *recording);
+    return alive();
+}
+
+static kni_recording *record_end(kni_driver *d)
+{
+    kni_recording *r = recording;
+    recording = NULL;
+    if (!told(&paper_do.no_end) && !alive()) return r;
+    (void)kni_fail(paper_do.lost ? KN_ERROR_DEVICE : KN_ERROR_MEMORY, "paper: no end");
+    free_recording(d, r);
+    return NULL;
+}
+
+static kn_status replay(kni_driver *d, kni_recording *r)
+{
+    (void)d;
+    if (recording) return cannot_record("replaying");
+    if (told(&paper_do.no_replay)) return kni_fail(KN_ERROR_INTERNAL, "paper: no replay");
+    kn_status s = alive();
+    paper_now.replays++;
+    for (int i = 0; i < r->n && !s; i++) run_work(&r->list[i]);
+    return s;
+}
+
+static kn_status record_params(kni_driver *d, kni_recording *r, uint32_t number, const void *params,
+                               uint32_t param_bytes)
+{
+    (void)d;
+    if (told(&paper_do.no_params)) return kni_fail(KN_ERROR_INTERNAL, "paper: no numbers");
+    for (int i = 0; i < r->n; i++) {
+        if (r->list[i].kind != LAUNCH || number--) continue;
+        if (r->list[i].param_bytes != param_bytes) return KN_ERROR_UNSUPPORTED;
+        memcpy(r->list[i].params, params, param_bytes);
+        paper_now.renumbered++;
+        return KN_OK;
+    }
+    return KN_ERROR_UNSUPPORTED;
+}
+
+static void close_paper(kni_driver *d)
+{
+    if (recording) free_recording(d, recording);
+    recording = NULL;
+    free(d);
+}
+
+static kn_backend *open_paper(const char *argument, kn_backend *const *inner, int32_t n_inner)
+{
+    (void)argument, (void)inner, (void)n_inner;
+    kni_driver *d = calloc(1, sizeof *d);
+    *d = (kni_driver){.name = "paper",
+                      .description = "a device of paper",
+                      .caps = {.dialect = KNI_IR_CUDA,
+                               .subgroups = true,
+                               .f64 = true,
+                               .i64 = true,
+                               .half_storage = true,
+                               .atomics = true,
+                               .subgroup = 32,
+                               .max_workgroup = 256,
+                               .shared_bytes = 32768,
+                               .vector_bytes = 16},
+                      .processors = 4,
+                      .memory_bytes = paper_do.room,
+                      .allocate = allocate,
+                      .free = free_block,
+                      .upload = upload,
+                      .download = download,
+                      .copy = copy,
+                      .fill_zero = fill_zero,
+                      .sync = sync_paper,
+                      .compile = compile,
+                      .unload = unload,
+                      .launch = launch,
+                      .close = close_paper};
+    if (paper_do.records) {
+        d->record_begin = record_begin;
+        d->record_end = record_end;
+        d->replay = replay;
+        d->record_params = record_params;
+        d->record_free = free_recording;
+    }
+    return kni_gpu_open(d);
+}
+
+void paper_register(void)
+{
+    static bool done;
+    if (!done) (void)kn_backend_register("paper", open_paper);
+    done = true;
+}

@@ -1,0 +1,33 @@
+/* A device of paper, "paper": kernels are not computed, but what they leave depends on their texts, numbers and operands, so
+   that two runs can be compared. It can record, and everything can be told to fail. */
+#ifndef PAPER_DEVICE_H
+#define PAPER_DEVICE_H
+
+#include <kn/backend.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct paper_counts {
+    int64_t used, blocks;               /* bytes and pieces of memory in use */
+    int64_t launches, uploads, syncs;   /* done, replayed launches too */
+    int64_t begun, replays, renumbered; /* recordings */
+    int64_t alive;                      /* recordings that are kept */
+    int64_t compiles;
+} paper_counts;
+
+typedef struct paper_orders {
+    int64_t room; /* bytes of the device */
+    bool records; /* it can record: to be set before it is opened */
+    bool lost;
+    bool no_begin, no_end, no_replay, no_params; /* these fail once */
+    int64_t fault;                               /* -1: none; else what the next launch that can reports */
+    bool quick;                                  /* launches do nothing at all */
+} paper_orders;
+
+extern paper_counts paper_now;
+extern paper_orders paper_do;
+
+/* Makes "paper" a kind of device. */
+void paper_register(void);
+
+#endif
