@@ -22,14 +22,16 @@ typedef struct work {
     void *data; /* owned */
 } work;
 
+/* after[i]: bit j where work i waits for work j. A graph runs its latest work first, as far as that lets it. */
 typedef struct graph {
     work list[128];
+    uint64_t after[128][2];
     int count;
 } graph;
 
 static work queue[MAX_WORK];
-static int64_t queued, done; /* numbers of the work given and finished */
-static graph *recording;
+static int64_t queued, done;        /* numbers of the work given and finished */
+static graph *recording, *captured; /* being captured; the last one that was: nodes are places in its list */
 static int sticky;
 static long live, contexts, memory_limit = 1L << 33, memory_used;
 
@@ -97,7 +99,9 @@ static int give(work w)
 {
     if (recording) {
         if (recording->count == 128) return 900;
-        recording->list[recording->count++] = w;
+        int i = recording->count++;
+        recording->list[i] = w;
+        if (i) recording->after[i][(i - 1) / 64] |= (uint64_t)1 << (i - 1) % 64;
         return 0;
     }
     if (queued - done == MAX_WORK) finish_until(done + 1);
@@ -395,7 +399,7 @@ int cuStreamBeginCapture_v2(void *stream, int mode)
 int cuStreamEndCapture(void *stream, void **found)
 {
     (void)stream;
-    *found = recording;
+    *found = captured = recording;
     recording = NULL;
     int failed = told_to_fail(__func__);
     if (failed) {
@@ -464,7 +468,48 @@ int cuGraphLaunch(void *executable, void *stream)
     const graph *g = executable;
     (void)stream;
     ENTER;
-    for (int i = 0; i < g->count; i++) give(g->list[i]);
+    uint64_t done_bits[2] = {0, 0};
+    for (int turn = 0; turn < g->count; turn++)
+        for (int i = g->count - 1; i >= 0; i--) {
+            bool ready = (g->after[i][0] & ~done_bits[0]) == 0 && (g->after[i][1] & ~done_bits[1]) == 0;
+            if (!ready || done_bits[i / 64] >> i % 64 & 1) continue;
+            done_bits[i / 64] |= (uint64_t)1 << i % 64;
+            give(g->list[i]);
+            break;
+        }
+    return 0;
+}
+int cuGraphNodeGetDependentNodes(void *node, void **nodes, size_t *n)
+{
+    intptr_t from = (intptr_t)node - 1;
+    size_t found = 0, room = *n;
+    ENTER;
+    for (int i = 0; i < captured->count; i++)
+        if (captured->after[i][from / 64] >> from % 64 & 1 && found < room)
+            nodes[found++] = (void *)(intptr_t)(i + 1);
+    *n = found;
+    return 0;
+}
+int cuGraphAddDependencies(void *given, void *const *from, void *const *to, size_t n)
+{
+    graph *g = given;
+    ENTER;
+    for (size_t i = 0; i < n; i++) {
+        intptr_t a = (intptr_t)from[i] - 1, b = (intptr_t)to[i] - 1;
+        if (a >= b || g->after[b][a / 64] >> a % 64 & 1) return 1;
+        g->after[b][a / 64] |= (uint64_t)1 << a % 64;
+    }
+    return 0;
+}
+int cuGraphRemoveDependencies(void *given, void *const *from, void *const *to, size_t n)
+{
+    graph *g = given;
+    ENTER;
+    for (size_t i = 0; i < n; i++) {
+        intptr_t a = (intptr_t)from[i] - 1, b = (intptr_t)to[i] - 1;
+        if (!(g->after[b][a / 64] >> a % 64 & 1)) return 1;
+        g->after[b][a / 64] &= ~((uint64_t)1 << a % 64);
+    }
     return 0;
 }
 int cuGraphDestroy(void *given) { return free_object(given); }

@@ -450,6 +450,59 @@ static void changes_recorded_numbers(void)
     unsetenv("KN_CUDA_GRAPHS");
 }
 
+/* Work that does not depend on each other is not put in a line: the stand-in runs the latest first, where it may, and the
+   result is the same. Each launch adds one of few buffers to another one. */
+static void spreads_recordings(void)
+{
+    enum { N = 16, BUFFERS = 6, WORK = 100 };
+    kni_driver *d = kni_cuda_driver_open(0);
+    if (!CHECK(d != NULL && d->record_begin)) return;
+    kni_module *m = d->compile(d, text, "scale_add");
+    float values[BUFFERS][N], back[BUFFERS][N];
+    void *buffers[BUFFERS];
+    kni_launch_shape shape = {{1, 1, 1}, 32, 0};
+    uint64_t state = 3;
+    for (int turn = 0; turn < 50; turn++) {
+        for (int i = 0; i < BUFFERS; i++) {
+            if (!turn) buffers[i] = d->allocate(d, sizeof values[0]);
+            for (int k = 0; k < N; k++) values[i][k] = (float)(i + k + turn);
+            CHECK(d->upload(d, buffers[i], 0, values[i], sizeof values[i]) == KN_OK);
+        }
+        CHECK(d->record_begin(d) == KN_OK);
+        for (int i = 0; i < WORK; i++) {
+            state = state * UINT64_C(6364136223846793005) + 1442695040888963407u;
+            uint32_t drawn = (uint32_t)(state >> 33);
+            uint32_t from = drawn % BUFFERS, to = drawn / 16 % BUFFERS, kind = drawn / 256 % 8;
+            void *pair[2] = {buffers[from], buffers[to]};
+            const uint64_t written[2] = {2, 0};
+            scale_params p = {N, 0.5f};
+            if (from == to) continue;
+            if (kind == 0) {
+                CHECK(d->copy(d, pair[1], 0, pair[0], 0, sizeof values[0]) == KN_OK);
+                memcpy(values[to], values[from], sizeof values[0]);
+            } else if (kind == 1) {
+                CHECK(d->fill_zero(d, pair[1], 0, 8) == KN_OK);
+                values[to][0] = values[to][1] = 0;
+            } else {
+                if (kind > 2) d->record_writes(d, written);
+                CHECK(d->launch(d, m, &shape, pair, 2, &p, sizeof p) == KN_OK);
+                for (int k = 0; k < N; k++) values[to][k] = values[from][k] * 0.5f + values[to][k];
+            }
+        }
+        kni_recording *r = d->record_end(d);
+        if (!CHECK(r && d->replay(d, r) == KN_OK)) break;
+        for (int i = 0; i < BUFFERS; i++)
+            CHECK(d->download(d, back[i], buffers[i], 0, sizeof back[i]) == KN_OK);
+        CHECK(!memcmp(back, values, sizeof back));
+        d->record_free(d, r);
+    }
+    CHECK(fake_calls("cuGraphRemoveDependencies") > 500);
+    for (int i = 0; i < BUFFERS; i++) d->free(d, buffers[i]);
+    d->unload(d, m);
+    d->close(d);
+    CHECK(fake_live() == 0);
+}
+
 /* d = a b of [2, 3] and [3, 2], row-major, then a bias. */
 static void multiplies_row_major(void)
 {
@@ -577,6 +630,7 @@ int main(void)
     situation(measures_when_asked, true, true, true);
     situation(attends, true, true, true);
     situation(changes_recorded_numbers, true, true, true);
+    situation(spreads_recordings, true, true, true);
     remove_fake();
     return check_report();
 }

@@ -77,7 +77,10 @@ typedef struct kni_node_launch {
     F(capture_info, "cuStreamGetCaptureInfo_v2",                                                             \
       (void *stream, int *status, uint64_t *id, void **graph, void *const **nodes, size_t *n_nodes))         \
     F(node_set, "cuGraphExecKernelNodeSetParams_v2",                                                         \
-      (void *executable, void *node, const kni_node_launch *launch))
+      (void *executable, void *node, const kni_node_launch *launch))                                         \
+    F(node_dependents, "cuGraphNodeGetDependentNodes", (void *node, void **nodes, size_t *n_nodes))          \
+    F(edges_add, "cuGraphAddDependencies", (void *graph, void *const *from, void *const *to, size_t n))      \
+    F(edges_remove, "cuGraphRemoveDependencies", (void *graph, void *const *from, void *const *to, size_t n))
 
 #define KNI_CUDA_COMPILER_LIST(F)                                                                            \
     F(version, "nvrtcVersion", (int *major, int *minor))                                                     \

@@ -271,6 +271,7 @@ kn_status kni_cuda_launch(kni_driver *d, kni_module *m, const kni_launch_shape *
     /* The driver copies what the pointers point to; a buffer is its address, which is what `memory` is. */
     for (uint32_t i = 0; i < n_buffers; i++) arguments[i] = (void *)(uintptr_t)&buffers[i];
     if (params && param_bytes) arguments[n_buffers] = (void *)(uintptr_t)params;
+    kni_cuda_record_before(c);
     status = kni_cuda_launch_arguments(c, m, shape, arguments);
     if (KNI_UNLIKELY(c->recording)) kni_cuda_record_launch(c, m, shape, buffers, n_buffers, param_bytes);
     return status;

@@ -137,6 +137,7 @@ void *kni_cuda_scratch(kni_cuda *c, size_t bytes)
 static void free_scratch(kni_cuda *c)
 {
     c->driver.free(&c->driver, c->scratch);
+    for (int i = 0; i < KNI_CUDA_WORKSPACES; i++) c->driver.free(&c->driver, c->workspaces[i]);
     while (c->n_older_scratch) c->driver.free(&c->driver, c->older_scratch[--c->n_older_scratch]);
 }
 
@@ -146,9 +147,13 @@ static kn_status cuda_copy(kni_driver *d, void *to, size_t to_offset, const void
     kni_cuda *c = kni_cuda_of(d);
     kn_status status = kni_cuda_enter(c);
     if (status || !bytes) return status;
-    return kni_cuda_result(
+    kni_cuda_record_before(c);
+    status = kni_cuda_result(
         c, c->api->copy_on(kni_cuda_at(to, to_offset), kni_cuda_at(from, from_offset), bytes, c->stream),
         "copying on the device");
+    void *read = (void *)(uintptr_t)from;
+    kni_cuda_record_after(c, &read, 1, &to, 1);
+    return status;
 }
 
 static kn_status cuda_fill_zero(kni_driver *d, void *to, size_t offset, size_t bytes)
@@ -156,8 +161,11 @@ static kn_status cuda_fill_zero(kni_driver *d, void *to, size_t offset, size_t b
     kni_cuda *c = kni_cuda_of(d);
     kn_status status = kni_cuda_enter(c);
     if (status || !bytes) return status;
-    return kni_cuda_result(c, c->api->set_bytes(kni_cuda_at(to, offset), 0, bytes, c->stream),
-                           "filling with zeros");
+    kni_cuda_record_before(c);
+    status = kni_cuda_result(c, c->api->set_bytes(kni_cuda_at(to, offset), 0, bytes, c->stream),
+                             "filling with zeros");
+    kni_cuda_record_after(c, NULL, 0, &to, 1);
+    return status;
 }
 
 static kn_status cuda_sync(kni_driver *d)
@@ -243,7 +251,8 @@ static const kni_driver functions = {.allocate = cuda_allocate,
                                      .replay = kni_cuda_replay,
                                      .record_params = kni_cuda_record_params,
                                      .record_free = kni_cuda_record_free,
-                                     .product = kni_cuda_product,
+                                     .record_writes = kni_cuda_record_writes,
+                                     .product = kni_cuda_record_product,
                                      .attention = kni_cuda_attention,
                                      .attention_grad = kni_cuda_attention_grad,
                                      .profile = kni_cuda_profile_report,
@@ -320,6 +329,7 @@ kni_driver *kni_cuda_driver_open(int32_t number)
         c->driver.replay = NULL;
         c->driver.record_params = NULL;
         c->driver.record_free = NULL;
+        c->driver.record_writes = NULL;
     }
     return &c->driver;
 }

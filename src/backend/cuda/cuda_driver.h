@@ -11,6 +11,7 @@ enum {
     KNI_CUDA_DOWNLOAD_SLOTS = 2,
     KNI_CUDA_PENDING = 256,
     KNI_CUDA_WORKSPACE = 32 << 20,
+    KNI_CUDA_WORKSPACES = 4,
     KNI_CUDA_ARGUMENTS = KNI_IR_MAX_BINDINGS + 2
 };
 
@@ -34,7 +35,12 @@ typedef struct kni_cuda {
     bool lost;
     bool recording;
     kni_recording *noted; /* while recording: what it has so far */
-    bool vendor;          /* the vendor's libraries may be used; KN_VENDOR=off when it was opened: not */
+    /* of products that may run at once, one after the other; the one that the latest product took */
+    void *workspaces[KNI_CUDA_WORKSPACES], *workspace;
+    int next_workspace;
+    uint64_t written[2]; /* by the launch that follows */
+    bool written_known;
+    bool vendor; /* the vendor's libraries may be used; KN_VENDOR=off when it was opened: not */
     char lost_text[200];
     kni_cuda_slot upload[KNI_CUDA_UPLOAD_SLOTS], download[KNI_CUDA_DOWNLOAD_SLOTS];
     int upload_slot;
@@ -104,8 +110,29 @@ void kni_cuda_record_free(kni_driver *d, kni_recording *r);
 /* A launch was captured, or one of nothing asked for. */
 void kni_cuda_record_launch(kni_cuda *c, const kni_module *m, const kni_launch_shape *shape,
                             void *const *buffers, uint32_t n_buffers, uint32_t param_bytes);
+/* Around a piece of work, while recording: which memory it reads and writes. */
+void kni_cuda_record_before(kni_cuda *c);
+void kni_cuda_record_after(kni_cuda *c, void *const *reads, int n_reads, void *const *writes, int n_writes);
 /* At the end of the device: nothing is recorded any more. */
 void kni_cuda_record_close(kni_cuda *c);
+void kni_cuda_record_writes(kni_driver *d, const uint64_t *written);
+
+/* What the pieces of work of a recording read and write (cuda_spread.c): all that were put on the stream between the two
+   calls are one. What is not named depends on all before it, and all after it on that. */
+typedef struct kni_cuda_spread kni_cuda_spread;
+kni_cuda_spread *kni_cuda_spread_new(void);
+void kni_cuda_spread_begin(kni_cuda *c, kni_cuda_spread *s);
+void kni_cuda_spread_end(kni_cuda *c, kni_cuda_spread *s, void *const *reads, int n_reads,
+                         void *const *writes, int n_writes);
+/* Gives the graph the edges that follow from it in place of its single line; leaves it where that fails. */
+void kni_cuda_spread_edges(kni_cuda *c, kni_cuda_spread *s, void *graph);
+void kni_cuda_spread_free(kni_cuda_spread *s);
+/* The node that the stream's next work would wait for, NULL: none or several. */
+void *kni_cuda_latest_node(kni_cuda *c);
+/* The driver's products while recording. */
+kn_status kni_cuda_record_product(kni_driver *d, const kni_product *p);
+/* A workspace that no product beside it uses, while recording; else the usual one. */
+void *kni_cuda_record_workspace(kni_cuda *c, void *usual);
 
 /* Around each piece of work; the second only where the first says so. */
 void kni_cuda_profile_open(kni_cuda *c);

@@ -298,12 +298,12 @@ kn_status kni_cuda_product(kni_driver *d, const kni_product *p)
     const double wide[2] = {p->alpha, p->beta};
     bool is_wide = p->dtype == KN_F64;
     bool timed = kni_cuda_profile_begin(c);
-    int result =
-        s->api->matmul(s->handle, e->desc, is_wide ? (const void *)&wide[0] : &narrow[0],
-                       (const void *)(uintptr_t)address_of(&p->b, p->dtype), e->first,
-                       (const void *)(uintptr_t)address_of(&p->a, p->dtype), e->second,
-                       is_wide ? (const void *)&wide[1] : &narrow[1], (const void *)(uintptr_t)at_c, e->c,
-                       (void *)(uintptr_t)at_d, e->d, e->algorithm, s->workspace, e->workspace, c->stream);
+    int result = s->api->matmul(s->handle, e->desc, is_wide ? (const void *)&wide[0] : &narrow[0],
+                                (const void *)(uintptr_t)address_of(&p->b, p->dtype), e->first,
+                                (const void *)(uintptr_t)address_of(&p->a, p->dtype), e->second,
+                                is_wide ? (const void *)&wide[1] : &narrow[1], (const void *)(uintptr_t)at_c,
+                                e->c, (void *)(uintptr_t)at_d, e->d, e->algorithm,
+                                kni_cuda_record_workspace(c, s->workspace), e->workspace, c->stream);
     if (timed) kni_cuda_profile_end(c, "cublasLt");
     if (!result) return KN_OK;
     /* A fault of an earlier kernel shows up here as a bare failure; the driver knows more. */

@@ -18,7 +18,8 @@ struct kni_recording {
     void *graph, *executable;
     noted_launch **launches; /* NULL entries: without memory to note them */
     uint32_t n, room;
-    bool incomplete; /* some are not noted at all */
+    bool incomplete;         /* some are not noted at all */
+    kni_cuda_spread *spread; /* while it is made; NULL without memory: it stays one line */
 };
 
 static size_t noted_bytes(uint32_t n_buffers) { return sizeof(noted_launch) + n_buffers * sizeof(void *); }
@@ -28,6 +29,7 @@ static void forget(kni_recording *r)
     for (uint32_t i = 0; i < r->n; i++)
         if (r->launches[i]) kni_free(r->launches[i], noted_bytes(r->launches[i]->n_buffers));
     if (r->launches) kni_free(r->launches, r->room * sizeof *r->launches);
+    kni_cuda_spread_free(r->spread);
     kni_free(r, sizeof *r);
 }
 
@@ -47,11 +49,12 @@ kn_status kni_cuda_record_begin(kni_driver *d)
     }
     c->recording = true;
     c->noted = r;
+    c->written_known = false;
+    r->spread = kni_cuda_spread_new();
     return KN_OK;
 }
 
-/* The node that the stream's next work would wait for is that of the last launch. */
-static void *latest_node(kni_cuda *c)
+void *kni_cuda_latest_node(kni_cuda *c)
 {
     int state = 0;
     uint64_t id = 0;
@@ -61,10 +64,77 @@ static void *latest_node(kni_cuda *c)
     return n == 1 && nodes ? nodes[0] : NULL;
 }
 
+/* ---- what reads and writes what */
+
+void kni_cuda_record_writes(kni_driver *d, const uint64_t *written)
+{
+    kni_cuda *c = kni_cuda_of(d);
+    memcpy(c->written, written, sizeof c->written);
+    c->written_known = true;
+}
+
+void kni_cuda_record_before(kni_cuda *c)
+{
+    if (KNI_UNLIKELY(c->recording) && c->noted->spread) kni_cuda_spread_begin(c, c->noted->spread);
+}
+
+void kni_cuda_record_after(kni_cuda *c, void *const *reads, int n_reads, void *const *writes, int n_writes)
+{
+    if (KNI_UNLIKELY(c->recording) && c->noted->spread)
+        kni_cuda_spread_end(c, c->noted->spread, reads, n_reads, writes, n_writes);
+}
+
+/* Splits the buffers of a launch into those that it reads and those that it writes. */
+static void note_launch(kni_cuda *c, void *const *buffers, uint32_t n)
+{
+    void *reads[KNI_CUDA_ARGUMENTS], *writes[KNI_CUDA_ARGUMENTS];
+    int n_reads = 0, n_writes = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        bool written = !c->written_known || i >= 128 || c->written[i / 64] >> i % 64 & 1;
+        if (written)
+            writes[n_writes++] = buffers[i];
+        else
+            reads[n_reads++] = buffers[i];
+    }
+    c->written_known = false;
+    kni_cuda_record_after(c, reads, n_reads, writes, n_writes);
+}
+
+void *kni_cuda_record_workspace(kni_cuda *c, void *usual)
+{
+    c->workspace = usual;
+    if (KNI_LIKELY(!c->recording) || !usual) return usual;
+    void **own = &c->workspaces[c->next_workspace];
+    c->next_workspace = (c->next_workspace + 1) % KNI_CUDA_WORKSPACES;
+    if (!*own) *own = c->driver.allocate(&c->driver, KNI_CUDA_WORKSPACE);
+    if (*own) c->workspace = *own;
+    return c->workspace;
+}
+
+/* Every place of a product must be named below: what is not known to be read or written is run too early. */
+enum { PRODUCT_BYTES = 216 };
+_Static_assert(sizeof(kni_product) == PRODUCT_BYTES, "say below what else a product reads and writes");
+
+kn_status kni_cuda_record_product(kni_driver *d, const kni_product *p)
+{
+    kni_cuda *c = kni_cuda_of(d);
+    if (KNI_LIKELY(!c->recording)) return kni_cuda_product(d, p);
+    c->workspace = NULL;
+    kni_cuda_record_before(c);
+    kn_status status = kni_cuda_product(d, p);
+    void *reads[] = {p->a.memory, p->b.memory, p->c.memory, p->bias.memory};
+    void *writes[] = {p->d.memory, c->workspace};
+    if (!status) kni_cuda_record_after(c, reads, KNI_COUNT(reads), writes, KNI_COUNT(writes));
+    return status;
+}
+
+/* ---- launches */
+
 void kni_cuda_record_launch(kni_cuda *c, const kni_module *m, const kni_launch_shape *shape,
                             void *const *buffers, uint32_t n_buffers, uint32_t param_bytes)
 {
     kni_recording *r = c->noted;
+    note_launch(c, buffers, n_buffers);
     if (r->n == r->room) {
         uint32_t room = r->room ? 2 * r->room : 64;
         noted_launch **more = kni_reallocate(r->launches, r->room * sizeof *more, room * sizeof *more);
@@ -77,7 +147,7 @@ void kni_cuda_record_launch(kni_cuda *c, const kni_module *m, const kni_launch_s
     r->launches[r->n++] = l;
     if (!l) return;
     bool any = shape->groups[0] && shape->groups[1] && shape->groups[2];
-    *l = (noted_launch){any ? latest_node(c) : NULL, m->function, *shape, n_buffers, param_bytes};
+    *l = (noted_launch){any ? kni_cuda_latest_node(c) : NULL, m->function, *shape, n_buffers, param_bytes};
     memcpy(l->buffers, buffers, n_buffers * sizeof *buffers);
 }
 
@@ -102,10 +172,14 @@ kni_recording *kni_cuda_record_end(kni_driver *d)
         kni_fail(KN_ERROR_INTERNAL, "%s: a recording ends that did not begin", c->name);
         return NULL;
     }
+    kn_status status = kni_cuda_enter(c);
+    if (!status) kni_cuda_record_before(c);
     c->recording = false;
     c->noted = NULL;
-    kn_status status = kni_cuda_enter(c);
     if (!status) status = kni_cuda_result(c, c->api->capture_end(c->stream, &r->graph), "ending a recording");
+    if (!status && r->spread) kni_cuda_spread_edges(c, r->spread, r->graph);
+    kni_cuda_spread_free(r->spread);
+    r->spread = NULL;
     if (!status)
         status = kni_cuda_result(c, c->api->graph_instantiate(&r->executable, r->graph, 0),
                                  "preparing a recording");

@@ -90,13 +90,15 @@ struct kni_driver {
        same memory. What waits for the device and what is copied to or from the host cannot be recorded: it fails. Calls
        of `launch` are counted from 0 on; record_params gives one of them other params for the replays that follow.
        record_end: NULL with the failure told; the device goes on in any case. record_free may come while it still runs,
-       and after the device was lost. */
+       and after the device was lost. record_writes, before a launch, says which of its buffers it writes (bit by number),
+       so that work which does not depend on each other can run at once; without it, it writes all of them. */
     kn_status (*record_begin)(kni_driver *d);
     kni_recording *(*record_end)(kni_driver *d);
     kn_status (*replay)(kni_driver *d, kni_recording *r);
     kn_status (*record_params)(kni_driver *d, kni_recording *r, uint32_t launch, const void *params,
                                uint32_t param_bytes);
     void (*record_free)(kni_driver *d, kni_recording *r);
+    void (*record_writes)(kni_driver *d, const uint64_t *written);
 
     /* Optional: a library's product. KN_ERROR_UNSUPPORTED without a text: it has none for this one. */
     kn_status (*product)(kni_driver *d, const kni_product *p);

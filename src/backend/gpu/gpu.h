@@ -143,6 +143,7 @@ struct kni_gpu_kernel {
     uint32_t n_params, param_bytes, n_buffers, workgroup;
     bool reports;
     uint32_t reads_back; /* bit n: it reads what it writes to buffer n */
+    uint64_t written[2]; /* bit n: it writes buffer n */
     uint32_t key_bytes;
     unsigned char key[]; /* the whole of it, compared after the hash */
 };

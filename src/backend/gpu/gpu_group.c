@@ -207,6 +207,7 @@ const kni_sched *kni_gpu_schedule(kni_gpu *g, const kni_group *group, const kn_r
     kni_sched_target target = {&g->driver->caps, g->driver->processors};
     uint32_t inputs[KNI_GPU_OPERANDS];
     kni_group alone;
+    if (!single && group->kind == KNI_GROUP_PRODUCT) return NULL; /* it keeps something else */
     if (single && !group_of(&single, inputs, &alone)) return NULL;
     kni_gpu_memo *memo = single ? kni_gpu_memo_of_record(g, single) : kni_gpu_memo_of(group);
     if (!memo) return NULL;

@@ -101,6 +101,10 @@ static kni_gpu_kernel *new_kernel(const void *key, uint32_t key_bytes, const kni
     k->workgroup = ir->workgroup;
     k->reports = ir->reports;
     k->reads_back = reads_back(ir);
+    for (uint32_t i = 0; i < ir->n_buffers && i < 128; i++)
+        if (ir->bindings[i].access & KNI_IR_WRITE) k->written[i / 64] |= UINT64_C(1) << i % 64;
+    if (ir->reports && ir->n_buffers < 128)
+        k->written[ir->n_buffers / 64] |= UINT64_C(1) << ir->n_buffers % 64;
     if (!ir->n_params) return k;
     k->params = kni_allocate(ir->n_params * sizeof *k->params);
     if (k->params) {
@@ -156,7 +160,10 @@ kn_status kni_gpu_launch(kni_gpu *g, const kni_gpu_kernel *k, const kni_launch_s
     for (uint32_t i = 0; i < n_blocks; i++) memory[i] = blocks[i]->memory;
     if (k->reports) memory[n++] = g->cells[cell].memory;
     g->launches++;
-    if (g->recording) kni_gpu_recording_launch(g, k, shape);
+    if (g->recording) {
+        kni_gpu_recording_launch(g, k, shape);
+        if (g->driver->record_writes) g->driver->record_writes(g->driver, k->written);
+    }
     return kni_gpu_checked(g,
                            g->driver->launch(g->driver, k->module, shape, memory, n, params, k->param_bytes));
 }

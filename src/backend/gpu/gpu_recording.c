@@ -159,11 +159,15 @@ static kni_gpu_recording *new_recording(kni_gpu *g, kni_gpu_plan *plan, const kn
 
 /* ---- while one is made */
 
+/* Small recordings use no block twice, so that what does not depend on each other can run at once. */
+#define REUSES_FROM (INT64_C(64) << 20)
+
 kni_gpu_block *kni_gpu_recording_block(kni_gpu *g, uint32_t class_number)
 {
     kni_gpu_recording *r = g->recording;
     kni_gpu_block *b = r->free_blocks[class_number];
-    if (!b) return NULL;
+    if (!b || (g->driver->record_writes && r->bytes < REUSES_FROM && r->bytes < g->record_limit / 4))
+        return NULL;
     r->free_blocks[class_number] = b->next;
     r->live++;
     g->bytes_recorded -= (int64_t)b->bytes;
