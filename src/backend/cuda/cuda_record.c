@@ -50,7 +50,7 @@ kn_status kni_cuda_record_begin(kni_driver *d)
     c->recording = true;
     c->noted = r;
     c->written_known = false;
-    r->spread = kni_cuda_spread_new();
+    r->spread = c->driver.record_writes ? kni_cuda_spread_new() : NULL;
     return KN_OK;
 }
 
