@@ -60,7 +60,10 @@ enum {
     KNI_TAKES_CREATION = 2, /* full, iota, linspace, random and dropout in pointwise groups */
     KNI_TAKES_ANY_AXES = 4, /* rows along any axes; else only along the last ones */
     KNI_TAKES_WHOLE = 8,    /* rows that are the whole tensor */
-    KNI_TAKES_PLANS = 16    /* KNI_CONTROL_PLAN_BEGIN and _END around all that a plan runs, and _REPLAY */
+    KNI_TAKES_PLANS = 16,   /* KNI_CONTROL_PLAN_BEGIN and _END around all that a plan runs, and _REPLAY */
+    KNI_TAKES_LOSSES = 32,  /* cross entropy and its gradient among the rows */
+    KNI_TAKES_COLUMNS = 64, /* sums over all rows, at each place, beside what the rows themselves have */
+    KNI_TAKES_CASTS = 128   /* casts in KNI_GROUP_MANY */
 };
 typedef struct kni_group_limits {
     uint32_t kinds;                               /* bit by kni_group_kind */

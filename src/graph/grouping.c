@@ -7,6 +7,7 @@
 typedef struct group {
     uint8_t kind;
     bool consumed;  /* another group reads from it: it cannot move behind that one */
+    bool columns;   /* sums over its rows are among its results */
     int32_t place;  /* in the order of running */
     int32_t merged; /* the group it has become part of, -1 */
     int32_t n_records, n_inputs, n_results;
@@ -57,6 +58,17 @@ static bool is_creation(int op)
            op == KNI_OP_dropout;
 }
 
+/* Whether sums over the rows of this domain can be kept beside each row: it must be short, and one place must not look like
+   one row. */
+static bool sums_down(const state *s, const kni_row_domain *d)
+{
+    enum { LONGEST = 4096 };
+    int64_t rows = 1, width = 1;
+    for (int i = 0; i < d->shape->rank; i++) *(d->reduced >> i & 1 ? &width : &rows) *= d->shape->dims[i];
+    return s->limits->takes & KNI_TAKES_COLUMNS && kni_row_domain_last(d) && width <= LONGEST && rows > 1 &&
+           rows != width;
+}
+
 /* Whether the device runs rows of this domain in groups. */
 static bool takes_domain(const state *s, const kni_row_domain *d)
 {
@@ -64,6 +76,8 @@ static bool takes_domain(const state *s, const kni_row_domain *d)
     for (int i = 0; i < d->shape->rank; i++)
         if (!(d->reduced >> i & 1)) rows *= d->shape->dims[i];
     if (!takes_kind(s, KNI_GROUP_ROWS) || kni_count(d->shape) <= 0) return false;
+    if ((d->takes & s->limits->takes) != d->takes) return false;
+    if (d->takes & KNI_TAKES_COLUMNS && !sums_down(s, d)) return false;
     if (rows == 1 && !(s->limits->takes & KNI_TAKES_WHOLE)) return false;
     return kni_row_domain_last(d) || s->limits->takes & KNI_TAKES_ANY_AXES;
 }
@@ -71,11 +85,11 @@ static bool takes_domain(const state *s, const kni_row_domain *d)
 static role_kind role_of(const state *s, const kn_record *r, kni_row_domain *domain)
 {
     if (r->n_out == 0) return ALONE;
-    *domain = (kni_row_domain){&kni_out(r, 0)->type, 0, true};
+    *domain = (kni_row_domain){&kni_out(r, 0)->type, 0, true, 0};
     if (kni_pointwise_record(r) || (s->limits->takes & KNI_TAKES_CREATION && is_creation(r->op)))
         return takes_kind(s, KNI_GROUP_POINTWISE) ? POINT : ALONE;
     kni_row_domain rows;
-    if (kni_row_domain_of(r, &rows) && r->n_out == 1 && takes_domain(s, &rows)) {
+    if (kni_row_domain_of(r, &rows) && (r->n_out == 1 || rows.takes) && takes_domain(s, &rows)) {
         *domain = rows;
         return ROWS;
     }
@@ -194,13 +208,24 @@ static int lasting_results(const state *s, const kni_entry *e)
     return n;
 }
 
+/* Whether the record sums over the rows of the group, at each place of them. */
+static bool is_across(const state *s, const group *g, const kn_record *r, role_kind role,
+                      const kni_row_domain *domain)
+{
+    return role == ROWS && r->op == KNI_OP_sum && has_rows(g) && sums_down(s, &g->domain) &&
+           kni_is_float(domain->shape->dtype) &&
+           kni_row_domain_across(&g->domain, domain->shape, domain->reduced);
+}
+
 /* Why the entry may not join group g, NULL when it may. */
 static const char *obstacle(const state *s, const kni_entry *e, int32_t g, role_kind role,
                             const kni_row_domain *domain)
 {
     const group *into = &s->groups[g];
     const char *against = shape_obstacle(into, domain, role);
-    if (against) return against;
+    bool columns = is_across(s, into, e->record, role, domain) ||
+                   (role == POINT && into->columns && kni_row_domain_places(&into->domain, domain->shape));
+    if (against && !columns) return against;
     for (int i = 0; i < e->record->n_in; i++)
         if (source_group(s, e, i) == g && !can_follow(s, e, i)) return "it reads a view of a result";
     return can_hold(s, into, 1, outside_operands(s, e, g), lasting_results(s, e)) ? NULL
@@ -317,7 +342,9 @@ static void place_entry(state *s, int32_t index)
         if (role == POINT || role == ROWS) g = group_to_join(s, e, role, &domain, &s->why[index]);
         if (g < 0) g = new_group(s, kind_of_role[role], &domain);
         if (latest_source(s, e, g) > s->groups[g].place) move_last(s, g);
-        widen_kind(&s->groups[g], role, &domain);
+        group *wider = &s->groups[g];
+        wider->columns |= domain.takes & KNI_TAKES_COLUMNS || is_across(s, wider, e->record, role, &domain);
+        widen_kind(wider, role, &domain);
         if (role == POINT || role == ROWS) merge_sources(s, e, g);
     }
     consume_sources(s, e, g);
@@ -326,6 +353,62 @@ static void place_entry(state *s, int32_t index)
     into->n_records++;
     into->n_inputs += role == UPDATE ? e->record->n_in : outside_operands(s, e, g);
     into->n_results += role == UPDATE ? e->record->n_out : lasting_results(s, e);
+}
+
+/* ---- casts that no group took in */
+
+/* The place of the first group that reads from each group, next_place where none does. */
+static void find_first_readers(const state *s, int32_t *first)
+{
+    for (int32_t g = 0; g < s->n_groups; g++) first[g] = s->next_place;
+    for (int32_t i = 0; i < s->q->n_entries; i++) {
+        if (s->group_of[i] < 0) continue;
+        const kni_entry *e = &s->q->entries[i];
+        int32_t own = root(s, s->group_of[i]), place = s->groups[own].place;
+        for (int k = 0; k < e->record->n_in; k++) {
+            int32_t from = source_group(s, e, k);
+            if (from >= 0 && from != own && place < first[from]) first[from] = place;
+        }
+    }
+}
+
+/* Casts that stand alone run together: those of what was there before at the place of the first of them, the others at the
+   place of the last, as long as nobody reads one of them before. */
+static bool collect_casts(state *s, kni_bump *memory)
+{
+    int32_t *first = kni_bump_take(memory, (size_t)s->n_groups * sizeof *first + 1);
+    int32_t early = -1, late = -1, late_end = 0;
+    if (!first) return false;
+    if (!takes_kind(s, KNI_GROUP_MANY) || !(s->limits->takes & KNI_TAKES_CASTS)) return true;
+    find_first_readers(s, first);
+    for (int32_t i = 0; i < s->q->n_entries; i++) {
+        const kni_entry *e = &s->q->entries[i];
+        if (s->group_of[i] < 0 || e->record->op != KNI_OP_cast) continue;
+        int32_t g = root(s, s->group_of[i]), from = source_group(s, e, 0);
+        group *own = &s->groups[g];
+        if (own->kind != KNI_GROUP_POINTWISE || own->n_records != 1) continue;
+        int32_t *many = from < 0 ? &early : &late;
+        bool fits = *many >= 0 && can_hold(s, &s->groups[*many], 1, 1, 1) &&
+                    (from < 0 || (own->place > s->groups[*many].place && own->place < late_end));
+        if (!fits) { /* it begins a group of its own */
+            own->kind = KNI_GROUP_MANY;
+            own->op = KNI_OP_cast;
+            own->n_inputs = own->n_results = 1;
+            *many = g;
+            if (from >= 0) late_end = first[g];
+            continue;
+        }
+        group *into = &s->groups[*many];
+        if (from >= 0) {
+            into->place = own->place;
+            if (first[g] < late_end) late_end = first[g];
+        }
+        own->merged = *many;
+        into->n_records++;
+        into->n_inputs++;
+        into->n_results++;
+    }
+    return true;
 }
 
 /* ---- the result: groups by place */
@@ -367,5 +450,5 @@ bool kni_group_entries(const kni_queue *q, const uint64_t *alive, const kni_grou
     if (!find_dead(&s, alive, memory)) return false;
     for (int32_t i = 0; i < q->n_entries; i++)
         if (s.group_of[i] >= 0) place_entry(&s, i);
-    return finish(&s, memory, result);
+    return collect_casts(&s, memory) && finish(&s, memory, result);
 }

@@ -1,35 +1,41 @@
 /* Which rows of the table work on rows of their operands. */
 #include "graph/row_domain.h"
+#include "graph/group.h"
 #include "ops/norm.h"
 #include "ops/reduce_axes.h"
 #include "ops/softmax.h"
 
-enum { AXES, AXIS, SOFTMAX, NORM };
+enum { AXES, AXIS, SOFTMAX, NORM, CLASSES };
 typedef struct member {
     uint16_t op;
     uint8_t family, operand;
     bool elements;
+    uint32_t takes; /* KNI_TAKES_ bits that a device must have for it */
 } member;
 
 static const member members[] = {
-    {KNI_OP_sum, AXES, 0, false},
-    {KNI_OP_prod, AXES, 0, false},
-    {KNI_OP_mean, AXES, 0, false},
-    {KNI_OP_max, AXES, 0, false},
-    {KNI_OP_min, AXES, 0, false},
-    {KNI_OP_any, AXES, 0, false},
-    {KNI_OP_all, AXES, 0, false},
-    {KNI_OP_logsumexp, AXES, 0, false},
-    {KNI_OP_argmax, AXIS, 0, false},
-    {KNI_OP_argmin, AXIS, 0, false},
-    {KNI_OP_softmax, SOFTMAX, 0, true},
-    {KNI_OP_log_softmax, SOFTMAX, 0, true},
-    {KNI_OP_softmax_grad, SOFTMAX, 0, true},
-    {KNI_OP_log_softmax_grad, SOFTMAX, 0, true},
-    {KNI_OP_layer_norm, NORM, 0, true},
-    {KNI_OP_rms_norm, NORM, 0, true},
-    {KNI_OP_layer_norm_grad, NORM, 1, true},
-    {KNI_OP_rms_norm_grad, NORM, 1, true},
+    {KNI_OP_sum, AXES, 0, false, 0},
+    {KNI_OP_prod, AXES, 0, false, 0},
+    {KNI_OP_mean, AXES, 0, false, 0},
+    {KNI_OP_max, AXES, 0, false, 0},
+    {KNI_OP_min, AXES, 0, false, 0},
+    {KNI_OP_any, AXES, 0, false, 0},
+    {KNI_OP_all, AXES, 0, false, 0},
+    {KNI_OP_logsumexp, AXES, 0, false, 0},
+    {KNI_OP_argmax, AXIS, 0, false, 0},
+    {KNI_OP_argmin, AXIS, 0, false, 0},
+    {KNI_OP_softmax, SOFTMAX, 0, true, 0},
+    {KNI_OP_log_softmax, SOFTMAX, 0, true, 0},
+    {KNI_OP_softmax_grad, SOFTMAX, 0, true, 0},
+    {KNI_OP_log_softmax_grad, SOFTMAX, 0, true, 0},
+    {KNI_OP_layer_norm, NORM, 0, true, 0},
+    {KNI_OP_rms_norm, NORM, 0, true, 0},
+    {KNI_OP_layer_norm_grad, NORM, 1, true, 0},
+    {KNI_OP_rms_norm_grad, NORM, 1, true, 0},
+    {KNI_OP_layer_norm_affine_grad, NORM, 1, false, KNI_TAKES_COLUMNS},
+    {KNI_OP_rms_norm_affine_grad, NORM, 1, false, KNI_TAKES_COLUMNS},
+    {KNI_OP_cross_entropy, CLASSES, 0, false, KNI_TAKES_LOSSES},
+    {KNI_OP_cross_entropy_grad, CLASSES, 1, true, KNI_TAKES_LOSSES},
 };
 
 static uint32_t axes_of(const kn_record *r, const kni_type *x, int family)
@@ -43,6 +49,8 @@ static uint32_t axes_of(const kn_record *r, const kni_type *x, int family)
         return 1u << ((const kni_arg_attributes *)r->attributes)->axis;
     case SOFTMAX:
         return 1u << ((const kni_softmax_attributes *)r->attributes)->axis;
+    case CLASSES:
+        return x->rank > 1 ? 2u : 1u;
     default:
         for (int64_t i = 0; i < ((const kni_layer_norm_attributes *)r->attributes)->n_axes; i++)
             mask |= 1u << (x->rank - 1 - i);
@@ -57,7 +65,7 @@ bool kni_row_domain_of(const kn_record *r, kni_row_domain *domain)
         if (m->op != r->op) continue;
         if (!kni_in(r, m->operand)) return false;
         const kni_type *x = &kni_in(r, m->operand)->type;
-        *domain = (kni_row_domain){x, axes_of(r, x, m->family), m->elements};
+        *domain = (kni_row_domain){x, axes_of(r, x, m->family), m->elements, m->takes};
         return true;
     }
     return false;
@@ -91,4 +99,26 @@ bool kni_row_domain_last(const kni_row_domain *d)
     /* Axes behind the first one of the row are all of it: the mask is a run of ones up to the top. */
     uint32_t outer = all & ~low;
     return (outer & (outer + 1)) == 0;
+}
+
+bool kni_row_domain_across(const kni_row_domain *d, const kni_type *x, uint32_t reduced)
+{
+    int64_t width = 1, kept = 1;
+    for (int i = 0; i < d->shape->rank; i++)
+        if (d->reduced >> i & 1) width *= d->shape->dims[i];
+    for (int i = 0; i < x->rank; i++)
+        if (!(reduced >> i & 1)) kept *= x->dims[i];
+    kni_row_domain rest = {x, ((1u << x->rank) - 1) & ~reduced, false, 0};
+    return kept == width && kni_count(x) == kni_count(d->shape) && kni_row_domain_last(d) &&
+           kni_row_domain_last(&rest);
+}
+
+bool kni_row_domain_places(const kni_row_domain *d, const kni_type *t)
+{
+    const kni_type *s = d->shape;
+    int n = 0;
+    for (int i = 0; i < s->rank; i++) n += d->reduced >> i & 1;
+    bool same = t->rank == n && kni_row_domain_last(d);
+    for (int i = 0; i < n && same; i++) same = t->dims[i] == s->dims[s->rank - n + i];
+    return same;
 }

@@ -44,6 +44,9 @@ kni_ir_id kni_ir_builtin_value(kni_ir_builder *b, int builtin, int axis, int dty
    and ne also take truths, which become AND, OR and NOT. */
 kni_ir_id kni_ir_word(kni_ir_builder *b, const char *name, kni_ir_id x, kni_ir_id y);
 kni_ir_id kni_ir_word_at(kni_ir_builder *b, int word, kni_ir_id x, kni_ir_id y);
+/* exp2 or div of f32 by the target's own instruction where it has one: within 2^-22 of the word, not its bits. Results
+   too small for a normal number may be 0. */
+kni_ir_id kni_ir_near(kni_ir_builder *b, const char *name, kni_ir_id x, kni_ir_id y);
 kni_ir_id kni_ir_fma(kni_ir_builder *b, kni_ir_id x, kni_ir_id y, kni_ir_id z);
 kni_ir_id kni_ir_and(kni_ir_builder *b, kni_ir_id x, kni_ir_id y);
 kni_ir_id kni_ir_or(kni_ir_builder *b, kni_ir_id x, kni_ir_id y);

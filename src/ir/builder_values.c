@@ -200,6 +200,13 @@ kni_ir_id kni_ir_word(kni_ir_builder *b, const char *name, kni_ir_id x, kni_ir_i
     return 0;
 }
 
+kni_ir_id kni_ir_near(kni_ir_builder *b, const char *name, kni_ir_id x, kni_ir_id y)
+{
+    kni_ir_id id = kni_ir_word(b, name, x, y);
+    if (id) kni_ir_at(b->ir, id)->detail = 1;
+    return id;
+}
+
 kni_ir_id kni_ir_fma(kni_ir_builder *b, kni_ir_id x, kni_ir_id y, kni_ir_id z)
 {
     if (!kni_ir_spread_all(b, (kni_ir_id *const[]){&x, &y, &z}, 3)) return 0;

@@ -1,6 +1,7 @@
 /* Expressions: one scalar at a time, a lane of a vector by its number, with as few brackets as C needs. */
 #include "core/text.h"
 #include "ir/emitter.h"
+#include "ir/prelude.h"
 #include "ops/scalar.h"
 #include <string.h>
 
@@ -229,12 +230,35 @@ static const infix *unguarded(const kni_ir_emitter *e, const kni_ir_node *node, 
     return NULL;
 }
 
+static void operands(kni_ir_emitter *e, const kni_ir_node *node, int lane)
+{
+    kni_ir_emit_value(e, node->a, lane, KNI_LEVEL_ANY);
+    if (node->b) {
+        kni_ir_emit_add(e, ", ");
+        kni_ir_emit_value(e, node->b, lane, KNI_LEVEL_ANY);
+    }
+    kni_ir_emit_add(e, ")");
+}
+
+/* By the dialect's own instruction; false: it has none, the word itself is near enough. */
+static bool near_word(kni_ir_emitter *e, const kni_ir_node *node, const char *name, int lane)
+{
+    char function[40];
+    kni_text text = {function, sizeof function, 0};
+    kni_text_format(&text, "kni_near_%s_f32", name);
+    if (!kni_ir_prelude_near(function, e->caps->dialect)) return false;
+    call(e, function, "");
+    operands(e, node, lane);
+    return true;
+}
+
 static void word(kni_ir_emitter *e, kni_ir_id id, int lane, int level)
 {
     const kni_ir_node *node = &e->ir->nodes[id];
     const kni_word *w = kni_word_at((int)node->index);
     int dtype = e->ir->nodes[node->a].type.dtype;
     bool is_float = kni_is_float(dtype);
+    if (node->detail && near_word(e, node, w->name, lane)) return;
     for (size_t i = 0; i < sizeof infixes / sizeof *infixes; i++) {
         const infix *op = &infixes[i];
         if (strcmp(op->word, w->name)) continue;
@@ -254,12 +278,7 @@ static void word(kni_ir_emitter *e, kni_ir_id id, int lane, int level)
     kni_text text = {suffix, sizeof suffix, 0};
     kni_text_format(&text, "%s_%s", w->name, dtype == KN_BOOL ? "i32" : kni_dtypes[dtype].name);
     call(e, "kni_word_", suffix);
-    kni_ir_emit_value(e, node->a, lane, KNI_LEVEL_ANY);
-    if (node->b) {
-        kni_ir_emit_add(e, ", ");
-        kni_ir_emit_value(e, node->b, lane, KNI_LEVEL_ANY);
-    }
-    kni_ir_emit_add(e, ")");
+    operands(e, node, lane);
 }
 
 /* ---- the rest */

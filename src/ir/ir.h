@@ -25,9 +25,10 @@ typedef enum kni_ir_code {
     KNI_IR_ELEMENT,  /* element [a] of array param `index` */
     KNI_IR_BUILTIN,  /* `index` is a kni_ir_builtin */
     KNI_IR_ARGUMENT, /* number `index` of the function's arguments */
-    KNI_IR_WORD,     /* word `index` of ops/scalar_words.def on a, b; truths come out as BOOL */
-    KNI_IR_FMA,      /* a * b + c, rounded once */
-    KNI_IR_AND,      /* of truths; both sides are computed */
+    KNI_IR_WORD, /* word `index` of ops/scalar_words.def on a, b; truths come out as BOOL. `detail` 1: as near as the
+                        target's own instruction comes (kni_ir_near), for the words that have one */
+    KNI_IR_FMA, /* a * b + c, rounded once */
+    KNI_IR_AND, /* of truths; both sides are computed */
     KNI_IR_OR,
     KNI_IR_NOT,
     KNI_IR_SELECT, /* a ? b : c; both are computed */

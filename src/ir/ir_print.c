@@ -67,7 +67,7 @@ static void print_subject(printer *p, const kni_ir_node *node)
         if (node->detail) kni_ir_text_add(p->text, ".%u", (unsigned)node->detail);
         break;
     case KNI_IR_WORD:
-        kni_ir_text_add(p->text, " %s", kni_word_at((int)node->index)->name);
+        kni_ir_text_add(p->text, node->detail ? " near %s" : " %s", kni_word_at((int)node->index)->name);
         break;
     case KNI_IR_CALL:
         kni_ir_text_add(p->text, " %s", ir->functions[node->index].name);

@@ -118,6 +118,29 @@ static const struct {
      "{\n    uint16_t y;\n    asm(\"cvt.rn.bf16.f32 %0, %1;\" : \"=h\"(y) : \"f\"(x));\n    return y;\n}\n"},
 };
 
+/* What a target computes near a word in one instruction or two: within 2^-22 of it. They are no items. */
+static const struct {
+    int dialect;
+    const char *name, *text;
+} near_functions[] = {
+    {KNI_IR_CUDA, "kni_near_exp2_f32",
+     "KNI_INLINE float kni_near_exp2_f32(float x)\n"
+     "{\n    float y;\n    asm(\"ex2.approx.ftz.f32 %0, %1;\" : \"=f\"(y) : \"f\"(x));\n    return y;\n}\n"},
+    {KNI_IR_CUDA, "kni_near_div_f32",
+     "KNI_INLINE float kni_near_div_f32(float a, float b)\n"
+     "{\n    float y;\n    asm(\"div.approx.f32 %0, %1, %2;\" : \"=f\"(y) : \"f\"(a), \"f\"(b));\n    return "
+     "y;\n}\n"},
+};
+
+static int find_near(int dialect, const char *name)
+{
+    for (int i = 0; i < KNI_COUNT(near_functions); i++)
+        if (near_functions[i].dialect == dialect && !strcmp(near_functions[i].name, name)) return i;
+    return -1;
+}
+
+bool kni_ir_prelude_near(const char *function, int dialect) { return find_near(dialect, function) >= 0; }
+
 /* The instruction for an item, -1 where there is none. */
 static int find_instruction(int dialect, const char *name)
 {
@@ -177,17 +200,20 @@ static void print_item(kni_ir_text *text, int dialect, const kni_ir_item *item)
 
 kn_status kni_ir_prelude(kni_ir_text *text, int dialect, const char *const *functions, int n)
 {
-    bool wanted[KNI_IR_MAX_ITEMS] = {false};
+    bool wanted[KNI_IR_MAX_ITEMS] = {false}, near[KNI_COUNT(near_functions)] = {false};
     if (dialect < 0 || dialect >= KNI_IR_DIALECTS)
         return kni_fail(KN_ERROR_ARGUMENT, "there is no dialect %d of the kernel language", dialect);
     for (int i = 0; i < n; i++) {
-        int item = find_item(functions[i]);
-        if (item < 0 && !is_basic(functions[i]))
+        int item = find_item(functions[i]), other = find_near(dialect, functions[i]);
+        if (other >= 0) near[other] = true;
+        if (item < 0 && other < 0 && !is_basic(functions[i]))
             return kni_fail(KN_ERROR_ARGUMENT, "kernels know no function %s", functions[i]);
         if (item >= 0) wanted[item] = true;
     }
     mark_needs(wanted, dialect);
     kni_ir_text_add(text, "%s", basics[dialect]);
+    for (int i = 0; i < KNI_COUNT(near_functions); i++)
+        if (near[i]) kni_ir_text_add(text, "%s", near_functions[i].text);
     for (int i = 0; i < kni_ir_item_count; i++)
         if (wanted[i]) print_item(text, dialect, &kni_ir_items[i]);
     return text->failed ? kni_fail(KN_ERROR_MEMORY, "no memory for the text of a kernel") : KN_OK;

@@ -23,6 +23,8 @@ kn_status kni_ir_prelude(kni_ir_text *text, int dialect, const char *const *func
 
 /* Whether the function is there, and whether it or anything it calls computes in f64 (for targets without). */
 bool kni_ir_prelude_has(const char *function);
+/* Whether the dialect has kni_near_<word>_f32 (KNI_IR_WORD with `detail` 1). */
+bool kni_ir_prelude_near(const char *function, int dialect);
 bool kni_ir_prelude_uses_f64(const char *function, int dialect);
 
 #endif

@@ -1,6 +1,7 @@
 /* The verifier: types and numbers of a single node. */
 #include "ir/verify_internal.h"
 #include "ops/scalar.h"
+#include <string.h>
 
 static kni_ir_type type_of(const kni_ir_checker *c, kni_ir_id id) { return kni_ir_at(c->ir, id)->type; }
 
@@ -89,6 +90,9 @@ RULE(word)
           "a word has no meaning there");
     NEEDS(node->type.lanes == t.lanes && node->type.dtype == (w->truth ? KN_BOOL : t.dtype),
           "a word's result has another type");
+    NEEDS(!node->detail || (node->detail == 1 && t.dtype == KN_F32 &&
+                            (!strcmp(w->name, "exp2") || !strcmp(w->name, "div"))),
+          "only exp2 and div of f32 may come near");
     return NULL;
 }
 

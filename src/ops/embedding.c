@@ -49,7 +49,7 @@ static kn_status infer_embedding_grad(kni_infer *c)
 static kn_status launch_embedding(kni_launch *l)
 {
     l->kernel = &kni_kernel_embedding;
-    l->items = kni_count(l->in[1]);
+    l->items = kni_count(l->out[0]);
     kni_launch_int(l, l->in[0]->dims[0]);
     kni_launch_int(l, l->in[0]->dims[1]);
     return KN_OK;

@@ -287,7 +287,7 @@ static kni_ir_id convert(kni_emit *e, const kni_work_node *n, uint32_t lane)
 static kni_ir_id index_value(kni_emit *e, const kni_work_node *n, uint32_t lane)
 {
     kni_ir_id x = n->op == 1 ? kni_emit_value(e, n->a, lane) : n->level ? base_index(e, n->level, lane) : 0;
-    return kni_ir_cast(e->b, x ? x : kni_emit_index(e, 0), KN_I64);
+    return kni_ir_cast(e->b, x ? x : kni_emit_index(e, 0), n->dtype);
 }
 
 static kni_ir_id report(kni_emit *e, const kni_work_node *n, uint32_t lane)

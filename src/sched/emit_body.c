@@ -20,7 +20,8 @@ static kni_ir_id truths(kni_ir_builder *builder, int kind, kni_ir_id a, kni_ir_i
     return kni_ir_word(builder, "ne", a, b);
 }
 
-static kni_ir_id step_value(kni_ir_builder *builder, int dtype, const kni_scalar_step *s, machine *m)
+static kni_ir_id step_value(kni_ir_builder *builder, int dtype, const kni_scalar_step *s, machine *m,
+                            kni_emit_instead instead, void *context)
 {
     kni_ir_id a, b, c;
     switch (s->kind) {
@@ -36,7 +37,8 @@ static kni_ir_id step_value(kni_ir_builder *builder, int dtype, const kni_scalar
     case KNI_SCALAR_WORD:
         b = kni_word_at(s->index)->arity > 1 ? pop(m) : 0;
         a = pop(m);
-        return kni_ir_word_at(builder, s->index, a, b);
+        c = instead && !b ? instead(context, s->index, a) : 0;
+        return c ? c : kni_ir_word_at(builder, s->index, a, b);
     default:
         b = pop(m), a = pop(m);
         return truths(builder, s->kind, a, b);
@@ -44,7 +46,7 @@ static kni_ir_id step_value(kni_ir_builder *builder, int dtype, const kni_scalar
 }
 
 kni_ir_id kni_emit_scalar_body(kni_ir_builder *b, const kn_op *row, int dtype, kni_emit_leaf leaf,
-                               void *context)
+                               kni_emit_instead instead, void *context)
 {
     kni_scalar_body body;
     machine m = {.depth = 0};
@@ -58,7 +60,7 @@ kni_ir_id kni_emit_scalar_body(kni_ir_builder *b, const kn_op *row, int dtype, k
         if (s->kind == KNI_SCALAR_STORE)
             m.locals[s->index] = pop(&m);
         else if (m.depth <= KNI_SCALAR_STACK) {
-            kni_ir_id v = outside ? leaf(context, s) : step_value(b, dtype, s, &m);
+            kni_ir_id v = outside ? leaf(context, s) : step_value(b, dtype, s, &m, instead, context);
             m.stack[m.depth++] = v;
         }
     }
@@ -80,8 +82,21 @@ static kni_ir_id node_leaf(void *context, const kni_scalar_step *s)
                                        : kni_emit_number(at->e, (uint16_t)(n->first + s->index));
 }
 
+/* The sigmoid inside gelu has digits enough by a shorter formula. */
+static kni_ir_id node_instead(void *context, int word, kni_ir_id x)
+{
+    const place *at = context;
+    const kn_record *r = at->e->w->group->records[at->node->extra];
+    if (word != KNI_WORD_sigmoid || at->node->from != KN_F32 ||
+        (r->op != KNI_OP_gelu_approximate && r->op != KNI_OP_gelu_approximate_grad) ||
+        at->e->w->target->caps->dialect == KNI_IR_C)
+        return 0;
+    return kni_emit_sigmoid(at->e, x, kni_power_digits_of(kni_out(r, 0)->type.dtype) == KNI_POWER_HALF);
+}
+
 kni_ir_id kni_emit_body(kni_emit *e, const kni_work_node *node, uint32_t lane)
 {
     place at = {e, node, lane};
-    return kni_emit_scalar_body(e->b, e->w->group->records[node->extra]->row, node->from, node_leaf, &at);
+    return kni_emit_scalar_body(e->b, e->w->group->records[node->extra]->row, node->from, node_leaf,
+                                node_instead, &at);
 }

@@ -1,5 +1,6 @@
-/* e to the power of numbers that are 0 or less, as sums of exponentials need it: half the instructions of the word exp,
-   which serves every argument and gives the CPU's bits. 2^n from the low bits of a sum, 2^f by a polynomial. */
+/* Exponentials that are shorter than the word exp, which serves every argument and gives the CPU's bits: e to the power of
+   numbers that are 0 or less, as sums of exponentials need it, and the sigmoid inside gelu. Where a target has an
+   instruction near 2^x they are made of it; elsewhere 2^n comes from the low bits of a sum and 2^f from a polynomial. */
 #include "sched/emit_body.h"
 
 /* 2^f for |f| <= 1/2, lowest power first: within 2.9e-6 for results that are rounded to 16 bits, else
@@ -14,22 +15,69 @@ static const double fine[] = {1.0,
                               0.0013399930903688073,
                               0.00015345810970757157};
 
-static kni_ir_id number(kni_emit *e, double value) { return kni_ir_real(e->b, KN_F32, value); }
+/* 1 / ln 2 in two pieces, and ln 2. */
+#define TURN 1.4426950216293335
+#define TURN_REST 1.925963033500011e-08
+#define LN_2 0.6931471824645996
 
-kni_ir_id kni_emit_power(kni_emit *e, kni_ir_id x, int dtype, bool rounded)
+static kni_ir_id number(kni_emit *e, double value) { return kni_ir_real(e->b, KN_F32, value); }
+static kni_ir_id multiply(kni_emit *e, kni_ir_id x, kni_ir_id y) { return kni_ir_word(e->b, "mul", x, y); }
+static bool has_instruction(const kni_emit *e) { return e->w->target->caps->dialect == KNI_IR_CUDA; }
+
+/* 2^(x / ln 2) by the instruction. What x / ln 2 loses when it is rounded is relative to x: it is made good where `exact`. */
+static kni_ir_id by_instruction(kni_emit *e, kni_ir_id x, bool exact)
+{
+    kni_ir_id turns = multiply(e, x, number(e, TURN)), y = kni_ir_near(e->b, "exp2", turns, 0);
+    if (!exact) return y;
+    kni_ir_id rest = kni_ir_fma(e->b, x, number(e, TURN), kni_ir_word(e->b, "neg", turns, 0));
+    rest = kni_ir_fma(e->b, x, number(e, TURN_REST), rest);
+    return kni_ir_fma(e->b, y, multiply(e, rest, number(e, LN_2)), y);
+}
+
+static kni_ir_id by_polynomial(kni_emit *e, kni_ir_id x, bool rounded)
 {
     kni_ir_builder *b = e->b;
-    if (dtype != KN_F32 || e->w->target->caps->dialect == KNI_IR_C) return kni_ir_word(b, "exp", x, 0);
     const double *factors = rounded ? coarse : fine;
     int degree = rounded ? 4 : 6;
-    kni_ir_id turn = number(e, 1.4426950216293335), magic = number(e, 12582912 + 127);
+    kni_ir_id turn = number(e, TURN), magic = number(e, 12582912 + 127);
     /* The whole part and the exponent's bias are in the lowest bits of the sum. */
     kni_ir_id sum = kni_ir_fma(b, x, turn, magic), whole = kni_ir_word(b, "sub", sum, magic);
     kni_ir_id f = kni_ir_fma(b, x, turn, kni_ir_word(b, "neg", whole, 0));
-    if (!rounded) f = kni_ir_fma(b, x, number(e, 1.925963033500011e-08), f);
+    if (!rounded) f = kni_ir_fma(b, x, number(e, TURN_REST), f);
     kni_ir_id p = number(e, factors[degree]);
     for (int i = degree - 1; i >= 0; i--) p = kni_ir_fma(b, p, f, number(e, factors[i]));
     kni_ir_id bits = kni_ir_word(b, "shl", kni_ir_bitcast(b, sum, KN_I32), kni_ir_whole(b, KN_I32, 23));
-    kni_ir_id y = kni_ir_word(b, "mul", p, kni_ir_bitcast(b, bits, KN_F32));
-    return kni_ir_select(b, kni_ir_word(b, "lt", x, number(e, -87.3)), number(e, 0), y);
+    return multiply(e, p, kni_ir_bitcast(b, bits, KN_F32));
+}
+
+kni_ir_id kni_emit_power(kni_emit *e, kni_ir_id x, int dtype, int digits)
+{
+    if (dtype != KN_F32 || e->w->target->caps->dialect == KNI_IR_C) return kni_ir_word(e->b, "exp", x, 0);
+    if (has_instruction(e) && digits != KNI_POWER_ALL) return by_instruction(e, x, false);
+    kni_ir_id y =
+        has_instruction(e) ? by_instruction(e, x, true) : by_polynomial(e, x, digits == KNI_POWER_HALF);
+    return kni_ir_select(e->b, kni_ir_word(e->b, "lt", x, number(e, -87.3)), number(e, 0), y);
+}
+
+/* Beyond 100 on either side it is 1 or too small for an f32; there the corrections would be NaN. */
+static kni_ir_id bounded(kni_emit *e, kni_ir_id x)
+{
+    kni_ir_id least = number(e, -100), most = number(e, 100);
+    x = kni_ir_select(e->b, kni_ir_word(e->b, "lt", x, least), least, x);
+    return kni_ir_select(e->b, kni_ir_word(e->b, "gt", x, most), most, x);
+}
+
+kni_ir_id kni_emit_sigmoid(kni_emit *e, kni_ir_id x, bool half)
+{
+    kni_ir_builder *b = e->b;
+    kni_ir_id one = number(e, 1), y;
+    if (!has_instruction(e)) {
+        /* 1 / (1 + p) or p / (1 + p), so that no power is above 1. */
+        kni_ir_id p = kni_emit_power(e, kni_ir_word(b, "neg", kni_ir_word(b, "abs", x, 0), 0), KN_F32,
+                                     half ? KNI_POWER_HALF : KNI_POWER_ALL);
+        y = kni_ir_select(b, kni_ir_word(b, "lt", x, number(e, 0)), p, one);
+        return kni_ir_word(b, "div", y, kni_ir_word(b, "add", one, p));
+    }
+    y = by_instruction(e, kni_ir_word(b, "neg", half ? x : bounded(e, x), 0), !half);
+    return kni_ir_near(b, "div", one, kni_ir_word(b, "add", one, y));
 }

@@ -101,12 +101,10 @@ void kni_rows_held(kni_rows_emit *s)
 
 /* ---- sums over the rows */
 
-enum { MOST_COLUMNS = 8 };
-
-static int list_columns(const kni_work *w, uint16_t nodes[MOST_COLUMNS])
+static int list_columns(const kni_work *w, uint16_t nodes[KNI_ROWS_MOST_COLUMNS])
 {
     int count = 0;
-    for (uint16_t n = 1; n < w->n_nodes && count < MOST_COLUMNS; n++)
+    for (uint16_t n = 1; n < w->n_nodes && count < KNI_ROWS_MOST_COLUMNS; n++)
         if (w->nodes[n].kind == KNI_WORK_REDUCE && w->nodes[n].op == KNI_WORK_COLUMNS) nodes[count++] = n;
     return count;
 }
@@ -115,8 +113,8 @@ void kni_rows_columns(kni_rows_emit *s)
 {
     const kni_work *w = s->w;
     kni_emit *e = &s->e;
-    uint16_t nodes[MOST_COLUMNS];
-    kni_ir_id totals[MOST_COLUMNS][KNI_EMIT_CHUNKS][KNI_EMIT_LANES];
+    uint16_t nodes[KNI_ROWS_MOST_COLUMNS];
+    kni_ir_id totals[KNI_ROWS_MOST_COLUMNS][KNI_EMIT_CHUNKS][KNI_EMIT_LANES];
     int count = list_columns(w, nodes);
     kni_ir_id group = kni_ir_builtin_value(s->b, KNI_IR_GROUP, 0, w->index);
     kni_ir_id groups = kni_ir_builtin_value(s->b, KNI_IR_GROUPS, 0, w->index);
@@ -159,7 +157,7 @@ void kni_rows_columns_end(kni_rows_emit *s)
 {
     const kni_work *w = s->w;
     kni_emit *e = &s->e;
-    uint16_t nodes[MOST_COLUMNS];
+    uint16_t nodes[KNI_ROWS_MOST_COLUMNS];
     uint32_t side = w->threads / w->teams;
     int count = list_columns(w, nodes);
     kni_ir_id local = kni_ir_builtin_value(s->b, KNI_IR_LOCAL, 0, w->index);
@@ -172,7 +170,7 @@ void kni_rows_columns_end(kni_rows_emit *s)
     kni_ir_id inside = kni_ir_word(s->b, "lt", place, width);
     e->k[0] = kni_ir_word(s->b, "min", place, kni_ir_word(s->b, "sub", width, lanes));
     e->r[0] = kni_emit_index(e, 0);
-    kni_ir_id sums[MOST_COLUMNS][KNI_EMIT_LANES];
+    kni_ir_id sums[KNI_ROWS_MOST_COLUMNS][KNI_EMIT_LANES];
     for (int i = 0; i < count; i++)
         for (uint32_t l = 0; l < e->lanes; l++) {
             int dtype = kni_rows_dtype(w, &w->nodes[nodes[i]]);

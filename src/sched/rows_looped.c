@@ -70,7 +70,16 @@ static int list(const kni_work *w, int stage, uint16_t nodes[MOST])
 {
     int count = 0;
     for (uint16_t n = 1; n < w->n_nodes && count < MOST; n++)
-        if (w->nodes[n].kind == KNI_WORK_REDUCE && w->nodes[n].stage == stage) nodes[count++] = n;
+        if (w->nodes[n].kind == KNI_WORK_REDUCE && w->nodes[n].stage == stage && !w->nodes[n].partner)
+            nodes[count++] = n;
+    return count;
+}
+
+static int list_online(const kni_work *w, int stage, uint16_t nodes[MOST])
+{
+    int count = 0;
+    for (uint16_t n = 1; n < w->n_nodes && count < MOST; n++)
+        if (kni_rows_is_online(&w->nodes[n]) && w->nodes[n].stage == stage) nodes[count++] = n;
     return count;
 }
 
@@ -146,19 +155,23 @@ static void run_stage(kni_rows_emit *s, int stage, bool leaves)
 {
     const kni_work *w = s->w;
     kni_emit *e = &s->e;
-    uint16_t nodes[MOST];
+    uint16_t nodes[MOST], sums[MOST];
     variables v[MOST];
+    kni_rows_online online[MOST];
     kni_rows_total totals[KNI_EMIT_LANES];
-    int count = list(w, stage, nodes);
+    int count = list(w, stage, nodes), n_online = list_online(w, stage, sums);
     kni_emit_hoist(e, KNI_WORK_K, (uint8_t)(stage - 1));
     for (int i = 0; i < count; i++) declare(s, &w->nodes[nodes[i]], &v[i]);
+    for (int i = 0; i < n_online; i++) kni_rows_online_begin(s, sums[i], &online[i]);
     kni_emit_mark mark = open_walk(s);
+    for (int i = 0; i < n_online; i++) kni_rows_online_turn(s, &online[i]);
     for (int i = 0; i < count; i++)
         for (e->chunk = 0; e->chunk < e->chunks; e->chunk++)
             for (uint32_t l = 0; l < e->lanes; l++)
                 join(s, &w->nodes[nodes[i]], &v[i], l, kni_rows_element(s, nodes[i], l));
     e->chunk = 0;
     close_walk(s, mark);
+    for (int i = 0; i < n_online; i++) kni_rows_online_end(s, &online[i]);
     for (int i = 0; i < count; i++) {
         share(s, &w->nodes[nodes[i]], &v[i], totals);
         if (leaves)

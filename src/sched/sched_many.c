@@ -176,16 +176,13 @@ kn_status kni_sched_many(kni_work *w, const kni_group *group, const kni_sched_ta
 
 /* ---- the kernel */
 
-static void emit_share(kni_emit *e, const share *s, kni_ir_id group, kni_ir_id next)
+static void emit_share(kni_emit *e, const share *s, kni_ir_id group)
 {
     kni_ir_builder *b = e->b;
     const kni_work *w = e->w;
-    kni_ir_id start = kni_emit_number(e, s->start_number), count = kni_emit_number(e, s->count_number);
-    kni_ir_id mine = kni_ir_word(b, "ge", group, start);
-    if (next) mine = kni_ir_and(b, mine, kni_ir_word(b, "lt", group, next));
-    e->lanes = s->lanes;
     kni_emit_mark mark = kni_emit_mark_here(e);
-    kni_ir_if(b, mine);
+    kni_ir_id start = kni_emit_number(e, s->start_number), count = kni_emit_number(e, s->count_number);
+    e->lanes = s->lanes;
     kni_ir_id local = kni_ir_builtin_value(b, KNI_IR_LOCAL, 0, w->index);
     kni_ir_id vector = kni_ir_word(b, "mul", kni_ir_word(b, "sub", group, start), kni_emit_index(e, THREADS));
     vector = kni_ir_word(b, "add", vector, local);
@@ -198,7 +195,23 @@ static void emit_share(kni_emit *e, const share *s, kni_ir_id group, kni_ir_id n
         for (uint32_t l = 0; l < e->lanes; l++) kni_emit_value(e, w->outputs[i].node, l);
     for (int i = s->first_output; i < s->last_output; i++) kni_emit_store(e, &w->outputs[i], 0);
     kni_ir_end(b);
-    kni_ir_end(b);
+    kni_emit_release(e, mark);
+}
+
+/* The share of the workgroup is found by halves. */
+static void emit_shares(kni_emit *e, const share *shares, int n, kni_ir_id group)
+{
+    if (n == 1) {
+        emit_share(e, shares, group);
+        return;
+    }
+    kni_emit_mark mark = kni_emit_mark_here(e);
+    kni_ir_if(e->b, kni_ir_word(e->b, "lt", group, kni_emit_number(e, shares[n / 2].start_number)));
+    emit_shares(e, shares, n / 2, group);
+    kni_emit_release(e, mark);
+    kni_ir_else(e->b);
+    emit_shares(e, shares + n / 2, n - n / 2, group);
+    kni_ir_end(e->b);
     kni_emit_release(e, mark);
 }
 
@@ -220,10 +233,7 @@ kni_ir *kni_sched_many_ir(kni_work *w, const kni_group *group, const kni_sched_t
     bool good = kni_emit_begin(&e, &b, w);
     if (good && b.status == KN_OK) {
         kni_ir_id number = kni_ir_builtin_value(&b, KNI_IR_GROUP, 0, w->index);
-        for (int i = 0; i < m.n_shares; i++) {
-            kni_ir_id next = i + 1 < m.n_shares ? kni_emit_number(&e, m.shares[i + 1].start_number) : 0;
-            emit_share(&e, &m.shares[i], number, next);
-        }
+        emit_shares(&e, m.shares, m.n_shares, number);
     }
     kni_emit_end(&e);
     if (!good) b.status = kni_fail(KN_ERROR_MEMORY, "no memory to build a kernel");

@@ -137,6 +137,7 @@ static void choose_looped(kni_work *w)
     w->threads = kni_sched_threads(w, 512);
     w->chunks = turns(w);
     cut(w, w->rows, (int64_t)w->threads * w->lanes * w->chunks);
+    if (w->parts == 1) kni_rows_find_online(w);
 }
 
 static void choose_down(kni_work *w)
@@ -168,7 +169,7 @@ static bool choose(kni_work *w)
     w->lanes = c ? 1 : lanes_along(w, KNI_WORK_K);
     if (sums_columns(w)) {
         w->form = KNI_ROWS_COLUMNS;
-        if (c || !hold(w)) return false;
+        if (c || column_sums(w) > KNI_ROWS_MOST_COLUMNS || !hold(w)) return false;
         share_rows(w);
         return true;
     }
@@ -280,7 +281,8 @@ kn_status kni_sched_rows(kni_work *w, kni_sched *sched)
 
 kni_ir *kni_sched_rows_ir(kni_work *w, const kni_sched *sched, int32_t kernel)
 {
-    static const char *const names[] = {"rows", "walk", "down", "columns"};
+    static const char *const names[2][KNI_ROWS_FORMS] = {{"rows", "walk", "down", "columns"},
+                                                         {"rows_end", "walk_end", "down_end", "columns_end"}};
     kni_rows_emit s;
     char name[48];
     (void)sched;
@@ -289,7 +291,7 @@ kni_ir *kni_sched_rows_ir(kni_work *w, const kni_sched *sched, int32_t kernel)
         hold(w);
     }
     set_pass(w, kernel);
-    kni_sched_name(w, names[w->form], name);
+    kni_sched_name(w, names[kernel > 0][w->form], name);
     kni_ir_builder b = kni_ir_begin(name, w->threads);
     s = (kni_rows_emit){.b = &b, .w = w};
     bool good = kni_emit_begin(&s.e, &b, w);

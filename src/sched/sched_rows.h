@@ -2,6 +2,7 @@
 #ifndef KNI_SCHED_ROWS_H
 #define KNI_SCHED_ROWS_H
 
+#include "sched/emit_body.h"
 #include "sched/schedules.h"
 
 typedef enum kni_rows_form {
@@ -11,6 +12,9 @@ typedef enum kni_rows_form {
     KNI_ROWS_COLUMNS, /* workgroups hold one row after the other and sum the places over them */
     KNI_ROWS_FORMS
 } kni_rows_form;
+
+/* Sums over the rows that one group may have. */
+enum { KNI_ROWS_MOST_COLUMNS = 8 };
 
 typedef struct kni_rows_emit {
     kni_emit e;
@@ -44,6 +48,18 @@ kni_rows_total kni_rows_fold(kni_rows_emit *s, const kni_work_node *n, const kni
 void kni_rows_share_lines(kni_rows_emit *s, const kni_work_node *n, kni_rows_total *lanes, uint32_t count);
 /* A reduction's value from its total. */
 kni_ir_id kni_rows_result(kni_rows_emit *s, const kni_work_node *n, kni_rows_total total);
+
+/* ---- sums of exponentials below the largest of their exponents (rows_online.c) */
+typedef struct kni_rows_online {
+    uint16_t top, sum;     /* nodes */
+    kni_ir_id most, total; /* variables of this invocation */
+} kni_rows_online;
+/* Pairs such sums with their largest, so that both are found in one walk. */
+void kni_rows_find_online(kni_work *w);
+void kni_rows_online_begin(kni_rows_emit *s, uint16_t sum, kni_rows_online *o);
+void kni_rows_online_turn(kni_rows_emit *s, const kni_rows_online *o); /* for all chunks of a turn */
+void kni_rows_online_end(kni_rows_emit *s, const kni_rows_online *o);
+static inline bool kni_rows_is_online(const kni_work_node *n) { return n->partner && n->op == KNI_WORK_SUM; }
 
 /* ---- kernels */
 void kni_rows_held(kni_rows_emit *s);

@@ -38,19 +38,26 @@ typedef enum kni_work_kind {
     KNI_WORK_INPUT,    /* loads by access `extra` */
     KNI_WORK_BODY,  /* the scalar body of record `extra` on a, b, c, d; its numbers follow number `first` */
     KNI_WORK_WORD,  /* word `op` on a, b */
-    KNI_WORK_POWER, /* e to the power of a, which is 0 or less; `op` 1: 16 bits of it matter */
+    KNI_WORK_POWER, /* e to the power of a, which is 0 or less; `op` is a kni_power_digits */
     KNI_WORK_AND,
     KNI_WORK_OR,
     KNI_WORK_NOT,
     KNI_WORK_SELECT,  /* a ? b : c */
     KNI_WORK_CONVERT, /* a, of storage dtype `from`, as a tensor of dtype `to` would hold it */
     KNI_WORK_PLACE,   /* the index that access `extra` works out */
-    KNI_WORK_INDEX,   /* as I64: r or k by its level, or the place a where `op` is 1 */
+    KNI_WORK_INDEX,   /* r or k by its level, or the place a where `op` is 1 */
     KNI_WORK_PHILOX,  /* key a, counter b, element c; word `extra` of the `op` that an element draws */
     KNI_WORK_REDUCE,  /* `op` is a kni_work_reduction of a over the row */
     KNI_WORK_REPORT,  /* a, after b was reported where c holds */
     KNI_WORK_KINDS
 } kni_work_kind;
+
+/* How much of an exponential matters. */
+typedef enum kni_power_digits {
+    KNI_POWER_ALL,  /* all digits of an f32 */
+    KNI_POWER_HALF, /* 16 bits: it is rounded to them */
+    KNI_POWER_SUM   /* it is added to others that are at most 1, one of which is 1 */
+} kni_power_digits;
 
 typedef enum kni_work_reduction {
     KNI_WORK_SUM,
@@ -71,6 +78,7 @@ typedef struct kni_work_node {
     uint8_t from, to;
     uint16_t a, b, c, d, extra, first;
     uint8_t temps[2];      /* of a reduction in parts: 1 + the buffers of its parts, and of their places */
+    uint16_t partner;      /* of a sum of exponentials and its largest that are found in one walk; 0 none */
     uint8_t held;          /* stands for a tensor: */
     uint16_t frame, chain; /* where it was asked for, and the next value of the same tensor */
     double value;
@@ -217,8 +225,13 @@ uint16_t kni_work_real(kni_work *w, int dtype, double value);   /* a node; a num
 uint16_t kni_work_inline(kni_work *w, int dtype, const void *value, int from); /* the same of any dtype */
 uint16_t kni_work_constant(kni_work *w, int dtype, double value);
 uint16_t kni_work_word(kni_work *w, int word, uint16_t a, uint16_t b);
-/* e to the power of a, which is 0 or less; storage: the dtype that the result is for. */
-uint16_t kni_work_power(kni_work *w, uint16_t a, int storage);
+/* e to the power of a, which is 0 or less. */
+uint16_t kni_work_power(kni_work *w, uint16_t a, kni_power_digits digits);
+/* The digits that a result of the dtype has. */
+static inline kni_power_digits kni_power_digits_of(int dtype)
+{
+    return dtype == KN_F16 || dtype == KN_BF16 ? KNI_POWER_HALF : KNI_POWER_ALL;
+}
 uint16_t kni_work_select(kni_work *w, uint16_t condition, uint16_t yes, uint16_t no);
 uint16_t kni_work_logic(kni_work *w, int kind, uint16_t a, uint16_t b);
 uint16_t kni_work_convert(kni_work *w, uint16_t a, int from, int to);
@@ -228,8 +241,8 @@ uint16_t kni_work_index(kni_work *w, uint16_t frame);
 uint16_t kni_work_philox(kni_work *w, uint16_t key, uint16_t counter, uint16_t index, int words, int which);
 /* A vector of one element for each index of `axis`, as the row computes with it. */
 uint16_t kni_work_along(kni_work *w, uint32_t id, uint16_t frame, int axis, int compute);
-/* The place in the row, as I64. */
-uint16_t kni_work_place(kni_work *w);
+/* The place in the row, as I64, or as I32 where all places fit. */
+uint16_t kni_work_place(kni_work *w, int dtype);
 uint16_t kni_work_report(kni_work *w, uint16_t value, uint16_t reported, uint16_t condition);
 
 /* ---- laying lanes over it */

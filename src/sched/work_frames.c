@@ -112,11 +112,11 @@ uint16_t kni_work_index(kni_work *w, uint16_t frame)
     return kni_work_node_add(w, &(kni_work_node){.kind = KNI_WORK_INDEX, .dtype = KN_I64, .a = at, .op = 1});
 }
 
-uint16_t kni_work_place(kni_work *w)
+uint16_t kni_work_place(kni_work *w, int dtype)
 {
     return kni_work_node_add(
-        w,
-        &(kni_work_node){.kind = KNI_WORK_INDEX, .dtype = KN_I64, .level = KNI_WORK_K, .extra = KNI_WORK_K});
+        w, &(kni_work_node){
+               .kind = KNI_WORK_INDEX, .dtype = (uint8_t)dtype, .level = KNI_WORK_K, .extra = KNI_WORK_K});
 }
 
 /* ---- views of what the group computes */

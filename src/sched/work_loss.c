@@ -52,7 +52,10 @@ static void start(loss_parts *p, int x, int target, int weight)
                                      kni_work_word(w, KNI_WORD_ge, at, kni_work_constant(w, KN_I64, 0)));
     uint16_t bad = kni_work_logic(w, KNI_WORK_AND, not_ignored, kni_work_logic(w, KNI_WORK_NOT, inside, 0));
     p->counts = kni_work_report(w, kni_work_logic(w, KNI_WORK_AND, not_ignored, inside), at, bad);
-    p->here = kni_work_word(w, KNI_WORD_eq, kni_work_place(w), at);
+    /* A target that 32 bits do not hold is no place, whatever they say of it. */
+    int narrow = w->width <= INT32_MAX ? KN_I32 : KN_I64;
+    p->here =
+        kni_work_word(w, KNI_WORD_eq, kni_work_place(w, narrow), kni_work_convert(w, at, KN_I64, narrow));
     if (kni_work_in(p->r, weight) != KNI_NO_SLOT)
         p->weight = kni_work_along(w, kni_work_in(p->r, weight), p->all, axis, p->compute);
 }
@@ -82,7 +85,7 @@ static uint16_t cross_entropy(kni_work *w, const kn_record *r, int result, uint1
         return kni_work_convert(w, y, c, dtype);
     }
     uint16_t most = kni_work_reduce(w, KNI_WORK_TOP, p.x);
-    uint16_t power = kni_work_power(w, kni_work_word(w, KNI_WORD_sub, p.x, most), dtype);
+    uint16_t power = kni_work_power(w, kni_work_word(w, KNI_WORD_sub, p.x, most), KNI_POWER_SUM);
     uint16_t total = kni_work_reduce(w, KNI_WORK_SUM, power);
     uint16_t z = kni_work_word(w, KNI_WORD_add, most, kni_work_word(w, KNI_WORD_log, total, 0));
     if (result == 1) return kni_work_convert(w, z, c, dtype);
@@ -117,7 +120,8 @@ static uint16_t cross_entropy_grad(kni_work *w, const kn_record *r, int result, 
             p.weight ? kni_work_reduce(w, KNI_WORK_SUM, p.weight) : kni_work_real(w, c, (double)w->width);
         all = kni_work_word(w, KNI_WORD_add, all, kni_work_word(w, KNI_WORD_mul, share, weights));
     }
-    uint16_t g = kni_work_power(w, kni_work_word(w, KNI_WORD_sub, p.x, lse), kni_out(r, 0)->type.dtype);
+    uint16_t g = kni_work_power(w, kni_work_word(w, KNI_WORD_sub, p.x, lse),
+                                kni_power_digits_of(kni_out(r, 0)->type.dtype));
     g = kni_work_word(w, KNI_WORD_mul, all, g);
     if (p.a->smoothing > 0)
         g = kni_work_word(w, KNI_WORD_sub, g,

@@ -102,12 +102,11 @@ uint16_t kni_work_word(kni_work *w, int word, uint16_t a, uint16_t b)
                .kind = KNI_WORK_WORD, .op = (uint8_t)word, .dtype = (uint8_t)dtype, .a = a, .b = b});
 }
 
-uint16_t kni_work_power(kni_work *w, uint16_t a, int storage)
+uint16_t kni_work_power(kni_work *w, uint16_t a, kni_power_digits digits)
 {
-    return kni_work_node_add(w, &(kni_work_node){.kind = KNI_WORK_POWER,
-                                                 .op = storage == KN_F16 || storage == KN_BF16,
-                                                 .dtype = w->nodes[a].dtype,
-                                                 .a = a});
+    return kni_work_node_add(
+        w,
+        &(kni_work_node){.kind = KNI_WORK_POWER, .op = (uint8_t)digits, .dtype = w->nodes[a].dtype, .a = a});
 }
 
 uint16_t kni_work_select(kni_work *w, uint16_t condition, uint16_t yes, uint16_t no)

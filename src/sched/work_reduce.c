@@ -33,10 +33,24 @@ static int number_dtype(int dtype)
     return compute == KN_BOOL ? KN_I32 : compute;
 }
 
+/* A sum over all rows of a group that has others, at each place of them. */
+static uint16_t across(kni_work *w, const kn_record *r, int compute)
+{
+    const kni_type *x = &kni_in(r, 0)->type;
+    uint32_t reduced = 0;
+    axes_of(r, &reduced);
+    uint16_t all = kni_work_row_frame(w, x, ((1u << x->rank) - 1) & ~reduced);
+    uint16_t v = w->failed ? 0 : kni_work_operand(w, r->ids[r->n_out], all, 0, compute);
+    return w->failed ? 0 : kni_work_reduce(w, KNI_WORK_COLUMNS, v);
+}
+
 static uint16_t total(kni_work *w, const kn_record *r, int result, uint16_t frame)
 {
     (void)result;
     int compute = kni_is_float(dtype_in(r)) ? kni_work_dtype(dtype_in(r)) : KN_I64;
+    const kni_work_frame *f = &w->frames[frame];
+    if (r->op == KNI_OP_sum && !f->node && f->level == KNI_WORK_K && kni_is_float(compute))
+        return kni_work_convert(w, across(w, r, compute), compute, dtype_out(r));
     uint16_t x = operand(w, r, frame, axes_of, compute);
     uint16_t y = kni_work_reduce(w, r->op == KNI_OP_sum ? KNI_WORK_SUM : KNI_WORK_PROD, x);
     return kni_work_convert(w, y, compute, dtype_out(r));

@@ -25,7 +25,7 @@ static uint16_t softmax(kni_work *w, const kn_record *r, int result, uint16_t fr
     uint16_t most = kni_work_reduce(w, KNI_WORK_TOP, x);
     if (a->quiet) most = kni_work_word(w, KNI_WORD_max, most, kni_work_constant(w, compute, 0));
     uint16_t d = kni_work_word(w, KNI_WORD_sub, x, most),
-             power = kni_work_power(w, d, r->op == KNI_OP_softmax ? dtype : compute);
+             power = kni_work_power(w, d, kni_power_digits_of(r->op == KNI_OP_softmax ? dtype : compute));
     uint16_t total = kni_work_reduce(w, KNI_WORK_SUM, power);
     if (a->quiet) {
         uint16_t one = kni_work_word(w, KNI_WORD_exp, kni_work_word(w, KNI_WORD_neg, most, 0), 0);
@@ -53,8 +53,9 @@ static uint16_t softmax_grad(kni_work *w, const kn_record *r, int result, uint16
         dx = kni_work_word(w, KNI_WORD_mul, y, kni_work_word(w, KNI_WORD_sub, dy, total));
     } else {
         uint16_t total = kni_work_reduce(w, KNI_WORK_SUM, dy);
-        dx = kni_work_word(w, KNI_WORD_sub, dy,
-                           kni_work_word(w, KNI_WORD_mul, kni_work_power(w, y, dtype), total));
+        dx = kni_work_word(
+            w, KNI_WORD_sub, dy,
+            kni_work_word(w, KNI_WORD_mul, kni_work_power(w, y, kni_power_digits_of(dtype)), total));
     }
     return kni_work_convert(w, dx, compute, dtype);
 }

@@ -9,9 +9,10 @@ enum { MAX_OPERANDS = 64 };
 /* A node on the way, with the cotangents of its outputs gathered so far. */
 typedef struct stop {
     kni_node *node;
-    kn_tensor *dy; /* n_out of them, KN_NONE where nothing has arrived */
-    bool leads;    /* to something asked for */
-    bool asked;    /* its cotangents are results */
+    kn_tensor *dy;             /* n_out of them, KN_NONE where nothing has arrived */
+    kni_cotangent_part *parts; /* that have arrived and are not in dy yet */
+    bool leads;                /* to something asked for */
+    bool asked;                /* its cotangents are results */
 } stop;
 
 typedef struct walk {
@@ -68,7 +69,7 @@ static bool add_stop(walk *w, kni_node *node)
     kn_tensor *dy = kni_allocate(bytes);
     if (!dy) return false;
     memset(dy, 0, bytes);
-    w->stops[w->n] = (stop){node, dy, false, false};
+    w->stops[w->n] = (stop){.node = node, .dy = dy};
     *place = ++w->n;
     return true;
 }
@@ -90,8 +91,10 @@ static bool collect(walk *w, const kn_tensor *outputs, int n)
 
 static void free_walk(walk *w)
 {
-    for (int i = 0; i < w->n; i++)
+    for (int i = 0; i < w->n; i++) {
         kni_free(w->stops[i].dy, (size_t)w->stops[i].node->n_out * sizeof(kn_tensor));
+        kni_parts_free(&w->stops[i].parts);
+    }
     kni_free(w->stops, (size_t)w->capacity * sizeof *w->stops);
     kni_free(w->table, (size_t)w->table_size * sizeof *w->table);
 }
@@ -196,6 +199,11 @@ static kn_status run_row(walk *w, stop *s, uint64_t needs, kn_tensor *grads)
                     node->row->name);
 }
 
+static void forget(const walk *w, kni_node *node)
+{
+    if (!(w->flags & (KN_GRAD_RETAIN | KN_GRAD_CREATE_GRAPH))) kni_node_forget(node);
+}
+
 static kn_status run_stop(walk *w, stop *s)
 {
     kni_node *node = s->node;
@@ -215,6 +223,12 @@ static kn_status run_stop(walk *w, stop *s)
         return kni_fail(
             KN_ERROR_GRADIENT,
             "gradients of gradients do not pass through kn_recompute(): call the segment directly");
+    if (needs && kni_part_fits(node)) {
+        if (!kni_part_add(&find(w, node->inputs[0])->parts, node, s->dy[0]))
+            return kni_fail(KN_ERROR_MEMORY, "kn_grad: no memory to walk the tape");
+        forget(w, node);
+        return KN_OK;
+    }
     kn_scope scope = kn_scope_begin();
     kn_status status =
         node->special ? node->special(node, s->dy[0], grads, needs) : run_row(w, s, needs, grads);
@@ -225,7 +239,19 @@ static kn_status run_stop(walk *w, stop *s)
                      ? kn_error_code(grads[i])
                      : accumulate(find(w, node->inputs[i]), node->input_output[i], grads[i]);
     }
-    if (!(w->flags & (KN_GRAD_RETAIN | KN_GRAD_CREATE_GRAPH))) kni_node_forget(node);
+    forget(w, node);
+    return status;
+}
+
+/* Everything that reads the value has been walked: its parts are complete. */
+static kn_status join_parts(stop *s)
+{
+    kn_status status = KN_OK;
+    while (s->parts && status == KN_OK) {
+        uint32_t output;
+        kn_tensor whole = kni_parts_take(&s->parts, &output);
+        status = kni_is_poisoned(whole) ? kn_error_code(whole) : accumulate(s, output, whole);
+    }
     return status;
 }
 
@@ -285,7 +311,8 @@ static kn_status go(walk *w, const kn_tensor *outputs, const kn_tensor *cotangen
     kn_status s = w->n ? seed(w, outputs, cotangents, n) : KN_OK;
     for (int i = w->n - 1; i >= 0 && s == KN_OK; i--) {
         stop *at = &w->stops[i];
-        if (!at->leads || !has_cotangent(at) || (!at->node->row && !at->node->special)) continue;
+        if (at->parts) s = join_parts(at);
+        if (s || !at->leads || !has_cotangent(at) || (!at->node->row && !at->node->special)) continue;
         s = run_stop(w, at);
         drop_cotangents(at);
     }

@@ -76,11 +76,11 @@ static kn_status gpt2_init(Gpt2 *m, const settings *o)
 static kn_tensor attend(const Block *block, int64_t heads, kn_tensor x)
 {
     int64_t batch = kn_size(x, 0), length = kn_size(x, 1), width = kn_size(x, 2);
-    kn_tensor all =
-        kn_reshape(kn_nn_linear_forward(&block->attn, x), KN_SHAPE(batch, length, 3, heads, width / heads));
-    kn_tensor apart = kn_keep(kn_permute(all, KN_AXES(2, 0, 3, 1, 4))); /* [3, batch, heads, length, size] */
-    kn_tensor y = kn_attention(kn_select(apart, 0, 0), kn_select(apart, 0, 1), kn_select(apart, 0, 2),
-                               &(kn_attention_args){.is_causal = true});
+    kn_tensor all = kn_keep(
+        kn_reshape(kn_nn_linear_forward(&block->attn, x), KN_SHAPE(batch, length, 3, heads, width / heads)));
+    kn_tensor apart[3]; /* [batch, heads, length, size] */
+    for (int i = 0; i < 3; i++) apart[i] = kn_permute(kn_select(all, 2, i), KN_AXES(0, 2, 1, 3));
+    kn_tensor y = kn_attention(apart[0], apart[1], apart[2], &(kn_attention_args){.is_causal = true});
     y = kn_reshape(kn_permute(y, KN_AXES(0, 2, 1, 3)), KN_SHAPE(batch, length, width));
     return kn_nn_linear_forward(&block->proj, y);
 }

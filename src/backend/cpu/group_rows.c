@@ -130,7 +130,7 @@ static bool choose_tiles(rows_program *p, const kni_group *g)
     while (i < g->n_records && !kni_row_domain_of(g->records[i], &d)) i++;
     if (i == g->n_records || !kni_row_domain_last(&d) || kni_count(d.shape) == 0) return false;
     p->shape = *d.shape;
-    p->domain = (kni_row_domain){&p->shape, d.reduced, d.elements};
+    p->domain = (kni_row_domain){.shape = &p->shape, .reduced = d.reduced, .elements = d.elements};
     int first = 0; /* axis of the rows */
     while (first < p->shape.rank && !(d.reduced >> first & 1)) first++;
     if (first == 0 || first == p->shape.rank) return false;

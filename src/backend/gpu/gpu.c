@@ -148,14 +148,15 @@ static kn_status counters(kni_gpu *g, kni_report *report)
 
 static kn_status limits(const kni_gpu *g, kni_group_limits *l)
 {
-    *l = (kni_group_limits){.kinds = 1u << KNI_GROUP_POINTWISE | 1u << KNI_GROUP_REDUCTION |
-                                     1u << KNI_GROUP_ROWS | 1u << KNI_GROUP_MANY,
-                            .max_records = 64,
-                            .max_inputs = 32,
-                            .max_outputs = 16,
-                            .smallest = 0,
-                            .takes =
-                                KNI_TAKES_VIEWS | KNI_TAKES_CREATION | KNI_TAKES_ANY_AXES | KNI_TAKES_WHOLE};
+    *l =
+        (kni_group_limits){.kinds = 1u << KNI_GROUP_POINTWISE | 1u << KNI_GROUP_REDUCTION |
+                                    1u << KNI_GROUP_ROWS | 1u << KNI_GROUP_MANY,
+                           .max_records = 64,
+                           .max_inputs = 32,
+                           .max_outputs = 16,
+                           .smallest = 0,
+                           .takes = KNI_TAKES_VIEWS | KNI_TAKES_CREATION | KNI_TAKES_ANY_AXES |
+                                    KNI_TAKES_WHOLE | KNI_TAKES_LOSSES | KNI_TAKES_COLUMNS | KNI_TAKES_CASTS};
     /* Launches are measured one by one. */
     if (g->driver->record_begin && !g->driver->profiling) l->takes |= KNI_TAKES_PLANS;
     return KN_OK;

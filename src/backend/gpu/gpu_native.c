@@ -13,6 +13,9 @@ static const struct {
     {&kni_op_conv_transpose, kni_gpu_run_conv_transpose},
     {&kni_op_conv_weight_grad, kni_gpu_run_conv_weight_grad},
     {&kni_op_update_slice, kni_gpu_run_update_slice},
+    {&kni_op_concat, kni_gpu_run_concat},
+    {&kni_op_embedding_grad, kni_gpu_run_embedding_grad},
+    {&kni_op_select_assign, kni_gpu_run_select_assign},
 };
 
 kn_status kni_gpu_native(kni_gpu *g, const kn_record *r)

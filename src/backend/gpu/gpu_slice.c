@@ -1,5 +1,5 @@
-/* Replacing a part of a tensor: the whole is copied, or kept where nobody else needs it, and the part is written over it by
-   the copy of strided elements (gpu_view.c). */
+/* Writing parts of a tensor by the copy of strided elements (gpu_view.c): replacing one, where the whole is copied first, or
+   kept where nobody else needs it, and joining tensors along an axis. */
 #include "backend/gpu/product.h"
 #include "ops/movement_rows.h"
 #include <string.h>
@@ -30,6 +30,23 @@ kn_status kni_gpu_run_update_slice(kni_gpu *g, const kn_record *r)
         strides[i] = a->step.dims[i] * y->strides[i];
     }
     if (s == KN_OK) s = kni_gpu_place(g, values, kni_gpu_block_of(y->storage), start, strides);
+    if (s == KN_OK) kni_gpu_finish(g, r, -1);
+    return s;
+}
+
+kn_status kni_gpu_run_concat(kni_gpu *g, const kn_record *r)
+{
+    kni_tensor *y = kni_out(r, 0);
+    int axis = (int)((const kni_axis_attributes *)r->attributes)->axis;
+    int64_t start = 0;
+    for (int i = 0; i < r->n_in; i++)
+        if (kni_in(r, i)->type.dtype != y->type.dtype) return KN_ERROR_UNSUPPORTED;
+    kn_status s = kni_gpu_allocate(g, y);
+    for (int i = 0; i < r->n_in && s == KN_OK; i++) {
+        kni_tensor *x = kni_in(r, i);
+        s = kni_gpu_place(g, x, kni_gpu_block_of(y->storage), start, y->strides);
+        start += x->type.dims[axis] * y->strides[axis];
+    }
     if (s == KN_OK) kni_gpu_finish(g, r, -1);
     return s;
 }

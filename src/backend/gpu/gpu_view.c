@@ -69,6 +69,26 @@ static kn_status launch_copy(kni_gpu *g, kni_gpu_block **blocks, size_t bytes, c
     return kni_gpu_launch(g, k, &shape, blocks, 2, -1, p);
 }
 
+/* Elements that lie side by side on both sides move several at once, up to 8 bytes of them. */
+static size_t widen(size_t bytes, copy_params *p, int rank, int64_t *dims, int64_t (*strides)[KN_MAX_RANK],
+                    int sides)
+{
+    for (; bytes < 8 && rank; bytes *= 2) {
+        bool even = p->offset_x % 2 == 0 && p->offset_y % 2 == 0 && dims[rank - 1] % 2 == 0;
+        for (int k = 0; k < sides; k++)
+            for (int a = 0; a < rank; a++)
+                even &= a == rank - 1 ? strides[k][a] == 1 : strides[k][a] % 2 == 0;
+        if (!even) break;
+        p->items /= 2;
+        p->offset_x /= 2;
+        p->offset_y /= 2;
+        dims[rank - 1] /= 2;
+        for (int k = 0; k < sides; k++)
+            for (int a = 0; a < rank - 1; a++) strides[k][a] /= 2;
+    }
+    return bytes;
+}
+
 kn_status kni_gpu_place(kni_gpu *g, kni_tensor *x, kni_gpu_block *to, int64_t start, const int64_t *places)
 {
     kni_gpu_block *blocks[2] = {NULL, to}, *made;
@@ -87,6 +107,7 @@ kn_status kni_gpu_place(kni_gpu *g, kni_tensor *x, kni_gpu_block *to, int64_t st
                                             (size_t)x->offset * bytes, (size_t)n * bytes));
     } else {
         copy_params p = {n, x->offset, start, {0}};
+        bytes = widen(bytes, &p, rank, dims, strides, places ? 2 : 1);
         s = launch_copy(g, blocks, bytes, &p, rank, dims, strides, places != NULL);
     }
     if (made) kni_gpu_give(made);

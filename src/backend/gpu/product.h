@@ -28,7 +28,11 @@ kn_status kni_gpu_run_attention_grad(kni_gpu *g, const kn_record *r);
 kn_status kni_gpu_run_conv(kni_gpu *g, const kn_record *r);
 kn_status kni_gpu_run_conv_transpose(kni_gpu *g, const kn_record *r);
 kn_status kni_gpu_run_conv_weight_grad(kni_gpu *g, const kn_record *r);
-/* A part of a tensor replaced (gpu_slice.c). */
+/* A part of a tensor replaced, and tensors joined (gpu_slice.c). */
 kn_status kni_gpu_run_update_slice(kni_gpu *g, const kn_record *r);
+kn_status kni_gpu_run_concat(kni_gpu *g, const kn_record *r);
+/* Rows added to those of a table that indices name (gpu_rows_add.c). */
+kn_status kni_gpu_run_embedding_grad(kni_gpu *g, const kn_record *r);
+kn_status kni_gpu_run_select_assign(kni_gpu *g, const kn_record *r);
 
 #endif

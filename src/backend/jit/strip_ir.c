@@ -233,7 +233,7 @@ static void make_step(maker *m, const kni_strip_step *s)
         m->step = s;
         for (int k = 0; k < s->n_in; k++) m->operands[k] = value_of(m, s->in[k]);
         const kn_op *row = m->g->records[s->record]->row;
-        keep(m, s->out, kni_emit_scalar_body(&m->b, row, call_dtype(m, s), body_leaf, m));
+        keep(m, s->out, kni_emit_scalar_body(&m->b, row, call_dtype(m, s), body_leaf, NULL, m));
     } else if (s->kind == KNI_STRIP_CONVERT) {
         keep(m, s->out, convert(m, value_of(m, s->in[0]), s->in[0].dtype, s->via, s->out.dtype));
     } else {

@@ -1,0 +1,131 @@
+/* Cotangents of slices, kept until all of a value have come: parts that lie beside each other are laid side by side in one
+   write, where each would else be put into zeros of the whole size and added. */
+#include "ops/movement_rows.h"
+#include "wrap/tape.h"
+#include <string.h>
+
+struct kni_cotangent_part {
+    kni_cotangent_part *next;
+    kn_tensor dy;
+    uint32_t output; /* of the node whose part it is */
+    int axis;        /* the one that is cut, -1: none is */
+    int64_t start, size;
+    kni_type whole;
+    kni_slice_attributes slice;
+};
+
+/* The axis that a slice cuts, by steps of 1; -2 where it is no such slice. */
+static int cut_axis(const kni_node *node)
+{
+    const kni_slice_attributes *a = node->attributes;
+    const kni_type *x = &node->in_types[0], *y = &node->out_types[0];
+    int axis = -1;
+    for (int i = 0; i < x->rank; i++) {
+        if (a->step.dims[i] != 1 || y->dims[i] == 0) return -2;
+        if (y->dims[i] == x->dims[i]) continue;
+        if (axis >= 0) return -2;
+        axis = i;
+    }
+    return axis;
+}
+
+bool kni_part_fits(const kni_node *node) { return node->row == &kni_op_slice && cut_axis(node) >= -1; }
+
+bool kni_part_add(kni_cotangent_part **list, const kni_node *node, kn_tensor dy)
+{
+    kni_cotangent_part *p = kni_allocate(sizeof *p);
+    if (!p) return false;
+    int axis = cut_axis(node);
+    *p = (kni_cotangent_part){.output = node->input_output[0],
+                              .axis = axis,
+                              .size = axis < 0 ? 0 : node->out_types[0].dims[axis],
+                              .whole = node->in_types[0],
+                              .slice = *(const kni_slice_attributes *)node->attributes};
+    if (axis >= 0) p->start = p->slice.start.dims[axis];
+    p->dy = kn_keep(kn_alias(dy));
+    /* In the order in which they came. */
+    while (*list) list = &(*list)->next;
+    *list = p;
+    return true;
+}
+
+static void free_part(kni_cotangent_part *p)
+{
+    if (kn_ok(p->dy)) kn_drop(p->dy);
+    kni_free(p, sizeof *p);
+}
+
+void kni_parts_free(kni_cotangent_part **list)
+{
+    while (*list) {
+        kni_cotangent_part *p = *list;
+        *list = p->next;
+        free_part(p);
+    }
+}
+
+/* The part that begins where `at` is, among those of the same output and axis. */
+static const kni_cotangent_part *begins(const kni_cotangent_part *list, const kni_cotangent_part *like,
+                                        int64_t at)
+{
+    for (; list; list = list->next)
+        if (list->output == like->output && list->start == at) return list;
+    return NULL;
+}
+
+enum { MOST_SIDE = 64 };
+
+/* Fills in the parts of the first one's value in their order when they are all of it, each element once; answers how many
+   there are, 0 where they are not. */
+static int side_by_side(const kni_cotangent_part *list, kn_tensor *sides)
+{
+    int n = 0, all = 0;
+    int64_t at = 0;
+    for (const kni_cotangent_part *p = list; p; p = p->next) {
+        if (p->output != list->output) continue;
+        if (p->axis != list->axis || p->axis < 0) return 0;
+        all++;
+    }
+    const kni_cotangent_part *p;
+    for (; n < MOST_SIDE && (p = begins(list, list, at)); at += p->size) sides[n++] = p->dy;
+    return n == all && at == list->whole.dims[list->axis] ? n : 0;
+}
+
+static kn_tensor put_into_zeros(const kni_cotangent_part *p)
+{
+    if (p->axis < 0) return kn_alias(p->dy);
+    kn_tensor zeros = kn_zeros(kni_shape_from_type(&p->whole), (kn_dtype)p->whole.dtype);
+    kn_tensor in[2] = {zeros, p->dy};
+    return kni_apply(&kni_op_update_slice, in, 2, &p->slice);
+}
+
+/* Takes those of one output out of the list. */
+static void remove_output(kni_cotangent_part **list, uint32_t output)
+{
+    while (*list) {
+        kni_cotangent_part *p = *list;
+        if (p->output != output) {
+            list = &p->next;
+            continue;
+        }
+        *list = p->next;
+        free_part(p);
+    }
+}
+
+kn_tensor kni_parts_take(kni_cotangent_part **list, uint32_t *output)
+{
+    kn_tensor sides[MOST_SIDE], sum = KN_NONE;
+    *output = (*list)->output;
+    kn_scope scope = kn_scope_begin();
+    int n = side_by_side(*list, sides);
+    if (n > 1) {
+        sum = kn_concat(sides, n, (*list)->axis);
+    } else {
+        for (const kni_cotangent_part *p = *list; p; p = p->next)
+            if (p->output == *output) sum = sum.bits ? kn_add(sum, put_into_zeros(p)) : put_into_zeros(p);
+    }
+    sum = kn_scope_end(scope, sum);
+    remove_output(list, *output);
+    return sum;
+}
