@@ -143,6 +143,14 @@ static bool put_param(kni_sched_kernel *k, int dtype, const void *value)
     return true;
 }
 
+static void put_source(kni_sched_kernel *k, kni_sched_source source)
+{
+    if (source.kind != KNI_SOURCE_SHARED)
+        source.at = (uint16_t)(k->param_bytes - kni_dtypes[source.dtype].bits / 8u);
+    k->sources_lack |= k->n_sources == KNI_SCHED_SOURCES;
+    if (!k->sources_lack) k->sources[k->n_sources++] = source;
+}
+
 static bool put_params(kni_sched_kernel *k, const kni_work *w, int64_t items)
 {
     bool good = put_param(k, KN_I64, &items);
@@ -150,11 +158,17 @@ static bool put_params(kni_sched_kernel *k, const kni_work *w, int64_t items)
     for (int i = 1; i < w->n_numbers && good; i++) {
         const kni_work_number *number = &w->numbers[i];
         int32_t narrow = (int32_t)number->u.whole;
-        if (number->dtype)
+        if (number->dtype) {
             good = put_param(k, number->dtype, &number->u);
-        else
+            if (good && number->source.kind) put_source(k, number->source);
+        } else
             good = w->index == KN_I32 ? put_param(k, KN_I32, &narrow) : put_param(k, KN_I64, &number->u);
     }
+    for (int i = 0; i < KNI_WORK_UPDATES && i < w->group->n_records; i++)
+        if (w->update_shares[i])
+            put_source(k, (kni_sched_source){.kind = KNI_SOURCE_SHARED,
+                                             .record = (uint16_t)i,
+                                             .index = (uint16_t)(w->update_shares[i] - 1)});
     /* The block's size is a multiple of 8. */
     while (k->param_bytes % 8 && k->param_bytes < KNI_SCHED_PARAM_BYTES) k->params[k->param_bytes++] = 0;
     return good && 1 + w->n_buffers + w->n_numbers <= KNI_IR_MAX_PARAMS;
@@ -166,7 +180,8 @@ kni_sched_kernel *kni_sched_add_kernel(kni_sched *sched, const kni_work *w, int 
     kni_sched_kernel *k = &sched->kernels[sched->n_kernels];
     k->schedule = (uint8_t)schedule;
     k->n_buffers = w->n_buffers;
-    k->param_bytes = 0;
+    k->param_bytes = k->n_sources = 0;
+    k->sources_lack = false;
     for (int i = 0; i < w->n_buffers; i++) k->buffers[i] = w->buffers[i].id;
     memset(k->in_place, 0, sizeof k->in_place);
     k->shape = (kni_launch_shape){{1, 1, 1}, w->threads, 0};

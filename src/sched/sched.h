@@ -7,6 +7,7 @@
 
 #include "graph/group.h"
 #include "ir/ir.h"
+#include "ops/op.h"
 
 typedef enum kni_schedule {
     KNI_SCHED_POINTWISE, /* one invocation for some consecutive elements */
@@ -29,8 +30,22 @@ enum {
     KNI_SCHED_MAX_BUFFERS = 96,
     KNI_SCHED_MAX_TEMPS = 4,
     KNI_SCHED_PARAM_BYTES = 3072,
-    KNI_SCHED_SIGNATURE = 6144
+    KNI_SCHED_SIGNATURE = 6144,
+    KNI_SCHED_SOURCES = 256
 };
+/* Where a number of the params comes from that may be another one at the next launch of the same records. */
+typedef struct kni_sched_source {
+    uint16_t at; /* of the params */
+    uint8_t kind, dtype;
+    uint16_t record, index;
+} kni_sched_source;
+enum {
+    KNI_SOURCE_NONE,
+    KNI_SOURCE_UPDATE, /* number `index` of the optimiser's rule that the record is */
+    KNI_SOURCE_SHARED, /* no number: the record has those of record `index`, because their attributes are equal */
+    KNI_SOURCE_WHOLE /* the attribute of 64 bits at offset `index` */
+};
+
 /* | n: temporary n instead of a tensor's id. */
 #define KNI_SCHED_TEMP 0x80000000u
 
@@ -46,6 +61,9 @@ typedef struct kni_sched_kernel {
     uint8_t in_place[KNI_SCHED_MAX_BUFFERS];
     _Alignas(8) uint8_t params[KNI_SCHED_PARAM_BYTES];
     uint32_t param_bytes;
+    kni_sched_source sources[KNI_SCHED_SOURCES];
+    uint32_t n_sources;
+    bool sources_lack; /* there are more */
 } kni_sched_kernel;
 
 typedef struct kni_sched {
@@ -64,6 +82,12 @@ typedef struct kni_sched_target {
 /* KN_ERROR_UNSUPPORTED without a text: no schedule for this group; run its records one by one, and a single record by
    its lowering or reference kernel. Outputs need their types only, not storage: they will be contiguous. */
 kn_status kni_sched_prepare(const kni_group *group, const kni_sched_target *target, kni_sched *sched);
+/* Whether the attribute gets into params by way of sources alone. */
+bool kni_sched_tracks(const kn_op *row, const kn_attribute *a);
+/* Gives the params the numbers that the records have now, all else being as it was. False: they would be laid out in
+   another way, and nothing was changed. */
+bool kni_sched_renumber(const kni_sched_source *sources, uint32_t n, const kn_record *const *records,
+                        unsigned char *params);
 /* The IR of one of its kernels, verified and simplified but not legalised; NULL with the failure told. */
 kni_ir *kni_sched_build(const kni_group *group, const kni_sched_target *target, const kni_sched *sched,
                         int32_t kernel);

@@ -125,6 +125,7 @@ typedef struct kni_work_number {
         float single;
         uint8_t bytes[8];
     } u;
+    kni_sched_source source;
 } kni_work_number;
 
 typedef struct kni_work_buffer {
@@ -175,6 +176,7 @@ typedef struct kni_work {
     int64_t temp_bytes;
     uint16_t same[KNI_WORK_SAME_NODES];
     uint16_t update_numbers[KNI_WORK_UPDATES]; /* the first number's node, by record */
+    uint16_t update_shares[KNI_WORK_UPDATES];  /* 1 + the record that they belong to, 0: its own */
     kni_work_output outputs[KNI_WORK_OUTPUTS];
     kni_work_buffer buffers[KNI_SCHED_MAX_BUFFERS];
     kni_work_node nodes[KNI_WORK_NODES]; /* [0] is unused */
@@ -223,6 +225,8 @@ uint16_t kni_work_number_add(kni_work *w, int dtype, const void *value, int from
 uint16_t kni_work_whole(kni_work *w, int dtype, int64_t value); /* a node */
 uint16_t kni_work_real(kni_work *w, int dtype, double value);   /* a node; a number of the launch */
 uint16_t kni_work_inline(kni_work *w, int dtype, const void *value, int from); /* the same of any dtype */
+/* The number of a node comes from the record and may change. */
+void kni_work_source(kni_work *w, uint16_t node, int kind, const kn_record *r, int index);
 uint16_t kni_work_constant(kni_work *w, int dtype, double value);
 uint16_t kni_work_word(kni_work *w, int word, uint16_t a, uint16_t b);
 /* e to the power of a, which is 0 or less. */

@@ -2,6 +2,7 @@
 #include "ops/creation_rows.h"
 #include "ops/dropout.h"
 #include "sched/work_rows.h"
+#include <string.h>
 
 /* The widest float of the target, in which the CPU computes such numbers. */
 static int real_dtype(const kni_work *w) { return w->target->caps->f64 ? KN_F64 : KN_F32; }
@@ -58,6 +59,16 @@ static uint16_t linspace(kni_work *w, const kn_record *r, int result, uint16_t f
     return kni_work_convert(w, v, kni_is_float(dtype) ? real : KN_I64, dtype);
 }
 
+/* A word of the generator's state, which is another one each time. */
+static uint16_t state_word(kni_work *w, const kn_record *r, size_t offset)
+{
+    int64_t value;
+    memcpy(&value, (const char *)r->attributes + offset, sizeof value);
+    uint16_t n = kni_work_whole(w, KN_I64, value);
+    kni_work_source(w, n, KNI_SOURCE_WHOLE, r, (int)offset);
+    return n;
+}
+
 /* y = x scale + shift where the word is at least the limit, else dropped. */
 static uint16_t dropout(kni_work *w, const kn_record *r, int result, uint16_t frame)
 {
@@ -67,7 +78,8 @@ static uint16_t dropout(kni_work *w, const kn_record *r, int result, uint16_t fr
     uint16_t x = kni_work_operand(w, r->ids[1], frame, 0, compute);
     uint16_t at = kni_work_index(w, frame);
     if (a->group > 1) at = kni_work_word(w, KNI_WORD_div, at, kni_work_whole(w, KN_I64, a->group));
-    uint16_t key = kni_work_whole(w, KN_I64, a->key), counter = kni_work_whole(w, KN_I64, a->counter);
+    uint16_t key = state_word(w, r, offsetof(kni_dropout_attributes, key));
+    uint16_t counter = state_word(w, r, offsetof(kni_dropout_attributes, counter));
     uint16_t word = kni_work_philox(w, key, counter, at, 1, 0);
     uint16_t kept = kni_work_word(w, KNI_WORD_ge, word, kni_work_whole(w, KN_I64, kni_dropout_limit(a->p)));
     uint16_t y = kni_work_word(w, KNI_WORD_mul, x, kni_work_real(w, compute, a->scale));
@@ -204,7 +216,8 @@ static uint16_t random_numbers(kni_work *w, const kn_record *r, int result, uint
     draw d = {.w = w, .a = a, .dtype = kni_out(r, 0)->type.dtype};
     int n = kni_random_words(a->kind, a->dtype), made;
     uint16_t at = kni_work_index(w, frame);
-    uint16_t key = kni_work_whole(w, KN_I64, a->key), counter = kni_work_whole(w, KN_I64, a->counter);
+    uint16_t key = state_word(w, r, offsetof(kni_random_attributes, key));
+    uint16_t counter = state_word(w, r, offsetof(kni_random_attributes, counter));
     for (int i = 0; i < n; i++) d.words[i] = kni_work_philox(w, key, counter, at, n, i);
     uint16_t v = draws[a->kind](&d, &made);
     return kni_work_convert(w, v, made, d.dtype);

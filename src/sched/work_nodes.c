@@ -86,6 +86,16 @@ uint16_t kni_work_inline(kni_work *w, int dtype, const void *value, int from)
     return number_node(w, dtype, value, from);
 }
 
+void kni_work_source(kni_work *w, uint16_t node, int kind, const kn_record *r, int index)
+{
+    if (w->failed || w->nodes[node].kind != KNI_WORK_NUMBER) return;
+    kni_work_number *number = &w->numbers[w->nodes[node].extra];
+    int record = 0;
+    while (record < w->group->n_records && w->group->records[record] != r) record++;
+    number->source = (kni_sched_source){
+        .kind = (uint8_t)kind, .dtype = number->dtype, .record = (uint16_t)record, .index = (uint16_t)index};
+}
+
 uint16_t kni_work_constant(kni_work *w, int dtype, double value)
 {
     return kni_work_node_add(

@@ -30,6 +30,8 @@ static inline uint32_t kni_work_in(const kn_record *r, int i)
 {
     return i < r->n_in ? r->ids[r->n_out + i] : KNI_NO_SLOT;
 }
+/* The rule of an optimiser's update; NULL for other ops. */
+const struct kni_update_rule *kni_work_rule(int op);
 /* The sum of a over the row, divided by its width. */
 uint16_t kni_work_mean(kni_work *w, uint16_t a);
 

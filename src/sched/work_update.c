@@ -40,13 +40,14 @@ static void take_numbers(update *u, const kni_update_rule *rule)
         const kn_record *other = w->group->records[i];
         if (w->update_numbers[i] && other->op == u->r->op &&
             !memcmp(other->attributes, u->r->attributes, u->r->attribute_bytes))
-            w->update_numbers[me] = w->update_numbers[i];
+            w->update_numbers[me] = w->update_numbers[i], w->update_shares[me] = (uint16_t)(i + 1);
     }
     bool known = w->update_numbers[me] != 0;
     rule->numbers(u->r->attributes, values);
     for (int i = 0; i < rule->n_numbers; i++) {
         uint16_t n = known ? (uint16_t)(w->update_numbers[me] + i) : kni_work_real(w, u->compute, values[i]);
         u->numbers[i] = n;
+        if (!known) kni_work_source(w, n, KNI_SOURCE_UPDATE, u->r, i);
         if (!known && i == 0) w->update_numbers[me] = n;
     }
 }
@@ -180,3 +181,18 @@ const kni_work_row kni_work_update_rows[] = {
     {KNI_OP_sgd_update, sgd_update, NULL},         {KNI_OP_adam_update, adam_update, NULL},
     {KNI_OP_rmsprop_update, rmsprop_update, NULL}, {KNI_OP_adagrad_update, adagrad_update, NULL},
     {KNI_OP_adan_update, adan_update, NULL},       {0, NULL, NULL}};
+
+const kni_update_rule *kni_work_rule(int op)
+{
+    static const struct {
+        int op;
+        const kni_update_rule *rule;
+    } rules[] = {{KNI_OP_sgd_update, &kni_sgd_rule},
+                 {KNI_OP_adam_update, &kni_adam_rule},
+                 {KNI_OP_rmsprop_update, &kni_rmsprop_rule},
+                 {KNI_OP_adagrad_update, &kni_adagrad_rule},
+                 {KNI_OP_adan_update, &kni_adan_rule}};
+    for (int i = 0; i < KNI_COUNT(rules); i++)
+        if (rules[i].op == op) return rules[i].rule;
+    return NULL;
+}

@@ -1,6 +1,7 @@
 /* Groups of records, and single ones, by schedule: kernels are found by their signature or made, results and
    temporaries get memory, the launches are queued. */
 #include "backend/gpu/gpu.h"
+#include "backend/gpu/gpu_recording.h"
 #include "backend/gpu/group_memo.h"
 #include <string.h>
 
@@ -57,7 +58,9 @@ static kn_status run_kernel(run *a, const kni_sched_target *target, int n)
     }
     kn_status s = blocks_of(a, k, blocks);
     if (s) return s;
-    return kni_gpu_launch(a->gpu, kernel, &k->shape, blocks, k->n_buffers, a->cell, k->params);
+    s = kni_gpu_launch(a->gpu, kernel, &k->shape, blocks, k->n_buffers, a->cell, k->params);
+    if (s == KN_OK && a->gpu->recording) kni_gpu_recording_sources(a->gpu, k);
+    return s;
 }
 
 /* Whether a record of the group is the last user of the tensor. */

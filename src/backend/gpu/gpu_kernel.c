@@ -161,7 +161,7 @@ kn_status kni_gpu_launch(kni_gpu *g, const kni_gpu_kernel *k, const kni_launch_s
     if (k->reports) memory[n++] = g->cells[cell].memory;
     g->launches++;
     if (g->recording) {
-        kni_gpu_recording_launch(g, k, shape);
+        kni_gpu_recording_launch(g, k, shape, params);
         if (g->driver->record_writes) g->driver->record_writes(g->driver, k->written);
     }
     return kni_gpu_checked(g,

@@ -86,6 +86,7 @@ static void destroy(kni_gpu_recording *r)
     free_list(&r->units, sizeof(kni_gpu_unit));
     free_list(&r->numbers, 1);
     free_list(&r->launches, sizeof(kni_gpu_launched));
+    free_list(&r->sources, sizeof(kni_sched_source));
     if (r->inputs) kni_free(r->inputs, (size_t)(r->n_inputs + 1) * sizeof *r->inputs);
     if (r->results) kni_free(r->results, (size_t)(r->n_results + 1) * sizeof *r->results);
     kni_free(r, sizeof *r);
@@ -238,11 +239,27 @@ void kni_gpu_recording_unit(kni_gpu *g, const kn_record *record, uint32_t mark, 
     kni_gpu_numbers_copy(records, record ? 1 : group->n_records, numbers);
 }
 
-void kni_gpu_recording_launch(kni_gpu *g, const kni_gpu_kernel *k, const kni_launch_shape *shape)
+void kni_gpu_recording_launch(kni_gpu *g, const kni_gpu_kernel *k, const kni_launch_shape *shape,
+                              const void *params)
 {
     kni_gpu_recording *r = g->recording;
+    uint32_t at = r->numbers.n;
     kni_gpu_launched *l = append(r, &r->launches, 1, sizeof *l);
-    if (l) *l = (kni_gpu_launched){k, *shape};
+    void *copy = k->param_bytes ? append(r, &r->numbers, k->param_bytes, 1) : NULL;
+    if (l) *l = (kni_gpu_launched){.kernel = k, .shape = *shape, .params = at, .sources_lack = true};
+    if (copy && params) memcpy(copy, params, k->param_bytes);
+}
+
+void kni_gpu_recording_sources(kni_gpu *g, const kni_sched_kernel *k)
+{
+    kni_gpu_recording *r = g->recording;
+    if (!r || r->spoiled || !r->launches.n) return;
+    kni_gpu_launched *l = (kni_gpu_launched *)r->launches.items + r->launches.n - 1;
+    l->source = r->sources.n;
+    l->n_sources = k->n_sources;
+    l->sources_lack = k->sources_lack;
+    void *copy = k->n_sources ? append(r, &r->sources, k->n_sources, sizeof k->sources[0]) : NULL;
+    if (copy) memcpy(copy, k->sources, k->n_sources * sizeof k->sources[0]);
 }
 
 bool kni_gpu_may_overwrite(kni_gpu *g, const kni_storage *x)

@@ -40,6 +40,9 @@ typedef struct kni_gpu_unit {
 typedef struct kni_gpu_launched {
     const kni_gpu_kernel *kernel;
     kni_launch_shape shape;
+    uint32_t params;            /* where they are in `numbers` */
+    uint32_t source, n_sources; /* of its schedule; of params that change */
+    bool sources_lack;
 } kni_gpu_launched;
 
 /* A list that grows. */
@@ -76,6 +79,7 @@ struct kni_gpu_recording {
     kni_gpu_list units;    /* kni_gpu_unit */
     kni_gpu_list numbers;  /* bytes */
     kni_gpu_list launches; /* kni_gpu_launched */
+    kni_gpu_list sources;  /* kni_sched_source */
     /* while it is made */
     const kni_plan_run *run;
     uint32_t thread;
@@ -97,7 +101,10 @@ bool kni_gpu_recording_has_cell(const kni_gpu *g);
    its schedule. r NULL: the group as a whole. */
 uint32_t kni_gpu_recording_mark(const kni_gpu *g);
 void kni_gpu_recording_unit(kni_gpu *g, const kn_record *r, uint32_t mark, bool scheduled);
-void kni_gpu_recording_launch(kni_gpu *g, const kni_gpu_kernel *k, const kni_launch_shape *shape);
+void kni_gpu_recording_launch(kni_gpu *g, const kni_gpu_kernel *k, const kni_launch_shape *shape,
+                              const void *params);
+/* Where the numbers of the launch just made come from. */
+void kni_gpu_recording_sources(kni_gpu *g, const kni_sched_kernel *k);
 /* It will not be kept. */
 void kni_gpu_recording_spoil(kni_gpu *g);
 
@@ -119,9 +126,9 @@ void kni_gpu_recordings_close(kni_gpu *g);
 
 /* ---- numbers (gpu_numbers.c) */
 /* The numbers of a unit that are no part of a plan's key, in a fixed order: its length, a copy, or whether they are those
-   of the copy. */
+   of the copy; *tracked: those that schedules have sources for may be others. */
 uint32_t kni_gpu_numbers_bytes(const kn_record *const *records, int32_t n);
 void kni_gpu_numbers_copy(const kn_record *const *records, int32_t n, void *to);
-bool kni_gpu_numbers_same(const kn_record *const *records, int32_t n, const void *from);
+bool kni_gpu_numbers_same(const kn_record *const *records, int32_t n, const void *from, bool *tracked);
 
 #endif

@@ -45,6 +45,7 @@ static bool give_numbers(kni_gpu_recording *r, const kni_gpu_unit *unit, const k
     }
     for (int32_t i = 0; i < sched->n_kernels; i++) {
         const kni_sched_kernel *k = &sched->kernels[i];
+        memcpy((char *)r->numbers.items + launched[i].params, k->params, launched[i].kernel->param_bytes);
         r->spoiled = g->driver->record_params(g->driver, r->work, unit->launch + (uint32_t)i, k->params,
                                               launched[i].kernel->param_bytes) != KN_OK;
         if (r->spoiled) return false;
@@ -60,6 +61,30 @@ static bool renumber(kni_gpu_recording *r, const kni_gpu_unit *unit, const kni_g
     return sched && give_numbers(r, unit, sched);
 }
 
+/* The same where only numbers changed that the params have by themselves. */
+static bool change_numbers(kni_gpu_recording *r, const kni_gpu_unit *unit, const kn_record *const *records)
+{
+    kni_driver *d = r->gpu->driver;
+    kni_gpu_launched *launched = (kni_gpu_launched *)r->launches.items + unit->launch;
+    if (!unit->n_launches) return false;
+    for (uint32_t i = 0; i < unit->n_launches; i++)
+        if (launched[i].sources_lack) return false;
+    for (uint32_t i = 0; i < unit->n_launches; i++) {
+        const kni_gpu_launched *l = &launched[i];
+        const kni_sched_source *sources = (const kni_sched_source *)r->sources.items + l->source;
+        unsigned char *params = (unsigned char *)r->numbers.items + l->params;
+        if (!l->n_sources) continue;
+        /* Once one was changed there is no way back. */
+        if (!kni_sched_renumber(sources, l->n_sources, records, params)) {
+            r->spoiled = i > 0;
+            return false;
+        }
+        r->spoiled = d->record_params(d, r->work, unit->launch + i, params, l->kernel->param_bytes) != KN_OK;
+        if (r->spoiled) return false;
+    }
+    return true;
+}
+
 static bool bind_numbers(kni_gpu_recording *r, const kni_plan_run *run)
 {
     const kni_gpu_unit *units = r->units.items;
@@ -69,8 +94,10 @@ static bool bind_numbers(kni_gpu_recording *r, const kni_plan_run *run)
         const kn_record *const *records = step->records + (unit->record < 0 ? 0 : unit->record);
         int32_t n = unit->record < 0 ? step->n_records : 1;
         unsigned char *numbers = (unsigned char *)r->numbers.items + unit->at;
-        if (kni_gpu_numbers_same(records, n, numbers)) continue;
-        if (!renumber(r, unit, step)) return false;
+        bool tracked;
+        if (kni_gpu_numbers_same(records, n, numbers, &tracked)) continue;
+        if (!(tracked && change_numbers(r, unit, records)) && (r->spoiled || !renumber(r, unit, step)))
+            return false;
         kni_gpu_numbers_copy(records, n, numbers);
     }
     return true;

@@ -1,5 +1,5 @@
 /* Remembering schedules: the facts are all that a schedule is made from, taken from records and slots and compared byte by
-   byte. A group with a number that changes from run to run, such as an optimiser's, is laid out each time. */
+   byte, but for numbers whose places in the params are known. */
 #include "backend/gpu/group_memo.h"
 #include <string.h>
 
@@ -26,6 +26,7 @@ static void put_attributes(writer *w, const kn_record *r)
     if (r->attribute_bytes && !r->row->schema) w->full = true; /* nobody can say what they are */
     if (!r->attribute_bytes || !r->row->schema) return;
     for (const kn_attribute *a = r->row->schema; a->name; a++) {
+        if (kni_sched_tracks(r->row, a)) continue;
         if (a->type == KNI_ATTR_INTS) {
             const kn_ints *list = (const kn_ints *)(from + a->offset);
             int64_t n = list->rank;
@@ -77,6 +78,17 @@ static void put_group(writer *w, const kni_group *group)
     }
 }
 
+/* Puts in the numbers that the records have now; false where that makes another schedule. */
+static bool renumber(kni_gpu_memo *memo, const kn_record *const *records)
+{
+    for (int i = 0; i < memo->sched.n_kernels; i++) {
+        kni_sched_kernel *k = &memo->sched.kernels[i];
+        if (k->sources_lack || !kni_sched_renumber(k->sources, k->n_sources, records, k->params))
+            return false;
+    }
+    return true;
+}
+
 static void forget(void *memo) { kni_free(memo, sizeof(kni_gpu_memo)); }
 
 kni_gpu_memo *kni_gpu_memo_of(const kni_group *group)
@@ -94,7 +106,9 @@ kni_gpu_memo *kni_gpu_memo_of(const kni_group *group)
         *group->cache = memo;
         *group->release = forget;
     }
-    if (memo->ready && memo->bytes == w.n && !memcmp(memo->facts, facts, w.n)) return memo;
+    if (memo->ready && memo->bytes == w.n && !memcmp(memo->facts, facts, w.n) &&
+        renumber(memo, group->records))
+        return memo;
     memo->ready = false;
     memset(memo->kernels, 0, sizeof memo->kernels);
     memo->bytes = w.n;
@@ -138,7 +152,8 @@ kni_gpu_memo *kni_gpu_memo_of_record(kni_gpu *g, const kn_record *r)
         if (!memo) return NULL;
         memo->ready = false;
     }
-    if (memo->ready && memo->hash == hash && memo->bytes == w.n && !memcmp(memo->facts, facts, w.n))
+    if (memo->ready && memo->hash == hash && memo->bytes == w.n && !memcmp(memo->facts, facts, w.n) &&
+        renumber(memo, &r))
         return memo;
     memo->ready = false;
     memo->hash = hash;

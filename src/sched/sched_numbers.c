@@ -1,0 +1,49 @@
+/* Numbers of a schedule's params that change from launch to launch: where they come from, and putting in others. */
+#include "ops/creation_rows.h"
+#include "ops/dropout.h"
+#include "ops/update_rules.h"
+#include "sched/work_rows.h"
+#include <string.h>
+
+bool kni_sched_tracks(const kn_op *row, const kn_attribute *a)
+{
+    if (a->dynamic != KNI_DYNAMIC) return false;
+    if (kni_work_rule(row->number)) return true;
+    if (row->number == KNI_OP_dropout)
+        return a->offset == offsetof(kni_dropout_attributes, key) ||
+               a->offset == offsetof(kni_dropout_attributes, counter);
+    if (row->number == KNI_OP_random)
+        return a->offset == offsetof(kni_random_attributes, key) ||
+               a->offset == offsetof(kni_random_attributes, counter);
+    return false;
+}
+
+static bool shares_hold(const kni_sched_source *sources, uint32_t n, const kn_record *const *records)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (sources[i].kind != KNI_SOURCE_SHARED) continue;
+        const kn_record *a = records[sources[i].record], *b = records[sources[i].index];
+        if (memcmp(a->attributes, b->attributes, a->attribute_bytes) != 0) return false;
+    }
+    return true;
+}
+
+bool kni_sched_renumber(const kni_sched_source *sources, uint32_t n, const kn_record *const *records,
+                        unsigned char *params)
+{
+    double numbers[KNI_UPDATE_NUMBERS];
+    const kn_record *of = NULL; /* whose they are */
+    if (!shares_hold(sources, n, records)) return false;
+    for (uint32_t i = 0; i < n; i++) {
+        const kni_sched_source *s = &sources[i];
+        const kn_record *r = records[s->record];
+        if (s->kind == KNI_SOURCE_UPDATE) {
+            if (of != r) kni_work_rule(r->op)->numbers(r->attributes, numbers);
+            of = r;
+            kni_convert(params + s->at, s->dtype, 1, &numbers[s->index], KN_F64, 1, 1);
+        } else if (s->kind == KNI_SOURCE_WHOLE) {
+            kni_convert(params + s->at, s->dtype, 1, (const char *)r->attributes + s->index, KN_I64, 1, 1);
+        }
+    }
+    return true;
+}
