@@ -82,16 +82,18 @@ static kni_ir_id node_leaf(void *context, const kni_scalar_step *s)
                                        : kni_emit_number(at->e, (uint16_t)(n->first + s->index));
 }
 
-/* The sigmoid inside gelu has digits enough by a shorter formula. */
+/* The sigmoid inside gelu has digits enough by a shorter formula. Its gradient subtracts it from 1, which leaves too few
+   of an f32. */
 static kni_ir_id node_instead(void *context, int word, kni_ir_id x)
 {
     const place *at = context;
     const kn_record *r = at->e->w->group->records[at->node->extra];
-    if (word != KNI_WORD_sigmoid || at->node->from != KN_F32 ||
-        (r->op != KNI_OP_gelu_approximate && r->op != KNI_OP_gelu_approximate_grad) ||
+    bool half = kni_power_digits_of(kni_out(r, 0)->type.dtype) == KNI_POWER_HALF;
+    bool near = r->op == KNI_OP_gelu_approximate || (half && r->op == KNI_OP_gelu_approximate_grad);
+    if (word != KNI_WORD_sigmoid || !near || at->node->from != KN_F32 ||
         at->e->w->target->caps->dialect == KNI_IR_C)
         return 0;
-    return kni_emit_sigmoid(at->e, x, kni_power_digits_of(kni_out(r, 0)->type.dtype) == KNI_POWER_HALF);
+    return kni_emit_sigmoid(at->e, x, half);
 }
 
 kni_ir_id kni_emit_body(kni_emit *e, const kni_work_node *node, uint32_t lane)

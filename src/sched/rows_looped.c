@@ -133,10 +133,10 @@ static void take_parts(kni_rows_emit *s, uint16_t node)
     kni_rows_total totals[KNI_EMIT_LANES];
     declare(s, n, &v);
     kni_ir_id parts = kni_emit_number(e, w->parts_number);
-    bool alone = down(w) || w->threads == 1;
+    uint32_t takers = down(w) ? w->teams : w->threads;
+    kni_ir_id first = takers == 1 ? kni_emit_index(e, 0) : down(w) ? s->line : s->thread;
     kni_emit_mark mark = kni_emit_mark_here(e);
-    kni_ir_id j = kni_ir_for(s->b, alone ? kni_emit_index(e, 0) : s->thread, parts,
-                             kni_emit_index(e, alone ? 1 : w->threads));
+    kni_ir_id j = kni_ir_for(s->b, first, parts, kni_emit_index(e, takers));
     for (uint32_t i = 0; i < separate(w); i++) {
         kni_ir_id at = part_place(s, j, i);
         kni_rows_total t = {kni_ir_load(s->b, n->temps[0] - 1u, at, kni_rows_dtype(w, n), 1), 0};
@@ -145,7 +145,10 @@ static void take_parts(kni_rows_emit *s, uint16_t node)
     }
     close_walk(s, mark);
     for (uint32_t i = 0; i < separate(w); i++) totals[i] = get(s, &v, i);
-    if (!alone) totals[0] = kni_rows_share(s, n, totals);
+    if (down(w))
+        kni_rows_share_lines(s, n, totals, w->lanes);
+    else if (takers > 1)
+        totals[0] = kni_rows_share(s, n, totals);
     set_results(s, node, totals);
 }
 

@@ -109,8 +109,10 @@ static void share_rows(kni_work *w)
 /* Cuts rows into parts where there are too few of them to fill the device. */
 static void cut(kni_work *w, int64_t groups, int64_t step)
 {
-    int64_t wanted = 4 * (int64_t)processors(w) / groups;
-    int64_t room = w->width * (w->form == KNI_ROWS_DOWN ? w->lanes : 1) / (LONG_PART / 4);
+    bool down = w->form == KNI_ROWS_DOWN;
+    int64_t wanted = (down ? 8 : 4) * (int64_t)processors(w) / groups;
+    /* Workgroups that go down have all their lines under way at once: two turns of them are enough. */
+    int64_t room = down ? w->width / (2 * step) : w->width / (LONG_PART / 4);
     w->parts = 1;
     w->part_width = w->width;
     if (wanted > room) wanted = room;

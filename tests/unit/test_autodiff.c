@@ -107,6 +107,39 @@ static void views_and_assignment(void)
     kn_scope_end(s, KN_NONE);
 }
 
+/* Parts of one tensor: side by side, with a gap, over each other, along different axes, and beside other uses. */
+static void parts_of_one(void)
+{
+    kn_scope s = kn_scope_begin();
+    kn_tensor x = kn_require_grad(kn_from((double[]){1, 2, 3, 4, 5, 6}, KN_F64, KN_SHAPE(2, 3))), g, h;
+    kn_tensor y =
+        kn_keep(kn_add(total(kn_square(kn_narrow(x, 1, 2, 1))),
+                       kn_add(total(kn_narrow(x, 1, 0, 1)), total(kn_mul_scalar(kn_narrow(x, 1, 1, 1), 3)))));
+    CHECK(kn_grad(&y, NULL, 1, &x, 1, KN_GRAD_CREATE_GRAPH, &g) == KN_OK);
+    CHECK_VALUES(g, 0, 1, 3, 6, 1, 3, 12);
+    kn_tensor z = kn_keep(total(kn_square(g)));
+    CHECK(kn_grad(&z, NULL, 1, &x, 1, 0, &h) == KN_OK);
+    CHECK_VALUES(h, 0, 0, 0, 24, 0, 0, 48);
+    y = kn_keep(kn_add(total(kn_narrow(x, 1, 0, 1)), total(kn_mul_scalar(kn_narrow(x, 1, 2, 1), 3))));
+    CHECK(kn_grad(&y, NULL, 1, &x, 1, 0, &g) == KN_OK);
+    CHECK_VALUES(g, 0, 1, 0, 3, 1, 0, 3);
+    y = kn_keep(kn_add(total(kn_narrow(x, 1, 0, 2)), total(kn_mul_scalar(kn_narrow(x, 1, 1, 2), 3))));
+    CHECK(kn_grad(&y, NULL, 1, &x, 1, 0, &g) == KN_OK);
+    CHECK_VALUES(g, 0, 1, 4, 3, 1, 4, 3);
+    y = kn_keep(kn_add(total(kn_narrow(x, 0, 0, 1)), total(kn_mul_scalar(kn_narrow(x, 1, 1, 2), 3))));
+    CHECK(kn_grad(&y, NULL, 1, &x, 1, 0, &g) == KN_OK);
+    CHECK_VALUES(g, 0, 1, 4, 4, 0, 3, 3);
+    y = kn_keep(kn_add(total(kn_select(x, 0, 0)), kn_add(total(kn_square(x)), total(kn_select(x, 0, 1)))));
+    CHECK(kn_grad(&y, NULL, 1, &x, 1, 0, &g) == KN_OK);
+    CHECK_VALUES(g, 0, 3, 5, 7, 9, 11, 13);
+    /* The whole as a part of itself, and twice the same part. */
+    y = kn_keep(
+        kn_add(total(kn_narrow(x, 1, 0, 3)), kn_add(total(kn_select(x, 0, 1)), total(kn_select(x, 0, 1)))));
+    CHECK(kn_grad(&y, NULL, 1, &x, 1, 0, &g) == KN_OK);
+    CHECK_VALUES(g, 0, 1, 1, 1, 3, 3, 3);
+    kn_scope_end(s, KN_NONE);
+}
+
 static void cutting(void)
 {
     kn_scope s = kn_scope_begin();
@@ -308,6 +341,7 @@ int main(void)
     second_and_third_order();
     finite_at_the_ends();
     views_and_assignment();
+    parts_of_one();
     cutting();
     params();
     recomputation();

@@ -131,6 +131,48 @@ static void finds_faults(void)
     kn_scope_end(scope, KN_NONE);
 }
 
+/* Rows added to the rows that indices name: short and long runs of one index, with the same bits each time. */
+static void adds_rows(void)
+{
+    enum { N = 1500, ROWS = 40, SIZE = 5 };
+    static float values[N * SIZE], first[ROWS * SIZE], again[ROWS * SIZE];
+    static int64_t at[N];
+    static double expected[ROWS * SIZE];
+    kn_scope scope = kn_scope_begin();
+    kn_device_use(kn_device_open("autodiff(opencl:0)"));
+    for (int i = 0; i < N; i++) {
+        /* Row 7 has most of them, row 3 is left out, many rows have none. */
+        at[i] = i % 3 ? 7 : i % 5 == 0 ? 3 : (i * 7) % 20;
+        for (int k = 0; k < SIZE; k++) {
+            values[i * SIZE + k] = (float)((i * 37 + k * 11) % 64) / 8;
+            if (at[i] != 3) expected[at[i] * SIZE + k] += values[i * SIZE + k];
+        }
+    }
+    kn_tensor dy = kn_keep(kn_from(values, KN_F32, KN_SHAPE(N / 2, 2, SIZE)));
+    kn_tensor indices = kn_keep(kn_from(at, KN_I64, KN_SHAPE(N / 2, 2)));
+    kn_tensor table = kn_keep(kn_require_grad(kn_zeros(KN_SHAPE(ROWS, SIZE), KN_F32)));
+    for (int turn = 0; turn < 2; turn++) {
+        kn_tensor y = kn_keep(kn_embedding(table, indices, &(kn_embedding_args){.padding_index = 3})), g;
+        CHECK(kn_grad(&y, &dy, 1, &table, 1, 0, &g) == KN_OK);
+        CHECK(kn_read(g, turn ? again : first, sizeof first) == KN_OK);
+    }
+    CHECK(!memcmp(first, again, sizeof first));
+    for (int i = 0; i < ROWS * SIZE; i++) CHECK(first[i] == expected[i]); /* eighths: every sum is exact */
+    /* Added to what is there, in halves and through a view, negative indices from the end. */
+    kn_tensor base = kn_keep(kn_ones(KN_SHAPE(3, 2), KN_BF16));
+    kn_tensor rows =
+        kn_transpose(kn_cast(kn_from((float[]){1, 2, 3, 10, 20, 30}, KN_F32, KN_SHAPE(2, 3)), KN_BF16), 0, 1);
+    kn_tensor three = kn_from((int64_t[]){2, 0, 2}, KN_I64, KN_SHAPE(3));
+    CHECK_VALUES(kn_select_assign(base, 0, three, rows, KN_UPDATE_ADD), 0, 3, 21, 1, 1, 5, 41);
+    kn_tensor wrong = kn_from((int64_t[]){2, 0, 3}, KN_I64, KN_SHAPE(3));
+    float out[6];
+    CHECK_ERROR(kn_read_as(kn_select_assign(base, 0, wrong, kn_ones(KN_SHAPE(3, 2), KN_BF16), KN_UPDATE_ADD),
+                           KN_F32, out, sizeof out),
+                "index 3");
+    kn_scope_end(scope, KN_NONE);
+    kn_device_use(gpu);
+}
+
 static kn_status same_type(void *context, const kn_type *in, kn_type *out)
 {
     (void)context;
@@ -175,6 +217,7 @@ int main(void)
     wraps_by_copy();
     computes();
     finds_faults();
+    adds_rows();
     runs_functions_of_the_host();
     gives_memory_back();
     refuses_a_forked_child();

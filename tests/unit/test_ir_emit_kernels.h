@@ -416,6 +416,19 @@ static kni_ir *faults(void)
     return kni_ir_finish(&b);
 }
 
+/* y = 1 / (1 + 2^x), as near as the target's own instructions come. */
+static kni_ir *near_words(void)
+{
+    kni_ir_builder b = kni_ir_begin("near_words", 0);
+    uint32_t x = kni_ir_buffer(&b, "x", KN_F32, KNI_IR_READ),
+             y = kni_ir_buffer(&b, "y", KN_F32, KNI_IR_WRITE);
+    kni_ir_add_item_params(&b);
+    kni_ir_id item = item_of(&b), one = f32_of(&b, 1);
+    kni_ir_id power = kni_ir_near(&b, "exp2", kni_ir_load(&b, x, item, KN_F32, 1), 0);
+    kni_ir_store(&b, y, item, kni_ir_near(&b, "div", one, W(&b, "add", one, power)));
+    return kni_ir_finish(&b);
+}
+
 static const sample samples[] = {
     {"pointwise", pointwise, 1000, {1000, 10, 1000}, {1.7, 10}, false},
     {"rows", rows, 5, {5 * 150, 5 * 150}, {150}, false},
@@ -433,6 +446,7 @@ static const sample samples[] = {
     {"barriers", barriers, 6, {6 * 16, 6 * 16}, {4}, false},
     {"subgroups", subgroups, 6, {6 * 64, 6 * 64}, {0}, true},
     {"faults", faults, 60, {60, 60, 60}, {15}, false},
+    {"near_words", near_words, 300, {300, 300}, {0}, false},
 };
 enum { SAMPLES = sizeof samples / sizeof *samples };
 #undef W

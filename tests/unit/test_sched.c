@@ -2,6 +2,7 @@
    row-shaped groups within their tolerance, updates of many tensors, on devices of several makes. Runs in the IR
    interpreter, which also finds races. */
 #include "../support/check.h"
+#include "ops/loss.h"
 #include "ops/norm.h"
 #include "ops/update_rules.h"
 #include "test_sched_leaf.h"
@@ -362,6 +363,154 @@ static void norm_gradients(kn_dtype dtype, int64_t rows, int64_t width)
     drop_pair(w);
 }
 
+/* A norm's gradient, those of its weights and the sum of the rounded result over the rows: one walk over the rows. */
+static void sums_across(int64_t rows, int64_t width)
+{
+    kni_layer_norm_attributes a = {1, 1e-5};
+    specials = false;
+    pair dy = random_pair(KN_SHAPE(rows, width), KN_BF16), x = random_pair(KN_SHAPE(rows, width), KN_F32),
+         w = random_pair(KN_SHAPE(width), KN_F32), out[5];
+    for (int side = 0; side < 2; side++) {
+        kn_tensor got[5];
+        leaf_holds = side;
+        kn_tensor in[3] = {kn_keep(kn_cast(side ? dy.leaf : dy.cpu, KN_F32)), side ? x.leaf : x.cpu,
+                           side ? w.leaf : w.cpu};
+        got[0] = kn_keep(kni_apply(&kni_op_layer_norm_grad, in, 3, &a));
+        kni_apply_many(&kni_op_layer_norm_affine_grad, in, 2, &a, got + 1, 2);
+        got[3] = kn_keep(kn_cast(got[0], KN_BF16));
+        got[4] = kn_cast(kn_sum(got[3], KN_AXES(0), false), KN_F32);
+        for (int k = 0; k < 5; k++) *(side ? &out[k].leaf : &out[k].cpu) = kn_keep(got[k]);
+        leaf_holds = false;
+        if (!side) kn_drop(in[0]);
+    }
+    kn_tensor results[5];
+    for (int k = 0; k < 5; k++) results[k] = out[k].leaf;
+    CHECK(leaf_release(KNI_GROUP_ROWS, results, 5) == KN_OK);
+    if (leaf_text[0]) printf("%s\n", leaf_text);
+    static const double eps[5] = {1e-6, 1e-6, 1e-6, 8e-3, 8e-3};
+    for (int k = 0; k < 5; k++) CHECK(same(out[k], eps[k] * sqrt((double)rows), "sums across"));
+    for (int k = 0; k < 5; k++) drop_pair(out[k]);
+    drop_pair(dy);
+    drop_pair(x);
+    drop_pair(w);
+}
+
+/* Rows too long to be held: the largest and the sum below it are found in one walk. Rows of nothing but -inf, rows that
+   begin with it, and NaN give what two walks give. */
+static void long_losses(kn_dtype dtype)
+{
+    enum { ROWS = 6, WIDTH = 20000 };
+    static double values[ROWS * WIDTH];
+    double targets[ROWS] = {5, WIDTH - 1, 7, -100, 3, 0};
+    for (int64_t i = 0; i < (int64_t)ROWS * WIDTH; i++) {
+        int64_t row = i / WIDTH, k = i % WIDTH;
+        values[i] = (double)(int64_t)below(2000) / 128 - 7;
+        if (row == 2 || (row == 1 && k < WIDTH / 2)) values[i] = -INFINITY;
+        if (row == 4 && k == 999) values[i] = NAN;
+        if (row == 5) values[i] += (double)(k * 80 / WIDTH); /* ever larger */
+    }
+    kni_cross_entropy_attributes a = {-100, 0};
+    pair x = both_from(values, KN_SHAPE(ROWS, WIDTH), dtype), t = both_from(targets, KN_SHAPE(ROWS), KN_I64),
+         out[4];
+    leaf_caps.max_workgroup = 256;
+    leaf_target.processors = 2;
+    for (int side = 0; side < 2; side++) {
+        kn_tensor got[4], in[3] = {side ? x.leaf : x.cpu, side ? t.leaf : t.cpu, KN_NONE};
+        kni_apply_many(&kni_op_cross_entropy, in, 3, &a, got, 3);
+        for (int k = 0; k < 3; k++) got[k] = kn_keep(got[k]);
+        kn_tensor grad[5] = {kn_ones(KN_SHAPE(ROWS), KN_F32), in[0], in[1], got[1], KN_NONE};
+        if (side) grad[0] = kn_to(grad[0], leaf);
+        got[3] = kn_keep(kni_apply(&kni_op_cross_entropy_grad, grad, 5, &a));
+        for (int k = 0; k < 4; k++) *(side ? &out[k].leaf : &out[k].cpu) = got[k];
+    }
+    for (int k = 0; k < 4; k++)
+        CHECK(same(out[k], k < 3 ? 4e-7 : dtype == KN_F32 ? 1e-6 : 8e-3, "a loss over long rows"));
+    for (int k = 0; k < 4; k++) drop_pair(out[k]);
+    drop_pair(x);
+    drop_pair(t);
+}
+
+/* gelu by its shorter formula: within the row's tolerance, relative, on all of its range. */
+static void short_gelu(kn_dtype dtype)
+{
+    enum { N = 4096 };
+    static double values[N], a[N], b[N];
+    for (int i = 0; i < N; i++) values[i] = (i - N / 2) / 256.0;
+    values[0] = INFINITY;
+    values[1] = NAN;
+    pair x = both_from(values, KN_SHAPE(N), dtype);
+    for (int gradient = 0; gradient < 2; gradient++) {
+        kn_tensor in[2] = {x.cpu, x.cpu}, on[2] = {x.leaf, x.leaf};
+        pair y = {kn_keep(gradient ? kni_apply(&kni_op_gelu_approximate_grad, in, 2, NULL)
+                                   : kn_gelu_approximate(x.cpu)),
+                  kn_keep(gradient ? kni_apply(&kni_op_gelu_approximate_grad, on, 2, NULL)
+                                   : kn_gelu_approximate(x.leaf))};
+        CHECK(kn_read_as(y.cpu, KN_F64, a, sizeof a) == KN_OK &&
+              kn_read_as(y.leaf, KN_F64, b, sizeof b) == KN_OK);
+        double eps = dtype == KN_F32 ? 1.2e-7 : dtype == KN_BF16 ? 7.9e-3 : 9.8e-4, worst = 0;
+        for (int i = 0; i < N; i++) {
+            if (a[i] == b[i] || (isnan(a[i]) && isnan(b[i]))) continue;
+            /* A gradient's terms cancel where it is near 0; f16 has few digits below 6e-5. */
+            double error = fabs(a[i] - b[i]) / fmax(fabs(a[i]), gradient          ? fabs(values[i])
+                                                                : dtype == KN_F16 ? 6.2e-5
+                                                                                  : 1e-37);
+            if (!(error <= worst)) worst = error;
+        }
+        if (!CHECK(worst <= 5 * eps))
+            printf("gelu of %s: off by %g eps\n", kn_dtype_name(dtype), worst / eps);
+        drop_pair(y);
+    }
+    drop_pair(x);
+}
+
+/* Under fusion: what belongs together is one group, casts of many tensors are one launch, and nothing is refused. */
+static void under_fusion(void)
+{
+    enum { WEIGHTS = 12 };
+    kn_device fused = kn_device_open("autodiff(fusion(leaf))");
+    CHECK(fused != NULL);
+    double expected[3] = {0};
+    for (int side = 0; side < 2; side++) {
+        kn_scope scope = kn_scope_begin();
+        kn_device_use(side ? fused : kn_device_open("autodiff(cpu)"));
+        seed = 4711;
+        static double values[WEIGHTS * 60 + 5 * 7 * 12];
+        for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+            values[i] = (double)(int64_t)below(2000) / 512 - 2;
+        kn_tensor x = kn_require_grad(kn_cast(kn_from(values, KN_F64, KN_SHAPE(5, 7, 12)), KN_F32));
+        kn_tensor gain = kn_require_grad(kn_cast(kn_from(values + 50, KN_F64, KN_SHAPE(12)), KN_F32)),
+                  sum = KN_NONE;
+        kn_tensor rounded[WEIGHTS];
+        for (int i = 0; i < WEIGHTS; i++) {
+            kn_tensor w = kn_keep(kn_cast(kn_from(values + 420 + i * 60, KN_F64, KN_SHAPE(5, 12)), KN_F32));
+            CHECK(kn_sync(NULL) == KN_OK);
+            rounded[i] = kn_keep(kn_cast(w, KN_BF16));
+        }
+        leaf_groups = leaf_refused = leaf_scheduled = 0;
+        kn_tensor h = kn_layer_norm(kn_cast(x, KN_BF16), kn_cast(gain, KN_BF16), KN_NONE, 1, 1e-5);
+        kn_tensor loss = kn_keep(kn_cross_entropy(kn_flatten(kn_mul(kn_cast(h, KN_F32), x), 0, 1),
+                                                  kn_zeros(KN_SHAPE(35), KN_I64), NULL));
+        kn_tensor wrt[2] = {x, gain}, grads[2];
+        CHECK(kn_grad(&loss, NULL, 1, wrt, 2, 0, grads) == KN_OK);
+        kn_tensor g = kn_keep(grads[0]);
+        kn_tensor across = kn_sum(kn_flatten(g, 0, 1), KN_AXES(0), false);
+        for (int i = 0; i < WEIGHTS; i++) {
+            kn_tensor part = kn_sum(kn_cast(rounded[i], KN_F32), KN_AXES_ALL, false);
+            sum = sum.bits ? kn_add(sum, part) : part;
+        }
+        double got[3] = {kn_item(kn_sum(kn_square(across), KN_AXES_ALL, false)),
+                         kn_item(kn_sum(kn_square(grads[1]), KN_AXES_ALL, false)), kn_item(sum)};
+        for (int k = 0; k < 3; k++) {
+            if (side) CHECK(fabs(got[k] - expected[k]) <= 2e-3 * fmax(1, fabs(expected[k])));
+            expected[k] = got[k];
+        }
+        CHECK(!side || leaf_refused == 0);
+        CHECK(!side || leaf_groups > 2);
+        kn_scope_end(scope, KN_NONE);
+    }
+    kn_device_use(cpu);
+}
+
 int main(int argc, char **argv)
 {
     kn_backend_register("leaf", leaf_open);
@@ -376,6 +525,14 @@ int main(int argc, char **argv)
     norm_gradients(KN_F32, 37, 64);
     norm_gradients(KN_F64, 5, 33);
     norm_gradients(KN_BF16, 70, 512);
+    sums_across(37, 64);
+    sums_across(90, 200);
+    long_losses(KN_F32);
+    long_losses(KN_BF16);
+    short_gelu(KN_F32);
+    short_gelu(KN_BF16);
+    short_gelu(KN_F16);
+    under_fusion();
     if (argc <= 2) many_rows(argc > 1 ? trials : 80);
     printf("scheduled %d missing %d\n", leaf_scheduled, leaf_missing);
     return check_report();

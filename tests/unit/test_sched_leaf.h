@@ -157,13 +157,14 @@ static kn_status leaf_control(kn_backend *b, const char *request, void *argument
         return s;
     }
     if (strcmp(request, KNI_CONTROL_GROUP_LIMITS)) return KN_ERROR_UNSUPPORTED;
-    *(kni_group_limits *)argument = (kni_group_limits){
-        .kinds = 1u << KNI_GROUP_POINTWISE | 1u << KNI_GROUP_REDUCTION | 1u << KNI_GROUP_ROWS |
-                 1u << KNI_GROUP_MANY,
-        .max_records = 64,
-        .max_inputs = 32,
-        .max_outputs = 16,
-        .takes = KNI_TAKES_VIEWS | KNI_TAKES_CREATION | KNI_TAKES_ANY_AXES | KNI_TAKES_WHOLE};
+    *(kni_group_limits *)argument =
+        (kni_group_limits){.kinds = 1u << KNI_GROUP_POINTWISE | 1u << KNI_GROUP_REDUCTION |
+                                    1u << KNI_GROUP_ROWS | 1u << KNI_GROUP_MANY,
+                           .max_records = 64,
+                           .max_inputs = 32,
+                           .max_outputs = 16,
+                           .takes = KNI_TAKES_VIEWS | KNI_TAKES_CREATION | KNI_TAKES_ANY_AXES |
+                                    KNI_TAKES_WHOLE | KNI_TAKES_LOSSES | KNI_TAKES_COLUMNS | KNI_TAKES_CASTS};
     return KN_OK;
 }
 
