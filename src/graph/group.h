@@ -65,11 +65,23 @@ enum {
     KNI_TAKES_COLUMNS = 64, /* sums over all rows, at each place, beside what the rows themselves have */
     KNI_TAKES_CASTS = 128   /* casts in KNI_GROUP_MANY */
 };
+/* What a leaf says of a record that could join a product. */
+typedef enum kni_tail_answer {
+    KNI_TAIL_NO,
+    KNI_TAIL_LAST, /* yes, unless a group of other records can take it in: it would cost nothing there */
+    KNI_TAIL_YES
+} kni_tail_answer;
+enum { KNI_TAIL_RECORDS = 8 }; /* of a product's group, itself included */
 typedef struct kni_group_limits {
     uint32_t kinds;                               /* bit by kni_group_kind */
     int32_t max_records, max_inputs, max_outputs; /* of one group */
     int64_t smallest;                             /* elements below which fusing does not pay */
     uint32_t takes;                               /* KNI_TAKES_ bits */
+    /* For KNI_GROUP_PRODUCT, NULL: nothing follows a product. `next` is elementwise and would follow the `n` records of a
+       group, the product first. It sees their results whole and in order, and its own have as many elements. Slots are
+       the queue's: storages may be promises, equal where they are one. */
+    kni_tail_answer (*follows)(void *leaf, const kn_record *const *records, int n, const kn_record *next);
+    void *leaf;
 } kni_group_limits;
 
 #endif

@@ -13,6 +13,7 @@ typedef struct group {
     int32_t n_records, n_inputs, n_results;
     kni_row_domain domain; /* the shape its records run over, and the rows of those that have them */
     uint16_t op;           /* of KNI_GROUP_MANY */
+    const kn_record *product[KNI_TAIL_RECORDS]; /* of KNI_GROUP_PRODUCT, in order */
 } group;
 
 /* How a record can take part. */
@@ -31,7 +32,8 @@ typedef struct state {
     group *groups;
     int32_t n_groups, next_place;
     int32_t *group_of;
-    int32_t many; /* the latest group of updates, -1 */
+    int32_t many;   /* the latest group of updates, -1 */
+    bool *absorbed; /* by value: a group of other records than a product's may take in whoever makes it */
     const char **why;
 } state;
 
@@ -93,7 +95,9 @@ static role_kind role_of(const state *s, const kn_record *r, kni_row_domain *dom
         *domain = rows;
         return ROWS;
     }
-    if (r->row->kind == KNI_CONTRACTION && r->n_out == 1 && takes_kind(s, KNI_GROUP_PRODUCT)) return HEAD;
+    if (r->row->kind == KNI_CONTRACTION && r->n_out == 1 && takes_kind(s, KNI_GROUP_PRODUCT) &&
+        s->limits->follows)
+        return HEAD;
     return is_update(r->op) && takes_kind(s, KNI_GROUP_MANY) ? UPDATE : ALONE;
 }
 
@@ -117,6 +121,25 @@ static bool find_dead(state *s, const uint64_t *alive, kni_bump *memory)
         for (int k = r->n_out; run && k < r->n_out + r->n_in; k++) {
             int32_t v = kni_entry_value(q, e, k);
             if (v >= 0) needed[v] = true;
+        }
+    }
+    return true;
+}
+
+/* Which values are read by records that form groups of their own. */
+static bool find_absorbed(state *s, kni_bump *memory)
+{
+    const kni_queue *q = s->q;
+    s->absorbed = kni_bump_take(memory, (size_t)q->n_values + 1);
+    if (!s->absorbed) return false;
+    memset(s->absorbed, 0, (size_t)q->n_values + 1);
+    for (int32_t i = 0; i < q->n_entries; i++) {
+        const kni_entry *e = &q->entries[i];
+        kni_row_domain domain;
+        role_kind role = s->group_of[i] < 0 ? ALONE : role_of(s, e->record, &domain);
+        for (int k = 0; (role == POINT || role == ROWS) && k < e->record->n_in; k++) {
+            int32_t v = kni_entry_value(q, e, e->record->n_out + k);
+            if (v >= 0) s->absorbed[v] = true;
         }
     }
     return true;
@@ -191,6 +214,31 @@ static const char *shape_obstacle(const group *g, const kni_row_domain *domain, 
     return same ? NULL : "its shape is another one";
 }
 
+/* Whether operand i of the entry sees all of a value in the order in which it lies. */
+static bool in_order(const state *s, const kni_entry *e, int i)
+{
+    int32_t k = e->operands[e->record->n_out + i];
+    const kni_tensor *x = kni_queue_slot(s->q, k);
+    const kni_tensor *whole = kni_queue_slot(s->q, s->q->values[s->q->operands[k].value].whole);
+    return x->offset == 0 && x->type.dtype == whole->type.dtype &&
+           kni_count(&x->type) == kni_count(&whole->type) &&
+           kni_is_contiguous(x->type.rank, x->type.dims, x->strides);
+}
+
+/* The same for what follows a product: as many elements in the same order, and the leaf has a way to run it. */
+static const char *tail_obstacle(const state *s, const kni_entry *e, int32_t g)
+{
+    const group *into = &s->groups[g];
+    const kn_record *r = e->record;
+    if (kni_count(&kni_out(r, 0)->type) != kni_count(into->domain.shape)) return "its shape is another one";
+    if (into->n_records == KNI_TAIL_RECORDS) return "the group is full";
+    for (int i = 0; i < r->n_in; i++)
+        if (source_group(s, e, i) == g && !in_order(s, e, i)) return "it reads a view of a result";
+    kni_tail_answer answer = s->limits->follows(s->limits->leaf, into->product, into->n_records, r);
+    if (answer == KNI_TAIL_LAST && s->absorbed[kni_entry_value(s->q, e, 0)]) return "its readers take it in";
+    return answer == KNI_TAIL_NO ? "the device cannot do it where it makes the product" : NULL;
+}
+
 /* How many operands the entry reads from outside group g. */
 static int outside_operands(const state *s, const kni_entry *e, int32_t g)
 {
@@ -222,10 +270,14 @@ static const char *obstacle(const state *s, const kni_entry *e, int32_t g, role_
                             const kni_row_domain *domain)
 {
     const group *into = &s->groups[g];
-    const char *against = shape_obstacle(into, domain, role);
+    bool tail = into->kind == KNI_GROUP_PRODUCT && role == POINT;
+    const char *against = tail ? tail_obstacle(s, e, g) : shape_obstacle(into, domain, role);
     bool columns = is_across(s, into, e->record, role, domain) ||
                    (role == POINT && into->columns && kni_row_domain_places(&into->domain, domain->shape));
-    if (against && !columns) return against;
+    if (against && (tail || !columns)) return against;
+    if (tail)
+        return can_hold(s, into, 1, outside_operands(s, e, g), lasting_results(s, e)) ? NULL
+                                                                                      : "the group is full";
     for (int i = 0; i < e->record->n_in; i++)
         if (source_group(s, e, i) == g && !can_follow(s, e, i)) return "it reads a view of a result";
     return can_hold(s, into, 1, outside_operands(s, e, g), lasting_results(s, e)) ? NULL
@@ -246,15 +298,18 @@ static int32_t latest_source(const state *s, const kni_entry *e, int32_t g)
     return latest;
 }
 
-/* Takes the other pointwise groups that the entry reads from into g where nothing stands against it. */
+/* Takes the other groups that the entry reads from, pointwise ones and those with the same rows, into g where nothing
+   stands against it. */
 static void merge_sources(state *s, const kni_entry *e, int32_t g)
 {
-    for (int i = 0; i < e->record->n_in; i++) {
+    for (int i = 0; i < e->record->n_in && s->groups[g].kind != KNI_GROUP_PRODUCT; i++) {
         int32_t other = source_group(s, e, i);
-        if (other < 0 || other == g || s->groups[other].kind != KNI_GROUP_POINTWISE) continue;
+        if (other < 0 || other == g) continue;
         group *from = &s->groups[other], *into = &s->groups[g];
+        bool rows = has_rows(from) && has_rows(into) && !from->columns && !into->columns;
+        if (from->kind != KNI_GROUP_POINTWISE && !rows) continue;
         if (from->consumed || from->place > into->place || !can_follow(s, e, i) ||
-            shape_obstacle(into, &from->domain, POINT) ||
+            shape_obstacle(into, &from->domain, has_rows(from) ? ROWS : POINT) ||
             !can_hold(s, into, from->n_records, from->n_inputs, from->n_results))
             continue;
         /* Other operands may see results of that group in a way that only memory can serve. */
@@ -263,6 +318,7 @@ static void merge_sources(state *s, const kni_entry *e, int32_t g)
             if (source_group(s, e, k) == other && !can_follow(s, e, k)) good = false;
         if (!good) continue;
         from->merged = g;
+        if (from->kind == KNI_GROUP_ROWS) into->kind = KNI_GROUP_ROWS;
         into->n_records += from->n_records;
         into->n_inputs += from->n_inputs;
         into->n_results += from->n_results;
@@ -277,7 +333,13 @@ static void consume_sources(state *s, const kni_entry *e, int32_t g)
     }
 }
 
-/* The group among its sources that the entry can join: the one that runs latest. */
+/* Whether group a is to be joined rather than b: one with rows, into which others can be merged, else the later one. */
+static bool is_better(const group *a, const group *b)
+{
+    return has_rows(a) != has_rows(b) ? has_rows(a) : a->place > b->place;
+}
+
+/* The group among its sources that the entry can join. */
 static int32_t group_to_join(state *s, const kni_entry *e, role_kind role, const kni_row_domain *domain,
                              const char **why)
 {
@@ -290,7 +352,7 @@ static int32_t group_to_join(state *s, const kni_entry *e, role_kind role, const
         if (!against && !ready && s->groups[g].consumed) against = "another group stands between";
         if (against)
             *why = against;
-        else if (best < 0 || s->groups[g].place > s->groups[best].place)
+        else if (best < 0 || is_better(&s->groups[g], &s->groups[best]))
             best = g;
     }
     return best;
@@ -350,6 +412,7 @@ static void place_entry(state *s, int32_t index)
     consume_sources(s, e, g);
     s->group_of[index] = g;
     group *into = &s->groups[g];
+    if (into->kind == KNI_GROUP_PRODUCT) into->product[into->n_records] = e->record;
     into->n_records++;
     into->n_inputs += role == UPDATE ? e->record->n_in : outside_operands(s, e, g);
     into->n_results += role == UPDATE ? e->record->n_out : lasting_results(s, e);
@@ -447,7 +510,7 @@ bool kni_group_entries(const kni_queue *q, const uint64_t *alive, const kni_grou
                .why = kni_bump_take(memory, n * sizeof *s.why + 1)};
     if (!s.groups || !s.group_of || !s.why) return false;
     memset(s.why, 0, n * sizeof *s.why);
-    if (!find_dead(&s, alive, memory)) return false;
+    if (!find_dead(&s, alive, memory) || !find_absorbed(&s, memory)) return false;
     for (int32_t i = 0; i < q->n_entries; i++)
         if (s.group_of[i] >= 0) place_entry(&s, i);
     return collect_casts(&s, memory) && finish(&s, memory, result);

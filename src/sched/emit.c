@@ -9,7 +9,7 @@ enum { ADD_LANE, MULTIPLY, QUOTIENT, REMAINDER, NUMBER };
 
 /* ---- what has been computed */
 
-bool kni_emit_begin(kni_emit *e, kni_ir_builder *b, const kni_work *w)
+bool kni_emit_start(kni_emit *e, kni_ir_builder *b, const kni_work *w)
 {
     memset(e, 0, offsetof(kni_emit, derived));
     e->n_derived = 0;
@@ -22,19 +22,40 @@ bool kni_emit_begin(kni_emit *e, kni_ir_builder *b, const kni_work *w)
     e->log = kni_allocate(e->memo_size * sizeof *e->log);
     if (!e->memo || !e->log) return false;
     memset(e->memo, 0, e->memo_size * sizeof *e->memo);
+    return true;
+}
+
+void kni_emit_buffers(kni_emit *e)
+{
+    kni_ir_builder *b = e->b;
+    const kni_work *w = e->w;
     for (int i = 0; i < w->n_buffers; i++) {
         const kni_work_buffer *buffer = &w->buffers[i];
         char name[8] = {buffer->access & KNI_IR_WRITE ? 'y' : 'x', (char)('0' + i / 10), (char)('0' + i % 10),
                         0};
         uint32_t n = kni_ir_buffer(b, name, buffer->dtype, buffer->access);
+        if (i == 0) e->first_buffer = n;
         if (b->status == KN_OK) b->ir->bindings[n].aligned = buffer->aligned;
     }
-    kni_ir_add_item_params(b);
+}
+
+void kni_emit_numbers(kni_emit *e)
+{
+    kni_ir_builder *b = e->b;
+    const kni_work *w = e->w;
     e->first_number = b->status == KN_OK ? b->ir->n_params : 0;
     for (int i = 1; i < w->n_numbers; i++) {
         char name[8] = {'n', (char)('0' + i / 100), (char)('0' + i / 10 % 10), (char)('0' + i % 10), 0};
         kni_ir_param_add(b, name, w->numbers[i].dtype ? w->numbers[i].dtype : w->index, 0);
     }
+}
+
+bool kni_emit_begin(kni_emit *e, kni_ir_builder *b, const kni_work *w)
+{
+    if (!kni_emit_start(e, b, w)) return false;
+    kni_emit_buffers(e);
+    kni_ir_add_item_params(b);
+    kni_emit_numbers(e);
     return true;
 }
 
@@ -190,7 +211,7 @@ static kni_ir_id load(kni_emit *e, uint16_t node, uint32_t lane)
 {
     const kni_work_node *n = &e->w->nodes[node];
     const kni_work_access *access = &e->w->accesses[n->extra];
-    uint32_t binding = (uint32_t)access->buffer;
+    uint32_t binding = e->first_buffer + (uint32_t)access->buffer;
     kni_ir_id valid = guard(e, access->level);
     if (access->mode != KNI_WORK_VECTOR) {
         kni_ir_id at = lane_address(e, access, lane);
@@ -208,7 +229,7 @@ static kni_ir_id load(kni_emit *e, uint16_t node, uint32_t lane)
 void kni_emit_store(kni_emit *e, const kni_work_output *output, kni_ir_id condition)
 {
     const kni_work_access *access = &e->w->accesses[output->access];
-    uint32_t binding = (uint32_t)access->buffer;
+    uint32_t binding = e->first_buffer + (uint32_t)access->buffer;
     kni_ir_id values[KNI_EMIT_LANES];
     uint32_t lanes = output->level & e->w->lane_axis ? e->lanes : 1;
     for (uint32_t i = 0; i < lanes; i++) values[i] = kni_emit_value(e, output->node, i);
@@ -224,7 +245,8 @@ void kni_emit_store(kni_emit *e, const kni_work_output *output, kni_ir_id condit
 void kni_emit_store_value(kni_emit *e, const kni_work_output *output, kni_ir_id value, kni_ir_id condition)
 {
     const kni_work_access *access = &e->w->accesses[output->access];
-    kni_ir_store_where(e->b, (uint32_t)access->buffer, address(e, access, 0), value, condition);
+    kni_ir_store_where(e->b, e->first_buffer + (uint32_t)access->buffer, address(e, access, 0), value,
+                       condition);
 }
 
 void kni_emit_loads(kni_emit *e, uint8_t level)

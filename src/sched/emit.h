@@ -24,6 +24,7 @@ typedef struct kni_emit {
     uint32_t chunk;                                   /* the one that is computed now */
     kni_ir_id r[KNI_EMIT_CHUNKS], k[KNI_EMIT_CHUNKS]; /* of lane 0, by chunk */
     kni_ir_id valid[KNI_EMIT_CHUNKS];                 /* 0: always */
+    uint32_t first_buffer;                            /* the binding of buffer 0 */
     uint32_t first_number;                            /* the param of number 1 */
     kni_ir_id *memo;                                  /* by node, chunk and lane */
     uint32_t *log;                                    /* what was set in it, in order */
@@ -39,6 +40,10 @@ typedef struct kni_emit_mark {
 
 /* Declares buffers, params and numbers of the work; false without memory. */
 bool kni_emit_begin(kni_emit *e, kni_ir_builder *b, const kni_work *w);
+/* The same in steps, for work inside a kernel that has buffers and params of its own. */
+bool kni_emit_start(kni_emit *e, kni_ir_builder *b, const kni_work *w);
+void kni_emit_buffers(kni_emit *e);
+void kni_emit_numbers(kni_emit *e);
 void kni_emit_end(kni_emit *e);
 
 /* What is computed between a mark and its release is forgotten: it was in a block that has been closed. */

@@ -16,6 +16,7 @@ typedef enum kni_schedule {
     KNI_SCHED_SPLIT, /* a first kernel reduces parts, a second one the parts */
     KNI_SCHED_SCAN,
     KNI_SCHED_MANY, /* blocks of many tensors in one launch */
+    KNI_SCHED_TAIL, /* the end of a kernel that is no schedule's (sched_tail.h) */
     KNI_SCHEDULES
 } kni_schedule;
 

@@ -11,6 +11,8 @@ enum {
     ALL_REGISTERS = 56 << 10, /* of a multiprocessor, with some left for what is not counted */
     LINES = 8,
     SIDE = 32,
+    NARROW_SIDE = 8,
+    LITTLE = 16,    /* elements of an invocation, when all are at work */
     COLUMN_SIDE = 4 /* vectors side by side where the sums of many workgroups are added */
 };
 
@@ -149,9 +151,14 @@ static void choose_down(kni_work *w)
     w->lanes = lanes_along(w, KNI_WORK_R);
     w->chunks = turns(w);
     w->threads = kni_sched_threads(w, 256);
+    /* Little work is spread over more workgroups, with fewer columns and more lines down each of them. */
+    bool little = w->rows * w->width < (int64_t)processors(w) * w->threads * LITTLE;
+    while (little && w->lanes > 1 && w->rows / (w->lanes * NARROW_SIDE) < processors(w)) w->lanes /= 2;
     int64_t columns = w->rows / w->lanes;
     bool wide = columns >= (int64_t)w->threads * 2 * processors(w) || w->width < 4 * LINES;
     w->teams = wide || w->threads < 2 * SIDE ? 1 : w->threads / SIDE;
+    while (little && w->teams > 1 && w->threads / w->teams > NARROW_SIDE && 2 * w->teams <= w->width)
+        w->teams *= 2;
     uint32_t reductions = 0;
     for (int i = 1; i < w->n_nodes; i++) reductions += w->nodes[i].kind == KNI_WORK_REDUCE;
     while (w->teams > 1 && w->threads * w->lanes * 16 * reductions > w->target->caps->shared_bytes) {

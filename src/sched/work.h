@@ -49,6 +49,7 @@ typedef enum kni_work_kind {
     KNI_WORK_PHILOX,  /* key a, counter b, element c; word `extra` of the `op` that an element draws */
     KNI_WORK_REDUCE,  /* `op` is a kni_work_reduction of a over the row */
     KNI_WORK_REPORT,  /* a, after b was reported where c holds */
+    KNI_WORK_GIVEN,   /* what the kernel around has computed at r: the work ends another kernel */
     KNI_WORK_KINDS
 } kni_work_kind;
 
@@ -153,6 +154,7 @@ typedef struct kni_work {
     const kni_group *group;
     const kni_sched_target *target;
     bool failed;
+    uint32_t given;      /* a tensor whose elements the kernel around computes; KNI_NO_SLOT: there is none */
     int64_t rows, width; /* how many r and k there are; width 1 without a reduction */
     uint32_t depth;
     /* The shape that ELEMENT results have, with the axes that k runs over. */

@@ -31,6 +31,7 @@ bool kni_work_start(kni_work *w, const kni_group *group, const kni_sched_target 
     memset(w, 0, offsetof(kni_work, outputs));
     w->group = group;
     w->target = target;
+    w->given = KNI_NO_SLOT;
     w->rows = w->width = 1;
     w->n_nodes = w->n_numbers = 1;
     memset(&w->nodes[0], 0, sizeof w->nodes[0]);
@@ -70,7 +71,7 @@ typedef struct layout {
 static bool lies(kni_work *w, uint32_t id, layout *l)
 {
     kni_work_tensor *t = find_or_outside(w, id);
-    if (w->failed) return false;
+    if (w->failed || id == w->given) return false;
     if (t->record < 0) {
         l->root = kni_slot(id);
         l->id = id;
@@ -202,6 +203,17 @@ static uint16_t record_value(kni_work *w, int record, int result, uint16_t frame
     return n ? n : kni_work_fail(w);
 }
 
+/* What is given is given in order, at r. */
+static uint16_t given_value(kni_work *w, int dtype, uint16_t frame)
+{
+    const kni_work_frame *f = &w->frames[frame];
+    if (f->node || f->level != KNI_WORK_R || kni_count_dims(f->rank, f->dims) != w->rows)
+        return kni_work_fail(w);
+    return kni_work_node_add(w, &(kni_work_node){.kind = KNI_WORK_GIVEN,
+                                                 .dtype = (uint8_t)kni_work_dtype(dtype),
+                                                 .level = KNI_WORK_R});
+}
+
 uint16_t kni_work_value(kni_work *w, uint32_t id, uint16_t frame)
 {
     kni_tensor *x = kni_slot(id);
@@ -211,7 +223,8 @@ uint16_t kni_work_value(kni_work *w, uint32_t id, uint16_t frame)
     kni_work_tensor *t = find_or_outside(w, id);
     bool outside = !w->failed && lies(w, id, &l);
     if (w->failed) return 0;
-    if (!outside && t->record >= 0) {
+    bool given = id == w->given;
+    if (!outside && (given || t->record >= 0)) {
         /* The frame of the tensor itself. */
         kni_contiguous_strides(x->type.rank, x->type.dims, own);
         const kni_work_frame *f = &w->frames[frame];
@@ -227,6 +240,8 @@ uint16_t kni_work_value(kni_work *w, uint32_t id, uint16_t frame)
     uint16_t n;
     if (outside)
         n = load(w, &l, &x->type, frame);
+    else if (given)
+        n = given_value(w, x->type.dtype, frame);
     else if (t->record < 0)
         n = kni_work_inline(w,
                             kni_work_dtype(x->type.dtype) == KN_BOOL ? KN_I32 : kni_work_dtype(x->type.dtype),
@@ -235,7 +250,8 @@ uint16_t kni_work_value(kni_work *w, uint32_t id, uint16_t frame)
         n = record_value(w, t->record, t->result, frame);
     w->depth--;
     if (w->failed) return 0;
-    if (!outside && t->record < 0 && x->type.dtype == KN_BOOL) n = kni_work_convert(w, n, KN_I32, KN_BOOL);
+    if (!outside && !given && t->record < 0 && x->type.dtype == KN_BOOL)
+        n = kni_work_convert(w, n, KN_I32, KN_BOOL);
     if (w->failed) return 0;
     /* A node may stand for several tensors (a view of a whole); only the first is remembered. */
     if (!w->nodes[n].chain && !w->nodes[n].held) {
@@ -252,7 +268,7 @@ uint16_t kni_work_operand(kni_work *w, uint32_t id, uint16_t frame, int via, int
     kni_tensor *x = kni_slot(id);
     int dtype = x->type.dtype;
     if (w->failed) return 0;
-    if (!x->storage && find_or_outside(w, id)->record < 0) {
+    if (!x->storage && id != w->given && find_or_outside(w, id)->record < 0) {
         /* A number: its digits are converted here. Truths have no params of their own. */
         uint64_t rounded = 0;
         int to = compute == KN_BOOL ? KN_I32 : compute;

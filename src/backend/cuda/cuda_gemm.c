@@ -35,22 +35,22 @@ static const char gelu[] =
     "static inline float gelu(float x)\n{\n"
     "    float u = 0.7978845608f * (x + 0.044715f * x * x * x), e = __expf(-2 * fabsf(u));\n"
     "    float t = __fdividef(1 - e, 1 + e);\n"
-    "    return 0.5f * x * (1 + (u < 0 ? -t : t));\n}\n";
+    "    return 0.5f * x * (1 + (u < 0 ? -t : t));\n}\n"
+    "static inline float gelu_slope(float x)\n{\n"
+    "    float u = 1.5957691216f * (x + 0.044715f * x * x * x), e = __expf(-fabsf(u));\n"
+    "    float s = __fdividef(u < 0 ? e : 1, 1 + e);\n"
+    "    return s + x * s * (1 - s) * (1.5957691216f + 0.2140644488f * x * x);\n}\n";
 
-static const char *finish_of(int epilogue)
+/* What each bit of the epilogue does to x. */
+static void write_finish(kni_buffer *text, int epilogue)
 {
-    switch (epilogue) {
-    case KNI_EPILOGUE_BIAS:
-        return "((x) + load_out(bias[column]))";
-    case KNI_EPILOGUE_BIAS_RELU:
-        return "relu((x) + load_out(bias[column]))";
-    case KNI_EPILOGUE_BIAS_GELU:
-        return "gelu((x) + load_out(bias[column]))";
-    case KNI_EPILOGUE_RELU:
-        return "relu(x)";
-    default:
-        return "(x)";
-    }
+    static const char *const steps[] = {"    x += load_out(*bias);\n", "    store_out(aux, x);\n",
+                                        "    x = relu(x);\n", "    x = gelu(x);\n",
+                                        "    x *= gelu_slope(load_out(*aux));\n"};
+    kni_buffer_text(text, "static inline float finish(float x, const OUT *bias, OUT *aux)\n{\n");
+    for (int i = 0; i < KNI_COUNT(steps); i++)
+        if (epilogue >> i & 1) kni_buffer_text(text, steps[i]);
+    kni_buffer_text(text, "    return x;\n}\n");
 }
 
 static kn_status write_gemm(kni_buffer *text, const void *given)
@@ -69,7 +69,7 @@ static kn_status write_gemm(kni_buffer *text, const void *given)
     kni_buffer_text(text, gelu);
     /* NaN stays. */
     kni_buffer_text(text, "static inline float relu(float x) { return x < 0 ? 0 : x; }\n");
-    kni_buffer_format(text, "#define FINISH(x, row, column) %s\n", finish_of(key.epilogue));
+    write_finish(text, key.epilogue);
     kni_hopper_add_product(text, &(kni_hopper_product){.name = "multiply",
                                                        .dtype = key.dtype,
                                                        .columns = key.columns,
@@ -115,6 +115,7 @@ kn_status kni_hopper_gemm(kni_cuda *c, const kni_product *p)
     kni_cuda_address at_c = p->beta != 0 ? address_of(&p->c, p->out_dtype) : 0,
                      at_d = address_of(&p->d, p->out_dtype);
     kni_cuda_address bias = p->bias.memory ? address_of(&p->bias, p->out_dtype) : 0;
+    kni_cuda_address aux = p->aux.memory ? address_of(&p->aux, p->out_dtype) : 0;
     int64_t tiles_m = tiles_of(p->m, ROWS), tiles_n = tiles_of(p->n, columns), total;
     if (__builtin_mul_overflow(tiles_m, tiles_n, &total) || __builtin_mul_overflow(total, p->batch, &total) ||
         total > INT32_MAX - 65536)
@@ -167,7 +168,7 @@ kn_status kni_hopper_gemm(kni_cuda *c, const kni_product *p)
                           p->batch == 1 || p->step_b == 0,
                           (float)p->alpha,
                           (float)p->beta};
-    void *arguments[] = {&map_a, &map_b, &at_c, &at_d, &bias, &params};
+    void *arguments[] = {&map_a, &map_b, &at_c, &at_d, &bias, &aux, &params};
     kni_launch_shape shape = {{total < c->driver.processors ? (uint32_t)total : c->driver.processors, 1, 1},
                               THREADS,
                               (uint32_t)key.stages * (ROWS + (uint32_t)columns) * DEPTH * 2 + 1024};

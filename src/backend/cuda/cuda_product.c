@@ -22,6 +22,9 @@ enum {
     LT_DESC_TRANSPOSE_B = 4,
     LT_DESC_EPILOGUE = 7,
     LT_DESC_BIAS = 8,
+    LT_DESC_AUX = 11,
+    LT_DESC_AUX_LEADING = 12,
+    LT_DESC_AUX_STEP = 13,
     LT_LAYOUT_BATCH = 5,
     LT_LAYOUT_STEP = 6,
     LT_PREFERENCE_WORKSPACE = 1,
@@ -35,7 +38,7 @@ enum {
 typedef struct product_key {
     int64_t m, n, k, batch, row_a, row_b, row_c, row_d, step_a, step_b, step_c, step_d;
     uint8_t dtype, out_dtype, transpose_a, transpose_b, tf32, epilogue, adds, spare;
-    uint32_t alignments[4]; /* of the operands as the library sees them */
+    uint32_t alignments[6]; /* of the operands as the library sees them, the bias and the other matrix */
 } product_key;
 
 /* The library's descriptors of one key; `first` is our b. */
@@ -88,15 +91,22 @@ static int64_t leading(int64_t row, int64_t rows, int64_t columns)
 static bool types_known(const kni_product *p)
 {
     /* Its gelu of f64 is no better than one of f32. */
-    if (p->dtype == KN_F64 && p->epilogue == KNI_EPILOGUE_BIAS_GELU) return false;
+    if (p->dtype == KN_F64 && p->epilogue & (KNI_EPILOGUE_GELU | KNI_EPILOGUE_GELU_GRAD)) return false;
     if (p->dtype == p->out_dtype) return library_type(p->dtype) >= 0;
     return (p->dtype == KN_F16 || p->dtype == KN_BF16) && p->out_dtype == KN_F32;
 }
 
-static bool has_bias(int epilogue)
+static bool has_aux(int epilogue) { return epilogue & (KNI_EPILOGUE_AUX | KNI_EPILOGUE_GELU_GRAD); }
+
+/* 0 where the epilogue has none. */
+static kni_cuda_address bias_of(const kni_product *p)
 {
-    return epilogue == KNI_EPILOGUE_BIAS || epilogue == KNI_EPILOGUE_BIAS_RELU ||
-           epilogue == KNI_EPILOGUE_BIAS_GELU;
+    return p->epilogue & KNI_EPILOGUE_BIAS ? address_of(&p->bias, p->out_dtype) : 0;
+}
+
+static kni_cuda_address aux_of(const kni_product *p)
+{
+    return has_aux(p->epilogue) ? address_of(&p->aux, p->out_dtype) : 0;
 }
 
 /* False where the library cannot take it. */
@@ -126,7 +136,10 @@ static bool make_key(const kni_product *p, product_key *key)
     key->alignments[1] = alignment_of(address_of(&p->a, p->dtype));
     key->alignments[2] = alignment_of(key->adds ? address_of(&p->c, p->out_dtype) : d);
     key->alignments[3] = alignment_of(d);
-    return true;
+    key->alignments[4] = alignment_of(bias_of(p));
+    key->alignments[5] = alignment_of(aux_of(p));
+    /* The library's rules for the other matrix. */
+    return !has_aux(p->epilogue) || (key->row_d % 8 == 0 && key->step_d % 8 == 0 && key->alignments[5] >= 16);
 }
 
 static uint32_t set_of(const product_key *key)
@@ -161,11 +174,12 @@ static int make_layout(kni_cuda_products *s, void **layout, int dtype, int64_t r
 
 static int make_desc(kni_cuda_products *s, product_entry *e)
 {
-    static const int32_t epilogues[] = {
-        [KNI_EPILOGUE_NONE] = 1,       [KNI_EPILOGUE_BIAS] = 4, [KNI_EPILOGUE_BIAS_RELU] = 6,
-        [KNI_EPILOGUE_BIAS_GELU] = 36, [KNI_EPILOGUE_RELU] = 2,
-    };
+    static const int32_t bits[] = {4, 128, 2, 32, 64 | 128}; /* the library's, by ours */
     const product_key *key = &e->key;
+    int32_t epilogue = 0;
+    for (int i = 0; i < KNI_COUNT(bits); i++)
+        if (key->epilogue >> i & 1) epilogue |= bits[i];
+    if (!epilogue) epilogue = 1;
     bool wide = key->dtype == KN_F64;
     int compute = wide ? LT_COMPUTE_64F : key->tf32 ? LT_COMPUTE_TF32 : LT_COMPUTE_32F;
     int32_t first = key->transpose_b, second = key->transpose_a;
@@ -173,8 +187,11 @@ static int make_desc(kni_cuda_products *s, product_entry *e)
     if (result) e->desc = NULL;
     if (!result) result = s->api->desc_set(e->desc, LT_DESC_TRANSPOSE_A, &first, sizeof first);
     if (!result) result = s->api->desc_set(e->desc, LT_DESC_TRANSPOSE_B, &second, sizeof second);
-    if (!result)
-        result = s->api->desc_set(e->desc, LT_DESC_EPILOGUE, &epilogues[key->epilogue], sizeof epilogues[0]);
+    if (!result) result = s->api->desc_set(e->desc, LT_DESC_EPILOGUE, &epilogue, sizeof epilogue);
+    if (!result && has_aux(key->epilogue))
+        result = s->api->desc_set(e->desc, LT_DESC_AUX_LEADING, &key->row_d, sizeof key->row_d);
+    if (!result && has_aux(key->epilogue) && key->batch > 1)
+        result = s->api->desc_set(e->desc, LT_DESC_AUX_STEP, &key->step_d, sizeof key->step_d);
     return result;
 }
 
@@ -212,7 +229,7 @@ static int choose(kni_cuda_products *s, product_entry *e)
     uint32_t reduction = splits(&e->key) ? LT_REDUCTION_WIDE : LT_REDUCTION_ANY;
     if (!result)
         result = s->api->preference_set(preference, LT_PREFERENCE_REDUCTION, &reduction, sizeof reduction);
-    for (int i = 0; i < 4 && !result; i++)
+    for (int i = 0; i < 4 && !result; i++) /* those of the four matrices */
         result = s->api->preference_set(preference, LT_PREFERENCE_ALIGNMENT + i, &e->key.alignments[i],
                                         sizeof e->key.alignments[i]);
     if (!result)
@@ -258,6 +275,14 @@ void kni_cuda_products_free(kni_cuda *c)
     c->products = NULL;
 }
 
+/* The heuristic looks at how these are aligned. */
+static int set_addresses(kni_cuda_products *s, product_entry *e, const kni_product *p)
+{
+    kni_cuda_address bias = bias_of(p), aux = aux_of(p);
+    int result = bias ? s->api->desc_set(e->desc, LT_DESC_BIAS, &bias, sizeof bias) : 0;
+    return !result && aux ? s->api->desc_set(e->desc, LT_DESC_AUX, &aux, sizeof aux) : result;
+}
+
 static product_entry *entry_of(kni_cuda_products *s, const kni_product *p, const product_key *key)
 {
     product_entry *set = s->entries[set_of(key)], *e = NULL;
@@ -271,9 +296,7 @@ static product_entry *entry_of(kni_cuda_products *s, const kni_product *p, const
     e->key = *key;
     e->used = ++s->clock;
     int result = make_desc(s, e);
-    /* The heuristic looks at how the bias is aligned. */
-    kni_cuda_address bias = has_bias(p->epilogue) ? address_of(&p->bias, p->out_dtype) : 0;
-    if (!result && bias) result = s->api->desc_set(e->desc, LT_DESC_BIAS, &bias, sizeof bias);
+    if (!result) result = set_addresses(s, e, p);
     if (!result) result = make_layouts(s, e);
     if (!result) result = choose(s, e);
     e->supported = !result;
@@ -292,8 +315,7 @@ kn_status kni_cuda_product(kni_driver *d, const kni_product *p)
     if (!e->supported) return kni_hopper_gemm(c, p);
     kni_cuda_address at_d = address_of(&p->d, p->out_dtype),
                      at_c = p->beta != 0 ? address_of(&p->c, p->out_dtype) : at_d;
-    kni_cuda_address bias = has_bias(p->epilogue) ? address_of(&p->bias, p->out_dtype) : 0;
-    if (bias && s->api->desc_set(e->desc, LT_DESC_BIAS, &bias, sizeof bias)) return KN_ERROR_UNSUPPORTED;
+    if (set_addresses(s, e, p)) return KN_ERROR_UNSUPPORTED;
     const float narrow[2] = {(float)p->alpha, (float)p->beta};
     const double wide[2] = {p->alpha, p->beta};
     bool is_wide = p->dtype == KN_F64;

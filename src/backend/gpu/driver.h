@@ -16,13 +16,14 @@ typedef struct kni_module kni_module;
 typedef struct kni_recording kni_recording;
 
 /* What contraction libraries are asked for: d = alpha op(a) op(b) + beta c, then the epilogue, for each of `batch`.
-   Row-major; strides in elements. */
+   Row-major; strides in elements. The bits of the epilogue in the order in which they apply: */
 typedef enum kni_epilogue {
-    KNI_EPILOGUE_NONE,
-    KNI_EPILOGUE_BIAS,
-    KNI_EPILOGUE_BIAS_RELU,
-    KNI_EPILOGUE_BIAS_GELU, /* the tanh form */
-    KNI_EPILOGUE_RELU
+    KNI_EPILOGUE_NONE = 0,
+    KNI_EPILOGUE_BIAS = 1, /* an element for each column is added */
+    KNI_EPILOGUE_AUX = 2,  /* with GELU: what it is applied to is stored to `aux` too */
+    KNI_EPILOGUE_RELU = 4,
+    KNI_EPILOGUE_GELU = 8,      /* the tanh form */
+    KNI_EPILOGUE_GELU_GRAD = 16 /* alone: times the derivative of that at `aux`, an operand */
 } kni_epilogue;
 
 typedef struct kni_place {
@@ -34,6 +35,7 @@ typedef struct kni_product {
     int dtype, out_dtype; /* of a and b; of d */
     int64_t m, n, k, batch;
     kni_place a, b, c, d, bias;
+    kni_place aux;                          /* of d's dtype, lies as d does */
     int64_t row_a, row_b, row_c, row_d;     /* elements from row to row */
     int64_t step_a, step_b, step_c, step_d; /* from matrix to matrix; 0 repeats it */
     bool transpose_a, transpose_b, tf32;

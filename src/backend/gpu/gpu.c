@@ -4,6 +4,7 @@
 #endif
 #include "backend/gpu/gpu_recording.h"
 #include "backend/gpu/group_memo.h"
+#include "backend/gpu/product.h"
 #include "core/backends.h"
 #include "core/device_object.h"
 #include "core/text.h"
@@ -146,17 +147,18 @@ static kn_status counters(kni_gpu *g, kni_report *report)
     return KN_OK;
 }
 
-static kn_status limits(const kni_gpu *g, kni_group_limits *l)
+static kn_status limits(kni_gpu *g, kni_group_limits *l)
 {
-    *l =
-        (kni_group_limits){.kinds = 1u << KNI_GROUP_POINTWISE | 1u << KNI_GROUP_REDUCTION |
-                                    1u << KNI_GROUP_ROWS | 1u << KNI_GROUP_MANY,
-                           .max_records = 64,
-                           .max_inputs = 32,
-                           .max_outputs = 16,
-                           .smallest = 0,
-                           .takes = KNI_TAKES_VIEWS | KNI_TAKES_CREATION | KNI_TAKES_ANY_AXES |
-                                    KNI_TAKES_WHOLE | KNI_TAKES_LOSSES | KNI_TAKES_COLUMNS | KNI_TAKES_CASTS};
+    *l = (kni_group_limits){.kinds = 1u << KNI_GROUP_POINTWISE | 1u << KNI_GROUP_REDUCTION |
+                                     1u << KNI_GROUP_ROWS | 1u << KNI_GROUP_PRODUCT | 1u << KNI_GROUP_MANY,
+                            .max_records = 64,
+                            .max_inputs = 32,
+                            .max_outputs = 16,
+                            .smallest = 0,
+                            .takes = KNI_TAKES_VIEWS | KNI_TAKES_CREATION | KNI_TAKES_ANY_AXES |
+                                     KNI_TAKES_WHOLE | KNI_TAKES_LOSSES | KNI_TAKES_COLUMNS | KNI_TAKES_CASTS,
+                            .follows = kni_gpu_follows,
+                            .leaf = g};
     /* Launches are measured one by one. */
     if (g->driver->record_begin && !g->driver->profiling) l->takes |= KNI_TAKES_PLANS;
     return KN_OK;

@@ -14,7 +14,8 @@ enum { X_SIZE, KERNEL, Y_SIZE, STRIDE, PADDING, DILATION, ARRAYS };
 
 typedef struct signature {
     char kind;
-    uint8_t what, dtype, axes, has_bias, wide, tile;
+    uint8_t what, dtype, axes, has_bias, wide;
+    kni_tiled_shape shape;
 } signature;
 
 /* What the places know beside the product. */
@@ -136,28 +137,26 @@ static kni_ir_id place_bias(kni_tiled *t, kni_ir_id row, kni_ir_id column, kni_i
     return join(t, group, number(t, OUTS), row);
 }
 
-static kni_ir *build(const signature *s)
+static kni_ir *build(const void *key, const kni_gpu_tail *tail, const kni_sched_target *target)
 {
     static const char *const names[NUMBERS] = {"m",    "n",      "k",    "groups",    "channels",
                                                "outs", "images", "taps", "positions", "plane"};
     static const char *const arrays[ARRAYS] = {"x_size", "kernel_size", "y_size",
                                                "stride", "padding",     "dilation"};
-    int compute = kni_compute_dtype[kni_compute_of[s->dtype]];
+    const signature *s = key;
     conv c = {.what = s->what, .axes = s->axes};
     kni_tiled *t = &c.tiled;
-    t->compute = compute == KN_I32 || compute == KN_U64 ? KN_I64 : compute;
+    t->compute = kni_tiled_compute(s->dtype);
     t->index = s->wide ? KN_I64 : KN_I32;
-    t->tile = s->tile;
-    t->depth = 16;
-    t->block = s->tile == 64 ? 4 : s->tile == 32 ? 2 : 1;
+    t->shape = s->shape;
+    t->dtype = s->dtype;
     t->b_along_rows = s->what == WEIGHT;
-    kni_ir_builder b = kni_ir_begin("convolution", kni_tiled_workgroup(t));
+    kni_ir_builder b = kni_ir_begin("convolution", kni_tiled_workgroup(&t->shape));
     t->b = &b;
     t->a = kni_ir_buffer(&b, "a", s->dtype, KNI_IR_READ);
     t->b_ = kni_ir_buffer(&b, "b", s->dtype, KNI_IR_READ);
-    t->y = kni_ir_buffer(&b, "y", s->dtype, KNI_IR_WRITE);
     if (s->has_bias) t->bias = kni_ir_buffer(&b, "bias", s->dtype, KNI_IR_READ);
-    kni_ir_add_item_params(&b);
+    if (!kni_tiled_results(t, s->dtype, tail, target)) return NULL;
     for (int i = 0; i < NUMBERS; i++) c.numbers[i] = kni_ir_param_add(&b, names[i], KN_I64, 0);
     for (int i = 0; i < ARRAYS; i++) c.arrays[i] = kni_ir_param_add(&b, arrays[i], KN_I64, s->axes);
     t->m = c.numbers[M];
@@ -169,27 +168,26 @@ static kni_ir *build(const signature *s)
     t->place_y = place_result;
     t->place_bias = s->has_bias ? place_bias : NULL;
     kni_tiled_build(t);
-    kni_ir *ir = kni_ir_finish(&b);
-    if (!ir || kni_ir_simplify(ir) == KN_OK) return ir;
-    kni_ir_free(ir);
-    return NULL;
+    return kni_tiled_finish(t);
 }
 
 /* One run: operands made contiguous, in the order of the kernel's buffers. */
 typedef struct run {
-    kni_gpu_block *blocks[4], *made[3];
-    int64_t offsets[4], numbers[NUMBERS], arrays[ARRAYS][KNI_CONV_MAX_SPATIAL];
+    kni_gpu_product_launch l;
+    kni_gpu_block *made[3];
+    int64_t numbers[NUMBERS], arrays[ARRAYS][KNI_CONV_MAX_SPATIAL];
     int axes;
 } run;
 
-static kn_status give(kni_gpu *g, run *a, int place, kni_tensor *x, int made)
+static kn_status give(kni_gpu *g, run *a, kni_tensor *x)
 {
+    int place = a->l.n_buffers++;
     if (kni_gpu_contiguous(x)) {
-        a->offsets[place] = x->storage ? x->offset : 0;
-        return kni_gpu_operand(g, x, &a->blocks[place], &a->made[made]);
+        a->l.offsets[place] = x->storage ? x->offset : 0;
+        return kni_gpu_operand(g, x, &a->l.blocks[place], &a->made[place]);
     }
-    kn_status s = kni_gpu_gather(g, x, &a->made[made]);
-    a->blocks[place] = a->made[made];
+    kn_status s = kni_gpu_gather(g, x, &a->made[place]);
+    a->l.blocks[place] = a->made[place];
     return s;
 }
 
@@ -213,40 +211,38 @@ static void measure(run *a, int what, const kni_conv_attributes *at, const kni_t
     for (int i = 0; i < ARRAYS; i++) memcpy(a->arrays[i], from[i], (size_t)a->axes * sizeof(int64_t));
 }
 
-static kn_status launch(kni_gpu *g, const kn_record *r, run *a, int what, int64_t largest)
+static kn_status launch(kni_gpu *g, const kn_record *r, run *a, int what, bool has_bias, int64_t largest)
 {
     const int64_t *n = a->numbers;
-    int buffers = a->blocks[3] ? 4 : 3;
-    int64_t params[1 + 4 + NUMBERS + ARRAYS * KNI_CONV_MAX_SPATIAL], *p = params;
-    uint8_t tile = n[M] > 32 && n[N] > 32 && g->driver->caps.max_workgroup >= 256 ? 64 : n[M] > 8 ? 32 : 16;
-    signature s = {'v', (uint8_t)what, kni_out(r, 0)->type.dtype, (uint8_t)a->axes, buffers == 4, 0, tile};
+    kni_gpu_product_launch *l = &a->l;
+    signature s = {'v', (uint8_t)what, kni_out(r, 0)->type.dtype, (uint8_t)a->axes, has_bias,
+                   0,   {0, 0, 0, 0}};
+    s.shape = kni_tiled_choose(g->driver, kni_tiled_compute(s.dtype), n[M], n[N], n[GROUPS]);
     s.wide = largest > INT64_C(1) << 29 || n[N] > INT64_C(1) << 29 || n[K] > INT64_C(1) << 29;
     for (int i = 0; i < a->axes; i++)
         s.wide |=
             a->arrays[STRIDE][i] * a->arrays[Y_SIZE][i] + a->arrays[DILATION][i] * a->arrays[KERNEL][i] >
                 INT64_C(1) << 29 ||
             a->arrays[PADDING][i] > INT64_C(1) << 29 || -a->arrays[PADDING][i] > INT64_C(1) << 29;
-    kni_gpu_kernel *k = kni_gpu_find(g, &s, sizeof s);
-    if (!k) k = kni_gpu_add(g, &s, sizeof s, build(&s));
-    if (!k) return kni_latest_code();
-    *p++ = 0;
-    for (int i = 0; i < buffers; i++) *p++ = a->offsets[i];
-    for (int i = 0; i < NUMBERS; i++) *p++ = n[i];
+    l->key = &s;
+    l->key_bytes = sizeof s;
+    l->build = build;
+    for (int i = 0; i < NUMBERS; i++) l->numbers[l->n_numbers++] = n[i];
     for (int i = 0; i < ARRAYS; i++)
-        for (int j = 0; j < a->axes; j++) *p++ = a->arrays[i][j];
-    int64_t tiles = (n[M] + tile - 1) / tile * ((n[N] + tile - 1) / tile);
-    if (tiles > INT32_MAX) return KN_ERROR_UNSUPPORTED;
-    int64_t batches = n[GROUPS] > 32768 ? 32768 : n[GROUPS];
-    kni_launch_shape shape = {{(uint32_t)tiles, (uint32_t)batches, 1}, k->workgroup, 0};
-    return kni_gpu_launch(g, k, &shape, a->blocks, (uint32_t)buffers, -1, params);
+        for (int j = 0; j < a->axes; j++) l->numbers[l->n_numbers++] = a->arrays[i][j];
+    l->tiles = kni_tiled_tiles(&s.shape, n[M], n[N]);
+    l->batches = n[GROUPS];
+    return kni_gpu_launch_product(g, l);
 }
 
-static kn_status convolve(kni_gpu *g, const kn_record *r, int what)
+static kn_status convolve(kni_gpu *g, const kn_record *r, const kni_gpu_way *way, int what)
 {
     kni_tensor *x = kni_in(r, 0), *other = kni_in(r, 1), *bias = r->n_in > 2 ? kni_in(r, 2) : NULL;
     kni_tensor *y = kni_out(r, 0);
     run a;
+    if (way->by == KNI_GPU_BY_LIBRARY) return KN_ERROR_UNSUPPORTED;
     memset(&a, 0, sizeof a);
+    a.l.tail = way->tail;
     if (what == WEIGHT)
         measure(&a, what, r->attributes, &x->type, &y->type, &other->type);
     else
@@ -254,20 +250,29 @@ static kn_status convolve(kni_gpu *g, const kn_record *r, int what)
     int64_t most = kni_count(&x->type);
     if (kni_count(&other->type) > most) most = kni_count(&other->type);
     if (kni_count(&y->type) > most) most = kni_count(&y->type);
-    kn_status s = give(g, &a, 0, other, 0);
-    if (s == KN_OK) s = give(g, &a, 1, x, 1);
-    if (s == KN_OK && bias) s = give(g, &a, 3, bias, 2);
-    if (s == KN_OK) s = kni_gpu_allocate(g, y);
+    kn_status s = give(g, &a, other);
+    if (s == KN_OK) s = give(g, &a, x);
+    if (s == KN_OK && bias) s = give(g, &a, bias);
+    if (s == KN_OK && !way->tail) s = kni_gpu_allocate(g, y);
     if (s == KN_OK) {
-        a.blocks[2] = kni_gpu_block_of(y->storage);
-        s = launch(g, r, &a, what, most);
+        if (!way->tail) a.l.blocks[a.l.n_buffers++] = kni_gpu_block_of(y->storage);
+        s = launch(g, r, &a, what, bias != NULL, most);
     }
-    if (s == KN_OK) kni_gpu_finish(g, r, -1);
+    if (s == KN_OK && !way->tail) kni_gpu_finish(g, r, -1);
     for (int i = 0; i < 3; i++)
         if (a.made[i]) kni_gpu_give(a.made[i]);
     return s;
 }
 
-kn_status kni_gpu_run_conv(kni_gpu *g, const kn_record *r) { return convolve(g, r, FORWARD); }
-kn_status kni_gpu_run_conv_transpose(kni_gpu *g, const kn_record *r) { return convolve(g, r, TRANSPOSED); }
-kn_status kni_gpu_run_conv_weight_grad(kni_gpu *g, const kn_record *r) { return convolve(g, r, WEIGHT); }
+kn_status kni_gpu_run_conv(kni_gpu *g, const kn_record *r, const kni_gpu_way *way)
+{
+    return convolve(g, r, way, FORWARD);
+}
+kn_status kni_gpu_run_conv_transpose(kni_gpu *g, const kn_record *r, const kni_gpu_way *way)
+{
+    return convolve(g, r, way, TRANSPOSED);
+}
+kn_status kni_gpu_run_conv_weight_grad(kni_gpu *g, const kn_record *r, const kni_gpu_way *way)
+{
+    return convolve(g, r, way, WEIGHT);
+}

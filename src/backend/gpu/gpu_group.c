@@ -3,6 +3,7 @@
 #include "backend/gpu/gpu.h"
 #include "backend/gpu/gpu_recording.h"
 #include "backend/gpu/group_memo.h"
+#include "backend/gpu/product.h"
 #include <string.h>
 
 /* What one group holds while it is launched. */
@@ -174,6 +175,7 @@ static kn_status run_group(kni_gpu *g, const kni_group *group, kni_gpu_memo *mem
 
 kn_status kni_gpu_group(kni_gpu *g, const kni_group *group)
 {
+    if (group->kind == KNI_GROUP_PRODUCT) return kni_gpu_product_group(g, group);
     return run_group(g, group, kni_gpu_memo_of(group), NULL);
 }
 

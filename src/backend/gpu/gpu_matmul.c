@@ -49,6 +49,7 @@ static kn_status through_batch(kni_gpu *g, kni_gpu_product *p, int rank, const i
         p->y.step = strides[2][last];
     }
     for (int i = 0; i < last; i++) outer *= dims[i];
+    if (outer > 1 && p->way.tail) return KN_ERROR_UNSUPPORTED; /* elements would not be numbered from 0 on */
     kn_status s = KN_OK;
     for (int64_t turn = 0; turn < outer && s == KN_OK; turn++) {
         kni_gpu_product now = *p;
@@ -63,7 +64,7 @@ static kn_status through_batch(kni_gpu *g, kni_gpu_product *p, int rank, const i
     return s;
 }
 
-kn_status kni_gpu_run_matmul(kni_gpu *g, const kn_record *r)
+kn_status kni_gpu_run_matmul(kni_gpu *g, const kn_record *r, const kni_gpu_way *way)
 {
     kni_tensor *a = kni_in(r, 0), *b = kni_in(r, 1), *y = kni_out(r, 0);
     int rank_a = a->type.rank > 2 ? a->type.rank - 2 : 0, rank_b = b->type.rank > 2 ? b->type.rank - 2 : 0;
@@ -72,7 +73,7 @@ kn_status kni_gpu_run_matmul(kni_gpu *g, const kn_record *r)
     int64_t dims[KN_MAX_RANK], strides[3][KN_MAX_RANK], step;
     kn_status s = start(g, &left, a, true, rank);
     if (s == KN_OK) s = start(g, &right, b, false, rank);
-    if (s == KN_OK) s = kni_gpu_allocate(g, y);
+    if (s == KN_OK && !way->tail) s = kni_gpu_allocate(g, y);
     if (s == KN_OK) {
         kni_gpu_product p = {.dtype = a->type.dtype,
                              .m = a->type.rank > 1 ? a->type.dims[a->type.rank - 2] : 1,
@@ -81,7 +82,8 @@ kn_status kni_gpu_run_matmul(kni_gpu *g, const kn_record *r)
                              .batch = 1,
                              .a = left.matrix,
                              .b = right.matrix,
-                             .y = {.block = kni_gpu_block_of(y->storage)}};
+                             .y = {.block = way->tail ? NULL : kni_gpu_block_of(y->storage)},
+                             .way = *way};
         p.y.row = p.n;
         step = p.m * p.n;
         for (int i = rank - 1; i >= 0; i--) {
@@ -95,7 +97,7 @@ kn_status kni_gpu_run_matmul(kni_gpu *g, const kn_record *r)
         rank = merge_rows(&p, rank, dims, strides);
         s = through_batch(g, &p, rank, dims, strides);
     }
-    if (s == KN_OK) kni_gpu_finish(g, r, -1);
+    if (s == KN_OK && !way->tail) kni_gpu_finish(g, r, -1);
     if (left.made) kni_gpu_give(left.made);
     if (right.made) kni_gpu_give(right.made);
     return s;
@@ -115,7 +117,7 @@ static bool row_step(const kni_tensor *x, int64_t *step)
     return true;
 }
 
-kn_status kni_gpu_run_linear(kni_gpu *g, const kn_record *r)
+kn_status kni_gpu_run_linear(kni_gpu *g, const kn_record *r, const kni_gpu_way *way)
 {
     kni_tensor *x = kni_in(r, 0), *w = kni_in(r, 1), *bias = r->n_in > 2 ? kni_in(r, 2) : NULL;
     kni_tensor *y = kni_out(r, 0);
@@ -128,7 +130,8 @@ kn_status kni_gpu_run_linear(kni_gpu *g, const kn_record *r)
                          .batch = 1,
                          .a = {.offset = x->offset, .column = x->strides[x->type.rank - 1]},
                          .b = {.offset = w->offset, .row = w->strides[1], .column = w->strides[0]},
-                         .y = {.row = n}};
+                         .y = {.row = n},
+                         .way = *way};
     kn_status s;
     if (row_step(x, &step)) {
         p.a.row = step;
@@ -143,12 +146,12 @@ kn_status kni_gpu_run_linear(kni_gpu *g, const kn_record *r)
         p.bias.column = bias->strides[0];
         s = kni_gpu_operand(g, bias, &p.bias.block, &made[2]);
     }
-    if (s == KN_OK) s = kni_gpu_allocate(g, y);
+    if (s == KN_OK && !way->tail) s = kni_gpu_allocate(g, y);
     if (s == KN_OK) {
-        p.y.block = kni_gpu_block_of(y->storage);
+        if (!way->tail) p.y.block = kni_gpu_block_of(y->storage);
         s = kni_gpu_multiply(g, &p);
     }
-    if (s == KN_OK) kni_gpu_finish(g, r, -1);
+    if (s == KN_OK && !way->tail) kni_gpu_finish(g, r, -1);
     for (int i = 0; i < 3; i++)
         if (made[i]) kni_gpu_give(made[i]);
     return s;

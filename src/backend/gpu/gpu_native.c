@@ -5,21 +5,37 @@ static const struct {
     const kn_op *row;
     kn_status (*run)(kni_gpu *g, const kn_record *r);
 } entries[] = {
-    {&kni_op_matmul, kni_gpu_run_matmul},
-    {&kni_op_linear, kni_gpu_run_linear},
     {&kni_op_attention, kni_gpu_run_attention},
     {&kni_op_attention_grad, kni_gpu_run_attention_grad},
-    {&kni_op_conv, kni_gpu_run_conv},
-    {&kni_op_conv_transpose, kni_gpu_run_conv_transpose},
-    {&kni_op_conv_weight_grad, kni_gpu_run_conv_weight_grad},
     {&kni_op_update_slice, kni_gpu_run_update_slice},
     {&kni_op_concat, kni_gpu_run_concat},
     {&kni_op_embedding_grad, kni_gpu_run_embedding_grad},
     {&kni_op_select_assign, kni_gpu_run_select_assign},
 };
 
+static const struct {
+    const kn_op *row;
+    kni_gpu_product_run run;
+} products[] = {
+    {&kni_op_matmul, kni_gpu_run_matmul},
+    {&kni_op_linear, kni_gpu_run_linear},
+    {&kni_op_conv, kni_gpu_run_conv},
+    {&kni_op_conv_transpose, kni_gpu_run_conv_transpose},
+    {&kni_op_conv_weight_grad, kni_gpu_run_conv_weight_grad},
+};
+
+kni_gpu_product_run kni_gpu_product_of(const kn_op *row)
+{
+    for (int i = 0; i < KNI_COUNT(products); i++)
+        if (products[i].row == row) return products[i].run;
+    return NULL;
+}
+
 kn_status kni_gpu_native(kni_gpu *g, const kn_record *r)
 {
+    static const kni_gpu_way any = {KNI_GPU_BY_ANY, NULL};
+    kni_gpu_product_run product = kni_gpu_product_of(r->row);
+    if (product) return product(g, r, &any);
     for (int i = 0; i < KNI_COUNT(entries); i++)
         if (entries[i].row == r->row) return entries[i].run(g, r);
     return KN_ERROR_UNSUPPORTED;
@@ -36,6 +52,7 @@ kn_support kni_gpu_supports(kn_backend *b, const kn_op *row, kn_dtype dtype, con
         return KN_SUPPORT_NO;
     }
     if (row->view || row->scalar) return KN_SUPPORT_NATIVE;
+    if (kni_gpu_product_of(row)) return KN_SUPPORT_NATIVE;
     for (int i = 0; i < KNI_COUNT(entries); i++)
         if (entries[i].row == row) return KN_SUPPORT_NATIVE;
     if (row->lower) return KN_SUPPORT_LOWERED;

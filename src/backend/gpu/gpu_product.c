@@ -63,27 +63,29 @@ static kni_ir_id place_bias(kni_tiled *t, kni_ir_id row, kni_ir_id column, kni_i
 /* All that the text of a plain kernel depends on. */
 typedef struct signature {
     char kind;
-    uint8_t dtype, out_dtype, has_bias, a_along_rows, b_along_rows, wide, tile;
+    uint8_t dtype, has_bias, a_along_rows, b_along_rows, a_wide, b_wide, wide;
+    kni_tiled_shape shape;
 } signature;
 
-static kni_ir *build(const signature *s)
+static kni_ir *build(const void *key, const kni_gpu_tail *tail, const kni_sched_target *target)
 {
     static const char *const names[NUMBERS] = {"m",        "n",      "k",        "batches",  "a_row",
                                                "a_column", "a_step", "b_row",    "b_column", "b_step",
                                                "y_row",    "y_step", "bias_step"};
-    uint32_t numbers[NUMBERS], compute = kni_compute_dtype[kni_compute_of[s->dtype]];
-    kni_tiled t = {.compute = (int)compute, .index = s->wide ? KN_I64 : KN_I32, .tile = s->tile, .depth = 16};
-    t.block = s->tile == 64 ? 4 : s->tile == 32 ? 2 : 1;
-    t.compute = compute == KN_I32 || compute == KN_U64 ? KN_I64 : (int)compute;
+    const signature *s = key;
+    uint32_t numbers[NUMBERS];
+    kni_tiled t = {
+        .index = s->wide ? KN_I64 : KN_I32, .shape = s->shape, .a_wide = s->a_wide, .b_wide = s->b_wide};
+    t.compute = kni_tiled_compute(s->dtype);
+    t.dtype = s->dtype;
     t.a_along_rows = s->a_along_rows;
     t.b_along_rows = s->b_along_rows;
-    kni_ir_builder b = kni_ir_begin("product", kni_tiled_workgroup(&t));
+    kni_ir_builder b = kni_ir_begin("product", kni_tiled_workgroup(&t.shape));
     t.b = &b;
     t.a = kni_ir_buffer(&b, "a", s->dtype, KNI_IR_READ);
     t.b_ = kni_ir_buffer(&b, "b", s->dtype, KNI_IR_READ);
-    t.y = kni_ir_buffer(&b, "y", s->out_dtype, KNI_IR_WRITE);
     if (s->has_bias) t.bias = kni_ir_buffer(&b, "bias", s->dtype, KNI_IR_READ);
-    kni_ir_add_item_params(&b);
+    if (!kni_tiled_results(&t, s->dtype, tail, target)) return NULL;
     for (int i = 0; i < NUMBERS; i++) numbers[i] = kni_ir_param_add(&b, names[i], KN_I64, 0);
     t.numbers = numbers;
     t.m = numbers[M];
@@ -95,22 +97,7 @@ static kni_ir *build(const signature *s)
     t.place_y = place_y;
     t.place_bias = s->has_bias ? place_bias : NULL;
     kni_tiled_build(&t);
-    kni_ir *ir = kni_ir_finish(&b);
-    if (!ir || kni_ir_simplify(ir) == KN_OK) return ir;
-    kni_ir_free(ir);
-    return NULL;
-}
-
-/* Larger tiles where there are enough of them to keep the device busy. */
-static uint8_t tile_of(const kni_gpu *g, const kni_gpu_product *p)
-{
-    for (uint8_t tile = 64; tile > 16; tile /= 2) {
-        int64_t tiles = (p->m + tile - 1) / tile * ((p->n + tile - 1) / tile) * p->batch;
-        bool fits = (uint32_t)(tile / (tile == 64 ? 4 : 2)) * (tile / (tile == 64 ? 4 : 2)) <=
-                    g->driver->caps.max_workgroup;
-        if (fits && tiles >= g->driver->processors && p->m > tile / 2 && p->n > tile / 2) return tile;
-    }
-    return 16;
+    return kni_tiled_finish(&t);
 }
 
 static int64_t reach(int64_t rows, int64_t row, int64_t columns, int64_t column, int64_t batch, int64_t step)
@@ -127,35 +114,49 @@ static bool needs_wide(const kni_gpu_product *p)
            reach(p->m, p->y.row, p->n, 1, p->batch, p->y.step) > limit || p->k > limit || p->m * p->n > limit;
 }
 
+/* Whether neighbours along `size` elements can be fetched several at a time. */
+static bool fetches_wide(const kni_gpu_matrix *x, bool along_rows, int64_t rows, int64_t columns, int dtype)
+{
+    int64_t step = along_rows ? x->row : x->column, other = along_rows ? x->column : x->row;
+    int64_t size = along_rows ? rows : columns;
+    return step == 1 && size % KNI_TILED_BLOCK == 0 && other % KNI_TILED_BLOCK == 0 &&
+           x->step % KNI_TILED_BLOCK == 0 && x->offset % KNI_TILED_BLOCK == 0 &&
+           kni_dtypes[dtype].bits * KNI_TILED_BLOCK <= 128;
+}
+
 static kn_status tiled(kni_gpu *g, const kni_gpu_product *p)
 {
     signature s = {.kind = 'p',
                    .dtype = (uint8_t)p->dtype,
-                   .out_dtype = (uint8_t)p->dtype,
                    .has_bias = p->bias.block != NULL,
                    .a_along_rows = p->a.row == 1 && p->a.column != 1,
                    .b_along_rows = p->b.row == 1 && p->b.column != 1,
                    .wide = needs_wide(p),
-                   .tile = tile_of(g, p)};
-    kni_gpu_kernel *k = kni_gpu_find(g, &s, sizeof s);
-    if (!k) k = kni_gpu_add(g, &s, sizeof s, build(&s));
-    if (!k) return kni_latest_code();
-    int64_t params[1 + 4 + NUMBERS], *numbers = params + 4 + s.has_bias;
-    const int64_t values[NUMBERS] = {p->m,        p->n,      p->k,          p->batch,    p->a.row,
-                                     p->a.column, p->a.step, p->b.row,      p->b.column, p->b.step,
-                                     p->y.row,    p->y.step, p->bias.column};
-    params[0] = p->m * p->n;
-    params[1] = p->a.offset;
-    params[2] = p->b.offset;
-    params[3] = p->y.offset;
-    if (s.has_bias) params[4] = p->bias.offset;
-    memcpy(numbers, values, sizeof values);
-    kni_gpu_block *blocks[4] = {p->a.block, p->b.block, p->y.block, p->bias.block};
-    int64_t tiles = (p->m + s.tile - 1) / s.tile * ((p->n + s.tile - 1) / s.tile);
-    int64_t batches = p->batch > 32768 ? 32768 : p->batch;
-    if (tiles > INT32_MAX) return kni_fail(KN_ERROR_UNSUPPORTED, "a product of more than 2^31 tiles");
-    kni_launch_shape shape = {{(uint32_t)tiles, (uint32_t)batches, 1}, k->workgroup, 0};
-    return kni_gpu_launch(g, k, &shape, blocks, 3u + s.has_bias, -1, params);
+                   .shape = kni_tiled_choose(g->driver, kni_tiled_compute(p->dtype), p->m, p->n, p->batch)};
+    s.a_wide = fetches_wide(&p->a, s.a_along_rows, p->m, p->k, p->dtype);
+    s.b_wide = fetches_wide(&p->b, s.b_along_rows, p->k, p->n, p->dtype);
+    kni_gpu_product_launch l = {.key = &s,
+                                .key_bytes = sizeof s,
+                                .n_buffers = 2,
+                                .blocks = {p->a.block, p->b.block},
+                                .offsets = {p->a.offset, p->b.offset},
+                                .n_numbers = NUMBERS,
+                                .numbers = {p->m, p->n, p->k, p->batch, p->a.row, p->a.column, p->a.step,
+                                            p->b.row, p->b.column, p->b.step, p->y.row, p->y.step,
+                                            p->bias.column},
+                                .tiles = kni_tiled_tiles(&s.shape, p->m, p->n),
+                                .batches = p->batch,
+                                .tail = p->way.tail,
+                                .build = build};
+    if (s.has_bias) {
+        l.blocks[l.n_buffers] = p->bias.block;
+        l.offsets[l.n_buffers++] = p->bias.offset;
+    }
+    if (!l.tail) {
+        l.blocks[l.n_buffers] = p->y.block;
+        l.offsets[l.n_buffers++] = p->y.offset;
+    }
+    return kni_gpu_launch_product(g, &l);
 }
 
 /* The step of a library's matrix; false when no axis is contiguous. */
@@ -168,6 +169,25 @@ static bool library_matrix(const kni_gpu_matrix *m, int64_t rows, int64_t column
     int64_t least = *transposed ? rows : columns;
     if ((*transposed ? columns : rows) == 1) *row = least; /* a step that is never made */
     return *row >= least;
+}
+
+static kni_place place_of(const kni_tensor *x)
+{
+    return x ? (kni_place){kni_gpu_block_of(x->storage)->memory, x->offset} : (kni_place){NULL, 0};
+}
+
+/* What follows, where the library does it too. All of it lies as the product would. */
+static void add_tail(kni_product *q, const kni_gpu_tail *t)
+{
+    q->out_dtype = t->result->type.dtype;
+    q->d = place_of(t->result);
+    q->epilogue |= t->epilogue;
+    if (t->bias) q->bias = place_of(t->bias);
+    q->aux = place_of(t->aux);
+    q->c = place_of(t->added);
+    q->row_c = q->row_d;
+    q->step_c = q->step_d;
+    q->beta = t->added ? 1 : 0;
 }
 
 static kn_status library(kni_gpu *g, const kni_gpu_product *p)
@@ -184,7 +204,6 @@ static kn_status library(kni_gpu *g, const kni_gpu_product *p)
                      .batch = p->batch,
                      .a = {p->a.block->memory, p->a.offset},
                      .b = {p->b.block->memory, p->b.offset},
-                     .d = {p->y.block->memory, p->y.offset},
                      .row_d = p->y.row,
                      .step_a = p->a.step,
                      .step_b = p->b.step,
@@ -196,13 +215,30 @@ static kn_status library(kni_gpu *g, const kni_gpu_product *p)
         q.bias = (kni_place){p->bias.block->memory, p->bias.offset};
         q.epilogue = KNI_EPILOGUE_BIAS;
     }
-    g->launches++;
-    return kni_gpu_checked(g, d->product(d, &q));
+    if (p->way.tail)
+        add_tail(&q, p->way.tail);
+    else
+        q.d = (kni_place){p->y.block->memory, p->y.offset};
+    kn_status s = kni_gpu_checked(g, d->product(d, &q));
+    if (s == KN_OK) g->launches++;
+    return s;
+}
+
+bool kni_gpu_prefers_kernel(const kni_gpu *g, int dtype, int64_t m, int64_t n, int64_t k, int64_t batch)
+{
+    /* Libraries cut the terms of a small product in f32 over two kernels; on an H200 ours is as fast or faster up to here,
+       without counting what it does in the same launch. */
+    const double most = 1 << 26;
+    if (!g->driver->product || kni_dtypes[dtype].kind != KNI_KIND_FLOAT) return true;
+    return dtype == KN_F32 && (double)m * (double)n * (double)k * (double)batch <= most;
 }
 
 kn_status kni_gpu_multiply(kni_gpu *g, const kni_gpu_product *p)
 {
     if (p->m == 0 || p->n == 0 || p->batch == 0) return KN_OK;
+    if (p->way.by == KNI_GPU_BY_KERNEL) return tiled(g, p);
+    if (p->way.by == KNI_GPU_BY_ANY && kni_gpu_prefers_kernel(g, p->dtype, p->m, p->n, p->k, p->batch))
+        return tiled(g, p);
     kn_status s = library(g, p);
-    return s == KN_ERROR_UNSUPPORTED ? tiled(g, p) : s;
+    return s == KN_ERROR_UNSUPPORTED && p->way.by == KNI_GPU_BY_ANY ? tiled(g, p) : s;
 }

@@ -4,6 +4,27 @@
 
 #include "backend/gpu/gpu.h"
 
+/* What follows a product in its group, and where it goes. */
+typedef struct kni_gpu_tail {
+    kni_group records; /* those after the product; outputs are the whole group's */
+    uint32_t given;    /* the product's result */
+    /* Where the driver's library can do it: the epilogue, without the bias that the product has itself. */
+    int epilogue;
+    kni_tensor *bias, *added, *aux; /* NULL: none */
+    kni_tensor *result;             /* has memory */
+    /* Where a kernel of ours does it: as it was laid out, and memory in the order of its buffers. */
+    const kni_sched_kernel *laid_out;
+    kni_gpu_block *blocks[KNI_SCHED_MAX_BUFFERS];
+    kni_gpu_kernel **kernel; /* found before, NULL: not yet */
+} kni_gpu_tail;
+
+/* By what a product is made. */
+enum { KNI_GPU_BY_ANY, KNI_GPU_BY_LIBRARY, KNI_GPU_BY_KERNEL };
+typedef struct kni_gpu_way {
+    uint8_t by;
+    const kni_gpu_tail *tail; /* NULL: the product is the result; else it has no memory and by is not ANY */
+} kni_gpu_way;
+
 /* A matrix in device memory by strides in elements; step: from matrix to matrix of the batch, 0 repeats it. */
 typedef struct kni_gpu_matrix {
     kni_gpu_block *block;
@@ -15,19 +36,51 @@ typedef struct kni_gpu_matrix {
 typedef struct kni_gpu_product {
     int dtype;
     int64_t m, n, k, batch;
-    kni_gpu_matrix a, b, y, bias;
+    kni_gpu_matrix a, b, y,
+        bias; /* y has no block where there is a tail: its places are the elements' numbers */
+    kni_gpu_way way;
 } kni_gpu_product;
 
+/* KN_ERROR_UNSUPPORTED without a text: not in this way. */
 kn_status kni_gpu_multiply(kni_gpu *g, const kni_gpu_product *p);
+/* Whether our kernel is faster than a library for this one. */
+bool kni_gpu_prefers_kernel(const kni_gpu *g, int dtype, int64_t m, int64_t n, int64_t k, int64_t batch);
+
+/* ---- tails of our own kernels (gpu_tail.c) */
+enum { KNI_GPU_PRODUCT_BUFFERS = 4, KNI_GPU_PRODUCT_NUMBERS = 40 };
+/* A product's kernel: its key, its own buffers (the result first of what is written, left out where there is a tail) with
+   the offsets of their first elements, and its numbers. */
+typedef struct kni_gpu_product_launch {
+    const void *key;
+    uint32_t key_bytes;
+    kni_gpu_block *blocks[KNI_GPU_PRODUCT_BUFFERS];
+    int64_t offsets[KNI_GPU_PRODUCT_BUFFERS], numbers[KNI_GPU_PRODUCT_NUMBERS];
+    int n_buffers, n_numbers;
+    int64_t tiles, batches;
+    const kni_gpu_tail *tail;
+    /* Makes the IR; `tail` is given where there is one. NULL with the failure told. */
+    kni_ir *(*build)(const void *key, const kni_gpu_tail *tail, const kni_sched_target *target);
+} kni_gpu_product_launch;
+kn_status kni_gpu_launch_product(kni_gpu *g, const kni_gpu_product_launch *l);
+/* The group of a product and its tail, as control answers it. */
+kn_status kni_gpu_product_group(kni_gpu *g, const kni_group *group);
+kni_tail_answer kni_gpu_follows(void *leaf, const kn_record *const *records, int n, const kn_record *next);
+/* Whether our kernel is the first choice for the product. */
+bool kni_gpu_kernel_first(const kni_gpu *g, const kn_record *head);
+/* What follows the product of `group` as an epilogue of a library: fills in the tail's; false: it is none. */
+bool kni_gpu_find_epilogue(const kni_group *group, kni_gpu_tail *tail);
 
 /* The records made of them. KN_ERROR_UNSUPPORTED without a text: not this one. */
-kn_status kni_gpu_run_matmul(kni_gpu *g, const kn_record *r);
-kn_status kni_gpu_run_linear(kni_gpu *g, const kn_record *r);
+kn_status kni_gpu_run_matmul(kni_gpu *g, const kn_record *r, const kni_gpu_way *way);
+kn_status kni_gpu_run_linear(kni_gpu *g, const kn_record *r, const kni_gpu_way *way);
 kn_status kni_gpu_run_attention(kni_gpu *g, const kn_record *r);
 kn_status kni_gpu_run_attention_grad(kni_gpu *g, const kn_record *r);
-kn_status kni_gpu_run_conv(kni_gpu *g, const kn_record *r);
-kn_status kni_gpu_run_conv_transpose(kni_gpu *g, const kn_record *r);
-kn_status kni_gpu_run_conv_weight_grad(kni_gpu *g, const kn_record *r);
+kn_status kni_gpu_run_conv(kni_gpu *g, const kn_record *r, const kni_gpu_way *way);
+kn_status kni_gpu_run_conv_transpose(kni_gpu *g, const kn_record *r, const kni_gpu_way *way);
+kn_status kni_gpu_run_conv_weight_grad(kni_gpu *g, const kn_record *r, const kni_gpu_way *way);
+/* Any of the five, by its row; NULL: it is none of them. */
+typedef kn_status (*kni_gpu_product_run)(kni_gpu *g, const kn_record *r, const kni_gpu_way *way);
+kni_gpu_product_run kni_gpu_product_of(const kn_op *row);
 /* A part of a tensor replaced, and tensors joined (gpu_slice.c). */
 kn_status kni_gpu_run_update_slice(kni_gpu *g, const kn_record *r);
 kn_status kni_gpu_run_concat(kni_gpu *g, const kn_record *r);

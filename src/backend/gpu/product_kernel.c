@@ -1,15 +1,28 @@
 /* The tiled product: a workgroup makes one tile of the result from tiles of both operands in shared memory, each
-   invocation a block of it in registers. Sums go through the terms in order. */
+   invocation a block of it in registers. What the next step multiplies is on its way while this one's is multiplied.
+   Where there are few tiles, slices of the workgroup share the terms of one and are added in order at the end. */
 #include "backend/gpu/product_kernel.h"
 
-enum { MAX_BLOCK = 8 };
+enum { BLOCK = KNI_TILED_BLOCK, MOST_FETCHES = 16 };
+
+/* One operand in shared memory: [term][row or column], quads of it moved about so that neither those who fill it nor those
+   who read it meet in one bank. */
+typedef struct side {
+    bool left;
+    uint32_t length;              /* rows or columns of a tile */
+    uint32_t first;               /* its place in the shared array */
+    uint32_t lanes;               /* fetched at once */
+    bool along_terms;             /* neighbours in memory are terms */
+    uint32_t fetches;             /* by each invocation */
+    kni_ir_id next[MOST_FETCHES]; /* variables: what the next step needs */
+} side;
 
 typedef struct sums {
-    kni_ir_id local, row,
-        column; /* of this invocation: its number, its block's first row and column in the tile */
+    side a, b;
+    uint32_t shared, workgroup, terms;        /* terms of a step, of all slices */
+    kni_ir_id local, slice, down, across;     /* of this invocation: its number, slice, block in the tile */
     kni_ir_id first_row, first_column, batch; /* of the tile */
-    uint32_t shared_a, shared_b, pitch;
-    kni_ir_id totals[MAX_BLOCK * MAX_BLOCK]; /* variables */
+    kni_ir_id totals[BLOCK * BLOCK];          /* variables */
 } sums;
 
 static kni_ir_id add(kni_tiled *t, kni_ir_id x, kni_ir_id y) { return kni_ir_word(t->b, "add", x, y); }
@@ -22,10 +35,17 @@ kni_ir_id kni_tiled_number(kni_tiled *t, uint32_t param)
     return kni_ir_cast(t->b, kni_ir_param_value(t->b, param), t->index);
 }
 
+int kni_tiled_compute(int dtype)
+{
+    int compute = kni_compute_dtype[kni_compute_of[dtype]];
+    return compute == KN_I32 || compute == KN_U64 ? KN_I64 : compute;
+}
+
+static bool is_real(const kni_tiled *t) { return t->compute == KN_F32 || t->compute == KN_F64; }
+
 static kni_ir_id zero(kni_tiled *t)
 {
-    bool real = t->compute == KN_F32 || t->compute == KN_F64;
-    return real ? kni_ir_real(t->b, t->compute, 0) : kni_ir_whole(t->b, t->compute, 0);
+    return is_real(t) ? kni_ir_real(t->b, t->compute, 0) : kni_ir_whole(t->b, t->compute, 0);
 }
 
 static kni_ir_id both(kni_tiled *t, kni_ir_id x, kni_ir_id y)
@@ -33,111 +53,292 @@ static kni_ir_id both(kni_tiled *t, kni_ir_id x, kni_ir_id y)
     return !x ? y : !y ? x : kni_ir_and(t->b, x, y);
 }
 
-/* Fills one tile in shared memory, laid out [term][row or column]. */
-static void fetch(kni_tiled *t, const sums *s, bool left, kni_ir_id first_term)
+/* x, which is not negative, by a power of 2: the quotient, and what is left. */
+static kni_ir_id parted(kni_tiled *t, kni_ir_id x, uint32_t by, kni_ir_id *rest)
 {
-    uint32_t workgroup = kni_tiled_workgroup(t), elements = t->tile * t->depth;
-    bool along = left ? t->a_along_rows : t->b_along_rows;
-    kni_ir_id terms = kni_tiled_number(t, t->k), edge = kni_tiled_number(t, left ? t->m : t->n);
-    /* Which of the two counts fastest: neighbours in memory are fetched by neighbours. */
-    bool term_first = left ? !along : along;
-    uint32_t fast = term_first ? t->depth : t->tile;
-    for (uint32_t e = 0; e < elements; e += workgroup) {
-        kni_ir_id at = add(t, s->local, whole(t, e));
-        kni_ir_id slow = kni_ir_word(t->b, "div", at, whole(t, fast));
-        kni_ir_id rest = kni_ir_word(t->b, "sub", at, mul(t, slow, whole(t, fast)));
-        kni_ir_id term = term_first ? rest : slow, side = term_first ? slow : rest;
-        kni_ir_id k = add(t, first_term, term), row = add(t, left ? s->first_row : s->first_column, side);
-        kni_ir_id inside = 0;
+    uint32_t bits = 0;
+    while (1u << bits < by) bits++;
+    *rest = kni_ir_word(t->b, "and", x, whole(t, by - 1));
+    return kni_ir_word(t->b, "shr", x, whole(t, bits));
+}
+
+/* Where quad `quad` of term `term`, of the group of four terms `four`, lies. */
+static kni_ir_id quad_place(kni_tiled *t, const side *x, kni_ir_id term, kni_ir_id four, kni_ir_id quad)
+{
+    kni_ir_id moved = kni_ir_word(t->b, "and", four, whole(t, x->length / BLOCK - 1));
+    quad = mul(t, kni_ir_word(t->b, "xor", quad, moved), whole(t, BLOCK));
+    return add(t, add(t, mul(t, term, whole(t, x->length)), quad), whole(t, x->first));
+}
+
+/* ---- from memory to registers, and from there to shared memory */
+
+/* Fetch number n of this invocation: the first term and row (or column) in the tile. */
+static void place_of_fetch(kni_tiled *t, const sums *s, const side *x, uint32_t n, kni_ir_id *term,
+                           kni_ir_id *at, kni_ir_id *exists)
+{
+    uint32_t all = x->length * s->terms / x->lanes, fast = (x->along_terms ? s->terms : x->length) / x->lanes;
+    kni_ir_id number = add(t, s->local, whole(t, n * s->workgroup)), rest;
+    kni_ir_id slow = parted(t, number, fast, &rest);
+    rest = mul(t, rest, whole(t, x->lanes));
+    *term = x->along_terms ? rest : slow;
+    *at = x->along_terms ? slow : rest;
+    *exists = (n + 1) * s->workgroup > all ? less(t, number, whole(t, all)) : 0;
+}
+
+static void fetch(kni_tiled *t, sums *s, side *x, kni_ir_id first_term)
+{
+    kni_ir_id terms = kni_tiled_number(t, t->k), edge = kni_tiled_number(t, x->left ? t->m : t->n);
+    for (uint32_t n = 0; n < x->fetches; n++) {
+        kni_ir_id term, at, exists, inside = 0;
+        place_of_fetch(t, s, x, n, &term, &at, &exists);
+        kni_ir_id k = add(t, first_term, term), row = add(t, x->left ? s->first_row : s->first_column, at);
         kni_ir_id place =
-            left ? t->place_a(t, row, k, s->batch, &inside) : t->place_b(t, k, row, s->batch, &inside);
+            x->left ? t->place_a(t, row, k, s->batch, &inside) : t->place_b(t, k, row, s->batch, &inside);
         inside = both(t, kni_ir_and(t->b, less(t, k, terms), less(t, row, edge)), inside);
-        kni_ir_id value = kni_ir_load_where(t->b, left ? t->a : t->b_, place, t->compute, 1, inside, zero(t));
-        kni_ir_id to = add(t, mul(t, term, whole(t, s->pitch)), side);
-        if (elements - e < workgroup)
-            kni_ir_store_where(t->b, left ? s->shared_a : s->shared_b, to, value,
-                               less(t, at, whole(t, elements)));
-        else
-            kni_ir_store(t->b, left ? s->shared_a : s->shared_b, to, value);
+        kni_ir_id value = kni_ir_load_where(t->b, x->left ? t->a : t->b_, place, t->compute, (int)x->lanes,
+                                            both(t, inside, exists), zero(t));
+        kni_ir_set(t->b, x->next[n], value);
     }
 }
+
+static void put_element(kni_tiled *t, const sums *s, const side *x, kni_ir_id term, kni_ir_id at,
+                        kni_ir_id value, kni_ir_id exists)
+{
+    kni_ir_id rest, lane, quad = parted(t, at, BLOCK, &lane);
+    kni_ir_id place = quad_place(t, x, term, parted(t, term, BLOCK, &rest), quad);
+    kni_ir_store_where(t->b, s->shared, x->lanes > 1 && !x->along_terms ? place : add(t, place, lane), value,
+                       exists);
+}
+
+static void keep(kni_tiled *t, const sums *s, const side *x)
+{
+    for (uint32_t n = 0; n < x->fetches; n++) {
+        kni_ir_id term, at, exists, value = kni_ir_get(t->b, x->next[n]);
+        place_of_fetch(t, s, x, n, &term, &at, &exists);
+        if (x->lanes == 1 || !x->along_terms) {
+            put_element(t, s, x, term, at, value, exists);
+            continue;
+        }
+        for (uint32_t i = 0; i < x->lanes; i++)
+            put_element(t, s, x, add(t, term, whole(t, i)), at, kni_ir_lane(t->b, value, (int)i), exists);
+    }
+}
+
+/* ---- multiplying */
 
 static void multiply(kni_tiled *t, sums *s)
 {
-    bool real = t->compute == KN_F32 || t->compute == KN_F64;
-    kni_ir_id term = kni_ir_for(t->b, whole(t, 0), whole(t, t->depth), whole(t, 1));
-    kni_ir_id base = mul(t, term, whole(t, s->pitch));
-    kni_ir_id left[MAX_BLOCK], right[MAX_BLOCK];
-    for (uint32_t i = 0; i < t->block; i++) {
-        left[i] = kni_ir_load(t->b, s->shared_a, add(t, base, add(t, s->row, whole(t, i))), t->compute, 1);
-        right[i] =
-            kni_ir_load(t->b, s->shared_b, add(t, base, add(t, s->column, whole(t, i))), t->compute, 1);
+    uint32_t depth = t->shape.depth;
+    kni_ir_id step = kni_ir_for(t->b, whole(t, 0), whole(t, depth / BLOCK), whole(t, 1));
+    kni_ir_id four = add(t, mul(t, s->slice, whole(t, depth / BLOCK)), step);
+    for (uint32_t u = 0; u < BLOCK; u++) {
+        kni_ir_id term = add(t, mul(t, four, whole(t, BLOCK)), whole(t, u));
+        kni_ir_id left =
+            kni_ir_load(t->b, s->shared, quad_place(t, &s->a, term, four, s->down), t->compute, BLOCK);
+        kni_ir_id right =
+            kni_ir_load(t->b, s->shared, quad_place(t, &s->b, term, four, s->across), t->compute, BLOCK);
+        for (int i = 0; i < BLOCK; i++)
+            for (int j = 0; j < BLOCK; j++) {
+                kni_ir_id total = s->totals[i * BLOCK + j], old = kni_ir_get(t->b, total);
+                kni_ir_id x = kni_ir_lane(t->b, left, i), y = kni_ir_lane(t->b, right, j);
+                kni_ir_set(t->b, total, is_real(t) ? kni_ir_fma(t->b, x, y, old) : add(t, mul(t, x, y), old));
+            }
     }
-    for (uint32_t i = 0; i < t->block; i++)
-        for (uint32_t j = 0; j < t->block; j++) {
-            kni_ir_id total = s->totals[i * t->block + j], old = kni_ir_get(t->b, total);
-            kni_ir_set(t->b, total,
-                       real ? kni_ir_fma(t->b, left[i], right[j], old)
-                            : add(t, mul(t, left[i], right[j]), old));
-        }
     kni_ir_end(t->b);
 }
 
-static void put(kni_tiled *t, const sums *s)
+/* ---- results */
+
+/* As a tensor of the result's dtype would hold it. */
+static kni_ir_id rounded(kni_tiled *t, kni_ir_id value)
 {
-    kni_ir_id rows = kni_tiled_number(t, t->m), columns = kni_tiled_number(t, t->n);
-    for (uint32_t i = 0; i < t->block; i++)
-        for (uint32_t j = 0; j < t->block; j++) {
-            kni_ir_id row = add(t, s->first_row, add(t, s->row, whole(t, i)));
-            kni_ir_id column = add(t, s->first_column, add(t, s->column, whole(t, j))), unused = 0;
-            kni_ir_id inside = kni_ir_and(t->b, less(t, row, rows), less(t, column, columns));
-            kni_ir_id value = kni_ir_get(t->b, s->totals[i * t->block + j]);
-            if (t->alpha) value = mul(t, value, kni_ir_param_value(t->b, t->alpha));
-            if (t->place_bias) {
-                kni_ir_id at = t->place_bias(t, row, column, s->batch);
-                value = add(t, value, kni_ir_load_where(t->b, t->bias, at, t->compute, 1, inside, zero(t)));
-            }
-            kni_ir_store_where(t->b, t->y, t->place_y(t, row, column, s->batch, &unused), value, inside);
-        }
+    return t->dtype == t->compute ? value : kni_ir_round_to(t->b, value, t->dtype);
+}
+
+static void put(kni_tiled *t, const sums *s, kni_ir_id row, kni_ir_id column, kni_ir_id value)
+{
+    kni_ir_id inside =
+        kni_ir_and(t->b, less(t, row, kni_tiled_number(t, t->m)), less(t, column, kni_tiled_number(t, t->n)));
+    kni_ir_id unused = 0;
+    if (t->place_bias) {
+        kni_ir_id at = t->place_bias(t, row, column, s->batch);
+        value = add(t, value, kni_ir_load_where(t->b, t->bias, at, t->compute, 1, inside, zero(t)));
+    }
+    kni_ir_id place = t->place_y(t, row, column, s->batch, &unused);
+    if (t->tail)
+        kni_tail_element(t->tail, place, rounded(t, value), inside);
+    else
+        kni_ir_store_where(t->b, t->y, place, value, inside);
+}
+
+static void put_block(kni_tiled *t, const sums *s)
+{
+    kni_ir_id row = add(t, s->first_row, mul(t, s->down, whole(t, BLOCK)));
+    kni_ir_id column = add(t, s->first_column, mul(t, s->across, whole(t, BLOCK)));
+    for (int i = 0; i < BLOCK; i++)
+        for (int j = 0; j < BLOCK; j++)
+            put(t, s, add(t, row, whole(t, i)), add(t, column, whole(t, j)),
+                kni_ir_get(t->b, s->totals[i * BLOCK + j]));
+}
+
+/* The slices' sums meet in shared memory; each invocation adds up and stores some elements, neighbours side by side. */
+static void add_slices(kni_tiled *t, const sums *s)
+{
+    uint32_t columns = t->shape.columns, area = t->shape.rows * columns;
+    for (int i = 0; i < BLOCK; i++) {
+        kni_ir_id lanes[BLOCK], row = add(t, mul(t, s->down, whole(t, BLOCK)), whole(t, i));
+        for (int j = 0; j < BLOCK; j++) lanes[j] = kni_ir_get(t->b, s->totals[i * BLOCK + j]);
+        kni_ir_id to = add(t, mul(t, s->slice, whole(t, area)), mul(t, row, whole(t, columns)));
+        kni_ir_store(t->b, s->shared, add(t, to, mul(t, s->across, whole(t, BLOCK))),
+                     kni_ir_pack(t->b, lanes, BLOCK));
+    }
+    kni_ir_barrier(t->b);
+    for (uint32_t e = 0; e < area; e += s->workgroup) {
+        kni_ir_id at = add(t, s->local, whole(t, e)), column;
+        kni_ir_id row = parted(t, at, columns, &column);
+        kni_ir_id value = kni_ir_load(t->b, s->shared, at, t->compute, 1);
+        for (uint32_t i = 1; i < t->shape.slices; i++)
+            value =
+                add(t, value, kni_ir_load(t->b, s->shared, add(t, at, whole(t, i * area)), t->compute, 1));
+        put(t, s, add(t, s->first_row, row), add(t, s->first_column, column), value);
+    }
+    kni_ir_barrier(t->b);
 }
 
 /* The part for one matrix of the batch. */
 static void one_matrix(kni_tiled *t, sums *s)
 {
-    for (uint32_t i = 0; i < t->block * t->block; i++)
-        s->totals[i] = kni_ir_variable(t->b, t->compute, 1, zero(t));
-    kni_ir_id first_term = kni_ir_for(t->b, whole(t, 0), kni_tiled_number(t, t->k), whole(t, t->depth));
-    fetch(t, s, true, first_term);
-    fetch(t, s, false, first_term);
+    side *sides[2] = {&s->a, &s->b};
+    for (int i = 0; i < BLOCK * BLOCK; i++) s->totals[i] = kni_ir_variable(t->b, t->compute, 1, zero(t));
+    for (int i = 0; i < 2; i++) {
+        kni_ir_id first = zero(t);
+        if (sides[i]->lanes > 1) first = kni_ir_spread(t->b, first, (int)sides[i]->lanes);
+        for (uint32_t n = 0; n < sides[i]->fetches; n++)
+            sides[i]->next[n] = kni_ir_variable(t->b, t->compute, (int)sides[i]->lanes, first);
+        fetch(t, s, sides[i], whole(t, 0));
+    }
+    kni_ir_id first_term = kni_ir_for(t->b, whole(t, 0), kni_tiled_number(t, t->k), whole(t, s->terms));
+    for (int i = 0; i < 2; i++) keep(t, s, sides[i]);
     kni_ir_barrier(t->b);
+    for (int i = 0; i < 2; i++) fetch(t, s, sides[i], add(t, first_term, whole(t, s->terms)));
     multiply(t, s);
     kni_ir_barrier(t->b);
     kni_ir_end(t->b);
-    put(t, s);
+    if (t->shape.slices > 1)
+        add_slices(t, s);
+    else
+        put_block(t, s);
+}
+
+/* ---- the kernel */
+
+/* Elements that a workgroup keeps in shared memory. */
+static int64_t shared_elements(const kni_tiled_shape *s)
+{
+    int64_t tiles = (int64_t)(s->rows + s->columns) * s->depth * s->slices;
+    int64_t meeting = s->slices > 1 ? (int64_t)s->rows * s->columns * s->slices : 0;
+    return tiles > meeting ? tiles : meeting;
+}
+
+bool kni_tiled_results(kni_tiled *t, int dtype, const kni_gpu_tail *tail, const kni_sched_target *target)
+{
+    kni_ir_builder *b = t->b;
+    if (tail) {
+        t->tail = kni_tail_begin(&tail->records, tail->given, target, b);
+        if (!t->tail) {
+            b->status = kni_latest_code();
+            kni_ir_free(kni_ir_finish(b));
+            return false;
+        }
+    } else {
+        t->y = kni_ir_buffer(b, "y", dtype, KNI_IR_WRITE);
+    }
+    kni_ir_add_item_params(b);
+    return true;
+}
+
+kni_ir *kni_tiled_finish(kni_tiled *t)
+{
+    if (t->tail) kni_tail_end(t->tail);
+    kni_ir *ir = kni_ir_finish(t->b);
+    if (!ir || kni_ir_simplify(ir) == KN_OK) return ir;
+    kni_ir_free(ir);
+    return NULL;
+}
+
+static void set_side(sums *s, side *x, bool left, uint32_t length, bool along_terms, bool wide)
+{
+    x->left = left;
+    x->length = length;
+    x->along_terms = along_terms;
+    x->lanes = wide ? BLOCK : 1;
+    uint32_t all = length * s->terms / x->lanes;
+    x->fetches = (all + s->workgroup - 1) / s->workgroup;
+}
+
+static void set_invocation(kni_tiled *t, sums *s)
+{
+    kni_ir_builder *b = t->b;
+    kni_ir_id member;
+    uint32_t across = t->shape.columns / BLOCK;
+    s->local = kni_ir_builtin_value(b, KNI_IR_LOCAL, 0, t->index);
+    s->slice = parted(t, s->local, s->workgroup / t->shape.slices, &member);
+    s->down = parted(t, member, across, &s->across);
+    /* The tile, columns first. */
+    kni_ir_id n = kni_tiled_number(t, t->n), edge = whole(t, t->shape.columns);
+    kni_ir_id wide = kni_ir_word(b, "div", add(t, n, whole(t, t->shape.columns - 1)), edge);
+    kni_ir_id group = kni_ir_builtin_value(b, KNI_IR_GROUP, 0, t->index);
+    kni_ir_id tile_row = kni_ir_word(b, "div", group, wide);
+    s->first_row = mul(t, tile_row, whole(t, t->shape.rows));
+    s->first_column = mul(t, kni_ir_word(b, "sub", group, mul(t, tile_row, wide)), edge);
 }
 
 void kni_tiled_build(kni_tiled *t)
 {
     kni_ir_builder *b = t->b;
-    sums s = {.pitch = t->tile + 1};
-    int64_t length = (int64_t)s.pitch * t->depth;
-    s.shared_a = kni_ir_array(b, "tile_a", t->compute, KNI_IR_SHARED, length);
-    s.shared_b = kni_ir_array(b, "tile_b", t->compute, KNI_IR_SHARED, length);
-    kni_ir_id across = whole(t, t->tile / t->block);
-    s.local = kni_ir_builtin_value(b, KNI_IR_LOCAL, 0, t->index);
-    kni_ir_id down = kni_ir_word(b, "div", s.local, across);
-    s.row = mul(t, down, whole(t, t->block));
-    s.column = mul(t, kni_ir_word(b, "sub", s.local, mul(t, down, across)), whole(t, t->block));
-    /* The tile, columns first. */
-    kni_ir_id n = kni_tiled_number(t, t->n), edge = whole(t, t->tile);
-    kni_ir_id wide = kni_ir_word(b, "div", add(t, n, whole(t, t->tile - 1)), edge);
-    kni_ir_id group = kni_ir_builtin_value(b, KNI_IR_GROUP, 0, t->index);
-    kni_ir_id tile_row = kni_ir_word(b, "div", group, wide);
-    s.first_row = mul(t, tile_row, edge);
-    s.first_column = mul(t, kni_ir_word(b, "sub", group, mul(t, tile_row, wide)), edge);
+    const kni_tiled_shape *shape = &t->shape;
+    sums s = {.workgroup = kni_tiled_workgroup(shape), .terms = (uint32_t)shape->depth * shape->slices};
+    if (t->tail) kni_tail_numbers(t->tail);
+    set_side(&s, &s.a, true, shape->rows, !t->a_along_rows, t->a_wide);
+    set_side(&s, &s.b, false, shape->columns, t->b_along_rows, t->b_wide);
+    s.b.first = s.a.length * s.terms;
+    if (s.a.fetches > MOST_FETCHES || s.b.fetches > MOST_FETCHES)
+        kni_ir_fail(b, "a tile of a product is too large for its workgroup");
+    if (b->status != KN_OK) return;
+    if (t->a_wide) b->ir->bindings[t->a].aligned = BLOCK;
+    if (t->b_wide) b->ir->bindings[t->b_].aligned = BLOCK;
+    s.shared = kni_ir_array(b, "tiles", t->compute, KNI_IR_SHARED, shared_elements(shape));
+    if (b->status == KN_OK) b->ir->bindings[s.shared].aligned = BLOCK;
+    set_invocation(t, &s);
     s.batch =
         kni_ir_for(b, kni_ir_builtin_value(b, KNI_IR_GROUP, 1, t->index), kni_tiled_number(t, t->batches),
                    kni_ir_builtin_value(b, KNI_IR_GROUPS, 1, t->index));
     one_matrix(t, &s);
     kni_ir_end(b);
+}
+
+static bool fits(const kni_driver *d, const kni_tiled_shape *s, int bytes)
+{
+    return kni_tiled_workgroup(s) <= d->caps.max_workgroup &&
+           (!d->caps.shared_bytes || shared_elements(s) * bytes <= d->caps.shared_bytes);
+}
+
+/* Larger tiles read less for each product; smaller ones keep more of the device busy. */
+kni_tiled_shape kni_tiled_choose(const kni_driver *d, int compute, int64_t m, int64_t n, int64_t batch)
+{
+    static const kni_tiled_shape shapes[] = {
+        {64, 64, 16, 1}, {32, 32, 16, 4}, {16, 32, 16, 8}, {16, 16, 16, 8}};
+    kni_tiled_shape chosen = shapes[KNI_COUNT(shapes) - 1];
+    int bytes = kni_dtypes[compute].bits / 8;
+    for (int i = 0; i < KNI_COUNT(shapes); i++) {
+        const kni_tiled_shape *s = &shapes[i];
+        /* All processors but a few. */
+        bool busy = kni_tiled_tiles(s, m, n) * batch >= d->processors - d->processors / 16;
+        if (busy && fits(d, s, bytes) && m > s->rows / 2 && n > s->columns / 2) {
+            chosen = *s;
+            break;
+        }
+    }
+    while (chosen.slices > 1 && !fits(d, &chosen, bytes)) chosen.slices /= 2;
+    return chosen;
 }

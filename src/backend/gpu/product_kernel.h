@@ -2,7 +2,11 @@
 #ifndef KNI_PRODUCT_KERNEL_H
 #define KNI_PRODUCT_KERNEL_H
 
-#include "ir/builder.h"
+#include "backend/gpu/product.h"
+#include "sched/sched_tail.h"
+
+/* The part of a tile that one invocation makes, and what is fetched at once where memory allows it. */
+enum { KNI_TILED_BLOCK = 4 };
 
 typedef struct kni_tiled kni_tiled;
 
@@ -11,31 +15,50 @@ typedef struct kni_tiled kni_tiled;
 typedef kni_ir_id (*kni_tiled_place)(kni_tiled *t, kni_ir_id row, kni_ir_id column, kni_ir_id batch,
                                      kni_ir_id *inside);
 
+/* How the work is cut. A workgroup makes rows x columns elements, each a power of 2 of at least 16; its `slices` have
+   `depth` terms each of every step, a multiple of 4, and are added at the end. */
+typedef struct kni_tiled_shape {
+    uint8_t rows, columns, depth, slices;
+} kni_tiled_shape;
+
 struct kni_tiled {
     kni_ir_builder *b;
-    int compute;             /* dtype of the sums */
-    int index;               /* dtype of positions: KN_I32 where everything is below 2^31 */
-    uint32_t tile, depth;    /* a workgroup makes tile x tile elements, `depth` terms at a time */
-    uint32_t block;          /* an invocation makes block x block of them */
-    bool a_along_rows;       /* neighbours of a in memory are in one column: load so */
-    bool b_along_rows;       /* the same of b */
-    uint32_t a, b_, y, bias; /* bindings */
-    bool has_bias;           /* of the columns */
-    bool bias_of_rows;
+    int compute; /* dtype of the sums */
+    int index;   /* dtype of positions: KN_I32 where everything is below 2^31 */
+    kni_tiled_shape shape;
+    bool a_along_rows;   /* neighbours of a in memory are in one column: load so */
+    bool b_along_rows;   /* the same of b */
+    bool a_wide, b_wide; /* KNI_TILED_BLOCK neighbours at a time: positions and sizes are multiples of it */
+    uint32_t a, b_, y, bias;   /* bindings */
     uint32_t m, n, k, batches; /* params */
-    uint32_t alpha;            /* param of the compute type, 0: none */
     kni_tiled_place place_a, place_b, place_y;
-    kni_ir_id (*place_bias)(kni_tiled *t, kni_ir_id row, kni_ir_id column, kni_ir_id batch);
+    kni_ir_id (*place_bias)(kni_tiled *t, kni_ir_id row, kni_ir_id column, kni_ir_id batch); /* NULL: none */
     const uint32_t *numbers; /* params of the places, their own matter */
+    kni_tail *tail; /* NULL: the product is stored; else what is stored follows from it, and y is unused */
+    int dtype;      /* of the result, to which it is rounded before a tail */
 };
 
 /* Invocations of a workgroup. */
-static inline uint32_t kni_tiled_workgroup(const kni_tiled *t)
+static inline uint32_t kni_tiled_workgroup(const kni_tiled_shape *s)
 {
-    return (t->tile / t->block) * (t->tile / t->block);
+    return (uint32_t)(s->rows / KNI_TILED_BLOCK) * (s->columns / KNI_TILED_BLOCK) * s->slices;
 }
+/* Tiles of a result. */
+static inline int64_t kni_tiled_tiles(const kni_tiled_shape *s, int64_t m, int64_t n)
+{
+    return (m + s->rows - 1) / s->rows * ((n + s->columns - 1) / s->columns);
+}
+/* A shape for a product on this device, with sums of dtype `compute`. */
+kni_tiled_shape kni_tiled_choose(const kni_driver *d, int compute, int64_t m, int64_t n, int64_t batch);
+/* The dtype in which products of a dtype are summed. */
+int kni_tiled_compute(int dtype);
+/* Declares where results go, after all other buffers, and the params of items: a buffer of `dtype`, or those of the tail.
+   False with the failure told and the builder done with. */
+bool kni_tiled_results(kni_tiled *t, int dtype, const kni_gpu_tail *tail, const kni_sched_target *target);
 /* Makes the body: group axis 0 is the tile (columns first), axis 1 goes through the batch. */
 void kni_tiled_build(kni_tiled *t);
+/* The kernel, simplified; NULL with the failure told. */
+kni_ir *kni_tiled_finish(kni_tiled *t);
 /* A param as a position. */
 kni_ir_id kni_tiled_number(kni_tiled *t, uint32_t param);
 

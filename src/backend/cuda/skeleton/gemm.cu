@@ -6,7 +6,7 @@
      OUT, OUT_BYTES   type of d, c and bias in memory; load_out and store_out convert (store_pair: two neighbours)
      PAIRS            1 where neighbours may be stored at once
      ADDS             1 where beta is not 0
-     FINISH(x, row, column)  the epilogue of one element
+     finish(x, bias, aux)  the epilogue of one element
      multiply(sums, a, b, keep)  sums = (keep ? sums : 0) + a tile times b tile, 16 deep */
 enum {
     ROWS = 128,
@@ -71,16 +71,17 @@ static inline void produce(const tensor_map *a, const tensor_map *b, const param
 }
 
 static inline void store_sums(const float (&sums)[SUMS], const params &p, const place &at, const OUT *c, OUT *d,
-                              const OUT *bias)
+                              const OUT *bias, OUT *aux)
 {
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32 - 4;
     c += at.matrix * p.step_c;
     d += at.matrix * p.step_d;
+    aux += at.matrix * p.step_d;
 #pragma unroll
     for (int half = 0; half < 2; half++) {
         long long row = at.row + warp * 16 + lane / 4 + half * 8;
         if (row < p.m) {
-            OUT *to = d + row * p.row_d;
+            OUT *to = d + row * p.row_d, *beside = aux + row * p.row_d;
             const OUT *add = c + row * p.row_c;
 #pragma unroll
             for (int j = 0; j < COLUMNS / 8; j++) {
@@ -88,11 +89,11 @@ static inline void store_sums(const float (&sums)[SUMS], const params &p, const 
                 float x = sums[j * 4 + half * 2] * p.alpha, y = sums[j * 4 + half * 2 + 1] * p.alpha;
                 if (column < p.n) {
                     if (ADDS) x = __fmaf_rn(p.beta, load_out(add[column]), x);
-                    x = FINISH(x, row, column);
+                    x = finish(x, bias + column, beside + column);
                     bool second = column + 1 < p.n;
                     if (second) {
                         if (ADDS) y = __fmaf_rn(p.beta, load_out(add[column + 1]), y);
-                        y = FINISH(y, row, column + 1);
+                        y = finish(y, bias + column + 1, beside + column + 1);
                     }
                     if (PAIRS && second)
                         store_pair(to + column, x, y);
@@ -106,7 +107,8 @@ static inline void store_sums(const float (&sums)[SUMS], const params &p, const 
     }
 }
 
-static inline void consume(const params &p, u32 tiles, u32 full, u32 empty, const OUT *c, OUT *d, const OUT *bias)
+static inline void consume(const params &p, u32 tiles, u32 full, u32 empty, const OUT *c, OUT *d, const OUT *bias,
+                           OUT *aux)
 {
     u32 stage = 0, phase = 0, half = (threadIdx.x / 128 - 1) * BLOCK_BYTES;
     int total = p.tiles_m * p.tiles_n * p.batch;
@@ -132,13 +134,13 @@ static inline void consume(const params &p, u32 tiles, u32 full, u32 empty, cons
         products_wait<0>();
         products_ready(sums);
         if (speaks) barrier_arrive(empty + before * 8);
-        store_sums(sums, p, place_of(p, tile), c, d, bias);
+        store_sums(sums, p, place_of(p, tile), c, d, bias, aux);
     }
 }
 
 extern "C" __global__ void __launch_bounds__(384, 1)
     gemm(const __grid_constant__ tensor_map a, const __grid_constant__ tensor_map b, const OUT *c, OUT *d, const OUT *bias,
-         const __grid_constant__ params p)
+         OUT *aux, const __grid_constant__ params p)
 {
     extern __shared__ unsigned char memory[];
     __shared__ alignas(8) u64 barriers[2 * STAGES];
@@ -158,6 +160,6 @@ extern "C" __global__ void __launch_bounds__(384, 1)
         if (threadIdx.x == 0) produce(&a, &b, p, tiles, full, empty);
     } else {
         take_registers<232>();
-        consume(p, tiles, full, empty, c, d, bias);
+        consume(p, tiles, full, empty, c, d, bias, aux);
     }
 }

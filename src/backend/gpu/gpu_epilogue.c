@@ -1,0 +1,169 @@
+/* Which records may follow a product, and what of them a library's epilogue expresses exactly: a bias of the columns, relu,
+   the tanh form of gelu and its gradient, another matrix added, and a wider result. */
+#include "backend/gpu/product.h"
+
+static bool is_half(int dtype) { return dtype == KN_F16 || dtype == KN_BF16; }
+
+/* Rows, columns, terms and matrices of matmul and linear; false for other products. */
+static bool sizes_of(const kn_record *r, int64_t *m, int64_t *n, int64_t *k, int64_t *batch)
+{
+    const kni_type *a = &kni_in(r, 0)->type, *b = &kni_in(r, 1)->type;
+    int64_t all = kni_count(&kni_out(r, 0)->type);
+    if (r->op != KNI_OP_matmul && r->op != KNI_OP_linear) return false;
+    *k = a->dims[a->rank - 1];
+    *n = r->op == KNI_OP_linear ? b->dims[0] : b->rank > 1 ? b->dims[b->rank - 1] : 1;
+    *m = *n ? all / *n : 0;
+    *batch = 1;
+    if (r->op == KNI_OP_matmul && b->rank > 2 && a->rank > 1) {
+        *m = a->dims[a->rank - 2];
+        *batch = *m && *n ? all / (*m * *n) : 0;
+    }
+    return true;
+}
+
+/* An operand from outside, in memory of its own, whose elements lie in order. */
+static bool lies_in_order(const kni_tensor *x, int dtype)
+{
+    return x && x->storage && x->type.dtype == dtype &&
+           kni_is_contiguous(x->type.rank, x->type.dims, x->strides);
+}
+
+/* One more record, whose operand `which` is what the product has become so far. */
+static kni_tail_answer add_step(kni_gpu_tail *t, const kn_record *head, const kn_record *r, int which)
+{
+    int64_t m, columns, k, batch;
+    int from = kni_in(r, which)->type.dtype, to = kni_out(r, 0)->type.dtype;
+    if (!sizes_of(head, &m, &columns, &k, &batch)) return KNI_TAIL_NO;
+    bool plain = !t->epilogue && !t->added && !t->bias, biased = head->n_in > 2 && kni_in(head, 2);
+    bool widened = kni_out(head, 0)->type.dtype != from;
+    kni_tensor *other = r->n_in == 2 ? kni_in(r, 1 - which) : NULL;
+    if (r->op == KNI_OP_cast) {
+        if (!plain || biased || !is_half(from) || to != KN_F32) return KNI_TAIL_NO;
+        return KNI_TAIL_LAST;
+    }
+    if (from != to || widened) return KNI_TAIL_NO;
+    switch (r->op) {
+    case KNI_OP_add: {
+        const kni_type *y = &kni_out(r, 0)->type;
+        if (t->epilogue || t->added || !lies_in_order(other, to)) return KNI_TAIL_NO;
+        if (kni_same_dims(&other->type, y)) {
+            t->added = other;
+            return KNI_TAIL_LAST;
+        }
+        if (t->bias || biased || kni_count(&other->type) != columns || y->dims[y->rank - 1] != columns ||
+            !other->type.rank || other->type.dims[other->type.rank - 1] != columns)
+            return KNI_TAIL_NO;
+        t->bias = other;
+        t->epilogue |= KNI_EPILOGUE_BIAS;
+        return KNI_TAIL_YES;
+    }
+    case KNI_OP_relu:
+        if (t->epilogue & ~KNI_EPILOGUE_BIAS) return KNI_TAIL_NO;
+        t->epilogue |= KNI_EPILOGUE_RELU;
+        return KNI_TAIL_YES;
+    case KNI_OP_gelu_approximate:
+        /* Libraries compute it with fewer digits than f32 has. */
+        if (t->epilogue & ~KNI_EPILOGUE_BIAS || !is_half(to)) return KNI_TAIL_NO;
+        t->epilogue |= KNI_EPILOGUE_GELU;
+        return KNI_TAIL_YES;
+    case KNI_OP_gelu_approximate_grad:
+        if (!plain || biased || which != 0 || !is_half(to) || !lies_in_order(other, to) ||
+            !kni_same_dims(&other->type, &kni_out(r, 0)->type))
+            return KNI_TAIL_NO;
+        t->aux = other;
+        t->epilogue |= KNI_EPILOGUE_GELU_GRAD;
+        return KNI_TAIL_YES;
+    default:
+        return KNI_TAIL_NO;
+    }
+}
+
+/* A sum after a bias would be one before it. */
+static bool in_library_order(const kni_gpu_tail *t) { return !(t->bias && t->added); }
+
+/* The only operand of r whose memory, or promise of it, is that of x; -1. */
+static int reader_of(const kn_record *r, const kni_tensor *x)
+{
+    int which = -1;
+    for (int i = 0; i < r->n_in; i++) {
+        if (!kni_in(r, i) || !x->storage || kni_in(r, i)->storage != x->storage) continue;
+        if (which >= 0) return -1;
+        which = i;
+    }
+    return which;
+}
+
+bool kni_gpu_kernel_first(const kni_gpu *g, const kn_record *head)
+{
+    int64_t m, n, k, batch;
+    return !sizes_of(head, &m, &n, &k, &batch) ||
+           kni_gpu_prefers_kernel(g, kni_out(head, 0)->type.dtype, m, n, k, batch);
+}
+
+kni_tail_answer kni_gpu_follows(void *leaf, const kn_record *const *records, int n, const kn_record *next)
+{
+    const kn_record *head = records[0];
+    if (!kni_gpu_product_of(head->row) || kni_dtypes[kni_out(head, 0)->type.dtype].kind != KNI_KIND_FLOAT)
+        return KNI_TAIL_NO;
+    if (kni_gpu_kernel_first(leaf, head)) return KNI_TAIL_YES;
+    kni_gpu_tail t = {.epilogue = 0};
+    for (int i = 1; i <= n; i++) {
+        const kn_record *r = i < n ? records[i] : next;
+        int which = reader_of(r, kni_out(records[i - 1], 0));
+        if (which < 0) return KNI_TAIL_NO;
+        for (int j = 0; j < i - 1; j++)
+            if (reader_of(r, kni_out(records[j], 0)) >= 0) return KNI_TAIL_NO;
+        kni_tail_answer answer = add_step(&t, head, r, which);
+        if (answer == KNI_TAIL_NO || !in_library_order(&t)) return KNI_TAIL_NO;
+        if (i == n) return answer;
+    }
+    return KNI_TAIL_NO;
+}
+
+/* ---- when it runs: ids are the group's, views inside it are records */
+
+static bool made_before(const kni_group *g, int record, uint32_t id)
+{
+    for (int i = 0; i < record; i++)
+        for (int k = 0; k < g->records[i]->n_out; k++)
+            if (g->records[i]->ids[k] == id) return true;
+    return false;
+}
+
+bool kni_gpu_find_epilogue(const kni_group *group, kni_gpu_tail *tail)
+{
+    const kn_record *head = group->records[0];
+    uint32_t value = head->ids[0], made = value, before_gelu = KNI_NO_SLOT;
+    for (int i = 1; i < group->n_records; i++) {
+        const kn_record *r = group->records[i];
+        int which = -1;
+        for (int k = 0; k < r->n_in; k++) {
+            uint32_t id = r->ids[r->n_out + k];
+            if (id == value && which < 0)
+                which = k;
+            else if (id == value || made_before(group, i, id))
+                return false;
+        }
+        if (which < 0) return false;
+        value = r->ids[0];
+        if (r->row->view) {
+            if (kni_count(&kni_in(r, 0)->type) != kni_count(&kni_out(r, 0)->type)) return false;
+            continue;
+        }
+        if (r->op == KNI_OP_gelu_approximate) before_gelu = made;
+        if (add_step(tail, head, r, which) == KNI_TAIL_NO || !in_library_order(tail)) return false;
+        made = r->ids[0];
+    }
+    for (int i = 0; i < group->n_outputs; i++) {
+        uint32_t id = group->outputs[i];
+        if (id == made) {
+            tail->result = kni_slot(id);
+        } else if (id == before_gelu) {
+            tail->aux = kni_slot(id);
+            tail->epilogue |= KNI_EPILOGUE_AUX;
+        } else {
+            return false;
+        }
+    }
+    return tail->result != NULL;
+}
