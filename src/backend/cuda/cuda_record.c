@@ -112,7 +112,7 @@ void *kni_cuda_record_workspace(kni_cuda *c, void *usual)
 }
 
 /* Every place of a product must be named below: what is not known to be read or written is run too early. */
-enum { PRODUCT_BYTES = 216 };
+enum { PRODUCT_BYTES = 232 };
 _Static_assert(sizeof(kni_product) == PRODUCT_BYTES, "say below what else a product reads and writes");
 
 kn_status kni_cuda_record_product(kni_driver *d, const kni_product *p)
@@ -122,9 +122,10 @@ kn_status kni_cuda_record_product(kni_driver *d, const kni_product *p)
     c->workspace = NULL;
     kni_cuda_record_before(c);
     kn_status status = kni_cuda_product(d, p);
-    void *reads[] = {p->a.memory, p->b.memory, p->c.memory, p->bias.memory};
-    void *writes[] = {p->d.memory, c->workspace};
-    if (!status) kni_cuda_record_after(c, reads, KNI_COUNT(reads), writes, KNI_COUNT(writes));
+    void *reads[] = {p->a.memory, p->b.memory, p->c.memory, p->bias.memory, p->aux.memory};
+    void *writes[] = {p->d.memory, c->workspace, p->aux.memory};
+    bool aux = p->epilogue & KNI_EPILOGUE_AUX; /* else it is read */
+    if (!status) kni_cuda_record_after(c, reads, KNI_COUNT(reads), writes, KNI_COUNT(writes) - !aux);
     return status;
 }
 

@@ -171,7 +171,7 @@ static kn_status run_group(kni_gpu *g, const kni_group *group)
     if (s == KN_OK) s = kni_gpu_group(g, group);
     if (KNI_UNLIKELY(g->recording != NULL)) {
         if (s == KN_OK)
-            kni_gpu_recording_unit(g, NULL, mark, true);
+            kni_gpu_recording_unit(g, NULL, mark, group->kind != KNI_GROUP_PRODUCT);
         else if (s != KN_ERROR_UNSUPPORTED)
             kni_gpu_recording_spoil(g);
     }

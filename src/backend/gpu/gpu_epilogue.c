@@ -1,5 +1,6 @@
 /* Which records may follow a product, and what of them a library's epilogue expresses exactly: a bias of the columns, relu,
    the tanh form of gelu and its gradient, another matrix added, and a wider result. */
+#include "backend/gpu/gpu_recording.h"
 #include "backend/gpu/product.h"
 
 static bool is_half(int dtype) { return dtype == KN_F16 || dtype == KN_BF16; }
@@ -105,6 +106,8 @@ kni_tail_answer kni_gpu_follows(void *leaf, const kn_record *const *records, int
     const kn_record *head = records[0];
     if (!kni_gpu_product_of(head->row) || kni_dtypes[kni_out(head, 0)->type.dtype].kind != KNI_KIND_FLOAT)
         return KNI_TAIL_NO;
+    /* A recording of a product cannot be given other numbers. */
+    if (kni_gpu_numbers_bytes(&next, 1)) return KNI_TAIL_NO;
     if (kni_gpu_kernel_first(leaf, head)) return KNI_TAIL_YES;
     kni_gpu_tail t = {.epilogue = 0};
     for (int i = 1; i <= n; i++) {
