@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "support/check.h"
 #include "support/paper_device.h"
+#include <kn/custom_op.h>
 #include <kn/nn.h>
 #include <kn/optim.h>
 #include <kn/program.h>
@@ -218,6 +219,103 @@ static void follows_a_state(void)
     CHECK(bits[0] == bits[1]);
 }
 
+/* What attention leaves beside its result is found by its gradient, which is another plan; and is no more there where
+   the result's memory has gone to somebody else. */
+static void finds_what_lies_beside(void)
+{
+    uint32_t bits[2];
+    for (int records = 0; records < 2; records++) {
+        run r;
+        uint16_t values[2 * 16 * 8] = {0};
+        CHECK(open_run(&r, records));
+        kn_scope scope = kn_scope_begin();
+        kn_tensor x = kn_keep(kn_require_grad(kn_from(values, KN_BF16, KN_SHAPE(1, 2, 16, 8))));
+        bits[records] = 0;
+        for (int i = 0; i < 40; i++) {
+            kn_scope inner = kn_scope_begin();
+            kn_tensor y = kn_keep(kn_attention(x, x, x, NULL)), dx = KN_NONE;
+            CHECK(kn_ok(y) && kn_submit(r.device) == KN_OK);
+            if (i % 3 == 1) (void)kn_keep(kn_exp(kn_from(values, KN_BF16, KN_SHAPE(1, 2, 16, 8))));
+            kn_tensor dy = kn_ones_like(y);
+            CHECK(kn_grad(&y, &dy, 1, &x, 1, &dx, 0) == KN_OK && kn_submit(r.device) == KN_OK);
+            CHECK(kn_read(dx, values, sizeof values) == KN_OK);
+            bits[records] = bits[records] * 31 + values[0] + 65536u * values[1];
+            values[0] = values[1] = 0;
+            kn_scope_end(inner, KN_NONE);
+        }
+        kn_scope_end(scope, KN_NONE);
+        if (records) CHECK(replays(&r) > 40);
+        close_run(&r);
+    }
+    CHECK(bits[0] == bits[1] && bits[0] != 0);
+}
+
+/* ---- what cannot be recorded */
+
+static kn_status same_type(void *context, const kn_type *in, kn_type *out)
+{
+    (void)context;
+    *out = *in;
+    return KN_OK;
+}
+
+static kn_status on_the_host(void *context, const kn_span *in, const kn_span *out)
+{
+    (void)context;
+    memcpy(out->data, in->data, 64 * sizeof(float));
+    return KN_OK;
+}
+
+/* It computes something else each time, which no key and no number tells. */
+static kn_status by_other_ops(void *context, const kn_tensor *in, kn_tensor *out)
+{
+    out[0] = kn_mul_scalar(kn_exp(in[0]), ++*(int *)context);
+    return kn_ok(out[0]) ? KN_OK : kn_error_code(out[0]);
+}
+
+static kn_op_handle custom(bool host)
+{
+    static int count;
+    static kn_op_handle handles[2];
+    kn_custom_op op = {.name = host ? "paper_host" : "paper_lowered",
+                       .n_in = 1,
+                       .n_out = 1,
+                       .infer = same_type,
+                       .forward = host ? on_the_host : NULL,
+                       .lower = host ? NULL : by_other_ops,
+                       .context = &count};
+    count = 0;
+    if (!handles[host]) handles[host] = kn_custom_register(&op);
+    return handles[host];
+}
+
+static void runs_what_cannot_be_recorded(bool host)
+{
+    uint32_t bits[2];
+    for (int records = 0; records < 2; records++) {
+        run r;
+        CHECK(open_run(&r, records));
+        paper_counts before = paper_now;
+        kn_op_handle op = custom(host);
+        kn_scope scope = kn_scope_begin();
+        kn_tensor x = kn_keep(kn_ones(KN_SHAPE(64), KN_F32));
+        bits[records] = 0;
+        for (int i = 0; i < 20; i++) {
+            kn_scope inner = kn_scope_begin();
+            kn_tensor y = kn_sin(x);
+            CHECK(kn_custom_call(op, &y, &y) == KN_OK);
+            y = kn_keep(kn_cos(y));
+            CHECK(kn_submit(r.device) == KN_OK);
+            bits[records] = bits[records] * 31 + bits_of(y);
+            kn_scope_end(inner, KN_NONE);
+        }
+        CHECK(replays(&r) == 0 && paper_now.begun - before.begun <= 2 && paper_now.alive == 0);
+        kn_scope_end(scope, KN_NONE);
+        close_run(&r);
+    }
+    CHECK(bits[0] == bits[1] && bits[0] != 0);
+}
+
 /* ---- faults */
 
 static kn_tensor looked_up(kn_tensor table, int64_t at)
@@ -256,6 +354,32 @@ static void tells_faults_of_replays(void)
     for (int i = 0; i < 200; i++) kn_drop(looked_up(table, 1));
     CHECK(kn_sync(r.device) == KN_OK);
     CHECK(replays(&r) > before + 150);
+    kn_scope_end(scope, KN_NONE);
+    close_run(&r);
+}
+
+/* Recordings have at most half of the cells; the others run as before. */
+static void leaves_cells_to_others(void)
+{
+    enum { PLANS = 40 };
+    run r;
+    CHECK(open_run(&r, true));
+    kn_scope scope = kn_scope_begin();
+    kn_tensor table = kn_keep(kn_ones(KN_SHAPE(8), KN_F32));
+    int64_t index[PLANS + 1] = {0};
+    for (int turn = 0; turn < 8; turn++)
+        for (int n = 1; n <= PLANS; n++) {
+            kn_scope inner = kn_scope_begin();
+            kn_tensor y = kn_take(table, kn_from(index, KN_I64, KN_SHAPE(n)), 0);
+            CHECK(kn_ok(kn_keep(y)) && kn_submit(r.device) == KN_OK);
+            kn_scope_end(inner, KN_NONE);
+        }
+    CHECK(paper_now.alive == 32 && replays(&r) >= 4 * 32);
+    CHECK(kn_sync(r.device) == KN_OK);
+    paper_do.fault = 5;
+    kn_tensor y = looked_up(table, 0);
+    CHECK_ERROR(kn_sync(r.device), "index 5");
+    kn_drop(y);
     kn_scope_end(scope, KN_NONE);
     close_run(&r);
 }
@@ -537,7 +661,11 @@ int main(int argc, char **argv)
     leaves_what_is_held();
     stops_where_nothing_repeats();
     follows_a_state();
+    finds_what_lies_beside();
+    runs_what_cannot_be_recorded(false);
+    runs_what_cannot_be_recorded(true);
     tells_faults_of_replays();
+    leaves_cells_to_others();
     survives_failures();
     survives_without_host_memory();
     replays_without_host_memory();
