@@ -14,7 +14,7 @@ echo "KN_CUDA_LIBRARIES=$KN_CUDA_LIBRARIES"
 core="error text thread_state allocator large_blocks platform dtype dim scope table static_arena storage convert thread_pool"
 sources=""
 for name in $core; do sources="$sources src/core/$name.c"; done
-for name in disk_cache buffer file folder failure; do sources="$sources src/support/$name.c"; done
+for name in disk_cache buffer file folder failure library_list; do sources="$sources src/support/$name.c"; done
 for file in src/backend/cuda/*.c src/backend/cuda/generated/*.c; do
     case $file in */cuda_open.c) ;; *) sources="$sources $file" ;; esac
 done

@@ -37,6 +37,7 @@ typedef struct kn_op_info {
     bool has_body, has_kernel, has_lowering, has_view, has_native;
     kn_gradient_kind gradient;
     double ulps, roots; /* tolerance: |a - b| <= (ulps + roots * sqrt(K)) * eps * max(|b|, scale) */
+    bool alone;         /* each element of a result is computed by itself: K is 1 */
     int32_t n_attributes;
 } kn_op_info;
 

@@ -17,6 +17,14 @@ typedef struct kn_cpu_tier_info {
 /* False past the last tier. */
 KN_API bool kn_cpu_tier_at(int32_t index, kn_cpu_tier_info *info);
 
+/* A library that is opened at run time where it is there; Kiln needs none of them. */
+typedef struct kn_library_info {
+    const char *name, *purpose, *package;
+    const char *file; /* under which it was found on this machine just now, NULL where it was not */
+} kn_library_info;
+/* False past the last one. */
+KN_API bool kn_library_at(int32_t index, kn_library_info *info);
+
 #ifdef __cplusplus
 }
 #endif

@@ -112,7 +112,8 @@ KN_API kn_status kn_error_code(kn_tensor t);
 /* The calling thread's latest failure with the line of the call; never NULL, valid until the thread's next failure. */
 KN_API const char *kn_last_error(void);
 KN_API const char *kn_status_name(kn_status status);
-/* A poisoned tensor of your own, for functions of yours that fail. */
+/* A poisoned tensor of your own, for functions of yours that fail. The thread's latest failure handed on, with NULL or its
+   own text and its code, stays that one failure and is logged once. */
 KN_API kn_tensor kn_poison(kn_status code, const char *message);
 
 typedef enum kn_log_level { KN_LOG_ERROR = 0, KN_LOG_WARNING = 1, KN_LOG_INFO = 2 } kn_log_level;

@@ -164,10 +164,10 @@ static void settle(kni_thread *t, const char *site)
     kni_lock(&lock);
     bool mine = !number || f->number == number;
     if (mine && site) place(f, site);
-    if (mine) told = *f;
+    if (mine) told = *f, f->told = true;
     kni_unlock(&lock);
     if (h && h->latest.number && site) place(&h->latest, site);
-    if (mine) tell(KN_LOG_ERROR, told.text);
+    if (mine && !told.told) tell(KN_LOG_ERROR, told.text);
 }
 
 void kni_error_site(kni_thread *t, const char *site) { settle(t, site); }
@@ -263,8 +263,28 @@ const char *kn_status_name(kn_status status)
     return (unsigned)status < sizeof names / sizeof *names ? names[status] : "unknown";
 }
 
+/* Whether the thread's latest failure is this one, handed on: it stays one failure, waits for a line where it has none,
+   and is told once. */
+static bool goes_on(kni_thread *t, kn_status code, const char *message)
+{
+    const kni_failure *f = latest(t);
+    if (!f || f->code != code || (message && strcmp(message, f->text))) return false;
+    kni_lock(&lock);
+    bool there = pool[index_of(f->number)].number == f->number;
+    kni_unlock(&lock);
+    if (there && !t->pending_error && !f->placed) {
+        t->pending_error = index_of(f->number) + 1;
+        if (t->history) t->history->pending_number = f->number;
+    }
+    return there;
+}
+
 kn_tensor kn_poison(kn_status code, const char *message)
 {
-    kni_fail(code == KN_OK ? KN_ERROR_ARGUMENT : code, "%s", message ? message : "no message");
+    kni_thread *t = kni_thread_self();
+    if (goes_on(t, code, message)) return kni_poison_latest();
+    const kni_failure *f = latest(t);
+    const char *text = message ? message : f ? f->text : "no message";
+    kni_fail(code == KN_OK ? KN_ERROR_ARGUMENT : code, "%s", text);
     return kni_poison_latest();
 }

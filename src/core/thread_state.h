@@ -32,6 +32,7 @@ typedef struct kni_failure {
     uint64_t number; /* counts the failures of the process */
     kn_status code;
     bool placed;               /* the text ends with the line of the call */
+    bool told;                 /* the log has heard of it; known in the pool alone */
     char text[KNI_ERROR_LINE]; /* at most KNI_ERROR_TEXT of it are the message */
 } kni_failure;
 

@@ -28,8 +28,8 @@ static kn_tensor fit_frames(kn_tensor t, int64_t frames)
                                      : kni_failure_memory("kn_dataset_audio_folder");
     for (int64_t c = 0; c < channels && status == KN_OK; c++)
         memcpy(values + c * frames, old + c * have, (size_t)have * sizeof *old);
-    kn_tensor made = status == KN_OK ? kn_from(values, KN_F32, KN_SHAPE(channels, frames))
-                                     : kn_poison(status, kn_last_error());
+    kn_tensor made =
+        status == KN_OK ? kn_from(values, KN_F32, KN_SHAPE(channels, frames)) : kn_poison(status, NULL);
     kn_drop(t);
     free(values);
     free(old);

@@ -40,8 +40,7 @@ static const kni_library_symbol png_symbols[] = {
     {"png_image_finish_read", (void **)(void *)&png_finish},
     {"png_image_free", (void **)(void *)&png_free_image},
     {0}};
-static const char *const png_files[] = {"libpng16.so.16", "libpng16.so", "libpng16.dylib", NULL};
-static kni_library png_library = {"reading .png images", "libpng16-16", png_files, png_symbols, 0};
+static kni_library png_library = {KNI_LIBRARY_PNG, "reading .png images", png_symbols, 0};
 
 static kn_status png_failure(const char *name, const png_image *png)
 {
@@ -108,8 +107,7 @@ static const kni_library_symbol jpeg_symbols[] = {
     {"tjInitDecompress", (void **)(void *)&jpeg_open}, {"tjDecompressHeader3", (void **)(void *)&jpeg_header},
     {"tjDecompress2", (void **)(void *)&jpeg_pixels},  {"tjGetErrorStr2", (void **)(void *)&jpeg_error},
     {"tjDestroy", (void **)(void *)&jpeg_close},       {0}};
-static const char *const jpeg_files[] = {"libturbojpeg.so.0", "libturbojpeg.so", "libturbojpeg.dylib", NULL};
-static kni_library jpeg_library = {"reading .jpg images", "libturbojpeg0", jpeg_files, jpeg_symbols, 0};
+static kni_library jpeg_library = {KNI_LIBRARY_JPEG, "reading .jpg images", jpeg_symbols, 0};
 
 kn_status kni_jpeg_decode(const void *data, size_t bytes, const char *name, int32_t channels,
                           kni_image *image)

@@ -29,8 +29,7 @@ static const kni_library_symbol symbols[] = {SYMBOL(open_v2),
                                              SYMBOL(bind_int64),
                                              SYMBOL(bind_blob64),
                                              {0}};
-static const char *const files[] = {"libsqlite3.so.0", "libsqlite3.so", "libsqlite3.dylib", NULL};
-static kni_library library = {"reading SQLite files", "libsqlite3-0", files, symbols, 0};
+static kni_library library = {KNI_LIBRARY_SQLITE, "reading SQLite files", symbols, 0};
 
 kn_status kni_sqlite_library_open(void) { return kni_library_open(&library); }
 #else

@@ -27,7 +27,7 @@ kn_status kni_custom_run(kni_custom *custom, const kn_tensor *in, kn_tensor *out
 {
     kn_op_handle op = ensure(custom);
     if (op) return kn_custom_call(op, in, out);
-    for (int32_t i = 0; i < custom->op.n_out; i++) out[i] = kn_poison(KN_ERROR_MEMORY, kn_last_error());
+    for (int32_t i = 0; i < custom->op.n_out; i++) out[i] = kn_poison(KN_ERROR_MEMORY, NULL);
     return KN_ERROR_MEMORY;
 }
 

@@ -273,7 +273,7 @@ kn_tensor kn_nn_attention_forward(const kn_nn_attention *m, kn_tensor query, kn_
         kn_tensor y = attend(m, q, k, v, &given, openly, call->weights ? &results[1] : NULL);
         results[0] = kn_nn_linear_forward(&m->output, kn_flatten(kn_transpose(y, 1, 2), 2, 3));
     } else
-        results[0] = results[1] = kn_poison(s, kn_last_error());
+        results[0] = results[1] = kn_poison(s, NULL);
     kn_scope_end_many(scope, results, call->weights ? 2 : 1);
     if (call->weights) *call->weights = results[1];
     return results[0];

@@ -70,7 +70,7 @@ kn_tensor kn_nn_positional_encoding_forward(const kn_nn_positional_encoding *m, 
 {
     kn_status s =
         check_tokens("kn_nn_positional_encoding_forward", x, m->d_model, offset, m->max_sequence_size);
-    if (s != KN_OK) return kn_poison(s, kn_last_error());
+    if (s != KN_OK) return kn_poison(s, NULL);
     kn_scope scope = kn_scope_begin();
     kn_tensor exponents = kn_mul_scalar(kn_arange(0, (double)m->d_model, 2, KN_F64), -1 / (double)m->d_model);
     kn_tensor turned = kn_keep(angles(x, offset, kn_rpow_scalar(exponents, m->max_timescale)));
@@ -97,7 +97,7 @@ kn_tensor kn_nn_learned_positions_forward(const kn_nn_learned_positions *m, kn_t
 {
     kn_status s = check_tokens("kn_nn_learned_positions_forward", x, m->embedding.embedding_dim, offset,
                                m->embedding.num_embeddings);
-    if (s != KN_OK) return kn_poison(s, kn_last_error());
+    if (s != KN_OK) return kn_poison(s, NULL);
     kn_scope scope = kn_scope_begin();
     kn_tensor positions = kn_arange((double)offset, (double)(offset + kn_size(x, -2)), 1, KN_I64);
     return kn_scope_end(scope, kn_add(x, kn_nn_embedding_forward(&m->embedding, positions)));
@@ -149,7 +149,7 @@ kn_status kn_nn_rotary_init(kn_nn_rotary *m, int64_t max_sequence_length, int64_
 kn_tensor kn_nn_rotary_forward(const kn_nn_rotary *m, kn_tensor x, int64_t offset)
 {
     kn_status s = check_tokens("kn_nn_rotary_forward", x, m->size, offset, m->max_sequence_length);
-    if (s != KN_OK) return kn_poison(s, kn_last_error());
+    if (s != KN_OK) return kn_poison(s, NULL);
     kn_rope_args args = {.theta = m->theta, .offset = m->start + offset, .interleaved = m->interleaved};
     if (!m->frequencies.handle.bits) return kn_rope(x, KN_NONE, KN_NONE, &args);
     kn_scope scope = kn_scope_begin();

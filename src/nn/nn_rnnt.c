@@ -236,7 +236,7 @@ kn_tensor kn_rnnt_loss(kn_tensor logits, kn_tensor targets, kn_tensor logit_leng
     static const kn_rnnt_args usual = {0, false, KN_REDUCTION_MEAN};
     if (!args) args = &usual;
     kn_status s = check(logits, targets, (const kn_tensor[]){logit_lengths, target_lengths}, args->blank);
-    if (s != KN_OK) return kn_poison(s, kn_last_error());
+    if (s != KN_OK) return kn_poison(s, NULL);
     kn_scope scope = kn_scope_begin();
     if (kn_dtype_of(logits) != KN_F64) logits = kn_cast(logits, KN_F32);
     kn_tensor log_probs = kn_keep(args->log_probs ? logits : kn_log_softmax(logits, 3));

@@ -128,8 +128,7 @@ static kn_tensor sample(kn_sampler *s, kn_tensor logits)
     if (status == KN_OK) status = kn_read(p, values, count * sizeof *values);
     if (status == KN_OK && tokens.bits) status = kn_read(tokens, names, count * sizeof *names);
     if (status == KN_OK) status = draw_rows(s, values, tokens.bits ? names : NULL, rows, n, chosen);
-    kn_tensor result =
-        status == KN_OK ? kn_from(chosen, KN_I64, KN_SHAPE(rows)) : kn_poison(status, kn_last_error());
+    kn_tensor result = status == KN_OK ? kn_from(chosen, KN_I64, KN_SHAPE(rows)) : kn_poison(status, NULL);
     free(values);
     free(names);
     free(chosen);

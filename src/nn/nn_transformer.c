@@ -105,7 +105,7 @@ kn_tensor kn_nn_transformer_encoder_forward(const kn_nn_transformer_encoder *m, 
                                             const kn_nn_attention_call *call, kn_nn_transformer_cache *cache)
 {
     kn_status s = check_call("kn_nn_transformer_encoder_forward", call, cache, m->n_layers);
-    if (s != KN_OK) return kn_poison(s, kn_last_error());
+    if (s != KN_OK) return kn_poison(s, NULL);
     kn_scope scope = kn_scope_begin();
     kn_nn_attention_call shared = begin_call(call);
     for (int32_t i = 0; i < m->n_layers; i++) {
@@ -147,7 +147,7 @@ kn_tensor kn_nn_transformer_decoder_forward(const kn_nn_transformer_decoder *m, 
     static const char name[] = "kn_nn_transformer_decoder_forward";
     kn_status s = check_call(name, self, cache, m->n_layers);
     if (s == KN_OK) s = check_call(name, cross, cache, m->n_layers);
-    if (s != KN_OK) return kn_poison(s, kn_last_error());
+    if (s != KN_OK) return kn_poison(s, NULL);
     kn_scope scope = kn_scope_begin();
     kn_nn_attention_call on_self = begin_call(self), on_memory = begin_call(cross);
     if (memory.bits) memory = kn_keep(memory);

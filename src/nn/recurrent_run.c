@@ -113,8 +113,8 @@ static kn_tensor run_direction(pass *p, kn_tensor x, int64_t steps, kn_tensor *h
         hidden = outputs[t] = kn_keep(steps_of[m->kind](p, parts[t], hidden, &cell));
         s = kn_error_code(hidden);
     }
-    kn_tensor results[] = {s == KN_OK ? kn_stack(outputs, (int32_t)steps, 0) : kn_poison(s, kn_last_error()),
-                           hidden, cell};
+    kn_tensor results[] = {s == KN_OK ? kn_stack(outputs, (int32_t)steps, 0) : kn_poison(s, NULL), hidden,
+                           cell};
     if (!kn_ok(hidden)) results[0] = hidden;
     kn_scope_end_many(scope, results, cell.bits ? 3 : 2);
     *h = results[1];
@@ -182,7 +182,7 @@ static kn_status check_input(const kn_nn_recurrent *m, const char *function, kn_
 
 static kn_tensor fail(kn_status s, kn_tensor *hidden, kn_tensor *cell)
 {
-    kn_tensor y = kn_poison(s, kn_last_error());
+    kn_tensor y = kn_poison(s, NULL);
     if (hidden) *hidden = y;
     if (cell) *cell = y;
     return y;

@@ -204,7 +204,7 @@ static kn_status launch_linspace(kni_launch *l)
 }
 
 OP(linspace, .doc = "y[i] = start + i * (stop - start) / (n - 1)", .min_in = 0, .max_in = 0, .n_out = 1,
-   .kind = KNI_CREATE, .dtypes = KNI_NUMBERS, .flags = KNI_FLAG_NO_GRADIENT, .tolerance = {2, 0},
+   .kind = KNI_CREATE, .dtypes = KNI_NUMBERS, .flags = KNI_FLAG_NO_GRADIENT, .tolerance = {2, 1},
    .schema = linspace_schema, .attribute_bytes = sizeof(kni_linspace_attributes), .infer = infer_linspace,
    .launch = launch_linspace)
 

@@ -1,6 +1,7 @@
 /* The public view of the op table. Only who asks links this, and with it every row. */
 #include "core/device_object.h"
 #include "ops/op.h"
+#include "ops/tolerance.h"
 #include <kn/op_info.h>
 #include <string.h>
 
@@ -54,6 +55,7 @@ static bool describe(const kn_op *row, kn_op_info *info)
         .gradient = gradient_kind(row),
         .ulps = row->tolerance.ulps,
         .roots = row->tolerance.roots,
+        .alone = kni_computes_alone(row),
         .n_attributes = count_attributes(row),
     };
     return true;

@@ -96,7 +96,7 @@ static kn_status launch_random(kni_launch *l)
 
 OP(random, .doc = "random numbers: bits, uniform, normal, bernoulli or whole numbers", .min_in = 0,
    .max_in = 0, .n_out = 1, .kind = KNI_RANDOM, .dtypes = KNI_ALL,
-   .flags = KNI_FLAG_RANDOM | KNI_FLAG_NO_GRADIENT, .tolerance = {4, 0}, .schema = random_schema,
+   .flags = KNI_FLAG_RANDOM | KNI_FLAG_NO_GRADIENT, .tolerance = {4, 1}, .schema = random_schema,
    .attribute_bytes = sizeof(kni_random_attributes), .infer = infer_random, .launch = launch_random,
    .native = &kni_cpu_random)
 

@@ -15,6 +15,11 @@ static inline kni_tensor *kni_in(const kn_record *r, int i)
 /* Runs the row's lowering on `device` and gives the record's outputs the results. */
 kn_status kni_lower_record(const kn_record *r, kn_device device);
 
+/* Makes the record's result a view of operand 0's memory. Where the row has none of it (a reshape of a transposed tensor,
+   a number without a storage), `copy` first gives `copy->storage` the operand's elements, contiguous. */
+typedef kn_status (*kni_copy_fn)(void *context, kni_tensor *x, kni_tensor *copy);
+kn_status kni_view_record(const kn_record *r, kni_copy_fn copy, void *context);
+
 /* A new slot with x's value, kept in the thread's scope, on `device`; poisoned without memory. */
 kn_tensor kni_alias_kept(kni_thread *t, const kni_tensor *x, kn_device device);
 

@@ -80,7 +80,7 @@ kn_tensor kn_grads_norm(kn_grads grads, kn_module module)
     kni_optim_jobs jobs = {0};
     kn_no_grad_begin();
     kn_status s = kni_optim_collect(&jobs, NULL, NULL, 0, module, grads, "kn_grads_norm");
-    kn_tensor norm = s ? kn_poison(s, kn_last_error()) : global_norm(&jobs);
+    kn_tensor norm = s ? kn_poison(s, NULL) : global_norm(&jobs);
     kn_no_grad_end();
     kni_optim_jobs_free(&jobs);
     return norm;

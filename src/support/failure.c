@@ -63,7 +63,7 @@ kn_tensor kni_failure_release(kni_failure_held *held, kn_status status, kn_tenso
     holding = held->outer;
     if (status == KN_OK) return t;
     /* Nothing was held where an op has failed and told of it already. */
-    return kn_poison(status, held->text[0] ? held->text : kn_last_error());
+    return kn_poison(status, held->text[0] ? held->text : NULL);
 }
 
 kn_status kni_failure(kn_status code, const char *format, ...)

@@ -9,8 +9,9 @@
 
 static kn_status library_absent(const kni_library *library)
 {
+    const kni_library_names *names = &kni_libraries[library->id];
     return kni_failure(KN_ERROR_UNSUPPORTED, "%s needs %s (Debian: apt install %s)", library->purpose,
-                       library->files[0], library->package);
+                       names->files[0], names->package);
 }
 
 #ifdef __wasi__
@@ -33,8 +34,9 @@ static kn_status find_symbols(kni_library *library, void *handle, const char *fi
 static kn_status open_locked(kni_library *library)
 {
     if (library->state) return KN_OK;
-    for (const char *const *file = library->files; *file; file++) {
-        void *handle = dlopen(*file, RTLD_NOW | RTLD_LOCAL);
+    const kni_library_names *names = &kni_libraries[library->id];
+    for (const char *const *file = names->files; *file; file++) {
+        void *handle = kni_library_load(names, *file);
         if (!handle) continue;
         kn_status status = find_symbols(library, handle, *file);
         if (status)

@@ -3,7 +3,7 @@
 #ifndef KNI_SUPPORT_LIBRARY_H
 #define KNI_SUPPORT_LIBRARY_H
 
-#include <kn/base.h>
+#include "support/library_list.h"
 
 typedef struct kni_library_symbol {
     const char *name;
@@ -11,9 +11,8 @@ typedef struct kni_library_symbol {
 } kni_library_symbol;
 
 typedef struct kni_library {
+    kni_library_id id;
     const char *purpose;               /* "reading .png images" */
-    const char *package;               /* "libpng16-16" */
-    const char *const *files;          /* names to try in turn, the last one NULL: "libpng16.so.16" */
     const kni_library_symbol *symbols; /* the last one {0} */
     int32_t state;                     /* 0; private */
 } kni_library;

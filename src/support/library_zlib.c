@@ -10,13 +10,12 @@ static int (*inflate_function)(z_stream *, int);
 static int (*reset_function)(z_stream *);
 static int (*end_function)(z_stream *);
 
-static const char *const files[] = {"libz.so.1", "libz.so", "libz.1.dylib", "libz.dylib", NULL};
 static const kni_library_symbol symbols[] = {{"inflateInit2_", (void **)(void *)&init_function},
                                              {"inflate", (void **)(void *)&inflate_function},
                                              {"inflateReset", (void **)(void *)&reset_function},
                                              {"inflateEnd", (void **)(void *)&end_function},
                                              {0}};
-static kni_library library = {"reading compressed data", "zlib1g", files, symbols, 0};
+static kni_library library = {KNI_LIBRARY_ZLIB, "reading compressed data", symbols, 0};
 
 kn_status kni_zlib_begin(z_stream *z, int bits)
 {

@@ -100,11 +100,7 @@ static const kni_library_symbol nvml_symbols[] = {{"nvmlInit_v2", (void **)&nvml
                                                   {"nvmlDeviceGetUtilizationRates", (void **)&nvml_rates},
                                                   {"nvmlDeviceGetMemoryInfo", (void **)&nvml_memory},
                                                   {0}};
-static const char *const nvml_files[] = {"libnvidia-ml.so.1", NULL};
-static kni_library nvml = {.purpose = "metrics of the GPU",
-                           .package = "libnvidia-ml1",
-                           .files = nvml_files,
-                           .symbols = nvml_symbols};
+static kni_library nvml = {KNI_LIBRARY_NVML, "metrics of the GPU", nvml_symbols, 0};
 
 /* integers[0] is 1 where the library was there when the metric was made. */
 static bool gpu_device(const kni_ratio *r, void **device)

@@ -100,9 +100,7 @@ static const kni_library_symbol curses_symbols[] = {SYMBOL(newterm),
                                                     SYMBOL(set_curterm),
                                                     SYMBOL(del_curterm),
                                                     {0}};
-static const char *const curses_files[] = {"libncursesw.so.6", "libncursesw.so", "libncursesw.6.dylib", NULL};
-static kni_library curses_library = {
-    .purpose = "the dashboard", .package = "libncursesw6", .files = curses_files, .symbols = curses_symbols};
+static kni_library curses_library = {KNI_LIBRARY_NCURSES, "the dashboard", curses_symbols, 0};
 
 struct kni_screen {
     FILE *in, *out;

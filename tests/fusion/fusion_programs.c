@@ -1,400 +1,36 @@
-/* Random programs over the op table, run on two devices: results and gradients must agree, bit for bit on the CPU.
-   Usage: fusion_programs [programs] [seed] [device] [oracle] [bits below which floats may differ, in ulps of the largest] */
-#include "support/check.h"
-#include <kn/call.h>
-#include <kn/op_info.h>
+/* Random programs over the op table, run on two devices with gradients: on the CPU results must agree bit for bit, on a
+   device that rounds differently within bounds made for each program (program_bounds.h).
+   Usage: fusion_programs [--device SPEC] [--first N] [--count N] [--jobs N] [--bounds] [--self-test]
+   --bounds compares a CPU stack by bounds too; --self-test compares a CPU with one wrong kernel in each program. */
+#define _DEFAULT_SOURCE
+#include "program_bounds.h"
+#include "program_noise.h"
 #include <kn/program.h>
-#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-enum { MOST = 48, LEAVES = 6, MOST_ROWS = 400 };
+enum { FEW_RUNS = 6, MANY_RUNS = 192, SPOILT_RUNS = 24, MOST_JOBS = 64, MOST_WRONG = 5 };
 
-typedef enum what {
-    ROW1,
-    ROW2,
-    ROW3,
-    COMPARE,
-    WHERE,
-    NUMBER,
-    CAST,
-    SUM,
-    MEAN,
-    MAXIMUM,
-    LOGSUMEXP,
-    VARIANCE,
-    SOFTMAX,
-    LOG_SOFTMAX,
-    LAYER_NORM,
-    RMS_NORM,
-    PERMUTE,
-    RESHAPE,
-    EXPAND,
-    FLIP,
-    SLICED,
-    CONCAT,
-    MATMUL,
-    LINEAR,
-    CUMSUM,
-    ARGMAX,
-    TAKE,
-    DROPOUT,
-    ROLL,
-    TRIU,
-    MSE,
-    DETACH,
-    WHATS
-} what;
-/* How often each kind is drawn. */
-static const unsigned char weights[WHATS] = {
-    [ROW1] = 40,   [ROW2] = 40,       [ROW3] = 6,       [COMPARE] = 4,  [WHERE] = 8,     [NUMBER] = 20,
-    [CAST] = 6,    [SUM] = 8,         [MEAN] = 8,       [MAXIMUM] = 6,  [LOGSUMEXP] = 2, [VARIANCE] = 3,
-    [SOFTMAX] = 5, [LOG_SOFTMAX] = 3, [LAYER_NORM] = 5, [RMS_NORM] = 3, [PERMUTE] = 8,   [RESHAPE] = 8,
-    [EXPAND] = 6,  [FLIP] = 2,        [SLICED] = 6,     [CONCAT] = 4,   [MATMUL] = 6,    [LINEAR] = 3,
-    [CUMSUM] = 2,  [ARGMAX] = 1,      [TAKE] = 3,       [DROPOUT] = 5,  [ROLL] = 1,      [TRIU] = 1,
-    [MSE] = 2,     [DETACH] = 1};
+typedef struct options {
+    const char *device;
+    uint64_t first;
+    int count, jobs;
+    bool bounds, self_test;
+} options;
 
-typedef struct step {
-    what what;
-    int row;   /* of ROW1 to ROW3 */
-    int in[3]; /* values: leaves first, then results */
-    int uses;  /* of its result by later steps */
-    int64_t number;
-    double real;
-    kn_shape list;
-    bool keep, output, read, drop;
-} step;
+/* What one process found. */
+typedef struct findings {
+    int64_t passed, failed;
+    tally bounds;
+    int64_t visible[SPOIL_KINDS], noticed[SPOIL_KINDS];
+    kn_fusion_stats fusion;
+} findings;
 
-typedef struct program {
-    int n_leaves, n_steps;
-    kn_shape shapes[LEAVES];
-    kn_dtype dtypes[LEAVES];
-    step steps[MOST];
-    uint64_t seed;
-} program;
-
-static uint64_t state;
-static uint64_t draw(void)
-{
-    state += UINT64_C(0x9e3779b97f4a7c15);
-    uint64_t x = state;
-    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-    return x ^ x >> 31;
-}
-static int below(int n) { return (int)(draw() % (uint64_t)n); }
-
-/* ---- the rows of the table that compute elements */
-
-static kn_op_info rows[MOST_ROWS];
-static int row_lists[4][MOST_ROWS], row_counts[4];
-
-static void list_rows(void)
-{
-    int n = 0;
-    for (int32_t i = 0; i < kn_op_count() && n < MOST_ROWS; i++) {
-        kn_op_info info;
-        if (!kn_op_at(i, &info) || strcmp(info.kind, "elementwise") || !info.has_body) continue;
-        if (info.n_out != 1 || info.min_in != info.max_in || info.max_in > 3 ||
-            info.gradient == KN_GRADIENT_ERROR)
-            continue;
-        rows[n] = info;
-        row_lists[info.max_in][row_counts[info.max_in]++] = n++;
-    }
-}
-
-/* ---- values by place: leaves, then results */
-
-typedef struct values {
-    kn_tensor t[LEAVES + MOST];
-    int n;
-} values;
-
-static int pick(const values *v) { return v->n - 1 - below(1 + below(v->n)); }
-
-/* A value whose shape broadcasts with that of x; x itself where none is found. */
-static int partner(const values *v, int x)
-{
-    for (int tries = 0; tries < 12; tries++) {
-        int k = pick(v);
-        kn_shape a = kn_shape_of_tensor(v->t[x]), b = kn_shape_of_tensor(v->t[k]);
-        bool good = true;
-        for (int i = 1; i <= a.rank && i <= b.rank; i++) {
-            int64_t p = a.dims[a.rank - i], q = b.dims[b.rank - i];
-            good = good && (p == q || p == 1 || q == 1);
-        }
-        if (good) return k;
-    }
-    return x;
-}
-
-static kn_ints some_axes(int rank)
-{
-    kn_ints axes = {0, {0}};
-    for (int i = 0; i < rank; i++)
-        if (below(2)) axes.dims[axes.rank++] = i;
-    return axes;
-}
-
-static void shuffle_shape(step *s, kn_shape from)
-{
-    int64_t n = 1;
-    for (int i = 0; i < from.rank; i++) n *= from.dims[i];
-    s->list = (kn_shape){0, {0}};
-    while (n > 1 && s->list.rank < 3) {
-        int64_t d = 1 + below((int)(n < 40 ? n : 40));
-        while (n % d) d--;
-        s->list.dims[s->list.rank++] = d;
-        n /= d;
-    }
-    s->list.dims[s->list.rank++] = n;
-}
-
-/* ---- one step, on any device */
-
-static kn_tensor by_row(const kn_op_info *row, const kn_tensor *in, int n, double real)
-{
-    kn_attribute_value numbers[5] = {{0}};
-    kn_tensor out;
-    for (int i = 0; i < row->n_attributes && i < 4; i++) {
-        kn_attribute_info a;
-        if (!kn_op_attribute(row->number, i, &a)) continue;
-        numbers[i].name = a.name;
-        numbers[i].real = real * (i + 1) * (i + 1);
-        numbers[i].integer = 1;
-    }
-    (void)kn_call(row->name, in, n, numbers, &out, 1);
-    return out;
-}
-
-static kn_tensor run_step(const step *s, kn_tensor a, kn_tensor b, kn_tensor c)
-{
-    int32_t axis = (int32_t)s->number;
-    kn_tensor in[3] = {a, b, c};
-    switch (s->what) {
-    case ROW1:
-        return by_row(&rows[s->row], in, 1, s->real);
-    case ROW2:
-        return by_row(&rows[s->row], in, 2, s->real);
-    case ROW3:
-        return by_row(&rows[s->row], in, 3, s->real);
-    case COMPARE:
-        return kn_less(a, b);
-    case WHERE:
-        return kn_where(kn_greater(a, kn_scalar(s->real, kn_dtype_of(a))), b, c);
-    case NUMBER:
-        return s->number % 3 == 0   ? kn_mul_scalar(a, s->real)
-               : s->number % 3 == 1 ? kn_add_scalar(a, s->real)
-                                    : kn_div_scalar(a, 1 + s->real * s->real);
-    case CAST:
-        return kn_cast(a, (kn_dtype)s->number);
-    case SUM:
-        return kn_sum(a, s->list, s->number & 1);
-    case MEAN:
-        return kn_mean(a, s->list, s->number & 1);
-    case MAXIMUM:
-        return s->number & 2 ? kn_max(a, s->list, s->number & 1) : kn_min(a, s->list, s->number & 1);
-    case LOGSUMEXP:
-        return kn_logsumexp(a, s->list, s->number & 1);
-    case VARIANCE:
-        return kn_var(a, s->list, s->number & 1, NULL);
-    case SOFTMAX:
-        return kn_softmax(a, axis);
-    case LOG_SOFTMAX:
-        return kn_log_softmax(a, axis);
-    case LAYER_NORM:
-        return kn_layer_norm(a, KN_NONE, KN_NONE, 1, 1e-5);
-    case RMS_NORM:
-        return kn_rms_norm(a, KN_NONE, 1, 1e-5);
-    case PERMUTE:
-        return kn_permute(a, s->list);
-    case RESHAPE:
-        return kn_reshape(a, s->list);
-    case EXPAND:
-        return kn_expand(a, s->list);
-    case FLIP:
-        return kn_flip(a, s->list);
-    case SLICED:
-        return kn_narrow(a, axis, (int64_t)s->real, s->list.dims[0]);
-    case CONCAT:
-        return kn_concat(in, 2, axis);
-    case MATMUL:
-        return kn_matmul(a, b);
-    case LINEAR:
-        return kn_linear(a, b, KN_NONE);
-    case CUMSUM:
-        return kn_cumsum(a, axis);
-    case ARGMAX:
-        return kn_argmax(a, axis, false);
-    case TAKE:
-        return kn_take(a, kn_from((int64_t[]){0, 0}, KN_I64, KN_SHAPE(2)), axis);
-    case DROPOUT:
-        return kn_dropout(a, 0.3, true);
-    case ROLL:
-        return kn_roll_dim(a, 1, axis);
-    case TRIU:
-        return kn_triu(a, s->number);
-    case MSE:
-        return kn_mse_loss(a, b, KN_REDUCTION_MEAN);
-    default:
-        return kn_detach(kn_alias(a));
-    }
-}
-
-/* ---- making programs: each step is tried on the CPU, and one that is an error is drawn again */
-
-static what draw_what(void)
-{
-    int total = 0;
-    for (int i = 0; i < WHATS; i++) total += weights[i];
-    int at = below(total), k = 0;
-    while (at >= weights[k]) at -= weights[k++];
-    return (what)k;
-}
-
-static int arity(what w)
-{
-    return w == ROW3 || w == WHERE                                                              ? 3
-           : w == ROW2 || w == COMPARE || w == CONCAT || w == MATMUL || w == LINEAR || w == MSE ? 2
-                                                                                                : 1;
-}
-
-static void fill_step(step *s, const values *v)
-{
-    static const kn_dtype dtypes[] = {KN_F32,  KN_F32, KN_F32, KN_F64, KN_F16,
-                                      KN_BF16, KN_I32, KN_I64, KN_U8,  KN_BOOL};
-    memset(s, 0, sizeof *s);
-    s->what = draw_what();
-    s->in[0] = pick(v);
-    kn_shape shape = kn_shape_of_tensor(v->t[s->in[0]]);
-    s->in[1] = s->in[2] = s->in[0];
-    if (arity(s->what) > 1) s->in[1] = partner(v, s->in[0]);
-    if (arity(s->what) > 2) s->in[2] = partner(v, s->in[0]);
-    if (s->what <= ROW3) s->row = row_lists[1 + s->what][below(row_counts[1 + s->what])];
-    s->real = (double)(below(400) - 200) / 100;
-    s->number = below(shape.rank ? shape.rank : 1);
-    if (s->what >= SUM && s->what <= VARIANCE) {
-        s->list = some_axes(shape.rank);
-        s->number = below(4);
-    }
-    if (s->what == NUMBER) s->number = below(3);
-    if (s->what == CAST) s->number = dtypes[below(10)];
-    if (s->what == FLIP) s->list = some_axes(shape.rank);
-    if (s->what == RESHAPE) shuffle_shape(s, shape);
-    if (s->what == PERMUTE) {
-        s->list = shape;
-        for (int i = 0; i < shape.rank; i++) s->list.dims[i] = i;
-        for (int i = shape.rank - 1; i > 0; i--) {
-            int k = below(i + 1);
-            int64_t swap = s->list.dims[i];
-            s->list.dims[i] = s->list.dims[k], s->list.dims[k] = swap;
-        }
-    }
-    if (s->what == EXPAND) {
-        s->list = shape;
-        for (int i = 0; i < shape.rank; i++)
-            if (shape.dims[i] == 1) s->list.dims[i] = 1 + below(5);
-        if (shape.rank < 3 && below(2)) {
-            for (int i = s->list.rank++; i > 0; i--) s->list.dims[i] = s->list.dims[i - 1];
-            s->list.dims[0] = 1 + below(4);
-        }
-    }
-    if (s->what == SLICED && shape.rank) {
-        int64_t size = shape.dims[s->number], start = size ? below((int)(size < 1000 ? size : 1000)) : 0;
-        s->real = (double)start;
-        s->list.dims[0] = size - start > 0 ? 1 + below((int)(size - start < 1000 ? size - start : 1000)) : 0;
-    }
-}
-
-static kn_tensor leaf(const program *p, int i)
-{
-    kn_tensor x = kn_random_normal(p->shapes[i], 0, 1, KN_F32);
-    return p->dtypes[i] == KN_F32 ? x : kn_cast(kn_mul_scalar(x, 3), p->dtypes[i]);
-}
-
-static void make_leaves(program *p)
-{
-    static const int sizes[] = {1, 1, 2, 3, 4, 5, 7, 8, 16, 33};
-    static const kn_dtype dtypes[] = {KN_F32, KN_F32, KN_F32,  KN_F32, KN_F32,
-                                      KN_F64, KN_F16, KN_BF16, KN_I32, KN_BOOL};
-    bool large = below(25) == 0;
-    p->n_leaves = 2 + below(LEAVES - 1);
-    kn_shape base = {below(4), {0}};
-    for (int i = 0; i < base.rank; i++) base.dims[i] = sizes[below(10)];
-    if (large && base.rank) base.dims[base.rank - 1] = 1500 + below(3000);
-    for (int i = 0; i < p->n_leaves; i++) {
-        p->dtypes[i] = dtypes[below(10)];
-        p->shapes[i] = base;
-        for (int a = 0; a < base.rank; a++)
-            if (below(5) == 0) p->shapes[i].dims[a] = 1;
-        if (base.rank && below(4) == 0) {
-            p->shapes[i].rank--;
-            memmove(p->shapes[i].dims, base.dims + 1, (size_t)(base.rank - 1) * sizeof *base.dims);
-        }
-    }
-}
-
-static void make_program(program *p, uint64_t seed, kn_device cpu)
-{
-    memset(p, 0, sizeof *p);
-    state = p->seed = seed;
-    make_leaves(p);
-    kn_device_use(cpu);
-    kn_scope scope = kn_scope_begin();
-    values v = {.n = 0};
-    for (int i = 0; i < p->n_leaves; i++) v.t[v.n++] = kn_keep(leaf(p, i));
-    int wanted = 3 + below(MOST - 3);
-    for (int tries = 0; p->n_steps < wanted && tries < 200; tries++) {
-        step *s = &p->steps[p->n_steps];
-        fill_step(s, &v);
-        kn_tensor y = kn_keep(run_step(s, v.t[s->in[0]], v.t[s->in[1]], v.t[s->in[2]]));
-        if (!kn_ok(y) || kn_count(y) > 300000) continue;
-        for (int k = 0; k < arity(s->what); k++)
-            if (s->in[k] >= p->n_leaves) p->steps[s->in[k] - p->n_leaves].uses++;
-        s->output = below(4) == 0;
-        s->read = below(24) == 0;
-        s->drop = below(8) == 0;
-        v.t[v.n++] = y;
-        p->n_steps++;
-    }
-    if (p->n_steps) p->steps[p->n_steps - 1].output = true;
-    for (int i = 0; i < p->n_steps; i++)
-        p->steps[i].keep = p->steps[i].uses > 1 || p->steps[i].output || below(3) == 0;
-    kn_scope_end(scope, KN_NONE);
-}
+typedef struct devices {
+    kn_device cpu, plain[2], tested[2]; /* with and without a tape */
+} devices;
 
 /* ---- running one */
-
-typedef struct result {
-    unsigned char *data[MOST + LEAVES];
-    size_t bytes[MOST + LEAVES];
-    kn_dtype dtype[MOST + LEAVES];
-    char error[MOST + LEAVES][200];
-    int n;
-} result;
-
-static void note(result *r, kn_tensor t)
-{
-    int i = r->n++;
-    r->bytes[i] = 0;
-    r->data[i] = NULL;
-    r->error[i][0] = 0;
-    r->dtype[i] = KN_DTYPE_NONE;
-    if (!t.bits) return;
-    r->dtype[i] = kn_dtype_of(t);
-    int64_t bytes = kn_dtype_bytes(r->dtype[i], kn_count(t));
-    r->data[i] = malloc(bytes > 0 ? (size_t)bytes : 1);
-    if (bytes >= 0 && kn_read(t, r->data[i], (size_t)bytes) == KN_OK)
-        r->bytes[i] = (size_t)bytes;
-    else
-        snprintf(r->error[i], sizeof r->error[i], "%s", kn_last_error());
-}
-
-static void free_result(result *r)
-{
-    for (int i = 0; i < r->n; i++) free(r->data[i]);
-    r->n = 0;
-}
-
-static bool is_float(kn_dtype d) { return kn_dtype_is_float(d); }
 
 /* The sum of all float outputs that depend on a leaf, as one number to differentiate. */
 static kn_tensor total_of(const program *p, const values *v)
@@ -402,7 +38,7 @@ static kn_tensor total_of(const program *p, const values *v)
     kn_tensor total = KN_NONE;
     for (int i = 0; i < p->n_steps; i++) {
         kn_tensor y = v->t[p->n_leaves + i];
-        if (!p->steps[i].output || !is_float(kn_dtype_of(y)) || !kn_is_require_grad(y)) continue;
+        if (!p->steps[i].output || !kn_dtype_is_float(kn_dtype_of(y)) || !kn_is_require_grad(y)) continue;
         kn_tensor part = kn_mean(kn_cast(y, KN_F32), KN_AXES_ALL, false);
         total = total.bits ? kn_add(total, part) : part;
     }
@@ -418,7 +54,7 @@ static void run_program(const program *p, kn_device device, bool gradients, bool
     values v = {.n = 0};
     for (int i = 0; i < p->n_leaves; i++) {
         kn_tensor x = kn_keep(leaf(p, i));
-        v.t[v.n++] = gradients && is_float(p->dtypes[i]) ? kn_require_grad(x) : x;
+        v.t[v.n++] = gradients && kn_dtype_is_float(p->dtypes[i]) ? kn_require_grad(x) : x;
     }
     for (int i = 0; i < p->n_steps; i++) {
         const step *s = &p->steps[i];
@@ -444,107 +80,251 @@ static void run_program(const program *p, kn_device device, bool gradients, bool
     kn_scope_end(scope, KN_NONE);
 }
 
-/* ---- comparing */
+/* ---- comparing one */
 
-static bool is_nan(kn_dtype d, const unsigned char *p)
+static int bits_of_program(const program *p, const devices *d)
 {
-    if (d == KN_F64) {
-        double x;
-        memcpy(&x, p, 8);
-        return x != x;
-    }
-    if (d == KN_F32) {
-        float x;
-        memcpy(&x, p, 4);
-        return x != x;
-    }
-    uint16_t x;
-    memcpy(&x, p, 2);
-    return d == KN_F16 ? (x & 0x7fff) > 0x7c00 : d == KN_BF16 ? (x & 0x7fff) > 0x7f80 : false;
-}
-
-static bool same_bits(const result *a, const result *b, int i)
-{
-    if (a->bytes[i] != b->bytes[i] || a->dtype[i] != b->dtype[i] || !a->error[i][0] != !b->error[i][0])
-        return false;
-    size_t size = (size_t)kn_dtype_bytes(a->dtype[i] ? a->dtype[i] : KN_U8, 1);
-    for (size_t k = 0; k < a->bytes[i]; k += size) {
-        if (!memcmp(a->data[i] + k, b->data[i] + k, size)) continue;
-        if (is_float(a->dtype[i]) && is_nan(a->dtype[i], a->data[i] + k) &&
-            is_nan(a->dtype[i], b->data[i] + k))
-            continue;
-        return false;
-    }
-    return true;
-}
-
-static int compare(const program *p, const result *a, const result *b, const char *which)
-{
-    int wrong = a->n != b->n;
-    for (int i = 0; i < a->n && i < b->n; i++) {
-        if (same_bits(a, b, i)) continue;
-        wrong++;
-        printf("program %llu, %s: result %d of %d differs (%s) %s %s\n", (unsigned long long)p->seed, which,
-               i, a->n, kn_dtype_name(a->dtype[i]), a->error[i], b->error[i]);
+    static result a, b;
+    int wrong = 0;
+    for (int gradients = 0; gradients < 2; gradients++) {
+        run_program(p, d->plain[gradients], gradients, true, &a);
+        for (int again = 0; again < 2; again++) {
+            run_program(p, d->tested[gradients], gradients, false, &b);
+            wrong += a.n != b.n;
+            wrong += compare_bits(p, &a, &b, gradients ? "gradients" : again ? "again" : "values");
+            free_result(&b);
+        }
+        free_result(&a);
     }
     return wrong;
 }
 
-static void print_program(const program *p)
+static void add_noise(const program *p, const devices *d, spread *s, int runs)
 {
-    char text[200];
-    for (int i = 0; i < p->n_leaves; i++) {
-        printf("  v%d = %s [", i, kn_dtype_name(p->dtypes[i]));
-        for (int a = 0; a < p->shapes[i].rank; a++) printf(" %lld", (long long)p->shapes[i].dims[a]);
-        printf(" ]\n");
+    static result r;
+    while (s->runs < runs) {
+        noise = (noise_settings){.seed = (uint64_t)s->runs + 1, .together = s->runs % 3 == 2};
+        run_program(p, d->plain[1], true, true, &r);
+        noise.seed = 0;
+        spread_add(s, &r);
+        free_result(&r);
     }
-    for (int i = 0; i < p->n_steps; i++) {
-        const step *s = &p->steps[i];
-        snprintf(text, sizeof text, "%d", s->what);
-        printf("  v%d = %s(", p->n_leaves + i, s->what <= ROW3 ? rows[s->row].name : text);
-        for (int k = 0; k < arity(s->what); k++) printf("%sv%d", k ? ", " : "", s->in[k]);
-        printf(") %lld %g%s%s%s\n", (long long)s->number, s->real, s->keep ? " kept" : "",
-               s->output ? " output" : "", s->read ? " read" : "");
+}
+
+/* Compares with as many runs under noise as it takes, at most so many; tells differences where `which` is not NULL. */
+static int compare_widening(const program *p, const devices *d, spread *s, const result *r, int most,
+                            const char *which)
+{
+    if (!compare_bits(p, s->base, r, NULL)) return 0;
+    add_noise(p, d, s, FEW_RUNS);
+    while (s->runs < most && compare_bounds(p, s, r, NULL)) add_noise(p, d, s, 2 * s->runs);
+    return compare_bounds(p, s, r, which);
+}
+
+static int bounds_of_program(const program *p, const devices *d, tally *t)
+{
+    static result base, r;
+    spread s;
+    int wrong = 0;
+    run_program(p, d->plain[1], true, true, &base);
+    spread_begin(&s, &base);
+    for (int gradients = 0; gradients < 2; gradients++)
+        for (int again = 0; again < 2; again++) {
+            run_program(p, d->tested[gradients], gradients, false, &r);
+            wrong += gradients && base.n != r.n;
+            wrong += compare_widening(p, d, &s, &r, MANY_RUNS,
+                                      gradients ? "gradients"
+                                      : again   ? "again"
+                                                : "values");
+            if (gradients && again) count_bounds(&s, &r, t);
+            free_result(&r);
+        }
+    t->programs++;
+    t->same_programs += s.runs == 0;
+    spread_end(&s);
+    free_result(&base);
+    return wrong;
+}
+
+/* One of the program's kernels is wrong: is it seen, and is it noticed? */
+static void spoil_program(const program *p, const devices *d, findings *f)
+{
+    static result base, r;
+    spread s;
+    spoil = (spoil_settings){(spoil_kind)(p->seed / 2 % SPOIL_KINDS), -1, 0};
+    run_program(p, d->tested[1], true, true, &base);
+    int64_t records = spoil.seen;
+    spread_begin(&s, &base);
+    if (records) {
+        state = p->seed;
+        spoil.at = (int64_t)(draw() % (uint64_t)records);
+        spoil.seen = 0;
+        run_program(p, d->tested[1], true, true, &r);
+        bool visible = compare_bits(p, &base, &r, NULL) != 0;
+        f->visible[spoil.kind] += visible;
+        f->noticed[spoil.kind] += visible && compare_widening(p, d, &s, &r, SPOILT_RUNS, NULL);
+        free_result(&r);
     }
+    spread_end(&s);
+    free_result(&base);
+}
+
+/* ---- a process's share */
+
+static bool open_devices(const options *o, devices *d)
+{
+    char text[160];
+    bool noisy = o->bounds || o->self_test;
+    const char *plain = noisy ? "noise(cpu)" : "cpu", *tested = o->self_test ? "spoil(cpu)" : o->device;
+    d->cpu = kn_device_open("cpu");
+    d->plain[0] = kn_device_open(plain);
+    d->tested[0] = kn_device_open(tested);
+    snprintf(text, sizeof text, "autodiff(%s)", plain);
+    d->plain[1] = kn_device_open(text);
+    snprintf(text, sizeof text, "autodiff(%s)", tested);
+    d->tested[1] = kn_device_open(text);
+    return d->cpu && d->plain[0] && d->plain[1] && d->tested[0] && d->tested[1];
+}
+
+static void run_share(const options *o, int job, findings *f)
+{
+    static program p;
+    devices d;
+    CHECK(kn_backend_register("noise", noise_open) == KN_OK &&
+          kn_backend_register("spoil", spoil_open) == KN_OK);
+    if (!CHECK(open_devices(o, &d))) printf("%s: %s\n", o->device, kn_last_error());
+    list_rows();
+    for (int i = job; i < o->count && !(check_failed > MOST_WRONG) && d.tested[1]; i += o->jobs) {
+        int wrong = 0;
+        make_program(&p, (o->first + (uint64_t)i) * 2 + 1, d.cpu);
+        if (o->self_test)
+            spoil_program(&p, &d, f);
+        else
+            wrong = o->bounds ? bounds_of_program(&p, &d, &f->bounds) : bits_of_program(&p, &d);
+        if (wrong) print_program(&p);
+        CHECK(!wrong);
+    }
+    (void)!kn_fusion_stats_of(d.tested[1], &f->fusion);
+    kn_device_use(NULL);
+    CHECK(kn_shutdown() == 0);
+    f->passed = check_passed;
+    f->failed = check_failed;
+}
+
+static void add_findings(findings *to, const findings *from)
+{
+    int64_t *a = (int64_t *)to;
+    const int64_t *b = (const int64_t *)from;
+    for (size_t i = 0; i < sizeof *to / sizeof *a; i++) a[i] += b[i];
+}
+
+/* One process for each job; devices are opened in them, since none survives a fork. */
+static void run_jobs(const options *o, findings *all)
+{
+    int ends[MOST_JOBS][2];
+    pid_t children[MOST_JOBS];
+    for (int job = 0; job < o->jobs; job++) {
+        children[job] = pipe(ends[job]) ? -1 : fork();
+        if (children[job]) continue;
+        findings own = {0};
+        run_share(o, job, &own);
+        fflush(stdout);
+        _exit(write(ends[job][1], &own, sizeof own) != (ssize_t)sizeof own);
+    }
+    for (int job = 0; job < o->jobs; job++) {
+        findings own = {0};
+        if (children[job] < 0) {
+            CHECK(!"a process could not be started");
+            continue;
+        }
+        close(ends[job][1]);
+        int status = 0;
+        bool whole = read(ends[job][0], &own, sizeof own) == (ssize_t)sizeof own;
+        waitpid(children[job], &status, 0);
+        close(ends[job][0]);
+        if (!CHECK(whole && status == 0)) printf("job %d of %d ended with status %d\n", job, o->jobs, status);
+        add_findings(all, &own);
+    }
+}
+
+/* ---- telling */
+
+static double percent(int64_t part, int64_t whole) { return whole ? 100 * (double)part / (double)whole : 0; }
+
+static void tell_bounds(const tally *t)
+{
+    printf("%lld programs, %lld equal bit for bit; of %lld elements %.2f %% are equal, %.2f %% in bounds "
+           "within %g %%, "
+           "%.2f %% in wider ones, %.2f %% in none\n",
+           (long long)t->programs, (long long)t->same_programs, (long long)t->elements,
+           percent(t->equal, t->elements), percent(t->narrow, t->elements), 100 * narrow_bound,
+           percent(t->wide, t->elements), percent(t->open, t->elements));
+    /* Were most bounds wide, the comparison would show little. */
+    CHECK(t->programs < 50 || percent(t->wide + t->open, t->elements) < 5);
+}
+
+static void tell_spoilt(const findings *f)
+{
+    int64_t visible = 0, noticed = 0;
+    for (int i = 0; i < SPOIL_KINDS; i++) {
+        printf("a wrong kernel, %s: %lld programs show it, %lld are noticed\n", spoil_names[i],
+               (long long)f->visible[i], (long long)f->noticed[i]);
+        visible += f->visible[i];
+        noticed += f->noticed[i];
+    }
+    CHECK(visible > 0 && noticed * 10 >= visible * 9);
+}
+
+static bool read_options(int argc, char **argv, options *o)
+{
+    for (int i = 1; i < argc; i++) {
+        const char *value = i + 1 < argc ? argv[i + 1] : NULL;
+        if (!strcmp(argv[i], "--bounds"))
+            o->bounds = true;
+        else if (!strcmp(argv[i], "--self-test"))
+            o->self_test = true;
+        else if (!value)
+            return false;
+        else if (!strcmp(argv[i], "--device"))
+            o->device = argv[++i];
+        else if (!strcmp(argv[i], "--first"))
+            o->first = strtoull(argv[++i], NULL, 10);
+        else if (!strcmp(argv[i], "--count"))
+            o->count = atoi(argv[++i]);
+        else if (!strcmp(argv[i], "--jobs"))
+            o->jobs = atoi(argv[++i]);
+        else
+            return false;
+    }
+    if (strstr(o->device, "cuda") || strstr(o->device, "opencl")) o->bounds = true;
+    return o->count >= 0 && o->jobs >= 1 && o->jobs <= MOST_JOBS && strlen(o->device) < 100;
 }
 
 int main(int argc, char **argv)
 {
-    int programs = argc > 1 ? atoi(argv[1]) : 500;
-    uint64_t first = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
-    const char *spec = argc > 3 ? argv[3] : "fusion(cpu)", *oracle = argc > 4 ? argv[4] : "cpu";
-    char tape[100], oracle_tape[100];
-    static program p;
-    static result a, b;
-    snprintf(tape, sizeof tape, "autodiff(%s)", spec);
-    snprintf(oracle_tape, sizeof oracle_tape, "autodiff(%s)", oracle);
-    kn_device cpu = kn_device_open("cpu");
-    kn_device devices[2][2] = {{kn_device_open(oracle), kn_device_open(spec)},
-                               {kn_device_open(oracle_tape), kn_device_open(tape)}};
-    list_rows();
-    for (int i = 0; i < programs; i++) {
-        uint64_t seed = (first + (uint64_t)i) * 2 + 1;
-        int wrong = 0;
-        make_program(&p, seed, cpu);
-        for (int gradients = 0; gradients < 2; gradients++) {
-            run_program(&p, devices[gradients][0], gradients, true, &a);
-            for (int again = 0; again < 2; again++) {
-                run_program(&p, devices[gradients][1], gradients, false, &b);
-                wrong += compare(&p, &a, &b, gradients ? "gradients" : again ? "again" : "values");
-                free_result(&b);
-            }
-            free_result(&a);
-        }
-        if (wrong) print_program(&p);
-        CHECK(!wrong);
-        if (check_failed > 5) break;
+    options o = {"fusion(cpu)", 1, 500, 1, false, false};
+    findings all = {0};
+    if (!read_options(argc, argv, &o)) {
+        fprintf(stderr,
+                "usage: fusion_programs [--device SPEC] [--first N] [--count N] [--jobs 1 to %d] [--bounds] "
+                "[--self-test]\n",
+                (int)MOST_JOBS);
+        return 2;
     }
-    kn_fusion_stats s;
-    if (kn_fusion_stats_of(devices[1][1], &s) == KN_OK)
+    if (o.jobs > 1) {
+        fflush(stdout);
+        run_jobs(&o, &all);
+        check_passed += (int)all.passed;
+        check_failed += (int)all.failed;
+    } else {
+        run_share(&o, 0, &all);
+    }
+    if (all.fusion.records)
         printf("%lld records in %lld submissions, %lld groups, %lld single, %lld refused\n",
-               (long long)s.records, (long long)s.submissions, (long long)s.groups_run,
-               (long long)s.singles_run, (long long)s.refused);
-    kn_device_use(NULL);
-    CHECK(kn_shutdown() == 0);
+               (long long)all.fusion.records, (long long)all.fusion.submissions,
+               (long long)all.fusion.groups_run, (long long)all.fusion.singles_run,
+               (long long)all.fusion.refused);
+    if (o.bounds) tell_bounds(&all.bounds);
+    if (o.self_test) tell_spoilt(&all);
     return check_report();
 }

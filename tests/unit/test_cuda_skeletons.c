@@ -1,11 +1,10 @@
 /* The texts of our own tensor-core kernels compile for Hopper: each kind of product and attention, with the real NVRTC
-   where it is found (by the loader or in KN_CUDA_LIBRARIES) over a stand-in for the driver; else skipped. */
+   where it is found (support/nvrtc.h) over a stand-in for the driver; else skipped. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
 #include "backend/cuda/cuda_driver.h"
-#include "support/check.h"
-#include <dlfcn.h>
+#include "support/nvrtc.h"
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -101,7 +100,9 @@ int main(void)
     printf("test_cuda_skeletons: skipped under MemorySanitizer\n");
     return 0;
 #endif
-    char command[200];
+    char command[200], path[2200];
+    /* Once it is open the driver finds it by its name, wherever it lies. */
+    if (!nvrtc_open(path, sizeof path)) printf("%s\n", nvrtc_absent);
     kni_driver *d = build_fake() ? kni_cuda_driver_open(0) : NULL;
     if (d) {
         CHECK(product(d, KN_BF16, KN_BF16, 4096, false, false, KNI_EPILOGUE_NONE, 0));

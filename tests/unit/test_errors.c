@@ -1,5 +1,6 @@
 /* What a failure says and where it is kept: the line of the call, one text per thread, the log, stale scopes. */
 #include "support/check.h"
+#include <kn/nn.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -118,6 +119,44 @@ static void the_log_may_change_at_any_time(void)
     CHECK(!atomic_load(&mixed));
 }
 
+static char log_lines[8][400];
+static int n_log_lines;
+static void keep_lines(void *context, kn_log_level level, const char *text)
+{
+    (void)context, (void)level;
+    if (n_log_lines < 8) snprintf(log_lines[n_log_lines++], sizeof log_lines[0], "%s", text);
+}
+
+/* What fails inside and is handed on as a poisoned tensor is one failure: one line of the log, one record. */
+static void a_failure_that_is_handed_on_is_told_once(void)
+{
+    kn_scope s = kn_scope_begin();
+    char text[500], words[100];
+    kn_log_set(keep_lines, NULL);
+    kn_tensor first = kn_add(kn_ones(KN_SHAPE(2), KN_F32), kn_ones(KN_SHAPE(3), KN_F32));
+    CHECK(n_log_lines == 1);
+    CHECK(kn_poison(KN_ERROR_SHAPE, kn_last_error()).bits == first.bits);
+    CHECK(kn_poison(KN_ERROR_SHAPE, NULL).bits == first.bits);
+    kn_error_text(first, text, sizeof text);
+    CHECK(n_log_lines == 1 && !strcmp(text, log_lines[0]));
+    /* Read before it was handed on, it was told without a line; the poisoned tensor has one all the same. */
+    CHECK((kn_custom_fail)(KN_ERROR_ARGUMENT, "a reason") && !strcmp(kn_last_error(), "a reason"));
+    kn_tensor second = kn_poison(KN_ERROR_ARGUMENT, kn_last_error());
+    snprintf(words, sizeof words, "a reason   %s", here(__LINE__ - 1));
+    CHECK_POISON(second, words);
+    CHECK(n_log_lines == 2 && !strcmp(log_lines[1], "a reason"));
+    /* Another code or another text is another failure. */
+    CHECK(kn_poison(KN_ERROR_DTYPE, kn_last_error()).bits != second.bits);
+    CHECK(kn_poison(KN_ERROR_DTYPE, "b").bits != second.bits && n_log_lines == 4);
+    kn_nn_positional_encoding layer = {0};
+    CHECK(kn_nn_positional_encoding_init(&layer, 4, NULL) == KN_OK);
+    CHECK_POISON(kn_nn_positional_encoding_forward(&layer, kn_ones(KN_SHAPE(2, 3, 5), KN_F32), 0),
+                 "positional");
+    CHECK(n_log_lines == 5 && strstr(log_lines[4], here(__LINE__ - 1)));
+    kn_log_set(NULL, NULL);
+    kn_scope_end(s, KN_NONE);
+}
+
 static kn_param shared;
 static void *set_param(void *unused)
 {
@@ -165,6 +204,7 @@ int main(void)
     a_stale_scope_ends_nothing();
     a_drop_names_its_line();
     the_log_may_change_at_any_time();
+    a_failure_that_is_handed_on_is_told_once();
     a_param_is_read_whole();
     CHECK(kn_shutdown() == 0);
     CHECK(kn_memory_stats().bytes_now == 0);

@@ -5,6 +5,7 @@
 #define TEST_IR_ENGINES_H
 
 #include "ir/ir.h"
+#include "support/nvrtc.h"
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -219,10 +220,10 @@ static bool cuda_load_driver(void *library)
 
 static bool cuda_open(void)
 {
-    void *compiler = open_library("libnvrtc.so.12"), *driver = open_library("libcuda.so.1");
-    if (!compiler) compiler = open_library("libnvrtc.so.13");
-    if (!compiler) compiler = open_library("libnvrtc.so");
+    static char path[2200];
+    void *compiler = nvrtc_open(path, sizeof path), *driver = compiler ? open_library("libcuda.so.1") : NULL;
     if (!compiler) return false;
+    printf("NVRTC: %s\n", path);
     cu_there = driver && cuda_load_driver(driver);
     return LOAD(compiler, rtc, nvrtcCreateProgram) && LOAD(compiler, rtc, nvrtcCompileProgram) &&
            LOAD(compiler, rtc, nvrtcGetProgramLogSize) && LOAD(compiler, rtc, nvrtcGetProgramLog) &&

@@ -377,10 +377,11 @@ int main(int count, char **arguments)
         run_all(&opencl_engine, true);
     else
         printf("no OpenCL device: OpenCL texts are not run\n");
-    if (cuda_open())
+    bool cuda = cuda_open();
+    if (cuda)
         run_all(&cuda_engine, cu_there);
     else
-        printf("no NVRTC: CUDA texts are not compiled\n");
-    if (cuda_open() && !cu_there) printf("no CUDA device: CUDA texts are compiled, not run\n");
+        printf("%s\n", nvrtc_absent);
+    if (cuda && !cu_there) printf("no CUDA device: CUDA texts are compiled, not run\n");
     return check_report();
 }

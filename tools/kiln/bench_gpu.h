@@ -24,8 +24,9 @@ typedef struct bench_gpu_row {
 /* NULL past the last. */
 const bench_gpu_row *bench_gpu_row_at(int i);
 
-/* The whole of the training benchmark: milliseconds of a step, or a negative number after a failure. */
-double bench_gpu_mlp(const char *device);
+/* The whole of the training benchmark: milliseconds of a step, or a negative number after a failure, and how many kernels
+   a step launches, -1 where the device does not count them. */
+double bench_gpu_mlp(const char *device, int64_t *kernels);
 
 /* What the device did so far goes to stderr, where the driver was asked to measure by KN_CUDA_PROFILE. */
 void kiln_print_kernels(kn_device device);

@@ -5,6 +5,7 @@
 #include "bench_train_models.h"
 #include <kn/optim.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 enum { STEPS = 1000, WARM_UP = 20, BATCH = 128, PIXELS = 784, BATCHES = 16 };
@@ -58,12 +59,28 @@ static kn_status step(training *t, int number)
     return s;
 }
 
-double bench_gpu_mlp(const char *device)
+/* How many kernels the device was given so far, -1 where it does not count. */
+static int64_t launches(kn_device device)
 {
+    char text[400] = "";
+    if (kn_sync(device) || !kn_device_report(device, "counters", text, sizeof text)) return -1;
+    const char *word = strstr(text, " launches");
+    while (word && word > text && word[-1] >= '0' && word[-1] <= '9') word--;
+    return word ? strtoll(word, NULL, 10) : -1;
+}
+
+/* Kernels are counted in the step before the plans may go to the device as one recording. */
+double bench_gpu_mlp(const char *device, int64_t *kernels)
+{
+    enum { COUNTED = 1 };
     training t;
     kn_status s = start(&t, device) ? KN_OK : KN_ERROR_DEVICE;
     double begun = 0;
+    int64_t before = 0;
+    *kernels = -1;
     for (int i = 0; i < WARM_UP + STEPS && s == KN_OK; i++) {
+        if (i == COUNTED) before = launches(t.device);
+        if (i == COUNTED + 1 && before >= 0) *kernels = launches(t.device) - before;
         if (i == WARM_UP) {
             s = kn_sync(t.device);
             begun = seconds();

@@ -1,5 +1,6 @@
 /* kiln bench --device DEVICE [ROW[:SIZE] ...]: the time of one kind of work on a device, one line for each, made for
-   scripts: "row size milliseconds gigabytes-per-second teraflops". bench/gpu/compare.py sets them beside PyTorch's. */
+   scripts: "row size milliseconds gigabytes-per-second teraflops", and for the MLP how many kernels a step launches.
+   bench/gpu/compare.py sets them beside PyTorch's. */
 #define _POSIX_C_SOURCE 200809L
 #include "bench_gpu.h"
 #include "kiln.h"
@@ -89,13 +90,16 @@ static int print_mlp(const char *device)
 {
     char taped[200];
     snprintf(taped, sizeof taped, "autodiff(%s)", device);
-    double milliseconds = bench_gpu_mlp(taped);
+    int64_t kernels;
+    double milliseconds = bench_gpu_mlp(taped, &kernels);
     if (milliseconds < 0) {
         fprintf(stderr, "kiln: mlp failed: %s\n", kn_last_error());
         return 1;
     }
     kiln_print_kernels(kn_device_open(taped));
-    printf("mlp 128 %.6f 0.0 0.0\n", milliseconds);
+    printf("mlp 128 %.6f 0.0 0.0", milliseconds);
+    if (kernels >= 0) printf(" %lld", (long long)kernels);
+    printf("\n");
     return 0;
 }
 

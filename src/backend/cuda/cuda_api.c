@@ -4,13 +4,14 @@
 #include "core/error.h"
 #include "core/platform.h"
 #include "core/text.h"
+#include "support/library_list.h"
 #include <kn/tensor.h>
 #include <string.h>
 
 #if KNI_THREADS
 #include <dlfcn.h>
 
-enum { OLDEST_DRIVER = 12000, OLDEST_MAJOR = 12 };
+enum { OLDEST_DRIVER = 12000 };
 
 typedef struct symbol {
     const char *name;
@@ -57,31 +58,9 @@ bool kni_cuda_vendor(void)
 
 int kni_cuda_driver_version(void) { return version; }
 
-static void *open_in(const char *folder, size_t length, const char *file)
+static void *load(kni_library_id id, int file)
 {
-    char path[1024];
-    kni_text text = {path, sizeof path, 0};
-    if (length + strlen(file) + 2 > sizeof path) return NULL;
-    memcpy(path, folder, length);
-    text.length = length;
-    kni_text_char(&text, '/');
-    kni_text_string(&text, file);
-    return dlopen(path, RTLD_NOW | RTLD_LOCAL);
-}
-
-static void *open_file(const char *file)
-{
-    static const char toolkit[] = "/usr/local/cuda/lib64";
-    const char *folders = kni_environment("KN_CUDA_LIBRARIES");
-    void *handle = NULL;
-    while (folders && *folders && !handle) {
-        size_t length = strcspn(folders, ":");
-        if (length) handle = open_in(folders, length, file);
-        folders += length + (folders[length] == ':');
-    }
-    if (!handle) handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
-    if (!handle) handle = open_in(toolkit, sizeof toolkit - 1, file);
-    return handle;
+    return kni_library_load(&kni_libraries[id], kni_libraries[id].files[file]);
 }
 
 /* All symbols or a failure that names the one that is absent. */
@@ -117,7 +96,7 @@ static kn_status explain_init(int result)
 
 static kn_status open_driver(void)
 {
-    void *handle = open_file("libcuda.so.1");
+    void *handle = load(KNI_LIBRARY_CUDA, 0);
     if (!handle)
         return tell(KN_ERROR_DEVICE,
                     "cuda: no driver: libcuda.so.1 is not found; install NVIDIA's driver (it "
@@ -151,31 +130,36 @@ static kn_status open_driver(void)
     return KN_OK;
 }
 
-/* Libraries of a newer major version than the driver's make code that it cannot load, so those are not tried. */
-static void *open_versioned(const char *stem, char *file, size_t bytes)
+/* The major version at the end of "libnvrtc.so.12". */
+static int major_of(const char *file)
 {
-    for (int major = version / 1000; major >= OLDEST_MAJOR; major--) {
-        kni_text text = {file, bytes, 0};
-        kni_text_format(&text, "%s.so.%d", stem, (int32_t)major);
-        void *handle = open_file(file);
-        if (handle) return handle;
-    }
-    return NULL;
+    const char *dot = strrchr(file, '.');
+    int major = 0;
+    for (const char *p = dot ? dot + 1 : ""; *p >= '0' && *p <= '9'; p++) major = 10 * major + (*p - '0');
+    return major;
 }
 
-static kn_status open_library(const char *stem, const char *purpose, const char *package,
-                              const symbol *symbols, size_t count, void *api)
+/* Libraries of a newer major version than the driver's make code that it cannot load, so those are not tried. */
+static kn_status open_library(kni_library_id id, const char *purpose, const symbol *symbols, size_t count,
+                              void *api)
 {
-    char file[64];
-    int32_t major = version / 1000;
-    void *handle = open_versioned(stem, file, sizeof file);
+    const kni_library_names *names = &kni_libraries[id];
+    const char *newest = NULL, *oldest = NULL;
+    void *handle = NULL;
+    int file = 0;
+    for (int i = 0; names->files[i] && !handle; i++) {
+        oldest = names->files[i];
+        if (major_of(names->files[i]) > version / 1000) continue;
+        if (!newest) newest = names->files[i];
+        file = i;
+        handle = load(id, i);
+    }
     if (!handle)
-        return tell(
-            KN_ERROR_UNSUPPORTED,
-            "cuda: %s needs %s.so.%d (or an older one from %d on): install the CUDA toolkit or pip's %s "
-            "and name the folder of the file in KN_CUDA_LIBRARIES",
-            purpose, stem, major, (int32_t)OLDEST_MAJOR, package);
-    kn_status status = find_all(handle, file, symbols, count, api);
+        return tell(KN_ERROR_UNSUPPORTED,
+                    "cuda: %s needs %s (or an older one from %d on): install the CUDA toolkit or pip's %s "
+                    "and name the folder of the file in KN_CUDA_LIBRARIES",
+                    purpose, newest ? newest : oldest, major_of(oldest), names->package);
+    kn_status status = find_all(handle, names->files[file], symbols, count, api);
     if (status) dlclose(handle);
     return status;
 }
@@ -195,7 +179,7 @@ const kni_cuda_compiler_api *kni_cuda_compiler_library(void)
     quiet = false;
     if (!compiler_open)
         compiler_open =
-            open_library("libnvrtc", "compiling kernels", "nvidia-cuda-nvrtc", compiler_symbols,
+            open_library(KNI_LIBRARY_NVRTC, "compiling kernels", compiler_symbols,
                          sizeof compiler_symbols / sizeof *compiler_symbols, &compiler_api) == KN_OK;
     bool good = compiler_open;
     kni_unlock(&lock);
@@ -208,9 +192,8 @@ const kni_cuda_product_api *kni_cuda_product_library(void)
     kni_lock(&lock);
     quiet = true;
     if (!product_open)
-        product_open =
-            open_library("libcublasLt", "NVIDIA's matrix products", "nvidia-cublas", product_symbols,
-                         sizeof product_symbols / sizeof *product_symbols, &product_api) == KN_OK;
+        product_open = open_library(KNI_LIBRARY_CUBLASLT, "NVIDIA's matrix products", product_symbols,
+                                    sizeof product_symbols / sizeof *product_symbols, &product_api) == KN_OK;
     bool good = product_open, note = !good && !noted;
     noted = noted || note;
     kni_unlock(&lock);
@@ -224,11 +207,10 @@ const kni_cuda_product_api *kni_cuda_product_library(void)
 /* Its version does not follow that of CUDA. */
 static bool open_graphs(void)
 {
-    static const char file[] = "libcudnn.so.9";
-    void *handle = open_file(file);
+    void *handle = load(KNI_LIBRARY_CUDNN, 0);
     if (!handle) return false;
-    if (find_all(handle, file, graph_symbols, sizeof graph_symbols / sizeof *graph_symbols, &graph_api) ==
-        KN_OK)
+    if (find_all(handle, kni_libraries[KNI_LIBRARY_CUDNN].files[0], graph_symbols,
+                 sizeof graph_symbols / sizeof *graph_symbols, &graph_api) == KN_OK)
         return true;
     dlclose(handle);
     return false;

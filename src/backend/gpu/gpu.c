@@ -215,7 +215,7 @@ static kn_status control(kn_backend *b, const char *request, void *argument)
         return KN_OK;
     }
     if (!strcmp(request, "memory")) return kni_gpu_memory_report(g, argument);
-    if (!strcmp(request, "report")) return counters(g, argument);
+    if (!strcmp(request, "report") || !strcmp(request, "counters")) return counters(g, argument);
     kni_gpu_enter(g);
     kn_status s = control_locked(g, request, argument);
     kni_gpu_unlock(g);
@@ -303,8 +303,10 @@ kn_backend *kni_gpu_open(kni_driver *driver)
     g->forks = forks_now();
     g->epoch = 1;
     g->limit = bytes_from_environment("KN_DEVICE_MEMORY");
-    g->cache_limit = g->limit ? g->limit / 2 : driver->memory_bytes / 4;
-    g->record_limit = g->limit ? g->limit / 2 : driver->memory_bytes / 3;
+    const char *pool = kni_environment("KN_DEVICE_POOL");
+    g->exact = pool && !strcmp(pool, "off");
+    g->cache_limit = g->exact ? 0 : g->limit ? g->limit / 2 : driver->memory_bytes / 4;
+    g->record_limit = g->exact ? 0 : g->limit ? g->limit / 2 : driver->memory_bytes / 3;
     g->backend = (kn_backend){.size = sizeof(kn_backend),
                               .abi = KN_BACKEND_ABI,
                               .name = driver->name,

@@ -101,6 +101,7 @@ static kni_gpu_block *take(kni_gpu *g, size_t bytes)
     size_t room;
     if (bytes > (size_t)1 << 46) return no_memory(g, bytes);
     uint32_t c = class_of(bytes, &room);
+    if (g->exact) room = bytes ? bytes : 1;
     kni_gpu_block *b = g->recording ? kni_gpu_recording_block(g, c) : NULL;
     if (b) return b;
     b = g->free_blocks[c];

@@ -132,41 +132,20 @@ kn_status kni_gpu_gather(kni_gpu *g, kni_tensor *x, kni_gpu_block **block)
     return s;
 }
 
-/* The operand is copied contiguous first and viewed then: a reshape of a transposed tensor. `strides` are the copy's
-   and outlive the call. */
-static kn_status copy_then_view(kni_gpu *g, kni_tensor *x, kni_tensor *y, kni_view *v,
-                                int64_t strides[KN_MAX_RANK])
+static kn_status copy_contiguous(void *gpu, kni_tensor *x, kni_tensor *copy)
 {
-    kni_tensor copy = {.type = x->type};
+    kni_gpu *g = gpu;
     uint64_t faults;
     kn_status s = kni_gpu_faults_of(g, x, &faults);
-    if (s == KN_OK) s = kni_gpu_allocate(g, &copy);
-    if (s == KN_OK) s = kni_gpu_copy_strided(g, x, kni_gpu_block_of(copy.storage));
-    if (s) {
-        if (copy.storage) kni_storage_release(copy.storage);
-        return s;
+    if (s == KN_OK) s = kni_gpu_allocate(g, copy);
+    if (s == KN_OK) s = kni_gpu_copy_strided(g, x, kni_gpu_block_of(copy->storage));
+    if (s == KN_OK) {
+        kni_gpu_note_faults(g, copy, faults);
+    } else if (copy->storage) {
+        kni_storage_release(copy->storage);
+        copy->storage = NULL;
     }
-    kni_gpu_note_faults(g, &copy, faults);
-    kni_contiguous_strides(x->type.rank, x->type.dims, strides);
-    v->in_strides = strides;
-    v->in_offset = 0;
-    y->storage = copy.storage;
-    return KN_OK;
+    return s;
 }
 
-kn_status kni_gpu_view(kni_gpu *g, const kn_record *r)
-{
-    kni_tensor *x = kni_in(r, 0), *y = kni_out(r, 0);
-    kni_view v = {r->attributes, &x->type, &y->type, x->strides, x->offset, y->strides, 0};
-    int64_t strides[KN_MAX_RANK];
-    if (!x->storage || !r->row->view(&v)) {
-        kn_status s = copy_then_view(g, x, y, &v, strides);
-        if (s) return s;
-        if (!r->row->view(&v))
-            return kni_fail_op(KN_ERROR_INTERNAL, r->row->name, "no view of contiguous memory");
-    } else {
-        y->storage = kni_storage_retain(x->storage);
-    }
-    y->offset = v.offset;
-    return KN_OK;
-}
+kn_status kni_gpu_view(kni_gpu *g, const kn_record *r) { return kni_view_record(r, copy_contiguous, g); }

@@ -1,6 +1,7 @@
 /* Opening the OpenCL library and listing its devices. */
 #include "backend/opencl/opencl_api.h"
 #include "core/platform.h"
+#include "support/library_list.h"
 #include <dlfcn.h>
 #include <string.h>
 
@@ -43,9 +44,9 @@ static bool loaded;
 
 static const char *load_locked(void)
 {
-    static const char *const files[] = {"libOpenCL.so.1", "libOpenCL.so", "libOpenCL.dylib"};
+    const kni_library_names *names = &kni_libraries[KNI_LIBRARY_OPENCL];
     void *library = NULL;
-    for (int i = 0; i < KNI_COUNT(files) && !library; i++) library = dlopen(files[i], RTLD_NOW | RTLD_LOCAL);
+    for (int i = 0; names->files[i] && !library; i++) library = kni_library_load(names, names->files[i]);
     if (!library)
         return "libOpenCL.so.1 is not on this machine: install an OpenCL loader and a driver (Debian: apt "
                "install ocl-icd-libopencl1 pocl-opencl-icd)";
