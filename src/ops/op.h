@@ -80,8 +80,9 @@ enum {
 
 /* How far a result may be from the exact one, by dtype: |a - b| <= ulps * eps * max(|b|, scale). */
 typedef struct kni_tolerance {
-    float ulps;  /* 0 = exact */
-    float roots; /* times sqrt(length of the contraction or reduction); above 0: terms are summed and may cancel, so that
+    float ulps; /* 0 = exact */
+    float
+        roots; /* times sqrt(length of the contraction or reduction); above 0: terms are summed and may cancel, so that
                     errors are relative to them, not to the result alone */
 } kni_tolerance;
 

@@ -57,7 +57,8 @@ struct kni_gpu {
     /* memory */
     kni_gpu_block *live, *free_blocks[KNI_GPU_CLASSES];
     int64_t live_blocks, bytes_now, bytes_peak, bytes_cached, limit, cache_limit;
-    bool exact; /* blocks of the size asked for, none kept: checkers of memory see every access that is out of bounds */
+    bool
+        exact; /* blocks of the size asked for, none kept: checkers of memory see every access that is out of bounds */
     /* faults */
     kni_gpu_cell cells[KNI_GPU_CELLS];
     uint64_t cells_waiting, cells_reserved; /* bit n: a launch may report to it; it belongs to a recording */
