@@ -21,7 +21,8 @@ typedef struct layout {
 typedef struct desc {
     int compute, scale;
     int32_t values[16];
-    void *bias;
+    void *bias, *aux;
+    int64_t aux_leading, aux_step;
 } desc;
 
 static double load(const void *memory, int dtype, int64_t i)
@@ -88,6 +89,12 @@ int cublasLtMatmulDescSetAttribute(void *given, int attribute, const void *value
     desc *d = given;
     if (attribute == 8 && bytes == 8)
         memcpy(&d->bias, value, 8);
+    else if (attribute == 11 && bytes == 8)
+        memcpy(&d->aux, value, 8);
+    else if (attribute == 12 && bytes == 8)
+        memcpy(&d->aux_leading, value, 8);
+    else if (attribute == 13 && bytes == 8)
+        memcpy(&d->aux_step, value, 8);
     else if (attribute >= 0 && attribute < 16 && bytes == 4)
         memcpy(&d->values[attribute], value, 4);
     else
@@ -159,6 +166,7 @@ int cublasLtMatmulAlgoGetHeuristic(void *handle, void *given, void *a, void *b, 
     *found = 0;
     if (wanted < 1 || !fits(e, a, b, c, d)) return INVALID;
     if (((const layout *)d)->dtype == F64 && e->values[7] != 1) return NOT_SUPPORTED;
+    if (e->values[7] & 128 && (!e->aux || e->aux_leading % 8 || e->aux_step % 8)) return NOT_SUPPORTED;
     memset(choices, 0, sizeof *choices);
     choices->algorithm[0] = 42;
     choices->workspace = 1024;
@@ -166,11 +174,21 @@ int cublasLtMatmulAlgoGetHeuristic(void *handle, void *given, void *a, void *b, 
     return 0;
 }
 
-static double finish(const desc *d, int dtype, int64_t row, double x)
+static double gelu_slope(double x)
 {
-    if (d->values[7] & 4) x += load(d->bias, dtype, row);
-    if (d->values[7] & 2) x = x > 0 ? x : 0;
-    if (d->values[7] & 32) x = 0.5 * x * (1 + tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)));
+    double s = 1 / (1 + exp(-1.5957691216057308 * (x + 0.044715 * x * x * x)));
+    return s + x * s * (1 - s) * (1.5957691216057308 + 0.21406444881780073 * x * x);
+}
+
+static double finish(const desc *d, int dtype, int64_t row, int64_t column, int32_t matrix, double x)
+{
+    int64_t at = matrix * d->aux_step + row + column * d->aux_leading;
+    int epilogue = d->values[7];
+    if (epilogue & 4) x += load(d->bias, dtype, row);
+    if (epilogue & 2) x = x > 0 ? x : 0;
+    if ((epilogue & 160) == 160) store(d->aux, dtype, at, x);
+    if (epilogue & 32) x = 0.5 * x * (1 + tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)));
+    if (epilogue & 64) x *= gelu_slope(load(d->aux, dtype, at));
     return x;
 }
 
@@ -197,7 +215,7 @@ int cublasLtMatmul(void *handle, void *given, const void *alpha, const void *a, 
                                 z * lb->step + (e->values[4] ? j + k * lb->leading : k + j * lb->leading));
                 sum *= scale;
                 if (add != 0) sum += add * load(c, lc->dtype, z * lc->step + i + j * lc->leading);
-                store(d, ld->dtype, z * ld->step + i + j * ld->leading, finish(e, ld->dtype, i, sum));
+                store(d, ld->dtype, z * ld->step + i + j * ld->leading, finish(e, ld->dtype, i, j, z, sum));
             }
     return 0;
 }

@@ -7,6 +7,7 @@
 #include "backend/cuda/cuda_driver.h"
 #include "support/check.h"
 #include <dlfcn.h>
+#include <math.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -540,6 +541,60 @@ static void multiplies_row_major(void)
     CHECK(fake_live() == 0);
 }
 
+/* d = gelu(a b + bias) of two matrices [1, 1] and [1, 8], what it is applied to beside it; then the gradient at that. */
+static void multiplies_with_another_matrix(void)
+{
+    enum { N = 8 };
+    static const float a[] = {1, -2}, bias[N] = {0, 1, 0, 1, 0, 1, 0, 1};
+    float b[2 * N], got[2 * N], beside[2 * N];
+    for (int i = 0; i < 2 * N; i++) b[i] = 0.25f * (float)(i - N);
+    kni_driver *d = kni_cuda_driver_open(0);
+    if (!CHECK(d != NULL)) return;
+    kni_product p = {.dtype = KN_F32,
+                     .out_dtype = KN_F32,
+                     .m = 1,
+                     .n = N,
+                     .k = 1,
+                     .batch = 2,
+                     .row_a = 1,
+                     .row_b = N,
+                     .row_d = N,
+                     .step_a = 1,
+                     .step_b = N,
+                     .step_d = N,
+                     .alpha = 1,
+                     .epilogue = KNI_EPILOGUE_BIAS | KNI_EPILOGUE_AUX | KNI_EPILOGUE_GELU};
+    p.a.memory = d->allocate(d, sizeof a), p.b.memory = d->allocate(d, sizeof b);
+    p.d.memory = d->allocate(d, sizeof got), p.bias.memory = d->allocate(d, sizeof bias);
+    p.aux.memory = d->allocate(d, sizeof beside);
+    CHECK(d->upload(d, p.a.memory, 0, a, sizeof a) == KN_OK &&
+          d->upload(d, p.b.memory, 0, b, sizeof b) == KN_OK &&
+          d->upload(d, p.bias.memory, 0, bias, sizeof bias) == KN_OK);
+    CHECK(d->product(d, &p) == KN_OK && d->download(d, got, p.d.memory, 0, sizeof got) == KN_OK &&
+          d->download(d, beside, p.aux.memory, 0, sizeof beside) == KN_OK);
+    for (int i = 0; i < 2 * N; i++) {
+        double x = a[i / N] * b[i] + bias[i % N], u = 0.7978845608028654 * (x + 0.044715 * x * x * x);
+        CHECK(beside[i] == (float)x && fabs(got[i] - 0.5 * x * (1 + tanh(u))) < 1e-6);
+    }
+    p.epilogue = KNI_EPILOGUE_GELU_GRAD;
+    CHECK(d->product(d, &p) == KN_OK && d->download(d, got, p.d.memory, 0, sizeof got) == KN_OK);
+    for (int i = 0; i < 2 * N; i++) {
+        double x = beside[i], h = 1e-4, y[2];
+        for (int k = 0; k < 2; k++) {
+            double at = x + (k ? h : -h), u = 0.7978845608028654 * (at + 0.044715 * at * at * at);
+            y[k] = 0.5 * at * (1 + tanh(u));
+        }
+        CHECK(fabs(got[i] - a[i / N] * b[i] * (y[1] - y[0]) / (2 * h)) < 1e-4);
+    }
+    /* Distances that the library does not take, and no kernel of ours for f32. */
+    p.row_d = 9;
+    CHECK(d->product(d, &p) == KN_ERROR_UNSUPPORTED);
+    kni_place *all[] = {&p.a, &p.b, &p.d, &p.bias, &p.aux};
+    for (int i = 0; i < 5; i++) d->free(d, all[i]->memory);
+    d->close(d);
+    CHECK(fake_live() == 0);
+}
+
 /* Graphs are made, kept for each shape, and run with the memory they name; without cuDNN our own kernels run. */
 static void attends(void)
 {
@@ -627,6 +682,7 @@ int main(void)
     situation(refuses_bad_launches, true, true, true);
     situation(keeps_kernels_on_disk, true, true, true);
     situation(multiplies_row_major, true, true, true);
+    situation(multiplies_with_another_matrix, true, true, true);
     situation(measures_when_asked, true, true, true);
     situation(attends, true, true, true);
     situation(changes_recorded_numbers, true, true, true);
