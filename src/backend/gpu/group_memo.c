@@ -107,7 +107,7 @@ kni_gpu_memo *kni_gpu_memo_of(const kni_group *group)
         *group->release = forget;
     }
     if (memo->ready && memo->bytes == w.n && !memcmp(memo->facts, facts, w.n) &&
-        renumber(memo, group->records))
+        renumber(memo, group->records + (group->kind == KNI_GROUP_PRODUCT))) /* of what follows the product */
         return memo;
     memo->ready = false;
     memset(memo->kernels, 0, sizeof memo->kernels);
