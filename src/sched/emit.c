@@ -69,7 +69,7 @@ static uint32_t place_of(const kni_emit *e, uint16_t node, uint32_t lane)
 {
     uint8_t level = e->w->nodes[node].level;
     uint32_t chunk = level & e->w->chunk_axis ? e->chunk : 0;
-    return (node * e->chunks + chunk) * e->room + (level & e->w->lane_axis ? lane : 0);
+    return (node * e->w->chunks + chunk) * e->room + (level & e->w->lane_axis ? lane : 0);
 }
 
 kni_emit_mark kni_emit_mark_here(const kni_emit *e) { return (kni_emit_mark){e->n_log, e->n_derived}; }
@@ -351,6 +351,8 @@ static kni_ir_id compute(kni_emit *e, uint16_t node, uint32_t lane)
         return convert(e, n, lane);
     case KNI_WORK_PLACE:
         return lane_address(e, &e->w->accesses[n->extra], lane);
+    case KNI_WORK_AT:
+        return kni_ir_cast(e->b, OPERAND(a), e->w->index);
     case KNI_WORK_INDEX:
         return index_value(e, n, lane);
     case KNI_WORK_PHILOX:

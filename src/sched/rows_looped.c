@@ -34,34 +34,54 @@ static void join(kni_rows_emit *s, const kni_work_node *n, const variables *v, u
     if (sum.at) kni_ir_set(s->b, v->at[lane], sum.at);
 }
 
-/* Opens the loop over the places of this invocation and sets the chunks of one turn. */
-static kni_emit_mark open_walk(kni_rows_emit *s)
+/* What is done for the chunks of one turn. */
+typedef void (*turn_fn)(kni_rows_emit *s, void *context);
+
+/* A loop over places from `start` below `end`, `chunks` of them `step` apart at a time, all of them there. */
+static void walk_turns(kni_rows_emit *s, kni_ir_id start, kni_ir_id end, int64_t step, uint32_t chunks,
+                       turn_fn turn, void *context)
+{
+    kni_emit *e = &s->e;
+    kni_emit_mark mark = kni_emit_mark_here(e);
+    kni_ir_id at = kni_ir_for(s->b, start, end, kni_emit_index(e, step * chunks));
+    e->chunks = chunks;
+    for (uint32_t c = 0; c < chunks; c++) {
+        e->k[c] = c ? kni_ir_word(s->b, "add", at, kni_emit_index(e, step * c)) : at;
+        e->valid[c] = 0;
+    }
+    for (e->chunk = 0; e->chunk < chunks; e->chunk++) kni_emit_loads(e, KNI_WORK_K);
+    e->chunk = 0;
+    turn(s, context);
+    e->chunk = 0;
+    e->chunks = s->w->chunks;
+    kni_ir_end(s->b);
+    kni_emit_release(e, mark);
+}
+
+/* Walks over the places of this invocation: turns of several chunks, then one by one what is left. */
+static void walk(kni_rows_emit *s, turn_fn turn, void *context)
 {
     const kni_work *w = s->w;
     kni_emit *e = &s->e;
-    int64_t step = down(w) ? w->teams : (int64_t)w->threads * w->lanes;
+    int64_t step = down(w) ? w->teams : (int64_t)w->threads * w->lanes, whole = step * w->chunks;
     kni_ir_id start = s->begin;
     if (down(w) && w->teams > 1) start = kni_ir_word(s->b, "add", start, s->line);
-    if (!down(w)) {
-        kni_ir_id mine =
-            w->threads > 1 ? kni_ir_word(s->b, "mul", s->thread, kni_emit_index(e, w->lanes)) : 0;
-        if (mine) start = kni_ir_word(s->b, "add", start, mine);
+    if (!down(w) && w->threads > 1)
+        start =
+            kni_ir_word(s->b, "add", start, kni_ir_word(s->b, "mul", s->thread, kni_emit_index(e, w->lanes)));
+    if (w->chunks == 1) {
+        walk_turns(s, start, s->end, step, 1, turn, context);
+        return;
     }
-    kni_emit_mark mark = kni_emit_mark_here(e);
-    kni_ir_id at = kni_ir_for(s->b, start, s->end, kni_emit_index(e, step * e->chunks));
-    for (uint32_t c = 0; c < e->chunks; c++) {
-        e->k[c] = c ? kni_ir_word(s->b, "add", at, kni_emit_index(e, step * c)) : at;
-        e->valid[c] = c ? kni_ir_word(s->b, "lt", e->k[c], s->end) : 0;
-    }
-    for (e->chunk = 0; e->chunk < e->chunks; e->chunk++) kni_emit_loads(e, KNI_WORK_K);
-    e->chunk = 0;
-    return mark;
-}
-
-static void close_walk(kni_rows_emit *s, kni_emit_mark mark)
-{
-    kni_ir_end(s->b);
-    kni_emit_release(&s->e, mark);
+    kni_ir_id last = kni_ir_word(s->b, "sub", s->end, kni_emit_index(e, whole - step));
+    walk_turns(s, start, last, step, w->chunks, turn, context);
+    /* Where the whole turns ended. */
+    kni_ir_id rest = kni_ir_word(s->b, "sub", last, start);
+    rest = kni_ir_word(s->b, "max", kni_ir_word(s->b, "add", rest, kni_emit_index(e, whole - 1)),
+                       kni_emit_index(e, 0));
+    rest = kni_ir_word(s->b, "div", rest, kni_emit_index(e, whole));
+    start = kni_ir_word(s->b, "add", start, kni_ir_word(s->b, "mul", rest, kni_emit_index(e, whole)));
+    walk_turns(s, start, s->end, step, 1, turn, context);
 }
 
 enum { MOST = 16 };
@@ -143,7 +163,8 @@ static void take_parts(kni_rows_emit *s, uint16_t node)
         if (kni_rows_is_place(n)) t.at = kni_ir_load(s->b, n->temps[1] - 1u, at, KN_I64, 1);
         join(s, n, &v, i, t);
     }
-    close_walk(s, mark);
+    kni_ir_end(s->b);
+    kni_emit_release(e, mark);
     for (uint32_t i = 0; i < separate(w); i++) totals[i] = get(s, &v, i);
     if (down(w))
         kni_rows_share_lines(s, n, totals, w->lanes);
@@ -154,34 +175,53 @@ static void take_parts(kni_rows_emit *s, uint16_t node)
 
 /* ---- the kernel */
 
-static void run_stage(kni_rows_emit *s, int stage, bool leaves)
-{
-    const kni_work *w = s->w;
-    kni_emit *e = &s->e;
+/* The reductions of one stage while they are walked. */
+typedef struct stage_walk {
+    int count, n_online;
     uint16_t nodes[MOST], sums[MOST];
     variables v[MOST];
     kni_rows_online online[MOST];
-    kni_rows_total totals[KNI_EMIT_LANES];
-    int count = list(w, stage, nodes), n_online = list_online(w, stage, sums);
-    kni_emit_hoist(e, KNI_WORK_K, (uint8_t)(stage - 1));
-    for (int i = 0; i < count; i++) declare(s, &w->nodes[nodes[i]], &v[i]);
-    for (int i = 0; i < n_online; i++) kni_rows_online_begin(s, sums[i], &online[i]);
-    kni_emit_mark mark = open_walk(s);
-    for (int i = 0; i < n_online; i++) kni_rows_online_turn(s, &online[i]);
-    for (int i = 0; i < count; i++)
+} stage_walk;
+
+static void reduce_turn(kni_rows_emit *s, void *context)
+{
+    const stage_walk *t = context;
+    kni_emit *e = &s->e;
+    for (int i = 0; i < t->n_online; i++) kni_rows_online_turn(s, &t->online[i]);
+    for (int i = 0; i < t->count; i++)
         for (e->chunk = 0; e->chunk < e->chunks; e->chunk++)
             for (uint32_t l = 0; l < e->lanes; l++)
-                join(s, &w->nodes[nodes[i]], &v[i], l, kni_rows_element(s, nodes[i], l));
-    e->chunk = 0;
-    close_walk(s, mark);
-    for (int i = 0; i < n_online; i++) kni_rows_online_end(s, &online[i]);
-    for (int i = 0; i < count; i++) {
-        share(s, &w->nodes[nodes[i]], &v[i], totals);
+                join(s, &s->w->nodes[t->nodes[i]], &t->v[i], l, kni_rows_element(s, t->nodes[i], l));
+}
+
+static void run_stage(kni_rows_emit *s, int stage, bool leaves)
+{
+    const kni_work *w = s->w;
+    stage_walk t = {.count = 0};
+    kni_rows_total totals[KNI_EMIT_LANES];
+    t.count = list(w, stage, t.nodes);
+    t.n_online = list_online(w, stage, t.sums);
+    kni_emit_hoist(&s->e, KNI_WORK_K, (uint8_t)(stage - 1));
+    for (int i = 0; i < t.count; i++) declare(s, &w->nodes[t.nodes[i]], &t.v[i]);
+    for (int i = 0; i < t.n_online; i++) kni_rows_online_begin(s, t.sums[i], &t.online[i]);
+    walk(s, reduce_turn, &t);
+    for (int i = 0; i < t.n_online; i++) kni_rows_online_end(s, &t.online[i]);
+    for (int i = 0; i < t.count; i++) {
+        share(s, &w->nodes[t.nodes[i]], &t.v[i], totals);
         if (leaves)
-            leave_part(s, &w->nodes[nodes[i]], totals);
+            leave_part(s, &w->nodes[t.nodes[i]], totals);
         else
-            set_results(s, nodes[i], totals);
+            set_results(s, t.nodes[i], totals);
     }
+}
+
+static void store_turn(kni_rows_emit *s, void *context)
+{
+    const kni_work *w = s->w;
+    (void)context;
+    for (s->e.chunk = 0; s->e.chunk < s->e.chunks; s->e.chunk++)
+        for (int i = 0; i < w->n_outputs; i++)
+            if (w->outputs[i].level & KNI_WORK_K) kni_emit_store(&s->e, &w->outputs[i], s->inside);
 }
 
 static void store_results(kni_rows_emit *s)
@@ -200,18 +240,7 @@ static void store_results(kni_rows_emit *s)
         elements |= w->outputs[i].level & KNI_WORK_K;
         if (!(w->outputs[i].level & KNI_WORK_K)) kni_emit_store(e, &w->outputs[i], once);
     }
-    if (!elements) return;
-    kni_emit_mark mark = open_walk(s);
-    for (e->chunk = 0; e->chunk < e->chunks; e->chunk++)
-        for (int i = 0; i < w->n_outputs; i++) {
-            const kni_work_output *y = &w->outputs[i];
-            kni_ir_id where = s->inside, valid = e->valid[e->chunk];
-            if (!(y->level & KNI_WORK_K)) continue;
-            if (valid) where = where ? kni_ir_and(s->b, where, valid) : valid;
-            kni_emit_store(e, y, where);
-        }
-    e->chunk = 0;
-    close_walk(s, mark);
+    if (elements) walk(s, store_turn, NULL);
 }
 
 static void set_rows(kni_rows_emit *s)

@@ -45,6 +45,7 @@ typedef enum kni_work_kind {
     KNI_WORK_SELECT,  /* a ? b : c */
     KNI_WORK_CONVERT, /* a, of storage dtype `from`, as a tensor of dtype `to` would hold it */
     KNI_WORK_PLACE,   /* the index that access `extra` works out */
+    KNI_WORK_AT,      /* the I64 a as an index, which it is known to fit */
     KNI_WORK_INDEX,   /* r or k by its level, or the place a where `op` is 1 */
     KNI_WORK_PHILOX,  /* key a, counter b, element c; word `extra` of the `op` that an element draws */
     KNI_WORK_REDUCE,  /* `op` is a kni_work_reduction of a over the row */
@@ -207,6 +208,8 @@ uint16_t kni_work_frame_of(kni_work *w, const int64_t *dims, int rank, uint8_t l
 /* The frame of shape `dims` whose linear index is offset + the strides times the indices of `frame`. */
 uint16_t kni_work_derive(kni_work *w, uint16_t frame, const int64_t *strides, int64_t offset,
                          const int64_t *dims, int rank);
+/* The frame of shape `dims` whose linear index is the value of a node, an I64 that is inside. */
+uint16_t kni_work_frame_at(kni_work *w, const int64_t *dims, int rank, uint16_t index);
 uint16_t kni_work_access_add(kni_work *w, uint16_t frame, int buffer, const int64_t *strides);
 /* The buffer of a tensor from outside, or of a result. */
 int kni_work_buffer_add(kni_work *w, uint32_t id, int dtype, int access, int64_t offset);

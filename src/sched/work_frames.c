@@ -23,6 +23,14 @@ uint16_t kni_work_frame_of(kni_work *w, const int64_t *dims, int rank, uint8_t l
     return frame_add(w, &f);
 }
 
+uint16_t kni_work_frame_at(kni_work *w, const int64_t *dims, int rank, uint16_t index)
+{
+    uint16_t at = kni_work_node_add(w, &(kni_work_node){.kind = KNI_WORK_AT, .a = index});
+    kni_work_frame f = {.rank = (uint8_t)rank, .level = w->nodes[at].level, .node = at};
+    for (int a = 0; a < rank; a++) f.dims[a] = dims[a];
+    return w->failed ? 0 : frame_add(w, &f);
+}
+
 /* The axes of one part of a frame, collapsed; a part whose index does not matter has rank 0. */
 static void collapse_part(const kni_work_frame *f, bool reduced, const int64_t *strides, kni_work_part *part)
 {

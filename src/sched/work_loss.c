@@ -24,6 +24,7 @@ typedef struct loss_parts {
     int compute;
     uint16_t all;            /* the frame of the logits */
     uint16_t x, here;        /* logits; whether a place is the target's */
+    uint16_t at, inside;     /* the target, and whether it is a class */
     uint16_t counts, weight; /* whether the row counts; weights by class, 0 where there are none */
 } loss_parts;
 
@@ -51,6 +52,8 @@ static void start(loss_parts *p, int x, int target, int weight)
     uint16_t inside = kni_work_logic(w, KNI_WORK_AND, below,
                                      kni_work_word(w, KNI_WORD_ge, at, kni_work_constant(w, KN_I64, 0)));
     uint16_t bad = kni_work_logic(w, KNI_WORK_AND, not_ignored, kni_work_logic(w, KNI_WORK_NOT, inside, 0));
+    p->at = at;
+    p->inside = inside;
     p->counts = kni_work_report(w, kni_work_logic(w, KNI_WORK_AND, not_ignored, inside), at, bad);
     /* A target that 32 bits do not hold is no place, whatever they say of it. */
     int narrow = w->width <= INT32_MAX ? KN_I32 : KN_I64;
@@ -65,6 +68,21 @@ static uint16_t pick(const loss_parts *p, uint16_t v)
 {
     uint16_t zero = kni_work_constant(p->w, p->compute, 0);
     return kni_work_reduce(p->w, KNI_WORK_SUM, kni_work_select(p->w, p->here, v, zero));
+}
+
+/* The logit of the target's class: read once more where the classes are the last axis, so that nothing is compared on the
+   way along the row. */
+static uint16_t target_logit(const loss_parts *p)
+{
+    kni_work *w = p->w;
+    const kni_type *x = &kni_in(p->r, 0)->type, *t = &kni_in(p->r, 1)->type;
+    if (x->rank > 2) return pick(p, p->x);
+    uint16_t row = kni_work_index(w, kni_work_frame_of(w, t->dims, t->rank, KNI_WORK_R, 0));
+    uint16_t first = kni_work_word(w, KNI_WORD_mul, row, kni_work_whole(w, KN_I64, w->width));
+    uint16_t place = kni_work_select(w, p->inside, p->at, kni_work_constant(w, KN_I64, 0));
+    place = kni_work_word(w, KNI_WORD_add, first, place);
+    uint16_t frame = w->failed ? 0 : kni_work_frame_at(w, x->dims, x->rank, place);
+    return w->failed ? 0 : kni_work_operand(w, kni_work_in(p->r, 0), frame, 0, p->compute);
 }
 
 static uint16_t target_weight(const loss_parts *p)
@@ -89,7 +107,8 @@ static uint16_t cross_entropy(kni_work *w, const kn_record *r, int result, uint1
     uint16_t total = kni_work_reduce(w, KNI_WORK_SUM, power);
     uint16_t z = kni_work_word(w, KNI_WORD_add, most, kni_work_word(w, KNI_WORD_log, total, 0));
     if (result == 1) return kni_work_convert(w, z, c, dtype);
-    y = kni_work_word(w, KNI_WORD_mul, target_weight(&p), kni_work_word(w, KNI_WORD_sub, z, pick(&p, p.x)));
+    y = kni_work_word(w, KNI_WORD_mul, target_weight(&p),
+                      kni_work_word(w, KNI_WORD_sub, z, target_logit(&p)));
     if (p.a->smoothing > 0) {
         uint16_t each = kni_work_word(w, KNI_WORD_sub, z, p.x);
         if (p.weight) each = kni_work_word(w, KNI_WORD_mul, p.weight, each);
