@@ -66,7 +66,7 @@ static bool add_stop(walk *w, kni_node *node)
     int *place = place_of(w, node);
     if (*place) return true;
     size_t bytes = (size_t)node->n_out * sizeof(kn_tensor);
-    kn_tensor *dy = kni_allocate(bytes);
+    kn_tensor *dy = kni_small_allocate(&kni_thread_self()->small, bytes);
     if (!dy) return false;
     memset(dy, 0, bytes);
     w->stops[w->n] = (stop){.node = node, .dy = dy};
@@ -91,8 +91,9 @@ static bool collect(walk *w, const kn_tensor *outputs, int n)
 
 static void free_walk(walk *w)
 {
+    kni_small_cache *small = &kni_thread_self()->small;
     for (int i = 0; i < w->n; i++) {
-        kni_free(w->stops[i].dy, (size_t)w->stops[i].node->n_out * sizeof(kn_tensor));
+        kni_small_free(small, w->stops[i].dy, (size_t)w->stops[i].node->n_out * sizeof(kn_tensor));
         kni_parts_free(&w->stops[i].parts);
     }
     kni_free(w->stops, (size_t)w->capacity * sizeof *w->stops);
