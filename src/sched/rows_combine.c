@@ -134,6 +134,15 @@ kni_ir_id kni_rows_result(kni_rows_emit *s, const kni_work_node *n, kni_rows_tot
     return kni_rows_is_place(n) ? total.at : total.value;
 }
 
+kni_ir_id kni_rows_turns_end(kni_rows_emit *s, kni_ir_id start, kni_ir_id end, int64_t turn)
+{
+    kni_ir_id step = kni_emit_index(&s->e, turn);
+    kni_ir_id rest =
+        kni_ir_word(s->b, "add", kni_ir_word(s->b, "sub", end, start), kni_emit_index(&s->e, turn - 1));
+    rest = kni_ir_word(s->b, "div", kni_ir_word(s->b, "max", rest, kni_emit_index(&s->e, 0)), step);
+    return kni_ir_word(s->b, "add", start, kni_ir_word(s->b, "mul", rest, step));
+}
+
 /* ---- lines of a column: through shared memory */
 
 static uint32_t shared_array(kni_rows_emit *s, int dtype, int64_t length)

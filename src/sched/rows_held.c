@@ -101,6 +101,8 @@ void kni_rows_held(kni_rows_emit *s)
 
 /* ---- sums over the rows */
 
+enum { AT_ONCE = 4 };
+
 static int list_columns(const kni_work *w, uint16_t nodes[KNI_ROWS_MOST_COLUMNS])
 {
     int count = 0;
@@ -152,6 +154,51 @@ void kni_rows_columns(kni_rows_emit *s)
         }
 }
 
+/* Adds what workgroup j and so many after it, `apart` from each other, have left at the place of this invocation. */
+static void add_some(kni_rows_emit *s, const uint16_t *nodes, int count, kni_ir_id j, uint32_t some,
+                     kni_ir_id sums[][KNI_EMIT_LANES])
+{
+    const kni_work *w = s->w;
+    kni_emit *e = &s->e;
+    kni_ir_id width = kni_emit_number(e, w->width_number), values[KNI_ROWS_MOST_COLUMNS][AT_ONCE];
+    for (uint32_t k = 0; k < some; k++) {
+        kni_ir_id part = kni_ir_word(s->b, "add", j, kni_emit_index(e, (int64_t)k * w->teams));
+        kni_ir_id at = kni_ir_word(s->b, "add", kni_ir_word(s->b, "mul", part, width), e->k[0]);
+        for (int i = 0; i < count; i++) {
+            const kni_work_node *n = &w->nodes[nodes[i]];
+            values[i][k] = kni_ir_load(s->b, n->temps[0] - 1u, at, kni_rows_dtype(w, n), (int)e->lanes);
+        }
+    }
+    for (int i = 0; i < count; i++)
+        for (uint32_t l = 0; l < e->lanes; l++) {
+            kni_ir_id sum = kni_ir_get(s->b, sums[i][l]);
+            for (uint32_t k = 0; k < some; k++) {
+                kni_ir_id lane = e->lanes > 1 ? kni_ir_lane(s->b, values[i][k], (int)l) : values[i][k];
+                sum = kni_ir_word(s->b, "add", sum, lane);
+            }
+            kni_ir_set(s->b, sums[i][l], sum);
+        }
+}
+
+/* Several at once while there are as many, so that their loads are under way together. */
+static void add_sums(kni_rows_emit *s, const uint16_t *nodes, int count, kni_ir_id line,
+                     kni_ir_id sums[][KNI_EMIT_LANES])
+{
+    kni_emit *e = &s->e;
+    int64_t teams = s->w->teams, turn = AT_ONCE * teams;
+    kni_ir_id parts = kni_emit_number(e, s->w->parts_number);
+    kni_ir_id last = kni_ir_word(s->b, "sub", parts, kni_emit_index(e, turn - teams));
+    kni_emit_mark mark = kni_emit_mark_here(e);
+    add_some(s, nodes, count, kni_ir_for(s->b, line, last, kni_emit_index(e, turn)), AT_ONCE, sums);
+    kni_ir_end(s->b);
+    kni_emit_release(e, mark);
+    kni_ir_id rest = kni_rows_turns_end(s, line, last, turn);
+    mark = kni_emit_mark_here(e);
+    add_some(s, nodes, count, kni_ir_for(s->b, rest, parts, kni_emit_index(e, teams)), 1, sums);
+    kni_ir_end(s->b);
+    kni_emit_release(e, mark);
+}
+
 /* The second kernel: the sums of all workgroups as one, and what is made of them. */
 void kni_rows_columns_end(kni_rows_emit *s)
 {
@@ -176,17 +223,7 @@ void kni_rows_columns_end(kni_rows_emit *s)
             int dtype = kni_rows_dtype(w, &w->nodes[nodes[i]]);
             sums[i][l] = kni_ir_variable(s->b, dtype, 1, kni_ir_real(s->b, dtype, 0));
         }
-    kni_ir_id j = kni_ir_for(s->b, line, kni_emit_number(e, w->parts_number), kni_emit_index(e, w->teams));
-    kni_ir_id at = kni_ir_word(s->b, "add", kni_ir_word(s->b, "mul", j, width), e->k[0]);
-    for (int i = 0; i < count; i++) {
-        const kni_work_node *n = &w->nodes[nodes[i]];
-        kni_ir_id v = kni_ir_load(s->b, n->temps[0] - 1u, at, kni_rows_dtype(w, n), (int)e->lanes);
-        for (uint32_t l = 0; l < e->lanes; l++) {
-            kni_ir_id lane = e->lanes > 1 ? kni_ir_lane(s->b, v, (int)l) : v;
-            kni_ir_set(s->b, sums[i][l], kni_ir_word(s->b, "add", kni_ir_get(s->b, sums[i][l]), lane));
-        }
-    }
-    kni_ir_end(s->b);
+    add_sums(s, nodes, count, line, sums);
     for (int i = 0; i < count; i++) {
         kni_rows_total totals[KNI_EMIT_LANES];
         for (uint32_t l = 0; l < e->lanes; l++) totals[l] = (kni_rows_total){kni_ir_get(s->b, sums[i][l]), 0};

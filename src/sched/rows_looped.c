@@ -75,12 +75,7 @@ static void walk(kni_rows_emit *s, turn_fn turn, void *context)
     }
     kni_ir_id last = kni_ir_word(s->b, "sub", s->end, kni_emit_index(e, whole - step));
     walk_turns(s, start, last, step, w->chunks, turn, context);
-    /* Where the whole turns ended. */
-    kni_ir_id rest = kni_ir_word(s->b, "sub", last, start);
-    rest = kni_ir_word(s->b, "max", kni_ir_word(s->b, "add", rest, kni_emit_index(e, whole - 1)),
-                       kni_emit_index(e, 0));
-    rest = kni_ir_word(s->b, "div", rest, kni_emit_index(e, whole));
-    start = kni_ir_word(s->b, "add", start, kni_ir_word(s->b, "mul", rest, kni_emit_index(e, whole)));
+    start = kni_rows_turns_end(s, start, last, whole);
     walk_turns(s, start, s->end, step, 1, turn, context);
 }
 

@@ -46,6 +46,8 @@ kni_rows_total kni_rows_share(kni_rows_emit *s, const kni_work_node *n, kni_rows
 kni_rows_total kni_rows_fold(kni_rows_emit *s, const kni_work_node *n, const kni_rows_total *lanes,
                              uint32_t count);
 void kni_rows_share_lines(kni_rows_emit *s, const kni_work_node *n, kni_rows_total *lanes, uint32_t count);
+/* Where a loop from `start` below `end` by `turn` stops. */
+kni_ir_id kni_rows_turns_end(kni_rows_emit *s, kni_ir_id start, kni_ir_id end, int64_t turn);
 /* A reduction's value from its total. */
 kni_ir_id kni_rows_result(kni_rows_emit *s, const kni_work_node *n, kni_rows_total total);
 

@@ -5,11 +5,19 @@
 #include "ir/builder.h"
 #include <string.h>
 
-/* Elements are moved as whole numbers of their size. */
+/* Elements are moved as whole numbers of their size, 16 bytes as two. */
 static int raw_dtype(size_t bytes)
 {
     return bytes == 1 ? KN_U8 : bytes == 2 ? KN_U16 : bytes == 4 ? KN_U32 : KN_U64;
 }
+
+/* How a copy is built, and its key. */
+typedef struct copy_kind {
+    char name[4];
+    uint8_t rank, bytes;
+    uint8_t placed; /* y has strides of its own */
+    uint8_t index;  /* KN_I32 where it is enough */
+} copy_kind;
 
 /* The index times its strides, summed over the axes. */
 typedef struct place_sum {
@@ -17,35 +25,49 @@ typedef struct place_sum {
     kni_ir_id at;
 } place_sum;
 
-static void add_axis(kni_ir_builder *b, place_sum *sum, kni_ir_id axis, kni_ir_id i)
+static kni_ir_id number(kni_ir_builder *b, const copy_kind *k, uint32_t param, int axis)
 {
-    sum->at = kni_ir_word(b, "add", sum->at, kni_ir_word(b, "mul", i, kni_ir_element(b, sum->strides, axis)));
+    return kni_ir_cast(b, kni_ir_element(b, param, kni_ir_whole(b, KN_I64, axis)), k->index);
+}
+
+static void add_axis(kni_ir_builder *b, const copy_kind *k, place_sum *sum, int axis, kni_ir_id i)
+{
+    sum->at = kni_ir_word(b, "add", sum->at, kni_ir_word(b, "mul", i, number(b, k, sum->strides, axis)));
 }
 
 /* y[item], or y by strides of its own where `placed`, = x by strides; dims and strides are params, the rank is not. */
-static kni_ir *build_copy(int rank, size_t bytes, bool placed)
+static kni_ir *build_copy(const copy_kind *k)
 {
     kni_ir_builder b = kni_ir_begin("strided_copy", 0);
-    int dtype = raw_dtype(bytes);
+    int dtype = raw_dtype(k->bytes), lanes = k->bytes == 16 ? 2 : 1,
+        as = k->index == KN_I32 ? KN_U32 : KN_U64;
     uint32_t x = kni_ir_buffer(&b, "x", dtype, KNI_IR_READ), y = kni_ir_buffer(&b, "y", dtype, KNI_IR_WRITE);
+    if (b.status == KN_OK) b.ir->bindings[x].aligned = b.ir->bindings[y].aligned = (uint8_t)lanes;
     kni_ir_add_item_params(&b);
-    uint32_t dims = kni_ir_param_add(&b, "dims", KN_I64, (uint32_t)rank);
-    place_sum from = {kni_ir_param_add(&b, "strides", KN_I64, (uint32_t)rank), 0}, to = {0};
-    if (placed) to.strides = kni_ir_param_add(&b, "places", KN_I64, (uint32_t)rank);
-    kni_ir_id item = kni_ir_builtin_value(&b, KNI_IR_ITEM, 0, KN_I64), left = item;
-    from.at = to.at = kni_ir_whole(&b, KN_I64, 0);
-    for (int a = rank - 1; a >= 0; a--) {
-        kni_ir_id axis = kni_ir_whole(&b, KN_I64, a), i = left;
-        if (a) {
-            kni_ir_id size = kni_ir_element(&b, dims, axis), rest = kni_ir_word(&b, "div", left, size);
+    uint32_t dims = kni_ir_param_add(&b, "dims", KN_I64, k->rank);
+    place_sum from = {kni_ir_param_add(&b, "strides", KN_I64, k->rank), 0}, to = {0};
+    if (k->placed) to.strides = kni_ir_param_add(&b, "places", KN_I64, k->rank);
+    kni_ir_id item = kni_ir_builtin_value(&b, KNI_IR_ITEM, 0, k->index), left = item;
+    from.at = to.at = kni_ir_whole(&b, k->index, 0);
+    for (int a = k->rank - 1; a >= 0; a--) {
+        kni_ir_id i = left;
+        if (a) { /* nothing is negative */
+            kni_ir_id size = number(&b, k, dims, a), rest;
+            rest = kni_ir_word(&b, "div", kni_ir_cast(&b, left, as), kni_ir_cast(&b, size, as));
+            rest = kni_ir_cast(&b, rest, k->index);
             i = kni_ir_word(&b, "sub", left, kni_ir_word(&b, "mul", rest, size));
             left = rest;
         }
-        add_axis(&b, &from, axis, i);
-        if (placed) add_axis(&b, &to, axis, i);
+        add_axis(&b, k, &from, a, i);
+        if (k->placed) add_axis(&b, k, &to, a, i);
     }
-    int compute = bytes == 8 ? KN_U64 : KN_I64;
-    kni_ir_store(&b, y, placed ? to.at : item, kni_ir_load(&b, x, from.at, compute, 1));
+    if (!k->placed) to.at = item;
+    if (lanes > 1) {
+        kni_ir_id two = kni_ir_whole(&b, k->index, lanes);
+        from.at = kni_ir_word(&b, "mul", from.at, two);
+        to.at = kni_ir_word(&b, "mul", to.at, two);
+    }
+    kni_ir_store(&b, y, to.at, kni_ir_load(&b, x, from.at, k->bytes >= 8 ? KN_U64 : KN_I64, lanes));
     return kni_ir_finish(&b);
 }
 
@@ -54,26 +76,41 @@ typedef struct copy_params {
         rest[3 * KN_MAX_RANK]; /* dims, strides of x, where placed those of y */
 } copy_params;
 
+/* The furthest element on either side. */
+static int64_t reach(const copy_params *p, int rank, const int64_t *dims, int64_t (*strides)[KN_MAX_RANK],
+                     int sides)
+{
+    int64_t most = p->items;
+    for (int k = 0; k < sides; k++) {
+        int64_t sum = 0;
+        for (int a = 0; a < rank; a++) sum += dims[a] * (strides[k][a] < 0 ? -strides[k][a] : strides[k][a]);
+        if (sum > most) most = sum;
+    }
+    return most;
+}
+
 /* The kernel's launch for axes that were merged already. */
 static kn_status launch_copy(kni_gpu *g, kni_gpu_block **blocks, size_t bytes, copy_params *p, int rank,
                              const int64_t *dims, int64_t (*strides)[KN_MAX_RANK], bool placed)
 {
+    copy_kind kind = {{'c', 'o', 'p', 'y'}, (uint8_t)rank, (uint8_t)bytes, placed, KN_I64};
+    if (reach(p, rank, dims, strides, placed ? 2 : 1) < INT64_C(1) << 29) kind.index = KN_I32;
     memcpy(p->rest, dims, (size_t)rank * sizeof *dims);
     memcpy(p->rest + rank, strides[0], (size_t)rank * sizeof *dims);
     if (placed) memcpy(p->rest + 2 * rank, strides[1], (size_t)rank * sizeof *dims);
-    unsigned char key[] = {'c', 'o', 'p', 'y', (unsigned char)rank, (unsigned char)bytes, placed};
-    kni_gpu_kernel *k = kni_gpu_find(g, key, sizeof key);
-    if (!k) k = kni_gpu_add(g, key, sizeof key, build_copy(rank, bytes, placed));
+    kni_gpu_kernel *k = kni_gpu_find(g, &kind, sizeof kind);
+    if (!k) k = kni_gpu_add(g, &kind, sizeof kind, build_copy(&kind));
     if (!k) return kni_latest_code();
+    if (bytes == 16) p->offset_x *= 2, p->offset_y *= 2; /* they count pairs so far */
     kni_launch_shape shape = kni_gpu_item_shape(g, k, p->items);
     return kni_gpu_launch(g, k, &shape, blocks, 2, -1, p);
 }
 
-/* Elements that lie side by side on both sides move several at once, up to 8 bytes of them. */
+/* Elements that lie side by side on both sides move several at once, up to 16 bytes of them. */
 static size_t widen(size_t bytes, copy_params *p, int rank, int64_t *dims, int64_t (*strides)[KN_MAX_RANK],
                     int sides)
 {
-    for (; bytes < 8 && rank; bytes *= 2) {
+    for (; bytes < 16 && rank; bytes *= 2) {
         bool even = p->offset_x % 2 == 0 && p->offset_y % 2 == 0 && dims[rank - 1] % 2 == 0;
         for (int k = 0; k < sides; k++)
             for (int a = 0; a < rank; a++)

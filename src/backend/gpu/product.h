@@ -84,7 +84,8 @@ kni_gpu_product_run kni_gpu_product_of(const kn_op *row);
 /* A part of a tensor replaced, and tensors joined (gpu_slice.c). */
 kn_status kni_gpu_run_update_slice(kni_gpu *g, const kn_record *r);
 kn_status kni_gpu_run_concat(kni_gpu *g, const kn_record *r);
-/* Rows added to those of a table that indices name (gpu_rows_add.c). */
+/* Rows of a table that indices name, taken and added to (gpu_rows.c). */
+kn_status kni_gpu_run_embedding(kni_gpu *g, const kn_record *r);
 kn_status kni_gpu_run_embedding_grad(kni_gpu *g, const kn_record *r);
 kn_status kni_gpu_run_select_assign(kni_gpu *g, const kn_record *r);
 

@@ -1,5 +1,5 @@
-/* Adding rows to the rows of a table that indices name (embedding's gradient, select_assign): the same bits from run to
-   run, without atomics. The indices are sorted with their places, so that the rows of one index lie side by side in the
+/* Rows of a table that indices name: taking them (embedding), and adding to them (its gradient, select_assign) with the same
+   bits from run to run, without atomics. The indices are sorted with their places, so that the rows of one index lie side by side in the
    order they came in; each run of them is summed in pieces of 64, and the pieces of long runs are joined at the end. */
 #include "backend/gpu/product.h"
 #include "ir/parse.h"
@@ -100,6 +100,17 @@ static const char text[] =
     "                total += parts[(2 * k + 1) * size + c];\n"
     "            y[row * size + c] = total;\n"
     "        }\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "kernel take_rows(workgroup 128, in T x[], in index at[], out T y[], index rows, index size)\n"
+    "{\n"
+    "    index row = at[group_id()];\n"
+    "    if (row < 0 || row >= rows) {\n"
+    "        report(row);\n"
+    "    } else {\n"
+    "        for (index c = local_id(); c < size; c += 128)\n"
+    "            y[group_id() * size + c] = x[row * size + c];\n"
     "    }\n"
     "}\n";
 
@@ -292,4 +303,30 @@ kn_status kni_gpu_run_select_assign(kni_gpu *g, const kn_record *r)
     a.y = kni_gpu_block_of(y->storage);
     s = kni_gpu_copy_strided(g, x, a.y);
     return s ? s : add_rows(&a);
+}
+
+kn_status kni_gpu_run_embedding(kni_gpu *g, const kn_record *r)
+{
+    enum { SHORTEST = 32 }; /* a row that keeps enough of a workgroup busy */
+    kni_tensor *x = kni_in(r, 0), *y = kni_out(r, 0);
+    uint8_t dtype = x->type.dtype;
+    run a = {.gpu = g,
+             .record = r,
+             .values = x,
+             .at = kni_in(r, 1),
+             .n = kni_count(&kni_in(r, 1)->type),
+             .rows = x->type.dims[0],
+             .size = x->type.dims[1],
+             .cell = -1};
+    const kernel take = {"take_rows", 3, 2, {dtype, a.at->type.dtype, dtype}};
+    if (a.size < SHORTEST || !fits(&a)) return KN_ERROR_UNSUPPORTED;
+    kn_status s = kni_gpu_allocate(g, y);
+    if (s == KN_OK) s = operand(&a, a.values, 0, &a.v, &a.v_offset);
+    if (s == KN_OK) s = operand(&a, a.at, 1, &a.indices, &a.at_offset);
+    if (s == KN_OK)
+        s = launch(&a, &take, a.n, (kni_gpu_block *[]){a.v, a.indices, kni_gpu_block_of(y->storage)},
+                   (const int64_t[]){a.v_offset, a.at_offset, 0}, (const int64_t[]){a.rows, a.size});
+    if (s == KN_OK) kni_gpu_finish(g, r, a.cell);
+    give_memory(&a);
+    return s;
 }
