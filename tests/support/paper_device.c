@@ -342,6 +342,7 @@ static kn_backend *open_paper(const char *argument, kn_backend *const *inner, in
                                .vector_bytes = 16},
                       .processors = 4,
                       .memory_bytes = paper_do.room,
+                      .addresses = paper_do.addresses,
                       .allocate = allocate,
                       .free = free_block,
                       .upload = upload,

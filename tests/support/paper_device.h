@@ -22,6 +22,7 @@ typedef struct paper_orders {
     bool no_begin, no_end, no_replay, no_params; /* these fail once */
     int64_t fault;                               /* -1: none; else what the next launch that can reports */
     bool quick;                                  /* launches do nothing at all */
+    bool addresses;                              /* memory has parts: to be set before it is opened */
 } paper_orders;
 
 extern paper_counts paper_now;

@@ -30,10 +30,12 @@ typedef struct run {
     double dropout;
 } run;
 
+static bool addresses; /* as devices with and without them are told of faults */
+
 static bool open_run(run *r, bool records)
 {
     *r = (run){.n_held = 0};
-    paper_do = (paper_orders){.room = 1 << 22, .records = records, .fault = -1};
+    paper_do = (paper_orders){.room = 1 << 22, .records = records, .fault = -1, .addresses = addresses};
     paper_register();
     r->device = kn_device_open("autodiff(fusion(paper))");
     kn_device_use(r->device);
@@ -666,8 +668,11 @@ int main(int argc, char **argv)
     finds_what_lies_beside();
     runs_what_cannot_be_recorded(false);
     runs_what_cannot_be_recorded(true);
-    tells_faults_of_replays();
-    leaves_cells_to_others();
+    for (int i = 0; i < 2; i++) {
+        addresses = i;
+        tells_faults_of_replays();
+        leaves_cells_to_others();
+    }
     survives_failures();
     survives_without_host_memory();
     replays_without_host_memory();

@@ -236,7 +236,8 @@ static void describe(kni_cuda *c)
                                    .vector_bytes = 16};
 }
 
-static const kni_driver functions = {.allocate = cuda_allocate,
+static const kni_driver functions = {.addresses = true,
+                                     .allocate = cuda_allocate,
                                      .free = cuda_free,
                                      .upload = kni_cuda_upload,
                                      .download = kni_cuda_download,

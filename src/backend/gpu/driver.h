@@ -67,6 +67,7 @@ struct kni_driver {
     kni_ir_caps caps;
     uint32_t processors; /* multiprocessors, compute units */
     int64_t memory_bytes;
+    bool addresses; /* memory is an address: what lies later in a piece of it is memory too */
     void *self;
 
     /* Memory. NULL without any failure told when there is none: the pool trims and tries again. */

@@ -61,6 +61,7 @@ struct kni_gpu {
         exact; /* blocks of the size asked for, none kept: checkers of memory see every access that is out of bounds */
     /* faults */
     kni_gpu_cell cells[KNI_GPU_CELLS];
+    char *cell_memory;                      /* of all of them, where the driver's memory has parts */
     uint64_t cells_waiting, cells_reserved; /* bit n: a launch may report to it; it belongs to a recording */
     uint64_t epoch;
     /* kernels */

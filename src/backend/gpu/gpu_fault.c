@@ -46,17 +46,29 @@ void kni_gpu_blame(kni_gpu *g, int cell, const kn_op *row)
     g->cells_waiting |= UINT64_C(1) << cell;
 }
 
+enum { CELL_BYTES = 2 * sizeof(int64_t) };
+
+/* Memory filled with zeros; NULL: *s says why, without a text where there is none. */
+static void *zeros(kni_gpu *g, size_t bytes, kn_status *s)
+{
+    void *memory = g->driver->allocate(g->driver, bytes);
+    *s = memory ? kni_gpu_checked(g, g->driver->fill_zero(g->driver, memory, 0, bytes)) : KN_ERROR_MEMORY;
+    if (!*s) return memory;
+    if (memory) g->driver->free(g->driver, memory);
+    return NULL;
+}
+
 /* KN_ERROR_MEMORY without a text where there is no memory for it. */
 static kn_status ready_cell(kni_gpu *g, kni_gpu_cell *c)
 {
+    kn_status s = KN_OK;
     if (c->memory) return KN_OK;
-    c->memory = g->driver->allocate(g->driver, 2 * sizeof(int64_t));
-    if (!c->memory) return KN_ERROR_MEMORY;
-    kn_status s = kni_gpu_checked(g, g->driver->fill_zero(g->driver, c->memory, 0, 2 * sizeof(int64_t)));
-    if (s) {
-        g->driver->free(g->driver, c->memory);
-        c->memory = NULL;
+    if (!g->driver->addresses) {
+        c->memory = zeros(g, CELL_BYTES, &s);
+        return s;
     }
+    if (!g->cell_memory) g->cell_memory = zeros(g, KNI_GPU_CELLS * CELL_BYTES, &s);
+    if (g->cell_memory) c->memory = g->cell_memory + (c - g->cells) * CELL_BYTES;
     return s;
 }
 
@@ -114,25 +126,37 @@ static void mark(kni_gpu *g, int cell, kn_tensor error)
         if (!b->error.bits && faults_of_block(g, b) >> cell & 1) b->error = error;
 }
 
+/* What the cells hold that are waited for: all at once where they lie together. */
+static kn_status read_cells(kni_gpu *g, int64_t (*cells)[2])
+{
+    kni_driver *d = g->driver;
+    if (g->cell_memory)
+        return kni_gpu_checked(g, d->download(d, cells, g->cell_memory, 0, KNI_GPU_CELLS * CELL_BYTES));
+    kn_status s = KN_OK;
+    for (int i = 0; i < KNI_GPU_CELLS && s == KN_OK; i++)
+        if (g->cells_waiting >> i & 1)
+            s = kni_gpu_checked(g, d->download(d, cells[i], g->cells[i].memory, 0, CELL_BYTES));
+    return s;
+}
+
 kn_status kni_gpu_settle_faults(kni_gpu *g)
 {
     kn_status first = KN_OK, s = KN_OK;
     kn_tensor told = KN_NONE;
     uint64_t waiting = g->cells_waiting;
+    int64_t cells[KNI_GPU_CELLS][2] = {{0}};
     s = kni_gpu_flush(g);
+    if (s == KN_OK && waiting) s = read_cells(g, cells);
     for (int i = 0; i < KNI_GPU_CELLS && s == KN_OK; i++) {
-        int64_t cell[2] = {0, 0};
-        if (!(waiting >> i & 1)) continue;
-        s = kni_gpu_checked(g, g->driver->download(g->driver, cell, g->cells[i].memory, 0, sizeof cell));
-        if (s || !cell[0]) continue;
-        tell(&g->cells[i], cell[1]);
+        if (!(waiting >> i & 1) || !cells[i][0]) continue;
+        tell(&g->cells[i], cells[i][1]);
         kn_tensor error = kni_poison_latest();
         mark(g, i, error);
         if (first == KN_OK) {
             first = kn_error_code(error);
             told = error;
         }
-        s = kni_gpu_checked(g, g->driver->fill_zero(g->driver, g->cells[i].memory, 0, sizeof cell));
+        s = kni_gpu_checked(g, g->driver->fill_zero(g->driver, g->cells[i].memory, 0, CELL_BYTES));
     }
     g->cells_waiting = 0;
     g->epoch++;
@@ -142,8 +166,10 @@ kn_status kni_gpu_settle_faults(kni_gpu *g)
 
 void kni_gpu_free_cells(kni_gpu *g)
 {
-    for (int i = 0; i < KNI_GPU_CELLS; i++)
+    for (int i = 0; i < KNI_GPU_CELLS && !g->cell_memory; i++)
         if (g->cells[i].memory) g->driver->free(g->driver, g->cells[i].memory);
+    if (g->cell_memory) g->driver->free(g->driver, g->cell_memory);
+    g->cell_memory = NULL;
     memset(g->cells, 0, sizeof g->cells);
     g->cells_waiting = g->cells_reserved = 0;
 }
