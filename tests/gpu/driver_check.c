@@ -143,6 +143,51 @@ static void check_kernels(kni_driver *d)
     d->unload(d, again);
 }
 
+/* Work of one invocation that takes a while, on buffers of its own or all on the same one; what a replay takes. */
+static double time_spins(kni_driver *d, kni_module *m, void **buffers, bool apart, int expected)
+{
+    enum { SPINS = 8 };
+    const uint64_t written[2] = {1, 0};
+    kni_launch_shape one = {{1, 1, 1}, 1, 0};
+    int32_t value = 1, got = 0;
+    CHECK(d->record_begin(d) == KN_OK);
+    for (int i = 0; i < SPINS; i++) {
+        d->record_writes(d, written);
+        CHECK(d->launch(d, m, &one, &buffers[apart ? i : 0], 1, &value, sizeof value) == KN_OK);
+    }
+    kni_recording *r = d->record_end(d);
+    if (!CHECK(r != NULL)) return 0;
+    for (int i = 0; i < SPINS; i++) CHECK(d->fill_zero(d, buffers[i], 0, 4) == KN_OK);
+    CHECK(d->replay(d, r) == KN_OK && d->sync(d) == KN_OK);
+    value = 10;
+    CHECK(d->record_params(d, r, 0, &value, sizeof value) == KN_OK);
+    double start = check_seconds();
+    CHECK(d->replay(d, r) == KN_OK && d->sync(d) == KN_OK);
+    double taken = check_seconds() - start;
+    CHECK(d->download(d, &got, buffers[0], 0, sizeof got) == KN_OK && got == expected);
+    d->record_free(d, r);
+    return taken;
+}
+
+static void check_recordings(kni_driver *d)
+{
+    static const char text[] = "extern \"C\" __global__ void spin(int *x, int value)\n"
+                               "{\n"
+                               "    long long start = clock64();\n"
+                               "    while (clock64() - start < 400000) {}\n"
+                               "    x[0] += value;\n"
+                               "}\n";
+    kni_module *m = d->compile(d, text, "spin");
+    void *buffers[8];
+    for (int i = 0; i < 8; i++) buffers[i] = d->allocate(d, 4);
+    double apart = time_spins(d, m, buffers, true, 11), line = time_spins(d, m, buffers, false, 25);
+    printf("8 launches of one recording: %.0f us where they are independent, %.0f us in a line\n",
+           1e6 * apart, 1e6 * line);
+    CHECK(apart < line / 2);
+    for (int i = 0; i < 8; i++) d->free(d, buffers[i]);
+    d->unload(d, m);
+}
+
 static void check_fork(kni_driver *d)
 {
     fflush(stdout);
@@ -256,6 +301,7 @@ int main(int count, char **arguments)
     if (asked(count, arguments, "basics")) {
         check_memory(d);
         check_kernels(d);
+        if (d->record_writes) check_recordings(d);
         check_fork(d);
     }
     if (asked(count, arguments, "products")) check_products();
