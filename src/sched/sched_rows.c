@@ -84,8 +84,9 @@ static bool hold(kni_work *w)
     uint32_t most = kni_sched_threads(w, 1024), team = most < 32 ? most : 32, chunks;
     for (;; team *= 2) {
         if (team > most) return false;
-        for (chunks = 1; (int64_t)team * chunks < vectors && chunks <= KNI_EMIT_CHUNKS;) chunks *= 2;
-        if (chunks > KNI_EMIT_CHUNKS || chunks * w->lanes > HELD_ELEMENTS) continue;
+        int64_t each = (vectors + team - 1) / team;
+        if (each > KNI_EMIT_CHUNKS || each * w->lanes > HELD_ELEMENTS) continue;
+        chunks = each ? (uint32_t)each : 1;
         uint32_t needed = registers(w, chunks * w->lanes);
         if (needed <= MOST_REGISTERS && needed * team <= ALL_REGISTERS) break;
     }
