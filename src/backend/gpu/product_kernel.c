@@ -3,10 +3,11 @@
    Where there are few tiles, slices of the workgroup share the terms of one and are added in order at the end. */
 #include "backend/gpu/product_kernel.h"
 
-enum { BLOCK = KNI_TILED_BLOCK, MOST_FETCHES = 16 };
+enum { BLOCK = KNI_TILED_BLOCK, MOST_FETCHES = 16, BANKS = 8 /* of a quad each */ };
 
-/* One operand in shared memory: [term][row or column], quads of it moved about so that neither those who fill it nor those
-   who read it meet in one bank. */
+/* One operand in shared memory, in quads along the axis on which neighbours lie: [term][row or column], or the other way
+   round where several terms are fetched at once. Quads change places so that neither those who fill it nor those who read
+   it meet in one bank. */
 typedef struct side {
     bool left;
     uint32_t length;              /* rows or columns of a tile */
@@ -62,12 +63,17 @@ static kni_ir_id parted(kni_tiled *t, kni_ir_id x, uint32_t by, kni_ir_id *rest)
     return kni_ir_word(t->b, "shr", x, whole(t, bits));
 }
 
-/* Where quad `quad` of term `term`, of the group of four terms `four`, lies. */
-static kni_ir_id quad_place(kni_tiled *t, const side *x, kni_ir_id term, kni_ir_id four, kni_ir_id quad)
+/* Whether its quads are terms. */
+static bool by_terms(const side *x) { return x->along_terms && x->lanes > 1; }
+
+/* Where the quad lies that has number `quad` of line `line`, of the lines of four `four`. */
+static kni_ir_id quad_place(kni_tiled *t, const sums *s, const side *x, kni_ir_id line, kni_ir_id four,
+                            kni_ir_id quad)
 {
-    kni_ir_id moved = kni_ir_word(t->b, "and", four, whole(t, x->length / BLOCK - 1));
+    uint32_t length = by_terms(x) ? s->terms : x->length, quads = length / BLOCK;
+    kni_ir_id moved = kni_ir_word(t->b, "and", four, whole(t, (quads < BANKS ? quads : BANKS) - 1));
     quad = mul(t, kni_ir_word(t->b, "xor", quad, moved), whole(t, BLOCK));
-    return add(t, add(t, mul(t, term, whole(t, x->length)), quad), whole(t, x->first));
+    return add(t, add(t, mul(t, line, whole(t, length)), quad), whole(t, x->first));
 }
 
 /* ---- from memory to registers, and from there to shared memory */
@@ -101,49 +107,50 @@ static void fetch(kni_tiled *t, sums *s, side *x, kni_ir_id first_term)
     }
 }
 
-static void put_element(kni_tiled *t, const sums *s, const side *x, kni_ir_id term, kni_ir_id at,
-                        kni_ir_id value, kni_ir_id exists)
-{
-    kni_ir_id rest, lane, quad = parted(t, at, BLOCK, &lane);
-    kni_ir_id place = quad_place(t, x, term, parted(t, term, BLOCK, &rest), quad);
-    kni_ir_store_where(t->b, s->shared, x->lanes > 1 && !x->along_terms ? place : add(t, place, lane), value,
-                       exists);
-}
-
 static void keep(kni_tiled *t, const sums *s, const side *x)
 {
     for (uint32_t n = 0; n < x->fetches; n++) {
-        kni_ir_id term, at, exists, value = kni_ir_get(t->b, x->next[n]);
+        kni_ir_id term, at, exists, lane, unused;
         place_of_fetch(t, s, x, n, &term, &at, &exists);
-        if (x->lanes == 1 || !x->along_terms) {
-            put_element(t, s, x, term, at, value, exists);
-            continue;
-        }
-        for (uint32_t i = 0; i < x->lanes; i++)
-            put_element(t, s, x, add(t, term, whole(t, i)), at, kni_ir_lane(t->b, value, (int)i), exists);
+        kni_ir_id line = by_terms(x) ? at : term;
+        kni_ir_id quad = parted(t, by_terms(x) ? term : at, BLOCK, &lane);
+        kni_ir_id place = quad_place(t, s, x, line, parted(t, line, BLOCK, &unused), quad);
+        if (x->lanes == 1) place = add(t, place, lane);
+        kni_ir_store_where(t->b, s->shared, place, kni_ir_get(t->b, x->next[n]), exists);
     }
 }
 
 /* ---- multiplying */
 
+/* The values of four rows (or columns), from the block'th four on, at four terms: [term][row]. */
+static void load_block(kni_tiled *t, const sums *s, const side *x, kni_ir_id four, kni_ir_id block,
+                       kni_ir_id values[BLOCK][BLOCK])
+{
+    for (int u = 0; u < BLOCK; u++) {
+        kni_ir_id line = add(t, mul(t, by_terms(x) ? block : four, whole(t, BLOCK)), whole(t, u));
+        kni_ir_id place =
+            by_terms(x) ? quad_place(t, s, x, line, block, four) : quad_place(t, s, x, line, four, block);
+        kni_ir_id quad = kni_ir_load(t->b, s->shared, place, t->compute, BLOCK);
+        for (int i = 0; i < BLOCK; i++)
+            *(by_terms(x) ? &values[i][u] : &values[u][i]) = kni_ir_lane(t->b, quad, i);
+    }
+}
+
 static void multiply(kni_tiled *t, sums *s)
 {
-    uint32_t depth = t->shape.depth;
-    kni_ir_id step = kni_ir_for(t->b, whole(t, 0), whole(t, depth / BLOCK), whole(t, 1));
-    kni_ir_id four = add(t, mul(t, s->slice, whole(t, depth / BLOCK)), step);
-    for (uint32_t u = 0; u < BLOCK; u++) {
-        kni_ir_id term = add(t, mul(t, four, whole(t, BLOCK)), whole(t, u));
-        kni_ir_id left =
-            kni_ir_load(t->b, s->shared, quad_place(t, &s->a, term, four, s->down), t->compute, BLOCK);
-        kni_ir_id right =
-            kni_ir_load(t->b, s->shared, quad_place(t, &s->b, term, four, s->across), t->compute, BLOCK);
+    uint32_t steps = t->shape.depth / BLOCK;
+    kni_ir_id left[BLOCK][BLOCK], right[BLOCK][BLOCK];
+    kni_ir_id step = kni_ir_for(t->b, whole(t, 0), whole(t, steps), whole(t, 1));
+    kni_ir_id four = add(t, mul(t, s->slice, whole(t, steps)), step);
+    load_block(t, s, &s->a, four, s->down, left);
+    load_block(t, s, &s->b, four, s->across, right);
+    for (int u = 0; u < BLOCK; u++)
         for (int i = 0; i < BLOCK; i++)
             for (int j = 0; j < BLOCK; j++) {
                 kni_ir_id total = s->totals[i * BLOCK + j], old = kni_ir_get(t->b, total);
-                kni_ir_id x = kni_ir_lane(t->b, left, i), y = kni_ir_lane(t->b, right, j);
+                kni_ir_id x = left[u][i], y = right[u][j];
                 kni_ir_set(t->b, total, is_real(t) ? kni_ir_fma(t->b, x, y, old) : add(t, mul(t, x, y), old));
             }
-    }
     kni_ir_end(t->b);
 }
 
