@@ -19,6 +19,7 @@ typedef struct kn_fusion_stats {
     int64_t singles_run;    /* records that ran by themselves */
     int64_t refused;        /* groups that the device did not take and that ran record by record */
     int64_t plans_replayed; /* submissions that the device ran from a recording, as one */
+    int64_t recomputed;     /* values that the plans made compute again where they are read, to store less */
 } kn_fusion_stats;
 /* KN_ERROR_DEVICE when no fusion decorator is in the device's stack. NULL: the current device. */
 KN_API kn_status kn_fusion_stats_of(kn_device device, kn_fusion_stats *stats);

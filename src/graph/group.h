@@ -63,7 +63,8 @@ enum {
     KNI_TAKES_PLANS = 16,   /* KNI_CONTROL_PLAN_BEGIN and _END around all that a plan runs, and _REPLAY */
     KNI_TAKES_LOSSES = 32,  /* cross entropy and its gradient among the rows */
     KNI_TAKES_COLUMNS = 64, /* sums over all rows, at each place, beside what the rows themselves have */
-    KNI_TAKES_CASTS = 128   /* casts in KNI_GROUP_MANY */
+    KNI_TAKES_CASTS = 128,  /* casts in KNI_GROUP_MANY */
+    KNI_TAKES_REPEATS = 256 /* records of an earlier group again, where that saves memory traffic */
 };
 /* What a leaf says of a record that could join a product. */
 typedef enum kni_tail_answer {

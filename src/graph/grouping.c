@@ -54,10 +54,10 @@ static bool is_update(int op)
     return false;
 }
 
-static bool is_creation(int op)
+bool kni_creation_record(const kn_record *r)
 {
-    return op == KNI_OP_full || op == KNI_OP_iota || op == KNI_OP_linspace || op == KNI_OP_random ||
-           op == KNI_OP_dropout;
+    return r->op == KNI_OP_full || r->op == KNI_OP_iota || r->op == KNI_OP_linspace ||
+           r->op == KNI_OP_random || r->op == KNI_OP_dropout;
 }
 
 /* Whether sums over the rows of this domain can be kept beside each row: it must be short, and one place must not look like
@@ -88,7 +88,7 @@ static role_kind role_of(const state *s, const kn_record *r, kni_row_domain *dom
 {
     if (r->n_out == 0) return ALONE;
     *domain = (kni_row_domain){&kni_out(r, 0)->type, 0, true, 0};
-    if (kni_pointwise_record(r) || (s->limits->takes & KNI_TAKES_CREATION && is_creation(r->op)))
+    if (kni_pointwise_record(r) || (s->limits->takes & KNI_TAKES_CREATION && kni_creation_record(r)))
         return takes_kind(s, KNI_GROUP_POINTWISE) ? POINT : ALONE;
     kni_row_domain rows;
     if (kni_row_domain_of(r, &rows) && (r->n_out == 1 || rows.takes) && takes_domain(s, &rows)) {
@@ -104,7 +104,10 @@ static role_kind role_of(const state *s, const kn_record *r, kni_row_domain *dom
 /* ---- what nobody needs */
 
 /* A function of the user's may do more than compute. */
-static bool has_effects(const kn_op *row) { return row->host || row->custom_gradient || row->source; }
+bool kni_record_has_effects(const kn_record *r)
+{
+    return r->n_out == 0 || r->row->host || r->row->custom_gradient || r->row->source;
+}
 
 static bool find_dead(state *s, const uint64_t *alive, kni_bump *memory)
 {
@@ -115,7 +118,7 @@ static bool find_dead(state *s, const uint64_t *alive, kni_bump *memory)
     for (int32_t i = q->n_entries; i-- > 0;) {
         const kni_entry *e = &q->entries[i];
         const kn_record *r = e->record;
-        bool run = has_effects(r->row) || r->n_out == 0;
+        bool run = kni_record_has_effects(r);
         for (int k = 0; k < r->n_out; k++) run |= needed[kni_entry_value(q, e, k)];
         s->group_of[i] = run ? 0 : -1;
         for (int k = r->n_out; run && k < r->n_out + r->n_in; k++) {
@@ -481,9 +484,11 @@ static bool finish(state *s, kni_bump *memory, kni_grouping *result)
     int32_t *at = kni_bump_take(memory, (size_t)s->next_place * sizeof *at + 1);
     result->order = kni_bump_take(memory, (size_t)s->n_groups * sizeof *result->order + 1);
     result->kind = kni_bump_take(memory, (size_t)s->n_groups + 1);
-    if (!at || !result->order || !result->kind) return false;
+    result->natural = kni_bump_take(memory, (size_t)s->n_groups + 1);
+    if (!at || !result->order || !result->kind || !result->natural) return false;
     for (int32_t i = 0; i < s->next_place; i++) at[i] = -1;
     for (int32_t g = 0; g < s->n_groups; g++) {
+        result->natural[g] = s->groups[g].kind;
         result->kind[g] = s->groups[g].n_records == 1 ? KNI_GROUP_SINGLE : s->groups[g].kind;
         if (s->groups[g].merged < 0) at[s->groups[g].place] = g;
     }

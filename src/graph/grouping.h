@@ -10,6 +10,7 @@ typedef struct kni_grouping {
     int32_t *group_of; /* by entry, -1: nobody needs what it makes, it is not run */
     int32_t *order;    /* groups in the order of running */
     uint8_t *kind;     /* by group */
+    uint8_t *natural;  /* by group: its kind, were there more than one record in it */
     int32_t n_groups;
     const char **why; /* by entry: why it did not join the group before it, NULL: it did or there was none */
 } kni_grouping;
@@ -24,5 +25,9 @@ static inline bool kni_bit(const uint64_t *bits, int32_t i) { return bits[i >> 6
 bool kni_operand_whole(const kni_queue *q, int32_t operand);
 /* Whether a record computes each element of its single result from the elements at the same place. */
 bool kni_pointwise_record(const kn_record *r);
+/* Whether it makes elements from their places alone, or drops some of them. */
+bool kni_creation_record(const kn_record *r);
+/* Whether it must run though nobody reads what it makes. */
+bool kni_record_has_effects(const kn_record *r);
 
 #endif

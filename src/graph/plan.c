@@ -2,6 +2,7 @@
 #include "graph/plan.h"
 #include "core/text.h"
 #include "graph/grouping.h"
+#include "graph/recompute.h"
 #include <string.h>
 
 static int32_t words_for(int32_t bits) { return (bits + 63) / 64; }
@@ -40,6 +41,8 @@ typedef struct maker {
     kni_grouping groups;
     int32_t *step_of; /* by entry */
     int32_t *last;    /* by value: the last step that reads or makes it */
+    uint8_t *natural; /* by step: its kind, were there more than one record in it */
+    bool *again;      /* by value: each step that reads it computes it */
 } maker;
 
 static void *take(maker *m, int32_t n, size_t size)
@@ -60,11 +63,13 @@ static bool make_steps(maker *m)
     p->n_steps = g->n_groups;
     p->steps = take(m, g->n_groups, sizeof *p->steps);
     m->step_of = take(m, q->n_entries, sizeof *m->step_of);
-    if (!step_of_group || !p->steps || !m->step_of) return false;
+    m->natural = take(m, g->n_groups, sizeof *m->natural);
+    if (!step_of_group || !p->steps || !m->step_of || !m->natural) return false;
     memset(p->steps, 0, (size_t)g->n_groups * sizeof *p->steps);
     for (int32_t i = 0; i < g->n_groups; i++) {
         step_of_group[g->order[i]] = i;
         p->steps[i].group.kind = g->kind[g->order[i]];
+        m->natural[i] = g->natural[g->order[i]];
     }
     for (int32_t e = 0; e < q->n_entries; e++) {
         m->step_of[e] = g->group_of[e] < 0 ? -1 : step_of_group[g->group_of[e]];
@@ -87,10 +92,31 @@ static bool make_steps(maker *m)
     return true;
 }
 
+/* Lets groups compute again what costs more to store; steps may have become fewer. */
+static bool choose_what_to_store(maker *m, const kni_group_limits *limits)
+{
+    kni_plan *p = m->plan;
+    m->again = take(m, m->q->n_values, sizeof *m->again);
+    if (!m->again) return false;
+    memset(m->again, 0, (size_t)m->q->n_values * sizeof *m->again);
+    if (!(limits->takes & KNI_TAKES_REPEATS)) return true;
+    if (!kni_plan_recompute(m->q, limits, p, m->natural, m->again)) return false;
+    for (int32_t v = 0; v < m->q->n_values; v++) p->n_again += m->again[v];
+    for (int32_t e = 0; e < m->q->n_entries; e++) m->step_of[e] = -1;
+    for (int32_t i = 0; i < p->n_steps; i++)
+        for (int32_t k = 0; k < p->steps[i].group.n_records; k++) {
+            int32_t e = p->steps[i].entries[k];
+            p->steps[i].repeats |= m->step_of[e] >= 0;
+            m->step_of[e] = i;
+        }
+    return true;
+}
+
+/* Whether a step that reads the value makes it itself. */
 static bool made_in(const maker *m, int32_t value, int32_t step)
 {
     int32_t e = value < 0 ? -1 : m->q->values[value].maker;
-    return e >= 0 && m->step_of[e] == step;
+    return e >= 0 && (m->again[value] || m->step_of[e] == step);
 }
 
 /* Puts a record for each view of the step's own results before the first record that reads it. */
@@ -133,14 +159,14 @@ static bool find_last_uses(maker *m)
     m->last = take(m, q->n_values, sizeof *m->last);
     if (!m->last) return false;
     for (int32_t v = 0; v < q->n_values; v++) m->last[v] = -1;
-    for (int32_t e = 0; e < q->n_entries; e++) {
-        const kni_entry *entry = &q->entries[e];
-        int n = m->step_of[e] < 0 ? 0 : entry->record->n_out + entry->record->n_in;
-        for (int i = 0; i < n; i++) {
-            int32_t v = kni_entry_value(q, entry, i);
-            if (v >= 0 && m->step_of[e] > m->last[v]) m->last[v] = m->step_of[e];
+    for (int32_t step = 0; step < m->plan->n_steps; step++)
+        for (int32_t k = 0; k < m->plan->steps[step].group.n_records; k++) {
+            const kni_entry *e = &q->entries[m->plan->steps[step].entries[k]];
+            for (int i = 0; i < e->record->n_out + e->record->n_in; i++) {
+                int32_t v = kni_entry_value(q, e, i);
+                if (v >= 0) m->last[v] = step;
+            }
         }
-    }
     return true;
 }
 
@@ -217,8 +243,8 @@ static bool bind_operands(maker *m, kni_step *s, int32_t step)
         }
         for (int k = 0; k < r->n_out; k++) {
             int32_t v = kni_entry_value(q, e, k);
-            bool inside =
-                s->group.kind != KNI_GROUP_SINGLE && m->last[v] == step && !kni_bit(m->plan->alive, v);
+            bool inside = s->group.kind != KNI_GROUP_SINGLE && !kni_bit(m->plan->alive, v) &&
+                          (m->again[v] || m->last[v] == step);
             if (inside) {
                 s->hides[s->n_hides++] = v;
             } else {
@@ -335,7 +361,8 @@ kni_plan *kni_plan_make(kni_queue *q, const kni_group_limits *limits)
     if (p) memset(p, 0, sizeof *p);
     maker m = {.q = q, .plan = p};
     bool good = p && copy_key(&m) && kni_group_entries(q, p->alive, limits, &p->memory, &m.groups) &&
-                make_steps(&m) && find_last_uses(&m) && finish_steps(&m) && describe_run(&m);
+                make_steps(&m) && choose_what_to_store(&m, limits) && find_last_uses(&m) &&
+                finish_steps(&m) && describe_run(&m);
     if (good) {
         kni_plan_log(p, q, &m.groups);
         return p;

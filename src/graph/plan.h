@@ -18,6 +18,7 @@ typedef struct kni_step {
     int32_t n_makes, n_hides, n_dies;
     void *cache; /* the leaf's */
     void (*release)(void *cached);
+    bool repeats; /* some of its records are in an earlier step too */
     bool refused; /* the leaf does not take this group: its records run one by one */
 } kni_step;
 
@@ -28,7 +29,7 @@ typedef struct kni_plan {
     uint64_t *key;
     int32_t n_key, n_steps;
     uint64_t *alive; /* bit by value */
-    int32_t n_values;
+    int32_t n_values, n_again; /* values; those of them that each step that reads them computes */
     kni_step *steps;
     kni_plan_run run; /* what a leaf that takes plans is told */
     void *cache;

@@ -26,7 +26,8 @@ const char *kni_group_name(int kind) { return kind < KNI_GROUP_KINDS ? kinds[kin
 void kni_plan_log(const kni_plan *p, const kni_queue *q, const kni_grouping *g)
 {
     if (!wanted()) return;
-    kni_log(KN_LOG_INFO, "fusion: a plan of %d records in %d steps", q->n_entries, p->n_steps);
+    kni_log(KN_LOG_INFO, "fusion: a plan of %d records in %d steps; %d values are computed again, not stored",
+            q->n_entries, p->n_steps, p->n_again);
     for (int32_t i = 0; i < p->n_steps; i++) {
         const kni_step *s = &p->steps[i];
         char line[400] = "";
@@ -37,9 +38,10 @@ void kni_plan_log(const kni_plan *p, const kni_queue *q, const kni_grouping *g)
             kni_text_format(&text, " %s", r->row->name);
         }
         const char *why = s->entries[0] < 0 ? NULL : g->why[s->entries[0]];
-        kni_log(KN_LOG_INFO, "fusion:   step %d %s%s (%d in, %d out, %d inside)%s%s", i,
+        kni_log(KN_LOG_INFO, "fusion:   step %d %s%s (%d in, %d out, %d inside)%s%s%s", i,
                 kni_group_name(s->group.kind), line, s->group.n_inputs, s->group.n_outputs, s->n_hides,
-                why ? "; starts anew because " : "", why ? why : "");
+                s->repeats ? ", some of them again" : "", why ? "; starts anew because " : "",
+                why ? why : "");
     }
     for (int32_t e = 0; e < q->n_entries; e++)
         if (g->group_of[e] < 0)

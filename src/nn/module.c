@@ -1,12 +1,11 @@
 /* What modules get for free: finding, counting, modes, freezing, moving, casting, mapping. */
 #include "nn/module_walk.h"
 #include "support/failure.h"
-#include "support/library.h"
+#include "support/pattern.h"
 #include "support/similar.h"
 #include <kn/creation.h>
 #include <kn/elementwise.h>
 #include <kn/tensor.h>
-#include <regex.h>
 #include <string.h>
 
 /* ---- finding */
@@ -139,15 +138,8 @@ kn_status kn_module_freeze(kn_module module, const char *pattern, bool frozen)
     selection s = {NULL, frozen, 0};
     if (!pattern) return kn_module_visit(module, freeze_one, &s);
     regex_t compiled;
-    int bad = regcomp(&compiled, pattern, REG_EXTENDED | REG_NOSUB);
-    kni_library_wrote(&bad, sizeof bad);
-    if (bad) {
-        char why[120];
-        regerror(bad, &compiled, why, sizeof why);
-        return kni_failure(KN_ERROR_ARGUMENT,
-                           "kn_module_freeze: the pattern '%.200s' is no regular expression: %s", pattern,
-                           why);
-    }
+    kn_status bad = kni_pattern_compile(&compiled, pattern, REG_NOSUB, "kn_module_freeze");
+    if (bad) return bad;
     s.pattern = &compiled;
     kn_status status = kn_module_visit(module, freeze_one, &s);
     regfree(&compiled);

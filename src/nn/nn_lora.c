@@ -2,11 +2,11 @@
 #include "nn/layer.h"
 #include "nn/module_walk.h"
 #include "support/failure.h"
+#include "support/pattern.h"
 #include <kn/contraction.h>
 #include <kn/elementwise.h>
 #include <kn/nn/linear.h>
 #include <kn/tensor.h>
-#include <regex.h>
 #include <stdlib.h>
 
 typedef struct work {
@@ -87,9 +87,8 @@ kn_status kn_lora_apply(kn_module module, const char *pattern, const kn_lora_arg
         return kni_failure(KN_ERROR_ARGUMENT,
                            "kn_lora_apply: the rank must be at least 1 and dropout within 0 and 1");
     if (pattern) {
-        if (regcomp(&compiled, pattern, REG_EXTENDED | REG_NOSUB) != 0)
-            return kni_failure(KN_ERROR_ARGUMENT,
-                               "kn_lora_apply: the pattern '%.200s' is no regular expression", pattern);
+        kn_status bad = kni_pattern_compile(&compiled, pattern, REG_NOSUB, "kn_lora_apply");
+        if (bad) return bad;
         k.pattern = &compiled;
     }
     kn_status s =

@@ -2,7 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "optim/optim_object.h"
 #include "support/failure.h"
-#include "support/library.h"
+#include "support/pattern.h"
 #include <kn/creation.h>
 #include <kn/device.h>
 #include <kn/elementwise.h>
@@ -81,15 +81,8 @@ static kn_status add_part(kn_optim optim, const kn_optim_group *group)
     if (!parts) return kni_failure_memory("kn_optim_add_group");
     optim->parts = parts;
     kni_optim_part *part = &parts[optim->n_parts];
-    int code = regcomp(&part->pattern, group->pattern, REG_EXTENDED | REG_NOSUB);
-    kni_library_wrote(&code, sizeof code);
-    if (code) {
-        char text[200];
-        regerror(code, &part->pattern, text, sizeof text);
-        return kni_failure(KN_ERROR_ARGUMENT,
-                           "kn_optim_add_group: the pattern '%s' is no regular expression: %s",
-                           group->pattern, text);
-    }
+    kn_status s = kni_pattern_compile(&part->pattern, group->pattern, REG_NOSUB, "kn_optim_add_group");
+    if (s) return s;
     part->text = strdup(group->pattern);
     if (!part->text) {
         regfree(&part->pattern);

@@ -1,21 +1,13 @@
 /* Filters and renames of names by extended regular expressions, contiguous numbers, and how near two names are. */
 #include "store/name_rules.h"
 #include "support/failure.h"
+#include "support/pattern.h"
 #include <stdlib.h>
 #include <string.h>
 
 enum { GROUPS = 10, LONGEST_NAME = 4096 };
 
 /* ---- making */
-
-static kn_status compile(regex_t *pattern, const char *function, const char *text)
-{
-    char reason[200];
-    int result = regcomp(pattern, text, REG_EXTENDED);
-    if (result == 0) return KN_OK;
-    regerror(result, pattern, reason, sizeof reason);
-    return kni_failure(KN_ERROR_ARGUMENT, "%s: the pattern '%s' is wrong: %s", function, text, reason);
-}
 
 /* A reference to a group that the pattern does not have would silently give nothing. */
 static kn_status check_replacement(const regex_t *pattern, const char *function, const kn_rename *rename)
@@ -40,11 +32,11 @@ kn_status kni_name_rules_make(kni_name_rules *rules, const char *function, const
     int32_t count = 0;
     memset(rules, 0, sizeof *rules);
     if (include) {
-        status = compile(&rules->include, function, include);
+        status = kni_pattern_compile(&rules->include, include, 0, function);
         rules->has_include = !status;
     }
     if (!status && exclude) {
-        status = compile(&rules->exclude, function, exclude);
+        status = kni_pattern_compile(&rules->exclude, exclude, 0, function);
         rules->has_exclude = !status;
     }
     while (renames && renames[count].pattern) count++;
@@ -53,7 +45,7 @@ kn_status kni_name_rules_make(kni_name_rules *rules, const char *function, const
     rules->renames = calloc((size_t)count, sizeof *rules->renames);
     if (!rules->renames) return kni_failure_memory(function);
     for (int32_t i = 0; i < count && !status; i++) {
-        status = compile(&rules->renames[i], function, renames[i].pattern);
+        status = kni_pattern_compile(&rules->renames[i], renames[i].pattern, 0, function);
         if (!status) {
             rules->rename_count++;
             status = check_replacement(&rules->renames[i], function, &renames[i]);

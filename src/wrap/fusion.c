@@ -236,6 +236,9 @@ kn_backend *kni_fusion_open(const char *argument, kn_backend *const *inner, int3
     kn_status s = f->inner->control ? f->inner->control(f->inner, KNI_CONTROL_GROUP_LIMITS, &f->limits)
                                     : KN_ERROR_UNSUPPORTED;
     if (s) memset(&f->limits, 0, sizeof f->limits);
+    const char *recompute = kni_environment("KN_FUSION_RECOMPUTE");
+    if (recompute && !strcmp(recompute, "on")) f->limits.takes |= KNI_TAKES_REPEATS;
+    if (recompute && !strcmp(recompute, "off")) f->limits.takes &= ~(uint32_t)KNI_TAKES_REPEATS;
     return b;
 }
 

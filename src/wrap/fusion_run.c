@@ -152,6 +152,19 @@ static kni_step part_of(kni_queue *q, const kni_entry *e, int32_t *makes)
     return part;
 }
 
+/* Whether an earlier step that has the record too ran it by itself; its results are bound again. */
+static bool was_run(kni_queue *q, const kni_entry *e)
+{
+    const kn_record *r = e->record;
+    for (int i = 0; i < r->n_out; i++) {
+        const kni_value *v = &q->values[q->operands[e->operands[i]].value];
+        if (!v->storage || kni_storage_flags(v->storage) & KNI_STORAGE_PENDING) return false;
+    }
+    for (int i = 0; i < r->n_out; i++)
+        kni_out(r, i)->storage = q->values[q->operands[e->operands[i]].value].storage;
+    return r->n_out > 0;
+}
+
 enum { MOST_RESULTS = 64 };
 
 static void run_single(kni_fusion *f, const kni_step *s, const kni_entry *e, bool last)
@@ -161,8 +174,11 @@ static void run_single(kni_fusion *f, const kni_step *s, const kni_entry *e, boo
     kn_tensor error;
     kn_status status;
     kni_step part = part_of(q, e, makes);
-    for (int i = 0; i < e->record->n_out; i++) kni_out(e->record, i)->storage = NULL;
-    if (KNI_UNLIKELY(f->failed) && carries_error(e->record, &error)) {
+    bool done = s->repeats && was_run(q, e);
+    for (int i = 0; !done && i < e->record->n_out; i++) kni_out(e->record, i)->storage = NULL;
+    if (done) {
+        /* An earlier step that was refused has run it. */
+    } else if (KNI_UNLIKELY(f->failed) && carries_error(e->record, &error)) {
         break_promises(q, e, error);
     } else {
         status = run_record(f, e->record);
@@ -305,11 +321,13 @@ static kni_plan *find_plan(kni_fusion *f)
     if (narrow) {
         kni_plan_forget(&f->plans, p);
         limits.kinds &= 1u << KNI_GROUP_POINTWISE;
+        limits.takes &= ~(uint32_t)KNI_TAKES_REPEATS;
     }
     p = kni_plan_make(q, &limits);
     if (!p) return NULL;
     p->narrowed = narrow;
     f->stats.plans_made++;
+    f->stats.recomputed += p->n_again;
     kni_plan_keep(&f->plans, p);
     return p;
 }

@@ -156,7 +156,8 @@ static kn_status limits(kni_gpu *g, kni_group_limits *l)
                             .max_outputs = 16,
                             .smallest = 0,
                             .takes = KNI_TAKES_VIEWS | KNI_TAKES_CREATION | KNI_TAKES_ANY_AXES |
-                                     KNI_TAKES_WHOLE | KNI_TAKES_LOSSES | KNI_TAKES_COLUMNS | KNI_TAKES_CASTS,
+                                     KNI_TAKES_WHOLE | KNI_TAKES_LOSSES | KNI_TAKES_COLUMNS |
+                                     KNI_TAKES_CASTS | KNI_TAKES_REPEATS,
                             .follows = kni_gpu_follows,
                             .leaf = g};
     /* Launches are measured one by one. */
