@@ -327,6 +327,11 @@ int cuEventSynchronize(void *event)
     finish_until(*(int64_t *)event);
     return sticky;
 }
+int cuEventQuery(void *event)
+{
+    ENTER;
+    return sticky ? sticky : *(int64_t *)event <= done ? 0 : 600;
+}
 int cuEventElapsedTime(float *milliseconds, void *start, void *end)
 {
     ENTER;

@@ -49,6 +49,7 @@ typedef struct kni_node_launch {
     F(event_create, "cuEventCreate", (void **event, unsigned flags))                                         \
     F(event_record, "cuEventRecord", (void *event, void *stream))                                            \
     F(event_elapsed, "cuEventElapsedTime", (float *milliseconds, void *start, void *end))                    \
+    F(event_query, "cuEventQuery", (void *event))                                                            \
     F(event_wait, "cuEventSynchronize", (void *event))                                                       \
     F(event_destroy, "cuEventDestroy_v2", (void *event))                                                     \
     F(module_load, "cuModuleLoadData", (void **module, const void *image))                                   \

@@ -20,6 +20,7 @@ typedef struct kni_cuda_slot {
     char *memory;
     void *event;
     bool busy;
+    uint64_t turn; /* when it was last given away */
 } kni_cuda_slot;
 
 typedef struct kni_cuda_products kni_cuda_products; /* cuda_product.c */
@@ -45,6 +46,7 @@ typedef struct kni_cuda {
     kni_cuda_slot upload[KNI_CUDA_UPLOAD_SLOTS], download[KNI_CUDA_DOWNLOAD_SLOTS];
     int upload_slot;
     size_t upload_used;
+    uint64_t turns;
     /* Memory that was freed while recording: freeing waits for the device, which a recording stream must not. */
     void *pending[KNI_CUDA_PENDING];
     int n_pending;

@@ -55,7 +55,27 @@ static kn_status slot_wait(kni_cuda *c, kni_cuda_slot *slot, const char *doing)
 static kn_status slot_mark(kni_cuda *c, kni_cuda_slot *slot, const char *doing)
 {
     slot->busy = true;
+    slot->turn = ++c->turns;
     return kni_cuda_result(c, c->api->event_record(slot->event, c->stream), doing);
+}
+
+/* The slot after a full one: the first that is free, so that a device which keeps up is served from memory that the
+   processor has at hand; else one that was never used, else the one that was given away the longest time ago. */
+static int next_slot(kni_cuda *c)
+{
+    int oldest = -1, unused = -1;
+    for (int i = KNI_CUDA_UPLOAD_SLOTS - 1; i >= 0; i--) {
+        const kni_cuda_slot *slot = &c->upload[i];
+        if (!slot->memory) unused = i;
+        if (slot->memory && (oldest < 0 || slot->turn < c->upload[oldest].turn)) oldest = i;
+    }
+    for (int i = 0; i < KNI_CUDA_UPLOAD_SLOTS; i++) {
+        kni_cuda_slot *slot = &c->upload[i];
+        if (!slot->memory || (slot->busy && c->api->event_query(slot->event))) continue;
+        slot->busy = false;
+        return i;
+    }
+    return unused >= 0 ? unused : oldest;
 }
 
 kn_status kni_cuda_upload(kni_driver *d, void *to, size_t offset, const void *from, size_t bytes)
@@ -81,7 +101,7 @@ kn_status kni_cuda_upload(kni_driver *d, void *to, size_t offset, const void *fr
         bytes -= n;
         if (!status && c->upload_used >= KNI_CUDA_SLOT_BYTES) {
             status = slot_mark(c, slot, doing);
-            c->upload_slot = (c->upload_slot + 1) % KNI_CUDA_UPLOAD_SLOTS;
+            c->upload_slot = next_slot(c);
             c->upload_used = 0;
         }
     }
