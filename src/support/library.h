@@ -21,15 +21,18 @@ typedef struct kni_library {
    libpng16-16)". */
 kn_status kni_library_open(kni_library *library);
 
-/* Tells MemorySanitizer that a library, which it cannot see into, has written these bytes. */
+/* Tells MemorySanitizer that a library, which it cannot see into, has written these bytes. Libraries that write behind
+   anybody's back cannot be used under it at all. */
 #if defined(__has_feature)
 #if __has_feature(memory_sanitizer)
 #include <sanitizer/msan_interface.h>
 #define kni_library_wrote(address, bytes) __msan_unpoison((address), (bytes))
+#define KNI_MEMORY_SANITIZER 1
 #endif
 #endif
 #ifndef kni_library_wrote
 #define kni_library_wrote(address, bytes) ((void)(address), (void)(bytes))
+#define KNI_MEMORY_SANITIZER 0
 #endif
 
 #endif

@@ -1,7 +1,7 @@
 /* Opening the OpenCL library and listing its devices. */
 #include "backend/opencl/opencl_api.h"
 #include "core/platform.h"
-#include "support/library_list.h"
+#include "support/library.h"
 #include <dlfcn.h>
 #include <string.h>
 
@@ -46,6 +46,7 @@ static const char *load_locked(void)
 {
     const kni_library_names *names = &kni_libraries[KNI_LIBRARY_OPENCL];
     void *library = NULL;
+    if (KNI_MEMORY_SANITIZER) return "OpenCL drivers cannot be used under MemorySanitizer";
     for (int i = 0; names->files[i] && !library; i++) library = kni_library_load(names, names->files[i]);
     if (!library)
         return "libOpenCL.so.1 is not on this machine: install an OpenCL loader and a driver (Debian: apt "
