@@ -385,7 +385,8 @@ kn_status kni_gpu_plan_end(kni_gpu *g, const kni_plan_run *run)
     if (!r || r->plan != plan) {
         if (!plan || !plan->lost) return KN_OK;
         plan->lost = false;
-        return KN_ERROR_DEVICE;
+        return kni_fail(KN_ERROR_INTERNAL, "%s: a part of the queue was recorded and could not be run",
+                        g->driver->name);
     }
     r->work = end_and_run(g);
     if (!r->work) {
