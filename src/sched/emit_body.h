@@ -17,5 +17,7 @@ kni_ir_id kni_emit_body(kni_emit *e, const kni_work_node *node, uint32_t lane);
 kni_ir_id kni_emit_power(kni_emit *e, kni_ir_id x, int dtype, int digits);
 /* 1 / (1 + e^-x) in f32; half: only 16 bits of it matter. */
 kni_ir_id kni_emit_sigmoid(kni_emit *e, kni_ir_id x, bool half);
+/* The normal distribution below x, in f32 of which 16 bits matter. */
+kni_ir_id kni_emit_normal(kni_emit *e, kni_ir_id x);
 
 #endif
