@@ -52,14 +52,17 @@ typedef struct kni_saves {
 } kni_saves;
 kn_status kni_saves_of(const kn_record *r, uint64_t needs, kni_saves *saves);
 
-/* Cotangents of parts (slices) of a value, kept in a list until all have come (tape_parts.c). */
+/* Cotangents of parts (slices, rows of a table) of a value, kept in a list until all have come (tape_parts.c). */
 typedef struct kni_cotangent_part kni_cotangent_part;
 /* Whether the node's cotangent is one of a part that can be kept. */
 bool kni_part_fits(const kni_node *node);
-/* Adds dy, of a node that fits; false without memory. */
-bool kni_part_add(kni_cotangent_part **list, const kni_node *node, kn_tensor dy);
-/* Takes out all parts of one output of the value, named by *output, as one cotangent of the whole. */
-kn_tensor kni_parts_take(kni_cotangent_part **list, uint32_t *output);
+/* Whether it is one of rows: indices, which the node saved as its second operand, are kept with it. */
+bool kni_part_of_rows(const kni_node *node);
+/* Adds dy, of a node that fits; takes the kept handle of the indices. False without memory. */
+bool kni_part_add(kni_cotangent_part **list, const kni_node *node, kn_tensor dy, kn_tensor indices);
+/* Takes out parts of one output of the value, named by *output, as one cotangent of the whole; `sums` are those of the
+   outputs so far, which it replaces or is to be added to. */
+kn_tensor kni_parts_take(kni_cotangent_part **list, const kn_tensor *sums, uint32_t *output, bool *replaces);
 void kni_parts_free(kni_cotangent_part **list);
 
 /* Walks back from outputs to wrt. grads receive temporaries of the calling scope; KN_NONE where nothing

@@ -1,5 +1,8 @@
-/* Cotangents of slices, kept until all of a value have come: parts that lie beside each other are laid side by side in one
-   write, where each would else be put into zeros of the whole size and added. */
+/* Cotangents of parts of a value, kept until all of it have come: slices that lie beside each other are laid side by side in
+   one write, and rows that an embedding took are added to what else the table has got, where each would else be put into
+   zeros of the whole size and added. */
+#include "ops/embedding.h"
+#include "ops/indexing_rows.h"
 #include "ops/movement_rows.h"
 #include "wrap/tape.h"
 #include <string.h>
@@ -7,8 +10,9 @@
 struct kni_cotangent_part {
     kni_cotangent_part *next;
     kn_tensor dy;
-    uint32_t output; /* of the node whose part it is */
-    int axis;        /* the one that is cut, -1: none is */
+    kn_tensor indices; /* of the rows of a table; KN_NONE: it is a slice */
+    uint32_t output;   /* of the node whose part it is */
+    int axis;          /* the one that is cut, -1: none is */
     int64_t start, size;
     kni_type whole;
     kni_slice_attributes slice;
@@ -29,19 +33,31 @@ static int cut_axis(const kni_node *node)
     return axis;
 }
 
-bool kni_part_fits(const kni_node *node) { return node->row == &kni_op_slice && cut_axis(node) >= -1; }
+bool kni_part_of_rows(const kni_node *node)
+{
+    if (node->row != &kni_op_embedding || node->saved_in[1] == KNI_NO_SLOT) return false;
+    int dtype = node->in_types[0].dtype;
+    return ((const kni_embedding_attributes *)node->attributes)->padding < 0 &&
+           (dtype == KN_F32 || dtype == KN_F64);
+}
 
-bool kni_part_add(kni_cotangent_part **list, const kni_node *node, kn_tensor dy)
+bool kni_part_fits(const kni_node *node)
+{
+    return kni_part_of_rows(node) || (node->row == &kni_op_slice && cut_axis(node) >= -1);
+}
+
+bool kni_part_add(kni_cotangent_part **list, const kni_node *node, kn_tensor dy, kn_tensor indices)
 {
     kni_cotangent_part *p = kni_allocate(sizeof *p);
     if (!p) return false;
-    int axis = cut_axis(node);
-    *p = (kni_cotangent_part){.output = node->input_output[0],
-                              .axis = axis,
-                              .size = axis < 0 ? 0 : node->out_types[0].dims[axis],
-                              .whole = node->in_types[0],
-                              .slice = *(const kni_slice_attributes *)node->attributes};
-    if (axis >= 0) p->start = p->slice.start.dims[axis];
+    *p = (kni_cotangent_part){
+        .indices = indices, .output = node->input_output[0], .axis = -1, .whole = node->in_types[0]};
+    if (!indices.bits) {
+        p->slice = *(const kni_slice_attributes *)node->attributes;
+        p->axis = cut_axis(node);
+        p->size = p->axis < 0 ? 0 : node->out_types[0].dims[p->axis];
+        p->start = p->axis < 0 ? 0 : p->slice.start.dims[p->axis];
+    }
     p->dy = kn_keep(kn_alias(dy));
     /* In the order in which they came. */
     while (*list) list = &(*list)->next;
@@ -52,6 +68,7 @@ bool kni_part_add(kni_cotangent_part **list, const kni_node *node, kn_tensor dy)
 static void free_part(kni_cotangent_part *p)
 {
     if (kn_ok(p->dy)) kn_drop(p->dy);
+    if (p->indices.bits && kn_ok(p->indices)) kn_drop(p->indices);
     kni_free(p, sizeof *p);
 }
 
@@ -69,7 +86,7 @@ static const kni_cotangent_part *begins(const kni_cotangent_part *list, const kn
                                         int64_t at)
 {
     for (; list; list = list->next)
-        if (list->output == like->output && list->start == at) return list;
+        if (list->output == like->output && list->start == at && !list->indices.bits) return list;
     return NULL;
 }
 
@@ -82,7 +99,7 @@ static int side_by_side(const kni_cotangent_part *list, kn_tensor *sides)
     int n = 0, all = 0;
     int64_t at = 0;
     for (const kni_cotangent_part *p = list; p; p = p->next) {
-        if (p->output != list->output) continue;
+        if (p->output != list->output || p->indices.bits) continue;
         if (p->axis != list->axis || p->axis < 0) return 0;
         all++;
     }
@@ -99,12 +116,12 @@ static kn_tensor put_into_zeros(const kni_cotangent_part *p)
     return kni_apply(&kni_op_update_slice, in, 2, &p->slice);
 }
 
-/* Takes those of one output out of the list. */
-static void remove_output(kni_cotangent_part **list, uint32_t output)
+/* Takes the slices of one output out of the list. */
+static void remove_slices(kni_cotangent_part **list, uint32_t output)
 {
     while (*list) {
         kni_cotangent_part *p = *list;
-        if (p->output != output) {
+        if (p->output != output || p->indices.bits) {
             list = &p->next;
             continue;
         }
@@ -113,19 +130,45 @@ static void remove_output(kni_cotangent_part **list, uint32_t output)
     }
 }
 
-kn_tensor kni_parts_take(kni_cotangent_part **list, uint32_t *output)
+/* The sum with the rows added to it. */
+static kn_tensor add_rows(const kni_cotangent_part *p, kn_tensor sum)
+{
+    if (!sum.bits) {
+        kni_embedding_grad_attributes alone = {-1, p->whole.dims[0]};
+        return kni_apply(&kni_op_embedding_grad, (kn_tensor[]){p->dy, p->indices}, 2, &alone);
+    }
+    kn_tensor rows = kn_reshape(p->dy, KN_SHAPE(-1, p->whole.dims[1]));
+    kn_tensor at = kn_reshape(p->indices, KN_SHAPE(-1));
+    return kni_select_assign(sum, at, rows, (kni_update_attributes){0, false, KN_UPDATE_ADD});
+}
+
+static kn_tensor join_slices(const kni_cotangent_part *list)
 {
     kn_tensor sides[MOST_SIDE], sum = KN_NONE;
-    *output = (*list)->output;
+    int n = side_by_side(list, sides);
+    if (n > 1) return kn_concat(sides, n, list->axis);
+    for (const kni_cotangent_part *p = list; p; p = p->next)
+        if (p->output == list->output && !p->indices.bits)
+            sum = sum.bits ? kn_add(sum, put_into_zeros(p)) : put_into_zeros(p);
+    return sum;
+}
+
+kn_tensor kni_parts_take(kni_cotangent_part **list, const kn_tensor *sums, uint32_t *output, bool *replaces)
+{
+    kni_cotangent_part **first = list;
+    while (*first && (*first)->indices.bits) first = &(*first)->next;
+    *replaces = !*first;
+    if (*replaces) first = list;
+    *output = (*first)->output;
     kn_scope scope = kn_scope_begin();
-    int n = side_by_side(*list, sides);
-    if (n > 1) {
-        sum = kn_concat(sides, n, (*list)->axis);
-    } else {
-        for (const kni_cotangent_part *p = *list; p; p = p->next)
-            if (p->output == *output) sum = sum.bits ? kn_add(sum, put_into_zeros(p)) : put_into_zeros(p);
-    }
+    kn_tensor sum = *replaces ? add_rows(*first, sums[*output]) : join_slices(*first);
     sum = kn_scope_end(scope, sum);
-    remove_output(list, *output);
+    if (*replaces) {
+        kni_cotangent_part *p = *list;
+        *list = p->next;
+        free_part(p);
+    } else {
+        remove_slices(list, *output);
+    }
     return sum;
 }

@@ -225,7 +225,9 @@ static kn_status run_stop(walk *w, stop *s)
             KN_ERROR_GRADIENT,
             "gradients of gradients do not pass through kn_recompute(): call the segment directly");
     if (needs && kni_part_fits(node)) {
-        if (!kni_part_add(&find(w, node->inputs[0])->parts, node, s->dy[0]))
+        kn_tensor at = KN_NONE;
+        if (kni_part_of_rows(node)) at = revive(w, node->saved_in[1], node->device, NULL, 0);
+        if (!kni_part_add(&find(w, node->inputs[0])->parts, node, s->dy[0], at))
             return kni_fail(KN_ERROR_MEMORY, "kn_grad: no memory to walk the tape");
         forget(w, node);
         return KN_OK;
@@ -250,8 +252,14 @@ static kn_status join_parts(stop *s)
     kn_status status = KN_OK;
     while (s->parts && status == KN_OK) {
         uint32_t output;
-        kn_tensor whole = kni_parts_take(&s->parts, &output);
-        status = kni_is_poisoned(whole) ? kn_error_code(whole) : accumulate(s, output, whole);
+        bool replaces;
+        kn_tensor whole = kni_parts_take(&s->parts, s->dy, &output, &replaces);
+        status = kni_is_poisoned(whole) ? kn_error_code(whole) : KN_OK;
+        if (replaces && status == KN_OK) {
+            if (kn_ok(s->dy[output])) kn_drop(s->dy[output]);
+            s->dy[output] = KN_NONE;
+        }
+        if (status == KN_OK) status = accumulate(s, output, whole);
     }
     return status;
 }

@@ -132,6 +132,18 @@ static void parts_of_one(void)
     y = kn_keep(kn_add(total(kn_select(x, 0, 0)), kn_add(total(kn_square(x)), total(kn_select(x, 0, 1)))));
     CHECK(kn_grad(&y, NULL, 1, &x, 1, 0, &g) == KN_OK);
     CHECK_VALUES(g, 0, 3, 5, 7, 9, 11, 13);
+    /* Rows of a table that is also used as a whole, taken twice, and alone. */
+    kn_tensor at = kn_keep(kn_from((int64_t[]){1, 1, 0}, KN_I64, KN_SHAPE(3, 1)));
+    y = kn_keep(kn_add(total(kn_embedding(x, at, NULL)),
+                       kn_add(total(kn_square(x)), total(kn_embedding(x, at, NULL)))));
+    CHECK(kn_grad(&y, NULL, 1, &x, 1, KN_GRAD_CREATE_GRAPH, &g) == KN_OK);
+    CHECK_VALUES(g, 0, 4, 6, 8, 12, 14, 16);
+    z = kn_keep(total(kn_square(g)));
+    CHECK(kn_grad(&z, NULL, 1, &x, 1, 0, &h) == KN_OK);
+    CHECK_VALUES(h, 0, 16, 24, 32, 48, 56, 64);
+    y = kn_keep(total(kn_embedding(x, kn_from((int64_t[]){1, 1}, KN_I64, KN_SHAPE(2)), NULL)));
+    CHECK(kn_grad(&y, NULL, 1, &x, 1, 0, &g) == KN_OK);
+    CHECK_VALUES(g, 0, 0, 0, 0, 2, 2, 2);
     /* The whole as a part of itself, and twice the same part. */
     y = kn_keep(
         kn_add(total(kn_narrow(x, 1, 0, 3)), kn_add(total(kn_select(x, 0, 1)), total(kn_select(x, 0, 1)))));

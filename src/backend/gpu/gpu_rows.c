@@ -283,7 +283,7 @@ kn_status kni_gpu_run_embedding_grad(kni_gpu *g, const kn_record *r)
 kn_status kni_gpu_run_select_assign(kni_gpu *g, const kn_record *r)
 {
     const kni_update_attributes *at = r->attributes;
-    kni_tensor *x = kni_in(r, 0), *y = kni_out(r, 0);
+    kni_tensor *y = kni_out(r, 0);
     kni_axis_view view = kni_view_axis(&y->type, at->axis);
     if (at->update != KN_UPDATE_ADD || view.outer != 1) return KN_ERROR_UNSUPPORTED;
     run a = {.gpu = g,
@@ -298,11 +298,10 @@ kn_status kni_gpu_run_select_assign(kni_gpu *g, const kn_record *r)
              .starts = true,
              .cell = -1};
     if (a.values->type.dtype != y->type.dtype || !fits(&a)) return KN_ERROR_UNSUPPORTED;
-    kn_status s = kni_gpu_allocate(g, y);
+    kn_status s = kni_gpu_take_over(g, r, a.values);
     if (s) return s;
     a.y = kni_gpu_block_of(y->storage);
-    s = kni_gpu_copy_strided(g, x, a.y);
-    return s ? s : add_rows(&a);
+    return add_rows(&a);
 }
 
 kn_status kni_gpu_run_embedding(kni_gpu *g, const kn_record *r)

@@ -11,20 +11,29 @@ static bool takes_over(kni_gpu *g, const kn_record *r, const kni_tensor *x, cons
            values->storage != x->storage && kni_gpu_may_overwrite(g, x->storage);
 }
 
+kn_status kni_gpu_take_over(kni_gpu *g, const kn_record *r, const kni_tensor *beside)
+{
+    kni_tensor *x = kni_in(r, 0), *y = kni_out(r, 0);
+    if (takes_over(g, r, x, beside)) {
+        /* What was computed beside the old value does not belong to the new one. */
+        kni_gpu_block *block = kni_gpu_block_of(x->storage);
+        if (block->companion) kni_gpu_give(block->companion);
+        block->companion = NULL;
+        y->storage = kni_storage_retain(x->storage);
+        y->offset = 0;
+        memcpy(y->strides, x->strides, sizeof y->strides);
+        return KN_OK;
+    }
+    kn_status s = kni_gpu_allocate(g, y);
+    return s ? s : kni_gpu_copy_strided(g, x, kni_gpu_block_of(y->storage));
+}
+
 kn_status kni_gpu_run_update_slice(kni_gpu *g, const kn_record *r)
 {
     const kni_slice_attributes *a = r->attributes;
     kni_tensor *x = kni_in(r, 0), *values = kni_in(r, 1), *y = kni_out(r, 0);
     int64_t strides[KN_MAX_RANK] = {0}, start = 0;
-    kn_status s = KN_OK;
-    if (takes_over(g, r, x, values)) {
-        y->storage = kni_storage_retain(x->storage);
-        y->offset = 0;
-        memcpy(y->strides, x->strides, sizeof y->strides);
-    } else {
-        s = kni_gpu_allocate(g, y);
-        if (s == KN_OK) s = kni_gpu_copy_strided(g, x, kni_gpu_block_of(y->storage));
-    }
+    kn_status s = kni_gpu_take_over(g, r, values);
     for (int i = 0; i < x->type.rank; i++) {
         start += a->start.dims[i] * y->strides[i];
         strides[i] = a->step.dims[i] * y->strides[i];
