@@ -27,7 +27,8 @@ typedef struct findings {
 } findings;
 
 typedef struct devices {
-    kn_device cpu, plain[2], tested[2]; /* with and without a tape */
+    kn_device cpu, plain[2], tested[2]; /* without and with a tape */
+    kn_device exact;                    /* noise over the reference, which computes in f64 and rounds once */
 } devices;
 
 /* ---- running one */
@@ -99,12 +100,15 @@ static int bits_of_program(const program *p, const devices *d)
     return wrong;
 }
 
+/* The reference shows how far off the CPU itself is where errors are all that is left of a value; every sixth run is
+   its, the first one without noise. */
 static void add_noise(const program *p, const devices *d, spread *s, int runs)
 {
     static result r;
     while (s->runs < runs) {
-        noise = (noise_settings){.seed = (uint64_t)s->runs + 1, .together = s->runs % 3 == 2};
-        run_program(p, d->plain[1], true, true, &r);
+        bool exact = s->runs % 6 == 0;
+        noise = (noise_settings){.seed = (uint64_t)s->runs, .together = s->runs % 3 == 2};
+        run_program(p, exact ? d->exact : d->plain[1], true, true, &r);
         noise.seed = 0;
         spread_add(s, &r);
         free_result(&r);
@@ -179,11 +183,12 @@ static bool open_devices(const options *o, devices *d)
     d->cpu = kn_device_open("cpu");
     d->plain[0] = kn_device_open(plain);
     d->tested[0] = kn_device_open(tested);
+    d->exact = noisy ? kn_device_open("autodiff(noise(ref))") : d->cpu;
     snprintf(text, sizeof text, "autodiff(%s)", plain);
     d->plain[1] = kn_device_open(text);
     snprintf(text, sizeof text, "autodiff(%s)", tested);
     d->tested[1] = kn_device_open(text);
-    return d->cpu && d->plain[0] && d->plain[1] && d->tested[0] && d->tested[1];
+    return d->cpu && d->exact && d->plain[0] && d->plain[1] && d->tested[0] && d->tested[1];
 }
 
 static void run_share(const options *o, int job, findings *f)

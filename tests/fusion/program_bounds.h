@@ -1,5 +1,5 @@
 /* What a program gives, and how two devices' results are compared: bit for bit, or within a bound for each element that
-   comes from runs of the same program under noise (program_noise.h).
+   comes from runs of the same program under noise (program_noise.h) and on the reference.
 
    The bound of an element is four times the largest deviation that noise made. So it follows the tolerances of all rows
    that lead to the element and how the program magnifies them; a comparison, a rounding or a sort whose outcome hangs on

@@ -4,13 +4,17 @@
 
    A row whose errors are relative to its result (roots 0) gets a result that is off by up to its tolerance. One that sums
    terms gets operands that are: what sums, softmaxes and norms make of such operands is what another order of summing
-   makes of these, however ill the sum is conditioned. Exact rows stay exact, and so does 0. The same value of the same row
-   is off by the same amount, since a device computes equal things equally: equal elements stay equal. */
+   makes of these, however ill the sum is conditioned. What is below the smallest normal number may as well be 0, as on
+   a device whose shorter exponential has no such numbers. Exact rows stay exact, and so does 0. The same value of the same
+   row is off by the same amount, since a device computes equal things equally; not so the operands of a sum, where the
+   place counts: a mean of equal numbers need not be that number. Neighbours are off to the same side there, in some runs
+   more of them than in others, since errors of a sum add up. */
 #ifndef PROGRAM_NOISE_H
 #define PROGRAM_NOISE_H
 
 #include "core/device_object.h"
 #include "ops/record.h"
+#include "ops/tolerance.h"
 #include "wrap/decorator.h"
 #include <math.h>
 #include <stdlib.h>
@@ -38,11 +42,12 @@ static uint64_t noise_mix(uint64_t x)
     return x ^ x >> 31;
 }
 
-/* From -1 to 1. */
-static double noise_unit(const kn_op *row, double value)
+/* From -1 to 1; place is 0 where it does not count. */
+static double noise_unit(const kn_op *row, double value, int64_t place)
 {
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
+    bits += (uint64_t)place * UINT64_C(0xd1342543de82ef95);
     uint64_t x = noise_mix(noise.seed * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)row->number);
     if (noise.together) return x & 1 ? 1 : -1;
     return (double)(noise_mix(x ^ bits) >> 11) * 0x1p-52 - 1;
@@ -100,7 +105,10 @@ static kn_status noise_operand(kn_backend *b, const kn_record *r, int i, kn_reco
     const kni_tensor *x = kni_slot(id);
     double room =
         ((double)r->row->tolerance.ulps + (double)r->row->tolerance.roots) * noise_eps(x->type.dtype);
-    for (int64_t k = 0; k < kni_count(&x->type); k++) wide[k] += wide[k] * room * noise_unit(r->row, wide[k]);
+    bool alone = kni_computes_alone(r->row);
+    int neighbours = 3 * (int)(noise.seed % 4); /* as a power of two */
+    for (int64_t k = 0; k < kni_count(&x->type); k++)
+        wide[k] += wide[k] * room * noise_unit(r->row, wide[k], alone ? 0 : 1 + (k >> neighbours));
     uint32_t fresh = kni_tensor_new(kni_thread_self());
     kn_status s = fresh == KNI_NO_SLOT ? KN_ERROR_MEMORY : KN_OK;
     if (s == KN_OK) {
@@ -138,9 +146,12 @@ static kn_status noise_result(kn_backend *b, const kn_record *r, int i, double t
     double *wide = noise_read(b->inner[0], r->ids[i]);
     if (!wide) return KN_OK;
     double eps = noise_eps(dtype), room = (double)r->row->tolerance.ulps * eps, around = 0;
+    double smallest = kn_dtype_limits((kn_dtype)dtype).smallest_normal;
     if (noise_half(dtype)) room += 0.5 * kn_dtype_limits((kn_dtype)dtype).eps, around = terms * eps;
     for (int64_t k = 0; k < kni_count(&y->type); k++)
-        if (wide[k] != 0) wide[k] += (fabs(wide[k]) * room + around) * noise_unit(r->row, wide[k]);
+        if (wide[k] != 0)
+            wide[k] += (fabs(wide[k]) * (fabs(wide[k]) < smallest ? 1 : room) + around) *
+                       noise_unit(r->row, wide[k], 0);
     kn_status s = noise_write(b->inner[0], r->ids[i], wide);
     free(wide);
     return s;

@@ -85,6 +85,10 @@ MUTATIONS = [
      "                                   kn_dtype_of(dy) == KN_F16 ? 1.1 : 1), a);", "autodiff(cpu)", "matmul"),
     ("gelu: the slope of the tail is a tenth off", "src/ops/activation.c",
      "exp 0.3989422804014327 mul y mul y normal_cdf", "exp 0.36 mul y mul y normal_cdf", "autodiff(ref)", "gelu"),
+    ("dropout: the shift is forgotten", "src/ops/kernels/normalise.kn",
+     "x[item] * scale + shift : dropped", "x[item] * scale : dropped", "ref", "dropout"),
+    ("dropout: the scale is a hundred-thousandth off", "src/ops/kernels/normalise.kn",
+     "x[item] * scale + shift : dropped", "x[item] * scale * 1.00001 + shift : dropped", "ref", "dropout"),
     ("thread pool: the last task is forgotten", "src/core/thread_pool.c",
      "if (task >= n) break;", "if (task >= n - 1) break;", "cpu", "exp"),
 ]
