@@ -595,6 +595,46 @@ static void multiplies_with_another_matrix(void)
     CHECK(fake_live() == 0);
 }
 
+/* The three convolutions, with and without a bias; what is not for the library is refused without a text. */
+static void convolves(void)
+{
+    long (*runs)(void) = NULL, (*alive)(void) = NULL;
+    char path[200];
+    snprintf(path, sizeof path, "%s/libfake.so", folder);
+    void *handle = dlopen(path, RTLD_NOW), *found = handle ? dlsym(handle, "fake_cudnn_runs") : NULL;
+    memcpy(&runs, &found, sizeof found);
+    found = handle ? dlsym(handle, "fake_cudnn_live") : NULL, memcpy(&alive, &found, sizeof found);
+    kni_driver *d = kni_cuda_driver_open(0);
+    if (!runs || !alive || !CHECK(d != NULL)) return;
+    kni_convolution p = {.dtype = KN_BF16,
+                         .images = 2,
+                         .channels = 8,
+                         .outs = 16,
+                         .groups = 1,
+                         .x_size = {8, 8},
+                         .kernel = {3, 3},
+                         .y_size = {8, 8},
+                         .stride = {1, 1},
+                         .padding = {1, 1},
+                         .dilation = {1, 1}};
+    kni_place *places[] = {&p.x, &p.w, &p.y};
+    for (int i = 0; i < 3; i++) places[i]->memory = d->allocate(d, 1 << 14);
+    long before = runs();
+    for (p.what = KNI_CONVOLUTION_FORWARD; p.what <= KNI_CONVOLUTION_FILTER; p.what++)
+        CHECK(d->convolution(d, &p) == KN_OK);
+    p.what = KNI_CONVOLUTION_FORWARD;
+    p.bias.memory = d->allocate(d, 256);
+    CHECK(d->convolution(d, &p) == KN_OK && d->convolution(d, &p) == KN_OK && runs() == before + 5);
+    p.x.offset = 1; /* not aligned */
+    CHECK(d->convolution(d, &p) == KN_ERROR_UNSUPPORTED);
+    p.x.offset = 0, p.dtype = KN_F32;
+    CHECK(d->convolution(d, &p) == KN_ERROR_UNSUPPORTED && runs() == before + 5);
+    for (int i = 0; i < 3; i++) d->free(d, places[i]->memory);
+    d->free(d, p.bias.memory);
+    d->close(d);
+    CHECK(alive() == 0 && fake_live() == 0);
+}
+
 /* Graphs are made, kept for each shape, and run with the memory they name; without cuDNN our own kernels run. */
 static void attends(void)
 {
@@ -685,6 +725,7 @@ int main(void)
     situation(multiplies_with_another_matrix, true, true, true);
     situation(measures_when_asked, true, true, true);
     situation(attends, true, true, true);
+    situation(convolves, true, true, true);
     situation(changes_recorded_numbers, true, true, true);
     situation(spreads_recordings, true, true, true);
     remove_fake();

@@ -5,9 +5,13 @@
 /* Kinds of descriptors, types and names of attributes, of cudnn_graph.h. */
 enum {
     KIND_POINTWISE = 0,
+    KIND_CONVOLUTION = 1,
     KIND_CONFIG = 3,
     KIND_HEURISTIC = 4,
     KIND_PLAN = 5,
+    KIND_OPERATION_FORWARD = 10,
+    KIND_OPERATION_FILTER = 11,
+    KIND_OPERATION_DATA = 12,
     KIND_OPERATION_POINTWISE = 13,
     KIND_GRAPH = 15,
     KIND_PACK = 16,
@@ -24,6 +28,7 @@ enum {
     TYPE_I64 = 3,
     TYPE_F32 = 4,
     TYPE_POINTER = 6,
+    TYPE_CONVOLUTION = 7,
     TYPE_HEURISTIC = 8,
     TYPE_POINTWISE = 14,
     TYPE_DESCRIPTOR = 15,
@@ -32,6 +37,13 @@ enum {
     POINTWISE_MODE = 0,
     POINTWISE_PRECISION = 1,
     POINTWISE_AXIS = 9,
+    CONVOLUTION_TYPE = 100,
+    CONVOLUTION_MODE = 101,
+    CONVOLUTION_DILATION = 102,
+    CONVOLUTION_STRIDE = 103,
+    CONVOLUTION_AFTER = 104, /* padding */
+    CONVOLUTION_BEFORE = 105,
+    CONVOLUTION_AXES = 106,
     HEURISTIC_MODE = 200,
     HEURISTIC_GRAPH = 201,
     HEURISTIC_RESULTS = 202,
@@ -179,6 +191,36 @@ void kni_dnn_add_product(kni_dnn_graph *g, void *a, void *b, void *c)
     set_descriptor(g, operation, OPERATION_PRODUCT_B, b);
     set_descriptor(g, operation, OPERATION_PRODUCT_C, c);
     set_descriptor(g, operation, OPERATION_PRODUCT, d);
+    finish_operation(g, operation);
+}
+
+void kni_dnn_add_convolution(kni_dnn_graph *g, const kni_dnn_convolution *p, void *x, void *w, void *y)
+{
+    /* Kind of the operation; attributes alpha, beta, the convolution, and those of w, x and y. */
+    static const struct {
+        int kind, alpha, beta, convolution, w, x, y;
+    } ways[] = {{KIND_OPERATION_FORWARD, 700, 701, 702, 703, 704, 705},
+                {KIND_OPERATION_DATA, 706, 707, 708, 709, 710, 711},
+                {KIND_OPERATION_FILTER, 712, 713, 714, 715, 716, 717}};
+    const int type = KNI_DNN_F32, correlation = 1;
+    const int64_t axes = 2;
+    const float one = 1, zero = 0;
+    void *d = make(g, KIND_CONVOLUTION);
+    set(g, d, CONVOLUTION_TYPE, TYPE_DTYPE, 1, &type);
+    set(g, d, CONVOLUTION_MODE, TYPE_CONVOLUTION, 1, &correlation);
+    set(g, d, CONVOLUTION_AXES, TYPE_I64, 1, &axes);
+    set(g, d, CONVOLUTION_DILATION, TYPE_I64, axes, p->dilation);
+    set(g, d, CONVOLUTION_STRIDE, TYPE_I64, axes, p->stride);
+    set(g, d, CONVOLUTION_BEFORE, TYPE_I64, axes, p->padding);
+    set(g, d, CONVOLUTION_AFTER, TYPE_I64, axes, p->padding);
+    finish(g, d);
+    void *operation = make(g, ways[p->what].kind);
+    set_descriptor(g, operation, ways[p->what].convolution, d);
+    set_descriptor(g, operation, ways[p->what].w, w);
+    set_descriptor(g, operation, ways[p->what].x, x);
+    set_descriptor(g, operation, ways[p->what].y, y);
+    set(g, operation, ways[p->what].alpha, TYPE_F32, 1, &one);
+    set(g, operation, ways[p->what].beta, TYPE_F32, 1, &zero);
     finish_operation(g, operation);
 }
 

@@ -51,11 +51,34 @@ void kni_dnn_add_reduction(kni_dnn_graph *g, int mode, void *x, void *y);
 void kni_dnn_add_product(kni_dnn_graph *g, void *a, void *b, void *c);
 void kni_dnn_add_reshape(kni_dnn_graph *g, void *x, void *y);
 
+/* y = x over w where it is 0, dx = dy over w' where 1, dw = x and dy where 2; images and kernels of two axes. */
+typedef struct kni_dnn_convolution {
+    int what;
+    int64_t stride[2], padding[2], dilation[2];
+} kni_dnn_convolution;
+void kni_dnn_add_convolution(kni_dnn_graph *g, const kni_dnn_convolution *p, void *x, void *w, void *y);
+
 /* The plan of a finished graph and its workspace in bytes; NULL where the library has none. The graph's descriptors are
    released either way. */
 void *kni_dnn_plan(kni_dnn_graph *g, int64_t *workspace);
 /* Runs a plan over the memory of each id. Answers the library's status. */
 int kni_dnn_run(const kni_cuda_graph_api *api, void *handle, void *plan, const int64_t *ids, void **memory,
                 int count, void *workspace);
+
+/* ---- kept plans (cuda_cudnn_plans.c) */
+enum { KNI_DNN_KEY = 240 };
+typedef struct kni_dnn_kept {
+    unsigned char key[KNI_DNN_KEY];
+    size_t bytes;
+    void *plan; /* NULL: the library has none */
+    int64_t workspace;
+    uint64_t used;
+} kni_dnn_kept;
+/* The plan for the key, made at its first use; NULL where there is no library or none of its engines can do it. */
+const kni_dnn_kept *kni_dnn_find(kni_cuda *c, const void *key, size_t bytes,
+                                 void (*build)(kni_dnn_graph *g, const void *key));
+/* Runs it; `what` is for messages. */
+kn_status kni_dnn_execute(kni_cuda *c, const kni_dnn_kept *plan, const int64_t *ids, void **memory, int count,
+                          void *workspace, const char *what);
 
 #endif

@@ -7,7 +7,6 @@
 #include "core/platform.h"
 #include <string.h>
 
-enum { PLANS = 32 };
 /* Ids of the tensors in memory. */
 enum {
     ID_Q = 1,
@@ -33,24 +32,10 @@ typedef struct plan_key {
     int64_t dtype, causal, lse, gradient;
 } plan_key;
 
-typedef struct kept_plan {
-    plan_key key;
-    void *plan; /* NULL: the library has none */
-    int64_t workspace;
-    uint64_t used;
-} kept_plan;
-
-struct kni_dnn {
-    const kni_cuda_graph_api *api;
-    void *handle;
-    uint64_t clock;
-    kept_plan plans[PLANS];
-};
-
 /* ---- graphs */
 
 typedef struct builder {
-    kni_dnn_graph g;
+    kni_dnn_graph *g;
     const plan_key *key;
     int dtype;
     void *scale, *hidden;
@@ -61,7 +46,7 @@ static void *operand(builder *b, int64_t id, int dtype, const int64_t *dims, con
     kni_dnn_tensor t = {.id = id, .dtype = dtype};
     memcpy(t.dims, dims, sizeof t.dims);
     memcpy(t.steps, steps, sizeof t.steps);
-    return kni_dnn_add_tensor(&b->g, &t);
+    return kni_dnn_add_tensor(b->g, &t);
 }
 
 /* Rows of an operand whose last axis is dense, [batch, heads, rows, size], or [.., size, rows] when turned. */
@@ -83,11 +68,11 @@ static void *result(builder *b, int64_t id, int64_t heads, int64_t rows, int64_t
 
 static void *number(builder *b, int64_t id)
 {
-    return kni_dnn_add_tensor(&b->g, &(kni_dnn_tensor){.id = id,
-                                                       .dtype = KNI_DNN_F32,
-                                                       .flags = KNI_DNN_VALUE,
-                                                       .dims = {1, 1, 1, 1},
-                                                       .steps = {1, 1, 1, 1}});
+    return kni_dnn_add_tensor(b->g, &(kni_dnn_tensor){.id = id,
+                                                      .dtype = KNI_DNN_F32,
+                                                      .flags = KNI_DNN_VALUE,
+                                                      .dims = {1, 1, 1, 1},
+                                                      .steps = {1, 1, 1, 1}});
 }
 
 /* A tensor inside the graph, [batch, heads, rows, columns]. */
@@ -95,10 +80,10 @@ static void *inside(builder *b, int dtype, int64_t rows, int64_t columns)
 {
     int64_t heads = b->key->heads;
     return kni_dnn_add_tensor(
-        &b->g, &(kni_dnn_tensor){.dtype = dtype,
-                                 .flags = KNI_DNN_INSIDE,
-                                 .dims = {b->key->batch, heads, rows, columns},
-                                 .steps = {heads * rows * columns, rows * columns, columns, 1}});
+        b->g, &(kni_dnn_tensor){.dtype = dtype,
+                                .flags = KNI_DNN_INSIDE,
+                                .dims = {b->key->batch, heads, rows, columns},
+                                .steps = {heads * rows * columns, rows * columns, columns, 1}});
 }
 
 static void *scores(builder *b, int dtype) { return inside(b, dtype, b->key->queries, b->key->keys); }
@@ -115,7 +100,7 @@ static void *row_numbers(builder *b, int64_t id)
 
 static void *apply(builder *b, int mode, void *x, void *y, void *to)
 {
-    kni_dnn_add_pointwise(&b->g, mode, 0, x, y, NULL, to, false);
+    kni_dnn_add_pointwise(b->g, mode, 0, x, y, NULL, to, false);
     return to;
 }
 
@@ -125,10 +110,10 @@ static void *hide(builder *b, void *x)
     if (!b->key->causal) return x;
     void *row = scores(b, KNI_DNN_I32), *column = scores(b, KNI_DNN_I32), *seen = scores(b, KNI_DNN_BOOL);
     void *y = scores(b, KNI_DNN_F32);
-    kni_dnn_add_pointwise(&b->g, KNI_DNN_INDEX, 2, x, NULL, NULL, row, false);
-    kni_dnn_add_pointwise(&b->g, KNI_DNN_INDEX, 3, x, NULL, NULL, column, false);
-    kni_dnn_add_pointwise(&b->g, KNI_DNN_AT_LEAST, 0, row, column, NULL, seen, true);
-    kni_dnn_add_pointwise(&b->g, KNI_DNN_SELECT, 0, x, b->hidden, seen, y, false);
+    kni_dnn_add_pointwise(b->g, KNI_DNN_INDEX, 2, x, NULL, NULL, row, false);
+    kni_dnn_add_pointwise(b->g, KNI_DNN_INDEX, 3, x, NULL, NULL, column, false);
+    kni_dnn_add_pointwise(b->g, KNI_DNN_AT_LEAST, 0, row, column, NULL, seen, true);
+    kni_dnn_add_pointwise(b->g, KNI_DNN_SELECT, 0, x, b->hidden, seen, y, false);
     return y;
 }
 
@@ -144,7 +129,7 @@ static void begin(builder *b, void **q, void **k)
 static void *scaled_scores(builder *b, void *q, void *k)
 {
     void *s = scores(b, KNI_DNN_F32);
-    kni_dnn_add_product(&b->g, q, k, s);
+    kni_dnn_add_product(b->g, q, k, s);
     return apply(b, KNI_DNN_MULTIPLY, s, b->scale, scores(b, KNI_DNN_F32));
 }
 
@@ -155,27 +140,27 @@ static void build_forward(builder *b)
     begin(b, &q, &k);
     void *s = hide(b, scaled_scores(b, q, k));
     void *most = per_row(b), *sum = per_row(b), *p = scores(b, b->dtype);
-    kni_dnn_add_reduction(&b->g, KNI_DNN_REDUCE_MAX, s, most);
+    kni_dnn_add_reduction(b->g, KNI_DNN_REDUCE_MAX, s, most);
     void *e = apply(b, KNI_DNN_EXP, apply(b, KNI_DNN_SUBTRACT, s, most, scores(b, KNI_DNN_F32)), NULL,
                     scores(b, KNI_DNN_F32));
-    kni_dnn_add_reduction(&b->g, KNI_DNN_REDUCE_SUM, e, sum);
+    kni_dnn_add_reduction(b->g, KNI_DNN_REDUCE_SUM, e, sum);
     apply(b, KNI_DNN_ADD, most, apply(b, KNI_DNN_LOG, sum, NULL, per_row(b)),
           key->lse ? row_numbers(b, ID_LSE) : per_row(b));
     apply(b, KNI_DNN_DIVIDE, e, sum, p);
     void *v = rows_of(b, ID_V, key->key_heads, key->keys, key->value_size, key->v_steps, false);
-    kni_dnn_add_product(&b->g, p, v, result(b, ID_OUT, key->heads, key->queries, key->value_size));
+    kni_dnn_add_product(b->g, p, v, result(b, ID_OUT, key->heads, key->queries, key->value_size));
 }
 
 /* [.., queries, keys] as [.., keys, queries]. */
 static void *turned(builder *b, void *x)
 {
     const plan_key *k = b->key;
-    void *y = kni_dnn_add_tensor(&b->g, &(kni_dnn_tensor){.dtype = b->dtype,
-                                                          .flags = KNI_DNN_INSIDE,
-                                                          .dims = {k->batch, k->heads, k->keys, k->queries},
-                                                          .steps = {k->heads * k->queries * k->keys,
-                                                                    k->queries * k->keys, 1, k->keys}});
-    kni_dnn_add_reshape(&b->g, x, y);
+    void *y = kni_dnn_add_tensor(b->g, &(kni_dnn_tensor){.dtype = b->dtype,
+                                                         .flags = KNI_DNN_INSIDE,
+                                                         .dims = {k->batch, k->heads, k->keys, k->queries},
+                                                         .steps = {k->heads * k->queries * k->keys,
+                                                                   k->queries * k->keys, 1, k->keys}});
+    kni_dnn_add_reshape(b->g, x, y);
     return y;
 }
 
@@ -185,12 +170,12 @@ static void add_shared_product(builder *b, void *a, void *c, int64_t id, int64_t
     const plan_key *k = b->key;
     void *y = result(b, id, k->key_heads, k->keys, size);
     if (k->heads == k->key_heads) {
-        kni_dnn_add_product(&b->g, a, c, y);
+        kni_dnn_add_product(b->g, a, c, y);
         return;
     }
     void *all = inside(b, b->dtype, k->keys, size);
-    kni_dnn_add_product(&b->g, a, c, all);
-    kni_dnn_add_reduction(&b->g, KNI_DNN_REDUCE_SUM, all, y);
+    kni_dnn_add_product(b->g, a, c, all);
+    kni_dnn_add_reduction(b->g, KNI_DNN_REDUCE_SUM, all, y);
 }
 
 static void build_gradient(builder *b)
@@ -204,7 +189,7 @@ static void build_gradient(builder *b)
     /* dots: the sum over each row of dy out. */
     void *dot = per_row(b), *dots = row_numbers(b, ID_DOTS);
     kni_dnn_add_reduction(
-        &b->g, KNI_DNN_REDUCE_SUM,
+        b->g, KNI_DNN_REDUCE_SUM,
         apply(b, KNI_DNN_MULTIPLY, dy, out, inside(b, KNI_DNN_F32, key->queries, key->value_size)), dot);
     apply(b, KNI_DNN_MULTIPLY, dot, number(b, ID_ONE), dots);
     /* p = exp(s - lse), dv = p' dy */
@@ -214,57 +199,25 @@ static void build_gradient(builder *b)
     add_shared_product(b, turned(b, p), dy, ID_DV, key->value_size);
     /* ds = scale (dy v' - dots) p, dk = ds' q, dq = ds k */
     void *dp = scores(b, KNI_DNN_F32);
-    kni_dnn_add_product(&b->g, dy, v, dp);
+    kni_dnn_add_product(b->g, dy, v, dp);
     void *ds = apply(b, KNI_DNN_SUBTRACT, dp, dots, scores(b, KNI_DNN_F32));
     ds = apply(b, KNI_DNN_MULTIPLY, ds, p, scores(b, KNI_DNN_F32));
     ds = apply(b, KNI_DNN_MULTIPLY, ds, b->scale, scores(b, KNI_DNN_F32));
     add_shared_product(b, turned(b, ds), q, ID_DK, key->size);
     void *straight = kni_dnn_add_tensor(
-        &b->g, &(kni_dnn_tensor){.dtype = b->dtype,
-                                 .flags = KNI_DNN_INSIDE,
-                                 .dims = {key->batch, key->key_heads, key->keys, key->size},
-                                 .steps = {key->k_steps[0], key->k_steps[1], key->k_steps[2], 1}});
-    kni_dnn_add_reshape(&b->g, k, straight);
+        b->g, &(kni_dnn_tensor){.dtype = b->dtype,
+                                .flags = KNI_DNN_INSIDE,
+                                .dims = {key->batch, key->key_heads, key->keys, key->size},
+                                .steps = {key->k_steps[0], key->k_steps[1], key->k_steps[2], 1}});
+    kni_dnn_add_reshape(b->g, k, straight);
     const int64_t dims[4] = {key->batch, key->heads, key->queries, key->size};
     const int64_t steps[4] = {key->heads * key->queries * key->size, key->queries * key->size, key->size, 1};
     void *wide = operand(b, ID_DQ_WIDE, KNI_DNN_F32, dims, steps);
-    kni_dnn_add_product(&b->g, ds, straight, wide);
+    kni_dnn_add_product(b->g, ds, straight, wide);
     apply(b, KNI_DNN_IDENTITY, wide, NULL, result(b, ID_DQ, key->heads, key->queries, key->size));
 }
 
 /* ---- plans */
-
-static struct kni_dnn *state_of(kni_cuda *c)
-{
-    if (c->dnn || !c->vendor) return c->dnn;
-    const kni_cuda_graph_api *api = kni_cuda_graph_library();
-    struct kni_dnn *s = api ? kni_allocate(sizeof *s) : NULL;
-    if (!s) return NULL;
-    memset(s, 0, sizeof *s);
-    s->api = api;
-    if (api->create(&s->handle)) {
-        kni_free(s, sizeof *s);
-        return NULL;
-    }
-    if (api->set_stream(s->handle, c->stream)) {
-        (void)api->destroy(s->handle);
-        kni_free(s, sizeof *s);
-        return NULL;
-    }
-    c->dnn = s;
-    return s;
-}
-
-void kni_dnn_free(kni_cuda *c)
-{
-    struct kni_dnn *s = c->dnn;
-    if (!s) return;
-    for (int i = 0; i < PLANS; i++)
-        if (s->plans[i].plan) (void)s->api->release(s->plans[i].plan);
-    if (!c->lost) (void)s->api->destroy(s->handle);
-    kni_free(s, sizeof *s);
-    c->dnn = NULL;
-}
 
 static void make_key(const kni_attention *p, bool gradient, plan_key *key)
 {
@@ -279,28 +232,14 @@ static void make_key(const kni_attention *p, bool gradient, plan_key *key)
     key->gradient = gradient;
 }
 
-static kept_plan *plan_for(struct kni_dnn *s, const plan_key *key)
+static void build(kni_dnn_graph *g, const void *given)
 {
-    kept_plan *oldest = &s->plans[0];
-    for (int i = 0; i < PLANS; i++) {
-        kept_plan *p = &s->plans[i];
-        if (p->used && !memcmp(&p->key, key, sizeof *key)) {
-            p->used = ++s->clock;
-            return p;
-        }
-        if (p->used < oldest->used) oldest = p;
-    }
-    if (oldest->plan) (void)s->api->release(oldest->plan);
-    builder b = {.g = {.api = s->api, .handle = s->handle},
-                 .key = key,
-                 .dtype = key->dtype == KN_F16 ? KNI_DNN_F16 : KNI_DNN_BF16};
+    const plan_key *key = given;
+    builder b = {.g = g, .key = key, .dtype = key->dtype == KN_F16 ? KNI_DNN_F16 : KNI_DNN_BF16};
     if (key->gradient)
         build_gradient(&b);
     else
         build_forward(&b);
-    *oldest = (kept_plan){.key = *key, .used = ++s->clock};
-    oldest->plan = kni_dnn_plan(&b.g, &oldest->workspace);
-    return oldest;
 }
 
 static bool takes(const kni_attention *p)
@@ -315,11 +254,10 @@ static size_t padded(int64_t bytes) { return ((size_t)bytes + 255) / 256 * 256; 
 kn_status kni_dnn_attention(kni_cuda *c, const kni_attention *p, bool gradient)
 {
     plan_key key;
-    struct kni_dnn *s = takes(p) && (!gradient || p->lse.memory) ? state_of(c) : NULL;
-    if (!s) return KN_ERROR_UNSUPPORTED;
+    if (!takes(p) || (gradient && !p->lse.memory)) return KN_ERROR_UNSUPPORTED;
     make_key(p, gradient, &key);
-    kept_plan *plan = plan_for(s, &key);
-    if (!plan->plan) return KN_ERROR_UNSUPPORTED;
+    const kni_dnn_kept *plan = kni_dnn_find(c, &key, sizeof key, build);
+    if (!plan) return KN_ERROR_UNSUPPORTED;
     size_t dots = gradient ? padded(p->batch * p->heads * p->queries * 4) : 0;
     size_t wide = gradient ? padded(p->batch * p->heads * p->queries * p->size * 4) : 0;
     char *memory = kni_cuda_scratch(c, dots + wide + padded(plan->workspace));
@@ -345,12 +283,6 @@ kn_status kni_dnn_attention(kni_cuda *c, const kni_attention *p, bool gradient)
         ids[count] = id;
         pointers[count++] = at;
     }
-    bool timed = kni_cuda_profile_begin(c);
-    int failed = kni_dnn_run(s->api, s->handle, plan->plan, ids, pointers, count, memory + dots + wide);
-    if (timed) kni_cuda_profile_end(c, gradient ? "cudnn gradient" : "cudnn");
-    if (!failed) return KN_OK;
-    kn_status status = c->recording ? KN_OK : kni_cuda_result(c, c->api->stream_wait(c->stream), "attention");
-    if (status) return status;
-    return kni_fail(KN_ERROR_INTERNAL, "%s: cuDNN failed in attention (its error %d)", c->name,
-                    (int32_t)failed);
+    return kni_dnn_execute(c, plan, ids, pointers, count, memory + dots + wide,
+                           gradient ? "the gradient of attention" : "attention");
 }

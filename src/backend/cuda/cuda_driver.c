@@ -255,6 +255,7 @@ static const kni_driver functions = {.addresses = true,
                                      .record_writes = kni_cuda_record_writes,
                                      .product = kni_cuda_record_product,
                                      .attention = kni_cuda_attention,
+                                     .convolution = kni_cuda_convolution,
                                      .attention_grad = kni_cuda_attention_grad,
                                      .profile = kni_cuda_profile_report,
                                      .close = cuda_close};

@@ -57,7 +57,7 @@ typedef struct kni_cuda {
     struct kni_cuda_profile *profile; /* cuda_profile.c; NULL: nobody asks */
     kni_cuda_products *products;
     struct kni_hopper_kernels *kernels; /* cuda_hopper.c */
-    struct kni_dnn *dnn;                /* cuda_cudnn_attention.c */
+    struct kni_dnn *dnn;                /* cuda_cudnn_plans.c */
 } kni_cuda;
 
 struct kni_module {
@@ -146,6 +146,7 @@ void kni_cuda_profile_free(kni_cuda *c);
 kn_status kni_cuda_product(kni_driver *d, const kni_product *p);
 kn_status kni_cuda_attention(kni_driver *d, const kni_attention *p);
 kn_status kni_cuda_attention_grad(kni_driver *d, const kni_attention *p);
+kn_status kni_cuda_convolution(kni_driver *d, const kni_convolution *p);
 /* KN_ERROR_UNSUPPORTED without a text where cuDNN has none. */
 kn_status kni_dnn_attention(kni_cuda *c, const kni_attention *p, bool gradient);
 void kni_dnn_free(kni_cuda *c);

@@ -61,6 +61,16 @@ typedef struct kni_attention {
     int64_t dy_steps[3];
 } kni_attention;
 
+/* A convolution over images of two axes with contiguous operands x [images, channels, ..], w [outs, channels / groups, ..]
+   and y [images, outs, ..]: makes y (with a bias by out, memory NULL: none), x or w of the others. */
+enum { KNI_CONVOLUTION_FORWARD, KNI_CONVOLUTION_DATA, KNI_CONVOLUTION_FILTER };
+typedef struct kni_convolution {
+    int what, dtype;
+    int64_t images, channels, outs, groups;
+    int64_t x_size[2], kernel[2], y_size[2], stride[2], padding[2], dilation[2];
+    kni_place x, w, y, bias;
+} kni_convolution;
+
 struct kni_driver {
     const char *name; /* "cuda:0" */
     char description[128];
@@ -108,6 +118,8 @@ struct kni_driver {
     /* Optional, likewise. */
     kn_status (*attention)(kni_driver *d, const kni_attention *p);
     kn_status (*attention_grad)(kni_driver *d, const kni_attention *p);
+
+    kn_status (*convolution)(kni_driver *d, const kni_convolution *p);
 
     /* Optional, for measuring: what each kind of work took, as text; answers its whole length. While `profiling` the label
        names the work that follows. */

@@ -211,13 +211,58 @@ static void measure(run *a, int what, const kni_conv_attributes *at, const kni_t
     for (int i = 0; i < ARRAYS; i++) memcpy(a->arrays[i], from[i], (size_t)a->axes * sizeof(int64_t));
 }
 
+/* By the driver's library: images of one axis are those of two with one row. */
+static kn_status by_library(kni_gpu *g, const kn_record *r, const run *a, int what)
+{
+    const kni_type *x = &kni_in(r, 0)->type, *other = &kni_in(r, 1)->type, *y = &kni_out(r, 0)->type;
+    bool half = y->dtype == KN_F16 || y->dtype == KN_BF16, biased = a->l.n_buffers > 3;
+    if (!g->driver->convolution || !half || a->axes > 2 || (biased && what != FORWARD))
+        return KN_ERROR_UNSUPPORTED;
+    static const int whats[] = {KNI_CONVOLUTION_FORWARD, KNI_CONVOLUTION_DATA, KNI_CONVOLUTION_FILTER};
+    int missing = 2 - a->axes;
+    kni_convolution p = {.what = whats[what],
+                         .dtype = y->dtype,
+                         .images = x->dims[0],
+                         .channels = what == TRANSPOSED ? y->dims[1] : x->dims[1],
+                         .outs = what == FORWARD  ? y->dims[1]
+                                 : what == WEIGHT ? other->dims[1]
+                                                  : x->dims[1],
+                         .groups = a->numbers[GROUPS],
+                         .stride = {1, 1},
+                         .dilation = {1, 1},
+                         .x_size = {1, 1},
+                         .kernel = {1, 1},
+                         .y_size = {1, 1}};
+    /* What a transposed convolution reads is what a plain one makes. */
+    int64_t *to[ARRAYS] = {what == TRANSPOSED ? p.y_size : p.x_size,
+                           p.kernel,
+                           what == TRANSPOSED ? p.x_size : p.y_size,
+                           p.stride,
+                           p.padding,
+                           p.dilation};
+    for (int i = 0; i < ARRAYS; i++)
+        for (int k = 0; k < a->axes; k++) to[i][missing + k] = a->arrays[i][k];
+    if (p.padding[0] < 0 || p.padding[1] < 0) return KN_ERROR_UNSUPPORTED;
+    kni_place places[KNI_GPU_PRODUCT_BUFFERS];
+    for (int i = 0; i < a->l.n_buffers; i++) places[i] = (kni_place){a->l.blocks[i]->memory, a->l.offsets[i]};
+    /* Buffers: the other operand, x, a bias, the result. */
+    kni_place result = places[a->l.n_buffers - 1];
+    p.x = what == TRANSPOSED ? result : places[1];
+    p.w = what == WEIGHT ? result : places[0];
+    p.y = what == FORWARD ? result : what == TRANSPOSED ? places[1] : places[0];
+    if (biased) p.bias = places[2];
+    kn_status s = kni_gpu_checked(g, g->driver->convolution(g->driver, &p));
+    if (s == KN_OK) g->launches++;
+    return s;
+}
+
 static kn_status launch(kni_gpu *g, const kn_record *r, run *a, int what, bool has_bias, int64_t largest)
 {
     const int64_t *n = a->numbers;
     kni_gpu_product_launch *l = &a->l;
     signature s = {'v', (uint8_t)what, kni_out(r, 0)->type.dtype, (uint8_t)a->axes, has_bias,
                    0,   {0, 0, 0, 0}};
-    s.shape = kni_tiled_choose(g->driver, kni_tiled_compute(s.dtype), n[M], n[N], n[GROUPS]);
+    s.shape = kni_tiled_choose(g->driver, kni_tiled_compute(s.dtype), n[M], n[N], n[K], n[GROUPS]);
     s.wide = largest > INT64_C(1) << 29 || n[N] > INT64_C(1) << 29 || n[K] > INT64_C(1) << 29;
     for (int i = 0; i < a->axes; i++)
         s.wide |=
@@ -240,7 +285,7 @@ static kn_status convolve(kni_gpu *g, const kn_record *r, const kni_gpu_way *way
     kni_tensor *x = kni_in(r, 0), *other = kni_in(r, 1), *bias = r->n_in > 2 ? kni_in(r, 2) : NULL;
     kni_tensor *y = kni_out(r, 0);
     run a;
-    if (way->by == KNI_GPU_BY_LIBRARY) return KN_ERROR_UNSUPPORTED;
+    if (way->by == KNI_GPU_BY_LIBRARY && (way->tail || !g->driver->convolution)) return KN_ERROR_UNSUPPORTED;
     memset(&a, 0, sizeof a);
     a.l.tail = way->tail;
     if (what == WEIGHT)
@@ -256,7 +301,9 @@ static kn_status convolve(kni_gpu *g, const kn_record *r, const kni_gpu_way *way
     if (s == KN_OK && !way->tail) s = kni_gpu_allocate(g, y);
     if (s == KN_OK) {
         if (!way->tail) a.l.blocks[a.l.n_buffers++] = kni_gpu_block_of(y->storage);
-        s = launch(g, r, &a, what, bias != NULL, most);
+        s = way->tail || way->by == KNI_GPU_BY_KERNEL ? KN_ERROR_UNSUPPORTED : by_library(g, r, &a, what);
+        if (s == KN_ERROR_UNSUPPORTED && way->by != KNI_GPU_BY_LIBRARY)
+            s = launch(g, r, &a, what, bias != NULL, most);
     }
     if (s == KN_OK && !way->tail) kni_gpu_finish(g, r, -1);
     for (int i = 0; i < 3; i++)

@@ -97,8 +97,9 @@ static int reader_of(const kn_record *r, const kni_tensor *x)
 bool kni_gpu_kernel_first(const kni_gpu *g, const kn_record *head)
 {
     int64_t m, n, k, batch;
-    return !sizes_of(head, &m, &n, &k, &batch) ||
-           kni_gpu_prefers_kernel(g, kni_out(head, 0)->type.dtype, m, n, k, batch);
+    int dtype = kni_out(head, 0)->type.dtype;
+    if (!sizes_of(head, &m, &n, &k, &batch)) return !g->driver->convolution || !is_half(dtype);
+    return kni_gpu_prefers_kernel(g, dtype, m, n, k, batch);
 }
 
 kni_tail_answer kni_gpu_follows(void *leaf, const kn_record *const *records, int n, const kn_record *next)

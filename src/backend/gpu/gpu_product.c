@@ -132,7 +132,8 @@ static kn_status tiled(kni_gpu *g, const kni_gpu_product *p)
                    .a_along_rows = p->a.row == 1 && p->a.column != 1,
                    .b_along_rows = p->b.row == 1 && p->b.column != 1,
                    .wide = needs_wide(p),
-                   .shape = kni_tiled_choose(g->driver, kni_tiled_compute(p->dtype), p->m, p->n, p->batch)};
+                   .shape =
+                       kni_tiled_choose(g->driver, kni_tiled_compute(p->dtype), p->m, p->n, p->k, p->batch)};
     s.a_wide = fetches_wide(&p->a, s.a_along_rows, p->m, p->k, p->dtype);
     s.b_wide = fetches_wide(&p->b, s.b_along_rows, p->k, p->n, p->dtype);
     kni_gpu_product_launch l = {.key = &s,

@@ -330,11 +330,17 @@ static bool fits(const kni_driver *d, const kni_tiled_shape *s, int bytes)
            (!d->caps.shared_bytes || shared_elements(s) * bytes <= d->caps.shared_bytes);
 }
 
-/* Larger tiles read less for each product; smaller ones keep more of the device busy. */
-kni_tiled_shape kni_tiled_choose(const kni_driver *d, int compute, int64_t m, int64_t n, int64_t batch)
+/* Larger tiles read less for each product; smaller ones keep more of the device busy, and more slices more of a workgroup
+   where there are terms for them. As measured on an H200. */
+kni_tiled_shape kni_tiled_choose(const kni_driver *d, int compute, int64_t m, int64_t n, int64_t k,
+                                 int64_t batch)
 {
-    static const kni_tiled_shape shapes[] = {
-        {64, 64, 16, 1}, {32, 32, 16, 4}, {16, 32, 16, 8}, {16, 16, 16, 8}};
+    enum { FEW = 64, SOME = 256 }; /* terms */
+    const kni_tiled_shape shapes[] = {{64, 64, 16, 2},
+                                      {32, 32, 8, 4},
+                                      k <= FEW ? (kni_tiled_shape){16, 32, 8, 8}
+                                               : (kni_tiled_shape){32, 16, 16, 8},
+                                      {16, 16, 16, k < SOME ? 8 : 16}};
     kni_tiled_shape chosen = shapes[KNI_COUNT(shapes) - 1];
     int bytes = kni_dtypes[compute].bits / 8;
     for (int i = 0; i < KNI_COUNT(shapes); i++) {

@@ -49,7 +49,8 @@ static inline int64_t kni_tiled_tiles(const kni_tiled_shape *s, int64_t m, int64
     return (m + s->rows - 1) / s->rows * ((n + s->columns - 1) / s->columns);
 }
 /* A shape for a product on this device, with sums of dtype `compute`. */
-kni_tiled_shape kni_tiled_choose(const kni_driver *d, int compute, int64_t m, int64_t n, int64_t batch);
+kni_tiled_shape kni_tiled_choose(const kni_driver *d, int compute, int64_t m, int64_t n, int64_t k,
+                                 int64_t batch);
 /* The dtype in which products of a dtype are summed. */
 int kni_tiled_compute(int dtype);
 /* Declares where results go, after all other buffers, and the params of items: a buffer of `dtype`, or those of the tail.
