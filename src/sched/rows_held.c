@@ -101,7 +101,7 @@ void kni_rows_held(kni_rows_emit *s)
 
 /* ---- sums over the rows */
 
-enum { AT_ONCE = 4 };
+enum { AT_ONCE = 8 };
 
 static int list_columns(const kni_work *w, uint16_t nodes[KNI_ROWS_MOST_COLUMNS])
 {

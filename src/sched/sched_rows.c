@@ -13,7 +13,7 @@ enum {
     SIDE = 32,
     NARROW_SIDE = 8,
     LITTLE = 16,    /* elements of an invocation, when all are at work */
-    COLUMN_SIDE = 4 /* vectors side by side where the sums of many workgroups are added */
+    COLUMN_SIDE = 8 /* places side by side where the sums of many workgroups are added */
 };
 
 static uint32_t processors(const kni_work *w) { return w->target->processors ? w->target->processors : 1; }
@@ -237,9 +237,11 @@ static void set_pass(kni_work *w, int pass)
 {
     w->pass = (uint8_t)pass;
     if (w->form != KNI_ROWS_COLUMNS || pass == 0) return;
+    /* One place for an invocation: there are few of them, and many sums to be added at each. */
+    w->lanes = 1;
     w->threads = kni_sched_threads(w, SIDE * LINES);
     w->teams = w->threads > COLUMN_SIDE ? w->threads / COLUMN_SIDE : 1;
-    while (w->teams > 1 && w->threads * w->lanes * 8 * column_sums(w) > w->target->caps->shared_bytes) {
+    while (w->teams > 1 && w->threads * 8 * column_sums(w) > w->target->caps->shared_bytes) {
         w->teams /= 2;
         w->threads /= 2;
     }
@@ -298,6 +300,7 @@ kni_ir *kni_sched_rows_ir(kni_work *w, const kni_sched *sched, int32_t kernel)
     (void)sched;
     if (kernel == 0 && w->form == KNI_ROWS_COLUMNS) { /* the choice of the first kernel was replaced */
         w->teams = 1;
+        w->lanes = lanes_along(w, KNI_WORK_K);
         hold(w);
     }
     set_pass(w, kernel);
