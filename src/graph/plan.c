@@ -2,7 +2,7 @@
 #include "graph/plan.h"
 #include "core/text.h"
 #include "graph/grouping.h"
-#include "graph/recompute.h"
+#include "graph/plan_repeats.h"
 #include <string.h>
 
 static int32_t words_for(int32_t bits) { return (bits + 63) / 64; }
@@ -100,7 +100,7 @@ static bool choose_what_to_store(maker *m, const kni_group_limits *limits)
     if (!m->again) return false;
     memset(m->again, 0, (size_t)m->q->n_values * sizeof *m->again);
     if (!(limits->takes & KNI_TAKES_REPEATS)) return true;
-    if (!kni_plan_recompute(m->q, limits, p, m->natural, m->again)) return false;
+    if (!kni_plan_repeats(m->q, limits, p, m->natural, m->again)) return false;
     for (int32_t v = 0; v < m->q->n_values; v++) p->n_again += m->again[v];
     for (int32_t e = 0; e < m->q->n_entries; e++) m->step_of[e] = -1;
     for (int32_t i = 0; i < p->n_steps; i++)

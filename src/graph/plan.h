@@ -28,7 +28,7 @@ typedef struct kni_plan {
     uint64_t hash;
     uint64_t *key;
     int32_t n_key, n_steps;
-    uint64_t *alive; /* bit by value */
+    uint64_t *alive;           /* bit by value */
     int32_t n_values, n_again; /* values; those of them that each step that reads them computes */
     kni_step *steps;
     kni_plan_run run; /* what a leaf that takes plans is told */

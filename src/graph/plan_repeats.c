@@ -3,7 +3,7 @@
    memory anyway, the readers can compute it themselves. For each group the cheapest set of values to read is a minimum cut
    between what lies in memory and what the group reads, with bytes as capacities. A value is computed again by all of its
    readers or by none. */
-#include "graph/recompute.h"
+#include "graph/plan_repeats.h"
 #include "graph/minimum_cut.h"
 #include "graph/row_domain.h"
 #include <string.h>
@@ -345,8 +345,8 @@ static bool rebuild(state *s)
     return true;
 }
 
-bool kni_plan_recompute(const kni_queue *q, const kni_group_limits *limits, kni_plan *p, uint8_t *natural,
-                        bool *again)
+bool kni_plan_repeats(const kni_queue *q, const kni_group_limits *limits, kni_plan *p, uint8_t *natural,
+                      bool *again)
 {
     size_t n = (size_t)q->n_values;
     bool *flags = kni_bump_take(&p->memory, 3 * n + 1);

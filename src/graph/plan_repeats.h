@@ -1,6 +1,6 @@
 /* Which values are computed again where they are read instead of being stored between groups. */
-#ifndef KNI_RECOMPUTE_H
-#define KNI_RECOMPUTE_H
+#ifndef KNI_PLAN_REPEATS_H
+#define KNI_PLAN_REPEATS_H
 
 #include "graph/plan.h"
 
@@ -8,7 +8,7 @@
    again what would cost more bytes to write and read; records that nobody needs where they were are taken out, and steps
    that have none left go. again: by value, zeroed; set for values that no step stores. `natural` is the kind of each
    step, were it to grow. False without memory. */
-bool kni_plan_recompute(const kni_queue *q, const kni_group_limits *limits, kni_plan *p, uint8_t *natural,
-                        bool *again);
+bool kni_plan_repeats(const kni_queue *q, const kni_group_limits *limits, kni_plan *p, uint8_t *natural,
+                      bool *again);
 
 #endif
