@@ -32,6 +32,9 @@ typedef struct kni_gpu_block {
     struct kni_gpu_recording *recording;   /* whose launches use it, NULL: none; it goes back there */
     struct kni_gpu_block *sibling;         /* another one of the recording */
     bool live;                             /* in use */
+    /* Values from the host have blocks of their own, so that they are where they were whatever others take meanwhile:
+       recordings depend on it. */
+    bool uploaded;
 } kni_gpu_block;
 
 /* A launch that may have reported a fault. */
@@ -55,7 +58,9 @@ struct kni_gpu {
     bool lost;
     char lost_text[256];
     /* memory */
-    kni_gpu_block *live, *free_blocks[KNI_GPU_CLASSES];
+    kni_gpu_block *live;
+    kni_gpu_block *free_blocks[2][KNI_GPU_CLASSES]; /* and those that values of the host come in */
+    bool uploading;                                 /* what is taken now is for one of them */
     int64_t live_blocks, bytes_now, bytes_peak, bytes_cached, limit, cache_limit;
     bool
         exact; /* blocks of the size asked for, none kept: checkers of memory see every access that is out of bounds */
@@ -100,6 +105,8 @@ kn_status kni_gpu_checked(kni_gpu *g, kn_status s);
 kni_gpu_block *kni_gpu_take(kni_gpu *g, size_t bytes);
 void kni_gpu_give(kni_gpu_block *block);
 void kni_gpu_trim(kni_gpu *g);
+/* Another block as large, in use, without making room for it; NULL without any failure told. */
+kni_gpu_block *kni_gpu_take_another(const kni_gpu_block *block);
 /* For recordings: a block that is in use again; one that is no recording's any more. */
 void kni_gpu_revive(kni_gpu_block *block);
 void kni_gpu_release_block(kni_gpu_block *block);

@@ -53,14 +53,24 @@ static void destroy(kni_gpu *g, kni_gpu_block *b)
 
 void kni_gpu_trim(kni_gpu *g)
 {
-    for (int c = 0; c < KNI_GPU_CLASSES; c++) {
-        while (g->free_blocks[c]) {
-            kni_gpu_block *b = g->free_blocks[c];
-            g->free_blocks[c] = b->next;
+    for (int c = 0; c < 2 * KNI_GPU_CLASSES; c++) {
+        kni_gpu_block **list = &g->free_blocks[c / KNI_GPU_CLASSES][c % KNI_GPU_CLASSES];
+        while (*list) {
+            kni_gpu_block *b = *list;
+            *list = b->next;
             destroy(g, b);
         }
     }
     g->bytes_cached = 0;
+}
+
+static kni_gpu_block *take_free(kni_gpu *g, uint32_t class_number, bool uploaded)
+{
+    kni_gpu_block **list = &g->free_blocks[uploaded][class_number], *b = *list;
+    if (!b) return NULL;
+    *list = b->next;
+    g->bytes_cached -= (int64_t)b->bytes;
+    return b;
 }
 
 /* From the driver, within the bound. NULL without any failure told. */
@@ -104,12 +114,9 @@ static kni_gpu_block *take(kni_gpu *g, size_t bytes)
     if (g->exact) room = bytes ? bytes : 1;
     kni_gpu_block *b = g->recording ? kni_gpu_recording_block(g, c) : NULL;
     if (b) return b;
-    b = g->free_blocks[c];
-    if (b) {
-        g->free_blocks[c] = b->next;
-        g->bytes_cached -= (int64_t)b->bytes;
-        return b;
-    }
+    b = take_free(g, c, g->uploading);
+    if (!b && g->uploading) b = take_free(g, c, false);
+    if (b) return b;
     b = kni_allocate(sizeof *b);
     if (!b) return no_memory(g, sizeof *b);
     memset(b, 0, sizeof *b);
@@ -126,17 +133,39 @@ static kni_gpu_block *take(kni_gpu *g, size_t bytes)
     return b;
 }
 
+/* A value begins in the block. */
+static void begin(kni_gpu *g, kni_gpu_block *b)
+{
+    b->faults = 0;
+    b->epoch = g->epoch;
+    b->error = KN_NONE;
+    b->companion = NULL;
+    link_live(g, b);
+}
+
+kni_gpu_block *kni_gpu_take_another(const kni_gpu_block *like)
+{
+    kni_gpu *g = like->gpu;
+    kni_gpu_block *b = take_free(g, like->class_number, false);
+    if (!b) {
+        void *memory = allocate(g, like->bytes);
+        b = memory ? kni_allocate(sizeof *b) : NULL;
+        if (!b && memory) g->driver->free(g->driver, memory);
+        if (!b) return NULL;
+        *b = (kni_gpu_block){
+            .gpu = g, .memory = memory, .bytes = like->bytes, .class_number = like->class_number};
+    }
+    begin(g, b);
+    return b;
+}
+
 kni_gpu_block *kni_gpu_take(kni_gpu *g, size_t bytes)
 {
     kni_gpu_lock(g);
     kni_gpu_block *b = kni_gpu_usable(g) ? NULL : take(g, bytes);
     if (b) {
         if (g->recording && !b->recording) kni_gpu_recording_adopt(g, b);
-        b->faults = 0;
-        b->epoch = g->epoch;
-        b->error = KN_NONE;
-        b->companion = NULL;
-        link_live(g, b);
+        begin(g, b);
     }
     kni_gpu_unlock(g);
     return b;
@@ -149,8 +178,9 @@ void kni_gpu_release_block(kni_gpu_block *b)
         destroy(g, b);
         return;
     }
-    b->next = g->free_blocks[b->class_number];
-    g->free_blocks[b->class_number] = b;
+    kni_gpu_block **list = &g->free_blocks[b->uploaded][b->class_number];
+    b->next = *list;
+    *list = b;
     g->bytes_cached += (int64_t)b->bytes;
 }
 
@@ -159,11 +189,7 @@ void kni_gpu_revive(kni_gpu_block *b)
     kni_gpu *g = b->gpu;
     g->bytes_recorded -= (int64_t)b->bytes;
     b->recording->live++;
-    b->faults = 0;
-    b->epoch = g->epoch;
-    b->error = KN_NONE;
-    b->companion = NULL;
-    link_live(g, b);
+    begin(g, b);
 }
 
 void kni_gpu_give(kni_gpu_block *b)
@@ -238,9 +264,12 @@ kn_status kni_gpu_write(kn_backend *backend, uint32_t id, const void *data)
     kni_tensor *x = kni_slot(id);
     kni_gpu_enter(g);
     kn_status s = data ? kni_gpu_flush(g) : KN_OK;
+    g->uploading = data != NULL;
     if (s == KN_OK) s = kni_gpu_allocate(g, x);
+    g->uploading = false;
     if (s == KN_OK) {
         kni_driver *d = g->driver;
+        if (data) kni_gpu_block_of(x->storage)->uploaded = true;
         void *memory = kni_gpu_block_of(x->storage)->memory;
         size_t bytes = (size_t)bytes_of(x);
         if (bytes)

@@ -17,10 +17,27 @@ static bool input_fits(const kni_gpu_input *in, const kni_tensor *x)
     return !in->written || kni_storage_writable(x->storage);
 }
 
+/* A block in use holds a result of an earlier run that somebody still needs. Small ones can be moved elsewhere, as the losses
+   of many steps. */
+static bool can_move(const kni_gpu_recording *r)
+{
+    enum { MOST_BYTES = 1 << 20 };
+    int64_t held = 0;
+    size_t bytes = 0;
+    for (int32_t i = 0; i < r->n_results; i++) {
+        const kni_gpu_block *b = r->results[i].block;
+        if (!b || !b->live) continue;
+        if (b->companion || r->results[i].beside) return false;
+        held++;
+        bytes += b->bytes;
+    }
+    return held == r->live && bytes <= MOST_BYTES;
+}
+
 static bool fits(const kni_gpu_recording *r, const kni_plan_run *run)
 {
-    /* A block in use holds a result of an earlier run that somebody still needs. */
-    if (r->live || r->n_inputs != run->n_inputs || r->modes != kni_gpu_recording_modes()) return false;
+    if ((r->live && !can_move(r)) || r->n_inputs != run->n_inputs || r->modes != kni_gpu_recording_modes())
+        return false;
     for (int32_t i = 0; i < r->n_inputs; i++)
         if (!input_fits(&r->inputs[i], kni_slot(run->inputs[i]))) return false;
     return true;
@@ -105,6 +122,38 @@ static bool bind_numbers(kni_gpu_recording *r, const kni_plan_run *run)
 
 /* ---- results */
 
+/* The value of a block in use moves to other memory, and a block with the old one takes its place in the recording. */
+static bool move_away(kni_gpu *g, kni_gpu_recording *r, kni_gpu_result *result)
+{
+    kni_gpu_block *held = result->block, *other = kni_gpu_take_another(held);
+    if (!other) return false;
+    void *old = held->memory;
+    if (kni_gpu_checked(g, g->driver->copy(g->driver, other->memory, 0, old, 0, held->bytes))) {
+        kni_gpu_give(other);
+        return false;
+    }
+    held->memory = other->memory;
+    other->memory = old;
+    kni_gpu_block **at = &r->blocks;
+    while (*at != held) at = &(*at)->sibling;
+    *at = other;
+    other->sibling = held->sibling;
+    other->recording = r;
+    held->sibling = NULL;
+    held->recording = NULL;
+    result->block = other;
+    kni_gpu_give(other); /* it is counted in the other's place */
+    return true;
+}
+
+static bool move_all(kni_gpu *g, kni_gpu_recording *r)
+{
+    for (int32_t i = 0; i < r->n_results && r->live; i++)
+        if (r->results[i].block && r->results[i].block->live && !move_away(g, r, &r->results[i]))
+            return false;
+    return true;
+}
+
 static void take_back(const kni_plan_run *run, int32_t n)
 {
     for (int32_t i = 0; i < n; i++) kni_storage_release(kni_slot(run->results[i])->storage);
@@ -186,7 +235,7 @@ kn_status kni_gpu_plan_replay(kni_gpu *g, const kni_plan_run *run)
         if (r->spoiled) kni_gpu_recording_free(r);
         r = next;
     }
-    if (!r || !give_results(r, run)) return KN_ERROR_UNSUPPORTED;
+    if (!r || (r->live && !move_all(g, r)) || !give_results(r, run)) return KN_ERROR_UNSUPPORTED;
     if (kni_gpu_checked(g, g->driver->replay(g->driver, r->work))) {
         take_back(run, r->n_results);
         kni_gpu_recording_free(r);
