@@ -6,8 +6,9 @@
 #include "backend/gpu/driver.h"
 
 enum {
-    KNI_CUDA_SLOT_BYTES = 4 << 20,
-    KNI_CUDA_UPLOAD_SLOTS = 8,
+    KNI_CUDA_UPLOAD_BYTES = 2 << 20, /* of a slot */
+    KNI_CUDA_UPLOAD_SLOTS = 16,
+    KNI_CUDA_DOWNLOAD_BYTES = 4 << 20,
     KNI_CUDA_DOWNLOAD_SLOTS = 2,
     KNI_CUDA_PENDING = 256,
     KNI_CUDA_WORKSPACE = 32 << 20,

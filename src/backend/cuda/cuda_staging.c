@@ -31,11 +31,11 @@ static void copy_bytes(void *to, const void *from, size_t bytes)
 }
 
 /* False where there is no pinned memory: the caller then copies without it. */
-static bool slot_ready(kni_cuda *c, kni_cuda_slot *slot)
+static bool slot_ready(kni_cuda *c, kni_cuda_slot *slot, size_t bytes)
 {
     if (slot->memory) return true;
     void *memory = NULL, *event = NULL;
-    if (c->api->host_allocate(&memory, KNI_CUDA_SLOT_BYTES, 0)) return false;
+    if (c->api->host_allocate(&memory, bytes, 0)) return false;
     if (c->api->event_create(&event, KNI_CU_EVENT_NO_TIME)) {
         (void)c->api->host_free(memory);
         return false;
@@ -78,6 +78,15 @@ static int next_slot(kni_cuda *c)
     return unused >= 0 ? unused : oldest;
 }
 
+static kn_status leave_slot(kni_cuda *c, const char *doing)
+{
+    kn_status status = slot_mark(c, &c->upload[c->upload_slot], doing);
+    if (status) return status;
+    c->upload_slot = next_slot(c);
+    c->upload_used = 0;
+    return KN_OK;
+}
+
 kn_status kni_cuda_upload(kni_driver *d, void *to, size_t offset, const void *from, size_t bytes)
 {
     static const char doing[] = "copying to the device";
@@ -86,25 +95,28 @@ kn_status kni_cuda_upload(kni_driver *d, void *to, size_t offset, const void *fr
     const char *source = from;
     kni_cuda_address target = kni_cuda_at(to, offset);
     while (!status && bytes) {
+        size_t room = KNI_CUDA_UPLOAD_BYTES - c->upload_used;
+        /* What fits a slot goes in one piece. */
+        if (c->upload_used && (!room || (bytes > room && bytes <= KNI_CUDA_UPLOAD_BYTES))) {
+            status = leave_slot(c, doing);
+            continue;
+        }
         kni_cuda_slot *slot = &c->upload[c->upload_slot];
-        if (!slot_ready(c, slot))
+        if (!slot_ready(c, slot, KNI_CUDA_UPLOAD_BYTES))
             return kni_cuda_result(c, c->api->copy_in(target, source, bytes, c->stream), doing);
         /* A slot that is entered at its beginning may still be read by the copies of its last turn. */
         if (!c->upload_used && (status = slot_wait(c, slot, doing))) break;
-        size_t room = KNI_CUDA_SLOT_BYTES - c->upload_used, n = bytes < room ? bytes : room;
+        size_t n = bytes < room ? bytes : room, padded = (n + 255) / 256 * 256;
         copy_bytes(slot->memory + c->upload_used, source, n);
         status =
             kni_cuda_result(c, c->api->copy_in(target, slot->memory + c->upload_used, n, c->stream), doing);
-        c->upload_used += (n + 255) / 256 * 256;
+        c->upload_used = padded < room ? c->upload_used + padded : KNI_CUDA_UPLOAD_BYTES;
         source += n;
         target += n;
         bytes -= n;
-        if (!status && c->upload_used >= KNI_CUDA_SLOT_BYTES) {
-            status = slot_mark(c, slot, doing);
-            c->upload_slot = next_slot(c);
-            c->upload_used = 0;
-        }
     }
+    /* So that it is free for others as early as can be. */
+    if (!status && c->upload_used == KNI_CUDA_UPLOAD_BYTES) status = leave_slot(c, doing);
     return status;
 }
 
@@ -112,25 +124,26 @@ kn_status kni_cuda_upload(kni_driver *d, void *to, size_t offset, const void *fr
 static kn_status download_chunks(kni_cuda *c, char *to, kni_cuda_address from, size_t bytes,
                                  const char *doing)
 {
-    size_t chunks = (bytes + KNI_CUDA_SLOT_BYTES - 1) / KNI_CUDA_SLOT_BYTES;
+    size_t chunks = (bytes + KNI_CUDA_DOWNLOAD_BYTES - 1) / KNI_CUDA_DOWNLOAD_BYTES;
     kn_status status = KN_OK;
     for (size_t i = 0; i <= chunks && !status; i++) {
         if (i < chunks) {
-            size_t first = i * KNI_CUDA_SLOT_BYTES, left = bytes - first;
+            size_t first = i * KNI_CUDA_DOWNLOAD_BYTES, left = bytes - first;
             kni_cuda_slot *slot = &c->download[i % KNI_CUDA_DOWNLOAD_SLOTS];
-            status = kni_cuda_result(c,
-                                     c->api->copy_out(slot->memory, from + first,
-                                                      left < KNI_CUDA_SLOT_BYTES ? left : KNI_CUDA_SLOT_BYTES,
-                                                      c->stream),
-                                     doing);
+            status = kni_cuda_result(
+                c,
+                c->api->copy_out(slot->memory, from + first,
+                                 left < KNI_CUDA_DOWNLOAD_BYTES ? left : KNI_CUDA_DOWNLOAD_BYTES, c->stream),
+                doing);
             if (!status) status = slot_mark(c, slot, doing);
         }
         if (!status && i > 0) {
-            size_t first = (i - 1) * KNI_CUDA_SLOT_BYTES, left = bytes - first;
+            size_t first = (i - 1) * KNI_CUDA_DOWNLOAD_BYTES, left = bytes - first;
             kni_cuda_slot *slot = &c->download[(i - 1) % KNI_CUDA_DOWNLOAD_SLOTS];
             status = slot_wait(c, slot, doing);
             if (!status)
-                copy_bytes(to + first, slot->memory, left < KNI_CUDA_SLOT_BYTES ? left : KNI_CUDA_SLOT_BYTES);
+                copy_bytes(to + first, slot->memory,
+                           left < KNI_CUDA_DOWNLOAD_BYTES ? left : KNI_CUDA_DOWNLOAD_BYTES);
         }
     }
     return status;
@@ -143,7 +156,8 @@ kn_status kni_cuda_download(kni_driver *d, void *to, const void *from, size_t of
     kn_status status = kni_cuda_enter_outside(c, doing);
     if (status || !bytes) return status;
     bool pinned =
-        slot_ready(c, &c->download[0]) && (bytes <= KNI_CUDA_SLOT_BYTES || slot_ready(c, &c->download[1]));
+        slot_ready(c, &c->download[0], KNI_CUDA_DOWNLOAD_BYTES) &&
+        (bytes <= KNI_CUDA_DOWNLOAD_BYTES || slot_ready(c, &c->download[1], KNI_CUDA_DOWNLOAD_BYTES));
     if (pinned) return download_chunks(c, to, kni_cuda_at(from, offset), bytes, doing);
     int result = c->api->copy_out(to, kni_cuda_at(from, offset), bytes, c->stream);
     if (!result) result = c->api->stream_wait(c->stream);
