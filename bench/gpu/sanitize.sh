@@ -1,7 +1,7 @@
 #!/bin/sh
 # compute-sanitizer over a sample of the conformance suite, one or two ops of each family of the op table (src/ops/*.def):
 # memcheck for all of them, racecheck where work items share memory. One line for each family; any error fails.
-# Usage: bench/gpu/sanitize.sh [DEVICE]   KN_BUILD_ROOT, KN_JOBS (8), SAMPLE (percent of the cases, 20), COMPUTE_SANITIZER
+# Usage: bench/gpu/sanitize.sh [DEVICE]   KN_BUILD_ROOT, KN_JOBS (8), COMPUTE_SANITIZER
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 device=${1:-cuda:0}
@@ -17,35 +17,37 @@ export KN_CUDA_LIBRARIES KN_DEVICE_POOL=off KN_FALLBACK=off
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
 
-# family, tool, filters of `kiln conform`
-jobs="contraction memcheck matmul: conv2d:
-creation memcheck linspace: random:
-elementwise memcheck gelu: where:
-indexing memcheck gather: scatter:
-linalg memcheck cholesky: triangular_solve:
-loss memcheck cross_entropy: ctc_loss:
-movement memcheck concat: pad:
-normalise memcheck layer_norm: softmax:
-reduce memcheck sum: argmax:
-scan memcheck cumsum: cummax:
-signal memcheck fft:
-sorting memcheck sort: topk:
-spatial memcheck interpolate: grid_sample:
-update memcheck adam_update: sgd_update:
-window memcheck max_pool: unfold4d:
-contraction racecheck matmul:
-normalise racecheck softmax:
-reduce racecheck sum:
-scan racecheck cumsum:
-sorting racecheck sort:"
+# family, tool, percent of the cases, filters of `kiln conform`
+jobs="linalg memcheck 20 cholesky: triangular_solve:
+spatial memcheck 30 resize: sample_grid:
+window memcheck 20 max_pool2d: unfold4d:
+loss memcheck 20 binary_cross_entropy: ctc_loss:
+loss memcheck 4 cross_entropy:
+normalise memcheck 5 embedding: rope:
+elementwise memcheck 5 gelu: exp:
+normalise memcheck 10 layer_norm: softmax:
+contraction memcheck 5 matmul: conv2d:
+creation memcheck 20 linspace: random:
+indexing memcheck 5 gather: scatter:
+movement memcheck 10 concat: pad:
+reduce memcheck 5 mean: argmax:
+scan memcheck 5 cumsum: cummax:
+signal memcheck 2 fft:
+sorting memcheck 2 sort: topk:
+update memcheck 2 adam_update: sgd_update:
+normalise racecheck 5 softmax:
+reduce racecheck 2 sum:
+scan racecheck 5 cumsum:
+sorting racecheck 2 sort:
+contraction racecheck 3 matmul:"
 
 one() {
-    family=$1 tool=$2
-    shift 2
+    family=$1 tool=$2 sample=$3
+    shift 3
     log=$logs/$family.$tool errors=0 passed=0 begun=$(date +%s)
     for filter; do
         "$sanitizer" --tool "$tool" --error-exitcode 99 "$kiln" conform --device "$device" --filter "$filter" \
-            --sample "${SAMPLE:-20}" >"$log" 2>&1
+            --sample "$sample" >"$log" 2>&1
         status=$?
         found=$(sed -n 's/.*ERROR SUMMARY: \([0-9]*\) error.*/\1/p; s/.*RACECHECK SUMMARY: \([0-9]*\) hazard.*/\1/p' "$log")
         count=$(sed -n 's/^\([0-9]*\) passed, [0-9]* failed.*/\1/p' "$log")

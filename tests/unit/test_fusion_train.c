@@ -160,8 +160,8 @@ static void same_losses(const char *leaf, int steps)
 }
 
 /* Steps of a size that was never met before. Kernels are made for facts of sizes: whether they divide by the width of
-   vectors, whether they are 1, which of them are equal, and by powers of two how long an axis is that is summed. With the facts of the sizes before
-   nothing compiles, else only what reduces along the batch, once. */
+   vectors, whether they are 1, which of them are equal, and how many pieces of what a team holds an axis fills that is
+   summed. With the facts of the sizes before nothing compiles, else only what reduces along the batch, once. */
 static int64_t later_sizes(run *fused, const char *leaf, int number)
 {
     static const struct {
