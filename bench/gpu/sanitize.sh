@@ -23,7 +23,7 @@ spatial memcheck 30 resize: sample_grid:
 window memcheck 20 max_pool2d: unfold4d:
 loss memcheck 20 binary_cross_entropy: ctc_loss:
 loss memcheck 4 cross_entropy:
-normalise memcheck 5 embedding: rope:
+normalise memcheck 30 embedding: rope:
 elementwise memcheck 5 gelu: exp:
 normalise memcheck 10 layer_norm: softmax:
 contraction memcheck 5 matmul: conv2d:

@@ -4,6 +4,7 @@
 #include "ops/generated/attention_kernels.h"
 #include "ops/infer.h"
 #include "ops/native.h"
+#include "ops/record.h"
 
 extern const kni_native kni_cpu_attention, kni_cpu_attention_grad;
 
@@ -23,6 +24,21 @@ double kni_attention_scale(const kni_attention_attributes *a, int64_t size)
 {
     if (a->scale != 0) return a->scale;
     return size > 0 ? 1 / kni_sqrt_f64((double)size) : 1;
+}
+
+kni_attention_sizes kni_attention_sizes_of(const kn_record *r)
+{
+    const kni_attention_attributes *a = r->attributes;
+    const int64_t *q = kni_in(r, 0)->type.dims, *k = kni_in(r, 1)->type.dims, *v = kni_in(r, 2)->type.dims;
+    return (kni_attention_sizes){.batch = q[0],
+                                 .heads = q[1],
+                                 .key_heads = k[1],
+                                 .queries = q[2],
+                                 .keys = k[2],
+                                 .size = q[3],
+                                 .value_size = v[3],
+                                 .scale = kni_attention_scale(a, q[3]),
+                                 .causal = a->is_causal != 0};
 }
 
 /* ---- shape rules */

@@ -2,7 +2,7 @@
 #ifndef KNI_OPS_ATTENTION_H
 #define KNI_OPS_ATTENTION_H
 
-#include <kn/base.h>
+#include <kn/backend.h>
 
 typedef struct kni_attention_attributes {
     double scale;   /* 0: 1 / sqrt(size) */
@@ -10,6 +10,14 @@ typedef struct kni_attention_attributes {
     int64_t is_causal;
     int64_t wants_bias; /* attention_grad: also the gradient of the bias */
 } kni_attention_attributes;
+
+/* What the operands q, k and v of a record say, which all kernels of attention need. */
+typedef struct kni_attention_sizes {
+    int64_t batch, heads, key_heads, queries, keys, size, value_size;
+    double scale;
+    bool causal;
+} kni_attention_sizes;
+kni_attention_sizes kni_attention_sizes_of(const kn_record *r);
 
 /* The scale that is meant for vectors of this size. */
 double kni_attention_scale(const kni_attention_attributes *a, int64_t size);

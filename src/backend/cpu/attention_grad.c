@@ -34,7 +34,8 @@ static bool add_block(const backward_job *w, int64_t b, int64_t h, int64_t first
                       const sums *s)
 {
     const kni_attention_job *job = &w->job;
-    const int64_t key_head = h / (job->heads / job->key_heads), seen = kni_attention_seen(job, first, rows);
+    const int64_t key_head = h / (job->sizes.heads / job->sizes.key_heads),
+                  seen = kni_attention_seen(job, first, rows);
     char *ds = p + w->scores, *slopes = job->softcap > 0 ? ds + w->scores : NULL;
     const int64_t row_bytes = seen * kni_attention_element(job);
     const kni_attention_matrix q = kni_attention_matrix_of(&job->q, b, h, first);
@@ -43,29 +44,31 @@ static bool add_block(const backward_job *w, int64_t b, int64_t h, int64_t first
     const kni_attention_matrix dy = kni_attention_matrix_of(&w->dy, b, h, first);
     const kni_attention_matrix weights = kni_attention_dense(p, job->type, seen);
     const kni_attention_matrix scores = kni_attention_dense(ds, job->type, seen);
-    const kni_attention_matrix dq =
-        kni_attention_dense(kni_attention_at(&w->dq, b, h, first), kni_gemm_type_of(w->dq.dtype), job->size);
-    const kni_attention_matrix dk = kni_attention_dense(s->dk, job->type, job->size);
-    const kni_attention_matrix dv = kni_attention_dense(s->dv, job->type, job->values);
+    const kni_attention_matrix dq = kni_attention_dense(kni_attention_at(&w->dq, b, h, first),
+                                                        kni_gemm_type_of(w->dq.dtype), job->sizes.size);
+    const kni_attention_matrix dk = kni_attention_dense(s->dk, job->type, job->sizes.size);
+    const kni_attention_matrix dv = kni_attention_dense(s->dv, job->type, job->sizes.value_size);
     if (!kni_attention_weights(job, b, h, first, rows, seen, p, slopes)) return false;
-    if (!kni_attention_product(job, rows, seen, job->values, dy, kni_attention_turned(v), scores, 1, 0))
+    if (!kni_attention_product(job, rows, seen, job->sizes.value_size, dy, kni_attention_turned(v), scores, 1,
+                               0))
         return false;
-    if (!kni_attention_product(job, seen, job->values, rows, kni_attention_turned(weights), dy, dv, 1, 1))
+    if (!kni_attention_product(job, seen, job->sizes.value_size, rows, kni_attention_turned(weights), dy, dv,
+                               1, 1))
         return false;
     for (int64_t i = 0; i < rows; i++) job->kernels->backward(ds + i * row_bytes, p + i * row_bytes, seen);
     if (slopes) apply_slopes(job, ds, slopes, rows * seen);
-    return kni_attention_product(job, rows, job->size, seen, scores, k, dq, job->scale, 0) &&
-           kni_attention_product(job, seen, job->size, rows, kni_attention_turned(scores), q, dk, job->scale,
-                                 1);
+    return kni_attention_product(job, rows, job->sizes.size, seen, scores, k, dq, job->sizes.scale, 0) &&
+           kni_attention_product(job, seen, job->sizes.size, rows, kni_attention_turned(scores), q, dk,
+                                 job->sizes.scale, 1);
 }
 
 static void backward_task(void *argument, int64_t task, int worker)
 {
     backward_job *w = argument;
     const kni_attention_job *job = &w->job;
-    const int64_t b = task / job->key_heads, key_head = task % job->key_heads,
-                  shared = job->heads / job->key_heads;
-    const int64_t n_k = job->keys * job->size, n_v = job->keys * job->values,
+    const int64_t b = task / job->sizes.key_heads, key_head = task % job->sizes.key_heads,
+                  shared = job->sizes.heads / job->sizes.key_heads;
+    const int64_t n_k = job->sizes.keys * job->sizes.size, n_v = job->sizes.keys * job->sizes.value_size,
                   element = kni_attention_element(job);
     if (worker >= w->workers) {
         w->failed = true;
@@ -78,8 +81,9 @@ static void backward_task(void *argument, int64_t task, int worker)
     memset(s.dk, 0, (size_t)(n_k * element));
     memset(s.dv, 0, (size_t)(n_v * element));
     for (int64_t h = key_head * shared; h < (key_head + 1) * shared; h++)
-        for (int64_t first = 0; first < job->queries; first += job->block) {
-            const int64_t rows = job->queries - first < job->block ? job->queries - first : job->block;
+        for (int64_t first = 0; first < job->sizes.queries; first += job->block) {
+            const int64_t rows =
+                job->sizes.queries - first < job->block ? job->sizes.queries - first : job->block;
             if (!add_block(w, b, h, first, rows, p, &s)) w->failed = true;
         }
     if (!s.apart) return;
@@ -108,20 +112,20 @@ static kn_status run_attention_grad(const kn_record *r)
     backward_job w = {.workers = kni_threads()};
     kni_attention_start(&w.job, r, 4);
     const kni_attention_job *job = &w.job;
-    if (job->batch == 0 || job->key_heads == 0 || job->keys == 0) return KN_OK;
+    if (job->sizes.batch == 0 || job->sizes.key_heads == 0 || job->sizes.keys == 0) return KN_OK;
     w.dy = kni_attention_heads(kni_in(r, 3));
     w.dq = kni_attention_heads(kni_out(r, 0));
     w.dk = kni_attention_heads(kni_out(r, 1));
     w.dv = kni_attention_heads(kni_out(r, 2));
-    w.scores = (job->block * job->keys * kni_attention_element(job) + 63) / 64 * 64;
+    w.scores = (job->block * job->sizes.keys * kni_attention_element(job) + 63) / 64 * 64;
     w.bytes = 3 * w.scores;
     if (job->q.dtype != job->compute)
-        w.bytes += job->keys * (job->size + job->values) * kni_attention_element(job);
+        w.bytes += job->sizes.keys * (job->sizes.size + job->sizes.value_size) * kni_attention_element(job);
     w.bytes = (w.bytes + 63) / 64 * 64;
     const size_t bytes = (size_t)(w.bytes * w.workers);
     w.memory = kni_allocate(bytes);
     if (!w.memory) return kni_gemm_no_memory(r->row->name);
-    kni_parallel_for(job->batch * job->key_heads, backward_task, &w);
+    kni_parallel_for(job->sizes.batch * job->sizes.key_heads, backward_task, &w);
     kni_free(w.memory, bytes);
     return w.failed ? kni_gemm_no_memory(r->row->name) : KN_OK;
 }

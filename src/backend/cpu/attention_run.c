@@ -26,35 +26,26 @@ kni_heads kni_attention_heads(kni_tensor *x)
 void kni_attention_start(kni_attention_job *job, const kn_record *r, int mask)
 {
     const kni_attention_attributes *a = r->attributes;
-    const kni_type *q = &kni_in(r, 0)->type, *k = &kni_in(r, 1)->type, *v = &kni_in(r, 2)->type;
     *job = (kni_attention_job){.q = kni_attention_heads(kni_in(r, 0)),
                                .k = kni_attention_heads(kni_in(r, 1)),
                                .v = kni_attention_heads(kni_in(r, 2)),
-                               .batch = q->dims[0],
-                               .heads = q->dims[1],
-                               .key_heads = k->dims[1],
-                               .queries = q->dims[2],
-                               .keys = k->dims[2],
-                               .size = q->dims[3],
-                               .values = v->dims[3],
-                               .scale = kni_attention_scale(a, q->dims[3]),
+                               .sizes = kni_attention_sizes_of(r),
                                .softcap = a->softcap,
-                               .is_causal = a->is_causal != 0,
                                .reproducible = kni_reproducible()};
     if (mask < r->n_in) job->mask = kni_attention_heads(kni_in(r, mask));
     if (mask + 1 < r->n_in) job->bias = kni_attention_heads(kni_in(r, mask + 1));
-    job->compute = q->dtype == KN_F64 ? KN_F64 : KN_F32;
+    job->compute = kni_in(r, 0)->type.dtype == KN_F64 ? KN_F64 : KN_F32;
     job->type = kni_gemm_type_of(job->compute);
     job->kernels = (job->compute == KN_F64 ? f64_kernels : f32_kernels)[kni_cpu_tier()];
-    job->block = BLOCK_SCORES / (job->keys + 1);
+    job->block = BLOCK_SCORES / (job->sizes.keys + 1);
     if (job->block > BLOCK_QUERIES) job->block = BLOCK_QUERIES;
     if (job->block < LEAST_QUERIES) job->block = LEAST_QUERIES;
-    job->blocks = (job->queries + job->block - 1) / job->block;
+    job->blocks = (job->sizes.queries + job->block - 1) / job->block;
 }
 
 int64_t kni_attention_seen(const kni_attention_job *job, int64_t first, int64_t rows)
 {
-    return job->is_causal && first + rows < job->keys ? first + rows : job->keys;
+    return job->sizes.causal && first + rows < job->sizes.keys ? first + rows : job->sizes.keys;
 }
 
 bool kni_attention_product(const kni_attention_job *job, int64_t m, int64_t n, int64_t k,
@@ -134,11 +125,12 @@ static void soften(const kni_attention_job *job, char *row, char *slopes, int64_
 bool kni_attention_weights(const kni_attention_job *job, int64_t b, int64_t h, int64_t first, int64_t rows,
                            int64_t seen, char *weights, char *slopes)
 {
-    const int64_t key_head = h / (job->heads / job->key_heads), element = kni_attention_element(job);
+    const int64_t key_head = h / (job->sizes.heads / job->sizes.key_heads),
+                  element = kni_attention_element(job);
     const kni_attention_matrix keys = kni_attention_matrix_of(&job->k, b, key_head, 0);
-    if (!kni_attention_product(job, rows, seen, job->size, kni_attention_matrix_of(&job->q, b, h, first),
-                               kni_attention_turned(keys), kni_attention_dense(weights, job->type, seen),
-                               job->scale, 0))
+    if (!kni_attention_product(job, rows, seen, job->sizes.size,
+                               kni_attention_matrix_of(&job->q, b, h, first), kni_attention_turned(keys),
+                               kni_attention_dense(weights, job->type, seen), job->sizes.scale, 0))
         return false;
     for (int64_t i = 0; i < rows; i++) {
         char *row = weights + i * seen * element;
@@ -166,18 +158,20 @@ static void forward_task(void *argument, int64_t task, int worker)
     forward_job *f = argument;
     const kni_attention_job *job = &f->job;
     const int64_t first = task % job->blocks * job->block, head = task / job->blocks;
-    const int64_t b = head / job->heads, h = head % job->heads, key_head = h / (job->heads / job->key_heads);
-    const int64_t rows = job->queries - first < job->block ? job->queries - first : job->block;
+    const int64_t b = head / job->sizes.heads, h = head % job->sizes.heads,
+                  key_head = h / (job->sizes.heads / job->sizes.key_heads);
+    const int64_t rows = job->sizes.queries - first < job->block ? job->sizes.queries - first : job->block;
     const int64_t seen = kni_attention_seen(job, first, rows);
     if (worker >= f->workers) {
         f->failed = true;
         return;
     }
     char *weights = f->memory + worker * f->bytes;
-    const kni_attention_matrix y =
-        kni_attention_dense(kni_attention_at(&f->y, b, h, first), kni_gemm_type_of(f->y.dtype), job->values);
+    const kni_attention_matrix y = kni_attention_dense(kni_attention_at(&f->y, b, h, first),
+                                                       kni_gemm_type_of(f->y.dtype), job->sizes.value_size);
     if (!kni_attention_weights(job, b, h, first, rows, seen, weights, NULL) ||
-        !kni_attention_product(job, rows, job->values, seen, kni_attention_dense(weights, job->type, seen),
+        !kni_attention_product(job, rows, job->sizes.value_size, seen,
+                               kni_attention_dense(weights, job->type, seen),
                                kni_attention_matrix_of(&job->v, b, key_head, 0), y, 1, 0))
         f->failed = true;
 }
@@ -191,11 +185,11 @@ static kn_status run_attention(const kn_record *r)
     forward_job f = {.workers = kni_threads()};
     kni_attention_start(&f.job, r, 3);
     f.y = kni_attention_heads(y);
-    f.bytes = (f.job.block * f.job.keys * kni_attention_element(&f.job) + 63) / 64 * 64;
+    f.bytes = (f.job.block * f.job.sizes.keys * kni_attention_element(&f.job) + 63) / 64 * 64;
     const size_t bytes = (size_t)(f.bytes * f.workers);
     f.memory = kni_allocate(bytes);
     if (!f.memory) return kni_gemm_no_memory(r->row->name);
-    kni_parallel_for(f.job.batch * f.job.heads * f.job.blocks, forward_task, &f);
+    kni_parallel_for(f.job.sizes.batch * f.job.sizes.heads * f.job.blocks, forward_task, &f);
     kni_free(f.memory, bytes);
     return f.failed ? kni_gemm_no_memory(r->row->name) : KN_OK;
 }

@@ -18,9 +18,9 @@ typedef struct {
 
 typedef struct {
     kni_heads q, k, v, mask, bias;
-    int64_t batch, heads, key_heads, queries, keys, size, values;
-    double scale, softcap;
-    bool is_causal, reproducible;
+    kni_attention_sizes sizes;
+    double softcap;
+    bool reproducible;
     int compute; /* dtype */
     kni_gemm_type type;
     const kni_attention_kernels *kernels;

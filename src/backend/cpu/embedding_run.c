@@ -94,9 +94,9 @@ static kn_status run(const kn_record *r, bool gradient)
     if (s == KN_OK) {
         embedding_job j = {
             .indices = indices.data, .from = values.data, .to = to->storage->data, .padding = -1};
-        j.count = kni_count(&at->type);
         j.rows = table->dims[0];
         j.size = table->dims[1];
+        j.count = j.size ? kni_count(&at->type) : 0; /* of rows without elements nothing is read */
         j.dtype = from->type.dtype;
         j.row_bytes = j.size * (int64_t)kni_element_bytes(from);
         if (gradient) {

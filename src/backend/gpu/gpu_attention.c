@@ -54,20 +54,20 @@ static kn_status place(kni_gpu *g, kni_tensor *x, kni_gpu_block **made, kni_plac
 
 static kn_status prepare(kni_gpu *g, const kn_record *r, operands *o)
 {
-    const kni_attention_attributes *a = r->attributes;
-    const kni_type *q = &kni_in(r, Q)->type, *k = &kni_in(r, K)->type, *v = &kni_in(r, V)->type;
+    kni_attention_sizes z = kni_attention_sizes_of(r);
     memset(o, 0, sizeof *o);
-    o->p = (kni_attention){.dtype = q->dtype,
-                           .batch = q->dims[0],
-                           .heads = q->dims[1],
-                           .key_heads = k->dims[1],
-                           .queries = q->dims[2],
-                           .keys = k->dims[2],
-                           .size = q->dims[3],
-                           .value_size = v->dims[3],
-                           .scale = kni_attention_scale(a, q->dims[3]),
-                           .causal = a->is_causal != 0};
-    if (kni_count(q) == 0 || kni_count(k) == 0 || kni_count(v) == 0) return KN_ERROR_UNSUPPORTED;
+    o->p = (kni_attention){.dtype = kni_in(r, Q)->type.dtype,
+                           .batch = z.batch,
+                           .heads = z.heads,
+                           .key_heads = z.key_heads,
+                           .queries = z.queries,
+                           .keys = z.keys,
+                           .size = z.size,
+                           .value_size = z.value_size,
+                           .scale = z.scale,
+                           .causal = z.causal};
+    for (int i = Q; i <= V; i++)
+        if (kni_count(&kni_in(r, i)->type) == 0) return KN_ERROR_UNSUPPORTED;
     kn_status s = place(g, kni_in(r, Q), &o->made[Q], &o->p.q, o->p.q_steps);
     if (!s) s = place(g, kni_in(r, K), &o->made[K], &o->p.k, o->p.k_steps);
     return s ? s : place(g, kni_in(r, V), &o->made[V], &o->p.v, o->p.v_steps);
@@ -121,6 +121,7 @@ kn_status kni_gpu_run_attention(kni_gpu *g, const kn_record *r)
     if (!s) {
         o.p.out = first_of(y);
         if (lse) o.p.lse.memory = lse->memory;
+        g->launches++;
         s = kni_gpu_checked(g, g->driver->attention(g->driver, &o.p));
     }
     if (!s && lse) {
@@ -154,6 +155,7 @@ static kn_status recall(kni_gpu *g, const kn_record *r, operands *o, kni_gpu_blo
     if (!again[1]) return kni_latest_code();
     o->p.out = (kni_place){again[0]->memory, 0};
     o->p.lse = (kni_place){again[1]->memory, 0};
+    g->launches++;
     return kni_gpu_checked(g, g->driver->attention(g->driver, &o->p));
 }
 
@@ -172,6 +174,7 @@ kn_status kni_gpu_run_attention_grad(kni_gpu *g, const kn_record *r)
         o.p.dq = first_of(kni_out(r, 0));
         o.p.dk = first_of(kni_out(r, 1));
         o.p.dv = first_of(kni_out(r, 2));
+        g->launches++;
         s = kni_gpu_checked(g, g->driver->attention_grad(g->driver, &o.p));
     }
     if (s == KN_ERROR_UNSUPPORTED) forget(r);
