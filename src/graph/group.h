@@ -69,7 +69,8 @@ enum {
 /* What a leaf says of a record that could join a product. */
 typedef enum kni_tail_answer {
     KNI_TAIL_NO,
-    KNI_TAIL_LAST, /* yes, unless a group of other records can take it in: it would cost nothing there */
+    KNI_TAIL_ONLY, /* yes, if nobody else needs what it reads of the group */
+    KNI_TAIL_LAST, /* the same, unless a group of other records can take it in: it would cost nothing there */
     KNI_TAIL_YES
 } kni_tail_answer;
 enum { KNI_TAIL_RECORDS = 8 }; /* of a product's group, itself included */

@@ -34,6 +34,7 @@ typedef struct state {
     int32_t *group_of;
     int32_t many;   /* the latest group of updates, -1 */
     bool *absorbed; /* by value: a group of other records than a product's may take in whoever makes it */
+    bool *shared;   /* by value: more than one record needs it, or somebody outside */
     const char **why;
 } state;
 
@@ -129,20 +130,29 @@ static bool find_dead(state *s, const uint64_t *alive, kni_bump *memory)
     return true;
 }
 
-/* Which values are read by records that form groups of their own. */
-static bool find_absorbed(state *s, kni_bump *memory)
+/* Which values are read by records that form groups of their own, and which by several. */
+static bool find_readers(state *s, kni_bump *memory)
 {
     const kni_queue *q = s->q;
-    s->absorbed = kni_bump_take(memory, (size_t)q->n_values + 1);
-    if (!s->absorbed) return false;
-    memset(s->absorbed, 0, (size_t)q->n_values + 1);
+    size_t n = (size_t)q->n_values;
+    bool *read = kni_bump_take(memory, n + 1);
+    s->absorbed = kni_bump_take(memory, n + 1);
+    s->shared = kni_bump_take(memory, n + 1);
+    if (!read || !s->absorbed || !s->shared) return false;
+    memset(read, 0, n);
+    memset(s->absorbed, 0, n);
+    for (int32_t v = 0; v < q->n_values; v++) s->shared[v] = kni_bit(s->alive, v);
     for (int32_t i = 0; i < q->n_entries; i++) {
         const kni_entry *e = &q->entries[i];
         kni_row_domain domain;
-        role_kind role = s->group_of[i] < 0 ? ALONE : role_of(s, e->record, &domain);
-        for (int k = 0; (role == POINT || role == ROWS) && k < e->record->n_in; k++) {
+        if (s->group_of[i] < 0) continue;
+        role_kind role = role_of(s, e->record, &domain);
+        for (int k = 0; k < e->record->n_in; k++) {
             int32_t v = kni_entry_value(q, e, e->record->n_out + k);
-            if (v >= 0) s->absorbed[v] = true;
+            if (v < 0) continue;
+            s->absorbed[v] |= role == POINT || role == ROWS;
+            s->shared[v] |= read[v];
+            read[v] = true;
         }
     }
     return true;
@@ -238,6 +248,9 @@ static const char *tail_obstacle(const state *s, const kni_entry *e, int32_t g)
     for (int i = 0; i < r->n_in; i++)
         if (source_group(s, e, i) == g && !in_order(s, e, i)) return "it reads a view of a result";
     kni_tail_answer answer = s->limits->follows(s->limits->leaf, into->product, into->n_records, r);
+    for (int i = 0; i < r->n_in && answer != KNI_TAIL_NO && answer != KNI_TAIL_YES; i++)
+        if (source_group(s, e, i) == g && s->shared[kni_entry_value(s->q, e, r->n_out + i)])
+            return "others need what comes before it, too";
     if (answer == KNI_TAIL_LAST && s->absorbed[kni_entry_value(s->q, e, 0)]) return "its readers take it in";
     return answer == KNI_TAIL_NO ? "the device cannot do it where it makes the product" : NULL;
 }
@@ -515,7 +528,7 @@ bool kni_group_entries(const kni_queue *q, const uint64_t *alive, const kni_grou
                .why = kni_bump_take(memory, n * sizeof *s.why + 1)};
     if (!s.groups || !s.group_of || !s.why) return false;
     memset(s.why, 0, n * sizeof *s.why);
-    if (!find_dead(&s, alive, memory) || !find_absorbed(&s, memory)) return false;
+    if (!find_dead(&s, alive, memory) || !find_readers(&s, memory)) return false;
     for (int32_t i = 0; i < q->n_entries; i++)
         if (s.group_of[i] >= 0) place_entry(&s, i);
     return collect_casts(&s, memory) && finish(&s, memory, result);

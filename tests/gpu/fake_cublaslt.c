@@ -186,7 +186,6 @@ static double finish(const desc *d, int dtype, int64_t row, int64_t column, int3
     int epilogue = d->values[7];
     if (epilogue & 4) x += load(d->bias, dtype, row);
     if (epilogue & 2) x = x > 0 ? x : 0;
-    if ((epilogue & 160) == 160) store(d->aux, dtype, at, x);
     if (epilogue & 32) x = 0.5 * x * (1 + tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)));
     if (epilogue & 64) x *= gelu_slope(load(d->aux, dtype, at));
     return x;

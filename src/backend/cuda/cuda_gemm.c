@@ -44,10 +44,9 @@ static const char gelu[] =
 /* What each bit of the epilogue does to x. */
 static void write_finish(kni_buffer *text, int epilogue)
 {
-    static const char *const steps[] = {"    x += load_out(*bias);\n", "    store_out(aux, x);\n",
-                                        "    x = relu(x);\n", "    x = gelu(x);\n",
-                                        "    x *= gelu_slope(load_out(*aux));\n"};
-    kni_buffer_text(text, "static inline float finish(float x, const OUT *bias, OUT *aux)\n{\n");
+    static const char *const steps[] = {"    x += load_out(*bias);\n", "    x = relu(x);\n",
+                                        "    x = gelu(x);\n", "    x *= gelu_slope(load_out(*aux));\n"};
+    kni_buffer_text(text, "static inline float finish(float x, const OUT *bias, const OUT *aux)\n{\n");
     for (int i = 0; i < KNI_COUNT(steps); i++)
         if (epilogue >> i & 1) kni_buffer_text(text, steps[i]);
     kni_buffer_text(text, "    return x;\n}\n");

@@ -96,7 +96,7 @@ static bool types_known(const kni_product *p)
     return (p->dtype == KN_F16 || p->dtype == KN_BF16) && p->out_dtype == KN_F32;
 }
 
-static bool has_aux(int epilogue) { return epilogue & (KNI_EPILOGUE_AUX | KNI_EPILOGUE_GELU_GRAD); }
+static bool has_aux(int epilogue) { return epilogue & KNI_EPILOGUE_GELU_GRAD; }
 
 /* 0 where the epilogue has none. */
 static kni_cuda_address bias_of(const kni_product *p)
@@ -174,7 +174,7 @@ static int make_layout(kni_cuda_products *s, void **layout, int dtype, int64_t r
 
 static int make_desc(kni_cuda_products *s, product_entry *e)
 {
-    static const int32_t bits[] = {4, 128, 2, 32, 64 | 128}; /* the library's, by ours */
+    static const int32_t bits[] = {4, 2, 32, 64 | 128}; /* the library's, by ours */
     const product_key *key = &e->key;
     int32_t epilogue = 0;
     for (int i = 0; i < KNI_COUNT(bits); i++)

@@ -123,9 +123,8 @@ kn_status kni_cuda_record_product(kni_driver *d, const kni_product *p)
     kni_cuda_record_before(c);
     kn_status status = kni_cuda_product(d, p);
     void *reads[] = {p->a.memory, p->b.memory, p->c.memory, p->bias.memory, p->aux.memory};
-    void *writes[] = {p->d.memory, c->workspace, p->aux.memory};
-    bool aux = p->epilogue & KNI_EPILOGUE_AUX; /* else it is read */
-    if (!status) kni_cuda_record_after(c, reads, KNI_COUNT(reads), writes, KNI_COUNT(writes) - !aux);
+    void *writes[] = {p->d.memory, c->workspace};
+    if (!status) kni_cuda_record_after(c, reads, KNI_COUNT(reads), writes, KNI_COUNT(writes));
     return status;
 }
 

@@ -20,10 +20,9 @@ typedef struct kni_recording kni_recording;
 typedef enum kni_epilogue {
     KNI_EPILOGUE_NONE = 0,
     KNI_EPILOGUE_BIAS = 1, /* an element for each column is added */
-    KNI_EPILOGUE_AUX = 2,  /* with GELU: what it is applied to is stored to `aux` too */
-    KNI_EPILOGUE_RELU = 4,
-    KNI_EPILOGUE_GELU = 8,      /* the tanh form */
-    KNI_EPILOGUE_GELU_GRAD = 16 /* alone: times the derivative of that at `aux`, an operand */
+    KNI_EPILOGUE_RELU = 2,
+    KNI_EPILOGUE_GELU = 4,     /* the tanh form */
+    KNI_EPILOGUE_GELU_GRAD = 8 /* alone: times the derivative of that at `aux` */
 } kni_epilogue;
 
 typedef struct kni_place {
@@ -35,7 +34,7 @@ typedef struct kni_product {
     int dtype, out_dtype; /* of a and b; of d */
     int64_t m, n, k, batch;
     kni_place a, b, c, d, bias;
-    kni_place aux;                          /* of d's dtype, lies as d does */
+    kni_place aux;                          /* another operand, of d's dtype, that lies as d does */
     int64_t row_a, row_b, row_c, row_d;     /* elements from row to row */
     int64_t step_a, step_b, step_c, step_d; /* from matrix to matrix; 0 repeats it */
     bool transpose_a, transpose_b, tf32;

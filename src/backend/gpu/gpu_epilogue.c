@@ -56,24 +56,24 @@ static kni_tail_answer add_step(kni_gpu_tail *t, const kn_record *head, const kn
             return KNI_TAIL_NO;
         t->bias = other;
         t->epilogue |= KNI_EPILOGUE_BIAS;
-        return KNI_TAIL_YES;
+        return KNI_TAIL_ONLY;
     }
     case KNI_OP_relu:
         if (t->epilogue & ~KNI_EPILOGUE_BIAS) return KNI_TAIL_NO;
         t->epilogue |= KNI_EPILOGUE_RELU;
-        return KNI_TAIL_YES;
+        return KNI_TAIL_ONLY;
     case KNI_OP_gelu_approximate:
         /* Libraries compute it with fewer digits than f32 has. */
         if (t->epilogue & ~KNI_EPILOGUE_BIAS || !is_half(to)) return KNI_TAIL_NO;
         t->epilogue |= KNI_EPILOGUE_GELU;
-        return KNI_TAIL_YES;
+        return KNI_TAIL_ONLY;
     case KNI_OP_gelu_approximate_grad:
         if (!plain || biased || which != 0 || !is_half(to) || !lies_in_order(other, to) ||
             !kni_same_dims(&other->type, &kni_out(r, 0)->type))
             return KNI_TAIL_NO;
         t->aux = other;
         t->epilogue |= KNI_EPILOGUE_GELU_GRAD;
-        return KNI_TAIL_YES;
+        return KNI_TAIL_ONLY;
     default:
         return KNI_TAIL_NO;
     }
@@ -137,7 +137,7 @@ static bool made_before(const kni_group *g, int record, uint32_t id)
 bool kni_gpu_find_epilogue(const kni_group *group, kni_gpu_tail *tail)
 {
     const kn_record *head = group->records[0];
-    uint32_t value = head->ids[0], made = value, before_gelu = KNI_NO_SLOT;
+    uint32_t value = head->ids[0], made = value;
     for (int i = 1; i < group->n_records; i++) {
         const kn_record *r = group->records[i];
         int which = -1;
@@ -154,20 +154,11 @@ bool kni_gpu_find_epilogue(const kni_group *group, kni_gpu_tail *tail)
             if (kni_count(&kni_in(r, 0)->type) != kni_count(&kni_out(r, 0)->type)) return false;
             continue;
         }
-        if (r->op == KNI_OP_gelu_approximate) before_gelu = made;
         if (add_step(tail, head, r, which) == KNI_TAIL_NO || !in_library_order(tail)) return false;
         made = r->ids[0];
     }
-    for (int i = 0; i < group->n_outputs; i++) {
-        uint32_t id = group->outputs[i];
-        if (id == made) {
-            tail->result = kni_slot(id);
-        } else if (id == before_gelu) {
-            tail->aux = kni_slot(id);
-            tail->epilogue |= KNI_EPILOGUE_AUX;
-        } else {
-            return false;
-        }
-    }
-    return tail->result != NULL;
+    /* A library keeps nothing of what comes before. */
+    if (group->n_outputs != 1 || group->outputs[0] != made) return false;
+    tail->result = kni_slot(made);
+    return true;
 }

@@ -649,17 +649,18 @@ const char *const kni_cuda_skeleton_gemm[] = {
     "}\n"
     "\n"
     "static inline void store_sums(const float (&sums)[SUMS], const params &p, const place &at, const OUT *c, OUT *d,\n"
-    "                              const OUT *bias, OUT *aux)\n"
+    "                              const OUT *bias, const OUT *aux)\n"
     "{\n"
     "    int lane = threadIdx.x % 32, warp = threadIdx.x / 32 - 4;\n"
     "    c += at.matrix * p.step_c;\n"
     "    d += at.matrix * p.step_d;\n"
     "    aux += at.matrix * p.step_d;\n"
     "#pragma unroll\n"
-    "    for (int half = 0; half < 2; half++) {\n"
-    "        long long row = at.row + warp * 16 + lane / 4 + half * 8;\n",
+    "    for (int half = 0; half < 2; half++) {\n",
+    "        long long row = at.row + warp * 16 + lane / 4 + half * 8;\n"
     "        if (row < p.m) {\n"
-    "            OUT *to = d + row * p.row_d, *beside = aux + row * p.row_d;\n"
+    "            OUT *to = d + row * p.row_d;\n"
+    "            const OUT *beside = aux + row * p.row_d;\n"
     "            const OUT *add = c + row * p.row_c;\n"
     "#pragma unroll\n"
     "            for (int j = 0; j < COLUMNS / 8; j++) {\n"
@@ -686,7 +687,7 @@ const char *const kni_cuda_skeleton_gemm[] = {
     "}\n"
     "\n"
     "static inline void consume(const params &p, u32 tiles, u32 full, u32 empty, const OUT *c, OUT *d, const OUT *bias,\n"
-    "                           OUT *aux)\n"
+    "                           const OUT *aux)\n"
     "{\n"
     "    u32 stage = 0, phase = 0, half = (threadIdx.x / 128 - 1) * BLOCK_BYTES;\n"
     "    int total = p.tiles_m * p.tiles_n * p.batch;\n"
@@ -718,7 +719,7 @@ const char *const kni_cuda_skeleton_gemm[] = {
     "\n"
     "extern \"C\" __global__ void __launch_bounds__(384, 1)\n"
     "    gemm(const __grid_constant__ tensor_map a, const __grid_constant__ tensor_map b, const OUT *c, OUT *d, const OUT *bias,\n"
-    "         OUT *aux, const __grid_constant__ params p)\n"
+    "         const OUT *aux, const __grid_constant__ params p)\n"
     "{\n"
     "    extern __shared__ unsigned char memory[];\n"
     "    __shared__ alignas(8) u64 barriers[2 * STAGES];\n"
@@ -735,10 +736,10 @@ const char *const kni_cuda_skeleton_gemm[] = {
     "    __syncthreads();\n"
     "    if (threadIdx.x < 128) {\n"
     "        give_registers<40>();\n"
-    "        if (threadIdx.x == 0) produce(&a, &b, p, tiles, full, empty);\n"
+    "        if (threadIdx.x == 0) produce(&a, &b, p, tiles, full, empty);\n",
     "    } else {\n"
     "        take_registers<232>();\n"
-    "        consume(p, tiles, full, empty, c, d, bias, aux);\n",
+    "        consume(p, tiles, full, empty, c, d, bias, aux);\n"
     "    }\n"
     "}\n",
     0};

@@ -71,7 +71,7 @@ static inline void produce(const tensor_map *a, const tensor_map *b, const param
 }
 
 static inline void store_sums(const float (&sums)[SUMS], const params &p, const place &at, const OUT *c, OUT *d,
-                              const OUT *bias, OUT *aux)
+                              const OUT *bias, const OUT *aux)
 {
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32 - 4;
     c += at.matrix * p.step_c;
@@ -81,7 +81,8 @@ static inline void store_sums(const float (&sums)[SUMS], const params &p, const 
     for (int half = 0; half < 2; half++) {
         long long row = at.row + warp * 16 + lane / 4 + half * 8;
         if (row < p.m) {
-            OUT *to = d + row * p.row_d, *beside = aux + row * p.row_d;
+            OUT *to = d + row * p.row_d;
+            const OUT *beside = aux + row * p.row_d;
             const OUT *add = c + row * p.row_c;
 #pragma unroll
             for (int j = 0; j < COLUMNS / 8; j++) {
@@ -108,7 +109,7 @@ static inline void store_sums(const float (&sums)[SUMS], const params &p, const 
 }
 
 static inline void consume(const params &p, u32 tiles, u32 full, u32 empty, const OUT *c, OUT *d, const OUT *bias,
-                           OUT *aux)
+                           const OUT *aux)
 {
     u32 stage = 0, phase = 0, half = (threadIdx.x / 128 - 1) * BLOCK_BYTES;
     int total = p.tiles_m * p.tiles_n * p.batch;
@@ -140,7 +141,7 @@ static inline void consume(const params &p, u32 tiles, u32 full, u32 empty, cons
 
 extern "C" __global__ void __launch_bounds__(384, 1)
     gemm(const __grid_constant__ tensor_map a, const __grid_constant__ tensor_map b, const OUT *c, OUT *d, const OUT *bias,
-         OUT *aux, const __grid_constant__ params p)
+         const OUT *aux, const __grid_constant__ params p)
 {
     extern __shared__ unsigned char memory[];
     __shared__ alignas(8) u64 barriers[2 * STAGES];
