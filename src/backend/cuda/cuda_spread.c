@@ -126,7 +126,7 @@ static bool is_set(const uint64_t *bits, int i) { return bits[i / 64] >> i % 64 
 static void find_needs(spreading *w, int i, uint64_t *needs)
 {
     const piece *p = &w->s->pieces[i];
-    void *const *address = w->s->addresses + p->at;
+    void *const *address = p->n_reads + p->n_writes ? w->s->addresses + p->at : NULL;
     for (int k = 0; k < p->n_reads + p->n_writes && !w->full; k++) {
         place *at = place_of(w, address[k]);
         if (!at) return;

@@ -49,8 +49,8 @@ static bool fits(const kni_gpu_recording *r, const kni_plan_run *run)
 static bool give_numbers(kni_gpu_recording *r, const kni_gpu_unit *unit, const kni_sched *sched)
 {
     kni_gpu *g = r->gpu;
+    if (!unit->n_launches || (uint32_t)sched->n_kernels != unit->n_launches) return false;
     const kni_gpu_launched *launched = (const kni_gpu_launched *)r->launches.items + unit->launch;
-    if ((uint32_t)sched->n_kernels != unit->n_launches) return false;
     for (int32_t i = 0; i < sched->n_kernels; i++) {
         const kni_sched_kernel *k = &sched->kernels[i];
         unsigned char key[KNI_SCHED_SIGNATURE + 1];
@@ -82,15 +82,15 @@ static bool renumber(kni_gpu_recording *r, const kni_gpu_unit *unit, const kni_g
 static bool change_numbers(kni_gpu_recording *r, const kni_gpu_unit *unit, const kn_record *const *records)
 {
     kni_driver *d = r->gpu->driver;
-    kni_gpu_launched *launched = (kni_gpu_launched *)r->launches.items + unit->launch;
     if (!unit->n_launches) return false;
+    const kni_gpu_launched *launched = (const kni_gpu_launched *)r->launches.items + unit->launch;
     for (uint32_t i = 0; i < unit->n_launches; i++)
         if (launched[i].sources_lack) return false;
     for (uint32_t i = 0; i < unit->n_launches; i++) {
         const kni_gpu_launched *l = &launched[i];
+        if (!l->n_sources) continue;
         const kni_sched_source *sources = (const kni_sched_source *)r->sources.items + l->source;
         unsigned char *params = (unsigned char *)r->numbers.items + l->params;
-        if (!l->n_sources) continue;
         /* Once one was changed there is no way back. */
         if (!kni_sched_renumber(sources, l->n_sources, records, params)) {
             r->spoiled = i > 0;
