@@ -1,5 +1,8 @@
 /* Products and what follows them in one group: what a library is asked for, over a driver of paper that only notes it, and
    what our own kernels compute, on OpenCL where there is one. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* setenv */
+#endif
 #include "backend/gpu/driver.h"
 #include "core/error.h"
 #include "support/check.h"
@@ -234,6 +237,30 @@ static void goes_other_ways(void)
     kn_scope_end(scope, KN_NONE);
 }
 
+/* Fewer bits only where they were asked for when the device was opened, and then for small products too. */
+static void rounds_on_request(void)
+{
+    fake *before = current;
+    kn_device usual = kn_device_current();
+    CHECK(!before->latest.tf32);
+    setenv("KN_TF32", "on", 1);
+    kn_device rough = kn_device_open("fusion(paper)");
+    unsetenv("KN_TF32");
+    if (!CHECK(rough && current != before)) return;
+    kn_device_use(rough);
+    kn_scope scope = kn_scope_begin();
+    operands f = make_operands(KN_F32, M, N, K), h = make_operands(KN_F16, M, N, K);
+    begin();
+    expect(kn_relu(linear(&f)), 1, 0);
+    CHECK(current->latest.tf32);
+    begin();
+    expect(matmul(&h), 1, 0);
+    CHECK(!current->latest.tf32);
+    kn_scope_end(scope, KN_NONE);
+    kn_device_use(usual);
+    current = before;
+}
+
 /* Whatever allocation fails, results are right or poisoned and nothing is lost. */
 static void survives_without_memory(void)
 {
@@ -338,6 +365,7 @@ int main(void)
     asks_for_epilogues();
     asks_for_gradients();
     goes_other_ways();
+    rounds_on_request();
     survives_without_memory();
     computes_the_same();
     CHECK(kn_shutdown() == 0);

@@ -305,6 +305,8 @@ kn_backend *kni_gpu_open(kni_driver *driver)
     pthread_once(&once, watch_forks);
     g->forks = forks_now();
     g->epoch = 1;
+    const char *tf32 = kni_environment("KN_TF32");
+    g->tf32 = tf32 && !strcmp(tf32, "on");
     g->limit = bytes_from_environment("KN_DEVICE_MEMORY");
     const char *pool = kni_environment("KN_DEVICE_POOL");
     g->exact = pool && !strcmp(pool, "off");

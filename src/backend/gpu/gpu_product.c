@@ -209,6 +209,7 @@ static kn_status library(kni_gpu *g, const kni_gpu_product *p)
                      .step_a = p->a.step,
                      .step_b = p->b.step,
                      .step_d = p->y.step,
+                     .tf32 = g->tf32 && p->dtype == KN_F32,
                      .alpha = 1};
     if (!library_matrix(&p->a, p->m, p->k, &q.row_a, &q.transpose_a)) return KN_ERROR_UNSUPPORTED;
     if (!library_matrix(&p->b, p->k, p->n, &q.row_b, &q.transpose_b)) return KN_ERROR_UNSUPPORTED;
@@ -231,7 +232,7 @@ bool kni_gpu_prefers_kernel(const kni_gpu *g, int dtype, int64_t m, int64_t n, i
        without counting what it does in the same launch. */
     const double most = 1 << 26;
     if (!g->driver->product || kni_dtypes[dtype].kind != KNI_KIND_FLOAT) return true;
-    return dtype == KN_F32 && (double)m * (double)n * (double)k * (double)batch <= most;
+    return dtype == KN_F32 && !g->tf32 && (double)m * (double)n * (double)k * (double)batch <= most;
 }
 
 kn_status kni_gpu_multiply(kni_gpu *g, const kni_gpu_product *p)
