@@ -15,6 +15,7 @@ typedef struct fake {
     int launches, products, taken; /* taken: how often an epilogue was taken */
     bool refuses_epilogues, refuses_all;
     kni_product latest;
+    kni_convolution convolved;
 } fake;
 
 static fake *current;
@@ -86,6 +87,14 @@ static kn_status product(kni_driver *d, const kni_product *p)
     f->latest = *p;
     return KN_OK;
 }
+static kn_status convolution(kni_driver *d, const kni_convolution *p)
+{
+    fake *f = (fake *)d;
+    if (f->refuses_all) return KN_ERROR_UNSUPPORTED;
+    f->products++;
+    f->convolved = *p;
+    return KN_OK;
+}
 static void close_fake(kni_driver *d)
 {
     if (current == (fake *)d) current = NULL;
@@ -121,6 +130,7 @@ static kn_backend *open_fake(const char *argument, kn_backend *const *inner, int
                              .unload = unload,
                              .launch = launch,
                              .product = product,
+                             .convolution = convolution,
                              .close = close_fake};
     current = f;
     return kni_gpu_open(&f->driver);
@@ -234,6 +244,40 @@ static void goes_other_ways(void)
     expect(kn_relu(linear(&large)), 1, 0);
     begin();
     expect(kn_gelu_approximate(linear(&large)), 1, 1); /* a library's has too few digits */
+    kn_scope_end(scope, KN_NONE);
+}
+
+/* Convolutions in 16 bits are the library's, with one axis as two; what it does not take is ours. */
+static void asks_for_convolutions(void)
+{
+    const kni_convolution *p = &current->convolved;
+    kn_scope scope = kn_scope_begin();
+    kn_tensor x = kn_keep(kn_zeros(KN_SHAPE(2, 4, 9, 8), KN_BF16));
+    kn_tensor w = kn_keep(kn_zeros(KN_SHAPE(6, 2, 3, 2), KN_BF16)),
+              bias = kn_keep(kn_zeros(KN_SHAPE(6), KN_BF16));
+    kn_conv2d_args args = {.stride = {2, 1}, .padding = {1, 0}, .groups = 2};
+    begin();
+    expect(kn_conv2d(x, w, bias, &args), 1, 0);
+    CHECK(p->what == KNI_CONVOLUTION_FORWARD && p->images == 2 && p->channels == 4 && p->outs == 6);
+    CHECK(p->groups == 2 && p->x_size[0] == 9 && p->kernel[1] == 2 && p->y_size[0] == 5 && p->y_size[1] == 7);
+    CHECK(p->stride[0] == 2 && p->stride[1] == 1 && p->padding[0] == 1 && p->padding[1] == 0 &&
+          p->bias.memory);
+    begin();
+    expect(kn_relu(kn_conv2d(x, w, KN_NONE, &args)), 1, 1);
+    CHECK(!p->bias.memory && p->x.memory && p->w.memory && p->y.memory != p->x.memory);
+    /* What is read lies where a plain convolution writes. */
+    kn_tensor small = kn_keep(kn_zeros(KN_SHAPE(2, 6, 5), KN_F16)),
+              kernel = kn_keep(kn_zeros(KN_SHAPE(6, 3, 4), KN_F16));
+    begin();
+    expect(kn_conv_transpose1d(small, kernel, KN_NONE, NULL), 1, 0);
+    CHECK(p->what == KNI_CONVOLUTION_DATA && p->outs == 6 && p->channels == 3 && p->y_size[0] == 1);
+    CHECK(p->y_size[1] == 5 && p->x_size[1] == 8 && p->kernel[1] == 4);
+    current->refuses_all = true;
+    begin();
+    expect(kn_conv2d(x, w, bias, &args), 0, 1);
+    current->refuses_all = false;
+    begin();
+    expect(kn_relu(kn_conv2d(kn_cast(x, KN_F32), kn_cast(w, KN_F32), KN_NONE, &args)), 0, 2);
     kn_scope_end(scope, KN_NONE);
 }
 
@@ -365,6 +409,7 @@ int main(void)
     asks_for_epilogues();
     asks_for_gradients();
     goes_other_ways();
+    asks_for_convolutions();
     rounds_on_request();
     survives_without_memory();
     computes_the_same();
