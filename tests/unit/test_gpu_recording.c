@@ -174,7 +174,9 @@ static void holds_large_results(int held, int64_t least, int64_t most)
             kn_tensor *oldest = &kept[i % held];
             if (oldest->bits) {
                 CHECK(kn_read(*oldest, values, sizeof values) == KN_OK);
-                bits[records] = bits[records] * 31 + (uint32_t)(int32_t)values[0];
+                uint32_t first;
+                memcpy(&first, values, sizeof first);
+                bits[records] = bits[records] * 31 + first;
                 kn_drop(*oldest);
             }
             *oldest = y;
