@@ -37,6 +37,8 @@ typedef struct kni_cuda {
     bool lost;
     bool recording;
     kni_recording *noted; /* while recording: what it has so far */
+    int64_t
+        recordings; /* that there are, with the one that is made: their graphs hold functions, plans and memory */
     /* of products that may run at once, one after the other; the one that the latest product took */
     void *workspaces[KNI_CUDA_WORKSPACES], *workspace;
     int next_workspace;
@@ -80,6 +82,8 @@ static inline kni_cuda_address kni_cuda_at(const void *memory, size_t offset)
 
 /* Whether the process is the one that opened it. */
 bool kni_cuda_ours(const kni_cuda *c);
+/* Whether a recording may hold a function of a module, a plan of a library or scratch memory: none of it may go then. */
+static inline bool kni_cuda_is_held(const kni_cuda *c) { return c->recordings > 0; }
 /* Before each call: the context is made current; a lost device and a forked process are failures. */
 kn_status kni_cuda_enter(kni_cuda *c);
 /* The same for what cannot be recorded. */

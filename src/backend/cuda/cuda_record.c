@@ -24,8 +24,9 @@ struct kni_recording {
 
 static size_t noted_bytes(uint32_t n_buffers) { return sizeof(noted_launch) + n_buffers * sizeof(void *); }
 
-static void forget(kni_recording *r)
+static void forget(kni_cuda *c, kni_recording *r)
 {
+    c->recordings--;
     for (uint32_t i = 0; i < r->n; i++)
         if (r->launches[i]) kni_free(r->launches[i], noted_bytes(r->launches[i]->n_buffers));
     if (r->launches) kni_free(r->launches, r->room * sizeof *r->launches);
@@ -41,10 +42,11 @@ kn_status kni_cuda_record_begin(kni_driver *d)
     kni_recording *r = kni_allocate(sizeof *r);
     if (!r) return kni_fail(KN_ERROR_MEMORY, "%s: no memory for a recording", c->name);
     *r = (kni_recording){.n = 0};
+    c->recordings++;
     status =
         kni_cuda_result(c, c->api->capture_begin(c->stream, KNI_CU_CAPTURE_RELAXED), "beginning a recording");
     if (status) {
-        forget(r);
+        forget(c, r);
         return status;
     }
     c->recording = true;
@@ -187,7 +189,7 @@ kni_recording *kni_cuda_record_end(kni_driver *d)
         status = kni_cuda_result(c, c->api->graph_upload(r->executable, c->stream), "preparing a recording");
     if (status) {
         destroy_graph(c, r);
-        forget(r);
+        forget(c, r);
         r = NULL;
     }
     free_pending(c);
@@ -230,7 +232,7 @@ void kni_cuda_record_free(kni_driver *d, kni_recording *r)
 {
     if (!r) return;
     destroy_graph(kni_cuda_of(d), r);
-    forget(r);
+    forget(kni_cuda_of(d), r);
 }
 
 void kni_cuda_record_close(kni_cuda *c)
