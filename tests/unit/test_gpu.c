@@ -173,6 +173,33 @@ static void adds_rows(void)
     kn_device_use(gpu);
 }
 
+/* The same along an inner axis, with an index for each row and for each value: what the CPU computes. */
+static void adds_along_an_axis(void)
+{
+    enum { OUTER = 5, AXIS = 70, COUNT = 4000, INNER = 5 };
+    static float values[OUTER * COUNT * INNER], got[OUTER * AXIS * INNER], expected[OUTER * AXIS * INNER];
+    static int64_t at[OUTER * COUNT * INNER];
+    kn_scope scope = kn_scope_begin();
+    for (int i = 0; i < OUTER * COUNT * INNER; i++) {
+        values[i] = (float)(i * 37 % 64) / 8;
+        at[i] = i % 4 ? (int64_t)i * 31 % AXIS : 9;
+    }
+    for (int each = 0; each < 2; each++)
+        for (int side = 0; side < 2; side++) {
+            kn_device_use(side ? gpu : kn_device_cpu());
+            kn_tensor x = kn_ones(KN_SHAPE(OUTER, AXIS, INNER), KN_F32);
+            kn_tensor v = kn_from(values, KN_F32, KN_SHAPE(OUTER, COUNT, INNER)), y;
+            if (each)
+                y = kn_scatter(x, 1, kn_from(at, KN_I64, KN_SHAPE(OUTER, COUNT, INNER)), v, KN_UPDATE_ADD);
+            else
+                y = kn_select_assign(x, 1, kn_from(at, KN_I64, KN_SHAPE(COUNT)), v, KN_UPDATE_ADD);
+            CHECK(kn_read(y, side ? got : expected, sizeof got) == KN_OK);
+            if (side) CHECK(!memcmp(got, expected, sizeof got)); /* eighths: every sum is exact */
+        }
+    kn_scope_end(scope, KN_NONE);
+    kn_device_use(gpu);
+}
+
 static kn_status same_type(void *context, const kn_type *in, kn_type *out)
 {
     (void)context;
@@ -218,6 +245,7 @@ int main(void)
     computes();
     finds_faults();
     adds_rows();
+    adds_along_an_axis();
     runs_functions_of_the_host();
     gives_memory_back();
     refuses_a_forked_child();

@@ -8,7 +8,7 @@ static const struct {
     {&kni_op_attention, kni_gpu_run_attention},         {&kni_op_attention_grad, kni_gpu_run_attention_grad},
     {&kni_op_update_slice, kni_gpu_run_update_slice},   {&kni_op_concat, kni_gpu_run_concat},
     {&kni_op_embedding, kni_gpu_run_embedding},         {&kni_op_embedding_grad, kni_gpu_run_embedding_grad},
-    {&kni_op_select_assign, kni_gpu_run_select_assign},
+    {&kni_op_select_assign, kni_gpu_run_select_assign}, {&kni_op_scatter, kni_gpu_run_scatter},
 };
 
 static const struct {

@@ -1,5 +1,5 @@
-/* Rows of a table that indices name: taking them (embedding), and adding to them (its gradient, select_assign) with the same
-   bits from run to run, without atomics. The indices are sorted with their places, so that the rows of one index lie side by side in the
+/* Rows of a table that indices name: taking them (embedding), and adding to them (its gradient, select_assign, scatter) with
+   the same bits from run to run, without atomics. The indices are sorted with their places, so that the rows of one index lie side by side in the
    order they came in; each run of them is summed in pieces of 64, and the pieces of long runs are joined at the end. */
 #include "backend/gpu/product.h"
 #include "ir/parse.h"
@@ -7,26 +7,30 @@
 #include "ops/indexing_rows.h"
 #include <string.h>
 
-enum { BUFFERS = 4, NUMBERS = 8 };
+enum { BUFFERS = 4, NUMBERS = 10 };
 /* As the texts have them: keys that one workgroup sorts, and what it sums. */
 enum { BLOCK = 512, PIECE = 64 };
 
-/* A key is the row above the place, in `bits` bits; the row of what is left out is `rows`. */
+/* A key is the row above the place, in `bits` bits; the row of what is left out is `rows`. Place i is place i % each of block
+   i / each of the table, `axis` rows times `inner`, and reads its own index or that of its place in the block. */
 static const char text[] =
     "kernel sort_keys(workgroup 512, in index at[], out i64 keys[], index n, index rows, index bits,\n"
-    "                 index padding, index negative)\n"
+    "                 index padding, index negative, index axis, index each, index inner, index own)\n"
     "{\n"
     "    shared i64 block[512];\n"
     "    index i = group_id() * 512 + local_id(), rank = 0;\n"
     "    i64 mine = (rows + 1) << bits;\n"
     "    if (i < n) {\n"
-    "        index given = at[i];\n"
-    "        index row = negative && given < 0 ? given + rows : given;\n"
-    "        if (row < 0 || row >= rows) {\n"
+    "        index given = at[own ? i : i % each];\n"
+    "        index row = negative && given < 0 ? given + axis : given;\n"
+    "        if (row < 0 || row >= axis) {\n"
     "            report(given);\n"
     "            row = rows;\n"
+    "        } else if (row == padding) {\n"
+    "            row = rows;\n"
+    "        } else {\n"
+    "            row = (i / each * axis + row) * inner + i % inner;\n"
     "        }\n"
-    "        if (row == padding) row = rows;\n"
     "        mine = (row << bits) + i;\n"
     "    }\n"
     "    block[local_id()] = mine;\n"
@@ -51,55 +55,54 @@ static const char text[] =
     "    to[(own < other ? own : other) + item - own + low - first] = key;\n"
     "}\n"
     "\n"
-    "/* One group for each key that begins a run or a piece. What is whole goes to the table, what a run's "
-    "pieces add up\n"
-    "   to waits in parts: [2 b] where the run begins in piece b, [2 b + 1] where it goes on in it. */\n"
-    "kernel sum_pieces(workgroup 128, in T v[], in i64 keys[], inout T y[], out T parts[], index n, index "
+    "/* One item for each column of each key; those whose key begins a run or a piece sum it. What is whole "
+    "goes to the\n"
+    "   table, what a run's pieces add up to waits in parts: [2 b] where the run begins in piece b, [2 b + "
+    "1] where it\n"
+    "   goes on in it. */\n"
+    "kernel sum_pieces(index item, in T v[], in i64 keys[], inout T y[], out T parts[], index n, index "
     "rows,\n"
     "                  index bits, index size, index starts)\n"
     "{\n"
-    "    index i = group_id(), one = 1;\n"
-    "    index piece = i / 64, row = keys[i] >> bits, mask = (one << bits) - 1;\n"
+    "    index i = item / size, one = 1;\n"
+    "    index c = item - i * size, piece = i / 64, row = keys[i] >> bits, mask = (one << bits) - 1;\n"
     "    index head = 1, whole = 1;\n"
     "    if (i > 0 && keys[i - 1] >> bits == row) head = 0;\n"
     "    if (row < rows && (head || i % 64 == 0)) {\n"
     "        index limit = (piece + 1) * 64 < n ? (piece + 1) * 64 : n;\n"
-    "        index end = i + 1;\n"
+    "        index end = i + 1, k = i;\n"
     "        while (end < limit && keys[end] >> bits == row) end++;\n"
     "        if (end < n && keys[end] >> bits == row) whole = 0;\n"
-    "        for (index c = local_id(); c < size; c += 128) {\n"
-    "            T total = 0;\n"
-    "            index k = i;\n"
-    "            if (starts && head) total = y[row * size + c];\n"
-    "            for (; k + 4 <= end; k += 4) {\n"
-    "                T a = v[(keys[k] & mask) * size + c], b = v[(keys[k + 1] & mask) * size + c];\n"
-    "                T d = v[(keys[k + 2] & mask) * size + c], e = v[(keys[k + 3] & mask) * size + c];\n"
-    "                total = total + a + b + d + e;\n"
-    "            }\n"
-    "            for (; k < end; k++) total += v[(keys[k] & mask) * size + c];\n"
-    "            if (head && whole) y[row * size + c] = total;\n"
-    "            else parts[(2 * piece + 1 - head) * size + c] = total;\n"
+    "        T total = 0;\n"
+    "        if (starts && head) total = y[row * size + c];\n"
+    "        for (; k + 4 <= end; k += 4) {\n"
+    "            T a = v[(keys[k] & mask) * size + c], b = v[(keys[k + 1] & mask) * size + c];\n"
+    "            T d = v[(keys[k + 2] & mask) * size + c], e = v[(keys[k + 3] & mask) * size + c];\n"
+    "            total = total + a + b + d + e;\n"
     "        }\n"
+    "        for (; k < end; k++) total += v[(keys[k] & mask) * size + c];\n"
+    "        if (head && whole) y[row * size + c] = total;\n"
+    "        else parts[(2 * piece + 1 - head) * size + c] = total;\n"
     "    }\n"
     "}\n"
     "\n"
-    "/* One group for each boundary of pieces that a run crosses first. */\n"
-    "kernel join_pieces(workgroup 128, in i64 keys[], in T parts[], out T y[], index n, index rows, index "
+    "/* One item for each column of each boundary of pieces; those that a run crosses first add up its "
+    "pieces. */\n"
+    "kernel join_pieces(index item, in i64 keys[], in T parts[], out T y[], index n, index rows, index "
     "bits,\n"
     "                   index size)\n"
     "{\n"
-    "    index piece = group_id() + 1;\n"
+    "    index boundary = item / size;\n"
+    "    index c = item - boundary * size, piece = boundary + 1;\n"
     "    index at = piece * 64;\n"
     "    index row = keys[at] >> bits, crosses = 0;\n"
     "    if (row < rows && keys[at - 1] >> bits == row) crosses = 1;\n"
     "    if (at > 64 && keys[at - 65] >> bits == row) crosses = 0;\n"
     "    if (crosses) {\n"
-    "        for (index c = local_id(); c < size; c += 128) {\n"
-    "            T total = parts[(2 * piece - 2) * size + c];\n"
-    "            for (index k = piece; k * 64 < n && keys[k * 64] >> bits == row; k++)\n"
-    "                total += parts[(2 * k + 1) * size + c];\n"
-    "            y[row * size + c] = total;\n"
-    "        }\n"
+    "        T total = parts[(2 * piece - 2) * size + c];\n"
+    "        for (index k = piece; k * 64 < n && keys[k * 64] >> bits == row; k++)\n"
+    "            total += parts[(2 * k + 1) * size + c];\n"
+    "        y[row * size + c] = total;\n"
     "    }\n"
     "}\n"
     "\n"
@@ -124,7 +127,8 @@ typedef struct run {
     const kn_record *record;
     kni_tensor *values, *at;
     int64_t n, rows, size, padding, negative, bits;
-    bool starts; /* with what the table holds */
+    int64_t axis, each, inner, own; /* how places become rows: see the text */
+    bool starts;                    /* with what the table holds */
     kni_gpu_block *v, *indices, *keys[2], *parts, *y;
     kni_gpu_block *made[2]; /* of the operands: to be given back */
     int64_t v_offset, at_offset;
@@ -170,9 +174,10 @@ static kn_status launch(run *a, const kernel *how, int64_t groups, kni_gpu_block
 /* Leaves the sorted keys in keys[0]. */
 static kn_status sort(run *a)
 {
-    const kernel start = {"sort_keys", 2, 5, {a->at->type.dtype, KN_I64}};
+    const kernel start = {"sort_keys", 2, 9, {a->at->type.dtype, KN_I64}};
     const kernel merge = {"merge_keys", 2, 2, {KN_I64, KN_I64}};
-    const int64_t numbers[] = {a->n, a->rows, a->bits, a->padding, a->negative};
+    const int64_t numbers[] = {a->n,    a->rows, a->bits,  a->padding, a->negative,
+                               a->axis, a->each, a->inner, a->own};
     const int64_t offsets[] = {a->at_offset, 0};
     kn_status s = launch(a, &start, (a->n + BLOCK - 1) / BLOCK, (kni_gpu_block *[]){a->indices, a->keys[0]},
                          offsets, numbers);
@@ -192,11 +197,11 @@ static kn_status sum(run *a)
     const kernel join = {"join_pieces", 3, 4, {KN_I64, wide, dtype}};
     const int64_t numbers[] = {a->n, a->rows, a->bits, a->size, a->starts};
     const int64_t offsets[] = {a->v_offset, 0, 0, 0};
-    kn_status s =
-        launch(a, &pieces, a->n, (kni_gpu_block *[]){a->v, a->keys[0], a->y, a->parts}, offsets, numbers);
+    kn_status s = launch(a, &pieces, a->n * a->size, (kni_gpu_block *[]){a->v, a->keys[0], a->y, a->parts},
+                         offsets, numbers);
     if (s || a->n <= PIECE) return s;
-    return launch(a, &join, (a->n - 1) / PIECE, (kni_gpu_block *[]){a->keys[0], a->parts, a->y}, NULL,
-                  numbers);
+    return launch(a, &join, (a->n - 1) / PIECE * a->size, (kni_gpu_block *[]){a->keys[0], a->parts, a->y},
+                  NULL, numbers);
 }
 
 static kn_status operand(run *a, kni_tensor *x, int i, kni_gpu_block **block, int64_t *offset)
@@ -239,6 +244,7 @@ static bool fits(run *a)
 {
     const kni_ir_caps *caps = &a->gpu->driver->caps;
     int64_t elements;
+    if (!a->each) a->each = a->n;
     while (INT64_C(1) << a->bits < a->n) a->bits++;
     if (a->n < 1 || a->size < 1 || a->n > INT32_MAX || a->rows >= INT64_MAX >> a->bits >> 1) return false;
     if (__builtin_mul_overflow(a->n / PIECE * 2 + 2, a->size, &elements) || elements > INT64_MAX / 8)
@@ -270,6 +276,9 @@ kn_status kni_gpu_run_embedding_grad(kni_gpu *g, const kn_record *r)
              .rows = at->rows,
              .size = y->type.dims[1],
              .padding = at->padding,
+             .axis = at->rows,
+             .inner = 1,
+             .own = 1,
              .cell = -1};
     if (!fits(&a)) return KN_ERROR_UNSUPPORTED;
     kn_status s = kni_gpu_allocate(g, y);
@@ -280,22 +289,28 @@ kn_status kni_gpu_run_embedding_grad(kni_gpu *g, const kn_record *r)
     return s ? s : add_rows(&a);
 }
 
-kn_status kni_gpu_run_select_assign(kni_gpu *g, const kn_record *r)
+/* own: each value has an index, as in scatter; else each row of them. */
+static kn_status add_by_index(kni_gpu *g, const kn_record *r, bool own)
 {
     const kni_update_attributes *at = r->attributes;
     kni_tensor *y = kni_out(r, 0);
     kni_axis_view view = kni_view_axis(&y->type, at->axis);
-    if (at->update != KN_UPDATE_ADD || view.outer != 1) return KN_ERROR_UNSUPPORTED;
+    int64_t indices = kni_count(&kni_in(r, 1)->type);
+    if (at->update != KN_UPDATE_ADD || view.outer < 1) return KN_ERROR_UNSUPPORTED;
     run a = {.gpu = g,
              .record = r,
              .values = kni_in(r, 2),
              .at = kni_in(r, 1),
-             .n = kni_count(&kni_in(r, 1)->type),
-             .rows = view.axis,
-             .size = view.inner,
+             .n = own ? indices : view.outer * indices,
+             .rows = own ? kni_count(&y->type) : view.outer * view.axis,
+             .size = own ? 1 : view.inner,
              .padding = -1,
              .negative = at->negative,
              .starts = true,
+             .axis = view.axis,
+             .each = own ? indices / view.outer : indices,
+             .inner = own ? view.inner : 1,
+             .own = own,
              .cell = -1};
     if (a.values->type.dtype != y->type.dtype || !fits(&a)) return KN_ERROR_UNSUPPORTED;
     kn_status s = kni_gpu_take_over(g, r, a.values);
@@ -303,6 +318,9 @@ kn_status kni_gpu_run_select_assign(kni_gpu *g, const kn_record *r)
     a.y = kni_gpu_block_of(y->storage);
     return add_rows(&a);
 }
+
+kn_status kni_gpu_run_select_assign(kni_gpu *g, const kn_record *r) { return add_by_index(g, r, false); }
+kn_status kni_gpu_run_scatter(kni_gpu *g, const kn_record *r) { return add_by_index(g, r, true); }
 
 kn_status kni_gpu_run_embedding(kni_gpu *g, const kn_record *r)
 {

@@ -90,5 +90,6 @@ kn_status kni_gpu_run_concat(kni_gpu *g, const kn_record *r);
 kn_status kni_gpu_run_embedding(kni_gpu *g, const kn_record *r);
 kn_status kni_gpu_run_embedding_grad(kni_gpu *g, const kn_record *r);
 kn_status kni_gpu_run_select_assign(kni_gpu *g, const kn_record *r);
+kn_status kni_gpu_run_scatter(kni_gpu *g, const kn_record *r);
 
 #endif
