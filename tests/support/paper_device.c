@@ -285,6 +285,7 @@ static kni_recording *record_end(kni_driver *d)
 {
     kni_recording *r = recording;
     recording = NULL;
+    if (told(&paper_do.short_end)) d->make_room(d->owner);
     if (!told(&paper_do.no_end) && !alive()) return r;
     (void)kni_fail(paper_do.lost ? KN_ERROR_DEVICE : KN_ERROR_MEMORY, "paper: no end");
     free_recording(d, r);
@@ -295,6 +296,7 @@ static kn_status replay(kni_driver *d, kni_recording *r)
 {
     (void)d;
     if (recording) return cannot_record("replaying");
+    if (told(&paper_do.short_replay)) return kni_fail(KN_ERROR_MEMORY, "paper: no memory to replay");
     if (told(&paper_do.no_replay)) return kni_fail(KN_ERROR_INTERNAL, "paper: no replay");
     kn_status s = alive();
     paper_now.replays++;

@@ -23,6 +23,7 @@ typedef struct paper_orders {
     int64_t fault;                               /* -1: none; else what the next launch that can reports */
     bool quick;                                  /* launches do nothing at all */
     bool addresses;                              /* memory has parts: to be set before it is opened */
+    bool short_end, short_replay; /* there is memory for them only once others gave theirs back */
 } paper_orders;
 
 extern paper_counts paper_now;

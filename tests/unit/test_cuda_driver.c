@@ -409,6 +409,8 @@ static void measures_when_asked(void)
     CHECK(fake_live() == 0);
 }
 
+static void count_call(void *owner) { ++*(int *)owner; }
+
 /* Launches are told apart by their number; one that is none of the recording's, or was of nothing, changes nothing. A
    recording that nobody ends is given back with the device. */
 static void changes_recorded_numbers(void)
@@ -440,6 +442,17 @@ static void changes_recorded_numbers(void)
     for (int i = 0; i < N; i++) good = good && back[i] == (float)(4950 - 50) * (float)i + 1;
     CHECK(good);
     d->record_free(d, r);
+    /* Without memory for the graph it is tried again after others gave theirs back. */
+    int asked = 0;
+    d->make_room = count_call;
+    d->owner = &asked;
+    for (int i = 0; i < 2; i++) {
+        CHECK(d->record_begin(d) == KN_OK && d->launch(d, m, &shape, buffers, 2, &p, sizeof p) == KN_OK);
+        fake_fail(i ? "cuGraphUpload" : "cuGraphInstantiateWithFlags", 1, 2);
+        r = d->record_end(d);
+        CHECK(r && asked == i + 1 && d->replay(d, r) == KN_OK);
+        d->record_free(d, r);
+    }
     CHECK(d->record_begin(d) == KN_OK && d->launch(d, m, &shape, buffers, 2, &p, sizeof p) == KN_OK);
     for (int i = 0; i < 2; i++) d->free(d, buffers[i]);
     d->unload(d, m);

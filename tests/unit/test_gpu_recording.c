@@ -478,6 +478,8 @@ static void survives_failures(void)
 {
     survives(&paper_do.no_begin, false);
     survives(&paper_do.no_params, false);
+    survives(&paper_do.short_end, false);
+    survives(&paper_do.short_replay, false);
     survives(&paper_do.no_end, true);
     survives(&paper_do.no_replay, true);
     poisons_what_never_ran();

@@ -121,14 +121,36 @@ static void cuda_free(kni_driver *d, void *memory)
     kni_cuda_note(c, result, "freeing memory");
 }
 
+void *kni_cuda_own(kni_cuda *c, size_t bytes)
+{
+    void *memory = c->driver.allocate(&c->driver, bytes);
+    if (!memory && c->driver.make_room && !c->lost) {
+        c->driver.make_room(c->driver.owner);
+        memory = c->driver.allocate(&c->driver, bytes);
+    }
+    if (memory) c->driver.own_bytes += (int64_t)bytes;
+    return memory;
+}
+
+void kni_cuda_disown(kni_cuda *c, void *memory, size_t bytes)
+{
+    if (!memory) return;
+    c->driver.own_bytes -= (int64_t)bytes;
+    c->driver.free(&c->driver, memory);
+}
+
 void *kni_cuda_scratch(kni_cuda *c, size_t bytes)
 {
     if (c->scratch && bytes <= c->scratch_bytes) return c->scratch;
     if (c->n_older_scratch == KNI_COUNT(c->older_scratch)) return NULL;
     size_t wanted = bytes > 2 * c->scratch_bytes ? bytes : 2 * c->scratch_bytes;
-    void *memory = c->driver.allocate(&c->driver, wanted);
+    void *memory = kni_cuda_own(c, wanted);
+    if (!memory && wanted > bytes) memory = kni_cuda_own(c, wanted = bytes);
     if (!memory) return NULL;
-    if (c->scratch) c->older_scratch[c->n_older_scratch++] = c->scratch;
+    if (c->scratch) {
+        c->older_bytes[c->n_older_scratch] = c->scratch_bytes;
+        c->older_scratch[c->n_older_scratch++] = c->scratch;
+    }
     c->scratch = memory;
     c->scratch_bytes = wanted;
     return memory;
@@ -136,9 +158,21 @@ void *kni_cuda_scratch(kni_cuda *c, size_t bytes)
 
 static void free_scratch(kni_cuda *c)
 {
-    c->driver.free(&c->driver, c->scratch);
-    for (int i = 0; i < KNI_CUDA_WORKSPACES; i++) c->driver.free(&c->driver, c->workspaces[i]);
-    while (c->n_older_scratch) c->driver.free(&c->driver, c->older_scratch[--c->n_older_scratch]);
+    kni_cuda_disown(c, c->scratch, c->scratch_bytes);
+    c->scratch = NULL;
+    c->scratch_bytes = 0;
+    for (int i = 0; i < KNI_CUDA_WORKSPACES; i++) {
+        kni_cuda_disown(c, c->workspaces[i], KNI_CUDA_WORKSPACE);
+        c->workspaces[i] = NULL;
+    }
+    for (; c->n_older_scratch; c->n_older_scratch--)
+        kni_cuda_disown(c, c->older_scratch[c->n_older_scratch - 1], c->older_bytes[c->n_older_scratch - 1]);
+}
+
+static void cuda_trim(kni_driver *d)
+{
+    kni_cuda *c = kni_cuda_of(d);
+    if (!kni_cuda_is_held(c)) free_scratch(c);
 }
 
 static kn_status cuda_copy(kni_driver *d, void *to, size_t to_offset, const void *from, size_t from_offset,
@@ -244,6 +278,7 @@ static const kni_driver functions = {.addresses = true,
                                      .copy = cuda_copy,
                                      .fill_zero = cuda_fill_zero,
                                      .sync = cuda_sync,
+                                     .trim = cuda_trim,
                                      .compile = kni_cuda_compile,
                                      .unload = kni_cuda_unload,
                                      .launch = kni_cuda_launch,

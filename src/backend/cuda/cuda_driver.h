@@ -55,7 +55,7 @@ typedef struct kni_cuda {
     int n_pending;
     /* Memory for what a call needs for itself. Older pieces stay, because recordings may hold their addresses. */
     void *scratch, *older_scratch[40];
-    size_t scratch_bytes;
+    size_t scratch_bytes, older_bytes[40];
     int n_older_scratch;
     struct kni_cuda_profile *profile; /* cuda_profile.c; NULL: nobody asks */
     kni_cuda_products *products;
@@ -93,6 +93,9 @@ kn_status kni_cuda_result(kni_cuda *c, int result, const char *doing);
 /* Only marks the device as lost where the result says so. */
 void kni_cuda_note(kni_cuda *c, int result, const char *doing);
 
+/* Memory of the driver's own, counted; NULL where there is none, even after others gave back what they keep. */
+void *kni_cuda_own(kni_cuda *c, size_t bytes);
+void kni_cuda_disown(kni_cuda *c, void *memory, size_t bytes);
 /* Memory that is used until the call's last kernel ends; at least 1 byte. NULL without a text where there is none. */
 void *kni_cuda_scratch(kni_cuda *c, size_t bytes);
 

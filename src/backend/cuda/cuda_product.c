@@ -258,7 +258,7 @@ static kni_cuda_products *products_of(kni_cuda *c)
         return NULL;
     }
     /* Without a workspace there are fewer algorithms, no more. */
-    s->workspace = c->driver.allocate(&c->driver, KNI_CUDA_WORKSPACE);
+    s->workspace = kni_cuda_own(c, KNI_CUDA_WORKSPACE);
     c->products = s;
     return s;
 }
@@ -270,7 +270,7 @@ void kni_cuda_products_free(kni_cuda *c)
     for (int i = 0; i < SETS; i++)
         for (int k = 0; k < WAYS; k++) entry_clear(s, &s->entries[i][k]);
     if (!c->lost) (void)s->api->destroy(s->handle);
-    c->driver.free(&c->driver, s->workspace);
+    kni_cuda_disown(c, s->workspace, KNI_CUDA_WORKSPACE);
     kni_free(s, sizeof *s);
     c->products = NULL;
 }

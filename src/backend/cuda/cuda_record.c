@@ -108,7 +108,10 @@ void *kni_cuda_record_workspace(kni_cuda *c, void *usual)
     if (KNI_LIKELY(!c->recording) || !usual) return usual;
     void **own = &c->workspaces[c->next_workspace];
     c->next_workspace = (c->next_workspace + 1) % KNI_CUDA_WORKSPACES;
-    if (!*own) *own = c->driver.allocate(&c->driver, KNI_CUDA_WORKSPACE);
+    if (!*own) {
+        *own = c->driver.allocate(&c->driver, KNI_CUDA_WORKSPACE);
+        if (*own) c->driver.own_bytes += KNI_CUDA_WORKSPACE;
+    }
     if (*own) c->workspace = *own;
     return c->workspace;
 }
@@ -165,6 +168,18 @@ static void destroy_graph(kni_cuda *c, kni_recording *r)
     if (r->graph) (void)c->api->graph_destroy(r->graph);
 }
 
+static int prepare(kni_cuda *c, kni_recording *r)
+{
+    int result = c->api->graph_instantiate(&r->executable, r->graph, 0);
+    if (result) r->executable = NULL;
+    if (!result) result = c->api->graph_upload(r->executable, c->stream);
+    if (result && r->executable) {
+        (void)c->api->executable_destroy(r->executable);
+        r->executable = NULL;
+    }
+    return result;
+}
+
 /* Whatever went wrong in between, the stream is usable again afterwards. */
 kni_recording *kni_cuda_record_end(kni_driver *d)
 {
@@ -182,11 +197,14 @@ kni_recording *kni_cuda_record_end(kni_driver *d)
     if (!status && r->spread) kni_cuda_spread_edges(c, r->spread, r->graph);
     kni_cuda_spread_free(r->spread);
     r->spread = NULL;
-    if (!status)
-        status = kni_cuda_result(c, c->api->graph_instantiate(&r->executable, r->graph, 0),
-                                 "preparing a recording");
-    if (!status)
-        status = kni_cuda_result(c, c->api->graph_upload(r->executable, c->stream), "preparing a recording");
+    if (!status) {
+        int result = prepare(c, r);
+        if (result == KNI_CU_OUT_OF_MEMORY && d->make_room) {
+            d->make_room(d->owner);
+            result = prepare(c, r);
+        }
+        status = kni_cuda_result(c, result, "preparing a recording");
+    }
     if (status) {
         destroy_graph(c, r);
         forget(c, r);

@@ -76,6 +76,10 @@ struct kni_driver {
     kni_ir_caps caps;
     uint32_t processors; /* multiprocessors, compute units */
     int64_t memory_bytes;
+    int64_t own_bytes; /* that the driver took of it for itself */
+    /* Set by who uses the driver: gives back what it keeps for later, where a call of the driver's own has no memory. */
+    void (*make_room)(void *owner);
+    void *owner;
     bool addresses; /* memory is an address: what lies later in a piece of it is memory too */
     void *self;
 
@@ -88,6 +92,8 @@ struct kni_driver {
                       size_t bytes);
     kn_status (*fill_zero)(kni_driver *d, void *to, size_t offset, size_t bytes);
     kn_status (*sync)(kni_driver *d);
+    /* Optional: gives back what own_bytes counts, as far as no recording holds it; nothing is queued. */
+    void (*trim)(kni_driver *d);
 
     /* Kernels. The text is one that kni_ir_emit or a skeleton made; the failure told holds the compiler's message.
        `compile` uses the cache on disk. */

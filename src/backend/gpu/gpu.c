@@ -181,18 +181,6 @@ static kn_status run_group(kni_gpu *g, const kni_group *group)
     return s;
 }
 
-static kn_status trim(kni_gpu *g)
-{
-    kn_status s = kni_gpu_usable(g);
-    if (s == KN_OK) s = kni_gpu_flush(g);
-    if (s == KN_OK) s = kni_gpu_checked(g, g->driver->sync(g->driver));
-    if (s == KN_OK) {
-        kni_gpu_recordings_free(g);
-        kni_gpu_trim(g);
-    }
-    return s;
-}
-
 /* Requests that are answered under the lock. */
 static kn_status control_locked(kni_gpu *g, const char *request, void *argument)
 {
@@ -200,7 +188,7 @@ static kn_status control_locked(kni_gpu *g, const char *request, void *argument)
     if (!strcmp(request, KNI_CONTROL_PLAN_REPLAY)) return kni_gpu_plan_replay(g, argument);
     if (!strcmp(request, KNI_CONTROL_PLAN_BEGIN)) return kni_gpu_plan_begin(g, argument);
     if (!strcmp(request, KNI_CONTROL_PLAN_END)) return kni_gpu_plan_end(g, argument);
-    if (!strcmp(request, "trim")) return trim(g);
+    if (!strcmp(request, "trim")) return kni_gpu_make_room(g);
     if (!strcmp(request, "kernels") && g->driver->profile) {
         kni_report *report = argument;
         report->length = g->driver->profile(g->driver, report->buffer, report->bytes);
@@ -286,6 +274,9 @@ static int64_t bytes_from_environment(const char *name)
     return value * unit > 0 && value * unit < 9e18 ? (int64_t)(value * unit) : 0;
 }
 
+/* What the driver asks for in the middle of a call of its own. */
+static void give_room(void *owner) { (void)kni_gpu_make_room(owner); }
+
 kn_backend *kni_gpu_open(kni_driver *driver)
 {
     kni_gpu *g = kni_allocate(sizeof *g);
@@ -301,6 +292,8 @@ kn_backend *kni_gpu_open(kni_driver *driver)
     pthread_mutex_init(&g->lock, &recursive);
     pthread_mutexattr_destroy(&recursive);
     g->driver = driver;
+    driver->owner = g;
+    driver->make_room = give_room;
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, watch_forks);
     g->forks = forks_now();

@@ -77,6 +77,7 @@ struct kni_gpu {
     uint64_t launches, compiles, fallbacks;
     /* recordings (gpu_recording.c) */
     kni_gpu_recording *recording;       /* the one that is being made, NULL: none */
+    bool ending;                        /* it is handed to the driver just now */
     kni_gpu_recording *newest, *oldest; /* of all plans, by use */
     struct kni_gpu_plan *plans;         /* that have had one */
     int64_t bytes_recorded;             /* of their blocks that are not in use */
@@ -106,6 +107,8 @@ kn_status kni_gpu_checked(kni_gpu *g, kn_status s);
 kni_gpu_block *kni_gpu_take(kni_gpu *g, size_t bytes);
 void kni_gpu_give(kni_gpu_block *block);
 void kni_gpu_trim(kni_gpu *g);
+/* Waits for the device and gives back all that is kept for later, recordings too. */
+kn_status kni_gpu_make_room(kni_gpu *g);
 /* Another block as large, in use, without making room for it; NULL without any failure told. */
 kni_gpu_block *kni_gpu_take_another(const kni_gpu_block *block);
 /* For recordings: a block that is in use again; one that is no recording's any more. */

@@ -73,11 +73,15 @@ static kni_gpu_block *take_free(kni_gpu *g, uint32_t class_number, bool uploaded
     return b;
 }
 
+static int64_t held_bytes(const kni_gpu *g)
+{
+    return g->bytes_now + g->bytes_cached + g->bytes_recorded + g->driver->own_bytes;
+}
+
 /* From the driver, within the bound. NULL without any failure told. */
 static void *allocate(kni_gpu *g, size_t room)
 {
-    if (g->limit && g->bytes_now + g->bytes_cached + g->bytes_recorded + (int64_t)room > g->limit)
-        return NULL;
+    if (g->limit && held_bytes(g) + (int64_t)room > g->limit) return NULL;
     return g->driver->allocate(g->driver, room);
 }
 
@@ -91,6 +95,18 @@ static kni_gpu_block *no_memory(kni_gpu *g, size_t bytes)
     return NULL;
 }
 
+kn_status kni_gpu_make_room(kni_gpu *g)
+{
+    kn_status s = kni_gpu_usable(g);
+    if (s == KN_OK && !g->ending) s = kni_gpu_flush(g);
+    if (s == KN_OK) s = kni_gpu_checked(g, g->driver->sync(g->driver));
+    if (s) return s;
+    kni_gpu_recordings_free(g);
+    kni_gpu_trim(g);
+    if (g->driver->trim && !g->recording) g->driver->trim(g->driver);
+    return KN_OK;
+}
+
 /* What is queued may still use freed blocks: wait for it, give them back, and try once more; then without the
    recordings, the oldest first. NULL without any failure told where there is no memory; *lost where the device is. */
 static void *allocate_again(kni_gpu *g, size_t room, bool *lost)
@@ -102,6 +118,10 @@ static void *allocate_again(kni_gpu *g, size_t room, bool *lost)
         memory = allocate(g, room);
         if (memory || !g->oldest) break;
         kni_gpu_recording_free(g->oldest);
+    }
+    if (!*lost && !memory && g->driver->trim && g->driver->own_bytes) {
+        g->driver->trim(g->driver);
+        memory = allocate(g, room);
     }
     return memory;
 }
@@ -334,12 +354,12 @@ kn_status kni_gpu_memory_report(kni_gpu *g, void *argument)
     kni_report *report = argument;
     kni_text text = {report->buffer, report->bytes, 0};
     kni_gpu_lock(g);
-    kni_text_format(
-        &text,
-        "%s: %D bytes in use in %D blocks, %D at most so far, %D kept for later, %D in recordings, %D on the "
-        "device",
-        g->driver->name, g->bytes_now, g->live_blocks, g->bytes_peak, g->bytes_cached, g->bytes_recorded,
-        g->driver->memory_bytes);
+    kni_text_format(&text,
+                    "%s: %D bytes in use in %D blocks, %D at most so far, %D kept for later, %D in "
+                    "recordings, %D for the "
+                    "driver's own use, %D on the device",
+                    g->driver->name, g->bytes_now, g->live_blocks, g->bytes_peak, g->bytes_cached,
+                    g->bytes_recorded, g->driver->own_bytes, g->driver->memory_bytes);
     kni_gpu_unlock(g);
     report->length = text.length;
     return KN_OK;

@@ -288,18 +288,22 @@ bool kni_gpu_may_overwrite(kni_gpu *g, const kni_storage *x)
 
 /* ---- ending */
 
-/* Ends the driver's recording and runs it. NULL where it could not be: what it holds was never run. */
+/* Ends the driver's recording and runs it, if need be without all else that is kept. NULL where it could not be: what it
+   holds was never run. */
 static kni_recording *end_and_run(kni_gpu *g)
 {
     kni_driver *d = g->driver;
+    g->ending = true;
     kni_recording *work = d->record_end(d);
-    if (!work) {
-        (void)kni_gpu_checked(g, kni_latest_code());
-        return NULL;
+    kn_status s = work ? KN_OK : kni_latest_code();
+    if (work) s = d->replay(d, work);
+    if (work && s == KN_ERROR_MEMORY && kni_gpu_make_room(g) == KN_OK) s = d->replay(d, work);
+    g->ending = false;
+    if (kni_gpu_checked(g, s) && work) {
+        d->record_free(d, work);
+        work = NULL;
     }
-    if (kni_gpu_checked(g, d->replay(d, work)) == KN_OK) return work;
-    d->record_free(d, work);
-    return NULL;
+    return work;
 }
 
 static void abandon(kni_gpu *g, kni_gpu_recording *r)
