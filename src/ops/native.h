@@ -20,6 +20,8 @@ typedef struct kni_native {
     /* Others: runs the record, or answers KN_ERROR_UNSUPPORTED (without a text) for operands it does not
        handle, which sends the record to the row's lowering or reference kernel. */
     kn_status (*run)(const kn_record *r);
+    /* Independent records of the row that share the team in one run; NULL: each alone. */
+    kn_status (*run_many)(const kn_record *const *records, int32_t n);
 } kni_native;
 
 #endif

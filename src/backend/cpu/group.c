@@ -5,6 +5,7 @@
 #include "backend/jit/group_jit.h"
 #include "core/backends.h"
 #include "core/thread_pool.h"
+#include "ops/native.h"
 #include <string.h>
 
 enum { PARALLEL_MIN = 1 << 15 };
@@ -73,21 +74,60 @@ static kn_status run_pointwise(const kni_group *g)
     return s;
 }
 
+/* ---- many records of one op */
+
+/* Whether no record of the group may write its result over what another one reads. */
+static bool stand_apart(const kni_group *g)
+{
+    for (int i = 0; i < g->n_records; i++) {
+        const kn_record *r = g->records[i];
+        for (int k = 0; k < r->n_in; k++) {
+            if (!(r->last_use >> k & 1)) continue;
+            for (int j = 0; j < g->n_records; j++)
+                for (int o = 0; o < g->records[j]->n_in && j != i; o++)
+                    if (g->records[j]->ids[g->records[j]->n_out + o] == r->ids[r->n_out + k]) return false;
+        }
+    }
+    return true;
+}
+
+static void forget(void *mark) { (void)mark; }
+
+/* All of an optimiser's updates are one run of the team. */
+static kn_status run_many(const kni_group *g)
+{
+    static char together, in_turn;
+    const kni_native *native = g->records[0]->row->native;
+    kn_status s = KN_OK;
+    if (!native || !native->run_many) return KN_ERROR_UNSUPPORTED;
+    void *mark = g->cache ? *g->cache : NULL;
+    if (!mark) mark = stand_apart(g) ? &together : &in_turn;
+    if (g->cache) {
+        *g->cache = mark;
+        *g->release = forget;
+    }
+    if (mark == &together) return native->run_many(g->records, g->n_records);
+    for (int i = 0; i < g->n_records && s == KN_OK; i++) s = native->run(g->records[i]);
+    return s;
+}
+
 static kn_status control(kn_backend *b, const char *request, void *argument)
 {
     (void)b;
     if (!strcmp(request, KNI_CONTROL_GROUP)) {
         const kni_group *g = argument;
         if (g->kind == KNI_GROUP_POINTWISE) return run_pointwise(g);
+        if (g->kind == KNI_GROUP_MANY) return run_many(g);
         return g->kind == KNI_GROUP_ROWS || g->kind == KNI_GROUP_REDUCTION ? kni_cpu_group_rows(g)
                                                                            : KN_ERROR_UNSUPPORTED;
     }
     if (!strcmp(request, KNI_CONTROL_GROUP_LIMITS)) {
-        *(kni_group_limits *)argument = (kni_group_limits){
-            .kinds = 1u << KNI_GROUP_POINTWISE | 1u << KNI_GROUP_REDUCTION | 1u << KNI_GROUP_ROWS,
-            .max_records = KNI_GROUP_RECORDS,
-            .max_inputs = KNI_GROUP_INPUTS,
-            .max_outputs = KNI_GROUP_RESULTS};
+        *(kni_group_limits *)argument =
+            (kni_group_limits){.kinds = 1u << KNI_GROUP_POINTWISE | 1u << KNI_GROUP_REDUCTION |
+                                        1u << KNI_GROUP_ROWS | 1u << KNI_GROUP_MANY,
+                               .max_records = KNI_GROUP_RECORDS,
+                               .max_inputs = KNI_GROUP_INPUTS,
+                               .max_outputs = KNI_GROUP_RESULTS};
         return KN_OK;
     }
     return KN_ERROR_UNSUPPORTED;

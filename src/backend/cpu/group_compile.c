@@ -13,7 +13,7 @@ enum {
     MOST_STEPS = KNI_GROUP_RECORDS * 6,
     FIRST_LEVEL = 1 << 15,
     LONGEST = 2048,
-    LONGEST_STREAMED = 512,
+    LONGEST_STREAMED = 128,
     SHORTEST = 256,
     UNIT = 64
 };
@@ -355,7 +355,7 @@ static void find_large_results(compiler *c)
     for (int32_t i = 0; i < c->p->n_steps; i++) {
         kni_strip_step *s = &c->steps[i];
         bool large = s->kind == KNI_STRIP_CALL && s->out.kind == KNI_PLACE_RESULT &&
-                     c->p->n >= CACHES / bytes_of(s->out) && c->p->reused[s->out.index] < 0;
+                     c->p->n >= CACHES / bytes_of(s->out);
         for (int32_t j = i + 1; j < c->p->n_steps && large; j++)
             for (int k = 0; k < c->steps[j].n_in; k++)
                 large = large && !(c->steps[j].in[k].kind == KNI_PLACE_RESULT &&
@@ -364,9 +364,46 @@ static void find_large_results(compiler *c)
     }
 }
 
+/* Notes for each step which inputs it is the first to read. */
+static void find_fetches(compiler *c)
+{
+    bool read[KNI_GROUP_INPUTS] = {false};
+    for (int32_t i = 0; i < c->p->n_steps && c->p->streams; i++) {
+        kni_strip_step *s = &c->steps[i];
+        for (int k = 0; k < s->n_in; k++) {
+            int input = s->in[k].index;
+            if (s->in[k].kind != KNI_PLACE_INPUT || read[input] || !c->p->inputs[input].flat) continue;
+            read[input] = true;
+            s->fetched[s->n_fetched++] = (uint8_t)input;
+        }
+    }
+}
+
+static int16_t place_number(kni_strip_place place)
+{
+    static const int16_t first[] = {[KNI_PLACE_REGISTER] = 0,
+                                    [KNI_PLACE_INPUT] = KNI_PLACE_INPUTS,
+                                    [KNI_PLACE_RESULT] = KNI_PLACE_RESULTS};
+    return (int16_t)(first[place.kind] + place.index);
+}
+
+static void number_places(kni_strip_step *steps, int32_t n)
+{
+    for (int32_t i = 0; i < n; i++) {
+        kni_strip_step *s = &steps[i];
+        for (int k = 0; k < s->n_in; k++) s->in_at[k] = place_number(s->in[k]);
+        s->out_at = place_number(s->out);
+    }
+}
+
 static kni_strip_program *finish(compiler *c)
 {
     kni_strip_program *p = c->p;
+    for (int i = 0; i < p->n_results; i++)
+        p->result_bytes[i] = (uint8_t)(kni_dtypes[kni_slot(c->g->outputs[i])->type.dtype].bits / 8);
+    number_places(c->steps, p->n_steps);
+    number_places(c->once, p->n_once);
+    for (int32_t i = 0; i < p->n_steps; i++) p->gathers |= c->steps[i].kind == KNI_STRIP_GATHER;
     size_t steps = (size_t)p->n_steps * sizeof *p->steps, once = (size_t)p->n_once * sizeof *p->once;
     size_t bytes = sizeof *p + steps + once;
     kni_strip_program *made = kni_allocate(bytes);
@@ -411,6 +448,7 @@ kni_strip_program *kni_strip_compile(const kni_group *g)
         find_periods(c);
         find_reuse(c);
         find_large_results(c);
+        find_fetches(c);
         made = finish(c);
         if (made) made->jit = kni_group_jit_new(g, made);
     }

@@ -1,34 +1,32 @@
 /* Running a program of strips. */
 #include "backend/cpu/group_strips.h"
 #include "backend/cpu/elementwise_convert.h"
+#include "backend/cpu/isa.h"
+#include "backend/cpu/past_caches.h"
 #include "backend/jit/group_jit.h"
 #include <string.h>
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
+
+/* AHEAD: bytes of an input that are asked for before they are read. */
+enum { LINE = 64, AHEAD = 2048 };
+
+typedef void store_fn(void *to, const void *from, int64_t bytes);
+typedef void end_fn(void);
+static store_fn *const stores[KNI_ISA_COUNT] = KNI_TIER_TABLE(kni_store_past_caches);
+static end_fn *const ends[KNI_ISA_COUNT] = KNI_TIER_TABLE(kni_end_past_caches);
 
 /* One run over a range, on one thread. */
 typedef struct runner {
     const kni_strip_program *p;
     const kni_strip_memory *m;
-    char *own[KNI_GROUP_REGISTERS];       /* scratch of each register */
-    char *registers[KNI_GROUP_REGISTERS]; /* where it is now: a gather may point into memory instead */
-    char *stage;                          /* for results that are written past the caches */
-    int64_t index[KN_MAX_RANK];           /* of the strip's first element */
+    char *own[KNI_GROUP_REGISTERS]; /* scratch of each register */
+    char *now[KNI_PLACES];          /* where the strip is: a gather may point a register into memory */
+    store_fn *store;                /* past the caches */
+    char *stage;                    /* for results that go there */
+    bool apart[KNI_GROUP_RESULTS];  /* results that do not lie where an input lay, and so in no cache */
+    int64_t index[KN_MAX_RANK];     /* of the strip's first element */
 } runner;
 
-static inline char *at(const runner *r, kni_strip_place place, int64_t element)
-{
-    int64_t bytes = kni_dtypes[place.dtype].bits / 8;
-    switch (place.kind) {
-    case KNI_PLACE_REGISTER:
-        return r->registers[place.index];
-    case KNI_PLACE_INPUT:
-        return (char *)r->m->inputs[place.index] + element * bytes;
-    default:
-        return r->m->results[place.index] + element * bytes;
-    }
-}
+static inline int bytes_of(int dtype) { return kni_dtypes[dtype].bits / 8; }
 
 /* ---- inputs that lie otherwise */
 
@@ -75,16 +73,16 @@ static void gather(runner *r, const kni_strip_step *s, int64_t n)
     const kni_strip_program *p = r->p;
     const kni_strip_input *in = &p->inputs[s->input];
     int last = p->rank - 1;
-    int64_t bytes = kni_dtypes[in->dtype].bits / 8, to_bytes = kni_dtypes[s->out.dtype].bits / 8;
+    int64_t bytes = bytes_of(in->dtype), to_bytes = bytes_of(s->out.dtype);
     int64_t index[KN_MAX_RANK];
     const char *data = r->m->inputs[s->input];
     char *scratch = r->own[s->out.index];
     bool plain = in->dtype == s->out.dtype && !s->via;
     if (plain && in->strides[last] == 1 && p->dims[last] - r->index[last] >= n) {
-        r->registers[s->out.index] = (char *)data + offset_of(p, in, r->index) * bytes;
+        r->now[s->out_at] = (char *)data + offset_of(p, in, r->index) * bytes;
         return;
     }
-    r->registers[s->out.index] = scratch;
+    r->now[s->out_at] = scratch;
     memcpy(index, r->index, sizeof index);
     for (int64_t done = 0; done < n;) {
         int64_t run = p->dims[last] - index[last];
@@ -111,8 +109,8 @@ static void fill_once(runner *r, const kni_strip_step *s)
     const kni_strip_program *p = r->p;
     const kni_strip_input *in = &p->inputs[s->input];
     const char *data = r->m->inputs[s->input];
-    int to_bytes = kni_dtypes[s->out.dtype].bits / 8;
-    char *to = r->registers[s->out.index];
+    int to_bytes = bytes_of(s->out.dtype);
+    char *to = r->now[s->out_at];
     if (s->kind == KNI_STRIP_SPLAT) {
         _Alignas(8) char value[8];
         kni_cpu_convert_via(value, s->out.dtype, s->via, data, in->dtype, 1, 1);
@@ -126,66 +124,42 @@ static void fill_once(runner *r, const kni_strip_step *s)
         memcpy(to + done * to_bytes, to, (size_t)(row * to_bytes));
 }
 
-/* Results that are larger than the caches are written past them: a store that first fetches what it overwrites would take
-   a third of the bandwidth of a short chain. */
-static void store_past_caches(char *to, const char *from, int64_t bytes)
-{
-#if defined(__SSE2__)
-    while (bytes > 0 && ((uintptr_t)to & 15)) *to++ = *from++, bytes--;
-    for (; bytes >= 64; bytes -= 64, to += 64, from += 64) {
-        __m128i a = _mm_loadu_si128((const __m128i *)from), b = _mm_loadu_si128((const __m128i *)(from + 16));
-        __m128i c = _mm_loadu_si128((const __m128i *)(from + 32)),
-                d = _mm_loadu_si128((const __m128i *)(from + 48));
-        _mm_stream_si128((__m128i *)to, a);
-        _mm_stream_si128((__m128i *)(to + 16), b);
-        _mm_stream_si128((__m128i *)(to + 32), c);
-        _mm_stream_si128((__m128i *)(to + 48), d);
-    }
-#endif
-    memcpy(to, from, (size_t)bytes);
-}
-
-static void end_stores(void)
-{
-#if defined(__SSE2__)
-    _mm_sfence();
-#endif
-}
-
-/* Asks for a part of the next strip while this one is computed with, a few lines before each step: else memory would
-   rest during the steps that work in the first-level cache. */
-static void prefetch(const runner *r, int64_t first, int32_t step)
+/* Asks for what the step will read a few strips later. Steps that work in the first-level cache keep memory waiting
+   else: the processor's own prefetching follows what is read, and not across pages. */
+static inline void prefetch(const runner *r, const kni_strip_step *s)
 {
 #if defined(__GNUC__)
-    const kni_strip_program *p = r->p;
-    if (first + 2 * p->strip > p->n) return;
-    for (int32_t i = 0; i < p->n_inputs; i++) {
-        if (!p->inputs[i].flat) continue;
-        int64_t bytes = kni_dtypes[p->inputs[i].dtype].bits / 8, lines = p->strip * bytes / 64;
-        const char *from = r->m->inputs[i] + (first + p->strip) * bytes;
-        for (int64_t k = lines * step / p->n_steps; k < lines * (step + 1) / p->n_steps; k++)
-            __builtin_prefetch(from + k * 64);
+    for (int k = 0; k < s->n_fetched; k++) {
+        int input = s->fetched[k];
+        const char *from = r->now[KNI_PLACE_INPUTS + input] + AHEAD;
+        int64_t bytes = (int64_t)r->p->strip * bytes_of(r->p->inputs[input].dtype);
+        for (int64_t i = 0; i < bytes; i += LINE) __builtin_prefetch(from + i);
+        __asm__ volatile("" : : "r"(from)); /* gcc leaves calls out that only prefetch */
     }
 #else
-    (void)r, (void)first, (void)step;
+    (void)r, (void)s;
 #endif
 }
 
-static void run_strip(runner *r, int64_t first, int64_t n)
+static void run_strip(runner *r, int64_t n, bool fetches)
 {
     const kni_strip_program *p = r->p;
     for (int32_t i = 0; i < p->n_steps; i++) {
         const kni_strip_step *s = &p->steps[i];
+        if (fetches) prefetch(r, s);
+        char *to = r->now[s->out_at];
         if (s->kind == KNI_STRIP_CALL) {
             const void *in[4];
-            if (p->streams) prefetch(r, first, i);
-            for (int k = 0; k < s->n_in; k++) in[k] = at(r, s->in[k], first);
-            char *to = at(r, s->out, first), *strip = s->past_caches ? r->stage : to;
-            s->fn(n, strip, in, r->m->params[s->record]);
-            if (s->past_caches) store_past_caches(to, strip, n * (kni_dtypes[s->out.dtype].bits / 8));
+            for (int k = 0; k < s->n_in; k++) in[k] = r->now[s->in_at[k]];
+            const double *params = r->m->params[s->record];
+            if (s->past_caches && r->apart[s->out.index]) {
+                s->fn(n, r->stage, in, params);
+                r->store(to, r->stage, n * bytes_of(s->out.dtype));
+            } else {
+                s->fn(n, to, in, params);
+            }
         } else if (s->kind == KNI_STRIP_CONVERT) {
-            const char *from = at(r, s->in[0], first);
-            char *to = at(r, s->out, first);
+            const char *from = r->now[s->in_at[0]];
             if (from != to) kni_cpu_convert_via(to, s->out.dtype, s->via, from, s->in[0].dtype, 1, n);
         } else {
             gather(r, s, n);
@@ -193,24 +167,46 @@ static void run_strip(runner *r, int64_t first, int64_t n)
     }
 }
 
+static void start(runner *r, const kni_strip_program *p, const kni_strip_memory *m, char *scratch,
+                  int64_t begin)
+{
+    r->p = p;
+    r->m = m;
+    r->store = stores[kni_cpu_tier()];
+    r->stage = scratch + (int64_t)p->n_registers * p->register_bytes;
+    for (int32_t i = 0; i < p->n_registers; i++)
+        r->own[i] = r->now[i] = scratch + (int64_t)i * p->register_bytes;
+    for (int32_t i = 0; i < p->n_inputs; i++)
+        r->now[KNI_PLACE_INPUTS + i] = (char *)m->inputs[i] + begin * bytes_of(p->inputs[i].dtype);
+    for (int32_t i = 0; i < p->n_results; i++) {
+        r->now[KNI_PLACE_RESULTS + i] = m->results[i] + begin * p->result_bytes[i];
+        r->apart[i] = p->reused[i] < 0 || m->results[i] != m->inputs[p->reused[i]];
+    }
+    for (int32_t i = 0; i < p->n_once; i++) fill_once(r, &p->once[i]);
+    if (p->gathers) find(r, begin);
+}
+
+static void go_on(runner *r, int64_t n)
+{
+    const kni_strip_program *p = r->p;
+    for (int32_t i = 0; i < p->n_inputs; i++)
+        r->now[KNI_PLACE_INPUTS + i] += n * bytes_of(p->inputs[i].dtype);
+    for (int32_t i = 0; i < p->n_results; i++) r->now[KNI_PLACE_RESULTS + i] += n * p->result_bytes[i];
+    if (p->gathers) skip(p, r->index, n);
+}
+
 void kni_strip_run(const kni_strip_program *p, const kni_strip_memory *m, int64_t begin, int64_t end)
 {
     _Alignas(64) char scratch[KNI_GROUP_STRIP_BYTES];
     if (p->jit && begin == 0 && end == p->n && kni_group_jit_run(p->jit, m)) return;
-    runner r = {.p = p, .m = m};
-    r.stage = scratch + (int64_t)p->n_registers * p->register_bytes;
-    for (int32_t i = 0; i < p->n_registers; i++)
-        r.own[i] = r.registers[i] = scratch + (int64_t)i * p->register_bytes;
-    bool gathers = false;
-    for (int32_t i = 0; i < p->n_steps; i++) gathers |= p->steps[i].kind == KNI_STRIP_GATHER;
-    for (int32_t i = 0; i < p->n_once; i++) fill_once(&r, &p->once[i]);
-    if (gathers) find(&r, begin);
+    runner r;
+    start(&r, p, m, scratch, begin);
     for (int64_t first = begin; first < end; first += p->strip) {
         int64_t n = end - first < p->strip ? end - first : p->strip;
-        run_strip(&r, first, n);
-        if (gathers) skip(p, r.index, n);
+        run_strip(&r, n, p->streams && first + p->strip + AHEAD <= p->n);
+        go_on(&r, n);
     }
-    end_stores();
+    if (p->streams) ends[kni_cpu_tier()]();
 }
 
 int64_t kni_strip_block(const kni_strip_program *p)

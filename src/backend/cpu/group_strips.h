@@ -12,7 +12,11 @@ enum {
     KNI_GROUP_INPUTS = 64,
     KNI_GROUP_RESULTS = 48,
     KNI_GROUP_REGISTERS = 96,
-    KNI_GROUP_STRIP_BYTES = 1 << 16 /* scratch of all registers together */
+    KNI_GROUP_STRIP_BYTES = 1 << 16, /* scratch of all registers together */
+    /* Places by number: registers, then inputs, then results. */
+    KNI_PLACE_INPUTS = KNI_GROUP_REGISTERS,
+    KNI_PLACE_RESULTS = KNI_PLACE_INPUTS + KNI_GROUP_INPUTS,
+    KNI_PLACES = KNI_PLACE_RESULTS + KNI_GROUP_RESULTS
 };
 
 /* Where a strip is. */
@@ -35,12 +39,15 @@ typedef enum kni_strip_kind {
 } kni_strip_kind;
 
 typedef struct kni_strip_step {
-    uint8_t kind, via, n_in;
+    uint8_t kind, via, n_in, n_fetched;
+    uint8_t fetched
+        [4]; /* inputs in order that this step is the first to read, where more than the caches hold is read */
     bool past_caches; /* the result is larger than the caches and nobody reads it again here */
     int16_t input;    /* of gather, splat and period */
     int16_t record;   /* of calls: where the numbers come from */
     kni_strip_fn fn;
     kni_strip_place in[4], out;
+    int16_t in_at[4], out_at; /* the same by number */
 } kni_strip_step;
 
 typedef struct kni_strip_input {
@@ -51,8 +58,10 @@ typedef struct kni_strip_input {
 
 typedef struct kni_strip_program {
     int32_t n_steps, n_once, n_inputs, n_results, n_registers, rank, strip;
-    int32_t register_bytes; /* of one */
-    bool streams;           /* more goes through than the caches hold */
+    int32_t register_bytes;                  /* of one */
+    bool streams;                            /* more goes through than the caches hold */
+    bool gathers;                            /* there are such steps */
+    uint8_t result_bytes[KNI_GROUP_RESULTS]; /* of an element */
     int64_t dims[KN_MAX_RANK], n;
     int16_t reused[KNI_GROUP_RESULTS]; /* by result: the input whose memory it may take, -1 */
     kni_strip_input inputs[KNI_GROUP_INPUTS];

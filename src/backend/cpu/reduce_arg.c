@@ -173,4 +173,4 @@ static kn_status run_argmax(const kn_record *r) { return run_position(r, KNI_FOL
 static kn_status run_argmin(const kn_record *r) { return run_position(r, KNI_FOLD_MIN); }
 
 extern const kni_native kni_cpu_argmax, kni_cpu_argmin;
-const kni_native kni_cpu_argmax = {NULL, run_argmax}, kni_cpu_argmin = {NULL, run_argmin};
+const kni_native kni_cpu_argmax = {.run = run_argmax}, kni_cpu_argmin = {.run = run_argmin};

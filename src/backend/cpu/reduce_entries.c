@@ -128,6 +128,7 @@ static kn_status run_all(const kn_record *r) { return run_fold(r, KNI_FOLD_MIN, 
 
 extern const kni_native kni_cpu_sum, kni_cpu_prod, kni_cpu_mean, kni_cpu_max, kni_cpu_min, kni_cpu_any,
     kni_cpu_all;
-const kni_native kni_cpu_sum = {NULL, run_sum}, kni_cpu_prod = {NULL, run_prod},
-                 kni_cpu_mean = {NULL, run_mean}, kni_cpu_max = {NULL, run_max},
-                 kni_cpu_min = {NULL, run_min}, kni_cpu_any = {NULL, run_any}, kni_cpu_all = {NULL, run_all};
+const kni_native kni_cpu_sum = {.run = run_sum}, kni_cpu_prod = {.run = run_prod},
+                 kni_cpu_mean = {.run = run_mean}, kni_cpu_max = {.run = run_max},
+                 kni_cpu_min = {.run = run_min}, kni_cpu_any = {.run = run_any},
+                 kni_cpu_all = {.run = run_all};

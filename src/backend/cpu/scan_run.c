@@ -183,6 +183,6 @@ static kn_status run_linear(const kn_record *r)
 }
 
 extern const kni_native kni_cpu_cumsum, kni_cpu_cumprod, kni_cpu_cummax, kni_cpu_cummin, kni_cpu_scan_linear;
-const kni_native kni_cpu_cumsum = {NULL, run_cumsum}, kni_cpu_cumprod = {NULL, run_cumprod},
-                 kni_cpu_cummax = {NULL, run_cummax}, kni_cpu_cummin = {NULL, run_cummin},
-                 kni_cpu_scan_linear = {NULL, run_linear};
+const kni_native kni_cpu_cumsum = {.run = run_cumsum}, kni_cpu_cumprod = {.run = run_cumprod},
+                 kni_cpu_cummax = {.run = run_cummax}, kni_cpu_cummin = {.run = run_cummin},
+                 kni_cpu_scan_linear = {.run = run_linear};

@@ -142,5 +142,5 @@ static kn_status run_kthvalue(const kn_record *r)
 }
 
 extern const kni_native kni_cpu_sort, kni_cpu_topk, kni_cpu_kthvalue;
-const kni_native kni_cpu_sort = {NULL, run_sort}, kni_cpu_topk = {NULL, run_topk},
-                 kni_cpu_kthvalue = {NULL, run_kthvalue};
+const kni_native kni_cpu_sort = {.run = run_sort}, kni_cpu_topk = {.run = run_topk},
+                 kni_cpu_kthvalue = {.run = run_kthvalue};

@@ -113,4 +113,5 @@ static kn_status run_unique(const kn_record *r)
 }
 
 extern const kni_native kni_cpu_searchsorted, kni_cpu_unique_bounded;
-const kni_native kni_cpu_searchsorted = {NULL, run_searchsorted}, kni_cpu_unique_bounded = {NULL, run_unique};
+const kni_native kni_cpu_searchsorted = {.run = run_searchsorted},
+                 kni_cpu_unique_bounded = {.run = run_unique};
