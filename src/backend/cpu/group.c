@@ -48,7 +48,7 @@ static kn_status run_pointwise(const kni_group *g)
     strip_job j;
     kni_strip_program *p = g->cache ? *g->cache : NULL;
     if (!p) {
-        p = kni_strip_compile(g);
+        p = kni_strip_compile(g, NULL);
         if (!p) return KN_ERROR_UNSUPPORTED;
         if (g->cache) {
             *g->cache = p;
@@ -58,6 +58,7 @@ static kn_status run_pointwise(const kni_group *g)
     kn_status s = give_memory(g, p);
     if (s == KN_OK && p->n > 0) {
         j.p = p;
+        j.memory.ahead = NULL;
         j.block = kni_strip_block(p);
         for (int i = 0; i < g->n_inputs; i++) j.memory.inputs[i] = kni_pointer(kni_slot(g->inputs[i]));
         for (int i = 0; i < g->n_outputs; i++) j.memory.results[i] = kni_pointer(kni_slot(g->outputs[i]));

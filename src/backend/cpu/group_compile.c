@@ -34,6 +34,7 @@ typedef struct converted {
 
 typedef struct compiler {
     const kni_group *g;
+    kni_strip_parts parts;
     kni_strip_program *p;
     kni_strip_step steps[MOST_STEPS], once[KNI_GROUP_INPUTS * 2];
     virtual_strip strips[MOST_STEPS + KNI_GROUP_INPUTS * 2];
@@ -355,7 +356,8 @@ static void find_large_results(compiler *c)
     for (int32_t i = 0; i < c->p->n_steps; i++) {
         kni_strip_step *s = &c->steps[i];
         bool large = s->kind == KNI_STRIP_CALL && s->out.kind == KNI_PLACE_RESULT &&
-                     c->p->n >= CACHES / bytes_of(s->out);
+                     c->parts.whole >= CACHES / bytes_of(s->out) &&
+                     !(c->parts.near_results >> s->out.index & 1);
         for (int32_t j = i + 1; j < c->p->n_steps && large; j++)
             for (int k = 0; k < c->steps[j].n_in; k++)
                 large = large && !(c->steps[j].in[k].kind == KNI_PLACE_RESULT &&
@@ -372,7 +374,9 @@ static void find_fetches(compiler *c)
         kni_strip_step *s = &c->steps[i];
         for (int k = 0; k < s->n_in; k++) {
             int input = s->in[k].index;
-            if (s->in[k].kind != KNI_PLACE_INPUT || read[input] || !c->p->inputs[input].flat) continue;
+            if (s->in[k].kind != KNI_PLACE_INPUT || read[input] || !c->p->inputs[input].flat ||
+                c->parts.near_inputs >> input & 1)
+                continue;
             read[input] = true;
             s->fetched[s->n_fetched++] = (uint8_t)input;
         }
@@ -417,7 +421,7 @@ static kni_strip_program *finish(compiler *c)
     return made;
 }
 
-kni_strip_program *kni_strip_compile(const kni_group *g)
+kni_strip_program *kni_strip_compile(const kni_group *g, const kni_strip_parts *parts)
 {
     if (g->n_records > KNI_GROUP_RECORDS || g->n_inputs > KNI_GROUP_INPUTS ||
         g->n_outputs > KNI_GROUP_RESULTS)
@@ -432,7 +436,8 @@ kni_strip_program *kni_strip_compile(const kni_group *g)
     draft.n = kni_count(shape);
     for (int i = 0; i < KNI_GROUP_RESULTS; i++) draft.reused[i] = -1;
     start_inputs(c, shape);
-    draft.streams = draft.n >= CACHES / 8;
+    c->parts = parts ? *parts : (kni_strip_parts){.whole = draft.n};
+    draft.streams = c->parts.whole >= CACHES / 8;
     for (int i = 0; i < g->n_records && !c->failed; i++) {
         if (g->records[i]->row->number == KNI_OP_cast)
             compile_cast(c, i);

@@ -8,7 +8,14 @@
 #include "graph/row_domain.h"
 #include <string.h>
 
-enum { TILE = 1 << 14, MOST_OPERANDS = KNI_GROUP_RECORDS * 4, PARTS = KNI_GROUP_RECORDS, ALIGN = 64 };
+/* CACHES: more elements than the caches hold of one tensor. */
+enum {
+    TILE = 1 << 14,
+    CACHES = 1 << 22,
+    MOST_OPERANDS = KNI_GROUP_RECORDS * 4,
+    PARTS = KNI_GROUP_RECORDS,
+    ALIGN = 64
+};
 
 /* A tensor as the tiles see it. */
 typedef struct tensor {
@@ -16,6 +23,7 @@ typedef struct tensor {
     int8_t result; /* of a record of the group: its number, else -1 */
     int8_t axis;   /* that is cut into tiles; -1: the same for all */
     bool output;
+    bool far;        /* read from memory in the order of the tiles, more than the caches hold */
     int64_t scratch; /* bytes from the start of a worker's memory, of results that stay inside */
 } tensor;
 
@@ -38,6 +46,8 @@ typedef struct rows_program {
     int64_t per_outer, tiles;
     int32_t n_tensors, n_parts;
     int64_t scratch_bytes;
+    int64_t steps;     /* that programs run in a tile, of a strip each */
+    int64_t far_lines; /* that a tile reads from memory in order */
     tensor tensors[MOST_OPERANDS];
     int16_t operands[KNI_GROUP_RECORDS][8]; /* tensors of each record: result first */
     section parts[PARTS];
@@ -62,7 +72,7 @@ static int add_tensor(rows_program *p, uint32_t id, int result, int axis)
     for (int i = 0; i < p->n_tensors; i++)
         if (p->tensors[i].id == id && p->tensors[i].axis == axis) return i;
     if (p->n_tensors == MOST_OPERANDS) return -1;
-    p->tensors[p->n_tensors] = (tensor){id, (int8_t)result, (int8_t)axis, false, -1};
+    p->tensors[p->n_tensors] = (tensor){id, (int8_t)result, (int8_t)axis, false, false, -1};
     return p->n_tensors++;
 }
 
@@ -174,6 +184,19 @@ static bool give_scratch(rows_program *p)
     return true;
 }
 
+/* Which inputs come from memory, tile after tile. */
+static void find_far(rows_program *p)
+{
+    if (kni_count(&p->shape) < CACHES) return;
+    for (int i = 0; i < p->n_tensors; i++) {
+        tensor *t = &p->tensors[i];
+        const kni_tensor *x = kni_slot(t->id);
+        t->far = t->result < 0 && t->axis >= 0 && kni_count(&x->type) == kni_count(&p->shape) &&
+                 kni_is_contiguous(x->type.rank, x->type.dims, x->strides);
+        if (t->far) p->far_lines += p->rows * p->inner * (int64_t)kni_element_bytes(x) / KNI_AHEAD_LINE;
+    }
+}
+
 /* ---- one worker's slots */
 
 typedef struct worker {
@@ -181,6 +204,7 @@ typedef struct worker {
     kni_storage memory[MOST_OPERANDS]; /* of results: headers that point into scratch or into the outputs */
     char *records;
     size_t record_bytes;
+    kni_strip_ahead ahead;
     const kn_record *record[KNI_GROUP_RECORDS];
     char *scratch;
     int32_t n_slots;
@@ -289,10 +313,27 @@ static kn_status run_record(const kn_record *r)
     return r->row->native->strips ? kni_cpu_elementwise(r) : r->row->native->run(r);
 }
 
-static void run_program(const worker *w, const section *part, const kni_strip_program *program)
+/* The next tile is asked for while this one is computed with. */
+static void look_ahead(const rows_program *p, worker *w, int64_t rows)
+{
+    kni_strip_ahead *a = &w->ahead;
+    a->n = a->at = 0;
+    if (!p->far_lines || !p->steps) return;
+    a->lines = (int32_t)(p->far_lines / p->steps + 1);
+    for (int i = 0; i < p->n_tensors && a->n < KNI_AHEAD_RANGES; i++) {
+        if (!p->tensors[i].far) continue;
+        kni_tensor *x = kni_slot(w->slots[i]);
+        int64_t bytes = rows * p->inner * (int64_t)kni_element_bytes(x);
+        a->ranges[a->n].from = (const char *)kni_pointer(x) + bytes;
+        a->ranges[a->n++].lines = bytes / KNI_AHEAD_LINE;
+    }
+}
+
+static void run_program(worker *w, const section *part, const kni_strip_program *program)
 {
     static const double no_params[4] = {0};
     kni_strip_memory m;
+    m.ahead = w->ahead.at < w->ahead.n ? &w->ahead : NULL;
     for (int i = 0; i < part->n_inputs; i++) m.inputs[i] = kni_pointer(kni_slot(w->slots[part->inputs[i]]));
     for (int i = 0; i < part->n_outputs; i++)
         m.results[i] = kni_pointer(kni_slot(w->slots[part->outputs[i]]));
@@ -338,17 +379,31 @@ static void describe_part(const rows_program *p, const kni_group *g, const worke
                        .outputs = outputs};
 }
 
+static bool is_read(const rows_program *p, const kni_group *g, int tensor_number)
+{
+    for (int i = 0; i < g->n_records; i++)
+        for (int k = 1; k <= g->records[i]->n_in; k++)
+            if (p->operands[i][k] == tensor_number) return true;
+    return false;
+}
+
 static void compile_part(rows_program *p, const kni_group *g, worker *w, section *part)
 {
     uint32_t inputs[KNI_GROUP_INPUTS], outputs[KNI_GROUP_RESULTS];
     int64_t rest = p->shape.dims[p->axis] % p->rows;
+    kni_strip_parts parts = {.whole = kni_count(&p->shape)};
     kni_group sub;
     describe_part(p, g, w, part, &sub, inputs, outputs);
+    for (int i = 0; i < part->n_inputs; i++)
+        if (!p->tensors[part->inputs[i]].far) parts.near_inputs |= UINT64_C(1) << i;
+    for (int i = 0; i < part->n_outputs; i++)
+        if (!p->tensors[part->outputs[i]].output || is_read(p, g, part->outputs[i]))
+            parts.near_results |= UINT64_C(1) << i;
     enter_tile(p, w, 0, 0, p->rows);
-    part->program[0] = kni_strip_compile(&sub);
+    part->program[0] = kni_strip_compile(&sub, &parts);
     if (!part->program[0] || !rest) return;
     enter_tile(p, w, 0, 0, rest);
-    part->program[1] = kni_strip_compile(&sub);
+    part->program[1] = kni_strip_compile(&sub, &parts);
     if (part->program[1]) return;
     kni_strip_free(part->program[0]);
     part->program[0] = NULL;
@@ -368,7 +423,11 @@ static bool make_parts(rows_program *p, const kni_group *g)
         part->first = i;
         part->n = n;
         if (n > 1) compile_part(p, g, w, part);
-        if (!part->program[0]) part->n = n = 1;
+        if (part->program[0])
+            p->steps += part->program[0]->n_steps *
+                        ((part->program[0]->n + part->program[0]->strip - 1) / part->program[0]->strip);
+        else
+            part->n = n = 1;
         i += n;
     }
     end_worker(p, w);
@@ -392,7 +451,10 @@ static rows_program *compile(const kni_group *g)
     rows_program *p = g->n_records > KNI_GROUP_RECORDS ? NULL : kni_allocate(sizeof *p);
     if (!p) return NULL;
     memset(p, 0, sizeof *p);
-    if (choose_tiles(p, g) && collect(p, g) && give_scratch(p) && make_parts(p, g)) return p;
+    if (choose_tiles(p, g) && collect(p, g) && give_scratch(p)) {
+        find_far(p);
+        if (make_parts(p, g)) return p;
+    }
     free_program(p);
     return NULL;
 }
@@ -401,6 +463,7 @@ typedef struct job {
     const rows_program *p;
     const kni_group *g;
     int64_t tiles; /* of a task */
+    bool goes_on;  /* the next task runs on the same thread */
     _Atomic int failed;
 } job;
 
@@ -417,6 +480,8 @@ static void run_tiles(void *argument, int64_t task, int number)
             int64_t begin = tile % p->per_outer * p->rows, size = p->shape.dims[p->axis];
             int64_t rows = size - begin < p->rows ? size - begin : p->rows;
             enter_tile(p, w, tile / p->per_outer, begin, rows);
+            w->ahead.n = w->ahead.at = 0;
+            if (tile + 1 < (j->goes_on ? p->tiles : end) && rows == p->rows) look_ahead(p, w, rows);
             for (int i = 0; i < p->n_parts && s == KN_OK; i++) {
                 const section *part = &p->parts[i];
                 if (part->program[0])
@@ -451,7 +516,7 @@ kn_status kni_cpu_group_rows(const kni_group *g)
     for (int i = 0; i < g->n_outputs && s == KN_OK; i++) s = kni_host_allocate(kni_slot(g->outputs[i]));
     if (s == KN_OK) {
         int64_t per_tile = p->rows * p->inner;
-        job j = {p, g, per_tile < TASK_ELEMENTS ? TASK_ELEMENTS / per_tile : 1, 0};
+        job j = {p, g, per_tile < TASK_ELEMENTS ? TASK_ELEMENTS / per_tile : 1, kni_threads() == 1, 0};
         kni_parallel_for((p->tiles + j.tiles - 1) / j.tiles, run_tiles, &j);
         s = (kn_status)atomic_load(&j.failed);
     }

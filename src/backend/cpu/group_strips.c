@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* AHEAD: bytes of an input that are asked for before they are read. */
-enum { LINE = 64, AHEAD = 2048 };
+enum { LINE = KNI_AHEAD_LINE, AHEAD = 2048 };
 
 typedef void store_fn(void *to, const void *from, int64_t bytes);
 typedef void end_fn(void);
@@ -141,12 +141,27 @@ static inline void prefetch(const runner *r, const kni_strip_step *s)
 #endif
 }
 
+/* The same for what later programs will read. */
+static inline void prefetch_ahead(kni_strip_ahead *a)
+{
+#if defined(__GNUC__)
+    for (int32_t k = 0; k < a->lines && a->at < a->n; k++) {
+        __builtin_prefetch(a->ranges[a->at].from, 0, 2);
+        a->ranges[a->at].from += LINE;
+        if (--a->ranges[a->at].lines == 0) a->at++;
+    }
+#else
+    (void)a;
+#endif
+}
+
 static void run_strip(runner *r, int64_t n, bool fetches)
 {
     const kni_strip_program *p = r->p;
     for (int32_t i = 0; i < p->n_steps; i++) {
         const kni_strip_step *s = &p->steps[i];
         if (fetches) prefetch(r, s);
+        if (r->m->ahead) prefetch_ahead(r->m->ahead);
         char *to = r->now[s->out_at];
         if (s->kind == KNI_STRIP_CALL) {
             const void *in[4];

@@ -70,12 +70,30 @@ typedef struct kni_strip_program {
     struct kni_group_jit *jit; /* the same as compiled C, once that is there; NULL: none is made */
 } kni_strip_program;
 
-/* NULL: not a group for this, or no memory. */
-kni_strip_program *kni_strip_compile(const kni_group *g);
+/* Of a program that runs over and over on parts of larger tensors. */
+typedef struct kni_strip_parts {
+    int64_t whole;                      /* elements of all parts together */
+    uint64_t near_inputs, near_results; /* bits: those that pass from program to program in the caches */
+} kni_strip_parts;
+
+/* parts: NULL for a group that runs as a whole. NULL: not a group for this, or no memory. */
+kni_strip_program *kni_strip_compile(const kni_group *g, const kni_strip_parts *parts);
 void kni_strip_free(void *program);
+
+/* What is asked for while programs run, a few lines with each step. */
+enum { KNI_AHEAD_RANGES = 8, KNI_AHEAD_LINE = 64 };
+typedef struct kni_strip_ahead {
+    struct {
+        const char *from;
+        int64_t lines;
+    } ranges[KNI_AHEAD_RANGES];
+    int32_t n, at; /* ranges, and the one that is next */
+    int32_t lines; /* with each step */
+} kni_strip_ahead;
 
 /* Memory of one run. */
 typedef struct kni_strip_memory {
+    kni_strip_ahead *ahead; /* or NULL */
     const char *inputs[KNI_GROUP_INPUTS];
     char *results[KNI_GROUP_RESULTS];
     const double *params[KNI_GROUP_RECORDS];
