@@ -5,6 +5,7 @@
 #include "backend/cpu/isa.h"
 #include "backend/jit/group_jit.h"
 #include "core/strided_copy.h"
+#include "ops/scalar.h"
 #include <string.h>
 
 /* CACHES: more bytes than the caches of a core hold. */
@@ -171,6 +172,15 @@ static void compile_cast(compiler *c, int i)
     s->out = to;
 }
 
+bool kni_strip_heavy(const kn_record *r)
+{
+    kni_scalar_body body;
+    if (!r->row->scalar || !kni_scalar_parse(r->row->scalar, &body)) return false;
+    for (int i = 0; i < body.n; i++)
+        if (body.steps[i].kind == KNI_SCALAR_WORD && !kni_word_at(body.steps[i].index)->integers) return true;
+    return false;
+}
+
 static void compile_call(compiler *c, int i)
 {
     const kn_record *r = c->g->records[i];
@@ -193,6 +203,7 @@ static void compile_call(compiler *c, int i)
     kni_strip_step *s = new_step(c, KNI_STRIP_CALL);
     s->fn = fn;
     s->record = (int16_t)i;
+    s->heavy = c->p->streams && kni_strip_heavy(r);
     s->n_in = (uint8_t)r->n_in;
     memcpy(s->in, in, sizeof in);
     s->out = out;

@@ -46,8 +46,8 @@ typedef struct rows_program {
     int64_t per_outer, tiles;
     int32_t n_tensors, n_parts;
     int64_t scratch_bytes;
-    int64_t steps;     /* that programs run in a tile, of a strip each */
-    int64_t far_lines; /* that a tile reads from memory in order */
+    int64_t heavy_steps; /* of strips, that programs run in a tile */
+    int64_t far_lines;   /* that a tile reads from memory in order */
     tensor tensors[MOST_OPERANDS];
     int16_t operands[KNI_GROUP_RECORDS][8]; /* tensors of each record: result first */
     section parts[PARTS];
@@ -204,7 +204,7 @@ typedef struct worker {
     kni_storage memory[MOST_OPERANDS]; /* of results: headers that point into scratch or into the outputs */
     char *records;
     size_t record_bytes;
-    kni_strip_ahead ahead;
+    kni_ahead ahead;
     const kn_record *record[KNI_GROUP_RECORDS];
     char *scratch;
     int32_t n_slots;
@@ -316,10 +316,10 @@ static kn_status run_record(const kn_record *r)
 /* The next tile is asked for while this one is computed with. */
 static void look_ahead(const rows_program *p, worker *w, int64_t rows)
 {
-    kni_strip_ahead *a = &w->ahead;
+    kni_ahead *a = &w->ahead;
     a->n = a->at = 0;
-    if (!p->far_lines || !p->steps) return;
-    a->lines = (int32_t)(p->far_lines / p->steps + 1);
+    if (!p->heavy_steps) return;
+    a->lines = (int32_t)(p->far_lines / p->heavy_steps + 1);
     for (int i = 0; i < p->n_tensors && a->n < KNI_AHEAD_RANGES; i++) {
         if (!p->tensors[i].far) continue;
         kni_tensor *x = kni_slot(w->slots[i]);
@@ -409,6 +409,20 @@ static void compile_part(rows_program *p, const kni_group *g, worker *w, section
     part->program[0] = NULL;
 }
 
+/* A single record is one where that fetches memory meanwhile or writes past the caches. */
+static bool deserves_program(const rows_program *p, const kni_group *g, int i)
+{
+    const kn_record *r = g->records[i];
+    return p->far_lines && pointwise(r) && (p->tensors[p->operands[i][0]].output || kni_strip_heavy(r));
+}
+
+static int64_t heavy_steps(const kni_strip_program *program)
+{
+    int64_t n = 0, strips = (program->n + program->strip - 1) / program->strip;
+    for (int32_t i = 0; i < program->n_steps; i++) n += program->steps[i].heavy;
+    return n * strips;
+}
+
 static bool make_parts(rows_program *p, const kni_group *g)
 {
     worker *w = kni_allocate(sizeof *w);
@@ -422,10 +436,9 @@ static bool make_parts(rows_program *p, const kni_group *g)
             n++;
         part->first = i;
         part->n = n;
-        if (n > 1) compile_part(p, g, w, part);
+        if (n > 1 || deserves_program(p, g, i)) compile_part(p, g, w, part);
         if (part->program[0])
-            p->steps += part->program[0]->n_steps *
-                        ((part->program[0]->n + part->program[0]->strip - 1) / part->program[0]->strip);
+            p->heavy_steps += heavy_steps(part->program[0]);
         else
             part->n = n = 1;
         i += n;

@@ -141,8 +141,7 @@ static inline void prefetch(const runner *r, const kni_strip_step *s)
 #endif
 }
 
-/* The same for what later programs will read. */
-static inline void prefetch_ahead(kni_strip_ahead *a)
+static inline void prefetch_ahead(kni_ahead *a)
 {
 #if defined(__GNUC__)
     for (int32_t k = 0; k < a->lines && a->at < a->n; k++) {
@@ -161,7 +160,7 @@ static void run_strip(runner *r, int64_t n, bool fetches)
     for (int32_t i = 0; i < p->n_steps; i++) {
         const kni_strip_step *s = &p->steps[i];
         if (fetches) prefetch(r, s);
-        if (r->m->ahead) prefetch_ahead(r->m->ahead);
+        if (s->heavy && r->m->ahead) prefetch_ahead(r->m->ahead);
         char *to = r->now[s->out_at];
         if (s->kind == KNI_STRIP_CALL) {
             const void *in[4];

@@ -42,6 +42,7 @@ typedef struct kni_strip_step {
     uint8_t kind, via, n_in, n_fetched;
     uint8_t fetched
         [4]; /* inputs in order that this step is the first to read, where more than the caches hold is read */
+    bool heavy;       /* computes long enough for memory to be fetched meanwhile */
     bool past_caches; /* the result is larger than the caches and nobody reads it again here */
     int16_t input;    /* of gather, splat and period */
     int16_t record;   /* of calls: where the numbers come from */
@@ -79,21 +80,23 @@ typedef struct kni_strip_parts {
 /* parts: NULL for a group that runs as a whole. NULL: not a group for this, or no memory. */
 kni_strip_program *kni_strip_compile(const kni_group *g, const kni_strip_parts *parts);
 void kni_strip_free(void *program);
+/* Whether an elementwise record computes a function of mathematics, not just sums and products. */
+bool kni_strip_heavy(const kn_record *r);
 
-/* What is asked for while programs run, a few lines with each step. */
+/* What later programs will read, asked for while others compute. */
 enum { KNI_AHEAD_RANGES = 8, KNI_AHEAD_LINE = 64 };
-typedef struct kni_strip_ahead {
+typedef struct kni_ahead {
     struct {
         const char *from;
         int64_t lines;
     } ranges[KNI_AHEAD_RANGES];
     int32_t n, at; /* ranges, and the one that is next */
-    int32_t lines; /* with each step */
-} kni_strip_ahead;
+    int32_t lines; /* with each heavy step of a strip */
+} kni_ahead;
 
 /* Memory of one run. */
 typedef struct kni_strip_memory {
-    kni_strip_ahead *ahead; /* or NULL */
+    kni_ahead *ahead; /* asked for meanwhile, or NULL */
     const char *inputs[KNI_GROUP_INPUTS];
     char *results[KNI_GROUP_RESULTS];
     const double *params[KNI_GROUP_RECORDS];
