@@ -92,6 +92,20 @@ static bool stand_apart(const kni_group *g)
     return true;
 }
 
+/* Results that nobody asked for (states that are absent) go at once. */
+static void drop_hidden(const kni_group *g)
+{
+    for (int i = 0; i < g->n_records; i++)
+        for (int k = 0; k < g->records[i]->n_out; k++) {
+            bool asked = false;
+            for (int o = 0; o < g->n_outputs && !asked; o++) asked = g->outputs[o] == g->records[i]->ids[k];
+            kni_tensor *y = kni_out(g->records[i], k);
+            if (asked || !y->storage) continue;
+            kni_storage_release(y->storage);
+            y->storage = NULL;
+        }
+}
+
 static void forget(void *mark) { (void)mark; }
 
 /* All of an optimiser's updates are one run of the team. */
@@ -107,8 +121,9 @@ static kn_status run_many(const kni_group *g)
         *g->cache = mark;
         *g->release = forget;
     }
-    if (mark == &together) return native->run_many(g->records, g->n_records);
-    for (int i = 0; i < g->n_records && s == KN_OK; i++) s = native->run(g->records[i]);
+    if (mark == &together) s = native->run_many(g->records, g->n_records);
+    for (int i = 0; i < g->n_records && s == KN_OK && mark == &in_turn; i++) s = native->run(g->records[i]);
+    if (s == KN_OK) drop_hidden(g);
     return s;
 }
 
