@@ -1,6 +1,9 @@
 /* Random programs over the op table, run on two devices with gradients: on the CPU results must agree bit for bit, on a
    device that rounds differently within bounds made for each program (program_bounds.h).
-   Usage: fusion_programs [--device SPEC] [--first N] [--count N] [--jobs N] [--bounds] [--self-test]
+   Usage: fusion_programs [--device SPEC] [--first N] [--count N] [--jobs N] [--seconds N] [--taped] [--bounds]
+                          [--self-test]
+   --seconds begins no program after that time and tells how many there were; --taped leaves out the run without a tape,
+   whose results are among those of the run with gradients, but whose kernels are others;
    --bounds compares a CPU stack by bounds too; --self-test compares a CPU with one wrong kernel in each program. Without
    any option a short self-test comes first. */
 #define _DEFAULT_SOURCE
@@ -8,6 +11,7 @@
 #include "program_noise.h"
 #include <kn/program.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { FEW_RUNS = 6, MANY_RUNS = 192, SPOILT_RUNS = 24, MOST_JOBS = 64, MOST_WRONG = 5 };
@@ -15,8 +19,8 @@ enum { FEW_RUNS = 6, MANY_RUNS = 192, SPOILT_RUNS = 24, MOST_JOBS = 64, MOST_WRO
 typedef struct options {
     const char *device;
     uint64_t first;
-    int count, jobs;
-    bool bounds, self_test;
+    int count, jobs, seconds;
+    bool bounds, self_test, taped;
 } options;
 
 /* What one process found. */
@@ -126,14 +130,14 @@ static int compare_widening(const program *p, const devices *d, spread *s, const
     return compare_bounds(p, s, r, which);
 }
 
-static int bounds_of_program(const program *p, const devices *d, tally *t)
+static int bounds_of_program(const program *p, const devices *d, bool taped, tally *t)
 {
     static result base, r;
     spread s;
     int wrong = 0;
     run_program(p, d->plain[1], true, true, &base);
     spread_begin(&s, &base);
-    for (int gradients = 0; gradients < 2; gradients++)
+    for (int gradients = taped; gradients < 2; gradients++)
         for (int again = 0; again < 2; again++) {
             run_program(p, d->tested[gradients], gradients, false, &r);
             wrong += gradients && base.n != r.n;
@@ -200,13 +204,16 @@ static void run_share(const options *o, int job, findings *f)
           kn_backend_register("spoil", spoil_open) == KN_OK);
     if (!CHECK(open_devices(o, &d))) printf("%s: %s\n", o->device, kn_last_error());
     list_rows();
-    for (int i = job; i < o->count && !(check_failed > MOST_WRONG) && d.tested[1]; i += o->jobs) {
+    time_t begun = time(NULL);
+    pid_t parent = getppid();
+    for (int i = job; i < o->count && check_failed <= MOST_WRONG && d.tested[1]; i += o->jobs) {
         int wrong = 0;
+        if (getppid() != parent || (o->seconds && time(NULL) - begun >= o->seconds)) break;
         make_program(&p, (o->first + (uint64_t)i) * 2 + 1, d.cpu);
         if (o->self_test)
             spoil_program(&p, &d, f);
         else
-            wrong = o->bounds ? bounds_of_program(&p, &d, &f->bounds) : bits_of_program(&p, &d);
+            wrong = o->bounds ? bounds_of_program(&p, &d, o->taped, &f->bounds) : bits_of_program(&p, &d);
         if (wrong) print_program(&p);
         CHECK(!wrong);
     }
@@ -292,6 +299,8 @@ static bool read_options(int argc, char **argv, options *o)
             o->bounds = true;
         else if (!strcmp(argv[i], "--self-test"))
             o->self_test = true;
+        else if (!strcmp(argv[i], "--taped"))
+            o->taped = true;
         else if (!value)
             return false;
         else if (!strcmp(argv[i], "--device"))
@@ -302,6 +311,8 @@ static bool read_options(int argc, char **argv, options *o)
             o->count = atoi(argv[++i]);
         else if (!strcmp(argv[i], "--jobs"))
             o->jobs = atoi(argv[++i]);
+        else if (!strcmp(argv[i], "--seconds"))
+            o->seconds = atoi(argv[++i]);
         else
             return false;
     }
@@ -311,17 +322,18 @@ static bool read_options(int argc, char **argv, options *o)
 
 int main(int argc, char **argv)
 {
-    options o = {"fusion(cpu)", 1, 500, 1, false, false};
+    options o = {.device = "fusion(cpu)", .first = 1, .count = 500, .jobs = 1};
     findings all = {0};
     if (!read_options(argc, argv, &o)) {
-        fprintf(stderr,
-                "usage: fusion_programs [--device SPEC] [--first N] [--count N] [--jobs 1 to %d] [--bounds] "
-                "[--self-test]\n",
-                (int)MOST_JOBS);
+        fprintf(
+            stderr,
+            "usage: fusion_programs [--device SPEC] [--first N] [--count N] [--jobs 1 to %d] [--seconds N] "
+            "[--taped] [--bounds] [--self-test]\n",
+            (int)MOST_JOBS);
         return 2;
     }
     if (argc == 1) {
-        options shown = {o.device, 1, 150, 1, false, true};
+        options shown = {.device = o.device, .first = 1, .count = 150, .jobs = 1, .self_test = true};
         findings own = {0};
         run_jobs(&shown, &own);
         tell_spoilt(&own);
