@@ -59,7 +59,8 @@ typedef struct kni_thread {
     _Atomic int64_t live;           /* tensors made less tensors freed by this thread; only it writes */
     struct kni_thread *next_thread; /* in the list of threads that have state */
     bool started;
-    uint64_t serial;         /* of the latest call of this thread */
+    uint64_t serial;   /* of the latest call of this thread */
+    uint32_t runs_for; /* while a queue runs: the thread whose calls it holds, 0: none; UINT32_MAX: several */
     const char *call_name;   /* outermost composite, NULL outside */
     kn_device current;       /* for new tensors, NULL = default */
     kn_device call_device;   /* of the first tensor a composite saw: what it makes belongs there */

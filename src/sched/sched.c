@@ -182,6 +182,7 @@ kni_sched_kernel *kni_sched_add_kernel(kni_sched *sched, const kni_work *w, int 
     k->n_buffers = w->n_buffers;
     k->param_bytes = k->n_sources = 0;
     k->sources_lack = false;
+    k->reporter = w->reporter ? w->reporter - 1 : 0;
     for (int i = 0; i < w->n_buffers; i++) k->buffers[i] = w->buffers[i].id;
     memset(k->in_place, 0, sizeof k->in_place);
     k->shape = (kni_launch_shape){{1, 1, 1}, w->threads, 0};

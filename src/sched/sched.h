@@ -65,6 +65,7 @@ typedef struct kni_sched_kernel {
     kni_sched_source sources[KNI_SCHED_SOURCES];
     uint32_t n_sources;
     bool sources_lack; /* there are more */
+    int32_t reporter;  /* the record whose faults it reports, where it does */
 } kni_sched_kernel;
 
 typedef struct kni_sched {

@@ -158,6 +158,7 @@ typedef struct kni_work {
     uint32_t given;      /* a tensor whose elements the kernel around computes; KNI_NO_SLOT: there is none */
     int64_t rows, width; /* how many r and k there are; width 1 without a reduction */
     uint32_t depth;
+    int row_now, reporter; /* 1 + the record that is taken apart, and the first one that reports */
     /* The shape that ELEMENT results have, with the axes that k runs over. */
     uint8_t rank;
     uint32_t reduced;

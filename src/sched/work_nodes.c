@@ -169,6 +169,7 @@ uint16_t kni_work_philox(kni_work *w, uint16_t key, uint16_t counter, uint16_t i
 
 uint16_t kni_work_report(kni_work *w, uint16_t value, uint16_t reported, uint16_t condition)
 {
+    if (!w->reporter) w->reporter = w->row_now;
     return kni_work_node_add(w, &(kni_work_node){.kind = KNI_WORK_REPORT,
                                                  .dtype = w->nodes[value].dtype,
                                                  .a = value,

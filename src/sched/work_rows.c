@@ -26,7 +26,11 @@ uint16_t kni_work_row_value(kni_work *w, int record, int result, uint16_t frame)
 {
     const kn_record *r = w->group->records[record];
     const kni_work_row *row = find(r->op);
-    return row ? row->value(w, r, result, frame) : 0;
+    int outer = w->row_now;
+    w->row_now = record + 1;
+    uint16_t value = row ? row->value(w, r, result, frame) : 0;
+    w->row_now = outer;
+    return value;
 }
 
 uint16_t kni_work_row_frame(kni_work *w, const kni_type *x, uint32_t reduced)

@@ -344,12 +344,16 @@ void kni_fusion_submit(kni_fusion *f)
     interrupted i = leave(t);
     f->stats.submissions++;
     f->stats.records += q->n_entries;
+    t->runs_for = q->entries[0].thread;
+    for (int32_t e = 1; e < q->n_entries; e++)
+        if (q->entries[e].thread != t->runs_for) t->runs_for = UINT32_MAX;
     kni_plan *p = kni_plan_liveness(q) ? find_plan(f) : NULL;
     if (p)
         run_plan(f, p);
     else
         run_unplanned(f);
     kni_queue_clear(q);
+    t->runs_for = 0;
     resume(t, &i);
     atomic_store_explicit(&f->runner, 0, memory_order_relaxed);
 }

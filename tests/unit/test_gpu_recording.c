@@ -399,6 +399,46 @@ static void tells_faults_of_replays(void)
     close_run(&r);
 }
 
+/* A fault names the op that had it and the line that called it, with others around it in its group, in runs and in replays. */
+static void blames_the_right_line(void)
+{
+    run r;
+    CHECK(open_run(&r, true));
+    for (int i = 0; i < 8; i++) {
+        kn_scope scope = kn_scope_begin();
+        int64_t classes[BATCH] = {0};
+        float values[BATCH * CLASSES] = {0}, value[1];
+        char place[40];
+        kn_tensor logits = kn_mul_scalar(kn_from(values, KN_F32, KN_SHAPE(BATCH, CLASSES)), 2);
+        kn_tensor y = kn_from(classes, KN_I64, KN_SHAPE(BATCH));
+        snprintf(place, sizeof place, "recording.c:%d", __LINE__ + 1);
+        kn_tensor loss = kn_cross_entropy(logits, y, NULL);
+        loss = kn_keep(kn_neg(kn_exp(loss)));
+        CHECK(kn_submit(r.device) == KN_OK);
+        (void)kn_abs(kn_ones(KN_SHAPE(3), KN_F32)); /* a later call */
+        CHECK(kn_submit(r.device) == KN_OK);
+        if (i == 1 || i == 6) {
+            kn_drop(loss);
+            paper_do.fault = 9;
+            logits = kn_mul_scalar(kn_from(values, KN_F32, KN_SHAPE(BATCH, CLASSES)), 2);
+            y = kn_from(classes, KN_I64, KN_SHAPE(BATCH));
+            snprintf(place, sizeof place, "recording.c:%d", __LINE__ + 1);
+            loss = kn_cross_entropy(logits, y, NULL);
+            loss = kn_keep(kn_neg(kn_exp(loss)));
+            CHECK(kn_submit(r.device) == KN_OK);
+            (void)kn_abs(kn_ones(KN_SHAPE(3), KN_F32));
+            CHECK_ERROR(kn_read(loss, value, sizeof value), place);
+            CHECK(strstr(kn_last_error(), "kn_cross_entropy") && strstr(kn_last_error(), "9"));
+        } else {
+            CHECK(kn_read(loss, value, sizeof value) == KN_OK);
+        }
+        kn_scope_end(scope, KN_NONE);
+    }
+    CHECK(replays(&r) > 3);
+    (void)kn_sync(r.device);
+    close_run(&r);
+}
+
 /* Recordings have at most half of the cells; the others run as before. */
 static void leaves_cells_to_others(void)
 {
@@ -717,6 +757,7 @@ int main(int argc, char **argv)
         addresses = i;
         tells_faults_of_replays();
         leaves_cells_to_others();
+        blames_the_right_line();
     }
     survives_failures();
     survives_without_host_memory();

@@ -137,8 +137,8 @@ kn_status kni_gpu_faults_of(kni_gpu *g, const kni_tensor *x, uint64_t *faults);
 void kni_gpu_note_faults(kni_gpu *g, kni_tensor *y, uint64_t faults);
 /* The record's results depend on what its operands depend on, and on the cell (-1: none) of its launch. */
 void kni_gpu_finish(kni_gpu *g, const kn_record *r, int cell);
-/* A launch of the row may report to the cell. */
-void kni_gpu_blame(kni_gpu *g, int cell, const kn_op *row);
+/* A launch may report to the cell what went wrong in the call with this serial. */
+void kni_gpu_blame(kni_gpu *g, int cell, uint64_t serial);
 /* Memory for every cell, so that none is needed later; false without it. */
 bool kni_gpu_ready_cells(kni_gpu *g);
 /* A cell for a launch of the record; -1 with the failure told. */

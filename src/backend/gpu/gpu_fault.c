@@ -35,14 +35,11 @@ void kni_gpu_finish(kni_gpu *g, const kn_record *r, int cell)
     for (int i = 0; i < r->n_out; i++) kni_gpu_note_faults(g, kni_out(r, i), all);
 }
 
-void kni_gpu_blame(kni_gpu *g, int cell, const kn_op *row)
+void kni_gpu_blame(kni_gpu *g, int cell, uint64_t serial)
 {
     const kni_thread *t = kni_thread_self();
-    kni_gpu_cell *c = &g->cells[cell];
-    c->row = row;
-    c->name = t->call_name ? t->call_name : row->name;
-    c->serial = t->serial;
-    c->thread = t->id;
+    g->cells[cell].serial = serial;
+    g->cells[cell].thread = t->runs_for ? t->runs_for : t->id;
     g->cells_waiting |= UINT64_C(1) << cell;
 }
 
@@ -93,8 +90,11 @@ int kni_gpu_take_cell(kni_gpu *g, const kn_record *r)
                               g->driver->name);
         return -1;
     }
-    kni_gpu_blame(g, cell, r->row);
-    if (g->recording) g->recording->cells |= UINT64_C(1) << cell;
+    const char *name = kni_thread_self()->call_name;
+    g->cells[cell].row = r->row;
+    g->cells[cell].name = name ? name : r->row->name;
+    kni_gpu_blame(g, cell, r->sequence);
+    if (g->recording) kni_gpu_recording_cell(g, r, cell);
     return cell;
 }
 

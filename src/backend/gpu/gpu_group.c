@@ -54,7 +54,7 @@ static kn_status run_kernel(run *a, const kni_sched_target *target, int n)
     kni_gpu_kernel *kernel = kernel_of(a, target, n);
     if (!kernel) return kni_latest_code();
     if (kernel->reports && a->cell < 0) {
-        a->cell = kni_gpu_take_cell(a->gpu, a->group->records[0]);
+        a->cell = kni_gpu_take_cell(a->gpu, a->group->records[k->reporter]);
         if (a->cell < 0) return kni_latest_code();
     }
     kn_status s = blocks_of(a, k, blocks);

@@ -83,6 +83,7 @@ static void give_blocks(kni_gpu *g, kni_gpu_recording *r)
 
 static void destroy(kni_gpu_recording *r)
 {
+    free_list(&r->cell_uses, sizeof(kni_gpu_cell_use));
     free_list(&r->units, sizeof(kni_gpu_unit));
     free_list(&r->numbers, 1);
     free_list(&r->launches, sizeof(kni_gpu_launched));
@@ -211,6 +212,16 @@ static int32_t place_of(const kni_plan_run *run, const kn_record *r)
     for (int32_t i = 0; i < group->n_records; i++)
         if (group->records[i] == r) return i;
     return -1;
+}
+
+void kni_gpu_recording_cell(kni_gpu *g, const kn_record *record, int cell)
+{
+    kni_gpu_recording *r = g->recording;
+    int32_t place = place_of(r->run, record);
+    kni_gpu_cell_use *use = append(r, &r->cell_uses, 1, sizeof *use);
+    r->cells |= UINT64_C(1) << cell;
+    /* Inside a lowering it is the record that is lowered, as far as that is known. */
+    if (use) *use = (kni_gpu_cell_use){cell, r->run->step, place < 0 ? 0 : place};
 }
 
 uint32_t kni_gpu_recording_mark(const kni_gpu *g) { return g->recording ? g->recording->launches.n : 0; }

@@ -30,6 +30,11 @@ typedef struct kni_gpu_result {
     uint64_t faults; /* of the latest run */
 } kni_gpu_result;
 
+/* A cell, and which record of the plan is to blame for what it reports. */
+typedef struct kni_gpu_cell_use {
+    int32_t cell, step, record;
+} kni_gpu_cell_use;
+
 /* A group or a record with numbers that are no part of the plan's key. */
 typedef struct kni_gpu_unit {
     int32_t step, record;        /* record -1: the whole group */
@@ -75,11 +80,12 @@ struct kni_gpu_recording {
     kni_gpu_result *results;
     int32_t n_inputs, n_results;
     uint64_t cells;
-    uint32_t modes;        /* settings of the process that kernels are chosen by */
-    kni_gpu_list units;    /* kni_gpu_unit */
-    kni_gpu_list numbers;  /* bytes */
-    kni_gpu_list launches; /* kni_gpu_launched */
-    kni_gpu_list sources;  /* kni_sched_source */
+    uint32_t modes;         /* settings of the process that kernels are chosen by */
+    kni_gpu_list cell_uses; /* kni_gpu_cell_use */
+    kni_gpu_list units;     /* kni_gpu_unit */
+    kni_gpu_list numbers;   /* bytes */
+    kni_gpu_list launches;  /* kni_gpu_launched */
+    kni_gpu_list sources;   /* kni_sched_source */
     /* while it is made */
     const kni_plan_run *run;
     uint32_t thread;
@@ -96,6 +102,7 @@ void kni_gpu_recording_adopt(kni_gpu *g, kni_gpu_block *b);
 /* A block that was given back and belongs to a recording, or was not taken while one is made. */
 void kni_gpu_recording_keep(kni_gpu *g, kni_gpu_block *b);
 bool kni_gpu_recording_has_cell(const kni_gpu *g);
+void kni_gpu_recording_cell(kni_gpu *g, const kn_record *record, int cell);
 
 /* ---- for what runs while one is made */
 /* Where the launches of a unit begin; to be given to the second when it has run. `scheduled`: one launch for each kernel of

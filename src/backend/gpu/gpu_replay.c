@@ -217,12 +217,11 @@ static void settle_results(kni_gpu *g, kni_gpu_recording *r, const kni_plan_run 
         kni_gpu_note_faults(g, kni_slot(run->results[i]), r->results[i].faults);
 }
 
-static void blame_cells(kni_gpu *g, const kni_gpu_recording *r)
+static void blame_cells(kni_gpu *g, const kni_gpu_recording *r, const kni_plan_run *run)
 {
-    for (uint64_t left = r->cells; left; left &= left - 1) {
-        int cell = __builtin_ctzll(left);
-        kni_gpu_blame(g, cell, g->cells[cell].row);
-    }
+    const kni_gpu_cell_use *uses = r->cell_uses.items;
+    for (uint32_t i = 0; i < r->cell_uses.n; i++)
+        kni_gpu_blame(g, uses[i].cell, run->steps[uses[i].step]->records[uses[i].record]->sequence);
 }
 
 kn_status kni_gpu_plan_replay(kni_gpu *g, const kni_plan_run *run)
@@ -242,7 +241,7 @@ kn_status kni_gpu_plan_replay(kni_gpu *g, const kni_plan_run *run)
         return KN_ERROR_UNSUPPORTED;
     }
     settle_results(g, r, run);
-    blame_cells(g, r);
+    blame_cells(g, r, run);
     kni_gpu_recording_touch(r);
     plan->replays++;
     g->replays++;
