@@ -166,6 +166,10 @@ static kn_status run(const settings *o, Gpt2 *m, kn_device device)
     if (s == KN_OK)
         printf("gpt2 %.3f ms a step, %.0f tokens a second\n", milliseconds,
                (double)(o->batch * o->context) / milliseconds * 1e3);
+    char report[300] = "", memory[300] = "";
+    if (s == KN_OK && kn_device_report(device, "report", report, sizeof report) &&
+        kn_device_report(device, "memory", memory, sizeof memory))
+        fprintf(stderr, "%s\n%s\n", report, memory);
     for (int i = 0; i < BATCHES; i++) kn_drop(batches[i]);
     kn_optim_free(optim);
     free(losses);
