@@ -600,6 +600,43 @@ static void gives_memory_back(void)
     close_run(&r);
 }
 
+static char warning[200];
+static void note_warning(void *context, kn_log_level level, const char *text)
+{
+    (void)context;
+    if (level == KN_LOG_WARNING) snprintf(warning, sizeof warning, "%s", text);
+}
+
+/* KN_DEVICE_MEMORY bounds all that there is of the device, and says so where it is no size. */
+static void keeps_to_its_bound(void)
+{
+    static const char *const wrong[] = {"abc", "12Q", "-5", "1GB", "0"};
+    run r;
+    kn_log_set(note_warning, NULL);
+    for (int i = 0; i < 5; i++) {
+        warning[0] = 0;
+        setenv("KN_DEVICE_MEMORY", wrong[i], 1);
+        CHECK(open_run(&r, true) && strstr(warning, "KN_DEVICE_MEMORY") && strstr(warning, wrong[i]));
+        close_run(&r);
+    }
+    kn_log_set(NULL, NULL);
+    setenv("KN_DEVICE_MEMORY", "64K", 1);
+    CHECK(open_run(&r, true));
+    for (int i = 0; i < 30; i++) {
+        CHECK(step(&r, i) == KN_OK);
+        CHECK(paper_now.used <= 65536 + 1024); /* cells are beside it */
+    }
+    CHECK(replays(&r) > 10);
+    kn_scope scope = kn_scope_begin();
+    static float values[16384];
+    kn_tensor large = kn_from(values, KN_F32, KN_SHAPE(16384));
+    CHECK_POISON(large, "KN_DEVICE_MEMORY");
+    CHECK(kn_ok(kn_keep(kn_from(values, KN_F32, KN_SHAPE(8000)))) && paper_now.used <= 65536 + 1024);
+    kn_scope_end(scope, KN_NONE);
+    close_run(&r);
+    unsetenv("KN_DEVICE_MEMORY");
+}
+
 /* More plans than are kept, each recorded. */
 static void forgets_with_plans(void)
 {
@@ -763,6 +800,7 @@ int main(int argc, char **argv)
     survives_without_host_memory();
     replays_without_host_memory();
     gives_memory_back();
+    keeps_to_its_bound();
     forgets_with_plans();
     shares_the_device();
     is_lost();

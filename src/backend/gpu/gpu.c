@@ -263,7 +263,7 @@ static void close_device(kn_backend *b)
     if (last) kni_gpu_destroy(g);
 }
 
-/* Bytes from an environment variable with an optional K, M or G; 0 when unset. */
+/* Bytes from an environment variable with an optional K, M or G; 0 when unset, and with a warning when it says nothing. */
 static int64_t bytes_from_environment(const char *name)
 {
     const char *text = kni_environment(name);
@@ -271,7 +271,11 @@ static int64_t bytes_from_environment(const char *name)
     char *end;
     double value = strtod(text, &end);
     double unit = *end == 'K' ? 1024.0 : *end == 'M' ? 1048576.0 : *end == 'G' ? 1073741824.0 : 1;
-    return value * unit > 0 && value * unit < 9e18 ? (int64_t)(value * unit) : 0;
+    bool good = end != text && (!*end || (unit > 1 && !end[1])) && value * unit >= 1 && value * unit < 9e18;
+    if (good) return (int64_t)(value * unit);
+    kni_log(KN_LOG_WARNING, "%s=%s is no size and bounds nothing: write bytes, or a number with K, M or G",
+            name, text);
+    return 0;
 }
 
 /* What the driver asks for in the middle of a call of its own. */

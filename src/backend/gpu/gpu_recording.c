@@ -389,6 +389,7 @@ static void keep(kni_gpu *g, kni_gpu_recording *r)
     g->cells_reserved |= r->cells;
     g->bytes_held += r->bytes;
     r->plan->made++;
+    if (r->bytes > r->plan->largest) r->plan->largest = r->bytes;
     g->recorded++;
     link_recording(g, r);
 }
@@ -449,10 +450,12 @@ static kni_gpu_plan *plan_of(kni_gpu *g, const kni_plan_run *run)
 }
 
 /* As many recordings as sets of addresses come back; a program whose addresses never do stops after a few. Twice as many
-   as are kept, so that a value which moves from one recording's memory to the next comes back to where it was. */
+   as are kept, so that a value which moves from one recording's memory to the next comes back to where it was; two of large
+   ones, which cost memory and whose launches are hidden behind the work. */
 static bool worth_recording(const kni_gpu_plan *plan)
 {
-    return !plan->unfit && plan->made < 2 * KNI_GPU_RECORDINGS + plan->replays / 16;
+    int64_t most = plan->largest < REUSES_FROM ? 2 * KNI_GPU_RECORDINGS : 2;
+    return !plan->unfit && plan->made < most + plan->replays / 16;
 }
 
 kn_status kni_gpu_plan_begin(kni_gpu *g, const kni_plan_run *run)

@@ -63,8 +63,9 @@ typedef struct kni_gpu_plan {
     kni_gpu_recording *recordings; /* the latest used first */
     int32_t n_recordings;
     int64_t made, replays;
-    bool unfit; /* it cannot be recorded */
-    bool lost;  /* what ran of it until it was found out could not be run */
+    int64_t largest; /* bytes of a recording so far */
+    bool unfit;      /* it cannot be recorded */
+    bool lost;       /* what ran of it until it was found out could not be run */
 } kni_gpu_plan;
 
 struct kni_gpu_recording {
