@@ -261,6 +261,7 @@ static size_t format_as(const char *name, kn_tensor t, char *buffer, size_t n,
                  .precision = o.precision > 0 ? o.precision : defaults.precision};
     if (buffer && n) buffer[0] = 0;
     const kni_tensor *x = kni_peek(t);
+    if (x) kni_storage_wait(x->storage);
     if (x) (void)kni_tensor_failed(x, &t);
     if (kni_is_poisoned(t)) {
         kni_text_string(&p.text, "poisoned tensor: ");
@@ -301,6 +302,8 @@ kn_status kn_print(kn_tensor t)
     kni_log(KN_LOG_INFO, "%s", text);
 #endif
     if (text != small) kni_free(text, n);
+    const kni_tensor *x = kni_peek(t);
+    if (x) (void)kni_tensor_failed(x, &t); /* reading may have told of it */
     if (kni_is_poisoned(t)) return kn_error_code(t);
-    return kni_peek(t) ? KN_OK : KN_ERROR_HANDLE;
+    return x ? KN_OK : KN_ERROR_HANDLE;
 }

@@ -49,6 +49,19 @@ static void values_and_views(void)
     kn_scope_end(scope, KN_NONE);
 }
 
+/* What fails when it is printed is told as an error. */
+static void late_print(void)
+{
+    char text[400];
+    kn_scope scope = kn_scope_begin();
+    kn_tensor bad = kn_keep(kn_gather(six(), 1, kn_from((int64_t[]){0, 9}, KN_I64, KN_SHAPE(1, 2))));
+    CHECK(kn_print(bad) == KN_ERROR_INDEX && !kn_ok(bad));
+    bad = kn_keep(kn_gather(six(), 1, kn_from((int64_t[]){0, 8}, KN_I64, KN_SHAPE(1, 2))));
+    CHECK(kn_format(bad, text, sizeof text, NULL) > 0 && strstr(text, "poisoned tensor: kn_gather: index 8"));
+    (void)kn_sync(fusion);
+    kn_scope_end(scope, KN_NONE);
+}
+
 static void late_errors(void)
 {
     char text[400];
@@ -267,6 +280,7 @@ int main(void)
     kn_device_use(fusion);
     strings();
     values_and_views();
+    late_print();
     late_errors();
     wrapped_memory();
     leaving();
