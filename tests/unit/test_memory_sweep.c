@@ -1,6 +1,7 @@
 /* Every allocation fails once, over what training and inference are made of: each time a clean error, nothing leaked,
    and the next try works. The cold start does it for the first use of the library. */
 #include "support/check.h"
+#include <kn/update.h>
 
 static kn_tensor filled(kn_shape shape, double scale)
 {
@@ -89,28 +90,56 @@ static kn_status second_order(void)
     return s == KN_OK ? differentiate(kn_square(grad), &w, 1) : s;
 }
 
+/* Groups of a queue: pointwise, rows, and the updates of an optimiser. */
+static kn_status groups(void)
+{
+    kn_tensor p[2] = {leaf(KN_SHAPE(6, 40), 1), leaf(KN_SHAPE(40), 1)};
+    kn_tensor y = kn_softmax(kn_add(kn_mul_scalar(p[0], 0.5), p[1]), -1);
+    y = kn_mul(kn_gelu(kn_layer_norm(y, p[1], KN_NONE, 1, 1e-5)), p[0]);
+    kn_status s = differentiate(y, p, 2);
+    kn_param params[3] = {0};
+    for (int i = 0; i < 3; i++) params[i] = kn_param_make(filled(KN_SHAPE(30 + i), 1));
+    for (int i = 0; i < 3 && s == KN_OK; i++) {
+        kn_sgd_update_args args = {.lr = 0.1, .weight_decay = 0.01};
+        s = kn_sgd_update(&params[i], kn_sin(kn_value(params[i])), NULL, &args);
+    }
+    for (int i = 0; i < 3 && s == KN_OK; i++) {
+        double sum;
+        s = kn_read_as(total(kn_value(params[i])), KN_F64, &sum, sizeof sum);
+    }
+    for (int i = 0; i < 3; i++) kn_param_drop(&params[i]);
+    return s;
+}
+
 typedef struct scenario {
     const char *name;
     kn_status (*run)(void);
-    bool cold; /* the library starts anew each time */
+    bool cold;        /* the library starts anew each time */
+    const char *spec; /* of its device; NULL: autodiff(cpu) */
 } scenario;
 
 static const scenario scenarios[] = {
-    {"convolution, pool and batch norm", convolution, false},
-    {"attention", attention, false},
-    {"sort and topk", sorting, false},
-    {"linear algebra", linear_algebra, false},
-    {"recompute", recomputed, false},
-    {"second order", second_order, false},
-    {"cold start", second_order, true},
+    {"convolution, pool and batch norm", convolution, false, NULL},
+    {"attention", attention, false, NULL},
+    {"sort and topk", sorting, false, NULL},
+    {"linear algebra", linear_algebra, false, NULL},
+    {"recompute", recomputed, false, NULL},
+    {"second order", second_order, false, NULL},
+    {"cold start", second_order, true, NULL},
+    {"groups", groups, true, "autodiff(fusion(cpu))"},
 };
 
 static kn_device taping;
 
+static kn_device open_device(const scenario *s)
+{
+    return kn_device_open(s->spec ? s->spec : "autodiff(cpu)");
+}
+
 static kn_status once(const scenario *s)
 {
     if (s->cold) {
-        taping = kn_device_open("autodiff(cpu)");
+        taping = open_device(s);
         if (!taping) return kn_last_error()[0] ? KN_ERROR_MEMORY : KN_ERROR_INTERNAL;
     }
     kn_device_use(taping);
@@ -142,7 +171,7 @@ static int count_allocations(const scenario *s)
 
 static void sweep(const scenario *s)
 {
-    if (!s->cold) taping = kn_device_open("autodiff(cpu)");
+    if (!s->cold) taping = open_device(s);
     for (int i = 0; i < 2; i++, clear(s))
         if (!CHECK(once(s) == KN_OK)) printf("%s: %s\n", s->name, kn_last_error());
     kn_memory before = kn_memory_stats();
