@@ -52,8 +52,6 @@ enum {
 
 typedef struct kni_sched_kernel {
     uint8_t schedule;
-    uint8_t signature[KNI_SCHED_SIGNATURE]; /* all that the kernel's text depends on */
-    uint32_t signature_bytes;
     kni_launch_shape shape;
     uint32_t buffers[KNI_SCHED_MAX_BUFFERS]; /* tensor ids in the order of the bindings */
     uint32_t n_buffers;
@@ -66,14 +64,25 @@ typedef struct kni_sched_kernel {
     uint32_t n_sources;
     bool sources_lack; /* there are more */
     int32_t reporter;  /* the record whose faults it reports, where it does */
+    /* All that the kernel's text depends on. Last, because most of the room is not used: see kni_sched_bytes. */
+    uint32_t signature_bytes;
+    uint8_t signature[KNI_SCHED_SIGNATURE];
 } kni_sched_kernel;
 
 typedef struct kni_sched {
     int32_t n_kernels; /* to be launched in order; 0 where there is nothing to compute */
-    kni_sched_kernel kernels[KNI_SCHED_MAX_KERNELS];
     int32_t n_temps;
     size_t temp_bytes[KNI_SCHED_MAX_TEMPS];
+    kni_sched_kernel kernels[KNI_SCHED_MAX_KERNELS];
 } kni_sched;
+
+/* How much of it is used: a copy of so many bytes is as good. */
+static inline size_t kni_sched_bytes(const kni_sched *s)
+{
+    if (!s->n_kernels) return offsetof(kni_sched, kernels);
+    const kni_sched_kernel *last = &s->kernels[s->n_kernels - 1];
+    return (size_t)((const char *)last->signature + last->signature_bytes - (const char *)s);
+}
 
 /* What a device is like, beside its caps. */
 typedef struct kni_sched_target {

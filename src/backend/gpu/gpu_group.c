@@ -161,15 +161,15 @@ static kn_status run_group(kni_gpu *g, const kni_group *group, kni_gpu_memo *mem
     kni_sched_target target = {&g->driver->caps, g->driver->processors};
     if (memo && memo->ready) {
         if (single) kni_gpu_memo_rebind(memo, single);
-        return run_prepared(g, group, &memo->sched, memo->kernels, &target);
+        return run_prepared(g, group, memo->sched, memo->kernels, &target);
     }
     kni_sched own;
     kni_gpu_kernel *kernels[KNI_SCHED_MAX_KERNELS] = {NULL};
-    kni_sched *sched = memo ? &memo->sched : &own;
-    kn_status s = kni_sched_prepare(group, &target, sched);
-    if (s == KN_OK && memo && single) kni_gpu_memo_note(memo, single);
-    if (s == KN_OK) s = run_prepared(g, group, sched, memo ? memo->kernels : kernels, &target);
-    if (memo) memo->ready = s == KN_OK;
+    kn_status s = kni_sched_prepare(group, &target, &own);
+    if (s) return s;
+    bool kept = memo && kni_gpu_memo_keep(memo, &own, single);
+    s = run_prepared(g, group, kept ? memo->sched : &own, kept ? memo->kernels : kernels, &target);
+    if (memo) memo->ready = kept && s == KN_OK;
     return s;
 }
 
@@ -216,10 +216,9 @@ const kni_sched *kni_gpu_schedule(kni_gpu *g, const kni_group *group, const kn_r
     if (single && !group_of(&single, inputs, &alone)) return NULL;
     kni_gpu_memo *memo = single ? kni_gpu_memo_of_record(g, single) : kni_gpu_memo_of(group);
     if (!memo) return NULL;
-    if (!memo->ready) {
-        kn_status s = kni_sched_prepare(single ? &alone : group, &target, &memo->sched);
-        if (s == KN_OK && single) kni_gpu_memo_note(memo, single);
-        memo->ready = s == KN_OK;
-    }
-    return memo->ready ? &memo->sched : NULL;
+    kni_sched own;
+    if (!memo->ready &&
+        (kni_sched_prepare(single ? &alone : group, &target, &own) || !kni_gpu_memo_keep(memo, &own, single)))
+        return NULL;
+    return memo->sched;
 }

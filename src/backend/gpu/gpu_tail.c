@@ -131,16 +131,17 @@ static kn_status by_kernel(run *a)
     kni_gpu *g = a->gpu;
     kni_sched_target target = {&g->driver->caps, g->driver->processors};
     kni_gpu_memo *memo = kni_gpu_memo_of(a->group);
-    kni_sched *own = memo ? NULL : kni_allocate(sizeof *own), *sched = memo ? &memo->sched : own;
+    bool ready = memo && memo->ready;
+    kni_sched *own = ready ? NULL : kni_allocate(sizeof *own), *sched = ready ? memo->sched : own;
     kni_gpu_kernel *none = NULL;
     kni_gpu_block *made[KNI_SCHED_MAX_BUFFERS];
     int n_made = 0;
     if (!sched) return kni_fail(KN_ERROR_MEMORY, "no memory to lay out a kernel");
-    kn_status s =
-        memo && memo->ready ? KN_OK : kni_sched_tail(&a->tail.records, a->tail.given, &target, sched);
-    if (memo) memo->ready = s == KN_OK;
+    kn_status s = ready ? KN_OK : kni_sched_tail(&a->tail.records, a->tail.given, &target, sched);
+    if (s == KN_OK && memo && !ready) ready = kni_gpu_memo_keep(memo, sched, NULL);
+    if (ready) sched = memo->sched;
     a->tail.laid_out = &sched->kernels[0];
-    a->tail.kernel = memo ? &memo->kernels[0] : &none;
+    a->tail.kernel = ready ? &memo->kernels[0] : &none;
     if (s == KN_OK) s = allocate_results(a);
     if (s == KN_OK) s = find_blocks(a, made, &n_made);
     if (s == KN_OK) s = a->multiply(g, a->head, &(kni_gpu_way){KNI_GPU_BY_KERNEL, &a->tail});

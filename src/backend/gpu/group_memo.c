@@ -81,15 +81,46 @@ static void put_group(writer *w, const kni_group *group)
 /* Puts in the numbers that the records have now; false where that makes another schedule. */
 static bool renumber(kni_gpu_memo *memo, const kn_record *const *records)
 {
-    for (int i = 0; i < memo->sched.n_kernels; i++) {
-        kni_sched_kernel *k = &memo->sched.kernels[i];
+    for (int i = 0; i < memo->sched->n_kernels; i++) {
+        kni_sched_kernel *k = &memo->sched->kernels[i];
         if (k->sources_lack || !kni_sched_renumber(k->sources, k->n_sources, records, k->params))
             return false;
     }
     return true;
 }
 
-static void forget(void *memo) { kni_free(memo, sizeof(kni_gpu_memo)); }
+static void forget(void *cached)
+{
+    kni_gpu_memo *memo = cached;
+    if (memo->sched) kni_free(memo->sched, memo->sched_bytes);
+    if (memo->places) kni_free(memo->places, (size_t)memo->n_places * sizeof *memo->places);
+    if (memo->facts) kni_free(memo->facts, memo->room);
+    kni_free(memo, sizeof *memo);
+}
+
+static kni_gpu_memo *new_memo(void)
+{
+    kni_gpu_memo *memo = kni_allocate(sizeof *memo);
+    if (memo) *memo = (kni_gpu_memo){.ready = false};
+    return memo;
+}
+
+/* Nothing is known but the facts; false without memory for them. */
+static bool begin(kni_gpu_memo *memo, const unsigned char *facts, uint32_t bytes)
+{
+    memo->ready = false;
+    memset(memo->kernels, 0, sizeof memo->kernels);
+    if (bytes > memo->room) {
+        if (memo->facts) kni_free(memo->facts, memo->room);
+        memo->room = 0;
+        memo->facts = kni_allocate(bytes);
+        if (!memo->facts) return false;
+        memo->room = bytes;
+    }
+    memo->bytes = bytes;
+    memcpy(memo->facts, facts, bytes);
+    return true;
+}
 
 kni_gpu_memo *kni_gpu_memo_of(const kni_group *group)
 {
@@ -100,20 +131,15 @@ kni_gpu_memo *kni_gpu_memo_of(const kni_group *group)
     if (w.full) return NULL;
     kni_gpu_memo *memo = *group->cache;
     if (!memo) {
-        memo = kni_allocate(sizeof *memo);
+        memo = new_memo();
         if (!memo) return NULL;
-        memo->ready = false;
         *group->cache = memo;
         *group->release = forget;
     }
     if (memo->ready && memo->bytes == w.n && !memcmp(memo->facts, facts, w.n) &&
         renumber(memo, group->records + (group->kind == KNI_GROUP_PRODUCT))) /* of what follows the product */
         return memo;
-    memo->ready = false;
-    memset(memo->kernels, 0, sizeof memo->kernels);
-    memo->bytes = w.n;
-    memcpy(memo->facts, facts, w.n);
-    return memo;
+    return begin(memo, facts, w.n) ? memo : NULL;
 }
 
 /* ---- single records */
@@ -148,40 +174,59 @@ kni_gpu_memo *kni_gpu_memo_of_record(kni_gpu *g, const kn_record *r)
     uint64_t hash = kni_gpu_hash(facts, w.n);
     kni_gpu_memo **place = &g->memos[hash % KNI_GPU_MEMOS], *memo = *place;
     if (!memo) {
-        memo = *place = kni_allocate(sizeof *memo);
+        memo = *place = new_memo();
         if (!memo) return NULL;
-        memo->ready = false;
     }
     if (memo->ready && memo->hash == hash && memo->bytes == w.n && !memcmp(memo->facts, facts, w.n) &&
         renumber(memo, &r))
         return memo;
-    memo->ready = false;
     memo->hash = hash;
-    memset(memo->kernels, 0, sizeof memo->kernels);
-    memo->bytes = w.n;
-    memcpy(memo->facts, facts, w.n);
-    return memo;
+    return begin(memo, facts, w.n) ? memo : NULL;
 }
 
-void kni_gpu_memo_note(kni_gpu_memo *memo, const kn_record *r)
+static bool note_places(kni_gpu_memo *memo, const kn_record *r)
 {
-    for (int i = 0; i < memo->sched.n_kernels; i++)
-        for (uint32_t k = 0; k < memo->sched.kernels[i].n_buffers; k++)
-            memo->places[i][k] = place_of(r, memo->sched.kernels[i].buffers[k]);
+    int32_t n = memo->sched->n_kernels;
+    if (n > memo->n_places) {
+        if (memo->places) kni_free(memo->places, (size_t)memo->n_places * sizeof *memo->places);
+        memo->n_places = 0;
+        memo->places = kni_allocate((size_t)n * sizeof *memo->places);
+        if (!memo->places) return false;
+        memo->n_places = n;
+    }
+    for (int i = 0; i < n; i++)
+        for (uint32_t k = 0; k < memo->sched->kernels[i].n_buffers; k++)
+            memo->places[i][k] = place_of(r, memo->sched->kernels[i].buffers[k]);
+    return true;
+}
+
+bool kni_gpu_memo_keep(kni_gpu_memo *memo, const kni_sched *made, const kn_record *single)
+{
+    size_t bytes = kni_sched_bytes(made);
+    if (memo->sched_bytes != bytes) {
+        if (memo->sched) kni_free(memo->sched, memo->sched_bytes);
+        memo->sched_bytes = 0;
+        memo->sched = kni_allocate(bytes);
+        if (!memo->sched) return false;
+        memo->sched_bytes = bytes;
+    }
+    memcpy(memo->sched, made, bytes);
+    memo->ready = !single || note_places(memo, single);
+    return memo->ready;
 }
 
 void kni_gpu_memo_rebind(kni_gpu_memo *memo, const kn_record *r)
 {
-    for (int i = 0; i < memo->sched.n_kernels; i++)
-        for (uint32_t k = 0; k < memo->sched.kernels[i].n_buffers; k++)
+    for (int i = 0; i < memo->sched->n_kernels; i++)
+        for (uint32_t k = 0; k < memo->sched->kernels[i].n_buffers; k++)
             if (memo->places[i][k] < r->n_out + r->n_in) /* else a temporary */
-                memo->sched.kernels[i].buffers[k] = r->ids[memo->places[i][k]];
+                memo->sched->kernels[i].buffers[k] = r->ids[memo->places[i][k]];
 }
 
 void kni_gpu_free_memos(kni_gpu *g)
 {
     for (int i = 0; i < KNI_GPU_MEMOS; i++) {
-        if (g->memos[i]) kni_free(g->memos[i], sizeof *g->memos[i]);
+        if (g->memos[i]) forget(g->memos[i]);
         g->memos[i] = NULL;
     }
 }
