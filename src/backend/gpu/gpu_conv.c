@@ -219,8 +219,8 @@ static kn_status by_library(kni_gpu *g, const kn_record *r, const run *a, int wh
     bool half = y->dtype == KN_F16 || y->dtype == KN_BF16, biased = a->l.n_buffers > 3;
     if (!g->driver->convolution || !half || a->axes > 2 || (biased && what != FORWARD))
         return KN_ERROR_UNSUPPORTED;
-    /* A library may add up gradients in any order. */
-    if (what != FORWARD && kni_reproducible()) return KN_ERROR_UNSUPPORTED;
+    /* A library may add up in any order. */
+    if (kni_reproducible()) return KN_ERROR_UNSUPPORTED;
     static const int whats[] = {KNI_CONVOLUTION_FORWARD, KNI_CONVOLUTION_DATA, KNI_CONVOLUTION_FILTER};
     int missing = 2 - a->axes;
     kni_convolution p = {.what = whats[what],
