@@ -228,8 +228,8 @@ static kn_status library(kni_gpu *g, const kni_gpu_product *p)
 
 bool kni_gpu_prefers_kernel(const kni_gpu *g, int dtype, int64_t m, int64_t n, int64_t k, int64_t batch)
 {
-    /* Libraries cut the terms of a small product in f32 over two kernels; on an H200 ours is as fast or faster up to here,
-       without counting what it does in the same launch. */
+    /* Libraries cut the terms of a small product in f32 over two kernels; ours, measured on a GPU with 132 multiprocessors,
+       is as fast or faster up to here, without counting what it does in the same launch. */
     const double most = 1 << 26;
     if (!g->driver->product || kni_dtypes[dtype].kind != KNI_KIND_FLOAT) return true;
     return dtype == KN_F32 && !g->tf32 && (double)m * (double)n * (double)k * (double)batch <= most;
