@@ -27,9 +27,11 @@ typedef struct descriptor {
 
 long fake_cudnn_live(void);
 long fake_cudnn_runs(void);
-static long alive, runs;
+long fake_cudnn_plans(bool all); /* that were made, or are left */
+static long alive, runs, plans_made, plans_left;
 long fake_cudnn_live(void) { return alive; }
 long fake_cudnn_runs(void) { return runs; }
+long fake_cudnn_plans(bool all) { return all ? plans_made : plans_left; }
 
 static const attribute *find(const descriptor *d, int name)
 {
@@ -66,6 +68,7 @@ int cudnnBackendDestroyDescriptor(void *given)
 {
     descriptor *d = given;
     if (--d->uses) return 0;
+    plans_left -= d->kind == PLAN && d->finished;
     for (int i = 0; i < d->count; i++)
         for (int64_t k = 0; d->list[i].type == 15 && k < d->list[i].count; k++)
             cudnnBackendDestroyDescriptor(d->list[i].u.pointers[k]);
@@ -109,6 +112,8 @@ int cudnnBackendFinalize(void *given)
     if (d->finished || (d->kind == TENSOR && !is_good_tensor(d))) return BAD;
     if (d->kind == GRAPH && getenv("FAKE_CUDNN_REFUSES")) return UNSUPPORTED;
     d->finished = true;
+    plans_made += d->kind == PLAN;
+    plans_left += d->kind == PLAN;
     return 0;
 }
 

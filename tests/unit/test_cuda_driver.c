@@ -546,6 +546,9 @@ static void multiplies_row_major(void)
     CHECK(d->product(d, &p) == KN_ERROR_UNSUPPORTED);
     p.dtype = KN_F32, p.row_b = 1;
     CHECK(d->product(d, &p) == KN_ERROR_UNSUPPORTED);
+    /* More matrices than the library counts. */
+    p.row_b = 2, p.step_d = 4, p.batch = (INT64_C(1) << 32) + 1;
+    CHECK(d->product(d, &p) == KN_ERROR_UNSUPPORTED);
     p.m = 0;
     CHECK(d->product(d, &p) == KN_OK);
     kni_place *all[] = {&p.a, &p.b, &p.d, &p.bias};
@@ -600,17 +603,16 @@ static void multiplies_with_another_matrix(void)
     CHECK(fake_live() == 0);
 }
 
-/* The three convolutions, with and without a bias; what is not for the library is refused without a text. */
-static void convolves(void)
+static void find_function(const char *name, void *to)
 {
-    long (*runs)(void) = NULL, (*alive)(void) = NULL;
     char path[200];
     snprintf(path, sizeof path, "%s/libfake.so", folder);
-    void *handle = dlopen(path, RTLD_NOW), *found = handle ? dlsym(handle, "fake_cudnn_runs") : NULL;
-    memcpy(&runs, &found, sizeof found);
-    found = handle ? dlsym(handle, "fake_cudnn_live") : NULL, memcpy(&alive, &found, sizeof found);
-    kni_driver *d = kni_cuda_driver_open(0);
-    if (!runs || !alive || !CHECK(d != NULL)) return;
+    void *handle = dlopen(path, RTLD_NOW), *found = handle ? dlsym(handle, name) : NULL;
+    memcpy(to, &found, sizeof found);
+}
+
+static kni_convolution some_convolution(kni_driver *d)
+{
     kni_convolution p = {.dtype = KN_BF16,
                          .images = 2,
                          .channels = 8,
@@ -624,6 +626,18 @@ static void convolves(void)
                          .dilation = {1, 1}};
     kni_place *places[] = {&p.x, &p.w, &p.y};
     for (int i = 0; i < 3; i++) places[i]->memory = d->allocate(d, 1 << 14);
+    return p;
+}
+
+/* The three convolutions, with and without a bias; what is not for the library is refused without a text. */
+static void convolves(void)
+{
+    long (*runs)(void) = NULL, (*alive)(void) = NULL;
+    find_function("fake_cudnn_runs", &runs), find_function("fake_cudnn_live", &alive);
+    kni_driver *d = kni_cuda_driver_open(0);
+    if (!runs || !alive || !CHECK(d != NULL)) return;
+    kni_convolution p = some_convolution(d);
+    kni_place *places[] = {&p.x, &p.w, &p.y};
     long before = runs();
     for (p.what = KNI_CONVOLUTION_FORWARD; p.what <= KNI_CONVOLUTION_FILTER; p.what++)
         CHECK(d->convolution(d, &p) == KN_OK);
@@ -644,12 +658,7 @@ static void convolves(void)
 static void attends(void)
 {
     long (*runs)(void) = NULL, (*alive)(void) = NULL;
-    void *handle = dlopen("libcudnn.so.9", RTLD_NOW), *found;
-    char path[200];
-    snprintf(path, sizeof path, "%s/libfake.so", folder);
-    if (!handle) handle = dlopen(path, RTLD_NOW);
-    found = dlsym(handle, "fake_cudnn_runs"), memcpy(&runs, &found, sizeof found);
-    found = dlsym(handle, "fake_cudnn_live"), memcpy(&alive, &found, sizeof found);
+    find_function("fake_cudnn_runs", &runs), find_function("fake_cudnn_live", &alive);
     kni_driver *d = kni_cuda_driver_open(0);
     if (!runs || !alive || !CHECK(d != NULL)) return;
     const int64_t steps[3] = {2 * 128 * 64, 128 * 64, 64};
@@ -674,6 +683,24 @@ static void attends(void)
         CHECK(d->attention(d, &p) == KN_OK && d->attention_grad(d, &p) == KN_OK);
     }
     CHECK(runs() == 9);
+    /* Nor are operands for the library that do not lie as it is told: our own kernels do not take them either. */
+    struct {
+        kni_place *place;
+        int64_t *steps;
+    } operands[] = {{&p.q, p.q_steps}, {&p.k, p.k_steps}, {&p.v, p.v_steps}, {&p.dy, p.dy_steps}};
+    for (int i = 0; i < 4; i++)
+        for (int k = 0; k < 4; k++) {
+            int64_t *changed = k < 3 ? &operands[i].steps[k] : &operands[i].place->offset;
+            *changed += k < 3 ? 4 : 7;
+            CHECK(d->attention_grad(d, &p) == KN_ERROR_UNSUPPORTED);
+            CHECK(i == 3 || d->attention(d, &p) == KN_ERROR_UNSUPPORTED);
+            *changed -= k < 3 ? 4 : 7;
+        }
+    CHECK(runs() == 9);
+    int64_t batches = p.batch, step = p.q_steps[0];
+    p.batch = 1, p.q_steps[0] = 3; /* nobody takes that step */
+    CHECK(d->attention(d, &p) == KN_OK && runs() == 10);
+    p.batch = batches, p.q_steps[0] = step;
     setenv("FAKE_CUDNN_FAILS", "1", 1);
     CHECK(d->attention(d, &p) == KN_ERROR_INTERNAL && last_error_has("cuDNN failed"));
     unsetenv("FAKE_CUDNN_FAILS");
@@ -681,13 +708,74 @@ static void attends(void)
     setenv("FAKE_CUDNN_REFUSES", "1", 1);
     p.size = p.value_size = 128;
     CHECK(d->attention(d, &p) == KN_ERROR_INTERNAL && fake_calls("nvrtcCompileProgram") == 1);
-    CHECK(d->attention_grad(d, &p) == KN_ERROR_INTERNAL && runs() == 10);
+    CHECK(d->attention_grad(d, &p) == KN_ERROR_INTERNAL && runs() == 11);
     p.size = p.value_size = 40;
     CHECK(d->attention(d, &p) == KN_ERROR_UNSUPPORTED && d->attention_grad(d, &p) == KN_ERROR_UNSUPPORTED);
     for (int i = 0; i < 8; i++) d->free(d, places[i]->memory);
     d->free(d, p.lse.memory);
     d->close(d);
     CHECK(fake_live() == 0 && alive() == 0);
+}
+
+/* The plans of large networks are made once; old ones go only where no recording holds what they launch. */
+static void keeps_plans(void)
+{
+    enum { NETWORK = 68, MANY = 700, BOUND = 512 };
+    long (*plans)(bool all) = NULL, (*alive)(void) = NULL;
+    find_function("fake_cudnn_plans", &plans), find_function("fake_cudnn_live", &alive);
+    kni_driver *d = kni_cuda_driver_open(0);
+    if (!plans || !alive || !CHECK(d != NULL && d->record_begin)) return;
+    kni_convolution p = some_convolution(d);
+    for (int step = 0; step < 3; step++)
+        for (p.images = 1; p.images <= NETWORK; p.images++) CHECK(d->convolution(d, &p) == KN_OK);
+    CHECK(plans(true) == NETWORK && plans(false) == NETWORK);
+    for (; p.images <= MANY; p.images++) CHECK(d->convolution(d, &p) == KN_OK);
+    CHECK(plans(true) == MANY && plans(false) == BOUND);
+    CHECK(d->record_begin(d) == KN_OK && d->convolution(d, &p) == KN_OK);
+    for (p.images++; p.images <= MANY + 5; p.images++) CHECK(d->convolution(d, &p) == KN_OK);
+    kni_recording *r = d->record_end(d);
+    CHECK(r && plans(false) == BOUND + 5);
+    for (; p.images <= 2 * MANY; p.images++) CHECK(d->convolution(d, &p) == KN_OK);
+    CHECK(plans(false) == BOUND + MANY && d->replay(d, r) == KN_OK);
+    d->record_free(d, r);
+    CHECK(d->convolution(d, &p) == KN_OK && plans(false) == BOUND);
+    /* Waiting fails once: it runs in another way, and nothing was released. */
+    p.images++;
+    fake_fail("cuStreamSynchronize", 1, 1);
+    CHECK(d->convolution(d, &p) == KN_ERROR_UNSUPPORTED && plans(false) == BOUND);
+    CHECK(d->convolution(d, &p) == KN_OK && plans(false) == BOUND);
+    kni_place *places[] = {&p.x, &p.w, &p.y};
+    for (int i = 0; i < 3; i++) d->free(d, places[i]->memory);
+    d->close(d);
+    CHECK(alive() == 0 && fake_live() == 0);
+}
+
+/* Our own kernels stay until the device is closed, however many there are. */
+static void keeps_own_kernels(void)
+{
+    setenv("KN_VENDOR", "off", 1);
+    kni_driver *d = kni_cuda_driver_open(0);
+    if (!CHECK(d != NULL)) return;
+    void *memory = d->allocate(d, 1 << 16);
+    kni_product p = {.m = 64, .n = 64, .k = 64, .batch = 1, .alpha = 1};
+    kni_place *places[] = {&p.a, &p.b, &p.c, &p.d, &p.bias, &p.aux};
+    for (int i = 0; i < 6; i++) places[i]->memory = memory;
+    p.row_a = p.row_b = p.row_c = p.row_d = 64;
+    long compiled = 0, unloaded = fake_calls("cuModuleUnload");
+    for (int turn = 0; turn < 2; turn++) {
+        for (int i = 0; i < 128; i++) {
+            p.dtype = p.out_dtype = i & 1 ? KN_F16 : KN_BF16;
+            p.transpose_a = i & 2, p.transpose_b = i & 4, p.beta = (i & 8) / 8, p.epilogue = i >> 4;
+            /* The stand-in compiles it, but cannot run it. */
+            CHECK(d->product(d, &p) == KN_ERROR_INTERNAL);
+        }
+        if (!turn) compiled = fake_calls("nvrtcCompileProgram");
+    }
+    CHECK(compiled == 128 && fake_calls("nvrtcCompileProgram") == compiled);
+    CHECK(fake_calls("cuModuleUnload") == unloaded);
+    d->free(d, memory);
+    d->close(d);
+    CHECK(fake_calls("cuModuleUnload") == unloaded + 128 && fake_live() == 0);
 }
 
 static void remove_fake(void)
@@ -731,6 +819,8 @@ int main(void)
     situation(measures_when_asked, true, true, true);
     situation(attends, true, true, true);
     situation(convolves, true, true, true);
+    situation(keeps_plans, true, true, true);
+    situation(keeps_own_kernels, true, true, true);
     situation(changes_recorded_numbers, true, true, true);
     situation(spreads_recordings, true, true, true);
     remove_fake();

@@ -88,15 +88,22 @@ static kn_status run_rows(kni_cuda *c, const kni_attention *p, const grad_key *k
     return kni_cuda_launch_arguments(c, module, &shape, before ? first : last);
 }
 
-static kn_status run_grad(kni_cuda *c, const kni_attention *p, const grad_key *key, int64_t padded,
-                          const scratch *at)
-{
+typedef struct operand_maps {
     kni_tensor_map q, k, v, dy;
-    if (!kni_hopper_rows(c, p, &p->q, p->q_steps, p->queries, p->heads, QUERIES, &q) ||
-        !kni_hopper_rows(c, p, &p->k, p->k_steps, p->keys, p->key_heads, KEYS, &k) ||
-        !kni_hopper_rows(c, p, &p->v, p->v_steps, p->keys, p->key_heads, KEYS, &v) ||
-        !kni_hopper_rows(c, p, &p->dy, p->dy_steps, p->queries, p->heads, QUERIES, &dy))
-        return KN_ERROR_UNSUPPORTED;
+} operand_maps;
+
+/* False where the copy engine does not take an operand as it lies. */
+static bool make_maps(kni_cuda *c, const kni_attention *p, operand_maps *m)
+{
+    return kni_hopper_rows(c, p, &p->q, p->q_steps, p->queries, p->heads, QUERIES, &m->q) &&
+           kni_hopper_rows(c, p, &p->k, p->k_steps, p->keys, p->key_heads, KEYS, &m->k) &&
+           kni_hopper_rows(c, p, &p->v, p->v_steps, p->keys, p->key_heads, KEYS, &m->v) &&
+           kni_hopper_rows(c, p, &p->dy, p->dy_steps, p->queries, p->heads, QUERIES, &m->dy);
+}
+
+static kn_status run_grad(kni_cuda *c, const kni_attention *p, const grad_key *key, operand_maps *maps,
+                          int64_t padded, const scratch *at)
+{
     kni_module *module = kni_hopper_kernel(c, key, sizeof *key, "attention_grad", write_grad);
     if (!module) return KN_ERROR_INTERNAL;
     int64_t tiles = (p->keys + KEYS - 1) / KEYS, total = tiles * p->key_heads * p->batch;
@@ -106,7 +113,7 @@ static kn_status run_grad(kni_cuda *c, const kni_attention *p, const grad_key *k
                           (int32_t)tiles,        (float)p->scale,   (float)(p->scale * log2_of_e)};
     kni_cuda_address dk = address_of(&p->dk, 2), dv = address_of(&p->dv, 2);
     kni_cuda_address logs = at->logs, dots = at->dots, wide = at->wide;
-    void *arguments[] = {&q, &k, &v, &dy, &logs, &dots, &wide, &dk, &dv, &params};
+    void *arguments[] = {&maps->q, &maps->k, &maps->v, &maps->dy, &logs, &dots, &wide, &dk, &dv, &params};
     uint32_t bytes = (2 * KEYS + STAGES * 2 * QUERIES) * (uint32_t)p->size * 2 + 2 * KEYS * 128 + 1024;
     kni_launch_shape shape = {{(uint32_t)total, 1, 1}, THREADS, bytes};
     return kni_cuda_launch_arguments(c, module, &shape, arguments);
@@ -114,7 +121,9 @@ static kn_status run_grad(kni_cuda *c, const kni_attention *p, const grad_key *k
 
 kn_status kni_hopper_attention_grad(kni_cuda *c, const kni_attention *p)
 {
-    if (!kni_hopper_takes(c, p) || !p->lse.memory || !p->out.memory || p->queries < 1)
+    operand_maps maps;
+    if (!kni_hopper_takes(c, p) || !p->lse.memory || !p->out.memory || p->queries < 1 ||
+        !make_maps(c, p, &maps))
         return KN_ERROR_UNSUPPORTED;
     if (address_of(&p->dq, 2) % 4 || address_of(&p->dk, 2) % 4 || address_of(&p->dv, 2) % 4)
         return KN_ERROR_UNSUPPORTED;
@@ -128,6 +137,6 @@ kn_status kni_hopper_attention_grad(kni_cuda *c, const kni_attention *p)
     row_params rows_of = {p->dy_steps[0],  p->dy_steps[1],    p->dy_steps[2],    (int32_t)p->queries,
                           (int32_t)padded, (int32_t)p->heads, (int32_t)p->batch, (float)p->scale};
     kn_status status = run_rows(c, p, &key, &rows_of, &at, true);
-    if (!status) status = run_grad(c, p, &key, padded, &at);
+    if (!status) status = run_grad(c, p, &key, &maps, padded, &at);
     return status ? status : run_rows(c, p, &key, &rows_of, &at, false);
 }

@@ -74,7 +74,8 @@ typedef struct kni_dnn_kept {
     int64_t workspace;
     uint64_t used;
 } kni_dnn_kept;
-/* The plan for the key, made at its first use; NULL where there is no library or none of its engines can do it. */
+/* The plan for the key, made at its first use, good until the next one is asked for; NULL where there is no library, none
+   of its engines can do it, or there is no memory. */
 const kni_dnn_kept *kni_dnn_find(kni_cuda *c, const void *key, size_t bytes,
                                  void (*build)(kni_dnn_graph *g, const void *key));
 /* Runs it; `what` is for messages. */

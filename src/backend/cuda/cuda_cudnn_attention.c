@@ -249,12 +249,31 @@ static bool takes(const kni_attention *p)
            p->value_size % 8 == 0 && p->heads % p->key_heads == 0;
 }
 
+/* What the graph says of an operand: rows at multiples of 16 bytes. An axis of one has no next row. */
+static bool lies_well(const kni_place *place, const int64_t *steps, int64_t batch, int64_t heads,
+                      int64_t rows)
+{
+    const int64_t counts[3] = {batch, heads, rows};
+    for (int i = 0; i < 3; i++)
+        if (counts[i] > 1 && steps[i] % 8) return false;
+    return ((uintptr_t)place->memory + (uintptr_t)place->offset * 2) % 16 == 0;
+}
+
+static bool all_lie_well(const kni_attention *p, bool gradient)
+{
+    return lies_well(&p->q, p->q_steps, p->batch, p->heads, p->queries) &&
+           lies_well(&p->k, p->k_steps, p->batch, p->key_heads, p->keys) &&
+           lies_well(&p->v, p->v_steps, p->batch, p->key_heads, p->keys) &&
+           lies_well(&p->out, (int64_t[3]){0, 0, 0}, 1, 1, 1) &&
+           (!gradient || lies_well(&p->dy, p->dy_steps, p->batch, p->heads, p->queries));
+}
+
 static size_t padded(int64_t bytes) { return ((size_t)bytes + 255) / 256 * 256; }
 
 kn_status kni_dnn_attention(kni_cuda *c, const kni_attention *p, bool gradient)
 {
     plan_key key;
-    if (!takes(p) || (gradient && !p->lse.memory)) return KN_ERROR_UNSUPPORTED;
+    if (!takes(p) || !all_lie_well(p, gradient) || (gradient && !p->lse.memory)) return KN_ERROR_UNSUPPORTED;
     make_key(p, gradient, &key);
     const kni_dnn_kept *plan = kni_dnn_find(c, &key, sizeof key, build);
     if (!plan) return KN_ERROR_UNSUPPORTED;

@@ -1,15 +1,17 @@
-/* What is kept of cuDNN for a device: its handle, and the plans of graphs by what they were made from. */
+/* What is kept of cuDNN for a device: its handle, and the plans of graphs by what they were made from. A network may need
+   a hundred in each step, and recordings hold what plans launch: none of them goes while there is a recording. */
 #include "backend/cuda/cuda_cudnn.h"
 #include "core/allocator.h"
 #include <string.h>
 
-enum { PLANS = 64 };
+enum { MOST_PLANS = 512 /* unless recordings hold more */ };
 
 struct kni_dnn {
     const kni_cuda_graph_api *api;
     void *handle;
     uint64_t clock;
-    kni_dnn_kept plans[PLANS];
+    kni_dnn_kept *plans;
+    size_t count, room;
 };
 
 static struct kni_dnn *state_of(kni_cuda *c)
@@ -37,11 +39,40 @@ void kni_dnn_free(kni_cuda *c)
 {
     struct kni_dnn *s = c->dnn;
     if (!s) return;
-    for (int i = 0; i < PLANS; i++)
+    for (size_t i = 0; i < s->count; i++)
         if (s->plans[i].plan) (void)s->api->release(s->plans[i].plan);
+    if (s->plans) kni_free(s->plans, s->room * sizeof *s->plans);
     if (!c->lost) (void)s->api->destroy(s->handle);
     kni_free(s, sizeof *s);
     c->dnn = NULL;
+}
+
+static void release_oldest(struct kni_dnn *s)
+{
+    kni_dnn_kept *oldest = &s->plans[0];
+    for (size_t i = 1; i < s->count; i++)
+        if (s->plans[i].used < oldest->used) oldest = &s->plans[i];
+    if (oldest->plan) (void)s->api->release(oldest->plan);
+    *oldest = s->plans[--s->count];
+}
+
+/* Room for one more; false without memory, and where the device is lost. */
+static bool make_room(kni_cuda *c, struct kni_dnn *s)
+{
+    if (s->count >= MOST_PLANS && !kni_cuda_is_held(c)) {
+        /* What they launched may still run. */
+        int result = c->api->stream_wait(c->stream);
+        kni_cuda_note(c, result, "waiting for what plans launched");
+        if (result) return false;
+        while (s->count >= MOST_PLANS) release_oldest(s);
+    }
+    if (s->count < s->room) return true;
+    size_t room = s->room ? 2 * s->room : 16;
+    kni_dnn_kept *plans = kni_reallocate(s->plans, s->room * sizeof *plans, room * sizeof *plans);
+    if (!plans) return false;
+    s->plans = plans;
+    s->room = room;
+    return true;
 }
 
 const kni_dnn_kept *kni_dnn_find(kni_cuda *c, const void *key, size_t bytes,
@@ -49,24 +80,22 @@ const kni_dnn_kept *kni_dnn_find(kni_cuda *c, const void *key, size_t bytes,
 {
     struct kni_dnn *s = state_of(c);
     if (!s || bytes > KNI_DNN_KEY) return NULL;
-    kni_dnn_kept *oldest = &s->plans[0];
-    for (int i = 0; i < PLANS; i++) {
+    for (size_t i = 0; i < s->count; i++) {
         kni_dnn_kept *p = &s->plans[i];
-        if (p->used && p->bytes == bytes && !memcmp(p->key, key, bytes)) {
-            p->used = ++s->clock;
-            return p->plan ? p : NULL;
-        }
-        if (p->used < oldest->used) oldest = p;
+        if (p->bytes != bytes || memcmp(p->key, key, bytes) != 0) continue;
+        p->used = ++s->clock;
+        return p->plan ? p : NULL;
     }
-    if (oldest->plan) (void)s->api->release(oldest->plan);
+    if (!make_room(c, s)) return NULL;
     kni_dnn_graph g = {.api = s->api, .handle = s->handle};
     build(&g, key);
-    memset(oldest, 0, sizeof *oldest);
-    memcpy(oldest->key, key, bytes);
-    oldest->bytes = bytes;
-    oldest->used = ++s->clock;
-    oldest->plan = kni_dnn_plan(&g, &oldest->workspace);
-    return oldest->plan ? oldest : NULL;
+    kni_dnn_kept *made = &s->plans[s->count++];
+    memset(made, 0, sizeof *made);
+    memcpy(made->key, key, bytes);
+    made->bytes = bytes;
+    made->used = ++s->clock;
+    made->plan = kni_dnn_plan(&g, &made->workspace);
+    return made->plan ? made : NULL;
 }
 
 kn_status kni_dnn_execute(kni_cuda *c, const kni_dnn_kept *plan, const int64_t *ids, void **memory, int count,

@@ -5,7 +5,7 @@
 #include "core/error.h"
 #include <string.h>
 
-enum { MOST_KERNELS = 64, KEY_BYTES = 24 };
+enum { KEY_BYTES = 24 };
 
 typedef struct kept_kernel {
     char entry[24];
@@ -13,9 +13,10 @@ typedef struct kept_kernel {
     kni_module *module;
 } kept_kernel;
 
+/* None goes before the device does: recordings hold their functions, and there are only so many keys. */
 struct kni_hopper_kernels {
-    int count;
-    kept_kernel list[MOST_KERNELS];
+    size_t count, room;
+    kept_kernel *list;
 };
 
 void kni_hopper_add(kni_buffer *text, const char *const *pieces)
@@ -79,32 +80,41 @@ static kni_module *compile(kni_cuda *c, const void *key, const char *entry, kni_
     return module;
 }
 
+/* The list, with room for one more; NULL without memory. */
+static struct kni_hopper_kernels *kernels_of(kni_cuda *c)
+{
+    struct kni_hopper_kernels *k = c->kernels;
+    if (!k) {
+        k = kni_allocate(sizeof *k);
+        if (!k) return NULL;
+        *k = (struct kni_hopper_kernels){0, 0, NULL};
+        c->kernels = k;
+    }
+    if (k->count < k->room) return k;
+    size_t room = k->room ? 2 * k->room : 16;
+    kept_kernel *list = kni_reallocate(k->list, k->room * sizeof *list, room * sizeof *list);
+    if (!list) return NULL;
+    k->list = list;
+    k->room = room;
+    return k;
+}
+
 kni_module *kni_hopper_kernel(kni_cuda *c, const void *key, size_t key_bytes, const char *entry,
                               kni_hopper_write write)
 {
     unsigned char full[KEY_BYTES] = {0};
     struct kni_hopper_kernels *k = c->kernels;
-    if (!k) {
-        k = kni_allocate(sizeof *k);
-        if (!k) {
-            kni_fail(KN_ERROR_MEMORY, "%s: no memory for the kernel %s", c->name, entry);
-            return NULL;
-        }
-        memset(k, 0, sizeof *k);
-        c->kernels = k;
-    }
     memcpy(full, key, key_bytes);
-    for (int i = 0; i < k->count; i++)
+    for (size_t i = 0; k && i < k->count; i++)
         if (!strcmp(k->list[i].entry, entry) && !memcmp(k->list[i].key, full, sizeof full))
             return k->list[i].module;
+    k = kernels_of(c);
+    if (!k) {
+        kni_fail(KN_ERROR_MEMORY, "%s: no memory for the kernel %s", c->name, entry);
+        return NULL;
+    }
     kni_module *module = compile(c, key, entry, write);
     if (!module) return NULL;
-    /* A full list gives up its oldest; nobody holds a module between two calls. */
-    if (k->count == MOST_KERNELS) {
-        kni_cuda_unload(&c->driver, k->list[0].module);
-        memmove(&k->list[0], &k->list[1], sizeof k->list[0] * (MOST_KERNELS - 1));
-        k->count--;
-    }
     kept_kernel *kept = &k->list[k->count++];
     memset(kept, 0, sizeof *kept);
     memcpy(kept->entry, entry, strlen(entry) + 1);
@@ -117,7 +127,8 @@ void kni_hopper_free(kni_cuda *c)
 {
     struct kni_hopper_kernels *k = c->kernels;
     if (!k) return;
-    for (int i = 0; i < k->count; i++) kni_cuda_unload(&c->driver, k->list[i].module);
+    for (size_t i = 0; i < k->count; i++) kni_cuda_unload(&c->driver, k->list[i].module);
+    if (k->list) kni_free(k->list, k->room * sizeof *k->list);
     kni_free(k, sizeof *k);
     c->kernels = NULL;
 }

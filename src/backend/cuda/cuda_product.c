@@ -113,7 +113,7 @@ static kni_cuda_address aux_of(const kni_product *p)
 static bool make_key(const kni_product *p, product_key *key)
 {
     memset(key, 0, sizeof *key);
-    if (!types_known(p) || p->k < 1) return false;
+    if (!types_known(p) || p->k < 1 || p->batch > INT32_MAX) return false;
     key->m = p->m, key->n = p->n, key->k = p->k, key->batch = p->batch;
     key->row_a = leading(p->row_a, p->transpose_a ? p->k : p->m, p->transpose_a ? p->m : p->k);
     key->row_b = leading(p->row_b, p->transpose_b ? p->n : p->k, p->transpose_b ? p->k : p->n);
