@@ -13,8 +13,6 @@ static const kni_dialect_atomic atomics[] = {
     {KNI_IR_EXCHANGE, KN_U64, "__atomic_exchange_n(word, value, __ATOMIC_RELAXED)"},
 };
 
-static const char *const reserved[] = {"errno", NULL};
-
 const kni_dialect kni_dialect_c = {
     .name = "C",
     .serial = true,
@@ -35,5 +33,4 @@ const kni_dialect kni_dialect_c = {
               "    __atomic_store_n(&fault[0], (int64_t)1, __ATOMIC_RELAXED);\n",
     .atomics = atomics,
     .n_atomics = (int)(sizeof atomics / sizeof *atomics),
-    .reserved = reserved,
 };

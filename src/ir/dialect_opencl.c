@@ -21,21 +21,6 @@ static const kni_dialect_atomic atomics[] = {
     {KNI_IR_EXCHANGE, KN_F32, "atomic_xchg(word, value)"},
 };
 
-/* Vector types are made of these and 2, 3, 4, 8 or 16; a name of that form is caught as well. */
-static const char *const reserved[] = {
-    "local",      "global",    "constant",  "kernel",    "private",  "half",       "uchar",     "ushort",
-    "uint",       "ulong",     "uniform",   "pipe",      "complex",  "imaginary",  "image1d_t", "image2d_t",
-    "image3d_t",  "sampler_t", "event_t",   "queue_t",   "barrier",  "generic",    "read_only", "write_only",
-    "read_write", "char2",     "char4",     "char8",     "char16",   "uchar2",     "uchar4",    "uchar8",
-    "uchar16",    "short2",    "short4",    "short8",    "short16",  "ushort2",    "ushort4",   "ushort8",
-    "ushort16",   "int2",      "int4",      "int8",      "int16",    "uint2",      "uint4",     "uint8",
-    "uint16",     "long2",     "long4",     "long8",     "long16",   "ulong2",     "ulong4",    "ulong8",
-    "ulong16",    "float2",    "float4",    "float8",    "float16",  "double2",    "double4",   "double8",
-    "double16",   "char3",     "int3",      "uint3",     "long3",    "float3",     "double3",   "half2",
-    "half4",      "intptr_t",  "uintptr_t", "ptrdiff_t", "fma",      "vload2",     "vload4",    "vload8",
-    "vload16",    "vstore2",   "vstore4",   "vstore8",   "vstore16", "atomic_add", "atom_add",  NULL,
-};
-
 const kni_dialect kni_dialect_opencl = {
     .name = "OpenCL",
     .native_vectors = true,
@@ -64,5 +49,4 @@ const kni_dialect kni_dialect_opencl = {
                     "#pragma OPENCL EXTENSION cl_khr_int64_extended_atomics : enable\n",
     .atomics = atomics,
     .n_atomics = (int)(sizeof atomics / sizeof *atomics),
-    .reserved = reserved,
 };

@@ -47,10 +47,7 @@ void kni_ir_emit_uses(kni_ir_emitter *e, const char *format, ...)
     memcpy(e->names[e->n_names++], buffer, sizeof buffer);
 }
 
-void kni_ir_emit_user_name(kni_ir_emitter *e, const char *name)
-{
-    kni_ir_text_add(e->text, kni_dialect_reserves(e->dialect, name) ? "%s_" : "%s", name);
-}
+void kni_ir_emit_user_name(kni_ir_emitter *e, const char *name) { kni_ir_text_add(e->text, "u_%s", name); }
 
 /* ---- types */
 

@@ -150,7 +150,9 @@ static void parallel_entry(kni_ir_emitter *e)
         kni_ir_emit_fail(e, NULL, "a kernel of items has no number 'items'");
     } else {
         kni_ir_text_add(e->text, "    const int64_t item = %s;\n", e->dialect->builtins[KNI_IR_ITEM][0]);
-        kni_ir_text_add(e->text, "    if (item >= %sitems) return;\n", e->dialect->params);
+        kni_ir_text_add(e->text, "    if (item >= %s", e->dialect->params);
+        kni_ir_emit_user_name(e, "items");
+        kni_ir_emit_add(e, ") return;\n");
     }
     kni_ir_emit_block(e, ir->body);
     kni_ir_emit_add(e, "}\n");

@@ -37,15 +37,10 @@ typedef struct kni_dialect {
     const char *wide_atomics; /* a line that switches on 64-bit atomics */
     const kni_dialect_atomic *atomics;
     int n_atomics;
-    const char *const *reserved; /* words that no name may be, ended by NULL */
 } kni_dialect;
 
 extern const kni_dialect kni_dialect_c, kni_dialect_cuda, kni_dialect_opencl;
 const kni_dialect *kni_dialect_of(int dialect);
-/* True where a user's name has to be written with one more underscore. */
-bool kni_dialect_reserves(const kni_dialect *d, const char *name);
-/* The same of a kernel, whose name must not be that of a function the compiler knows either. */
-bool kni_dialect_reserves_entry(const kni_dialect *d, const char *name);
 /* The type of a dtype in memory; truths are computed in int, which kni_dialect_value_type knows. */
 const char *kni_dialect_storage_type(int dtype);
 const char *kni_dialect_value_type(int dtype);
@@ -119,7 +114,8 @@ void kni_ir_emit_type(kni_ir_emitter *e, kni_ir_type type);
 void kni_ir_emit_vector_type(kni_ir_emitter *e, int dtype, int lanes, bool storage);
 /* Remembers a function of the prelude; prints nothing. */
 void kni_ir_emit_uses(kni_ir_emitter *e, const char *format, ...);
-/* Prints a name of the user's, changed where the dialect needs it. */
+/* Prints the name of a buffer, an array or a number as u_<name>. So do functions begin with user_ and entries with kn_
+   (legalise.c): the languages and their libraries have no such names, nor has the printer. */
 void kni_ir_emit_user_name(kni_ir_emitter *e, const char *name);
 void kni_ir_emit_fail(kni_ir_emitter *e, const kni_ir_node *node, const char *format, ...);
 

@@ -209,10 +209,9 @@ static kn_status legalise_block(kni_legaliser *l, uint32_t block)
     return KN_OK;
 }
 
-/* A name that the target gives a meaning becomes kn_<name>, as long as it fits. */
-static void name_entry(kni_ir *ir, const kni_ir_caps *caps)
+/* The entry is kn_<name>, as long as it fits: no target has a meaning for that. */
+static void name_entry(kni_ir *ir)
 {
-    if (!kni_dialect_reserves_entry(kni_dialect_of(caps->dialect), ir->name)) return;
     char name[sizeof ir->name];
     kni_text text = {name, sizeof name, 0};
     kni_text_format(&text, "kn_%s", ir->name);
@@ -227,7 +226,7 @@ kn_status kni_ir_legalise(kni_ir *ir, const kni_ir_caps *caps)
     l.expand_tiles = !has_tiles(ir, caps);
     l.builder.stack[0] = kni_ir_new_block(ir);
     if (!l.builder.stack[0]) return kni_fail(KN_ERROR_MEMORY, "no memory for a kernel");
-    name_entry(ir, caps);
+    name_entry(ir);
     kn_status s = KN_OK;
     for (uint32_t i = 0; i < ir->n_functions && s == KN_OK; i++)
         s = legalise_block(&l, ir->functions[i].body);

@@ -211,7 +211,7 @@ static bool run_c(launch *l, const sample *s, const kni_ir_text *text)
 {
     if (!c_build(text->data, text->length)) return false;
     entry_fn entry;
-    void *symbol = symbol_of(c_library, s->name);
+    void *symbol = symbol_of(c_library, l->ir->name);
     memcpy(&entry, &symbol, sizeof entry);
     if (!symbol) return false;
     l->buffers[l->ir->n_buffers] = l->shape;
@@ -225,7 +225,7 @@ static bool run_opencl(launch *l, const sample *s, const kni_ir_text *text)
 {
     if (!opencl_build(text->data, text->length)) return false;
     const kni_ir *ir = l->ir;
-    void *kernel = cl.clCreateKernel(cl_program, s->name, NULL), *memory[BUFFERS + 1] = {NULL};
+    void *kernel = cl.clCreateKernel(cl_program, l->ir->name, NULL), *memory[BUFFERS + 1] = {NULL};
     bool good = kernel != NULL;
     unsigned argument = 0;
     size_t local = ir->workgroup ? ir->workgroup : 1;
@@ -260,7 +260,7 @@ static bool run_cuda(launch *l, const sample *s, const kni_ir_text *text)
     const kni_ir *ir = l->ir;
     void *function = NULL, *arguments[BUFFERS + 2];
     uint64_t memory[BUFFERS + 1] = {0};
-    bool good = cu.cuModuleGetFunction(&function, cu_module, s->name) == 0;
+    bool good = cu.cuModuleGetFunction(&function, cu_module, l->ir->name) == 0;
     uint32_t n = ir->n_buffers + ir->reports;
     for (uint32_t i = 0; i < n && good; i++) {
         bool cell = i == ir->n_buffers;

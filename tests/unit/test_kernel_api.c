@@ -179,12 +179,50 @@ static void debugging(void)
     }
 }
 
+/* Names that C, CUDA or OpenCL give a meaning are names like others. */
+static void names(int step)
+{
+    static const char *const kernels[] = {
+        "mix",      "step", "clamp",   "dot",    "select",      "any",      "all",
+        "cross",    "mad",  "isnan",   "as_int", "convert_int", "INFINITY", "work_group_barrier",
+        "popcount", "M_PI", "degrees", "rotate", "MAXFLOAT",    "length",   "get_global_id"};
+    kn_tensor x = counted(4, KN_F32), y;
+    char text[600];
+    for (int i = 0; i < (int)(sizeof kernels / sizeof *kernels); i += step) {
+        snprintf(text, sizeof text, "kernel %s(index item, in T x[], out T y[]) { y[item] = x[item] + 1; }",
+                 kernels[i]);
+        kn_kernel *k = kn_kernel_compile(text, NULL);
+        if (!CHECK(k && kn_kernel_run(k, &x, 1, NULL, &y, 1) == KN_OK)) continue;
+        CHECK_VALUES(y, 0, 1, 2, 3, 4);
+    }
+    kn_kernel *k = kn_kernel_compile("function T mix(T mad, T t1) { return mad + t1; }\n"
+                                     "kernel barrier_(workgroup 4, in T get_global_id[], out T INFINITY[], "
+                                     "real M_PI, index items, index p,\n"
+                                     "                real offset_INFINITY)\n"
+                                     "{\n"
+                                     "    shared T MAXFLOAT[4];\n"
+                                     "    T half[2];\n"
+                                     "    index NULL = local_id(), __LINE__ = NULL, fault = 1;\n"
+                                     "    half[0] = get_global_id[NULL] * M_PI;\n"
+                                     "    half[1] = items + p * fault + offset_INFINITY;\n"
+                                     "    MAXFLOAT[__LINE__] = mix(half[0], half[1]);\n"
+                                     "    barrier();\n"
+                                     "    INFINITY[NULL] = MAXFLOAT[3 - NULL];\n"
+                                     "}\n",
+                                     NULL);
+    kn_kernel_number numbers[] = {{.real = 2}, {.whole = 10}, {.whole = 100}, {.real = 1000}};
+    if (!CHECK(k && kn_kernel_run(k, &x, 1, &(kn_kernel_run_args){.numbers = numbers, .n_numbers = 4}, &y,
+                                  1) == KN_OK))
+        return;
+    CHECK_VALUES(y, 0, 1116, 1114, 1112, 1110);
+}
+
 static void texts(void)
 {
     kn_kernel *k = kn_kernel_compile(
         "kernel k(index item, in T x[], out T y[], real by) { y[item] = exp(x[item]) * by; }", NULL);
     static const char *const targets[][2] = {
-        {"ir", "kernel k"}, {"c", "void k("}, {"cuda", "__global__"}, {"opencl", "__kernel"}};
+        {"ir", "kernel k"}, {"c", "void kn_k("}, {"cuda", "__global__"}, {"opencl", "__kernel"}};
     static char text[60000], few[8];
     for (int i = 0; i < 4 && k; i++) {
         int64_t n = kn_kernel_text(k, targets[i][0], text, sizeof text);
@@ -364,6 +402,7 @@ int main(void)
         shapes_and_roles();
         groups();
         tiles();
+        names(i < 2 ? 1 : 4);
         kn_device_use(NULL);
         char spec[40];
         snprintf(spec, sizeof spec, "autodiff(%s)", devices[i]);

@@ -16,6 +16,8 @@ enum {
     COMPILERS = 2       /* that run at once */
 };
 
+static const char ENTRY[] = "kn_strips"; /* of every text */
+
 /* One text. */
 typedef struct compiled {
     struct compiled *next;
@@ -107,7 +109,7 @@ static kni_jit_fn advance(compiled *c)
 {
     kni_lock(&lock);
     if (!c->jit && !c->failed && (compilers < COMPILERS || kni_jit_waits())) {
-        c->jit = kni_jit_start(c->text, "strips");
+        c->jit = kni_jit_start(c->text, ENTRY);
         c->failed = !c->jit;
         compilers += !c->failed;
     }
@@ -152,7 +154,7 @@ static compiled *make_text(kni_strip_kernel *kernel)
     kni_ir_text text = {0};
     compiled *c = NULL;
     if (kni_ir_simplify(kernel->ir) == KN_OK && kni_ir_legalise(kernel->ir, &caps) == KN_OK &&
-        !strcmp(kernel->ir->name, "strips") && kni_ir_emit(kernel->ir, &caps, &text) == KN_OK)
+        !strcmp(kernel->ir->name, ENTRY) && kni_ir_emit(kernel->ir, &caps, &text) == KN_OK)
         c = share(&text);
     kni_ir_text_free(&text);
     return c;

@@ -93,31 +93,31 @@ KNI_FUNCTION uint32_t kni_atomic_compare_u32(uint32_t *element, uint32_t value, 
     return (uint32_t)old;
 }
 
-struct atomics_params {
-    int64_t items;
-    int64_t offset_x;
-    int64_t offset_counts;
-    int64_t offset_sums;
-    int64_t offset_wide;
-    int64_t offset_totals;
-    int64_t offset_flags;
+struct kn_atomics_params {
+    int64_t u_items;
+    int64_t u_offset_x;
+    int64_t u_offset_counts;
+    int64_t u_offset_sums;
+    int64_t u_offset_wide;
+    int64_t u_offset_totals;
+    int64_t u_offset_flags;
 };
 
-extern "C" __global__ void atomics(const int32_t *__restrict__ x, int32_t *__restrict__ counts, float *__restrict__ sums, double *__restrict__ wide, int64_t *__restrict__ totals, uint32_t *__restrict__ flags, struct atomics_params p)
+extern "C" __global__ void kn_atomics(const int32_t *__restrict__ u_x, int32_t *__restrict__ u_counts, float *__restrict__ u_sums, double *__restrict__ u_wide, int64_t *__restrict__ u_totals, uint32_t *__restrict__ u_flags, struct kn_atomics_params p)
 {
     const int64_t item = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-    if (item >= p.items) return;
-    const int32_t t1 = x[item + p.offset_x];
+    if (item >= p.u_items) return;
+    const int32_t t1 = u_x[item + p.u_offset_x];
     const int32_t t2 = t1 & 3;
-    kni_atomic_add_i32(&counts[(int64_t)((uint64_t)(int64_t)t2 + (uint64_t)p.offset_counts)], 1);
-    kni_atomic_add_f32(&sums[(int64_t)((uint64_t)(int64_t)t2 + (uint64_t)p.offset_sums)], (float)t1);
-    kni_atomic_max_f32(&sums[(int64_t)((uint64_t)(int64_t)(int32_t)((uint32_t)t2 + (uint32_t)4) + (uint64_t)p.offset_sums)], (float)t1);
-    kni_atomic_add_f64(&wide[(int64_t)((uint64_t)(int64_t)t2 + (uint64_t)p.offset_wide)], (double)t1);
-    kni_atomic_min_f64(&wide[(int64_t)((uint64_t)(int64_t)(int32_t)((uint32_t)t2 + (uint32_t)4) + (uint64_t)p.offset_wide)], (double)t1);
-    kni_atomic_add_i64(&totals[(int64_t)((uint64_t)(int64_t)t2 + (uint64_t)p.offset_totals)], (int64_t)t1);
-    kni_atomic_min_i64(&totals[(int64_t)((uint64_t)(int64_t)(int32_t)((uint32_t)t2 + (uint32_t)4) + (uint64_t)p.offset_totals)], (int64_t)t1);
-    const uint32_t t3 = kni_atomic_compare_u32(&flags[(int64_t)((uint64_t)(int64_t)t2 + (uint64_t)p.offset_flags)], 7u, 0u);
+    kni_atomic_add_i32(&u_counts[(int64_t)((uint64_t)(int64_t)t2 + (uint64_t)p.u_offset_counts)], 1);
+    kni_atomic_add_f32(&u_sums[(int64_t)((uint64_t)(int64_t)t2 + (uint64_t)p.u_offset_sums)], (float)t1);
+    kni_atomic_max_f32(&u_sums[(int64_t)((uint64_t)(int64_t)(int32_t)((uint32_t)t2 + (uint32_t)4) + (uint64_t)p.u_offset_sums)], (float)t1);
+    kni_atomic_add_f64(&u_wide[(int64_t)((uint64_t)(int64_t)t2 + (uint64_t)p.u_offset_wide)], (double)t1);
+    kni_atomic_min_f64(&u_wide[(int64_t)((uint64_t)(int64_t)(int32_t)((uint32_t)t2 + (uint32_t)4) + (uint64_t)p.u_offset_wide)], (double)t1);
+    kni_atomic_add_i64(&u_totals[(int64_t)((uint64_t)(int64_t)t2 + (uint64_t)p.u_offset_totals)], (int64_t)t1);
+    kni_atomic_min_i64(&u_totals[(int64_t)((uint64_t)(int64_t)(int32_t)((uint32_t)t2 + (uint32_t)4) + (uint64_t)p.u_offset_totals)], (int64_t)t1);
+    const uint32_t t3 = kni_atomic_compare_u32(&u_flags[(int64_t)((uint64_t)(int64_t)t2 + (uint64_t)p.u_offset_flags)], 7u, 0u);
     if (t3 == 0u) {
-        kni_atomic_add_i32(&counts[(int64_t)((uint64_t)(int64_t)(int32_t)((uint32_t)t2 + (uint32_t)4) + (uint64_t)p.offset_counts)], 1);
+        kni_atomic_add_i32(&u_counts[(int64_t)((uint64_t)(int64_t)(int32_t)((uint32_t)t2 + (uint32_t)4) + (uint64_t)p.u_offset_counts)], 1);
     }
 }

@@ -22,32 +22,32 @@ KNI_INLINE float kni_from_bits_f32(uint32_t u) { return __uint_as_float(u); }
 KNI_INLINE uint64_t kni_bits_f64(double x) { return (uint64_t)__double_as_longlong(x); }
 KNI_INLINE double kni_from_bits_f64(uint64_t u) { return __longlong_as_double((long long)u); }
 
-struct barriers_params {
-    int64_t limit;
+struct kn_barriers_params {
+    int64_t u_limit;
 };
 
-extern "C" __global__ void __launch_bounds__(16) barriers(const float *__restrict__ x, float *__restrict__ y, struct barriers_params p)
+extern "C" __global__ void __launch_bounds__(16) kn_barriers(const float *__restrict__ u_x, float *__restrict__ u_y, struct kn_barriers_params p)
 {
-    __shared__ float shared[16];
-    float own[3];
+    __shared__ float u_shared[16];
+    float u_own[3];
     const int64_t group = blockIdx.x;
     const int32_t member = (int32_t)threadIdx.x;
-    if (group >= p.limit) {
+    if (group >= p.u_limit) {
         return;
     }
     const int64_t t1 = group * 16 + (int64_t)member;
-    float v1 = x[t1];
+    float v1 = u_x[t1];
     for (int32_t i1 = 0; i1 < 3; i1++) {
-        own[i1] = v1 * (float)i1;
+        u_own[i1] = v1 * (float)i1;
     }
     int64_t v2 = 0;
     for (; v2 < 6; v2 = v2 + 1) {
         if (v2 == 1) {
             continue;
         }
-        shared[member] = v1;
+        u_shared[member] = v1;
         __syncthreads();
-        v1 = shared[member ^ 5] * 0.5f + v1;
+        v1 = u_shared[member ^ 5] * 0.5f + v1;
         __syncthreads();
         if (v2 == group + 2) {
             break;
@@ -55,15 +55,15 @@ extern "C" __global__ void __launch_bounds__(16) barriers(const float *__restric
     }
     float v3 = v1;
     for (int32_t i2 = 0; i2 < 3; i2++) {
-        shared[member] = own[i2];
+        u_shared[member] = u_own[i2];
         __syncthreads();
         if (member < 15) {
-            v3 = v3 + shared[member + 1];
+            v3 = v3 + u_shared[member + 1];
         }
         __syncthreads();
     }
     if (member == 3) {
         return;
     }
-    y[t1] = v3;
+    u_y[t1] = v3;
 }

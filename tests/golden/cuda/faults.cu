@@ -30,21 +30,21 @@ KNI_FUNCTION void kni_report(int64_t *fault, int64_t value)
     cell[0] = 1;
 }
 
-struct faults_params {
-    int64_t items;
-    int64_t offset_kernel;
-    int64_t offset_float4;
-    int64_t offset_t1;
-    int64_t int_;
+struct kn_faults_params {
+    int64_t u_items;
+    int64_t u_offset_kernel;
+    int64_t u_offset_float4;
+    int64_t u_offset_t1;
+    int64_t u_int;
 };
 
-extern "C" __global__ void faults(const int64_t *__restrict__ kernel, const float *__restrict__ float4, float *t1_, int64_t *fault, struct faults_params p)
+extern "C" __global__ void kn_faults(const int64_t *__restrict__ u_kernel, const float *__restrict__ u_float4, float *u_t1, int64_t *fault, struct kn_faults_params p)
 {
     const int64_t item = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-    if (item >= p.items) return;
-    const int64_t t1 = kernel[item + p.offset_kernel];
-    if (t1 >= 0 && t1 < p.int_) {
-        t1_[item + p.offset_t1] = float4[(int64_t)((uint64_t)t1 + (uint64_t)p.offset_float4)];
+    if (item >= p.u_items) return;
+    const int64_t t1 = u_kernel[item + p.u_offset_kernel];
+    if (t1 >= 0 && t1 < p.u_int) {
+        u_t1[item + p.u_offset_t1] = u_float4[(int64_t)((uint64_t)t1 + (uint64_t)p.u_offset_float4)];
     } else {
         kni_report(fault, t1);
     }

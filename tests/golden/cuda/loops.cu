@@ -22,17 +22,17 @@ KNI_INLINE float kni_from_bits_f32(uint32_t u) { return __uint_as_float(u); }
 KNI_INLINE uint64_t kni_bits_f64(double x) { return (uint64_t)__double_as_longlong(x); }
 KNI_INLINE double kni_from_bits_f64(uint64_t u) { return __longlong_as_double((long long)u); }
 
-struct loops_params {
-    int64_t items;
-    int64_t offset_x;
-    int64_t offset_y;
+struct kn_loops_params {
+    int64_t u_items;
+    int64_t u_offset_x;
+    int64_t u_offset_y;
 };
 
-extern "C" __global__ void loops(const int32_t *__restrict__ x, int64_t *__restrict__ y, struct loops_params p)
+extern "C" __global__ void kn_loops(const int32_t *__restrict__ u_x, int64_t *__restrict__ u_y, struct kn_loops_params p)
 {
     const int64_t item = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-    if (item >= p.items) return;
-    const int32_t t1 = x[item + p.offset_x];
+    if (item >= p.u_items) return;
+    const int32_t t1 = u_x[item + p.u_offset_x];
     int64_t v1 = 0;
     int64_t v2 = 0;
     for (; v1 < 20; v1 = v1 + 1) {
@@ -53,7 +53,7 @@ extern "C" __global__ void loops(const int32_t *__restrict__ x, int64_t *__restr
                     continue;
                 }
                 if (v2 > 5000) {
-                    y[item + p.offset_y] = -1;
+                    u_y[item + p.u_offset_y] = -1;
                     return;
                 }
                 v2 = v2 + i1;
@@ -70,5 +70,5 @@ next1:;
             v1 = v1 - 1;
         }
     }
-    y[item + p.offset_y] = v2;
+    u_y[item + p.u_offset_y] = v2;
 }

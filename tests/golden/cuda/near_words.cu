@@ -34,15 +34,15 @@ KNI_INLINE float kni_near_div_f32(float a, float b)
     return y;
 }
 
-struct near_words_params {
-    int64_t items;
-    int64_t offset_x;
-    int64_t offset_y;
+struct kn_near_words_params {
+    int64_t u_items;
+    int64_t u_offset_x;
+    int64_t u_offset_y;
 };
 
-extern "C" __global__ void near_words(const float *__restrict__ x, float *__restrict__ y, struct near_words_params p)
+extern "C" __global__ void kn_near_words(const float *__restrict__ u_x, float *__restrict__ u_y, struct kn_near_words_params p)
 {
     const int64_t item = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-    if (item >= p.items) return;
-    y[item + p.offset_y] = kni_near_div_f32(1.0f, 1.0f + kni_near_exp2_f32(x[item + p.offset_x]));
+    if (item >= p.u_items) return;
+    u_y[item + p.u_offset_y] = kni_near_div_f32(1.0f, 1.0f + kni_near_exp2_f32(u_x[item + p.u_offset_x]));
 }

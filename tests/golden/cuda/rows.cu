@@ -24,22 +24,22 @@ KNI_INLINE double kni_from_bits_f64(uint64_t u) { return __longlong_as_double((l
 KNI_FUNCTION float kni_larger_f32(float a, float b) { float m = a > b ? a : b; return a != a ? a : m; }
 KNI_INLINE float kni_word_max_f32(float a, float b) { return (float)(kni_larger_f32(a, b)); }
 
-struct rows_params {
-    int64_t columns;
+struct kn_rows_params {
+    int64_t u_columns;
 };
 
-extern "C" __global__ void __launch_bounds__(64) rows(const float *__restrict__ x, float *__restrict__ y, struct rows_params p)
+extern "C" __global__ void __launch_bounds__(64) kn_rows(const float *__restrict__ u_x, float *__restrict__ u_y, struct kn_rows_params p)
 {
-    __shared__ float scratch_f32[64];
+    __shared__ float u_scratch_f32[64];
     const int64_t group = blockIdx.x;
     const int32_t member = (int32_t)threadIdx.x;
     const int32_t lane = (int32_t)threadIdx.x & 31;
     const int64_t t1 = (int64_t)member;
-    const int64_t t2 = group * p.columns;
+    const int64_t t2 = group * p.u_columns;
     float v1 = -KNI_INF_F32;
     float v2 = 0.0f;
-    for (int64_t i1 = t1; i1 < p.columns; i1 += 64) {
-        const float t3 = x[t2 + i1];
+    for (int64_t i1 = t1; i1 < p.u_columns; i1 += 64) {
+        const float t3 = u_x[t2 + i1];
         v1 = kni_word_max_f32(v1, t3);
         v2 = v2 + t3;
     }
@@ -52,9 +52,9 @@ extern "C" __global__ void __launch_bounds__(64) rows(const float *__restrict__ 
     const float t10 = __shfl_xor_sync(0xffffffffu, t9, 2);
     const float t11 = kni_word_max_f32(t9, t10);
     const float t12 = __shfl_xor_sync(0xffffffffu, t11, 1);
-    if (lane == 0) scratch_f32[member / 32] = kni_word_max_f32(t11, t12);
+    if (lane == 0) u_scratch_f32[member / 32] = kni_word_max_f32(t11, t12);
     __syncthreads();
-    float v3 = scratch_f32[lane & 1];
+    float v3 = u_scratch_f32[lane & 1];
     __syncthreads();
     const float t13 = __shfl_xor_sync(0xffffffffu, v3, 1);
     float v4 = kni_word_max_f32(v3, t13);
@@ -68,15 +68,15 @@ extern "C" __global__ void __launch_bounds__(64) rows(const float *__restrict__ 
     const float t21 = __shfl_xor_sync(0xffffffffu, t20, 2);
     const float t22 = t20 + t21;
     const float t23 = __shfl_xor_sync(0xffffffffu, t22, 1);
-    if (lane == 0) scratch_f32[member / 32] = t22 + t23;
+    if (lane == 0) u_scratch_f32[member / 32] = t22 + t23;
     __syncthreads();
-    float v5 = scratch_f32[lane & 1];
+    float v5 = u_scratch_f32[lane & 1];
     __syncthreads();
     const float t24 = __shfl_xor_sync(0xffffffffu, v5, 1);
     float v6 = v5 + t24;
     const float t25 = v6;
-    for (int64_t i2 = t1; i2 < p.columns; i2 += 64) {
+    for (int64_t i2 = t1; i2 < p.u_columns; i2 += 64) {
         const int64_t t26 = t2 + i2;
-        y[t26] = (x[t26] - t14) / t25;
+        u_y[t26] = (u_x[t26] - t14) / t25;
     }
 }

@@ -24,7 +24,7 @@ KNI_INLINE double kni_from_bits_f64(uint64_t u) { return __longlong_as_double((l
 KNI_FUNCTION float kni_larger_f32(float a, float b) { float m = a > b ? a : b; return a != a ? a : m; }
 KNI_INLINE float kni_word_max_f32(float a, float b) { return (float)(kni_larger_f32(a, b)); }
 
-extern "C" __global__ void __launch_bounds__(64) subgroups(const float *__restrict__ x, float *__restrict__ y)
+extern "C" __global__ void __launch_bounds__(64) kn_subgroups(const float *__restrict__ u_x, float *__restrict__ u_y)
 {
     const int64_t group = blockIdx.x;
     const int64_t group1 = blockIdx.y;
@@ -32,7 +32,7 @@ extern "C" __global__ void __launch_bounds__(64) subgroups(const float *__restri
     const int32_t member = (int32_t)threadIdx.x;
     const int32_t lane = (int32_t)threadIdx.x & 31;
     const int64_t t1 = (group1 * groups + group) * 64 + (int64_t)member;
-    const float t2 = x[t1];
+    const float t2 = u_x[t1];
     const float t3 = __shfl_xor_sync(0xffffffffu, t2, 16);
     const float t4 = t2 + t3;
     const float t5 = __shfl_xor_sync(0xffffffffu, t4, 8);
@@ -54,5 +54,5 @@ extern "C" __global__ void __launch_bounds__(64) subgroups(const float *__restri
     const float t20 = __shfl_xor_sync(0xffffffffu, t19, 1);
     float v2 = kni_word_max_f32(t19, t20);
     const float t21 = __shfl_xor_sync(0xffffffffu, t2, 1);
-    y[t1] = v1 - v2 + t21 * (float)lane;
+    u_y[t1] = v1 - v2 + t21 * (float)lane;
 }

@@ -39,11 +39,11 @@ KNI_FUNCTION void kni_tile_multiply_f16(float *sum, const uint16_t *left, const 
     }
 }
 
-struct tiles_params {
-    int64_t depth;
+struct kn_tiles_params {
+    int64_t u_depth;
 };
 
-extern "C" __global__ void __launch_bounds__(32) tiles(const uint16_t *__restrict__ x, const uint16_t *__restrict__ y, float *__restrict__ z, struct tiles_params p)
+extern "C" __global__ void __launch_bounds__(32) kn_tiles(const uint16_t *__restrict__ u_x, const uint16_t *__restrict__ u_y, float *__restrict__ u_z, struct kn_tiles_params p)
 {
     const int64_t group = blockIdx.x;
     const int32_t member = (int32_t)threadIdx.x;
@@ -53,19 +53,19 @@ extern "C" __global__ void __launch_bounds__(32) tiles(const uint16_t *__restric
         uint16_t v2[8];
         float v3[8];
         for (int32_t n = 0; n < 8; n++) v3[n] = 1.0f;
-        const int64_t t1 = group * 16 * p.depth;
-        for (int64_t i1 = 0; i1 < p.depth; i1 += 16) {
+        const int64_t t1 = group * 16 * p.u_depth;
+        for (int64_t i1 = 0; i1 < p.u_depth; i1 += 16) {
             const int64_t t2 = t1 + i1;
             #pragma unroll
             for (int32_t n = 0; n < 8; n++) {
                 const int32_t row = (lane >> 2) + (n >> 1 & 1) * 8, column = (lane & 3) * 2 + (n & 1) + (n >> 2) * 8;
-                v1[n] = x[t2 + row * p.depth + column];
+                v1[n] = u_x[t2 + row * p.u_depth + column];
             }
             const int64_t t3 = i1 * 16;
             #pragma unroll
             for (int32_t n = 0; n < 8; n++) {
                 const int32_t row = (lane & 3) * 2 + (n & 1) + (n >> 1 & 1) * 8, column = (lane >> 2) + (n >> 2) * 8;
-                v2[n] = y[t3 + row * 16 + column];
+                v2[n] = u_y[t3 + row * 16 + column];
             }
             kni_tile_multiply_f16(v3, v1, v2);
         }
@@ -73,7 +73,7 @@ extern "C" __global__ void __launch_bounds__(32) tiles(const uint16_t *__restric
         #pragma unroll
         for (int32_t n = 0; n < 8; n++) {
             const int32_t row = (lane >> 2) + (n >> 1 & 1) * 8, column = (lane & 3) * 2 + (n & 1) + (n >> 2) * 8;
-            z[t4 + row * 16 + column] = v3[n];
+            u_z[t4 + row * 16 + column] = v3[n];
         }
     }
 }

@@ -56,34 +56,34 @@ typedef struct __align__(16) kni_u16x8 {
     uint16_t s0, s1, s2, s3, s4, s5, s6, s7;
 } kni_u16x8;
 
-struct vectors_params {
-    int64_t items;
-    int64_t offset_x;
-    int64_t offset_h;
-    int64_t offset_y;
-    int64_t offset_g;
-    int64_t n;
+struct kn_vectors_params {
+    int64_t u_items;
+    int64_t u_offset_x;
+    int64_t u_offset_h;
+    int64_t u_offset_y;
+    int64_t u_offset_g;
+    int64_t u_n;
 };
 
-extern "C" __global__ void vectors(const float *__restrict__ x, const uint16_t *__restrict__ h, float *__restrict__ y, uint16_t *__restrict__ g, struct vectors_params p)
+extern "C" __global__ void kn_vectors(const float *__restrict__ u_x, const uint16_t *__restrict__ u_h, float *__restrict__ u_y, uint16_t *__restrict__ u_g, struct kn_vectors_params p)
 {
     const int64_t item = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-    if (item >= p.items) return;
+    if (item >= p.u_items) return;
     const int64_t t1 = item * 4;
-    const int t2 = t1 < p.n;
-    const int64_t t3 = t1 + p.offset_x;
+    const int t2 = t1 < p.u_n;
+    const int64_t t3 = t1 + p.u_offset_x;
     kni_f32x4 t4 = KNI_MAKE(kni_f32x4){1.0f, 1.0f, 1.0f, 1.0f};
     if (t2) {
-        t4 = *(const kni_f32x4 *)(x + t3);
+        t4 = *(const kni_f32x4 *)(u_x + t3);
     }
     const kni_f32x4 t5 = KNI_MAKE(kni_f32x4){t4.s0 * t4.s0 + 0.25f, t4.s1 * t4.s1 + 0.25f, t4.s2 * t4.s2 + 0.25f, t4.s3 * t4.s3 + 0.25f};
-    const int64_t t6 = t1 + p.offset_y;
-    if (t2) *(kni_f32x4 *)(y + t6) = KNI_MAKE(kni_f32x4){t4.s0 < 0.0f ? -t5.s0 : t5.s0, t4.s1 < 0.0f ? -t5.s1 : t5.s1, t4.s2 < 0.0f ? -t5.s2 : t5.s2, t4.s3 < 0.0f ? -t5.s3 : t5.s3};
+    const int64_t t6 = t1 + p.u_offset_y;
+    if (t2) *(kni_f32x4 *)(u_y + t6) = KNI_MAKE(kni_f32x4){t4.s0 < 0.0f ? -t5.s0 : t5.s0, t4.s1 < 0.0f ? -t5.s1 : t5.s1, t4.s2 < 0.0f ? -t5.s2 : t5.s2, t4.s3 < 0.0f ? -t5.s3 : t5.s3};
     const int64_t t7 = item * 8;
-    const int64_t t8 = t7 + p.offset_h;
-    const kni_u16x8 t9_raw = *(const kni_u16x8 *)(h + t8);
+    const int64_t t8 = t7 + p.u_offset_h;
+    const kni_u16x8 t9_raw = *(const kni_u16x8 *)(u_h + t8);
     const kni_f32x8 t9 = KNI_MAKE(kni_f32x8){kni_cast_f32_f16(t9_raw.s0), kni_cast_f32_f16(t9_raw.s1), kni_cast_f32_f16(t9_raw.s2), kni_cast_f32_f16(t9_raw.s3), kni_cast_f32_f16(t9_raw.s4), kni_cast_f32_f16(t9_raw.s5), kni_cast_f32_f16(t9_raw.s6), kni_cast_f32_f16(t9_raw.s7)};
     const kni_f32x8 t10 = KNI_MAKE(kni_f32x8){t9.s0 * t9.s7, t9.s1 * t9.s6, t9.s2 * t9.s5, t9.s3 * t9.s4, t9.s4 * t9.s3, t9.s5 * t9.s2, t9.s6 * t9.s1, t9.s7 * t9.s0};
-    const int64_t t11 = t7 + p.offset_g;
-    *(kni_u16x8 *)(g + t11) = KNI_MAKE(kni_u16x8){kni_cast_bf16_f32(t10.s0), kni_cast_bf16_f32(t10.s1), kni_cast_bf16_f32(t10.s2), kni_cast_bf16_f32(t10.s3), kni_cast_bf16_f32(t10.s4), kni_cast_bf16_f32(t10.s5), kni_cast_bf16_f32(t10.s6), kni_cast_bf16_f32(t10.s7)};
+    const int64_t t11 = t7 + p.u_offset_g;
+    *(kni_u16x8 *)(u_g + t11) = KNI_MAKE(kni_u16x8){kni_cast_bf16_f32(t10.s0), kni_cast_bf16_f32(t10.s1), kni_cast_bf16_f32(t10.s2), kni_cast_bf16_f32(t10.s3), kni_cast_bf16_f32(t10.s4), kni_cast_bf16_f32(t10.s5), kni_cast_bf16_f32(t10.s6), kni_cast_bf16_f32(t10.s7)};
 }

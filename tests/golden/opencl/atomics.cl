@@ -113,31 +113,31 @@ KNI_FUNCTION uint32_t kni_atomic_compare_u32_global(__global uint32_t *element, 
     return (uint32_t)old;
 }
 
-struct atomics_params {
-    int64_t items;
-    int64_t offset_x;
-    int64_t offset_counts;
-    int64_t offset_sums;
-    int64_t offset_wide;
-    int64_t offset_totals;
-    int64_t offset_flags;
+struct kn_atomics_params {
+    int64_t u_items;
+    int64_t u_offset_x;
+    int64_t u_offset_counts;
+    int64_t u_offset_sums;
+    int64_t u_offset_wide;
+    int64_t u_offset_totals;
+    int64_t u_offset_flags;
 };
 
-__kernel void atomics(__global const int32_t *restrict x, __global int32_t *restrict counts, __global float *restrict sums, __global double *restrict wide, __global int64_t *restrict totals, __global uint32_t *restrict flags, struct atomics_params p)
+__kernel void kn_atomics(__global const int32_t *restrict u_x, __global int32_t *restrict u_counts, __global float *restrict u_sums, __global double *restrict u_wide, __global int64_t *restrict u_totals, __global uint32_t *restrict u_flags, struct kn_atomics_params p)
 {
     const int64_t item = (int64_t)get_global_id(0);
-    if (item >= p.items) return;
-    const int32_t t1 = x[item + p.offset_x];
+    if (item >= p.u_items) return;
+    const int32_t t1 = u_x[item + p.u_offset_x];
     const int32_t t2 = t1 & 3;
-    kni_atomic_add_i32_global(&counts[(int64_t)((uint64_t)(int64_t)t2 + (uint64_t)p.offset_counts)], 1);
-    kni_atomic_add_f32_global(&sums[(int64_t)((uint64_t)(int64_t)t2 + (uint64_t)p.offset_sums)], (float)t1);
-    kni_atomic_max_f32_global(&sums[(int64_t)((uint64_t)(int64_t)(int32_t)((uint32_t)t2 + (uint32_t)4) + (uint64_t)p.offset_sums)], (float)t1);
-    kni_atomic_add_f64_global(&wide[(int64_t)((uint64_t)(int64_t)t2 + (uint64_t)p.offset_wide)], (double)t1);
-    kni_atomic_min_f64_global(&wide[(int64_t)((uint64_t)(int64_t)(int32_t)((uint32_t)t2 + (uint32_t)4) + (uint64_t)p.offset_wide)], (double)t1);
-    kni_atomic_add_i64_global(&totals[(int64_t)((uint64_t)(int64_t)t2 + (uint64_t)p.offset_totals)], (int64_t)t1);
-    kni_atomic_min_i64_global(&totals[(int64_t)((uint64_t)(int64_t)(int32_t)((uint32_t)t2 + (uint32_t)4) + (uint64_t)p.offset_totals)], (int64_t)t1);
-    const uint32_t t3 = kni_atomic_compare_u32_global(&flags[(int64_t)((uint64_t)(int64_t)t2 + (uint64_t)p.offset_flags)], 7u, 0u);
+    kni_atomic_add_i32_global(&u_counts[(int64_t)((uint64_t)(int64_t)t2 + (uint64_t)p.u_offset_counts)], 1);
+    kni_atomic_add_f32_global(&u_sums[(int64_t)((uint64_t)(int64_t)t2 + (uint64_t)p.u_offset_sums)], (float)t1);
+    kni_atomic_max_f32_global(&u_sums[(int64_t)((uint64_t)(int64_t)(int32_t)((uint32_t)t2 + (uint32_t)4) + (uint64_t)p.u_offset_sums)], (float)t1);
+    kni_atomic_add_f64_global(&u_wide[(int64_t)((uint64_t)(int64_t)t2 + (uint64_t)p.u_offset_wide)], (double)t1);
+    kni_atomic_min_f64_global(&u_wide[(int64_t)((uint64_t)(int64_t)(int32_t)((uint32_t)t2 + (uint32_t)4) + (uint64_t)p.u_offset_wide)], (double)t1);
+    kni_atomic_add_i64_global(&u_totals[(int64_t)((uint64_t)(int64_t)t2 + (uint64_t)p.u_offset_totals)], (int64_t)t1);
+    kni_atomic_min_i64_global(&u_totals[(int64_t)((uint64_t)(int64_t)(int32_t)((uint32_t)t2 + (uint32_t)4) + (uint64_t)p.u_offset_totals)], (int64_t)t1);
+    const uint32_t t3 = kni_atomic_compare_u32_global(&u_flags[(int64_t)((uint64_t)(int64_t)t2 + (uint64_t)p.u_offset_flags)], 7u, 0u);
     if (t3 == 0u) {
-        kni_atomic_add_i32_global(&counts[(int64_t)((uint64_t)(int64_t)(int32_t)((uint32_t)t2 + (uint32_t)4) + (uint64_t)p.offset_counts)], 1);
+        kni_atomic_add_i32_global(&u_counts[(int64_t)((uint64_t)(int64_t)(int32_t)((uint32_t)t2 + (uint32_t)4) + (uint64_t)p.u_offset_counts)], 1);
     }
 }

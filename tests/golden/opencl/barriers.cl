@@ -28,32 +28,32 @@ KNI_INLINE uint64_t kni_bits_f64(double x) { return as_ulong(x); }
 KNI_INLINE double kni_from_bits_f64(uint64_t u) { return as_double(u); }
 #endif
 
-struct barriers_params {
-    int64_t limit;
+struct kn_barriers_params {
+    int64_t u_limit;
 };
 
-__kernel void barriers(__global const float *restrict x, __global float *restrict y, struct barriers_params p)
+__kernel void kn_barriers(__global const float *restrict u_x, __global float *restrict u_y, struct kn_barriers_params p)
 {
-    __local float shared[16];
-    float own[3];
+    __local float u_shared[16];
+    float u_own[3];
     const int64_t group = get_group_id(0);
     const int32_t member = (int32_t)get_local_id(0);
-    if (group >= p.limit) {
+    if (group >= p.u_limit) {
         return;
     }
     const int64_t t1 = group * 16 + (int64_t)member;
-    float v1 = x[t1];
+    float v1 = u_x[t1];
     for (int32_t i1 = 0; i1 < 3; i1++) {
-        own[i1] = v1 * (float)i1;
+        u_own[i1] = v1 * (float)i1;
     }
     int64_t v2 = 0;
     for (; v2 < 6; v2 = v2 + 1) {
         if (v2 == 1) {
             continue;
         }
-        shared[member] = v1;
+        u_shared[member] = v1;
         barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-        v1 = shared[member ^ 5] * 0.5f + v1;
+        v1 = u_shared[member ^ 5] * 0.5f + v1;
         barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
         if (v2 == group + 2) {
             break;
@@ -61,15 +61,15 @@ __kernel void barriers(__global const float *restrict x, __global float *restric
     }
     float v3 = v1;
     for (int32_t i2 = 0; i2 < 3; i2++) {
-        shared[member] = own[i2];
+        u_shared[member] = u_own[i2];
         barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
         if (member < 15) {
-            v3 = v3 + shared[member + 1];
+            v3 = v3 + u_shared[member + 1];
         }
         barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     }
     if (member == 3) {
         return;
     }
-    y[t1] = v3;
+    u_y[t1] = v3;
 }

@@ -36,21 +36,21 @@ KNI_FUNCTION void kni_report(__global int64_t *fault, int64_t value)
     cell[0] = 1;
 }
 
-struct faults_params {
-    int64_t items;
-    int64_t offset_kernel;
-    int64_t offset_float4;
-    int64_t offset_t1;
-    int64_t int_;
+struct kn_faults_params {
+    int64_t u_items;
+    int64_t u_offset_kernel;
+    int64_t u_offset_float4;
+    int64_t u_offset_t1;
+    int64_t u_int;
 };
 
-__kernel void faults(__global const int64_t *restrict kernel_, __global const float *restrict float4_, __global float *t1_, __global int64_t *fault, struct faults_params p)
+__kernel void kn_faults(__global const int64_t *restrict u_kernel, __global const float *restrict u_float4, __global float *u_t1, __global int64_t *fault, struct kn_faults_params p)
 {
     const int64_t item = (int64_t)get_global_id(0);
-    if (item >= p.items) return;
-    const int64_t t1 = kernel_[item + p.offset_kernel];
-    if (t1 >= 0 && t1 < p.int_) {
-        t1_[item + p.offset_t1] = float4_[(int64_t)((uint64_t)t1 + (uint64_t)p.offset_float4)];
+    if (item >= p.u_items) return;
+    const int64_t t1 = u_kernel[item + p.u_offset_kernel];
+    if (t1 >= 0 && t1 < p.u_int) {
+        u_t1[item + p.u_offset_t1] = u_float4[(int64_t)((uint64_t)t1 + (uint64_t)p.u_offset_float4)];
     } else {
         kni_report(fault, t1);
     }

@@ -28,22 +28,22 @@ KNI_INLINE uint64_t kni_bits_f64(double x) { return as_ulong(x); }
 KNI_INLINE double kni_from_bits_f64(uint64_t u) { return as_double(u); }
 #endif
 
-struct functions_params {
-    int64_t items;
-    int64_t offset_x;
-    int64_t offset_y;
+struct kn_functions_params {
+    int64_t u_items;
+    int64_t u_offset_x;
+    int64_t u_offset_y;
 };
 
 KNI_FUNCTION float user_polynomial(float a1, int32_t a2)
 {
-    float powers[4];
-    powers[0] = 1.0f;
+    float u_powers[4];
+    u_powers[0] = 1.0f;
     for (int32_t i1 = 1; i1 < 4; i1++) {
-        powers[i1] = powers[i1 - 1] * a1;
+        u_powers[i1] = u_powers[i1 - 1] * a1;
     }
     float v1 = 0.0f;
     for (int32_t i2 = 0; i2 < a2; i2++) {
-        v1 = v1 + powers[i2];
+        v1 = v1 + u_powers[i2];
     }
     return v1;
 }
@@ -56,10 +56,10 @@ KNI_FUNCTION float user_clipped(float a1)
     return user_polynomial(a1, 4);
 }
 
-__kernel void functions(__global const float *restrict x, __global float *restrict y, struct functions_params p)
+__kernel void kn_functions(__global const float *restrict u_x, __global float *restrict u_y, struct kn_functions_params p)
 {
     const int64_t item = (int64_t)get_global_id(0);
-    if (item >= p.items) return;
-    const float t1 = x[item + p.offset_x];
-    y[item + p.offset_y] = user_clipped(t1) - user_polynomial(t1, 2);
+    if (item >= p.u_items) return;
+    const float t1 = u_x[item + p.u_offset_x];
+    u_y[item + p.u_offset_y] = user_clipped(t1) - user_polynomial(t1, 2);
 }

@@ -61,19 +61,19 @@ KNI_INLINE uint16_t kni_cast_f16_f32(float x) { return (uint16_t)(kni_f32_to_f16
 KNI_INLINE uint16_t kni_cast_bf16_f32(float x) { return (uint16_t)(kni_f32_to_bf16(x)); }
 KNI_INLINE float kni_cast_f32_f16(uint16_t x) { return (float)(kni_f16_to_f32(x)); }
 
-struct halves_params {
-    int64_t items;
-    int64_t offset_x;
-    int64_t offset_s;
-    int64_t offset_y;
-    int64_t offset_t;
+struct kn_halves_params {
+    int64_t u_items;
+    int64_t u_offset_x;
+    int64_t u_offset_s;
+    int64_t u_offset_y;
+    int64_t u_offset_t;
 };
 
-__kernel void halves(__global const uint16_t *restrict x, __global const float *restrict s, __global uint16_t *restrict y, __global uint8_t *restrict t_, struct halves_params p)
+__kernel void kn_halves(__global const uint16_t *restrict u_x, __global const float *restrict u_s, __global uint16_t *restrict u_y, __global uint8_t *restrict u_t, struct kn_halves_params p)
 {
     const int64_t item = (int64_t)get_global_id(0);
-    if (item >= p.items) return;
-    const float t1 = kni_cast_f32_f16(kni_cast_f16_f32(kni_cast_f32_f16(x[item + p.offset_x]) * s[item + p.offset_s]));
-    y[item + p.offset_y] = kni_cast_bf16_f32(t1);
-    t_[item + p.offset_t] = (uint8_t)(t1 > 0.5f);
+    if (item >= p.u_items) return;
+    const float t1 = kni_cast_f32_f16(kni_cast_f16_f32(kni_cast_f32_f16(u_x[item + p.u_offset_x]) * u_s[item + p.u_offset_s]));
+    u_y[item + p.u_offset_y] = kni_cast_bf16_f32(t1);
+    u_t[item + p.u_offset_t] = (uint8_t)(t1 > 0.5f);
 }

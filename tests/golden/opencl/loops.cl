@@ -28,17 +28,17 @@ KNI_INLINE uint64_t kni_bits_f64(double x) { return as_ulong(x); }
 KNI_INLINE double kni_from_bits_f64(uint64_t u) { return as_double(u); }
 #endif
 
-struct loops_params {
-    int64_t items;
-    int64_t offset_x;
-    int64_t offset_y;
+struct kn_loops_params {
+    int64_t u_items;
+    int64_t u_offset_x;
+    int64_t u_offset_y;
 };
 
-__kernel void loops(__global const int32_t *restrict x, __global int64_t *restrict y, struct loops_params p)
+__kernel void kn_loops(__global const int32_t *restrict u_x, __global int64_t *restrict u_y, struct kn_loops_params p)
 {
     const int64_t item = (int64_t)get_global_id(0);
-    if (item >= p.items) return;
-    const int32_t t1 = x[item + p.offset_x];
+    if (item >= p.u_items) return;
+    const int32_t t1 = u_x[item + p.u_offset_x];
     int64_t v1 = 0;
     int64_t v2 = 0;
     for (; v1 < 20; v1 = v1 + 1) {
@@ -59,7 +59,7 @@ __kernel void loops(__global const int32_t *restrict x, __global int64_t *restri
                     continue;
                 }
                 if (v2 > 5000) {
-                    y[item + p.offset_y] = -1;
+                    u_y[item + p.u_offset_y] = -1;
                     return;
                 }
                 v2 = v2 + i1;
@@ -76,5 +76,5 @@ next1:;
             v1 = v1 - 1;
         }
     }
-    y[item + p.offset_y] = v2;
+    u_y[item + p.u_offset_y] = v2;
 }

@@ -30,28 +30,28 @@ KNI_INLINE double kni_from_bits_f64(uint64_t u) { return as_double(u); }
 KNI_FUNCTION int64_t kni_f32_to_i64(float v) { if (!(v >= (float)-9223372036854775808.0)) return v != v ? 0 : (-0x7fffffffffffffff - 1); return v >= (float)9223372036854775808.0 ? 0x7fffffffffffffff : (int64_t)v; }
 KNI_INLINE int8_t kni_cast_i8_f32(float x) { return (int8_t)(kni_f32_to_i64(x)); }
 
-struct masked_params {
-    int64_t items;
-    int64_t offset_x;
-    int64_t offset_y;
-    int64_t offset_z;
-    int64_t n;
+struct kn_masked_params {
+    int64_t u_items;
+    int64_t u_offset_x;
+    int64_t u_offset_y;
+    int64_t u_offset_z;
+    int64_t u_n;
 };
 
-__kernel void masked(__global const float *restrict x, __global float *restrict y, __global int8_t *restrict z, struct masked_params p)
+__kernel void kn_masked(__global const float *restrict u_x, __global float *restrict u_y, __global int8_t *restrict u_z, struct kn_masked_params p)
 {
     const int64_t item = (int64_t)get_global_id(0);
-    if (item >= p.items) return;
+    if (item >= p.u_items) return;
     const int64_t t1 = item - 3;
-    const float t2 = t1 >= 0 && t1 < p.n ? x[t1 + p.offset_x] : -1.0f;
-    if (t2 != -1.0f) z[item + p.offset_z] = kni_cast_i8_f32(t2);
+    const float t2 = t1 >= 0 && t1 < p.u_n ? u_x[t1 + p.u_offset_x] : -1.0f;
+    if (t2 != -1.0f) u_z[item + p.u_offset_z] = kni_cast_i8_f32(t2);
     const int64_t t3 = item * 4;
-    const int4 t4 = (int4)(t3 + 0 < p.n, t3 + 1 < p.n, t3 + 2 < p.n, t3 + 3 < p.n);
-    const int64_t t5 = t3 + p.offset_x;
-    const float4 t6 = (float4)(t4.s0 ? x[t5] : t2, t4.s1 ? x[t5 + 1] : t2, t4.s2 ? x[t5 + 2] : t2, t4.s3 ? x[t5 + 3] : t2);
-    const int64_t t7 = t3 + p.offset_y;
-    if (t4.s0) y[t7] = t6.s0 * 2.0f;
-    if (t4.s1) y[t7 + 1] = t6.s1 * 2.0f;
-    if (t4.s2) y[t7 + 2] = t6.s2 * 2.0f;
-    if (t4.s3) y[t7 + 3] = t6.s3 * 2.0f;
+    const int4 t4 = (int4)(t3 + 0 < p.u_n, t3 + 1 < p.u_n, t3 + 2 < p.u_n, t3 + 3 < p.u_n);
+    const int64_t t5 = t3 + p.u_offset_x;
+    const float4 t6 = (float4)(t4.s0 ? u_x[t5] : t2, t4.s1 ? u_x[t5 + 1] : t2, t4.s2 ? u_x[t5 + 2] : t2, t4.s3 ? u_x[t5 + 3] : t2);
+    const int64_t t7 = t3 + p.u_offset_y;
+    if (t4.s0) u_y[t7] = t6.s0 * 2.0f;
+    if (t4.s1) u_y[t7 + 1] = t6.s1 * 2.0f;
+    if (t4.s2) u_y[t7 + 2] = t6.s2 * 2.0f;
+    if (t4.s3) u_y[t7 + 3] = t6.s3 * 2.0f;
 }

@@ -54,15 +54,15 @@ KNI_INLINE float kni_exp2_f32(float x)
 }
 KNI_INLINE float kni_word_exp2_f32(float a) { return (float)(kni_exp2_f32(a)); }
 
-struct near_words_params {
-    int64_t items;
-    int64_t offset_x;
-    int64_t offset_y;
+struct kn_near_words_params {
+    int64_t u_items;
+    int64_t u_offset_x;
+    int64_t u_offset_y;
 };
 
-__kernel void near_words(__global const float *restrict x, __global float *restrict y, struct near_words_params p)
+__kernel void kn_near_words(__global const float *restrict u_x, __global float *restrict u_y, struct kn_near_words_params p)
 {
     const int64_t item = (int64_t)get_global_id(0);
-    if (item >= p.items) return;
-    y[item + p.offset_y] = 1.0f / (1.0f + kni_word_exp2_f32(x[item + p.offset_x]));
+    if (item >= p.u_items) return;
+    u_y[item + p.u_offset_y] = 1.0f / (1.0f + kni_word_exp2_f32(u_x[item + p.u_offset_x]));
 }

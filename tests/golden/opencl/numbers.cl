@@ -72,30 +72,30 @@ KNI_INLINE int32_t kni_word_rem_i32(int32_t a, int32_t b) { return (int32_t)((((
 KNI_INLINE int32_t kni_word_shl_i32(int32_t a, int32_t b) { return (int32_t)(((b) < 0 || (b) >= (int32_t)(8 * sizeof(int32_t)) ? 0 : (int32_t)((uint64_t)(a) << (b)))); }
 KNI_INLINE uint32_t kni_word_div_u32(uint32_t a, uint32_t b) { return (uint32_t)(((b) == 0 ? 0 : (b) + 1 == 0 && (uint32_t)-1 < 0 ? ((uint32_t)(0 - (uint32_t)(a))) : (a) / (b))); }
 
-struct numbers_params {
-    int64_t items;
-    int64_t offset_x;
-    int64_t offset_u;
-    int64_t offset_i;
-    int64_t offset_y;
-    int64_t offset_h;
-    int64_t offset_f;
-    int64_t offset_w;
-    int32_t table[3];
+struct kn_numbers_params {
+    int64_t u_items;
+    int64_t u_offset_x;
+    int64_t u_offset_u;
+    int64_t u_offset_i;
+    int64_t u_offset_y;
+    int64_t u_offset_h;
+    int64_t u_offset_f;
+    int64_t u_offset_w;
+    int32_t u_table[3];
     uint8_t kni_rest[4];
 };
 
-__kernel void numbers(__global const double *restrict x, __global const uint8_t *restrict u, __global const int32_t *restrict i_, __global int64_t *restrict y, __global int16_t *restrict h, __global float *restrict f, __global uint32_t *restrict w, struct numbers_params p)
+__kernel void kn_numbers(__global const double *restrict u_x, __global const uint8_t *restrict u_u, __global const int32_t *restrict u_i, __global int64_t *restrict u_y, __global int16_t *restrict u_h, __global float *restrict u_f, __global uint32_t *restrict u_w, struct kn_numbers_params p)
 {
     const int64_t item = (int64_t)get_global_id(0);
-    if (item >= p.items) return;
-    const double t1 = x[item + p.offset_x];
-    const int32_t t2 = i_[item + p.offset_i];
-    const uint32_t t3 = (uint32_t)u[item + p.offset_u];
+    if (item >= p.u_items) return;
+    const double t1 = u_x[item + p.u_offset_x];
+    const int32_t t2 = u_i[item + p.u_offset_i];
+    const uint32_t t3 = (uint32_t)u_u[item + p.u_offset_u];
     const int32_t t4 = (int32_t)((uint32_t)(int32_t)((uint32_t)t2 + (uint32_t)2147483647) * (uint32_t)(int32_t)(0 - (uint32_t)t2));
-    y[item + p.offset_y] = (int64_t)((uint64_t)(int64_t)((uint64_t)(int64_t)((uint64_t)kni_cast_i64_f64(t1 * 1e18) + (uint64_t)kni_philox_word((int64_t)t2, item, 2)) + (uint64_t)(int64_t)kni_word_shl_i32(t4, t2 & 7)) - (uint64_t)(-9223372036854775807L - 1));
-    h[item + p.offset_h] = kni_cast_i16_f64(t1 * 12345.678);
+    u_y[item + p.u_offset_y] = (int64_t)((uint64_t)(int64_t)((uint64_t)(int64_t)((uint64_t)kni_cast_i64_f64(t1 * 1e18) + (uint64_t)kni_philox_word((int64_t)t2, item, 2)) + (uint64_t)(int64_t)kni_word_shl_i32(t4, t2 & 7)) - (uint64_t)(-9223372036854775807L - 1));
+    u_h[item + p.u_offset_h] = kni_cast_i16_f64(t1 * 12345.678);
     const float t5 = kni_from_bits_f32(kni_bits_f32(kni_fma_f32((float)t1, (float)t3, 0.0000001f)) ^ t3);
-    f[item + p.offset_f] = (t3 != 0 ? kni_word_sqrt_f32(kni_word_abs_f32(t5)) : t5) / (float)p.table[kni_word_rem_i32(t2, 3)];
-    w[item + p.offset_w] = kni_word_div_u32((uint32_t)t4 >> 3u, t3 | 1u);
+    u_f[item + p.u_offset_f] = (t3 != 0 ? kni_word_sqrt_f32(kni_word_abs_f32(t5)) : t5) / (float)p.u_table[kni_word_rem_i32(t2, 3)];
+    u_w[item + p.u_offset_w] = kni_word_div_u32((uint32_t)t4 >> 3u, t3 | 1u);
 }

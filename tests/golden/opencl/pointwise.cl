@@ -31,18 +31,18 @@ KNI_FUNCTION float kni_larger_f32(float a, float b) { float m = a > b ? a : b; r
 KNI_INLINE float kni_word_max_f32(float a, float b) { return (float)(kni_larger_f32(a, b)); }
 KNI_INLINE int64_t kni_word_rem_i64(int64_t a, int64_t b) { return (int64_t)((((b) == 0 || ((b) + 1 == 0 && (int64_t)-1 < 0) ? 0 : (a) % (b)) + (((b) == 0 || ((b) + 1 == 0 && (int64_t)-1 < 0) ? 0 : (a) % (b)) != 0 && ((a) < 0) != ((b) < 0) ? (b) : 0))); }
 
-struct pointwise_params {
-    int64_t items;
-    int64_t offset_x;
-    int64_t offset_bias;
-    int64_t offset_y;
-    float scale;
-    int64_t columns;
+struct kn_pointwise_params {
+    int64_t u_items;
+    int64_t u_offset_x;
+    int64_t u_offset_bias;
+    int64_t u_offset_y;
+    float u_scale;
+    int64_t u_columns;
 };
 
-__kernel void pointwise(__global const float *restrict x, __global const float *restrict bias, __global float *restrict y, struct pointwise_params p)
+__kernel void kn_pointwise(__global const float *restrict u_x, __global const float *restrict u_bias, __global float *restrict u_y, struct kn_pointwise_params p)
 {
     const int64_t item = (int64_t)get_global_id(0);
-    if (item >= p.items) return;
-    y[item + p.offset_y] = kni_word_max_f32(x[item + p.offset_x] * p.scale + bias[kni_word_rem_i64(item, p.columns) + p.offset_bias], 0.0f) / 3.0f;
+    if (item >= p.u_items) return;
+    u_y[item + p.u_offset_y] = kni_word_max_f32(u_x[item + p.u_offset_x] * p.u_scale + u_bias[kni_word_rem_i64(item, p.u_columns) + p.u_offset_bias], 0.0f) / 3.0f;
 }

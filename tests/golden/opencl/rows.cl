@@ -30,88 +30,88 @@ KNI_INLINE double kni_from_bits_f64(uint64_t u) { return as_double(u); }
 KNI_FUNCTION float kni_larger_f32(float a, float b) { float m = a > b ? a : b; return a != a ? a : m; }
 KNI_INLINE float kni_word_max_f32(float a, float b) { return (float)(kni_larger_f32(a, b)); }
 
-struct rows_params {
-    int64_t columns;
+struct kn_rows_params {
+    int64_t u_columns;
 };
 
-__kernel void rows(__global const float *restrict x, __global float *restrict y, struct rows_params p)
+__kernel void kn_rows(__global const float *restrict u_x, __global float *restrict u_y, struct kn_rows_params p)
 {
-    __local float scratch_f32[64];
+    __local float u_scratch_f32[64];
     const int64_t group = get_group_id(0);
     const int32_t member = (int32_t)get_local_id(0);
     const int64_t t1 = (int64_t)member;
-    const int64_t t2 = group * p.columns;
+    const int64_t t2 = group * p.u_columns;
     float v1 = -KNI_INF_F32;
     float v2 = 0.0f;
-    for (int64_t i1 = t1; i1 < p.columns; i1 += 64) {
-        const float t3 = x[t2 + i1];
+    for (int64_t i1 = t1; i1 < p.u_columns; i1 += 64) {
+        const float t3 = u_x[t2 + i1];
         v1 = kni_word_max_f32(v1, t3);
         v2 = v2 + t3;
     }
-    scratch_f32[member] = v1;
+    u_scratch_f32[member] = v1;
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     if ((member & 31) < 16) {
-        scratch_f32[member] = kni_word_max_f32(scratch_f32[member], scratch_f32[member + 16]);
+        u_scratch_f32[member] = kni_word_max_f32(u_scratch_f32[member], u_scratch_f32[member + 16]);
     }
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     if ((member & 31) < 8) {
-        scratch_f32[member] = kni_word_max_f32(scratch_f32[member], scratch_f32[member + 8]);
+        u_scratch_f32[member] = kni_word_max_f32(u_scratch_f32[member], u_scratch_f32[member + 8]);
     }
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     if ((member & 31) < 4) {
-        scratch_f32[member] = kni_word_max_f32(scratch_f32[member], scratch_f32[member + 4]);
+        u_scratch_f32[member] = kni_word_max_f32(u_scratch_f32[member], u_scratch_f32[member + 4]);
     }
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     if ((member & 31) < 2) {
-        scratch_f32[member] = kni_word_max_f32(scratch_f32[member], scratch_f32[member + 2]);
+        u_scratch_f32[member] = kni_word_max_f32(u_scratch_f32[member], u_scratch_f32[member + 2]);
     }
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     if ((member & 31) < 1) {
-        scratch_f32[member] = kni_word_max_f32(scratch_f32[member], scratch_f32[member + 1]);
+        u_scratch_f32[member] = kni_word_max_f32(u_scratch_f32[member], u_scratch_f32[member + 1]);
     }
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     if (member < 1) {
         const int32_t t4 = member * 32;
-        scratch_f32[t4] = kni_word_max_f32(scratch_f32[t4], scratch_f32[t4 + 32]);
+        u_scratch_f32[t4] = kni_word_max_f32(u_scratch_f32[t4], u_scratch_f32[t4 + 32]);
     }
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-    float v3 = scratch_f32[0];
+    float v3 = u_scratch_f32[0];
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     float v4 = v3;
     const float t5 = v4;
-    scratch_f32[member] = v2;
+    u_scratch_f32[member] = v2;
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     if ((member & 31) < 16) {
-        scratch_f32[member] = scratch_f32[member] + scratch_f32[member + 16];
+        u_scratch_f32[member] = u_scratch_f32[member] + u_scratch_f32[member + 16];
     }
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     if ((member & 31) < 8) {
-        scratch_f32[member] = scratch_f32[member] + scratch_f32[member + 8];
+        u_scratch_f32[member] = u_scratch_f32[member] + u_scratch_f32[member + 8];
     }
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     if ((member & 31) < 4) {
-        scratch_f32[member] = scratch_f32[member] + scratch_f32[member + 4];
+        u_scratch_f32[member] = u_scratch_f32[member] + u_scratch_f32[member + 4];
     }
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     if ((member & 31) < 2) {
-        scratch_f32[member] = scratch_f32[member] + scratch_f32[member + 2];
+        u_scratch_f32[member] = u_scratch_f32[member] + u_scratch_f32[member + 2];
     }
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     if ((member & 31) < 1) {
-        scratch_f32[member] = scratch_f32[member] + scratch_f32[member + 1];
+        u_scratch_f32[member] = u_scratch_f32[member] + u_scratch_f32[member + 1];
     }
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     if (member < 1) {
         const int32_t t6 = member * 32;
-        scratch_f32[t6] = scratch_f32[t6] + scratch_f32[t6 + 32];
+        u_scratch_f32[t6] = u_scratch_f32[t6] + u_scratch_f32[t6 + 32];
     }
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-    float v5 = scratch_f32[0];
+    float v5 = u_scratch_f32[0];
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     float v6 = v5;
     const float t7 = v6;
-    for (int64_t i2 = t1; i2 < p.columns; i2 += 64) {
+    for (int64_t i2 = t1; i2 < p.u_columns; i2 += 64) {
         const int64_t t8 = t2 + i2;
-        y[t8] = (x[t8] - t5) / t7;
+        u_y[t8] = (u_x[t8] - t5) / t7;
     }
 }

@@ -28,17 +28,17 @@ KNI_INLINE uint64_t kni_bits_f64(double x) { return as_ulong(x); }
 KNI_INLINE double kni_from_bits_f64(uint64_t u) { return as_double(u); }
 #endif
 
-__kernel void subgroups(__global const float *restrict x, __global float *restrict y)
+__kernel void kn_subgroups(__global const float *restrict u_x, __global float *restrict u_y)
 {
     const int64_t group = get_group_id(0);
     const int64_t group1 = get_group_id(1);
     const int64_t groups = get_num_groups(0);
     const int32_t member = (int32_t)get_local_id(0);
     const int64_t t1 = (group1 * groups + group) * 64 + (int64_t)member;
-    const float t2 = x[t1];
+    const float t2 = u_x[t1];
     float v1 = t2;
     float v2 = t2;
     float v3 = t2;
     int32_t v4 = 0;
-    y[t1] = v1 - v2 + v3 * (float)v4;
+    u_y[t1] = v1 - v2 + v3 * (float)v4;
 }

@@ -37,45 +37,45 @@ KNI_INLINE float kni_f16_to_f32(uint16_t half_)
 }
 KNI_INLINE float kni_cast_f32_f16(uint16_t x) { return (float)(kni_f16_to_f32(x)); }
 
-struct tiles_params {
-    int64_t depth;
+struct kn_tiles_params {
+    int64_t u_depth;
 };
 
-__kernel void tiles(__global const uint16_t *restrict x, __global const uint16_t *restrict y, __global float *restrict z, struct tiles_params p)
+__kernel void kn_tiles(__global const uint16_t *restrict u_x, __global const uint16_t *restrict u_y, __global float *restrict u_z, struct kn_tiles_params p)
 {
-    float tile_f32[256];
-    float tile_f32_1[256];
-    float tile_f32_2[256];
+    float u_tile_f32[256];
+    float u_tile_f32_1[256];
+    float u_tile_f32_2[256];
     const int64_t group = get_group_id(0);
     const int32_t member = (int32_t)get_local_id(0);
     if (member / 1 == 0) {
         for (int64_t i1 = 0; i1 < 256; i1++) {
-            tile_f32_2[i1] = 1.0f;
+            u_tile_f32_2[i1] = 1.0f;
         }
-        const int64_t t1 = group * 16 * p.depth;
-        for (int64_t i2 = 0; i2 < p.depth; i2 += 16) {
+        const int64_t t1 = group * 16 * p.u_depth;
+        for (int64_t i2 = 0; i2 < p.u_depth; i2 += 16) {
             const int64_t t2 = t1 + i2;
             const int64_t t3 = (int64_t)0 / 1 * 16;
             for (int64_t i3 = 0; i3 < 16; i3++) {
                 for (int64_t i4 = 0; i4 < 16; i4++) {
-                    tile_f32[i3 * 16 + i4] = kni_cast_f32_f16(x[t2 + (t3 + i3) * p.depth + i4]);
+                    u_tile_f32[i3 * 16 + i4] = kni_cast_f32_f16(u_x[t2 + (t3 + i3) * p.u_depth + i4]);
                 }
             }
             const int64_t t4 = i2 * 16;
             const int64_t t5 = (int64_t)0 % 1 * 16;
             for (int64_t i5 = 0; i5 < 16; i5++) {
                 for (int64_t i6 = 0; i6 < 16; i6++) {
-                    tile_f32_1[i5 * 16 + i6] = kni_cast_f32_f16(y[t4 + i5 * 16 + (t5 + i6)]);
+                    u_tile_f32_1[i5 * 16 + i6] = kni_cast_f32_f16(u_y[t4 + i5 * 16 + (t5 + i6)]);
                 }
             }
             for (int64_t i7 = 0; i7 < 16; i7++) {
                 for (int64_t i8 = 0; i8 < 16; i8++) {
                     const int64_t t6 = i7 * 16 + i8;
-                    float v1 = tile_f32_2[t6];
+                    float v1 = u_tile_f32_2[t6];
                     for (int64_t i9 = 0; i9 < 16; i9++) {
-                        v1 = v1 + tile_f32[i7 * 16 + i9] * tile_f32_1[i9 * 16 + i8];
+                        v1 = v1 + u_tile_f32[i7 * 16 + i9] * u_tile_f32_1[i9 * 16 + i8];
                     }
-                    tile_f32_2[t6] = v1;
+                    u_tile_f32_2[t6] = v1;
                 }
             }
         }
@@ -85,7 +85,7 @@ __kernel void tiles(__global const uint16_t *restrict x, __global const uint16_t
         const int64_t t10 = t8 % 1 * 16;
         for (int64_t i10 = 0; i10 < 16; i10++) {
             for (int64_t i11 = 0; i11 < 16; i11++) {
-                z[t7 + (t9 + i10) * 16 + (t10 + i11)] = tile_f32_2[i10 * 16 + i11];
+                u_z[t7 + (t9 + i10) * 16 + (t10 + i11)] = u_tile_f32_2[i10 * 16 + i11];
             }
         }
     }
