@@ -32,6 +32,22 @@ def _compile_and_run(source, build):
     return []
 
 
+_VARIABLE = re.compile(r"(?:kni_environment|getenv|bytes_from_environment|environment)\(\"(KN_[A-Z0-9_]+)\"\)")
+_VARIABLE_PAGE = "docs/variables.md"
+
+
+def _variables_not_told():
+    """Variables that the library or the command line read and the page does not name, and the other way round."""
+    names, mentioned = set(), set()
+    for name in tree.files_in(("src", "tools"), (".c",)):
+        names.update(_VARIABLE.findall(tree.read(name)))
+        mentioned.update(re.findall(r'"(KN_[A-Z0-9_]+)"', tree.read(name)))
+    told = set(re.findall(r"`(KN_[A-Z0-9_]+)", tree.read(_VARIABLE_PAGE)))
+    return ["%s is read but not told" % n for n in sorted(names - told)] + [
+        "%s is told but not read" % n for n in sorted(told - mentioned)
+    ]
+
+
 def _public_names():
     names = set()
     for name in tree.files_in(("include",), (".h",)):
@@ -70,6 +86,7 @@ def _missing_names():
 
 def check(build):
     examples = [e for e in _EXAMPLE.findall(tree.read("README.md")) if "main(" in e]
+    yield "%s names every variable" % _VARIABLE_PAGE, _variables_not_told()
     yield "README.md has an example", [] if examples else ["no fenced C text with a main"]
     for number, source in enumerate(examples, 1):
         count = source.count("\n")

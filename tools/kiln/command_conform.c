@@ -326,6 +326,9 @@ int kiln_command_conform(int count, char **arguments)
         if (run.own_tolerance)
             printf("%lld cases have a tolerance of their own\n", (long long)run.own_tolerance);
         printf("%lld skipped, %lld fell back\n", (long long)run.skipped, (long long)run.fell_back);
+        if (!run.passed && !run.failed)
+            printf(
+                "no case was run: no op's name contains the filter, or the sample has none of its cases\n");
         printf("%lld passed, %lld failed\n", (long long)run.passed, (long long)run.failed);
     }
     if (!good) return 1;

@@ -48,8 +48,13 @@ struct kni_jit {
 
 bool kni_jit_wanted(void)
 {
+    static atomic_flag told = ATOMIC_FLAG_INIT;
     const char *text = kni_environment("KN_JIT");
-    return text && !strncmp(text, "cc", 2) && (!text[2] || text[2] == ':');
+    if (!text || !*text || !strcmp(text, "off")) return false;
+    if (!strcmp(text, "cc") || !strcmp(text, "cc:wait")) return true;
+    if (!atomic_flag_test_and_set(&told))
+        kni_log(KN_LOG_WARNING, "KN_JIT=%s is none of cc, cc:wait and off; groups stay interpreted", text);
+    return false;
 }
 
 bool kni_jit_waits(void)
