@@ -18,7 +18,6 @@
 #include <kn/indexing.h>
 #include <kn/kernels.h>
 #include <kn/linalg.h>
-#include <kn/program.h>
 #include <kn/reduce.h>
 #include <kn/shape.h>
 #include <kn/signal.h>
