@@ -239,6 +239,9 @@ static void goes_other_ways(void)
     operands f = make_operands(KN_F32, M, N, K);
     begin();
     expect(kn_mul(kn_tanh(kn_add(linear(&f), f.residual)), f.bias), 0, 1);
+    /* But for numbers: a recording gives others to schedules, not to products. */
+    begin();
+    expect(kn_relu(kn_mul_scalar(kn_tanh(linear(&f)), 2)), 0, 2);
     operands large = make_operands(KN_F32, 512, 512, 512);
     begin();
     expect(kn_relu(linear(&large)), 1, 0);

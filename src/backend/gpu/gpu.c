@@ -169,10 +169,8 @@ static kn_status run_group(kni_gpu *g, const kni_group *group)
 {
     uint32_t mark = kni_gpu_recording_mark(g);
     kn_status s = kni_gpu_usable(g);
-    if (g->recording) g->recording->heads = group->kind == KNI_GROUP_PRODUCT;
     if (s == KN_OK) s = kni_gpu_group(g, group);
     if (KNI_UNLIKELY(g->recording != NULL)) {
-        g->recording->heads = 0;
         if (s == KN_OK)
             kni_gpu_recording_unit(g, NULL, mark, group->kind != KNI_GROUP_PRODUCT);
         else if (s != KN_ERROR_UNSUPPORTED)

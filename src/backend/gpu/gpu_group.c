@@ -60,7 +60,7 @@ static kn_status run_kernel(run *a, const kni_sched_target *target, int n)
     kn_status s = blocks_of(a, k, blocks);
     if (s) return s;
     s = kni_gpu_launch(a->gpu, kernel, &k->shape, blocks, k->n_buffers, a->cell, k->params);
-    if (s == KN_OK && a->gpu->recording) kni_gpu_recording_sources(a->gpu, k, 0);
+    if (s == KN_OK && a->gpu->recording) kni_gpu_recording_sources(a->gpu, k);
     return s;
 }
 

@@ -261,21 +261,16 @@ void kni_gpu_recording_launch(kni_gpu *g, const kni_gpu_kernel *k, const kni_lau
     if (copy && params) memcpy(copy, params, k->param_bytes);
 }
 
-void kni_gpu_recording_sources(kni_gpu *g, const kni_sched_kernel *k, uint32_t shift)
+void kni_gpu_recording_sources(kni_gpu *g, const kni_sched_kernel *k)
 {
     kni_gpu_recording *r = g->recording;
     if (!r || r->spoiled || !r->launches.n) return;
     kni_gpu_launched *l = (kni_gpu_launched *)r->launches.items + r->launches.n - 1;
     l->source = r->sources.n;
-    l->n_sources = k ? k->n_sources : 0;
-    l->sources_lack = k && k->sources_lack;
+    l->n_sources = k->n_sources;
+    l->sources_lack = k->sources_lack;
     kni_sched_source *copy = l->n_sources ? append(r, &r->sources, l->n_sources, sizeof *copy) : NULL;
-    for (uint32_t i = 0; copy && i < l->n_sources; i++) {
-        copy[i] = k->sources[i];
-        copy[i].at = (uint16_t)(copy[i].at + shift);
-        copy[i].record = (uint16_t)(copy[i].record + r->heads);
-        if (copy[i].kind == KNI_SOURCE_SHARED) copy[i].index = (uint16_t)(copy[i].index + r->heads);
-    }
+    if (copy) memcpy(copy, k->sources, l->n_sources * sizeof *copy);
 }
 
 bool kni_gpu_may_overwrite(kni_gpu *g, const kni_storage *x)

@@ -90,7 +90,6 @@ struct kni_gpu_recording {
     /* while it is made */
     const kni_plan_run *run;
     uint32_t thread;
-    uint16_t heads;          /* records of the step that come before those of its schedule */
     bool spoiled;            /* it will be run, but not kept */
     kni_gpu_block *deferred; /* of others that were given back meanwhile: for the pool, later */
     kni_gpu_block *free_blocks[KNI_GPU_CLASSES];
@@ -112,9 +111,8 @@ uint32_t kni_gpu_recording_mark(const kni_gpu *g);
 void kni_gpu_recording_unit(kni_gpu *g, const kn_record *r, uint32_t mark, bool scheduled);
 void kni_gpu_recording_launch(kni_gpu *g, const kni_gpu_kernel *k, const kni_launch_shape *shape,
                               const void *params);
-/* Where the numbers of the launch just made come from: those of a schedule, whose params begin so many bytes later, and
-   whose records are the unit's, without the product that it begins with; k NULL: none of them changes. */
-void kni_gpu_recording_sources(kni_gpu *g, const kni_sched_kernel *k, uint32_t shift);
+/* Where the numbers of the launch just made, of a schedule, come from. */
+void kni_gpu_recording_sources(kni_gpu *g, const kni_sched_kernel *k);
 /* It will not be kept. */
 void kni_gpu_recording_spoil(kni_gpu *g);
 

@@ -1,6 +1,5 @@
 /* Groups of a product and what follows it: by the driver's library with an epilogue, by a kernel of ours that computes it
    where it stores, or as a product and an elementwise kernel. */
-#include "backend/gpu/gpu_recording.h"
 #include "backend/gpu/group_memo.h"
 #include "backend/gpu/product.h"
 #include "sched/sched_tail.h"
@@ -57,11 +56,7 @@ kn_status kni_gpu_launch_product(kni_gpu *g, const kni_gpu_product_launch *l)
     memset(params + bytes, 0, sizeof params - bytes);
     int64_t batches = l->batches > 32768 ? 32768 : l->batches;
     kni_launch_shape shape = {{(uint32_t)l->tiles, (uint32_t)batches, 1}, k->workgroup, 0};
-    kn_status s = kni_gpu_launch(g, k, &shape, blocks, n, -1, params);
-    if (s == KN_OK && g->recording)
-        kni_gpu_recording_sources(g, l->tail ? l->tail->laid_out : NULL,
-                                  (uint32_t)(l->n_buffers + l->n_numbers) * (uint32_t)sizeof(int64_t));
-    return s;
+    return kni_gpu_launch(g, k, &shape, blocks, n, -1, params);
 }
 
 /* ---- groups */
