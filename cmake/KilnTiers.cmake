@@ -48,6 +48,12 @@ message(STATUS "Kiln: CPU tiers ${KILN_TIERS}")
 # Appends the tiers' object files to the list named out_objects.
 function(kiln_add_tiers tier_sources out_objects)
     set(objects "")
+    # gcc threads clamps that follow each other into branches; as blends of vectors these take longer than the clamps.
+    set(elementwise ${tier_sources})
+    list(FILTER elementwise INCLUDE REGEX "/elementwise_[^/]*$")
+    if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
+        set_source_files_properties(${elementwise} PROPERTIES COMPILE_OPTIONS -fno-thread-jumps)
+    endif()
     foreach(tier IN LISTS KILN_TIERS)
         string(TOUPPER ${tier} upper)
         target_compile_definitions(kiln_library_flags INTERFACE KNI_HAVE_TIER_${upper}=1)
