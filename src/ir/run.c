@@ -6,7 +6,17 @@
 #include <stdarg.h>
 #include <string.h>
 
-enum { FEW = 4, MOST_STEPS = 1 << 26, LARGEST_STRIP = 1 << 16 };
+enum {
+    FEW = 4,
+    LARGEST_STRIP = 1 << 16,
+    CHECKED_STRIP =
+        16, /* items at a time when checking, so that an endless loop of many is found as soon as of one */
+    MOST_STEPS =
+        1
+        << 26, /* of the invocations of a strip together when checking, or MOST_EACH of each if that is more */
+    MOST_EACH = 1 << 18
+};
+static const uint64_t most_of_all = UINT64_C(1) << 32; /* of all invocations together when checking */
 
 bool kni_ir_run_fail(kni_ir_machine *m, const kni_ir_step *s, uint32_t who, const char *format, ...)
 {
@@ -58,6 +68,23 @@ static void apply_step(kni_ir_machine *m, const kni_ir_step *s)
                s->out_bytes);
 }
 
+/* One more step of those who are active; false told when that is too many. */
+static bool count_steps(kni_ir_machine *m, const kni_ir_step *s)
+{
+    uint64_t n = m->n_active + 3; /* a step costs something by itself */
+    uint32_t who = m->n_active ? m->active[0] : 0;
+    m->steps += n;
+    m->all_steps += n;
+    if (m->steps > m->max_steps)
+        return kni_ir_run_fail(m, s, who, "does not end: it is still here after about %D steps",
+                               (int64_t)(m->steps / n));
+    if (m->all_steps > m->max_steps && m->all_steps > most_of_all)
+        return kni_ir_run_fail(m, s, who,
+                               "the run is too long to check, more than %D steps: give it fewer items",
+                               (int64_t)most_of_all);
+    return true;
+}
+
 /* From the kernel's entry to its end, for the strip. */
 static bool run_steps(kni_ir_machine *m)
 {
@@ -70,9 +97,7 @@ static bool run_steps(kni_ir_machine *m)
             return true;
         else if (!s->action(m, s))
             return false;
-        if (m->max_steps && ++m->steps > m->max_steps)
-            return kni_ir_run_fail(m, s, m->n_active ? m->active[0] : 0, "runs for more than %D steps",
-                                   (int64_t)m->max_steps);
+        if (m->max_steps && !count_steps(m, s)) return false;
     }
 }
 
@@ -207,8 +232,9 @@ static void run_all(kni_ir_machine *m, int64_t begin, int64_t end)
         }
         return;
     }
+    uint32_t strip = m->check && m->program->strip > CHECKED_STRIP ? CHECKED_STRIP : m->program->strip;
     for (m->first = begin; m->first < end; m->first += m->count) {
-        m->count = end - m->first < m->program->strip ? (uint32_t)(end - m->first) : m->program->strip;
+        m->count = end - m->first < strip ? (uint32_t)(end - m->first) : strip;
         if (!run_strip(m)) return;
     }
 }
@@ -251,7 +277,11 @@ kn_status kni_ir_program_run(const kni_ir_program *p, const kni_ir_run_args *arg
     m->program = p;
     m->args = args;
     m->check = args->check;
-    m->max_steps = args->check && !args->max_steps ? MOST_STEPS : args->max_steps;
+    m->max_steps = args->max_steps;
+    if (m->check && !m->max_steps) {
+        uint64_t each = (uint64_t)MOST_EACH * p->ir->workgroup;
+        m->max_steps = each > MOST_STEPS ? each : MOST_STEPS;
+    }
     m->room = (p->strip + 15) / 16 * 16;
     for (int i = 0; i < 3; i++) m->groups[i] = args->groups[i] ? args->groups[i] : 1;
     m->subgroup = args->subgroup ? args->subgroup : 32;
@@ -264,6 +294,7 @@ kn_status kni_ir_program_run(const kni_ir_program *p, const kni_ir_run_args *arg
         lay_out(m, base, &bytes);
         fill_once(m);
         run_all(m, begin, end);
+        if (m->check && m->status == KN_OK) kni_ir_check_whole(m);
         s = m->status;
     } else {
         s = kni_fail(KN_ERROR_MEMORY, "no memory to run kernel %s", p->ir->name);

@@ -18,10 +18,12 @@ typedef struct kni_ir_run_args {
     uint32_t groups[3];               /* of a kernel of workgroups; 0 counts as 1 */
     uint32_t subgroup;                /* its size; 0: 32 or the workgroup's */
     int64_t *fault;                   /* [0] becomes 1 at the first report, [1] its value; may be NULL */
+    /* When checking, by bits: buffers that hold nothing before the run, and those that all has to be written of. */
+    uint64_t fresh, whole;
     /* Finds two invocations that write one element, one that reads what another writes, and elements of arrays that are
        read before they were written; stops kernels that do not end. */
     bool check;
-    uint64_t max_steps; /* for each strip when checking; 0: 2^26 */
+    uint64_t max_steps; /* of the invocations of a strip together; 0: none, when checking 2^26 */
 } kni_ir_run_args;
 
 /* Runs all items or workgroups. The failure told names line, column, binding, element and item. */

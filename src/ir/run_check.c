@@ -1,6 +1,7 @@
 /* Checking of the interpreter: who touched each element last. Two invocations race when one of them writes and nothing
    orders them; inside a workgroup a barrier does, between workgroups and items nothing. */
 #include "core/allocator.h"
+#include "core/error.h"
 #include "ir/run_internal.h"
 #include <string.h>
 
@@ -53,6 +54,24 @@ void kni_ir_check_end(kni_ir_machine *m)
         if (m->written[i]) kni_free(m->written[i], n);
         m->cells[i] = NULL;
         m->written[i] = NULL;
+    }
+}
+
+static bool marked(uint64_t bits, uint32_t binding) { return binding < 64 && bits >> binding & 1; }
+
+void kni_ir_check_whole(kni_ir_machine *m)
+{
+    const kni_ir *ir = m->program->ir;
+    for (uint32_t i = 0; i < ir->n_buffers; i++) {
+        int64_t n = marked(m->args->whole, i) ? element_count(m, i) : 0, at = 0;
+        while (at < n && m->cells[i] && m->cells[i][at].writer) at++;
+        if (at == n) continue;
+        m->status = kni_fail(KN_ERROR_INDEX,
+                             "%s: kernel %s: element %D of '%s' is never written, which leaves it undefined: "
+                             "write it, or make '%s' an `inout` buffer",
+                             ir->file[0] ? ir->file : "kernel", ir->name, at, ir->bindings[i].name,
+                             ir->bindings[i].name);
+        return;
     }
 }
 
@@ -114,6 +133,9 @@ bool kni_ir_touch(kni_ir_machine *m, const kni_ir_step *s, uint32_t who, int64_t
     if (!m->cells[s->index]) return true;
     kni_ir_cell *cell = &m->cells[s->index][at];
     int64_t actor = m->first + who + 1;
+    if (!cell->writer && kind != KNI_IR_TOUCH_WRITE && marked(m->args->fresh, s->index))
+        return kni_ir_run_fail(m, s, who, "element %D of '%s' is read before it was written", at,
+                               m->program->ir->bindings[s->index].name);
     bool both_atomic = kind == KNI_IR_TOUCH_ATOMIC && cell->atomic;
     if (cell->writer && !both_atomic && unordered(m, actor, cell->writer, cell->write_epoch))
         return race(m, s, who, at,

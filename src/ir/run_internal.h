@@ -84,7 +84,7 @@ struct kni_ir_machine {
     int64_t *positions;
     uint8_t *arrays[KNI_IR_MAX_BINDINGS]; /* of the kernel itself */
     float *tiles;
-    uint64_t steps, max_steps;
+    uint64_t steps, max_steps, all_steps; /* of the strip's invocations together, and of all so far */
     /* of checking */
     bool check;
     uint32_t epoch;
@@ -148,5 +148,7 @@ bool kni_ir_touch(kni_ir_machine *m, const kni_ir_step *s, uint32_t who, int64_t
 bool kni_ir_check_begin(kni_ir_machine *m);
 void kni_ir_check_forget(kni_ir_machine *m);
 void kni_ir_check_end(kni_ir_machine *m);
+/* After a run: fails where an element that has to be written was not. */
+void kni_ir_check_whole(kni_ir_machine *m);
 
 #endif

@@ -122,6 +122,16 @@ static void run_block(void *argument, int64_t task, int worker)
     if (s) atomic_store(&r->status, (int)s);
 }
 
+/* The buffers of some roles, as bits. */
+static uint64_t buffers_of(const kn_kernel *k, int first, int last)
+{
+    uint64_t bits = 0;
+    for (int i = 0; i < k->signature.n_buffers; i++)
+        if (k->signature.buffers[i].role >= first && k->signature.buffers[i].role <= last)
+            bits |= UINT64_C(1) << i;
+    return bits;
+}
+
 static kn_status run_all(run *r, const kni_launch *l, bool check)
 {
     const kni_ir *ir = r->variant->ir;
@@ -133,6 +143,8 @@ static kn_status run_all(run *r, const kni_launch *l, bool check)
                                 .items = l->items,
                                 .fault = r->fault,
                                 .groups = {ir->workgroup ? (uint32_t)l->items : 0, 1, 1},
+                                .fresh = buffers_of(r->k, KNI_IR_OUT, KNI_IR_TEMP),
+                                .whole = buffers_of(r->k, KNI_IR_OUT, KNI_IR_OUT),
                                 .check = check};
     if (l->items == 0) return KN_OK;
     if (check) return kni_ir_run(ir, &r->args);
@@ -146,7 +158,7 @@ static kn_status run_all(run *r, const kni_launch *l, bool check)
 static kn_status told(const run *r)
 {
     if (!r->fault[0]) return KN_OK;
-    return kni_fail_op(KN_ERROR_INDEX, r->k->name, "it reported %D", r->fault[1]);
+    return kni_fail(KN_ERROR_INDEX, KNI_KERNEL_REPORTED, r->k->name, r->fault[1], "");
 }
 
 static kn_status execute(const kn_op *row, const void *attributes, const kni_span *in, const kni_span *out,

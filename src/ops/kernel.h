@@ -36,4 +36,7 @@ typedef struct kni_kernel_source {
     uint32_t workgroup; /* not 0: items of the launch are workgroups */
 } kni_kernel_source;
 
+/* How report(value) of a user's kernel is told on every device: its name, the value, a place or nothing. */
+#define KNI_KERNEL_REPORTED "kernel %s reported %D%s"
+
 #endif

@@ -600,7 +600,7 @@ static void mistakes(void)
         "wrong:12:5: element 10 of 'y', which has 10 (item 7)",
         "wrong:12:5: element 0 of 'y' is written here and by item 0 (item 1)",
         "wrong:12:5: element 0 of 'y' is written here and read by item 9 (item 0)",
-        "wrong:12:5: runs for more than 100000 steps",
+        "wrong:12:5: does not end",
         "wrong:12:5: element 2 of 'a' is read before it was written (item 0)",
         "wrong:12:5: a loop does not count upwards (item 0)",
     };

@@ -166,8 +166,11 @@ static void debugging(void)
                  {"y[item / 2] = x[item];", "d.kn:3:"},
                  {"y[item] = x[item]; y[0] = 1;", "d.kn:3:"},
                  {"y[item] = item ? y[item - 1] : 0;", "d.kn:3:"},
-                 {"while (1) y[item] = 1;", "d.kn:3:"}};
-    for (int i = 0; i < 6; i++) {
+                 {"while (1) y[item] = 1;", "d.kn:3:1: does not end"},
+                 {"if (item != 3) y[item] = 1;", "d.kn: kernel k: element 3 of 'y' is never written"},
+                 {"y[item] += x[item];", "element 0 of 'y' is read before it was written"},
+                 {"y[item] = 1; report(item + 7);", "kernel k reported 7"}};
+    for (int i = 0; i < (int)(sizeof wrong / sizeof *wrong); i++) {
         char text[200];
         snprintf(text, sizeof text, "kernel k(index item, in T x[], out T y[])\n{\n%s\n}\n",
                  wrong[i].statement);
@@ -177,6 +180,31 @@ static void debugging(void)
         CHECK_ERROR(kn_kernel_debug(k, &x, 1, NULL, &y, 1), wrong[i].message);
         CHECK(!kn_ok(y));
     }
+    /* A loop without an end is found as soon among many items as among few. */
+    kn_kernel *k = kn_kernel_compile(
+        "kernel k(index item, in T x[], out T y[]) { while (x[item] >= 0) { } y[item] = 1; }", NULL);
+    kn_tensor x = counted(100000, KN_F32), y;
+    CHECK_ERROR(kn_kernel_debug(k, &x, 1, NULL, &y, 1), "(item 0)");
+    /* What is written later or by others counts. */
+    k = kn_kernel_compile("kernel k(workgroup 4, in T x[], out T y[], temp T t[])\n"
+                          "{\n    t[local_id()] = x[local_id()];\n    barrier();\n"
+                          "    if (local_id() == 0) for (index i = 0; i < 4; i++) y[i] = t[i];\n}\n",
+                          NULL);
+    x = counted(4, KN_F32);
+    int64_t temps = 4;
+    CHECK(k && kn_kernel_debug(k, &x, 1, &(kn_kernel_run_args){.temps = &temps}, &y, 1) == KN_OK);
+}
+
+/* A kernel's report is told alike everywhere: by its name, its value and the line of the call. */
+static void reports(void)
+{
+    kn_kernel *k = kn_kernel_compile(
+        "kernel k(index item, in T x[], out T y[]) { y[item] = x[item]; if (item == 2) report(9); }", NULL);
+    kn_tensor x = counted(4, KN_F32), y;
+    float values[4];
+    (void)kn_kernel_run(k, &x, 1, NULL, &y, 1);
+    CHECK_ERROR(kn_read(y, values, sizeof values), "kernel k reported 9");
+    if (!CHECK(strstr(kn_last_error(), "test_kernel_api.c:") != NULL)) printf("%s\n", kn_last_error());
 }
 
 /* Names that C, CUDA or OpenCL give a meaning are names like others. */
@@ -403,6 +431,7 @@ int main(void)
         groups();
         tiles();
         names(i < 2 ? 1 : 4);
+        reports();
         kn_device_use(NULL);
         char spec[40];
         snprintf(spec, sizeof spec, "autodiff(%s)", devices[i]);

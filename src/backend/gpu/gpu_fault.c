@@ -112,6 +112,9 @@ static void tell(const kni_gpu_cell *c, int64_t value)
         kni_text w = {what, sizeof what, 0};
         kni_text_format(&w, c->row->report, value >> 32, value & (int64_t)UINT32_MAX);
         (void)kni_fail_op(KN_ERROR_NUMERIC, c->name, "%s%s", what, place);
+    } else if (c->row->source) {
+        (void)kni_fail_op(KN_ERROR_INDEX, c->name == c->row->name ? NULL : c->name, KNI_KERNEL_REPORTED,
+                          c->row->name, value, place);
     } else {
         (void)kni_fail_op(KN_ERROR_INDEX, c->name, "index %D is out of range%s", value, place);
     }
