@@ -326,9 +326,9 @@ static void close_paper(kni_driver *d)
     free(d);
 }
 
-static kn_backend *open_paper(const char *argument, kn_backend *const *inner, int32_t n_inner)
+static kni_driver *open_driver(int32_t number)
 {
-    (void)argument, (void)inner, (void)n_inner;
+    (void)number;
     kni_driver *d = calloc(1, sizeof *d);
     *d = (kni_driver){.name = "paper",
                       .description = "a device of paper",
@@ -365,7 +365,14 @@ static kn_backend *open_paper(const char *argument, kn_backend *const *inner, in
         d->record_params = record_params;
         d->record_free = free_recording;
     }
-    return kni_gpu_open(d);
+    return d;
+}
+
+/* One for all stacks over it. */
+static kn_backend *open_paper(const char *argument, kn_backend *const *inner, int32_t n_inner)
+{
+    (void)inner;
+    return kni_gpu_open_numbered("paper", argument, n_inner, open_driver);
 }
 
 void paper_register(void)
