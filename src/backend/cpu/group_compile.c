@@ -418,7 +418,10 @@ static kni_strip_program *finish(compiler *c)
         p->result_bytes[i] = (uint8_t)(kni_dtypes[kni_slot(c->g->outputs[i])->type.dtype].bits / 8);
     number_places(c->steps, p->n_steps);
     number_places(c->once, p->n_once);
-    for (int32_t i = 0; i < p->n_steps; i++) p->gathers |= c->steps[i].kind == KNI_STRIP_GATHER;
+    for (int32_t i = 0; i < p->n_steps; i++) {
+        p->gathers |= c->steps[i].kind == KNI_STRIP_GATHER;
+        p->past_caches |= c->steps[i].past_caches;
+    }
     size_t steps = (size_t)p->n_steps * sizeof *p->steps, once = (size_t)p->n_once * sizeof *p->once;
     size_t bytes = sizeof *p + steps + once;
     kni_strip_program *made = kni_allocate(bytes);

@@ -220,7 +220,7 @@ void kni_strip_run(const kni_strip_program *p, const kni_strip_memory *m, int64_
         run_strip(&r, n, p->streams && first + p->strip + AHEAD <= p->n);
         go_on(&r, n);
     }
-    if (p->streams) ends[kni_cpu_tier()]();
+    if (p->past_caches) ends[kni_cpu_tier()]();
 }
 
 int64_t kni_strip_block(const kni_strip_program *p)

@@ -62,6 +62,7 @@ typedef struct kni_strip_program {
     int32_t register_bytes;                  /* of one */
     bool streams;                            /* more goes through than the caches hold */
     bool gathers;                            /* there are such steps */
+    bool past_caches;                        /* there are steps that write so */
     uint8_t result_bytes[KNI_GROUP_RESULTS]; /* of an element */
     int64_t dims[KN_MAX_RANK], n;
     int16_t reused[KNI_GROUP_RESULTS]; /* by result: the input whose memory it may take, -1 */
