@@ -49,7 +49,8 @@ KN_API kn_status kn_kernel_run(kn_kernel *kernel, const kn_tensor *in, int32_t n
                                const kn_kernel_run_args *args, kn_tensor *out, int32_t n_out);
 
 /* The same on the CPU in an interpreter that checks every index against its buffer and finds items that write one
-   element or read what another writes. KN_OK when it found nothing; the text names line, column, item and element. The
+   element or read what another writes, reads of what was never written, elements of `out` buffers that nobody writes
+   and loops that do not end. Other devices check none of this: run it first. KN_OK when it found nothing; the text names line, column, item and element. The
    results, on the CPU, are good only then. */
 KN_API kn_status kn_kernel_debug(kn_kernel *kernel, const kn_tensor *in, int32_t n_in,
                                  const kn_kernel_run_args *args, kn_tensor *out, int32_t n_out);

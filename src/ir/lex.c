@@ -114,7 +114,8 @@ static const char *number(kni_lexer *x, kni_lex_token *t)
     }
     t->length = (uint32_t)(p - t->text);
     if (p < x->end && (is_letter(*p) || is_digit(*p) || *p == '.'))
-        return "a number is whole (12), or decimal with a point or an exponent (0.5, 1e-3)";
+        return "a number is whole (12), or decimal with a point or an exponent (0.5, 1e-3), without a suffix "
+               "(0.5f) and without 0x";
     x->at = p;
     t->kind = whole ? KNI_LEX_WHOLE : KNI_LEX_REAL;
     for (uint32_t i = 0; i < t->length && whole; i++)

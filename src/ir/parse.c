@@ -52,6 +52,17 @@ static void free_tree(kni_parser *p)
 
 /* ---- tokens */
 
+/* What to write instead of the token where it is a word of another language that the text did not declare. */
+static const char *better(const kni_parser *p, const kni_lex_token *token)
+{
+    const char *here = token->kind == KNI_LEX_NAME ? kni_tree_foreign(token) : NULL;
+    for (const kni_tree_symbol *s = p->names; s && here; s = s->outer)
+        if (kni_lex_is(token, s->name)) return NULL;
+    for (const kni_tree_function *f = p->functions; f && here; f = f->next)
+        if (kni_lex_is(token, f->name)) return NULL;
+    return here;
+}
+
 void *kni_parse_fail(kni_parser *p, uint32_t line, uint32_t column, const char *format, ...)
 {
     if (p->failed) return NULL;
@@ -61,7 +72,16 @@ void *kni_parse_fail(kni_parser *p, uint32_t line, uint32_t column, const char *
     va_start(arguments, format);
     kni_text_format_list(&text, format, arguments);
     va_end(arguments);
-    kni_fail(KN_ERROR_ARGUMENT, "%s:%u:%u: %s", p->file, line, column, message);
+    /* The mistake is at this token, or at the sign behind it that no text may hold (threadIdx.x). */
+    kni_lex_token at = p->token;
+    char shown[KNI_LEX_SHOWN];
+    bool here = at.line == line && (at.column == column || at.column + at.length == column);
+    const char *instead = here ? better(p, &at) : NULL;
+    if (instead)
+        kni_fail(KN_ERROR_ARGUMENT, "%s:%u:%u: %s is no word of this language: write %s", p->file, at.line,
+                 at.column, kni_lex_show(&at, shown), instead);
+    else
+        kni_fail(KN_ERROR_ARGUMENT, "%s:%u:%u: %s", p->file, line, column, message);
     p->failed = true;
     p->token.kind = p->next.kind = KNI_LEX_END;
     return NULL;
@@ -255,6 +275,8 @@ static int parameter(kni_parser *p, kni_tree_function *f)
     kni_tree_type type = kni_parse_type(p, &at);
     char shown[KNI_LEX_SHOWN];
     const char *why = !type.compute ? "expected a type, found %s"
+                      : kni_lex_is(&p->next, "*")
+                          ? "there are no pointers: a buffer is in, inout, out or temp, and written %s x[]"
                       : role >= NUMBERS && kni_lex_is(&at, "T")
                           ? "a number is index, real or a type by its name, not %s"
                       : role >= NUMBERS && type.compute != type.memory ? "a number cannot be %s"

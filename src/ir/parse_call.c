@@ -19,6 +19,12 @@ static kni_tree_expression *new_call(kni_parser *p, int code, const kni_lex_toke
 /* Argument i, with the comma before it; false after a failure. */
 static bool argument(kni_parser *p, kni_tree_expression *e, int i, bool comma)
 {
+    if (kni_parse_peek(p, ")")) {
+        int wanted = e->call ? e->call->arguments : e->n_arguments;
+        kni_parse_fail(p, p->token.line, p->token.column, "%s takes %d argument%s",
+                       e->call ? e->call->name : e->function->name, wanted, wanted == 1 ? "" : "s");
+        return false;
+    }
     if (comma && !kni_parse_take(p, ",")) return false;
     kni_tree_expression *a = kni_parse_expression(p);
     if (!a) return false;

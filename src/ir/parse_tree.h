@@ -76,6 +76,8 @@ typedef struct kni_tree_word {
 } kni_tree_word;
 
 const kni_tree_word *kni_tree_word_find(const kni_lex_token *name);
+/* How to say here what a word of C, CUDA or OpenCL means; NULL: it is none that is known. */
+const char *kni_tree_foreign(const kni_lex_token *name);
 
 /* ---- expressions */
 

@@ -79,6 +79,82 @@ static const kni_tree_word words[] = {
 };
 /* clang-format on */
 
+/* What people type who come from C, CUDA or OpenCL, and what it is called here. */
+/* clang-format off */
+static const struct {
+    const char *word, *here;
+} foreign[] = {
+    {"float", "f32"},
+    {"double", "f64"},
+    {"int", "i32, or index for positions"},
+    {"unsigned", "u32"},
+    {"long", "i64"},
+    {"short", "i16[] in memory, i32 to compute"},
+    {"char", "i8[] in memory, i32 to compute"},
+    {"half", "f16[] in memory, f32 to compute"},
+    {"__half", "f16[] in memory, f32 to compute"},
+    {"size_t", "index"},
+    {"int32_t", "i32"},
+    {"int64_t", "i64, or index"},
+    {"uint32_t", "u32"},
+    {"uint64_t", "u64"},
+    {"uint8_t", "u8[] in memory, i32 to compute"},
+    {"expf", "exp"},
+    {"logf", "log"},
+    {"sqrtf", "sqrt"},
+    {"rsqrtf", "rsqrt"},
+    {"sinf", "sin"},
+    {"cosf", "cos"},
+    {"tanhf", "tanh"},
+    {"powf", "pow"},
+    {"erff", "erf"},
+    {"floorf", "floor"},
+    {"fabs", "abs"},
+    {"fabsf", "abs"},
+    {"fmax", "max"},
+    {"fmaxf", "max"},
+    {"fmin", "min"},
+    {"fminf", "min"},
+    {"fmaf", "fma"},
+    {"fmodf", "fmod"},
+    {"isnan", "is_nan"},
+    {"isinf", "is_inf"},
+    {"isfinite", "is_finite"},
+    {"INFINITY", "INF"},
+    {"NAN", "NAN_VALUE"},
+    {"__syncthreads", "barrier(), in a kernel that begins with (workgroup N, ...)"},
+    {"__shared__", "shared, as in shared f32 part[256];"},
+    {"__local", "shared, as in shared f32 part[256];"},
+    {"__global__", "kernel name(index item, in T x[], out T y[])"},
+    {"__kernel", "kernel name(index item, in T x[], out T y[])"},
+    {"void", "kernel name(index item, in T x[], out T y[])"},
+    {"__device__", "function, as in function T twice(T v) { return v + v; }"},
+    {"threadIdx", "local_id() in a kernel of workgroups, item in one of items"},
+    {"blockIdx", "group_id()"},
+    {"blockDim", "local_count()"},
+    {"gridDim", "group_count()"},
+    {"warpSize", "lane_count()"},
+    {"get_global_id", "item, or group_id() * local_count() + local_id()"},
+    {"get_local_id", "local_id()"},
+    {"get_group_id", "group_id()"},
+    {"get_local_size", "local_count()"},
+    {"get_num_groups", "group_count()"},
+    {"atomicAdd", "atomic_add(buffer, index, value)"},
+    {"atomicMin", "atomic_min(buffer, index, value)"},
+    {"atomicMax", "atomic_max(buffer, index, value)"},
+    {"atomicExch", "atomic_exchange(buffer, index, value)"},
+    {"__shfl_xor_sync", "lane_xor(value, mask)"},
+    {"const", "the type alone: `in` buffers and numbers are never changed by others"},
+};
+/* clang-format on */
+
+const char *kni_tree_foreign(const kni_lex_token *name)
+{
+    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
+        if (kni_lex_is(name, foreign[i].word)) return foreign[i].here;
+    return NULL;
+}
+
 const kni_tree_word *kni_tree_word_find(const kni_lex_token *name)
 {
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)

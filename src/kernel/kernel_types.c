@@ -52,8 +52,15 @@ static kn_status check_buffer(kni_infer *c, const kn_kernel *k, int buffer, int 
 {
     const char *wanted = misfit(k, buffer, dtype, element);
     if (!wanted) return KN_OK;
-    return kni_infer_fail(c, KN_ERROR_DTYPE, "buffer '%s' is %s, not %s", k->signature.buffers[buffer].name,
-                          wanted, kni_dtypes[dtype].name);
+    const char *name = k->signature.buffers[buffer].name, *given = kni_dtypes[dtype].name;
+    /* T is what the first buffer of T is. */
+    int first = 0;
+    while (k->letters[buffer] == 'T' && k->letters[first] != 'T') first++;
+    if (k->letters[buffer] == 'T')
+        return kni_infer_fail(c, KN_ERROR_DTYPE,
+                              "buffer '%s' takes %s, since buffer '%s' makes T that; %s was given", name,
+                              wanted, k->signature.buffers[first].name, given);
+    return kni_infer_fail(c, KN_ERROR_DTYPE, "buffer '%s' takes %s, %s was given", name, wanted, given);
 }
 
 static kn_status give_shape(kni_infer *c, const kni_kernel_attributes *a, int i)

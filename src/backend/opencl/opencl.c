@@ -103,6 +103,28 @@ static kn_status sync_queue(kni_driver *d)
 
 /* ---- kernels */
 
+/* The line of the log that tells the first error, else its first line, without the folders of files: they are the
+   driver's own. */
+static const char *first_error(char *log)
+{
+    char *error = strstr(log, "error"), *start = error ? error : log, *to;
+    while (start > log && start[-1] != '\n') start--;
+    start += strspn(start, "\r\n");
+    start[strcspn(start, "\r\n")] = 0;
+    to = start;
+    for (const char *from = start; *from;) {
+        size_t word = strcspn(from, " "), folder = 0;
+        for (size_t i = 0; i < word && *from == '/'; i++)
+            if (from[i] == '/') folder = i + 1;
+        memmove(to, from + folder, word - folder);
+        to += word - folder;
+        from += word;
+        if (*from) *to++ = *from++;
+    }
+    *to = 0;
+    return *start ? start : "the compiler says nothing";
+}
+
 static kn_status tell_build(const opencl *o, cl_program p, const char *entry, int32_t status)
 {
     char *log = kni_allocate(LOG);
@@ -119,8 +141,12 @@ static kn_status tell_build(const opencl *o, cl_program p, const char *entry, in
         }
         if (all) kni_free(all, bytes);
     }
-    kn_status s = kni_fail(KN_ERROR_INTERNAL, "%s: the kernel %s does not compile: %s: %s", o->spec, entry,
-                           kni_opencl_status(status), log ? log : "no memory for the compiler's message");
+    kn_status s = kni_fail(
+        KN_ERROR_INTERNAL,
+        "%s: the driver does not compile the kernel %s: %s (%s); kn_kernel_text shows the text of a kernel "
+        "of yours, and \"cpu\" runs it without a driver",
+        o->spec, entry, log ? first_error(log) : "no memory for the compiler's message",
+        kni_opencl_status(status));
     if (log) kni_free(log, LOG);
     return s;
 }
