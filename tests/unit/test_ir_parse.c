@@ -370,6 +370,10 @@ static void mistakes(void)
         CHECK_ERROR(ir ? KN_OK : KN_ERROR_ARGUMENT, wrong[i].message);
         kni_ir_free(ir);
     }
+}
+
+static void mistaken_files(void)
+{
     static const char *const files[][2] = {
         {"", "holds no kernel"},
         {"static int total;", "t.kn:1:1: expected 'kernel' or 'function'"},
@@ -464,6 +468,7 @@ int main(void)
     groups();
     page();
     mistakes();
+    mistaken_files();
     hostile();
     without_memory();
     return check_report();
