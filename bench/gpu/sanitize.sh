@@ -27,6 +27,7 @@ normalise memcheck 30 embedding: rope:
 elementwise memcheck 5 gelu: exp:
 normalise memcheck 10 layer_norm: softmax:
 contraction memcheck 5 matmul: conv2d:
+contraction memcheck 10 attention:
 creation memcheck 20 linspace: random:
 indexing memcheck 5 gather: scatter:
 movement memcheck 10 concat: pad:
@@ -44,7 +45,7 @@ contraction racecheck 3 matmul:"
 one() {
     family=$1 tool=$2 sample=$3
     shift 3
-    log=$logs/$family.$tool errors=0 passed=0 begun=$(date +%s)
+    log=$logs/$$ errors=0 passed=0 begun=$(date +%s)
     for filter; do
         "$sanitizer" --tool "$tool" --error-exitcode 99 "$kiln" conform --device "$device" --filter "$filter" \
             --sample "$sample" >"$log" 2>&1
