@@ -13,7 +13,7 @@ unset CFLAGS CPPFLAGS LDFLAGS KN_ISA KN_DEVICE KN_REPRODUCIBLE
 export KN_THREADS="${KN_THREADS:-$(processors)}"
 logs=$root/logs
 mkdir -p "$logs"
-rm -f "$logs"/*.log "$logs"/*.end "$logs/waiting"
+rm -f "$logs"/*.log "$logs"/*.end "$logs/waiting" "$logs/places"
 total_passed=0
 total_failed=0
 failed_stages=""
@@ -101,15 +101,24 @@ stage_run() { # stage_run KIND NAME COMMAND...
 step() { stage_run step "$@"; }
 runner() { stage_run runner "$@"; }
 
-# together NAME COMMAND...: a runner that may run beside others; they are reported, in order, when as many have begun as
-# there are jobs, or at 'join'. Two conformance runs side by side use two processors better than one with two threads.
+# together NAME COMMAND...: a runner that may run beside others, as many at once as there are jobs; they are reported, in
+# order, at 'join'. Two conformance runs side by side use two processors better than one with two threads. Each takes a
+# line out of a pipe before it begins and puts it back when it ends.
 together() {
     together_name=$1
     shift
     next_log "$together_name"
-    stage_execute "$stage_log" "$@" &
+    if [ ! -p "$logs/places" ]; then
+        mkfifo "$logs/places"
+        exec 9<>"$logs/places"
+        for place in $(seq "$jobs"); do echo "$place" >&9; done
+    fi
+    {
+        read -r place <&9
+        stage_execute "$stage_log" "$@" 9>&-
+        echo "$place" >&9
+    } &
     echo "$stage_log|$together_name" >>"$logs/waiting"
-    if [ "$(wc -l <"$logs/waiting")" -ge "$jobs" ]; then join; fi
 }
 
 join() {

@@ -15,7 +15,7 @@ wanted() { case " ${KN_STAGES:-gcc clang debug asan ubsan tsan msan structure ki
 suite() {
     suite_preset=$1
     shift
-    step "build $suite_preset" scripts/build.sh "$suite_preset"
+    step "build $suite_preset" scripts/build.sh "$suite_preset" -DKN_TIERS=all
     runner "$suite_preset: unit tests" scripts/run_units.sh "$root/$suite_preset"
     conformance "$suite_preset" "$@"
 }
