@@ -286,6 +286,7 @@ static bool promise(kni_queue *q, const kn_record *r, int i, int32_t entry, int3
 typedef struct mark {
     int32_t values, operands, key;
     uint64_t hash;
+    int64_t promised_bytes;
 } mark;
 
 static void take_back(kni_queue *q, const kn_record *r, const mark *m)
@@ -300,6 +301,7 @@ static void take_back(kni_queue *q, const kn_record *r, const mark *m)
     for (int32_t k = q->n_operands; k-- > m->operands;) {
         int32_t v = q->operands[k].value;
         if (v >= 0) q->values[v].first = q->operands[k].next;
+        kni_queue_slot(q, k)->storage = NULL;
     }
     for (int32_t v = q->n_values; v-- > m->values;)
         if (q->values[v].storage) kni_storage_release(q->values[v].storage);
@@ -307,6 +309,7 @@ static void take_back(kni_queue *q, const kn_record *r, const mark *m)
     q->n_operands = m->operands;
     q->n_key = m->key;
     q->hash = m->hash;
+    q->promised_bytes = m->promised_bytes;
     /* Places of values that are no more must not be found. */
     for (uint32_t i = 0; i < q->outside_capacity; i++)
         if (q->outside[i].round == q->round && q->outside[i].value >= m->values) {
@@ -342,7 +345,7 @@ static kni_entry *new_entry(kni_queue *q, const kn_record *r)
 
 kn_status kni_queue_add(kni_queue *q, const kn_record *r)
 {
-    mark m = {q->n_values, q->n_operands, q->n_key, q->hash};
+    mark m = {q->n_values, q->n_operands, q->n_key, q->hash, q->promised_bytes};
     int32_t attributes = attribute_words(r->row), index = q->n_entries;
     kni_entry *e = new_entry(q, r);
     if (!e || !reserve_key(q, 3 + attributes + r->n_in * (1 + KEY_WORDS_OF_OPERAND))) return no_memory(r);
