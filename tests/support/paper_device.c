@@ -1,6 +1,5 @@
 /* What paper_device.h says: work is noted or done at once, memory is the heap. */
 #include "support/paper_device.h"
-#include "backend/gpu/driver.h"
 #include "core/error.h"
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +8,8 @@ enum { BUFFERS = 100, HEADER = 64 };
 
 paper_counts paper_now;
 paper_orders paper_do;
+kni_product paper_product;
+kni_convolution paper_convolution;
 
 struct kni_module {
     uint32_t hash;
@@ -205,8 +206,12 @@ static void read_parameters(kni_module *m, const char *text, const char *entry)
 static kni_module *compile(kni_driver *d, const char *text, const char *entry)
 {
     (void)d;
-    kni_module *m = calloc(1, sizeof *m);
     paper_now.compiles++;
+    if (paper_do.refuses) {
+        (void)kni_fail(KN_ERROR_INTERNAL, "paper: %s does not compile: line 1: nonsense", entry);
+        return NULL;
+    }
+    kni_module *m = calloc(1, sizeof *m);
     m->hash = mix(2166136261u, text, strlen(text));
     read_parameters(m, text, entry);
     return m;
@@ -229,6 +234,29 @@ static kn_status launch(kni_driver *d, kni_module *m, const kni_launch_shape *sh
               .param_bytes = params ? param_bytes : 0};
     memcpy(w.buffers, buffers, n_buffers * sizeof *buffers);
     return give(&w);
+}
+
+/* ---- products and convolutions, where it has a library */
+
+static kn_status product(kni_driver *d, const kni_product *p)
+{
+    (void)d;
+    bool more = p->epilogue & ~KNI_EPILOGUE_BIAS || p->beta != 0 || p->out_dtype != p->dtype;
+    if (paper_do.no_library || (paper_do.no_epilogues && more)) return KN_ERROR_UNSUPPORTED;
+    paper_now.products++;
+    paper_now.epilogues += more;
+    paper_product = *p;
+    return give(&(work){
+        .kind = LIBRARY, .buffers = {p->a.memory, p->b.memory, p->d.memory}, .n_buffers = 3, .to = 2});
+}
+
+static kn_status convolution(kni_driver *d, const kni_convolution *p)
+{
+    (void)d;
+    if (paper_do.no_library) return KN_ERROR_UNSUPPORTED;
+    paper_now.products++;
+    paper_convolution = *p;
+    return alive();
 }
 
 /* ---- attention, so that something is computed beside a result */
@@ -330,6 +358,7 @@ static kni_driver *open_driver(int32_t number)
 {
     (void)number;
     kni_driver *d = calloc(1, sizeof *d);
+    paper_now.opened++;
     *d = (kni_driver){.name = "paper",
                       .description = "a device of paper",
                       .caps = {.dialect = KNI_IR_CUDA,
@@ -339,10 +368,10 @@ static kni_driver *open_driver(int32_t number)
                                .half_storage = true,
                                .atomics = true,
                                .subgroup = 32,
-                               .max_workgroup = 256,
-                               .shared_bytes = 32768,
+                               .max_workgroup = paper_do.library ? 1024 : 256,
+                               .shared_bytes = paper_do.library ? 49152 : 32768,
                                .vector_bytes = 16},
-                      .processors = 4,
+                      .processors = paper_do.library ? 16 : 4,
                       .memory_bytes = paper_do.room,
                       .addresses = paper_do.addresses,
                       .allocate = allocate,
@@ -357,6 +386,8 @@ static kni_driver *open_driver(int32_t number)
                       .launch = launch,
                       .attention = attention,
                       .attention_grad = attention_grad,
+                      .product = paper_do.library ? product : NULL,
+                      .convolution = paper_do.library ? convolution : NULL,
                       .close = close_paper};
     if (paper_do.records) {
         d->record_begin = record_begin;

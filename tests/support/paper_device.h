@@ -3,16 +3,16 @@
 #ifndef PAPER_DEVICE_H
 #define PAPER_DEVICE_H
 
-#include <kn/backend.h>
-#include <stdbool.h>
-#include <stdint.h>
+#include "backend/gpu/driver.h"
 
 typedef struct paper_counts {
     int64_t used, blocks;               /* bytes and pieces of memory in use */
     int64_t launches, uploads, syncs;   /* done, replayed launches too */
     int64_t begun, replays, renumbered; /* recordings */
     int64_t alive;                      /* recordings that are kept */
-    int64_t compiles;
+    int64_t compiles, opened;
+    int64_t products,
+        epilogues; /* products and convolutions of its library, and those with more than a bias */
 } paper_counts;
 
 typedef struct paper_orders {
@@ -21,13 +21,19 @@ typedef struct paper_orders {
     bool lost;
     bool no_begin, no_end, no_replay, no_params; /* these fail once */
     int64_t fault;                               /* -1: none; else what the next launch that can reports */
+    bool refuses;                                /* to compile */
     bool quick;                                  /* launches do nothing at all */
     bool addresses;                              /* memory has parts: to be set before it is opened */
-    bool short_end, short_replay; /* there is memory for them only once others gave theirs back */
+    bool library; /* it multiplies and convolves by itself, and is a larger device: before it is opened */
+    bool no_library, no_epilogues; /* its library takes nothing, or nothing but a bias */
+    bool short_end, short_replay;  /* there is memory for them only once others gave theirs back */
 } paper_orders;
 
 extern paper_counts paper_now;
 extern paper_orders paper_do;
+/* What its library was asked for last. */
+extern kni_product paper_product;
+extern kni_convolution paper_convolution;
 
 /* Makes "paper" a kind of device. */
 void paper_register(void);

@@ -1,153 +1,11 @@
 /* The backend of run-time compiled devices over a driver that computes nothing: what happens without memory, when a
    kernel does not compile or reports a fault, and when the device is lost and opened again. */
-#include "backend/gpu/driver.h"
-#include "core/error.h"
 #include "support/check.h"
+#include "support/paper_device.h"
 #include <pthread.h>
 #include <stdlib.h>
 
 enum { ROOM = 1 << 20 }; /* bytes of the device */
-
-typedef struct fake {
-    kni_driver driver;
-    int64_t used, blocks;
-    bool lost, refuses; /* compiling */
-    int64_t fault;      /* -1: none; else what the next launch that can reports */
-    int compiles, launches, syncs;
-} fake;
-
-static fake *current;
-static int opened;
-
-static void *allocate(kni_driver *d, size_t bytes)
-{
-    fake *f = (fake *)d;
-    if (f->used + (int64_t)bytes > ROOM) return NULL;
-    int64_t *block = calloc(1, bytes + 16);
-    block[0] = (int64_t)bytes;
-    f->used += (int64_t)bytes;
-    f->blocks++;
-    return block;
-}
-
-static void free_block(kni_driver *d, void *memory)
-{
-    ((fake *)d)->used -= *(int64_t *)memory;
-    ((fake *)d)->blocks--;
-    free(memory);
-}
-
-static kn_status alive(fake *f)
-{
-    return f->lost ? kni_fail(KN_ERROR_DEVICE, "fake: it fell off the bus") : KN_OK;
-}
-static char *bytes_of(const void *memory) { return (char *)(uintptr_t)memory + 16; }
-
-static kn_status upload(kni_driver *d, void *to, size_t offset, const void *from, size_t bytes)
-{
-    memcpy(bytes_of(to) + offset, from, bytes);
-    return alive((fake *)d);
-}
-
-static kn_status download(kni_driver *d, void *to, const void *from, size_t offset, size_t bytes)
-{
-    memcpy(to, bytes_of(from) + offset, bytes);
-    return alive((fake *)d);
-}
-
-static kn_status copy(kni_driver *d, void *to, size_t to_offset, const void *from, size_t from_offset,
-                      size_t bytes)
-{
-    memcpy(bytes_of(to) + to_offset, bytes_of(from) + from_offset, bytes);
-    return alive((fake *)d);
-}
-
-static kn_status fill_zero(kni_driver *d, void *to, size_t offset, size_t bytes)
-{
-    memset(bytes_of(to) + offset, 0, bytes);
-    return alive((fake *)d);
-}
-
-static kn_status sync_fake(kni_driver *d)
-{
-    ((fake *)d)->syncs++;
-    return alive((fake *)d);
-}
-
-static kni_module *compile(kni_driver *d, const char *text, const char *entry)
-{
-    fake *f = (fake *)d;
-    f->compiles++;
-    if (f->refuses) {
-        (void)kni_fail(KN_ERROR_INTERNAL, "fake: %s does not compile: line 1: nonsense", entry);
-        return NULL;
-    }
-    int *reports = malloc(sizeof *reports);
-    *reports = strstr(text, "fault") != NULL;
-    return (kni_module *)reports;
-}
-
-static void unload(kni_driver *d, kni_module *m)
-{
-    (void)d;
-    free(m);
-}
-
-static kn_status launch(kni_driver *d, kni_module *m, const kni_launch_shape *shape, void *const *buffers,
-                        uint32_t n_buffers, const void *params, uint32_t param_bytes)
-{
-    fake *f = (fake *)d;
-    (void)shape, (void)params, (void)param_bytes;
-    f->launches++;
-    if (*(int *)m && f->fault >= 0) {
-        int64_t cell[2] = {1, f->fault};
-        memcpy(bytes_of(buffers[n_buffers - 1]), cell, sizeof cell);
-        f->fault = -1;
-    }
-    return alive(f);
-}
-
-static void close_fake(kni_driver *d)
-{
-    CHECK(((fake *)d)->used == 0 && ((fake *)d)->blocks == 0);
-    if (current == (fake *)d) current = NULL;
-    free(d);
-}
-
-static kn_backend *open_fake(const char *argument, kn_backend *const *inner, int32_t n_inner)
-{
-    (void)argument, (void)inner, (void)n_inner;
-    fake *f = calloc(1, sizeof *f);
-    f->fault = -1;
-    f->driver = (kni_driver){.name = "fake",
-                             .description = "a device of paper",
-                             .caps = {.dialect = KNI_IR_CUDA,
-                                      .subgroups = true,
-                                      .f64 = true,
-                                      .i64 = true,
-                                      .half_storage = true,
-                                      .atomics = true,
-                                      .subgroup = 32,
-                                      .max_workgroup = 256,
-                                      .shared_bytes = 32768,
-                                      .vector_bytes = 16},
-                             .processors = 4,
-                             .memory_bytes = ROOM,
-                             .allocate = allocate,
-                             .free = free_block,
-                             .upload = upload,
-                             .download = download,
-                             .copy = copy,
-                             .fill_zero = fill_zero,
-                             .sync = sync_fake,
-                             .compile = compile,
-                             .unload = unload,
-                             .launch = launch,
-                             .close = close_fake};
-    current = f;
-    opened++;
-    return kni_gpu_open(&f->driver);
-}
 
 static kn_tensor zeros(int64_t n) { return kn_zeros(KN_SHAPE(n), KN_F32); }
 
@@ -160,10 +18,10 @@ static void runs_out_of_memory(kn_device device)
     (void)kn_keep(zeros(ROOM / 16));
     kn_scope_end(scope, KN_NONE);
     scope = kn_scope_begin();
-    CHECK(current->used >= ROOM / 4);
-    int syncs = current->syncs;
+    CHECK(paper_now.used >= ROOM / 4);
+    int64_t syncs = paper_now.syncs;
     kn_tensor large = kn_keep(zeros(ROOM / 5));
-    CHECK(kn_ok(large) && current->syncs == syncs + 1);
+    CHECK(kn_ok(large) && paper_now.syncs == syncs + 1);
     kn_tensor more = zeros(ROOM / 5);
     CHECK_POISON(more, "kn_drop");
     CHECK(kn_error_code(more) == KN_ERROR_MEMORY);
@@ -182,7 +40,7 @@ static void reports_faults(kn_device device)
     int64_t at[2] = {0, 1};
     float row[2], all[8];
     kn_tensor x = kn_keep(zeros(8)), index = kn_keep(kn_from(at, KN_I64, KN_SHAPE(2)));
-    current->fault = 17;
+    paper_do.fault = 17;
     kn_tensor bad = kn_keep(kn_take(x, index, 0));
     kn_tensor after = kn_keep(kn_exp(bad)), view = kn_keep(kn_reshape(bad, KN_SHAPE(2, 1)));
     kn_tensor good = kn_keep(kn_take(x, index, 0));
@@ -194,7 +52,7 @@ static void reports_faults(kn_device device)
     CHECK(kn_read(good, row, sizeof row) == KN_OK);
     CHECK(kn_read(x, all, sizeof all) == KN_OK);
     /* A sync tells the first fault, once. */
-    current->fault = 23;
+    paper_do.fault = 23;
     bad = kn_keep(kn_take(x, index, 0));
     CHECK_ERROR(kn_sync(device), "index 23");
     CHECK(kn_sync(device) == KN_OK);
@@ -207,9 +65,9 @@ static void reports_faults(kn_device device)
 static void says_what_does_not_compile(void)
 {
     kn_scope scope = kn_scope_begin();
-    current->refuses = true;
+    paper_do.refuses = true;
     CHECK_POISON(kn_sinh(zeros(3)), "nonsense");
-    current->refuses = false;
+    paper_do.refuses = false;
     CHECK(kn_ok(kn_sinh(zeros(3))));
     kn_scope_end(scope, KN_NONE);
 }
@@ -218,9 +76,9 @@ static void compiles_once(void)
 {
     kn_scope scope = kn_scope_begin();
     (void)kn_exp(zeros(16384));
-    int compiles = current->compiles;
+    int64_t compiles = paper_now.compiles;
     for (int n = 16400; n < 20000; n += 16) (void)kn_exp(zeros(n));
-    CHECK(current->compiles <= compiles + 6); /* a few variants by size, not one for each */
+    CHECK(paper_now.compiles <= compiles + 6); /* a few variants by size, not one for each */
     kn_scope_end(scope, KN_NONE);
 }
 
@@ -231,9 +89,9 @@ static void tells_sizes_apart(void)
     float cube[16] = {0};
     for (int64_t rows = 2; rows <= 4; rows += 2) {
         kn_tensor planes = kn_from(cube, KN_F32, KN_SHAPE(rows, 2, 2));
-        int compiles = current->compiles;
+        int64_t compiles = paper_now.compiles;
         CHECK(kn_ok(kn_einsum("bcc->b", &planes, 1)));
-        CHECK(current->compiles == compiles + 1);
+        CHECK(paper_now.compiles == compiles + 1);
     }
     kn_scope_end(scope, KN_NONE);
 }
@@ -294,8 +152,8 @@ static void is_lost(kn_device device)
     kn_scope scope = kn_scope_begin();
     float value[4];
     kn_tensor x = kn_keep(zeros(4));
-    current->lost = true;
-    CHECK_ERROR(kn_sync(device), "bus");
+    paper_do.lost = true;
+    CHECK_ERROR(kn_sync(device), "desk");
     CHECK_ERROR(kn_read(x, value, sizeof value), "kn_device_open");
     CHECK_POISON(kn_exp(x), "lost");
     CHECK_POISON(zeros(3), "lost");
@@ -304,8 +162,9 @@ static void is_lost(kn_device device)
 
 int main(void)
 {
-    CHECK(kn_backend_register("fake", open_fake) == KN_OK);
-    kn_device device = kn_device_open("fake");
+    paper_do = (paper_orders){.room = ROOM, .fault = -1};
+    paper_register();
+    kn_device device = kn_device_open("paper");
     if (!CHECK(device != NULL)) return check_report();
     kn_device_use(device);
     runs_out_of_memory(device);
@@ -318,6 +177,6 @@ int main(void)
     is_lost(device);
     kn_device_use(NULL);
     CHECK(kn_shutdown() == 0);
-    CHECK(opened == 1);
+    CHECK(paper_now.opened == 1 && paper_now.used == 0 && paper_now.blocks == 0);
     return check_report();
 }

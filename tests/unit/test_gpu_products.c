@@ -3,138 +3,11 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* setenv */
 #endif
-#include "backend/gpu/driver.h"
-#include "core/error.h"
 #include "support/check.h"
+#include "support/paper_device.h"
 #include <kn/call.h>
 #include <kn/program.h>
 #include <stdlib.h>
-
-typedef struct fake {
-    kni_driver driver;
-    int launches, products, taken; /* taken: how often an epilogue was taken */
-    bool refuses_epilogues, refuses_all;
-    kni_product latest;
-    kni_convolution convolved;
-} fake;
-
-static fake *current;
-
-static void *allocate(kni_driver *d, size_t bytes)
-{
-    (void)d;
-    return calloc(1, bytes + 16);
-}
-static void free_block(kni_driver *d, void *memory)
-{
-    (void)d;
-    free(memory);
-}
-static kn_status upload(kni_driver *d, void *to, size_t offset, const void *from, size_t bytes)
-{
-    (void)d;
-    memcpy((char *)to + offset, from, bytes);
-    return KN_OK;
-}
-static kn_status download(kni_driver *d, void *to, const void *from, size_t offset, size_t bytes)
-{
-    (void)d;
-    memcpy(to, (const char *)from + offset, bytes);
-    return KN_OK;
-}
-static kn_status copy(kni_driver *d, void *to, size_t to_offset, const void *from, size_t from_offset,
-                      size_t bytes)
-{
-    (void)d;
-    memcpy((char *)to + to_offset, (const char *)from + from_offset, bytes);
-    return KN_OK;
-}
-static kn_status fill_zero(kni_driver *d, void *to, size_t offset, size_t bytes)
-{
-    (void)d;
-    memset((char *)to + offset, 0, bytes);
-    return KN_OK;
-}
-static kn_status nothing(kni_driver *d)
-{
-    (void)d;
-    return KN_OK;
-}
-static kni_module *compile(kni_driver *d, const char *text, const char *entry)
-{
-    (void)d, (void)text, (void)entry;
-    return malloc(1);
-}
-static void unload(kni_driver *d, kni_module *m)
-{
-    (void)d;
-    free(m);
-}
-static kn_status launch(kni_driver *d, kni_module *m, const kni_launch_shape *shape, void *const *buffers,
-                        uint32_t n_buffers, const void *params, uint32_t param_bytes)
-{
-    (void)m, (void)shape, (void)buffers, (void)n_buffers, (void)params, (void)param_bytes;
-    ((fake *)d)->launches++;
-    return KN_OK;
-}
-static kn_status product(kni_driver *d, const kni_product *p)
-{
-    fake *f = (fake *)d;
-    bool more = p->epilogue & ~KNI_EPILOGUE_BIAS || p->beta != 0 || p->out_dtype != p->dtype;
-    if (f->refuses_all || (f->refuses_epilogues && more)) return KN_ERROR_UNSUPPORTED;
-    f->products++;
-    f->taken += more;
-    f->latest = *p;
-    return KN_OK;
-}
-static kn_status convolution(kni_driver *d, const kni_convolution *p)
-{
-    fake *f = (fake *)d;
-    if (f->refuses_all) return KN_ERROR_UNSUPPORTED;
-    f->products++;
-    f->convolved = *p;
-    return KN_OK;
-}
-static void close_fake(kni_driver *d)
-{
-    if (current == (fake *)d) current = NULL;
-    free(d);
-}
-
-static kn_backend *open_fake(const char *argument, kn_backend *const *inner, int32_t n_inner)
-{
-    (void)argument, (void)inner, (void)n_inner;
-    fake *f = calloc(1, sizeof *f);
-    f->driver = (kni_driver){.name = "paper",
-                             .description = "a device of paper with a library",
-                             .caps = {.dialect = KNI_IR_CUDA,
-                                      .subgroups = true,
-                                      .f64 = true,
-                                      .i64 = true,
-                                      .half_storage = true,
-                                      .atomics = true,
-                                      .subgroup = 32,
-                                      .max_workgroup = 1024,
-                                      .shared_bytes = 49152,
-                                      .vector_bytes = 16},
-                             .processors = 16,
-                             .memory_bytes = 1 << 28,
-                             .allocate = allocate,
-                             .free = free_block,
-                             .upload = upload,
-                             .download = download,
-                             .copy = copy,
-                             .fill_zero = fill_zero,
-                             .sync = nothing,
-                             .compile = compile,
-                             .unload = unload,
-                             .launch = launch,
-                             .product = product,
-                             .convolution = convolution,
-                             .close = close_fake};
-    current = f;
-    return kni_gpu_open(&f->driver);
-}
 
 /* ---- what the library is asked for */
 
@@ -155,8 +28,8 @@ static operands make_operands(kn_dtype dtype, int64_t m, int64_t n, int64_t k)
 static void begin(void)
 {
     CHECK(kn_sync(NULL) == KN_OK);
-    current->launches = current->products = current->taken = 0;
-    memset(&current->latest, 0, sizeof current->latest);
+    paper_now.launches = paper_now.products = paper_now.epilogues = 0;
+    memset(&paper_product, 0, sizeof paper_product);
 }
 
 /* The result is read, so that it runs; so many products and launches of kernels it took. */
@@ -166,8 +39,8 @@ static void expect(kn_tensor y, int products, int launches)
     y = kn_keep(y);
     CHECK(kn_read(y, bytes, sizeof bytes) == KN_OK || kn_sync(NULL) == KN_OK);
     CHECK(kn_ok(y));
-    if (!CHECK(current->products == products && current->launches == launches))
-        printf("  %d products, %d launches\n", current->products, current->launches);
+    if (!CHECK(paper_now.products == products && paper_now.launches == launches))
+        printf("  %d products, %d launches\n", (int)paper_now.products, (int)paper_now.launches);
 }
 
 static kn_tensor linear(const operands *o) { return kn_linear(o->x, o->w, o->bias); }
@@ -175,7 +48,7 @@ static kn_tensor matmul(const operands *o) { return kn_matmul(o->x, o->turned); 
 
 static void asks_for_epilogues(void)
 {
-    const kni_product *p = &current->latest;
+    const kni_product *p = &paper_product;
     kn_scope scope = kn_scope_begin();
     operands o = make_operands(KN_BF16, M, N, K);
     begin();
@@ -210,7 +83,7 @@ static void asks_for_gradients(void)
     kn_tensor in[2] = {matmul(&o), o.residual}, y = KN_NONE;
     CHECK(kn_call("gelu_approximate_grad", in, 2, NULL, &y, 1) == KN_OK);
     expect(y, 1, 0);
-    CHECK(current->latest.epilogue == KNI_EPILOGUE_GELU_GRAD && current->latest.aux.memory);
+    CHECK(paper_product.epilogue == KNI_EPILOGUE_GELU_GRAD && paper_product.aux.memory);
     kn_scope_end(scope, KN_NONE);
 }
 
@@ -222,19 +95,19 @@ static void goes_other_ways(void)
     begin();
     kn_tensor before = kn_keep(linear(&o));
     expect(kn_relu(before), 1, 1);
-    CHECK(current->latest.epilogue == KNI_EPILOGUE_BIAS && kn_ok(before));
+    CHECK(paper_product.epilogue == KNI_EPILOGUE_BIAS && kn_ok(before));
     begin();
     expect(kn_tanh(linear(&o)), 1, 1);
     begin();
     expect(kn_add(kn_relu(linear(&o)), o.residual), 1, 1);
-    CHECK(current->latest.epilogue == (KNI_EPILOGUE_BIAS | KNI_EPILOGUE_RELU));
-    current->refuses_epilogues = true;
+    CHECK(paper_product.epilogue == (KNI_EPILOGUE_BIAS | KNI_EPILOGUE_RELU));
+    paper_do.no_epilogues = true;
     begin();
     expect(kn_relu(linear(&o)), 1, 1);
-    current->refuses_all = true;
+    paper_do.no_library = true;
     begin();
     expect(kn_relu(linear(&o)), 0, 1);
-    current->refuses_all = current->refuses_epilogues = false;
+    paper_do.no_library = paper_do.no_epilogues = false;
     /* Small ones in f32 are ours, with anything that follows. */
     operands f = make_operands(KN_F32, M, N, K);
     begin();
@@ -253,7 +126,7 @@ static void goes_other_ways(void)
 /* Convolutions in 16 bits are the library's, with one axis as two; what it does not take is ours. */
 static void asks_for_convolutions(void)
 {
-    const kni_convolution *p = &current->convolved;
+    const kni_convolution *p = &paper_convolution;
     kn_scope scope = kn_scope_begin();
     kn_tensor x = kn_keep(kn_zeros(KN_SHAPE(2, 4, 9, 8), KN_BF16));
     kn_tensor w = kn_keep(kn_zeros(KN_SHAPE(6, 2, 3, 2), KN_BF16)),
@@ -275,10 +148,10 @@ static void asks_for_convolutions(void)
     expect(kn_conv_transpose1d(small, kernel, KN_NONE, NULL), 1, 0);
     CHECK(p->what == KNI_CONVOLUTION_DATA && p->outs == 6 && p->channels == 3 && p->y_size[0] == 1);
     CHECK(p->y_size[1] == 5 && p->x_size[1] == 8 && p->kernel[1] == 4);
-    current->refuses_all = true;
+    paper_do.no_library = true;
     begin();
     expect(kn_conv2d(x, w, bias, &args), 0, 1);
-    current->refuses_all = false;
+    paper_do.no_library = false;
     /* It may add up in any order, which is not what reproducible results are. */
     kn_set_reproducible(true);
     begin();
@@ -296,25 +169,23 @@ static void asks_for_convolutions(void)
 /* Fewer bits only where they were asked for when the device was opened, and then for small products too. */
 static void rounds_on_request(void)
 {
-    fake *before = current;
     kn_device usual = kn_device_current();
-    CHECK(!before->latest.tf32);
+    CHECK(!paper_product.tf32);
     setenv("KN_TF32", "on", 1);
-    kn_device rough = kn_device_open("fusion(paper)");
+    kn_device rough = kn_device_open("fusion(paper:1)");
     unsetenv("KN_TF32");
-    if (!CHECK(rough && current != before)) return;
+    if (!CHECK(rough && paper_now.opened == 2)) return;
     kn_device_use(rough);
     kn_scope scope = kn_scope_begin();
     operands f = make_operands(KN_F32, M, N, K), h = make_operands(KN_F16, M, N, K);
     begin();
     expect(kn_relu(linear(&f)), 1, 0);
-    CHECK(current->latest.tf32);
+    CHECK(paper_product.tf32);
     begin();
     expect(matmul(&h), 1, 0);
-    CHECK(!current->latest.tf32);
+    CHECK(!paper_product.tf32);
     kn_scope_end(scope, KN_NONE);
     kn_device_use(usual);
-    current = before;
 }
 
 /* Whatever allocation fails, results are right or poisoned and nothing is lost. */
@@ -414,7 +285,8 @@ static void computes_the_same(void)
 
 int main(void)
 {
-    CHECK(kn_backend_register("paper", open_fake) == KN_OK);
+    paper_do = (paper_orders){.room = 1 << 28, .fault = -1, .library = true};
+    paper_register();
     kn_device device = kn_device_open("fusion(paper)");
     if (!CHECK(device != NULL)) return check_report();
     kn_device_use(device);
