@@ -166,6 +166,18 @@ void *kni_reallocate(void *p, size_t old_bytes, size_t new_bytes)
     return q;
 }
 
+void *kni_grow(void *list, uint32_t *room, uint32_t needed, size_t size)
+{
+    enum { FIRST = 16 };
+    uint64_t more = *room ? *room : FIRST;
+    if (KNI_LIKELY(needed <= *room)) return list;
+    while (more < needed) more *= 2;
+    if (more > UINT32_MAX || more > SIZE_MAX / size) return NULL;
+    void *grown = kni_reallocate(list, *room * size, (size_t)more * size);
+    if (grown) *room = (uint32_t)more;
+    return grown;
+}
+
 static int class_of(size_t bytes)
 {
     return bytes <= KNI_SMALL_MIN ? 0 : 64 - __builtin_clzll((bytes - 1) / KNI_SMALL_MIN);

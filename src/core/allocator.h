@@ -12,6 +12,9 @@ void *kni_allocate(size_t bytes);
 void kni_free(void *p, size_t bytes);
 /* Copies the old content; the old block survives a failure. */
 void *kni_reallocate(void *p, size_t old_bytes, size_t new_bytes);
+/* A list with room for `needed` items of `size` bytes, at least one: the list as it is, or one that was doubled until they fit.
+   NULL without memory: the old list is as it was. Freed as room * size bytes. */
+void *kni_grow(void *list, uint32_t *room, uint32_t needed, size_t size);
 
 /* Small blocks (to KNI_SMALL_MAX bytes) are recycled through lists of the calling thread. */
 enum { KNI_SMALL_CLASSES = 6, KNI_SMALL_MIN = 128, KNI_SMALL_MAX = 4096, KNI_SMALL_KEPT = 64 };

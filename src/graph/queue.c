@@ -10,12 +10,11 @@ enum { COPIED_BYTES = 1 << 20 };
 static bool grow(void **block, int32_t *capacity, int32_t needed, size_t size)
 {
     if (KNI_LIKELY(needed <= *capacity)) return true;
-    int32_t more = *capacity ? *capacity : 64;
-    while (more < needed) more *= 2;
-    void *p = kni_reallocate(*block, (size_t)*capacity * size, (size_t)more * size);
+    uint32_t room = (uint32_t)*capacity;
+    void *p = kni_grow(*block, &room, (uint32_t)needed, size);
     if (!p) return false;
     *block = p;
-    *capacity = more;
+    *capacity = (int32_t)room;
     return true;
 }
 

@@ -11,7 +11,7 @@ struct kni_dnn {
     void *handle;
     uint64_t clock;
     kni_dnn_kept *plans;
-    size_t count, room;
+    uint32_t count, room;
 };
 
 static struct kni_dnn *state_of(kni_cuda *c)
@@ -66,13 +66,9 @@ static bool make_room(kni_cuda *c, struct kni_dnn *s)
         if (result) return false;
         while (s->count >= MOST_PLANS) release_oldest(s);
     }
-    if (s->count < s->room) return true;
-    size_t room = s->room ? 2 * s->room : 16;
-    kni_dnn_kept *plans = kni_reallocate(s->plans, s->room * sizeof *plans, room * sizeof *plans);
-    if (!plans) return false;
-    s->plans = plans;
-    s->room = room;
-    return true;
+    kni_dnn_kept *plans = kni_grow(s->plans, &s->room, s->count + 1, sizeof *plans);
+    if (plans) s->plans = plans;
+    return plans != NULL;
 }
 
 const kni_dnn_kept *kni_dnn_find(kni_cuda *c, const void *key, size_t bytes,

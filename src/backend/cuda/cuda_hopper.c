@@ -15,7 +15,7 @@ typedef struct kept_kernel {
 
 /* None goes before the device does: recordings hold their functions, and there are only so many keys. */
 struct kni_hopper_kernels {
-    size_t count, room;
+    uint32_t count, room;
     kept_kernel *list;
 };
 
@@ -90,13 +90,9 @@ static struct kni_hopper_kernels *kernels_of(kni_cuda *c)
         *k = (struct kni_hopper_kernels){0, 0, NULL};
         c->kernels = k;
     }
-    if (k->count < k->room) return k;
-    size_t room = k->room ? 2 * k->room : 16;
-    kept_kernel *list = kni_reallocate(k->list, k->room * sizeof *list, room * sizeof *list);
-    if (!list) return NULL;
-    k->list = list;
-    k->room = room;
-    return k;
+    kept_kernel *list = kni_grow(k->list, &k->room, k->count + 1, sizeof *list);
+    if (list) k->list = list;
+    return list ? k : NULL;
 }
 
 kni_module *kni_hopper_kernel(kni_cuda *c, const void *key, size_t key_bytes, const char *entry,

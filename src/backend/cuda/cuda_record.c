@@ -140,14 +140,10 @@ void kni_cuda_record_launch(kni_cuda *c, const kni_module *m, const kni_launch_s
 {
     kni_recording *r = c->noted;
     note_launch(c, buffers, n_buffers);
-    if (r->n == r->room) {
-        uint32_t room = r->room ? 2 * r->room : 64;
-        noted_launch **more = kni_reallocate(r->launches, r->room * sizeof *more, room * sizeof *more);
-        r->incomplete |= !more;
-        if (r->incomplete) return;
-        r->launches = more;
-        r->room = room;
-    }
+    noted_launch **launches = kni_grow(r->launches, &r->room, r->n + 1, sizeof *launches);
+    r->incomplete |= !launches;
+    if (r->incomplete) return;
+    r->launches = launches;
     noted_launch *l = kni_allocate(noted_bytes(n_buffers));
     r->launches[r->n++] = l;
     if (!l) return;

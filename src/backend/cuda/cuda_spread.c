@@ -63,13 +63,9 @@ void kni_cuda_spread_begin(kni_cuda *c, kni_cuda_spread *s)
 
 static bool note(kni_cuda_spread *s, void *address)
 {
-    if (s->n_addresses == s->room) {
-        uint32_t room = s->room ? 2 * s->room : 256;
-        void **more = kni_reallocate(s->addresses, s->room * sizeof *more, room * sizeof *more);
-        if (!more) return false;
-        s->addresses = more;
-        s->room = room;
-    }
+    void **addresses = kni_grow(s->addresses, &s->room, s->n_addresses + 1, sizeof *addresses);
+    if (!addresses) return false;
+    s->addresses = addresses;
     s->addresses[s->n_addresses++] = address;
     return true;
 }

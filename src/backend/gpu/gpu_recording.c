@@ -8,17 +8,12 @@
 
 static void *append(kni_gpu_recording *r, kni_gpu_list *l, uint32_t n, size_t size)
 {
-    if (l->n + n > l->room) {
-        uint32_t room = l->room ? 2 * l->room : 64;
-        while (room < l->n + n) room *= 2;
-        void *items = kni_reallocate(l->items, l->room * size, room * size);
-        if (!items) {
-            r->spoiled = true;
-            return NULL;
-        }
-        l->items = items;
-        l->room = room;
+    void *items = kni_grow(l->items, &l->room, l->n + n, size);
+    if (!items) {
+        r->spoiled |= n > 0;
+        return NULL;
     }
+    l->items = items;
     void *at = (char *)l->items + l->n * size;
     l->n += n;
     return at;
