@@ -9,56 +9,54 @@
 #ifndef PROGRAM_BOUNDS_H
 #define PROGRAM_BOUNDS_H
 
-#include "core/dtype.h"
 #include "program_maker.h"
 #include <math.h>
 
+/* The places of a round: outputs by step, gradients of leaves and of params, params, two states of the optimiser. */
+enum { ROUNDS = 5, PER_ROUND = MOST + LEAVES + 4 * PARAMS, PLACES = ROUNDS * PER_ROUND };
+
 typedef struct result {
-    unsigned char *data[MOST + LEAVES];
-    double *wide[MOST + LEAVES]; /* the elements as f64 */
-    size_t bytes[MOST + LEAVES];
-    kn_dtype dtype[MOST + LEAVES];
-    char error[MOST + LEAVES][200];
+    unsigned char *data[PLACES];
+    size_t bytes[PLACES];
+    kn_dtype dtype[PLACES]; /* none where nothing was noted */
+    kn_status failed[PLACES];
+    char error[200]; /* of the first that failed */
     int n;
 } result;
 
-static void note(result *r, kn_tensor t)
+static void note(result *r, int i, kn_tensor t)
 {
-    int i = r->n++;
-    r->bytes[i] = 0;
-    r->data[i] = NULL;
-    r->wide[i] = NULL;
-    r->error[i][0] = 0;
-    r->dtype[i] = KN_DTYPE_NONE;
     if (!t.bits) return;
     r->dtype[i] = kn_dtype_of(t);
     int64_t bytes = kn_dtype_bytes(r->dtype[i], kn_count(t));
     r->data[i] = malloc(bytes > 0 ? (size_t)bytes : 1);
-    r->wide[i] = malloc(((size_t)kn_count(t) + 1) * sizeof(double));
-    if (bytes >= 0 && kn_read(t, r->data[i], (size_t)bytes) == KN_OK) {
+    r->failed[i] = bytes < 0 || !r->data[i] ? KN_ERROR_MEMORY : kn_read(t, r->data[i], (size_t)bytes);
+    if (!r->failed[i])
         r->bytes[i] = (size_t)bytes;
-        kni_convert(r->wide[i], KN_F64, 1, r->data[i], (int)r->dtype[i], 1, kn_count(t));
-    } else {
-        snprintf(r->error[i], sizeof r->error[i], "%s", kn_last_error());
-    }
+    else if (!r->error[0])
+        snprintf(r->error, sizeof r->error, "%s", kn_last_error());
 }
 
 static void free_result(result *r)
 {
-    for (int i = 0; i < r->n; i++) {
-        free(r->data[i]);
-        free(r->wide[i]);
-    }
+    for (int i = 0; i < r->n; i++) free(r->data[i]);
     r->n = 0;
 }
 
 static size_t element_bytes(kn_dtype d) { return (size_t)kn_dtype_bytes(d ? d : KN_U8, 1); }
 
-static double element(const result *r, int i, size_t k) { return r->wide[i][k]; }
+static double element(const result *r, int i, size_t k)
+{
+    double wide = 0;
+    kni_convert(&wide, KN_F64, 1, r->data[i] + k * element_bytes(r->dtype[i]), (int)r->dtype[i], 1, 1);
+    return wide;
+}
+
+static size_t elements(const result *r, int i) { return r->bytes[i] / element_bytes(r->dtype[i]); }
 
 static bool same_kind(const result *a, const result *b, int i)
 {
-    return a->bytes[i] == b->bytes[i] && a->dtype[i] == b->dtype[i] && !a->error[i][0] == !b->error[i][0];
+    return a->bytes[i] == b->bytes[i] && a->dtype[i] == b->dtype[i] && !a->failed[i] == !b->failed[i];
 }
 
 static bool same_element(const result *a, const result *b, int i, size_t k)
@@ -71,21 +69,31 @@ static bool same_element(const result *a, const result *b, int i, size_t k)
 static bool same_bits(const result *a, const result *b, int i)
 {
     if (!same_kind(a, b, i)) return false;
-    for (size_t k = 0; k < a->bytes[i] / element_bytes(a->dtype[i]); k++)
+    if (!a->bytes[i] || !memcmp(a->data[i], b->data[i], a->bytes[i])) return true;
+    for (size_t k = 0; k < elements(a, i); k++)
         if (!same_element(a, b, i, k)) return false;
     return true;
 }
 
 static void print_difference(const program *p, const result *a, const result *b, int i, const char *which)
 {
-    printf("program %llu, %s: result %d of %d differs (%s) %s %s\n", (unsigned long long)p->seed, which, i,
-           a->n, kn_dtype_name(a->dtype[i]), a->error[i], b->error[i]);
+    static const char *const parts[] = {"gradient of param", "param", "first state", "second state"};
+    int at = i % PER_ROUND, rest = at - MOST - LEAVES;
+    printf("program %llu, %s, round %d: %s %d differs (%s) %s %s\n", (unsigned long long)p->seed, which,
+           1 + i / PER_ROUND,
+           at < MOST            ? "output of step"
+           : at < MOST + LEAVES ? "gradient of leaf"
+                                : parts[rest / PARAMS],
+           at < MOST            ? at
+           : at < MOST + LEAVES ? at - MOST
+                                : rest % PARAMS,
+           kn_dtype_name(a->dtype[i]), a->error, b->error);
 }
 
-/* How many of b's results are not those of a, which may have more: the gradients. */
+/* How many of b's results are not those of a. */
 static int compare_bits(const program *p, const result *a, const result *b, const char *which)
 {
-    int wrong = a->n < b->n;
+    int wrong = a->n != b->n;
     for (int i = 0; i < a->n && i < b->n; i++) {
         if (same_bits(a, b, i)) continue;
         wrong++;
@@ -99,7 +107,7 @@ static int compare_bits(const program *p, const result *a, const result *b, cons
 /* What noise did to the results of a program; a deviation of infinity means that nothing is known of the element. */
 typedef struct spread {
     const result *base;
-    double *most[MOST + LEAVES];
+    double *most[PLACES];
     int runs;
 } spread;
 
@@ -114,7 +122,7 @@ static void spread_begin(spread *s, const result *base)
 {
     s->base = base;
     s->runs = 0;
-    for (int i = 0; i < base->n; i++) s->most[i] = calloc(base->bytes[i] + 1, sizeof(double));
+    for (int i = 0; i < base->n; i++) s->most[i] = calloc(elements(base, i) + 1, sizeof(double));
 }
 
 static void spread_end(spread *s)
@@ -126,7 +134,7 @@ static void spread_add(spread *s, const result *r)
 {
     s->runs++;
     for (int i = 0; i < s->base->n; i++) {
-        size_t n = s->base->bytes[i] / element_bytes(s->base->dtype[i]);
+        size_t n = elements(s->base, i);
         bool lost = i >= r->n || !same_kind(s->base, r, i);
         for (size_t k = 0; k < n; k++) {
             double off = lost ? INFINITY : 0;
@@ -149,10 +157,10 @@ static bool within(const spread *s, const result *r, int i, size_t k)
 /* How many results hold an element out of its bound. */
 static int compare_bounds(const program *p, const spread *s, const result *r, const char *which)
 {
-    int wrong = s->base->n < r->n;
+    int wrong = s->base->n != r->n;
     for (int i = 0; i < r->n && i < s->base->n; i++) {
         bool good = same_kind(s->base, r, i);
-        size_t n = good ? r->bytes[i] / element_bytes(r->dtype[i]) : 0, k = 0;
+        size_t n = good ? elements(r, i) : 0, k = 0;
         while (k < n && within(s, r, i, k)) k++;
         if (good && k == n) continue;
         wrong++;
@@ -169,7 +177,7 @@ static void count_bounds(const spread *s, const result *r, tally *t)
 {
     for (int i = 0; i < r->n && i < s->base->n; i++) {
         if (!same_kind(s->base, r, i)) continue;
-        for (size_t k = 0; k < r->bytes[i] / element_bytes(r->dtype[i]); k++) {
+        for (size_t k = 0; k < elements(r, i); k++) {
             double bound = s->runs ? bound_factor * s->most[i][k] : 0;
             bool open = isinf(bound), equal = same_element(s->base, r, i, k);
             t->elements++;

@@ -18,6 +18,7 @@
 #include "wrap/decorator.h"
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct noise_settings {
     uint64_t seed; /* 0: none */

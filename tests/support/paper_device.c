@@ -77,7 +77,16 @@ static void free_block(kni_driver *d, void *memory)
 
 /* ---- work */
 
-/* The first four bytes stand for the whole: each result's become those of all that it was made from. */
+/* The first four bytes stand for the whole: each result's become those of all that it was made from, and the others too
+   where that is wanted. */
+static void leave(void *memory, uint32_t value)
+{
+    size_t bytes = (size_t) * (int64_t *)memory, at = sizeof value;
+    memcpy(bytes_of(memory), &value, sizeof value);
+    for (; paper_do.fills && at + sizeof value <= bytes; at += sizeof value)
+        memcpy(bytes_of(memory) + at, &value, sizeof value);
+}
+
 static void run_launch(const work *w)
 {
     uint32_t hash = mix(w->module->hash, w->params, w->param_bytes);
@@ -88,7 +97,7 @@ static void run_launch(const work *w)
         if (w->module->reads_only[i]) hash = mix(hash, bytes_of(w->buffers[i]), 4);
     for (uint32_t i = 0; i < n; i++) {
         uint32_t value = mix(hash, &i, sizeof i);
-        if (!w->module->reads_only[i]) memcpy(bytes_of(w->buffers[i]), &value, sizeof value);
+        if (!w->module->reads_only[i]) leave(w->buffers[i], value);
     }
     if (w->module->reports && paper_do.fault >= 0) {
         int64_t cell[2] = {1, paper_do.fault};
@@ -104,7 +113,7 @@ static void run_library(const work *w)
     for (uint32_t i = 0; i < w->to; i++) hash = mix(hash, bytes_of(w->buffers[i]), 4);
     for (uint32_t i = (uint32_t)w->to; i < w->n_buffers; i++) {
         uint32_t value = mix(hash, &i, sizeof i);
-        memcpy(bytes_of(w->buffers[i]), &value, sizeof value);
+        leave(w->buffers[i], value);
     }
 }
 

@@ -23,8 +23,9 @@ typedef struct paper_orders {
     int64_t fault;                               /* -1: none; else what the next launch that can reports */
     bool refuses;                                /* to compile */
     bool quick;                                  /* launches do nothing at all */
-    bool addresses;                              /* memory has parts: to be set before it is opened */
-    bool library; /* it multiplies and convolves by itself, and is a larger device: before it is opened */
+    bool fills;     /* results are written to their ends, not only where they begin */
+    bool addresses; /* memory has parts: to be set before it is opened */
+    bool library;   /* it multiplies and convolves by itself, and is a larger device: before it is opened */
     bool no_library, no_epilogues; /* its library takes nothing, or nothing but a bias */
     bool short_end, short_replay;  /* there is memory for them only once others gave theirs back */
 } paper_orders;
