@@ -178,6 +178,8 @@ static void run_share(const options *o, int job, findings *f)
         int wrong = 0;
         if (getppid() != parent || (o->seconds && time(NULL) - begun >= o->seconds)) break;
         make_program(&p, (o->first + (uint64_t)i) * 2 + 1, d.cpu);
+        /* Recordings of earlier programs would keep the cells for faults, which are few. */
+        if (o->bounds || o->replays) kn_memory_trim();
         f->programs++;
         f->params += p.n_params;
         for (int k = 0; k < p.n_steps; k++) f->drawn[p.steps[k].what]++;
@@ -306,8 +308,8 @@ static bool read_options(int argc, char **argv, options *o)
             return false;
     }
     if (strstr(o->device, "cuda") || strstr(o->device, "opencl")) o->bounds = true;
-    return o->count >= 0 && o->jobs >= 1 && o->jobs <= MOST_JOBS && o->rounds >= 1 && o->rounds <= ROUNDS &&
-           strlen(o->device) < 100;
+    return o->count >= 0 && o->jobs >= 1 && o->jobs <= MOST_JOBS && o->rounds >= 1 &&
+           o->rounds <= MOST_ROUNDS && strlen(o->device) < 100;
 }
 
 int main(int argc, char **argv)
@@ -319,7 +321,7 @@ int main(int argc, char **argv)
             stderr,
             "usage: fusion_programs [--device SPEC] [--first N] [--count N] [--jobs 1 to %d] [--seconds N] "
             "[--rounds 1 to %d] [--taped] [--bounds] [--self-test]\n",
-            (int)MOST_JOBS, (int)ROUNDS);
+            (int)MOST_JOBS, (int)MOST_ROUNDS);
         return 2;
     }
     if (argc == 1) {

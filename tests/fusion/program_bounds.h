@@ -13,7 +13,12 @@
 #include <math.h>
 
 /* The places of a round: outputs by step, gradients of leaves and of params, params, two states of the optimiser. */
-enum { ROUNDS = 5, PER_ROUND = MOST + LEAVES + 4 * PARAMS, PLACES = ROUNDS * PER_ROUND };
+enum {
+    ROUNDS = 5,
+    MOST_ROUNDS = 8,
+    PER_ROUND = MOST + LEAVES + 4 * PARAMS,
+    PLACES = MOST_ROUNDS * PER_ROUND
+};
 
 typedef struct result {
     unsigned char *data[PLACES];
