@@ -52,6 +52,9 @@ g.add(op, inputs, ...)
     large        shapes of the operands (a list of tuples) for the run against `ref` past every block size, with
                  large_attrs={...} replacing attributes; left out, the runner scales the sizes by itself;
                  large=False: no such run. Integer operands of fixed dtype keep their range.
+    always_large True: `large` is run for this case whatever ran before, contiguous, sliced, and with the heads of four
+                 axes packed into rows; `tolerance` then counts for these runs alone. For kernels that only large
+                 operands reach
     layouts      False: only contiguous operands (for cases whose operands are views of each other or the like)
 
 Operands (shapes are positional; every range is [low, high])
@@ -180,7 +183,7 @@ class Generator:
 
     def add(self, op, inputs, expect, attrs=None, dtypes=None, out=None, elementwise=False, grad=False,
             second=True, tolerance=None, why=None, name=None, covers=(), large=None, large_attrs=None,
-            layouts=True):
+            layouts=True, always_large=False):
         if tolerance is not None and not why:
             raise ValueError("%s: a case with its own tolerance says why" % op)
         if second is not True and not (isinstance(second, str) and second):
@@ -189,7 +192,7 @@ class Generator:
             inputs = [inputs]
         shared = dict(op=op, attrs=attrs or {}, expect=expect, out=out, grad=grad, second=second,
                       tolerance=tolerance, covers=list(covers), large=large, large_attrs=large_attrs or {},
-                      layouts=layouts, elementwise=elementwise)
+                      layouts=layouts, elementwise=elementwise, always_large=always_large)
         for variant, operands in self._variants(inputs, elementwise):
             label = self._label(op, name, variant)
             for dtype in dtypes or FLOATS:
@@ -205,7 +208,7 @@ class Generator:
             record.attrs = _attributes(attrs or {}, dtype)
             record.status, record.text = sum(1 << STATUS[s] for s in statuses), text
             record.outputs, record.grads, record.cotangents, record.covers = [], None, [], list(covers)
-            record.tolerance, record.large, record.large_attrs = None, False, {}
+            record.tolerance, record.large, record.large_attrs, record.always_large = None, False, {}, False
             record.layouts, record.elementwise, record.second, record.checks_fd = False, False, False, 0
             record.grad, record.sizes = False, None
             self.records.append(record)
@@ -406,6 +409,7 @@ def _build(shared, label, variant, operands, dtype):
     record.status, record.text = 0, "" if shared["second"] is True else shared["second"]
     record.tolerance, record.covers = shared["tolerance"], shared["covers"]
     record.large, record.large_attrs = shared["large"], _attributes(shared["large_attrs"], dtype)
+    record.always_large = shared["always_large"]
     record.layouts, record.elementwise = shared["layouts"], shared["elementwise"]
     record.second = shared["second"] is True
     record.cotangents = _cotangents(record.op, label, 0, len(results))

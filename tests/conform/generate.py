@@ -76,6 +76,7 @@ def write_record(record):
     flags = (1 if record.elementwise else 0) | (2 if record.layouts else 0) | (4 if record.second else 0)
     flags |= (8 if record.large is False else 0) | (16 if record.tolerance is not None else 0)
     flags |= (32 if record.grad == "torch" else 0) | (64 if record.sizes else 0)
+    flags |= 128 if record.always_large else 0
     w.put("BB", CODE[record.dtype], flags)
     tolerance = record.tolerance or (0.0, 0.0)
     w.put("ff", *tolerance)

@@ -207,6 +207,7 @@ static void take_case(reader *r, kiln_case *c)
     c->layouts = flags & 2;
     c->second = flags & 4;
     c->no_large = flags & 8;
+    c->always_large = flags & 128;
     c->own_tolerance = flags & 16;
     c->no_differences = flags & 32;
     c->sized_grads = flags & 64;
@@ -224,6 +225,7 @@ static void take_case(reader *r, kiln_case *c)
     take_attributes(r, &c->large_attributes);
     take_outputs(r, c);
     take_gradients(r, c);
+    if (c->always_large && !c->n_large) fail(r, "a case that is always large has no sizes");
     if (c->n_large && c->n_large != c->n_in) fail(r, "large shapes for another number of operands");
     if (r->left) fail(r, "a record is longer than its content");
 }

@@ -102,8 +102,9 @@ void kiln_case_operands(const kiln_case *c, const kiln_array *values, kiln_layou
 
 /* The parts of a run. */
 void kiln_run_case(kiln_run *run, const kiln_case *c);
-void kiln_run_shapes(const kiln_check *k);    /* broadcast, scalar, empty, large against the oracle */
-void kiln_run_large(const kiln_check *k);     /* the last of these alone */
+void kiln_run_shapes(const kiln_check *k); /* broadcast, scalar, empty, large against the oracle */
+void kiln_run_large(const kiln_check *k);  /* the last of these alone */
+void kiln_run_always_large(const kiln_check *k);
 void kiln_run_gradients(const kiln_check *k); /* on a device that tapes */
 void kiln_run_dtypes(const kiln_check *k);    /* dtypes without a case, and those the op does not take */
 

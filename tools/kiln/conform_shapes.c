@@ -282,6 +282,34 @@ void kiln_run_large(const kiln_check *k)
         run_candidates(k, KILN_LARGE, make_large);
 }
 
+/* The oracle once, the device in each layout that a kernel for large operands may read by its steps or have to copy. */
+void kiln_run_always_large(const kiln_check *k)
+{
+    static const struct {
+        kiln_layout layout;
+        const char *label;
+    } forms[] = {{KILN_CONTIGUOUS, "large"}, {KILN_PACKED, "large, packed"}, {KILN_SLICED, "large, sliced"}};
+    kiln_case *changed = kiln_allocate(sizeof *changed);
+    kiln_array values[KILN_MAX_INPUTS];
+    kn_tensor got[KILN_MAX_OUTPUTS], want[KILN_MAX_OUTPUTS];
+    kn_scope scope = kn_scope_begin();
+    *changed = *k->c;
+    (void)make_large(changed, 0);
+    kiln_case_values(changed, values);
+    kiln_check check = {k->run, changed, "large", k->row};
+    int n_want = run_on(k->run->oracle, &check, values, KILN_CONTIGUOUS, NULL, want);
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        kn_scope inner = kn_scope_begin();
+        check.label = forms[i].label;
+        int n_got = run_on(k->run->device, &check, values, forms[i].layout, NULL, got);
+        compare_outputs(&check, values, got, n_got, want, n_want);
+        kn_scope_end(inner, KN_NONE);
+    }
+    kn_scope_end(scope, KN_NONE);
+    kiln_free_values(values, changed->n_in);
+    free(changed);
+}
+
 /* ---- dtypes without stored values */
 
 static void run_dtype(const kiln_check *k, kn_dtype dtype)

@@ -246,6 +246,13 @@ static int64_t lay_out(const kn_shape *shape, kiln_layout layout, unsigned stret
 {
     int64_t extent = 1;
     *offset = 0;
+    if (layout == KILN_PACKED && shape->rank == 4) {
+        const int64_t *dims = shape->dims;
+        int64_t row = 3 * dims[1] * dims[3];
+        strides[3] = 1, strides[1] = dims[3], strides[2] = row, strides[0] = dims[2] * row;
+        *offset = dims[1] * dims[3];
+        return dims[0] * strides[0];
+    }
     for (int k = 0; k < shape->rank; k++) {
         int axis = layout == KILN_TRANSPOSED ? k : shape->rank - 1 - k;
         bool sliced = layout == KILN_SLICED && (axis == 0 || axis >= shape->rank - 2);
@@ -280,7 +287,8 @@ kn_tensor kiln_tensor(const kiln_array *a, kiln_layout layout, unsigned stretche
         kiln_store(a, i, block + (size_t)place * element);
         for (int k = a->shape.rank - 1; k >= 0 && ++at[k] == a->shape.dims[k]; k--) at[k] = 0;
     }
-    if (layout == KILN_TRANSPOSED || layout == KILN_SLICED || layout == KILN_BROADCAST) {
+    if (layout == KILN_TRANSPOSED || layout == KILN_SLICED || layout == KILN_BROADCAST ||
+        layout == KILN_PACKED) {
         /* The block belongs to the tensor from here on. */
         unsigned char *first = a->count ? block + (size_t)offset * element : block;
         return kn_wrap(first, a->dtype, a->shape, strides, free, block);

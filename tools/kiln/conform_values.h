@@ -51,7 +51,9 @@ typedef enum kiln_layout {
     KILN_SCALAR,
     KILN_EMPTY,
     KILN_LARGE,
-    KILN_LAYOUT_COUNT
+    KILN_LAYOUT_COUNT,
+    KILN_PACKED =
+        KILN_LAYOUT_COUNT /* heads of four axes side by side in rows that hold more, as projections give them */
 } kiln_layout;
 extern const char *const kiln_layout_names[KILN_LAYOUT_COUNT];
 

@@ -339,6 +339,32 @@ def attend(q, k, v, mask=None, bias=None, scale=0.0, softcap=0.0, is_causal=0):
     return torch.softmax(s.masked_fill(blind, 0), -1).masked_fill(blind, 0) @ v
 
 
+# What fused kernels of GPUs take: heads of 64 and 128 elements in 16 bits, shared key heads, sizes past their tiles and no
+# multiples of them, fewer queries than keys and more: (queries, keys and values, attributes).
+FUSED = [((1, 4, 200, 64), (1, 2, 77, 64), {}),
+         ((2, 2, 77, 64), (2, 2, 200, 64), {"is_causal": 1}),
+         ((1, 3, 257, 64), (1, 1, 257, 64), {"is_causal": 1, "scale": 0.5}),
+         ((1, 2, 77, 128), (1, 1, 200, 128), {"scale": 0.3}),
+         ((2, 2, 200, 128), (2, 1, 130, 128), {"is_causal": 1}),
+         ((1, 8, 1, 128), (1, 2, 333, 128), {})]
+
+
+def fused_attention_cases(g, grads):
+    for first, second, attrs in FUSED:
+        q, k, v = g.values(1, 2, 3, 2, low=-1, high=1), g.values(1, 1, 4, 2, low=-1, high=1), g.values(1, 1, 4, 2, low=-1, high=1)
+        dy = g.values(1, 2, 3, 2, low=-1, high=1)
+        large = [first, second, second]
+        for dtype, half in [("f32", None), ("f16", 2.0**-10), ("bf16", 2.0**-7)]:
+            own = {} if half is None else {
+                "tolerance": (half / 2 / 2.0**-23, 1.0),
+                "why": "the weights are rounded to the operands' dtype before they meet the values"}
+            g.add("attention", [q, k, v, g.none(), g.none()], attrs=attrs, dtypes=[dtype], name="fused", always_large=True,
+                  large=large + [(), ()], expect=lambda q, k, v, m, b, a=attrs: attend(q, k, v, m, b, **a), **own)
+            g.add("attention_grad", [q, k, v, dy, g.none(), g.none()], attrs=attrs, dtypes=[dtype], name="fused",
+                  always_large=True, large=large + [first, (), ()],
+                  expect=lambda q, k, v, dy, m, b, a=attrs: grads(q, k, v, dy, m, b, **a), **own)
+
+
 def attention_cases(g):
     q, k, v = g.values(2, 4, 5, 3), g.values(2, 2, 7, 3), g.values(2, 2, 7, 6)
     big = [(2, 4, 130, 24), (2, 2, 150, 24), (2, 2, 150, 20)]
@@ -370,6 +396,7 @@ def attention_cases(g):
         large = False if mask.shape or bias.shape else big + [(2, 4, 130, 20), (), ()]
         g.add("attention_grad", [q, k, v, dy, mask, bias], attrs=attrs, dtypes=FLOATS, large=large,
               expect=lambda q, k, v, dy, m, b, a=attrs: grads(q, k, v, dy, m, b, **a))
+    fused_attention_cases(g, grads)
     g.error("attention", [q, g.values(2, 2, 7, 4), v, g.none(), g.none()], status="shape", text="inner sizes differ")
     g.error("attention", [q, g.values(2, 3, 7, 3), g.values(2, 3, 7, 6), g.none(), g.none()], status="shape", text="multiple")
     g.error("attention", [q, k, v, g.values(5, 7), g.none()], status="dtype", text="must be bool")
