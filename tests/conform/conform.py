@@ -52,7 +52,7 @@ g.add(op, inputs, ...)
     large        shapes of the operands (a list of tuples) for the run against `ref` past every block size, with
                  large_attrs={...} replacing attributes; left out, the runner scales the sizes by itself;
                  large=False: no such run. Integer operands of fixed dtype keep their range.
-    always_large True: `large` is run for this case whatever ran before, contiguous, sliced, and with the heads of four
+    always_large True: `large` is run for this case whatever ran before, contiguous, transposed, and with the heads of four
                  axes packed into rows; `tolerance` then counts for these runs alone. For kernels that only large
                  operands reach
     layouts      False: only contiguous operands (for cases whose operands are views of each other or the like)

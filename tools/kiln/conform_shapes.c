@@ -288,7 +288,8 @@ void kiln_run_always_large(const kiln_check *k)
     static const struct {
         kiln_layout layout;
         const char *label;
-    } forms[] = {{KILN_CONTIGUOUS, "large"}, {KILN_PACKED, "large, packed"}, {KILN_SLICED, "large, sliced"}};
+    } forms[] = {
+        {KILN_CONTIGUOUS, "large"}, {KILN_PACKED, "large, packed"}, {KILN_TRANSPOSED, "large, transposed"}};
     kiln_case *changed = kiln_allocate(sizeof *changed);
     kiln_array values[KILN_MAX_INPUTS];
     kn_tensor got[KILN_MAX_OUTPUTS], want[KILN_MAX_OUTPUTS];
