@@ -1,14 +1,24 @@
 /* Ops that a device runs by something better than a schedule or a reference kernel, and the support matrix. */
+#include "backend/gpu/gpu_sort.h"
 #include "backend/gpu/product.h"
 
 static const struct {
     const kn_op *row;
     kn_status (*run)(kni_gpu *g, const kn_record *r);
 } entries[] = {
-    {&kni_op_attention, kni_gpu_run_attention},         {&kni_op_attention_grad, kni_gpu_run_attention_grad},
-    {&kni_op_update_slice, kni_gpu_run_update_slice},   {&kni_op_concat, kni_gpu_run_concat},
-    {&kni_op_embedding, kni_gpu_run_embedding},         {&kni_op_embedding_grad, kni_gpu_run_embedding_grad},
-    {&kni_op_select_assign, kni_gpu_run_select_assign}, {&kni_op_scatter, kni_gpu_run_scatter},
+    {&kni_op_attention, kni_gpu_run_attention},
+    {&kni_op_attention_grad, kni_gpu_run_attention_grad},
+    {&kni_op_update_slice, kni_gpu_run_update_slice},
+    {&kni_op_concat, kni_gpu_run_concat},
+    {&kni_op_embedding, kni_gpu_run_embedding},
+    {&kni_op_embedding_grad, kni_gpu_run_embedding_grad},
+    {&kni_op_select_assign, kni_gpu_run_select_assign},
+    {&kni_op_scatter, kni_gpu_run_scatter},
+    {&kni_op_sort, kni_gpu_run_sort},
+    {&kni_op_topk, kni_gpu_run_topk},
+    {&kni_op_kthvalue, kni_gpu_run_kthvalue},
+    {&kni_op_unique_bounded, kni_gpu_run_unique},
+    {&kni_op_nonzero, kni_gpu_run_nonzero},
 };
 
 static const struct {

@@ -1,13 +1,13 @@
 /* Rows of a table that indices name: taking them (embedding), and adding to them (its gradient, select_assign, scatter) with
    the same bits from run to run, without atomics. The indices are sorted with their places, so that the rows of one index lie side by side in the
    order they came in; each run of them is summed in pieces of 64, and the pieces of long runs are joined at the end. */
+#include "backend/gpu/gpu_text.h"
 #include "backend/gpu/product.h"
-#include "ir/parse.h"
 #include "ops/embedding.h"
 #include "ops/indexing_rows.h"
 #include <string.h>
 
-enum { BUFFERS = 4, NUMBERS = 10 };
+enum { BUFFERS = 4 };
 /* As the texts have them: keys that one workgroup sorts, and what it sums. */
 enum { BLOCK = 512, PIECE = 64 };
 
@@ -117,6 +117,8 @@ static const char text[] =
     "    }\n"
     "}\n";
 
+static const kni_gpu_text rows_text = {"rows_add", text, sizeof text - 1};
+
 typedef struct kernel {
     const char *name;
     uint8_t n_buffers, n_numbers, storage[BUFFERS];
@@ -135,40 +137,20 @@ typedef struct run {
     int cell;
 } run;
 
-static kni_gpu_kernel *find(const run *a, const kernel *k, int element)
-{
-    unsigned char key[48] = {'w', (unsigned char)element};
-    size_t n = strlen(k->name);
-    memcpy(key + 2, k->storage, BUFFERS);
-    memcpy(key + 2 + BUFFERS, k->name, n);
-    n += 2 + BUFFERS;
-    kni_gpu_kernel *found = kni_gpu_find(a->gpu, key, (uint32_t)n);
-    if (found) return found;
-    kni_ir_parse_options options = {"rows_add", k->name, element, KN_F32, k->storage};
-    kni_ir *ir = kni_ir_parse(text, sizeof text - 1, &options);
-    if (ir && kni_ir_simplify(ir)) {
-        kni_ir_free(ir);
-        ir = NULL;
-    }
-    return kni_gpu_add(a->gpu, key, (uint32_t)n, ir);
-}
-
 /* groups: of a kernel of workgroups; else items. */
 static kn_status launch(run *a, const kernel *how, int64_t groups, kni_gpu_block *const *blocks,
                         const int64_t *offsets, const int64_t *numbers)
 {
-    int64_t params[1 + BUFFERS + NUMBERS] = {groups};
-    kni_gpu_kernel *k = find(a, how, kni_compute_dtype[kni_compute_of[a->values->type.dtype]]);
-    if (!k) return kni_latest_code();
-    if (k->reports && a->cell < 0) {
-        a->cell = kni_gpu_take_cell(a->gpu, a->record);
-        if (a->cell < 0) return kni_latest_code();
-    }
-    if (offsets) memcpy(params + 1, offsets, how->n_buffers * sizeof *params);
-    memcpy(params + 1 + how->n_buffers, numbers, how->n_numbers * sizeof *params);
-    kni_launch_shape shape = kni_gpu_item_shape(a->gpu, k, groups);
-    if (k->workgroup) shape = (kni_launch_shape){{(uint32_t)groups, 1, 1}, k->workgroup, 0};
-    return kni_gpu_launch(a->gpu, k, &shape, blocks, how->n_buffers, a->cell, params);
+    kni_gpu_call call = {.kernel = how->name,
+                         .element = kni_compute_dtype[kni_compute_of[a->values->type.dtype]],
+                         .n_buffers = how->n_buffers,
+                         .n_numbers = how->n_numbers,
+                         .size = groups};
+    memcpy(call.storage, how->storage, BUFFERS);
+    memcpy(call.blocks, blocks, how->n_buffers * sizeof *blocks);
+    if (offsets) memcpy(call.offsets, offsets, how->n_buffers * sizeof *offsets);
+    memcpy(call.numbers, numbers, how->n_numbers * sizeof *numbers);
+    return kni_gpu_launch_text(a->gpu, &rows_text, a->record, &a->cell, &call);
 }
 
 /* Leaves the sorted keys in keys[0]. */
@@ -206,14 +188,7 @@ static kn_status sum(run *a)
 
 static kn_status operand(run *a, kni_tensor *x, int i, kni_gpu_block **block, int64_t *offset)
 {
-    kn_status s;
-    if (kni_gpu_contiguous(x)) {
-        *offset = x->storage ? x->offset : 0;
-        return kni_gpu_operand(a->gpu, x, block, &a->made[i]);
-    }
-    s = kni_gpu_gather(a->gpu, x, &a->made[i]);
-    *block = a->made[i];
-    return s;
+    return kni_gpu_dense(a->gpu, x, block, offset, &a->made[i]);
 }
 
 static kn_status take_memory(run *a)
