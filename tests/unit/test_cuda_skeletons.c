@@ -1,5 +1,6 @@
-/* The texts of our own tensor-core kernels compile for Hopper: each kind of product and attention, with the real NVRTC
-   where it is found (support/nvrtc.h) over a stand-in for the driver; else skipped. */
+/* The texts of our own tensor-core kernels compile for Hopper: each kind of product and attention, and those of the kernels
+   that sort and compact, with the real NVRTC where it is found (support/nvrtc.h) over a stand-in for the driver; else
+   skipped. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -94,6 +95,26 @@ static bool attention(kni_driver *d, int dtype, int64_t size, bool causal)
 #endif
 #endif
 
+/* Launches do nothing: only that they compile is seen. */
+static void sorting(void)
+{
+    static const kn_dtype dtypes[] = {KN_U8, KN_BF16, KN_F32, KN_F64};
+    const kn_topk_args unsorted = {.unsorted = true};
+    kn_device device = kn_device_open("cuda:0");
+    if (!CHECK(device != NULL)) return;
+    kn_device_use(device);
+    kn_scope scope = kn_scope_begin();
+    for (int i = 0; i < 4; i++) {
+        kn_tensor x = kn_keep(kn_zeros(KN_SHAPE(4000), dtypes[i]));
+        CHECK(kn_ok(kn_sort(x, 0, false).values) && kn_ok(kn_topk(x, 9, 0, &unsorted).values));
+        CHECK(kn_ok(kn_unique_bounded(x).values) && kn_ok(kn_nonzero_bounded(x, 4).count));
+    }
+    CHECK(kn_sync(device) == KN_OK);
+    kn_scope_end(scope, KN_NONE);
+    kn_device_use(NULL);
+    CHECK(kn_shutdown() == 0);
+}
+
 int main(void)
 {
 #ifdef SKIPPED
@@ -113,6 +134,7 @@ int main(void)
         CHECK(attention(d, KN_BF16, 128, true));
         CHECK(attention(d, KN_F16, 64, false));
         d->close(d);
+        sorting();
     } else {
         printf("test_cuda_skeletons: skipped: %s\n", kn_last_error());
     }

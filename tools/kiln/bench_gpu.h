@@ -23,6 +23,13 @@ typedef struct bench_gpu_row {
 
 /* NULL past the last. */
 const bench_gpu_row *bench_gpu_row_at(int i);
+const bench_gpu_row *bench_gpu_sorting_row_at(int i);
+
+/* For rows: an operand of normal random numbers is added, false without it; a result is submitted and dropped; no bytes or
+   flops are counted. */
+bool bench_gpu_operand(bench_gpu *b, kn_shape shape, kn_dtype dtype);
+kn_status bench_gpu_finish(bench_gpu *b, kn_tensor y);
+double bench_gpu_none(const bench_gpu *b);
 
 /* The whole of the training benchmark: milliseconds of a step, or a negative number after a failure, and how many kernels
    a step launches, -1 where the device does not count them. */

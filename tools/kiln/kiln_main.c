@@ -28,6 +28,7 @@ static const char usage[] =
     "  kiln bench overhead            nanoseconds of a tiny eager op, beside PyTorch where there is one\n"
     "  kiln bench --device D [ROW..]  one kind of work on a device: chain softmax layernorm matmul attention "
     "mlp\n"
+    "                                 sort topk unique nonzero cumsum ...\n"
     "  kiln bench fusion [--small]    groups of ops beside the same ops one by one, and the cost of "
     "queueing\n"
     "  kiln bench mlp cnn lenet       time and memory of a training step, beside PyTorch where there is one\n"

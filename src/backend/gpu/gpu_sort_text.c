@@ -17,15 +17,14 @@
     "        b += skip - low;\n"                                                                             \
     "        u64 left = a < a_end ? held[a] : none, right = b < b_end ? held[b] : none;\n"                   \
     "        for (i32 k = 0; k < 7; k++) {\n"                                                                \
-    "            if (left <= right) {\n"                                                                     \
-    "                mine[k] = left;\n"                                                                      \
-    "                a++;\n"                                                                                 \
-    "                left = a < a_end ? held[a] : none;\n"                                                   \
-    "            } else {\n"                                                                                 \
-    "                mine[k] = right;\n"                                                                     \
-    "                b++;\n"                                                                                 \
-    "                right = b < b_end ? held[b] : none;\n"                                                  \
-    "            }\n"                                                                                        \
+    "            bool first_run = left <= right;\n"                                                          \
+    "            i32 next = first_run ? a + 1 : b + 1, stop = first_run ? a_end : b_end;\n"                  \
+    "            u64 after = next < stop ? held[next] : none;\n"                                             \
+    "            mine[k] = first_run ? left : right;\n"                                                      \
+    "            a = first_run ? next : a;\n"                                                                \
+    "            b = first_run ? b : next;\n"                                                                \
+    "            left = first_run ? after : left;\n"                                                         \
+    "            right = first_run ? right : after;\n"                                                       \
     "        }\n"                                                                                            \
     "        barrier();\n"                                                                                   \
     "        for (i32 k = 0; k < 7; k++) held[own + k] = mine[k];\n"                                         \
