@@ -1,11 +1,13 @@
-/* Random programs over the op table, run on two devices with gradients: on the CPU results must agree bit for bit, on a
-   device that rounds differently within bounds made for each program (program_bounds.h).
-   Usage: fusion_programs [--device SPEC] [--first N] [--count N] [--jobs N] [--seconds N] [--rounds N] [--taped] [--bounds]
-                          [--self-test]
-   --seconds begins no program after that time and tells how many there were; --taped leaves out the run without a tape,
-   whose results are among those of the run with gradients, but whose kernels are others;
-   --bounds compares a CPU stack by bounds too; --self-test compares a CPU with one wrong kernel in each program. Without
-   any option a short self-test comes first. */
+/* Random programs over the op table, run on two devices with gradients and updates, in rounds with other values and numbers
+   each: on the CPU results must agree bit for bit, on a device that rounds differently within bounds made for each program
+   (program_bounds.h).
+   Usage: fusion_programs [--device SPEC] [--first N] [--count N] [--jobs N] [--seconds N] [--rounds N] [--taped]
+                          [--bounds] [--self-test] [--replays]
+   --seconds begins no program after that time and tells how many there were; --taped leaves out the runs without a tape,
+   whose results are among those of the runs with gradients, but whose kernels are others;
+   --bounds compares a CPU stack by bounds too; --self-test compares a CPU with one wrong kernel in each program; --replays
+   compares a device of paper that records plans with one that runs them step by step. Without any option short runs of these
+   two come first. */
 #define _DEFAULT_SOURCE
 #include "program_noise.h"
 #include "program_run.h"
@@ -312,6 +314,25 @@ static bool read_options(int argc, char **argv, options *o)
            o->rounds <= MOST_ROUNDS && strlen(o->device) < 100;
 }
 
+/* What a run without options begins with: wrong kernels are noticed, and replays give what single steps give. */
+static void run_shown(const options *o)
+{
+    options spoilt = {
+        .device = o->device, .first = 1, .count = 100, .jobs = 1, .rounds = 1, .self_test = true};
+    options replays = {.device = o->device,
+                       .first = 1,
+                       .count = 30,
+                       .jobs = 1,
+                       .rounds = MOST_ROUNDS,
+                       .replays = true,
+                       .taped = true};
+    findings noticed = {0}, replayed = {0};
+    run_jobs(&spoilt, &noticed);
+    tell_spoilt(&noticed);
+    run_jobs(&replays, &replayed);
+    CHECK(replayed.fusion.plans_replayed > 50);
+}
+
 int main(int argc, char **argv)
 {
     options o = {.device = "fusion(cpu)", .first = 1, .count = 500, .jobs = 1, .rounds = ROUNDS};
@@ -320,17 +341,11 @@ int main(int argc, char **argv)
         fprintf(
             stderr,
             "usage: fusion_programs [--device SPEC] [--first N] [--count N] [--jobs 1 to %d] [--seconds N] "
-            "[--rounds 1 to %d] [--taped] [--bounds] [--self-test]\n",
+            "[--rounds 1 to %d] [--taped] [--bounds] [--self-test] [--replays]\n",
             (int)MOST_JOBS, (int)MOST_ROUNDS);
         return 2;
     }
-    if (argc == 1) {
-        options shown = {
-            .device = o.device, .first = 1, .count = 150, .jobs = 1, .rounds = 1, .self_test = true};
-        findings own = {0};
-        run_jobs(&shown, &own);
-        tell_spoilt(&own);
-    }
+    if (argc == 1) run_shown(&o);
     if (o.jobs > 1)
         run_jobs(&o, &all);
     else

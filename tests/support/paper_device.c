@@ -117,8 +117,15 @@ static void run_library(const work *w)
     }
 }
 
+/* A value of less than four bytes leaves nothing of what lay behind it before. */
+static void clear_before(void *memory, size_t offset)
+{
+    if (paper_do.fills && offset == 0) memset(bytes_of(memory), 0, 4);
+}
+
 static void run_work(const work *w)
 {
+    if (w->kind >= COPY && w->buffers[0] != w->buffers[1]) clear_before(w->buffers[0], w->to);
     if (w->kind == LAUNCH)
         run_launch(w);
     else if (w->kind == LIBRARY)
@@ -153,6 +160,7 @@ static kn_status upload(kni_driver *d, void *to, size_t offset, const void *from
 {
     (void)d;
     if (recording) return cannot_record("copying to the device");
+    clear_before(to, offset);
     memcpy(bytes_of(to) + offset, from, bytes);
     paper_now.uploads++;
     return alive();
