@@ -17,13 +17,22 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { FEW_RUNS = 6, MANY_RUNS = 192, SPOILT_RUNS = 24, SPOILT_TRIES = 4, MOST_JOBS = 64, MOST_WRONG = 5 };
+enum {
+    FEW_RUNS = 6,
+    MANY_RUNS = 192,
+    SPOILT_RUNS = 24,
+    SPOILT_TRIES = 4,
+    MOST_JOBS = 64,
+    MOST_WRONG = 5,
+    FEW_STEPS = 16
+};
 
 typedef struct options {
     const char *device;
     uint64_t first;
     int count, jobs, seconds, rounds;
     bool bounds, self_test, taped, replays;
+    bool compiles; /* kernels, each of which takes longer than all runs: most programs are short */
 } options;
 
 /* What one process found. */
@@ -87,7 +96,7 @@ static int bounds_of_program(const program *p, const devices *d, const options *
     static result base, r;
     spread s;
     int wrong = 0;
-    bool without = !o->taped && p->seed / 2 % 4 == 0;
+    bool without = !o->taped && p->seed / 2 % 4 == 1;
     for (int gradients = !without; gradients < 2; gradients++) {
         how h = {gradients, true, o->rounds};
         run_program(p, d->plain[gradients], h, &base);
@@ -179,7 +188,8 @@ static void run_share(const options *o, int job, findings *f)
     for (int i = job; i < o->count && check_failed <= MOST_WRONG && d.tested[1]; i += o->jobs) {
         int wrong = 0;
         if (getppid() != parent || (o->seconds && time(NULL) - begun >= o->seconds)) break;
-        make_program(&p, (o->first + (uint64_t)i) * 2 + 1, d.cpu);
+        uint64_t number = o->first + (uint64_t)i;
+        make_program(&p, number * 2 + 1, o->compiles && number % 4 ? FEW_STEPS : MOST, d.cpu);
         /* Recordings of earlier programs would keep the cells for faults, which are few. */
         if (o->bounds || o->replays) kn_memory_trim();
         f->programs++;
@@ -309,7 +319,8 @@ static bool read_options(int argc, char **argv, options *o)
         else
             return false;
     }
-    if (strstr(o->device, "cuda") || strstr(o->device, "opencl")) o->bounds = true;
+    o->compiles = strstr(o->device, "cuda") || strstr(o->device, "opencl");
+    o->bounds |= o->compiles;
     return o->count >= 0 && o->jobs >= 1 && o->jobs <= MOST_JOBS && o->rounds >= 1 &&
            o->rounds <= MOST_ROUNDS && strlen(o->device) < 100;
 }

@@ -204,7 +204,7 @@ static bool finite_value(kn_tensor y)
     return kn_read_as(sum, KN_F64, &total, sizeof total) == KN_OK && total - total == 0;
 }
 
-static void make_program(program *p, uint64_t seed, kn_device cpu)
+static void make_program(program *p, uint64_t seed, int most_steps, kn_device cpu)
 {
     memset(p, 0, sizeof *p);
     state = p->seed = seed;
@@ -216,7 +216,7 @@ static void make_program(program *p, uint64_t seed, kn_device cpu)
     uint64_t here = state;
     for (int i = 0; i < p->n_leaves; i++) v.t[v.n++] = kn_keep(leaf(p, i, 0));
     state = here;
-    int wanted = 3 + below(MOST - 3);
+    int wanted = 3 + below(most_steps - 3);
     for (int tries = 0; p->n_steps < wanted && tries < 200; tries++) {
         step *s = &p->steps[p->n_steps];
         if (!fill_step(p, s, &v)) continue;
