@@ -16,9 +16,14 @@ if(KN_WERROR)
 endif()
 
 if(KN_SANITIZE)
-    target_compile_options(kiln_flags INTERFACE -fsanitize=${KN_SANITIZE} -fno-sanitize-recover=all
+    # Compiling and linking take longer than the tests: less optimisation, and the fast linker where there is one.
+    target_compile_options(kiln_flags INTERFACE -O1 -fsanitize=${KN_SANITIZE} -fno-sanitize-recover=all
         -fno-omit-frame-pointer -g)
     target_link_options(kiln_flags INTERFACE -fsanitize=${KN_SANITIZE})
+    find_program(KN_LLD ld.lld)
+    if(KN_LLD)
+        target_link_options(kiln_flags INTERFACE -fuse-ld=lld)
+    endif()
 endif()
 
 if(KN_FUZZ)

@@ -34,11 +34,12 @@ library() { # the library of a preset, or nothing where it did not build
     if [ -f "$root/$1/libkiln.a" ]; then echo "$root/$1/libkiln.a"; fi
 }
 
-# A library that was built before is never taken as it is: where building fails, there is none.
+# Where building fails, there is no library: one of an earlier build is never taken.
 build_library() { # build_library PRESET
-    rm -f "$root/$1/libkiln.a"
-    scripts/build.sh "$1"
-    result "$1 library builds" $?
+    status=0
+    scripts/build.sh "$1" || status=$?
+    [ "$status" -eq 0 ] || rm -f "$root/$1/libkiln.a"
+    result "$1 library builds" "$status"
 }
 
 link_host() { gcc $base_flags -O2 "$1" tests/smoke/hosted/smoke_hosted.c $(library release) -pthread -o "$2"; }

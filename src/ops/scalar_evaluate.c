@@ -9,54 +9,57 @@
         int t;                                                                                               \
     } cell_##S;                                                                                              \
     static void apply_##S(int word, cell_##S *c);                                                            \
-    static cell_##S evaluate_##S(const kni_scalar_body *body, int64_t i, const void *const *in,              \
-                                 uint32_t truths, const double *params)                                      \
+    static void evaluate_##S(const kni_scalar_body *body, int64_t n, T *out, bool truth,                     \
+                             const void *const *in, uint32_t truths, const double *params)                   \
     {                                                                                                        \
-        cell_##S stack[KNI_SCALAR_STACK + 1] = {{0, 0}}, local[KNI_SCALAR_LOCALS] = {{0, 0}}, *top = stack;  \
-        for (int k = 0; k < body->n; k++) {                                                                  \
-            const kni_scalar_step *s = &body->steps[k];                                                      \
-            switch (s->kind) {                                                                               \
-            case KNI_SCALAR_INPUT:                                                                           \
-                if (truths >> s->index & 1)                                                                  \
-                    top->t = ((const int64_t *)in[s->index])[i] != 0;                                        \
-                else                                                                                         \
-                    top->v = ((const T *)in[s->index])[i];                                                   \
-                top++;                                                                                       \
-                break;                                                                                       \
-            case KNI_SCALAR_PARAM:                                                                           \
-                (top++)->v = (T)params[s->index];                                                            \
-                break;                                                                                       \
-            case KNI_SCALAR_CONSTANT:                                                                        \
-                (top++)->v = (T)s->value;                                                                    \
-                break;                                                                                       \
-            case KNI_SCALAR_STORE:                                                                           \
-                local[s->index] = *--top;                                                                    \
-                break;                                                                                       \
-            case KNI_SCALAR_LOCAL:                                                                           \
-                *top++ = local[s->index];                                                                    \
-                break;                                                                                       \
-            case KNI_SCALAR_SELECT:                                                                          \
-                top -= 2, top[-1] = top[-1].t ? top[0] : top[1];                                             \
-                break;                                                                                       \
-            case KNI_SCALAR_AND:                                                                             \
-                top--, top[-1].t &= top[0].t;                                                                \
-                break;                                                                                       \
-            case KNI_SCALAR_OR:                                                                              \
-                top--, top[-1].t |= top[0].t;                                                                \
-                break;                                                                                       \
-            case KNI_SCALAR_XOR:                                                                             \
-                top--, top[-1].t ^= top[0].t;                                                                \
-                break;                                                                                       \
-            case KNI_SCALAR_NOT:                                                                             \
-                top[-1].t = !top[-1].t;                                                                      \
-                break;                                                                                       \
-            default:                                                                                         \
-                top -= kni_word_at(s->index)->arity;                                                         \
-                apply_##S(s->index, top++);                                                                  \
-                break;                                                                                       \
+        cell_##S stack[KNI_SCALAR_STACK + 1] = {{0, 0}}, local[KNI_SCALAR_LOCALS] = {{0, 0}};                \
+        for (int64_t i = 0; i < n; i++) {                                                                    \
+            cell_##S *top = stack;                                                                           \
+            for (int k = 0; k < body->n; k++) {                                                              \
+                const kni_scalar_step *s = &body->steps[k];                                                  \
+                switch (s->kind) {                                                                           \
+                case KNI_SCALAR_INPUT:                                                                       \
+                    if (truths >> s->index & 1)                                                              \
+                        top->t = ((const int64_t *)in[s->index])[i] != 0;                                    \
+                    else                                                                                     \
+                        top->v = ((const T *)in[s->index])[i];                                               \
+                    top++;                                                                                   \
+                    break;                                                                                   \
+                case KNI_SCALAR_PARAM:                                                                       \
+                    (top++)->v = (T)params[s->index];                                                        \
+                    break;                                                                                   \
+                case KNI_SCALAR_CONSTANT:                                                                    \
+                    (top++)->v = (T)s->value;                                                                \
+                    break;                                                                                   \
+                case KNI_SCALAR_STORE:                                                                       \
+                    local[s->index] = *--top;                                                                \
+                    break;                                                                                   \
+                case KNI_SCALAR_LOCAL:                                                                       \
+                    *top++ = local[s->index];                                                                \
+                    break;                                                                                   \
+                case KNI_SCALAR_SELECT:                                                                      \
+                    top -= 2, top[-1] = top[-1].t ? top[0] : top[1];                                         \
+                    break;                                                                                   \
+                case KNI_SCALAR_AND:                                                                         \
+                    top--, top[-1].t &= top[0].t;                                                            \
+                    break;                                                                                   \
+                case KNI_SCALAR_OR:                                                                          \
+                    top--, top[-1].t |= top[0].t;                                                            \
+                    break;                                                                                   \
+                case KNI_SCALAR_XOR:                                                                         \
+                    top--, top[-1].t ^= top[0].t;                                                            \
+                    break;                                                                                   \
+                case KNI_SCALAR_NOT:                                                                         \
+                    top[-1].t = !top[-1].t;                                                                  \
+                    break;                                                                                   \
+                default:                                                                                     \
+                    top -= kni_word_at(s->index)->arity;                                                     \
+                    apply_##S(s->index, top++);                                                              \
+                    break;                                                                                   \
+                }                                                                                            \
             }                                                                                                \
+            out[i] = truth ? (T)stack[0].t : stack[0].v;                                                     \
         }                                                                                                    \
-        return stack[0];                                                                                     \
     }
 
 DEFINE_EVALUATE(f64, double)
@@ -131,16 +134,10 @@ void kni_scalar_evaluate(const kni_scalar_body *body, int wide, int64_t n, void 
                          uint32_t truths, const double *params)
 {
     bool truth = ends_in_truth(body);
-    for (int64_t i = 0; i < n; i++) {
-        if (wide == KNI_COMPUTE_F64) {
-            cell_f64 r = evaluate_f64(body, i, in, truths, params);
-            ((double *)out)[i] = truth ? r.t : r.v;
-        } else if (wide == KNI_COMPUTE_I64) {
-            cell_i64 r = evaluate_i64(body, i, in, truths, params);
-            ((int64_t *)out)[i] = truth ? r.t : r.v;
-        } else {
-            cell_u64 r = evaluate_u64(body, i, in, truths, params);
-            ((uint64_t *)out)[i] = truth ? (uint64_t)r.t : r.v;
-        }
-    }
+    if (wide == KNI_COMPUTE_F64)
+        evaluate_f64(body, n, out, truth, in, truths, params);
+    else if (wide == KNI_COMPUTE_I64)
+        evaluate_i64(body, n, out, truth, in, truths, params);
+    else
+        evaluate_u64(body, n, out, truth, in, truths, params);
 }
