@@ -21,6 +21,14 @@ static bool along(const kni_work *w)
     return part->rank == 1 && part->strides[0] == 1 && w->rows < 4096 && w->width >= 64;
 }
 
+/* Lines so long and so few that a device has a better way than one workgroup or invocation for each (gpu_scan.c). */
+static bool too_long(const kni_work *w, int op)
+{
+    if (op != KNI_OP_cumsum && !is_extreme(op)) return false;
+    return op == KNI_OP_cumsum && along(w) ? w->rows < 128 && w->width >= 16384
+                                           : w->rows < 8192 && w->width >= 512;
+}
+
 /* The operands and results of the record, at every place of its rows. */
 static bool take_apart(kni_work *w)
 {
@@ -63,6 +71,7 @@ kn_status kni_sched_scan(kni_work *w, const kni_group *group, const kni_sched_ta
     w->lane_axis = w->chunk_axis = KNI_WORK_K;
     w->lanes = w->chunks = w->teams = w->parts = 1;
     bool c = target->caps->dialect == KNI_IR_C;
+    if (!c && too_long(w, op)) return KN_ERROR_UNSUPPORTED;
     w->form = !c && along(w) && !is_extreme(op) && op != KNI_OP_scan_linear ? ALONG : DOWN;
     w->threads = c ? 1 : kni_sched_threads(w, w->form == ALONG ? 256 : 64);
     w->rows_number = kni_work_number_add(w, 0, &w->rows, KN_I64);

@@ -1,5 +1,5 @@
 /* The texts of our own tensor-core kernels compile for Hopper: each kind of product and attention, and those of the kernels
-   that sort and compact, with the real NVRTC where it is found (support/nvrtc.h) over a stand-in for the driver; else
+   that sort, compact and accumulate, with the real NVRTC where it is found (support/nvrtc.h) over a stand-in for the driver; else
    skipped. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -108,6 +108,7 @@ static void sorting(void)
         kn_tensor x = kn_keep(kn_zeros(KN_SHAPE(4000), dtypes[i]));
         CHECK(kn_ok(kn_sort(x, 0, false).values) && kn_ok(kn_topk(x, 9, 0, &unsorted).values));
         CHECK(kn_ok(kn_unique_bounded(x).values) && kn_ok(kn_nonzero_bounded(x, 4).count));
+        CHECK(kn_ok(kn_cummax(x, 0).values) && kn_ok(kn_cumlogsumexp(kn_cast(x, KN_F32), 0)));
     }
     CHECK(kn_sync(device) == KN_OK);
     kn_scope_end(scope, KN_NONE);

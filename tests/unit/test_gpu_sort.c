@@ -1,4 +1,4 @@
-/* Sorting and what is made of it on devices that compile kernels: the CPU's bits on OpenCL where there is one, for lines
+/* Sorting, what is made of it, and cumulative ops on devices that compile kernels: the CPU's bits on OpenCL where there is one, for lines
    around the sizes at which the kernels change; no memory is lost where there is too little, over a driver of paper. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* setenv */
@@ -205,6 +205,60 @@ static void sorts_long_lines(void)
     kn_drop(x);
 }
 
+/* Whole numbers and extremes have the CPU's bits, however the line is cut. */
+static void compare_scans(kn_tensor x, int axis)
+{
+    const kn_scan_args back = {.reverse = true}, before = {.exclusive = true};
+    kn_scope scope = kn_scope_begin();
+    kn_tensor there = kn_keep(kn_to(kn_alias(x), gpu));
+    bool good = same_pair(kn_cummax(kn_alias(x), axis), kn_cummax(there, axis));
+    good = same_pair(kn_cummin(kn_alias(x), axis), kn_cummin(there, axis)) && good;
+    if (!kn_dtype_is_float(kn_dtype_of(x))) {
+        good = same(kn_cumsum(kn_alias(x), axis), kn_cumsum(there, axis)) && good;
+        good = same(kn_cumsum_with(kn_alias(x), axis, &back), kn_cumsum_with(there, axis, &back)) && good;
+        good = same(kn_cumsum_with(kn_alias(x), axis, &before), kn_cumsum_with(there, axis, &before)) && good;
+    }
+    if (!CHECK(good)) printf("  scans of %s\n", kn_dtype_name(kn_dtype_of(x)));
+    kn_scope_end(scope, KN_NONE);
+}
+
+/* Elements differ by at most `bound` times the size of the CPU's. */
+static void compare_near(kn_tensor a, kn_tensor b, double bound)
+{
+    a = kn_keep(kn_cast(a, KN_F64));
+    b = kn_keep(kn_cast(kn_to(b, kn_device_cpu()), KN_F64));
+    kn_tensor gap = kn_abs(kn_sub(a, b)), size = kn_add_scalar(kn_abs(a), 1);
+    CHECK(kn_item(kn_max(kn_div(gap, size), KN_AXES_ALL, false)) <= bound);
+}
+
+static void accumulates(void)
+{
+    static const kn_dtype dtypes[] = {KN_F32, KN_I64, KN_BOOL, KN_BF16, KN_F64};
+    for (int d = 0; d < 5; d++) {
+        kn_tensor x = make(dtypes[d], KN_SHAPE(d ? 20000 : 100000), d % 2 ? FEW : MANY);
+        compare_scans(x, 0);
+        kn_drop(x);
+        x = make(dtypes[d], KN_SHAPE(2, 4099, 3), FEW);
+        compare_scans(x, 1);
+        kn_drop(x);
+    }
+    kn_scope scope = kn_scope_begin();
+    kn_tensor x = kn_keep(kn_random_normal(KN_SHAPE(3, 30000), 0, 4, KN_F32));
+    kn_tensor there = kn_keep(kn_to(kn_alias(x), gpu)), wide = kn_keep(kn_cast(kn_alias(x), KN_F64));
+    compare_near(kn_cumsum(kn_alias(wide), 1), kn_cumsum(there, 1), 1e-4);
+    compare_near(kn_cumlogsumexp(kn_alias(wide), 1), kn_cumlogsumexp(there, 1), 2e-6);
+    /* Nothing to add up so far, then NaN for ever. */
+    float line[3000], got[3000];
+    for (int i = 0; i < 3000; i++) line[i] = i < 700 ? -INFINITY : i == 2500 ? NAN : 1;
+    there = kn_to(kn_from(line, KN_F32, KN_SHAPE(3000)), gpu);
+    CHECK(kn_read(kn_keep(kn_cumlogsumexp(there, 0)), got, sizeof got) == KN_OK);
+    CHECK(isinf(got[0]) && isinf(got[699]) && got[700] == 1 && isfinite(got[2499]) && isnan(got[2500]) &&
+          isnan(got[2999]));
+    kn_indexed a = kn_mode(kn_floor(kn_alias(x)), 1, false), b = kn_mode(kn_floor(kn_to(x, gpu)), 1, false);
+    CHECK(same_pair(a, b));
+    kn_scope_end(scope, KN_NONE);
+}
+
 /* Through gathers, as everywhere. */
 static void has_gradients(void)
 {
@@ -242,6 +296,7 @@ static bool work(int n)
     for (int i = 0; i < 5; i++) good = good && kn_ok(all[i].values) && kn_ok(all[i].indices);
     good = kn_ok(kn_unique_bounded(x).count) && good;
     good = kn_ok(kn_nonzero_bounded(x, 30).count) && good;
+    good = kn_ok(kn_cummax(x, 0).values) && kn_ok(kn_cumlogsumexp(x, 0)) && good;
     kn_scope_end(scope, KN_NONE);
     return kn_sync(NULL) == KN_OK && good;
 }
@@ -284,6 +339,7 @@ int main(void)
         sorts_dtypes();
         finds_elements();
         sorts_long_lines();
+        accumulates();
         has_gradients();
     } else {
         printf("no OpenCL device: %s\n", kn_last_error());

@@ -1,4 +1,5 @@
 /* Ops that a device runs by something better than a schedule or a reference kernel, and the support matrix. */
+#include "backend/gpu/gpu_scan.h"
 #include "backend/gpu/gpu_sort.h"
 #include "backend/gpu/product.h"
 
@@ -19,6 +20,10 @@ static const struct {
     {&kni_op_kthvalue, kni_gpu_run_kthvalue},
     {&kni_op_unique_bounded, kni_gpu_run_unique},
     {&kni_op_nonzero, kni_gpu_run_nonzero},
+    {&kni_op_cumsum, kni_gpu_run_scan},
+    {&kni_op_cummax, kni_gpu_run_scan},
+    {&kni_op_cummin, kni_gpu_run_scan},
+    {&kni_op_cumlogsumexp, kni_gpu_run_scan},
 };
 
 static const struct {

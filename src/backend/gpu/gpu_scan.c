@@ -1,0 +1,255 @@
+/* Cumulative rows along lines that are too few and too long for one workgroup or invocation each: a line is cut into pieces
+   of 2048; what each piece comes to is found first, then what comes before each, then the results. The pieces do not depend
+   on the device, so neither do the bits. */
+#include "backend/gpu/gpu_scan.h"
+#include "backend/gpu/gpu_text.h"
+#include "ops/scan_attributes.h"
+
+/* As the text has them. */
+enum { PIECE = 2048, WORKGROUP = 256, PLACES = 2304 + 2 * WORKGROUP };
+enum { SUM, LARGEST, LEAST, LOG_SUM };
+
+/* Some elements in a row come to `top`, with `sum` (of the exponentials below top) or the place of it. */
+#define JOINS                                                                                                \
+    "function T first_top(index op) { return IS_FLOAT && op == 3 ? (T)(-INF) : 0; }\n"                       \
+    "/* 1: the extreme is in the later ones; of equal ones, too. */\n"                                       \
+    "function index is_later(index op, T a, index a_place, T b, index b_place)\n"                            \
+    "{\n"                                                                                                    \
+    "    if (a_place < 0 || b_place < 0) return a_place < 0 ? 1 : 0;\n"                                      \
+    "    return is_nan(b) || (op == 1 ? b >= a : b <= a) ? 1 : 0;\n"                                         \
+    "}\n"                                                                                                    \
+    "function T join_tops(index op, T a, index a_place, T b, index b_place)\n"                               \
+    "{\n"                                                                                                    \
+    "    if (op == 0) return a + b;\n"                                                                       \
+    "    if (op == 3) return a > b ? a : b;\n"                                                               \
+    "    return is_later(op, a, a_place, b, b_place) != 0 ? b : a;\n"                                        \
+    "}\n"                                                                                                    \
+    "function T join_sums(index op, T a, T a_sum, T b, T b_sum)\n"                                           \
+    "{\n"                                                                                                    \
+    "    T total = 0;\n"                                                                                     \
+    "    if (IS_FLOAT && op == 3) {\n"                                                                       \
+    "        total = a >= b ? a_sum : a_sum * (T)exp(a - b);\n"                                              \
+    "        total += b >= a ? b_sum : b_sum * (T)exp(b - a);\n"                                             \
+    "    }\n"                                                                                                \
+    "    return total;\n"                                                                                    \
+    "}\n"                                                                                                    \
+    "function index join_places(index op, T a, index a_place, T b, index b_place)\n"                         \
+    "{\n"                                                                                                    \
+    "    return is_later(op, a, a_place, b, b_place) != 0 ? b_place : a_place;\n"                            \
+    "}\n\n"
+
+/* top, sum and place of each invocation become those of all up to it and with it, in u, v and w. */
+#define JOIN_ALL                                                                                             \
+    "    u[l] = top;\n"                                                                                      \
+    "    v[l] = sum;\n"                                                                                      \
+    "    w[l] = place;\n"                                                                                    \
+    "    barrier();\n"                                                                                       \
+    "    for (i32 step = 1; step < 256; step *= 2) {\n"                                                      \
+    "        T a = first_top(op), a_sum = 0;\n"                                                              \
+    "        index a_place = -1;\n"                                                                          \
+    "        if (l >= step) {\n"                                                                             \
+    "            a = u[l - step];\n"                                                                         \
+    "            a_sum = v[l - step];\n"                                                                     \
+    "            a_place = w[l - step];\n"                                                                   \
+    "        }\n"                                                                                            \
+    "        barrier();\n"                                                                                   \
+    "        T b = u[l], b_sum = v[l];\n"                                                                    \
+    "        index b_place = w[l];\n"                                                                        \
+    "        u[l] = join_tops(op, a, a_place, b, b_place);\n"                                                \
+    "        v[l] = join_sums(op, a, a_sum, b, b_sum);\n"                                                    \
+    "        w[l] = join_places(op, a, a_place, b, b_place);\n"                                              \
+    "        barrier();\n"                                                                                   \
+    "    }\n"
+
+static const char text[] = JOINS
+    "/* apply 0: what each piece comes to; else the results, from what comes before it. */\n"
+    "kernel scan_pieces(workgroup 256, in T x[], inout T tops[], inout T sums[], inout index places[],\n"
+    "                   out T y[], out index p[], index axis, index inner, index pieces, index op,\n"
+    "                   index reverse, index exclusive, index apply)\n"
+    "{\n"
+    "    shared T held[2304];\n"
+    "    shared T u[256];\n"
+    "    shared T v[256];\n"
+    "    shared index w[256];\n"
+    "    i32 l = (i32)local_id();\n"
+    "    index line = group_id() / pieces;\n"
+    "    index begin = (group_id() - line * pieces) * 2048, last = axis - 1;\n"
+    "    index base = line / inner * axis * inner + line % inner;\n"
+    "    for (i32 e = l; e < 2048; e += 256) {\n"
+    "        index k = begin + e;\n"
+    "        if (k < axis) held[e + e / 8] = x[base + (reverse != 0 ? last - k : k) * inner];\n"
+    "    }\n"
+    "    barrier();\n"
+    "    T top = first_top(op), sum = 0;\n"
+    "    index place = -1;\n"
+    "    for (i32 e = 0; e < 8; e++) {\n"
+    "        index k = begin + l * 8 + e;\n"
+    "        if (k < axis) {\n"
+    "            T b = held[l * 9 + e], b_sum = 1;\n"
+    "            if (op == 3 && b == first_top(op)) b_sum = 0;\n"
+    "            if (op == 3 && is_nan(b)) {\n"
+    "                b_sum = b;\n"
+    "                b = first_top(op);\n"
+    "            }\n"
+    "            sum = join_sums(op, top, sum, b, b_sum);\n"
+    "            index next = join_places(op, top, place, b, k);\n"
+    "            top = join_tops(op, top, place, b, k);\n"
+    "            place = next;\n"
+    "        }\n"
+    "    }\n" JOIN_ALL "    if (apply == 0 && l == 255) {\n"
+    "        tops[group_id()] = u[l];\n"
+    "        sums[group_id()] = v[l];\n"
+    "        places[group_id()] = w[l];\n"
+    "    }\n"
+    "    if (apply != 0) {\n"
+    "        top = tops[group_id()];\n"
+    "        sum = sums[group_id()];\n"
+    "        place = places[group_id()];\n"
+    "        if (l > 0) {\n"
+    "            sum = join_sums(op, top, sum, u[l - 1], v[l - 1]);\n"
+    "            index next = join_places(op, top, place, u[l - 1], w[l - 1]);\n"
+    "            top = join_tops(op, top, place, u[l - 1], w[l - 1]);\n"
+    "            place = next;\n"
+    "        }\n"
+    "        for (i32 e = 0; e < 8; e++) {\n"
+    "            index k = begin + l * 8 + e;\n"
+    "            if (k < axis) {\n"
+    "                T b = held[l * 9 + e], b_sum = 1, old = top;\n"
+    "                if (op == 3 && b == first_top(op)) b_sum = 0;\n"
+    "                if (op == 3 && is_nan(b)) {\n"
+    "                    b_sum = b;\n"
+    "                    b = first_top(op);\n"
+    "                }\n"
+    "                sum = join_sums(op, top, sum, b, b_sum);\n"
+    "                index next = join_places(op, top, place, b, k);\n"
+    "                top = join_tops(op, top, place, b, k);\n"
+    "                place = next;\n"
+    "                T result = exclusive != 0 ? old : top;\n"
+    "                if (IS_FLOAT && op == 3) result = sum == 0 ? (T)(-INF) : top + (T)log(sum);\n"
+    "                held[l * 9 + e] = result;\n"
+    "                if (op == 1 || op == 2) p[base + k * inner] = place;\n"
+    "            }\n"
+    "        }\n"
+    "    }\n"
+    "    barrier();\n"
+    "    for (i32 e = l; e < 2048 && apply != 0; e += 256) {\n"
+    "        index k = begin + e;\n"
+    "        if (k < axis) y[base + (reverse != 0 ? last - k : k) * inner] = held[e + e / 8];\n"
+    "    }\n"
+    "}\n\n"
+    "/* A group for each line: what pieces come to becomes what comes before them. */\n"
+    "kernel scan_totals(workgroup 256, inout T tops[], inout T sums[], inout index places[], index pieces,\n"
+    "                   index op)\n"
+    "{\n"
+    "    shared T u[256];\n"
+    "    shared T v[256];\n"
+    "    shared index w[256];\n"
+    "    i32 l = (i32)local_id();\n"
+    "    index each = (pieces + 255) / 256, base = group_id() * pieces;\n"
+    "    index begin = l * each;\n"
+    "    index end = begin + each < pieces ? begin + each : pieces;\n"
+    "    T top = first_top(op), sum = 0;\n"
+    "    index place = -1;\n"
+    "    for (index k = base + begin; k < base + end; k++) {\n"
+    "        sum = join_sums(op, top, sum, tops[k], sums[k]);\n"
+    "        index next = join_places(op, top, place, tops[k], places[k]);\n"
+    "        top = join_tops(op, top, place, tops[k], places[k]);\n"
+    "        place = next;\n"
+    "    }\n" JOIN_ALL "    top = l > 0 ? u[l - 1] : first_top(op);\n"
+    "    sum = l > 0 ? v[l - 1] : 0;\n"
+    "    place = l > 0 ? w[l - 1] : -1;\n"
+    "    for (index k = base + begin; k < base + end; k++) {\n"
+    "        T b = tops[k], b_sum = sums[k];\n"
+    "        index b_place = places[k];\n"
+    "        tops[k] = top;\n"
+    "        sums[k] = sum;\n"
+    "        places[k] = place;\n"
+    "        sum = join_sums(op, top, sum, b, b_sum);\n"
+    "        index next = join_places(op, top, place, b, b_place);\n"
+    "        top = join_tops(op, top, place, b, b_place);\n"
+    "        place = next;\n"
+    "    }\n"
+    "}\n";
+
+static const kni_gpu_text scan_text = {"scan", text, sizeof text - 1};
+
+/* tops, sums, places, and the operand's copy */
+enum { SCRATCH = 3 };
+typedef struct run {
+    kni_gpu *gpu;
+    const kn_record *record;
+    int64_t lines, axis, inner, pieces, op;
+    kni_gpu_block *scratch[SCRATCH], *made;
+} run;
+
+static int64_t op_of(const kn_record *r)
+{
+    return r->row == &kni_op_cumsum   ? SUM
+           : r->row == &kni_op_cummax ? LARGEST
+           : r->row == &kni_op_cummin ? LEAST
+                                      : LOG_SUM;
+}
+
+static kn_status launch(run *a, int element)
+{
+    const kn_record *r = a->record;
+    const kni_scan_attributes *how = r->attributes;
+    kni_tensor *x = kni_in(r, 0), *y = kni_out(r, 0);
+    uint8_t wide = (uint8_t)element;
+    int cell = -1;
+    bool directed = a->op == SUM;
+    kni_gpu_call pieces = {
+        .kernel = "scan_pieces",
+        .element = element,
+        .n_buffers = 6,
+        .storage = {x->type.dtype, wide, wide, KN_I64, y->type.dtype, KN_I64},
+        .blocks = {NULL, a->scratch[0], a->scratch[1], a->scratch[2], kni_gpu_block_of(y->storage),
+                   r->n_out > 1 ? kni_gpu_block_of(kni_out(r, 1)->storage) : a->scratch[2]},
+        .n_numbers = 7,
+        .numbers = {a->axis, a->inner, a->pieces, a->op, directed && how->reverse, directed && how->exclusive,
+                    0},
+        .size = a->lines * a->pieces};
+    kni_gpu_call totals = {.kernel = "scan_totals",
+                           .element = element,
+                           .n_buffers = 3,
+                           .storage = {wide, wide, KN_I64},
+                           .blocks = {a->scratch[0], a->scratch[1], a->scratch[2]},
+                           .n_numbers = 2,
+                           .numbers = {a->pieces, a->op},
+                           .size = a->lines};
+    kn_status s = kni_gpu_dense(a->gpu, x, &pieces.blocks[0], &pieces.offsets[0], &a->made);
+    if (s == KN_OK) s = kni_gpu_launch_text(a->gpu, &scan_text, r, &cell, &pieces);
+    if (s == KN_OK) s = kni_gpu_launch_text(a->gpu, &scan_text, r, &cell, &totals);
+    pieces.numbers[6] = 1;
+    return s ? s : kni_gpu_launch_text(a->gpu, &scan_text, r, &cell, &pieces);
+}
+
+kn_status kni_gpu_run_scan(kni_gpu *g, const kn_record *r)
+{
+    enum { SHORTEST = 256 };
+    const kni_ir_caps *caps = &g->driver->caps;
+    const kni_type *t = &kni_in(r, 0)->type;
+    int64_t n = kni_count(t), axis = ((const kni_scan_attributes *)r->attributes)->axis;
+    run a = {.gpu = g, .record = r, .axis = t->rank ? t->dims[axis] : 1, .inner = 1, .op = op_of(r)};
+    int element = kni_compute_dtype[kni_compute_of[kni_out(r, 0)->type.dtype]];
+    if (element == KN_I32) element = KN_I64;
+    for (int64_t i = axis + 1; i < t->rank; i++) a.inner *= t->dims[i];
+    if (a.axis < SHORTEST || n > INT32_MAX - PIECE || !caps->i64 || (element == KN_F64 && !caps->f64) ||
+        (caps->max_workgroup && caps->max_workgroup < WORKGROUP) ||
+        caps->shared_bytes < (PLACES + WORKGROUP) * sizeof(int64_t))
+        return KN_ERROR_UNSUPPORTED;
+    a.lines = n / a.axis;
+    a.pieces = (a.axis + PIECE - 1) / PIECE;
+    kn_status s = KN_OK;
+    for (int i = 0; i < r->n_out && s == KN_OK; i++) s = kni_gpu_allocate(g, kni_out(r, i));
+    for (int i = 0; i < SCRATCH && s == KN_OK; i++) {
+        a.scratch[i] = kni_gpu_take(g, (size_t)(a.lines * a.pieces) * sizeof(int64_t));
+        if (!a.scratch[i]) s = kni_latest_code();
+    }
+    if (s == KN_OK) s = launch(&a, element);
+    if (s == KN_OK) kni_gpu_finish(g, r, -1);
+    for (int i = 0; i < SCRATCH; i++)
+        if (a.scratch[i]) kni_gpu_give(a.scratch[i]);
+    if (a.made) kni_gpu_give(a.made);
+    return s;
+}
