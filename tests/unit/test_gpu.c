@@ -200,6 +200,61 @@ static void adds_along_an_axis(void)
     kn_device_use(gpu);
 }
 
+/* Every update by tuples and along an axis, in the order of the indices, and counts: what the CPU computes. */
+static kn_tensor updated(int what, int update, kn_dtype dtype, const int64_t *at, const double *values)
+{
+    enum { TABLE = 60, N = 3000 };
+    kn_tensor x = kn_add_scalar(kn_zeros(KN_SHAPE(TABLE, 2), dtype), 3);
+    kn_tensor v = kn_cast(kn_from(values, KN_F64, KN_SHAPE(N, 2)), dtype);
+    switch (what) {
+    case 0:
+        return kn_scatter_nd(x, kn_from(at, KN_I64, KN_SHAPE(N, 1)), v, (kn_update)update);
+    case 1:
+        return kn_select_assign(x, 0, kn_from(at, KN_I64, KN_SHAPE(N)), v, (kn_update)update);
+    case 2:
+        return kn_scatter(x, 0, kn_from(at, KN_I64, KN_SHAPE(N, 2)), v, (kn_update)update);
+    case 3:
+        return kn_bincount_bounded(kn_from(at, KN_I64, KN_SHAPE(N)), KN_NONE, TABLE);
+    default:
+        return kn_bincount_bounded(kn_from(at, KN_I64, KN_SHAPE(N)), kn_flatten(kn_narrow(v, 1, 1, 1), 0, -1),
+                                   TABLE);
+    }
+}
+
+static void updates_in_order(void)
+{
+    static int64_t at[6000];
+    static double values[6000], got[120], expected[120];
+    for (int i = 0; i < 6000; i++) {
+        at[i] = i % 5 ? (int64_t)i * 31 % 60 : 7;
+        values[i] = (double)(i * 37 % 64 - 30) / 8;
+    }
+    static const kn_dtype dtypes[] = {KN_F32, KN_I64, KN_BF16, KN_U8};
+    for (int d = 0; d < 4; d++)
+        for (int what = 0; what < 5; what++)
+            for (int update = KN_UPDATE_ASSIGN; update <= (what < 3 ? KN_UPDATE_MAX : 0); update++) {
+                if (d == 2 && update == KN_UPDATE_ADD) continue; /* pieces are rounded otherwise */
+                kn_scope scope = kn_scope_begin();
+                for (int side = 0; side < 2; side++) {
+                    kn_device_use(side ? gpu : kn_device_cpu());
+                    kn_tensor y = kn_keep(updated(what, update, dtypes[d], at, values));
+                    size_t bytes = (size_t)kn_count(y) * sizeof *got;
+                    CHECK(kn_read_as(y, KN_F64, side ? got : expected, bytes) == KN_OK);
+                    if (side && !CHECK(!memcmp(got, expected, bytes)))
+                        printf("  %d by %d of %s\n", what, update, kn_dtype_name(dtypes[d]));
+                }
+                kn_scope_end(scope, KN_NONE);
+            }
+    kn_scope scope = kn_scope_begin();
+    float out[4];
+    kn_tensor tuples = kn_from((int64_t[]){1, -1, 1, 2}, KN_I64, KN_SHAPE(2, 2));
+    kn_tensor two = kn_from((float[]){5, 6}, KN_F32, KN_SHAPE(2));
+    CHECK_ERROR(kn_read(kn_scatter_nd(kn_zeros(KN_SHAPE(2, 2), KN_F32), tuples, two, KN_UPDATE_ASSIGN), out,
+                        sizeof out),
+                "index 2");
+    kn_scope_end(scope, KN_NONE);
+}
+
 static kn_status same_type(void *context, const kn_type *in, kn_type *out)
 {
     (void)context;
@@ -246,6 +301,7 @@ int main(void)
     finds_faults();
     adds_rows();
     adds_along_an_axis();
+    updates_in_order();
     runs_functions_of_the_host();
     gives_memory_back();
     refuses_a_forked_child();

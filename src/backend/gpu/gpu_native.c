@@ -15,6 +15,8 @@ static const struct {
     {&kni_op_embedding_grad, kni_gpu_run_embedding_grad},
     {&kni_op_select_assign, kni_gpu_run_select_assign},
     {&kni_op_scatter, kni_gpu_run_scatter},
+    {&kni_op_scatter_nd, kni_gpu_run_scatter_nd},
+    {&kni_op_bincount, kni_gpu_run_bincount},
     {&kni_op_sort, kni_gpu_run_sort},
     {&kni_op_topk, kni_gpu_run_topk},
     {&kni_op_kthvalue, kni_gpu_run_kthvalue},

@@ -1,123 +1,17 @@
-/* Rows of a table that indices name: taking them (embedding), and adding to them (its gradient, select_assign, scatter) with
-   the same bits from run to run, without atomics. The indices are sorted with their places, so that the rows of one index lie side by side in the
-   order they came in; each run of them is summed in pieces of 64, and the pieces of long runs are joined at the end. */
+/* Rows of a table that indices name: taking them (embedding), and adding to them or updating them (its gradient,
+   select_assign, scatter, scatter_nd, bincount) with the same bits from run to run, without atomics but for counting. The
+   indices are sorted with their places, so that the rows of one index lie side by side in the order they came in; each run of
+   them is summed in pieces of 64, and the pieces of long runs are joined at the end. Other updates follow each other. */
 #include "backend/gpu/gpu_text.h"
 #include "backend/gpu/product.h"
 #include "ops/embedding.h"
 #include "ops/indexing_rows.h"
+#include "ops/sorting_attributes.h"
 #include <string.h>
 
 enum { BUFFERS = 4 };
 /* As the texts have them: keys that one workgroup sorts, and what it sums. */
 enum { BLOCK = 512, PIECE = 64 };
-
-/* A key is the row above the place, in `bits` bits; the row of what is left out is `rows`. Place i is place i % each of block
-   i / each of the table, `axis` rows times `inner`, and reads its own index or that of its place in the block. */
-static const char text[] =
-    "kernel sort_keys(workgroup 512, in index at[], out i64 keys[], index n, index rows, index bits,\n"
-    "                 index padding, index negative, index axis, index each, index inner, index own)\n"
-    "{\n"
-    "    shared i64 block[512];\n"
-    "    index i = group_id() * 512 + local_id(), rank = 0;\n"
-    "    i64 mine = (rows + 1) << bits;\n"
-    "    if (i < n) {\n"
-    "        index given = at[own ? i : i % each];\n"
-    "        index row = negative && given < 0 ? given + axis : given;\n"
-    "        if (row < 0 || row >= axis) {\n"
-    "            report(given);\n"
-    "            row = rows;\n"
-    "        } else if (row == padding) {\n"
-    "            row = rows;\n"
-    "        } else {\n"
-    "            row = (i / each * axis + row) * inner + i % inner;\n"
-    "        }\n"
-    "        mine = (row << bits) + i;\n"
-    "    }\n"
-    "    block[local_id()] = mine;\n"
-    "    barrier();\n"
-    "    for (index k = 0; k < 512; k++) rank += block[k] < mine ? 1 : 0;\n"
-    "    if (i < n) keys[group_id() * 512 + rank] = mine;\n"
-    "}\n"
-    "\n"
-    "/* Two sorted runs become one: a key moves by as many as are smaller in the other. */\n"
-    "kernel merge_keys(index item, in i64 from[], out i64 to[], index n, index run)\n"
-    "{\n"
-    "    i64 key = from[item];\n"
-    "    index own = item / run * run;\n"
-    "    index other = item / run % 2 == 0 ? own + run : own - run;\n"
-    "    index first = other < n ? other : n;\n"
-    "    index low = first, high = other + run < n ? other + run : n;\n"
-    "    while (low < high) {\n"
-    "        index middle = (low + high) / 2;\n"
-    "        if (from[middle] < key) low = middle + 1;\n"
-    "        else high = middle;\n"
-    "    }\n"
-    "    to[(own < other ? own : other) + item - own + low - first] = key;\n"
-    "}\n"
-    "\n"
-    "/* One item for each column of each key; those whose key begins a run or a piece sum it. What is whole "
-    "goes to the\n"
-    "   table, what a run's pieces add up to waits in parts: [2 b] where the run begins in piece b, [2 b + "
-    "1] where it\n"
-    "   goes on in it. */\n"
-    "kernel sum_pieces(index item, in T v[], in i64 keys[], inout T y[], out T parts[], index n, index "
-    "rows,\n"
-    "                  index bits, index size, index starts)\n"
-    "{\n"
-    "    index i = item / size, one = 1;\n"
-    "    index c = item - i * size, piece = i / 64, row = keys[i] >> bits, mask = (one << bits) - 1;\n"
-    "    index head = 1, whole = 1;\n"
-    "    if (i > 0 && keys[i - 1] >> bits == row) head = 0;\n"
-    "    if (row < rows && (head || i % 64 == 0)) {\n"
-    "        index limit = (piece + 1) * 64 < n ? (piece + 1) * 64 : n;\n"
-    "        index end = i + 1, k = i;\n"
-    "        while (end < limit && keys[end] >> bits == row) end++;\n"
-    "        if (end < n && keys[end] >> bits == row) whole = 0;\n"
-    "        T total = 0;\n"
-    "        if (starts && head) total = y[row * size + c];\n"
-    "        for (; k + 4 <= end; k += 4) {\n"
-    "            T a = v[(keys[k] & mask) * size + c], b = v[(keys[k + 1] & mask) * size + c];\n"
-    "            T d = v[(keys[k + 2] & mask) * size + c], e = v[(keys[k + 3] & mask) * size + c];\n"
-    "            total = total + a + b + d + e;\n"
-    "        }\n"
-    "        for (; k < end; k++) total += v[(keys[k] & mask) * size + c];\n"
-    "        if (head && whole) y[row * size + c] = total;\n"
-    "        else parts[(2 * piece + 1 - head) * size + c] = total;\n"
-    "    }\n"
-    "}\n"
-    "\n"
-    "/* One item for each column of each boundary of pieces; those that a run crosses first add up its "
-    "pieces. */\n"
-    "kernel join_pieces(index item, in i64 keys[], in T parts[], out T y[], index n, index rows, index "
-    "bits,\n"
-    "                   index size)\n"
-    "{\n"
-    "    index boundary = item / size;\n"
-    "    index c = item - boundary * size, piece = boundary + 1;\n"
-    "    index at = piece * 64;\n"
-    "    index row = keys[at] >> bits, crosses = 0;\n"
-    "    if (row < rows && keys[at - 1] >> bits == row) crosses = 1;\n"
-    "    if (at > 64 && keys[at - 65] >> bits == row) crosses = 0;\n"
-    "    if (crosses) {\n"
-    "        T total = parts[(2 * piece - 2) * size + c];\n"
-    "        for (index k = piece; k * 64 < n && keys[k * 64] >> bits == row; k++)\n"
-    "            total += parts[(2 * k + 1) * size + c];\n"
-    "        y[row * size + c] = total;\n"
-    "    }\n"
-    "}\n"
-    "\n"
-    "kernel take_rows(workgroup 128, in T x[], in index at[], out T y[], index rows, index size)\n"
-    "{\n"
-    "    index row = at[group_id()];\n"
-    "    if (row < 0 || row >= rows) {\n"
-    "        report(row);\n"
-    "    } else {\n"
-    "        for (index c = local_id(); c < size; c += 128)\n"
-    "            y[group_id() * size + c] = x[row * size + c];\n"
-    "    }\n"
-    "}\n";
-
-static const kni_gpu_text rows_text = {"rows_add", text, sizeof text - 1};
 
 typedef struct kernel {
     const char *name;
@@ -131,6 +25,9 @@ typedef struct run {
     int64_t n, rows, size, padding, negative, bits;
     int64_t axis, each, inner, own; /* how places become rows: see the text */
     bool starts;                    /* with what the table holds */
+    bool folds;                     /* by `update`, one after the other */
+    int64_t update;
+    uint8_t at_dtype; /* of the indices */
     kni_gpu_block *v, *indices, *keys[2], *parts, *y;
     kni_gpu_block *made[2]; /* of the operands: to be given back */
     int64_t v_offset, at_offset;
@@ -142,7 +39,7 @@ static kn_status launch(run *a, const kernel *how, int64_t groups, kni_gpu_block
                         const int64_t *offsets, const int64_t *numbers)
 {
     kni_gpu_call call = {.kernel = how->name,
-                         .element = kni_compute_dtype[kni_compute_of[a->values->type.dtype]],
+                         .element = kni_compute_dtype[kni_compute_of[kni_out(a->record, 0)->type.dtype]],
                          .n_buffers = how->n_buffers,
                          .n_numbers = how->n_numbers,
                          .size = groups};
@@ -150,13 +47,13 @@ static kn_status launch(run *a, const kernel *how, int64_t groups, kni_gpu_block
     memcpy(call.blocks, blocks, how->n_buffers * sizeof *blocks);
     if (offsets) memcpy(call.offsets, offsets, how->n_buffers * sizeof *offsets);
     memcpy(call.numbers, numbers, how->n_numbers * sizeof *numbers);
-    return kni_gpu_launch_text(a->gpu, &rows_text, a->record, &a->cell, &call);
+    return kni_gpu_launch_text(a->gpu, &kni_gpu_rows_text, a->record, &a->cell, &call);
 }
 
 /* Leaves the sorted keys in keys[0]. */
 static kn_status sort(run *a)
 {
-    const kernel start = {"sort_keys", 2, 9, {a->at->type.dtype, KN_I64}};
+    const kernel start = {"sort_keys", 2, 9, {a->at_dtype, KN_I64}};
     const kernel merge = {"merge_keys", 2, 2, {KN_I64, KN_I64}};
     const int64_t numbers[] = {a->n,    a->rows, a->bits,  a->padding, a->negative,
                                a->axis, a->each, a->inner, a->own};
@@ -174,8 +71,9 @@ static kn_status sort(run *a)
 
 static kn_status sum(run *a)
 {
-    uint8_t dtype = a->values->type.dtype, wide = (uint8_t)kni_compute_dtype[kni_compute_of[dtype]];
-    const kernel pieces = {"sum_pieces", 4, 5, {dtype, KN_I64, dtype, wide}};
+    uint8_t dtype = kni_out(a->record, 0)->type.dtype;
+    uint8_t wide = (uint8_t)kni_compute_dtype[kni_compute_of[dtype]];
+    const kernel pieces = {"sum_pieces", 4, 5, {a->values->type.dtype, KN_I64, dtype, wide}};
     const kernel join = {"join_pieces", 3, 4, {KN_I64, wide, dtype}};
     const int64_t numbers[] = {a->n, a->rows, a->bits, a->size, a->starts};
     const int64_t offsets[] = {a->v_offset, 0, 0, 0};
@@ -184,6 +82,15 @@ static kn_status sum(run *a)
     if (s || a->n <= PIECE) return s;
     return launch(a, &join, (a->n - 1) / PIECE * a->size, (kni_gpu_block *[]){a->keys[0], a->parts, a->y},
                   NULL, numbers);
+}
+
+static kn_status fold(run *a)
+{
+    uint8_t dtype = kni_out(a->record, 0)->type.dtype;
+    const kernel runs = {"fold_runs", 3, 5, {dtype, KN_I64, dtype}};
+    return launch(a, &runs, a->n * a->size, (kni_gpu_block *[]){a->v, a->keys[0], a->y},
+                  (const int64_t[]){a->v_offset, 0, 0},
+                  (const int64_t[]){a->n, a->rows, a->bits, a->size, a->update});
 }
 
 static kn_status operand(run *a, kni_tensor *x, int i, kni_gpu_block **block, int64_t *offset)
@@ -197,12 +104,12 @@ static kn_status take_memory(run *a)
     int64_t pieces = (a->n + PIECE - 1) / PIECE * 2;
     int64_t part_bytes = kn_dtype_bytes(KN_F64, pieces * a->size);
     kn_status s = operand(a, a->values, 0, &a->v, &a->v_offset);
-    if (s == KN_OK) s = operand(a, a->at, 1, &a->indices, &a->at_offset);
+    if (s == KN_OK && !a->indices) s = operand(a, a->at, 1, &a->indices, &a->at_offset);
     for (int i = 0; i < 2 && s == KN_OK; i++) {
         a->keys[i] = kni_gpu_take(a->gpu, bytes);
         if (!a->keys[i]) s = kni_latest_code();
     }
-    if (s) return s;
+    if (s || a->folds) return s;
     a->parts = kni_gpu_take(a->gpu, (size_t)part_bytes);
     return a->parts ? KN_OK : kni_latest_code();
 }
@@ -220,12 +127,14 @@ static bool fits(run *a)
     const kni_ir_caps *caps = &a->gpu->driver->caps;
     int64_t elements;
     if (!a->each) a->each = a->n;
+    if (!a->at_dtype) a->at_dtype = a->at->type.dtype;
     while (INT64_C(1) << a->bits < a->n) a->bits++;
     if (a->n < 1 || a->size < 1 || a->n > INT32_MAX || a->rows >= INT64_MAX >> a->bits >> 1) return false;
     if (__builtin_mul_overflow(a->n / PIECE * 2 + 2, a->size, &elements) || elements > INT64_MAX / 8)
         return false;
     return caps->i64 && (caps->max_workgroup == 0 || caps->max_workgroup >= BLOCK) &&
-           caps->shared_bytes >= BLOCK * sizeof(int64_t) && kni_is_float(a->values->type.dtype);
+           caps->shared_bytes >= BLOCK * sizeof(int64_t) &&
+           (a->folds || kni_is_float(kni_out(a->record, 0)->type.dtype));
 }
 
 /* y holds what the rows are added to. */
@@ -233,10 +142,28 @@ static kn_status add_rows(run *a)
 {
     kn_status s = take_memory(a);
     if (s == KN_OK) s = sort(a);
-    if (s == KN_OK) s = sum(a);
+    if (s == KN_OK) s = a->folds ? fold(a) : sum(a);
     if (s == KN_OK) kni_gpu_finish(a->gpu, a->record, a->cell);
     give_memory(a);
     return s;
+}
+
+static kn_status clear(run *a)
+{
+    kni_tensor *y = kni_out(a->record, 0);
+    kni_driver *d = a->gpu->driver;
+    kn_status s = kni_gpu_allocate(a->gpu, y);
+    if (s) return s;
+    a->y = kni_gpu_block_of(y->storage);
+    return kni_gpu_checked(
+        a->gpu, d->fill_zero(d, a->y->memory, 0, (size_t)kni_count(&y->type) * kni_gpu_element_bytes(y)));
+}
+
+static kn_status add_to_zeros(run *a)
+{
+    if (!fits(a)) return KN_ERROR_UNSUPPORTED;
+    kn_status s = clear(a);
+    return s ? s : add_rows(a);
 }
 
 kn_status kni_gpu_run_embedding_grad(kni_gpu *g, const kn_record *r)
@@ -255,13 +182,30 @@ kn_status kni_gpu_run_embedding_grad(kni_gpu *g, const kn_record *r)
              .inner = 1,
              .own = 1,
              .cell = -1};
-    if (!fits(&a)) return KN_ERROR_UNSUPPORTED;
-    kn_status s = kni_gpu_allocate(g, y);
-    if (s) return s;
-    a.y = kni_gpu_block_of(y->storage);
-    size_t bytes = (size_t)kni_count(&y->type) * kni_gpu_element_bytes(y);
-    s = kni_gpu_checked(g, g->driver->fill_zero(g->driver, a.y->memory, 0, bytes));
-    return s ? s : add_rows(&a);
+    return add_to_zeros(&a);
+}
+
+/* Floats are added in pieces; other updates come one after the other. */
+static bool fits_update(run *a)
+{
+    int dtype = kni_out(a->record, 0)->type.dtype;
+    a->folds = a->update != KN_UPDATE_ADD || !kni_is_float(dtype);
+    a->starts = true;
+    return a->values->type.dtype == dtype && fits(a);
+}
+
+/* The result with the table in it, and the rows added. */
+static kn_status update_table(run *a)
+{
+    const kn_record *r = a->record;
+    kni_tensor *y = kni_out(r, 0), *x = kni_in(r, 0);
+    kn_status s = kni_gpu_take_over(a->gpu, r, a->at->storage == x->storage ? a->at : a->values);
+    if (s) {
+        give_memory(a);
+        return s;
+    }
+    a->y = kni_gpu_block_of(y->storage);
+    return add_rows(a);
 }
 
 /* own: each value has an index, as in scatter; else each row of them. */
@@ -271,7 +215,7 @@ static kn_status add_by_index(kni_gpu *g, const kn_record *r, bool own)
     kni_tensor *y = kni_out(r, 0);
     kni_axis_view view = kni_view_axis(&y->type, at->axis);
     int64_t indices = kni_count(&kni_in(r, 1)->type);
-    if (at->update != KN_UPDATE_ADD || view.outer < 1) return KN_ERROR_UNSUPPORTED;
+    if (view.outer < 1) return KN_ERROR_UNSUPPORTED;
     run a = {.gpu = g,
              .record = r,
              .values = kni_in(r, 2),
@@ -281,21 +225,94 @@ static kn_status add_by_index(kni_gpu *g, const kn_record *r, bool own)
              .size = own ? 1 : view.inner,
              .padding = -1,
              .negative = at->negative,
-             .starts = true,
              .axis = view.axis,
              .each = own ? indices / view.outer : indices,
              .inner = own ? view.inner : 1,
              .own = own,
+             .update = at->update,
              .cell = -1};
-    if (a.values->type.dtype != y->type.dtype || !fits(&a)) return KN_ERROR_UNSUPPORTED;
-    kn_status s = kni_gpu_take_over(g, r, a.values);
-    if (s) return s;
-    a.y = kni_gpu_block_of(y->storage);
-    return add_rows(&a);
+    return fits_update(&a) ? update_table(&a) : KN_ERROR_UNSUPPORTED;
 }
 
 kn_status kni_gpu_run_select_assign(kni_gpu *g, const kn_record *r) { return add_by_index(g, r, false); }
 kn_status kni_gpu_run_scatter(kni_gpu *g, const kn_record *r) { return add_by_index(g, r, true); }
+
+/* Tuples of indices become indices of rows first. */
+static kn_status flatten(run *a, int64_t depth)
+{
+    const kni_type *x = &kni_in(a->record, 0)->type;
+    kni_gpu_block *given = NULL, *made = NULL;
+    int64_t numbers[2 + KN_MAX_RANK] = {depth, a->rows}, offsets[2] = {0, 0};
+    const kernel tuples = {"flatten_tuples", 2, 2 + KN_MAX_RANK, {a->at->type.dtype, KN_I64}};
+    for (int64_t i = 0; i < depth; i++) numbers[2 + i] = x->dims[i];
+    kn_status s = kni_gpu_dense(a->gpu, a->at, &given, &offsets[0], &made);
+    if (s == KN_OK) {
+        a->made[1] = a->indices = kni_gpu_take(a->gpu, (size_t)a->n * sizeof(int64_t));
+        s = a->indices ? launch(a, &tuples, a->n, (kni_gpu_block *[]){given, a->indices}, offsets, numbers)
+                       : kni_latest_code();
+    }
+    if (made) kni_gpu_give(made);
+    return s;
+}
+
+kn_status kni_gpu_run_scatter_nd(kni_gpu *g, const kn_record *r)
+{
+    const kni_update_attributes *how = r->attributes;
+    kni_tensor *x = kni_in(r, 0), *at = kni_in(r, 1);
+    int64_t depth = at->type.dims[at->type.rank - 1];
+    if (depth < 1 || kni_count(&x->type) < 1) return KN_ERROR_UNSUPPORTED;
+    run a = {.gpu = g,
+             .record = r,
+             .values = kni_in(r, 2),
+             .at = at,
+             .n = kni_count(&at->type) / depth,
+             .rows = 1,
+             .size = 1,
+             .inner = 1,
+             .own = 1,
+             .at_dtype = KN_I64,
+             .update = how->update,
+             .cell = -1};
+    for (int i = 0; i < x->type.rank; i++) *(i < depth ? &a.rows : &a.size) *= x->type.dims[i];
+    /* The row behind the last is that of tuples which name none. */
+    a.padding = a.rows;
+    a.axis = a.rows + 1;
+    if (!fits_update(&a)) return KN_ERROR_UNSUPPORTED;
+    kn_status s = flatten(&a, depth);
+    if (s == KN_OK) return update_table(&a);
+    give_memory(&a);
+    return s;
+}
+
+/* Weights are added up like rows of a table; whole numbers may be counted in any order. */
+kn_status kni_gpu_run_bincount(kni_gpu *g, const kn_record *r)
+{
+    const kni_bincount_attributes *how = r->attributes;
+    run a = {.gpu = g,
+             .record = r,
+             .values = r->n_in > 1 ? kni_in(r, 1) : kni_in(r, 0),
+             .at = kni_in(r, 0),
+             .n = kni_count(&kni_in(r, 0)->type),
+             .rows = how->length,
+             .size = 1,
+             .padding = -1,
+             .axis = how->length,
+             .inner = 1,
+             .own = 1,
+             .cell = -1};
+    if (r->n_in > 1) return add_to_zeros(&a);
+    const kernel count = {"count_rows", 2, 1, {a.at->type.dtype, KN_I64}};
+    if (a.n < 1 || a.n > INT32_MAX || !g->driver->caps.i64 || !g->driver->caps.atomics)
+        return KN_ERROR_UNSUPPORTED;
+    kn_status s = clear(&a);
+    if (s == KN_OK) s = operand(&a, a.at, 1, &a.indices, &a.at_offset);
+    if (s == KN_OK)
+        s = launch(&a, &count, a.n, (kni_gpu_block *[]){a.indices, a.y}, (const int64_t[]){a.at_offset, 0},
+                   &a.rows);
+    if (s == KN_OK) kni_gpu_finish(g, r, a.cell);
+    give_memory(&a);
+    return s;
+}
 
 kn_status kni_gpu_run_embedding(kni_gpu *g, const kn_record *r)
 {

@@ -61,6 +61,19 @@ enum { SUM, LARGEST, LEAST, LOG_SUM };
     "        barrier();\n"                                                                                   \
     "    }\n"
 
+/* Takes in the element b at place k; `old` is the top before it. NaN is kept by the sum. */
+#define TAKE_IN                                                                                              \
+    "            T b = held[l * 9 + e], b_sum = 1, old = top;\n"                                             \
+    "            if (op == 3 && b == first_top(op)) b_sum = 0;\n"                                            \
+    "            if (op == 3 && is_nan(b)) {\n"                                                              \
+    "                b_sum = b;\n"                                                                           \
+    "                b = first_top(op);\n"                                                                   \
+    "            }\n"                                                                                        \
+    "            sum = join_sums(op, top, sum, b, b_sum);\n"                                                 \
+    "            index next = join_places(op, top, place, b, k);\n"                                          \
+    "            top = join_tops(op, top, place, b, k);\n"                                                   \
+    "            place = next;\n"
+
 static const char text[] = JOINS
     "/* apply 0: what each piece comes to; else the results, from what comes before it. */\n"
     "kernel scan_pieces(workgroup 256, in T x[], inout T tops[], inout T sums[], inout index places[],\n"
@@ -84,18 +97,7 @@ static const char text[] = JOINS
     "    index place = -1;\n"
     "    for (i32 e = 0; e < 8; e++) {\n"
     "        index k = begin + l * 8 + e;\n"
-    "        if (k < axis) {\n"
-    "            T b = held[l * 9 + e], b_sum = 1;\n"
-    "            if (op == 3 && b == first_top(op)) b_sum = 0;\n"
-    "            if (op == 3 && is_nan(b)) {\n"
-    "                b_sum = b;\n"
-    "                b = first_top(op);\n"
-    "            }\n"
-    "            sum = join_sums(op, top, sum, b, b_sum);\n"
-    "            index next = join_places(op, top, place, b, k);\n"
-    "            top = join_tops(op, top, place, b, k);\n"
-    "            place = next;\n"
-    "        }\n"
+    "        if (k < axis) {\n" TAKE_IN "        }\n"
     "    }\n" JOIN_ALL "    if (apply == 0 && l == 255) {\n"
     "        tops[group_id()] = u[l];\n"
     "        sums[group_id()] = v[l];\n"
@@ -113,18 +115,7 @@ static const char text[] = JOINS
     "        }\n"
     "        for (i32 e = 0; e < 8; e++) {\n"
     "            index k = begin + l * 8 + e;\n"
-    "            if (k < axis) {\n"
-    "                T b = held[l * 9 + e], b_sum = 1, old = top;\n"
-    "                if (op == 3 && b == first_top(op)) b_sum = 0;\n"
-    "                if (op == 3 && is_nan(b)) {\n"
-    "                    b_sum = b;\n"
-    "                    b = first_top(op);\n"
-    "                }\n"
-    "                sum = join_sums(op, top, sum, b, b_sum);\n"
-    "                index next = join_places(op, top, place, b, k);\n"
-    "                top = join_tops(op, top, place, b, k);\n"
-    "                place = next;\n"
-    "                T result = exclusive != 0 ? old : top;\n"
+    "            if (k < axis) {\n" TAKE_IN "                T result = exclusive != 0 ? old : top;\n"
     "                if (IS_FLOAT && op == 3) result = sum == 0 ? (T)(-INF) : top + (T)log(sum);\n"
     "                held[l * 9 + e] = result;\n"
     "                if (op == 1 || op == 2) p[base + k * inner] = place;\n"

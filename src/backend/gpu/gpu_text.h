@@ -12,6 +12,8 @@ typedef struct kni_gpu_text {
     size_t bytes;
 } kni_gpu_text;
 
+extern const kni_gpu_text kni_gpu_rows_text; /* gpu_rows_text.c */
+
 /* One launch: buffers and numbers in the order of the kernel's parameters. `size` counts workgroups of a kernel that is made
    of them, else items. */
 typedef struct kni_gpu_call {

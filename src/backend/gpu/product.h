@@ -86,10 +86,12 @@ kn_status kni_gpu_take_over(kni_gpu *g, const kn_record *r, const kni_tensor *be
 /* A part of a tensor replaced, and tensors joined (gpu_slice.c). */
 kn_status kni_gpu_run_update_slice(kni_gpu *g, const kn_record *r);
 kn_status kni_gpu_run_concat(kni_gpu *g, const kn_record *r);
-/* Rows of a table that indices name, taken and added to (gpu_rows.c). */
+/* Rows of a table that indices name, taken, added to and updated (gpu_rows.c). */
 kn_status kni_gpu_run_embedding(kni_gpu *g, const kn_record *r);
 kn_status kni_gpu_run_embedding_grad(kni_gpu *g, const kn_record *r);
 kn_status kni_gpu_run_select_assign(kni_gpu *g, const kn_record *r);
 kn_status kni_gpu_run_scatter(kni_gpu *g, const kn_record *r);
+kn_status kni_gpu_run_scatter_nd(kni_gpu *g, const kn_record *r);
+kn_status kni_gpu_run_bincount(kni_gpu *g, const kn_record *r);
 
 #endif
