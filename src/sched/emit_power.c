@@ -59,10 +59,11 @@ kni_ir_id kni_emit_power(kni_emit *e, kni_ir_id x, int dtype, int digits)
     return kni_ir_select(e->b, kni_ir_word(e->b, "lt", x, number(e, -87.3)), number(e, 0), y);
 }
 
-/* Beyond 100 on either side it is 1 or too small for an f32; there the corrections would be NaN. */
+/* Beyond 88 on either side it is 1 or below the smallest normal f32, where the division gives 0. From 89 on the power is
+   infinite, and with a correction below zero NaN. */
 static kni_ir_id bounded(kni_emit *e, kni_ir_id x)
 {
-    kni_ir_id least = number(e, -100), most = number(e, 100);
+    kni_ir_id least = number(e, -88), most = number(e, 88);
     x = kni_ir_select(e->b, kni_ir_word(e->b, "lt", x, least), least, x);
     return kni_ir_select(e->b, kni_ir_word(e->b, "gt", x, most), most, x);
 }

@@ -235,11 +235,6 @@ void kiln_run_case(kiln_run *run, const kiln_case *c)
     kn_op_info row;
     kiln_check k = {run, c, "", kn_op_find(c->op, &row) ? &row : NULL};
     if (c->own_tolerance) run->own_tolerance++;
-    kiln_case small = *c;
-    if (c->always_large) {
-        small.own_tolerance = false;
-        k.c = &small;
-    }
     if (c->status) {
         k.label = "error";
         check_error(&k);

@@ -92,7 +92,7 @@ static double eps_computed(kn_dtype dtype)
     return kn_dtype_limits(kiln_is_half(dtype) ? KN_F32 : dtype).eps;
 }
 
-static bool close_enough(double got, double want, kn_dtype dtype, const kiln_tolerance *t)
+static bool close_enough(double got, double want, kn_dtype dtype, const kiln_tolerance *t, int64_t place)
 {
     kn_float_limits limits = kn_dtype_limits(dtype);
     double rounded = kiln_round(want, dtype);
@@ -107,7 +107,8 @@ static bool close_enough(double got, double want, kn_dtype dtype, const kiln_tol
         return !isinf(want) && (got > 0) == (want > 0) &&
                fabs(want) >= limits.max * (1 - room - t->steps * eps) && isinf(got);
     double size = fmax(fabs(want), limits.smallest_normal);
-    return fabs(got - want) <= t->steps * eps * fmax(size, t->level) + room * fmax(size, t->scale);
+    double inside = t->terms ? eps * t->terms[place] : 0;
+    return fabs(got - want) <= t->steps * eps * fmax(size, t->level) + room * fmax(size, t->scale) + inside;
 }
 
 static void place_text(char *text, size_t room, const kn_shape *shape, int64_t index)
@@ -153,7 +154,7 @@ static const char *compare_values(const kiln_array *got, const kiln_array *expec
     static char text[256];
     int64_t first = -1, count = 0;
     for (int64_t i = 0; i < got->count; i++) {
-        bool good = got->real ? close_enough(got->real[i], expected->real[i], got->dtype, tolerance)
+        bool good = got->real ? close_enough(got->real[i], expected->real[i], got->dtype, tolerance, i)
                               : got->integer[i] == expected->integer[i];
         if (good) continue;
         if (first < 0) first = i;

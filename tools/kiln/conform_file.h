@@ -39,8 +39,7 @@ typedef struct kiln_case {
     char text[96]; /* part of the message of an error; of a case without second gradient, why it has none */
     kn_dtype dtype;
     bool elementwise, layouts, second, no_large, own_tolerance, no_differences, sized_grads;
-    bool
-        always_large; /* the large form is run for each such case and in more layouts; its tolerance is for that form */
+    bool always_large; /* the large form is run for each such case, and in more layouts */
     double ulps, roots;
     uint32_t status; /* bit s: it must fail with status s; 0: it must succeed */
     int n_covers, n_in, n_out, n_grads, n_large;

@@ -77,13 +77,17 @@ int kiln_invoke(const kiln_case *c, const kn_op_info *row, const kn_tensor *in, 
    step; the others round where they compute, and have no steps. */
 typedef struct kiln_tolerance {
     double ulps, roots, scale, length, steps, level;
-    kn_dtype dtype; /* whose eps counts; KN_DTYPE_NONE: the result's own */
+    const double *terms; /* one eps of them may be added, for each element; NULL: none */
+    kn_dtype dtype;      /* whose eps counts; KN_DTYPE_NONE: the result's own */
 } kiln_tolerance;
 bool kiln_is_half(kn_dtype dtype);
 /* The largest finite |element|; 0 for integers. */
 double kiln_largest(const kiln_array *a);
 kiln_tolerance kiln_tolerance_of(const kiln_check *k, const kiln_array *in, int n_in,
                                  const kiln_array *expected);
+/* The sums of the magnitudes of the terms that make each element of an output in 16 bits, where they are rounded inside; an
+   empty array for all other rows. False: they could not be computed. */
+bool kiln_magnitudes(const kiln_check *k, const kiln_array *values, int output, kiln_array *magnitudes);
 /* NULL when got equals expected within tolerance, else a text about the first wrong element. The text lives until the
    next call. In a self-test a good result is spoilt and compared again. */
 const char *kiln_compare(const kiln_check *k, const kiln_array *got, const kiln_array *expected,

@@ -23,8 +23,9 @@ static int run_on(kn_device device, const kiln_check *k, const kiln_array *value
     return n;
 }
 
+/* terms: of each output (kiln_magnitudes), or NULL. */
 static void compare_outputs(const kiln_check *k, const kiln_array *values, const kn_tensor *got, int n_got,
-                            const kn_tensor *want, int n_want)
+                            const kn_tensor *want, int n_want, const kiln_array *terms)
 {
     char text[512];
     if (n_got > 0 && got[0].bits && !kn_ok(got[0])) {
@@ -44,6 +45,7 @@ static void compare_outputs(const kiln_check *k, const kiln_array *values, const
             wrong = "the result cannot be read";
         } else {
             kiln_tolerance tolerance = kiln_tolerance_of(k, values, k->c->n_in, &b);
+            if (terms && terms[i].count == b.count) tolerance.terms = terms[i].real;
             /* The oracle's own result is rounded. */
             if (tolerance.steps > 0)
                 tolerance.steps *= 2;
@@ -68,7 +70,7 @@ static bool against_oracle(const kiln_check *k, const kiln_array *values, kiln_l
     bool accepted = n_want > 0 ? kn_ok(want[0]) : false;
     if (accepted) {
         int n_got = run_on(k->run->device, k, values, layout, stretched, got);
-        compare_outputs(k, values, got, n_got, want, n_want);
+        compare_outputs(k, values, got, n_got, want, n_want, NULL);
     } else {
         kn_error_text(want[0], text, room);
         run_on(k->run->device, k, values, layout, stretched, got);
@@ -299,14 +301,18 @@ void kiln_run_always_large(const kiln_check *k)
     kiln_case_values(changed, values);
     kiln_check check = {k->run, changed, "large", k->row};
     int n_want = run_on(k->run->oracle, &check, values, KILN_CONTIGUOUS, NULL, want);
+    kiln_array terms[KILN_MAX_OUTPUTS] = {{0}};
+    for (int i = 0; i < n_want; i++)
+        if (!kiln_magnitudes(&check, values, i, &terms[i])) kiln_result(&check, kn_last_error());
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
         kn_scope inner = kn_scope_begin();
         check.label = forms[i].label;
         int n_got = run_on(k->run->device, &check, values, forms[i].layout, NULL, got);
-        compare_outputs(&check, values, got, n_got, want, n_want);
+        compare_outputs(&check, values, got, n_got, want, n_want, terms);
         kn_scope_end(inner, KN_NONE);
     }
     kn_scope_end(scope, KN_NONE);
+    kiln_free_values(terms, n_want);
     kiln_free_values(values, changed->n_in);
     free(changed);
 }

@@ -114,6 +114,19 @@ def gradient_rows(g):
           grad="fd")
 
 
+def far_out(g):
+    """Where powers overflow and results vanish: finite numbers all the same."""
+    near = [s * (4 + 0.25 * i) for i in range(30) for s in (-1, 1)]
+    far = [s * x for x in (13, 14, 40, 86.5, 87.5, 88, 88.5, 89, 90, 95, 100, 104, 1e4, 60000) for s in (-1, 1)]
+    for row in ("sigmoid", "log_sigmoid", "silu", "mish", "gelu", "gelu_approximate", "tanh", "hard_swish", "softsign",
+                "selu", "tanhshrink"):
+        g.add("is_number", [g.literal(near + far)], attrs={"row": row}, expect=lambda x: torch.ones(len(x), dtype=torch.bool),
+              dtypes=["f32", "f64", "bf16"], large=False, covers=[])
+    for row in ("gelu", "gelu_approximate", "silu", "mish"):
+        g.add("is_number", [g.literal([1.0] * len(near + far)), g.literal(near + far)], attrs={"row": row + "_grad"},
+              expect=lambda d, x: torch.ones(len(x), dtype=torch.bool), dtypes=["f32", "f64", "bf16"], large=False, covers=[])
+
+
 def composites(g):
     weight = g.values(4, low=0.1, high=0.5)
     for shape in ((2, 4), (2, 4, 3), (3, 4, 2, 2)):
@@ -130,5 +143,5 @@ def composites(g):
 
 
 def cases(g):
-    for part in (rows, kinks, gradient_rows, composites):
+    for part in (rows, kinks, far_out, gradient_rows, composites):
         part(g)
