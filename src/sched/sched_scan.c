@@ -21,12 +21,12 @@ static bool along(const kni_work *w)
     return part->rank == 1 && part->strides[0] == 1 && w->rows < 4096 && w->width >= 64;
 }
 
-/* Lines so long and so few that a device has a better way than one workgroup or invocation for each (gpu_scan.c). */
+/* Lines so long that a device has a better way (gpu_scan.c), unless one invocation for each keeps it busy, side by side. */
 static bool too_long(const kni_work *w, int op)
 {
-    if (op != KNI_OP_cumsum && !is_extreme(op)) return false;
-    return op == KNI_OP_cumsum && along(w) ? w->rows < 128 && w->width >= 16384
-                                           : w->rows < 8192 && w->width >= 512;
+    const kni_work_part *part = &w->accesses[0].parts[1];
+    bool dense = part->rank == 1 && part->strides[0] == 1;
+    return (op == KNI_OP_cumsum || is_extreme(op)) && w->width >= 512 && (dense || w->rows < 8192);
 }
 
 /* The operands and results of the record, at every place of its rows. */

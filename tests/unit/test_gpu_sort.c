@@ -241,6 +241,9 @@ static void accumulates(void)
         x = make(dtypes[d], KN_SHAPE(2, 4099, 3), FEW);
         compare_scans(x, 1);
         kn_drop(x);
+        x = make(dtypes[d], KN_SHAPE(300, 2050), FEW); /* a workgroup walks along each */
+        compare_scans(x, 1);
+        kn_drop(x);
     }
     kn_scope scope = kn_scope_begin();
     kn_tensor x = kn_keep(kn_random_normal(KN_SHAPE(3, 30000), 0, 4, KN_F32));

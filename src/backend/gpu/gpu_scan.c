@@ -1,6 +1,6 @@
-/* Cumulative rows along lines that are too few and too long for one workgroup or invocation each: a line is cut into pieces
-   of 2048; what each piece comes to is found first, then what comes before each, then the results. The pieces do not depend
-   on the device, so neither do the bits. */
+/* Cumulative rows along long lines. A workgroup takes 2048 elements at a time, 8 to an invocation. Where there are many lines it
+   walks along one of them; few lines are cut into spans: what each comes to is found first, then what comes before each, then
+   the results. The spans do not depend on the device, so neither do the bits. */
 #include "backend/gpu/gpu_scan.h"
 #include "backend/gpu/gpu_text.h"
 #include "ops/scan_attributes.h"
@@ -75,19 +75,30 @@ enum { SUM, LARGEST, LEAST, LOG_SUM };
     "            place = next;\n"
 
 static const char text[] = JOINS
-    "/* apply 0: what each piece comes to; else the results, from what comes before it. */\n"
-    "kernel scan_pieces(workgroup 256, in T x[], inout T tops[], inout T sums[], inout index places[],\n"
-    "                   out T y[], out index p[], index axis, index inner, index pieces, index op,\n"
-    "                   index reverse, index exclusive, index apply)\n"
+    "/* apply 0: what each span comes to; 1: the results, from what comes before it; 2: the results of "
+    "whole\n"
+    "   lines. */\n"
+    "kernel scan_spans(workgroup 256, in T x[], inout T tops[], inout T sums[], inout index places[],\n"
+    "                  out T y[], out index p[], index axis, index inner, index spans, index span, index "
+    "op,\n"
+    "                  index reverse, index exclusive, index apply)\n"
     "{\n"
     "    shared T held[2304];\n"
     "    shared T u[256];\n"
     "    shared T v[256];\n"
     "    shared index w[256];\n"
     "    i32 l = (i32)local_id();\n"
-    "    index line = group_id() / pieces;\n"
-    "    index begin = (group_id() - line * pieces) * 2048, last = axis - 1;\n"
+    "    index line = spans > 1 ? group_id() / spans : group_id();\n"
+    "    index first = (group_id() - line * spans) * span, last = axis - 1, before = -1;\n"
+    "    index stop = first + span < axis ? first + span : axis;\n"
     "    index base = line / inner * axis * inner + line % inner;\n"
+    "    T before_top = first_top(op), before_sum = 0;\n"
+    "    if (apply == 1) {\n"
+    "        before_top = tops[group_id()];\n"
+    "        before_sum = sums[group_id()];\n"
+    "        before = places[group_id()];\n"
+    "    }\n"
+    "    for (index begin = first; begin < stop; begin += 2048) {\n"
     "    for (i32 e = l; e < 2048; e += 256) {\n"
     "        index k = begin + e;\n"
     "        if (k < axis) held[e + e / 8] = x[base + (reverse != 0 ? last - k : k) * inner];\n"
@@ -98,15 +109,10 @@ static const char text[] = JOINS
     "    for (i32 e = 0; e < 8; e++) {\n"
     "        index k = begin + l * 8 + e;\n"
     "        if (k < axis) {\n" TAKE_IN "        }\n"
-    "    }\n" JOIN_ALL "    if (apply == 0 && l == 255) {\n"
-    "        tops[group_id()] = u[l];\n"
-    "        sums[group_id()] = v[l];\n"
-    "        places[group_id()] = w[l];\n"
-    "    }\n"
-    "    if (apply != 0) {\n"
-    "        top = tops[group_id()];\n"
-    "        sum = sums[group_id()];\n"
-    "        place = places[group_id()];\n"
+    "    }\n" JOIN_ALL "    if (apply != 0) {\n"
+    "        top = before_top;\n"
+    "        sum = before_sum;\n"
+    "        place = before;\n"
     "        if (l > 0) {\n"
     "            sum = join_sums(op, top, sum, u[l - 1], v[l - 1]);\n"
     "            index next = join_places(op, top, place, u[l - 1], w[l - 1]);\n"
@@ -122,23 +128,34 @@ static const char text[] = JOINS
     "            }\n"
     "        }\n"
     "    }\n"
+    "    before_sum = join_sums(op, before_top, before_sum, u[255], v[255]);\n"
+    "    index following = join_places(op, before_top, before, u[255], w[255]);\n"
+    "    before_top = join_tops(op, before_top, before, u[255], w[255]);\n"
+    "    before = following;\n"
     "    barrier();\n"
     "    for (i32 e = l; e < 2048 && apply != 0; e += 256) {\n"
     "        index k = begin + e;\n"
     "        if (k < axis) y[base + (reverse != 0 ? last - k : k) * inner] = held[e + e / 8];\n"
     "    }\n"
+    "    barrier();\n"
+    "    }\n"
+    "    if (apply == 0 && l == 255) {\n"
+    "        tops[group_id()] = before_top;\n"
+    "        sums[group_id()] = before_sum;\n"
+    "        places[group_id()] = before;\n"
+    "    }\n"
     "}\n\n"
-    "/* A group for each line: what pieces come to becomes what comes before them. */\n"
-    "kernel scan_totals(workgroup 256, inout T tops[], inout T sums[], inout index places[], index pieces,\n"
+    "/* A group for each line: what spans come to becomes what comes before them. */\n"
+    "kernel scan_totals(workgroup 256, inout T tops[], inout T sums[], inout index places[], index spans,\n"
     "                   index op)\n"
     "{\n"
     "    shared T u[256];\n"
     "    shared T v[256];\n"
     "    shared index w[256];\n"
     "    i32 l = (i32)local_id();\n"
-    "    index each = (pieces + 255) / 256, base = group_id() * pieces;\n"
+    "    index each = (spans + 255) / 256, base = group_id() * spans;\n"
     "    index begin = l * each;\n"
-    "    index end = begin + each < pieces ? begin + each : pieces;\n"
+    "    index end = begin + each < spans ? begin + each : spans;\n"
     "    T top = first_top(op), sum = 0;\n"
     "    index place = -1;\n"
     "    for (index k = base + begin; k < base + end; k++) {\n"
@@ -169,7 +186,7 @@ enum { SCRATCH = 3 };
 typedef struct run {
     kni_gpu *gpu;
     const kn_record *record;
-    int64_t lines, axis, inner, pieces, op;
+    int64_t lines, axis, inner, spans, span, op;
     kni_gpu_block *scratch[SCRATCH], *made;
 } run;
 
@@ -189,30 +206,40 @@ static kn_status launch(run *a, int element)
     uint8_t wide = (uint8_t)element;
     int cell = -1;
     bool directed = a->op == SUM;
-    kni_gpu_call pieces = {
-        .kernel = "scan_pieces",
-        .element = element,
-        .n_buffers = 6,
-        .storage = {x->type.dtype, wide, wide, KN_I64, y->type.dtype, KN_I64},
-        .blocks = {NULL, a->scratch[0], a->scratch[1], a->scratch[2], kni_gpu_block_of(y->storage),
-                   r->n_out > 1 ? kni_gpu_block_of(kni_out(r, 1)->storage) : a->scratch[2]},
-        .n_numbers = 7,
-        .numbers = {a->axis, a->inner, a->pieces, a->op, directed && how->reverse, directed && how->exclusive,
-                    0},
-        .size = a->lines * a->pieces};
+    kni_gpu_call spans = {.kernel = "scan_spans",
+                          .element = element,
+                          .n_buffers = 6,
+                          .storage = {x->type.dtype, wide, wide, KN_I64, y->type.dtype, KN_I64},
+                          .blocks = {NULL, a->scratch[0], a->scratch[1], a->scratch[2],
+                                     kni_gpu_block_of(y->storage),
+                                     r->n_out > 1 ? kni_gpu_block_of(kni_out(r, 1)->storage) : a->scratch[2]},
+                          .n_numbers = 8,
+                          .numbers = {a->axis, a->inner, a->spans, a->span, a->op, directed && how->reverse,
+                                      directed && how->exclusive, a->spans > 1 ? 0 : 2},
+                          .size = a->lines * a->spans};
     kni_gpu_call totals = {.kernel = "scan_totals",
                            .element = element,
                            .n_buffers = 3,
                            .storage = {wide, wide, KN_I64},
                            .blocks = {a->scratch[0], a->scratch[1], a->scratch[2]},
                            .n_numbers = 2,
-                           .numbers = {a->pieces, a->op},
+                           .numbers = {a->spans, a->op},
                            .size = a->lines};
-    kn_status s = kni_gpu_dense(a->gpu, x, &pieces.blocks[0], &pieces.offsets[0], &a->made);
-    if (s == KN_OK) s = kni_gpu_launch_text(a->gpu, &scan_text, r, &cell, &pieces);
-    if (s == KN_OK) s = kni_gpu_launch_text(a->gpu, &scan_text, r, &cell, &totals);
-    pieces.numbers[6] = 1;
-    return s ? s : kni_gpu_launch_text(a->gpu, &scan_text, r, &cell, &pieces);
+    kn_status s = kni_gpu_dense(a->gpu, x, &spans.blocks[0], &spans.offsets[0], &a->made);
+    if (s == KN_OK) s = kni_gpu_launch_text(a->gpu, &scan_text, r, &cell, &spans);
+    if (s || a->spans == 1) return s;
+    s = kni_gpu_launch_text(a->gpu, &scan_text, r, &cell, &totals);
+    spans.numbers[7] = 1;
+    return s ? s : kni_gpu_launch_text(a->gpu, &scan_text, r, &cell, &spans);
+}
+
+/* Enough lines keep a device busy as they are; few are cut so that what comes before each span is found by one workgroup. */
+static void cut(run *a)
+{
+    enum { ENOUGH = 256, MOST = 4096 };
+    a->span = PIECE;
+    while (a->span < a->axis && (a->lines >= ENOUGH || a->axis / a->span > MOST)) a->span *= 2;
+    a->spans = (a->axis + a->span - 1) / a->span;
 }
 
 kn_status kni_gpu_run_scan(kni_gpu *g, const kn_record *r)
@@ -230,11 +257,11 @@ kn_status kni_gpu_run_scan(kni_gpu *g, const kn_record *r)
         caps->shared_bytes < (PLACES + WORKGROUP) * sizeof(int64_t))
         return KN_ERROR_UNSUPPORTED;
     a.lines = n / a.axis;
-    a.pieces = (a.axis + PIECE - 1) / PIECE;
+    cut(&a);
     kn_status s = KN_OK;
     for (int i = 0; i < r->n_out && s == KN_OK; i++) s = kni_gpu_allocate(g, kni_out(r, i));
     for (int i = 0; i < SCRATCH && s == KN_OK; i++) {
-        a.scratch[i] = kni_gpu_take(g, (size_t)(a.lines * a.pieces) * sizeof(int64_t));
+        a.scratch[i] = kni_gpu_take(g, (size_t)(a.lines * a.spans) * sizeof(int64_t));
         if (!a.scratch[i]) s = kni_latest_code();
     }
     if (s == KN_OK) s = launch(&a, element);
