@@ -6,7 +6,7 @@
 
 enum { TILE = KNI_GPU_SORT_TILE };
 
-static int64_t pieces(int64_t n) { return (n + TILE - 1) / TILE; }
+static int64_t pieces(int64_t n, int64_t tile) { return (n + tile - 1) / tile; }
 
 /* How the dtype is ordered. */
 static void find_order(kni_gpu_lines *l, int dtype)
@@ -37,6 +37,9 @@ bool kni_gpu_lines_begin(kni_gpu_lines *l, kni_gpu *g, const kn_record *r, int64
     if (caps->max_workgroup && caps->max_workgroup < KNI_GPU_SORT_WORKGROUP) return false;
     l->lines = n / l->axis;
     find_order(l, t->dtype);
+    bool large = l->axis > TILE && caps->shared_bytes >= 2 * TILE * sizeof(uint64_t) &&
+                 (!caps->max_workgroup || caps->max_workgroup >= 2 * KNI_GPU_SORT_WORKGROUP);
+    l->tile = large ? 2 * TILE : TILE;
     return caps->shared_bytes >= TILE * sizeof(uint64_t);
 }
 
@@ -55,11 +58,11 @@ static kn_status launch(kni_gpu_lines *l, kni_gpu_call *call)
     return kni_gpu_launch_text(l->gpu, &kni_gpu_sort_text, l->record, &l->cell, call);
 }
 
-/* The least 7, 14, 28 ... that holds n, at most a tile. */
-static int64_t segment_of(int64_t n)
+/* The least 9, 18, 36 ... that holds n, at most a tile. */
+static int64_t segment_of(const kni_gpu_lines *l, int64_t n)
 {
     int64_t segment = KNI_GPU_SORT_EACH;
-    while (segment < n && segment < TILE) segment *= 2;
+    while (segment < n && segment < l->tile) segment *= 2;
     return segment;
 }
 
@@ -72,11 +75,11 @@ typedef struct tiles {
 
 static kn_status sort_tiles(kni_gpu_lines *l, const tiles *t)
 {
-    int64_t segment = segment_of(t->n), parts = pieces(t->n), per = TILE / segment;
+    int64_t segment = segment_of(l, t->n), parts = pieces(t->n, l->tile), per = l->tile / segment;
     bool keys = t->from != NULL;
     const kni_gpu_pick *d = t->direct;
     kni_gpu_block *x = keys ? t->from : l->block, *unused = l->block;
-    kni_gpu_call call = {.kernel = "sort_tiles",
+    kni_gpu_call call = {.kernel = l->tile > TILE ? "sort_large_tiles" : "sort_tiles",
                          .n_buffers = 4,
                          .storage = {keys ? KN_U64 : (uint8_t)l->raw, KN_U64, (uint8_t)l->raw, KN_I64},
                          .blocks = {x, t->to, unused, unused},
@@ -98,9 +101,9 @@ static kn_status sort_tiles(kni_gpu_lines *l, const tiles *t)
 /* Sorted parts in *from become sorted lines, in *from again; *to is the other block. */
 static kn_status merge_tiles(kni_gpu_lines *l, int64_t row, kni_gpu_block **from, kni_gpu_block **to)
 {
-    int64_t parts = pieces(row);
-    kn_status s = parts > 1 ? take_block(l, &l->cuts, l->lines * parts) : KN_OK;
-    for (int64_t run = TILE; run < row && s == KN_OK; run *= 2) {
+    int64_t parts = pieces(row, TILE);
+    kn_status s = row > l->tile ? take_block(l, &l->cuts, l->lines * parts) : KN_OK;
+    for (int64_t run = l->tile; run < row && s == KN_OK; run *= 2) {
         kni_gpu_call cut = {.kernel = "cut_tiles",
                             .n_buffers = 2,
                             .storage = {KN_U64, KN_I64},
@@ -128,8 +131,8 @@ static kn_status merge_tiles(kni_gpu_lines *l, int64_t row, kni_gpu_block **from
 static kn_status sort_whole(kni_gpu_lines *l, kni_gpu_block *from, int64_t n, int a, int b)
 {
     kn_status s = take_block(l, &l->keys[a], l->lines * n);
-    if (s == KN_OK && n > TILE) s = take_block(l, &l->keys[b], l->lines * n);
-    tiles t = {from, l->keys[a], n, segment_of(n), n, NULL};
+    if (s == KN_OK && n > l->tile) s = take_block(l, &l->keys[b], l->lines * n);
+    tiles t = {from, l->keys[a], n, segment_of(l, n), n, NULL};
     if (s == KN_OK) s = sort_tiles(l, &t);
     if (s == KN_OK) s = merge_tiles(l, n, &l->keys[a], &l->keys[b]);
     l->sorted = l->keys[a];
@@ -144,7 +147,7 @@ static kn_status sort_first(kni_gpu_lines *l, int64_t want)
     kni_gpu_block *from = NULL;
     int to = 0;
     for (int64_t n = l->axis; s == KN_OK;) {
-        int64_t parts = pieces(n), rest = n - (parts - 1) * TILE;
+        int64_t parts = pieces(n, l->tile), rest = n - (parts - 1) * l->tile;
         tiles t = {from, NULL, n, want, (parts - 1) * want + (rest < want ? rest : want), NULL};
         s = take_block(l, &l->keys[to], l->lines * t.row);
         t.to = l->keys[to];
@@ -185,12 +188,13 @@ kn_status kni_gpu_lines_sort(kni_gpu_lines *l, int64_t want, const kni_gpu_pick 
     *done = false;
     if (s) return s;
     if (is_wide(l)) return sort_halves(l);
-    if (direct && l->axis <= TILE) {
+    if (direct && l->axis <= l->tile) {
         tiles t = {NULL, NULL, l->axis, direct->n, l->axis, direct};
         *done = true;
         return sort_tiles(l, &t);
     }
-    if (l->axis > TILE && want <= TILE / 2) return sort_first(l, want);
+    l->ranked = true;
+    if (l->axis > l->tile && want <= l->tile / 2) return sort_first(l, want);
     return sort_whole(l, NULL, l->axis, 0, 1);
 }
 
@@ -214,23 +218,25 @@ kn_status kni_gpu_lines_by_place(kni_gpu_lines *l, int64_t n)
     }
     if (l->cuts) kni_gpu_give(l->cuts);
     l->cuts = l->earlier = NULL;
+    l->ranked = false;
     l->keys[2] = made;
     return s ? s : sort_whole(l, made, n, 0, 1);
 }
 
 kn_status kni_gpu_lines_place(kni_gpu_lines *l, const kni_gpu_pick *pick, bool propagate)
 {
-    kni_gpu_call place = {
-        .kernel = "place_lines",
-        .n_buffers = 5,
-        .storage = {(uint8_t)l->raw, KN_U64, KN_U64, (uint8_t)l->raw, KN_I64},
-        .blocks = {l->block, l->sorted, l->earlier ? l->earlier : l->sorted,
-                   kni_gpu_block_of(pick->values->storage), kni_gpu_block_of(pick->positions->storage)},
-        .offsets = {l->offset},
-        .n_numbers = 9,
-        .numbers = {l->axis, l->inner, l->row, pick->first, pick->n, l->earlier != NULL,
-                    propagate && l->order == KNI_GPU_FLOAT, (int64_t)l->half, (int64_t)l->infinity},
-        .size = l->lines * pick->n};
+    kni_gpu_call place = {.kernel = "place_lines",
+                          .n_buffers = 5,
+                          .storage = {(uint8_t)l->raw, KN_U64, KN_U64, (uint8_t)l->raw, KN_I64},
+                          .blocks = {l->block, l->sorted, l->earlier ? l->earlier : l->sorted,
+                                     kni_gpu_block_of(pick->values->storage),
+                                     kni_gpu_block_of(pick->positions->storage)},
+                          .offsets = {l->offset},
+                          .n_numbers = 12,
+                          .numbers = {l->axis, l->inner, l->row, pick->first, pick->n, l->earlier != NULL,
+                                      propagate && l->order == KNI_GPU_FLOAT, (int64_t)l->half,
+                                      (int64_t)l->infinity, l->order, l->ranked && !propagate, l->descending},
+                          .size = l->lines * pick->n};
     return launch(l, &place);
 }
 

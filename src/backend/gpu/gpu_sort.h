@@ -18,7 +18,9 @@ typedef struct kni_gpu_lines {
     int64_t lines, axis, inner;
     uint64_t half, infinity; /* the highest bit of an element; where NaN begins */
     int order, raw;          /* kni_gpu_order; the dtype that moves bits of this size */
+    int64_t tile;            /* keys that a workgroup sorts */
     bool descending;
+    bool ranked;                 /* the keys that are sorted say what the elements are */
     kni_gpu_block *block, *made; /* of x; made: a copy of it */
     int64_t offset;
     kni_gpu_block *keys[3], *cuts;

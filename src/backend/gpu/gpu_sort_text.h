@@ -4,8 +4,8 @@
 
 #include "backend/gpu/gpu_text.h"
 
-/* Keys that a workgroup sorts, and those of one of its invocations. */
-enum { KNI_GPU_SORT_TILE = 1792, KNI_GPU_SORT_EACH = 7, KNI_GPU_SORT_WORKGROUP = 256 };
+/* Keys that a workgroup sorts or merges, and those of one of its invocations; sort_large_tiles: twice as many of both. */
+enum { KNI_GPU_SORT_TILE = 2304, KNI_GPU_SORT_EACH = 9, KNI_GPU_SORT_WORKGROUP = 256 };
 
 extern const kni_gpu_text kni_gpu_sort_text;
 
