@@ -208,6 +208,7 @@ static void make_program(program *p, uint64_t seed, int most_steps, kn_device cp
 {
     memset(p, 0, sizeof *p);
     state = p->seed = seed;
+    kn_seed(cpu, seed); /* what is finite decides what is drawn */
     make_leaves(p);
     p->optimiser = (optimiser)below(OPTIMISERS);
     kn_device_use(cpu);

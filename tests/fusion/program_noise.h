@@ -5,10 +5,10 @@
    A row whose errors are relative to its result (roots 0) gets a result that is off by up to its tolerance. One that sums
    terms gets operands that are: what sums, softmaxes and norms make of such operands is what another order of summing
    makes of these, however ill the sum is conditioned. What is below the smallest normal number may as well be 0, as on
-   a device whose shorter exponential has no such numbers. Exact rows stay exact, and so does 0. The same value of the same
-   row is off by the same amount, since a device computes equal things equally; not so the operands of a sum, where the
-   place counts: a mean of equal numbers need not be that number. Neighbours are off to the same side there, in some runs
-   more of them than in others, since errors of a sum add up. */
+   a device whose shorter exponential has no such numbers. Exact rows stay exact, and so does 0; the sign of a NaN is
+   open. The same value of the same row is off by the same amount, since a device computes equal things equally; not so the
+   operands of a sum, where the place counts: a mean of equal numbers need not be that number. Neighbours are off to the
+   same side there, in some runs more of them than in others, since errors of a sum add up. */
 #ifndef PROGRAM_NOISE_H
 #define PROGRAM_NOISE_H
 
@@ -158,11 +158,37 @@ static kn_status noise_result(kn_backend *b, const kn_record *r, int i, double t
     return s;
 }
 
+/* A NaN that is computed has the sign that the processor gives it, which x86 and GPUs do not agree on. */
+static kn_status noise_signs(kn_backend *b, const kn_record *r, int i)
+{
+    double *wide = noise_read(b->inner[0], r->ids[i]);
+    bool any = false;
+    if (!wide) return KN_OK;
+    for (int64_t k = 0; k < kni_count(&kni_out(r, i)->type); k++) {
+        if (!isnan(wide[k])) continue;
+        wide[k] = copysign(wide[k], noise_mix(noise.seed * 64 + (uint64_t)r->row->number) & 1 ? 1 : -1);
+        any = true;
+    }
+    kn_status s = any ? noise_write(b->inner[0], r->ids[i], wide) : KN_OK;
+    free(wide);
+    return s;
+}
+
+/* A row that is exact up to the signs of NaN. */
+static kn_status noise_exact(kn_backend *b, const kn_record *r)
+{
+    kn_status s = kni_forward(b, r);
+    bool computes = r->row->kind == KNI_ELEMENTWISE || r->row->kind == KNI_REDUCE;
+    for (int i = 0; i < r->n_out && s == KN_OK && computes; i++)
+        if (kn_dtype_is_float((kn_dtype)kni_out(r, i)->type.dtype)) s = noise_signs(b, r, i);
+    return s;
+}
+
 static kn_status noise_one(kn_backend *b, const kn_record *r)
 {
     if (r->flags & KN_RECORD_DROP || !noise.seed) return kni_forward(b, r);
     kni_tolerance tolerance = r->row->tolerance;
-    if (tolerance.ulps <= 0 && tolerance.roots <= 0) return kni_forward(b, r);
+    if (tolerance.ulps <= 0 && tolerance.roots <= 0) return noise_exact(b, r);
     kn_record *copy = malloc(r->bytes);
     if (!copy) return KN_ERROR_MEMORY;
     kn_scope scope = kn_scope_begin();
@@ -178,8 +204,11 @@ static kn_status noise_one(kn_backend *b, const kn_record *r)
     }
     const kn_record *changed = copy;
     if (s == KN_OK) s = b->inner[0]->execute(b->inner[0], &changed, 1);
-    for (int i = 0; i < r->n_out && s == KN_OK; i++)
-        if (kn_dtype_is_float((kn_dtype)kni_out(r, i)->type.dtype)) s = noise_result(b, r, i, terms);
+    for (int i = 0; i < r->n_out && s == KN_OK; i++) {
+        if (!kn_dtype_is_float((kn_dtype)kni_out(r, i)->type.dtype)) continue;
+        s = noise_result(b, r, i, terms);
+        if (s == KN_OK) s = noise_signs(b, r, i);
+    }
     kn_scope_end(scope, KN_NONE);
     free(copy);
     return s;
