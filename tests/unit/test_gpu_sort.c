@@ -48,6 +48,8 @@ static bool same(kn_tensor a, kn_tensor b)
     b = kn_own(b);
     if (!kn_ok(a) || !kn_ok(b)) {
         printf("  %s\n", kn_last_error());
+        kn_drop(a);
+        kn_drop(b);
         return false;
     }
     size_t bytes = (size_t)kn_dtype_bytes(kn_dtype_of(a), kn_count(a));

@@ -3,9 +3,9 @@
 #include "backend/gpu/gpu_sort.h"
 #include "ops/indexing_rows.h"
 
-/* Elements of a block, as the text has it; a place of shared memory is left out after every 8, so that neighbours do not meet
+/* Elements of a block and the shared memory at most, as the text has them; a place of shared memory is left out after every 8, so that neighbours do not meet
    in one bank. */
-enum { BLOCK = 2048, WORKGROUP = 256, SHARED = 2304 * 4, RANK = KN_MAX_RANK };
+enum { BLOCK = 2048, SHARED = 3 * 2304 * 4, RANK = KN_MAX_RANK };
 
 /* Each invocation looks at 8 neighbours; `before` becomes how many are marked before them. */
 #define LOOK                                                                                                 \
@@ -32,18 +32,28 @@ static const char text[] =
     "/* One group: counts become what came before them. */\n"
     "kernel sum_counts(workgroup 256, inout index counts[], out index total[], index n)\n"
     "{\n"
-    "    index each = (n + 255) / 256, all = 0;\n"
-    "    index begin = local_id() * each;\n"
-    "    index end = begin + each < n ? begin + each : n;\n"
-    "    for (index k = begin; k < end; k++) all += counts[k];\n"
-    "    index through = workgroup_scan(all);\n"
-    "    index before = through - all;\n"
-    "    for (index k = begin; k < end; k++) {\n"
-    "        index own = counts[k];\n"
-    "        counts[k] = before;\n"
-    "        before += own;\n"
+    "    shared index held[2304];\n"
+    "    index l = local_id(), all = 0;\n"
+    "    for (index begin = 0; begin < n; begin += 2048) {\n"
+    "        for (index e = l; e < 2048; e += 256)\n"
+    "            held[e + e / 8] = begin + e < n ? counts[begin + e] : 0;\n"
+    "        barrier();\n"
+    "        index own = 0;\n"
+    "        for (index e = 0; e < 8; e++) own += held[l * 9 + e];\n"
+    "        index through = workgroup_scan(own);\n"
+    "        index before = all + through - own;\n"
+    "        for (index e = 0; e < 8; e++) {\n"
+    "            index count = held[l * 9 + e];\n"
+    "            held[l * 9 + e] = before;\n"
+    "            before += count;\n"
+    "        }\n"
+    "        barrier();\n"
+    "        for (index e = l; e < 2048; e += 256)\n"
+    "            if (begin + e < n) counts[begin + e] = held[e + e / 8];\n"
+    "        all += workgroup_sum(own);\n"
+    "        barrier();\n"
     "    }\n"
-    "    if (local_id() == 255) total[0] = through;\n"
+    "    if (l == 0) total[0] = all;\n"
     "}\n\n"
     "/* The index tuples; rows behind the last are 0. */\n"
     "kernel place_tuples(workgroup 256, in T x[], in index starts[], in index total[], out index y[],\n"
@@ -172,7 +182,7 @@ static kn_status find_nonzero(kni_gpu_lines *l, kni_gpu_block *counts)
 kn_status kni_gpu_run_nonzero(kni_gpu *g, const kn_record *r)
 {
     kni_gpu_lines l;
-    if (!kni_gpu_lines_begin(&l, g, r, 0, true, false) || g->driver->caps.shared_bytes < 2 * SHARED)
+    if (!kni_gpu_lines_begin(&l, g, r, 0, true, false) || g->driver->caps.shared_bytes < SHARED)
         return KN_ERROR_UNSUPPORTED;
     kn_status s = kni_gpu_dense(g, l.x, &l.block, &l.offset, &l.made);
     for (int i = 0; i < 2 && s == KN_OK; i++) s = kni_gpu_allocate(g, kni_out(r, i));
@@ -230,7 +240,7 @@ kn_status kni_gpu_run_unique(kni_gpu *g, const kn_record *r)
     kni_gpu_lines l;
     kni_gpu_block *scratch[SCRATCH] = {NULL, NULL, NULL};
     bool done;
-    if (!kni_gpu_lines_begin(&l, g, r, 0, true, false) || g->driver->caps.shared_bytes < 2 * SHARED)
+    if (!kni_gpu_lines_begin(&l, g, r, 0, true, false) || g->driver->caps.shared_bytes < SHARED)
         return KN_ERROR_UNSUPPORTED;
     const int64_t sizes[SCRATCH] = {l.axis, blocks_of(l.axis), l.axis};
     kn_status s = KN_OK;

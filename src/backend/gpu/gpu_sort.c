@@ -98,6 +98,14 @@ static kn_status sort_tiles(kni_gpu_lines *l, const tiles *t)
     return launch(l, &call);
 }
 
+/* How often 32 places of a run are looked at until one is found: 33 pieces are left of it each time. */
+static int64_t turns_of(int64_t run)
+{
+    int64_t turns = 1;
+    for (; run > 1; run = (run + 32) / 33) turns++;
+    return turns;
+}
+
 /* Sorted parts in *from become sorted lines, in *from again; *to is the other block. */
 static kn_status merge_tiles(kni_gpu_lines *l, int64_t row, kni_gpu_block **from, kni_gpu_block **to)
 {
@@ -108,8 +116,8 @@ static kn_status merge_tiles(kni_gpu_lines *l, int64_t row, kni_gpu_block **from
                             .n_buffers = 2,
                             .storage = {KN_U64, KN_I64},
                             .blocks = {*from, l->cuts},
-                            .n_numbers = 3,
-                            .numbers = {row, parts, run},
+                            .n_numbers = 4,
+                            .numbers = {row, parts, run, turns_of(run)},
                             .size = l->lines * parts};
         kni_gpu_call merge = {.kernel = "merge_tiles",
                               .n_buffers = 3,

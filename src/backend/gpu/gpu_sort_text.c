@@ -107,22 +107,28 @@
     "    }\n"                                                                                                \
     "}\n\n"
 
-/* Runs of `run` keys, a multiple of 2304, become runs of twice as many. Item: a piece of 2304 results of a line. */
+/* Runs of `run` keys, a multiple of 2304, become runs of twice as many: where each piece of 2304 results begins in the first
+   run, then the pieces. */
 #define MERGE_TILES                                                                                          \
-    "kernel cut_tiles(index item, in u64 from[], out index cuts[], index row, index tiles, index run)\n"     \
+    "/* One group for each piece: 32 places are looked at at once, as often as the longest run needs. */\n"  \
+    "kernel cut_tiles(workgroup 32, in u64 from[], out index cuts[], index row, index tiles, index run, "    \
+    "index turns)\n"                                                                                         \
     "{\n"                                                                                                    \
-    "    index line = item / tiles;\n"                                                                       \
-    "    index begin = (item - line * tiles) * 2304, base = line * row;\n"                                   \
+    "    index line = group_id() / tiles;\n"                                                                 \
+    "    index begin = (group_id() - line * tiles) * 2304, base = line * row;\n"                             \
     "    index a = begin / (2 * run) * (2 * run), end = row;\n"                                              \
     "    index b = a + run < row ? a + run : row, skip = begin - a;\n"                                       \
     "    if (b + run < row) end = b + run;\n"                                                                \
     "    index low = skip > end - b ? skip - (end - b) : 0, high = skip < b - a ? skip : b - a;\n"           \
-    "    while (low < high) {\n"                                                                             \
-    "        index middle = (low + high) / 2;\n"                                                             \
-    "        if (from[base + a + middle] < from[base + b + skip - 1 - middle]) low = middle + 1;\n"          \
-    "        else high = middle;\n"                                                                          \
+    "    for (index turn = 0; turn < turns; turn++) {\n"                                                     \
+    "        index size = high - low;\n"                                                                     \
+    "        index at = low + size * (local_id() + 1) / 33;\n"                                               \
+    "        index before = low < high && from[base + a + at] < from[base + b + skip - 1 - at] ? 1 : 0;\n"   \
+    "        index count = workgroup_sum(before);\n"                                                         \
+    "        if (count < 32) high = low + size * (count + 1) / 33;\n"                                        \
+    "        if (count > 0) low = low + size * count / 33 + 1;\n"                                            \
     "    }\n"                                                                                                \
-    "    cuts[item] = low;\n"                                                                                \
+    "    if (local_id() == 0) cuts[group_id()] = low;\n"                                                     \
     "}\n\n"                                                                                                  \
     "kernel merge_tiles(workgroup 256, in u64 from[], in index cuts[], out u64 to[], index row, index "      \
     "tiles,\n"                                                                                               \
