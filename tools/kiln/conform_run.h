@@ -85,9 +85,9 @@ bool kiln_is_half(kn_dtype dtype);
 double kiln_largest(const kiln_array *a);
 kiln_tolerance kiln_tolerance_of(const kiln_check *k, const kiln_array *in, int n_in,
                                  const kiln_array *expected);
-/* The sums of the magnitudes of the terms that make each element of an output in 16 bits, where they are rounded inside; an
-   empty array for all other rows. False: they could not be computed. */
-bool kiln_magnitudes(const kiln_check *k, const kiln_array *values, int output, kiln_array *magnitudes);
+/* The sums of the magnitudes of the terms that make each element of the outputs in 16 bits, where they are rounded inside;
+   arrays that are empty before stay so for all other rows. False: they could not be computed. */
+bool kiln_magnitudes(const kiln_check *k, const kiln_array *values, kiln_array *magnitudes);
 /* NULL when got equals expected within tolerance, else a text about the first wrong element. The text lives until the
    next call. In a self-test a good result is spoilt and compared again. */
 const char *kiln_compare(const kiln_check *k, const kiln_array *got, const kiln_array *expected,

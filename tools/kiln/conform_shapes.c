@@ -302,8 +302,7 @@ void kiln_run_always_large(const kiln_check *k)
     kiln_check check = {k->run, changed, "large", k->row};
     int n_want = run_on(k->run->oracle, &check, values, KILN_CONTIGUOUS, NULL, want);
     kiln_array terms[KILN_MAX_OUTPUTS] = {{0}};
-    for (int i = 0; i < n_want; i++)
-        if (!kiln_magnitudes(&check, values, i, &terms[i])) kiln_result(&check, kn_last_error());
+    if (!kiln_magnitudes(&check, values, terms)) kiln_result(&check, kn_last_error());
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
         kn_scope inner = kn_scope_begin();
         check.label = forms[i].label;
@@ -312,7 +311,7 @@ void kiln_run_always_large(const kiln_check *k)
         kn_scope_end(inner, KN_NONE);
     }
     kn_scope_end(scope, KN_NONE);
-    kiln_free_values(terms, n_want);
+    kiln_free_values(terms, KILN_MAX_OUTPUTS);
     kiln_free_values(values, changed->n_in);
     free(changed);
 }
