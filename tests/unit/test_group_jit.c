@@ -294,6 +294,45 @@ static void other_sizes(void)
     close_device(fused);
 }
 
+/* Two results from the same random numbers on any device, in the order of their elements. */
+static bool large_results(kn_device device, int64_t rows, int64_t columns, kn_tensor *y)
+{
+    kn_device_use(device);
+    kn_seed(device, 7);
+    kn_tensor a = kn_keep(kn_random_uniform(KN_SHAPE(rows, columns), -1, 1, KN_F32));
+    kn_tensor b = kn_keep(kn_random_uniform(KN_SHAPE(rows, columns), -1, 1, KN_F32));
+    bool good = kn_sync(device) == KN_OK;
+    y[0] = kn_keep(kn_square(kn_sub(kn_mul(kn_relu(kn_add(kn_mul_scalar(a, 1.5), b)), b), a)));
+    y[1] = kn_keep(kn_mul(kn_sub(a, b), b));
+    return good && kn_sync(device) == KN_OK;
+}
+
+/* What is larger than the caches is written past them, strip by strip and item by item, with ends that fill no line. */
+static void past_the_caches(void)
+{
+    static const int64_t sizes[][2] = {{1, 8400001}, {2900, 3001}, {13200, 640}};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (int jit = 0; jit < 2; jit++) {
+            setenv("KN_JIT", jit ? "cc:wait" : "off", 1);
+            kn_device fused = kn_device_open("fusion(cpu)");
+            kn_scope scope = kn_scope_begin();
+            kn_tensor want[2], got[2];
+            int64_t before = kni_group_jit_runs();
+            size_t bytes = (size_t)(sizes[i][0] * sizes[i][1]) * sizeof(float);
+            float *x = malloc(bytes), *y = malloc(bytes);
+            bool good = CHECK(large_results(plain, sizes[i][0], sizes[i][1], want) &&
+                              large_results(fused, sizes[i][0], sizes[i][1], got) && x && y);
+            for (int k = 0; k < 2 && good; k++) {
+                CHECK(kn_read(want[k], x, bytes) == KN_OK && kn_read(got[k], y, bytes) == KN_OK);
+                CHECK(!memcmp(x, y, bytes));
+            }
+            CHECK((kni_group_jit_runs() > before) == (jit == 1));
+            free(x), free(y);
+            kn_scope_end(scope, KN_NONE);
+            close_device(fused);
+        }
+}
+
 static int entries(void)
 {
     kni_folder names;
@@ -387,6 +426,7 @@ int main(void)
     setenv("KN_CACHE_DIR", cache, 1);
     apart(at_once);
     apart(other_sizes);
+    apart(past_the_caches);
     apart(in_the_background);
     apart(from_disk);
     apart(without_a_compiler);

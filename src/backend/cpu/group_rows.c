@@ -46,8 +46,9 @@ typedef struct rows_program {
     int64_t per_outer, tiles;
     int32_t n_tensors, n_parts;
     int64_t scratch_bytes;
-    int64_t heavy_steps; /* of strips, that programs run in a tile */
-    int64_t far_lines;   /* that a tile reads from memory in order */
+    int64_t work;      /* of a tile, in which memory can be asked for */
+    bool long_work;    /* some of it is more than sums and products */
+    int64_t far_lines; /* that a tile reads from memory in order */
     tensor tensors[MOST_OPERANDS];
     int16_t operands[KNI_GROUP_RECORDS][8]; /* tensors of each record: result first */
     section parts[PARTS];
@@ -308,9 +309,12 @@ static void enter_tile(const rows_program *p, const worker *w, int64_t outer, in
     }
 }
 
-static kn_status run_record(const kn_record *r)
+static kn_status run_record(worker *w, const kn_record *r)
 {
-    return r->row->native->strips ? kni_cpu_elementwise(r) : r->row->native->run(r);
+    kni_rows_ahead = w->ahead.at < w->ahead.n ? &w->ahead : NULL;
+    kn_status s = r->row->native->strips ? kni_cpu_elementwise(r) : r->row->native->run(r);
+    kni_rows_ahead = NULL;
+    return s;
 }
 
 /* The next tile is asked for while this one is computed with. */
@@ -318,8 +322,9 @@ static void look_ahead(const rows_program *p, worker *w, int64_t rows)
 {
     kni_ahead *a = &w->ahead;
     a->n = a->at = 0;
-    if (!p->heavy_steps) return;
-    a->lines = (int32_t)(p->far_lines / p->heavy_steps + 1);
+    if (!p->long_work) return;
+    a->rate = p->far_lines * KNI_AHEAD_UNIT / p->work + 1;
+    a->credit = 0;
     for (int i = 0; i < p->n_tensors && a->n < KNI_AHEAD_RANGES; i++) {
         if (!p->tensors[i].far) continue;
         kni_tensor *x = kni_slot(w->slots[i]);
@@ -416,11 +421,26 @@ static bool deserves_program(const rows_program *p, const kni_group *g, int i)
     return p->far_lines && pointwise(r) && (p->tensors[p->operands[i][0]].output || kni_strip_heavy(r));
 }
 
-static int64_t heavy_steps(const kni_strip_program *program)
+/* Rows whose kernels ask for memory meanwhile, and the work of an element. */
+static const struct {
+    uint16_t op, work;
+} asking_rows[] = {{KNI_OP_softmax, KNI_WORK_HEAVY + KNI_WORK_DIVISION},
+                   {KNI_OP_layer_norm, KNI_WORK_STATISTICS},
+                   {KNI_OP_rms_norm, KNI_WORK_STATISTICS}};
+
+static void count_work(rows_program *p, const kni_group *g, const section *part)
 {
-    int64_t n = 0, strips = (program->n + program->strip - 1) / program->strip;
-    for (int32_t i = 0; i < program->n_steps; i++) n += program->steps[i].heavy;
-    return n * strips;
+    const kni_strip_program *program = part->program[0];
+    const kn_record *r = g->records[part->first];
+    for (int32_t i = 0; program && i < program->n_steps; i++) {
+        p->work += program->n * (program->steps[i].heavy ? KNI_WORK_HEAVY : KNI_WORK_LIGHT);
+        p->long_work |= program->steps[i].heavy;
+    }
+    for (size_t i = 0; !program && i < KNI_COUNT(asking_rows); i++) {
+        if (r->row->number != asking_rows[i].op) continue;
+        p->work += p->rows * p->inner * asking_rows[i].work;
+        p->long_work |= asking_rows[i].work >= KNI_WORK_HEAVY;
+    }
 }
 
 static bool make_parts(rows_program *p, const kni_group *g)
@@ -437,10 +457,8 @@ static bool make_parts(rows_program *p, const kni_group *g)
         part->first = i;
         part->n = n;
         if (n > 1 || deserves_program(p, g, i)) compile_part(p, g, w, part);
-        if (part->program[0])
-            p->heavy_steps += heavy_steps(part->program[0]);
-        else
-            part->n = n = 1;
+        if (!part->program[0]) part->n = n = 1;
+        count_work(p, g, part);
         i += n;
     }
     end_worker(p, w);
@@ -500,7 +518,7 @@ static void run_tiles(void *argument, int64_t task, int number)
                 if (part->program[0])
                     run_program(w, part, part->program[rows != p->rows]);
                 else
-                    s = run_record(w->record[part->first]);
+                    s = run_record(w, w->record[part->first]);
             }
         }
     } else {

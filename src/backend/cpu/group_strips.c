@@ -14,6 +14,13 @@ typedef void end_fn(void);
 static store_fn *const stores[KNI_ISA_COUNT] = KNI_TIER_TABLE(kni_store_past_caches);
 static end_fn *const ends[KNI_ISA_COUNT] = KNI_TIER_TABLE(kni_end_past_caches);
 
+void kni_strip_store_past(void *to, const void *from, int64_t bytes)
+{
+    stores[kni_cpu_tier()](to, from, bytes);
+}
+
+void kni_strip_end_past(void) { ends[kni_cpu_tier()](); }
+
 /* One run over a range, on one thread. */
 typedef struct runner {
     const kni_strip_program *p;
@@ -23,6 +30,7 @@ typedef struct runner {
     store_fn *store;                /* past the caches */
     char *stage;                    /* for results that go there */
     bool apart[KNI_GROUP_RESULTS];  /* results that do not lie where an input lay, and so in no cache */
+    int64_t moves[KNI_PLACES];      /* bytes from a strip to the next one */
     int64_t index[KN_MAX_RANK];     /* of the strip's first element */
 } runner;
 
@@ -132,25 +140,12 @@ static inline void prefetch(const runner *r, const kni_strip_step *s)
     for (int k = 0; k < s->n_fetched; k++) {
         int input = s->fetched[k];
         const char *from = r->now[KNI_PLACE_INPUTS + input] + AHEAD;
-        int64_t bytes = (int64_t)r->p->strip * bytes_of(r->p->inputs[input].dtype);
-        for (int64_t i = 0; i < bytes; i += LINE) __builtin_prefetch(from + i);
+        const char *end = from + r->moves[KNI_PLACE_INPUTS + input];
+        for (; from < end; from += LINE) __builtin_prefetch(from);
         __asm__ volatile("" : : "r"(from)); /* gcc leaves calls out that only prefetch */
     }
 #else
     (void)r, (void)s;
-#endif
-}
-
-static inline void prefetch_ahead(kni_ahead *a)
-{
-#if defined(__GNUC__)
-    for (int32_t k = 0; k < a->lines && a->at < a->n; k++) {
-        __builtin_prefetch(a->ranges[a->at].from, 0, 2);
-        a->ranges[a->at].from += LINE;
-        if (--a->ranges[a->at].lines == 0) a->at++;
-    }
-#else
-    (void)a;
 #endif
 }
 
@@ -160,18 +155,17 @@ static void run_strip(runner *r, int64_t n, bool fetches)
     for (int32_t i = 0; i < p->n_steps; i++) {
         const kni_strip_step *s = &p->steps[i];
         if (fetches) prefetch(r, s);
-        if (s->heavy && r->m->ahead) prefetch_ahead(r->m->ahead);
+        if (r->m->ahead) kni_ahead_fetch(r->m->ahead, n * (s->heavy ? KNI_WORK_HEAVY : KNI_WORK_LIGHT));
         char *to = r->now[s->out_at];
         if (s->kind == KNI_STRIP_CALL) {
-            const void *in[4];
-            for (int k = 0; k < s->n_in; k++) in[k] = r->now[s->in_at[k]];
+            /* All four, whether they are there or not: a loop over so few takes longer. */
+            const void *in[4] = {r->now[s->in_at[0]], r->now[s->in_at[1]], r->now[s->in_at[2]],
+                                 r->now[s->in_at[3]]};
             const double *params = r->m->params[s->record];
-            if (s->past_caches && r->apart[s->out.index]) {
-                s->fn(n, r->stage, in, params);
-                r->store(to, r->stage, n * bytes_of(s->out.dtype));
-            } else {
-                s->fn(n, to, in, params);
-            }
+            bool past = s->past_caches && r->apart[s->out.index];
+            char *out = past ? r->stage : to;
+            s->fn(n, out, in, params);
+            if (past) r->store(to, out, n * p->result_bytes[s->out.index]);
         } else if (s->kind == KNI_STRIP_CONVERT) {
             const char *from = r->now[s->in_at[0]];
             if (from != to) kni_cpu_convert_via(to, s->out.dtype, s->via, from, s->in[0].dtype, 1, n);
@@ -186,27 +180,32 @@ static void start(runner *r, const kni_strip_program *p, const kni_strip_memory 
 {
     r->p = p;
     r->m = m;
+    r->now[0] = NULL; /* where operands are that a step does not have */
     r->store = stores[kni_cpu_tier()];
     r->stage = scratch + (int64_t)p->n_registers * p->register_bytes;
     for (int32_t i = 0; i < p->n_registers; i++)
         r->own[i] = r->now[i] = scratch + (int64_t)i * p->register_bytes;
-    for (int32_t i = 0; i < p->n_inputs; i++)
-        r->now[KNI_PLACE_INPUTS + i] = (char *)m->inputs[i] + begin * bytes_of(p->inputs[i].dtype);
+    for (int32_t i = 0; i < p->n_inputs; i++) {
+        int bytes = bytes_of(p->inputs[i].dtype);
+        r->now[KNI_PLACE_INPUTS + i] = (char *)m->inputs[i] + begin * bytes;
+        r->moves[KNI_PLACE_INPUTS + i] = (int64_t)p->strip * bytes;
+    }
     for (int32_t i = 0; i < p->n_results; i++) {
         r->now[KNI_PLACE_RESULTS + i] = m->results[i] + begin * p->result_bytes[i];
+        r->moves[KNI_PLACE_RESULTS + i] = (int64_t)p->strip * p->result_bytes[i];
         r->apart[i] = p->reused[i] < 0 || m->results[i] != m->inputs[p->reused[i]];
     }
     for (int32_t i = 0; i < p->n_once; i++) fill_once(r, &p->once[i]);
     if (p->gathers) find(r, begin);
 }
 
-static void go_on(runner *r, int64_t n)
+/* To the next strip, after a whole one. */
+static void go_on(runner *r)
 {
     const kni_strip_program *p = r->p;
-    for (int32_t i = 0; i < p->n_inputs; i++)
-        r->now[KNI_PLACE_INPUTS + i] += n * bytes_of(p->inputs[i].dtype);
-    for (int32_t i = 0; i < p->n_results; i++) r->now[KNI_PLACE_RESULTS + i] += n * p->result_bytes[i];
-    if (p->gathers) skip(p, r->index, n);
+    for (int32_t i = KNI_PLACE_INPUTS; i < KNI_PLACE_INPUTS + p->n_inputs; i++) r->now[i] += r->moves[i];
+    for (int32_t i = KNI_PLACE_RESULTS; i < KNI_PLACE_RESULTS + p->n_results; i++) r->now[i] += r->moves[i];
+    if (p->gathers) skip(p, r->index, p->strip);
 }
 
 void kni_strip_run(const kni_strip_program *p, const kni_strip_memory *m, int64_t begin, int64_t end)
@@ -218,14 +217,15 @@ void kni_strip_run(const kni_strip_program *p, const kni_strip_memory *m, int64_
     for (int64_t first = begin; first < end; first += p->strip) {
         int64_t n = end - first < p->strip ? end - first : p->strip;
         run_strip(&r, n, p->streams && first + p->strip + AHEAD <= p->n);
-        go_on(&r, n);
+        if (n == p->strip) go_on(&r);
     }
-    if (p->past_caches) ends[kni_cpu_tier()]();
+    if (p->past_caches) kni_strip_end_past();
 }
 
 int64_t kni_strip_block(const kni_strip_program *p)
 {
-    enum { BLOCK = 1 << 14 };
-    int64_t strips = BLOCK / p->strip;
+    /* Stores past the caches are waited for at the end of each block. */
+    enum { BLOCK = 1 << 14, BLOCK_STREAMED = 1 << 17 };
+    int64_t strips = (p->streams ? BLOCK_STREAMED : BLOCK) / p->strip;
     return (strips ? strips : 1) * p->strip;
 }

@@ -3,6 +3,7 @@
 #ifndef KNI_GROUP_STRIPS_H
 #define KNI_GROUP_STRIPS_H
 
+#include "backend/cpu/fetch_ahead.h"
 #include "graph/group.h"
 #include "ops/native.h"
 #include "ops/record.h"
@@ -84,17 +85,6 @@ void kni_strip_free(void *program);
 /* Whether an elementwise record computes a function of mathematics, not just sums and products. */
 bool kni_strip_heavy(const kn_record *r);
 
-/* What later programs will read, asked for while others compute. */
-enum { KNI_AHEAD_RANGES = 8, KNI_AHEAD_LINE = 64 };
-typedef struct kni_ahead {
-    struct {
-        const char *from;
-        int64_t lines;
-    } ranges[KNI_AHEAD_RANGES];
-    int32_t n, at; /* ranges, and the one that is next */
-    int32_t lines; /* with each heavy step of a strip */
-} kni_ahead;
-
 /* Memory of one run. */
 typedef struct kni_strip_memory {
     kni_ahead *ahead; /* asked for meanwhile, or NULL */
@@ -106,5 +96,8 @@ typedef struct kni_strip_memory {
 void kni_strip_run(const kni_strip_program *p, const kni_strip_memory *m, int64_t begin, int64_t end);
 /* How many elements a task of the team takes. */
 int64_t kni_strip_block(const kni_strip_program *p);
+/* Copies what lies in the first-level cache past the others, and what to do before other threads read it. */
+void kni_strip_store_past(void *to, const void *from, int64_t bytes);
+void kni_strip_end_past(void);
 
 #endif

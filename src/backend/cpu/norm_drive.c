@@ -2,6 +2,7 @@
    alone, and no kernel's result depends on how. */
 #include "backend/cpu/norm_drive.h"
 #include "backend/cpu/elementwise_convert.h"
+#include "backend/cpu/fetch_ahead.h"
 #include "core/thread_pool.h"
 #include <stdatomic.h>
 
@@ -10,6 +11,8 @@ enum { PARALLEL_MIN = 1 << 30, TASK = 1 << 20 };
 #else
 enum { PARALLEL_MIN = 1 << 15, TASK = 1 << 14 };
 #endif
+
+KNI_THREAD_LOCAL kni_ahead *kni_rows_ahead;
 
 typedef struct run_state {
     const kni_norm_job *job;

@@ -10,7 +10,10 @@
 
 enum {
     BLOCK = 1 << 14,    /* elements of a row that one item takes */
+    STAGED = 1 << 8,    /* the same where results go past the caches */
+    STAGE = 1 << 15,    /* bytes of such results that lie in the first-level cache first */
     TASK = 1 << 16,     /* elements of a task of the team, at least */
+    AHEAD = 1 << 11,    /* bytes of an input that are asked for before they are read */
     SMALLEST = 1 << 12, /* elements below which compiling does not pay */
     SHORTEST_ROW = 8,   /* below which strips, which cross the ends of rows, are better */
     COMPILERS = 2       /* that run at once */
@@ -37,7 +40,13 @@ static _Atomic int64_t runs;
 struct kni_group_jit {
     compiled *code;
     int64_t n, items, per_task;
-    _Atomic int32_t asked; /* runs before it was there */
+    int64_t row, block, blocks; /* elements of a row and of an item, and the items of a row */
+    uint64_t
+        past_caches; /* bits: results that are larger than the caches, and nobody reads them again here */
+    int16_t reused[KNI_GROUP_RESULTS];       /* the input whose memory a result may have, -1 */
+    uint8_t result_bytes[KNI_GROUP_RESULTS]; /* of an element */
+    uint8_t input_bytes[KNI_GROUP_INPUTS];   /* the same; 0: not in the order of the elements */
+    _Atomic int32_t asked;                   /* runs before it was there */
     int32_t n_inputs, n_results, n_numbers;
     uint32_t param_bytes;
     _Alignas(8) uint8_t params[KNI_IR_MAX_PARAMS * 8];
@@ -125,10 +134,32 @@ static kni_jit_fn advance(compiled *c)
 
 /* ---- a program */
 
+/* Results that go past the caches are computed item by item into a stage, from where whole lines are stored. */
+static void find_staged(kni_group_jit *jit, const kni_strip_program *p)
+{
+    int64_t bytes = 0;
+    memcpy(jit->reused, p->reused, sizeof jit->reused);
+    memcpy(jit->result_bytes, p->result_bytes, sizeof jit->result_bytes);
+    for (int32_t i = 0; i < p->n_inputs; i++)
+        if (p->inputs[i].flat) jit->input_bytes[i] = (uint8_t)(kni_dtypes[p->inputs[i].dtype].bits / 8);
+    for (int32_t i = 0; i < p->n_steps; i++) {
+        if (!p->steps[i].past_caches) continue;
+        jit->past_caches |= UINT64_C(1) << p->steps[i].out.index;
+        bytes += p->result_bytes[p->steps[i].out.index];
+    }
+    int64_t row = p->dims[p->rank - 1], longest = row < 2 * STAGED ? row : STAGED;
+    if (bytes * longest > STAGE || row < STAGED / 2) jit->past_caches = 0;
+}
+
 static void lay_out(kni_group_jit *jit, const kni_strip_program *p, const kni_strip_kernel *kernel)
 {
-    int64_t row = p->dims[p->rank - 1], rows = p->n / row;
-    int64_t blocks = row > 2 * BLOCK ? (row + BLOCK - 1) / BLOCK : 1, block = blocks > 1 ? BLOCK : row;
+    find_staged(jit, p);
+    int64_t row = p->dims[p->rank - 1], rows = p->n / row, longest = jit->past_caches ? STAGED : BLOCK;
+    int64_t blocks = row >= 2 * longest ? (row + longest - 1) / longest : 1;
+    int64_t block = blocks > 1 ? longest : row;
+    jit->row = row;
+    jit->block = block;
+    jit->blocks = blocks;
     jit->n = p->n;
     jit->items = rows * blocks;
     jit->per_task = block < TASK ? TASK / block : 1;
@@ -193,18 +224,71 @@ void kni_group_jit_free(kni_group_jit *jit)
 /* ---- running */
 
 typedef struct job {
+    const kni_group_jit *jit;
+    uint64_t past_caches; /* of the jit's, those that lie in no cache as an input */
     kni_jit_fn function;
     void *buffers[KNI_GROUP_INPUTS + KNI_GROUP_RESULTS];
     _Alignas(8) uint8_t params[KNI_IR_MAX_PARAMS * 8];
     int64_t items, per_task;
 } job;
 
+/* Asks for what items to come read: the processor's own prefetching stops at the end of a page. */
+static inline void prefetch(const job *j, int64_t first, int64_t n)
+{
+#if defined(__GNUC__)
+    if (first + n + AHEAD > j->jit->n) return;
+    for (int i = 0; i < j->jit->n_inputs; i++) {
+        int64_t bytes = j->jit->input_bytes[i];
+        const char *from = (const char *)j->buffers[i] + first * bytes + AHEAD, *end = from + n * bytes;
+        for (; from < end; from += KNI_AHEAD_LINE) __builtin_prefetch(from);
+    }
+#else
+    (void)j, (void)first, (void)n;
+#endif
+}
+
+/* Items one by one through a stage. */
+static void run_staged(const job *j, int64_t begin, int64_t end)
+{
+    const kni_group_jit *jit = j->jit;
+    _Alignas(64) char stage[STAGE];
+    void *buffers[KNI_GROUP_INPUTS + KNI_GROUP_RESULTS];
+    memcpy(buffers, j->buffers, sizeof buffers);
+    for (int64_t item = begin; item < end; item++) {
+        int64_t part = item % jit->blocks * jit->block, first = item / jit->blocks * jit->row + part,
+                used = 0;
+        int64_t n = jit->row - part < jit->block ? jit->row - part : jit->block;
+        /* The code writes at the element's place in the whole result: that is where the stage must seem to be. */
+        for (int i = 0; i < jit->n_results; i++) {
+            if (!(j->past_caches >> i & 1)) continue;
+            buffers[jit->n_inputs + i] =
+                (void *)((uintptr_t)(stage + used) - (uintptr_t)(first * jit->result_bytes[i]));
+            used += jit->block * jit->result_bytes[i];
+        }
+        prefetch(j, first, n);
+        j->function(buffers, NULL, j->params, item, item + 1);
+        used = 0;
+        for (int i = 0; i < jit->n_results; i++) {
+            if (!(j->past_caches >> i & 1)) continue;
+            int64_t bytes = jit->result_bytes[i];
+            kni_strip_store_past((char *)j->buffers[jit->n_inputs + i] + first * bytes, stage + used,
+                                 n * bytes);
+            used += jit->block * bytes;
+        }
+    }
+    kni_strip_end_past();
+}
+
 static void run_task(void *argument, int64_t task, int worker)
 {
     const job *j = argument;
     (void)worker;
     int64_t begin = task * j->per_task, end = begin + j->per_task;
-    j->function(j->buffers, NULL, j->params, begin, end < j->items ? end : j->items);
+    if (end > j->items) end = j->items;
+    if (j->past_caches)
+        run_staged(j, begin, end);
+    else
+        j->function(j->buffers, NULL, j->params, begin, end);
 }
 
 static kni_jit_fn function_of(kni_group_jit *jit)
@@ -221,7 +305,13 @@ bool kni_group_jit_run(kni_group_jit *jit, const kni_strip_memory *m)
     j.function = function_of(jit);
     if (!j.function) return false;
     for (int i = 0; i < jit->n_inputs; i++) j.buffers[i] = (void *)m->inputs[i];
-    for (int i = 0; i < jit->n_results; i++) j.buffers[jit->n_inputs + i] = m->results[i];
+    j.jit = jit;
+    j.past_caches = jit->past_caches;
+    for (int i = 0; i < jit->n_results; i++) {
+        j.buffers[jit->n_inputs + i] = m->results[i];
+        if (jit->reused[i] >= 0 && m->results[i] == m->inputs[jit->reused[i]])
+            j.past_caches &= ~(UINT64_C(1) << i);
+    }
     memcpy(j.params, jit->params, jit->param_bytes);
     for (int i = 0; i < jit->n_numbers; i++) {
         const kni_strip_number *n = &jit->numbers[i];

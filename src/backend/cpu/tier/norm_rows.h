@@ -2,6 +2,7 @@
 #ifndef KNI_BACKEND_CPU_TIER_NORM_ROWS_H
 #define KNI_BACKEND_CPU_TIER_NORM_ROWS_H
 
+#include "backend/cpu/fetch_ahead.h"
 #include "backend/cpu/norm_kernels.h"
 #include "backend/cpu/tier/norm_lanes.h"
 
@@ -24,18 +25,21 @@ static void norm_row(void *to, const void *from, const void *weights, const void
     real *y = to;
     const real *x = from, *w = weights, *b = biases;
     row_statistics s = statistics(x, n, centre, eps);
-    if (w && b) {
-        EACH_ALONE
-        for (int64_t k = 0; k < n; k++) y[k] = (x[k] - s.mean) * s.scale * w[k] + b[k];
-    } else if (w) {
-        EACH_ALONE
-        for (int64_t k = 0; k < n; k++) y[k] = (x[k] - s.mean) * s.scale * w[k];
-    } else {
-        EACH_ALONE
-        for (int64_t k = 0; k < n; k++) y[k] = (x[k] - s.mean) * s.scale;
-        if (!b) return;
-        EACH_ALONE
-        for (int64_t k = 0; k < n; k++) y[k] += b[k];
+    for (int64_t first = 0, end; first < n; first = end) {
+        end = kni_rows_piece(first, n, KNI_WORK_STATISTICS);
+        if (w && b) {
+            EACH_ALONE
+            for (int64_t k = first; k < end; k++) y[k] = (x[k] - s.mean) * s.scale * w[k] + b[k];
+        } else if (w) {
+            EACH_ALONE
+            for (int64_t k = first; k < end; k++) y[k] = (x[k] - s.mean) * s.scale * w[k];
+        } else {
+            EACH_ALONE
+            for (int64_t k = first; k < end; k++) y[k] = (x[k] - s.mean) * s.scale;
+            if (!b) continue;
+            EACH_ALONE
+            for (int64_t k = first; k < end; k++) y[k] += b[k];
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 #ifndef KNI_BACKEND_CPU_TIER_SOFTMAX_ROWS_H
 #define KNI_BACKEND_CPU_TIER_SOFTMAX_ROWS_H
 
+#include "backend/cpu/fetch_ahead.h"
 #include "backend/cpu/softmax_kernels.h"
 #include "backend/cpu/tier/norm_lanes.h"
 
@@ -20,11 +21,17 @@ static void softmax_row(void *to, const void *from, int64_t n, bool logarithm, b
         for (int64_t k = 0; k < n; k++) y[k] = (x[k] - most) - shift;
         return;
     }
-    EACH_ALONE
-    for (int64_t k = 0; k < n; k++) y[k] = M(exp)(x[k] - most);
+    for (int64_t first = 0, end; first < n; first = end) {
+        end = kni_rows_piece(first, n, KNI_WORK_HEAVY);
+        EACH_ALONE
+        for (int64_t k = first; k < end; k++) y[k] = M(exp)(x[k] - most);
+    }
     real total = row_sum(y, n) + extra;
-    EACH_ALONE
-    for (int64_t k = 0; k < n; k++) y[k] = y[k] / total;
+    for (int64_t first = 0, end; first < n; first = end) {
+        end = kni_rows_piece(first, n, KNI_WORK_DIVISION);
+        EACH_ALONE
+        for (int64_t k = first; k < end; k++) y[k] = y[k] / total;
+    }
 }
 
 static void softmax_grad_row(void *to, const void *gradient, const void *result, int64_t n, bool logarithm)
