@@ -557,6 +557,31 @@ static void multiplies_row_major(void)
     CHECK(fake_live() == 0);
 }
 
+/* A bias on 16 bits goes to the library only where all lies at multiples of 16 bytes: elsewhere it rounds twice. */
+static void keeps_uneven_biases(void)
+{
+    enum { SIZE = 16 };
+    kni_driver *d = kni_cuda_driver_open(0);
+    if (!CHECK(d != NULL)) return;
+    void *memory = d->allocate(d, 1 << 16);
+    kni_product even = {.dtype = KN_BF16, .m = SIZE, .n = SIZE, .k = SIZE, .batch = 1, .alpha = 1};
+    even.out_dtype = KN_BF16, even.epilogue = KNI_EPILOGUE_BIAS;
+    even.row_a = even.row_b = even.row_d = SIZE;
+    even.a.memory = even.b.memory = even.d.memory = even.bias.memory = memory;
+    for (int i = 0; i < 9; i++) {
+        kni_product p = even;
+        int64_t *uneven[] = {&p.row_a,    &p.row_b,    &p.row_d,      &p.a.offset,
+                             &p.b.offset, &p.d.offset, &p.bias.offset};
+        if (i < KNI_COUNT(uneven)) *uneven[i] += 1;
+        if (i == 7) p.epilogue = 0, p.a.offset = 1;
+        bool library = i >= 7;
+        CHECK((d->product(d, &p) == KN_OK) == library);
+    }
+    d->free(d, memory);
+    d->close(d);
+    CHECK(fake_live() == 0);
+}
+
 /* d = a b times the slope of gelu at another matrix, of two matrices [1, 1] and [1, 8]. */
 static void multiplies_with_another_matrix(void)
 {
@@ -818,6 +843,7 @@ int main(void)
     situation(keeps_kernels_on_disk, true, true, true);
     situation(multiplies_row_major, true, true, true);
     situation(multiplies_with_another_matrix, true, true, true);
+    situation(keeps_uneven_biases, true, true, true);
     situation(measures_when_asked, true, true, true);
     situation(attends, true, true, true);
     situation(convolves, true, true, true);

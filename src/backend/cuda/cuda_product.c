@@ -109,6 +109,19 @@ static kni_cuda_address aux_of(const kni_product *p)
     return has_aux(p->epilogue) ? address_of(&p->aux, p->out_dtype) : 0;
 }
 
+/* Whether all that a product touches begins at multiples of 16 bytes, the rows and matrices too. */
+static bool is_even(const product_key *k)
+{
+    const int64_t steps[] = {k->row_a,  k->row_b,  k->row_c,  k->row_d,
+                             k->step_a, k->step_b, k->step_c, k->step_d};
+    int64_t elements = 16 / (kni_dtypes[k->dtype].bits / 8);
+    for (int i = 0; i < KNI_COUNT(steps); i++)
+        if (steps[i] % elements) return false;
+    for (int i = 0; i < 5; i++)
+        if (k->alignments[i] < 16) return false;
+    return true;
+}
+
 /* False where the library cannot take it. */
 static bool make_key(const kni_product *p, product_key *key)
 {
@@ -138,6 +151,8 @@ static bool make_key(const kni_product *p, product_key *key)
     key->alignments[3] = alignment_of(d);
     key->alignments[4] = alignment_of(bias_of(p));
     key->alignments[5] = alignment_of(aux_of(p));
+    /* Where operands are uneven, the library rounds narrow results before it adds the bias, and again after. */
+    if (p->epilogue & KNI_EPILOGUE_BIAS && kni_dtypes[p->out_dtype].bits < 32 && !is_even(key)) return false;
     /* The library's rules for the other matrix. */
     return !has_aux(p->epilogue) || (key->row_d % 8 == 0 && key->step_d % 8 == 0 && key->alignments[5] >= 16);
 }
