@@ -35,6 +35,7 @@ enum { SUM, LARGEST, LEAST, LOG_SUM };
     "}\n"                                                                                                    \
     "function index join_places(index op, T a, index a_place, T b, index b_place)\n"                         \
     "{\n"                                                                                                    \
+    "    if (op == 0) return b_place;\n"                                                                     \
     "    return is_later(op, a, a_place, b, b_place) != 0 ? b_place : a_place;\n"                            \
     "}\n\n"
 
@@ -44,7 +45,12 @@ enum { SUM, LARGEST, LEAST, LOG_SUM };
     "    v[l] = sum;\n"                                                                                      \
     "    w[l] = place;\n"                                                                                    \
     "    barrier();\n"                                                                                       \
-    "    for (i32 step = 1; step < 256; step *= 2) {\n"                                                      \
+    "    if (op == 0) {\n"                                                                                   \
+    "        T through = workgroup_scan(top);\n"                                                             \
+    "        u[l] = through;\n"                                                                              \
+    "        barrier();\n"                                                                                   \
+    "    }\n"                                                                                                \
+    "    for (i32 step = 1; step < 256 && op != 0; step *= 2) {\n"                                           \
     "        T a = first_top(op), a_sum = 0;\n"                                                              \
     "        index a_place = -1;\n"                                                                          \
     "        if (l >= step) {\n"                                                                             \
