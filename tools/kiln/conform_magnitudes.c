@@ -21,7 +21,8 @@ static kn_tensor of_heads(const kiln_array *a, int64_t shared)
 
 static kn_tensor times_transposed(kn_tensor a, kn_tensor b) { return kn_matmul(a, kn_transpose(b, -2, -1)); }
 
-/* softmax(scale q k') with what is hidden at 0; slopes are |dS| at most: weights (|dP| + |D|). */
+/* softmax(scale q k') with what is hidden at 0; slopes are the terms of dS: weights (|dP| + |dy| |y|), since the sum of
+   dy y that all of a row's weights have in common is made of the result as it was rounded. */
 static void find_terms(const kiln_case *c, const kiln_array *in, terms *t)
 {
     t->shared = in[0].shape.dims[1] / in[1].shape.dims[1];
@@ -37,9 +38,9 @@ static void find_terms(const kiln_case *c, const kiln_array *in, terms *t)
     t->dy = t->slopes = KN_NONE;
     if (strcmp(c->op, "attention_grad")) return;
     kn_tensor dy = exact(&in[3]), by_weight = kn_keep(times_transposed(dy, v));
-    kn_tensor mean = kn_sum(kn_mul(t->weights, by_weight), KN_AXES(-1), true);
     t->dy = kn_keep(kn_abs(dy));
-    t->slopes = kn_keep(kn_mul_scalar(kn_mul(t->weights, kn_add(kn_abs(by_weight), kn_abs(mean))), t->scale));
+    kn_tensor mean = kn_sum(kn_mul(t->dy, kn_abs(kn_matmul(t->weights, v))), KN_AXES(-1), true);
+    t->slopes = kn_keep(kn_mul_scalar(kn_mul(t->weights, kn_add(kn_abs(by_weight), mean)), t->scale));
 }
 
 /* Sums over the heads that share a key head. */
