@@ -107,7 +107,10 @@ static void run_round(const program *p, const how *h, trained *t, int round, res
     bool updates = grads && p->optimiser != NO_OPTIMISER;
     for (int i = 0; i < p->n_params && updates; i++) {
         kn_tensor g = kn_grads_get(grads, kn_value(t->params[i]));
-        if (g.bits && update_param(p, t, i, g, round) != KN_OK)
+        if (!g.bits) continue;
+        /* Params stay finite: after a NaN the other rounds would tell nothing. */
+        g = kn_where(kn_is_finite(g), g, kn_scalar(0, p->param_dtypes[i]));
+        if (update_param(p, t, i, g, round) != KN_OK)
             snprintf(r->error, sizeof r->error, "%s", kn_last_error());
     }
     int at = round * PER_ROUND;
