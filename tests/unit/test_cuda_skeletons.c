@@ -110,6 +110,9 @@ static void sorting(void)
         CHECK(kn_ok(kn_unique_bounded(x).values) && kn_ok(kn_nonzero_bounded(x, 4).count));
         CHECK(kn_ok(kn_cummax(x, 0).values) && kn_ok(kn_cumlogsumexp(kn_cast(x, KN_F32), 0)));
     }
+    kn_tensor at = kn_keep(kn_zeros(KN_SHAPE(1500, 1), KN_I64)), v = kn_zeros(KN_SHAPE(1500), KN_F32);
+    CHECK(kn_ok(kn_scatter_nd(kn_zeros(KN_SHAPE(9), KN_F32), at, v, KN_UPDATE_MAX)));
+    CHECK(kn_ok(kn_bincount_bounded(kn_flatten(at, 0, -1), KN_NONE, 10)));
     CHECK(kn_sync(device) == KN_OK);
     kn_scope_end(scope, KN_NONE);
     kn_device_use(NULL);

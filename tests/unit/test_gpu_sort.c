@@ -302,6 +302,9 @@ static bool work(int n)
     good = kn_ok(kn_unique_bounded(x).count) && good;
     good = kn_ok(kn_nonzero_bounded(x, 30).count) && good;
     good = kn_ok(kn_cummax(x, 0).values) && kn_ok(kn_cumlogsumexp(x, 0)) && good;
+    kn_tensor at = kn_keep(kn_zeros(KN_SHAPE(1500, 1), KN_I64)), v = kn_zeros(KN_SHAPE(1500), KN_F32);
+    good = kn_ok(kn_scatter_nd(x, at, v, KN_UPDATE_MAX)) && good;
+    good = kn_ok(kn_bincount_bounded(kn_flatten(at, 0, -1), KN_NONE, 10)) && good;
     kn_scope_end(scope, KN_NONE);
     return kn_sync(NULL) == KN_OK && good;
 }

@@ -148,21 +148,16 @@ static kn_status add_rows(run *a)
     return s;
 }
 
-static kn_status clear(run *a)
+static kn_status add_to_zeros(run *a)
 {
     kni_tensor *y = kni_out(a->record, 0);
     kni_driver *d = a->gpu->driver;
+    if (!fits(a)) return KN_ERROR_UNSUPPORTED;
     kn_status s = kni_gpu_allocate(a->gpu, y);
     if (s) return s;
     a->y = kni_gpu_block_of(y->storage);
-    return kni_gpu_checked(
-        a->gpu, d->fill_zero(d, a->y->memory, 0, (size_t)kni_count(&y->type) * kni_gpu_element_bytes(y)));
-}
-
-static kn_status add_to_zeros(run *a)
-{
-    if (!fits(a)) return KN_ERROR_UNSUPPORTED;
-    kn_status s = clear(a);
+    size_t bytes = (size_t)kni_count(&y->type) * kni_gpu_element_bytes(y);
+    s = kni_gpu_checked(a->gpu, d->fill_zero(d, a->y->memory, 0, bytes));
     return s ? s : add_rows(a);
 }
 
@@ -284,6 +279,32 @@ kn_status kni_gpu_run_scatter_nd(kni_gpu *g, const kn_record *r)
     return s;
 }
 
+/* In 32 bits first, since not every device counts in 64 at once. */
+static kn_status count(run *a)
+{
+    kni_tensor *y = kni_out(a->record, 0);
+    kni_driver *d = a->gpu->driver;
+    const kernel hits = {"count_rows", 2, 1, {a->at->type.dtype, KN_I32}};
+    const kernel widen = {"widen_counts", 2, 0, {KN_I32, KN_I64}};
+    size_t bytes = (size_t)a->rows * sizeof(int32_t);
+    kn_status s = kni_gpu_allocate(a->gpu, y);
+    if (s == KN_OK) s = operand(a, a->at, 1, &a->indices, &a->at_offset);
+    if (s == KN_OK) {
+        a->parts = kni_gpu_take(a->gpu, bytes);
+        s = a->parts ? kni_gpu_checked(a->gpu, d->fill_zero(d, a->parts->memory, 0, bytes))
+                     : kni_latest_code();
+    }
+    if (s == KN_OK)
+        s = launch(a, &hits, a->n, (kni_gpu_block *[]){a->indices, a->parts},
+                   (const int64_t[]){a->at_offset, 0}, &a->rows);
+    if (s == KN_OK)
+        s = launch(a, &widen, a->rows, (kni_gpu_block *[]){a->parts, kni_gpu_block_of(y->storage)}, NULL,
+                   &a->rows);
+    if (s == KN_OK) kni_gpu_finish(a->gpu, a->record, a->cell);
+    give_memory(a);
+    return s;
+}
+
 /* Weights are added up like rows of a table; whole numbers may be counted in any order. */
 kn_status kni_gpu_run_bincount(kni_gpu *g, const kn_record *r)
 {
@@ -301,17 +322,9 @@ kn_status kni_gpu_run_bincount(kni_gpu *g, const kn_record *r)
              .own = 1,
              .cell = -1};
     if (r->n_in > 1) return add_to_zeros(&a);
-    const kernel count = {"count_rows", 2, 1, {a.at->type.dtype, KN_I64}};
-    if (a.n < 1 || a.n > INT32_MAX || !g->driver->caps.i64 || !g->driver->caps.atomics)
-        return KN_ERROR_UNSUPPORTED;
-    kn_status s = clear(&a);
-    if (s == KN_OK) s = operand(&a, a.at, 1, &a.indices, &a.at_offset);
-    if (s == KN_OK)
-        s = launch(&a, &count, a.n, (kni_gpu_block *[]){a.indices, a.y}, (const int64_t[]){a.at_offset, 0},
-                   &a.rows);
-    if (s == KN_OK) kni_gpu_finish(g, r, a.cell);
-    give_memory(&a);
-    return s;
+    return a.n < 1 || a.n > INT32_MAX || how->length > INT32_MAX || !g->driver->caps.atomics
+               ? KN_ERROR_UNSUPPORTED
+               : count(&a);
 }
 
 kn_status kni_gpu_run_embedding(kni_gpu *g, const kn_record *r)
