@@ -177,6 +177,8 @@ void kni_error_flush(kni_thread *t)
     if (t->pending_error) settle(t, NULL);
 }
 
+void kni_error_forget(kni_thread *t) { t->pending_error = 0; }
+
 void kn_site_failure(const char *site)
 {
     kni_thread *t = kni_thread_self();

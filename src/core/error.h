@@ -31,6 +31,8 @@ static inline bool kni_is_poisoned(kn_tensor t) { return (t.bits >> 63) != 0; }
 void kni_error_site(kni_thread *t, const char *site) KNI_COLD;
 /* Logs a pending error that no site came for. */
 void kni_error_flush(kni_thread *t) KNI_COLD;
+/* What was told last is tried in another way: nobody need hear of it. */
+void kni_error_forget(kni_thread *t) KNI_COLD;
 void kni_log(int level, const char *format, ...);
 
 #endif

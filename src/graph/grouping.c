@@ -408,6 +408,12 @@ static const uint8_t kind_of_role[] = {[ALONE] = KNI_GROUP_SINGLE,
                                        [ROWS] = KNI_GROUP_REDUCTION,
                                        [HEAD] = KNI_GROUP_PRODUCT};
 
+/* Why a record starts a group, where no group that it reads from stands against it. */
+static const char *const why_alone[] = {[ALONE] = "the device runs this op by itself",
+                                        [POINT] = "no record of the queue makes what it reads",
+                                        [ROWS] = "no record of the queue makes what it reads",
+                                        [HEAD] = "products and convolutions begin groups"};
+
 static void place_entry(state *s, int32_t index)
 {
     const kni_entry *e = &s->q->entries[index];
@@ -418,6 +424,7 @@ static void place_entry(state *s, int32_t index)
         g = group_of_updates(s, e, &domain);
     } else {
         if (role == POINT || role == ROWS) g = group_to_join(s, e, role, &domain, &s->why[index]);
+        if (g < 0 && !s->why[index]) s->why[index] = why_alone[role];
         if (g < 0) g = new_group(s, kind_of_role[role], &domain);
         if (latest_source(s, e, g) > s->groups[g].place) move_last(s, g);
         group *wider = &s->groups[g];

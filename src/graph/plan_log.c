@@ -40,7 +40,10 @@ void kni_plan_log(const kni_plan *p, const kni_queue *q, const kni_grouping *g)
         const char *why = s->entries[0] < 0 ? NULL : g->why[s->entries[0]];
         kni_log(KN_LOG_INFO, "fusion:   step %d %s%s (%d in, %d out, %d inside)%s%s%s", i,
                 kni_group_name(s->group.kind), line, s->group.n_inputs, s->group.n_outputs, s->n_hides,
-                s->repeats ? ", some of them again" : "", why ? "; starts anew because " : "",
+                s->repeats ? ", some of them again" : "",
+                !why                      ? ""
+                : s->group.n_records == 1 ? "; alone because "
+                                          : "; starts anew because ",
                 why ? why : "");
     }
     for (int32_t e = 0; e < q->n_entries; e++)

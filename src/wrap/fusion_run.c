@@ -139,6 +139,7 @@ static kn_status run_record(kni_fusion *f, const kn_record *r)
 {
     kn_status s = f->inner->execute(f->inner, &r, 1);
     if (s != KN_ERROR_MEMORY) return s;
+    kni_error_forget(kni_thread_self());
     strip_results(r);
     kn_memory_trim();
     return f->inner->execute(f->inner, &r, 1);
@@ -218,6 +219,8 @@ static bool run_group(kni_fusion *f, kni_step *s)
         s->refused = true;
         f->stats.refused++;
     }
+    /* Its records run one by one now, and what fails still is told with its own op. */
+    if (kni_this_thread.last_error != before) kni_error_forget(&kni_this_thread);
     return false;
 }
 

@@ -23,6 +23,8 @@ typedef struct operation {
     const kn_op *row;
     int32_t first, n_in, n_out; /* in the list of operands: results, then operands */
     int32_t attributes;         /* where its attributes begin, in bytes */
+    uint64_t serial;            /* of the call that made it */
+    const char *site;           /* the user's line, NULL: not known */
 } operation;
 
 struct kn_program_object {
@@ -37,6 +39,7 @@ struct kn_program_object {
     int32_t value_room, operation_room, operand_room, attribute_room;
     int32_t *outputs;
     int32_t n_inputs, n_outputs;
+    int32_t n_placed;    /* operations that have their sites */
     const char *refused; /* why there will be no program */
     bool no_memory;
 };
@@ -98,11 +101,23 @@ static int32_t value_of(kn_program p, kn_tensor handle)
     return add_value(p, CONSTANT, handle, x);
 }
 
+/* A call's line is noted when it returns: that of an operation is there by the time of the next one, or when the call
+   that it was a part of is over. */
+static void find_sites(kn_program p)
+{
+    for (; p->n_placed < p->n_operations; p->n_placed++) {
+        operation *o = &p->operations[p->n_placed];
+        o->site = kni_site_of(o->serial);
+        if (!o->site) return;
+    }
+}
+
 static void note(kni_capture *capture, const kn_record *r, const kn_tensor *in)
 {
     kn_program p = (kn_program)capture;
     kni_thread *t = kni_thread_self();
     if (p->no_memory || p->refused || kni_out(r, 0)->device != p->device) return;
+    find_sites(p);
     t->capture = NULL; /* aliases are no ops, but owning one may be told of */
     if (r->n_in > 0 && in[0].bits && kn_is_param(in[0]) && r->row->n_out > 1)
         p->refused = "a param was updated";
@@ -117,7 +132,8 @@ static void note(kni_capture *capture, const kn_record *r, const kn_tensor *in)
     for (int i = 0; i < r->n_out && !p->no_memory; i++)
         p->operands[at + i] = add_value(p, MADE, kni_handle(r->ids[i]), kni_out(r, i));
     if (!p->no_memory) {
-        p->operations[p->n_operations++] = (operation){r->row, at, r->n_in, r->n_out, p->n_attributes};
+        p->operations[p->n_operations++] =
+            (operation){r->row, at, r->n_in, r->n_out, p->n_attributes, t->serial, NULL};
         if (r->attribute_bytes) memcpy(p->attributes + p->n_attributes, r->attributes, r->attribute_bytes);
         p->n_operands += n;
         p->n_attributes += bytes;
@@ -228,6 +244,7 @@ kn_program kn_program_end(const kn_tensor *inputs, int32_t n_inputs, const kn_te
         return NULL;
     }
     t->capture = NULL;
+    find_sites(p);
     kn_status s = KN_OK;
     if (n_inputs < 0 || n_outputs < 0 || (n_inputs && !inputs) || (n_outputs && !outputs))
         s = kni_fail(KN_ERROR_ARGUMENT, "kn_program_end: the lists of %d inputs and %d outputs are missing",
@@ -281,6 +298,8 @@ static kn_status run_operation(const struct kn_program_object *p, int32_t number
         in[i] = v < 0 ? KN_NONE : now[v];
     }
     kni_apply_many(o->row, in, o->n_in, o->row->attribute_bytes ? attributes : NULL, out, o->n_out);
+    if (o->site)
+        kn_site_note(o->site); /* failures belong to the line that the op was noted from, now or later */
     if (kni_is_poisoned(out[0])) return kni_latest_code();
     for (int32_t i = 0; i < o->n_out; i++) now[p->operands[o->first + i]] = kn_keep(out[i]);
     /* What nobody reads any more goes at once, so that a queue sees it die. */

@@ -222,8 +222,8 @@ static void read_parameters(kni_module *m, const char *text, const char *entry)
 
 static kni_module *compile(kni_driver *d, const char *text, const char *entry)
 {
-    (void)d;
     paper_now.compiles++;
+    d->loaded += paper_do.on_disk;
     if (paper_do.refuses) {
         (void)kni_fail(KN_ERROR_INTERNAL, "paper: %s does not compile: line 1: nonsense", entry);
         return NULL;

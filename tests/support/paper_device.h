@@ -22,6 +22,7 @@ typedef struct paper_orders {
     bool no_begin, no_end, no_replay, no_params; /* these fail once */
     int64_t fault;                               /* -1: none; else what the next launch that can reports */
     bool refuses;                                /* to compile */
+    bool on_disk;                                /* kernels come from there */
     bool quick;                                  /* launches do nothing at all */
     bool fills;     /* results are written to their ends, not only where they begin */
     bool addresses; /* memory has parts: to be set before it is opened */

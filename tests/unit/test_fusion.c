@@ -1,10 +1,13 @@
 /* The fusion decorator: values, views, late errors, waiting where it must, plans, threads; and programs. */
+#define _DEFAULT_SOURCE
 #include "support/check.h"
 #include <kn/dlpack.h>
 #include <kn/program.h>
 #include <kn/update.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static kn_device fusion, tape, cpu;
 
@@ -13,6 +16,20 @@ static kn_fusion_stats stats(kn_device d)
     kn_fusion_stats s;
     CHECK(kn_fusion_stats_of(d, &s) == KN_OK);
     return s;
+}
+
+/* What was logged last, and how many errors there were. */
+static struct heard {
+    int errors;
+    char text[4000];
+} heard;
+
+static void hear(void *context, kn_log_level level, const char *text)
+{
+    (void)context;
+    heard.errors += level == KN_LOG_ERROR;
+    size_t used = strlen(heard.text);
+    snprintf(heard.text + used, sizeof heard.text - used, "%s\n", text);
 }
 
 static kn_tensor six(void) { return kn_from((float[]){1, 2, 3, 4, 5, 6}, KN_F32, KN_SHAPE(2, 3)); }
@@ -241,6 +258,77 @@ static void programs(void)
     kn_scope_end(scope, KN_NONE);
 }
 
+/* What fails in a program's run belongs to the line that the op was noted from, found at once or when the queue runs. */
+static void program_sites(void)
+{
+    char line[2][40];
+    kn_scope scope = kn_scope_begin();
+    kn_tensor x = kn_keep(six()), at = kn_keep(kn_from((int64_t[]){0, 1}, KN_I64, KN_SHAPE(1, 2))), got;
+    CHECK(kn_program_begin(fusion) == KN_OK);
+    snprintf(line[0], sizeof line[0], "test_fusion.c:%d", __LINE__ + 1);
+    kn_tensor y = kn_add(x, x);
+    snprintf(line[1], sizeof line[1], "test_fusion.c:%d", __LINE__ + 1);
+    y = kn_keep(kn_gather(y, 1, at));
+    kn_tensor in[2] = {x, at};
+    kn_program p = kn_program_end(in, 2, &y, 1);
+    CHECK(p != NULL && kn_sync(fusion) == KN_OK);
+    kn_tensor bad[2] = {x, kn_keep(kn_from((int64_t[]){0, 9}, KN_I64, KN_SHAPE(1, 2)))};
+    CHECK(kn_program_run(p, bad, 2, &got, 1) == KN_OK); /* found later: the index is a value */
+    CHECK_ERROR(kn_sync(fusion), "index 9 is out of range");
+    CHECK(strstr(kn_last_error(), line[1]) != NULL);
+    bad[0] = kn_keep(kn_cast(kn_zeros(KN_SHAPE(4), KN_F32), KN_F32)); /* found at once: no such axis */
+    CHECK(kn_program_run(p, bad, 2, &got, 1) != KN_OK && strstr(kn_last_error(), line[1]));
+    CHECK(!strstr(kn_last_error(), line[0]));
+    kn_program_free(p);
+    kn_scope_end(scope, KN_NONE);
+}
+
+/* A group without memory is run by records, and these once more: that is one failure for the user. */
+static void told_once(void)
+{
+    enum { N = 1 << 20 };
+    kn_scope scope = kn_scope_begin();
+    kn_tensor x = kn_keep(kn_full(KN_SHAPE(N), 1, KN_F32));
+    CHECK(kn_sync(fusion) == KN_OK);
+    kn_memory_trim();
+    kn_memory_limit(kn_memory_stats().bytes_now + N);
+    heard = (struct heard){0};
+    kn_log_set(hear, NULL);
+    kn_tensor y = kn_keep(kn_mul_scalar(kn_add_scalar(x, 1), 2));
+    CHECK(kn_sync(fusion) == KN_ERROR_MEMORY && !kn_ok(y));
+    kn_memory_limit(0);
+    kn_log_set(NULL, NULL);
+    if (!CHECK(heard.errors == 1 && strstr(heard.text, "test_fusion.c:"))) puts(heard.text);
+    kn_scope_end(scope, KN_NONE);
+}
+
+/* KN_FUSION_LOG gives the reason for every record that runs alone. In a process of its own: it is asked for once. */
+static void logged(void)
+{
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        setenv("KN_FUSION_LOG", "1", 1);
+        kn_device d = kn_device_open("fusion(cpu)");
+        kn_device_use(d);
+        kn_log_set(hear, NULL);
+        kn_tensor x = kn_keep(kn_full(KN_SHAPE(64, 64), 1, KN_F32));
+        CHECK(kn_sync(d) == KN_OK);
+        heard = (struct heard){0};
+        kn_tensor y = kn_keep(kn_add(x, x));
+        kn_tensor z = kn_keep(kn_mul(kn_transpose(y, 0, 1), x)), s = kn_keep(kn_cumsum(z, 0));
+        CHECK(kn_sync(d) == KN_OK && kn_ok(s));
+        bool good = CHECK(strstr(heard.text, "alone because no record of the queue makes what it reads"));
+        good &= CHECK(strstr(heard.text, "alone because it reads a view of a result"));
+        good &= CHECK(strstr(heard.text, "alone because the device runs this op by itself"));
+        if (!good) puts(heard.text);
+        fflush(stdout);
+        _exit(check_failed ? 1 : 0);
+    }
+    int status = -1;
+    CHECK(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && !WEXITSTATUS(status));
+}
+
 /* Every allocation fails once: an error or the right values, and nothing is left behind. */
 static double without_memory(void)
 {
@@ -274,6 +362,7 @@ static void memory_failures(void)
 
 int main(void)
 {
+    logged();
     cpu = kn_device_open("cpu");
     fusion = kn_device_open("fusion(cpu)");
     tape = kn_device_open("autodiff(fusion(cpu))");
@@ -288,6 +377,8 @@ int main(void)
     updates();
     threads();
     programs();
+    program_sites();
+    told_once();
     memory_failures();
     kn_device_use(NULL);
     CHECK(kn_shutdown() == 0);

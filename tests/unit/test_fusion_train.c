@@ -84,7 +84,7 @@ static int64_t told(kn_device device, const char *kind, const char *word)
     while (at && at > text && at[-1] >= '0' && at[-1] <= '9') at--;
     return at ? strtoll(at, NULL, 10) : -1;
 }
-static int64_t compiles(kn_device device) { return told(device, "counters", " kernels compiled"); }
+static int64_t compiles(kn_device device) { return told(device, "counters", " kernels made"); }
 
 /* Hits of the plan cache in each step from the third on; fails once with the step, instead of for each of thousands. */
 typedef struct watch {

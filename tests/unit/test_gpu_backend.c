@@ -82,6 +82,23 @@ static void compiles_once(void)
     kn_scope_end(scope, KN_NONE);
 }
 
+/* Kernels that were compiled are told from those that came from disk. */
+static void tells_what_it_loaded(kn_device device)
+{
+    char text[400], want[80];
+    kn_scope scope = kn_scope_begin();
+    int64_t compiles = paper_now.compiles;
+    paper_do.on_disk = true;
+    CHECK(kn_ok(kn_sin(zeros(512))));
+    paper_do.on_disk = false;
+    int64_t loaded = paper_now.compiles - compiles;
+    CHECK(loaded > 0 && kn_device_report(device, "counters", text, sizeof text) > 0);
+    snprintf(want, sizeof want, "%lld kernels made (%lld compiled, %lld loaded from the cache on disk)",
+             (long long)paper_now.compiles, (long long)compiles, (long long)loaded);
+    if (!CHECK(strstr(text, want))) printf("%s; not %s\n", text, want);
+    kn_scope_end(scope, KN_NONE);
+}
+
 /* Equal numbers of a schedule are one param: sizes that happen to equal another number make another kernel. */
 static void tells_sizes_apart(void)
 {
@@ -171,6 +188,7 @@ int main(void)
     reports_faults(device);
     says_what_does_not_compile();
     compiles_once();
+    tells_what_it_loaded(device);
     tells_sizes_apart();
     survives_without_host_memory();
     works_in_threads();

@@ -179,7 +179,9 @@ static kn_status compile_into(kni_cuda *c, kni_module *m, const char *text, cons
     kn_status status = KN_OK;
     bool found = kni_disk_cache_get("cuda", key, key_bytes, &kept);
     /* An entry that does not load, for whatever reason, is written anew. */
-    if (!found || load(c, m, kept.data, entry)) {
+    if (found && !load(c, m, kept.data, entry)) {
+        c->driver.loaded++;
+    } else {
         void *image = compile_text(c, nvrtc, &o, text, entry, &bytes);
         status = image ? kni_cuda_result(c, load(c, m, image, entry), "loading a kernel") : kni_latest_code();
         if (!status) kni_disk_cache_put("cuda", key, key_bytes, image, bytes);

@@ -140,9 +140,12 @@ static kn_status sync_device(kn_backend *b)
 static kn_status counters(kni_gpu *g, kni_report *report)
 {
     kni_text text = {report->buffer, report->bytes, 0};
-    kni_text_format(&text, "%s: %s, %D launches, %D kernels compiled, %D recordings made, %D replayed",
+    kni_text_format(&text,
+                    "%s: %s, %D launches, %D kernels made (%D compiled, %D loaded from the cache on disk), "
+                    "%D recordings made, %D replayed",
                     g->driver->name, g->driver->description, (int64_t)g->launches, (int64_t)g->compiles,
-                    (int64_t)g->recorded, (int64_t)g->replays);
+                    (int64_t)g->compiles - g->driver->loaded, g->driver->loaded, (int64_t)g->recorded,
+                    (int64_t)g->replays);
     report->length = text.length;
     return KN_OK;
 }

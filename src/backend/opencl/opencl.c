@@ -208,12 +208,14 @@ static cl_program from_text(const opencl *o, const char *text, const char *entry
     return NULL;
 }
 
-static cl_program program_of(const opencl *o, const char *text, const char *entry)
+static cl_program program_of(opencl *o, const char *text, const char *entry)
 {
     size_t bytes = 0;
     char *key = o->caches ? NULL : key_of(o, text, &bytes);
     cl_program p = key ? from_disk(o, key, bytes) : NULL;
-    if (!p) {
+    if (p) {
+        o->driver.loaded++;
+    } else {
         p = from_text(o, text, entry);
         if (p && key) to_disk(o, p, key, bytes);
     }
