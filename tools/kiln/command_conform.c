@@ -24,13 +24,10 @@ static uint64_t hash_text(const char *text, uint64_t hash)
 
 bool kiln_wanted(const kiln_run *run, const char *op, const char *name)
 {
-    if (run->parts &&
-        kiln_mix(hash_text(op, UINT64_C(0xCBF29CE484222325))) % (uint64_t)run->parts != (uint64_t)run->part)
-        return false;
-    if (!run->filter) return true;
     char full[160];
     snprintf(full, sizeof full, "%s:%s", op, name);
-    return strstr(full, run->filter) != NULL;
+    if (run->filter && !strstr(full, run->filter)) return false;
+    return !run->parts || kiln_claim(run, kiln_mix(hash_text(op, UINT64_C(0xCBF29CE484222325))));
 }
 
 static bool wanted(const kiln_run *run, const kiln_case *c)

@@ -1,16 +1,31 @@
-/* kiln conform --jobs N: the ops are dealt out to N processes, and their counts are added up. */
-#define _POSIX_C_SOURCE 200809L
+/* kiln conform --jobs N: N processes go through the ops and run those that no other has come to before; their counts are
+   added up. */
+#define _DEFAULT_SOURCE 1
 #include "conform_run.h"
 #include "kiln.h"
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { COUNTS = 5 };
+enum { COUNTS = 5, CLAIMS = 4096 };
+
+/* Which process runs an op, one more than its number; ops that share a place share the process. In memory of all. */
+struct kiln_claims {
+    atomic_int owner[CLAIMS];
+};
+
+bool kiln_claim(const kiln_run *run, uint64_t hash)
+{
+    atomic_int *owner = &run->claims->owner[hash % CLAIMS];
+    int nobody = 0;
+    return atomic_compare_exchange_strong(owner, &nobody, run->part + 1) || nobody == run->part + 1;
+}
 
 static void counts_of(const kiln_run *run, int64_t *counts)
 {
@@ -59,6 +74,11 @@ bool kiln_conform_jobs(kiln_run *run, bool (*one)(kiln_run *run))
 {
     pid_t process[KILN_MAX_JOBS];
     int ends[KILN_MAX_JOBS];
+    run->claims = mmap(NULL, sizeof *run->claims, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (run->claims == MAP_FAILED) {
+        fprintf(stderr, "kiln: no memory to share between the processes\n");
+        return false;
+    }
     fflush(stdout);
     for (int part = 0; part < run->parts; part++) {
         int both[2];
@@ -75,5 +95,6 @@ bool kiln_conform_jobs(kiln_run *run, bool (*one)(kiln_run *run))
         ends[part] = both[0];
     }
     for (int part = 0; part < run->parts; part++) gather(run, part, ends[part], process[part]);
+    munmap(run->claims, sizeof *run->claims);
     return true;
 }

@@ -30,8 +30,10 @@ typedef struct kiln_run {
     kn_device device, oracle; /* oracle: the reference, or the CPU when the reference itself is tested */
     const char *spec, *filter, *data, *refused;
     bool verbose, list, coverage, tapes, self_test, write_refused;
-    int sample;      /* percent */
-    int part, parts; /* this process runs the ops of one part; parts 0: all */
+    int sample; /* percent */
+    int part,
+        parts; /* one of so many processes, each of which runs the ops that it was the first to come to; parts 0: all */
+    struct kiln_claims *claims; /* of all of them */
     uint64_t seed;
     int64_t passed, failed, skipped, fell_back, own_tolerance;
     int n_ops; /* one more than the highest op number */
@@ -48,6 +50,8 @@ typedef struct kiln_run {
 } kiln_run;
 
 enum { KILN_MAX_JOBS = 64 };
+/* Whether this process is the one that runs an op, by the hash of its name. */
+bool kiln_claim(const kiln_run *run, uint64_t hash);
 /* Runs `one` in as many processes as there are parts and adds up what they counted. */
 bool kiln_conform_jobs(kiln_run *run, bool (*one)(kiln_run *run));
 

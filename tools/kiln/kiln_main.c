@@ -14,7 +14,7 @@ static const char usage[] =
     "  kiln conform --device SPEC     check every op against stored results of PyTorch and NumPy\n"
     "      --filter X                 only ops and cases whose name contains X\n"
     "      --sample PERCENT --seed N  a part of the cases, chosen by the seed\n"
-    "      --jobs N                   the ops dealt out to N processes\n"
+    "      --jobs N                   the ops shared out among N processes\n"
     "      --data DIR                 where the data is (tests/conform/data)\n"
     "      --list                     list the cases without running them\n"
     "      --coverage                 print each cell of op x dtype x layout\n"
