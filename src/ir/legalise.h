@@ -4,6 +4,9 @@
 
 #include "ir/builder.h"
 
+/* What workgroup_scan takes of shared memory: so many arrays of one value for each invocation. */
+enum { KNI_SCAN_ARRAYS = 2 };
+
 typedef struct kni_legaliser {
     kni_ir *ir;
     const kni_ir_caps *caps;
@@ -11,7 +14,7 @@ typedef struct kni_legaliser {
     uint32_t lanes;         /* of a subgroup, 1 where there is none */
     bool expand_tiles;
     /* 1 + the binding of scratch memory, by compute dtype; a scan takes turns between two */
-    uint32_t scratch[2][KN_DTYPE_COUNT];
+    uint32_t scratch[KNI_SCAN_ARRAYS][KN_DTYPE_COUNT];
 } kni_legaliser;
 
 /* Each writes what takes the place of node `id` and answers its value: 0 where it has none. */

@@ -61,6 +61,7 @@ static void *allocate(kni_driver *d, size_t bytes)
     (void)d;
     if (paper_now.used + (int64_t)bytes > paper_do.room) return NULL;
     int64_t *block = calloc(1, bytes + HEADER);
+    if (!block) return NULL;
     block[0] = (int64_t)bytes;
     paper_now.used += (int64_t)bytes;
     paper_now.blocks++;
@@ -94,7 +95,7 @@ static void run_launch(const work *w)
     paper_now.launches++;
     if (paper_do.quick) return;
     for (uint32_t i = 0; i < n; i++)
-        if (w->module->reads_only[i]) hash = mix(hash, bytes_of(w->buffers[i]), 4);
+        if (w->module->reads_only[i] || paper_do.adds) hash = mix(hash, bytes_of(w->buffers[i]), 4);
     for (uint32_t i = 0; i < n; i++) {
         uint32_t value = mix(hash, &i, sizeof i);
         if (!w->module->reads_only[i]) leave(w->buffers[i], value);
@@ -126,6 +127,7 @@ static void clear_before(void *memory, size_t offset)
 static void run_work(const work *w)
 {
     if (w->kind >= COPY && w->buffers[0] != w->buffers[1]) clear_before(w->buffers[0], w->to);
+    paper_now.copies += w->kind == COPY;
     if (w->kind == LAUNCH)
         run_launch(w);
     else if (w->kind == LIBRARY)
@@ -250,6 +252,8 @@ static kn_status launch(kni_driver *d, kni_module *m, const kni_launch_shape *sh
               .params = (unsigned char *)(uintptr_t)params,
               .param_bytes = params ? param_bytes : 0};
     memcpy(w.buffers, buffers, n_buffers * sizeof *buffers);
+    if (paper_do.short_launch && --paper_do.short_launch == 0)
+        return kni_fail(KN_ERROR_MEMORY, "paper: no memory to launch");
     return give(&w);
 }
 
@@ -406,6 +410,7 @@ static kni_driver *open_driver(int32_t number)
                       .product = paper_do.library ? product : NULL,
                       .convolution = paper_do.library ? convolution : NULL,
                       .close = close_paper};
+    if (paper_do.shared_bytes) d->caps.shared_bytes = paper_do.shared_bytes;
     if (paper_do.records) {
         d->record_begin = record_begin;
         d->record_end = record_end;

@@ -8,6 +8,7 @@
 typedef struct paper_counts {
     int64_t used, blocks;               /* bytes and pieces of memory in use */
     int64_t launches, uploads, syncs;   /* done, replayed launches too */
+    int64_t copies;                     /* from one place of the device to another */
     int64_t begun, replays, renumbered; /* recordings */
     int64_t alive;                      /* recordings that are kept */
     int64_t compiles, opened;
@@ -29,6 +30,9 @@ typedef struct paper_orders {
     bool library;   /* it multiplies and convolves by itself, and is a larger device: before it is opened */
     bool no_library, no_epilogues; /* its library takes nothing, or nothing but a bias */
     bool short_end, short_replay;  /* there is memory for them only once others gave theirs back */
+    int64_t short_launch;          /* the launch from now on, counted from 1, that fails for want of memory */
+    bool adds;                     /* results depend on what lay in their memory, too */
+    uint32_t shared_bytes;         /* of a workgroup, 0: as usual; before it is opened */
 } paper_orders;
 
 extern paper_counts paper_now;

@@ -1,11 +1,13 @@
-/* Rows that keep some elements in their order: nonzero and unique_bounded. What is marked is counted by blocks, the counts are
-   summed up, and each marked element then knows its place. */
+/* Rows that keep some elements in their order: nonzero and unique_bounded. What is marked is counted by blocks, the counts
+   are summed up, and each marked element then knows its place. */
 #include "backend/gpu/gpu_sort.h"
+#include "backend/gpu/gpu_sort_text.h"
+#include "ir/legalise.h"
 #include "ops/indexing_rows.h"
 
-/* Elements of a block and the shared memory at most, as the text has them; a place of shared memory is left out after every 8, so that neighbours do not meet
-   in one bank. */
-enum { BLOCK = 2048, SHARED = 3 * 2304 * 4, RANK = KN_MAX_RANK };
+/* Elements of a block and the shared memory at most, that of sum_counts, as the text has them; a place of shared memory is
+   left out after every 8, so that neighbours do not meet in one bank. */
+enum { BLOCK = 2048, SHARED = (2304 + KNI_SCAN_ARRAYS * KNI_GPU_SORT_WORKGROUP) * 8, RANK = KN_MAX_RANK };
 
 /* Each invocation looks at 8 neighbours; `before` becomes how many are marked before them. */
 #define LOOK                                                                                                 \
@@ -182,7 +184,8 @@ static kn_status find_nonzero(kni_gpu_lines *l, kni_gpu_block *counts)
 kn_status kni_gpu_run_nonzero(kni_gpu *g, const kn_record *r)
 {
     kni_gpu_lines l;
-    if (!kni_gpu_lines_begin(&l, g, r, 0, true, false) || g->driver->caps.shared_bytes < SHARED)
+    if (!kni_gpu_lines_flat(&l, g, r) || g->driver->caps.shared_bytes < SHARED ||
+        blocks_of(l.axis) > INT32_MAX)
         return KN_ERROR_UNSUPPORTED;
     kn_status s = kni_gpu_dense(g, l.x, &l.block, &l.offset, &l.made);
     for (int i = 0; i < 2 && s == KN_OK; i++) s = kni_gpu_allocate(g, kni_out(r, i));

@@ -1,7 +1,8 @@
 /* Rows of a table that indices name: taking them (embedding), and adding to them or updating them (its gradient,
-   select_assign, scatter, scatter_nd, bincount) with the same bits from run to run, without atomics but for counting. The
-   indices are sorted with their places, so that the rows of one index lie side by side in the order they came in; each run of
-   them is summed in pieces of 64, and the pieces of long runs are joined at the end. Other updates follow each other. */
+   select_assign, scatter, scatter_nd, bincount) with the same bits from run to run, without atomics but for counting.
+   The indices are sorted with their places, so that the rows of one index lie side by side in the order they came in;
+   each run of them is summed in pieces of 64, and the pieces of long runs are joined at the end. Other updates follow
+   each other. */
 #include "backend/gpu/gpu_text.h"
 #include "backend/gpu/product.h"
 #include "ops/embedding.h"
@@ -34,16 +35,22 @@ typedef struct run {
     int cell;
 } run;
 
-/* groups: of a kernel of workgroups; else items. */
-static kn_status launch(run *a, const kernel *how, int64_t groups, kni_gpu_block *const *blocks,
-                        const int64_t *offsets, const int64_t *numbers)
+static kni_gpu_call call_of(const run *a, const kernel *how)
 {
     kni_gpu_call call = {.kernel = how->name,
                          .element = kni_compute_dtype[kni_compute_of[kni_out(a->record, 0)->type.dtype]],
                          .n_buffers = how->n_buffers,
-                         .n_numbers = how->n_numbers,
-                         .size = groups};
+                         .n_numbers = how->n_numbers};
     memcpy(call.storage, how->storage, BUFFERS);
+    return call;
+}
+
+/* groups: of a kernel of workgroups; else items. */
+static kn_status launch(run *a, const kernel *how, int64_t groups, kni_gpu_block *const *blocks,
+                        const int64_t *offsets, const int64_t *numbers)
+{
+    kni_gpu_call call = call_of(a, how);
+    call.size = groups;
     memcpy(call.blocks, blocks, how->n_buffers * sizeof *blocks);
     if (offsets) memcpy(call.offsets, offsets, how->n_buffers * sizeof *offsets);
     memcpy(call.numbers, numbers, how->n_numbers * sizeof *numbers);
@@ -69,26 +76,37 @@ static kn_status sort(run *a)
     return s;
 }
 
-static kn_status sum(run *a)
+enum { WRITERS = 2 };
+
+/* The kernels that write the table, one after the other; how many. */
+static int writers(const run *a, kernel *list)
 {
     uint8_t dtype = kni_out(a->record, 0)->type.dtype;
     uint8_t wide = (uint8_t)kni_compute_dtype[kni_compute_of[dtype]];
-    const kernel pieces = {"sum_pieces", 4, 5, {a->values->type.dtype, KN_I64, dtype, wide}};
-    const kernel join = {"join_pieces", 3, 4, {KN_I64, wide, dtype}};
-    const int64_t numbers[] = {a->n, a->rows, a->bits, a->size, a->starts};
-    const int64_t offsets[] = {a->v_offset, 0, 0, 0};
-    kn_status s = launch(a, &pieces, a->n * a->size, (kni_gpu_block *[]){a->v, a->keys[0], a->y, a->parts},
-                         offsets, numbers);
-    if (s || a->n <= PIECE) return s;
-    return launch(a, &join, (a->n - 1) / PIECE * a->size, (kni_gpu_block *[]){a->keys[0], a->parts, a->y},
-                  NULL, numbers);
+    list[0] = (kernel){"sum_pieces", 4, 5, {a->values->type.dtype, KN_I64, dtype, wide}};
+    list[1] = (kernel){"join_pieces", 3, 4, {KN_I64, wide, dtype}};
+    if (a->folds) list[0] = (kernel){"fold_runs", 3, 5, {dtype, KN_I64, dtype}};
+    return a->folds || a->n <= PIECE ? 1 : 2;
 }
 
-static kn_status fold(run *a)
+static kn_status sum(run *a, const kernel *list, int n_kernels)
 {
-    uint8_t dtype = kni_out(a->record, 0)->type.dtype;
-    const kernel runs = {"fold_runs", 3, 5, {dtype, KN_I64, dtype}};
-    return launch(a, &runs, a->n * a->size, (kni_gpu_block *[]){a->v, a->keys[0], a->y},
+    const int64_t numbers[] = {a->n, a->rows, a->bits, a->size, a->starts};
+    const int64_t offsets[] = {a->v_offset, 0, 0, 0};
+    kn_status s = launch(a, &list[0], a->n * a->size, (kni_gpu_block *[]){a->v, a->keys[0], a->y, a->parts},
+                         offsets, numbers);
+    if (s || n_kernels < 2) return s;
+    s = launch(a, &list[1], (a->n - 1) / PIECE * a->size, (kni_gpu_block *[]){a->keys[0], a->parts, a->y},
+               NULL, numbers);
+    /* The table is not what it was: the record must not be run again with more memory. */
+    if (s == KN_ERROR_MEMORY && a->starts)
+        s = kni_fail(KN_ERROR_INTERNAL, "memory ended on %s while rows were added", a->gpu->driver->name);
+    return s;
+}
+
+static kn_status fold(run *a, const kernel *runs)
+{
+    return launch(a, runs, a->n * a->size, (kni_gpu_block *[]){a->v, a->keys[0], a->y},
                   (const int64_t[]){a->v_offset, 0, 0},
                   (const int64_t[]){a->n, a->rows, a->bits, a->size, a->update});
 }
@@ -137,12 +155,30 @@ static bool fits(run *a)
            (a->folds || kni_is_float(kni_out(a->record, 0)->type.dtype));
 }
 
-/* y holds what the rows are added to. */
+/* The result with the table in it. */
+static kn_status take_table(run *a)
+{
+    const kn_record *r = a->record;
+    kni_tensor *y = kni_out(r, 0), *x = kni_in(r, 0);
+    kn_status s = kni_gpu_take_over(a->gpu, r, a->at->storage == x->storage ? a->at : a->values);
+    if (s == KN_OK) a->y = kni_gpu_block_of(y->storage);
+    return s;
+}
+
+/* y holds what the rows are added to; NULL: it is the table, whose memory it may take over. Whoever runs the record again
+   where memory was short must find the table as it was: all that can be missing is had before it is written. */
 static kn_status add_rows(run *a)
 {
+    kernel list[WRITERS];
+    int n = writers(a, list);
     kn_status s = take_memory(a);
     if (s == KN_OK) s = sort(a);
-    if (s == KN_OK) s = a->folds ? fold(a) : sum(a);
+    for (int i = 0; i < n && s == KN_OK; i++) {
+        kni_gpu_call call = call_of(a, &list[i]);
+        s = kni_gpu_find_text(a->gpu, &kni_gpu_rows_text, &call);
+    }
+    if (s == KN_OK && !a->y) s = take_table(a);
+    if (s == KN_OK) s = a->folds ? fold(a, list) : sum(a, list, n);
     if (s == KN_OK) kni_gpu_finish(a->gpu, a->record, a->cell);
     give_memory(a);
     return s;
@@ -189,20 +225,6 @@ static bool fits_update(run *a)
     return a->values->type.dtype == dtype && fits(a);
 }
 
-/* The result with the table in it, and the rows added. */
-static kn_status update_table(run *a)
-{
-    const kn_record *r = a->record;
-    kni_tensor *y = kni_out(r, 0), *x = kni_in(r, 0);
-    kn_status s = kni_gpu_take_over(a->gpu, r, a->at->storage == x->storage ? a->at : a->values);
-    if (s) {
-        give_memory(a);
-        return s;
-    }
-    a->y = kni_gpu_block_of(y->storage);
-    return add_rows(a);
-}
-
 /* own: each value has an index, as in scatter; else each row of them. */
 static kn_status add_by_index(kni_gpu *g, const kn_record *r, bool own)
 {
@@ -226,7 +248,7 @@ static kn_status add_by_index(kni_gpu *g, const kn_record *r, bool own)
              .own = own,
              .update = at->update,
              .cell = -1};
-    return fits_update(&a) ? update_table(&a) : KN_ERROR_UNSUPPORTED;
+    return fits_update(&a) ? add_rows(&a) : KN_ERROR_UNSUPPORTED;
 }
 
 kn_status kni_gpu_run_select_assign(kni_gpu *g, const kn_record *r) { return add_by_index(g, r, false); }
@@ -274,7 +296,7 @@ kn_status kni_gpu_run_scatter_nd(kni_gpu *g, const kn_record *r)
     a.axis = a.rows + 1;
     if (!fits_update(&a)) return KN_ERROR_UNSUPPORTED;
     kn_status s = flatten(&a, depth);
-    if (s == KN_OK) return update_table(&a);
+    if (s == KN_OK) return add_rows(&a);
     give_memory(&a);
     return s;
 }

@@ -1,8 +1,8 @@
 /* The kernels that take rows by index, add to them and update them, in the kernel language. */
 #include "backend/gpu/gpu_text.h"
 
-/* A key is the row above the place, in `bits` bits; the row of what is left out is `rows`. Place i is place i % each of block
-   i / each of the table, `axis` rows times `inner`, and reads its own index or that of its place in the block. */
+/* A key is the row above the place, in `bits` bits; the row of what is left out is `rows`. Place i is place i % each of
+   block i / each of the table, `axis` rows times `inner`, and reads its own index or that of its place in the block. */
 static const char text[] =
     "kernel sort_keys(workgroup 512, in index at[], out i64 keys[], index n, index rows, index bits,\n"
     "                 index padding, index negative, index axis, index each, index inner, index own)\n"

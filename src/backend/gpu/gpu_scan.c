@@ -1,12 +1,13 @@
-/* Cumulative rows along long lines. A workgroup takes 2048 elements at a time, 8 to an invocation. Where there are many lines it
-   walks along one of them; few lines are cut into spans: what each comes to is found first, then what comes before each, then
-   the results. The spans do not depend on the device, so neither do the bits. */
+/* Cumulative rows along long lines. A workgroup takes 2048 elements at a time, 8 to an invocation. Where there are many
+   lines it walks along one of them; few lines are cut into spans: what each comes to is found first, then what comes
+   before each, then the results. The spans do not depend on the device, so neither do the bits. */
 #include "backend/gpu/gpu_scan.h"
 #include "backend/gpu/gpu_text.h"
+#include "ir/legalise.h"
 #include "ops/scan_attributes.h"
 
-/* As the text has them. */
-enum { PIECE = 2048, WORKGROUP = 256, PLACES = 2304 + 2 * WORKGROUP };
+/* As the text has them. SHARED: what `held`, `u`, `v`, `w` and the scan among them take. */
+enum { PIECE = 2048, WORKGROUP = 256, SHARED = (2304 + (3 + KNI_SCAN_ARRAYS) * WORKGROUP) * 8 };
 enum { SUM, LARGEST, LEAST, LOG_SUM };
 
 /* Some elements in a row come to `top`, with `sum` (of the exponentials below top) or the place of it. */
@@ -41,44 +42,44 @@ enum { SUM, LARGEST, LEAST, LOG_SUM };
 
 /* top, sum and place of each invocation become those of all up to it and with it, in u, v and w. */
 #define JOIN_ALL                                                                                             \
-    "    u[l] = top;\n"                                                                                      \
-    "    v[l] = sum;\n"                                                                                      \
-    "    w[l] = place;\n"                                                                                    \
-    "    barrier();\n"                                                                                       \
-    "    if (op == 0) {\n"                                                                                   \
-    "        T through = workgroup_scan(top);\n"                                                             \
-    "        u[l] = through;\n"                                                                              \
+    "        u[l] = top;\n"                                                                                  \
+    "        v[l] = sum;\n"                                                                                  \
+    "        w[l] = place;\n"                                                                                \
     "        barrier();\n"                                                                                   \
-    "    }\n"                                                                                                \
-    "    for (i32 step = 1; step < 256 && op != 0; step *= 2) {\n"                                           \
-    "        T a = first_top(op), a_sum = 0;\n"                                                              \
-    "        index a_place = -1;\n"                                                                          \
-    "        if (l >= step) {\n"                                                                             \
-    "            a = u[l - step];\n"                                                                         \
-    "            a_sum = v[l - step];\n"                                                                     \
-    "            a_place = w[l - step];\n"                                                                   \
+    "        if (op == 0) {\n"                                                                               \
+    "            T through = workgroup_scan(top);\n"                                                         \
+    "            u[l] = through;\n"                                                                          \
+    "            barrier();\n"                                                                               \
     "        }\n"                                                                                            \
-    "        barrier();\n"                                                                                   \
-    "        T b = u[l], b_sum = v[l];\n"                                                                    \
-    "        index b_place = w[l];\n"                                                                        \
-    "        u[l] = join_tops(op, a, a_place, b, b_place);\n"                                                \
-    "        v[l] = join_sums(op, a, a_sum, b, b_sum);\n"                                                    \
-    "        w[l] = join_places(op, a, a_place, b, b_place);\n"                                              \
-    "        barrier();\n"                                                                                   \
-    "    }\n"
+    "        for (i32 step = 1; step < 256 && op != 0; step *= 2) {\n"                                       \
+    "            T a = first_top(op), a_sum = 0;\n"                                                          \
+    "            index a_place = -1;\n"                                                                      \
+    "            if (l >= step) {\n"                                                                         \
+    "                a = u[l - step];\n"                                                                     \
+    "                a_sum = v[l - step];\n"                                                                 \
+    "                a_place = w[l - step];\n"                                                               \
+    "            }\n"                                                                                        \
+    "            barrier();\n"                                                                               \
+    "            T b = u[l], b_sum = v[l];\n"                                                                \
+    "            index b_place = w[l];\n"                                                                    \
+    "            u[l] = join_tops(op, a, a_place, b, b_place);\n"                                            \
+    "            v[l] = join_sums(op, a, a_sum, b, b_sum);\n"                                                \
+    "            w[l] = join_places(op, a, a_place, b, b_place);\n"                                          \
+    "            barrier();\n"                                                                               \
+    "        }\n"
 
 /* Takes in the element b at place k; `old` is the top before it. NaN is kept by the sum. */
 #define TAKE_IN                                                                                              \
-    "            T b = held[l * 9 + e], b_sum = 1, old = top;\n"                                             \
-    "            if (op == 3 && b == first_top(op)) b_sum = 0;\n"                                            \
-    "            if (op == 3 && is_nan(b)) {\n"                                                              \
-    "                b_sum = b;\n"                                                                           \
-    "                b = first_top(op);\n"                                                                   \
-    "            }\n"                                                                                        \
-    "            sum = join_sums(op, top, sum, b, b_sum);\n"                                                 \
-    "            index next = join_places(op, top, place, b, k);\n"                                          \
-    "            top = join_tops(op, top, place, b, k);\n"                                                   \
-    "            place = next;\n"
+    "                T b = held[l * 9 + e], b_sum = 1, old = top;\n"                                         \
+    "                if (op == 3 && b == first_top(op)) b_sum = 0;\n"                                        \
+    "                if (op == 3 && is_nan(b)) {\n"                                                          \
+    "                    b_sum = b;\n"                                                                       \
+    "                    b = first_top(op);\n"                                                               \
+    "                }\n"                                                                                    \
+    "                sum = join_sums(op, top, sum, b, b_sum);\n"                                             \
+    "                index next = join_places(op, top, place, b, k);\n"                                      \
+    "                top = join_tops(op, top, place, b, k);\n"                                               \
+    "                place = next;\n"
 
 static const char text[] = JOINS
     "/* apply 0: what each span comes to; 1: the results, from what comes before it; 2: the results of "
@@ -105,45 +106,45 @@ static const char text[] = JOINS
     "        before = places[group_id()];\n"
     "    }\n"
     "    for (index begin = first; begin < stop; begin += 2048) {\n"
-    "    for (i32 e = l; e < 2048; e += 256) {\n"
-    "        index k = begin + e;\n"
-    "        if (k < axis) held[e + e / 8] = x[base + (reverse != 0 ? last - k : k) * inner];\n"
-    "    }\n"
-    "    barrier();\n"
-    "    T top = first_top(op), sum = 0;\n"
-    "    index place = -1;\n"
-    "    for (i32 e = 0; e < 8; e++) {\n"
-    "        index k = begin + l * 8 + e;\n"
-    "        if (k < axis) {\n" TAKE_IN "        }\n"
-    "    }\n" JOIN_ALL "    if (apply != 0) {\n"
-    "        top = before_top;\n"
-    "        sum = before_sum;\n"
-    "        place = before;\n"
-    "        if (l > 0) {\n"
-    "            sum = join_sums(op, top, sum, u[l - 1], v[l - 1]);\n"
-    "            index next = join_places(op, top, place, u[l - 1], w[l - 1]);\n"
-    "            top = join_tops(op, top, place, u[l - 1], w[l - 1]);\n"
-    "            place = next;\n"
+    "        for (i32 e = l; e < 2048; e += 256) {\n"
+    "            index k = begin + e;\n"
+    "            if (k < axis) held[e + e / 8] = x[base + (reverse != 0 ? last - k : k) * inner];\n"
     "        }\n"
+    "        barrier();\n"
+    "        T top = first_top(op), sum = 0;\n"
+    "        index place = -1;\n"
     "        for (i32 e = 0; e < 8; e++) {\n"
     "            index k = begin + l * 8 + e;\n"
-    "            if (k < axis) {\n" TAKE_IN "                T result = exclusive != 0 ? old : top;\n"
-    "                if (IS_FLOAT && op == 3) result = sum == 0 ? (T)(-INF) : top + (T)log(sum);\n"
-    "                held[l * 9 + e] = result;\n"
-    "                if (op == 1 || op == 2) p[base + k * inner] = place;\n"
+    "            if (k < axis) {\n" TAKE_IN "            }\n"
+    "        }\n" JOIN_ALL "        if (apply != 0) {\n"
+    "            top = before_top;\n"
+    "            sum = before_sum;\n"
+    "            place = before;\n"
+    "            if (l > 0) {\n"
+    "                sum = join_sums(op, top, sum, u[l - 1], v[l - 1]);\n"
+    "                index next = join_places(op, top, place, u[l - 1], w[l - 1]);\n"
+    "                top = join_tops(op, top, place, u[l - 1], w[l - 1]);\n"
+    "                place = next;\n"
+    "            }\n"
+    "            for (i32 e = 0; e < 8; e++) {\n"
+    "                index k = begin + l * 8 + e;\n"
+    "                if (k < axis) {\n" TAKE_IN "                    T result = exclusive != 0 ? old : top;\n"
+    "                    if (IS_FLOAT && op == 3) result = sum == 0 ? (T)(-INF) : top + (T)log(sum);\n"
+    "                    held[l * 9 + e] = result;\n"
+    "                    if (op == 1 || op == 2) p[base + k * inner] = place;\n"
+    "                }\n"
     "            }\n"
     "        }\n"
-    "    }\n"
-    "    before_sum = join_sums(op, before_top, before_sum, u[255], v[255]);\n"
-    "    index following = join_places(op, before_top, before, u[255], w[255]);\n"
-    "    before_top = join_tops(op, before_top, before, u[255], w[255]);\n"
-    "    before = following;\n"
-    "    barrier();\n"
-    "    for (i32 e = l; e < 2048 && apply != 0; e += 256) {\n"
-    "        index k = begin + e;\n"
-    "        if (k < axis) y[base + (reverse != 0 ? last - k : k) * inner] = held[e + e / 8];\n"
-    "    }\n"
-    "    barrier();\n"
+    "        before_sum = join_sums(op, before_top, before_sum, u[255], v[255]);\n"
+    "        index following = join_places(op, before_top, before, u[255], w[255]);\n"
+    "        before_top = join_tops(op, before_top, before, u[255], w[255]);\n"
+    "        before = following;\n"
+    "        barrier();\n"
+    "        for (i32 e = l; e < 2048 && apply != 0; e += 256) {\n"
+    "            index k = begin + e;\n"
+    "            if (k < axis) y[base + (reverse != 0 ? last - k : k) * inner] = held[e + e / 8];\n"
+    "        }\n"
+    "        barrier();\n"
     "    }\n"
     "    if (apply == 0 && l == 255) {\n"
     "        tops[group_id()] = before_top;\n"
@@ -169,7 +170,9 @@ static const char text[] = JOINS
     "        index next = join_places(op, top, place, tops[k], places[k]);\n"
     "        top = join_tops(op, top, place, tops[k], places[k]);\n"
     "        place = next;\n"
-    "    }\n" JOIN_ALL "    top = l > 0 ? u[l - 1] : first_top(op);\n"
+    "    }\n"
+    "    {\n" JOIN_ALL "    }\n"
+    "    top = l > 0 ? u[l - 1] : first_top(op);\n"
     "    sum = l > 0 ? v[l - 1] : 0;\n"
     "    place = l > 0 ? w[l - 1] : -1;\n"
     "    for (index k = base + begin; k < base + end; k++) {\n"
@@ -259,8 +262,7 @@ kn_status kni_gpu_run_scan(kni_gpu *g, const kn_record *r)
     if (element == KN_I32) element = KN_I64;
     for (int64_t i = axis + 1; i < t->rank; i++) a.inner *= t->dims[i];
     if (a.axis < SHORTEST || n > INT32_MAX - PIECE || !caps->i64 || (element == KN_F64 && !caps->f64) ||
-        (caps->max_workgroup && caps->max_workgroup < WORKGROUP) ||
-        caps->shared_bytes < (PLACES + WORKGROUP) * sizeof(int64_t))
+        (caps->max_workgroup && caps->max_workgroup < WORKGROUP) || caps->shared_bytes < SHARED)
         return KN_ERROR_UNSUPPORTED;
     a.lines = n / a.axis;
     cut(&a);

@@ -21,22 +21,29 @@ static void find_order(kni_gpu_lines *l, int dtype)
     l->infinity = t->kind == KNI_KIND_FLOAT ? (l->half - 1) >> t->mantissa << t->mantissa : 0;
 }
 
+bool kni_gpu_lines_flat(kni_gpu_lines *l, kni_gpu *g, const kn_record *r)
+{
+    const kni_ir_caps *caps = &g->driver->caps;
+    kni_tensor *x = kni_in(r, 0);
+    *l = (kni_gpu_lines){.gpu = g, .record = r, .x = x, .lines = 1, .inner = 1, .cell = -1};
+    l->axis = kni_count(&x->type);
+    find_order(l, x->type.dtype);
+    return l->axis > 0 && caps->i64 &&
+           (!caps->max_workgroup || caps->max_workgroup >= KNI_GPU_SORT_WORKGROUP);
+}
+
 bool kni_gpu_lines_begin(kni_gpu_lines *l, kni_gpu *g, const kn_record *r, int64_t axis, bool flat,
                          bool descending)
 {
     const kni_ir_caps *caps = &g->driver->caps;
-    kni_tensor *x = kni_in(r, 0);
-    const kni_type *t = &x->type;
+    const kni_type *t = &kni_in(r, 0)->type;
     int64_t n = kni_count(t);
-    *l = (kni_gpu_lines){.gpu = g, .record = r, .x = x, .descending = descending, .cell = -1};
-    l->axis = flat ? n : t->rank ? t->dims[axis] : 1;
-    l->inner = 1;
-    for (int64_t i = axis + 1; i < t->rank && !flat; i++) l->inner *= t->dims[i];
     /* Places and the numbers of pieces are computed in 32 bits, with room for a last piece. */
-    if (n < 1 || n > INT32_MAX - TILE * KNI_GPU_SORT_EACH || !caps->i64) return false;
-    if (caps->max_workgroup && caps->max_workgroup < KNI_GPU_SORT_WORKGROUP) return false;
+    if (!kni_gpu_lines_flat(l, g, r) || n > INT32_MAX - TILE * KNI_GPU_SORT_EACH) return false;
+    l->descending = descending;
+    if (!flat) l->axis = t->rank ? t->dims[axis] : 1;
+    for (int64_t i = axis + 1; i < t->rank && !flat; i++) l->inner *= t->dims[i];
     l->lines = n / l->axis;
-    find_order(l, t->dtype);
     bool large = l->axis > TILE && caps->shared_bytes >= 2 * TILE * sizeof(uint64_t) &&
                  (!caps->max_workgroup || caps->max_workgroup >= 2 * KNI_GPU_SORT_WORKGROUP);
     l->tile = large ? 2 * TILE : TILE;

@@ -1,5 +1,5 @@
 /* Sorted lines on the device, for the rows that are made of them: sort, topk, kthvalue (gpu_sort_rows.c) and unique
-   (gpu_compact.c). */
+   (gpu_compact.c, with nonzero, which looks at a line without sorting it). */
 #ifndef KNI_GPU_SORT_H
 #define KNI_GPU_SORT_H
 
@@ -38,6 +38,8 @@ typedef struct kni_gpu_pick {
 /* Sets up lines for the first operand; false where the device or the size is none for it. */
 bool kni_gpu_lines_begin(kni_gpu_lines *l, kni_gpu *g, const kn_record *r, int64_t axis, bool flat,
                          bool descending);
+/* The first operand as one line that is not to be sorted, and so may be longer. */
+bool kni_gpu_lines_flat(kni_gpu_lines *l, kni_gpu *g, const kn_record *r);
 /* Sorts so that the first `want` keys of each line are right; `sorted` and `row` say where. With `direct`, lines that a
    workgroup holds go to the results at once: *done is then true. */
 kn_status kni_gpu_lines_sort(kni_gpu_lines *l, int64_t want, const kni_gpu_pick *direct, bool *done);

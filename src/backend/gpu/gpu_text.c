@@ -28,6 +28,11 @@ static kni_gpu_kernel *find(kni_gpu *g, const kni_gpu_text *text, const kni_gpu_
     return kni_gpu_add(g, key, (uint32_t)n, ir);
 }
 
+kn_status kni_gpu_find_text(kni_gpu *g, const kni_gpu_text *text, const kni_gpu_call *call)
+{
+    return find(g, text, call) ? KN_OK : kni_latest_code();
+}
+
 kn_status kni_gpu_launch_text(kni_gpu *g, const kni_gpu_text *text, const kn_record *r, int *cell,
                               const kni_gpu_call *call)
 {

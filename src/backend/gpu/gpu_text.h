@@ -26,6 +26,8 @@ typedef struct kni_gpu_call {
     int64_t offsets[KNI_GPU_TEXT_BUFFERS], numbers[KNI_GPU_TEXT_NUMBERS];
 } kni_gpu_call;
 
+/* Compiles the kernel of a launch to come where it is not yet: what it lacks is then told before others have written. */
+kn_status kni_gpu_find_text(kni_gpu *g, const kni_gpu_text *text, const kni_gpu_call *call);
 /* A kernel that reports gets the record's cell: *cell, taken where it is -1 so far. */
 kn_status kni_gpu_launch_text(kni_gpu *g, const kni_gpu_text *text, const kn_record *r, int *cell,
                               const kni_gpu_call *call);
