@@ -1,6 +1,6 @@
 /* The texts of our own tensor-core kernels compile for Hopper: each kind of product and attention, and those of the kernels
-   that sort, compact and accumulate, with the real NVRTC where it is found (support/nvrtc.h) over a stand-in for the driver; else
-   skipped. */
+   that sort, compact and accumulate, with the real NVRTC where it is found (support/nvrtc.h) over a stand-in for the
+   driver; else skipped. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

@@ -1,5 +1,6 @@
-/* Sorting, what is made of it, and cumulative ops on devices that compile kernels: the CPU's bits on OpenCL where there is one, for lines
-   around the sizes at which the kernels change; no memory is lost where there is too little, over a driver of paper. */
+/* Sorting, what is made of it, and cumulative ops on devices that compile kernels: the CPU's bits on OpenCL where there is
+   one, for lines around the sizes at which the kernels change; no memory is lost where there is too little, over a driver
+   of paper. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* setenv */
 #endif

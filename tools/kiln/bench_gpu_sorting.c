@@ -1,5 +1,5 @@
-/* What `kiln bench --device` measures of ops that order, compact or accumulate f32: one line of `size` Mi elements, and 16384
-   lines of `size`. */
+/* What `kiln bench --device` measures of ops that order, compact or accumulate f32: one line of `size` Mi elements, and
+   16384 lines of `size`. */
 #include "bench_gpu.h"
 
 enum { MI = 16, LINES = 16384, COLUMNS = 4096, K = 64 };

@@ -1,6 +1,7 @@
-/* The kernels that sort, in the kernel language. A workgroup sorts 2304 or 4608 keys, 9 to an invocation, an odd number so that
-   neighbours do not meet in one bank of the shared memory; then pairs of sorted runs are merged by all workgroups: where a
-   piece of 2304 results begins in both runs is found first, and each invocation finds where its 9 begin in the piece. */
+/* The kernels that sort, in the kernel language. A workgroup sorts 2304 or 4608 keys, 9 to an invocation, an odd number so
+   that neighbours do not meet in one bank of the shared memory; then pairs of sorted runs are merged by all workgroups:
+   where a piece of 2304 results begins in both runs is found first, and each invocation finds where its 9 begin in the
+   piece. */
 #include "backend/gpu/gpu_sort_text.h"
 
 /* Each invocation takes 9 from two runs of shared keys that begin at a and b and end before a_end and b_end, the smaller
