@@ -7,12 +7,15 @@
 /* Half types are computed in f32 and rounded once. */
 static kn_status lower_binary_cross_entropy(kni_lowering *l)
 {
-    kn_tensor x = kn_keep(kni_widen(l->in[0])), t = kn_keep(kni_widen(l->in[1]));
-    kn_tensor on = kn_mul(t, kn_clamp_min(kn_log(x), -100));
-    kn_tensor off = kn_mul(kn_rsub_scalar(t, 1), kn_clamp_min(kn_log1p(kn_neg(x)), -100));
     const kni_tensor *in[2] = {kni_peek(l->in[0]), kni_peek(l->in[1])};
     const kni_type *types[2] = {in[0] ? &in[0]->type : NULL, in[1] ? &in[1]->type : NULL};
-    l->out[0] = kni_as(kn_neg(kn_add(on, off)), kni_promote_types(types, 0, 2));
+    int dtype = kni_promote_types(types, 0, 2);
+    /* A bool has no difference, and an integer no logarithm in another dtype than the result's. */
+    kn_tensor x = kn_keep(kni_widen(kni_as(l->in[0], dtype))),
+              t = kn_keep(kni_widen(kni_as(l->in[1], dtype)));
+    kn_tensor on = kn_mul(t, kn_clamp_min(kn_log(x), -100));
+    kn_tensor off = kn_mul(kn_rsub_scalar(t, 1), kn_clamp_min(kn_log1p(kn_neg(x)), -100));
+    l->out[0] = kni_as(kn_neg(kn_add(on, off)), dtype);
     return KN_OK;
 }
 

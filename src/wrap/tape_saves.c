@@ -146,10 +146,11 @@ kn_status kni_saves_of(const kn_record *r, uint64_t needs, kni_saves *saves)
     kn_status s = probe(r, needs, saves);
     if (s == KN_ERROR_MEMORY) return s;
     if (s) {
-        /* A gradient that does not exist for these operands is an error of the walk that asks for it. */
+        /* A gradient that does not exist for these operands is an error of the walk that asks for it; it finds
+           all values there, so that it tells what is wrong with them and not that they are missing. */
         t->last_error = last;
         t->pending_error = pending;
-        *saves = (kni_saves){0, 0};
+        *saves = (kni_saves){UINT64_MAX, UINT64_MAX};
         return KN_OK;
     }
     static kni_mutex writer = KNI_MUTEX_INIT;
