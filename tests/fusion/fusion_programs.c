@@ -278,16 +278,17 @@ static void tell_bounds(const tally *t)
     CHECK(t->programs < 50 || percent(t->wide + t->open, t->elements) < 5);
 }
 
+/* In percent, a little under what 3,000 programs gave: 89, 94 and 96. An error passes where noise moves the outputs that it
+   reaches as far: behind sums whose terms cancel, or in 16 bits, a step of which is near 1 % and is allowed four times. */
+static const int least_noticed[SPOIL_KINDS] = {[SPOIL_PERCENT] = 85, [SPOIL_LAST] = 90, [SPOIL_SHIFTED] = 92};
+
 static void tell_spoilt(const findings *f)
 {
-    int64_t visible = 0, noticed = 0;
     for (int i = 0; i < SPOIL_KINDS; i++) {
         printf("a wrong kernel, %s: %lld programs show it, %lld are noticed\n", spoil_names[i],
                (long long)f->visible[i], (long long)f->noticed[i]);
-        visible += f->visible[i];
-        noticed += f->noticed[i];
+        CHECK(f->visible[i] > 0 && f->noticed[i] * 100 >= f->visible[i] * least_noticed[i]);
     }
-    CHECK(visible > 0 && noticed * 10 >= visible * 9);
 }
 
 static bool read_options(int argc, char **argv, options *o)

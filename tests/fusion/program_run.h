@@ -102,7 +102,12 @@ static void run_round(const program *p, const how *h, trained *t, int round, res
     kn_grads grads = NULL;
     if (total.bits) {
         total = kn_keep(total);
-        if (kn_backward(total, &grads) != KN_OK) grads = NULL;
+        /* Without gradients on either device there would be nothing to compare: all that is drawn has them. */
+        if (!CHECK(kn_backward(total, &grads) == KN_OK)) {
+            printf("program %llu, round %d on %s: %s\n", (unsigned long long)p->seed, 1 + round,
+                   kn_device_name(kn_device_current()), kn_last_error());
+            grads = NULL;
+        }
     }
     bool updates = grads && p->optimiser != NO_OPTIMISER;
     for (int i = 0; i < p->n_params && updates; i++) {
