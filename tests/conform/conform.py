@@ -54,7 +54,7 @@ g.add(op, inputs, ...)
                  large=False: no such run. Integer operands of fixed dtype keep their range.
     always_large True: `large` is run for this case whatever ran before, contiguous, transposed, and with the heads of four
                  axes packed into rows. For kernels that only large operands reach. There attention in 16 bits may be off by
-                 one eps of the sum of its terms' magnitudes (tools/kiln/conform_magnitudes.c says why)
+                 half an eps of the sum of its terms' magnitudes (tools/kiln/conform_magnitudes.c says why)
     layouts      False: only contiguous operands (for cases whose operands are views of each other or the like)
 
 Operands (shapes are positional; every range is [low, high])

@@ -165,8 +165,8 @@ static void tell_self_test(kiln_run *run)
     static const char *const names[KILN_CLASS_COUNT] = {"halves",      "gradients in halves",
                                                         "f32 and f64", "gradients in f32 and f64",
                                                         "differences", "integers"};
-    printf("self-test: spoilt results not noticed / tried\n%-26s %20s %20s %20s\n", "", "zeroed", "negated",
-           "a tenth off");
+    printf("self-test: spoilt results not noticed / tried\n%-26s %20s %20s %20s %20s\n", "", "zeroed",
+           "negated", "a tenth off", "a hundredth off");
     for (int class = 0; class < KILN_CLASS_COUNT; class ++) {
         printf("%-26s", names[class]);
         for (int spoil = 0; spoil < KILN_SPOIL_COUNT; spoil++) {

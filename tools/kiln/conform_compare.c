@@ -9,6 +9,8 @@
 static const double composite_ulps = 8, composite_roots = 1;
 /* Roundings to a half: eps is twice what rounding to nearest may be off. */
 static const double row_steps = 0.5, composite_steps = 4;
+/* What rounding the weights of attention inside may do, in eps of the terms: half of one to nearest. */
+static const double weight_steps = 0.5;
 
 double kiln_largest(const kiln_array *a)
 {
@@ -107,7 +109,7 @@ static bool close_enough(double got, double want, kn_dtype dtype, const kiln_tol
         return !isinf(want) && (got > 0) == (want > 0) &&
                fabs(want) >= limits.max * (1 - room - t->steps * eps) && isinf(got);
     double size = fmax(fabs(want), limits.smallest_normal);
-    double inside = t->terms ? eps * t->terms[place] : 0;
+    double inside = t->terms ? weight_steps * eps * t->terms[place] : 0;
     return fabs(got - want) <= t->steps * eps * fmax(size, t->level) + room * fmax(size, t->scale) + inside;
 }
 
@@ -148,6 +150,21 @@ static const char *compare_types(const kiln_array *got, const kiln_array *expect
     return text;
 }
 
+/* How far the result is a multiple of the expected one, as least squares have it. */
+static const char *compare_scale(const kiln_array *got, const kiln_array *expected, double drift)
+{
+    static char text[96];
+    double products = 0, squares = 0;
+    for (int64_t i = 0; i < got->count; i++) {
+        products += got->real[i] * expected->real[i];
+        squares += expected->real[i] * expected->real[i];
+    }
+    if (squares == 0 || fabs(products / squares - 1) < drift) return NULL;
+    snprintf(text, sizeof text, "all elements together are %.3g times what they should be",
+             products / squares);
+    return text;
+}
+
 static const char *compare_values(const kiln_array *got, const kiln_array *expected,
                                   const kiln_tolerance *tolerance)
 {
@@ -160,7 +177,7 @@ static const char *compare_values(const kiln_array *got, const kiln_array *expec
         if (first < 0) first = i;
         count++;
     }
-    if (first < 0) return NULL;
+    if (first < 0) return tolerance->drift > 0 ? compare_scale(got, expected, tolerance->drift) : NULL;
     char place[96];
     place_text(place, sizeof place, &got->shape, first);
     if (got->real)
@@ -177,12 +194,19 @@ static const char *compare_values(const kiln_array *got, const kiln_array *expec
 
 double kiln_spoil_value(double value, kiln_spoil spoil)
 {
-    return spoil == KILN_ZEROED ? 0 : spoil == KILN_NEGATED ? -value : value * 1.1;
+    static const double factors[KILN_SPOIL_COUNT] = {0, -1, 1.1, 1.01};
+    return value * factors[spoil];
+}
+
+bool kiln_spoil_tried(kiln_spoil spoil, const kiln_tolerance *tolerance)
+{
+    return spoil != KILN_HUNDREDTH_OFF || (tolerance && tolerance->drift > 0);
 }
 
 void kiln_spoil_note(const kiln_check *k, kiln_class class, kiln_spoil spoil, bool noticed)
 {
-    static const char *const names[KILN_SPOIL_COUNT] = {"zeroed", "negated", "a tenth off"};
+    static const char *const names[KILN_SPOIL_COUNT] = {"zeroed", "negated", "a tenth off",
+                                                        "a hundredth off"};
     kiln_spoiled *count = &k->run->spoiled[class][spoil];
     count->tried++;
     if (noticed) return;
@@ -222,7 +246,7 @@ static void self_test(const kiln_check *k, const kiln_array *got, const kiln_arr
     if (kiln_largest(got) < noise) return;
     kiln_array spoilt = kiln_array_new(got->dtype, got->shape);
     for (int spoil = 0; spoil < KILN_SPOIL_COUNT; spoil++)
-        if (spoil_array(got, &spoilt, (kiln_spoil)spoil))
+        if (kiln_spoil_tried((kiln_spoil)spoil, tolerance) && spoil_array(got, &spoilt, (kiln_spoil)spoil))
             kiln_spoil_note(k, class, (kiln_spoil)spoil, compare_values(&spoilt, expected, tolerance));
     kiln_array_free(&spoilt);
 }

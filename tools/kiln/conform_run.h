@@ -12,7 +12,13 @@ typedef struct kiln_cell {
 } kiln_cell;
 
 /* The self-test: what each way of spoiling a correct result did to the comparisons of one kind of dtype. */
-typedef enum kiln_spoil { KILN_ZEROED, KILN_NEGATED, KILN_TENTH_OFF, KILN_SPOIL_COUNT } kiln_spoil;
+typedef enum kiln_spoil {
+    KILN_ZEROED,
+    KILN_NEGATED,
+    KILN_TENTH_OFF,
+    KILN_HUNDREDTH_OFF,
+    KILN_SPOIL_COUNT
+} kiln_spoil;
 typedef enum kiln_class {
     KILN_HALF,
     KILN_HALF_GRADIENT,
@@ -81,7 +87,8 @@ int kiln_invoke(const kiln_case *c, const kn_op_info *row, const kn_tensor *in, 
    step; the others round where they compute, and have no steps. */
 typedef struct kiln_tolerance {
     double ulps, roots, scale, length, steps, level;
-    const double *terms; /* one eps of them may be added, for each element; NULL: none */
+    const double *terms; /* half an eps of them may be added, for each element; NULL: none */
+    double drift;        /* how far sum(got want) / sum(want^2) may be from 1; 0: not looked at */
     kn_dtype dtype;      /* whose eps counts; KN_DTYPE_NONE: the result's own */
 } kiln_tolerance;
 bool kiln_is_half(kn_dtype dtype);
@@ -89,7 +96,9 @@ bool kiln_is_half(kn_dtype dtype);
 double kiln_largest(const kiln_array *a);
 kiln_tolerance kiln_tolerance_of(const kiln_check *k, const kiln_array *in, int n_in,
                                  const kiln_array *expected);
-/* The sums of the magnitudes of the terms that make each element of the outputs in 16 bits, where they are rounded inside;
+/* kiln_tolerance.drift of a case of many elements: attention in 16 bits has one, all others 0. */
+double kiln_drift(const kiln_case *c);
+/* The sums of the magnitudes of the terms that make each element of the outputs in 16 bits, where the device rounds them;
    arrays that are empty before stay so for all other rows. False: they could not be computed. */
 bool kiln_magnitudes(const kiln_check *k, const kiln_array *values, kiln_array *magnitudes);
 /* NULL when got equals expected within tolerance, else a text about the first wrong element. The text lives until the
@@ -98,6 +107,8 @@ const char *kiln_compare(const kiln_check *k, const kiln_array *got, const kiln_
                          const kiln_tolerance *tolerance);
 /* Counts one spoilt comparison of the self-test, and tells one that was not noticed. */
 void kiln_spoil_note(const kiln_check *k, kiln_class class, kiln_spoil spoil, bool noticed);
+/* Whether a comparison must notice it: a hundredth only where the sum of all elements is looked at (drift). */
+bool kiln_spoil_tried(kiln_spoil spoil, const kiln_tolerance *tolerance);
 /* The number that a spoilt result has for a correct one. */
 double kiln_spoil_value(double value, kiln_spoil spoil);
 

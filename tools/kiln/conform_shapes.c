@@ -46,6 +46,7 @@ static void compare_outputs(const kiln_check *k, const kiln_array *values, const
         } else {
             kiln_tolerance tolerance = kiln_tolerance_of(k, values, k->c->n_in, &b);
             if (terms && terms[i].count == b.count) tolerance.terms = terms[i].real;
+            if (terms) tolerance.drift = kiln_drift(k->c);
             /* The oracle's own result is rounded. */
             if (tolerance.steps > 0)
                 tolerance.steps *= 2;
