@@ -97,7 +97,7 @@ const char *kni_site_of(uint64_t serial)
 {
     const kni_thread *t = kni_thread_self();
     const kni_history *h = t->history;
-    for (uint64_t s = serial; h && s <= t->serial && s < serial + 64; s++)
+    for (uint64_t s = serial; h && s <= t->serial && s < serial + KNI_SITE_REACH; s++)
         if (h->site_serials[s % KNI_SITE_RING] == s) return h->sites[s % KNI_SITE_RING];
     return NULL;
 }

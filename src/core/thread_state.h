@@ -105,7 +105,8 @@ static inline kni_thread *kni_thread_self(void)
 /* Frees what the calling thread holds; it may start again afterwards. */
 void kni_thread_end_self(void);
 
-/* The site noted for a call, or for the public call that it was a part of; NULL when forgotten. */
+/* The site noted for a call, or for the public call that it was a part of, at most so many calls later; NULL when forgotten. */
+enum { KNI_SITE_REACH = 64 };
 const char *kni_site_of(uint64_t serial);
 
 #endif

@@ -102,13 +102,14 @@ static int32_t value_of(kn_program p, kn_tensor handle)
 }
 
 /* A call's line is noted when it returns: that of an operation is there by the time of the next one, or when the call
-   that it was a part of is over. */
-static void find_sites(kn_program p)
+   that it was a part of is over. Calls without a line are waited for until theirs could not be found any more. */
+static void find_sites(kn_program p, bool over)
 {
+    uint64_t now = kni_thread_self()->serial;
     for (; p->n_placed < p->n_operations; p->n_placed++) {
         operation *o = &p->operations[p->n_placed];
         o->site = kni_site_of(o->serial);
-        if (!o->site) return;
+        if (!o->site && !over && now < o->serial + KNI_SITE_REACH) return;
     }
 }
 
@@ -117,7 +118,7 @@ static void note(kni_capture *capture, const kn_record *r, const kn_tensor *in)
     kn_program p = (kn_program)capture;
     kni_thread *t = kni_thread_self();
     if (p->no_memory || p->refused || kni_out(r, 0)->device != p->device) return;
-    find_sites(p);
+    find_sites(p, false);
     t->capture = NULL; /* aliases are no ops, but owning one may be told of */
     if (r->n_in > 0 && in[0].bits && kn_is_param(in[0]) && r->row->n_out > 1)
         p->refused = "a param was updated";
@@ -244,7 +245,7 @@ kn_program kn_program_end(const kn_tensor *inputs, int32_t n_inputs, const kn_te
         return NULL;
     }
     t->capture = NULL;
-    find_sites(p);
+    find_sites(p, true);
     kn_status s = KN_OK;
     if (n_inputs < 0 || n_outputs < 0 || (n_inputs && !inputs) || (n_outputs && !outputs))
         s = kni_fail(KN_ERROR_ARGUMENT, "kn_program_end: the lists of %d inputs and %d outputs are missing",

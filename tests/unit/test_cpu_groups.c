@@ -1,5 +1,5 @@
 /* Groups on the CPU give the bits of single records where memory is the limit: operands asked for ahead, results written
-   past the caches, tiles of rows; and updates of many params in one run. */
+   past the caches, tiles of rows; rows that run in pairs; and updates of many params in one run. */
 #include "support/check.h"
 #include <kn/program.h>
 #include <kn/update.h>
@@ -113,6 +113,41 @@ static void large(void)
     kn_set_threads(0);
 }
 
+/* ---- pairs of rows that run as one loop */
+
+enum { ROWS_THERE = 5, SHAPES = 3 };
+static int first_row, second_row, shape_of_pair;
+
+static kn_tensor one_row(int row, kn_tensor x, kn_tensor other)
+{
+    return row == 0   ? kn_add(x, other)
+           : row == 1 ? kn_sub(x, other)
+           : row == 2 ? kn_mul(x, other)
+           : row == 3 ? kn_relu(x)
+                      : kn_square(x);
+}
+
+/* Numbers on which rounding, signs of zero and infinities show; the result of the first is handed over, read twice, or the
+   second's other operand. */
+static kn_tensor pair(const inputs *x)
+{
+    kn_tensor a = kn_keep(kn_mul_scalar(x->a, 3e19));
+    kn_tensor b = kn_keep(kn_mul_scalar(kn_round(kn_mul_scalar(x->b, 2)), 3e19));
+    a = kn_keep(kn_where(kn_less(x->c, x->row), a, kn_neg(kn_relu(a))));
+    kn_tensor t = one_row(first_row, a, b);
+    if (shape_of_pair == 0) return kn_add_scalar(one_row(second_row, t, x->c), 1);
+    t = kn_keep(t);
+    if (shape_of_pair == 1) return kn_add(one_row(second_row, t, x->c), t);
+    return kn_mul(one_row(second_row, x->row, t), a);
+}
+
+static void pairs(void)
+{
+    for (first_row = 0; first_row < ROWS_THERE; first_row++)
+        for (second_row = 0; second_row < ROWS_THERE; second_row++)
+            for (shape_of_pair = 0; shape_of_pair < SHAPES; shape_of_pair++) same_bits(pair, 37, 61);
+}
+
 /* ---- updates */
 
 enum { PARAMS = 40 };
@@ -171,6 +206,7 @@ int main(void)
 {
     plain = kn_device_open("cpu"), fused = kn_device_open("fusion(cpu)");
     large();
+    pairs();
     updates();
     plain = kn_device_open("autodiff(cpu)"), fused = kn_device_open("autodiff(fusion(cpu))");
     same_bits(gradients, 4409, 1021);

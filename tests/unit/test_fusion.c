@@ -258,8 +258,9 @@ static void programs(void)
     kn_scope_end(scope, KN_NONE);
 }
 
-/* What fails in a program's run belongs to the line that the op was noted from, found at once or when the queue runs. */
-static void program_sites(void)
+/* What fails in a program's run belongs to the line that the op was noted from, found at once or when the queue runs.
+   unplaced: calls before it that pass by the macros and so have no line. */
+static void program_sites(int unplaced)
 {
     char line[2][40];
     kn_scope scope = kn_scope_begin();
@@ -267,6 +268,8 @@ static void program_sites(void)
     CHECK(kn_program_begin(fusion) == KN_OK);
     snprintf(line[0], sizeof line[0], "test_fusion.c:%d", __LINE__ + 1);
     kn_tensor y = kn_add(x, x);
+    for (int i = 0; i < unplaced; i++) y = (kn_mul)(y, x);
+    y = kn_sub(y, x);
     snprintf(line[1], sizeof line[1], "test_fusion.c:%d", __LINE__ + 1);
     y = kn_keep(kn_gather(y, 1, at));
     kn_tensor in[2] = {x, at};
@@ -377,7 +380,9 @@ int main(void)
     updates();
     threads();
     programs();
-    program_sites();
+    program_sites(0);
+    program_sites(3);
+    program_sites(200);
     told_once();
     memory_failures();
     kn_device_use(NULL);

@@ -294,15 +294,18 @@ static void other_sizes(void)
     close_device(fused);
 }
 
-/* Two results from the same random numbers on any device, in the order of their elements. */
+/* Results from the same random numbers on any device, in the order of their elements; the truths come first, so that the
+   numbers after them must not begin where a row of truths ends. */
 static bool large_results(kn_device device, int64_t rows, int64_t columns, kn_tensor *y)
 {
     kn_device_use(device);
     kn_seed(device, 7);
     kn_tensor a = kn_keep(kn_random_uniform(KN_SHAPE(rows, columns), -1, 1, KN_F32));
     kn_tensor b = kn_keep(kn_random_uniform(KN_SHAPE(rows, columns), -1, 1, KN_F32));
+    kn_tensor row = kn_keep(kn_random_uniform(KN_SHAPE(columns), -1, 1, KN_F32));
     bool good = kn_sync(device) == KN_OK;
-    y[0] = kn_keep(kn_square(kn_sub(kn_mul(kn_relu(kn_add(kn_mul_scalar(a, 1.5), b)), b), a)));
+    y[2] = kn_keep(kn_less(a, row));
+    y[0] = kn_keep(kn_square(kn_sub(kn_mul(kn_relu(kn_add(kn_mul_scalar(a, 1.5), b)), b), row)));
     y[1] = kn_keep(kn_mul(kn_sub(a, b), b));
     return good && kn_sync(device) == KN_OK;
 }
@@ -310,7 +313,7 @@ static bool large_results(kn_device device, int64_t rows, int64_t columns, kn_te
 /* What is larger than the caches is written past them, strip by strip and item by item, with ends that fill no line. */
 static void past_the_caches(void)
 {
-    static const int64_t sizes[][2] = {{1, 8400001}, {2900, 3001}, {13200, 640}};
+    static const int64_t sizes[][2] = {{1, 8400001}, {2900, 3001}, {13200, 640}, {112000, 301}};
     kn_device devices[2]; /* strips, compiled: each keeps the plans that it made */
     for (int jit = 0; jit < 2; jit++) devices[jit] = kn_device_open("fusion(cpu)");
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
@@ -318,15 +321,16 @@ static void past_the_caches(void)
             setenv("KN_JIT", jit ? "cc:wait" : "off", 1);
             kn_device fused = devices[jit];
             kn_scope scope = kn_scope_begin();
-            kn_tensor want[2], got[2];
+            kn_tensor want[3], got[3];
             int64_t before = kni_group_jit_runs();
-            size_t bytes = (size_t)(sizes[i][0] * sizes[i][1]) * sizeof(float);
+            size_t n = (size_t)(sizes[i][0] * sizes[i][1]), bytes = n * sizeof(float);
             float *x = malloc(bytes), *y = malloc(bytes);
             bool good = CHECK(large_results(plain, sizes[i][0], sizes[i][1], want) &&
                               large_results(fused, sizes[i][0], sizes[i][1], got) && x && y);
-            for (int k = 0; k < 2 && good; k++) {
-                CHECK(kn_read(want[k], x, bytes) == KN_OK && kn_read(got[k], y, bytes) == KN_OK);
-                CHECK(!memcmp(x, y, bytes));
+            for (int k = 0; k < 3 && good; k++) {
+                size_t size = k == 2 ? n : bytes;
+                CHECK(kn_read(want[k], x, size) == KN_OK && kn_read(got[k], y, size) == KN_OK);
+                CHECK(!memcmp(x, y, size));
             }
             CHECK((kni_group_jit_runs() > before) == (jit == 1));
             free(x), free(y);

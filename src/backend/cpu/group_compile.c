@@ -461,6 +461,7 @@ kni_strip_program *kni_strip_compile(const kni_group *g, const kni_strip_parts *
             compile_call(c, i);
     }
     if (!c->failed) {
+        draft.n_steps = kni_strip_join(c->steps, draft.n_steps, g);
         find_last_reads(c);
         assign_registers(c);
         choose_strip(c);

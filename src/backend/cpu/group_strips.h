@@ -43,10 +43,12 @@ typedef struct kni_strip_step {
     uint8_t kind, via, n_in, n_fetched;
     uint8_t fetched
         [4]; /* inputs in order that this step is the first to read, where more than the caches hold is read */
+    bool paired;      /* two rows in one */
     bool heavy;       /* computes long enough for memory to be fetched meanwhile */
     bool past_caches; /* the result is larger than the caches and nobody reads it again here */
     int16_t input;    /* of gather, splat and period */
     int16_t record;   /* of calls: where the numbers come from */
+    int16_t first;    /* of pairs: the record of the first row; `record` is the second's */
     kni_strip_fn fn;
     kni_strip_place in[4], out;
     int16_t in_at[4], out_at; /* the same by number */
@@ -82,6 +84,9 @@ typedef struct kni_strip_parts {
 /* parts: NULL for a group that runs as a whole. NULL: not a group for this, or no memory. */
 kni_strip_program *kni_strip_compile(const kni_group *g, const kni_strip_parts *parts);
 void kni_strip_free(void *program);
+/* Neighbouring steps that make a pair (strip_pairs.h) become one; returns how many steps are left. Registers are still
+   written once each. */
+int32_t kni_strip_join(kni_strip_step *steps, int32_t n, const kni_group *g);
 /* Whether an elementwise record computes a function of mathematics, not just sums and products. */
 bool kni_strip_heavy(const kn_record *r);
 

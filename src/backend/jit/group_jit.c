@@ -134,10 +134,16 @@ static kni_jit_fn advance(compiled *c)
 
 /* ---- a program */
 
+/* Bytes that n elements of a result take in the stage: the next one begins at a line, as its elements need it. */
+static int64_t staged_bytes(int64_t n, int64_t bytes)
+{
+    return (n * bytes + KNI_AHEAD_LINE - 1) / KNI_AHEAD_LINE * KNI_AHEAD_LINE;
+}
+
 /* Results that go past the caches are computed item by item into a stage, from where whole lines are stored. */
 static void find_staged(kni_group_jit *jit, const kni_strip_program *p)
 {
-    int64_t bytes = 0;
+    int64_t row = p->dims[p->rank - 1], longest = row < 2 * STAGED ? row : STAGED, bytes = 0;
     memcpy(jit->reused, p->reused, sizeof jit->reused);
     memcpy(jit->result_bytes, p->result_bytes, sizeof jit->result_bytes);
     for (int32_t i = 0; i < p->n_inputs; i++)
@@ -145,10 +151,9 @@ static void find_staged(kni_group_jit *jit, const kni_strip_program *p)
     for (int32_t i = 0; i < p->n_steps; i++) {
         if (!p->steps[i].past_caches) continue;
         jit->past_caches |= UINT64_C(1) << p->steps[i].out.index;
-        bytes += p->result_bytes[p->steps[i].out.index];
+        bytes += staged_bytes(longest, p->result_bytes[p->steps[i].out.index]);
     }
-    int64_t row = p->dims[p->rank - 1], longest = row < 2 * STAGED ? row : STAGED;
-    if (bytes * longest > STAGE || row < STAGED / 2) jit->past_caches = 0;
+    if (bytes > STAGE || row < STAGED / 2) jit->past_caches = 0;
 }
 
 static void lay_out(kni_group_jit *jit, const kni_strip_program *p, const kni_strip_kernel *kernel)
@@ -263,7 +268,7 @@ static void run_staged(const job *j, int64_t begin, int64_t end)
             if (!(j->past_caches >> i & 1)) continue;
             buffers[jit->n_inputs + i] =
                 (void *)((uintptr_t)(stage + used) - (uintptr_t)(first * jit->result_bytes[i]));
-            used += jit->block * jit->result_bytes[i];
+            used += staged_bytes(jit->block, jit->result_bytes[i]);
         }
         prefetch(j, first, n);
         j->function(buffers, NULL, j->params, item, item + 1);
@@ -273,7 +278,7 @@ static void run_staged(const job *j, int64_t begin, int64_t end)
             int64_t bytes = jit->result_bytes[i];
             kni_strip_store_past((char *)j->buffers[jit->n_inputs + i] + first * bytes, stage + used,
                                  n * bytes);
-            used += jit->block * bytes;
+            used += staged_bytes(jit->block, bytes);
         }
     }
     kni_strip_end_past();

@@ -227,11 +227,20 @@ static kni_ir_id body_leaf(void *context, const kni_scalar_step *s)
                                        : number(m, KNI_NUMBER_RECORD, m->step->record, s->index);
 }
 
+/* The first row of a pair: its result takes the place of its operands. */
+static void make_first(maker *m, const kni_strip_step *s)
+{
+    const kn_record *r = m->g->records[s->first];
+    m->operands[0] = kni_emit_scalar_body(&m->b, r->row, call_dtype(m, s), body_leaf, NULL, m);
+    for (int k = r->n_in; k < s->n_in; k++) m->operands[1 + k - r->n_in] = m->operands[k];
+}
+
 static void make_step(maker *m, const kni_strip_step *s)
 {
     if (s->kind == KNI_STRIP_CALL) {
         m->step = s;
         for (int k = 0; k < s->n_in; k++) m->operands[k] = value_of(m, s->in[k]);
+        if (s->paired) make_first(m, s);
         const kn_op *row = m->g->records[s->record]->row;
         keep(m, s->out, kni_emit_scalar_body(&m->b, row, call_dtype(m, s), body_leaf, NULL, m));
     } else if (s->kind == KNI_STRIP_CONVERT) {
