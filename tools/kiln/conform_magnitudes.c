@@ -44,12 +44,13 @@ static void find_terms(const kiln_case *c, const kiln_array *in, terms *t)
     t->slopes = kn_keep(kn_mul_scalar(kn_mul(t->weights, kn_add(kn_abs(by_weight), mean)), t->scale));
 }
 
-/* Sums over the heads that share a key head. */
+/* Sums over the heads that share a key head. Where several do, the part of each may be rounded once more before they are
+   added up, as cuDNN does it. */
 static kn_tensor of_key_heads(kn_tensor x, int64_t shared)
 {
     kn_shape s = kn_shape_of_tensor(x);
     kn_shape apart = {5, {s.dims[0], s.dims[1] / shared, shared, s.dims[2], s.dims[3]}};
-    return kn_sum(kn_reshape(x, apart), KN_AXES(2), false);
+    return kn_mul_scalar(kn_sum(kn_reshape(x, apart), KN_AXES(2), false), shared > 1 ? 2 : 1);
 }
 
 static kn_tensor of_output(const kiln_case *c, const terms *t, int output)
