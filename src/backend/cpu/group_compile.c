@@ -14,8 +14,7 @@ enum {
     MOST_STEPS = KNI_GROUP_RECORDS * 6,
     FIRST_LEVEL = 1 << 15,
     LONGEST = 2048,
-    LONGEST_STREAMED = 128,
-    LONGEST_OF_PARTS = 256,
+    LONGEST_STREAMED = 256,
     SHORTEST = 256,
     UNIT = 64
 };
@@ -297,8 +296,7 @@ static void choose_strip(compiler *c)
     int32_t element = (p->n_registers + 1) * widest; /* one is for results that pass the caches */
     int32_t strip = FIRST_LEVEL / element / UNIT * UNIT, most = KNI_GROUP_STRIP_BYTES / element / UNIT * UNIT;
     if (strip < SHORTEST) strip = SHORTEST < most ? SHORTEST : most;
-    /* What programs over parts read is asked for well before, so that their strips may be longer. */
-    int longest = !p->streams ? LONGEST : c->parts.whole > p->n ? LONGEST_OF_PARTS : LONGEST_STREAMED;
+    int longest = p->streams ? LONGEST_STREAMED : LONGEST;
     if (strip > longest) strip = longest;
     if (strip < UNIT) c->failed = true;
     p->strip = strip;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* AHEAD: bytes of an input that are asked for before they are read. */
-enum { LINE = KNI_AHEAD_LINE, AHEAD = 2048 };
+enum { LINE = KNI_AHEAD_LINE, AHEAD = 4096 };
 
 typedef void store_fn(void *to, const void *from, int64_t bytes);
 typedef void end_fn(void);
