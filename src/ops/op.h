@@ -198,7 +198,9 @@ struct kni_vjp {
     const kn_op *row;
     const void *attributes;
     int n_in, n_out;
-    const kn_tensor *saved_in, *saved_out; /* use kni_vjp_in and kni_vjp_out */
+    /* Use kni_vjp_in and kni_vjp_out; the first replaces an operand that was promoted by its cast. */
+    kn_tensor *saved_in;
+    const kn_tensor *saved_out;
     const kni_type *in_types, *out_types;
     const kn_tensor *dy; /* by output; KN_NONE where nothing flows */
     kn_tensor *grads;    /* by input; set with kni_vjp_set */

@@ -16,9 +16,8 @@ kn_tensor kni_vjp_in(kni_vjp *v, int i)
 {
     v->used_in |= UINT64_C(1) << i;
     const kni_tensor *x = was_promoted(v, i) ? kni_peek(v->saved_in[i]) : NULL;
-    if (x && !kni_is_float(x->type.dtype))
-        /* The list is the walk's own memory, and a gradient may read the value again. */
-        ((kn_tensor *)v->saved_in)[i] = kn_keep(kn_cast(v->saved_in[i], (kn_dtype)v->out_types[0].dtype));
+    if (x && !kni_is_float(x->type.dtype)) /* kept, since a gradient may read it again */
+        v->saved_in[i] = kn_keep(kn_cast(v->saved_in[i], (kn_dtype)v->out_types[0].dtype));
     return v->saved_in[i];
 }
 
