@@ -237,6 +237,7 @@ static kn_tensor by_row(const step *s, const surroundings *at, const kn_tensor *
         if (!kn_op_attribute(row->number, i, &a)) continue;
         numbers[i].name = a.name;
         numbers[i].real = (a.dynamic ? real_of(s, at) : s->real) * (i + 1) * (i + 1);
+        if (!strcmp(a.name, "order")) numbers[i].real = floor(fabs(numbers[i].real)); /* of a derivative */
         numbers[i].integer = 1;
     }
     (void)kn_call(row->name, in, n, numbers, &out, 1);
