@@ -34,16 +34,12 @@ void kni_ir_emit_uses(kni_ir_emitter *e, const char *format, ...)
     va_end(arguments);
     for (uint32_t i = 0; i < e->n_names; i++)
         if (!strcmp(e->names[i], buffer)) return;
-    if (e->n_names == e->name_room) {
-        uint32_t room = e->name_room ? e->name_room * 2 : 32;
-        void *p = kni_reallocate(e->names, e->name_room * sizeof *e->names, room * sizeof *e->names);
-        if (!p) {
-            e->text->failed = true;
-            return;
-        }
-        e->names = p;
-        e->name_room = room;
+    void *names = kni_grow(e->names, &e->name_room, e->n_names + 1, sizeof *e->names);
+    if (!names) {
+        e->text->failed = true;
+        return;
     }
+    e->names = names;
     memcpy(e->names[e->n_names++], buffer, sizeof buffer);
 }
 

@@ -35,14 +35,10 @@ bool kni_ir_name_fits(const char *name, size_t room)
 /* Makes room for one more element; the count is bounded so that ids and sizes cannot overflow. */
 static bool grow(void **data, uint32_t count, uint32_t *room, size_t size)
 {
-    if (count < *room) return true;
-    if (*room >= KNI_IR_MAX_NODES) return false;
-    uint32_t more = *room ? *room * 2 : 64;
-    void *p = kni_reallocate(*data, *room * size, more * size);
-    if (!p) return false;
-    *data = p;
-    *room = more;
-    return true;
+    if (count >= KNI_IR_MAX_NODES) return false;
+    void *p = kni_grow(*data, room, count + 1, size);
+    if (p) *data = p;
+    return p != NULL;
 }
 
 kni_ir_id kni_ir_new_node(kni_ir *ir)

@@ -26,14 +26,9 @@ static void compile_block(compiler *k, uint32_t block);
 
 static bool grow_array(void **data, uint32_t count, uint32_t *room, size_t size)
 {
-    if (count < *room) return true;
-    uint32_t more = *room ? *room * 2 : 64;
-    if (*room >= 1u << 28) return false;
-    void *q = kni_reallocate(*data, *room * size, more * size);
-    if (!q) return false;
-    *data = q;
-    *room = more;
-    return true;
+    void *p = kni_grow(*data, room, count + 1, size);
+    if (p) *data = p;
+    return p != NULL;
 }
 
 static kni_ir_step *emit(compiler *k, kni_ir_id id, kni_ir_action action)

@@ -112,16 +112,12 @@ static void forget_seen(kni_ir_simplifier *z, uint32_t since)
 
 static void know(kni_ir_simplifier *z, kni_ir_id variable, kni_ir_id value)
 {
-    if (z->n_undo == z->undo_room) {
-        uint32_t more = z->undo_room ? z->undo_room * 2 : 64;
-        void *p = kni_reallocate(z->undo, z->undo_room * sizeof *z->undo, more * sizeof *z->undo);
-        if (!p) {
-            z->failed = true;
-            return;
-        }
-        z->undo = p;
-        z->undo_room = more;
+    void *undo = kni_grow(z->undo, &z->undo_room, z->n_undo + 1, sizeof *z->undo);
+    if (!undo) {
+        z->failed = true;
+        return;
     }
+    z->undo = undo;
     z->undo[z->n_undo++] = (struct kni_ir_undo){variable, z->known[variable]};
     z->known[variable] = value;
 }

@@ -46,15 +46,13 @@ struct kn_program_object {
 
 static void *grown(void *block, int32_t *room, int32_t needed, size_t size, bool *failed)
 {
-    if (needed <= *room) return block;
-    int32_t more = *room ? *room : 32;
-    while (more < needed) more *= 2;
-    void *p = kni_reallocate(block, (size_t)*room * size, (size_t)more * size);
-    if (!p) {
+    uint32_t now = (uint32_t)*room;
+    void *p = needed <= *room ? block : kni_grow(block, &now, (uint32_t)needed, size);
+    if (now > INT32_MAX || (!p && needed > *room)) {
         *failed = true;
         return block;
     }
-    *room = more;
+    *room = (int32_t)now;
     return p;
 }
 

@@ -137,8 +137,10 @@ static kn_tensor pair(const inputs *x)
     kn_tensor t = one_row(first_row, a, b);
     if (shape_of_pair == 0) return kn_add_scalar(one_row(second_row, t, x->c), 1);
     t = kn_keep(t);
-    if (shape_of_pair == 1) return kn_add(one_row(second_row, t, x->c), t);
-    return kn_mul(one_row(second_row, x->row, t), a);
+    kn_tensor y = shape_of_pair == 1 ? kn_add(one_row(second_row, t, x->c), t)
+                                     : kn_mul(one_row(second_row, x->row, t), a);
+    kn_drop(t); /* so that it is no result of the group, and stays in a strip */
+    return y;
 }
 
 static void pairs(void)
