@@ -27,6 +27,15 @@ typedef struct kni_group {
     void (**release)(void *cached); /* set by the leaf together with *cache */
 } kni_group;
 
+/* Whether result y of the group may be written into the memory of its input `id`: the rule of kni_may_overwrite. It holds
+   for the records of KNI_GROUP_MANY, which run in any order, only if no other one reads the input; the leaf's schedule says
+   whether records of another kind read the element for the last time before they write it. */
+struct kni_tensor;
+bool kni_group_may_overwrite(const kni_group *g, uint32_t id, const struct kni_tensor *y);
+/* Parts of it: no other input lies in the storage of `id`; one record alone reads `id`. */
+bool kni_group_sees_once(const kni_group *g, uint32_t id);
+bool kni_group_has_one_reader(const kni_group *g, uint32_t id);
+
 /* control(backend, KNI_CONTROL_GROUP, kni_group *) runs one. Outputs come without storage; the leaf gives it to them,
    contiguous, or reuses the storage of an input that dies (last_use of the record that reads it last). */
 #define KNI_CONTROL_GROUP "group"

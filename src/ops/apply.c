@@ -171,6 +171,12 @@ static kn_status infer_outputs(call *c)
     return s;
 }
 
+/* Whether this call ends the operand's handle. */
+static bool will_be_taken(const call *c, const kni_tensor *x)
+{
+    return x->state == KNI_TEMPORARY && x->thread == c->thread->id && !ownership_borrows();
+}
+
 static void fill_record(call *c, const void *attributes)
 {
     kn_record *r = c->record;
@@ -194,9 +200,10 @@ static void fill_record(call *c, const void *attributes)
         else
             memset(place, 0, row->attribute_bytes);
     }
-    for (int i = 0; i < c->n_in; i++) {
-        if (c->slots[i] && i < 64 && (c->slots[i]->state == KNI_TEMPORARY || c->replaced >> i & 1) &&
-            atomic_load_explicit(&c->slots[i]->references, memory_order_relaxed) == 1)
+    for (int i = 0; i < c->n_in && i < 64; i++) {
+        const kni_tensor *x = c->slots[i];
+        if (x && (will_be_taken(c, x) || c->replaced >> i & 1) &&
+            atomic_load_explicit(&x->references, memory_order_relaxed) == 1)
             r->last_use |= UINT64_C(1) << i;
     }
 }
@@ -214,13 +221,11 @@ static void end_copies(call *c)
 
 static void take_temporaries(call *c)
 {
-    if (KNI_UNLIKELY(ownership_borrows())) return;
     const char *name = c->thread->call_name ? c->thread->call_name : c->row->name;
     for (int i = 0; i < c->n_in; i++) {
         /* An operand given twice is no temporary any more when it comes the second time. */
         const kni_tensor *x = c->resolved ? c->slots[i] : kni_peek(c->in[i]);
-        if (x && x->state == KNI_TEMPORARY && x->thread == c->thread->id)
-            kni_tensor_take(c->thread, kni_slot_of(c->in[i]), name);
+        if (x && will_be_taken(c, x)) kni_tensor_take(c->thread, kni_slot_of(c->in[i]), name);
     }
 }
 

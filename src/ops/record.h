@@ -12,6 +12,14 @@ static inline kni_tensor *kni_in(const kn_record *r, int i)
     return id == KNI_NO_SLOT ? NULL : kni_slot(id);
 }
 
+/* Whether result y may be written into the memory of operand k. This is the one rule for every backend: the operand dies with
+   the record, nobody else refers to its storage, and it lies there as y would lie. No other operand may see that storage,
+   because a kernel reads operands in its own order; only an elementwise row, which reads element i of all operands before
+   it writes element i, may name the very same view several times. */
+bool kni_may_overwrite(const kn_record *r, int k, const kni_tensor *y);
+/* The part of the rule that says nothing of who reads x: its memory is ours alone and holds y's elements in y's order. */
+bool kni_fits_over(const kni_tensor *x, const kni_tensor *y);
+
 /* Runs the row's lowering on `device` and gives the record's outputs the results. */
 kn_status kni_lower_record(const kn_record *r, kn_device device);
 

@@ -29,8 +29,9 @@ static kn_status give_memory(const kni_group *g, const kni_strip_program *p)
 {
     for (int i = 0; i < g->n_outputs; i++) {
         kni_tensor *y = kni_slot(g->outputs[i]);
-        kni_tensor *x = p->reused[i] < 0 ? NULL : kni_slot(g->inputs[p->reused[i]]);
-        if (x && x->storage && x->offset == 0 && kni_storage_writable(x->storage)) {
+        uint32_t from = p->reused[i] < 0 ? KNI_NO_SLOT : g->inputs[p->reused[i]];
+        kni_tensor *x = from == KNI_NO_SLOT ? NULL : kni_slot(from);
+        if (x && kni_fits_over(x, y) && kni_group_sees_once(g, from)) {
             y->storage = kni_storage_retain(x->storage);
             y->offset = 0;
             kni_contiguous_strides(y->type.rank, y->type.dims, y->strides);
@@ -82,12 +83,8 @@ static bool stand_apart(const kni_group *g)
 {
     for (int i = 0; i < g->n_records; i++) {
         const kn_record *r = g->records[i];
-        for (int k = 0; k < r->n_in; k++) {
-            if (!(r->last_use >> k & 1)) continue;
-            for (int j = 0; j < g->n_records; j++)
-                for (int o = 0; o < g->records[j]->n_in && j != i; o++)
-                    if (g->records[j]->ids[g->records[j]->n_out + o] == r->ids[r->n_out + k]) return false;
-        }
+        for (int k = 0; k < r->n_in; k++)
+            if ((r->last_use >> k & 1) && !kni_group_has_one_reader(g, r->ids[r->n_out + k])) return false;
     }
     return true;
 }

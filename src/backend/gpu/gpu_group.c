@@ -64,17 +64,6 @@ static kn_status run_kernel(run *a, const kni_sched_target *target, int n)
     return s;
 }
 
-/* Whether a record of the group is the last user of the tensor. */
-static bool dies(const kni_group *group, uint32_t id)
-{
-    for (int i = 0; i < group->n_records; i++) {
-        const kn_record *r = group->records[i];
-        for (int k = 0; k < r->n_in && k < 64; k++)
-            if (r->ids[r->n_out + k] == id && r->last_use >> k & 1) return true;
-    }
-    return false;
-}
-
 /* The memory of an operand that dies, where the schedule allows the result to be written over it. */
 static bool reuse(const run *a, uint32_t id)
 {
@@ -85,10 +74,7 @@ static bool reuse(const run *a, uint32_t id)
         if (k->buffers[i] != id || !k->in_place[i] || k->in_place[i] > k->n_buffers) continue;
         uint32_t from = k->buffers[k->in_place[i] - 1];
         kni_tensor *x = from & KNI_SCHED_TEMP ? NULL : kni_slot(from);
-        if (!x || !x->storage || x->offset || kni_gpu_element_bytes(x) != kni_gpu_element_bytes(y))
-            return false;
-        if (!kni_same_dims(&x->type, &y->type) || !kni_gpu_contiguous(x) || !dies(a->group, from) ||
-            !kni_gpu_may_overwrite(a->gpu, x->storage))
+        if (!x || !kni_group_may_overwrite(a->group, from, y) || !kni_gpu_may_overwrite(a->gpu, x->storage))
             return false;
         y->storage = kni_storage_retain(x->storage);
         y->offset = 0;

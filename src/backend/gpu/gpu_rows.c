@@ -159,8 +159,8 @@ static bool fits(run *a)
 static kn_status take_table(run *a)
 {
     const kn_record *r = a->record;
-    kni_tensor *y = kni_out(r, 0), *x = kni_in(r, 0);
-    kn_status s = kni_gpu_take_over(a->gpu, r, a->at->storage == x->storage ? a->at : a->values);
+    kni_tensor *y = kni_out(r, 0);
+    kn_status s = kni_gpu_take_over(a->gpu, r);
     if (s == KN_OK) a->y = kni_gpu_block_of(y->storage);
     return s;
 }

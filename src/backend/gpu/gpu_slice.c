@@ -4,21 +4,10 @@
 #include "ops/movement_rows.h"
 #include <string.h>
 
-/* Whether the result can have the memory of x, which dies here. */
-static bool takes_over(kni_gpu *g, const kn_record *r, const kni_tensor *x, const kni_tensor *values)
-{
-    return (r->last_use & 1) && x->storage && x->offset == 0 && kni_gpu_contiguous(x) &&
-           values->storage != x->storage && kni_gpu_may_overwrite(g, x->storage);
-}
-
-kn_status kni_gpu_take_over(kni_gpu *g, const kn_record *r, const kni_tensor *beside)
+kn_status kni_gpu_take_over(kni_gpu *g, const kn_record *r)
 {
     kni_tensor *x = kni_in(r, 0), *y = kni_out(r, 0);
-    if (takes_over(g, r, x, beside)) {
-        /* What was computed beside the old value does not belong to the new one. */
-        kni_gpu_block *block = kni_gpu_block_of(x->storage);
-        if (block->companion) kni_gpu_give(block->companion);
-        block->companion = NULL;
+    if (kni_may_overwrite(r, 0, y) && kni_gpu_may_overwrite(g, x->storage)) {
         y->storage = kni_storage_retain(x->storage);
         y->offset = 0;
         memcpy(y->strides, x->strides, sizeof y->strides);
@@ -33,7 +22,7 @@ kn_status kni_gpu_run_update_slice(kni_gpu *g, const kn_record *r)
     const kni_slice_attributes *a = r->attributes;
     kni_tensor *x = kni_in(r, 0), *values = kni_in(r, 1), *y = kni_out(r, 0);
     int64_t strides[KN_MAX_RANK] = {0}, start = 0;
-    kn_status s = kni_gpu_take_over(g, r, values);
+    kn_status s = kni_gpu_take_over(g, r);
     for (int i = 0; i < x->type.rank; i++) {
         start += a->start.dims[i] * y->strides[i];
         strides[i] = a->step.dims[i] * y->strides[i];

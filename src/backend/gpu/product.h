@@ -81,8 +81,8 @@ kn_status kni_gpu_run_conv_weight_grad(kni_gpu *g, const kn_record *r, const kni
 /* Any of the five, by its row; NULL: it is none of them. */
 typedef kn_status (*kni_gpu_product_run)(kni_gpu *g, const kn_record *r, const kni_gpu_way *way);
 kni_gpu_product_run kni_gpu_product_of(const kn_op *row);
-/* The result with the elements of the first operand in it: its memory where it dies and `beside` does not lie there. */
-kn_status kni_gpu_take_over(kni_gpu *g, const kn_record *r, const kni_tensor *beside);
+/* The result with the elements of the first operand in it: its memory where the rule of writing in place allows that. */
+kn_status kni_gpu_take_over(kni_gpu *g, const kn_record *r);
 /* A part of a tensor replaced, and tensors joined (gpu_slice.c). */
 kn_status kni_gpu_run_update_slice(kni_gpu *g, const kn_record *r);
 kn_status kni_gpu_run_concat(kni_gpu *g, const kn_record *r);

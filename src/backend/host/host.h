@@ -13,7 +13,7 @@ static inline bool kni_contiguous(const kni_tensor *x)
 
 /* Fresh contiguous memory for an output. */
 kn_status kni_host_allocate(kni_tensor *y);
-/* The same, or the memory of dying operand i when it fits exactly (same bytes, contiguous, ours alone). */
+/* The same, or the memory of a candidate (bit i: operand i) that kni_may_overwrite allows. */
 kn_status kni_host_allocate_or_reuse(const kn_record *r, kni_tensor *y, uint64_t candidates);
 
 kn_status kni_host_write(kn_backend *b, uint32_t id, const void *data);

@@ -32,10 +32,8 @@ kn_status kni_host_allocate_or_reuse(const kn_record *r, kni_tensor *y, uint64_t
     candidates &= r->last_use;
     if (KNI_UNLIKELY(y->flags & KNI_TENSOR_BOUND)) candidates = 0;
     for (int i = 0; candidates >> i && i < r->n_in; i++) {
-        kni_tensor *x = candidates >> i & 1 ? kni_in(r, i) : NULL;
-        if (!x || !x->storage || x->offset || x->type.rank != y->type.rank) continue;
-        if (kni_element_bytes(x) != kni_element_bytes(y) || !kni_storage_writable(x->storage)) continue;
-        if (!kni_same_dims(&x->type, &y->type) || !kni_contiguous(x)) continue;
+        if (!(candidates >> i & 1) || !kni_may_overwrite(r, i, y)) continue;
+        const kni_tensor *x = kni_in(r, i);
         y->storage = kni_storage_retain(x->storage);
         y->offset = 0;
         memcpy(y->strides, x->strides, sizeof y->strides);
