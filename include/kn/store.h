@@ -1,7 +1,10 @@
 /* Weights in files: safetensors (read and write, Kiln's own format of weights and checkpoints), PyTorch .pt and .pth, NumPy .npy
    and .npz. Every file is treated as hostile: a truncated or forged one gives an error that says where. Members of zip
    archives (.npz, .pt) are compared with their CRC-32 when they are first read, also through a map; one that is recorded as 0,
-   as PyTorch does when told to compute none, says nothing. */
+   as PyTorch does when told to compute none, says nothing. safetensors files of Kiln have checksums in their metadata
+   (docs/checksums.md): names, shapes, dtypes and texts are compared when the file is opened, each tensor when it is first read,
+   also through a map, so kn_state_read compares the whole file and kn_load all that it sets. Files without checksums are read
+   as before. What is damaged fails with a text that has the word and says where. */
 #ifndef KN_STORE_H
 #define KN_STORE_H
 
@@ -26,6 +29,7 @@ typedef struct kn_store_object *kn_store;
 
 typedef struct kn_store_args {
     kn_store_format format;
+    bool skip_checksum; /* nothing is compared: what is still in a damaged file can be read */
     bool map; /* tensors point into the mapped file instead of copying; the file must not be cut meanwhile */
     /* PyTorch: the entry that holds the weights ("state_dict", "a.b"); NULL: found by itself; "": the whole file. */
     const char *top_key;
@@ -56,13 +60,16 @@ KN_API int64_t kn_store_find(kn_store store, const char *name);
    kn_memory_limit, which is asked before they are read, unless they stay in the mapped file; while it is read, they are held
    twice. */
 KN_API kn_tensor kn_store_tensor(kn_store store, int64_t index);
+/* Compares the whole file with its checksums now, also those that were compared before. *checked, which may be NULL: how many
+   tensors have one; 0 for a file without. */
+KN_API KN_MUST_CHECK kn_status kn_store_check(kn_store store, int64_t *checked);
 /* The n-th text of the file's metadata (safetensors "__metadata__", plain values of a PyTorch file as text); false past the
    end. */
 KN_API bool kn_store_text(kn_store store, int64_t index, const char **name, const char **text);
 
 /* ---- states to and from files and memory */
 
-/* Writes atomically; metadata gets "kiln.format" = the version of the format. */
+/* Writes atomically; metadata gets "kiln.format" = the version of the format, and of safetensors "kiln.checksum". */
 KN_API KN_MUST_CHECK kn_status kn_state_write(kn_state state, const char *path, kn_store_format format);
 KN_API KN_MUST_CHECK kn_status kn_state_read(kn_state state, const char *path);
 /* The bytes that kn_state_write would put into a file (KN_STORE_AUTO: safetensors, KN_STORE_NUMPY: .npz) in new memory, which

@@ -1,6 +1,7 @@
 /* The writer of NumPy's .npy and of .npz archives with stored entries, which numpy.load reads. */
 #include "store/numpy.h"
 #include "store/zip.h"
+#include "support/checksum.h"
 #include "support/failure.h"
 #include "support/json.h"
 #include <kn/tensor.h>

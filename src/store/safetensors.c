@@ -31,10 +31,13 @@ static const kni_dtype_word words[] = {
 
 const char *kni_safetensors_word(kn_dtype dtype) { return kni_dtype_word_of(words, dtype); }
 
-static const kni_dtype_word *find_word(const kni_json *value)
+/* Whether this Kiln, or one before it, wrote the file: then what it does not know is damage. */
+static bool is_own(kn_store store)
 {
-    if (!value || value->kind != KNI_JSON_TEXT) return NULL;
-    return kni_dtype_word_find(words, value->text, strlen(value->text));
+    const char *name, *text;
+    for (int64_t i = 0; kn_store_text(store, i, &name, &text); i++)
+        if (!strcmp(name, KNI_STORE_VERSION_NAME)) return !kni_store_is_later(text);
+    return false;
 }
 
 static bool is_size(const kni_json *value)
@@ -45,14 +48,15 @@ static bool is_size(const kni_json *value)
 static kn_status read_shape(kn_store store, const kni_json *value, const char *name, kn_shape *shape)
 {
     if (!value || value->kind != KNI_JSON_ARRAY)
-        return kni_source_bad(store->source, "tensor '%s' has no shape", name);
+        return kni_source_damaged(store->source, "tensor '%s' has no shape", name);
     if (value->count > KN_MAX_RANK)
-        return kni_source_bad(store->source, "tensor '%s' has %lld axes; at most %d are possible", name,
-                              (long long)value->count, KN_MAX_RANK);
+        return (is_own(store) ? kni_source_damaged : kni_source_bad)(
+            store->source, "tensor '%s' has %lld axes; at most %d are possible", name,
+            (long long)value->count, KN_MAX_RANK);
     for (const kni_json *size = value->first; size; size = size->next) {
         if (!is_size(size))
-            return kni_source_bad(store->source, "the shape of tensor '%s' has an entry that is no size",
-                                  name);
+            return kni_source_damaged(store->source, "the shape of tensor '%s' has an entry that is no size",
+                                      name);
         shape->dims[shape->rank++] = size->integer;
     }
     return KN_OK;
@@ -64,17 +68,19 @@ static kn_status read_tensor(kn_store store, const kni_json *value, uint64_t dat
     kni_store_item *item = kni_store_add(store, name, strlen(name));
     if (!item) return KN_ERROR_MEMORY;
     if (value->kind != KNI_JSON_OBJECT)
-        return kni_source_bad(store->source, "tensor '%s' is no object", name);
+        return kni_source_damaged(store->source, "tensor '%s' is no object", name);
     const kni_json *dtype = kni_json_member(value, "dtype"), *place = kni_json_member(value, "data_offsets");
-    item->word = find_word(dtype);
+    if (!dtype || dtype->kind != KNI_JSON_TEXT)
+        return kni_source_damaged(store->source, "tensor '%s' has no dtype", name);
+    item->word = kni_dtype_word_find(words, dtype->text, strlen(dtype->text));
     if (!item->word)
-        return kni_source_bad(store->source, "tensor '%s' has the unknown dtype '%s'", name,
-                              dtype && dtype->kind == KNI_JSON_TEXT ? dtype->text : "");
+        return (is_own(store) ? kni_source_damaged : kni_source_bad)(
+            store->source, "tensor '%s' has the unknown dtype '%s'", name, dtype->text);
     kn_status status = read_shape(store, kni_json_member(value, "shape"), name, &item->shape);
     if (status) return status;
     if (!place || place->kind != KNI_JSON_ARRAY || place->count != 2 || !is_size(place->first) ||
         !is_size(place->first->next) || place->first->integer > place->first->next->integer)
-        return kni_source_bad(store->source, "tensor '%s' has no valid data_offsets", name);
+        return kni_source_damaged(store->source, "tensor '%s' has no valid data_offsets", name);
     item->offset = (uint64_t)place->first->integer;
     item->container = data;
     item->swapped = kni_machine_is_big();
@@ -82,9 +88,9 @@ static kn_status read_tensor(kn_store store, const kni_json *value, uint64_t dat
     int64_t elements = kni_store_elements(&item->shape, item->word->size);
     int64_t bytes = place->first->next->integer - place->first->integer;
     if (elements < 0 || elements * item->word->size != bytes)
-        return kni_source_bad(store->source,
-                              "tensor '%s' has %lld bytes, which its shape and dtype do not give", name,
-                              (long long)bytes);
+        return kni_source_damaged(store->source,
+                                  "tensor '%s' has %lld bytes, which its shape and dtype do not give", name,
+                                  (long long)bytes);
     item->span = (uint64_t)place->first->next->integer;
     return KN_OK;
 }
@@ -114,23 +120,24 @@ static kn_status check_tiling(kn_store store, uint64_t bytes)
     kn_status status = KN_OK;
     for (size_t i = 0; i < n && !status; end = pieces[i++].end) {
         if (pieces[i].begin != end)
-            status =
-                kni_source_bad(store->source, "tensor '%s' begins at byte %llu of the data and not at %llu",
-                               pieces[i].name, (unsigned long long)pieces[i].begin, (unsigned long long)end);
+            status = kni_source_damaged(
+                store->source, "tensor '%s' begins at byte %llu of the data and not at %llu", pieces[i].name,
+                (unsigned long long)pieces[i].begin, (unsigned long long)end);
     }
     free(pieces);
     if (!status && end != bytes)
-        status = kni_source_bad(store->source, "the tensors need %llu bytes, the file has %llu",
-                                (unsigned long long)end, (unsigned long long)bytes);
+        status = kni_source_damaged(store->source, "the tensors need %llu bytes, the file has %llu",
+                                    (unsigned long long)end, (unsigned long long)bytes);
     return status;
 }
 
 static kn_status read_metadata(kn_store store, const kni_json *metadata)
 {
-    if (metadata->kind != KNI_JSON_OBJECT) return kni_source_bad(store->source, "__metadata__ is no object");
+    if (metadata->kind != KNI_JSON_OBJECT)
+        return kni_source_damaged(store->source, "__metadata__ is no object");
     for (const kni_json *text = metadata->first; text; text = text->next) {
         if (text->kind != KNI_JSON_TEXT)
-            return kni_source_bad(store->source, "the metadata '%s' is no text", text->key);
+            return kni_source_damaged(store->source, "the metadata '%s' is no text", text->key);
         kn_status status = kni_store_add_text(store, text->key, text->text, text->length);
         if (status) return status;
     }
@@ -139,15 +146,33 @@ static kn_status read_metadata(kn_store store, const kni_json *metadata)
 
 static kn_status read_header(kn_store store, const kni_json *root, uint64_t data)
 {
-    if (root->kind != KNI_JSON_OBJECT) return kni_source_bad(store->source, "the header is no JSON object");
-    kn_status status = KN_OK;
+    if (root->kind != KNI_JSON_OBJECT)
+        return kni_source_damaged(store->source, "the header is no JSON object");
+    const kni_json *metadata = kni_json_member(root, "__metadata__");
+    kn_status status = metadata ? read_metadata(store, metadata) : KN_OK;
     for (const kni_json *value = root->first; value && !status; value = value->next)
-        status = strcmp(value->key, "__metadata__") ? read_tensor(store, value, data)
-                                                    : read_metadata(store, value);
+        if (strcmp(value->key, "__metadata__"))
+            status = read_tensor(store, value, data);
+        else if (value != metadata)
+            status = kni_source_damaged(store->source, "there are two __metadata__");
     if (!status) status = check_tiling(store, store->source->bytes - data);
     for (int64_t i = 0; i < store->count && !status; i++)
         status = kni_store_check_item(store, &store->items[i]);
     return status;
+}
+
+/* NULL with the failure noted. */
+static kni_json_document parse_header(const kni_source *source, const char *text, size_t length,
+                                      kn_status *status)
+{
+    kni_failure_held held;
+    kni_failure_hold(&held);
+    kni_json_document document = kni_json_parse(text, length, "the header");
+    kni_failure_release(&held, KN_OK, KN_NONE);
+    if (document) return document;
+    *status = held.status == KN_ERROR_MEMORY ? kni_failure_memory("reading safetensors")
+                                             : kni_source_damaged(source, "%s", held.text);
+    return NULL;
 }
 
 kn_status kni_safetensors_read(kn_store store)
@@ -158,15 +183,15 @@ kn_status kni_safetensors_read(kn_store store)
     if (status) return status;
     uint64_t length = kni_little(head, 8);
     if (length > LARGEST_HEADER || length > source->bytes - 8)
-        return kni_source_bad(source, "the header claims %llu bytes, the file has %llu",
-                              (unsigned long long)length, (unsigned long long)source->bytes);
+        return kni_source_damaged(source, "the header claims %llu bytes, the file has %llu",
+                                  (unsigned long long)length, (unsigned long long)source->bytes);
     char *text = malloc((size_t)length + 1);
     if (!text) return kni_failure_memory("reading safetensors");
     text[length] = 0;
     status = kni_source_read(source, 8, text, (size_t)length);
     if (!status) {
-        kni_json_document document = kni_json_parse(text, (size_t)length, source->name);
-        status = document ? read_header(store, kni_json_root(document), 8 + length) : KN_ERROR_IO;
+        kni_json_document document = parse_header(source, text, (size_t)length, &status);
+        if (document) status = read_header(store, kni_json_root(document), 8 + length);
         kni_json_free(document);
     }
     free(text);

@@ -36,7 +36,7 @@ static kn_status add_value(void *context, const kn_module_entry *entry)
     kn_dtype dtype = kn_dtype_of(value);
     if (s->args->cast && kn_dtype_is_float(dtype) && kni_name_rules_take(&s->cast_rules, entry->path))
         dtype = s->args->cast;
-    s->w.values[s->w.count++] = (kni_store_value){name, value, dtype};
+    s->w.values[s->w.count++] = (kni_store_value){name, value, dtype, 0};
     return KN_OK;
 }
 
@@ -51,7 +51,7 @@ static kn_status add_texts(saving *s)
     if (!s->w.texts) return kni_failure_memory("kn_save");
     for (int64_t i = 0; i < count; i += 2)
         s->w.texts[s->w.text_count++] =
-            (kni_store_text){(char *)(uintptr_t)list[i], (char *)(uintptr_t)list[i + 1]};
+            (kni_store_text){(char *)(uintptr_t)list[i], (char *)(uintptr_t)list[i + 1], 0};
     return KN_OK;
 }
 

@@ -89,8 +89,8 @@ void kni_source_release(kni_source *source)
 kn_status kni_source_read(const kni_source *source, uint64_t offset, void *out, size_t bytes)
 {
     if (offset > source->bytes || bytes > source->bytes - offset)
-        return kni_source_bad(source, "%zu bytes are wanted at byte %llu, but the file ends at byte %llu",
-                              bytes, (unsigned long long)offset, (unsigned long long)source->bytes);
+        return kni_source_damaged(source, "%zu bytes are wanted at byte %llu, but the file ends at byte %llu",
+                                  bytes, (unsigned long long)offset, (unsigned long long)source->bytes);
     if (source->data) {
         if (bytes) memcpy(out, source->data + offset, bytes);
         return KN_OK;
@@ -105,13 +105,29 @@ kn_status kni_source_read(const kni_source *source, uint64_t offset, void *out, 
     return KN_OK;
 }
 
-kn_status kni_source_bad(const kni_source *source, const char *format, ...)
+static kn_status tell(const kni_source *source, const char *kind, const char *format, va_list arguments)
 {
     char text[KNI_FAILURE_TEXT], plain[KNI_FAILURE_TEXT];
+    vsnprintf(text, sizeof text, format, arguments);
+    kni_escape(plain, sizeof plain, text);
+    return kni_failure(KN_ERROR_IO, "%s: %s%s", source->name, kind, plain);
+}
+
+kn_status kni_source_bad(const kni_source *source, const char *format, ...)
+{
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    kn_status status = tell(source, "", format, arguments);
     va_end(arguments);
-    kni_escape(plain, sizeof plain, text);
-    return kni_failure(KN_ERROR_IO, "%s: %s", source->name, plain);
+    return status;
+}
+
+kn_status kni_source_damaged(const kni_source *source, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    kn_status status = tell(source, "damaged: ", format, arguments);
+    va_end(arguments);
+    kni_damage_note();
+    return status;
 }

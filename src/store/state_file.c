@@ -1,5 +1,5 @@
 /* States to and from files and memory. */
-#include "store/store_object.h"
+#include "store/store_checksum.h"
 #include "support/failure.h"
 #include <kn/tensor.h>
 #include <stdlib.h>
@@ -72,7 +72,8 @@ static kn_status put_all(kn_state state, kn_store store, const kn_tensor *tensor
     for (int64_t i = 0; i < store->count && !status; i++)
         status = kn_state_put(state, "", store->items[i].name, tensors[i]);
     for (int64_t i = 0; i < store->text_count && !status; i++)
-        if (strcmp(store->texts[i].name, KNI_STORE_VERSION_NAME))
+        if (strcmp(store->texts[i].name, KNI_STORE_VERSION_NAME) &&
+            strcmp(store->texts[i].name, KNI_STORE_CHECKSUM_NAME))
             status = kn_state_put_text(state, store->texts[i].name, store->texts[i].text);
     return status;
 }

@@ -1,5 +1,5 @@
 /* Stores: opening a file by its content, the directory of its tensors and texts, and finding names. */
-#include "store/store_object.h"
+#include "store/store_checksum.h"
 #include "store/zip.h"
 #include "support/failure.h"
 #include <kn/tensor.h>
@@ -74,7 +74,7 @@ kn_status kni_store_add_text(kn_store store, const char *name, const char *text,
         return kni_failure_memory("kn_store_open");
     }
     store->texts = texts;
-    store->texts[store->text_count++] = (kni_store_text){name_copy, text_copy};
+    store->texts[store->text_count++] = (kni_store_text){name_copy, text_copy, length};
     return KN_OK;
 }
 
@@ -229,7 +229,7 @@ static kn_status read_directory(kn_store store, kn_store_format wanted)
     size_t known = store->source->bytes < sizeof head ? (size_t)store->source->bytes : sizeof head;
     kn_status status = kni_source_read(store->source, 0, head, known);
     if (status) return status;
-    if (known == 0) return kni_source_bad(store->source, "the file is empty");
+    if (known == 0) return kni_source_damaged(store->source, "the file is empty");
     bool zip = false;
     for (size_t i = 0; i < sizeof readers / sizeof *readers; i++) {
         const reader *r = &readers[i];
@@ -245,9 +245,10 @@ static kn_status read_directory(kn_store store, kn_store_format wanted)
             return kni_failure(KN_ERROR_UNSUPPORTED, "%s: the archive has no data.pkl", store->source->name);
     }
     if (wanted == KN_STORE_AUTO)
-        return kni_source_bad(store->source,
-                              "not a safetensors, PyTorch or NumPy file (it begins with %02x %02x %02x %02x)",
-                              head[0], head[1], head[2], head[3]);
+        return kni_source_damaged(
+            store->source,
+            "not a safetensors, PyTorch or NumPy file by its beginning (%02x %02x %02x %02x ... %02x)",
+            head[0], head[1], head[2], head[3], head[8]);
     return kni_source_bad(store->source, "not a file of the format that was asked for");
 }
 
@@ -264,12 +265,15 @@ static kn_store open_source(kni_source *source, const kn_store_args *args)
     kn_status status = KN_OK;
     if (args) {
         store->map = args->map;
+        store->skip_checksum = args->skip_checksum;
         store->limit = args->limit;
         if (args->top_key && !(store->top_key = copy_text(args->top_key, strlen(args->top_key))))
             status = kni_failure_memory("kn_store_open");
     }
     if (!status) status = read_directory(store, args ? args->format : KN_STORE_AUTO);
     if (!status) status = sort_names(store);
+    if (!status) status = kni_checksum_read(store);
+    if (!status && !store->skip_checksum) status = kni_checksum_check_header(store);
     if (!status) return store;
     kn_store_close(store);
     return NULL;

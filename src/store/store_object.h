@@ -8,7 +8,7 @@
 
 /* The version that is written into every file under this name, and the newest that is read. */
 #define KNI_STORE_VERSION_NAME "kiln.format"
-#define KNI_STORE_VERSION 1
+#define KNI_STORE_VERSION 2
 
 /* ---- bytes of a file or of the caller's memory, with a bound */
 
@@ -33,6 +33,9 @@ kn_status kni_source_read(const kni_source *source, uint64_t offset, void *out, 
 uint64_t kni_source_allowance(const kni_source *source);
 /* "FILE: what is wrong", as KN_ERROR_IO. */
 kn_status kni_source_bad(const kni_source *source, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* "FILE: damaged: where", noted as proof (kni_damage_note): the content cannot be what was written. */
+kn_status kni_source_damaged(const kni_source *source, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 static inline uint64_t kni_little(const unsigned char *p, int bytes)
@@ -71,10 +74,13 @@ typedef struct kni_store_item {
     uint64_t container, span;     /* the bytes around it: their place in the file, and how many there are */
     int64_t member;               /* entry of the archive that has its bytes, -1 where there is none */
     bool swapped;                 /* the bytes of an element are in the other order than this machine's */
+    bool has_crc, checked;        /* crc is that of its bytes in the file; they were compared with it */
+    uint32_t crc;
 } kni_store_item;
 
 typedef struct kni_store_text {
     char *name, *text;
+    size_t length; /* of the text, which may hold zeros */
 } kni_store_text;
 
 typedef struct kni_zip kni_zip;
@@ -82,7 +88,9 @@ typedef struct kni_zip kni_zip;
 struct kn_store_object {
     kni_source *source;
     kn_store_format format;
-    bool map;
+    bool map, skip_checksum;
+    bool has_crc; /* so do the tensors; header_crc is that of everything else */
+    uint32_t header_crc;
     int64_t limit;
     char *top_key;
     kni_zip *zip; /* of archives */
@@ -134,6 +142,7 @@ typedef struct kni_store_value {
     const char *name;
     kn_tensor tensor; /* borrowed */
     kn_dtype dtype;   /* what it is stored as */
+    uint32_t crc;     /* CRC-32C of its bytes, once they are written */
 } kni_store_value;
 
 typedef struct kni_store_writing {
@@ -157,9 +166,11 @@ kn_status kni_npz_write(kni_store_writing *writing);
 /* Bytes of a value in the file, -1 for a tensor that is none. */
 int64_t kni_store_value_bytes(const kni_store_value *value);
 /* Writes the elements, in the byte order of all files that Kiln writes (the lowest first). */
-kn_status kni_store_write_value(kni_atomic_file *file, const kni_store_value *value);
+kn_status kni_store_write_value(kni_atomic_file *file, kni_store_value *value);
 /* The version as text, for writers. */
 const char *kni_store_version_text(void);
+/* Whether the text is a version above the newest known here. */
+bool kni_store_is_later(const char *text);
 /* Refuses texts of a file of a later version. */
 kn_status kni_store_check_version(kn_store store);
 

@@ -1,7 +1,8 @@
 /* Reading one tensor of a store: plain bytes, strided views of a shared storage, other byte orders, and tensors that point
    into a mapped file. */
-#include "store/store_object.h"
+#include "store/store_checksum.h"
 #include "store/zip.h"
+#include "support/checksum.h"
 #include "support/failure.h"
 #include <kn/tensor.h>
 #include <stdlib.h>
@@ -75,7 +76,7 @@ static kn_status check_limit(kn_store store, const kni_store_item *item, size_t 
 }
 
 /* The bytes from the first element to the last, in new memory. */
-static kn_status read_block(kn_store store, const kni_store_item *item, unsigned char **block)
+static kn_status read_block(kn_store store, kni_store_item *item, unsigned char **block)
 {
     size_t bytes = reach(item);
     kn_status status = check_limit(store, item, bytes);
@@ -84,12 +85,13 @@ static kn_status read_block(kn_store store, const kni_store_item *item, unsigned
     if (!*block) return no_memory(store, item);
     if (kni_zip_packed(store->zip, item->member))
         return kni_zip_inflate(store->zip, store->source, item->member, item->offset, *block, bytes);
-    return kni_source_read(store->source, item->container + item->offset, *block, bytes);
+    status = kni_source_read(store->source, item->container + item->offset, *block, bytes);
+    if (status || !kni_checksum_wanted(store, item)) return status;
+    return kni_checksum_compare(store, item, kni_crc32c(0, *block, bytes));
 }
 
 /* The elements, contiguous and as this machine wants them, in new memory. */
-static kn_status read_elements(kn_store store, const kni_store_item *item, int64_t elements,
-                               unsigned char **data)
+static kn_status read_elements(kn_store store, kni_store_item *item, int64_t elements, unsigned char **data)
 {
     unsigned char *block = NULL;
     kn_status status = read_block(store, item, &block);
@@ -127,12 +129,14 @@ static unsigned char *mapped(kn_store store, const kni_store_item *item)
     return (unsigned char *)(uintptr_t)at;
 }
 
-static kn_status make_tensor(kn_store store, const kni_store_item *item, int64_t elements, kn_tensor *t)
+static kn_status make_tensor(kn_store store, kni_store_item *item, int64_t elements, kn_tensor *t)
 {
     kn_status status = item->member < 0 ? KN_OK : kni_zip_check(store->zip, store->source, item->member);
     if (status) return status;
     unsigned char *data = mapped(store, item);
     if (data) {
+        if (kni_checksum_wanted(store, item)) status = kni_checksum_check(store, item);
+        if (status) return status;
         *t = kn_wrap(data, item->word->dtype, item->shape, item->strides, release_source,
                      kni_source_retain(store->source));
         return KN_OK;
@@ -145,7 +149,7 @@ static kn_status make_tensor(kn_store store, const kni_store_item *item, int64_t
     return KN_OK;
 }
 
-static kn_tensor read_item(kn_store store, const kni_store_item *item)
+static kn_tensor read_item(kn_store store, kni_store_item *item)
 {
     if (item->word->dtype == KN_DTYPE_NONE)
         return kni_poisoned(
@@ -172,6 +176,15 @@ kn_tensor kn_store_tensor(kn_store store, int64_t index)
 kn_tensor kni_store_rows(kn_store store, int64_t index, int64_t row, int64_t rows)
 {
     kni_store_item part = store->items[index];
+    /* A part has no checksum of its own, so the whole is compared, once. */
+    if (kni_checksum_wanted(store, &part)) {
+        kni_failure_held held;
+        kni_failure_hold(&held);
+        kn_status status = kni_checksum_check(store, &store->items[index]);
+        kn_tensor bad = kni_failure_release(&held, status, KN_NONE);
+        if (status) return bad;
+    }
+    part.checked = true;
     part.offset += (uint64_t)(row * part.strides[0]) * (uint64_t)part.word->size;
     part.shape.dims[0] = rows;
     return read_item(store, &part);

@@ -1,6 +1,7 @@
 /* Writing: picks the format, adds the version, and writes safetensors. Files are written whole or not at all, and the same
    content always gives the same bytes. */
-#include "store/store_object.h"
+#include "store/store_checksum.h"
+#include "support/checksum.h"
 #include "support/failure.h"
 #include "support/json.h"
 #include <kn/tensor.h>
@@ -12,12 +13,11 @@ enum { ALIGNMENT = 64 };
 
 const char *kni_store_version_text(void)
 {
-    _Static_assert(KNI_STORE_VERSION == 1, "write the version as text here");
-    return "1";
+    _Static_assert(KNI_STORE_VERSION == 2, "write the version as text here");
+    return "2";
 }
 
-/* Digits that are a number above the newest version known here. */
-static bool is_later(const char *text)
+bool kni_store_is_later(const char *text)
 {
     long long version = strspn(text, "0123456789") == strlen(text) && *text ? strtoll(text, NULL, 10) : 0;
     return version > KNI_STORE_VERSION;
@@ -27,7 +27,7 @@ kn_status kni_store_check_version(kn_store store)
 {
     const char *name, *text;
     for (int64_t i = 0; kn_store_text(store, i, &name, &text); i++)
-        if (!strcmp(name, KNI_STORE_VERSION_NAME) && is_later(text))
+        if (!strcmp(name, KNI_STORE_VERSION_NAME) && kni_store_is_later(text))
             return kni_source_bad(
                 store->source, "written by a later Kiln (format %.20s; this one reads up to %d): update Kiln",
                 text, KNI_STORE_VERSION);
@@ -48,7 +48,7 @@ int64_t kni_store_value_bytes(const kni_store_value *value)
     return count < 0 ? -1 : kn_dtype_bytes(value->dtype, count);
 }
 
-kn_status kni_store_write_value(kni_atomic_file *file, const kni_store_value *value)
+kn_status kni_store_write_value(kni_atomic_file *file, kni_store_value *value)
 {
     int64_t bytes = kni_store_value_bytes(value);
     if (bytes == 0) return KN_OK;
@@ -60,6 +60,7 @@ kn_status kni_store_write_value(kni_atomic_file *file, const kni_store_value *va
     kn_status status = kn_read_as(value->tensor, value->dtype, data, (size_t)bytes);
     if (!status && kni_machine_is_big())
         kni_swap_bytes(data, kn_count(value->tensor), (int32_t)kn_dtype_bytes(value->dtype, 1));
+    if (!status) value->crc = kni_crc32c(0, data, (size_t)bytes);
     if (!status) status = kni_atomic_write(file, data, (size_t)bytes);
     free(data);
     return status;
@@ -81,7 +82,8 @@ static int by_width_and_name(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-static void write_metadata(kni_buffer *out, const kni_store_writing *w)
+/* Leaves *place, of the checksums' text, blank: it is known when all tensors are written. */
+static void write_metadata(kni_buffer *out, const kni_store_writing *w, size_t *place)
 {
     kni_buffer_text(out, "{\"__metadata__\":{\"" KNI_STORE_VERSION_NAME "\":\"");
     kni_buffer_text(out, kni_store_version_text());
@@ -92,7 +94,14 @@ static void write_metadata(kni_buffer *out, const kni_store_writing *w)
         kni_buffer_text(out, ":");
         kni_json_write_text(out, w->texts[i].text, strlen(w->texts[i].text));
     }
-    kni_buffer_text(out, "}");
+    kni_buffer_text(out, ",\"" KNI_STORE_CHECKSUM_NAME "\":\"");
+    size_t length = kni_checksum_length(w->count);
+    *place = out->length;
+    if (kni_buffer_reserve(out, length + 1)) {
+        memset(out->data + out->length, ' ', length);
+        out->length += length;
+    }
+    kni_buffer_text(out, "\"}");
 }
 
 static kn_status write_entry(kni_buffer *out, const kni_store_writing *w, int64_t i, int64_t *offset)
@@ -117,12 +126,12 @@ static kn_status write_entry(kni_buffer *out, const kni_store_writing *w, int64_
     return KN_OK;
 }
 
-static kn_status write_header(kni_buffer *out, const kni_store_writing *w)
+static kn_status write_header(kni_buffer *out, const kni_store_writing *w, size_t *place)
 {
     int64_t offset = 0;
     kn_status status = KN_OK;
     kni_buffer_append(out, "\0\0\0\0\0\0\0\0", 8);
-    write_metadata(out, w);
+    write_metadata(out, w, place);
     for (int64_t i = 0; i < w->count && !status; i++) status = write_entry(out, w, i, &offset);
     if (status) return status;
     kni_buffer_text(out, "}");
@@ -132,17 +141,48 @@ static kn_status write_header(kni_buffer *out, const kni_store_writing *w)
     return KN_OK;
 }
 
+/* The header, the tensors, and then the checksums at their place in the header. */
+static kn_status write_content(kni_atomic_file *file, kni_store_writing *w, const kni_buffer *header,
+                               size_t place)
+{
+    kni_buffer sums = {0};
+    kn_status status = kni_atomic_write(file, header->data, header->length);
+    for (int64_t i = 0; i < w->count && !status; i++) status = kni_store_write_value(file, &w->values[i]);
+    if (!status) status = kni_checksum_write(w, &sums);
+    if (!status) status = kni_atomic_patch(file, place, sums.data, sums.length);
+    kni_buffer_free(&sums);
+    return status;
+}
+
+/* A pipe cannot be gone back in, so its bytes are put together first. */
+static kn_status write_pipe(kni_atomic_file *pipe, kni_store_writing *w, const kni_buffer *header,
+                            size_t place)
+{
+    char *data = NULL;
+    size_t bytes = 0;
+    kni_atomic_file memory;
+    kn_status status = kni_atomic_open_memory(&memory, &data, &bytes);
+    if (status) return status;
+    status = write_content(&memory, w, header, place);
+    if (status)
+        kni_atomic_cancel(&memory);
+    else
+        status = kni_atomic_commit(&memory);
+    if (!status) status = kni_atomic_write(pipe, data, bytes);
+    free(data);
+    return status;
+}
+
 kn_status kni_safetensors_write(kni_store_writing *w)
 {
     kni_buffer header = {0};
     kni_atomic_file file;
+    size_t place = 0;
     if (w->count) qsort(w->values, (size_t)w->count, sizeof *w->values, by_width_and_name);
-    kn_status status = write_header(&header, w);
+    kn_status status = write_header(&header, w, &place);
     if (!status) status = kni_store_target(w, &file);
     if (!status) {
-        status = kni_atomic_write(&file, header.data, header.length);
-        for (int64_t i = 0; i < w->count && !status; i++)
-            status = kni_store_write_value(&file, &w->values[i]);
+        status = (file.temporary || file.memory ? write_content : write_pipe)(&file, w, &header, place);
         if (status)
             kni_atomic_cancel(&file);
         else
@@ -196,9 +236,13 @@ static kn_status check_names(const kni_store_writing *w)
         if (i && !strcmp(w->texts[i].name, w->texts[i - 1].name))
             return kni_failure(KN_ERROR_ARGUMENT, "writing '%s': the text '%s' is given twice", w->path,
                                w->texts[i].name);
-        if (!strcmp(w->texts[i].name, KNI_STORE_VERSION_NAME))
+        if (!strcmp(w->texts[i].name, KNI_STORE_VERSION_NAME) ||
+            !strcmp(w->texts[i].name, KNI_STORE_CHECKSUM_NAME))
             return kni_failure(KN_ERROR_ARGUMENT, "writing '%s': the text '%s' is Kiln's own", w->path,
-                               KNI_STORE_VERSION_NAME);
+                               w->texts[i].name);
+        if (!kni_json_is_text(w->texts[i].name, strlen(w->texts[i].name)))
+            return kni_failure(KN_ERROR_ARGUMENT, "writing '%s': the name of a text, '%s', is not UTF-8",
+                               w->path, w->texts[i].name);
     }
     const char **names = malloc(((size_t)w->count + 1) * sizeof *names);
     if (!names) return kni_failure_memory("writing a store");
@@ -209,6 +253,9 @@ static kn_status check_names(const kni_store_writing *w)
         if (!strcmp(names[i], "__metadata__") || !*names[i])
             status = kni_failure(KN_ERROR_ARGUMENT, "writing '%s': a tensor cannot be called '%s'", w->path,
                                  names[i]);
+        else if (!kni_json_is_text(names[i], strlen(names[i])))
+            status = kni_failure(KN_ERROR_ARGUMENT, "writing '%s': the name of a tensor, '%s', is not UTF-8",
+                                 w->path, names[i]);
         else if (i && !strcmp(names[i], names[i - 1]))
             status = kni_failure(KN_ERROR_ARGUMENT, "writing '%s': two tensors are called '%s'", w->path,
                                  names[i]);
@@ -227,6 +274,7 @@ kn_status kni_store_write(kni_store_writing *w, kn_store_format format)
                            "writing '%s': PyTorch files are read, not written; write .safetensors, which "
                            "safetensors.torch.load_file reads",
                            w->path);
+    for (int64_t i = 0; i < w->text_count; i++) w->texts[i].length = strlen(w->texts[i].text);
     if (w->text_count) qsort(w->texts, (size_t)w->text_count, sizeof *w->texts, by_text);
     kn_status status = check_names(w);
     return status ? status : e->write(w);

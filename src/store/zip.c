@@ -1,6 +1,7 @@
 /* The directory of a zip archive. It is read from the end of the file, with every count and place checked against the file's
    size, so that a forged one costs no more memory than its own bytes. */
 #include "store/zip.h"
+#include "support/checksum.h"
 #include "support/failure.h"
 #include <stdlib.h>
 #include <string.h>

@@ -49,7 +49,4 @@ kn_status kni_zip_read(const kni_zip *zip, const kni_source *source, int64_t ent
 kn_status kni_zip_read_all(const kni_zip *zip, const kni_source *source, int64_t entry, size_t limit,
                            kni_buffer *out);
 
-/* The checksum of zip, continued from a former part (0 at first). */
-uint32_t kni_crc32(uint32_t crc, const void *data, size_t bytes);
-
 #endif

@@ -1,54 +1,10 @@
-/* Deflated entries of zip archives; and the checksum of zip. */
+/* Deflated entries of zip archives. */
 #include "store/zip.h"
+#include "support/checksum.h"
 #include "support/failure.h"
 #include "support/library_zlib.h"
 #include <stdlib.h>
 #include <string.h>
-
-enum { WORTH_TABLES = 1 << 13 };
-
-/* The remainders of all half bytes for the polynomial of zip: two steps a byte, no table to fill first. */
-static const uint32_t half[16] = {0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4,
-                                  0x4db26158, 0x5005713c, 0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c,
-                                  0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c};
-
-static uint32_t crc_bytes(uint32_t crc, const unsigned char *p, size_t bytes)
-{
-    for (size_t i = 0; i < bytes; i++) {
-        crc ^= p[i];
-        crc = crc >> 4 ^ half[crc & 15];
-        crc = crc >> 4 ^ half[crc & 15];
-    }
-    return crc;
-}
-
-/* Eight bytes at a time: table k has the remainder of each byte that k others follow. The tables are made anew for each call,
-   which long data pays for and which needs no state that threads share. */
-static uint32_t crc_words(uint32_t crc, const unsigned char **p, size_t *bytes)
-{
-    uint32_t table[8][256];
-    for (uint32_t i = 0; i < 256; i++) table[0][i] = crc_bytes(i, (const unsigned char *)"", 1);
-    for (int k = 1; k < 8; k++)
-        for (int i = 0; i < 256; i++) table[k][i] = table[k - 1][i] >> 8 ^ table[0][table[k - 1][i] & 255];
-    const unsigned char *at = *p, *end = at + *bytes / 8 * 8;
-    for (; at < end; at += 8) {
-        uint32_t low = crc ^ (uint32_t)kni_little(at, 4), high = (uint32_t)kni_little(at + 4, 4);
-        crc = table[7][low & 255] ^ table[6][low >> 8 & 255] ^ table[5][low >> 16 & 255] ^
-              table[4][low >> 24] ^ table[3][high & 255] ^ table[2][high >> 8 & 255] ^
-              table[1][high >> 16 & 255] ^ table[0][high >> 24];
-    }
-    *p = end;
-    *bytes %= 8;
-    return crc;
-}
-
-uint32_t kni_crc32(uint32_t crc, const void *data, size_t bytes)
-{
-    const unsigned char *p = data;
-    crc = ~crc;
-    if (bytes >= WORTH_TABLES) crc = crc_words(crc, &p, &bytes);
-    return ~crc_bytes(crc, p, bytes);
-}
 
 #ifndef KNI_WITH_ZLIB
 kn_status kni_zip_inflate(const kni_zip *zip, const kni_source *source, int64_t entry, uint64_t offset,

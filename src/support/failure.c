@@ -48,12 +48,14 @@ static kn_status fail(kn_status code, const char *text)
     escape(plain, sizeof plain, text, true);
     if (!holding) return kn_custom_fail(code, plain);
     memcpy(holding->text, plain, sizeof plain);
+    holding->status = code;
     return code;
 }
 
 void kni_failure_hold(kni_failure_held *held)
 {
     held->text[0] = 0;
+    held->status = KN_OK;
     held->outer = holding;
     holding = held;
 }
@@ -90,6 +92,12 @@ kn_status kni_failure_of(kn_tensor t)
     kn_error_text(t, text, sizeof text);
     return fail(code, text);
 }
+
+static _Thread_local uint64_t damages;
+
+void kni_damage_note(void) { damages++; }
+
+uint64_t kni_damage_count(void) { return damages; }
 
 kni_failure_mark kni_failure_mark_now(void)
 {

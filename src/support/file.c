@@ -173,6 +173,7 @@ kn_status kni_atomic_open_memory(kni_atomic_file *f, char **data, size_t *bytes)
     *bytes = 0;
     f->path = strdup("memory");
     f->file = f->path ? open_memstream(data, bytes) : NULL;
+    f->memory = data;
     if (f->file) return KN_OK;
     forget(f);
     return kni_failure_memory("writing to memory");
@@ -184,6 +185,19 @@ kn_status kni_atomic_write(kni_atomic_file *f, const void *data, size_t bytes)
     return file_failure("write", f->path);
 }
 
+kn_status kni_atomic_patch(kni_atomic_file *f, size_t place, const void *data, size_t bytes)
+{
+    if (f->memory) { /* not by seeking, which leaves a zero behind */
+        if (fflush(f->file) != 0) return file_failure("write", f->path);
+        memcpy(*f->memory + place, data, bytes);
+        return KN_OK;
+    }
+    if (fseeko(f->file, (off_t)place, SEEK_SET) != 0 || fwrite(data, 1, bytes, f->file) != bytes ||
+        fseeko(f->file, 0, SEEK_END) != 0)
+        return file_failure("write", f->path);
+    return KN_OK;
+}
+
 void kni_atomic_cancel(kni_atomic_file *f)
 {
     if (!f->file) return;
@@ -192,11 +206,13 @@ void kni_atomic_cancel(kni_atomic_file *f)
     forget(f);
 }
 
-/* The rename is on the disk only when its folder is. */
-static void sync_folder_of(const char *path)
+/* The rename is on the disk only when its folder is. A folder that cannot be synced at all (EINVAL on some file systems, one
+   without the right to read it) is no failure; a disk that fails is. */
+static kn_status sync_folder_of(const char *path)
 {
+    kn_status status = KN_OK;
     char *folder = strdup(path);
-    if (!folder) return;
+    if (!folder) return kni_failure_memory("writing a file");
     char *slash = strrchr(folder, '/');
     if (slash && slash != folder)
         *slash = 0;
@@ -204,10 +220,12 @@ static void sync_folder_of(const char *path)
         slash[1] = 0;
     int fd = open(slash ? folder : ".", O_RDONLY | O_CLOEXEC);
     if (fd >= 0) {
-        fsync(fd);
+        if (fsync(fd) != 0 && (errno == EIO || errno == ENOSPC || errno == EDQUOT))
+            status = file_failure("write the folder of", path);
         close(fd);
     }
     free(folder);
+    return status;
 }
 
 kn_status kni_atomic_commit(kni_atomic_file *f)
@@ -223,7 +241,7 @@ kn_status kni_atomic_commit(kni_atomic_file *f)
     }
     /* Closed after the rename: the lock keeps others away from the temporary name until it is free. */
     if (fclose(f->file) != 0 && !plain) status = file_failure("write", f->path);
-    if (plain) sync_folder_of(f->path);
+    if (plain) status = sync_folder_of(f->path);
     forget(f);
     return status;
 }

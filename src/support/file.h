@@ -16,11 +16,14 @@ kn_status kni_file_write(const char *path, const void *data, size_t bytes);
 typedef struct kni_atomic_file {
     FILE *file;
     char *path, *temporary;
+    char **memory; /* where the bytes are that are written to memory */
 } kni_atomic_file;
 kn_status kni_atomic_open(kni_atomic_file *f, const char *path);
 /* The same into memory, which is the caller's after the commit or the cancel (free); both places must outlive the file. */
 kn_status kni_atomic_open_memory(kni_atomic_file *f, char **data, size_t *bytes);
 kn_status kni_atomic_write(kni_atomic_file *f, const void *data, size_t bytes);
+/* Writes over bytes that were written before, of a file or of memory; a pipe cannot be gone back in. */
+kn_status kni_atomic_patch(kni_atomic_file *f, size_t place, const void *data, size_t bytes);
 /* Renames it into place; on failure the old file stays and the temporary one is removed. */
 kn_status kni_atomic_commit(kni_atomic_file *f);
 void kni_atomic_cancel(kni_atomic_file *f);

@@ -227,9 +227,12 @@ static bool number(reader *r, kni_json *value)
     }
     if (r->at - from > LONGEST_NUMBER) return fail(r, "the number has too many digits");
     value->kind = KNI_JSON_NUMBER;
-    value->number = decimal(from, (size_t)(r->at - from));
-    if (value->number - value->number != 0) return fail(r, "the number is too large");
     value->whole = plain && exact(first, last, negative, &value->integer);
+    /* Fifteen digits are exact as a double, without asking the C library. */
+    value->number = value->whole && last - first <= 15 && value->integer
+                        ? (double)value->integer
+                        : decimal(from, (size_t)(r->at - from));
+    if (value->number - value->number != 0) return fail(r, "the number is too large");
     if (!value->whole && !plain && value->number > -9e18 && value->number < 9e18) {
         value->integer = (int64_t)value->number;
         value->whole = (double)value->integer == value->number;
@@ -365,6 +368,26 @@ const kni_json *kni_json_member(const kni_json *object, const char *key)
     for (const kni_json *m = object->first; m; m = m->next)
         if (strcmp(m->key, key) == 0) return m;
     return NULL;
+}
+
+bool kni_json_is_text(const char *text, size_t length)
+{
+    for (size_t i = 0, n; i < length; i += n)
+        if ((n = sequence(text + i, length - i)) == 0) return false;
+    return true;
+}
+
+void kni_json_clean(kni_buffer *out, const char *text, size_t length)
+{
+    size_t from = 0;
+    for (size_t i = 0, n; i < length; i += n ? n : 1) {
+        n = sequence(text + i, length - i);
+        if (n) continue;
+        kni_buffer_append(out, text + from, i - from);
+        kni_buffer_text(out, "\xEF\xBF\xBD");
+        from = i + 1;
+    }
+    kni_buffer_append(out, text + from, length - from);
 }
 
 void kni_json_write_text(kni_buffer *out, const char *text, size_t length)

@@ -39,6 +39,10 @@ void kni_json_free(kni_json_document document);
 /* The member called key, or NULL. */
 const kni_json *kni_json_member(const kni_json *object, const char *key);
 
+/* Whether a text is UTF-8, as a name or a text of a document is. */
+bool kni_json_is_text(const char *text, size_t length);
+/* Appends a text with bytes that are not UTF-8 as U+FFFD. */
+void kni_json_clean(kni_buffer *out, const char *text, size_t length);
 /* Appends a quoted and escaped text. Bytes that are not UTF-8 become U+FFFD. */
 void kni_json_write_text(kni_buffer *out, const char *text, size_t length);
 /* The shortest decimal text that reads back as the same double; null for what is not finite. */

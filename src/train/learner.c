@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { KEPT_RUNS = 3 };
+
 static kn_status check_args(const kn_learner_args *a)
 {
     const char *wrong = NULL;
@@ -60,10 +62,11 @@ static kn_status fill(kn_learner l, const kn_learner_args *args)
     l->at.best_step = -1;
     l->saved_batches = -1;
     l->policy.keep_last = 2;
+    l->policy.keep_runs = KEPT_RUNS;
     bool copied = copy_text(&l->name, args->name, "run") && copy_text(&l->folder, args->folder, NULL) &&
                   copy_text(&l->schedule_metric, args->schedule_metric, "loss") &&
                   copy_text(&l->best_metric, NULL, "loss");
-    if (copied && l->folder) l->checkpoints = kni_path_join(l->folder, "checkpoint");
+    if (copied && l->folder) l->checkpoints = kni_path_join(l->folder, KNI_CHECKPOINTS);
     if (!copied || (l->folder && !l->checkpoints)) return kni_failure_memory("kn_learner_make");
     if (l->args.accumulate > 1 && !(l->accumulator = kn_accumulator_make())) return KN_ERROR_MEMORY;
     kn_status status = kn_learner_add_metric(l, kn_metric_loss());
@@ -176,16 +179,17 @@ kn_status kn_learner_add_renderer(kn_learner learner, kn_renderer renderer)
 kn_status kn_learner_set_checkpoints(kn_learner learner, const kn_checkpoint_policy *policy)
 {
     kn_learner l = learner;
-    if (!l || !policy || policy->keep_last < -1 || policy->every_steps < 0)
+    if (!l || !policy || policy->keep_last < -1 || policy->keep_runs < -1 || policy->every_steps < 0)
         return kni_failure(
             KN_ERROR_ARGUMENT,
-            "kn_learner_set_checkpoints: the learner or the policy is NULL, keep_last is below "
-            "-1 or every_steps below 0");
+            "kn_learner_set_checkpoints: the learner or the policy is NULL, keep_last or keep_runs is below "
+            "-1, or every_steps below 0");
     if (!copy_text(&l->best_metric, policy->best_metric, "loss"))
         return kni_failure_memory("kn_learner_set_checkpoints");
     l->policy = *policy;
     l->policy.best_metric = l->best_metric;
     if (l->policy.keep_last == 0) l->policy.keep_last = 2;
+    if (l->policy.keep_runs == 0) l->policy.keep_runs = KEPT_RUNS;
     return KN_OK;
 }
 

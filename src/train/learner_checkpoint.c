@@ -226,16 +226,18 @@ static kn_status apply(kn_learner l, kn_state state)
     return status;
 }
 
-/* Reads a file into a new state; NULL with kn_last_error(). */
-static kn_state read_state(const char *path)
+/* Reads a file into a new state; *state is NULL on failure. */
+static kn_status read_state(const char *path, kn_state *state)
 {
-    kn_state state = kn_state_make();
+    *state = kn_state_make();
+    if (!*state) return KN_ERROR_MEMORY;
     kn_scope scope = kn_scope_begin();
-    bool good = state && kn_state_read(state, path) == KN_OK;
+    kn_status status = kn_state_read(*state, path);
     kn_scope_end(scope, KN_NONE);
-    if (good) return state;
-    kn_state_free(state);
-    return NULL;
+    if (!status) return KN_OK;
+    kn_state_free(*state);
+    *state = NULL;
+    return status;
 }
 
 static kn_status apply_named(kn_learner l, kn_state state, const char *path)
@@ -249,8 +251,19 @@ static kn_status apply_named(kn_learner l, kn_state state, const char *path)
     return kni_failure(status, "%.150s: %s", path, text);
 }
 
-/* The newest checkpoint that can be read; *state is NULL where there is none. */
-static kn_status read_newest(kn_learner l, kn_state *state, char **path)
+/* Reads one checkpoint. A damaged one is no failure, but *state is NULL; with aside it is renamed. */
+static kn_status read_sound(kn_learner l, const char *path, bool aside, kn_state *state)
+{
+    uint64_t damages = kni_damage_count();
+    kn_status status = read_state(path, state);
+    /* Everything but proof of damage may be better the next time, so the run must not go on from an older file. */
+    if (!status || kni_damage_count() == damages) return status;
+    kni_learner_message(l, KN_SPLIT_TRAIN, "the checkpoint %s is passed over: %s", path, kn_last_error());
+    return aside ? kni_learner_set_aside(l, path) : KN_OK;
+}
+
+/* The newest checkpoint that is not damaged; *state is NULL where there is none. */
+static kn_status read_newest(kn_learner l, bool aside, kn_state *state, char **path)
 {
     kni_step_list list;
     kn_status status = kni_learner_list(l, &list);
@@ -259,14 +272,7 @@ static kn_status read_newest(kn_learner l, kn_state *state, char **path)
     for (int64_t i = list.count - 1; i >= 0 && !status && !*state; i--) {
         free(*path);
         *path = kni_learner_path(l, list.steps[i]);
-        if (!*path) {
-            status = kni_failure_memory("kn_learner_resume");
-            break;
-        }
-        *state = read_state(*path);
-        if (!*state)
-            kni_learner_message(l, KN_SPLIT_TRAIN, "the checkpoint %s is passed over: %s", *path,
-                                kn_last_error());
+        status = *path ? read_sound(l, *path, aside, state) : kni_failure_memory("kn_learner_resume");
     }
     free(list.steps);
     return status;
@@ -288,7 +294,7 @@ kn_status kn_learner_resume(kn_learner learner, bool *resumed)
     kni_learner_remove_leftovers(l);
     kn_state state;
     char *path;
-    status = read_newest(l, &state, &path);
+    status = read_newest(l, true, &state, &path);
     if (!status && state) {
         status = apply_named(l, state, path);
         if (!status) kni_learner_message(l, KN_SPLIT_TRAIN, "resumed from %s", path);
@@ -304,41 +310,43 @@ kn_status kn_learner_load(kn_learner learner, const char *path)
     kn_status status = check_idle(learner, "kn_learner_load");
     if (status) return status;
     if (!path) return kni_failure(KN_ERROR_ARGUMENT, "kn_learner_load: the path is NULL");
-    kn_state state = read_state(path);
-    if (!state) return KN_ERROR_IO;
-    status = apply_named(learner, state, path);
+    kn_state state;
+    status = read_state(path, &state);
+    if (!status) status = apply_named(learner, state, path);
     kn_state_free(state);
     return status;
 }
 
-/* The step of the best checkpoint: of this run, else as the newest checkpoint has it. */
-static int64_t best_step(kn_learner l)
+/* The step of the best checkpoint: of this run, else as the newest checkpoint has it; -1 where there is none. */
+static kn_status best_step(kn_learner l, int64_t *step)
 {
-    int64_t step = l->at.best_step;
-    if (step >= 0) return step;
-    kn_state state;
-    char *path;
-    if (read_newest(l, &state, &path) == KN_OK && state)
-        kn_state_get_int(state, "learner/", "best_step", &step);
+    kn_state state = NULL;
+    char *path = NULL;
+    *step = l->at.best_step;
+    if (*step >= 0 || !l->folder) return KN_OK;
+    kn_status status = read_newest(l, false, &state, &path);
+    if (!status && state) kn_state_get_int(state, "learner/", "best_step", step);
     kn_state_free(state);
     free(path);
-    return step;
+    return status;
 }
 
 kn_status kn_learner_load_best(kn_learner learner)
 {
     kn_learner l = learner;
+    int64_t step = -1;
     kn_status status = check_idle(l, "kn_learner_load_best");
+    if (!status) status = best_step(l, &step);
     if (status) return status;
-    int64_t step = l->folder ? best_step(l) : -1;
-    if (step < 0) return kni_failure(KN_ERROR_ARGUMENT, "kn_learner_load_best: no best checkpoint is kept");
+    if (step < 0 || !l->folder)
+        return kni_failure(KN_ERROR_ARGUMENT, "kn_learner_load_best: no best checkpoint is kept");
     char *path = kni_learner_path(l, step);
     if (!path) return kni_failure_memory("kn_learner_load_best");
     kn_state state = NULL;
     if (!kni_file_exists(path))
         status = kni_failure(KN_ERROR_ARGUMENT, "kn_learner_load_best: %s is gone", path);
-    else if (!(state = read_state(path)))
-        status = KN_ERROR_IO;
+    else
+        status = read_state(path, &state);
     kn_scope scope = kn_scope_begin();
     if (!status) status = kn_module_load(l->args.model, state, "model/");
     if (!status && l->args.ema) status = kn_ema_load(l->args.ema, l->args.model, state, "ema/");

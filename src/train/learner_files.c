@@ -1,4 +1,5 @@
 /* The folder of checkpoints: names, listing, leftovers, what is removed and what is moved aside. */
+#define _POSIX_C_SOURCE 200809L
 #include "support/failure.h"
 #include "support/file.h"
 #include "train/learner_object.h"
@@ -6,8 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-enum { OLD_FOLDERS = 10000 };
+enum { OLD_NAMES = 1000 };
 
 char *kni_learner_path(kn_learner l, int64_t step)
 {
@@ -32,31 +35,44 @@ static int rising(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-kn_status kni_learner_list(kn_learner l, kni_step_list *list)
+/* The numbers that names in a folder have; none where there is no folder. Any other failure is one: a folder that cannot be read
+   now may be full of checkpoints. */
+static kn_status list_numbers(const char *path, int64_t (*number)(const char *name), kni_step_list *list)
 {
     kni_folder folder = {0};
+    struct stat info;
     *list = (kni_step_list){0};
-    if (!kni_file_is_folder(l->checkpoints)) return KN_OK;
-    kn_status status = kni_folder_read(&folder, l->checkpoints);
+    if (stat(path, &info) != 0 && errno == ENOENT) return KN_OK;
+    kn_status status = kni_folder_read(&folder, path);
     if (!status && !(list->steps = calloc((size_t)folder.count + 1, sizeof *list->steps)))
         status = kni_failure_memory("reading the folder of checkpoints");
     for (int64_t i = 0; i < folder.count && !status; i++) {
-        int64_t step = step_of(folder.names[i]);
-        if (step >= 0) list->steps[list->count++] = step;
+        int64_t found = number(folder.names[i]);
+        if (found >= 0) list->steps[list->count++] = found;
     }
     if (list->count) qsort(list->steps, (size_t)list->count, sizeof *list->steps, rising);
     kni_folder_free(&folder);
     return status;
 }
 
+kn_status kni_learner_list(kn_learner l, kni_step_list *list)
+{
+    return list_numbers(l->checkpoints, step_of, list);
+}
+
 /* ".step-00000123.safetensors.tmp": what a killed writer leaves. */
+static bool is_leftover(const char *name)
+{
+    return !strncmp(name, ".step-", 6) && strstr(name, ".safetensors.tmp");
+}
+
 void kni_learner_remove_leftovers(kn_learner l)
 {
     kni_folder folder = {0};
     if (!kni_file_is_folder(l->checkpoints) || kni_folder_read(&folder, l->checkpoints) != KN_OK) return;
     for (int64_t i = 0; i < folder.count; i++) {
         const char *name = folder.names[i];
-        if (strncmp(name, ".step-", 6) != 0 || !strstr(name, ".safetensors.tmp")) continue;
+        if (!is_leftover(name)) continue;
         char *path = kni_path_join(l->checkpoints, name);
         if (path) remove(path);
         free(path);
@@ -93,20 +109,89 @@ void kni_learner_prune(kn_learner l)
     free(list.steps);
 }
 
+/* ---- a damaged checkpoint: it is kept under a name that no resume looks at */
+
+kn_status kni_learner_set_aside(kn_learner l, const char *path)
+{
+    size_t room = strlen(path) + 32;
+    char *aside = malloc(room);
+    if (!aside) return kni_failure_memory("kn_learner_resume");
+    snprintf(aside, room, "%s.damaged", path);
+    for (int i = 1; kni_file_exists(aside) && i < OLD_NAMES; i++)
+        snprintf(aside, room, "%s.damaged.%d", path, i);
+    kn_status status = KN_OK;
+    if (rename(path, aside) != 0)
+        status =
+            kni_failure(KN_ERROR_IO, "cannot rename the damaged checkpoint '%s': %s", path, strerror(errno));
+    else
+        kni_learner_message(l, KN_SPLIT_TRAIN, "the damaged checkpoint is now %s", aside);
+    free(aside);
+    return status;
+}
+
+/* ---- earlier runs: checkpoint.1, checkpoint.2 ..., the newest has the largest number */
+
+static int64_t run_of(const char *name)
+{
+    char *end;
+    size_t length = strlen(KNI_CHECKPOINTS ".");
+    if (strncmp(name, KNI_CHECKPOINTS ".", length) != 0 || name[length] < '1' || name[length] > '9')
+        return -1;
+    errno = 0;
+    long long run = strtoll(name + length, &end, 10);
+    return errno == 0 && !*end ? run : -1;
+}
+
+static char *run_path(kn_learner l, int64_t run)
+{
+    size_t room = strlen(l->checkpoints) + 24;
+    char *path = malloc(room);
+    if (path) snprintf(path, room, "%s.%lld", l->checkpoints, (long long)run);
+    return path;
+}
+
+/* Of the files in it, only those that a learner made; the folder goes when nothing else is left. */
+static void remove_run(const char *path)
+{
+    kni_folder folder = {0};
+    struct stat info;
+    if (lstat(path, &info) != 0 || !S_ISDIR(info.st_mode) || kni_folder_read(&folder, path) != KN_OK) return;
+    for (int64_t i = 0; i < folder.count; i++) {
+        const char *name = folder.names[i];
+        char *inside = kni_path_join(path, name), *damaged = strstr(folder.names[i], ".damaged");
+        if (damaged) *damaged = 0;
+        if (inside && (step_of(name) >= 0 || is_leftover(name))) unlink(inside);
+        free(inside);
+    }
+    rmdir(path);
+    kni_folder_free(&folder);
+}
+
+static void forget_old_runs(kn_learner l)
+{
+    kni_step_list list;
+    kn_status status = list_numbers(l->folder, run_of, &list);
+    for (int64_t i = 0; !status && l->policy.keep_runs >= 0 && i < list.count - l->policy.keep_runs; i++) {
+        char *path = run_path(l, list.steps[i]);
+        if (path) remove_run(path);
+        free(path);
+    }
+    free(list.steps);
+}
+
 static kn_status move_aside(kn_learner l)
 {
-    size_t room = strlen(l->checkpoints) + 16;
-    char *aside = malloc(room);
-    if (!aside) return kni_failure_memory("kn_learner_fit");
-    kn_status status = KN_OK;
-    int number = 1;
-    do snprintf(aside, room, "%s.%d", l->checkpoints, number);
-    while (kni_file_exists(aside) && number++ < OLD_FOLDERS);
+    kni_step_list list;
+    kn_status status = list_numbers(l->folder, run_of, &list);
+    char *aside = status ? NULL : run_path(l, list.count ? list.steps[list.count - 1] + 1 : 1);
+    free(list.steps);
+    if (!aside) return status ? status : kni_failure_memory("kn_learner_fit");
     if (rename(l->checkpoints, aside) != 0)
         status = kni_failure(KN_ERROR_IO, "cannot move '%s' aside: %s", l->checkpoints, strerror(errno));
     else
         kni_learner_message(l, KN_SPLIT_TRAIN, "the checkpoints of an earlier run are now in %s", aside);
     free(aside);
+    if (!status) forget_old_runs(l);
     return status;
 }
 

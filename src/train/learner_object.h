@@ -9,6 +9,9 @@
 
 enum { KNI_SPLITS = 3, KNI_STOP_AFTER_STEP = 1, KNI_STOP_NOW = 2 };
 
+/* The folder of checkpoints in the learner's. */
+#define KNI_CHECKPOINTS "checkpoint"
+
 /* How a metric went over the epochs of a split. */
 typedef struct kni_history {
     double first, last, best;
@@ -119,7 +122,7 @@ kn_status kni_learner_run_valid(kn_learner l, kn_loader loader, kn_run_split spl
 bool kni_learner_saves(kn_learner l);
 /* Writes a checkpoint of the present position and removes what the policy does not keep. */
 kn_status kni_learner_write(kn_learner l);
-/* Moves checkpoints of an earlier run aside and removes leftovers. */
+/* Moves checkpoints of an earlier run aside, and removes leftovers and what is left of the oldest runs. */
 kn_status kni_learner_prepare_folder(kn_learner l);
 typedef struct kni_step_list {
     int64_t *steps; /* rising */
@@ -130,6 +133,8 @@ kn_status kni_learner_list(kn_learner l, kni_step_list *list);
 /* The path of the checkpoint of a step; free it. NULL without memory. */
 char *kni_learner_path(kn_learner l, int64_t step);
 void kni_learner_remove_leftovers(kn_learner l);
+/* Renames a checkpoint that is proven to be damaged, so that nothing looks at it again. */
+kn_status kni_learner_set_aside(kn_learner l, const char *path);
 /* Removes what the policy does not keep. */
 void kni_learner_prune(kn_learner l);
 

@@ -3,6 +3,7 @@
 #if defined(__linux__)
 #define _GNU_SOURCE
 #endif
+#include "support/checksum.h"
 #include "support/failure.h"
 #include "support/file.h"
 #include "train/log_file.h"
@@ -23,20 +24,10 @@ typedef struct tensorboard {
 
 /* ---- records */
 
-static uint32_t crc32c(const unsigned char *data, size_t bytes)
-{
-    uint32_t crc = 0xFFFFFFFFu;
-    for (size_t i = 0; i < bytes; i++) {
-        crc ^= data[i];
-        for (int bit = 0; bit < 8; bit++) crc = crc >> 1 ^ (crc & 1 ? 0x82F63B78u : 0);
-    }
-    return ~crc;
-}
-
 /* The check is masked so that a file of records can be a record itself. */
 static uint32_t masked_crc(const void *data, size_t bytes)
 {
-    uint32_t crc = crc32c(data, bytes);
+    uint32_t crc = kni_crc32c(0, data, bytes);
     return (crc >> 15 | crc << 17) + 0xA282EAD8u;
 }
 

@@ -172,7 +172,7 @@ static void test_round_trips(void)
             CHECK(kn_store_at(store, kn_store_find(store, "norm.num_batches_tracked"), &entry));
             CHECK(entry.dtype == KN_I64); /* only floats are cast */
             CHECK(kn_store_text(store, 0, &name, &text) && !strcmp(name, "kiln.format") &&
-                  !strcmp(text, "1"));
+                  !strcmp(text, "2"));
             CHECK(kn_store_text(store, 1, &name, &text) && !strcmp(text, "a \"test\"\n"));
             kn_store_close(store);
             net_make(&other);
@@ -439,12 +439,12 @@ static void test_devices(void)
     kn_device_close(device);
 }
 
-/* ---- the version, and the file of version 1 that every later version must read */
+/* ---- the version, and the files of all versions, which every later version must read */
 
 static void test_version(void)
 {
     static const char header[] =
-        "{\"__metadata__\":{\"kiln.format\":\"2\"},\"x\":{\"dtype\":\"U8\",\"shape\":[1],"
+        "{\"__metadata__\":{\"kiln.format\":\"3\"},\"x\":{\"dtype\":\"U8\",\"shape\":[1],"
         "\"data_offsets\":[0,1]}}";
     char file[200] = {0};
     size_t length = strlen(header);
@@ -452,7 +452,7 @@ static void test_version(void)
     memcpy(file + 8, header, length);
     CHECK(kni_file_write(in_folder("later.safetensors"), file, 8 + length + 1) == KN_OK);
     kn_state state = kn_state_make();
-    CHECK_ERROR(kn_state_read(state, in_folder("later.safetensors")), "written by a later Kiln (format 2");
+    CHECK_ERROR(kn_state_read(state, in_folder("later.safetensors")), "written by a later Kiln (format 3");
     CHECK(kn_state_count(state) == 0);
     Net net;
     net_make(&net);
@@ -479,7 +479,9 @@ static kn_state golden_state(void)
 
 static void test_golden(void)
 {
-    static const char *const files[] = {"tests/store/golden/state_1.safetensors"};
+    static const char *const files[] = {"tests/store/golden/state_1.safetensors",
+                                        "tests/store/golden/state_2.safetensors"};
+    enum { NEWEST = sizeof files / sizeof *files - 1 };
     kn_state wanted = golden_state();
     for (size_t f = 0; f < sizeof files / sizeof *files; f++) {
         kn_state state = kn_state_make();
@@ -500,7 +502,7 @@ static void test_golden(void)
     }
     /* This version still writes the same bytes. */
     CHECK(kn_state_write(wanted, in_folder("golden.safetensors"), KN_STORE_AUTO) == KN_OK);
-    kni_buffer old = content_of(files[0]), now = content_of(in_folder("golden.safetensors"));
+    kni_buffer old = content_of(files[NEWEST]), now = content_of(in_folder("golden.safetensors"));
     CHECK(same_content(&old, &now));
     kni_buffer_free(&old);
     kni_buffer_free(&now);

@@ -179,7 +179,9 @@ static const char *kept(const char *folder, int *others)
     if (others) *others = 0;
     for (struct dirent *e; d && (e = readdir(d));) {
         long long step;
-        if (e->d_name[0] != '.' && sscanf(e->d_name, "step-%lld.safetensors", &step) == 1 && n < 64) {
+        int end = 0;
+        if (sscanf(e->d_name, "step-%lld.safetensors%n", &step, &end) == 1 && end && !e->d_name[end] &&
+            n < 64) {
             int at = n++;
             for (; at > 0 && steps[at - 1] > step; at--) steps[at] = steps[at - 1];
             steps[at] = step;
@@ -296,9 +298,13 @@ static void broken_files_are_passed_over(void)
     Weights loaded = run_weights(&run);
     CHECK(resumed && weights_equal(&second, &loaded) && kn_learner_epoch_count(run.learner) == 2);
     CHECK_OK(kn_learner_fit(run.learner));
-    CHECK(strstr(last_message, "step-00000090.safetensors is passed over") != NULL);
+    CHECK(strstr(last_message, "damaged checkpoint is now ") != NULL);
     int others;
-    CHECK(!strcmp(kept(folder, &others), "24 36") && others == 1); /* the stranger's file stays */
+    /* The stranger's file stays, and the damaged one under another name. */
+    CHECK(!strcmp(kept(folder, &others), "24 36") && others == 2);
+    char path[300];
+    snprintf(path, sizeof path, "%s/checkpoint/step-00000090.safetensors.damaged", folder);
+    CHECK(access(path, R_OK) == 0);
     run_free(&run);
     remove_folder(folder);
 }

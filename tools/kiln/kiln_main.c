@@ -24,6 +24,7 @@ static const char usage[] =
     "                                 comparison does not notice; with --verbose it names the cases\n"
     "      --verbose                  print each check\n"
     "  kiln inspect FILE [--json]     what is in a .safetensors, .pt, .npy or .npz file\n"
+    "      --check                    compare all of it with its checksums instead\n"
     "      --top ENTRY                only the entry of a PyTorch file\n"
     "  kiln bench overhead            nanoseconds of a tiny eager op, beside PyTorch where there is one\n"
     "  kiln bench --device D [ROW..]  one kind of work on a device: chain softmax layernorm matmul attention "

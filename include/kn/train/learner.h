@@ -80,17 +80,21 @@ KN_API kn_status kn_learner_add_renderer(kn_learner learner, kn_renderer rendere
 
    One file with all that a bit-exact resume needs: model/, optim/, schedule/, ema/, loader/, learner/ and extra/. It appears
    whole or not at all, and older ones are removed only when it is there. Checkpoints of a run that was not resumed are moved to
-   folder/checkpoint.1 when a new one begins; those beyond the step that a run went back to are removed. */
+   folder/checkpoint.1 (.2, .3 ...: the newest has the largest number) when a new one begins, and the oldest of these are removed;
+   checkpoints beyond the step that a run went back to are removed. */
 
 typedef struct kn_checkpoint_policy {
     int32_t keep_last;       /* newest kept, 0 = 2, -1 = all */
     const char *best_metric; /* the best by this metric of validation is kept too; NULL = "loss", "" = none */
     int64_t every_steps;     /* optimiser steps; also in mid-epoch. 0: at the end of each epoch only */
     bool off;
+    int32_t keep_runs; /* earlier runs whose checkpoints are kept, 0 = 3, -1 = all */
 } kn_checkpoint_policy;
 KN_API kn_status kn_learner_set_checkpoints(kn_learner learner, const kn_checkpoint_policy *policy);
 /* Goes on from the newest complete checkpoint in the folder; *resumed (may be NULL) is false where there is none. Call it when
-   all metrics are added. A file that cannot be read is passed over, with a message in the run's log. */
+   all metrics are added. A file that is damaged (a wrong checksum, an end that is missing) is renamed to step-N.safetensors.damaged
+   and the one before is taken, with a message in the run's log. Any other failure (no permission, no memory, a disk that does not
+   answer) is returned and touches no file: the newest checkpoint may be readable the next time. */
 KN_API KN_MUST_CHECK kn_status kn_learner_resume(kn_learner learner, bool *resumed);
 /* The same from one file. */
 KN_API KN_MUST_CHECK kn_status kn_learner_load(kn_learner learner, const char *path);
