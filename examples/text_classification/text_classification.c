@@ -31,7 +31,8 @@ static const kn_module_type Reader_type = {
 
 static kn_status reader_init(Reader *reader)
 {
-    kn_nn_transformer_args args = {.norm_first = true, .final_norm = true, .activation = KN_ACTIVATION_GELU};
+    kn_nn_transformer_args args = {
+        .dropout = 0.1, .norm_first = true, .final_norm = true, .activation = KN_ACTIVATION_GELU};
     kn_status s = kn_nn_embedding_init(&reader->words, vocabulary_size(), WIDTH,
                                        &(kn_nn_embedding_args){.padding_index = KN_ZERO});
     if (s == KN_OK) s = kn_nn_positional_encoding_init(&reader->positions, WIDTH, NULL);

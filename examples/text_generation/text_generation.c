@@ -142,7 +142,7 @@ static bool write_all(const Gpt *gpt, const Alphabet *alphabet, const Settings *
     const struct {
         const char *name;
         kn_sampler_args args;
-    } ways[] = {{"greedy", {.temperature = (double)KN_ZERO}},
+    } ways[] = {{"greedy", {.greedy = true}},
                 {"temperature 0.8", {.temperature = 0.8, .seed = seed}},
                 {"top-k 5", {.top_k = 5, .seed = seed}},
                 {"top-p 0.9", {.top_p = 0.9, .seed = seed}}};

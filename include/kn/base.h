@@ -107,8 +107,37 @@ typedef kn_shape kn_ints;
 #define KN_AXES(...) KN_SHAPE(__VA_ARGS__)
 #define KN_AXES_ALL KN_SCALAR_SHAPE
 
-/* Where 0 is a legal value that is not the default, a field takes KN_ZERO to mean it. */
+/* What 0 means in an args struct. Where 0 switches a thing off (weight decay, dropout, an optimiser's momentum, smoothing), 0
+   and an omitted field mean 0. Where an omitted field must not mean 0 (eps, betas, scales, a temperature, an axis), 0 is the
+   default and KN_ZERO means 0; the comment of the field says so. A NULL struct stands for all defaults, PyTorch's where it has
+   them, and KN_<STRUCT>_DEFAULTS initialises one with them:
+
+       kn_adamw_args a = KN_ADAMW_ARGS_DEFAULTS;
+       a.beta2 = 0.95;
+
+   KN_ZERO fits fields of the types int64_t and double. */
 #define KN_ZERO INT64_MIN
+/* A field with such a default: 0 becomes by_default, KN_ZERO becomes 0. For args structs of your own, too. */
+static inline double kn_real_or(double value, double by_default)
+{
+    return value == 0 ? by_default : value == (double)KN_ZERO ? 0 : value;
+}
+static inline int64_t kn_int_or(int64_t value, int64_t by_default)
+{
+    return value == 0 ? by_default : value == KN_ZERO ? 0 : value;
+}
+/* The other way round: how a struct is told a value that may be 0. */
+static inline double kn_real_given(double value) { return value == 0 ? (double)KN_ZERO : value; }
+static inline int64_t kn_int_given(int64_t value) { return value == 0 ? KN_ZERO : value; }
+/* Initialisers of a struct, in C and C++: its fields in their order, or zeros. */
+/* clang-format off */
+#define KN_FIELDS(...) {__VA_ARGS__}
+#ifdef __cplusplus
+#define KN_ZEROED {}
+#else
+#define KN_ZEROED {0}
+#endif
+/* clang-format on */
 
 typedef struct kn_device_object *kn_device;
 

@@ -53,6 +53,7 @@ typedef struct kn_conv1d_args {
     int64_t dilation[1], groups;
     bool same; /* pads so that y has size ceil(x / stride), the odd element at the end */
 } kn_conv1d_args;
+#define KN_CONV1D_ARGS_DEFAULTS KN_FIELDS({1}, {0}, {0}, {1}, 1, false)
 
 typedef struct kn_conv2d_args {
     int64_t stride[2], padding[2];
@@ -60,6 +61,7 @@ typedef struct kn_conv2d_args {
     int64_t dilation[2], groups;
     bool same; /* pads so that y has size ceil(x / stride), the odd element at the end */
 } kn_conv2d_args;
+#define KN_CONV2D_ARGS_DEFAULTS KN_FIELDS({1, 1}, {0, 0}, {0, 0}, {1, 1}, 1, false)
 
 typedef struct kn_conv3d_args {
     int64_t stride[3], padding[3];
@@ -67,6 +69,7 @@ typedef struct kn_conv3d_args {
     int64_t dilation[3], groups;
     bool same; /* pads so that y has size ceil(x / stride), the odd element at the end */
 } kn_conv3d_args;
+#define KN_CONV3D_ARGS_DEFAULTS KN_FIELDS({1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {1, 1, 1}, 1, false)
 
 KN_API kn_tensor kn_conv1d(kn_tensor x, kn_tensor w, kn_tensor bias, const kn_conv1d_args *args);
 KN_API kn_tensor kn_conv2d(kn_tensor x, kn_tensor w, kn_tensor bias, const kn_conv2d_args *args);
@@ -82,18 +85,21 @@ typedef struct kn_conv_transpose1d_args {
     int64_t padding_end[1]; /* 0: as padding; KN_ZERO: none */
     int64_t output_padding[1], dilation[1], groups;
 } kn_conv_transpose1d_args;
+#define KN_CONV_TRANSPOSE1D_ARGS_DEFAULTS KN_FIELDS({1}, {0}, {0}, {0}, {1}, 1)
 
 typedef struct kn_conv_transpose2d_args {
     int64_t stride[2], padding[2];
     int64_t padding_end[2]; /* 0: as padding; KN_ZERO: none */
     int64_t output_padding[2], dilation[2], groups;
 } kn_conv_transpose2d_args;
+#define KN_CONV_TRANSPOSE2D_ARGS_DEFAULTS KN_FIELDS({1, 1}, {0, 0}, {0, 0}, {0, 0}, {1, 1}, 1)
 
 typedef struct kn_conv_transpose3d_args {
     int64_t stride[3], padding[3];
     int64_t padding_end[3]; /* 0: as padding; KN_ZERO: none */
     int64_t output_padding[3], dilation[3], groups;
 } kn_conv_transpose3d_args;
+#define KN_CONV_TRANSPOSE3D_ARGS_DEFAULTS KN_FIELDS({1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {1, 1, 1}, 1)
 
 KN_API kn_tensor kn_conv_transpose1d(kn_tensor x, kn_tensor w, kn_tensor bias,
                                      const kn_conv_transpose1d_args *args);
@@ -110,6 +116,7 @@ KN_API kn_tensor kn_conv_transpose3d(kn_tensor x, kn_tensor w, kn_tensor bias,
 typedef struct kn_deform_conv2d_args {
     int64_t stride[2], padding[2], dilation[2], weight_groups;
 } kn_deform_conv2d_args;
+#define KN_DEFORM_CONV2D_ARGS_DEFAULTS KN_FIELDS({1, 1}, {0, 0}, {1, 1}, 1)
 KN_API kn_tensor kn_deform_conv2d(kn_tensor x, kn_tensor offset, kn_tensor w, kn_tensor mask, kn_tensor bias,
                                   const kn_deform_conv2d_args *args);
 
@@ -121,10 +128,11 @@ typedef struct kn_attention_args {
        filled in: give kn_logical_not(kn_tril_mask(shape, 0)) here, or is_causal. */
     kn_tensor mask;
     kn_tensor bias; /* added to the scores, broadcasts likewise; KN_NONE: none */
-    double scale;   /* 0: 1 / sqrt(size) */
+    double scale;   /* 0: 1 / sqrt(size); KN_ZERO: 0 */
     double softcap; /* above 0: scores become softcap tanh(score / softcap) before bias and mask */
     bool is_causal; /* query i sees keys 0 .. i only */
 } kn_attention_args;
+#define KN_ATTENTION_ARGS_DEFAULTS KN_ZEROED
 /* y = softmax(scale q k' + bias) v over the last two axes. q [batch, heads, queries, size], k [batch, key heads, keys,
    size], v [batch, key heads, keys, value size]; heads is a multiple of key heads, and heads / key heads neighbours
    share a key head. A query that sees no key gives zeros. */

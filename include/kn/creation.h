@@ -50,11 +50,12 @@ KN_API kn_tensor kn_diag_mask(kn_shape shape, int64_t offset);
 /* y[..., c] = 1 where indices[...] = c, else 0, for c in 0 .. classes - 1; others are an error. */
 KN_API kn_tensor kn_one_hot(kn_tensor indices, int64_t classes, kn_dtype dtype);
 typedef struct kn_one_hot_fill_args {
-    double on, off;
-    int32_t axis;   /* of the classes in the result; 0 = last, KN_ONE_HOT_FIRST = axis 0 */
+    double on, off; /* 1 and 0 where args is NULL */
+    int64_t axis;   /* of the classes in the result; 0 = last, KN_ZERO = axis 0 */
     kn_dtype dtype; /* 0 = f32 */
 } kn_one_hot_fill_args;
-#define KN_ONE_HOT_FIRST INT32_MIN
+#define KN_ONE_HOT_FILL_ARGS_DEFAULTS KN_FIELDS(1.0, 0.0, 0, KN_F32)
+#define KN_ONE_HOT_FIRST KN_ZERO
 /* The same with values of one's choice; -1 is the last class, indices of no class give a row of `off`. */
 KN_API kn_tensor kn_one_hot_fill(kn_tensor indices, int64_t classes, const kn_one_hot_fill_args *args);
 

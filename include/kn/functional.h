@@ -45,10 +45,11 @@ KN_API kn_batch_norm_result kn_batch_norm_train(kn_tensor x, kn_tensor weight, k
    rank 3 or more. */
 typedef struct kn_local_response_norm_args {
     int64_t size; /* 0 = 5 */
-    double alpha; /* 0 = 1e-4 */
-    double beta;  /* 0 = 0.75 */
-    double k;     /* 0 = 1; (double)KN_ZERO = 0 */
+    double alpha; /* 0 = 1e-4, KN_ZERO = 0 */
+    double beta;  /* 0 = 0.75, KN_ZERO = 0 */
+    double k;     /* 0 = 1, KN_ZERO = 0 */
 } kn_local_response_norm_args;
+#define KN_LOCAL_RESPONSE_NORM_ARGS_DEFAULTS KN_FIELDS(5, 1e-4, 0.75, 1.0)
 KN_API kn_tensor kn_local_response_norm(kn_tensor x, const kn_local_response_norm_args *args);
 
 /* ---- embedding, dropout, rotary embedding */
@@ -57,6 +58,7 @@ KN_API kn_tensor kn_local_response_norm(kn_tensor x, const kn_local_response_nor
 typedef struct kn_embedding_args {
     int64_t padding_index; /* this row gets no gradient; 0 = none, KN_ZERO = row 0, negative: from the end */
 } kn_embedding_args;
+#define KN_EMBEDDING_ARGS_DEFAULTS KN_ZEROED
 KN_API kn_tensor kn_embedding(kn_tensor weight, kn_tensor indices, const kn_embedding_args *args);
 
 /* y = x / (1 - p) with probability 1 - p, else 0; x itself when not training. The mask comes from the device's
@@ -75,6 +77,7 @@ typedef struct kn_rope_args {
     int64_t offset;   /* position of the first token */
     bool interleaved; /* pairs are neighbours (2i, 2i + 1); else i and i + half */
 } kn_rope_args;
+#define KN_ROPE_ARGS_DEFAULTS KN_FIELDS(10000.0, 0, false)
 KN_API kn_tensor kn_rope(kn_tensor x, kn_tensor cosines, kn_tensor sines, const kn_rope_args *args);
 /* The tables of the formula above, [tokens, size / 2] in dtype. */
 typedef struct kn_rope_table {
@@ -95,10 +98,11 @@ typedef enum kn_reduction {
    positions (probabilities). */
 typedef struct kn_cross_entropy_args {
     kn_tensor weight;       /* [classes], or KN_NONE */
-    double label_smoothing; /* 0 to 1: this part of the target is spread over all classes */
+    double label_smoothing; /* 0 to 1: this part of the target is spread over all classes; 0 is off */
     int64_t ignore_index;   /* positions with this target do not count; 0 = -100, KN_ZERO = 0 */
     kn_reduction reduction;
 } kn_cross_entropy_args;
+#define KN_CROSS_ENTROPY_ARGS_DEFAULTS KN_FIELDS(KN_ZEROED, 0.0, -100, KN_REDUCTION_MEAN)
 KN_API kn_tensor kn_cross_entropy(kn_tensor logits, kn_tensor target, const kn_cross_entropy_args *args);
 /* mean over the batch of -sum_c p_c log_softmax(logits)_c along axis 1. */
 KN_API kn_tensor kn_cross_entropy_with_logits(kn_tensor logits, kn_tensor probabilities);
@@ -111,6 +115,7 @@ typedef struct kn_binary_cross_entropy_args {
     kn_tensor pos_weight; /* factor of the positive part, broadcasts to x; logits only */
     kn_reduction reduction;
 } kn_binary_cross_entropy_args;
+#define KN_BINARY_CROSS_ENTROPY_ARGS_DEFAULTS KN_ZEROED
 KN_API kn_tensor kn_binary_cross_entropy(kn_tensor x, kn_tensor target,
                                          const kn_binary_cross_entropy_args *args);
 /* The same of sigmoid(x), computed from the logits: (1 - t) x + (1 + (pos_weight - 1) t) softplus(-x). */
@@ -132,23 +137,26 @@ typedef struct kn_kl_div_args {
     bool batch_mean; /* divide the sum by the size of axis 0 instead of the number of elements */
     kn_reduction reduction;
 } kn_kl_div_args;
+#define KN_KL_DIV_ARGS_DEFAULTS KN_ZEROED
 KN_API kn_tensor kn_kl_div_loss(kn_tensor x, kn_tensor target, const kn_kl_div_args *args);
 
 /* exp(x) - t x, or x - t log(x + eps) for rates. full adds t log t - t + log(2 pi t) / 2 where t > 1. */
 typedef struct kn_poisson_nll_args {
     bool rates; /* x is the rate, not its logarithm */
     bool full;
-    double eps; /* 0 = 1e-8 */
+    double eps; /* 0 = 1e-8, KN_ZERO = 0 */
     kn_reduction reduction;
 } kn_poisson_nll_args;
+#define KN_POISSON_NLL_ARGS_DEFAULTS KN_FIELDS(false, false, 1e-8, KN_REDUCTION_MEAN)
 KN_API kn_tensor kn_poisson_nll_loss(kn_tensor x, kn_tensor target, const kn_poisson_nll_args *args);
 
 /* (log v + (x - t)^2 / v) / 2 with v = max(variance, eps). full adds log(2 pi) / 2. */
 typedef struct kn_gaussian_nll_args {
     bool full;
-    double eps; /* 0 = 1e-6 */
+    double eps; /* 0 = 1e-6, KN_ZERO = 0 */
     kn_reduction reduction;
 } kn_gaussian_nll_args;
+#define KN_GAUSSIAN_NLL_ARGS_DEFAULTS KN_FIELDS(false, 1e-6, KN_REDUCTION_MEAN)
 KN_API kn_tensor kn_gaussian_nll_loss(kn_tensor x, kn_tensor target, kn_tensor variance,
                                       const kn_gaussian_nll_args *args);
 
@@ -157,9 +165,10 @@ KN_API kn_tensor kn_hinge_embedding_loss(kn_tensor x, kn_tensor target, double m
                                          kn_reduction reduction);
 /* 1 - cos(a, b) where t = 1, max(0, cos(a, b) - margin) where t = -1; the cosine is of the last axis. */
 typedef struct kn_margin_args {
-    double margin;
+    double margin; /* 0 is 0 */
     kn_reduction reduction;
 } kn_margin_args;
+#define KN_MARGIN_ARGS_DEFAULTS KN_ZEROED
 KN_API kn_tensor kn_cosine_embedding_loss(kn_tensor a, kn_tensor b, kn_tensor target,
                                           const kn_margin_args *args);
 /* max(0, -t (a - b) + margin) */
@@ -168,12 +177,13 @@ KN_API kn_tensor kn_margin_ranking_loss(kn_tensor a, kn_tensor b, kn_tensor targ
 /* max(0, d(anchor, positive) - d(anchor, negative) + margin), d the p-norm of the difference (+ eps) over the last
    axis. swap takes d(positive, negative) for the second where that is smaller. */
 typedef struct kn_triplet_args {
-    double margin; /* 0 = 1, (double)KN_ZERO = 0 */
+    double margin; /* 0 = 1, KN_ZERO = 0 */
     double p;      /* 0 = 2 */
-    double eps;    /* 0 = 1e-6 */
+    double eps;    /* 0 = 1e-6, KN_ZERO = 0 */
     bool swap;
     kn_reduction reduction;
 } kn_triplet_args;
+#define KN_TRIPLET_ARGS_DEFAULTS KN_FIELDS(1.0, 2.0, 1e-6, false, KN_REDUCTION_MEAN)
 KN_API kn_tensor kn_triplet_margin_loss(kn_tensor anchor, kn_tensor positive, kn_tensor negative,
                                         const kn_triplet_args *args);
 
@@ -186,6 +196,7 @@ typedef struct kn_ctc_args {
     bool zero_infinity; /* sequences that cannot be aligned count as 0 instead of inf */
     kn_reduction reduction;
 } kn_ctc_args;
+#define KN_CTC_ARGS_DEFAULTS KN_ZEROED
 KN_API kn_tensor kn_ctc_loss(kn_tensor log_probs, kn_tensor targets, kn_tensor input_lengths,
                              kn_tensor target_lengths, const kn_ctc_args *args);
 

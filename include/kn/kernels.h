@@ -18,6 +18,7 @@ typedef struct kn_kernel_options {
     const char *file; /* named in messages; NULL: "kernel" */
     kn_dtype element; /* what T is when no buffer says it; 0: f32, i64 where the text suits integers alone */
 } kn_kernel_options;
+#define KN_KERNEL_OPTIONS_DEFAULTS KN_ZEROED
 
 /* Checks and compiles the text. NULL on a mistake: kn_last_error() names line and column. The same text with the same
    options is compiled once. */
@@ -41,6 +42,7 @@ typedef struct kn_kernel_run_args {
     const kn_dtype *dtypes; /* of the `out` buffers; NULL: T as the first T operand, index i64, real f32 */
     const int64_t *temps;   /* elements of each `temp` buffer */
 } kn_kernel_run_args;
+#define KN_KERNEL_RUN_ARGS_DEFAULTS KN_ZEROED
 
 /* Runs it on the device of the operands: first those of the `in` buffers, then those that `inout` buffers begin as;
    results are the `inout` and then the `out` buffers, as new tensors. Failures poison the results. Takes temporaries,
@@ -89,6 +91,7 @@ typedef struct kn_kernel_op_options {
     kn_kernel_prepare prepare_gradient;
     void *context; /* passed to each; lives as long as the op is used */
 } kn_kernel_op_options;
+#define KN_KERNEL_OP_OPTIONS_DEFAULTS KN_ZEROED
 
 /* A registered op, run by kn_custom_call(); NULL with kn_last_error(). Gradients by a kernel cannot be differentiated
    again, those by a function can. */

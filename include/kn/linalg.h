@@ -22,6 +22,7 @@ typedef struct kn_triangular_args {
     bool unit;      /* the diagonal counts as ones and is not read */
     bool right;     /* x a = b instead of a x = b */
 } kn_triangular_args;
+#define KN_TRIANGULAR_ARGS_DEFAULTS KN_ZEROED
 /* x with a x = b for triangular a [..., n, n], b [..., n, k]; the batches broadcast. A zero on the diagonal gives
    infinities. */
 KN_API kn_tensor kn_triangular_solve(kn_tensor a, kn_tensor b, const kn_triangular_args *args);
@@ -113,13 +114,14 @@ typedef enum kn_matrix_norm_kind {
     KN_NORM_COLUMNS = 4    /* the largest sum of |a| along a column: the 1-norm */
 } kn_matrix_norm_kind;
 KN_API kn_tensor kn_matrix_norm(kn_tensor a, kn_matrix_norm_kind kind);
-/* sum(a b) / (max(|a|, eps) max(|b|, eps)) along an axis; a and b broadcast. eps 0 means 1e-8. */
+/* sum(a b) / (max(|a|, eps) max(|b|, eps)) along an axis; a and b broadcast. eps 0 means 1e-8, KN_ZERO 0. */
 KN_API kn_tensor kn_cosine_similarity(kn_tensor a, kn_tensor b, int32_t axis, double eps);
 typedef struct kn_pairwise_distance_args {
-    double order; /* 0: 2 */
-    double eps;   /* added to each difference, 0: 1e-6; negative: none */
+    double order; /* 0: 2; KN_ZERO: 0, the number of elements that differ */
+    double eps;   /* added to each difference, 0: 1e-6; KN_ZERO or negative: none */
     bool keep;    /* the last axis stays with size 1 */
 } kn_pairwise_distance_args;
+#define KN_PAIRWISE_DISTANCE_ARGS_DEFAULTS KN_FIELDS(2.0, 1e-6, false)
 /* |a - b + eps| along the last axis; a and b broadcast. */
 KN_API kn_tensor kn_pairwise_distance(kn_tensor a, kn_tensor b, const kn_pairwise_distance_args *args);
 /* y[..., i, j] = |a[..., i, :] - b[..., j, :]| in the norm `order`; the batches broadcast. The gradient is 0 where the

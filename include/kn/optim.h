@@ -10,60 +10,77 @@
 extern "C" {
 #endif
 
-/* ---- optimisers. Formulas and defaults are PyTorch's; NULL for the defaults; NULL with kn_last_error() on failure. */
+/* ---- optimisers. Formulas and defaults are PyTorch's; NULL with kn_last_error() on failure. args NULL: the defaults. In a
+   struct momentum, dampening, decays and the initial accumulator are 0, switched off, unless they are given; the other numbers
+   have defaults that 0 stands for (kn/base.h). */
 
 /* The state of a param belongs to the param itself: make the optimiser (or load its state) after kn_module_to and
    kn_module_cast, which make new params. */
 typedef struct kn_optim_object *kn_optim;
 
 typedef struct kn_sgd_args {
-    double momentum, dampening, weight_decay;
+    double momentum, dampening, weight_decay; /* 0 is off */
     bool nesterov;
 } kn_sgd_args;
+#define KN_SGD_ARGS_DEFAULTS KN_FIELDS(0.0, 0.0, 0.0, false)
 KN_API kn_optim kn_optim_sgd(const kn_sgd_args *args);
 
 typedef struct kn_adam_args {
-    double beta1, beta2, eps; /* 0 = 0.9, 0.999, 1e-8; (double)KN_ZERO = 0 */
-    double weight_decay; /* Adam: added to the gradient, 0; AdamW: decoupled, 0 = 0.01, (double)KN_ZERO = 0 */
+    double beta1, beta2, eps; /* 0 = 0.9, 0.999, 1e-8; KN_ZERO = 0 */
+    double
+        weight_decay; /* Adam: added to the gradient; AdamW: decoupled, 0.01 where args is NULL; 0 is off */
     bool amsgrad;
     bool cautious; /* AdamW: no decay where the mean gradient and the weight have opposite signs */
 } kn_adam_args;
+#define KN_ADAM_ARGS_DEFAULTS KN_FIELDS(0.9, 0.999, 1e-8, 0.0, false, false)
+/* The same fields with AdamW's defaults. */
+typedef kn_adam_args kn_adamw_args;
+#define KN_ADAMW_ARGS_DEFAULTS KN_FIELDS(0.9, 0.999, 1e-8, 0.01, false, false)
 KN_API kn_optim kn_optim_adam(const kn_adam_args *args);
-KN_API kn_optim kn_optim_adamw(const kn_adam_args *args);
+KN_API kn_optim kn_optim_adamw(const kn_adamw_args *args);
 
 typedef struct kn_adan_args {
-    double beta1, beta2, beta3, eps, weight_decay; /* 0 = 0.98, 0.92, 0.99, 1e-8, 0 */
+    double beta1, beta2, beta3, eps,
+        weight_decay; /* 0 = 0.98, 0.92, 0.99, 1e-8; KN_ZERO = 0; decay 0 is off */
     bool no_prox;
 } kn_adan_args;
+#define KN_ADAN_ARGS_DEFAULTS KN_FIELDS(0.98, 0.92, 0.99, 1e-8, 0.0, false)
 KN_API kn_optim kn_optim_adan(const kn_adan_args *args);
 
 typedef struct kn_adagrad_args {
-    double lr_decay, weight_decay, initial_accumulator, eps; /* eps 0 = 1e-10 */
+    double lr_decay, weight_decay, initial_accumulator,
+        eps; /* the first three: 0 is off; eps: 0 = 1e-10, KN_ZERO = 0 */
 } kn_adagrad_args;
+#define KN_ADAGRAD_ARGS_DEFAULTS KN_FIELDS(0.0, 0.0, 0.0, 1e-10)
 KN_API kn_optim kn_optim_adagrad(const kn_adagrad_args *args);
 
 typedef struct kn_rmsprop_args {
-    double alpha, eps, weight_decay, momentum; /* 0 = 0.99, 1e-8, 0, 0 */
+    double alpha, eps;             /* 0 = 0.99, 1e-8; KN_ZERO = 0 */
+    double weight_decay, momentum; /* 0 is off */
     bool centered;
 } kn_rmsprop_args;
+#define KN_RMSPROP_ARGS_DEFAULTS KN_FIELDS(0.99, 1e-8, 0.0, 0.0, false)
 KN_API kn_optim kn_optim_rmsprop(const kn_rmsprop_args *args);
 
 typedef struct kn_muon_args {
-    double momentum, weight_decay, eps; /* 0 = 0.95, 0.1, 1e-7; (double)KN_ZERO = 0 */
-    bool plain_momentum;                /* without Nesterov */
-    double a, b, c;                     /* of the Newton-Schulz step, 0 = 3.4445, -4.775, 2.0315 */
-    int32_t steps;                      /* 0 = 5 */
+    double momentum, weight_decay; /* 0.95 and 0.1 where args is NULL; 0 is off */
+    double eps;                    /* 0 = 1e-7, KN_ZERO = 0 */
+    bool plain_momentum;           /* without Nesterov */
+    double a, b, c;                /* of the Newton-Schulz step, 0 = 3.4445, -4.775, 2.0315; KN_ZERO = 0 */
+    int64_t steps;                 /* of Newton-Schulz, 0 = 5, KN_ZERO = 0 */
     bool match_rms_adamw; /* lr 0.2 sqrt(max(rows, columns)) instead of sqrt(max(1, rows / columns)) */
 } kn_muon_args;
+#define KN_MUON_ARGS_DEFAULTS KN_FIELDS(0.95, 0.1, 1e-7, false, 3.4445, -4.775, 2.0315, 5, false)
 /* For matrices (others are an error: give them to another optimiser with a group). The momentum is orthogonalised in the
    param's dtype, halves in f32; PyTorch rounds to bf16 there. */
 KN_API kn_optim kn_optim_muon(const kn_muon_args *args);
 
 typedef struct kn_lbfgs_args {
-    int32_t max_iterations, history;         /* 0 = 20, 100 */
-    double tolerance_grad, tolerance_change; /* 0 = 1e-7, 1e-9 */
+    int32_t max_iterations, history;         /* 0 = 20, 100; at least 1 */
+    double tolerance_grad, tolerance_change; /* 0 = 1e-7, 1e-9; KN_ZERO = 0 */
     bool strong_wolfe;
 } kn_lbfgs_args; /* at most 1.25 max_iterations evaluations in a step */
+#define KN_LBFGS_ARGS_DEFAULTS KN_FIELDS(20, 100, 1e-7, 1e-9, false)
 KN_API kn_optim kn_optim_lbfgs(const kn_lbfgs_args *args);
 
 KN_API void kn_optim_free(kn_optim optim);
@@ -82,11 +99,12 @@ KN_API KN_MUST_CHECK kn_status kn_optim_step_closure(kn_optim optim, double lr, 
 
 typedef struct kn_optim_group {
     const char *pattern;
-    double lr_scale; /* 0 = 1, (double)KN_ZERO = 0 */
+    double lr_scale; /* 0 = 1, KN_ZERO = 0 */
     bool no_decay;   /* no weight decay */
     kn_optim optim;  /* another optimiser, which then belongs to this one (also on failure); NULL: the same */
     int32_t schedule; /* index into the rates of kn_optim_step_rates, 0 = the first */
 } kn_optim_group;
+#define KN_OPTIM_GROUP_DEFAULTS KN_FIELDS(NULL, 1.0, false, NULL, 0)
 KN_API kn_status kn_optim_add_group(kn_optim optim, const kn_optim_group *group);
 /* One learning rate for each number that groups name. */
 KN_API KN_MUST_CHECK kn_status kn_optim_step_rates(kn_optim optim, const double *lr, int32_t n,
@@ -182,6 +200,7 @@ typedef struct kn_one_cycle_args {
         end_factor; /* lr = max_lr / start_factor at first, that / end_factor at last; 0 = 25, 1e4 */
     bool linear;    /* instead of cosine */
 } kn_one_cycle_args;
+#define KN_ONE_CYCLE_ARGS_DEFAULTS KN_FIELDS(0.0, 0, 0.3, 25.0, 1e4, false)
 KN_API kn_schedule kn_schedule_one_cycle(const kn_one_cycle_args *args);
 /* Rises from 0 to the first rate of `after` over `steps` (that rate times t / steps), then runs it. Takes over `after`. */
 KN_API kn_schedule kn_schedule_warm_up(int64_t steps, kn_schedule after);
@@ -195,10 +214,14 @@ KN_API kn_schedule kn_schedule_composed(const kn_schedule *parts, int32_t n, kn_
 /* One after the other: part i + 1 begins, with its own t from 0, at milestones[i], i < n - 1; takes them over. */
 KN_API kn_schedule kn_schedule_sequential(const kn_schedule *parts, int32_t n, const int64_t *milestones);
 typedef struct kn_plateau_args {
-    double lr, factor, min_lr, threshold; /* 0 = 1e-3, 0.1, 0, 1e-4 (relative), (double)KN_ZERO = 0 */
-    int32_t patience, cooldown;           /* 0 = 10, 0; a negative patience is 0 */
+    double lr, factor; /* 0 = 1e-3, 0.1 */
+    double min_lr;     /* the rate does not fall below it; 0 is off */
+    double threshold;  /* relative: a value that is not better by it counts as bad; 0 = 1e-4, KN_ZERO = 0 */
+    int64_t patience;  /* bad reports that are borne, 0 = 10, KN_ZERO (or less than 0) = 0 */
+    int64_t cooldown;  /* reports after a cut that do not count; 0 is off */
     bool higher_is_better;
 } kn_plateau_args;
+#define KN_PLATEAU_ARGS_DEFAULTS KN_FIELDS(1e-3, 0.1, 0.0, 1e-4, 10, 0, false)
 KN_API kn_schedule kn_schedule_plateau(const kn_plateau_args *args);
 /* A function of your own. */
 KN_API kn_schedule kn_schedule_custom(double (*rate)(void *context, int64_t step), void *context);

@@ -62,9 +62,11 @@ KN_API kn_tensor kn_contains_nan(kn_tensor x);                           /* one 
 /* ---- statistics; floats only */
 
 typedef struct kn_var_args {
-    bool biased;       /* divide by count */
-    double correction; /* divide by max(0, count - correction); 0 = 1, the unbiased estimate */
+    bool biased; /* divide by count */
+    double
+        correction; /* divide by max(0, count - correction); 0 = 1, the unbiased estimate; KN_ZERO = 0, as biased */
 } kn_var_args;
+#define KN_VAR_ARGS_DEFAULTS KN_FIELDS(false, 1.0)
 
 /* sum((x - mean)^2) / (count - 1); args NULL for the defaults. std is its square root. */
 KN_API kn_tensor kn_var(kn_tensor x, kn_ints axes, bool keep, const kn_var_args *args);
@@ -88,6 +90,7 @@ typedef struct kn_scan_args {
     bool reverse;   /* from the last element to the first */
     bool exclusive; /* y[k] holds the elements before k only */
 } kn_scan_args;
+#define KN_SCAN_ARGS_DEFAULTS KN_ZEROED
 KN_API kn_tensor kn_cumsum_with(kn_tensor x, int32_t axis, const kn_scan_args *args);
 KN_API kn_tensor kn_cumprod_with(kn_tensor x, int32_t axis, const kn_scan_args *args);
 /* The linear recurrence h[k] = a[k] h[k-1] + b[k], h[-1] = 0, along one axis; a and b of one shape.

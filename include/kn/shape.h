@@ -108,6 +108,7 @@ typedef struct kn_pad_args {
     kn_pad_mode mode;
     double value; /* of KN_PAD_CONSTANT */
 } kn_pad_args;
+#define KN_PAD_ARGS_DEFAULTS KN_ZEROED
 KN_API kn_tensor kn_pad(kn_tensor x, const kn_pad_args *args);
 
 /* ---- grids */
@@ -116,6 +117,7 @@ typedef struct kn_meshgrid_args {
     bool cartesian; /* the first two axes of the results are swapped ("xy" indexing) */
     bool sparse;    /* sizes 1 where a tensor does not vary */
 } kn_meshgrid_args;
+#define KN_MESHGRID_ARGS_DEFAULTS KN_ZEROED
 /* out[i][j0, j1, ...] = tensors[i][ji] for n tensors of rank 1. */
 KN_API kn_status kn_meshgrid(const kn_tensor *tensors, int32_t n, const kn_meshgrid_args *args,
                              kn_tensor *out);

@@ -25,6 +25,7 @@ typedef struct kn_fft_args {
     int64_t n; /* length of the transform: the axis is cut or filled with zeros; 0: its size */
     kn_fft_norm norm;
 } kn_fft_args;
+#define KN_FFT_ARGS_DEFAULTS KN_ZEROED
 
 /* y[k] = sum over j of x[j] e^(-2 pi i j k / n) along an axis. */
 KN_API kn_complex kn_fft(kn_complex x, int32_t axis, const kn_fft_args *args);
@@ -61,6 +62,7 @@ typedef struct kn_stft_args {
     bool two_sided;       /* all n_fft frequencies instead of n_fft / 2 + 1 */
     int64_t length;       /* kn_istft: of the result, 0: as much as the frames give */
 } kn_stft_args;
+#define KN_STFT_ARGS_DEFAULTS KN_ZEROED
 
 /* y[..., k, t] = sum over j of window[j] x[..., t hop + j] e^(-2 pi i j k / n_fft); x [..., samples]. */
 KN_API kn_complex kn_stft(kn_tensor x, int64_t n_fft, const kn_stft_args *args);

@@ -18,6 +18,7 @@ typedef struct kn_topk_args {
     bool smallest; /* the k smallest instead of the largest */
     bool unsorted; /* in the order of x instead of best first */
 } kn_topk_args;
+#define KN_TOPK_ARGS_DEFAULTS KN_ZEROED
 /* The k best along axis, best first; of equal ones the first. args NULL for the defaults. */
 KN_API kn_indexed kn_topk(kn_tensor x, int64_t k, int32_t axis, const kn_topk_args *args);
 KN_API kn_tensor kn_argtopk(kn_tensor x, int64_t k, int32_t axis, const kn_topk_args *args);
@@ -68,6 +69,7 @@ typedef struct kn_histogram_args {
     kn_tensor weights; /* shape of x, or KN_NONE */
     bool density;      /* divide by the total and the bin width */
 } kn_histogram_args;
+#define KN_HISTOGRAM_ARGS_DEFAULTS KN_ZEROED
 typedef struct kn_histogram_result {
     kn_tensor counts; /* [bins], dtype of x (f32 for halves and integers) */
     kn_tensor edges;  /* [bins + 1] */

@@ -19,6 +19,7 @@ typedef struct kn_pool_args {
     bool exclude_padding; /* kn_avg_pool: the divisor counts real elements only */
     int64_t divisor;      /* kn_avg_pool: replaces the number of elements when > 0 */
 } kn_pool_args;
+#define KN_POOL_ARGS_DEFAULTS KN_FIELDS({0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {1, 1, 1}, false, false, 0)
 
 /* Values and, for each, its position in the plane it came from (i64). */
 typedef struct kn_pooled {
@@ -52,6 +53,7 @@ KN_API kn_pooled kn_adaptive_max_pool3d(kn_tensor x, kn_ints size);
 typedef struct kn_unfold_args {
     int64_t stride[2], padding[2], dilation[2]; /* 0: stride 1, padding 0, dilation 1 */
 } kn_unfold_args;
+#define KN_UNFOLD_ARGS_DEFAULTS KN_FIELDS({1, 1}, {0, 0}, {1, 1})
 
 /* [n, c, h, w] to [n, c * window, patches] (im2col). */
 KN_API kn_tensor kn_unfold4d(kn_tensor x, kn_ints window, const kn_unfold_args *args);
@@ -80,6 +82,7 @@ typedef struct kn_interpolate_args {
     bool align_corners; /* the first and last elements of x and y meet; not for nearest and area */
     bool antialias; /* wider filters when y is smaller (cubic then has a = -1/2); not for nearest and area */
 } kn_interpolate_args;
+#define KN_INTERPOLATE_ARGS_DEFAULTS KN_ZEROED
 
 /* x [batch, channels, 1 to 3 axes] resized to `size`, one entry per spatial axis (or one for all of them); an entry
    of -1 keeps the size. Positions beyond the edge read the edge. */
@@ -99,6 +102,7 @@ typedef struct kn_grid_sample_args {
     kn_sample_padding padding;
     bool align_corners; /* -1 and 1 are the middles of the corner elements, not their outer edges */
 } kn_grid_sample_args;
+#define KN_GRID_SAMPLE_ARGS_DEFAULTS KN_ZEROED
 
 /* y[n, c, p] = x[n, c, at grid[n, p]]: x [n, c, h, w] with grid [n, oh, ow, 2] of (x, y) in -1 .. 1, or
    x [n, c, d, h, w] with grid [n, od, oh, ow, 3] of (x, y, z). Differentiable in both, to any order. A NaN in the

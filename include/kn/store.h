@@ -37,6 +37,7 @@ typedef struct kn_store_args {
        also compressed ones, 16 MB and 32 times the file. What is above that is refused before anything is decompressed. */
     int64_t limit;
 } kn_store_args;
+#define KN_STORE_ARGS_DEFAULTS KN_ZEROED
 /* Reads the directory of a file, no tensor yet. NULL with kn_last_error(). */
 KN_API kn_store kn_store_open(const char *path, const kn_store_args *args);
 /* The same over bytes in memory, which must outlive the store. */
@@ -93,6 +94,7 @@ typedef struct kn_save_args {
     const char *const *metadata;   /* name, text, name, text, NULL */
     kn_store_format format;
 } kn_save_args;
+#define KN_SAVE_ARGS_DEFAULTS KN_ZEROED
 KN_API KN_MUST_CHECK kn_status kn_save(kn_module module, const char *path, const kn_save_args *args);
 
 typedef struct kn_load_args {
@@ -104,6 +106,7 @@ typedef struct kn_load_args {
     bool no_adapters;         /* names and layouts exactly as in the file, without PyTorch's habits */
     kn_store_args store;
 } kn_load_args;
+#define KN_LOAD_ARGS_DEFAULTS KN_ZEROED
 
 /* What a load did. Free with kn_load_report_free. */
 typedef struct kn_load_report {

@@ -93,11 +93,12 @@ KN_API int64_t kn_item_int(kn_tensor t);
 /* ---- printing, as NumPy does */
 
 typedef struct kn_print_options {
-    int32_t precision;  /* digits after the point, 0 = 4 */
-    int32_t edge_items; /* shown at each end of a summarised axis, 0 = 3 */
+    int64_t precision;  /* digits after the point, 0 = 4, KN_ZERO = 0 */
+    int64_t edge_items; /* shown at each end of a summarised axis, 0 = 3 */
     int64_t threshold;  /* elements above which axes are summarised, 0 = 1000 */
     int32_t line_width; /* 0 = 80 */
 } kn_print_options;
+#define KN_PRINT_OPTIONS_DEFAULTS KN_FIELDS(4, 3, 1000, 80)
 
 /* Writes text of at most n - 1 bytes and a final 0; returns the length the whole text has. */
 KN_API size_t kn_format(kn_tensor t, char *buffer, size_t n, const kn_print_options *options);

@@ -11,7 +11,7 @@ extern "C" {
 #endif
 
 /* g = scale gradient in all of them; scale is a float tensor of rank 0 (clipping without waiting for a device), KN_NONE = 1.
-   Numbers have no defaults here. step counts from 1. */
+   Numbers are taken as they are, 0 as 0; _DEFAULTS holds PyTorch's, without lr. step counts from 1. */
 
 /* d = g + weight_decay p; b = momentum b + (1 - dampening) d, d itself at first; p = p - lr (b, with Nesterov d + momentum b).
    buffer NULL: p = p - lr d. */
@@ -20,6 +20,7 @@ typedef struct kn_sgd_update_args {
     bool nesterov, first;
     kn_tensor scale;
 } kn_sgd_update_args;
+#define KN_SGD_UPDATE_ARGS_DEFAULTS KN_FIELDS(0.0, 0.0, 0.0, 0.0, false, false, KN_ZEROED)
 KN_API KN_MUST_CHECK kn_status kn_sgd_update(kn_param *param, kn_tensor gradient, kn_tensor *buffer,
                                              const kn_sgd_update_args *args);
 
@@ -32,6 +33,7 @@ typedef struct kn_adam_update_args {
     bool decoupled, cautious;
     kn_tensor scale;
 } kn_adam_update_args;
+#define KN_ADAM_UPDATE_ARGS_DEFAULTS KN_FIELDS(0.0, 0.9, 0.999, 1e-8, 0.0, 1, false, false, KN_ZEROED)
 KN_API KN_MUST_CHECK kn_status kn_adam_update(kn_param *param, kn_tensor gradient, kn_tensor *m, kn_tensor *v,
                                               kn_tensor *w, const kn_adam_update_args *args);
 
@@ -41,6 +43,7 @@ typedef struct kn_rmsprop_update_args {
     double lr, alpha, eps, weight_decay, momentum;
     kn_tensor scale;
 } kn_rmsprop_update_args;
+#define KN_RMSPROP_UPDATE_ARGS_DEFAULTS KN_FIELDS(0.0, 0.99, 1e-8, 0.0, 0.0, KN_ZEROED)
 KN_API KN_MUST_CHECK kn_status kn_rmsprop_update(kn_param *param, kn_tensor gradient, kn_tensor *square,
                                                  kn_tensor *mean, kn_tensor *buffer,
                                                  const kn_rmsprop_update_args *args);
@@ -51,6 +54,7 @@ typedef struct kn_adagrad_update_args {
     int64_t step;
     kn_tensor scale;
 } kn_adagrad_update_args;
+#define KN_ADAGRAD_UPDATE_ARGS_DEFAULTS KN_FIELDS(0.0, 0.0, 1e-10, 0.0, 1, KN_ZEROED)
 KN_API KN_MUST_CHECK kn_status kn_adagrad_update(kn_param *param, kn_tensor gradient, kn_tensor *sum,
                                                  const kn_adagrad_update_args *args);
 
@@ -64,6 +68,7 @@ typedef struct kn_adan_update_args {
     bool no_prox;
     kn_tensor scale;
 } kn_adan_update_args;
+#define KN_ADAN_UPDATE_ARGS_DEFAULTS KN_FIELDS(0.0, 0.98, 0.92, 0.99, 1e-8, 0.0, 1, false, KN_ZEROED)
 KN_API KN_MUST_CHECK kn_status kn_adan_update(kn_param *param, kn_tensor gradient, kn_tensor *m, kn_tensor *d,
                                               kn_tensor *v, kn_tensor *previous,
                                               const kn_adan_update_args *args);

@@ -255,10 +255,12 @@ static void format_tensor(printer *p, kn_tensor t, const kni_tensor *x, const ch
 static size_t format_as(const char *name, kn_tensor t, char *buffer, size_t n,
                         const kn_print_options *options)
 {
-    static const kn_print_options defaults = {4, 3, 1000, 80};
+    static const kn_print_options defaults = KN_PRINT_OPTIONS_DEFAULTS;
     kn_print_options o = options ? *options : defaults;
-    printer p = {.text = {buffer, buffer ? n : 0, 0},
-                 .precision = o.precision > 0 ? o.precision : defaults.precision};
+    int64_t digits = kn_int_or(o.precision, defaults.precision);
+    if (digits < 0) digits = defaults.precision;
+    if (digits > 15) digits = 15;
+    printer p = {.text = {buffer, buffer ? n : 0, 0}, .precision = (int)digits};
     if (buffer && n) buffer[0] = 0;
     const kni_tensor *x = kni_peek(t);
     if (x) kni_storage_wait(x->storage);
@@ -275,10 +277,10 @@ static size_t format_as(const char *name, kn_tensor t, char *buffer, size_t n,
     }
     p.dtype = x->type.dtype;
     p.rank = x->type.rank;
-    p.edge = o.edge_items > 0 ? o.edge_items : defaults.edge_items;
+    int64_t edge = o.edge_items > 0 ? o.edge_items : defaults.edge_items;
+    p.edge = edge < INT32_MAX / 4 ? (int)edge : INT32_MAX / 4;
     p.line_width = o.line_width > 0 ? o.line_width : defaults.line_width;
     p.summarise = kni_count(&x->type) > (o.threshold > 0 ? o.threshold : defaults.threshold);
-    if (p.precision > 15) p.precision = 15;
     format_tensor(&p, t, x, name);
     return p.text.length;
 }

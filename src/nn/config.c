@@ -49,6 +49,9 @@ static void write_int(kni_buffer *out, const kn_field *field, int64_t value, boo
         kni_buffer_format(out, "%lld", (long long)(!json && field->names && value == KN_ZERO ? 0 : value));
 }
 
+/* RmsNorm's eps may hold KN_ZERO. */
+static double shown_real(double value) { return value == (double)KN_ZERO ? 0 : value; }
+
 void kni_setting_write(kni_buffer *out, const kn_field *field, const void *address, bool json)
 {
     int32_t number;
@@ -58,7 +61,7 @@ void kni_setting_write(kni_buffer *out, const kn_field *field, const void *addre
         write_int(out, field, *(const int64_t *)address, json);
         break;
     case KN_FIELD_REAL:
-        write_real(out, *(const double *)address, json);
+        write_real(out, json ? *(const double *)address : shown_real(*(const double *)address), json);
         break;
     case KN_FIELD_BOOL:
         kni_buffer_text(out, *(const bool *)address ? "true" : "false");

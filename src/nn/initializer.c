@@ -50,7 +50,7 @@ static kn_tensor even(double bound, kn_shape shape, kn_dtype dtype)
 
 static kn_tensor draw(const kn_initializer *i, kn_shape shape, kn_dtype dtype, fans f)
 {
-    double gain = i->gain == 0 ? 1 : i->gain, fan = i->fan_out ? f.out : f.in;
+    double gain = kn_real_or(i->gain, 1), fan = i->fan_out ? f.out : f.in;
     if (fan < 1) fan = 1;
     double both = f.in + f.out < 1 ? 1 : f.in + f.out;
     switch (i->kind) {

@@ -5,15 +5,6 @@
 #include <kn/nn/init.h>
 #include <kn/nn/module.h>
 
-/* 0 stands for the default, KN_ZERO for 0. */
-static inline int64_t kni_int_or(int64_t value, int64_t fallback)
-{
-    return value == 0 ? fallback : value == KN_ZERO ? 0 : value;
-}
-static inline double kni_real_or(double value, double fallback)
-{
-    return value == 0 ? fallback : value == (double)KN_ZERO ? 0 : value;
-}
 static inline kn_dtype kni_dtype_or_f32(kn_dtype dtype) { return dtype == KN_DTYPE_NONE ? KN_F32 : dtype; }
 
 /* An error when the value is below 1. */

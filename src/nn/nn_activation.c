@@ -102,17 +102,17 @@ static kn_status make_swiglu(kn_nn_activation *made, const kn_nn_activation_args
 kn_status kn_nn_activation_init(kn_nn_activation *m, kn_activation_kind kind,
                                 const kn_nn_activation_args *args)
 {
-    static const kn_nn_activation_args usual = {0};
+    static const kn_nn_activation_args usual = KN_NN_ACTIVATION_ARGS_DEFAULTS;
     if (!args) args = &usual;
     if ((unsigned)kind >= KN_ACTIVATION_COUNT)
         return kni_failure(KN_ERROR_ARGUMENT, "kn_nn_activation_init: there is no kind %d", (int)kind);
     kn_nn_activation made = {.kind = kind, .training = true};
-    made.a = kni_real_or(args->a, rows[kind].a);
-    made.b = kni_real_or(args->b, rows[kind].b);
-    made.axis = kni_int_or(args->axis, -1);
+    made.a = kn_real_or(args->a, rows[kind].a);
+    made.b = kn_real_or(args->b, rows[kind].b);
+    made.axis = kn_int_or(args->axis, -1);
     kn_status s = KN_OK;
     if (kind == KN_ACTIVATION_PRELU) {
-        int64_t n = kni_int_or(args->num_parameters, 1);
+        int64_t n = kn_int_or(args->num_parameters, 1);
         s = kni_layer_positive("kn_nn_activation_init", "num_parameters", n);
         if (s == KN_OK)
             s = kni_layer_param(&made.weight, NULL, (kn_initializer){KN_INIT_CONSTANT, made.a, 0, 0, false},

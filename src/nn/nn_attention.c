@@ -64,14 +64,14 @@ static kn_status check_sizes(kn_nn_attention *m)
 kn_status kn_nn_attention_init(kn_nn_attention *m, int64_t d_model, int64_t n_heads,
                                const kn_nn_attention_args *args)
 {
-    static const kn_nn_attention_args usual = {0};
+    static const kn_nn_attention_args usual = KN_NN_ATTENTION_ARGS_DEFAULTS;
     if (!args) args = &usual;
     kn_nn_attention made = {.d_model = d_model,
-                            .d_context = kni_int_or(args->d_context, d_model),
+                            .d_context = kn_int_or(args->d_context, d_model),
                             .n_heads = n_heads,
-                            .n_heads_kv = kni_int_or(args->n_heads_kv, n_heads),
+                            .n_heads_kv = kn_int_or(args->n_heads_kv, n_heads),
                             .d_head = args->d_head,
-                            .dropout = args->dropout,
+                            .dropout = kn_real_or(args->dropout, 0),
                             .min_float = args->min_float,
                             .quiet_softmax = args->quiet_softmax,
                             .training = true};

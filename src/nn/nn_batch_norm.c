@@ -37,11 +37,11 @@ static kn_status make_params(kn_nn_batch_norm *m, const kn_nn_batch_norm_args *a
 
 kn_status kn_nn_batch_norm_init(kn_nn_batch_norm *m, int64_t num_features, const kn_nn_batch_norm_args *args)
 {
-    static const kn_nn_batch_norm_args usual = {0};
+    static const kn_nn_batch_norm_args usual = KN_NN_BATCH_NORM_ARGS_DEFAULTS;
     if (!args) args = &usual;
     kn_nn_batch_norm made = {.num_features = num_features, .cumulative = args->cumulative, .training = true};
-    made.eps = kni_real_or(args->eps, 1e-5);
-    made.momentum = kni_real_or(args->momentum, 0.1);
+    made.eps = kn_real_or(args->eps, usual.eps);
+    made.momentum = kn_real_or(args->momentum, usual.momentum);
     kn_status s = kni_layer_positive("kn_nn_batch_norm_init", "num_features", num_features);
     if (s == KN_OK) s = make_params(&made, args);
     return kni_layer_finish(KN_MODULE_OF(kn_nn_batch_norm, &made), m, s);

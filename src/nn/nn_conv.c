@@ -53,9 +53,9 @@ static kn_status check(const char *function, const kn_nn_conv *m, int32_t rank)
 kn_status kni_conv_init(const char *function, const kn_module_type *type, kn_nn_conv *m, kn_nn_conv made,
                         const kn_nn_conv_args *args, int32_t rank, bool transposed)
 {
-    static const kn_nn_conv_args usual = {0};
+    static const kn_nn_conv_args usual = KN_NN_CONV_ARGS_DEFAULTS;
     if (!args) args = &usual;
-    made.groups = kni_int_or(args->groups, 1);
+    made.groups = kn_int_or(args->groups, usual.groups);
     made.stride = kni_window_list(args->stride, rank, 1);
     made.dilation = kni_window_list(args->dilation, rank, 1);
     made.padding = kni_window_list(args->padding, rank, 0);

@@ -34,7 +34,7 @@ static kn_status check_steps(const char *function, kn_ints stride, kn_ints paddi
 
 kn_status kn_nn_unfold4d_init(kn_nn_unfold4d *m, kn_ints kernel_size, const kn_unfold_args *args)
 {
-    static const kn_unfold_args usual = {0};
+    static const kn_unfold_args usual = KN_UNFOLD_ARGS_DEFAULTS;
     if (!args) args = &usual;
     kn_nn_unfold4d made = {kernel_size, kni_window_list(args->stride, 2, 1),
                            kni_window_list(args->padding, 2, 0), kni_window_list(args->dilation, 2, 1)};
@@ -59,7 +59,7 @@ kn_tensor kn_nn_unfold4d_forward(const kn_nn_unfold4d *m, kn_tensor x)
 kn_status kn_nn_fold4d_init(kn_nn_fold4d *m, kn_ints output_size, kn_ints kernel_size,
                             const kn_unfold_args *args)
 {
-    static const kn_unfold_args usual = {0};
+    static const kn_unfold_args usual = KN_UNFOLD_ARGS_DEFAULTS;
     if (!args) args = &usual;
     kn_nn_fold4d made = {output_size, kernel_size, kni_window_list(args->stride, 2, 1),
                          kni_window_list(args->padding, 2, 0), kni_window_list(args->dilation, 2, 1)};
@@ -179,26 +179,26 @@ const kn_module_type kn_nn_pairwise_distance_type = {
 kn_status kn_nn_cosine_similarity_init(kn_nn_cosine_similarity *m, const kn_nn_cosine_similarity_args *args)
 {
     if (!m) return kni_failure(KN_ERROR_ARGUMENT, "kn_nn_cosine_similarity_init: the module is NULL");
-    *m = (kn_nn_cosine_similarity){kni_int_or(args ? args->axis : 0, 1),
-                                   kni_real_or(args ? args->eps : 0, 1e-8)};
+    *m = (kn_nn_cosine_similarity){kn_int_or(args ? args->axis : 0, 1),
+                                   kn_real_or(args ? args->eps : 0, 1e-8)};
     return KN_OK;
 }
 
 kn_tensor kn_nn_cosine_similarity_forward(const kn_nn_cosine_similarity *m, kn_tensor a, kn_tensor b)
 {
-    return kn_cosine_similarity(a, b, (int32_t)m->axis, m->eps);
+    return kn_cosine_similarity(a, b, (int32_t)m->axis, kn_real_given(m->eps));
 }
 
 kn_status kn_nn_pairwise_distance_init(kn_nn_pairwise_distance *m, const kn_nn_pairwise_distance_args *args)
 {
     if (!m) return kni_failure(KN_ERROR_ARGUMENT, "kn_nn_pairwise_distance_init: the module is NULL");
-    *m = (kn_nn_pairwise_distance){kni_real_or(args ? args->p : 0, 2),
-                                   kni_real_or(args ? args->eps : 0, 1e-6), args && args->keep};
+    *m = (kn_nn_pairwise_distance){kn_real_or(args ? args->p : 0, 2), kn_real_or(args ? args->eps : 0, 1e-6),
+                                   args && args->keep};
     return KN_OK;
 }
 
 kn_tensor kn_nn_pairwise_distance_forward(const kn_nn_pairwise_distance *m, kn_tensor a, kn_tensor b)
 {
-    kn_pairwise_distance_args args = {m->p, m->eps == 0 ? -1 : m->eps, m->keep};
+    kn_pairwise_distance_args args = {kn_real_given(m->p), kn_real_given(m->eps), m->keep};
     return kn_pairwise_distance(a, b, &args);
 }

@@ -29,7 +29,7 @@ const kn_module_type kn_nn_linear_type = {"Linear", sizeof(kn_nn_linear),
 kn_status kn_nn_linear_init(kn_nn_linear *m, int64_t in_features, int64_t out_features,
                             const kn_nn_linear_args *args)
 {
-    static const kn_nn_linear_args usual = {0};
+    static const kn_nn_linear_args usual = KN_NN_LINEAR_ARGS_DEFAULTS;
     if (!args) args = &usual;
     kn_nn_linear made = {.in_features = in_features, .out_features = out_features};
     kn_status s = kni_layer_positive("kn_nn_linear_init", "in_features", in_features);
@@ -65,7 +65,7 @@ const kn_module_type kn_nn_swiglu_type = {
 kn_status kn_nn_swiglu_init(kn_nn_swiglu *m, int64_t in_features, int64_t out_features,
                             const kn_nn_swiglu_args *args)
 {
-    static const kn_nn_swiglu_args usual = {0};
+    static const kn_nn_swiglu_args usual = KN_NN_SWIGLU_ARGS_DEFAULTS;
     if (!args) args = &usual;
     kn_nn_linear_args linear = {.no_bias = !args->bias, .weight = args->weight, .dtype = args->dtype};
     kn_nn_swiglu made = {0};
@@ -110,7 +110,7 @@ static kn_status clear_row(kn_param *weight, int64_t row, int64_t rows)
 kn_status kn_nn_embedding_init(kn_nn_embedding *m, int64_t num_embeddings, int64_t embedding_dim,
                                const kn_nn_embedding_args *args)
 {
-    static const kn_nn_embedding_args usual = {0};
+    static const kn_nn_embedding_args usual = KN_NN_EMBEDDING_ARGS_DEFAULTS;
     if (!args) args = &usual;
     kn_nn_embedding made = {.num_embeddings = num_embeddings,
                             .embedding_dim = embedding_dim,

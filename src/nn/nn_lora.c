@@ -82,7 +82,8 @@ kn_status kn_lora_apply(kn_module module, const char *pattern, const kn_lora_arg
     regex_t compiled;
     if (args) k.args = *args;
     if (k.args.rank == 0) k.args.rank = 8;
-    if (k.args.alpha == 0) k.args.alpha = (double)k.args.rank;
+    k.args.alpha = kn_real_or(k.args.alpha, (double)k.args.rank);
+    k.args.dropout = kn_real_or(k.args.dropout, 0);
     if (k.args.rank < 0 || !(k.args.dropout >= 0 && k.args.dropout <= 1))
         return kni_failure(KN_ERROR_ARGUMENT,
                            "kn_lora_apply: the rank must be at least 1 and dropout within 0 and 1");

@@ -56,7 +56,7 @@ kn_tensor kn_soft_margin_loss(kn_tensor x, kn_tensor target, kn_reduction reduct
 
 kn_tensor kn_multi_margin_loss(kn_tensor x, kn_tensor target, const kn_multi_margin_args *args)
 {
-    static const kn_multi_margin_args usual = {0};
+    static const kn_multi_margin_args usual = KN_MULTI_MARGIN_ARGS_DEFAULTS;
     if (!args) args = &usual;
     int32_t rank = kn_ok(x) ? kn_rank(x) : 2;
     if (args->p < 0 || args->p > 2)
@@ -71,7 +71,7 @@ kn_tensor kn_multi_margin_loss(kn_tensor x, kn_tensor target, const kn_multi_mar
     int64_t classes = kn_ok(x) ? kn_size(x, -1) : 1;
     target = kn_keep(kn_cast(target, KN_I64));
     kn_tensor own = kn_gather(x, -1, kn_unsqueeze(target, -1));
-    kn_tensor gaps = kn_relu(kn_add_scalar(kn_sub(x, own), kni_real_or(args->margin, 1)));
+    kn_tensor gaps = kn_relu(kn_add_scalar(kn_sub(x, own), kn_real_or(args->margin, usual.margin)));
     if (args->p == 2) gaps = kn_square(gaps);
     gaps = kn_mask_fill(gaps, kn_one_hot(target, classes, KN_BOOL), 0);
     kn_tensor losses = kn_div_scalar(kn_sum(gaps, KN_AXES(-1), false), (double)classes);
@@ -91,7 +91,7 @@ static kn_tensor without_pads(kn_tensor target, const int64_t *pads, int32_t n)
 
 kn_tensor kn_cross_entropy_loss(kn_tensor x, kn_tensor target, const kn_cross_entropy_loss_args *args)
 {
-    static const kn_cross_entropy_loss_args usual = {0};
+    static const kn_cross_entropy_loss_args usual = KN_CROSS_ENTROPY_LOSS_ARGS_DEFAULTS;
     if (!args) args = &usual;
     bool batch_mean = args->reduction == KN_REDUCTION_BATCH_MEAN;
     kn_cross_entropy_args inner = {.weight = args->weight, .label_smoothing = args->smoothing};
@@ -108,7 +108,7 @@ kn_tensor kn_cross_entropy_loss(kn_tensor x, kn_tensor target, const kn_cross_en
 kn_tensor kn_binary_cross_entropy_loss(kn_tensor x, kn_tensor target,
                                        const kn_binary_cross_entropy_loss_args *args)
 {
-    static const kn_binary_cross_entropy_loss_args usual = {0};
+    static const kn_binary_cross_entropy_loss_args usual = KN_BINARY_CROSS_ENTROPY_LOSS_ARGS_DEFAULTS;
     if (!args) args = &usual;
     bool batch_mean = args->reduction == KN_REDUCTION_BATCH_MEAN;
     kn_tensor bad = differ("kn_binary_cross_entropy_loss", x, target);

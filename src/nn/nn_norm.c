@@ -36,10 +36,10 @@ const kn_module_type kn_nn_group_norm_type = {"GroupNorm", sizeof(kn_nn_group_no
 kn_status kn_nn_group_norm_init(kn_nn_group_norm *m, int64_t num_groups, int64_t num_channels,
                                 const kn_nn_group_norm_args *args)
 {
-    static const kn_nn_group_norm_args usual = {0};
+    static const kn_nn_group_norm_args usual = KN_NN_GROUP_NORM_ARGS_DEFAULTS;
     if (!args) args = &usual;
     kn_nn_group_norm made = {.num_groups = num_groups, .num_channels = num_channels};
-    made.eps = kni_real_or(args->eps, 1e-5);
+    made.eps = kn_real_or(args->eps, usual.eps);
     kn_status s = kni_layer_positive("kn_nn_group_norm_init", "num_groups", num_groups);
     if (s == KN_OK) s = kni_layer_positive("kn_nn_group_norm_init", "num_channels", num_channels);
     if (s == KN_OK && num_channels % num_groups)
@@ -68,9 +68,9 @@ const kn_module_type kn_nn_instance_norm_type = {"InstanceNorm", sizeof(kn_nn_in
 kn_status kn_nn_instance_norm_init(kn_nn_instance_norm *m, int64_t num_features,
                                    const kn_nn_instance_norm_args *args)
 {
-    static const kn_nn_instance_norm_args usual = {0};
+    static const kn_nn_instance_norm_args usual = KN_NN_INSTANCE_NORM_ARGS_DEFAULTS;
     if (!args) args = &usual;
-    kn_nn_instance_norm made = {.num_features = num_features, .eps = kni_real_or(args->eps, 1e-5)};
+    kn_nn_instance_norm made = {.num_features = num_features, .eps = kn_real_or(args->eps, usual.eps)};
     kn_status s = kni_layer_positive("kn_nn_instance_norm_init", "num_features", num_features);
     if (s == KN_OK && args->affine)
         s = make_affine(&made.weight, &made.bias, KN_SHAPE(num_features), args->dtype);
@@ -95,9 +95,9 @@ const kn_module_type kn_nn_layer_norm_type = {
 kn_status kn_nn_layer_norm_init(kn_nn_layer_norm *m, kn_shape normalized_shape,
                                 const kn_nn_layer_norm_args *args)
 {
-    static const kn_nn_layer_norm_args usual = {0};
+    static const kn_nn_layer_norm_args usual = KN_NN_LAYER_NORM_ARGS_DEFAULTS;
     if (!args) args = &usual;
-    kn_nn_layer_norm made = {.normalized_shape = normalized_shape, .eps = kni_real_or(args->eps, 1e-5)};
+    kn_nn_layer_norm made = {.normalized_shape = normalized_shape, .eps = kn_real_or(args->eps, usual.eps)};
     kn_status s = check_sizes("kn_nn_layer_norm_init", normalized_shape);
     if (s == KN_OK && !args->no_affine)
         s = make_affine(&made.weight, args->no_bias ? NULL : &made.bias, normalized_shape, args->dtype);
@@ -119,7 +119,7 @@ const kn_module_type kn_nn_rms_norm_type = {"RmsNorm", sizeof(kn_nn_rms_norm),
 
 kn_status kn_nn_rms_norm_init(kn_nn_rms_norm *m, kn_shape normalized_shape, const kn_nn_rms_norm_args *args)
 {
-    static const kn_nn_rms_norm_args usual = {0};
+    static const kn_nn_rms_norm_args usual = KN_NN_RMS_NORM_ARGS_DEFAULTS;
     if (!args) args = &usual;
     kn_nn_rms_norm made = {.normalized_shape = normalized_shape, .eps = args->eps};
     kn_status s = check_sizes("kn_nn_rms_norm_init", normalized_shape);
@@ -129,7 +129,7 @@ kn_status kn_nn_rms_norm_init(kn_nn_rms_norm *m, kn_shape normalized_shape, cons
 
 kn_tensor kn_nn_rms_norm_forward(const kn_nn_rms_norm *m, kn_tensor x)
 {
-    double eps = m->eps == 0 && kn_ok(x) ? kn_dtype_limits(kn_dtype_of(x)).eps : m->eps;
+    double eps = kn_real_or(m->eps, kn_ok(x) ? kn_dtype_limits(kn_dtype_of(x)).eps : 0);
     return kn_rms_norm(x, kn_value(m->weight), m->normalized_shape.rank, eps);
 }
 
@@ -146,17 +146,18 @@ const kn_module_type kn_nn_local_response_norm_type = {
 kn_status kn_nn_local_response_norm_init(kn_nn_local_response_norm *m, int64_t size,
                                          const kn_nn_local_response_norm_args *args)
 {
-    static const kn_nn_local_response_norm_args usual = {0};
+    static const kn_nn_local_response_norm_args usual = KN_NN_LOCAL_RESPONSE_NORM_ARGS_DEFAULTS;
     if (!args) args = &usual;
-    kn_nn_local_response_norm made = {size, kni_real_or(args->alpha, 1e-4), kni_real_or(args->beta, 0.75),
-                                      kni_real_or(args->k, 1)};
+    kn_nn_local_response_norm made = {size, kn_real_or(args->alpha, usual.alpha),
+                                      kn_real_or(args->beta, usual.beta), kn_real_or(args->k, usual.k)};
     kn_status s = kni_layer_positive("kn_nn_local_response_norm_init", "size", size);
     return kni_layer_finish(KN_MODULE_OF(kn_nn_local_response_norm, &made), m, s);
 }
 
 kn_tensor kn_nn_local_response_norm_forward(const kn_nn_local_response_norm *m, kn_tensor x)
 {
-    kn_local_response_norm_args args = {m->size, m->alpha, m->beta, m->k == 0 ? (double)KN_ZERO : m->k};
+    kn_local_response_norm_args args = {m->size, kn_real_given(m->alpha), kn_real_given(m->beta),
+                                        kn_real_given(m->k)};
     return kn_local_response_norm(x, &args);
 }
 
@@ -197,11 +198,11 @@ static kn_status init_batch(kn_nn_normalization *m, const kn_nn_normalization_ar
 kn_status kn_nn_normalization_init(kn_nn_normalization *m, kn_normalization_kind kind, int64_t num_features,
                                    const kn_nn_normalization_args *args)
 {
-    static const kn_nn_normalization_args usual = {0};
+    static const kn_nn_normalization_args usual = KN_NN_NORMALIZATION_ARGS_DEFAULTS;
     if (!args) args = &usual;
     kn_nn_normalization made = {.kind = kind, .num_features = num_features, .training = true};
-    made.num_groups = kni_int_or(args->num_groups, 1);
-    made.eps = kni_real_or(args->eps, kind == KN_NORMALIZATION_RMS ? 0 : 1e-5);
+    made.num_groups = kn_int_or(args->num_groups, usual.num_groups);
+    made.eps = kind == KN_NORMALIZATION_RMS ? args->eps : kn_real_or(args->eps, 1e-5);
     kn_status s = kni_layer_positive("kn_nn_normalization_init", "num_features", num_features);
     if ((unsigned)kind > KN_NORMALIZATION_RMS)
         s = kni_failure(KN_ERROR_ARGUMENT, "kn_nn_normalization_init: there is no kind %d", (int)kind);

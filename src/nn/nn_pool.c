@@ -38,7 +38,7 @@ const kn_module_type kn_nn_adaptive_avg_pool3d_type = {"AdaptiveAvgPool3d", size
 static kn_status init(const char *function, const kn_module_type *type, kn_nn_pool *m, kn_ints window,
                       const kn_nn_pool_args *args, int32_t rank)
 {
-    static const kn_nn_pool_args usual = {0};
+    static const kn_nn_pool_args usual = KN_NN_POOL_ARGS_DEFAULTS;
     if (!args) args = &usual;
     kn_status s = kni_window_check(function, window, rank);
     kn_nn_pool made = {.kernel_size = window, .same = args->same, .ceil_mode = args->ceil_mode};
@@ -47,9 +47,9 @@ static kn_status init(const char *function, const kn_module_type *type, kn_nn_po
     made.stride = made.padding = made.padding_end = made.dilation = (kn_ints){rank, {0}};
     for (int i = 0; i < rank && s == KN_OK; i++) {
         made.stride.dims[i] = args->stride[i] ? args->stride[i] : window.dims[i];
-        made.dilation.dims[i] = kni_int_or(args->dilation[i], 1);
+        made.dilation.dims[i] = kn_int_or(args->dilation[i], 1);
         made.padding.dims[i] = args->padding[i];
-        made.padding_end.dims[i] = kni_int_or(args->padding_end[i], args->padding[i]);
+        made.padding_end.dims[i] = kn_int_or(args->padding_end[i], args->padding[i]);
         s = kni_layer_positive(function, "a stride", made.stride.dims[i]);
         if (s == KN_OK) s = kni_layer_positive(function, "a dilation", made.dilation.dims[i]);
         if (s == KN_OK && (made.padding.dims[i] < 0 || 2 * made.padding.dims[i] > window.dims[i]))

@@ -53,12 +53,13 @@ const kn_module_type kn_nn_positional_encoding_type = {
 kn_status kn_nn_positional_encoding_init(kn_nn_positional_encoding *m, int64_t d_model,
                                          const kn_nn_positional_encoding_args *args)
 {
-    static const kn_nn_positional_encoding_args usual = {0};
+    static const kn_nn_positional_encoding_args usual = KN_NN_POSITIONAL_ENCODING_ARGS_DEFAULTS;
     static const char name[] = "kn_nn_positional_encoding_init";
     if (!args) args = &usual;
     kn_nn_positional_encoding made = {.d_model = d_model,
-                                      .max_sequence_size = kni_int_or(args->max_sequence_size, 5000),
-                                      .max_timescale = kni_real_or(args->max_timescale, 10000)};
+                                      .max_sequence_size =
+                                          kn_int_or(args->max_sequence_size, usual.max_sequence_size),
+                                      .max_timescale = kn_real_or(args->max_timescale, usual.max_timescale)};
     kn_status s = check_even(name, "d_model", d_model);
     if (s == KN_OK) s = kni_layer_positive(name, "max_sequence_size", made.max_sequence_size);
     if (s == KN_OK && !(made.max_timescale > 0))
@@ -132,11 +133,11 @@ static kn_status scale_frequencies(kn_nn_rotary *m, const kn_nn_rotary_args *arg
 kn_status kn_nn_rotary_init(kn_nn_rotary *m, int64_t max_sequence_length, int64_t size,
                             const kn_nn_rotary_args *args)
 {
-    static const kn_nn_rotary_args usual = {0};
+    static const kn_nn_rotary_args usual = KN_NN_ROTARY_ARGS_DEFAULTS;
     if (!args) args = &usual;
     kn_nn_rotary made = {.size = size,
                          .max_sequence_length = max_sequence_length,
-                         .theta = kni_real_or(args->theta, 10000),
+                         .theta = kn_real_or(args->theta, usual.theta),
                          .interleaved = args->interleaved};
     kn_status s = check_even("kn_nn_rotary_init", "size", size);
     if (s == KN_OK) s = kni_layer_positive("kn_nn_rotary_init", "max_sequence_length", max_sequence_length);

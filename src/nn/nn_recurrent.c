@@ -69,9 +69,9 @@ static kn_status check_args(const kind_row *row, kn_recurrent_kind kind, const k
         fault = "there can be at most 16 layers (KN_MAX_RECURRENT_LAYERS); use several modules";
     else if (m->hidden_size > INT64_MAX / 4)
         fault = "hidden_size is too large";
-    else if (!(args->dropout >= 0 && args->dropout <= 1))
+    else if (!(m->dropout >= 0 && m->dropout <= 1))
         fault = "dropout must be from 0 to 1";
-    else if (!(args->clip >= 0))
+    else if (!(m->clip >= 0))
         fault = "clip must be above 0, or 0 for none";
     else if (args->reverse && args->bidirectional)
         fault = "a layer of both directions cannot be reversed";
@@ -116,15 +116,15 @@ static kn_status make_cell(kn_nn_recurrent_cell *cell, int64_t in, int64_t hidde
 static kn_status make(kn_recurrent_kind kind, kn_nn_recurrent *m, int64_t input_size, int64_t hidden_size,
                       const kn_nn_recurrent_args *args)
 {
-    static const kn_nn_recurrent_args usual = {0};
+    static const kn_nn_recurrent_args usual = KN_NN_RECURRENT_ARGS_DEFAULTS;
     if (!args) args = &usual;
     const kind_row *row = &kinds[kind];
     kn_nn_recurrent made = {.kind = kind,
                             .input_size = input_size,
                             .hidden_size = hidden_size,
-                            .num_layers = kni_int_or(args->num_layers, 1),
-                            .dropout = args->dropout,
-                            .clip = args->clip,
+                            .num_layers = kn_int_or(args->num_layers, usual.num_layers),
+                            .dropout = kn_real_or(args->dropout, 0),
+                            .clip = kn_real_or(args->clip, 0),
                             .bidirectional = args->bidirectional,
                             .batch_first = args->batch_first,
                             .reverse = args->reverse,

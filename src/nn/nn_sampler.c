@@ -13,20 +13,19 @@
 #include <kn/tensor.h>
 #include <stdlib.h>
 
-static bool is_greedy(const kn_sampler *s) { return s->args.temperature == (double)KN_ZERO; }
-
 kn_status kn_sampler_init(kn_sampler *sampler, const kn_sampler_args *args)
 {
     static const char name[] = "kn_sampler_init";
-    kn_sampler made = {.args = {.temperature = 0}};
+    kn_sampler made = {.args = KN_SAMPLER_ARGS_DEFAULTS};
     if (args) made.args = *args;
     kn_sampler_args *a = &made.args;
-    if (a->temperature == 0) a->temperature = 1;
+    if (a->temperature == (double)KN_ZERO) a->greedy = true;
+    if (a->temperature == 0 || a->greedy) a->temperature = 1;
     if (a->repetition_penalty == 0) a->repetition_penalty = 1;
     made.state = a->seed;
-    if (!is_greedy(&made) && !(a->temperature > 0))
+    if (!(a->temperature > 0))
         return kni_failure(KN_ERROR_ARGUMENT,
-                           "%s: temperature is %s; it must be above 0, or (double)KN_ZERO for the best token",
+                           "%s: temperature is %s; it must be above 0; greedy takes the best token always",
                            name, KNI_NUMBER(a->temperature));
     if (a->top_k < 0)
         return kni_failure(KN_ERROR_ARGUMENT, "%s: top_k is %lld; it must be at least 1, or 0 for all", name,
@@ -146,7 +145,7 @@ kn_tensor kn_sampler_next(kn_sampler *sampler, kn_tensor logits, kn_tensor histo
     logits = kn_keep(rank == 1 ? kn_unsqueeze(logits, 0) : logits);
     logits = penalise(sampler, logits, history);
     kn_tensor token = logits;
-    if (kn_ok(logits)) token = is_greedy(sampler) ? kn_argmax(logits, 1, false) : sample(sampler, logits);
+    if (kn_ok(logits)) token = sampler->args.greedy ? kn_argmax(logits, 1, false) : sample(sampler, logits);
     if (rank == 1) token = kn_squeeze(token, 0);
     kn_no_grad_end();
     return kn_scope_end(scope, token);

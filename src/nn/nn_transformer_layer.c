@@ -6,9 +6,9 @@
 #include <kn/nn/transformer.h>
 #include <kn/tensor.h>
 
-static const kn_nn_transformer_args usual_args = {0};
+static const kn_nn_transformer_args usual_args = KN_NN_TRANSFORMER_ARGS_DEFAULTS;
 
-static double dropout_of(const kn_nn_transformer_args *args) { return kni_real_or(args->dropout, 0.1); }
+static double dropout_of(const kn_nn_transformer_args *args) { return kn_real_or(args->dropout, 0); }
 
 /* ---- feed-forward */
 

@@ -7,14 +7,14 @@
 kn_ints kni_window_list(const int64_t *entries, int32_t rank, int64_t fallback)
 {
     kn_ints list = {rank, {0}};
-    for (int i = 0; i < rank; i++) list.dims[i] = kni_int_or(entries[i], fallback);
+    for (int i = 0; i < rank; i++) list.dims[i] = kn_int_or(entries[i], fallback);
     return list;
 }
 
 kn_ints kni_window_ends(const int64_t *ends, kn_ints padding)
 {
     kn_ints list = padding;
-    for (int i = 0; i < list.rank; i++) list.dims[i] = kni_int_or(ends[i], padding.dims[i]);
+    for (int i = 0; i < list.rank; i++) list.dims[i] = kn_int_or(ends[i], padding.dims[i]);
     return list;
 }
 

@@ -22,7 +22,7 @@ static const kn_attribute gradient_schema[] = {
 
 double kni_attention_scale(const kni_attention_attributes *a, int64_t size)
 {
-    if (a->scale != 0) return a->scale;
+    if (a->scale != 0) return kn_real_or(a->scale, 1); /* KN_ZERO */
     return size > 0 ? 1 / kni_sqrt_f64((double)size) : 1;
 }
 

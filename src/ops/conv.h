@@ -13,10 +13,4 @@ typedef struct kni_conv_attributes {
     kn_ints extra;  /* conv_transpose: output_padding; conv_weight_grad: the kernel's sizes; conv: none */
 } kni_conv_attributes;
 
-/* An argument where 0 stands for its default. */
-static inline int64_t kni_or_default(int64_t value, int64_t fallback)
-{
-    return value == 0 ? fallback : value;
-}
-
 #endif

@@ -172,16 +172,16 @@ kn_tensor kn_deform_conv2d(kn_tensor x, kn_tensor offset, kn_tensor w, kn_tensor
     if (!kni_operands_ready(given, 3, &bad)) return kni_call_end(call, bad);
     w = kn_keep(w);
     kn_shape sx = kn_shape_of_tensor(x), sw = kn_shape_of_tensor(w);
-    int64_t groups = kni_or_default(g->weight_groups, 1);
+    int64_t groups = kn_int_or(g->weight_groups, 1);
     if (sx.rank != 4 || sw.rank != 4)
         return kni_call_fail(call, KN_ERROR_SHAPE, "x and weight must have rank 4: %N and %N", &sx, &sw);
     if (groups < 1 || sw.dims[0] % groups != 0 || sw.dims[1] * groups != sx.dims[1])
         return kni_call_fail(call, KN_ERROR_SHAPE, "channels differ: x %N, weight %N, %D weight groups", &sx,
                              &sw, groups);
     kni_deform_attributes a = {.kernel = KN_INTS(sw.dims[2], sw.dims[3])};
-    a.stride = KN_INTS(kni_or_default(g->stride[0], 1), kni_or_default(g->stride[1], 1));
+    a.stride = KN_INTS(kn_int_or(g->stride[0], 1), kn_int_or(g->stride[1], 1));
     a.padding = KN_INTS(g->padding[0], g->padding[1]);
-    a.dilation = KN_INTS(kni_or_default(g->dilation[0], 1), kni_or_default(g->dilation[1], 1));
+    a.dilation = KN_INTS(kn_int_or(g->dilation[0], 1), kn_int_or(g->dilation[1], 1));
     kn_shape so = kn_shape_of_tensor(offset);
     kn_tensor columns = kni_apply(&kni_op_deform_sample, (kn_tensor[3]){x, offset, mask}, 3, &a);
     int64_t depth = sw.dims[1] * sw.dims[2] * sw.dims[3], height = so.dims[2], width = so.dims[3];

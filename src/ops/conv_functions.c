@@ -13,7 +13,7 @@ typedef struct arguments {
 static kn_ints list_of(const int64_t *values, int n, int64_t fallback)
 {
     kn_ints list = {.rank = n};
-    for (int i = 0; i < n; i++) list.dims[i] = values ? kni_or_default(values[i], fallback) : fallback;
+    for (int i = 0; i < n; i++) list.dims[i] = values ? kn_int_or(values[i], fallback) : fallback;
     return list;
 }
 
@@ -24,13 +24,8 @@ static kni_conv_attributes attributes_of(const arguments *a, int n)
                              .dilation = list_of(a->dilation, n, 1),
                              .groups = a->groups};
     r.padding_end = r.padding;
-    for (int i = 0; i < n && a->padding_end; i++) {
-        int64_t end = a->padding_end[i];
-        if (end == KN_ZERO)
-            r.padding_end.dims[i] = 0;
-        else if (end != 0)
-            r.padding_end.dims[i] = end;
-    }
+    for (int i = 0; i < n && a->padding_end; i++)
+        r.padding_end.dims[i] = kn_int_or(a->padding_end[i], r.padding.dims[i]);
     return r;
 }
 

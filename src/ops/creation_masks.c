@@ -106,14 +106,14 @@ kn_tensor kn_one_hot(kn_tensor indices, int64_t classes, kn_dtype dtype)
 
 kn_tensor kn_one_hot_fill(kn_tensor indices, int64_t classes, const kn_one_hot_fill_args *args)
 {
-    static const kn_one_hot_fill_args plain = {1, 0, 0, KN_F32};
+    static const kn_one_hot_fill_args plain = KN_ONE_HOT_FILL_ARGS_DEFAULTS;
     if (!args) args = &plain;
     kni_call call = kni_call_begin("one_hot_fill");
     const kni_type *t = kni_type_of(indices);
     kn_dtype dtype = args->dtype ? args->dtype : KN_F32;
-    int32_t rank = t ? t->rank + 1 : 1, axis = args->axis == KN_ONE_HOT_FIRST ? 0
-                                               : args->axis                   ? args->axis
-                                                                              : -1;
+    int32_t rank = t ? t->rank + 1 : 1;
+    int64_t asked = kn_int_or(args->axis, -1);
+    int32_t axis = asked < INT32_MIN ? INT32_MIN : asked > INT32_MAX ? INT32_MAX : (int32_t)asked;
     if (rank > KN_MAX_RANK) return kni_call_fail(call, KN_ERROR_SHAPE, "%S has no room for another axis", t);
     if (classes < 0) return kni_call_fail(call, KN_ERROR_ARGUMENT, "%D classes", classes);
     if (!kni_check_axis("one_hot_fill", &axis, rank)) return kni_call_end(call, kni_poison_latest());

@@ -111,7 +111,7 @@ kn_tensor kn_matrix_norm(kn_tensor a, kn_matrix_norm_kind kind)
 kn_tensor kn_cosine_similarity(kn_tensor a, kn_tensor b, int32_t axis, double eps)
 {
     kni_call call = kni_call_begin("cosine_similarity");
-    double least = eps == 0 ? 1e-8 : eps;
+    double least = kn_real_or(eps, 1e-8);
     a = kn_keep(a);
     b = kn_keep(b);
     kn_ints axes = KN_AXES(axis);
@@ -125,9 +125,7 @@ kn_tensor kn_pairwise_distance(kn_tensor a, kn_tensor b, const kn_pairwise_dista
 {
     static const kn_pairwise_distance_args defaults;
     if (!args) args = &defaults;
-    double order = args->order == 0 ? 2 : args->order, eps = args->eps == 0  ? 1e-6
-                                                             : args->eps < 0 ? 0
-                                                                             : args->eps;
+    double order = kn_real_or(args->order, 2), eps = args->eps == 0 ? 1e-6 : args->eps < 0 ? 0 : args->eps;
     kni_call call = kni_call_begin("pairwise_distance");
     kn_tensor gap = kn_add_scalar(kn_sub(a, b), eps);
     return kni_call_end(call, kn_vector_norm(gap, order, KN_AXES(-1), args->keep));

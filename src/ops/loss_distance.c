@@ -104,7 +104,7 @@ kn_tensor kn_poisson_nll_loss(kn_tensor x, kn_tensor target, const kn_poisson_nl
     pair p;
     kn_poisson_nll_args a = args ? *args : (kn_poisson_nll_args){0};
     if (!begin(&p, "poisson_nll_loss", x, target)) return p.failed;
-    double eps = a.eps == 0 ? 1e-8 : a.eps;
+    double eps = kn_real_or(a.eps, 1e-8);
     kn_tensor loss;
     if (a.rates)
         loss = kn_sub(p.x, kn_mul(p.target, kn_log(kn_add_scalar(p.x, eps))));
@@ -126,7 +126,7 @@ kn_tensor kn_gaussian_nll_loss(kn_tensor x, kn_tensor target, kn_tensor variance
     pair p;
     kn_gaussian_nll_args a = args ? *args : (kn_gaussian_nll_args){0};
     if (!begin(&p, "gaussian_nll_loss", x, target)) return p.failed;
-    double eps = a.eps == 0 ? 1e-6 : a.eps;
+    double eps = kn_real_or(a.eps, 1e-6);
     kn_tensor v = kn_keep(kni_as(variance, kni_sum_dtype(p.dtype)));
     /* The lower limit is no part of the derivative: a small variance still gets its gradient. */
     v = kn_keep(kn_add(v, kn_detach(kn_sub(kn_clamp_min(v, eps), v))));
@@ -191,9 +191,9 @@ kn_tensor kn_triplet_margin_loss(kn_tensor anchor, kn_tensor positive, kn_tensor
 {
     pair p;
     kn_triplet_args t = args ? *args : (kn_triplet_args){0};
-    t.margin = t.margin == 0 ? 1 : t.margin == (double)KN_ZERO ? 0 : t.margin;
+    t.margin = kn_real_or(t.margin, 1);
     if (t.p == 0) t.p = 2;
-    if (t.eps == 0) t.eps = 1e-6;
+    t.eps = kn_real_or(t.eps, 1e-6);
     if (!begin(&p, "triplet_margin_loss", anchor, positive)) return p.failed;
     if (kn_rank(p.x) < 1)
         return kni_call_fail(p.call, KN_ERROR_SHAPE, "the anchor must have at least one axis");

@@ -192,7 +192,7 @@ static kn_tensor against_probabilities(kn_tensor x, kn_tensor target, const kn_c
 static kn_cross_entropy_args defaults(const kn_cross_entropy_args *args)
 {
     kn_cross_entropy_args a = args ? *args : (kn_cross_entropy_args){0};
-    a.ignore_index = a.ignore_index == 0 ? -100 : a.ignore_index == KN_ZERO ? 0 : a.ignore_index;
+    a.ignore_index = kn_int_or(a.ignore_index, -100);
     return a;
 }
 

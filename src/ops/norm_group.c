@@ -84,9 +84,9 @@ kn_tensor kn_local_response_norm(kn_tensor x, const kn_local_response_norm_args 
     kni_call call = kni_call_begin("local_response_norm");
     kn_local_response_norm_args a = args ? *args : (kn_local_response_norm_args){0};
     if (a.size == 0) a.size = 5;
-    if (a.alpha == 0) a.alpha = 1e-4;
-    if (a.beta == 0) a.beta = 0.75;
-    a.k = a.k == 0 ? 1 : a.k == (double)KN_ZERO ? 0 : a.k;
+    a.alpha = kn_real_or(a.alpha, 1e-4);
+    a.beta = kn_real_or(a.beta, 0.75);
+    a.k = kn_real_or(a.k, 1);
     if (!kn_ok(x)) return kni_call_end(call, kn_square(x));
     if (kn_rank(x) < 3)
         return kni_call_fail(call, KN_ERROR_SHAPE,

@@ -25,7 +25,7 @@ static kni_pool_attributes from_args(int axes, kn_ints window, const kn_pool_arg
         int64_t end = args->padding_end[i];
         a.stride.dims[i] = args->stride[i];
         a.padding.dims[i] = args->padding[i];
-        a.padding_end.dims[i] = end == KN_ZERO ? 0 : end ? end : args->padding[i];
+        a.padding_end.dims[i] = kn_int_or(end, args->padding[i]);
         a.dilation.dims[i] = args->dilation[i];
     }
     return a;

@@ -56,7 +56,7 @@ OP(var_mean, .doc = "sum((x - mean)^2) / max(0, count - correction) over axes, a
 static double correction_of(const kn_var_args *args)
 {
     if (!args) return 1.0;
-    return args->biased ? 0.0 : args->correction == 0.0 ? 1.0 : args->correction;
+    return args->biased ? 0.0 : kn_real_or(args->correction, 1.0);
 }
 
 kn_moments kn_var_mean(kn_tensor x, kn_ints axes, bool keep, const kn_var_args *args)

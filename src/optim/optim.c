@@ -39,12 +39,6 @@ void kn_optim_free(kn_optim optim)
     free(optim);
 }
 
-double kni_optim_number(double value, double by_default)
-{
-    if (value == (double)KN_ZERO) return 0;
-    return value == 0 ? by_default : value;
-}
-
 kn_status kni_optim_check_fields(const kni_optim_field *fields, int n, const char *function)
 {
     for (int i = 0; i < n; i++)
@@ -71,7 +65,7 @@ static kn_status check_group(kn_optim optim, const kn_optim_group *group)
                            group->optim == optim ? "must be another one" : "cannot have groups of its own");
     if (group->schedule < 0)
         return kni_failure(KN_ERROR_ARGUMENT, "%s: schedule %d is negative", function, group->schedule);
-    const kni_optim_field scale = {"lr_scale", kni_optim_number(group->lr_scale, 1)};
+    const kni_optim_field scale = {"lr_scale", kn_real_or(group->lr_scale, 1)};
     return kni_optim_check_fields(&scale, 1, function);
 }
 
@@ -90,7 +84,7 @@ static kn_status add_part(kn_optim optim, const kn_optim_group *group)
     }
     part->group = *group;
     part->group.pattern = NULL;
-    part->group.lr_scale = kni_optim_number(group->lr_scale, 1);
+    part->group.lr_scale = kn_real_or(group->lr_scale, 1);
     optim->n_parts++;
     optim->parts_checked = false;
     return KN_OK;

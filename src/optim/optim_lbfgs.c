@@ -29,11 +29,12 @@ const kni_optim_rule kni_rule_lbfgs = {"lbfgs", {NULL}, no_states, NULL, NULL};
 kn_optim kn_optim_lbfgs(const kn_lbfgs_args *args)
 {
     const char *function = "kn_optim_lbfgs";
-    kn_lbfgs_args a = args ? *args : (kn_lbfgs_args){0};
-    a.max_iterations = a.max_iterations ? a.max_iterations : 20;
-    a.history = a.history ? a.history : 100;
-    a.tolerance_grad = kni_optim_number(a.tolerance_grad, 1e-7);
-    a.tolerance_change = kni_optim_number(a.tolerance_change, 1e-9);
+    static const kn_lbfgs_args usual = KN_LBFGS_ARGS_DEFAULTS;
+    kn_lbfgs_args a = args ? *args : usual;
+    a.max_iterations = a.max_iterations ? a.max_iterations : usual.max_iterations;
+    a.history = a.history ? a.history : usual.history;
+    a.tolerance_grad = kn_real_or(a.tolerance_grad, usual.tolerance_grad);
+    a.tolerance_change = kn_real_or(a.tolerance_change, usual.tolerance_change);
     const kni_optim_field fields[] = {{"max_iterations", a.max_iterations},
                                       {"history", a.history},
                                       {"tolerance_grad", a.tolerance_grad},

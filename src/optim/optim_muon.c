@@ -33,7 +33,7 @@ static kn_tensor orthogonal(kn_tensor x, const kn_muon_args *a)
     x = kn_keep(tall ? kn_transpose(x, 0, 1) : x);
     kn_tensor size = kn_vector_norm(x, 2, KN_AXES_ALL, false);
     x = kn_keep(kn_div(x, kn_clamp_min(size, a->eps)));
-    for (int32_t i = 0; i < a->steps; i++) {
+    for (int64_t i = 0; i < a->steps; i++) {
         kn_tensor gram = kn_keep(kn_matmul(x, kn_transpose(x, 0, 1)));
         kn_tensor polynomial = kn_addmm(gram, gram, gram, a->b, a->c);
         x = kn_keep(kn_addmm(x, polynomial, x, a->a, 1));
@@ -79,19 +79,20 @@ static const kni_optim_rule rule_muon = {"muon", {"momentum_buffer"}, muon_state
 
 kn_optim kn_optim_muon(const kn_muon_args *args)
 {
-    kn_muon_args m = args ? *args : (kn_muon_args){0};
-    m.momentum = kni_optim_number(m.momentum, 0.95);
-    m.weight_decay = kni_optim_number(m.weight_decay, 0.1);
-    m.eps = kni_optim_number(m.eps, 1e-7);
-    m.a = kni_optim_number(m.a, 3.4445);
-    m.b = kni_optim_number(m.b, -4.775);
-    m.c = kni_optim_number(m.c, 2.0315);
-    if (m.steps == 0) m.steps = 5;
+    static const kn_muon_args usual = KN_MUON_ARGS_DEFAULTS;
+    kn_muon_args m = args ? *args : usual;
+    m.momentum = kn_real_or(m.momentum, 0);
+    m.weight_decay = kn_real_or(m.weight_decay, 0);
+    m.eps = kn_real_or(m.eps, usual.eps);
+    m.a = kn_real_or(m.a, usual.a);
+    m.b = kn_real_or(m.b, usual.b);
+    m.c = kn_real_or(m.c, usual.c);
+    m.steps = kn_int_or(m.steps, usual.steps);
     const kni_optim_field fields[] = {
         {"momentum", m.momentum}, {"weight_decay", m.weight_decay}, {"eps", m.eps}};
     if (kni_optim_check_fields(fields, 3, "kn_optim_muon")) return NULL;
     if (m.steps < 0 || m.steps >= 100) {
-        kni_failure(KN_ERROR_ARGUMENT, "kn_optim_muon: %d steps; 1 to 99", m.steps);
+        kni_failure(KN_ERROR_ARGUMENT, "kn_optim_muon: %lld steps; 0 (KN_ZERO) to 99", (long long)m.steps);
         return NULL;
     }
     return kni_optim_make(&rule_muon, &m, sizeof m, "kn_optim_muon");

@@ -74,8 +74,6 @@ kn_optim kni_optim_make(const kni_optim_rule *rule, const void *args, size_t byt
 int64_t kni_optim_slot_of(kn_optim optim, kn_tensor param, const char *path);
 /* The optimiser that updates params of that slot: a group's own, or this. */
 kn_optim kni_optim_owner(kn_optim optim, const kni_optim_slot *slot);
-/* Replaces 0 by the default and KN_ZERO by 0. */
-double kni_optim_number(double value, double by_default);
 /* A number of the arguments under the name of its field. */
 typedef struct kni_optim_field {
     const char *name;

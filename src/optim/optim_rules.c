@@ -28,7 +28,11 @@ static const kni_optim_rule rule_sgd = {"sgd", {"momentum_buffer"}, sgd_states, 
 
 kn_optim kn_optim_sgd(const kn_sgd_args *args)
 {
-    kn_sgd_args a = args ? *args : (kn_sgd_args){0};
+    static const kn_sgd_args usual = KN_SGD_ARGS_DEFAULTS;
+    kn_sgd_args a = args ? *args : usual;
+    a.momentum = kn_real_or(a.momentum, 0);
+    a.dampening = kn_real_or(a.dampening, 0);
+    a.weight_decay = kn_real_or(a.weight_decay, 0);
     const kni_optim_field fields[] = {{"momentum", a.momentum}, {"weight_decay", a.weight_decay}};
     if (kni_optim_check_fields(fields, 2, "kn_optim_sgd")) return NULL;
     if (a.nesterov && (a.momentum <= 0 || a.dampening != 0)) {
@@ -63,14 +67,16 @@ static const kni_optim_rule rule_adam = {
 static const kni_optim_rule rule_adamw = {
     "adamw", {"exp_avg", "exp_avg_sq", "max_exp_avg_sq"}, adam_states, NULL, adam_update};
 
-static kn_optim make_adam(const kni_optim_rule *rule, const kn_adam_args *args, double decay, bool decoupled,
+static kn_optim make_adam(const kni_optim_rule *rule, const kn_adam_args *args, bool decoupled,
                           const char *function)
 {
-    kn_adam_args a = args ? *args : (kn_adam_args){0};
-    a.beta1 = kni_optim_number(a.beta1, 0.9);
-    a.beta2 = kni_optim_number(a.beta2, 0.999);
-    a.eps = kni_optim_number(a.eps, 1e-8);
-    a.weight_decay = kni_optim_number(a.weight_decay, decay);
+    static const kn_adam_args adam = KN_ADAM_ARGS_DEFAULTS, adamw = KN_ADAMW_ARGS_DEFAULTS;
+    const kn_adam_args *usual = decoupled ? &adamw : &adam;
+    kn_adam_args a = args ? *args : *usual;
+    a.beta1 = kn_real_or(a.beta1, usual->beta1);
+    a.beta2 = kn_real_or(a.beta2, usual->beta2);
+    a.eps = kn_real_or(a.eps, usual->eps);
+    a.weight_decay = kn_real_or(a.weight_decay, 0);
     const kni_optim_field fields[] = {{"eps", a.eps}, {"weight_decay", a.weight_decay}};
     if (check_factor(a.beta1, "beta1", function) || check_factor(a.beta2, "beta2", function)) return NULL;
     if (kni_optim_check_fields(fields, 2, function)) return NULL;
@@ -85,11 +91,11 @@ static kn_optim make_adam(const kni_optim_rule *rule, const kn_adam_args *args, 
 
 kn_optim kn_optim_adam(const kn_adam_args *args)
 {
-    return make_adam(&rule_adam, args, 0, false, "kn_optim_adam");
+    return make_adam(&rule_adam, args, false, "kn_optim_adam");
 }
-kn_optim kn_optim_adamw(const kn_adam_args *args)
+kn_optim kn_optim_adamw(const kn_adamw_args *args)
 {
-    return make_adam(&rule_adamw, args, 0.01, true, "kn_optim_adamw");
+    return make_adam(&rule_adamw, args, true, "kn_optim_adamw");
 }
 
 /* ---- Adan */
@@ -122,11 +128,13 @@ static const kni_optim_rule rule_adan = {
 kn_optim kn_optim_adan(const kn_adan_args *args)
 {
     const char *function = "kn_optim_adan";
-    kn_adan_args a = args ? *args : (kn_adan_args){0};
-    a.beta1 = kni_optim_number(a.beta1, 0.98);
-    a.beta2 = kni_optim_number(a.beta2, 0.92);
-    a.beta3 = kni_optim_number(a.beta3, 0.99);
-    a.eps = kni_optim_number(a.eps, 1e-8);
+    static const kn_adan_args usual = KN_ADAN_ARGS_DEFAULTS;
+    kn_adan_args a = args ? *args : usual;
+    a.beta1 = kn_real_or(a.beta1, usual.beta1);
+    a.beta2 = kn_real_or(a.beta2, usual.beta2);
+    a.beta3 = kn_real_or(a.beta3, usual.beta3);
+    a.eps = kn_real_or(a.eps, usual.eps);
+    a.weight_decay = kn_real_or(a.weight_decay, 0);
     const kni_optim_field fields[] = {{"eps", a.eps}, {"weight_decay", a.weight_decay}};
     if (check_factor(a.beta1, "beta1", function) || check_factor(a.beta2, "beta2", function) ||
         check_factor(a.beta3, "beta3", function) || kni_optim_check_fields(fields, 2, function))
@@ -159,8 +167,12 @@ static const kni_optim_rule rule_adagrad = {"adagrad", {"sum"}, adagrad_states, 
 
 kn_optim kn_optim_adagrad(const kn_adagrad_args *args)
 {
-    kn_adagrad_args a = args ? *args : (kn_adagrad_args){0};
-    a.eps = kni_optim_number(a.eps, 1e-10);
+    static const kn_adagrad_args usual = KN_ADAGRAD_ARGS_DEFAULTS;
+    kn_adagrad_args a = args ? *args : usual;
+    a.lr_decay = kn_real_or(a.lr_decay, 0);
+    a.weight_decay = kn_real_or(a.weight_decay, 0);
+    a.initial_accumulator = kn_real_or(a.initial_accumulator, 0);
+    a.eps = kn_real_or(a.eps, usual.eps);
     const kni_optim_field fields[] = {{"lr_decay", a.lr_decay},
                                       {"weight_decay", a.weight_decay},
                                       {"initial_accumulator", a.initial_accumulator},
@@ -192,9 +204,12 @@ static const kni_optim_rule rule_rmsprop = {
 
 kn_optim kn_optim_rmsprop(const kn_rmsprop_args *args)
 {
-    kn_rmsprop_args a = args ? *args : (kn_rmsprop_args){0};
-    a.alpha = kni_optim_number(a.alpha, 0.99);
-    a.eps = kni_optim_number(a.eps, 1e-8);
+    static const kn_rmsprop_args usual = KN_RMSPROP_ARGS_DEFAULTS;
+    kn_rmsprop_args a = args ? *args : usual;
+    a.weight_decay = kn_real_or(a.weight_decay, 0);
+    a.momentum = kn_real_or(a.momentum, 0);
+    a.alpha = kn_real_or(a.alpha, usual.alpha);
+    a.eps = kn_real_or(a.eps, usual.eps);
     const kni_optim_field fields[] = {
         {"alpha", a.alpha}, {"eps", a.eps}, {"weight_decay", a.weight_decay}, {"momentum", a.momentum}};
     if (kni_optim_check_fields(fields, 4, "kn_optim_rmsprop")) return NULL;

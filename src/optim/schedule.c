@@ -132,9 +132,10 @@ kn_schedule kn_schedule_one_cycle(const kn_one_cycle_args *args)
         kni_failure(KN_ERROR_ARGUMENT, "%s: the arguments are NULL", function);
         return NULL;
     }
-    double rise = args->rise == 0 ? 0.3 : args->rise,
-           divide = args->start_factor == 0 ? 25 : args->start_factor;
-    double last = args->end_factor == 0 ? 1e4 : args->end_factor;
+    static const kn_one_cycle_args usual = KN_ONE_CYCLE_ARGS_DEFAULTS;
+    double rise = kn_real_or(args->rise, usual.rise),
+           divide = kn_real_or(args->start_factor, usual.start_factor);
+    double last = kn_real_or(args->end_factor, usual.end_factor);
     if (!(rise > 0 && rise <= 1) || !(divide > 0) || !(last > 0)) {
         kni_failure(KN_ERROR_ARGUMENT, "%s: rise %s must be 0 to 1, the factors %s and %s above 0", function,
                     KNI_NUMBER(rise), KNI_NUMBER(divide), KNI_NUMBER(last));

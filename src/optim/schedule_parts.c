@@ -160,24 +160,24 @@ static const kni_schedule_kind kind_plateau = {"plateau", plateau_rate, NULL};
 
 kn_schedule kn_schedule_plateau(const kn_plateau_args *args)
 {
-    kn_plateau_args a = args ? *args : (kn_plateau_args){0};
-    double lr = a.lr == 0 ? 1e-3 : a.lr, factor = a.factor == 0 ? 0.1 : a.factor;
-    double threshold = a.threshold == 0 ? 1e-4 : a.threshold == (double)KN_ZERO ? 0 : a.threshold;
-    if (!(lr > 0 && factor > 0 && factor < 1 && a.min_lr >= 0 && threshold >= 0) || a.cooldown < 0) {
+    static const kn_plateau_args usual = KN_PLATEAU_ARGS_DEFAULTS;
+    kn_plateau_args a = args ? *args : usual;
+    double lr = kn_real_or(a.lr, usual.lr), factor = kn_real_or(a.factor, usual.factor);
+    double threshold = kn_real_or(a.threshold, usual.threshold), min_lr = kn_real_or(a.min_lr, 0);
+    int64_t patience = a.patience < 0 ? 0 : kn_int_or(a.patience, usual.patience);
+    int64_t cooldown = kn_int_or(a.cooldown, 0);
+    bool fits = lr > 0 && factor > 0 && factor < 1 && min_lr >= 0 && threshold >= 0;
+    if (!fits || cooldown < 0) {
         kni_failure(KN_ERROR_ARGUMENT,
                     "kn_schedule_plateau: lr %s, factor %s (0 to 1), min_lr %s, threshold %s, "
-                    "cooldown %d",
-                    KNI_NUMBER(lr), KNI_NUMBER(factor), KNI_NUMBER(a.min_lr), KNI_NUMBER(threshold),
-                    a.cooldown);
+                    "cooldown %lld: none may be negative",
+                    KNI_NUMBER(lr), KNI_NUMBER(factor), KNI_NUMBER(min_lr), KNI_NUMBER(threshold),
+                    (long long)cooldown);
         return NULL;
     }
     kn_schedule s = kni_schedule_make(&kind_plateau, "kn_schedule_plateau");
     if (!s) return NULL;
-    const double numbers[] = {factor, a.min_lr, threshold,
-                              a.patience == 0  ? 10
-                              : a.patience < 0 ? 0
-                                               : a.patience,
-                              a.cooldown};
+    const double numbers[] = {factor, min_lr, threshold, (double)patience, (double)cooldown};
     memcpy(s->numbers, numbers, sizeof numbers);
     s->choice = a.higher_is_better;
     s->plateau.lr = lr;

@@ -24,7 +24,7 @@ static kn_status check_args(const kn_learner_args *a)
     else if (!a->optim && !a->custom_step)
         wrong = "there is no optimiser";
     else if (!a->schedule && !a->custom_step && a->lr == 0)
-        wrong = "there is neither lr nor a schedule; (double)KN_ZERO stands for a rate of 0";
+        wrong = "there is neither lr nor a schedule; KN_ZERO stands for a rate of 0";
     else if (!a->schedule && a->lr != (double)KN_ZERO && !(a->lr >= 0 && a->lr < 1e300))
         wrong = "lr is below 0 or not finite";
     else if (a->valid && !a->valid_step)
@@ -56,7 +56,7 @@ static bool copy_text(char **out, const char *text, const char *other)
 static kn_status fill(kn_learner l, const kn_learner_args *args)
 {
     l->args = *args;
-    if (l->args.lr == (double)KN_ZERO) l->args.lr = 0;
+    l->args.lr = kn_real_or(l->args.lr, 0);
     if (l->args.accumulate == 0) l->args.accumulate = 1;
     if (l->args.valid_every == 0) l->args.valid_every = 1;
     l->at.best_step = -1;
@@ -196,7 +196,8 @@ kn_status kn_learner_set_checkpoints(kn_learner learner, const kn_checkpoint_pol
 kn_status kn_learner_set_early_stopping(kn_learner learner, const kn_early_stopping *rule)
 {
     kn_learner l = learner;
-    if (!l || !rule || rule->patience < 0 || rule->warm_up < 0)
+    int64_t patience = rule ? kn_int_or(rule->patience, 5) : 0;
+    if (!l || !rule || patience < 0 || rule->warm_up < 0)
         return kni_failure(KN_ERROR_ARGUMENT,
                            "kn_learner_set_early_stopping: the learner or the rule is NULL, "
                            "or patience or warm_up is below 0");
@@ -204,7 +205,7 @@ kn_status kn_learner_set_early_stopping(kn_learner learner, const kn_early_stopp
         return kni_failure_memory("kn_learner_set_early_stopping");
     l->stopping = *rule;
     l->stopping.metric = l->stop_metric;
-    if (l->stopping.patience == 0) l->stopping.patience = 5;
+    l->stopping.patience = patience;
     return KN_OK;
 }
 

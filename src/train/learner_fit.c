@@ -82,7 +82,7 @@ static void judge_stopping(kn_learner l)
 
 static bool stopped_early(kn_learner l)
 {
-    return l->stopping.metric && l->at.stop_waited >= l->stopping.patience;
+    return l->stopping.metric && l->at.stop_waited > 0 && l->at.stop_waited >= l->stopping.patience;
 }
 
 /* What an epoch with a fresh value of the watched split leads to. */

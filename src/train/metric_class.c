@@ -114,7 +114,7 @@ kn_metric kn_metric_top_k_accuracy(int32_t k, int64_t ignore)
 
 kn_metric kn_metric_hamming(double threshold)
 {
-    double at = threshold == 0 ? 0.5 : threshold == (double)KN_ZERO ? 0 : threshold;
+    double at = kn_real_or(threshold, 0.5);
     return kni_ratio_make(&hamming_kind, NULL, at, 0, 0);
 }
 

@@ -179,7 +179,7 @@ static kn_metric make_confusion(const char *name, double beta2, bool recall, con
     }
     if (decision) m->decision = *decision;
     double threshold = m->decision.threshold;
-    m->decision.threshold = threshold == 0 ? 0.5 : threshold == (double)KN_ZERO ? 0 : threshold;
+    m->decision.threshold = kn_real_or(threshold, 0.5);
     m->beta2 = beta2;
     m->recall = recall;
     char best[24] = "";

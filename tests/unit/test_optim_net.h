@@ -124,7 +124,6 @@ static inline kn_optim with_groups(void)
 static inline kn_optim optim_named(const char *name)
 {
 #define IS(text) (!strcmp(name, text))
-    const double zero = (double)KN_ZERO;
     if (IS("sgd")) return kn_optim_sgd(NULL);
     if (IS("sgd_momentum")) return kn_optim_sgd(&(kn_sgd_args){.momentum = 0.9});
     if (IS("sgd_dampening"))
@@ -152,7 +151,7 @@ static inline kn_optim optim_named(const char *name)
     if (IS("muon")) return with_bias_group(kn_optim_muon(NULL));
     if (IS("muon_match"))
         return with_bias_group(kn_optim_muon(
-            &(kn_muon_args){.match_rms_adamw = true, .plain_momentum = true, .weight_decay = zero}));
+            &(kn_muon_args){.match_rms_adamw = true, .plain_momentum = true, .momentum = 0.95}));
     if (IS("groups")) return with_groups();
     if (IS("clip_value")) return with_clip(KN_CLIP_VALUE, 0.05);
     if (IS("clip_norm")) return with_clip(KN_CLIP_NORM, 0.1);

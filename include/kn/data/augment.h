@@ -19,6 +19,7 @@ typedef struct kn_augment_args {
     int64_t crop_height, crop_width;   /* a random part of this size (after the above); both or none */
     double fill;                       /* what comes in from outside */
 } kn_augment_args;
+#define KN_AUGMENT_ARGS_DEFAULTS KN_ZEROED
 /* A data set whose images are changed so. args are copied. */
 KN_API kn_dataset kn_dataset_augment(kn_dataset dataset, const kn_augment_args *args);
 

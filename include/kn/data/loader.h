@@ -44,6 +44,8 @@ typedef struct kn_loader_args {
        have the same number of samples. */
     int64_t shard, shards;
 } kn_loader_args;
+#define KN_LOADER_ARGS_DEFAULTS                                                                              \
+    KN_FIELDS(1, 0, 0, false, false, 0, KN_COLLATE_STACK, 0, 0.0, NULL, NULL, NULL, NULL, 0, 1)
 
 /* NULL with kn_last_error(). The loader holds a reference to the data set and stands before batch 0 of epoch 0. A loader is
    used by one thread at a time. */

@@ -62,6 +62,7 @@ typedef struct kn_table_args {
     bool no_header;        /* CSV: the first line is data; columns are called "1", "2" ... */
     kn_dataset categories; /* take the numbers of categories from this table; a value it lacks is an error */
 } kn_table_args;
+#define KN_TABLE_ARGS_DEFAULTS KN_FIELDS(NULL, 0, ',', false, NULL)
 
 /* RFC 4180: quotes, doubled quotes, line breaks inside quotes; LF or CRLF. Errors look like
    "file.csv:12: column 'age': 'abc' is not a number". */
@@ -86,6 +87,7 @@ typedef struct kn_image_args {
     int32_t channels;      /* 1 or 3; 0 = 3. Images are converted. */
     int64_t height, width; /* resized to this (bilinear over areas); 0 = as they are */
 } kn_image_args;
+#define KN_IMAGE_ARGS_DEFAULTS KN_FIELDS(3, 0, 0)
 /* One PNG or JPEG file, told apart by content. Poisoned on failure. */
 KN_API kn_tensor kn_image_read(const char *path, const kn_image_args *args);
 /* The same from memory; name is for messages. */
@@ -129,6 +131,7 @@ typedef struct kn_audio_args {
        that begin with '_' are left out. NULL: all files. */
     const char *split; /* "train", "validation" or "test" */
 } kn_audio_args;
+#define KN_AUDIO_ARGS_DEFAULTS KN_ZEROED
 KN_API kn_dataset kn_dataset_audio_folder(const char *folder, const kn_audio_args *args);
 
 #ifdef __cplusplus

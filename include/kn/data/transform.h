@@ -41,6 +41,7 @@ typedef struct kn_sample_args {
     double ratio; /* of the data set's length; 0 = 1 */
     uint64_t seed;
 } kn_sample_args;
+#define KN_SAMPLE_ARGS_DEFAULTS KN_FIELDS(false, 0, 1.0, 0)
 KN_API kn_dataset kn_dataset_sample(kn_dataset dataset, const kn_sample_args *args);
 
 /* y[i] = x[i * step .. i * step + size - 1], each field stacked along a new first axis; step 0 = 1. Windows that would pass the

@@ -58,13 +58,14 @@ typedef struct kn_nn_activation {
 extern KN_API const kn_module_type kn_nn_activation_type;
 
 typedef struct kn_nn_activation_args {
-    double a, b;                       /* 0 = the kind's default, (double)KN_ZERO = 0 */
+    double a, b;                       /* 0 = the kind's default, KN_ZERO = 0 */
     int64_t axis;                      /* of GLU; 0 = last, KN_ZERO = 0 */
     int64_t num_parameters;            /* of PRELU; 0 = 1, or the size of axis 1 */
     int64_t in_features, out_features; /* of SWIGLU */
     bool bias;                         /* of SWIGLU */
     kn_dtype dtype;                    /* of params; 0 = f32 */
 } kn_nn_activation_args;
+#define KN_NN_ACTIVATION_ARGS_DEFAULTS KN_FIELDS(0.0, 0.0, 0, 0, 0, 0, false, KN_DTYPE_NONE)
 KN_API kn_status kn_nn_activation_init(kn_nn_activation *m, kn_activation_kind kind,
                                        const kn_nn_activation_args *args);
 KN_API kn_tensor kn_nn_activation_forward(const kn_nn_activation *m, kn_tensor x);

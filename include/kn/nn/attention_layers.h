@@ -26,7 +26,7 @@ typedef struct kn_nn_attention_args {
     int64_t d_context;  /* size of key and value; 0 = d_model */
     int64_t n_heads_kv; /* 0 = n_heads; must divide it */
     int64_t d_head;     /* 0 = d_model / n_heads */
-    double dropout;     /* of the weights, while training */
+    double dropout;     /* of the weights, while training; 0 is off */
     double
         min_float; /* 0: hidden keys take no part, and a query that sees none gives zeros. Else the score that hidden
                            keys get, -1e4 in Burn: a query that sees none then averages. */
@@ -35,6 +35,8 @@ typedef struct kn_nn_attention_args {
     kn_initializer initializer; /* of the weights; zeroed: that of kn_nn_linear */
     kn_dtype dtype;             /* 0 = f32 */
 } kn_nn_attention_args;
+#define KN_NN_ATTENTION_ARGS_DEFAULTS                                                                        \
+    KN_FIELDS(0, 0, 0, 0.0, 0.0, false, false, false, false, false, KN_INITIALIZER_DEFAULTS, KN_F32)
 KN_API kn_status kn_nn_attention_init(kn_nn_attention *m, int64_t d_model, int64_t n_heads,
                                       const kn_nn_attention_args *args);
 

@@ -38,6 +38,9 @@ typedef struct kn_nn_conv_args {
     kn_initializer weight, bias; /* zeroed: uniform on +-1 / sqrt(in / groups kernel), for both */
     kn_dtype dtype;              /* 0 = f32 */
 } kn_nn_conv_args;
+#define KN_NN_CONV_ARGS_DEFAULTS                                                                             \
+    KN_FIELDS({1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {1, 1, 1}, 1, false, KN_PAD_CONSTANT, false,       \
+              KN_INITIALIZER_DEFAULTS, KN_INITIALIZER_DEFAULTS, KN_F32)
 /* kernel_size has one entry per spatial axis: KN_INTS(3, 3). */
 KN_API kn_status kn_nn_conv1d_init(kn_nn_conv1d *m, int64_t in_channels, int64_t out_channels,
                                    kn_ints kernel_size, const kn_nn_conv_args *args);

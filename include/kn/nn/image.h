@@ -58,6 +58,7 @@ typedef struct kn_nn_interpolate_args {
     kn_interpolate_mode mode;
     bool align_corners;
 } kn_nn_interpolate_args;
+#define KN_NN_INTERPOLATE_ARGS_DEFAULTS KN_ZEROED
 KN_API kn_status kn_nn_interpolate1d_init(kn_nn_interpolate1d *m, const kn_nn_interpolate_args *args);
 KN_API kn_status kn_nn_interpolate2d_init(kn_nn_interpolate2d *m, const kn_nn_interpolate_args *args);
 KN_API kn_tensor kn_nn_interpolate1d_forward(const kn_nn_interpolate1d *m, kn_tensor x);
@@ -71,8 +72,9 @@ typedef struct kn_nn_cosine_similarity {
 extern KN_API const kn_module_type kn_nn_cosine_similarity_type;
 typedef struct kn_nn_cosine_similarity_args {
     int64_t axis; /* 0 = 1, KN_ZERO = 0 */
-    double eps;   /* 0 = 1e-8 */
+    double eps;   /* 0 = 1e-8, KN_ZERO = 0 */
 } kn_nn_cosine_similarity_args;
+#define KN_NN_COSINE_SIMILARITY_ARGS_DEFAULTS KN_FIELDS(1, 1e-8)
 KN_API kn_status kn_nn_cosine_similarity_init(kn_nn_cosine_similarity *m,
                                               const kn_nn_cosine_similarity_args *args);
 KN_API kn_tensor kn_nn_cosine_similarity_forward(const kn_nn_cosine_similarity *m, kn_tensor a, kn_tensor b);
@@ -84,10 +86,11 @@ typedef struct kn_nn_pairwise_distance {
 } kn_nn_pairwise_distance;
 extern KN_API const kn_module_type kn_nn_pairwise_distance_type;
 typedef struct kn_nn_pairwise_distance_args {
-    double p;   /* 0 = 2 */
-    double eps; /* 0 = 1e-6, (double)KN_ZERO = 0 */
+    double p;   /* 0 = 2, KN_ZERO = 0 */
+    double eps; /* 0 = 1e-6, KN_ZERO = 0 */
     bool keep;  /* the last axis stays with size 1 */
 } kn_nn_pairwise_distance_args;
+#define KN_NN_PAIRWISE_DISTANCE_ARGS_DEFAULTS KN_FIELDS(2.0, 1e-6, false)
 KN_API kn_status kn_nn_pairwise_distance_init(kn_nn_pairwise_distance *m,
                                               const kn_nn_pairwise_distance_args *args);
 KN_API kn_tensor kn_nn_pairwise_distance_forward(const kn_nn_pairwise_distance *m, kn_tensor a, kn_tensor b);

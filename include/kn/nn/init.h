@@ -25,9 +25,10 @@ typedef enum kn_init_kind {
 typedef struct kn_initializer {
     kn_init_kind kind;
     double a, b;
-    double gain;  /* 0 = 1 */
+    double gain;  /* 0 = 1, KN_ZERO = 0 */
     bool fan_out; /* kaiming: by the number of outputs */
 } kn_initializer;
+#define KN_INITIALIZER_DEFAULTS KN_FIELDS(KN_INIT_DEFAULT, 0.0, 0.0, 0.0, false)
 
 /* A tensor of that shape on the current device. fan_in and fan_out 0: from a weight [out, in, kernel...]. */
 KN_API kn_tensor kn_initialize(const kn_initializer *initializer, kn_shape shape, kn_dtype dtype,

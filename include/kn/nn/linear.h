@@ -34,6 +34,7 @@ typedef struct kn_nn_linear_args {
     kn_initializer weight, bias; /* zeroed: uniform on +-1 / sqrt(in), for both */
     kn_dtype dtype;              /* 0 = f32 */
 } kn_nn_linear_args;
+#define KN_NN_LINEAR_ARGS_DEFAULTS KN_FIELDS(false, KN_INITIALIZER_DEFAULTS, KN_INITIALIZER_DEFAULTS, KN_F32)
 KN_API kn_status kn_nn_linear_init(kn_nn_linear *m, int64_t in_features, int64_t out_features,
                                    const kn_nn_linear_args *args);
 KN_API kn_tensor kn_nn_linear_forward(const kn_nn_linear *m, kn_tensor x);
@@ -49,6 +50,7 @@ typedef struct kn_nn_swiglu_args {
     kn_initializer weight;
     kn_dtype dtype; /* 0 = f32 */
 } kn_nn_swiglu_args;
+#define KN_NN_SWIGLU_ARGS_DEFAULTS KN_FIELDS(false, KN_INITIALIZER_DEFAULTS, KN_F32)
 KN_API kn_status kn_nn_swiglu_init(kn_nn_swiglu *m, int64_t in_features, int64_t out_features,
                                    const kn_nn_swiglu_args *args);
 KN_API kn_tensor kn_nn_swiglu_forward(const kn_nn_swiglu *m, kn_tensor x);
@@ -67,6 +69,7 @@ typedef struct kn_nn_embedding_args {
     kn_initializer weight; /* zeroed: normal with mean 0, deviation 1 */
     kn_dtype dtype;        /* 0 = f32 */
 } kn_nn_embedding_args;
+#define KN_NN_EMBEDDING_ARGS_DEFAULTS KN_FIELDS(0, KN_INITIALIZER_DEFAULTS, KN_F32)
 KN_API kn_status kn_nn_embedding_init(kn_nn_embedding *m, int64_t num_embeddings, int64_t embedding_dim,
                                       const kn_nn_embedding_args *args);
 KN_API kn_tensor kn_nn_embedding_forward(const kn_nn_embedding *m, kn_tensor indices);
@@ -75,9 +78,10 @@ KN_API kn_tensor kn_nn_embedding_forward(const kn_nn_embedding *m, kn_tensor ind
 
 typedef struct kn_lora_args {
     int64_t rank;   /* 0 = 8 */
-    double alpha;   /* 0 = rank, which makes the factor 1 */
-    double dropout; /* of x, before A, while training */
+    double alpha;   /* 0 = rank, which makes the factor 1; KN_ZERO = 0 */
+    double dropout; /* of x, before A, while training; 0 is off */
 } kn_lora_args;
+#define KN_LORA_ARGS_DEFAULTS KN_FIELDS(8, 0.0, 0.0)
 /* Gives an adapter to each kn_nn_linear of the module whose path matches the extended regular expression (NULL: all), and
    freezes every other param, so that only adapters are trained. A layer that has one keeps it. Nothing is changed on failure.
    A starts uniform on +-1 / sqrt(in), B with zeros: at first the results are the same. */

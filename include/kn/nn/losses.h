@@ -34,32 +34,35 @@ KN_API kn_tensor kn_soft_margin_loss(kn_tensor x, kn_tensor target, kn_reduction
 /* sum over j != t of weight[t] max(0, margin - x[t] + x[j])^p / classes; x [batch, classes] or [classes], target [batch] or a
    single class. */
 typedef struct kn_multi_margin_args {
-    double margin;    /* 0 = 1, (double)KN_ZERO = 0 */
+    double margin;    /* 0 = 1, KN_ZERO = 0 */
     int32_t p;        /* 0 = 1, or 2 */
     kn_tensor weight; /* [classes], or KN_NONE */
     kn_reduction reduction;
 } kn_multi_margin_args;
+#define KN_MULTI_MARGIN_ARGS_DEFAULTS KN_FIELDS(1.0, 1, KN_ZEROED, KN_REDUCTION_MEAN)
 KN_API kn_tensor kn_multi_margin_loss(kn_tensor x, kn_tensor target, const kn_multi_margin_args *args);
 
 /* -log softmax(x)[target] as kn_cross_entropy, for class indices, with more settings. */
 typedef struct kn_cross_entropy_loss_args {
     kn_tensor weight;          /* [classes], or KN_NONE */
-    double smoothing;          /* this part of the target is spread over all classes */
+    double smoothing;          /* this part of the target is spread over all classes; 0 is off */
     const int64_t *pad_tokens; /* positions whose target is one of these do not count */
     int32_t n_pad_tokens;
     bool probabilities; /* x are probabilities, not logits */
     kn_reduction reduction;
 } kn_cross_entropy_loss_args;
+#define KN_CROSS_ENTROPY_LOSS_ARGS_DEFAULTS KN_ZEROED
 KN_API kn_tensor kn_cross_entropy_loss(kn_tensor x, kn_tensor target, const kn_cross_entropy_loss_args *args);
 
 /* -(t log s + (1 - t) log(1 - s)) weight with s = x, or sigmoid(x) with logits. Smoothing moves t to t (1 - a) + a / 2. */
 typedef struct kn_binary_cross_entropy_loss_args {
     kn_tensor weight;     /* broadcasts to x ([classes] weighs the last axis), or KN_NONE */
     kn_tensor pos_weight; /* factor of the positive part, with logits only; or KN_NONE */
-    double smoothing;
+    double smoothing;     /* 0 is off */
     bool logits;
     kn_reduction reduction;
 } kn_binary_cross_entropy_loss_args;
+#define KN_BINARY_CROSS_ENTROPY_LOSS_ARGS_DEFAULTS KN_ZEROED
 /* target: any dtype, of x's shape. */
 KN_API kn_tensor kn_binary_cross_entropy_loss(kn_tensor x, kn_tensor target,
                                               const kn_binary_cross_entropy_loss_args *args);

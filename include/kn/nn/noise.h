@@ -25,6 +25,7 @@ extern KN_API const kn_module_type kn_nn_dropout_type;
 typedef struct kn_nn_dropout_args {
     kn_dropout_kind kind;
 } kn_nn_dropout_args;
+#define KN_NN_DROPOUT_ARGS_DEFAULTS KN_ZEROED
 /* p is 0 to 1; PyTorch's default is 0.5. */
 KN_API kn_status kn_nn_dropout_init(kn_nn_dropout *m, double p, const kn_nn_dropout_args *args);
 KN_API kn_tensor kn_nn_dropout_forward(const kn_nn_dropout *m, kn_tensor x);

@@ -22,13 +22,14 @@ typedef struct kn_nn_batch_norm {
 extern KN_API const kn_module_type kn_nn_batch_norm_type;
 
 typedef struct kn_nn_batch_norm_args {
-    double eps;       /* 0 = 1e-5, (double)KN_ZERO = 0 */
-    double momentum;  /* 0 = 0.1, (double)KN_ZERO = 0 */
+    double eps;       /* 0 = 1e-5, KN_ZERO = 0 */
+    double momentum;  /* 0 = 0.1, KN_ZERO = 0 */
     bool cumulative;  /* the running averages are plain means over all batches (PyTorch's momentum=None) */
     bool no_affine;   /* neither weight nor bias */
     bool no_tracking; /* no running averages: always the statistics of the batch */
     kn_dtype dtype;   /* 0 = f32 */
 } kn_nn_batch_norm_args;
+#define KN_NN_BATCH_NORM_ARGS_DEFAULTS KN_FIELDS(1e-5, 0.1, false, false, false, KN_F32)
 KN_API kn_status kn_nn_batch_norm_init(kn_nn_batch_norm *m, int64_t num_features,
                                        const kn_nn_batch_norm_args *args);
 /* Inside kn_recompute the averages would move twice. */
@@ -43,10 +44,11 @@ typedef struct kn_nn_group_norm {
 extern KN_API const kn_module_type kn_nn_group_norm_type;
 
 typedef struct kn_nn_group_norm_args {
-    double eps; /* 0 = 1e-5 */
+    double eps; /* 0 = 1e-5, KN_ZERO = 0 */
     bool no_affine;
     kn_dtype dtype;
 } kn_nn_group_norm_args;
+#define KN_NN_GROUP_NORM_ARGS_DEFAULTS KN_FIELDS(1e-5, false, KN_F32)
 KN_API kn_status kn_nn_group_norm_init(kn_nn_group_norm *m, int64_t num_groups, int64_t num_channels,
                                        const kn_nn_group_norm_args *args);
 KN_API kn_tensor kn_nn_group_norm_forward(const kn_nn_group_norm *m, kn_tensor x);
@@ -61,10 +63,11 @@ typedef struct kn_nn_instance_norm {
 extern KN_API const kn_module_type kn_nn_instance_norm_type;
 
 typedef struct kn_nn_instance_norm_args {
-    double eps; /* 0 = 1e-5 */
+    double eps; /* 0 = 1e-5, KN_ZERO = 0 */
     bool affine;
     kn_dtype dtype;
 } kn_nn_instance_norm_args;
+#define KN_NN_INSTANCE_NORM_ARGS_DEFAULTS KN_FIELDS(1e-5, false, KN_F32)
 KN_API kn_status kn_nn_instance_norm_init(kn_nn_instance_norm *m, int64_t num_features,
                                           const kn_nn_instance_norm_args *args);
 KN_API kn_tensor kn_nn_instance_norm_forward(const kn_nn_instance_norm *m, kn_tensor x);
@@ -78,10 +81,11 @@ typedef struct kn_nn_layer_norm {
 extern KN_API const kn_module_type kn_nn_layer_norm_type;
 
 typedef struct kn_nn_layer_norm_args {
-    double eps; /* 0 = 1e-5 */
+    double eps; /* 0 = 1e-5, KN_ZERO = 0 */
     bool no_affine, no_bias;
     kn_dtype dtype;
 } kn_nn_layer_norm_args;
+#define KN_NN_LAYER_NORM_ARGS_DEFAULTS KN_FIELDS(1e-5, false, false, KN_F32)
 /* normalized_shape: KN_SHAPE(512) for the last axis of that size. */
 KN_API kn_status kn_nn_layer_norm_init(kn_nn_layer_norm *m, kn_shape normalized_shape,
                                        const kn_nn_layer_norm_args *args);
@@ -91,15 +95,17 @@ KN_API kn_tensor kn_nn_layer_norm_forward(const kn_nn_layer_norm *m, kn_tensor x
 typedef struct kn_nn_rms_norm {
     kn_param weight; /* or absent */
     kn_ints normalized_shape;
-    double eps; /* 0: that of x's dtype */
+    double eps; /* 0: that of x's dtype, KN_ZERO: 0 */
 } kn_nn_rms_norm;
 extern KN_API const kn_module_type kn_nn_rms_norm_type;
 
 typedef struct kn_nn_rms_norm_args {
-    double eps; /* 0 = the eps of x's dtype, as in PyTorch; language models give 1e-5 or 1e-6 */
+    /* 0 = the eps of x's dtype, as in PyTorch; KN_ZERO = 0; language models give 1e-5 or 1e-6 */
+    double eps;
     bool no_affine;
     kn_dtype dtype;
 } kn_nn_rms_norm_args;
+#define KN_NN_RMS_NORM_ARGS_DEFAULTS KN_FIELDS(0.0, false, KN_F32)
 KN_API kn_status kn_nn_rms_norm_init(kn_nn_rms_norm *m, kn_shape normalized_shape,
                                      const kn_nn_rms_norm_args *args);
 KN_API kn_tensor kn_nn_rms_norm_forward(const kn_nn_rms_norm *m, kn_tensor x);
@@ -112,10 +118,11 @@ typedef struct kn_nn_local_response_norm {
 extern KN_API const kn_module_type kn_nn_local_response_norm_type;
 
 typedef struct kn_nn_local_response_norm_args {
-    double alpha; /* 0 = 1e-4 */
-    double beta;  /* 0 = 0.75 */
-    double k;     /* 0 = 1, (double)KN_ZERO = 0 */
+    double alpha; /* 0 = 1e-4, KN_ZERO = 0 */
+    double beta;  /* 0 = 0.75, KN_ZERO = 0 */
+    double k;     /* 0 = 1, KN_ZERO = 0 */
 } kn_nn_local_response_norm_args;
+#define KN_NN_LOCAL_RESPONSE_NORM_ARGS_DEFAULTS KN_FIELDS(1e-4, 0.75, 1.0)
 KN_API kn_status kn_nn_local_response_norm_init(kn_nn_local_response_norm *m, int64_t size,
                                                 const kn_nn_local_response_norm_args *args);
 KN_API kn_tensor kn_nn_local_response_norm_forward(const kn_nn_local_response_norm *m, kn_tensor x);
@@ -143,11 +150,12 @@ extern KN_API const kn_module_type kn_nn_normalization_type;
 
 typedef struct kn_nn_normalization_args {
     int64_t num_groups; /* GROUP: 0 = 1 */
-    double eps;         /* 0 = the layer's default */
-    double momentum;    /* BATCH: 0 = 0.1 */
+    double eps;         /* 0 = the layer's default, KN_ZERO = 0 */
+    double momentum;    /* BATCH: 0 = 0.1, KN_ZERO = 0 */
     bool no_affine;
     kn_dtype dtype;
 } kn_nn_normalization_args;
+#define KN_NN_NORMALIZATION_ARGS_DEFAULTS KN_FIELDS(1, 0.0, 0.1, false, KN_F32)
 KN_API kn_status kn_nn_normalization_init(kn_nn_normalization *m, kn_normalization_kind kind,
                                           int64_t num_features, const kn_nn_normalization_args *args);
 KN_API kn_tensor kn_nn_normalization_forward(const kn_nn_normalization *m, kn_tensor x);

@@ -30,6 +30,7 @@ typedef struct kn_nn_pool_args {
     bool exclude_padding;   /* mean pools: the divisor counts real elements only */
     int64_t divisor;        /* mean pools: replaces the number of elements when > 0 */
 } kn_nn_pool_args;
+#define KN_NN_POOL_ARGS_DEFAULTS KN_FIELDS({0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {1, 1, 1}, false, false, false, 0)
 
 KN_API kn_status kn_nn_max_pool1d_init(kn_nn_max_pool1d *m, kn_ints kernel_size, const kn_nn_pool_args *args);
 KN_API kn_status kn_nn_max_pool2d_init(kn_nn_max_pool2d *m, kn_ints kernel_size, const kn_nn_pool_args *args);

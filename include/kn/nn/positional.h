@@ -20,6 +20,7 @@ typedef struct kn_nn_positional_encoding_args {
     int64_t max_sequence_size; /* positions from here on are an error; 0 = 5000 */
     double max_timescale;      /* 0 = 10000 */
 } kn_nn_positional_encoding_args;
+#define KN_NN_POSITIONAL_ENCODING_ARGS_DEFAULTS KN_FIELDS(5000, 10000.0)
 KN_API kn_status kn_nn_positional_encoding_init(kn_nn_positional_encoding *m, int64_t d_model,
                                                 const kn_nn_positional_encoding_args *args);
 /* offset: the position of x's first token. */
@@ -56,6 +57,7 @@ typedef struct kn_nn_rotary_args {
     kn_rotary_scale_fn scale; /* called once for each pair when the layer is made; NULL: none */
     void *context;
 } kn_nn_rotary_args;
+#define KN_NN_ROTARY_ARGS_DEFAULTS KN_FIELDS(10000.0, false, NULL, NULL)
 /* size: of a head, even. max_sequence_length: how many positions from `start` on may be used. */
 KN_API kn_status kn_nn_rotary_init(kn_nn_rotary *m, int64_t max_sequence_length, int64_t size,
                                    const kn_nn_rotary_args *args);

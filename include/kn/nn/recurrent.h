@@ -50,7 +50,7 @@ typedef struct kn_nn_recurrent_args {
     bool batch_first; /* x is [batch, steps, in] */
     bool reverse;     /* walks from the last step to the first; results stay in the order of x */
     bool no_bias;
-    double dropout;    /* of the results of each layer but the last, while training */
+    double dropout;    /* of the results of each layer but the last, while training; 0 is off */
     double clip;       /* above 0: LSTM's cell state, else the hidden state, is kept within +-clip */
     bool input_forget; /* LSTM: the forget gate is 1 - the input gate; its own weights are not used */
     bool reset_before; /* GRU: n = tanh(W x + b + V (r h) + c), not tanh(W x + b + r (V h + c)) */
@@ -59,6 +59,9 @@ typedef struct kn_nn_recurrent_args {
     kn_initializer weight, bias; /* zeroed: uniform on +-1 / sqrt(hidden) */
     kn_dtype dtype;              /* 0 = f32 */
 } kn_nn_recurrent_args;
+#define KN_NN_RECURRENT_ARGS_DEFAULTS                                                                        \
+    KN_FIELDS(1, false, false, false, false, 0.0, 0.0, false, false, NULL, NULL, NULL,                       \
+              KN_INITIALIZER_DEFAULTS, KN_INITIALIZER_DEFAULTS, KN_F32)
 
 /* h' = tanh(W x + b + V h + c) */
 typedef kn_nn_recurrent kn_nn_rnn;

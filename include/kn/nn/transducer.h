@@ -17,6 +17,7 @@ typedef struct kn_rnnt_args {
     bool log_probs; /* logits are log probabilities already; else log_softmax is applied */
     kn_reduction reduction;
 } kn_rnnt_args;
+#define KN_RNNT_ARGS_DEFAULTS KN_ZEROED
 KN_API kn_tensor kn_rnnt_loss(kn_tensor logits, kn_tensor targets, kn_tensor logit_lengths,
                               kn_tensor target_lengths, const kn_rnnt_args *args);
 

@@ -13,12 +13,12 @@ extern "C" {
 
 /* What all of them can be told. */
 typedef struct kn_nn_transformer_args {
-    double dropout;                /* 0 = 0.1, (double)KN_ZERO = 0 */
+    double dropout;                /* 0.1 where args is NULL, as in PyTorch; 0 is off */
     bool norm_first;               /* normalises what goes into a part, not what comes out */
     bool quiet_softmax;            /* see kn_nn_attention_args, as are the next two */
     double min_float;              /* 0: hidden keys take no part */
     int64_t n_heads_kv;            /* of self-attention; 0 = n_heads */
-    double layer_norm_eps;         /* 0 = 1e-5 */
+    double layer_norm_eps;         /* 0 = 1e-5, KN_ZERO = 0 */
     kn_activation_kind activation; /* of the feed-forward part; 0 = relu, as in PyTorch (Burn: gelu) */
     kn_nn_activation_args activation_args;
     bool no_bias;               /* neither linear layers nor norms have one */
@@ -26,6 +26,9 @@ typedef struct kn_nn_transformer_args {
     kn_initializer initializer; /* of the linear weights; zeroed: that of kn_nn_linear */
     kn_dtype dtype;             /* 0 = f32 */
 } kn_nn_transformer_args;
+#define KN_NN_TRANSFORMER_ARGS_DEFAULTS                                                                      \
+    KN_FIELDS(0.1, false, false, 0.0, 0, 1e-5, KN_ACTIVATION_RELU, KN_NN_ACTIVATION_ARGS_DEFAULTS, false,    \
+              false, KN_INITIALIZER_DEFAULTS, KN_F32)
 
 /* y = linear2(dropout(activation(linear1(x)))): PositionWiseFeedForward. */
 typedef struct kn_nn_feed_forward {

@@ -39,8 +39,8 @@ typedef kn_status (*kn_extra_fn)(void *context, kn_state state, const char *pref
 
 typedef struct kn_learner_args {
     kn_module model;
-    kn_optim optim; /* borrowed, as are all objects here; NULL only with custom_step */
-    double lr;      /* where there is no schedule, which is then an error to lack; (double)KN_ZERO = 0 */
+    kn_optim optim;              /* borrowed, as are all objects here; NULL only with custom_step */
+    double lr;                   /* where there is no schedule, which is then an error to lack; KN_ZERO = 0 */
     kn_schedule schedule;        /* advanced at each optimiser step */
     bool schedule_by_epoch;      /* advanced at each epoch instead */
     const char *schedule_metric; /* of validation, reported to the schedule (plateau); NULL = "loss" */
@@ -66,6 +66,7 @@ typedef struct kn_learner_args {
     bool valid_on_tape;          /* record in validation, for steps that differentiate */
     bool valid_in_training_mode; /* leave dropout and batch norm as in training */
 } kn_learner_args;
+#define KN_LEARNER_ARGS_DEFAULTS KN_ZEROED
 
 /* NULL with kn_last_error(). Texts are copied. The metrics loss and, where asked for, the gradient norm are there from the start. */
 KN_API kn_learner kn_learner_make(const kn_learner_args *args);
@@ -90,6 +91,7 @@ typedef struct kn_checkpoint_policy {
     bool off;
     int32_t keep_runs; /* earlier runs whose checkpoints are kept, 0 = 3, -1 = all */
 } kn_checkpoint_policy;
+#define KN_CHECKPOINT_POLICY_DEFAULTS KN_FIELDS(2, NULL, 0, false)
 KN_API kn_status kn_learner_set_checkpoints(kn_learner learner, const kn_checkpoint_policy *policy);
 /* Goes on from the newest complete checkpoint in the folder; *resumed (may be NULL) is false where there is none. Call it when
    all metrics are added. A file that is damaged (a wrong checksum, an end that is missing) is renamed to step-N.safetensors.damaged
@@ -108,10 +110,12 @@ KN_API KN_MUST_CHECK kn_status kn_learner_save(kn_learner learner);
 
 typedef struct kn_early_stopping {
     const char *metric; /* of validation, NULL = "loss" */
-    int32_t patience;   /* epochs without a better value, 0 = 5 */
-    int32_t warm_up;    /* epochs that do not count */
-    double min_delta;
+    int64_t
+        patience; /* epochs without a better value that are borne: it stops at that many; 0 = 5, KN_ZERO = 0: at the first */
+    int64_t warm_up;  /* epochs that do not count */
+    double min_delta; /* a value must be better by more than this; 0 is off */
 } kn_early_stopping;
+#define KN_EARLY_STOPPING_DEFAULTS KN_FIELDS(NULL, 5, 0, 0.0)
 KN_API kn_status kn_learner_set_early_stopping(kn_learner learner, const kn_early_stopping *rule);
 /* From any thread or signal handler: finish the step, save, leave. */
 KN_API void kn_learner_interrupt(kn_learner learner);

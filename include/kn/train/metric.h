@@ -78,10 +78,11 @@ typedef enum kn_class_reduction { KN_CLASS_MICRO = 0, KN_CLASS_MACRO = 1 } kn_cl
 typedef struct kn_decision {
     int32_t
         top_k; /* 0: by threshold where targets have the shape of scores (0 or 1 for each class), else 1 */
-    double threshold; /* 0 = 0.5, (double)KN_ZERO = 0 */
+    double threshold; /* 0 = 0.5, KN_ZERO = 0 */
     kn_class_reduction
         reduction; /* MACRO: the mean over classes that occur in targets or decisions; 0 / 0 counts as 0 */
 } kn_decision;
+#define KN_DECISION_DEFAULTS KN_FIELDS(0, 0.5, KN_CLASS_MICRO)
 /* "precision": tp / (tp + fp). NULL for the defaults; "precision_macro", "precision_top_3" by the decision. */
 KN_API kn_metric kn_metric_precision(const kn_decision *decision);
 /* "recall": tp / (tp + fn). */
@@ -90,7 +91,7 @@ KN_API kn_metric kn_metric_recall(const kn_decision *decision);
    together: where each sample has one class and one decision, precision, recall and every F are then the accuracy. MACRO is the
    mean over classes, "f1_macro"; for the F1 of one positive class give scores [batch] against targets 0 or 1. */
 KN_API kn_metric kn_metric_f_beta(double beta, const kn_decision *decision);
-/* "hamming": the part of all labels that scores above the threshold (0 = 0.5) get right. */
+/* "hamming": the part of all labels that scores above the threshold (0 = 0.5, KN_ZERO = 0) get right. */
 KN_API kn_metric kn_metric_hamming(double threshold);
 /* "auroc": the chance that a positive scores above a negative, ties count half. scores [batch] or [batch, 2] and targets 0 or 1;
    more classes, or labels of scores' shape: the mean over columns that have both. */

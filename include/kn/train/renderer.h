@@ -91,6 +91,7 @@ typedef struct kn_dashboard_args {
     /* Give the screen back also when a signal ends the process, as is done where the learner's catch_interrupts is on. */
     bool catch_signals;
 } kn_dashboard_args;
+#define KN_DASHBOARD_ARGS_DEFAULTS KN_ZEROED
 /* Live curves of train and valid in the terminal, with progress, messages and keys (h shows them). The screen is given back
    when the run ends and at exit, and a summary stays on it. Signals are left alone unless catch_signals or the learner's
    catch_interrupts asks: then those that end a process and have no handler get one for the time of the run, which gives the
