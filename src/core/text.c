@@ -83,6 +83,11 @@ void kni_text_double(kni_text *t, double v)
 
 void kni_text_dims(kni_text *t, int32_t rank, const int64_t *dims)
 {
+    /* A user's shape may claim a rank that it has no sizes for. */
+    if (rank < 0 || rank > KN_MAX_RANK) {
+        kni_text_format(t, "[a shape of rank %d]", (int)rank);
+        return;
+    }
     kni_text_char(t, '[');
     for (int32_t i = 0; i < rank; i++) {
         if (i) kni_text_string(t, ", ");

@@ -93,6 +93,9 @@ kn_tensor kn_initialize(const kn_initializer *initializer, kn_shape shape, kn_dt
     fans f = {0, 0};
     if (!kn_dtype_is_float(dtype))
         return kn_poison(KN_ERROR_DTYPE, "kn_initialize: weights have a float dtype");
+    if (shape.rank < 0 || shape.rank > KN_MAX_RANK)
+        return kni_poisoned(KN_ERROR_SHAPE, "kn_initialize: rank %d is outside 0 to %d", (int)shape.rank,
+                            KN_MAX_RANK);
     if (needs_fans(i->kind) && !find_fans(&f, shape, fan_in, fan_out))
         return kni_poisoned(KN_ERROR_SHAPE,
                             "kn_initialize: a tensor of rank %d has no fan: give fan_in (and fan_out)",

@@ -18,6 +18,9 @@ static kn_status make_affine(kn_param *weight, kn_param *bias, kn_shape shape, k
 static kn_status check_sizes(const char *function, kn_shape shape)
 {
     kn_status s = kni_layer_positive(function, "the rank of normalized_shape", shape.rank);
+    if (shape.rank > KN_MAX_RANK)
+        s = kni_failure(KN_ERROR_ARGUMENT, "%s: the rank of normalized_shape is %d; the highest is %d",
+                        function, (int)shape.rank, KN_MAX_RANK);
     for (int i = 0; i < shape.rank && s == KN_OK; i++)
         s = kni_layer_positive(function, "a size", shape.dims[i]);
     return s;

@@ -5,7 +5,8 @@
 #include "ops/infer.h"
 #include <string.h>
 
-enum { FEW = 8, FRAME_BYTES = 512 };
+/* MAX_LIST: of operands that a row takes as a list. Longer lists are joined in groups. */
+enum { FEW = 8, FRAME_BYTES = 512, MAX_LIST = 64 };
 
 _Atomic(kni_autocast_fn) kni_autocast_operands;
 KNI_THREAD_LOCAL uint8_t kni_autocast_now;
@@ -58,7 +59,8 @@ static kn_status resolve_inputs(call *c)
     for (int i = 0; i < c->n_in; i++) {
         c->types[i] = NULL;
         ids[i] = KNI_NO_SLOT;
-        if (c->in[i].bits == 0 && i >= c->row->min_in) continue;
+        /* Operands of a list are all there; others may be absent from min_in on. */
+        if (c->in[i].bits == 0 && i >= c->row->min_in && c->row->max_in >= 0) continue;
         kni_tensor *x = kni_resolve(c->in[i], c->row->name);
         if (KNI_UNLIKELY(!x)) return KN_ERROR_HANDLE;
         uint32_t id = kni_slot_of(c->in[i]);
@@ -243,9 +245,10 @@ static bool pass_poison(call *c, kn_tensor *out)
 static kn_status run(call *c, const void *attributes)
 {
     const kn_op *row = c->row;
-    if (KNI_UNLIKELY(c->n_in < row->min_in || (row->max_in >= 0 && c->n_in > row->max_in)))
+    int most = row->max_in >= 0 ? row->max_in : MAX_LIST;
+    if (KNI_UNLIKELY(c->n_in < row->min_in || c->n_in > most))
         return kni_fail_op(KN_ERROR_ARGUMENT, row->name, "%d operands given; it takes %d to %d", c->n_in,
-                           (int)row->min_in, (int)row->max_in);
+                           (int)row->min_in, most);
     kn_status s = resolve_inputs(c);
     if (s == KN_OK) s = choose_device(c);
     if (s == KN_OK) s = make_outputs(c);
@@ -319,7 +322,13 @@ void kni_apply_update(const kn_op *row, const kn_tensor *in, int n_in, const voi
     kni_tensor *slots[FEW];
     const kni_type *types[FEW];
     kni_type *out_types[FEW];
-    kn_tensor cast[FEW];
+    kn_tensor cast[FEW], all[FEW];
+    /* Kernels and gradients find every optional operand in its place, absent or not. */
+    if (KNI_UNLIKELY(n_in < row->max_in) && n_in >= row->min_in && row->max_in <= FEW) {
+        for (int i = 0; i < row->max_in; i++) all[i] = i < n_in ? in[i] : KN_NONE;
+        in = all;
+        n_in = row->max_in;
+    }
     if (KNI_UNLIKELY(kni_autocast_now) && n_in <= FEW &&
         atomic_load_explicit(&kni_autocast_operands, memory_order_relaxed)(row, in, n_in, cast))
         in = cast;

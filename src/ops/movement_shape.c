@@ -86,7 +86,7 @@ kn_tensor kn_unflatten(kn_tensor x, int32_t axis, kn_shape sizes)
     const kni_type *t = kni_type_of(x);
     if (!t) return reshape_as("unflatten", x, sizes);
     if (!kni_check_axis("unflatten", &axis, t->rank)) return kni_poison_latest();
-    if (sizes.rank < 1 || sizes.rank + t->rank - 1 > KN_MAX_RANK)
+    if (sizes.rank < 1 || sizes.rank > KN_MAX_RANK - t->rank + 1)
         return kni_fail_tensor("unflatten", KN_ERROR_SHAPE, "%d sizes in place of axis %d of %S", sizes.rank,
                                axis, t);
     kn_shape shape = {0, {0}};
@@ -158,10 +158,10 @@ static kn_tensor unsqueeze_as(const char *name, kn_tensor x, kn_ints axes)
     bool marks[KN_MAX_RANK];
     kn_shape shape = {0, {0}};
     if (!t) return reshape_as(name, x, shape);
-    int rank = t->rank + axes.rank, from = 0;
-    if (axes.rank < 0 || rank > KN_MAX_RANK)
+    if (axes.rank < 0 || axes.rank > KN_MAX_RANK - t->rank)
         return kni_fail_tensor(name, KN_ERROR_SHAPE, "%S has no room for more axes; %d is the highest rank",
                                t, KN_MAX_RANK);
+    int rank = t->rank + axes.rank, from = 0;
     if (!mark_axes(name, axes, rank, marks)) return kni_poison_latest();
     for (; shape.rank < rank; shape.rank++) shape.dims[shape.rank] = marks[shape.rank] ? 1 : t->dims[from++];
     return reshape_as(name, x, shape);

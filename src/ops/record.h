@@ -11,6 +11,13 @@ static inline kni_tensor *kni_in(const kn_record *r, int i)
     uint32_t id = r->ids[r->n_out + i];
     return id == KNI_NO_SLOT ? NULL : kni_slot(id);
 }
+/* How many operands there are, up to the last one that is not absent. */
+static inline int kni_given(const kn_record *r)
+{
+    int n = r->n_in;
+    while (n > 0 && r->ids[r->n_out + n - 1] == KNI_NO_SLOT) n--;
+    return n;
+}
 
 /* Whether result y may be written into the memory of operand k. This is the one rule for every backend: the operand dies with
    the record, nobody else refers to its storage, and it lies there as y would lie. No other operand may see that storage,

@@ -209,6 +209,11 @@ static kn_complex transform_axes(const char *name, kn_complex x, kn_ints axes, k
 {
     kni_call call = kni_call_begin(name);
     const kni_type *t = kni_type_of(x.real);
+    if (axes.rank < 0 || axes.rank > KN_MAX_RANK) {
+        kni_fail_op(KN_ERROR_ARGUMENT, name, "%d axes given; at most %d", axes.rank, KN_MAX_RANK);
+        x.real = x.imag = kni_poison_latest();
+        return end_complex(call, x);
+    }
     if (t && axes.rank == 0)
         for (axes.rank = t->rank; axes.rank > 0 && axes.dims[axes.rank - 1] != axes.rank - 1;) {
             for (int i = 0; i < axes.rank; i++) axes.dims[i] = i;

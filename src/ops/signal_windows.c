@@ -82,6 +82,8 @@ static kn_tensor shift_half(const char *name, kn_tensor x, kn_ints axes, bool ba
 {
     const kni_type *t = kni_type_of(x);
     kni_call call = kni_call_begin(name);
+    if (axes.rank < 0 || axes.rank > KN_MAX_RANK)
+        return kni_call_fail(call, KN_ERROR_ARGUMENT, "%d axes given; at most %d", axes.rank, KN_MAX_RANK);
     if (t && axes.rank == 0)
         for (int i = 0; i < t->rank; i++) axes.dims[axes.rank++] = i;
     kn_ints shifts = {.rank = axes.rank};

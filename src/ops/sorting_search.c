@@ -125,7 +125,7 @@ static kn_status infer_bincount(kni_infer *c)
     if (a->length < 0)
         return kni_infer_fail(c, KN_ERROR_ARGUMENT, "%D bins asked for; there cannot be fewer than 0",
                               a->length);
-    const kni_type *weights = c->n_in > 1 ? c->in[1] : NULL;
+    const kni_type *weights = c->in[1];
     if (weights && (weights->rank != 1 || !kni_dims_agree(weights->dims[0], c->in[0]->dims[0])))
         return kni_infer_fail(c, KN_ERROR_SHAPE, "weights %S must have the shape of x %S", weights, c->in[0]);
     c->out[0]->dtype = !weights ? KN_I64 : weights->dtype == KN_F32 ? KN_F32 : KN_F64;
@@ -136,7 +136,7 @@ static kn_status infer_bincount(kni_infer *c)
 
 static kn_status launch_bincount(kni_launch *l)
 {
-    l->kernel = l->n_in > 1 ? &kni_kernel_weigh_bins : &kni_kernel_count_bins;
+    l->kernel = l->in[1] ? &kni_kernel_weigh_bins : &kni_kernel_count_bins;
     kni_launch_int(l, kni_count(l->in[0]));
     kni_launch_int(l, ((const kni_bincount_attributes *)l->attributes)->length);
     l->items = 1;
@@ -150,7 +150,7 @@ OP(bincount, .doc = "y[b] = number of x equal to b, or the sum of their weights"
 kn_tensor kn_bincount_bounded(kn_tensor x, kn_tensor weights, int64_t length)
 {
     kn_tensor in[2] = {x, weights};
-    return kni_apply(&kni_op_bincount, in, weights.bits ? 2 : 1, &(kni_bincount_attributes){length});
+    return kni_apply(&kni_op_bincount, in, 2, &(kni_bincount_attributes){length});
 }
 
 kn_tensor kn_bincount(kn_tensor x, kn_tensor weights, int64_t min_length)

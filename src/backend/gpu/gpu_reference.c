@@ -48,7 +48,7 @@ static kn_status set_up(run *a)
     if (s) return s;
     const kni_kernel *k = l->kernel;
     if (!k || l->n_ints > KNI_MAX_KERNEL_INTS || l->n_reals > KNI_MAX_KERNEL_REALS ||
-        l->n_temps != k->n_temp || r->n_in > k->n_in + first_values(r->row) || r->n_out > k->n_out ||
+        l->n_temps != k->n_temp || kni_given(r) > k->n_in + first_values(r->row) || r->n_out > k->n_out ||
         k->n_in + k->n_out + k->n_temp > MAX_BUFFERS)
         return kni_fail_op(KN_ERROR_INTERNAL, r->row->name, "the reference kernel was set up wrongly");
     return KN_OK;
@@ -61,7 +61,7 @@ static int element_of(const run *a)
     const kni_kernel_source *own = a->record->row->source;
     int dtype = own && own->element ? own->element : KN_F32;
     bool found = false;
-    for (int i = 0; i < a->record->n_in && !found; i++)
+    for (int i = 0; i < a->record->n_in && i < k->n_in && !found; i++)
         if (k->buffers[i] == 'T' && a->in[i]) dtype = a->in[i]->dtype, found = true;
     for (int i = 0; i < a->record->n_out && !found; i++)
         if (k->buffers[k->n_in + i] == 'T') dtype = a->out[i]->dtype, found = true;

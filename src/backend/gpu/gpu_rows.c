@@ -333,7 +333,7 @@ kn_status kni_gpu_run_bincount(kni_gpu *g, const kn_record *r)
     const kni_bincount_attributes *how = r->attributes;
     run a = {.gpu = g,
              .record = r,
-             .values = r->n_in > 1 ? kni_in(r, 1) : kni_in(r, 0),
+             .values = kni_in(r, 1) ? kni_in(r, 1) : kni_in(r, 0),
              .at = kni_in(r, 0),
              .n = kni_count(&kni_in(r, 0)->type),
              .rows = how->length,
@@ -343,7 +343,7 @@ kn_status kni_gpu_run_bincount(kni_gpu *g, const kn_record *r)
              .inner = 1,
              .own = 1,
              .cell = -1};
-    if (r->n_in > 1) return add_to_zeros(&a);
+    if (kni_in(r, 1)) return add_to_zeros(&a);
     return a.n < 1 || a.n > INT32_MAX || how->length > INT32_MAX || !g->driver->caps.atomics
                ? KN_ERROR_UNSUPPORTED
                : count(&a);

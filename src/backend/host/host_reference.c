@@ -137,10 +137,10 @@ kn_status kni_host_reference(const kn_record *r, bool parallel)
     if (s) return s;
     const kni_kernel *k = l.kernel;
     if (!k || l.n_ints > KNI_MAX_KERNEL_INTS || l.n_reals > KNI_MAX_KERNEL_REALS || l.n_temps != k->n_temp ||
-        r->n_in > k->n_in || r->n_out > k->n_out)
+        kni_given(r) > k->n_in || r->n_out > k->n_out)
         return kni_fail_op(KN_ERROR_INTERNAL, r->row->name, "the reference kernel was set up wrongly");
     int wide = wide_of_record(r, k);
-    for (int i = 0; i < r->n_in; i++) in_dtypes[i] = letter_dtype(k->buffers[i], wide);
+    for (int i = 0; i < r->n_in && i < k->n_in; i++) in_dtypes[i] = letter_dtype(k->buffers[i], wide);
     for (int i = 0; i < r->n_out; i++) out_dtypes[i] = letter_dtype(k->buffers[k->n_in + i], wide);
     buffers b;
     memset(&b, 0, sizeof b);
