@@ -1,7 +1,7 @@
 /* Operands that share memory: an op gives the bits that it gives over copies of them, whatever it writes in place. Every row
    of the table runs over all ways to give it one tensor several times, or views that overlap. */
 #include "support/check.h"
-#include <kn/op_info.h>
+#include "support/operands.h"
 #include <kn/update.h>
 #include <stdlib.h>
 
@@ -9,37 +9,13 @@ enum { MOST_IN = 8, MOST_OUT = 8, KINDS = 6, ROOM = 1 << 14 };
 
 /* ---- operands */
 
-/* Kind k has dtype k % 3 and 4 or 4 x 4 elements, which are indices of an axis of 4 where they are whole. `from` is the
-   place in a longer tensor that begins at 0. */
-static kn_tensor operand(int kind, int from)
-{
-    float real[24];
-    int64_t whole[24];
-    unsigned char truth[24];
-    for (int i = 0; i < 24; i++) {
-        int at = i + from;
-        real[i] = 0.25f + (float)(at * 7 % 11) / 8;
-        whole[i] = (at * 3 + 1 + at / 4) % 4;
-        truth[i] = at % 3 == 1;
-    }
-    kn_shape shape = kind < 3 ? KN_SHAPE(4) : KN_SHAPE(4, 4);
-    switch (kind % 3) {
-    case 0:
-        return kn_from(real, KN_F32, shape);
-    case 1:
-        return kn_from(whole, KN_I64, shape);
-    default:
-        return kn_from(truth, KN_BOOL, shape);
-    }
-}
-
 /* Rows from `row` on of a tensor with one row more. */
 static kn_tensor view(kn_tensor whole, int row) { return kn_narrow(whole, 0, row, 4); }
 
 static kn_tensor longer(int kind)
 {
     int rest = kind < 3 ? 1 : 4;
-    kn_tensor first = operand(kind, 0), last = operand(kind, kind < 3 ? 4 : 16);
+    kn_tensor first = operand_of_kind(kind, 0), last = operand_of_kind(kind, kind < 3 ? 4 : 16);
     kn_tensor parts[2] = {first, kind < 3 ? kn_narrow(last, 0, 0, rest) : kn_narrow(last, 0, 0, 1)};
     return kn_concat(parts, 2, 0);
 }
@@ -69,9 +45,9 @@ static void make_operands(const trial *t, mode m, kn_tensor *in, kn_tensor *made
         } else if (m != COPIES && t->same_as[i] != i) {
             in[i] = in[t->same_as[i]];
         } else {
-            in[i] = operand(kind, t->rows[i] * (kind < 3 ? 1 : 4));
+            in[i] = operand_of_kind(kind, t->rows[i] * (kind < 3 ? 1 : 4));
             if (m == COMPUTED && kind % 3 != 2)
-                in[i] = kn_add(in[i], kn_sub(operand(kind, 0), operand(kind, 0)));
+                in[i] = kn_add(in[i], kn_sub(operand_of_kind(kind, 0), operand_of_kind(kind, 0)));
             if (m != TEMPORARIES) made[i] = in[i] = kn_keep(in[i]);
         }
     }
@@ -161,17 +137,6 @@ static void all_pairs(trial *t)
             }
 }
 
-static void fill_attributes(const kn_op_info *op, int turn, kn_attribute_value *list)
-{
-    for (int i = 0; i < op->n_attributes; i++) {
-        kn_attribute_info a;
-        kn_op_attribute(op->number, i, &a);
-        list[i] = (kn_attribute_value){.name = a.name, .integer = turn, .real = 0.25 * (turn + 1)};
-        if (a.type == KN_ATTRIBUTE_LIST) list[i].list = (kn_ints){turn, {0}};
-    }
-    list[op->n_attributes].name = NULL;
-}
-
 /* Turns differ in their attributes; `step` leaves ops out where a device is slow. */
 static void every_op(const char *device_name, int turns, int step)
 {
@@ -181,13 +146,13 @@ static void every_op(const char *device_name, int turns, int step)
     tried = 0;
     for (int32_t number = 0; number < kn_op_count(); number += step) {
         kn_op_info op;
-        if (!kn_op_at(number, &op) || op.n_out > MOST_OUT || op.n_attributes > 30) continue;
+        if (!kn_op_at(number, &op) || op.n_out > MOST_OUT || op.n_attributes >= OPERAND_ATTRIBUTES) continue;
         int32_t most = op.max_in < 0 ? 3 : op.max_in;
         for (int turn = 0; turn < turns; turn++)
             for (int32_t n = op.min_in < 2 ? 2 : op.min_in; n <= most && n <= MOST_IN; n++) {
-                kn_attribute_value attributes[32];
+                kn_attribute_value attributes[OPERAND_ATTRIBUTES];
                 trial t = {.name = op.name, .n_in = n, .n_out = op.n_out, .attributes = attributes};
-                fill_attributes(&op, turn, attributes);
+                operand_attributes(&op, turn, attributes);
                 (n <= 3 ? all_kinds : all_pairs)(&t);
             }
     }

@@ -2,8 +2,8 @@
    of tensors says what is wrong, and copies nothing into an array of its own before that. Every op by name with operands
    absent, missing and too many. */
 #include "support/check.h"
+#include "support/operands.h"
 #include <kn/nn.h>
-#include <kn/op_info.h>
 #include <kn/optim.h>
 #include <kn/program.h>
 #include <stdlib.h>
@@ -176,38 +176,15 @@ static void lists(void)
 
 /* ---- every op by name */
 
-static kn_tensor operand(int kind)
-{
-    float real[16];
-    int64_t whole[16];
-    unsigned char truth[16];
-    for (int i = 0; i < 16; i++) real[i] = (float)i / 4, whole[i] = i % 4, truth[i] = i % 3 == 0;
-    kn_shape shape = kind < 3 ? KN_SHAPE(4) : kind < 6 ? KN_SHAPE(4, 4) : KN_SHAPE(1, 1, 4, 4);
-    switch (kind % 3) {
-    case 0:
-        return kn_from(real, KN_F32, shape);
-    case 1:
-        return kn_from(whole, KN_I64, shape);
-    default:
-        return kn_from(truth, KN_BOOL, shape);
-    }
-}
-
 /* Reading the results makes sure that all of it ran; whether it fails is the op's own affair, but a hole where an operand
    must be is an error. */
-static void call_op(const kn_op_info *op, const kn_tensor *in, int32_t n, int64_t whole, bool must_fail)
+static void call_op(const kn_op_info *op, const kn_tensor *in, int32_t n, int whole, bool must_fail)
 {
-    kn_attribute_value attributes[40];
+    kn_attribute_value attributes[OPERAND_ATTRIBUTES];
     kn_tensor out[8];
     double back[64];
     kn_scope scope = kn_scope_begin();
-    for (int k = 0; k < op->n_attributes; k++) {
-        kn_attribute_info a;
-        kn_op_attribute(op->number, k, &a);
-        attributes[k] = (kn_attribute_value){.name = a.name, .integer = whole, .real = 0.5};
-        if (a.type == KN_ATTRIBUTE_LIST) attributes[k].list = (kn_ints){(int32_t)whole * 2, {1, 1}};
-    }
-    attributes[op->n_attributes].name = NULL;
+    operand_attributes(op, whole, attributes);
     kn_status s = kn_call(op->name, in, n, attributes, out, op->n_out);
     if (must_fail && !CHECK(s != KN_OK)) printf("%s took %d operands with a hole\n", op->name, n);
     for (int k = 0; k < op->n_out && s == KN_OK; k++) {
@@ -222,10 +199,10 @@ static void every_op(const char *device)
     kn_device_use(kn_device_open(device));
     for (int32_t number = 0; number < kn_op_count(); number++) {
         kn_op_info op;
-        if (!kn_op_at(number, &op) || op.n_out > 8 || op.n_attributes > 39) continue;
-        for (int kind = 0; kind < 9; kind++) {
+        if (!kn_op_at(number, &op) || op.n_out > 8 || op.n_attributes >= OPERAND_ATTRIBUTES) continue;
+        for (int kind = 0; kind < OPERAND_KINDS; kind++) {
             kn_scope scope = kn_scope_begin();
-            kn_tensor x = kn_keep(operand(kind)), index = kn_keep(operand(1)), in[10];
+            kn_tensor x = kn_keep(operand_of_kind(kind, 0)), index = kn_keep(operand_of_kind(1, 0)), in[10];
             int32_t most = op.max_in < 0 ? 4 : op.max_in;
             for (int32_t n = 0; n <= most + 1 && n <= 10; n++)
                 for (int hole = -1; hole < n; hole++)

@@ -128,18 +128,20 @@ static kn_status run_scan(const kn_record *r, int dtype, kni_scan_fn scan, bool 
     for (int i = 0; i < x->type.rank; i++)
         if (i != a->axis) *(i < a->axis ? &p.outer : &p.inner) *= x->type.dims[i];
     kni_borrowed first = {NULL, 0}, second = {NULL, 0};
-    size_t own = y->type.dtype == dtype ? 0 : (size_t)(n * p.bytes);
+    /* Where y's dtype is another one, results come to lie here first. */
+    size_t bytes = y->type.dtype == dtype ? 0 : (size_t)(n * p.bytes);
+    char *unrounded = NULL;
     if (!kni_host_borrow(x, dtype, &first) || (more && !kni_host_borrow(more, dtype, &second)))
         s = KN_ERROR_MEMORY;
-    if (s == KN_OK && own && !(p.y = kni_allocate(own))) {
-        own = 0;
-        s = kni_fail_op(KN_ERROR_MEMORY, NULL, "no memory for the unrounded results");
+    if (s == KN_OK && bytes) {
+        p.y = unrounded = kni_allocate(bytes);
+        if (!unrounded) s = kni_fail_op(KN_ERROR_MEMORY, NULL, "no memory for the unrounded results");
     }
     p.x = first.data;
     p.more = second.data;
     if (s == KN_OK) s = run_plan(&p, divisible);
-    if (s == KN_OK && own) kni_convert(y->storage->data, y->type.dtype, 1, p.y, dtype, 1, n);
-    if (own && p.y) kni_free(p.y, own);
+    if (s == KN_OK && unrounded) kni_convert(y->storage->data, y->type.dtype, 1, unrounded, dtype, 1, n);
+    if (unrounded) kni_free(unrounded, bytes);
     kni_host_unborrow(&first);
     kni_host_unborrow(&second);
     return s;
