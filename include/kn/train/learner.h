@@ -91,7 +91,7 @@ typedef struct kn_checkpoint_policy {
     bool off;
     int32_t keep_runs; /* earlier runs whose checkpoints are kept, 0 = 3, -1 = all */
 } kn_checkpoint_policy;
-#define KN_CHECKPOINT_POLICY_DEFAULTS KN_FIELDS(2, NULL, 0, false)
+#define KN_CHECKPOINT_POLICY_DEFAULTS KN_FIELDS(2, NULL, 0, false, 3)
 KN_API kn_status kn_learner_set_checkpoints(kn_learner learner, const kn_checkpoint_policy *policy);
 /* Goes on from the newest complete checkpoint in the folder; *resumed (may be NULL) is false where there is none. Call it when
    all metrics are added. A file that is damaged (a wrong checksum, an end that is missing) is renamed to step-N.safetensors.damaged
