@@ -92,6 +92,11 @@ static void batches_and_penalty(void)
     CHECK_VALUES(kn_cast(kn_sampler_next(&greedy, logits, history), KN_F64), 0, 2, 0);
     kn_tensor row = kn_sampler_next(&greedy, kn_select(logits, 0, 0), kn_from(seen, KN_I64, KN_SHAPE(1)));
     CHECK(kn_rank(row) == 0 && kn_item_int(row) == 2);
+    /* The sign decides, not the size: 0.9 / 2 < 0.5, and -0.1 * 2 < -0.15. */
+    const double near[] = {0.9, 0.5, 0.1, -0.1, -0.15, -4};
+    kn_tensor small = kn_keep(kn_from(near, KN_F64, KN_SHAPE(2, 3)));
+    kn_tensor first = kn_from((const int64_t[]){0, 0}, KN_I64, KN_SHAPE(2, 1));
+    CHECK_VALUES(kn_cast(kn_sampler_next(&greedy, small, first), KN_F64), 0, 1, 1);
     kn_sampler s = sampler((kn_sampler_args){.top_k = 1, .repetition_penalty = 2});
     CHECK_VALUES(kn_cast(kn_sampler_next(&s, kn_cast(logits, KN_F16), KN_NONE), KN_F64), 0, 1, 0);
     CHECK(kn_ok(kn_sampler_next(&s, logits, kn_zeros(KN_SHAPE(2, 0), KN_I64))));

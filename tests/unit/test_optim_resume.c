@@ -35,6 +35,10 @@ static kn_schedule schedule_named(const char *name)
             &(kn_plateau_args){.lr = 0.5, .factor = 0.5, .patience = 2, .cooldown = 1, .min_lr = 0.05});
     if (IS("plateau_max"))
         return kn_schedule_plateau(&(kn_plateau_args){.lr = 0.5, .higher_is_better = true});
+    if (IS("cooling"))
+        return kn_schedule_plateau(
+            &(kn_plateau_args){.lr = 0.5, .factor = 0.5, .patience = KN_ZERO, .cooldown = 4});
+    if (IS("nested")) return kn_schedule_warm_up(3, schedule_named("cooling"));
     if (IS("custom")) return kn_schedule_custom(own_rate, &three);
     if (IS("warm_up")) return kn_schedule_warm_up(4, kn_schedule_exponential(0.5, 0.9));
     if (IS("sequential")) {
@@ -125,31 +129,43 @@ static void schedules_misused(void)
     kn_state_free(empty);
 }
 
+/* What is reported to schedules: a metric that moves, and one that never becomes better, so that a plateau passes through
+   waiting, cutting and cooling down several times. */
+static double reported(int kind, int t) { return kind ? 1 : plateau_metrics[t]; }
+
+static bool schedule_resumes_at(const char *name, int cut, int kind)
+{
+    kn_schedule a = schedule_named(name), b = schedule_named(name);
+    kn_state state = kn_state_make();
+    for (int t = 0; t < cut; t++) {
+        kn_schedule_next(a);
+        kn_schedule_report(a, reported(kind, t));
+    }
+    CHECK(kn_schedule_save(a, state, "lr.") == KN_OK && kn_schedule_load(b, state, "lr.") == KN_OK);
+    bool same = true;
+    for (int t = cut; t < 20; t++) {
+        same = same && kn_schedule_next(a) == kn_schedule_next(b);
+        kn_schedule_report(a, reported(kind, t));
+        kn_schedule_report(b, reported(kind, t));
+    }
+    kn_state_free(state);
+    kn_schedule_free(a);
+    kn_schedule_free(b);
+    return same;
+}
+
+/* Each schedule from each of its steps, so in each of its phases. */
 static void schedules_resume(void)
 {
     static const char *const names[] = {
-        "constant", "linear", "cosine",  "cosine_restart", "exponential",     "step", "noam", "one_cycle",
-        "plateau",  "custom", "warm_up", "sequential",     "composed_product"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        kn_schedule a = schedule_named(names[i]), b = schedule_named(names[i]);
-        for (int t = 0; t < 7; t++) {
-            kn_schedule_next(a);
-            kn_schedule_report(a, plateau_metrics[t]);
-        }
-        kn_state state = kn_state_make();
-        CHECK(kn_schedule_save(a, state, "lr.") == KN_OK && kn_schedule_load(b, state, "lr.") == KN_OK);
-        bool same = true;
-        for (int t = 7; t < 20; t++) {
-            same = same && kn_schedule_next(a) == kn_schedule_next(b);
-            kn_schedule_report(a, plateau_metrics[t]);
-            kn_schedule_report(b, plateau_metrics[t]);
-        }
-        if (!same) printf("%s\n", names[i]);
-        CHECK(same);
-        kn_state_free(state);
-        kn_schedule_free(a);
-        kn_schedule_free(b);
-    }
+        "constant",     "linear",    "cosine",  "cosine_restart", "exponential", "step",
+        "noam",         "plateau",   "custom",  "warm_up",        "sequential",  "composed_product",
+        "composed_sum", "one_cycle", "cooling", "nested",         "plateau_max"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        for (int cut = 0; cut < 20; cut++)
+            for (int kind = 0; kind < 2; kind++)
+                if (!CHECK(schedule_resumes_at(names[i], cut, kind)))
+                    printf("%s does not resume at %d\n", names[i], cut);
 }
 
 /* ---- optimisers */
@@ -161,22 +177,22 @@ static void copy_net(Net *to, const Net *from)
     for (int i = 0; i < 4; i++) CHECK(kn_param_set(d[i], kn_alias(kn_value(*s[i]))) == KN_OK);
 }
 
-static void optimisers_resume(void)
+static void optimisers_resume_after(int steps)
 {
     for (int i = 0; i < N_TRAJECTORIES; i++) {
         const trajectory *t = &trajectories[i];
         Net a = net_make(KN_F64), b = net_make(KN_F64);
         kn_optim first = optim_named(t->name), second = optim_named(t->name);
         kn_state state = kn_state_make();
-        for (int step = 0; step < 4; step++) any_step(t->name, first, t->lr, &a, step);
+        for (int step = 0; step < steps; step++) any_step(t->name, first, t->lr, &a, step);
         CHECK(kn_optim_save(first, NET(&a), state, "optim/") == KN_OK);
         copy_net(&b, &a);
         kn_status s = kn_optim_load(second, NET(&b), state, "optim/");
         if (s) printf("%s: %s\n", t->name, kn_last_error());
         CHECK(s == KN_OK);
-        for (int step = 4; step < 9; step++) any_step(t->name, first, t->lr, &a, step);
-        for (int step = 4; step < 9; step++) any_step(t->name, second, t->lr, &b, step);
-        if (!same_bits(&a, &b)) printf("%s does not resume\n", t->name);
+        for (int step = steps; step < 9; step++) any_step(t->name, first, t->lr, &a, step);
+        for (int step = steps; step < 9; step++) any_step(t->name, second, t->lr, &b, step);
+        if (!same_bits(&a, &b)) printf("%s does not resume after %d steps\n", t->name, steps);
         CHECK(same_bits(&a, &b));
         kn_optim_free(first);
         kn_optim_free(second);
@@ -184,6 +200,13 @@ static void optimisers_resume(void)
         net_drop(&a);
         net_drop(&b);
     }
+}
+
+/* Before the first step, when momentum has just been made, and later. */
+static void optimisers_resume(void)
+{
+    static const int cuts[] = {0, 1, 2, 4, 7};
+    for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++) optimisers_resume_after(cuts[i]);
 }
 
 /* The saved tensors are those of the moment, whatever steps follow, and a state loads twice. */
