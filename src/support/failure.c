@@ -1,5 +1,6 @@
 /* Failures of the parts above the tensors: one formatted text for kn_last_error(). */
 #include "support/failure.h"
+#include "support/short_text.h"
 #include <kn/custom_op.h>
 #include <kn/tensor.h>
 #include <stdarg.h>
@@ -73,8 +74,10 @@ kn_status kni_failure(kn_status code, const char *format, ...)
     char text[KNI_FAILURE_TEXT];
     va_list arguments;
     va_start(arguments, format);
-    if (vsnprintf(text, sizeof text, format, arguments) < 0) text[0] = 0;
+    int length = vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
+    if (length < 0) text[0] = 0;
+    if (length > 0) kni_short_end(text, sizeof text, (size_t)length);
     return fail(code, text);
 }
 
@@ -89,7 +92,7 @@ kn_status kni_failure_of(kn_tensor t)
     char text[KNI_FAILURE_TEXT];
     kn_status code = kn_error_code(t);
     if (code == KN_OK) return kni_failure(KN_ERROR_HANDLE, "the tensor is none, dropped or taken");
-    kn_error_text(t, text, sizeof text);
+    kni_short_end(text, sizeof text, kn_error_text(t, text, sizeof text));
     return fail(code, text);
 }
 

@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "support/failure.h"
 #include "support/file.h"
+#include "support/short_text.h"
 #include "train/learner_object.h"
 #include <kn/tensor.h>
 #include <stdio.h>
@@ -61,6 +62,7 @@ static kn_status fill(kn_learner l, const kn_learner_args *args)
     if (l->args.valid_every == 0) l->args.valid_every = 1;
     l->at.best_step = -1;
     l->saved_batches = -1;
+    l->ended = KN_RUN_NOT_STARTED;
     l->policy.keep_last = 2;
     l->policy.keep_runs = KEPT_RUNS;
     bool copied = copy_text(&l->name, args->name, "run") && copy_text(&l->folder, args->folder, NULL) &&
@@ -109,6 +111,7 @@ void kn_learner_free(kn_learner learner)
     free(l->renderers);
     free(l->metric_names);
     free(l->metric_directions);
+    free(l->metric_histories);
     free(l);
 }
 
@@ -118,7 +121,7 @@ void kn_learner_free(kn_learner learner)
 static kn_status is_null(const char *function, const char *what)
 {
     char latest[400];
-    snprintf(latest, sizeof latest, "%s", kn_last_error());
+    kni_short_text(latest, sizeof latest, kn_last_error());
     return kni_failure(KN_ERROR_ARGUMENT, "%s: the %s is NULL%s%s", function, what,
                        *latest ? "; the latest error: " : "", latest);
 }
@@ -218,5 +221,5 @@ int64_t kn_learner_epoch_count(kn_learner learner) { return learner->at.epoch; }
 double kn_learner_value(kn_learner learner, kn_run_split split, const char *metric)
 {
     kni_learner_metric *m = kni_learner_find(learner, metric, split);
-    return m && m->history[split].count ? m->history[split].last : (double)__builtin_nan("");
+    return m && m->history[split].epochs ? m->history[split].last : (double)__builtin_nan("");
 }

@@ -2,6 +2,7 @@
 #include "support/buffer.h"
 #include "support/failure.h"
 #include "support/file.h"
+#include "support/short_text.h"
 #include "train/learner_object.h"
 #include <kn/store.h>
 #include <kn/tensor.h>
@@ -50,6 +51,10 @@ static kn_status put_position(kn_learner l, kn_state state)
         memcpy(&value, at + real_numbers[i].offset, sizeof value);
         status = kn_state_put_real(state, "learner/", real_numbers[i].name, value);
     }
+    if (l->other_weights && !status)
+        status = kn_state_put_int(state, "learner/", "weights_step", l->weights_step);
+    if (l->other_weights && !status)
+        status = kn_state_put_int(state, "learner/", "weights_epoch", l->weights_epoch);
     return status;
 }
 
@@ -93,8 +98,8 @@ static kn_status put_metric(kni_learner_metric *m, bool sums, kn_state state, co
 {
     double history[KNI_SPLITS][HISTORY];
     for (int s = 0; s < KNI_SPLITS; s++) {
-        const kni_history *h = &m->history[s];
-        const double row[HISTORY] = {h->first, h->last, h->best, (double)h->count, (double)h->best_epoch};
+        const kn_metric_history *h = &m->history[s];
+        const double row[HISTORY] = {h->first, h->last, h->best, (double)h->epochs, (double)h->best_epoch};
         memcpy(history[s], row, sizeof row);
     }
     kn_status status =
@@ -116,7 +121,7 @@ static kn_status get_metric(kni_learner_metric *m, bool sums, kn_state state, co
                            : kni_failure(KN_ERROR_IO, "%shistory has a wrong size", prefix);
     for (int s = 0; s < KNI_SPLITS && !status; s++) {
         const double *h = history[s];
-        m->history[s] = (kni_history){h[0], h[1], h[2], (int64_t)h[3], (int64_t)h[4]};
+        m->history[s] = (kn_metric_history){h[0], h[1], h[2], (int64_t)h[3], (int64_t)h[4]};
     }
     double mean;
     bool saved = kn_state_get_real(state, prefix, "mean", &mean);
@@ -181,7 +186,7 @@ kn_status kni_learner_write(kn_learner l)
     free(path);
     if (status) {
         char text[500];
-        snprintf(text, sizeof text, "%s", kn_last_error());
+        kni_short_text(text, sizeof text, kn_last_error());
         return kni_failure(status, "the checkpoint of step %lld was not written, older ones are whole: %s",
                            (long long)l->at.step, text);
     }
@@ -217,6 +222,8 @@ static kn_status apply(kn_learner l, kn_state state)
     if (!status && a->ema) status = kn_ema_load(a->ema, a->model, state, "ema/");
     if (!status) {
         l->at = position;
+        l->other_weights = kn_state_get_int(state, "learner/", "weights_step", &l->weights_step) &&
+                           kn_state_get_int(state, "learner/", "weights_epoch", &l->weights_epoch);
         status = each_metric(l, state, get_metric);
     }
     if (!status && a->load_extra) status = a->load_extra(a->context, state, "extra/");
@@ -247,7 +254,7 @@ static kn_status apply_named(kn_learner l, kn_state state, const char *path)
     kn_status status = apply(l, state);
     kn_scope_end(scope, KN_NONE);
     if (!status) return KN_OK;
-    snprintf(text, sizeof text, "%s", kn_last_error());
+    kni_short_text(text, sizeof text, kn_last_error());
     return kni_failure(status, "%.150s: %s", path, text);
 }
 
@@ -331,6 +338,13 @@ static kn_status best_step(kn_learner l, int64_t *step)
     return status;
 }
 
+/* Results of a test belong to the place that the weights come from. */
+static void note_weights(kn_learner l, kn_state state)
+{
+    l->other_weights = kn_state_get_int(state, "learner/", "step", &l->weights_step) &&
+                       kn_state_get_int(state, "learner/", "epoch", &l->weights_epoch);
+}
+
 kn_status kn_learner_load_best(kn_learner learner)
 {
     kn_learner l = learner;
@@ -351,6 +365,7 @@ kn_status kn_learner_load_best(kn_learner learner)
     if (!status) status = kn_module_load(l->args.model, state, "model/");
     if (!status && l->args.ema) status = kn_ema_load(l->args.ema, l->args.model, state, "ema/");
     kn_scope_end(scope, KN_NONE);
+    if (!status) note_weights(l, state);
     kn_state_free(state);
     free(path);
     return status;

@@ -1,6 +1,7 @@
 /* What renderers hear of a run, and the values of metrics over epochs. */
 #define _POSIX_C_SOURCE 200809L
 #include "support/failure.h"
+#include "support/short_text.h"
 #include "train/learner_object.h"
 #include "train/render_record.h"
 #include "train/renderer_object.h"
@@ -25,12 +26,16 @@ static kn_status describe(kn_learner l)
     size_t n = (size_t)l->metric_count;
     free(l->metric_names);
     free(l->metric_directions);
+    free(l->metric_histories);
     l->metric_names = calloc(n + 1, sizeof *l->metric_names);
     l->metric_directions = calloc(n + 1, sizeof *l->metric_directions);
-    if (!l->metric_names || !l->metric_directions) return kni_failure_memory("kn_learner_fit");
+    l->metric_histories = calloc(n * KNI_SPLITS + 1, sizeof *l->metric_histories);
+    if (!l->metric_names || !l->metric_directions || !l->metric_histories)
+        return kni_failure_memory("kn_learner_fit");
     for (size_t i = 0; i < n; i++) {
         l->metric_names[i] = kn_metric_name(l->metrics[i].metric);
         l->metric_directions[i] = kn_metric_higher_is_better(l->metrics[i].metric);
+        memcpy(l->metric_histories + i * KNI_SPLITS, l->metrics[i].history, sizeof l->metrics[i].history);
     }
     return KN_OK;
 }
@@ -59,18 +64,20 @@ kn_status kni_learner_start(kn_learner l)
 {
     kn_status status = describe(l);
     if (status) return status;
+    bool other = l->evaluates && l->other_weights;
     kn_run_info info = {.name = l->name,
                         .folder = l->folder,
                         .device = kn_device_name(l->device),
                         .model = kni_buffer_string(&l->model_text),
                         .epochs = l->args.epochs,
                         .params = kn_module_count(l->args.model, false),
-                        .step = l->at.step,
+                        .step = l->evaluates ? kni_learner_weights_step(l) : l->at.step,
                         .metrics = l->metric_names,
                         .higher_is_better = l->metric_directions,
                         .catch_interrupts = l->args.catch_interrupts,
                         .evaluates = l->evaluates,
-                        .epochs_done = &l->at.epoch};
+                        .epochs_done = other ? &l->weights_epoch : &l->at.epoch,
+                        .history = l->metric_histories};
     for (int32_t i = 0; i < l->renderer_count; i++) {
         kn_renderer r = l->renderers[i];
         status = r->type->start ? r->type->start(r->self, &info) : KN_OK;
@@ -85,14 +92,14 @@ kn_status kni_learner_start(kn_learner l)
     return KN_OK;
 }
 
-void kni_learner_finish(kn_learner l)
+void kni_learner_finish(kn_learner l, kn_run_end end)
 {
     size_t length = kn_learner_summary(l, NULL, 0);
     char *summary = malloc(length + 1);
     if (summary) kn_learner_summary(l, summary, length + 1);
     for (int32_t i = 0; i < l->renderer_count; i++) {
         kn_renderer r = l->renderers[i];
-        if (r->type->finish) r->type->finish(r->self, l->ended, summary ? summary : "");
+        if (r->type->finish) r->type->finish(r->self, end, summary ? summary : "");
     }
     free(summary);
 }
@@ -113,6 +120,7 @@ void kni_learner_message(kn_learner l, kn_run_split split, const char *format, .
     int length = vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     if (length < 0) return;
+    kni_short_end(text, sizeof text, (size_t)length);
     if (l->running)
         tell(l, split, text);
     else
@@ -172,20 +180,26 @@ bool kni_learner_better(const kni_learner_metric *m, double a, double b, double 
 
 int64_t kni_learner_epoch(kn_learner l, kn_run_split split)
 {
-    return l->at.epoch + (split != KN_SPLIT_TEST || l->at.epoch == 0);
+    if (split != KN_SPLIT_TEST) return l->at.epoch + 1;
+    return l->other_weights ? l->weights_epoch : l->at.epoch;
 }
+
+int64_t kni_learner_weights_step(kn_learner l) { return l->other_weights ? l->weights_step : l->at.step; }
 
 void kni_learner_end_epoch(kn_learner l, kn_run_split split)
 {
     for (int32_t i = 0; i < l->metric_count; i++) {
         kni_learner_metric *m = &l->metrics[i];
         if (!m->on[split]) continue;
-        kn_metric_event event = {
-            .split = split, .epoch_end = true, .step = l->at.step, .epoch = kni_learner_epoch(l, split)};
-        kni_history *h = &m->history[split];
+        kn_metric_event event = {.split = split,
+                                 .epoch_end = true,
+                                 .step = split == KN_SPLIT_TEST ? kni_learner_weights_step(l) : l->at.step,
+                                 .epoch = kni_learner_epoch(l, split)};
+        kn_metric_history *h = &m->history[split];
         event.value = event.mean = h->last = kn_metric_value(m->metric);
-        if (h->count++ == 0) h->first = h->last;
-        if (h->best_epoch == 0 || h->best != h->best || kni_learner_better(m, h->last, h->best, 0)) {
+        bool first = h->epochs++ == 0;
+        if (first) h->first = h->last;
+        if (first || h->best != h->best || kni_learner_better(m, h->last, h->best, 0)) {
             h->best = h->last;
             h->best_epoch = event.epoch;
         }
@@ -203,30 +217,42 @@ kni_learner_metric *kni_learner_find(kn_learner l, const char *name, kn_run_spli
 
 /* ---- the summary */
 
+/* Columns of the first column of the table: names of metrics are never cut. */
+static int widest_name(kn_learner l)
+{
+    size_t widest = 20;
+    for (int32_t i = 0; i < l->metric_count; i++) {
+        size_t columns = strlen(kn_metric_name(l->metrics[i].metric));
+        if (columns > widest) widest = columns;
+    }
+    return (int)widest;
+}
+
+static void summary_row(kni_buffer *out, const kni_learner_metric *m, int32_t split, int name)
+{
+    const kn_metric_history *h = &m->history[split];
+    char first[TEXT], last[TEXT], best[TEXT], epoch[24];
+    if (!h->epochs) return;
+    kn_metric_format(m->metric, h->first, first, sizeof first);
+    kn_metric_format(m->metric, h->last, last, sizeof last);
+    kn_metric_format(m->metric, h->best, best, sizeof best);
+    snprintf(epoch, sizeof epoch, "%lld", (long long)h->best_epoch);
+    bool judged = h->best == h->best && !kni_metric_is_watched(kn_metric_name(m->metric));
+    kni_buffer_format(out, "%-*s %-6s %14s %14s %14s %6s\n", name, kn_metric_name(m->metric),
+                      kni_record_split_names[split], first, last, judged ? best : "-", judged ? epoch : "-");
+}
+
 size_t kn_learner_summary(kn_learner learner, char *buffer, size_t n)
 {
-    static const char *const splits[KNI_SPLITS] = {"train", "valid", "test"};
-    static const char *const ends[] = {"finished", "stopped early", "interrupted", "failed"};
     kn_learner l = learner;
     kni_buffer out = {0};
-    kni_buffer_format(&out, "%s: %s after epoch %lld, step %lld\n", l->name, ends[l->ended],
+    int name = widest_name(l);
+    kni_buffer_format(&out, "%s: %s after epoch %lld, step %lld\n", l->name, kni_run_end_name(l->ended),
                       (long long)l->at.epoch, (long long)l->at.step);
-    kni_buffer_format(&out, "%-20s %-6s %14s %14s %14s %6s\n", "metric", "split", "first", "last", "best",
-                      "epoch");
+    kni_buffer_format(&out, "%-*s %-6s %14s %14s %14s %6s\n", name, "metric", "split", "first", "last",
+                      "best", "epoch");
     for (int32_t i = 0; i < l->metric_count; i++)
-        for (int32_t s = 0; s < KNI_SPLITS; s++) {
-            const kni_learner_metric *m = &l->metrics[i];
-            const kni_history *h = &m->history[s];
-            char first[TEXT], last[TEXT], best[TEXT], epoch[24];
-            if (!h->count) continue;
-            kn_metric_format(m->metric, h->first, first, sizeof first);
-            kn_metric_format(m->metric, h->last, last, sizeof last);
-            kn_metric_format(m->metric, h->best, best, sizeof best);
-            snprintf(epoch, sizeof epoch, "%lld", (long long)h->best_epoch);
-            bool judged = h->best == h->best && !kni_metric_is_watched(kn_metric_name(m->metric));
-            kni_buffer_format(&out, "%-20s %-6s %14s %14s %14s %6s\n", kn_metric_name(m->metric), splits[s],
-                              first, last, judged ? best : "-", judged ? epoch : "-");
-        }
+        for (int32_t s = 0; s < KNI_SPLITS; s++) summary_row(&out, &l->metrics[i], s, name);
     size_t length = kni_buffer_copy(&out, buffer, n);
     kni_buffer_free(&out);
     return length;

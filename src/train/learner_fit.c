@@ -1,7 +1,9 @@
 /* The loop of a run: epochs of training and validation, checkpoints, the reasons to leave. */
 #include "support/failure.h"
 #include "support/file.h"
+#include "support/short_text.h"
 #include "train/learner_object.h"
+#include "train/render_record.h"
 #include <ctype.h>
 #include <kn/device.h>
 #include <kn/tensor.h>
@@ -109,6 +111,9 @@ static kn_status run_epoch(kn_learner l)
 
 /* ---- the run */
 
+/* Nothing is left to train, so the weights stay what they are. */
+static bool ends_at_once(kn_learner l) { return l->at.epoch >= l->args.epochs || stopped_early(l); }
+
 static kn_status run_epochs(kn_learner l)
 {
     kn_status status = KN_OK;
@@ -116,8 +121,10 @@ static kn_status run_epochs(kn_learner l)
     while (!status && l->at.epoch < l->args.epochs) {
         if (stopped_early(l)) {
             l->ended = KN_RUN_STOPPED_EARLY;
-            kni_learner_message(l, KN_SPLIT_VALID, "stopped early: %s has not improved for %lld epochs",
-                                l->stop_metric, (long long)l->at.stop_waited);
+            kni_learner_message(l, watched(l), "stopped early: %s of %s has not improved for %lld %s",
+                                l->stop_metric, kni_record_split_name(watched(l)),
+                                (long long)l->at.stop_waited,
+                                l->args.valid && l->args.valid_every > 1 ? "validations" : "epochs");
             break;
         }
         int stop = atomic_load(&l->stop);
@@ -193,15 +200,15 @@ static kn_status begin(kn_learner l, bool evaluates, const char *function)
 }
 
 /* Renderers may fail on their own at the end; the run's error is what the caller hears. */
-static kn_status end(kn_learner l, kn_status status)
+static kn_status end(kn_learner l, kn_status status, kn_run_end ended)
 {
     char text[600];
     if (status) {
-        snprintf(text, sizeof text, "%s", kn_last_error());
-        kni_learner_message(l, KN_SPLIT_TRAIN, "%s", text);
+        kni_short_text(text, sizeof text, kn_last_error());
+        kni_learner_message(l, l->evaluates ? KN_SPLIT_TEST : KN_SPLIT_TRAIN, "%s", text);
     }
     kni_learner_forget_pending(l);
-    kni_learner_finish(l);
+    kni_learner_finish(l, ended);
     l->running = false;
     atomic_store(&l->stop, 0);
     return status ? kni_failure(status, "%s", text) : KN_OK;
@@ -225,6 +232,8 @@ kn_status kn_learner_fit(kn_learner learner)
 {
     kn_learner l = learner;
     if (!l) return kni_failure(KN_ERROR_ARGUMENT, "kn_learner_fit: the learner is NULL");
+    /* The run that is on keeps its checkpoints and its end. */
+    if (l->running) return kni_failure(KN_ERROR_ARGUMENT, "kn_learner_fit: the learner runs already");
     kn_status status = check_watched(l);
     if (!status) status = check_filled(l->args.train, "kn_learner_fit", "training");
     if (!status && l->args.valid) status = check_filled(l->args.valid, "kn_learner_fit", "validation");
@@ -238,12 +247,14 @@ kn_status kn_learner_fit(kn_learner learner)
     if (l->args.catch_interrupts) status = kni_interrupts_catch(l);
     if (!status) {
         kn_module_train(l->args.model, true);
+        l->other_weights = l->other_weights && ends_at_once(l);
         status = run_epochs(l);
     } else
         l->ended = KN_RUN_FAILED;
     if (l->args.catch_interrupts) kni_interrupts_release(l);
     if (!status && l->folder) status = write_summary(l);
-    return end(l, status);
+    if (status) l->ended = KN_RUN_FAILED;
+    return end(l, status, l->ended);
 }
 
 kn_status kn_learner_evaluate(kn_learner learner, kn_loader loader)
@@ -260,6 +271,5 @@ kn_status kn_learner_evaluate(kn_learner learner, kn_loader loader)
     int64_t items = l->at.valid_items;
     status = kni_learner_run_valid(l, loader, KN_SPLIT_TEST, &whole);
     l->at.valid_items = items;
-    l->ended = status ? KN_RUN_FAILED : whole ? KN_RUN_FINISHED : KN_RUN_INTERRUPTED;
-    return end(l, status);
+    return end(l, status, status ? KN_RUN_FAILED : whole ? KN_RUN_FINISHED : KN_RUN_INTERRUPTED);
 }

@@ -12,16 +12,10 @@ enum { KNI_SPLITS = 3, KNI_STOP_AFTER_STEP = 1, KNI_STOP_NOW = 2 };
 /* The folder of checkpoints in the learner's. */
 #define KNI_CHECKPOINTS "checkpoint"
 
-/* How a metric went over the epochs of a split. */
-typedef struct kni_history {
-    double first, last, best;
-    int64_t count, best_epoch; /* epochs; from 1 */
-} kni_history;
-
 typedef struct kni_learner_metric {
     kn_metric metric;
     bool on[KNI_SPLITS];
-    kni_history history[KNI_SPLITS];
+    kn_metric_history history[KNI_SPLITS];
 } kni_learner_metric;
 
 /* A batch whose metrics are not read yet: that happens one batch later, when the device has the next one to work on. */
@@ -62,12 +56,15 @@ struct kn_learner_object {
 
     kni_position at;
     kni_pending pending;
+    /* What the weights have seen, where kn_learner_load_best has put those of another place into the model. */
+    bool other_weights;
+    int64_t weights_step, weights_epoch;
     bool spoiled; /* a bad update went into the weights: no checkpoint until one is loaded */
     bool resumed; /* the position came from a checkpoint */
     /* Where the latest checkpoint was written, to save nothing twice; batches is -1 before the first. */
     int64_t saved_batches, saved_epoch, saved_trained;
     atomic_int stop;
-    kn_run_end ended;
+    kn_run_end ended; /* the latest fit */
     bool running;
     bool evaluates; /* kn_learner_evaluate, not a fit */
 
@@ -77,11 +74,12 @@ struct kn_learner_object {
     kni_buffer model_text;
     const char **metric_names;
     bool *metric_directions;
+    kn_metric_history *metric_histories; /* of the run's start */
 };
 
 /* learner_events.c: what renderers hear, metrics and their histories. */
 kn_status kni_learner_start(kn_learner l);
-void kni_learner_finish(kn_learner l);
+void kni_learner_finish(kn_learner l, kn_run_end end);
 /* Before a checkpoint: what renderers heard must survive as long as it does. */
 void kni_learner_flush_renderers(kn_learner l);
 /* A line for all renderers, formatted as printf does. */
@@ -93,8 +91,10 @@ kn_status kni_learner_measure(kn_learner l, kn_run_split split, const kn_step_ou
 void kni_learner_reset_metrics(kn_learner l, kn_run_split split);
 /* The values of the whole epoch go to the histories and to the renderers. */
 void kni_learner_end_epoch(kn_learner l, kn_run_split split);
-/* The number, from 1, of the epoch under way; a test belongs to the latest whole epoch. */
+/* The number, from 1, of the epoch under way; a test belongs to the latest whole epoch that the weights have seen. */
 int64_t kni_learner_epoch(kn_learner l, kn_run_split split);
+/* The step that the weights are of. */
+int64_t kni_learner_weights_step(kn_learner l);
 void kni_learner_progress(kn_learner l, const kn_progress_event *event);
 /* The metric called name where it is computed for the split, or NULL. */
 kni_learner_metric *kni_learner_find(kn_learner l, const char *name, kn_run_split split);

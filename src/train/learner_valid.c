@@ -45,7 +45,7 @@ static kn_status valid_batches(kn_learner l, kn_loader loader, kn_run_split spli
                                   .epochs = l->args.epochs,
                                   .items_total = kn_loader_samples(loader),
                                   .batches_total = kn_loader_length(loader),
-                                  .step = l->at.step,
+                                  .step = split == KN_SPLIT_TEST ? kni_learner_weights_step(l) : l->at.step,
                                   .seconds_left = -1,
                                   .lr = l->args.schedule ? kn_schedule_peek(l->args.schedule) : l->args.lr};
     kn_status status = kn_loader_seek(loader, 0, 0);

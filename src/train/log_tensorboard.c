@@ -150,7 +150,9 @@ static kn_status tensorboard_start(void *self, const kn_run_info *info)
     t->step = info->step;
     begin_event(t, 0);
     put_bytes(&t->event, 3, "brain.Event:2", 13);
-    end_event(t, false);
+    end_event(t, info->evaluates);
+    if (info->evaluates)
+        return KN_OK; /* of older weights, maybe: nothing that came later is to be forgotten */
     /* A session's start tells TensorBoard to forget what an interrupted run logged from this step on. SessionLog: 1 status. */
     begin_event(t, info->step + 1);
     put_bytes(&t->event, 7, "\x08\x01", 2);

@@ -145,6 +145,7 @@ static kn_status json_start(void *self, const kn_run_info *info)
     json_count(&log->text, "epochs", info->epochs);
     json_count(&log->text, "params", info->params);
     json_count(&log->text, "step", info->step);
+    if (info->evaluates) kni_buffer_text(&log->text, ",\"evaluates\":true");
     kni_buffer_text(&log->text, ",\"metrics\":[");
     for (int32_t i = 0; info->metrics && info->metrics[i]; i++) {
         if (i) kni_buffer_text(&log->text, ",");

@@ -48,13 +48,25 @@ int kni_text_columns(const char *text)
     return columns;
 }
 
+/* The columns of the words that fit into room; room itself where the last word is longer than half of it. */
+static int whole_words(const char *text, int room)
+{
+    int used = 0, end = 0;
+    for (uint32_t c; (c = kni_utf8_next(&text)) != 0;) {
+        if (used > room) break;
+        if (c == SPACE) end = used;
+        used += kni_utf8_columns(c);
+    }
+    return end > room / 2 ? end : room;
+}
+
 int kni_canvas_text(kni_canvas *canvas, int x, int y, int room, kni_style style, const char *text)
 {
     if (x < 0 || y < 0 || y >= canvas->height) return 0;
     if (room > canvas->width - x) room = canvas->width - x;
     if (room <= 0) return 0;
     bool cut = kni_text_columns(text) > room;
-    int used = 0, end = cut ? room - 1 : room;
+    int used = 0, end = cut ? whole_words(text, room - 1) : room;
     for (uint32_t c; (c = kni_utf8_next(&text)) != 0;) {
         int columns = kni_utf8_columns(c);
         if (columns == 0) continue;

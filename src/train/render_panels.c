@@ -1,5 +1,6 @@
 /* The panels around the plot: metrics and facts, messages, progress bars, status, keys and the popups. */
 #include "train/render_panels.h"
+#include "support/short_text.h"
 #include "train/render_format.h"
 #include <stdio.h>
 #include <string.h>
@@ -51,6 +52,7 @@ static void model_lines(kni_canvas *canvas, kni_rect area, int y, const char *te
         size_t length = strcspn(text, "\n"), kept = length < sizeof line - 1 ? length : sizeof line - 1;
         memcpy(line, text, kept);
         line[kept] = 0;
+        kni_short_end(line, sizeof line, length);
         kni_canvas_text(canvas, area.x + 1, y, area.width - 2, KNI_STYLE_DIM, line);
         text += length + (text[length] == '\n');
     }
@@ -165,11 +167,12 @@ void kni_panel_progress(kni_canvas *canvas, int y, int rows, const kni_record *r
 void kni_panel_status(kni_canvas *canvas, int y, const kni_record *record)
 {
     const kn_progress_event *p = &record->progress;
-    char text[256], params[24], lr[24];
+    char text[256], params[24], lr[24], device[64];
+    kni_short_text(device, sizeof device, record->device);
     kni_format_count(params, sizeof params, (double)record->params);
     kni_format_number(lr, sizeof lr, p->lr);
-    snprintf(text, sizeof text, "%.60s%s%s params · lr %s · step %lld", record->device,
-             *record->device ? " · " : "", params, lr, (long long)p->step);
+    snprintf(text, sizeof text, "%s%s%s params · lr %s · step %lld", device, *device ? " · " : "", params, lr,
+             (long long)p->step);
     kni_canvas_text(canvas, 1, y, canvas->width - 2, KNI_STYLE_DIM, text);
 }
 

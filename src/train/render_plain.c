@@ -238,6 +238,6 @@ kn_renderer kn_renderer_auto(void)
                     wanted);
         return NULL;
     }
-    return isatty(STDIN_FILENO) && kni_screen_possible() == KN_OK ? kn_renderer_dashboard(NULL)
-                                                                  : kn_renderer_plain();
+    return isatty(STDIN_FILENO) && kni_screen_is_possible() ? kn_renderer_dashboard(NULL)
+                                                            : kn_renderer_plain();
 }

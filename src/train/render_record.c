@@ -2,6 +2,7 @@
    from then on twice as many values make a point. */
 #include "train/render_record.h"
 #include "support/failure.h"
+#include "support/short_text.h"
 #include "train/metric_ratio.h"
 #include "train/render_format.h"
 #include <stdio.h>
@@ -17,7 +18,8 @@ const char *kni_record_split_name(kn_run_split split)
 
 const char *kni_run_end_name(kn_run_end end)
 {
-    static const char *const names[] = {"finished", "stopped early", "interrupted", "failed"};
+    static const char *const names[] = {"finished", "stopped early", "interrupted", "failed",
+                                        "not trained yet"};
     return (unsigned)end < sizeof names / sizeof *names ? names[end] : "ended";
 }
 
@@ -146,6 +148,24 @@ bool kni_metric_is_watched(const char *name)
     return false;
 }
 
+/* What earlier parts of the run gave, so that first and best are those of the whole run. */
+static bool take_history(kni_record *record, int32_t metric, const kn_metric_history *history)
+{
+    for (int s = 0; s < KNI_RECORD_SPLITS; s++) {
+        const kn_metric_history *h = &history[s];
+        if (!h->epochs) continue;
+        kni_curve *curve = kni_record_curve(record, metric, (kn_run_split)s);
+        if (!curve) return false;
+        curve->first_epoch = h->first;
+        curve->last = curve->mean = curve->last_epoch = h->last;
+        curve->best = h->best;
+        curve->best_epoch = h->best_epoch;
+        curve->epoch_count = h->best == h->best ? h->epochs : 0; /* only NaN so far: none counts */
+        kni_record_value(&record->metrics[metric], h->last, curve->text, sizeof curve->text);
+    }
+    return true;
+}
+
 static bool copy_metrics(kni_record *record, const kn_run_info *info)
 {
     int32_t count = 0;
@@ -159,6 +179,10 @@ static bool copy_metrics(kni_record *record, const kn_run_info *info)
         metric->higher_is_better = info->higher_is_better && info->higher_is_better[i];
         if (!metric->name) return false;
         metric->watched = kni_metric_is_watched(metric->name);
+        /* An evaluation shows its own results. */
+        if (info->history && !info->evaluates &&
+            !take_history(record, i, info->history + (ptrdiff_t)i * KNI_RECORD_SPLITS))
+            return false;
     }
     return true;
 }
@@ -196,7 +220,7 @@ static kni_record_text *text_metric(kni_record *record, const char *name, kn_run
             return &record->texts[i];
     if (record->text_count == KNI_TEXT_METRICS) return NULL;
     kni_record_text *text = &record->texts[record->text_count++];
-    snprintf(text->name, sizeof text->name, "%s", name);
+    kni_short_text(text->name, sizeof text->name, name);
     text->split = split;
     return text;
 }
@@ -206,7 +230,7 @@ void kni_record_metric_event(kni_record *record, const kn_metric_event *event)
     if (event->index < 0 || event->index >= record->metric_count) {
         kni_record_text *text = text_metric(record, event->metric ? event->metric : "", event->split);
         if (text && event->text)
-            snprintf(text->text, sizeof text->text, "%s", event->text);
+            kni_short_text(text->text, sizeof text->text, event->text);
         else if (text)
             kni_format_number(text->text, sizeof text->text, event->value);
         return;
@@ -216,7 +240,8 @@ void kni_record_metric_event(kni_record *record, const kn_metric_event *event)
     /* Steps of training are the common axis, so that the curves of all splits lie over each other. */
     if (event->split == KN_SPLIT_TRAIN && event->step > record->progress.step)
         record->progress.step = event->step;
-    double step = (double)(event->split == KN_SPLIT_TRAIN ? event->step : record->progress.step);
+    bool own = event->split == KN_SPLIT_TRAIN || (event->split == KN_SPLIT_TEST && event->epoch_end);
+    double step = (double)(own ? event->step : record->progress.step);
     bool higher = record->metrics[event->index].higher_is_better;
     if (event->epoch_end)
         kni_curve_add_epoch(curve, higher, step, event->epoch, event->value);
@@ -227,7 +252,7 @@ void kni_record_metric_event(kni_record *record, const kn_metric_event *event)
     curve->last = event->value;
     curve->mean = event->epoch_end ? event->value : event->mean;
     if (event->text)
-        snprintf(curve->text, sizeof curve->text, "%s", event->text);
+        kni_short_text(curve->text, sizeof curve->text, event->text);
     else
         kni_format_number(curve->text, sizeof curve->text, curve->mean);
 }

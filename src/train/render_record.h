@@ -65,8 +65,13 @@ typedef struct kni_record {
     int32_t metric_count;
     kn_progress_event progress;
     bool has_progress;
-    const int64_t *epochs_done;             /* of kn_run_info */
-    bool evaluates;                         /* a pass over test data, no training */
+    const int64_t *epochs_done; /* of kn_run_info */
+    bool evaluates;             /* a pass over test data, no training */
+    bool trained;               /* the report: ended says how the training did */
+    kn_run_end ended;
+    double ended_at;                        /* wall clock */
+    int64_t done;                           /* what epochs_done points to when the run has ended */
+    char evaluated[96];                     /* the report: the latest evaluation, "" before */
     double trained_items, training_seconds; /* batches of training alone */
     double started;                         /* wall clock */
     double clock;                           /* monotonic, at the start */

@@ -6,6 +6,8 @@
 #include "train/render_format.h"
 #include "train/render_guard.h"
 #include <kn/tensor.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,15 +17,18 @@ static const double page_seconds = 10;
 typedef struct report {
     char *path;
     kni_record record;
-    double written; /* 0: not yet */
-    bool failed;    /* and told */
+    double written;  /* 0: not yet */
+    bool used;       /* a run of this process is on the page */
+    bool evaluating; /* the record is that of the training before */
+    bool failed;     /* and told */
 } report;
 
-static void write_page(report *r, const kn_run_end *end)
+/* running: training is under way. */
+static void write_page(report *r, bool running)
 {
     kni_buffer page = {0};
     kni_numbers numbers = kni_plain_numbers_begin();
-    kni_report_page(&page, &r->record, end);
+    kni_report_page(&page, &r->record, running);
     kni_plain_numbers_end(numbers);
     kn_status status =
         page.failed ? kni_failure_memory("kn_report_html") : kni_file_write(r->path, page.data, page.length);
@@ -37,16 +42,41 @@ static void write_page(report *r, const kn_run_end *end)
     kni_buffer_free(&text);
 }
 
+/* The page tells what earlier parts of the run were like. */
+static void read_page(report *r, double step)
+{
+    kni_buffer page = {0};
+    if (kni_file_exists(r->path) && kni_file_read(r->path, MOST_PAGE, &page) == KN_OK)
+        kni_report_data_read(&r->record, kni_buffer_string(&page), page.length, step, r->path);
+    kni_buffer_free(&page);
+}
+
+/* The record of the training that is being evaluated stays as it is: that of this process, or what the page tells of it. */
+static kn_status start_evaluation(report *r, const kn_run_info *info)
+{
+    kn_status status = KN_OK;
+    if (!r->used) {
+        status = kni_record_start(&r->record, info);
+        r->record.first_step = 0;
+        if (status == KN_OK && info->step > 0) read_page(r, INFINITY);
+    }
+    snprintf(r->record.evaluated, sizeof r->record.evaluated, "epoch %lld, step %lld",
+             (long long)(info->epochs_done ? *info->epochs_done : 0), (long long)info->step);
+    r->used = true;
+    return status;
+}
+
 static kn_status report_start(void *self, const kn_run_info *info)
 {
     report *r = self;
+    r->written = 0;
+    r->evaluating = info->evaluates;
+    if (info->evaluates) return start_evaluation(r, info);
     kn_status status = kni_record_start(&r->record, info);
     if (status) return status;
-    kni_buffer page = {0};
-    if (kni_file_exists(r->path) && info->step > 0 && kni_file_read(r->path, MOST_PAGE, &page) == KN_OK)
-        kni_report_data_read(&r->record, kni_buffer_string(&page), page.length, r->path);
-    kni_buffer_free(&page);
-    r->written = 0;
+    if (info->step > 0 || r->used) read_page(r, (double)info->step);
+    r->record.trained = false;
+    r->used = true;
     return KN_OK;
 }
 
@@ -64,14 +94,15 @@ static bool is_due(const report *r)
 static void report_flush(void *self)
 {
     report *r = self;
-    if (is_due(r)) write_page(r, NULL);
+    if (is_due(r)) write_page(r, !r->evaluating);
 }
 
 static void report_progress(void *self, const kn_progress_event *event)
 {
     report *r = self;
+    if (r->evaluating) return; /* time, steps and speed are those of the training */
     bool next = event->epoch != r->record.progress.epoch && r->record.has_progress;
-    if (next && is_due(r)) write_page(r, NULL);
+    if (next && is_due(r)) write_page(r, true);
     kni_record_progress(&r->record, event);
 }
 
@@ -85,7 +116,19 @@ static void report_finish(void *self, kn_run_end end, const char *summary)
 {
     report *r = self;
     (void)summary;
-    write_page(r, &end);
+    kni_record *record = &r->record;
+    if (r->evaluating) {
+        size_t used = strlen(record->evaluated);
+        snprintf(record->evaluated + used, sizeof record->evaluated - used, ", %s", kni_run_end_name(end));
+    } else {
+        record->trained = true;
+        record->ended = end;
+        record->ended_at = kni_wall_clock();
+    }
+    /* The learner counts on when the next page is written. */
+    record->done = kni_record_epochs_done(record);
+    record->epochs_done = &record->done;
+    write_page(r, false);
 }
 
 static void report_close(void *self)

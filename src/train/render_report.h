@@ -10,11 +10,12 @@ void kni_html_text(kni_buffer *out, const char *text);
 /* The plot of a metric as inline SVG; its colours are classes of the page's style. */
 void kni_report_svg(kni_buffer *out, const kni_record_metric *metric);
 /* The whole page. end: NULL while the run goes on. */
-void kni_report_page(kni_buffer *out, const kni_record *record, const kn_run_end *end);
+void kni_report_page(kni_buffer *out, const kni_record *record, bool running);
 
 /* The curves as a block of JSON in the page, and back: what an earlier part of the run drew up to the record's first step. A page
    that is damaged or is none changes nothing. */
 void kni_report_data_write(kni_buffer *out, const kni_record *record);
-void kni_report_data_read(kni_record *record, const char *page, size_t bytes, const char *name);
+/* Takes over what the page tells of the run up to the step; in an evaluation also how the training ended. */
+void kni_report_data_read(kni_record *record, const char *page, size_t bytes, double step, const char *name);
 
 #endif

@@ -45,7 +45,16 @@ static void write_curve(kni_buffer *out, const kni_curve *c, const char *split)
 void kni_report_data_write(kni_buffer *out, const kni_record *record)
 {
     kni_buffer json = {0};
-    kni_buffer_format(&json, "{\"seconds\":%.3f,\"metrics\":[", record->before + record->progress.seconds);
+    kni_buffer_format(&json, "{\"seconds\":%.3f,\"items\":%.17g,\"item_seconds\":%.17g,",
+                      record->before + record->progress.seconds, record->trained_items,
+                      record->training_seconds);
+    kni_buffer_format(&json, "\"step\":%lld,\"epochs_done\":%lld,\"started\":%.3f,\"first_step\":%lld,",
+                      (long long)record->progress.step, (long long)kni_record_epochs_done(record),
+                      record->started, (long long)record->first_step);
+    if (record->trained)
+        kni_buffer_format(&json, "\"ended\":%d,\"ended_at\":%.3f,", (int)record->ended, record->ended_at);
+    if (*record->evaluated) kni_buffer_format(&json, "\"evaluated\":\"%s\",", record->evaluated);
+    kni_buffer_text(&json, "\"metrics\":[");
     for (int32_t i = 0; i < record->metric_count; i++) {
         const kni_record_metric *metric = &record->metrics[i];
         kni_buffer_text(&json, i ? ",{\"name\":" : "{\"name\":");
@@ -128,8 +137,20 @@ static void read_history(kni_trail *h, const kni_json *json, double step)
     }
 }
 
+/* The epoch of a point. Training has a value for each epoch, which validation and tests may not have. */
+static int64_t epoch_at(const kni_record *record, const kni_trail *h, int64_t point)
+{
+    for (int32_t m = 0; m < record->metric_count; m++) {
+        const kni_curve *train = record->metrics[m].curves[KN_SPLIT_TRAIN];
+        if (!train || train->epochs.merge != 1) continue;
+        for (int64_t i = 0; i < train->epochs.count; i++)
+            if (train->epochs.points[i].x == h->points[point].x) return i + 1;
+    }
+    return (point + 1) * h->merge;
+}
+
 /* Where the best came after the step, it is found again among what is left. */
-static void find_best(kni_curve *curve, bool higher)
+static void find_best(const kni_record *record, kni_curve *curve, bool higher)
 {
     const kni_trail *h = &curve->epochs;
     curve->epoch_count = h->count * h->merge;
@@ -138,16 +159,15 @@ static void find_best(kni_curve *curve, bool higher)
         if (i > 0 && !(higher ? value > curve->best : value < curve->best)) continue;
         curve->best = value;
         curve->best_step = h->points[i].x;
-        curve->best_epoch = (i + 1) * h->merge;
+        curve->best_epoch = epoch_at(record, h, i);
     }
     if (h->count) curve->last_epoch = h->points[h->count - 1].value;
 }
 
-static void read_curve(kni_record *record, int32_t metric, int split, const kni_json *json)
+static void read_curve(kni_record *record, int32_t metric, int split, const kni_json *json, double step)
 {
     kni_curve *curve = kni_record_curve(record, metric, (kn_run_split)split);
     if (!curve) return;
-    double step = (double)record->first_step;
     read_history(&curve->steps, kni_json_member(json, "steps"), step);
     read_history(&curve->epochs, kni_json_member(json, "epochs"), step);
     curve->first_epoch = number_of(json, "first");
@@ -160,11 +180,11 @@ static void read_curve(kni_record *record, int32_t metric, int split, const kni_
     curve->epoch_count = done > 0 && done < 1e15 ? (int64_t)done : 0;
     const kni_trail *h = &curve->epochs;
     bool cut = h->count * (h->merge ? h->merge : 1) < curve->epoch_count - h->merge;
-    if (curve->best_step > step || cut) find_best(curve, record->metrics[metric].higher_is_better);
+    if (curve->best_step > step || cut) find_best(record, curve, record->metrics[metric].higher_is_better);
     kni_record_value(&record->metrics[metric], curve->last_epoch, curve->text, sizeof curve->text);
 }
 
-static void read_metric(kni_record *record, const kni_json *json)
+static void read_metric(kni_record *record, const kni_json *json, double step)
 {
     const kni_json *name = kni_json_member(json, "name"), *curves = kni_json_member(json, "curves");
     if (!name || name->kind != KNI_JSON_TEXT || !curves || curves->kind != KNI_JSON_OBJECT) return;
@@ -172,7 +192,7 @@ static void read_metric(kni_record *record, const kni_json *json)
         if (strcmp(record->metrics[i].name, name->text) != 0) continue;
         for (int s = 0; s < KNI_RECORD_SPLITS; s++) {
             const kni_json *curve = kni_json_member(curves, kni_record_split_names[s]);
-            if (curve && curve->kind == KNI_JSON_OBJECT) read_curve(record, i, s, curve);
+            if (curve && curve->kind == KNI_JSON_OBJECT) read_curve(record, i, s, curve, step);
         }
     }
 }
@@ -189,7 +209,37 @@ static void read_messages(kni_record *record, const kni_json *messages)
     }
 }
 
-void kni_report_data_read(kni_record *record, const char *page, size_t bytes, const char *name)
+static int64_t count_of(const kni_json *object, const char *key)
+{
+    double value = number_of(object, key);
+    return value > 0 && value < 1e15 ? (int64_t)value : 0;
+}
+
+/* How the training went, for a page that an evaluation writes anew. */
+static void read_training(kni_record *record, const kni_json *root)
+{
+    const kni_json *ended = kni_json_member(root, "ended");
+    double end = number_of(root, "ended");
+    record->trained = ended && end >= KN_RUN_FINISHED && end <= KN_RUN_FAILED;
+    if (record->trained) record->ended = (kn_run_end)(int)end;
+    record->ended_at = number_of(root, "ended_at");
+    if (!kni_json_member(root, "step")) return; /* a page of an earlier Kiln */
+    record->done = count_of(root, "epochs_done");
+    record->epochs_done = &record->done;
+    record->progress.step = count_of(root, "step");
+    record->started = number_of(root, "started");
+    record->first_step = count_of(root, "first_step");
+}
+
+static void read_speed(kni_record *record, const kni_json *root)
+{
+    double items = number_of(root, "items"), seconds = number_of(root, "item_seconds");
+    if (!(items > 0 && items < 1e300 && seconds > 0 && seconds < 1e300)) return;
+    record->trained_items = items;
+    record->training_seconds = seconds;
+}
+
+void kni_report_data_read(kni_record *record, const char *page, size_t bytes, double step, const char *name)
 {
     const char *start = memmem(page, bytes, block_start, sizeof block_start - 1);
     if (!start) return;
@@ -204,7 +254,9 @@ void kni_report_data_read(kni_record *record, const char *page, size_t bytes, co
         double seconds = number_of(root, "seconds");
         if (seconds > 0 && seconds < 1e12) record->before = seconds;
         for (const kni_json *m = metrics->first; m; m = m->next)
-            if (m->kind == KNI_JSON_OBJECT) read_metric(record, m);
+            if (m->kind == KNI_JSON_OBJECT) read_metric(record, m, step);
+        read_speed(record, root);
+        if (record->evaluates) read_training(record, root);
         const kni_json *messages = kni_json_member(root, "messages");
         if (messages && messages->kind == KNI_JSON_ARRAY) read_messages(record, messages);
     }

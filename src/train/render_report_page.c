@@ -95,17 +95,24 @@ static void date_text(char *out, size_t n, double wall)
         snprintf(out, n, "-");
 }
 
-static void write_header(kni_buffer *out, const kni_record *record, const kn_run_end *end)
+/* How the training stands; an evaluation does not change it. */
+static const char *state_name(const kni_record *record, bool running)
+{
+    return running ? "running" : record->trained ? kni_run_end_name(record->ended) : "evaluated";
+}
+
+static void write_header(kni_buffer *out, const kni_record *record, bool running)
 {
     char date[48], time[24], count[24];
     date_text(date, sizeof date, record->started);
     kni_format_duration(time, sizeof time, record->before + record->progress.seconds);
     kni_format_count(count, sizeof count, (double)record->params);
-    const char *class = !end ? "busy" : *end == KN_RUN_FAILED || *end == KN_RUN_INTERRUPTED ? "bad" : "good";
+    bool bad = record->trained && (record->ended == KN_RUN_FAILED || record->ended == KN_RUN_INTERRUPTED);
+    const char *class = running ? "busy" : bad ? "bad" : "good";
     kni_buffer_text(out, "<header><h1>");
     kni_html_text(out, record->name);
-    kni_buffer_format(out, "</h1><span class=\"badge %s\">%s</span><p>%s", class,
-                      end ? kni_run_end_name(*end) : "running", date);
+    kni_buffer_format(out, "</h1><span class=\"badge %s\">%s</span><p>%s", class, state_name(record, running),
+                      date);
     if (*record->device) {
         kni_buffer_text(out, " · ");
         kni_html_text(out, record->device);
@@ -151,10 +158,9 @@ static void write_cards(kni_buffer *out, const kni_record *record)
         (long long)kni_record_epochs_done(record), (long long)record->epochs);
     kni_format_count(step, sizeof step, (double)p->step);
     kni_format_count(speed, sizeof speed, kni_record_speed(record));
-    kni_buffer_format(out,
-                      "<div class=\"card\"><span>Steps</span><b>%s</b><small>%s items/s in "
-                      "training</small></div></section>\n",
-                      step, speed);
+    kni_buffer_format(out, "<div class=\"card\"><span>Steps</span><b>%s</b><small>", step);
+    if (kni_record_speed(record) > 0) kni_buffer_format(out, "%s items/s in training", speed);
+    kni_buffer_text(out, "</small></div></section>\n");
 }
 
 static void write_plots(kni_buffer *out, const kni_record *record)
@@ -212,18 +218,19 @@ static void fact(kni_buffer *out, const char *name, const char *value)
     kni_buffer_text(out, "</dd>");
 }
 
-static void write_facts(kni_buffer *out, const kni_record *record, const kn_run_end *end)
+static void write_facts(kni_buffer *out, const kni_record *record, bool running)
 {
     char text[64];
     kni_buffer_text(out, "<div class=\"two\"><section><h2>Run</h2><dl class=\"card\">");
-    fact(out, "State", end ? kni_run_end_name(*end) : "running");
+    fact(out, "State", state_name(record, running));
+    fact(out, "Evaluated", record->evaluated);
     fact(out, "Device", record->device);
     snprintf(text, sizeof text, "%lld", (long long)record->params);
     fact(out, "Parameters", record->params ? text : "");
     date_text(text, sizeof text, record->started);
     fact(out, "Started", text);
-    date_text(text, sizeof text, kni_wall_clock());
-    fact(out, end ? "Ended" : "Written", text);
+    date_text(text, sizeof text, record->trained ? record->ended_at : kni_wall_clock());
+    fact(out, record->trained ? "Ended" : "Written", text);
     kni_format_duration(text, sizeof text, record->before + record->progress.seconds);
     fact(out, "Time", text);
     snprintf(text, sizeof text, "%lld", (long long)record->progress.step);
@@ -263,7 +270,7 @@ static void write_messages(kni_buffer *out, const kni_record *record)
     kni_buffer_text(out, "</ol>\n");
 }
 
-void kni_report_page(kni_buffer *out, const kni_record *record, const kn_run_end *end)
+void kni_report_page(kni_buffer *out, const kni_record *record, bool running)
 {
     kni_buffer_text(
         out, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
@@ -272,11 +279,11 @@ void kni_report_page(kni_buffer *out, const kni_record *record, const kn_run_end
     kni_buffer_text(out, " – Kiln</title>\n<style>");
     kni_buffer_text(out, page_style);
     kni_buffer_text(out, "</style></head>\n<body><main>\n");
-    write_header(out, record, end);
+    write_header(out, record, running);
     write_cards(out, record);
     write_plots(out, record);
     write_table(out, record);
-    write_facts(out, record, end);
+    write_facts(out, record, running);
     write_messages(out, record);
     kni_buffer_text(out, "<footer>Written by Kiln. Point at a plot to read its values.</footer></main>\n");
     kni_report_data_write(out, record);

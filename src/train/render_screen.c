@@ -385,3 +385,12 @@ int kni_screen_key(kni_screen *screen, int milliseconds)
     return KNI_KEY_NONE;
 }
 #endif
+
+bool kni_screen_is_possible(void)
+{
+    kni_failure_held held;
+    kni_failure_hold(&held);
+    bool possible = kni_screen_possible() == KN_OK;
+    kni_failure_release(&held, KN_OK, KN_NONE);
+    return possible;
+}

@@ -22,6 +22,8 @@ enum {
 
 /* KN_OK where a dashboard could be shown here: a terminal that moves its cursor, and ncurses. */
 kn_status kni_screen_possible(void);
+/* The same without a failure. */
+bool kni_screen_is_possible(void);
 /* NULL with kn_last_error(). signals: the terminal comes back also when one ends the process. */
 kni_screen *kni_screen_open(bool signals);
 /* Gives the terminal back as it was. */

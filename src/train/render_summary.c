@@ -97,6 +97,8 @@ void kni_summary_write(kni_buffer *out, const kni_record *record, kn_run_end end
         kni_buffer_format(out, ": %s after epoch %lld of %lld, step %lld, %s", kni_run_end_name(end),
                           (long long)kni_record_epochs_done(record),
                           (long long)(p->epochs ? p->epochs : record->epochs), (long long)p->step, time);
+    if (record->first_step > 0 && !record->evaluates)
+        kni_buffer_format(out, " since step %lld", (long long)record->first_step);
     if (*record->folder) {
         kni_buffer_text(out, ", files in ");
         kni_summary_text(out, record->folder, style.utf8);
@@ -106,7 +108,7 @@ void kni_summary_write(kni_buffer *out, const kni_record *record, kn_run_end end
     bool any = false;
     for (int32_t i = 0; i < record->metric_count; i++) {
         int columns = kni_text_columns(record->metrics[i].name);
-        if (columns > name) name = columns < 32 ? columns : 32;
+        if (columns > name) name = columns;
         for (int s = 0; s < KNI_RECORD_SPLITS; s++) any = any || record->metrics[i].curves[s];
     }
     if (!any) return;

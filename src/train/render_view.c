@@ -1,6 +1,7 @@
 /* Lays the dashboard out: bar and tabs on top, the plot, a side panel where there is room, messages, progress, keys. Small
    terminals lose the parts that matter least, from the side panel down to the plot. */
 #include "train/render_view.h"
+#include "support/short_text.h"
 #include "train/render_format.h"
 #include "train/render_panels.h"
 #include "train/render_plot.h"
@@ -36,7 +37,9 @@ static void tab_text(char *out, size_t n, const kni_record *record, int32_t metr
     const kni_record_metric *m = &record->metrics[metric];
     const kni_curve *curve = NULL;
     for (int s = 0; s < KNI_RECORD_SPLITS && !curve; s++) curve = m->curves[s];
-    snprintf(out, n, " %.24s%s%s ", m->name, curve ? " " : "", curve ? curve->text : "");
+    char name[28];
+    kni_short_text(name, sizeof name, m->name);
+    snprintf(out, n, " %s%s%s ", name, curve ? " " : "", curve ? curve->text : "");
 }
 
 static void draw_tabs(kni_canvas *canvas, int y, const kni_record *record, int32_t chosen)

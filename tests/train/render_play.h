@@ -58,8 +58,15 @@ static inline kn_run_end play_run(kn_renderer *renderers, int count, const play 
     kn_run_end end = KN_RUN_FINISHED;
     unsigned seed = 7;
     int64_t step = (int64_t)(p->first_epoch - 1) * p->batches;
-    kn_run_info info = {"mnist", p->folder,    "cpu (8 threads)", play_model, p->epochs, 44426,
-                        step,    play_metrics, play_higher,       false,      false,     NULL};
+    kn_run_info info = {.name = "mnist",
+                        .folder = p->folder,
+                        .device = "cpu (8 threads)",
+                        .model = play_model,
+                        .epochs = p->epochs,
+                        .params = 44426,
+                        .step = step,
+                        .metrics = play_metrics,
+                        .higher_is_better = play_higher};
     for (int i = 0; i < count; i++)
         if (renderers[i]->type->start && renderers[i]->type->start(renderers[i]->self, &info) != KN_OK)
             return KN_RUN_FAILED;

@@ -334,7 +334,7 @@ static void ends(void)
     CHECK(has_line(out.data, "accuracy train 25.00 % 50.00 % 50.00 % 2"));
     CHECK(has_line(out.data, "learning_rate train 0.1 0.1 - -"));
     kni_buffer_clear(&out);
-    kni_report_page(&out, r, NULL);
+    kni_report_page(&out, r, true);
     CHECK(strstr(out.data, "100 items/s in training") && strstr(out.data, "\"last\":null"));
     CHECK(strstr(out.data, "<td>25.00 %</td><td>50.00 %</td>") != NULL);
     kni_buffer_clear(&out);

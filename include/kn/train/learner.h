@@ -43,8 +43,9 @@ typedef struct kn_learner_args {
     double lr;                   /* where there is no schedule, which is then an error to lack; KN_ZERO = 0 */
     kn_schedule schedule;        /* advanced at each optimiser step */
     bool schedule_by_epoch;      /* advanced at each epoch instead */
-    const char *schedule_metric; /* of validation, reported to the schedule (plateau); NULL = "loss" */
-    kn_loader train, valid;      /* valid may be NULL */
+    const char *schedule_metric; /* reported to the schedule (plateau); NULL = "loss" */
+    /* valid may be NULL. Early stopping, the best checkpoint and the schedule then watch the metrics of training. */
+    kn_loader train, valid;
     kn_step_fn train_step, valid_step;
     kn_custom_step_fn custom_step; /* instead of train_step */
     void *context;
@@ -85,9 +86,10 @@ KN_API kn_status kn_learner_add_renderer(kn_learner learner, kn_renderer rendere
    checkpoints beyond the step that a run went back to are removed. */
 
 typedef struct kn_checkpoint_policy {
-    int32_t keep_last;       /* newest kept, 0 = 2, -1 = all */
-    const char *best_metric; /* the best by this metric of validation is kept too; NULL = "loss", "" = none */
-    int64_t every_steps;     /* optimiser steps; also in mid-epoch. 0: at the end of each epoch only */
+    int32_t keep_last; /* newest kept, 0 = 2, -1 = all */
+    const char *
+        best_metric; /* the best by this metric of validation (without it: of training) is kept too; NULL = "loss", "" = none */
+    int64_t every_steps; /* optimiser steps; also in mid-epoch. 0: at the end of each epoch only */
     bool off;
     int32_t keep_runs; /* earlier runs whose checkpoints are kept, 0 = 3, -1 = all */
 } kn_checkpoint_policy;
@@ -108,10 +110,13 @@ KN_API KN_MUST_CHECK kn_status kn_learner_save(kn_learner learner);
 
 /* ---- stopping */
 
+/* Ends the run when a metric of validation has not become better for a while. Where the learner has no valid loader the metric
+   is that of training, whose loss seldom stops falling: give a valid loader to stop before a model overfits. A metric that is
+   not computed for the split is an error of kn_learner_fit. With valid_every above 1 only epochs with a validation count. */
 typedef struct kn_early_stopping {
-    const char *metric; /* of validation, NULL = "loss" */
+    const char *metric; /* NULL = "loss" */
     int64_t
-        patience; /* epochs without a better value that are borne: it stops at that many; 0 = 5, KN_ZERO = 0: at the first */
+        patience; /* epochs in a row without a better value, 0 = 5, KN_ZERO = 0: the first one ends the run, as with 1 */
     int64_t warm_up;  /* epochs that do not count */
     double min_delta; /* a value must be better by more than this; 0 is off */
 } kn_early_stopping;
@@ -124,9 +129,12 @@ KN_API void kn_learner_interrupt(kn_learner learner);
 
 /* Trains to the last epoch. KN_OK also when stopped early or interrupted: kn_learner_ended says which. */
 KN_API KN_MUST_CHECK kn_status kn_learner_fit(kn_learner learner);
+/* How the latest kn_learner_fit ended; an evaluation does not change it. */
 KN_API kn_run_end kn_learner_ended(kn_learner learner);
 /* Runs valid_step over a loader in eval mode and leaves the model in the modes that it had and the sums of an interrupted epoch
-   as they were (where a metric of your own can be saved and loaded), with its own start and finish for renderers; kn_learner_value(KN_SPLIT_TEST, ...) has the results. */
+   as they were (where a metric of your own can be saved and loaded), with its own start and finish for renderers; kn_learner_value(KN_SPLIT_TEST, ...) has the results. They belong to the epoch
+   that the weights are of: after kn_learner_load_best that of the best checkpoint, 0 before training. KN_OK also when it was
+   interrupted; there are no results then. */
 KN_API KN_MUST_CHECK kn_status kn_learner_evaluate(kn_learner learner, kn_loader loader);
 /* The latest value of a metric over a whole epoch, NaN where there is none. */
 KN_API double kn_learner_value(kn_learner learner, kn_run_split split, const char *metric);

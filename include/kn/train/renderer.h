@@ -10,6 +10,13 @@ extern "C" {
 
 typedef enum kn_run_split { KN_SPLIT_TRAIN = 0, KN_SPLIT_VALID = 1, KN_SPLIT_TEST = 2 } kn_run_split;
 
+/* What the epochs of one split have given so far for a metric. */
+typedef struct kn_metric_history {
+    double first, last, best;
+    int64_t epochs;     /* values so far, 0: none yet */
+    int64_t best_epoch; /* from 1 */
+} kn_metric_history;
+
 /* The run as a whole, known at its start. Texts live as long as the run. */
 typedef struct kn_run_info {
     const char *name;   /* of the run, for titles */
@@ -18,12 +25,17 @@ typedef struct kn_run_info {
     const char *model; /* kn_module_format of the model */
     int64_t epochs;    /* planned */
     int64_t params;
-    int64_t step; /* optimiser steps done before: above 0 where the run goes on from a checkpoint */
+    /* Optimiser steps done before: above 0 where the run goes on from a checkpoint. In an evaluation: the step that the weights
+       are of. */
+    int64_t step;
     const char *const *metrics; /* names of the numeric metrics, in the order of events; the last one NULL */
     const bool *higher_is_better; /* of each metric */
     bool catch_interrupts;        /* the learner was told to catch signals: renderers may do so too */
     bool evaluates;               /* kn_learner_evaluate: one pass over other data, no training */
-    const int64_t *epochs_done;   /* whole epochs, counted on until finish; NULL: not known */
+    /* Whole epochs, counted on until finish, in an evaluation those that the weights have seen; NULL: not known. */
+    const int64_t *epochs_done;
+    /* Three for each metric, by split: what earlier parts of the run gave. NULL: not known. */
+    const kn_metric_history *history;
 } kn_run_info;
 
 /* One number of one metric. */
@@ -33,7 +45,7 @@ typedef struct kn_metric_event {
     kn_run_split split;
     bool epoch_end;   /* the value of the whole epoch, else the running one */
     int64_t step;     /* optimiser steps since the start of the run, in all splits */
-    int64_t epoch;    /* from 1 */
+    int64_t epoch;    /* from 1; a test belongs to the epoch that its weights are of, 0: before training */
     double value;     /* of this step, or of the epoch */
     double mean;      /* running mean of the epoch */
     const char *text; /* "87.5 %": as a person reads it */
@@ -55,7 +67,8 @@ typedef enum kn_run_end {
     KN_RUN_FINISHED = 0,
     KN_RUN_STOPPED_EARLY = 1,
     KN_RUN_INTERRUPTED = 2,
-    KN_RUN_FAILED = 3
+    KN_RUN_FAILED = 3,
+    KN_RUN_NOT_STARTED = 4 /* kn_learner_ended before the first kn_learner_fit */
 } kn_run_end;
 
 typedef enum kn_renderer_answer {
@@ -99,7 +112,7 @@ typedef struct kn_dashboard_args {
 KN_API kn_renderer kn_renderer_dashboard(const kn_dashboard_args *args);
 /* Progress lines on standard error, one in place on a terminal, one per epoch elsewhere. */
 KN_API kn_renderer kn_renderer_plain(void);
-/* The dashboard on a terminal that can show it, else plain lines. KN_RENDERER=dashboard, plain or none overrides. */
+/* The dashboard on a terminal that can show it, else plain lines, which is no error and logs none. KN_RENDERER=dashboard, plain or none overrides. */
 KN_API kn_renderer kn_renderer_auto(void);
 
 /* ---- files of a run. Folders are made. A run that goes on (kn_run_info.step above 0) appends; a new one moves an earlier file
@@ -114,7 +127,8 @@ KN_API kn_renderer kn_logger_json_lines(const char *path);
 KN_API kn_renderer kn_logger_tensorboard(const char *folder);
 /* One HTML page without scripts: plots of all metrics, a table, the model and the facts of the run. It is there from the end of
    the first epoch or the first checkpoint on, is written anew with later ones when it is 10 seconds old, and at the end; it goes
-   on with the curves of an earlier part of the same run. */
+   on with the curves of an earlier part of the same run. An evaluation adds its results and leaves what the page says of the
+   training as it was. */
 KN_API kn_renderer kn_report_html(const char *path);
 
 #ifdef __cplusplus
