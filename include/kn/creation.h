@@ -78,7 +78,7 @@ KN_API kn_tensor kn_random_like(kn_tensor x, kn_distribution distribution);
 KN_API kn_tensor kn_random_uniform(kn_shape shape, double lo, double hi, kn_dtype dtype);
 KN_API kn_tensor kn_random_normal(kn_shape shape, double mean, double deviation, kn_dtype dtype);
 KN_API kn_tensor kn_random_bernoulli(kn_shape shape, double probability, kn_dtype dtype);
-/* Whole numbers lo .. hi - 1, hi - lo below 2^63. */
+/* Whole numbers lo .. hi - 1, hi - lo below 2^63; dtype must hold all of them. */
 KN_API kn_tensor kn_random_int(kn_shape shape, int64_t lo, int64_t hi, kn_dtype dtype);
 /* 32 random bits each, as u32: element i is word i mod 4 of the Philox block at counter + i / 4. */
 KN_API kn_tensor kn_random_bits(kn_shape shape);

@@ -100,7 +100,8 @@ typedef enum kn_pad_mode {
     KN_PAD_CONSTANT = 0,
     KN_PAD_REFLECT = 1, /* mirrored without the edge: c b | a b c | b a */
     KN_PAD_EDGE = 2,    /* the edge again:            a a | a b c | c c */
-    KN_PAD_WRAP = 3     /* from the other end:        b c | a b c | a b */
+    KN_PAD_WRAP = 3,    /* from the other end:        b c | a b c | a b */
+    KN_PAD_ZEROS = 4    /* zeros, also where a mode of 0 means another default (kn_stft) */
 } kn_pad_mode;
 
 typedef struct kn_pad_args {

@@ -57,7 +57,7 @@ typedef struct kn_stft_args {
     int64_t window_size; /* 0: the size of window, or n_fft */
     kn_tensor window;    /* [window_size], placed in the middle of n_fft; KN_NONE: ones */
     bool uncentered; /* frame t starts at t hop; otherwise its middle is there and x is padded by n_fft / 2 */
-    kn_pad_mode pad_mode; /* of centered frames; 0: reflect */
+    kn_pad_mode pad_mode; /* of centered frames; 0: reflect, KN_PAD_ZEROS: PyTorch's "constant" */
     bool normalized;      /* divided by sqrt(n_fft) */
     bool two_sided;       /* all n_fft frequencies instead of n_fft / 2 + 1 */
     int64_t length;       /* kn_istft: of the result, 0: as much as the frames give */

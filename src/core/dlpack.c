@@ -2,6 +2,7 @@
 #include "core/device_object.h"
 #include "core/dtype.h"
 #include "core/param_value.h"
+#include "core/text.h"
 #include <kn/dlpack.h>
 #include <kn/tensor.h>
 #include <string.h>
@@ -22,6 +23,32 @@ static int dtype_of(DLDataType t)
     return KN_DTYPE_NONE;
 }
 
+/* Says which element type it is, by DLPack's name of the kind and the bits, and what to do. */
+static const char *no_such_type(DLDataType t, char *buffer, size_t n)
+{
+    static const char *const kinds[] = {[kDLInt] = "int",        [kDLUInt] = "uint",
+                                        [kDLFloat] = "float",    [3] = "opaque",
+                                        [kDLBfloat] = "bfloat",  [5] = "complex",
+                                        [kDLBool] = "bool",      [7] = "float8_e3m4",
+                                        [8] = "float8_e4m3",     [9] = "float8_e4m3b11fnuz",
+                                        [10] = "float8_e4m3fn",  [11] = "float8_e4m3fnuz",
+                                        [12] = "float8_e5m2",    [13] = "float8_e5m2fnuz",
+                                        [14] = "float8_e8m0fnu", [15] = "float6_e2m3fn",
+                                        [16] = "float6_e3m2fn",  [17] = "float4_e2m1fn"};
+    kni_text text = {buffer, n, 0};
+    buffer[0] = 0;
+    const char *kind = t.code < KNI_COUNT(kinds) ? kinds[t.code] : NULL;
+    kni_text_string(&text, "kn_from_dlpack: the element type is ");
+    if (kind)
+        kni_text_string(&text, kind);
+    else
+        kni_text_format(&text, "DLPack code %d of ", (int)t.code);
+    if (!kind || t.code <= 6) kni_text_format(&text, "%d%s", (int)t.bits, kind ? "" : " bits");
+    if (t.lanes != 1) kni_text_format(&text, " in vectors of %d", (int)t.lanes);
+    kni_text_string(&text, ", which Kiln does not have; convert it first, such as to float32");
+    return buffer;
+}
+
 static void release(void *context)
 {
     DLManagedTensor *managed = context;
@@ -33,11 +60,12 @@ kn_tensor kn_from_dlpack(struct DLManagedTensor *managed)
     if (!managed) return kn_poison(KN_ERROR_ARGUMENT, "kn_from_dlpack: the DLPack tensor is NULL");
     const DLTensor *t = &managed->dl_tensor;
     int dtype = dtype_of(t->dtype);
+    char text[200];
     const char *why = NULL;
     if (t->device.device_type != kDLCPU)
         why = "kn_from_dlpack: only host memory can be taken over; copy it to the CPU first";
     else if (!dtype)
-        why = "kn_from_dlpack: this element type is none of Kiln's";
+        why = no_such_type(t->dtype, text, sizeof text);
     else if (t->ndim < 0 || t->ndim > KN_MAX_RANK)
         why = "kn_from_dlpack: the rank is above 8";
     else if (t->ndim > 0 && !t->shape)

@@ -70,6 +70,26 @@ kn_status kni_fail_op(kn_status code, const char *op_name, const char *format, .
     return code;
 }
 
+/* What there is in place of a dtype that tensors cannot have yet. */
+static const char *instead_of(int64_t dtype)
+{
+    if (dtype == KN_C64 || dtype == KN_C128) return "keep the real and the imaginary part as two tensors";
+    if (dtype == KN_QUANTISED || (dtype >= KN_I4 && dtype <= KN_U2)) return "use i8 or u8";
+    return "use f16 or bf16";
+}
+
+kn_status kni_fail_dtype(const char *op_name, int64_t dtype)
+{
+    if (dtype <= 0 || dtype >= KN_DTYPE_COUNT)
+        return kni_fail_op(KN_ERROR_DTYPE, op_name, "%D is the code of no dtype: use KN_F32 and its like",
+                           dtype);
+    return kni_fail_op(
+        KN_ERROR_DTYPE, op_name,
+        "there are no tensors of dtype %T yet: %s (there are f64, f32, f16, bf16, i8 to i64, u8 to "
+        "u64 and bool)",
+        (int)dtype, instead_of(dtype));
+}
+
 kn_status kni_fail(kn_status code, const char *format, ...)
 {
     va_list a;

@@ -13,6 +13,9 @@ kn_status kni_fail_op(kn_status code, const char *op_name, const char *format, .
 kn_status kni_fail_op_list(kn_status code, const char *op_name, const char *format,
                            va_list arguments) KNI_COLD;
 
+/* KN_ERROR_DTYPE with "kn_<name>: ", the dtype that was asked for and what can be done; for codes tensors cannot have. */
+kn_status kni_fail_dtype(const char *op_name, int64_t dtype) KNI_COLD;
+
 /* Puts "kn_<name>: " before the thread's latest failure, which has just been told by something that did not know the
    op it worked for; nothing when the text names a function already. */
 void kni_error_named(const char *name) KNI_COLD;

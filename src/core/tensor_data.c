@@ -11,7 +11,7 @@
 static int64_t checked_count(const char *name, kn_dtype dtype, const kn_shape *shape)
 {
     if (!kni_dtype_usable(dtype)) {
-        kni_fail_op(KN_ERROR_DTYPE, name, "dtype code %d is none that tensors can have", (int)dtype);
+        kni_fail_dtype(name, (int64_t)dtype);
         return -1;
     }
     if (shape->rank < 0 || shape->rank > KN_MAX_RANK) {

@@ -77,7 +77,7 @@ static kn_tensor draw(const kn_initializer *i, kn_shape shape, kn_dtype dtype, f
     case KN_INIT_ORTHOGONAL:
         return orthogonal(shape, gain, dtype);
     }
-    return kn_poison(KN_ERROR_ARGUMENT, "kn_initialize: there is no initializer of this kind");
+    return kni_poisoned(KN_ERROR_ARGUMENT, "kn_initialize: there is no initializer of kind %d", (int)i->kind);
 }
 
 static bool needs_fans(kn_init_kind kind)
@@ -92,7 +92,8 @@ kn_tensor kn_initialize(const kn_initializer *initializer, kn_shape shape, kn_dt
     const kn_initializer *i = initializer ? initializer : &usual;
     fans f = {0, 0};
     if (!kn_dtype_is_float(dtype))
-        return kn_poison(KN_ERROR_DTYPE, "kn_initialize: weights have a float dtype");
+        return kni_poisoned(KN_ERROR_DTYPE, "kn_initialize: weights of dtype %s; they need a float dtype",
+                            kn_dtype_name(dtype));
     if (shape.rank < 0 || shape.rank > KN_MAX_RANK)
         return kni_poisoned(KN_ERROR_SHAPE, "kn_initialize: rank %d is outside 0 to %d", (int)shape.rank,
                             KN_MAX_RANK);

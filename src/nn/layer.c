@@ -12,6 +12,16 @@ kn_status kni_layer_positive(const char *function, const char *name, int64_t val
                        (long long)value);
 }
 
+kn_status kni_layer_range(const char *function, const char *name, double value, double low, double high)
+{
+    if (value >= low && value <= high) return KN_OK;
+    if (high > 1e300)
+        return kni_failure(KN_ERROR_ARGUMENT, "%s: %s is %s; it must be %s or more", function, name,
+                           KNI_NUMBER(value), KNI_NUMBER(low));
+    return kni_failure(KN_ERROR_ARGUMENT, "%s: %s is %s; it must be %s to %s", function, name,
+                       KNI_NUMBER(value), KNI_NUMBER(low), KNI_NUMBER(high));
+}
+
 kn_status kni_layer_finish(kn_module made, void *place, kn_status status)
 {
     if (status == KN_OK && !place)

@@ -9,6 +9,9 @@ static inline kn_dtype kni_dtype_or_f32(kn_dtype dtype) { return dtype == KN_DTY
 
 /* An error when the value is below 1. */
 kn_status kni_layer_positive(const char *function, const char *name, int64_t value);
+#define KNI_ANY 1.7976931348623157e308
+/* An error when the number is outside low .. high; NaN is. */
+kn_status kni_layer_range(const char *function, const char *name, double value, double low, double high);
 /* The module that was made moves to its place, or on failure its params are dropped. */
 kn_status kni_layer_finish(kn_module made, void *place, kn_status status);
 

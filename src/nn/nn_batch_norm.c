@@ -43,6 +43,8 @@ kn_status kn_nn_batch_norm_init(kn_nn_batch_norm *m, int64_t num_features, const
     made.eps = kn_real_or(args->eps, usual.eps);
     made.momentum = kn_real_or(args->momentum, usual.momentum);
     kn_status s = kni_layer_positive("kn_nn_batch_norm_init", "num_features", num_features);
+    if (s == KN_OK) s = kni_layer_range("kn_nn_batch_norm_init", "eps", made.eps, 0, KNI_ANY);
+    if (s == KN_OK) s = kni_layer_range("kn_nn_batch_norm_init", "momentum", made.momentum, 0, 1);
     if (s == KN_OK) s = make_params(&made, args);
     return kni_layer_finish(KN_MODULE_OF(kn_nn_batch_norm, &made), m, s);
 }

@@ -39,7 +39,12 @@ static kn_status check(const char *function, const kn_nn_conv *m, int32_t rank)
         if (s == KN_OK) s = kni_layer_positive(function, "a dilation", m->dilation.dims[i]);
         if (s == KN_OK &&
             (m->padding.dims[i] < 0 || m->padding_end.dims[i] < 0 || m->output_padding.dims[i] < 0))
-            s = kni_failure(KN_ERROR_ARGUMENT, "%s: a padding is negative", function);
+            s = kni_failure(
+                KN_ERROR_ARGUMENT,
+                "%s: the paddings are %lld, %lld and %lld (of the output) on axis %d; all must be 0 or "
+                "more",
+                function, (long long)m->padding.dims[i], (long long)m->padding_end.dims[i],
+                (long long)m->output_padding.dims[i], i);
     }
     if (s == KN_OK && (m->in_channels % m->groups || m->out_channels % m->groups))
         s = kni_failure(KN_ERROR_ARGUMENT, "%s: %lld and %lld channels cannot be cut into %lld equal groups",

@@ -96,11 +96,12 @@ const kn_module_type kn_nn_embedding_type = {
 static kn_status clear_row(kn_param *weight, int64_t row, int64_t rows)
 {
     if (row == KN_ZERO) row = 0;
+    int64_t given = row;
     if (row < 0) row += rows;
     if (row < 0 || row >= rows)
         return kni_failure(KN_ERROR_INDEX,
-                           "kn_nn_embedding_init: the padding index is outside of the %lld rows",
-                           (long long)rows);
+                           "kn_nn_embedding_init: the padding index %lld is outside of the %lld rows",
+                           (long long)given, (long long)rows);
     kn_no_grad_begin();
     kn_tensor cleared = kn_slice_fill(kn_detach(kn_value(*weight)), &(kn_range){row, row + 1, 1}, 1, 0);
     kn_no_grad_end();

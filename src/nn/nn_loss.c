@@ -60,15 +60,33 @@ kn_tensor kn_multi_margin_loss(kn_tensor x, kn_tensor target, const kn_multi_mar
     if (!args) args = &usual;
     int32_t rank = kn_ok(x) ? kn_rank(x) : 2;
     if (args->p < 0 || args->p > 2)
-        return kni_poisoned(KN_ERROR_ARGUMENT, "kn_multi_margin_loss: p must be 1 or 2");
+        return kni_poisoned(KN_ERROR_ARGUMENT, "kn_multi_margin_loss: p is %d; it must be 1 or 2",
+                            (int)args->p);
+    if (kn_ok(target) && !kn_dtype_is_integer(kn_dtype_of(target)))
+        return kni_poisoned(
+            KN_ERROR_DTYPE,
+            "kn_multi_margin_loss: the target holds class indices and must be an integer, not %s",
+            kn_dtype_name(kn_dtype_of(target)));
+    if (kn_ok(x) && !kn_dtype_is_float(kn_dtype_of(x)))
+        return kni_poisoned(KN_ERROR_DTYPE, "kn_multi_margin_loss: x must be a float, not %s",
+                            kn_dtype_name(kn_dtype_of(x)));
     if (rank < 1 || rank > 2 || (kn_ok(target) && kn_rank(target) != rank - 1))
         return kni_poisoned(KN_ERROR_SHAPE,
                             "kn_multi_margin_loss: x must be [batch, classes] with target [batch], or "
                             "[classes] with a single target; their ranks are %d and %d",
                             (int)rank, (int)kn_rank(target));
+    if (rank == 2 && kn_ok(x) && kn_ok(target) && kn_size(target, 0) != kn_size(x, 0))
+        return kni_poisoned(
+            KN_ERROR_SHAPE,
+            "kn_multi_margin_loss: %lld targets for a batch of %lld; there must be one for each",
+            (long long)kn_size(target, 0), (long long)kn_size(x, 0));
+    int64_t classes = kn_ok(x) ? kn_size(x, -1) : 1;
+    if (kn_ok(x) && kn_ok(args->weight) &&
+        (kn_rank(args->weight) != 1 || kn_size(args->weight, 0) != classes))
+        return kni_poisoned(KN_ERROR_SHAPE, "kn_multi_margin_loss: weight must be [%lld], one for each class",
+                            (long long)classes);
     kn_scope scope = kn_scope_begin();
     x = kn_keep(x);
-    int64_t classes = kn_ok(x) ? kn_size(x, -1) : 1;
     target = kn_keep(kn_cast(target, KN_I64));
     kn_tensor own = kn_gather(x, -1, kn_unsqueeze(target, -1));
     kn_tensor gaps = kn_relu(kn_add_scalar(kn_sub(x, own), kn_real_or(args->margin, usual.margin)));
@@ -94,6 +112,16 @@ kn_tensor kn_cross_entropy_loss(kn_tensor x, kn_tensor target, const kn_cross_en
     static const kn_cross_entropy_loss_args usual = KN_CROSS_ENTROPY_LOSS_ARGS_DEFAULTS;
     if (!args) args = &usual;
     bool batch_mean = args->reduction == KN_REDUCTION_BATCH_MEAN;
+    if (args->n_pad_tokens < 0 || (args->n_pad_tokens > 0 && !args->pad_tokens))
+        return kni_poisoned(KN_ERROR_ARGUMENT, "kn_cross_entropy_loss: n_pad_tokens is %d%s",
+                            (int)args->n_pad_tokens,
+                            args->n_pad_tokens < 0 ? "; it must be 0 or more" : ", but pad_tokens is NULL");
+    if (kn_ok(target) && !kn_dtype_is_integer(kn_dtype_of(target)))
+        return kni_poisoned(
+            KN_ERROR_DTYPE,
+            "kn_cross_entropy_loss: the target holds class indices and must be an integer, not "
+            "%s; kn_cross_entropy takes probabilities",
+            kn_dtype_name(kn_dtype_of(target)));
     kn_cross_entropy_args inner = {.weight = args->weight, .label_smoothing = args->smoothing};
     inner.reduction = batch_mean ? KN_REDUCTION_NONE : args->reduction;
     kn_scope scope = kn_scope_begin();

@@ -18,10 +18,11 @@ const kn_module_type kn_nn_dropout_type = {"Dropout", sizeof(kn_nn_dropout),
 kn_status kn_nn_dropout_init(kn_nn_dropout *m, double p, const kn_nn_dropout_args *args)
 {
     kn_dropout_kind kind = args ? args->kind : KN_DROPOUT_ELEMENTS;
-    if (!m || !(p >= 0 && p <= 1) || (unsigned)kind > KN_DROPOUT_ALPHA)
-        return kni_failure(KN_ERROR_ARGUMENT,
-                           "kn_nn_dropout_init: p is %s (0 to 1), or the module is NULL, or the kind unknown",
-                           KNI_NUMBER(p));
+    if (!m) return kni_failure(KN_ERROR_ARGUMENT, "kn_nn_dropout_init: the module to initialise is NULL");
+    if ((unsigned)kind > KN_DROPOUT_ALPHA)
+        return kni_failure(KN_ERROR_ARGUMENT, "kn_nn_dropout_init: there is no kind %d", (int)kind);
+    kn_status s = kni_layer_range("kn_nn_dropout_init", "p", p, 0, 1);
+    if (s != KN_OK) return s;
     *m = (kn_nn_dropout){p, kind, true};
     return KN_OK;
 }
@@ -41,10 +42,10 @@ const kn_module_type kn_nn_gaussian_noise_type = {
 
 kn_status kn_nn_gaussian_noise_init(kn_nn_gaussian_noise *m, double std)
 {
-    if (!m || !(std >= 0))
-        return kni_failure(KN_ERROR_ARGUMENT,
-                           "kn_nn_gaussian_noise_init: the deviation %s is negative or the module NULL",
-                           KNI_NUMBER(std));
+    if (!m)
+        return kni_failure(KN_ERROR_ARGUMENT, "kn_nn_gaussian_noise_init: the module to initialise is NULL");
+    kn_status s = kni_layer_range("kn_nn_gaussian_noise_init", "std", std, 0, KNI_ANY);
+    if (s != KN_OK) return s;
     *m = (kn_nn_gaussian_noise){std, true};
     return KN_OK;
 }

@@ -41,6 +41,9 @@ static kn_status init(const char *function, const kn_module_type *type, kn_nn_po
     static const kn_nn_pool_args usual = KN_NN_POOL_ARGS_DEFAULTS;
     if (!args) args = &usual;
     kn_status s = kni_window_check(function, window, rank);
+    if (s == KN_OK && args->divisor < 0)
+        s = kni_failure(KN_ERROR_ARGUMENT, "%s: the divisor is %lld; it must be positive, or 0 for none",
+                        function, (long long)args->divisor);
     kn_nn_pool made = {.kernel_size = window, .same = args->same, .ceil_mode = args->ceil_mode};
     made.exclude_padding = args->exclude_padding;
     made.divisor = args->divisor;

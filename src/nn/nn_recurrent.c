@@ -64,15 +64,13 @@ static kn_status check_args(const kind_row *row, kn_recurrent_kind kind, const k
     kn_status s = kni_layer_positive(row->init, "input_size", m->input_size);
     if (s == KN_OK) s = kni_layer_positive(row->init, "hidden_size", m->hidden_size);
     if (s == KN_OK) s = kni_layer_positive(row->init, "num_layers", m->num_layers);
+    if (s == KN_OK) s = kni_layer_range(row->init, "dropout", m->dropout, 0, 1);
+    if (s == KN_OK) s = kni_layer_range(row->init, "clip", m->clip, 0, KNI_ANY);
     if (s != KN_OK) return s;
     if (m->num_layers > KN_MAX_RECURRENT_LAYERS)
         fault = "there can be at most 16 layers (KN_MAX_RECURRENT_LAYERS); use several modules";
     else if (m->hidden_size > INT64_MAX / 4)
         fault = "hidden_size is too large";
-    else if (!(m->dropout >= 0 && m->dropout <= 1))
-        fault = "dropout must be from 0 to 1";
-    else if (!(m->clip >= 0))
-        fault = "clip must be above 0, or 0 for none";
     else if (args->reverse && args->bidirectional)
         fault = "a layer of both directions cannot be reversed";
     else if (args->input_forget && kind != KN_RECURRENT_LSTM)

@@ -40,9 +40,12 @@ static kn_status check_list(const kni_infer *c, kn_ints *list, int n, int64_t fi
         return kni_infer_fail(c, KN_ERROR_ARGUMENT, "%s has %d numbers; %d axes need %d", what, list->rank, n,
                               n);
     for (int i = 0; i < n; i++)
-        if (list->dims[i] < lowest || list->dims[i] > LARGEST)
-            return kni_infer_fail(c, KN_ERROR_ARGUMENT, "%s is %D; it must be %D or more%s", what,
-                                  list->dims[i], lowest, list->dims[i] > LARGEST ? ", and below 2^40" : "");
+        if (list->dims[i] > LARGEST)
+            return kni_infer_fail(c, KN_ERROR_ARGUMENT, "%s is %D; it must be at most 2^40", what,
+                                  list->dims[i]);
+        else if (list->dims[i] < lowest)
+            return kni_infer_fail(c, KN_ERROR_ARGUMENT, "%s is %D; it must be %D or more", what,
+                                  list->dims[i], lowest);
     return KN_OK;
 }
 

@@ -43,11 +43,14 @@ static void pad_same(kni_conv_attributes *a, kn_shape x, kn_shape w)
     }
 }
 
-static kn_status check_padding(const kni_conv_attributes *a)
+/* The first padding below 0, or 0. */
+static int64_t negative_padding(const kni_conv_attributes *a)
 {
-    for (int i = 0; i < a->padding.rank; i++)
-        if (a->padding.dims[i] < 0 || a->padding_end.dims[i] < 0) return KN_ERROR_ARGUMENT;
-    return KN_OK;
+    for (int i = 0; i < a->padding.rank; i++) {
+        if (a->padding.dims[i] < 0) return a->padding.dims[i];
+        if (a->padding_end.dims[i] < 0) return a->padding_end.dims[i];
+    }
+    return 0;
 }
 
 static kn_tensor run(const kn_op *row, const char *name, int n, const kn_tensor in[3], const arguments *given)
@@ -56,8 +59,10 @@ static kn_tensor run(const kn_op *row, const char *name, int n, const kn_tensor 
     kn_tensor operands[3] = {in[0], in[1], in[2]};
     kni_conv_attributes a = attributes_of(given, n);
     a.extra = row == &kni_op_conv ? KN_SCALAR_SHAPE : list_of(given->output_padding, n, 0);
-    if (check_padding(&a))
-        return kni_call_fail(call, KN_ERROR_ARGUMENT, "padding must not be negative: crop with kn_narrow()");
+    if (negative_padding(&a))
+        return kni_call_fail(call, KN_ERROR_ARGUMENT,
+                             "padding is %D; it must be 0 or more: crop with kn_narrow()",
+                             negative_padding(&a));
     kn_tensor bad;
     if (!kni_operands_ready(in, 2, &bad)) return kni_call_end(call, bad);
     const bool single = kn_rank(in[0]) == n + 1;

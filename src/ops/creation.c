@@ -12,7 +12,7 @@ kn_status kni_infer_made(kni_infer *c, const kn_ints *shape, int64_t dtype, uint
 {
     kni_type *y = c->out[0];
     if (dtype < 0 || dtype >= KN_DTYPE_COUNT || !kni_dtype_usable((int)dtype))
-        return kni_infer_fail(c, KN_ERROR_DTYPE, "dtype code %D is none that tensors can have", dtype);
+        return kni_fail_dtype(c->row->name, dtype);
     if (!(mask >> dtype & 1))
         return kni_infer_fail(c, KN_ERROR_DTYPE, "there is no %T form of it", (int)dtype);
     if (shape->rank < 0 || shape->rank > KN_MAX_RANK)

@@ -94,7 +94,8 @@ kn_tensor kn_one_hot(kn_tensor indices, int64_t classes, kn_dtype dtype)
     const kni_type *t = kni_type_of(indices);
     if (t && t->rank == KN_MAX_RANK)
         return kni_call_fail(call, KN_ERROR_SHAPE, "%S has no room for another axis", t);
-    if (classes < 0) return kni_call_fail(call, KN_ERROR_ARGUMENT, "%D classes", classes);
+    if (classes < 0)
+        return kni_call_fail(call, KN_ERROR_ARGUMENT, "%D classes: there must be 0 or more", classes);
     kn_shape shape = t ? kni_shape_from_type(t) : (kn_shape){0, {0}};
     shape.dims[shape.rank++] = classes;
     indices = kn_keep(indices);
@@ -115,7 +116,8 @@ kn_tensor kn_one_hot_fill(kn_tensor indices, int64_t classes, const kn_one_hot_f
     int64_t asked = kn_int_or(args->axis, -1);
     int32_t axis = asked < INT32_MIN ? INT32_MIN : asked > INT32_MAX ? INT32_MAX : (int32_t)asked;
     if (rank > KN_MAX_RANK) return kni_call_fail(call, KN_ERROR_SHAPE, "%S has no room for another axis", t);
-    if (classes < 0) return kni_call_fail(call, KN_ERROR_ARGUMENT, "%D classes", classes);
+    if (classes < 0)
+        return kni_call_fail(call, KN_ERROR_ARGUMENT, "%D classes: there must be 0 or more", classes);
     if (!kni_check_axis("one_hot_fill", &axis, rank)) return kni_call_end(call, kni_poison_latest());
     kn_shape line = {rank, {1, 1, 1, 1, 1, 1, 1, 1}};
     line.dims[axis] = classes;

@@ -23,7 +23,7 @@ static kn_status infer_dropout(kni_infer *c)
     kn_status s = kni_infer_dtype(c, 0, KNI_FLOATS);
     if (s) return s;
     if (!(a->p >= 0 && a->p <= 1))
-        return kni_infer_fail(c, KN_ERROR_ARGUMENT, "the probability must be 0 to 1");
+        return kni_infer_fail(c, KN_ERROR_ARGUMENT, "p is %g: the probability must be 0 to 1", a->p);
     if (a->group < 1)
         return kni_infer_fail(c, KN_ERROR_ARGUMENT, "a draw is for %D elements; at least 1", a->group);
     return kni_infer_same(c);

@@ -11,7 +11,7 @@ static kn_status infer_cast(kni_infer *c)
 {
     const cast_attributes *a = c->attributes;
     if (a->dtype < 0 || a->dtype > KN_DTYPE_COUNT || !kni_dtype_usable((int)a->dtype))
-        return kni_infer_fail(c, KN_ERROR_DTYPE, "dtype code %D is none that tensors can have", a->dtype);
+        return kni_fail_dtype(c->row->name, a->dtype);
     kn_status s = kni_infer_same(c);
     c->out[0]->dtype = (uint8_t)a->dtype;
     return s;

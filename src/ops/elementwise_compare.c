@@ -91,7 +91,8 @@ kn_tensor kn_is_close(kn_tensor a, kn_tensor b, double rtol, double atol, bool e
 {
     kni_call call = kni_call_begin("is_close");
     if (!(rtol >= 0) || !(atol >= 0))
-        return kni_call_fail(call, KN_ERROR_ARGUMENT, "the tolerances must be at least 0");
+        return kni_call_fail(call, KN_ERROR_ARGUMENT,
+                             "rtol is %g and atol %g: the tolerances must be 0 or more", rtol, atol);
     /* Integers are compared as f64, which holds all of them to 2^53. */
     bool integers = !holds_floats(a) && !holds_floats(b);
     kn_tensor in[2] = {integers ? kn_cast(a, KN_F64) : a, integers ? kn_cast(b, KN_F64) : b};

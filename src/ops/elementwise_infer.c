@@ -14,6 +14,10 @@ static bool adds_nothing(const kni_type *t, const kni_type *base)
 
 kn_status kni_infer_row(kni_infer *c)
 {
+    if (c->row->attribute_bytes) {
+        kn_status s = kni_check_numbers(c->row, ((const kni_scalar_params *)c->attributes)->p);
+        if (s) return s;
+    }
     const kni_type *base = c->in[0];
     int dtype = base->dtype, rule = c->row->rule;
     bool plain = !base->weak && rule != KNI_RULE_SELECT;

@@ -21,7 +21,8 @@ static kn_status infer_embedding(kni_infer *c)
     if (s == KN_OK) s = kni_infer_rank(c, 1, 0, KN_MAX_RANK - 1);
     if (s) return s;
     if (a->padding < -1 || (weight->dims[0] >= 0 && a->padding >= weight->dims[0]))
-        return kni_infer_fail(c, KN_ERROR_ARGUMENT, "padding_index is outside the table %S", weight);
+        return kni_infer_fail(c, KN_ERROR_ARGUMENT, "padding_index %D is outside the table %S", a->padding,
+                              weight);
     y->dtype = weight->dtype;
     y->rank = (uint8_t)(indices->rank + 1);
     for (int i = 0; i < indices->rank; i++) y->dims[i] = indices->dims[i];

@@ -11,12 +11,25 @@ kn_tensor kni_take(kn_tensor x, kn_tensor indices, int64_t axis, bool negative)
 
 kn_tensor kn_take(kn_tensor x, kn_tensor indices, int32_t axis) { return kni_take(x, indices, axis, true); }
 
+/* A single number has one element to select, number 0. */
+static kn_tensor select_from_scalar(kn_tensor x, int32_t axis, kn_tensor indices)
+{
+    if (!kni_check_axis_or_scalar("index_select", &axis, 0)) return kni_poison_latest();
+    if (kn_count(indices) != 1)
+        return kni_fail_tensor("index_select", KN_ERROR_SHAPE,
+                               "%D indices into a single number, which has one element: give one index, 0",
+                               kn_count(indices));
+    kn_tensor y = kni_take(kn_reshape(x, KN_SHAPE(1)), kn_reshape(indices, KN_SHAPE(1)), 0, false);
+    return kn_reshape(y, KN_SCALAR_SHAPE);
+}
+
 kn_tensor kn_index_select(kn_tensor x, int32_t axis, kn_tensor indices)
 {
     kni_call call = kni_call_begin("index_select");
-    const kni_type *t = kni_type_of(indices);
+    const kni_type *t = kni_type_of(indices), *from = kni_type_of(x);
     if (t && t->rank > 1)
         return kni_call_fail(call, KN_ERROR_SHAPE, "indices must have rank 1, not %S: use kn_take()", t);
+    if (t && from && from->rank == 0) return kni_call_end(call, select_from_scalar(x, axis, indices));
     if (t && t->rank == 0) indices = kn_reshape(indices, KN_SHAPE(1));
     return kni_call_end(call, kni_take(x, indices, axis, false));
 }
@@ -32,11 +45,13 @@ static kn_tensor fit_to_index(kn_tensor x, int32_t axis, const kni_type *index)
     return x;
 }
 
-static kn_tensor gather_rank_0(kn_tensor x, kn_tensor index)
+/* x and index of rank 0 or 1: rank 0 counts as one element, as in PyTorch. The result has the shape of the index. */
+static kn_tensor gather_flat(kn_tensor x, kn_tensor index, int index_rank)
 {
     kni_take_attributes a = {0, false};
-    kn_tensor in[2] = {kn_reshape(x, KN_SHAPE(1)), kn_reshape(index, KN_SHAPE(1))};
-    return kn_reshape(kni_apply(&kni_op_gather, in, 2, &a), KN_SCALAR_SHAPE);
+    kn_tensor in[2] = {kn_reshape(x, KN_SHAPE(-1)), kn_reshape(index, KN_SHAPE(-1))};
+    kn_tensor y = kni_apply(&kni_op_gather, in, 2, &a);
+    return index_rank ? y : kn_reshape(y, KN_SCALAR_SHAPE);
 }
 
 kn_tensor kn_gather(kn_tensor x, int32_t axis, kn_tensor index)
@@ -44,9 +59,11 @@ kn_tensor kn_gather(kn_tensor x, int32_t axis, kn_tensor index)
     kni_call call = kni_call_begin("gather");
     const kni_type *t = kni_type_of(x), *at = kni_type_of(index);
     kni_take_attributes a = {axis, false};
-    if (t && at && t->rank == 0 && at->rank == 0) return kni_call_end(call, gather_rank_0(x, index));
     if (t && at) {
-        if (!kni_check_axis("gather", &axis, t->rank)) return kni_call_end(call, kni_poison_latest());
+        if (!kni_check_axis_or_scalar("gather", &axis, t->rank))
+            return kni_call_end(call, kni_poison_latest());
+        if (t->rank <= 1 && at->rank <= 1 && t->rank + at->rank < 2)
+            return kni_call_end(call, gather_flat(x, index, at->rank));
         x = fit_to_index(x, axis, at);
     }
     kn_tensor in[2] = {x, index};

@@ -16,12 +16,25 @@ static kn_tensor spread(kn_tensor values, kn_shape shape)
     return v && v->rank == 0 && shape.rank > 0 ? kn_expand(values, shape) : values;
 }
 
+/* x of rank 0 counts as one element, as in PyTorch. */
+static kn_tensor assign_scalar(kn_tensor x, kn_tensor indices, kn_tensor values, kn_update update)
+{
+    const kni_type *at = kni_type_of(indices), *v = kni_type_of(values);
+    if (at && at->rank == 0) indices = kn_reshape(indices, KN_SHAPE(1));
+    if (at && v && v->rank == 0) values = kn_expand(values, KN_SHAPE(at->rank ? at->dims[0] : 1));
+    kn_tensor y = kni_select_assign(kn_reshape(x, KN_SHAPE(1)), indices, values,
+                                    (kni_update_attributes){0, false, update});
+    return kn_reshape(y, KN_SCALAR_SHAPE);
+}
+
 kn_tensor kn_select_assign(kn_tensor x, int32_t axis, kn_tensor indices, kn_tensor values, kn_update update)
 {
     kni_call call = kni_call_begin("select_assign");
     const kni_type *t = kni_type_of(x), *at = kni_type_of(indices);
     if (t && at) {
-        if (!kni_check_axis("select_assign", &axis, t->rank)) return kni_call_end(call, kni_poison_latest());
+        if (!kni_check_axis_or_scalar("select_assign", &axis, t->rank))
+            return kni_call_end(call, kni_poison_latest());
+        if (t->rank == 0) return kni_call_end(call, assign_scalar(x, indices, values, update));
         kn_shape shape = {0, {0}};
         for (int i = 0; i < t->rank; i++) {
             if (i != axis) shape.dims[shape.rank++] = t->dims[i];
@@ -49,6 +62,18 @@ static bool covers(const kni_type *t, int axis, const int64_t *sizes)
     return true;
 }
 
+/* x or the index is a single number, which counts as one element; the other has rank 0 or 1. */
+static kn_tensor scatter_scalar(kn_tensor x, kn_tensor index, kn_tensor values, kn_update update)
+{
+    kn_shape shape = kni_shape_from_type(kni_type_of(x));
+    const kni_type *v = kni_type_of(values);
+    int64_t n = kni_count(kni_type_of(index));
+    kn_tensor flat = v->rank ? kn_narrow(kn_flatten(values, 0, -1), 0, 0, n) : kn_expand(values, KN_SHAPE(n));
+    kn_tensor in[3] = {kn_reshape(x, KN_SHAPE(-1)), kn_reshape(index, KN_SHAPE(n)), flat};
+    kni_update_attributes a = {0, false, update};
+    return kn_reshape(kni_apply(&kni_op_scatter, in, 3, &a), shape);
+}
+
 kn_tensor kn_scatter(kn_tensor x, int32_t axis, kn_tensor index, kn_tensor values, kn_update update)
 {
     kni_call call = kni_call_begin("scatter");
@@ -58,12 +83,10 @@ kn_tensor kn_scatter(kn_tensor x, int32_t axis, kn_tensor index, kn_tensor value
     bool whole = true;
     kni_slice_attributes block;
     if (t && at && v) {
-        if (t->rank == 0 && at->rank == 0) {
-            kn_tensor in[3] = {kn_reshape(x, KN_SHAPE(1)), kn_reshape(index, KN_SHAPE(1)),
-                               kn_reshape(values, KN_SHAPE(1))};
-            return kni_call_end(call, kn_reshape(kni_apply(&kni_op_scatter, in, 3, &a), KN_SCALAR_SHAPE));
-        }
-        if (!kni_check_axis("scatter", &axis, t->rank)) return kni_call_end(call, kni_poison_latest());
+        if (!kni_check_axis_or_scalar("scatter", &axis, t->rank))
+            return kni_call_end(call, kni_poison_latest());
+        if (t->rank <= 1 && at->rank <= 1 && t->rank + at->rank < 2)
+            return kni_call_end(call, scatter_scalar(x, index, values, update));
         kn_shape sizes = kni_shape_from_type(at);
         if (v->rank == 0)
             values = spread(values, sizes);

@@ -11,23 +11,40 @@ kn_status kni_infer_fail(const kni_infer *c, kn_status code, const char *format,
     return code;
 }
 
-kn_status kni_infer_axis(const kni_infer *c, int64_t *axis, int rank)
+kn_status kni_resolve_axis(const char *name, int64_t *axis, int rank, int axes)
 {
-    int64_t a = *axis < 0 ? *axis + rank : *axis;
-    if (a < 0 || a >= rank)
-        return kni_infer_fail(c, KN_ERROR_ARGUMENT, "axis %D is outside a tensor of rank %d (%d to %d)",
-                              *axis, rank, -rank, rank - 1);
-    *axis = a;
-    return KN_OK;
+    int64_t a = *axis < 0 ? *axis + axes : *axis;
+    if (a >= 0 && a < axes) {
+        *axis = a;
+        return KN_OK;
+    }
+    if (axes == 0)
+        return kni_fail_op(KN_ERROR_ARGUMENT, name,
+                           "axis %D is outside a tensor of rank 0, which has no axes: give it one with "
+                           "kn_unsqueeze()",
+                           *axis);
+    return kni_fail_op(KN_ERROR_ARGUMENT, name, "axis %D is outside a tensor of rank %d (%d to %d)", *axis,
+                       rank, -axes, axes - 1);
 }
 
-kn_status kni_infer_axes(const kni_infer *c, kn_ints *axes, int rank)
+kn_status kni_infer_axis(const kni_infer *c, int64_t *axis, int rank)
 {
+    return kni_resolve_axis(c->row->name, axis, rank, rank);
+}
+
+kn_status kni_infer_axis_or_scalar(const kni_infer *c, int64_t *axis, int rank)
+{
+    return kni_resolve_axis(c->row->name, axis, rank, rank ? rank : 1);
+}
+
+kn_status kni_infer_axes(const kni_infer *c, kn_ints *axes)
+{
+    int rank = c->in[0]->rank;
     if (axes->rank < 0 || axes->rank > KN_MAX_RANK)
         return kni_infer_fail(c, KN_ERROR_ARGUMENT, "%d axes given; at most %d", axes->rank, KN_MAX_RANK);
     uint32_t seen = 0;
     for (int i = 0; i < axes->rank; i++) {
-        kn_status s = kni_infer_axis(c, &axes->dims[i], rank);
+        kn_status s = kni_infer_axis_or_scalar(c, &axes->dims[i], rank);
         if (s) return s;
         uint32_t bit = 1u << axes->dims[i];
         if (seen & bit) return kni_infer_fail(c, KN_ERROR_ARGUMENT, "axis %D is named twice", axes->dims[i]);
@@ -63,6 +80,12 @@ static kn_status wrong_dtype(const kni_infer *c, int dtype, uint32_t mask)
 kn_status kni_infer_dtype(const kni_infer *c, int i, uint32_t mask)
 {
     return mask >> c->in[i]->dtype & 1 ? KN_OK : wrong_dtype(c, c->in[i]->dtype, mask);
+}
+
+kn_status kni_infer_at_least(const kni_infer *c, const char *what, double value, double low)
+{
+    if (value >= low) return KN_OK;
+    return kni_infer_fail(c, KN_ERROR_ARGUMENT, "%s is %g: it must be %g or more", what, value, low);
 }
 
 kn_status kni_infer_integer(const kni_infer *c, int i)

@@ -9,10 +9,16 @@ kn_status kni_infer_fail(const kni_infer *c, kn_status code, const char *format,
 
 /* Turns a negative axis into a positive one and checks 0 <= axis < rank. */
 kn_status kni_infer_axis(const kni_infer *c, int64_t *axis, int rank);
-/* The same for a list, which may be empty (all axes) and may not name one twice; sorts it. */
-kn_status kni_infer_axes(const kni_infer *c, kn_ints *axes, int rank);
+/* The same, but a tensor of rank 0 counts as one axis of one element: 0 and -1 name it, as in PyTorch. */
+kn_status kni_infer_axis_or_scalar(const kni_infer *c, int64_t *axis, int rank);
+/* What both do: `axes` is the number of axes that may be named, `rank` the one that the text tells. */
+kn_status kni_resolve_axis(const char *name, int64_t *axis, int rank, int axes);
+/* The same for a list of axes of operand 0, which may be empty (all axes) and may not name one twice; sorts it. */
+kn_status kni_infer_axes(const kni_infer *c, kn_ints *axes);
 /* Operand i must be one of the dtypes in mask. */
 kn_status kni_infer_dtype(const kni_infer *c, int i, uint32_t mask);
+/* A number that must be `low` or more; NaN is not. */
+kn_status kni_infer_at_least(const kni_infer *c, const char *what, double value, double low);
 kn_status kni_infer_integer(const kni_infer *c, int i); /* an integer dtype: an index */
 kn_status kni_infer_rank(const kni_infer *c, int i, int lowest, int highest);
 /* The promoted dtype of operands first .. last-1, PyTorch's rules for numbers and rank 0. */

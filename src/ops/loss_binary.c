@@ -45,13 +45,25 @@ static kn_tensor finish(kni_call call, kn_tensor loss, const kn_binary_cross_ent
     return kni_call_end(call, kni_loss_reduce(loss, a->reduction, dtype));
 }
 
+/* KN_NONE, or the answer of the call when x and target differ in shape: broadcasting them is a mistake, as in PyTorch. */
+static kn_tensor wrong_target(kni_call call, kn_tensor x, kn_tensor target)
+{
+    const kni_tensor *a = kni_peek(x), *t = kni_peek(target);
+    if (!a || !t || kni_same_dims(&a->type, &t->type)) return KN_NONE;
+    return kni_call_fail(call, KN_ERROR_SHAPE, "the target %S must have the shape of x %S", &t->type,
+                         &a->type);
+}
+
 kn_tensor kn_binary_cross_entropy(kn_tensor x, kn_tensor target, const kn_binary_cross_entropy_args *args)
 {
     kni_call call = kni_call_begin("binary_cross_entropy");
     kn_binary_cross_entropy_args a = args ? *args : (kn_binary_cross_entropy_args){0};
+    if (a.pos_weight.bits)
+        return kni_call_fail(call, KN_ERROR_ARGUMENT,
+                             "pos_weight is for logits: use kn_binary_cross_entropy_with_logits()");
     int dtype;
-    kn_tensor failed;
-    if (!kni_loss_begin(call, &x, &target, &dtype, &failed)) return failed;
+    kn_tensor failed = wrong_target(call, x, target);
+    if (failed.bits || !kni_loss_begin(call, &x, &target, &dtype, &failed)) return failed;
     return finish(call, kni_binary(&kni_op_binary_cross_entropy, x, target), &a, dtype);
 }
 
@@ -61,8 +73,8 @@ kn_tensor kn_binary_cross_entropy_with_logits(kn_tensor x, kn_tensor target,
     kni_call call = kni_call_begin("binary_cross_entropy_with_logits");
     kn_binary_cross_entropy_args a = args ? *args : (kn_binary_cross_entropy_args){0};
     int dtype;
-    kn_tensor failed;
-    if (!kni_loss_begin(call, &x, &target, &dtype, &failed)) return failed;
+    kn_tensor failed = wrong_target(call, x, target);
+    if (failed.bits || !kni_loss_begin(call, &x, &target, &dtype, &failed)) return failed;
     kn_tensor soft = kn_neg(kn_log_sigmoid(x));
     if (a.pos_weight.bits) {
         kn_tensor extra = kn_sub_scalar(kni_widen(a.pos_weight), 1);

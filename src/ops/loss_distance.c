@@ -71,7 +71,8 @@ kn_tensor kn_smooth_l1_loss(kn_tensor x, kn_tensor target, double beta, kn_reduc
 {
     pair p;
     if (!begin(&p, "smooth_l1_loss", x, target)) return p.failed;
-    if (!(beta >= 0)) return kni_call_fail(p.call, KN_ERROR_ARGUMENT, "beta must not be negative");
+    if (!(beta >= 0))
+        return kni_call_fail(p.call, KN_ERROR_ARGUMENT, "beta is %g: it must be 0 or more", beta);
     if (beta == 0) return end(&p, kn_abs(kn_sub(p.x, p.target)), reduction);
     return end(&p, piecewise(&p, beta, false, 0.5 / beta, 1, 0.5 * beta), reduction);
 }
@@ -80,7 +81,8 @@ kn_tensor kn_huber_loss(kn_tensor x, kn_tensor target, double delta, kn_reductio
 {
     pair p;
     if (!begin(&p, "huber_loss", x, target)) return p.failed;
-    if (!(delta > 0)) return kni_call_fail(p.call, KN_ERROR_ARGUMENT, "delta must be positive");
+    if (!(delta > 0))
+        return kni_call_fail(p.call, KN_ERROR_ARGUMENT, "delta is %g: it must be above 0", delta);
     return end(&p, piecewise(&p, delta, true, 0.5, delta, 0.5 * delta * delta), reduction);
 }
 
@@ -105,6 +107,7 @@ kn_tensor kn_poisson_nll_loss(kn_tensor x, kn_tensor target, const kn_poisson_nl
     kn_poisson_nll_args a = args ? *args : (kn_poisson_nll_args){0};
     if (!begin(&p, "poisson_nll_loss", x, target)) return p.failed;
     double eps = kn_real_or(a.eps, 1e-8);
+    if (!(eps >= 0)) return kni_call_fail(p.call, KN_ERROR_ARGUMENT, "eps is %g: it must be 0 or more", eps);
     kn_tensor loss;
     if (a.rates)
         loss = kn_sub(p.x, kn_mul(p.target, kn_log(kn_add_scalar(p.x, eps))));
@@ -127,6 +130,7 @@ kn_tensor kn_gaussian_nll_loss(kn_tensor x, kn_tensor target, kn_tensor variance
     kn_gaussian_nll_args a = args ? *args : (kn_gaussian_nll_args){0};
     if (!begin(&p, "gaussian_nll_loss", x, target)) return p.failed;
     double eps = kn_real_or(a.eps, 1e-6);
+    if (!(eps >= 0)) return kni_call_fail(p.call, KN_ERROR_ARGUMENT, "eps is %g: it must be 0 or more", eps);
     kn_tensor v = kn_keep(kni_as(variance, kni_sum_dtype(p.dtype)));
     /* The lower limit is no part of the derivative: a small variance still gets its gradient. */
     v = kn_keep(kn_add(v, kn_detach(kn_sub(kn_clamp_min(v, eps), v))));
@@ -195,6 +199,8 @@ kn_tensor kn_triplet_margin_loss(kn_tensor anchor, kn_tensor positive, kn_tensor
     if (t.p == 0) t.p = 2;
     t.eps = kn_real_or(t.eps, 1e-6);
     if (!begin(&p, "triplet_margin_loss", anchor, positive)) return p.failed;
+    if (!(t.margin >= 0))
+        return kni_call_fail(p.call, KN_ERROR_ARGUMENT, "margin is %g: it must be 0 or more", t.margin);
     if (kn_rank(p.x) < 1)
         return kni_call_fail(p.call, KN_ERROR_SHAPE, "the anchor must have at least one axis");
     negative = kn_keep(kni_widen(negative));

@@ -46,7 +46,7 @@ static kn_status infer_logits(const kni_infer *c, int x, int target, int weight)
     if (s == KN_OK) s = infer_positions(c, target, c->in[x]);
     if (s) return s;
     if (!(a->smoothing >= 0 && a->smoothing <= 1))
-        return kni_infer_fail(c, KN_ERROR_ARGUMENT, "label_smoothing must be 0 to 1");
+        return kni_infer_fail(c, KN_ERROR_ARGUMENT, "label_smoothing is %g: it must be 0 to 1", a->smoothing);
     const kni_type *w = weight < c->n_in ? c->in[weight] : NULL;
     if (!w) return KN_OK;
     s = kni_infer_dtype(c, weight, KNI_FLOATS);
@@ -196,6 +196,16 @@ static kn_cross_entropy_args defaults(const kn_cross_entropy_args *args)
     return a;
 }
 
+/* KN_NONE, or the answer of the call when weight is not [classes] for x. */
+static kn_tensor wrong_weight(kni_call call, kn_tensor weight, const kni_type *x)
+{
+    const kni_tensor *w = kni_peek(weight);
+    if (!w) return KN_NONE; /* there is none, or the op that reads it tells why */
+    if (w->type.rank == 1 && kni_dims_agree(w->type.dims[0], x->dims[class_axis(x->rank)])) return KN_NONE;
+    return kni_call_fail(call, KN_ERROR_SHAPE, "weight %S must have one element for each class of x %S",
+                         &w->type, x);
+}
+
 kn_tensor kn_cross_entropy(kn_tensor logits, kn_tensor target, const kn_cross_entropy_args *args)
 {
     kni_call call = kni_call_begin("cross_entropy");
@@ -210,7 +220,10 @@ kn_tensor kn_cross_entropy(kn_tensor logits, kn_tensor target, const kn_cross_en
                 "probabilities %S must have the shape of the logits %S (class indices are integers)",
                 &t->type, &x->type);
         if (!(a.label_smoothing >= 0 && a.label_smoothing <= 1))
-            return kni_call_fail(call, KN_ERROR_ARGUMENT, "label_smoothing must be 0 to 1");
+            return kni_call_fail(call, KN_ERROR_ARGUMENT, "label_smoothing is %g: it must be 0 to 1",
+                                 a.label_smoothing);
+        kn_tensor bad = wrong_weight(call, a.weight, &x->type);
+        if (bad.bits) return bad;
         return kni_call_end(call, against_probabilities(logits, target, &a, kni_loss_dtype(x->type.dtype)));
     }
     int dtype = x ? kni_loss_dtype(x->type.dtype) : KN_F32;
@@ -226,6 +239,11 @@ kn_tensor kn_cross_entropy(kn_tensor logits, kn_tensor target, const kn_cross_en
 kn_tensor kn_cross_entropy_with_logits(kn_tensor logits, kn_tensor probabilities)
 {
     kni_call call = kni_call_begin("cross_entropy_with_logits");
+    const kni_tensor *x = kni_peek(logits), *t = kni_peek(probabilities);
+    if (x && t && (x->type.rank < 2 || !kni_same_dims(&x->type, &t->type)))
+        return kni_call_fail(call, KN_ERROR_SHAPE,
+                             "logits %S and probabilities %S must have one shape, [batch, classes, ...]",
+                             &x->type, &t->type);
     int dtype = kn_ok(logits) ? kni_loss_dtype((int)kn_dtype_of(logits)) : KN_F32;
     kn_tensor logp = kn_log_softmax(kni_widen(logits), 1);
     kn_tensor loss = kn_neg(kn_sum(kn_mul(logp, kni_widen(probabilities)), KN_AXES(1), false));
@@ -238,15 +256,25 @@ kn_tensor kn_nll_loss(kn_tensor x, kn_tensor target, const kn_cross_entropy_args
     kn_cross_entropy_args a = defaults(args);
     const kni_tensor *p = kni_peek(x), *t = kni_peek(target);
     if (!p || !t) return kni_call_end(call, kn_mul(x, target));
+    if (a.label_smoothing != 0)
+        return kni_call_fail(
+            call, KN_ERROR_ARGUMENT,
+            "label_smoothing is %g: log probabilities are not smoothed, use kn_cross_entropy()",
+            a.label_smoothing);
     int dtype = p->type.dtype, rank = p->type.rank, axis = class_axis(rank);
     if (!kn_dtype_is_float((kn_dtype)dtype) || !(KNI_INTS >> t->type.dtype & 1))
         return kni_call_fail(call, KN_ERROR_DTYPE,
                              "x must be a float and the target an integer, not %T and %T", dtype,
                              (int)t->type.dtype);
-    if (rank < 1 || t->type.rank != rank - 1)
+    bool fits = rank >= 1 && t->type.rank == rank - 1;
+    for (int i = 0, k = 0; fits && i < rank; i++)
+        if (i != axis) fits = kni_dims_agree(t->type.dims[k++], p->type.dims[i]);
+    if (!fits)
         return kni_call_fail(call, KN_ERROR_SHAPE,
                              "target %S does not fit x %S: give [batch, ...] for [batch, classes, ...]",
                              &t->type, &p->type);
+    kn_tensor bad = wrong_weight(call, a.weight, &p->type);
+    if (bad.bits) return bad;
     dtype = kni_loss_dtype(dtype);
     x = kn_keep(kni_widen(x));
     target = kn_keep(target);

@@ -157,7 +157,11 @@ kn_tensor kn_pad(kn_tensor x, const kn_pad_args *args)
     if (!args) args = &none;
     kni_call call = kni_call_begin("pad");
     const kni_type *t = kni_type_of(x);
-    kni_pad_attributes a = {{t ? t->rank : 0, {0}}, {t ? t->rank : 0, {0}}, args->mode, args->value};
+    bool zeros = args->mode == KN_PAD_ZEROS, constant = zeros || args->mode == KN_PAD_CONSTANT;
+    kni_pad_attributes a = {{t ? t->rank : 0, {0}},
+                            {t ? t->rank : 0, {0}},
+                            constant ? KN_PAD_CONSTANT : args->mode,
+                            zeros ? 0 : args->value};
     if (t) {
         kni_type type = *t;
         if (args->before.rank < 0 || args->after.rank < 0 || args->before.rank > t->rank ||
@@ -167,7 +171,7 @@ kn_tensor kn_pad(kn_tensor x, const kn_pad_args *args)
         int from = type.rank - args->before.rank, to = type.rank - args->after.rank;
         for (int i = 0; i < args->before.rank; i++) a.before.dims[from + i] = args->before.dims[i];
         for (int i = 0; i < args->after.rank; i++) a.after.dims[to + i] = args->after.dims[i];
-        for (int i = 0; i < type.rank && args->mode == KN_PAD_CONSTANT; i++)
+        for (int i = 0; i < type.rank && constant; i++)
             x = crop(x, i, type.dims[i], &a.before.dims[i], &a.after.dims[i]);
     }
     return kni_call_end(call, kni_apply(&kni_op_pad, &x, 1, &a));

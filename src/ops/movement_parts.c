@@ -1,4 +1,5 @@
 /* Public functions that take parts of a tensor: slices, windows, splits, and elements in another order. */
+#include "ops/infer.h"
 #include "ops/movement_rows.h"
 
 /* Every axis whole. */
@@ -94,8 +95,22 @@ kn_tensor kn_select(kn_tensor x, int32_t axis, int64_t index)
     return kni_apply_as("select", &kni_op_reshape, &part, 1, &a);
 }
 
+/* A single number is one window of 1 element, or of none. */
+static kn_tensor unfold_scalar(kn_tensor x, int32_t axis, int64_t size, int64_t step)
+{
+    if (!kni_check_axis_or_scalar("unfold", &axis, 0)) return kni_poison_latest();
+    if (size < 0 || size > 1 || step <= 0)
+        return kni_fail_tensor(
+            "unfold", KN_ERROR_ARGUMENT,
+            "windows of %D every %D of a single number: the size is 0 or 1, the step above 0", size, step);
+    kni_call call = kni_call_begin("unfold");
+    return kni_call_end(call, kn_narrow(kn_reshape(x, KN_SHAPE(1)), 0, 0, size));
+}
+
 kn_tensor kn_unfold(kn_tensor x, int32_t axis, int64_t size, int64_t step)
 {
+    const kni_type *t = kni_type_of(x);
+    if (t && t->rank == 0) return unfold_scalar(x, axis, size, step);
     kni_window_attributes a = {axis, size, step, 0};
     return kni_apply_as("unfold", &kni_op_window, &x, 1, &a);
 }
@@ -209,10 +224,10 @@ kn_tensor kn_flip(kn_tensor x, kn_ints axes)
         return kni_fail_tensor("flip", KN_ERROR_ARGUMENT, "%d axes given; at most %d", axes.rank,
                                KN_MAX_RANK);
     for (int i = 0; i < (axes.rank ? axes.rank : rank) && t; i++) {
-        int32_t axis = axes.rank ? (int32_t)axes.dims[i] : i;
-        if (!kni_check_axis("flip", &axis, rank)) return kni_poison_latest();
+        int64_t axis = axes.rank ? axes.dims[i] : i;
+        if (kni_resolve_axis("flip", &axis, rank, rank ? rank : 1)) return kni_poison_latest();
         if (a.step.dims[axis] < 0)
-            return kni_fail_tensor("flip", KN_ERROR_ARGUMENT, "axis %d is named twice", axis);
+            return kni_fail_tensor("flip", KN_ERROR_ARGUMENT, "axis %D is named twice", axis);
         a.start.dims[axis] = -1;
         a.step.dims[axis] = -1;
     }
@@ -240,11 +255,12 @@ kn_tensor kn_rot90(kn_tensor x, int32_t k, int32_t a, int32_t b)
 }
 
 /* Swaps the two parts of an axis around position n - shift. */
-static kn_tensor roll_axis(kn_tensor x, int64_t shift, int32_t axis)
+static kn_tensor roll_axis(kn_tensor x, int64_t shift, int64_t at)
 {
     const kni_type *t = kni_type_of(x);
     if (!t) return kn_flip(x, KN_AXES_ALL);
-    if (!kni_check_axis("roll", &axis, t->rank)) return kni_poison_latest();
+    if (kni_resolve_axis("roll", &at, t->rank, t->rank)) return kni_poison_latest();
+    int32_t axis = (int32_t)at;
     int64_t n = t->dims[axis];
     if (n == 0) return x;
     shift = (shift % n + n) % n;
@@ -266,7 +282,7 @@ kn_tensor kn_roll(kn_tensor x, kn_ints shifts, kn_ints axes)
         return kni_call_fail(call, KN_ERROR_ARGUMENT, "%d shifts given for %d axes", shifts.rank, axes.rank);
     x = kn_keep(x);
     kn_tensor y = x;
-    for (int i = 0; i < shifts.rank; i++) y = roll_axis(y, shifts.dims[i], (int32_t)axes.dims[i]);
+    for (int i = 0; i < shifts.rank; i++) y = roll_axis(y, shifts.dims[i], axes.dims[i]);
     return kni_call_end(call, y.bits == x.bits && kn_ok(x) ? kn_alias(x) : y);
 }
 

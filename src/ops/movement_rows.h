@@ -57,5 +57,7 @@ void kni_apply_many_as(const char *name, const kn_op *row, const kn_tensor *in, 
 kn_tensor kni_fail_tensor(const char *name, kn_status code, const char *format, ...);
 /* Turns a negative axis into a positive one; false with the failure told. */
 bool kni_check_axis(const char *name, int32_t *axis, int rank);
+/* The same where a tensor of rank 0 counts as one axis of one element. */
+bool kni_check_axis_or_scalar(const char *name, int32_t *axis, int rank);
 
 #endif

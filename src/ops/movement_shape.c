@@ -1,4 +1,5 @@
 /* Public functions that give the same elements another shape or order of axes. */
+#include "ops/infer.h"
 #include "ops/movement_rows.h"
 #include <string.h>
 
@@ -41,13 +42,17 @@ kn_tensor kni_fail_tensor(const char *name, kn_status code, const char *format, 
 
 bool kni_check_axis(const char *name, int32_t *axis, int rank)
 {
-    int32_t a = *axis < 0 ? *axis + rank : *axis;
-    if (a < 0 || a >= rank) {
-        kni_fail_op(KN_ERROR_ARGUMENT, name, "axis %d is outside a tensor of rank %d (%d to %d)", *axis, rank,
-                    -rank, rank - 1);
-        return false;
-    }
-    *axis = a;
+    int64_t a = *axis;
+    if (kni_resolve_axis(name, &a, rank, rank)) return false;
+    *axis = (int32_t)a;
+    return true;
+}
+
+bool kni_check_axis_or_scalar(const char *name, int32_t *axis, int rank)
+{
+    int64_t a = *axis;
+    if (kni_resolve_axis(name, &a, rank, rank ? rank : 1)) return false;
+    *axis = (int32_t)a;
     return true;
 }
 
@@ -65,9 +70,11 @@ kn_tensor kn_flatten(kn_tensor x, int32_t first, int32_t last)
 {
     const kni_type *t = kni_type_of(x);
     kn_shape shape = {1, {-1}};
-    if (!t || t->rank == 0) return reshape_as("flatten", x, KN_SHAPE(1));
-    if (!kni_check_axis("flatten", &first, t->rank) || !kni_check_axis("flatten", &last, t->rank))
+    if (!t) return reshape_as("flatten", x, KN_SHAPE(1));
+    if (!kni_check_axis_or_scalar("flatten", &first, t->rank) ||
+        !kni_check_axis_or_scalar("flatten", &last, t->rank))
         return kni_poison_latest();
+    if (t->rank == 0) return reshape_as("flatten", x, KN_SHAPE(1));
     if (first > last)
         return kni_fail_tensor("flatten", KN_ERROR_ARGUMENT, "the first axis %d comes after the last, %d",
                                first, last);
@@ -98,8 +105,11 @@ kn_tensor kn_unflatten(kn_tensor x, int32_t axis, kn_shape sizes)
             continue;
         }
         for (int k = 0; k < sizes.rank; k++) {
-            if (sizes.dims[k] == -1)
+            if (sizes.dims[k] == -1 && missing < 0)
                 missing = shape.rank;
+            else if (sizes.dims[k] < 0)
+                return kni_fail_tensor("unflatten", KN_ERROR_SHAPE,
+                                       "%N: sizes are 0 or more, and one of them may be -1", &sizes);
             else if (__builtin_mul_overflow(known, sizes.dims[k], &known))
                 known = -1;
             shape.dims[shape.rank++] = sizes.dims[k];
@@ -115,7 +125,7 @@ kn_tensor kn_unflatten(kn_tensor x, int32_t axis, kn_shape sizes)
     return reshape_as("unflatten", x, shape);
 }
 
-/* Marks the axes named in a list; false with the failure told. */
+/* Marks the axes named in a list, where rank 0 counts as one axis; false with the failure told. */
 static bool mark_axes(const char *name, kn_ints axes, int rank, bool marks[KN_MAX_RANK])
 {
     memset(marks, 0, KN_MAX_RANK * sizeof *marks);
@@ -124,11 +134,10 @@ static bool mark_axes(const char *name, kn_ints axes, int rank, bool marks[KN_MA
         return false;
     }
     for (int i = 0; i < axes.rank; i++) {
-        int32_t axis =
-            axes.dims[i] < INT32_MIN || axes.dims[i] > INT32_MAX ? INT32_MAX : (int32_t)axes.dims[i];
-        if (!kni_check_axis(name, &axis, rank)) return false;
+        int64_t axis = axes.dims[i];
+        if (kni_resolve_axis(name, &axis, rank, rank ? rank : 1)) return false;
         if (marks[axis]) {
-            kni_fail_op(KN_ERROR_ARGUMENT, name, "axis %d is named twice", axis);
+            kni_fail_op(KN_ERROR_ARGUMENT, name, "axis %D is named twice", axis);
             return false;
         }
         marks[axis] = true;
@@ -175,9 +184,8 @@ kn_tensor kn_atleast(kn_tensor x, int32_t rank)
 {
     const kni_type *t = kni_type_of(x);
     kn_ints axes = {0, {0}};
-    if (rank > KN_MAX_RANK)
-        return kni_fail_tensor("atleast", KN_ERROR_SHAPE, "rank %d is above the highest, %d", rank,
-                               KN_MAX_RANK);
+    if (rank < 0 || rank > KN_MAX_RANK)
+        return kni_fail_tensor("atleast", KN_ERROR_ARGUMENT, "rank %d is outside 0 to %d", rank, KN_MAX_RANK);
     for (int i = t ? t->rank : rank; i < rank; i++, axes.rank++) axes.dims[axes.rank] = axes.rank;
     return unsqueeze_as("atleast", x, axes);
 }
@@ -207,7 +215,8 @@ static kn_tensor swap_as(const char *name, kn_tensor x, int32_t a, int32_t b)
     const kni_type *t = kni_type_of(x);
     kn_ints axes = {t ? t->rank : 0, {0, 1, 2, 3, 4, 5, 6, 7}};
     if (!t) return permute_as(name, x, axes);
-    if (!kni_check_axis(name, &a, t->rank) || !kni_check_axis(name, &b, t->rank)) return kni_poison_latest();
+    if (!kni_check_axis_or_scalar(name, &a, t->rank) || !kni_check_axis_or_scalar(name, &b, t->rank))
+        return kni_poison_latest();
     axes.dims[a] = b;
     axes.dims[b] = a;
     return permute_as(name, x, axes);
@@ -237,7 +246,7 @@ kn_tensor kn_movedim(kn_tensor x, kn_ints source, kn_ints destination)
     }
     for (int i = 0; i < source.rank; i++) {
         int64_t at = destination.dims[i];
-        axes.dims[at < 0 ? at + t->rank : at] = source.dims[i];
+        if (t->rank > 0) axes.dims[at < 0 ? at + t->rank : at] = source.dims[i];
     }
     return permute_as("movedim", x, axes);
 }

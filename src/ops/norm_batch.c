@@ -17,7 +17,9 @@ kni_channel_view kni_channel_view_of(const kni_type *x)
 /* Operands first .. last - 1, where they are there, are vectors with an element for each channel of operand x. */
 static kn_status infer_channels(const kni_infer *c, int x, int first, int last)
 {
+    const kni_batch_norm_attributes *attributes = c->attributes;
     kn_status s = kni_infer_dtype(c, x, KNI_FLOATS);
+    if (s == KN_OK) s = kni_infer_at_least(c, "eps", attributes->eps, 0);
     if (s) return s;
     if (c->in[x]->rank < 2)
         return kni_infer_fail(c, KN_ERROR_SHAPE, "x must be [batch, channels, ...], not %S", c->in[x]);

@@ -35,8 +35,11 @@ static kn_status infer_axes_count(const kni_infer *c, int x)
 {
     const kni_layer_norm_attributes *a = c->attributes;
     kn_status s = kni_infer_dtype(c, x, KNI_FLOATS);
+    if (s == KN_OK) s = kni_infer_at_least(c, "eps", a->eps, 0);
     if (s) return s;
     if (a->n_axes >= 1 && a->n_axes <= c->in[x]->rank) return KN_OK;
+    if (c->in[x]->rank == 0)
+        return kni_infer_fail(c, KN_ERROR_SHAPE, "a tensor of rank 0 has no axes to normalise");
     return kni_infer_fail(c, KN_ERROR_ARGUMENT, "cannot normalise the last %D axes of %S; give 1 to %d",
                           a->n_axes, c->in[x], (int)c->in[x]->rank);
 }

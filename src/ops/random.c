@@ -38,6 +38,16 @@ int kni_random_words(int64_t kind, int64_t dtype)
     return narrow[kind] << wide;
 }
 
+/* Whether an integer dtype has lowest and the range - 1 numbers after it. */
+static bool holds_range(int dtype, int64_t lowest, int64_t range)
+{
+    const kni_dtype_row *d = &kni_dtypes[dtype];
+    if (range < 1 || (d->kind == KNI_KIND_UNSIGNED && lowest < 0)) return false;
+    if (d->bits == 64 || (d->kind != KNI_KIND_SIGNED && d->kind != KNI_KIND_UNSIGNED)) return true;
+    int64_t last = lowest + (range - 1), limit = INT64_C(1) << (d->bits - (d->kind == KNI_KIND_SIGNED));
+    return last < limit && (d->kind == KNI_KIND_UNSIGNED || lowest >= -limit);
+}
+
 static kn_status infer_random(kni_infer *c)
 {
     const kni_random_attributes *a = c->attributes;
@@ -45,6 +55,9 @@ static kn_status infer_random(kni_infer *c)
         return kni_infer_fail(c, KN_ERROR_ARGUMENT, "%D is no distribution", a->kind);
     kn_status s = kni_infer_made(c, &a->shape, a->dtype, dtypes_by_kind[a->kind]);
     if (s) return s;
+    if (a->kind == KNI_RANDOM_INTEGER && !holds_range((int)a->dtype, a->lowest, a->range))
+        return kni_infer_fail(c, KN_ERROR_ARGUMENT, "%T does not hold all of %D whole numbers from %D on",
+                              (int)a->dtype, a->range, a->lowest);
     if (a->kind == KNI_RANDOM_UNIFORM && !(a->b >= a->a && a->b - a->a <= 1.7976931348623157e308))
         return kni_infer_fail(c, KN_ERROR_ARGUMENT, "there are no numbers from %g to below %g", a->a, a->b);
     if (a->kind == KNI_RANDOM_NORMAL && !(a->b >= 0))
@@ -160,7 +173,10 @@ static kn_tensor uniform_as(const char *name, kn_shape shape, double lo, double 
         a.top = rounded(hi, dtype);
         if (a.top >= hi) a.top = step_down(a.top, dtype);
         if (a.top < low) a.top = low;
-    } else if (kn_dtype_is_integer(dtype) && lo >= -0x1p63 && hi < 0x1p63 && lo < hi) {
+    } else if (kn_dtype_is_integer(dtype)) {
+        if (!(lo >= -0x1p63 && hi < 0x1p63 && lo < hi))
+            return kni_fail_tensor(name, KN_ERROR_ARGUMENT, "there are no whole numbers from %g to below %g",
+                                   lo, hi);
         a.kind = KNI_RANDOM_INTEGER;
         a.lowest = (int64_t)kni_ceil_f64(lo);
         a.range = (int64_t)((uint64_t)(int64_t)kni_ceil_f64(hi) - (uint64_t)a.lowest);

@@ -10,7 +10,7 @@ static kn_status infer_axes(kni_infer *c, int dtype)
 {
     kni_reduce_attributes *a = c->attributes;
     kn_status s = kni_infer_dtype(c, 0, c->row->dtypes);
-    if (s == KN_OK) s = kni_reduce_axes(c, &a->axes);
+    if (s == KN_OK) s = kni_infer_axes(c, &a->axes);
     if (s) return s;
     c->out[0]->dtype = (uint8_t)dtype;
     kni_reduce_shape(c, 0, &a->axes, a->keep != 0);

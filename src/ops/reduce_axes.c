@@ -10,16 +10,7 @@ const kn_attribute kni_arg_schema[] = {KNI_ATTR(kni_arg_attributes, axis, KNI_AT
 
 kn_status kni_reduce_axis(const kni_infer *c, int64_t *axis)
 {
-    int rank = c->in[0]->rank;
-    return kni_infer_axis(c, axis, rank ? rank : 1);
-}
-
-kn_status kni_reduce_axes(const kni_infer *c, kn_ints *axes)
-{
-    if (c->in[0]->rank) return kni_infer_axes(c, axes, c->in[0]->rank);
-    kn_status s = kni_infer_axes(c, axes, 1);
-    axes->rank = 0;
-    return s;
+    return kni_infer_axis_or_scalar(c, axis, c->in[0]->rank);
 }
 
 uint32_t kni_reduce_mask(const kn_ints *axes)

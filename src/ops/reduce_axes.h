@@ -24,7 +24,6 @@ typedef struct kni_var_attributes {
 
 /* An axis of x; rank 0 counts as one axis of size 1, as in PyTorch. */
 kn_status kni_reduce_axis(const kni_infer *c, int64_t *axis);
-kn_status kni_reduce_axes(const kni_infer *c, kn_ints *axes);
 /* Gives output k of the rule x's shape without the axes, or with size 1 there. */
 void kni_reduce_shape(const kni_infer *c, int k, const kn_ints *axes, bool keep);
 /* Fails when a reduced axis has no element. */

@@ -13,6 +13,9 @@
 /* kni_infer_elementwise, quicker for operands of one type. */
 kn_status kni_infer_row(kni_infer *c);
 
+/* Whether a row takes these numbers p0 .. p3; a failure names the one and what is allowed. */
+kn_status kni_check_numbers(const kn_op *row, const double *p);
+
 /* ELEMENTWISE(add, 2, KNI_RULE_PROMOTE, KNI_ALL, "x y add", .doc = "a + b") defines a row of 2 operands. */
 #define ELEMENTWISE(op_name, arity, op_rule, op_dtypes, body, ...)                                           \
     OP(op_name, .min_in = arity, .max_in = arity, .n_out = 1, .kind = KNI_ELEMENTWISE, .rule = op_rule,      \

@@ -190,7 +190,9 @@ kn_tensor kn_irfft(kn_complex x, int32_t axis, const kn_fft_args *args)
     kni_type type = *t;
     int64_t size = type.dims[at];
     if (a.n == 0) a.n = 2 * (size - 1);
-    if (a.n < 1)
+    if (a.n < 0)
+        return kni_call_fail(call, KN_ERROR_ARGUMENT, "the length %D is not between 1 and 2^30", a.n);
+    if (a.n == 0)
         return kni_call_fail(call, KN_ERROR_SHAPE, "axis %d of %S gives no elements: give a length", (int)at,
                              t);
     int64_t half = a.n / 2 + 1;

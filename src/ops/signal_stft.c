@@ -20,9 +20,12 @@ static kn_status plan(const char *name, int64_t n_fft, const kn_stft_args *args,
     if (n_fft < 1 || n_fft > INT64_C(1) << 30 || f->hop < 1)
         return kni_fail_op(KN_ERROR_ARGUMENT, name, "n_fft %D and hop %D must be at least 1", n_fft, f->hop);
     if (f->window.bits && !w) return kni_is_poisoned(f->window) ? kn_error_code(f->window) : KN_ERROR_HANDLE;
-    if (f->window_size < 1 || f->window_size > n_fft || (w && (w->rank != 1 || w->dims[0] != f->window_size)))
-        return kni_fail_op(KN_ERROR_ARGUMENT, name, "the window must be [%D] with a size from 1 to n_fft %D",
+    if (f->window_size < 1 || f->window_size > n_fft)
+        return kni_fail_op(KN_ERROR_ARGUMENT, name, "window_size is %D: it must be 1 to n_fft %D",
                            f->window_size, n_fft);
+    if (w && (w->rank != 1 || w->dims[0] != f->window_size))
+        return kni_fail_op(KN_ERROR_SHAPE, name, "the window is %S, but window_size asks for [%D]", w,
+                           f->window_size);
     return KN_OK;
 }
 
@@ -62,6 +65,12 @@ kn_complex kn_stft(kn_tensor x, int64_t n_fft, const kn_stft_args *args)
     if (plan("stft", n_fft, args, &f)) return poisoned(call);
     int64_t samples = t->rank ? t->dims[t->rank - 1] : 0, edge = f.args.uncentered ? 0 : n_fft / 2;
     kn_pad_mode mode = f.args.pad_mode ? f.args.pad_mode : KN_PAD_REFLECT;
+    if ((unsigned)mode > KN_PAD_ZEROS) {
+        kni_fail_op(KN_ERROR_ARGUMENT, "stft",
+                    "%d is no padding mode: KN_PAD_REFLECT, _EDGE, _WRAP, or _ZEROS for a constant 0",
+                    (int)mode);
+        return poisoned(call);
+    }
     if (t->rank < 1 || t->rank >= KN_MAX_RANK || samples + 2 * edge < n_fft ||
         (mode == KN_PAD_REFLECT && edge >= samples && edge)) {
         kni_fail_op(KN_ERROR_SHAPE, "stft",

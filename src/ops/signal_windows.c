@@ -54,9 +54,12 @@ kn_tensor kn_bartlett_window(int64_t n, bool periodic, kn_dtype dtype)
 
 static kn_tensor frequencies(const char *name, int64_t n, double spacing, kn_dtype dtype, bool half)
 {
-    if (n < 1 || spacing == 0 || !kn_dtype_is_float(dtype))
-        return kni_fail_tensor(name, KN_ERROR_ARGUMENT,
-                               "needs n of at least 1 (not %D), a spacing and a float dtype", n);
+    if (n < 0) return kni_fail_tensor(name, KN_ERROR_ARGUMENT, "n is %D: it must be 0 or more", n);
+    if (spacing == 0 || spacing != spacing)
+        return kni_fail_tensor(name, KN_ERROR_ARGUMENT, "the spacing is %g: it must be another number than 0",
+                               spacing);
+    if (!kn_dtype_is_float(dtype))
+        return kni_fail_tensor(name, KN_ERROR_DTYPE, "does not make %T: ask for a float dtype", (int)dtype);
     kni_call call = kni_call_begin(name);
     kn_tensor k = kn_arange(0, (double)(half ? n / 2 + 1 : n), 1, KN_F64);
     if (!half) {

@@ -28,7 +28,7 @@ static kn_status infer_softmax(kni_infer *c)
 {
     kni_softmax_attributes *a = c->attributes;
     kn_status s = kni_infer_dtype(c, 0, KNI_FLOATS);
-    if (s == KN_OK) s = kni_infer_axis(c, &a->axis, c->in[0]->rank ? c->in[0]->rank : 1);
+    if (s == KN_OK) s = kni_infer_axis_or_scalar(c, &a->axis, c->in[0]->rank);
     return s ? s : kni_infer_same(c);
 }
 

@@ -203,11 +203,12 @@ kn_histogram_result kn_histogram(kn_tensor x, int64_t bins, const kn_histogram_a
     kn_tensor out[2];
     x = kn_keep(x);
     kn_tensor weights = args ? args->weights : KN_NONE;
-    if (bins < 1 || (args && !(args->low <= args->high))) {
+    bool upside_down = args && !(args->low <= args->high);
+    if (bins < 1 || upside_down || (args && !(args->high - args->low <= 1.7976931348623157e308))) {
         out[0] = bins < 1 ? kni_call_fail(call, KN_ERROR_ARGUMENT,
                                           "%D bins asked for; there must be at least 1", bins)
-                          : kni_call_fail(call, KN_ERROR_ARGUMENT, "the range %g to %g is upside down",
-                                          args->low, args->high);
+                          : kni_call_fail(call, KN_ERROR_ARGUMENT, "the range %g to %g is %s", args->low,
+                                          args->high, upside_down ? "upside down" : "not finite");
         return (kn_histogram_result){out[0], out[0]};
     }
     kn_dtype dtype = kn_dtype_of(x) == KN_F64 ? KN_F64 : KN_F32;

@@ -11,7 +11,7 @@ static kn_status infer_var_mean(kni_infer *c)
 {
     kni_var_attributes *a = c->attributes;
     kn_status s = kni_infer_dtype(c, 0, c->row->dtypes);
-    if (s == KN_OK) s = kni_reduce_axes(c, &a->axes);
+    if (s == KN_OK) s = kni_infer_axes(c, &a->axes);
     if (s) return s;
     for (int i = 0; i < 2; i++) {
         c->out[i]->dtype = c->in[0]->dtype;

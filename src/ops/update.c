@@ -5,6 +5,7 @@
 #include "ops/infer.h"
 #include "ops/native.h"
 #include "ops/update_rules.h"
+#include <string.h>
 
 static double correction(double beta, int64_t step) { return 1 - kni_pow_f64(beta, (double)step); }
 
@@ -79,10 +80,37 @@ const kni_update_rule kni_adan_rule = {4, 4, 12, adan_numbers};
 
 static const char *const operand_names[] = {"param", "gradient", "state 1", "state 2", "state 3", "state 4"};
 
+/* What PyTorch's optimisers demand of their numbers, by the name in the row's schema. A learning rate may be negative here:
+   sums of gradients are made so. */
+static kn_status infer_numbers(const kni_infer *c)
+{
+    static const struct {
+        const char *name;
+        double low, below;
+    } ranges[] = {{"eps", 0, 0},   {"weight_decay", 0, 0}, {"momentum", 0, 0}, {"lr_decay", 0, 0},
+                  {"alpha", 0, 0}, {"beta1", 0, 1},        {"beta2", 0, 1},    {"beta3", 0, 1}};
+    for (const kn_attribute *a = c->row->schema; a->name; a++) {
+        if (a->type != KNI_ATTR_REAL) continue;
+        double value = *(const double *)((const char *)c->attributes + a->offset);
+        if (value != value)
+            return kni_infer_fail(c, KN_ERROR_ARGUMENT, "%s is nan: it must be a number", a->name);
+        for (int i = 0; i < KNI_COUNT(ranges); i++) {
+            if (strcmp(a->name, ranges[i].name) != 0) continue;
+            if (ranges[i].below > 0 && !(value >= 0 && value < ranges[i].below))
+                return kni_infer_fail(c, KN_ERROR_ARGUMENT, "%s is %g: it must be 0 or more and below %g",
+                                      a->name, value, ranges[i].below);
+            kn_status s = kni_infer_at_least(c, a->name, value, ranges[i].low);
+            if (s) return s;
+        }
+    }
+    return KN_OK;
+}
+
 static kn_status infer_update(kni_infer *c, const kni_update_rule *rule)
 {
     const kni_type *p = c->in[0];
     kn_status s = kni_infer_dtype(c, 0, KNI_FLOATS);
+    if (s == KN_OK) s = infer_numbers(c);
     for (int i = 1; i < 2 + rule->states && s == KN_OK; i++) {
         const kni_type *x = i < c->n_in ? c->in[i] : NULL;
         if (!x && i >= 2 + rule->required) continue;

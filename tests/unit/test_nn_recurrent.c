@@ -215,7 +215,8 @@ static void misuse(void)
     CHECK_ERROR(kn_nn_lstm_init(&m, 3, 4, &(kn_nn_recurrent_args){.reset_before = true}), "option of GRU");
     CHECK_ERROR(kn_nn_lstm_init(&m, 3, 4, &(kn_nn_recurrent_args){.reverse = true, .bidirectional = true}),
                 "both directions");
-    CHECK_ERROR(kn_nn_lstm_init(&m, 3, 4, &(kn_nn_recurrent_args){.dropout = 1.5}), "from 0 to 1");
+    CHECK_ERROR(kn_nn_lstm_init(&m, 3, 4, &(kn_nn_recurrent_args){.dropout = 1.5}),
+                "dropout is 1.5; it must be 0 to 1");
     CHECK_ERROR(kn_nn_lstm_init(&m, 3, 4, &(kn_nn_recurrent_args){.clip = -1}), "clip");
     memset(&m, 0, sizeof m);
     CHECK_POISON(kn_nn_rnn_forward(&m, kn_ones(KN_SHAPE(2, 1, 3), KN_F32), NULL), "not initialised");
