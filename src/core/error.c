@@ -48,6 +48,21 @@ static void enter(kni_thread *t, kni_failure *f)
     if (h) h->pending_number = f->number;
 }
 
+/* A message that is too long ends after a word; where that is longer than half of it, in the word, not in a character. */
+static void end_after_word(kni_text *t)
+{
+    static const char mark[] = " ...";
+    if (t->length < t->capacity) return;
+    size_t end = t->capacity - sizeof mark, word = end;
+    while (word > 0 && t->buffer[word] != ' ') word--;
+    if (word > end / 2)
+        end = word;
+    else
+        while (end > 0 && ((unsigned char)t->buffer[end] & 0xC0) == 0x80) end--;
+    for (size_t i = 0; i < sizeof mark; i++) t->buffer[end + i] = mark[i];
+    t->length = end + sizeof mark - 1;
+}
+
 kn_status kni_fail_op_list(kn_status code, const char *op_name, const char *format, va_list arguments)
 {
     kni_thread *t = kni_thread_self();
@@ -57,6 +72,7 @@ kn_status kni_fail_op_list(kn_status code, const char *op_name, const char *form
     if (t->call_name) op_name = t->call_name;
     if (op_name) kni_text_format(&text, "kn_%s: ", op_name);
     kni_text_format_list(&text, format, arguments);
+    end_after_word(&text);
     enter(t, &f);
     return code;
 }
@@ -106,6 +122,7 @@ static void put_name(kni_failure *f, const char *name)
     memcpy(old, f->text, sizeof old);
     kni_text text = {f->text, KNI_ERROR_TEXT, 0};
     kni_text_format(&text, "kn_%s: %s", name, old);
+    end_after_word(&text);
 }
 
 void kni_error_named(const char *name)

@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-static const char ellipsis[] = " …";
+static const char ellipsis[] = " ...";
 
 void kni_short_end(char *out, size_t n, size_t whole)
 {

@@ -131,6 +131,28 @@ static void stopping_resumes(void)
     remove_folder(folder);
 }
 
+/* Interrupted while the rule warms up, when it sets its mark and while it waits: the run ends after the same epoch. */
+static void stopping_resumes_in_each_phase(void)
+{
+    static const int64_t calls[] = {10, 23, 33, 60, 69, 80, 100, 130};
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        const char *folder = fresh_folder();
+        for (int part = 0; part < 2; part++) {
+            Run run;
+            if (!run_make(&run, folder, 50, standing_still)) return;
+            CHECK_OK(kn_learner_set_early_stopping(
+                run.learner, &(kn_early_stopping){.patience = 3, .warm_up = 2, .min_delta = 1e-9}));
+            CHECK_OK(kn_learner_resume(run.learner, NULL));
+            if (part == 0) run.interrupt_call = calls[i];
+            CHECK_OK(kn_learner_fit(run.learner));
+            CHECK(kn_learner_ended(run.learner) == (part ? KN_RUN_STOPPED_EARLY : KN_RUN_INTERRUPTED));
+            CHECK(part == 0 || kn_learner_epoch_count(run.learner) == 6);
+            run_free(&run);
+        }
+        remove_folder(folder);
+    }
+}
+
 /* What a step of one's own needs travels with the checkpoint. */
 static int64_t extra_number;
 static kn_status save_number(void *context, kn_state state, const char *prefix)
@@ -475,9 +497,16 @@ int main(void)
     kn_device device = kn_device_open("autodiff(cpu)");
     if (!CHECK(device != NULL)) return check_report();
     kn_device_use(device);
-    void (*const tests[])(void) = {resume_is_bit_exact, stopping_resumes,      extras_travel,
-                                   policies_keep_files, best_model_comes_back, broken_files_are_passed_over,
-                                   runs_do_not_mix,     wrong_checkpoints,     full_disks,
+    void (*const tests[])(void) = {resume_is_bit_exact,
+                                   stopping_resumes,
+                                   stopping_resumes_in_each_phase,
+                                   extras_travel,
+                                   policies_keep_files,
+                                   best_model_comes_back,
+                                   broken_files_are_passed_over,
+                                   runs_do_not_mix,
+                                   wrong_checkpoints,
+                                   full_disks,
                                    signals_once};
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
         kn_scope scope = kn_scope_begin();

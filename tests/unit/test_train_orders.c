@@ -389,15 +389,26 @@ static void texts_end_after_words(void)
         const char *text, *want;
         size_t n;
     } cases[] = {{"short", "short", 6},
-                 {"the quick brown fox", "the quick …", 17},
-                 {"abcdefghijklmnop", "abcdefg…", 12},
-                 {"ääääääää", "äää…", 12},
+                 {"the quick brown fox", "the quick ...", 17},
+                 {"abcdefghijklmnop", "abcdefg...", 12},
+                 {"ääääääää", "äää...", 12},
                  {"x", "", 1}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char out[32];
         kni_short_text(out, cases[i].n, cases[i].text);
         if (!CHECK(!strcmp(out, cases[i].want))) printf("'%s'\n", out);
     }
+    /* Messages of the library likewise, from any part of it. */
+    kni_buffer path = {0};
+    for (int i = 0; i < 100; i++) kni_buffer_format(&path, "a folder named %d/", i);
+    kn_store store = kn_store_open(kni_buffer_string(&path), NULL);
+    const char *message = kn_last_error();
+    const char *dots = strstr(message, " ...");
+    CHECK(!store && dots && strlen(message) > 200);
+    const char *word = dots;
+    while (word > message && word[-1] != ' ') word--;
+    CHECK(!strncmp(word, "folder ", 7) || !strncmp(word, "named ", 6) || strchr(word, '/'));
+    kni_buffer_free(&path);
     kni_canvas canvas = {0};
     kni_buffer row = {0};
     CHECK(kni_canvas_reset(&canvas, 14, 1, true));
