@@ -122,6 +122,13 @@ struct DLManagedTensor *kn_to_dlpack(kn_tensor t)
         kni_fail_again(t, "to_dlpack");
         return NULL;
     }
+    if (x->storage ? !x->storage->data : !(x->flags & KNI_TENSOR_SCALAR)) {
+        if (x->storage) kni_storage_release(x->storage);
+        kni_free(v, sizeof *v);
+        kni_fail(KN_ERROR_DEVICE, "kn_to_dlpack: the device %s computes nothing and has no memory to show",
+                 from->device->name);
+        return NULL;
+    }
     memcpy(v->shape, x->type.dims, sizeof v->shape);
     memcpy(v->strides, x->strides, sizeof v->strides);
     memcpy(v->inline_value, x->inline_value.bytes, sizeof v->inline_value);

@@ -1,5 +1,6 @@
 /* Reading and replacing the values of params. */
 #include "core/param_value.h"
+#include "core/device_object.h"
 #include <string.h>
 
 /* One lock for some of the params: held only while a slot is copied. */
@@ -31,11 +32,18 @@ uint32_t kni_param_snapshot(kni_thread *t, const kni_tensor *x)
     return id;
 }
 
-void kni_param_replace(kni_tensor *x, const kni_tensor *v)
+kn_tensor kni_param_replace(kni_tensor *x, const kni_tensor *v)
 {
     kni_tensor value = {.storage = NULL};
+    kn_tensor error = KN_NONE;
     kni_param_copy_value(&value, v); /* v may be a param too */
     if (value.node && kni_node_release) kni_node_release(value.node);
+    /* The param's stack knows nothing of what the queue of another one still owes. */
+    if (value.storage && v->device->queue != x->device->queue) kni_storage_wait(value.storage);
+    if (kni_tensor_failed(&value, &error)) {
+        if (value.storage) kni_storage_release(value.storage);
+        return error;
+    }
     kni_mutex *lock = lock_of(x);
     kni_lock(lock);
     kni_storage *old = x->storage;
@@ -45,4 +53,5 @@ void kni_param_replace(kni_tensor *x, const kni_tensor *v)
     memcpy(x->strides, value.strides, sizeof x->strides);
     kni_unlock(lock);
     if (old) kni_storage_release(old);
+    return KN_NONE;
 }

@@ -3,6 +3,7 @@
 #include "core/dtype.h"
 #include "core/param_value.h"
 #include "core/strided_copy.h"
+#include "core/truths.h"
 #include <kn/device.h>
 #include <kn/tensor.h>
 #include <string.h>
@@ -62,6 +63,56 @@ static kn_tensor finish(uint32_t id, kn_status s)
     return kni_poison_latest();
 }
 
+/* Walks the lines of the last axis: copies them to `to` as 0 and 1, in order, or where that is NULL answers whether all
+   elements are 0 or 1 already. */
+static bool each_truth(const kn_shape *shape, const int64_t *strides, const unsigned char *from,
+                       unsigned char *to)
+{
+    int64_t index[KN_MAX_RANK] = {0};
+    int last = shape->rank - 1;
+    int64_t n = last < 0 ? 1 : shape->dims[last], step = last < 0 ? 1 : strides[last];
+    for (int64_t left = kni_count_dims(shape->rank, shape->dims); left > 0; left -= n) {
+        if (to)
+            kni_copy_truths(to, from, step, n), to += n;
+        else if (!kni_are_truths(from, step, n))
+            return false;
+        for (int a = last - 1; a >= 0; a--) {
+            from += strides[a];
+            if (++index[a] < shape->dims[a]) break;
+            from -= strides[a] * shape->dims[a];
+            index[a] = 0;
+        }
+    }
+    return true;
+}
+
+/* Whether some of n bool elements are neither 0 nor 1. strides NULL: contiguous. */
+static bool has_odd_truths(kn_dtype dtype, const kn_shape *shape, const int64_t *strides, const void *data)
+{
+    int64_t own[KN_MAX_RANK];
+    if (dtype != KN_BOOL || !data) return false;
+    if (!strides) kni_contiguous_strides(shape->rank, shape->dims, own);
+    return !each_truth(shape, strides ? strides : own, data, NULL);
+}
+
+/* Gives the tensor a copy of bool elements in which all that is not 0 is 1. */
+static kn_tensor write_truths(const char *name, uint32_t id, const void *data, const kn_shape *shape,
+                              const int64_t *strides)
+{
+    kn_backend *b = kni_slot(id)->device->backend;
+    int64_t own[KN_MAX_RANK];
+    size_t bytes = (size_t)kni_count_dims(shape->rank, shape->dims);
+    unsigned char *copy = kni_allocate(bytes);
+    if (!copy)
+        return finish(id,
+                      kni_fail_op(KN_ERROR_MEMORY, name, "no memory for a copy of %D bytes", (int64_t)bytes));
+    if (!strides) kni_contiguous_strides(shape->rank, shape->dims, own);
+    (void)each_truth(shape, strides ? strides : own, data, copy);
+    kn_tensor y = finish(id, b->write(b, id, copy));
+    kni_free(copy, bytes);
+    return y;
+}
+
 kn_tensor kn_from(const void *data, kn_dtype dtype, kn_shape shape)
 {
     int64_t n = checked_count("from", dtype, &shape);
@@ -72,6 +123,8 @@ kn_tensor kn_from(const void *data, kn_dtype dtype, kn_shape shape)
     }
     uint32_t id = start_tensor("from", dtype, &shape);
     if (id == KNI_NO_SLOT) return kni_poison_latest();
+    if (KNI_UNLIKELY(has_odd_truths(dtype, &shape, NULL, data)))
+        return write_truths("from", id, data, &shape, NULL);
     kn_backend *b = kni_slot(id)->device->backend;
     return finish(id, b->write(b, id, data));
 }
@@ -138,6 +191,12 @@ kn_tensor kn_wrap(void *data, kn_dtype dtype, kn_shape shape, const int64_t *str
     }
     uint32_t id = good ? start_tensor("wrap", dtype, &shape) : KNI_NO_SLOT;
     kni_storage *s = NULL;
+    if (id != KNI_NO_SLOT && has_odd_truths(dtype, &shape, strides, data)) {
+        /* The caller's memory stays as it is. */
+        kn_tensor y = write_truths("wrap", id, data, &shape, strides);
+        if (release) release(context);
+        return y;
+    }
 #ifndef KN_FREESTANDING
     if (id != KNI_NO_SLOT && !kni_slot(id)->device->host) {
         kn_tensor y = wrap_copy(id, data, strides, low, high);

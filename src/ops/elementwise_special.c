@@ -12,10 +12,21 @@ FUNCTION(lgamma, "x lgamma", "logarithm of |gamma(x)|")
 ELEMENTWISE(digamma, 1, KNI_RULE_FLOAT, KNI_ALL, "x digamma", .doc = "derivative of log(gamma(x))",
             .tolerance = {4, 1}, .flags = KNI_FLAG_ALIAS)
 
+/* Orders above 170, whose factorial is no f64 any more, give NaN. */
+static kn_status infer_polygamma(kni_infer *c)
+{
+    double order = ((const kni_scalar_params *)c->attributes)->p[0];
+    if (!(order >= 1 && order <= INT32_MAX) || order != (double)(int32_t)order)
+        return kni_infer_fail(c, KN_ERROR_ARGUMENT, "order %g is no whole number from 1 to %d", order,
+                              INT32_MAX);
+    return kni_infer_row(c);
+}
+
 static const kn_attribute order_schema[] = {KNI_NUMBER("order", 0), {0}};
-ELEMENTWISE_NUMBERS(polygamma, 1, KNI_RULE_FLOAT, KNI_ALL, "p0 x polygamma", order_schema,
-                    .doc = "derivative number `order` of digamma(x)", .tolerance = {16, 0},
-                    .flags = KNI_FLAG_ALIAS)
+OP(polygamma, .min_in = 1, .max_in = 1, .n_out = 1, .kind = KNI_ELEMENTWISE, .rule = KNI_RULE_FLOAT,
+   .dtypes = KNI_ALL, .infer = infer_polygamma, .scalar = "p0 x polygamma", .native = &kni_cpu_polygamma,
+   .schema = order_schema, .attribute_bytes = sizeof(kni_scalar_params),
+   .doc = "derivative number `order` of digamma(x)", .tolerance = {16, 0}, .flags = KNI_FLAG_ALIAS)
 ELEMENTWISE(xlogy, 2, KNI_RULE_FLOAT, KNI_ALL, "x y log mul >a x 0 eq y isnan lnot land 0 a select",
             .doc = "a log(b), 0 where a is 0 and b is a number", .tolerance = {2, 0}, .flags = KNI_FLAG_ALIAS)
 ELEMENTWISE(logaddexp, 2, KNI_RULE_FLOAT, KNI_ALL,
@@ -68,7 +79,8 @@ SLOPE(erfc, kn_mul_scalar(kn_exp(kn_neg(kn_square(INPUT))), -1.1283791670955126)
 SLOPE(erfinv, kn_mul_scalar(kn_exp(kn_square(OUTPUT)), 0.88622692545275801))
 SLOPE(lgamma, kn_digamma(INPUT))
 SLOPE(digamma, kn_polygamma(INPUT, 1))
-SLOPE(polygamma, kn_polygamma(INPUT, (int32_t)((const kni_scalar_params *)v->attributes)->p[0] + 1))
+SLOPE(polygamma,
+      kni_unary_params(&kni_op_polygamma, INPUT, ((const kni_scalar_params *)v->attributes)->p[0] + 1, 0, 0))
 
 /* d/da = log(b), 0 where a is 0 and b <= 0; d/db = a/b */
 GRADIENT(xlogy)

@@ -34,13 +34,16 @@ void kn_param_drop(kn_param *p)
     if (p) p->handle = KN_NONE;
 }
 
+static kn_status carries_error(kn_tensor error)
+{
+    char text[400];
+    kn_error_text(error, text, sizeof text);
+    return kni_fail(kn_error_code(error), "kn_param_set: the value carries an error: %s", text);
+}
+
 kn_status kn_param_set(kn_param *p, kn_tensor value)
 {
-    if (kni_is_poisoned(value)) {
-        char text[400];
-        kn_error_text(value, text, sizeof text);
-        return kni_fail(kn_error_code(value), "kn_param_set: the value carries an error: %s", text);
-    }
+    if (kni_is_poisoned(value)) return carries_error(value);
     if (!p) return kni_fail(KN_ERROR_ARGUMENT, "kn_param_set: the param is NULL");
     kni_tensor *x = kni_resolve(p->handle, "param_set"), *v = x ? kni_resolve(value, "param_set") : NULL;
     if (!v) return KN_ERROR_HANDLE;
@@ -53,7 +56,8 @@ kn_status kn_param_set(kn_param *p, kn_tensor value)
                      "kn_param_set: the value is on %s, the param on %s: move it with kn_to()",
                      v->device->name, x->device->name);
     } else {
-        kni_param_replace(x, v);
+        kn_tensor error = kni_param_replace(x, v);
+        if (error.bits) s = carries_error(error);
     }
     if (v->state == KNI_TEMPORARY) kni_tensor_take(kni_thread_self(), kni_slot_of(value), "param_set");
     return s;

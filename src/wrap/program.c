@@ -290,7 +290,7 @@ static kn_status run_operation(const struct kn_program_object *p, int32_t number
     kn_tensor in[MOST], out[MOST];
     if (o->n_in > MOST || o->n_out > MOST || o->row->attribute_bytes > ROOM)
         return kni_fail_op(KN_ERROR_UNSUPPORTED, o->row->name, "too many operands for a program");
-    memcpy(attributes, p->attributes + o->attributes, o->row->attribute_bytes);
+    if (o->row->attribute_bytes) memcpy(attributes, p->attributes + o->attributes, o->row->attribute_bytes);
     if (p->draws) renew_numbers(p, o->row, attributes, base);
     for (int32_t i = 0; i < o->n_in; i++) {
         int32_t v = p->operands[o->first + o->n_out + i];

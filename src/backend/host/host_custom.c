@@ -1,5 +1,6 @@
 /* Custom ops and users' kernels on host backends: operands as contiguous spans, results in fresh memory. */
 #include "backend/host/host.h"
+#include "core/truths.h"
 
 enum { MAX_OPERANDS = 16 };
 
@@ -18,6 +19,9 @@ kn_status kni_host_custom(const kn_record *r)
         if (s == KN_OK) out[i] = (kni_span){kni_out(r, i)->storage->data, &kni_out(r, i)->type};
     }
     if (s == KN_OK) s = r->row->host(r->row, r->attributes, in, out);
+    for (int i = 0; i < r->n_out && s == KN_OK; i++)
+        if (out[i].type->dtype == KN_BOOL)
+            kni_copy_truths(out[i].data, out[i].data, 1, kni_count(out[i].type));
     for (int i = 0; i < r->n_in; i++) kni_host_unborrow(&borrowed[i]);
     return s;
 }

@@ -1,0 +1,207 @@
+/* Bool bytes other than 0 and 1 become true on the way in, whatever the way; empty tensors and NULL; and what has no memory
+   to show. */
+#include "support/check.h"
+#include <kn/custom_op.h>
+#include <kn/dlpack.h>
+#include <kn/op_info.h>
+#include <kn/program.h>
+#include <kn/store.h>
+#include <math.h>
+#include <stdlib.h>
+
+static const unsigned char odd[6] = {0, 2, 1, 255, 0, 128};
+
+/* Everything that counts, sums or selects sees zeros and ones. */
+static void is_normal(kn_tensor x)
+{
+    unsigned char back[6];
+    x = kn_keep(x);
+    CHECK(kn_read(x, back, sizeof back) == KN_OK);
+    for (int i = 0; i < 6; i++) CHECK(back[i] == (odd[i] != 0));
+    CHECK_VALUES(kn_nonzero(kn_reshape(x, KN_SHAPE(6))), 0, 1, 2, 3, 5);
+    CHECK_VALUES(kn_sum(x, KN_AXES_ALL, false), 0, 4);
+    CHECK_VALUES(kn_count_nonzero(x, KN_AXES_ALL, false), 0, 4);
+    CHECK_VALUES(kn_equal(kn_reshape(x, KN_SHAPE(6)), kn_ones(KN_SHAPE(6), KN_BOOL)), 0, 0, 1, 1, 1, 0, 1);
+    kn_tensor values = kn_from((float[]){1, 2, 3, 4, 5, 6}, KN_F32, KN_SHAPE(6));
+    CHECK_VALUES(kn_mask_select(values, kn_reshape(x, KN_SHAPE(6))), 0, 2, 3, 4, 6);
+    kn_drop(x);
+}
+
+static int released;
+static void release(void *context) { released++, (void)context; }
+
+static void from_memory(void)
+{
+    unsigned char own[12], good[3] = {1, 0, 1};
+    memcpy(own, odd, 6);
+    is_normal(kn_from(odd, KN_BOOL, KN_SHAPE(6)));
+    is_normal(kn_from(odd, KN_BOOL, KN_SHAPE(2, 3)));
+    is_normal(kn_wrap(own, KN_BOOL, KN_SHAPE(2, 3), NULL, NULL, NULL));
+    released = 0;
+    is_normal(kn_wrap(own, KN_BOOL, KN_SHAPE(6), NULL, release, NULL));
+    CHECK(released == 1 && !memcmp(own, odd, 6)); /* the caller's memory is not written */
+    /* Strided: each element twice, the one between odd as well; and backwards. */
+    for (int i = 0; i < 12; i++) own[i] = i % 2 ? 77 : odd[i / 2];
+    is_normal(kn_wrap(own, KN_BOOL, KN_SHAPE(2, 3), (const int64_t[]){6, 2}, NULL, NULL));
+    for (int i = 0; i < 6; i++) own[i] = odd[5 - i];
+    is_normal(kn_wrap(own + 5, KN_BOOL, KN_SHAPE(3, 2), (const int64_t[]){-2, -1}, NULL, NULL));
+    CHECK_VALUES(kn_from((unsigned char[]){9}, KN_BOOL, KN_SCALAR_SHAPE), 0, 1);
+    /* What is fine already is not copied. */
+    kn_tensor x = kn_keep(kn_wrap(good, KN_BOOL, KN_SHAPE(3), NULL, NULL, NULL));
+    good[1] = 1;
+    CHECK(kn_device_current() != kn_device_cpu() || kn_item_int(kn_sum(x, KN_AXES_ALL, false)) == 3);
+    kn_drop(x);
+}
+
+static void nothing(DLManagedTensor *managed) { (void)managed; }
+
+static void from_dlpack(void)
+{
+    unsigned char own[6];
+    int64_t shape[1] = {6};
+    memcpy(own, odd, 6);
+    DLManagedTensor managed = {.dl_tensor = {.data = own,
+                                             .device = {kDLCPU, 0},
+                                             .ndim = 1,
+                                             .dtype = {kDLBool, 8, 1},
+                                             .shape = shape},
+                               .deleter = nothing};
+    is_normal(kn_from_dlpack(&managed));
+    CHECK(!memcmp(own, odd, 6));
+}
+
+/* NumPy's and safetensors' files, from memory. */
+static void from_files(void)
+{
+    static const char npy_header[] = "{'descr': '|b1', 'fortran_order': False, 'shape': (6,), }";
+    unsigned char npy[128 + 6] = "\x93NUMPY\x01\x00";
+    memset(npy + 10, ' ', 118);
+    npy[8] = 118, npy[9] = 0;
+    memcpy(npy + 10, npy_header, sizeof npy_header - 1);
+    npy[127] = '\n';
+    memcpy(npy + 128, odd, 6);
+    static const char text[] = "{\"x\":{\"dtype\":\"BOOL\",\"shape\":[6],\"data_offsets\":[0,6]}}      ";
+    unsigned char safe[8 + sizeof text - 1 + 6] = {sizeof text - 1};
+    memcpy(safe + 8, text, sizeof text - 1);
+    memcpy(safe + 8 + sizeof text - 1, odd, 6);
+    const struct {
+        const void *data;
+        size_t bytes;
+    } files[] = {{npy, sizeof npy}, {safe, sizeof safe}};
+    for (int i = 0; i < 2; i++) {
+        kn_store store = kn_store_open_memory(files[i].data, files[i].bytes, NULL);
+        if (!CHECK(store)) {
+            printf("%s\n", kn_last_error());
+            continue;
+        }
+        kn_tensor x = kn_store_tensor(store, 0);
+        if (CHECK(kn_ok(x))) is_normal(x);
+        kn_store_close(store);
+    }
+}
+
+/* A custom op whose function writes any byte. */
+static kn_status infer_odd(void *context, const kn_type *in, kn_type *out)
+{
+    (void)context;
+    out[0] = in[0];
+    out[0].dtype = KN_BOOL;
+    return KN_OK;
+}
+static kn_status write_odd(void *context, const kn_span *in, const kn_span *out)
+{
+    (void)context, (void)in;
+    memcpy(out[0].data, odd, 6);
+    return KN_OK;
+}
+
+static void from_custom_op(void)
+{
+    kn_op_handle op = kn_custom_register(&(kn_custom_op){
+        .name = "odd_truths", .n_in = 1, .n_out = 1, .infer = infer_odd, .forward = write_odd});
+    kn_tensor x = kn_zeros(KN_SHAPE(6), KN_F32), y;
+    CHECK(kn_custom_call(op, &x, &y) == KN_OK);
+    is_normal(y);
+    CHECK_POISON(kn_bitcast(kn_from(odd, KN_U8, KN_SHAPE(6)), KN_BOOL), "bool has no bits");
+}
+
+/* ---- no elements, no attributes, no memory */
+
+static void empty(void)
+{
+    kn_tensor none = kn_keep(kn_from(NULL, KN_F32, KN_SHAPE(0, 3)));
+    CHECK(kn_ok(none) && kn_read(none, NULL, 0) == KN_OK && kn_read_as(none, KN_F64, NULL, 0) == KN_OK);
+    kn_tensor wrapped = kn_keep(kn_wrap(NULL, KN_F32, KN_SHAPE(0), NULL, NULL, NULL));
+    CHECK(kn_ok(wrapped) && kn_read(wrapped, NULL, 0) == KN_OK);
+    CHECK(kn_read(kn_concat((kn_tensor[]){none, none}, 2, 0), NULL, 0) == KN_OK);
+    CHECK(kn_read(kn_transpose(kn_add(none, none), 0, 1), NULL, 0) == KN_OK);
+    CHECK(kn_read(kn_cast(wrapped, KN_F16), NULL, 0) == KN_OK);
+    CHECK(kn_ok(kn_from(NULL, KN_BOOL, KN_SHAPE(0))));
+    kn_drop(none), kn_drop(wrapped);
+}
+
+static void program_without_attributes(kn_device device)
+{
+    kn_tensor x = kn_keep(kn_from((float[]){1, 2}, KN_F32, KN_SHAPE(2))), y, out;
+    CHECK(kn_program_begin(device) == KN_OK);
+    y = kn_keep(kn_neg(x));
+    kn_program p = kn_program_end(&x, 1, &y, 1);
+    CHECK(kn_program_run(p, &x, 1, &out, 1) == KN_OK);
+    CHECK_VALUES(out, 0, -1, -2);
+    kn_program_free(p);
+    kn_drop(x), kn_drop(y);
+}
+
+static void nothing_to_show(const char *name)
+{
+    kn_device_use(kn_device_open(name));
+    CHECK(kn_to_dlpack(kn_zeros(KN_SHAPE(1000), KN_F32)) == NULL);
+    CHECK(strstr(kn_last_error(), "has no memory to show") != NULL);
+    CHECK(kn_to_dlpack(kn_exp(kn_zeros(KN_SHAPE(1000), KN_F32))) == NULL);
+    struct DLManagedTensor *one = kn_to_dlpack(kn_scalar(3, KN_F32));
+    CHECK(one && *(float *)one->dl_tensor.data == 3);
+    if (one) one->deleter(one);
+}
+
+/* ---- orders of polygamma */
+
+static void orders(void)
+{
+    static const double bad[] = {0,    -1,    0.5,   1.5,         2147483648.0,
+                                 1e18, -1e18, 1e300, (double)NAN, (double)INFINITY};
+    kn_device_use(kn_device_open("autodiff(cpu)"));
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        kn_tensor x = kn_from((float[]){1, 2}, KN_F32, KN_SHAPE(2)), y;
+        const kn_attribute_value order[] = {{.name = "order", .real = bad[i]}, {0}};
+        CHECK_ERROR(kn_call("polygamma", &x, 1, order, &y, 1), "order");
+    }
+    for (int32_t order = 1; order > 0 && order <= INT32_MAX - 1;
+         order = order == 3 ? INT32_MAX - 1 : order + 1) {
+        kn_tensor x = kn_keep(kn_require_grad(kn_from((float[]){1, 2}, KN_F32, KN_SHAPE(2)))), g;
+        kn_tensor y = kn_keep(kn_sum(kn_polygamma(x, order), KN_AXES_ALL, false));
+        CHECK(kn_grad(&y, NULL, 1, &x, 1, 0, &g) == KN_OK && kn_ok(g));
+        if (order == INT32_MAX - 1) break;
+    }
+    kn_tensor x = kn_keep(kn_require_grad(kn_from((float[]){1}, KN_F32, KN_SHAPE(1)))), g;
+    kn_tensor y = kn_keep(kn_polygamma(x, INT32_MAX));
+    CHECK_ERROR(kn_grad(&y, NULL, 1, &x, 1, 0, &g), "order");
+}
+
+int main(void)
+{
+    static const char *const names[] = {"cpu", "ref", "fusion(cpu)", "autodiff(fusion(cpu))"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        kn_device device = kn_device_open(names[i]);
+        kn_device_use(device);
+        from_memory();
+        from_dlpack();
+        from_files();
+        empty();
+        program_without_attributes(device);
+    }
+    from_custom_op();
+    nothing_to_show("null");
+    nothing_to_show("fusion(null)");
+    orders();
+    return check_report();
+}
