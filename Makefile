@@ -1,5 +1,5 @@
 # The short way in: every target does its own set-up. The logic is in scripts/ and in CMake.
-.PHONY: all setup build demo test test-all format format-check generated generated-check smoke mutation bench symbols clean
+.PHONY: all setup build demo everything test test-all format format-check generated generated-check smoke mutation bench symbols clean
 
 BUILD := $(or $(KN_BUILD_ROOT),build)
 
@@ -8,12 +8,18 @@ all: build
 setup:
 	@scripts/setup.sh
 
+# The library and the command line, with kernels for this machine. KN_TIERS=all makes a library to hand out.
 build:
 	@scripts/setup.sh build
-	@scripts/build.sh release
+	@scripts/build.sh release -DKN_TIERS=$(or $(KN_TIERS),host) -- kiln kiln_static kiln_tool
 
-demo: build
+demo:
+	@scripts/setup.sh build
+	@scripts/build.sh release -DKN_TIERS=$(or $(KN_TIERS),host) -- example_mnist
 	@$(BUILD)/release/examples/mnist --folder $(BUILD)/demo
+
+everything: setup
+	@scripts/build.sh release
 
 test: setup
 	@scripts/test.sh
@@ -34,17 +40,17 @@ format: setup
 format-check: setup
 	@scripts/format.sh --check
 
-generated: setup build
+generated: everything
 	@scripts/generated.sh
 
-generated-check: setup build
+generated-check: everything
 	@scripts/generated.sh --check
 
-symbols: setup build
+symbols: everything
 	@python3 tests/structure/check_symbols.py --write $(BUILD)/release/libkiln.so
 
 bench: build
 	@$(BUILD)/release/kiln bench overhead
 
 clean:
-	rm -rf $(BUILD)
+	@scripts/clean.sh

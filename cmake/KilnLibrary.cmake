@@ -7,6 +7,16 @@ endif()
 kiln_add_tiers("${kiln_tier_sources}" kiln_tier_objects)
 
 set(kiln_objects_list ${kiln_tier_objects})
+# Kernels get all of -O3. What calls them gets -O2, and what runs once for a kernel, a layer or an epoch -O1: more takes a
+# fifth of the build and wins nothing.
+function(kiln_optimise level pattern)
+    set(sources ${kiln_sources})
+    list(FILTER sources INCLUDE REGEX "/src/(${pattern})")
+    set_source_files_properties(${sources} PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:${level}>")
+endfunction()
+kiln_optimise(-O2 "core|graph|wrap|support|store|data|backend/host|backend/gpu|ir/run")
+kiln_optimise(-O1 "(sched|kernel|nn|optim|train|backend/cuda|backend/opencl)/|ir/[^r]")
+
 if(kiln_sources)
     add_library(kiln_objects OBJECT ${kiln_sources})
     target_link_libraries(kiln_objects PRIVATE kiln_library_flags)
@@ -32,6 +42,12 @@ endfunction()
 add_library(kiln_static STATIC ${kiln_objects_list})
 kiln_describe_library(kiln_static)
 target_link_libraries(kiln_static INTERFACE ${kiln_system_libraries})
+if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
+    # Each op is a section of its own: a program gets the ones it calls.
+    target_link_options(kiln_static INTERFACE -Wl,--gc-sections)
+elseif(CMAKE_SYSTEM_NAME STREQUAL "Darwin")
+    target_link_options(kiln_static INTERFACE -Wl,-dead_strip)
+endif()
 set_target_properties(kiln_static PROPERTIES EXPORT_NAME static)
 add_library(kiln::static ALIAS kiln_static)
 

@@ -1,24 +1,47 @@
 #!/bin/sh
-# Configures and builds one CMake preset: scripts/build.sh PRESET [cmake options]
-# KN_BUILD_ROOT is the folder of all builds (default build), KN_JOBS the number of jobs (default: the processors, less
-# where memory is short).
+# Configures and builds one CMake preset: scripts/build.sh PRESET [cmake options] [-- targets]
+# Without targets it builds everything. KN_BUILD_ROOT is the folder of all builds (default build), KN_JOBS the number of jobs
+# (default: the processors, less where memory is short).
 set -eu
 cd "$(dirname "$0")/.."
 . scripts/environment.sh
 preset=$1
 shift
+folder="$root/$preset"
 log="$root/$preset-configure.log"
+mark="$folder/made-by-kiln-build"
 
-# A file that claims to come from the future, as copies between machines do, would make Ninja configure forever.
+options=""
+while [ $# -gt 0 ] && [ "$1" != "--" ]; do
+    options="$options $1"
+    shift
+done
+[ $# -eq 0 ] || shift
+
+# Ninja configures for ever when a CMake file claims to come from the future, as copies between machines do. Such a build
+# does without looking whether it must be configured again: this script has just done so.
 now=$(mktemp)
-find . \( -name .git -o -path "./$root" \) -prune -o -type f -newer "$now" -exec touch {} +
+newer=$(find CMakeLists.txt CMakePresets.json cmake tests/CMakeLists.txt tests/fuzz/CMakeLists.txt -newer "$now")
 rm -f "$now"
+suppress=OFF
+[ -z "$newer" ] || suppress=ON
 
-configure() { cmake --preset "$preset" -B "$root/$preset" "$@" >"$log" 2>&1; }
-if ! configure "$@"; then
+if [ ! -e "$folder" ]; then mkdir -p "$folder" && : >"$mark"; fi
+# shellcheck disable=SC2086
+configure() {
+    cmake --preset "$preset" -B "$folder" -DCMAKE_SUPPRESS_REGENERATION=$suppress $options >"$log" 2>&1
+}
+if ! configure; then
     # A folder that was built elsewhere or by another generator cannot be used again.
-    rm -rf "${root:?}/$preset"
-    if ! configure "$@"; then
+    if [ -e "$mark" ]; then
+        rm -rf "${folder:?}"
+        mkdir -p "$folder" && : >"$mark"
+        configure && failed=no || failed=yes
+    else
+        failed=yes
+        echo "build: $folder was not made by this script; remove it, or set KN_BUILD_ROOT to another folder" >>"$log"
+    fi
+    if [ "$failed" = yes ]; then
         cat "$log"
         echo "build: configuring preset $preset failed" >&2
         exit 1
@@ -27,4 +50,4 @@ fi
 quiet=--quiet
 if [ -t 1 ]; then quiet=""; fi
 # shellcheck disable=SC2086
-cmake --build "$root/$preset" -j "$jobs" -- $quiet
+cmake --build "$folder" -j "$jobs" ${1:+--target "$@"} -- $quiet

@@ -26,7 +26,7 @@ def _compile_and_run(source, build):
         link = [path, "-L", build, "-Wl,-rpath," + os.path.abspath(build), "-lkiln", "-lm", "-o", program]
         command = ["gcc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-I", include] + link
         for step in (command, [program]):
-            done = subprocess.run(step, capture_output=True, text=True, timeout=120)
+            done = subprocess.run(step, capture_output=True, text=True)
             if done.returncode != 0:
                 return [(done.stdout + done.stderr).strip()]
     return []

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Installs a build into a temporary prefix and builds a tiny program against it in every way a user may:
-# find_package with the shared and the static library, pkg-config with both.
+# find_package with the shared and the static library, pkg-config with both. The README's recipe for a prefix is run as it is
+# written there, less 'make build', with the README's own first program.
 set -eu
 build=$(realpath "$1")
 work=$(mktemp -d)
@@ -50,5 +51,25 @@ for program in "$work/built/with_shared" "$work/built/with_static" "$work/pc_sha
 done
 if [ -x "$build/kiln" ] && [ ! -x "$prefix/bin/kiln" ]; then
     echo "the kiln command was not installed"
+    exit 1
+fi
+
+# Each block of the README between lines of three backticks that holds a text: readme_block TEXT
+readme_block() {
+    awk -v text="$1" '/^```/ { if (inside && index(block, text)) { printf "%s", block; exit } inside = !inside; block = ""; next }
+        inside { block = block $0 "\n" }' README.md
+}
+mkdir "$work/home" "$work/first"
+readme_block '#include <kn.h>' >"$work/first/first.c"
+readme_block 'cmake --install' | grep -v '^make build' | sed "s|build/release|$build|" >"$work/first/recipe.sh"
+grep -q pkg-config "$work/first/recipe.sh" || { echo "README.md has no recipe for a prefix" && exit 1; }
+if ! (cd "$work/first" && env -u PKG_CONFIG_PATH HOME="$work/home" sh -eu recipe.sh) >"$work/log" 2>&1; then
+    cat "$work/log"
+    echo "the README's recipe for a prefix fails"
+    exit 1
+fi
+grep -q 'f32\[1, 3\]' "$work/log" || { cat "$work/log" && echo "the README's first program prints something else" && exit 1; }
+if nm "$work/built/with_static" | grep -q kni_cpu_conv; then
+    echo "kiln::static does not collect sections: a program holds ops that it does not call"
     exit 1
 fi
