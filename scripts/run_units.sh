@@ -4,15 +4,32 @@
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
+# idle_seconds NAME: what a test takes on an idle machine, 15 where the list has no line for it.
+idle_seconds() {
+    awk -v name="$1" '$1 == name { found = $2 } END { print found ? found : 15 }' tests/support/idle_seconds.txt
+}
+
+# unlisted_skips OUTPUT: the skips of a test that tests/support/skips.txt gives no reason for.
+unlisted_skips() {
+    sed -n 's/^skipped: //p' "$1" | while read -r skip; do
+        grep -v '^#' tests/support/skips.txt | sed 's/ *|.*//' | {
+            while read -r known; do
+                case "$skip" in "$known"*) exit 0 ;; esac
+            done
+            echo "$skip"
+        }
+    done
+}
+
 # run_units.sh --one FOLDER PROGRAM: runs one program; its report goes to FOLDER/NAME, in one piece.
 if [ "$1" = "--one" ]; then
     name=$(basename "$3")
     output=$2/$name.output
     status=0
     start=$(date +%s)
-    timeout "${KN_TEST_TIMEOUT:-600}" "$3" >"$output" 2>&1 </dev/null || status=$?
+    scripts/run_limited.py "$(idle_seconds "$name")" "$3" >"$output" 2>&1 </dev/null || status=$?
     seconds=$(($(date +%s) - start))
-    line=$(grep -E '^[0-9]+ passed, [0-9]+ failed$' "$output" | tail -n 1)
+    line=$(grep -E '^[0-9]+ passed, [0-9]+ failed(, [0-9]+ skipped)?$' "$output" | tail -n 1)
     good=0
     bad=1
     if [ -n "$line" ]; then
@@ -20,11 +37,17 @@ if [ "$1" = "--one" ]; then
         bad=${line#*passed, }
         bad=${bad%% failed*}
         if [ "$status" -ne 0 ] && [ "$bad" -eq 0 ]; then bad=1; fi
-    else
+    elif [ "$status" -ne 124 ]; then
         echo "FAIL $name: ended with status $status and reported no result" >>"$output"
     fi
+    skips=$(unlisted_skips "$output")
+    if [ -n "$skips" ]; then
+        bad=$((bad + 1))
+        echo "FAIL $name: skipped without a reason in tests/support/skips.txt: $skips" >>"$output"
+    fi
+    skipped=$(grep -c '^skipped: ' "$output")
     if [ "$bad" -eq 0 ]; then : >"$output"; fi
-    echo "$name: $good passed, $bad failed (status $status, $seconds s)" >>"$output"
+    echo "$name: $good passed, $bad failed, $skipped skipped (status $status, $seconds s)" >>"$output"
     mv "$output" "$2/$name"
     exit 0
 fi
@@ -48,7 +71,10 @@ for program in $wanted; do
     cat "$reports/$name" 2>/dev/null || echo "$name: 0 passed, 1 failed (it never ended)"
 done >"$reports/all"
 cat "$reports/all"
-sums=$(sed -n 's/^[A-Za-z_0-9]*: \([0-9]*\) passed, \([0-9]*\) failed (.*/\1 \2/p' "$reports/all" |
-    awk '{ p += $1; f += $2 } END { printf "%d %d", p, f }')
-echo "${sums% *} passed, ${sums#* } failed"
-[ "${sums#* }" -eq 0 ]
+sums=$(sed -n 's/^[A-Za-z_0-9]*: \([0-9]*\) passed, \([0-9]*\) failed, \([0-9]*\) skipped (.*/\1 \2 \3/p' "$reports/all" |
+    awk '{ p += $1; f += $2; s += $3 } END { printf "%d %d %d", p, f, s }')
+# shellcheck disable=SC2086
+set -- $sums
+if [ "$3" -gt 0 ]; then echo "$3 skips, each listed in tests/support/skips.txt"; fi
+echo "$1 passed, $2 failed"
+[ "$2" -eq 0 ]

@@ -58,12 +58,12 @@ link_cortex_m() {
         "$1" tests/smoke/cortex_m/startup.c tests/smoke/cortex_m/semihosting.c $(library cortex-m) -o "$2"
 }
 
-run_arm64() { timeout 120 qemu-aarch64 "$1"; }
+run_arm64() { scripts/run_limited.py 6 qemu-aarch64 "$1"; }
 run_wasm() {
-    timeout 120 node --no-warnings --experimental-wasi-unstable-preview1 tests/smoke/run_wasm.mjs "$1"
+    scripts/run_limited.py 6 node --no-warnings --experimental-wasi-unstable-preview1 tests/smoke/run_wasm.mjs "$1"
 }
 run_cortex_m() {
-    timeout 120 qemu-system-arm -M mps2-an386 -nographic -monitor none -serial none \
+    scripts/run_limited.py 6 qemu-system-arm -M mps2-an386 -nographic -monitor none -serial none \
         -semihosting-config enable=on,target=native -kernel "$1" </dev/null 2>&1
 }
 

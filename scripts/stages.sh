@@ -38,7 +38,7 @@ stage_execute() {
     shift
     execute_start=$(date +%s)
     execute_status=0
-    timeout "${KN_STAGE_TIMEOUT:-3600}" "$@" >"$execute_log" 2>&1 </dev/null || execute_status=$?
+    scripts/run_limited.py "${KN_STAGE_IDLE:-600}" "$@" >"$execute_log" 2>&1 </dev/null || execute_status=$?
     echo "$execute_status $(($(date +%s) - execute_start))" >"$execute_log.end"
 }
 

@@ -5,7 +5,7 @@
 set -u
 cd "$(dirname "$0")/.." || exit 1
 . scripts/stages.sh
-export KN_STAGE_TIMEOUT="${KN_STAGE_TIMEOUT:-10800}"
+export KN_STAGE_IDLE="${KN_STAGE_IDLE:-1800}"
 describe_machine
 set -- ${KN_FILTER:+--filter "$KN_FILTER"}
 

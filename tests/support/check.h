@@ -1,4 +1,4 @@
-/* The harness of the unit tests: CHECK counts, check_report prints the closing line. */
+/* The harness of the unit tests: CHECK counts, check_skip counts what cannot run here, check_report prints the closing line. */
 #ifndef CHECK_H
 #define CHECK_H
 
@@ -16,7 +16,14 @@
 #define UNDER_MEMORY_SANITIZER 0
 #endif
 
-static int check_passed, check_failed;
+static int check_passed, check_failed, check_skipped;
+
+/* Says what cannot be tested here. A skip that tests/support/skips.txt does not list with its reason fails the run. */
+static inline void check_skip(const char *what)
+{
+    check_skipped++;
+    printf("skipped: %s\n", what);
+}
 
 #define CHECK(condition) check_that((condition) != 0, #condition, __FILE__, __LINE__)
 
@@ -83,7 +90,10 @@ static inline bool check_values(kn_tensor t, const double *want, int n, double t
 
 static inline int check_report(void)
 {
-    printf("%d passed, %d failed\n", check_passed, check_failed);
+    if (check_skipped)
+        printf("%d passed, %d failed, %d skipped\n", check_passed, check_failed, check_skipped);
+    else
+        printf("%d passed, %d failed\n", check_passed, check_failed);
     return check_failed != 0;
 }
 

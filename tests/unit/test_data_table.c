@@ -210,7 +210,7 @@ static void test_sqlite(void)
     kn_table_args a = {.columns = columns, .n_columns = 3};
     kn_dataset d = kn_dataset_sqlite(file, "SELECT * FROM people ORDER BY age DESC", &a);
     if (!d && strstr(kn_last_error(), "libsqlite3")) {
-        printf("skipped: %s\n", kn_last_error());
+        check_skip("no libsqlite3");
         return;
     }
     kn_sample s;
@@ -236,7 +236,7 @@ static void test_sqlite_samples(void)
     kn_dataset fake = kn_dataset_fake(5, fields, 3, 1);
     kn_status status = kn_dataset_write_sqlite(fake, path, "odd \"name");
     if (status == KN_ERROR_UNSUPPORTED) {
-        printf("skipped: %s\n", kn_last_error());
+        check_skip("no libsqlite3");
         kn_dataset_free(fake);
         return;
     }
@@ -268,7 +268,7 @@ int main(void)
     test_numbers();
     test_json_lines();
     if (UNDER_MEMORY_SANITIZER) {
-        printf("skipped under MemorySanitizer: SQLite\n");
+        check_skip("MemorySanitizer: SQLite");
     } else {
         test_sqlite();
         test_sqlite_samples();

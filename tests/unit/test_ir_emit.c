@@ -319,9 +319,9 @@ int main(void)
     c_compiler = getenv("CC") ? getenv("CC") : "cc";
     bool has_c = system("cc --version >/dev/null 2>&1") == 0, has_opencl = opencl_open(),
          has_cuda = cuda_open();
-    if (!has_c) printf("skipped: no C compiler\n");
-    if (!has_opencl) printf("skipped: no OpenCL device\n");
-    if (!has_cuda) printf("%s\n", nvrtc_absent);
+    if (!has_c) check_skip("no C compiler");
+    if (!has_opencl) check_skip("no OpenCL device");
+    if (!has_cuda) check_skip(nvrtc_absent);
     for (int i = 0; i < SAMPLES; i++) run_everywhere(&samples[i], has_c, has_opencl, has_cuda);
     if (has_cuda) printf("NVRTC compiled %d golden kernels\n", (int)SAMPLES);
     return check_report();

@@ -371,17 +371,17 @@ int main(int count, char **arguments)
         if (system(probe) == 0)
             run_all(&c_engine, true);
         else
-            printf("no %s: C texts are not compiled by it\n", c_compiler);
+            check_skip("no C compiler");
     }
     if (opencl_open())
         run_all(&opencl_engine, true);
     else
-        printf("no OpenCL device: OpenCL texts are not run\n");
+        check_skip("no OpenCL device");
     bool cuda = cuda_open();
     if (cuda)
         run_all(&cuda_engine, cu_there);
     else
-        printf("%s\n", nvrtc_absent);
-    if (cuda && !cu_there) printf("no CUDA device: CUDA texts are compiled, not run\n");
+        check_skip(nvrtc_absent);
+    if (cuda && !cu_there) check_skip("no CUDA device");
     return check_report();
 }

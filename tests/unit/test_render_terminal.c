@@ -315,7 +315,7 @@ static void pipes(void)
 int main(void)
 {
     if (UNDER_MEMORY_SANITIZER) {
-        printf("skipped under MemorySanitizer: ncurses\n");
+        check_skip("MemorySanitizer: ncurses");
         pipes();
         return check_report();
     }
