@@ -1,4 +1,5 @@
-/* Folders of classes: FOLDER/class/file, with classes and files in sorted order whatever the file system gives. */
+/* Names of files in the folder of a data set, and folders of classes: FOLDER/class/file, with classes and files in sorted order whatever the file system gives. */
+#define _GNU_SOURCE
 #include "data/data_internal.h"
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,46 @@ bool kni_path_has_ending(const char *path, const char *const *endings)
         if (i == m) return true;
     }
     return false;
+}
+
+static bool has_parent_part(const char *name)
+{
+    while (*name) {
+        size_t length = strcspn(name, "/");
+        if (length == 2 && !memcmp(name, "..", 2)) return true;
+        name += length + (name[length] == '/');
+    }
+    return false;
+}
+
+/* Whether the file that a name leads to lies below the folder; one that is not there yet is told of when it is read. */
+static bool is_linked_out(const char *folder, const char *name)
+{
+    bool out = false;
+#ifndef __wasi__
+    char *path = kni_path_join(folder, name), *real = path ? realpath(path, NULL) : NULL;
+    char *root = real ? realpath(folder, NULL) : NULL;
+    size_t length = root ? strlen(root) : 0;
+    out = root && strcmp(root, "/") != 0 && (strncmp(real, root, length) != 0 || real[length] != '/');
+    free(path);
+    free(real);
+    free(root);
+#else
+    (void)folder, (void)name;
+#endif
+    return out;
+}
+
+kn_status kni_path_check_inside(const char *folder, const char *name, const char *place)
+{
+    const char *wrong = name[0] == '/'                ? "is an absolute path"
+                        : has_parent_part(name)       ? "has a part '..'"
+                        : is_linked_out(folder, name) ? "is behind a link to another place"
+                                                      : NULL;
+    if (!wrong) return KN_OK;
+    return kni_failure(KN_ERROR_ARGUMENT,
+                       "%s: the file name '%.150s' %s; names must lead to files in '%.150s'", place, name,
+                       wrong, folder);
 }
 
 void kni_class_files_free(kni_class_files *files)

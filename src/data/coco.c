@@ -1,6 +1,7 @@
 /* Images with boxes from annotations in the JSON form of COCO. */
 #include "data/data_image.h"
 #include "support/json.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,6 +71,12 @@ static kn_status read_texts(const kni_json *list, const char *member, const char
         const kni_json *text = kni_json_member(v, member);
         if (!text || text->kind != KNI_JSON_TEXT || !text->length)
             return bad(name, v, "'file_name' or 'name' is missing");
+        if (folder) {
+            char place[300];
+            snprintf(place, sizeof place, "%.250s:%d:%d", name, (int)text->line, (int)text->column);
+            kn_status status = kni_path_check_inside(folder, text->text, place);
+            if (status) return status;
+        }
         char *path = folder ? kni_path_join(folder, text->text) : NULL;
         int64_t before = out->count;
         int64_t at = folder && !path ? -1

@@ -16,7 +16,7 @@ struct kni_csv {
     const char *name;
     char delimiter;
     bool header;      /* the next record is the header */
-    bool return_seen; /* a carriage return that may belong to a line's end */
+    bool return_seen; /* a carriage return ended the line, and a line feed may follow */
     state state;
     int32_t mark;        /* bytes of a byte order mark seen, -1 behind the beginning */
     int64_t line, begin; /* now, and where the record began */
@@ -133,7 +133,7 @@ static void end_field(kni_csv *c)
     c->state = FIELD_START;
 }
 
-/* A line feed outside quotes. A line without anything is no record. */
+/* A line feed, a carriage return or both, outside quotes. A line without anything is no record. */
 static kn_status end_line(kni_csv *c)
 {
     kn_status status = KN_OK;
@@ -175,19 +175,14 @@ static kn_status take(kni_csv *c, char x)
             kni_buffer_append(&c->text, &x, 1);
         return KN_OK;
     }
-    if (c->return_seen && x != '\n') {
+    if (x == '\n' && c->return_seen) { /* the second half of what ended the line */
         c->return_seen = false;
-        kn_status status = plain_character(c, '\r');
-        if (status != KN_OK) return status;
+        return KN_OK;
     }
-    if (x == '\n') {
-        c->return_seen = false;
+    c->return_seen = x == '\r';
+    if (x == '\n' || x == '\r') {
         c->line++;
         return end_line(c);
-    }
-    if (x == '\r') {
-        c->return_seen = true;
-        return KN_OK;
     }
     if (x == '"' && c->state == QUOTE_SEEN) {
         c->state = QUOTED;

@@ -36,7 +36,7 @@ int64_t kni_names_find(const kni_names *names, const char *text, size_t length);
 /* The same, added when it is not there; -1 without memory. */
 int64_t kni_names_add(kni_names *names, const char *text, size_t length);
 const char *kni_names_at(const kni_names *names, int64_t index);
-/* Each line that is not empty. */
+/* Each line that is not empty; lines end with a line feed, a carriage return or both. */
 bool kni_names_add_lines(kni_names *names, const char *text, size_t length);
 bool kni_names_copy(kni_names *to, const kni_names *from);
 
@@ -62,6 +62,9 @@ typedef struct kni_class_rules {
 kn_status kni_class_files_read(kni_class_files *files, const char *folder, const kni_class_rules *rules);
 void kni_class_files_free(kni_class_files *files);
 int64_t kni_class_files_label(const kni_class_files *files, int64_t index);
+/* Refuses a name out of a file of labels that leads out of the folder: an absolute one, one with a part "..", or one behind a
+   link to elsewhere. place: the file of labels, for the message. */
+kn_status kni_path_check_inside(const char *folder, const char *name, const char *place);
 bool kni_path_has_ending(const char *path, const char *const *endings);
 extern const char *const kni_image_endings[];
 
@@ -72,9 +75,9 @@ kn_status kni_collate_pad(const kn_sample *samples, int64_t n, const kn_loader_a
 
 /* ---- parsers over memory; names are for messages */
 
-/* Inflates gzip data; a failure names the file. */
 /* zlib's format (not gzip's), which must give exactly `size` bytes. */
 kn_status kni_inflate(const void *data, size_t bytes, const char *name, uint8_t *out, size_t size);
+/* Inflates gzip data, to at most 16 MB and 32 times its size. */
 kn_status kni_gunzip(const void *data, size_t bytes, const char *name, kni_buffer *out);
 bool kni_is_gzip(const void *data, size_t bytes);
 kn_tensor kni_idx_decode(const void *data, size_t bytes, const char *name);

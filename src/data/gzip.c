@@ -7,12 +7,20 @@ bool kni_is_gzip(const void *data, size_t bytes) { return bytes >= 2 && !memcmp(
 
 #ifdef KNI_WITH_ZLIB
 
-/* Inflates until the input ends; a file may hold several members one after the other. What comes out is bounded by what went in
-   (zlib expands to at most 1032 times), so a hostile file cannot ask for more memory than that. */
-static kn_status inflate_all(z_stream *z, const char *name, kni_buffer *out)
+/* Data sets shrink to a third or a tenth; a small file of zeros that becomes gigabytes is none. */
+enum { FREE_BYTES = 1 << 24, LARGEST_RATIO = 32 };
+
+/* Inflates until the input ends; a file may hold several members one after the other. */
+static kn_status inflate_all(z_stream *z, size_t limit, const char *name, kni_buffer *out)
 {
     enum { PIECE = 1 << 18 };
     for (;;) {
+        if (out->length > limit)
+            return kni_failure(
+                KN_ERROR_IO,
+                "%s: its gzip data inflates to more than 16 MB and %d times its size; if that is "
+                "meant, gunzip the file first",
+                name, LARGEST_RATIO);
         if (!kni_buffer_reserve(out, PIECE)) return kni_failure_memory("kni_gunzip");
         z->next_out = (Bytef *)(out->data + out->length);
         z->avail_out = PIECE;
@@ -42,7 +50,7 @@ kn_status kni_gunzip(const void *data, size_t bytes, const char *name, kni_buffe
     z.avail_in = (uInt)bytes;
     kn_status status = kni_zlib_begin(&z, 16 + MAX_WBITS);
     if (status) return status;
-    status = inflate_all(&z, name, out);
+    status = inflate_all(&z, FREE_BYTES + LARGEST_RATIO * bytes, name, out);
     kni_zlib_end(&z);
     return status;
 }

@@ -5,7 +5,10 @@
 #include <string.h>
 
 enum {
-    MOST_PIXELS = 1 << 28,
+    MAX_PIXELS = 1 << 28,
+    /* A plain drawing has some hundred pixels in a byte; a small file above that and this size is made to fill memory. */
+    FREE_PIXELS = 1 << 24,
+    PIXELS_PER_BYTE = 512,
     /* A block of 64 pixels needs some bits even when nothing is in it; progressive files less. */
     JPEG_EXPANSION = 4096
 };
@@ -19,10 +22,16 @@ void kni_image_free(kni_image *image)
 kn_status kni_image_allocate(kni_image *image, size_t bytes, int64_t expansion, const char *name)
 {
     int64_t h = image->height, w = image->width;
-    if (h < 1 || w < 1 || h > MOST_PIXELS / w || h * w / expansion > (int64_t)bytes)
+    if (h < 1 || w < 1 || h > MAX_PIXELS / w || h * w / expansion > (int64_t)bytes)
         return kni_failure(KN_ERROR_ARGUMENT,
                            "%s: a size of %lld x %lld is not possible in a file of %llu bytes", name,
                            (long long)w, (long long)h, (unsigned long long)bytes);
+    if (h * w > FREE_PIXELS && (h * w - FREE_PIXELS) / PIXELS_PER_BYTE > (int64_t)bytes)
+        return kni_failure(
+            KN_ERROR_ARGUMENT,
+            "%s: %lld x %lld pixels in a file of %llu bytes are refused: that is more than %d and "
+            "%d for each byte",
+            name, (long long)w, (long long)h, (unsigned long long)bytes, FREE_PIXELS, PIXELS_PER_BYTE);
     /* Zeros are the background of transparent pixels. */
     image->pixels = calloc((size_t)(h * w), (size_t)image->channels);
     return image->pixels ? KN_OK : kni_failure_memory("kn_image_read");

@@ -91,6 +91,8 @@ static void add_mark(images *s, int64_t label) { kni_buffer_append(&s->marks, &l
 /* The row of a file is complete: its path and where its marks end. */
 static kn_status end_row(images *s, const char *folder, const char *file, const char *labels)
 {
+    kn_status inside = kni_path_check_inside(folder, file, labels);
+    if (inside) return inside;
     char *path = kni_path_join(folder, file);
     int64_t before = s->files.paths.count,
             at = path ? kni_names_add(&s->files.paths, path, strlen(path)) : -1;
@@ -133,7 +135,7 @@ static kn_dataset open_csv_labels(const char *labels, int32_t *columns)
     if (kni_file_read(labels, 0, &head) != KN_OK) return NULL;
     *columns = 1;
     bool quoted = false; /* a doubled quote opens what it closed */
-    for (size_t i = 0; i < head.length && (quoted || head.data[i] != '\n'); i++) {
+    for (size_t i = 0; i < head.length && (quoted || (head.data[i] != '\n' && head.data[i] != '\r')); i++) {
         if (head.data[i] == '"') quoted = !quoted;
         *columns += !quoted && head.data[i] == ',';
     }

@@ -92,12 +92,9 @@ bool kni_names_copy(kni_names *to, const kni_names *from)
 
 bool kni_names_add_lines(kni_names *names, const char *text, size_t length)
 {
-    for (size_t at = 0; at < length;) {
-        const char *end = memchr(text + at, '\n', length - at);
-        size_t n = end ? (size_t)(end - text) - at : length - at, shown = n;
-        if (shown && text[at + shown - 1] == '\r') shown--;
-        if (shown && kni_names_add(names, text + at, shown) < 0) return false;
-        at += n + 1;
+    for (size_t at = 0, end; at < length; at = end + 1) {
+        for (end = at; end < length && text[end] != '\n' && text[end] != '\r';) end++;
+        if (end > at && kni_names_add(names, text + at, end - at) < 0) return false;
     }
     return true;
 }

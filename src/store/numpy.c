@@ -269,8 +269,8 @@ static kn_status read_texts(kn_store store, int64_t entry)
 
 kn_status kni_npz_read(kn_store store)
 {
-    if (!store->zip && !(store->zip = kni_zip_open(store->source))) return KN_ERROR_IO;
-    kn_status status = KN_OK;
+    kn_status status = kni_zip_open_store(store);
+    if (status) return status;
     for (int64_t i = 0; i < store->zip->count && !status; i++) {
         const kni_zip_entry *e = &store->zip->entries[i];
         size_t length = strlen(e->name);

@@ -87,8 +87,8 @@ static kn_status run_pickle(kn_store store, int64_t entry, zip_form *form)
 /* Sets foreign for an archive that is not PyTorch's. */
 kn_status kni_pytorch_zip_read(kn_store store)
 {
-    store->zip = kni_zip_open(store->source);
-    if (!store->zip) return KN_ERROR_IO;
+    kn_status status = kni_zip_open_store(store);
+    if (status) return status;
     int64_t entry = find_pickle(store->zip);
     store->foreign = entry < 0;
     if (store->foreign) return KN_ERROR_UNSUPPORTED;

@@ -112,6 +112,13 @@ static int64_t last_element(const kni_store_item *item)
     return last;
 }
 
+uint64_t kni_store_free_bytes(const kni_source *source)
+{
+    uint64_t shared =
+        source->bytes < UINT64_MAX / 2 / SHARED_TIMES ? source->bytes * SHARED_TIMES : UINT64_MAX / 2;
+    return FREE_BYTES + shared;
+}
+
 static kn_status check_total(kn_store store, const kni_store_item *item, uint64_t wanted)
 {
     uint64_t held = store->source->bytes;
@@ -121,7 +128,7 @@ static kn_status check_total(kn_store store, const kni_store_item *item, uint64_
                               "kn_store_args to read it",
                               item->name, (unsigned long long)item->span, (unsigned long long)wanted);
     store->described = wanted > INT64_MAX - store->described ? INT64_MAX : store->described + wanted;
-    if (store->described > FREE_BYTES && (store->described - FREE_BYTES) / SHARED_TIMES > held)
+    if (store->described > kni_store_free_bytes(store->source))
         return kni_source_bad(
             store->source,
             "the tensors up to '%s' have %llu bytes, more than %d times the %llu of the file; name a limit "

@@ -110,6 +110,8 @@ kni_store_item *kni_store_add(kn_store store, const char *name, size_t length);
 kn_status kni_store_add_text(kn_store store, const char *name, const char *text, size_t length);
 /* Checks that the item's elements lie in its span and are no more than the file justifies. */
 kn_status kni_store_check_item(kn_store store, const kni_store_item *item);
+/* Bytes that all tensors of a file may have together without a limit being named. */
+uint64_t kni_store_free_bytes(const kni_source *source);
 void kni_store_contiguous(kni_store_item *item);
 /* Elements of a shape, -1 past 2^63 bytes of the given size. */
 int64_t kni_store_elements(const kn_shape *shape, int32_t size);

@@ -15,7 +15,8 @@ enum {
     LONGEST_COMMENT = 65535,
     STORED = 0,
     DEFLATED = 8,
-    PIECE = 1 << 18, /* read at once for a checksum */
+    PIECE = 1 << 18,          /* read at once for a checksum */
+    LARGEST_HEADER = 1 << 21, /* of an array, besides its elements */
     /* What deflate can make of one byte at most. */
     LARGEST_RATIO = 1032
 };
@@ -199,6 +200,37 @@ kni_zip *kni_zip_open(const kni_source *source)
     if (!read_entries(zip, source, &d)) return zip;
     kni_zip_free(zip);
     return NULL;
+}
+
+/* The rule is the one for tensors (kni_store_check_item), met early: finding out what is in an entry inflates all of it. */
+static kn_status check_packed(kn_store store)
+{
+    const kni_zip *zip = store->zip;
+    uint64_t total = 0, allowed = kni_store_free_bytes(store->source);
+    if (store->limit > 0) allowed = (uint64_t)store->limit + LARGEST_HEADER;
+    for (int64_t i = 0; i < zip->count; i++) {
+        const kni_zip_entry *e = &zip->entries[i];
+        if (e->method == STORED) continue;
+        total = e->bytes > UINT64_MAX - total ? UINT64_MAX : total + e->bytes;
+        if (store->limit > 0 && e->bytes > allowed)
+            return kni_source_bad(store->source,
+                                  "entry '%s' inflates to %llu bytes, more than the limit of %lld", e->name,
+                                  (unsigned long long)e->bytes, (long long)store->limit);
+        if (store->limit <= 0 && total > allowed)
+            return kni_source_bad(
+                store->source,
+                "the entries up to '%s' inflate to %llu bytes, more than 32 times the %llu of "
+                "the file; name a limit in kn_store_args to read them",
+                e->name, (unsigned long long)total, (unsigned long long)store->source->bytes);
+    }
+    return KN_OK;
+}
+
+kn_status kni_zip_open_store(kn_store store)
+{
+    if (store->zip) return KN_OK;
+    store->zip = kni_zip_open(store->source);
+    return store->zip ? check_packed(store) : KN_ERROR_IO;
 }
 
 void kni_zip_free(kni_zip *zip)

@@ -1,8 +1,10 @@
 /* Sources of data: images, masks, boxes, idx, CIFAR, texts and sounds; and what broken files are answered with. */
-#define _POSIX_C_SOURCE 200809L
+#define _GNU_SOURCE
 #include "support/check.h"
+#include "support/checksum.h"
 #include <kn/data.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char *scratch = "test_data_source.tmp";
@@ -197,6 +199,87 @@ static void test_raw_masks(void)
     kn_drop(grey);
 }
 
+/* Names out of files of labels must stay in the folder. */
+static void test_paths_stay_inside(void)
+{
+    static const struct {
+        const char *name, *words;
+    } names[] = {{"../people.csv", "has a part '..'"},
+                 {"cat/../../people.csv", "has a part '..'"},
+                 {"cat/..", "has a part '..'"},
+                 {"/etc/passwd", "is an absolute path"},
+                 {"link/people.csv", "is behind a link"},
+                 {"..x/a..b/...png", NULL},
+                 {"cat/a.png", NULL},
+                 {"inner/a.png", NULL}};
+    char folder[] = "/tmp/kiln-data-XXXXXX", path[200], text[300], here[200];
+    if (!CHECK(mkdtemp(folder) != NULL && getcwd(here, sizeof here))) return;
+    snprintf(path, sizeof path, "%s/cat", folder);
+    CHECK(mkdir(path, 0700) == 0);
+    snprintf(text, sizeof text, "%s/tests/data", here);
+    snprintf(path, sizeof path, "%s/link", folder);
+    CHECK(symlink(text, path) == 0);
+    snprintf(path, sizeof path, "%s/inner", folder);
+    CHECK(symlink("cat", path) == 0);
+    snprintf(path, sizeof path, "%s/cat/a.png", folder);
+    FILE *file = fopen(path, "w");
+    CHECK(file && fclose(file) == 0);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        for (int kind = 0; kind < 3; kind++) {
+            static const char *const forms[] = {
+                "{\"images\": [{\"id\": 1, \"file_name\": \"%s\"}], \"categories\": [], \"annotations\": []}",
+                "file,a\n%s,1\n", "{\"file\": \"%s\", \"labels\": [\"a\"]}\n"};
+            static const char *const files[] = {"names.json", "names.csv", "names.jsonl"};
+            scratch = files[kind];
+            int n = snprintf(text, sizeof text, forms[kind], names[i].name);
+            CHECK(write_scratch(text, (size_t)n));
+            kn_dataset d = kind ? kn_dataset_image_labels(folder, scratch, NULL)
+                                : kn_dataset_coco(folder, scratch, NULL);
+            if (names[i].words)
+                CHECK_REFUSED(d, names[i].words);
+            else {
+                if (!CHECK(d != NULL)) printf("  %s: %s\n", names[i].name, kn_last_error());
+                kn_dataset_free(d);
+            }
+            unlink(scratch);
+        }
+    scratch = "test_data_source.tmp";
+    snprintf(text, sizeof text, "rm -rf '%s'", folder);
+    CHECK(system(text) == 0);
+}
+
+static void big_endian(uint8_t *p, uint32_t value)
+{
+    for (int i = 0; i < 4; i++) p[i] = (uint8_t)(value >> (24 - 8 * i));
+}
+
+/* 256 million pixels in 40 KB are possible by the format, and refused before there is memory for them. */
+static void test_image_bomb(void)
+{
+    static uint8_t file[40000] = {0x89, 'P', 'N', 'G', 13, 10, 26, 10, 0, 0, 0, 13, 'I', 'H', 'D', 'R'};
+    big_endian(file + 16, 16000);
+    big_endian(file + 20, 16000);
+    file[24] = 8;
+    big_endian(file + 29, kni_crc32(0, file + 12, 17));
+    big_endian(file + 33, sizeof file - 45);
+    memcpy(file + 37, "IDAT", 4);
+    CHECK_POISON(kn_image_decode(file, sizeof file, "bomb.png", NULL),
+                 "16000 x 16000 pixels in a file of 40000");
+}
+
+/* Twenty megabytes of zeros in twenty kilobytes: the packed bytes of an archive with a header of gzip around them. */
+static void test_gzip_bomb(void)
+{
+    static uint8_t zip[1 << 16], file[1 << 16] = {0x1f, 0x8b, 8};
+    size_t n = read_file("tests/store/files/numpy_zeros.npz", zip, sizeof zip);
+    size_t packed = n < 100 ? 0 : zip[18] | (size_t)zip[19] << 8 | (size_t)zip[20] << 16;
+    size_t at = 30 + (size_t)(zip[26] | zip[27] << 8) + (size_t)(zip[28] | zip[29] << 8);
+    if (packed > n) packed = n - at - 100; /* the size is in an extra field: its end does not matter here */
+    memcpy(file + 10, zip + at, packed);
+    CHECK(write_scratch(file, 10 + packed + 8));
+    CHECK_POISON(kn_idx_read(scratch), "inflates to more than 16 MB and 32 times its size");
+}
+
 static void test_coco(void)
 {
     kn_dataset d = kn_dataset_coco("tests/data/images", "tests/data/coco.json",
@@ -374,6 +457,9 @@ static void test_all_images(void)
 int main(void)
 {
     test_all_images();
+    test_paths_stay_inside();
+    test_image_bomb();
+    test_gzip_bomb();
     test_idx();
     test_mnist();
     test_cifar();

@@ -72,6 +72,30 @@ static void test_csv(void)
     kn_dataset_free(d);
 }
 
+/* Lines end with a line feed, a carriage return or both; inside quotes all of them are text. */
+static void test_csv_line_ends(void)
+{
+    static const char *const ends[] = {"\n", "\r", "\r\n"};
+    const kn_column columns[] = {{.name = "a"}, {.name = "b", .kind = KN_COLUMN_CATEGORY}};
+    const kn_table_args args = {.columns = columns, .n_columns = 2};
+    for (int i = 0; i < 3; i++)
+        for (int last = 0; last < 2; last++) {
+            char text[200];
+            const char *e = ends[i];
+            int n = snprintf(text, sizeof text, "a,b%s1,\"x%sy\"%s%s3,z%s", e, e, e, e, last ? e : "");
+            kn_dataset d = kn_dataset_csv(file_of(text, (size_t)n), &args);
+            kn_sample s;
+            char want[8];
+            snprintf(want, sizeof want, "x%sy", e);
+            if (!CHECK(kn_dataset_length(d) == 2)) printf("  %d %d: %s\n", i, last, kn_last_error());
+            CHECK(kn_table_category_count(d, 1) == 2 && !strcmp(kn_table_category(d, 1, 0), want));
+            CHECK(kn_dataset_get(d, 1, &s) == KN_OK && kn_item(s.fields[0]) == 3);
+            kn_sample_drop(&s);
+            kn_dataset_free(d);
+        }
+    CHECK_REFUSED(kn_dataset_csv(FILE_OF("a,b\r1,2\r3"), &args), "test_data_table.tmp:3: 1 fields");
+}
+
 static void test_csv_vectors(void)
 {
     kn_dataset d = kn_dataset_csv(FILE_OF("\xef\xbb\xbf"
@@ -263,6 +287,7 @@ static void test_sqlite_samples(void)
 int main(void)
 {
     test_csv();
+    test_csv_line_ends();
     test_csv_vectors();
     test_csv_errors();
     test_numbers();

@@ -342,6 +342,43 @@ static void test_compressed_memory(void)
     kn_store_close(store);
 }
 
+/* An archive whose entry claims a gigabyte out of one megabyte is refused by that claim: nothing of it is inflated, or the bytes,
+   which are none of deflate, would be what fails. */
+static void test_bombs(void)
+{
+    static const struct {
+        const char *entry;
+        int64_t limit;
+        const char *words;
+    } bombs[] = {{"a.npy", 0, "inflate to 1073741824 bytes, more than 32 times"},
+                 {"x/data.pkl", 0, "inflate to 1073741824 bytes, more than 32 times"},
+                 {"a.npy", 1 << 20, "inflates to 1073741824 bytes, more than the limit of 1048576"},
+                 {"a.npy", 1 << 30, "does not inflate"}};
+    enum { PACKED = 1 << 20, UNPACKED = 1 << 30 };
+    for (size_t i = 0; i < sizeof bombs / sizeof *bombs; i++) {
+        size_t name = strlen(bombs[i].entry), data = 30 + name, central = data + PACKED;
+        unsigned char *file = calloc(1, central + 46 + name + 22), *c = file + central, *end = c + 46 + name;
+        memcpy(file, "PK\3\4", 4);
+        kni_put_little(file + 26, name, 2);
+        memcpy(file + 30, bombs[i].entry, name);
+        memset(file + data, 0xff, PACKED);
+        memcpy(c, "PK\1\2", 4);
+        kni_put_little(c + 10, 8, 2);
+        kni_put_little(c + 20, PACKED, 4);
+        kni_put_little(c + 24, UNPACKED, 4);
+        kni_put_little(c + 28, name, 2);
+        memcpy(c + 46, bombs[i].entry, name);
+        memcpy(end, "PK\5\6", 4);
+        kni_put_little(end + 10, 1, 2);
+        kni_put_little(end + 12, 46 + name, 4);
+        kni_put_little(end + 16, central, 4);
+        CHECK(
+            !kn_store_open_memory(file, central + 46 + name + 22, &(kn_store_args){.limit = bombs[i].limit}));
+        if (!CHECK(strstr(kn_last_error(), bombs[i].words) != NULL)) printf("  %s\n", kn_last_error());
+        free(file);
+    }
+}
+
 /* ---- writing */
 
 static void state_fill(kn_state state, double value, int64_t elements)
@@ -578,6 +615,7 @@ int main(void)
     test_checksums();
     test_told_once();
     test_compressed_memory();
+    test_bombs();
     test_full_disk();
     test_killed();
     test_two_writers();

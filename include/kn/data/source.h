@@ -64,7 +64,7 @@ typedef struct kn_table_args {
 } kn_table_args;
 #define KN_TABLE_ARGS_DEFAULTS KN_FIELDS(NULL, 0, ',', false, NULL)
 
-/* RFC 4180: quotes, doubled quotes, line breaks inside quotes; LF or CRLF. Errors look like
+/* RFC 4180: quotes, doubled quotes, line breaks inside quotes; LF, CRLF or CR alone. Errors look like
    "file.csv:12: column 'age': 'abc' is not a number". */
 KN_API kn_dataset kn_dataset_csv(const char *path, const kn_table_args *args);
 /* One JSON object in each line; columns are its members. true and false are 1 and 0. */
@@ -96,7 +96,8 @@ KN_API kn_tensor kn_image_decode(const void *data, size_t bytes, const char *nam
 /* (image, label i64): FOLDER/class/file.png; classes are the sorted subfolders. */
 KN_API kn_dataset kn_dataset_image_folder(const char *folder, const kn_image_args *args);
 /* (image, labels f32 [classes] of 0 and 1): labels is a CSV or JSON lines file. CSV: a header "file,class a,class b" and 0 or 1
-   in the cells. JSON lines: {"file": "x.png", "labels": ["a", "b"]}. Files are relative to the folder. */
+   in the cells. JSON lines: {"file": "x.png", "labels": ["a", "b"]}. Files are relative to the folder; a name that
+   leads out of it (absolute, with "..", behind a link to elsewhere) is refused, as in COCO's files. */
 KN_API kn_dataset kn_dataset_image_labels(const char *folder, const char *labels, const kn_image_args *args);
 /* (image, mask i64 [height, width]): mask files have the image's name without its ending; a mask is a PNG of 1
    to 8 bits, grey or with a palette, whose values (palette: indices) are the classes, exactly as they are in the file. A mask is resized by nearest neighbour. */
