@@ -18,15 +18,14 @@ static bool add_chunk(void)
     uint32_t n = atomic_load(&n_chunks);
     if (n == KNI_MAX_CHUNKS) return false;
     kni_tensor *chunk = kni_allocate(sizeof(kni_tensor) * KNI_CHUNK_SLOTS);
-    uint32_t capacity = (n + 1) * KNI_CHUNK_SLOTS;
+    /* It holds every slot when all are free; it doubles, so that a million tensors do not copy it a thousand times. */
     uint32_t *pool =
-        chunk ? kni_reallocate(free_pool, free_pool_capacity * sizeof *pool, capacity * sizeof *pool) : NULL;
+        chunk ? kni_grow(free_pool, &free_pool_capacity, (n + 1) * KNI_CHUNK_SLOTS, sizeof *pool) : NULL;
     if (!pool) {
         kni_free(chunk, sizeof(kni_tensor) * KNI_CHUNK_SLOTS);
         return false;
     }
     free_pool = pool;
-    free_pool_capacity = capacity;
     for (int i = 0; i < KNI_CHUNK_SLOTS; i++) {
         chunk[i].state = KNI_FREE;
         atomic_init(&chunk[i].generation, 1);

@@ -214,8 +214,8 @@ static kn_status read_state(kni_load *load, kn_state state, const char *prefix)
 static kn_status check_complete(const kni_load *load, const char *prefix)
 {
     for (int64_t i = 0; i < load->target_count; i++) {
-        bool found = false;
-        for (int64_t k = 0; k < load->target_count && !found; k++)
+        bool found = load->targets[i].offer >= 0;
+        for (int64_t k = 0; k < load->target_count && !found; k++) /* the other path of a tied one */
             found = load->targets[k].offer >= 0 &&
                     load->targets[k].param->handle.bits == load->targets[i].param->handle.bits;
         if (!found)

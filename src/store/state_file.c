@@ -58,7 +58,7 @@ kn_status kn_state_write_memory(kn_state state, void **data, size_t *bytes, kn_s
 static kn_status read_all(kn_store store, kn_tensor *tensors)
 {
     for (int64_t i = 0; i < store->count; i++) {
-        tensors[i] = kn_own(kn_store_tensor(store, i));
+        tensors[i] = kn_store_tensor(store, i); /* a temporary, which put_all gives to the state */
         if (kn_ok(tensors[i])) continue;
         kn_status status = kni_failure_of(tensors[i]);
         return status ? status : KN_ERROR_IO;
@@ -66,11 +66,13 @@ static kn_status read_all(kn_store store, kn_tensor *tensors)
     return KN_OK;
 }
 
-static kn_status put_all(kn_state state, kn_store store, const kn_tensor *tensors)
+static kn_status put_all(kn_state state, kn_store store, kn_tensor *tensors)
 {
     kn_status status = KN_OK;
-    for (int64_t i = 0; i < store->count && !status; i++)
+    for (int64_t i = 0; i < store->count && !status; i++) {
         status = kn_state_put(state, "", store->items[i].name, tensors[i]);
+        tensors[i] = KN_NONE;
+    }
     for (int64_t i = 0; i < store->text_count && !status; i++)
         if (strcmp(store->texts[i].name, KNI_STORE_VERSION_NAME) &&
             strcmp(store->texts[i].name, KNI_STORE_CHECKSUM_NAME))

@@ -16,7 +16,7 @@
 #include <string.h>
 
 #define ALGORITHM "crc32c"
-enum { DIGITS = 8, PIECE = 1 << 18, SHAPE_TEXT = KN_MAX_RANK * 20 + 1 };
+enum { DIGITS = 8, PIECE = 1 << 18 };
 
 /* ---- the parts of the header's checksum */
 
@@ -25,19 +25,21 @@ static uint32_t add_part(uint32_t crc, const char *text, size_t length)
     return kni_crc32c(kni_crc32c(crc, text, length), "", 1);
 }
 
-static uint32_t add_tensor(uint32_t crc, const char *name, const char *word, const kn_shape *shape,
-                           uint32_t data)
+/* scratch holds the parts, one after the other. */
+static uint32_t add_tensor(uint32_t crc, kni_buffer *scratch, const char *name, const char *word,
+                           const kn_shape *shape, uint32_t data)
 {
-    char sizes[SHAPE_TEXT] = "", digits[DIGITS + 1];
-    size_t at = 0;
-    for (int32_t i = 0; i < shape->rank; i++)
-        at +=
-            (size_t)snprintf(sizes + at, sizeof sizes - at, i ? ",%lld" : "%lld", (long long)shape->dims[i]);
-    snprintf(digits, sizeof digits, "%08x", (unsigned)data);
-    crc = add_part(crc, name, strlen(name));
-    crc = add_part(crc, word, strlen(word));
-    crc = add_part(crc, sizes, at);
-    return add_part(crc, digits, DIGITS);
+    kni_buffer_clear(scratch);
+    kni_buffer_append(scratch, name, strlen(name) + 1);
+    kni_buffer_append(scratch, word, strlen(word) + 1);
+    for (int32_t i = 0; i < shape->rank; i++) {
+        if (i) kni_buffer_append(scratch, ",", 1);
+        kni_buffer_decimal(scratch, shape->dims[i]);
+    }
+    kni_buffer_append(scratch, "", 1);
+    kni_buffer_hexadecimal(scratch, data);
+    kni_buffer_append(scratch, "", 1);
+    return kni_crc32c(crc, kni_buffer_string(scratch), scratch->length);
 }
 
 static int by_text(const void *a, const void *b)
@@ -89,12 +91,15 @@ static kn_status sum_of(const kni_store_writing *w, const kni_store_value *const
     kni_store_text version = {(char *)(uintptr_t)KNI_STORE_VERSION_NAME,
                               (char *)(uintptr_t)kni_store_version_text(), 0};
     version.length = strlen(version.text);
+    kni_buffer scratch = {0};
     kn_status status = add_texts(w->texts, w->text_count, &version, crc);
     for (int64_t i = 0; i < w->count && !status; i++) {
         kn_shape shape = kn_shape_of_tensor(sorted[i]->tensor);
-        *crc =
-            add_tensor(*crc, sorted[i]->name, kni_safetensors_word(sorted[i]->dtype), &shape, sorted[i]->crc);
+        *crc = add_tensor(*crc, &scratch, sorted[i]->name, kni_safetensors_word(sorted[i]->dtype), &shape,
+                          sorted[i]->crc);
+        if (scratch.failed) status = kni_failure_memory("a checksum");
     }
+    kni_buffer_free(&scratch);
     return status;
 }
 
@@ -107,8 +112,10 @@ kn_status kni_checksum_write(const kni_store_writing *w, kni_buffer *out)
     uint32_t crc = 0;
     kn_status status = sum_of(w, sorted, &crc);
     if (!status) kni_buffer_format(out, ALGORITHM " %08x", (unsigned)crc);
-    for (int64_t i = 0; i < w->count && !status; i++)
-        kni_buffer_format(out, " %08x", (unsigned)sorted[i]->crc);
+    for (int64_t i = 0; i < w->count && !status; i++) {
+        kni_buffer_append(out, " ", 1);
+        kni_buffer_hexadecimal(out, sorted[i]->crc);
+    }
     free(sorted);
     if (!status && out->failed) status = kni_failure_memory("a checksum");
     return status;
@@ -187,11 +194,14 @@ kn_status kni_checksum_check_header(kn_store store)
 {
     if (!store->has_crc) return KN_OK;
     uint32_t crc = 0;
+    kni_buffer scratch = {0};
     kn_status status = add_texts(store->texts, store->text_count, NULL, &crc);
     for (int64_t i = 0; i < store->count && !status; i++) {
         const kni_store_item *item = &store->items[store->by_name[i]];
-        crc = add_tensor(crc, item->name, item->word->word, &item->shape, item->crc);
+        crc = add_tensor(crc, &scratch, item->name, item->word->word, &item->shape, item->crc);
+        if (scratch.failed) status = kni_failure_memory("a checksum");
     }
+    kni_buffer_free(&scratch);
     if (status || crc == store->header_crc) return status;
     return mismatch(store, "the header (names, dtypes, shapes and texts) has", crc, store->header_crc);
 }

@@ -117,11 +117,18 @@ static kn_status write_entry(kni_buffer *out, const kni_store_writing *w, int64_
     kn_shape shape = kn_shape_of_tensor(value->tensor);
     kni_buffer_text(out, ",");
     kni_json_write_text(out, value->name, strlen(value->name));
-    kni_buffer_format(out, ":{\"dtype\":\"%s\",\"shape\":[", word);
-    for (int32_t k = 0; k < shape.rank; k++)
-        kni_buffer_format(out, "%s%lld", k ? "," : "", (long long)shape.dims[k]);
-    kni_buffer_format(out, "],\"data_offsets\":[%lld,%lld]}", (long long)*offset,
-                      (long long)(*offset + bytes));
+    kni_buffer_text(out, ":{\"dtype\":\"");
+    kni_buffer_text(out, word);
+    kni_buffer_text(out, "\",\"shape\":[");
+    for (int32_t k = 0; k < shape.rank; k++) {
+        if (k) kni_buffer_text(out, ",");
+        kni_buffer_decimal(out, shape.dims[k]);
+    }
+    kni_buffer_text(out, "],\"data_offsets\":[");
+    kni_buffer_decimal(out, *offset);
+    kni_buffer_text(out, ",");
+    kni_buffer_decimal(out, *offset + bytes);
+    kni_buffer_text(out, "]}");
     *offset += bytes;
     return KN_OK;
 }

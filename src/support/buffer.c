@@ -1,7 +1,6 @@
 /* The growing buffer: doubles its room, remembers a failed allocation. */
 #include "support/buffer.h"
 #include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,6 +48,24 @@ void kni_buffer_append(kni_buffer *b, const void *data, size_t bytes)
 }
 
 void kni_buffer_text(kni_buffer *b, const char *text) { kni_buffer_append(b, text, strlen(text)); }
+
+void kni_buffer_decimal(kni_buffer *b, int64_t value)
+{
+    char digits[24];
+    size_t at = sizeof digits;
+    uint64_t left = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+    do digits[--at] = (char)('0' + left % 10);
+    while (left /= 10);
+    if (value < 0) digits[--at] = '-';
+    kni_buffer_append(b, digits + at, sizeof digits - at);
+}
+
+void kni_buffer_hexadecimal(kni_buffer *b, uint32_t value)
+{
+    char digits[8];
+    for (int i = 0; i < 8; i++) digits[i] = "0123456789abcdef"[value >> (28 - 4 * i) & 15];
+    kni_buffer_append(b, digits, sizeof digits);
+}
 
 void kni_buffer_format(kni_buffer *b, const char *format, ...)
 {

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 typedef struct kni_buffer {
     char *data; /* NULL while empty */
@@ -18,6 +19,9 @@ void kni_buffer_clear(kni_buffer *b);
 bool kni_buffer_reserve(kni_buffer *b, size_t extra);
 void kni_buffer_append(kni_buffer *b, const void *data, size_t bytes);
 void kni_buffer_text(kni_buffer *b, const char *text);
+/* A whole number in decimal digits, and one as 8 hexadecimal digits: much faster than the next one. */
+void kni_buffer_decimal(kni_buffer *b, int64_t value);
+void kni_buffer_hexadecimal(kni_buffer *b, uint32_t value);
 /* As printf does. */
 void kni_buffer_format(kni_buffer *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The text, "" when empty. */
