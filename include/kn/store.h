@@ -90,9 +90,12 @@ typedef struct kn_save_args {
     const char *include, *exclude; /* patterns of paths */
     kn_dtype cast;                 /* KN_F16, KN_BF16 ...: floats are stored so; 0: as they are */
     const char *cast_exclude;      /* paths whose floats are stored as they are (norms) */
-    const kn_rename *renames;      /* applied in turn, the last one {0} */
-    const char *const *metadata;   /* name, text, name, text, NULL */
+    const kn_rename *renames; /* applied in turn, the last one {0}, to the names that PyTorch's layers have */
+    const char *const *metadata; /* name, text, name, text, NULL */
     kn_store_format format;
+    /* Paths of the module as they are. Else kn_nn_attention is written as nn.MultiheadAttention has it (in_proj_weight,
+       in_proj_bias, out_proj), so that PyTorch loads the file; kn_load understands both. */
+    bool no_adapters;
 } kn_save_args;
 #define KN_SAVE_ARGS_DEFAULTS KN_ZEROED
 KN_API KN_MUST_CHECK kn_status kn_save(kn_module module, const char *path, const kn_save_args *args);

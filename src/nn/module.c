@@ -196,7 +196,7 @@ static kn_status map_field(kni_walk *w, kn_module owner, const kn_field *field, 
     if (first)
         *param = *first;
     else if (m->status == KN_OK) {
-        kn_module_entry entry = {w->path, param, owner.type, owner.self, field, buffer, false};
+        kn_module_entry entry = {w->path, param, owner.type, owner.self, field, buffer, false, w->parent};
         kn_scope scope = kn_scope_begin();
         kn_tensor value = kn_scope_end(scope, m->fn(m->context, &entry, kn_value(*param)));
         m->status = replace(param, value, buffer, w->path);

@@ -91,6 +91,9 @@ kn_status kni_walk_module(kni_walk *w, kn_module module)
         return kni_failure(KN_ERROR_ARGUMENT, "%s: %.200s is nested too deeply; does a module hold itself?",
                            w->function, w->path);
     w->depth++;
+    const kn_module_type *around = w->type, *outer = w->parent;
+    w->type = module.type;
+    w->parent = around;
     kn_status s = w->enter ? w->enter(w, module) : KN_OK;
     for (const kn_field *f = module.type->fields; s == KN_OK && f->kind != KN_FIELD_END; f++) {
         size_t length = w->length;
@@ -106,6 +109,8 @@ kn_status kni_walk_module(kni_walk *w, kn_module module)
     }
     if (s == KN_OK && w->leave) s = w->leave(w, module);
     w->depth--;
+    w->type = around;
+    w->parent = outer;
     return s;
 }
 
@@ -168,8 +173,8 @@ static kn_status visit_field(kni_walk *w, kn_module owner, const kn_field *field
     visit *v = w->context;
     if (!holds_param(field, address)) return KN_OK;
     bool tied = kni_seen_before(&v->seen, address) != NULL;
-    kn_module_entry entry = {w->path, address, owner.type, owner.self, field, field->kind == KN_FIELD_BUFFER,
-                             tied};
+    kn_module_entry entry = {w->path, address,  owner.type, owner.self, field, field->kind == KN_FIELD_BUFFER,
+                             tied,    w->parent};
     return v->fn(v->context, &entry);
 }
 

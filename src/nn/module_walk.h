@@ -16,6 +16,8 @@ struct kni_walk {
     char path[KN_MAX_PATH];
     size_t length;
     int32_t depth;
+    const kn_module_type *type,
+        *parent; /* of the module whose fields are met now, and of the one around it */
 };
 
 kn_status kni_walk_module(kni_walk *w, kn_module module);

@@ -1,7 +1,9 @@
 /* kn_save and kn_module_save: the params of a module to a file or a state, each tied one once. */
+#define _POSIX_C_SOURCE 200809L
 #include "store/name_rules.h"
-#include "store/store_object.h"
+#include "store/save_adapters.h"
 #include "support/failure.h"
+#include <kn/nn/attention_layers.h>
 #include <kn/tensor.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,32 +14,53 @@ typedef struct saving {
     const kn_save_args *args;
     kni_name_rules rules, cast_rules;
     kni_store_writing w;
+    kni_save_source *sources; /* beside the values: where each is from */
     int64_t capacity;
     kni_buffer name;
 } saving;
+
+static kn_status make_room(saving *s)
+{
+    if (s->w.count < s->capacity) return KN_OK;
+    int64_t capacity = s->capacity ? s->capacity * 2 : 64;
+    kni_store_value *values = realloc(s->w.values, (size_t)capacity * sizeof *values);
+    if (values) s->w.values = values;
+    kni_save_source *sources = values ? realloc(s->sources, (size_t)capacity * sizeof *sources) : NULL;
+    if (!sources) return kni_failure_memory("kn_save");
+    s->sources = sources;
+    s->capacity = capacity;
+    return KN_OK;
+}
 
 static kn_status add_value(void *context, const kn_module_entry *entry)
 {
     saving *s = context;
     if (entry->tied || !kni_name_rules_take(&s->rules, entry->path)) return KN_OK;
-    if (s->w.count == s->capacity) {
-        int64_t capacity = s->capacity ? s->capacity * 2 : 64;
-        kni_store_value *bigger = realloc(s->w.values, (size_t)capacity * sizeof *bigger);
-        if (!bigger) return kni_failure_memory("kn_save");
-        s->w.values = bigger;
-        s->capacity = capacity;
-    }
-    kn_status status = kni_name_rules_rename(&s->rules, entry->path, &s->name);
+    kn_status status = make_room(s);
     if (status) return status;
-    char *name = malloc(s->name.length + 1);
+    char *name = strdup(entry->path);
     if (!name) return kni_failure_memory("kn_save");
-    memcpy(name, kni_buffer_string(&s->name), s->name.length + 1);
     kn_tensor value = kn_value(*entry->param);
     kn_dtype dtype = kn_dtype_of(value);
     if (s->args->cast && kn_dtype_is_float(dtype) && kni_name_rules_take(&s->cast_rules, entry->path))
         dtype = s->args->cast;
+    s->sources[s->w.count] = (kni_save_source){entry->parent == &kn_nn_attention_type, KN_NONE};
     s->w.values[s->w.count++] = (kni_store_value){name, value, dtype, 0};
     return KN_OK;
+}
+
+static kn_status rename_values(saving *s)
+{
+    kn_status status = KN_OK;
+    for (int64_t i = 0; i < s->w.count && !status; i++) {
+        status = kni_name_rules_rename(&s->rules, s->w.values[i].name, &s->name);
+        char *name = status ? NULL : strdup(kni_buffer_string(&s->name));
+        if (!status && !name) status = kni_failure_memory("kn_save");
+        if (status) break;
+        free((void *)(uintptr_t)s->w.values[i].name);
+        s->w.values[i].name = name;
+    }
+    return status;
 }
 
 static kn_status add_texts(saving *s)
@@ -68,9 +91,17 @@ kn_status kn_save(kn_module module, const char *path, const kn_save_args *args)
     if (!status) status = kni_name_rules_make(&s.cast_rules, "kn_save", NULL, s.args->cast_exclude, NULL);
     if (!status) status = add_texts(&s);
     if (!status) status = kn_module_visit(module, add_value, &s);
+    if (!status && !s.args->no_adapters) status = kni_save_adapt(&s.w, s.sources);
+    if (!status) status = rename_values(&s);
+    /* Writing sorts the values, so what was made for them is found by its source. */
+    int64_t count = s.w.count;
     if (!status) status = kni_store_write(&s.w, s.args->format);
-    for (int64_t i = 0; i < s.w.count; i++) free((void *)(uintptr_t)s.w.values[i].name);
+    for (int64_t i = 0; i < count; i++) {
+        free((void *)(uintptr_t)s.w.values[i].name);
+        kn_drop(s.sources[i].made);
+    }
     free(s.w.values);
+    free(s.sources);
     free(s.w.texts);
     kni_buffer_free(&s.name);
     kni_name_rules_free(&s.rules);

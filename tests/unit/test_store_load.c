@@ -3,6 +3,7 @@
 #include "test_store_net.h"
 #include <kn/nn/recurrent.h>
 #include <kn/nn/transformer.h>
+#include <time.h>
 
 #define FOLDER "tests/store/files/"
 
@@ -144,6 +145,154 @@ static void test_layers(void)
     check_output(kn_nn_lstm_forward(&lstm, file_tensor(FOLDER "lstm.pt", "x"), NULL), FOLDER "lstm.pt");
     kn_module_drop(module);
     kn_scope_end(scope, KN_NONE);
+}
+
+/* ---- back to PyTorch: what was loaded from one of its files is saved under the same names, with the same elements */
+
+static bool same_tensors(kn_store a, kn_store b)
+{
+    if (kn_store_count(a) != kn_store_count(b)) return false;
+    for (int64_t i = 0; i < kn_store_count(a); i++) {
+        kn_store_entry x, y;
+        double left[128] = {0}, right[128] = {0};
+        kn_store_at(a, i, &x);
+        if (!kn_store_at(b, kn_store_find(b, x.name), &y)) {
+            printf("  '%s' is missing\n", x.name);
+            return false;
+        }
+        kn_tensor l = kn_store_tensor(a, i), r = kn_store_tensor(b, kn_store_find(b, x.name));
+        bool same = x.shape.rank == y.shape.rank &&
+                    !memcmp(x.shape.dims, y.shape.dims, sizeof x.shape.dims) && x.dtype == y.dtype &&
+                    kn_count(l) <= 128 &&
+                    kn_read_as(l, KN_F64, left, (size_t)kn_count(l) * sizeof *left) == KN_OK &&
+                    kn_read_as(r, KN_F64, right, (size_t)kn_count(l) * sizeof *right) == KN_OK &&
+                    !memcmp(left, right, sizeof left);
+        kn_drop(l);
+        kn_drop(r);
+        if (!same) printf("  '%s' differs\n", x.name);
+        if (!same) return false;
+    }
+    return true;
+}
+
+static void check_back(kn_module module, const char *path)
+{
+    if (!CHECK(kn_load(module, path, NULL, NULL) == KN_OK)) printf("  %s\n", kn_last_error());
+    CHECK(kn_save(module, in_folder("back.safetensors"), NULL) == KN_OK);
+    kn_store theirs = kn_store_open(path, NULL), ours = kn_store_open(in_folder("back.safetensors"), NULL);
+    if (!CHECK(theirs && ours && same_tensors(theirs, ours))) printf("  %s\n", path);
+    kn_store_close(theirs);
+    kn_store_close(ours);
+    CHECK(kn_load(module, in_folder("back.safetensors"), NULL, NULL) == KN_OK);
+    kn_module_drop(module);
+}
+
+static void test_back_to_pytorch(void)
+{
+    kn_nn_attention attention = {0};
+    kn_nn_transformer_encoder encoder = {0};
+    kn_nn_lstm lstm = {0};
+    Net net;
+    net_make(&net);
+    kn_nn_recurrent_args two = {.num_layers = 2, .bidirectional = true};
+    CHECK(kn_nn_attention_init(&attention, 4, 2, NULL) == KN_OK);
+    CHECK(kn_nn_transformer_encoder_init(&encoder, 4, 2, 6, 2, NULL) == KN_OK);
+    CHECK(kn_nn_lstm_init(&lstm, 3, 2, &two) == KN_OK);
+    check_back(KN_MODULE_OF(kn_nn_attention, &attention), FOLDER "attention.pt");
+    check_back(KN_MODULE_OF(kn_nn_transformer_encoder, &encoder), FOLDER "transformer.pt");
+    check_back(KN_MODULE_OF(kn_nn_lstm, &lstm), FOLDER "lstm.pt");
+    check_back(net_module(&net), FOLDER "net_state.pt");
+}
+
+/* Names of the file in the order of their bytes, with a comma between them. */
+static const char *saved_names(kn_module module, const kn_save_args *args)
+{
+    static char text[400];
+    text[0] = 0;
+    if (!CHECK(kn_save(module, in_folder("names.safetensors"), args) == KN_OK))
+        printf("  %s\n", kn_last_error());
+    kn_store store = kn_store_open(in_folder("names.safetensors"), NULL);
+    kn_store_entry e;
+    /* All are f32, so the file is in the order of names. */
+    for (int64_t i = 0; kn_store_at(store, i, &e); i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s[%d]", i ? "," : "", e.name,
+                 (int)e.shape.dims[0]);
+    kn_store_close(store);
+    CHECK(kn_load(module, in_folder("names.safetensors"), NULL, NULL) == KN_OK);
+    return text;
+}
+
+/* Other forms of attention: what PyTorch's has, and what it has not, which keeps Kiln's names. */
+static void test_attention_names(void)
+{
+    static const struct {
+        kn_nn_attention_args args;
+        const char *names;
+    } cases[] = {{{0}, "in_proj_bias[12],in_proj_weight[12],out_proj.bias[4],out_proj.weight[4]"},
+                 {{.d_context = 6},
+                  "in_proj_bias[12],k_proj_weight[4],out_proj.bias[4],out_proj.weight[4],q_proj_weight[4],v_"
+                  "proj_weight[4]"},
+                 {{.no_query_bias = true, .no_key_bias = true, .no_value_bias = true, .no_output_bias = true},
+                  "in_proj_weight[12],out_proj.weight[4]"},
+                 {{.n_heads_kv = 1,
+                   .no_query_bias = true,
+                   .no_key_bias = true,
+                   .no_value_bias = true,
+                   .no_output_bias = true},
+                  "key.weight[2],output.weight[4],query.weight[4],value.weight[2]"},
+                 {{.no_key_bias = true},
+                  "key.weight[4],output.bias[4],output.weight[4],query.bias[4],query.weight[4],value.bias[4],"
+                  "value.weight[4]"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        kn_nn_attention m = {0};
+        CHECK(kn_nn_attention_init(&m, 4, 2, &cases[i].args) == KN_OK);
+        const char *names = saved_names(KN_MODULE_OF(kn_nn_attention, &m), NULL);
+        if (!CHECK(!strcmp(names, cases[i].names))) printf("  %zu: %s\n", i, names);
+        kn_module_drop(KN_MODULE_OF(kn_nn_attention, &m));
+    }
+    kn_nn_attention m = {0};
+    CHECK(kn_nn_attention_init(&m, 4, 2, &cases[2].args) == KN_OK);
+    kn_module module = KN_MODULE_OF(kn_nn_attention, &m);
+    CHECK(!strcmp(saved_names(module, &(kn_save_args){.no_adapters = true}),
+                  "key.weight[4],output.weight[4],query.weight[4],value.weight[4]"));
+    /* A projection that is left out, or stored in another dtype, keeps the others apart. */
+    kn_save_args some = {.exclude = "^key"};
+    CHECK(kn_save(module, in_folder("some.safetensors"), &some) == KN_OK);
+    kn_store store = kn_store_open(in_folder("some.safetensors"), NULL);
+    CHECK(kn_store_count(store) == 3 && kn_store_find(store, "query.weight") >= 0);
+    kn_store_close(store);
+    kn_save_args half = {.cast = KN_F16, .cast_exclude = "^key"};
+    CHECK(kn_save(module, in_folder("some.safetensors"), &half) == KN_OK);
+    store = kn_store_open(in_folder("some.safetensors"), NULL);
+    CHECK(kn_store_count(store) == 4 && kn_store_find(store, "query.weight") >= 0);
+    kn_store_close(store);
+    kn_module_drop(module);
+}
+
+/* ---- many tensors: four times as many take about four times as long, not sixteen times */
+
+static double seconds_for(int64_t n)
+{
+    clock_t start = clock();
+    kn_state state = kn_state_make(), back = kn_state_make();
+    for (int64_t i = 0; i < n; i++) {
+        char name[40];
+        snprintf(name, sizeof name, "layers.%lld.weight", (long long)i);
+        CHECK(kn_state_put_int(state, "", name, i) == KN_OK);
+    }
+    CHECK(kn_state_write(state, in_folder("many.safetensors"), KN_STORE_AUTO) == KN_OK);
+    CHECK(kn_state_read(back, in_folder("many.safetensors")) == KN_OK && kn_state_count(back) == n);
+    kn_state_free(state);
+    kn_state_free(back);
+    return (double)(clock() - start) / CLOCKS_PER_SEC;
+}
+
+static void test_many(void)
+{
+    enum { FEW = 3000, TIMES = 16 };
+    double few = seconds_for(FEW), many = seconds_for(FEW * TIMES), again = seconds_for(FEW);
+    if (again > few) few = again;
+    if (!CHECK(many < few * TIMES * 5)) printf("  %g s for %d, %g s for %d\n", few, FEW, many, FEW * TIMES);
 }
 
 /* ---- round trips */
@@ -565,6 +714,9 @@ int main(int count, char **arguments)
     test_version();
     test_golden();
     test_misuse();
+    test_back_to_pytorch();
+    test_attention_names();
+    test_many();
     folder_remove();
     CHECK(kn_shutdown() == 0);
     return check_report();

@@ -140,8 +140,9 @@ typedef struct kn_module_entry {
     const kn_module_type *owner; /* the module that holds it */
     void *owner_self;
     const kn_field *field;
-    bool buffer; /* a BUFFER field */
-    bool tied;   /* the same param was met before, under another path */
+    bool buffer;                  /* a BUFFER field */
+    bool tied;                    /* the same param was met before, under another path */
+    const kn_module_type *parent; /* the module that holds the owner; NULL for the module that is walked */
 } kn_module_entry;
 
 /* Returns KN_OK to go on; any other status ends the walk and is its result. */
