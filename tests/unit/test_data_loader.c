@@ -196,6 +196,45 @@ static kn_status sum_lengths(void *context, const kn_sample *samples, int64_t n,
     return kn_sample_add(batch, kn_scalar_int(sum, KN_I64));
 }
 
+static kn_status note_key(void *context, const kn_sample_key *key, kn_sample *sample)
+{
+    (void)context;
+    kn_status status = kn_sample_add(sample, kn_scalar_int(key->index, KN_I64));
+    return status ? status : kn_sample_add(sample, kn_scalar_int(key->epoch, KN_I64));
+}
+
+/* The key of a sample has its index in the data set, wherever an order, a shard or a batch puts it: its random changes do not
+   depend on the others. */
+static void test_keys(void)
+{
+    kn_tensor numbers = kn_arange(0, SAMPLES, 1, KN_I64);
+    kn_dataset rows = kn_dataset_tensors(&numbers, 1), noted = kn_dataset_map(rows, note_key, NULL);
+    for (int kind = 0; kind < 4; kind++) {
+        kn_loader_args args = {
+            .batch_size = BATCH, .shuffle = kind != 0, .seed = 5, .workers = kind == 2 ? 2 : 0};
+        if (kind == 3) args.shards = 3, args.shard = 1;
+        kn_loader l = kn_loader_make(noted, &args);
+        int64_t moved = 0, count = 0;
+        kn_sample b;
+        while (kn_loader_next(l, &b) == KN_OK && b.n) {
+            int64_t index[BATCH], key[BATCH], epoch[BATCH], n = kn_count(b.fields[0]);
+            size_t bytes = (size_t)n * sizeof *index;
+            CHECK(b.n == 3 && kn_read(b.fields[0], index, bytes) == KN_OK &&
+                  kn_read(b.fields[1], key, bytes) == KN_OK && kn_read(b.fields[2], epoch, bytes) == KN_OK);
+            for (int64_t i = 0; i < n; i++) {
+                CHECK(key[i] == index[i] && epoch[i] == 0);
+                moved += index[i] != count + i;
+            }
+            count += n;
+            kn_sample_drop(&b);
+        }
+        CHECK(count >= SAMPLES / 3 && (moved > 0) == (kind != 0));
+        kn_loader_free(l);
+    }
+    kn_dataset_free(noted);
+    kn_dataset_free(rows);
+}
+
 static void test_padding(void)
 {
     kn_dataset d = sentences();
@@ -360,6 +399,7 @@ int main(void)
     test_workers();
     test_order();
     test_resume();
+    test_keys();
     test_padding();
     test_failures();
     test_leaving();

@@ -237,6 +237,42 @@ static void test_augment(void)
     kn_dataset_free(d);
 }
 
+/* Flips and crops of an image that is not square: each of the four flips and each of the 3 x 6 places of a crop occurs, all of
+   them together, and the pixels are those of that place. */
+static void test_flips_and_crops(void)
+{
+    enum { H = 5, W = 9, CH = 3, CW = 4, FLIPS = 4, PLACES = (H - CH + 1) * (W - CW + 1) };
+    kn_tensor x = kn_cast(kn_reshape(kn_arange(0, H * W, 1, KN_F32), KN_SHAPE(1, 1, H, W)), KN_U8);
+    kn_dataset d = kn_dataset_tensors(&x, 1);
+    kn_augment_args args = {.flip_rows = 0.5, .flip_columns = 0.5, .crop_height = CH, .crop_width = CW};
+    kn_dataset changed = kn_dataset_augment(d, &args);
+    bool met[FLIPS][PLACES] = {{false}};
+    int all = 0, wrong = 0;
+    for (int e = 0; e < 1000; e++) {
+        uint8_t got[CH * CW];
+        kn_sample s;
+        kn_sample_key key = {7, e, 0};
+        CHECK(kn_dataset_get_keyed(changed, 0, &key, &s) == KN_OK &&
+              kn_read(s.fields[0], got, sizeof got) == KN_OK);
+        kn_sample_drop(&s);
+        bool down = got[CW] > got[0], right = got[1] > got[0];
+        int top = (down ? got[0] : got[(CH - 1) * CW]) / W, left = (right ? got[0] : got[CW - 1]) % W;
+        for (int y = 0; y < CH; y++)
+            for (int c = 0; c < CW; c++) {
+                int sy = top + (down ? y : CH - 1 - y), sx = left + (right ? c : CW - 1 - c);
+                wrong += got[y * CW + c] != sy * W + sx;
+            }
+        if (top > H - CH || left > W - CW) wrong++;
+        if (wrong) break;
+        bool *seen = &met[2 * down + right][top * (W - CW + 1) + left];
+        all += !*seen;
+        *seen = true;
+    }
+    CHECK(wrong == 0 && all == FLIPS * PLACES);
+    kn_dataset_free(changed);
+    kn_dataset_free(d);
+}
+
 /* A batch at once gives the samples one by one, for every kind of change. */
 static void test_augment_batches(void)
 {
@@ -305,6 +341,7 @@ int main(void)
     test_windows();
     test_maps();
     test_augment();
+    test_flips_and_crops();
     test_augment_batches();
     test_normalise();
     CHECK(kn_shutdown() == 0);

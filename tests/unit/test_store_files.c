@@ -172,12 +172,38 @@ static void test_refusals(void)
     kn_store_close(NULL);
 }
 
+/* Arrays in Fortran's order with axes of every small size: the first index runs fastest. */
+static void test_fortran_sizes(void)
+{
+    for (int code = 0; code < 64; code++) {
+        int size[3] = {code % 4 + 1, code / 4 % 4 + 1, code / 16 + 1}, n = size[0] * size[1] * size[2];
+        unsigned char file[256] = "\x93NUMPY\x01";
+        int head = snprintf((char *)file + 10, 100,
+                            "{'descr': '|u1', 'fortran_order': True, 'shape': (%d, %d, %d), }", size[0],
+                            size[1], size[2]);
+        file[8] = (unsigned char)head;
+        double want[64];
+        for (int i = 0; i < n; i++) file[10 + head + i] = (unsigned char)i;
+        for (int i = 0; i < n; i++) { /* i counts with the last index fastest */
+            int c = i % size[2], b = i / size[2] % size[1], a = i / size[2] / size[1];
+            want[i] = a + size[0] * (b + size[1] * c);
+        }
+        kn_store store = kn_store_open_memory(file, (size_t)(10 + head + n), NULL);
+        kn_tensor t = kn_store_tensor(store, 0);
+        CHECK(kn_size(t, 0) == size[0] && kn_size(t, 2) == size[2]);
+        check_values(t, want, n, 0, __FILE__, __LINE__);
+        kn_drop(t);
+        kn_store_close(store);
+    }
+}
+
 int main(void)
 {
     test_values();
     test_checkpoint();
     test_formats();
     test_refusals();
+    test_fortran_sizes();
     test_pipe();
     kn_memory_trim();
     CHECK(kn_shutdown() == 0);
