@@ -1,7 +1,7 @@
 #!/bin/sh
 # What 'make test-all' runs: both compilers, every sanitizer, every tier, the whole conformance where that is fast.
 # KN_FILTER restricts the conformance to ops whose name contains it and KN_STAGES the stages to some of
-# "gcc clang debug asan ubsan tsan msan structure kill fuzz smoke". Stages are added as in scripts/test.sh.
+# "gcc clang debug asan ubsan tsan msan structure kill fuzz api opinfo smoke". Stages are added as in scripts/test.sh.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 . scripts/stages.sh
@@ -9,7 +9,7 @@ export KN_STAGE_IDLE="${KN_STAGE_IDLE:-1800}"
 describe_machine
 set -- ${KN_FILTER:+--filter "$KN_FILTER"}
 
-wanted() { case " ${KN_STAGES:-gcc clang debug asan ubsan tsan msan structure kill fuzz smoke} " in *" $1 "*) ;; *) return 1 ;; esac }
+wanted() { case " ${KN_STAGES:-gcc clang debug asan ubsan tsan msan structure kill fuzz api opinfo smoke} " in *" $1 "*) ;; *) return 1 ;; esac }
 
 # suite PRESET [conformance options]: everything about one build.
 suite() {
@@ -44,6 +44,19 @@ if wanted kill; then
     runner "200 kills of a training run" tests/train/kill_resume.sh "$root/release" 200
 fi
 if wanted fuzz; then runner "fuzzers" scripts/fuzz.sh "${KN_FUZZ_SECONDS:-120}"; fi
+if wanted api; then
+    step "build asan" scripts/build.sh asan
+    runner "random programs over the API" env LSAN_OPTIONS="suppressions=$PWD/tests/support/leaks.txt:print_suppressions=0" \
+        "$root/asan/tests/api_fuzz" --seed "${KN_SEED:-1}" --seconds "${KN_API_FUZZ_SECONDS:-1200}"
+fi
+if wanted opinfo; then
+    step "build release" scripts/build.sh release
+    if scripts/opinfo.sh --setup >"$logs/opinfo-setup.log" 2>&1; then
+        runner "PyTorch's op database" scripts/opinfo.sh
+    else
+        stage_report "PyTorch's op database" "skipped: torch cannot be installed" 0
+    fi
+fi
 if wanted smoke; then
     runner "small program" scripts/small.sh
     runner "smoke targets" scripts/smoke.sh

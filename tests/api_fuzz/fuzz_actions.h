@@ -82,7 +82,7 @@ static void act_scope_end(world *w)
     if (w->slots[i].role != OWNED) w->slots[i] = (slot){0};
     kn_tensor t = kn_scope_end(w->scopes[at], result);
     w->depth = at;
-    if (result.bits)
+    if (kn_ok(t))
         take_result(w, t);
     else
         ended(w);

@@ -7,6 +7,7 @@
 static void begin_call(world *w, const char *name)
 {
     w->n_operands = 0;
+    w->name = name;
     say(w, "  %d: %s(", w->call, name);
 }
 
@@ -81,6 +82,19 @@ static void note_result(world *w, kn_tensor t, bool good)
                        good ? kn_shape_of_tensor(t) : KN_SCALAR_SHAPE, w->call};
 }
 
+/* A result is a handle of its own, or that of a temporary which the call took. kn_require_grad gives its operand back. */
+static void leave_handle(world *w, kn_tensor t)
+{
+    for (int i = 0; i < SLOTS; i++) {
+        slot *s = &w->slots[i];
+        if (s->t.bits != t.bits || !kn_ok(t)) continue;
+        if (s->role != TEMPORARY && strcmp(w->name, "kn_require_grad") != 0)
+            find(w, "call %d: the result of %s is the handle of t%d, which is %s", w->call, w->name, i,
+                 s->role == KEPT ? "kept" : "owned");
+        *s = (slot){0};
+    }
+}
+
 static void take_result(world *w, kn_tensor t)
 {
     ended(w);
@@ -94,6 +108,7 @@ static void take_result(world *w, kn_tensor t)
         look_at_text(w, kn_error_code(t), text);
         if (how) return;
     }
+    leave_handle(w, t);
     role r = how < 4 ? TEMPORARY : how < 8 ? KEPT : OWNED;
     kn_tensor held = r == KEPT ? kn_keep(t) : r == OWNED ? kn_own(t) : t;
     if (good && !kn_ok(held)) {

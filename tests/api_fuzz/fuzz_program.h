@@ -119,6 +119,8 @@ static bool compare_results(world *w, const outcome *a, const outcome *b)
             (x->code == KN_ERROR_INDEX || x->code == KN_ERROR_NUMERIC || x->code == KN_ERROR_MEMORY))
             return false;
         if (x->code == KN_ERROR_MEMORY || y->code == KN_ERROR_MEMORY) return false;
+        if (y->code == KN_ERROR_NUMERIC && strstr(w->spec, "check"))
+            return false; /* told already, or excused */
         find(w, "call %d: %s gives %s %s, the first stack %s", x->call, w->spec, kn_dtype_name(y->dtype),
              y->good ? "" : kn_status_name(y->code),
              x->good ? "another type or shape" : kn_status_name(x->code));

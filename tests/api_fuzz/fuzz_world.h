@@ -82,6 +82,7 @@ typedef struct world {
     int call, fails;                        /* fails: percent of calls with a failing allocation */
     bool watch, strange; /* watch: reads values as they come; strange: draws what no function takes */
     bool thread;         /* beside another one: no script, no allocation that fails */
+    const char *name;    /* of the call */
     bool whole;          /* every field of the next struct is set */
     bool unspecified;    /* a result had elements of no particular value */
 } world;

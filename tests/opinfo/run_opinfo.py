@@ -1,0 +1,397 @@
+"""Runs PyTorch's op database (torch.testing) against Kiln: each entry that op_map*.py maps, over its sample inputs, forward in
+floats, halves, integers and bool, with strided operands, fused, and its gradient. The last line is 'N passed, N failed'.
+
+Usage: run_opinfo.py [--library build/release/libkiln.so] [--op NAME] [--samples N] [--list] [--verbose] [--write FILE]
+A check is one entry, one kind (forward, strided, fused, gradient, fused gradient) and one dtype over at most --samples sample
+inputs. explained.txt lists the differences that are meant, with the reason: a failure that is not listed fails the run, and so
+does a line that explains nothing any more. --write writes the failures that are not listed, for editing."""
+
+import argparse
+import fnmatch
+import os
+import pickle
+import sys
+import traceback
+import warnings
+
+import torch
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from kiln_binding import K, KilnError, Tensor, Unsupported  # noqa: E402
+import op_map_nn  # noqa: E402,F401
+import op_map_shape  # noqa: E402,F401
+from op_map import MAP  # noqa: E402
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+FORWARD = [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int64, torch.int32, torch.int16, torch.int8,
+           torch.uint8, torch.bool]  # fmt: skip
+# relative and absolute, of the largest element: what a few roundings and the order of sums make
+BOUNDS = {torch.float64: 1e-9, torch.float32: 3e-5, torch.float16: 4e-3, torch.bfloat16: 3e-2}
+GRADIENT_BOUNDS = {torch.float64: 1e-7, torch.float32: 2e-4}
+ZERO = 4  # eps: what is left where terms of size 1 cancel
+KINDS = ["forward", "strided", "fused", "gradient", "fused gradient"]
+
+
+def short(dtype):
+    return str(dtype).replace("torch.", "")
+
+
+# ---- samples
+
+
+def convert(k, value, made):
+    """Tensors of a sample as Kiln's; what is made is noted as (PyTorch tensor, Kiln tensor)."""
+    if isinstance(value, torch.Tensor):
+        tensor = k.tensor(value)
+        if value.requires_grad:
+            tensor = Tensor(k, k.lib.kn_require_grad(tensor.handle))
+        made.append((value, tensor))
+        return tensor
+    if isinstance(value, (list, tuple)):
+        return type(value)(convert(k, v, made) for v in value) if type(value) in (list, tuple) else tuple(convert(k, v, made) for v in value)
+    if isinstance(value, dict):
+        return {n: convert(k, v, made) for n, v in value.items()}
+    return value
+
+
+def flat(result):
+    if isinstance(result, (list, tuple)):
+        return [t for r in result for t in flat(r)]
+    if isinstance(result, torch.Tensor) and result.is_complex():
+        return [result.real, result.imag]
+    return [] if result is None else [result]
+
+
+def values_of(result):
+    return [r.torch() if isinstance(r, Tensor) else r for r in flat(result)]
+
+
+def difference(got, want, bound, exact=None):
+    """What is wrong with got, or None. `exact` is the same in f64, and as good."""
+    if not isinstance(want, torch.Tensor):
+        return None if got == want or (got != got and want != want) or abs(got - want) <= bound * abs(want) else "%s, not %s" % (got, want)
+    if list(got.shape) != list(want.shape):
+        return "the shape is %s, not %s" % (list(got.shape), list(want.shape))
+    if got.dtype != want.dtype:
+        return "the dtype is %s, not %s" % (short(got.dtype), short(want.dtype))
+    if not want.dtype.is_floating_point:
+        wrong = got != want
+    else:
+        a = got.double()
+        wrong = torch.ones_like(a, dtype=torch.bool)
+        for b in [want.double()] + ([exact.to(want.dtype).double()] if exact is not None and exact.shape == want.shape else []):
+            finite = b[torch.isfinite(b)].abs()
+            largest = finite.max().item() if finite.numel() else 0
+            room = bound * (b.abs() + largest) + ZERO * torch.finfo(want.dtype).eps
+            wrong &= ~((a == b) | ((a - b).abs() <= room) | (a.isnan() & b.isnan()))
+    if not bool(wrong.any()):
+        return None
+    at = wrong.reshape(-1).nonzero()[0].item()
+    return "%d of %d wrong, element %d is %s, not %s" % (int(wrong.sum()), wrong.numel(), at, got.reshape(-1)[at].item(), want.reshape(-1)[at].item())
+
+
+def compare(got, want, bounds, exact=None):
+    if len(got) != len(want):
+        return "%d results, not %d" % (len(got), len(want))
+    for i, (a, b) in enumerate(zip(got, want)):
+        bound = bounds.get(b.dtype, 0) if isinstance(b, torch.Tensor) else 1e-6
+        wrong = difference(a, b, bound, exact[i] if exact and i < len(exact) and isinstance(exact[i], torch.Tensor) else None)
+        if wrong:
+            return "result %d: %s" % (i, wrong)
+    return None
+
+
+def widened(sample):
+    return sample.transform(lambda x: x.double() if isinstance(x, torch.Tensor) and x.dtype.is_floating_point else
+                            torch.float64 if x in (torch.float16, torch.bfloat16, torch.float32) else x)  # fmt: skip
+
+
+# ---- one entry
+
+
+class Entry:
+    """One entry of the database: runs its checks and notes (kind, dtype, passed, failed, unsupported, first reason)."""
+
+    def __init__(self, library, op, name, function, limit):
+        self.library, self.op, self.name, self.function, self.limit = library, op, name, function, limit
+        self.notes, self.k = {}, None
+
+    def note(self, kind, dtype, what, reason=""):
+        row = self.notes.setdefault((kind, short(dtype)), {"passed": 0, "failed": 0, "unsupported": 0, "reason": "", "why": ""})
+        row[what] += 1
+        if what == "failed" and not row["reason"]:
+            row["reason"] = reason
+        if what == "unsupported" and not row["why"]:
+            row["why"] = reason
+
+    def samples(self, dtype, gradient):
+        torch.manual_seed(1)
+        made = list(self.op.sample_inputs("cpu", dtype, requires_grad=gradient))
+        if len(made) > self.limit:
+            made = [made[i * len(made) // self.limit] for i in range(self.limit)]
+        return made
+
+    def expected(self, sample):
+        return flat(self.op.op(sample.input, *sample.args, **sample.kwargs))
+
+    def mapped(self, spec, sample):
+        """Kiln's results and the operands."""
+        self.k.use(spec)
+        made = []
+        x, a, s = (convert(self.k, v, made) for v in (sample.input, sample.args, sample.kwargs))
+        return flat(self.function(self.k, x, *a, **s)), made
+
+    def run(self):
+        self.k = K(self.library, "cpu")
+        for dtype in FORWARD:
+            if dtype in self.op.dtypes:
+                self.each(dtype, False, self.forward)
+        for dtype in (torch.float64, torch.float32):
+            if dtype in self.op.dtypes and self.op.supports_autograd:
+                self.each(dtype, True, self.gradient)
+        return self.notes
+
+    def each(self, dtype, gradient, check):
+        try:
+            samples = self.samples(dtype, gradient)
+        except Exception as e:  # noqa: BLE001: whatever PyTorch refuses about its own samples
+            self.note("gradient" if gradient else "forward", dtype, "unsupported", "no samples: %s" % str(e)[:80])
+            return
+        for sample in samples:
+            scope = self.k.scope()
+            try:
+                check(dtype, sample)
+            finally:
+                self.k.end(scope)
+
+    def attempt(self, kind, dtype, check):
+        """Runs one check: its text is a failure, Unsupported none."""
+        try:
+            wrong = check()
+        except Unsupported as e:
+            self.note(kind, dtype, "unsupported", str(e))
+            return
+        except KilnError as e:
+            text = str(e).split("   ")[0]
+            if "does not take" in text or "must be a float" in text:
+                self.note(kind, dtype, "unsupported", text)
+                return
+            wrong = "Kiln refuses: " + text
+        except (AttributeError, TypeError, KeyError, StopIteration, IndexError, ZeroDivisionError, ValueError) as e:
+            wrong = "the map: %s %s" % (type(e).__name__, e)
+            if os.environ.get("KN_OPINFO_TRACE"):
+                traceback.print_exc()
+        self.note(kind, dtype, "failed" if wrong else "passed", wrong)
+
+    def forward(self, dtype, sample):
+        try:
+            want = self.expected(sample)
+        except Exception:  # noqa: BLE001: what PyTorch refuses is not compared
+            return
+        exact = None
+        if dtype.is_floating_point and dtype != torch.float64:
+            try:
+                exact = self.expected(widened(sample))
+            except Exception:  # noqa: BLE001
+                exact = None
+
+        def plain():
+            return compare(values_of(self.mapped("cpu", sample)[0]), want, BOUNDS, exact)
+
+        def strided():
+            return compare(values_of(self.mapped("cpu", sample.noncontiguous())[0]), want, BOUNDS, exact)
+
+        def fused():
+            return compare(values_of(self.mapped("fusion(cpu)", sample)[0]), values_of(self.mapped("cpu", sample)[0]), {})
+
+        self.attempt("forward", dtype, plain)
+        self.attempt("strided", dtype, strided)
+        self.attempt("fused", dtype, fused)
+
+    def exact_gradient(self, dtype, sample, cotangents):
+        """PyTorch's gradient in f64, where f32 is checked."""
+        if dtype == torch.float64:
+            return None
+        try:
+            leaves, twin = [], sample.transform(lambda x: x.detach().double().requires_grad_(x.requires_grad) if
+                                                isinstance(x, torch.Tensor) and x.dtype == dtype else
+                                                torch.float64 if x == dtype else x)  # fmt: skip
+            twin.transform(lambda x: leaves.append(x) if isinstance(x, torch.Tensor) and x.requires_grad else None)
+            outputs = [t for t in self.expected(twin) if isinstance(t, torch.Tensor) and t.requires_grad]
+            found = torch.autograd.grad(outputs, leaves, [c.double() for c in cotangents], allow_unused=True)
+            return [torch.zeros_like(x) if g is None else g for g, x in zip(found, leaves)]
+        except Exception:  # noqa: BLE001
+            return None
+
+    def gradient(self, dtype, sample):
+        try:
+            outputs = [t for t in self.expected(sample) if isinstance(t, torch.Tensor) and t.requires_grad]
+        except Exception:  # noqa: BLE001
+            return
+        leaves = []
+        sample.transform(lambda x: leaves.append(x) if isinstance(x, torch.Tensor) and x.requires_grad else None)
+        if not outputs or not leaves:
+            return
+        torch.manual_seed(2)
+        cotangents = [torch.randn_like(t) for t in outputs]
+        try:
+            want = torch.autograd.grad(outputs, leaves, cotangents, allow_unused=True)
+        except Exception:  # noqa: BLE001
+            return
+        exact = self.exact_gradient(dtype, sample, cotangents)
+
+        def check(spec):
+            def run():
+                got, made = self.mapped(spec, sample)
+                all_want = flat(self.expected(sample))
+                pairs = [g for g, w in zip(got, all_want) if isinstance(w, torch.Tensor) and w.requires_grad]
+                wrt = [next(t for v, t in made if v is leaf) for leaf in leaves]
+                grads = self.k.grad(pairs, [self.k.tensor(c) for c in cotangents], wrt)
+                both = [(g, w) for g, w in zip(grads, want)]
+                for i, (g, w) in enumerate(both):
+                    w = torch.zeros_like(leaves[i]) if w is None else w
+                    g = torch.zeros_like(leaves[i]) if g is None else g.torch()
+                    wrong = difference(g, w, GRADIENT_BOUNDS[dtype], exact[i] if exact else None)
+                    if wrong:
+                        return "operand %d: %s" % (i, wrong)
+                return None
+
+            return run
+
+        self.attempt("gradient", dtype, check("autodiff(cpu)"))
+        self.attempt("fused gradient", dtype, check("autodiff(fusion(cpu))"))
+
+
+# ---- all of them
+
+
+def in_child(entry, seconds):
+    """The notes of an entry, made by a process of its own: what crashes is a failure and not the end."""
+    out, into = os.pipe()
+    child = os.fork()
+    if not child:
+        os.close(out)
+        status = 1
+        try:
+            import signal
+            signal.alarm(seconds)
+            with os.fdopen(into, "wb") as file:
+                pickle.dump(entry.run(), file)
+            status = 0
+        except BaseException:  # noqa: BLE001
+            traceback.print_exc()
+        os._exit(status)
+    os.close(into)
+    with os.fdopen(out, "rb") as file:
+        data = file.read()
+    _, status = os.waitpid(child, 0)
+    if status or not data:
+        return {("forward", "all"): {"passed": 0, "failed": 1, "unsupported": 0, "why": "",
+                                     "reason": "the process ended with status %d" % status}}  # fmt: skip
+    return pickle.loads(data)
+
+
+def read_explained():
+    """{(entry, kind, dtype): reason}; kinds and dtypes are patterns with commas between them."""
+    found = {}
+    with open(os.path.join(HERE, "explained.txt"), encoding="utf-8") as file:
+        for line in file:
+            if line.strip() and not line.startswith("#"):
+                name, kind, dtype, reason = [part.strip() for part in line.split("|", 3)]
+                found[(name, kind, dtype)] = reason
+    return found
+
+
+def explanation(explained, name, kind, dtype):
+    for key in explained:
+        if key[0] in (name, name.split("/")[0]) and fits(key[1], kind) and fits(key[2], dtype):
+            return key
+    return None
+
+
+def fits(patterns, text):
+    return any(fnmatch.fnmatch(text, pattern.strip()) for pattern in patterns.split(","))
+
+
+def print_grouped(bad):
+    """Failures with the same text up to the numbers in it are one line."""
+    groups = {}
+    for kind, dtype, reason in bad:
+        groups.setdefault("".join(c for c in reason if not c.isdigit())[:60], []).append((kind, dtype, reason))
+    for rows in groups.values():
+        print("    %s: %s" % (", ".join("%s %s" % row[:2] for row in rows), rows[0][2][:300]), flush=True)
+
+
+def entries(library, only, limit):
+    from torch.testing._internal.common_methods_invocations import op_db
+    for op in op_db:
+        variant = op.variant_test_name
+        function = MAP.get("%s.%s" % (op.name, variant)) or MAP.get(op.name)
+        name = op.name + ("/" + variant if variant else "")
+        if not only or only in (op.name, name):
+            yield Entry(library, op, name, function, limit)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--library", default="build/release/libkiln.so")
+    parser.add_argument("--op")
+    parser.add_argument("--samples", type=int, default=10)
+    parser.add_argument("--seconds", type=int, default=300)
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--verbose", action="store_true")
+    parser.add_argument("--write")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    torch.set_num_threads(1)
+    torch.backends.mkldnn.enabled = False  # oneDNN has kernels that die on processors without bf16
+    os.environ.setdefault("KN_THREADS", "1")
+    explained, used, unlisted = read_explained(), set(), []
+    mapped = whole = unmapped = passed = failed = compared = 0
+    for entry in entries(os.path.abspath(options.library), options.op, options.samples):
+        if not entry.function:
+            unmapped += 1
+            if options.list:
+                print("%-44s not mapped" % entry.name)
+            continue
+        mapped += 1
+        if options.list:
+            print("%-44s mapped" % entry.name)
+            continue
+        notes, bad, told = in_child(entry, options.seconds), [], []
+        good = sum(row["passed"] for row in notes.values())
+        compared += good
+        whole += good > 0
+        for (kind, dtype), row in sorted(notes.items()):
+            key = explanation(explained, entry.name, kind, dtype) if row["failed"] else None
+            if row["failed"] and key:
+                used.add(key)
+                told.append("%s %s: %s" % (kind, dtype, explained[key]))
+            if row["failed"] and not key:
+                bad.append((kind, dtype, row["reason"]))
+            elif row["passed"] or key:
+                passed += 1
+        failed += len(bad)
+        unlisted += [(entry.name,) + b for b in bad]
+        without = next((row["why"] for row in notes.values() if row["unsupported"]), "")
+        print("%-44s %s%s%s" % (entry.name, "FAIL" if bad else "pass" if good else "nothing compared", ", %d checks explained" % len(told) if told else "",
+                                "; some samples unsupported: " + without if without else ""), flush=True)  # fmt: skip
+        print_grouped(bad)
+        if options.verbose:
+            for line in told:
+                print("    explained: " + line)
+    if not options.op and not options.list:
+        for key in sorted(set(explained) - used):
+            failed += 1
+            print("explained.txt: %s | %s | %s explains no failure any more" % key)
+    if options.write:
+        with open(options.write, "w", encoding="utf-8") as file:
+            file.writelines("%s | %s | %s | %s\n" % row for row in unlisted)
+    print("%d entries of the database are mapped, of %d; %d had samples that agree; %d comparisons of samples, %d checks explained"
+          % (mapped, mapped + unmapped, whole, compared, len(used)))  # fmt: skip
+    print("%d passed, %d failed" % (passed, failed))
+    return failed != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
