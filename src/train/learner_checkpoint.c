@@ -228,6 +228,7 @@ static kn_status apply(kn_learner l, kn_state state)
     }
     if (!status && a->load_extra) status = a->load_extra(a->context, state, "extra/");
     l->resumed = !status;
+    if (!status) l->ended = KN_RUN_NOT_STARTED; /* an earlier fit did not end here */
     if (!status) l->spoiled = false;
     l->saved_batches = -1;
     return status;

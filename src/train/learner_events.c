@@ -247,8 +247,9 @@ size_t kn_learner_summary(kn_learner learner, char *buffer, size_t n)
     kn_learner l = learner;
     kni_buffer out = {0};
     int name = widest_name(l);
-    kni_buffer_format(&out, "%s: %s after epoch %lld, step %lld\n", l->name, kni_run_end_name(l->ended),
-                      (long long)l->at.epoch, (long long)l->at.step);
+    kni_buffer_format(&out, "%s: %s %s epoch %lld, step %lld\n", l->name, kni_run_end_name(l->ended),
+                      l->ended == KN_RUN_NOT_STARTED ? "at" : "after", (long long)l->at.epoch,
+                      (long long)l->at.step);
     kni_buffer_format(&out, "%-*s %-6s %14s %14s %14s %6s\n", name, "metric", "split", "first", "last",
                       "best", "epoch");
     for (int32_t i = 0; i < l->metric_count; i++)

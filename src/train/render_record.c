@@ -18,8 +18,7 @@ const char *kni_record_split_name(kn_run_split split)
 
 const char *kni_run_end_name(kn_run_end end)
 {
-    static const char *const names[] = {"finished", "stopped early", "interrupted", "failed",
-                                        "not trained yet"};
+    static const char *const names[] = {"finished", "stopped early", "interrupted", "failed", "not started"};
     return (unsigned)end < sizeof names / sizeof *names ? names[end] : "ended";
 }
 

@@ -196,7 +196,7 @@ static void evaluating_before_training(void)
     const char *folder = new_folder();
     if (!open_run(&run, &heard, folder, 2, no_schedule)) return;
     CHECK(kn_learner_ended(run.learner) == KN_RUN_NOT_STARTED);
-    CHECK(strstr(summary_of(&run), "test: not trained yet after epoch 0, step 0"));
+    CHECK(strstr(summary_of(&run), "test: not started at epoch 0, step 0"));
     CHECK_OK(kn_learner_evaluate(run.learner, run.valid));
     CHECK(kn_learner_ended(run.learner) == KN_RUN_NOT_STARTED);
     CHECK(heard.test_epoch == 0 && heard.test_step == 0 && heard.tests == 1);
@@ -303,6 +303,7 @@ static void a_resumed_run_knows_its_history(void)
     bool resumed;
     CHECK_OK(kn_learner_resume(run.learner, &resumed));
     CHECK(resumed && kn_learner_ended(run.learner) == KN_RUN_NOT_STARTED);
+    CHECK(strstr(summary_of(&run), "test: not started at epoch 2, step 24"));
     CHECK_OK(kn_learner_fit(run.learner));
     const kni_curve *curve = heard.record.metrics[0].curves[KN_SPLIT_VALID];
     CHECK(curve->first_epoch == first && curve->epoch_count == 3);
@@ -315,6 +316,11 @@ static void a_resumed_run_knows_its_history(void)
     CHECK(kn_learner_ended(run.learner) == KN_RUN_FINISHED);
     CHECK(strstr(content(path_in(folder, "report.html")), " items/s in training"));
     CHECK(strstr(heard.summary, "finished after epoch 3 of 3, step 36") && strstr(heard.summary, "valid"));
+    /* Back to an earlier checkpoint: nothing has ended there. */
+    CHECK_OK(kn_learner_load(run.learner, path_in(folder, "checkpoint/step-00000024.safetensors")));
+    CHECK(strstr(summary_of(&run), "test: not started at epoch 2, step 24"));
+    CHECK_OK(kn_learner_evaluate(run.learner, run.valid));
+    CHECK(heard.test_epoch == 2 && heard.test_step == 24);
     run_free(&run);
 }
 

@@ -129,7 +129,8 @@ KN_API void kn_learner_interrupt(kn_learner learner);
 
 /* Trains to the last epoch. KN_OK also when stopped early or interrupted: kn_learner_ended says which. */
 KN_API KN_MUST_CHECK kn_status kn_learner_fit(kn_learner learner);
-/* How the latest kn_learner_fit ended; an evaluation does not change it. */
+/* How the latest kn_learner_fit ended; KN_RUN_NOT_STARTED before the first one and after kn_learner_resume or kn_learner_load,
+   which put the learner elsewhere. An evaluation does not change it. */
 KN_API kn_run_end kn_learner_ended(kn_learner learner);
 /* Runs valid_step over a loader in eval mode and leaves the model in the modes that it had and the sums of an interrupted epoch
    as they were (where a metric of your own can be saved and loaded), with its own start and finish for renderers; kn_learner_value(KN_SPLIT_TEST, ...) has the results. They belong to the epoch

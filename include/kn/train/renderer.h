@@ -68,7 +68,7 @@ typedef enum kn_run_end {
     KN_RUN_STOPPED_EARLY = 1,
     KN_RUN_INTERRUPTED = 2,
     KN_RUN_FAILED = 3,
-    KN_RUN_NOT_STARTED = 4 /* kn_learner_ended before the first kn_learner_fit */
+    KN_RUN_NOT_STARTED = 4 /* kn_learner_ended before the first kn_learner_fit and after a resume */
 } kn_run_end;
 
 typedef enum kn_renderer_answer {
