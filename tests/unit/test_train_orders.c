@@ -387,6 +387,104 @@ static void stopping_without_validation(void)
     run_free(&run);
 }
 
+/* ---- any order */
+
+/* What must be true of a learner, kept beside it. */
+typedef struct Expected {
+    kn_run_end end;
+    const char *page;        /* the state on the report; NULL: there is none yet */
+    int64_t best, weights;   /* epochs; best 0: none yet */
+    int64_t saved_weights;   /* epoch of the newest checkpoint's weights, -1: there is none */
+    bool other, saved_other; /* the weights are not those of the learner's position */
+} Expected;
+
+static void step_fit(Run *run, const Heard *heard, Expected *e, int64_t after)
+{
+    bool trains = kn_learner_epoch_count(run->learner) < 4;
+    run->interrupt_call = trains && after ? run->calls + after : 0;
+    CHECK_OK(kn_learner_fit(run->learner));
+    e->end = kn_learner_ended(run->learner);
+    CHECK(e->end == (kn_learner_epoch_count(run->learner) < 4 ? KN_RUN_INTERRUPTED : KN_RUN_FINISHED));
+    CHECK(heard->end == e->end);
+    e->page = e->end == KN_RUN_FINISHED ? "finished" : "interrupted";
+    const kni_curve *valid = heard->record.metrics[0].curves[KN_SPLIT_VALID];
+    e->best = valid ? valid->best_epoch : 0;
+    if (!trains) return;
+    e->other = e->saved_other = false;
+    e->saved_weights = e->weights = kn_learner_epoch_count(run->learner);
+}
+
+static void step_evaluate(Run *run, const Heard *heard, const Expected *e, const char *folder)
+{
+    char state[64];
+    CHECK_OK(kn_learner_evaluate(run->learner, run->valid));
+    CHECK(heard->end == KN_RUN_FINISHED && heard->test_epoch == e->weights);
+    CHECK(e->other || heard->test_step == kn_learner_step_count(run->learner));
+    snprintf(state, sizeof state, "\">%s</span>", e->page ? e->page : "evaluated");
+    const char *page = content(path_in(folder, "report.html"));
+    CHECK(strstr(page, state) && strstr(page, "<td>test</td>") && !strstr(page, ">0 items/s"));
+    CHECK(!e->page || strstr(page, "items/s in training"));
+}
+
+static void step_checkpoint(Run *run, Expected *e, int which)
+{
+    bool resumed;
+    if (which == 0) {
+        kn_status status = kn_learner_load_best(run->learner);
+        CHECK((status == KN_OK) == (e->best > 0));
+        if (status) return;
+        e->other = true;
+        e->weights = e->best;
+    } else if (which == 1) {
+        CHECK_OK(kn_learner_resume(run->learner, &resumed));
+        CHECK(resumed == (e->saved_weights >= 0));
+        if (!resumed) return;
+        e->end = KN_RUN_NOT_STARTED;
+        e->weights = e->saved_weights;
+        e->other = e->saved_other;
+    } else {
+        CHECK_OK(kn_learner_save(run->learner));
+        e->saved_weights = e->weights;
+        e->saved_other = e->other;
+    }
+}
+
+static unsigned next_number(unsigned *seed)
+{
+    *seed = *seed * 1664525u + 1013904223u;
+    return *seed >> 16;
+}
+
+/* Whatever is called after whatever, in sequences by seed: the end, the weights' epoch and the report fit what was done. */
+static void any_order(void)
+{
+    for (unsigned sequence = 1; sequence <= 15; sequence++) {
+        Run run;
+        Heard heard;
+        Expected e = {.end = KN_RUN_NOT_STARTED, .saved_weights = -1};
+        unsigned seed = sequence;
+        char done[32] = "";
+        int failed = check_failed;
+        const char *folder = new_folder();
+        if (!open_run(&run, &heard, folder, 4, no_schedule)) return;
+        for (int i = 0; i < 8 && failed == check_failed; i++) {
+            unsigned action = next_number(&seed) % 7;
+            done[i] = "feefbrs"[action];
+            if (action == 0 || action == 3)
+                step_fit(&run, &heard, &e, action ? 0 : 1 + (int64_t)next_number(&seed) % 40);
+            else if (action < 3)
+                step_evaluate(&run, &heard, &e, folder);
+            else
+                step_checkpoint(&run, &e, (int)action - 4);
+            CHECK(kn_learner_ended(run.learner) == e.end);
+        }
+        if (failed != check_failed) printf("after %s of sequence %u: %s\n", done, sequence, kn_last_error());
+        run_free(&run);
+        remove_folder(folder);
+        *folder_now = 0;
+    }
+}
+
 /* ---- texts */
 
 static void texts_end_after_words(void)
@@ -462,6 +560,7 @@ int main(void)
                                    evaluating_after_a_failure,
                                    a_fit_inside_a_fit,
                                    stopping_without_validation,
+                                   any_order,
                                    texts_end_after_words,
                                    falling_back_is_silent};
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
