@@ -129,7 +129,7 @@ kn_status kn_nn_rms_norm_init(kn_nn_rms_norm *m, kn_shape normalized_shape, cons
     if (!args) args = &usual;
     kn_nn_rms_norm made = {.normalized_shape = normalized_shape, .eps = args->eps};
     kn_status s = check_sizes("kn_nn_rms_norm_init", normalized_shape);
-    if (s == KN_OK) s = kni_layer_range("kn_nn_rms_norm_init", "eps", made.eps, 0, KNI_ANY);
+    if (s == KN_OK) s = kni_layer_range("kn_nn_rms_norm_init", "eps", kn_real_or(made.eps, 0), 0, KNI_ANY);
     if (s == KN_OK && !args->no_affine) s = make_affine(&made.weight, NULL, normalized_shape, args->dtype);
     return kni_layer_finish(KN_MODULE_OF(kn_nn_rms_norm, &made), m, s);
 }
@@ -211,7 +211,8 @@ kn_status kn_nn_normalization_init(kn_nn_normalization *m, kn_normalization_kind
     made.num_groups = kn_int_or(args->num_groups, usual.num_groups);
     made.eps = kind == KN_NORMALIZATION_RMS ? args->eps : kn_real_or(args->eps, 1e-5);
     kn_status s = kni_layer_positive("kn_nn_normalization_init", "num_features", num_features);
-    if (s == KN_OK) s = kni_layer_range("kn_nn_normalization_init", "eps", made.eps, 0, KNI_ANY);
+    if (s == KN_OK)
+        s = kni_layer_range("kn_nn_normalization_init", "eps", kn_real_or(made.eps, 0), 0, KNI_ANY);
     if ((unsigned)kind > KN_NORMALIZATION_RMS)
         s = kni_failure(KN_ERROR_ARGUMENT, "kn_nn_normalization_init: there is no kind %d", (int)kind);
     if (s == KN_OK && kind == KN_NORMALIZATION_GROUP &&

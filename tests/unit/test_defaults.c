@@ -234,6 +234,11 @@ static void zero_through_layers(void)
     CHECK(strstr(text, "eps=0") && !strstr(text, "-9"));
     kn_module_drop(KN_MODULE_OF(kn_nn_rms_norm, &rms));
     kn_module_drop(KN_MODULE_OF(kn_nn_rms_norm, &usual));
+    kn_nn_normalization any = {0};
+    CHECK(kn_nn_normalization_init(&any, KN_NORMALIZATION_RMS, 2, &(kn_nn_normalization_args){.eps = zero}) ==
+          KN_OK);
+    CHECK(fabs(kn_item(kn_max(kn_nn_normalization_forward(&any, tiny), KN_AXES_ALL, false)) - 1) < 1e-5);
+    kn_module_drop(KN_MODULE_OF(kn_nn_normalization, &any));
     kn_nn_cosine_similarity cosine;
     CHECK(kn_nn_cosine_similarity_init(
               &cosine, &(kn_nn_cosine_similarity_args){.axis = KN_ZERO, .eps = zero}) == KN_OK);
