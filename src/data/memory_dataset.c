@@ -228,6 +228,9 @@ static kn_status fill_fake(fake *d, const kn_fake_field *fields)
             return kni_failure(KN_ERROR_ARGUMENT, "kn_dataset_fake: field %d needs a dtype and low <= high",
                                (int)f);
         int64_t count = 1;
+        if (field->shape.rank < 0 || field->shape.rank > KN_MAX_RANK)
+            return kni_failure(KN_ERROR_SHAPE, "kn_dataset_fake: field %d has rank %d; 0 to %d are possible",
+                               (int)f, (int)field->shape.rank, KN_MAX_RANK);
         for (int32_t i = 0; i < field->shape.rank; i++)
             if (field->shape.dims[i] < 0 || __builtin_mul_overflow(count, field->shape.dims[i], &count) ||
                 count > INT64_MAX / 16)

@@ -246,6 +246,8 @@ kn_dataset kn_dataset_chunk(kn_dataset dataset, int64_t index, int64_t chunks)
 kn_status kn_dataset_split(kn_dataset dataset, const double *parts, int32_t n, kn_dataset *out)
 {
     double sum = 0;
+    if (n < 1 || !parts || !out)
+        return kni_failure(KN_ERROR_ARGUMENT, "kn_dataset_split: %d parts given, or no list of them", (int)n);
     for (int32_t i = 0; i < n; i++) {
         out[i] = NULL;
         if (!(parts[i] >= 0)) sum = 2;

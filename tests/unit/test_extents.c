@@ -3,6 +3,7 @@
    absent, missing and too many. */
 #include "support/check.h"
 #include "support/operands.h"
+#include <kn/data.h>
 #include <kn/nn.h>
 #include <kn/optim.h>
 #include <kn/program.h>
@@ -31,8 +32,8 @@ static kn_ints list_of(int i)
 
 #define REFUSED(call)                                                                                        \
     do {                                                                                                     \
-        kn_tensor y = (call);                                                                                \
-        if (!CHECK(!kn_ok(y))) printf("rank %d: " #call "\n", ranks[i]);                                     \
+        kn_tensor refused = (call);                                                                          \
+        if (!CHECK(!kn_ok(refused))) printf("rank %d: " #call "\n", ranks[i]);                               \
     } while (0)
 #define FAILS(call)                                                                                          \
     do {                                                                                                     \
@@ -174,6 +175,56 @@ static void lists(void)
     kn_drop(x);
 }
 
+/* ---- counts beside an array */
+
+static kn_tensor segment(void *context, const kn_tensor *inputs, int32_t n)
+{
+    (void)context, (void)n;
+    return kn_neg(inputs[0]);
+}
+
+static void counts_of_tensors(int32_t n)
+{
+    const int i = 0; /* for REFUSED and FAILS */
+    kn_tensor x = kn_keep(kn_from((float[]){1, 2}, KN_F32, KN_SHAPE(2))), y, out[2] = {x, x};
+    FAILS(kn_read_many(&x, (void *const[]){out}, (const size_t[]){8}, n));
+    REFUSED(kn_recompute(segment, NULL, &x, n));
+    FAILS(kn_gradcheck(segment, NULL, &x, n, 0));
+    CHECK(!kn_grads_count(kn_grads_make(&x, &x, n)));
+    CHECK(kn_program_begin(NULL) == KN_OK);
+    y = kn_keep(kn_neg(x));
+    CHECK(!kn_program_end(&x, n, &y, 1));
+    CHECK(kn_program_begin(NULL) == KN_OK);
+    y = kn_keep(kn_neg(x));
+    CHECK(!kn_program_end(&x, 1, &y, n));
+    CHECK(kn_program_begin(NULL) == KN_OK);
+    y = kn_keep(kn_neg(x));
+    kn_program p = kn_program_end(&x, 1, &y, 1);
+    FAILS(kn_program_run(p, &x, n, out, 1));
+    FAILS(kn_program_run(p, &x, 1, out, n));
+    kn_program_free(p);
+    kn_scope_end_many(kn_scope_begin(), out, n);
+}
+
+static void counts_of_others(int32_t n)
+{
+    const int i = 0;
+    kn_tensor field = kn_keep(kn_from((float[]){1, 2}, KN_F32, KN_SHAPE(2)));
+    kn_dataset data = kn_dataset_tensors(&field, 1), parts[1];
+    kn_sample sample;
+    CHECK(data && !kn_dataset_tensors(&field, n));
+    CHECK(!kn_dataset_fake(4, &(kn_fake_field){KN_F32, KN_SHAPE(2), 0, 1}, n, 1));
+    CHECK(!kn_dataset_fake(n, &(kn_fake_field){KN_F32, KN_SHAPE(2), 0, 1}, 1, 1));
+    CHECK(!kn_dataset_fake(4, &(kn_fake_field){KN_F32, {9, {1, 1}}, 0, 1}, 1, 1));
+    FAILS(kn_dataset_get_many(data, (const int64_t[]){0}, n, NULL, &sample));
+    FAILS(kn_dataset_split(data, (const double[]){1}, n, parts));
+    kn_dataset_free(data);
+    CHECK(!kn_module_list(&kn_nn_linear_type, n));
+    CHECK(!kn_schedule_composed(NULL, n, KN_SCHEDULE_SUM));
+    CHECK(!kn_schedule_sequential(NULL, n, NULL));
+    REFUSED((kn_padding_mask)(NULL, NULL, n, 0, 0).tokens);
+}
+
 /* ---- every op by name */
 
 /* Reading the results makes sure that all of it ran; whether it fails is the op's own affair, but a hole where an operand
@@ -262,6 +313,12 @@ int main(void)
         kn_scope_end(scope, KN_NONE);
     }
     lists();
+    for (int i = 5; i < RANKS; i++) {
+        kn_scope scope = kn_scope_begin();
+        counts_of_tensors(ranks[i]);
+        counts_of_others(ranks[i]);
+        kn_scope_end(scope, KN_NONE);
+    }
     absent_is_not_given();
     long_lists();
     every_op("cpu");
