@@ -33,6 +33,7 @@ smoke: setup
 # Breaks the library on purpose, one small edit at a time, and fails when the tests do not notice.
 mutation: setup
 	@python3 tests/mutation/mutations.py $(BUILD)/mutation
+	@python3 tests/mutation/seeded.py $(BUILD)/mutation/seeded --jobs 2
 
 format: setup
 	@scripts/format.sh

@@ -39,8 +39,16 @@ function(kiln_describe_library target)
     set_target_properties(${target} PROPERTIES OUTPUT_NAME kiln LINKER_LANGUAGE C)
 endfunction()
 
-add_library(kiln_static STATIC ${kiln_objects_list})
-kiln_describe_library(kiln_static)
+if(KN_TESTS_SHARED)
+    # Where programs look first for the file is LD_LIBRARY_PATH, so that a mutant takes its place.
+    add_library(kiln_static SHARED ${kiln_objects_list})
+    kiln_describe_library(kiln_static)
+    set_target_properties(kiln_static PROPERTIES OUTPUT_NAME kiln_tests)
+    target_link_options(kiln_static INTERFACE -Wl,--enable-new-dtags)
+else()
+    add_library(kiln_static STATIC ${kiln_objects_list})
+    kiln_describe_library(kiln_static)
+endif()
 target_link_libraries(kiln_static INTERFACE ${kiln_system_libraries})
 if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
     # Each op is a section of its own: a program gets the ones it calls.
