@@ -141,15 +141,16 @@ kn_tensor kn_binary_cross_entropy_loss(kn_tensor x, kn_tensor target,
     bool batch_mean = args->reduction == KN_REDUCTION_BATCH_MEAN;
     kn_tensor bad = differ("kn_binary_cross_entropy_loss", x, target);
     if (bad.bits) return bad;
-    if (!(args->smoothing >= 0 && args->smoothing <= 1))
+    double smoothing = kn_real_or(args->smoothing, 0);
+    if (!(smoothing >= 0 && smoothing <= 1))
         return kni_poisoned(KN_ERROR_ARGUMENT,
                             "kn_binary_cross_entropy_loss: the smoothing %s is outside 0 .. 1",
-                            KNI_NUMBER(args->smoothing));
+                            KNI_NUMBER(smoothing));
     kn_scope scope = kn_scope_begin();
     kn_binary_cross_entropy_args inner = {.weight = args->weight, .pos_weight = args->pos_weight};
     inner.reduction = batch_mean ? KN_REDUCTION_NONE : args->reduction;
     kn_tensor t = kn_ok(x) && kn_ok(target) ? kn_cast(target, kn_dtype_of(x)) : target;
-    if (args->smoothing > 0) t = kn_add_scalar(kn_mul_scalar(t, 1 - args->smoothing), args->smoothing / 2);
+    if (smoothing > 0) t = kn_add_scalar(kn_mul_scalar(t, 1 - smoothing), smoothing / 2);
     kn_tensor loss = args->logits ? kn_binary_cross_entropy_with_logits(x, t, &inner)
                                   : kn_binary_cross_entropy(x, t, &inner);
     return kn_scope_end(scope, batch_mean ? kn_reduce_loss(loss, args->reduction) : loss);

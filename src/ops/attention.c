@@ -304,6 +304,7 @@ kn_tensor kn_attention(kn_tensor q, kn_tensor k, kn_tensor v, const kn_attention
     static const kn_attention_args defaults = {.is_causal = false};
     const kn_attention_args *g = args ? args : &defaults;
     kn_tensor in[5] = {q, k, v, g->mask, g->bias};
-    kni_attention_attributes a = {.scale = g->scale, .softcap = g->softcap, .is_causal = g->is_causal};
+    kni_attention_attributes a = {
+        .scale = g->scale, .softcap = kn_real_or(g->softcap, 0), .is_causal = g->is_causal};
     return kni_apply(&kni_op_attention, in, 5, &a);
 }

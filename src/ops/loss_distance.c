@@ -155,6 +155,7 @@ kn_tensor kn_cosine_embedding_loss(kn_tensor a, kn_tensor b, kn_tensor target, c
 {
     pair p;
     kn_margin_args m = args ? *args : (kn_margin_args){0};
+    m.margin = kn_real_or(m.margin, 0);
     if (!begin(&p, "cosine_embedding_loss", a, b)) return p.failed;
     if (kn_rank(p.x) < 1) return kni_call_fail(p.call, KN_ERROR_SHAPE, "a and b must have at least one axis");
     kn_ints axis = KN_AXES(-1);
@@ -174,6 +175,7 @@ kn_tensor kn_margin_ranking_loss(kn_tensor a, kn_tensor b, kn_tensor target, con
 {
     pair p;
     kn_margin_args m = args ? *args : (kn_margin_args){0};
+    m.margin = kn_real_or(m.margin, 0);
     if (!begin(&p, "margin_ranking_loss", a, b)) return p.failed;
     kn_tensor gap = kn_mul(kni_widen(target), kn_sub(p.x, p.target));
     return end(&p, kn_clamp_min(kn_rsub_scalar(gap, m.margin), 0), m.reduction);

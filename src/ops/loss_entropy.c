@@ -193,6 +193,7 @@ static kn_cross_entropy_args defaults(const kn_cross_entropy_args *args)
 {
     kn_cross_entropy_args a = args ? *args : (kn_cross_entropy_args){0};
     a.ignore_index = kn_int_or(a.ignore_index, -100);
+    a.label_smoothing = kn_real_or(a.label_smoothing, 0);
     return a;
 }
 

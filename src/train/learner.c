@@ -209,6 +209,7 @@ kn_status kn_learner_set_early_stopping(kn_learner learner, const kn_early_stopp
     l->stopping = *rule;
     l->stopping.metric = l->stop_metric;
     l->stopping.patience = patience;
+    l->stopping.min_delta = kn_real_or(rule->min_delta, 0);
     return KN_OK;
 }
 

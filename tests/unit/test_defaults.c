@@ -268,6 +268,15 @@ static void ops(void)
     double plain = kn_item(kn_cross_entropy(logits, target, NULL));
     CHECK(kn_item(kn_cross_entropy(logits, target, &entropy)) == plain && entropy.ignore_index == -100);
     CHECK(kn_item(kn_cross_entropy(logits, target, &(kn_cross_entropy_args){.label_smoothing = 0})) == plain);
+    /* Where 0 is 0, KN_ZERO is it as well. */
+    CHECK(kn_item(kn_cross_entropy(logits, target, &(kn_cross_entropy_args){.label_smoothing = zero})) ==
+          plain);
+    kn_tensor sign = kn_keep(kn_ones(KN_SHAPE(1), KN_F64));
+    CHECK(kn_item(kn_margin_ranking_loss(sign, sign, sign, &(kn_margin_args){.margin = zero})) == 0);
+    kn_tensor part = kn_keep(kn_full(KN_SHAPE(2), 0.25, KN_F64));
+    CHECK(kn_item(kn_binary_cross_entropy_loss(part, part,
+                                               &(kn_binary_cross_entropy_loss_args){.smoothing = zero})) ==
+          kn_item(kn_binary_cross_entropy_loss(part, part, NULL)));
     kn_tensor first = kn_one_hot_fill(target, 3, &(kn_one_hot_fill_args){.on = 2, .axis = KN_ZERO});
     CHECK(kn_size(first, 0) == 3 && kn_size(first, 1) == 1);
     kn_drop(first);
