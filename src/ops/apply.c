@@ -254,6 +254,8 @@ static kn_status run(call *c, const void *attributes)
     if (s == KN_OK) s = make_outputs(c);
     if (s) return s;
     fill_record(c, attributes);
+    /* A program keeps its operands as constants: none may be written over before it has seen them. */
+    if (KNI_UNLIKELY(c->thread->capture != NULL)) c->record->last_use = 0;
     s = infer_outputs(c);
     if (s == KN_OK) {
         const kn_record *r = c->record;

@@ -260,6 +260,30 @@ static void programs(void)
 
 /* What fails in a program's run belongs to the line that the op was noted from, found at once or when the queue runs.
    unplaced: calls before it that pass by the macros and so have no line. */
+/* What a program was made of stays as it was: an op of its making must not write over it. */
+static void program_constants(void)
+{
+    static const char *const specs[] = {"cpu", "fusion(cpu)", "autodiff(cpu)", "ref"};
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        kn_device before = kn_device_current(), device = kn_device_open(specs[i]);
+        kn_device_use(device);
+        CHECK(kn_program_begin(device) == KN_OK);
+        kn_tensor y = kn_keep(kn_reciprocal(kn_from((const float[]){4, 8}, KN_F32, KN_SHAPE(2))));
+        kn_program program = kn_program_end(NULL, 0, &y, 1);
+        CHECK(program != NULL);
+        for (int k = 0; k < 2; k++) {
+            kn_tensor out = KN_NONE;
+            CHECK(kn_program_run(program, NULL, 0, &out, 1) == KN_OK);
+            CHECK_VALUES(out, 0, 0.25, 0.125);
+            kn_drop(out);
+        }
+        kn_program_free(program);
+        kn_drop(y);
+        kn_device_use(before);
+        kn_device_close(device);
+    }
+}
+
 static void program_sites(int unplaced)
 {
     char line[2][40];
@@ -380,6 +404,7 @@ int main(void)
     updates();
     threads();
     programs();
+    program_constants();
     program_sites(0);
     program_sites(3);
     program_sites(200);
