@@ -14,7 +14,7 @@
 
 kn_tensor kn_reduce_loss(kn_tensor losses, kn_reduction reduction)
 {
-    if (reduction == KN_REDUCTION_NONE) return losses;
+    if (reduction == KN_REDUCTION_NONE) return kn_reshape(losses, kn_shape_of_tensor(losses));
     if (reduction == KN_REDUCTION_MEAN) return kn_mean(losses, KN_AXES_ALL, false);
     if (reduction != KN_REDUCTION_SUM && reduction != KN_REDUCTION_BATCH_MEAN)
         return kni_poisoned(KN_ERROR_ARGUMENT, "kn_reduce_loss: there is no reduction %d", (int)reduction);

@@ -15,6 +15,11 @@ kni_call kni_call_begin(const char *name)
 
 kn_tensor kni_call_end(kni_call call, kn_tensor result)
 {
+    /* A composite that hands its operand on was given none. */
+    if (KNI_UNLIKELY(!result.bits)) {
+        kni_fail_op(KN_ERROR_HANDLE, NULL, "KN_NONE was given where a tensor is needed");
+        result = kni_poison_latest();
+    }
     kni_call_end_many(call, &result, 1);
     return result;
 }

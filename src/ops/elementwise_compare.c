@@ -107,7 +107,7 @@ kn_status kn_all_close(kn_tensor a, kn_tensor b, double rtol, double atol, bool 
     close = kn_all(close, KN_AXES_ALL, false);
     uint8_t all = 0;
     kn_status s = kni_is_poisoned(close) ? kni_fail_again(close, "all_close") : kn_read(close, &all, 1);
-    (void)kni_call_end(call, KN_NONE);
+    kni_call_end_many(call, NULL, 0);
     *result = s == KN_OK && all;
     return s;
 }

@@ -28,6 +28,11 @@ static kn_status infer_total(kni_infer *c)
 
 static kn_status infer_extreme(kni_infer *c)
 {
+    const kni_scan_attributes *a = c->attributes;
+    if (a->reverse || a->exclusive)
+        return kni_infer_fail(c, KN_ERROR_ARGUMENT,
+                              "extremes run from the first element on and count it: leave "
+                              "reverse and exclusive 0");
     kn_status s = infer_scan(c);
     if (s == KN_OK) c->out[1]->dtype = KN_I64;
     return s;

@@ -220,6 +220,11 @@ static kn_complex transform_axes(const char *name, kn_complex x, kn_ints axes, k
         for (axes.rank = t->rank; axes.rank > 0 && axes.dims[axes.rank - 1] != axes.rank - 1;) {
             for (int i = 0; i < axes.rank; i++) axes.dims[i] = i;
         }
+    /* Without axes the number is its own transform. */
+    if (axes.rank == 0) {
+        x.real = kn_keep(kn_reshape(x.real, KN_SCALAR_SHAPE));
+        x.imag = x.imag.bits ? kn_reshape(x.imag, KN_SCALAR_SHAPE) : kn_zeros_like(x.real);
+    }
     for (int i = axes.rank - 1; i >= 0; i--) {
         kni_fft_attributes a = {axes.dims[i], 0, inverse, norm};
         x = apply_fft(x, &a);

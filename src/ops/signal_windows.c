@@ -95,7 +95,7 @@ static kn_tensor shift_half(const char *name, kn_tensor x, kn_ints axes, bool ba
         if (!kni_check_axis(name, &axis, t->rank)) return kni_call_end(call, kni_poison_latest());
         shifts.dims[i] = back ? (t->dims[axis] + 1) / 2 : t->dims[axis] / 2;
     }
-    return kni_call_end(call, axes.rank ? kn_roll(x, shifts, axes) : x);
+    return kni_call_end(call, axes.rank ? kn_roll(x, shifts, axes) : kn_reshape(x, KN_SCALAR_SHAPE));
 }
 
 kn_tensor kn_fftshift(kn_tensor x, kn_ints axes) { return shift_half("fftshift", x, axes, false); }

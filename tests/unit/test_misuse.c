@@ -493,6 +493,24 @@ static void reasons_that_are_missing(void)
     kn_device_use(NULL);
 }
 
+/* Composites that hand their operand on say so when there is none, and give a handle of its own for one that is kept. */
+static void operands_handed_on(void)
+{
+    CHECK_POISON(kn_glu(KN_NONE, 0), "KN_NONE was given");
+    CHECK_POISON(kn_fftshift(KN_NONE, KN_AXES_ALL), "KN_NONE was given");
+    CHECK_POISON(kn_fftn((kn_complex){KN_NONE, KN_NONE}, KN_AXES_ALL, KN_FFT_BACKWARD).real,
+                 "KN_NONE was given");
+    kn_tensor x = kn_keep(kn_scalar(3, KN_F32));
+    kn_tensor y = kn_ifftshift(x, KN_AXES_ALL);
+    kn_complex z = kn_fftn((kn_complex){x, KN_NONE}, KN_AXES_ALL, KN_FFT_BACKWARD);
+    CHECK(y.bits != x.bits && z.real.bits != x.bits);
+    CHECK(kn_item(y) == 3 && kn_item(z.real) == 3 && kn_item(z.imag) == 0);
+    kn_attribute_value reverse[] = {{.name = "reverse", .integer = 1}, {.name = NULL}};
+    kn_tensor out[2];
+    CHECK_ERROR(kn_call("cummax", (kn_tensor[]){ones(KN_SHAPE(2))}, 1, reverse, out, 2),
+                "leave reverse and exclusive 0");
+}
+
 static void after_shutdown(void)
 {
     kn_device d = kn_device_open("autodiff(cpu)");
@@ -532,6 +550,7 @@ int main(void)
     dlpack_without_a_shape();
     a_tensor_that_was_dropped();
     reasons_that_are_missing();
+    operands_handed_on();
     kn_scope_end(s, KN_NONE);
     after_shutdown();
     CHECK(kn_shutdown() == 0);
