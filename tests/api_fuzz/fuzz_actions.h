@@ -52,6 +52,8 @@ static void act_assign(world *w)
     if (good) {
         s->watched = false;
         take_status(w, kn_assign(&s->t, value));
+        for (int k = 0; k < SLOTS; k++)
+            if (k != i && w->slots[k].t.bits == s->t.bits) w->slots[k] = (slot){0};
     } else
         ended(w);
 }
@@ -219,6 +221,7 @@ static void act_program(world *w)
     int n_in = (int)below(w, 3), n_out = 1 + (int)below(w, 2);
     for (int i = 0; i < n_in; i++) in[i] = draw_slot(w), say(w, " ");
     for (int i = 0; i < n_out; i++) out[i] = draw_slot(w), say(w, " ");
+    if (n_out == 2 && out[0].bits == out[1].bits) n_out = 1; /* the same output twice is one handle */
     go(w);
     kn_program program = kn_program_end(in, n_in, out, n_out);
     ended(w);

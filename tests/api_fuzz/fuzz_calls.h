@@ -47,8 +47,10 @@ static const excuse excuses[] = {
     {"ft", "nan", "infinities meet zeros in another order"},
 };
 
-static bool excused(const char *text)
+static bool excused(const world *w, const char *text)
 {
+    /* A queue fails later than the reference. */
+    if (strstr(w->spec, "fusion") && strstr(text, "succeeds where")) return true;
     for (size_t i = 0; i < sizeof excuses / sizeof *excuses; i++)
         if (strstr(text, excuses[i].op) && strstr(text, excuses[i].words)) return true;
     return false;
@@ -60,7 +62,7 @@ static void look_at_text(world *w, kn_status code, const char *text)
     /* A garbage handle may name an error that is long forgotten; a failing allocation fails one backend of two. */
     if (code == KN_ERROR_INTERNAL && !strstr(text, "was used again"))
         find(w, "call %d: an internal error: %s", w->call, text);
-    if (code == KN_ERROR_NUMERIC && strstr(text, "check: ") && !w->fails && !excused(text))
+    if (code == KN_ERROR_NUMERIC && strstr(text, "check: ") && !w->fails && !excused(w, text))
         find(w, "call %d: %s", w->call, text);
     say(w, "     -> %s\n", text);
 }
@@ -83,16 +85,19 @@ static void note_result(world *w, kn_tensor t, bool good)
 }
 
 /* A result is a handle of its own, or that of a temporary which the call took. kn_require_grad gives its operand back. */
-static void leave_handle(world *w, kn_tensor t)
+static bool leave_handle(world *w, kn_tensor t)
 {
+    bool owned = false;
     for (int i = 0; i < SLOTS; i++) {
         slot *s = &w->slots[i];
         if (s->t.bits != t.bits || !kn_ok(t)) continue;
         if (s->role != TEMPORARY && strcmp(w->name, "kn_require_grad") != 0)
             find(w, "call %d: the result of %s is the handle of t%d, which is %s", w->call, w->name, i,
                  s->role == KEPT ? "kept" : "owned");
+        owned = owned || s->role == OWNED;
         *s = (slot){0};
     }
+    return owned;
 }
 
 static void take_result(world *w, kn_tensor t)
@@ -108,7 +113,7 @@ static void take_result(world *w, kn_tensor t)
         look_at_text(w, kn_error_code(t), text);
         if (how) return;
     }
-    leave_handle(w, t);
+    if (leave_handle(w, t)) how = 9;
     role r = how < 4 ? TEMPORARY : how < 8 ? KEPT : OWNED;
     kn_tensor held = r == KEPT ? kn_keep(t) : r == OWNED ? kn_own(t) : t;
     if (good && !kn_ok(held)) {

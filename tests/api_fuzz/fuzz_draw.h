@@ -199,6 +199,7 @@ static double draw_real(world *w, const char *name)
     if (!strcmp(name, "p") || !strcmp(name, "q") || strstr(name, "smoothing") || strstr(name, "probability"))
         v = (double)below(w, 11) / 10;
     if (w->strange && chance(w, 10)) v = strange_real(w);
+    if (fabs(v) > 1e38 && fabs(v) < INFINITY) v = 1e30; /* f32 kernels would see infinity */
     say(w, ", %s %.17g", name, v);
     return v;
 }
