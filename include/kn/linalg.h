@@ -30,7 +30,8 @@ KN_API kn_tensor kn_triangular_solve(kn_tensor a, kn_tensor b, const kn_triangul
 KN_API kn_tensor kn_solve(kn_tensor a, kn_tensor b);
 /* a^-1. Fails on a singular a. */
 KN_API kn_tensor kn_inverse(kn_tensor a);
-/* The x of smallest size that minimises |a x - b|. a [..., m, n], b [..., m, k]. By pseudo-inverse: any rank. */
+/* The x of smallest size that minimises |a x - b|. a [..., m, n], b [..., m, k]. By pseudo-inverse: any rank, and the
+   gradient is that of kn_pinverse. */
 KN_API kn_tensor kn_lstsq(kn_tensor a, kn_tensor b);
 
 /* ---- determinants */
@@ -38,7 +39,8 @@ KN_API kn_tensor kn_lstsq(kn_tensor a, kn_tensor b);
 KN_API kn_tensor
 kn_det(kn_tensor a); /* 0 for a singular a, with the right gradient; its own gradient there is NaN */
 typedef struct kn_slogdet_result {
-    kn_tensor sign, logabsdet; /* det(a) = sign exp(logabsdet); a singular a gives 0 and -inf */
+    kn_tensor sign,
+        logabsdet; /* det(a) = sign exp(logabsdet); a singular a gives 0 and -inf, and no finite gradient */
 } kn_slogdet_result;
 KN_API kn_slogdet_result kn_slogdet(kn_tensor a);
 KN_API kn_tensor kn_logdet(kn_tensor a); /* log(det(a)); NaN where that is negative */
@@ -65,17 +67,22 @@ typedef struct kn_eigh_result {
     kn_tensor values, vectors; /* ascending [..., n]; column i of [..., n, n] belongs to value i */
 } kn_eigh_result;
 /* a v = v diag(values) for symmetric a, of which only the lower (or the upper) triangle is read. Signs are arbitrary.
-   In gradients equal eigenvalues do not turn their vectors: finite, and right for results that do not depend on
-   the choice of vectors. */
+   The vectors of equal eigenvalues are any basis of their space, so their derivative does not exist; the gradient leaves
+   out how such vectors turn against each other and stays finite. It is right for what depends on the values alone (a
+   single one among equals gets one of the possible gradients). For a function of the vectors, even one like
+   v f(values) v' that does not depend on the basis, it lacks the terms between equals: use kn_matrix_power, kn_inverse,
+   kn_pinverse or kn_cholesky where they say the same. Gradients of gradients lack them too. */
 KN_API kn_eigh_result kn_eigh(kn_tensor a, bool upper);
 typedef struct kn_svd_result {
     kn_tensor u, s, vh; /* a = u diag(s) vh, s descending */
 } kn_svd_result;
 /* a [..., m, n] gives u [m, k], s [min(m, n)], vh [k, n] with k = min(m, n), or u [m, m] and vh [n, n] when full (no
-   gradient flows to the columns and rows added then). Equal singular values as in kn_eigh. */
+   gradient flows to the columns and rows added then). Equal singular values as equal eigenvalues in kn_eigh; where a
+   tall or wide a has the singular value 0, the gradients of u and vh are not finite. */
 KN_API kn_svd_result kn_svd(kn_tensor a, bool full);
 /* The Moore-Penrose inverse; singular values up to tolerance * the largest count as 0.
-   0: max(m, n) * eps of the dtype. */
+   0: max(m, n) * eps of the dtype. The gradient is that of changes which keep the rank: finite for every a, also with
+   equal singular values. */
 KN_API kn_tensor kn_pinverse(kn_tensor a, double tolerance);
 /* How many singular values exceed tolerance * the largest, i64. 0: max(m, n) * eps. */
 KN_API kn_tensor kn_matrix_rank(kn_tensor a, double tolerance);
@@ -113,6 +120,8 @@ typedef enum kn_matrix_norm_kind {
     KN_NORM_ROWS = 3,      /* the largest sum of |a| along a row: the infinity norm */
     KN_NORM_COLUMNS = 4    /* the largest sum of |a| along a column: the 1-norm */
 } kn_matrix_norm_kind;
+/* The gradient of the nuclear norm at singular values of 0 is one of the possible ones; the spectral norm shares it evenly
+   among equal largest values. Their gradients of gradients are those of kn_svd. */
 KN_API kn_tensor kn_matrix_norm(kn_tensor a, kn_matrix_norm_kind kind);
 /* sum(a b) / (max(|a|, eps) max(|b|, eps)) along an axis; a and b broadcast. eps 0 means 1e-8, KN_ZERO 0. */
 KN_API kn_tensor kn_cosine_similarity(kn_tensor a, kn_tensor b, int32_t axis, double eps);

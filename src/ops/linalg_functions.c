@@ -1,25 +1,7 @@
-/* Linear algebra made of the rows: factors as matrices, logarithms of determinants, pseudo-inverse, powers,
-   diagonals. */
+/* Linear algebra made of the rows: factors as matrices, logarithms of determinants, powers, diagonals. */
 #include "ops/linalg_rows.h"
 #include "ops/movement_rows.h"
-
-/* The type of a tensor of matrices, or NULL (with the failure told) when it is something else. */
-static const kni_type *matrices(kn_tensor a, const char *name)
-{
-    const kni_type *t = kni_type_of(a);
-    if (t && t->rank >= 2) return t;
-    if (t) kni_fail_op(KN_ERROR_SHAPE, name, "needs at least two axes, not %S", t);
-    return NULL;
-}
-
-/* What a function answers after matrices() said no: the operand's own error, or the one just told. */
-static kn_tensor refused(const char *name, kn_tensor a)
-{
-    if (kni_is_poisoned(a)) return a;
-    if (kni_type_of(a)) return kni_poison_latest();
-    const kni_tensor *x = kni_resolve(a, name);
-    return x ? x->error : kni_poison_latest();
-}
+#include "ops/wide.h"
 
 static bool is_square(const kni_type *t) { return kni_matrix_rows(t) == kni_matrix_columns(t); }
 
@@ -36,17 +18,21 @@ static kn_shape shape_with(const kni_type *t, int64_t rows, int64_t columns)
 kn_tensor kn_cholesky_solve(kn_tensor b, kn_tensor l, bool upper)
 {
     kni_call call = kni_call_begin("cholesky_solve");
+    kn_tensor in[2] = {b, l};
+    int dtype = kni_widen_all(in, 2);
+    b = in[0];
+    l = in[1];
     kni_broadcast_batches(&l, &b);
     l = kn_keep(l);
     kn_tensor x = kni_solve_left(l, b, upper, upper, false);
-    return kni_call_end(call, kni_solve_left(l, x, upper, !upper, false));
+    return kni_call_end_as(call, kni_solve_left(l, x, upper, !upper, false), dtype);
 }
 
 kn_lu_result kn_lu(kn_tensor a)
 {
-    const kni_type *t = matrices(a, "lu");
+    const kni_type *t = kni_matrices(a, "lu");
     if (!t) {
-        kn_tensor none = refused("lu", a);
+        kn_tensor none = kni_no_matrices("lu", a);
         return (kn_lu_result){none, none, none};
     }
     kni_type type = *t;
@@ -79,6 +65,7 @@ kn_slogdet_result kn_slogdet(kn_tensor a)
     const kni_type *t = kni_type_of(a);
     kni_call call = kni_call_begin("slogdet");
     kn_tensor out[2];
+    int dtype = kni_widen_all(&a, 1);
     if (t && t->rank >= 2 && !is_square(t)) {
         kni_fail_op(KN_ERROR_SHAPE, NULL, "needs square matrices, not %S", t);
         out[0] = out[1] = kni_poison_latest();
@@ -87,6 +74,7 @@ kn_slogdet_result kn_slogdet(kn_tensor a)
         kn_tensor pivots = kn_keep(kn_diag(f.lu, 0));
         out[0] = kn_mul(f.sign, kn_prod(kn_sign(pivots), KN_AXES(-1), false));
         out[1] = kn_sum(kn_log(kn_abs(pivots)), KN_AXES(-1), false);
+        for (int i = 0; dtype && i < 2; i++) out[i] = kni_as(out[i], dtype);
     }
     kni_call_end_many(call, out, 2);
     return (kn_slogdet_result){out[0], out[1]};
@@ -101,74 +89,26 @@ kn_tensor kn_logdet(kn_tensor a)
     return kni_call_end(call, kn_where(negative, nan, value));
 }
 
-/* ---- by singular values */
-
-static double cutoff_of(const kni_type *t, double tolerance)
-{
-    int64_t m = kni_matrix_rows(t), n = kni_matrix_columns(t);
-    if (tolerance > 0) return tolerance;
-    return (double)(m > n ? m : n) * kn_dtype_limits((kn_dtype)t->dtype).eps;
-}
-
-/* Which singular values count, given that the first is the largest. */
-static kn_tensor significant(kn_tensor s, double cutoff)
-{
-    return kn_greater(s, kn_mul_scalar(kn_narrow(s, -1, 0, 1), cutoff));
-}
-
-kn_tensor kn_pinverse(kn_tensor a, double tolerance)
-{
-    const kni_type *t = matrices(a, "pinverse");
-    if (!t) return refused("pinverse", a);
-    int64_t m = kni_matrix_rows(t), n = kni_matrix_columns(t);
-    double cutoff = cutoff_of(t, tolerance);
-    kni_call call = kni_call_begin("pinverse");
-    if (m == 0 || n == 0) return kni_call_end(call, kni_transposed(a));
-    kn_svd_result f = kn_svd(a, false);
-    kn_tensor s = kn_keep(f.s);
-    if (!kn_ok(s)) return kni_call_end(call, s);
-    kn_tensor counts = kn_keep(significant(s, cutoff));
-    kn_tensor inverse = kn_rdiv_scalar(kn_where(counts, s, kn_ones_like(s)), 1);
-    inverse = kn_where(counts, inverse, kn_zeros_like(s));
-    kn_tensor v = kn_mul(kni_transposed(f.vh), kn_unsqueeze(inverse, -2));
-    return kni_call_end(call, kn_matmul(v, kni_transposed(f.u)));
-}
-
-kn_tensor kn_matrix_rank(kn_tensor a, double tolerance)
-{
-    const kni_type *t = matrices(a, "matrix_rank");
-    if (!t) return refused("matrix_rank", a);
-    bool empty = kni_matrix_rows(t) == 0 || kni_matrix_columns(t) == 0;
-    double cutoff = cutoff_of(t, tolerance);
-    kni_call call = kni_call_begin("matrix_rank");
-    kn_tensor s = kn_keep(kn_svd(a, false).s);
-    kn_tensor counts = empty ? kn_not_equal_scalar(s, 0) : significant(s, cutoff);
-    return kni_call_end(call, kn_sum(counts, KN_AXES(-1), false));
-}
-
-kn_tensor kn_lstsq(kn_tensor a, kn_tensor b)
-{
-    kni_call call = kni_call_begin("lstsq");
-    return kni_call_end(call, kn_matmul(kn_pinverse(a, 0), b));
-}
+/* ---- powers */
 
 kn_tensor kn_matrix_power(kn_tensor a, int64_t n)
 {
-    const kni_type *t = matrices(a, "matrix_power");
-    if (!t) return refused("matrix_power", a);
+    const kni_type *t = kni_matrices(a, "matrix_power");
+    if (!t) return kni_no_matrices("matrix_power", a);
     kni_call call = kni_call_begin("matrix_power");
     if (!is_square(t)) return kni_call_fail(call, KN_ERROR_SHAPE, "needs square matrices, not %S", t);
     if (n == 0) {
         kn_shape shape = kni_shape_from_type(t);
         return kni_call_end(call, kn_expand(kni_unit_like(a, kni_matrix_rows(t)), shape));
     }
+    int dtype = kni_widen_all(&a, 1);
     uint64_t left = n < 0 ? 0 - (uint64_t)n : (uint64_t)n;
     kn_tensor base = kn_keep(n < 0 ? kn_inverse(a) : a), result = KN_NONE;
     for (; left && kn_ok(base); left >>= 1) {
         if (left & 1) result = kn_keep(result.bits ? kn_matmul(result, base) : kn_alias(base));
         if (left > 1) base = kn_keep(kn_matmul(base, base));
     }
-    return kni_call_end(call, kn_ok(base) ? result : base);
+    return kni_call_end_as(call, kn_ok(base) ? result : base, dtype);
 }
 
 /* ---- diagonals */
@@ -222,7 +162,7 @@ kn_tensor kn_diag(kn_tensor x, int64_t offset)
 {
     const kni_type *t = kni_type_of(x);
     if (t && t->rank == 1) return embed_as("diag", x, offset);
-    if (!(t = matrices(x, "diag"))) return refused("diag", x);
+    if (!(t = kni_matrices(x, "diag"))) return kni_no_matrices("diag", x);
     kni_call call = kni_call_begin("diag");
     if (!offset_fits(offset))
         return kni_call_fail(call, KN_ERROR_ARGUMENT, "the offset %D is too large", offset);
@@ -231,8 +171,8 @@ kn_tensor kn_diag(kn_tensor x, int64_t offset)
 
 kn_tensor kn_trace(kn_tensor a)
 {
-    const kni_type *t = matrices(a, "trace");
-    if (!t) return refused("trace", a);
+    const kni_type *t = kni_matrices(a, "trace");
+    if (!t) return kni_no_matrices("trace", a);
     kni_call call = kni_call_begin("trace");
     return kni_call_end(call, kn_sum(diagonal(a, t, 0), KN_AXES(-1), false));
 }

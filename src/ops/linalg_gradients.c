@@ -201,16 +201,10 @@ GRADIENT(det)
     return KN_OK;
 }
 
-/* With c = det(a) a^-T: (sum(dc c) c - c dc' c) / det(a); NaN where a is singular. Products of three cofactors
-   leave the range of f16, so the halves are computed in f32. */
+/* With c = det(a) a^-T: (sum(dc c) c - c dc' c) / det(a); NaN where a is singular. */
 GRADIENT(cofactor)
 {
     kn_tensor a = kni_vjp_in(v, 0), c = kni_vjp_out(v, 0), dc = v->dy[0];
-    if (v->in_types[0].dtype == KN_F16 || v->in_types[0].dtype == KN_BF16) {
-        a = kn_cast(a, KN_F32);
-        c = kn_keep(kn_cast(c, KN_F32));
-        dc = kn_keep(kn_cast(dc, KN_F32));
-    }
     kn_tensor total = kn_sum(kn_mul(dc, c), KN_AXES(-2, -1), true);
     kn_tensor turned = kn_matmul(c, kn_matmul(kni_transposed(dc), c));
     kn_tensor sum = kn_sub(kn_mul(total, c), turned);

@@ -1,8 +1,7 @@
-/* Norms and distances. Where a norm is 0 its gradient is 0, as in PyTorch; the half types are summed in f32. */
+/* Norms and distances. Where a norm is 0 its gradient is 0, as in PyTorch; the half types are computed in f32. */
 #include "ops/linalg_rows.h"
 #include "ops/movement_rows.h"
-
-static bool is_half(kn_dtype dtype) { return dtype == KN_F16 || dtype == KN_BF16; }
+#include "ops/wide.h"
 
 /* f(x) with f'(0) = 0 and f(0) = 0: f never sees the zeros. */
 static kn_tensor root_of(kn_tensor x, double order)
@@ -49,8 +48,7 @@ kn_tensor kn_vector_norm(kn_tensor x, double order, kn_ints axes, bool keep)
         return kni_call_fail(call, KN_ERROR_DTYPE, "needs floats, not %T: convert with kn_cast()",
                              (int)dtype);
     if (order != order) return kni_call_fail(call, KN_ERROR_ARGUMENT, "the order is NaN");
-    kn_tensor y = norm(is_half(dtype) ? kn_cast(x, KN_F32) : x, order, axes, keep);
-    return kni_call_end(call, is_half(dtype) ? kn_cast(y, dtype) : y);
+    return kni_call_end_as(call, norm(kni_widen(x), order, axes, keep), (int)dtype);
 }
 
 static kn_tensor axis_norm(const char *name, kn_tensor x, double order, int32_t axis)
@@ -75,9 +73,10 @@ kn_tensor kn_min_abs_norm(kn_tensor x, int32_t axis)
 kn_tensor kn_vector_normalize(kn_tensor x, double order, int32_t axis, double eps)
 {
     kni_call call = kni_call_begin("vector_normalize");
+    int dtype = kni_widen_all(&x, 1);
     x = kn_keep(x);
     kn_tensor size = kn_maximum_scalar(kn_vector_norm(x, order, KN_AXES(axis), true), eps);
-    return kni_call_end(call, kn_div(x, size));
+    return kni_call_end_as(call, kn_div(x, size), dtype);
 }
 
 kn_tensor kn_matrix_norm(kn_tensor a, kn_matrix_norm_kind kind)
@@ -85,6 +84,7 @@ kn_tensor kn_matrix_norm(kn_tensor a, kn_matrix_norm_kind kind)
     const kni_type *t = kni_type_of(a);
     kni_call call = kni_call_begin("matrix_norm");
     if (t && t->rank < 2) return kni_call_fail(call, KN_ERROR_SHAPE, "needs at least two axes, not %S", t);
+    int dtype = kni_widen_all(&a, 1);
     kn_tensor y;
     switch (kind) {
     case KN_NORM_FROBENIUS:
@@ -105,20 +105,39 @@ kn_tensor kn_matrix_norm(kn_tensor a, kn_matrix_norm_kind kind)
     default:
         return kni_call_fail(call, KN_ERROR_ARGUMENT, "there is no matrix norm of kind %d", (int)kind);
     }
-    return kni_call_end(call, y);
+    return kni_call_end_as(call, y, dtype);
+}
+
+void kni_broadcast_both(kn_tensor *a, kn_tensor *b)
+{
+    const kni_type *ta = kni_type_of(*a), *tb = kni_type_of(*b);
+    if (!ta || !tb || kni_same_dims(ta, tb)) return;
+    kn_shape shape = {ta->rank > tb->rank ? ta->rank : tb->rank, {0}};
+    for (int i = 1; i <= shape.rank; i++) {
+        int64_t da = i <= ta->rank ? ta->dims[ta->rank - i] : 1;
+        int64_t db = i <= tb->rank ? tb->dims[tb->rank - i] : 1;
+        if (da != db && da != 1 && db != 1) return;
+        shape.dims[shape.rank - i] = da == 1 ? db : da;
+    }
+    *a = kn_expand(*a, shape);
+    *b = kn_expand(*b, shape);
 }
 
 kn_tensor kn_cosine_similarity(kn_tensor a, kn_tensor b, int32_t axis, double eps)
 {
     kni_call call = kni_call_begin("cosine_similarity");
     double least = kn_real_or(eps, 1e-8);
-    a = kn_keep(a);
-    b = kn_keep(b);
+    kn_tensor in[2] = {a, b};
+    int dtype = kni_widen_all(in, 2);
+    kni_broadcast_both(&in[0], &in[1]);
+    a = kn_keep(in[0]);
+    b = kn_keep(in[1]);
     kn_ints axes = KN_AXES(axis);
-    kn_tensor dot = kn_sum(kn_mul(a, b), axes, false);
-    kn_tensor size_a = kn_maximum_scalar(kn_vector_norm(a, 2, axes, false), least);
-    kn_tensor size_b = kn_maximum_scalar(kn_vector_norm(b, 2, axes, false), least);
-    return kni_call_end(call, kn_div(dot, kn_mul(size_a, size_b)));
+    kn_tensor size_a = kn_maximum_scalar(kn_vector_norm(a, 2, axes, true), least);
+    kn_tensor size_b = kn_maximum_scalar(kn_vector_norm(b, 2, axes, true), least);
+    /* Each by its own size, as in PyTorch: the product of the sizes may overflow. */
+    kn_tensor y = kn_sum(kn_mul(kn_div(a, size_a), kn_div(b, size_b)), axes, false);
+    return kni_call_end_as(call, y, dtype);
 }
 
 kn_tensor kn_pairwise_distance(kn_tensor a, kn_tensor b, const kn_pairwise_distance_args *args)
@@ -127,21 +146,21 @@ kn_tensor kn_pairwise_distance(kn_tensor a, kn_tensor b, const kn_pairwise_dista
     if (!args) args = &defaults;
     double order = kn_real_or(args->order, 2), eps = args->eps == 0 ? 1e-6 : args->eps < 0 ? 0 : args->eps;
     kni_call call = kni_call_begin("pairwise_distance");
-    kn_tensor gap = kn_add_scalar(kn_sub(a, b), eps);
-    return kni_call_end(call, kn_vector_norm(gap, order, KN_AXES(-1), args->keep));
+    kn_tensor in[2] = {a, b};
+    int dtype = kni_widen_all(in, 2);
+    kn_tensor gap = kn_add_scalar(kn_sub(in[0], in[1]), eps);
+    return kni_call_end_as(call, kn_vector_norm(gap, order, KN_AXES(-1), args->keep), dtype);
 }
 
 /* |a|^2 + |b|^2 - 2 a b', for many points: less memory, and less accurate for points that lie close together. */
 static kn_tensor euclidean_by_products(kn_tensor a, kn_tensor b)
 {
-    kn_dtype dtype = kn_dtype_of(a);
-    a = kn_keep(is_half(dtype) ? kn_cast(a, KN_F32) : a);
-    b = kn_keep(is_half(dtype) ? kn_cast(b, KN_F32) : b);
+    a = kn_keep(a);
+    b = kn_keep(b);
     kn_tensor squares = kn_add(kn_sum(kn_square(a), KN_AXES(-1), true),
                                kni_transposed(kn_sum(kn_square(b), KN_AXES(-1), true)));
     kn_tensor products = kn_mul_scalar(kn_matmul(a, kni_transposed(b)), 2);
-    kn_tensor y = root_of(kn_maximum_scalar(kn_sub(squares, products), 0), 2);
-    return is_half(dtype) ? kn_cast(y, dtype) : y;
+    return root_of(kn_maximum_scalar(kn_sub(squares, products), 0), 2);
 }
 
 kn_tensor kn_cdist(kn_tensor a, kn_tensor b, double order)
@@ -154,8 +173,11 @@ kn_tensor kn_cdist(kn_tensor a, kn_tensor b, double order)
         return kni_call_fail(call, KN_ERROR_SHAPE, "needs points [..., n, size] of one size: a %S, b %S", ta,
                              tb);
     if (order < 0) return kni_call_fail(call, KN_ERROR_ARGUMENT, "the order must not be negative: %g", order);
-    if (order == 2 && ta->dtype == tb->dtype && (kni_matrix_rows(ta) > MANY || kni_matrix_rows(tb) > MANY))
-        return kni_call_end(call, euclidean_by_products(a, b));
-    kn_tensor gaps = kn_sub(kn_unsqueeze(a, -2), kn_unsqueeze(b, -3));
-    return kni_call_end(call, kn_vector_norm(gaps, order, KN_AXES(-1), false));
+    bool many =
+        order == 2 && ta->dtype == tb->dtype && (kni_matrix_rows(ta) > MANY || kni_matrix_rows(tb) > MANY);
+    kn_tensor in[2] = {a, b};
+    int dtype = kni_widen_all(in, 2);
+    if (many) return kni_call_end_as(call, euclidean_by_products(in[0], in[1]), dtype);
+    kn_tensor gaps = kn_sub(kn_unsqueeze(in[0], -2), kn_unsqueeze(in[1], -3));
+    return kni_call_end_as(call, kn_vector_norm(gaps, order, KN_AXES(-1), false), dtype);
 }

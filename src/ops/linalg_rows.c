@@ -46,6 +46,22 @@ int64_t kni_matrix_count(const kni_type *t)
     return n;
 }
 
+const kni_type *kni_matrices(kn_tensor a, const char *name)
+{
+    const kni_type *t = kni_type_of(a);
+    if (t && t->rank >= 2) return t;
+    if (t) kni_fail_op(KN_ERROR_SHAPE, name, "needs at least two axes, not %S", t);
+    return NULL;
+}
+
+kn_tensor kni_no_matrices(const char *name, kn_tensor a)
+{
+    if (kni_is_poisoned(a)) return a;
+    if (kni_type_of(a)) return kni_poison_latest();
+    const kni_tensor *x = kni_resolve(a, name);
+    return x ? x->error : kni_poison_latest();
+}
+
 kn_tensor kni_transposed(kn_tensor x) { return kn_transpose(x, -2, -1); }
 kn_tensor kni_rows_of(kn_tensor x, int64_t start, int64_t n) { return kn_narrow(x, -2, start, n); }
 kn_tensor kni_columns_of(kn_tensor x, int64_t start, int64_t n) { return kn_narrow(x, -1, start, n); }

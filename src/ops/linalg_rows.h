@@ -24,6 +24,11 @@ static inline kn_dim kni_matrix_columns(const kni_type *t) { return t->dims[t->r
 /* The number of matrices in a batch. */
 int64_t kni_matrix_count(const kni_type *t);
 
+/* The type of a tensor of matrices, or NULL (with the failure told) when it is something else; and what a function
+   answers then: the operand's own error, or the one just told. */
+const kni_type *kni_matrices(kn_tensor a, const char *name);
+kn_tensor kni_no_matrices(const char *name, kn_tensor a);
+
 /* Small steps of gradients and composites. */
 kn_tensor kni_transposed(kn_tensor x);                           /* the last two axes swapped */
 kn_tensor kni_rows_of(kn_tensor x, int64_t start, int64_t n);    /* of the second last axis */
@@ -40,6 +45,10 @@ kn_tensor kni_permute_rows(kn_tensor x, kn_tensor permutation);
 kn_tensor kni_unpermute_rows(kn_tensor x, kn_tensor permutation);
 /* Gives two operands the same batch axes by broadcasting; leaves bad handles to the op that follows. */
 void kni_broadcast_batches(kn_tensor *a, kn_tensor *b);
+
+/* Stretches a and b to one shape, so that sums of either run over the same elements. What does not broadcast is left to
+   the op that follows. */
+void kni_broadcast_both(kn_tensor *a, kn_tensor *b);
 
 typedef struct kni_lu_parts {
     kn_tensor lu, permutation, sign;

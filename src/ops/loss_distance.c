@@ -1,5 +1,6 @@
 /* Losses of two tensors of one shape, made of elementwise ops. Half types are computed in f32 and rounded once. */
 #include "core/math/bits.h"
+#include "ops/linalg_rows.h"
 #include "ops/loss.h"
 #include "ops/norm.h"
 
@@ -158,6 +159,7 @@ kn_tensor kn_cosine_embedding_loss(kn_tensor a, kn_tensor b, kn_tensor target, c
     m.margin = kn_real_or(m.margin, 0);
     if (!begin(&p, "cosine_embedding_loss", a, b)) return p.failed;
     if (kn_rank(p.x) < 1) return kni_call_fail(p.call, KN_ERROR_SHAPE, "a and b must have at least one axis");
+    kni_broadcast_both(&p.x, &p.target);
     kn_ints axis = KN_AXES(-1);
     kn_tensor size_a = kn_add_scalar(kn_sum(kn_square(p.x), axis, false), 1e-12);
     kn_tensor size_b = kn_add_scalar(kn_sum(kn_square(p.target), axis, false), 1e-12);

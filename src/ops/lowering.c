@@ -1,6 +1,7 @@
 /* Lowering at run time: the row's function runs on the given device, its results become the record's. */
 #include "core/param_value.h"
 #include "ops/record.h"
+#include "ops/wide.h"
 
 enum { MAX_OPERANDS = 64, MAX_DEPTH = 16 };
 
@@ -48,14 +49,18 @@ kn_status kni_lower_record(const kn_record *r, kn_device device)
     uint64_t serial = t->serial;
     t->route = device;
     t->depth_of_lowering++;
-    for (int i = 0; i < r->n_in; i++)
+    bool wide = r->row->flags & KNI_FLAG_WIDE;
+    for (int i = 0; i < r->n_in; i++) {
         in[i] = kni_in(r, i) ? kni_alias_kept(t, kni_in(r, i), device) : KN_NONE;
+        if (wide && in[i].bits) in[i] = kn_keep(kni_widen(in[i]));
+    }
     for (int i = 0; i < r->n_out; i++) out[i] = KN_NONE;
     kni_lowering l = {r->row, r->attributes, in, r->n_in, out, r->n_out};
     const char *outer = t->call_name;
     if (!outer) t->call_name = r->row->name;
     kn_status s = r->row->lower(&l);
-    for (int i = 0; i < r->n_out && s == KN_OK; i++) s = adopt(r, i, out[i]);
+    for (int i = 0; i < r->n_out && s == KN_OK; i++)
+        s = adopt(r, i, wide ? kni_as(out[i], kni_out(r, i)->type.dtype) : out[i]);
     t->call_name = outer;
     t->call_device = call_device;
     t->depth_of_lowering--;

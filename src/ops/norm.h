@@ -2,7 +2,7 @@
 #ifndef KNI_OPS_NORM_H
 #define KNI_OPS_NORM_H
 
-#include "ops/op.h"
+#include "ops/wide.h"
 
 struct kni_native;
 
@@ -27,13 +27,6 @@ typedef struct kni_channel_view {
 } kni_channel_view;
 kni_channel_view kni_channel_view_of(const kni_type *x);
 
-/* The dtype that sums of a float dtype are kept in: f32 for the half types, else the dtype itself. */
-static inline int kni_sum_dtype(int dtype) { return dtype == KN_F16 || dtype == KN_BF16 ? KN_F32 : dtype; }
-
-/* x in the dtype its sums are kept in: half types become f32, everything else stays. Takes a temporary. */
-kn_tensor kni_widen(kn_tensor x);
-/* x as dtype, itself where it is that already. */
-kn_tensor kni_as(kn_tensor x, int dtype);
 /* A vector [channels] as [channels, 1, ...], so that it broadcasts along axis 1 of a tensor of `rank`. */
 kn_tensor kni_along_channels(kn_tensor vector, int rank);
 /* Every axis of a tensor of `rank` but axis 1. */

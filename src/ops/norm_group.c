@@ -1,18 +1,6 @@
 /* Norms made of others: group, instance and local response norm, and the helpers of such composites. */
 #include "ops/norm.h"
 
-kn_tensor kni_as(kn_tensor x, int dtype)
-{
-    const kni_tensor *t = kni_peek(x);
-    return t && t->type.dtype != dtype ? kn_cast(x, (kn_dtype)dtype) : x;
-}
-
-kn_tensor kni_widen(kn_tensor x)
-{
-    const kni_tensor *t = kni_peek(x);
-    return t ? kni_as(x, kni_sum_dtype(t->type.dtype)) : x;
-}
-
 kn_tensor kni_along_channels(kn_tensor vector, int rank)
 {
     const kni_tensor *t = kni_peek(vector);

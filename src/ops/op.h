@@ -71,11 +71,13 @@ typedef enum kni_rule {
 
 enum {
     KNI_FLAG_COMMUTES = 1,
-    KNI_FLAG_NO_GRADIENT = 2,        /* gradients never flow (comparisons, integers): constants to the tape */
-    KNI_FLAG_RANDOM = 4,             /* draws numbers: attributes carry key and counter */
-    KNI_FLAG_ALIAS = 8,              /* an output may reuse the memory of an operand that dies */
-    KNI_FLAG_ZERO_GRADIENT = 16,     /* differentiable with gradient zero everywhere (sign, floor) */
-    KNI_FLAG_NOT_DIFFERENTIABLE = 32 /* asking for its gradient is an error that says so */
+    KNI_FLAG_NO_GRADIENT = 2,    /* gradients never flow (comparisons, integers): constants to the tape */
+    KNI_FLAG_RANDOM = 4,         /* draws numbers: attributes carry key and counter */
+    KNI_FLAG_ALIAS = 8,          /* an output may reuse the memory of an operand that dies */
+    KNI_FLAG_ZERO_GRADIENT = 16, /* differentiable with gradient zero everywhere (sign, floor) */
+    KNI_FLAG_NOT_DIFFERENTIABLE = 32, /* asking for its gradient is an error that says so */
+    KNI_FLAG_WIDE =
+        64 /* gradient and lowering take several steps: halves take them in f32 and are rounded once */
 };
 
 /* How far a result may be from the exact one, by dtype: |a - b| <= ulps * eps * max(|b|, scale). */
@@ -221,6 +223,8 @@ static inline bool kni_vjp_needs(const kni_vjp *v, int i) { return (v->needs >> 
 /* Gives input i its gradient (takes temporaries); sums over axes that were broadcast. */
 void kni_vjp_set(kni_vjp *v, int i, kn_tensor gradient);
 kn_shape kni_vjp_shape(const kni_vjp *v, int i); /* of input i */
+/* Runs a gradient; halves of a KNI_FLAG_WIDE row reach it as f32, and its results are rounded. */
+kn_status kni_vjp_run(kni_vjp *v, kni_gradient_fn gradient);
 
 /* The dtype that an elementwise row computes its operands first .. last - 1 in. */
 int kni_operand_dtype(const kn_op *row, const kni_type *const *types, int first, int last);

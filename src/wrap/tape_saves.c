@@ -121,7 +121,7 @@ static kn_status probe(const kn_record *r, uint64_t needs, kni_saves *saves)
     }
     kni_vjp v = {r->row, r->attributes, r->n_in, r->n_out, in, out, in_types, out_types,
                  dy,     grads,         needs,   0,        0};
-    kn_status s = kni_gradient_of(r->row)(&v);
+    kn_status s = kni_vjp_run(&v, kni_gradient_of(r->row));
     for (int i = 0; i < r->n_in && s == KN_OK; i++)
         if (kni_is_poisoned(grads[i])) s = kn_error_code(grads[i]);
     *saves = (kni_saves){v.used_in, v.used_out};

@@ -190,7 +190,7 @@ static kn_status run_row(walk *w, stop *s, uint64_t needs, kn_tensor *grads)
                  0,
                  0};
     kni_gradient_fn fn = kni_gradient_of(node->row);
-    if (fn) return fn(&v);
+    if (fn) return kni_vjp_run(&v, fn);
     if (node->row->flags & KNI_FLAG_ZERO_GRADIENT) {
         for (int i = 0; i < node->n_in; i++)
             if (needs >> i & 1) grads[i] = kn_zeros(kni_vjp_shape(&v, i), (kn_dtype)node->in_types[i].dtype);

@@ -397,6 +397,38 @@ static void check_gradients(void)
     kn_device_use(kn_device_cpu());
 }
 
+/* The gradient of y by x against the cotangent g. */
+static kn_tensor pulled(kn_tensor y, kn_tensor g, kn_tensor x)
+{
+    kn_tensor grad[1] = {KN_NONE};
+    y = kn_keep(y);
+    g = kn_keep(g);
+    CHECK(kn_grad(&y, &g, 1, &x, 1, 0, grad) == KN_OK);
+    return grad[0];
+}
+
+/* Equal singular values have no derivative of their vectors, but the pseudo-inverse has one. */
+static void check_degenerate(void)
+{
+    kn_device_use(kn_device_autodiff(kn_device_cpu()));
+    kn_scope scope = kn_scope_begin();
+    kn_tensor g = kn_keep(kn_from((double[]){1, 2, 3, 4}, KN_F64, KN_SHAPE(2, 2)));
+    kn_tensor one = kn_require_grad(kn_eye(2, 2, KN_F64));
+    CHECK_VALUES(pulled(kn_pinverse(one, 0), g, one), 1e-12, -1, -2, -3, -4);
+    CHECK_VALUES(pulled(kn_lstsq(one, unit(2)), g, one), 1e-12, -1, -2, -3, -4);
+    kn_tensor flat = kn_require_grad(kn_ones(KN_SHAPE(2, 2), KN_F64));
+    CHECK_VALUES(pulled(kn_pinverse(flat, 0), g, flat), 1e-12, -1, -0.5, -0.75, -0.25);
+    /* A symmetric function of equal values is right; the sum of the eigenvalues is the trace. */
+    kn_tensor sum = kn_sum(kn_square(kn_eigh(one, false).values), KN_AXES_ALL, false);
+    CHECK_VALUES(pulled(sum, kn_ones(KN_SCALAR_SHAPE, KN_F64), one), 1e-12, 2, 0, 0, 2);
+    kn_tensor spectral = kn_matrix_norm(one, KN_NORM_SPECTRAL);
+    CHECK_VALUES(pulled(spectral, kn_ones(KN_SCALAR_SHAPE, KN_F64), one), 1e-12, 0.5, 0, 0, 0.5);
+    kn_tensor nuclear = kn_matrix_norm(one, KN_NORM_NUCLEAR);
+    CHECK_VALUES(pulled(nuclear, kn_ones(KN_SCALAR_SHAPE, KN_F64), one), 1e-12, 1, 0, 0, 1);
+    kn_scope_end(scope, KN_NONE);
+    kn_device_use(kn_device_cpu());
+}
+
 int main(void)
 {
     kn_device_use(kn_device_cpu());
@@ -407,5 +439,6 @@ int main(void)
     check_special();
     check_diagonals();
     check_gradients();
+    check_degenerate();
     return check_report();
 }

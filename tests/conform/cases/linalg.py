@@ -102,6 +102,16 @@ def factors(g):
               expect=lambda a, n=n: torch.linalg.matrix_power(a, n))
     g.add("lstsq", [dominant(g, 6, 3), g.values(6, 2)], covers=["svd"], grad=True, dtypes=["f64", "f32"],
           expect=lambda a, b: torch.linalg.pinv(a) @ b)
+    # Equal singular values, and ranks that are not full: there torch has the derivative, differences have none.
+    for name, rows, grad in (("identity", [[1.0, 0.0], [0.0, 1.0]], True), ("turned", [[0.0, 2.0], [-2.0, 0.0]], True),
+                             ("tall_equal", [[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]], True),
+                             ("wide_equal", [[3.0, 0.0, 0.0], [0.0, 0.0, 3.0]], True), ("deficient", [[1.0, 2.0], [2.0, 4.0]], "torch"),
+                             ("tall_deficient", [[1.0, 1.0], [1.0, 1.0], [2.0, 2.0]], "torch"), ("zero", [[0.0, 0.0], [0.0, 0.0]], "torch")):
+        second = True if grad is True else "the rank changes next to this matrix"
+        g.add("pinverse", [g.literal(rows)], expect=torch.linalg.pinv, grad=grad, second=second, name=name, dtypes=["f64", "f32"], large=False,
+              covers=["svd"])
+        g.add("lstsq", [g.literal(rows), g.values(len(rows), 2)], expect=lambda a, b: torch.linalg.pinv(a) @ b, grad=grad, second=second,
+              name=name, dtypes=["f64", "f32"], large=False, covers=["svd"])
     g.error("eigh", [g.literal([[1.0, float("nan")], [float("nan"), 2.0]])], status="numeric", text="NaN")
     g.error("svd", [g.literal([[1.0, float("inf")], [0.0, 2.0]])], status="numeric", text="NaN")
 
@@ -145,6 +155,15 @@ def norms(g):
     g.add("cosine_similarity", pair, attrs={"axis": 1}, grad=True, expect=lambda a, b: torch.cosine_similarity(a, b, 1))
     g.add("cosine_similarity", pair, attrs={"axis": 0, "eps": 0.5}, grad=True,
           expect=lambda a, b: torch.cosine_similarity(a, b, 0, 0.5))
+    for a, b, axis in (((3, 4), (4,), -1), ((3, 1), (3, 4), 1), ((1, 4), (3, 1), 0), ((2, 1, 4), (3, 1), -1), ((4,), (1,), 0)):
+        g.add("cosine_similarity", [g.values(*a), g.values(*b, low=0.5, high=2)], attrs={"axis": axis}, name="broadcast", large=False,
+              grad=a[axis] > 1 and b[axis] > 1,  # along an axis of equal numbers the gradient is 0 but for rounding
+              expect=lambda x, y, k=axis: torch.cosine_similarity(x, y, k))
+    # What leaves f16 on the way to a result that does not.
+    far = [g.literal([[1000.0] * 20, [-300.0] * 20]), g.literal([[1000.0] * 20, [60000.0] * 20])]
+    g.add("cosine_similarity", far, attrs={"axis": 1}, name="large", large=False, expect=lambda a, b: torch.cosine_similarity(a, b, 1))
+    g.add("vector_normalize", [g.literal([[60000.0, 60000.0], [300.0, -400.0]])], attrs={"order": 2.0, "axis": -1, "eps": 1e-12}, name="large",
+          large=False, expect=lambda a: torch.nn.functional.normalize(a, dim=-1))
     for order in (1.0, 2.0, 3.0):
         g.add("pairwise_distance", pair, attrs={"order": order, "eps": 1 / 1024}, grad=True,
               expect=lambda a, b, p=order: torch.pairwise_distance(a, b, p, 1 / 1024))
