@@ -1,5 +1,6 @@
 /* Reading and writing by index, mask and slice. Assignments return the new value; where an index occurs
-   twice the updates happen in the order of the indices. An index outside its axis poisons the result:
+   twice the updates happen in the order of the indices, on every device: of assigned values the last stays, and the
+   others have gradient 0. An index outside its axis poisons the result:
    "index 7 is out of range for axis 1 of size 5". kn_take and its relatives named so count negative indices
    from the end; kn_gather, kn_scatter, kn_index_select and kn_select_assign reject them, as PyTorch does. In these
    four a tensor of rank 0 counts as one element along axis 0. */

@@ -1,10 +1,11 @@
-/* Rows that write by index: select_assign, scatter and scatter_nd. Their gradients follow PyTorch's
-   scatter_reduce: assignments that hit the same element each get its whole gradient, minima and maxima
-   share it evenly among all equals, products treat a single zero as its own case. */
+/* Rows that write by index: select_assign, scatter and scatter_nd. Of assignments that hit the same element the last one
+   wins and gets its gradient, the others get 0. Minima and maxima share it evenly among all equals, as PyTorch's
+   scatter_reduce does; products treat up to two zeros as cases of their own. */
 #include "ops/generated/indexing_kernels.h"
 #include "ops/indexing_rows.h"
 #include "ops/infer.h"
 #include "ops/native.h"
+#include "ops/wide.h"
 
 extern const kni_native kni_cpu_select_assign, kni_cpu_scatter, kni_cpu_scatter_nd;
 
@@ -36,9 +37,22 @@ static kn_tensor write_targets(kni_vjp *v, kn_tensor x, kn_tensor values, kn_upd
     return kni_apply(v->row, in, 3, &a);
 }
 
-static kn_tensor zeros_of(const kni_vjp *v, int i)
+static kn_tensor zeros_as(const kni_vjp *v, int i, int dtype)
 {
-    return kn_zeros(kni_vjp_shape(v, i), (kn_dtype)v->in_types[i].dtype);
+    return kn_zeros(kni_vjp_shape(v, i), (kn_dtype)dtype);
+}
+
+static kn_tensor zeros_of(const kni_vjp *v, int i) { return zeros_as(v, i, v->in_types[i].dtype); }
+
+/* Which values are still there in the end: each writes its number, and those that find it again were the last. */
+static kn_tensor winners(kni_vjp *v)
+{
+    kn_shape shape = kni_vjp_shape(v, 2);
+    int64_t n = kni_count_dims(shape.rank, shape.dims);
+    int dtype = n < INT64_C(1) << 31 ? KN_I32 : KN_I64;
+    kn_tensor numbers = kn_keep(kn_reshape(kn_arange(0, (double)n, 1, (kn_dtype)dtype), shape));
+    kn_tensor written = write_targets(v, zeros_as(v, 0, dtype), numbers, KN_UPDATE_ASSIGN);
+    return kn_equal(read_targets(v, written), numbers);
 }
 
 static kn_tensor zero_to_one(kn_tensor x, kn_tensor is_zero) { return kn_where(is_zero, kn_ones_like(x), x); }
@@ -46,8 +60,9 @@ static kn_tensor zero_to_one(kn_tensor x, kn_tensor is_zero) { return kn_where(i
 /* The product of all others: where an element is the only zero, the result is taken anew without it. */
 static void product_gradient(kni_vjp *v)
 {
-    kn_tensor x = kni_vjp_in(v, 0), values = kni_vjp_in(v, 2), dy = v->dy[0];
-    kn_dtype dtype = (kn_dtype)v->in_types[0].dtype;
+    kn_tensor x = kn_keep(kni_widen(kni_vjp_in(v, 0))), values = kn_keep(kni_widen(kni_vjp_in(v, 2)));
+    kn_tensor dy = kn_keep(kni_widen(v->dy[0]));
+    int dtype = kni_sum_dtype(v->in_types[0].dtype);
     if (kni_vjp_needs(v, 0)) {
         kn_tensor others = kn_keep(zero_to_one(x, kn_equal_scalar(x, 0)));
         kn_tensor result = write_targets(v, others, values, KN_UPDATE_MUL);
@@ -55,25 +70,33 @@ static void product_gradient(kni_vjp *v)
     }
     if (!kni_vjp_needs(v, 2)) return;
     kn_tensor zero = kn_keep(kn_equal_scalar(values, 0));
-    kn_tensor zeros = read_targets(v, write_targets(v, zeros_of(v, 0), kn_cast(zero, dtype), KN_UPDATE_ADD));
+    kn_tensor count = write_targets(v, zeros_as(v, 0, KN_I64), kn_cast(zero, KN_I64), KN_UPDATE_ADD);
+    kn_tensor zeros = kn_keep(read_targets(v, count));
     kn_tensor single = kn_keep(kn_logical_and(zero, kn_equal_scalar(zeros, 1)));
     kn_tensor without = write_targets(v, x, zero_to_one(values, single), KN_UPDATE_MUL);
     kn_tensor alone = read_targets(v, kn_mul(dy, without));
-    kn_tensor shared = kn_div(read_targets(v, kn_mul(dy, kni_vjp_out(v, 0))), zero_to_one(values, zero));
-    kni_vjp_set(v, 2, kn_where(single, alone, shared));
+    kn_tensor result = kni_widen(kni_vjp_out(v, 0));
+    kn_tensor shared = kn_div(read_targets(v, kn_mul(dy, result)), zero_to_one(values, zero));
+    /* Of two zeros each has the other as its factor: a slope of 0 whose own slope is not. */
+    kn_tensor own = kn_keep(kn_where(zero, values, kni_number(values, 0)));
+    kn_tensor both = write_targets(v, zeros_as(v, 0, dtype), own, KN_UPDATE_ADD);
+    kn_tensor others = write_targets(v, x, zero_to_one(values, zero), KN_UPDATE_MUL);
+    kn_tensor twin = kn_mul(read_targets(v, kn_mul(dy, others)), kn_sub(read_targets(v, both), own));
+    kn_tensor paired = kn_logical_and(zero, kn_equal_scalar(zeros, 2));
+    kni_vjp_set(v, 2, kn_where(single, alone, kn_where(paired, twin, shared)));
 }
 
 /* dy goes to the operands that equal the result, in equal parts. */
 static void extremum_gradient(kni_vjp *v)
 {
     kn_tensor result = kni_vjp_out(v, 0);
-    kn_dtype dtype = (kn_dtype)v->in_types[0].dtype;
+    kn_dtype dtype = (kn_dtype)kni_sum_dtype(v->in_types[0].dtype);
     kn_tensor old = kn_keep(kn_equal(kni_vjp_in(v, 0), result));
     kn_tensor new_ = kn_keep(kn_equal(kni_vjp_in(v, 2), read_targets(v, result)));
     kn_tensor count = write_targets(v, kn_cast(old, dtype), kn_cast(new_, dtype), KN_UPDATE_ADD);
-    kn_tensor part = kn_keep(kn_div(v->dy[0], count));
-    if (kni_vjp_needs(v, 0)) kni_vjp_set(v, 0, kn_where(old, part, zeros_of(v, 0)));
-    if (kni_vjp_needs(v, 2)) kni_vjp_set(v, 2, kn_where(new_, read_targets(v, part), zeros_of(v, 2)));
+    kn_tensor part = kn_keep(kn_div(kni_widen(v->dy[0]), count));
+    if (kni_vjp_needs(v, 0)) kni_vjp_set(v, 0, kn_where(old, part, zeros_as(v, 0, dtype)));
+    if (kni_vjp_needs(v, 2)) kni_vjp_set(v, 2, kn_where(new_, read_targets(v, part), zeros_as(v, 2, dtype)));
 }
 
 static kn_status update_gradient(kni_vjp *v)
@@ -89,7 +112,11 @@ static kn_status update_gradient(kni_vjp *v)
                         a->update == KN_UPDATE_ADD
                             ? v->dy[0]
                             : write_targets(v, v->dy[0], zeros_of(v, 2), KN_UPDATE_ASSIGN));
-        if (kni_vjp_needs(v, 2)) kni_vjp_set(v, 2, read_targets(v, v->dy[0]));
+        if (kni_vjp_needs(v, 2)) {
+            kn_tensor dv = read_targets(v, v->dy[0]);
+            if (a->update == KN_UPDATE_ASSIGN) dv = kn_where(winners(v), dv, zeros_of(v, 2));
+            kni_vjp_set(v, 2, dv);
+        }
     }
     return KN_OK;
 }

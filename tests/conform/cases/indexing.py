@@ -62,11 +62,20 @@ def reading(g):
     g.error("gather_nd", [x, g.ints(2, 4, low=0, high=1)], status="shape", text="name 4 axes")
 
 
+def assigned(a, index, v, axis):
+    """The last of several values stays, also for the gradient, which scatter gives to all of them."""
+    axis %= max(a.dim(), 1)
+    y = a
+    for j in range(index.shape[axis]):
+        y = y.scatter(axis, index.narrow(axis, j, 1), v.narrow(axis, j, 1))
+    return y
+
+
 def scattered(a, index, v, axis, update):
     """scatter of torch; its gradient wants values of the index's own shape."""
     v = v[tuple(slice(n) for n in index.shape)]
     if update == ASSIGN:
-        return a.scatter(axis, index, v)
+        return assigned(a, index, v, axis)
     if a.dtype == torch.bool:
         return scattered(a.long(), index, v.long(), axis, update) != 0
     return a.scatter_reduce(axis, index, v, REDUCE[update])
@@ -84,32 +93,30 @@ def along(a, i, k):
 def writing(g):
     x = g.values(4, 5, 3, low=0.5, high=2)
     for update in (ASSIGN, ADD, MUL, MIN, MAX):
-        distinct = update == ASSIGN
         for axis in (0, 1, -1):
             n, sizes = (4, 5, 3)[axis], [4, 5, 3]
-            sizes[axis] = 1 if distinct else 6
+            sizes[axis] = 6
             values = g.values(*sizes, low=0.6, high=3)
-            # Many products overflow; what is assigned twice depends on the order.
+            # Many products overflow.
             big = [40, 50, 30]
             big[axis] = 60
-            many = update in (ADD, MIN, MAX)
+            many = update != MUL
             index = g.ints(*sizes, low=0, high=n - 1)
             attrs = {"axis": axis, "negative": 0, "update": update}
             g.add("scatter", [x, index, values], attrs=attrs, dtypes=ALL, grad=[0, 2],
                   expect=lambda a, i, v, k=axis, u=update: scattered(a, i, v, k, u),
                   large=[(40, 50, 30), big, big] if many else False)
             small = g.ints(*[min(s, 2) for s in sizes], low=0, high=n - 1, dtype="i32")
-            if not distinct:
-                g.add("scatter_into", [x, small, values], attrs={"axis": axis, "update": update}, dtypes=ALL,
-                      expect=lambda a, i, v, k=axis, u=update: scattered(a, i.long(), v, k, u), grad=[0, 2],
-                      covers=["scatter"], large=False)
+            g.add("scatter_into", [x, small, values], attrs={"axis": axis, "update": update}, dtypes=ALL,
+                  expect=lambda a, i, v, k=axis, u=update: scattered(a, i.long(), v, k, u), grad=[0, 2],
+                  covers=["scatter"], large=False)
             rows = g.ints(sizes[axis], low=0, high=n - 1)
             for op in ("select_assign", "select_update"):
                 g.add(op, [x, rows, values], attrs=attrs, dtypes=ALL, grad=[0, 2], covers=["select_assign"],
                       expect=lambda a, i, v, k=axis % 3, u=update: scattered(a, along(a, i, k), v, k, u),
                       large=[(40, 50, 30), (60,), big] if many else False)
-        tuples = g.literal([[3, 0], [1, 4]] + ([] if distinct else [[1, 4], [-1, -5], [0, 2]]), dtype="i64")
-        count = 2 if distinct else 5
+        tuples = g.literal([[3, 0], [1, 4], [1, 4], [-1, -5], [0, 2]], dtype="i64")
+        count = 5
 
         def put_nd(a, i, v, u=update):
             i = torch.where(i < 0, i + torch.tensor([4, 5]), i)
@@ -118,15 +125,15 @@ def writing(g):
 
         g.add("scatter_nd", [x, tuples, g.values(count, 3, low=0.6, high=3)], dtypes=ALL, grad=[0, 2], expect=put_nd,
               attrs={"negative": 1, "update": update},
-              large=[(4, 5, 300), (50, 2), (50, 300)] if update in (ADD, MIN, MAX) else False)
-        places = g.literal([59, 0, -3] + ([] if distinct else [0, 57, 31]), dtype="i64")
-        g.add("put", [x, places, g.values(3 if distinct else 6, low=0.6, high=3)], attrs={"update": update},
+              large=[(4, 5, 300), (50, 2), (50, 300)] if update != MUL else False)
+        places = g.literal([59, 0, -3, 0, 57, 31], dtype="i64")
+        g.add("put", [x, places, g.values(6, low=0.6, high=3)], attrs={"update": update},
               dtypes=ALL, grad=[0, 2], covers=["select_assign"], large=False,
               expect=lambda a, i, v, u=update: scattered(a.flatten(), i % 60, v, 0, u).reshape(a.shape))
     repeated = g.literal([2, 0, 2, 2], dtype="i64")
     g.add("select_update", [x, repeated, g.values(4, 4, 3)], attrs={"axis": 1, "update": ASSIGN}, dtypes=ALL,
           expect=lambda a, i, v: torch.cat([v[:, 1:2], a[:, 1:2], v[:, 3:4], a[:, 3:]], 1), name="order",
-          covers=["select_assign"], large=False)
+          covers=["select_assign"], large=False, grad=[0, 2])
     g.add("scatter_into", [x, g.ints(4, 5, 1, low=0, high=2), g.values()], attrs={"axis": 2, "update": ASSIGN},
           dtypes=ALL, expect=lambda a, i, v: a.scatter(2, i, v.item()), name="number", covers=["scatter"], large=False)
     g.error("scatter_into", [x, g.literal([[[0, 5, 0]]], dtype="i64"), g.values(1, 1, 3)],
@@ -150,6 +157,13 @@ def ties(g):
         g.add("scatter", [g.literal(old), index, g.literal(new)], attrs={"axis": 1, "negative": 0, "update": update},
               dtypes=["f64", "f32"], grad="torch", second="at ties, where differences say nothing", name="ties", layouts=False, large=False,
               expect=lambda a, i, v, u=update: scattered(a, i, v, 1, u))
+
+
+def two_zeros(g):
+    """The gradient of a product with two zeros is 0, but that gradient has a gradient; torch has none."""
+    g.add("scatter", [g.literal([[2.0, 3.0]]), g.literal([[0, 0, 1, 0]], dtype="i64"), g.literal([[0.0, 0.0, 1.5, 5.0]])],
+          attrs={"axis": 1, "negative": 0, "update": MUL}, dtypes=["f64"], grad="fd", name="two_zeros", layouts=False, large=False,
+          expect=lambda a, i, v: scattered(a, i, v, 1, MUL))
 
 
 def masks(g):
@@ -192,4 +206,5 @@ def cases(g):
     reading(g)
     writing(g)
     ties(g)
+    two_zeros(g)
     masks(g)
