@@ -1,4 +1,5 @@
-/* Cumulative rows along an axis. Where the axis lies side by side a workgroup takes a row, chunk after chunk, with what
+/* Cumulative rows along an axis, products of floats one element after the other: parts of them overflow by themselves,
+   and 0 times that would be NaN. Where the axis lies side by side a workgroup takes a row, chunk after chunk, with what
    came before carried over; else each invocation walks down a row of its own, its neighbours beside it. */
 #include "ops/scan_attributes.h"
 #include "sched/schedules.h"
@@ -12,6 +13,11 @@ bool kni_sched_scans(const kni_group *group)
 {
     int op = group->n_records == 1 ? group->records[0]->op : 0;
     return op == KNI_OP_cumsum || op == KNI_OP_cumprod || op == KNI_OP_scan_linear || is_extreme(op);
+}
+
+static bool is_real(const kni_group *group)
+{
+    return kni_is_float(kni_out(group->records[0], 0)->type.dtype);
 }
 
 static bool along(const kni_work *w)
@@ -43,6 +49,8 @@ static bool take_apart(kni_work *w)
     uint16_t frame = kni_work_row_frame(w, x, reduced);
     int dtype = kni_out(r, 0)->type.dtype, compute = kni_work_dtype(dtype);
     if (compute == KN_BOOL) compute = KN_I32;
+    /* As on the CPU: a product may leave the range of f32 and come back. */
+    if (r->op == KNI_OP_cumprod && kni_is_float(compute) && w->target->caps->f64) compute = KN_F64;
     for (int i = 0; i < r->n_in && !w->failed; i++) {
         uint16_t v = kni_work_operand(w, kni_work_in(r, i), frame, 0, compute);
         if (!w->failed) w->outputs[i].node = v;
@@ -72,7 +80,8 @@ kn_status kni_sched_scan(kni_work *w, const kni_group *group, const kni_sched_ta
     w->lanes = w->chunks = w->teams = w->parts = 1;
     bool c = target->caps->dialect == KNI_IR_C;
     if (!c && too_long(w, op)) return KN_ERROR_UNSUPPORTED;
-    w->form = !c && along(w) && !is_extreme(op) && op != KNI_OP_scan_linear ? ALONG : DOWN;
+    bool in_parts = op == KNI_OP_cumsum || (op == KNI_OP_cumprod && !is_real(group));
+    w->form = !c && along(w) && in_parts ? ALONG : DOWN;
     w->threads = c ? 1 : kni_sched_threads(w, w->form == ALONG ? 256 : 64);
     w->rows_number = kni_work_number_add(w, 0, &w->rows, KN_I64);
     w->width_number = kni_work_number_add(w, 0, &w->width, KN_I64);

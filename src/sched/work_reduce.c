@@ -44,6 +44,16 @@ static uint16_t across(kni_work *w, const kn_record *r, int compute)
     return w->failed ? 0 : kni_work_reduce(w, KNI_WORK_COLUMNS, v);
 }
 
+/* The product y of finite numbers x is 0 where one of them is, though parts of it may have overflowed. */
+static uint16_t zero_if_one_is(kni_work *w, uint16_t x, uint16_t y, int compute)
+{
+    uint16_t zero = kni_work_constant(w, compute, 0), size = kni_work_word(w, KNI_WORD_abs, x, 0);
+    uint16_t least = kni_work_reduce(w, KNI_WORK_MIN, size), most = kni_work_reduce(w, KNI_WORK_MAX, size);
+    uint16_t is_zero = kni_work_word(w, KNI_WORD_eq, least, zero);
+    uint16_t finite = kni_work_word(w, KNI_WORD_isfinite, most, 0);
+    return kni_work_select(w, is_zero, kni_work_select(w, finite, zero, y), y);
+}
+
 static uint16_t total(kni_work *w, const kn_record *r, int result, uint16_t frame)
 {
     (void)result;
@@ -53,6 +63,7 @@ static uint16_t total(kni_work *w, const kn_record *r, int result, uint16_t fram
         return kni_work_convert(w, across(w, r, compute), compute, dtype_out(r));
     uint16_t x = operand(w, r, frame, axes_of, compute);
     uint16_t y = kni_work_reduce(w, r->op == KNI_OP_sum ? KNI_WORK_SUM : KNI_WORK_PROD, x);
+    if (r->op == KNI_OP_prod && kni_is_float(compute)) y = zero_if_one_is(w, x, y, compute);
     return kni_work_convert(w, y, compute, dtype_out(r));
 }
 

@@ -119,7 +119,15 @@ static kn_status run_numbers(const kn_record *r, kni_fold fold, bool average)
 }
 
 static kn_status run_sum(const kn_record *r) { return run_numbers(r, KNI_FOLD_SUM, false); }
-static kn_status run_prod(const kn_record *r) { return run_numbers(r, KNI_FOLD_PROD, false); }
+static kn_status run_prod(const kn_record *r)
+{
+    kn_status s = run_numbers(r, KNI_FOLD_PROD, false);
+    kni_tensor *x = kni_in(r, 0);
+    if (s == KN_OK && kni_is_float(x->type.dtype))
+        kni_prod_again(x, kni_out(r, 0),
+                       kni_reduce_mask(&((const kni_reduce_attributes *)r->attributes)->axes));
+    return s;
+}
 static kn_status run_mean(const kn_record *r) { return run_numbers(r, KNI_FOLD_SUM, true); }
 static kn_status run_max(const kn_record *r) { return run_numbers(r, KNI_FOLD_MAX, false); }
 static kn_status run_min(const kn_record *r) { return run_numbers(r, KNI_FOLD_MIN, false); }

@@ -50,5 +50,7 @@ extern const kni_reduce_type kni_reduce_truth;
 void kni_reduce_plan_axes(kni_reduce_plan *p, const kni_tensor *x, uint32_t mask);
 /* Runs it; KN_ERROR_MEMORY with its text when there is none for partial results. */
 kn_status kni_reduce_plan_run(const kni_reduce_plan *p);
+/* Mends the products y of the floats x over the axes in mask, where the order of their factors showed. */
+void kni_prod_again(kni_tensor *x, kni_tensor *y, uint32_t mask);
 
 #endif

@@ -160,10 +160,12 @@ static kn_status run_cumsum(const kn_record *r)
     return run_scan(r, dtype, kni_scan_kernels_of(dtype)->sum, false, true);
 }
 
+/* Products of floats are taken one after the other: that of a chunk alone may be infinite where what comes before it is
+   0, and 0 times that is NaN. */
 static kn_status run_cumprod(const kn_record *r)
 {
     int dtype = total_dtype(r);
-    return run_scan(r, dtype, kni_scan_kernels_of(dtype)->product, true, true);
+    return run_scan(r, dtype, kni_scan_kernels_of(dtype)->product, true, dtype == KN_I64);
 }
 
 static kn_status run_cummax(const kn_record *r)

@@ -64,6 +64,12 @@ def edges(g):
     zeros = g.literal([[2.0, 0.0, 3.0, 1.0], [0.0, 5.0, 0.0, 2.0]])
     g.add("cumprod", [zeros], attrs={"axis": 1}, dtypes=FLOATS, grad=True, name="zeros",
           expect=lambda x: x.cumprod(1), large=False)
+    # Parts of the line overflow by themselves; one after the other it is 0.
+    g.add("cumprod", [g.literal([[0.0] + [1e30] * 99, [1e30] * 3 + [0.0] * 2 + [1e30] * 95])], attrs={"axis": 1}, dtypes=["f64", "f32"],
+          name="overflow", expect=lambda x: x.cumprod(1), large=False)
+    for name, function in (("cumsum", torch.cumsum), ("cumprod", torch.cumprod), ("cumlogsumexp", torch.logcumsumexp)):
+        g.add(name, [g.literal([[1.0, math.inf, 2.0, -math.inf, 1.0], [0.0, math.inf, 0.0, 3.0, 1.0], [-math.inf, -math.inf, 1.0, math.inf, 2.0]])],
+              attrs={"axis": 1}, dtypes=["f64", "f32"], name="infinities", expect=lambda x, f=function: f(x, 1), large=False)
     g.add("cumprod", [g.values(3, 40, low=0.97, high=1.03)], attrs={"axis": 1}, dtypes=FLOATS, name="near_one",
           expect=lambda x: x.cumprod(1))
     g.add("cumsum", [g.values(4, 7, flags="extreme")], attrs={"axis": 1}, dtypes=SIGNED, out="i64", name="extreme",
