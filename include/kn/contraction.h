@@ -39,7 +39,8 @@ KN_API kn_tensor kn_kron(kn_tensor a, kn_tensor b);
 KN_API kn_tensor kn_cross(kn_tensor a, kn_tensor b, int32_t axis);
 /* The sum of products that an equation such as "bij,bjk->bik" names. Letters are axes; a letter twice in one operand
    takes the diagonal, one that is not in the output is summed, "..." stands for leading axes that broadcast.
-   Without "->" the output has the letters that occur once, in alphabetical order, after the "..." axes. */
+   Without "->" the output has the letters that occur once, in alphabetical order, after the "..." axes. As in PyTorch,
+   integers that are summed alone give i64, products of two keep their dtype, as kn_matmul does. */
 KN_API kn_tensor kn_einsum(const char *equation, const kn_tensor *operands, int32_t n);
 
 /* ---- convolutions. x [batch, channels, sizes...] (or without batch), w [out, channels / groups, kernel...],

@@ -35,7 +35,8 @@ KN_API kn_tensor kn_nansum(kn_tensor x, kn_ints axes, bool keep);
 KN_API kn_tensor kn_nanmean(kn_tensor x, kn_ints axes, bool keep);
 /* log(sum(exp(x))) without overflow; -inf over an empty axis. */
 KN_API kn_tensor kn_logsumexp(kn_tensor x, kn_ints axes, bool keep);
-/* The inverse of broadcasting: sums x over the axes that were stretched to make x's shape from shape. */
+/* The inverse of broadcasting: sums x over the axes that were stretched to make x's shape from shape. Where there are
+   such axes, integers give i64, as in kn_sum. */
 KN_API kn_tensor kn_sum_to(kn_tensor x, kn_shape shape);
 
 /* ---- extremes. NaN wins; an empty axis is an error. */
@@ -68,7 +69,8 @@ typedef struct kn_var_args {
 } kn_var_args;
 #define KN_VAR_ARGS_DEFAULTS KN_FIELDS(false, 1.0)
 
-/* sum((x - mean)^2) / (count - 1); args NULL for the defaults. std is its square root. */
+/* sum((x - mean)^2) / max(0, count - 1); args NULL for the defaults. std is its square root. Where the divisor is 0 the
+   result is infinite, or NaN where all elements are equal, and so is the gradient. */
 KN_API kn_tensor kn_var(kn_tensor x, kn_ints axes, bool keep, const kn_var_args *args);
 KN_API kn_tensor kn_std(kn_tensor x, kn_ints axes, bool keep, const kn_var_args *args);
 KN_API kn_moments kn_var_mean(kn_tensor x, kn_ints axes, bool keep, const kn_var_args *args);
@@ -80,6 +82,7 @@ KN_API kn_tensor kn_corrcoef(kn_tensor x);
 /* ---- cumulative, along one axis, same shape as x */
 
 KN_API kn_tensor kn_cumsum(kn_tensor x, int32_t axis);
+/* Floats are multiplied one after the other, so that a 0 stays 0 until an infinity or NaN comes. */
 KN_API kn_tensor kn_cumprod(kn_tensor x, int32_t axis);
 KN_API kn_tensor kn_cumlogsumexp(kn_tensor x, int32_t axis); /* log(cumsum(exp(x))) */
 /* The extreme so far and its position: the latest of equal ones; NaN stays. */

@@ -12,6 +12,19 @@
 #include <kn/tensor.h>
 #include <string.h>
 
+/* The half types are computed in f32 and rounded once, at the end, to the dtype that comes back here. */
+static kn_dtype widen(kn_tensor *x)
+{
+    kn_dtype dtype = kn_ok(*x) ? kn_dtype_of(*x) : KN_F32;
+    if (dtype == KN_F16 || dtype == KN_BF16) *x = kn_cast(*x, KN_F32);
+    return dtype;
+}
+
+static kn_tensor rounded(kn_tensor x, kn_dtype dtype)
+{
+    return dtype == KN_F16 || dtype == KN_BF16 ? kn_cast(x, dtype) : x;
+}
+
 kn_tensor kn_reduce_loss(kn_tensor losses, kn_reduction reduction)
 {
     if (reduction == KN_REDUCTION_NONE) return kn_reshape(losses, kn_shape_of_tensor(losses));
@@ -19,8 +32,9 @@ kn_tensor kn_reduce_loss(kn_tensor losses, kn_reduction reduction)
     if (reduction != KN_REDUCTION_SUM && reduction != KN_REDUCTION_BATCH_MEAN)
         return kni_poisoned(KN_ERROR_ARGUMENT, "kn_reduce_loss: there is no reduction %d", (int)reduction);
     int64_t batch = kn_ok(losses) && kn_rank(losses) > 0 ? kn_size(losses, 0) : 1;
-    kn_tensor sum = kn_sum(losses, KN_AXES_ALL, false);
-    return reduction == KN_REDUCTION_SUM ? sum : kn_div_scalar(sum, (double)batch);
+    if (reduction == KN_REDUCTION_SUM) return kn_sum(losses, KN_AXES_ALL, false);
+    kn_dtype dtype = widen(&losses);
+    return rounded(kn_div_scalar(kn_sum(losses, KN_AXES_ALL, false), (double)batch), dtype);
 }
 
 /* Broadcasting in a loss is nearly always a mistake, so both must have one shape. KN_NONE when they have. */
@@ -43,15 +57,23 @@ kn_tensor kn_lp_loss(kn_tensor x, kn_tensor target, double p, kn_reduction reduc
         return kni_poisoned(KN_ERROR_ARGUMENT, "kn_lp_loss: p is %s; it must be above 0", KNI_NUMBER(p));
     kn_tensor bad = differ("kn_lp_loss", x, target);
     if (bad.bits) return bad;
+    kn_scope scope = kn_scope_begin();
+    x = kn_keep(x);
+    kn_dtype dtype = widen(&x);
     kn_tensor gap = kn_abs(kn_sub(x, target));
-    return kn_reduce_loss(p == 1 ? gap : p == 2 ? kn_square(gap) : kn_pow_scalar(gap, p), reduction);
+    kn_tensor loss = p == 1 ? gap : p == 2 ? kn_square(gap) : kn_pow_scalar(gap, p);
+    return kn_scope_end(scope, rounded(kn_reduce_loss(loss, reduction), dtype));
 }
 
 kn_tensor kn_soft_margin_loss(kn_tensor x, kn_tensor target, kn_reduction reduction)
 {
     kn_tensor bad = differ("kn_soft_margin_loss", x, target);
     if (bad.bits) return bad;
-    return kn_reduce_loss(kn_neg(kn_log_sigmoid(kn_mul(x, target))), reduction);
+    kn_scope scope = kn_scope_begin();
+    x = kn_keep(x);
+    kn_dtype dtype = widen(&x);
+    kn_tensor loss = kn_reduce_loss(kn_neg(kn_log_sigmoid(kn_mul(x, target))), reduction);
+    return kn_scope_end(scope, rounded(loss, dtype));
 }
 
 kn_tensor kn_multi_margin_loss(kn_tensor x, kn_tensor target, const kn_multi_margin_args *args)
@@ -86,6 +108,7 @@ kn_tensor kn_multi_margin_loss(kn_tensor x, kn_tensor target, const kn_multi_mar
         return kni_poisoned(KN_ERROR_SHAPE, "kn_multi_margin_loss: weight must be [%lld], one for each class",
                             (long long)classes);
     kn_scope scope = kn_scope_begin();
+    kn_dtype dtype = widen(&x);
     x = kn_keep(x);
     target = kn_keep(kn_cast(target, KN_I64));
     kn_tensor own = kn_gather(x, -1, kn_unsqueeze(target, -1));
@@ -94,7 +117,7 @@ kn_tensor kn_multi_margin_loss(kn_tensor x, kn_tensor target, const kn_multi_mar
     gaps = kn_mask_fill(gaps, kn_one_hot(target, classes, KN_BOOL), 0);
     kn_tensor losses = kn_div_scalar(kn_sum(gaps, KN_AXES(-1), false), (double)classes);
     if (args->weight.bits) losses = kn_mul(losses, kn_take(args->weight, target, 0));
-    return kn_scope_end(scope, kn_reduce_loss(losses, args->reduction));
+    return kn_scope_end(scope, rounded(kn_reduce_loss(losses, args->reduction), dtype));
 }
 
 /* Targets that are pad tokens become the index that kn_cross_entropy ignores. */
@@ -164,8 +187,9 @@ kn_tensor kn_gram_matrix(kn_tensor x)
                             (int)kn_rank(x));
     double n = kn_ok(x) ? (double)kn_size(x, -1) * (double)kn_size(x, -2) * (double)kn_size(x, -3) : 1;
     kn_scope scope = kn_scope_begin();
+    kn_dtype dtype = widen(&x);
     kn_tensor features = kn_keep(kn_flatten(x, -2, -1));
-    return kn_scope_end(scope, kn_div_scalar(kn_matmul(features, kn_t(features)), n));
+    return kn_scope_end(scope, rounded(kn_div_scalar(kn_matmul(features, kn_t(features)), n), dtype));
 }
 
 kn_tensor kn_gram_matrix_loss(kn_tensor x, kn_tensor target, kn_reduction reduction)

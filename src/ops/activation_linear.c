@@ -1,4 +1,5 @@
 /* Activation functions made of straight pieces: rectifiers, bounds, shrinks. */
+#include "core/math/math.h"
 #include "ops/scalar_row.h"
 
 static const kn_attribute slope_schema[] = {KNI_NUMBER("slope", 0), {0}};
@@ -11,18 +12,23 @@ static const kn_attribute shrink_schema[] = {KNI_NUMBER("lambda", 0), KNI_NUMBER
 #define PIECES(name, schema, body, text)                                                                     \
     ELEMENTWISE_NUMBERS(name, 1, KNI_RULE_FLOAT, KNI_ALL, body, schema, .doc = text, .tolerance = {2, 1},    \
                         .flags = KNI_FLAG_ALIAS)
+/* These choose between x and numbers. Their functions do so in x's own dtype where it is an integer: f32 holds only
+   those up to 2^24. */
+#define CHOICE(name, schema, body, text)                                                                     \
+    ELEMENTWISE_NUMBERS(name, 1, KNI_RULE_PROMOTE, KNI_FLOATS, body, schema, .doc = text,                    \
+                        .tolerance = {2, 1}, .flags = KNI_FLAG_ALIAS)
 
 ELEMENTWISE(relu6, 1, KNI_RULE_PROMOTE, KNI_NUMBERS, "x 0 max 6 min", .doc = "min(max(x, 0), 6)",
             .flags = KNI_FLAG_ALIAS)
 PIECES(leaky_relu, slope_schema, "x 0 gt x x p0 mul select", "x > 0 ? x : slope x")
 ELEMENTWISE(prelu, 2, KNI_RULE_PROMOTE, KNI_FLOATS, "x 0 gt x x y mul select", .doc = "x > 0 ? x : weight x",
             .flags = KNI_FLAG_ALIAS)
-PIECES(hardtanh, bounds_schema, "x p0 max p1 min", "min(max(x, low), high)")
+CHOICE(hardtanh, bounds_schema, "x p0 max p1 min", "min(max(x, low), high)")
 PIECES(hard_sigmoid, line_schema, "x p0 mul p1 add 0 max 1 min", "min(max(alpha x + beta, 0), 1)")
 ELEMENTWISE(hard_swish, 1, KNI_RULE_FLOAT, KNI_ALL, "x 3 add 0 max 6 min 6 div x mul",
             .doc = "x min(max(x + 3, 0), 6) / 6", .tolerance = {2, 0}, .flags = KNI_FLAG_ALIAS)
-PIECES(threshold, threshold_schema, "x p0 le p1 x select", "x > threshold ? x : value")
-PIECES(hard_shrink, lambda_schema, "x p0 neg ge x p0 le land 0 x select", "|x| > lambda ? x : 0")
+CHOICE(threshold, threshold_schema, "x p0 le p1 x select", "x > threshold ? x : value")
+CHOICE(hard_shrink, lambda_schema, "x p0 neg ge x p0 le land 0 x select", "|x| > lambda ? x : 0")
 PIECES(soft_shrink, lambda_schema, "x p0 gt x p0 sub x p0 neg lt x p0 add x 0 mul select select",
        "x moved towards 0 by lambda, 0 where it would pass it")
 PIECES(shrink, shrink_schema, "x p0 gt x p1 sub x p0 neg lt x p1 add x 0 mul select select",
@@ -33,23 +39,61 @@ kn_tensor kn_leaky_relu(kn_tensor x, double slope)
 {
     return kni_unary_params(&kni_op_leaky_relu, x, slope, 0, 0);
 }
+
+/* x as the rows that choose take it: true where it is an integer, which the caller treats by comparing; a bool becomes
+   f32. */
+static bool holds_integers(kn_tensor *x)
+{
+    const kni_tensor *t = kni_peek(*x);
+    if (!t || kni_is_float(t->type.dtype)) return false;
+    if (t->type.dtype != KN_BOOL) return true;
+    *x = kn_cast(*x, KN_F32);
+    return false;
+}
+
 kn_tensor kn_hardtanh(kn_tensor x, double low, double high)
 {
-    return kni_unary_params(&kni_op_hardtanh, x, low, high, 0);
+    if (!holds_integers(&x)) return kni_unary_params(&kni_op_hardtanh, x, low, high, 0);
+    kni_call call = kni_call_begin("hardtanh");
+    return kni_call_end(call, kn_clamp(x, low, high));
 }
 kn_tensor kn_hard_sigmoid(kn_tensor x, double alpha, double beta)
 {
     return kni_unary_params(&kni_op_hard_sigmoid, x, alpha, beta, 0);
 }
 kn_tensor kn_hard_swish(kn_tensor x) { return kni_unary(&kni_op_hard_swish, x); }
+
+static kn_tensor threshold_as(const char *name, kn_tensor x, double threshold, double value)
+{
+    kni_call call = kni_call_begin(name);
+    if (!holds_integers(&x))
+        return kni_call_end(call, kni_unary_params(&kni_op_threshold, x, threshold, value, 0));
+    x = kn_keep(x);
+    int dtype = kni_peek(x)->type.dtype;
+    double least, end;
+    kni_integer_range(dtype, &least, &end);
+    if (kni_floor_f64(value) != value || !(value >= least && value < end))
+        return kni_call_fail(call, KN_ERROR_ARGUMENT, "the value %g is no %T: convert x with kn_cast()",
+                             value, dtype);
+    kn_tensor low = kn_less_equal_scalar(x, threshold);
+    return kni_call_end(call, kn_where(low, kni_number(x, value), x));
+}
+
 kn_tensor kn_threshold(kn_tensor x, double threshold, double value)
 {
-    return kni_unary_params(&kni_op_threshold, x, threshold, value, 0);
+    return threshold_as("threshold", x, threshold, value);
 }
-kn_tensor kn_thresholded_relu(kn_tensor x, double alpha) { return kn_threshold(x, alpha, 0); }
+kn_tensor kn_thresholded_relu(kn_tensor x, double alpha)
+{
+    return threshold_as("thresholded_relu", x, alpha, 0);
+}
 kn_tensor kn_hard_shrink(kn_tensor x, double lambda)
 {
-    return kni_unary_params(&kni_op_hard_shrink, x, lambda, 0, 0);
+    if (!holds_integers(&x)) return kni_unary_params(&kni_op_hard_shrink, x, lambda, 0, 0);
+    kni_call call = kni_call_begin("hard_shrink");
+    x = kn_keep(x);
+    kn_tensor inside = kn_logical_and(kn_greater_equal_scalar(x, -lambda), kn_less_equal_scalar(x, lambda));
+    return kni_call_end(call, kn_where(inside, kni_number(x, 0), x));
 }
 kn_tensor kn_soft_shrink(kn_tensor x, double lambda)
 {
@@ -60,17 +104,20 @@ kn_tensor kn_shrink(kn_tensor x, double lambda, double bias)
     return kni_unary_params(&kni_op_shrink, x, lambda, bias, 0);
 }
 
-/* The weight lies along axis 1, as the channels do. */
+/* The weight lies along axis 1, as the channels do; the result has x's shape. */
 kn_tensor kn_prelu(kn_tensor x, kn_tensor weight)
 {
     const kni_tensor *t = kni_peek(x), *w = kni_peek(weight);
-    if (!t || !w || w->type.rank != 1 || t->type.rank < 2) return kni_binary(&kni_op_prelu, x, weight);
+    if (!t || !w || w->type.rank == 0) return kni_binary(&kni_op_prelu, x, weight);
     kni_call call = kni_call_begin("prelu");
-    if (w->type.dims[0] != 1 && kni_dim_equal(w->type.dims[0], t->type.dims[1]) == KNI_NO)
+    kn_shape shape = {0, {0}};
+    bool one = w->type.rank == 1 && w->type.dims[0] == 1;
+    if (w->type.rank > 1 ||
+        (!one && (t->type.rank < 2 || kni_dim_equal(w->type.dims[0], t->type.dims[1]) == KNI_NO)))
         return kni_call_fail(call, KN_ERROR_SHAPE,
                              "weight %S must have 1 element or one for each channel of x %S", &w->type,
                              &t->type);
-    kn_shape shape = {t->type.rank, {0}};
+    shape.rank = one ? 0 : t->type.rank;
     for (int i = 0; i < shape.rank; i++) shape.dims[i] = i == 1 ? w->type.dims[0] : 1;
     return kni_call_end(call, kni_binary(&kni_op_prelu, x, kn_reshape(weight, shape)));
 }

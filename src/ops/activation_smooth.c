@@ -1,12 +1,13 @@
 /* Activation functions with exponentials: softplus, the elu family, gated ones. */
 #include "ops/scalar_row.h"
+#include "ops/wide.h"
 
 static const kn_attribute softplus_schema[] = {KNI_NUMBER("beta", 0), KNI_NUMBER("threshold", 1), {0}};
 static const kn_attribute alpha_schema[] = {KNI_NUMBER("alpha", 0), {0}};
 
 #define ACTIVATION(name, body, text)                                                                         \
     ELEMENTWISE(name, 1, KNI_RULE_FLOAT, KNI_ALL, body, .doc = text, .tolerance = {4, 0},                    \
-                .flags = KNI_FLAG_ALIAS)
+                .flags = KNI_FLAG_ALIAS | KNI_FLAG_WIDE)
 #define ACTIVATION_NUMBERS(name, schema, body, text)                                                         \
     ELEMENTWISE_NUMBERS(name, 1, KNI_RULE_FLOAT, KNI_ALL, body, schema, .doc = text, .tolerance = {4, 0},    \
                         .flags = KNI_FLAG_ALIAS)
@@ -32,7 +33,8 @@ static kn_status lower_softplus_grad(kni_lowering *l)
 ELEMENTWISE_NUMBERS(softplus_grad, 2, KNI_RULE_PROMOTE, KNI_FLOATS,
                     "y p0 mul >a a p1 gt x a sigmoid x mul select", softplus_schema,
                     .doc = "dy sigmoid(beta x), dy where beta x > threshold, of operands dy, x",
-                    .lower = lower_softplus_grad, .tolerance = {4, 0}, .flags = KNI_FLAG_ALIAS)
+                    .lower = lower_softplus_grad, .tolerance = {4, 0},
+                    .flags = KNI_FLAG_ALIAS | KNI_FLAG_WIDE)
 
 kn_tensor kn_softplus(kn_tensor x, double beta, double threshold)
 {
@@ -73,7 +75,7 @@ static kn_status lower_elu_grad(kni_lowering *l)
 ELEMENTWISE_NUMBERS(elu_grad, 2, KNI_RULE_PROMOTE, KNI_FLOATS,
                     "y 0 le y p2 mul exp p0 mul x mul x p1 mul select", elu_grad_schema,
                     .doc = "x <= 0 ? dy left exp(x inside) : dy right, of operands dy, x",
-                    .lower = lower_elu_grad, .tolerance = {4, 0}, .flags = KNI_FLAG_ALIAS)
+                    .lower = lower_elu_grad, .tolerance = {4, 0}, .flags = KNI_FLAG_ALIAS | KNI_FLAG_WIDE)
 
 kn_tensor kn_elu(kn_tensor x, double alpha) { return kni_unary_params(&kni_op_elu, x, alpha, 0, 0); }
 kn_tensor kn_selu(kn_tensor x) { return kni_unary(&kni_op_selu, x); }
@@ -101,7 +103,7 @@ ELEMENTWISE(tanhshrink, 1, KNI_RULE_FLOAT, KNI_ALL,
             "x x mul >a a a a a a a a a a 19 div 17 add div 15 add div 13 add div 11 add div 9 add div 7 add "
             "div 5 add "
             "div 3 add div >b x abs 1 lt x b mul b 1 add div x x tanh sub select",
-            .doc = "x - tanh(x)", .tolerance = {8, 1}, .flags = KNI_FLAG_ALIAS)
+            .doc = "x - tanh(x)", .tolerance = {8, 1}, .flags = KNI_FLAG_ALIAS | KNI_FLAG_WIDE)
 ACTIVATION(softsign, "x x abs 1 add div", "x / (1 + |x|)")
 kn_tensor kn_tanhshrink(kn_tensor x) { return kni_unary(&kni_op_tanhshrink, x); }
 kn_tensor kn_softsign(kn_tensor x) { return kni_unary(&kni_op_softsign, x); }
@@ -120,6 +122,7 @@ kn_tensor kn_glu(kn_tensor x, int32_t axis)
     if (size % 2)
         return kni_call_fail(call, KN_ERROR_SHAPE,
                              "axis %d has the odd size %D; halving it needs an even one", (int)axis, size);
-    kn_tensor gate = kn_sigmoid(kn_narrow(x, axis, size / 2, size / 2));
-    return kni_call_end(call, kn_mul(kn_narrow(x, axis, 0, size / 2), gate));
+    kn_tensor gate = kn_sigmoid(kni_widen(kn_narrow(x, axis, size / 2, size / 2)));
+    kn_tensor y = kn_mul(kni_widen(kn_narrow(x, axis, 0, size / 2)), gate);
+    return kni_call_end_as(call, y, kn_dtype_is_float(kn_dtype_of(x)) ? (int)kn_dtype_of(x) : 0);
 }

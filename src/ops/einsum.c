@@ -2,6 +2,7 @@
    first. */
 #include "ops/einsum.h"
 #include "ops/matmul_operands.h"
+#include "ops/wide.h"
 
 /* Takes the diagonal of the axes i and k, which have the same label; the axis i stays. */
 static kni_term take_diagonal(kni_term t, int i, int k)
@@ -93,6 +94,15 @@ static void contract_cheapest(kni_term *terms, int *n, const kni_equation *e, ui
     --*n;
 }
 
+/* Whether an equation is one sum or one product. Of more than one the results in between are kept in f32 where they
+   would be halves. */
+static bool takes_one_step(const kni_equation *e, int n)
+{
+    if (n != 2) return n == 1;
+    uint64_t out = kni_label_bits(&e->out), a = kni_label_bits(&e->in[0]), b = kni_label_bits(&e->in[1]);
+    return ((a ^ b) & ~out) == 0;
+}
+
 static kn_tensor run_equation(const kni_equation *e, const kn_tensor *operands, int n)
 {
     kni_term terms[KNI_EINSUM_OPERANDS];
@@ -127,12 +137,11 @@ kn_tensor kn_einsum(const char *equation, const kn_tensor *operands, int32_t n)
     if (!kni_operands_ready(operands, n, &bad)) return kni_call_end(call, bad);
     for (int i = 0; i < n; i++) shapes[i] = kn_shape_of_tensor(operands[i]);
     if (kni_einsum_parse(equation, shapes, n, &e)) return kni_call_end(call, kni_poison_latest());
-    kn_dtype dtype = kni_operands_dtype(operands, n);
-    for (int i = 0; i < n; i++) {
-        kept[i] = kn_keep(operands[i]);
-        if (kn_dtype_of(kept[i]) != dtype) kept[i] = kn_cast(kept[i], dtype);
-    }
+    const int dtype = kni_operands_dtype(operands, n);
+    const int inside = takes_one_step(&e, n) ? dtype : kni_sum_dtype(dtype);
+    for (int i = 0; i < n; i++) kept[i] = kni_as(kn_keep(operands[i]), inside);
     kn_tensor y = run_equation(&e, kept, n);
+    if (inside != dtype) y = kni_as(y, dtype);
     /* A lone operand that nothing happened to is still handed out as a new tensor. */
     for (int i = 0; i < n; i++)
         if (y.bits == kept[i].bits && kn_ok(y)) y = kn_alias(y);

@@ -14,10 +14,7 @@ kni_term kni_term_sum(kni_term t, uint64_t kept)
             axes.dims[axes.rank++] = i;
     }
     if (axes.rank == 0) return t;
-    /* Integers keep their dtype, as in a product. */
-    kn_dtype dtype = kn_dtype_of(t.tensor);
-    t.tensor = kn_sum(t.tensor, axes, false);
-    if (kn_ok(t.tensor) && kn_dtype_of(t.tensor) != dtype) t.tensor = kn_cast(t.tensor, dtype);
+    t.tensor = kn_sum(t.tensor, axes, false); /* integers become i64 */
     t.axes = left;
     return t;
 }
@@ -129,6 +126,12 @@ kni_term kni_term_contract(kni_term a, kni_term b, uint64_t kept)
     push_sizes(&s, a, &of_a);
     push_sizes(&s, b, &of_b);
     kn_tensor left = as_matrices(a, &both, &of_a, &summed), right = as_matrices(b, &both, &summed, &of_b);
+    kn_dtype of_left = kn_dtype_of(left), of_right = kn_dtype_of(right);
+    if (kn_ok(left) && kn_ok(right) && of_left != of_right) { /* one of them is a sum of integers */
+        kn_dtype common = kn_dtype_promote(of_left, of_right);
+        left = kn_cast(left, common);
+        right = kn_cast(right, common);
+    }
     y.tensor = kn_matmul(left, right);
     bool plain = of_a.rank == 1 && of_b.rank == 1 && both.rank <= KN_MAX_RANK - 2;
     if (!plain) y.tensor = kn_reshape(y.tensor, s);

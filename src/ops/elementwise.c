@@ -1,5 +1,6 @@
 /* Arithmetic of two operands: rows, gradients and public functions. */
 #include "ops/scalar_row.h"
+#include "ops/wide.h"
 
 ELEMENTWISE(add, 2, KNI_RULE_PROMOTE, KNI_ALL, "x y add", .doc = "a + b",
             .flags = KNI_FLAG_COMMUTES | KNI_FLAG_ALIAS)
@@ -28,11 +29,11 @@ ELEMENTWISE(remainder, 2, KNI_RULE_PROMOTE, KNI_NUMBERS, "x y rem",
 ELEMENTWISE(fmod, 2, KNI_RULE_PROMOTE, KNI_NUMBERS, "x y fmod",
             .doc = "a - trunc(a / b) b, with the sign of a", .flags = KNI_FLAG_ALIAS)
 ELEMENTWISE(pow, 2, KNI_RULE_PROMOTE, KNI_NUMBERS, "x y pow", .doc = "a to the power of b",
-            .tolerance = {2, 0}, .flags = KNI_FLAG_ALIAS)
+            .tolerance = {2, 0}, .flags = KNI_FLAG_ALIAS | KNI_FLAG_WIDE)
 ELEMENTWISE(atan2, 2, KNI_RULE_FLOAT, KNI_ALL, "x y atan2", .doc = "angle of the point (b, a)",
-            .tolerance = {2, 0}, .flags = KNI_FLAG_ALIAS)
+            .tolerance = {2, 0}, .flags = KNI_FLAG_ALIAS | KNI_FLAG_WIDE)
 ELEMENTWISE(hypot, 2, KNI_RULE_PROMOTE, KNI_FLOATS, "x y hypot", .doc = "sqrt(a^2 + b^2) without overflow",
-            .tolerance = {2, 0}, .flags = KNI_FLAG_COMMUTES | KNI_FLAG_ALIAS)
+            .tolerance = {2, 0}, .flags = KNI_FLAG_COMMUTES | KNI_FLAG_ALIAS | KNI_FLAG_WIDE)
 ELEMENTWISE(maximum, 2, KNI_RULE_PROMOTE, KNI_ALL, "x y max", .doc = "the larger; NaN if either is",
             .flags = KNI_FLAG_COMMUTES | KNI_FLAG_ALIAS)
 ELEMENTWISE(minimum, 2, KNI_RULE_PROMOTE, KNI_ALL, "x y min", .doc = "the smaller; NaN if either is",
@@ -81,7 +82,8 @@ GRADIENT(div)
     kn_tensor b = kni_vjp_in(v, 1);
     if (kni_vjp_needs(v, 0)) kni_vjp_set(v, 0, kn_div(v->dy[0], b));
     if (kni_vjp_needs(v, 1)) {
-        kn_tensor slope = kn_div(kn_div(kni_vjp_in(v, 0), b), b);
+        b = kn_keep(kni_widen(b)); /* the slope may leave f16 where its product with dy does not */
+        kn_tensor slope = kn_div(kn_div(kni_widen(kni_vjp_in(v, 0)), b), b);
         kni_vjp_set(v, 1, kn_neg(kn_mul(v->dy[0], slope)));
     }
     return KN_OK;

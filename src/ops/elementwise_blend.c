@@ -11,13 +11,14 @@ ELEMENTWISE(clamp_max, 2, KNI_RULE_PROMOTE, KNI_NUMBERS, "x y min", .doc = "min(
             .flags = KNI_FLAG_ALIAS)
 ELEMENTWISE(lerp, 3, KNI_RULE_PROMOTE, KNI_FLOATS,
             "y x sub >a z abs 0.5 lt x z a mul add y a 1 z sub mul sub select",
-            .doc = "a + w (b - a), exact at w = 0 and w = 1", .tolerance = {2, 1}, .flags = KNI_FLAG_ALIAS)
+            .doc = "a + w (b - a), exact at w = 0 and w = 1", .tolerance = {2, 1},
+            .flags = KNI_FLAG_ALIAS | KNI_FLAG_WIDE)
 ELEMENTWISE(mul_add, 3, KNI_RULE_PROMOTE, KNI_NUMBERS, "x y mul z add", .doc = "a b + c, rounded twice",
             .tolerance = {2, 1}, .flags = KNI_FLAG_ALIAS)
 ELEMENTWISE(addcmul, 4, KNI_RULE_PROMOTE, KNI_NUMBERS, "x w y mul z mul add", .doc = "x + value a b",
-            .tolerance = {2, 1}, .flags = KNI_FLAG_ALIAS)
+            .tolerance = {2, 1}, .flags = KNI_FLAG_ALIAS | KNI_FLAG_WIDE)
 ELEMENTWISE(addcdiv, 4, KNI_RULE_PROMOTE, KNI_FLOATS, "x w y mul z div add", .doc = "x + value a / b",
-            .tolerance = {2, 1}, .flags = KNI_FLAG_ALIAS)
+            .tolerance = {2, 1}, .flags = KNI_FLAG_ALIAS | KNI_FLAG_WIDE)
 
 static kn_tensor clamp_as(const char *name, kn_tensor x, kn_tensor low, kn_tensor high)
 {
@@ -35,21 +36,20 @@ kn_tensor kn_clamp_tensor(kn_tensor x, kn_tensor low, kn_tensor high)
 static bool is_whole(double value) { return value - value != 0 || kni_floor_f64(value) == value; }
 
 /* Bounds of an integer tensor that its dtype cannot hold: one that bounds nothing becomes infinite, one that would
-   bound everything fails, as in PyTorch. A fraction makes the result f32, which holds all. */
+   bound everything fails, as in PyTorch. A fraction makes the result f32, as in PyTorch. */
 static bool fit_bounds(const char *name, const kni_tensor *x, double *low, double *high)
 {
     int dtype = x ? x->type.dtype : KN_F32;
     if (kni_is_float(dtype) || dtype == KN_BOOL || !is_whole(*low) || !is_whole(*high)) return true;
-    bool is_signed = kni_dtypes[dtype].kind == KNI_KIND_SIGNED;
-    double span = (double)(UINT64_C(1) << (kni_dtypes[dtype].bits - 1)) * (is_signed ? 1 : 2);
-    double least = is_signed ? -span : 0;
-    if (*low >= span || *high < least) {
+    double least, end;
+    kni_integer_range(dtype, &least, &end);
+    if (*low >= end || *high < least) {
         kni_fail_op(KN_ERROR_ARGUMENT, name, "the bounds %g to %g exclude every value of %T", *low, *high,
                     dtype);
         return false;
     }
     if (*low <= least) *low = -__builtin_inf();
-    if (*high >= span - 1) *high = __builtin_inf();
+    if (*high >= end - 1) *high = __builtin_inf();
     return true;
 }
 

@@ -87,15 +87,31 @@ ELEMENTWISE_NUMBERS(
     "land lor",
     close_schema, .doc = "|a - b| <= atol + rtol |b|, or a == b", .flags = KNI_FLAG_NO_GRADIENT)
 
+/* Of integers: their gap is taken before it becomes an f64, which holds whole numbers to 2^53; where it passes 2^62, as
+   it may between two of i64, that of the f64 will do. */
+static kn_tensor integers_close(kn_tensor a, kn_tensor b, double rtol, double atol)
+{
+    a = kn_keep(a);
+    b = kn_keep(b);
+    kn_tensor high = kn_keep(kn_maximum(a, b)), low = kn_keep(kn_minimum(a, b));
+    kn_tensor rough = kn_keep(kn_sub(kn_cast(high, KN_F64), kn_cast(low, KN_F64)));
+    kn_tensor gap = kn_where(kn_greater_scalar(rough, 0x1p62), rough, kn_cast(kn_sub(high, low), KN_F64));
+    kn_tensor allowed = kn_add_scalar(kn_mul_scalar(kn_abs(kn_cast(b, KN_F64)), rtol), atol);
+    return kn_less_equal(gap, allowed);
+}
+
 kn_tensor kn_is_close(kn_tensor a, kn_tensor b, double rtol, double atol, bool equal_nan)
 {
     kni_call call = kni_call_begin("is_close");
     if (!(rtol >= 0) || !(atol >= 0))
         return kni_call_fail(call, KN_ERROR_ARGUMENT,
                              "rtol is %g and atol %g: the tolerances must be 0 or more", rtol, atol);
-    /* Integers are compared as f64, which holds all of them to 2^53. */
-    bool integers = !holds_floats(a) && !holds_floats(b);
-    kn_tensor in[2] = {integers ? kn_cast(a, KN_F64) : a, integers ? kn_cast(b, KN_F64) : b};
+    kn_tensor in[2] = {a, b};
+    if (!holds_floats(a) && !holds_floats(b)) {
+        kn_dtype common = kn_dtype_promote(kn_dtype_of(a), kn_dtype_of(b));
+        if (common == KN_BOOL) common = KN_U8;
+        return kni_call_end(call, integers_close(kn_cast(a, common), kn_cast(b, common), rtol, atol));
+    }
     return kni_call_end(call, kni_with_numbers(&kni_op_is_close, in, 2, rtol, atol, equal_nan));
 }
 

@@ -9,11 +9,12 @@
                 .flags = KNI_FLAG_ALIAS | KNI_FLAG_ZERO_GRADIENT)
 #define FUNCTION(name, body, text)                                                                           \
     ELEMENTWISE(name, 1, KNI_RULE_FLOAT, KNI_ALL, body, .doc = text, .tolerance = {2, 0},                    \
-                .flags = KNI_FLAG_ALIAS)
+                .flags = KNI_FLAG_ALIAS | KNI_FLAG_WIDE)
 
 KEEPS(neg, "x neg", "-x")
 KEEPS(abs, "x abs", "|x|")
-KEEPS(square, "x x mul", "x^2")
+ELEMENTWISE(square, 1, KNI_RULE_PROMOTE, KNI_NUMBERS, "x x mul", .doc = "x^2",
+            .flags = KNI_FLAG_ALIAS | KNI_FLAG_WIDE)
 ELEMENTWISE(sign, 1, KNI_RULE_PROMOTE, KNI_ALL, "x sign", .doc = "-1, 0 or 1; NaN gives 0",
             .flags = KNI_FLAG_ALIAS | KNI_FLAG_ZERO_GRADIENT)
 ROUNDS(round, "x round", "the nearest whole number, halves to the even one")

@@ -1,4 +1,5 @@
 /* Numbers as operands, and the forms of the ops that take one. */
+#include "core/math/math.h"
 #include "ops/scalar_row.h"
 
 /* Whether value is a whole number that an integer of 64 bits holds, and of which dtype it then is. */
@@ -117,15 +118,69 @@ kn_tensor kn_rpow_scalar(kn_tensor x, double base) { return kni_binary(&kni_op_p
 kn_tensor kn_maximum_scalar(kn_tensor x, double value) { return with_number(&kni_op_maximum, x, value); }
 kn_tensor kn_minimum_scalar(kn_tensor x, double value) { return with_number(&kni_op_minimum, x, value); }
 
-kn_tensor kn_equal_scalar(kn_tensor x, double value) { return with_number(&kni_op_equal, x, value); }
-kn_tensor kn_not_equal_scalar(kn_tensor x, double value) { return with_number(&kni_op_not_equal, x, value); }
-kn_tensor kn_less_scalar(kn_tensor x, double value) { return with_number(&kni_op_less, x, value); }
+void kni_integer_range(int dtype, double *least, double *end)
+{
+    bool is_signed = kni_dtypes[dtype].kind == KNI_KIND_SIGNED;
+    double half = (double)(UINT64_C(1) << (kni_dtypes[dtype].bits - 1));
+    *least = is_signed ? -half : 0;
+    *end = is_signed ? half : 2 * half;
+}
+
+static bool holds_integers(const kni_tensor *t)
+{
+    return t && !kni_is_float(t->type.dtype) && t->type.dtype != KN_BOOL;
+}
+
+/* An integer is compared with the whole number next to a fraction, since the fraction itself would make both f32, and
+   with an infinity in place of what its dtype does not hold. */
+static kn_tensor compare(const kn_op *row, kn_tensor x, double value, double (*whole)(double))
+{
+    const kni_tensor *t = kni_peek(x);
+    if (holds_integers(t)) {
+        double least, end;
+        kni_integer_range(t->type.dtype, &least, &end);
+        value = whole(value);
+        if (value < least) value = -__builtin_inf();
+        if (value >= end) value = __builtin_inf();
+    }
+    return with_number(row, x, value);
+}
+
+/* Whether x can equal value: an integer equals no fraction and nothing beyond its dtype. */
+static bool may_equal(kn_tensor x, double value)
+{
+    const kni_tensor *t = kni_peek(x);
+    double least, end;
+    if (!holds_integers(t)) return true;
+    kni_integer_range(t->type.dtype, &least, &end);
+    return kni_floor_f64(value) == value && value >= least && value < end;
+}
+
+static kn_tensor with_itself(const kn_op *row, kn_tensor x)
+{
+    kni_call call = kni_call_begin(row->name);
+    x = kn_keep(x);
+    return kni_call_end(call, kni_binary(row, x, x));
+}
+
+kn_tensor kn_equal_scalar(kn_tensor x, double value)
+{
+    return may_equal(x, value) ? with_number(&kni_op_equal, x, value) : with_itself(&kni_op_not_equal, x);
+}
+kn_tensor kn_not_equal_scalar(kn_tensor x, double value)
+{
+    return may_equal(x, value) ? with_number(&kni_op_not_equal, x, value) : with_itself(&kni_op_equal, x);
+}
+kn_tensor kn_less_scalar(kn_tensor x, double value) { return compare(&kni_op_less, x, value, kni_ceil_f64); }
 kn_tensor kn_less_equal_scalar(kn_tensor x, double value)
 {
-    return with_number(&kni_op_less_equal, x, value);
+    return compare(&kni_op_less_equal, x, value, kni_floor_f64);
 }
-kn_tensor kn_greater_scalar(kn_tensor x, double value) { return with_number(&kni_op_greater, x, value); }
+kn_tensor kn_greater_scalar(kn_tensor x, double value)
+{
+    return compare(&kni_op_greater, x, value, kni_floor_f64);
+}
 kn_tensor kn_greater_equal_scalar(kn_tensor x, double value)
 {
-    return with_number(&kni_op_greater_equal, x, value);
+    return compare(&kni_op_greater_equal, x, value, kni_ceil_f64);
 }

@@ -3,14 +3,14 @@
 
 #define FUNCTION(name, body, text)                                                                           \
     ELEMENTWISE(name, 1, KNI_RULE_FLOAT, KNI_ALL, body, .doc = text, .tolerance = {4, 0},                    \
-                .flags = KNI_FLAG_ALIAS)
+                .flags = KNI_FLAG_ALIAS | KNI_FLAG_WIDE)
 
 FUNCTION(erf, "x erf", "2 / sqrt(pi) times the integral of exp(-t^2) from 0 to x")
 FUNCTION(erfc, "x erfc", "1 - erf(x), accurate for large x")
 FUNCTION(erfinv, "x erfinv", "inverse of erf")
 FUNCTION(lgamma, "x lgamma", "logarithm of |gamma(x)|")
 ELEMENTWISE(digamma, 1, KNI_RULE_FLOAT, KNI_ALL, "x digamma", .doc = "derivative of log(gamma(x))",
-            .tolerance = {4, 1}, .flags = KNI_FLAG_ALIAS)
+            .tolerance = {4, 1}, .flags = KNI_FLAG_ALIAS | KNI_FLAG_WIDE)
 
 /* Orders above 170, whose factorial is no f64 any more, give NaN. */
 static kn_status infer_polygamma(kni_infer *c)
@@ -26,12 +26,15 @@ static const kn_attribute order_schema[] = {KNI_NUMBER("order", 0), {0}};
 OP(polygamma, .min_in = 1, .max_in = 1, .n_out = 1, .kind = KNI_ELEMENTWISE, .rule = KNI_RULE_FLOAT,
    .dtypes = KNI_ALL, .infer = infer_polygamma, .scalar = "p0 x polygamma", .native = &kni_cpu_polygamma,
    .schema = order_schema, .attribute_bytes = sizeof(kni_scalar_params),
-   .doc = "derivative number `order` of digamma(x)", .tolerance = {16, 0}, .flags = KNI_FLAG_ALIAS)
+   .doc = "derivative number `order` of digamma(x)", .tolerance = {16, 0},
+   .flags = KNI_FLAG_ALIAS | KNI_FLAG_WIDE)
 ELEMENTWISE(xlogy, 2, KNI_RULE_FLOAT, KNI_ALL, "x y log mul >a x 0 eq y isnan lnot land 0 a select",
-            .doc = "a log(b), 0 where a is 0 and b is a number", .tolerance = {2, 0}, .flags = KNI_FLAG_ALIAS)
+            .doc = "a log(b), 0 where a is 0 and b is a number", .tolerance = {2, 0},
+            .flags = KNI_FLAG_ALIAS | KNI_FLAG_WIDE)
 ELEMENTWISE(logaddexp, 2, KNI_RULE_FLOAT, KNI_ALL,
             "x y max >a x y sub abs neg exp log1p >b x y eq a 0.69314718055994531 add a b add select",
-            .doc = "log(e^a + e^b)", .tolerance = {2, 1}, .flags = KNI_FLAG_COMMUTES | KNI_FLAG_ALIAS)
+            .doc = "log(e^a + e^b)", .tolerance = {2, 1},
+            .flags = KNI_FLAG_COMMUTES | KNI_FLAG_ALIAS | KNI_FLAG_WIDE)
 ELEMENTWISE(heaviside, 2, KNI_RULE_PROMOTE, KNI_ALL, "x 0 eq y x 0 gt 1 0 select select",
             .doc = "0 below 0, b at 0, 1 above 0", .flags = KNI_FLAG_ALIAS | KNI_FLAG_ZERO_GRADIENT)
 
@@ -39,7 +42,7 @@ static const kn_attribute eps_schema[] = {KNI_NUMBER("eps", 0), {0}};
 ELEMENTWISE_NUMBERS(logit, 1, KNI_RULE_FLOAT, KNI_ALL,
                     "p0 0 lt x x p0 max 1 p0 sub min select >a a 1 a sub div log", eps_schema,
                     .doc = "log(z / (1 - z)) with z = x, or x clamped to eps and 1 - eps where eps >= 0",
-                    .tolerance = {4, 1}, .flags = KNI_FLAG_ALIAS)
+                    .tolerance = {4, 1}, .flags = KNI_FLAG_ALIAS | KNI_FLAG_WIDE)
 static const kn_attribute nan_schema[] = {
     KNI_NUMBER("nan", 0), KNI_NUMBER("positive", 1), KNI_NUMBER("negative", 2), {0}};
 ELEMENTWISE_NUMBERS(nan_to_num, 1, KNI_RULE_PROMOTE, KNI_FLOATS,

@@ -3,7 +3,7 @@
 
 #define FUNCTION(name, body, text)                                                                           \
     ELEMENTWISE(name, 1, KNI_RULE_FLOAT, KNI_ALL, body, .doc = text, .tolerance = {2, 0},                    \
-                .flags = KNI_FLAG_ALIAS)
+                .flags = KNI_FLAG_ALIAS | KNI_FLAG_WIDE)
 
 FUNCTION(sin, "x sin", "sine of x in radians")
 FUNCTION(cos, "x cos", "cosine of x in radians")
@@ -21,7 +21,7 @@ ELEMENTWISE(
     sinc, 1, KNI_RULE_FLOAT, KNI_ALL,
     "x round >a x a sub 3.1415926535897931 mul sin >b a 0.5 mul >c c c floor sub 0 gt b neg b select x "
     "3.1415926535897931 mul div >d x 0 eq 1 d select",
-    .doc = "sin(pi x) / (pi x), 1 at 0", .tolerance = {4, 1}, .flags = KNI_FLAG_ALIAS)
+    .doc = "sin(pi x) / (pi x), 1 at 0", .tolerance = {4, 1}, .flags = KNI_FLAG_ALIAS | KNI_FLAG_WIDE)
 
 kn_tensor kn_sin(kn_tensor x) { return kni_unary(&kni_op_sin, x); }
 kn_tensor kn_cos(kn_tensor x) { return kni_unary(&kni_op_cos, x); }

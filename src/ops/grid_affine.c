@@ -1,5 +1,6 @@
 /* Grids of affine maps, for grid_sample. */
 #include "ops/movement_rows.h"
+#include "ops/wide.h"
 #include <kn/contraction.h>
 #include <kn/creation.h>
 #include <kn/elementwise.h>
@@ -55,7 +56,8 @@ kn_tensor kn_affine_grid(kn_tensor theta, kn_shape size, bool align_corners)
     kn_shape result = {axes + 2, {size.dims[0]}};
     for (int i = 0; i < axes; i++) result.dims[1 + i] = size.dims[2 + i];
     result.dims[axes + 1] = axes;
+    int dtype = kni_widen_all(&theta, 1);
     kn_tensor turned = kn_transpose(theta, 1, 2);
-    kn_tensor base = base_grid(size.dims + 2, axes, align_corners, (kn_dtype)t->dtype);
-    return kni_call_end(call, kn_reshape(kn_matmul(base, turned), result));
+    kn_tensor base = base_grid(size.dims + 2, axes, align_corners, (kn_dtype)kni_sum_dtype(dtype));
+    return kni_call_end_as(call, kn_reshape(kn_matmul(base, turned), result), dtype);
 }

@@ -21,7 +21,8 @@ static kn_status lower_binary_cross_entropy(kni_lowering *l)
 
 OP(binary_cross_entropy, .doc = "-(t log x + (1 - t) log(1 - x)), logarithms not below -100", .min_in = 2,
    .max_in = 2, .n_out = 1, .kind = KNI_ELEMENTWISE, .rule = KNI_RULE_PROMOTE, .dtypes = KNI_FLOATS,
-   .tolerance = {8, 0}, .infer = kni_infer_elementwise, .lower = lower_binary_cross_entropy,
+   .flags = KNI_FLAG_WIDE, .tolerance = {8, 0}, .infer = kni_infer_elementwise,
+   .lower = lower_binary_cross_entropy,
    .scalar = "y x log -100 max mul 1 y sub x neg log1p -100 max mul add neg")
 
 /* By x: (x - t) / max(x (1 - x), 1e-12), finite also at 0 and 1. By t: log(1 - x) - log x. */

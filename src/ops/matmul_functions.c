@@ -1,6 +1,7 @@
 /* Products made of matmul: dot, outer, tensordot, chains and the like. */
 #include "ops/einsum.h"
 #include "ops/matmul_operands.h"
+#include "ops/wide.h"
 
 bool kni_operands_ready(const kn_tensor *x, int n, kn_tensor *bad)
 {
@@ -84,7 +85,10 @@ kn_tensor kn_outer_dim(kn_tensor a, kn_tensor b, int32_t axis)
 kn_tensor kn_addmm(kn_tensor c, kn_tensor a, kn_tensor b, double beta, double alpha)
 {
     BEGIN("addmm", c, a, b);
-    kn_tensor y = kn_matmul(a, b);
+    kn_tensor in[3] = {a, b, c};
+    int dtype = alpha == 1 && beta == 0 ? 0 : kni_widen_all(in, 3);
+    kn_tensor y = kn_matmul(in[0], in[1]);
+    c = in[2];
     if (alpha != 1) y = kn_mul_scalar(y, alpha);
     if (!kn_ok(y)) return kni_call_end(call, y);
     const kni_type *ty = type_of(y), *tc = type_of(c);
@@ -95,8 +99,8 @@ kn_tensor kn_addmm(kn_tensor c, kn_tensor a, kn_tensor b, double beta, double al
     }
     if (!fits)
         return kni_call_fail(call, KN_ERROR_SHAPE, "c %S does not broadcast to the product %S", tc, ty);
-    if (beta == 0) return kni_call_end(call, y);
-    return kni_call_end(call, kn_add(y, beta == 1 ? c : kn_mul_scalar(c, beta)));
+    if (beta == 0) return kni_call_end_as(call, y, dtype);
+    return kni_call_end_as(call, kn_add(y, beta == 1 ? c : kn_mul_scalar(c, beta)), dtype);
 }
 
 kn_tensor kn_bilinear(kn_tensor a, kn_tensor b, kn_tensor w, kn_tensor bias)
@@ -108,9 +112,10 @@ kn_tensor kn_bilinear(kn_tensor a, kn_tensor b, kn_tensor w, kn_tensor bias)
                        &(kni_type){.rank = 2, .dims = {ta->dims[ta->rank - 1], tb->dims[tb->rank - 1]}}))
         return kni_call_fail(call, KN_ERROR_SHAPE,
                              "the weight must be [out, a size, b size]: a %S, b %S, weight %S", ta, tb, tw);
-    const kn_tensor in[3] = {a, w, b};
+    kn_tensor in[4] = {a, w, b, bias};
+    int dtype = kni_widen_all(in, 4);
     kn_tensor y = kn_einsum("...i,oij,...j->...o", in, 3);
-    return kni_call_end(call, bias.bits ? kn_add(y, bias) : y);
+    return kni_call_end_as(call, bias.bits ? kn_add(y, in[3]) : y, dtype);
 }
 
 /* ---- tensordot */
@@ -204,11 +209,13 @@ kn_tensor kn_cross(kn_tensor a, kn_tensor b, int32_t axis)
                              ta, tb);
     if (ta->dims[at] != 3 || tb->dims[at] != 3)
         return kni_call_fail(call, KN_ERROR_SHAPE, "axis %d must have size 3: a %S, b %S", axis, ta, tb);
-    a = kn_keep(a);
-    b = kn_keep(b);
+    kn_tensor in[2] = {a, b};
+    int dtype = kni_widen_all(in, 2);
+    a = kn_keep(in[0]);
+    b = kn_keep(in[1]);
     kn_tensor y =
         kn_sub(kn_mul(rotated(a, at, 1), rotated(b, at, 2)), kn_mul(rotated(a, at, 2), rotated(b, at, 1)));
-    return kni_call_end(call, y);
+    return kni_call_end_as(call, y, dtype);
 }
 
 /* ---- chains */
@@ -272,13 +279,14 @@ kn_tensor kn_multi_dot(const kn_tensor *x, int32_t n)
         c.sizes[i + 1] = vector ? (i == 0 ? t->dims[0] : 1) : t->dims[1];
     }
     for (int i = 0; i < n; i++) {
-        c.matrices[i] = kn_keep(x[i]);
+        c.matrices[i] = kn_keep(n > 2 ? kni_widen(kn_keep(x[i])) : x[i]);
         if (i == 0 && row) c.matrices[i] = kn_unsqueeze(c.matrices[i], 0);
         if (i == n - 1 && column) c.matrices[i] = kn_unsqueeze(c.matrices[i], 1);
     }
+    const int dtype = (int)kni_operands_dtype(x, n);
     plan_chain(&c, n, cost);
     kn_tensor y = multiply_chain(&c, 0, n - 1);
     if (column) y = kn_squeeze(y, 1);
     if (row) y = kn_squeeze(y, 0);
-    return kni_call_end(call, y);
+    return kni_call_end_as(call, y, dtype);
 }

@@ -75,7 +75,7 @@ OP(sum, .doc = "sum of x over axes", .min_in = 1, .max_in = 1, .n_out = 1, .kind
    .attribute_bytes = sizeof(kni_reduce_attributes), .infer = infer_total, .launch = launch_sum,
    .native = &kni_cpu_sum)
 OP(prod, .doc = "product of x over axes", .min_in = 1, .max_in = 1, .n_out = 1, .kind = KNI_REDUCE,
-   .dtypes = KNI_ALL, .tolerance = {4, 1}, .schema = kni_reduce_schema,
+   .flags = KNI_FLAG_WIDE, .dtypes = KNI_ALL, .tolerance = {4, 1}, .schema = kni_reduce_schema,
    .attribute_bytes = sizeof(kni_reduce_attributes), .infer = infer_total, .launch = launch_prod,
    .native = &kni_cpu_prod)
 OP(mean, .doc = "sum of x over axes / count", .min_in = 1, .max_in = 1, .n_out = 1, .kind = KNI_REDUCE,
@@ -83,11 +83,11 @@ OP(mean, .doc = "sum of x over axes / count", .min_in = 1, .max_in = 1, .n_out =
    .attribute_bytes = sizeof(kni_reduce_attributes), .infer = infer_same_dtype, .launch = launch_mean,
    .native = &kni_cpu_mean)
 OP(max, .doc = "largest element of x over axes; NaN wins", .min_in = 1, .max_in = 1, .n_out = 1,
-   .kind = KNI_REDUCE, .dtypes = KNI_ALL, .schema = kni_reduce_schema,
+   .kind = KNI_REDUCE, .flags = KNI_FLAG_WIDE, .dtypes = KNI_ALL, .schema = kni_reduce_schema,
    .attribute_bytes = sizeof(kni_reduce_attributes), .infer = infer_extreme, .launch = launch_max,
    .native = &kni_cpu_max)
 OP(min, .doc = "smallest element of x over axes; NaN wins", .min_in = 1, .max_in = 1, .n_out = 1,
-   .kind = KNI_REDUCE, .dtypes = KNI_ALL, .schema = kni_reduce_schema,
+   .kind = KNI_REDUCE, .flags = KNI_FLAG_WIDE, .dtypes = KNI_ALL, .schema = kni_reduce_schema,
    .attribute_bytes = sizeof(kni_reduce_attributes), .infer = infer_extreme, .launch = launch_min,
    .native = &kni_cpu_min)
 OP(any, .doc = "whether an element over axes is not 0", .min_in = 1, .max_in = 1, .n_out = 1,
@@ -107,18 +107,15 @@ OP(argmin, .doc = "position of the first smallest element along axis, or of the 
    .schema = kni_arg_schema, .attribute_bytes = sizeof(kni_arg_attributes), .infer = infer_position,
    .launch = launch_argmin, .native = &kni_cpu_argmin)
 
-/* max + log(sum(exp(x - max))) with an infinite max taken as 0, in f32 for the half types. */
+/* max + log(sum(exp(x - max))) with an infinite max taken as 0 */
 static kn_status lower_logsumexp(kni_lowering *l)
 {
     const kni_reduce_attributes *a = l->attributes;
-    kn_dtype dtype = kn_dtype_of(l->in[0]);
-    bool half = dtype == KN_F16 || dtype == KN_BF16;
-    kn_tensor x = half ? kn_keep(kn_cast(l->in[0], KN_F32)) : l->in[0];
+    kn_tensor x = l->in[0];
     kn_shape shape = kn_shape_of_tensor(x);
     for (int i = 0; i < a->axes.rank; i++)
         if (shape.dims[a->axes.dims[i]] == 0) { /* the logarithm of an empty sum */
-            kn_tensor none = kn_log(kn_sum(x, a->axes, a->keep != 0));
-            l->out[0] = half ? kn_cast(none, dtype) : none;
+            l->out[0] = kn_log(kn_sum(x, a->axes, a->keep != 0));
             return KN_OK;
         }
     kn_tensor top = kn_keep(kn_max(x, a->axes, true));
@@ -126,12 +123,12 @@ static kn_status lower_logsumexp(kni_lowering *l)
     kn_tensor shift = kn_keep(kn_where(finite, top, kn_zeros_like(top)));
     kn_tensor y = kn_add(shift, kn_log(kn_sum(kn_exp(kn_sub(x, shift)), a->axes, true)));
     if (!a->keep && a->axes.rank) y = kn_squeeze_dims(y, a->axes);
-    l->out[0] = half ? kn_cast(y, dtype) : y;
+    l->out[0] = y;
     return KN_OK;
 }
 
 OP(logsumexp, .doc = "log(sum(exp(x))) over axes", .min_in = 1, .max_in = 1, .n_out = 1, .kind = KNI_REDUCE,
-   .dtypes = KNI_FLOATS, .tolerance = {8, 1}, .schema = kni_reduce_schema,
+   .flags = KNI_FLAG_WIDE, .dtypes = KNI_FLOATS, .tolerance = {8, 1}, .schema = kni_reduce_schema,
    .attribute_bytes = sizeof(kni_reduce_attributes), .infer = infer_same_dtype, .launch = launch_logsumexp,
    .lower = lower_logsumexp)
 

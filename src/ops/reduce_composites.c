@@ -1,5 +1,5 @@
 /* Functions made of reductions and other ops. */
-#include "ops/op.h"
+#include "ops/wide.h"
 
 kn_tensor kn_sum_to(kn_tensor x, kn_shape shape)
 {
@@ -21,8 +21,6 @@ kn_tensor kn_sum_to(kn_tensor x, kn_shape shape)
         return kni_call_fail(call, KN_ERROR_SHAPE, "%S is not a broadcast of %N: nothing sums to that shape",
                              &type, &shape);
     if (axes.rank) x = kn_sum(x, axes, true);
-    /* Sums of integers are i64. */
-    if (axes.rank && !kn_dtype_is_float((kn_dtype)type.dtype)) x = kn_cast(x, (kn_dtype)type.dtype);
     return kni_call_end(call, kn_reshape(x, shape));
 }
 
@@ -41,7 +39,7 @@ kn_tensor kn_nanmean(kn_tensor x, kn_ints axes, bool keep)
     kn_dtype dtype = kn_dtype_of(x);
     kn_tensor is_number = kn_keep(kn_equal(x, x));
     /* The halves hold neither large sums nor large counts. */
-    kn_dtype wide = dtype == KN_F16 || dtype == KN_BF16 ? KN_F32 : dtype;
+    kn_dtype wide = (kn_dtype)kni_sum_dtype(dtype);
     kn_tensor numbers = kn_cast(kn_where(is_number, x, kn_zeros_like(x)), wide);
     /* The mean names the dtypes that it takes. */
     if (kn_ok(x) && !kn_dtype_is_float(dtype)) return kni_call_end(call, kn_mean(x, axes, keep));

@@ -1,6 +1,6 @@
 /* Short-time Fourier transforms: frames, window, transform, and back by overlapping and adding. */
 #include "ops/movement_rows.h"
-#include "ops/op.h"
+#include "ops/wide.h"
 
 /* The arguments with defaults filled in. */
 typedef struct frames {
@@ -77,6 +77,8 @@ kn_complex kn_stft(kn_tensor x, int64_t n_fft, const kn_stft_args *args)
                     "frames of %D do not fit into %S: needs [..., samples] with more of them", n_fft, t);
         return poisoned(call);
     }
+    int dtype = kni_widen_all(&x, 1);
+    x = kn_keep(x);
     kn_pad_args pad = {.before = KN_INTS(edge), .after = KN_INTS(edge), .mode = mode};
     kn_tensor line = edge ? kn_pad(x, &pad) : x;
     kn_tensor window = f.window.bits || f.window_size != f.n ? placed_window(&f, x) : KN_NONE;
@@ -86,6 +88,7 @@ kn_complex kn_stft(kn_tensor x, int64_t n_fft, const kn_stft_args *args)
     kn_complex y =
         f.args.two_sided ? kn_fft((kn_complex){cut, KN_NONE}, -1, &transform) : kn_rfft(cut, -1, &transform);
     kn_tensor out[2] = {kn_transpose(y.real, -2, -1), kn_transpose(y.imag, -2, -1)};
+    for (int i = 0; dtype && i < 2; i++) out[i] = kni_as(out[i], dtype);
     kni_call_end_many(call, out, 2);
     return (kn_complex){out[0], out[1]};
 }
@@ -142,6 +145,8 @@ kn_tensor kn_istft(kn_complex y, int64_t n_fft, const kn_stft_args *args)
     int64_t count = t->dims[t->rank - 1], edge = f.args.uncentered ? 0 : n_fft / 2;
     int64_t whole = (count - 1) * f.hop + n_fft, length = f.args.length ? f.args.length : whole - 2 * edge;
     if (length < 0) return kni_call_fail(call, KN_ERROR_ARGUMENT, "the length %D is negative", length);
+    int dtype = kni_widen_all(&y.real, 1);
+    if (y.imag.bits) y.imag = kni_widen(y.imag);
     kn_complex turned = {kn_transpose(y.real, -2, -1), y.imag.bits ? kn_transpose(y.imag, -2, -1) : KN_NONE};
     kn_fft_args transform = {n_fft, norm_of(&f)};
     kn_tensor cut =
@@ -150,5 +155,5 @@ kn_tensor kn_istft(kn_complex y, int64_t n_fft, const kn_stft_args *args)
     int64_t have = whole - edge < length ? whole - edge : length;
     line = kn_narrow(line, -1, edge, have);
     kn_pad_args fill = {.before = KN_INTS(0), .after = KN_INTS(length - have)};
-    return kni_call_end(call, have < length ? kn_pad(line, &fill) : line);
+    return kni_call_end_as(call, have < length ? kn_pad(line, &fill) : line, dtype);
 }

@@ -108,13 +108,13 @@ OP(log_softmax, .doc = "x - log(sum(exp(x))) over axis", .min_in = 1, .max_in = 
    .native = &kni_cpu_log_softmax)
 
 OP(softmax_grad, .doc = "y (dy - sum(dy y)) over axis", .min_in = 2, .max_in = 2, .n_out = 1,
-   .kind = KNI_COMPOSITE, .dtypes = KNI_FLOATS, .tolerance = {8, 1}, .schema = softmax_schema,
-   .attribute_bytes = sizeof(kni_softmax_attributes), .infer = infer_softmax_grad,
+   .kind = KNI_COMPOSITE, .flags = KNI_FLAG_WIDE, .dtypes = KNI_FLOATS, .tolerance = {8, 1},
+   .schema = softmax_schema, .attribute_bytes = sizeof(kni_softmax_attributes), .infer = infer_softmax_grad,
    .launch = launch_softmax_grad, .lower = lower_softmax_grad, .native = &kni_cpu_softmax_grad)
 
 OP(log_softmax_grad, .doc = "dy - exp(y) sum(dy) over axis", .min_in = 2, .max_in = 2, .n_out = 1,
-   .kind = KNI_COMPOSITE, .dtypes = KNI_FLOATS, .tolerance = {8, 1}, .schema = softmax_schema,
-   .attribute_bytes = sizeof(kni_softmax_attributes), .infer = infer_softmax_grad,
+   .kind = KNI_COMPOSITE, .flags = KNI_FLAG_WIDE, .dtypes = KNI_FLOATS, .tolerance = {8, 1},
+   .schema = softmax_schema, .attribute_bytes = sizeof(kni_softmax_attributes), .infer = infer_softmax_grad,
    .launch = launch_log_softmax_grad, .lower = lower_log_softmax_grad, .native = &kni_cpu_log_softmax_grad)
 
 static kn_status gradient(kni_vjp *v, const kn_op *row)

@@ -1,5 +1,5 @@
 /* Modes and quantiles: picks from a sorted axis. */
-#include "ops/op.h"
+#include "ops/wide.h"
 
 /* x with an axis, and its length; a single number becomes [1]. */
 static kn_tensor with_axis(kn_tensor x, int32_t axis, int64_t *n)
@@ -70,9 +70,7 @@ kn_tensor kn_quantile(kn_tensor x, double q, int32_t axis, bool keep)
                              "does not take %T; it takes floats: convert with kn_cast()",
                              (int)kn_dtype_of(x));
     kn_dtype dtype = kn_dtype_of(x);
-    bool half = dtype == KN_F16 || dtype == KN_BF16;
-    kn_tensor sorted = kn_sort(lines, axis, false).values;
-    sorted = kn_keep(half ? kn_cast(sorted, KN_F32) : sorted);
+    kn_tensor sorted = kn_keep(kni_widen(kn_sort(lines, axis, false).values));
     double place = q * (double)(n - 1);
     int64_t low = (int64_t)place;
     if (low > n - 1) low = n - 1;
@@ -88,6 +86,5 @@ kn_tensor kn_quantile(kn_tensor x, double q, int32_t axis, bool keep)
     /* NaN stands last. */
     kn_tensor last = kn_keep(kn_narrow(sorted, axis, n - 1, 1));
     y = kn_where(kn_equal(last, last), y, last);
-    if (half) y = kn_cast(y, dtype);
-    return kni_call_end(call, drop_axis(y, axis, keep, number));
+    return kni_call_end_as(call, drop_axis(y, axis, keep, number), (int)dtype);
 }

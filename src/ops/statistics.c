@@ -1,6 +1,7 @@
 /* Variance and what is made of it: standard deviation, covariance, correlation. */
 #include "ops/generated/reduce_kernels.h"
 #include "ops/reduce_axes.h"
+#include "ops/wide.h"
 
 static const kn_attribute var_schema[] = {KNI_ATTR(kni_var_attributes, axes, KNI_ATTR_INTS, KNI_STATIC),
                                           KNI_ATTR(kni_var_attributes, keep, KNI_ATTR_INT, KNI_STATIC),
@@ -29,13 +30,11 @@ static kn_status launch_var_mean(kni_launch *l)
     return KN_OK;
 }
 
-/* Two passes, in f32 for the half types. */
+/* Two passes. */
 static kn_status lower_var_mean(kni_lowering *l)
 {
     const kni_var_attributes *a = l->attributes;
-    kn_dtype dtype = kn_dtype_of(l->in[0]);
-    bool half = dtype == KN_F16 || dtype == KN_BF16;
-    kn_tensor x = half ? kn_keep(kn_cast(l->in[0], KN_F32)) : l->in[0];
+    kn_tensor x = l->in[0];
     double n = 1;
     for (int i = 0; i < a->axes.rank; i++) n *= (double)kn_size(x, (int32_t)a->axes.dims[i]);
     double divisor = n - a->correction;
@@ -43,15 +42,15 @@ static kn_status lower_var_mean(kni_lowering *l)
     kn_tensor squares = kn_square(kn_sub(x, mean));
     kn_tensor var = kn_div_scalar(kn_sum(squares, a->axes, a->keep != 0), divisor > 0 ? divisor : 0.0);
     if (!a->keep && a->axes.rank) mean = kn_squeeze_dims(mean, a->axes);
-    l->out[0] = half ? kn_cast(var, dtype) : var;
-    l->out[1] = half ? kn_cast(mean, dtype) : mean;
+    l->out[0] = var;
+    l->out[1] = mean;
     return KN_OK;
 }
 
 OP(var_mean, .doc = "sum((x - mean)^2) / max(0, count - correction) over axes, and the mean", .min_in = 1,
-   .max_in = 1, .n_out = 2, .kind = KNI_REDUCE, .dtypes = KNI_FLOATS, .tolerance = {8, 1},
-   .schema = var_schema, .attribute_bytes = sizeof(kni_var_attributes), .infer = infer_var_mean,
-   .launch = launch_var_mean, .lower = lower_var_mean)
+   .max_in = 1, .n_out = 2, .kind = KNI_REDUCE, .flags = KNI_FLAG_WIDE, .dtypes = KNI_FLOATS,
+   .tolerance = {8, 1}, .schema = var_schema, .attribute_bytes = sizeof(kni_var_attributes),
+   .infer = infer_var_mean, .launch = launch_var_mean, .lower = lower_var_mean)
 
 static double correction_of(const kn_var_args *args)
 {
@@ -73,19 +72,22 @@ kn_tensor kn_var(kn_tensor x, kn_ints axes, bool keep, const kn_var_args *args)
     return kni_call_end(call, kn_var_mean(x, axes, keep, args).var);
 }
 
-/* The square root has no slope at 0; there the gradient passes by it, which leaves 0 as in PyTorch. */
+/* The square root has no slope at 0; there the gradient passes by it, which leaves 0 as in PyTorch. The variance of
+   halves may be infinite where its root is not. */
 kn_tensor kn_std(kn_tensor x, kn_ints axes, bool keep, const kn_var_args *args)
 {
     kni_call call = kni_call_begin("std");
+    int dtype = kni_widen_all(&x, 1);
     kn_tensor var = kn_keep(kn_var_mean(x, axes, keep, args).var);
     kn_tensor flat = kn_keep(kn_equal_scalar(var, 0.0));
     kn_tensor root = kn_sqrt(kn_where(flat, kn_ones_like(var), var));
-    return kni_call_end(call, kn_where(flat, var, root));
+    return kni_call_end_as(call, kn_where(flat, var, root), dtype);
 }
 
 kn_tensor kn_cov(kn_tensor x, const kn_var_args *args)
 {
     kni_call call = kni_call_begin("cov");
+    int dtype = kni_widen_all(&x, 1);
     x = kn_keep(x);
     int32_t rank = kn_rank(x);
     if (kn_ok(x) && (rank > 2 || !kn_dtype_is_float(kn_dtype_of(x))))
@@ -98,15 +100,16 @@ kn_tensor kn_cov(kn_tensor x, const kn_var_args *args)
     kn_tensor centred = kn_keep(kn_sub(rows, kn_mean(rows, KN_AXES(1), true)));
     kn_tensor products = kn_matmul(centred, kn_transpose(centred, 0, 1));
     kn_tensor y = kn_div_scalar(products, divisor > 0 ? divisor : 0.0);
-    return kni_call_end(call, rank == 2 ? y : kn_reshape(y, KN_SCALAR_SHAPE));
+    return kni_call_end_as(call, rank == 2 ? y : kn_reshape(y, KN_SCALAR_SHAPE), dtype);
 }
 
 kn_tensor kn_corrcoef(kn_tensor x)
 {
     kni_call call = kni_call_begin("corrcoef");
+    int dtype = kni_widen_all(&x, 1);
     kn_tensor c = kn_keep(kn_cov(x, NULL));
-    if (kn_ok(c) && kn_rank(c) == 0) return kni_call_end(call, kn_div(c, c));
+    if (kn_ok(c) && kn_rank(c) == 0) return kni_call_end_as(call, kn_div(c, c), dtype);
     kn_tensor deviation = kn_keep(kn_reshape(kn_sqrt(kn_diag(c, 0)), KN_SHAPE(-1, 1)));
     kn_tensor y = kn_div(kn_div(c, deviation), kn_transpose(deviation, 0, 1));
-    return kni_call_end(call, kn_clamp(y, -1.0, 1.0));
+    return kni_call_end_as(call, kn_clamp(y, -1.0, 1.0), dtype);
 }

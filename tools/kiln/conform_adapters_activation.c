@@ -26,6 +26,27 @@ static int run_thresholded_relu(const kn_tensor *in, int n, const kiln_attribute
     return 1;
 }
 
+static int run_hardtanh(const kn_tensor *in, int n, const kiln_attributes *a, kn_tensor *out, int room)
+{
+    (void)n, (void)room;
+    out[0] = kn_hardtanh(in[0], kiln_real(a, "low", -1), kiln_real(a, "high", 1));
+    return 1;
+}
+
+static int run_threshold(const kn_tensor *in, int n, const kiln_attributes *a, kn_tensor *out, int room)
+{
+    (void)n, (void)room;
+    out[0] = kn_threshold(in[0], kiln_real(a, "threshold", 0), kiln_real(a, "value", 0));
+    return 1;
+}
+
+static int run_hard_shrink(const kn_tensor *in, int n, const kiln_attributes *a, kn_tensor *out, int room)
+{
+    (void)n, (void)room;
+    out[0] = kn_hard_shrink(in[0], kiln_real(a, "lambda", 0));
+    return 1;
+}
+
 /* The line that a row comes near far out on one side, and from where. */
 typedef struct far_line {
     double offset, slope;
@@ -111,6 +132,9 @@ static int run_is_number(const kn_tensor *in, int n, const kiln_attributes *a, k
 }
 
 const kiln_adapter kiln_adapters_activation[] = {{"is_number", run_is_number},
+                                                 {"hardtanh", run_hardtanh},
+                                                 {"threshold", run_threshold},
+                                                 {"hard_shrink", run_hard_shrink},
                                                  {"prelu", run_prelu},
                                                  {"glu", run_glu},
                                                  {"thresholded_relu", run_thresholded_relu},

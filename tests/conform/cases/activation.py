@@ -44,6 +44,9 @@ WITH_NUMBERS = (
 )
 
 
+CHOICES = ("hardtanh", "threshold", "hard_shrink")
+
+
 def rows(g):
     x = g.values(*SHAPE, low=-4, high=4)
     for name, function in SMOOTH:
@@ -55,14 +58,33 @@ def rows(g):
         special = g.literal([0.0, -0.0, math.nan, 40.0, -40.0, 1e4, -1e4, 1e-6, -1e-6, math.inf])
         g.add(name, [special], expect=function, name="special")
     for name, attrs, function in WITH_NUMBERS:
-        g.add(name, [x], attrs=attrs, expect=lambda a, f=function: f(real(a)), dtypes=ALL, elementwise=True,
-              grad=True)
+        g.add(name, [x], attrs=attrs, expect=lambda a, f=function: f(real(a)), elementwise=True, grad=True,
+              dtypes=FLOATS + ["bool"] if name in CHOICES else ALL)
         g.add(name, [g.literal([math.nan, math.inf, -math.inf, 0.0, 100.0, -100.0])], attrs=attrs, expect=function,
               name="special")
     for name, function in (("relu", F.relu), ("relu6", F.relu6)):
         g.add(name, [g.values(*SHAPE, low=-4, high=9)], expect=function, dtypes=NUMBERS, elementwise=True, grad=True)
         g.add(name, [g.values(4, 9, low=-4, high=9, flags="nan inf zero")], expect=function, name="special")
     g.error("relu", [g.bools(3)], status="dtype", text="bool")
+
+
+def integers(g):
+    """What chooses between x and numbers keeps integers exact, also those that f32 and f64 do not hold."""
+    x = g.values(*SHAPE, low=-9, high=9)
+    wide = g.literal([2**24 + 1, -(2**24) - 1, 2**53 + 1, -(2**53) - 1, 2**62 + 1, 3, -3, 0], dtype="i64")
+    for name, attrs, function in (
+        ("hardtanh", {"low": -4.0, "high": 5.0}, lambda a: torch.clamp(a, -4, 5)),
+        ("threshold", {"threshold": 2.0, "value": 7.0}, lambda a: torch.where(a > 2, a, 7)),
+        ("threshold", {"threshold": 2.5, "value": 7.0}, lambda a: torch.where(a > 2, a, 7)),
+        ("thresholded_relu", {"alpha": 2.5}, lambda a: torch.where(a > 2, a, 0)),
+        ("hard_shrink", {"lambda": 3.5}, lambda a: torch.where(abs(a) > 3, a, 0)),
+    ):
+        g.add(name, [x], attrs=attrs, expect=function, dtypes=INTS, elementwise=True, name="integers")
+        g.add(name, [wide], attrs=attrs, expect=function, dtypes=["i64"], name="wide", large=False)
+    g.add("hardtanh", [wide], attrs={"low": -float(2**62), "high": float(2**62)}, dtypes=["i64"], name="far", large=False,
+          expect=lambda a: torch.clamp(a, -(2**62), 2**62))
+    g.error("threshold", [g.values(3)], attrs={"threshold": 0.0, "value": 0.5}, status="argument", text="0.5", dtypes=["i64"])
+    g.error("threshold", [g.values(3)], attrs={"threshold": 0.0, "value": -1.0}, status="argument", text="-1", dtypes=["u8"])
 
 
 def kinks(g):
@@ -132,16 +154,20 @@ def composites(g):
     for shape in ((2, 4), (2, 4, 3), (3, 4, 2, 2)):
         g.add("prelu", [g.values(*shape), weight], expect=F.prelu, grad=True)
     g.add("prelu", [g.values(2, 4, 3), g.values(1, low=0.1, high=0.5)], expect=F.prelu, grad=True, name="one")
+    for shape, weights in (((), ()), ((), (1,)), ((5,), ()), ((5,), (1,)), ((2, 4), ())):
+        g.add("prelu", [g.values(*shape, low=-2, high=-1), g.values(*weights, low=0.1, high=0.5)], expect=F.prelu, grad=True, name="one")
     g.error("prelu", [g.values(2, 3), g.values(4)], status="shape", text="channel")
+    g.error("prelu", [g.values(4), g.values(4)], status="shape", text="channel")
+    g.error("prelu", [g.values(1, 4), g.values(1, 4)], status="shape", text="channel")
     for shape, axis in (((4, 6), 1), ((4, 6), -2), ((2, 3, 8), -1)):
         g.add("glu", [g.values(*shape)], attrs={"axis": axis}, expect=lambda x, a=axis: F.glu(x, a), grad=True,
               dtypes=FLOATS, covers=[])
     g.error("glu", [g.values(3, 5)], attrs={"axis": 1}, status="shape", text="odd")
     g.error("glu", [g.values(3, 4)], attrs={"axis": 2}, status="argument", text="axis")
     g.add("thresholded_relu", [g.values(*SHAPE)], attrs={"alpha": 0.5},
-          expect=lambda x: torch.where(real(x) > 0.5, real(x), 0.0), dtypes=FLOATS + INTS, elementwise=True, grad=True)
+          expect=lambda x: torch.where(real(x) > 0.5, real(x), 0.0), dtypes=FLOATS, elementwise=True, grad=True)
 
 
 def cases(g):
-    for part in (rows, kinks, far_out, gradient_rows, composites):
+    for part in (rows, integers, kinks, far_out, gradient_rows, composites):
         part(g)

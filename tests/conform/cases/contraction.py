@@ -105,9 +105,24 @@ def einsum_cases(g):
                  ("ij, jk -> ik", (3, 0), (0, 5)), ("abc,abd->dc", (2, 3, 4), (2, 3, 5)), ("aaa->a", (3, 3, 3)),
                  ("iijj->ij", (2, 2, 3, 3)), ("aAb,bA->a", (2, 3, 4), (4, 3)), ("ab,cd,ac,bd->", (2, 3), (4, 5), (2, 4), (3, 5)),
                  (",->", (), ()), ("i,->i", (3,), ())]
+    def summed(equation, shapes):
+        """Integers that are summed alone are i64, products of two keep their dtype."""
+        try:
+            wide = torch.einsum(equation, *[torch.ones(s, dtype=torch.int32) for s in shapes]).dtype == torch.int64
+        except RuntimeError:  # torch does not multiply the sum of one by the other
+            wide = True
+        return lambda dtype: "i64" if wide and dtype in ("i32", "u8") else dtype
+
     for equation, *shapes in equations:
-        g.add("einsum", [g.values(*s) for s in shapes], attrs={"equation": equation}, dtypes=["f64", "f32", "i64", "i32"],
-              expect=lambda *x, e=equation: torch.einsum(e, *x), grad=True, large=False)
+        g.add("einsum", [g.values(*s) for s in shapes], attrs={"equation": equation}, dtypes=["f64", "f32", "i64", "i32", "u8"],
+              expect=lambda *x, e=equation: torch.einsum(e, *x), grad=True, large=False, out=summed(equation, shapes))
+    g.add("einsum", [g.literal([200, 200, 200, 200], dtype="u8")], attrs={"equation": "i->"}, dtypes=["u8"], out="i64",
+          expect=lambda x: x.sum(), name="wide", large=False)
+    g.add("einsum", [g.literal([[200, 200], [200, 200]], dtype="u8"), g.literal([200, 100], dtype="u8")], attrs={"equation": "ij,k->ik"},
+          dtypes=["u8"], out="i64", expect=lambda x, y: torch.einsum("ij,k->ik", x, y), name="wide", large=False)
+    # The sum over j leaves f16, the result does not.
+    g.add("einsum", [g.literal([[60000.0, 60000.0], [1.0, 2.0]]), g.literal([0.5, 0.25])], attrs={"equation": "ij,k->ik"},
+          dtypes=FLOATS, expect=lambda x, y: torch.einsum("ij,k->ik", x, y), name="large", large=False)
     for equation, shapes, status, text in [
             ("ij", [(2,)], "shape", "rank 1"), ("i,j", [(2,)], "argument", "more operands"),
             ("i", [(2,), (2,)], "argument", "2 were given"), ("i.", [(2,)], "argument", "'...'"),

@@ -62,6 +62,8 @@ def sums(g):
           attrs={"axes": [1]}, dtypes=FLOATS, expect=lambda x: x.logsumexp(1), name="infinite")
     g.add("sum_to", [g.values(2, 3, 4)], attrs={"shape": [3, 1]}, dtypes=FLOATS, grad=True, covers=["sum"],
           expect=lambda x: x.sum((0, 2)).reshape(3, 1), large=False)
+    g.add("sum_to", [g.values(3, 5, flags="extreme")], attrs={"shape": [1, 5]}, dtypes=INTS, out="i64", name="integers", covers=["sum"],
+          expect=lambda x: x.sum(0, keepdim=True), large=False)
     g.add("nansum", [edges], attrs={"axes": [0]}, dtypes=FLOATS, expect=lambda x: x.nansum(0), covers=["sum"])
     g.add("nansum", [g.values(4, 3)], attrs={"axes": [1]}, dtypes=ALL, out=sum_dtype, expect=lambda x: x.sum(1),
           name="no_nan", covers=["sum"])
@@ -172,6 +174,19 @@ def statistics(g):
     g.add("std", [g.literal([[2.0, 2.0, 2.0], [1.0, 2.0, 4.0]])], attrs={"axes": [1]}, name="constant",
           covers=["var_mean"], expect=lambda x: x.std(1), grad="torch",
           second="the deviation of equal numbers is at a kink")
+    # The divisor is max(0, count - correction), never below 0: 3 - 3 and 3 - 4 give the same.
+    for correction in (2.0, 2.5, 3.0, 4.0):
+        g.add("var_mean", [g.literal([[1.0, 2.0, 4.0], [2.0, 2.0, 2.0]])], attrs={"axes": [1], "correction": correction}, name="correction",
+              large=False, expect=lambda x, c=correction: torch.var_mean(x, 1, correction=c))
+    # Squares that leave f16 where their roots do not.
+    large = g.literal([[-300.0, 300.0, -300.0, 300.0], [60000.0, -60000.0, 1.0, 0.0]])
+    g.add("std", [large], attrs={"axes": [1]}, name="large", covers=["var_mean"], expect=lambda x: x.std(1), grad="torch",
+          second="only the halves are far out", large=False)
+    g.add("corrcoef", [large], expect=torch.corrcoef, name="large", covers=["mean"], large=False)
+    g.add("prod", [g.literal([[0.0] + [1e30] * 40, [1e30] * 20 + [0.0] + [1e30] * 20])], attrs={"axes": [1]}, dtypes=["f64", "f32"],
+          expect=lambda x: x[:, 0] * 0, name="zero", large=False)
+    g.add("prod", [g.literal([0.0, math.inf, 1.0])], attrs={"axes": [0]}, dtypes=["f64", "f32"], expect=lambda x: x.prod(0), name="infinite",
+          large=False)
     g.add("cov", [g.values(3, 7)], expect=torch.cov, grad=True, covers=["mean"])
     g.add("cov", [g.values(7)], expect=torch.cov, name="one_variable", covers=["mean"])
     g.add("cov", [g.values(3, 7)], attrs={"biased": 1}, expect=lambda x: torch.cov(x, correction=0), name="biased",
