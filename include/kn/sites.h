@@ -73,12 +73,6 @@ static inline int64_t kn_after_int64(int64_t result, const char *site)
     return result;
 }
 
-static inline kn_tensor kn_after_tensor(kn_tensor result, const char *site)
-{
-    kn_site_failure(site);
-    return result;
-}
-
 static inline kn_batch_norm_result kn_at_batch_norm_result(kn_batch_norm_result result, const char *site)
 {
     kn_site_note(site);
@@ -642,8 +636,8 @@ static inline kn_unique_result kn_at_unique_result(kn_unique_result result, cons
 #define kn_drop(...) (kn_drop(__VA_ARGS__), kn_site_note(KN_SITE))
 #define kn_assign(...) kn_at_status(kn_assign(__VA_ARGS__), KN_SITE)
 #define kn_alias(...) kn_at_failure(kn_alias(__VA_ARGS__), KN_SITE)
-#define kn_scope_end(...) kn_after_tensor(kn_scope_end(__VA_ARGS__), KN_SITE)
-#define kn_scope_end_many(...) (kn_scope_end_many(__VA_ARGS__), kn_site_failure(KN_SITE))
+#define kn_scope_end(...) kn_at(kn_scope_end(__VA_ARGS__), KN_SITE)
+#define kn_scope_end_many(...) (kn_scope_end_many(__VA_ARGS__), kn_site_note(KN_SITE))
 #define kn_strides(...) kn_at_failed(kn_strides(__VA_ARGS__), KN_SITE)
 #define kn_read(...) kn_at_failed_checked(kn_read(__VA_ARGS__), KN_SITE)
 #define kn_read_as(...) kn_at_failed_checked(kn_read_as(__VA_ARGS__), KN_SITE)

@@ -131,6 +131,23 @@ typedef struct kn_memory {
     int64_t bytes_cached; /* freed large blocks, kept mapped for later results; not in bytes_now */
 } kn_memory;
 KN_API kn_memory kn_memory_stats(void);
+
+typedef enum kn_tensor_state {
+    KN_TENSOR_TEMPORARY = 0,
+    KN_TENSOR_KEPT = 1,
+    KN_TENSOR_OWNED = 2,
+    KN_TENSOR_PARAM = 3
+} kn_tensor_state;
+typedef struct kn_live_tensor {
+    kn_shape shape;
+    kn_dtype dtype;
+    kn_tensor_state state;
+    int64_t bytes;    /* of its elements; views share theirs */
+    const char *site; /* "train.c:41": the line that made it; NULL where no line was noted */
+} kn_live_tensor;
+/* Fills list with the tensors that are alive, at most capacity of them, and returns how many there are. Call it while no
+   other thread makes or frees tensors. A scope with 10,000 tensors is warned about in the log, once for each line. */
+KN_API int64_t kn_live_tensors(kn_live_tensor *list, int64_t capacity);
 /* No allocation may take the total past limit bytes, cached blocks included; those are given back before one
    fails. 0 removes the limit. */
 KN_API void kn_memory_limit(int64_t limit);

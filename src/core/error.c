@@ -187,7 +187,13 @@ static void place(kni_failure *f, const char *site)
     if (f->placed) return;
     f->placed = true;
     kni_text text = {f->text, sizeof f->text, strlen(f->text)};
+    size_t room = text.capacity - text.length - 1, length = strlen(site);
     kni_text_string(&text, "   ");
+    /* The end of a long path tells more than its beginning. */
+    if (length + 3 > room) {
+        kni_text_string(&text, "...");
+        site += length + 6 - room;
+    }
     kni_text_string(&text, site);
 }
 
@@ -230,6 +236,7 @@ void kni_log(int level, const char *format, ...)
     va_start(a, format);
     kni_text_format_list(&text, format, a);
     va_end(a);
+    end_after_word(&text);
     tell((kn_log_level)level, line);
 }
 

@@ -68,15 +68,41 @@ kn_scope kn_scope_begin(void)
     return (kn_scope){t->depth, t->id, ++serials(t)[t->depth]};
 }
 
-static void free_level(kni_thread *t, uint32_t depth)
+/* The line is in the slot or still in the ring: NULL. */
+static const char *placed_site(const kni_tensor *x) { return x->flags & KNI_TENSOR_PLACED ? x->site : NULL; }
+
+static void place_tensor(kni_tensor *x)
+{
+    x->site = kni_tensor_site(x);
+    x->flags |= KNI_TENSOR_PLACED;
+}
+
+static void free_level(kni_thread *t, uint32_t depth, bool told)
 {
     uint32_t *head = head_of(t, depth);
-    while (*head != KNI_NO_SLOT) kni_tensor_end_handle(t, *head);
+    kni_history *h = told ? t->history : NULL;
+    while (*head != KNI_NO_SLOT) {
+        if (h)
+            h->ended[h->ended_next++ % KNI_TAKEN_RING] = (kni_ended){
+                kni_handle(*head).bits, t->serial, kni_slot(*head)->serial, placed_site(kni_slot(*head))};
+        kni_tensor_end_handle(t, *head);
+    }
+}
+
+void kni_scope_place(kni_thread *t)
+{
+    for (uint32_t d = 0; d <= t->depth; d++)
+        for (uint32_t at = *head_of(t, d); at != KNI_NO_SLOT; at = kni_slot(at)->next) {
+            kni_tensor *x = kni_slot(at);
+            if (x->serial <= t->placed) break;
+            place_tensor(x);
+        }
+    t->placed = t->serial;
 }
 
 void kni_scope_free_all(kni_thread *t)
 {
-    for (uint32_t d = t->depth + 1; d-- > 0;) free_level(t, d);
+    for (uint32_t d = t->depth + 1; d-- > 0;) free_level(t, d, false);
     t->depth = 0;
     if (t->scopes) kni_free(t->scopes, block_bytes(t->scope_capacity));
     t->scopes = NULL;
@@ -84,9 +110,10 @@ void kni_scope_free_all(kni_thread *t)
     t->root_scope = KNI_NO_SLOT;
 }
 
-void kn_scope_end_many(kn_scope scope, kn_tensor *results, int32_t n)
+void kni_scope_end_many(kn_scope scope, kn_tensor *results, int32_t n, bool told)
 {
     kni_thread *t = kni_thread_self();
+    if (told) t->serial++; /* a call of its own, whose line a later message names */
     if (scope.depth == 0 && scope.thread == t->id) return; /* begun without memory */
     if (n > 0 && !results) {
         kni_fail(KN_ERROR_ARGUMENT, "kn_scope_end_many: %d results, but the list is NULL", n);
@@ -109,8 +136,13 @@ void kn_scope_end_many(kn_scope scope, kn_tensor *results, int32_t n)
         kni_scope_link(t, kni_slot_of(results[i]), scope.depth - 1);
         x->state = KNI_TEMPORARY;
     }
-    for (uint32_t d = t->depth; d >= scope.depth; d--) free_level(t, d);
+    for (uint32_t d = t->depth; d >= scope.depth; d--) free_level(t, d, told);
     t->depth = scope.depth - 1;
+}
+
+void kn_scope_end_many(kn_scope scope, kn_tensor *results, int32_t n)
+{
+    kni_scope_end_many(scope, results, n, true);
 }
 
 kn_tensor kn_scope_end(kn_scope scope, kn_tensor result)
@@ -142,6 +174,7 @@ kn_tensor kn_own(kn_tensor handle)
     kni_tensor *x = kni_resolve(handle, "own");
     if (!x) return kni_poison_latest();
     if (x->state == KNI_TEMPORARY || x->state == KNI_KEPT) {
+        place_tensor(x); /* it leaves the scope, where lines are kept */
         kni_scope_unlink(t, kni_slot_of(handle));
         x->state = KNI_OWNED;
     }

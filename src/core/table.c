@@ -71,7 +71,7 @@ uint32_t kni_tensor_new(kni_thread *t)
     x->thread = t->id;
     x->serial = t->serial;
     kni_scope_link(t, index, t->depth);
-    kni_thread_count(t, 1);
+    if (KNI_UNLIKELY(kni_thread_count(t, 1) >= t->watch)) kni_growth_seen(t);
     return index;
 }
 
@@ -154,6 +154,17 @@ static KNI_COLD void explain_stale(kn_tensor handle, const char *op_name)
                     dropped ? "drop it after its last use" : "keep it with kn_keep() to use it twice");
         return;
     }
+    for (int i = 0; h && i < KNI_TAKEN_RING; i++) {
+        const kni_ended *e = &h->ended[i];
+        if (e->bits != handle.bits) continue;
+        const char *end = kni_site_of(e->serial), *made = e->site ? e->site : kni_site_of(e->made);
+        kni_fail_op(
+            KN_ERROR_HANDLE, op_name,
+            "the tensor%s%s ended with its scope%s%s: hand it out with kn_scope_end(), or own it with "
+            "kn_own()",
+            made ? " made at " : "", made ? made : "", end ? " at " : "", end ? end : "");
+        return;
+    }
     kni_fail_op(
         KN_ERROR_HANDLE, op_name,
         "this handle names no live tensor: it was dropped, its scope ended, it was taken long ago, or it "
@@ -207,7 +218,7 @@ void kni_table_list_alive(void)
     for (uint32_t i = 0; i < n && listed < MOST; i++) {
         const kni_tensor *x = kni_slot(i);
         if (x->state == KNI_FREE) continue;
-        const char *site = x->thread == kni_this_thread.id ? kni_site_of(x->serial) : NULL;
+        const char *site = kni_tensor_site(x);
         kni_log(1, "alive at shutdown: %T%S%s%s", (int)x->type.dtype, &x->type, site ? " made at " : "",
                 site ? site : "");
         listed++;

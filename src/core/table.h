@@ -6,6 +6,7 @@
 #include "core/storage.h"
 #include "core/thread_state.h"
 #include "core/type.h"
+#include <kn/tensor.h>
 
 #define KNI_NO_SLOT UINT32_MAX
 
@@ -35,6 +36,7 @@ enum {
     KNI_TENSOR_REQUIRES_GRAD = 4, /* gradients of a leaf are asked for */
     KNI_TENSOR_PARAM = 8,
     KNI_TENSOR_POISONED = 16, /* found after the op had returned; `error` says what */
+    KNI_TENSOR_PLACED = 64,   /* `site` is set, because the ring of sites may forget the call */
     KNI_TENSOR_BOUND = 32 /* a result whose memory is given: contiguous, from the storage's first byte on */
 };
 
@@ -63,6 +65,7 @@ typedef struct kni_tensor {
         int64_t i64;
         unsigned char bytes[8];
     } inline_value;
+    const char *site; /* with KNI_TENSOR_PLACED: the line of the call that made it; see kni_tensor_site */
 } kni_tensor;
 
 extern kni_tensor *kni_chunks[KNI_MAX_CHUNKS];
@@ -111,9 +114,21 @@ void kni_tensor_copy_value(kni_tensor *y, const kni_tensor *x);
 void kni_scope_link(kni_thread *t, uint32_t index, uint32_t depth);
 void kni_scope_unlink(kni_thread *t, uint32_t index);
 void kni_scope_free_all(kni_thread *t);
+/* Ends a scope; `told`: a user's scope, whose tensors are remembered for the message of a later use. */
+void kni_scope_end_many(kn_scope scope, kn_tensor *results, int32_t n, bool told);
+/* Writes the lines of calls that the ring of sites would forget soon into the tensors that are still in a scope. */
+void kni_scope_place(kni_thread *t) KNI_COLD;
+/* The line that made a tensor, NULL when it is unknown. Looked up late: noting it in each slot costs every op. */
+static inline const char *kni_tensor_site(const kni_tensor *x)
+{
+    if (x->flags & KNI_TENSOR_PLACED) return x->site;
+    return x->thread == kni_this_thread.id ? kni_site_of(x->serial) : NULL;
+}
 void kni_table_return_slots(kni_thread *t);
 /* Gives the table's memory back; no tensor may be alive. */
 void kni_table_free(void);
+/* Called when a thread's live tensors reach its watch: warns, once for each line, of a loop that keeps what it makes. */
+void kni_growth_seen(kni_thread *t) KNI_COLD;
 /* Logs the tensors that are alive, with the line that made each where it is still known. */
 void kni_table_list_alive(void);
 void kni_table_counters(int64_t *tensors, int64_t *slots);

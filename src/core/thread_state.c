@@ -64,6 +64,7 @@ void kni_thread_start(kni_thread *t)
     t->id = atomic_fetch_add(&next_id, 1);
     t->root_scope = KNI_NO_SLOT;
     t->started = true;
+    t->watch = KNI_GROWTH_WATCH;
     t->history = kni_allocate(sizeof *t->history);
     if (t->history) memset(t->history, 0, sizeof *t->history);
     kni_lock(&list_lock);
@@ -90,6 +91,7 @@ void kn_site_note(const char *site)
         h->sites[i] = site;
         h->site_serials[i] = t->serial;
     }
+    if (KNI_UNLIKELY(t->serial - t->placed >= KNI_SITE_RING / 2)) kni_scope_place(t);
     if (KNI_UNLIKELY(t->pending_error != 0)) kni_error_site(t, site);
 }
 

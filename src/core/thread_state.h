@@ -21,6 +21,21 @@ typedef struct kni_taken {
     const char *by;  /* its name without kn_ */
 } kni_taken;
 
+/* A tensor that ended with its scope. */
+typedef struct kni_ended {
+    uint64_t bits;    /* its handle */
+    uint64_t serial;  /* of the call that ended the scope */
+    uint64_t made;    /* of the call that made the tensor */
+    const char *site; /* of that call, NULL while it is in the ring of sites */
+} kni_ended;
+
+/* The first number of live tensors at which growth is looked for; a small table never gets there. */
+#ifdef KN_FREESTANDING
+enum { KNI_GROWTH_WATCH = INT32_MAX, KNI_GROWTH_SITES = 1 };
+#else
+enum { KNI_GROWTH_WATCH = 10000, KNI_GROWTH_SITES = 16 };
+#endif
+
 #ifdef KN_FREESTANDING
 enum { KNI_ERROR_TEXT = 160, KNI_ERROR_LINE = 224 };
 #else
@@ -43,8 +58,11 @@ typedef struct kni_history {
     uint64_t site_serials[KNI_SITE_RING];
     kni_taken taken[KNI_TAKEN_RING];
     uint32_t taken_next;
-    kni_failure latest;      /* of this thread: kn_last_error() */
-    uint64_t pending_number; /* of the failure that pending_error refers to */
+    kni_ended ended[KNI_TAKEN_RING];
+    uint32_t ended_next;
+    const char *grown[KNI_GROWTH_SITES]; /* lines that a warning of growth has named */
+    kni_failure latest;                  /* of this thread: kn_last_error() */
+    uint64_t pending_number;             /* of the failure that pending_error refers to */
 } kni_history;
 
 /* Somebody who wants to know of the records that the thread makes, but for those that a lowering makes inside another:
@@ -55,11 +73,13 @@ typedef struct kni_capture {
 } kni_capture;
 
 typedef struct kni_thread {
-    uint32_t id;                    /* from 1 */
-    _Atomic int64_t live;           /* tensors made less tensors freed by this thread; only it writes */
+    uint32_t id;          /* from 1 */
+    _Atomic int64_t live; /* tensors made less tensors freed by this thread; only it writes */
+    int64_t watch;        /* of live tensors: at so many the thread's scopes are looked at for growth */
     struct kni_thread *next_thread; /* in the list of threads that have state */
     bool started;
     uint64_t serial;   /* of the latest call of this thread */
+    uint64_t placed;   /* tensors of calls up to this one know their line */
     uint32_t runs_for; /* while a queue runs: the thread whose calls it holds, 0: none; UINT32_MAX: several */
     const char *call_name;   /* outermost composite, NULL outside */
     kn_device current;       /* for new tensors, NULL = default */
@@ -89,10 +109,11 @@ int64_t kni_threads_live(void);
 bool kni_threads_others(void);
 
 /* A counter with one writer needs no locked instruction. */
-static inline void kni_thread_count(kni_thread *t, int64_t change)
+static inline int64_t kni_thread_count(kni_thread *t, int64_t change)
 {
     int64_t now = atomic_load_explicit(&t->live, memory_order_relaxed) + change;
     atomic_store_explicit(&t->live, now, memory_order_relaxed);
+    return now;
 }
 
 static inline kni_thread *kni_thread_self(void)

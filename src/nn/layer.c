@@ -33,6 +33,22 @@ kn_status kni_layer_finish(kn_module made, void *place, kn_status status)
     return status;
 }
 
+bool kni_layer_unset(const void *layer, size_t bytes)
+{
+    const unsigned char *byte = layer;
+    for (size_t i = 0; byte && i < bytes; i++)
+        if (byte[i]) return false;
+    return true;
+}
+
+kn_tensor kni_layer_forgotten(const void *layer, const char *name, const char *kind)
+{
+    if (!layer) return kni_poisoned(KN_ERROR_ARGUMENT, "%s_forward: the %s layer is NULL", name, kind);
+    return kni_poisoned(KN_ERROR_ARGUMENT,
+                        "%s_forward: this %s layer was never initialised: call %s_init() first", name, kind,
+                        name);
+}
+
 kn_status kni_layer_param(kn_param *param, const kn_initializer *initializer, kn_initializer fallback,
                           kn_shape shape, kn_dtype dtype, int64_t fan_in)
 {

@@ -15,6 +15,15 @@ kn_status kni_layer_range(const char *function, const char *name, double value, 
 /* The module that was made moves to its place, or on failure its params are dropped. */
 kn_status kni_layer_finish(kn_module made, void *place, kn_status status);
 
+/* Whether a layer is NULL or was never initialised: all of its bytes are 0. */
+bool kni_layer_unset(const void *layer, size_t bytes);
+kn_tensor kni_layer_forgotten(const void *layer, const char *name, const char *kind);
+/* Returns from a forward function with the error when its init was forgotten. */
+#define KNI_NEEDS_INIT(layer, m)                                                                             \
+    do {                                                                                                     \
+        if (kni_layer_unset(m, sizeof *(m))) return kni_layer_forgotten(m, #layer, layer##_type.name);       \
+    } while (0)
+
 /* A param that starts as `initializer` says, or as `fallback` where that is zeroed. */
 kn_status kni_layer_param(kn_param *param, const kn_initializer *initializer, kn_initializer fallback,
                           kn_shape shape, kn_dtype dtype, int64_t fan_in);

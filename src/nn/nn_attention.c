@@ -251,6 +251,7 @@ static kn_status check_operand(const char *name, kn_tensor x, int64_t size)
 kn_tensor kn_nn_attention_forward(const kn_nn_attention *m, kn_tensor query, kn_tensor key, kn_tensor value,
                                   const kn_nn_attention_call *call)
 {
+    KNI_NEEDS_INIT(kn_nn_attention, m);
     static const kn_nn_attention_call nothing = {{0}, {0}, false, NULL, NULL, false, NULL};
     if (!call) call = &nothing;
     kn_tensor results[2] = {KN_NONE, KN_NONE};

@@ -72,6 +72,7 @@ static kn_status track(const kn_nn_batch_norm *m, kn_tensor mean, kn_tensor vari
 
 kn_tensor kn_nn_batch_norm_forward(const kn_nn_batch_norm *m, kn_tensor x)
 {
+    KNI_NEEDS_INIT(kn_nn_batch_norm, m);
     kn_tensor weight = kn_value(m->weight), bias = kn_value(m->bias);
     bool tracked = m->running_mean.handle.bits != 0;
     if (tracked && !m->training)

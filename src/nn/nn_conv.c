@@ -148,6 +148,7 @@ kn_tensor kni_conv_not_made(const char *function)
 
 kn_tensor kn_nn_conv1d_forward(const kn_nn_conv1d *m, kn_tensor x)
 {
+    KNI_NEEDS_INIT(kn_nn_conv1d, m);
     bool outside = m->padding_mode != KN_PAD_CONSTANT;
     kn_conv1d_args args = {.groups = m->groups, .same = m->same && !outside};
     if (m->kernel_size.rank != 1) return kni_conv_not_made("kn_nn_conv1d_forward");
@@ -157,6 +158,7 @@ kn_tensor kn_nn_conv1d_forward(const kn_nn_conv1d *m, kn_tensor x)
 
 kn_tensor kn_nn_conv2d_forward(const kn_nn_conv2d *m, kn_tensor x)
 {
+    KNI_NEEDS_INIT(kn_nn_conv2d, m);
     bool outside = m->padding_mode != KN_PAD_CONSTANT;
     kn_conv2d_args args = {.groups = m->groups, .same = m->same && !outside};
     if (m->kernel_size.rank != 2) return kni_conv_not_made("kn_nn_conv2d_forward");
@@ -166,6 +168,7 @@ kn_tensor kn_nn_conv2d_forward(const kn_nn_conv2d *m, kn_tensor x)
 
 kn_tensor kn_nn_conv3d_forward(const kn_nn_conv3d *m, kn_tensor x)
 {
+    KNI_NEEDS_INIT(kn_nn_conv3d, m);
     bool outside = m->padding_mode != KN_PAD_CONSTANT;
     kn_conv3d_args args = {.groups = m->groups, .same = m->same && !outside};
     if (m->kernel_size.rank != 3) return kni_conv_not_made("kn_nn_conv3d_forward");
@@ -177,6 +180,7 @@ kn_tensor kn_nn_conv3d_forward(const kn_nn_conv3d *m, kn_tensor x)
 kn_tensor kn_nn_deform_conv2d_forward(const kn_nn_deform_conv2d *m, kn_tensor x, kn_tensor offset,
                                       kn_tensor mask)
 {
+    KNI_NEEDS_INIT(kn_nn_deform_conv2d, m);
     kn_deform_conv2d_args args = {.weight_groups = m->groups};
     if (m->kernel_size.rank != 2) return kni_conv_not_made("kn_nn_deform_conv2d_forward");
     bool even = !m->same;

@@ -1,5 +1,6 @@
 /* Transposed convolution layers of one to three axes. */
 #include "nn/conv_init.h"
+#include "nn/layer.h"
 #include "support/failure.h"
 #include <kn/contraction.h>
 #include <kn/nn/convolution.h>
@@ -71,6 +72,7 @@ static void fill(const kn_nn_conv *m, lists to)
 
 kn_tensor kn_nn_conv_transpose1d_forward(const kn_nn_conv_transpose1d *m, kn_tensor x)
 {
+    KNI_NEEDS_INIT(kn_nn_conv_transpose1d, m);
     kn_conv_transpose1d_args a = {.groups = m->groups};
     if (m->kernel_size.rank != 1) return kni_conv_not_made("kn_nn_conv_transpose1d_forward");
     fill(m, (lists){a.stride, a.padding, a.padding_end, a.output_padding, a.dilation});
@@ -79,6 +81,7 @@ kn_tensor kn_nn_conv_transpose1d_forward(const kn_nn_conv_transpose1d *m, kn_ten
 
 kn_tensor kn_nn_conv_transpose2d_forward(const kn_nn_conv_transpose2d *m, kn_tensor x)
 {
+    KNI_NEEDS_INIT(kn_nn_conv_transpose2d, m);
     kn_conv_transpose2d_args a = {.groups = m->groups};
     if (m->kernel_size.rank != 2) return kni_conv_not_made("kn_nn_conv_transpose2d_forward");
     fill(m, (lists){a.stride, a.padding, a.padding_end, a.output_padding, a.dilation});
@@ -87,6 +90,7 @@ kn_tensor kn_nn_conv_transpose2d_forward(const kn_nn_conv_transpose2d *m, kn_ten
 
 kn_tensor kn_nn_conv_transpose3d_forward(const kn_nn_conv_transpose3d *m, kn_tensor x)
 {
+    KNI_NEEDS_INIT(kn_nn_conv_transpose3d, m);
     kn_conv_transpose3d_args a = {.groups = m->groups};
     if (m->kernel_size.rank != 3) return kni_conv_not_made("kn_nn_conv_transpose3d_forward");
     fill(m, (lists){a.stride, a.padding, a.padding_end, a.output_padding, a.dilation});

@@ -52,6 +52,7 @@ static kn_unfold_args unfold_args(kn_ints stride, kn_ints padding, kn_ints dilat
 
 kn_tensor kn_nn_unfold4d_forward(const kn_nn_unfold4d *m, kn_tensor x)
 {
+    KNI_NEEDS_INIT(kn_nn_unfold4d, m);
     kn_unfold_args args = unfold_args(m->stride, m->padding, m->dilation);
     return kn_unfold4d(x, m->kernel_size, &args);
 }
@@ -71,6 +72,7 @@ kn_status kn_nn_fold4d_init(kn_nn_fold4d *m, kn_ints output_size, kn_ints kernel
 
 kn_tensor kn_nn_fold4d_forward(const kn_nn_fold4d *m, kn_tensor columns)
 {
+    KNI_NEEDS_INIT(kn_nn_fold4d, m);
     kn_unfold_args args = unfold_args(m->stride, m->padding, m->dilation);
     return kn_fold4d(columns, m->output_size, m->kernel_size, &args);
 }
@@ -93,6 +95,7 @@ kn_status kn_nn_pixel_shuffle_init(kn_nn_pixel_shuffle *m, int64_t upscale_facto
 
 kn_tensor kn_nn_pixel_shuffle_forward(const kn_nn_pixel_shuffle *m, kn_tensor x)
 {
+    KNI_NEEDS_INIT(kn_nn_pixel_shuffle, m);
     return kn_pixel_shuffle(x, m->upscale_factor);
 }
 
@@ -105,6 +108,7 @@ kn_status kn_nn_pixel_unshuffle_init(kn_nn_pixel_unshuffle *m, int64_t downscale
 
 kn_tensor kn_nn_pixel_unshuffle_forward(const kn_nn_pixel_unshuffle *m, kn_tensor x)
 {
+    KNI_NEEDS_INIT(kn_nn_pixel_unshuffle, m);
     return kn_pixel_unshuffle(x, m->downscale_factor);
 }
 

@@ -45,6 +45,7 @@ kn_status kn_nn_linear_init(kn_nn_linear *m, int64_t in_features, int64_t out_fe
 
 kn_tensor kn_nn_linear_forward(const kn_nn_linear *m, kn_tensor x)
 {
+    KNI_NEEDS_INIT(kn_nn_linear, m);
     const kn_nn_lora *l = m->lora;
     if (!l) return kn_linear(x, kn_value(m->weight), kn_value(m->bias));
     kn_scope scope = kn_scope_begin();
@@ -76,6 +77,7 @@ kn_status kn_nn_swiglu_init(kn_nn_swiglu *m, int64_t in_features, int64_t out_fe
 
 kn_tensor kn_nn_swiglu_forward(const kn_nn_swiglu *m, kn_tensor x)
 {
+    KNI_NEEDS_INIT(kn_nn_swiglu, m);
     kn_scope scope = kn_scope_begin();
     x = kn_keep(x);
     kn_tensor gate = kn_silu(kn_nn_linear_forward(&m->linear_inner, x));
@@ -128,6 +130,7 @@ kn_status kn_nn_embedding_init(kn_nn_embedding *m, int64_t num_embeddings, int64
 
 kn_tensor kn_nn_embedding_forward(const kn_nn_embedding *m, kn_tensor indices)
 {
+    KNI_NEEDS_INIT(kn_nn_embedding, m);
     return kn_embedding(kn_value(m->weight), indices,
                         &(kn_embedding_args){.padding_index = m->padding_index});
 }

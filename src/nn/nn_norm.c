@@ -57,6 +57,7 @@ kn_status kn_nn_group_norm_init(kn_nn_group_norm *m, int64_t num_groups, int64_t
 
 kn_tensor kn_nn_group_norm_forward(const kn_nn_group_norm *m, kn_tensor x)
 {
+    KNI_NEEDS_INIT(kn_nn_group_norm, m);
     return kn_group_norm(x, kn_value(m->weight), kn_value(m->bias), m->num_groups, m->eps);
 }
 
@@ -84,6 +85,7 @@ kn_status kn_nn_instance_norm_init(kn_nn_instance_norm *m, int64_t num_features,
 
 kn_tensor kn_nn_instance_norm_forward(const kn_nn_instance_norm *m, kn_tensor x)
 {
+    KNI_NEEDS_INIT(kn_nn_instance_norm, m);
     return kn_instance_norm(x, kn_value(m->weight), kn_value(m->bias), m->eps);
 }
 
@@ -112,6 +114,7 @@ kn_status kn_nn_layer_norm_init(kn_nn_layer_norm *m, kn_shape normalized_shape,
 
 kn_tensor kn_nn_layer_norm_forward(const kn_nn_layer_norm *m, kn_tensor x)
 {
+    KNI_NEEDS_INIT(kn_nn_layer_norm, m);
     return kn_layer_norm(x, kn_value(m->weight), kn_value(m->bias), m->normalized_shape.rank, m->eps);
 }
 
@@ -136,6 +139,7 @@ kn_status kn_nn_rms_norm_init(kn_nn_rms_norm *m, kn_shape normalized_shape, cons
 
 kn_tensor kn_nn_rms_norm_forward(const kn_nn_rms_norm *m, kn_tensor x)
 {
+    KNI_NEEDS_INIT(kn_nn_rms_norm, m);
     double eps = kn_real_or(m->eps, kn_ok(x) ? kn_dtype_limits(kn_dtype_of(x)).eps : 0);
     return kn_rms_norm(x, kn_value(m->weight), m->normalized_shape.rank, eps);
 }
@@ -163,6 +167,7 @@ kn_status kn_nn_local_response_norm_init(kn_nn_local_response_norm *m, int64_t s
 
 kn_tensor kn_nn_local_response_norm_forward(const kn_nn_local_response_norm *m, kn_tensor x)
 {
+    KNI_NEEDS_INIT(kn_nn_local_response_norm, m);
     kn_local_response_norm_args args = {m->size, kn_real_given(m->alpha), kn_real_given(m->beta),
                                         kn_real_given(m->k)};
     return kn_local_response_norm(x, &args);

@@ -96,6 +96,7 @@ kn_status kn_nn_max_pool1d_init(kn_nn_max_pool1d *m, kn_ints kernel_size, const 
 
 kn_tensor kn_nn_max_pool1d_forward(const kn_nn_max_pool1d *m, kn_tensor x)
 {
+    KNI_NEEDS_INIT(kn_nn_max_pool1d, m);
     return forward("kn_nn_max_pool1d_forward", m, x, 1, kn_max_pool1d);
 }
 
@@ -106,6 +107,7 @@ kn_status kn_nn_max_pool2d_init(kn_nn_max_pool2d *m, kn_ints kernel_size, const 
 
 kn_tensor kn_nn_max_pool2d_forward(const kn_nn_max_pool2d *m, kn_tensor x)
 {
+    KNI_NEEDS_INIT(kn_nn_max_pool2d, m);
     return forward("kn_nn_max_pool2d_forward", m, x, 2, kn_max_pool2d);
 }
 
@@ -116,6 +118,7 @@ kn_status kn_nn_max_pool3d_init(kn_nn_max_pool3d *m, kn_ints kernel_size, const 
 
 kn_tensor kn_nn_max_pool3d_forward(const kn_nn_max_pool3d *m, kn_tensor x)
 {
+    KNI_NEEDS_INIT(kn_nn_max_pool3d, m);
     return forward("kn_nn_max_pool3d_forward", m, x, 3, kn_max_pool3d);
 }
 
@@ -126,6 +129,7 @@ kn_status kn_nn_avg_pool1d_init(kn_nn_avg_pool1d *m, kn_ints kernel_size, const 
 
 kn_tensor kn_nn_avg_pool1d_forward(const kn_nn_avg_pool1d *m, kn_tensor x)
 {
+    KNI_NEEDS_INIT(kn_nn_avg_pool1d, m);
     return forward("kn_nn_avg_pool1d_forward", m, x, 1, kn_avg_pool1d);
 }
 
@@ -136,6 +140,7 @@ kn_status kn_nn_avg_pool2d_init(kn_nn_avg_pool2d *m, kn_ints kernel_size, const 
 
 kn_tensor kn_nn_avg_pool2d_forward(const kn_nn_avg_pool2d *m, kn_tensor x)
 {
+    KNI_NEEDS_INIT(kn_nn_avg_pool2d, m);
     return forward("kn_nn_avg_pool2d_forward", m, x, 2, kn_avg_pool2d);
 }
 
@@ -146,6 +151,7 @@ kn_status kn_nn_avg_pool3d_init(kn_nn_avg_pool3d *m, kn_ints kernel_size, const 
 
 kn_tensor kn_nn_avg_pool3d_forward(const kn_nn_avg_pool3d *m, kn_tensor x)
 {
+    KNI_NEEDS_INIT(kn_nn_avg_pool3d, m);
     return forward("kn_nn_avg_pool3d_forward", m, x, 3, kn_avg_pool3d);
 }
 
@@ -179,6 +185,7 @@ kn_status kn_nn_adaptive_avg_pool1d_init(kn_nn_adaptive_avg_pool1d *m, kn_ints o
 
 kn_tensor kn_nn_adaptive_avg_pool1d_forward(const kn_nn_adaptive_avg_pool1d *m, kn_tensor x)
 {
+    KNI_NEEDS_INIT(kn_nn_adaptive_avg_pool1d, m);
     return kn_adaptive_avg_pool1d(x, m->output_size);
 }
 
@@ -189,6 +196,7 @@ kn_status kn_nn_adaptive_avg_pool2d_init(kn_nn_adaptive_avg_pool2d *m, kn_ints o
 
 kn_tensor kn_nn_adaptive_avg_pool2d_forward(const kn_nn_adaptive_avg_pool2d *m, kn_tensor x)
 {
+    KNI_NEEDS_INIT(kn_nn_adaptive_avg_pool2d, m);
     return kn_adaptive_avg_pool2d(x, m->output_size);
 }
 
@@ -199,6 +207,7 @@ kn_status kn_nn_adaptive_avg_pool3d_init(kn_nn_adaptive_avg_pool3d *m, kn_ints o
 
 kn_tensor kn_nn_adaptive_avg_pool3d_forward(const kn_nn_adaptive_avg_pool3d *m, kn_tensor x)
 {
+    KNI_NEEDS_INIT(kn_nn_adaptive_avg_pool3d, m);
     return kn_adaptive_avg_pool3d(x, m->output_size);
 }
 
@@ -209,6 +218,7 @@ kn_status kn_nn_adaptive_max_pool1d_init(kn_nn_adaptive_max_pool1d *m, kn_ints o
 
 kn_tensor kn_nn_adaptive_max_pool1d_forward(const kn_nn_adaptive_max_pool1d *m, kn_tensor x)
 {
+    KNI_NEEDS_INIT(kn_nn_adaptive_max_pool1d, m);
     return values_of(kn_adaptive_max_pool1d(x, m->output_size));
 }
 
@@ -219,6 +229,7 @@ kn_status kn_nn_adaptive_max_pool2d_init(kn_nn_adaptive_max_pool2d *m, kn_ints o
 
 kn_tensor kn_nn_adaptive_max_pool2d_forward(const kn_nn_adaptive_max_pool2d *m, kn_tensor x)
 {
+    KNI_NEEDS_INIT(kn_nn_adaptive_max_pool2d, m);
     return values_of(kn_adaptive_max_pool2d(x, m->output_size));
 }
 
@@ -229,5 +240,6 @@ kn_status kn_nn_adaptive_max_pool3d_init(kn_nn_adaptive_max_pool3d *m, kn_ints o
 
 kn_tensor kn_nn_adaptive_max_pool3d_forward(const kn_nn_adaptive_max_pool3d *m, kn_tensor x)
 {
+    KNI_NEEDS_INIT(kn_nn_adaptive_max_pool3d, m);
     return values_of(kn_adaptive_max_pool3d(x, m->output_size));
 }

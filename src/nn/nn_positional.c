@@ -69,6 +69,7 @@ kn_status kn_nn_positional_encoding_init(kn_nn_positional_encoding *m, int64_t d
 
 kn_tensor kn_nn_positional_encoding_forward(const kn_nn_positional_encoding *m, kn_tensor x, int64_t offset)
 {
+    KNI_NEEDS_INIT(kn_nn_positional_encoding, m);
     kn_status s =
         check_tokens("kn_nn_positional_encoding_forward", x, m->d_model, offset, m->max_sequence_size);
     if (s != KN_OK) return kn_poison(s, NULL);
@@ -96,6 +97,7 @@ kn_status kn_nn_learned_positions_init(kn_nn_learned_positions *m, int64_t d_mod
 
 kn_tensor kn_nn_learned_positions_forward(const kn_nn_learned_positions *m, kn_tensor x, int64_t offset)
 {
+    KNI_NEEDS_INIT(kn_nn_learned_positions, m);
     kn_status s = check_tokens("kn_nn_learned_positions_forward", x, m->embedding.embedding_dim, offset,
                                m->embedding.num_embeddings);
     if (s != KN_OK) return kn_poison(s, NULL);
@@ -149,6 +151,7 @@ kn_status kn_nn_rotary_init(kn_nn_rotary *m, int64_t max_sequence_length, int64_
 
 kn_tensor kn_nn_rotary_forward(const kn_nn_rotary *m, kn_tensor x, int64_t offset)
 {
+    KNI_NEEDS_INIT(kn_nn_rotary, m);
     kn_status s = check_tokens("kn_nn_rotary_forward", x, m->size, offset, m->max_sequence_length);
     if (s != KN_OK) return kn_poison(s, NULL);
     kn_rope_args args = {.theta = m->theta, .offset = m->start + offset, .interleaved = m->interleaved};

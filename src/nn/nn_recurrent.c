@@ -175,15 +175,18 @@ static kn_tensor run(kn_recurrent_kind kind, const kn_nn_recurrent *m, kn_tensor
 
 kn_tensor kn_nn_rnn_forward(const kn_nn_rnn *m, kn_tensor x, kn_tensor *hidden)
 {
+    KNI_NEEDS_INIT(kn_nn_rnn, m);
     return run(KN_RECURRENT_RNN, m, x, hidden, NULL);
 }
 
 kn_tensor kn_nn_gru_forward(const kn_nn_gru *m, kn_tensor x, kn_tensor *hidden)
 {
+    KNI_NEEDS_INIT(kn_nn_gru, m);
     return run(KN_RECURRENT_GRU, m, x, hidden, NULL);
 }
 
 kn_tensor kn_nn_lstm_forward(const kn_nn_lstm *m, kn_tensor x, kn_nn_lstm_state *state)
 {
+    KNI_NEEDS_INIT(kn_nn_lstm, m);
     return run(KN_RECURRENT_LSTM, m, x, state ? &state->hidden : NULL, state ? &state->cell : NULL);
 }

@@ -104,6 +104,7 @@ kn_status kn_nn_transformer_encoder_init(kn_nn_transformer_encoder *m, int64_t d
 kn_tensor kn_nn_transformer_encoder_forward(const kn_nn_transformer_encoder *m, kn_tensor x,
                                             const kn_nn_attention_call *call, kn_nn_transformer_cache *cache)
 {
+    KNI_NEEDS_INIT(kn_nn_transformer_encoder, m);
     kn_status s = check_call("kn_nn_transformer_encoder_forward", call, cache, m->n_layers);
     if (s != KN_OK) return kn_poison(s, NULL);
     kn_scope scope = kn_scope_begin();
@@ -144,6 +145,7 @@ kn_tensor kn_nn_transformer_decoder_forward(const kn_nn_transformer_decoder *m, 
                                             const kn_nn_attention_call *self,
                                             const kn_nn_attention_call *cross, kn_nn_transformer_cache *cache)
 {
+    KNI_NEEDS_INIT(kn_nn_transformer_decoder, m);
     static const char name[] = "kn_nn_transformer_decoder_forward";
     kn_status s = check_call(name, self, cache, m->n_layers);
     if (s == KN_OK) s = check_call(name, cross, cache, m->n_layers);

@@ -47,6 +47,7 @@ kn_status kn_nn_feed_forward_init(kn_nn_feed_forward *m, int64_t d_model, int64_
 
 kn_tensor kn_nn_feed_forward_forward(const kn_nn_feed_forward *m, kn_tensor x)
 {
+    KNI_NEEDS_INIT(kn_nn_feed_forward, m);
     kn_tensor h = kn_nn_activation_forward(&m->activation, kn_nn_linear_forward(&m->linear1, x));
     return kn_nn_linear_forward(&m->linear2, kn_dropout(h, m->dropout, m->training));
 }
@@ -145,6 +146,7 @@ kn_status kn_nn_transformer_encoder_layer_init(kn_nn_transformer_encoder_layer *
 kn_tensor kn_nn_transformer_encoder_layer_forward(const kn_nn_transformer_encoder_layer *m, kn_tensor x,
                                                   const kn_nn_attention_call *call)
 {
+    KNI_NEEDS_INIT(kn_nn_transformer_encoder_layer, m);
     const part parts[] = {{&m->self_attn, NULL, KN_NONE, call, &m->norm1},
                           {NULL, &m->feed_forward, KN_NONE, NULL, &m->norm2}};
     for (int i = 0; i < 2; i++) x = run_part(&parts[i], x, m->norm_first, m->dropout, m->training);
@@ -187,6 +189,7 @@ kn_tensor kn_nn_transformer_decoder_layer_forward(const kn_nn_transformer_decode
                                                   kn_tensor memory, const kn_nn_attention_call *self,
                                                   const kn_nn_attention_call *cross)
 {
+    KNI_NEEDS_INIT(kn_nn_transformer_decoder_layer, m);
     if (!memory.bits)
         return kn_poison(KN_ERROR_ARGUMENT,
                          "kn_nn_transformer_decoder_layer_forward: a decoder needs a memory; an encoder with "

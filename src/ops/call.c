@@ -28,7 +28,7 @@ void kni_call_end_many(kni_call call, kn_tensor *results, int n)
 {
     kni_this_thread.call_name = call.outer;
     kni_this_thread.call_device = call.outer_device;
-    kn_scope_end_many(call.scope, results, n);
+    kni_scope_end_many(call.scope, results, n, false);
 }
 
 kn_tensor kni_call_fail(kni_call call, kn_status code, const char *format, ...)

@@ -196,8 +196,21 @@ static kn_status run_row(walk *w, stop *s, uint64_t needs, kn_tensor *grads)
             if (needs >> i & 1) grads[i] = kn_zeros(kni_vjp_shape(&v, i), (kn_dtype)node->in_types[i].dtype);
         return KN_OK;
     }
+    const kn_op *row = node->row;
+    if (row->source)
+        return kni_fail(
+            KN_ERROR_GRADIENT,
+            "the kernel '%s' has no gradient: make an op of it with kn_kernel_op() and .gradient_kernel (or "
+            ".gradient), or cut the tape before it with kn_detach()",
+            row->name);
+    if (row->host)
+        return kni_fail(
+            KN_ERROR_GRADIENT,
+            "the op '%s' has no gradient: give kn_custom_register() its .gradient, or cut the tape before "
+            "it with kn_detach()",
+            row->name);
     return kni_fail(KN_ERROR_GRADIENT, "kn_%s has no gradient: cut the tape before it with kn_detach()",
-                    node->row->name);
+                    row->name);
 }
 
 static void forget(const walk *w, kni_node *node)

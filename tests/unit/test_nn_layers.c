@@ -57,7 +57,8 @@ static void convolution_errors(void)
     CHECK_ERROR(kn_nn_conv2d_init(&m, 0, 4, KN_INTS(3, 3), NULL), "in_channels is 0");
     CHECK_ERROR(kn_nn_conv2d_init(NULL, 1, 4, KN_INTS(3, 3), NULL), "NULL");
     CHECK(m.weight.handle.bits == 0);
-    CHECK_POISON(kn_nn_conv2d_forward(&m, kn_zeros(KN_SHAPE(1, 3, 4, 4), KN_F32)), "not initialised");
+    CHECK_POISON(kn_nn_conv2d_forward(&m, kn_zeros(KN_SHAPE(1, 3, 4, 4), KN_F32)),
+                 "never initialised: call kn_nn_conv2d_init");
     CHECK(kn_nn_conv2d_init(&m, 3, 4, KN_INTS(3, 3), NULL) == KN_OK);
     CHECK_POISON(kn_nn_conv2d_forward(&m, kn_zeros(KN_SHAPE(1, 2, 4, 4), KN_F32)), "test_nn_layers.c");
     CHECK_POISON(kn_nn_conv1d_forward(&m, kn_zeros(KN_SHAPE(1, 2, 4), KN_F32)), "another rank");

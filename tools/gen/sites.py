@@ -14,8 +14,7 @@ STATUSLESS = {"kn_error_code", "kn_custom_fail"}
 # Neither a tensor nor a status, but they fail: where the line goes, and what they return.
 OTHERS = {
     "kn_drop": ("void", "kn_site_note"),
-    "kn_scope_end_many": ("void", "kn_site_failure"),
-    "kn_scope_end": ("kn_tensor", "kn_site_failure"),
+    "kn_scope_end_many": ("void", "kn_site_note"),
     "kn_item": ("double", "kn_site_failure"),
     "kn_item_int": ("int64_t", "kn_site_failure"),
 }

@@ -1,0 +1,90 @@
+/* What is alive: the list for users, and the warning of a loop that keeps what it makes. */
+#include "core/dtype.h"
+#include "core/table.h"
+#include <kn/tensor.h>
+
+static kn_tensor_state state_of(const kni_tensor *x)
+{
+    if (x->flags & KNI_TENSOR_PARAM) return KN_TENSOR_PARAM;
+    return x->state == KNI_OWNED  ? KN_TENSOR_OWNED
+           : x->state == KNI_KEPT ? KN_TENSOR_KEPT
+                                  : KN_TENSOR_TEMPORARY;
+}
+
+int64_t kn_live_tensors(kn_live_tensor *list, int64_t capacity)
+{
+    int64_t n = 0, slots, tensors;
+    if (capacity < 0 || (capacity > 0 && !list)) {
+        kni_fail(KN_ERROR_ARGUMENT, "kn_live_tensors: room for %D tensors, %s", capacity,
+                 capacity < 0 ? "which is negative" : "but the list is NULL");
+        return -1;
+    }
+    kni_table_counters(&tensors, &slots);
+    for (int64_t i = 0; i < slots; i++) {
+        const kni_tensor *x = kni_slot((uint32_t)i);
+        if (x->state == KNI_FREE || x->state == KNI_GONE) continue;
+        if (n < capacity)
+            list[n] = (kn_live_tensor){.shape = kni_shape_from_type(&x->type),
+                                       .dtype = (kn_dtype)x->type.dtype,
+                                       .state = state_of(x),
+                                       .bytes = kn_dtype_bytes((kn_dtype)x->type.dtype, kni_count(&x->type)),
+                                       .site = kni_tensor_site(x)};
+        n++;
+    }
+    return n;
+}
+
+/* The line that made most of the latest tensors of a scope, and how many those are. */
+static const char *common_site(uint32_t head, int *count, int *seen)
+{
+    enum { LATEST = 4096, LINES = 32 };
+    struct {
+        const char *site;
+        int n;
+    } lines[LINES] = {{0}};
+    int best = 0;
+    *seen = 0;
+    for (uint32_t at = head; at != KNI_NO_SLOT && *seen < LATEST; at = kni_slot(at)->next, ++*seen) {
+        const char *site = kni_tensor_site(kni_slot(at));
+        int k = 0;
+        while (k < LINES && lines[k].n && lines[k].site != site) k++;
+        if (!site || k == LINES) continue;
+        lines[k].site = site;
+        if (++lines[k].n > lines[best].n) best = k;
+    }
+    *count = lines[best].n;
+    return lines[best].site;
+}
+
+static bool warned_before(kni_history *h, const char *site)
+{
+    for (int i = 0; i < KNI_GROWTH_SITES; i++) {
+        if (h->grown[i] == site) return true;
+        if (h->grown[i]) continue;
+        h->grown[i] = site;
+        return false;
+    }
+    return true;
+}
+
+void kni_growth_seen(kni_thread *t)
+{
+    int64_t live = atomic_load_explicit(&t->live, memory_order_relaxed), most = 0;
+    uint32_t head = KNI_NO_SLOT;
+    for (uint32_t d = 0; d <= t->depth; d++) {
+        uint32_t first = t->scopes ? t->scopes[d] : t->root_scope;
+        int64_t n = 0;
+        for (uint32_t at = first; at != KNI_NO_SLOT; at = kni_slot(at)->next) n++;
+        if (n > most) most = n, head = first;
+    }
+    t->watch = 2 * (live > t->watch ? live : t->watch);
+    int count, seen;
+    const char *site = most > live / 2 ? common_site(head, &count, &seen) : NULL;
+    if (!site || !t->history || warned_before(t->history, site)) return;
+    kni_log(KN_LOG_WARNING,
+            "%D tensors are alive in one scope, and %d of the latest %d were made at %s: put "
+            "kn_scope_begin() and "
+            "kn_scope_end() around each step of the loop, or drop with kn_drop() what it only reads "
+            "(kn_live_tensors() lists all)",
+            most, count, seen, site);
+}
