@@ -148,8 +148,12 @@ typedef struct kn_device_object *kn_device;
 
 /* Notes where the calling thread's latest op was called; see kn/sites.h. */
 KN_API void kn_site_note(const char *site);
-/* Adds the line to the calling thread's latest failure when that has none yet, for functions that run no op. */
+/* Adds the line to the calling thread's latest failure when that has none yet, for functions that run no op and have failed. */
 KN_API void kn_site_failure(const char *site);
+/* The same for functions that may have failed: only a failure that has just been told gets the line. */
+KN_API void kn_site_pending(const char *site);
+/* The same for functions that free an object, and notes where it was freed. */
+KN_API void kn_site_freed(const char *site);
 
 static inline kn_tensor kn_at(kn_tensor t, const char *site)
 {

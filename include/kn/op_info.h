@@ -59,4 +59,9 @@ KN_API kn_support kn_op_support(kn_device device, int32_t number, kn_dtype dtype
 #ifdef __cplusplus
 }
 #endif
+
+#ifndef KN_NO_SITES
+#include <kn/sites/op_info_sites.h>
+#endif
+
 #endif

@@ -238,4 +238,9 @@ KN_API kn_status kn_schedule_load(kn_schedule schedule, kn_state state, const ch
 #ifdef __cplusplus
 }
 #endif
+
+#ifndef KN_NO_SITES
+#include <kn/sites/optim_sites.h>
+#endif
+
 #endif

@@ -48,4 +48,9 @@ KN_API void kn_program_free(kn_program program);
 #ifdef __cplusplus
 }
 #endif
+
+#ifndef KN_NO_SITES
+#include <kn/sites/program_sites.h>
+#endif
+
 #endif

@@ -7,7 +7,6 @@
 
 #include <kn/activation.h>
 #include <kn/autodiff.h>
-#include <kn/base.h>
 #include <kn/call.h>
 #include <kn/contraction.h>
 #include <kn/creation.h>
@@ -21,6 +20,7 @@
 #include <kn/reduce.h>
 #include <kn/shape.h>
 #include <kn/signal.h>
+#include <kn/sites/common_sites.h>
 #include <kn/sort.h>
 #include <kn/spatial.h>
 #include <kn/tensor.h>
@@ -30,161 +30,142 @@
 extern "C" {
 #endif
 
-/* For functions that run no op: only a failure gets the line. */
-static inline kn_tensor kn_at_failure(kn_tensor result, const char *site)
+static inline kn_batch_norm_result kn_at_batch_norm_result(kn_batch_norm_result kn_result, const char *kn_line)
 {
-    if (result.bits >> 63) kn_site_failure(site);
-    return result;
+    kn_site_note(kn_line);
+    return kn_result;
 }
 
-static inline kn_status kn_at_status(kn_status result, const char *site)
+static inline kn_complex kn_at_complex(kn_complex kn_result, const char *kn_line)
 {
-    kn_site_note(site);
-    return result;
+    kn_site_note(kn_line);
+    return kn_result;
 }
 
-static inline KN_MUST_CHECK kn_status kn_at_checked(kn_status result, const char *site)
+static inline struct DLManagedTensor *kn_at_dlpack(struct DLManagedTensor *kn_result, const char *kn_line)
 {
-    kn_site_note(site);
-    return result;
+    if (!kn_result) kn_site_failure(kn_line);
+    return kn_result;
 }
 
-static inline kn_status kn_at_failed(kn_status result, const char *site)
+static inline kn_eigh_result kn_at_eigh_result(kn_eigh_result kn_result, const char *kn_line)
 {
-    if (result != KN_OK) kn_site_failure(site);
-    return result;
+    kn_site_note(kn_line);
+    return kn_result;
 }
 
-static inline KN_MUST_CHECK kn_status kn_at_failed_checked(kn_status result, const char *site)
+static inline kn_grads kn_at_grads(kn_grads kn_result, const char *kn_line)
 {
-    if (result != KN_OK) kn_site_failure(site);
-    return result;
+    if (!kn_result) kn_site_failure(kn_line);
+    return kn_result;
 }
 
-static inline double kn_after_double(double result, const char *site)
+static inline kn_histogram_result kn_at_histogram_result(kn_histogram_result kn_result, const char *kn_line)
 {
-    kn_site_failure(site);
-    return result;
+    kn_site_note(kn_line);
+    return kn_result;
 }
 
-static inline int64_t kn_after_int64(int64_t result, const char *site)
+static inline kn_indexed kn_at_indexed(kn_indexed kn_result, const char *kn_line)
 {
-    kn_site_failure(site);
-    return result;
+    kn_site_note(kn_line);
+    return kn_result;
 }
 
-static inline kn_batch_norm_result kn_at_batch_norm_result(kn_batch_norm_result result, const char *site)
+static inline kn_kernel *kn_at_kernel(kn_kernel *kn_result, const char *kn_line)
 {
-    kn_site_note(site);
-    return result;
+    if (!kn_result) kn_site_failure(kn_line);
+    return kn_result;
 }
 
-static inline kn_complex kn_at_complex(kn_complex result, const char *site)
+static inline kn_lu_decomposition_result kn_at_lu_decomposition_result(kn_lu_decomposition_result kn_result, const char *kn_line)
 {
-    kn_site_note(site);
-    return result;
+    kn_site_note(kn_line);
+    return kn_result;
 }
 
-static inline kn_eigh_result kn_at_eigh_result(kn_eigh_result result, const char *site)
+static inline kn_lu_result kn_at_lu_result(kn_lu_result kn_result, const char *kn_line)
 {
-    kn_site_note(site);
-    return result;
+    kn_site_note(kn_line);
+    return kn_result;
 }
 
-static inline kn_histogram_result kn_at_histogram_result(kn_histogram_result result, const char *site)
+static inline kn_mask_select_result kn_at_mask_select_result(kn_mask_select_result kn_result, const char *kn_line)
 {
-    kn_site_note(site);
-    return result;
+    kn_site_note(kn_line);
+    return kn_result;
 }
 
-static inline kn_indexed kn_at_indexed(kn_indexed result, const char *site)
+static inline kn_minmax kn_at_minmax(kn_minmax kn_result, const char *kn_line)
 {
-    kn_site_note(site);
-    return result;
+    kn_site_note(kn_line);
+    return kn_result;
 }
 
-static inline kn_lu_decomposition_result kn_at_lu_decomposition_result(kn_lu_decomposition_result result, const char *site)
+static inline kn_moments kn_at_moments(kn_moments kn_result, const char *kn_line)
 {
-    kn_site_note(site);
-    return result;
+    kn_site_note(kn_line);
+    return kn_result;
 }
 
-static inline kn_lu_result kn_at_lu_result(kn_lu_result result, const char *site)
+static inline kn_nonzero_result kn_at_nonzero_result(kn_nonzero_result kn_result, const char *kn_line)
 {
-    kn_site_note(site);
-    return result;
+    kn_site_note(kn_line);
+    return kn_result;
 }
 
-static inline kn_mask_select_result kn_at_mask_select_result(kn_mask_select_result result, const char *site)
+static inline kn_op_handle kn_at_op_handle(kn_op_handle kn_result, const char *kn_line)
 {
-    kn_site_note(site);
-    return result;
+    if (!kn_result) kn_site_failure(kn_line);
+    return kn_result;
 }
 
-static inline kn_minmax kn_at_minmax(kn_minmax result, const char *site)
+static inline kn_param kn_at_param(kn_param kn_result, const char *kn_line)
 {
-    kn_site_note(site);
-    return result;
+    kn_site_note(kn_line);
+    return kn_result;
 }
 
-static inline kn_moments kn_at_moments(kn_moments result, const char *site)
+static inline kn_pooled kn_at_pooled(kn_pooled kn_result, const char *kn_line)
 {
-    kn_site_note(site);
-    return result;
+    kn_site_note(kn_line);
+    return kn_result;
 }
 
-static inline kn_nonzero_result kn_at_nonzero_result(kn_nonzero_result result, const char *site)
+static inline kn_qr_result kn_at_qr_result(kn_qr_result kn_result, const char *kn_line)
 {
-    kn_site_note(site);
-    return result;
+    kn_site_note(kn_line);
+    return kn_result;
 }
 
-static inline kn_param kn_at_param(kn_param result, const char *site)
+static inline kn_rope_table kn_at_rope_table(kn_rope_table kn_result, const char *kn_line)
 {
-    kn_site_note(site);
-    return result;
+    kn_site_note(kn_line);
+    return kn_result;
 }
 
-static inline kn_pooled kn_at_pooled(kn_pooled result, const char *site)
+static inline kn_slogdet_result kn_at_slogdet_result(kn_slogdet_result kn_result, const char *kn_line)
 {
-    kn_site_note(site);
-    return result;
+    kn_site_note(kn_line);
+    return kn_result;
 }
 
-static inline kn_qr_result kn_at_qr_result(kn_qr_result result, const char *site)
+static inline kn_svd_result kn_at_svd_result(kn_svd_result kn_result, const char *kn_line)
 {
-    kn_site_note(site);
-    return result;
+    kn_site_note(kn_line);
+    return kn_result;
 }
 
-static inline kn_rope_table kn_at_rope_table(kn_rope_table result, const char *site)
+static inline kn_unique_bounded_result kn_at_unique_bounded_result(kn_unique_bounded_result kn_result, const char *kn_line)
 {
-    kn_site_note(site);
-    return result;
+    kn_site_note(kn_line);
+    return kn_result;
 }
 
-static inline kn_slogdet_result kn_at_slogdet_result(kn_slogdet_result result, const char *site)
+static inline kn_unique_result kn_at_unique_result(kn_unique_result kn_result, const char *kn_line)
 {
-    kn_site_note(site);
-    return result;
-}
-
-static inline kn_svd_result kn_at_svd_result(kn_svd_result result, const char *site)
-{
-    kn_site_note(site);
-    return result;
-}
-
-static inline kn_unique_bounded_result kn_at_unique_bounded_result(kn_unique_bounded_result result, const char *site)
-{
-    kn_site_note(site);
-    return result;
-}
-
-static inline kn_unique_result kn_at_unique_result(kn_unique_result result, const char *site)
-{
-    kn_site_note(site);
-    return result;
+    kn_site_note(kn_line);
+    return kn_result;
 }
 
 #ifdef __cplusplus
@@ -218,13 +199,19 @@ static inline kn_unique_result kn_at_unique_result(kn_unique_result result, cons
 #define kn_glu(...) kn_at(kn_glu(__VA_ARGS__), KN_SITE)
 
 #define kn_param_make(...) kn_at_param(kn_param_make(__VA_ARGS__), KN_SITE)
+#define kn_param_drop(...) (kn_param_drop(__VA_ARGS__), kn_site_pending(KN_SITE))
 #define kn_param_set(...) kn_at_failed(kn_param_set(__VA_ARGS__), KN_SITE)
+#define kn_param_freeze(...) (kn_param_freeze(__VA_ARGS__), kn_site_pending(KN_SITE))
 #define kn_require_grad(...) kn_at_failure(kn_require_grad(__VA_ARGS__), KN_SITE)
 #define kn_detach(...) kn_at(kn_detach(__VA_ARGS__), KN_SITE)
 #define kn_grad(...) kn_at_status(kn_grad(__VA_ARGS__), KN_SITE)
 #define kn_backward(...) kn_at_checked(kn_backward(__VA_ARGS__), KN_SITE)
+#define kn_grads_get(...) kn_at_failure(kn_grads_get(__VA_ARGS__), KN_SITE)
 #define kn_grads_take(...) kn_at_failure(kn_grads_take(__VA_ARGS__), KN_SITE)
 #define kn_grads_replace(...) kn_at_failed(kn_grads_replace(__VA_ARGS__), KN_SITE)
+#define kn_grads_make(...) kn_at_grads(kn_grads_make(__VA_ARGS__), KN_SITE)
+#define kn_grads_count(...) kn_after_int32(kn_grads_count(__VA_ARGS__), KN_SITE)
+#define kn_grads_free(...) (kn_grads_free(__VA_ARGS__), kn_site_freed(KN_SITE))
 #define kn_recompute(...) kn_at(kn_recompute(__VA_ARGS__), KN_SITE)
 #define kn_gradcheck(...) kn_at_failed(kn_gradcheck(__VA_ARGS__), KN_SITE)
 
@@ -284,11 +271,21 @@ static inline kn_unique_result kn_at_unique_result(kn_unique_result result, cons
 #define kn_bernoulli(...) kn_at(kn_bernoulli(__VA_ARGS__), KN_SITE)
 #define kn_categorical(...) kn_at(kn_categorical(__VA_ARGS__), KN_SITE)
 
+#define kn_custom_register(...) kn_at_op_handle(kn_custom_register(__VA_ARGS__), KN_SITE)
 #define kn_custom_call(...) kn_at_status(kn_custom_call(__VA_ARGS__), KN_SITE)
 
+#define kn_device_open(...) kn_at_device(kn_device_open(__VA_ARGS__), KN_SITE)
+#define kn_device_cpu(...) kn_at_device(kn_device_cpu(__VA_ARGS__), KN_SITE)
+#define kn_device_autodiff(...) kn_at_device(kn_device_autodiff(__VA_ARGS__), KN_SITE)
+#define kn_device_close(...) (kn_device_close(__VA_ARGS__), kn_site_pending(KN_SITE))
+#define kn_device_use(...) (kn_device_use(__VA_ARGS__), kn_site_pending(KN_SITE))
+#define kn_device_current(...) kn_at_device(kn_device_current(__VA_ARGS__), KN_SITE)
+#define kn_device_name(...) kn_after_text(kn_device_name(__VA_ARGS__), KN_SITE)
 #define kn_to(...) kn_at(kn_to(__VA_ARGS__), KN_SITE)
+#define kn_seed(...) (kn_seed(__VA_ARGS__), kn_site_pending(KN_SITE))
 #define kn_sync(...) kn_at_failed(kn_sync(__VA_ARGS__), KN_SITE)
 #define kn_submit(...) kn_at_failed(kn_submit(__VA_ARGS__), KN_SITE)
+#define kn_device_report(...) kn_after_size(kn_device_report(__VA_ARGS__), KN_SITE)
 
 #define kn_add(...) kn_at(kn_add(__VA_ARGS__), KN_SITE)
 #define kn_sub(...) kn_at(kn_sub(__VA_ARGS__), KN_SITE)
@@ -462,8 +459,12 @@ static inline kn_unique_result kn_at_unique_result(kn_unique_result result, cons
 #define kn_nonzero_axes(...) kn_at_status(kn_nonzero_axes(__VA_ARGS__), KN_SITE)
 #define kn_nonzero_bounded(...) kn_at_nonzero_result(kn_nonzero_bounded(__VA_ARGS__), KN_SITE)
 
+#define kn_kernel_compile(...) kn_at_kernel(kn_kernel_compile(__VA_ARGS__), KN_SITE)
+#define kn_kernel_free(...) (kn_kernel_free(__VA_ARGS__), kn_site_freed(KN_SITE))
 #define kn_kernel_run(...) kn_at_status(kn_kernel_run(__VA_ARGS__), KN_SITE)
 #define kn_kernel_debug(...) kn_at_status(kn_kernel_debug(__VA_ARGS__), KN_SITE)
+#define kn_kernel_text(...) kn_after_int64(kn_kernel_text(__VA_ARGS__), KN_SITE)
+#define kn_kernel_op(...) kn_at_op_handle(kn_kernel_op(__VA_ARGS__), KN_SITE)
 
 #define kn_cholesky(...) kn_at(kn_cholesky(__VA_ARGS__), KN_SITE)
 #define kn_cholesky_solve(...) kn_at(kn_cholesky_solve(__VA_ARGS__), KN_SITE)
@@ -638,16 +639,24 @@ static inline kn_unique_result kn_at_unique_result(kn_unique_result result, cons
 #define kn_alias(...) kn_at_failure(kn_alias(__VA_ARGS__), KN_SITE)
 #define kn_scope_end(...) kn_at(kn_scope_end(__VA_ARGS__), KN_SITE)
 #define kn_scope_end_many(...) (kn_scope_end_many(__VA_ARGS__), kn_site_note(KN_SITE))
+#define kn_dtype_of(...) kn_after_dtype(kn_dtype_of(__VA_ARGS__), KN_SITE)
+#define kn_rank(...) kn_after_int32(kn_rank(__VA_ARGS__), KN_SITE)
+#define kn_size(...) kn_after_int64(kn_size(__VA_ARGS__), KN_SITE)
+#define kn_shape_of_tensor(...) kn_after_shape(kn_shape_of_tensor(__VA_ARGS__), KN_SITE)
+#define kn_count(...) kn_after_int64(kn_count(__VA_ARGS__), KN_SITE)
 #define kn_strides(...) kn_at_failed(kn_strides(__VA_ARGS__), KN_SITE)
+#define kn_device_of(...) kn_after_device(kn_device_of(__VA_ARGS__), KN_SITE)
 #define kn_read(...) kn_at_failed_checked(kn_read(__VA_ARGS__), KN_SITE)
 #define kn_read_as(...) kn_at_failed_checked(kn_read_as(__VA_ARGS__), KN_SITE)
 #define kn_read_many(...) kn_at_failed_checked(kn_read_many(__VA_ARGS__), KN_SITE)
 #define kn_item(...) kn_after_double(kn_item(__VA_ARGS__), KN_SITE)
 #define kn_item_int(...) kn_after_int64(kn_item_int(__VA_ARGS__), KN_SITE)
+#define kn_format(...) kn_after_size(kn_format(__VA_ARGS__), KN_SITE)
 #define kn_print(...) kn_at_failed(kn_print(__VA_ARGS__), KN_SITE)
 #define kn_poison(...) kn_at_failure(kn_poison(__VA_ARGS__), KN_SITE)
 #define kn_init_static(...) kn_at_failed(kn_init_static(__VA_ARGS__), KN_SITE)
 #define kn_from_dlpack(...) kn_at(kn_from_dlpack(__VA_ARGS__), KN_SITE)
+#define kn_to_dlpack(...) kn_at_dlpack(kn_to_dlpack(__VA_ARGS__), KN_SITE)
 
 #define kn_sgd_update(...) kn_at_checked(kn_sgd_update(__VA_ARGS__), KN_SITE)
 #define kn_adam_update(...) kn_at_checked(kn_adam_update(__VA_ARGS__), KN_SITE)

@@ -36,4 +36,9 @@ KN_API const char *kn_state_text_name(kn_state state, int64_t index, const char 
 #ifdef __cplusplus
 }
 #endif
+
+#ifndef KN_NO_SITES
+#include <kn/sites/state_sites.h>
+#endif
+
 #endif

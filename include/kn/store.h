@@ -133,4 +133,9 @@ KN_API kn_status kn_module_load(kn_module module, kn_state state, const char *pr
 #ifdef __cplusplus
 }
 #endif
+
+#ifndef KN_NO_SITES
+#include <kn/sites/store_sites.h>
+#endif
+
 #endif

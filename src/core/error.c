@@ -33,6 +33,12 @@ static const kni_failure *latest(const kni_thread *t)
     return &pool[t->last_error - 1];
 }
 
+static void wait_for_line(kni_thread *t, const kni_failure *f)
+{
+    t->pending_error = index_of(f->number) + 1;
+    if (t->history) t->history->pending_number = f->number;
+}
+
 static void enter(kni_thread *t, kni_failure *f)
 {
     kni_history *h = t->history;
@@ -43,9 +49,7 @@ static void enter(kni_thread *t, kni_failure *f)
     kni_unlock(&lock);
     t->last_error = index + 1;
     if (h) h->latest = *f;
-    if (t->pending_error) return;
-    t->pending_error = index + 1;
-    if (h) h->pending_number = f->number;
+    if (!t->pending_error) wait_for_line(t, f);
 }
 
 /* A message that is too long ends after a word; where that is longer than half of it, in the word, not in a character. */
@@ -222,10 +226,19 @@ void kni_error_flush(kni_thread *t)
 
 void kni_error_forget(kni_thread *t) { t->pending_error = 0; }
 
-void kn_site_failure(const char *site)
+void kn_site_pending(const char *site)
 {
     kni_thread *t = kni_thread_self();
     if (t->pending_error) settle(t, site);
+}
+
+/* A failure whose text was read inside the library before the call returned is not pending any more. */
+void kn_site_failure(const char *site)
+{
+    kni_thread *t = kni_thread_self();
+    const kni_failure *f = latest(t);
+    if (!t->pending_error && f && !f->placed) wait_for_line(t, f);
+    kn_site_pending(site);
 }
 
 void kni_log(int level, const char *format, ...)
@@ -318,10 +331,7 @@ static bool goes_on(kni_thread *t, kn_status code, const char *message)
     kni_lock(&lock);
     bool there = pool[index_of(f->number)].number == f->number;
     kni_unlock(&lock);
-    if (there && !t->pending_error && !f->placed) {
-        t->pending_error = index_of(f->number) + 1;
-        if (t->history) t->history->pending_number = f->number;
-    }
+    if (there && !t->pending_error && !f->placed) wait_for_line(t, f);
     return there;
 }
 

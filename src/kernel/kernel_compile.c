@@ -5,7 +5,7 @@
 
 enum { FIRST_NUMBER = 61000, MAX_KERNELS = 4000 };
 
-static kn_kernel *compiled;
+static kni_user_kernel *compiled;
 static int n_compiled;
 static kni_mutex lock = KNI_MUTEX_INIT;
 
@@ -16,7 +16,7 @@ static int computed_in(int dtype)
     return computed == KN_I32 ? KN_I64 : computed;
 }
 
-kni_ir *kni_kernel_ir(const kn_kernel *k, int element, const uint8_t *storage)
+kni_ir *kni_kernel_ir(const kni_user_kernel *k, int element, const uint8_t *storage)
 {
     int computed = computed_in(element ? element : k->source.element);
     kni_ir_parse_options options = {
@@ -24,7 +24,7 @@ kni_ir *kni_kernel_ir(const kn_kernel *k, int element, const uint8_t *storage)
     return kni_ir_parse(k->text, k->source.bytes, &options);
 }
 
-static bool too_many(const kn_kernel *k, const char *what, int most)
+static bool too_many(const kni_user_kernel *k, const char *what, int most)
 {
     kni_fail(KN_ERROR_UNSUPPORTED, "kn_kernel_compile: %s: kernel '%s' has more than %d %s", k->file,
              k->signature.name, (int32_t)most, what);
@@ -32,7 +32,7 @@ static bool too_many(const kn_kernel *k, const char *what, int most)
 }
 
 /* Fills in what follows from the parameters; false with the failure told. */
-static bool describe(kn_kernel *k)
+static bool describe(kni_user_kernel *k)
 {
     const kni_ir_signature *s = &k->signature;
     memcpy(k->name, s->name, sizeof k->name);
@@ -59,7 +59,7 @@ static bool describe(kn_kernel *k)
     return false;
 }
 
-static void make_row(kn_kernel *k, int number)
+static void make_row(kni_user_kernel *k, int number)
 {
     const kni_ir_signature *s = &k->signature;
     k->kernel = (kni_kernel){.name = k->name,
@@ -94,7 +94,7 @@ static void make_row(kn_kernel *k, int number)
 
 /* The parameters, and a whole compilation for the sake of its messages. A text may suit only integers in T (it uses %),
    so without an option that says it both are tried; when neither fits, floats again for their message. */
-static bool check(kn_kernel *k, const char *name, bool any)
+static bool check(kni_user_kernel *k, const char *name, bool any)
 {
     kni_ir_parse_options options = {.file = k->file, .kernel = name, .real = KN_F64};
     for (int attempt = 0; attempt < (any ? 3 : 1); attempt++) {
@@ -110,15 +110,15 @@ static bool check(kn_kernel *k, const char *name, bool any)
     return false;
 }
 
-static void release(kn_kernel *k)
+static void release(kni_user_kernel *k)
 {
     if (k->text) kni_free(k->text, k->source.bytes + 1);
     kni_free(k, sizeof *k);
 }
 
-static kn_kernel *make(const char *source, const char *file, const kn_kernel_options *o)
+static kni_user_kernel *make(const char *source, const char *file, const kn_kernel_options *o)
 {
-    kn_kernel *k = kni_allocate(sizeof *k);
+    kni_user_kernel *k = kni_allocate(sizeof *k);
     size_t bytes = strlen(source), length = strlen(file);
     if (!k) {
         kni_fail(KN_ERROR_MEMORY, "kn_kernel_compile: no memory");
@@ -142,11 +142,26 @@ static kn_kernel *make(const char *source, const char *file, const kn_kernel_opt
     return NULL;
 }
 
-static bool same(const kn_kernel *k, const kn_kernel *other)
+static bool same(const kni_user_kernel *k, const kni_user_kernel *other)
 {
     return k->source.bytes == other->source.bytes && k->source.element == other->source.element &&
            !strcmp(k->name, other->name) && !strcmp(k->file, other->file) &&
            !memcmp(k->text, other->text, k->source.bytes);
+}
+
+static void keep_kernel(void *object) { (void)object; }
+
+const kni_object_kind kni_kind_user_kernel = {"kn_kernel *", "kernel", "freed", keep_kernel};
+
+/* The handle of a kernel of the list: the one that the user has already, or a new one. */
+static void *hand_out(kni_user_kernel *k)
+{
+    kni_lock(&lock);
+    if (!k->handle) k->handle = kni_object_make(&kni_kind_user_kernel, k, "kn_kernel_compile");
+    if (k->handle) k->handles++;
+    void *handle = k->handle;
+    kni_unlock(&lock);
+    return handle;
 }
 
 kn_kernel *kn_kernel_compile(const char *source, const kn_kernel_options *options)
@@ -159,10 +174,11 @@ kn_kernel *kn_kernel_compile(const char *source, const kn_kernel_options *option
         kni_fail(KN_ERROR_DTYPE, "kn_kernel_compile: the element is no dtype of tensors");
         return NULL;
     }
-    kn_kernel *k = make(source, options && options->file ? options->file : "kernel", options), *found = NULL;
+    kni_user_kernel *k = make(source, options && options->file ? options->file : "kernel", options),
+                    *found = NULL;
     if (!k) return NULL;
     kni_lock(&lock);
-    for (kn_kernel *c = compiled; c && !found; c = c->next)
+    for (kni_user_kernel *c = compiled; c && !found; c = c->next)
         if (same(c, k)) found = c;
     if (!found && n_compiled < MAX_KERNELS) {
         make_row(k, FIRST_NUMBER + n_compiled++);
@@ -174,8 +190,20 @@ kn_kernel *kn_kernel_compile(const char *source, const kn_kernel_options *option
     if (!found)
         kni_fail(KN_ERROR_UNSUPPORTED, "kn_kernel_compile: more than %d different kernels",
                  (int32_t)MAX_KERNELS);
-    return found;
+    return found ? hand_out(found) : NULL;
 }
 
-/* Nothing to do: one of each text is kept, because records and tapes that outlive the caller's use refer to it. */
-void kn_kernel_free(kn_kernel *kernel) { (void)kernel; }
+/* Only the handle ends: one kernel of each text is kept, because records and tapes that outlive the caller's use refer to it. */
+void kn_kernel_free(kn_kernel *kernel)
+{
+    if (kernel) {
+        KNI_USE(user_kernel, k, kernel);
+        if (!k) return;
+        kni_lock(&lock);
+        bool last = --k->handles == 0;
+        if (last) k->handle = NULL;
+        kni_unlock(&lock);
+        if (!last) return;
+    }
+    kni_object_free(kernel, &kni_kind_user_kernel, __func__);
+}

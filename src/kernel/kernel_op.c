@@ -12,7 +12,7 @@ typedef struct origin {
 } origin;
 
 typedef struct kernel_op {
-    kn_kernel *kernel, *backward;
+    kni_user_kernel *kernel, *backward;
     kn_kernel_prepare prepare, prepare_backward;
     kn_status (*gradient)(void *context, const kn_tensor *in, const kn_tensor *out, const kn_tensor *dy,
                           kn_tensor *grads);
@@ -34,7 +34,7 @@ typedef struct plan {
 } plan;
 
 /* Types of the results and sizes of a run, from the types of the operands in p->in. p->out holds what is known. */
-static kn_status make_plan(const kernel_op *op, const kn_kernel *k, kn_kernel_prepare prepare, plan *p)
+static kn_status make_plan(const kernel_op *op, const kni_user_kernel *k, kn_kernel_prepare prepare, plan *p)
 {
     int n = k->n_ints + k->n_reals, inout = k->source.n_inout;
     if (n) memcpy(p->numbers, op->numbers, (size_t)n * sizeof *p->numbers);
@@ -52,7 +52,7 @@ static kn_status make_plan(const kernel_op *op, const kn_kernel *k, kn_kernel_pr
 }
 
 /* What results are where nothing says otherwise. */
-static void default_types(const kn_kernel *k, plan *p)
+static void default_types(const kni_user_kernel *k, plan *p)
 {
     int in[MOST], none[MOST] = {0};
     for (int i = 0; i < k->n_operands; i++) in[i] = p->in[i].dtype;
@@ -81,13 +81,13 @@ static kn_status infer(void *context, const kn_type *in, kn_type *out)
 static kn_status lower(void *context, const kn_tensor *in, kn_tensor *out)
 {
     const kernel_op *op = context;
-    const kn_kernel *k = op->kernel;
+    const kni_user_kernel *k = op->kernel;
     plan p = {.shapes = {{0}}};
     for (int i = 0; i < k->n_operands; i++) p.in[i] = type_of(in[i]);
     default_types(k, &p);
     kn_status s = make_plan(op, k, op->prepare, &p);
     if (s) return s;
-    return kn_kernel_run(op->kernel, in, k->n_operands, &p.args, out, k->n_results);
+    return kni_user_kernel_run(op->kernel, in, k->n_operands, &p.args, out, k->n_results);
 }
 
 /* ---- the gradient by a kernel */
@@ -96,7 +96,7 @@ static kn_status by_kernel(void *context, const kn_tensor *in, const kn_tensor *
                            kn_tensor *grads)
 {
     const kernel_op *op = context;
-    const kn_kernel *k = op->backward;
+    const kni_user_kernel *k = op->backward;
     kn_tensor operands[MOST], results[MOST];
     plan p = {.shapes = {{0}}};
     for (int i = 0; i < k->n_operands; i++) {
@@ -110,7 +110,7 @@ static kn_status by_kernel(void *context, const kn_tensor *in, const kn_tensor *
     for (int i = 0; i < k->n_results; i++) p.out[i] = type_of(in[op->gives[i]]);
     kn_status s = make_plan(op, k, op->prepare_backward, &p);
     if (s) return s;
-    s = kn_kernel_run(op->backward, operands, k->n_operands, &p.args, results, k->n_results);
+    s = kni_user_kernel_run(op->backward, operands, k->n_operands, &p.args, results, k->n_results);
     for (int i = 0; i < k->n_results; i++) grads[op->gives[i]] = results[i];
     return s;
 }
@@ -125,7 +125,7 @@ static kn_status by_function(void *context, const kn_tensor *in, const kn_tensor
 /* ---- registering */
 
 /* The buffer of that name with one of the roles from first to last: its number among them, -1 when there is none. */
-static int find(const kn_kernel *k, const char *name, int first, int last)
+static int find(const kni_user_kernel *k, const char *name, int first, int last)
 {
     int n = 0;
     for (int i = 0; i < k->signature.n_buffers; i++) {
@@ -137,7 +137,7 @@ static int find(const kn_kernel *k, const char *name, int first, int last)
     return -1;
 }
 
-static bool find_origin(const kn_kernel *k, const char *name, origin *o)
+static bool find_origin(const kni_user_kernel *k, const char *name, origin *o)
 {
     *o = (origin){OPERAND, find(k, name, KNI_IR_IN, KNI_IR_IN)};
     if (o->number >= 0) return true;
@@ -157,7 +157,7 @@ static bool fail_gradient(const char *name, const char *text, const char *what)
 /* Binds the buffers of the gradient kernel by their names. */
 static bool bind_gradient(kernel_op *op, const kn_kernel_op_options *o)
 {
-    const kn_kernel *k = op->kernel, *g = op->backward;
+    const kni_user_kernel *k = op->kernel, *g = op->backward;
     const kni_ir_signature *s = &g->signature;
     if (k->source.n_inout || s->by_role[KNI_IR_INOUT])
         return fail_gradient(
@@ -188,19 +188,17 @@ static bool bind_gradient(kernel_op *op, const kn_kernel_op_options *o)
     return true;
 }
 
-static bool check(const kn_kernel_op_options *o)
+static bool check(const kn_kernel_op_options *o, const kni_user_kernel *kernel)
 {
     const char *why =
-        !o || !o->name                      ? "kn_kernel_op: a name is needed"
-        : !o->kernel                        ? "kn_kernel_op: %s: the kernel is NULL"
-        : o->gradient && o->gradient_kernel ? "kn_kernel_op: %s: one gradient, a function or a kernel"
+        o->gradient && o->gradient_kernel ? "kn_kernel_op: %s: one gradient, a function or a kernel"
         : o->n_numbers < 0 || (o->n_numbers && !o->numbers) ? "kn_kernel_op: %s: the numbers are NULL"
                                                             : NULL;
     if (why) {
-        kni_fail(KN_ERROR_ARGUMENT, why, o && o->name ? o->name : "");
+        kni_fail(KN_ERROR_ARGUMENT, why, o->name);
         return false;
     }
-    int wanted = o->kernel->n_ints + o->kernel->n_reals;
+    int wanted = kernel->n_ints + kernel->n_reals;
     if (o->numbers ? o->n_numbers == wanted : !wanted || o->prepare) return true;
     kni_fail(KN_ERROR_ARGUMENT, "kn_kernel_op: %s: the kernel declares %d numbers, %d were given", o->name,
              (int32_t)wanted, o->n_numbers);
@@ -209,15 +207,22 @@ static bool check(const kn_kernel_op_options *o)
 
 kn_op_handle kn_kernel_op(const kn_kernel_op_options *options)
 {
-    if (!check(options)) return NULL;
+    if (!options || !options->name) {
+        kni_fail(KN_ERROR_ARGUMENT, "kn_kernel_op: a name is needed");
+        return NULL;
+    }
+    KNI_USE(user_kernel, kernel, options->kernel);
+    bool has_backward = options->gradient_kernel != NULL;
+    KNI_USE(user_kernel, backward, has_backward ? options->gradient_kernel : options->kernel);
+    if (!kernel || !backward || !check(options, kernel)) return NULL;
     kernel_op *op = kni_allocate(sizeof *op);
     if (!op) {
         kni_fail(KN_ERROR_MEMORY, "kn_kernel_op: no memory");
         return NULL;
     }
     memset(op, 0, sizeof *op);
-    op->kernel = options->kernel;
-    op->backward = options->gradient_kernel;
+    op->kernel = kernel;
+    op->backward = has_backward ? backward : NULL;
     op->prepare = options->prepare;
     op->prepare_backward = options->prepare_gradient;
     op->gradient = options->gradient;

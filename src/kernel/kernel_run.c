@@ -6,7 +6,7 @@
 /* ---- the CPU */
 
 /* The kernel for these dtypes; made when first asked for. NULL with the failure told. */
-static const kni_kernel_variant *variant_for(kn_kernel *k, int element, const uint8_t *storage)
+static const kni_kernel_variant *variant_for(kni_user_kernel *k, int element, const uint8_t *storage)
 {
     size_t n = (size_t)k->signature.n_buffers;
     kni_lock(&k->lock);
@@ -42,7 +42,7 @@ static bool keeps_order(const kni_ir *ir)
 }
 
 typedef struct run {
-    kn_kernel *k;
+    kni_user_kernel *k;
     const kni_kernel_variant *variant;
     kni_ir_run_buffer buffers[KNI_IR_MAX_SIGNATURE];
     size_t temp_bytes[KNI_MAX_KERNEL_TEMPS];
@@ -123,7 +123,7 @@ static void run_block(void *argument, int64_t task, int worker)
 }
 
 /* The buffers of some roles, as bits. */
-static uint64_t buffers_of(const kn_kernel *k, int first, int last)
+static uint64_t buffers_of(const kni_user_kernel *k, int first, int last)
 {
     uint64_t bits = 0;
     for (int i = 0; i < k->signature.n_buffers; i++)
@@ -164,7 +164,7 @@ static kn_status told(const run *r)
 static kn_status execute(const kn_op *row, const void *attributes, const kni_span *in, const kni_span *out,
                          bool check)
 {
-    run r = {.k = (kn_kernel *)kni_kernel_of_row(row)};
+    run r = {.k = (kni_user_kernel *)kni_kernel_of_row(row)};
     const kni_type *in_types[KNI_KERNEL_OPERANDS], *out_types[KNI_KERNEL_OPERANDS];
     for (int i = 0; i < r.k->n_operands; i++) in_types[i] = in[i].type;
     for (int i = 0; i < r.k->n_results; i++) out_types[i] = out[i].type;
@@ -211,7 +211,7 @@ static void poison(kn_tensor *out, int32_t n_out)
 }
 
 /* Operands that are temporaries are taken by failing calls too. */
-static kn_status apply(const kn_kernel *k, const char *function, const kn_op *row, const kn_tensor *in,
+static kn_status apply(const kni_user_kernel *k, const char *function, const kn_op *row, const kn_tensor *in,
                        int32_t n_in, const kn_kernel_run_args *args, kn_tensor *out, int32_t n_out)
 {
     union {
@@ -233,10 +233,10 @@ static kn_status apply(const kn_kernel *k, const char *function, const kn_op *ro
     return KN_ERROR_ARGUMENT;
 }
 
-static bool usable(const char *function, const kn_kernel *kernel, kn_tensor *out, int32_t n_out)
+static bool usable(const char *function, const kni_user_kernel *kernel, kn_tensor *out, int32_t n_out)
 {
     if (kernel && (out || n_out <= 0)) return true;
-    kni_fail(KN_ERROR_ARGUMENT, kernel ? "%s: the results are NULL" : "%s: the kernel is NULL", function);
+    if (kernel) kni_fail(KN_ERROR_ARGUMENT, "%s: the results are NULL", function);
     if (out) poison(out, n_out);
     return false;
 }
@@ -244,20 +244,27 @@ static bool usable(const char *function, const kn_kernel *kernel, kn_tensor *out
 kn_status kn_kernel_run(kn_kernel *kernel, const kn_tensor *in, int32_t n_in, const kn_kernel_run_args *args,
                         kn_tensor *out, int32_t n_out)
 {
-    if (!usable("kn_kernel_run", kernel, out, n_out)) return KN_ERROR_ARGUMENT;
-    return apply(kernel, "kn_kernel_run", &kernel->row, in, n_in, args, out, n_out);
+    KNI_USE(user_kernel, k, kernel);
+    if (!usable("kn_kernel_run", k, out, n_out)) return k ? KN_ERROR_ARGUMENT : KNI_NO_OBJECT(kernel);
+    return kni_user_kernel_run(k, in, n_in, args, out, n_out);
+}
+
+kn_status kni_user_kernel_run(const kni_user_kernel *k, const kn_tensor *in, int32_t n_in,
+                              const kn_kernel_run_args *args, kn_tensor *out, int32_t n_out)
+{
+    return apply(k, "kn_kernel_run", &k->row, in, n_in, args, out, n_out);
 }
 
 kn_status kn_kernel_debug(kn_kernel *kernel, const kn_tensor *in, int32_t n_in,
                           const kn_kernel_run_args *args, kn_tensor *out, int32_t n_out)
 {
-    if (!usable("kn_kernel_debug", kernel, out, n_out)) return KN_ERROR_ARGUMENT;
+    KNI_USE(user_kernel, k, kernel);
+    if (!usable("kn_kernel_debug", k, out, n_out)) return k ? KN_ERROR_ARGUMENT : KNI_NO_OBJECT(kernel);
     kn_tensor moved[KNI_KERNEL_OPERANDS];
     kn_device cpu = kn_device_cpu(), before = kn_device_current();
     for (int i = 0; i < n_in && i < KNI_KERNEL_OPERANDS && in; i++) moved[i] = kn_to(in[i], cpu);
     kn_device_use(cpu);
-    kn_status s =
-        apply(kernel, "kn_kernel_debug", &kernel->checked, in ? moved : NULL, n_in, args, out, n_out);
+    kn_status s = apply(k, "kn_kernel_debug", &k->checked, in ? moved : NULL, n_in, args, out, n_out);
     kn_device_use(before);
     return s;
 }

@@ -55,11 +55,13 @@ static kn_status write_for(kni_ir *ir, const char *target, kni_ir_text *text)
 
 int64_t kn_kernel_text(kn_kernel *kernel, const char *target, char *buffer, size_t bytes)
 {
-    if (!kernel || !target || (bytes && !buffer)) {
-        kni_fail(KN_ERROR_ARGUMENT, "kn_kernel_text: the kernel, the target or the buffer is NULL");
+    KNI_USE(user_kernel, k, kernel);
+    if (!k) return -1;
+    if (!target || (bytes && !buffer)) {
+        kni_fail(KN_ERROR_ARGUMENT, "kn_kernel_text: the target or the buffer is NULL");
         return -1;
     }
-    kni_ir *ir = kni_kernel_ir(kernel, 0, NULL);
+    kni_ir *ir = kni_kernel_ir(k, 0, NULL);
     if (!ir) return -1;
     kni_ir_text text = {0};
     kn_status s = write_for(ir, target, &text);

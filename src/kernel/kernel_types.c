@@ -5,9 +5,9 @@
 
 /* The buffer of operand or result i: `in` buffers are followed by the `inout` ones, which are both. */
 static int buffer_of_operand(int i) { return i; }
-static int buffer_of_result(const kn_kernel *k, int i) { return k->kernel.n_in + i; }
+static int buffer_of_result(const kni_user_kernel *k, int i) { return k->kernel.n_in + i; }
 
-int kni_kernel_element(const kn_kernel *k, const int *in_dtypes, const int *out_dtypes)
+int kni_kernel_element(const kni_user_kernel *k, const int *in_dtypes, const int *out_dtypes)
 {
     for (int i = 0; i < k->n_operands; i++)
         if (k->letters[buffer_of_operand(i)] == 'T' && in_dtypes[i]) return in_dtypes[i];
@@ -16,7 +16,7 @@ int kni_kernel_element(const kn_kernel *k, const int *in_dtypes, const int *out_
     return 0;
 }
 
-int kni_kernel_default_dtype(const kn_kernel *k, int result, int element)
+int kni_kernel_default_dtype(const kni_user_kernel *k, int result, int element)
 {
     int buffer = buffer_of_result(k, result);
     switch (k->letters[buffer]) {
@@ -32,7 +32,7 @@ int kni_kernel_default_dtype(const kn_kernel *k, int result, int element)
 }
 
 /* Whether a buffer can hold elements of the dtype; else what is wanted. */
-static const char *misfit(const kn_kernel *k, int buffer, int dtype, int element)
+static const char *misfit(const kni_user_kernel *k, int buffer, int dtype, int element)
 {
     switch (k->letters[buffer]) {
     case 'T':
@@ -48,7 +48,7 @@ static const char *misfit(const kn_kernel *k, int buffer, int dtype, int element
     }
 }
 
-static kn_status check_buffer(kni_infer *c, const kn_kernel *k, int buffer, int dtype, int element)
+static kn_status check_buffer(kni_infer *c, const kni_user_kernel *k, int buffer, int dtype, int element)
 {
     const char *wanted = misfit(k, buffer, dtype, element);
     if (!wanted) return KN_OK;
@@ -65,7 +65,7 @@ static kn_status check_buffer(kni_infer *c, const kn_kernel *k, int buffer, int 
 
 static kn_status give_shape(kni_infer *c, const kni_kernel_attributes *a, int i)
 {
-    const kn_kernel *k = kni_kernel_of_row(c->row);
+    const kni_user_kernel *k = kni_kernel_of_row(c->row);
     int inout = k->source.n_inout;
     kni_type *y = c->out[i];
     int dtype = y->dtype;
@@ -88,7 +88,7 @@ static kn_status give_shape(kni_infer *c, const kni_kernel_attributes *a, int i)
 
 kn_status kni_kernel_infer(kni_infer *c)
 {
-    const kn_kernel *k = kni_kernel_of_row(c->row);
+    const kni_user_kernel *k = kni_kernel_of_row(c->row);
     const kni_kernel_attributes *a = c->attributes;
     int in[KNI_KERNEL_OPERANDS], out[KNI_KERNEL_OPERANDS], inout = k->source.n_inout;
     for (int i = 0; i < c->n_in; i++) in[i] = c->in[i]->dtype;
@@ -114,7 +114,7 @@ kn_status kni_kernel_infer(kni_infer *c)
 
 /* ---- the launch */
 
-static int64_t items_of(const kn_kernel *k, const kni_kernel_attributes *a, const kni_type *first)
+static int64_t items_of(const kni_user_kernel *k, const kni_kernel_attributes *a, const kni_type *first)
 {
     if (a->items) return a->items;
     int64_t count = kni_count(first), group = k->source.workgroup;
@@ -123,7 +123,7 @@ static int64_t items_of(const kn_kernel *k, const kni_kernel_attributes *a, cons
 
 kn_status kni_kernel_launch(kni_launch *l)
 {
-    const kn_kernel *k = kni_kernel_of_row(l->row);
+    const kni_user_kernel *k = kni_kernel_of_row(l->row);
     const kni_kernel_attributes *a = l->attributes;
     const kn_kernel_number *numbers = kni_kernel_numbers((void *)l->attributes);
     l->kernel = &k->kernel;
@@ -142,7 +142,7 @@ kn_status kni_kernel_launch(kni_launch *l)
     return KN_OK;
 }
 
-bool kni_kernel_fill(const kn_kernel *k, const char *function, const kn_kernel_run_args *args,
+bool kni_kernel_fill(const kni_user_kernel *k, const char *function, const kn_kernel_run_args *args,
                      void *attributes)
 {
     kni_kernel_attributes *a = attributes;

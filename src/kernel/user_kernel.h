@@ -2,6 +2,7 @@
 #ifndef KNI_USER_KERNEL_H
 #define KNI_USER_KERNEL_H
 
+#include "core/objects.h"
 #include "core/platform.h"
 #include "ir/parse.h"
 #include "ir/run.h"
@@ -20,7 +21,7 @@ struct kni_kernel_variant {
 };
 
 /* Its rows find it by their source. */
-struct kn_kernel {
+typedef struct kni_user_kernel {
     kn_op row, checked; /* the second runs on the CPU with all checks */
     kni_kernel kernel;
     kni_kernel_source source;
@@ -30,8 +31,10 @@ struct kn_kernel {
     char *text, file[64], name[32];
     kni_mutex lock; /* of the variants */
     kni_kernel_variant *variants;
-    kn_kernel *next; /* of all that were compiled */
-};
+    struct kni_user_kernel *next; /* of all that were compiled */
+    void *handle;                 /* the user's, NULL: none now; under the lock of the list */
+    int64_t handles;              /* how often it was given out and not yet freed */
+} kni_user_kernel;
 
 /* What a record carries: this, then the numbers of the kernel, each 8 bytes. */
 typedef struct kni_kernel_attributes {
@@ -42,9 +45,9 @@ typedef struct kni_kernel_attributes {
     kn_shape shapes[KNI_KERNEL_OPERANDS];
 } kni_kernel_attributes;
 
-static inline const kn_kernel *kni_kernel_of_row(const kn_op *row)
+static inline const kni_user_kernel *kni_kernel_of_row(const kn_op *row)
 {
-    return (const kn_kernel *)((const char *)row->source - offsetof(kn_kernel, source));
+    return (const kni_user_kernel *)((const char *)row->source - offsetof(kni_user_kernel, source));
 }
 static inline kn_kernel_number *kni_kernel_numbers(void *attributes)
 {
@@ -59,15 +62,19 @@ kn_status kni_kernel_run_host(const kn_op *row, const void *attributes, const kn
 kn_status kni_kernel_run_checked(const kn_op *row, const void *attributes, const kni_span *in,
                                  const kni_span *out);
 
+/* kn_kernel_run of a kernel that is known to be good. */
+kn_status kni_user_kernel_run(const kni_user_kernel *k, const kn_tensor *in, int32_t n_in,
+                              const kn_kernel_run_args *args, kn_tensor *out, int32_t n_out);
+
 /* Fills attributes of row.attribute_bytes, zeroed before; false with the failure told. */
-bool kni_kernel_fill(const kn_kernel *k, const char *function, const kn_kernel_run_args *args,
+bool kni_kernel_fill(const kni_user_kernel *k, const char *function, const kn_kernel_run_args *args,
                      void *attributes);
 
 /* The dtype T has for these operands and results (dtype 0: not known), 0 when no buffer is a T. */
-int kni_kernel_element(const kn_kernel *k, const int *in_dtypes, const int *out_dtypes);
+int kni_kernel_element(const kni_user_kernel *k, const int *in_dtypes, const int *out_dtypes);
 /* The dtype of result i where nothing else says it. */
-int kni_kernel_default_dtype(const kn_kernel *k, int result, int element);
+int kni_kernel_default_dtype(const kni_user_kernel *k, int result, int element);
 /* IR for T computed as for the element; storage by buffer. NULL with the failure told. */
-kni_ir *kni_kernel_ir(const kn_kernel *k, int element, const uint8_t *storage);
+kni_ir *kni_kernel_ir(const kni_user_kernel *k, int element, const uint8_t *storage);
 
 #endif

@@ -1,5 +1,6 @@
 /* States: named tensors and texts in the order they were put. A hash table of positions makes putting and getting cheap for
    models with many thousands of tensors. */
+#include "core/objects.h"
 #include "support/buffer.h"
 #include "support/failure.h"
 #include <kn/autodiff.h>
@@ -22,9 +23,9 @@ typedef struct directory {
     size_t slot_count;
 } directory;
 
-struct kn_state_object {
+typedef struct kni_state {
     directory tensors, texts;
-};
+} kni_state;
 
 static size_t slot_of(const directory *d, const char *name)
 {
@@ -96,24 +97,29 @@ static const char *joined(kni_buffer *b, const char *prefix, const char *name)
     return b->failed ? NULL : kni_buffer_string(b);
 }
 
+static void destroy_state(void *object)
+{
+    kni_state *s = object;
+    clear(&s->tensors);
+    clear(&s->texts);
+    free(s);
+}
+
+const kni_object_kind kni_kind_state = {"kn_state", "state", "freed", destroy_state};
+
 kn_state kn_state_make(void)
 {
-    kn_state state = calloc(1, sizeof *state);
-    if (!state) (void)kni_failure_memory("kn_state_make");
-    return state;
+    kni_state *s = calloc(1, sizeof *s);
+    if (s) return kni_object_make(&kni_kind_state, s, __func__);
+    (void)kni_failure_memory(__func__);
+    return NULL;
 }
 
-void kn_state_free(kn_state state)
-{
-    if (!state) return;
-    clear(&state->tensors);
-    clear(&state->texts);
-    free(state);
-}
+void kn_state_free(kn_state state) { kni_object_free(state, &kni_kind_state, __func__); }
 
-kn_status kn_state_put(kn_state state, const char *prefix, const char *name, kn_tensor value)
+static kn_status put(kni_state *s, const char *prefix, const char *name, kn_tensor value,
+                     const char *function)
 {
-    if (!state) return kni_failure(KN_ERROR_ARGUMENT, "kn_state_put: the state is NULL");
     kn_status bad = kni_failure_of(value);
     if (bad != KN_OK) return bad;
     /* Detaching takes a temporary and aliases the others; a state needs no tape. */
@@ -121,56 +127,77 @@ kn_status kn_state_put(kn_state state, const char *prefix, const char *name, kn_
     if (!kn_ok(owned)) return kni_failure_of(owned);
     kni_buffer full = {0};
     const char *text = joined(&full, prefix, name);
-    entry *e = text ? obtain(&state->tensors, text) : NULL;
+    entry *e = text ? obtain(&s->tensors, text) : NULL;
     kni_buffer_free(&full);
     if (!e) {
         kn_drop(owned);
-        return kni_failure_memory("kn_state_put");
+        return kni_failure_memory(function);
     }
     kn_drop(e->value);
     e->value = owned;
     return KN_OK;
 }
 
-kn_tensor kn_state_get(kn_state state, const char *prefix, const char *name)
+kn_status kn_state_put(kn_state state, const char *prefix, const char *name, kn_tensor value)
 {
-    if (!state) return KN_NONE;
-    kni_buffer full = {0};
-    const char *text = joined(&full, prefix, name);
-    const entry *e = text ? find(&state->tensors, text) : NULL;
-    kni_buffer_free(&full);
-    return e ? e->value : KN_NONE;
+    KNI_USE(state, s, state);
+    return s ? put(s, prefix, name, value, __func__) : KNI_NO_OBJECT(state);
 }
 
 kn_status kn_state_put_int(kn_state state, const char *prefix, const char *name, int64_t value)
 {
-    return kn_state_put(state, prefix, name, kn_scalar_int(value, KN_I64));
+    KNI_USE(state, s, state);
+    return s ? put(s, prefix, name, kn_scalar_int(value, KN_I64), __func__) : KNI_NO_OBJECT(state);
 }
 
 kn_status kn_state_put_real(kn_state state, const char *prefix, const char *name, double value)
 {
-    return kn_state_put(state, prefix, name, kn_scalar(value, KN_F64));
+    KNI_USE(state, s, state);
+    return s ? put(s, prefix, name, kn_scalar(value, KN_F64), __func__) : KNI_NO_OBJECT(state);
+}
+
+static kn_tensor get(const kni_state *s, const char *prefix, const char *name)
+{
+    kni_buffer full = {0};
+    const char *text = joined(&full, prefix, name);
+    const entry *e = text ? find(&s->tensors, text) : NULL;
+    kni_buffer_free(&full);
+    return e ? e->value : KN_NONE;
+}
+
+static bool get_number(const kni_state *s, const char *prefix, const char *name, kn_dtype dtype, void *value)
+{
+    kn_tensor t = get(s, prefix, name);
+    return kn_ok(t) && kn_count(t) == 1 && kn_read_as(t, dtype, value, 8) == KN_OK;
+}
+
+kn_tensor kn_state_get(kn_state state, const char *prefix, const char *name)
+{
+    KNI_USE(state, s, state);
+    return s ? get(s, prefix, name) : kn_poison(KNI_NO_OBJECT(state), NULL);
 }
 
 bool kn_state_get_int(kn_state state, const char *prefix, const char *name, int64_t *value)
 {
-    kn_tensor t = kn_state_get(state, prefix, name);
-    return kn_ok(t) && kn_count(t) == 1 && kn_read_as(t, KN_I64, value, sizeof *value) == KN_OK;
+    KNI_USE(state, s, state);
+    return s && get_number(s, prefix, name, KN_I64, value);
 }
 
 bool kn_state_get_real(kn_state state, const char *prefix, const char *name, double *value)
 {
-    kn_tensor t = kn_state_get(state, prefix, name);
-    return kn_ok(t) && kn_count(t) == 1 && kn_read_as(t, KN_F64, value, sizeof *value) == KN_OK;
+    KNI_USE(state, s, state);
+    return s && get_number(s, prefix, name, KN_F64, value);
 }
 
 kn_status kn_state_put_text(kn_state state, const char *name, const char *text)
 {
-    if (!state || !name || !text)
-        return kni_failure(KN_ERROR_ARGUMENT, "kn_state_put_text: the state, name or text is NULL");
+    KNI_USE(state, s, state);
+    if (!s) return KNI_NO_OBJECT(state);
+    if (!name || !text)
+        return kni_failure(KN_ERROR_ARGUMENT, "kn_state_put_text: the name or the text is NULL");
     size_t length = strlen(text) + 1;
     char *copy = malloc(length);
-    entry *e = copy ? obtain(&state->texts, name) : NULL;
+    entry *e = copy ? obtain(&s->texts, name) : NULL;
     if (!e) {
         free(copy);
         return kni_failure_memory("kn_state_put_text");
@@ -183,24 +210,35 @@ kn_status kn_state_put_text(kn_state state, const char *name, const char *text)
 
 const char *kn_state_get_text(kn_state state, const char *name)
 {
-    const entry *e = state && name ? find(&state->texts, name) : NULL;
+    KNI_USE(state, s, state);
+    const entry *e = s && name ? find(&s->texts, name) : NULL;
     return e ? e->text : NULL;
 }
 
-int64_t kn_state_count(kn_state state) { return state ? state->tensors.count : 0; }
+int64_t kn_state_count(kn_state state)
+{
+    KNI_USE(state, s, state);
+    return s ? s->tensors.count : 0;
+}
 
 const char *kn_state_name(kn_state state, int64_t index, kn_tensor *value)
 {
-    if (!state || index < 0 || index >= state->tensors.count) return NULL;
-    if (value) *value = state->tensors.entries[index].value;
-    return state->tensors.entries[index].name;
+    KNI_USE(state, s, state);
+    if (!s || index < 0 || index >= s->tensors.count) return NULL;
+    if (value) *value = s->tensors.entries[index].value;
+    return s->tensors.entries[index].name;
 }
 
-int64_t kn_state_text_count(kn_state state) { return state ? state->texts.count : 0; }
+int64_t kn_state_text_count(kn_state state)
+{
+    KNI_USE(state, s, state);
+    return s ? s->texts.count : 0;
+}
 
 const char *kn_state_text_name(kn_state state, int64_t index, const char **text)
 {
-    if (!state || index < 0 || index >= state->texts.count) return NULL;
-    if (text) *text = state->texts.entries[index].text;
-    return state->texts.entries[index].name;
+    KNI_USE(state, s, state);
+    if (!s || index < 0 || index >= s->texts.count) return NULL;
+    if (text) *text = s->texts.entries[index].text;
+    return s->texts.entries[index].name;
 }

@@ -6,31 +6,40 @@
 #include <kn/tensor.h>
 #include <stdlib.h>
 
-struct kn_accumulator_object {
+typedef struct kni_accumulator {
     kni_param_list sums;
     int64_t count;
-};
+} kni_accumulator;
 
-kn_accumulator kn_accumulator_make(void)
+static void destroy_accumulator(void *object)
 {
-    kn_accumulator a = calloc(1, sizeof *a);
-    if (!a) kni_failure_memory("kn_accumulator_make");
-    return a;
-}
-
-void kn_accumulator_free(kn_accumulator accumulator)
-{
-    if (!accumulator) return;
+    kni_accumulator *accumulator = object;
     kni_param_list_free(&accumulator->sums);
     free(accumulator);
 }
 
-kn_status kn_accumulator_add(kn_accumulator accumulator, kn_module module, kn_grads grads, double scale)
+const kni_object_kind kni_kind_accumulator = {"kn_accumulator", "accumulator", "freed", destroy_accumulator};
+
+kn_accumulator kn_accumulator_make(void)
+{
+    kni_accumulator *a = calloc(1, sizeof *a);
+    if (a) return kni_object_make(&kni_kind_accumulator, a, __func__);
+    kni_failure_memory("kn_accumulator_make");
+    return NULL;
+}
+
+void kn_accumulator_free(kn_accumulator accumulator)
+{
+    kni_object_free(accumulator, &kni_kind_accumulator, __func__);
+}
+
+kn_status kn_accumulator_add(kn_accumulator handle, kn_module module, kn_grads grads, double scale)
 {
     const char *function = "kn_accumulator_add";
     kni_optim_jobs jobs = {0};
     int64_t hint = 0;
-    if (!accumulator) return kni_failure(KN_ERROR_ARGUMENT, "%s: the accumulator is NULL", function);
+    KNI_USE(accumulator, accumulator, handle);
+    if (!accumulator) return KNI_NO_OBJECT(handle);
     kn_no_grad_begin();
     kn_status s = kni_optim_collect(&jobs, NULL, NULL, 0, module, grads, function);
     bool begun = s == KN_OK;
@@ -53,13 +62,19 @@ kn_status kn_accumulator_add(kn_accumulator accumulator, kn_module module, kn_gr
     return s;
 }
 
-int64_t kn_accumulator_count(kn_accumulator accumulator) { return accumulator ? accumulator->count : 0; }
-
-kn_status kn_accumulator_take(kn_accumulator accumulator, kn_grads *grads)
+int64_t kn_accumulator_count(kn_accumulator handle)
 {
-    if (!accumulator || !grads)
-        return kni_failure(KN_ERROR_ARGUMENT, "kn_accumulator_take: the accumulator or the place is NULL");
+    KNI_USE(accumulator, accumulator, handle);
+    return accumulator ? accumulator->count : 0;
+}
+
+kn_status kn_accumulator_take(kn_accumulator handle, kn_grads *grads)
+{
+    if (!grads)
+        return kni_failure(KN_ERROR_ARGUMENT, "kn_accumulator_take: the place for the gradients is NULL");
     *grads = NULL;
+    KNI_USE(accumulator, accumulator, handle);
+    if (!accumulator) return KNI_NO_OBJECT(handle);
     kni_param_list *sums = &accumulator->sums;
     if (sums->n > INT32_MAX) return kni_failure_memory("kn_accumulator_take");
     kn_tensor *leaves = calloc(2 * (size_t)sums->n + 1, sizeof *leaves), *values = leaves + sums->n;

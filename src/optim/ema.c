@@ -1,4 +1,5 @@
 /* The exponential moving average of a module's weights. */
+#include "core/objects.h"
 #include "optim/param_list.h"
 #include "support/buffer.h"
 #include "support/failure.h"
@@ -9,15 +10,15 @@
 #include <kn/update.h>
 #include <stdlib.h>
 
-struct kn_ema_object {
+typedef struct kni_ema {
     kni_param_list averages;
     double decay;
     bool warm_up;
     int64_t updates;
-};
+} kni_ema;
 
 typedef struct ema_walk {
-    kn_ema ema;
+    kni_ema *ema;
     const char *function, *prefix;
     kn_state state;
     kn_tensor minus;
@@ -49,13 +50,22 @@ static kn_status add_one(void *context, const kn_module_entry *entry)
     return kni_param_list_add(&w->ema->averages, value, kn_mul_scalar(value, 1), w->function);
 }
 
+static void destroy_ema(void *object)
+{
+    kni_ema *ema = object;
+    kni_param_list_free(&ema->averages);
+    free(ema);
+}
+
+const kni_object_kind kni_kind_ema = {"kn_ema", "average", "freed", destroy_ema};
+
 kn_ema kn_ema_make(kn_module module, double decay, bool warm_up)
 {
     if (!(decay >= 0 && decay <= 1)) {
         kni_failure(KN_ERROR_ARGUMENT, "kn_ema_make: the decay is %s; 0 to 1", KNI_NUMBER(decay));
         return NULL;
     }
-    kn_ema ema = calloc(1, sizeof *ema);
+    kni_ema *ema = calloc(1, sizeof *ema);
     if (!ema) {
         kni_failure_memory("kn_ema_make");
         return NULL;
@@ -65,21 +75,15 @@ kn_ema kn_ema_make(kn_module module, double decay, bool warm_up)
     kn_no_grad_begin();
     kn_status s = kn_module_visit(module, add_one, &(ema_walk){.ema = ema, .function = "kn_ema_make"});
     kn_no_grad_end();
-    if (s == KN_OK) return ema;
-    kn_ema_free(ema);
+    if (s == KN_OK) return kni_object_make(&kni_kind_ema, ema, __func__);
+    destroy_ema(ema);
     return NULL;
 }
 
-void kn_ema_free(kn_ema ema)
-{
-    if (!ema) return;
-    kni_param_list_free(&ema->averages);
-    free(ema);
-}
+void kn_ema_free(kn_ema ema) { kni_object_free(ema, &kni_kind_ema, __func__); }
 
 static kn_status run(ema_walk *w, kn_module module, kn_module_visit_fn fn)
 {
-    if (!w->ema) return kni_failure(KN_ERROR_ARGUMENT, "%s: the average is NULL", w->function);
     kn_scope scope = kn_scope_begin();
     kn_no_grad_begin();
     w->minus = kn_keep(kn_scalar(-1, KN_F32));
@@ -99,10 +103,12 @@ static kn_status update_one(void *context, const kn_module_entry *entry)
     return kn_sgd_update(average, kn_value(*entry->param), NULL, &args);
 }
 
-kn_status kn_ema_update(kn_ema ema, kn_module module)
+kn_status kn_ema_update(kn_ema handle, kn_module module)
 {
-    double decay = ema ? ema->decay : 0;
-    if (ema && ema->warm_up) {
+    KNI_USE(ema, ema, handle);
+    if (!ema) return KNI_NO_OBJECT(handle);
+    double decay = ema->decay;
+    if (ema->warm_up) {
         double rising = (1 + (double)ema->updates) / (10 + (double)ema->updates);
         if (rising < decay) decay = rising;
     }
@@ -123,8 +129,10 @@ static kn_status swap_one(void *context, const kn_module_entry *entry)
     return s ? s : kn_param_set(average, weight);
 }
 
-kn_status kn_ema_swap(kn_ema ema, kn_module module)
+kn_status kn_ema_swap(kn_ema handle, kn_module module)
 {
+    KNI_USE(ema, ema, handle);
+    if (!ema) return KNI_NO_OBJECT(handle);
     ema_walk w = {.ema = ema, .function = "kn_ema_swap", .checks = true};
     kn_status s = run(&w, module, swap_one);
     w.checks = false;
@@ -139,10 +147,13 @@ static kn_status save_one(void *context, const kn_module_entry *entry)
     return kn_state_put(w->state, w->prefix, entry->path, kn_alias(kn_value(*average)));
 }
 
-kn_status kn_ema_save(kn_ema ema, kn_module module, kn_state state, const char *prefix)
+kn_status kn_ema_save(kn_ema handle, kn_module module, kn_state state, const char *prefix)
 {
+    KNI_USE(ema, ema, handle);
+    if (!ema) return KNI_NO_OBJECT(handle);
     ema_walk w = {.ema = ema, .function = "kn_ema_save", .state = state, .prefix = prefix ? prefix : ""};
-    if (!state) return kni_failure(KN_ERROR_ARGUMENT, "kn_ema_save: the state is NULL");
+    KNI_USE_OTHER(state, there, state);
+    if (!there) return KNI_NO_OBJECT(state);
     kn_status s = run(&w, module, save_one);
     return s ? s : kn_state_put_int(state, w.prefix, "updates", ema->updates);
 }
@@ -166,11 +177,14 @@ static kn_status load_one(void *context, const kn_module_entry *entry)
     return kn_param_set(average, here ? kn_alias(value) : kn_to(value, kn_device_of(have)));
 }
 
-kn_status kn_ema_load(kn_ema ema, kn_module module, kn_state state, const char *prefix)
+kn_status kn_ema_load(kn_ema handle, kn_module module, kn_state state, const char *prefix)
 {
+    KNI_USE(ema, ema, handle);
+    if (!ema) return KNI_NO_OBJECT(handle);
     ema_walk w = {.ema = ema, .function = "kn_ema_load", .state = state, .prefix = prefix ? prefix : ""};
     int64_t updates;
-    if (!state) return kni_failure(KN_ERROR_ARGUMENT, "kn_ema_load: the state is NULL");
+    KNI_USE_OTHER(state, there, state);
+    if (!there) return KNI_NO_OBJECT(state);
     if (!kn_state_get_int(state, w.prefix, "updates", &updates))
         return kni_failure(KN_ERROR_ARGUMENT, "kn_ema_load: the state has no %supdates", w.prefix);
     w.checks = true;

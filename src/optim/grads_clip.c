@@ -65,11 +65,12 @@ static kn_status check_clip(kn_clip_kind kind, double limit, const char *functio
     return KN_OK;
 }
 
-kn_status kn_optim_set_clip(kn_optim optim, kn_clip_kind kind, double limit)
+kn_status kn_optim_set_clip(kn_optim handle, kn_clip_kind kind, double limit)
 {
+    KNI_USE(optim, optim, handle);
+    if (!optim) return KNI_NO_OBJECT(handle);
     kn_status s = check_clip(kind, limit, "kn_optim_set_clip");
     if (s) return s;
-    if (!optim) return kni_failure(KN_ERROR_ARGUMENT, "kn_optim_set_clip: the optimiser is NULL");
     optim->clip = kind;
     optim->clip_limit = limit;
     return KN_OK;

@@ -15,10 +15,9 @@ kn_tensor kn_loss_scaler_scale(const kn_loss_scaler *scaler, kn_tensor loss)
     return kn_mul_scalar(kn_cast(loss, KN_F32), scaler->scale);
 }
 
-static kn_status check(const kn_loss_scaler *scaler, kn_optim optim)
+static kn_status check(const kn_loss_scaler *scaler)
 {
-    if (!scaler || !optim)
-        return kni_failure(KN_ERROR_ARGUMENT, "kn_loss_scaler_step: the scaler or the optimiser is NULL");
+    if (!scaler) return kni_failure(KN_ERROR_ARGUMENT, "kn_loss_scaler_step: the scaler is NULL");
     if (!(scaler->scale > 0 && scaler->scale < 1e300) || !(scaler->growth >= 1) ||
         !(scaler->backoff > 0 && scaler->backoff <= 1) || scaler->interval < 1)
         return kni_failure(KN_ERROR_ARGUMENT,
@@ -32,13 +31,17 @@ static kn_status check(const kn_loss_scaler *scaler, kn_optim optim)
 /* The largest power of the float range that the f32 product of loss and scale survives. */
 static const double largest_scale = 1.2676506002282294e30;
 
-kn_status kn_loss_scaler_step(kn_loss_scaler *scaler, kn_optim optim, double lr, kn_module module,
+kn_status kn_loss_scaler_step(kn_loss_scaler *scaler, kn_optim handle, double lr, kn_module module,
                               kn_grads grads, bool *stepped)
 {
     double norm = 0;
     if (stepped) *stepped = false;
-    kn_status s = check(scaler, optim);
+    kn_status s = check(scaler);
     if (s) return s;
+    KNI_USE(optim, optim, handle);
+    if (!optim) return KNI_NO_OBJECT(handle);
+    KNI_USE_OTHER(grads, there, grads);
+    if (!there) return KNI_NO_OBJECT(grads);
     kn_tensor measured = kn_own(kn_cast(kn_grads_norm(grads, module), KN_F64));
     s = kn_read(measured, &norm, sizeof norm);
     kn_drop(measured);
@@ -49,7 +52,7 @@ kn_status kn_loss_scaler_step(kn_loss_scaler *scaler, kn_optim optim, double lr,
         return KN_OK;
     }
     optim->loss_scale = scaler->scale;
-    s = kn_optim_step(optim, lr, module, grads);
+    s = kni_optim_step(optim, &lr, 1, module, grads, __func__);
     optim->loss_scale = 0;
     if (s) return s;
     if (stepped) *stepped = true;
@@ -63,8 +66,9 @@ kn_status kn_loss_scaler_step(kn_loss_scaler *scaler, kn_optim optim, double lr,
 
 kn_status kn_loss_scaler_save(const kn_loss_scaler *scaler, kn_state state, const char *prefix)
 {
-    if (!scaler || !state)
-        return kni_failure(KN_ERROR_ARGUMENT, "kn_loss_scaler_save: the scaler or the state is NULL");
+    if (!scaler) return kni_failure(KN_ERROR_ARGUMENT, "kn_loss_scaler_save: the scaler is NULL");
+    KNI_USE_OTHER(state, there, state);
+    if (!there) return KNI_NO_OBJECT(state);
     if (!prefix) prefix = "";
     kn_status s = kn_state_put_real(state, prefix, "loss_scale", scaler->scale);
     return s ? s : kn_state_put_int(state, prefix, "good_steps", scaler->good);
@@ -72,8 +76,9 @@ kn_status kn_loss_scaler_save(const kn_loss_scaler *scaler, kn_state state, cons
 
 kn_status kn_loss_scaler_load(kn_loss_scaler *scaler, kn_state state, const char *prefix)
 {
-    if (!scaler || !state)
-        return kni_failure(KN_ERROR_ARGUMENT, "kn_loss_scaler_load: the scaler or the state is NULL");
+    if (!scaler) return kni_failure(KN_ERROR_ARGUMENT, "kn_loss_scaler_load: the scaler is NULL");
+    KNI_USE_OTHER(state, there, state);
+    if (!there) return KNI_NO_OBJECT(state);
     kn_loss_scaler loaded = *scaler;
     if (!prefix) prefix = "";
     if (!kn_state_get_real(state, prefix, "loss_scale", &loaded.scale) || !(loaded.scale > 0) ||

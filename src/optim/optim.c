@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-kn_optim kni_optim_make(const kni_optim_rule *rule, const void *args, size_t bytes, const char *function)
+kni_optim *kni_optim_new(const kni_optim_rule *rule, const void *args, size_t bytes, const char *function)
 {
-    kn_optim optim = calloc(1, sizeof *optim);
+    kni_optim *optim = calloc(1, sizeof *optim);
     if (!optim) {
         kni_failure_memory(function);
         return NULL;
@@ -22,15 +22,16 @@ kn_optim kni_optim_make(const kni_optim_rule *rule, const void *args, size_t byt
     return optim;
 }
 
-void kn_optim_free(kn_optim optim)
+void kni_optim_destroy(void *object)
 {
-    if (!optim) return;
+    kni_optim *optim = object;
     for (int64_t i = 0; i < optim->n_slots; i++)
         for (int k = 0; k < KNI_OPTIM_STATES; k++) kn_drop(optim->slots[i].states[k]);
     for (int32_t i = 0; i < optim->n_parts; i++) {
         regfree(&optim->parts[i].pattern);
         free(optim->parts[i].text);
-        kn_optim_free(optim->parts[i].group.optim);
+        if (optim->parts[i].optim)
+            kni_object_free_adopted(optim->parts[i].group.optim, &kni_kind_optim, "kn_optim_free");
     }
     kni_lbfgs_free(optim->lbfgs);
     free(optim->parts);
@@ -38,6 +39,16 @@ void kn_optim_free(kn_optim optim)
     free(optim->table);
     free(optim);
 }
+
+const kni_object_kind kni_kind_optim = {"kn_optim", "optimiser", "freed", kni_optim_destroy};
+
+kn_optim kni_optim_make(const kni_optim_rule *rule, const void *args, size_t bytes, const char *function)
+{
+    kni_optim *optim = kni_optim_new(rule, args, bytes, function);
+    return optim ? kni_object_make(&kni_kind_optim, optim, function) : NULL;
+}
+
+void kn_optim_free(kn_optim optim) { kni_object_free(optim, &kni_kind_optim, __func__); }
 
 kn_status kni_optim_check_fields(const kni_optim_field *fields, int n, const char *function)
 {
@@ -50,26 +61,24 @@ kn_status kni_optim_check_fields(const kni_optim_field *fields, int n, const cha
 
 /* ---- groups */
 
-static kn_status check_group(kn_optim optim, const kn_optim_group *group)
+/* other: the group's own optimiser, or NULL. */
+static kn_status check_group(kni_optim *optim, const kn_optim_group *group, const kni_optim *other)
 {
     const char *function = "kn_optim_add_group";
-    if (!optim || !group || !group->pattern)
-        return kni_failure(KN_ERROR_ARGUMENT, "%s: the optimiser, the group or its pattern is NULL",
-                           function);
-    if (optim->n_slots || optim->rule == &kni_rule_lbfgs ||
-        (group->optim && group->optim->rule == &kni_rule_lbfgs))
+    if (!group->pattern) return kni_failure(KN_ERROR_ARGUMENT, "%s: the group's pattern is NULL", function);
+    if (optim->n_slots || optim->rule == &kni_rule_lbfgs || (other && other->rule == &kni_rule_lbfgs))
         return kni_failure(KN_ERROR_ARGUMENT, "%s: %s", function,
                            optim->n_slots ? "add groups before the first step" : "L-BFGS takes no groups");
-    if (group->optim == optim || (group->optim && group->optim->n_parts))
-        return kni_failure(KN_ERROR_ARGUMENT, "%s: the optimiser of a group %s", function,
-                           group->optim == optim ? "must be another one" : "cannot have groups of its own");
+    if (other && other->n_parts)
+        return kni_failure(KN_ERROR_ARGUMENT, "%s: the optimiser of a group cannot have groups of its own",
+                           function);
     if (group->schedule < 0)
         return kni_failure(KN_ERROR_ARGUMENT, "%s: schedule %d is negative", function, group->schedule);
     const kni_optim_field scale = {"lr_scale", kn_real_or(group->lr_scale, 1)};
     return kni_optim_check_fields(&scale, 1, function);
 }
 
-static kn_status add_part(kn_optim optim, const kn_optim_group *group)
+static kn_status add_part(kni_optim *optim, const kn_optim_group *group, kni_optim *other)
 {
     kni_optim_part *parts = realloc(optim->parts, ((size_t)optim->n_parts + 1) * sizeof *parts);
     if (!parts) return kni_failure_memory("kn_optim_add_group");
@@ -84,23 +93,32 @@ static kn_status add_part(kn_optim optim, const kn_optim_group *group)
     }
     part->group = *group;
     part->group.pattern = NULL;
+    part->optim = other;
     part->group.lr_scale = kn_real_or(group->lr_scale, 1);
     optim->n_parts++;
     optim->parts_checked = false;
     return KN_OK;
 }
 
-kn_status kn_optim_add_group(kn_optim optim, const kn_optim_group *group)
+kn_status kn_optim_add_group(kn_optim handle, const kn_optim_group *group)
 {
-    kn_status s = check_group(optim, group);
-    if (s == KN_OK) s = add_part(optim, group);
-    if (s && group && group->optim != optim) kn_optim_free(group->optim);
+    kn_optim others = group ? group->optim : NULL;
+    if (others && others == handle)
+        return kni_failure(KN_ERROR_ARGUMENT, "%s: the optimiser of a group must be another one", __func__);
+    kni_optim *other = others ? kni_object_adopt(others, &kni_kind_optim, "kn_optim", __func__) : NULL;
+    if (others && !other) return KN_ERROR_HANDLE;
+    KNI_USE(optim, optim, handle);
+    kn_status s = !optim  ? KNI_NO_OBJECT(handle)
+                  : group ? check_group(optim, group, other)
+                          : kni_failure(KN_ERROR_ARGUMENT, "%s: the group is NULL", __func__);
+    if (s == KN_OK) s = add_part(optim, group, other);
+    if (s && other) kni_object_free_adopted(others, &kni_kind_optim, __func__);
     return s;
 }
 
 /* ---- slots */
 
-static size_t place_of(kn_optim optim, uint64_t bits)
+static size_t place_of(kni_optim *optim, uint64_t bits)
 {
     size_t mask = (size_t)optim->slot_room * 2 - 1;
     size_t i = (size_t)(bits * UINT64_C(0x9E3779B97F4A7C15) >> 32) & mask;
@@ -108,7 +126,7 @@ static size_t place_of(kn_optim optim, uint64_t bits)
     return i;
 }
 
-static bool grow(kn_optim optim)
+static bool grow(kni_optim *optim)
 {
     int64_t room = optim->slot_room ? optim->slot_room * 2 : 16;
     if (room > INT32_MAX / 2) return false;
@@ -124,14 +142,14 @@ static bool grow(kn_optim optim)
     return true;
 }
 
-static int32_t group_of(kn_optim optim, const char *path)
+static int32_t group_of(kni_optim *optim, const char *path)
 {
     for (int32_t i = 0; i < optim->n_parts; i++)
         if (regexec(&optim->parts[i].pattern, path, 0, NULL, 0) == 0) return i;
     return -1;
 }
 
-int64_t kni_optim_slot_of(kn_optim optim, kn_tensor param, const char *path)
+int64_t kni_optim_slot_of(kni_optim *optim, kn_tensor param, const char *path)
 {
     if (optim->slot_room) {
         int32_t position = optim->table[place_of(optim, param.bits)];
@@ -143,9 +161,9 @@ int64_t kni_optim_slot_of(kn_optim optim, kn_tensor param, const char *path)
     return optim->n_slots++;
 }
 
-kn_optim kni_optim_owner(kn_optim optim, const kni_optim_slot *slot)
+kni_optim *kni_optim_owner(kni_optim *optim, const kni_optim_slot *slot)
 {
-    kn_optim other = slot->group < 0 ? NULL : optim->parts[slot->group].group.optim;
+    kni_optim *other = slot->group < 0 ? NULL : optim->parts[slot->group].optim;
     return other ? other : optim;
 }
 
@@ -166,7 +184,7 @@ static kn_status make_states(const kni_optim_job *job, const char *function)
 }
 
 /* Gradients of a scaled loss: limits are as much larger, and what clipping answers is scaled back. */
-static kn_status scale_back(kn_optim optim, kni_optim_jobs *jobs)
+static kn_status scale_back(kni_optim *optim, kni_optim_jobs *jobs)
 {
     kn_tensor all = KN_NONE;
     for (int64_t i = 0; i < jobs->n; i++) {
@@ -179,7 +197,7 @@ static kn_status scale_back(kn_optim optim, kni_optim_jobs *jobs)
     return KN_OK;
 }
 
-static kn_status run_jobs(kn_optim optim, kni_optim_jobs *jobs, const char *function)
+static kn_status run_jobs(kni_optim *optim, kni_optim_jobs *jobs, const char *function)
 {
     kn_status s = KN_OK;
     for (int64_t i = 0; i < jobs->n && s == KN_OK; i++) {
@@ -203,12 +221,10 @@ static kn_status run_jobs(kn_optim optim, kni_optim_jobs *jobs, const char *func
     return s;
 }
 
-static kn_status step(kn_optim optim, const double *rates, int32_t n, kn_module module, kn_grads grads,
-                      const char *function)
+kn_status kni_optim_step(kni_optim *optim, const double *rates, int32_t n, kn_module module, kn_grads grads,
+                         const char *function)
 {
-    if (!optim || !grads || !rates || n < 1)
-        return kni_failure(KN_ERROR_ARGUMENT, "%s: the optimiser, the gradients or the rates are missing",
-                           function);
+    if (!rates || n < 1) return kni_failure(KN_ERROR_ARGUMENT, "%s: the rates are missing", function);
     if (optim->rule == &kni_rule_lbfgs)
         return kni_failure(KN_ERROR_ARGUMENT,
                            "%s: L-BFGS evaluates the loss itself: use kn_optim_step_closure", function);
@@ -229,26 +245,30 @@ static kn_status step(kn_optim optim, const double *rates, int32_t n, kn_module 
     return s;
 }
 
-kn_status kn_optim_step(kn_optim optim, double lr, kn_module module, kn_grads grads)
+kn_status kn_optim_step(kn_optim handle, double lr, kn_module module, kn_grads grads)
 {
-    return step(optim, &lr, 1, module, grads, "kn_optim_step");
+    KNI_USE(optim, optim, handle);
+    return optim ? kni_optim_step(optim, &lr, 1, module, grads, __func__) : KNI_NO_OBJECT(handle);
 }
 
-kn_status kn_optim_step_rates(kn_optim optim, const double *lr, int32_t n, kn_module module, kn_grads grads)
+kn_status kn_optim_step_rates(kn_optim handle, const double *lr, int32_t n, kn_module module, kn_grads grads)
 {
-    return step(optim, lr, n, module, grads, "kn_optim_step_rates");
+    KNI_USE(optim, optim, handle);
+    return optim ? kni_optim_step(optim, lr, n, module, grads, __func__) : KNI_NO_OBJECT(handle);
 }
 
-kn_status kn_optim_step_closure(kn_optim optim, double lr, kn_module module, kn_closure_fn closure,
+kn_status kn_optim_step_closure(kn_optim handle, double lr, kn_module module, kn_closure_fn closure,
                                 void *context, double *loss)
 {
-    if (!optim || !closure)
-        return kni_failure(KN_ERROR_ARGUMENT, "kn_optim_step_closure: the optimiser or the closure is NULL");
+    KNI_USE(optim, optim, handle);
+    if (!optim) return KNI_NO_OBJECT(handle);
+    if (!closure) return kni_failure(KN_ERROR_ARGUMENT, "kn_optim_step_closure: the closure is NULL");
     double first = 0;
     kn_grads grads = NULL;
     if (optim->rule == &kni_rule_lbfgs) return kni_lbfgs_step(optim, lr, module, closure, context, loss);
-    kn_status s = closure(context, &first, &grads);
-    if (s == KN_OK) s = step(optim, &lr, 1, module, grads, "kn_optim_step_closure");
+    kni_failure_mark before = kni_failure_mark_now();
+    kn_status s = kni_failure_since(before, closure(context, &first, &grads), "the closure");
+    if (s == KN_OK) s = kni_optim_step(optim, &lr, 1, module, grads, "kn_optim_step_closure");
     kn_grads_free(grads);
     if (s == KN_OK && loss) *loss = first;
     return s;

@@ -18,7 +18,7 @@ struct kni_lbfgs {
     int32_t n;
 };
 
-static unsigned no_states(kn_optim optim)
+static unsigned no_states(kni_optim *optim)
 {
     (void)optim;
     return 0;
@@ -40,7 +40,7 @@ kn_optim kn_optim_lbfgs(const kn_lbfgs_args *args)
                                       {"tolerance_grad", a.tolerance_grad},
                                       {"tolerance_change", a.tolerance_change}};
     if (kni_optim_check_fields(fields, 4, function)) return NULL;
-    kn_optim optim = kni_optim_make(&kni_rule_lbfgs, &a, sizeof a, function);
+    kni_optim *optim = kni_optim_new(&kni_rule_lbfgs, &a, sizeof a, function);
     kni_lbfgs *m = optim ? calloc(1, sizeof *m) : NULL;
     if (m) {
         optim->lbfgs = m;
@@ -49,10 +49,11 @@ kn_optim kn_optim_lbfgs(const kn_lbfgs_args *args)
         m->ro = calloc((size_t)a.history, sizeof *m->ro);
         m->alpha = calloc((size_t)a.history, sizeof *m->alpha);
         m->scale = 1;
-        if (m->changes && m->steps && m->ro && m->alpha) return optim;
+        if (m->changes && m->steps && m->ro && m->alpha)
+            return kni_object_make(&kni_kind_optim, optim, function);
     }
     kni_failure_memory(function);
-    kn_optim_free(optim);
+    if (optim) kni_optim_destroy(optim);
     return NULL;
 }
 
@@ -144,7 +145,7 @@ static double first_guess(kni_lbfgs_problem *p, const kni_lbfgs *m, kn_tensor gr
 }
 
 /* Iterates from `now`; the params end at the last point. */
-static void iterate(kn_optim optim, kni_lbfgs_problem *p, kni_lbfgs_point *now, double lr)
+static void iterate(kni_optim *optim, kni_lbfgs_problem *p, kni_lbfgs_point *now, double lr)
 {
     const kn_lbfgs_args *a = &optim->args.lbfgs;
     kni_lbfgs *m = optim->lbfgs;
@@ -216,7 +217,7 @@ static void restore(kni_lbfgs_problem *p)
     free(p->start);
 }
 
-kn_status kni_lbfgs_step(kn_optim optim, double lr, kn_module module, kn_closure_fn closure, void *context,
+kn_status kni_lbfgs_step(kni_optim *optim, double lr, kn_module module, kn_closure_fn closure, void *context,
                          double *loss)
 {
     kni_lbfgs_problem p = {.closure = closure, .context = context};
@@ -245,7 +246,7 @@ kn_status kni_lbfgs_step(kn_optim optim, double lr, kn_module module, kn_closure
 
 /* ---- state */
 
-kn_status kni_lbfgs_save(kn_optim optim, kn_state state, const char *prefix)
+kn_status kni_lbfgs_save(kni_optim *optim, kn_state state, const char *prefix)
 {
     const kni_lbfgs *m = optim->lbfgs;
     kn_status s = kn_state_put_int(state, prefix, "iterations", m->iterations);
@@ -287,7 +288,7 @@ static kn_status load_pair(kni_lbfgs *m, kn_state state, const char *prefix, int
     return KN_OK;
 }
 
-kn_status kni_lbfgs_load(kn_optim optim, kn_state state, const char *prefix)
+kn_status kni_lbfgs_load(kni_optim *optim, kn_state state, const char *prefix)
 {
     kni_lbfgs *m = optim->lbfgs;
     int64_t iterations = 0, n = 0;

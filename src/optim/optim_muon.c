@@ -8,7 +8,7 @@
 #include <kn/shape.h>
 #include <kn/tensor.h>
 
-static unsigned muon_states(kn_optim optim)
+static unsigned muon_states(kni_optim *optim)
 {
     (void)optim;
     return 1;

@@ -2,11 +2,14 @@
 #ifndef KNI_OPTIM_OBJECT_H
 #define KNI_OPTIM_OBJECT_H
 
+#include "core/objects.h"
 #include <kn/optim.h>
 #include <kn/update.h>
 #include <regex.h>
 
 enum { KNI_OPTIM_STATES = 4 };
+
+typedef struct kni_optim kni_optim;
 
 /* The state of one param. */
 typedef struct kni_optim_slot {
@@ -21,7 +24,7 @@ typedef struct kni_optim_job {
     const char *path;
     kn_param *param;
     kn_tensor gradient, scale; /* both borrowed; scale may be none */
-    kn_optim owner;            /* whose rule applies */
+    kni_optim *owner;          /* whose rule applies */
     int64_t slot;              /* in the owner */
     double lr, decay;          /* decay: 0 where the group has none, else 1 */
 } kni_optim_job;
@@ -29,7 +32,7 @@ typedef struct kni_optim_job {
 typedef struct kni_optim_rule {
     const char *name;
     const char *states[KNI_OPTIM_STATES]; /* their names when saved */
-    unsigned (*used)(kn_optim optim);     /* bit i: state i is used */
+    unsigned (*used)(kni_optim *optim);   /* bit i: state i is used */
     kn_status (*check)(const kni_optim_job *job);
     kn_status (*update)(const kni_optim_job *job, kni_optim_slot *slot);
 } kni_optim_rule;
@@ -38,11 +41,12 @@ typedef struct kni_optim_part {
     regex_t pattern;
     char *text; /* of the pattern */
     kn_optim_group group;
+    kni_optim *optim; /* of the group, NULL: the same */
 } kni_optim_part;
 
 typedef struct kni_lbfgs kni_lbfgs;
 
-struct kn_optim_object {
+struct kni_optim {
     const kni_optim_rule *rule;
     union {
         kn_sgd_args sgd;
@@ -69,11 +73,17 @@ struct kn_optim_object {
 /* ---- optim.c */
 
 /* An optimiser with a copy of args; NULL with kn_last_error(). */
+kni_optim *kni_optim_new(const kni_optim_rule *rule, const void *args, size_t bytes, const char *function);
+void kni_optim_destroy(void *optim);
+/* Its handle. */
 kn_optim kni_optim_make(const kni_optim_rule *rule, const void *args, size_t bytes, const char *function);
+/* kn_optim_step over the object itself. */
+kn_status kni_optim_step(kni_optim *optim, const double *rates, int32_t n, kn_module module, kn_grads grads,
+                         const char *function);
 /* The position of the param's slot, made when there is none; -1 without memory. */
-int64_t kni_optim_slot_of(kn_optim optim, kn_tensor param, const char *path);
+int64_t kni_optim_slot_of(kni_optim *optim, kn_tensor param, const char *path);
 /* The optimiser that updates params of that slot: a group's own, or this. */
-kn_optim kni_optim_owner(kn_optim optim, const kni_optim_slot *slot);
+kni_optim *kni_optim_owner(kni_optim *optim, const kni_optim_slot *slot);
 /* A number of the arguments under the name of its field. */
 typedef struct kni_optim_field {
     const char *name;
@@ -93,7 +103,7 @@ typedef struct kni_optim_jobs {
 
 void kni_optim_jobs_free(kni_optim_jobs *jobs);
 /* The params of the module that have a gradient, checked; optim may be NULL (no slots then). */
-kn_status kni_optim_collect(kni_optim_jobs *jobs, kn_optim optim, const double *rates, int32_t n_rates,
+kn_status kni_optim_collect(kni_optim_jobs *jobs, kni_optim *optim, const double *rates, int32_t n_rates,
                             kn_module module, kn_grads grads, const char *function);
 /* An error that names the param. */
 kn_status kni_optim_fail(const kni_optim_job *job, const char *function, kn_status code, const char *what);
@@ -106,10 +116,10 @@ kn_status kni_optim_clip(kni_optim_jobs *jobs, kn_clip_kind kind, double limit, 
 /* ---- optim_lbfgs.c */
 
 extern const kni_optim_rule kni_rule_lbfgs;
-kn_status kni_lbfgs_step(kn_optim optim, double lr, kn_module module, kn_closure_fn closure, void *context,
+kn_status kni_lbfgs_step(kni_optim *optim, double lr, kn_module module, kn_closure_fn closure, void *context,
                          double *loss);
-kn_status kni_lbfgs_save(kn_optim optim, kn_state state, const char *prefix);
-kn_status kni_lbfgs_load(kn_optim optim, kn_state state, const char *prefix);
+kn_status kni_lbfgs_save(kni_optim *optim, kn_state state, const char *prefix);
+kn_status kni_lbfgs_load(kni_optim *optim, kn_state state, const char *prefix);
 void kni_lbfgs_free(kni_lbfgs *lbfgs);
 
 #endif

@@ -14,7 +14,7 @@ static kn_status check_factor(double value, const char *name, const char *functi
 
 /* ---- SGD */
 
-static unsigned sgd_states(kn_optim optim) { return optim->args.sgd.momentum != 0; }
+static unsigned sgd_states(kni_optim *optim) { return optim->args.sgd.momentum != 0; }
 
 static kn_status sgd_update(const kni_optim_job *job, kni_optim_slot *slot)
 {
@@ -44,7 +44,7 @@ kn_optim kn_optim_sgd(const kn_sgd_args *args)
 
 /* ---- Adam and AdamW */
 
-static unsigned adam_states(kn_optim optim) { return optim->args.adam.amsgrad ? 7 : 3; }
+static unsigned adam_states(kni_optim *optim) { return optim->args.adam.amsgrad ? 7 : 3; }
 
 static kn_status adam_update(const kni_optim_job *job, kni_optim_slot *slot)
 {
@@ -84,9 +84,10 @@ static kn_optim make_adam(const kni_optim_rule *rule, const kn_adam_args *args, 
         kni_failure(KN_ERROR_ARGUMENT, "%s: cautious decay belongs to kn_optim_adamw", function);
         return NULL;
     }
-    kn_optim optim = kni_optim_make(rule, &a, sizeof a, function);
-    if (optim) optim->decoupled = decoupled;
-    return optim;
+    kni_optim *optim = kni_optim_new(rule, &a, sizeof a, function);
+    if (!optim) return NULL;
+    optim->decoupled = decoupled;
+    return kni_object_make(&kni_kind_optim, optim, function);
 }
 
 kn_optim kn_optim_adam(const kn_adam_args *args)
@@ -100,7 +101,7 @@ kn_optim kn_optim_adamw(const kn_adamw_args *args)
 
 /* ---- Adan */
 
-static unsigned adan_states(kn_optim optim)
+static unsigned adan_states(kni_optim *optim)
 {
     (void)optim;
     return 15;
@@ -144,7 +145,7 @@ kn_optim kn_optim_adan(const kn_adan_args *args)
 
 /* ---- AdaGrad */
 
-static unsigned adagrad_states(kn_optim optim)
+static unsigned adagrad_states(kni_optim *optim)
 {
     (void)optim;
     return 1;
@@ -183,7 +184,7 @@ kn_optim kn_optim_adagrad(const kn_adagrad_args *args)
 
 /* ---- RMSprop */
 
-static unsigned rmsprop_states(kn_optim optim)
+static unsigned rmsprop_states(kni_optim *optim)
 {
     const kn_rmsprop_args *a = &optim->args.rmsprop;
     return 1u | (a->centered ? 2u : 0) | (a->momentum > 0 ? 4u : 0);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 typedef struct transfer {
-    kn_optim optim;
+    kni_optim *optim;
     kn_state state;
     const char *prefix, *function;
     kni_buffer name;
@@ -24,7 +24,7 @@ static const char *name_of(transfer *t, const char *path, const char *name)
     return kni_buffer_string(&t->name);
 }
 
-static kn_status save_slot(transfer *t, kn_optim owner, const kni_optim_slot *slot, const char *path)
+static kn_status save_slot(transfer *t, kni_optim *owner, const kni_optim_slot *slot, const char *path)
 {
     kn_status s = kn_state_put_int(t->state, t->prefix, name_of(t, path, "step"), slot->step);
     unsigned used =
@@ -51,7 +51,7 @@ static kn_status check_value(const transfer *t, kn_tensor value, kn_tensor param
                        t->function, t->prefix, path, name, path);
 }
 
-static kn_status load_slot(transfer *t, kn_optim owner, kni_optim_slot *slot, kn_tensor param,
+static kn_status load_slot(transfer *t, kni_optim *owner, kni_optim_slot *slot, kn_tensor param,
                            const char *path)
 {
     int64_t step = 0;
@@ -95,17 +95,11 @@ static kn_status visit(void *context, const kn_module_entry *entry)
     kn_tensor param = kn_value(*entry->param);
     int64_t at = kni_optim_slot_of(t->optim, param, entry->path);
     if (at < 0) return kni_failure_memory(t->function);
-    kn_optim owner = kni_optim_owner(t->optim, &t->optim->slots[at]);
+    kni_optim *owner = kni_optim_owner(t->optim, &t->optim->slots[at]);
     if (owner != t->optim) at = kni_optim_slot_of(owner, param, entry->path);
     if (at < 0) return kni_failure_memory(t->function);
     if (t->loads) return load_slot(t, owner, &owner->slots[at], param, entry->path);
     return save_slot(t, owner, &owner->slots[at], entry->path);
-}
-
-static kn_status check_arguments(kn_optim optim, kn_state state, const char *function)
-{
-    if (optim && state) return KN_OK;
-    return kni_failure(KN_ERROR_ARGUMENT, "%s: the optimiser or the state is NULL", function);
 }
 
 /* The name of the text that says which optimiser it was. */
@@ -115,12 +109,15 @@ static kn_status rule_text(kni_buffer *b, const char *prefix, const char *functi
     return b->failed ? kni_failure_memory(function) : KN_OK;
 }
 
-kn_status kn_optim_save(kn_optim optim, kn_module module, kn_state state, const char *prefix)
+kn_status kn_optim_save(kn_optim handle, kn_module module, kn_state state, const char *prefix)
 {
+    KNI_USE(optim, optim, handle);
+    if (!optim) return KNI_NO_OBJECT(handle);
+    KNI_USE_OTHER(state, there, state);
+    if (!there) return KNI_NO_OBJECT(state);
     transfer t = {
         .optim = optim, .state = state, .prefix = prefix ? prefix : "", .function = "kn_optim_save"};
-    kn_status s = check_arguments(optim, state, t.function);
-    if (s == KN_OK) s = rule_text(&t.name, t.prefix, t.function);
+    kn_status s = rule_text(&t.name, t.prefix, t.function);
     if (s == KN_OK) s = kn_state_put_text(state, kni_buffer_string(&t.name), optim->rule->name);
     if (s == KN_OK)
         s = optim->rule == &kni_rule_lbfgs ? kni_lbfgs_save(optim, state, t.prefix)
@@ -145,7 +142,7 @@ static kn_status is_known(void *context, const kn_module_entry *entry)
         return KN_OK;
     int64_t at = kni_optim_slot_of(q->t->optim, kn_value(*entry->param), entry->path);
     if (at < 0) return kni_failure_memory(q->t->function);
-    kn_optim owner = kni_optim_owner(q->t->optim, &q->t->optim->slots[at]);
+    kni_optim *owner = kni_optim_owner(q->t->optim, &q->t->optim->slots[at]);
     const char *last = q->name + length + 1;
     bool known = !strcmp(last, "step");
     for (int k = 0; k < KNI_OPTIM_STATES && !known; k++)
@@ -180,13 +177,16 @@ static kn_status refuse_unknown(transfer *t, kn_module module)
     return KN_OK;
 }
 
-kn_status kn_optim_load(kn_optim optim, kn_module module, kn_state state, const char *prefix)
+kn_status kn_optim_load(kn_optim handle, kn_module module, kn_state state, const char *prefix)
 {
+    KNI_USE(optim, optim, handle);
+    if (!optim) return KNI_NO_OBJECT(handle);
+    KNI_USE_OTHER(state, there, state);
+    if (!there) return KNI_NO_OBJECT(state);
     transfer t = {
         .optim = optim, .state = state, .prefix = prefix ? prefix : "", .function = "kn_optim_load"};
     t.loads = t.checks = true;
-    kn_status s = check_arguments(optim, state, t.function);
-    if (s == KN_OK) s = rule_text(&t.name, t.prefix, t.function);
+    kn_status s = rule_text(&t.name, t.prefix, t.function);
     const char *rule = s == KN_OK ? kn_state_get_text(state, kni_buffer_string(&t.name)) : NULL;
     if (s == KN_OK && (!rule || strcmp(rule, optim->rule->name) != 0))
         s = kni_failure(KN_ERROR_ARGUMENT, "%s: the state %s %s, the optimiser is %s", t.function,

@@ -8,7 +8,7 @@
 
 typedef struct collection {
     kni_optim_jobs *jobs;
-    kn_optim optim;
+    kni_optim *optim;
     const double *rates;
     int32_t n_rates;
     kn_grads grads;
@@ -131,7 +131,7 @@ static kn_status match(void *context, const kn_module_entry *entry)
 }
 
 /* At the first step: a pattern with a slip of the pen would change nothing and say nothing. */
-static kn_status check_groups(kn_optim optim, kn_module module, const char *function)
+static kn_status check_groups(kni_optim *optim, kn_module module, const char *function)
 {
     kn_status s = KN_OK;
     for (int32_t i = 0; i < optim->n_parts && s == KN_OK; i++) {
@@ -147,11 +147,12 @@ static kn_status check_groups(kn_optim optim, kn_module module, const char *func
     return s;
 }
 
-kn_status kni_optim_collect(kni_optim_jobs *jobs, kn_optim optim, const double *rates, int32_t n_rates,
+kn_status kni_optim_collect(kni_optim_jobs *jobs, kni_optim *optim, const double *rates, int32_t n_rates,
                             kn_module module, kn_grads grads, const char *function)
 {
     collection c = {jobs, optim, rates, n_rates, grads, function};
-    if (!grads) return kni_failure(KN_ERROR_ARGUMENT, "%s: the gradients are NULL", function);
+    kni_object_use held = kni_object_enter(grads, &kni_kind_grads, function);
+    if (!held.object) return KNI_NO_OBJECT(grads);
     kn_status s = KN_OK;
     if (optim && !optim->parts_checked) s = check_groups(optim, module, function);
     if (s == KN_OK) s = kn_module_visit(module, visit, &c);
@@ -160,5 +161,6 @@ kn_status kni_optim_collect(kni_optim_jobs *jobs, kn_optim optim, const double *
         jobs->at[i].path = path;
         path += strlen(path) + 1;
     }
+    kni_object_leave(&held);
     return s;
 }

@@ -4,9 +4,9 @@
 #include "support/scalar_math.h"
 #include <stdlib.h>
 
-kn_schedule kni_schedule_make(const kni_schedule_kind *kind, const char *function)
+kni_schedule *kni_schedule_make(const kni_schedule_kind *kind, const char *function)
 {
-    kn_schedule s = calloc(1, sizeof *s);
+    kni_schedule *s = calloc(1, sizeof *s);
     if (!s) {
         kni_failure_memory(function);
         return NULL;
@@ -16,8 +16,8 @@ kn_schedule kni_schedule_make(const kni_schedule_kind *kind, const char *functio
 }
 
 /* The most common making: a kind with three numbers and a length that must be at least `least`. */
-static kn_schedule make(const kni_schedule_kind *kind, double a, double b, double c, int64_t length,
-                        int64_t least, const char *function)
+static kni_schedule *make(const kni_schedule_kind *kind, double a, double b, double c, int64_t length,
+                          int64_t least, const char *function)
 {
     const double all[] = {a, b, c};
     for (int i = 0; i < 3; i++)
@@ -30,14 +30,20 @@ static kn_schedule make(const kni_schedule_kind *kind, double a, double b, doubl
                     (long long)least);
         return NULL;
     }
-    kn_schedule s = kni_schedule_make(kind, function);
+    kni_schedule *s = kni_schedule_make(kind, function);
     if (!s) return NULL;
     for (int i = 0; i < 3; i++) s->numbers[i] = all[i];
     s->length = length;
     return s;
 }
 
-static double constant_rate(const struct kn_schedule_object *s, int64_t t)
+static kn_schedule simple(const kni_schedule_kind *kind, double a, double b, double c, int64_t length,
+                          int64_t least, const char *function)
+{
+    return kni_schedule_handle(make(kind, a, b, c, length, least, function), function);
+}
+
+static double constant_rate(const kni_schedule *s, int64_t t)
 {
     (void)t;
     return s->numbers[0];
@@ -46,10 +52,10 @@ static const kni_schedule_kind kind_constant = {"constant", constant_rate, NULL}
 
 kn_schedule kn_schedule_constant(double lr)
 {
-    return make(&kind_constant, lr, 0, 0, 1, 1, "kn_schedule_constant");
+    return simple(&kind_constant, lr, 0, 0, 1, 1, "kn_schedule_constant");
 }
 
-static double linear_rate(const struct kn_schedule_object *s, int64_t t)
+static double linear_rate(const kni_schedule *s, int64_t t)
 {
     if (t >= s->length) return s->numbers[1];
     return s->numbers[0] + (s->numbers[1] - s->numbers[0]) * ((double)t / (double)s->length);
@@ -58,7 +64,7 @@ static const kni_schedule_kind kind_linear = {"linear", linear_rate, NULL};
 
 kn_schedule kn_schedule_linear(double first, double last, int64_t steps)
 {
-    return make(&kind_linear, first, last, 0, steps, 1, "kn_schedule_linear");
+    return simple(&kind_linear, first, last, 0, steps, 1, "kn_schedule_linear");
 }
 
 /* From a to b along half a cosine, part 0 to 1. */
@@ -67,7 +73,7 @@ static double half_cosine(double a, double b, double part)
     return b + (a - b) / 2 * (1 + kni_cos(KNI_PI * part));
 }
 
-static double cosine_rate(const struct kn_schedule_object *s, int64_t t)
+static double cosine_rate(const kni_schedule *s, int64_t t)
 {
     if (s->choice) t %= s->length;
     if (t >= s->length) return s->numbers[1];
@@ -77,12 +83,12 @@ static const kni_schedule_kind kind_cosine = {"cosine", cosine_rate, NULL};
 
 kn_schedule kn_schedule_cosine(double high, double low, int64_t steps, bool restart)
 {
-    kn_schedule s = make(&kind_cosine, high, low, 0, steps, 1, "kn_schedule_cosine");
+    kni_schedule *s = make(&kind_cosine, high, low, 0, steps, 1, "kn_schedule_cosine");
     if (s) s->choice = restart;
-    return s;
+    return kni_schedule_handle(s, "kn_schedule_cosine");
 }
 
-static double exponential_rate(const struct kn_schedule_object *s, int64_t t)
+static double exponential_rate(const kni_schedule *s, int64_t t)
 {
     return s->numbers[0] * kni_pow(s->numbers[1], (double)(t / s->length));
 }
@@ -91,14 +97,14 @@ static const kni_schedule_kind kind_step = {"step", exponential_rate, NULL};
 
 kn_schedule kn_schedule_exponential(double first, double gamma)
 {
-    return make(&kind_exponential, first, gamma, 0, 1, 1, "kn_schedule_exponential");
+    return simple(&kind_exponential, first, gamma, 0, 1, 1, "kn_schedule_exponential");
 }
 kn_schedule kn_schedule_step(double first, double gamma, int64_t every)
 {
-    return make(&kind_step, first, gamma, 0, every, 1, "kn_schedule_step");
+    return simple(&kind_step, first, gamma, 0, every, 1, "kn_schedule_step");
 }
 
-static double noam_rate(const struct kn_schedule_object *s, int64_t t)
+static double noam_rate(const kni_schedule *s, int64_t t)
 {
     double now = (double)t + 1, warm = s->numbers[1];
     double falling = 1 / kni_sqrt(now), rising = now / (warm * kni_sqrt(warm));
@@ -109,11 +115,11 @@ static const kni_schedule_kind kind_noam = {"noam", noam_rate, NULL};
 kn_schedule kn_schedule_noam(double factor, int64_t warm_up, int64_t size)
 {
     int64_t least = warm_up < size ? warm_up : size;
-    return make(&kind_noam, factor, (double)warm_up, (double)size, least, 1, "kn_schedule_noam");
+    return simple(&kind_noam, factor, (double)warm_up, (double)size, least, 1, "kn_schedule_noam");
 }
 
 /* Numbers: max, rise, start rate, end rate. The phases end at rise steps - 1 and at steps - 1. */
-static double one_cycle_rate(const struct kn_schedule_object *s, int64_t t)
+static double one_cycle_rate(const kni_schedule *s, int64_t t)
 {
     double now = (double)t, last = (double)s->length - 1, top = s->numbers[1] * (double)s->length - 1;
     if (now > last) now = last;
@@ -141,14 +147,14 @@ kn_schedule kn_schedule_one_cycle(const kn_one_cycle_args *args)
                     KNI_NUMBER(rise), KNI_NUMBER(divide), KNI_NUMBER(last));
         return NULL;
     }
-    kn_schedule s =
+    kni_schedule *s =
         make(&kind_one_cycle, args->max_lr, rise, args->max_lr / divide, args->steps, 1, function);
     if (s) s->numbers[3] = s->numbers[2] / last;
     if (s) s->choice = args->linear;
-    return s;
+    return kni_schedule_handle(s, function);
 }
 
-static double custom_rate(const struct kn_schedule_object *s, int64_t t) { return s->custom(s->context, t); }
+static double custom_rate(const kni_schedule *s, int64_t t) { return s->custom(s->context, t); }
 static const kni_schedule_kind kind_custom = {"custom", custom_rate, NULL};
 
 kn_schedule kn_schedule_custom(double (*rate)(void *context, int64_t step), void *context)
@@ -157,8 +163,8 @@ kn_schedule kn_schedule_custom(double (*rate)(void *context, int64_t step), void
         kni_failure(KN_ERROR_ARGUMENT, "kn_schedule_custom: the function is NULL");
         return NULL;
     }
-    kn_schedule s = kni_schedule_make(&kind_custom, "kn_schedule_custom");
+    kni_schedule *s = kni_schedule_make(&kind_custom, "kn_schedule_custom");
     if (s) s->custom = rate;
     if (s) s->context = context;
-    return s;
+    return kni_schedule_handle(s, "kn_schedule_custom");
 }

@@ -32,16 +32,16 @@ bool kni_load_take(kni_load *load, kni_load_target *t, int64_t offer, int64_t ro
     return true;
 }
 
-static kn_status name_offers(kni_load *load, kn_store store, const kni_name_rules *rules, bool renumber)
+static kn_status name_offers(kni_load *load, kni_store *store, const kni_name_rules *rules, bool renumber)
 {
-    int64_t count = kn_store_count(store);
+    int64_t count = store->count;
     char **names = calloc((size_t)count + 1, sizeof *names);
     load->offers = calloc((size_t)count + 1, sizeof *load->offers);
     kn_status status = names && load->offers ? KN_OK : kni_failure_memory(load->function);
     kni_buffer name = {0};
     for (int64_t i = 0; i < count && !status; i++) {
         kni_load_offer *o = &load->offers[load->offer_count++];
-        kn_store_at(store, i, &o->entry);
+        kni_store_entry_at(store, i, &o->entry);
         o->index = i;
         status = kni_name_rules_rename(rules, o->entry.name, &name);
         size_t length = name.length + 1;
@@ -97,14 +97,15 @@ static kn_status judge(const kni_load *load, const kni_source *source, const kn_
 
 /* ---- values */
 
-static kn_tensor read_target(const kni_load *load, const kni_load_target *t, kn_store store)
+static kn_tensor read_target(const kni_load *load, const kni_load_target *t, kni_store *store)
 {
     int64_t index = load->offers[t->offer].index;
-    kn_tensor value = t->rows ? kni_store_rows(store, index, t->row, t->rows) : kn_store_tensor(store, index);
+    kn_tensor value =
+        t->rows ? kni_store_rows(store, index, t->row, t->rows) : kni_store_tensor(store, index);
     return kni_load_convert(t, value);
 }
 
-static kn_status read_values(kni_load *load, kn_store store)
+static kn_status read_values(kni_load *load, kni_store *store)
 {
     kn_status status = KN_OK;
     kn_no_grad_begin();
@@ -125,7 +126,7 @@ static kn_status check_arguments(kn_module module, const char *function)
     return kni_failure(KN_ERROR_ARGUMENT, "%s: the module is NULL", function);
 }
 
-static kn_status load_from(kni_load *load, kn_module module, kn_store store, const kn_load_args *args,
+static kn_status load_from(kni_load *load, kn_module module, kni_store *store, const kn_load_args *args,
                            kn_load_report *report)
 {
     kni_name_rules rules;
@@ -143,15 +144,12 @@ static kn_status load_from(kni_load *load, kn_module module, kn_store store, con
     return status;
 }
 
-kn_status kn_load_store(kn_module module, kn_store store, const kn_load_args *args, kn_load_report *report)
+static kn_status load_store(kn_module module, kni_store *store, const kn_load_args *args,
+                            kn_load_report *report, const char *function)
 {
-    kni_load load = {.function = "kn_load"};
+    kni_load load = {.function = function};
     kn_load_report own = {0, 0, 0, 0, NULL};
-    if (report) *report = own;
-    kn_status status = check_arguments(module, load.function);
-    if (status) return status;
-    if (!store) return kni_failure(KN_ERROR_ARGUMENT, "kn_load: the store is NULL");
-    status = load_from(&load, module, store, args ? args : &default_args, report ? report : &own);
+    kn_status status = load_from(&load, module, store, args ? args : &default_args, report ? report : &own);
     if (status && report) report->applied = 0;
     kn_load_report_free(&own);
     kni_load_free(&load);
@@ -165,12 +163,20 @@ static kn_status begin(kn_module module, const char *function, kn_load_report *r
     return check_arguments(module, function);
 }
 
-static kn_status load_and_close(kn_module module, kn_store store, const kn_load_args *args,
-                                kn_load_report *report)
+kn_status kn_load_store(kn_module module, kn_store handle, const kn_load_args *args, kn_load_report *report)
+{
+    kn_status status = begin(module, __func__, report);
+    if (status) return status;
+    KNI_USE(store, store, handle);
+    return store ? load_store(module, store, args, report, __func__) : KNI_NO_OBJECT(handle);
+}
+
+static kn_status load_and_close(kn_module module, kni_store *store, const kn_load_args *args,
+                                kn_load_report *report, const char *function)
 {
     if (!store) return KN_ERROR_IO;
-    kn_status status = kn_load_store(module, store, args, report);
-    kn_store_close(store);
+    kn_status status = load_store(module, store, args, report, function);
+    kni_store_close(store);
     return status;
 }
 
@@ -178,7 +184,8 @@ kn_status kn_load(kn_module module, const char *path, const kn_load_args *args, 
 {
     kn_status status = begin(module, "kn_load", report);
     if (status) return status;
-    return load_and_close(module, kn_store_open(path, args ? &args->store : NULL), args, report);
+    return load_and_close(module, kni_store_open(path, args ? &args->store : NULL, __func__), args, report,
+                          __func__);
 }
 
 kn_status kn_load_memory(kn_module module, const void *data, size_t bytes, const kn_load_args *args,
@@ -186,8 +193,8 @@ kn_status kn_load_memory(kn_module module, const void *data, size_t bytes, const
 {
     kn_status status = begin(module, "kn_load_memory", report);
     if (status) return status;
-    return load_and_close(module, kn_store_open_memory(data, bytes, args ? &args->store : NULL), args,
-                          report);
+    return load_and_close(module, kni_store_open_memory(data, bytes, args ? &args->store : NULL, __func__),
+                          args, report, __func__);
 }
 
 /* ---- states */
@@ -230,7 +237,8 @@ kn_status kn_module_load(kn_module module, kn_state state, const char *prefix)
     kni_load load = {.function = "kn_module_load"};
     kn_status status = check_arguments(module, load.function);
     if (status) return status;
-    if (!state) return kni_failure(KN_ERROR_ARGUMENT, "kn_module_load: the state is NULL");
+    KNI_USE_OTHER(state, there, state);
+    if (!there) return KNI_NO_OBJECT(state);
     if (!prefix) prefix = "";
     kn_no_grad_begin();
     status = kni_load_targets(&load, module);

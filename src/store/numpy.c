@@ -154,7 +154,7 @@ static kn_status parse_header(const kni_source *source, const char *name, const 
 
 /* A piece of a .npy file: of the file itself or of an entry of an archive. */
 typedef struct npy_place {
-    kn_store store;
+    kni_store *store;
     int64_t entry; /* -1: the file */
     uint64_t bytes;
 } npy_place;
@@ -201,7 +201,7 @@ static void fortran_strides(kni_store_item *item)
 static kn_status describe(const npy_place *p, const npy_header *h, uint64_t data, const char *name,
                           size_t name_length)
 {
-    kn_store store = p->store;
+    kni_store *store = p->store;
     kni_store_item *item = kni_store_add(store, name, name_length);
     if (!item) return KN_ERROR_MEMORY;
     item->word = kni_numpy_dtype(h->descr, h->descr_length, &item->swapped);
@@ -239,7 +239,7 @@ static kn_status read_array(const npy_place *p, const char *name, size_t name_le
     return status;
 }
 
-kn_status kni_npy_read(kn_store store)
+kn_status kni_npy_read(kni_store *store)
 {
     npy_place p = {store, -1, store->source->bytes};
     return read_array(&p, KNI_NPY_NAME, strlen(KNI_NPY_NAME));
@@ -247,7 +247,7 @@ kn_status kni_npy_read(kn_store store)
 
 /* ---- texts of archives that Kiln wrote */
 
-static kn_status read_texts(kn_store store, int64_t entry)
+static kn_status read_texts(kni_store *store, int64_t entry)
 {
     kni_buffer text = {0};
     /* Kiln stores them as they are. A compressed text could be a thousand times the file, and its values fifty times that. */
@@ -267,7 +267,7 @@ static kn_status read_texts(kn_store store, int64_t entry)
     return status;
 }
 
-kn_status kni_npz_read(kn_store store)
+kn_status kni_npz_read(kni_store *store)
 {
     kn_status status = kni_zip_open_store(store);
     if (status) return status;

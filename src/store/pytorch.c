@@ -31,7 +31,7 @@ static int64_t find_part(const kni_zip *zip, const zip_form *form, const char *p
 static kn_status locate(kni_pytorch *f, const kni_pickle_storage *storage, kni_storage_place *place)
 {
     const zip_form *form = f->context;
-    kn_store store = f->store;
+    kni_store *store = f->store;
     char name[LONGEST_ENTRY];
     int length = (int)(storage->key_length < 200 ? storage->key_length : 200);
     snprintf(name, sizeof name, "%sdata/%.*s", form->prefix, length, storage->key);
@@ -46,7 +46,7 @@ static kn_status locate(kni_pytorch *f, const kni_pickle_storage *storage, kni_s
                : kni_zip_place(store->zip, store->source, entry, &place->container);
 }
 
-static kn_status read_byteorder(kn_store store, const zip_form *form, bool *big)
+static kn_status read_byteorder(kni_store *store, const zip_form *form, bool *big)
 {
     int64_t entry = find_part(store->zip, form, "byteorder");
     char text[8] = {0};
@@ -61,7 +61,7 @@ static kn_status read_byteorder(kn_store store, const zip_form *form, bool *big)
     return kni_source_bad(store->source, "the byte order '%s' is neither little nor big", text);
 }
 
-static kn_status run_pickle(kn_store store, int64_t entry, zip_form *form)
+static kn_status run_pickle(kni_store *store, int64_t entry, zip_form *form)
 {
     kni_buffer pickle = {0};
     kni_pytorch f = {.store = store, .locate = locate, .context = form};
@@ -85,7 +85,7 @@ static kn_status run_pickle(kn_store store, int64_t entry, zip_form *form)
 }
 
 /* Sets foreign for an archive that is not PyTorch's. */
-kn_status kni_pytorch_zip_read(kn_store store)
+kn_status kni_pytorch_zip_read(kni_store *store)
 {
     kn_status status = kni_zip_open_store(store);
     if (status) return status;

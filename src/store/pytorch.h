@@ -11,7 +11,7 @@ typedef struct kni_storage_place {
 } kni_storage_place;
 
 typedef struct kni_pytorch {
-    kn_store store;
+    kni_store *store;
     bool swapped;       /* the file was written by a machine of the other byte order */
     size_t pickle_size; /* bounds how much the walk visits */
     kn_status (*locate)(struct kni_pytorch *f, const kni_pickle_storage *storage, kni_storage_place *place);

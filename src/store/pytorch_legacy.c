@@ -82,7 +82,8 @@ static void sort_storages(legacy_form *form)
 }
 
 /* Goes over the storages behind the pickles, in the order of the list of keys. */
-static kn_status place_storages(kn_store store, legacy_form *form, const kni_pickle_value *keys, uint64_t at)
+static kn_status place_storages(kni_store *store, legacy_form *form, const kni_pickle_value *keys,
+                                uint64_t at)
 {
     const kni_source *source = store->source;
     if (keys->kind != KNI_PICKLE_LIST) return kni_source_bad(source, "the list of storages is missing");
@@ -118,7 +119,7 @@ typedef struct legacy_pickles {
     size_t content_size;
 } legacy_pickles;
 
-static kn_status read_pickles(kn_store store, kni_pickle *p, legacy_form *form, legacy_pickles *found)
+static kn_status read_pickles(kni_store *store, kni_pickle *p, legacy_form *form, legacy_pickles *found)
 {
     p->at = MAGIC_BYTES;
     const kni_pickle_value *version = kni_pickle_run(p);
@@ -138,7 +139,7 @@ static kn_status read_pickles(kn_store store, kni_pickle *p, legacy_form *form, 
 }
 
 /* Reads the file from the first bytes of it; *cut when the pickles may go on behind them. */
-static kn_status read_with(kn_store store, const unsigned char *data, size_t bytes, bool *cut)
+static kn_status read_with(kni_store *store, const unsigned char *data, size_t bytes, bool *cut)
 {
     legacy_form form = {0};
     legacy_pickles found = {0};
@@ -158,7 +159,7 @@ static kn_status read_with(kn_store store, const unsigned char *data, size_t byt
 
 /* The pickles have no length before them, and the storages behind them should stay unread: more and more of the file is
    tried until the pickles end inside of it. */
-kn_status kni_pytorch_legacy_read(kn_store store)
+kn_status kni_pytorch_legacy_read(kni_store *store)
 {
     const kni_source *source = store->source;
     size_t all = (size_t)(source->bytes < LARGEST_SCAN ? source->bytes : LARGEST_SCAN), bytes = FIRST_SCAN;

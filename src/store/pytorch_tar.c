@@ -22,7 +22,7 @@ typedef struct tar_object {
 } tar_object;
 
 typedef struct tar_form {
-    kn_store store;
+    kni_store *store;
     tar_object *objects;
     size_t count, capacity;
     kni_pickle pickle; /* its arena holds the values of all members */
@@ -259,7 +259,7 @@ static kn_status read_content(tar_form *f, const member *m)
     return status;
 }
 
-kn_status kni_pytorch_tar_read(kn_store store)
+kn_status kni_pytorch_tar_read(kni_store *store)
 {
     tar_form f = {.store = store, .pickle = {.source = store->source}};
     member storages, tensors, content;

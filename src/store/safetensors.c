@@ -32,11 +32,11 @@ static const kni_dtype_word words[] = {
 const char *kni_safetensors_word(kn_dtype dtype) { return kni_dtype_word_of(words, dtype); }
 
 /* Whether this Kiln, or one before it, wrote the file: then what it does not know is damage. */
-static bool is_own(kn_store store)
+static bool is_own(const kni_store *store)
 {
-    const char *name, *text;
-    for (int64_t i = 0; kn_store_text(store, i, &name, &text); i++)
-        if (!strcmp(name, KNI_STORE_VERSION_NAME)) return !kni_store_is_later(text);
+    for (int64_t i = 0; i < store->text_count; i++)
+        if (!strcmp(store->texts[i].name, KNI_STORE_VERSION_NAME))
+            return !kni_store_is_later(store->texts[i].text);
     return false;
 }
 
@@ -45,7 +45,7 @@ static bool is_size(const kni_json *value)
     return value->kind == KNI_JSON_NUMBER && value->whole && value->integer >= 0;
 }
 
-static kn_status read_shape(kn_store store, const kni_json *value, const char *name, kn_shape *shape)
+static kn_status read_shape(kni_store *store, const kni_json *value, const char *name, kn_shape *shape)
 {
     if (!value || value->kind != KNI_JSON_ARRAY)
         return kni_source_damaged(store->source, "tensor '%s' has no shape", name);
@@ -62,7 +62,7 @@ static kn_status read_shape(kn_store store, const kni_json *value, const char *n
     return KN_OK;
 }
 
-static kn_status read_tensor(kn_store store, const kni_json *value, uint64_t data)
+static kn_status read_tensor(kni_store *store, const kni_json *value, uint64_t data)
 {
     const char *name = value->key;
     kni_store_item *item = kni_store_add(store, name, strlen(name));
@@ -108,7 +108,7 @@ static int by_place(const void *a, const void *b)
 }
 
 /* The tensors must tile the data: a hole could hide something, an overlap could be changed by one and seen by another. */
-static kn_status check_tiling(kn_store store, uint64_t bytes)
+static kn_status check_tiling(kni_store *store, uint64_t bytes)
 {
     size_t n = (size_t)store->count;
     piece *pieces = malloc((n + 1) * sizeof *pieces);
@@ -131,7 +131,7 @@ static kn_status check_tiling(kn_store store, uint64_t bytes)
     return status;
 }
 
-static kn_status read_metadata(kn_store store, const kni_json *metadata)
+static kn_status read_metadata(kni_store *store, const kni_json *metadata)
 {
     if (metadata->kind != KNI_JSON_OBJECT)
         return kni_source_damaged(store->source, "__metadata__ is no object");
@@ -144,7 +144,7 @@ static kn_status read_metadata(kn_store store, const kni_json *metadata)
     return KN_OK;
 }
 
-static kn_status read_header(kn_store store, const kni_json *root, uint64_t data)
+static kn_status read_header(kni_store *store, const kni_json *root, uint64_t data)
 {
     if (root->kind != KNI_JSON_OBJECT)
         return kni_source_damaged(store->source, "the header is no JSON object");
@@ -175,7 +175,7 @@ static kni_json_document parse_header(const kni_source *source, const char *text
     return NULL;
 }
 
-kn_status kni_safetensors_read(kn_store store)
+kn_status kni_safetensors_read(kni_store *store)
 {
     const kni_source *source = store->source;
     unsigned char head[8];

@@ -125,7 +125,9 @@ static kn_status keep_value(void *context, const kn_module_entry *entry)
 kn_status kn_module_save(kn_module module, kn_state state, const char *prefix)
 {
     keeping k = {state, prefix ? prefix : ""};
-    if (!module.self || !module.type || !state)
-        return kni_failure(KN_ERROR_ARGUMENT, "kn_module_save: the module or the state is NULL");
+    KNI_USE_OTHER(state, there, state);
+    if (!there) return KNI_NO_OBJECT(state);
+    if (!module.self || !module.type)
+        return kni_failure(KN_ERROR_ARGUMENT, "kn_module_save: the module is NULL");
     return kn_module_visit(module, keep_value, &k);
 }

@@ -32,8 +32,9 @@ static kn_status write_state(kn_state state, kni_store_writing *w, kn_store_form
 kn_status kn_state_write(kn_state state, const char *path, kn_store_format format)
 {
     kni_store_writing w = {.path = path};
-    if (!state || !path)
-        return kni_failure(KN_ERROR_ARGUMENT, "kn_state_write: the state or the path is NULL");
+    KNI_USE_OTHER(state, there, state);
+    if (!there) return KNI_NO_OBJECT(state);
+    if (!path) return kni_failure(KN_ERROR_ARGUMENT, "kn_state_write: the path is NULL");
     return write_state(state, &w, format);
 }
 
@@ -42,8 +43,10 @@ kn_status kn_state_write_memory(kn_state state, void **data, size_t *bytes, kn_s
     kni_store_writing w = {.path = "memory", .to_memory = true};
     if (data) *data = NULL;
     if (bytes) *bytes = 0;
-    if (!state || !data || !bytes)
-        return kni_failure(KN_ERROR_ARGUMENT, "kn_state_write_memory: the state, data or bytes is NULL");
+    KNI_USE_OTHER(state, there, state);
+    if (!there) return KNI_NO_OBJECT(state);
+    if (!data || !bytes)
+        return kni_failure(KN_ERROR_ARGUMENT, "kn_state_write_memory: data or bytes is NULL");
     kn_status status = write_state(state, &w, format);
     if (status) {
         free(w.memory);
@@ -55,10 +58,10 @@ kn_status kn_state_write_memory(kn_state state, void **data, size_t *bytes, kn_s
 }
 
 /* All tensors are read before the first is put, so that a damaged file changes nothing. */
-static kn_status read_all(kn_store store, kn_tensor *tensors)
+static kn_status read_all(kni_store *store, kn_tensor *tensors)
 {
     for (int64_t i = 0; i < store->count; i++) {
-        tensors[i] = kn_store_tensor(store, i); /* a temporary, which put_all gives to the state */
+        tensors[i] = kni_store_tensor(store, i); /* a temporary, which put_all gives to the state */
         if (kn_ok(tensors[i])) continue;
         kn_status status = kni_failure_of(tensors[i]);
         return status ? status : KN_ERROR_IO;
@@ -66,7 +69,7 @@ static kn_status read_all(kn_store store, kn_tensor *tensors)
     return KN_OK;
 }
 
-static kn_status put_all(kn_state state, kn_store store, kn_tensor *tensors)
+static kn_status put_all(kn_state state, kni_store *store, kn_tensor *tensors)
 {
     kn_status status = KN_OK;
     for (int64_t i = 0; i < store->count && !status; i++) {
@@ -80,7 +83,7 @@ static kn_status put_all(kn_state state, kn_store store, kn_tensor *tensors)
     return status;
 }
 
-static kn_status read_and_close(kn_state state, kn_store store)
+static kn_status read_and_close(kn_state state, kni_store *store)
 {
     if (!store) return KN_ERROR_IO;
     kn_tensor *tensors = calloc((size_t)store->count + 1, sizeof *tensors);
@@ -89,20 +92,21 @@ static kn_status read_and_close(kn_state state, kn_store store)
     if (!status) status = put_all(state, store, tensors);
     for (int64_t i = 0; tensors && i < store->count; i++) kn_drop(tensors[i]);
     free(tensors);
-    kn_store_close(store);
+    kni_store_close(store);
     return status;
 }
 
 kn_status kn_state_read(kn_state state, const char *path)
 {
-    if (!state || !path)
-        return kni_failure(KN_ERROR_ARGUMENT, "kn_state_read: the state or the path is NULL");
-    return read_and_close(state, kn_store_open(path, NULL));
+    KNI_USE_OTHER(state, there, state);
+    if (!there) return KNI_NO_OBJECT(state);
+    return read_and_close(state, kni_store_open(path, NULL, __func__));
 }
 
 kn_status kn_state_read_memory(kn_state state, const void *data, size_t bytes)
 {
-    if (!state || !data)
-        return kni_failure(KN_ERROR_ARGUMENT, "kn_state_read_memory: the state or data is NULL");
-    return read_and_close(state, kn_store_open_memory(data, bytes, NULL));
+    KNI_USE_OTHER(state, there, state);
+    if (!there) return KNI_NO_OBJECT(state);
+    if (!data) return kni_failure(KN_ERROR_ARGUMENT, "kn_state_read_memory: data is NULL");
+    return read_and_close(state, kni_store_open_memory(data, bytes, NULL, __func__));
 }

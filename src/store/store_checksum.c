@@ -136,7 +136,7 @@ static bool read_digits(const char *text, uint32_t *value)
     return true;
 }
 
-static const kni_store_text *find_text(kn_store store, const char *name)
+static const kni_store_text *find_text(kni_store *store, const char *name)
 {
     for (int64_t i = 0; i < store->text_count; i++)
         if (!strcmp(store->texts[i].name, name)) return &store->texts[i];
@@ -144,7 +144,7 @@ static const kni_store_text *find_text(kn_store store, const char *name)
 }
 
 /* Fills the checksums of all tensors and that of the header. False for a text that is no list of them. */
-static bool read_list(kn_store store, const kni_store_text *list)
+static bool read_list(kni_store *store, const kni_store_text *list)
 {
     if (list->length != kni_checksum_length(store->count) || memcmp(list->text, ALGORITHM, strlen(ALGORITHM)))
         return false;
@@ -159,7 +159,7 @@ static bool read_list(kn_store store, const kni_store_text *list)
     return true;
 }
 
-kn_status kni_checksum_read(kn_store store)
+kn_status kni_checksum_read(kni_store *store)
 {
     if (store->format != KN_STORE_SAFETENSORS) return KN_OK;
     const kni_store_text *list = find_text(store, KNI_STORE_CHECKSUM_NAME);
@@ -177,7 +177,7 @@ kn_status kni_checksum_read(kn_store store)
                               KNI_STORE_CHECKSUM_NAME, list ? list->text : "", (long long)store->count + 1);
 }
 
-static kn_status mismatch(kn_store store, const char *where, uint32_t found, uint32_t wanted)
+static kn_status mismatch(kni_store *store, const char *where, uint32_t found, uint32_t wanted)
 {
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
     (void)store, (void)where, (void)found, (void)wanted;
@@ -190,7 +190,7 @@ static kn_status mismatch(kn_store store, const char *where, uint32_t found, uin
 #endif
 }
 
-kn_status kni_checksum_check_header(kn_store store)
+kn_status kni_checksum_check_header(kni_store *store)
 {
     if (!store->has_crc) return KN_OK;
     uint32_t crc = 0;
@@ -206,12 +206,12 @@ kn_status kni_checksum_check_header(kn_store store)
     return mismatch(store, "the header (names, dtypes, shapes and texts) has", crc, store->header_crc);
 }
 
-bool kni_checksum_wanted(kn_store store, const kni_store_item *item)
+bool kni_checksum_wanted(kni_store *store, const kni_store_item *item)
 {
     return item->has_crc && !store->skip_checksum && !__atomic_load_n(&item->checked, __ATOMIC_RELAXED);
 }
 
-kn_status kni_checksum_compare(kn_store store, kni_store_item *item, uint32_t crc)
+kn_status kni_checksum_compare(kni_store *store, kni_store_item *item, uint32_t crc)
 {
     char where[200], name[100];
     if (crc == item->crc) {
@@ -225,7 +225,7 @@ kn_status kni_checksum_compare(kn_store store, kni_store_item *item, uint32_t cr
     return mismatch(store, where, crc, item->crc);
 }
 
-kn_status kni_checksum_check(kn_store store, kni_store_item *item)
+kn_status kni_checksum_check(kni_store *store, kni_store_item *item)
 {
     const kni_source *source = store->source;
     uint64_t at = item->container + item->offset, end = item->container + item->span;
@@ -247,7 +247,7 @@ kn_status kni_checksum_check(kn_store store, kni_store_item *item)
 }
 
 /* The member of an archive that has the tensor; those recorded as 0 say nothing. */
-static kn_status check_member(kn_store store, int64_t member, int64_t *checked)
+static kn_status check_member(kni_store *store, int64_t member, int64_t *checked)
 {
     const kni_zip_entry *e = &store->zip->entries[member];
     kn_status status = kni_zip_packed(store->zip, member)
@@ -257,11 +257,12 @@ static kn_status check_member(kn_store store, int64_t member, int64_t *checked)
     return status;
 }
 
-kn_status kn_store_check(kn_store store, int64_t *checked)
+kn_status kn_store_check(kn_store handle, int64_t *checked)
 {
     int64_t own = 0, *count = checked ? checked : &own;
     *count = 0;
-    if (!store) return kni_failure(KN_ERROR_ARGUMENT, "kn_store_check: the store is NULL");
+    KNI_USE(store, store, handle);
+    if (!store) return KNI_NO_OBJECT(handle);
     kn_status status = kni_checksum_check_header(store);
     for (int64_t i = 0; i < store->count && !status; i++) {
         kni_store_item *item = &store->items[i];

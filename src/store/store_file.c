@@ -34,7 +34,7 @@ static char *copy_text(const char *text, size_t length)
 }
 
 /* False with the failure noted when the directory becomes larger than the file's size justifies. */
-static bool spend(kn_store store, size_t bytes)
+static bool spend(kni_store *store, size_t bytes)
 {
     uint64_t allowed = kni_source_allowance(store->source);
     store->spent += bytes;
@@ -44,7 +44,7 @@ static bool spend(kn_store store, size_t bytes)
     return false;
 }
 
-kni_store_item *kni_store_add(kn_store store, const char *name, size_t length)
+kni_store_item *kni_store_add(kni_store *store, const char *name, size_t length)
 {
     if (!spend(store, sizeof *store->items + length + 1)) return NULL;
     void *items = store->items;
@@ -62,7 +62,7 @@ kni_store_item *kni_store_add(kn_store store, const char *name, size_t length)
     return item;
 }
 
-kn_status kni_store_add_text(kn_store store, const char *name, const char *text, size_t length)
+kn_status kni_store_add_text(kni_store *store, const char *name, const char *text, size_t length)
 {
     if (!spend(store, sizeof *store->texts + strlen(name) + length + 2)) return KN_ERROR_IO;
     void *texts = store->texts;
@@ -119,7 +119,7 @@ uint64_t kni_store_free_bytes(const kni_source *source)
     return FREE_BYTES + shared;
 }
 
-static kn_status check_total(kn_store store, const kni_store_item *item, uint64_t wanted)
+static kn_status check_total(kni_store *store, const kni_store_item *item, uint64_t wanted)
 {
     uint64_t held = store->source->bytes;
     if (wanted > item->span && (wanted > FREE_BYTES || (store->repeated += wanted) > FREE_BYTES))
@@ -137,7 +137,7 @@ static kn_status check_total(kn_store store, const kni_store_item *item, uint64_
     return KN_OK;
 }
 
-kn_status kni_store_check_item(kn_store store, const kni_store_item *item)
+kn_status kni_store_check_item(kni_store *store, const kni_store_item *item)
 {
     const kni_source *source = store->source;
     int32_t size = item->word->size;
@@ -173,7 +173,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const named *)a)->name, ((const named *)b)->name);
 }
 
-static kn_status sort_names(kn_store store)
+static kn_status sort_names(kni_store *store)
 {
     size_t n = (size_t)store->count;
     named *sorted = malloc((n + 1) * sizeof *sorted);
@@ -194,8 +194,9 @@ static kn_status sort_names(kn_store store)
     return status;
 }
 
-int64_t kn_store_find(kn_store store, const char *name)
+int64_t kn_store_find(kn_store handle, const char *name)
 {
+    KNI_USE(store, store, handle);
     if (!store || !name) return -1;
     int64_t low = 0, high = store->count;
     while (low < high) {
@@ -216,7 +217,7 @@ typedef struct reader {
     kn_store_format format;
     const char *magic;
     size_t length, at;
-    kn_status (*read)(kn_store store);
+    kn_status (*read)(kni_store *store);
 } reader;
 
 /* In the order they are tried. A zip archive is PyTorch's or NumPy's by what is in it. */
@@ -230,7 +231,7 @@ static const reader readers[] = {
     {KN_STORE_SAFETENSORS, "{", 1, 8, kni_safetensors_read},
 };
 
-static kn_status read_directory(kn_store store, kn_store_format wanted)
+static kn_status read_directory(kni_store *store, kn_store_format wanted)
 {
     unsigned char head[264] = {0};
     size_t known = store->source->bytes < sizeof head ? (size_t)store->source->bytes : sizeof head;
@@ -259,10 +260,10 @@ static kn_status read_directory(kn_store store, kn_store_format wanted)
     return kni_source_bad(store->source, "not a file of the format that was asked for");
 }
 
-static kn_store open_source(kni_source *source, const kn_store_args *args)
+static kni_store *open_source(kni_source *source, const kn_store_args *args)
 {
     if (!source) return NULL;
-    kn_store store = calloc(1, sizeof *store);
+    kni_store *store = calloc(1, sizeof *store);
     if (!store) {
         kni_source_release(source);
         kni_failure_memory("kn_store_open");
@@ -282,39 +283,40 @@ static kn_store open_source(kni_source *source, const kn_store_args *args)
     if (!status) status = kni_checksum_read(store);
     if (!status && !store->skip_checksum) status = kni_checksum_check_header(store);
     if (!status) return store;
-    kn_store_close(store);
+    kni_store_close(store);
     return NULL;
 }
 
-static bool bad_args(const kn_store_args *args)
+static bool bad_args(const kn_store_args *args, const char *function)
 {
     if (!args || ((int)args->format >= KN_STORE_AUTO && args->format <= KN_STORE_NUMPY && args->limit >= 0))
         return false;
-    kni_failure(KN_ERROR_ARGUMENT, "kn_store_open: unknown format %d or negative limit", (int)args->format);
+    kni_failure(KN_ERROR_ARGUMENT, "%s: unknown format %d or negative limit", function, (int)args->format);
     return true;
 }
 
-kn_store kn_store_open(const char *path, const kn_store_args *args)
+kni_store *kni_store_open(const char *path, const kn_store_args *args, const char *function)
 {
     if (!path) {
-        kni_failure(KN_ERROR_ARGUMENT, "kn_store_open: the path is NULL");
+        kni_failure(KN_ERROR_ARGUMENT, "%s: the path is NULL", function);
         return NULL;
     }
-    if (bad_args(args)) return NULL;
+    if (bad_args(args, function)) return NULL;
     return open_source(kni_source_open(path, args && args->map), args);
 }
 
-kn_store kn_store_open_memory(const void *data, size_t bytes, const kn_store_args *args)
+kni_store *kni_store_open_memory(const void *data, size_t bytes, const kn_store_args *args,
+                                 const char *function)
 {
     if (!data && bytes) {
-        kni_failure(KN_ERROR_ARGUMENT, "kn_store_open_memory: data is NULL");
+        kni_failure(KN_ERROR_ARGUMENT, "%s: data is NULL", function);
         return NULL;
     }
-    if (bad_args(args)) return NULL;
+    if (bad_args(args, function)) return NULL;
     return open_source(kni_source_memory(data, bytes), args);
 }
 
-void kn_store_close(kn_store store)
+void kni_store_close(kni_store *store)
 {
     if (!store) return;
     for (int64_t i = 0; i < store->count; i++) free(store->items[i].name);
@@ -331,26 +333,62 @@ void kn_store_close(kn_store store)
     free(store);
 }
 
+static void destroy_store(void *object) { kni_store_close(object); }
+
+const kni_object_kind kni_kind_store = {"kn_store", "store", "closed", destroy_store};
+
+static kn_store handle_of(kni_store *store, const char *function)
+{
+    return store ? kni_object_make(&kni_kind_store, store, function) : NULL;
+}
+
+kn_store kn_store_open(const char *path, const kn_store_args *args)
+{
+    return handle_of(kni_store_open(path, args, __func__), __func__);
+}
+
+kn_store kn_store_open_memory(const void *data, size_t bytes, const kn_store_args *args)
+{
+    return handle_of(kni_store_open_memory(data, bytes, args, __func__), __func__);
+}
+
+void kn_store_close(kn_store store) { kni_object_free(store, &kni_kind_store, __func__); }
+
 /* ---- asking */
 
-kn_store_format kn_store_format_of(kn_store store) { return store ? store->format : KN_STORE_AUTO; }
-
-int64_t kn_store_count(kn_store store) { return store ? store->count : 0; }
-
-bool kn_store_at(kn_store store, int64_t index, kn_store_entry *entry)
+kn_store_format kn_store_format_of(kn_store handle)
 {
-    if (!store || !entry || index < 0 || index >= store->count) return false;
+    KNI_USE(store, store, handle);
+    return store ? store->format : KN_STORE_AUTO;
+}
+
+int64_t kn_store_count(kn_store handle)
+{
+    KNI_USE(store, store, handle);
+    return store ? store->count : 0;
+}
+
+void kni_store_entry_at(const kni_store *store, int64_t index, kn_store_entry *entry)
+{
     const kni_store_item *item = &store->items[index];
     entry->name = item->name;
     entry->dtype = item->word->dtype;
     entry->dtype_text = item->word->label;
     entry->shape = item->shape;
     entry->bytes = kni_store_elements(&item->shape, item->word->size) * item->word->size;
+}
+
+bool kn_store_at(kn_store handle, int64_t index, kn_store_entry *entry)
+{
+    KNI_USE(store, store, handle);
+    if (!store || !entry || index < 0 || index >= store->count) return false;
+    kni_store_entry_at(store, index, entry);
     return true;
 }
 
-bool kn_store_text(kn_store store, int64_t index, const char **name, const char **text)
+bool kn_store_text(kn_store handle, int64_t index, const char **name, const char **text)
 {
+    KNI_USE(store, store, handle);
     if (!store || index < 0 || index >= store->text_count) return false;
     if (name) *name = store->texts[index].name;
     if (text) *text = store->texts[index].text;

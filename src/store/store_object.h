@@ -2,6 +2,7 @@
 #ifndef KNI_STORE_OBJECT_H
 #define KNI_STORE_OBJECT_H
 
+#include "core/objects.h"
 #include "support/buffer.h"
 #include "support/file.h"
 #include <kn/store.h>
@@ -85,7 +86,7 @@ typedef struct kni_store_text {
 
 typedef struct kni_zip kni_zip;
 
-struct kn_store_object {
+typedef struct kni_store {
     kni_source *source;
     kn_store_format format;
     bool map, skip_checksum;
@@ -103,21 +104,29 @@ struct kn_store_object {
     uint64_t spent;     /* bytes of the directory */
     uint64_t repeated;  /* bytes of the tensors that are larger than what they are made of */
     uint64_t described; /* bytes of all tensors */
-};
+} kni_store;
 
 /* A new item, zeroed but for its name (copied) and member; NULL without memory, with the failure noted. */
-kni_store_item *kni_store_add(kn_store store, const char *name, size_t length);
-kn_status kni_store_add_text(kn_store store, const char *name, const char *text, size_t length);
+kni_store_item *kni_store_add(kni_store *store, const char *name, size_t length);
+kn_status kni_store_add_text(kni_store *store, const char *name, const char *text, size_t length);
 /* Checks that the item's elements lie in its span and are no more than the file justifies. */
-kn_status kni_store_check_item(kn_store store, const kni_store_item *item);
+kn_status kni_store_check_item(kni_store *store, const kni_store_item *item);
 /* Bytes that all tensors of a file may have together without a limit being named. */
 uint64_t kni_store_free_bytes(const kni_source *source);
 void kni_store_contiguous(kni_store_item *item);
 /* Elements of a shape, -1 past 2^63 bytes of the given size. */
 int64_t kni_store_elements(const kn_shape *shape, int32_t size);
 
+/* What the public functions of the same names do, over the object itself; it is closed, not freed by handle. function: for
+   messages. */
+kni_store *kni_store_open(const char *path, const kn_store_args *args, const char *function);
+kni_store *kni_store_open_memory(const void *data, size_t bytes, const kn_store_args *args,
+                                 const char *function);
+void kni_store_close(kni_store *store);
+void kni_store_entry_at(const kni_store *store, int64_t index, kn_store_entry *entry);
+kn_tensor kni_store_tensor(kni_store *store, int64_t index);
 /* Some rows of a tensor, which must be there. */
-kn_tensor kni_store_rows(kn_store store, int64_t index, int64_t row, int64_t rows);
+kn_tensor kni_store_rows(kni_store *store, int64_t index, int64_t row, int64_t rows);
 
 static inline bool kni_machine_is_big(void)
 {
@@ -129,14 +138,14 @@ void kni_swap_bytes(unsigned char *data, int64_t elements, int32_t size);
 
 /* ---- readers of a directory */
 
-kn_status kni_safetensors_read(kn_store store);
+kn_status kni_safetensors_read(kni_store *store);
 /* "F32" for KN_F32; NULL where the format has no such dtype. */
 const char *kni_safetensors_word(kn_dtype dtype);
-kn_status kni_pytorch_zip_read(kn_store store);
-kn_status kni_pytorch_legacy_read(kn_store store);
-kn_status kni_pytorch_tar_read(kn_store store);
-kn_status kni_npy_read(kn_store store);
-kn_status kni_npz_read(kn_store store);
+kn_status kni_pytorch_zip_read(kni_store *store);
+kn_status kni_pytorch_legacy_read(kni_store *store);
+kn_status kni_pytorch_tar_read(kni_store *store);
+kn_status kni_npy_read(kni_store *store);
+kn_status kni_npz_read(kni_store *store);
 
 /* ---- writers */
 
@@ -174,6 +183,6 @@ const char *kni_store_version_text(void);
 /* Whether the text is a version above the newest known here. */
 bool kni_store_is_later(const char *text);
 /* Refuses texts of a file of a later version. */
-kn_status kni_store_check_version(kn_store store);
+kn_status kni_store_check_version(kni_store *store);
 
 #endif

@@ -58,13 +58,13 @@ static size_t reach(const kni_store_item *item)
     return (size_t)(last + 1) * (size_t)item->word->size;
 }
 
-static kn_status no_memory(kn_store store, const kni_store_item *item)
+static kn_status no_memory(kni_store *store, const kni_store_item *item)
 {
     return kni_failure(KN_ERROR_MEMORY, "%s: no memory for tensor '%s'", store->source->name, item->name);
 }
 
 /* Before the bytes are there: the tensor will be refused by the limit anyway, and what is read first does not count. */
-static kn_status check_limit(kn_store store, const kni_store_item *item, size_t bytes)
+static kn_status check_limit(kni_store *store, const kni_store_item *item, size_t bytes)
 {
     kn_memory now = kn_memory_stats();
     if (now.limit <= 0 || (now.bytes_now < now.limit && bytes <= (uint64_t)(now.limit - now.bytes_now)))
@@ -76,7 +76,7 @@ static kn_status check_limit(kn_store store, const kni_store_item *item, size_t 
 }
 
 /* The bytes from the first element to the last, in new memory. */
-static kn_status read_block(kn_store store, kni_store_item *item, unsigned char **block)
+static kn_status read_block(kni_store *store, kni_store_item *item, unsigned char **block)
 {
     size_t bytes = reach(item);
     kn_status status = check_limit(store, item, bytes);
@@ -91,7 +91,7 @@ static kn_status read_block(kn_store store, kni_store_item *item, unsigned char 
 }
 
 /* The elements, contiguous and as this machine wants them, in new memory. */
-static kn_status read_elements(kn_store store, kni_store_item *item, int64_t elements, unsigned char **data)
+static kn_status read_elements(kni_store *store, kni_store_item *item, int64_t elements, unsigned char **data)
 {
     unsigned char *block = NULL;
     kn_status status = read_block(store, item, &block);
@@ -119,7 +119,7 @@ static kn_status read_elements(kn_store store, kni_store_item *item, int64_t ele
 static void release_source(void *source) { kni_source_release(source); }
 
 /* The elements in place, NULL where they have to be copied. */
-static unsigned char *mapped(kn_store store, const kni_store_item *item)
+static unsigned char *mapped(kni_store *store, const kni_store_item *item)
 {
     if (!store->map || !store->source->data || kni_zip_packed(store->zip, item->member) || item->swapped ||
         item->word->dtype == KN_BOOL)
@@ -129,7 +129,7 @@ static unsigned char *mapped(kn_store store, const kni_store_item *item)
     return (unsigned char *)(uintptr_t)at;
 }
 
-static kn_status make_tensor(kn_store store, kni_store_item *item, int64_t elements, kn_tensor *t)
+static kn_status make_tensor(kni_store *store, kni_store_item *item, int64_t elements, kn_tensor *t)
 {
     kn_status status = item->member < 0 ? KN_OK : kni_zip_check(store->zip, store->source, item->member);
     if (status) return status;
@@ -149,7 +149,7 @@ static kn_status make_tensor(kn_store store, kni_store_item *item, int64_t eleme
     return KN_OK;
 }
 
-static kn_tensor read_item(kn_store store, kni_store_item *item)
+static kn_tensor read_item(kni_store *store, kni_store_item *item)
 {
     if (item->word->dtype == KN_DTYPE_NONE)
         return kni_poisoned(
@@ -165,15 +165,21 @@ static kn_tensor read_item(kn_store store, kni_store_item *item)
     return kni_failure_release(&held, status, t);
 }
 
-kn_tensor kn_store_tensor(kn_store store, int64_t index)
+kn_tensor kni_store_tensor(kni_store *store, int64_t index)
 {
-    if (!store || index < 0 || index >= store->count)
+    if (index < 0 || index >= store->count)
         return kni_poisoned(KN_ERROR_INDEX, "kn_store_tensor: there is no tensor %lld of %lld",
-                            (long long)index, (long long)kn_store_count(store));
+                            (long long)index, (long long)store->count);
     return read_item(store, &store->items[index]);
 }
 
-kn_tensor kni_store_rows(kn_store store, int64_t index, int64_t row, int64_t rows)
+kn_tensor kn_store_tensor(kn_store handle, int64_t index)
+{
+    KNI_USE(store, store, handle);
+    return store ? kni_store_tensor(store, index) : kn_poison(KNI_NO_OBJECT(handle), NULL);
+}
+
+kn_tensor kni_store_rows(kni_store *store, int64_t index, int64_t row, int64_t rows)
 {
     kni_store_item part = store->items[index];
     /* A part has no checksum of its own, so the whole is compared, once. */

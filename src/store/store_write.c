@@ -23,14 +23,13 @@ bool kni_store_is_later(const char *text)
     return version > KNI_STORE_VERSION;
 }
 
-kn_status kni_store_check_version(kn_store store)
+kn_status kni_store_check_version(kni_store *store)
 {
-    const char *name, *text;
-    for (int64_t i = 0; kn_store_text(store, i, &name, &text); i++)
-        if (!strcmp(name, KNI_STORE_VERSION_NAME) && kni_store_is_later(text))
+    for (int64_t i = 0; i < store->text_count; i++)
+        if (!strcmp(store->texts[i].name, KNI_STORE_VERSION_NAME) && kni_store_is_later(store->texts[i].text))
             return kni_source_bad(
                 store->source, "written by a later Kiln (format %.20s; this one reads up to %d): update Kiln",
-                text, KNI_STORE_VERSION);
+                store->texts[i].text, KNI_STORE_VERSION);
     return KN_OK;
 }
 

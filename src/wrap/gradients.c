@@ -1,4 +1,5 @@
 /* The public face of the tape: require_grad, detach, kn_grad, kn_backward and the gradients it returns. */
+#include "core/objects.h"
 #include "wrap/tape.h"
 #include <string.h>
 
@@ -147,69 +148,38 @@ kn_status kn_grad(const kn_tensor *outputs, const kn_tensor *cotangents, int32_t
     return s;
 }
 
-struct kn_grads_object {
-    kn_grads next, previous; /* in the list of all */
+typedef struct kni_grads {
     int32_t n;
     size_t bytes;
     struct {
         kni_node *leaf;
         kn_tensor gradient; /* owned */
     } at[];
-};
+} kni_grads;
 
-/* All gradients that are alive: a pointer that was freed is told, not followed. */
-static kni_mutex lock = KNI_MUTEX_INIT;
-static kn_grads all;
-
-static kn_grads new_grads(size_t bytes)
+static void destroy_grads(void *object)
 {
-    kn_grads g = kni_allocate(bytes);
+    kni_grads *g = object;
+    for (int i = 0; i < g->n; i++) {
+        if (g->at[i].gradient.bits) kn_drop(g->at[i].gradient);
+        if (g->at[i].leaf) kni_node_release_one(g->at[i].leaf);
+    }
+    kni_free(g, g->bytes);
+}
+
+const kni_object_kind kni_kind_grads = {"kn_grads", "gradients object", "freed", destroy_grads};
+
+static kni_grads *new_grads(int32_t n)
+{
+    size_t bytes = sizeof(kni_grads) + (size_t)n * sizeof(((kni_grads *)NULL)->at[0]);
+    kni_grads *g = kni_allocate(bytes);
     if (!g) return NULL;
     memset(g, 0, bytes);
     g->bytes = bytes;
-    kni_lock(&lock);
-    g->next = all;
-    if (all) all->previous = g;
-    all = g;
-    kni_unlock(&lock);
     return g;
 }
 
-static kn_grads found(kn_grads grads)
-{
-    kn_grads g = all;
-    while (g && g != grads) g = g->next;
-    return g;
-}
-
-static kn_status known(kn_grads grads, const char *name)
-{
-    kni_lock(&lock);
-    kn_grads g = found(grads);
-    kni_unlock(&lock);
-    return g ? KN_OK
-             : kni_fail_op(
-                   KN_ERROR_ARGUMENT, name,
-                   "these gradients are not alive: they were freed, or never came from kn_backward()");
-}
-
-/* Takes it out of the list; false with the failure told when it is not there. */
-static bool forget(kn_grads grads)
-{
-    kni_lock(&lock);
-    kn_grads g = found(grads);
-    if (g) {
-        if (g->previous)
-            g->previous->next = g->next;
-        else
-            all = g->next;
-        if (g->next) g->next->previous = g->previous;
-    }
-    kni_unlock(&lock);
-    return g || known(grads, "grads_free") == KN_OK;
-}
-
-static kn_status fill_grads(kn_tensor loss, kn_grads g, kni_node **leaves)
+static kn_status fill_grads(kn_tensor loss, kni_grads *g, kni_node **leaves)
 {
     kni_wrt *wrt = kni_allocate((size_t)g->n * sizeof *wrt);
     kn_tensor *grads = kni_allocate((size_t)g->n * sizeof *grads);
@@ -235,9 +205,8 @@ kn_status kn_backward(kn_tensor loss, kn_grads *grads)
     if (s) return s;
     int n = kni_tape_leaves(loss, NULL, 0);
     if (n < 0) return KN_ERROR_MEMORY;
-    size_t bytes = sizeof(struct kn_grads_object) + (size_t)n * sizeof((*grads)->at[0]);
     kni_node **leaves = kni_allocate((size_t)n * sizeof *leaves);
-    kn_grads g = leaves ? new_grads(bytes) : NULL;
+    kni_grads *g = leaves ? new_grads(n) : NULL;
     if (!g) {
         kni_free(leaves, (size_t)n * sizeof *leaves);
         return kni_fail(KN_ERROR_MEMORY, "kn_backward: no memory for the gradients");
@@ -248,10 +217,11 @@ kn_status kn_backward(kn_tensor loss, kn_grads *grads)
     kni_free(leaves, (size_t)n * sizeof *leaves);
     if (s) {
         kni_error_named("backward");
-        kn_grads_free(g);
-    } else
-        *grads = g;
-    return s;
+        destroy_grads(g);
+        return s;
+    }
+    *grads = kni_object_make(&kni_kind_grads, g, __func__);
+    return *grads ? KN_OK : KN_ERROR_MEMORY;
 }
 
 kn_grads kn_grads_make(const kn_tensor *leaves, const kn_tensor *gradients, int32_t n)
@@ -260,8 +230,7 @@ kn_grads kn_grads_make(const kn_tensor *leaves, const kn_tensor *gradients, int3
         kni_fail(KN_ERROR_ARGUMENT, "kn_grads_make: the lists of %d leaves and gradients are missing", n);
         return NULL;
     }
-    size_t bytes = sizeof(struct kn_grads_object) + (size_t)n * sizeof(((kn_grads)NULL)->at[0]);
-    kn_grads g = new_grads(bytes);
+    kni_grads *g = new_grads(n);
     if (!g) {
         kni_fail(KN_ERROR_MEMORY, "kn_grads_make: no memory for the gradients");
         return NULL;
@@ -275,66 +244,61 @@ kn_grads kn_grads_make(const kn_tensor *leaves, const kn_tensor *gradients, int3
         else if (kni_is_poisoned(owned))
             kni_fail(kn_error_code(owned), "kn_grads_make: the gradient of leaf %d carries an error", g->n);
         if (!owned.bits || kni_is_poisoned(owned)) {
-            kn_grads_free(g);
+            destroy_grads(g);
             return NULL;
         }
         kni_node_retain_one(x->node);
         g->at[g->n].leaf = x->node;
         g->at[g->n].gradient = owned;
     }
-    return g;
+    return kni_object_make(&kni_kind_grads, g, __func__);
 }
 
-static int position(kn_grads g, kn_tensor t)
+static int position(const kni_grads *g, kn_tensor t)
 {
     const kni_tensor *x = kni_peek(t);
-    for (int i = 0; g && x && x->node && i < g->n; i++)
+    for (int i = 0; x && x->node && i < g->n; i++)
         if (g->at[i].leaf == x->node) return i;
     return -1;
 }
 
 kn_tensor kn_grads_get(kn_grads grads, kn_tensor t)
 {
-    if (grads && known(grads, "grads_get")) return kni_poison_latest();
-    int i = position(grads, t);
-    return i < 0 ? KN_NONE : grads->at[i].gradient;
+    KNI_USE(grads, g, grads);
+    if (!g) return kni_poison_latest();
+    int i = position(g, t);
+    return i < 0 ? KN_NONE : g->at[i].gradient;
 }
 
 kn_tensor kn_grads_take(kn_grads grads, kn_tensor t)
 {
-    if (grads && known(grads, "grads_take")) return kni_poison_latest();
-    int i = position(grads, t);
-    if (i < 0 || !grads->at[i].gradient.bits) return KN_NONE;
-    kn_tensor g = kn_alias(grads->at[i].gradient);
-    kn_drop(grads->at[i].gradient);
-    grads->at[i].gradient = KN_NONE;
-    return g;
+    KNI_USE(grads, g, grads);
+    if (!g) return kni_poison_latest();
+    int i = position(g, t);
+    if (i < 0 || !g->at[i].gradient.bits) return KN_NONE;
+    kn_tensor gradient = kn_alias(g->at[i].gradient);
+    kn_drop(g->at[i].gradient);
+    g->at[i].gradient = KN_NONE;
+    return gradient;
 }
 
 kn_status kn_grads_replace(kn_grads grads, kn_tensor t, kn_tensor gradient)
 {
-    kn_status s = grads ? known(grads, "grads_replace") : KN_OK;
-    if (s) return s;
-    int i = position(grads, t);
+    KNI_USE(grads, g, grads);
+    if (!g) return KNI_NO_OBJECT(grads);
+    int i = position(g, t);
     if (i < 0) return kni_fail(KN_ERROR_ARGUMENT, "kn_grads_replace: this tensor has no gradient here");
     kn_tensor owned = kn_own(gradient);
     if (kni_is_poisoned(owned)) return kn_error_code(owned);
-    kn_drop(grads->at[i].gradient);
-    grads->at[i].gradient = owned;
+    kn_drop(g->at[i].gradient);
+    g->at[i].gradient = owned;
     return KN_OK;
 }
 
 int32_t kn_grads_count(kn_grads grads)
 {
-    return grads && known(grads, "grads_count") == KN_OK ? grads->n : 0;
+    KNI_USE(grads, g, grads);
+    return g ? g->n : 0;
 }
 
-void kn_grads_free(kn_grads grads)
-{
-    if (!grads || !forget(grads)) return;
-    for (int i = 0; i < grads->n; i++) {
-        if (grads->at[i].gradient.bits) kn_drop(grads->at[i].gradient);
-        if (grads->at[i].leaf) kni_node_release_one(grads->at[i].leaf);
-    }
-    kni_free(grads, grads->bytes);
-}
+void kn_grads_free(kn_grads grads) { kni_object_free(grads, &kni_kind_grads, __func__); }

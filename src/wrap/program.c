@@ -1,5 +1,6 @@
 /* kn_program: records that were noted while they ran, and run again with other operands. */
 #include "core/device_object.h"
+#include "core/objects.h"
 #include "core/param_value.h"
 #include "core/text.h"
 #include "ops/record.h"
@@ -27,7 +28,7 @@ typedef struct operation {
     const char *site;           /* the user's line, NULL: not known */
 } operation;
 
-struct kn_program_object {
+typedef struct kni_program {
     kni_capture capture; /* first */
     kn_device device;
     uint64_t counter, draws; /* of random numbers: before the first record, and how many there were */
@@ -42,7 +43,7 @@ struct kn_program_object {
     int32_t n_placed;    /* operations that have their sites */
     const char *refused; /* why there will be no program */
     bool no_memory;
-};
+} kni_program;
 
 static void *grown(void *block, int32_t *room, int32_t needed, size_t size, bool *failed)
 {
@@ -73,7 +74,7 @@ static bool same_value(const kni_tensor *a, const kni_tensor *b)
     return !memcmp(a->strides, b->strides, a->type.rank * sizeof *a->strides);
 }
 
-static int32_t add_value(kn_program p, origin from, kn_tensor handle, const kni_tensor *x)
+static int32_t add_value(kni_program *p, origin from, kn_tensor handle, const kni_tensor *x)
 {
     p->values = grown(p->values, &p->value_room, p->n_values + 1, sizeof *p->values, &p->no_memory);
     if (p->no_memory) return -1;
@@ -87,7 +88,7 @@ static int32_t add_value(kn_program p, origin from, kn_tensor handle, const kni_
 }
 
 /* The value that a handle names; a constant where it is a new one. */
-static int32_t value_of(kn_program p, kn_tensor handle)
+static int32_t value_of(kni_program *p, kn_tensor handle)
 {
     const kni_tensor *x = kni_peek(handle);
     for (int32_t i = p->n_values; i-- > 0;)
@@ -101,7 +102,7 @@ static int32_t value_of(kn_program p, kn_tensor handle)
 
 /* A call's line is noted when it returns: that of an operation is there by the time of the next one, or when the call
    that it was a part of is over. Calls without a line are waited for until theirs could not be found any more. */
-static void find_sites(kn_program p, bool over)
+static void find_sites(kni_program *p, bool over)
 {
     uint64_t now = kni_thread_self()->serial;
     for (; p->n_placed < p->n_operations; p->n_placed++) {
@@ -113,7 +114,7 @@ static void find_sites(kn_program p, bool over)
 
 static void note(kni_capture *capture, const kn_record *r, const kn_tensor *in)
 {
-    kn_program p = (kn_program)capture;
+    kni_program *p = (kni_program *)capture;
     kni_thread *t = kni_thread_self();
     if (p->no_memory || p->refused || kni_out(r, 0)->device != p->device) return;
     find_sites(p, false);
@@ -150,7 +151,7 @@ kn_status kn_program_begin(kn_device device)
     if (t->capture)
         return kni_fail(KN_ERROR_ARGUMENT,
                         "kn_program_begin: this thread makes a program already: end it first");
-    kn_program p = kni_allocate(sizeof *p);
+    kni_program *p = kni_allocate(sizeof *p);
     if (!p) return kni_fail(KN_ERROR_MEMORY, "kn_program_begin: no memory for a program");
     memset(p, 0, sizeof *p);
     p->capture.note = note;
@@ -160,9 +161,9 @@ kn_status kn_program_begin(kn_device device)
     return KN_OK;
 }
 
-void kn_program_free(kn_program p)
+static void destroy_program(void *object)
 {
-    if (!p) return;
+    kni_program *p = object;
     for (int32_t i = 0; i < p->n_values; i++)
         if (p->values[i].alias.bits) kn_drop(p->values[i].alias);
     kni_free(p->values, (size_t)p->value_room * sizeof *p->values);
@@ -173,7 +174,11 @@ void kn_program_free(kn_program p)
     kni_free(p, sizeof *p);
 }
 
-static int32_t find_seen(const struct kn_program_object *p, kn_tensor handle)
+const kni_object_kind kni_kind_program = {"kn_program", "program", "freed", destroy_program};
+
+void kn_program_free(kn_program program) { kni_object_free(program, &kni_kind_program, __func__); }
+
+static int32_t find_seen(const kni_program *p, kn_tensor handle)
 {
     const kni_tensor *x = kni_peek(handle);
     for (int32_t i = p->n_values; i-- > 0;)
@@ -183,7 +188,7 @@ static int32_t find_seen(const struct kn_program_object *p, kn_tensor handle)
     return -1;
 }
 
-static kn_status name_inputs(kn_program p, const kn_tensor *inputs, int32_t n)
+static kn_status name_inputs(kni_program *p, const kn_tensor *inputs, int32_t n)
 {
     p->n_inputs = n;
     for (int32_t i = 0; i < n; i++) {
@@ -201,7 +206,7 @@ static kn_status name_inputs(kn_program p, const kn_tensor *inputs, int32_t n)
     return KN_OK;
 }
 
-static kn_status name_outputs(kn_program p, const kn_tensor *outputs, int32_t n)
+static kn_status name_outputs(kni_program *p, const kn_tensor *outputs, int32_t n)
 {
     p->outputs = kni_allocate((size_t)n * sizeof *p->outputs);
     if (!p->outputs) return kni_fail(KN_ERROR_MEMORY, "kn_program_end: no memory for the outputs");
@@ -217,7 +222,7 @@ static kn_status name_outputs(kn_program p, const kn_tensor *outputs, int32_t n)
 }
 
 /* What the program holds of values that were only met while it was noted is given up. */
-static void settle(kn_program p)
+static void settle(kni_program *p)
 {
     for (int32_t o = 0; o < p->n_operations; o++)
         for (int32_t k = 0; k < p->operations[o].n_in; k++) {
@@ -237,7 +242,7 @@ kn_program kn_program_end(const kn_tensor *inputs, int32_t n_inputs, const kn_te
                           int32_t n_outputs)
 {
     kni_thread *t = kni_thread_self();
-    kn_program p = (kn_program)t->capture;
+    kni_program *p = (kni_program *)t->capture;
     if (!p) {
         kni_fail(KN_ERROR_ARGUMENT, "kn_program_end: nothing was begun with kn_program_begin on this thread");
         return NULL;
@@ -255,19 +260,18 @@ kn_program kn_program_end(const kn_tensor *inputs, int32_t n_inputs, const kn_te
     if (s == KN_OK) s = name_inputs(p, inputs, n_inputs);
     if (s == KN_OK) s = name_outputs(p, outputs, n_outputs);
     if (s) {
-        kn_program_free(p);
+        destroy_program(p);
         return NULL;
     }
     p->draws = atomic_load(&p->device->rng_counter) - p->counter;
     settle(p);
-    return p;
+    return kni_object_make(&kni_kind_program, p, __func__);
 }
 
 /* ---- running */
 
 /* Random ops get the device's key as it is now and counters of this run. */
-static void renew_numbers(const struct kn_program_object *p, const kn_op *row, char *attributes,
-                          uint64_t base)
+static void renew_numbers(const kni_program *p, const kn_op *row, char *attributes, uint64_t base)
 {
     for (const kn_attribute *a = row->schema; a && a->name; a++) {
         if (a->dynamic != KNI_DYNAMIC || a->type != KNI_ATTR_INT) continue;
@@ -281,8 +285,7 @@ static void renew_numbers(const struct kn_program_object *p, const kn_op *row, c
     }
 }
 
-static kn_status run_operation(const struct kn_program_object *p, int32_t number, kn_tensor *now,
-                               uint64_t base)
+static kn_status run_operation(const kni_program *p, int32_t number, kn_tensor *now, uint64_t base)
 {
     enum { MOST = 64, ROOM = 1024 };
     const operation *o = &p->operations[number];
@@ -312,7 +315,7 @@ static kn_status run_operation(const struct kn_program_object *p, int32_t number
     return KN_OK;
 }
 
-static kn_status start_values(const struct kn_program_object *p, const kn_tensor *inputs, kn_tensor *now)
+static kn_status start_values(const kni_program *p, const kn_tensor *inputs, kn_tensor *now)
 {
     for (int32_t i = 0; i < p->n_values; i++) {
         const value *v = &p->values[i];
@@ -325,10 +328,11 @@ static kn_status start_values(const struct kn_program_object *p, const kn_tensor
     return KN_OK;
 }
 
-kn_status kn_program_run(kn_program p, const kn_tensor *inputs, int32_t n_in, kn_tensor *outputs,
+kn_status kn_program_run(kn_program program, const kn_tensor *inputs, int32_t n_in, kn_tensor *outputs,
                          int32_t n_out)
 {
-    if (!p) return kni_fail(KN_ERROR_ARGUMENT, "kn_program_run: the program is NULL");
+    KNI_USE(program, p, program);
+    if (!p) return KNI_NO_OBJECT(program);
     if (n_in != p->n_inputs || n_out != p->n_outputs || (n_in && !inputs) || (n_out && !outputs))
         return kni_fail(KN_ERROR_ARGUMENT, "kn_program_run: %d inputs and %d outputs given; it has %d and %d",
                         n_in, n_out, p->n_inputs, p->n_outputs);
@@ -356,7 +360,7 @@ kn_status kn_program_run(kn_program p, const kn_tensor *inputs, int32_t n_in, kn
 
 /* ---- printing */
 
-static void print_operation(const struct kn_program_object *p, const operation *o, kni_text *text)
+static void print_operation(const kni_program *p, const operation *o, kni_text *text)
 {
     static const char prefix[] = {[MADE] = '%', [INPUT] = '$', [CONSTANT] = '#', [PARAM] = '@'};
     for (int32_t i = 0; i < o->n_out; i++)
@@ -375,10 +379,11 @@ static void print_operation(const struct kn_program_object *p, const operation *
     kni_text_string(text, ")\n");
 }
 
-size_t kn_program_print(kn_program p, char *buffer, size_t bytes)
+size_t kn_program_print(kn_program program, char *buffer, size_t bytes)
 {
     kni_text text = {buffer, buffer ? bytes : 0, 0};
     if (buffer && bytes) buffer[0] = 0;
+    KNI_USE(program, p, program);
     if (!p) return 0;
     for (int32_t i = 0; i < p->n_operations; i++) print_operation(p, &p->operations[i], &text);
     kni_text_string(&text, "outputs");

@@ -14,6 +14,8 @@ ALLOWED["kernel"] = set(_ORDER)
 ON_TOP = {"nn", "optim", "train", "data", "store", "onnx", "vision", "rl", "text", "metric"}
 ALLOWED["support"] = set()
 ALLOWED.update({part: {"support"} for part in ON_TOP})
+# The table of objects, which every part that makes some uses.
+SHARED = {"core/objects.h"}
 # What optimisers may use of the system: they are meant to run where there is none. The other parts on top read files and
 # run threads, so they may use all of it. Numbers are computed by ops; only reading and reporting them, in data and
 # training, may need libm.
@@ -47,6 +49,8 @@ def _src_problem(part, quoted, target):
         return "" if not target.startswith("src/") else "includes src by <>"
     if target.startswith("kn/") or target == "kn.h":
         return "writes a public header with quotes; use <%s>" % target
+    if target in SHARED:
+        return ""
     other = target.split("/")[0]
     if "/" not in target or other not in ALLOWED:
         return "write the include from src, as in \"core/dtype.h\""
@@ -58,7 +62,7 @@ def _src_problem(part, quoted, target):
 # Part, quoted, target and whether it is allowed.
 _SAMPLES = [
     ("core", True, "ops/op.h", False), ("ops", True, "core/dtype.h", True), ("backend", True, "wrap/tape.h", False),
-    ("nn", True, "nn/module.h", True), ("nn", True, "core/dtype.h", False), ("nn", True, "optim/group.h", False),
+    ("nn", True, "nn/module.h", True), ("nn", True, "core/dtype.h", False), ("nn", True, "core/objects.h", True), ("nn", True, "optim/group.h", False),
     ("nn", False, "kn.h", True), ("nn", False, "kn/tensor.h", True), ("nn", False, "math.h", False),
     ("optim", False, "math.h", False), ("optim", False, "string.h", True), ("optim", False, "pthread.h", False), ("store", False, "math.h", False),
     ("data", False, "math.h", True), ("train", False, "math.h", True), ("train", True, "nn/module.h", False),

@@ -164,7 +164,7 @@ static void test_refusals(void)
     CHECK(!open_file("plain.npy", &(kn_store_args){.limit = 10}) &&
           strstr(kn_last_error(), "limit of 10") != NULL);
     CHECK(!open_file("plain.npy", &(kn_store_args){.limit = -1}));
-    CHECK_POISON(kn_store_tensor(NULL, 0), "no tensor 0");
+    CHECK_POISON(kn_store_tensor(NULL, 0), "kn_store_tensor: the store is NULL");
     kn_store store = open_file("plain.npy", NULL);
     CHECK_POISON(kn_store_tensor(store, 1), "no tensor 1 of 1");
     CHECK(kn_store_find(store, "other") == -1 && !kn_store_at(store, 1, &(kn_store_entry){0}));

@@ -30,4 +30,9 @@ KN_API kn_dataset kn_dataset_normalise(kn_dataset dataset, const double *mean, c
 #ifdef __cplusplus
 }
 #endif
+
+#ifndef KN_NO_SITES
+#include <kn/sites/augment_sites.h>
+#endif
+
 #endif

@@ -71,4 +71,9 @@ KN_API const char *kn_dataset_name_at(kn_dataset dataset, int64_t index);
 #ifdef __cplusplus
 }
 #endif
+
+#ifndef KN_NO_SITES
+#include <kn/sites/dataset_sites.h>
+#endif
+
 #endif

@@ -75,4 +75,9 @@ KN_API KN_MUST_CHECK kn_status kn_loader_load(kn_loader loader, kn_state state, 
 #ifdef __cplusplus
 }
 #endif
+
+#ifndef KN_NO_SITES
+#include <kn/sites/loader_sites.h>
+#endif
+
 #endif

@@ -138,4 +138,9 @@ KN_API kn_dataset kn_dataset_audio_folder(const char *folder, const kn_audio_arg
 #ifdef __cplusplus
 }
 #endif
+
+#ifndef KN_NO_SITES
+#include <kn/sites/source_sites.h>
+#endif
+
 #endif

@@ -51,4 +51,9 @@ KN_API kn_dataset kn_dataset_window(kn_dataset dataset, int64_t size, int64_t st
 #ifdef __cplusplus
 }
 #endif
+
+#ifndef KN_NO_SITES
+#include <kn/sites/transform_sites.h>
+#endif
+
 #endif

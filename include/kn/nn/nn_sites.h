@@ -5,7 +5,6 @@
 #ifndef KN_NN_SITES_H
 #define KN_NN_SITES_H
 
-#include <kn/base.h>
 #include <kn/nn/activations.h>
 #include <kn/nn/attention_layers.h>
 #include <kn/nn/convolution.h>
@@ -23,15 +22,16 @@
 #include <kn/nn/transducer.h>
 #include <kn/nn/transformer.h>
 #include <kn/sites.h>
+#include <kn/sites/common_sites.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-static inline kn_padded_tokens kn_at_padded_tokens(kn_padded_tokens result, const char *site)
+static inline kn_padded_tokens kn_at_padded_tokens(kn_padded_tokens kn_result, const char *kn_line)
 {
-    kn_site_note(site);
-    return result;
+    kn_site_note(kn_line);
+    return kn_result;
 }
 
 #ifdef __cplusplus

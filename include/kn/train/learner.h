@@ -147,4 +147,9 @@ KN_API size_t kn_learner_summary(kn_learner learner, char *buffer, size_t n);
 #ifdef __cplusplus
 }
 #endif
+
+#ifndef KN_NO_SITES
+#include <kn/sites/learner_sites.h>
+#endif
+
 #endif

@@ -133,4 +133,9 @@ KN_API kn_metric kn_metric_gpu_memory(void);
 #ifdef __cplusplus
 }
 #endif
+
+#ifndef KN_NO_SITES
+#include <kn/sites/metric_sites.h>
+#endif
+
 #endif

@@ -134,4 +134,9 @@ KN_API kn_renderer kn_report_html(const char *path);
 #ifdef __cplusplus
 }
 #endif
+
+#ifndef KN_NO_SITES
+#include <kn/sites/renderer_sites.h>
+#endif
+
 #endif

@@ -1,0 +1,63 @@
+/* The table behind all handles of objects (a store, an optimiser, a loader ...). A handle looks like a pointer but is never
+   followed: it names a slot and the slot's generation, so that what was freed, belongs to another kind or is garbage is an
+   error and no crash. Every part of the library may include this header; it needs only the public types. */
+#ifndef KNI_OBJECTS_H
+#define KNI_OBJECTS_H
+
+#include <kn/base.h>
+
+/* What one kind of object is called in messages, and how one ends. */
+typedef struct kni_object_kind {
+    const char *type;              /* "kn_store" */
+    const char *noun;              /* "the store was" */
+    const char *ended;             /* "closed" */
+    void (*destroy)(void *object); /* when its handle has ended and nobody uses it any more */
+} kni_object_kind;
+
+/* Each is defined by the part that makes such objects. */
+extern const kni_object_kind kni_kind_grads, kni_kind_program, kni_kind_user_kernel;
+extern const kni_object_kind kni_kind_state, kni_kind_store;
+extern const kni_object_kind kni_kind_optim, kni_kind_accumulator, kni_kind_ema, kni_kind_schedule;
+extern const kni_object_kind kni_kind_dataset, kni_kind_loader;
+extern const kni_object_kind kni_kind_metric, kni_kind_renderer, kni_kind_learner;
+
+/* A new handle for the object. Without memory it destroys the object and returns NULL with the failure told. */
+void *kni_object_make(const kni_object_kind *kind, void *object, const char *function);
+
+/* An object in use: it is not destroyed before the use ends, also where it is freed meanwhile by a callback or by another
+   thread; its handle ends at once. */
+typedef struct kni_object_use {
+    void *object; /* NULL, with the failure told: there is no such object */
+    void *slot;
+} kni_object_use;
+kni_object_use kni_object_enter(const void *handle, const kni_object_kind *kind, const char *function);
+void kni_object_leave(kni_object_use *use);
+
+/* Declares `name`, a kni_KIND pointer that is NULL where the handle is no good, in use until the block ends. For public
+   functions: __func__ is the name in the message. */
+#define KNI_USE(kind, name, handle)                                                                          \
+    __attribute__((cleanup(kni_object_leave))) kni_object_use name##_use =                                   \
+        kni_object_enter((handle), &kni_kind_##kind, __func__);                                              \
+    kni_##kind *name = name##_use.object
+/* The same for an object of another part: name is a bool. */
+#define KNI_USE_OTHER(kind, name, handle)                                                                    \
+    __attribute__((cleanup(kni_object_leave))) kni_object_use name##_use =                                   \
+        kni_object_enter((handle), &kni_kind_##kind, __func__);                                              \
+    bool name = name##_use.object != NULL
+/* The status of a handle that is no good. */
+#define KNI_NO_OBJECT(handle) ((handle) ? KN_ERROR_HANDLE : KN_ERROR_ARGUMENT)
+
+/* What the public function that frees objects does. NULL is nothing; a handle that is no good, and an object that belongs to
+   another one, is a failure and frees nothing. */
+void kni_object_free(const void *handle, const kni_object_kind *kind, const char *function);
+
+/* Makes the object part of another one, whose type is given: the user can go on using it, but only
+   kni_object_free_adopted frees it. NULL with the failure told. */
+void *kni_object_adopt(const void *handle, const kni_object_kind *kind, const char *owner,
+                       const char *function);
+/* by: the public function that frees the owner. */
+void kni_object_free_adopted(const void *handle, const kni_object_kind *kind, const char *by);
+/* Frees what a function that has failed was to adopt; nothing, and no second failure, where that is no good or another's. */
+void kni_object_discard(const void *handle, const kni_object_kind *kind, const char *by);
+
+#endif
