@@ -60,7 +60,6 @@ KN_API kn_status kn_grads_replace(kn_grads grads, kn_tensor t, kn_tensor gradien
    temporaries. NULL with kn_last_error(). */
 KN_API kn_grads kn_grads_make(const kn_tensor *leaves, const kn_tensor *gradients, int32_t n);
 KN_API int32_t kn_grads_count(kn_grads grads);
-/* Gradients that were freed already are an error that kn_last_error() tells, here and in the functions above. */
 KN_API void kn_grads_free(kn_grads grads);
 
 /* Runs segment(context, inputs) without saving its intermediates and runs it again in backward, with the

@@ -23,7 +23,8 @@ typedef struct kn_kernel_options {
 /* Checks and compiles the text. NULL on a mistake: kn_last_error() names line and column. The same text with the same
    options is compiled once. */
 KN_API kn_kernel *kn_kernel_compile(const char *source, const kn_kernel_options *options);
-/* The kernel is not used any more. Ops made of it and work that still waits keep what they need. */
+/* The kernel is not used any more: one call for each kn_kernel_compile. Ops made of it and work that still waits keep what they
+   need. */
 KN_API void kn_kernel_free(kn_kernel *kernel);
 
 /* Numbers for the kernel's parameters, in the order in which it declares them. */

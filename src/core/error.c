@@ -141,6 +141,17 @@ void kni_error_named(const char *name)
     if (h && h->latest.number == number) put_name(&h->latest, name);
 }
 
+void kni_error_named_by(const char *function)
+{
+    if (!strncmp(function, "kn_", 3)) kni_error_named(function + 3);
+}
+
+uint64_t kni_error_number(void)
+{
+    const kni_failure *f = latest(kni_thread_self());
+    return f ? f->number : 0;
+}
+
 kn_tensor kni_poison_latest(void)
 {
     kni_thread *t = kni_thread_self();

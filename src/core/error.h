@@ -20,6 +20,11 @@ kn_status kni_fail_dtype(const char *op_name, int64_t dtype) KNI_COLD;
    op it worked for; nothing when the text names a function already. */
 void kni_error_named(const char *name) KNI_COLD;
 
+/* The same by the whole name of a public function; nothing for any other name. */
+void kni_error_named_by(const char *function) KNI_COLD;
+/* The number of the thread's latest failure, 0 before the first. */
+uint64_t kni_error_number(void);
+
 /* Makes what a poisoned handle carries the thread's latest failure again, under the name; returns its code. */
 kn_status kni_fail_again(kn_tensor poison, const char *name) KNI_COLD;
 

@@ -192,13 +192,20 @@ static kni_object_use enter(uintptr_t handle)
     while (generation_of(state) == handle >> (SLOT_BITS + 1) && !(state & ENDED) && (state & USES) < USES)
         if (atomic_compare_exchange_weak_explicit(&s->state, &state, state + 1, memory_order_acq_rel,
                                                   memory_order_acquire))
-            return (kni_object_use){s->object, s};
+            return (kni_object_use){s->object, s, NULL, 0};
     return (kni_object_use){0};
+}
+
+kni_object_use kni_object_none(const char *function)
+{
+    return (kni_object_use){NULL, NULL, function, kni_error_number()};
 }
 
 kni_object_use kni_object_enter(const void *handle, const kni_object_kind *kind, const char *function)
 {
     kni_object_use use = enter((uintptr_t)handle);
+    use.function = function;
+    use.failure = kni_error_number();
     if (KNI_LIKELY(use.slot && ((slot *)use.slot)->kind == kind)) return use;
     explain((uintptr_t)handle, kind, function);
     kni_object_leave(&use);
@@ -223,6 +230,8 @@ static void finish(slot *s)
 void kni_object_leave(kni_object_use *use)
 {
     slot *s = use->slot;
+    if (use->function && kni_error_number() != use->failure) kni_error_named_by(use->function);
+    use->function = NULL;
     if (!s) return;
     use->slot = NULL;
     uintptr_t before = atomic_fetch_sub_explicit(&s->state, 1, memory_order_acq_rel);

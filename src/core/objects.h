@@ -29,6 +29,8 @@ void *kni_object_make(const kni_object_kind *kind, void *object, const char *fun
 typedef struct kni_object_use {
     void *object; /* NULL, with the failure told: there is no such object */
     void *slot;
+    const char *function; /* whose name goes before failures told meanwhile that name no function */
+    uint64_t failure;     /* the thread's latest one at the beginning */
 } kni_object_use;
 kni_object_use kni_object_enter(const void *handle, const kni_object_kind *kind, const char *function);
 void kni_object_leave(kni_object_use *use);
@@ -44,6 +46,10 @@ void kni_object_leave(kni_object_use *use);
     __attribute__((cleanup(kni_object_leave))) kni_object_use name##_use =                                   \
         kni_object_enter((handle), &kni_kind_##kind, __func__);                                              \
     bool name = name##_use.object != NULL
+/* For public functions without an object: failures inside that name no function get this one's name, as under KNI_USE. */
+#define KNI_NAMED                                                                                            \
+    __attribute__((cleanup(kni_object_leave))) kni_object_use kni_named_use = kni_object_none(__func__)
+kni_object_use kni_object_none(const char *function);
 /* The status of a handle that is no good. */
 #define KNI_NO_OBJECT(handle) ((handle) ? KN_ERROR_HANDLE : KN_ERROR_ARGUMENT)
 

@@ -210,7 +210,8 @@ static bool is_probability(double p) { return p >= 0 && p <= 1; }
 
 kn_dataset kn_dataset_augment(kn_dataset dataset, const kn_augment_args *args)
 {
-    if (!dataset) return NULL;
+    KNI_USE(dataset, used, dataset);
+    if (!used) return NULL;
     if (!args || !(args->zoom >= 0 && args->zoom < 1) || !(args->rotate >= 0 && args->rotate <= 360) ||
         args->shift_rows < 0 || args->shift_columns < 0 || args->shift_rows > INT32_MAX ||
         args->shift_columns > INT32_MAX || !is_probability(args->flip_rows) ||
@@ -289,7 +290,8 @@ static kn_status normalise_many(void *context, const kn_sample_key *keys, int64_
 
 kn_dataset kn_dataset_normalise(kn_dataset dataset, const double *mean, const double *std, int32_t n)
 {
-    if (!dataset) return NULL;
+    KNI_USE(dataset, used, dataset);
+    if (!used) return NULL;
     if (n < 1 || n > 1 << 16) {
         kni_failure(KN_ERROR_ARGUMENT, "kn_dataset_normalise: %d channels", (int)n);
         return NULL;

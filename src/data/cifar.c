@@ -117,9 +117,11 @@ static kn_dataset open_cifar(const kind *k, const char *folder, const char *spli
 
 kn_dataset kn_dataset_cifar10(const char *folder, const char *split)
 {
+    KNI_NAMED;
     return open_cifar(&cifar10, folder, split);
 }
 kn_dataset kn_dataset_cifar100(const char *folder, const char *split)
 {
+    KNI_NAMED;
     return open_cifar(&cifar100, folder, split);
 }

@@ -1,4 +1,5 @@
 /* Images with boxes from annotations in the JSON form of COCO. */
+#include "core/objects.h"
 #include "data/data_image.h"
 #include "support/json.h"
 #include <stdio.h>
@@ -227,6 +228,7 @@ static const kn_dataset_type coco_type = {"coco", coco_length, coco_get, NULL, c
 
 kn_dataset kn_dataset_coco(const char *images, const char *annotations, const kn_image_args *args)
 {
+    KNI_NAMED;
     coco *c = calloc(1, sizeof *c);
     kni_buffer text = {0};
     kn_status status =

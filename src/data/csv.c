@@ -1,4 +1,5 @@
 /* CSV by RFC 4180 as a state machine that is fed in pieces, so that a file of any size is read once and never held whole. */
+#include "core/objects.h"
 #include "data/data_table.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -221,6 +222,7 @@ kn_status kni_csv_finish(kni_csv *c)
 
 kn_dataset kn_dataset_csv(const char *path, const kn_table_args *args)
 {
+    KNI_NAMED;
     kni_data_table *table = kni_data_table_make(path, args);
     if (!table) return NULL;
     kni_csv *csv = kni_csv_make(table, path, args);

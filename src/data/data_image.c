@@ -1,5 +1,6 @@
 /* Images between a decoder and a tensor: reading files, resizing, planes of channels. */
 #include "data/data_image.h"
+#include "core/objects.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -130,6 +131,7 @@ static kn_tensor finish(kni_failure_held *held, kn_status status, kni_image *ima
 
 kn_tensor kn_image_read(const char *path, const kn_image_args *args)
 {
+    KNI_NAMED;
     kn_image_args filled;
     kni_image image = {0};
     kni_failure_held held;
@@ -141,6 +143,7 @@ kn_tensor kn_image_read(const char *path, const kn_image_args *args)
 
 kn_tensor kn_image_decode(const void *data, size_t bytes, const char *name, const kn_image_args *args)
 {
+    KNI_NAMED;
     kn_image_args filled;
     kni_image image = {0};
     kni_failure_held held;

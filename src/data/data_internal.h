@@ -2,6 +2,7 @@
 #ifndef KNI_DATA_INTERNAL_H
 #define KNI_DATA_INTERNAL_H
 
+#include "core/objects.h"
 #include "support/buffer.h"
 #include "support/failure.h"
 #include "support/file.h"
@@ -10,8 +11,16 @@
 
 /* ---- data sets */
 
+/* What a handle refers to; several handles may share a data set. */
+typedef struct kni_dataset kni_dataset;
+/* A handle of one's own for the same data set, to be freed: what reads from it holds one, so that the user's may end. NULL with
+   the failure told. */
+kn_dataset kni_dataset_hold(kn_dataset dataset, const char *function);
+/* kn_dataset_map_many under the name of another function. */
+kn_dataset kni_dataset_map(kn_dataset dataset, kn_map_fn map, kn_map_many_fn many, void *context,
+                           void (*release)(void *context), const char *function);
 /* The self of a data set of this type, or NULL. */
-void *kni_dataset_self(kn_dataset dataset, const kn_dataset_type *type);
+void *kni_dataset_self(const kni_dataset *dataset, const kn_dataset_type *type);
 /* Whether a whole batch can be had at once. */
 bool kni_dataset_has_many(kn_dataset dataset);
 /* Makes a data set of self, or closes it and returns NULL when status is a failure. */

@@ -78,11 +78,13 @@ static kn_status add_column(kni_data_table *t, const kn_column *spec, const char
     return KN_OK;
 }
 
-static const kni_data_table *table_of(kn_dataset dataset);
+static const kni_data_table *table_of(const kni_dataset *dataset);
 
 static kn_status take_categories(kni_data_table *t, kn_dataset from)
 {
-    const kni_data_table *source = table_of(from);
+    KNI_USE(dataset, set, from);
+    if (!set) return KNI_NO_OBJECT(from);
+    const kni_data_table *source = table_of(set);
     if (!source) return kni_failure(KN_ERROR_ARGUMENT, "%s: categories must come from a table", t->name);
     for (int32_t i = 0; i < t->n_columns; i++) {
         column *c = &t->columns[i];
@@ -398,7 +400,7 @@ static const kn_dataset_type table_type = {"table", table_length, table_get,
 static const kn_dataset_type numbers_type = {"table",        table_length, table_get,
                                              table_get_many, table_close,  table_name_at};
 
-static const kni_data_table *table_of(kn_dataset dataset)
+static const kni_data_table *table_of(const kni_dataset *dataset)
 {
     const kni_data_table *t = kni_dataset_self(dataset, &table_type);
     return t ? t : kni_dataset_self(dataset, &numbers_type);
@@ -412,7 +414,7 @@ kn_dataset kni_data_table_finish(kni_data_table *table, kn_status status)
     return kni_dataset_finish(varying ? &table_type : &numbers_type, table, status);
 }
 
-static const column *category_column(kn_dataset dataset, int32_t at)
+static const column *category_column(const kni_dataset *dataset, int32_t at)
 {
     const kni_data_table *t = table_of(dataset);
     return t && at >= 0 && at < t->n_columns ? &t->columns[at] : NULL;
@@ -420,12 +422,14 @@ static const column *category_column(kn_dataset dataset, int32_t at)
 
 const char *kn_table_category(kn_dataset dataset, int32_t column_index, int64_t value)
 {
-    const column *c = category_column(dataset, column_index);
+    KNI_USE(dataset, d, dataset);
+    const column *c = category_column(d, column_index);
     return c ? kni_names_at(&c->texts, value) : NULL;
 }
 
 int64_t kn_table_category_count(kn_dataset dataset, int32_t column_index)
 {
-    const column *c = category_column(dataset, column_index);
+    KNI_USE(dataset, d, dataset);
+    const column *c = category_column(d, column_index);
     return c ? c->texts.count : 0;
 }

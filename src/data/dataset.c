@@ -4,10 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct kn_dataset_object {
+/* The data set itself, shared by its handles. */
+typedef struct shared {
     const kn_dataset_type *type;
     void *self;
-    int64_t references; /* atomic */
+    int64_t handles; /* atomic */
+} shared;
+
+struct kni_dataset {
+    shared *set;
+    int64_t references; /* atomic: kn_dataset_retain and kn_dataset_free of this handle */
 };
 
 /* ---- samples */
@@ -21,6 +27,7 @@ void kn_sample_drop(kn_sample *sample)
 
 kn_status kn_sample_add(kn_sample *sample, kn_tensor value)
 {
+    KNI_NAMED;
     if (!kn_ok(value)) return kni_failure_of(value);
     if (sample->n >= KN_SAMPLE_FIELDS) {
         kn_drop(value);
@@ -35,6 +42,7 @@ kn_status kn_sample_add(kn_sample *sample, kn_tensor value)
 
 kn_status kn_sample_replace(kn_sample *sample, int32_t index, kn_tensor value)
 {
+    KNI_NAMED;
     if (index < 0 || index >= sample->n) {
         kn_drop(value);
         return kni_failure(KN_ERROR_INDEX, "kn_sample_replace: field %d of a sample with %d", (int)index,
@@ -110,19 +118,58 @@ void kni_permutation(int64_t *out, int64_t n, uint64_t seed, int64_t epoch)
 
 /* ---- objects */
 
+static void release_set(shared *set)
+{
+    if (__atomic_sub_fetch(&set->handles, 1, __ATOMIC_ACQ_REL) > 0) return;
+    if (set->type->close) set->type->close(set->self);
+    free(set);
+}
+
+static void destroy_dataset(void *object)
+{
+    release_set(((kni_dataset *)object)->set);
+    free(object);
+}
+
+const kni_object_kind kni_kind_dataset = {"kn_dataset", "data set", "freed", destroy_dataset};
+
+/* A new handle, which takes over one count of the set's handles. */
+static kn_dataset handle_of(shared *set, const char *function)
+{
+    kni_dataset *d = malloc(sizeof *d);
+    if (!d) {
+        kni_failure_memory(function);
+        release_set(set);
+        return NULL;
+    }
+    *d = (kni_dataset){set, 1};
+    return kni_object_make(&kni_kind_dataset, d, function);
+}
+
 kn_dataset kn_dataset_make(const kn_dataset_type *type, void *self)
 {
-    kn_dataset d = NULL;
+    KNI_NAMED;
+    shared *set = NULL;
     if (!type || !type->length || !type->get)
         kni_failure(KN_ERROR_ARGUMENT, "kn_dataset_make: the type needs length and get");
-    else if (!(d = malloc(sizeof *d)))
+    else if (!(set = malloc(sizeof *set)))
         kni_failure_memory("kn_dataset_make");
-    if (!d) {
+    if (!set) {
         if (type && type->close) type->close(self);
         return NULL;
     }
-    *d = (struct kn_dataset_object){type, self, 1};
-    return d;
+    *set = (shared){type, self, 1};
+    return handle_of(set, __func__);
+}
+
+kn_dataset kni_dataset_hold(kn_dataset dataset, const char *function)
+{
+    kni_object_use use = kni_object_enter(dataset, &kni_kind_dataset, function);
+    if (!use.object) return NULL;
+    shared *set = ((kni_dataset *)use.object)->set;
+    __atomic_fetch_add(&set->handles, 1, __ATOMIC_RELAXED);
+    kni_object_leave(&use);
+    return handle_of(set, function);
 }
 
 kn_dataset kni_dataset_finish(const kn_dataset_type *type, void *self, kn_status status)
@@ -134,66 +181,98 @@ kn_dataset kni_dataset_finish(const kn_dataset_type *type, void *self, kn_status
 
 kn_dataset kn_dataset_retain(kn_dataset dataset)
 {
-    if (dataset) __atomic_fetch_add(&dataset->references, 1, __ATOMIC_RELAXED);
-    return dataset;
+    KNI_USE(dataset, d, dataset);
+    if (d) __atomic_fetch_add(&d->references, 1, __ATOMIC_RELAXED);
+    return d ? dataset : NULL;
 }
 
 void kn_dataset_free(kn_dataset dataset)
 {
-    if (!dataset || __atomic_sub_fetch(&dataset->references, 1, __ATOMIC_ACQ_REL) > 0) return;
-    if (dataset->type->close) dataset->type->close(dataset->self);
-    free(dataset);
+    if (dataset) {
+        KNI_USE(dataset, d, dataset);
+        if (!d || __atomic_sub_fetch(&d->references, 1, __ATOMIC_ACQ_REL) > 0) return;
+    }
+    kni_object_free(dataset, &kni_kind_dataset, __func__);
 }
 
-void *kni_dataset_self(kn_dataset dataset, const kn_dataset_type *type)
+void *kni_dataset_self(const kni_dataset *dataset, const kn_dataset_type *type)
 {
-    return dataset && dataset->type == type ? dataset->self : NULL;
+    return dataset && dataset->set->type == type ? dataset->set->self : NULL;
 }
 
-bool kni_dataset_has_many(kn_dataset dataset) { return dataset && dataset->type->get_many; }
+bool kni_dataset_has_many(kn_dataset dataset)
+{
+    KNI_USE(dataset, d, dataset);
+    return d && d->set->type->get_many;
+}
+
+static const char *kind_of(const kni_dataset *d) { return d->set->type->name ? d->set->type->name : ""; }
 
 const char *kn_dataset_kind(kn_dataset dataset)
 {
-    return dataset && dataset->type->name ? dataset->type->name : "";
+    KNI_USE(dataset, d, dataset);
+    return d ? kind_of(d) : "";
 }
 
-int64_t kn_dataset_length(kn_dataset dataset) { return dataset ? dataset->type->length(dataset->self) : -1; }
+static int64_t length_of(const kni_dataset *d) { return d->set->type->length(d->set->self); }
+
+int64_t kn_dataset_length(kn_dataset dataset)
+{
+    KNI_USE(dataset, d, dataset);
+    return d ? length_of(d) : -1;
+}
 
 const char *kn_dataset_name_at(kn_dataset dataset, int64_t index)
 {
-    if (!dataset || index < 0 || !dataset->type->name_at) return NULL;
-    return dataset->type->name_at(dataset->self, index);
+    KNI_USE(dataset, d, dataset);
+    if (!d || index < 0 || !d->set->type->name_at) return NULL;
+    return d->set->type->name_at(d->set->self, index);
 }
 
-static kn_status check_index(kn_dataset dataset, int64_t index)
+static kn_status check_index(const kni_dataset *d, int64_t index)
 {
-    int64_t length = kn_dataset_length(dataset);
+    int64_t length = length_of(d);
     if (index >= 0 && index < length) return KN_OK;
     return kni_failure(KN_ERROR_INDEX, "kn_dataset_get: sample %lld of a data set ('%s') of %lld",
-                       (long long)index, kn_dataset_kind(dataset), (long long)length);
+                       (long long)index, kind_of(d), (long long)length);
 }
 
-kn_status kn_dataset_get_keyed(kn_dataset dataset, int64_t index, const kn_sample_key *key, kn_sample *sample)
+static kn_status get_keyed(const kni_dataset *d, int64_t index, const kn_sample_key *key, kn_sample *sample)
 {
     *sample = (kn_sample){0};
-    if (!dataset) return kni_failure(KN_ERROR_ARGUMENT, "kn_dataset_get: the data set is NULL");
-    kn_status status = check_index(dataset, index);
+    kn_status status = check_index(d, index);
     if (status != KN_OK) return status;
     kn_sample_key plain = {0, 0, index};
     kn_scope scope = kn_scope_begin();
-    status = dataset->type->get(dataset->self, index, key ? key : &plain, sample);
-    if (status == KN_OK) status = own_fields(kn_dataset_kind(dataset), sample);
+    status = d->set->type->get(d->set->self, index, key ? key : &plain, sample);
+    if (status == KN_OK) status = own_fields(kind_of(d), sample);
     if (status != KN_OK) kn_sample_drop(sample);
     kn_scope_end(scope, KN_NONE);
     return status;
 }
 
-kn_status kn_dataset_get(kn_dataset dataset, int64_t index, kn_sample *sample)
+static kn_status no_place(const char *function)
 {
-    return kn_dataset_get_keyed(dataset, index, NULL, sample);
+    return kni_failure(KN_ERROR_ARGUMENT, "%s: the place for the sample is NULL", function);
 }
 
-static kn_status get_and_stack(kn_dataset dataset, const int64_t *indices, int64_t n,
+kn_status kn_dataset_get_keyed(kn_dataset dataset, int64_t index, const kn_sample_key *key, kn_sample *sample)
+{
+    if (!sample) return no_place(__func__);
+    *sample = (kn_sample){0};
+    KNI_USE(dataset, d, dataset);
+    return d ? get_keyed(d, index, key, sample) : KNI_NO_OBJECT(dataset);
+}
+
+kn_status kn_dataset_get(kn_dataset dataset, int64_t index, kn_sample *sample)
+{
+    if (!sample) return no_place(__func__);
+    *sample = (kn_sample){0};
+    KNI_USE(dataset, d, dataset);
+    return d ? get_keyed(d, index, NULL, sample) : KNI_NO_OBJECT(dataset);
+}
+
+static kn_status get_and_stack(const kni_dataset *d, const int64_t *indices, int64_t n,
                                const kn_sample_key *keys, kn_sample *batch)
 {
     kn_sample *samples = calloc((size_t)n, sizeof *samples);
@@ -201,7 +280,7 @@ static kn_status get_and_stack(kn_dataset dataset, const int64_t *indices, int64
     kn_status status = KN_OK;
     int64_t made = 0;
     for (; made < n && status == KN_OK; made++)
-        status = kn_dataset_get_keyed(dataset, indices[made], keys ? &keys[made] : NULL, &samples[made]);
+        status = get_keyed(d, indices[made], keys ? &keys[made] : NULL, &samples[made]);
     if (status == KN_OK) status = kni_collate_stack(samples, n, batch);
     for (int64_t i = 0; i < made; i++) kn_sample_drop(&samples[i]);
     free(samples);
@@ -211,23 +290,26 @@ static kn_status get_and_stack(kn_dataset dataset, const int64_t *indices, int64
 kn_status kn_dataset_get_many(kn_dataset dataset, const int64_t *indices, int64_t n,
                               const kn_sample_key *keys, kn_sample *batch)
 {
+    if (!batch) return no_place(__func__);
     *batch = (kn_sample){0};
-    if (!dataset || n <= 0 || n > (int64_t)(PTRDIFF_MAX / sizeof(kn_sample)))
-        return kni_failure(KN_ERROR_ARGUMENT, "kn_dataset_get_many: no data set, or %lld samples",
-                           (long long)n);
+    KNI_USE(dataset, d, dataset);
+    if (!d) return KNI_NO_OBJECT(dataset);
+    if (!indices || n <= 0 || n > (int64_t)(PTRDIFF_MAX / sizeof(kn_sample)))
+        return kni_failure(KN_ERROR_ARGUMENT, "kn_dataset_get_many: %lld samples%s", (long long)n,
+                           indices ? "" : ", and the indices are NULL");
     for (int64_t i = 0; i < n; i++) {
-        kn_status status = check_index(dataset, indices[i]);
+        kn_status status = check_index(d, indices[i]);
         if (status != KN_OK) return status;
     }
-    if (!dataset->type->get_many) return get_and_stack(dataset, indices, n, keys, batch);
+    if (!d->set->type->get_many) return get_and_stack(d, indices, n, keys, batch);
     kn_sample_key *made = NULL;
     if (!keys) {
         if (!(made = malloc((size_t)n * sizeof *made))) return kni_failure_memory("kn_dataset_get_many");
         for (int64_t i = 0; i < n; i++) made[i] = (kn_sample_key){0, 0, indices[i]};
     }
     kn_scope scope = kn_scope_begin();
-    kn_status status = dataset->type->get_many(dataset->self, indices, n, keys ? keys : made, batch);
-    if (status == KN_OK) status = own_fields(kn_dataset_kind(dataset), batch);
+    kn_status status = d->set->type->get_many(d->set->self, indices, n, keys ? keys : made, batch);
+    if (status == KN_OK) status = own_fields(kind_of(d), batch);
     if (status != KN_OK) kn_sample_drop(batch);
     kn_scope_end(scope, KN_NONE);
     free(made);

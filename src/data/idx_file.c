@@ -75,6 +75,7 @@ kn_tensor kni_idx_decode(const void *bytes_of_file, size_t bytes, const char *na
 
 kn_tensor kn_idx_read(const char *path)
 {
+    KNI_NAMED;
     kni_buffer file = {0}, plain = {0};
     kni_failure_held held;
     kni_failure_hold(&held);
@@ -134,6 +135,7 @@ static kn_status check_parts(const char *folder, kn_tensor images, kn_tensor lab
 
 kn_dataset kn_dataset_mnist(const char *folder, const char *split)
 {
+    KNI_NAMED;
     bool test = !strcmp(split, "test");
     if (!test && strcmp(split, "train")) {
         kni_failure(KN_ERROR_ARGUMENT, "kn_dataset_mnist: the split is 'train' or 'test', not '%s'", split);

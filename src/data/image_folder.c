@@ -1,4 +1,5 @@
 /* Folders of images with one label, several labels, or a mask for each. */
+#include "core/objects.h"
 #include "data/data_image.h"
 #include "support/json.h"
 #include <kn/elementwise.h>
@@ -58,6 +59,7 @@ static const kn_dataset_type folder_type = {"image folder", images_length, label
 
 kn_dataset kn_dataset_image_folder(const char *folder, const kn_image_args *args)
 {
+    KNI_NAMED;
     kn_status status;
     images *s = make_images(args, "kn_dataset_image_folder", &status);
     kni_class_rules rules = {.endings = kni_image_endings};
@@ -220,6 +222,7 @@ static kn_status read_json_labels(images *s, const char *folder, const char *lab
 
 kn_dataset kn_dataset_image_labels(const char *folder, const char *labels, const kn_image_args *args)
 {
+    KNI_NAMED;
     static const char *const json_endings[] = {".json", ".jsonl", NULL};
     kn_status status;
     images *s = make_images(args, "kn_dataset_image_labels", &status);
@@ -280,6 +283,7 @@ static kn_status add_pair(images *s, const char *folder, const char *masks, cons
 
 kn_dataset kn_dataset_image_masks(const char *folder, const char *masks, const kn_image_args *args)
 {
+    KNI_NAMED;
     kn_status status;
     images *s = make_images(args, "kn_dataset_image_masks", &status);
     kni_folder content = {0};

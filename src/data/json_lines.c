@@ -1,4 +1,5 @@
 /* JSON lines: one object in each line, whose members are the columns of a table. */
+#include "core/objects.h"
 #include "data/data_table.h"
 #include "support/json.h"
 #include <stdlib.h>
@@ -129,6 +130,7 @@ static kn_status feed_lines(lines *l, const char *data, size_t bytes)
 
 kn_dataset kn_dataset_json_lines(const char *path, const kn_table_args *args)
 {
+    KNI_NAMED;
     kni_data_table *table = kni_data_table_make(path, args);
     if (!table) return NULL;
     enum { PIECE = 1 << 16 };

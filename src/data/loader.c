@@ -24,7 +24,7 @@ typedef struct order {
     int64_t *indices; /* NULL: 0, 1, 2 ... */
 } order;
 
-struct kn_loader_object {
+typedef struct kni_loader {
     kn_dataset dataset;
     kn_loader_args args;
     int64_t samples, batches; /* of this shard in an epoch */
@@ -40,11 +40,11 @@ struct kn_loader_object {
     place *ring;
     pthread_t *threads;
     int32_t running;
-};
+} kni_loader;
 
 /* ---- orders */
 
-static order *make_order(kn_loader l, int64_t epoch)
+static order *make_order(kni_loader *l, int64_t epoch)
 {
     order *o = calloc(1, sizeof *o);
     int64_t n = kn_dataset_length(l->dataset);
@@ -75,7 +75,7 @@ static void release_order(order *o)
 
 /* ---- making one batch */
 
-static kn_status collate(kn_loader l, const int64_t *indices, int64_t n, const kn_sample_key *keys,
+static kn_status collate(kni_loader *l, const int64_t *indices, int64_t n, const kn_sample_key *keys,
                          kn_sample *batch)
 {
     if (!l->args.collate_function && l->args.collate == KN_COLLATE_STACK)
@@ -95,7 +95,7 @@ static kn_status collate(kn_loader l, const int64_t *indices, int64_t n, const k
 }
 
 /* Owns the fields and moves them to the loader's device. */
-static kn_status hand_over(kn_loader l, kn_sample *batch)
+static kn_status hand_over(kni_loader *l, kn_sample *batch)
 {
     if (batch->n < 1 || batch->n > KN_SAMPLE_FIELDS) {
         int32_t n = batch->n;
@@ -117,7 +117,7 @@ static kn_status hand_over(kn_loader l, kn_sample *batch)
     return KN_OK;
 }
 
-static kn_status make_batch(kn_loader l, const order *o, int64_t number, kn_sample *batch)
+static kn_status make_batch(kni_loader *l, const order *o, int64_t number, kn_sample *batch)
 {
     const kn_loader_args *a = &l->args;
     int64_t begin = number * a->batch_size;
@@ -143,7 +143,7 @@ static kn_status make_batch(kn_loader l, const order *o, int64_t number, kn_samp
 
 /* ---- workers */
 
-static place *place_of(kn_loader l, int64_t number) { return &l->ring[number % l->args.prefetch]; }
+static place *place_of(kni_loader *l, int64_t number) { return &l->ring[number % l->args.prefetch]; }
 
 static void note_result(place *p, kn_status status, const kn_sample *batch)
 {
@@ -156,7 +156,7 @@ static void note_result(place *p, kn_status status, const kn_sample *batch)
 }
 
 /* Makes the next batch; called and left with the lock held. */
-static void work_once(kn_loader l)
+static void work_once(kni_loader *l)
 {
     uint64_t generation = l->generation;
     int64_t number = l->started++;
@@ -176,7 +176,7 @@ static void work_once(kn_loader l)
 
 static void *run_worker(void *argument)
 {
-    kn_loader l = argument;
+    kni_loader *l = argument;
     kn_device_use(l->args.staging);
     pthread_mutex_lock(&l->lock);
     while (!l->stop) {
@@ -190,7 +190,7 @@ static void *run_worker(void *argument)
     return NULL;
 }
 
-static void empty_ring(kn_loader l)
+static void empty_ring(kni_loader *l)
 {
     for (int32_t i = 0; l->ring && i < l->args.prefetch; i++) {
         if (l->ring[i].ready) kn_sample_drop(&l->ring[i].batch);
@@ -222,7 +222,7 @@ static kn_status check_args(kn_loader_args *a)
     return KN_OK;
 }
 
-static void count_batches(kn_loader l)
+static void count_batches(kni_loader *l)
 {
     const kn_loader_args *a = &l->args;
     int64_t n = kn_dataset_length(l->dataset);
@@ -232,7 +232,7 @@ static void count_batches(kn_loader l)
     l->batches = (l->samples + a->batch_size - 1) / a->batch_size;
 }
 
-static kn_status start_workers(kn_loader l)
+static kn_status start_workers(kni_loader *l)
 {
     if (!l->args.workers) return KN_OK;
     l->ring = calloc((size_t)l->args.prefetch, sizeof *l->ring);
@@ -245,35 +245,16 @@ static kn_status start_workers(kn_loader l)
     return KN_OK;
 }
 
-kn_loader kn_loader_make(kn_dataset dataset, const kn_loader_args *args)
+static bool is_worker(const kni_loader *l)
 {
-    if (!dataset) {
-        kni_failure(KN_ERROR_ARGUMENT, "kn_loader_make: the data set is NULL");
-        return NULL;
-    }
-    kn_loader l = calloc(1, sizeof *l);
-    if (!l) {
-        kni_failure_memory("kn_loader_make");
-        return NULL;
-    }
-    if (args) l->args = *args;
-    kn_status status = check_args(&l->args);
-    pthread_mutex_init(&l->lock, NULL);
-    pthread_cond_init(&l->work, NULL);
-    pthread_cond_init(&l->done, NULL);
-    l->dataset = kn_dataset_retain(dataset);
-    if (status == KN_OK) count_batches(l);
-    if (status == KN_OK && !(l->order = make_order(l, 0))) status = KN_ERROR_MEMORY;
-    if (status == KN_OK) status = start_workers(l);
-    if (status == KN_OK) return l;
-    kn_loader_free(l);
-    return NULL;
+    bool worker = false;
+    for (int32_t i = 0; i < l->running; i++) worker = worker || pthread_equal(l->threads[i], pthread_self());
+    return worker;
 }
 
-void kn_loader_free(kn_loader loader)
+static void destroy_loader(void *object)
 {
-    kn_loader l = loader;
-    if (!l) return;
+    kni_loader *l = object;
     pthread_mutex_lock(&l->lock);
     l->stop = true;
     pthread_cond_broadcast(&l->work);
@@ -290,28 +271,74 @@ void kn_loader_free(kn_loader loader)
     free(l);
 }
 
+const kni_object_kind kni_kind_loader = {"kn_loader", "loader", "freed", destroy_loader};
+
+static kn_loader make_loader(kn_dataset dataset, const kn_loader_args *args, const char *function)
+{
+    kn_dataset held = kni_dataset_hold(dataset, function);
+    if (!held) return NULL;
+    kni_loader *l = calloc(1, sizeof *l);
+    if (!l) {
+        kni_failure_memory(function);
+        kn_dataset_free(held);
+        return NULL;
+    }
+    if (args) l->args = *args;
+    kn_status status = check_args(&l->args);
+    pthread_mutex_init(&l->lock, NULL);
+    pthread_cond_init(&l->work, NULL);
+    pthread_cond_init(&l->done, NULL);
+    l->dataset = held;
+    if (status == KN_OK) count_batches(l);
+    if (status == KN_OK && !(l->order = make_order(l, 0))) status = KN_ERROR_MEMORY;
+    if (status == KN_OK) status = start_workers(l);
+    if (status == KN_OK) return kni_object_make(&kni_kind_loader, l, function);
+    destroy_loader(l);
+    return NULL;
+}
+
+kn_loader kn_loader_make(kn_dataset dataset, const kn_loader_args *args)
+{
+    return make_loader(dataset, args, __func__);
+}
+
+void kn_loader_free(kn_loader loader)
+{
+    if (loader) {
+        KNI_USE(loader, l, loader);
+        if (l && is_worker(l)) {
+            kni_failure(KN_ERROR_ARGUMENT, "%s: a worker of the loader cannot free it", __func__);
+            return;
+        }
+    }
+    kni_object_free(loader, &kni_kind_loader, __func__);
+}
+
 /* ---- using */
 
-int64_t kn_loader_length(kn_loader loader) { return loader ? loader->batches : -1; }
-int64_t kn_loader_samples(kn_loader loader) { return loader ? loader->samples : -1; }
-
-static kn_status no_loader(const char *function)
+int64_t kn_loader_length(kn_loader loader)
 {
-    return kni_failure(KN_ERROR_ARGUMENT, "%s: the loader is NULL", function);
+    KNI_USE(loader, l, loader);
+    return l ? l->batches : -1;
+}
+
+int64_t kn_loader_samples(kn_loader loader)
+{
+    KNI_USE(loader, l, loader);
+    return l ? l->samples : -1;
 }
 
 void kn_loader_position(kn_loader loader, int64_t *epoch, int64_t *batch)
 {
-    if (epoch) *epoch = loader ? loader->order->epoch : -1;
-    if (batch) *batch = loader ? loader->next : -1;
+    KNI_USE(loader, l, loader);
+    if (epoch) *epoch = l ? l->order->epoch : -1;
+    if (batch) *batch = l ? l->next : -1;
 }
 
-kn_status kn_loader_seek(kn_loader loader, int64_t epoch, int64_t batch)
+static kn_status seek(kni_loader *l, int64_t epoch, int64_t batch, const char *function)
 {
-    kn_loader l = loader;
-    if (!l) return no_loader("kn_loader_seek");
     if (batch < 0 || batch > l->batches)
-        return kni_failure(KN_ERROR_INDEX, "kn_loader_seek: batch %lld of %lld", (long long)batch,
+        return kni_failure(KN_ERROR_INDEX, "%s: batch %lld of %lld", function, (long long)batch,
                            (long long)l->batches);
     if (epoch == l->order->epoch && batch == l->next) return KN_OK;
     order *fresh = make_order(l, epoch);
@@ -327,10 +354,20 @@ kn_status kn_loader_seek(kn_loader loader, int64_t epoch, int64_t batch)
     return KN_OK;
 }
 
-kn_status kn_loader_epoch(kn_loader loader, int64_t epoch) { return kn_loader_seek(loader, epoch, 0); }
+kn_status kn_loader_seek(kn_loader loader, int64_t epoch, int64_t batch)
+{
+    KNI_USE(loader, l, loader);
+    return l ? seek(l, epoch, batch, __func__) : KNI_NO_OBJECT(loader);
+}
+
+kn_status kn_loader_epoch(kn_loader loader, int64_t epoch)
+{
+    KNI_USE(loader, l, loader);
+    return l ? seek(l, epoch, 0, __func__) : KNI_NO_OBJECT(loader);
+}
 
 /* In the calling thread, with the loader's device for the time being. */
-static kn_status make_here(kn_loader l, kn_sample *batch)
+static kn_status make_here(kni_loader *l, kn_sample *batch)
 {
     kn_device before = kn_device_current();
     kn_device_use(l->args.staging);
@@ -341,10 +378,10 @@ static kn_status make_here(kn_loader l, kn_sample *batch)
 
 kn_status kn_loader_next(kn_loader loader, kn_sample *batch)
 {
-    kn_loader l = loader;
     if (!batch) return kni_failure(KN_ERROR_ARGUMENT, "kn_loader_next: the batch is NULL");
     *batch = (kn_sample){0};
-    if (!l) return no_loader("kn_loader_next");
+    KNI_USE(loader, l, loader);
+    if (!l) return KNI_NO_OBJECT(loader);
     if (l->next >= l->batches) return KN_OK;
     if (!l->running) return make_here(l, batch);
     char error[ERROR_BYTES];
@@ -364,23 +401,19 @@ kn_status kn_loader_next(kn_loader loader, kn_sample *batch)
 
 kn_loader kn_loader_slice(kn_loader loader, int64_t start, int64_t stop)
 {
-    if (!loader) {
-        (void)no_loader("kn_loader_slice");
-        return NULL;
-    }
-    kn_dataset part = kn_dataset_partial(loader->dataset, start, stop);
-    kn_loader made = part ? kn_loader_make(part, &loader->args) : NULL;
+    KNI_USE(loader, l, loader);
+    if (!l) return NULL;
+    kn_dataset part = kn_dataset_partial(l->dataset, start, stop);
+    kn_loader made = part ? make_loader(part, &l->args, __func__) : NULL;
     kn_dataset_free(part);
     return made;
 }
 
 kn_loader kn_loader_split(kn_loader loader, int64_t shard, int64_t shards, kn_device device)
 {
-    if (!loader) {
-        (void)no_loader("kn_loader_split");
-        return NULL;
-    }
-    kn_loader_args args = loader->args;
+    KNI_USE(loader, l, loader);
+    if (!l) return NULL;
+    kn_loader_args args = l->args;
     if (args.shards != 1) {
         kni_failure(KN_ERROR_ARGUMENT, "kn_loader_split: this loader is shard %lld of %lld already",
                     (long long)args.shard, (long long)args.shards);
@@ -392,14 +425,17 @@ kn_loader kn_loader_split(kn_loader loader, int64_t shard, int64_t shards, kn_de
         if (args.staging == args.device) args.staging = device;
         args.device = device;
     }
-    return kn_loader_make(loader->dataset, &args);
+    return make_loader(l->dataset, &args, __func__);
 }
 
 /* ---- position in a state */
 
-kn_status kn_loader_save(kn_loader loader, kn_state state, const char *prefix)
+kn_status kn_loader_save(kn_loader handle, kn_state state, const char *prefix)
 {
-    if (!loader) return no_loader("kn_loader_save");
+    KNI_USE(loader, loader, handle);
+    if (!loader) return KNI_NO_OBJECT(handle);
+    KNI_USE_OTHER(state, there, state);
+    if (!there) return KNI_NO_OBJECT(state);
     kn_status status = kn_state_put_int(state, prefix, "epoch", loader->order->epoch);
     if (status == KN_OK) status = kn_state_put_int(state, prefix, "batch", loader->next);
     if (status == KN_OK) status = kn_state_put_int(state, prefix, "batch_size", loader->args.batch_size);
@@ -412,7 +448,7 @@ kn_status kn_loader_save(kn_loader loader, kn_state state, const char *prefix)
 }
 
 /* What older states do not have is taken to fit. */
-static kn_status check_order(kn_loader loader, kn_state state, const char *prefix)
+static kn_status check_order(const kni_loader *loader, kn_state state, const char *prefix)
 {
     int64_t shuffle = loader->args.shuffle, shard = loader->args.shard, shards = loader->args.shards;
     kn_state_get_int(state, prefix, "shuffle", &shuffle);
@@ -429,10 +465,13 @@ static kn_status check_order(kn_loader loader, kn_state state, const char *prefi
                        loader->args.shuffle ? "with" : "without");
 }
 
-kn_status kn_loader_load(kn_loader loader, kn_state state, const char *prefix)
+kn_status kn_loader_load(kn_loader handle, kn_state state, const char *prefix)
 {
     int64_t epoch, batch, batch_size, samples, seed;
-    if (!loader) return no_loader("kn_loader_load");
+    KNI_USE(loader, loader, handle);
+    if (!loader) return KNI_NO_OBJECT(handle);
+    KNI_USE_OTHER(state, there, state);
+    if (!there) return KNI_NO_OBJECT(state);
     if (!kn_state_get_int(state, prefix, "epoch", &epoch) ||
         !kn_state_get_int(state, prefix, "batch", &batch) ||
         !kn_state_get_int(state, prefix, "batch_size", &batch_size) ||
@@ -449,5 +488,5 @@ kn_status kn_loader_load(kn_loader loader, kn_state state, const char *prefix)
             (long long)samples, (long long)batch_size, (unsigned long long)seed, (long long)loader->samples,
             (long long)loader->args.batch_size, (unsigned long long)loader->args.seed);
     kn_status status = check_order(loader, state, prefix);
-    return status ? status : kn_loader_seek(loader, epoch, batch);
+    return status ? status : seek(loader, epoch, batch, "kn_loader_load");
 }

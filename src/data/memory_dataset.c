@@ -96,6 +96,7 @@ kn_dataset kni_dataset_named_tensors(const kn_tensor *fields, int32_t n, kni_nam
 
 kn_dataset kn_dataset_tensors(const kn_tensor *fields, int32_t n)
 {
+    KNI_NAMED;
     return kni_dataset_named_tensors(fields, n, NULL);
 }
 
@@ -148,6 +149,7 @@ static list *make_list(int64_t n)
 
 kn_dataset kn_dataset_list(const kn_sample *samples, int64_t n)
 {
+    KNI_NAMED;
     list *l = make_list(n);
     kn_status status = l ? KN_OK : KN_ERROR_MEMORY;
     for (int64_t i = 0; i < n; i++) {
@@ -167,7 +169,8 @@ kn_dataset kn_dataset_list(const kn_sample *samples, int64_t n)
 
 kn_dataset kn_dataset_cache(kn_dataset dataset)
 {
-    if (!dataset) return NULL;
+    KNI_USE(dataset, used, dataset);
+    if (!used) return NULL;
     int64_t n = kn_dataset_length(dataset);
     list *l = make_list(n);
     kn_status status = l ? KN_OK : KN_ERROR_MEMORY;
@@ -243,6 +246,7 @@ static kn_status fill_fake(fake *d, const kn_fake_field *fields)
 
 kn_dataset kn_dataset_fake(int64_t length, const kn_fake_field *fields, int32_t n, uint64_t seed)
 {
+    KNI_NAMED;
     if (length < 0 || n < 1 || n > KN_SAMPLE_FIELDS) {
         kni_failure(KN_ERROR_ARGUMENT, "kn_dataset_fake: %lld samples of %d fields", (long long)length,
                     (int)n);

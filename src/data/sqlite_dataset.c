@@ -1,5 +1,6 @@
 /* SQLite: the rows of a query as a table, and a table of samples that is written from a data set and read on demand. */
 #define _POSIX_C_SOURCE 200809L
+#include "core/objects.h"
 #include "data/data_table.h"
 #include "data/sqlite_library.h"
 #include <pthread.h>
@@ -109,6 +110,7 @@ static kn_status read_rows(kni_data_table *t, sqlite3 *db, sqlite3_stmt *s, cons
 
 kn_dataset kn_dataset_sqlite(const char *path, const char *query, const kn_table_args *args)
 {
+    KNI_NAMED;
     kni_data_table *table = kni_data_table_make(path, args);
     if (!table) return NULL;
     sqlite3 *db;
@@ -261,7 +263,8 @@ static kn_status write_rows(kn_dataset dataset, sqlite3 *db, sqlite3_stmt *s, co
 
 kn_status kn_dataset_write_sqlite(kn_dataset dataset, const char *path, const char *table)
 {
-    if (!dataset) return kni_failure(KN_ERROR_ARGUMENT, "kn_dataset_write_sqlite: the data set is NULL");
+    KNI_USE(dataset, used, dataset);
+    if (!used) return KNI_NO_OBJECT(dataset);
     sqlite3 *db;
     sqlite3_stmt *s = NULL;
     kn_status status = open_database(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, &db);
@@ -336,6 +339,7 @@ static kn_status open_stored(stored *d, const char *path, const char *table)
 
 kn_dataset kn_dataset_sqlite_samples(const char *path, const char *table)
 {
+    KNI_NAMED;
     stored *d = calloc(1, sizeof *d);
     if (!d || !(d->path = malloc(strlen(path) + 1))) {
         free(d);
@@ -351,16 +355,19 @@ kn_dataset kn_dataset_sqlite_samples(const char *path, const char *table)
 
 kn_dataset kn_dataset_sqlite(const char *path, const char *query, const kn_table_args *args)
 {
+    KNI_NAMED;
     (void)path, (void)query, (void)args;
     return kni_sqlite_library_open(), NULL;
 }
 kn_status kn_dataset_write_sqlite(kn_dataset dataset, const char *path, const char *table)
 {
+    KNI_NAMED;
     (void)dataset, (void)path, (void)table;
     return kni_sqlite_library_open();
 }
 kn_dataset kn_dataset_sqlite_samples(const char *path, const char *table)
 {
+    KNI_NAMED;
     (void)path, (void)table;
     return kni_sqlite_library_open(), NULL;
 }

@@ -53,23 +53,33 @@ static const kn_dataset_type map_type = {"map", mapped_length, mapped_get,
 static const kn_dataset_type map_many_type = {"map",           mapped_length, mapped_get,
                                               mapped_get_many, mapped_close,  mapped_name_at};
 
-kn_dataset kn_dataset_map_many(kn_dataset dataset, kn_map_fn map, kn_map_many_fn many, void *context,
-                               void (*release)(void *context))
+kn_dataset kni_dataset_map(kn_dataset dataset, kn_map_fn map, kn_map_many_fn many, void *context,
+                           void (*release)(void *context), const char *function)
 {
-    mapped *m = dataset && map ? malloc(sizeof *m) : NULL;
+    kn_dataset source = kni_dataset_hold(dataset, function);
+    mapped *m = source && map ? malloc(sizeof *m) : NULL;
     if (m) {
-        *m = (mapped){kn_dataset_retain(dataset), map, many, context, release};
+        *m = (mapped){source, map, many, context, release};
         return kn_dataset_make(many ? &map_many_type : &map_type, m);
     }
     if (release) release(context);
-    if (dataset && map) kni_failure_memory("kn_dataset_map");
-    if (dataset && !map) kni_failure(KN_ERROR_ARGUMENT, "kn_dataset_map: the function is NULL");
+    if (source && map) kni_failure_memory(function);
+    if (source && !map) kni_failure(KN_ERROR_ARGUMENT, "%s: the function is NULL", function);
+    kn_dataset_free(source);
     return NULL;
+}
+
+kn_dataset kn_dataset_map_many(kn_dataset dataset, kn_map_fn map, kn_map_many_fn many, void *context,
+                               void (*release)(void *context))
+{
+    KNI_NAMED;
+    return kni_dataset_map(dataset, map, many, context, release, __func__);
 }
 
 kn_dataset kn_dataset_map(kn_dataset dataset, kn_map_fn map, void *context)
 {
-    return kn_dataset_map_many(dataset, map, NULL, context, NULL);
+    KNI_NAMED;
+    return kni_dataset_map(dataset, map, NULL, context, NULL, __func__);
 }
 
 /* ---- compose */
@@ -120,8 +130,11 @@ static const kn_dataset_type compose_type = {"compose", composed_length, compose
 
 kn_dataset kn_dataset_compose(const kn_dataset *datasets, int32_t n)
 {
-    for (int32_t i = 0; i < n; i++)
-        if (!datasets[i]) return NULL;
+    KNI_NAMED;
+    if (n > 0 && !datasets) {
+        kni_failure(KN_ERROR_ARGUMENT, "kn_dataset_compose: the list of %d data sets is NULL", (int)n);
+        return NULL;
+    }
     composed *c = calloc(1, sizeof *c);
     if (c && n > 0) {
         c->sources = calloc((size_t)n, sizeof *c->sources);
@@ -131,12 +144,13 @@ kn_dataset kn_dataset_compose(const kn_dataset *datasets, int32_t n)
         return kni_dataset_finish(&compose_type, c, kni_failure_memory("kn_dataset_compose"));
     int64_t total = 0;
     for (int32_t i = 0; i < n; i++) {
-        if (__builtin_add_overflow(total, kn_dataset_length(datasets[i]), &total))
+        c->sources[i] = kni_dataset_hold(datasets[i], __func__);
+        if (!c->sources[i]) return kni_dataset_finish(&compose_type, c, KNI_NO_OBJECT(datasets[i]));
+        c->n = i + 1;
+        if (__builtin_add_overflow(total, kn_dataset_length(c->sources[i]), &total))
             return kni_dataset_finish(&compose_type, c,
                                       kni_failure(KN_ERROR_ARGUMENT, "kn_dataset_compose: too long"));
-        c->sources[i] = kn_dataset_retain(datasets[i]);
         c->ends[i] = total;
-        c->n = i + 1;
     }
     return kn_dataset_make(&compose_type, c);
 }
@@ -204,14 +218,17 @@ static chosen *make_chosen(kn_dataset dataset, int64_t count, bool with_indices)
         kni_failure_memory("kn_dataset_select");
         return NULL;
     }
-    c->source = kn_dataset_retain(dataset);
+    c->source = kni_dataset_hold(dataset, "kn_dataset_select");
     c->count = count;
-    return c;
+    if (c->source) return c;
+    chosen_close(c);
+    return NULL;
 }
 
 kn_dataset kn_dataset_partial(kn_dataset dataset, int64_t start, int64_t stop)
 {
-    if (!dataset) return NULL;
+    KNI_USE(dataset, used, dataset);
+    if (!used) return NULL;
     int64_t length = kn_dataset_length(dataset);
     if (stop > length) stop = length;
     if (start < 0 || start > stop) {
@@ -233,7 +250,8 @@ static int64_t cut_at(int64_t length, int64_t index, int64_t chunks)
 
 kn_dataset kn_dataset_chunk(kn_dataset dataset, int64_t index, int64_t chunks)
 {
-    if (!dataset) return NULL;
+    KNI_USE(dataset, used, dataset);
+    if (!used) return NULL;
     if (chunks < 1 || chunks > INT32_MAX || index < 0 || index >= chunks) {
         kni_failure(KN_ERROR_ARGUMENT, "kn_dataset_chunk: part %lld of %lld", (long long)index,
                     (long long)chunks);
@@ -245,6 +263,9 @@ kn_dataset kn_dataset_chunk(kn_dataset dataset, int64_t index, int64_t chunks)
 
 kn_status kn_dataset_split(kn_dataset dataset, const double *parts, int32_t n, kn_dataset *out)
 {
+    if (n > 0 && (!parts || !out))
+        return kni_failure(KN_ERROR_ARGUMENT, "kn_dataset_split: the list of %s is NULL",
+                           parts ? "results" : "parts");
     double sum = 0;
     if (n < 1 || !parts || !out)
         return kni_failure(KN_ERROR_ARGUMENT, "kn_dataset_split: %d parts given, or no list of them", (int)n);
@@ -253,10 +274,11 @@ kn_status kn_dataset_split(kn_dataset dataset, const double *parts, int32_t n, k
         if (!(parts[i] >= 0)) sum = 2;
         sum += parts[i];
     }
-    if (!dataset || !(sum <= 1 + 1e-9))
-        return kni_failure(KN_ERROR_ARGUMENT, "kn_dataset_split: %s",
-                           dataset ? "the parts must be at least 0 and sum to at most 1"
-                                   : "the data set is NULL");
+    KNI_USE(dataset, used, dataset);
+    if (!used) return KNI_NO_OBJECT(dataset);
+    if (!(sum <= 1 + 1e-9))
+        return kni_failure(KN_ERROR_ARGUMENT,
+                           "kn_dataset_split: the parts must be at least 0 and sum to at most 1");
     double length = (double)kn_dataset_length(dataset), before = 0;
     int64_t start = 0;
     for (int32_t i = 0; i < n; i++) {
@@ -278,7 +300,9 @@ kn_status kn_dataset_split(kn_dataset dataset, const double *parts, int32_t n, k
 
 kn_dataset kn_dataset_shuffle(kn_dataset dataset, uint64_t seed)
 {
-    chosen *c = dataset ? make_chosen(dataset, kn_dataset_length(dataset), true) : NULL;
+    KNI_USE(dataset, used, dataset);
+    if (!used) return NULL;
+    chosen *c = make_chosen(dataset, kn_dataset_length(dataset), true);
     if (!c) return NULL;
     kni_permutation(c->indices, c->count, seed, 0);
     return kn_dataset_make(&select_type, c);
@@ -286,7 +310,13 @@ kn_dataset kn_dataset_shuffle(kn_dataset dataset, uint64_t seed)
 
 kn_dataset kn_dataset_select(kn_dataset dataset, const int64_t *indices, int64_t n)
 {
-    chosen *c = dataset ? make_chosen(dataset, n, true) : NULL;
+    KNI_USE(dataset, used, dataset);
+    if (!used) return NULL;
+    if (n > 0 && !indices) {
+        kni_failure(KN_ERROR_ARGUMENT, "kn_dataset_select: the indices are NULL");
+        return NULL;
+    }
+    chosen *c = make_chosen(dataset, n, true);
     if (!c) return NULL;
     int64_t length = kn_dataset_length(dataset);
     for (int64_t i = 0; i < n; i++) {
@@ -330,7 +360,8 @@ static void draw(chosen *c, const kn_sample_args *args, int64_t length)
 
 kn_dataset kn_dataset_sample(kn_dataset dataset, const kn_sample_args *args)
 {
-    if (!dataset) return NULL;
+    KNI_USE(dataset, used, dataset);
+    if (!used) return NULL;
     static const kn_sample_args plain = {0};
     if (!args) args = &plain;
     int64_t length = kn_dataset_length(dataset);
@@ -396,7 +427,8 @@ static const kn_dataset_type window_type = {"window", windows_length, windows_ge
 
 kn_dataset kn_dataset_window(kn_dataset dataset, int64_t size, int64_t step)
 {
-    if (!dataset) return NULL;
+    KNI_USE(dataset, used, dataset);
+    if (!used) return NULL;
     if (step == 0) step = 1;
     int64_t length = kn_dataset_length(dataset);
     if (size < 1 || step < 1 || size > PTRDIFF_MAX / (int64_t)sizeof(kn_sample_key)) {
@@ -409,6 +441,11 @@ kn_dataset kn_dataset_window(kn_dataset dataset, int64_t size, int64_t step)
         kni_failure_memory("kn_dataset_window");
         return NULL;
     }
-    *w = (windows){kn_dataset_retain(dataset), size, step, size > length ? 0 : (length - size) / step + 1};
+    *w = (windows){kni_dataset_hold(dataset, __func__), size, step,
+                   size > length ? 0 : (length - size) / step + 1};
+    if (!w->source) {
+        free(w);
+        return NULL;
+    }
     return kn_dataset_make(&window_type, w);
 }

@@ -122,6 +122,7 @@ static kn_status decode(const uint8_t *p, size_t bytes, const char *name, int64_
 
 kn_tensor kn_wav_decode(const void *data, size_t bytes, const char *name, int64_t *rate)
 {
+    KNI_NAMED;
     kn_tensor t = KN_NONE;
     kni_failure_held held;
     kni_failure_hold(&held);
@@ -131,6 +132,7 @@ kn_tensor kn_wav_decode(const void *data, size_t bytes, const char *name, int64_
 
 kn_tensor kn_wav_read(const char *path, int64_t *rate)
 {
+    KNI_NAMED;
     kni_buffer file = {0};
     kni_failure_held held;
     kni_failure_hold(&held);

@@ -1,4 +1,5 @@
 /* Settings in files. */
+#include "core/objects.h"
 #include "nn/settings.h"
 #include "support/failure.h"
 #include "support/file.h"
@@ -7,6 +8,7 @@ enum { LARGEST_FILE = 64 << 20 };
 
 kn_status kn_config_load(void *config, const kn_module_type *type, const char *path)
 {
+    KNI_NAMED;
     kni_buffer text = {0};
     if (!path) return kni_failure(KN_ERROR_ARGUMENT, "kn_config_load: the path is NULL");
     kn_status s = kni_file_read(path, LARGEST_FILE, &text);
@@ -17,6 +19,7 @@ kn_status kn_config_load(void *config, const kn_module_type *type, const char *p
 
 kn_status kn_config_save(const void *config, const kn_module_type *type, const char *path)
 {
+    KNI_NAMED;
     kni_buffer out = {0};
     if (!path) return kni_failure(KN_ERROR_ARGUMENT, "kn_config_save: the path is NULL");
     kn_status s = kni_config_write(&out, config, type);

@@ -182,6 +182,7 @@ static kn_status load_and_close(kn_module module, kni_store *store, const kn_loa
 
 kn_status kn_load(kn_module module, const char *path, const kn_load_args *args, kn_load_report *report)
 {
+    KNI_NAMED;
     kn_status status = begin(module, "kn_load", report);
     if (status) return status;
     return load_and_close(module, kni_store_open(path, args ? &args->store : NULL, __func__), args, report,
@@ -191,6 +192,7 @@ kn_status kn_load(kn_module module, const char *path, const kn_load_args *args, 
 kn_status kn_load_memory(kn_module module, const void *data, size_t bytes, const kn_load_args *args,
                          kn_load_report *report)
 {
+    KNI_NAMED;
     kn_status status = begin(module, "kn_load_memory", report);
     if (status) return status;
     return load_and_close(module, kni_store_open_memory(data, bytes, args ? &args->store : NULL, __func__),

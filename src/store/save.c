@@ -80,6 +80,7 @@ static kn_status add_texts(saving *s)
 
 kn_status kn_save(kn_module module, const char *path, const kn_save_args *args)
 {
+    KNI_NAMED;
     saving s = {.args = args ? args : &default_args, .w = {.path = path}};
     if (!module.self || !module.type || !path)
         return kni_failure(KN_ERROR_ARGUMENT, "kn_save: the module or the path is NULL");

@@ -1,4 +1,5 @@
 /* Stores: opening a file by its content, the directory of its tensors and texts, and finding names. */
+#include "core/objects.h"
 #include "store/store_checksum.h"
 #include "store/zip.h"
 #include "support/failure.h"
@@ -344,11 +345,13 @@ static kn_store handle_of(kni_store *store, const char *function)
 
 kn_store kn_store_open(const char *path, const kn_store_args *args)
 {
+    KNI_NAMED;
     return handle_of(kni_store_open(path, args, __func__), __func__);
 }
 
 kn_store kn_store_open_memory(const void *data, size_t bytes, const kn_store_args *args)
 {
+    KNI_NAMED;
     return handle_of(kni_store_open_memory(data, bytes, args, __func__), __func__);
 }
 

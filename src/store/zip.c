@@ -203,7 +203,7 @@ kni_zip *kni_zip_open(const kni_source *source)
 }
 
 /* The rule is the one for tensors (kni_store_check_item), met early: finding out what is in an entry inflates all of it. */
-static kn_status check_packed(kn_store store)
+static kn_status check_packed(kni_store *store)
 {
     const kni_zip *zip = store->zip;
     uint64_t total = 0, allowed = kni_store_free_bytes(store->source);
@@ -226,7 +226,7 @@ static kn_status check_packed(kn_store store)
     return KN_OK;
 }
 
-kn_status kni_zip_open_store(kn_store store)
+kn_status kni_zip_open_store(kni_store *store)
 {
     if (store->zip) return KN_OK;
     store->zip = kni_zip_open(store->source);

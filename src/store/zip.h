@@ -32,7 +32,7 @@ static inline bool kni_zip_packed(const kni_zip *zip, int64_t entry)
 kni_zip *kni_zip_open(const kni_source *source);
 /* Opens the archive of a store, once, and refuses one whose packed entries are larger than the store's limit or its file
    justify, before any of them is inflated. */
-kn_status kni_zip_open_store(kn_store store);
+kn_status kni_zip_open_store(kni_store *store);
 void kni_zip_free(kni_zip *zip);
 /* The position of an entry, -1 when there is none. */
 int64_t kni_zip_find(const kni_zip *zip, const char *name);

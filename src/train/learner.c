@@ -54,7 +54,48 @@ static bool copy_text(char **out, const char *text, const char *other)
     return true;
 }
 
-static kn_status fill(kn_learner l, const kn_learner_args *args)
+kn_status kni_learner_check_objects(const kn_learner_args *a, const char *function)
+{
+    const struct {
+        const void *handle;
+        const kni_object_kind *kind;
+    } objects[] = {{a->optim, &kni_kind_optim},
+                   {a->schedule, &kni_kind_schedule},
+                   {a->train, &kni_kind_loader},
+                   {a->valid, &kni_kind_loader},
+                   {a->ema, &kni_kind_ema}};
+    for (size_t i = 0; i < sizeof objects / sizeof *objects; i++) {
+        if (!objects[i].handle) continue;
+        kni_object_use use = kni_object_enter(objects[i].handle, objects[i].kind, function);
+        if (!use.object) return KN_ERROR_HANDLE;
+        kni_object_leave(&use);
+    }
+    return KN_OK;
+}
+
+/* The metric belongs to the learner from here on, also where that fails. */
+static kn_status add_metric(kni_learner *l, kn_metric metric, bool train, bool valid, const char *function)
+{
+    if (!kni_object_adopt(metric, &kni_kind_metric, "kn_learner", function)) return KNI_NO_OBJECT(metric);
+    const char *name = kn_metric_name(metric);
+    kn_status status = KN_OK;
+    if (l->running) status = kni_failure(KN_ERROR_ARGUMENT, "%s: the learner runs", function);
+    for (int32_t i = 0; i < l->metric_count && !status; i++)
+        if (!strcmp(kn_metric_name(l->metrics[i].metric), name))
+            status = kni_failure(KN_ERROR_ARGUMENT, "%s: there is a metric %s already", function, name);
+    kni_learner_metric *grown =
+        status ? NULL : realloc(l->metrics, (size_t)(l->metric_count + 1) * sizeof *grown);
+    if (!status && !grown) status = kni_failure_memory(function);
+    if (status) {
+        kni_object_free_adopted(metric, &kni_kind_metric, function);
+        return status;
+    }
+    l->metrics = grown;
+    grown[l->metric_count++] = (kni_learner_metric){.metric = metric, .on = {train, valid, valid}};
+    return KN_OK;
+}
+
+static kn_status fill(kni_learner *l, const kn_learner_args *args)
 {
     l->args = *args;
     l->args.lr = kn_real_or(l->args.lr, 0);
@@ -71,37 +112,21 @@ static kn_status fill(kn_learner l, const kn_learner_args *args)
     if (copied && l->folder) l->checkpoints = kni_path_join(l->folder, KNI_CHECKPOINTS);
     if (!copied || (l->folder && !l->checkpoints)) return kni_failure_memory("kn_learner_make");
     if (l->args.accumulate > 1 && !(l->accumulator = kn_accumulator_make())) return KN_ERROR_MEMORY;
-    kn_status status = kn_learner_add_metric(l, kn_metric_loss());
+    kn_status status = add_metric(l, kn_metric_loss(), true, true, "kn_learner_make");
     if (!status && args->grad_norm)
-        status = kn_learner_add_metric_to(l, kn_metric_grad_norm(), KN_SPLIT_TRAIN);
+        status = add_metric(l, kn_metric_grad_norm(), true, false, "kn_learner_make");
     return status;
 }
 
-kn_learner kn_learner_make(const kn_learner_args *args)
+static void destroy_learner(void *object)
 {
-    if (!args) {
-        kni_failure(KN_ERROR_ARGUMENT, "kn_learner_make: args is NULL");
-        return NULL;
-    }
-    if (check_args(args)) return NULL;
-    kn_learner l = calloc(1, sizeof *l);
-    if (!l) {
-        kni_failure_memory("kn_learner_make");
-        return NULL;
-    }
-    atomic_init(&l->stop, 0);
-    if (fill(l, args) == KN_OK) return l;
-    kn_learner_free(l);
-    return NULL;
-}
-
-void kn_learner_free(kn_learner learner)
-{
-    kn_learner l = learner;
-    if (!l) return;
+    static const char by[] = "kn_learner_free";
+    kni_learner *l = object;
     kni_learner_forget_pending(l);
-    for (int32_t i = 0; i < l->metric_count; i++) kn_metric_free(l->metrics[i].metric);
-    for (int32_t i = 0; i < l->renderer_count; i++) kn_renderer_free(l->renderers[i]);
+    for (int32_t i = 0; i < l->metric_count; i++)
+        kni_object_free_adopted(l->metrics[i].metric, &kni_kind_metric, by);
+    for (int32_t i = 0; i < l->renderer_count; i++)
+        kni_object_free_adopted(l->renderer_handles[i], &kni_kind_renderer, by);
     kn_accumulator_free(l->accumulator);
     kni_buffer_free(&l->notes);
     kni_buffer_free(&l->model_text);
@@ -109,84 +134,93 @@ void kn_learner_free(kn_learner learner)
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) free(texts[i]);
     free(l->metrics);
     free(l->renderers);
+    free(l->renderer_handles);
     free(l->metric_names);
     free(l->metric_directions);
     free(l->metric_histories);
     free(l);
 }
 
+const kni_object_kind kni_kind_learner = {"kn_learner", "learner", "freed", destroy_learner};
+
+kn_learner kn_learner_make(const kn_learner_args *args)
+{
+    if (!args) {
+        kni_failure(KN_ERROR_ARGUMENT, "kn_learner_make: args is NULL");
+        return NULL;
+    }
+    if (check_args(args) || kni_learner_check_objects(args, __func__)) return NULL;
+    kni_learner *l = calloc(1, sizeof *l);
+    if (!l) {
+        kni_failure_memory("kn_learner_make");
+        return NULL;
+    }
+    atomic_init(&l->stop, 0);
+    if (fill(l, args) == KN_OK) return kni_object_make(&kni_kind_learner, l, __func__);
+    destroy_learner(l);
+    return NULL;
+}
+
+void kn_learner_free(kn_learner learner) { kni_object_free(learner, &kni_kind_learner, __func__); }
+
 /* ---- metrics and renderers */
-
-/* A NULL is mostly what a constructor that failed has returned; its reason must not be lost. */
-static kn_status is_null(const char *function, const char *what)
-{
-    char latest[400];
-    kni_short_text(latest, sizeof latest, kn_last_error());
-    return kni_failure(KN_ERROR_ARGUMENT, "%s: the %s is NULL%s%s", function, what,
-                       *latest ? "; the latest error: " : "", latest);
-}
-
-static kn_status add_metric(kn_learner l, kn_metric metric, bool train, bool valid)
-{
-    if (!l || !metric) {
-        kn_metric_free(metric);
-        if (!l) return is_null("kn_learner_add_metric", "learner");
-        return is_null("kn_learner_add_metric", "metric");
-    }
-    const char *name = kn_metric_name(metric);
-    kn_status status = KN_OK;
-    if (l->running) status = kni_failure(KN_ERROR_ARGUMENT, "kn_learner_add_metric: the learner runs");
-    for (int32_t i = 0; i < l->metric_count && !status; i++)
-        if (!strcmp(kn_metric_name(l->metrics[i].metric), name))
-            status =
-                kni_failure(KN_ERROR_ARGUMENT, "kn_learner_add_metric: there is a metric %s already", name);
-    kni_learner_metric *grown =
-        status ? NULL : realloc(l->metrics, (size_t)(l->metric_count + 1) * sizeof *grown);
-    if (!status && !grown) status = kni_failure_memory("kn_learner_add_metric");
-    if (status) {
-        kn_metric_free(metric);
-        return status;
-    }
-    l->metrics = grown;
-    grown[l->metric_count++] = (kni_learner_metric){.metric = metric, .on = {train, valid, valid}};
-    return KN_OK;
-}
 
 kn_status kn_learner_add_metric(kn_learner learner, kn_metric metric)
 {
-    return add_metric(learner, metric, true, true);
+    KNI_USE(learner, l, learner);
+    if (l) return add_metric(l, metric, true, true, __func__);
+    kni_object_discard(metric, &kni_kind_metric, __func__);
+    return KNI_NO_OBJECT(learner);
 }
 
 kn_status kn_learner_add_metric_to(kn_learner learner, kn_metric metric, kn_run_split split)
 {
-    return add_metric(learner, metric, split == KN_SPLIT_TRAIN, split != KN_SPLIT_TRAIN);
+    KNI_USE(learner, l, learner);
+    if (l) return add_metric(l, metric, split == KN_SPLIT_TRAIN, split != KN_SPLIT_TRAIN, __func__);
+    kni_object_discard(metric, &kni_kind_metric, __func__);
+    return KNI_NO_OBJECT(learner);
+}
+
+static kn_status add_renderer(kni_learner *l, kn_renderer renderer)
+{
+    static const char function[] = "kn_learner_add_renderer";
+    size_t n = (size_t)l->renderer_count + 1;
+    kni_renderer *added = kni_object_adopt(renderer, &kni_kind_renderer, "kn_learner", function);
+    if (!added) return KNI_NO_OBJECT(renderer);
+    kn_status status = KN_OK;
+    if (l->running) status = kni_failure(KN_ERROR_ARGUMENT, "%s: the learner runs", function);
+    kni_renderer **renderers = status ? NULL : realloc(l->renderers, n * sizeof *renderers);
+    if (renderers) l->renderers = renderers;
+    kn_renderer *handles = renderers ? realloc(l->renderer_handles, n * sizeof *handles) : NULL;
+    if (handles) l->renderer_handles = handles;
+    if (!status && !handles) status = kni_failure_memory(function);
+    if (status) {
+        kni_object_free_adopted(renderer, &kni_kind_renderer, function);
+        return status;
+    }
+    renderers[l->renderer_count] = added;
+    handles[l->renderer_count++] = renderer;
+    return KN_OK;
 }
 
 kn_status kn_learner_add_renderer(kn_learner learner, kn_renderer renderer)
 {
-    kn_learner l = learner;
-    kn_renderer *grown = NULL;
-    if (l && renderer) grown = realloc(l->renderers, (size_t)(l->renderer_count + 1) * sizeof *grown);
-    if (grown) {
-        l->renderers = grown;
-        grown[l->renderer_count++] = renderer;
-        return KN_OK;
-    }
-    kn_renderer_free(renderer);
-    if (l && renderer) return kni_failure_memory("kn_learner_add_renderer");
-    return is_null("kn_learner_add_renderer", l ? "renderer" : "learner");
+    KNI_USE(learner, l, learner);
+    if (l) return add_renderer(l, renderer);
+    kni_object_discard(renderer, &kni_kind_renderer, __func__);
+    return KNI_NO_OBJECT(learner);
 }
 
 /* ---- rules */
 
 kn_status kn_learner_set_checkpoints(kn_learner learner, const kn_checkpoint_policy *policy)
 {
-    kn_learner l = learner;
-    if (!l || !policy || policy->keep_last < -1 || policy->keep_runs < -1 || policy->every_steps < 0)
-        return kni_failure(
-            KN_ERROR_ARGUMENT,
-            "kn_learner_set_checkpoints: the learner or the policy is NULL, keep_last or keep_runs is below "
-            "-1, or every_steps below 0");
+    KNI_USE(learner, l, learner);
+    if (!l) return KNI_NO_OBJECT(learner);
+    if (!policy || policy->keep_last < -1 || policy->keep_runs < -1 || policy->every_steps < 0)
+        return kni_failure(KN_ERROR_ARGUMENT,
+                           "kn_learner_set_checkpoints: the policy is NULL, keep_last or keep_runs is below "
+                           "-1, or every_steps below 0");
     if (!copy_text(&l->best_metric, policy->best_metric, "loss"))
         return kni_failure_memory("kn_learner_set_checkpoints");
     l->policy = *policy;
@@ -198,12 +232,12 @@ kn_status kn_learner_set_checkpoints(kn_learner learner, const kn_checkpoint_pol
 
 kn_status kn_learner_set_early_stopping(kn_learner learner, const kn_early_stopping *rule)
 {
-    kn_learner l = learner;
+    KNI_USE(learner, l, learner);
+    if (!l) return KNI_NO_OBJECT(learner);
     int64_t patience = rule ? kn_int_or(rule->patience, 5) : 0;
-    if (!l || !rule || patience < 0 || rule->warm_up < 0)
-        return kni_failure(KN_ERROR_ARGUMENT,
-                           "kn_learner_set_early_stopping: the learner or the rule is NULL, "
-                           "or patience or warm_up is below 0");
+    if (!rule || patience < 0 || rule->warm_up < 0)
+        return kni_failure(KN_ERROR_ARGUMENT, "kn_learner_set_early_stopping: the rule is NULL, "
+                                              "or patience or warm_up is below 0");
     if (!copy_text(&l->stop_metric, rule->metric, "loss"))
         return kni_failure_memory("kn_learner_set_early_stopping");
     l->stopping = *rule;
@@ -215,12 +249,27 @@ kn_status kn_learner_set_early_stopping(kn_learner learner, const kn_early_stopp
 
 /* ---- asking */
 
-kn_run_end kn_learner_ended(kn_learner learner) { return learner->ended; }
-int64_t kn_learner_step_count(kn_learner learner) { return learner->at.step; }
-int64_t kn_learner_epoch_count(kn_learner learner) { return learner->at.epoch; }
+kn_run_end kn_learner_ended(kn_learner learner)
+{
+    KNI_USE(learner, l, learner);
+    return l ? l->ended : KN_RUN_FAILED;
+}
+
+int64_t kn_learner_step_count(kn_learner learner)
+{
+    KNI_USE(learner, l, learner);
+    return l ? l->at.step : -1;
+}
+
+int64_t kn_learner_epoch_count(kn_learner learner)
+{
+    KNI_USE(learner, l, learner);
+    return l ? l->at.epoch : -1;
+}
 
 double kn_learner_value(kn_learner learner, kn_run_split split, const char *metric)
 {
-    kni_learner_metric *m = kni_learner_find(learner, metric, split);
+    KNI_USE(learner, l, learner);
+    kni_learner_metric *m = l ? kni_learner_find(l, metric, split) : NULL;
     return m && m->history[split].epochs ? m->history[split].last : (double)__builtin_nan("");
 }

@@ -37,7 +37,7 @@ enum {
     HISTORY = 5
 };
 
-static kn_status put_position(kn_learner l, kn_state state)
+static kn_status put_position(kni_learner *l, kn_state state)
 {
     const char *at = (const char *)&l->at;
     kn_status status = kn_state_put_text(state, FORMAT_NAME, FORMAT);
@@ -129,7 +129,7 @@ static kn_status get_metric(kni_learner_metric *m, bool sums, kn_state state, co
     return status;
 }
 
-static kn_status each_metric(kn_learner l, kn_state state,
+static kn_status each_metric(kni_learner *l, kn_state state,
                              kn_status (*fn)(kni_learner_metric *, bool, kn_state, const char *))
 {
     kni_buffer text = {0};
@@ -145,9 +145,9 @@ static kn_status each_metric(kn_learner l, kn_state state,
 
 /* ---- writing */
 
-bool kni_learner_saves(kn_learner l) { return l->folder && !l->policy.off; }
+bool kni_learner_saves(kni_learner *l) { return l->folder && !l->policy.off; }
 
-static kn_status fill(kn_learner l, kn_state state)
+static kn_status fill(kni_learner *l, kn_state state)
 {
     const kn_learner_args *a = &l->args;
     kn_status status = kn_module_save(a->model, state, "model/");
@@ -161,7 +161,7 @@ static kn_status fill(kn_learner l, kn_state state)
     return status;
 }
 
-kn_status kni_learner_write(kn_learner l)
+kn_status kni_learner_write(kni_learner *l)
 {
     kn_status status = kni_learner_flush(l);
     if (status) return status;
@@ -199,18 +199,19 @@ kn_status kni_learner_write(kn_learner l)
 
 kn_status kn_learner_save(kn_learner learner)
 {
-    if (!learner || learner->running || !learner->folder)
-        return kni_failure(
-            KN_ERROR_ARGUMENT,
-            "kn_learner_save: the learner is NULL, has no folder, or runs and saves by itself");
-    learner->saved_batches = -1; /* the weights may have changed since then by other hands */
-    return kni_learner_write(learner);
+    KNI_USE(learner, l, learner);
+    if (!l) return KNI_NO_OBJECT(learner);
+    if (l->running || !l->folder)
+        return kni_failure(KN_ERROR_ARGUMENT,
+                           "kn_learner_save: the learner has no folder, or runs and saves by itself");
+    l->saved_batches = -1; /* the weights may have changed since then by other hands */
+    return kni_learner_write(l);
 }
 
 /* ---- reading */
 
 /* The state is whole; what does not fit the learner is an error. */
-static kn_status apply(kn_learner l, kn_state state)
+static kn_status apply(kni_learner *l, kn_state state)
 {
     const kn_learner_args *a = &l->args;
     kni_position position;
@@ -248,7 +249,7 @@ static kn_status read_state(const char *path, kn_state *state)
     return status;
 }
 
-static kn_status apply_named(kn_learner l, kn_state state, const char *path)
+static kn_status apply_named(kni_learner *l, kn_state state, const char *path)
 {
     char text[400];
     kn_scope scope = kn_scope_begin();
@@ -260,7 +261,7 @@ static kn_status apply_named(kn_learner l, kn_state state, const char *path)
 }
 
 /* Reads one checkpoint. A damaged one is no failure, but *state is NULL; with aside it is renamed. */
-static kn_status read_sound(kn_learner l, const char *path, bool aside, kn_state *state)
+static kn_status read_sound(kni_learner *l, const char *path, bool aside, kn_state *state)
 {
     uint64_t damages = kni_damage_count();
     kn_status status = read_state(path, state);
@@ -271,7 +272,7 @@ static kn_status read_sound(kn_learner l, const char *path, bool aside, kn_state
 }
 
 /* The newest checkpoint that is not damaged; *state is NULL where there is none. */
-static kn_status read_newest(kn_learner l, bool aside, kn_state *state, char **path)
+static kn_status read_newest(kni_learner *l, bool aside, kn_state *state, char **path)
 {
     kni_step_list list;
     kn_status status = kni_learner_list(l, &list);
@@ -286,17 +287,17 @@ static kn_status read_newest(kn_learner l, bool aside, kn_state *state, char **p
     return status;
 }
 
-static kn_status check_idle(kn_learner l, const char *function)
+static kn_status check_idle(kni_learner *l, const char *function)
 {
-    if (!l) return kni_failure(KN_ERROR_ARGUMENT, "%s: the learner is NULL", function);
     return l->running ? kni_failure(KN_ERROR_ARGUMENT, "%s: the learner runs", function) : KN_OK;
 }
 
 kn_status kn_learner_resume(kn_learner learner, bool *resumed)
 {
-    kn_learner l = learner;
-    kn_status status = check_idle(l, "kn_learner_resume");
     if (resumed) *resumed = false;
+    KNI_USE(learner, l, learner);
+    if (!l) return KNI_NO_OBJECT(learner);
+    kn_status status = check_idle(l, "kn_learner_resume");
     if (status) return status;
     if (!l->folder) return kni_failure(KN_ERROR_ARGUMENT, "kn_learner_resume: the learner has no folder");
     kni_learner_remove_leftovers(l);
@@ -315,18 +316,20 @@ kn_status kn_learner_resume(kn_learner learner, bool *resumed)
 
 kn_status kn_learner_load(kn_learner learner, const char *path)
 {
-    kn_status status = check_idle(learner, "kn_learner_load");
+    KNI_USE(learner, l, learner);
+    if (!l) return KNI_NO_OBJECT(learner);
+    kn_status status = check_idle(l, "kn_learner_load");
     if (status) return status;
     if (!path) return kni_failure(KN_ERROR_ARGUMENT, "kn_learner_load: the path is NULL");
     kn_state state;
     status = read_state(path, &state);
-    if (!status) status = apply_named(learner, state, path);
+    if (!status) status = apply_named(l, state, path);
     kn_state_free(state);
     return status;
 }
 
 /* The step of the best checkpoint: of this run, else as the newest checkpoint has it; -1 where there is none. */
-static kn_status best_step(kn_learner l, int64_t *step)
+static kn_status best_step(kni_learner *l, int64_t *step)
 {
     kn_state state = NULL;
     char *path = NULL;
@@ -340,7 +343,7 @@ static kn_status best_step(kn_learner l, int64_t *step)
 }
 
 /* Results of a test belong to the place that the weights come from. */
-static void note_weights(kn_learner l, kn_state state)
+static void note_weights(kni_learner *l, kn_state state)
 {
     l->other_weights = kn_state_get_int(state, "learner/", "step", &l->weights_step) &&
                        kn_state_get_int(state, "learner/", "epoch", &l->weights_epoch);
@@ -348,7 +351,8 @@ static void note_weights(kn_learner l, kn_state state)
 
 kn_status kn_learner_load_best(kn_learner learner)
 {
-    kn_learner l = learner;
+    KNI_USE(learner, l, learner);
+    if (!l) return KNI_NO_OBJECT(learner);
     int64_t step = -1;
     kn_status status = check_idle(l, "kn_learner_load_best");
     if (!status) status = best_step(l, &step);

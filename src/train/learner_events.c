@@ -16,7 +16,7 @@ enum { TEXT = 64, MESSAGE = 700 };
 
 /* ---- start and end */
 
-static kn_status describe(kn_learner l)
+static kn_status describe(kni_learner *l)
 {
     size_t length = kn_module_format(l->args.model, NULL, 0);
     kni_buffer_clear(&l->model_text);
@@ -40,15 +40,15 @@ static kn_status describe(kn_learner l)
     return KN_OK;
 }
 
-static void tell(kn_learner l, kn_run_split split, const char *text)
+static void tell(kni_learner *l, kn_run_split split, const char *text)
 {
     for (int32_t i = 0; i < l->renderer_count; i++) {
-        kn_renderer r = l->renderers[i];
+        kni_renderer *r = l->renderers[i];
         if (r->type->message) r->type->message(r->self, split, text);
     }
 }
 
-static void tell_notes(kn_learner l)
+static void tell_notes(kni_learner *l)
 {
     char *line = l->notes.data;
     while (line && *line) {
@@ -60,7 +60,7 @@ static void tell_notes(kn_learner l)
     kni_buffer_clear(&l->notes);
 }
 
-kn_status kni_learner_start(kn_learner l)
+kn_status kni_learner_start(kni_learner *l)
 {
     kn_status status = describe(l);
     if (status) return status;
@@ -79,7 +79,7 @@ kn_status kni_learner_start(kn_learner l)
                         .epochs_done = other ? &l->weights_epoch : &l->at.epoch,
                         .history = l->metric_histories};
     for (int32_t i = 0; i < l->renderer_count; i++) {
-        kn_renderer r = l->renderers[i];
+        kni_renderer *r = l->renderers[i];
         status = r->type->start ? r->type->start(r->self, &info) : KN_OK;
         if (status == KN_OK) continue;
         /* Those that have started must hear of the end: a terminal comes back. */
@@ -92,27 +92,27 @@ kn_status kni_learner_start(kn_learner l)
     return KN_OK;
 }
 
-void kni_learner_finish(kn_learner l, kn_run_end end)
+void kni_learner_finish(kni_learner *l, kn_run_end end)
 {
-    size_t length = kn_learner_summary(l, NULL, 0);
+    size_t length = kni_learner_summary(l, NULL, 0);
     char *summary = malloc(length + 1);
-    if (summary) kn_learner_summary(l, summary, length + 1);
+    if (summary) kni_learner_summary(l, summary, length + 1);
     for (int32_t i = 0; i < l->renderer_count; i++) {
-        kn_renderer r = l->renderers[i];
+        kni_renderer *r = l->renderers[i];
         if (r->type->finish) r->type->finish(r->self, end, summary ? summary : "");
     }
     free(summary);
 }
 
-void kni_learner_flush_renderers(kn_learner l)
+void kni_learner_flush_renderers(kni_learner *l)
 {
     for (int32_t i = 0; i < l->renderer_count && l->running; i++) {
-        kn_renderer r = l->renderers[i];
+        kni_renderer *r = l->renderers[i];
         if (r->type->flush) r->type->flush(r->self);
     }
 }
 
-void kni_learner_message(kn_learner l, kn_run_split split, const char *format, ...)
+void kni_learner_message(kni_learner *l, kn_run_split split, const char *format, ...)
 {
     char text[MESSAGE];
     va_list arguments;
@@ -127,20 +127,20 @@ void kni_learner_message(kn_learner l, kn_run_split split, const char *format, .
         kni_buffer_format(&l->notes, "%s\n", text);
 }
 
-void kni_learner_progress(kn_learner l, const kn_progress_event *event)
+void kni_learner_progress(kni_learner *l, const kn_progress_event *event)
 {
     for (int32_t i = 0; i < l->renderer_count; i++) {
-        kn_renderer r = l->renderers[i];
+        kni_renderer *r = l->renderers[i];
         if (r->type->progress) r->type->progress(r->self, event);
         kn_renderer_answer answer = r->type->poll ? r->type->poll(r->self) : KN_RENDERER_GO_ON;
-        if (answer == KN_RENDERER_STOP) kn_learner_interrupt(l);
+        if (answer == KN_RENDERER_STOP) kni_learner_interrupt(l);
         if (answer == KN_RENDERER_KILL) atomic_store(&l->stop, KNI_STOP_NOW);
     }
 }
 
 /* ---- metrics */
 
-static void tell_metric(kn_learner l, kni_learner_metric *m, kn_metric_event event)
+static void tell_metric(kni_learner *l, kni_learner_metric *m, kn_metric_event event)
 {
     char text[TEXT];
     kn_metric_format(m->metric, event.epoch_end ? event.value : event.mean, text, sizeof text);
@@ -148,12 +148,12 @@ static void tell_metric(kn_learner l, kni_learner_metric *m, kn_metric_event eve
     event.index = (int32_t)(m - l->metrics);
     event.text = text;
     for (int32_t i = 0; i < l->renderer_count; i++) {
-        kn_renderer r = l->renderers[i];
+        kni_renderer *r = l->renderers[i];
         if (r->type->metric) r->type->metric(r->self, &event);
     }
 }
 
-kn_status kni_learner_measure(kn_learner l, kn_run_split split, const kn_step_output *output,
+kn_status kni_learner_measure(kni_learner *l, kn_run_split split, const kn_step_output *output,
                               const kn_metric_context *context)
 {
     for (int32_t i = 0; i < l->metric_count; i++) {
@@ -167,7 +167,7 @@ kn_status kni_learner_measure(kn_learner l, kn_run_split split, const kn_step_ou
     return KN_OK;
 }
 
-void kni_learner_reset_metrics(kn_learner l, kn_run_split split)
+void kni_learner_reset_metrics(kni_learner *l, kn_run_split split)
 {
     for (int32_t i = 0; i < l->metric_count; i++)
         if (l->metrics[i].on[split]) kn_metric_reset(l->metrics[i].metric);
@@ -178,15 +178,15 @@ bool kni_learner_better(const kni_learner_metric *m, double a, double b, double 
     return kn_metric_higher_is_better(m->metric) ? a > b + delta : a < b - delta;
 }
 
-int64_t kni_learner_epoch(kn_learner l, kn_run_split split)
+int64_t kni_learner_epoch(kni_learner *l, kn_run_split split)
 {
     if (split != KN_SPLIT_TEST) return l->at.epoch + 1;
     return l->other_weights ? l->weights_epoch : l->at.epoch;
 }
 
-int64_t kni_learner_weights_step(kn_learner l) { return l->other_weights ? l->weights_step : l->at.step; }
+int64_t kni_learner_weights_step(kni_learner *l) { return l->other_weights ? l->weights_step : l->at.step; }
 
-void kni_learner_end_epoch(kn_learner l, kn_run_split split)
+void kni_learner_end_epoch(kni_learner *l, kn_run_split split)
 {
     for (int32_t i = 0; i < l->metric_count; i++) {
         kni_learner_metric *m = &l->metrics[i];
@@ -207,7 +207,7 @@ void kni_learner_end_epoch(kn_learner l, kn_run_split split)
     }
 }
 
-kni_learner_metric *kni_learner_find(kn_learner l, const char *name, kn_run_split split)
+kni_learner_metric *kni_learner_find(kni_learner *l, const char *name, kn_run_split split)
 {
     for (int32_t i = 0; name && i < l->metric_count; i++)
         if (l->metrics[i].on[split] && !strcmp(kn_metric_name(l->metrics[i].metric), name))
@@ -218,7 +218,7 @@ kni_learner_metric *kni_learner_find(kn_learner l, const char *name, kn_run_spli
 /* ---- the summary */
 
 /* Columns of the first column of the table: names of metrics are never cut. */
-static int widest_name(kn_learner l)
+static int widest_name(kni_learner *l)
 {
     size_t widest = 20;
     for (int32_t i = 0; i < l->metric_count; i++) {
@@ -242,9 +242,8 @@ static void summary_row(kni_buffer *out, const kni_learner_metric *m, int32_t sp
                       kni_record_split_names[split], first, last, judged ? best : "-", judged ? epoch : "-");
 }
 
-size_t kn_learner_summary(kn_learner learner, char *buffer, size_t n)
+size_t kni_learner_summary(kni_learner *l, char *buffer, size_t n)
 {
-    kn_learner l = learner;
     kni_buffer out = {0};
     int name = widest_name(l);
     kni_buffer_format(&out, "%s: %s %s epoch %lld, step %lld\n", l->name, kni_run_end_name(l->ended),
@@ -257,4 +256,11 @@ size_t kn_learner_summary(kn_learner learner, char *buffer, size_t n)
     size_t length = kni_buffer_copy(&out, buffer, n);
     kni_buffer_free(&out);
     return length;
+}
+
+size_t kn_learner_summary(kn_learner learner, char *buffer, size_t n)
+{
+    if (buffer && n) buffer[0] = 0;
+    KNI_USE(learner, l, learner);
+    return l ? kni_learner_summary(l, buffer, n) : 0;
 }

@@ -12,7 +12,7 @@
 
 enum { OLD_NAMES = 1000 };
 
-char *kni_learner_path(kn_learner l, int64_t step)
+char *kni_learner_path(kni_learner *l, int64_t step)
 {
     char name[64];
     snprintf(name, sizeof name, "step-%08lld.safetensors", (long long)step);
@@ -55,7 +55,7 @@ static kn_status list_numbers(const char *path, int64_t (*number)(const char *na
     return status;
 }
 
-kn_status kni_learner_list(kn_learner l, kni_step_list *list)
+kn_status kni_learner_list(kni_learner *l, kni_step_list *list)
 {
     return list_numbers(l->checkpoints, step_of, list);
 }
@@ -66,7 +66,7 @@ static bool is_leftover(const char *name)
     return !strncmp(name, ".step-", 6) && strstr(name, ".safetensors.tmp");
 }
 
-void kni_learner_remove_leftovers(kn_learner l)
+void kni_learner_remove_leftovers(kni_learner *l)
 {
     kni_folder folder = {0};
     if (!kni_file_is_folder(l->checkpoints) || kni_folder_read(&folder, l->checkpoints) != KN_OK) return;
@@ -80,7 +80,7 @@ void kni_learner_remove_leftovers(kn_learner l)
     kni_folder_free(&folder);
 }
 
-static void remove_step(kn_learner l, int64_t step)
+static void remove_step(kni_learner *l, int64_t step)
 {
     char *path = kni_learner_path(l, step);
     if (path && remove(path) != 0 && errno != ENOENT)
@@ -90,7 +90,7 @@ static void remove_step(kn_learner l, int64_t step)
 
 /* Called when the checkpoint of the present step is complete. Those beyond it are of a way that the run has left: a resume
    must not find them. */
-void kni_learner_prune(kn_learner l)
+void kni_learner_prune(kni_learner *l)
 {
     kni_step_list list;
     if (kni_learner_list(l, &list) == KN_OK) {
@@ -111,7 +111,7 @@ void kni_learner_prune(kn_learner l)
 
 /* ---- a damaged checkpoint: it is kept under a name that no resume looks at */
 
-kn_status kni_learner_set_aside(kn_learner l, const char *path)
+kn_status kni_learner_set_aside(kni_learner *l, const char *path)
 {
     size_t room = strlen(path) + 32;
     char *aside = malloc(room);
@@ -142,7 +142,7 @@ static int64_t run_of(const char *name)
     return errno == 0 && !*end ? run : -1;
 }
 
-static char *run_path(kn_learner l, int64_t run)
+static char *run_path(kni_learner *l, int64_t run)
 {
     size_t room = strlen(l->checkpoints) + 24;
     char *path = malloc(room);
@@ -167,7 +167,7 @@ static void remove_run(const char *path)
     kni_folder_free(&folder);
 }
 
-static void forget_old_runs(kn_learner l)
+static void forget_old_runs(kni_learner *l)
 {
     kni_step_list list;
     kn_status status = list_numbers(l->folder, run_of, &list);
@@ -179,7 +179,7 @@ static void forget_old_runs(kn_learner l)
     free(list.steps);
 }
 
-static kn_status move_aside(kn_learner l)
+static kn_status move_aside(kni_learner *l)
 {
     kni_step_list list;
     kn_status status = list_numbers(l->folder, run_of, &list);
@@ -195,7 +195,7 @@ static kn_status move_aside(kn_learner l)
     return status;
 }
 
-kn_status kni_learner_prepare_folder(kn_learner l)
+kn_status kni_learner_prepare_folder(kni_learner *l)
 {
     kni_learner_remove_leftovers(l);
     kni_step_list list;

@@ -11,12 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static kn_run_split watched(kn_learner l) { return l->args.valid ? KN_SPLIT_VALID : KN_SPLIT_TRAIN; }
+static kn_run_split watched(kni_learner *l) { return l->args.valid ? KN_SPLIT_VALID : KN_SPLIT_TRAIN; }
 
 /* ---- one epoch */
 
 /* A step that failed in the middle leaves gradients behind. */
-static kn_status forget_gradients(kn_learner l)
+static kn_status forget_gradients(kni_learner *l)
 {
     kn_grads grads = NULL;
     if (kn_accumulator_count(l->accumulator) == 0) return KN_OK;
@@ -25,7 +25,7 @@ static kn_status forget_gradients(kn_learner l)
     return status;
 }
 
-static kn_status train_epoch(kn_learner l)
+static kn_status train_epoch(kni_learner *l)
 {
     const kn_learner_args *a = &l->args;
     kn_status status = kn_loader_seek(a->train, l->at.epoch, l->at.batch);
@@ -50,14 +50,14 @@ static kn_status train_epoch(kn_learner l)
     return status;
 }
 
-static bool valid_is_due(kn_learner l)
+static bool valid_is_due(kni_learner *l)
 {
     int64_t epoch = l->at.epoch + 1;
     return l->args.valid && (epoch % l->args.valid_every == 0 || epoch == l->args.epochs);
 }
 
 /* Notes whether the epoch is the best so far; the checkpoint that follows is then kept. */
-static void judge_best(kn_learner l)
+static void judge_best(kni_learner *l)
 {
     kni_learner_metric *m = kni_learner_find(l, l->best_metric, watched(l));
     if (!m) return;
@@ -68,7 +68,7 @@ static void judge_best(kn_learner l)
     l->at.best_step = l->at.step;
 }
 
-static void judge_stopping(kn_learner l)
+static void judge_stopping(kni_learner *l)
 {
     kni_learner_metric *m = l->stopping.metric ? kni_learner_find(l, l->stopping.metric, watched(l)) : NULL;
     if (!m || l->at.epoch + 1 <= l->stopping.warm_up) return;
@@ -82,13 +82,13 @@ static void judge_stopping(kn_learner l)
         l->at.stop_waited++;
 }
 
-static bool stopped_early(kn_learner l)
+static bool stopped_early(kni_learner *l)
 {
     return l->stopping.metric && l->at.stop_waited > 0 && l->at.stop_waited >= l->stopping.patience;
 }
 
 /* What an epoch with a fresh value of the watched split leads to. */
-static void judge(kn_learner l)
+static void judge(kni_learner *l)
 {
     judge_best(l);
     judge_stopping(l);
@@ -96,7 +96,7 @@ static void judge(kn_learner l)
     if (m && l->args.schedule) kn_schedule_report(l->args.schedule, m->history[watched(l)].last);
 }
 
-static kn_status run_epoch(kn_learner l)
+static kn_status run_epoch(kni_learner *l)
 {
     kn_status status = l->at.trained ? KN_OK : train_epoch(l);
     if (status || !l->at.trained) return status;
@@ -112,9 +112,9 @@ static kn_status run_epoch(kn_learner l)
 /* ---- the run */
 
 /* Nothing is left to train, so the weights stay what they are. */
-static bool ends_at_once(kn_learner l) { return l->at.epoch >= l->args.epochs || stopped_early(l); }
+static bool ends_at_once(kni_learner *l) { return l->at.epoch >= l->args.epochs || stopped_early(l); }
 
-static kn_status run_epochs(kn_learner l)
+static kn_status run_epochs(kni_learner *l)
 {
     kn_status status = KN_OK;
     l->ended = KN_RUN_FINISHED;
@@ -139,7 +139,7 @@ static kn_status run_epochs(kn_learner l)
     return status;
 }
 
-static kn_status check_watched(kn_learner l)
+static kn_status check_watched(kni_learner *l)
 {
     const struct {
         const char *name, *what;
@@ -169,7 +169,7 @@ static kn_status first_device(void *context, const kn_module_entry *entry)
     return KN_ERROR_INDEX; /* one is enough */
 }
 
-bool kni_learner_on_host(kn_learner l)
+bool kni_learner_on_host(kni_learner *l)
 {
     static const char *const leaves[] = {"cpu", "ref"};
     const char *name = kn_device_name(l->device), *inner = strrchr(name, '(');
@@ -180,7 +180,7 @@ bool kni_learner_on_host(kn_learner l)
 }
 
 /* What fit and evaluate begin with. */
-static kn_status begin(kn_learner l, bool evaluates, const char *function)
+static kn_status begin(kni_learner *l, bool evaluates, const char *function)
 {
     if (l->running) return kni_failure(KN_ERROR_ARGUMENT, "%s: the learner runs already", function);
     l->evaluates = evaluates;
@@ -200,7 +200,7 @@ static kn_status begin(kn_learner l, bool evaluates, const char *function)
 }
 
 /* Renderers may fail on their own at the end; the run's error is what the caller hears. */
-static kn_status end(kn_learner l, kn_status status, kn_run_end ended)
+static kn_status end(kni_learner *l, kn_status status, kn_run_end ended)
 {
     char text[600];
     if (status) {
@@ -214,13 +214,13 @@ static kn_status end(kn_learner l, kn_status status, kn_run_end ended)
     return status ? kni_failure(status, "%s", text) : KN_OK;
 }
 
-static kn_status write_summary(kn_learner l)
+static kn_status write_summary(kni_learner *l)
 {
-    size_t length = kn_learner_summary(l, NULL, 0);
+    size_t length = kni_learner_summary(l, NULL, 0);
     char *path = kni_path_join(l->folder, "summary.txt"), *text = malloc(length + 1);
     kn_status status = path && text ? KN_OK : kni_failure_memory("kn_learner_fit");
     if (!status) {
-        kn_learner_summary(l, text, length + 1);
+        kni_learner_summary(l, text, length + 1);
         status = kni_file_write(path, text, length);
     }
     free(path);
@@ -230,11 +230,12 @@ static kn_status write_summary(kn_learner l)
 
 kn_status kn_learner_fit(kn_learner learner)
 {
-    kn_learner l = learner;
-    if (!l) return kni_failure(KN_ERROR_ARGUMENT, "kn_learner_fit: the learner is NULL");
+    KNI_USE(learner, l, learner);
+    if (!l) return KNI_NO_OBJECT(learner);
     /* The run that is on keeps its checkpoints and its end. */
     if (l->running) return kni_failure(KN_ERROR_ARGUMENT, "kn_learner_fit: the learner runs already");
-    kn_status status = check_watched(l);
+    kn_status status = kni_learner_check_objects(&l->args, __func__);
+    if (!status) status = check_watched(l);
     if (!status) status = check_filled(l->args.train, "kn_learner_fit", "training");
     if (!status && l->args.valid) status = check_filled(l->args.valid, "kn_learner_fit", "validation");
     if (!status && kni_learner_saves(l)) status = kni_learner_prepare_folder(l);
@@ -259,11 +260,12 @@ kn_status kn_learner_fit(kn_learner learner)
 
 kn_status kn_learner_evaluate(kn_learner learner, kn_loader loader)
 {
-    kn_learner l = learner;
-    if (!l || !loader || !l->args.valid_step)
-        return kni_failure(
-            KN_ERROR_ARGUMENT,
-            "kn_learner_evaluate: the learner or the loader is NULL, or there is no valid_step");
+    KNI_USE(learner, l, learner);
+    if (!l) return KNI_NO_OBJECT(learner);
+    KNI_USE_OTHER(loader, there, loader);
+    if (!there) return KNI_NO_OBJECT(loader);
+    if (!l->args.valid_step)
+        return kni_failure(KN_ERROR_ARGUMENT, "kn_learner_evaluate: there is no valid_step");
     bool whole = false;
     kn_status status = check_filled(loader, "kn_learner_evaluate", "test");
     if (!status) status = begin(l, true, "kn_learner_evaluate");

@@ -4,20 +4,27 @@
 #include "support/failure.h"
 #include "train/learner_object.h"
 
-void kn_learner_interrupt(kn_learner learner)
+void kni_learner_interrupt(kni_learner *l)
 {
     int none = 0;
-    if (learner) atomic_compare_exchange_strong(&learner->stop, &none, KNI_STOP_AFTER_STEP);
+    atomic_compare_exchange_strong(&l->stop, &none, KNI_STOP_AFTER_STEP);
+}
+
+/* With a good handle only atomics run, as a signal handler needs. */
+void kn_learner_interrupt(kn_learner learner)
+{
+    KNI_USE(learner, l, learner);
+    if (l) kni_learner_interrupt(l);
 }
 
 #ifdef __wasi__
-kn_status kni_interrupts_catch(kn_learner l)
+kn_status kni_interrupts_catch(kni_learner *l)
 {
     (void)l;
     return kni_failure(KN_ERROR_UNSUPPORTED, "kn_learner_fit: this system has no signals to catch");
 }
 
-void kni_interrupts_release(kn_learner l) { (void)l; }
+void kni_interrupts_release(kni_learner *l) { (void)l; }
 #else
 #include <signal.h>
 #include <unistd.h>
@@ -25,7 +32,7 @@ void kni_interrupts_release(kn_learner l) { (void)l; }
 static const int caught[] = {SIGINT, SIGTERM};
 enum { CAUGHT = sizeof caught / sizeof *caught };
 static struct sigaction before[CAUGHT];
-static _Atomic(kn_learner) catching;
+static _Atomic(kni_learner *) catching;
 
 static void restore(void)
 {
@@ -35,18 +42,18 @@ static void restore(void)
 /* Only what is allowed in a signal handler: atomics, sigaction and kill. */
 static void on_signal(int number)
 {
-    kn_learner l = atomic_load(&catching);
+    kni_learner *l = atomic_load(&catching);
     if (l && atomic_load(&l->stop) == 0) {
-        kn_learner_interrupt(l);
+        kni_learner_interrupt(l);
         return;
     }
     restore();
     kill(getpid(), number);
 }
 
-kn_status kni_interrupts_catch(kn_learner l)
+kn_status kni_interrupts_catch(kni_learner *l)
 {
-    kn_learner none = NULL;
+    kni_learner *none = NULL;
     if (!atomic_compare_exchange_strong(&catching, &none, l))
         return kni_failure(KN_ERROR_ARGUMENT,
                            "kn_learner_fit: another learner of this process catches interrupts already");
@@ -62,7 +69,7 @@ kn_status kni_interrupts_catch(kn_learner l)
     return KN_OK;
 }
 
-void kni_interrupts_release(kn_learner l)
+void kni_interrupts_release(kni_learner *l)
 {
     if (atomic_load(&catching) != l) return;
     restore();

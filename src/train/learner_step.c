@@ -12,7 +12,7 @@ static const double unknown = __builtin_nan("");
 
 /* ---- random numbers */
 
-void kni_learner_seed(kn_learner l, uint64_t stream, int64_t batch)
+void kni_learner_seed(kni_learner *l, uint64_t stream, int64_t batch)
 {
     /* Mixed twice before the batch, because recorded runs were: the numbers of a seed stay what they are. */
     uint64_t key = kni_mix(kni_mix(kni_mix(l->args.seed) ^ stream));
@@ -40,13 +40,13 @@ static kn_status stop_at(int64_t step, double loss, double norm)
 
 /* On the processor a look at the loss costs nothing, so that KN_NAN_STOP looks before the update; elsewhere it would wait for
    the device at each step, and a look one batch later has to do. */
-static bool stops_before_update(kn_learner l)
+static bool stops_before_update(kni_learner *l)
 {
     return l->args.nan_policy == KN_NAN_STOP && kni_learner_on_host(l);
 }
 
 /* Acts on a loss or a norm that is not finite. A skipped update was reported when it was left out. */
-static kn_status look_for_nan(kn_learner l, double loss, double norm, bool has_norm)
+static kn_status look_for_nan(kni_learner *l, double loss, double norm, bool has_norm)
 {
     kn_nan_policy policy = l->args.nan_policy;
     bool good_loss = finite(loss), good_norm = !has_norm || finite(norm);
@@ -61,7 +61,7 @@ static kn_status look_for_nan(kn_learner l, double loss, double norm, bool has_n
     return KN_OK;
 }
 
-kn_status kni_learner_flush(kn_learner l)
+kn_status kni_learner_flush(kni_learner *l)
 {
     kni_pending *p = &l->pending;
     if (!p->full) return KN_OK;
@@ -74,7 +74,7 @@ kn_status kni_learner_flush(kn_learner l)
     return status;
 }
 
-void kni_learner_forget_pending(kn_learner l)
+void kni_learner_forget_pending(kni_learner *l)
 {
     kni_pending *p = &l->pending;
     kn_tensor held[] = {p->output.loss, p->output.scores, p->output.targets, p->grad_norm};
@@ -114,7 +114,7 @@ static kn_status check_loss(kn_tensor loss)
 }
 
 /* Forward and backward; gradients go to the step or to the accumulator. */
-static kn_status differentiate(kn_learner l, step *s, const kn_sample *batch, kn_step_output *output)
+static kn_status differentiate(kni_learner *l, step *s, const kn_sample *batch, kn_step_output *output)
 {
     kni_failure_mark before = kni_failure_mark_now();
     kn_status status = l->args.train_step(l->args.context, batch, output);
@@ -140,7 +140,7 @@ static kn_status differentiate(kn_learner l, step *s, const kn_sample *batch, kn
     return status;
 }
 
-static kn_status run_batch(kn_learner l, step *s, const kn_sample *batch, kni_pending *fresh)
+static kn_status run_batch(kni_learner *l, step *s, const kn_sample *batch, kni_pending *fresh)
 {
     kn_step_output *output = &fresh->output;
     kni_learner_seed(l, 0, l->at.batches);
@@ -165,9 +165,9 @@ static kn_status run_batch(kn_learner l, step *s, const kn_sample *batch, kni_pe
 
 /* ---- the update */
 
-static bool wants_norm(kn_learner l) { return l->args.grad_norm || l->args.nan_policy != KN_NAN_IGNORE; }
+static bool wants_norm(kni_learner *l) { return l->args.grad_norm || l->args.nan_policy != KN_NAN_IGNORE; }
 
-static kn_status update(kn_learner l, step *s, kn_tensor *norm)
+static kn_status update(kni_learner *l, step *s, kn_tensor *norm)
 {
     const kn_learner_args *a = &l->args;
     kn_status status = KN_OK;
@@ -192,7 +192,7 @@ static kn_status update(kn_learner l, step *s, kn_tensor *norm)
     return status;
 }
 
-static void tell_progress(kn_learner l, step *s, int64_t items)
+static void tell_progress(kni_learner *l, step *s, int64_t items)
 {
     double seconds = kni_monotonic_clock() - l->started, took = kni_monotonic_clock() - s->began;
     int64_t length = kn_loader_length(l->args.train);
@@ -213,7 +213,7 @@ static void tell_progress(kn_learner l, step *s, int64_t items)
 }
 
 /* One batch in a scope of its own. last: the update comes with it. */
-static kn_status step_batch(kn_learner l, step *s, bool last, bool *ended)
+static kn_status step_batch(kni_learner *l, step *s, bool last, bool *ended)
 {
     kn_sample batch = {0};
     kni_pending fresh = {.full = true};
@@ -251,7 +251,7 @@ static kn_status step_batch(kn_learner l, step *s, bool last, bool *ended)
     return status;
 }
 
-kn_status kni_learner_step(kn_learner l, bool *ended)
+kn_status kni_learner_step(kni_learner *l, bool *ended)
 {
     const kn_learner_args *a = &l->args;
     int64_t left = kn_loader_length(a->train) - l->at.batch;

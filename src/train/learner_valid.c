@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static kn_status valid_batch(kn_learner l, const kn_sample *batch, kn_run_split split, int64_t number,
+static kn_status valid_batch(kni_learner *l, const kn_sample *batch, kn_run_split split, int64_t number,
                              kn_progress_event *progress)
 {
     kn_step_output output = {0};
@@ -38,7 +38,7 @@ static kn_status valid_batch(kn_learner l, const kn_sample *batch, kn_run_split 
     return status;
 }
 
-static kn_status valid_batches(kn_learner l, kn_loader loader, kn_run_split split, bool *whole)
+static kn_status valid_batches(kni_learner *l, kn_loader loader, kn_run_split split, bool *whole)
 {
     kn_progress_event progress = {.split = split,
                                   .epoch = kni_learner_epoch(l, split),
@@ -64,7 +64,7 @@ static kn_status valid_batches(kn_learner l, kn_loader loader, kn_run_split spli
 /* ---- what a pass leaves as it was */
 
 /* The sums of an epoch of training that is under way: the pass works with the same metrics. */
-static kn_status each_sum(kn_learner l, kn_state state,
+static kn_status each_sum(kni_learner *l, kn_state state,
                           kn_status (*fn)(kn_metric metric, kn_state state, const char *prefix))
 {
     kn_status status = KN_OK;
@@ -84,7 +84,7 @@ typedef struct kept {
     int64_t mode_count;
 } kept;
 
-static kn_status keep(kn_learner l, kept *k)
+static kn_status keep(kni_learner *l, kept *k)
 {
     k->mode_count = kn_module_modes(l->args.model, NULL, 0);
     k->modes = malloc((size_t)k->mode_count + 1);
@@ -95,7 +95,7 @@ static kn_status keep(kn_learner l, kept *k)
     return k->sums ? each_sum(l, k->sums, kn_metric_save) : KN_ERROR_MEMORY;
 }
 
-static kn_status put_back(kn_learner l, kept *k)
+static kn_status put_back(kni_learner *l, kept *k)
 {
     kn_status status = KN_OK;
     kn_module_set_modes(l->args.model, k->modes, k->mode_count);
@@ -109,7 +109,7 @@ static void forget(kept *k)
     free(k->modes);
 }
 
-kn_status kni_learner_run_valid(kn_learner l, kn_loader loader, kn_run_split split, bool *whole)
+kn_status kni_learner_run_valid(kni_learner *l, kn_loader loader, kn_run_split split, bool *whole)
 {
     const kn_learner_args *a = &l->args;
     int64_t items_before = l->at.valid_items;

@@ -3,6 +3,7 @@
 #if defined(__linux__)
 #define _GNU_SOURCE
 #endif
+#include "core/objects.h"
 #include "support/checksum.h"
 #include "support/failure.h"
 #include "support/file.h"
@@ -211,6 +212,7 @@ static const kn_renderer_type tensorboard_type = {.name = "tensorboard",
 
 kn_renderer kn_logger_tensorboard(const char *folder)
 {
+    KNI_NAMED;
     if (!folder || !*folder) {
         kni_failure(KN_ERROR_ARGUMENT, "kn_logger_tensorboard: the folder is empty");
         return NULL;

@@ -1,4 +1,5 @@
 /* Logs that are text: comma-separated values and JSON lines. */
+#include "core/objects.h"
 #include "support/failure.h"
 #include "support/json.h"
 #include "train/log_file.h"
@@ -211,5 +212,6 @@ static const kn_renderer_type json_type = {.name = "json lines",
 
 kn_renderer kn_logger_json_lines(const char *path)
 {
+    KNI_NAMED;
     return make_logger(&json_type, path, "kn_logger_json_lines");
 }

@@ -1,25 +1,35 @@
 /* The object of a metric: a table of functions, what they work on and the value of the updates so far. */
+#include "core/objects.h"
 #include "support/failure.h"
 #include "train/metric_ratio.h"
 #include <kn/autodiff.h>
 #include <kn/tensor.h>
 #include <stdlib.h>
 
-struct kn_metric_object {
+typedef struct kni_metric {
     const kn_metric_type *type;
     void *self;
     double mean;
-};
+} kni_metric;
 
 static double none(void) { return (double)__builtin_nan(""); }
+
+static void destroy_metric(void *object)
+{
+    kni_metric *m = object;
+    if (m->type->close) m->type->close(m->self);
+    free(m);
+}
+
+const kni_object_kind kni_kind_metric = {"kn_metric", "metric", "freed", destroy_metric};
 
 kn_metric kn_metric_make(const kn_metric_type *type, void *self)
 {
     bool whole = type && type->name && type->update;
-    kn_metric m = whole ? malloc(sizeof *m) : NULL;
+    kni_metric *m = whole ? malloc(sizeof *m) : NULL;
     if (m) {
-        *m = (struct kn_metric_object){type, self, none()};
-        return m;
+        *m = (kni_metric){type, self, none()};
+        return kni_object_make(&kni_kind_metric, m, __func__);
     }
     if (!whole)
         kni_failure(KN_ERROR_ARGUMENT, "kn_metric_make: a type needs a name and an update");
@@ -29,16 +39,19 @@ kn_metric kn_metric_make(const kn_metric_type *type, void *self)
     return NULL;
 }
 
-void kn_metric_free(kn_metric metric)
+void kn_metric_free(kn_metric metric) { kni_object_free(metric, &kni_kind_metric, __func__); }
+
+const char *kn_metric_name(kn_metric metric)
 {
-    if (!metric) return;
-    if (metric->type->close) metric->type->close(metric->self);
-    free(metric);
+    KNI_USE(metric, m, metric);
+    return m ? m->type->name : "";
 }
 
-const char *kn_metric_name(kn_metric metric) { return metric ? metric->type->name : ""; }
-
-bool kn_metric_higher_is_better(kn_metric metric) { return metric && metric->type->higher_is_better; }
+bool kn_metric_higher_is_better(kn_metric metric)
+{
+    KNI_USE(metric, m, metric);
+    return m && m->type->higher_is_better;
+}
 
 static kn_tensor borrowed(kn_tensor t) { return t.bits ? kn_keep(kn_alias(t)) : t; }
 
@@ -46,55 +59,72 @@ kn_status kn_metric_update(kn_metric metric, const kn_step_output *output, const
                            double *value, double *mean)
 {
     double step_value = none();
-    if (!metric || !output)
-        return kni_failure(KN_ERROR_ARGUMENT, "kn_metric_update: the metric or the output is NULL");
+    KNI_USE(metric, m, metric);
+    if (!m) return KNI_NO_OBJECT(metric);
+    if (!output) return kni_failure(KN_ERROR_ARGUMENT, "kn_metric_update: the output is NULL");
     static const kn_metric_context no_context;
     if (!context) context = &no_context;
     kn_scope scope = kn_scope_begin();
     kn_no_grad_begin();
     kn_step_output kept = {borrowed(output->loss), borrowed(output->scores), borrowed(output->targets),
                            output->items};
-    kn_status status = metric->type->update(metric->self, &kept, context, &step_value, &metric->mean);
+    kn_status status = m->type->update(m->self, &kept, context, &step_value, &m->mean);
     kn_no_grad_end();
     kn_scope_end(scope, KN_NONE);
     if (value) *value = step_value;
-    if (mean) *mean = metric->mean;
+    if (mean) *mean = m->mean;
     return status;
+}
+
+static void reset(kni_metric *m)
+{
+    if (m->type->reset) m->type->reset(m->self);
+    m->mean = none();
 }
 
 void kn_metric_reset(kn_metric metric)
 {
-    if (!metric) return;
-    if (metric->type->reset) metric->type->reset(metric->self);
-    metric->mean = none();
+    KNI_USE(metric, m, metric);
+    if (m) reset(m);
 }
 
 double kn_metric_value(kn_metric metric)
 {
-    if (!metric) return none();
-    return metric->type->total ? metric->type->total(metric->self) : metric->mean;
+    KNI_USE(metric, m, metric);
+    if (!m) return none();
+    return m->type->total ? m->type->total(m->self) : m->mean;
 }
 
 size_t kn_metric_format(kn_metric metric, double value, char *buffer, size_t n)
 {
-    if (metric && metric->type->format) return metric->type->format(metric->self, value, buffer, n);
+    KNI_USE(metric, m, metric);
+    if (m && m->type->format) return m->type->format(m->self, value, buffer, n);
     return kni_metric_text(value, KNI_RATIO_PLAIN, NULL, buffer, n);
 }
 
 kn_status kn_metric_save(kn_metric metric, kn_state state, const char *prefix)
 {
-    kn_status status = kn_state_put_real(state, prefix, "mean", metric->mean);
-    if (status || !metric->type->save) return status;
-    return metric->type->save(metric->self, state, prefix);
+    KNI_USE(metric, m, metric);
+    if (!m) return KNI_NO_OBJECT(metric);
+    KNI_USE_OTHER(state, there, state);
+    if (!there) return KNI_NO_OBJECT(state);
+    kn_status status = kn_state_put_real(state, prefix, "mean", m->mean);
+    if (status || !m->type->save) return status;
+    return m->type->save(m->self, state, prefix);
 }
 
 kn_status kn_metric_load(kn_metric metric, kn_state state, const char *prefix)
 {
+    KNI_USE(metric, m, metric);
+    if (!m) return KNI_NO_OBJECT(metric);
+    KNI_USE_OTHER(state, there, state);
+    if (!there) return KNI_NO_OBJECT(state);
     double mean;
     if (!kn_state_get_real(state, prefix, "mean", &mean))
-        return kni_failure(KN_ERROR_ARGUMENT, "kn_metric_load: the state has no metric under '%s'", prefix);
-    kn_metric_reset(metric);
-    kn_status status = metric->type->load ? metric->type->load(metric->self, state, prefix) : KN_OK;
-    if (status == KN_OK) metric->mean = mean;
+        return kni_failure(KN_ERROR_ARGUMENT, "kn_metric_load: the state has no metric under '%s'",
+                           prefix ? prefix : "");
+    reset(m);
+    kn_status status = m->type->load ? m->type->load(m->self, state, prefix) : KN_OK;
+    if (status == KN_OK) m->mean = mean;
     return status;
 }

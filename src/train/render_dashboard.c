@@ -1,5 +1,6 @@
 /* The dashboard: events go into a record, at most ten times a second the record goes onto the screen, and keys change what is
    shown. At the end the terminal is given back and the summary stays on it. */
+#include "core/objects.h"
 #include "support/failure.h"
 #include "train/render_format.h"
 #include "train/render_guard.h"
@@ -227,6 +228,7 @@ static const kn_renderer_type dashboard_type = {.name = "dashboard",
 
 kn_renderer kn_renderer_dashboard(const kn_dashboard_args *args)
 {
+    KNI_NAMED;
     if (kni_screen_possible() != KN_OK) return NULL;
     dashboard *d = calloc(1, sizeof *d);
     if (!d) {

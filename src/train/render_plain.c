@@ -3,6 +3,7 @@
 #if defined(__linux__)
 #define _GNU_SOURCE
 #endif
+#include "core/objects.h"
 #include "support/failure.h"
 #include "train/render_canvas.h"
 #include "train/render_format.h"
@@ -217,6 +218,7 @@ static const kn_renderer_type plain_type = {.name = "plain",
 
 kn_renderer kn_renderer_plain(void)
 {
+    KNI_NAMED;
     plain *p = calloc(1, sizeof *p);
     if (!p) {
         kni_failure_memory("kn_renderer_plain");
@@ -227,6 +229,7 @@ kn_renderer kn_renderer_plain(void)
 
 kn_renderer kn_renderer_auto(void)
 {
+    KNI_NAMED;
     static const kn_renderer_type none_type = {.name = "none"};
     const char *wanted = getenv("KN_RENDERER");
     if (wanted && strcmp(wanted, "none") == 0) return kn_renderer_make(&none_type, NULL);

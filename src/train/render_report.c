@@ -1,5 +1,6 @@
 /* The renderer that writes the HTML report: at the end, and after epochs in between, so that a killed run leaves one too. */
 #include "train/render_report.h"
+#include "core/objects.h"
 #include "support/failure.h"
 #include "support/file.h"
 #include "train/log_file.h"
@@ -162,6 +163,7 @@ static kn_status try_path(const char *path)
 
 kn_renderer kn_report_html(const char *path)
 {
+    KNI_NAMED;
     if (try_path(path) != KN_OK) return NULL;
     report *r = calloc(1, sizeof *r);
     size_t bytes = strlen(path) + 1;

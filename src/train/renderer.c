@@ -3,12 +3,22 @@
 #include "train/renderer_object.h"
 #include <stdlib.h>
 
+static void destroy_renderer(void *object)
+{
+    kni_renderer *r = object;
+    if (r->type->close) r->type->close(r->self);
+    free(r);
+}
+
+const kni_object_kind kni_kind_renderer = {"kn_renderer", "renderer", "freed", destroy_renderer};
+
 kn_renderer kn_renderer_make(const kn_renderer_type *type, void *self)
 {
-    kn_renderer renderer = type ? malloc(sizeof *renderer) : NULL;
-    if (renderer) {
-        *renderer = (struct kn_renderer_object){type, self};
-        return renderer;
+    KNI_NAMED;
+    kni_renderer *r = type ? malloc(sizeof *r) : NULL;
+    if (r) {
+        *r = (kni_renderer){type, self};
+        return kni_object_make(&kni_kind_renderer, r, __func__);
     }
     if (!type)
         kni_failure(KN_ERROR_ARGUMENT, "kn_renderer_make: the type is NULL");
@@ -19,9 +29,4 @@ kn_renderer kn_renderer_make(const kn_renderer_type *type, void *self)
     return NULL;
 }
 
-void kn_renderer_free(kn_renderer renderer)
-{
-    if (!renderer) return;
-    if (renderer->type->close) renderer->type->close(renderer->self);
-    free(renderer);
-}
+void kn_renderer_free(kn_renderer renderer) { kni_object_free(renderer, &kni_kind_renderer, __func__); }

@@ -2,11 +2,12 @@
 #ifndef KNI_TRAIN_RENDERER_OBJECT_H
 #define KNI_TRAIN_RENDERER_OBJECT_H
 
+#include "core/objects.h"
 #include <kn/train/renderer.h>
 
-struct kn_renderer_object {
+typedef struct kni_renderer {
     const kn_renderer_type *type;
     void *self;
-};
+} kni_renderer;
 
 #endif

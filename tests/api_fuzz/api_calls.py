@@ -70,7 +70,8 @@ class Library:
             for enum, body in _ENUM.findall(text):
                 self.enums[enum] = body.count(",") + 1
             self.functions += [(name, result, parameters(arguments)) for _, result, name, arguments
-                               in sites._FUNCTION.findall(text)]  # fmt: skip
+                               in sites.functions_of(text)
+                               if "*" not in result]  # fmt: skip
 
 
 def fields(body):

@@ -13,7 +13,7 @@ static kn_status locate(kni_pytorch *f, const kni_pickle_storage *storage, kni_s
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     kni_source *source = kni_source_memory(data, bytes);
-    struct kn_store_object store = {.source = source, .limit = 1 << 16};
+    kni_store store = {.source = source, .limit = 1 << 16};
     kni_pickle p = {.data = data, .bytes = bytes, .source = source, .persistent = kni_pytorch_storage};
     kni_pytorch f = {.store = &store, .pickle_size = bytes, .locate = locate};
     const kni_pickle_value *root = kni_pickle_run(&p);

@@ -26,6 +26,15 @@ static inline double play_noise(unsigned *state)
     return (double)(*state >> 8) / (1 << 24) - 0.5;
 }
 
+/* The object behind a handle. */
+static inline kni_renderer *play_inside(kn_renderer renderer)
+{
+    kni_object_use use = kni_object_enter(renderer, &kni_kind_renderer, "play");
+    kni_renderer *object = use.object;
+    kni_object_leave(&use);
+    return object;
+}
+
 static inline void play_value(kn_renderer r, int index, kn_run_split split, bool end, int64_t step, int epoch,
                               double v, double mean)
 {
@@ -35,7 +44,7 @@ static inline void play_value(kn_renderer r, int index, kn_run_split split, bool
     else
         snprintf(text, sizeof text, "%.4g", mean);
     kn_metric_event e = {play_metrics[index], index, split, end, step, epoch, v, mean, text};
-    if (r->type->metric) r->type->metric(r->self, &e);
+    if (play_inside(r)->type->metric) play_inside(r)->type->metric(play_inside(r)->self, &e);
 }
 
 static inline double play_train(double t, int metric, double noise)
@@ -68,7 +77,8 @@ static inline kn_run_end play_run(kn_renderer *renderers, int count, const play 
                         .metrics = play_metrics,
                         .higher_is_better = play_higher};
     for (int i = 0; i < count; i++)
-        if (renderers[i]->type->start && renderers[i]->type->start(renderers[i]->self, &info) != KN_OK)
+        if (play_inside(renderers[i])->type->start &&
+            play_inside(renderers[i])->type->start(play_inside(renderers[i])->self, &info) != KN_OK)
             return KN_RUN_FAILED;
     double seconds = 0;
     for (int epoch = p->first_epoch; epoch <= p->epochs && end == KN_RUN_FINISHED; epoch++) {
@@ -104,10 +114,12 @@ static inline kn_run_end play_run(kn_renderer *renderers, int count, const play 
                                        left,
                                        speed,
                                        play_train(t, 2, 0)};
-                if (renderers[i]->type->progress) renderers[i]->type->progress(renderers[i]->self, &e);
-                kn_renderer_answer answer = renderers[i]->type->poll
-                                                ? renderers[i]->type->poll(renderers[i]->self)
-                                                : KN_RENDERER_GO_ON;
+                if (play_inside(renderers[i])->type->progress)
+                    play_inside(renderers[i])->type->progress(play_inside(renderers[i])->self, &e);
+                kn_renderer_answer answer =
+                    play_inside(renderers[i])->type->poll
+                        ? play_inside(renderers[i])->type->poll(play_inside(renderers[i])->self)
+                        : KN_RENDERER_GO_ON;
                 if (answer != KN_RENDERER_GO_ON) end = KN_RUN_INTERRUPTED;
             }
             if (p->wait) p->wait(p->pause_us);
@@ -117,11 +129,13 @@ static inline kn_run_end play_run(kn_renderer *renderers, int count, const play 
         snprintf(text, sizeof text, "saved checkpoint/epoch-%d.safetensors%s", epoch,
                  epoch % 2 ? " (best loss)" : "");
         for (int i = 0; i < count; i++)
-            if (renderers[i]->type->message)
-                renderers[i]->type->message(renderers[i]->self, KN_SPLIT_VALID, text);
+            if (play_inside(renderers[i])->type->message)
+                play_inside(renderers[i])
+                    ->type->message(play_inside(renderers[i])->self, KN_SPLIT_VALID, text);
     }
     for (int i = 0; i < count; i++)
-        if (renderers[i]->type->finish) renderers[i]->type->finish(renderers[i]->self, end, "");
+        if (play_inside(renderers[i])->type->finish)
+            play_inside(renderers[i])->type->finish(play_inside(renderers[i])->self, end, "");
     return end;
 }
 

@@ -49,7 +49,7 @@ static void begin(kn_renderer r, int64_t step)
 {
     kn_run_info info = {
         .name = "tiny", .device = "cpu", .epochs = 2, .params = 10, .step = step, .metrics = names};
-    CHECK(r->type->start(r->self, &info) == KN_OK);
+    CHECK(play_inside(r)->type->start(play_inside(r)->self, &info) == KN_OK);
 }
 
 static void tell(kn_renderer r, int index, kn_run_split split, bool end, int64_t step, int64_t epoch,
@@ -57,12 +57,12 @@ static void tell(kn_renderer r, int index, kn_run_split split, bool end, int64_t
 {
     kn_metric_event e = {
         index < 0 ? "note" : names[index], index, split, end, step, epoch, value, value / 2, "text"};
-    r->type->metric(r->self, &e);
+    play_inside(r)->type->metric(play_inside(r)->self, &e);
 }
 
 static void end(kn_renderer r)
 {
-    r->type->finish(r->self, KN_RUN_FINISHED, "");
+    play_inside(r)->type->finish(play_inside(r)->self, KN_RUN_FINISHED, "");
     kn_renderer_free(r);
 }
 
@@ -122,7 +122,7 @@ static void json_lines(void)
     tell(r, 0, KN_SPLIT_TRAIN, false, 3, 1, 0.75);
     tell(r, 1, KN_SPLIT_VALID, true, 3, 1, NAN);
     tell(r, -1, KN_SPLIT_TRAIN, false, 3, 1, 0);
-    r->type->message(r->self, KN_SPLIT_TRAIN, "saved \"x\"");
+    play_inside(r)->type->message(play_inside(r)->self, KN_SPLIT_TRAIN, "saved \"x\"");
     end(r);
     if (!CHECK(strcmp(text_of("m.jsonl", "\"time\":"), want) == 0)) puts(text_of("m.jsonl", "\"time\":"));
 }
@@ -252,10 +252,10 @@ static void report_escapes(void)
     kn_renderer r = kn_report_html(path_in("hostile.html"));
     kn_run_info info = {
         .name = "<img src=x onerror=y>", .model = "a<b", .device = "&", .epochs = 1, .metrics = hostile};
-    if (!CHECK(r && r->type->start(r->self, &info) == KN_OK)) return;
+    if (!CHECK(r && play_inside(r)->type->start(play_inside(r)->self, &info) == KN_OK)) return;
     kn_metric_event e = {hostile[0], 0, KN_SPLIT_TRAIN, true, 1, 1, 1, 1, "<i>"};
-    r->type->metric(r->self, &e);
-    r->type->message(r->self, KN_SPLIT_TRAIN, "<script>alert(1)</script>");
+    play_inside(r)->type->metric(play_inside(r)->self, &e);
+    play_inside(r)->type->message(play_inside(r)->self, KN_SPLIT_TRAIN, "<script>alert(1)</script>");
     end(r);
     kni_buffer page = {0};
     CHECK(kni_file_read(path_in("hostile.html"), 0, &page) == KN_OK);
@@ -285,18 +285,19 @@ static void flushes(void)
     begin(page, 0);
     tell(log, 0, KN_SPLIT_TRAIN, false, 1, 1, 0.5);
     CHECK(!strstr(text_of("killed.csv", ""), "T,1,1,train"));
-    log->type->flush(log->self);
+    play_inside(log)->type->flush(play_inside(log)->self);
     CHECK(strstr(text_of("killed.csv", ""), "T,1,1,train") != NULL);
     for (int64_t epoch = 1; epoch <= 2; epoch++) {
         CHECK(!kni_file_exists(path_in("killed.html")));
-        page->type->progress(page->self, &(kn_progress_event){.epoch = epoch, .epochs = 2, .step = epoch});
+        play_inside(page)->type->progress(play_inside(page)->self,
+                                          &(kn_progress_event){.epoch = epoch, .epochs = 2, .step = epoch});
     }
     CHECK(kni_file_exists(path_in("killed.html")));
     end(log);
     end(page);
     page = kn_report_html(path_in("saved.html"));
     begin(page, 0);
-    page->type->flush(page->self);
+    play_inside(page)->type->flush(play_inside(page)->self);
     CHECK(kni_file_exists(path_in("saved.html")));
     end(page);
 }

@@ -52,7 +52,7 @@ static void play_child(const stage *s)
         printf("error: %s\n", kn_last_error());
         exit(3);
     }
-    printf("name=%s\n", r->type->name);
+    printf("name=%s\n", play_inside(r)->type->name);
     fflush(stdout);
     play p = {.epochs = s->epochs,
               .batches = s->batches,
@@ -64,7 +64,7 @@ static void play_child(const stage *s)
     info.catch_interrupts = s->ending == CRASHES;
     bool deaf = s->ending == EXITS, keeps = s->ending == CRASHES; /* what is looked at below */
     if (keeps) signal(SIGTERM, SIG_IGN);
-    if (s->ending != ENDS && r->type->start(r->self, &info) != KN_OK) exit(3);
+    if (s->ending != ENDS && play_inside(r)->type->start(play_inside(r)->self, &info) != KN_OK) exit(3);
     static const int all[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGABRT, SIGTSTP, SIGWINCH};
     for (size_t i = 0; i < sizeof all / sizeof *all && deaf; i++) {
         struct sigaction now;

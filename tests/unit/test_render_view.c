@@ -361,11 +361,11 @@ int main(void)
     ends();
     shown *s = calloc(1, sizeof *s);
     draw(s, 0, 0, true);
-    struct kn_renderer_object object = {&keep, s};
-    kn_renderer renderer = &object;
+    kn_renderer renderer = kn_renderer_make(&keep, s);
     play p = {.epochs = 6, .batches = 100, .batch = 64, .first_epoch = 1};
     CHECK(play_run(&renderer, 1, &p) == KN_RUN_FINISHED);
     dashboards(s);
+    kn_renderer_free(renderer);
     summaries(s);
     kni_record_free(&s->record);
     kni_canvas_free(&s->canvas);

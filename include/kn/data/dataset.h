@@ -54,7 +54,7 @@ KN_API void kn_dataset_free(kn_dataset dataset);
 KN_API kn_dataset kn_dataset_retain(kn_dataset dataset);
 /* The type's name: "csv", "map" ... */
 KN_API const char *kn_dataset_kind(kn_dataset dataset);
-/* -1 for NULL. */
+/* -1 with kn_last_error() where there is no such data set. */
 KN_API int64_t kn_dataset_length(kn_dataset dataset);
 /* One sample under the key (0, 0, index). The caller drops it. */
 KN_API KN_MUST_CHECK kn_status kn_dataset_get(kn_dataset dataset, int64_t index, kn_sample *sample);

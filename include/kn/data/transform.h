@@ -1,5 +1,5 @@
 /* Data sets made of other data sets. Each holds a reference to what it reads, so you may free yours at once. All return NULL
-   with kn_last_error() on failure; a NULL operand is passed on with the message it left. */
+   with kn_last_error() on failure; that of a NULL operand has the message it left. */
 #ifndef KN_DATA_TRANSFORM_H
 #define KN_DATA_TRANSFORM_H
 
