@@ -22,6 +22,8 @@ together "unit tests" $one scripts/run_units.sh "$root/release"
 for device in cpu "autodiff(cpu)"; do
     together "asan tenth: $device" "$root/asan/kiln" conform --device "$device" --sample 10 --seed "$seed"
 done
+together "random programs over the API" env LSAN_OPTIONS="suppressions=$PWD/tests/support/leaks.txt:print_suppressions=0" \
+    "$root/asan/tests/api_fuzz" --seed "$seed" --seconds "${KN_API_FUZZ_SECONDS:-15}"
 together "spoilt results are noticed" "$root/release/kiln" conform --device "autodiff(cpu)" --self-test --sample 10
 together "small program" $one scripts/small.sh
 for device in "autodiff(fusion(cpu))" "fusion(cpu)"; do

@@ -122,7 +122,9 @@ static void run_pair(const plan *p, const char *first, const char *second)
     w.out = shared, w.left = &b;
     if (!atomic_load(&shared->finding)) {
         run_plan(&w, p);
-        if (!w.unspecified && !atomic_load(&shared->finding)) compare_outcomes(&w, &a, &b);
+        /* null has no values, and what depends on them goes either way */
+        bool null = strstr(second, "null") != NULL;
+        if (!w.unspecified && !null && !atomic_load(&shared->finding)) compare_outcomes(&w, &a, &b);
     }
     free_outcome(&a);
     free_outcome(&b);
