@@ -55,6 +55,8 @@ kn_tensor kn_hardtanh(kn_tensor x, double low, double high)
 {
     if (!holds_integers(&x)) return kni_unary_params(&kni_op_hardtanh, x, low, high, 0);
     kni_call call = kni_call_begin("hardtanh");
+    if (kni_check_numbers(&kni_op_hardtanh, (const double[]){low, high, 0, 0}))
+        return kni_call_end(call, kni_poison_latest());
     return kni_call_end(call, kn_clamp(x, low, high));
 }
 kn_tensor kn_hard_sigmoid(kn_tensor x, double alpha, double beta)

@@ -68,6 +68,7 @@ static void good(kn_tensor t, const int64_t *sizes, int rank, int line)
 static void numbers_of_activations(void)
 {
     BAD(kn_hardtanh(f(V3), 2, 1), "kn_hardtanh: low is 2, above high 1");
+    BAD(kn_hardtanh(i(V3), 2, 1), "kn_hardtanh: low is 2, above high 1");
     GOOD(kn_hardtanh(f(V3), 1, 1), 3);
     BAD(kn_soft_shrink(f(V3), -1), "kn_soft_shrink: lambda is -1: it must be 0 or more");
     BAD(kn_soft_shrink(f(V3), NOT_A_NUMBER), "lambda is nan");
