@@ -256,7 +256,9 @@ static kn_status call_numpy_dtype(kni_pickle *p, const kni_pickle_global *global
     if (!made) return p->status;
     if (!text || text->kind != KNI_PICKLE_TEXT) return kni_pickle_bad(p, "a NumPy dtype that is no text");
     made->word = kni_numpy_dtype(text->text, text->length, &made->swapped);
-    if (!made->word) return kni_pickle_bad(p, "an unknown NumPy dtype");
+    if (!made->word)
+        return kni_pickle_bad(p, "NumPy's dtype '%.*s', which no tensor has",
+                              (int)(text->length < 40 ? text->length : 40), text->text);
     return finish(p, made, result);
 }
 
