@@ -61,7 +61,7 @@ static kn_tensor run(const kn_op *row, const char *name, int n, const kn_tensor 
     a.extra = row == &kni_op_conv ? KN_SCALAR_SHAPE : list_of(given->output_padding, n, 0);
     if (negative_padding(&a))
         return kni_call_fail(call, KN_ERROR_ARGUMENT,
-                             "padding is %D; it must be 0 or more: crop with kn_narrow()",
+                             "padding is %D; it must not be negative: crop with kn_narrow()",
                              negative_padding(&a));
     kn_tensor bad;
     if (!kni_operands_ready(in, 2, &bad)) return kni_call_end(call, bad);
