@@ -91,9 +91,7 @@ static kn_status fill_memory(char *data, size_t bytes, kn_dtype dtype, double va
     size_t each = (size_t)kn_dtype_bytes(dtype, 1);
     char element[16] = {0};
     if (value != 0) {
-        kn_tensor t = kn_keep(kn_scalar(value, dtype));
-        kn_status status = kn_read(t, element, each);
-        kn_drop(t);
+        kn_status status = kn_read(kn_scalar(value, dtype), element, each);
         if (status != KN_OK) return status;
     }
     memset(data, 0, bytes);

@@ -10,7 +10,7 @@ static kn_status parse_failure(const char *name, const char *place)
 {
     const char *text = kn_last_error();
     size_t n = strlen(place);
-    char rest[400] = "";
+    char rest[KNI_FAILURE_TEXT] = "";
     bool ours = !strncmp(text, place, n) && !strncmp(text + n, ":1:", 3);
     strncpy(rest, ours ? text + n + 2 : text, sizeof rest - 1);
     return ours ? kni_failure(KN_ERROR_ARGUMENT, "%s%s", place, rest)

@@ -215,7 +215,7 @@ static kn_status check_args(kn_loader_args *a)
                            (long long)a->shards);
     if (a->collate < KN_COLLATE_STACK || a->collate > KN_COLLATE_PAD_LENGTHS)
         return kni_failure(KN_ERROR_ARGUMENT, "kn_loader_make: there is no collate %d", (int)a->collate);
-    if (!a->prefetch) a->prefetch = a->workers ? 2 * a->workers : 1;
+    if (!a->prefetch) a->prefetch = 2 * a->workers;
     if (!a->device) a->device = kn_device_current();
     if (!a->device) return KN_ERROR_DEVICE;
     if (!a->staging) a->staging = a->device;

@@ -6,6 +6,7 @@
 #include <kn/creation.h>
 #include <kn/elementwise.h>
 #include <kn/tensor.h>
+#include <stdio.h>
 #include <string.h>
 
 /* ---- finding */
@@ -27,7 +28,7 @@ static kn_status compare(void *context, const kn_module_entry *entry)
     size_t distance = kni_edit_distance(entry->path, s->path, s->distance - 1);
     if (distance < s->distance) {
         s->distance = distance;
-        memcpy(s->nearest, entry->path, strlen(entry->path) + 1);
+        snprintf(s->nearest, sizeof s->nearest, "%s", entry->path);
     }
     return KN_OK;
 }

@@ -29,11 +29,11 @@ LAYERS = [
     ("core", "convert memory ownership errors misuse thread call creation dlpack alias shutdown bool scope", "cpu autodiff(cpu)"),
     ("ops", "elementwise reduce movement indexing scan sorting linalg signal spatial contraction functional creation custom "
             "argument alias mixed", "ref autodiff(cpu) cpu"),
-    ("graph", "plan fusion groups", "fusion(cpu)"),
+    ("graph", "plan fusion groups gpu_backend", "fusion(cpu)"),
     ("ir", "ir_ kernel jit", ""),
     ("sched", "sched gpu_backend gpu_products gpu_short gpu_sort gpu_recording cuda_skeletons", ""),
     ("kernel", "kernel", ""),
-    ("wrap", "autodiff decorators fusion autocast fallback mixed plan program custom", "autodiff(fusion(cpu))"),
+    ("wrap", "autodiff decorators fusion autocast fallback mixed plan program custom optim", "autodiff(fusion(cpu))"),
     ("backend/host", "movement memory misuse ownership alias", "ref cpu"),
     ("backend/ref", "decorators", "ref"),
     ("backend/null", "decorators creation autodiff", ""),
@@ -45,7 +45,7 @@ LAYERS = [
     ("backend", "fallback decorators", "cpu"),
     ("support", "support store disk_cache library data_ json", ""),
     ("nn", "nn_ threads_module store_load", ""),
-    ("optim", "optim train_curves fusion_train", ""),
+    ("optim", "optim train_curves fusion_train autocast", ""),
     ("store", "store train_checkpoint", ""),
     ("data", "data_", ""),
     ("train", "train_ render", ""),
@@ -146,7 +146,8 @@ class Worker:
 
     def run(self, command, limit):
         environment = {**os.environ, "LD_LIBRARY_PATH": str(self.folder), "TMPDIR": str(self.folder / "tmp"),
-                       "KN_CACHE_DIR": str(self.folder / "tmp"), "KN_THREADS": "2", "KN_FALLBACK": "off"}
+                       "KN_CACHE_DIR": str(self.folder / "tmp"), "KN_THREADS": "2", "KN_FALLBACK": "off",
+                       "MALLOC_PERTURB_": "165"}  # memory that was not written has no zeros
         process = subprocess.Popen(command, cwd=self.folder / "cwd", env=environment, stdin=subprocess.DEVNULL,
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
         try:

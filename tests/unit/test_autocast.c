@@ -160,6 +160,10 @@ static void overflow_changes_nothing(void)
     CHECK(kn_loss_scaler_load(&loaded, state, "scaler.") != KN_OK && loaded.scale == 65536);
     CHECK(kn_loss_scaler_save(&scaler, state, "scaler.") == KN_OK);
     CHECK(kn_loss_scaler_load(&loaded, state, "scaler.") == KN_OK && loaded.scale == 32768);
+    CHECK(kn_loss_scaler_save(NULL, state, "") == KN_ERROR_ARGUMENT);
+    CHECK(kn_loss_scaler_save(&scaler, NULL, "") == KN_ERROR_ARGUMENT);
+    CHECK(kn_loss_scaler_load(NULL, state, "scaler.") == KN_ERROR_ARGUMENT);
+    CHECK(kn_loss_scaler_load(&loaded, NULL, "scaler.") == KN_ERROR_ARGUMENT);
     kn_state_free(state);
     CHECK(kn_loss_scaler_step(NULL, optim, 0.1, NET(&net), NULL, NULL) == KN_ERROR_ARGUMENT);
     scaler.scale = -1;

@@ -1,6 +1,7 @@
 /* The tape: leaves, fan-in, views, higher orders, no_grad, detach, retain, recomputation, params, errors. */
 #include "support/check.h"
 #include <math.h>
+#include <pthread.h>
 
 static kn_device device;
 
@@ -152,6 +153,37 @@ static void parts_of_one(void)
     kn_scope_end(s, KN_NONE);
 }
 
+/* Parts of two results of one op, cut at the same places: each cotangent goes to its own result. The same sums without
+   cutting, by weights of zero and one, have the same gradient. */
+static void parts_of_two(void)
+{
+    kn_scope s = kn_scope_begin();
+    kn_tensor x = kn_require_grad(kn_from((double[]){4, 1, 2, 3, -5, 6, 1, 2, 9}, KN_F64, KN_SHAPE(3, 3)));
+    for (int gap = 0; gap < 2; gap++) { /* all columns, or without the middle one */
+        kn_tensor sum[2], g[2];
+        for (int cut = 0; cut < 2; cut++) {
+            kn_qr_result qr = kn_qr(x, false);
+            const kn_tensor part[2] = {kn_keep(qr.q), kn_keep(qr.r)};
+            sum[cut] = kn_scalar(0, KN_F64);
+            for (int column = 0; column < 3; column += 1 + gap)
+                for (int i = 1; i >= 0; i--) {
+                    double weight = 1 + column + 10 * i;
+                    kn_tensor one =
+                        kn_mul(part[i], kn_cast(kn_equal_scalar(kn_arange(0, 3, 1, KN_F64), column), KN_F64));
+                    if (cut) one = kn_narrow(part[i], 1, column, 1);
+                    sum[cut] =
+                        kn_add(sum[cut], kn_mul_scalar(total(kn_square(kn_add_scalar(one, 0.5))), weight));
+                }
+            sum[cut] = kn_keep(sum[cut]);
+            CHECK(kn_grad(&sum[cut], NULL, 1, &x, 1, 0, &g[cut]) == KN_OK);
+            g[cut] = kn_keep(g[cut]);
+        }
+        CHECK(kn_item(kn_max_abs(g[0], KN_AXES_ALL, false)) > 0.1);
+        CHECK(kn_item(kn_max_abs(kn_sub(g[0], g[1]), KN_AXES_ALL, false)) < 1e-12);
+    }
+    kn_scope_end(s, KN_NONE);
+}
+
 static void cutting(void)
 {
     kn_scope s = kn_scope_begin();
@@ -202,6 +234,28 @@ static void params(void)
     kn_param_drop(&p);
     CHECK(!kn_ok(kn_value(p)));
     kn_scope_end(s, KN_NONE);
+}
+
+/* Gradients that a program made itself: one for each leaf; each is taken once. */
+static void made_gradients(void)
+{
+    kn_param p[3];
+    kn_tensor leaves[3], gradients[3];
+    for (int i = 0; i < 3; i++) {
+        p[i] = kn_param_make(vector(i, i));
+        leaves[i] = kn_value(p[i]);
+        gradients[i] = vector(10 + i, 20 + i);
+    }
+    kn_grads grads = kn_grads_make(leaves, gradients, 3);
+    CHECK(kn_grads_count(grads) == 3);
+    for (int i = 0; i < 3; i++) CHECK_VALUES(kn_grads_get(grads, leaves[i]), 0, 10 + i, 20 + i);
+    kn_tensor taken = kn_own(kn_grads_take(grads, leaves[2]));
+    CHECK(kn_grads_take(grads, leaves[2]).bits == 0 && kn_grads_get(grads, leaves[2]).bits == 0);
+    CHECK(kn_ok(kn_grads_get(grads, leaves[1])));
+    kn_grads_free(grads);
+    CHECK_VALUES(taken, 0, 12, 22);
+    kn_drop(taken);
+    for (int i = 0; i < 3; i++) kn_param_drop(&p[i]);
 }
 
 typedef struct segment_context {
@@ -344,6 +398,32 @@ static void long_chain(void)
     kn_scope_end(s, KN_NONE);
 }
 
+static void *square_it(void *context)
+{
+    kn_tensor *t = context;
+    kn_device_use(device);
+    kn_scope s = kn_scope_begin();
+    t[1] = kn_own(total(kn_square(kn_square(t[0]))));
+    kn_scope_end(s, KN_NONE);
+    return NULL;
+}
+
+/* A new thread goes on with what this one has computed in many steps: the walk back takes the later steps first. */
+static void across_threads(void)
+{
+    kn_scope s = kn_scope_begin();
+    kn_tensor x = kn_require_grad(vector(1, 2)), g, y = kn_alias(x);
+    for (int i = 0; i < 1000; i++) y = kn_neg(y);
+    kn_tensor passed[2] = {kn_own(y)};
+    pthread_t thread;
+    if (CHECK(pthread_create(&thread, NULL, square_it, passed) == 0)) pthread_join(thread, NULL);
+    CHECK(kn_grad(&passed[1], NULL, 1, &x, 1, 0, &g) == KN_OK);
+    CHECK_VALUES(g, 0, 4, 32);
+    kn_drop(passed[0]);
+    kn_drop(passed[1]);
+    kn_scope_end(s, KN_NONE);
+}
+
 int main(void)
 {
     device = kn_device_autodiff(kn_device_cpu());
@@ -355,12 +435,15 @@ int main(void)
     views_and_assignment();
     parts_of_one();
     cutting();
+    parts_of_two();
     params();
+    made_gradients();
     recomputation();
     bad_arguments();
     checking();
     flat_memory();
     long_chain();
+    across_threads();
     CHECK(kn_shutdown() == 0);
     CHECK(kn_memory_stats().bytes_now == 0);
     return check_report();

@@ -4,6 +4,7 @@
 #include "../support/check.h"
 #include "backend/cpu/isa.h"
 #include "core/thread_pool.h"
+#include "ops/attention.h"
 #include "ops/conv.h"
 #include "ops/op.h"
 #include <stdlib.h>
@@ -231,6 +232,20 @@ static kn_tensor weight_grad(kn_dtype d, int64_t outs, int64_t groups)
 }
 static kn_tensor run_weight_grad(kn_dtype d) { return weight_grad(d, 21, 1); }
 static kn_tensor run_depthwise_grad(kn_dtype d) { return weight_grad(d, 16, 16); }
+/* The saved result has the shape of its gradient, axis by axis. */
+static void check_attention_grad(void)
+{
+    kn_tensor q = made(KN_SHAPE(1, 2, 3, 4), 1, KN_F32), out[4];
+    for (int axis = 0; axis < 4; axis++) {
+        kn_shape other = KN_SHAPE(1, 2, 3, 4);
+        other.dims[axis]++;
+        kn_tensor in[7] = {q, q, q, q, KN_NONE, KN_NONE, made(other, 1, KN_F32)};
+        kni_attention_attributes a = {0};
+        kni_apply_many(&kni_op_attention_grad, in, 7, &a, out, 4);
+        CHECK_POISON(out[0], "and its gradient [1, 2, 3, 4] differ");
+    }
+}
+
 static kn_tensor run_attention(kn_dtype d)
 {
     return kn_attention(made(KN_SHAPE(2, 4, 90, 16), 1, d), made(KN_SHAPE(2, 2, 133, 16), 2, d),
@@ -406,6 +421,7 @@ int main(void)
     check_equations();
     check_ownership();
     check_attention();
+    check_attention_grad();
     check_bits();
     check_gradients("autodiff(cpu)");
     check_gradients("autodiff(ref)");

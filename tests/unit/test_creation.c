@@ -59,6 +59,12 @@ static void test_masks(void)
     CHECK_POISON(kn_tril(kn_ones(KN_SHAPE(3), KN_F32), 0), "kn_tril: [3] has no matrix");
     CHECK_POISON(kn_eye(-1, 2, KN_F32), "-1 rows");
     CHECK_POISON(kn_tril_mask(KN_SHAPE(2), 0), "rank 1 is outside 2 to 8");
+    /* Indices of every rank that leaves room for the classes. */
+    for (int rank = 0; rank < KN_MAX_RANK; rank++) {
+        kn_shape ones = {rank, {1, 1, 1, 1, 1, 1, 1, 1}};
+        kn_one_hot_fill_args args = {.on = 5, .off = 1, .axis = KN_ZERO};
+        CHECK_VALUES(kn_one_hot_fill(kn_ones(ones, KN_I64), 3, &args), 0, 1, 5, 1);
+    }
     CHECK_POISON(kn_one_hot(kn_arange(0, 3, 1, KN_I64), 2, KN_F32), "index 2 is out of range");
     CHECK_POISON(kn_one_hot(kn_arange(0, 3, 1, KN_F32), 3, KN_F32), "must be an integer, not f32");
     kn_scope_end(scope, KN_NONE);
@@ -140,6 +146,13 @@ static void test_distributions(int64_t n, double gap)
     const float weights[] = {0, 1, 3, 0};
     moments(kn_categorical(kn_from(weights, KN_F32, KN_SHAPE(1, 4)), n), &m, &s, &lo, &hi);
     CHECK(near(m, 1.75, 2 * gap) && lo == 1 && hi == 2);
+    /* Draws go on where the last ones ended, in each dtype. */
+    for (int d = 0; d < 3; d++) {
+        static const kn_dtype kinds[] = {KN_F32, KN_F64, KN_F16};
+        kn_tensor even = kn_keep(kn_ones(KN_SHAPE(1, 1000), kinds[d]));
+        kn_tensor first = kn_keep(kn_categorical(even, 20)), second = kn_keep(kn_categorical(even, 20));
+        CHECK(kn_item(kn_sum(kn_cast(kn_equal(first, second), KN_I64), KN_AXES_ALL, false)) < 10);
+    }
     const float none[] = {0, -1};
     CHECK(kn_item_int(kn_categorical(kn_from(none, KN_F32, KN_SHAPE(2)), 1)) == -1);
     kn_scope_end(scope, KN_NONE);

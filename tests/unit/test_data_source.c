@@ -1,5 +1,6 @@
 /* Sources of data: images, masks, boxes, idx, CIFAR, texts and sounds; and what broken files are answered with. */
 #define _GNU_SOURCE
+#include "data/data_image.h"
 #include "support/check.h"
 #include "support/checksum.h"
 #include <kn/data.h>
@@ -299,6 +300,15 @@ static void test_coco(void)
     CHECK_REFUSED(kn_dataset_coco("x", scratch, NULL), "there is no list 'images'");
 }
 
+/* 2^28 pixels are the limit, however large the file is. */
+static void test_most_pixels(void)
+{
+    kni_image image = {.height = 1 << 14, .width = (1 << 14) + 1, .channels = 1};
+    CHECK_ERROR(kni_image_allocate(&image, SIZE_MAX / 2, 1, "x.png"), "16385 x 16384 is not possible");
+    CHECK(image.pixels == NULL);
+    kni_image_free(&image);
+}
+
 static void test_idx(void)
 {
     kn_tensor t = kn_idx_read("tests/data/idx/train-labels-idx1-ubyte.gz");
@@ -317,6 +327,12 @@ static void test_idx(void)
     static const uint8_t larger[] = {0, 0, 8, 1, 0, 0, 0, 1, 7, 7};
     CHECK(write_scratch(larger, sizeof larger));
     CHECK_POISON(kn_idx_read(scratch), "the header promises 1 bytes, the file has 2");
+    /* Sizes are big-endian: 0x010203 bytes. */
+    static uint8_t long_line[8 + 0x010203] = {0, 0, 8, 1, 0, 1, 2, 3};
+    CHECK(write_scratch(long_line, sizeof long_line));
+    t = kn_idx_read(scratch);
+    CHECK(kn_rank(t) == 1 && kn_size(t, 0) == 0x010203);
+    kn_drop(t);
     kn_dataset d = kn_dataset_mnist("tests/data/idx", "train");
     kn_sample s;
     CHECK(kn_dataset_length(d) == 3 && kn_dataset_get(d, 1, &s) == KN_OK && kn_rank(s.fields[0]) == 3);
@@ -460,6 +476,7 @@ int main(void)
     test_paths_stay_inside();
     test_image_bomb();
     test_gzip_bomb();
+    test_most_pixels();
     test_idx();
     test_mnist();
     test_cifar();

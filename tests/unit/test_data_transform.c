@@ -1,6 +1,9 @@
 /* Data sets in memory and transforms of them: what is chosen, in which order, under which keys. */
 #include "support/check.h"
 #include <kn/data.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 static kn_dataset counting(int64_t n)
 {
@@ -81,6 +84,9 @@ static void test_choices(void)
     CHECK(kn_dataset_length(parts[0]) == 8 && kn_dataset_length(parts[1]) == 1 && value(parts[2], 0) == 9);
     CHECK_ERROR(kn_dataset_split(d, (const double[]){0.8, 0.3}, 2, none), "sum to at most 1");
     for (int i = 0; i < 3; i++) kn_dataset_free(parts[i]);
+    CHECK(kn_dataset_split(d, (const double[]){0, 1}, 2, none) == KN_OK); /* a part may be empty */
+    CHECK(kn_dataset_length(none[0]) == 0 && kn_dataset_length(none[1]) == 10);
+    for (int i = 0; i < 2; i++) kn_dataset_free(none[i]);
     kn_dataset_free(both);
     kn_dataset_free(part);
     kn_dataset_free(chunk);
@@ -97,6 +103,18 @@ static void test_split_frees(void)
     kn_dataset_free(parts[0]);
     kn_dataset_free(parts[1]);
     CHECK(!kn_dataset_partial(NULL, 0, 1) && !kn_dataset_shuffle(NULL, 1));
+}
+
+/* A data set that was freed takes no memory: what malloc has given out stays the same. */
+static void test_free_is_whole(void)
+{
+#ifdef __GLIBC__
+    kn_dataset d = counting(4);
+    size_t before = mallinfo2().uordblks;
+    for (int i = 0; i < 1000; i++) kn_dataset_free(kn_dataset_partial(d, 0, 2));
+    CHECK(mallinfo2().uordblks < before + 1000);
+    kn_dataset_free(d);
+#endif
 }
 
 static void test_shuffle_and_sample(void)
@@ -337,6 +355,7 @@ int main(void)
     test_fake();
     test_choices();
     test_split_frees();
+    test_free_is_whole();
     test_shuffle_and_sample();
     test_windows();
     test_maps();

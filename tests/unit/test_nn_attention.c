@@ -155,6 +155,18 @@ static void nothing_to_see(void)
     }
 }
 
+/* With operands that do not fit, the weights carry the error as the result does. */
+static void errors_reach_the_weights(void)
+{
+    kn_nn_attention m = attention(4, 2, (kn_nn_attention_args){0});
+    kn_tensor weights = KN_NONE;
+    kn_nn_attention_call call = {.weights = &weights};
+    CHECK_POISON(kn_nn_attention_forward(&m, numbers(1, KN_SHAPE(1, 3, 5)), KN_NONE, KN_NONE, &call),
+                 "query");
+    CHECK_POISON(weights, "query");
+    drop(&m);
+}
+
 /* quiet softmax: exp / (1 + sum exp), so that weights may add up to less than 1. */
 static void quiet(void)
 {
@@ -308,8 +320,10 @@ static void misuse(void)
 
 int main(void)
 {
-    void (*const tests[])(void) = {
-        follows_torch, context_and_bias,         grouped_heads, cached_decoding, nothing_to_see, quiet,
-        dropout,       gradients_by_differences, masks,         positions,       rotary,         misuse};
+    void (*const tests[])(void) = {follows_torch,   context_and_bias, grouped_heads,
+                                   cached_decoding, nothing_to_see,   errors_reach_the_weights,
+                                   quiet,           dropout,          gradients_by_differences,
+                                   masks,           positions,        rotary,
+                                   misuse};
     return run_tests(tests, sizeof tests / sizeof *tests);
 }

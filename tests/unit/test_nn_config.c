@@ -195,6 +195,15 @@ static void state_ownership(void)
     CHECK(kn_memory_stats().tensors_now == before);
 }
 
+static void format_of_nothing(void)
+{
+    kn_nn_linear m = {0};
+    char text[8];
+    CHECK(kn_config_format(NULL, &kn_nn_linear_type, text, sizeof text) == 0 &&
+          strstr(kn_last_error(), "the config or its type is NULL"));
+    CHECK(kn_config_format(&m, NULL, text, sizeof text) == 0 && text[0] == 0);
+}
+
 static void states(void)
 {
     kn_state s = kn_state_make();
@@ -242,6 +251,7 @@ int main(void)
     files();
     layers();
     layer_settings();
+    format_of_nothing();
     states();
     state_ownership();
     kn_scope_end(scope, KN_NONE);

@@ -17,6 +17,9 @@ static void margins(void)
                  800);
     CHECK_POISON(kn_multi_margin_loss(nn_tensor("loss.x"), kn_scalar_int(1, KN_I64), NULL),
                  "their ranks are 2 and 0");
+    /* p = 0 is the default 1. */
+    NN_CHECK(kn_multi_margin_loss(nn_tensor("loss.x"), classes(t), &(kn_multi_margin_args){.p = 0}),
+             "loss.margin");
     CHECK_POISON(kn_multi_margin_loss(nn_tensor("loss.x"), classes(t), &(kn_multi_margin_args){.p = 3}),
                  "1 or 2");
 }

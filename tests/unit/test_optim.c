@@ -299,6 +299,11 @@ static void averages(void)
     CHECK(good);
     CHECK_ERROR(kn_ema_swap(ema, NET(&weights)), "in.weight is not a param");
     CHECK(kn_ema_make(NET(&net), 1.5, false) == NULL);
+    kn_ema latest = kn_ema_make(NET(&net), 0, false); /* an average of the last value alone */
+    CHECK(kn_ema_update(latest, NET(&net)) == KN_OK && kn_ema_swap(latest, NET(&net)) == KN_OK);
+    net_read(&net, now);
+    CHECK(memcmp(got, now, sizeof got) == 0);
+    kn_ema_free(latest);
     kn_ema_free(ema);
     kn_ema_free(warm);
     kn_optim_free(optim);
@@ -325,6 +330,24 @@ static void clips_now(void)
     CHECK_ERROR(kn_grads_clip(grads, NET(&net), KN_CLIP_NORM, 0, NULL), "must be above 0");
     kn_grads_free(grads);
     net_drop(&net);
+}
+
+/* An update without a state that the rule can have leaves nothing of that state behind. */
+static void absent_states(void)
+{
+    kn_param p = kn_param_make(kn_ones(KN_SHAPE(3), KN_F32));
+    kn_tensor m = kn_own(kn_zeros(KN_SHAPE(3), KN_F32)), v = kn_own(kn_zeros(KN_SHAPE(3), KN_F32));
+    kn_adam_update_args args = {.lr = 0.5, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8};
+    int64_t before = kn_memory_stats().tensors_now;
+    for (args.step = 1; args.step <= 5; args.step++)
+        CHECK(kn_adam_update(&p, kn_ones(KN_SHAPE(3), KN_F32), &m, &v, NULL, &args) == KN_OK);
+    CHECK(kn_memory_stats().tensors_now == before);
+    kn_sgd_update_args plain = {.lr = 0.5};
+    for (int i = 0; i < 5; i++) CHECK(kn_sgd_update(&p, kn_ones(KN_SHAPE(3), KN_F32), NULL, &plain) == KN_OK);
+    CHECK(kn_memory_stats().tensors_now == before);
+    kn_drop(m);
+    kn_drop(v);
+    kn_param_drop(&p);
 }
 
 /* Nothing changes when any gradient is bad; the message names the param. */
@@ -422,6 +445,7 @@ int main(void)
                                    accumulation_is_a_big_batch,
                                    averages,
                                    clips_now,
+                                   absent_states,
                                    misuse,
                                    no_memory};
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {

@@ -106,6 +106,23 @@ static void schedules_by_formula(void)
     kn_schedule_free(s);
 }
 
+/* A metric that goes on by more than the threshold keeps the rate, up or down; by less it does not. */
+static void plateau_sees_progress(void)
+{
+    for (int up = 0; up < 2; up++)
+        for (int enough = 0; enough < 2; enough++) {
+            kn_schedule s = kn_schedule_plateau(
+                &(kn_plateau_args){.lr = 1, .patience = 2, .threshold = 0.01, .higher_is_better = up == 1});
+            double metric = 1, part = enough ? 0.02 : 0.002;
+            for (int i = 0; i < 4; i++) {
+                kn_schedule_report(s, metric);
+                metric *= up ? 1 + part : 1 - part;
+            }
+            CHECK((kn_schedule_peek(s) == 1) == (enough == 1));
+            kn_schedule_free(s);
+        }
+}
+
 static void schedules_misused(void)
 {
     kn_schedule parts[2] = {kn_schedule_constant(1), NULL};
@@ -118,6 +135,13 @@ static void schedules_misused(void)
     parts[0] = kn_schedule_constant(1);
     parts[1] = kn_schedule_constant(2);
     CHECK(kn_schedule_sequential(parts, 2, NULL) == NULL && strstr(kn_last_error(), "milestones"));
+    for (int last = 0; last < 3; last++) { /* milestones 5, 4 and 5, 5 do not rise; 5, 6 do */
+        kn_schedule stages[3];
+        for (int i = 0; i < 3; i++) stages[i] = kn_schedule_constant(i);
+        kn_schedule s = kn_schedule_sequential(stages, 3, (const int64_t[]){5, 4 + last});
+        CHECK((s != NULL) == (last == 2));
+        kn_schedule_free(s);
+    }
     CHECK(kn_schedule_warm_up(-1, kn_schedule_constant(1)) == NULL);
     CHECK(kn_schedule_plateau(&(kn_plateau_args){.factor = 2}) == NULL);
     CHECK(kn_schedule_one_cycle(NULL) == NULL);
@@ -305,9 +329,9 @@ int main(void)
     kn_device device = kn_device_open("autodiff(cpu)");
     if (!CHECK(device != NULL)) return check_report();
     kn_device_use(device);
-    void (*const tests[])(void) = {schedules_follow_torch, schedules_by_formula, schedules_misused,
-                                   schedules_resume,       optimisers_resume,    states_are_snapshots,
-                                   wrong_states,           averages_resume};
+    void (*const tests[])(void) = {schedules_follow_torch, schedules_by_formula, plateau_sees_progress,
+                                   schedules_misused,      schedules_resume,     optimisers_resume,
+                                   states_are_snapshots,   wrong_states,         averages_resume};
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
         kn_scope scope = kn_scope_begin();
         tests[i]();

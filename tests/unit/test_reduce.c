@@ -105,6 +105,30 @@ static void ties_and_nan(void)
     CHECK(kn_item(kn_var(VECTOR(KN_F64, 1, 3), KN_AXES_ALL, false, &(kn_var_args){.biased = true})) == 1);
 }
 
+/* A correction above the count divides by 0, not by less than 0: the variance is infinite, its slope as well. */
+static void corrections_above_the_count(void)
+{
+    static const char *const devices[] = {"cpu", "ref", "fusion(cpu)", "autodiff(cpu)"};
+    static const kn_dtype floats[] = {KN_F64, KN_F32, KN_F16, KN_BF16};
+    const kn_var_args args = {.correction = 5};
+    for (int i = 0; i < 16; i++) {
+        kn_scope scope = kn_scope_begin();
+        kn_device_use(kn_device_open(devices[i / 4]));
+        kn_tensor x = kn_keep(VECTOR(floats[i % 4], 1, 3)), g;
+        CHECK(kn_item(kn_var(x, KN_AXES_ALL, false, &args)) == INFINITY);
+        CHECK(kn_item(kn_std(x, KN_AXES_ALL, false, &args)) == INFINITY);
+        CHECK(kn_item(kn_cov(x, &args)) == INFINITY);
+        if (i / 4 == 3) {
+            x = kn_require_grad(x);
+            kn_tensor y = kn_keep(kn_var(x, KN_AXES_ALL, false, &args));
+            CHECK(kn_grad(&y, NULL, 1, &x, 1, 0, &g) == KN_OK);
+            CHECK_VALUES(g, 0, -INFINITY, INFINITY);
+        }
+        kn_device_use(kn_device_cpu());
+        kn_scope_end(scope, KN_NONE);
+    }
+}
+
 /* ---- the same bits everywhere */
 
 static float *random_floats(int64_t n)
@@ -283,6 +307,7 @@ int main(void)
     empty();
     axes();
     ties_and_nan();
+    corrections_above_the_count();
     accuracy();
     paths();
     no_memory();

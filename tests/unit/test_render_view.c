@@ -172,6 +172,12 @@ static void plots(void)
     kni_plot_draw(&c, (kni_rect){0, 0, 4, 2}, &plot);
     check_text(row_of(&c, 0), "  ⡠⠊", __LINE__);
     check_text(row_of(&c, 1), "⡠⠊", __LINE__);
+    /* With axes: the line below the plot, its ticks under it. */
+    kni_canvas_reset(&c, 40, 10, true);
+    kni_plot_draw(&c, (kni_rect){0, 0, 40, 10}, &plot);
+    check_text(row_of(&c, 7), "0┤⠤⠒⠉⠁┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈", __LINE__);
+    check_text(row_of(&c, 8), " ╰┬─────────────────────────┬──────────", __LINE__);
+    check_text(row_of(&c, 9), "  0                         5", __LINE__);
     kni_canvas_free(&c);
 }
 
@@ -232,6 +238,8 @@ static void dashboards(shown *s)
     draw(s, 140, 40, true);
     CHECK(has(&s->canvas, "min 0.0") && has(&s->canvas, "conv2d 6 -> 16") &&
           has(&s->canvas, "gradient norm") && braille_cells(&s->canvas) > 100);
+    CHECK(has(&s->canvas,
+              " accuracy     98.50 %  97.51 %  97.51 %")); /* of training, of validation, the best */
     s->view.metric = 1;
     s->view.recent = s->view.smooth = s->view.logarithmic = true;
     draw(s, 140, 40, true);

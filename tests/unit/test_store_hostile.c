@@ -169,6 +169,33 @@ static void test_pickles(void)
     check_pickle("\x80\x06}.", 4, "protocol 6");
     check_pickle("I1\n.", 4, "opcode 0x49");
     check_pickle("K\1Q.", 4, "no storage");
+    /* The state of a NumPy dtype is (version, byte order, ...): too short, no text, more than a character. */
+    static const char *const states[] = {"(K\3t", "(K\3K\5t", "(K\3\x8c\2<<t"};
+    for (int i = 0; i < 3; i++) {
+        char pickle[80];
+        int size = snprintf(pickle, sizeof pickle, "cnumpy\ndtype\n(\x8c\2%stR%sb.", "f4", states[i]);
+        check_pickle(pickle, (size_t)size, "a NumPy dtype with a wrong state");
+    }
+}
+
+/* The pickles of an old PyTorch file may be longer than the part of the file that is tried first. */
+static void test_long_pickle(void)
+{
+    enum { LONG = 3 << 20 };
+    static const char head[] = "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19."
+                               "\x80\x02M\xe9\x03.\x80\x02}.\x80\x02}(X\4\0\0\0noteX\0\0\x30\0",
+                      tail[] = "u.\x80\x02].";
+    char name[64], *text = malloc(LONG);
+    snprintf(name, sizeof name, "test_store_long_%ld.tmp", (long)getpid());
+    memset(text, 'a', LONG);
+    FILE *f = fopen(name, "wb");
+    CHECK(f && fwrite(head, 1, sizeof head - 1, f) == sizeof head - 1 && fwrite(text, 1, LONG, f) == LONG &&
+          fwrite(tail, 1, sizeof tail - 1, f) == sizeof tail - 1 && fclose(f) == 0);
+    kn_store store = kn_store_open(name, NULL);
+    if (!CHECK(store != NULL)) printf("  %s\n", kn_last_error());
+    kn_store_close(store);
+    unlink(name);
+    free(text);
 }
 
 /* ---- small files that want much memory or time */
@@ -610,6 +637,7 @@ int main(void)
     test_changed_bytes();
     test_safetensors_headers();
     test_pickles();
+    test_long_pickle();
     test_greedy();
     test_expanded();
     test_checksums();

@@ -1,5 +1,6 @@
 /* JSON: what is read, what is refused and where, numbers that survive, texts that are escaped. */
 #include "support/check.h"
+#include "support/failure.h"
 #include "support/json.h"
 #include "support/scalar_math.h"
 #include "support/similar.h"
@@ -165,6 +166,14 @@ static void distances(void)
     CHECK(kni_edit_distance(longest + 100, longest + 101, 4) == 1);
 }
 
+/* Numbers in messages: NaN has one name, whatever its sign. */
+static void numbers_in_messages(void)
+{
+    CHECK(!strcmp(KNI_NUMBER(0.25), "0.25") && !strcmp(KNI_NUMBER(-3), "-3"));
+    CHECK(!strcmp(KNI_NUMBER(NAN), "NaN") && !strcmp(KNI_NUMBER(-NAN), "NaN"));
+    CHECK(!strcmp(KNI_NUMBER(-INFINITY), "-inf"));
+}
+
 int main(void)
 {
     reading();
@@ -173,6 +182,7 @@ int main(void)
     buffers();
     functions();
     distances();
+    numbers_in_messages();
     CHECK(kni_is_similar("learning_rat", "learning_rate") && !kni_is_similar("bias", "weight"));
     return check_report();
 }

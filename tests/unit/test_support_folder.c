@@ -1,0 +1,90 @@
+/* Listing folders: the order of the names, and that nothing stays open or in memory, also when reading fails half-way. */
+#define _GNU_SOURCE
+#include "support/check.h"
+#include "support/file.h"
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int reads_left = -1; /* after this many entries reading fails; below 0: never */
+
+/* Stands before the C library's. */
+struct dirent *readdir(DIR *stream)
+{
+    static struct dirent *(*next)(DIR *);
+    if (!next) *(void **)&next = dlsym(RTLD_NEXT, "readdir");
+    if (reads_left == 0) {
+        errno = EIO;
+        return NULL;
+    }
+    if (reads_left > 0) reads_left--;
+    return next(stream);
+}
+
+static char folder_name[64];
+
+static void in_folder(char *path, size_t n, int i) { snprintf(path, n, "%s/%c%d", folder_name, 'z' - i, i); }
+
+static void names_are_sorted(void)
+{
+    kni_folder folder;
+    CHECK(kni_folder_read(&folder, folder_name) == KN_OK && folder.count == 20);
+    bool sorted = true;
+    for (int64_t i = 1; i < folder.count; i++) sorted &= strcmp(folder.names[i - 1], folder.names[i]) < 0;
+    CHECK(sorted && !strcmp(folder.names[0], "g19") && !strcmp(folder.names[19], "z0"));
+    kni_folder_free(&folder);
+    CHECK(folder.names == NULL && folder.count == 0);
+    CHECK_ERROR(kni_folder_read(&folder, "test_support_folder/none"), "list the folder");
+}
+
+/* The lowest free descriptor is the same as before. */
+static void nothing_stays_open(void)
+{
+    int before = dup(0);
+    close(before);
+    for (int fails = 0; fails < 2; fails++) {
+        kni_folder folder;
+        reads_left = fails ? 5 : -1;
+        kn_status s = kni_folder_read(&folder, folder_name);
+        reads_left = -1;
+        CHECK((s != KN_OK) == (fails == 1));
+        kni_folder_free(&folder);
+    }
+    int after = dup(0);
+    close(after);
+    CHECK(before >= 0 && before == after);
+}
+
+/* A folder that cannot be read to its end gives an error and no names. */
+static void half_a_folder_is_none(void)
+{
+    kni_folder folder;
+    reads_left = 5;
+    CHECK_ERROR(kni_folder_read(&folder, folder_name), "list the folder");
+    reads_left = -1;
+    CHECK(folder.names == NULL && folder.count == 0);
+}
+
+int main(void)
+{
+    char path[96];
+    snprintf(folder_name, sizeof folder_name, "test_support_folder_%ld.tmp", (long)getpid());
+    CHECK(mkdir(folder_name, 0700) == 0);
+    for (int i = 0; i < 20; i++) {
+        in_folder(path, sizeof path, i);
+        FILE *f = fopen(path, "wb");
+        CHECK(f && fclose(f) == 0);
+    }
+    names_are_sorted();
+    nothing_stays_open();
+    half_a_folder_is_none();
+    for (int i = 0; i < 20; i++) {
+        in_folder(path, sizeof path, i);
+        unlink(path);
+    }
+    CHECK(rmdir(folder_name) == 0);
+    return check_report();
+}
