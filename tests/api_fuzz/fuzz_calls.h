@@ -44,14 +44,24 @@ typedef struct excuse {
 static const excuse excuses[] = {
     {"logit", "", "1 - eps is rounded to the dtype before the logarithm magnifies it"},
     {"norm", "", "lines of nearly equal elements are divided by what is left of their variance"},
-    {"ft", "inf", "infinities meet zeros in another order"},
-    {"ft", "nan", "infinities meet zeros in another order"},
+    {"leaky_relu", "", "the slope is rounded to f32 on the CPU"},
+    {"kn_div", "of f16",
+     "a number that f32 does not hold: the quotient is rounded in f32 and then to the half"},
+    {"kn_div", "of bf16",
+     "a number that f32 does not hold: the quotient is rounded in f32 and then to the half"},
 };
 
 static bool excused(const world *w, const char *text)
 {
     /* A queue fails later than the reference. */
     if (strstr(w->spec, "fusion") && strstr(text, "succeeds where")) return true;
+    /* Sums overflow in f32 where they do not in f64, and infinities meet zeros in another order. */
+    char name[64];
+    kn_op_info op;
+    bool finite = !strstr(text, "gives nan") && !strstr(text, "gives inf") && !strstr(text, "gives -inf");
+    if (sscanf(text, "kn_%63[a-z0-9_]", name) == 1 && !finite &&
+        !(kn_op_find(name, &op) && !strcmp(op.kind, "elementwise")))
+        return true;
     for (size_t i = 0; i < sizeof excuses / sizeof *excuses; i++)
         if (strstr(text, excuses[i].op) && strstr(text, excuses[i].words)) return true;
     return false;

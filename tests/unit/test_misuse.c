@@ -512,6 +512,20 @@ static void operands_handed_on(void)
                 "leave reverse and exclusive 0");
 }
 
+/* One temporary may be two operands of a composite, and is gone afterwards. */
+static void one_temporary_twice(void)
+{
+    kn_tensor t = kn_exp(kn_zeros(KN_SHAPE(1, 1), KN_F32));
+    CHECK_VALUES(kn_addmm(t, t, ones(KN_SHAPE(1, 1)), 0.5, 3), 0, 3.5);
+    CHECK(!kn_ok(t));
+    t = kn_exp(kn_zeros(KN_SHAPE(1, 1, 1), KN_F32));
+    CHECK_VALUES(kn_conv1d(t, t, KN_NONE, NULL), 0, 1);
+    CHECK(!kn_ok(t));
+    t = kn_exp(kn_zeros(KN_SHAPE(1, 1), KN_F32));
+    CHECK_VALUES(kn_einsum("ij,jk->ik", (kn_tensor[]){t, t}, 2), 0, 1);
+    CHECK(!kn_ok(t));
+}
+
 static void after_shutdown(void)
 {
     kn_device d = kn_device_open("autodiff(cpu)");
@@ -552,6 +566,7 @@ int main(void)
     a_tensor_that_was_dropped();
     reasons_that_are_missing();
     operands_handed_on();
+    one_temporary_twice();
     kn_scope_end(s, KN_NONE);
     after_shutdown();
     CHECK(kn_shutdown() == 0);
