@@ -1,9 +1,11 @@
-/* The cache on disk: a file is a head, the key in full, and the bytes. */
+/* The cache on disk: a file is a head, the key in full, and the bytes. Entries lie in a folder of their own; only regular files
+   there that have an entry's name and begin with the magic are ever read, replaced or removed. */
 #define _POSIX_C_SOURCE 200809L
 #include "support/disk_cache.h"
 #include "support/file.h"
 #include "support/mixing.h"
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +13,8 @@
 #include <unistd.h>
 
 static const char magic[8] = "kncache1";
+static const char own_folder[] = "/kiln-kernels"; /* in the folder that the user names */
+enum { HASH_DIGITS = 32 };
 
 typedef struct head {
     char magic[8];
@@ -29,7 +33,31 @@ static uint64_t sum_of(const void *data, size_t bytes, uint64_t sum)
     return sum;
 }
 
-/* The folder, made when it is not there; false where there is to be none or it is another user's. */
+/* Whether it is a folder of this user's that nobody else can write to. A link counts only where `links` says so. */
+static bool is_private(const char *path, bool links)
+{
+    struct stat about;
+    if ((links ? stat(path, &about) : lstat(path, &about)) != 0) return false;
+    return S_ISDIR(about.st_mode) && about.st_uid == geteuid() && !(about.st_mode & (S_IWGRP | S_IWOTH));
+}
+
+/* Makes the folder and those above it where they are missing. */
+static bool make_private(const char *path, bool links)
+{
+    struct stat about;
+    if (lstat(path, &about) == 0) return is_private(path, links);
+    char *above = strdup(path), *slash = above ? strrchr(above, '/') : NULL;
+    bool good = above != NULL;
+    if (slash && slash != above) {
+        *slash = 0;
+        good = kni_folder_make(above) == KN_OK;
+    }
+    free(above);
+    if (good) (void)mkdir(path, 0700); /* another process may be faster */
+    return good && is_private(path, links);
+}
+
+/* The folder of the entries, made when it is not there; false where there is to be none or it is another user's. */
 static bool folder_of(kni_buffer *path)
 {
     const char *off = getenv("KN_CACHE"), *given = getenv("KN_CACHE_DIR"), *xdg = getenv("XDG_CACHE_HOME"),
@@ -41,20 +69,9 @@ static bool folder_of(kni_buffer *path)
         kni_buffer_format(path, "%s/kiln", xdg);
     else if (home && *home == '/')
         kni_buffer_format(path, "%s/.cache/kiln", home);
-    if (path->failed || !path->length) return false;
-    struct stat about;
-    if (stat(path->data, &about) != 0) {
-        char *slash = strrchr(path->data, '/');
-        if (slash && slash != path->data) {
-            *slash = 0;
-            kn_status made = kni_folder_make(path->data);
-            *slash = '/';
-            if (made) return false;
-        }
-        if (mkdir(path->data, 0700) != 0 && stat(path->data, &about) != 0) return false;
-        if (stat(path->data, &about) != 0) return false;
-    }
-    return S_ISDIR(about.st_mode) && about.st_uid == geteuid() && !(about.st_mode & (S_IWGRP | S_IWOTH));
+    if (path->failed || !path->length || !make_private(path->data, true)) return false;
+    kni_buffer_text(path, own_folder);
+    return !path->failed && make_private(path->data, false);
 }
 
 static bool path_of(kni_buffer *path, const char *kind, const void *key, size_t key_bytes)
@@ -63,6 +80,27 @@ static bool path_of(kni_buffer *path, const char *kind, const void *key, size_t 
     uint64_t a = sum_of(key, key_bytes, 1), b = sum_of(key, key_bytes, 2);
     kni_buffer_format(path, "/%s-%016llx%016llx", kind, (unsigned long long)a, (unsigned long long)b);
     return !path->failed;
+}
+
+/* Whether it reads like a name of path_of: letters, a dash, the digits of two hashes. */
+static bool names_entry(const char *name)
+{
+    size_t kind = strspn(name, "abcdefghijklmnopqrstuvwxyz");
+    return kind > 0 && name[kind] == '-' && strspn(name + kind + 1, "0123456789abcdef") == HASH_DIGITS &&
+           !name[kind + 1 + HASH_DIGITS];
+}
+
+/* Whether the file is one that this cache wrote. */
+static bool is_entry(int folder, const char *path, struct stat *about)
+{
+    char begin[sizeof magic];
+    int file = openat(folder, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (file < 0) return false;
+    bool good = fstat(file, about) == 0 && S_ISREG(about->st_mode) && about->st_uid == geteuid() &&
+                read(file, begin, sizeof begin) == (ssize_t)sizeof begin &&
+                !memcmp(begin, magic, sizeof magic);
+    close(file);
+    return good;
 }
 
 static bool take_apart(const kni_buffer *file, const void *key, size_t key_bytes, kni_buffer *out)
@@ -82,7 +120,8 @@ static bool take_apart(const kni_buffer *file, const void *key, size_t key_bytes
 bool kni_disk_cache_get(const char *kind, const void *key, size_t key_bytes, kni_buffer *out)
 {
     kni_buffer path = {0}, file = {0};
-    bool found = path_of(&path, kind, key, key_bytes) && kni_file_exists(path.data) &&
+    struct stat about;
+    bool found = path_of(&path, kind, key, key_bytes) && is_entry(AT_FDCWD, path.data, &about) &&
                  kni_file_read(path.data, (size_t)1 << 30, &file) == KN_OK &&
                  take_apart(&file, key, key_bytes, out);
     kni_buffer_free(&file);
@@ -107,8 +146,7 @@ static uint64_t remove_oldest(const char *folder, uint64_t limit, uint64_t *tota
     if (!dir) return 0;
     int at = dirfd(dir);
     for (struct dirent *e = readdir(dir); e; e = readdir(dir)) {
-        if (e->d_name[0] == '.' || strlen(e->d_name) >= sizeof oldest || fstatat(at, e->d_name, &about, 0) ||
-            !S_ISREG(about.st_mode))
+        if (!names_entry(e->d_name) || strlen(e->d_name) >= sizeof oldest || !is_entry(at, e->d_name, &about))
             continue;
         *total += (uint64_t)about.st_size;
         if (*oldest && about.st_mtime >= oldest_about.st_mtime) continue;
@@ -124,7 +162,10 @@ static uint64_t remove_oldest(const char *folder, uint64_t limit, uint64_t *tota
 void kni_disk_cache_put(const char *kind, const void *key, size_t key_bytes, const void *data, size_t bytes)
 {
     kni_buffer path = {0}, file = {0};
-    if (path_of(&path, kind, key, key_bytes)) {
+    struct stat about;
+    /* What somebody else laid under an entry's name stays. */
+    if (path_of(&path, kind, key, key_bytes) &&
+        (lstat(path.data, &about) != 0 || is_entry(AT_FDCWD, path.data, &about))) {
         head h = {.key_bytes = key_bytes, .data_bytes = bytes};
         memcpy(h.magic, magic, sizeof magic);
         kni_buffer_append(&file, &h, sizeof h);

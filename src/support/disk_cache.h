@@ -1,5 +1,6 @@
-/* What is worth keeping between runs of a program: compiled kernels. One file for each entry, in $KN_CACHE_DIR, else
-   $XDG_CACHE_HOME/kiln, else ~/.cache/kiln; KN_CACHE=off keeps nothing. The folder belongs to the user alone. Entries are
+/* What is worth keeping between runs of a program: compiled kernels. One file for each entry, in the folder
+   kiln-kernels of $KN_CACHE_DIR, else of $XDG_CACHE_HOME/kiln, else of ~/.cache/kiln; KN_CACHE=off keeps nothing. Both folders
+   belong to the user alone, and no file is touched that this cache did not write. Entries are
    written beside their place and renamed, so any number of processes may share it; the oldest go when all together pass
    KN_CACHE_MEGABYTES (512). The cache is a convenience: nothing here tells a failure. */
 #ifndef KNI_SUPPORT_DISK_CACHE_H

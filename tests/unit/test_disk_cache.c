@@ -1,13 +1,15 @@
 /* The cache on disk: what is put comes back, what is damaged or another's does not, and it stays within its limit. */
-#define _DEFAULT_SOURCE
+#define _GNU_SOURCE
 #include "support/check.h"
 #include "support/disk_cache.h"
 #include "support/file.h"
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char folder[] = "disk_cache_XXXXXX";
+static char base[] = "disk_cache_XXXXXX";
+static char folder[64]; /* of the entries */
 
 static bool holds(const char *key, const char *want)
 {
@@ -94,15 +96,110 @@ static void refused(void)
     CHECK(holds("kept", "bytes"));
 }
 
+static void write_file(const char *name, const char *text, char *path, size_t room)
+{
+    snprintf(path, room, "%s", name);
+    CHECK(kni_file_write(path, text, strlen(text)) == KN_OK);
+    struct timespec old[2] = {{1, 0}, {1, 0}};
+    CHECK(utimensat(AT_FDCWD, path, old, AT_SYMLINK_NOFOLLOW) == 0); /* older than any entry */
+}
+
+static void fill_to_the_limit(void)
+{
+    char *big = calloc(1, 400001);
+    memset(big, 'y', 400000);
+    setenv("KN_CACHE_MEGABYTES", "1", 1);
+    char key[8] = "more0";
+    for (int i = 0; i < 6; i++, key[4]++) put(key, big);
+    unsetenv("KN_CACHE_MEGABYTES");
+    int kept = 0;
+    for (key[4] = '0'; key[4] < '6'; key[4]++) kept += holds(key, big);
+    CHECK(kept == 2);
+    free(big);
+}
+
+/* What Kiln did not make and mark is never removed and never counted, whatever its name, age and size. */
+static void leaves_other_files(void)
+{
+    static const char *const names[] = {"thesis.txt",
+                                        "kiln-kernels/thesis.txt",
+                                        "kiln-kernels/.hidden",
+                                        "kiln-kernels/test-0123456789abcdef0123456789abcdef",
+                                        "kiln-kernels/test-0123456789abcdef0123456789abcdef.bak",
+                                        "test-0123456789abcdef0123456789abcdef"};
+    enum { N = sizeof names / sizeof *names, MEGABYTE = 1 << 20 };
+    char paths[N][128], name[128], *large = calloc(1, MEGABYTE + 1);
+    memset(large, 'z', MEGABYTE);
+    for (int i = 0; i < N; i++) {
+        snprintf(name, sizeof name, "%s/%s", base, names[i]);
+        write_file(name, large, paths[i], sizeof paths[i]);
+    }
+    /* A link with an entry's name, which leads to a file that has an entry's magic. */
+    char target[128], link_name[128];
+    snprintf(name, sizeof name, "%s/marked", base);
+    write_file(name, "kncache1 is how it begins", target, sizeof target);
+    snprintf(link_name, sizeof link_name, "%s/test-ffffffffffffffffffffffffffffffff", folder);
+    CHECK(symlink("../marked", link_name) == 0);
+    fill_to_the_limit();
+    for (int i = 0; i < N; i++) CHECK(kni_file_exists(paths[i]));
+    struct stat about;
+    CHECK(lstat(link_name, &about) == 0 && S_ISLNK(about.st_mode) && kni_file_exists(target));
+    free(large);
+}
+
+/* A foreign file or a link under the very name of an entry is neither read nor replaced. */
+static void leaves_what_stands_in_its_place(void)
+{
+    kni_folder names;
+    char path[256] = "", text[] = "the user's own";
+    CHECK(kni_path_remove(folder) == KN_OK);
+    put("in place", "kernel");
+    CHECK(kni_folder_read(&names, folder) == KN_OK && names.count == 1);
+    snprintf(path, sizeof path, "%s/%s", folder, names.count ? names.names[0] : "none");
+    kni_folder_free(&names);
+    CHECK(kni_file_write(path, text, strlen(text)) == KN_OK);
+    put("in place", "kernel");
+    CHECK(holds("in place", NULL));
+    kni_buffer now = {0};
+    CHECK(kni_file_read(path, 0, &now) == KN_OK && !strcmp(kni_buffer_string(&now), text));
+    kni_buffer_free(&now);
+
+    CHECK(unlink(path) == 0);
+    put("in place", "kernel");
+    char moved[128];
+    snprintf(moved, sizeof moved, "%s/moved", base);
+    CHECK(rename(path, moved) == 0 && symlink("../moved", path) == 0);
+    CHECK(holds("in place", NULL));
+    put("in place", "other");
+    struct stat about;
+    CHECK(lstat(path, &about) == 0 && S_ISLNK(about.st_mode));
+}
+
+static void refuses_a_linked_folder(void)
+{
+    char other[128];
+    snprintf(other, sizeof other, "%s/elsewhere", base);
+    CHECK(kni_path_remove(folder) == KN_OK && mkdir(other, 0700) == 0 && symlink("elsewhere", folder) == 0);
+    put("linked", "bytes");
+    CHECK(holds("linked", NULL));
+    kni_folder names;
+    CHECK(kni_folder_read(&names, other) == KN_OK && names.count == 0);
+    kni_folder_free(&names);
+}
+
 int main(void)
 {
-    if (!CHECK(mkdtemp(folder) != NULL)) return check_report();
-    setenv("KN_CACHE_DIR", folder, 1);
+    if (!CHECK(mkdtemp(base) != NULL)) return check_report();
+    snprintf(folder, sizeof folder, "%s/kiln-kernels", base);
+    setenv("KN_CACHE_DIR", base, 1);
     round_trip();
     damage();
     limit();
     refused();
-    CHECK(kni_path_remove(folder) == KN_OK);
+    leaves_other_files();
+    leaves_what_stands_in_its_place();
+    refuses_a_linked_folder();
+    CHECK(kni_path_remove(base) == KN_OK);
     setenv("KN_CACHE_DIR", "disk_cache_new/deep/folder", 1);
     put("made", "by the way");
     CHECK(holds("made", "by the way"));
