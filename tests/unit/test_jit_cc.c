@@ -35,7 +35,9 @@ static void run(kni_jit_fn function)
 static int entries(void)
 {
     kni_folder names;
-    if (kni_folder_read(&names, cache)) return -1;
+    char entries_folder[64];
+    snprintf(entries_folder, sizeof entries_folder, "%s/kiln-kernels", cache);
+    if (kni_folder_read(&names, entries_folder)) return -1;
     int n = (int)names.count;
     kni_folder_free(&names);
     return n;

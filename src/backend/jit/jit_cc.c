@@ -1,6 +1,8 @@
-/* Running the system's compiler: a process of its own in a private folder, asked after whenever the function is wanted. */
+/* Running the system's compiler: a process group of its own in a private folder, asked after whenever the function is wanted.
+   What still runs when the program ends is killed then, and its folder removed. */
 #define _GNU_SOURCE
 #include "backend/jit/jit_cc.h"
+#include "backend/jit/jit_folder.h"
 #include "core/error.h"
 #include "core/platform.h"
 #include "support/disk_cache.h"
@@ -9,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <kn/tensor.h>
+#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdatomic.h>
@@ -37,9 +40,12 @@ enum { FLAGS = sizeof flags / sizeof *flags, ARGUMENTS = FLAGS + 6 };
 static const uint64_t poll_nanoseconds = 2000000;
 
 struct kni_jit {
-    char *entry, *folder; /* folder: NULL once it is gone */
-    pid_t compiler;       /* 0 when none runs */
-    uint64_t asked;       /* when the compiler was last asked after */
+    char *entry;
+    kni_jit_folder folder;
+    pid_t compiler; /* 0 when none runs; it leads a process group */
+    pid_t owner;    /* the process that started it: a forked child leaves it alone */
+    uint64_t asked; /* when the compiler was last asked after */
+    kni_jit *next;  /* in the list of those that a compiler works for */
     kni_buffer key;
     void *library;
     kni_jit_fn function;
@@ -131,6 +137,52 @@ static bool make_key(kni_jit *jit, const char *text)
     return !jit->key.failed;
 }
 
+/* The environment with the compiler's temporary files in its folder; NULL without memory. */
+static char **environment_in(const char *folder, char **temporary)
+{
+    size_t n = 0, kept = 0;
+    while (environ && environ[n]) n++;
+    char **list = malloc((n + 2) * sizeof *list);
+    kni_buffer text = {0};
+    kni_buffer_format(&text, "TMPDIR=%s", folder);
+    *temporary = text.failed ? NULL : text.data;
+    if (!list || text.failed) {
+        free(list);
+        kni_buffer_free(&text);
+        return NULL;
+    }
+    for (size_t i = 0; i < n; i++)
+        if (strncmp(environ[i], "TMPDIR=", 7)) list[kept++] = environ[i];
+    list[kept++] = *temporary;
+    list[kept] = NULL;
+    return list;
+}
+
+static int spawn_group(kni_jit *jit, char **arguments, const char *log)
+{
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t group;
+    char *temporary = NULL, **environment = environment_in(jit->folder.path, &temporary);
+    if (!environment) return ENOMEM;
+    int code = posix_spawn_file_actions_init(&actions);
+    int attributes = code ? code : posix_spawnattr_init(&group);
+    if (!attributes) {
+        code = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+        if (!code)
+            code = posix_spawn_file_actions_addopen(&actions, 1, log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+        if (!code) code = posix_spawn_file_actions_adddup2(&actions, 1, 2);
+        if (!code) code = posix_spawnattr_setflags(&group, POSIX_SPAWN_SETPGROUP);
+        if (!code) code = posix_spawnattr_setpgroup(&group, 0);
+        if (!code)
+            code = posix_spawnp(&jit->compiler, compiler_name(), &actions, &group, arguments, environment);
+        posix_spawnattr_destroy(&group);
+        posix_spawn_file_actions_destroy(&actions);
+    }
+    free(environment);
+    free(temporary);
+    return attributes ? attributes : code;
+}
+
 static kn_status spawn(kni_jit *jit, const char *source, const char *library, const char *log)
 {
     char *arguments[ARGUMENTS];
@@ -141,14 +193,7 @@ static kn_status spawn(kni_jit *jit, const char *source, const char *library, co
     arguments[n++] = (char *)library;
     arguments[n++] = (char *)source;
     arguments[n] = NULL;
-    posix_spawn_file_actions_t actions;
-    if (posix_spawn_file_actions_init(&actions)) return KN_ERROR_MEMORY;
-    int bad = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0) ||
-              posix_spawn_file_actions_addopen(&actions, 1, log, O_WRONLY | O_CREAT | O_TRUNC, 0600) ||
-              posix_spawn_file_actions_adddup2(&actions, 1, 2);
-    int code =
-        bad ? ENOMEM : posix_spawnp(&jit->compiler, compiler_name(), &actions, NULL, arguments, environ);
-    posix_spawn_file_actions_destroy(&actions);
+    int code = spawn_group(jit, arguments, log);
     if (code) {
         jit->compiler = 0;
         tell("no compiler could be started, set KN_CC: ", strerror(code));
@@ -156,38 +201,82 @@ static kn_status spawn(kni_jit *jit, const char *source, const char *library, co
     return code ? KN_ERROR_UNSUPPORTED : KN_OK;
 }
 
+/* ---- compilers under way, for the end of the program */
+
+static pthread_mutex_t working_lock = PTHREAD_MUTEX_INITIALIZER;
+static kni_jit *working;
+static bool program_ends;
+
+/* Under the lock. */
+static void unlist(const kni_jit *jit)
+{
+    kni_jit **at = &working;
+    while (*at && *at != jit) at = &(*at)->next;
+    if (*at) *at = jit->next;
+}
+
+/* Ends the compiler with all that it started; under the lock, so that nobody has reaped it meanwhile. */
+static void kill_compiler(kni_jit *jit)
+{
+    unlist(jit);
+    if (jit->compiler > 0 && jit->owner == getpid()) {
+        kill(-jit->compiler, SIGKILL);
+        while (waitpid(jit->compiler, NULL, 0) < 0 && errno == EINTR) {}
+    }
+    jit->compiler = 0;
+}
+
+/* The program ends, perhaps beside threads that still compute: no compiler and no folder outlives it. */
+static void end_all(void)
+{
+    pthread_mutex_lock(&working_lock);
+    program_ends = true;
+    while (working) {
+        kni_jit *jit = working;
+        kill_compiler(jit);
+        if (jit->owner == getpid()) (void)kni_path_remove(jit->folder.path);
+    }
+    pthread_mutex_unlock(&working_lock);
+}
+
+/* Starts the compiler and lists it, in one step for a program that ends meanwhile. */
+static bool begin_work(kni_jit *jit, const char *source, const char *library, const char *log)
+{
+    static bool watches;
+    pthread_mutex_lock(&working_lock);
+    if (!watches) watches = atexit(end_all) == 0;
+    bool good = !program_ends && spawn(jit, source, library, log) == KN_OK;
+    if (good) {
+        jit->next = working;
+        working = jit;
+    }
+    pthread_mutex_unlock(&working_lock);
+    return good;
+}
+
 static bool start_compiler(kni_jit *jit, const char *text)
 {
-    const char *base = kni_environment("TMPDIR");
-    jit->folder = joined(base && *base ? base : "/tmp", "kiln-cc-XXXXXX");
-    if (!jit->folder || !mkdtemp(jit->folder)) {
-        tell("no folder for it could be made in ", base && *base ? base : "/tmp");
-        free(jit->folder);
-        jit->folder = NULL;
+    kni_jit_folder_make(&jit->folder);
+    jit->owner = getpid();
+    if (!jit->folder.path) {
+        tell("no folder for it could be made in ", kni_jit_folder_base());
         return false;
     }
-    char *source = joined(jit->folder, "kernel.c"), *library = joined(jit->folder, "kernel.so"),
-         *log = joined(jit->folder, "log");
+    char *source = joined(jit->folder.path, "kernel.c"), *library = joined(jit->folder.path, "kernel.so"),
+         *log = joined(jit->folder.path, "log");
     bool good = source && library && log && kni_file_write(source, text, strlen(text)) == KN_OK &&
-                spawn(jit, source, library, log) == KN_OK;
+                begin_work(jit, source, library, log);
     free(source);
     free(library);
     free(log);
     return good;
 }
 
-static void remove_folder(kni_jit *jit)
-{
-    if (jit->folder) (void)kni_path_remove(jit->folder);
-    free(jit->folder);
-    jit->folder = NULL;
-}
-
 /* What the compiler said first. */
 static void tell_log(const kni_jit *jit)
 {
     kni_buffer text = {0};
-    char *log = joined(jit->folder, "log");
+    char *log = joined(jit->folder.path, "log");
     if (log && kni_file_exists(log)) (void)kni_file_read(log, 1 << 20, &text);
     char line[200] = "";
     for (size_t i = 0; i < text.length && i + 1 < sizeof line && text.data[i] != '\n'; i++)
@@ -200,8 +289,7 @@ static void tell_log(const kni_jit *jit)
 static void finish(kni_jit *jit, bool good)
 {
     kni_buffer bytes = {0};
-    char *library = joined(jit->folder, "kernel.so");
-    jit->compiler = 0;
+    char *library = joined(jit->folder.path, "kernel.so");
     good = good && library && kni_file_exists(library) && kni_file_read(library, 1 << 28, &bytes) == KN_OK;
     if (!good)
         tell_log(jit);
@@ -211,15 +299,30 @@ static void finish(kni_jit *jit, bool good)
     free(library);
     kni_buffer_free(&bytes);
     kni_buffer_free(&jit->key);
-    remove_folder(jit);
+    kni_jit_folder_remove(&jit->folder);
 }
 
 static void ask(kni_jit *jit, bool wait)
 {
     int status = 0;
-    pid_t done = waitpid(jit->compiler, &status, wait ? 0 : WNOHANG);
-    while (wait && done < 0 && errno == EINTR) done = waitpid(jit->compiler, &status, 0);
-    if (done == 0 || (done < 0 && errno == EINTR)) return;
+    if (jit->owner !=
+        getpid()) { /* the parent's compiler: this process starts none of its own for the text */
+        kni_jit_folder_leave(&jit->folder);
+        jit->compiler = 0;
+        jit->failed = true;
+        return;
+    }
+    siginfo_t ended;
+    while (wait && waitid(P_PID, (id_t)jit->compiler, &ended, WEXITED | WNOWAIT) < 0 && errno == EINTR) {}
+    pthread_mutex_lock(&working_lock);
+    pid_t done = jit->compiler > 0 ? waitpid(jit->compiler, &status, WNOHANG) : -1;
+    bool runs = done == 0 || (done < 0 && errno == EINTR);
+    if (!runs) {
+        unlist(jit);
+        jit->compiler = 0; /* its number may be another process's from now on */
+    }
+    pthread_mutex_unlock(&working_lock);
+    if (runs) return;
     /* A program that ignores its children's ends leaves no status: the file then says whether it went well. */
     finish(jit, done < 0 || (WIFEXITED(status) && WEXITSTATUS(status) == 0));
 }
@@ -260,12 +363,14 @@ bool kni_jit_failed(const kni_jit *jit) { return jit->failed; }
 void kni_jit_free(kni_jit *jit)
 {
     if (!jit) return;
-    if (jit->compiler > 0) {
-        kill(jit->compiler, SIGKILL);
-        while (waitpid(jit->compiler, NULL, 0) < 0 && errno == EINTR) {}
-    }
+    pthread_mutex_lock(&working_lock);
+    kill_compiler(jit);
+    pthread_mutex_unlock(&working_lock);
+    if (jit->owner == getpid())
+        kni_jit_folder_remove(&jit->folder);
+    else
+        kni_jit_folder_leave(&jit->folder);
     if (jit->library) dlclose(jit->library);
-    remove_folder(jit);
     kni_buffer_free(&jit->key);
     free(jit->entry);
     free(jit);
