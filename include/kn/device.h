@@ -9,17 +9,19 @@ extern "C" {
 #endif
 
 /* Opens a device or stack of decorators, NULL with kn_last_error() when the text names none. Opening the
-   same leaf twice gives stacks whose tensors mix. Close with kn_device_close. */
+   same leaf twice gives stacks whose tensors mix. Close each once with kn_device_close. A kn_device is a handle, not an
+   address: one that was closed, or is older than kn_shutdown() or fork(), is an error wherever it is given. */
 KN_API kn_device kn_device_open(const char *spec);
 /* The CPU, and autodiff over a device, without the parser of device strings: what small programs link. */
 KN_API kn_device kn_device_cpu(void);
 KN_API kn_device kn_device_autodiff(kn_device inner);
-/* Tensors of a closed device stay readable; new ops on it are errors. */
+/* Tensors of a closed device stay readable; new ops on it are errors, and so is closing it again. A leaf such as "cpu" is
+   closed with the last of those who opened it, and stays open while it is the default device. */
 KN_API void kn_device_close(kn_device device);
 /* The calling thread's device for new tensors. NULL: the default, which KN_DEVICE names, else "cpu". A statically
    linked program that does not itself call kn_device_open does not contain it: KN_DEVICE is then ignored, with a line
    to the log. What is no open device leaves the current one and is told by kn_last_error(), here and wherever a device
-   is given; kn_shutdown() ends all devices. */
+   is given. */
 KN_API void kn_device_use(kn_device device);
 KN_API kn_device kn_device_current(void);
 /* The text the device was opened with. */

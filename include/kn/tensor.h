@@ -158,8 +158,11 @@ KN_API void kn_memory_trim(void);
 KN_API void kn_memory_fail_after(int64_t n);
 /* Must be the first call: everything is carved from buffer and malloc is never used. */
 KN_API kn_status kn_init_static(void *buffer, size_t bytes);
-/* Frees what the library holds; open devices and tensors become invalid. Returns tensors still alive. While other
-   threads that used the library run, only the calling thread's part is freed: call it after they have ended. */
+/* Ends the library: frees what it holds, every tensor, param and device. Returns how many tensors were still alive, or a negative
+   kn_status, and then nothing was freed: other threads of the program that have used the library have not ended (a loader's
+   workers count, the library's own team does not), or it was called from a function that the library is running. All that was
+   made before is an error from then on, for ever; the next use begins anew. A forked child begins anew too: it may open and use
+   new cpu devices, and all that its parent made is an error there. */
 KN_API int64_t kn_shutdown(void);
 /* 0 = one per core. */
 KN_API void kn_set_threads(int32_t n);

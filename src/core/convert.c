@@ -3,6 +3,7 @@
    for each of the 169 pairs took a sixth of the library's build. Microcontrollers and compact builds use convert_compact.c. */
 #include "core/cast.h"
 #include "core/dtype.h"
+#include "core/float_env.h"
 #include <string.h>
 
 #if !defined(KN_FREESTANDING) && !defined(KN_COMPACT)
@@ -175,8 +176,8 @@ static void move_strided(void *to, int64_t ys, const void *from, int64_t xs, int
     }
 }
 
-void kni_convert(void *to, int to_dtype, int64_t to_stride, const void *from, int from_dtype,
-                 int64_t from_stride, int64_t n)
+static void convert_any(void *to, int to_dtype, int64_t to_stride, const void *from, int from_dtype,
+                        int64_t from_stride, int64_t n)
 {
     if (to_stride == 1 && from_stride == 1) {
         convert_contiguous(to, to_dtype, from, from_dtype, n);
@@ -196,6 +197,14 @@ void kni_convert(void *to, int to_dtype, int64_t to_stride, const void *from, in
         convert_contiguous(to_stride == 1 ? y : (char *)converted, to_dtype, x, from_dtype, m);
         if (to_stride != 1) move_strided(y, to_stride, converted, 1, to_bits, m);
     }
+}
+
+void kni_convert(void *to, int to_dtype, int64_t to_stride, const void *from, int from_dtype,
+                 int64_t from_stride, int64_t n)
+{
+    const kni_float_env env = kni_float_enter();
+    convert_any(to, to_dtype, to_stride, from, from_dtype, from_stride, n);
+    kni_float_leave(env);
 }
 
 #endif

@@ -15,11 +15,19 @@ struct kn_device_object {
     _Atomic bool closed;
     _Atomic uint64_t rng_key, rng_counter;
     char name[128];
-    struct kn_device_object *next; /* in the list of all devices */
+    uint32_t place;                       /* of its handle; core/device.c alone uses these */
+    uint32_t opens;                       /* how often it was opened and not closed */
+    struct kn_device_object *next;        /* in the list of all devices */
+    struct kn_device_object *next_closed; /* in the list of those that can serve again */
 };
+
+/* Inside the library a kn_device is the address of the device. A user's kn_device is a handle: what comes from a user goes
+   through kni_device_find or kni_device_given, and what goes to a user through kni_device_handle or kni_device_opened. */
 
 /* control(queue, KNI_CONTROL_SUBMIT, NULL) runs all that a device's queue holds. */
 #define KNI_CONTROL_SUBMIT "submit"
+/* control(decorator, KNI_CONTROL_RESET, NULL) forgets what it noted: its device is closed. */
+#define KNI_CONTROL_RESET "reset"
 
 /* The argument of the control requests that ask for text. */
 typedef struct kni_report {
@@ -29,17 +37,24 @@ typedef struct kni_report {
 
 /* The calling thread's device, or the default one; NULL with the failure told. */
 kn_device kni_device_current(void);
-/* Whether it is in the list of devices; the failure is told under the function's name when not. */
-bool kni_device_known(kn_device device, const char *function);
-/* The device, or the current one for NULL; NULL with the failure told when it is no device. */
-kn_device kni_device_given(kn_device device, const char *function);
-/* Wraps a backend into a device that lives until kn_shutdown. */
+/* The device of a user's handle; NULL with the failure told under the function's name when it is closed or none. */
+kn_device kni_device_find(kn_device handle, const char *function);
+/* The same, with the current device for NULL. */
+kn_device kni_device_given(kn_device handle, const char *function);
+/* The handle of a device, valid until the device is closed. */
+kn_device kni_device_handle(kn_device device);
+/* The same for somebody who opens the device and will close it. */
+kn_device kni_device_opened(kn_device device);
+/* The CPU, opened when it is not open yet. */
+kn_device kni_device_cpu(void);
+/* Wraps a backend into a device that lives until kn_shutdown; that of a leaf is made once. */
 kn_device kni_device_make(kn_backend *backend, const char *name);
 void kni_devices_shutdown(void);
 /* Devices give back what they keep for later. */
 void kni_devices_trim(void);
-/* A closed device of this very name that can serve again, NULL when there is none. */
-kn_device kni_device_reopen(const char *name);
+/* A closed device of this very name that can serve again, so that opening and closing in a loop takes no memory; NULL when
+   there is none. inner: the backend it must stand around, NULL: any. */
+kn_device kni_device_reopen(const char *name, const kn_backend *inner);
 /* The key of the device's random numbers; another one while a segment is run again. */
 uint64_t kni_rng_key(kn_device device);
 /* Reserves n random counters; each gives four 32-bit words. */

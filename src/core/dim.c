@@ -1,6 +1,6 @@
 /* Symbolic sizes: hash-consed expressions in a bounded process-wide table. */
 #include "core/dim.h"
-#include "core/platform.h"
+#include "core/life.h"
 #include "core/text.h"
 #include <stdatomic.h>
 
@@ -21,7 +21,7 @@ typedef struct expression {
 
 static expression table[MAX_EXPRESSIONS];
 static _Atomic int used;
-static kni_mutex lock = KNI_MUTEX_INIT;
+static kni_guard lock = KNI_GUARD_INIT(KNI_GUARD_INNER);
 
 static const expression *at(kn_dim d) { return &table[-1 - d]; }
 
@@ -95,9 +95,9 @@ static kn_dim intern(expression e)
 
 kn_dim kni_dim_symbol(const char *name, int64_t lo, int64_t hi)
 {
-    kni_lock(&lock);
+    kni_guard_lock(&lock);
     kn_dim d = intern((expression){SYMBOL, 0, 0, lo, hi, name});
-    kni_unlock(&lock);
+    kni_guard_unlock(&lock);
     return d;
 }
 
@@ -108,10 +108,10 @@ static kn_dim combine(int kind, kn_dim a, kn_dim b)
     expression e = {kind, a, b, 0, 0, NULL};
     bool commutes = kind == ADD || kind == MUL || kind == MAXIMUM || kind == MINIMUM;
     if (commutes && e.a > e.b) e.a = b, e.b = a;
-    kni_lock(&lock);
+    kni_guard_lock(&lock);
     bounds(&e);
     kn_dim d = intern(e);
-    kni_unlock(&lock);
+    kni_guard_unlock(&lock);
     return d;
 }
 

@@ -1,5 +1,6 @@
 /* The pool of error records and the poisoned handles that refer to it. */
 #include "core/error.h"
+#include "core/life.h"
 #include "core/table.h"
 #include "core/text.h"
 #include <kn/tensor.h>
@@ -13,7 +14,7 @@ enum { RECORDS = 1024 };
 
 /* The records that poisoned handles name, and who hears of failures; under the lock. A thread's own latest
    failure is in its history too, so that the failures of other threads never replace it. */
-static kni_mutex lock = KNI_MUTEX_INIT;
+static kni_guard lock = KNI_GUARD_INIT(KNI_GUARD_INNER);
 static kni_failure pool[RECORDS];
 static uint64_t failures;
 static kn_log_fn log_fn;
@@ -42,11 +43,11 @@ static void wait_for_line(kni_thread *t, const kni_failure *f)
 static void enter(kni_thread *t, kni_failure *f)
 {
     kni_history *h = t->history;
-    kni_lock(&lock);
+    kni_guard_lock(&lock);
     f->number = ++failures & NUMBER_MASK;
     uint32_t index = index_of(f->number);
     pool[index] = *f;
-    kni_unlock(&lock);
+    kni_guard_unlock(&lock);
     t->last_error = index + 1;
     if (h) h->latest = *f;
     if (!t->pending_error) wait_for_line(t, f);
@@ -135,9 +136,9 @@ void kni_error_named(const char *name)
     kni_history *h = t->history;
     if (!t->last_error) return;
     uint64_t number = latest(t)->number;
-    kni_lock(&lock);
+    kni_guard_lock(&lock);
     if (pool[t->last_error - 1].number == number) put_name(&pool[t->last_error - 1], name);
-    kni_unlock(&lock);
+    kni_guard_unlock(&lock);
     if (h && h->latest.number == number) put_name(&h->latest, name);
 }
 
@@ -179,21 +180,21 @@ static bool of_handle(kn_tensor t, kni_failure *f)
 {
     uint64_t index = (t.bits >> NUMBER_BITS) & 0x7FFFFF, number = t.bits & NUMBER_MASK;
     bool found = false;
-    kni_lock(&lock);
+    kni_guard_lock(&lock);
     if (index < RECORDS && number && pool[index].number == number) {
         *f = pool[index];
         found = true;
     }
-    kni_unlock(&lock);
+    kni_guard_unlock(&lock);
     return found;
 }
 
 static void tell(kn_log_level level, const char *line)
 {
-    kni_lock(&lock);
+    kni_guard_lock(&lock);
     kn_log_fn fn = log_fn;
     void *context = log_context;
-    kni_unlock(&lock);
+    kni_guard_unlock(&lock);
     if (fn) fn(context, level, line);
 }
 
@@ -219,11 +220,11 @@ static void settle(kni_thread *t, const char *site)
     kni_failure *f = &pool[t->pending_error - 1], told;
     uint64_t number = h && index_of(h->pending_number) + 1 == t->pending_error ? h->pending_number : 0;
     t->pending_error = 0;
-    kni_lock(&lock);
+    kni_guard_lock(&lock);
     bool mine = !number || f->number == number;
     if (mine && site) place(f, site);
     if (mine) told = *f, f->told = true;
-    kni_unlock(&lock);
+    kni_guard_unlock(&lock);
     if (h && h->latest.number && site) place(&h->latest, site);
     if (mine && !told.told) tell(KN_LOG_ERROR, told.text);
 }
@@ -266,10 +267,10 @@ void kni_log(int level, const char *format, ...)
 
 void kn_log_set(kn_log_fn fn, void *context)
 {
-    kni_lock(&lock);
+    kni_guard_lock(&lock);
     log_fn = fn;
     log_context = context;
-    kni_unlock(&lock);
+    kni_guard_unlock(&lock);
 }
 
 /* The poison that a handle is, or that was found in what it names after the op had returned. */
@@ -339,9 +340,9 @@ static bool goes_on(kni_thread *t, kn_status code, const char *message)
 {
     const kni_failure *f = latest(t);
     if (!f || f->code != code || (message && strcmp(message, f->text))) return false;
-    kni_lock(&lock);
+    kni_guard_lock(&lock);
     bool there = pool[index_of(f->number)].number == f->number;
-    kni_unlock(&lock);
+    kni_guard_unlock(&lock);
     if (there && !t->pending_error && !f->placed) wait_for_line(t, f);
     return there;
 }

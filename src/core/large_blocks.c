@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #endif
 #include "core/large_blocks.h"
-#include "core/platform.h"
+#include "core/life.h"
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ typedef struct kept {
     size_t size;
 } kept;
 
-static kni_mutex lock = KNI_MUTEX_INIT;
+static kni_guard lock = KNI_GUARD_INIT(KNI_GUARD_INNER);
 static kept blocks[ENTRIES]; /* the oldest first */
 static int n_blocks;
 static _Atomic int64_t bytes_kept; /* written under the lock */
@@ -57,10 +57,10 @@ void *kni_large_take(size_t size)
 {
     void *p = NULL;
     if (kni_large_bytes() < (int64_t)size) return NULL;
-    kni_lock(&lock);
+    kni_guard_lock(&lock);
     for (int i = n_blocks - 1; i >= 0 && !p; i--)
         if (blocks[i].size == size) p = remove_at(i);
-    kni_unlock(&lock);
+    kni_guard_unlock(&lock);
     return p;
 }
 
@@ -68,11 +68,11 @@ bool kni_large_keep(void *p, size_t size, int64_t most)
 {
     if ((int64_t)size > most) return false;
     kni_large_trim(most - (int64_t)size);
-    kni_lock(&lock);
+    kni_guard_lock(&lock);
     void *oldest = n_blocks == ENTRIES ? remove_at(0) : NULL;
     blocks[n_blocks++] = (kept){p, size};
     atomic_fetch_add_explicit(&bytes_kept, (int64_t)size, memory_order_relaxed);
-    kni_unlock(&lock);
+    kni_guard_unlock(&lock);
     free(oldest);
     return true;
 }
@@ -80,9 +80,9 @@ bool kni_large_keep(void *p, size_t size, int64_t most)
 void kni_large_trim(int64_t most)
 {
     while (kni_large_bytes() > most) {
-        kni_lock(&lock);
+        kni_guard_lock(&lock);
         void *p = n_blocks ? remove_at(0) : NULL;
-        kni_unlock(&lock);
+        kni_guard_unlock(&lock);
         free(p); /* outside the lock: unmapping takes long */
         if (!p) return;
     }

@@ -2,6 +2,7 @@
 #include "core/objects.h"
 #include "core/allocator.h"
 #include "core/error.h"
+#include "core/life.h"
 #include "core/platform.h"
 #include "core/text.h"
 #include <kn/tensor.h>
@@ -35,6 +36,7 @@ typedef struct slot {
     const char *owner; /* the type of the object that it belongs to; NULL: the user's own */
     uint32_t index;    /* its own number */
     uint32_t next;     /* free slot + 1 */
+    bool inherited;    /* made before fork(): it is the parent's, with its threads and files */
 } slot;
 
 typedef struct freed {
@@ -44,7 +46,7 @@ typedef struct freed {
     const void *thread;
 } freed;
 
-static kni_mutex lock = KNI_MUTEX_INIT;
+static kni_guard lock = KNI_GUARD_INIT(KNI_GUARD_OUTER);
 static slot first_chunk[FIRST_SLOTS];
 static slot *chunks[CHUNKS] = {first_chunk}; /* chunk k has FIRST_SLOTS << k slots and never moves */
 static _Atomic uint32_t n_slots;
@@ -107,9 +109,14 @@ static uint32_t take_slot(void)
     return n;
 }
 
+static void end_with_library(void);
+static void forked(void);
+static kni_life_hook hook = {end_with_library, forked, false, NULL};
+
 void *kni_object_make(const kni_object_kind *kind, void *object, const char *function)
 {
-    kni_lock(&lock);
+    kni_life_watch(&hook);
+    kni_guard_lock(&lock);
     uint32_t index = take_slot();
     uintptr_t handle = 0;
     if (index != UINT32_MAX) {
@@ -121,7 +128,7 @@ void *kni_object_make(const kni_object_kind *kind, void *object, const char *fun
         handle = generation << (SLOT_BITS + 1) | (uintptr_t)index << 1 | 1;
         atomic_store_explicit(&s->state, generation << (USE_BITS + 1), memory_order_release);
     }
-    kni_unlock(&lock);
+    kni_guard_unlock(&lock);
     if (handle) return (void *)handle;
     kni_fail(KN_ERROR_MEMORY, "%s: no memory for the handle of a %s", function, kind->type);
     kind->destroy(object);
@@ -133,12 +140,12 @@ void *kni_object_make(const kni_object_kind *kind, void *object, const char *fun
 static bool find_freed(uintptr_t handle, freed *found)
 {
     bool there = false;
-    kni_lock(&lock);
+    kni_guard_lock(&lock);
     for (uint64_t i = n_freed; i-- > 0 && n_freed - i <= FREED_RING && !there;) {
         *found = ring[i % FREED_RING];
         there = found->handle == handle;
     }
-    kni_unlock(&lock);
+    kni_guard_unlock(&lock);
     return there;
 }
 
@@ -169,6 +176,10 @@ static KNI_COLD void explain(uintptr_t handle, const kni_object_kind *kind, cons
         kni_fail(KN_ERROR_HANDLE, "%s: this is a %s, not a %s", function, s->kind->type, kind->type);
     else if (s && now == then && !(state & ENDED))
         kni_fail(KN_ERROR_HANDLE, "%s: the %s is in use too often at the same time", function, kind->noun);
+    else if (s && now == then && s->inherited)
+        kni_fail(KN_ERROR_HANDLE,
+                 "%s: this %s was made before fork() and belongs to the parent process; make another one",
+                 function, kind->noun);
     else if (find_freed(handle, &f) && f.kind != kind)
         kni_fail(KN_ERROR_HANDLE, "%s: this was a %s, not a %s; it was %s%s%s", function, f.kind->type,
                  kind->type, f.kind->ended, f.site ? " at " : "", f.site ? f.site : "");
@@ -216,7 +227,7 @@ kni_object_use kni_object_enter(const void *handle, const kni_object_kind *kind,
 static void finish(slot *s)
 {
     s->kind->destroy(s->object);
-    kni_lock(&lock);
+    kni_guard_lock(&lock);
     uintptr_t generation = generation_of(atomic_load_explicit(&s->state, memory_order_relaxed)) + 1;
     s->object = NULL;
     if (generation < GENERATION_LIMIT) {
@@ -224,7 +235,7 @@ static void finish(slot *s)
         s->next = free_slots;
         free_slots = s->index + 1;
     }
-    kni_unlock(&lock);
+    kni_guard_unlock(&lock);
 }
 
 void kni_object_leave(kni_object_use *use)
@@ -242,9 +253,9 @@ void kni_object_leave(kni_object_use *use)
 
 static void remember(uintptr_t handle, const kni_object_kind *kind, const char *by)
 {
-    kni_lock(&lock);
+    kni_guard_lock(&lock);
     ring[n_freed++ % FREED_RING] = (freed){handle, kind, by, NULL, &first_freed};
-    kni_unlock(&lock);
+    kni_guard_unlock(&lock);
 }
 
 /* Ends the handle; the object goes with its last use. False where another thread was faster. */
@@ -259,9 +270,9 @@ static bool end(uintptr_t handle, kni_object_use *use, const kni_object_kind *ki
 
 static uint64_t freed_so_far(void)
 {
-    kni_lock(&lock);
+    kni_guard_lock(&lock);
     uint64_t n = n_freed;
-    kni_unlock(&lock);
+    kni_guard_unlock(&lock);
     return n;
 }
 
@@ -291,10 +302,10 @@ void *kni_object_adopt(const void *handle, const kni_object_kind *kind, const ch
     kni_object_use use = kni_object_enter(handle, kind, function);
     slot *s = use.slot;
     if (!s) return NULL;
-    kni_lock(&lock);
+    kni_guard_lock(&lock);
     const char *before = s->owner;
     if (!before) s->owner = owner;
-    kni_unlock(&lock);
+    kni_guard_unlock(&lock);
     void *object = before ? NULL : use.object;
     if (before)
         kni_fail(KN_ERROR_ARGUMENT, "%s: the %s belongs to a %s already", function, kind->noun, before);
@@ -318,14 +329,39 @@ void kni_object_discard(const void *handle, const kni_object_kind *kind, const c
         kni_object_leave(&use);
 }
 
+/* ---- the end of the library, and fork */
+
+static void end_with_library(void)
+{
+    for (uint32_t i = 0; i < atomic_load_explicit(&n_slots, memory_order_acquire); i++) {
+        const slot *s = slot_number(i);
+        uintptr_t state = atomic_load_explicit(&s->state, memory_order_acquire);
+        if ((state & ENDED) || !s->kind->ends_with_library) continue;
+        uintptr_t handle = generation_of(state) << (SLOT_BITS + 1) | (uintptr_t)i << 1 | 1;
+        kni_object_use use = enter(handle);
+        if (use.slot) (void)end(handle, &use, s->kind, "kn_shutdown");
+    }
+}
+
+/* In the child: the parent's handles end, and nothing of theirs is destroyed here. */
+static void forked(void)
+{
+    for (uint32_t i = 0; i < atomic_load_explicit(&n_slots, memory_order_acquire); i++) {
+        slot *s = slot_number(i);
+        if (!s->object) continue;
+        s->inherited = true;
+        atomic_fetch_or_explicit(&s->state, ENDED, memory_order_acq_rel);
+    }
+}
+
 void kn_site_freed(const char *site)
 {
     if (first_freed) {
-        kni_lock(&lock);
+        kni_guard_lock(&lock);
         for (uint64_t i = n_freed; i-- > first_freed - 1 && n_freed - i <= FREED_RING;)
             if (ring[i % FREED_RING].thread == &first_freed && !ring[i % FREED_RING].site)
                 ring[i % FREED_RING].site = site;
-        kni_unlock(&lock);
+        kni_guard_unlock(&lock);
         first_freed = 0;
     }
     kn_site_pending(site);

@@ -12,6 +12,7 @@ typedef struct kni_object_kind {
     const char *noun;              /* "the store was" */
     const char *ended;             /* "closed" */
     void (*destroy)(void *object); /* when its handle has ended and nobody uses it any more */
+    bool ends_with_library;        /* kn_shutdown frees it, because it holds what ends then */
 } kni_object_kind;
 
 /* Each is defined by the part that makes such objects. */

@@ -1,14 +1,16 @@
 /* Reading and replacing the values of params. */
 #include "core/param_value.h"
 #include "core/device_object.h"
+#include "core/life.h"
 #include <string.h>
 
 /* One lock for some of the params: held only while a slot is copied. */
 enum { LOCKS = 16 };
-#define FOUR KNI_MUTEX_INIT, KNI_MUTEX_INIT, KNI_MUTEX_INIT, KNI_MUTEX_INIT
-static kni_mutex locks[LOCKS] = {FOUR, FOUR, FOUR, FOUR};
+#define ONE KNI_GUARD_INIT(KNI_GUARD_INNER)
+#define FOUR ONE, ONE, ONE, ONE
+static kni_guard locks[LOCKS] = {FOUR, FOUR, FOUR, FOUR};
 
-static kni_mutex *lock_of(const kni_tensor *x) { return &locks[(uintptr_t)x / sizeof *x % LOCKS]; }
+static kni_guard *lock_of(const kni_tensor *x) { return &locks[(uintptr_t)x / sizeof *x % LOCKS]; }
 
 void kni_param_copy_value(kni_tensor *y, const kni_tensor *x)
 {
@@ -16,10 +18,10 @@ void kni_param_copy_value(kni_tensor *y, const kni_tensor *x)
         kni_tensor_copy_value(y, x);
         return;
     }
-    kni_mutex *lock = lock_of(x);
-    kni_lock(lock);
+    kni_guard *lock = lock_of(x);
+    kni_guard_lock(lock);
     kni_tensor_copy_value(y, x);
-    kni_unlock(lock);
+    kni_guard_unlock(lock);
 }
 
 uint32_t kni_param_snapshot(kni_thread *t, const kni_tensor *x)
@@ -44,14 +46,14 @@ kn_tensor kni_param_replace(kni_tensor *x, const kni_tensor *v)
         if (value.storage) kni_storage_release(value.storage);
         return error;
     }
-    kni_mutex *lock = lock_of(x);
-    kni_lock(lock);
+    kni_guard *lock = lock_of(x);
+    kni_guard_lock(lock);
     kni_storage *old = x->storage;
     x->storage = value.storage;
     x->offset = value.offset;
     x->inline_value = value.inline_value;
     memcpy(x->strides, value.strides, sizeof x->strides);
-    kni_unlock(lock);
+    kni_guard_unlock(lock);
     if (old) kni_storage_release(old);
     return KN_NONE;
 }

@@ -12,10 +12,21 @@ const char *kni_environment(const char *name)
 }
 
 uint64_t kni_nanoseconds(void) { return 0; }
+void kni_yield(void) {}
 #else
 #include <stdlib.h>
+#if KNI_THREADS
+#include <sched.h>
+#endif
 #include <time.h>
 const char *kni_environment(const char *name) { return getenv(name); }
+
+void kni_yield(void)
+{
+#if KNI_THREADS
+    (void)sched_yield();
+#endif
+}
 
 uint64_t kni_nanoseconds(void)
 {

@@ -13,6 +13,8 @@ typedef pthread_mutex_t kni_mutex;
 #define KNI_MUTEX_INIT PTHREAD_MUTEX_INITIALIZER
 static inline void kni_lock(kni_mutex *m) { pthread_mutex_lock(m); }
 static inline void kni_unlock(kni_mutex *m) { pthread_mutex_unlock(m); }
+/* In a forked child: what another thread held is free, as there is no other thread. */
+static inline void kni_renew(kni_mutex *m) { *m = (kni_mutex)KNI_MUTEX_INIT; }
 #else
 #define KNI_THREADS 0
 #define KNI_THREAD_LOCAL
@@ -20,6 +22,7 @@ typedef int kni_mutex;
 #define KNI_MUTEX_INIT 0
 static inline void kni_lock(kni_mutex *m) { (void)m; }
 static inline void kni_unlock(kni_mutex *m) { (void)m; }
+static inline void kni_renew(kni_mutex *m) { (void)m; }
 #endif
 
 #if defined(__GNUC__)
@@ -36,6 +39,8 @@ static inline void kni_unlock(kni_mutex *m) { (void)m; }
 
 /* The value of an environment variable, NULL when unset or when there is no environment. */
 const char *kni_environment(const char *name);
+/* Lets other threads run. */
+void kni_yield(void);
 /* A clock that never goes back, in nanoseconds; 0 where there is none. */
 uint64_t kni_nanoseconds(void);
 

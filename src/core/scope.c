@@ -100,14 +100,19 @@ void kni_scope_place(kni_thread *t)
     t->placed = t->serial;
 }
 
-void kni_scope_free_all(kni_thread *t)
+void kni_scope_forget_all(kni_thread *t)
 {
-    for (uint32_t d = t->depth + 1; d-- > 0;) free_level(t, d, false);
     t->depth = 0;
     if (t->scopes) kni_free(t->scopes, block_bytes(t->scope_capacity));
     t->scopes = NULL;
     t->scope_capacity = 0;
     t->root_scope = KNI_NO_SLOT;
+}
+
+void kni_scope_free_all(kni_thread *t)
+{
+    for (uint32_t d = t->depth + 1; d-- > 0;) free_level(t, d, false);
+    kni_scope_forget_all(t);
 }
 
 void kni_scope_end_many(kn_scope scope, kn_tensor *results, int32_t n, bool told)

@@ -1,7 +1,7 @@
 /* A first-fit allocator with an address-ordered free list over the buffer given to kn_init_static.
    Neighbouring free blocks merge, so a training loop does not fragment it for ever. */
 #include "core/static_arena.h"
-#include "core/platform.h"
+#include "core/life.h"
 #include <stdint.h>
 
 /* Precedes each block, free or used; padded to the alignment. */
@@ -14,7 +14,7 @@ enum { HEADER = KNI_ARENA_ALIGN };
 
 static block *free_list;
 static bool active;
-static kni_mutex lock = KNI_MUTEX_INIT;
+static kni_guard lock = KNI_GUARD_INIT(KNI_GUARD_INNER);
 
 bool kni_arena_active(void) { return active; }
 
@@ -35,7 +35,7 @@ void *kni_arena_allocate(size_t bytes)
     if (bytes > SIZE_MAX - 2 * HEADER) return NULL;
     size_t need = (bytes + 2 * HEADER - 1) & ~(size_t)(HEADER - 1);
     void *result = NULL;
-    kni_lock(&lock);
+    kni_guard_lock(&lock);
     for (block **link = &free_list; *link; link = &(*link)->next_free) {
         block *b = *link;
         if (b->bytes < need) continue;
@@ -51,7 +51,7 @@ void *kni_arena_allocate(size_t bytes)
         result = (char *)b + HEADER;
         break;
     }
-    kni_unlock(&lock);
+    kni_guard_unlock(&lock);
     return result;
 }
 
@@ -66,7 +66,7 @@ static void merge_with_next(block *b)
 void kni_arena_free(void *p)
 {
     block *b = (block *)((char *)p - HEADER), *before = NULL;
-    kni_lock(&lock);
+    kni_guard_lock(&lock);
     block *after = free_list;
     while (after && after < b) before = after, after = after->next_free;
     b->next_free = after;
@@ -76,5 +76,5 @@ void kni_arena_free(void *p)
         free_list = b;
     merge_with_next(b);
     if (before) merge_with_next(before);
-    kni_unlock(&lock);
+    kni_guard_unlock(&lock);
 }

@@ -1,6 +1,7 @@
 /* Slots: getting, checking, releasing. */
 #include "core/table.h"
 #include "core/device_object.h"
+#include "core/life.h"
 #include "core/text.h"
 #include <string.h>
 
@@ -8,10 +9,12 @@ kni_tensor *kni_chunks[KNI_MAX_CHUNKS];
 void (*kni_node_release)(struct kni_node *node);
 void (*kni_node_retain)(struct kni_node *node);
 
-static kni_mutex lock = KNI_MUTEX_INIT;
+static kni_guard lock = KNI_GUARD_INIT(KNI_GUARD_OUTER);
 static _Atomic uint32_t n_chunks;
 static uint32_t *free_pool; /* slots returned by threads that had too many or ended */
 static uint32_t n_free_pool, free_pool_capacity;
+static uint64_t first_generation = 1; /* of new slots: above all that a table of before gave out */
+static bool renewed;                  /* kn_shutdown or fork has ended all handles once */
 
 static bool add_chunk(void)
 {
@@ -28,7 +31,7 @@ static bool add_chunk(void)
     free_pool = pool;
     for (int i = 0; i < KNI_CHUNK_SLOTS; i++) {
         chunk[i].state = KNI_FREE;
-        atomic_init(&chunk[i].generation, 1);
+        atomic_init(&chunk[i].generation, first_generation);
         atomic_init(&chunk[i].references, 0);
         free_pool[n_free_pool++] = n * KNI_CHUNK_SLOTS + (uint32_t)(KNI_CHUNK_SLOTS - 1 - i);
     }
@@ -37,21 +40,46 @@ static bool add_chunk(void)
     return true;
 }
 
+static uint64_t generation_after(uint64_t g)
+{
+    g = (g + 1) & KNI_GENERATION_MASK;
+    return g ? g : 1;
+}
+
+/* In a forked child all handles are stale. What they named stays where it is, out of use, since the parent's other threads may
+   have been in the middle of it. */
+static void forked(void)
+{
+    uint32_t n = atomic_load(&n_chunks) * KNI_CHUNK_SLOTS;
+    renewed = true;
+    n_free_pool = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        kni_tensor *x = kni_slot(i);
+        atomic_store(&x->generation, generation_after(atomic_load(&x->generation)));
+        if (x->state == KNI_FREE)
+            free_pool[n_free_pool++] = i;
+        else
+            x->state = KNI_GONE;
+    }
+}
+
 static bool refill(kni_thread *t)
 {
-    kni_lock(&lock);
+    static kni_life_hook hook = {.forked = forked};
+    kni_life_watch(&hook);
+    kni_guard_lock(&lock);
     if (n_free_pool == 0) (void)add_chunk();
     while (n_free_pool > 0 && t->n_free_slots < KNI_SLOT_CACHE / 2)
         t->free_slots[t->n_free_slots++] = free_pool[--n_free_pool];
-    kni_unlock(&lock);
+    kni_guard_unlock(&lock);
     return t->n_free_slots > 0;
 }
 
 static void give_back(kni_thread *t, uint32_t keep)
 {
-    kni_lock(&lock);
+    kni_guard_lock(&lock);
     while (t->n_free_slots > keep) free_pool[n_free_pool++] = t->free_slots[--t->n_free_slots];
-    kni_unlock(&lock);
+    kni_guard_unlock(&lock);
 }
 
 void kni_table_return_slots(kni_thread *t) { give_back(t, 0); }
@@ -107,9 +135,8 @@ void kni_tensor_end_handle(kni_thread *t, uint32_t index)
 {
     kni_tensor *x = kni_slot(index);
     if (x->state == KNI_TEMPORARY || x->state == KNI_KEPT) kni_scope_unlink(t, index);
-    uint64_t g = atomic_load_explicit(&x->generation, memory_order_relaxed) + 1;
-    g &= KNI_GENERATION_MASK;
-    atomic_store_explicit(&x->generation, g ? g : 1, memory_order_release);
+    uint64_t g = generation_after(atomic_load_explicit(&x->generation, memory_order_relaxed));
+    atomic_store_explicit(&x->generation, g, memory_order_release);
     x->state = KNI_GONE;
     kni_tensor_release(t, index);
 }
@@ -167,8 +194,9 @@ static KNI_COLD void explain_stale(kn_tensor handle, const char *op_name)
     }
     kni_fail_op(
         KN_ERROR_HANDLE, op_name,
-        "this handle names no live tensor: it was dropped, its scope ended, it was taken long ago, or it "
-        "was never a tensor");
+        "this handle names no live tensor: it was dropped, its scope ended, it was taken long ago, %sor it "
+        "was never a tensor",
+        renewed ? "it is older than kn_shutdown() or fork(), " : "");
 }
 
 kni_tensor *kni_resolve(kn_tensor handle, const char *op_name)
@@ -225,10 +253,37 @@ void kni_table_list_alive(void)
     }
 }
 
+void kni_table_end_all(kni_thread *t)
+{
+    uint32_t n = atomic_load(&n_chunks) * KNI_CHUNK_SLOTS;
+    for (uint32_t i = 0; i < n; i++) {
+        kni_tensor *x = kni_slot(i);
+        if (x->state == KNI_FREE || x->state == KNI_GONE) continue;
+        x->state = KNI_OWNED; /* the lists of scopes have ended with their threads */
+        x->flags &= (uint8_t)~KNI_TENSOR_PARAM;
+        kni_tensor_end_handle(t, i);
+    }
+    /* What somebody refers to still has lost its device. */
+    for (uint32_t i = 0; i < n; i++) kni_slot(i)->device = NULL;
+}
+
 void kni_table_free(void)
 {
-    kni_lock(&lock);
+    kni_guard_lock(&lock);
     uint32_t n = atomic_load(&n_chunks);
+    uint64_t latest = 0;
+    bool used = false;
+    for (uint32_t i = 0; i < n * KNI_CHUNK_SLOTS; i++) {
+        uint64_t g = atomic_load(&kni_slot(i)->generation);
+        used |= kni_slot(i)->state != KNI_FREE;
+        if (g > latest) latest = g;
+    }
+    renewed = true;
+    if (used) {
+        kni_guard_unlock(&lock);
+        return;
+    }
+    if (n) first_generation = generation_after(latest);
     atomic_store(&n_chunks, 0);
     for (uint32_t i = 0; i < n; i++) {
         kni_free(kni_chunks[i], sizeof(kni_tensor) * KNI_CHUNK_SLOTS);
@@ -237,5 +292,5 @@ void kni_table_free(void)
     kni_free(free_pool, free_pool_capacity * sizeof *free_pool);
     free_pool = NULL;
     n_free_pool = free_pool_capacity = 0;
-    kni_unlock(&lock);
+    kni_guard_unlock(&lock);
 }

@@ -114,6 +114,8 @@ void kni_tensor_copy_value(kni_tensor *y, const kni_tensor *x);
 void kni_scope_link(kni_thread *t, uint32_t index, uint32_t depth);
 void kni_scope_unlink(kni_thread *t, uint32_t index);
 void kni_scope_free_all(kni_thread *t);
+/* Forgets all scopes of the thread without ending what is in them. */
+void kni_scope_forget_all(kni_thread *t);
 /* Ends a scope; `told`: a user's scope, whose tensors are remembered for the message of a later use. */
 void kni_scope_end_many(kn_scope scope, kn_tensor *results, int32_t n, bool told);
 /* Writes the lines of calls that the ring of sites would forget soon into the tensors that are still in a scope. */
@@ -125,7 +127,9 @@ static inline const char *kni_tensor_site(const kni_tensor *x)
     return x->thread == kni_this_thread.id ? kni_site_of(x->serial) : NULL;
 }
 void kni_table_return_slots(kni_thread *t);
-/* Gives the table's memory back; no tensor may be alive. */
+/* Ends every handle that is left, and with it all that only handles refer to. */
+void kni_table_end_all(kni_thread *t);
+/* Gives the table's memory back where nothing refers to a slot any more. Handles of before stay stale for ever. */
 void kni_table_free(void);
 /* Called when a thread's live tensors reach its watch: warns, once for each line, of a loop that keeps what it makes. */
 void kni_growth_seen(kni_thread *t) KNI_COLD;

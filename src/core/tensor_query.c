@@ -62,7 +62,7 @@ kn_status kn_strides(kn_tensor t, int64_t *strides)
 kn_device kn_device_of(kn_tensor t)
 {
     const kni_tensor *x = kni_resolve(t, "device_of");
-    return x ? x->device : NULL;
+    return x ? kni_device_handle(x->device) : NULL;
 }
 
 kn_tensor kn_alias(kn_tensor handle)

@@ -6,6 +6,8 @@
 #endif
 #include "core/thread_pool.h"
 #include "core/error.h"
+#include "core/float_env.h"
+#include "core/thread_state.h"
 
 #include "core/platform.h"
 
@@ -19,6 +21,7 @@ void kni_parallel_for(int64_t n_tasks, void (*fn)(void *arg, int64_t task, int w
 int kni_threads(void) { return 1; }
 void kni_set_threads(int n) { (void)n; }
 void kni_pool_shutdown(void) {}
+bool kni_pool_inside(void) { return false; }
 
 #else
 
@@ -60,6 +63,8 @@ static struct {
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER};
 
 static _Thread_local bool inside; /* this thread runs tasks */
+
+bool kni_pool_inside(void) { return inside; }
 
 static void relax(void)
 {
@@ -144,6 +149,7 @@ static void *worker_main(void *arg)
 {
     const int worker = (int)(intptr_t)arg;
     uint64_t seen = 0;
+    kni_this_thread.internal = true;
     for (;;) {
         uint64_t gate = wait_for_job(seen);
         if (!gate) return NULL;
@@ -152,6 +158,8 @@ static void *worker_main(void *arg)
         while (!entered && (gate & GATE_OPEN) && GATE_JOB(gate) == seen)
             entered = atomic_compare_exchange_weak(&pool.gate, &gate, gate + 1);
         if (!entered) continue;
+        (void)
+            kni_float_enter(); /* a new thread has the mode of the one that made it, and a task may be the user's */
         run_tasks(worker);
         atomic_fetch_add_explicit(&pool.left, 1, memory_order_release);
     }
@@ -233,13 +241,15 @@ static bool try_hold(void) { return !atomic_exchange_explicit(&pool.held, true, 
 void kni_parallel_for(int64_t n_tasks, void (*fn)(void *arg, int64_t task, int worker), void *arg)
 {
     const int threads = n_tasks > 1 && !inside ? kni_threads() : 1;
+    const kni_float_env env = kni_float_enter();
     if (threads == 1 || !try_hold()) {
         for (int64_t t = 0; t < n_tasks; t++) fn(arg, t, 0);
-        return;
+    } else {
+        if (pool.asked != threads) gather(threads);
+        lead(n_tasks, fn, arg);
+        atomic_store_explicit(&pool.held, false, memory_order_release);
     }
-    if (pool.asked != threads) gather(threads);
-    lead(n_tasks, fn, arg);
-    atomic_store_explicit(&pool.held, false, memory_order_release);
+    kni_float_leave(env);
 }
 
 void kni_pool_shutdown(void)

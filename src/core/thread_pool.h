@@ -4,6 +4,7 @@
 #ifndef KNI_CORE_THREAD_POOL_H
 #define KNI_CORE_THREAD_POOL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { KNI_MAX_THREADS = 256 };
@@ -19,6 +20,9 @@ int kni_threads(void);
 
 /* Sets the number of threads, from the next kni_parallel_for on; 0: as many as this process has processors. */
 void kni_set_threads(int n);
+
+/* Whether the calling thread is in the middle of a task. */
+bool kni_pool_inside(void);
 
 /* Ends and joins all threads of the team; the next kni_parallel_for makes a new one. Not from inside a task. */
 void kni_pool_shutdown(void);

@@ -1,6 +1,7 @@
 /* Starting and ending a thread's state, and the ring of call sites. */
 #include "core/thread_state.h"
 #include "core/error.h"
+#include "core/life.h"
 #include "core/table.h"
 #include <stdatomic.h>
 #include <string.h>
@@ -8,19 +9,20 @@
 KNI_THREAD_LOCAL kni_thread kni_this_thread;
 static _Atomic uint32_t next_id = 1;
 
-static kni_mutex list_lock = KNI_MUTEX_INIT;
+static kni_guard list_lock = KNI_GUARD_INIT(KNI_GUARD_INNER);
 static kni_thread *threads; /* that have state */
 static int64_t ended_live;
+static const kni_thread *ending; /* the thread inside kn_shutdown, NULL: none */
 
 static void unlist(kni_thread *t)
 {
-    kni_lock(&list_lock);
+    kni_guard_lock(&list_lock);
     kni_thread **link = &threads;
     while (*link && *link != t) link = &(*link)->next_thread;
     if (*link) *link = t->next_thread;
     ended_live += atomic_load(&t->live);
     atomic_store(&t->live, 0);
-    kni_unlock(&list_lock);
+    kni_guard_unlock(&list_lock);
 }
 
 static void thread_end(kni_thread *t)
@@ -32,23 +34,56 @@ static void thread_end(kni_thread *t)
     t->history = NULL;
     unlist(t);
     t->current = t->call_device = t->route = t->replay_device = NULL; /* the devices may end with it */
+    t->capture = NULL;
     t->started = false;
 }
 
-bool kni_threads_others(void)
+int32_t kni_threads_close(void)
 {
-    kni_lock(&list_lock);
-    bool others = threads && (threads != &kni_this_thread || threads->next_thread);
-    kni_unlock(&list_lock);
+    int32_t others = 0;
+    kni_guard_lock(&list_lock);
+    for (const kni_thread *t = threads; t; t = t->next_thread)
+        others += t != &kni_this_thread && !t->internal;
+    if (!others) ending = &kni_this_thread;
+    kni_guard_unlock(&list_lock);
     return others;
+}
+
+void kni_threads_reopen(void)
+{
+    kni_guard_lock(&list_lock);
+    ending = NULL;
+    kni_guard_unlock(&list_lock);
+}
+
+/* The child has one thread, which begins anew: its scopes and tensors were the parent's. */
+static void forked(void)
+{
+    kni_thread *t = &kni_this_thread;
+    threads = NULL;
+    ended_live = 0;
+    ending = NULL;
+    if (!t->started) return;
+    kni_scope_forget_all(t);
+    t->n_free_slots = 0;
+    atomic_store(&t->live, 0);
+    t->call_device = t->route = t->replay_device =
+        NULL; /* the current device stays, and is told where it is used */
+    t->call_name = NULL;
+    t->capture = NULL;
+    t->runs_for = 0;
+    t->depth_of_lowering = t->depth_of_calls = 0;
+    t->id = atomic_fetch_add(&next_id, 1);
+    t->next_thread = NULL;
+    threads = t;
 }
 
 int64_t kni_threads_live(void)
 {
-    kni_lock(&list_lock);
+    kni_guard_lock(&list_lock);
     int64_t n = ended_live;
     for (kni_thread *t = threads; t; t = t->next_thread) n += atomic_load(&t->live);
-    kni_unlock(&list_lock);
+    kni_guard_unlock(&list_lock);
     return n;
 }
 
@@ -67,10 +102,17 @@ void kni_thread_start(kni_thread *t)
     t->watch = KNI_GROWTH_WATCH;
     t->history = kni_allocate(sizeof *t->history);
     if (t->history) memset(t->history, 0, sizeof *t->history);
-    kni_lock(&list_lock);
+    static kni_life_hook hook = {.forked = forked};
+    kni_life_watch(&hook);
+    kni_guard_lock(&list_lock);
+    while (KNI_UNLIKELY(ending && ending != t && !t->internal)) {
+        kni_guard_unlock(&list_lock);
+        kni_yield();
+        kni_guard_lock(&list_lock);
+    }
     t->next_thread = threads;
     threads = t;
-    kni_unlock(&list_lock);
+    kni_guard_unlock(&list_lock);
 #if KNI_THREADS
     pthread_once(&end_once, make_key);
     (void)pthread_setspecific(end_key, t);

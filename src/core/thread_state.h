@@ -78,6 +78,7 @@ typedef struct kni_thread {
     int64_t watch;        /* of live tensors: at so many the thread's scopes are looked at for growth */
     struct kni_thread *next_thread; /* in the list of threads that have state */
     bool started;
+    bool internal;     /* a worker of the library's own team, which kn_shutdown ends itself */
     uint64_t serial;   /* of the latest call of this thread */
     uint64_t placed;   /* tensors of calls up to this one know their line */
     uint32_t runs_for; /* while a queue runs: the thread whose calls it holds, 0: none; UINT32_MAX: several */
@@ -89,6 +90,7 @@ typedef struct kni_thread {
     uint64_t replay_key, replay_counter;
     kni_capture *capture;      /* NULL: none */
     int32_t no_grad;           /* depth of kn_no_grad_begin */
+    int32_t depth_of_calls;    /* ops that this thread is in the middle of */
     int32_t depth_of_lowering; /* guards against rows that lower to each other */
     uint32_t pending_error;    /* 1 + index of an error without a site yet, 0 = none */
     uint32_t last_error;       /* 1 + index of the latest failure */
@@ -105,8 +107,10 @@ extern KNI_THREAD_LOCAL kni_thread kni_this_thread;
 void kni_thread_start(kni_thread *t);
 /* The tensors alive in the process: the sum over all threads, ended ones too. */
 int64_t kni_threads_live(void);
-/* Whether a thread other than the calling one has state. */
-bool kni_threads_others(void);
+/* Begins the end of the library on the calling thread: other threads wait before they use it for the first time. Answers how
+   many threads of the program have used the library and run still; above 0 nothing has begun. */
+int32_t kni_threads_close(void);
+void kni_threads_reopen(void);
 
 /* A counter with one writer needs no locked instruction. */
 static inline int64_t kni_thread_count(kni_thread *t, int64_t change)

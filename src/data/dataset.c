@@ -131,7 +131,7 @@ static void destroy_dataset(void *object)
     free(object);
 }
 
-const kni_object_kind kni_kind_dataset = {"kn_dataset", "data set", "freed", destroy_dataset};
+const kni_object_kind kni_kind_dataset = {"kn_dataset", "data set", "freed", destroy_dataset, false};
 
 /* A new handle, which takes over one count of the set's handles. */
 static kn_dataset handle_of(shared *set, const char *function)

@@ -271,7 +271,7 @@ static void destroy_loader(void *object)
     free(l);
 }
 
-const kni_object_kind kni_kind_loader = {"kn_loader", "loader", "freed", destroy_loader};
+const kni_object_kind kni_kind_loader = {"kn_loader", "loader", "freed", destroy_loader, false};
 
 static kn_loader make_loader(kn_dataset dataset, const kn_loader_args *args, const char *function)
 {

@@ -1,5 +1,6 @@
 /* Compiling users' kernels: the text is checked, its parameters become a row, and the same text is kept once. Rows live
    as long as the process, because work that waits and tapes refer to them. */
+#include "core/life.h"
 #include "kernel/user_kernel.h"
 #include <string.h>
 
@@ -8,6 +9,13 @@ enum { FIRST_NUMBER = 61000, MAX_KERNELS = 4000 };
 static kni_user_kernel *compiled;
 static int n_compiled;
 static kni_mutex lock = KNI_MUTEX_INIT;
+
+/* Kernels are there for the child too; what another thread was in the middle of compiling is compiled again. */
+static void forked(void)
+{
+    kni_renew(&lock);
+    for (kn_kernel *k = compiled; k; k = k->next) kni_renew(&k->lock);
+}
 
 /* As every device does it: small integers in 64 bits, so that they wrap in memory alone. */
 static int computed_in(int dtype)
@@ -151,7 +159,7 @@ static bool same(const kni_user_kernel *k, const kni_user_kernel *other)
 
 static void keep_kernel(void *object) { (void)object; }
 
-const kni_object_kind kni_kind_user_kernel = {"kn_kernel *", "kernel", "freed", keep_kernel};
+const kni_object_kind kni_kind_user_kernel = {"kn_kernel *", "kernel", "freed", keep_kernel, false};
 
 /* The handle of a kernel of the list: the one that the user has already, or a new one. */
 static void *hand_out(kni_user_kernel *k)
@@ -177,6 +185,8 @@ kn_kernel *kn_kernel_compile(const char *source, const kn_kernel_options *option
     kni_user_kernel *k = make(source, options && options->file ? options->file : "kernel", options),
                     *found = NULL;
     if (!k) return NULL;
+    static kni_life_hook hook = {.forked = forked};
+    kni_life_watch(&hook);
     kni_lock(&lock);
     for (kni_user_kernel *c = compiled; c && !found; c = c->next)
         if (same(c, k)) found = c;

@@ -1,4 +1,5 @@
 /* Running users' kernels: the public calls, and the CPU, which interprets them. */
+#include "core/device_object.h"
 #include "core/thread_pool.h"
 #include "kernel/user_kernel.h"
 #include <string.h>
@@ -261,7 +262,7 @@ kn_status kn_kernel_debug(kn_kernel *kernel, const kn_tensor *in, int32_t n_in,
     KNI_USE(user_kernel, k, kernel);
     if (!usable("kn_kernel_debug", k, out, n_out)) return k ? KN_ERROR_ARGUMENT : KNI_NO_OBJECT(kernel);
     kn_tensor moved[KNI_KERNEL_OPERANDS];
-    kn_device cpu = kn_device_cpu(), before = kn_device_current();
+    kn_device cpu = kni_device_handle(kni_device_cpu()), before = kn_device_current();
     for (int i = 0; i < n_in && i < KNI_KERNEL_OPERANDS && in; i++) moved[i] = kn_to(in[i], cpu);
     kn_device_use(cpu);
     kn_status s = apply(k, "kn_kernel_debug", &k->checked, in ? moved : NULL, n_in, args, out, n_out);

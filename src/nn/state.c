@@ -105,7 +105,7 @@ static void destroy_state(void *object)
     free(s);
 }
 
-const kni_object_kind kni_kind_state = {"kn_state", "state", "freed", destroy_state};
+const kni_object_kind kni_kind_state = {"kn_state", "state", "freed", destroy_state, false};
 
 kn_state kn_state_make(void)
 {

@@ -1,5 +1,6 @@
 /* Running an op: check the handles, infer, make a record, execute it, take the temporaries. */
 #include "core/device_object.h"
+#include "core/float_env.h"
 #include "core/param_value.h"
 #include "ops/autocast_state.h"
 #include "ops/infer.h"
@@ -259,7 +260,11 @@ static kn_status run(call *c, const void *attributes)
     s = infer_outputs(c);
     if (s == KN_OK) {
         const kn_record *r = c->record;
+        /* The operands have been cast: nothing that runs for this record, nor a queue that runs now, casts again. */
+        uint8_t autocast = kni_autocast_now;
+        kni_autocast_now = KN_DTYPE_NONE;
         s = c->device->backend->execute(c->device->backend, &r, 1);
+        kni_autocast_now = autocast;
     }
     if (KNI_UNLIKELY(s)) {
         kni_error_named(row->name);
@@ -279,7 +284,9 @@ static void apply(call *c, const void *attributes, kn_tensor *out)
         take_temporaries(c);
         return;
     }
+    t->depth_of_calls++;
     kn_status s = run(c, attributes);
+    t->depth_of_calls--;
     if (c->copied) end_copies(c);
     for (int i = 0; i < c->n_out; i++)
         out[i] = KNI_LIKELY(s == KN_OK) ? kni_handle(c->record->ids[i])
@@ -331,6 +338,7 @@ void kni_apply_update(const kn_op *row, const kn_tensor *in, int n_in, const voi
         in = all;
         n_in = row->max_in;
     }
+    const kni_float_env env = kni_float_enter();
     if (KNI_UNLIKELY(kni_autocast_now) && n_in <= FEW &&
         atomic_load_explicit(&kni_autocast_operands, memory_order_relaxed)(row, in, n_in, cast))
         in = cast;
@@ -349,6 +357,7 @@ void kni_apply_update(const kn_op *row, const kn_tensor *in, int n_in, const voi
         apply_large(&c, attributes, out);
     else
         apply(&c, attributes, out);
+    kni_float_leave(env);
 }
 
 void kni_apply_many(const kn_op *row, const kn_tensor *in, int n_in, const void *attributes, kn_tensor *out,

@@ -5,7 +5,7 @@
 kni_call kni_call_begin(const char *name)
 {
     kni_thread *t = kni_thread_self();
-    kni_call c = {kn_scope_begin(), t->call_name, t->call_device};
+    kni_call c = {kn_scope_begin(), t->call_name, t->call_device, kni_float_enter()};
     if (!t->call_name) {
         t->call_name = name;
         t->call_device = NULL;
@@ -29,6 +29,7 @@ void kni_call_end_many(kni_call call, kn_tensor *results, int n)
     kni_this_thread.call_name = call.outer;
     kni_this_thread.call_device = call.outer_device;
     kni_scope_end_many(call.scope, results, n, false);
+    kni_float_leave(call.env);
 }
 
 kn_tensor kni_call_fail(kni_call call, kn_status code, const char *format, ...)

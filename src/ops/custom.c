@@ -1,4 +1,5 @@
 /* Custom ops: rows made at run time around the user's functions. */
+#include "core/life.h"
 #include "ops/custom_rows.h"
 #include "ops/infer.h"
 #include <kn/custom_op.h>
@@ -15,7 +16,7 @@ typedef struct custom {
 
 static custom *registered[MAX_CUSTOM];
 static _Atomic int n_registered;
-static kni_mutex lock = KNI_MUTEX_INIT;
+static kni_guard lock = KNI_GUARD_INIT(KNI_GUARD_INNER);
 
 static const custom *of(const kn_op *row) { return (const custom *)row; }
 
@@ -154,7 +155,7 @@ kn_op_handle kn_custom_register(const kn_custom_op *op)
         kni_fail(KN_ERROR_MEMORY, "kn_custom_register: no memory");
         return NULL;
     }
-    kni_lock(&lock);
+    kni_guard_lock(&lock);
     int n = atomic_load(&n_registered);
     const char *why = n == MAX_CUSTOM                ? "too many custom ops"
                       : kni_custom_by_name(op->name) ? "the name is taken"
@@ -164,7 +165,7 @@ kn_op_handle kn_custom_register(const kn_custom_op *op)
         registered[n] = c;
         atomic_store(&n_registered, n + 1);
     }
-    kni_unlock(&lock);
+    kni_guard_unlock(&lock);
     if (!why) return &c->row;
     kni_free(c, sizeof *c);
     kni_fail(KN_ERROR_ARGUMENT, "kn_custom_register: %s: %s", op->name, why);

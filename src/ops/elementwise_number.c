@@ -45,7 +45,7 @@ kn_tensor kni_number(kn_tensor x, double value)
     if (dtype == KN_F64)
         y->inline_value.f64 = value;
     else if (dtype == KN_F32)
-        y->inline_value.f32 = (float)value;
+        kni_convert(y->inline_value.bytes, KN_F32, 1, &value, KN_F64, 1, 1);
     else
         y->inline_value.i64 = dtype == KN_U64 ? (int64_t)(uint64_t)value : (int64_t)value;
     return kni_handle(id);

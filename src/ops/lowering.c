@@ -1,5 +1,6 @@
 /* Lowering at run time: the row's function runs on the given device, its results become the record's. */
 #include "core/param_value.h"
+#include "ops/autocast_state.h"
 #include "ops/record.h"
 #include "ops/wide.h"
 
@@ -47,6 +48,8 @@ kn_status kni_lower_record(const kn_record *r, kn_device device)
     kn_scope scope = kn_scope_begin();
     kn_device route = t->route, call_device = t->call_device;
     uint64_t serial = t->serial;
+    uint8_t autocast = kni_autocast_now;
+    kni_autocast_now = KN_DTYPE_NONE;
     t->route = device;
     t->depth_of_lowering++;
     bool wide = r->row->flags & KNI_FLAG_WIDE;
@@ -66,6 +69,7 @@ kn_status kni_lower_record(const kn_record *r, kn_device device)
     t->depth_of_lowering--;
     t->route = route;
     t->serial = serial;
+    kni_autocast_now = autocast;
     kn_scope_end(scope, KN_NONE);
     return s;
 }

@@ -5,6 +5,7 @@
 
 #include "core/dtype.h"
 #include "core/error.h"
+#include "core/float_env.h"
 #include "core/table.h"
 #include "core/type.h"
 #include "ops/kernel.h"
@@ -264,6 +265,7 @@ typedef struct kni_call {
     kn_scope scope;
     const char *outer;
     kn_device outer_device;
+    kni_float_env env;
 } kni_call;
 kni_call kni_call_begin(const char *name);
 kn_tensor kni_call_end(kni_call call, kn_tensor result);

@@ -1,5 +1,6 @@
 /* The autodiff decorator: records a node for each op that a gradient can flow through, and forwards. */
 #include "core/error.h"
+#include "core/text.h"
 #include "wrap/decorator.h"
 #include "wrap/tape.h"
 #include "wrap/wrap.h"
@@ -127,19 +128,15 @@ kn_backend *kni_autodiff_open(const char *argument, kn_backend *const *inner, in
 
 kn_device kn_device_autodiff(kn_device inner)
 {
-    if (!inner)
-        inner = kn_device_cpu();
-    else if (!kni_device_known(inner, "kn_device_autodiff"))
-        return NULL;
-    kn_backend *b = inner ? kni_autodiff_open("", &inner->backend, 1) : NULL;
-    kn_device d = b ? kni_device_make(b, "autodiff(...)") : NULL;
+    kn_device under = inner ? kni_device_find(inner, "kn_device_autodiff") : kni_device_cpu();
+    if (!under) return NULL;
+    char name[sizeof under->name + 16] = "";
+    kni_text text = {name, sizeof under->name, 0};
+    kni_text_format(&text, "autodiff(%s)", under->name);
+    kn_device again = kni_device_reopen(name, under->backend);
+    if (again) return kni_device_handle(again);
+    kn_backend *b = kni_autodiff_open("", &under->backend, 1);
+    kn_device d = b ? kni_device_make(b, name) : NULL;
     if (b && !d) b->close(b);
-    if (!d) return NULL;
-    size_t n = strlen(inner->name);
-    if (n + 11 < sizeof d->name) {
-        memcpy(d->name, "autodiff(", 9);
-        memcpy(d->name + 9, inner->name, n);
-        memcpy(d->name + 9 + n, ")", 2);
-    }
-    return d;
+    return d ? kni_device_opened(d) : NULL;
 }

@@ -155,6 +155,10 @@ static kn_status execute(kn_backend *b, const kn_record *const *records, int32_t
 
 static kn_status control(kn_backend *b, const char *request, void *argument)
 {
+    if (!strcmp(request, KNI_CONTROL_RESET)) {
+        atomic_store(&((state *)b->self)->records, 0);
+        return KN_OK;
+    }
     if (strcmp(request, "report")) return KN_ERROR_UNSUPPORTED;
     kni_report *report = argument;
     kni_text text = {report->buffer, report->bytes, 0};

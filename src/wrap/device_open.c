@@ -2,6 +2,7 @@
 #include "core/backends.h"
 #include "core/device_object.h"
 #include "core/error.h"
+#include "core/life.h"
 #include "core/text.h"
 #include "ops/op.h"
 #include "wrap/wrap.h"
@@ -145,15 +146,20 @@ static kn_backend *parse(const char **s, int depth)
     return NULL;
 }
 
+/* The list of names is whole at every moment; only its lock may have been held by a thread of the parent. */
+static void forked(void) { kni_renew(&lock); }
+
 kn_device kn_device_open(const char *spec)
 {
     if (!spec || strlen(spec) > MAX_SPEC) {
         kni_fail(KN_ERROR_ARGUMENT, "kn_device_open: the text is NULL or longer than %d", (int)MAX_SPEC);
         return NULL;
     }
+    static kni_life_hook hook = {.forked = forked};
+    kni_life_watch(&hook);
     const char *s = spec;
-    kn_device again = kni_device_reopen(spec);
-    if (again) return again;
+    kn_device again = kni_device_reopen(spec, NULL);
+    if (again) return kni_device_handle(again);
     kni_lock(&lock);
     kn_backend *b = parse(&s, 0);
     kni_unlock(&lock);
@@ -163,8 +169,7 @@ kn_device kn_device_open(const char *spec)
         kni_fail(KN_ERROR_DEVICE, "kn_device_open: '%s' is left over at the end of '%s'", s, spec);
         return NULL;
     }
-    atomic_store(&b->device->closed, false);
-    return b->device;
+    return kni_device_opened(b->device);
 }
 
 bool kn_device_describe(int32_t n, char *text, size_t bytes)

@@ -123,7 +123,7 @@ static kn_status run_on_cpu(kn_backend *b, const kn_record *r)
             KN_ERROR_UNSUPPORTED, r->row->name,
             "the device %s has no kernel for it, and KN_FALLBACK=off forbids to fall back to the CPU",
             b->device->name);
-    kn_device cpu = kn_device_cpu();
+    kn_device cpu = kni_device_cpu();
     kn_record *copy = cpu ? kni_allocate(r->bytes) : NULL;
     if (!copy) return kni_fail_op(KN_ERROR_MEMORY, r->row->name, "no memory to fall back to the CPU");
     unsigned char bit = (unsigned char)(1u << (r->op & 7));

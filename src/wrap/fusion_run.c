@@ -1,4 +1,6 @@
 /* Running a queue: find or make its plan, run the steps, keep or break the promises. */
+#include "core/float_env.h"
+#include "ops/autocast_state.h"
 #include "wrap/fusion.h"
 #include <kn/tensor.h>
 #include <string.h>
@@ -9,11 +11,15 @@ typedef struct interrupted {
     kn_device call_device, route;
     uint64_t serial;
     int32_t depth_of_lowering;
+    kni_float_env env;
+    uint8_t autocast; /* records were cast when they came: what runs them casts nothing */
 } interrupted;
 
 static interrupted leave(kni_thread *t)
 {
-    interrupted i = {t->call_name, t->call_device, t->route, t->serial, t->depth_of_lowering};
+    interrupted i = {t->call_name,         t->call_device,    t->route,        t->serial,
+                     t->depth_of_lowering, kni_float_enter(), kni_autocast_now};
+    kni_autocast_now = KN_DTYPE_NONE;
     t->call_name = NULL;
     t->call_device = t->route = NULL;
     t->depth_of_lowering = 0;
@@ -27,6 +33,8 @@ static void resume(kni_thread *t, const interrupted *i)
     t->route = i->route;
     t->serial = i->serial;
     t->depth_of_lowering = i->depth_of_lowering;
+    kni_autocast_now = i->autocast;
+    kni_float_leave(i->env);
 }
 
 /* ---- after a step */

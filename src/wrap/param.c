@@ -72,7 +72,7 @@ bool kn_is_param(kn_tensor t)
 /* A frozen param is a constant to the tape. */
 void kn_param_freeze(kn_param *p, bool frozen)
 {
-    kni_tensor *x = p ? kni_peek(p->handle) : NULL;
+    kni_tensor *x = p ? kni_resolve(p->handle, "param_freeze") : NULL;
     if (!x) return;
     if (!frozen) {
         if (!x->node && x->device->tapes) (void)kn_require_grad(p->handle);

@@ -142,6 +142,14 @@ static void chrome_trace(const state *p, kni_text *text)
 static kn_status control(kn_backend *b, const char *request, void *argument)
 {
     bool trace = !strcmp(request, "chrome-trace");
+    if (!strcmp(request, KNI_CONTROL_RESET)) {
+        state *noted = b->self;
+        kni_lock(&noted->lock);
+        noted->n_rows = 0;
+        noted->n_events = 0;
+        kni_unlock(&noted->lock);
+        return KN_OK;
+    }
     if (!trace && strcmp(request, "report")) return KN_ERROR_UNSUPPORTED;
     state *p = b->self;
     kni_report *report = argument;

@@ -3,6 +3,7 @@
 #include "core/objects.h"
 #include "core/param_value.h"
 #include "core/text.h"
+#include "ops/autocast_state.h"
 #include "ops/record.h"
 #include <kn/program.h>
 #include <kn/tensor.h>
@@ -29,9 +30,9 @@ typedef struct operation {
 } operation;
 
 typedef struct kni_program {
-    kni_capture capture; /* first */
-    kn_device device;
-    uint64_t counter, draws; /* of random numbers: before the first record, and how many there were */
+    kni_capture capture;      /* first */
+    kn_device device, handle; /* handle: told when the device is gone by the time the program runs */
+    uint64_t counter, draws;  /* of random numbers: before the first record, and how many there were */
     value *values;
     operation *operations;
     int32_t *operands; /* values, -1 where one is absent */
@@ -156,6 +157,7 @@ kn_status kn_program_begin(kn_device device)
     memset(p, 0, sizeof *p);
     p->capture.note = note;
     p->device = device;
+    p->handle = kni_device_handle(device);
     p->counter = atomic_load(&device->rng_counter);
     t->capture = &p->capture;
     return KN_OK;
@@ -174,7 +176,7 @@ static void destroy_program(void *object)
     kni_free(p, sizeof *p);
 }
 
-const kni_object_kind kni_kind_program = {"kn_program", "program", "freed", destroy_program};
+const kni_object_kind kni_kind_program = {"kn_program", "program", "freed", destroy_program, true};
 
 void kn_program_free(kn_program program) { kni_object_free(program, &kni_kind_program, __func__); }
 
@@ -336,6 +338,7 @@ kn_status kn_program_run(kn_program program, const kn_tensor *inputs, int32_t n_
     if (n_in != p->n_inputs || n_out != p->n_outputs || (n_in && !inputs) || (n_out && !outputs))
         return kni_fail(KN_ERROR_ARGUMENT, "kn_program_run: %d inputs and %d outputs given; it has %d and %d",
                         n_in, n_out, p->n_inputs, p->n_outputs);
+    if (!kni_device_find(p->handle, "kn_program_run")) return KN_ERROR_DEVICE;
     kn_scope scope = kn_scope_begin();
     kni_thread *t = kni_thread_self();
     kn_device current = t->current;
@@ -345,7 +348,10 @@ kn_status kn_program_run(kn_program program, const kn_tensor *inputs, int32_t n_
     kn_status s = now ? start_values(p, inputs, now) : kni_fail(KN_ERROR_MEMORY, "kn_program_run: no memory");
     uint64_t base = s == KN_OK && p->draws ? kni_rng_reserve(p->device, p->draws) : 0;
     t->current = p->device;
+    uint8_t autocast = kni_autocast_now;
+    kni_autocast_now = KN_DTYPE_NONE; /* the casts of its making are among its records */
     for (int32_t i = 0; i < p->n_operations && s == KN_OK; i++) s = run_operation(p, i, now, base);
+    kni_autocast_now = autocast;
     t->current = current;
     t->capture = capture;
     for (int32_t i = 0; i < n_out; i++) {

@@ -1,5 +1,6 @@
 /* Segments that save no intermediates: run once to see which leaves they use, and again in backward with the
    same random numbers. */
+#include "ops/autocast_state.h"
 #include "wrap/tape.h"
 #include <string.h>
 
@@ -11,6 +12,7 @@ typedef struct segment {
     kn_device device;
     uint64_t rng_key, rng_counter;
     int n_inputs;
+    uint8_t autocast; /* in force when it ran first */
 } segment;
 
 static void free_segment(void *context, size_t bytes) { kni_free(context, bytes); }
@@ -46,7 +48,10 @@ static kn_tensor run_again(segment *s, const kn_tensor *inputs)
     t->replay_key = s->rng_key;
     t->replay_counter = s->rng_counter;
     t->no_grad = 0;
+    uint8_t autocast = kni_autocast_now;
+    kni_autocast_now = s->autocast;
     kn_tensor y = kn_keep(checked_result(s->fn(s->context, inputs, s->n_inputs)));
+    kni_autocast_now = autocast;
     t->no_grad = no_grad;
     t->replay_device = replay;
     t->replay_key = key;
@@ -151,7 +156,7 @@ static kn_tensor run_first(kn_segment_fn fn, void *context, const kni_tensor *co
         kni_fail(KN_ERROR_MEMORY, "kn_recompute: no memory for the segment");
         return kni_poison_latest();
     }
-    *s = (segment){fn, context, device, key, counter, n};
+    *s = (segment){fn, context, device, key, counter, n, kni_autocast_now};
     y = kn_detach(y);
     if (!kn_ok(y)) {
         free_segment(s, sizeof *s);

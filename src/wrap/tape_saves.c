@@ -1,6 +1,7 @@
 /* What a gradient reads, and so what the tape must save: found by running it on the null backend. The answer
    is cached by op, attributes, dtypes, ranks and which operands need gradients. */
 #include "core/backends.h"
+#include "core/life.h"
 #include "wrap/tape.h"
 #include <string.h>
 
@@ -74,15 +75,7 @@ static uint64_t key_of(const kn_record *r, uint64_t needs)
     return h | 1;
 }
 
-static kn_device null_device(void)
-{
-    static kni_mutex lock = KNI_MUTEX_INIT;
-    kn_backend *b = kni_null_backend();
-    kni_lock(&lock);
-    if (!b->device) (void)kni_device_make(b, "null");
-    kni_unlock(&lock);
-    return b->device;
-}
+static kn_device null_device(void) { return kni_device_make(kni_null_backend(), "null"); }
 
 /* A kept tensor of a type on the null device. */
 static kn_tensor ghost(kni_thread *t, const kni_type *type, kn_device device)
@@ -153,12 +146,12 @@ kn_status kni_saves_of(const kn_record *r, uint64_t needs, kni_saves *saves)
         *saves = (kni_saves){UINT64_MAX, UINT64_MAX};
         return KN_OK;
     }
-    static kni_mutex writer = KNI_MUTEX_INIT;
-    kni_lock(&writer);
+    static kni_guard writer = KNI_GUARD_INIT(KNI_GUARD_INNER);
+    kni_guard_lock(&writer);
     atomic_store(&e->key, 0);
     atomic_store(&e->in, saves->in);
     atomic_store(&e->out, saves->out);
     atomic_store(&e->key, key);
-    kni_unlock(&writer);
+    kni_guard_unlock(&writer);
     return KN_OK;
 }

@@ -57,8 +57,14 @@ static kn_status execute(kn_backend *b, const kn_record *const *records, int32_t
 
 static kn_status control(kn_backend *b, const char *request, void *argument)
 {
-    if (strcmp(request, "report")) return KN_ERROR_UNSUPPORTED;
     state *t = b->self;
+    if (!strcmp(request, KNI_CONTROL_RESET)) {
+        kni_lock(&t->lock);
+        t->n = 0;
+        kni_unlock(&t->lock);
+        return KN_OK;
+    }
+    if (strcmp(request, "report")) return KN_ERROR_UNSUPPORTED;
     kni_report *report = argument;
     kni_text text = {report->buffer, report->bytes, 0};
     kni_lock(&t->lock);

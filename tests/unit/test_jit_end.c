@@ -68,7 +68,7 @@ static void compile_something(void)
     kn_device d = kn_device_open("fusion(cpu)");
     kn_device_use(d);
     for (int i = 0; i < 200 && compilers_started() < 2; i++) {
-        kn_tensor x = kn_own(kn_full(KN_SHAPE(10000), KN_F32, 1.5));
+        kn_tensor x = kn_own(kn_full(KN_SHAPE(10000), 1.5, KN_F32));
         kn_tensor y = kn_own(kn_mul(kn_exp(kn_add(x, x)), x));
         (void)kn_sync(d);
         kn_drop(x);

@@ -83,11 +83,10 @@ static kn_backend cpu = {
 
 kn_backend *kni_cpu_backend(void) { return &cpu; }
 
+kn_device kni_device_cpu(void) { return kni_device_make(&cpu, "cpu"); }
+
 kn_device kn_device_cpu(void)
 {
-    static kni_mutex lock = KNI_MUTEX_INIT;
-    kni_lock(&lock);
-    if (!cpu.device) (void)kni_device_make(&cpu, "cpu");
-    kni_unlock(&lock);
-    return cpu.device;
+    kn_device device = kni_device_cpu();
+    return device ? kni_device_opened(device) : NULL;
 }

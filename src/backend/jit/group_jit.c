@@ -3,6 +3,7 @@
 #include "backend/jit/jit_cc.h"
 #include "backend/jit/strip_ir.h"
 #include "core/allocator.h"
+#include "core/life.h"
 #include "core/platform.h"
 #include "core/thread_pool.h"
 #include <stdatomic.h>
@@ -57,6 +58,17 @@ int64_t kni_group_jit_runs(void) { return atomic_load_explicit(&runs, memory_ord
 
 /* ---- texts */
 
+/* What the parent compiled stays loaded for its own devices; the child's compile theirs, or find them on disk. */
+static void forked(void)
+{
+    static compiled *left_to_parent;
+    kni_renew(&lock);
+    left_to_parent = texts;
+    texts = NULL;
+    compilers = 0;
+    (void)left_to_parent;
+}
+
 static const kni_ir_caps caps = {.dialect = KNI_IR_C,
                                  .f64 = true,
                                  .i64 = true,
@@ -71,6 +83,8 @@ static const kni_ir_caps caps = {.dialect = KNI_IR_C,
 /* The entry of a text, which it takes over; NULL without memory. */
 static compiled *share(kni_ir_text *text)
 {
+    static kni_life_hook hook = {.forked = forked};
+    kni_life_watch(&hook);
     kni_lock(&lock);
     compiled *c = texts;
     while (c && (c->length != text->length || memcmp(c->text, text->data, text->length))) c = c->next;

@@ -4,6 +4,7 @@
 #include "backend/jit/jit_cc.h"
 #include "backend/jit/jit_folder.h"
 #include "core/error.h"
+#include "core/life.h"
 #include "core/platform.h"
 #include "support/disk_cache.h"
 #include "support/file.h"
@@ -11,7 +12,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <kn/tensor.h>
-#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdatomic.h>
@@ -203,7 +203,7 @@ static kn_status spawn(kni_jit *jit, const char *source, const char *library, co
 
 /* ---- compilers under way, for the end of the program */
 
-static pthread_mutex_t working_lock = PTHREAD_MUTEX_INITIALIZER;
+static kni_mutex working_lock = KNI_MUTEX_INIT;
 static kni_jit *working;
 static bool program_ends;
 
@@ -229,28 +229,37 @@ static void kill_compiler(kni_jit *jit)
 /* The program ends, perhaps beside threads that still compute: no compiler and no folder outlives it. */
 static void end_all(void)
 {
-    pthread_mutex_lock(&working_lock);
+    kni_lock(&working_lock);
     program_ends = true;
     while (working) {
         kni_jit *jit = working;
         kill_compiler(jit);
         if (jit->owner == getpid()) (void)kni_path_remove(jit->folder.path);
     }
-    pthread_mutex_unlock(&working_lock);
+    kni_unlock(&working_lock);
+}
+
+/* The parent's compilers are none of the child's. */
+static void forked(void)
+{
+    kni_renew(&working_lock);
+    working = NULL;
 }
 
 /* Starts the compiler and lists it, in one step for a program that ends meanwhile. */
 static bool begin_work(kni_jit *jit, const char *source, const char *library, const char *log)
 {
     static bool watches;
-    pthread_mutex_lock(&working_lock);
+    static kni_life_hook hook = {.forked = forked};
+    kni_life_watch(&hook);
+    kni_lock(&working_lock);
     if (!watches) watches = atexit(end_all) == 0;
     bool good = !program_ends && spawn(jit, source, library, log) == KN_OK;
     if (good) {
         jit->next = working;
         working = jit;
     }
-    pthread_mutex_unlock(&working_lock);
+    kni_unlock(&working_lock);
     return good;
 }
 
@@ -314,14 +323,14 @@ static void ask(kni_jit *jit, bool wait)
     }
     siginfo_t ended;
     while (wait && waitid(P_PID, (id_t)jit->compiler, &ended, WEXITED | WNOWAIT) < 0 && errno == EINTR) {}
-    pthread_mutex_lock(&working_lock);
+    kni_lock(&working_lock);
     pid_t done = jit->compiler > 0 ? waitpid(jit->compiler, &status, WNOHANG) : -1;
     bool runs = done == 0 || (done < 0 && errno == EINTR);
     if (!runs) {
         unlist(jit);
         jit->compiler = 0; /* its number may be another process's from now on */
     }
-    pthread_mutex_unlock(&working_lock);
+    kni_unlock(&working_lock);
     if (runs) return;
     /* A program that ignores its children's ends leaves no status: the file then says whether it went well. */
     finish(jit, done < 0 || (WIFEXITED(status) && WEXITSTATUS(status) == 0));
@@ -363,9 +372,9 @@ bool kni_jit_failed(const kni_jit *jit) { return jit->failed; }
 void kni_jit_free(kni_jit *jit)
 {
     if (!jit) return;
-    pthread_mutex_lock(&working_lock);
+    kni_lock(&working_lock);
     kill_compiler(jit);
-    pthread_mutex_unlock(&working_lock);
+    kni_unlock(&working_lock);
     if (jit->owner == getpid())
         kni_jit_folder_remove(&jit->folder);
     else
