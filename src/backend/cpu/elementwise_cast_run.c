@@ -1,6 +1,7 @@
 /* Casts: conversion in parallel blocks, whatever the layout of the operand. */
 #include "backend/cpu/elementwise_convert.h"
 #include "backend/host/host.h"
+#include "backend/host/host_copy.h"
 #include "core/strided_copy.h"
 #include "core/thread_pool.h"
 #include "ops/native.h"
@@ -23,6 +24,29 @@ static void run_block(void *argument, int64_t task, int worker)
                     j->from + begin * (kni_dtypes[j->from_dtype].bits / 8), j->from_dtype, 1, n);
 }
 
+/* Into order first, by tiles, then converted; without memory for that element by element. */
+static void cast_strided(cast_job *job, const kni_tensor *x, const int64_t *to_strides)
+{
+    int64_t bytes = kni_dtypes[job->from_dtype].bits / 8;
+    bool same = job->to_dtype == job->from_dtype,
+         turned = !same && kni_host_runs_across(x->strides, x->type.rank, x->type.dims);
+    kni_storage *ordered = turned ? kni_storage_new((size_t)(job->n * bytes)) : NULL;
+    if (same) {
+        kni_host_copy(job->to, to_strides, job->from, x->strides, x->type.rank, x->type.dims, (size_t)bytes);
+        return;
+    }
+    if (!ordered) {
+        kni_copy_strided(job->to, job->to_dtype, to_strides, job->from, job->from_dtype, x->strides,
+                         x->type.rank, x->type.dims);
+        return;
+    }
+    kni_host_copy(ordered->data, to_strides, job->from, x->strides, x->type.rank, x->type.dims,
+                  (size_t)bytes);
+    job->from = ordered->data;
+    kni_parallel_for((job->n + BLOCK - 1) / BLOCK, run_block, job);
+    kni_storage_release(ordered);
+}
+
 static kn_status run_cast(const kn_record *r)
 {
     kni_tensor *x = kni_in(r, 0), *y = kni_out(r, 0);
@@ -33,8 +57,7 @@ static kn_status run_cast(const kn_record *r)
     if (kni_contiguous(x))
         kni_parallel_for((job.n + BLOCK - 1) / BLOCK, run_block, &job);
     else
-        kni_copy_strided(job.to, job.to_dtype, y->strides, job.from, job.from_dtype, x->strides, x->type.rank,
-                         x->type.dims);
+        cast_strided(&job, x, y->strides);
     return KN_OK;
 }
 

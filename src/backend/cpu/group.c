@@ -2,6 +2,7 @@
 #include "backend/cpu/group_rows.h"
 #include "backend/cpu/group_strips.h"
 #include "backend/host/host.h"
+#include "backend/host/host_copy.h"
 #include "backend/jit/group_jit.h"
 #include "core/backends.h"
 #include "core/thread_pool.h"
@@ -43,8 +44,53 @@ static kn_status give_memory(const kni_group *g, const kni_strip_program *p)
     return KN_OK;
 }
 
+/* Copies the inputs that the program wants in order; `copies` are given back by end_copies. */
+static kn_status start_copies(const kni_group *g, const kni_strip_program *p, strip_job *j,
+                              kni_storage **copies)
+{
+    for (int i = 0; i < g->n_inputs; i++) copies[i] = NULL;
+    for (int i = 0; i < g->n_inputs; i++) {
+        if (!p->inputs[i].copied) continue;
+        kni_tensor *x = kni_slot(g->inputs[i]);
+        size_t bytes = kni_dtypes[x->type.dtype].bits / 8u;
+        int64_t strides[KN_MAX_RANK];
+        copies[i] = kni_storage_new((size_t)p->n * bytes);
+        if (!copies[i])
+            return kni_fail_op(KN_ERROR_MEMORY, g->records[0]->row->name,
+                               "no memory for a copy of an operand");
+        kni_contiguous_strides(x->type.rank, x->type.dims, strides);
+        kni_host_copy(copies[i]->data, strides, kni_pointer(x), x->strides, x->type.rank, x->type.dims,
+                      bytes);
+        j->memory.inputs[i] = copies[i]->data;
+    }
+    return KN_OK;
+}
+
+static void end_copies(const kni_group *g, kni_storage **copies)
+{
+    for (int i = 0; i < g->n_inputs; i++)
+        if (copies[i]) kni_storage_release(copies[i]);
+}
+
+/* A cast alone is a copy, which needs no strips. */
+static bool copies_only(const kni_group *g)
+{
+    const kn_record *r = g->records[0];
+    return g->n_records == 1 && r->op == KNI_OP_cast && !kni_contiguous(kni_in(r, 0));
+}
+
+static void run_program(const kni_strip_program *p, strip_job *j)
+{
+    if (p->n >= PARALLEL_MIN && p->jit && kni_group_jit_run(p->jit, &j->memory)) return; /* as compiled C */
+    if (p->n < PARALLEL_MIN)
+        kni_strip_run(p, &j->memory, 0, p->n);
+    else
+        kni_parallel_for((p->n + j->block - 1) / j->block, run_block, j);
+}
+
 static kn_status run_pointwise(const kni_group *g)
 {
+    if (copies_only(g)) return g->records[0]->row->native->run(g->records[0]);
     static const double no_params[4] = {0};
     strip_job j;
     kni_strip_program *p = g->cache ? *g->cache : NULL;
@@ -65,12 +111,10 @@ static kn_status run_pointwise(const kni_group *g)
         for (int i = 0; i < g->n_outputs; i++) j.memory.results[i] = kni_pointer(kni_slot(g->outputs[i]));
         for (int i = 0; i < g->n_records; i++)
             j.memory.params[i] = g->records[i]->attribute_bytes ? g->records[i]->attributes : no_params;
-        if (p->n >= PARALLEL_MIN && p->jit && kni_group_jit_run(p->jit, &j.memory)) {
-            /* done, as compiled C */
-        } else if (p->n < PARALLEL_MIN)
-            kni_strip_run(p, &j.memory, 0, p->n);
-        else
-            kni_parallel_for((p->n + j.block - 1) / j.block, run_block, &j);
+        kni_storage *copies[KNI_GROUP_INPUTS];
+        s = start_copies(g, p, &j, copies);
+        if (s == KN_OK) run_program(p, &j);
+        end_copies(g, copies);
     }
     if (!g->cache) kni_strip_free(p);
     return s;

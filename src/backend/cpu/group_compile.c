@@ -3,6 +3,7 @@
 #include "backend/cpu/elementwise_run.h"
 #include "backend/cpu/group_strips.h"
 #include "backend/cpu/isa.h"
+#include "backend/host/host_copy.h"
 #include "backend/jit/group_jit.h"
 #include "core/strided_copy.h"
 #include "ops/scalar.h"
@@ -72,7 +73,17 @@ static bool all_zero(const compiler *c, const kni_strip_input *in)
     return true;
 }
 
-static void start_inputs(compiler *c, const kni_type *shape)
+/* Whether x is worth a copy into order: strips would read it against its layout, a new cache line for each element. What is too
+   large to be held twice is read so all the same. */
+static bool wants_copy(const kni_tensor *x, const kni_type *shape)
+{
+    enum { FEWEST = 1 << 12, LIMIT_BYTES = 1 << 28 };
+    int64_t n = kni_count(&x->type);
+    return n == kni_count(shape) && n >= FEWEST && n <= LIMIT_BYTES / (kni_dtypes[x->type.dtype].bits / 8) &&
+           kni_host_runs_across(x->strides, x->type.rank, x->type.dims);
+}
+
+static void start_inputs(compiler *c, const kni_type *shape, bool whole)
 {
     kni_strip_program *p = c->p;
     int64_t strides[KNI_GROUP_INPUTS][KN_MAX_RANK];
@@ -85,6 +96,8 @@ static void start_inputs(compiler *c, const kni_type *shape)
             strides[i][a] = spread ? 0 : x->strides[a - shift];
         }
         p->inputs[i].dtype = x->type.dtype;
+        p->inputs[i].copied = whole && wants_copy(x, shape);
+        if (p->inputs[i].copied) kni_contiguous_strides(shape->rank, shape->dims, strides[i]);
     }
     for (int a = 0; a < shape->rank; a++) p->dims[a] = shape->dims[a];
     p->rank = kni_collapse(shape->rank, p->dims, p->n_inputs, strides);
@@ -449,7 +462,7 @@ kni_strip_program *kni_strip_compile(const kni_group *g, const kni_strip_parts *
     const kni_type *shape = &kni_out(g->records[0], 0)->type;
     draft.n = kni_count(shape);
     for (int i = 0; i < KNI_GROUP_RESULTS; i++) draft.reused[i] = -1;
-    start_inputs(c, shape);
+    start_inputs(c, shape, parts == NULL);
     c->parts = parts ? *parts : (kni_strip_parts){.whole = draft.n};
     draft.streams = c->parts.whole >= CACHES / 8;
     for (int i = 0; i < g->n_records && !c->failed; i++) {

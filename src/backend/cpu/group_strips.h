@@ -57,7 +57,8 @@ typedef struct kni_strip_step {
 typedef struct kni_strip_input {
     int64_t strides[KN_MAX_RANK]; /* over the collapsed shape */
     uint8_t dtype;
-    bool flat; /* in the order of the group's elements */
+    bool flat;   /* in the order of the group's elements */
+    bool copied; /* into that order before the program runs */
 } kni_strip_input;
 
 typedef struct kni_strip_program {

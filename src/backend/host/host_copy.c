@@ -146,15 +146,26 @@ static void cut_row(plan *p)
     p->from_strides[0] *= piece;
 }
 
+/* The axis that an operand runs along, when that is not the last one; -1 else. */
+static int axis_along(const int64_t *strides, int rank, const int64_t *dims)
+{
+    int last = rank - 1;
+    if (last < 1 || strides[last] == 1 || strides[last] == 0 || dims[last] < 4) return -1;
+    for (int a = 0; a < last; a++)
+        if (strides[a] == 1 && dims[a] >= 4) return a;
+    return -1;
+}
+
+bool kni_host_runs_across(const int64_t *strides, int rank, const int64_t *dims)
+{
+    while (rank > 1 && dims[rank - 1] == 1) rank--;
+    return axis_along(strides, rank, dims) >= 0;
+}
+
 /* The axis to tile with: the operand runs along it, the result along the innermost one. */
 static int choose_tiled(const plan *p)
 {
-    int last = p->rank - 1;
-    int64_t step = p->from_strides[last];
-    if (p->to_strides[last] != 1 || step == 1 || step == 0 || p->dims[last] < 4) return -1;
-    for (int a = 0; a < last; a++)
-        if (p->from_strides[a] == 1 && p->dims[a] >= 4) return a;
-    return -1;
+    return p->to_strides[p->rank - 1] == 1 ? axis_along(p->from_strides, p->rank, p->dims) : -1;
 }
 
 static void run(plan *p)

@@ -12,4 +12,8 @@ void kni_host_copy(void *to, const int64_t *to_strides, const void *from, const 
 /* Sets n elements to the one at `value`. */
 void kni_host_fill(void *to, const void *value, size_t element_bytes, int64_t n);
 
+/* Whether the layout runs along another axis than the last one, as that of a transposed matrix does, so that whoever reads it in
+   order touches a cache line for each element. */
+bool kni_host_runs_across(const int64_t *strides, int rank, const int64_t *dims);
+
 #endif
