@@ -10,11 +10,16 @@ static kni_user_kernel *compiled;
 static int n_compiled;
 static kni_mutex lock = KNI_MUTEX_INIT;
 
-/* Kernels are there for the child too; what another thread was in the middle of compiling is compiled again. */
+/* The child gets handles of its own for kernels that are compiled already; what another thread was in the middle of compiling is
+   compiled again. */
 static void forked(void)
 {
     kni_renew(&lock);
-    for (kn_kernel *k = compiled; k; k = k->next) kni_renew(&k->lock);
+    for (kni_user_kernel *k = compiled; k; k = k->next) {
+        kni_renew(&k->lock);
+        k->handle = NULL;
+        k->handles = 0;
+    }
 }
 
 /* As every device does it: small integers in 64 bits, so that they wrap in memory alone. */
