@@ -92,8 +92,8 @@ static int child(const parents *p)
     expect(kn_sync(p->fused) != KN_OK && last_has("forked"), "an old queue cannot be waited for");
     kn_device_use(p->cpu);
     expect(last_has("forked"), "an old device cannot be used");
-    expect(!kn_ok(kn_zeros(KN_SHAPE(8), KN_F32)) && last_has("fork()"), "the current device is the parent's");
-    expect(!kn_ok(kn_from(buffer, KN_F32, KN_SHAPE(8))) && last_has("fork()"), "for data too");
+    expect(!kn_ok(kn_zeros(KN_SHAPE(8), KN_F32)) && last_has("forked"), "the current device is the parent's");
+    expect(!kn_ok(kn_from(buffer, KN_F32, KN_SHAPE(8))) && last_has("forked"), "for data too");
     kn_device_use(NULL);
     kn_tensor out = KN_NONE, in = kn_zeros(KN_SHAPE(8), KN_F32);
     expect(kn_program_run(p->program, &in, 1, &out, 1) != KN_OK && last_has("fork()"),
