@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum { BAD = 2000, UNSUPPORTED = 3000, MOST_VALUES = 64, MOST_ATTRIBUTES = 24 };
-enum { CONFIG = 3, HEURISTIC = 4, PLAN = 5, GRAPH = 15, PACK = 16, TENSOR = 17 };
+enum { CONFIG = 3, HEURISTIC = 4, PLAN = 5, POINTWISE = 13, GRAPH = 15, PACK = 16, TENSOR = 17 };
 
 typedef struct attribute {
     int name, type;
@@ -106,10 +106,27 @@ static bool is_good_tensor(const descriptor *d)
     return find(d, 901) && dims && steps && id && find(d, 900) && dims->count == 4 && steps->count == 4;
 }
 
+/* A pointwise operation: modes of two operands, such as CUDNN_POINTWISE_ADD, read b, those of one, such as
+   CUDNN_POINTWISE_IDENTITY, do not. */
+static bool is_good_pointwise(const descriptor *d)
+{
+    static const int of_one[] = {13, 15, 21, 501}, of_two[] = {0, 1, 6, 9, 303, 601};
+    const attribute *how = find(d, 750);
+    const attribute *mode = how ? find(how->u.pointers[0], 0) : NULL;
+    int number = -1;
+    if (mode) memcpy(&number, mode->u.bytes, sizeof number);
+    for (size_t i = 0; i < sizeof of_one / sizeof *of_one; i++)
+        if (of_one[i] == number) return !find(d, 752);
+    for (size_t i = 0; i < sizeof of_two / sizeof *of_two; i++)
+        if (of_two[i] == number) return find(d, 752) != NULL;
+    return false;
+}
+
 int cudnnBackendFinalize(void *given)
 {
     descriptor *d = given;
     if (d->finished || (d->kind == TENSOR && !is_good_tensor(d))) return BAD;
+    if (d->kind == POINTWISE && !is_good_pointwise(d)) return BAD;
     if (d->kind == GRAPH && getenv("FAKE_CUDNN_REFUSES")) return UNSUPPORTED;
     d->finished = true;
     plans_made += d->kind == PLAN;

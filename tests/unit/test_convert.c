@@ -157,6 +157,7 @@ int main(void)
             CHECK(pair_agrees(dtypes[a], dtypes[b], 3, 1, N - 1));
             CHECK(pair_agrees(dtypes[a], dtypes[b], 1, 2, 257));
             CHECK(pair_agrees(dtypes[a], dtypes[b], 2, 3, 256));
+            CHECK(pair_agrees(dtypes[a], dtypes[b], 2, 1, 300));
             CHECK(pair_agrees(dtypes[a], dtypes[b], 1, 0, 5));
             CHECK(pair_agrees(dtypes[a], dtypes[b], 1, 1, 0));
         }

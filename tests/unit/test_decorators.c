@@ -93,6 +93,20 @@ static void reports(void)
     kn_scope_end(s, KN_NONE);
 }
 
+/* Results on the null device are laid out as elsewhere, though there is nothing in them. */
+static void null_lays_out(void)
+{
+    kn_scope s = kn_scope_begin();
+    int64_t strides[2] = {0, 0};
+    kn_device_use(kn_device_open("null"));
+    kn_tensor y = kn_keep(kn_exp(kn_zeros(KN_SHAPE(3, 4), KN_F32)));
+    CHECK(kn_strides(y, strides) == KN_OK && strides[0] == 4 && strides[1] == 1);
+    kn_indexed both = kn_sort(y, 1, false);
+    CHECK(kn_strides(both.indices, strides) == KN_OK && strides[0] == 4 && strides[1] == 1);
+    kn_device_use(NULL);
+    kn_scope_end(s, KN_NONE);
+}
+
 int main(void)
 {
     strings();
@@ -100,6 +114,7 @@ int main(void)
     finds_nan();
     compares();
     reports();
+    null_lays_out();
     CHECK(kn_shutdown() == 0);
     CHECK(kn_memory_stats().bytes_now == 0);
     return check_report();

@@ -3,6 +3,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* setenv */
 #endif
+#include "core/table.h"
 #include "support/check.h"
 #include <kn/backend.h>
 #include <kn/op_info.h>
@@ -155,6 +156,24 @@ static void forbidden(void)
     kn_scope_end(s, KN_NONE);
 }
 
+/* What a backend is told of a tensor: where a view begins, and the value of what was waiting to be computed. */
+static void tells_of_tensors(void)
+{
+    kn_scope s = kn_scope_begin();
+    kn_tensor_info whole, part;
+    kn_device_use(kn_device_cpu());
+    kn_tensor x = kn_keep(kn_arange(0, 10, 1, KN_F32)), view = kn_keep(kn_narrow(x, 0, 3, 4));
+    CHECK(kn_backend_tensor(kni_slot_of(x), &whole) == KN_OK);
+    CHECK(kn_backend_tensor(kni_slot_of(view), &part) == KN_OK);
+    CHECK((float *)part.data == (float *)whole.data + 3 && *(float *)part.data == 3);
+    kn_device_use(kn_device_open("fusion(cpu)"));
+    kn_tensor later = kn_keep(kn_neg(kn_exp(kn_zeros(KN_SHAPE(3), KN_F32))));
+    CHECK(kn_backend_tensor(kni_slot_of(later), &whole) == KN_OK);
+    CHECK(whole.data && *(float *)whole.data == -1);
+    kn_device_use(NULL);
+    kn_scope_end(s, KN_NONE);
+}
+
 int main(void)
 {
     unsetenv("KN_FALLBACK");
@@ -171,5 +190,6 @@ int main(void)
     CHECK(kn_shutdown() == 0);
     CHECK(kn_device_open("partial") && kn_shutdown() == 0 && opened > 1);
     CHECK(kn_memory_stats().bytes_now == 0);
+    tells_of_tensors();
     return check_report();
 }

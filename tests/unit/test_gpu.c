@@ -117,6 +117,57 @@ static void computes(void)
     kn_scope_end(scope, KN_NONE);
 }
 
+static bool near(kn_tensor there, kn_tensor here, double limit)
+{
+    kn_tensor back = kn_to(there, kn_device_cpu());
+    return kn_item(kn_max(kn_abs(kn_sub(back, here)), KN_AXES_ALL, false)) <= limit;
+}
+
+/* A convolution of several groups, and views that have to be copied along three axes. */
+static void convolves_and_copies(void)
+{
+    kn_scope scope = kn_scope_begin();
+    kn_device_use(kn_device_cpu());
+    kn_tensor x = kn_keep(kn_sin(kn_reshape(kn_arange(0, 2 * 4 * 5 * 6, 1, KN_F32), KN_SHAPE(2, 4, 5, 6)))),
+              w = kn_keep(kn_cos(kn_reshape(kn_arange(0, 6 * 2 * 3 * 3, 1, KN_F32), KN_SHAPE(6, 2, 3, 3))));
+    kn_conv2d_args args = {.groups = 2, .padding = {1, 1}};
+    kn_tensor y = kn_keep(kn_conv2d(x, w, KN_NONE, &args)),
+              turned = kn_keep(kn_reshape(kn_permute(x, KN_AXES(3, 2, 0, 1)), KN_SHAPE(-1)));
+    kn_tensor there = kn_keep(kn_to(x, gpu)), w_there = kn_keep(kn_to(w, gpu));
+    kn_device_use(gpu);
+    CHECK(near(kn_conv2d(there, w_there, KN_NONE, &args), y, 1e-5));
+    CHECK(near(kn_reshape(kn_permute(there, KN_AXES(3, 2, 0, 1)), KN_SHAPE(-1)), turned, 0));
+    kn_scope_end(scope, KN_NONE);
+}
+
+/* The same op on the same tensor with other attributes is another kernel. */
+static void tells_attributes_apart(const char *name)
+{
+    kn_scope scope = kn_scope_begin();
+    kn_device_use(kn_device_open(name));
+    kn_tensor x = kn_keep(kn_from((float[]){1, 2, 3, 4}, KN_F32, KN_SHAPE(2, 2)));
+    for (int turn = 0; turn < 3; turn++) {
+        kn_tensor down = kn_keep(kn_sum(x, KN_AXES(0), false));
+        CHECK_VALUES(kn_alias(down), 0, 4, 6);
+        kn_drop(down);
+        kn_tensor across = kn_keep(kn_sum(x, KN_AXES(1), false));
+        CHECK_VALUES(kn_alias(across), 0, 3, 7);
+        kn_drop(across);
+        for (int range = 1; range < 4; range++) {
+            kn_tensor y = kn_keep(kn_sub(kn_random_uniform(KN_SHAPE(2, 2), range, range + 0.5, KN_F32), x));
+            float got[4] = {0};
+            CHECK(kn_read(y, got, sizeof got) == KN_OK);
+            for (int i = 0; i < 4; i++) {
+                float drawn = got[i] + (float)(i + 1);
+                CHECK(drawn >= (float)range && drawn <= (float)range + 0.5f);
+            }
+            kn_drop(y);
+        }
+    }
+    kn_device_use(gpu);
+    kn_scope_end(scope, KN_NONE);
+}
+
 /* An index that is not there is found by the device and told where the value is read. */
 static void finds_faults(void)
 {
@@ -309,6 +360,9 @@ int main(void)
     moves_data();
     wraps_by_copy();
     computes();
+    convolves_and_copies();
+    tells_attributes_apart("opencl:0");
+    tells_attributes_apart("fusion(opencl:0)");
     finds_faults();
     adds_rows();
     adds_along_an_axis();

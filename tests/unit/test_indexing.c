@@ -1,6 +1,11 @@
 /* Indexing: indices outside their axis, order of repeated updates, ownership, empties, failing allocations,
    gradients with repeated indices. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* mmap */
+#endif
 #include "support/check.h"
+#include <sys/mman.h>
+#include <unistd.h>
 
 static kn_tensor indices(kn_shape shape, const int64_t *values) { return kn_from(values, KN_I64, shape); }
 #define INDEX(...)                                                                                           \
@@ -173,6 +178,20 @@ static void test_masks(void)
 
 /* ---- memory */
 
+/* A line of several blocks that ends where memory ends: nothing behind it is read. */
+static void test_end_of_memory(void)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), n = (3 * ((size_t)1 << 14) / page) * page;
+    char *memory = mmap(NULL, n + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (!CHECK(memory != MAP_FAILED && mprotect(memory + n, page, PROT_NONE) == 0)) return;
+    memory[n - 1] = 1;
+    kn_tensor x = kn_keep(kn_wrap(memory, KN_BOOL, KN_SHAPE((int64_t)n), NULL, NULL, NULL));
+    kn_nonzero_result r = kn_nonzero_bounded(x, 10);
+    CHECK(kn_item_int(r.count) == 1 && kn_item_int(kn_sum(r.indices, KN_AXES_ALL, false)) == (int64_t)n - 1);
+    kn_drop(x);
+    munmap(memory, n + page);
+}
+
 static void test_memory(void)
 {
     int64_t before = kn_memory_stats().tensors_now;
@@ -247,6 +266,7 @@ int main(void)
     }
     kn_device_use(NULL);
     test_clear_text();
+    test_end_of_memory();
     test_memory();
     test_gradients();
     return check_report();

@@ -352,6 +352,40 @@ static void names(void)
             CHECK(kni_ir_item_needs[kni_ir_items[i].first_need + k] < i);
 }
 
+/* How many other items a text names: each is one of the item's needs. */
+static int names_in(const kni_ir_item *item, bool *all_are_needs)
+{
+    static bool seen[KNI_IR_MAX_ITEMS];
+    int n = 0;
+    memset(seen, 0, sizeof seen);
+    for (const char *at = item->text; *at;) {
+        size_t length = strspn(at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
+        for (int i = 0; length && i < kni_ir_item_count; i++) {
+            const char *name = kni_ir_items[i].name;
+            if (strlen(name) != length || memcmp(name, at, length) || &kni_ir_items[i] == item || seen[i])
+                continue;
+            bool found = false;
+            for (int k = 0; k < item->n_needs; k++)
+                found = found || kni_ir_item_needs[item->first_need + k] == i;
+            *all_are_needs = *all_are_needs && found;
+            seen[i] = true;
+            n++;
+        }
+        at += length ? length : 1;
+    }
+    return n;
+}
+
+static void needs_are_what_texts_name(void)
+{
+    for (int i = 0; i < kni_ir_item_count; i++) {
+        bool all = true;
+        int n = names_in(&kni_ir_items[i], &all);
+        if (!CHECK(all && n == kni_ir_items[i].n_needs))
+            printf("%s names %d items and has %d needs\n", kni_ir_items[i].name, n, kni_ir_items[i].n_needs);
+    }
+}
+
 int main(int count, char **arguments)
 {
     static const char *const compilers[] = {"cc", "clang"};
@@ -364,6 +398,7 @@ int main(int count, char **arguments)
     }
     if (count > 1) return 0;
     names();
+    needs_are_what_texts_name();
     for (int i = 0; i < 2; i++) {
         char probe[64];
         snprintf(probe, sizeof probe, "command -v %s > /dev/null 2>&1", compilers[i]);

@@ -562,6 +562,45 @@ static void reports_and_atomics(void)
     kni_ir_free(ir);
 }
 
+/* Each item compares with a value of its own: those of even items are there, those of odd items are not. */
+static void compares_by_item(void)
+{
+    enum { N = 70 };
+    uint32_t cells[N], old[N], expected[N];
+    for (uint32_t i = 0; i < N; i++) cells[i] = 1000 + i, expected[i] = 1000 + i + i % 2;
+    kni_ir_builder b = kni_ir_begin("compare", 0);
+    uint32_t bm = kni_ir_buffer(&b, "m", KN_U32, KNI_IR_READ | KNI_IR_WRITE),
+             be = kni_ir_buffer(&b, "e", KN_U32, KNI_IR_READ),
+             bo = kni_ir_buffer(&b, "o", KN_U32, KNI_IR_WRITE);
+    kni_ir_id item = item_of(&b), e = kni_ir_load(&b, be, item, KN_U32, 1);
+    kni_ir_store(&b, bo, item, kni_ir_atomic_compare(&b, bm, item, kni_ir_whole(&b, KN_U32, 7), e));
+    kni_ir *ir = kni_ir_finish(&b);
+    kni_ir_run_args args = {.buffers = BUFFERS({cells, N}, {expected, N}, {old, N}), .items = N};
+    CHECK(ir && kni_ir_run(ir, &args) == KN_OK);
+    for (uint32_t i = 0; i < N; i++) CHECK(old[i] == 1000 + i && cells[i] == (i % 2 ? 1000 + i : 7));
+    kni_ir_free(ir);
+}
+
+/* a b + c in f64 is rounded once: also where the product and c nearly cancel, and where c is far larger or smaller. */
+static void fuses_doubles(void)
+{
+    enum { N = 6 };
+    static double a[N] = {1 + 0x1p-30, 1 + 0x1p-52, 3, 0x1.123456789abcdp10, 1 + 0x1p-27, 5},
+                  z[N] = {1 - 0x1p-30, 1 - 0x1p-53, 1e-3, 0x1.fedcba9876543p-7, 1 + 0x1p-27, 0x1p-80},
+                  c[N] = {-1, -1, 0x1p60, -0x1.1p3, 0x1p-60, -1}, y[N];
+    kni_ir_builder b = kni_ir_begin("fused", 0);
+    uint32_t ba = kni_ir_buffer(&b, "a", KN_F64, KNI_IR_READ),
+             bz = kni_ir_buffer(&b, "z", KN_F64, KNI_IR_READ),
+             bc = kni_ir_buffer(&b, "c", KN_F64, KNI_IR_READ),
+             by = kni_ir_buffer(&b, "y", KN_F64, KNI_IR_WRITE);
+    kni_ir_id item = item_of(&b);
+    kni_ir_store(&b, by, item,
+                 kni_ir_fma(&b, kni_ir_load(&b, ba, item, KN_F64, 1), kni_ir_load(&b, bz, item, KN_F64, 1),
+                            kni_ir_load(&b, bc, item, KN_F64, 1)));
+    CHECK(runs_on(kni_ir_finish(&b), BUFFERS({a, N}, {z, N}, {c, N}, {y, N}), NULL, N, 0));
+    for (int i = 0; i < N; i++) CHECK(y[i] == fma(a[i], z[i], c[i]));
+}
+
 /* ---- what checking finds */
 
 typedef enum mistake { OUTSIDE, BOTH_WRITE, READS_OTHER, ENDLESS, UNSET, UPWARDS, MISTAKES } mistake;
@@ -694,6 +733,8 @@ int main(void)
     tiles();
     functions_and_vectors();
     reports_and_atomics();
+    compares_by_item();
+    fuses_doubles();
     mistakes();
     workgroup_mistakes();
     without_memory();

@@ -4,6 +4,7 @@
 #include "support/check.h"
 #include "support/file.h"
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static char cache[] = "jit_cache_XXXXXX";
@@ -109,11 +110,32 @@ static void at_once_and_wrong(void)
     CHECK(!kni_jit_wanted());
 }
 
+/* Whether a process of its own, with the variable set, tells the words: a process tells only its first trouble. */
+static bool tells(const char *variable, const char *value, const char *words)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        setenv("KN_JIT", "cc:wait", 1);
+        setenv(variable, value, 1);
+        kni_jit_free(kni_jit_start("int twice(void) { return 4; }", "twice"));
+        _exit(messages == 1 && strstr(message, words) ? 0 : 1);
+    }
+    int status = 1;
+    return child > 0 && waitpid(child, &status, 0) == child && status == 0;
+}
+
+static void tells_why(void)
+{
+    CHECK(tells("TMPDIR", "/nowhere", "no folder for it could be made in /nowhere"));
+    CHECK(tells("KN_CC", "echo", "the compiler failed: -")); /* echo says the options and makes no file */
+}
+
 int main(void)
 {
     if (!CHECK(mkdtemp(cache) != NULL)) return check_report();
     setenv("KN_CACHE_DIR", cache, 1);
     kn_log_set(hear, NULL);
+    tells_why();
     in_the_background();
     from_the_cache();
     side_by_side();

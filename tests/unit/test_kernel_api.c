@@ -1,8 +1,10 @@
 /* Users' kernels: compiling, running, debugging, showing, and ops made of them, on cpu, ref and under autodiff. */
-#define _POSIX_C_SOURCE 200809L
+#define _GNU_SOURCE /* mmap */
 #include "support/check.h"
 #include <kn/kernels.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 static kn_tensor counted(int64_t n, kn_dtype dtype) { return kn_keep(kn_arange(0, (double)n, 1, dtype)); }
 
@@ -83,6 +85,47 @@ static void shapes_and_roles(void)
     CHECK_VALUES(out[0], 0, 0, 1, 0, 1);
     x = counted(4, KN_F32);
     CHECK_ERROR(kn_kernel_run(k, &x, 1, NULL, out, 1), "% is of integers");
+}
+
+/* As many results as there can be; a temp buffer of no elements. */
+static void limits(void)
+{
+    char text[2000];
+    int n = snprintf(text, sizeof text, "kernel many(index item");
+    for (int i = 0; i < 16; i++) n += snprintf(text + n, sizeof text - (size_t)n, ", out T y%d[]", i);
+    n += snprintf(text + n, sizeof text - (size_t)n, ") {\n");
+    for (int i = 0; i < 16; i++)
+        n += snprintf(text + n, sizeof text - (size_t)n, "    y%d[item] = item + %d;\n", i, i);
+    snprintf(text + n, sizeof text - (size_t)n, "}\n");
+    kn_kernel *k = kn_kernel_compile(text, NULL);
+    kn_shape shapes[16];
+    kn_tensor out[16];
+    for (int i = 0; i < 16; i++) shapes[i] = KN_SHAPE(3);
+    if (CHECK(k && kn_kernel_run(k, NULL, 0, &(kn_kernel_run_args){.shapes = shapes}, out, 16) == KN_OK))
+        CHECK_VALUES(out[15], 0, 15, 16, 17);
+    k = kn_kernel_compile("kernel empty(index item, in T x[], out T y[], temp T t[], index n) {\n"
+                          "    y[item] = x[item];\n    for (index i = 0; i < n; i += 1) t[i] = 0;\n}\n",
+                          NULL);
+    kn_tensor x = counted(3, KN_F32), y;
+    kn_kernel_run_args args = {
+        .temps = &(int64_t){0}, .numbers = &(kn_kernel_number){.whole = 0}, .n_numbers = 1};
+    if (CHECK(k && kn_kernel_run(k, &x, 1, &args, &y, 1) == KN_OK)) CHECK_VALUES(y, 0, 0, 1, 2);
+}
+
+/* Of the dtypes there are as many as results: they lie at the end of memory, and no more is read. */
+static void reads_no_more_dtypes(void)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    char *memory = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (!CHECK(memory != MAP_FAILED && mprotect(memory + page, page, PROT_NONE) == 0)) return;
+    kn_dtype *dtype = (kn_dtype *)(void *)(memory + page) - 1;
+    *dtype = KN_I16;
+    kn_kernel *k = kn_kernel_compile("kernel count(index item, out T y[]) { y[item] = item; }", NULL);
+    kn_shape shape = KN_SHAPE(3);
+    kn_tensor y;
+    kn_kernel_run_args args = {.shapes = &shape, .dtypes = dtype};
+    CHECK(k && kn_kernel_run(k, NULL, 0, &args, &y, 1) == KN_OK && kn_dtype_of(y) == KN_I16);
+    munmap(memory, 2 * page);
 }
 
 static void groups(void)
@@ -458,6 +501,9 @@ int main(void)
         snprintf(spec, sizeof spec, "autodiff(%s)", devices[i]);
         ops(spec);
     }
+    kn_device_use(NULL);
+    limits();
+    reads_no_more_dtypes();
     debugging();
     texts();
     mistakes();

@@ -111,6 +111,26 @@ static void limits(void)
     kn_scope_end(s, KN_NONE);
 }
 
+/* A result takes the memory of an operand that dies with the op, whichever operand it is: there is room for one of them. */
+static void results_take_memory(void)
+{
+    enum { SIDE = 1024, BYTES = 4 * SIDE * SIDE };
+    kn_scope s = kn_scope_begin();
+    kn_device_use(kn_device_cpu());
+    kn_tensor row = kn_keep(kn_ones(KN_SHAPE(SIDE), KN_F32));
+    kn_memory_trim();
+    kn_memory_limit(kn_memory_stats().bytes_now + BYTES + BYTES / 2);
+    for (int i = 0; i < 3; i++) {
+        kn_tensor x = kn_ones(KN_SHAPE(SIDE, SIDE), KN_F32);
+        kn_tensor y = i == 0 ? kn_neg(x) : i == 1 ? kn_sub(x, row) : kn_sub(row, x);
+        CHECK(kn_ok(y));
+        kn_drop(y);
+    }
+    kn_memory_limit(0);
+    kn_device_use(kn_device_autodiff(kn_device_cpu()));
+    kn_scope_end(s, KN_NONE);
+}
+
 #if defined(__SANITIZE_ADDRESS__)
 enum { KEEPS_BLOCKS = 0 };
 #elif defined(__has_feature)
@@ -159,6 +179,7 @@ int main(void)
 {
     kn_device_use(kn_device_autodiff(kn_device_cpu()));
     limits();
+    results_take_memory();
     kept_blocks();
     sweep();
     CHECK(kn_shutdown() == 0);

@@ -4,6 +4,7 @@
 #include "../support/check.h"
 #include "ops/loss.h"
 #include "ops/norm.h"
+#include "ops/softmax.h"
 #include "ops/update_rules.h"
 #include "test_sched_leaf.h"
 #include <math.h>
@@ -433,6 +434,39 @@ static void long_losses(kn_dtype dtype)
     drop_pair(t);
 }
 
+/* Gradients of both softmaxes, and the bits of random numbers that take two words each. */
+static void softmax_gradients(kn_dtype dtype)
+{
+    static const kn_op *const rows[] = {&kni_op_softmax_grad, &kni_op_log_softmax_grad};
+    kni_softmax_attributes a = {.axis = 1};
+    specials = false;
+    for (int row = 0; row < 2; row++) {
+        pair dy = random_pair(KN_SHAPE(9, 40), dtype), x = random_pair(KN_SHAPE(9, 40), dtype), y, dx;
+        y.cpu = kn_keep(row ? kn_log_softmax(x.cpu, 1) : kn_softmax(x.cpu, 1));
+        y.leaf = kn_keep(kn_to(y.cpu, leaf));
+        kn_tensor in[2] = {dy.cpu, y.cpu}, on[2] = {dy.leaf, y.leaf};
+        dx.cpu = kn_keep(kni_apply(rows[row], in, 2, &a));
+        dx.leaf = kn_keep(kni_apply(rows[row], on, 2, &a));
+        CHECK(same(dx, dtype == KN_F64 ? 1e-13 : 2e-6, rows[row]->name));
+        drop_pair(dy), drop_pair(x), drop_pair(y), drop_pair(dx);
+    }
+    specials = true;
+}
+
+static void random_numbers(kn_dtype dtype)
+{
+    pair x;
+    kn_seed(cpu, 77);
+    kn_seed(leaf, 77);
+    kn_device_use(cpu);
+    x.cpu = kn_keep(kn_random_uniform(KN_SHAPE(500), -2, 5, dtype));
+    kn_device_use(leaf);
+    x.leaf = kn_keep(kn_random_uniform(KN_SHAPE(500), -2, 5, dtype));
+    kn_device_use(cpu);
+    CHECK(same(x, 0, "uniform numbers"));
+    drop_pair(x);
+}
+
 /* gelu by its shorter formula: within the row's tolerance, relative, on all of its range. */
 static void short_gelu(kn_dtype dtype)
 {
@@ -533,6 +567,10 @@ int main(int argc, char **argv)
     sums_across(90, 200);
     long_losses(KN_F32);
     long_losses(KN_BF16);
+    softmax_gradients(KN_F32);
+    softmax_gradients(KN_F64);
+    random_numbers(KN_F32);
+    random_numbers(KN_F64);
     short_gelu(KN_F32);
     short_gelu(KN_BF16);
     short_gelu(KN_F16);

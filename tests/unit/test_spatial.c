@@ -207,11 +207,26 @@ static void second_order(void)
     kn_device_use(NULL);
 }
 
+/* A window whose elements lie further apart than the strip that is worked on at once. */
+static void far_windows(void)
+{
+    enum { N = 5000, APART = 3000 };
+    kn_scope s = kn_scope_begin();
+    kn_tensor x = kn_keep(kn_sin(kn_arange(0, N, 1, KN_F32)));
+    kn_tensor want = kn_keep(kn_maximum(kn_narrow(x, 0, 0, N - APART), kn_narrow(x, 0, APART, N - APART)));
+    kn_tensor y = kn_max_pool1d(kn_reshape(x, KN_SHAPE(1, N)), KN_INTS(2),
+                                &(kn_pool_args){.stride = {1}, .dilation = {APART}});
+    y = kn_reshape(y, KN_SHAPE(-1));
+    CHECK(kn_item_int(kn_count_nonzero(kn_not_equal(y, want), KN_AXES_ALL, false)) == 0);
+    kn_scope_end(s, KN_NONE);
+}
+
 int main(void)
 {
     kn_scope s = kn_scope_begin();
     ties_and_nan();
     padding_rules();
+    far_windows();
     errors();
     unpool_and_patches();
     symbolic_sizes();

@@ -163,6 +163,29 @@ static void nothing_to_show(const char *name)
     if (one) one->deleter(one);
 }
 
+/* Every dtype has its code and its width in DLPack, and comes back as itself. */
+static void dtypes_in_dlpack(void)
+{
+    static const struct {
+        kn_dtype dtype;
+        DLDataType type;
+    } rows[] = {{KN_F64, {kDLFloat, 64, 1}},   {KN_F32, {kDLFloat, 32, 1}}, {KN_F16, {kDLFloat, 16, 1}},
+                {KN_BF16, {kDLBfloat, 16, 1}}, {KN_I64, {kDLInt, 64, 1}},   {KN_I32, {kDLInt, 32, 1}},
+                {KN_I16, {kDLInt, 16, 1}},     {KN_I8, {kDLInt, 8, 1}},     {KN_U64, {kDLUInt, 64, 1}},
+                {KN_U32, {kDLUInt, 32, 1}},    {KN_U16, {kDLUInt, 16, 1}},  {KN_U8, {kDLUInt, 8, 1}},
+                {KN_BOOL, {kDLBool, 8, 1}}};
+    kn_device_use(kn_device_cpu());
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        DLManagedTensor *d = kn_to_dlpack(kn_ones(KN_SHAPE(3), rows[i].dtype));
+        if (!CHECK(d != NULL)) continue;
+        DLDataType got = d->dl_tensor.dtype;
+        CHECK(got.code == rows[i].type.code && got.bits == rows[i].type.bits && got.lanes == 1);
+        kn_tensor back = kn_keep(kn_from_dlpack(d));
+        CHECK(kn_dtype_of(back) == rows[i].dtype);
+        kn_drop(back);
+    }
+}
+
 /* ---- orders of polygamma */
 
 static void orders(void)
@@ -202,6 +225,7 @@ int main(void)
     from_custom_op();
     nothing_to_show("null");
     nothing_to_show("fusion(null)");
+    dtypes_in_dlpack();
     orders();
     return check_report();
 }
