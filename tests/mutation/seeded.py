@@ -29,7 +29,7 @@ LAYERS = [
     ("core", "convert memory ownership errors misuse thread call creation alias truths fallback ir_run", "cpu autodiff(cpu)"),
     ("ops", "elementwise reduce movement indexing scan sorting linalg signal spatial contraction functional creation custom "
             "argument alias mixed", "ref autodiff(cpu) cpu"),
-    ("graph", "plan fusion groups gpu_backend", "fusion(cpu)"),
+    ("graph", "plan fusion groups test_sched", "fusion(cpu)"),
     ("ir", "ir_ kernel jit", ""),
     ("sched", "sched gpu_backend gpu_products gpu_short gpu_sort gpu_recording cuda_skeletons", ""),
     ("kernel", "kernel", ""),

@@ -166,7 +166,8 @@ static void parts_of_two(void)
             const kn_tensor part[2] = {kn_keep(qr.q), kn_keep(qr.r)};
             sum[cut] = kn_scalar(0, KN_F64);
             for (int column = 0; column < 3; column += 1 + gap)
-                for (int i = 1; i >= 0; i--) {
+                for (int k = 0; k < 2; k++) {
+                    int i = column == 1 ? 1 - k : k; /* they come in changing orders */
                     double weight = 1 + column + 10 * i;
                     kn_tensor one =
                         kn_mul(part[i], kn_cast(kn_equal_scalar(kn_arange(0, 3, 1, KN_F64), column), KN_F64));

@@ -103,7 +103,7 @@ static void check_conv_errors(void)
     CHECK_POISON(kn_conv2d(x, w, KN_NONE, &(kn_conv2d_args){.stride = {-1, 1}}),
                  "stride is -1; it must be 1 or more");
     CHECK_POISON(kn_conv2d(x, w, KN_NONE, &(kn_conv2d_args){.padding = {-1, 1}}),
-                 "padding is -1; it must be 0 or more");
+                 "padding is -1; it must not be negative");
     CHECK_POISON(kn_conv2d(x, w, KN_NONE, &(kn_conv2d_args){.dilation = {INT64_MAX, 1}}), "at most 2^40");
     CHECK_POISON(kn_conv2d(x, w, KN_NONE, &(kn_conv2d_args){.groups = 4}),
                  "output channels cannot be divided into 4 groups");

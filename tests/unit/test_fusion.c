@@ -44,28 +44,6 @@ static void strings(void)
     CHECK(kn_device_open("fusion(null)") && kn_device_open("fusion(ref)"));
 }
 
-/* A view of what the same group makes has all of its strides, at every rank. */
-static void views_of_every_rank(void)
-{
-    for (int rank = 1; rank <= KN_MAX_RANK; rank++) {
-        kn_scope scope = kn_scope_begin();
-        double want[256];
-        kn_shape shape = {rank, {2, 2, 2, 2, 2, 2, 2, 2}};
-        kn_ints turned = {rank, {0}};
-        int n = 1 << rank;
-        for (int i = 0; i < rank; i++) turned.dims[i] = rank - 1 - i;
-        for (int i = 0; i < n; i++) { /* the bits of the index in the other order */
-            int other = 0;
-            for (int b = 0; b < rank; b++) other |= (i >> b & 1) << (rank - 1 - b);
-            want[i] = 2 * other + i;
-        }
-        kn_tensor x = kn_keep(kn_reshape(kn_arange(0, n, 1, KN_F32), shape));
-        kn_tensor y = kn_add(kn_permute(kn_mul_scalar(x, 2), turned), x);
-        check_values(y, want, n, 0, __FILE__, __LINE__);
-        kn_scope_end(scope, KN_NONE);
-    }
-}
-
 static void values_and_views(void)
 {
     kn_scope scope = kn_scope_begin();
@@ -418,7 +396,6 @@ int main(void)
     kn_device_use(fusion);
     strings();
     values_and_views();
-    views_of_every_rank();
     late_print();
     late_errors();
     wrapped_memory();

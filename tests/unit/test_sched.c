@@ -549,6 +549,36 @@ static void under_fusion(void)
     kn_device_use(cpu);
 }
 
+/* The sums of a group's rows are seen with another axis inside of the group: a view has all of its strides, at every rank. */
+static void views_of_every_rank(void)
+{
+    kn_device fused = kn_device_open("fusion(leaf)");
+    for (int rank = 2; rank <= KN_MAX_RANK; rank++) {
+        kn_scope scope = kn_scope_begin();
+        static double want[1 << 9];
+        kn_shape shape = {rank, {2, 2, 2, 2, 2, 2, 2, 2}};
+        int n = 4 << (rank - 1);
+        shape.dims[rank - 1] = 4;
+        for (int side = 0; side < 2; side++) {
+            kn_device_use(side ? fused : cpu);
+            kn_tensor x = kn_keep(kn_reshape(kn_sin(kn_arange(0, n, 1, KN_F32)), shape));
+            CHECK(kn_sync(NULL) == KN_OK);
+            leaf_refused = leaf_groups = 0;
+            kn_tensor y = kn_keep(kn_sub(x, kn_unsqueeze(kn_sum(x, KN_AXES(-1), false), -1)));
+            if (side)
+                for (int i = 0; i < n; i += 256) {
+                    kn_tensor part = kn_narrow(kn_reshape(y, KN_SHAPE(n)), 0, i, n - i < 256 ? n - i : 256);
+                    check_values(part, want + i, n - i < 256 ? n - i : 256, 1e-5, __FILE__, __LINE__);
+                }
+            else
+                CHECK(kn_read_as(y, KN_F64, want, (size_t)n * sizeof *want) == KN_OK);
+        }
+        CHECK(leaf_groups == 1 && leaf_refused == 0);
+        kn_scope_end(scope, KN_NONE);
+    }
+    kn_device_use(cpu);
+}
+
 int main(int argc, char **argv)
 {
     kn_backend_register("leaf", leaf_open);
@@ -575,6 +605,7 @@ int main(int argc, char **argv)
     short_gelu(KN_BF16);
     short_gelu(KN_F16);
     under_fusion();
+    views_of_every_rank();
     if (argc <= 2) many_rows(argc > 1 ? trials : 80);
     printf("scheduled %d missing %d\n", leaf_scheduled, leaf_missing);
     return check_report();
