@@ -11,7 +11,8 @@
 
 static int reads_left = -1; /* after this many entries reading fails; below 0: never */
 
-/* Stands before the C library's. */
+/* Stands before the C library's. MemorySanitizer needs its own there, which tells it what was written. */
+#if !UNDER_MEMORY_SANITIZER
 struct dirent *readdir(DIR *stream)
 {
     static struct dirent *(*next)(DIR *);
@@ -23,6 +24,7 @@ struct dirent *readdir(DIR *stream)
     if (reads_left > 0) reads_left--;
     return next(stream);
 }
+#endif
 
 static char folder_name[64];
 
@@ -79,8 +81,12 @@ int main(void)
         CHECK(f && fclose(f) == 0);
     }
     names_are_sorted();
-    nothing_stays_open();
-    half_a_folder_is_none();
+    if (UNDER_MEMORY_SANITIZER)
+        check_skip("MemorySanitizer: folders that fail half-way");
+    else {
+        nothing_stays_open();
+        half_a_folder_is_none();
+    }
     for (int i = 0; i < 20; i++) {
         in_folder(path, sizeof path, i);
         unlink(path);
