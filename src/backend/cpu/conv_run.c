@@ -1,6 +1,7 @@
 /* conv and transposed conv on the CPU: weights are packed once, then tasks copy their part of the source into planes
    and multiply register tiles of results, which a last step adds the bias to and puts in place. */
 #include "backend/cpu/conv_pack.h"
+#include "backend/cpu/conv_padding.h"
 #include "backend/cpu/conv_pointwise.h"
 #include "backend/cpu/gemm_workspace.h"
 #include "backend/cpu/matmul_run.h"
@@ -367,6 +368,7 @@ static kn_status run_conv(const kn_record *r, bool transposed)
     }
     job.bias = added.data;
     bool good = run_job(&job, x, &w->type, packed.data);
+    if (good) kni_conv_padding_mend(&job.plan, &job.x, packed.data, added.data, &job.y);
     kni_host_unborrow(&packed);
     kni_host_unborrow(&added);
     return good ? KN_OK : kni_gemm_no_memory(r->row->name);

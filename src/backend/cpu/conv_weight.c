@@ -1,6 +1,7 @@
 /* The gradient of a convolution by its weights on the CPU. Images are cut into chunks, each summed by one task into
    a partial result [channels * taps, outs] per group, and the partial results are added in order. */
 #include "backend/cpu/conv_pack.h"
+#include "backend/cpu/conv_padding.h"
 #include "backend/cpu/conv_pointwise.h"
 #include "backend/cpu/gemm_workspace.h"
 #include "backend/cpu/matmul_run.h"
@@ -366,7 +367,9 @@ static kn_status run_weight_grad(const kn_record *r)
     if (x->type.dtype == job.plan.compute && kni_conv_is_pointwise(&job.plan, &job.x) &&
         kni_conv_pointwise_weight(&job.plan, &job.x, &job.dy, w->storage->data))
         return KN_OK;
-    return run_job(&job, w) ? KN_OK : kni_gemm_no_memory(r->row->name);
+    if (!run_job(&job, w)) return kni_gemm_no_memory(r->row->name);
+    kni_conv_padding_mend_weight(&job.plan, &job.x, &job.dy, w->storage->data);
+    return KN_OK;
 }
 
 const kni_native kni_cpu_conv_weight_grad = {.run = run_weight_grad};
