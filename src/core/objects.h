@@ -49,7 +49,8 @@ void kni_object_leave(kni_object_use *use);
     bool name = name##_use.object != NULL
 /* For public functions without an object: failures inside that name no function get this one's name, as under KNI_USE. */
 #define KNI_NAMED                                                                                            \
-    __attribute__((cleanup(kni_object_leave))) kni_object_use kni_named_use = kni_object_none(__func__)
+    __attribute__((cleanup(kni_object_leave), unused)) kni_object_use kni_named_use =                        \
+        kni_object_none(__func__)
 kni_object_use kni_object_none(const char *function);
 /* The status of a handle that is no good. */
 #define KNI_NO_OBJECT(handle) ((handle) ? KN_ERROR_HANDLE : KN_ERROR_ARGUMENT)
