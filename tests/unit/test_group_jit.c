@@ -1,6 +1,7 @@
 /* Groups as compiled C (KN_JIT=cc) give the bits of the same ops one by one: over dtypes, broadcasts, strides, several
    results and results in the memory of operands; before and after the compiler is done, and without one. */
 #define _DEFAULT_SOURCE
+#include "backend/cpu/group_strips.h"
 #include "backend/jit/group_jit.h"
 #include "support/check.h"
 #include "support/file.h"
@@ -184,6 +185,15 @@ static int rows(const operands *o, kn_tensor *y)
     return 2;
 }
 
+/* A full group, whose records have more than a hundred numbers. */
+static int numbers(const operands *o, kn_tensor *y)
+{
+    kn_tensor t = o->sparse;
+    for (int i = 0; i < KNI_GROUP_RECORDS; i++) t = kn_nan_to_num(t, i, 100 + i, -100 - i);
+    y[0] = kn_keep(t);
+    return 1;
+}
+
 /* ---- comparing */
 
 typedef struct results {
@@ -241,6 +251,7 @@ static const test tests[] = {
     {"no flat", no_flat, some},   {"choices", choices, some},       {"casts", casts, wide},
     {"in place", in_place, some}, {"integers", integers, wholes},   {"words 1", words1, wide},
     {"words 2", words2, wide},    {"words 3", words3, wide},        {"rows", rows, single},
+    {"numbers", numbers, single},
 };
 
 static void close_device(kn_device device)
