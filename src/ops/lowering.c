@@ -53,15 +53,17 @@ kn_status kni_lower_record(const kn_record *r, kn_device device)
     t->route = device;
     t->depth_of_lowering++;
     bool wide = r->row->flags & KNI_FLAG_WIDE;
+    kn_status s = KN_OK;
     for (int i = 0; i < r->n_in; i++) {
         in[i] = kni_in(r, i) ? kni_alias_kept(t, kni_in(r, i), device) : KN_NONE;
         if (wide && in[i].bits) in[i] = kn_keep(kni_widen(in[i]));
+        if (kni_is_poisoned(in[i]) && s == KN_OK) s = kni_fail_again(in[i], r->row->name);
     }
     for (int i = 0; i < r->n_out; i++) out[i] = KN_NONE;
     kni_lowering l = {r->row, r->attributes, in, r->n_in, out, r->n_out};
     const char *outer = t->call_name;
     if (!outer) t->call_name = r->row->name;
-    kn_status s = r->row->lower(&l);
+    if (s == KN_OK) s = r->row->lower(&l);
     for (int i = 0; i < r->n_out && s == KN_OK; i++)
         s = adopt(r, i, wide ? kni_as(out[i], kni_out(r, i)->type.dtype) : out[i]);
     t->call_name = outer;

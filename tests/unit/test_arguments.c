@@ -261,7 +261,8 @@ static void windows_and_strides(void)
 {
     kn_tensor x = kn_keep(f(KN_SHAPE(1, 2, 5))), w = kn_keep(f(KN_SHAPE(4, 2, 3)));
     BAD(kn_conv1d(x, w, KN_NONE, &(kn_conv1d_args){.stride = {-1}}), "stride is -1; it must be 1 or more");
-    BAD(kn_conv1d(x, w, KN_NONE, &(kn_conv1d_args){.padding = {-1}}), "padding is -1; it must be 0 or more");
+    BAD(kn_conv1d(x, w, KN_NONE, &(kn_conv1d_args){.padding = {-1}}),
+        "padding is -1; it must not be negative");
     BAD(kn_conv1d(x, w, KN_NONE, &(kn_conv1d_args){.padding = {INT64_MAX}}), "it must be at most 2^40");
     BAD(kn_conv1d(x, w, KN_NONE, &(kn_conv1d_args){.dilation = {-1}}), "dilation is -1");
     BAD(kn_conv1d(x, w, KN_NONE, &(kn_conv1d_args){.groups = -1}), "groups is -1");

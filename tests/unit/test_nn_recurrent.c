@@ -219,7 +219,7 @@ static void misuse(void)
                 "dropout is 1.5; it must be 0 to 1");
     CHECK_ERROR(kn_nn_lstm_init(&m, 3, 4, &(kn_nn_recurrent_args){.clip = -1}), "clip");
     memset(&m, 0, sizeof m);
-    CHECK_POISON(kn_nn_rnn_forward(&m, kn_ones(KN_SHAPE(2, 1, 3), KN_F32), NULL), "not initialised");
+    CHECK_POISON(kn_nn_rnn_forward(&m, kn_ones(KN_SHAPE(2, 1, 3), KN_F32), NULL), "was never initialised");
     CHECK(kn_nn_lstm_init(&m, 3, 4, NULL) == KN_OK);
     CHECK_POISON(kn_nn_rnn_forward(&m, kn_ones(KN_SHAPE(2, 1, 3), KN_F32), NULL), "another kind");
     CHECK_POISON(kn_nn_lstm_forward(&m, kn_ones(KN_SHAPE(2, 1, 5), KN_F32), NULL),
