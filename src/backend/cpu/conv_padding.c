@@ -153,7 +153,19 @@ typedef struct {
     const kni_conv_tensor *x, *y;
     kni_conv_tensor w; /* batch: from one result channel to the next */
     const char *bias;
+    int64_t inner[2]; /* results inner[0] .. inner[1] - 1 along the last axis have no tap outside of it */
 } mend_job;
+
+static void find_inner(mend_job *job)
+{
+    const int64_t size = job->plan->axes[2].target;
+    job->inner[0] = 0;
+    job->inner[1] = size;
+    for (int64_t i = 0; i < size / 2; i++)
+        if (taps_of_result(job->plan, 2, i).outside) job->inner[0] = i + 1;
+    for (int64_t i = size - 1; i >= size / 2; i--)
+        if (taps_of_result(job->plan, 2, i).outside) job->inner[1] = i;
+}
 
 /* The result of channel o of image n with these taps. */
 static double sum_again(const mend_job *job, int64_t n, int64_t o, const span s[KNI_CONV_AXES])
@@ -169,19 +181,21 @@ static double sum_again(const mend_job *job, int64_t n, int64_t o, const span s[
     return total + add;
 }
 
-/* Results at .. at + now - 1 along the last axis. */
-static void mend_run(const mend_job *job, int64_t n, int64_t o, span s[KNI_CONV_AXES], int64_t at, char *y,
-                     int64_t now)
+/* Results first .. last - 1 of a row. */
+static void mend_row(const mend_job *job, int64_t n, int64_t o, span s[KNI_CONV_AXES], char *row,
+                     int64_t first, int64_t last)
 {
-    const int dtype = job->y->dtype;
+    const int dtype = job->y->dtype, bytes = job->y->bytes;
     double values[CHUNK];
-    kni_convert(values, KN_F64, 1, y, dtype, 1, now);
-    for (int64_t i = 0; i < now; i++) {
-        if (!is_nan(values[i])) continue;
-        s[2] = taps_of_result(job->plan, 2, at + i);
-        if (!s[0].outside && !s[1].outside && !s[2].outside) continue;
-        const double value = sum_again(job, n, o, s);
-        if (!is_nan(value)) kni_convert(y + i * job->y->bytes, dtype, 1, &value, KN_F64, 1, 1);
+    for (int64_t at = first; at < last; at += CHUNK) {
+        const int64_t now = last - at < CHUNK ? last - at : CHUNK;
+        kni_convert(values, KN_F64, 1, row + at * bytes, dtype, 1, now);
+        for (int64_t i = 0; i < now; i++) {
+            if (!is_nan(values[i])) continue;
+            s[2] = taps_of_result(job->plan, 2, at + i);
+            const double value = sum_again(job, n, o, s);
+            if (!is_nan(value)) kni_convert(row + (at + i) * bytes, dtype, 1, &value, KN_F64, 1, 1);
+        }
     }
 }
 
@@ -191,7 +205,8 @@ static void mend_task(void *argument, int64_t task, int worker)
     const mend_job *job = argument;
     const kni_conv_plan *p = job->plan;
     const kni_conv_axis *a = p->axes;
-    const int64_t channels = p->groups * p->outs, row = a[2].target * job->y->bytes;
+    const int64_t channels = p->groups * p->outs, n = task / channels, o = task % channels;
+    const int64_t row = a[2].target * job->y->bytes;
     char *y = job->y->data + task * a[0].target * a[1].target * row;
     span s[KNI_CONV_AXES];
     (void)worker;
@@ -199,9 +214,12 @@ static void mend_task(void *argument, int64_t task, int worker)
         s[0] = taps_of_result(p, 0, i);
         for (int64_t j = 0; j < a[1].target; j++, y += row) {
             s[1] = taps_of_result(p, 1, j);
-            for (int64_t at = 0; at < a[2].target; at += CHUNK)
-                mend_run(job, task / channels, task % channels, s, at, y + at * job->y->bytes,
-                         a[2].target - at < CHUNK ? a[2].target - at : CHUNK);
+            if (s[0].outside || s[1].outside) {
+                mend_row(job, n, o, s, y, 0, a[2].target);
+            } else {
+                mend_row(job, n, o, s, y, 0, job->inner[0]);
+                mend_row(job, n, o, s, y, job->inner[1], a[2].target);
+            }
         }
     }
 }
@@ -214,19 +232,20 @@ void kni_conv_padding_mend(const kni_conv_plan *p, const kni_conv_tensor *x, con
     const int64_t tasks = p->batch * p->groups * p->outs;
     const int64_t results = tasks * a[0].target * a[1].target * a[2].target;
     if (!has_padding(p)) return;
-    const mend_job job = {.plan = p,
-                          .x = x,
-                          .y = y,
-                          .w = {.data = (char *)(uintptr_t)weights,
-                                .dtype = p->compute,
-                                .bytes = p->kernels->size,
-                                .batch = p->transposed ? taps : p->channels * taps,
-                                .channel = p->transposed ? p->outs * taps : taps,
-                                .sizes = {a[1].taps * a[2].taps, a[2].taps, 1}},
-                          .bias = bias};
+    mend_job job = {.plan = p,
+                    .x = x,
+                    .y = y,
+                    .w = {.data = (char *)(uintptr_t)weights,
+                          .dtype = p->compute,
+                          .bytes = p->kernels->size,
+                          .batch = p->transposed ? taps : p->channels * taps,
+                          .channel = p->transposed ? p->outs * taps : taps,
+                          .sizes = {a[1].taps * a[2].taps, a[2].taps, 1}},
+                    .bias = bias};
     if (n_weights >= results && !any_nan(y->data, y->dtype, y->bytes, 1, results, false)) return;
-    if (any_nan(weights, p->compute, job.w.bytes, 1, n_weights, true))
-        run(results, tasks, mend_task, (void *)(uintptr_t)&job);
+    if (!any_nan(weights, p->compute, job.w.bytes, 1, n_weights, true)) return;
+    find_inner(&job);
+    run(results, tasks, mend_task, &job);
 }
 
 /* ---- weight gradients */
