@@ -52,11 +52,15 @@ kn_tensor kn_bitwise_xor_scalar(kn_tensor x, int64_t value)
 {
     return with_integer(&kni_op_bitwise_xor, x, value);
 }
+
+/* A count that is too large or negative stays so in the 32 bits that small integers are computed in. */
+static int64_t shift_count(int64_t value) { return value < 0 ? -1 : value > 64 ? 64 : value; }
+
 kn_tensor kn_bitwise_left_shift_scalar(kn_tensor x, int64_t value)
 {
-    return with_integer(&kni_op_bitwise_left_shift, x, value);
+    return with_integer(&kni_op_bitwise_left_shift, x, shift_count(value));
 }
 kn_tensor kn_bitwise_right_shift_scalar(kn_tensor x, int64_t value)
 {
-    return with_integer(&kni_op_bitwise_right_shift, x, value);
+    return with_integer(&kni_op_bitwise_right_shift, x, shift_count(value));
 }

@@ -115,9 +115,6 @@ kn_tensor kn_pow_scalar(kn_tensor x, double exponent)
 }
 
 kn_tensor kn_rpow_scalar(kn_tensor x, double base) { return kni_binary(&kni_op_pow, kni_number(x, base), x); }
-kn_tensor kn_maximum_scalar(kn_tensor x, double value) { return with_number(&kni_op_maximum, x, value); }
-kn_tensor kn_minimum_scalar(kn_tensor x, double value) { return with_number(&kni_op_minimum, x, value); }
-
 void kni_integer_range(int dtype, double *least, double *end)
 {
     bool is_signed = kni_dtypes[dtype].kind == KNI_KIND_SIGNED;
@@ -129,6 +126,34 @@ void kni_integer_range(int dtype, double *least, double *end)
 static bool holds_integers(const kni_tensor *t)
 {
     return t && !kni_is_float(t->type.dtype) && t->type.dtype != KN_BOOL;
+}
+
+/* The number, or the end of x's range that lies next to it: an extreme of integers is an integer of their dtype. Infinities and
+   fractions make floats of both. */
+static kn_tensor number_within(kn_tensor x, double value)
+{
+    const kni_tensor *t = kni_peek(x);
+    if (!holds_integers(t) || value != kni_floor_f64(value) || value - value != 0)
+        return kni_number(x, value);
+    double least, end;
+    kni_integer_range(t->type.dtype, &least, &end);
+    if (value >= least && value < end) return kni_number(x, value);
+    if (value < least) return kni_number(x, least);
+    uint64_t highest = (kni_dtypes[t->type.dtype].kind == KNI_KIND_SIGNED ? UINT64_MAX >> 1 : UINT64_MAX) >>
+                       (64 - kni_dtypes[t->type.dtype].bits);
+    kn_tensor y = kni_integer(x, (int64_t)highest);
+    kni_tensor *slot = highest >> 63 ? kni_peek(y) : NULL;
+    if (slot) slot->type.dtype = KN_U64;
+    return y;
+}
+
+kn_tensor kn_maximum_scalar(kn_tensor x, double value)
+{
+    return kni_binary(&kni_op_maximum, x, number_within(x, value));
+}
+kn_tensor kn_minimum_scalar(kn_tensor x, double value)
+{
+    return kni_binary(&kni_op_minimum, x, number_within(x, value));
 }
 
 /* An integer is compared with the whole number next to a fraction, since the fraction itself would make both f32, and

@@ -238,6 +238,33 @@ static void test_layouts(void)
     CHECK_POISON(kn_glu(ramp(KN_F32, KN_SHAPE(2, 4)), 2), "axis 2");
 }
 
+/* Extremes with numbers that the dtype does not hold end at its range; shifts by counts beyond it lose all bits. */
+static void test_numbers_out_of_range(void)
+{
+    const uint16_t small[3] = {0, 1, 65535};
+    const int32_t signs[3] = {0, -5, 2147483647};
+    const uint64_t large[2] = {5, UINT64_MAX};
+    kn_device devices[2] = {cpu, ref};
+    for (int d = 0; d < 2; d++) {
+        kn_device_use(devices[d]);
+        kn_scope scope = kn_scope_begin();
+        kn_tensor u16 = kn_keep(kn_from(small, KN_U16, KN_SHAPE(3)));
+        kn_tensor i32 = kn_keep(kn_from(signs, KN_I32, KN_SHAPE(3)));
+        kn_tensor u64 = kn_keep(kn_from(large, KN_U64, KN_SHAPE(2)));
+        CHECK_VALUES(kn_maximum_scalar(u16, 4294967296.0), 0, 65535, 65535, 65535);
+        CHECK_VALUES(kn_minimum_scalar(u16, 4294967296.0), 0, 0, 1, 65535);
+        CHECK_VALUES(kn_maximum_scalar(u16, -7), 0, 0, 1, 65535);
+        CHECK_VALUES(kn_minimum_scalar(i32, -1e15), 0, -2147483648.0, -2147483648.0, -2147483648.0);
+        CHECK(kn_item_int(kn_narrow(kn_maximum_scalar(u64, 1e30), 0, 0, 1)) == -1); /* all bits set */
+        CHECK(kn_dtype_of(kn_maximum_scalar(u64, 1e30)) == KN_U64);
+        CHECK_VALUES(kn_bitwise_right_shift_scalar(u16, INT64_MIN), 0, 0, 0, 0);
+        CHECK_VALUES(kn_bitwise_right_shift_scalar(i32, (int64_t)1 << 40), 0, 0, -1, 0);
+        CHECK_VALUES(kn_bitwise_left_shift_scalar(i32, (int64_t)1 << 40), 0, 0, 0, 0);
+        kn_scope_end(scope, KN_NONE);
+    }
+    kn_device_use(cpu);
+}
+
 int main(void)
 {
     cpu = kn_device_cpu();
@@ -245,6 +272,7 @@ int main(void)
     kn_device_use(cpu);
     test_rows();
     test_numbers();
+    test_numbers_out_of_range();
     test_dtypes();
     test_edges();
     test_layouts();
