@@ -63,7 +63,7 @@ class Build:
 
     def __init__(self, folder):
         self.folder = folder / "build"
-        options = ["-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_C_FLAGS_RELEASE=-O1 -DNDEBUG", "-DKN_TIERS=host",
+        options = ["-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_C_FLAGS_RELEASE=-O1 -DNDEBUG", "-DKN_TIERS=all",
                    "-DKN_TESTS_SHARED=ON", "-DKN_EXAMPLES=OFF", "-DKN_SHARED=OFF", "-DKN_TOOL_STATIC=ON"]
         with open(folder / "build.log", "w") as log:
             for command in (["cmake", "-G", "Ninja", "-S", str(ROOT), "-B", str(self.folder)] + options,
