@@ -25,9 +25,12 @@ static kni_guard lock = KNI_GUARD_INIT(KNI_GUARD_INNER);
 
 static const expression *at(kn_dim d) { return &table[-1 - d]; }
 
-int64_t kni_dim_low(kn_dim d) { return d >= 0 || d == KNI_DIM_BAD ? d : at(d)->low; }
+/* Negative sizes that a user gave name no expression. */
+static bool is_expression(kn_dim d) { return d < 0 && d != KNI_DIM_BAD && -1 - d < atomic_load(&used); }
 
-int64_t kni_dim_high(kn_dim d) { return d >= 0 || d == KNI_DIM_BAD ? d : at(d)->high; }
+int64_t kni_dim_low(kn_dim d) { return is_expression(d) ? at(d)->low : d; }
+
+int64_t kni_dim_high(kn_dim d) { return is_expression(d) ? at(d)->high : d; }
 
 static int64_t saturating_multiply(int64_t a, int64_t b)
 {
@@ -103,8 +106,8 @@ kn_dim kni_dim_symbol(const char *name, int64_t lo, int64_t hi)
 
 static kn_dim combine(int kind, kn_dim a, kn_dim b)
 {
-    if (a == KNI_DIM_BAD || b == KNI_DIM_BAD) return KNI_DIM_BAD;
     if (a >= 0 && b >= 0) return apply(kind, a, b);
+    if ((a < 0 && !is_expression(a)) || (b < 0 && !is_expression(b))) return KNI_DIM_BAD;
     expression e = {kind, a, b, 0, 0, NULL};
     bool commutes = kind == ADD || kind == MUL || kind == MAXIMUM || kind == MINIMUM;
     if (commutes && e.a > e.b) e.a = b, e.b = a;
@@ -136,7 +139,7 @@ kn_dim kni_dim_floor_div(kn_dim a, kn_dim b)
 {
     if (b == 1) return a;
     if (a == b && kni_dim_low(a) > 0) return 1;
-    if (a < 0 && a != KNI_DIM_BAD && at(a)->kind == MUL && kni_dim_low(b) > 0) {
+    if (is_expression(a) && at(a)->kind == MUL && kni_dim_low(b) > 0) {
         if (at(a)->a == b) return at(a)->b;
         if (at(a)->b == b) return at(a)->a;
     }
@@ -159,7 +162,7 @@ int64_t kni_dim_evaluate(kn_dim d, const kn_dim *symbols, const int64_t *values,
     if (d >= 0) return d;
     for (int32_t i = 0; i < n; i++)
         if (symbols[i] == d) return values[i];
-    if (d == KNI_DIM_BAD || at(d)->kind == SYMBOL) return -1;
+    if (!is_expression(d) || at(d)->kind == SYMBOL) return -1;
     int64_t a = kni_dim_evaluate(at(d)->a, symbols, values, n);
     int64_t b = kni_dim_evaluate(at(d)->b, symbols, values, n);
     return a < 0 || b < 0 ? -1 : apply(at(d)->kind, a, b);
@@ -168,7 +171,7 @@ int64_t kni_dim_evaluate(kn_dim d, const kn_dim *symbols, const int64_t *values,
 void kni_dim_print(struct kni_text *t, kn_dim d)
 {
     static const char *const signs[] = {"", " + ", " - ", " * ", " / ", " max ", " min "};
-    if (d >= 0 || d == KNI_DIM_BAD || -1 - d >= atomic_load(&used)) {
+    if (!is_expression(d)) {
         kni_text_int(t, d);
         return;
     }

@@ -141,6 +141,9 @@ static void printing(void)
 
 static void symbolic_sizes(void)
 {
+    /* A negative size of a user's is no expression, and none is made of it. */
+    CHECK(kni_dim_mul(-70000, 2) == KNI_DIM_BAD && kni_dim_add(-5, 3) == KNI_DIM_BAD);
+    CHECK(kni_dim_low(-70000) == -70000 && kni_dim_floor_div(-70000, 2) == KNI_DIM_BAD);
     kn_dim batch = kni_dim_symbol("batch", 1, 64), two = kni_dim_mul(batch, 2);
     CHECK(kni_dim_mul(2, batch) == two);
     CHECK(kni_dim_low(two) == 2 && kni_dim_high(two) == 128);
