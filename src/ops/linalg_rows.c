@@ -59,7 +59,8 @@ kn_tensor kni_no_matrices(const char *name, kn_tensor a)
     if (kni_is_poisoned(a)) return a;
     if (kni_type_of(a)) return kni_poison_latest();
     const kni_tensor *x = kni_resolve(a, name);
-    return x ? x->error : kni_poison_latest();
+    kn_tensor error;
+    return x && kni_tensor_failed(x, &error) ? error : kni_poison_latest();
 }
 
 kn_tensor kni_transposed(kn_tensor x) { return kn_transpose(x, -2, -1); }

@@ -515,6 +515,29 @@ static void operands_handed_on(void)
                 "leave reverse and exclusive 0");
 }
 
+/* Counts of shifts are not cut to the width of the kernel. */
+static void shifts_of_any_count(void)
+{
+    static const int64_t counts[] = {INT64_MIN, -(INT64_C(1) << 32), -1, 64, INT64_C(1) << 32, INT64_MAX};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        CHECK_VALUES(kn_bitwise_right_shift_scalar(kn_full(KN_SHAPE(1), 5, KN_U16), counts[i]), 0, 0);
+        CHECK_VALUES(kn_bitwise_left_shift_scalar(kn_full(KN_SHAPE(1), 5, KN_I32), counts[i]), 0, 0);
+    }
+}
+
+/* What broke in a queue is told by the next op, whatever it looks at first. */
+static void broken_promises(void)
+{
+    kn_device device = kn_device_open("fusion(cpu)");
+    kn_device_use(device);
+    kn_tensor x = kn_keep(kn_cholesky(kn_full(KN_SHAPE(2, 2), -1, KN_F32), false));
+    CHECK(kn_sync(device) != KN_OK);
+    CHECK_POISON(kn_diag(x, 1), "not positive definite");
+    CHECK_POISON(kn_det(x), "not positive definite");
+    kn_device_use(NULL);
+    kn_device_close(device);
+}
+
 /* One temporary may be two operands of a composite, and is gone afterwards. */
 static void one_temporary_twice(void)
 {
@@ -570,6 +593,8 @@ int main(void)
     reasons_that_are_missing();
     operands_handed_on();
     one_temporary_twice();
+    shifts_of_any_count();
+    broken_promises();
     kn_scope_end(s, KN_NONE);
     after_shutdown();
     CHECK(kn_shutdown() == 0);
