@@ -105,6 +105,8 @@ static void act_param(world *w)
     }
     go(w);
     if (how < 3) {
+        for (int i = 0; i < SLOTS; i++) /* kn_require_grad gave the param itself */
+            if (w->slots[i].t.bits == w->params[p].handle.bits) w->slots[i] = (slot){0};
         kn_param_drop(&w->params[p]);
         w->params[p] = kn_param_make(value);
         ended(w);
@@ -170,12 +172,13 @@ static kn_tensor segment(void *context, const kn_tensor *in, int32_t n)
 
 static void act_recompute(world *w)
 {
+    static int kinds[] = {0, 1, 2, 3}; /* backward runs the segment again */
     begin_call(w, "kn_recompute");
     int kind = (int)below(w, 4);
     kn_tensor in[2] = {draw_tensor(w, "a"), draw_tensor(w, "b")};
     say(w, ", segment %d", kind);
     go(w);
-    take_result(w, kn_recompute(segment, &kind, in, 1 + (int)below(w, 2)));
+    take_result(w, kn_recompute(segment, &kinds[kind], in, 1 + (int)below(w, 2)));
 }
 
 static void act_update(world *w)

@@ -139,7 +139,7 @@ MAP["fmax"] = lambda k, a, b: k.where(k.is_nan(a), b, k.where(k.is_nan(b), a, k.
 MAP["fmin"] = lambda k, a, b: k.where(k.is_nan(a), b, k.where(k.is_nan(b), a, k.minimum(a, b)))
 MAP["logaddexp2"] = lambda k, a, b: k.div_scalar(k.logaddexp(k.mul_scalar(a, math.log(2)), k.mul_scalar(b, math.log(2))), math.log(2))
 MAP["float_power"] = lambda k, a, b: k.pow(k.cast(a, torch.float64), k.cast(b if is_tensor(b) else k.number(b), torch.float64))
-MAP["ldexp"] = lambda k, a, b: k.mul(a, k.exp2(b))
+MAP["ldexp"] = lambda k, a, b: k.mul(a, cast(k, k.exp2(b), a.dtype if a.is_float() else None))
 MAP["inner"] = lambda k, a, b: k.mul(a, b) if not (a.rank and b.rank) else k.tensordot(a, b, [a.rank - 1], [b.rank - 1])
 MAP["isclose"] = lambda k, a, b, rtol=1e-5, atol=1e-8, equal_nan=False: k.is_close(a, b, rtol, atol, equal_nan)
 MAP["equal"] = lambda k, a, b: bool(a.shape == b.shape and (k.all(k.equal(a, b), [], False).torch().item() if min(a.shape, default=1) else True))
@@ -315,7 +315,8 @@ def masked_line(own, value):
         x = cast(k, x, dtype)
         if mask is not None:
             x = k.where(mask, x, k.full([], value, x.dtype))
-        return cast(k, getattr(k, own)(x, dim), dtype)
+        y = getattr(k, own)(x, dim)
+        return y if y.is_float() else cast(k, y, x.dtype if x.dtype != torch.bool else None)
 
     return run
 

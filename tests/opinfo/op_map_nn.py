@@ -71,6 +71,8 @@ MAP[F + "poisson_nll_loss"] = lambda k, x, target, log_input=True, full=False, e
 
 
 def gaussian_nll(k, x, target, var, full=False, eps=1e-6, reduction="mean"):
+    if is_tensor(var) and var.rank == x.rank - 1:
+        var = k.unsqueeze(var, -1)  # PyTorch takes a variance for each line
     if not is_tensor(var):
         raise Unsupported("a variance that is a number")
     return k.gaussian_nll_loss(x, target, var, {"full": full, "eps": eps, "reduction": REDUCTIONS[reduction]})
@@ -110,9 +112,17 @@ def linear(k, x, weight, bias=None):
 
 MAP[F + "linear"] = linear
 MAP[F + "bilinear"] = lambda k, a, b, weight, bias=None: k.bilinear(a, b, weight, bias)
-MAP[F + "layer_norm"] = lambda k, x, shape, weight=None, bias=None, eps=1e-5: k.layer_norm(x, weight, bias, len(shape), eps)
-MAP[F + "rms_norm"] = lambda k, x, shape, weight=None, eps=None: k.rms_norm(x, weight, len(shape), torch.finfo(x.dtype).eps if eps is None else eps)
-MAP[F + "group_norm"] = lambda k, x, groups, weight=None, bias=None, eps=1e-5: k.group_norm(x, weight, bias, groups, eps)
+
+
+def positive(eps):
+    if eps is not None and eps < 0:
+        raise Unsupported("a negative eps")
+    return eps
+
+
+MAP[F + "layer_norm"] = lambda k, x, shape, weight=None, bias=None, eps=1e-5: k.layer_norm(x, weight, bias, len(shape), positive(eps))
+MAP[F + "rms_norm"] = lambda k, x, shape, weight=None, eps=None: k.rms_norm(x, weight, len(shape), torch.finfo(x.dtype).eps if eps is None else positive(eps))
+MAP[F + "group_norm"] = lambda k, x, groups, weight=None, bias=None, eps=1e-5: k.group_norm(x, weight, bias, groups, positive(eps))
 
 
 def instance_norm(k, x, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=True, momentum=0.1, eps=1e-5):

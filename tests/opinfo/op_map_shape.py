@@ -38,7 +38,15 @@ MAP["narrow"] = MAP["narrow_copy"] = lambda k, x, dim, start, length: k.narrow(x
 MAP["select"] = lambda k, x, dim, index: k.select(x, dim, index)
 MAP["slice"] = lambda k, x, dim=0, start=None, end=None, step=1: k.slice(x, dim, start or 0, 2**63 - 1 if end is None else end, step)
 MAP["unfold"] = MAP["unfold_copy"] = lambda k, x, dim, size, step: k.unfold(x, dim, size, step)
-MAP["cat"] = lambda k, tensors, dim=0: k.concat(tensors, dim)
+
+
+def cat(k, tensors, dim=0):
+    if len({t.rank for t in tensors}) > 1:
+        raise Unsupported("an empty tensor of rank 1 among others, which PyTorch skips for the sake of old programs")
+    return k.concat(tensors, dim)
+
+
+MAP["cat"] = cat
 MAP["stack"] = lambda k, tensors, dim=0: k.stack(tensors, dim)
 MAP["hstack"] = lambda k, tensors: k.concat([k.atleast(t, 1) for t in tensors], 0 if max(t.rank for t in tensors) <= 1 else 1)
 MAP["vstack"] = lambda k, tensors: k.concat([k.atleast(t, 2) for t in tensors], 0)
@@ -189,7 +197,7 @@ MAP["scatter"] = lambda k, x, dim, index, src, **s: scatter(k, x, dim, index, sr
 MAP["scatter_add"] = lambda k, x, dim, index, src: scatter(k, x, dim, index, src, "add")
 MAP["scatter_reduce"] = scatter
 MAP["index_select"] = lambda k, x, dim, index: k.index_select(x, dim, k.atleast(index, 1))
-MAP["index_add"] = lambda k, x, dim, index, source, alpha=1: k.select_assign(x, dim, index, source if alpha == 1 else k.mul_scalar(source, alpha), 1)
+MAP["index_add"] = lambda k, x, dim, index, source, alpha=1: k.select_assign(x, dim, index, cast(k, source if alpha == 1 else k.mul_scalar(source, alpha), x.dtype), 1)
 MAP["index_copy"] = lambda k, x, dim, index, source: k.select_assign(x, dim, index, source, 0)
 MAP["index_fill"] = lambda k, x, dim, index, value: k.select_assign(x, dim, index, filled(k, x, dim, index, value), 0)
 
@@ -198,7 +206,7 @@ def filled(k, x, dim, index, value):
     shape = list(x.shape)
     if shape:
         shape[dim] = 1 if not index.rank else index.shape[0]
-    return k.full(shape, number_of(value), x.dtype)
+    return k.expand(k.cast(value, x.dtype), shape) if is_tensor(value) else k.full(shape, value, x.dtype)
 
 
 def index_reduce(k, x, dim, index, source, reduce, include_self=True):
@@ -403,7 +411,7 @@ def fftn(own):
     def run(k, x, s=None, dim=None, norm=None):
         refuse(s=s is not None)
         if own.endswith("2"):
-            return getattr(k, own[:-1] + "n")((x, None), list(dim) if dim else [-2, -1], NORMS[norm])
+            return getattr(k, own[:-1] + "n")((x, None), [-2, -1] if dim is None else as_list(dim), NORMS[norm])
         return getattr(k, own)((x, None), axes_of(dim), NORMS[norm])
 
     return run

@@ -28,6 +28,8 @@ FORWARD = [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.in
 # relative and absolute, of the largest element: what a few roundings and the order of sums make
 BOUNDS = {torch.float64: 1e-9, torch.float32: 3e-5, torch.float16: 4e-3, torch.bfloat16: 3e-2}
 GRADIENT_BOUNDS = {torch.float64: 1e-7, torch.float32: 2e-4}
+# Kiln says that it does not compute on the dtype.
+REFUSALS = ("does not take", "must be a float", "needs floats")
 ZERO = 4  # eps: what is left where terms of size 1 cancel
 KINDS = ["forward", "strided", "fused", "gradient", "fused gradient"]
 
@@ -173,7 +175,7 @@ class Entry:
             return
         except KilnError as e:
             text = str(e).split("   ")[0]
-            if "does not take" in text or "must be a float" in text:
+            if any(words in text for words in REFUSALS):
                 self.note(kind, dtype, "unsupported", text)
                 return
             wrong = "Kiln refuses: " + text
@@ -337,7 +339,7 @@ def main():
     parser.add_argument("--library", default="build/release/libkiln.so")
     parser.add_argument("--op")
     parser.add_argument("--samples", type=int, default=10)
-    parser.add_argument("--seconds", type=int, default=300)
+    parser.add_argument("--seconds", type=int, default=1800)
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("--write")
