@@ -47,8 +47,6 @@ static const excuse excuses[] = {
     {"floor_div", "", "a number outside an integer dtype: docs/known-limits.md"},
     {"remainder", "", "a number outside an integer dtype: docs/known-limits.md"},
     {"fmod", "", "a number outside an integer dtype: docs/known-limits.md"},
-    {"maximum", "", "a number outside an integer dtype: docs/known-limits.md"},
-    {"minimum", "", "a number outside an integer dtype: docs/known-limits.md"},
     {"kn_pad", "of bool", "a fraction as the value: ref cuts it to 0, the CPU takes it for true"},
     {"is_close", "", "the bound is rounded to f32 on the CPU"},
     {"cross_entropy", "", "terms of opposite signs cancel where the target is no probability"},
