@@ -139,6 +139,8 @@ kn_tensor kn_istft(kn_complex y, int64_t n_fft, const kn_stft_args *args)
     if (!t) return kni_call_end(call, kn_abs(y.real));
     if (plan("istft", n_fft, args, &f)) return kni_call_end(call, kni_poison_latest());
     int64_t bins = f.args.two_sided ? n_fft : n_fft / 2 + 1;
+    if (t->rank >= KN_MAX_RANK)
+        return kni_call_fail(call, KN_ERROR_SHAPE, "%S has too many axes: at most %d", t, KN_MAX_RANK - 1);
     if (t->rank < 2 || t->dims[t->rank - 2] != bins || t->dims[t->rank - 1] < 1)
         return kni_call_fail(call, KN_ERROR_SHAPE, "needs [..., %D, frames] for n_fft %D, not %S", bins,
                              n_fft, t);

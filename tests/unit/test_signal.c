@@ -107,6 +107,8 @@ static void check_forms(void)
 
 static void check_errors(void)
 {
+    CHECK_POISON(kn_istft((kn_complex){kn_zeros(KN_SHAPE(1, 1, 1, 1, 1, 1, 2, 1), KN_F32), KN_NONE}, 2, NULL),
+                 "at most 7");
     kn_complex x = {kn_keep(kn_ones(KN_SHAPE(4), KN_F32)), kn_keep(kn_ones(KN_SHAPE(5), KN_F32))};
     CHECK_POISON(kn_fft(x, 0, NULL).real, "imaginary");
     CHECK_POISON(kn_fft((kn_complex){x.real, KN_NONE}, 1, NULL).real, "axis 1");
