@@ -105,8 +105,6 @@ static void act_param(world *w)
     }
     go(w);
     if (how < 3) {
-        for (int i = 0; i < SLOTS; i++) /* kn_require_grad gave the param itself */
-            if (w->slots[i].t.bits == w->params[p].handle.bits) w->slots[i] = (slot){0};
         kn_param_drop(&w->params[p]);
         w->params[p] = kn_param_make(value);
         ended(w);

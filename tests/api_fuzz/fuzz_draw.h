@@ -199,7 +199,8 @@ static double draw_real(world *w, const char *name)
     if (!strcmp(name, "p") || !strcmp(name, "q") || strstr(name, "smoothing") || strstr(name, "probability"))
         v = (double)below(w, 11) / 10;
     if (w->strange && chance(w, 10)) v = strange_real(w);
-    if (fabs(v) > 1e38 && fabs(v) < INFINITY) v = 1e30; /* f32 kernels would see infinity */
+    if (fabs(v) > 1e38 && fabs(v) < INFINITY) v = 1e30; /* kernels in f32 would see infinity */
+    if (fabs(v) < 1e-37 && v != 0) v = 1e-30;           /* or 0 */
     say(w, ", %s %.17g", name, v);
     return v;
 }

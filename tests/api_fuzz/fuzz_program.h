@@ -32,6 +32,8 @@ static void begin_world(world *w, const plan *p, const char *spec, kn_device dev
     *w = (world){.seed = p->seed, .state = mix(p->seed), .spec = spec, .device = device};
     w->side = 1 + below(w, 5);
     w->rank = (int32_t)below(w, 5);
+    /* Functions that add an axis must see that there is no room for it. */
+    if (chance(w, 8)) w->rank = KN_MAX_RANK - (int32_t)below(w, 3), w->side = 1 + below(w, 2);
     w->dtype = chance(w, 60) ? KN_F32 : all_dtypes[below(w, N_DTYPES)];
     w->strange = chance(w, 60);
 }
