@@ -215,6 +215,14 @@ static void gradients(kn_device inner)
     kn_tensor in[2] = {noise(KN_SHAPE(4, 5), KN_F64, 1), noise(KN_SHAPE(5), KN_F64, 2)};
     kn_tensor target = INTEGERS(KN_SHAPE(4), 0, 4, 2, 2);
     CHECK(kn_gradcheck(norm_and_loss, &target, in, 2, 0) == KN_OK);
+    /* With given statistics: dx = dy weight / sqrt(variance + eps), here 4 / 2 and 2 / 4. */
+    kn_tensor points = kn_require_grad(noise(KN_SHAPE(1, 2), KN_F64, 5)), dpoints;
+    kn_tensor pair = kn_keep(kn_from((double[]){4, 2}, KN_F64, KN_SHAPE(2)));
+    kn_tensor spread = kn_keep(kn_from((double[]){3, 15}, KN_F64, KN_SHAPE(2)));
+    kn_tensor normed = kn_keep(kn_batch_norm(points, pair, spread, pair, pair, 1));
+    kn_tensor unit = kn_keep(kn_ones(KN_SHAPE(1, 2), KN_F64));
+    CHECK(kn_grad(&normed, &unit, 1, &points, 1, 0, &dpoints) == KN_OK);
+    CHECK_VALUES(dpoints, 1e-12, 2, 0.5);
     /* The mask of the gradient is the mask of the result. */
     kn_tensor x = kn_require_grad(noise(KN_SHAPE(513), KN_F32, 3)), y = kn_keep(kn_dropout(x, 0.4, true)), dx;
     kn_tensor ones = kn_keep(kn_ones(KN_SHAPE(513), KN_F32));

@@ -326,6 +326,11 @@ static void printing_takes_no_memory(void)
     CHECK(strstr(text, "[  39,   79,  119, ..., 1919, 1959, 1999]]") != NULL);
     kn_format(kn_select(y, 1, 0), text, sizeof text, &(kn_print_options){.threshold = 10});
     CHECK(!strncmp(text, "[ 0,  1,  2, ..., 37, 38, 39]", 29));
+    /* An axis is cut as soon as it is longer than both its ends. */
+    kn_format(kn_arange(0, 7, 1, KN_I32), text, sizeof text, &(kn_print_options){.threshold = 5});
+    CHECK(!strncmp(text, "[0, 1, 2, ..., 4, 5, 6]", 23));
+    kn_format(kn_arange(0, 6, 1, KN_I32), text, sizeof text, &(kn_print_options){.threshold = 5});
+    CHECK(!strncmp(text, "[0, 1, 2, 3, 4, 5]", 18));
     /* Zeros have their signs. */
     kn_format(kn_from((float[]){0, -0.0f, 1}, KN_F32, KN_SHAPE(3)), text, sizeof text, NULL);
     CHECK(!strncmp(text, "[ 0.0, -0.0,  1.0]", 18));

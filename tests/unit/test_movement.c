@@ -111,6 +111,7 @@ static void test_limits(void)
     kn_tensor pair[2] = {empty, empty};
     CHECK(has_shape(kn_concat(pair, 2, 1), KN_SHAPE(0, 6)));
     CHECK(has_shape(kn_stack(pair, 2, 0), KN_SHAPE(2, 0, 3)));
+    CHECK(has_shape(kn_stack(pair, 1, 0), KN_SHAPE(1, 0, 3))); /* one tensor gets its axis, too */
     CHECK(has_shape(kn_roll(empty, KN_INTS(1), KN_AXES(0)), KN_SHAPE(0, 3)));
     CHECK(has_shape(kn_flip(empty, KN_AXES_ALL), KN_SHAPE(0, 3)));
     CHECK(has_shape(kn_pad(empty, &(kn_pad_args){.before = KN_INTS(1, 0)}), KN_SHAPE(1, 3)));

@@ -251,6 +251,12 @@ static void handles_are_no_pointers(void)
     kn_state_free(s);
 }
 
+/* The first generation is 1, so that small numbers are no handles, not even of slots that were used only once. */
+static void numbers_are_no_handles(void)
+{
+    for (uintptr_t i = 1; i < 200; i += 2) CHECK(kn_state_put_int((kn_state)i, "", "i", 1) != KN_OK);
+}
+
 /* A closure that frees the optimiser which runs it: the step ends, later ones are errors. */
 static kn_status free_in_the_step(void *context, double *loss, kn_grads *grads)
 {
@@ -327,6 +333,7 @@ int main(void)
     kn_device_use(kn_device_open("autodiff(cpu)"));
     net = net_make(KN_F32);
     good_state = kn_state_make();
+    numbers_are_no_handles();
     good_optim = kn_optim_sgd(NULL);
     good_grads = make_grads();
     TRY_ALL_BUT_NULL(kn_grads, use_grads, make_grads(), kn_grads_free, "gradients object", "freed",

@@ -43,6 +43,35 @@ static void follows_torch(void)
     }
 }
 
+typedef struct Point {
+    kn_param x;
+} Point;
+static const kn_module_type Point_type = {"Point", sizeof(Point),
+                                          (const kn_field[]){KN_PARAM(Point, x), {0}}};
+
+static kn_status fourth_power(void *context, double *loss, kn_grads *grads)
+{
+    const Point *p = context;
+    kn_scope scope = kn_scope_begin();
+    kn_tensor y = kn_keep(kn_sum(kn_square(kn_square(kn_value(p->x))), KN_AXES_ALL, false));
+    *loss = kn_item(y);
+    CHECK(kn_backward(y, grads) == KN_OK);
+    kn_scope_end(scope, KN_NONE);
+    return KN_OK;
+}
+
+/* A first step that is far too long is closed in on from its far side, time and again. */
+static void searches_near(void)
+{
+    Point p = {kn_param_make(kn_ones(KN_SHAPE(1), KN_F64))};
+    kn_optim optim = kn_optim_lbfgs(&(kn_lbfgs_args){.strong_wolfe = true});
+    double loss = 0;
+    CHECK(kn_optim_step_closure(optim, 100, KN_MODULE_OF(Point, &p), fourth_power, &p, &loss) == KN_OK);
+    CHECK(loss == 1 && fabs(kn_item(kn_value(p.x))) < 0.9);
+    kn_optim_free(optim);
+    kn_param_drop(&p.x);
+}
+
 /* f32 and the halves follow f64 within their precision: the states have the param's dtype. */
 static void other_dtypes(void)
 {
@@ -434,6 +463,7 @@ int main(void)
     if (!CHECK(device != NULL)) return check_report();
     kn_device_use(device);
     void (*const tests[])(void) = {follows_torch,
+                                   searches_near,
                                    other_dtypes,
                                    in_place,
                                    tapes_see_old_values,

@@ -95,6 +95,10 @@ static void unpool_and_patches(void)
                  4, 2, 1, 2, 1);
     CHECK_VALUES(kn_pixel_unshuffle(kn_pixel_shuffle(kn_reshape(x, KN_SHAPE(4, 2, 2)), 2), 2), 0, 0, 1, 2, 3,
                  4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    /* The five parts of the last three axes just fit behind three others. */
+    kn_tensor deep = kn_pixel_shuffle(kn_reshape(x, KN_SHAPE(1, 1, 1, 4, 2, 2)), 2);
+    CHECK(kn_rank(deep) == 6 && kn_size(deep, 3) == 1 && kn_size(deep, 4) == 4);
+    CHECK_POISON(kn_pixel_shuffle(kn_reshape(x, KN_SHAPE(1, 1, 1, 1, 4, 2, 2)), 2), "channels, height");
     kn_tensor far = kn_from((float[]){INFINITY, 0, -1e30f, 0}, KN_F32, KN_SHAPE(1, 1, 2, 2));
     CHECK_VALUES(kn_grid_sample(x, far, NULL), 0, 0, 0);
     kn_tensor nowhere = kn_from((float[]){NAN, 0}, KN_F32, KN_SHAPE(1, 1, 1, 2));
@@ -221,9 +225,21 @@ static void far_windows(void)
     kn_scope_end(s, KN_NONE);
 }
 
+/* Two planes of a volume that do not lie one behind the other: every second one of four. */
+static void convolves_planes_apart(void)
+{
+    kn_tensor volume = kn_sin(kn_reshape(kn_arange(0, 4 * 12 * 12, 1, KN_F32), KN_SHAPE(1, 1, 4, 12, 12)));
+    kn_tensor x = kn_keep(kn_slice(volume, 2, 0, 4, 2)), whole = kn_keep(kn_add_scalar(x, 0));
+    kn_tensor w = kn_keep(kn_reshape(kn_arange(1, 9, 1, KN_F32), KN_SHAPE(1, 1, 2, 2, 2)));
+    kn_tensor y = kn_conv3d(x, w, KN_NONE, NULL), want = kn_conv3d(whole, w, KN_NONE, NULL);
+    CHECK(kn_size(y, 2) == 1 && kn_size(y, 4) == 11);
+    CHECK(kn_item_int(kn_count_nonzero(kn_not_equal(y, want), KN_AXES_ALL, false)) == 0);
+}
+
 int main(void)
 {
     kn_scope s = kn_scope_begin();
+    convolves_planes_apart();
     ties_and_nan();
     padding_rules();
     far_windows();
