@@ -103,7 +103,9 @@ int cudnnBackendSetAttribute(void *given, int name, int type, int64_t count, con
 static bool is_good_tensor(const descriptor *d)
 {
     const attribute *dims = find(d, 902), *steps = find(d, 903), *id = find(d, 906);
-    return find(d, 901) && dims && steps && id && find(d, 900) && dims->count == 4 && steps->count == 4;
+    bool good = find(d, 901) && dims && steps && id && find(d, 900) && dims->count == 4 && steps->count == 4;
+    for (int i = 0; good && i < 4; i++) good = dims->u.whole[i] > 0;
+    return good;
 }
 
 /* A pointwise operation: modes of two operands, such as CUDNN_POINTWISE_ADD, read b, those of one, such as

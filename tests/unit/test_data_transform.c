@@ -87,6 +87,8 @@ static void test_choices(void)
     CHECK(kn_dataset_split(d, (const double[]){0, 1}, 2, none) == KN_OK); /* a part may be empty */
     CHECK(kn_dataset_length(none[0]) == 0 && kn_dataset_length(none[1]) == 10);
     for (int i = 0; i < 2; i++) kn_dataset_free(none[i]);
+    CHECK(kn_dataset_split(d, (const double[]){0.3}, 1, none) == KN_OK && kn_dataset_length(none[0]) == 3);
+    kn_dataset_free(none[0]);
     kn_dataset_free(both);
     kn_dataset_free(part);
     kn_dataset_free(chunk);
@@ -113,6 +115,23 @@ static void test_free_is_whole(void)
     size_t before = mallinfo2().uordblks;
     for (int i = 0; i < 1000; i++) kn_dataset_free(kn_dataset_partial(d, 0, 2));
     CHECK(mallinfo2().uordblks < before + 1000);
+    kn_dataset_free(d);
+#endif
+}
+
+/* A text that was read and dropped takes no memory either. */
+static void test_texts_are_freed(void)
+{
+#ifdef __GLIBC__
+    kn_dataset d = kn_dataset_text_folder("tests/data/texts");
+    kn_sample s;
+    size_t before = 0;
+    for (int i = 0; i < 1000; i++) {
+        CHECK(kn_dataset_get(d, 0, &s) == KN_OK);
+        kn_sample_drop(&s);
+        if (i == 9) before = mallinfo2().uordblks;
+    }
+    CHECK(mallinfo2().uordblks < before + 10000);
     kn_dataset_free(d);
 #endif
 }
@@ -356,6 +375,7 @@ int main(void)
     test_choices();
     test_split_frees();
     test_free_is_whole();
+    test_texts_are_freed();
     test_shuffle_and_sample();
     test_windows();
     test_maps();

@@ -21,6 +21,72 @@ static int32_t finish(cl_queue q)
     return answer;
 }
 
+static uint32_t next_argument;
+static bool out_of_order;
+
+static int32_t set_argument(cl_kernel k, uint32_t number, size_t bytes, const void *value)
+{
+    out_of_order |= number != next_argument;
+    next_argument = number + 1;
+    return real.set_argument(k, number, bytes, value);
+}
+
+static int32_t run_kernel(cl_queue q, cl_kernel k, uint32_t axes, const size_t *offset, const size_t *global,
+                          const size_t *local, uint32_t n, const cl_event *after, cl_event *event)
+{
+    next_argument = 0;
+    return real.run_kernel(q, k, axes, offset, global, local, n, after, event);
+}
+
+/* A kernel gets each of its arguments once, in their order. */
+static void gives_arguments(void)
+{
+    kn_device d = kn_device_open("opencl:0");
+    api->set_argument = set_argument, api->run_kernel = run_kernel;
+    kn_device_use(d);
+    kn_scope scope = kn_scope_begin();
+    kn_tensor x = kn_keep(kn_from((float[]){1, 2, 3}, KN_F32, KN_SHAPE(3)));
+    CHECK_VALUES(kn_add(x, kn_mul_scalar(x, 3)), 0, 4, 8, 12);
+    CHECK(!out_of_order);
+    kn_scope_end(scope, KN_NONE);
+    kn_device_use(NULL);
+    api->set_argument = real.set_argument, api->run_kernel = real.run_kernel;
+    kn_device_close(d);
+}
+
+static int32_t build(cl_program p, uint32_t n, const cl_device_id *devices, const char *options,
+                     void (*notify)(cl_program, void *), void *user)
+{
+    (void)p, (void)n, (void)devices, (void)options, (void)notify, (void)user;
+    return -11;
+}
+
+static int32_t build_info(cl_program p, cl_device_id d, uint32_t what, size_t room, void *value,
+                          size_t *bytes)
+{
+    static const char log[] = "a warning\nin /of/the/driver/k.cl:3: error: a + b\nmore\n";
+    (void)p, (void)d, (void)what;
+    if (bytes) *bytes = sizeof log;
+    if (value && room >= sizeof log) memcpy(value, log, sizeof log);
+    return 0;
+}
+
+/* The line with the first error is told, and of files only the names. */
+static void tells_the_error(void)
+{
+    kn_device d = kn_device_open("opencl:0");
+    api->build = build, api->build_info = build_info;
+    kn_device_use(d);
+    kn_scope scope = kn_scope_begin();
+    kn_tensor x = kn_ones(KN_SHAPE(4), KN_F32);
+    float values[4];
+    CHECK_ERROR(kn_read(x, values, sizeof values), ": in k.cl:3: error: a + b (CL_BUILD_PROGRAM_FAILURE)");
+    kn_scope_end(scope, KN_NONE);
+    kn_device_use(NULL);
+    *api = real;
+    kn_device_close(d);
+}
+
 /* Waiting fails with the status: the device is lost, and the next one is opened anew, or only that call failed. */
 static void waits(int32_t status, kn_status code)
 {
@@ -44,6 +110,9 @@ int main(void)
 {
     static const int32_t dead[] = {-5, -14, -34, -36, -9999};
     const char *why;
+    CHECK(!strcmp(kni_opencl_status(-1), "CL_DEVICE_NOT_FOUND"));
+    CHECK(!strcmp(kni_opencl_status(-5), "CL_OUT_OF_RESOURCES"));
+    CHECK(!strcmp(kni_opencl_status(-4242), "an unknown status"));
     const kni_opencl_api *found = kni_opencl_load(&why);
     kn_device first = found ? kn_device_open("opencl:0") : NULL;
     if (!first) {
@@ -63,5 +132,7 @@ int main(void)
     waits(-15, KN_ERROR_INTERNAL);
     waits(-6, KN_ERROR_MEMORY);
     *api = real;
+    gives_arguments();
+    tells_the_error();
     return check_report();
 }

@@ -276,6 +276,39 @@ static void report_escapes(void)
     kni_buffer_free(&page);
 }
 
+/* A run that goes on keeps the points of the old page, also those that stand for several with their least and greatest. */
+static void report_keeps_merged_points(void)
+{
+    static const char old[] =
+        "<script type=\"application/json\" id=\"kiln-run\">{\"metrics\":[{\"name\":\"loss\",\"curves\":"
+        "{\"train\":{\"steps\":{\"merge\":2,\"points\":[[1,2,1,3],[3,5,4,6]]}}}}]}</script>";
+    kni_buffer page = {0};
+    CHECK(kni_file_write(path_in("merged.html"), old, sizeof old - 1) == KN_OK);
+    kn_renderer r = kn_report_html(path_in("merged.html"));
+    begin(r, 5);
+    end(r);
+    CHECK(kni_file_read(path_in("merged.html"), 0, &page) == KN_OK &&
+          strstr(kni_buffer_string(&page), "[[1,2,1,3],[3,5,4,6]]"));
+    kni_buffer_free(&page);
+}
+
+/* A program without a standard input gets descriptor 0 for its log. */
+static void descriptor_zero(void)
+{
+    int saved = dup(0);
+    if (saved < 0) return;
+    close(0);
+    kn_renderer r = kn_logger_csv(path_in("zero.csv"));
+    if (CHECK(r != NULL)) {
+        begin(r, 0);
+        tell(r, 0, KN_SPLIT_TRAIN, true, 1, 1, 0.5);
+        end(r);
+        CHECK(strstr(text_of("zero.csv", ""), "T,1,1,train,loss,0.5,0.25,epoch\n") != NULL);
+    }
+    dup2(saved, 0);
+    close(saved);
+}
+
 /* Points in numbers do not depend on the program's locale; where no other locale is installed there is nothing to show. */
 /* A killed run leaves what was told before its latest checkpoint, and a page from the first epoch on. */
 static void flushes(void)
@@ -363,6 +396,8 @@ int main(void)
     tensorboard();
     report();
     report_escapes();
+    report_keeps_merged_points();
+    descriptor_zero();
     flushes();
     locales();
     misuse();

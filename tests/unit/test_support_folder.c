@@ -24,6 +24,31 @@ struct dirent *readdir(DIR *stream)
     if (reads_left > 0) reads_left--;
     return next(stream);
 }
+
+/* How syncing a folder fails, 0: not at all. */
+static int sync_failure;
+
+int fsync(int descriptor)
+{
+    static int (*next)(int);
+    struct stat about;
+    if (!next) *(void **)&next = dlsym(RTLD_NEXT, "fsync");
+    if (sync_failure && fstat(descriptor, &about) == 0 && S_ISDIR(about.st_mode)) {
+        errno = sync_failure;
+        return -1;
+    }
+    return next(descriptor);
+}
+
+/* A folder that cannot be synced at all is no failure of the file in it; a disk that fails is. */
+static void folders_that_do_not_sync(const char *path)
+{
+    sync_failure = EINVAL;
+    CHECK(kni_file_write(path, "x", 1) == KN_OK);
+    sync_failure = EIO;
+    CHECK_ERROR(kni_file_write(path, "x", 1), "write the folder of");
+    sync_failure = 0;
+}
 #endif
 
 static char folder_name[64];
@@ -70,6 +95,14 @@ static void half_a_folder_is_none(void)
     CHECK(folder.names == NULL && folder.count == 0);
 }
 
+static void no_folder_where_a_file_is(void)
+{
+    char path[96];
+    in_folder(path, sizeof path, 0);
+    CHECK(kni_folder_make(folder_name) == KN_OK); /* it exists */
+    CHECK(kni_folder_make(path) != KN_OK);
+}
+
 int main(void)
 {
     char path[96];
@@ -81,9 +114,12 @@ int main(void)
         CHECK(f && fclose(f) == 0);
     }
     names_are_sorted();
+    no_folder_where_a_file_is();
     if (UNDER_MEMORY_SANITIZER)
         check_skip("MemorySanitizer: folders that fail half-way");
     else {
+        in_folder(path, sizeof path, 0);
+        folders_that_do_not_sync(path);
         nothing_stays_open();
         half_a_folder_is_none();
     }
