@@ -26,7 +26,8 @@ import mutants  # noqa: E402
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Which tests speak for a folder: parts of names of unit tests, and devices of the conformance. The first that fails ends it.
 LAYERS = [
-    ("core", "convert memory ownership errors misuse thread call creation alias truths fallback ir_run", "cpu autodiff(cpu)"),
+    ("core", "convert memory ownership errors misuse thread call creation alias truths fallback objects ir_run",
+     "cpu autodiff(cpu)"),
     ("ops", "elementwise reduce movement indexing scan sorting linalg signal spatial contraction functional creation custom "
             "argument alias mixed", "ref autodiff(cpu) cpu"),
     ("graph", "plan fusion groups test_sched", "fusion(cpu)"),
@@ -37,7 +38,8 @@ LAYERS = [
     ("backend/host", "movement memory misuse ownership alias", "ref cpu"),
     ("backend/ref", "decorators", "ref"),
     ("backend/null", "decorators creation autodiff", ""),
-    ("backend/cpu", "cpu_groups gemm contraction indexing sorting scan spatial fusion alias optim", "cpu fusion(cpu) autodiff(cpu)"),
+    ("backend/cpu", "cpu_groups gemm contraction indexing sorting scan spatial linalg fusion alias optim",
+     "cpu fusion(cpu) autodiff(cpu)"),
     ("backend/jit", "jit", ""),
     ("backend/gpu", "gpu", ""),
     ("backend/cuda", "cuda", ""),
