@@ -135,9 +135,14 @@ static kn_status submit_all(kni_fusion *f)
     kni_lock(&f->lock);
     kni_fusion_submit(f);
     kn_status s = f->failed;
+    bool foreign = s && f->failed_in != kni_thread_self()->id;
+    kn_tensor failure = f->failure;
     f->failed = KN_OK;
     kni_unlock(&f->lock);
-    return s;
+    if (!foreign) return s;
+    char text[400];
+    kn_error_text(failure, text, sizeof text);
+    return kni_fail(s, "kn_sync: what another thread ran has failed: %s", text);
 }
 
 static void submit_debt(kni_debtor *debtor)

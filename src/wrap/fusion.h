@@ -13,8 +13,10 @@ typedef struct kni_fusion {
     kni_group_limits limits;
     kni_plan_cache plans;
     kn_fusion_stats stats;
-    kn_status failed; /* the first error since it was last asked for */
-    bool passes;      /* the leaf keeps its memory to itself: nothing is queued */
+    kn_status failed;   /* the first error since it was last asked for */
+    kn_tensor failure;  /* its poison */
+    uint32_t failed_in; /* the thread that ran into it and has its text */
+    bool passes;        /* the leaf keeps its memory to itself: nothing is queued */
 } kni_fusion;
 
 /* control(fusion, KNI_CONTROL_FUSION_STATS, kn_fusion_stats *) */

@@ -143,6 +143,14 @@ static kn_tensor late_error(const kni_entry *e)
     return kni_poison_latest();
 }
 
+static void note_failed(kni_fusion *f, kn_status status, kn_tensor failure)
+{
+    if (f->failed) return;
+    f->failed = status;
+    f->failure = failure;
+    f->failed_in = kni_thread_self()->id;
+}
+
 static kn_status run_record(kni_fusion *f, const kn_record *r)
 {
     kn_status s = f->inner->execute(f->inner, &r, 1);
@@ -197,7 +205,7 @@ static void run_single(kni_fusion *f, const kni_step *s, const kni_entry *e, boo
             error = late_error(e);
             strip_results(e->record);
             break_promises(q, e, error);
-            if (!f->failed) f->failed = status;
+            note_failed(f, status, error);
         }
         f->stats.singles_run++;
     }
@@ -298,7 +306,7 @@ static void run_steps(kni_fusion *f, kni_plan *p)
     if (tells && f->inner->control(f->inner, KNI_CONTROL_PLAN_END, &p->run) != KN_OK) {
         kn_status s = kni_latest_code();
         break_results(&f->queue, p);
-        if (!f->failed) f->failed = s ? s : KN_ERROR_DEVICE;
+        note_failed(f, s ? s : KN_ERROR_DEVICE, kni_poison_latest());
     }
 }
 

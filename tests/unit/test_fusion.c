@@ -206,6 +206,27 @@ static void *other_thread(void *argument)
     return NULL;
 }
 
+static void *failing_thread(void *argument)
+{
+    kn_device_use(argument);
+    kn_tensor x = kn_own(kn_cholesky(kn_full(KN_SHAPE(2, 2), -1, KN_F32), false));
+    (void)kn_submit(argument);
+    kn_drop(x);
+    return NULL;
+}
+
+/* A sync that tells of another thread's failure has a text too. */
+static void failures_of_threads(void)
+{
+    kn_device device = kn_device_open("fusion(cpu)");
+    pthread_t thread;
+    CHECK(pthread_create(&thread, NULL, failing_thread, device) == 0);
+    pthread_join(thread, NULL);
+    CHECK_ERROR(kn_sync(device), "not positive definite");
+    CHECK(kn_sync(device) == KN_OK);
+    kn_device_close(device);
+}
+
 static void threads(void)
 {
     enum { N = 4 };
@@ -403,6 +424,7 @@ int main(void)
     plans();
     updates();
     threads();
+    failures_of_threads();
     programs();
     program_constants();
     program_sites(0);
