@@ -34,6 +34,8 @@ static const kn_dataset_type news_type = {"ag_news", news_length, news_get, NULL
 kn_dataset kn_dataset_ag_news(const char *folder, const char *split)
 {
     KNI_NAMED;
+    if (kni_given(folder, __func__, "folder") != KN_OK || kni_given(split, __func__, "split") != KN_OK)
+        return NULL;
     static const kn_column columns[] = {{.name = "1", .kind = KN_COLUMN_INT},
                                         {.name = "2", .kind = KN_COLUMN_TEXT},
                                         {.name = "3", .kind = KN_COLUMN_TEXT}};

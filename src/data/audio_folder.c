@@ -121,6 +121,7 @@ static kn_status open_sounds(sounds *s, const char *folder)
 kn_dataset kn_dataset_audio_folder(const char *folder, const kn_audio_args *args)
 {
     KNI_NAMED;
+    if (kni_given(folder, __func__, "folder") != KN_OK) return NULL;
     sounds *s = calloc(1, sizeof *s);
     if (!s) {
         kni_failure_memory("kn_dataset_audio_folder");

@@ -91,12 +91,13 @@ static kn_dataset finish(const kind *k, kni_buffer *pixels, kni_buffer *labels, 
     return made;
 }
 
-static kn_dataset open_cifar(const kind *k, const char *folder, const char *split)
+static kn_dataset open_cifar(const kind *k, const char *folder, const char *split, const char *function)
 {
+    if (kni_given(folder, function, "folder") != KN_OK || kni_given(split, function, "split") != KN_OK)
+        return NULL;
     bool test = !strcmp(split, "test");
     if (!test && strcmp(split, "train")) {
-        kni_failure(KN_ERROR_ARGUMENT, "kn_dataset_%s: the split is 'train' or 'test', not '%s'", k->name,
-                    split);
+        kni_failure(KN_ERROR_ARGUMENT, "%s: the split is 'train' or 'test', not '%s'", function, split);
         return NULL;
     }
     kni_buffer inner = {0}, pixels = {0}, labels = {0};
@@ -118,10 +119,10 @@ static kn_dataset open_cifar(const kind *k, const char *folder, const char *spli
 kn_dataset kn_dataset_cifar10(const char *folder, const char *split)
 {
     KNI_NAMED;
-    return open_cifar(&cifar10, folder, split);
+    return open_cifar(&cifar10, folder, split, __func__);
 }
 kn_dataset kn_dataset_cifar100(const char *folder, const char *split)
 {
     KNI_NAMED;
-    return open_cifar(&cifar100, folder, split);
+    return open_cifar(&cifar100, folder, split, __func__);
 }

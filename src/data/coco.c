@@ -229,6 +229,9 @@ static const kn_dataset_type coco_type = {"coco", coco_length, coco_get, NULL, c
 kn_dataset kn_dataset_coco(const char *images, const char *annotations, const kn_image_args *args)
 {
     KNI_NAMED;
+    if (kni_given(images, __func__, "folder of images") != KN_OK ||
+        kni_given(annotations, __func__, "file of annotations") != KN_OK)
+        return NULL;
     coco *c = calloc(1, sizeof *c);
     kni_buffer text = {0};
     kn_status status =

@@ -223,6 +223,7 @@ kn_status kni_csv_finish(kni_csv *c)
 kn_dataset kn_dataset_csv(const char *path, const kn_table_args *args)
 {
     KNI_NAMED;
+    if (kni_given(path, __func__, "path") != KN_OK) return NULL;
     kni_data_table *table = kni_data_table_make(path, args);
     if (!table) return NULL;
     kni_csv *csv = kni_csv_make(table, path, args);

@@ -137,6 +137,7 @@ kn_tensor kn_image_read(const char *path, const kn_image_args *args)
     kni_failure_held held;
     kni_failure_hold(&held);
     kn_status status = kni_image_check_args(args, &filled, "kn_image_read");
+    if (status == KN_OK) status = kni_given(path, __func__, "path");
     if (status == KN_OK) status = kni_image_load(path, filled.channels, &image);
     return finish(&held, status, &image, &filled);
 }
@@ -149,6 +150,8 @@ kn_tensor kn_image_decode(const void *data, size_t bytes, const char *name, cons
     kni_failure_held held;
     kni_failure_hold(&held);
     kn_status status = kni_image_check_args(args, &filled, "kn_image_decode");
-    if (status == KN_OK) status = kni_image_decode(data, bytes, name, filled.channels, &image);
+    if (status == KN_OK && bytes) status = kni_given(data, __func__, "data");
+    if (status == KN_OK)
+        status = kni_image_decode(data, bytes, name ? name : "memory", filled.channels, &image);
     return finish(&held, status, &image, &filled);
 }

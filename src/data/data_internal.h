@@ -3,6 +3,7 @@
 #define KNI_DATA_INTERNAL_H
 
 #include "core/objects.h"
+#include "support/argument.h"
 #include "support/buffer.h"
 #include "support/failure.h"
 #include "support/file.h"

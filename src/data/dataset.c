@@ -29,6 +29,10 @@ kn_status kn_sample_add(kn_sample *sample, kn_tensor value)
 {
     KNI_NAMED;
     if (!kn_ok(value)) return kni_failure_of(value);
+    if (kni_given(sample, __func__, "sample") != KN_OK) {
+        kn_drop(value);
+        return KN_ERROR_ARGUMENT;
+    }
     if (sample->n >= KN_SAMPLE_FIELDS) {
         kn_drop(value);
         return kni_failure(KN_ERROR_ARGUMENT, "kn_sample_add: a sample has at most %d fields",
@@ -43,6 +47,10 @@ kn_status kn_sample_add(kn_sample *sample, kn_tensor value)
 kn_status kn_sample_replace(kn_sample *sample, int32_t index, kn_tensor value)
 {
     KNI_NAMED;
+    if (kni_given(sample, __func__, "sample") != KN_OK) {
+        kn_drop(value);
+        return KN_ERROR_ARGUMENT;
+    }
     if (index < 0 || index >= sample->n) {
         kn_drop(value);
         return kni_failure(KN_ERROR_INDEX, "kn_sample_replace: field %d of a sample with %d", (int)index,
@@ -76,6 +84,7 @@ static kn_status own_fields(const char *kind, kn_sample *sample)
 
 uint64_t kn_key_bits(const kn_sample_key *key, uint64_t n)
 {
+    if (kni_given(key, __func__, "key") != KN_OK) return 0;
     uint64_t h = kni_mix(key->seed);
     h = kni_mix(h ^ (uint64_t)key->epoch);
     h = kni_mix(h ^ (uint64_t)key->index);
@@ -84,6 +93,7 @@ uint64_t kn_key_bits(const kn_sample_key *key, uint64_t n)
 
 double kn_key_uniform(const kn_sample_key *key, uint64_t n)
 {
+    if (kni_given(key, __func__, "key") != KN_OK) return 0;
     return (double)(kn_key_bits(key, n) >> 11) * 0x1p-53;
 }
 
@@ -98,6 +108,7 @@ static uint64_t multiply_high(uint64_t a, uint64_t b)
 
 int64_t kn_key_below(const kn_sample_key *key, uint64_t n, int64_t bound)
 {
+    if (kni_given(key, __func__, "key") != KN_OK) return 0;
     return bound <= 0 ? 0 : (int64_t)multiply_high(kn_key_bits(key, n), (uint64_t)bound);
 }
 

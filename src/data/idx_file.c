@@ -79,7 +79,8 @@ kn_tensor kn_idx_read(const char *path)
     kni_buffer file = {0}, plain = {0};
     kni_failure_held held;
     kni_failure_hold(&held);
-    kn_status status = kni_file_read(path, 0, &file);
+    kn_status status = kni_given(path, __func__, "path");
+    if (status == KN_OK) status = kni_file_read(path, 0, &file);
     bool zipped = status == KN_OK && kni_is_gzip(file.data, file.length);
     if (zipped) status = kni_gunzip(file.data, file.length, path, &plain);
     const kni_buffer *from = zipped ? &plain : &file;
@@ -136,6 +137,8 @@ static kn_status check_parts(const char *folder, kn_tensor images, kn_tensor lab
 kn_dataset kn_dataset_mnist(const char *folder, const char *split)
 {
     KNI_NAMED;
+    if (kni_given(folder, __func__, "folder") != KN_OK || kni_given(split, __func__, "split") != KN_OK)
+        return NULL;
     bool test = !strcmp(split, "test");
     if (!test && strcmp(split, "train")) {
         kni_failure(KN_ERROR_ARGUMENT, "kn_dataset_mnist: the split is 'train' or 'test', not '%s'", split);

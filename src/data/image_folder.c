@@ -60,6 +60,7 @@ static const kn_dataset_type folder_type = {"image folder", images_length, label
 kn_dataset kn_dataset_image_folder(const char *folder, const kn_image_args *args)
 {
     KNI_NAMED;
+    if (kni_given(folder, __func__, "folder") != KN_OK) return NULL;
     kn_status status;
     images *s = make_images(args, "kn_dataset_image_folder", &status);
     kni_class_rules rules = {.endings = kni_image_endings};
@@ -223,6 +224,9 @@ static kn_status read_json_labels(images *s, const char *folder, const char *lab
 kn_dataset kn_dataset_image_labels(const char *folder, const char *labels, const kn_image_args *args)
 {
     KNI_NAMED;
+    if (kni_given(folder, __func__, "folder") != KN_OK ||
+        kni_given(labels, __func__, "file of labels") != KN_OK)
+        return NULL;
     static const char *const json_endings[] = {".json", ".jsonl", NULL};
     kn_status status;
     images *s = make_images(args, "kn_dataset_image_labels", &status);
@@ -284,6 +288,9 @@ static kn_status add_pair(images *s, const char *folder, const char *masks, cons
 kn_dataset kn_dataset_image_masks(const char *folder, const char *masks, const kn_image_args *args)
 {
     KNI_NAMED;
+    if (kni_given(folder, __func__, "folder of images") != KN_OK ||
+        kni_given(masks, __func__, "folder of masks") != KN_OK)
+        return NULL;
     kn_status status;
     images *s = make_images(args, "kn_dataset_image_masks", &status);
     kni_folder content = {0};

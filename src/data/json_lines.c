@@ -131,6 +131,7 @@ static kn_status feed_lines(lines *l, const char *data, size_t bytes)
 kn_dataset kn_dataset_json_lines(const char *path, const kn_table_args *args)
 {
     KNI_NAMED;
+    if (kni_given(path, __func__, "path") != KN_OK) return NULL;
     kni_data_table *table = kni_data_table_make(path, args);
     if (!table) return NULL;
     enum { PIECE = 1 << 16 };

@@ -65,6 +65,8 @@ static kn_status fill_tensors(tensors *t, const kn_tensor *fields, int32_t n)
     if (n < 1 || n > KN_SAMPLE_FIELDS)
         return kni_failure(KN_ERROR_ARGUMENT, "kn_dataset_tensors: %d fields, not 1 to %d", (int)n,
                            KN_SAMPLE_FIELDS);
+    kn_status given = kni_given(fields, "kn_dataset_tensors", "list of fields");
+    if (given != KN_OK) return given;
     for (int32_t f = 0; f < n; f++) {
         if (!kn_ok(fields[f])) return kni_failure_of(fields[f]);
         if (kn_rank(fields[f]) < 1 || (f && kn_size(fields[f], 0) != t->rows))
@@ -150,6 +152,7 @@ static list *make_list(int64_t n)
 kn_dataset kn_dataset_list(const kn_sample *samples, int64_t n)
 {
     KNI_NAMED;
+    if (n > 0 && kni_given(samples, __func__, "list of samples") != KN_OK) return NULL;
     list *l = make_list(n);
     kn_status status = l ? KN_OK : KN_ERROR_MEMORY;
     for (int64_t i = 0; i < n; i++) {
@@ -252,6 +255,7 @@ kn_dataset kn_dataset_fake(int64_t length, const kn_fake_field *fields, int32_t 
                     (int)n);
         return NULL;
     }
+    if (kni_given(fields, __func__, "list of fields") != KN_OK) return NULL;
     fake *d = calloc(1, sizeof *d);
     if (!d) {
         kni_failure_memory("kn_dataset_fake");

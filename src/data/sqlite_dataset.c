@@ -111,6 +111,8 @@ static kn_status read_rows(kni_data_table *t, sqlite3 *db, sqlite3_stmt *s, cons
 kn_dataset kn_dataset_sqlite(const char *path, const char *query, const kn_table_args *args)
 {
     KNI_NAMED;
+    if (kni_given(path, __func__, "path") != KN_OK || kni_given(query, __func__, "query") != KN_OK)
+        return NULL;
     kni_data_table *table = kni_data_table_make(path, args);
     if (!table) return NULL;
     sqlite3 *db;
@@ -265,6 +267,8 @@ kn_status kn_dataset_write_sqlite(kn_dataset dataset, const char *path, const ch
 {
     KNI_USE(dataset, used, dataset);
     if (!used) return KNI_NO_OBJECT(dataset);
+    if (kni_given(path, __func__, "path") != KN_OK || kni_given(table, __func__, "table") != KN_OK)
+        return KN_ERROR_ARGUMENT;
     sqlite3 *db;
     sqlite3_stmt *s = NULL;
     kn_status status = open_database(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, &db);
@@ -340,6 +344,8 @@ static kn_status open_stored(stored *d, const char *path, const char *table)
 kn_dataset kn_dataset_sqlite_samples(const char *path, const char *table)
 {
     KNI_NAMED;
+    if (kni_given(path, __func__, "path") != KN_OK || kni_given(table, __func__, "table") != KN_OK)
+        return NULL;
     stored *d = calloc(1, sizeof *d);
     if (!d || !(d->path = malloc(strlen(path) + 1))) {
         free(d);

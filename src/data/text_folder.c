@@ -112,6 +112,7 @@ static const kn_dataset_type text_type = {"text folder", texts_length, texts_get
 kn_dataset kn_dataset_text_folder(const char *folder)
 {
     KNI_NAMED;
+    if (kni_given(folder, __func__, "folder") != KN_OK) return NULL;
     kni_class_files *files = calloc(1, sizeof *files);
     if (!files) {
         kni_failure_memory("kn_dataset_text_folder");

@@ -126,7 +126,8 @@ kn_tensor kn_wav_decode(const void *data, size_t bytes, const char *name, int64_
     kn_tensor t = KN_NONE;
     kni_failure_held held;
     kni_failure_hold(&held);
-    kn_status status = decode(data, bytes, name, rate, &t);
+    kn_status status = bytes ? kni_given(data, __func__, "data") : KN_OK;
+    if (status == KN_OK) status = decode(data, bytes, name ? name : "memory", rate, &t);
     return kni_failure_release(&held, status, t);
 }
 
@@ -136,7 +137,8 @@ kn_tensor kn_wav_read(const char *path, int64_t *rate)
     kni_buffer file = {0};
     kni_failure_held held;
     kni_failure_hold(&held);
-    kn_status status = kni_file_read(path, 0, &file);
+    kn_status status = kni_given(path, __func__, "path");
+    if (status == KN_OK) status = kni_file_read(path, 0, &file);
     kn_tensor t = kni_failure_release(&held, status, KN_NONE);
     if (status == KN_OK) t = kn_wav_decode(file.data ? file.data : "", file.length, path, rate);
     kni_buffer_free(&file);

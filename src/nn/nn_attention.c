@@ -196,6 +196,7 @@ static kn_tensor attend(const kn_nn_attention *m, kn_tensor q, kn_tensor k, kn_t
 
 void kn_nn_attention_cache_drop(kn_nn_attention_cache *cache)
 {
+    if (!cache) return;
     if (cache->key.bits) kn_drop(cache->key);
     if (cache->value.bits) kn_drop(cache->value);
     *cache = (kn_nn_attention_cache){{0}, {0}, 0};

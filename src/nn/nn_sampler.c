@@ -1,5 +1,6 @@
 /* Draws tokens from logits. The device sorts and normalises; the draw itself is on the host, from the sampler's own random
    numbers, so that it does not depend on the device. */
+#include "support/argument.h"
 #include "support/failure.h"
 #include "support/mixing.h"
 #include <kn/autodiff.h>
@@ -136,6 +137,7 @@ static kn_tensor sample(kn_sampler *s, kn_tensor logits)
 
 kn_tensor kn_sampler_next(kn_sampler *sampler, kn_tensor logits, kn_tensor history)
 {
+    if (kni_given(sampler, __func__, "sampler") != KN_OK) return kn_poison(KN_ERROR_ARGUMENT, NULL);
     int32_t rank = kn_rank(logits);
     if (kn_ok(logits) && (rank < 1 || rank > 2 || kn_size(logits, -1) < 1))
         return kn_poison(KN_ERROR_SHAPE,

@@ -1,5 +1,6 @@
 /* Stacks of transformer layers and their caches. */
 #include "nn/layer.h"
+#include "support/argument.h"
 #include "support/failure.h"
 #include <kn/nn/transformer.h>
 #include <kn/tensor.h>
@@ -10,6 +11,7 @@
 kn_status kn_nn_transformer_cache_init(kn_nn_transformer_cache *cache, int32_t n_layers)
 {
     kn_status s = kni_layer_positive("kn_nn_transformer_cache_init", "n_layers", n_layers);
+    if (s == KN_OK) s = kni_given(cache, __func__, "cache");
     if (s != KN_OK) return s;
     kn_nn_transformer_cache made = {.n_layers = n_layers};
     made.self = calloc((size_t)n_layers, sizeof *made.self);
@@ -25,6 +27,7 @@ kn_status kn_nn_transformer_cache_init(kn_nn_transformer_cache *cache, int32_t n
 
 void kn_nn_transformer_cache_reset(kn_nn_transformer_cache *cache)
 {
+    if (!cache) return;
     for (int32_t i = 0; i < cache->n_layers; i++) {
         kn_nn_attention_cache_drop(&cache->self[i]);
         kn_nn_attention_cache_drop(&cache->cross[i]);
@@ -33,6 +36,7 @@ void kn_nn_transformer_cache_reset(kn_nn_transformer_cache *cache)
 
 void kn_nn_transformer_cache_drop(kn_nn_transformer_cache *cache)
 {
+    if (!cache) return;
     kn_nn_transformer_cache_reset(cache);
     free(cache->self);
     free(cache->cross);

@@ -1,5 +1,6 @@
 /* The object of a metric: a table of functions, what they work on and the value of the updates so far. */
 #include "core/objects.h"
+#include "support/argument.h"
 #include "support/failure.h"
 #include "train/metric_ratio.h"
 #include <kn/autodiff.h>
@@ -98,6 +99,7 @@ double kn_metric_value(kn_metric metric)
 size_t kn_metric_format(kn_metric metric, double value, char *buffer, size_t n)
 {
     KNI_USE(metric, m, metric);
+    if (n && kni_given(buffer, __func__, "buffer") != KN_OK) return 0;
     if (m && m->type->format) return m->type->format(m->self, value, buffer, n);
     return kni_metric_text(value, KNI_RATIO_PLAIN, NULL, buffer, n);
 }

@@ -196,6 +196,10 @@ bool kn_device_describe(int32_t n, char *text, size_t bytes)
 bool kn_device_enumerate(int32_t n, char *name, size_t bytes)
 {
     if (n < 0 || n >= opener_count()) return false;
+    if (bytes && !name) {
+        kni_fail(KN_ERROR_ARGUMENT, "kn_device_enumerate: the buffer for the name is NULL");
+        return false;
+    }
     kni_text text = {name, bytes, 0};
     if (bytes) name[0] = 0;
     kni_text_string(&text, openers[n].name);

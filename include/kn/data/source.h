@@ -90,7 +90,7 @@ typedef struct kn_image_args {
 #define KN_IMAGE_ARGS_DEFAULTS KN_FIELDS(3, 0, 0)
 /* One PNG or JPEG file, told apart by content. Poisoned on failure. */
 KN_API kn_tensor kn_image_read(const char *path, const kn_image_args *args);
-/* The same from memory; name is for messages. */
+/* The same from memory; name is for messages (NULL: "memory"). */
 KN_API kn_tensor kn_image_decode(const void *data, size_t bytes, const char *name, const kn_image_args *args);
 
 /* (image, label i64): FOLDER/class/file.png; classes are the sorted subfolders. */
