@@ -362,19 +362,24 @@ kn_dataset kn_dataset_sqlite_samples(const char *path, const char *table)
 kn_dataset kn_dataset_sqlite(const char *path, const char *query, const kn_table_args *args)
 {
     KNI_NAMED;
-    (void)path, (void)query, (void)args;
+    (void)args;
+    if (kni_given(path, __func__, "path") != KN_OK || kni_given(query, __func__, "query") != KN_OK)
+        return NULL;
     return kni_sqlite_library_open(), NULL;
 }
 kn_status kn_dataset_write_sqlite(kn_dataset dataset, const char *path, const char *table)
 {
     KNI_NAMED;
-    (void)dataset, (void)path, (void)table;
+    (void)dataset;
+    if (kni_given(path, __func__, "path") != KN_OK || kni_given(table, __func__, "table") != KN_OK)
+        return KN_ERROR_ARGUMENT;
     return kni_sqlite_library_open();
 }
 kn_dataset kn_dataset_sqlite_samples(const char *path, const char *table)
 {
     KNI_NAMED;
-    (void)path, (void)table;
+    if (kni_given(path, __func__, "path") != KN_OK || kni_given(table, __func__, "table") != KN_OK)
+        return NULL;
     return kni_sqlite_library_open(), NULL;
 }
 
