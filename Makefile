@@ -16,6 +16,7 @@ build:
 demo:
 	@scripts/setup.sh build
 	@scripts/build.sh release -DKN_TIERS=$(or $(KN_TIERS),host) -- example_mnist
+	@. scripts/environment.sh && own_folder $(BUILD)/demo
 	@$(BUILD)/release/examples/mnist --folder $(BUILD)/demo
 
 everything: setup

@@ -26,26 +26,22 @@ rm -f "$now"
 suppress=OFF
 [ -z "$newer" ] || suppress=ON
 
-if [ ! -e "$folder" ]; then mkdir -p "$folder" && : >"$mark"; fi
+# A folder that something else made is not touched.
+own_folder "$folder"
+if [ ! -e "$mark" ] && ! grep -qs "^CMAKE_HOME_DIRECTORY:INTERNAL=$PWD\$" "$folder/CMakeCache.txt" &&
+    [ -n "$(ls -A "$folder")" ]; then
+    echo "build: $folder was not made by this script; remove it, or set KN_BUILD_ROOT to another folder" >&2
+    exit 1
+fi
 # shellcheck disable=SC2086
 configure() {
     cmake --preset "$preset" -B "$folder" -DCMAKE_SUPPRESS_REGENERATION=$suppress $options >"$log" 2>&1
 }
-if ! configure; then
-    # A folder that was built elsewhere or by another generator cannot be used again.
-    if [ -e "$mark" ]; then
-        rm -rf "${folder:?}"
-        mkdir -p "$folder" && : >"$mark"
-        configure && failed=no || failed=yes
-    else
-        failed=yes
-        echo "build: $folder was not made by this script; remove it, or set KN_BUILD_ROOT to another folder" >>"$log"
-    fi
-    if [ "$failed" = yes ]; then
-        cat "$log"
-        echo "build: configuring preset $preset failed" >&2
-        exit 1
-    fi
+# A folder that was built elsewhere or by another generator cannot be used again.
+if ! configure && { [ ! -e "$mark" ] || ! { rm -rf "${folder:?}" && own_folder "$folder" && configure; }; }; then
+    cat "$log"
+    echo "build: configuring preset $preset failed" >&2
+    exit 1
 fi
 quiet=--quiet
 if [ -t 1 ]; then quiet=""; fi

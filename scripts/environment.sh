@@ -1,7 +1,10 @@
 # Sourced, in the repository's root, by the scripts that build and test: makes them independent of the shell they are
 # started from. Sets root (the folder of all builds) and jobs (how many compilers may run at once).
 root=${KN_BUILD_ROOT:-build}
-mkdir -p "$root/tmp" || {
+# own_folder PATH: makes a folder that 'make clean' may remove, known by a mark. One that was there before stays the user's.
+own_folder() { [ -d "$1" ] || { mkdir -p "$1" && : >"$1/made-by-kiln-build"; }; }
+
+own_folder "$root/tmp" || {
     echo "cannot write to $root; set KN_BUILD_ROOT to a folder that can be written" >&2
     exit 1
 }

@@ -58,7 +58,9 @@ def run(command, idle_seconds, **options):
     """Returns (status, seconds, timed_out)."""
     limit = PATIENCE * idle_seconds
     started = last = time.monotonic()
-    process = subprocess.Popen(command, start_new_session=True, **options)
+    # A shell that runs tests in the background lets them ignore SIGINT, which some send to themselves.
+    process = subprocess.Popen(command, start_new_session=True,
+                               preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL), **options)
     counted, times = 0.0, (0, 0)
     try:
         while True:

@@ -22,7 +22,7 @@ link() { # link LIBRARY PROGRAM
         strip -o "$2.stripped" "$2"
 }
 
-mkdir -p "$out"
+own_folder "$out"
 scripts/build.sh small
 status=0
 link "$root/small/libkiln.a" "$out/mnist_inference" || status=$?

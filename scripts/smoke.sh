@@ -119,7 +119,7 @@ int main(void) { return malloc(4) != 0; }' >"$out/uses_malloc.c"
     fi
 }
 
-mkdir -p "$out"
+own_folder "$out"
 targets=${*:-"arm64 wasm cortex-m"}
 for target in release $targets; do build_library "$target"; done
 

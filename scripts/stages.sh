@@ -12,7 +12,7 @@ export UBSAN_OPTIONS="${UBSAN_OPTIONS:-print_stacktrace=1}"
 unset CFLAGS CPPFLAGS LDFLAGS KN_ISA KN_DEVICE KN_REPRODUCIBLE
 export KN_THREADS="${KN_THREADS:-$(processors)}"
 logs=$root/logs
-mkdir -p "$logs"
+own_folder "$logs"
 rm -f "$logs"/*.log "$logs"/*.end "$logs/waiting" "$logs/places"
 total_passed=0
 total_failed=0

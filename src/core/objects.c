@@ -202,9 +202,28 @@ static kni_object_use enter(uintptr_t handle)
     uintptr_t state = atomic_load_explicit(&s->state, memory_order_acquire);
     while (generation_of(state) == handle >> (SLOT_BITS + 1) && !(state & ENDED) && (state & USES) < USES)
         if (atomic_compare_exchange_weak_explicit(&s->state, &state, state + 1, memory_order_acq_rel,
-                                                  memory_order_acquire))
+                                                  memory_order_acquire)) {
+            kni_thread_self()->depth_of_calls++;
             return (kni_object_use){s->object, s, NULL, 0};
+        }
     return (kni_object_use){0};
+}
+
+bool kni_object_signal(const void *handle, const kni_object_kind *kind, void (*act)(void *object))
+{
+    slot *s = slot_of((uintptr_t)handle);
+    uintptr_t state = s ? atomic_load_explicit(&s->state, memory_order_acquire) : 0;
+    while (s && generation_of(state) == (uintptr_t)handle >> (SLOT_BITS + 1) && !(state & ENDED) &&
+           (state & USES) < USES)
+        if (atomic_compare_exchange_weak_explicit(&s->state, &state, state + 1, memory_order_acq_rel,
+                                                  memory_order_acquire)) {
+            bool good = s->kind == kind;
+            if (good) act(s->object);
+            /* An object that was freed meanwhile stays in memory: a handler cannot destroy it. */
+            atomic_fetch_sub_explicit(&s->state, 1, memory_order_acq_rel);
+            return good;
+        }
+    return false;
 }
 
 kni_object_use kni_object_none(const char *function)
@@ -226,6 +245,7 @@ kni_object_use kni_object_enter(const void *handle, const kni_object_kind *kind,
 /* Nobody can reach the slot any more. One whose generations are used up is never used again. */
 static void finish(slot *s)
 {
+    if (s->inherited) return; /* a use that began before fork() */
     s->kind->destroy(s->object);
     kni_guard_lock(&lock);
     uintptr_t generation = generation_of(atomic_load_explicit(&s->state, memory_order_relaxed)) + 1;
@@ -245,6 +265,7 @@ void kni_object_leave(kni_object_use *use)
     use->function = NULL;
     if (!s) return;
     use->slot = NULL;
+    kni_thread_self()->depth_of_calls--;
     uintptr_t before = atomic_fetch_sub_explicit(&s->state, 1, memory_order_acq_rel);
     if ((before & (ENDED | USES)) == (ENDED | 1)) finish(s);
 }

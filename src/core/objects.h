@@ -55,6 +55,9 @@ kni_object_use kni_object_none(const char *function);
 /* The status of a handle that is no good. */
 #define KNI_NO_OBJECT(handle) ((handle) ? KN_ERROR_HANDLE : KN_ERROR_ARGUMENT)
 
+/* Acts on the object of a good handle by atomics alone, for signal handlers. False, with nothing told, for another one. */
+bool kni_object_signal(const void *handle, const kni_object_kind *kind, void (*act)(void *object));
+
 /* What the public function that frees objects does. NULL is nothing; a handle that is no good, and an object that belongs to
    another one, is a failure and frees nothing. */
 void kni_object_free(const void *handle, const kni_object_kind *kind, const char *function);

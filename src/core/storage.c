@@ -86,9 +86,18 @@ void kni_storage_fulfil(kni_storage *promise, kni_storage *source)
     atomic_store_explicit(&promise->flags, flags, memory_order_release);
 }
 
+/* A function of the user's runs: it must not end the library. */
+static void release(kni_storage *s)
+{
+    if (!s->release) return;
+    kni_thread_self()->depth_of_calls++;
+    s->release(s->context);
+    kni_thread_self()->depth_of_calls--;
+}
+
 void kni_storage_break(kni_storage *promise, kn_tensor error)
 {
-    if (promise->release) promise->release(promise->context); /* kept, and found bad afterwards */
+    release(promise); /* kept, and found bad afterwards */
     promise->release = NULL;
     promise->data = NULL;
     promise->context = NULL;
@@ -98,6 +107,6 @@ void kni_storage_break(kni_storage *promise, kn_tensor error)
 
 void kni_storage_destroy(kni_storage *s)
 {
-    if (s->release) s->release(s->context);
+    release(s);
     kni_small_free(&kni_thread_self()->small, s, s->allocation);
 }

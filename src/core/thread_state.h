@@ -90,7 +90,7 @@ typedef struct kni_thread {
     uint64_t replay_key, replay_counter;
     kni_capture *capture;      /* NULL: none */
     int32_t no_grad;           /* depth of kn_no_grad_begin */
-    int32_t depth_of_calls;    /* ops that this thread is in the middle of */
+    int32_t depth_of_calls;    /* ops, uses of objects and releases that this thread is in the middle of */
     int32_t depth_of_lowering; /* guards against rows that lower to each other */
     uint32_t pending_error;    /* 1 + index of an error without a site yet, 0 = none */
     uint32_t last_error;       /* 1 + index of the latest failure */

@@ -1,5 +1,6 @@
 /* Activation functions that every network uses, with gradient rows of their own. */
 #include "ops/scalar_row.h"
+#include "ops/wide.h"
 
 /* roots is 1 where terms cancel: the error is then relative to the operand. */
 #define ACTIVATION(name, roots, body, text)                                                                  \
@@ -8,7 +9,7 @@
 /* Operands dy and what the doc names. */
 #define ACTIVATION_GRAD(name, body, text, ...)                                                               \
     ELEMENTWISE(name, 2, KNI_RULE_PROMOTE, KNI_FLOATS, body, .doc = text, .tolerance = {4, 1},               \
-                .flags = KNI_FLAG_ALIAS | KNI_FLAG_WIDE, __VA_ARGS__)
+                .flags = KNI_FLAG_ALIAS | KNI_FLAG_WIDE, .wide = &kni_wide, __VA_ARGS__)
 
 ELEMENTWISE(relu, 1, KNI_RULE_PROMOTE, KNI_NUMBERS, "x 0 max", .doc = "max(x, 0)", .flags = KNI_FLAG_ALIAS)
 ELEMENTWISE(relu_grad, 2, KNI_RULE_PROMOTE, KNI_FLOATS, "y 0 le 0 x select",

@@ -34,7 +34,7 @@ ELEMENTWISE_NUMBERS(softplus_grad, 2, KNI_RULE_PROMOTE, KNI_FLOATS,
                     "y p0 mul >a a p1 gt x a sigmoid x mul select", softplus_schema,
                     .doc = "dy sigmoid(beta x), dy where beta x > threshold, of operands dy, x",
                     .lower = lower_softplus_grad, .tolerance = {4, 0},
-                    .flags = KNI_FLAG_ALIAS | KNI_FLAG_WIDE)
+                    .flags = KNI_FLAG_ALIAS | KNI_FLAG_WIDE, .wide = &kni_wide)
 
 kn_tensor kn_softplus(kn_tensor x, double beta, double threshold)
 {
@@ -75,7 +75,8 @@ static kn_status lower_elu_grad(kni_lowering *l)
 ELEMENTWISE_NUMBERS(elu_grad, 2, KNI_RULE_PROMOTE, KNI_FLOATS,
                     "y 0 le y p2 mul exp p0 mul x mul x p1 mul select", elu_grad_schema,
                     .doc = "x <= 0 ? dy left exp(x inside) : dy right, of operands dy, x",
-                    .lower = lower_elu_grad, .tolerance = {4, 0}, .flags = KNI_FLAG_ALIAS | KNI_FLAG_WIDE)
+                    .lower = lower_elu_grad, .tolerance = {4, 0}, .flags = KNI_FLAG_ALIAS | KNI_FLAG_WIDE,
+                    .wide = &kni_wide)
 
 kn_tensor kn_elu(kn_tensor x, double alpha) { return kni_unary_params(&kni_op_elu, x, alpha, 0, 0); }
 kn_tensor kn_selu(kn_tensor x) { return kni_unary(&kni_op_selu, x); }

@@ -32,7 +32,7 @@ kn_status kni_infer_axis(const kni_infer *c, int64_t *axis, int rank)
     return kni_resolve_axis(c->row->name, axis, rank, rank);
 }
 
-kn_status kni_infer_axis_or_scalar(const kni_infer *c, int64_t *axis, int rank)
+kn_status kni_infer_axis_or_rank_0(const kni_infer *c, int64_t *axis, int rank)
 {
     return kni_resolve_axis(c->row->name, axis, rank, rank ? rank : 1);
 }
@@ -44,7 +44,7 @@ kn_status kni_infer_axes(const kni_infer *c, kn_ints *axes)
         return kni_infer_fail(c, KN_ERROR_ARGUMENT, "%d axes given; at most %d", axes->rank, KN_MAX_RANK);
     uint32_t seen = 0;
     for (int i = 0; i < axes->rank; i++) {
-        kn_status s = kni_infer_axis_or_scalar(c, &axes->dims[i], rank);
+        kn_status s = kni_infer_axis_or_rank_0(c, &axes->dims[i], rank);
         if (s) return s;
         uint32_t bit = 1u << axes->dims[i];
         if (seen & bit) return kni_infer_fail(c, KN_ERROR_ARGUMENT, "axis %D is named twice", axes->dims[i]);

@@ -10,7 +10,7 @@ kn_status kni_infer_fail(const kni_infer *c, kn_status code, const char *format,
 /* Turns a negative axis into a positive one and checks 0 <= axis < rank. */
 kn_status kni_infer_axis(const kni_infer *c, int64_t *axis, int rank);
 /* The same, but a tensor of rank 0 counts as one axis of one element: 0 and -1 name it, as in PyTorch. */
-kn_status kni_infer_axis_or_scalar(const kni_infer *c, int64_t *axis, int rank);
+kn_status kni_infer_axis_or_rank_0(const kni_infer *c, int64_t *axis, int rank);
 /* What both do: `axes` is the number of axes that may be named, `rank` the one that the text tells. */
 kn_status kni_resolve_axis(const char *name, int64_t *axis, int rank, int axes);
 /* The same for a list of axes of operand 0, which may be empty (all axes) and may not name one twice; sorts it. */

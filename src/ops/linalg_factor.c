@@ -3,6 +3,7 @@
 #include "ops/linalg_rows.h"
 #include "ops/movement_rows.h"
 #include "ops/native.h"
+#include "ops/wide.h"
 
 extern const kni_native kni_cpu_cholesky, kni_cpu_triangular_solve, kni_cpu_lu;
 
@@ -143,8 +144,8 @@ static kn_status lower_solve(kni_lowering *l)
 }
 
 OP(solve, .doc = "x with a x = b", .min_in = 2, .max_in = 2, .n_out = 1, .kind = KNI_LINALG,
-   .flags = KNI_FLAG_WIDE, .layout = KNI_LAYOUT_WANTS, .dtypes = KNI_FLOATS, .tolerance = {32, 1},
-   .infer = infer_system, .lower = lower_solve)
+   .flags = KNI_FLAG_WIDE, .wide = &kni_wide, .layout = KNI_LAYOUT_WANTS, .dtypes = KNI_FLOATS,
+   .tolerance = {32, 1}, .infer = infer_system, .lower = lower_solve)
 
 /* Whether b is a batch of vectors for a: rank 1, or the shape of a without its last axis. */
 static bool holds_vectors(const kni_type *a, const kni_type *b)

@@ -3,6 +3,7 @@
 #include "ops/infer.h"
 #include "ops/loss.h"
 #include "ops/norm.h"
+#include "ops/wide.h"
 
 /* Half types are computed in f32 and rounded once. */
 static kn_status lower_binary_cross_entropy(kni_lowering *l)
@@ -21,7 +22,7 @@ static kn_status lower_binary_cross_entropy(kni_lowering *l)
 
 OP(binary_cross_entropy, .doc = "-(t log x + (1 - t) log(1 - x)), logarithms not below -100", .min_in = 2,
    .max_in = 2, .n_out = 1, .kind = KNI_ELEMENTWISE, .rule = KNI_RULE_PROMOTE, .dtypes = KNI_FLOATS,
-   .flags = KNI_FLAG_WIDE, .tolerance = {8, 0}, .infer = kni_infer_elementwise,
+   .flags = KNI_FLAG_WIDE, .wide = &kni_wide, .tolerance = {8, 0}, .infer = kni_infer_elementwise,
    .lower = lower_binary_cross_entropy,
    .scalar = "y x log -100 max mul 1 y sub x neg log1p -100 max mul add neg")
 

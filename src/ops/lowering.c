@@ -52,11 +52,11 @@ kn_status kni_lower_record(const kn_record *r, kn_device device)
     kni_autocast_now = KN_DTYPE_NONE;
     t->route = device;
     t->depth_of_lowering++;
-    bool wide = r->row->flags & KNI_FLAG_WIDE;
+    const kni_wide_steps *wide = r->row->wide;
     kn_status s = KN_OK;
     for (int i = 0; i < r->n_in; i++) {
         in[i] = kni_in(r, i) ? kni_alias_kept(t, kni_in(r, i), device) : KN_NONE;
-        if (wide && in[i].bits) in[i] = kn_keep(kni_widen(in[i]));
+        if (wide && in[i].bits) in[i] = kn_keep(wide->widen(in[i]));
         if (kni_is_poisoned(in[i]) && s == KN_OK) s = kni_fail_again(in[i], r->row->name);
     }
     for (int i = 0; i < r->n_out; i++) out[i] = KN_NONE;
@@ -65,7 +65,7 @@ kn_status kni_lower_record(const kn_record *r, kn_device device)
     if (!outer) t->call_name = r->row->name;
     if (s == KN_OK) s = r->row->lower(&l);
     for (int i = 0; i < r->n_out && s == KN_OK; i++)
-        s = adopt(r, i, wide ? kni_as(out[i], kni_out(r, i)->type.dtype) : out[i]);
+        s = adopt(r, i, wide ? wide->as(out[i], kni_out(r, i)->type.dtype) : out[i]);
     t->call_name = outer;
     t->call_device = call_device;
     t->depth_of_lowering--;

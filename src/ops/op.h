@@ -127,6 +127,8 @@ typedef struct kn_op {
     const kni_kernel_source *
         source; /* of a row made from a user's kernel; `launch` then fills in sizes and numbers, and a kernel without
                     instances; what cannot parse the text runs `host` */
+    const struct kni_wide_steps
+        *wide; /* of KNI_FLAG_WIDE rows with a lowering; named here so that linkers can drop it */
 } kn_op;
 
 /* OP(softplus, .doc = "log(1 + exp(x))", ...) defines the row kni_op_softplus. */

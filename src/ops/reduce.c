@@ -2,6 +2,7 @@
 #include "ops/generated/reduce_kernels.h"
 #include "ops/native.h"
 #include "ops/reduce_axes.h"
+#include "ops/wide.h"
 
 extern const kni_native kni_cpu_sum, kni_cpu_prod, kni_cpu_mean, kni_cpu_max, kni_cpu_min, kni_cpu_any,
     kni_cpu_all, kni_cpu_argmax, kni_cpu_argmin;
@@ -128,9 +129,9 @@ static kn_status lower_logsumexp(kni_lowering *l)
 }
 
 OP(logsumexp, .doc = "log(sum(exp(x))) over axes", .min_in = 1, .max_in = 1, .n_out = 1, .kind = KNI_REDUCE,
-   .flags = KNI_FLAG_WIDE, .dtypes = KNI_FLOATS, .tolerance = {8, 1}, .schema = kni_reduce_schema,
-   .attribute_bytes = sizeof(kni_reduce_attributes), .infer = infer_same_dtype, .launch = launch_logsumexp,
-   .lower = lower_logsumexp)
+   .flags = KNI_FLAG_WIDE, .wide = &kni_wide, .dtypes = KNI_FLOATS, .tolerance = {8, 1},
+   .schema = kni_reduce_schema, .attribute_bytes = sizeof(kni_reduce_attributes), .infer = infer_same_dtype,
+   .launch = launch_logsumexp, .lower = lower_logsumexp)
 
 static kn_tensor reduce(const kn_op *row, kn_tensor x, kn_ints axes, bool keep)
 {

@@ -10,7 +10,7 @@ const kn_attribute kni_arg_schema[] = {KNI_ATTR(kni_arg_attributes, axis, KNI_AT
 
 kn_status kni_reduce_axis(const kni_infer *c, int64_t *axis)
 {
-    return kni_infer_axis_or_scalar(c, axis, c->in[0]->rank);
+    return kni_infer_axis_or_rank_0(c, axis, c->in[0]->rank);
 }
 
 uint32_t kni_reduce_mask(const kn_ints *axes)

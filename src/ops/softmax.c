@@ -3,6 +3,7 @@
 #include "ops/generated/normalise_kernels.h"
 #include "ops/infer.h"
 #include "ops/native.h"
+#include "ops/wide.h"
 
 static const kn_attribute softmax_schema[] = {
     KNI_ATTR(kni_softmax_attributes, axis, KNI_ATTR_INT, KNI_STATIC),
@@ -28,7 +29,7 @@ static kn_status infer_softmax(kni_infer *c)
 {
     kni_softmax_attributes *a = c->attributes;
     kn_status s = kni_infer_dtype(c, 0, KNI_FLOATS);
-    if (s == KN_OK) s = kni_infer_axis_or_scalar(c, &a->axis, c->in[0]->rank);
+    if (s == KN_OK) s = kni_infer_axis_or_rank_0(c, &a->axis, c->in[0]->rank);
     return s ? s : kni_infer_same(c);
 }
 
@@ -108,14 +109,16 @@ OP(log_softmax, .doc = "x - log(sum(exp(x))) over axis", .min_in = 1, .max_in = 
    .native = &kni_cpu_log_softmax)
 
 OP(softmax_grad, .doc = "y (dy - sum(dy y)) over axis", .min_in = 2, .max_in = 2, .n_out = 1,
-   .kind = KNI_COMPOSITE, .flags = KNI_FLAG_WIDE, .dtypes = KNI_FLOATS, .tolerance = {8, 1},
-   .schema = softmax_schema, .attribute_bytes = sizeof(kni_softmax_attributes), .infer = infer_softmax_grad,
-   .launch = launch_softmax_grad, .lower = lower_softmax_grad, .native = &kni_cpu_softmax_grad)
+   .kind = KNI_COMPOSITE, .flags = KNI_FLAG_WIDE, .wide = &kni_wide, .dtypes = KNI_FLOATS,
+   .tolerance = {8, 1}, .schema = softmax_schema, .attribute_bytes = sizeof(kni_softmax_attributes),
+   .infer = infer_softmax_grad, .launch = launch_softmax_grad, .lower = lower_softmax_grad,
+   .native = &kni_cpu_softmax_grad)
 
 OP(log_softmax_grad, .doc = "dy - exp(y) sum(dy) over axis", .min_in = 2, .max_in = 2, .n_out = 1,
-   .kind = KNI_COMPOSITE, .flags = KNI_FLAG_WIDE, .dtypes = KNI_FLOATS, .tolerance = {8, 1},
-   .schema = softmax_schema, .attribute_bytes = sizeof(kni_softmax_attributes), .infer = infer_softmax_grad,
-   .launch = launch_log_softmax_grad, .lower = lower_log_softmax_grad, .native = &kni_cpu_log_softmax_grad)
+   .kind = KNI_COMPOSITE, .flags = KNI_FLAG_WIDE, .wide = &kni_wide, .dtypes = KNI_FLOATS,
+   .tolerance = {8, 1}, .schema = softmax_schema, .attribute_bytes = sizeof(kni_softmax_attributes),
+   .infer = infer_softmax_grad, .launch = launch_log_softmax_grad, .lower = lower_log_softmax_grad,
+   .native = &kni_cpu_log_softmax_grad)
 
 static kn_status gradient(kni_vjp *v, const kn_op *row)
 {

@@ -13,6 +13,8 @@ kn_tensor kni_widen(kn_tensor x)
     return t ? kni_as(x, kni_sum_dtype(t->type.dtype)) : x;
 }
 
+const kni_wide_steps kni_wide = {kni_widen, kni_as};
+
 int kni_widen_all(kn_tensor *x, int n)
 {
     int dtype = 0;

@@ -9,6 +9,12 @@ static inline int kni_sum_dtype(int dtype) { return dtype == KN_F16 || dtype == 
 
 /* x in the dtype its sums are kept in: half types become f32, everything else stays. Takes a temporary. */
 kn_tensor kni_widen(kn_tensor x);
+/* What a lowering needs of these two: a row that names it links them, and no other does. */
+typedef struct kni_wide_steps {
+    kn_tensor (*widen)(kn_tensor x);
+    kn_tensor (*as)(kn_tensor x, int dtype);
+} kni_wide_steps;
+extern const kni_wide_steps kni_wide;
 /* x as dtype, itself where it is that already. */
 kn_tensor kni_as(kn_tensor x, int dtype);
 /* The same for a list, and the dtype that a result of all of them is rounded to: the promoted one of the floats among

@@ -19,7 +19,7 @@ static kn_run_split watched(kni_learner *l) { return l->args.valid ? KN_SPLIT_VA
 static kn_status forget_gradients(kni_learner *l)
 {
     kn_grads grads = NULL;
-    if (kn_accumulator_count(l->accumulator) == 0) return KN_OK;
+    if (!l->accumulator || kn_accumulator_count(l->accumulator) == 0) return KN_OK;
     kn_status status = kn_accumulator_take(l->accumulator, &grads);
     kn_grads_free(grads);
     return status;

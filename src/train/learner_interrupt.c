@@ -10,11 +10,14 @@ void kni_learner_interrupt(kni_learner *l)
     atomic_compare_exchange_strong(&l->stop, &none, KNI_STOP_AFTER_STEP);
 }
 
-/* With a good handle only atomics run, as a signal handler needs. */
+static void interrupt(void *object) { kni_learner_interrupt(object); }
+
+/* A signal handler may call this: with a good handle only atomics run. */
 void kn_learner_interrupt(kn_learner learner)
 {
-    KNI_USE(learner, l, learner);
-    if (l) kni_learner_interrupt(l);
+    if (kni_object_signal(learner, &kni_kind_learner, interrupt)) return;
+    KNI_USE(learner, l, learner); /* tells what is wrong with the handle */
+    (void)l;
 }
 
 #ifdef __wasi__

@@ -137,7 +137,11 @@ static int check(const char *path, const char *top)
 {
     int64_t checked = 0;
     kn_store store = kn_store_open(path, &(kn_store_args){.top_key = top, .map = true});
-    kn_status status = store ? kn_store_check(store, &checked) : KN_ERROR_IO;
+    if (!store) {
+        fprintf(stderr, "kiln inspect: %s\n", kn_last_error());
+        return 1;
+    }
+    kn_status status = kn_store_check(store, &checked);
     int64_t all = kn_store_count(store);
     kn_store_close(store);
     if (status)
