@@ -18,7 +18,7 @@ result() { # result TEXT STATUS
 
 link() { # link LIBRARY PROGRAM
     gcc -std=c11 -Wall -Wextra -Werror -Os -ffunction-sections -fdata-sections -DKN_NO_SITES -Iinclude \
-        examples/mnist_inference/mnist_inference.c "$1" -Wl,--gc-sections -o "$2" &&
+        examples/mnist_inference/mnist_inference.c "$1" -Wl,--gc-sections,-z,noseparate-code -o "$2" &&
         strip -o "$2.stripped" "$2"
 }
 
