@@ -356,8 +356,10 @@ kn_status kn_program_run(kn_program program, const kn_tensor *inputs, int32_t n_
     t->capture = capture;
     for (int32_t i = 0; i < n_out; i++) {
         int32_t v = p->outputs[i];
-        /* Values from outside stay whose they are. */
-        outputs[i] = s ? kni_poison_latest() : p->values[v].origin == MADE ? now[v] : kn_alias(now[v]);
+        /* Values from outside stay whose they are, and every output has a handle of its own. */
+        bool own = p->values[v].origin == MADE;
+        for (int32_t k = 0; k < i; k++) own = own && p->outputs[k] != v;
+        outputs[i] = s ? kni_poison_latest() : own ? now[v] : kn_alias(now[v]);
     }
     kni_free(now, now ? bytes : 0);
     kn_scope_end_many(scope, outputs, n_out);

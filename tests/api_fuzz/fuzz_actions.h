@@ -222,7 +222,6 @@ static void act_program(world *w)
     int n_in = (int)below(w, 3), n_out = 1 + (int)below(w, 2);
     for (int i = 0; i < n_in; i++) in[i] = draw_slot(w), say(w, " ");
     for (int i = 0; i < n_out; i++) out[i] = draw_slot(w), say(w, " ");
-    if (n_out == 2 && out[0].bits == out[1].bits) n_out = 1; /* the same output twice is one handle */
     go(w);
     kn_program program = kn_program_end(in, n_in, out, n_out);
     ended(w);

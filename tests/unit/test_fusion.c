@@ -290,13 +290,15 @@ static void program_constants(void)
         kn_device_use(device);
         CHECK(kn_program_begin(device) == KN_OK);
         kn_tensor y = kn_keep(kn_reciprocal(kn_from((const float[]){4, 8}, KN_F32, KN_SHAPE(2))));
-        kn_program program = kn_program_end(NULL, 0, &y, 1);
+        kn_program program = kn_program_end(NULL, 0, (kn_tensor[]){y, y}, 2);
         CHECK(program != NULL);
         for (int k = 0; k < 2; k++) {
-            kn_tensor out = KN_NONE;
-            CHECK(kn_program_run(program, NULL, 0, &out, 1) == KN_OK);
-            CHECK_VALUES(out, 0, 0.25, 0.125);
-            kn_drop(out);
+            kn_tensor out[2] = {KN_NONE, KN_NONE};
+            CHECK(kn_program_run(program, NULL, 0, out, 2) == KN_OK);
+            CHECK_VALUES(out[0], 0, 0.25, 0.125);
+            kn_drop(out[0]);
+            CHECK_VALUES(out[1], 0, 0.25, 0.125);
+            kn_drop(out[1]);
         }
         kn_program_free(program);
         kn_drop(y);
