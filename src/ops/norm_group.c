@@ -87,10 +87,13 @@ kn_tensor kn_local_response_norm(kn_tensor x, const kn_local_response_norm_args 
     int64_t channels = kn_size(x, 1), before = a.size / 2;
     x = kn_keep(kni_widen(x));
     kn_tensor squares = kn_keep(kn_square(x)), sum = squares;
-    /* Neighbour c + shift of channel c, for the shifts of the window; outside the channels it is zero. */
-    for (int64_t shift = -before; shift < a.size - before; shift++) {
+    /* Neighbour c + shift of channel c, for the shifts of the window; outside the channels it is zero, and a window may be far
+       wider than they are. */
+    int64_t first = before < channels ? -before : 1 - channels;
+    int64_t end = a.size - before < channels ? a.size - before : channels;
+    for (int64_t shift = first; shift < end; shift++) {
         int64_t distance = shift < 0 ? -shift : shift;
-        if (shift == 0 || distance >= channels) continue;
+        if (shift == 0) continue;
         kn_tensor part = kn_narrow(squares, 1, shift < 0 ? 0 : distance, channels - distance);
         kn_tensor zeros = kn_zeros_like(kn_narrow(squares, 1, 0, distance));
         kn_tensor pair[2] = {shift < 0 ? zeros : part, shift < 0 ? part : zeros};

@@ -237,7 +237,10 @@ static void tell(const options *o, uint64_t first)
     options once = *o;
     once.calls = 0;
     int64_t calls = atomic_load(&shared->calls), programs = atomic_load(&shared->programs);
-    if (watch(&once, number, 1, 0, 0, true)) {
+    if (strstr(shared->what, "took longer")) {
+        printf("%sagain with --seed %llu --first %llu --count 1\n", whole, (unsigned long long)o->seed,
+               (unsigned long long)number);
+    } else if (watch(&once, number, 1, 0, 0, true)) {
         uint64_t left_out = shrink(&once, number);
         int status = watch(&once, number, 1, left_out, 0, true);
         printf("%s; again with --seed %llu --first %llu --count 1; the calls it needs:\n%s",

@@ -14,7 +14,7 @@ static void begin_call(world *w, const char *name)
 static void go(world *w)
 {
     say(w, ")");
-    if (!w->thread) atomic_fetch_add(&w->out->call_now, 1);
+    atomic_fetch_add(&w->out->call_now, 1);
     atomic_fetch_add(&w->out->calls, 1);
     if (!w->thread && chance(w, w->fails)) {
         int64_t n = 1 + below(w, 12);
@@ -55,6 +55,9 @@ static const excuse excuses[] = {
     {"kn_take", "succeeds where", "ref does not look at indices where x has no elements"},
     {"shrink", "", "the bound is rounded to f32 on the CPU"},
     {"threshold", "", "the bound is rounded to f32 on the CPU"},
+    {"addc", "", "the terms of x + value a b cancel"},
+    {"mul_add", "", "the terms of a b + c cancel"},
+    {"lerp", "", "the terms of a + w (b - a) cancel"},
     {"tanh_grad", "", "1 - y^2 cancels where y is near 1"},
     {"leaky_relu", "", "the slope is rounded to f32 on the CPU"},
     {"kn_div", "of f16",

@@ -36,6 +36,11 @@ static kn_tensor noise(kn_shape shape, kn_dtype dtype, uint32_t seed)
 
 static void softmax_edges(void)
 {
+    /* A window far wider than the channels ends where they do: 2 / (1 + (4 + 9) / size) of 2 and 3. */
+    kn_local_response_norm_args wide = {
+        .size = INT64_C(1) << 40, .alpha = (double)(INT64_C(1) << 40), .beta = 1};
+    kn_tensor pair = kn_from((const double[]){2, 3}, KN_F64, KN_SHAPE(1, 2, 1));
+    CHECK_VALUES(kn_local_response_norm(pair, &wide), 1e-12, 2.0 / 14, 3.0 / 14);
     kn_tensor x = FLOATS(KN_SHAPE(4, 3), -INFINITY, -INFINITY, -INFINITY, 1, -INFINITY, 1, INFINITY, 0, 0,
                          1000, 1000, -1000);
     CHECK_VALUES(kn_softmax(x, 1), 1e-6, NAN, NAN, NAN, 0.5, 0, 0.5, NAN, NAN, NAN, 0.5, 0.5, 0);
