@@ -94,7 +94,7 @@ kn_tensor kn_addmm(kn_tensor c, kn_tensor a, kn_tensor b, double beta, double al
     kn_tensor y = kn_matmul(in[0], in[1]);
     c = in[2];
     if (alpha != 1) y = kn_mul_scalar(y, alpha);
-    if (!kn_ok(y)) return kni_call_end(call, y);
+    if (!kn_ok(y) || !kn_ok(c)) return kni_call_end(call, kn_ok(y) ? c : y);
     const kni_type *ty = type_of(y), *tc = type_of(c);
     bool fits = tc->rank <= ty->rank;
     for (int i = 0; i < tc->rank && fits; i++) {

@@ -125,10 +125,12 @@ static kn_status run_both(kn_backend *b, const kn_record *r, kn_record *copy)
     double scale = 0;
     if (s == KN_OK) s = operand_scale(b, r, &scale);
     kn_status other = s ? s : b->inner[1]->execute(b->inner[1], &second, 1);
+    char why[200] = "";
+    if (other) kn_error_text(kni_poison_latest(), why, sizeof why);
     if (s == KN_OK) s = kni_forward(b, r);
     if ((s == KN_OK) != (other == KN_OK) && other)
-        s = kni_fail_op(KN_ERROR_NUMERIC, r->row->name, "check: %s succeeds where %s fails",
-                        b->inner[0]->name, b->inner[1]->name);
+        s = kni_fail_op(KN_ERROR_NUMERIC, r->row->name, "check: %s succeeds where %s fails: %s",
+                        b->inner[0]->name, b->inner[1]->name, why);
     for (int i = 0; i < r->n_out && s == KN_OK; i++)
         s = compare(b, r, kni_out(r, i), r->ids[i], copy->ids[i], scale);
     return s;

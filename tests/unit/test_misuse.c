@@ -549,6 +549,15 @@ static void one_temporary_twice(void)
     kn_tensor t = kn_exp(kn_zeros(KN_SHAPE(1, 1), KN_F32));
     CHECK_VALUES(kn_addmm(t, t, ones(KN_SHAPE(1, 1)), 0.5, 3), 0, 3.5);
     CHECK(!kn_ok(t));
+    /* Whatever allocation of it fails, the sum of a half and a product is an error or right. */
+    for (int n = 1; n < 20; n++) {
+        kn_tensor c = kn_ones(KN_SHAPE(1), KN_F16), a = kn_ones(KN_SHAPE(1, 1), KN_F16);
+        kn_tensor b = kn_ones(KN_SHAPE(1, 1), KN_F16);
+        kn_memory_fail_after(n);
+        kn_tensor y = kn_addmm(c, a, b, 0.5, 2);
+        kn_memory_fail_after(0);
+        CHECK(kn_ok(y) ? kn_item(y) == 2.5 : kn_error_code(y) == KN_ERROR_MEMORY);
+    }
     t = kn_exp(kn_zeros(KN_SHAPE(1, 1, 1), KN_F32));
     CHECK_VALUES(kn_conv1d(t, t, KN_NONE, NULL), 0, 1);
     CHECK(!kn_ok(t));
