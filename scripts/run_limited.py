@@ -54,13 +54,17 @@ def end(process):
     process.wait()
 
 
+def hear_all_signals():
+    """A background shell ignores SIGINT and SIGQUIT, nohup ignores SIGHUP, and children inherit that; tests look at them."""
+    for name in ("SIGINT", "SIGQUIT", "SIGHUP", "SIGTERM", "SIGTSTP"):
+        signal.signal(getattr(signal, name), signal.SIG_DFL)
+
+
 def run(command, idle_seconds, **options):
     """Returns (status, seconds, timed_out)."""
     limit = PATIENCE * idle_seconds
     started = last = time.monotonic()
-    # A shell that runs tests in the background lets them ignore SIGINT, which some send to themselves.
-    process = subprocess.Popen(command, start_new_session=True,
-                               preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL), **options)
+    process = subprocess.Popen(command, start_new_session=True, preexec_fn=hear_all_signals, **options)
     counted, times = 0.0, (0, 0)
     try:
         while True:
