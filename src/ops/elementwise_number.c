@@ -1,6 +1,7 @@
 /* Numbers as operands, and the forms of the ops that take one. */
 #include "core/math/math.h"
 #include "ops/scalar_row.h"
+#include "ops/wide.h"
 
 /* Whether value is a whole number that an integer of 64 bits holds, and of which dtype it then is. */
 static int whole_dtype(double value)
@@ -80,6 +81,25 @@ kn_tensor kn_rdiv_scalar(kn_tensor x, double value)
     return kni_binary(&kni_op_div, kni_number(x, value), x);
 }
 
+static bool holds_integers(const kni_tensor *t)
+{
+    return t && !kni_is_float(t->type.dtype) && t->type.dtype != KN_BOOL;
+}
+
+/* Devices compute integers below 64 bits in 32 and would cut a larger number off, which changes more than the bits that the
+   result drops: such a number meets x in 64 bits. */
+static kn_tensor with_whole_number(const kn_op *row, kn_tensor x, double value)
+{
+    const kni_tensor *t = kni_peek(x);
+    bool fits = value >= -0x1p31 && value < 0x1p31;
+    if (fits || !holds_integers(t) || kni_compute_of[t->type.dtype] != KNI_COMPUTE_I32 ||
+        whole_dtype(value) == KN_F32)
+        return with_number(row, x, value);
+    kni_call call = kni_call_begin(row->name);
+    int dtype = t->type.dtype;
+    return kni_call_end_as(call, with_number(row, kn_cast(x, KN_I64), value), dtype);
+}
+
 /* Integers have no result for 0. Elements of a tensor are not looked at, a number is. */
 static kn_tensor divide(const char *name, const kn_op *row, kn_tensor x, double value)
 {
@@ -88,7 +108,7 @@ static kn_tensor divide(const char *name, const kn_op *row, kn_tensor x, double 
         kni_fail_op(KN_ERROR_ARGUMENT, name, "%S of %T divided by 0", &t->type, (int)t->type.dtype);
         return kni_poison_latest();
     }
-    return with_number(row, x, value);
+    return with_whole_number(row, x, value);
 }
 
 kn_tensor kn_floor_div_scalar(kn_tensor x, double value)
@@ -111,7 +131,7 @@ kn_tensor kn_pow_scalar(kn_tensor x, double exponent)
                     "integers have no negative integer powers: convert with kn_cast() to a float dtype");
         return kni_poison_latest();
     }
-    return with_number(&kni_op_pow, x, exponent);
+    return with_whole_number(&kni_op_pow, x, exponent);
 }
 
 kn_tensor kn_rpow_scalar(kn_tensor x, double base) { return kni_binary(&kni_op_pow, kni_number(x, base), x); }
@@ -121,11 +141,6 @@ void kni_integer_range(int dtype, double *least, double *end)
     double half = (double)(UINT64_C(1) << (kni_dtypes[dtype].bits - 1));
     *least = is_signed ? -half : 0;
     *end = is_signed ? half : 2 * half;
-}
-
-static bool holds_integers(const kni_tensor *t)
-{
-    return t && !kni_is_float(t->type.dtype) && t->type.dtype != KN_BOOL;
 }
 
 /* The number, or the end of x's range that lies next to it: an extreme of integers is an integer of their dtype. Infinities and

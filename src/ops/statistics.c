@@ -30,7 +30,7 @@ static kn_status launch_var_mean(kni_launch *l)
     return KN_OK;
 }
 
-/* Two passes. */
+/* Two passes, and one for the error of the rounded mean: where elements are nearly equal it would be all of the result. */
 static kn_status lower_var_mean(kni_lowering *l)
 {
     const kni_var_attributes *a = l->attributes;
@@ -39,7 +39,8 @@ static kn_status lower_var_mean(kni_lowering *l)
     for (int i = 0; i < a->axes.rank; i++) n *= (double)kn_size(x, (int32_t)a->axes.dims[i]);
     double divisor = n - a->correction;
     kn_tensor mean = kn_keep(kn_mean(x, a->axes, true));
-    kn_tensor squares = kn_square(kn_sub(x, mean));
+    kn_tensor apart = kn_keep(kn_sub(x, mean));
+    kn_tensor squares = kn_square(kn_sub(apart, kn_mean(apart, a->axes, true)));
     kn_tensor var = kn_div_scalar(kn_sum(squares, a->axes, a->keep != 0), divisor > 0 ? divisor : 0.0);
     if (!a->keep && a->axes.rank) mean = kn_squeeze_dims(mean, a->axes);
     l->out[0] = var;

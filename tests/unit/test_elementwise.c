@@ -265,6 +265,29 @@ static void test_numbers_out_of_range(void)
     kn_device_use(cpu);
 }
 
+/* Quotients, remainders and powers of small integers take all bits of a number beyond 32; the result drops what it cannot hold. */
+static void test_numbers_beyond_32_bits(void)
+{
+    const int16_t small[3] = {-7, 0, 7};
+    const int32_t signs[3] = {-1, 1, 3};
+    kn_device devices[2] = {cpu, ref};
+    for (int d = 0; d < 2; d++) {
+        kn_device_use(devices[d]);
+        kn_scope scope = kn_scope_begin();
+        kn_tensor i16 = kn_keep(kn_from(small, KN_I16, KN_SHAPE(3)));
+        kn_tensor i32 = kn_keep(kn_from(signs, KN_I32, KN_SHAPE(3)));
+        CHECK_VALUES(kn_floor_div_scalar(i16, 4294967296.0), 0, -1, 0, 0);
+        CHECK_VALUES(kn_floor_div_scalar(i16, -4294967296.0), 0, 0, 0, -1);
+        CHECK_VALUES(kn_fmod_scalar(i16, 4294967296.0), 0, -7, 0, 7);
+        CHECK_VALUES(kn_remainder_scalar(i32, 4294967301.0), 0, 4, 1, 3); /* 2^32 + 4 wraps to 4 */
+        CHECK_VALUES(kn_pow_scalar(i32, 2147483648.0), 0, 1, 1, 1);
+        CHECK_VALUES(kn_pow_scalar(i32, 4294967297.0), 0, -1, 1, 3);
+        CHECK(kn_dtype_of(kn_pow_scalar(i16, 4294967297.0)) == KN_I16);
+        kn_scope_end(scope, KN_NONE);
+    }
+    kn_device_use(cpu);
+}
+
 int main(void)
 {
     cpu = kn_device_cpu();
@@ -273,6 +296,7 @@ int main(void)
     test_rows();
     test_numbers();
     test_numbers_out_of_range();
+    test_numbers_beyond_32_bits();
     test_dtypes();
     test_edges();
     test_layouts();

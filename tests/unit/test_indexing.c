@@ -69,6 +69,23 @@ static void test_outside(void)
     kn_scope_end(scope, KN_NONE);
 }
 
+/* Where no element moves no index is looked at. */
+static void test_nothing_moves(void)
+{
+    kn_scope scope = kn_scope_begin();
+    kn_tensor x = kn_keep(kn_zeros(KN_SHAPE(2, 0), KN_F32)), far = kn_keep(INDEX(7));
+    kn_tensor tuple = kn_keep(kn_reshape(INDEX(7), KN_SHAPE(1, 1))),
+              v = kn_keep(kn_zeros(KN_SHAPE(1, 0), KN_F32));
+    CHECK(kn_ok(kn_take(x, far, 0)));
+    CHECK(kn_ok(kn_gather_nd(x, tuple)));
+    CHECK(kn_ok(kn_select_assign(x, 0, far, v, KN_UPDATE_ASSIGN)));
+    CHECK(kn_ok(kn_scatter_nd(x, tuple, v, KN_UPDATE_ADD)));
+    CHECK_POISON(kn_select_assign(kn_zeros(KN_SHAPE(0, 2), KN_F32), 0, far, kn_ones(KN_SHAPE(1, 2), KN_F32),
+                                  KN_UPDATE_ASSIGN),
+                 "index 7 is out of range");
+    kn_scope_end(scope, KN_NONE);
+}
+
 static void test_clear_text(void)
 {
     kn_scope scope = kn_scope_begin();
@@ -260,6 +277,7 @@ int main(void)
         kn_device_use(round ? reference : NULL);
         test_reading();
         test_outside();
+        test_nothing_moves();
         test_order_of_updates();
         test_write_errors();
         test_masks();

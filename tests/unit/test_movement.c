@@ -284,8 +284,17 @@ static void test_gradients(void)
     kn_device_use(NULL);
 }
 
+static void test_padding_of_truths(void)
+{
+    const uint8_t one[1] = {1};
+    kn_tensor y =
+        kn_pad(kn_from(one, KN_BOOL, KN_SHAPE(1)), &(kn_pad_args){.before = KN_INTS(2), .value = 0.1});
+    CHECK(kn_item_int(kn_sum(y, KN_AXES_ALL, false)) == 3); /* a fraction is true */
+}
+
 static void run_all(void)
 {
+    test_padding_of_truths();
     test_views_share_memory();
     test_reshape_of_views();
     test_transposed_copies();

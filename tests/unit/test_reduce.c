@@ -202,6 +202,18 @@ static void accuracy(void)
     free(data);
 }
 
+/* The rounded mean is no part of the spread: equal elements have none, however large they are. */
+static void variance_of_equal_elements(void)
+{
+    static const float equal[5] = {1.2345679e10f, 1.2345679e10f, 1.2345679e10f, 1.2345679e10f, 1.2345679e10f};
+    static const char *const specs[] = {"cpu", "fusion(cpu)", "ref"};
+    for (int i = 0; i < 3; i++) {
+        kn_device_use(kn_device_open(specs[i]));
+        CHECK(kn_item(kn_var(kn_from(equal, KN_F32, KN_SHAPE(5)), KN_AXES_ALL, false, NULL)) == 0);
+    }
+    kn_device_use(kn_device_cpu());
+}
+
 /* ---- against the reference backend, on views that take every path of the CPU */
 
 static void compare(kn_tensor cpu, kn_tensor ref, double tolerance)
@@ -309,6 +321,7 @@ int main(void)
     ties_and_nan();
     corrections_above_the_count();
     accuracy();
+    variance_of_equal_elements();
     paths();
     no_memory();
     equal_bits(37, 1999, KN_F32);

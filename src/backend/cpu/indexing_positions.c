@@ -12,6 +12,12 @@ static kn_status start(const kn_record *r, kni_positions *p)
     return KN_OK;
 }
 
+/* Where no element moves no index is looked at, as in the reference kernels, which walk the elements. */
+static bool nothing_moves(const kn_record *r)
+{
+    return kni_count(r->n_in > 2 ? &kni_in(r, 2)->type : &kni_out(r, 0)->type) == 0;
+}
+
 static kn_status make(const kn_record *r, kni_positions *p, int64_t n)
 {
     p->made_bytes = n ? (size_t)n * sizeof(int64_t) : 1;
@@ -42,7 +48,7 @@ static int look(const int64_t *at, int64_t n, int64_t size, bool negative)
 kn_status kni_positions_of_axis(const kn_record *r, int64_t axis, bool negative, kni_positions *p)
 {
     kn_status s = start(r, p);
-    if (s) return s;
+    if (s || nothing_moves(r)) return s;
     int64_t size = kni_in(r, 0)->type.dims[axis];
     int found = look(p->at, p->n, size, negative);
     for (int64_t i = 0; found & 2 && i < p->n; i++)
@@ -61,6 +67,8 @@ kn_status kni_positions_of_tuples(const kn_record *r, kni_positions *p)
     if (s) return s;
     const kni_type *x = &kni_in(r, 0)->type, *index = &kni_in(r, 1)->type;
     int64_t depth = index->dims[index->rank - 1], tuples = kni_count_dims(index->rank - 1, index->dims);
+    p->n = tuples;
+    if (nothing_moves(r)) return KN_OK;
     s = make(r, p, tuples);
     if (s) return s;
     for (int64_t t = 0; t < tuples; t++) {
@@ -73,7 +81,6 @@ kn_status kni_positions_of_tuples(const kn_record *r, kni_positions *p)
         p->made[t] = place;
     }
     p->at = p->made;
-    p->n = tuples;
     return KN_OK;
 }
 
