@@ -19,7 +19,7 @@ static kn_status plan(const char *name, int64_t n_fft, const kn_stft_args *args,
     f->window_size = f->args.window_size ? f->args.window_size : w && w->rank == 1 ? w->dims[0] : n_fft;
     if (n_fft < 1 || n_fft > INT64_C(1) << 30 || f->hop < 1)
         return kni_fail_op(KN_ERROR_ARGUMENT, name, "n_fft %D and hop %D must be at least 1", n_fft, f->hop);
-    if (f->window.bits && !w) return kni_is_poisoned(f->window) ? kn_error_code(f->window) : KN_ERROR_HANDLE;
+    if (f->window.bits && !w) return kni_fail_again(kn_abs(f->window), name);
     if (f->window_size < 1 || f->window_size > n_fft)
         return kni_fail_op(KN_ERROR_ARGUMENT, name, "window_size is %D: it must be 1 to n_fft %D",
                            f->window_size, n_fft);

@@ -367,6 +367,8 @@ static void act_parts(world *w)
                        : how == 3 ? kn_meshgrid(in, count, NULL, out)
                                   : kn_split_with_sizes(x, sizes, n = 1 + (int32_t)below(w, 4), axis, out);
     take_status(w, status);
+    /* A failed call makes no results, so its code is noted in their place. */
+    if (status) note(w, (struct noted){false, status, KN_DTYPE_NONE, KN_SCALAR_SHAPE, w->call});
     if (how == 2) n = rank;
     if (how == 3) n = count;
     for (int32_t i = 0; i < n && i < 6 && status == KN_OK; i++) take_result(w, out[i]);

@@ -90,21 +90,25 @@ static void look_at_text(world *w, kn_status code, const char *text)
     say(w, "     -> %s\n", text);
 }
 
+static void note(world *w, struct noted result)
+{
+    outcome *left = w->left;
+    if (left && left->n_results < (int)(sizeof left->results / sizeof *left->results))
+        left->results[left->n_results++] = result;
+}
+
+static void note_result(world *w, kn_tensor t, bool good)
+{
+    note(w, (struct noted){good, good ? KN_OK : kn_error_code(t), good ? kn_dtype_of(t) : KN_DTYPE_NONE,
+                           good ? kn_shape_of_tensor(t) : KN_SCALAR_SHAPE, w->call});
+}
+
 static void take_status(world *w, kn_status status)
 {
     ended(w);
     if (status == KN_OK) return;
     atomic_fetch_add(&w->out->failed_calls, 1);
     look_at_text(w, status, kn_last_error());
-}
-
-static void note_result(world *w, kn_tensor t, bool good)
-{
-    outcome *left = w->left;
-    if (!left || left->n_results == (int)(sizeof left->results / sizeof *left->results)) return;
-    left->results[left->n_results++] =
-        (struct noted){good, good ? KN_OK : kn_error_code(t), good ? kn_dtype_of(t) : KN_DTYPE_NONE,
-                       good ? kn_shape_of_tensor(t) : KN_SCALAR_SHAPE, w->call};
 }
 
 /* A result is a handle of its own, or that of a temporary which the call took. kn_require_grad gives its operand back. */

@@ -220,6 +220,21 @@ static void test_same_numbers(kn_device reference)
     }
 }
 
+/* The bound that a call by name gives counts also where the ends are 0 and 1, which the CPU draws by a shortcut. */
+static void test_top_of_uniform(void)
+{
+    kn_attribute_value values[] = {{.name = "shape", .list = KN_INTS(64)},
+                                   {.name = "dtype", .integer = KN_F32},
+                                   {.name = "kind", .integer = 1},
+                                   {.name = "b", .real = 1},
+                                   {.name = "top", .real = 0.25},
+                                   {.name = "key", .integer = 5},
+                                   {0}};
+    kn_tensor y;
+    CHECK(kn_call("random", NULL, 0, values, &y, 1) == KN_OK);
+    CHECK(kn_item(kn_max(y, KN_AXES_ALL, false)) == 0.25);
+}
+
 int main(void)
 {
     kn_device reference = kn_device_open("ref");
@@ -232,6 +247,7 @@ int main(void)
         test_distributions(round ? 2500 : 40000, round ? 8.0 / 50 : 8.0 / 200);
         test_permutation();
         test_random_errors();
+        test_top_of_uniform();
     }
     kn_device_use(NULL);
     test_same_numbers(reference);

@@ -148,6 +148,11 @@ static void check_short_time(void)
     kn_tensor x = kn_keep(made(KN_SHAPE(48), 3, KN_F64));
     kn_stft_args plain = {.hop = 8, .uncentered = true};
     CHECK(near(kn_istft(kn_stft(x, 16, &plain), 16, &plain), x, 1e-14));
+    kn_stft_args stale = {.window = {12345}},
+                 failed = {.window = kn_poison(KN_ERROR_ARGUMENT, "the first failure")};
+    CHECK_POISON(kn_stft(x, 16, &stale).real, "kn_stft: this handle names no live tensor");
+    CHECK_POISON(kn_stft(x, 16, &failed).imag, "the first failure");
+    CHECK_POISON(kn_istft(kn_stft(x, 16, &plain), 16, &failed), "the first failure");
     kn_scope_end(scope, KN_NONE);
 }
 

@@ -42,7 +42,7 @@ static int fill_uniform(const drawing *d, int64_t n, const uint32_t *w, strip *y
 {
     double a = d->a->a, width = d->a->b - d->a->a, top = d->a->top;
     bool wide = d->dtype == KN_F64;
-    if (d->dtype == KN_F32 && a == 0 && d->a->b == 1) {
+    if (d->dtype == KN_F32 && a == 0 && d->a->b == 1 && top >= 1 - 0x1p-24) {
         d->strips->uniform_f32(n, w, y->f32);
         return KN_F32;
     }
