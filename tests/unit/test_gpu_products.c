@@ -132,20 +132,23 @@ static void asks_for_convolutions(void)
     kn_tensor w = kn_keep(kn_zeros(KN_SHAPE(6, 2, 3, 2), KN_BF16)),
               bias = kn_keep(kn_zeros(KN_SHAPE(6), KN_BF16));
     kn_conv2d_args args = {.stride = {2, 1}, .padding = {1, 0}, .groups = 2};
+    /* The launch after it sums again what became NaN because the library multiplies padding. */
     begin();
-    expect(kn_conv2d(x, w, bias, &args), 1, 0);
+    expect(kn_conv2d(x, w, bias, &args), 1, 1);
     CHECK(p->what == KNI_CONVOLUTION_FORWARD && p->images == 2 && p->channels == 4 && p->outs == 6);
     CHECK(p->groups == 2 && p->x_size[0] == 9 && p->kernel[1] == 2 && p->y_size[0] == 5 && p->y_size[1] == 7);
     CHECK(p->stride[0] == 2 && p->stride[1] == 1 && p->padding[0] == 1 && p->padding[1] == 0 &&
           p->bias.memory);
     begin();
-    expect(kn_relu(kn_conv2d(x, w, KN_NONE, &args)), 1, 1);
+    expect(kn_relu(kn_conv2d(x, w, KN_NONE, &args)), 1, 2);
     CHECK(!p->bias.memory && p->x.memory && p->w.memory && p->y.memory != p->x.memory);
+    begin();
+    expect(kn_conv2d(x, w, bias, &(kn_conv2d_args){.groups = 2}), 1, 0);
     /* What is read lies where a plain convolution writes. */
     kn_tensor small = kn_keep(kn_zeros(KN_SHAPE(2, 6, 5), KN_F16)),
               kernel = kn_keep(kn_zeros(KN_SHAPE(6, 3, 4), KN_F16));
     begin();
-    expect(kn_conv_transpose1d(small, kernel, KN_NONE, NULL), 1, 0);
+    expect(kn_conv_transpose1d(small, kernel, KN_NONE, NULL), 1, 1);
     CHECK(p->what == KNI_CONVOLUTION_DATA && p->outs == 6 && p->channels == 3 && p->y_size[0] == 1);
     CHECK(p->y_size[1] == 5 && p->x_size[1] == 8 && p->kernel[1] == 4);
     paper_do.no_library = true;
@@ -160,7 +163,7 @@ static void asks_for_convolutions(void)
     expect(kn_conv_transpose1d(small, kernel, KN_NONE, NULL), 0, 1);
     kn_set_reproducible(false);
     begin();
-    expect(kn_conv_transpose1d(small, kernel, KN_NONE, NULL), 1, 0);
+    expect(kn_conv_transpose1d(small, kernel, KN_NONE, NULL), 1, 1);
     begin();
     expect(kn_relu(kn_conv2d(kn_cast(x, KN_F32), kn_cast(w, KN_F32), KN_NONE, &args)), 0, 2);
     kn_scope_end(scope, KN_NONE);

@@ -13,9 +13,11 @@ enum { FORWARD, TRANSPOSED, WEIGHT }; /* the rows conv, conv_transpose and conv_
 enum { M, N, K, GROUPS, CHANNELS, OUTS, IMAGES, TAPS, POSITIONS, PLANE, NUMBERS };
 enum { X_SIZE, KERNEL, Y_SIZE, STRIDE, PADDING, DILATION, ARRAYS };
 
+/* Kernels: the product itself, and what mends a library's results. */
+enum { PRODUCT = 'v', MENDING = 'p', MENDED_AT_ONCE = 256 };
 typedef struct signature {
     char kind;
-    uint8_t what, dtype, axes, has_bias, wide;
+    uint8_t what, dtype, axes, has_bias, wide, leaves_out;
     kni_tiled_shape shape;
 } signature;
 
@@ -138,37 +140,89 @@ static kni_ir_id place_bias(kni_tiled *t, kni_ir_id row, kni_ir_id column, kni_i
     return join(t, group, number(t, OUTS), row);
 }
 
-static kni_ir *build(const void *key, const kni_gpu_tail *tail, const kni_sched_target *target)
+/* Declares what both kernels have: operands, results, numbers, places. */
+static bool declare(conv *c, const signature *s, kni_ir_builder *b, const kni_gpu_tail *tail,
+                    const kni_sched_target *target)
 {
     static const char *const names[NUMBERS] = {"m",    "n",      "k",    "groups",    "channels",
                                                "outs", "images", "taps", "positions", "plane"};
     static const char *const arrays[ARRAYS] = {"x_size", "kernel_size", "y_size",
                                                "stride", "padding",     "dilation"};
-    const signature *s = key;
-    conv c = {.what = s->what, .axes = s->axes};
-    kni_tiled *t = &c.tiled;
+    kni_tiled *t = &c->tiled;
     t->compute = kni_tiled_compute(s->dtype);
     t->index = s->wide ? KN_I64 : KN_I32;
     t->shape = s->shape;
     t->dtype = s->dtype;
     t->b_along_rows = s->what == WEIGHT;
-    kni_ir_builder b = kni_ir_begin("convolution", kni_tiled_workgroup(&t->shape));
-    t->b = &b;
-    t->a = kni_ir_buffer(&b, "a", s->dtype, KNI_IR_READ);
-    t->b_ = kni_ir_buffer(&b, "b", s->dtype, KNI_IR_READ);
-    if (s->has_bias) t->bias = kni_ir_buffer(&b, "bias", s->dtype, KNI_IR_READ);
-    if (!kni_tiled_results(t, s->dtype, tail, target)) return NULL;
-    for (int i = 0; i < NUMBERS; i++) c.numbers[i] = kni_ir_param_add(&b, names[i], KN_I64, 0);
-    for (int i = 0; i < ARRAYS; i++) c.arrays[i] = kni_ir_param_add(&b, arrays[i], KN_I64, s->axes);
-    t->m = c.numbers[M];
-    t->n = c.numbers[N];
-    t->k = c.numbers[K];
-    t->batches = c.numbers[GROUPS];
+    t->leaves_out = s->leaves_out;
+    t->b = b;
+    t->a = kni_ir_buffer(b, "a", s->dtype, KNI_IR_READ);
+    t->b_ = kni_ir_buffer(b, "b", s->dtype, KNI_IR_READ);
+    if (s->has_bias) t->bias = kni_ir_buffer(b, "bias", s->dtype, KNI_IR_READ);
+    if (s->kind == MENDING) {
+        t->y = kni_ir_buffer(b, "y", s->dtype, KNI_IR_READ | KNI_IR_WRITE);
+        kni_ir_add_item_params(b);
+    } else if (!kni_tiled_results(t, s->dtype, tail, target)) {
+        return false;
+    }
+    for (int i = 0; i < NUMBERS; i++) c->numbers[i] = kni_ir_param_add(b, names[i], KN_I64, 0);
+    for (int i = 0; i < ARRAYS; i++) c->arrays[i] = kni_ir_param_add(b, arrays[i], KN_I64, s->axes);
+    t->m = c->numbers[M];
+    t->n = c->numbers[N];
+    t->k = c->numbers[K];
+    t->batches = c->numbers[GROUPS];
     t->place_a = place_left;
     t->place_b = place_right;
     t->place_y = place_result;
     t->place_bias = s->has_bias ? place_bias : NULL;
-    kni_tiled_build(t);
+    return true;
+}
+
+static kni_ir *build(const void *key, const kni_gpu_tail *tail, const kni_sched_target *target)
+{
+    const signature *s = key;
+    conv c = {.what = s->what, .axes = s->axes};
+    kni_ir_builder b = kni_ir_begin("convolution", kni_tiled_workgroup(&s->shape));
+    if (!declare(&c, s, &b, tail, target)) return NULL;
+    kni_tiled_build(&c.tiled);
+    return kni_tiled_finish(&c.tiled);
+}
+
+/* ---- what a library made NaN by multiplying padding */
+
+/* The row, column and group of a result in memory, against place_result. */
+static void locate(kni_tiled *t, kni_ir_id at, kni_ir_id *row, kni_ir_id *column, kni_ir_id *group)
+{
+    kni_ir_id low = split(t, at, number(t, of(t)->what == WEIGHT ? N : POSITIONS), &at), image;
+    *row = split(t, at, number(t, OUTS), group);
+    *column = low;
+    if (of(t)->what == WEIGHT) return;
+    *group = split(t, *group, number(t, GROUPS), &image);
+    *column = join(t, image, number(t, POSITIONS), low);
+}
+
+/* Looks at every result where it lies and sums those again that are NaN. */
+static kni_ir *build_mending(const void *key, const kni_gpu_tail *tail, const kni_sched_target *target)
+{
+    const signature *s = key;
+    conv c = {.what = s->what, .axes = s->axes};
+    kni_tiled *t = &c.tiled;
+    kni_ir_builder b = kni_ir_begin("convolution_padding", MENDED_AT_ONCE);
+    if (!declare(&c, s, &b, tail, target)) return NULL;
+    kni_ir_id row, column, group, zero = kni_ir_real(&b, t->compute, 0);
+    kni_ir_id tile = kni_ir_builtin_value(&b, KNI_IR_GROUP, 0, t->index);
+    kni_ir_id at = join(t, tile, kni_ir_whole(&b, t->index, MENDED_AT_ONCE),
+                        kni_ir_builtin_value(&b, KNI_IR_LOCAL, 0, t->index));
+    kni_ir_id results = word(t, "mul", word(t, "mul", number(t, M), number(t, N)), number(t, GROUPS));
+    kni_ir_id value = kni_ir_load_where(&b, t->y, at, t->compute, 1, word(t, "lt", at, results), zero);
+    kni_ir_if(&b, word(t, "isnan", value, 0));
+    locate(t, at, &row, &column, &group);
+    value = kni_tiled_sum_again(t, row, column, group);
+    if (t->place_bias)
+        value =
+            word(t, "add", value, kni_ir_load(&b, t->bias, place_bias(t, row, column, group), t->compute, 1));
+    kni_ir_store(&b, t->y, at, value);
+    kni_ir_end(&b);
     return kni_tiled_finish(t);
 }
 
@@ -259,28 +313,67 @@ static kn_status by_library(kni_gpu *g, const kn_record *r, const run *a, int wh
     return s;
 }
 
-static kn_status launch(kni_gpu *g, const kn_record *r, run *a, int what, bool has_bias, int64_t largest)
+/* Whether results have terms without an element of x: in the padding, or between the elements that a transposed
+   convolution spreads. */
+static bool misses_elements(const run *a, int what)
+{
+    for (int i = 0; i < a->axes; i++) {
+        const int64_t stride = a->arrays[STRIDE][i], padding = a->arrays[PADDING][i];
+        const int64_t reach = (a->arrays[KERNEL][i] - 1) * a->arrays[DILATION][i],
+                      last = a->arrays[Y_SIZE][i] - 1;
+        if (what == TRANSPOSED ? stride > 1 || padding < reach || last + padding >= a->arrays[X_SIZE][i]
+                               : padding > 0 || last * stride + reach - padding >= a->arrays[X_SIZE][i])
+            return true;
+    }
+    return false;
+}
+
+static signature sign(const kn_record *r, const run *a, int what, bool has_bias, int64_t largest)
 {
     const int64_t *n = a->numbers;
-    kni_gpu_product_launch *l = &a->l;
-    signature s = {'v', (uint8_t)what, kni_out(r, 0)->type.dtype, (uint8_t)a->axes, has_bias,
-                   0,   {0, 0, 0, 0}};
-    s.shape = kni_tiled_choose(g->driver, kni_tiled_compute(s.dtype), n[M], n[N], n[K], n[GROUPS]);
+    signature s = {.kind = PRODUCT,
+                   .what = (uint8_t)what,
+                   .dtype = kni_out(r, 0)->type.dtype,
+                   .axes = (uint8_t)a->axes,
+                   .has_bias = has_bias,
+                   .leaves_out = misses_elements(a, what)};
     s.wide = largest > INT64_C(1) << 29 || n[N] > INT64_C(1) << 29 || n[K] > INT64_C(1) << 29;
     for (int i = 0; i < a->axes; i++)
         s.wide |=
             a->arrays[STRIDE][i] * a->arrays[Y_SIZE][i] + a->arrays[DILATION][i] * a->arrays[KERNEL][i] >
                 INT64_C(1) << 29 ||
             a->arrays[PADDING][i] > INT64_C(1) << 29 || -a->arrays[PADDING][i] > INT64_C(1) << 29;
-    l->key = &s;
-    l->key_bytes = sizeof s;
-    l->build = build;
-    for (int i = 0; i < NUMBERS; i++) l->numbers[l->n_numbers++] = n[i];
+    return s;
+}
+
+static kn_status launch(kni_gpu *g, const signature *s, run *a, int64_t tiles, int64_t batches)
+{
+    kni_gpu_product_launch *l = &a->l;
+    l->key = s;
+    l->key_bytes = sizeof *s;
+    l->build = s->kind == PRODUCT ? build : build_mending;
+    l->n_numbers = 0;
+    for (int i = 0; i < NUMBERS; i++) l->numbers[l->n_numbers++] = a->numbers[i];
     for (int i = 0; i < ARRAYS; i++)
         for (int j = 0; j < a->axes; j++) l->numbers[l->n_numbers++] = a->arrays[i][j];
-    l->tiles = kni_tiled_tiles(&s.shape, n[M], n[N]);
-    l->batches = n[GROUPS];
+    l->tiles = tiles;
+    l->batches = batches;
     return kni_gpu_launch_product(g, l);
+}
+
+static kn_status by_kernel(kni_gpu *g, run *a, signature s)
+{
+    const int64_t *n = a->numbers;
+    s.shape = kni_tiled_choose(g->driver, kni_tiled_compute(s.dtype), n[M], n[N], n[K], n[GROUPS]);
+    return launch(g, &s, a, kni_tiled_tiles(&s.shape, n[M], n[N]), n[GROUPS]);
+}
+
+/* A library multiplies padding too: what became NaN of it is summed again. */
+static kn_status mend(kni_gpu *g, const kn_record *r, run *a, signature s)
+{
+    const int64_t results = kni_count(&kni_out(r, 0)->type);
+    s.kind = MENDING;
+    return s.leaves_out ? launch(g, &s, a, (results + MENDED_AT_ONCE - 1) / MENDED_AT_ONCE, 1) : KN_OK;
 }
 
 static kn_status convolve(kni_gpu *g, const kn_record *r, const kni_gpu_way *way, int what)
@@ -304,9 +397,12 @@ static kn_status convolve(kni_gpu *g, const kn_record *r, const kni_gpu_way *way
     if (s == KN_OK && !way->tail) s = kni_gpu_allocate(g, y);
     if (s == KN_OK) {
         if (!way->tail) a.l.blocks[a.l.n_buffers++] = kni_gpu_block_of(y->storage);
+        const signature sig = sign(r, &a, what, bias != NULL, most);
         s = way->tail || way->by == KNI_GPU_BY_KERNEL ? KN_ERROR_UNSUPPORTED : by_library(g, r, &a, what);
-        if (s == KN_ERROR_UNSUPPORTED && way->by != KNI_GPU_BY_LIBRARY)
-            s = launch(g, r, &a, what, bias != NULL, most);
+        if (s == KN_OK)
+            s = mend(g, r, &a, sig);
+        else if (s == KN_ERROR_UNSUPPORTED && way->by != KNI_GPU_BY_LIBRARY)
+            s = by_kernel(g, &a, sig);
     }
     if (s == KN_OK && !way->tail) kni_gpu_finish(g, r, -1);
     for (int i = 0; i < 3; i++)

@@ -24,6 +24,7 @@ typedef struct sums {
     kni_ir_id local, slice, down, across;     /* of this invocation: its number, slice, block in the tile */
     kni_ir_id first_row, first_column, batch; /* of the tile */
     kni_ir_id totals[BLOCK * BLOCK];          /* variables */
+    uint32_t suspects;                        /* private array: results of this invocation, summed again */
 } sums;
 
 static kni_ir_id add(kni_tiled *t, kni_ir_id x, kni_ir_id y) { return kni_ir_word(t->b, "add", x, y); }
@@ -178,14 +179,69 @@ static void put(kni_tiled *t, const sums *s, kni_ir_id row, kni_ir_id column, kn
         kni_ir_store_where(t->b, t->y, place, value, inside);
 }
 
-static void put_block(kni_tiled *t, const sums *s)
+/* The row and column of element number e of this invocation. */
+static void place_of_element(kni_tiled *t, const sums *s, kni_ir_id e, kni_ir_id *row, kni_ir_id *column)
 {
-    kni_ir_id row = add(t, s->first_row, mul(t, s->down, whole(t, BLOCK)));
-    kni_ir_id column = add(t, s->first_column, mul(t, s->across, whole(t, BLOCK)));
-    for (int i = 0; i < BLOCK; i++)
-        for (int j = 0; j < BLOCK; j++)
-            put(t, s, add(t, row, whole(t, i)), add(t, column, whole(t, j)),
-                kni_ir_get(t->b, s->totals[i * BLOCK + j]));
+    if (t->shape.slices > 1) {
+        *row = parted(t, add(t, s->local, mul(t, e, whole(t, s->workgroup))), t->shape.columns, column);
+    } else {
+        *row = add(t, mul(t, s->down, whole(t, BLOCK)), parted(t, e, BLOCK, column));
+        *column = add(t, mul(t, s->across, whole(t, BLOCK)), *column);
+    }
+    *row = add(t, s->first_row, *row);
+    *column = add(t, s->first_column, *column);
+}
+
+kni_ir_id kni_tiled_sum_again(kni_tiled *t, kni_ir_id row, kni_ir_id column, kni_ir_id batch)
+{
+    kni_ir_id total = kni_ir_variable(t->b, t->compute, 1, zero(t)), has_a = 0, has_b = 0;
+    kni_ir_id k = kni_ir_for(t->b, whole(t, 0), kni_tiled_number(t, t->k), whole(t, 1));
+    kni_ir_id a = t->place_a(t, row, k, batch, &has_a), b = t->place_b(t, k, column, batch, &has_b);
+    kni_ir_if(t->b, both(t, has_a, has_b));
+    kni_ir_id x = kni_ir_load(t->b, t->a, a, t->compute, 1), y = kni_ir_load(t->b, t->b_, b, t->compute, 1);
+    kni_ir_set(t->b, total, kni_ir_fma(t->b, x, y, kni_ir_get(t->b, total)));
+    kni_ir_if(t->b, kni_ir_word(t->b, "isnan", kni_ir_get(t->b, total), 0));
+    kni_ir_break(t->b);
+    kni_ir_end(t->b);
+    kni_ir_end(t->b);
+    kni_ir_end(t->b);
+    return kni_ir_get(t->b, total);
+}
+
+/* Results that are NaN may be so because a missing element was multiplied as 0. Finite ones cost a comparison. */
+static void mend(kni_tiled *t, const sums *s, const kni_ir_id *values, uint32_t n)
+{
+    kni_ir_id any = 0, row, column;
+    if (!t->leaves_out || !is_real(t)) return;
+    for (uint32_t i = 0; i < n; i++) {
+        kni_ir_id is_nan = kni_ir_word(t->b, "isnan", kni_ir_get(t->b, values[i]), 0);
+        any = any ? kni_ir_or(t->b, any, is_nan) : is_nan;
+    }
+    kni_ir_if(t->b, any);
+    for (uint32_t i = 0; i < n; i++)
+        kni_ir_store(t->b, s->suspects, whole(t, i), kni_ir_get(t->b, values[i]));
+    kni_ir_id e = kni_ir_for(t->b, whole(t, 0), whole(t, n), whole(t, 1));
+    place_of_element(t, s, e, &row, &column);
+    kni_ir_id inside =
+        kni_ir_and(t->b, less(t, row, kni_tiled_number(t, t->m)), less(t, column, kni_tiled_number(t, t->n)));
+    kni_ir_id is_nan = kni_ir_word(t->b, "isnan", kni_ir_load(t->b, s->suspects, e, t->compute, 1), 0);
+    kni_ir_if(t->b, kni_ir_and(t->b, inside, is_nan));
+    kni_ir_store(t->b, s->suspects, e, kni_tiled_sum_again(t, row, column, s->batch));
+    kni_ir_end(t->b);
+    kni_ir_end(t->b);
+    for (uint32_t i = 0; i < n; i++)
+        kni_ir_set(t->b, values[i], kni_ir_load(t->b, s->suspects, whole(t, i), t->compute, 1));
+    kni_ir_end(t->b);
+}
+
+static void put_all(kni_tiled *t, const sums *s, const kni_ir_id *values, uint32_t n)
+{
+    mend(t, s, values, n);
+    for (uint32_t i = 0; i < n; i++) {
+        kni_ir_id row, column;
+        place_of_element(t, s, whole(t, i), &row, &column);
+        put(t, s, row, column, kni_ir_get(t->b, values[i]));
+    }
 }
 
 /* The slices' sums meet in shared memory; each invocation adds up and stores some elements, neighbours side by side. */
@@ -200,15 +256,16 @@ static void add_slices(kni_tiled *t, const sums *s)
                      kni_ir_pack(t->b, lanes, BLOCK));
     }
     kni_ir_barrier(t->b);
-    for (uint32_t e = 0; e < area; e += s->workgroup) {
-        kni_ir_id at = add(t, s->local, whole(t, e)), column;
-        kni_ir_id row = parted(t, at, columns, &column);
+    uint32_t n = area / s->workgroup;
+    for (uint32_t e = 0; e < n; e++) {
+        kni_ir_id at = add(t, s->local, whole(t, e * s->workgroup));
         kni_ir_id value = kni_ir_load(t->b, s->shared, at, t->compute, 1);
         for (uint32_t i = 1; i < t->shape.slices; i++)
             value =
                 add(t, value, kni_ir_load(t->b, s->shared, add(t, at, whole(t, i * area)), t->compute, 1));
-        put(t, s, add(t, s->first_row, row), add(t, s->first_column, column), value);
+        kni_ir_set(t->b, s->totals[e], value);
     }
+    put_all(t, s, s->totals, n);
     kni_ir_barrier(t->b);
 }
 
@@ -234,7 +291,7 @@ static void one_matrix(kni_tiled *t, sums *s)
     if (t->shape.slices > 1)
         add_slices(t, s);
     else
-        put_block(t, s);
+        put_all(t, s, s->totals, BLOCK * BLOCK);
 }
 
 /* ---- the kernel */
@@ -316,6 +373,7 @@ void kni_tiled_build(kni_tiled *t)
     if (t->b_wide) b->ir->bindings[t->b_].aligned = BLOCK;
     s.shared = kni_ir_array(b, "tiles", t->compute, KNI_IR_SHARED, shared_elements(shape));
     if (b->status == KN_OK) b->ir->bindings[s.shared].aligned = BLOCK;
+    if (t->leaves_out) s.suspects = kni_ir_array(b, "suspects", t->compute, KNI_IR_PRIVATE, BLOCK * BLOCK);
     set_invocation(t, &s);
     s.batch =
         kni_ir_for(b, kni_ir_builtin_value(b, KNI_IR_GROUP, 1, t->index), kni_tiled_number(t, t->batches),

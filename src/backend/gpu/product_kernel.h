@@ -29,6 +29,7 @@ struct kni_tiled {
     bool a_along_rows;   /* neighbours of a in memory are in one column: load so */
     bool b_along_rows;   /* the same of b */
     bool a_wide, b_wide; /* KNI_TILED_BLOCK neighbours at a time: positions and sizes are multiples of it */
+    bool leaves_out;     /* elements of b may be missing: a NaN beside them must not reach the sum */
     uint32_t a, b_, y, bias;   /* bindings */
     uint32_t m, n, k, batches; /* params */
     kni_tiled_place place_a, place_b, place_y;
@@ -58,6 +59,8 @@ int kni_tiled_compute(int dtype);
 bool kni_tiled_results(kni_tiled *t, int dtype, const kni_gpu_tail *tail, const kni_sched_target *target);
 /* Makes the body: group axis 0 is the tile (columns first), axis 1 goes through the batch. */
 void kni_tiled_build(kni_tiled *t);
+/* The sum of one result without the terms that are missing, term by term, ending early when it is NaN. */
+kni_ir_id kni_tiled_sum_again(kni_tiled *t, kni_ir_id row, kni_ir_id column, kni_ir_id batch);
 /* The kernel, simplified; NULL with the failure told. */
 kni_ir *kni_tiled_finish(kni_tiled *t);
 /* A param as a position. */
