@@ -58,6 +58,8 @@ static uint16_t total(kni_work *w, const kn_record *r, int result, uint16_t fram
 {
     (void)result;
     int compute = kni_is_float(dtype_in(r)) ? kni_work_dtype(dtype_in(r)) : KN_I64;
+    /* A product may leave the range of f32 and come back. */
+    if (r->op == KNI_OP_prod && compute == KN_F32 && w->target->caps->f64) compute = KN_F64;
     const kni_work_frame *f = &w->frames[frame];
     if (r->op == KNI_OP_sum && !f->node && f->level == KNI_WORK_K && kni_is_float(compute))
         return kni_work_convert(w, across(w, r, compute), compute, dtype_out(r));
