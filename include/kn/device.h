@@ -15,8 +15,8 @@ KN_API kn_device kn_device_open(const char *spec);
 /* The CPU, and autodiff over a device, without the parser of device strings: what small programs link. */
 KN_API kn_device kn_device_cpu(void);
 KN_API kn_device kn_device_autodiff(kn_device inner);
-/* Tensors of a closed device stay readable; new ops on it are errors, and so is closing it again. A leaf such as "cpu" is
-   closed with the last of those who opened it, and stays open while it is the default device. */
+/* Tensors of a closed stack stay readable, and kn_to moves them; ops on them are errors for ever, and so is closing it again. A
+   leaf such as "cpu" is closed with the last who opened it, not while it is the default; its tensors go on as part of it. */
 KN_API void kn_device_close(kn_device device);
 /* The calling thread's device for new tensors. NULL: the default, which KN_DEVICE names, else "cpu". A statically
    linked program that does not itself call kn_device_open does not contain it: KN_DEVICE is then ignored, with a line

@@ -3,6 +3,8 @@
 #include "core/device_object.h"
 #include "core/error.h"
 #include "core/life.h"
+#include "core/live.h"
+#include "core/objects.h"
 #include "core/text.h"
 #include <kn/device.h>
 #include <kn/tensor.h>
@@ -22,13 +24,15 @@ enum { PLACE_BITS = 24, LIFE_BITS = 39 };
 enum { PLACE_BITS = 10, LIFE_BITS = 21 };
 #endif
 #define LIFE_MASK ((UINT64_C(1) << LIFE_BITS) - 1)
-enum { BUCKETS = 64 };
+enum { BUCKETS = 64, FIRST_SWEEP = 64 };
 
 static kni_guard lock = KNI_GUARD_INIT(KNI_GUARD_OUTER);
 static kn_device all;
 static kn_device
     left_to_parent; /* devices of before a fork, kept so that nothing that refers to them breaks */
-static kn_device closed[BUCKETS]; /* devices that can serve again, by name */
+static kn_device closed[BUCKETS]; /* stacks that can serve again, by name */
+static kn_device spare;           /* spent devices that nothing refers to any more */
+static uint32_t n_spent, sweep_at = FIRST_SWEEP;
 static _Atomic(kn_device) default_device;
 static place *places;
 static uint32_t n_places, place_room, free_places;
@@ -57,16 +61,24 @@ static uint64_t new_generation(void)
     return generations;
 }
 
-static kn_device handle_at(uint32_t i)
+static kn_device handle_of(kn_device d)
 {
-    return (kn_device)((uintptr_t)places[i].generation << (PLACE_BITS + 1) | (uintptr_t)i << 1 | 1);
+    return (kn_device)((uintptr_t)d->generation << (PLACE_BITS + 1) | (uintptr_t)d->place << 1 | 1);
+}
+
+/* Under the lock. */
+static void give_place(kn_device d, uint32_t i)
+{
+    d->place = i;
+    d->generation = new_generation();
+    places[i] = (place){d, d->generation, 0};
 }
 
 kn_device kni_device_handle(kn_device device)
 {
     if (!device) return NULL;
     kni_guard_lock(&lock);
-    kn_device handle = handle_at(device->place);
+    kn_device handle = handle_of(device);
     kni_guard_unlock(&lock);
     return handle;
 }
@@ -82,9 +94,9 @@ static bool take_place(kn_device d)
         places[n_places] = (place){NULL, 0, 0};
         free_places = ++n_places;
     }
-    d->place = free_places - 1;
-    free_places = places[d->place].next;
-    places[d->place] = (place){d, new_generation(), 0};
+    uint32_t i = free_places - 1;
+    free_places = places[i].next;
+    give_place(d, i);
     return true;
 }
 
@@ -103,6 +115,8 @@ static void forked(void)
     }
     all = NULL;
     memset(closed, 0, sizeof closed);
+    spare = NULL;
+    n_spent = 0;
     free_places = 0;
     for (uint32_t i = 0; i < n_places; i++) {
         places[i].next = free_places;
@@ -112,29 +126,8 @@ static void forked(void)
     atomic_store(&default_device, NULL);
 }
 
-kn_device kni_device_reopen(const char *name, const kn_backend *inner)
-{
-    kni_guard_lock(&lock);
-    kn_device *at = &closed[bucket_of(name)];
-    while (*at && (strcmp((*at)->name, name) || (inner && (*at)->backend->inner[0] != inner)))
-        at = &(*at)->next_closed;
-    kn_device d = *at;
-    if (d) {
-        *at = d->next_closed;
-        d->next_closed = NULL;
-        places[d->place].generation = new_generation();
-        atomic_store(&d->rng_key, 0);
-        atomic_store(&d->rng_counter, 0);
-        atomic_store(&d->closed, false);
-        d->opens = 1;
-    }
-    kni_guard_unlock(&lock);
-    return d;
-}
-
 static void describe(kn_device d, kn_backend *backend, const char *name)
 {
-    memset(d, 0, sizeof *d);
     d->backend = backend;
     d->leaf = backend;
     for (; d->leaf->inner[0]; d->leaf = d->leaf->inner[0])
@@ -144,6 +137,87 @@ static void describe(kn_device d, kn_backend *backend, const char *name)
     if (d->leaf->control) (void)d->leaf->control(d->leaf, KNI_CONTROL_HOST, &d->host);
     kni_text text = {d->name, sizeof d->name, 0};
     kni_text_string(&text, name);
+}
+
+/* ---- stacks that serve again
+
+   The backends of a closed stack serve the next one who opens its name, as another device: tensors, tapes and threads that refer to
+   the closed device find it closed for ever. It is spent then, and becomes a spare when nothing refers to it. */
+
+/* Open stacks hold each of their decorators; those over one device share it. Under the lock. */
+static void hold(kn_backend *b)
+{
+    if (!b || !b->inner[0]) return;
+    if (b->device) b->device->holders++;
+    hold(b->inner[0]);
+    hold(b->inner[1]);
+}
+
+/* Whether no open stack holds the decorators down to `inner`. */
+static bool idle(const kn_backend *b, const kn_backend *inner)
+{
+    if (!b || !b->inner[0] || b == inner) return true;
+    return b->device && !b->device->holders && idle(b->inner[0], inner) && idle(b->inner[1], inner);
+}
+
+static void see(kn_device d) { d->seen = true; }
+
+/* Looks which spent devices nothing refers to. Only a thread that is alone and in no call can tell. Under the lock. */
+static void sweep(void)
+{
+    const kni_thread *t = &kni_this_thread;
+    if (t->call_name || t->runs_for || t->depth_of_calls || kni_threads_close()) return;
+    if (t->current) see(t->current);
+    bool taped = kni_live_devices(see);
+    for (kn_device d = all; d; d = d->next) {
+        bool kept = d->seen || (taped && d->tapes);
+        d->seen = false;
+        if (!d->spent || d->is_spare || kept) continue;
+        d->is_spare = true;
+        d->next_closed = spare;
+        spare = d;
+        n_spent--;
+    }
+    kni_threads_reopen();
+    sweep_at = 2 * n_spent + FIRST_SWEEP;
+}
+
+/* A device that takes the place of a closed one, NULL without memory. Under the lock. */
+static kn_device successor(kn_device old)
+{
+    if (!spare && n_spent >= sweep_at) sweep();
+    kn_device d = spare ? spare : kni_allocate(sizeof *d), next = spare ? spare->next : all;
+    if (!d) return NULL;
+    if (d == spare)
+        spare = d->next_closed;
+    else
+        all = d;
+    memset(d, 0, sizeof *d);
+    d->next = next;
+    describe(d, old->backend, old->name);
+    give_place(d, old->place);
+    if (d->backend->device == old) d->backend->device = d;
+    old->spent = true;
+    n_spent++;
+    return d;
+}
+
+kn_device kni_device_reopen(const char *name, const kn_backend *inner)
+{
+    kni_guard_lock(&lock);
+    kn_device *at = &closed[bucket_of(name)];
+    while (*at && (strcmp((*at)->name, name) || (inner && (*at)->backend->inner[0] != inner) ||
+                   !idle((*at)->backend, inner)))
+        at = &(*at)->next_closed;
+    kn_device old = *at, d = old ? successor(old) : NULL;
+    if (d) {
+        *at = old->next_closed;
+        old->next_closed = NULL;
+        d->opens = 1;
+        hold(d->backend);
+    }
+    kni_guard_unlock(&lock);
+    return d;
 }
 
 /* Leaves are there once for all. */
@@ -162,7 +236,10 @@ kn_device kni_device_make(kn_backend *backend, const char *name)
     kn_device made = backend ? of_leaf(backend) : NULL;
     if (made) return made;
     kn_device d = backend ? kni_allocate(sizeof *d) : NULL;
-    if (d) describe(d, backend, name);
+    if (d) {
+        memset(d, 0, sizeof *d);
+        describe(d, backend, name);
+    }
     kni_guard_lock(&lock);
     made = d && !backend->inner[0] ? backend->device : NULL; /* another thread may have been faster */
     bool good = d && !made && take_place(d);
@@ -221,18 +298,26 @@ kn_device kni_device_find(kn_device handle, const char *function)
     return d;
 }
 
+bool kni_device_is_open(kn_device device, const char *function)
+{
+    return kni_device_find(device, function) != NULL;
+}
+
 kn_device kni_device_given(kn_device device, const char *function)
 {
     return device ? kni_device_find(device, function) : kni_device_current();
 }
 
-/* Innermost backends come last in the list of devices, so each is closed once: by the device made of it. */
+/* Each backend is closed once: by the latest device made of it. Innermost ones come last, but for those below an autodiff that
+   stands around an opened device, which does not ask them when it closes. */
 void kni_devices_shutdown(void)
 {
     kni_guard_lock(&lock);
     kn_device list = all;
     all = NULL;
     memset(closed, 0, sizeof closed);
+    spare = NULL;
+    n_spent = 0;
     kni_free(places, place_room * sizeof *places);
     places = NULL;
     n_places = place_room = free_places = 0;
@@ -242,20 +327,27 @@ void kni_devices_shutdown(void)
     while (list) {
         kn_device d = list;
         list = d->next;
-        if (d->backend->device == d) d->backend->device = NULL;
-        if (d->backend->close) d->backend->close(d->backend);
+        kn_backend *b = d->spent ? NULL : d->backend;
+        if (b && b->device == d) b->device = NULL;
+        if (b && b->close) b->close(b);
         kni_free(d, sizeof *d);
     }
 }
 
-/* Devices are never taken out of the list while the library lives, so it can be walked without the lock. */
-void kni_devices_trim(void)
+/* The leaf behind this one in the list of devices, NULL: the first one. Leaves stay where they are while the library lives. */
+static kn_device next_leaf(kn_device leaf)
 {
     kni_guard_lock(&lock);
-    kn_device d = all;
+    kn_device d = leaf ? leaf->next : all;
+    while (d && d->backend->inner[0]) d = d->next;
     kni_guard_unlock(&lock);
-    for (; d; d = d->next)
-        if (!d->backend->inner[0] && d->backend->control) (void)d->backend->control(d->backend, "trim", NULL);
+    return d;
+}
+
+void kni_devices_trim(void)
+{
+    for (kn_device d = next_leaf(NULL); d; d = next_leaf(d))
+        if (d->backend->control) (void)d->backend->control(d->backend, "trim", NULL);
 }
 
 static kn_device open_default(void)
@@ -316,8 +408,8 @@ const char *kn_device_name(kn_device device)
 kn_device kni_device_opened(kn_device device)
 {
     kni_guard_lock(&lock);
-    device->opens++;
-    kn_device handle = handle_at(device->place);
+    if (device->opens++ == 0) hold(device->backend);
+    kn_device handle = handle_of(device);
     kni_guard_unlock(&lock);
     return handle;
 }
@@ -333,13 +425,31 @@ static bool serves_again(const kn_backend *b)
     return false;
 }
 
-/* What decorators noted ends with the device. */
-static void reset(kn_backend *b)
+/* Under the lock: the stack can serve again when it is closed and no other open one stands on it. */
+static void list_closed(kn_device d)
+{
+    if (!atomic_load(&d->closed) || d->holders || !serves_again(d->backend)) return;
+    d->next_closed = closed[bucket_of(d->name)];
+    closed[bucket_of(d->name)] = d;
+}
+
+/* What a decorator noted ends with the last open stack that holds it, which goes on holding it until then. */
+static void let_go(kn_backend *b)
 {
     if (!b || !b->inner[0]) return;
-    if (b->control) (void)b->control(b, KNI_CONTROL_RESET, NULL);
-    reset(b->inner[0]);
-    reset(b->inner[1]);
+    kn_device d = b->device;
+    kni_guard_lock(&lock);
+    bool last = d && d->holders == 1;
+    if (d && !last) d->holders--;
+    kni_guard_unlock(&lock);
+    if (last && b->control) (void)b->control(b, KNI_CONTROL_RESET, NULL);
+    let_go(b->inner[0]);
+    let_go(b->inner[1]);
+    if (!last) return;
+    kni_guard_lock(&lock);
+    d->holders--;
+    list_closed(d);
+    kni_guard_unlock(&lock);
 }
 
 /* Whether this close was the last one; false with the failure told when the device was not open. */
@@ -353,8 +463,11 @@ static bool close_once(kn_device handle, kn_device d, bool leaf)
     bool last = opened && d->opens == 0;
     /* A leaf goes on below other stacks, and as the default device for whoever names none. */
     bool stays = leaf && atomic_load(&default_device) == d;
-    if (last && !stays) places[d->place].generation = new_generation();
-    if (last && !leaf) atomic_store(&d->closed, true);
+    if (last && leaf && !stays) give_place(d, d->place);
+    if (last && !leaf) {
+        places[d->place].generation = new_generation();
+        atomic_store(&d->closed, true);
+    }
     kni_guard_unlock(&lock);
     if (!opened)
         kni_fail(
@@ -369,19 +482,14 @@ void kn_device_close(kn_device device)
 {
     kn_device d = device ? kni_device_find(device, "kn_device_close") : NULL;
     if (!d) return;
-    bool leaf = d->leaf == d->backend, again = !leaf && serves_again(d->backend);
+    bool leaf = d->leaf == d->backend;
     if (!close_once(device, d, leaf)) return;
     kni_thread *t = kni_thread_self();
     if (t->current == d) t->current = NULL;
     if (leaf) return;
     kn_device expected = d;
     (void)atomic_compare_exchange_strong(&default_device, &expected, NULL);
-    if (!again) return;
-    reset(d->backend);
-    kni_guard_lock(&lock);
-    d->next_closed = closed[bucket_of(d->name)];
-    closed[bucket_of(d->name)] = d;
-    kni_guard_unlock(&lock);
+    let_go(d->backend);
 }
 
 void kn_seed(kn_device device, uint64_t seed)

@@ -15,10 +15,15 @@ struct kn_device_object {
     _Atomic bool closed;
     _Atomic uint64_t rng_key, rng_counter;
     char name[128];
-    uint32_t place;                       /* of its handle; core/device.c alone uses these */
+    /* core/device.c alone uses these. */
+    uint64_t generation;
+    uint32_t place;                       /* of its handle, with the generation */
     uint32_t opens;                       /* how often it was opened and not closed */
+    uint32_t holders;                     /* open stacks that contain its backend, itself included */
+    bool spent;                           /* closed, and another device has its backends */
+    bool is_spare, seen;                  /* nothing refers to a spare; seen: by the sweep that finds them */
     struct kn_device_object *next;        /* in the list of all devices */
-    struct kn_device_object *next_closed; /* in the list of those that can serve again */
+    struct kn_device_object *next_closed; /* in the list of stacks that can serve again, or of spares */
 };
 
 /* Inside the library a kn_device is the address of the device. A user's kn_device is a handle: what comes from a user goes
@@ -26,7 +31,7 @@ struct kn_device_object {
 
 /* control(queue, KNI_CONTROL_SUBMIT, NULL) runs all that a device's queue holds. */
 #define KNI_CONTROL_SUBMIT "submit"
-/* control(decorator, KNI_CONTROL_RESET, NULL) forgets what it noted: its device is closed. */
+/* control(decorator, KNI_CONTROL_RESET, NULL) forgets what it noted: no open device has it any more. */
 #define KNI_CONTROL_RESET "reset"
 
 /* The argument of the control requests that ask for text. */
@@ -52,8 +57,8 @@ kn_device kni_device_make(kn_backend *backend, const char *name);
 void kni_devices_shutdown(void);
 /* Devices give back what they keep for later. */
 void kni_devices_trim(void);
-/* A closed device of this very name that can serve again, so that opening and closing in a loop takes no memory; NULL when
-   there is none. inner: the backend it must stand around, NULL: any. */
+/* A new device made of a closed stack of this very name, so that opening and closing in a loop takes no memory; NULL when there is
+   none that nobody else uses. inner: the backend it must stand around, NULL: any. */
 kn_device kni_device_reopen(const char *name, const kn_backend *inner);
 /* The key of the device's random numbers; another one while a segment is run again. */
 uint64_t kni_rng_key(kn_device device);

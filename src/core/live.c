@@ -1,4 +1,5 @@
 /* What is alive: the list for users, and the warning of a loop that keeps what it makes. */
+#include "core/live.h"
 #include "core/dtype.h"
 #include "core/table.h"
 #include <kn/tensor.h>
@@ -32,6 +33,20 @@ int64_t kn_live_tensors(kn_live_tensor *list, int64_t capacity)
         n++;
     }
     return n;
+}
+
+bool kni_live_devices(void (*see)(kn_device device))
+{
+    int64_t slots, tensors;
+    bool taped = false;
+    kni_table_counters(&tensors, &slots);
+    for (int64_t i = 0; i < slots; i++) {
+        const kni_tensor *x = kni_slot((uint32_t)i);
+        if (x->state == KNI_FREE) continue;
+        if (x->device) see(x->device);
+        taped = taped || x->node;
+    }
+    return taped;
 }
 
 /* The line that made most of the latest tensors of a scope, and how many those are. */

@@ -55,6 +55,10 @@ kni_object_use kni_object_none(const char *function);
 /* The status of a handle that is no good. */
 #define KNI_NO_OBJECT(handle) ((handle) ? KN_ERROR_HANDLE : KN_ERROR_ARGUMENT)
 
+/* A device's handle has rules of its own (core/device.c). False, with the failure told under the function's name, where it is
+   closed or none. */
+bool kni_device_is_open(kn_device device, const char *function);
+
 /* Acts on the object of a good handle by atomics alone, for signal handlers. False, with nothing told, for another one. */
 bool kni_object_signal(const void *handle, const kni_object_kind *kind, void (*act)(void *object));
 

@@ -200,7 +200,14 @@ static void empty_ring(kni_loader *l)
 
 /* ---- making and freeing */
 
-static kn_status check_args(kn_loader_args *a)
+static kn_status check_devices(const kn_loader_args *a, const char *function)
+{
+    bool open = kni_device_is_open(a->device, function) &&
+                (a->staging == a->device || kni_device_is_open(a->staging, function));
+    return open ? KN_OK : KN_ERROR_DEVICE;
+}
+
+static kn_status check_args(kn_loader_args *a, const char *function)
 {
     if (a->batch_size == 0) a->batch_size = 1;
     if (a->shards == 0) a->shards = 1;
@@ -219,7 +226,7 @@ static kn_status check_args(kn_loader_args *a)
     if (!a->device) a->device = kn_device_current();
     if (!a->device) return KN_ERROR_DEVICE;
     if (!a->staging) a->staging = a->device;
-    return KN_OK;
+    return check_devices(a, function);
 }
 
 static void count_batches(kni_loader *l)
@@ -284,7 +291,7 @@ static kn_loader make_loader(kn_dataset dataset, const kn_loader_args *args, con
         return NULL;
     }
     if (args) l->args = *args;
-    kn_status status = check_args(&l->args);
+    kn_status status = check_args(&l->args, function);
     pthread_mutex_init(&l->lock, NULL);
     pthread_cond_init(&l->work, NULL);
     pthread_cond_init(&l->done, NULL);
@@ -383,6 +390,7 @@ kn_status kn_loader_next(kn_loader loader, kn_sample *batch)
     KNI_USE(loader, l, loader);
     if (!l) return KNI_NO_OBJECT(loader);
     if (l->next >= l->batches) return KN_OK;
+    if (check_devices(&l->args, __func__)) return KN_ERROR_DEVICE;
     if (!l->running) return make_here(l, batch);
     char error[ERROR_BYTES];
     pthread_mutex_lock(&l->lock);

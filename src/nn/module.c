@@ -1,4 +1,5 @@
 /* What modules get for free: finding, counting, modes, freezing, moving, casting, mapping. */
+#include "core/objects.h"
 #include "nn/module_walk.h"
 #include "support/failure.h"
 #include "support/pattern.h"
@@ -226,7 +227,9 @@ static kn_tensor move(void *context, const kn_module_entry *entry, kn_tensor val
 
 kn_status kn_module_to(kn_module module, kn_device device)
 {
-    return kn_module_map(module, move, device ? device : kn_device_current());
+    if (!device) device = kn_device_current();
+    if (!device || !kni_device_is_open(device, __func__)) return KN_ERROR_DEVICE;
+    return kn_module_map(module, move, device);
 }
 
 static kn_tensor convert(void *context, const kn_module_entry *entry, kn_tensor value)

@@ -95,10 +95,15 @@ static KNI_COLD kn_status await_values(call *c)
     return KN_OK;
 }
 
+static bool is_closed(kn_device d)
+{
+    return KNI_UNLIKELY(atomic_load_explicit(&d->closed, memory_order_relaxed));
+}
+
 /* The device of the operands. A stack that tapes wins over its own leaf; different leaves are an error. */
 static kn_status choose_device(call *c)
 {
-    kn_device device = NULL;
+    kn_device device = NULL, closed = NULL;
     bool mixed = c->thread->route != NULL;
     for (int i = 0; i < c->n_in; i++) {
         if (!c->slots[i] || (c->types[i]->weak && device)) continue;
@@ -113,6 +118,7 @@ static kn_status choose_device(call *c)
                                "operands are on different devices, %s and %s: move one with kn_to()",
                                device->name, d->name);
         }
+        if (is_closed(d) || is_closed(device)) closed = is_closed(d) ? d : device;
         if ((d->tapes && !device->tapes) || (d->queue && !device->queue && d->tapes == device->tapes))
             device = d;
         mixed = true;
@@ -123,8 +129,9 @@ static kn_status choose_device(call *c)
         c->thread->call_device = device;
     if (!device) device = kni_device_current();
     if (!device) return KN_ERROR_DEVICE;
-    if (KNI_UNLIKELY(atomic_load_explicit(&device->closed, memory_order_relaxed)))
-        return kni_fail_op(KN_ERROR_DEVICE, c->row->name, "the device %s has been closed", device->name);
+    if (c->thread->route || !closed) closed = is_closed(device) ? device : NULL;
+    if (KNI_UNLIKELY(closed != NULL))
+        return kni_fail_op(KN_ERROR_DEVICE, c->row->name, "the device %s has been closed", closed->name);
     c->device = device;
     return KNI_UNLIKELY(mixed) ? await_values(c) : KN_OK;
 }

@@ -187,7 +187,7 @@ static kn_status begin(kni_learner *l, bool evaluates, const char *function)
     l->device = NULL;
     kn_module_visit(l->args.model, first_device, &l->device);
     if (!l->device) l->device = kn_device_current();
-    if (!l->device) return KN_ERROR_DEVICE;
+    if (!l->device || !kni_device_is_open(l->device, function)) return KN_ERROR_DEVICE;
     l->started = kni_monotonic_clock();
     l->batches = 0;
     if (l->folder) {

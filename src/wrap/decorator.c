@@ -1,6 +1,7 @@
 /* Forwarding to the inner backend. */
 #include "wrap/decorator.h"
 #include "core/allocator.h"
+#include "core/device_object.h"
 #include "core/error.h"
 #include <string.h>
 
@@ -33,6 +34,8 @@ static kn_status sync_inner(kn_backend *b)
 
 static kn_status control_inner(kn_backend *b, const char *request, void *argument)
 {
+    if (!strcmp(request, KNI_CONTROL_RESET))
+        return KN_OK; /* it notes nothing, and others may hold the inner one */
     return b->inner[0]->control ? b->inner[0]->control(b->inner[0], request, argument) : KN_ERROR_UNSUPPORTED;
 }
 

@@ -192,6 +192,14 @@ static kn_status control(kn_backend *b, const char *request, void *argument)
         kni_unlock(&f->lock);
         return KN_OK;
     }
+    if (!strcmp(request, KNI_CONTROL_RESET)) {
+        submit_debt(
+            &f->queue.debtor); /* what is read later must be there; who opens it next finds no queue */
+        kni_lock(&f->lock);
+        f->stats = (kn_fusion_stats){0};
+        kni_unlock(&f->lock);
+        return KN_OK;
+    }
     return inner->control ? inner->control(inner, request, argument) : KN_ERROR_UNSUPPORTED;
 }
 

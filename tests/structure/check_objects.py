@@ -7,7 +7,7 @@ import re
 
 import tree
 
-# Devices have rules and tests of their own (test_device*.c, test_lifecycle*.c); kn_op_handle lives as long as the process.
+# Devices have rules and tests of their own (test_device_handles.c, see below); kn_op_handle lives as long as the process.
 ELSEWHERE = {"kn_device", "kn_op_handle"}
 
 
@@ -32,8 +32,8 @@ def _macros():
     return found
 
 
-def _untried(names):
-    texts = [tree.read(name) for name in tree.files_in(("tests",), (".c",)) if "unit/test_objects" in name]
+def _untried(names, where="unit/test_objects"):
+    texts = [tree.read(name) for name in tree.files_in(("tests",), (".c",)) if where in name]
     tried = set(re.findall(r"\bkn_\w+", "\n".join(texts)))
     return [name for name in sorted(names) if name not in tried]
 
@@ -64,4 +64,10 @@ def check(_build):
         for name in (mine | made) - macros - exempt)
     yield "functions with handles are tried with bad ones", [
         "%s is not in tests/unit/test_objects*.c" % name for name in _untried(mine)]
+    devices = {f[2] for f in functions if re.search(r"\bkn_device\b(?!\s*\*)", f[3])}
+    yield "functions with a device note the user's line", sorted(
+        "%s has no macro: run tools/gen/sites.py" % name for name in devices - macros - exempt)
+    yield "functions with a device are tried with closed ones", [
+        "%s is not in tests/unit/test_device_handles.c" % name
+        for name in _untried(devices, "unit/test_device_handles")]
     yield "the check of objects sees new functions", list(_self_test(sites, objects))
