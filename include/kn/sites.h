@@ -144,6 +144,12 @@ static inline kn_rope_table kn_at_rope_table(kn_rope_table kn_result, const char
     return kn_result;
 }
 
+static inline kn_scope kn_at_scope(kn_scope kn_result, const char *kn_line)
+{
+    kn_site_scope(kn_result, kn_line);
+    return kn_result;
+}
+
 static inline kn_slogdet_result kn_at_slogdet_result(kn_slogdet_result kn_result, const char *kn_line)
 {
     kn_site_note(kn_line);
@@ -637,6 +643,7 @@ static inline kn_unique_result kn_at_unique_result(kn_unique_result kn_result, c
 #define kn_drop(...) (kn_drop(__VA_ARGS__), kn_site_note(KN_SITE))
 #define kn_assign(...) kn_at_status(kn_assign(__VA_ARGS__), KN_SITE)
 #define kn_alias(...) kn_at_failure(kn_alias(__VA_ARGS__), KN_SITE)
+#define kn_scope_begin(...) kn_at_scope(kn_scope_begin(__VA_ARGS__), KN_SITE)
 #define kn_scope_end(...) kn_at(kn_scope_end(__VA_ARGS__), KN_SITE)
 #define kn_scope_end_many(...) (kn_scope_end_many(__VA_ARGS__), kn_site_note(KN_SITE))
 #define kn_dtype_of(...) kn_after_dtype(kn_dtype_of(__VA_ARGS__), KN_SITE)

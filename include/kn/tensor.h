@@ -60,6 +60,8 @@ KN_API kn_status kn_assign(kn_tensor *handle, kn_tensor value);
 /* A second handle to the same value, as a temporary. */
 KN_API kn_tensor kn_alias(kn_tensor t);
 KN_API kn_scope kn_scope_begin(void);
+/* Notes where a scope began; kn_scope_begin calls it with the caller's line. */
+KN_API void kn_site_scope(kn_scope scope, const char *site);
 /* Frees all that was made since, inner scopes included, and hands result (KN_NONE for nothing) out as a temporary.
    Ending a scope a second time, or on another thread, changes nothing and is an error in kn_last_error(). */
 KN_API kn_tensor kn_scope_end(kn_scope scope, kn_tensor result);

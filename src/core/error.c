@@ -72,7 +72,7 @@ kn_status kni_fail_op_list(kn_status code, const char *op_name, const char *form
 {
     kni_thread *t = kni_thread_self();
     if (!t->call_name) kni_error_flush(t); /* inside a composite the line is still to come */
-    kni_failure f = {.code = code};
+    kni_failure f = {.code = code, .thread = t->id};
     kni_text text = {f.text, KNI_ERROR_TEXT, 0};
     if (t->call_name) op_name = t->call_name;
     if (op_name) kni_text_format(&text, "kn_%s: ", op_name);
@@ -213,6 +213,18 @@ static void place(kni_failure *f, const char *site)
     kni_text_string(&text, site);
 }
 
+/* Gives the line to all failures of the thread since the one that waits for it: a composite that fails in several places
+   has one line, whichever of them its result carries. Under the lock. */
+static void place_since(const kni_thread *t, const kni_failure *first, const char *site)
+{
+    uint64_t age = failures & NUMBER_MASK;
+    age = age >= first->number ? age - first->number : 0;
+    for (uint64_t n = 0; n <= age && n < RECORDS; n++) {
+        kni_failure *f = &pool[index_of(first->number + n)];
+        if (f->number == first->number + n && f->thread == t->id) place(f, site);
+    }
+}
+
 /* Ends the wait for a site, which may be NULL, and logs the failure. */
 static void settle(kni_thread *t, const char *site)
 {
@@ -222,7 +234,7 @@ static void settle(kni_thread *t, const char *site)
     t->pending_error = 0;
     kni_guard_lock(&lock);
     bool mine = !number || f->number == number;
-    if (mine && site) place(f, site);
+    if (mine && site) place_since(t, f, site);
     if (mine) told = *f, f->told = true;
     kni_guard_unlock(&lock);
     if (h && h->latest.number && site) place(&h->latest, site);

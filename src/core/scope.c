@@ -1,4 +1,5 @@
 /* Scopes and the three states of ownership. */
+#include "core/error.h"
 #include "core/table.h"
 #include <kn/tensor.h>
 #include <string.h>
@@ -30,10 +31,17 @@ void kni_scope_unlink(kni_thread *t, uint32_t index)
 }
 
 /* A level's serial counts the scopes that began there. It tells a scope that has ended from a later one at the same
-   depth. Serials lie behind the heads in the same block. */
+   depth. Serials lie behind the heads in the same block, and behind them the lines where the scopes began. */
 static uint32_t *serials(kni_thread *t) { return t->scopes + t->scope_capacity; }
+static const char **sites(kni_thread *t)
+{
+    return (const char **)(t->scopes + 2 * (size_t)t->scope_capacity);
+}
 
-static size_t block_bytes(uint32_t capacity) { return (size_t)capacity * 2 * sizeof(uint32_t); }
+static size_t block_bytes(uint32_t capacity)
+{
+    return (size_t)capacity * (2 * sizeof(uint32_t) + sizeof(const char *));
+}
 
 static bool grow(kni_thread *t)
 {
@@ -46,6 +54,7 @@ static bool grow(kni_thread *t)
     if (t->scopes) {
         memcpy(scopes, t->scopes, old * sizeof *scopes);
         memcpy(scopes + capacity, serials(t), old * sizeof *scopes);
+        memcpy(scopes + 2 * (size_t)capacity, sites(t), old * sizeof *sites(t));
         kni_free(t->scopes, block_bytes(old));
     } else {
         scopes[0] = t->root_scope;
@@ -65,7 +74,15 @@ kn_scope kn_scope_begin(void)
         return (kn_scope){0, t->id, 0};
     }
     t->scopes[++t->depth] = KNI_NO_SLOT;
+    sites(t)[t->depth] = NULL;
     return (kn_scope){t->depth, t->id, ++serials(t)[t->depth]};
+}
+
+void kn_site_scope(kn_scope scope, const char *site)
+{
+    kni_thread *t = kni_thread_self();
+    if (scope.depth && scope.thread == t->id && scope.depth <= t->depth) sites(t)[scope.depth] = site;
+    if (KNI_UNLIKELY(t->pending_error != 0)) kni_error_site(t, site);
 }
 
 /* The line is in the slot or still in the ring: NULL. */
@@ -81,10 +98,14 @@ static void free_level(kni_thread *t, uint32_t depth, bool told)
 {
     uint32_t *head = head_of(t, depth);
     kni_history *h = told ? t->history : NULL;
+    const char *begun = h && depth ? sites(t)[depth] : NULL;
     while (*head != KNI_NO_SLOT) {
         if (h)
-            h->ended[h->ended_next++ % KNI_TAKEN_RING] = (kni_ended){
-                kni_handle(*head).bits, t->serial, kni_slot(*head)->serial, placed_site(kni_slot(*head))};
+            h->ended[h->ended_next++ % KNI_TAKEN_RING] = (kni_ended){.bits = kni_handle(*head).bits,
+                                                                     .serial = t->serial,
+                                                                     .made = kni_slot(*head)->serial,
+                                                                     .site = placed_site(kni_slot(*head)),
+                                                                     .begun = begun};
         kni_tensor_end_handle(t, *head);
     }
 }

@@ -187,9 +187,10 @@ static KNI_COLD void explain_stale(kn_tensor handle, const char *op_name)
         const char *end = kni_site_of(e->serial), *made = e->site ? e->site : kni_site_of(e->made);
         kni_fail_op(
             KN_ERROR_HANDLE, op_name,
-            "the tensor%s%s ended with its scope%s%s: hand it out with kn_scope_end(), or own it with "
+            "the tensor%s%s ended with its scope%s%s%s%s%s: hand it out with kn_scope_end(), or own it with "
             "kn_own()",
-            made ? " made at " : "", made ? made : "", end ? " at " : "", end ? end : "");
+            made ? " made at " : "", made ? made : "", end ? " at " : "", end ? end : "",
+            e->begun ? " (begun at " : "", e->begun ? e->begun : "", e->begun ? ")" : "");
         return;
     }
     kni_fail_op(

@@ -137,11 +137,13 @@ void kn_site_note(const char *site)
     if (KNI_UNLIKELY(t->pending_error != 0)) kni_error_site(t, site);
 }
 
-const char *kni_site_of(uint64_t serial)
+const char *kni_site_within(uint64_t serial, uint64_t reach)
 {
     const kni_thread *t = kni_thread_self();
     const kni_history *h = t->history;
-    for (uint64_t s = serial; h && s <= t->serial && s < serial + KNI_SITE_REACH; s++)
+    for (uint64_t s = serial; h && s <= t->serial && s < serial + reach; s++)
         if (h->site_serials[s % KNI_SITE_RING] == s) return h->sites[s % KNI_SITE_RING];
     return NULL;
 }
+
+const char *kni_site_of(uint64_t serial) { return kni_site_within(serial, KNI_SITE_REACH); }

@@ -23,10 +23,11 @@ typedef struct kni_taken {
 
 /* A tensor that ended with its scope. */
 typedef struct kni_ended {
-    uint64_t bits;    /* its handle */
-    uint64_t serial;  /* of the call that ended the scope */
-    uint64_t made;    /* of the call that made the tensor */
-    const char *site; /* of that call, NULL while it is in the ring of sites */
+    uint64_t bits;     /* its handle */
+    uint64_t serial;   /* of the call that ended the scope */
+    uint64_t made;     /* of the call that made the tensor */
+    const char *site;  /* of that call, NULL while it is in the ring of sites */
+    const char *begun; /* where the scope began, NULL: not known */
 } kni_ended;
 
 /* The first number of live tensors at which growth is looked for; a small table never gets there. */
@@ -45,6 +46,7 @@ enum { KNI_ERROR_TEXT = 480, KNI_ERROR_LINE = 640 };
 /* One failure; core/error.c alone writes it. */
 typedef struct kni_failure {
     uint64_t number; /* counts the failures of the process */
+    uint32_t thread; /* whose failure it is */
     kn_status code;
     bool placed;               /* the text ends with the line of the call */
     bool told;                 /* the log has heard of it; known in the pool alone */
@@ -133,5 +135,7 @@ void kni_thread_end_self(void);
 /* The site noted for a call, or for the public call that it was a part of, at most so many calls later; NULL when forgotten. */
 enum { KNI_SITE_REACH = 64 };
 const char *kni_site_of(uint64_t serial);
+/* The same with another reach, for calls whose public call may be made of thousands. */
+const char *kni_site_within(uint64_t serial, uint64_t reach);
 
 #endif

@@ -337,6 +337,7 @@ static kni_entry *new_entry(kni_queue *q, const kn_record *r)
     e->record->attributes = block + ((const char *)r->attributes - (const char *)r);
     e->operands = (int32_t *)(block + bytes);
     const kni_thread *t = &kni_this_thread;
+    e->name = t->call_name ? t->call_name : r->row->name;
     e->serial = r->sequence;
     e->thread = t->id;
     return e;

@@ -26,7 +26,8 @@ typedef struct kni_value {
 typedef struct kni_entry {
     kn_record *record; /* ids are slots of the queue */
     int32_t *operands; /* of results, then operands; -1 where one is absent */
-    uint64_t serial;   /* of the call, and its thread: they tell the user's line */
+    const char *name;  /* of the public function that was called, without kn_ */
+    uint64_t serial;   /* of the call; with its thread it leads to the user's line */
     uint32_t thread;
 } kni_entry;
 

@@ -1,4 +1,5 @@
 /* Bitwise ops on integers; on bool they are the logical ones. */
+#include "ops/movement_rows.h"
 #include "ops/scalar_row.h"
 
 #define BITS(name, body, text)                                                                               \
@@ -32,25 +33,28 @@ kn_tensor kn_bitwise_right_shift(kn_tensor a, kn_tensor b)
 kn_tensor kn_bitwise_not(kn_tensor x)
 {
     const kni_tensor *t = kni_peek(x);
-    return kni_unary(t && t->type.dtype == KN_BOOL ? &kni_op_logical_not : &kni_op_bitwise_not, x);
+    return kni_apply_as("bitwise_not",
+                        t && t->type.dtype == KN_BOOL ? &kni_op_logical_not : &kni_op_bitwise_not, &x, 1,
+                        NULL);
 }
 
-static kn_tensor with_integer(const kn_op *row, kn_tensor x, int64_t value)
+static kn_tensor with_integer(const char *name, const kn_op *row, kn_tensor x, int64_t value)
 {
-    return kni_binary(row, x, kni_integer(x, value));
+    kn_tensor in[2] = {x, kni_integer(x, value)};
+    return kni_apply_as(name, row, in, 2, NULL);
 }
 
 kn_tensor kn_bitwise_and_scalar(kn_tensor x, int64_t value)
 {
-    return with_integer(&kni_op_bitwise_and, x, value);
+    return with_integer("bitwise_and_scalar", &kni_op_bitwise_and, x, value);
 }
 kn_tensor kn_bitwise_or_scalar(kn_tensor x, int64_t value)
 {
-    return with_integer(&kni_op_bitwise_or, x, value);
+    return with_integer("bitwise_or_scalar", &kni_op_bitwise_or, x, value);
 }
 kn_tensor kn_bitwise_xor_scalar(kn_tensor x, int64_t value)
 {
-    return with_integer(&kni_op_bitwise_xor, x, value);
+    return with_integer("bitwise_xor_scalar", &kni_op_bitwise_xor, x, value);
 }
 
 /* A count that is too large or negative stays so in the 32 bits that small integers are computed in. */
@@ -58,9 +62,9 @@ static int64_t shift_count(int64_t value) { return value < 0 ? -1 : value > 64 ?
 
 kn_tensor kn_bitwise_left_shift_scalar(kn_tensor x, int64_t value)
 {
-    return with_integer(&kni_op_bitwise_left_shift, x, shift_count(value));
+    return with_integer("bitwise_left_shift_scalar", &kni_op_bitwise_left_shift, x, shift_count(value));
 }
 kn_tensor kn_bitwise_right_shift_scalar(kn_tensor x, int64_t value)
 {
-    return with_integer(&kni_op_bitwise_right_shift, x, shift_count(value));
+    return with_integer("bitwise_right_shift_scalar", &kni_op_bitwise_right_shift, x, shift_count(value));
 }

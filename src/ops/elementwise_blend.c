@@ -84,7 +84,8 @@ kn_tensor kn_lerp(kn_tensor a, kn_tensor b, kn_tensor weight)
 
 kn_tensor kn_lerp_scalar(kn_tensor a, kn_tensor b, double weight)
 {
-    return kn_lerp(a, b, kni_number(a, weight));
+    kn_tensor in[3] = {a, b, kni_number(a, weight)};
+    return kni_apply_as("lerp_scalar", &kni_op_lerp, in, 3, NULL);
 }
 
 kn_tensor kn_mul_add(kn_tensor a, kn_tensor b, kn_tensor c)

@@ -1,5 +1,6 @@
 /* Numbers as operands, and the forms of the ops that take one. */
 #include "core/math/math.h"
+#include "ops/movement_rows.h"
 #include "ops/scalar_row.h"
 #include "ops/wide.h"
 
@@ -63,22 +64,41 @@ kn_tensor kni_integer(kn_tensor x, int64_t value)
     return kni_handle(id);
 }
 
-static kn_tensor with_number(const kn_op *row, kn_tensor x, double value)
+/* The row under the name of the public function, for what fails now or later. */
+static kn_tensor binary_as(const char *name, const kn_op *row, kn_tensor a, kn_tensor b)
 {
-    return kni_binary(row, x, kni_number(x, value));
+    kn_tensor in[2] = {a, b};
+    return kni_apply_as(name, row, in, 2, NULL);
 }
 
-kn_tensor kn_add_scalar(kn_tensor x, double value) { return with_number(&kni_op_add, x, value); }
-kn_tensor kn_sub_scalar(kn_tensor x, double value) { return with_number(&kni_op_sub, x, value); }
+static kn_tensor with_number(const char *name, const kn_op *row, kn_tensor x, double value)
+{
+    return binary_as(name, row, x, kni_number(x, value));
+}
+
+kn_tensor kn_add_scalar(kn_tensor x, double value)
+{
+    return with_number("add_scalar", &kni_op_add, x, value);
+}
+kn_tensor kn_sub_scalar(kn_tensor x, double value)
+{
+    return with_number("sub_scalar", &kni_op_sub, x, value);
+}
 kn_tensor kn_rsub_scalar(kn_tensor x, double value)
 {
-    return kni_binary(&kni_op_sub, kni_number(x, value), x);
+    return binary_as("rsub_scalar", &kni_op_sub, kni_number(x, value), x);
 }
-kn_tensor kn_mul_scalar(kn_tensor x, double value) { return with_number(&kni_op_mul, x, value); }
-kn_tensor kn_div_scalar(kn_tensor x, double value) { return with_number(&kni_op_div, x, value); }
+kn_tensor kn_mul_scalar(kn_tensor x, double value)
+{
+    return with_number("mul_scalar", &kni_op_mul, x, value);
+}
+kn_tensor kn_div_scalar(kn_tensor x, double value)
+{
+    return with_number("div_scalar", &kni_op_div, x, value);
+}
 kn_tensor kn_rdiv_scalar(kn_tensor x, double value)
 {
-    return kni_binary(&kni_op_div, kni_number(x, value), x);
+    return binary_as("rdiv_scalar", &kni_op_div, kni_number(x, value), x);
 }
 
 static bool holds_integers(const kni_tensor *t)
@@ -88,16 +108,16 @@ static bool holds_integers(const kni_tensor *t)
 
 /* Devices compute integers below 64 bits in 32 and would cut a larger number off, which changes more than the bits that the
    result drops: such a number meets x in 64 bits. */
-static kn_tensor with_whole_number(const kn_op *row, kn_tensor x, double value)
+static kn_tensor with_whole_number(const char *name, const kn_op *row, kn_tensor x, double value)
 {
     const kni_tensor *t = kni_peek(x);
     bool fits = value >= -0x1p31 && value < 0x1p31;
     if (fits || !holds_integers(t) || kni_compute_of[t->type.dtype] != KNI_COMPUTE_I32 ||
         whole_dtype(value) == KN_F32)
-        return with_number(row, x, value);
-    kni_call call = kni_call_begin(row->name);
+        return with_number(name, row, x, value);
+    kni_call call = kni_call_begin(name);
     int dtype = t->type.dtype;
-    return kni_call_end_as(call, with_number(row, kn_cast(x, KN_I64), value), dtype);
+    return kni_call_end_as(call, with_number(name, row, kn_cast(x, KN_I64), value), dtype);
 }
 
 /* Integers have no result for 0. Elements of a tensor are not looked at, a number is. */
@@ -108,7 +128,7 @@ static kn_tensor divide(const char *name, const kn_op *row, kn_tensor x, double 
         kni_fail_op(KN_ERROR_ARGUMENT, name, "%S of %T divided by 0", &t->type, (int)t->type.dtype);
         return kni_poison_latest();
     }
-    return with_whole_number(row, x, value);
+    return with_whole_number(name, row, x, value);
 }
 
 kn_tensor kn_floor_div_scalar(kn_tensor x, double value)
@@ -131,10 +151,14 @@ kn_tensor kn_pow_scalar(kn_tensor x, double exponent)
                     "integers have no negative integer powers: convert with kn_cast() to a float dtype");
         return kni_poison_latest();
     }
-    return with_whole_number(&kni_op_pow, x, exponent);
+    return with_whole_number("pow_scalar", &kni_op_pow, x, exponent);
 }
 
-kn_tensor kn_rpow_scalar(kn_tensor x, double base) { return kni_binary(&kni_op_pow, kni_number(x, base), x); }
+kn_tensor kn_rpow_scalar(kn_tensor x, double base)
+{
+    return binary_as("rpow_scalar", &kni_op_pow, kni_number(x, base), x);
+}
+
 void kni_integer_range(int dtype, double *least, double *end)
 {
     bool is_signed = kni_dtypes[dtype].kind == KNI_KIND_SIGNED;
@@ -164,16 +188,17 @@ static kn_tensor number_within(kn_tensor x, double value)
 
 kn_tensor kn_maximum_scalar(kn_tensor x, double value)
 {
-    return kni_binary(&kni_op_maximum, x, number_within(x, value));
+    return binary_as("maximum_scalar", &kni_op_maximum, x, number_within(x, value));
 }
 kn_tensor kn_minimum_scalar(kn_tensor x, double value)
 {
-    return kni_binary(&kni_op_minimum, x, number_within(x, value));
+    return binary_as("minimum_scalar", &kni_op_minimum, x, number_within(x, value));
 }
 
 /* An integer is compared with the whole number next to a fraction, since the fraction itself would make both f32, and
    with an infinity in place of what its dtype does not hold. */
-static kn_tensor compare(const kn_op *row, kn_tensor x, double value, double (*whole)(double))
+static kn_tensor compare(const char *name, const kn_op *row, kn_tensor x, double value,
+                         double (*whole)(double))
 {
     const kni_tensor *t = kni_peek(x);
     if (holds_integers(t)) {
@@ -183,7 +208,7 @@ static kn_tensor compare(const kn_op *row, kn_tensor x, double value, double (*w
         if (value < least) value = -__builtin_inf();
         if (value >= end) value = __builtin_inf();
     }
-    return with_number(row, x, value);
+    return with_number(name, row, x, value);
 }
 
 /* Whether x can equal value: an integer equals no fraction and nothing beyond its dtype. */
@@ -196,31 +221,36 @@ static bool may_equal(kn_tensor x, double value)
     return kni_floor_f64(value) == value && value >= least && value < end;
 }
 
-static kn_tensor with_itself(const kn_op *row, kn_tensor x)
+static kn_tensor with_itself(const char *name, const kn_op *row, kn_tensor x)
 {
-    kni_call call = kni_call_begin(row->name);
+    kni_call call = kni_call_begin(name);
     x = kn_keep(x);
     return kni_call_end(call, kni_binary(row, x, x));
 }
 
 kn_tensor kn_equal_scalar(kn_tensor x, double value)
 {
-    return may_equal(x, value) ? with_number(&kni_op_equal, x, value) : with_itself(&kni_op_not_equal, x);
+    return may_equal(x, value) ? with_number("equal_scalar", &kni_op_equal, x, value)
+                               : with_itself("equal_scalar", &kni_op_not_equal, x);
 }
 kn_tensor kn_not_equal_scalar(kn_tensor x, double value)
 {
-    return may_equal(x, value) ? with_number(&kni_op_not_equal, x, value) : with_itself(&kni_op_equal, x);
+    return may_equal(x, value) ? with_number("not_equal_scalar", &kni_op_not_equal, x, value)
+                               : with_itself("not_equal_scalar", &kni_op_equal, x);
 }
-kn_tensor kn_less_scalar(kn_tensor x, double value) { return compare(&kni_op_less, x, value, kni_ceil_f64); }
+kn_tensor kn_less_scalar(kn_tensor x, double value)
+{
+    return compare("less_scalar", &kni_op_less, x, value, kni_ceil_f64);
+}
 kn_tensor kn_less_equal_scalar(kn_tensor x, double value)
 {
-    return compare(&kni_op_less_equal, x, value, kni_floor_f64);
+    return compare("less_equal_scalar", &kni_op_less_equal, x, value, kni_floor_f64);
 }
 kn_tensor kn_greater_scalar(kn_tensor x, double value)
 {
-    return compare(&kni_op_greater, x, value, kni_floor_f64);
+    return compare("greater_scalar", &kni_op_greater, x, value, kni_floor_f64);
 }
 kn_tensor kn_greater_equal_scalar(kn_tensor x, double value)
 {
-    return compare(&kni_op_greater_equal, x, value, kni_ceil_f64);
+    return compare("greater_equal_scalar", &kni_op_greater_equal, x, value, kni_ceil_f64);
 }

@@ -288,5 +288,6 @@ kn_tensor kn_roll(kn_tensor x, kn_ints shifts, kn_ints axes)
 
 kn_tensor kn_roll_dim(kn_tensor x, int64_t shift, int32_t axis)
 {
-    return kn_roll(x, KN_INTS(shift), KN_AXES(axis));
+    kni_call call = kni_call_begin("roll_dim");
+    return kni_call_end(call, kn_roll(x, KN_INTS(shift), KN_AXES(axis)));
 }

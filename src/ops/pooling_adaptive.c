@@ -1,5 +1,6 @@
 /* Adaptive pooling: windows cut so that the result has given sizes. Rows, gradients and public functions. */
 #include "ops/generated/window_kernels.h"
+#include "ops/movement_rows.h"
 #include "ops/native.h"
 #include "ops/pooling.h"
 #include <kn/spatial.h>
@@ -126,38 +127,55 @@ GRADIENT(adaptive_max_pool)
 }
 
 /* One size counts for all axes; false with the failure told when there is another number of them. */
-static bool with_size(const kn_op *row, int axes, kn_ints size, kni_adaptive_attributes *a)
+static bool with_size(const char *name, int axes, kn_ints size, kni_adaptive_attributes *a)
 {
     *a = (kni_adaptive_attributes){.size = size};
     if (size.rank == axes) return true;
     if (size.rank != 1) {
-        kni_fail_op(KN_ERROR_ARGUMENT, row->name, "size has %d entries for %d axes", size.rank, axes);
+        kni_fail_op(KN_ERROR_ARGUMENT, name, "size has %d entries for %d axes", size.rank, axes);
         return false;
     }
     for (a->size.rank = axes; --axes > 0;) a->size.dims[axes] = size.dims[0];
     return true;
 }
 
-static kn_tensor average(kn_tensor x, int axes, kn_ints size)
+static kn_tensor average(const char *name, kn_tensor x, int axes, kn_ints size)
 {
     kni_adaptive_attributes a;
-    if (!with_size(&kni_op_adaptive_avg_pool, axes, size, &a)) return kni_poison_latest();
-    return kni_apply(&kni_op_adaptive_avg_pool, &x, 1, &a);
+    if (!with_size(name, axes, size, &a)) return kni_poison_latest();
+    return kni_apply_as(name, &kni_op_adaptive_avg_pool, &x, 1, &a);
 }
 
-static kn_pooled largest(kn_tensor x, int axes, kn_ints size)
+static kn_pooled largest(const char *name, kn_tensor x, int axes, kn_ints size)
 {
     kni_adaptive_attributes a;
     kn_tensor out[2];
-    if (!with_size(&kni_op_adaptive_max_pool, axes, size, &a))
-        return (kn_pooled){kni_poison_latest(), kni_poison_latest()};
-    kni_apply_many(&kni_op_adaptive_max_pool, &x, 1, &a, out, 2);
+    if (!with_size(name, axes, size, &a)) return (kn_pooled){kni_poison_latest(), kni_poison_latest()};
+    kni_apply_many_as(name, &kni_op_adaptive_max_pool, &x, 1, &a, out, 2);
     return (kn_pooled){out[0], out[1]};
 }
 
-kn_tensor kn_adaptive_avg_pool1d(kn_tensor x, kn_ints size) { return average(x, 1, size); }
-kn_tensor kn_adaptive_avg_pool2d(kn_tensor x, kn_ints size) { return average(x, 2, size); }
-kn_tensor kn_adaptive_avg_pool3d(kn_tensor x, kn_ints size) { return average(x, 3, size); }
-kn_pooled kn_adaptive_max_pool1d(kn_tensor x, kn_ints size) { return largest(x, 1, size); }
-kn_pooled kn_adaptive_max_pool2d(kn_tensor x, kn_ints size) { return largest(x, 2, size); }
-kn_pooled kn_adaptive_max_pool3d(kn_tensor x, kn_ints size) { return largest(x, 3, size); }
+kn_tensor kn_adaptive_avg_pool1d(kn_tensor x, kn_ints size)
+{
+    return average("adaptive_avg_pool1d", x, 1, size);
+}
+kn_tensor kn_adaptive_avg_pool2d(kn_tensor x, kn_ints size)
+{
+    return average("adaptive_avg_pool2d", x, 2, size);
+}
+kn_tensor kn_adaptive_avg_pool3d(kn_tensor x, kn_ints size)
+{
+    return average("adaptive_avg_pool3d", x, 3, size);
+}
+kn_pooled kn_adaptive_max_pool1d(kn_tensor x, kn_ints size)
+{
+    return largest("adaptive_max_pool1d", x, 1, size);
+}
+kn_pooled kn_adaptive_max_pool2d(kn_tensor x, kn_ints size)
+{
+    return largest("adaptive_max_pool2d", x, 2, size);
+}
+kn_pooled kn_adaptive_max_pool3d(kn_tensor x, kn_ints size)
+{
+    return largest("adaptive_max_pool3d", x, 3, size);
+}

@@ -1,5 +1,6 @@
 /* Searching in sorted lines, distinct values, counting in bins. */
 #include "ops/generated/sorting_kernels.h"
+#include "ops/movement_rows.h"
 #include "ops/native.h"
 #include "ops/sorting_attributes.h"
 
@@ -150,7 +151,7 @@ OP(bincount, .doc = "y[b] = number of x equal to b, or the sum of their weights"
 kn_tensor kn_bincount_bounded(kn_tensor x, kn_tensor weights, int64_t length)
 {
     kn_tensor in[2] = {x, weights};
-    return kni_apply(&kni_op_bincount, in, 2, &(kni_bincount_attributes){length});
+    return kni_apply_as("bincount_bounded", &kni_op_bincount, in, 2, &(kni_bincount_attributes){length});
 }
 
 kn_tensor kn_bincount(kn_tensor x, kn_tensor weights, int64_t min_length)

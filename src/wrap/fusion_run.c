@@ -10,19 +10,29 @@ typedef struct interrupted {
     const char *call_name;
     kn_device call_device, route;
     uint64_t serial;
+    uint64_t pending_number;
     int32_t depth_of_lowering;
+    uint32_t pending_error; /* waits for the line of the interrupted call */
     kni_float_env env;
     uint8_t autocast; /* records were cast when they came: what runs them casts nothing */
 } interrupted;
 
 static interrupted leave(kni_thread *t)
 {
-    interrupted i = {t->call_name,         t->call_device,    t->route,        t->serial,
-                     t->depth_of_lowering, kni_float_enter(), kni_autocast_now};
+    interrupted i = {.call_name = t->call_name,
+                     .call_device = t->call_device,
+                     .route = t->route,
+                     .serial = t->serial,
+                     .pending_number = t->history ? t->history->pending_number : 0,
+                     .depth_of_lowering = t->depth_of_lowering,
+                     .pending_error = t->pending_error,
+                     .env = kni_float_enter(),
+                     .autocast = kni_autocast_now};
     kni_autocast_now = KN_DTYPE_NONE;
     t->call_name = NULL;
     t->call_device = t->route = NULL;
     t->depth_of_lowering = 0;
+    t->pending_error = 0;
     return i;
 }
 
@@ -33,6 +43,11 @@ static void resume(kni_thread *t, const interrupted *i)
     t->route = i->route;
     t->serial = i->serial;
     t->depth_of_lowering = i->depth_of_lowering;
+    if (i->pending_error) {
+        kni_error_flush(t);
+        t->pending_error = i->pending_error;
+        if (t->history) t->history->pending_number = i->pending_number;
+    }
     kni_autocast_now = i->autocast;
     kni_float_leave(i->env);
 }
@@ -130,17 +145,20 @@ static bool carries_error(const kn_record *r, kn_tensor *error)
     return false;
 }
 
-/* The failure that was just told belongs to the call that made the record, with its line. */
+/* The latest failure belongs to the call that made the record, with its line. A call that has not returned, since the queue
+   runs inside it, has no line yet: the failure waits for it. */
 static kn_tensor late_error(const kni_entry *e)
 {
     kni_thread *t = kni_thread_self();
-    kni_error_named(e->record->row->name);
-    const char *site = e->thread == t->id ? kni_site_of(e->serial) : NULL;
+    bool own = e->thread == t->id;
+    kni_error_named(e->name);
+    const char *site = own ? kni_site_within(e->serial, KNI_SITE_RING) : NULL;
+    kn_tensor error = kni_poison_latest();
     if (t->pending_error && site)
         kni_error_site(t, site);
-    else
+    else if (!own)
         kni_error_flush(t);
-    return kni_poison_latest();
+    return error;
 }
 
 static void note_failed(kni_fusion *f, kn_status status, kn_tensor failure)
@@ -151,14 +169,22 @@ static void note_failed(kni_fusion *f, kn_status status, kn_tensor failure)
     f->failed_in = kni_thread_self()->id;
 }
 
-static kn_status run_record(kni_fusion *f, const kn_record *r)
+/* What fails inside has the name of the function that the user called. */
+static kn_status run_record(kni_fusion *f, const kni_entry *e)
 {
+    kni_thread *t = kni_thread_self();
+    const kn_record *r = e->record;
+    t->call_name = e->name;
     kn_status s = f->inner->execute(f->inner, &r, 1);
-    if (s != KN_ERROR_MEMORY) return s;
-    kni_error_forget(kni_thread_self());
-    strip_results(r);
-    kn_memory_trim();
-    return f->inner->execute(f->inner, &r, 1);
+    if (s == KN_ERROR_MEMORY) {
+        kni_error_forget(t);
+        strip_results(r);
+        kn_memory_trim();
+        s = f->inner->execute(f->inner, &r, 1);
+    }
+    t->call_name = NULL;
+    t->call_device = NULL;
+    return s;
 }
 
 /* The step that a single record of a larger one would be. */
@@ -198,7 +224,7 @@ static void run_single(kni_fusion *f, const kni_step *s, const kni_entry *e, boo
     } else if (KNI_UNLIKELY(f->failed) && carries_error(e->record, &error)) {
         break_promises(q, e, error);
     } else {
-        status = run_record(f, e->record);
+        status = run_record(f, e);
         if (last) part.dies = s->dies, part.n_dies = s->n_dies;
         if (KNI_LIKELY(status == KN_OK)) status = keep_promises(f, &part);
         if (KNI_UNLIKELY(status)) {

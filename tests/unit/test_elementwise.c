@@ -125,7 +125,7 @@ static void test_numbers(void)
     CHECK_POISON(kn_clamp_max(LIST(KN_U8, 1), -1), "exclude every value of u8");
     CHECK_POISON(kn_pow_scalar(LIST(KN_I32, 2), -1), "negative integer powers");
     CHECK_POISON(kn_add_scalar(KN_NONE, 1), "KN_NONE");
-    CHECK_POISON(kn_rsub_scalar(KN_NONE, 1), "kn_sub: KN_NONE");
+    CHECK_POISON(kn_rsub_scalar(KN_NONE, 1), "kn_rsub_scalar: KN_NONE");
     kn_tensor poison = kn_poison(KN_ERROR_NUMERIC, "mine");
     CHECK_POISON(kn_rsub_scalar(poison, 1), "mine");
 }

@@ -91,6 +91,30 @@ static void a_drop_names_its_line(void)
     kn_scope_end(s, KN_NONE);
 }
 
+/* A tensor that is used after its scope: where the scope began, where it ended, where the tensor was made. */
+static void an_ended_scope_names_its_lines(void)
+{
+    char begun[100], made[100], end[100], text[600];
+    kn_scope s = kn_scope_begin();
+    snprintf(begun, sizeof begun, "%s)", here(__LINE__ - 1));
+    kn_tensor x = kn_keep(vector(1, 2));
+    for (int i = 0; i < 5000; i++) kn_drop(kn_exp(x)); /* more calls than the ring of lines holds */
+    kn_tensor y = kn_keep(kn_neg(x));
+    snprintf(made, sizeof made, "%s", here(__LINE__ - 1));
+    kn_scope_end(s, KN_NONE);
+    snprintf(end, sizeof end, "%s", here(__LINE__ - 1));
+    kn_error_text(kn_exp(y), text, sizeof text);
+    CHECK(strstr(text, made) && strstr(text, end));
+    CHECK(strstr(text, "(begun at ") && strstr(text, begun));
+    /* A scope of the library's own has no line, and takes none from the one that had its depth before. */
+    kn_scope plain = (kn_scope_begin)();
+    y = kn_keep(kn_neg(vector(1, 2)));
+    kn_scope_end(plain, KN_NONE);
+    CHECK_POISON(kn_exp(y), "ended with its scope");
+    kn_error_text(kn_exp(y), text, sizeof text);
+    CHECK(!strstr(text, "begun at"));
+}
+
 static _Atomic int heard[2];
 static _Atomic bool stop, mixed;
 static void listener(void *context, kn_log_level level, const char *text)
@@ -203,6 +227,7 @@ int main(void)
     last_error_has_the_line();
     last_error_is_the_thread_own();
     a_stale_scope_ends_nothing();
+    an_ended_scope_names_its_lines();
     a_drop_names_its_line();
     the_log_may_change_at_any_time();
     a_failure_that_is_handed_on_is_told_once();

@@ -20,6 +20,8 @@ RUNNING = {"kn_optim_step", "kn_optim_step_closure", "kn_optim_step_rates", "kn_
 PLACED = {"kn_program_run", "kn_accumulator_take"}
 # These run no op that fails later, but their line is that of a tensor's end.
 ENDING = {"kn_drop": "kn_site_note", "kn_scope_end_many": "kn_site_note"}
+# Its line is named by messages about what ended with the scope.
+SCOPE = "kn_scope_begin"
 
 # Each of these headers has its macros in a header of its own, which it includes at its end. Those that others include come first.
 SINGLE = ["op_info", "program", "state", "store", "optim", "data/dataset", "data/source", "data/transform", "data/augment",
@@ -101,6 +103,8 @@ def note_of(function, structs, objects):
     must_check, result, name, parameters = function
     if name in WITHOUT or name in SIGNAL_SAFE or name.startswith("kn_site_"):
         return None
+    if name == SCOPE:
+        return ("kn_at_scope", result, "kn_site_scope(kn_result, kn_line);")
     if name in MAYBE:
         return (MAYBE[name], result, "")
     if name in ENDING:
