@@ -3,6 +3,7 @@
 #define KNI_BACKEND_CPU_INTERPOLATE_KERNELS_H
 
 #include "backend/cpu/tier.h"
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Planes [sx0, sx1, sx2] resized to [sy0, sy1, sy2]; for each axis a table of width taps a position. */
@@ -10,6 +11,7 @@ typedef struct kni_resize_plan {
     int64_t sx[3], sy[3], width[3];
     const int64_t *positions[3];
     const void *weights[3]; /* of the element type */
+    bool ragged[3];         /* some results have fewer taps: their positions end with -1 */
 } kni_resize_plan;
 
 /* Lines begin .. end - 1 of y (sy0 * sy1 in a plane); row: room for sx2 elements. */

@@ -48,6 +48,16 @@ static void run_task(void *argument, int64_t task, int worker)
 /* The bytes of one entry of a table: position, weight as f64, weight as f32. */
 enum { TAP_BYTES = 20 };
 
+/* Taps of one position side by side, as those beyond an edge, become one with the sum of their weights. */
+static void merge_taps(const int64_t *positions, double *weights, int64_t rows, int64_t width)
+{
+    for (int64_t i = 0; i < rows * width; i++)
+        if (i % width && positions[i] == positions[i - 1]) {
+            weights[i] += weights[i - 1];
+            weights[i - 1] = 0;
+        }
+}
+
 /* One axis' table at `memory`. */
 static void make_taps(resize_job *j, const kni_interpolate_attributes *a, int axis, char *memory)
 {
@@ -60,8 +70,12 @@ static void make_taps(resize_job *j, const kni_interpolate_attributes *a, int ax
                       p->sx[axis], p->sy[axis],           p->width[axis]};
     kni_kernel_call call = {.outputs = outputs, .ints = ints, .error = error};
     kni_kernel_interpolate_taps.instances[0](&call, 0, p->sy[axis]);
+    const int64_t *positions = (const int64_t *)memory;
+    p->ragged[axis] = false;
+    for (int64_t i = 0; i < n; i++) p->ragged[axis] |= positions[i] < 0;
+    if (j->back) merge_taps(positions, weights, p->sy[axis], p->width[axis]);
     if (j->bytes == 4) kni_convert(weights + n, KN_F32, 1, weights, KN_F64, 1, n);
-    p->positions[axis] = (const int64_t *)memory;
+    p->positions[axis] = positions;
     p->weights[axis] = j->bytes == 4 ? weights + n : weights;
 }
 

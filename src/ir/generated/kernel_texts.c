@@ -515,7 +515,7 @@ static const char spatial_text[] =
     "kernel interpolate_taps(index item, out index positions[], out real weights[], index mode, index aligned, index smooth,\nindex in_size, index out_size, index width)\n{\n"
     "index first = first_tap(mode, aligned, smooth, item, in_size, out_size);\nindex count = tap_count(mode, aligned, smooth, item, in_size, out_size);\n"
     "real total = tap_total(mode, aligned, smooth, item, in_size, out_size);\nfor (index k = 0; k < width; k++) {\n"
-    "positions[item * width + k] = k < count ? to_edge(first + k, in_size) : 0;\nweights[item * width + k] =\n"
+    "positions[item * width + k] = k < count ? to_edge(first + k, in_size) : -1;\nweights[item * width + k] =\n"
     "k < count ? tap_weight(mode, aligned, smooth, item, first + k, in_size, out_size) / total : 0.0;\n}\n}\n\n\n"
     "kernel interpolate(index item, in T x[], out T y[], index mode, index aligned, index smooth, uniform index sx[3],\nuniform index sy[3])\n{\n"
     "index o2 = item % sy[2], o1 = item / sy[2] % sy[1], o0 = item / sy[2] / sy[1] % sy[0];\nindex plane = item / sy[2] / sy[1] / sy[0] * sx[0] * sx[1] * sx[2];\n"
