@@ -1,6 +1,6 @@
 /* Casts between all dtypes as functions kni_cast_<to>_<from>: the one place that says what a conversion gives. f16 and
    bf16 travel as uint16_t, bool as uint8_t. Halves are rounded once; integers wrap; floats saturate at 64 bits and then
-   wrap to the integer; anything to bool is x != 0. */
+   wrap to the integer; anything to bool, and from it, is x != 0. */
 #ifndef KNI_CAST_H
 #define KNI_CAST_H
 
@@ -48,7 +48,9 @@ DEFINE_INTEGER_CASTS(u64, uint64_t)
 DEFINE_INTEGER_CASTS(u32, uint32_t)
 DEFINE_INTEGER_CASTS(u16, uint16_t)
 DEFINE_INTEGER_CASTS(u8, uint8_t)
-DEFINE_INTEGER_CASTS(bool, uint8_t)
+/* A bool is 0 or 1, but who shares its memory may write any byte: all but 0 are true. */
+DEFINE_CASTS(_bool, uint8_t, (x != 0), INT, kni_f64_to_f16((double)(x != 0)),
+             kni_f64_to_bf16((double)(x != 0)), x != 0)
 
 #undef DEFINE_INTEGER_CASTS
 #undef DEFINE_CASTS

@@ -40,6 +40,9 @@ LOOPS_OF_NARROW(i16, int16_t)
 LOOPS_OF_NARROW(i8, int8_t)
 LOOPS_OF_NARROW(u16, uint16_t)
 LOOPS_OF_NARROW(u8, uint8_t)
+LOOP(f32, float, bool, uint8_t)
+LOOP(i64, int64_t, bool, uint8_t)
+LOOP(i32, int32_t, bool, uint8_t)
 LOOP(f32, float, f16, uint16_t)
 LOOP(f32, float, bf16, uint16_t)
 LOOP(u64, uint64_t, f64, double)
@@ -55,7 +58,7 @@ LOOP(bool, uint8_t, f32, float)
 LOOP(bool, uint8_t, i64, int64_t)
 LOOP(bool, uint8_t, i32, int32_t)
 
-/* Integers of one width share the loops that keep or cut bits; a bool is the byte 0 or 1. */
+/* Integers of one width share the loops that keep or cut bits. */
 static const convert_fn direct[KN_DTYPE_COUNT][KN_DTYPE_COUNT] = {
     [KN_F64] = {[KN_F32] = f64_of_f32,
                 [KN_I64] = f64_of_i64,
@@ -73,7 +76,7 @@ static const convert_fn direct[KN_DTYPE_COUNT][KN_DTYPE_COUNT] = {
                 [KN_U32] = f32_of_u32,
                 [KN_U16] = f32_of_u16,
                 [KN_U8] = f32_of_u8,
-                [KN_BOOL] = f32_of_u8},
+                [KN_BOOL] = f32_of_bool},
     [KN_F16] = {[KN_F64] = f16_of_f64, [KN_F32] = f16_of_f32},
     [KN_BF16] = {[KN_F64] = bf16_of_f64, [KN_F32] = bf16_of_f32},
     [KN_I64] = {[KN_F64] = i64_of_f64,
@@ -85,7 +88,7 @@ static const convert_fn direct[KN_DTYPE_COUNT][KN_DTYPE_COUNT] = {
                 [KN_U32] = i64_of_u32,
                 [KN_U16] = i64_of_u16,
                 [KN_U8] = i64_of_u8,
-                [KN_BOOL] = i64_of_u8},
+                [KN_BOOL] = i64_of_bool},
     [KN_U64] = {[KN_F64] = u64_of_f64,
                 [KN_F32] = u64_of_f32,
                 [KN_I64] = i64_of_i64,
@@ -95,7 +98,7 @@ static const convert_fn direct[KN_DTYPE_COUNT][KN_DTYPE_COUNT] = {
                 [KN_U32] = i64_of_u32,
                 [KN_U16] = i64_of_u16,
                 [KN_U8] = i64_of_u8,
-                [KN_BOOL] = i64_of_u8},
+                [KN_BOOL] = i64_of_bool},
     [KN_I32] = {[KN_F64] = i32_of_f64,
                 [KN_F32] = i32_of_f32,
                 [KN_I64] = i32_of_i64,
@@ -105,7 +108,7 @@ static const convert_fn direct[KN_DTYPE_COUNT][KN_DTYPE_COUNT] = {
                 [KN_U32] = i32_of_u32,
                 [KN_U16] = i32_of_u16,
                 [KN_U8] = i32_of_u8,
-                [KN_BOOL] = i32_of_u8},
+                [KN_BOOL] = i32_of_bool},
     [KN_U32] = {[KN_F64] = i32_of_f64,
                 [KN_F32] = i32_of_f32,
                 [KN_I64] = i32_of_i64,
@@ -115,7 +118,7 @@ static const convert_fn direct[KN_DTYPE_COUNT][KN_DTYPE_COUNT] = {
                 [KN_U64] = i32_of_u64,
                 [KN_U16] = i32_of_u16,
                 [KN_U8] = i32_of_u8,
-                [KN_BOOL] = i32_of_u8},
+                [KN_BOOL] = i32_of_bool},
     [KN_I16] = {[KN_I32] = i16_of_i32, [KN_U32] = i16_of_i32},
     [KN_U16] = {[KN_I32] = i16_of_i32, [KN_U32] = i16_of_i32},
     [KN_I8] = {[KN_I32] = i8_of_i32, [KN_U32] = i8_of_i32},

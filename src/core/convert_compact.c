@@ -37,7 +37,7 @@ static element load(const void *from, int dtype)
         break;
     default:
         if (negative && row->bits < 64 && (bits >> (row->bits - 1) & 1)) bits |= ~UINT64_C(0) << row->bits;
-        e.whole = (int64_t)bits;
+        e.whole = dtype == KN_BOOL ? bits != 0 : (int64_t)bits;
     }
     return e;
 }

@@ -255,6 +255,14 @@ static kni_tensor *readable(kn_tensor t, const char *name, kn_status *s)
     return x;
 }
 
+/* Who shares the memory of a bool may have written any byte; what is read is 0 or 1. */
+static kn_status read_slot(kn_backend *b, uint32_t id, void *buffer, size_t bytes)
+{
+    kn_status s = b->read(b, id, buffer);
+    if (s == KN_OK && kni_slot(id)->type.dtype == KN_BOOL) kni_copy_truths(buffer, buffer, 1, (int64_t)bytes);
+    return s;
+}
+
 kn_status kn_read(kn_tensor t, void *buffer, size_t bytes)
 {
     kn_status s;
@@ -266,10 +274,10 @@ kn_status kn_read(kn_tensor t, void *buffer, size_t bytes)
                         (int)x->type.dtype, need, (int64_t)bytes);
     if (!buffer && bytes) return kni_fail(KN_ERROR_ARGUMENT, "kn_read: the buffer is NULL");
     kn_backend *b = x->device->backend;
-    if (!(x->flags & KNI_TENSOR_PARAM)) return b->read(b, kni_slot_of(t), buffer);
+    if (!(x->flags & KNI_TENSOR_PARAM)) return read_slot(b, kni_slot_of(t), buffer, bytes);
     uint32_t id = kni_param_snapshot(kni_thread_self(), x);
     if (id == KNI_NO_SLOT) return kni_fail(KN_ERROR_MEMORY, "kn_read: no memory to read a param");
-    s = b->read(b, id, buffer);
+    s = read_slot(b, id, buffer, bytes);
     kni_tensor_end_handle(kni_thread_self(), id);
     return s;
 }

@@ -155,7 +155,7 @@ static void count_task(void *argument, int64_t task, int worker)
     (void)worker;
     const search *q = argument;
     int64_t end = (task + 1) * BLOCK < q->n ? (task + 1) * BLOCK : q->n, total = 0;
-    for (int64_t e = task * BLOCK; e < end; e++) total += q->x[e];
+    for (int64_t e = task * BLOCK; e < end; e++) total += q->x[e] != 0;
     q->first[task] = total;
 }
 
