@@ -37,6 +37,7 @@ typedef struct slot {
     uint32_t index;    /* its own number */
     uint32_t next;     /* free slot + 1 */
     bool inherited;    /* made before fork(): it is the parent's, with its threads and files */
+    uintptr_t older;   /* generations up to this one are older than the latest kn_shutdown */
 } slot;
 
 typedef struct freed {
@@ -297,10 +298,17 @@ static uint64_t freed_so_far(void)
     return n;
 }
 
+bool kni_object_is_older(const void *handle)
+{
+    const slot *s = slot_of((uintptr_t)handle);
+    uintptr_t generation = (uintptr_t)handle >> (SLOT_BITS + 1);
+    return s && generation && generation <= s->older;
+}
+
 void kni_object_free(const void *handle, const kni_object_kind *kind, const char *function)
 {
     first_freed = 0;
-    if (!handle) return;
+    if (!handle || kni_object_is_older(handle)) return;
     uint64_t begin = freed_so_far();
     kni_object_use use = kni_object_enter(handle, kind, function);
     if (!use.slot) return;
@@ -352,16 +360,23 @@ void kni_object_discard(const void *handle, const kni_object_kind *kind, const c
 
 /* ---- the end of the library, and fork */
 
+/* Objects hold tensors and devices, which end with the library. What belongs to another one goes with it; functions of the user's
+   that run here cannot shut down again. */
 static void end_with_library(void)
 {
-    for (uint32_t i = 0; i < atomic_load_explicit(&n_slots, memory_order_acquire); i++) {
+    uint32_t n = atomic_load_explicit(&n_slots, memory_order_acquire);
+    for (uint32_t i = 0; i < n; i++) {
+        uintptr_t state = atomic_load_explicit(&slot_number(i)->state, memory_order_acquire);
+        slot_number(i)->older = generation_of(state) - (state & ENDED ? 1 : 0);
+    }
+    kni_thread_self()->depth_of_calls++;
+    for (uint32_t i = 0; i < n; i++) {
         const slot *s = slot_number(i);
-        uintptr_t state = atomic_load_explicit(&s->state, memory_order_acquire);
-        if ((state & ENDED) || !s->kind->ends_with_library) continue;
-        uintptr_t handle = generation_of(state) << (SLOT_BITS + 1) | (uintptr_t)i << 1 | 1;
-        kni_object_use use = enter(handle);
+        uintptr_t handle = s->older << (SLOT_BITS + 1) | (uintptr_t)i << 1 | 1;
+        kni_object_use use = s->owner ? (kni_object_use){0} : enter(handle);
         if (use.slot) (void)end(handle, &use, s->kind, "kn_shutdown");
     }
+    kni_thread_self()->depth_of_calls--;
 }
 
 /* In the child: the parent's handles end, and nothing of theirs is destroyed here. */

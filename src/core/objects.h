@@ -12,7 +12,6 @@ typedef struct kni_object_kind {
     const char *noun;              /* "the store was" */
     const char *ended;             /* "closed" */
     void (*destroy)(void *object); /* when its handle has ended and nobody uses it any more */
-    bool ends_with_library;        /* kn_shutdown frees it, because it holds what ends then */
 } kni_object_kind;
 
 /* Each is defined by the part that makes such objects. */
@@ -62,9 +61,12 @@ bool kni_device_is_open(kn_device device, const char *function);
 /* Acts on the object of a good handle by atomics alone, for signal handlers. False, with nothing told, for another one. */
 bool kni_object_signal(const void *handle, const kni_object_kind *kind, void (*act)(void *object));
 
-/* What the public function that frees objects does. NULL is nothing; a handle that is no good, and an object that belongs to
+/* What the public function that frees objects does. NULL is nothing, and so is what kn_shutdown has freed; a handle that is no good, and an object that belongs to
    another one, is a failure and frees nothing. */
 void kni_object_free(const void *handle, const kni_object_kind *kind, const char *function);
+
+/* Whether kn_shutdown has ended the handle, or something else had before: it is nobody's to free. */
+bool kni_object_is_older(const void *handle);
 
 /* Makes the object part of another one, whose type is given: the user can go on using it, but only
    kni_object_free_adopted frees it. NULL with the failure told. */

@@ -142,7 +142,7 @@ static void destroy_dataset(void *object)
     free(object);
 }
 
-const kni_object_kind kni_kind_dataset = {"kn_dataset", "data set", "freed", destroy_dataset, false};
+const kni_object_kind kni_kind_dataset = {"kn_dataset", "data set", "freed", destroy_dataset};
 
 /* A new handle, which takes over one count of the set's handles. */
 static kn_dataset handle_of(shared *set, const char *function)
@@ -199,7 +199,7 @@ kn_dataset kn_dataset_retain(kn_dataset dataset)
 
 void kn_dataset_free(kn_dataset dataset)
 {
-    if (dataset) {
+    if (dataset && !kni_object_is_older(dataset)) {
         KNI_USE(dataset, d, dataset);
         if (!d || __atomic_sub_fetch(&d->references, 1, __ATOMIC_ACQ_REL) > 0) return;
     }

@@ -278,7 +278,7 @@ static void destroy_loader(void *object)
     free(l);
 }
 
-const kni_object_kind kni_kind_loader = {"kn_loader", "loader", "freed", destroy_loader, false};
+const kni_object_kind kni_kind_loader = {"kn_loader", "loader", "freed", destroy_loader};
 
 static kn_loader make_loader(kn_dataset dataset, const kn_loader_args *args, const char *function)
 {
@@ -311,7 +311,7 @@ kn_loader kn_loader_make(kn_dataset dataset, const kn_loader_args *args)
 
 void kn_loader_free(kn_loader loader)
 {
-    if (loader) {
+    if (loader && !kni_object_is_older(loader)) {
         KNI_USE(loader, l, loader);
         if (l && is_worker(l)) {
             kni_failure(KN_ERROR_ARGUMENT, "%s: a worker of the loader cannot free it", __func__);

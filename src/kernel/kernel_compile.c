@@ -12,14 +12,20 @@ static kni_mutex lock = KNI_MUTEX_INIT;
 
 /* The child gets handles of its own for kernels that are compiled already; what another thread was in the middle of compiling is
    compiled again. */
-static void forked(void)
+/* The handles end with the library, and in a forked child; the kernels are kept. */
+static void forget_handles(void)
 {
-    kni_renew(&lock);
     for (kni_user_kernel *k = compiled; k; k = k->next) {
-        kni_renew(&k->lock);
         k->handle = NULL;
         k->handles = 0;
     }
+}
+
+static void forked(void)
+{
+    kni_renew(&lock);
+    for (kni_user_kernel *k = compiled; k; k = k->next) kni_renew(&k->lock);
+    forget_handles();
 }
 
 /* As every device does it: small integers in 64 bits, so that they wrap in memory alone. */
@@ -164,7 +170,7 @@ static bool same(const kni_user_kernel *k, const kni_user_kernel *other)
 
 static void keep_kernel(void *object) { (void)object; }
 
-const kni_object_kind kni_kind_user_kernel = {"kn_kernel *", "kernel", "freed", keep_kernel, false};
+const kni_object_kind kni_kind_user_kernel = {"kn_kernel *", "kernel", "freed", keep_kernel};
 
 /* The handle of a kernel of the list: the one that the user has already, or a new one. */
 static void *hand_out(kni_user_kernel *k)
@@ -190,7 +196,7 @@ kn_kernel *kn_kernel_compile(const char *source, const kn_kernel_options *option
     kni_user_kernel *k = make(source, options && options->file ? options->file : "kernel", options),
                     *found = NULL;
     if (!k) return NULL;
-    static kni_life_hook hook = {.forked = forked};
+    static kni_life_hook hook = {.shutdown = forget_handles, .forked = forked};
     kni_life_watch(&hook);
     kni_lock(&lock);
     for (kni_user_kernel *c = compiled; c && !found; c = c->next)
@@ -211,7 +217,7 @@ kn_kernel *kn_kernel_compile(const char *source, const kn_kernel_options *option
 /* Only the handle ends: one kernel of each text is kept, because records and tapes that outlive the caller's use refer to it. */
 void kn_kernel_free(kn_kernel *kernel)
 {
-    if (kernel) {
+    if (kernel && !kni_object_is_older(kernel)) {
         KNI_USE(user_kernel, k, kernel);
         if (!k) return;
         kni_lock(&lock);

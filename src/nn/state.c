@@ -105,7 +105,7 @@ static void destroy_state(void *object)
     free(s);
 }
 
-const kni_object_kind kni_kind_state = {"kn_state", "state", "freed", destroy_state, false};
+const kni_object_kind kni_kind_state = {"kn_state", "state", "freed", destroy_state};
 
 kn_state kn_state_make(void)
 {

@@ -18,8 +18,7 @@ static void destroy_accumulator(void *object)
     free(accumulator);
 }
 
-const kni_object_kind kni_kind_accumulator = {"kn_accumulator", "accumulator", "freed", destroy_accumulator,
-                                              false};
+const kni_object_kind kni_kind_accumulator = {"kn_accumulator", "accumulator", "freed", destroy_accumulator};
 
 kn_accumulator kn_accumulator_make(void)
 {

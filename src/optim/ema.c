@@ -57,7 +57,7 @@ static void destroy_ema(void *object)
     free(ema);
 }
 
-const kni_object_kind kni_kind_ema = {"kn_ema", "average", "freed", destroy_ema, false};
+const kni_object_kind kni_kind_ema = {"kn_ema", "average", "freed", destroy_ema};
 
 kn_ema kn_ema_make(kn_module module, double decay, bool warm_up)
 {

@@ -40,7 +40,7 @@ void kni_optim_destroy(void *object)
     free(optim);
 }
 
-const kni_object_kind kni_kind_optim = {"kn_optim", "optimiser", "freed", kni_optim_destroy, false};
+const kni_object_kind kni_kind_optim = {"kn_optim", "optimiser", "freed", kni_optim_destroy};
 
 kn_optim kni_optim_make(const kni_optim_rule *rule, const void *args, size_t bytes, const char *function)
 {

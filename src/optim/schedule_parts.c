@@ -48,7 +48,7 @@ static void destroy_schedule(void *object)
     free(s);
 }
 
-const kni_object_kind kni_kind_schedule = {"kn_schedule", "schedule", "freed", destroy_schedule, false};
+const kni_object_kind kni_kind_schedule = {"kn_schedule", "schedule", "freed", destroy_schedule};
 
 kn_schedule kni_schedule_handle(kni_schedule *schedule, const char *function)
 {

@@ -336,7 +336,7 @@ void kni_store_close(kni_store *store)
 
 static void destroy_store(void *object) { kni_store_close(object); }
 
-const kni_object_kind kni_kind_store = {"kn_store", "store", "closed", destroy_store, false};
+const kni_object_kind kni_kind_store = {"kn_store", "store", "closed", destroy_store};
 
 static kn_store handle_of(kni_store *store, const char *function)
 {

@@ -141,7 +141,7 @@ static void destroy_learner(void *object)
     free(l);
 }
 
-const kni_object_kind kni_kind_learner = {"kn_learner", "learner", "freed", destroy_learner, false};
+const kni_object_kind kni_kind_learner = {"kn_learner", "learner", "freed", destroy_learner};
 
 kn_learner kn_learner_make(const kn_learner_args *args)
 {

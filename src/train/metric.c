@@ -22,7 +22,7 @@ static void destroy_metric(void *object)
     free(m);
 }
 
-const kni_object_kind kni_kind_metric = {"kn_metric", "metric", "freed", destroy_metric, false};
+const kni_object_kind kni_kind_metric = {"kn_metric", "metric", "freed", destroy_metric};
 
 kn_metric kn_metric_make(const kn_metric_type *type, void *self)
 {

@@ -10,7 +10,7 @@ static void destroy_renderer(void *object)
     free(r);
 }
 
-const kni_object_kind kni_kind_renderer = {"kn_renderer", "renderer", "freed", destroy_renderer, false};
+const kni_object_kind kni_kind_renderer = {"kn_renderer", "renderer", "freed", destroy_renderer};
 
 kn_renderer kn_renderer_make(const kn_renderer_type *type, void *self)
 {

@@ -167,7 +167,7 @@ static void destroy_grads(void *object)
     kni_free(g, g->bytes);
 }
 
-const kni_object_kind kni_kind_grads = {"kn_grads", "gradients object", "freed", destroy_grads, true};
+const kni_object_kind kni_kind_grads = {"kn_grads", "gradients object", "freed", destroy_grads};
 
 static kni_grads *new_grads(int32_t n)
 {

@@ -176,7 +176,7 @@ static void destroy_program(void *object)
     kni_free(p, sizeof *p);
 }
 
-const kni_object_kind kni_kind_program = {"kn_program", "program", "freed", destroy_program, true};
+const kni_object_kind kni_kind_program = {"kn_program", "program", "freed", destroy_program};
 
 void kn_program_free(kn_program program) { kni_object_free(program, &kni_kind_program, __func__); }
 
