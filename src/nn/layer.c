@@ -41,12 +41,13 @@ bool kni_layer_unset(const void *layer, size_t bytes)
     return true;
 }
 
-kn_tensor kni_layer_forgotten(const void *layer, const char *name, const char *kind)
+kn_tensor kni_layer_forgotten(const void *layer, size_t bytes, const char *name, const char *kind)
 {
     if (!layer) return kni_poisoned(KN_ERROR_ARGUMENT, "%s_forward: the %s layer is NULL", name, kind);
+    bool dropped = !kni_layer_unset(layer, bytes);
     return kni_poisoned(KN_ERROR_ARGUMENT,
-                        "%s_forward: this %s layer was never initialised: call %s_init() first", name, kind,
-                        name);
+                        "%s_forward: this %s layer was never initialised: call %s_init() first%s", name, kind,
+                        name, dropped ? "; or it was dropped" : "");
 }
 
 kn_status kni_layer_param(kn_param *param, const kn_initializer *initializer, kn_initializer fallback,

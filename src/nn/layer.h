@@ -17,11 +17,22 @@ kn_status kni_layer_finish(kn_module made, void *place, kn_status status);
 
 /* Whether a layer is NULL or was never initialised: all of its bytes are 0. */
 bool kni_layer_unset(const void *layer, size_t bytes);
-kn_tensor kni_layer_forgotten(const void *layer, const char *name, const char *kind);
+kn_tensor kni_layer_forgotten(const void *layer, size_t bytes, const char *name, const char *kind);
+/* The first field whose memory holds what it cannot be, such as a handle of nothing: the module was never initialised, or dropped.
+   NULL: none. No pointer is followed. */
+const kn_field *kni_module_unfit(const kn_module_type *type, const void *self);
 /* Returns from a forward function with the error when its init was forgotten. */
 #define KNI_NEEDS_INIT(layer, m)                                                                             \
     do {                                                                                                     \
-        if (kni_layer_unset(m, sizeof *(m))) return kni_layer_forgotten(m, #layer, layer##_type.name);       \
+        if (kni_layer_unset(m, sizeof *(m)) || kni_module_unfit(&layer##_type, m))                           \
+            return kni_layer_forgotten(m, sizeof *(m), #layer, layer##_type.name);                           \
+    } while (0)
+
+/* The same for a layer whose zeros mean something. */
+#define KNI_NEEDS_SENSE(layer, m)                                                                            \
+    do {                                                                                                     \
+        if (!(m) || kni_module_unfit(&layer##_type, m))                                                      \
+            return kni_layer_forgotten(m, sizeof *(m), #layer, layer##_type.name);                           \
     } while (0)
 
 /* A param that starts as `initializer` says, or as `fallback` where that is zeroed. */

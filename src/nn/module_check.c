@@ -1,7 +1,10 @@
-/* Looks in the memory of a module for params that its descriptor does not name, and for descriptors that cannot be right. */
+/* Looks in the memory of a module for params that its descriptor does not name, for descriptors that cannot be right, and for
+   layers whose init was forgotten. */
+#include "nn/layer.h"
 #include "nn/module_walk.h"
 #include "support/failure.h"
 #include "support/library.h"
+#include "support/module_ready.h"
 #include <kn/tensor.h>
 #include <string.h>
 
@@ -70,6 +73,82 @@ static kn_status check_module(kni_walk *w, kn_module module)
             type->name, *w->path ? " (" : "", w->path, *w->path ? ")" : "", offset, where);
     }
     return KN_OK;
+}
+
+/* ---- forgotten inits */
+
+static bool is_param_field(const kn_field *f)
+{
+    return f->kind == KN_FIELD_PARAM || f->kind == KN_FIELD_BUFFER;
+}
+
+/* Whether the member can hold what is in its memory. */
+static bool fits_field(const kn_field *f, const char *self)
+{
+    const char *address = self + f->offset;
+    unsigned char flag;
+    int32_t value;
+    uintptr_t pointer;
+    kn_tensor handle;
+    kn_ints list;
+    switch (f->kind) {
+    case KN_FIELD_PARAM:
+    case KN_FIELD_BUFFER:
+        memcpy(&handle, address, sizeof handle);
+        return !handle.bits || kn_is_param(handle) || kn_ok(handle);
+    case KN_FIELD_LIST:
+        memcpy(&pointer, address, sizeof pointer);
+        memcpy(&value, self + f->count, sizeof value);
+        return pointer % _Alignof(kn_param) == 0 && value >= 0 && (value == 0 || pointer);
+    case KN_FIELD_OPTIONAL:
+        memcpy(&pointer, address, sizeof pointer);
+        return pointer % _Alignof(kn_param) == 0;
+    case KN_FIELD_MODE:
+    case KN_FIELD_BOOL:
+        memcpy(&flag, address, sizeof flag);
+        return flag <= 1;
+    case KN_FIELD_ENUM:
+        memcpy(&value, address, sizeof value);
+        return value >= 0 && (size_t)value < f->count;
+    case KN_FIELD_INTS:
+        memcpy(&list, address, sizeof list);
+        return list.rank >= 0 && list.rank <= KN_MAX_RANK;
+    default:
+        return true;
+    }
+}
+
+const kn_field *kni_module_unfit(const kn_module_type *type, const void *self)
+{
+    for (const kn_field *f = type->fields; f->kind != KN_FIELD_END; f++) {
+        const char *address = (const char *)self + f->offset;
+        size_t n = f->kind == KN_FIELD_MODULE ? 1 : f->kind == KN_FIELD_ARRAY ? f->count : 0;
+        for (size_t i = 0; i < n; i++)
+            if (kni_module_unfit(f->type, address + i * f->type->size)) return f;
+        if (!fits_field(f, self)) return f;
+    }
+    return NULL;
+}
+
+/* Only a layer that begins with a param is never all zeros: a zeroed activation is one too. */
+static kn_status ready_one(kni_walk *w, kn_module module)
+{
+    const char *path = *w->path ? w->path : "the module", *kind = module.type->name;
+    if (is_param_field(module.type->fields) && kni_layer_unset(module.self, module.type->size))
+        return kni_failure(KN_ERROR_ARGUMENT,
+                           "%s: %.200s (%s) was never initialised: call its init function first", w->function,
+                           path, kind);
+    const kn_field *f = kni_module_unfit(module.type, module.self);
+    if (!f || f->type) return KN_OK; /* the part itself is met later */
+    return kni_failure(is_param_field(f) ? KN_ERROR_HANDLE : KN_ERROR_ARGUMENT,
+                       "%s: %.200s%s%s %s: %s (%s) was never initialised, or was dropped", w->function,
+                       w->path, *w->path ? "." : "", f->name,
+                       is_param_field(f) ? "holds no live param" : "holds what it cannot be", path, kind);
+}
+
+kn_status kni_module_ready(kn_module module, const char *function)
+{
+    return kni_walk_module(&(kni_walk){.enter = ready_one, .function = function}, module);
 }
 
 kn_status kn_module_check(kn_module module)

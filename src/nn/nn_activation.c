@@ -134,8 +134,7 @@ static kn_tensor randomized(const kn_nn_activation *m, kn_tensor x)
 
 kn_tensor kn_nn_activation_forward(const kn_nn_activation *m, kn_tensor x)
 {
-    if ((unsigned)m->kind >= KN_ACTIVATION_COUNT)
-        return kn_poison(KN_ERROR_ARGUMENT, "kn_nn_activation_forward: the layer is not initialised");
+    KNI_NEEDS_SENSE(kn_nn_activation, m);
     const row *r = &rows[m->kind];
     if (r->plain) return r->plain(x);
     if (r->one) return r->one(x, m->a);

@@ -160,11 +160,13 @@ static kn_tensor resize(const char *function, const kn_nn_interpolate *m, kn_ten
 
 kn_tensor kn_nn_interpolate1d_forward(const kn_nn_interpolate1d *m, kn_tensor x)
 {
+    KNI_NEEDS_SENSE(kn_nn_interpolate1d, m);
     return resize("kn_nn_interpolate1d_forward", m, x, 1);
 }
 
 kn_tensor kn_nn_interpolate2d_forward(const kn_nn_interpolate2d *m, kn_tensor x)
 {
+    KNI_NEEDS_SENSE(kn_nn_interpolate2d, m);
     return resize("kn_nn_interpolate2d_forward", m, x, 2);
 }
 
@@ -190,6 +192,7 @@ kn_status kn_nn_cosine_similarity_init(kn_nn_cosine_similarity *m, const kn_nn_c
 
 kn_tensor kn_nn_cosine_similarity_forward(const kn_nn_cosine_similarity *m, kn_tensor a, kn_tensor b)
 {
+    KNI_NEEDS_SENSE(kn_nn_cosine_similarity, m);
     return kn_cosine_similarity(a, b, (int32_t)m->axis, kn_real_given(m->eps));
 }
 
@@ -203,6 +206,7 @@ kn_status kn_nn_pairwise_distance_init(kn_nn_pairwise_distance *m, const kn_nn_p
 
 kn_tensor kn_nn_pairwise_distance_forward(const kn_nn_pairwise_distance *m, kn_tensor a, kn_tensor b)
 {
+    KNI_NEEDS_SENSE(kn_nn_pairwise_distance, m);
     kn_pairwise_distance_args args = {kn_real_given(m->p), kn_real_given(m->eps), m->keep};
     return kn_pairwise_distance(a, b, &args);
 }

@@ -29,6 +29,7 @@ kn_status kn_nn_dropout_init(kn_nn_dropout *m, double p, const kn_nn_dropout_arg
 
 kn_tensor kn_nn_dropout_forward(const kn_nn_dropout *m, kn_tensor x)
 {
+    KNI_NEEDS_SENSE(kn_nn_dropout, m);
     static kn_tensor (*const kinds[])(kn_tensor, double, bool) = {kn_dropout, kn_feature_dropout,
                                                                   kn_alpha_dropout};
     if ((unsigned)m->kind > KN_DROPOUT_ALPHA)
@@ -52,6 +53,7 @@ kn_status kn_nn_gaussian_noise_init(kn_nn_gaussian_noise *m, double std)
 
 kn_tensor kn_nn_gaussian_noise_forward(const kn_nn_gaussian_noise *m, kn_tensor x)
 {
+    KNI_NEEDS_SENSE(kn_nn_gaussian_noise, m);
     if (!m->training || m->std == 0) return x;
     kn_tensor noise = kn_random_like(x, (kn_distribution){KN_RANDOM_NORMAL, 0, m->std});
     return kn_add(x, noise);

@@ -251,6 +251,7 @@ static kn_tensor forward_batch(const kn_nn_normalization *m, kn_tensor x)
 
 kn_tensor kn_nn_normalization_forward(const kn_nn_normalization *m, kn_tensor x)
 {
+    KNI_NEEDS_SENSE(kn_nn_normalization, m);
     kn_nn_rms_norm rms = {m->weight, KN_SHAPE(m->num_features), m->eps};
     switch (m->kind) {
     case KN_NORMALIZATION_BATCH:

@@ -3,6 +3,7 @@
 #include "optim/param_list.h"
 #include "support/buffer.h"
 #include "support/failure.h"
+#include "support/module_ready.h"
 #include <kn/device.h>
 #include <kn/elementwise.h>
 #include <kn/optim.h>
@@ -73,7 +74,8 @@ kn_ema kn_ema_make(kn_module module, double decay, bool warm_up)
     ema->decay = decay;
     ema->warm_up = warm_up;
     kn_no_grad_begin();
-    kn_status s = kn_module_visit(module, add_one, &(ema_walk){.ema = ema, .function = "kn_ema_make"});
+    kn_status s = kni_module_ready(module, "kn_ema_make");
+    if (s == KN_OK) s = kn_module_visit(module, add_one, &(ema_walk){.ema = ema, .function = "kn_ema_make"});
     kn_no_grad_end();
     if (s == KN_OK) return kni_object_make(&kni_kind_ema, ema, __func__);
     destroy_ema(ema);
@@ -87,7 +89,8 @@ static kn_status run(ema_walk *w, kn_module module, kn_module_visit_fn fn)
     kn_scope scope = kn_scope_begin();
     kn_no_grad_begin();
     w->minus = kn_keep(kn_scalar(-1, KN_F32));
-    kn_status s = kn_module_visit(module, fn, w);
+    kn_status s = kni_module_ready(module, w->function);
+    if (s == KN_OK) s = kn_module_visit(module, fn, w);
     kn_no_grad_end();
     kn_scope_end(scope, KN_NONE);
     return s;

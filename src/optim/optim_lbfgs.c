@@ -3,6 +3,7 @@
 #include "optim/optim_object.h"
 #include "support/buffer.h"
 #include "support/failure.h"
+#include "support/module_ready.h"
 #include <kn/elementwise.h>
 #include <kn/linalg.h>
 #include <kn/tensor.h>
@@ -222,7 +223,8 @@ kn_status kni_lbfgs_step(kni_optim *optim, double lr, kn_module module, kn_closu
 {
     kni_lbfgs_problem p = {.closure = closure, .context = context};
     kni_lbfgs_point now = {0};
-    p.status = kn_module_visit(module, add_param, &p);
+    p.status = kni_module_ready(module, "kn_optim_step_closure");
+    if (p.status == KN_OK) p.status = kn_module_visit(module, add_param, &p);
     if (p.status == KN_OK && p.n == 0)
         p.status = kni_failure(KN_ERROR_ARGUMENT, "kn_optim_step_closure: the module has no param to train");
     if (p.status == KN_OK && optim->clip != KN_CLIP_NONE)

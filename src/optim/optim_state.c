@@ -2,6 +2,7 @@
 #include "optim/optim_object.h"
 #include "support/buffer.h"
 #include "support/failure.h"
+#include "support/module_ready.h"
 #include <kn/autodiff.h>
 #include <kn/device.h>
 #include <kn/tensor.h>
@@ -117,7 +118,8 @@ kn_status kn_optim_save(kn_optim handle, kn_module module, kn_state state, const
     if (!there) return KNI_NO_OBJECT(state);
     transfer t = {
         .optim = optim, .state = state, .prefix = prefix ? prefix : "", .function = "kn_optim_save"};
-    kn_status s = rule_text(&t.name, t.prefix, t.function);
+    kn_status s = kni_module_ready(module, t.function);
+    if (s == KN_OK) s = rule_text(&t.name, t.prefix, t.function);
     if (s == KN_OK) s = kn_state_put_text(state, kni_buffer_string(&t.name), optim->rule->name);
     if (s == KN_OK)
         s = optim->rule == &kni_rule_lbfgs ? kni_lbfgs_save(optim, state, t.prefix)
@@ -186,7 +188,8 @@ kn_status kn_optim_load(kn_optim handle, kn_module module, kn_state state, const
     transfer t = {
         .optim = optim, .state = state, .prefix = prefix ? prefix : "", .function = "kn_optim_load"};
     t.loads = t.checks = true;
-    kn_status s = rule_text(&t.name, t.prefix, t.function);
+    kn_status s = kni_module_ready(module, t.function);
+    if (s == KN_OK) s = rule_text(&t.name, t.prefix, t.function);
     const char *rule = s == KN_OK ? kn_state_get_text(state, kni_buffer_string(&t.name)) : NULL;
     if (s == KN_OK && (!rule || strcmp(rule, optim->rule->name) != 0))
         s = kni_failure(KN_ERROR_ARGUMENT, "%s: the state %s %s, the optimiser is %s", t.function,

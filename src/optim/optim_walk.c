@@ -1,6 +1,7 @@
 /* From a module and gradients to the list of params to update, each checked before anything changes. */
 #include "optim/optim_object.h"
 #include "support/failure.h"
+#include "support/module_ready.h"
 #include <kn/tensor.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -153,8 +154,8 @@ kn_status kni_optim_collect(kni_optim_jobs *jobs, kni_optim *optim, const double
     collection c = {jobs, optim, rates, n_rates, grads, function};
     kni_object_use held = kni_object_enter(grads, &kni_kind_grads, function);
     if (!held.object) return KNI_NO_OBJECT(grads);
-    kn_status s = KN_OK;
-    if (optim && !optim->parts_checked) s = check_groups(optim, module, function);
+    kn_status s = kni_module_ready(module, function);
+    if (s == KN_OK && optim && !optim->parts_checked) s = check_groups(optim, module, function);
     if (s == KN_OK) s = kn_module_visit(module, visit, &c);
     const char *path = jobs->paths;
     for (int64_t i = 0; i < jobs->n; i++) {

@@ -3,6 +3,7 @@
 #include "store/name_rules.h"
 #include "store/save_adapters.h"
 #include "support/failure.h"
+#include "support/module_ready.h"
 #include <kn/nn/attention_layers.h>
 #include <kn/tensor.h>
 #include <stdlib.h>
@@ -91,6 +92,7 @@ kn_status kn_save(kn_module module, const char *path, const kn_save_args *args)
         kni_name_rules_make(&s.rules, "kn_save", s.args->include, s.args->exclude, s.args->renames);
     if (!status) status = kni_name_rules_make(&s.cast_rules, "kn_save", NULL, s.args->cast_exclude, NULL);
     if (!status) status = add_texts(&s);
+    if (!status) status = kni_module_ready(module, "kn_save");
     if (!status) status = kn_module_visit(module, add_value, &s);
     if (!status && !s.args->no_adapters) status = kni_save_adapt(&s.w, s.sources);
     if (!status) status = rename_values(&s);
@@ -130,5 +132,6 @@ kn_status kn_module_save(kn_module module, kn_state state, const char *prefix)
     if (!there) return KNI_NO_OBJECT(state);
     if (!module.self || !module.type)
         return kni_failure(KN_ERROR_ARGUMENT, "kn_module_save: the module is NULL");
-    return kn_module_visit(module, keep_value, &k);
+    kn_status status = kni_module_ready(module, "kn_module_save");
+    return status ? status : kn_module_visit(module, keep_value, &k);
 }

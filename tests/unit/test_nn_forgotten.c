@@ -1,0 +1,123 @@
+/* Layers whose init was forgotten, full of zeros or of garbage: forward functions, saving, states, optimisers and averages refuse
+   them by name instead of following what they hold. */
+#include "support/check.h"
+#include <kn/nn.h>
+#include <kn/optim.h>
+#include <kn/state.h>
+#include <kn/store.h>
+
+static const int patterns[] = {0xAA, 0x55, 0xFF, 0x01, 0x7F, 0x80};
+enum { PATTERNS = sizeof patterns / sizeof *patterns };
+
+static kn_tensor ones(kn_shape shape) { return kn_ones(shape, KN_F32); }
+
+/* Memory of the layer's size with garbage in it. */
+#define GARBAGE(layer, ...)                                                                                  \
+    for (int p_ = 0; p_ < PATTERNS; p_++) {                                                                  \
+        kn_nn_##layer m_;                                                                                    \
+        memset(&m_, patterns[p_], sizeof m_);                                                                \
+        CHECK_POISON(kn_nn_##layer##_forward(&m_, __VA_ARGS__),                                              \
+                     "never initialised: call kn_nn_" #layer "_init() first");                               \
+    }
+
+static void garbage_is_refused_by_forward(void)
+{
+    kn_tensor x = kn_keep(ones(KN_SHAPE(2, 3))), image = kn_keep(ones(KN_SHAPE(1, 2, 5, 5)));
+    kn_tensor line = kn_keep(ones(KN_SHAPE(1, 2, 5))), cube = kn_keep(ones(KN_SHAPE(1, 2, 5, 5, 5)));
+    GARBAGE(linear, x)
+    GARBAGE(swiglu, x)
+    GARBAGE(embedding, kn_zeros(KN_SHAPE(2), KN_I64))
+    GARBAGE(conv1d, line)
+    GARBAGE(conv2d, image)
+    GARBAGE(conv3d, cube)
+    GARBAGE(deform_conv2d, image, image, KN_NONE)
+    GARBAGE(conv_transpose1d, line)
+    GARBAGE(conv_transpose2d, image)
+    GARBAGE(conv_transpose3d, cube)
+    GARBAGE(batch_norm, x)
+    GARBAGE(layer_norm, x)
+    GARBAGE(rms_norm, x)
+    GARBAGE(group_norm, x)
+    GARBAGE(instance_norm, line)
+    GARBAGE(normalization, x)
+    GARBAGE(activation, x)
+    GARBAGE(rnn, line, NULL)
+    GARBAGE(gru, line, NULL)
+    GARBAGE(lstm, line, NULL)
+    GARBAGE(attention, line, line, line, NULL)
+    GARBAGE(feed_forward, x)
+    GARBAGE(transformer_encoder_layer, line, NULL)
+    GARBAGE(transformer_encoder, line, NULL, NULL)
+    GARBAGE(transformer_decoder_layer, line, line, NULL, NULL)
+    GARBAGE(transformer_decoder, line, line, NULL, NULL, NULL)
+    GARBAGE(learned_positions, line, 0)
+}
+
+/* A stack slot that was zero at its beginning only. */
+static void half_a_layer_is_refused(void)
+{
+    kn_nn_linear m = {0};
+    memset((char *)&m + offsetof(kn_nn_linear, lora), 0x08, sizeof m.lora);
+    CHECK_POISON(kn_nn_linear_forward(&m, ones(KN_SHAPE(2, 3))), "kn_nn_linear_init() first");
+    CHECK(kn_nn_linear_init(&m, 3, 2, NULL) == KN_OK);
+    CHECK(kn_ok(kn_nn_linear_forward(&m, ones(KN_SHAPE(2, 3)))));
+    kn_param_drop(&(kn_param){m.bias.handle});
+    CHECK_POISON(kn_nn_linear_forward(&m, ones(KN_SHAPE(2, 3))), "or it was dropped");
+    kn_param_drop(&m.weight);
+}
+
+typedef struct net {
+    kn_nn_linear first, second;
+} net;
+static const kn_module_type net_type = {
+    "Net", sizeof(net),
+    (const kn_field[]){KN_MODULE(net, first, kn_nn_linear), KN_MODULE(net, second, kn_nn_linear), {0}}};
+
+/* Every function that saves or trains says which layer of the net has no params. */
+static void the_net_is_refused(net *n, const char *words)
+{
+    kn_module m = KN_MODULE_OF(net, n);
+    char text[200];
+    kn_state state = kn_state_make();
+    kn_optim optim = kn_optim_adam(NULL);
+    kn_grads grads = NULL;
+    kn_tensor loss = kn_sum(kn_nn_linear_forward(&n->first, ones(KN_SHAPE(2, 3))), KN_AXES_ALL, false);
+    CHECK(kn_backward(loss, &grads) == KN_OK);
+#define REFUSED(function, ...)                                                                               \
+    snprintf(text, sizeof text, #function ": %s", words);                                                    \
+    CHECK_ERROR(function(__VA_ARGS__), text)
+    REFUSED(kn_module_save, m, state, "");
+    REFUSED(kn_save, m, "never_written.safetensors", NULL);
+    REFUSED(kn_optim_step, optim, 0.1, m, grads);
+    REFUSED(kn_optim_save, optim, m, state, "");
+    REFUSED(kn_optim_load, optim, m, state, "");
+    snprintf(text, sizeof text, "kn_ema_make: %s", words);
+    CHECK(kn_ema_make(m, 0.9, false) == NULL && strstr(kn_last_error(), text));
+    kn_grads_free(grads);
+    kn_optim_free(optim);
+    kn_state_free(state);
+}
+
+static void forgotten_parts_are_named(void)
+{
+    net n;
+    memset(&n, 0, sizeof n);
+    CHECK(kn_nn_linear_init(&n.first, 3, 2, NULL) == KN_OK);
+    the_net_is_refused(&n, "second (Linear) was never initialised: call its init function first");
+    memset(&n.second, 0xAA, sizeof n.second);
+    the_net_is_refused(&n, "second.weight holds no live param");
+    CHECK(kn_nn_linear_init(&n.second, 2, 2, NULL) == KN_OK);
+    kn_param_drop(&(kn_param){n.second.bias.handle});
+    the_net_is_refused(&n, "second.bias holds no live param");
+}
+
+int main(void)
+{
+    kn_device_use(kn_device_open("autodiff(cpu)"));
+    kn_scope s = kn_scope_begin();
+    garbage_is_refused_by_forward();
+    half_a_layer_is_refused();
+    forgotten_parts_are_named();
+    kn_scope_end(s, KN_NONE);
+    return check_report();
+}
