@@ -22,6 +22,13 @@ kn_status kni_layer_range(const char *function, const char *name, double value, 
                        KNI_NUMBER(value), KNI_NUMBER(low), KNI_NUMBER(high));
 }
 
+kn_status kni_layer_axis(const char *function, int64_t axis)
+{
+    if (axis >= -KN_MAX_RANK && axis < KN_MAX_RANK) return KN_OK;
+    return kni_failure(KN_ERROR_ARGUMENT, "%s: there is no axis %lld; tensors have at most %d axes", function,
+                       (long long)axis, KN_MAX_RANK);
+}
+
 kn_status kni_layer_finish(kn_module made, void *place, kn_status status)
 {
     if (status == KN_OK && !place)

@@ -12,6 +12,8 @@ kn_status kni_layer_positive(const char *function, const char *name, int64_t val
 #define KNI_ANY 1.7976931348623157e308
 /* An error when the number is outside low .. high; NaN is. */
 kn_status kni_layer_range(const char *function, const char *name, double value, double low, double high);
+/* An error when the axis lies beyond what axes can be, which a cast to 32 bits would turn into another axis. */
+kn_status kni_layer_axis(const char *function, int64_t axis);
 /* The module that was made moves to its place, or on failure its params are dropped. */
 kn_status kni_layer_finish(kn_module made, void *place, kn_status status);
 

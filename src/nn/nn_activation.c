@@ -139,6 +139,8 @@ kn_tensor kn_nn_activation_forward(const kn_nn_activation *m, kn_tensor x)
     if (r->plain) return r->plain(x);
     if (r->one) return r->one(x, m->a);
     if (r->two) return r->two(x, m->a, m->b);
+    kn_status s = m->kind == KN_ACTIVATION_GLU ? kni_layer_axis("kn_nn_activation_forward", m->axis) : KN_OK;
+    if (s != KN_OK) return kn_poison(s, NULL);
     switch (m->kind) {
     case KN_ACTIVATION_GLU:
         return kn_glu(x, (int32_t)m->axis);

@@ -185,14 +185,18 @@ const kn_module_type kn_nn_pairwise_distance_type = {
 kn_status kn_nn_cosine_similarity_init(kn_nn_cosine_similarity *m, const kn_nn_cosine_similarity_args *args)
 {
     if (!m) return kni_failure(KN_ERROR_ARGUMENT, "kn_nn_cosine_similarity_init: the module is NULL");
-    *m = (kn_nn_cosine_similarity){kn_int_or(args ? args->axis : 0, 1),
-                                   kn_real_or(args ? args->eps : 0, 1e-8)};
+    int64_t axis = kn_int_or(args ? args->axis : 0, 1);
+    kn_status s = kni_layer_axis("kn_nn_cosine_similarity_init", axis);
+    if (s != KN_OK) return s;
+    *m = (kn_nn_cosine_similarity){axis, kn_real_or(args ? args->eps : 0, 1e-8)};
     return KN_OK;
 }
 
 kn_tensor kn_nn_cosine_similarity_forward(const kn_nn_cosine_similarity *m, kn_tensor a, kn_tensor b)
 {
     KNI_NEEDS_SENSE(kn_nn_cosine_similarity, m);
+    kn_status s = kni_layer_axis("kn_nn_cosine_similarity_forward", m->axis);
+    if (s != KN_OK) return kn_poison(s, NULL);
     return kn_cosine_similarity(a, b, (int32_t)m->axis, kn_real_given(m->eps));
 }
 

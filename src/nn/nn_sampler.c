@@ -3,6 +3,7 @@
 #include "support/argument.h"
 #include "support/failure.h"
 #include "support/mixing.h"
+#include <float.h>
 #include <kn/autodiff.h>
 #include <kn/elementwise.h>
 #include <kn/functional.h>
@@ -13,6 +14,7 @@
 #include <kn/sort.h>
 #include <kn/tensor.h>
 #include <stdlib.h>
+#include <string.h>
 
 kn_status kn_sampler_init(kn_sampler *sampler, const kn_sampler_args *args)
 {
@@ -48,6 +50,16 @@ static double draw(kn_sampler *s)
     uint64_t z = kni_mix(s->state);
     s->state += KNI_MIX_STEP;
     return (double)(z >> 11) * 0x1p-53;
+}
+
+/* No init leaves a temperature or a penalty of 0; garbage is seldom a number above 0 in both. */
+static bool was_initialised(const kn_sampler *s)
+{
+    const kn_sampler_args *a = &s->args;
+    unsigned char greedy;
+    memcpy(&greedy, &a->greedy, sizeof greedy);
+    return a->temperature > 0 && a->repetition_penalty > 0 && a->top_k >= 0 && a->top_p >= 0 &&
+           a->top_p <= 1 && greedy <= 1;
 }
 
 /* The position in n probabilities, most likely first if there is a top_p, that u falls on; -1 where all are NaN. */
@@ -99,20 +111,37 @@ static kn_tensor candidates(const kn_sampler *s, kn_tensor logits, kn_tensor *to
     return kn_keep(kn_softmax(kn_div_scalar(logits, s->args.temperature), 1));
 }
 
+static kn_status no_token(int64_t row)
+{
+    return kni_failure(KN_ERROR_NUMERIC,
+                       "kn_sampler_next: the logits of row %lld hold NaN, or no number above -infinity",
+                       (long long)row);
+}
+
 static kn_status draw_rows(kn_sampler *s, const float *p, const int64_t *tokens, int64_t rows, int64_t n,
                            int64_t *chosen)
 {
     double top_p = s->args.top_p < 1 ? s->args.top_p : 0;
     for (int64_t i = 0; i < rows; i++) {
         int64_t at = choose(p + i * n, n, top_p, draw(s));
-        if (at < 0)
-            return kni_failure(KN_ERROR_NUMERIC,
-                               "kn_sampler_next: the logits of row %lld hold NaN, or no number above "
-                               "-infinity",
-                               (long long)i);
+        if (at < 0) return no_token(i);
         chosen[i] = tokens ? tokens[i * n + at] : at;
     }
     return KN_OK;
+}
+
+/* The best token of each row; a row with NaN has none. */
+static kn_tensor take_best(kn_tensor logits)
+{
+    int64_t rows = kn_size(logits, 0);
+    kn_tensor best = kn_keep(kn_cast(kn_max(logits, KN_AXES(1), false), KN_F64));
+    double *values = malloc(((size_t)rows + 1) * sizeof *values);
+    kn_status status = values ? KN_OK : kni_failure_memory("kn_sampler_next");
+    if (status == KN_OK) status = kn_read(best, values, (size_t)rows * sizeof *values);
+    for (int64_t i = 0; i < rows && status == KN_OK; i++)
+        if (!(values[i] >= -DBL_MAX)) status = no_token(i);
+    free(values);
+    return status == KN_OK ? kn_argmax(logits, 1, false) : kn_poison(status, NULL);
 }
 
 static kn_tensor sample(kn_sampler *s, kn_tensor logits)
@@ -138,6 +167,9 @@ static kn_tensor sample(kn_sampler *s, kn_tensor logits)
 kn_tensor kn_sampler_next(kn_sampler *sampler, kn_tensor logits, kn_tensor history)
 {
     if (kni_given(sampler, __func__, "sampler") != KN_OK) return kn_poison(KN_ERROR_ARGUMENT, NULL);
+    if (!was_initialised(sampler))
+        return kn_poison(KN_ERROR_ARGUMENT,
+                         "kn_sampler_next: this sampler was never initialised: call kn_sampler_init() first");
     int32_t rank = kn_rank(logits);
     if (kn_ok(logits) && (rank < 1 || rank > 2 || kn_size(logits, -1) < 1))
         return kn_poison(KN_ERROR_SHAPE,
@@ -147,7 +179,7 @@ kn_tensor kn_sampler_next(kn_sampler *sampler, kn_tensor logits, kn_tensor histo
     logits = kn_keep(rank == 1 ? kn_unsqueeze(logits, 0) : logits);
     logits = penalise(sampler, logits, history);
     kn_tensor token = logits;
-    if (kn_ok(logits)) token = sampler->args.greedy ? kn_argmax(logits, 1, false) : sample(sampler, logits);
+    if (kn_ok(logits)) token = sampler->args.greedy ? take_best(logits) : sample(sampler, logits);
     if (rank == 1) token = kn_squeeze(token, 0);
     kn_no_grad_end();
     return kn_scope_end(scope, token);

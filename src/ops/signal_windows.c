@@ -1,4 +1,5 @@
 /* Windows, frequencies and shifts: functions of a position, computed in f64. */
+#include "ops/infer.h"
 #include "ops/movement_rows.h"
 #include "ops/op.h"
 
@@ -91,8 +92,8 @@ static kn_tensor shift_half(const char *name, kn_tensor x, kn_ints axes, bool ba
         for (int i = 0; i < t->rank; i++) axes.dims[axes.rank++] = i;
     kn_ints shifts = {.rank = axes.rank};
     for (int i = 0; t && i < axes.rank; i++) {
-        int32_t axis = (int32_t)axes.dims[i];
-        if (!kni_check_axis(name, &axis, t->rank)) return kni_call_end(call, kni_poison_latest());
+        int64_t axis = axes.dims[i];
+        if (kni_resolve_axis(name, &axis, t->rank, t->rank)) return kni_call_end(call, kni_poison_latest());
         shifts.dims[i] = back ? (t->dims[axis] + 1) / 2 : t->dims[axis] / 2;
     }
     return kni_call_end(call, axes.rank ? kn_roll(x, shifts, axes) : kn_reshape(x, KN_SCALAR_SHAPE));

@@ -119,6 +119,17 @@ static void sampler_misuse(void)
         kn_sampler_next(&s, kn_zeros(KN_SHAPE(2, 3), KN_F32), kn_full_int(KN_SHAPE(2, 1), 3, KN_I64)),
         "out of range");
     CHECK_POISON(kn_sampler_next(&s, kn_full(KN_SHAPE(3), NAN, KN_F32), KN_NONE), "hold NaN");
+    kn_sampler greedy = sampler((kn_sampler_args){.greedy = true}), forgotten = {0};
+    CHECK_POISON(kn_sampler_next(&greedy, kn_full(KN_SHAPE(3), NAN, KN_F32), KN_NONE), "hold NaN");
+    float one_bad[] = {1, 2, 3, 1, NAN, 3};
+    kn_tensor logits = kn_from(one_bad, KN_F32, KN_SHAPE(2, 3));
+    CHECK_POISON(kn_sampler_next(&greedy, logits, KN_NONE), "row 1 hold NaN");
+    CHECK_POISON(kn_sampler_next(&greedy, kn_full(KN_SHAPE(3), -INFINITY, KN_F32), KN_NONE),
+                 "row 0 hold NaN");
+    CHECK_POISON(kn_sampler_next(&forgotten, kn_ones(KN_SHAPE(3), KN_F32), KN_NONE),
+                 "kn_sampler_next: this sampler was never initialised: call kn_sampler_init() first");
+    memset(&forgotten, 0xAA, sizeof forgotten);
+    CHECK_POISON(kn_sampler_next(&forgotten, kn_ones(KN_SHAPE(3), KN_F32), KN_NONE), "never initialised");
     CHECK_POISON(kn_sampler_next(&s, kn_poison(KN_ERROR_IO, "lost"), KN_NONE), "lost");
 }
 
