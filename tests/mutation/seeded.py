@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Breaks the library at places drawn by a seed and expects the tests of the layer to notice.
-Usage: python3 tests/mutation/seeded.py WORK_FOLDER [--seed 1] [--count 200] [--jobs N] [--only TEXT] [--list]
+Usage: python3 tests/mutation/seeded.py WORK_FOLDER [--seed 1] [--count 200] [--jobs N] [--only TEXT] [--resume] [--list]
 The library is built once as one shared file that the test programs load; a mutant compiles what it changed and links
-that file again. A mutant whose objects are the same as before is none and another is drawn. tests/mutation/equivalent.txt lists
+that file again. A mutant whose objects are the same as before is none and another is drawn. Headers that many objects use take
+minutes each to build: of them the first one in 64 mutants counts, in the order of the draw, and the rest are passed over. What
+was found is kept in WORK_FOLDER/seed-N.txt, and --resume takes what stands there instead of trying it again. tests/mutation/equivalent.txt lists
 survivors that change nothing a caller can see, each with the reason. Ends with 'N passed, N failed': mutants that were
 noticed or are listed, and those that survived."""
 import argparse
@@ -52,6 +54,7 @@ LAYERS = [
     ("data", "data_", ""),
     ("train", "train_ render", ""),
 ]
+FEW_OBJECTS = 24  # a file that more objects use is wide
 CONFORM_SHARE = "4"  # per cent of the conformance, by a fixed seed
 
 
@@ -87,6 +90,10 @@ class Build:
                                stdout=subprocess.PIPE, check=True).stdout.splitlines()
         return re.sub(r"^: && | && :$", "", lines[-1])
 
+    def users_of(self, path):
+        """The library's objects that a change of the file builds again."""
+        return [o for o in self.users.get(str(path.resolve()), []) if "tests/" not in o and "tool" not in o]
+
     def _users_of_files(self):
         text = subprocess.run(["ninja", "-C", str(self.folder), "-t", "deps"], text=True, stdout=subprocess.PIPE,
                               check=True).stdout
@@ -114,9 +121,9 @@ class Worker:
 
     def make(self, path, text):
         """Compiles and links with the file's text changed. Returns None, or why this is no mutant."""
-        users = [o for o in self.build.users.get(str(path.resolve()), []) if "tests/" not in o and "tool" not in o]
-        if not users or len(users) > 24:
-            return "%d objects use it" % len(users)
+        users = self.build.users_of(path)
+        if not users:
+            return "no object uses it"
         overlay = self.folder / "overlay"
         shutil.rmtree(overlay, ignore_errors=True)
         changed_file = overlay / path.relative_to(ROOT / "src")
@@ -211,6 +218,12 @@ def listed_equivalents():
     return dict(line.split(" | ", 1) for line in text.splitlines() if " | " in line and not line.startswith("#"))
 
 
+def read_known(record):
+    """{mutant: what noticed it, 'survived', or 'none' where it is no mutant}."""
+    lines = record.read_text().splitlines() if record.exists() else []
+    return {name: result for result, name in (line.split(" | ", 1) for line in lines)}
+
+
 def describe(path, text, begin, end, new, kind):
     """A name that stays the same while the line does: the file, the line's text and what became of it."""
     line_begin, line_end = text.rfind("\n", 0, begin) + 1, text.find("\n", end)
@@ -228,6 +241,7 @@ def main():
     parser.add_argument("--only", help="mutants of files whose path contains this text")
     parser.add_argument("--seconds", type=float, default=1e9, help="draws no more mutants after this time")
     parser.add_argument("--longest", type=float, default=90, help="tests that take longer are left out")
+    parser.add_argument("--resume", action="store_true", help="goes on where a run of the same seed ended")
     parser.add_argument("--list", action="store_true", help="prints the mutants and runs nothing")
     options = parser.parse_args()
     drawn = mutants.draw(ROOT, options.seed)
@@ -243,6 +257,9 @@ def main():
     measure(build, workers, options.longest)
     equivalents, lock, counts = listed_equivalents(), threading.Lock(), {"noticed": 0, "listed": 0, "survived": 0}
     deadline = time.monotonic() + options.seconds
+    record = options.work / ("seed-%d.txt" % options.seed)
+    known = read_known(record) if options.resume else {}
+    found = open(record, "a" if options.resume else "w", encoding="utf-8")
 
     def work(worker):
         while True:
@@ -250,22 +267,30 @@ def main():
                 if sum(counts.values()) + work.running >= options.count or time.monotonic() > deadline:
                     return
                 path, begin, end, new, kind, line = next(drawn)
-                if options.only and options.only not in str(path):
+                wide = len(build.users_of(path)) > FEW_OBJECTS
+                if (options.only and options.only not in str(path)) or (wide and work.wide >= 1 + options.count // 64):
                     continue
                 work.running += 1
+                work.wide += wide
             text = path.read_text()
             name = describe(path, text, begin, end, new, kind)
-            no_mutant = worker.make(path, text[:begin] + new + text[end:])
-            by = None if no_mutant else noticed_by(build, worker, path)
+            if name in known:
+                no_mutant, by = known[name] == "none", known[name] if known[name] != "survived" else None
+            else:
+                no_mutant = worker.make(path, text[:begin] + new + text[end:])
+                by = None if no_mutant else noticed_by(build, worker, path)
             with lock:
                 work.running -= 1
+                if name not in known:
+                    print("none" if no_mutant else by or "survived", name, sep=" | ", file=found, flush=True)
                 if no_mutant:
+                    work.wide -= wide
                     continue
                 key = "noticed" if by else "listed" if name in equivalents else "survived"
                 counts[key] += 1
                 print("%-8s %s (line %d)%s" % (key, name, line, ", by " + by if by else ""), flush=True)
 
-    work.running = 0
+    work.running = work.wide = 0
     with concurrent.futures.ThreadPoolExecutor(len(workers)) as pool:
         for future in [pool.submit(work, worker) for worker in workers]:
             future.result()

@@ -92,8 +92,9 @@ def triplet(k, anchor, positive, negative, margin=1.0, p=2.0, eps=1e-6, swap=Fal
 
 
 MAP[F + "triplet_margin_loss"] = triplet
+# PyTorch's gradient takes log_probs, which the samples have normalised, for the result of log_softmax.
 MAP[F + "ctc_loss"] = lambda k, x, targets, inputs, lengths, blank=0, reduction="mean", zero_infinity=False: k.ctc_loss(
-    x, targets, lengths_of(k, inputs), lengths_of(k, lengths), {"blank": blank, "zero_infinity": zero_infinity, "reduction": REDUCTIONS[reduction]})
+    k.log_softmax(x, -1), targets, lengths_of(k, inputs), lengths_of(k, lengths), {"blank": blank, "zero_infinity": zero_infinity, "reduction": REDUCTIONS[reduction]})
 
 
 def lengths_of(k, values):

@@ -1,0 +1,151 @@
+"""Where Kiln means something else than PyTorch: what Kiln gives, said in PyTorch, so that values, indices and gradients are
+compared all the same. A line is a name of the database, the reason, and a function of PyTorch's own and the operands. One that
+gives what PyTorch gives for every sample fails the run: it explains nothing any more."""
+
+import torch
+
+DIFFERENCES = {}
+
+
+def differs(names, reason):
+    def add(function):
+        for name in names.split():
+            DIFFERENCES[name] = (reason, function)
+        return function
+
+    return add
+
+
+# ---- which of equal elements
+
+
+@differs("sort argsort", "Kiln's sort is stable, PyTorch's only where it is asked to be")
+def stable(op, x, *args, **settings):
+    return op(x, *args, **{**settings, "stable": True})
+
+
+@differs("topk", "of equal elements Kiln gives the first positions, PyTorch any")
+def topk(op, x, k, dim=-1, largest=True, sorted=True):
+    if not x.dim():
+        return op(x, k, dim, largest, sorted)
+    values, at = torch.sort(x, dim=dim, descending=largest, stable=True)
+    return values.narrow(dim, 0, k), at.narrow(dim, 0, k)
+
+
+@differs("kthvalue", "of equal elements Kiln gives the one that a stable sort has there, PyTorch any")
+def kthvalue(op, x, k, dim=-1, keepdim=False):
+    if not x.dim():
+        return op(x, k, dim, keepdim)
+    values, at = torch.sort(x, dim=dim, stable=True)
+    found = values.narrow(dim, k - 1, 1), at.narrow(dim, k - 1, 1)
+    return found if keepdim else tuple(t.squeeze(dim) for t in found)
+
+
+@differs("mode", "of the positions of the most frequent value Kiln gives the last, PyTorch any")
+def mode(op, x, dim=-1, keepdim=False):
+    values, at = op(x, dim, True)
+    if x.dim():
+        places = torch.arange(x.shape[dim]).reshape([-1] + [1] * (x.dim() - 1 - dim % x.dim()))
+        at = torch.where(x == values, places, -1).amax(dim, keepdim=True)
+    return (values, at) if keepdim or not x.dim() else (values.squeeze(dim), at.squeeze(dim))
+
+
+# ---- dtypes
+
+
+@differs("all any", "Kiln gives bool; PyTorch keeps u8 for the sake of old programs")
+def truth(op, x, *args, **settings):
+    return op(x, *args, **settings).bool()
+
+
+@differs("histc", "counts are f32 in Kiln, where a half could not hold them")
+def histc(op, x, *args, **settings):
+    return op(x.float() if x.dtype in (torch.float16, torch.bfloat16) else x, *args, **settings)
+
+
+@differs("sum_to_size", "a number has no axis to sum and stays what it is; PyTorch makes integers i64")
+def sum_to_size(op, x, *args):
+    return x.clone() if not x.dim() else op(x, *args)
+
+
+@differs("trapz trapezoid", "PyTorch adds neighbours in u8, which wraps")
+def trapezoid(op, y, *args, **settings):
+    return op(y.short() if y.dtype == torch.uint8 else y, *args, **settings)
+
+
+@differs("nn.functional.softmin/with_dtype", "PyTorch negates u8, which wraps, before it converts")
+def softmin(op, x, *args, dtype=None, **settings):
+    return op(x.to(dtype), *args, dtype=dtype, **settings)
+
+
+@differs("nn.functional.hardtanh", "a fraction as a bound of integers gives f32; PyTorch cuts it to a whole number")
+def hardtanh(op, x, min_val=-1.0, max_val=1.0, **settings):
+    whole = x.dtype.is_floating_point or (min_val == int(min_val) and max_val == int(max_val))
+    return op(x if whole else x.float(), min_val, max_val, **settings)
+
+
+# ---- values
+
+
+@differs("linspace logspace", "PyTorch cuts the bounds of integers off to whole numbers first, and the step between exponents")
+def spaced(op, start, end, *args, dtype=None, **settings):
+    start, end = (v.item() if isinstance(v, torch.Tensor) else v for v in (start, end))
+    function = torch.logspace if "logspace" in op.__name__ else torch.linspace
+    if dtype is None or dtype.is_floating_point:
+        return function(start, end, *args, dtype=dtype, **settings)
+    return function(start, end, *args, dtype=torch.float64, **settings).long().to(dtype)
+
+
+@differs("logit special.logit", "with eps above 1/2 the bounds are the wrong way round: Kiln's upper one wins, as in torch.clamp")
+def logit(op, x, eps=None):
+    return op(x) if eps is None else op(torch.clamp(x if x.dtype.is_floating_point else x.float(), eps, 1 - eps))
+
+
+@differs("polygamma special.polygamma", "at a pole Kiln gives inf, PyTorch a number of the size of 1 / rounding")
+def polygamma(op, x, n):
+    y = op(x, n)
+    pole = (x <= 0) & (x == x.floor()) if x.dtype.is_floating_point else x <= 0
+    return torch.where(pole, torch.full_like(y, float("inf")), y) if n > 0 else y
+
+
+@differs("corrcoef", "of one variable in a matrix PyTorch gives a number, Kiln [1, 1]")
+def corrcoef(op, x):
+    return op(x).reshape(x.shape[0], x.shape[0]) if x.dim() == 2 else op(x)
+
+
+# ---- gradients
+
+
+@differs("cholesky_solve", "only one triangle of the factor is read, so the other one's gradient is 0")
+def cholesky_solve(op, b, factor, upper=False):
+    return op(b, factor.triu() if upper else factor.tril(), upper=upper)
+
+
+@differs("quantile", "q is a number in Kiln and has no gradient")
+def quantile(op, x, q, *args, **settings):
+    return op(x, q.detach() if isinstance(q, torch.Tensor) else q, *args, **settings)
+
+
+@differs("nn.functional.max_unpool1d nn.functional.max_unpool2d nn.functional.max_unpool3d",
+         "of values with the same index the last one stays, and only that one has a gradient; PyTorch gives it to all")  # fmt: skip
+def max_unpool(op, x, indices, *args, **settings):
+    rank = int(op.__name__[-2]) if op.__name__[-2].isdigit() else 1
+    flat = indices.reshape(-1, int(torch.tensor(indices.shape[-rank:]).prod()))
+    stays = torch.zeros_like(flat, dtype=torch.bool)
+    for row in range(flat.shape[0]):
+        last = {at: i for i, at in enumerate(flat[row].tolist())}
+        stays[row, list(last.values())] = True
+    return op(torch.where(stays.reshape(x.shape), x, x.detach()), indices, *args, **settings)
+
+
+# ---- gradients of terms that cancel: how large the terms are, where that is not to be seen in the gradient
+
+
+def normalize_terms(x, p=2.0, dim=1, eps=1e-12):
+    """Along a line of one element the direction is constant and both terms have the size 1 / norm."""
+    if not x.numel() or (x.shape[dim] if x.dim() else 1) != 1:
+        return 0
+    return 1 / x.detach().abs().clamp(min=eps).min().item()
+
+
+TERMS = {"nn.functional.normalize": normalize_terms}
