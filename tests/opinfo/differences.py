@@ -101,11 +101,11 @@ def logit(op, x, eps=None):
     return op(x) if eps is None else op(torch.clamp(x if x.dtype.is_floating_point else x.float(), eps, 1 - eps))
 
 
-@differs("polygamma special.polygamma", "at a pole Kiln gives inf, PyTorch a number of the size of 1 / rounding")
+@differs("polygamma special.polygamma", "at a pole Kiln gives an infinity, PyTorch a number of the size of 1 / rounding")
 def polygamma(op, x, n):
     y = op(x, n)
     pole = (x <= 0) & (x == x.floor()) if x.dtype.is_floating_point else x <= 0
-    return torch.where(pole, torch.full_like(y, float("inf")), y) if n > 0 else y
+    return torch.where(pole, torch.full_like(y, float("inf") if n % 2 else -float("inf")), y) if n > 0 else y
 
 
 @differs("corrcoef", "of one variable in a matrix PyTorch gives a number, Kiln [1, 1]")

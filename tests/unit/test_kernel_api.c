@@ -2,6 +2,7 @@
 #define _GNU_SOURCE /* mmap */
 #include "support/check.h"
 #include <kn/kernels.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -477,6 +478,35 @@ static void without_memory(void)
     CHECK_VALUES(y, 0, 1, 2, 3, 4);
 }
 
+static const char shared_text[] = "kernel shared(index item, out T y[]) { y[item] = 1; }";
+
+enum { USERS = 2, USES = 10000, ROUNDS = 2 };
+static pthread_barrier_t together;
+
+static void *free_many(void *kernel)
+{
+    pthread_barrier_wait(&together);
+    for (int i = 0; i < USES; i++) kn_kernel_free(kernel);
+    return NULL;
+}
+
+/* Threads that free the same kernel at the same time lose none of its uses: the last free ends the handle. */
+static void many_users(void)
+{
+    kn_kernel_run_args args = {.items = 1};
+    kn_tensor y;
+    pthread_barrier_init(&together, NULL, USERS);
+    for (int round = 0; round < ROUNDS; round++) {
+        pthread_t threads[USERS];
+        kn_kernel *k = NULL;
+        for (int i = 0; i < USERS * USES; i++) k = kn_kernel_compile(shared_text, NULL);
+        for (int i = 0; i < USERS; i++) CHECK(!pthread_create(&threads[i], NULL, free_many, k));
+        for (int i = 0; i < USERS; i++) pthread_join(threads[i], NULL);
+        CHECK(kn_kernel_run(k, NULL, 0, &args, &y, 1) == KN_ERROR_HANDLE);
+    }
+    pthread_barrier_destroy(&together);
+}
+
 int main(void)
 {
     kn_log_set(NULL, NULL);
@@ -502,6 +532,7 @@ int main(void)
         ops(spec);
     }
     kn_device_use(NULL);
+    many_users();
     limits();
     reads_no_more_dtypes();
     debugging();
