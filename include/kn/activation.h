@@ -29,7 +29,7 @@ KN_API kn_tensor kn_celu(kn_tensor x, double alpha); /* x > 0 ? x : alpha (exp(x
 KN_API kn_tensor kn_selu(kn_tensor x);               /* 1.0507 (x > 0 ? x : 1.6733 (exp(x) - 1)) */
 KN_API kn_tensor kn_softsign(kn_tensor x);           /* x / (1 + |x|) */
 KN_API kn_tensor kn_tanhshrink(kn_tensor x);         /* x - tanh(x) */
-/* min(max(x, low), high); no gradient at the bounds */
+/* min(max(x, low), high); no gradient at the bounds. Integers stay integers: bounds are rounded to those between them. */
 KN_API kn_tensor kn_hardtanh(kn_tensor x, double low, double high);
 KN_API kn_tensor kn_threshold(kn_tensor x, double threshold, double value); /* x > threshold ? x : value */
 KN_API kn_tensor kn_thresholded_relu(kn_tensor x, double alpha);            /* x > alpha ? x : 0 */

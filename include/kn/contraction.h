@@ -8,7 +8,8 @@
 extern "C" {
 #endif
 
-/* ---- matrix products. Operands have one dtype, float or integer; f16 and bf16 are summed in f32. */
+/* ---- matrix products. Operands have one dtype, float or integer; f16 and bf16 are summed in f32. Sums of products of
+   integers keep their dtype and wrap, as in PyTorch and unlike kn_sum: convert with kn_cast() to i64 for exact ones. */
 
 /* y[..., i, j] = sum over k of a[..., i, k] b[..., k, j]. The leading axes broadcast; an operand of rank 1 is a
    row on the left and a column on the right, and that axis is not in the result. */
@@ -40,7 +41,8 @@ KN_API kn_tensor kn_cross(kn_tensor a, kn_tensor b, int32_t axis);
 /* The sum of products that an equation such as "bij,bjk->bik" names. Letters are axes; a letter twice in one operand
    takes the diagonal, one that is not in the output is summed, "..." stands for leading axes that broadcast.
    Without "->" the output has the letters that occur once, in alphabetical order, after the "..." axes. As in PyTorch,
-   integers that are summed alone give i64, products of two keep their dtype, as kn_matmul does. */
+   integers that are summed alone ("i->") give i64, as by kn_sum; products of two ("i,i->") keep their dtype and wrap, as
+   kn_dot and kn_matmul do. */
 KN_API kn_tensor kn_einsum(const char *equation, const kn_tensor *operands, int32_t n);
 
 /* ---- convolutions. x [batch, channels, sizes...] (or without batch), w [out, channels / groups, kernel...],

@@ -30,7 +30,9 @@ KN_API kn_tensor kn_minimum(kn_tensor a, kn_tensor b);   /* the smaller; NaN if 
 KN_API kn_tensor kn_copysign(kn_tensor a, kn_tensor b);  /* |a| with the sign of b */
 
 /* ---- with a number. A whole number keeps an integer tensor's dtype, a fraction (and NaN, infinity) gives
-   f32; a float tensor keeps its dtype. */
+   f32; a float tensor keeps its dtype. A whole number that the dtype does not hold is computed with as it is: comparisons
+   are exact, arithmetic wraps as it does between tensors, maximum and minimum end at the dtype's range. Where such a
+   number would be stored (kn_full, fills, kn_pad, kn_threshold) it is an error. */
 
 KN_API kn_tensor kn_add_scalar(kn_tensor x, double value);
 KN_API kn_tensor kn_sub_scalar(kn_tensor x, double value);
@@ -111,7 +113,7 @@ KN_API kn_tensor kn_heaviside(kn_tensor a, kn_tensor b); /* 0 where a < 0, b whe
 /* ---- bounds and blends */
 
 /* min(max(x, low), high); NaN stays. Infinite bounds are none, and so are bounds past the range of an integer dtype;
-   bounds that exclude all of its values fail. No gradient at the bounds, as kn_hardtanh. */
+   bounds that exclude all of its values fail. A fraction as a bound of integers gives f32, as in PyTorch. No gradient at the bounds, as kn_hardtanh. */
 KN_API kn_tensor kn_clamp(kn_tensor x, double low, double high);
 KN_API kn_tensor kn_clamp_min(kn_tensor x, double low);
 KN_API kn_tensor kn_clamp_max(kn_tensor x, double high);

@@ -1,5 +1,6 @@
 /* Activation functions made of straight pieces: rectifiers, bounds, shrinks. */
 #include "core/math/math.h"
+#include "ops/integer_range.h"
 #include "ops/scalar_row.h"
 
 static const kn_attribute slope_schema[] = {KNI_NUMBER("slope", 0), {0}};
@@ -57,7 +58,12 @@ kn_tensor kn_hardtanh(kn_tensor x, double low, double high)
     kni_call call = kni_call_begin("hardtanh");
     if (kni_check_numbers(&kni_op_hardtanh, (const double[]){low, high, 0, 0}))
         return kni_call_end(call, kni_poison_latest());
-    return kni_call_end(call, kn_clamp(x, low, high));
+    /* Fractions as bounds would make f32 of x; between them lie the same integers. */
+    const double least = kni_ceil_f64(low), most = kni_floor_f64(high);
+    if (least > most)
+        return kni_call_fail(call, KN_ERROR_ARGUMENT, "no integer lies between the bounds %g and %g", low,
+                             high);
+    return kni_call_end(call, kn_clamp(x, least, most));
 }
 kn_tensor kn_hard_sigmoid(kn_tensor x, double alpha, double beta)
 {
@@ -72,13 +78,9 @@ static kn_tensor threshold_as(const char *name, kn_tensor x, double threshold, d
         return kni_call_end(call, kni_unary_params(&kni_op_threshold, x, threshold, value, 0));
     x = kn_keep(x);
     int dtype = kni_peek(x)->type.dtype;
-    double least, end;
-    kni_integer_range(dtype, &least, &end);
-    if (kni_floor_f64(value) != value || !(value >= least && value < end))
-        return kni_call_fail(call, KN_ERROR_ARGUMENT, "the value %g is no %T: convert x with kn_cast()",
-                             value, dtype);
+    if (kni_check_stored(name, dtype, value)) return kni_call_end(call, kni_poison_latest());
     kn_tensor low = kn_less_equal_scalar(x, threshold);
-    return kni_call_end(call, kn_where(low, kni_number(x, value), x));
+    return kni_call_end(call, kn_where(low, kni_number(x, kni_trunc_f64(value)), x));
 }
 
 kn_tensor kn_threshold(kn_tensor x, double threshold, double value)

@@ -3,6 +3,7 @@
 #include "ops/creation_rows.h"
 #include "ops/generated/creation_kernels.h"
 #include "ops/infer.h"
+#include "ops/integer_range.h"
 #include "ops/movement_rows.h"
 #include "ops/native.h"
 
@@ -69,6 +70,7 @@ OP(full, .doc = "y[i] = value", .min_in = 0, .max_in = 0, .n_out = 1, .kind = KN
 static kn_tensor full_as(const char *name, kn_shape shape, double value, kn_dtype dtype)
 {
     kni_full_attributes a = {shape, dtype, value, 0};
+    if (kni_check_stored(name, dtype, value)) return kni_poison_latest();
     kni_convert(&a.whole,
                 dtype == KN_U64    ? KN_U64
                 : dtype == KN_BOOL ? KN_BOOL
@@ -89,6 +91,8 @@ kn_tensor kn_full(kn_shape shape, double value, kn_dtype dtype)
 kn_tensor kn_full_int(kn_shape shape, int64_t value, kn_dtype dtype)
 {
     kni_full_attributes a = {shape, dtype, (double)value, dtype == KN_BOOL ? value != 0 : value};
+    if (dtype != KN_I64 && dtype != KN_U64 && kni_check_stored("full_int", dtype, (double)value))
+        return kni_poison_latest();
     return kni_apply_as("full_int", &kni_op_full, NULL, 0, &a);
 }
 

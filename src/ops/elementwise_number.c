@@ -1,5 +1,6 @@
 /* Numbers as operands, and the forms of the ops that take one. */
 #include "core/math/math.h"
+#include "ops/integer_range.h"
 #include "ops/movement_rows.h"
 #include "ops/scalar_row.h"
 #include "ops/wide.h"
@@ -108,13 +109,17 @@ static bool holds_integers(const kni_tensor *t)
 
 /* Devices compute integers below 64 bits in 32 and would cut a larger number off, which changes more than the bits that the
    result drops: such a number meets x in 64 bits. */
+static bool needs_64_bits(const kni_tensor *x, double value)
+{
+    bool fits = value >= -0x1p31 && value < 0x1p31;
+    return !fits && holds_integers(x) && kni_compute_of[x->type.dtype] == KNI_COMPUTE_I32 &&
+           whole_dtype(value) != KN_F32;
+}
+
 static kn_tensor with_whole_number(const char *name, const kn_op *row, kn_tensor x, double value)
 {
     const kni_tensor *t = kni_peek(x);
-    bool fits = value >= -0x1p31 && value < 0x1p31;
-    if (fits || !holds_integers(t) || kni_compute_of[t->type.dtype] != KNI_COMPUTE_I32 ||
-        whole_dtype(value) == KN_F32)
-        return with_number(name, row, x, value);
+    if (!needs_64_bits(t, value)) return with_number(name, row, x, value);
     kni_call call = kni_call_begin(name);
     int dtype = t->type.dtype;
     return kni_call_end_as(call, with_number(name, row, kn_cast(x, KN_I64), value), dtype);
@@ -156,15 +161,12 @@ kn_tensor kn_pow_scalar(kn_tensor x, double exponent)
 
 kn_tensor kn_rpow_scalar(kn_tensor x, double base)
 {
-    return binary_as("rpow_scalar", &kni_op_pow, kni_number(x, base), x);
-}
-
-void kni_integer_range(int dtype, double *least, double *end)
-{
-    bool is_signed = kni_dtypes[dtype].kind == KNI_KIND_SIGNED;
-    double half = (double)(UINT64_C(1) << (kni_dtypes[dtype].bits - 1));
-    *least = is_signed ? -half : 0;
-    *end = is_signed ? half : 2 * half;
+    const kni_tensor *t = kni_peek(x);
+    if (!needs_64_bits(t, base)) return binary_as("rpow_scalar", &kni_op_pow, kni_number(x, base), x);
+    kni_call call = kni_call_begin("rpow_scalar");
+    int dtype = t->type.dtype;
+    x = kn_keep(kn_cast(x, KN_I64));
+    return kni_call_end_as(call, kni_binary(&kni_op_pow, kni_number(x, base), x), dtype);
 }
 
 /* The number, or the end of x's range that lies next to it: an extreme of integers is an integer of their dtype. Infinities and

@@ -1,4 +1,5 @@
 /* Public functions that join, repeat and pad tensors. */
+#include "ops/integer_range.h"
 #include "ops/movement_rows.h"
 
 /* Records name at most this many operands; longer lists are joined in groups. */
@@ -164,6 +165,8 @@ kn_tensor kn_pad(kn_tensor x, const kn_pad_args *args)
                             zeros ? 0 : args->value};
     if (t) {
         kni_type type = *t;
+        if (constant && kni_check_stored("pad", t->dtype, a.value))
+            return kni_call_end(call, kni_poison_latest());
         if (args->before.rank < 0 || args->after.rank < 0 || args->before.rank > t->rank ||
             args->after.rank > t->rank)
             return kni_call_fail(call, KN_ERROR_ARGUMENT, "paddings of %d and %d axes given for %S",

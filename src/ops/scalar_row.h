@@ -52,9 +52,6 @@ static inline kn_tensor kni_with_numbers(const kn_op *row, const kn_tensor *in, 
 /* A whole number as an operand next to x; it keeps an integer tensor's dtype. */
 kn_tensor kni_integer(kn_tensor x, int64_t value);
 
-/* The values of an integer dtype: *least <= x < *end. */
-void kni_integer_range(int dtype, double *least, double *end);
-
 /* condition ? value : 0, never a product: 0 times infinity is NaN. Takes temporaries. */
 kn_tensor kni_where_or_zero(kn_tensor condition, kn_tensor value);
 /* condition ? 0 : value */
