@@ -4,23 +4,52 @@
 #endif
 #include "core/life.h"
 #include <stddef.h>
+#include <string.h>
 
-static kni_mutex lock = KNI_MUTEX_INIT; /* of both lists; the outermost of all */
-static kni_life_hook *hooks;            /* the latest first */
+/* Of the lists; the innermost of all, because a guard may be listed by who holds an outer one. */
+static kni_mutex lock = KNI_MUTEX_INIT;
+static kni_life_hook *hooks; /* the latest first */
 
 #if KNI_THREADS
-static kni_guard *guards; /* by level */
+static kni_guard *guards[KNI_GUARD_LEVELS]; /* the latest first; nothing is ever taken out */
 
+/* Whether the thread that forks holds it already: foreign code that runs under it forks. */
+static bool is_own(kni_guard *g)
+{
+    return atomic_load_explicit(&g->owner, memory_order_relaxed) == KNI_THREAD_SELF;
+}
+
+static void unlock_guards(kni_guard *const *lists)
+{
+    for (int level = 0; level < KNI_GUARD_LEVELS; level++)
+        for (kni_guard *g = lists[level]; g; g = g->next)
+            if (!is_own(g)) kni_unlock(&g->mutex);
+}
+
+/* Takes all guards that are listed, then the lock of the list; anew where another thread has listed one meanwhile. */
 static void before_fork(void)
 {
-    kni_lock(&lock);
-    for (kni_guard *g = guards; g; g = g->next) kni_lock(&g->mutex);
+    for (;;) {
+        kni_guard *seen[KNI_GUARD_LEVELS];
+        kni_lock(&lock);
+        memcpy(seen, guards, sizeof seen);
+        kni_unlock(&lock);
+        for (int level = 0; level < KNI_GUARD_LEVELS; level++)
+            for (kni_guard *g = seen[level]; g; g = g->next)
+                if (!is_own(g)) kni_lock(&g->mutex);
+        kni_lock(&lock);
+        if (!memcmp(seen, guards, sizeof seen)) return;
+        kni_unlock(&lock);
+        unlock_guards(seen);
+    }
 }
 
 static void unlock_all(void)
 {
-    for (kni_guard *g = guards; g; g = g->next) kni_unlock(&g->mutex);
+    kni_guard *held[KNI_GUARD_LEVELS];
+    memcpy(held, guards, sizeof held);
     kni_unlock(&lock);
+    unlock_guards(held);
 }
 
 /* Hooks of the child run in the order in which they were listed: what others stand on came first. */
@@ -50,10 +79,8 @@ void kni_guard_list(kni_guard *guard)
     watch_forks();
     kni_lock(&lock);
     if (!atomic_load(&guard->listed)) {
-        kni_guard **at = &guards;
-        while (*at && (*at)->level <= guard->level) at = &(*at)->next;
-        guard->next = *at;
-        *at = guard;
+        guard->next = guards[guard->level];
+        guards[guard->level] = guard;
         atomic_store_explicit(&guard->listed, true, memory_order_release);
     }
     kni_unlock(&lock);

@@ -11,15 +11,23 @@ typedef struct kni_guard {
     kni_mutex mutex;
     int level; /* taken in rising order */
     _Atomic bool listed;
+    _Atomic uintptr_t owner; /* the thread that holds one of the first two levels, 0: none */
     struct kni_guard *next;
 } kni_guard;
-enum { KNI_GUARD_OUTER = 1, KNI_GUARD_INNER = 2 };
+/* Those of the first two are held while devices are opened and libraries loaded: foreign code, which may fork on its own. */
+enum { KNI_GUARD_OPENING, KNI_GUARD_LOADING, KNI_GUARD_OUTER, KNI_GUARD_INNER, KNI_GUARD_LEVELS };
 #define KNI_GUARD_INIT(level)                                                                                \
     {                                                                                                        \
-        KNI_MUTEX_INIT, (level), false, NULL                                                                 \
+        KNI_MUTEX_INIT, (level), false, 0, NULL                                                              \
     }
 
 void kni_guard_list(kni_guard *guard);
+
+#if KNI_THREADS
+#define KNI_THREAD_SELF ((uintptr_t)pthread_self())
+#else
+#define KNI_THREAD_SELF ((uintptr_t)1)
+#endif
 
 static inline void kni_guard_lock(kni_guard *g)
 {
@@ -27,9 +35,14 @@ static inline void kni_guard_lock(kni_guard *g)
     if (KNI_UNLIKELY(!atomic_load_explicit(&g->listed, memory_order_acquire))) kni_guard_list(g);
 #endif
     kni_lock(&g->mutex);
+    if (g->level < KNI_GUARD_OUTER) atomic_store_explicit(&g->owner, KNI_THREAD_SELF, memory_order_relaxed);
 }
 
-static inline void kni_guard_unlock(kni_guard *g) { kni_unlock(&g->mutex); }
+static inline void kni_guard_unlock(kni_guard *g)
+{
+    if (g->level < KNI_GUARD_OUTER) atomic_store_explicit(&g->owner, 0, memory_order_relaxed);
+    kni_unlock(&g->mutex);
+}
 
 /* A part of the library with something to do when a life ends. Static; listed by kni_life_watch as often as one likes. */
 typedef struct kni_life_hook {

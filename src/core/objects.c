@@ -390,6 +390,10 @@ static void forked(void)
     }
 }
 
+static kni_guard once = KNI_GUARD_INIT(KNI_GUARD_LOADING);
+void kni_once_begin(void) { kni_guard_lock(&once); }
+void kni_once_end(void) { kni_guard_unlock(&once); }
+
 void kn_site_freed(const char *site)
 {
     if (first_freed) {

@@ -58,6 +58,10 @@ kni_object_use kni_object_none(const char *function);
    closed or none. */
 bool kni_device_is_open(kn_device device, const char *function);
 
+/* A lock around what is done once in a process, such as loading a library, which fork() waits for. */
+void kni_once_begin(void);
+void kni_once_end(void);
+
 /* Acts on the object of a good handle by atomics alone, for signal handlers. False, with nothing told, for another one. */
 bool kni_object_signal(const void *handle, const kni_object_kind *kind, void (*act)(void *object));
 

@@ -10,9 +10,8 @@ static kni_user_kernel *compiled;
 static int n_compiled;
 static kni_mutex lock = KNI_MUTEX_INIT;
 
-/* The child gets handles of its own for kernels that are compiled already; what another thread was in the middle of compiling is
-   compiled again. */
-/* The handles end with the library, and in a forked child; the kernels are kept. */
+/* The handles end with the library, and in a forked child, which gets its own for kernels that are compiled already; what another
+   thread was in the middle of compiling there is compiled again. */
 static void forget_handles(void)
 {
     for (kni_user_kernel *k = compiled; k; k = k->next) {

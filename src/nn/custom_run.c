@@ -1,25 +1,23 @@
 /* Runs the ops that layers bring along, and splitting as one of them. */
 #include "nn/custom_run.h"
+#include "core/objects.h"
 #include <kn/creation.h>
 #include <kn/shape.h>
 #include <kn/tensor.h>
 
 enum { MOST_PARTS = 8 };
 
-/* Held for the microseconds of a first registration. */
-static atomic_flag register_lock = ATOMIC_FLAG_INIT;
-
 static kn_op_handle ensure(kni_custom *custom)
 {
     kn_op_handle op = atomic_load(&custom->handle);
     if (op) return op;
-    while (atomic_flag_test_and_set(&register_lock)) continue;
+    kni_once_begin();
     op = atomic_load(&custom->handle);
     if (!op) {
         op = kn_custom_register(&custom->op);
         atomic_store(&custom->handle, op);
     }
-    atomic_flag_clear(&register_lock);
+    kni_once_end();
     return op;
 }
 

@@ -1,9 +1,9 @@
 /* Opens system libraries at run time and finds their functions, once for all threads. */
 #include "support/library.h"
+#include "core/objects.h"
 #include "support/failure.h"
 #ifndef __wasi__
 #include <dlfcn.h>
-#include <pthread.h>
 #include <string.h>
 #endif
 
@@ -17,8 +17,6 @@ static kn_status library_absent(const kni_library *library)
 #ifdef __wasi__
 kn_status kni_library_open(kni_library *library) { return library_absent(library); }
 #else
-static pthread_mutex_t library_lock = PTHREAD_MUTEX_INITIALIZER;
-
 static kn_status find_symbols(kni_library *library, void *handle, const char *file)
 {
     for (const kni_library_symbol *s = library->symbols; s->name; s++) {
@@ -52,9 +50,9 @@ static kn_status open_locked(kni_library *library)
 kn_status kni_library_open(kni_library *library)
 {
     if (__atomic_load_n(&library->state, __ATOMIC_ACQUIRE)) return KN_OK;
-    pthread_mutex_lock(&library_lock);
+    kni_once_begin();
     kn_status status = open_locked(library);
-    pthread_mutex_unlock(&library_lock);
+    kni_once_end();
     return status;
 }
 #endif

@@ -2,6 +2,7 @@
    loader knows, then the usual folder of the toolkit. A failure is not remembered, so that a later try can succeed. */
 #include "backend/cuda/cuda_api.h"
 #include "core/error.h"
+#include "core/life.h"
 #include "core/platform.h"
 #include "core/text.h"
 #include "support/library_list.h"
@@ -28,7 +29,7 @@ static const symbol compiler_symbols[] = {KNI_CUDA_COMPILER_LIST(COMPILER_SYMBOL
 static const symbol product_symbols[] = {KNI_CUDA_PRODUCT_LIST(PRODUCT_SYMBOL)};
 static const symbol graph_symbols[] = {KNI_CUDA_GRAPH_LIST(GRAPH_SYMBOL)};
 
-static kni_mutex lock = KNI_MUTEX_INIT;
+static kni_guard lock = KNI_GUARD_INIT(KNI_GUARD_LOADING);
 static kni_cuda_driver_api driver_api;
 static kni_cuda_compiler_api compiler_api;
 static kni_cuda_product_api product_api;
@@ -166,37 +167,37 @@ static kn_status open_library(kni_library_id id, const char *purpose, const symb
 
 const kni_cuda_driver_api *kni_cuda_driver_library(bool silent)
 {
-    kni_lock(&lock);
+    kni_guard_lock(&lock);
     quiet = silent;
     kn_status status = driver_open ? KN_OK : open_driver();
-    kni_unlock(&lock);
+    kni_guard_unlock(&lock);
     return status ? NULL : &driver_api;
 }
 
 const kni_cuda_compiler_api *kni_cuda_compiler_library(void)
 {
-    kni_lock(&lock);
+    kni_guard_lock(&lock);
     quiet = false;
     if (!compiler_open)
         compiler_open =
             open_library(KNI_LIBRARY_NVRTC, "compiling kernels", compiler_symbols,
                          sizeof compiler_symbols / sizeof *compiler_symbols, &compiler_api) == KN_OK;
     bool good = compiler_open;
-    kni_unlock(&lock);
+    kni_guard_unlock(&lock);
     return good ? &compiler_api : NULL;
 }
 
 const kni_cuda_product_api *kni_cuda_product_library(void)
 {
     static bool noted;
-    kni_lock(&lock);
+    kni_guard_lock(&lock);
     quiet = true;
     if (!product_open)
         product_open = open_library(KNI_LIBRARY_CUBLASLT, "NVIDIA's matrix products", product_symbols,
                                     sizeof product_symbols / sizeof *product_symbols, &product_api) == KN_OK;
     bool good = product_open, note = !good && !noted;
     noted = noted || note;
-    kni_unlock(&lock);
+    kni_guard_unlock(&lock);
     if (note)
         kni_log(KN_LOG_WARNING,
                 "cuda: libcublasLt.so is not found, so matrix products run in Kiln's own kernels; install it "
@@ -219,12 +220,12 @@ static bool open_graphs(void)
 const kni_cuda_graph_api *kni_cuda_graph_library(void)
 {
     static bool noted;
-    kni_lock(&lock);
+    kni_guard_lock(&lock);
     quiet = true;
     if (!graph_open) graph_open = open_graphs();
     bool good = graph_open, note = !good && !noted;
     noted = noted || note;
-    kni_unlock(&lock);
+    kni_guard_unlock(&lock);
     if (note)
         kni_log(KN_LOG_WARNING,
                 "cuda: libcudnn.so.9 is not found, so attention runs in Kiln's own kernels; install it (pip: "

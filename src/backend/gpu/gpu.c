@@ -7,6 +7,7 @@
 #include "backend/gpu/product.h"
 #include "core/backends.h"
 #include "core/device_object.h"
+#include "core/life.h"
 #include "core/text.h"
 #include <stdlib.h>
 #include <string.h>
@@ -217,19 +218,35 @@ static kn_status control(kn_backend *b, const char *request, void *argument)
 /* ---- opening and closing. The list of devices that are open, by kind and number. */
 
 enum { MAX_OPEN = 64 };
-static kni_mutex list_lock = KNI_MUTEX_INIT;
+static kni_guard list_lock = KNI_GUARD_INIT(KNI_GUARD_OPENING);
 static struct {
     const char *kind;
     int32_t number;
     kni_gpu *gpu;
 } opened[MAX_OPEN];
 
+static void init_lock(kni_gpu *g)
+{
+    pthread_mutexattr_t recursive;
+    pthread_mutexattr_init(&recursive);
+    pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&g->lock, &recursive);
+    pthread_mutexattr_destroy(&recursive);
+}
+
+/* In the child: the parent's devices are refused, each under its lock. */
+static void forked(void)
+{
+    for (int i = 0; i < MAX_OPEN; i++)
+        if (opened[i].gpu) init_lock(opened[i].gpu);
+}
+
 static void forget(const kni_gpu *g)
 {
-    kni_lock(&list_lock);
+    kni_guard_lock(&list_lock);
     for (int i = 0; i < MAX_OPEN; i++)
         if (opened[i].gpu == g) opened[i].gpu = NULL;
-    kni_unlock(&list_lock);
+    kni_guard_unlock(&list_lock);
 }
 
 void kni_gpu_destroy(kni_gpu *g)
@@ -291,11 +308,7 @@ kn_backend *kni_gpu_open(kni_driver *driver)
         return NULL;
     }
     memset(g, 0, sizeof *g);
-    pthread_mutexattr_t recursive;
-    pthread_mutexattr_init(&recursive);
-    pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
-    pthread_mutex_init(&g->lock, &recursive);
-    pthread_mutexattr_destroy(&recursive);
+    init_lock(g);
     g->driver = driver;
     driver->owner = g;
     driver->make_room = give_room;
@@ -347,7 +360,9 @@ kn_backend *kni_gpu_open_numbered(const char *kind, const char *argument, int32_
     }
     kn_backend *b = NULL;
     int free_place = -1;
-    kni_lock(&list_lock);
+    static kni_life_hook hook = {.forked = forked};
+    kni_life_watch(&hook);
+    kni_guard_lock(&list_lock);
     for (int i = MAX_OPEN - 1; i >= 0; i--) {
         kni_gpu *g = opened[i].gpu;
         if (!g) free_place = i;
@@ -368,6 +383,6 @@ kn_backend *kni_gpu_open_numbered(const char *kind, const char *argument, int32_
             opened[free_place].gpu = kni_gpu_of(b);
         }
     }
-    kni_unlock(&list_lock);
+    kni_guard_unlock(&list_lock);
     return b;
 }

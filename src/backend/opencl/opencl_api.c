@@ -1,6 +1,6 @@
 /* Opening the OpenCL library and listing its devices. */
 #include "backend/opencl/opencl_api.h"
-#include "core/platform.h"
+#include "core/life.h"
 #include "support/library.h"
 #include <dlfcn.h>
 #include <string.h>
@@ -39,7 +39,7 @@ static const struct {
     {"clFlush", &api.flush},
 };
 
-static kni_mutex lock = KNI_MUTEX_INIT;
+static kni_guard lock = KNI_GUARD_INIT(KNI_GUARD_LOADING);
 static bool loaded;
 
 static const char *load_locked(void)
@@ -65,9 +65,9 @@ static const char *load_locked(void)
 
 const kni_opencl_api *kni_opencl_load(const char **why)
 {
-    kni_lock(&lock);
+    kni_guard_lock(&lock);
     *why = loaded ? NULL : load_locked();
-    kni_unlock(&lock);
+    kni_guard_unlock(&lock);
     return *why ? NULL : &api;
 }
 
