@@ -79,8 +79,12 @@ static kn_tensor threshold_as(const char *name, kn_tensor x, double threshold, d
     x = kn_keep(x);
     int dtype = kni_peek(x)->type.dtype;
     if (kni_check_stored(name, dtype, value)) return kni_call_end(call, kni_poison_latest());
+    if (kni_trunc_f64(value) != value)
+        return kni_call_fail(call, KN_ERROR_ARGUMENT,
+                             "%T cannot hold the number %g: convert with kn_cast() to a dtype that does",
+                             dtype, value);
     kn_tensor low = kn_less_equal_scalar(x, threshold);
-    return kni_call_end(call, kn_where(low, kni_number(x, kni_trunc_f64(value)), x));
+    return kni_call_end(call, kn_where(low, kni_number(x, value), x));
 }
 
 kn_tensor kn_threshold(kn_tensor x, double threshold, double value)

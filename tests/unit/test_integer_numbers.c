@@ -128,12 +128,12 @@ static bool same(const answer *a, const answer *b)
     return true;
 }
 
-/* Stored numbers are held, cut toward zero, or refused with both named. */
+/* Stored numbers are held, cut toward zero (threshold takes no fractions), or refused with both named. */
 static bool stores_or_refuses(kn_device ref, const struct op *op, const struct kind *k, double number)
 {
     const answer a = ask(ref, op, k, number);
     const double whole = trunc(number);
-    const bool held = whole >= k->least && whole < k->end;
+    const bool held = whole >= k->least && whole < k->end && (whole == number || op->run != all_below);
     if (!held) return a.failed && strstr(kn_last_error(), "cannot hold the number") != NULL;
     const int64_t want = whole >= 0x1p63 ? (int64_t)(uint64_t)whole : (int64_t)whole;
     return !a.failed && a.dtype == k->dtype && a.whole[0] == want;
