@@ -6,7 +6,7 @@
 
    Usage: api_fuzz [--seed S] [--seconds N] [--calls N] [--device SPEC] [--first P] [--count N] [--limit N] [--findings N] [--verbose]
    --calls ends after so many calls; --device is compared with the CPU in place of the stacks that are drawn; --first and
-   --count run a part of the programs; --limit seconds may one call take; after so many --findings it stops. A process of its own runs 200 programs at a time;
+   --count run a part of the programs; --limit seconds of the processor may one call take; after so many --findings it stops. A process of its own runs 200 programs at a time;
    a program that fails is run again alone with calls left out, and what is left of it is printed. */
 #include "fuzz_actions.h"
 /* the list of calls comes before what draws from it */
@@ -183,6 +183,15 @@ static int worker(const options *o, uint64_t first, uint64_t n, uint64_t left_ou
     return 3;
 }
 
+/* The processor time of a process in seconds: a busy machine makes no call longer. */
+static int64_t seconds_used(pid_t process)
+{
+    clockid_t clock;
+    struct timespec used = {0};
+    if (!clock_getcpuclockid(process, &clock)) clock_gettime(clock, &used);
+    return used.tv_sec;
+}
+
 /* The status of a process that ran programs, 0 when all is well. */
 static int watch(const options *o, uint64_t first, uint64_t n, uint64_t left_out, time_t end, bool quiet)
 {
@@ -196,11 +205,12 @@ static int watch(const options *o, uint64_t first, uint64_t n, uint64_t left_out
     }
     int status = 0;
     int64_t call = -1;
-    time_t since = time(NULL);
+    int64_t since = time(NULL), used = 0;
     while (waitpid(child, &status, WNOHANG) == 0) {
         int64_t now = atomic_load(&shared->call_now);
-        if (now != call) call = now, since = time(NULL);
-        if (time(NULL) - since > o->limit) {
+        if (now != call) call = now, since = time(NULL), used = seconds_used(child);
+        /* One that waits for ever uses no time. */
+        if (seconds_used(child) - used > o->limit || time(NULL) - since > 8 * o->limit) {
             kill(child, SIGKILL);
             waitpid(child, &status, 0);
             snprintf(shared->what, sizeof shared->what, "one call took longer than %d s", o->limit);
