@@ -46,6 +46,7 @@ static const excuse excuses[] = {
     {"norm", "", "lines of nearly equal elements are divided by what is left of their variance"},
     {"floor_div", "of f", "a quotient is rounded to f32 before its floor is taken"},
     {"silu_grad", "", "1 + x (1 - sigmoid(x)) cancels near x = -1.28"},
+    {"kn_sum", "of f64", "ref adds one term after the other in f64: of equal terms all errors have one sign"},
     {"is_close", "", "the bound is rounded to f32 on the CPU"},
     {"cross_entropy", "", "terms of opposite signs cancel where the target is no probability"},
     {"gelu_approximate", "", "1 + tanh cancels where x is far below 0"},
