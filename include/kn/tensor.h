@@ -109,7 +109,8 @@ KN_API kn_status kn_print(kn_tensor t);
 
 /* ---- errors */
 
-/* The first error a poisoned tensor carries, "" for a good one; returns the length of the whole text. */
+/* The first error a poisoned tensor carries, "" and KN_OK for a good one and for KN_NONE; a handle that names no live tensor has
+   KN_ERROR_HANDLE. Returns the length of the whole text. */
 KN_API size_t kn_error_text(kn_tensor t, char *buffer, size_t n);
 KN_API kn_status kn_error_code(kn_tensor t);
 /* The calling thread's latest failure with the line of the call; never NULL, valid until the thread's next failure. */

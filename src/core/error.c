@@ -302,6 +302,9 @@ static kn_tensor poison_of(kn_tensor t)
     return x && kni_tensor_failed(x, &error) ? error : KN_NONE;
 }
 
+/* A handle that was a tensor's and is none now: nothing failed, but it can be used no more. */
+static bool is_stale(kn_tensor t) { return t.bits && !kni_is_poisoned(t) && !kni_peek(t); }
+
 size_t kn_error_text(kn_tensor t, char *buffer, size_t n)
 {
     kni_text text = {buffer, n, 0};
@@ -309,6 +312,11 @@ size_t kn_error_text(kn_tensor t, char *buffer, size_t n)
         buffer[0] = 0;
     else
         text.capacity = 0;
+    if (is_stale(t)) {
+        kni_text_string(&text,
+                        "this handle names no live tensor: it was dropped or taken, or its scope ended");
+        return text.length;
+    }
     t = late_or_own(t);
     t = poison_of(t);
     if (!t.bits) return 0;
@@ -323,6 +331,7 @@ size_t kn_error_text(kn_tensor t, char *buffer, size_t n)
 
 kn_status kn_error_code(kn_tensor t)
 {
+    if (is_stale(t)) return KN_ERROR_HANDLE;
     t = late_or_own(t);
     t = poison_of(t);
     if (!t.bits) return KN_OK;

@@ -336,8 +336,7 @@ void *kni_object_adopt(const void *handle, const kni_object_kind *kind, const ch
     if (!before) s->owner = owner;
     kni_guard_unlock(&lock);
     void *object = before ? NULL : use.object;
-    if (before)
-        kni_fail(KN_ERROR_ARGUMENT, "%s: the %s belongs to a %s already", function, kind->noun, before);
+    if (before) kni_fail(KN_ERROR_HANDLE, "%s: the %s belongs to a %s already", function, kind->noun, before);
     kni_object_leave(&use);
     return object;
 }

@@ -140,7 +140,7 @@ static const kn_dataset_type list_type = {"list", list_length, list_get, NULL, l
 
 static list *make_list(int64_t n)
 {
-    list *l = n < 0 ? NULL : calloc(1, sizeof *l);
+    list *l = calloc(1, sizeof *l);
     if (l && n && !(l->samples = calloc((size_t)n, sizeof *l->samples))) {
         free(l);
         l = NULL;
@@ -152,6 +152,11 @@ static list *make_list(int64_t n)
 kn_dataset kn_dataset_list(const kn_sample *samples, int64_t n)
 {
     KNI_NAMED;
+    if (n < 0) {
+        kni_failure(KN_ERROR_ARGUMENT, "%s: the number of samples is %lld; it must not be negative", __func__,
+                    (long long)n);
+        return NULL;
+    }
     if (n > 0 && kni_given(samples, __func__, "list of samples") != KN_OK) return NULL;
     list *l = make_list(n);
     kn_status status = l ? KN_OK : KN_ERROR_MEMORY;

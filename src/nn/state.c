@@ -121,6 +121,7 @@ static kn_status put(kni_state *s, const char *prefix, const char *name, kn_tens
                      const char *function)
 {
     kn_status bad = kni_failure_of(value);
+    if (bad == KN_OK && !name) bad = kni_failure(KN_ERROR_ARGUMENT, "%s: the name is NULL", function);
     if (bad != KN_OK) return bad;
     /* Detaching takes a temporary and aliases the others; a state needs no tape. */
     kn_tensor owned = kn_own(kn_detach(value));

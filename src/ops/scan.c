@@ -38,8 +38,20 @@ static kn_status infer_extreme(kni_infer *c)
     return s;
 }
 
+static kn_status infer_logsumexp(kni_infer *c)
+{
+    const kni_scan_attributes *a = c->attributes;
+    if (a->reverse || a->exclusive)
+        return kni_infer_fail(
+            c, KN_ERROR_ARGUMENT,
+            "it runs from the first element on and counts it: leave reverse and exclusive 0");
+    return infer_scan(c);
+}
+
 static kn_status infer_linear(kni_infer *c)
 {
+    if (((const kni_scan_attributes *)c->attributes)->exclusive)
+        return kni_infer_fail(c, KN_ERROR_ARGUMENT, "it counts the element itself: leave exclusive 0");
     if (!kni_same_dims(c->in[0], c->in[1]))
         return kni_infer_fail(c, KN_ERROR_SHAPE, "a %S and b %S must have one shape: expand with kn_expand()",
                               c->in[0], c->in[1]);
@@ -110,7 +122,7 @@ OP(cummin, .doc = "y[k] = min(x[0], ..., x[k]) along axis, and its position", .m
    .native = &kni_cpu_cummin)
 OP(cumlogsumexp, .doc = "y[k] = log(exp(x[0]) + ... + exp(x[k])) along axis", .min_in = 1, .max_in = 1,
    .n_out = 1, .kind = KNI_SCAN, .flags = KNI_FLAG_WIDE, .dtypes = KNI_FLOATS, .tolerance = {8, 1},
-   .schema = scan_schema, .attribute_bytes = sizeof(kni_scan_attributes), .infer = infer_scan,
+   .schema = scan_schema, .attribute_bytes = sizeof(kni_scan_attributes), .infer = infer_logsumexp,
    .launch = launch_cumlogsumexp)
 OP(scan_linear, .doc = "h[k] = a[k] h[k-1] + b[k] along axis, h[-1] = 0", .min_in = 2, .max_in = 2,
    .n_out = 1, .kind = KNI_SCAN, .flags = KNI_FLAG_WIDE, .dtypes = KNI_FLOATS, .tolerance = {4, 1},

@@ -15,7 +15,8 @@ enum {
     LONGEST_COMMENT = 65535,
     STORED = 0,
     DEFLATED = 8,
-    PIECE = 1 << 18,          /* read at once for a checksum */
+    STREAMED = 8,    /* a flag: sizes and checksum follow the bytes, and are 0 in the entry's own header */
+    PIECE = 1 << 18, /* read at once for a checksum */
     LARGEST_HEADER = 1 << 21, /* of an array, besides its elements */
     /* What deflate can make of one byte at most. */
     LARGEST_RATIO = 1032
@@ -257,7 +258,54 @@ int64_t kni_zip_find(const kni_zip *zip, const char *name)
     return -1;
 }
 
-/* The entry's own header repeats the name; its extra field may differ from the directory's. */
+/* Whether the name of the entry's own header is that of the directory. */
+static kn_status compare_name(const kni_source *source, const kni_zip_entry *e, size_t length)
+{
+    unsigned char piece[256];
+    kn_status status = KN_OK;
+    bool same = strlen(e->name) == length;
+    for (size_t done = 0; same && done < length && !status;) {
+        size_t take = length - done < sizeof piece ? length - done : sizeof piece;
+        status = kni_source_read(source, e->header + LOCAL_BYTES + done, piece, take);
+        same = !status && !memcmp(piece, e->name + done, take);
+        done += take;
+    }
+    if (status || same) return status;
+    return kni_source_bad(source,
+                          "the archive is damaged: its directory calls an entry '%s', whose own header has "
+                          "another name",
+                          e->name);
+}
+
+/* Whether what the entry's own header repeats of the directory is the same there. */
+static kn_status compare_header(const kni_source *source, const kni_zip_entry *e, const unsigned char *local)
+{
+    size_t name = (size_t)kni_little(local + 26, 2), extra = (size_t)kni_little(local + 28, 2);
+    kni_zip_entry own = {.packed = kni_little(local + 18, 4), .bytes = kni_little(local + 22, 4)};
+    kn_status status = compare_name(source, e, name);
+    if (status) return status;
+    const char *differs = kni_little(local + 8, 2) != e->method ? "method" : NULL;
+    if (!(kni_little(local + 6, 2) & STREAMED)) {
+        if (own.packed == IN_64 || own.bytes == IN_64) {
+            unsigned char *fields = malloc(extra + 1);
+            if (!fields) return kni_failure_memory("reading a zip archive");
+            status = kni_source_read(source, e->header + LOCAL_BYTES + name, fields, extra);
+            bool there = !status && read_extra64(&own, fields, extra);
+            free(fields);
+            if (status) return status;
+            if (!there) differs = "size";
+        }
+        if (kni_little(local + 14, 4) != e->crc) differs = "checksum";
+        if (own.packed != e->packed || own.bytes != e->bytes) differs = "size";
+    }
+    if (!differs) return KN_OK;
+    return kni_source_bad(source,
+                          "the archive is damaged: entry '%s' has one %s in the directory and another in its "
+                          "own header",
+                          e->name, differs);
+}
+
+/* The entry's own header repeats most of the directory's record; its extra field may differ. */
 kn_status kni_zip_place(const kni_zip *zip, const kni_source *source, int64_t entry, uint64_t *place)
 {
     const kni_zip_entry *e = &zip->entries[entry];
@@ -266,6 +314,8 @@ kn_status kni_zip_place(const kni_zip *zip, const kni_source *source, int64_t en
     if (status) return status;
     if (memcmp(local, "PK\3\4", 4))
         return kni_source_bad(source, "entry '%s' has no header of its own", e->name);
+    status = compare_header(source, e, local);
+    if (status) return status;
     *place = e->header + LOCAL_BYTES + kni_little(local + 26, 2) + kni_little(local + 28, 2);
     if (*place > source->bytes || e->packed > source->bytes - *place)
         return kni_source_bad(source, "entry '%s' of the archive was cut", e->name);

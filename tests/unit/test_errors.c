@@ -87,6 +87,10 @@ static void a_drop_names_its_line(void)
     snprintf(words, sizeof words, "%s", here(__LINE__ - 2));
     CHECK_POISON(kn_exp(x), words);
     CHECK_POISON(kn_exp(x), "kn_drop");
+    char dead[200];
+    CHECK(kn_error_code(x) == KN_ERROR_HANDLE && kn_error_text(x, dead, sizeof dead) == strlen(dead));
+    CHECK(strstr(dead, "names no live tensor") != NULL);
+    CHECK(kn_error_code(y) == KN_OK && kn_error_code(KN_NONE) == KN_OK);
     CHECK(kn_ok(y));
     kn_scope_end(s, KN_NONE);
 }

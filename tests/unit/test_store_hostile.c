@@ -318,6 +318,29 @@ static void test_checksums(void)
     CHECK(kni_crc32(0, data, sizeof data) == parts && kni_crc32(0, "123456789", 9) == 0xcbf43926);
 }
 
+/* The directory of an archive repeats each entry's own header: a name, method, checksum or size that is damaged in one of
+   them is noticed. */
+static void test_directory_damage(void)
+{
+    static const int fields[] = {10, 16, 20, 24,
+                                 46}; /* method, checksum, sizes, the first letter of the name */
+    kni_buffer file = content_of(FOLDER "numpy_dtypes.npz");
+    CHECK(read_everything(file.data, file.length));
+    int records = 0;
+    for (size_t at = 0; at + 46 < file.length; at++) {
+        if (memcmp(file.data + at, "PK\1\2", 4)) continue;
+        records++;
+        for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+            file.data[at + (size_t)fields[i]] ^= 1;
+            bool noticed = !read_everything(file.data, file.length);
+            if (!CHECK(noticed)) printf("  field %d of record %d\n", fields[i], records);
+            file.data[at + (size_t)fields[i]] ^= 1;
+        }
+    }
+    CHECK(records > 3 && read_everything(file.data, file.length));
+    kni_buffer_free(&file);
+}
+
 static int told;
 static void count_line(void *context, kn_log_level level, const char *text)
 {
@@ -386,6 +409,9 @@ static void test_bombs(void)
         size_t name = strlen(bombs[i].entry), data = 30 + name, central = data + PACKED;
         unsigned char *file = calloc(1, central + 46 + name + 22), *c = file + central, *end = c + 46 + name;
         memcpy(file, "PK\3\4", 4);
+        kni_put_little(file + 8, 8, 2);
+        kni_put_little(file + 18, PACKED, 4);
+        kni_put_little(file + 22, UNPACKED, 4);
         kni_put_little(file + 26, name, 2);
         memcpy(file + 30, bombs[i].entry, name);
         memset(file + data, 0xff, PACKED);
@@ -641,6 +667,7 @@ int main(void)
     test_greedy();
     test_expanded();
     test_checksums();
+    test_directory_damage();
     test_told_once();
     test_compressed_memory();
     test_bombs();
