@@ -126,7 +126,8 @@ static void parts_of_models_that_are_none(void)
     CHECK_ERROR(kn_state_put(state, "a", NULL, kn_ones(KN_SHAPE(2), KN_F32)),
                 "kn_state_put: the name is NULL");
     kn_state_free(state);
-    CHECK(!kn_dataset_list(NULL, -1) && told("kn_dataset_list", "the number of samples is -1"));
+    CHECK(!kn_dataset_list(NULL, -1) &&
+          strstr(kn_last_error(), "kn_dataset_list: the number of samples is -1"));
     CHECK_POISON(kn_sampler_next(NULL, kn_ones(KN_SHAPE(4), KN_F32), KN_NONE),
                  "kn_sampler_next: the sampler is NULL");
     CHECK_ERROR(kn_nn_transformer_cache_init(NULL, 2), "kn_nn_transformer_cache_init: the cache is NULL");
