@@ -4,8 +4,10 @@
 #include "data/data_table.h"
 #include "data/sqlite_library.h"
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #if KNI_HAS_SQLITE
 
@@ -16,10 +18,24 @@ static kn_status sql_failure(sqlite3 *db, const char *path, const char *what)
     return kni_failure(KN_ERROR_IO, "%s: %s: %s", path, what, db ? SQL.errmsg(db) : "no memory");
 }
 
+/* SQLite's own locks may be held by a thread that a forked child does not have, so that any call there may hang. */
+static kn_status refuse_forked(const char *path)
+{
+    static _Atomic long first_user;
+    long none = 0, me = (long)getpid();
+    if (atomic_compare_exchange_strong(&first_user, &none, me) || none == me) return KN_OK;
+    return kni_failure(
+        KN_ERROR_DEVICE,
+        "%s: SQLite was in use before this process was forked, and cannot be used in the child: open the "
+        "data set in a new program (exec), or read it before the fork",
+        path);
+}
+
 static kn_status open_database(const char *path, int flags, sqlite3 **db)
 {
     *db = NULL;
     kn_status status = kni_sqlite_library_open();
+    if (status == KN_OK) status = refuse_forked(path);
     if (status != KN_OK) return status;
     if (SQL.open_v2(path, db, flags | SQLITE_OPEN_FULLMUTEX, NULL) == SQLITE_OK) return KN_OK;
     status = sql_failure(*db, path, "cannot be opened");

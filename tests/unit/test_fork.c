@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "support/check.h"
 #include <kn/data.h>
+#include <kn/kernels.h>
 #include <kn/program.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -131,6 +132,45 @@ static void fork_beside_threads(const parents *p)
     for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
 }
 
+/* Opens what is loaded at run time and compiles a kernel. Nothing of it has to work here, but all of it has to end. */
+static void load_and_compile(void)
+{
+    kn_device cuda = kn_device_open("cuda");
+    if (cuda) kn_device_close(cuda);
+    kn_dataset_free(kn_dataset_sqlite("/nowhere.db", "select 1", NULL));
+    kn_kernel *k =
+        kn_kernel_compile("kernel ramp(index item, out T y[], index n) { y[item] = item % n; }", NULL);
+    if (k) kn_kernel_free(k);
+}
+
+static void *load(void *unused)
+{
+    while (!atomic_load(&stop)) load_and_compile();
+    return unused;
+}
+
+/* A child that hangs is ended by its alarm. */
+static void fork_beside_loading(void)
+{
+    pthread_t threads[2];
+    atomic_store(&stop, false);
+    for (int i = 0; i < 2; i++) CHECK(pthread_create(&threads[i], NULL, load, NULL) == 0);
+    for (int i = 0; i < 100; i++) {
+        int status = -1;
+        fflush(stdout);
+        pid_t pid = fork();
+        if (pid == 0) {
+            alarm(60);
+            load_and_compile();
+            _exit(0);
+        }
+        waitpid(pid, &status, 0);
+        if (!CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0)) break;
+    }
+    atomic_store(&stop, true);
+    for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
+}
+
 /* The allocators of clang 14's sanitizers may be locked in the child for ever, whatever the library does. */
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
@@ -166,8 +206,10 @@ int main(void)
     CHECK(run_child(&p) == 0);
     if (SANITIZED)
         check_skip("sanitizers: fork beside threads that allocate");
-    else
+    else {
         fork_beside_threads(&p);
+        fork_beside_loading();
+    }
 
     float values[8];
     CHECK(kn_read(p.queued, values, sizeof values) == KN_OK && values[7] > 7.38f && values[7] < 7.40f);
