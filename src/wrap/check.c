@@ -106,9 +106,9 @@ static kn_status compare(kn_backend *b, const kn_record *r, const kni_tensor *y,
     for (int64_t i = 0; i < n && s == KN_OK; i++)
         if (apart(a[i], c[i], bound, scale))
             s = kni_fail_op(KN_ERROR_NUMERIC, r->row->name,
-                            "check: %s gives %g, %s gives %g at element %D of a result %S of %T",
-                            b->inner[0]->name, a[i], b->inner[1]->name, c[i], i, &y->type,
-                            (int)y->type.dtype);
+                            "check: %s gives %g, %s gives %g at element %D of a result %S of %T by op %s",
+                            b->inner[0]->name, a[i], b->inner[1]->name, c[i], i, &y->type, (int)y->type.dtype,
+                            r->row->name);
     kni_free(a, bytes_a);
     kni_free(c, bytes_c);
     return s;
@@ -129,8 +129,8 @@ static kn_status run_both(kn_backend *b, const kn_record *r, kn_record *copy)
     if (other) kn_error_text(kni_poison_latest(), why, sizeof why);
     if (s == KN_OK) s = kni_forward(b, r);
     if ((s == KN_OK) != (other == KN_OK) && other)
-        s = kni_fail_op(KN_ERROR_NUMERIC, r->row->name, "check: %s succeeds where %s fails: %s",
-                        b->inner[0]->name, b->inner[1]->name, why);
+        s = kni_fail_op(KN_ERROR_NUMERIC, r->row->name, "check: op %s of %s succeeds where %s fails: %s",
+                        r->row->name, b->inner[0]->name, b->inner[1]->name, why);
     for (int i = 0; i < r->n_out && s == KN_OK; i++)
         s = compare(b, r, kni_out(r, i), r->ids[i], copy->ids[i], scale);
     return s;
