@@ -1,6 +1,6 @@
 /* Values of the builder: constants, what a launch gives, arithmetic, choices and conversions. */
 #include "ir/builder_internal.h"
-#include "ops/scalar.h"
+#include "ops/body.h"
 #include <string.h>
 
 static kni_ir_id constant(kni_ir_builder *b, int dtype, int64_t whole, double real)

@@ -2,7 +2,7 @@
 #include "core/text.h"
 #include "ir/emitter.h"
 #include "ir/prelude.h"
-#include "ops/scalar.h"
+#include "ops/body.h"
 #include <string.h>
 
 /* Calls a function of the prelude: prints its name and remembers it. */

@@ -3,7 +3,7 @@
 #include "core/allocator.h"
 #include "core/error.h"
 #include "ir/ir_internal.h"
-#include "ops/scalar.h"
+#include "ops/body.h"
 #include <string.h>
 
 typedef struct printer {

@@ -5,7 +5,7 @@
 #include "ir/emitter.h"
 #include "ir/ir_internal.h"
 #include "ir/prelude.h"
-#include "ops/scalar.h"
+#include "ops/body.h"
 #include <stdarg.h>
 #include <string.h>
 

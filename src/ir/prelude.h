@@ -1,4 +1,4 @@
-/* The functions that emitted kernels call: Kiln's own math, the words of scalar bodies, casts and random bits, printed
+/* The functions that emitted kernels call: Kiln's own math, the words of bodies, casts and random bits, printed
    in any dialect from one table made of our headers, so that a kernel gives the bits of the CPU. The text is whole: it
    needs no header of the target. Contraction must be off (CUDA --fmad=false, C -ffp-contract=off, OpenCL
    -cl-fp32-correctly-rounded-divide-sqrt; the OpenCL text switches contraction off itself) and C wants -fwrapv. */

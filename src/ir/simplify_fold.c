@@ -1,7 +1,7 @@
 /* Folding: constants by the very functions that run kernels, and identities that keep every bit. */
 #include "ir/run_internal.h"
 #include "ir/simplify_internal.h"
-#include "ops/scalar.h"
+#include "ops/body.h"
 #include <string.h>
 
 static kni_ir_node *at(const kni_ir_simplifier *z, kni_ir_id id) { return kni_ir_at(z->ir, id); }

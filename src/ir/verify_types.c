@@ -1,6 +1,6 @@
 /* The verifier: types and numbers of a single node. */
 #include "ir/verify_internal.h"
-#include "ops/scalar.h"
+#include "ops/body.h"
 #include <string.h>
 
 static kni_ir_type type_of(const kni_ir_checker *c, kni_ir_id id) { return kni_ir_at(c->ir, id)->type; }

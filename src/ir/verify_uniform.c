@@ -4,7 +4,7 @@
 #include "core/allocator.h"
 #include "core/error.h"
 #include "ir/verify_internal.h"
-#include "ops/scalar.h"
+#include "ops/body.h"
 #include <string.h>
 
 enum { WORKGROUP, SUBGROUP, DIFFERS };

@@ -8,17 +8,19 @@
                 .flags = KNI_FLAG_ALIAS)
 /* Operands dy and what the doc names. */
 #define ACTIVATION_GRAD(name, body, text, ...)                                                               \
-    ELEMENTWISE(name, 2, KNI_RULE_PROMOTE, KNI_FLOATS, body, .doc = text, .tolerance = {4, 1},               \
-                .flags = KNI_FLAG_ALIAS | KNI_FLAG_WIDE, .wide = &kni_wide, __VA_ARGS__)
+    ELEMENTWISE(name, 2, KNI_RULE_PROMOTE, KNI_FLOATS, body, .in = "dy x", .out = "dx", .doc = text,         \
+                .tolerance = {4, 1}, .flags = KNI_FLAG_ALIAS | KNI_FLAG_WIDE, .wide = &kni_wide,             \
+                __VA_ARGS__)
 
-ELEMENTWISE(relu, 1, KNI_RULE_PROMOTE, KNI_NUMBERS, "x 0 max", .doc = "max(x, 0)", .flags = KNI_FLAG_ALIAS)
-ELEMENTWISE(relu_grad, 2, KNI_RULE_PROMOTE, KNI_FLOATS, "y 0 le 0 x select",
+ELEMENTWISE(relu, 1, KNI_RULE_PROMOTE, KNI_NUMBERS, "y = max(x, 0)", .doc = "max(x, 0)",
+            .flags = KNI_FLAG_ALIAS)
+ELEMENTWISE(relu_grad, 2, KNI_RULE_PROMOTE, KNI_FLOATS, "dx = y <= 0 ? 0 : dy", .in = "dy y", .out = "dx",
             .doc = "y <= 0 ? 0 : dy, of operands dy, y", .flags = KNI_FLAG_ALIAS)
-ACTIVATION(sigmoid, 0, "x sigmoid", "1 / (1 + exp(-x))")
-ELEMENTWISE(sigmoid_grad, 2, KNI_RULE_PROMOTE, KNI_FLOATS, "x 1 y sub mul y mul",
+ACTIVATION(sigmoid, 0, "y = sigmoid(x)", "1 / (1 + exp(-x))")
+ELEMENTWISE(sigmoid_grad, 2, KNI_RULE_PROMOTE, KNI_FLOATS, "dx = dy * (1 - y) * y", .in = "dy y", .out = "dx",
             .doc = "dy (1 - y) y, of operands dy, y", .tolerance = {2, 0}, .flags = KNI_FLAG_ALIAS)
-ACTIVATION(tanh, 0, "x tanh", "hyperbolic tangent of x")
-ELEMENTWISE(tanh_grad, 2, KNI_RULE_PROMOTE, KNI_FLOATS, "x 1 y y mul sub mul",
+ACTIVATION(tanh, 0, "y = tanh(x)", "hyperbolic tangent of x")
+ELEMENTWISE(tanh_grad, 2, KNI_RULE_PROMOTE, KNI_FLOATS, "dx = dy * (1 - y * y)", .in = "dy y", .out = "dx",
             .doc = "dy (1 - y^2), of operands dy, y", .tolerance = {2, 0}, .flags = KNI_FLAG_ALIAS)
 
 kn_tensor kn_relu(kn_tensor x) { return kni_unary(&kni_op_relu, x); }
@@ -69,7 +71,7 @@ GRADIENT(tanh_grad)
 /* ---- gelu, exact: x P(x) with P the normal distribution and p its density, P' = p, p' = -x p. P is
    a word, because (1 + erf(x / sqrt(2))) / 2 loses its digits far below zero. */
 
-ELEMENTWISE(gelu, 1, KNI_RULE_FLOAT, KNI_ALL, "x x normal_cdf mul", .doc = "x (1 + erf(x / sqrt(2))) / 2",
+ELEMENTWISE(gelu, 1, KNI_RULE_FLOAT, KNI_ALL, "y = x * normal_cdf(x)", .doc = "x (1 + erf(x / sqrt(2))) / 2",
             .tolerance = {8, 0}, .flags = KNI_FLAG_ALIAS)
 
 static kn_status lower_gelu_grad(kni_lowering *l)
@@ -80,9 +82,7 @@ static kn_status lower_gelu_grad(kni_lowering *l)
     l->out[0] = kn_mul(l->in[0], kn_add(below, kn_mul(x, density)));
     return KN_OK;
 }
-ACTIVATION_GRAD(gelu_grad,
-                "y y mul -0.5 mul exp 0.3989422804014327 mul y mul y normal_cdf add "
-                "x mul",
+ACTIVATION_GRAD(gelu_grad, "dx = (exp(x * x * -0.5) * 0.3989422804014327 * x + normal_cdf(x)) * dy",
                 "dy (P(x) + x p(x)), of operands dy, x", .lower = lower_gelu_grad)
 
 kn_tensor kn_gelu(kn_tensor x) { return kni_unary(&kni_op_gelu, x); }
@@ -90,7 +90,7 @@ GRADIENT(gelu) { return use_gradient_row(v, &kni_op_gelu_grad, INPUT); }
 
 /* ---- gelu by tanh: (1 + tanh(u/2)) / 2 is sigmoid(u), with u = sqrt(8/pi) (x + 0.044715 x^3) */
 
-ACTIVATION(gelu_approximate, 1, "x x mul 0.044715 mul 1 add x mul 1.5957691216057308 mul sigmoid x mul",
+ACTIVATION(gelu_approximate, 1, "y = sigmoid((x * x * 0.044715 + 1) * x * 1.5957691216057308) * x",
            "x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) / 2")
 
 static kn_status lower_gelu_approximate_grad(kni_lowering *l)
@@ -104,8 +104,8 @@ static kn_status lower_gelu_approximate_grad(kni_lowering *l)
     return KN_OK;
 }
 ACTIVATION_GRAD(gelu_approximate_grad,
-                "y y mul >a a 0.071354816272600242 mul 1.5957691216057308 add y mul sigmoid >b a "
-                "0.21406444881780073 mul 1.5957691216057308 add y mul 1 b sub mul 1 add b mul x mul",
+                "square = x * x; s = sigmoid((square * 0.071354816272600242 + 1.5957691216057308) * x); dx = "
+                "((square * 0.21406444881780073 + 1.5957691216057308) * x * (1 - s) + 1) * s * dy",
                 "dy (s + x s (1 - s) u'), s = sigmoid(u), of operands dy, x",
                 .lower = lower_gelu_approximate_grad)
 
@@ -114,7 +114,7 @@ GRADIENT(gelu_approximate) { return use_gradient_row(v, &kni_op_gelu_approximate
 
 /* ---- silu */
 
-ACTIVATION(silu, 0, "x x sigmoid mul", "x sigmoid(x)")
+ACTIVATION(silu, 0, "y = x * sigmoid(x)", "x sigmoid(x)")
 
 static kn_status lower_silu_grad(kni_lowering *l)
 {
@@ -123,7 +123,7 @@ static kn_status lower_silu_grad(kni_lowering *l)
     l->out[0] = kn_mul(l->in[0], slope);
     return KN_OK;
 }
-ACTIVATION_GRAD(silu_grad, "y sigmoid >a 1 a sub y mul 1 add a mul x mul",
+ACTIVATION_GRAD(silu_grad, "s = sigmoid(x); dx = ((1 - s) * x + 1) * s * dy",
                 "dy s (1 + x (1 - s)), s = sigmoid(x), of operands dy, x", .lower = lower_silu_grad)
 
 kn_tensor kn_silu(kn_tensor x) { return kni_unary(&kni_op_silu, x); }
@@ -131,7 +131,7 @@ GRADIENT(silu) { return use_gradient_row(v, &kni_op_silu_grad, INPUT); }
 
 /* ---- mish: tanh(log(1 + e)) is n / (n + 2) with n = e (e + 2), e = exp(x); past 20 it is 1 in every dtype */
 
-ACTIVATION(mish, 0, "x 20 min exp >a a a 2 add mul >b b b 2 add div x mul", "x tanh(log(1 + exp(x)))")
+ACTIVATION(mish, 0, "e = exp(min(x, 20)); n = e * (e + 2); y = n / (n + 2) * x", "x tanh(log(1 + exp(x)))")
 
 static kn_status lower_mish_grad(kni_lowering *l)
 {
@@ -140,11 +140,11 @@ static kn_status lower_mish_grad(kni_lowering *l)
     l->out[0] = kn_mul(l->in[0], kn_add(t, bend));
     return KN_OK;
 }
-ACTIVATION_GRAD(
-    mish_grad,
-    "y 20 min exp >a a a 2 add mul >b b b 2 add div >c 1 c sub 1 c add mul y mul y sigmoid mul c add x "
-    "mul",
-    "dy (t + x sigmoid(x) (1 - t^2)), t = tanh(log(1 + exp(x))), of operands dy, x", .lower = lower_mish_grad)
+ACTIVATION_GRAD(mish_grad,
+                "e = exp(min(x, 20)); n = e * (e + 2); t = n / (n + 2); dx = ((1 - t) * (1 + t) * x * "
+                "sigmoid(x) + t) * dy",
+                "dy (t + x sigmoid(x) (1 - t^2)), t = tanh(log(1 + exp(x))), of operands dy, x",
+                .lower = lower_mish_grad)
 
 kn_tensor kn_mish(kn_tensor x) { return kni_unary(&kni_op_mish, x); }
 GRADIENT(mish) { return use_gradient_row(v, &kni_op_mish_grad, INPUT); }

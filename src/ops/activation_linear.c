@@ -19,20 +19,20 @@ static const kn_attribute shrink_schema[] = {KNI_NUMBER("lambda", 0), KNI_NUMBER
     ELEMENTWISE_NUMBERS(name, 1, KNI_RULE_PROMOTE, KNI_FLOATS, body, schema, .doc = text,                    \
                         .tolerance = {2, 1}, .flags = KNI_FLAG_ALIAS)
 
-ELEMENTWISE(relu6, 1, KNI_RULE_PROMOTE, KNI_NUMBERS, "x 0 max 6 min", .doc = "min(max(x, 0), 6)",
+ELEMENTWISE(relu6, 1, KNI_RULE_PROMOTE, KNI_NUMBERS, "y = min(max(x, 0), 6)", .doc = "min(max(x, 0), 6)",
             .flags = KNI_FLAG_ALIAS)
-PIECES(leaky_relu, slope_schema, "x 0 gt x x p0 mul select", "x > 0 ? x : slope x")
-ELEMENTWISE(prelu, 2, KNI_RULE_PROMOTE, KNI_FLOATS, "x 0 gt x x y mul select", .doc = "x > 0 ? x : weight x",
-            .flags = KNI_FLAG_ALIAS)
-CHOICE(hardtanh, bounds_schema, "x p0 max p1 min", "min(max(x, low), high)")
-PIECES(hard_sigmoid, line_schema, "x p0 mul p1 add 0 max 1 min", "min(max(alpha x + beta, 0), 1)")
-ELEMENTWISE(hard_swish, 1, KNI_RULE_FLOAT, KNI_ALL, "x 3 add 0 max 6 min 6 div x mul",
+PIECES(leaky_relu, slope_schema, "y = x > 0 ? x : x * slope", "x > 0 ? x : slope x")
+ELEMENTWISE(prelu, 2, KNI_RULE_PROMOTE, KNI_FLOATS, "y = x > 0 ? x : x * weight", .in = "x weight",
+            .doc = "x > 0 ? x : weight x", .flags = KNI_FLAG_ALIAS)
+CHOICE(hardtanh, bounds_schema, "y = min(max(x, low), high)", "min(max(x, low), high)")
+PIECES(hard_sigmoid, line_schema, "y = min(max(x * alpha + beta, 0), 1)", "min(max(alpha x + beta, 0), 1)")
+ELEMENTWISE(hard_swish, 1, KNI_RULE_FLOAT, KNI_ALL, "y = min(max(x + 3, 0), 6) / 6 * x",
             .doc = "x min(max(x + 3, 0), 6) / 6", .tolerance = {2, 0}, .flags = KNI_FLAG_ALIAS)
-CHOICE(threshold, threshold_schema, "x p0 le p1 x select", "x > threshold ? x : value")
-CHOICE(hard_shrink, lambda_schema, "x p0 neg ge x p0 le land 0 x select", "|x| > lambda ? x : 0")
-PIECES(soft_shrink, lambda_schema, "x p0 gt x p0 sub x p0 neg lt x p0 add x 0 mul select select",
+CHOICE(threshold, threshold_schema, "y = x <= threshold ? value : x", "x > threshold ? x : value")
+CHOICE(hard_shrink, lambda_schema, "y = x >= -lambda && x <= lambda ? 0 : x", "|x| > lambda ? x : 0")
+PIECES(soft_shrink, lambda_schema, "y = x > lambda ? x - lambda : x < -lambda ? x + lambda : x * 0",
        "x moved towards 0 by lambda, 0 where it would pass it")
-PIECES(shrink, shrink_schema, "x p0 gt x p1 sub x p0 neg lt x p1 add x 0 mul select select",
+PIECES(shrink, shrink_schema, "y = x > lambda ? x - bias : x < -lambda ? x + bias : x * 0",
        "x - bias above lambda, x + bias below -lambda, 0 between")
 
 kn_tensor kn_relu6(kn_tensor x) { return kni_unary(&kni_op_relu6, x); }
@@ -175,9 +175,10 @@ static kn_status lower_leaky_relu_grad(kni_lowering *l)
     l->out[0] = kn_where(kn_greater_scalar(l->in[1], 0), l->in[0], low);
     return KN_OK;
 }
-ELEMENTWISE_NUMBERS(leaky_relu_grad, 2, KNI_RULE_PROMOTE, KNI_FLOATS, "y 0 gt x x p0 mul select",
-                    slope_schema, .doc = "x > 0 ? dy : slope dy, of operands dy, x",
-                    .lower = lower_leaky_relu_grad, .flags = KNI_FLAG_ALIAS)
+ELEMENTWISE_NUMBERS(leaky_relu_grad, 2, KNI_RULE_PROMOTE, KNI_FLOATS, "dx = x > 0 ? dy : dy * slope",
+                    slope_schema, .in = "dy x", .out = "dx",
+                    .doc = "x > 0 ? dy : slope dy, of operands dy, x", .lower = lower_leaky_relu_grad,
+                    .flags = KNI_FLAG_ALIAS)
 
 GRADIENT(leaky_relu)
 {

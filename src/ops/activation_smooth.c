@@ -15,7 +15,7 @@ static const kn_attribute alpha_schema[] = {KNI_NUMBER("alpha", 0), {0}};
 /* ---- softplus: max(b x, 0) + log(1 + exp(-|b x|)) does not overflow */
 
 ACTIVATION_NUMBERS(softplus, softplus_schema,
-                   "x p0 mul >a a p1 gt x a 0 max a abs neg exp log1p add p0 div select",
+                   "b = x * beta; y = b > threshold ? x : (max(b, 0) + log1p(exp(-abs(b)))) / beta",
                    "log(1 + exp(beta x)) / beta; x where beta x > threshold")
 
 static const double *lowering_numbers(const kni_lowering *l)
@@ -31,8 +31,8 @@ static kn_status lower_softplus_grad(kni_lowering *l)
     return KN_OK;
 }
 ELEMENTWISE_NUMBERS(softplus_grad, 2, KNI_RULE_PROMOTE, KNI_FLOATS,
-                    "y p0 mul >a a p1 gt x a sigmoid x mul select", softplus_schema,
-                    .doc = "dy sigmoid(beta x), dy where beta x > threshold, of operands dy, x",
+                    "b = x * beta; dx = b > threshold ? dy : sigmoid(b) * dy", softplus_schema, .in = "dy x",
+                    .out = "dx", .doc = "dy sigmoid(beta x), dy where beta x > threshold, of operands dy, x",
                     .lower = lower_softplus_grad, .tolerance = {4, 0},
                     .flags = KNI_FLAG_ALIAS | KNI_FLAG_WIDE, .wide = &kni_wide)
 
@@ -48,16 +48,16 @@ GRADIENT(softplus)
     return KN_OK;
 }
 
-ACTIVATION(log_sigmoid, "x 0 min x abs neg exp log1p sub", "log(sigmoid(x))")
+ACTIVATION(log_sigmoid, "y = min(x, 0) - log1p(exp(-abs(x)))", "log(sigmoid(x))")
 kn_tensor kn_log_sigmoid(kn_tensor x) { return kni_unary(&kni_op_log_sigmoid, x); }
 SLOPE(log_sigmoid, kn_sigmoid(kn_neg(INPUT)))
 
 /* ---- elu, celu and selu share the gradient row: x > 0 ? dy right : dy left exp(x inside) */
 
-ACTIVATION_NUMBERS(elu, alpha_schema, "x 0 gt x x expm1 p0 mul select", "x > 0 ? x : alpha (exp(x) - 1)")
-ACTIVATION_NUMBERS(celu, alpha_schema, "x 0 gt x x p0 div expm1 p0 mul select",
+ACTIVATION_NUMBERS(elu, alpha_schema, "y = x > 0 ? x : expm1(x) * alpha", "x > 0 ? x : alpha (exp(x) - 1)")
+ACTIVATION_NUMBERS(celu, alpha_schema, "y = x > 0 ? x : expm1(x / alpha) * alpha",
                    "x > 0 ? x : alpha (exp(x / alpha) - 1)")
-ACTIVATION(selu, "x 0 gt x 1.0507009873554805 mul x expm1 1.7580993408473766 mul select",
+ACTIVATION(selu, "y = x > 0 ? x * 1.0507009873554805 : expm1(x) * 1.7580993408473766",
            "1.0507 (x > 0 ? x : 1.6733 (exp(x) - 1))")
 
 static const kn_attribute elu_grad_schema[] = {
@@ -73,8 +73,8 @@ static kn_status lower_elu_grad(kni_lowering *l)
     return KN_OK;
 }
 ELEMENTWISE_NUMBERS(elu_grad, 2, KNI_RULE_PROMOTE, KNI_FLOATS,
-                    "y 0 le y p2 mul exp p0 mul x mul x p1 mul select", elu_grad_schema,
-                    .doc = "x <= 0 ? dy left exp(x inside) : dy right, of operands dy, x",
+                    "dx = x <= 0 ? exp(x * inside) * left * dy : dy * right", elu_grad_schema, .in = "dy x",
+                    .out = "dx", .doc = "x <= 0 ? dy left exp(x inside) : dy right, of operands dy, x",
                     .lower = lower_elu_grad, .tolerance = {4, 0}, .flags = KNI_FLAG_ALIAS | KNI_FLAG_WIDE,
                     .wide = &kni_wide)
 
@@ -101,11 +101,10 @@ GRADIENT(selu) { return elu_gradient(v, 1.7580993408473766, 1.0507009873554805, 
 /* Below 1 the difference would cancel: tanh(x) = x / (1 + t) with Lambert's fraction t = x^2 / (3 + x^2 / (5 + ..)),
    so x - tanh(x) = x t / (1 + t). */
 ELEMENTWISE(tanhshrink, 1, KNI_RULE_FLOAT, KNI_ALL,
-            "x x mul >a a a a a a a a a a 19 div 17 add div 15 add div 13 add div 11 add div 9 add div 7 add "
-            "div 5 add "
-            "div 3 add div >b x abs 1 lt x b mul b 1 add div x x tanh sub select",
+            "q = x * x; t = q / (q / (q / (q / (q / (q / (q / (q / (q / 19 + 17) + 15) + 13) + 11) + 9) + 7) "
+            "+ 5) + 3); y = abs(x) < 1 ? x * t / (t + 1) : x - tanh(x)",
             .doc = "x - tanh(x)", .tolerance = {8, 1}, .flags = KNI_FLAG_ALIAS | KNI_FLAG_WIDE)
-ACTIVATION(softsign, "x x abs 1 add div", "x / (1 + |x|)")
+ACTIVATION(softsign, "y = x / (abs(x) + 1)", "x / (1 + |x|)")
 kn_tensor kn_tanhshrink(kn_tensor x) { return kni_unary(&kni_op_tanhshrink, x); }
 kn_tensor kn_softsign(kn_tensor x) { return kni_unary(&kni_op_softsign, x); }
 SLOPE(tanhshrink, kn_square(kn_tanh(INPUT)))

@@ -2,7 +2,7 @@
 #include "ops/scalar_row.h"
 #include "ops/wide.h"
 
-ELEMENTWISE(add, 2, KNI_RULE_PROMOTE, KNI_ALL, "x y add", .doc = "a + b",
+ELEMENTWISE(add, 2, KNI_RULE_PROMOTE, KNI_ALL, "y = a + b", .doc = "a + b",
             .flags = KNI_FLAG_COMMUTES | KNI_FLAG_ALIAS)
 
 /* A bool next to a number would promote to it; as in PyTorch it is refused all the same. */
@@ -14,31 +14,33 @@ static kn_status infer_sub(kni_infer *c)
     }
     return kni_infer_row(c);
 }
+BODY(sub, "y = a - b")
 OP(sub, .min_in = 2, .max_in = 2, .n_out = 1, .kind = KNI_ELEMENTWISE, .rule = KNI_RULE_PROMOTE,
-   .dtypes = KNI_NUMBERS, .infer = infer_sub, .scalar = "x y sub", .native = &kni_cpu_sub, .doc = "a - b",
+   .dtypes = KNI_NUMBERS, .infer = infer_sub, .body = &kni_body_sub, .native = &kni_cpu_sub, .doc = "a - b",
    .flags = KNI_FLAG_ALIAS)
-ELEMENTWISE(mul, 2, KNI_RULE_PROMOTE, KNI_ALL, "x y mul", .doc = "a * b",
+ELEMENTWISE(mul, 2, KNI_RULE_PROMOTE, KNI_ALL, "y = a * b", .doc = "a * b",
             .flags = KNI_FLAG_COMMUTES | KNI_FLAG_ALIAS)
-ELEMENTWISE(div, 2, KNI_RULE_FLOAT, KNI_ALL, "x y div", .doc = "a / b; integers give f32",
+ELEMENTWISE(div, 2, KNI_RULE_FLOAT, KNI_ALL, "y = a / b", .doc = "a / b; integers give f32",
             .flags = KNI_FLAG_ALIAS)
-ELEMENTWISE(floor_div, 2, KNI_RULE_PROMOTE, KNI_NUMBERS, "x y floordiv",
+ELEMENTWISE(floor_div, 2, KNI_RULE_PROMOTE, KNI_NUMBERS, "y = floordiv(a, b)",
             .doc = "floor(a / b); an integer divided by 0 gives 0",
             .flags = KNI_FLAG_ALIAS | KNI_FLAG_ZERO_GRADIENT)
-ELEMENTWISE(remainder, 2, KNI_RULE_PROMOTE, KNI_NUMBERS, "x y rem",
+ELEMENTWISE(remainder, 2, KNI_RULE_PROMOTE, KNI_NUMBERS, "y = rem(a, b)",
             .doc = "a - floor(a / b) b, with the sign of b", .flags = KNI_FLAG_ALIAS)
-ELEMENTWISE(fmod, 2, KNI_RULE_PROMOTE, KNI_NUMBERS, "x y fmod",
+ELEMENTWISE(fmod, 2, KNI_RULE_PROMOTE, KNI_NUMBERS, "y = fmod(a, b)",
             .doc = "a - trunc(a / b) b, with the sign of a", .flags = KNI_FLAG_ALIAS)
-ELEMENTWISE(pow, 2, KNI_RULE_PROMOTE, KNI_NUMBERS, "x y pow", .doc = "a to the power of b",
+ELEMENTWISE(pow, 2, KNI_RULE_PROMOTE, KNI_NUMBERS, "y = pow(a, b)", .doc = "a to the power of b",
             .tolerance = {2, 0}, .flags = KNI_FLAG_ALIAS | KNI_FLAG_WIDE)
-ELEMENTWISE(atan2, 2, KNI_RULE_FLOAT, KNI_ALL, "x y atan2", .doc = "angle of the point (b, a)",
+ELEMENTWISE(atan2, 2, KNI_RULE_FLOAT, KNI_ALL, "y = atan2(a, b)", .doc = "angle of the point (b, a)",
             .tolerance = {2, 0}, .flags = KNI_FLAG_ALIAS | KNI_FLAG_WIDE)
-ELEMENTWISE(hypot, 2, KNI_RULE_PROMOTE, KNI_FLOATS, "x y hypot", .doc = "sqrt(a^2 + b^2) without overflow",
-            .tolerance = {2, 0}, .flags = KNI_FLAG_COMMUTES | KNI_FLAG_ALIAS | KNI_FLAG_WIDE)
-ELEMENTWISE(maximum, 2, KNI_RULE_PROMOTE, KNI_ALL, "x y max", .doc = "the larger; NaN if either is",
+ELEMENTWISE(hypot, 2, KNI_RULE_PROMOTE, KNI_FLOATS, "y = hypot(a, b)",
+            .doc = "sqrt(a^2 + b^2) without overflow", .tolerance = {2, 0},
+            .flags = KNI_FLAG_COMMUTES | KNI_FLAG_ALIAS | KNI_FLAG_WIDE)
+ELEMENTWISE(maximum, 2, KNI_RULE_PROMOTE, KNI_ALL, "y = max(a, b)", .doc = "the larger; NaN if either is",
             .flags = KNI_FLAG_COMMUTES | KNI_FLAG_ALIAS)
-ELEMENTWISE(minimum, 2, KNI_RULE_PROMOTE, KNI_ALL, "x y min", .doc = "the smaller; NaN if either is",
+ELEMENTWISE(minimum, 2, KNI_RULE_PROMOTE, KNI_ALL, "y = min(a, b)", .doc = "the smaller; NaN if either is",
             .flags = KNI_FLAG_COMMUTES | KNI_FLAG_ALIAS)
-ELEMENTWISE(copysign, 2, KNI_RULE_FLOAT, KNI_ALL, "x y copysign", .doc = "|a| with the sign of b",
+ELEMENTWISE(copysign, 2, KNI_RULE_FLOAT, KNI_ALL, "y = copysign(a, b)", .doc = "|a| with the sign of b",
             .flags = KNI_FLAG_ALIAS)
 
 kn_tensor kn_add(kn_tensor a, kn_tensor b) { return kni_binary(&kni_op_add, a, b); }

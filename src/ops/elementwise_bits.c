@@ -9,13 +9,13 @@
     ELEMENTWISE(name, 2, KNI_RULE_PROMOTE, KNI_INTS, body, .doc = text,                                      \
                 .flags = KNI_FLAG_ALIAS | KNI_FLAG_NO_GRADIENT)
 
-BITS(bitwise_and, "x y and", "a & b")
-BITS(bitwise_or, "x y or", "a | b")
-BITS(bitwise_xor, "x y xor", "a ^ b")
-ELEMENTWISE(bitwise_not, 1, KNI_RULE_PROMOTE, KNI_INTS, "x not", .doc = "~x",
+BITS(bitwise_and, "y = a & b", "a & b")
+BITS(bitwise_or, "y = a | b", "a | b")
+BITS(bitwise_xor, "y = a ^ b", "a ^ b")
+ELEMENTWISE(bitwise_not, 1, KNI_RULE_PROMOTE, KNI_INTS, "y = ~x", .doc = "~x",
             .flags = KNI_FLAG_ALIAS | KNI_FLAG_NO_GRADIENT)
-SHIFT(bitwise_left_shift, "x y shl", "a << b; 0 when b is negative or passes the width")
-SHIFT(bitwise_right_shift, "x y shr",
+SHIFT(bitwise_left_shift, "y = a << b", "a << b; 0 when b is negative or passes the width")
+SHIFT(bitwise_right_shift, "y = a >> b",
       "a >> b, keeping the sign; all sign when b is negative or passes the width")
 
 kn_tensor kn_bitwise_and(kn_tensor a, kn_tensor b) { return kni_binary(&kni_op_bitwise_and, a, b); }

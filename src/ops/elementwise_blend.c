@@ -4,22 +4,22 @@
 #include "ops/movement_rows.h"
 #include "ops/scalar_row.h"
 
-ELEMENTWISE(clamp, 3, KNI_RULE_PROMOTE, KNI_NUMBERS, "x y max z min",
+ELEMENTWISE(clamp, 3, KNI_RULE_PROMOTE, KNI_NUMBERS, "y = min(max(x, low), high)", .in = "x low high",
             .doc = "min(max(x, low), high); NaN stays", .flags = KNI_FLAG_ALIAS)
-ELEMENTWISE(clamp_min, 2, KNI_RULE_PROMOTE, KNI_NUMBERS, "x y max", .doc = "max(x, low); NaN stays",
-            .flags = KNI_FLAG_ALIAS)
-ELEMENTWISE(clamp_max, 2, KNI_RULE_PROMOTE, KNI_NUMBERS, "x y min", .doc = "min(x, high); NaN stays",
-            .flags = KNI_FLAG_ALIAS)
+ELEMENTWISE(clamp_min, 2, KNI_RULE_PROMOTE, KNI_NUMBERS, "y = max(x, low)", .in = "x low",
+            .doc = "max(x, low); NaN stays", .flags = KNI_FLAG_ALIAS)
+ELEMENTWISE(clamp_max, 2, KNI_RULE_PROMOTE, KNI_NUMBERS, "y = min(x, high)", .in = "x high",
+            .doc = "min(x, high); NaN stays", .flags = KNI_FLAG_ALIAS)
 ELEMENTWISE(lerp, 3, KNI_RULE_PROMOTE, KNI_FLOATS,
-            "y x sub >a z abs 0.5 lt x z a mul add y a 1 z sub mul sub select",
+            "d = b - a; y = abs(weight) < 0.5 ? a + weight * d : b - d * (1 - weight)", .in = "a b weight",
             .doc = "a + w (b - a), exact at w = 0 and w = 1", .tolerance = {2, 1},
             .flags = KNI_FLAG_ALIAS | KNI_FLAG_WIDE)
-ELEMENTWISE(mul_add, 3, KNI_RULE_PROMOTE, KNI_NUMBERS, "x y mul z add", .doc = "a b + c, rounded twice",
+ELEMENTWISE(mul_add, 3, KNI_RULE_PROMOTE, KNI_NUMBERS, "y = a * b + c", .doc = "a b + c, rounded twice",
             .tolerance = {2, 1}, .flags = KNI_FLAG_ALIAS)
-ELEMENTWISE(addcmul, 4, KNI_RULE_PROMOTE, KNI_NUMBERS, "x w y mul z mul add", .doc = "x + value a b",
-            .tolerance = {2, 1}, .flags = KNI_FLAG_ALIAS | KNI_FLAG_WIDE)
-ELEMENTWISE(addcdiv, 4, KNI_RULE_PROMOTE, KNI_FLOATS, "x w y mul z div add", .doc = "x + value a / b",
-            .tolerance = {2, 1}, .flags = KNI_FLAG_ALIAS | KNI_FLAG_WIDE)
+ELEMENTWISE(addcmul, 4, KNI_RULE_PROMOTE, KNI_NUMBERS, "y = x + value * a * b", .in = "x a b value",
+            .doc = "x + value a b", .tolerance = {2, 1}, .flags = KNI_FLAG_ALIAS | KNI_FLAG_WIDE)
+ELEMENTWISE(addcdiv, 4, KNI_RULE_PROMOTE, KNI_FLOATS, "y = x + value * a / b", .in = "x a b value",
+            .doc = "x + value a / b", .tolerance = {2, 1}, .flags = KNI_FLAG_ALIAS | KNI_FLAG_WIDE)
 
 static kn_tensor clamp_as(const char *name, kn_tensor x, kn_tensor low, kn_tensor high)
 {

@@ -1,14 +1,14 @@
 /* Comparisons, truths, and choosing by a truth. */
 #include "ops/scalar_row.h"
 
-#define COMPARISON(name, word, text)                                                                         \
-    ELEMENTWISE(name, 2, KNI_RULE_COMPARE, KNI_ALL, "x y " word, .doc = text, .flags = KNI_FLAG_NO_GRADIENT)
-COMPARISON(equal, "eq", "a == b")
-COMPARISON(not_equal, "ne", "a != b")
-COMPARISON(less, "lt", "a < b")
-COMPARISON(less_equal, "le", "a <= b")
-COMPARISON(greater, "gt", "a > b")
-COMPARISON(greater_equal, "ge", "a >= b")
+#define COMPARISON(name, formula, text)                                                                      \
+    ELEMENTWISE(name, 2, KNI_RULE_COMPARE, KNI_ALL, formula, .doc = text, .flags = KNI_FLAG_NO_GRADIENT)
+COMPARISON(equal, "y = a == b", "a == b")
+COMPARISON(not_equal, "y = a != b", "a != b")
+COMPARISON(less, "y = a < b", "a < b")
+COMPARISON(less_equal, "y = a <= b", "a <= b")
+COMPARISON(greater, "y = a > b", "a > b")
+COMPARISON(greater_equal, "y = a >= b", "a >= b")
 
 kn_tensor kn_equal(kn_tensor a, kn_tensor b) { return kni_binary(&kni_op_equal, a, b); }
 kn_tensor kn_not_equal(kn_tensor a, kn_tensor b) { return kni_binary(&kni_op_not_equal, a, b); }
@@ -19,18 +19,18 @@ kn_tensor kn_greater_equal(kn_tensor a, kn_tensor b) { return kni_binary(&kni_op
 
 #define LOGICAL(name, arity, body, text)                                                                     \
     ELEMENTWISE(name, arity, KNI_RULE_COMPARE, KNI_ALL, body, .doc = text, .flags = KNI_FLAG_NO_GRADIENT)
-LOGICAL(logical_and, 2, "x 0 ne y 0 ne land", "a != 0 and b != 0")
-LOGICAL(logical_or, 2, "x 0 ne y 0 ne lor", "a != 0 or b != 0")
-LOGICAL(logical_xor, 2, "x 0 ne y 0 ne lxor", "one of a, b is not 0")
-LOGICAL(logical_not, 1, "x 0 eq", "x == 0")
+LOGICAL(logical_and, 2, "y = a != 0 && b != 0", "a != 0 and b != 0")
+LOGICAL(logical_or, 2, "y = a != 0 || b != 0", "a != 0 or b != 0")
+LOGICAL(logical_xor, 2, "y = (a != 0) ^ (b != 0)", "one of a, b is not 0")
+LOGICAL(logical_not, 1, "y = x == 0", "x == 0")
 
 kn_tensor kn_logical_and(kn_tensor a, kn_tensor b) { return kni_binary(&kni_op_logical_and, a, b); }
 kn_tensor kn_logical_or(kn_tensor a, kn_tensor b) { return kni_binary(&kni_op_logical_or, a, b); }
 kn_tensor kn_logical_xor(kn_tensor a, kn_tensor b) { return kni_binary(&kni_op_logical_xor, a, b); }
 kn_tensor kn_logical_not(kn_tensor x) { return kni_unary(&kni_op_logical_not, x); }
 
-ELEMENTWISE(where, 3, KNI_RULE_SELECT, KNI_ALL, "x y z select", .doc = "condition ? a : b",
-            .flags = KNI_FLAG_ALIAS)
+ELEMENTWISE(where, 3, KNI_RULE_SELECT, KNI_ALL, "y = condition ? a : b", .in = "condition a b",
+            .doc = "condition ? a : b", .flags = KNI_FLAG_ALIAS)
 
 kn_tensor kn_where(kn_tensor condition, kn_tensor a, kn_tensor b)
 {
@@ -58,10 +58,10 @@ GRADIENT(where)
 
 #define TEST(name, body, text)                                                                               \
     ELEMENTWISE(name, 1, KNI_RULE_COMPARE, KNI_ALL, body, .doc = text, .flags = KNI_FLAG_NO_GRADIENT)
-TEST(is_nan, "x isnan", "x is not a number")
-TEST(is_inf, "x isinf", "x is infinite")
-TEST(is_finite, "x isfinite", "x is neither infinite nor NaN")
-ELEMENTWISE(signbit, 1, KNI_RULE_COMPARE, KNI_FLOATS, "1 x copysign 0 lt", .doc = "x < 0 or x is -0",
+TEST(is_nan, "y = isnan(x)", "x is not a number")
+TEST(is_inf, "y = isinf(x)", "x is infinite")
+TEST(is_finite, "y = isfinite(x)", "x is neither infinite nor NaN")
+ELEMENTWISE(signbit, 1, KNI_RULE_COMPARE, KNI_FLOATS, "y = copysign(1, x) < 0", .doc = "x < 0 or x is -0",
             .flags = KNI_FLAG_NO_GRADIENT)
 
 kn_tensor kn_is_nan(kn_tensor x) { return kni_unary(&kni_op_is_nan, x); }
@@ -81,11 +81,11 @@ kn_tensor kn_signbit(kn_tensor x)
 
 static const kn_attribute close_schema[] = {
     KNI_NUMBER("rtol", 0), KNI_NUMBER("atol", 1), KNI_NUMBER("equal_nan", 2), {0}};
-ELEMENTWISE_NUMBERS(
-    is_close, 2, KNI_RULE_COMPARE, KNI_FLOATS,
-    "x y sub abs p0 y abs mul p1 add le y isfinite land x y eq lor x isnan y isnan land p2 0 ne "
-    "land lor",
-    close_schema, .doc = "|a - b| <= atol + rtol |b|, or a == b", .flags = KNI_FLAG_NO_GRADIENT)
+ELEMENTWISE_NUMBERS(is_close, 2, KNI_RULE_COMPARE, KNI_FLOATS,
+                    "y = (abs(a - b) <= rtol * abs(b) + atol && isfinite(b)) || a == b || (isnan(a) && "
+                    "isnan(b) && equal_nan != 0)",
+                    close_schema, .doc = "|a - b| <= atol + rtol |b|, or a == b",
+                    .flags = KNI_FLAG_NO_GRADIENT)
 
 /* Of integers: their gap is taken before it becomes an f64, which holds whole numbers to 2^53; where it passes 2^62, as
    it may between two of i64, that of the f64 will do. */

@@ -11,30 +11,30 @@
     ELEMENTWISE(name, 1, KNI_RULE_FLOAT, KNI_ALL, body, .doc = text, .tolerance = {2, 0},                    \
                 .flags = KNI_FLAG_ALIAS | KNI_FLAG_WIDE)
 
-KEEPS(neg, "x neg", "-x")
-KEEPS(abs, "x abs", "|x|")
-ELEMENTWISE(square, 1, KNI_RULE_PROMOTE, KNI_NUMBERS, "x x mul", .doc = "x^2",
+KEEPS(neg, "y = -x", "-x")
+KEEPS(abs, "y = abs(x)", "|x|")
+ELEMENTWISE(square, 1, KNI_RULE_PROMOTE, KNI_NUMBERS, "y = x * x", .doc = "x^2",
             .flags = KNI_FLAG_ALIAS | KNI_FLAG_WIDE)
-ELEMENTWISE(sign, 1, KNI_RULE_PROMOTE, KNI_ALL, "x sign", .doc = "-1, 0 or 1; NaN gives 0",
+ELEMENTWISE(sign, 1, KNI_RULE_PROMOTE, KNI_ALL, "y = sign(x)", .doc = "-1, 0 or 1; NaN gives 0",
             .flags = KNI_FLAG_ALIAS | KNI_FLAG_ZERO_GRADIENT)
-ROUNDS(round, "x round", "the nearest whole number, halves to the even one")
-ROUNDS(floor, "x floor", "the largest whole number that is at most x")
-ROUNDS(ceil, "x ceil", "the smallest whole number that is at least x")
-ROUNDS(trunc, "x trunc", "x without its fraction")
-ELEMENTWISE(frac, 1, KNI_RULE_PROMOTE, KNI_FLOATS, "x x trunc sub", .doc = "x - trunc(x)",
+ROUNDS(round, "y = round(x)", "the nearest whole number, halves to the even one")
+ROUNDS(floor, "y = floor(x)", "the largest whole number that is at most x")
+ROUNDS(ceil, "y = ceil(x)", "the smallest whole number that is at least x")
+ROUNDS(trunc, "y = trunc(x)", "x without its fraction")
+ELEMENTWISE(frac, 1, KNI_RULE_PROMOTE, KNI_FLOATS, "y = x - trunc(x)", .doc = "x - trunc(x)",
             .flags = KNI_FLAG_ALIAS)
-FUNCTION(reciprocal, "1 x div", "1 / x")
-FUNCTION(exp, "x exp", "e^x")
-FUNCTION(exp2, "x exp2", "2^x")
-FUNCTION(expm1, "x expm1", "e^x - 1, accurate near 0")
-FUNCTION(log, "x log", "natural logarithm of x")
-FUNCTION(log2, "x log2", "logarithm of x to base 2")
-FUNCTION(log10, "x log10", "logarithm of x to base 10")
-FUNCTION(log1p, "x log1p", "log(1 + x), accurate near 0")
-FUNCTION(sqrt, "x sqrt", "square root of x")
-FUNCTION(rsqrt, "x rsqrt", "1 / sqrt(x)")
-FUNCTION(deg2rad, "x 0.017453292519943295 mul", "x pi / 180")
-FUNCTION(rad2deg, "x 57.295779513082323 mul", "x 180 / pi")
+FUNCTION(reciprocal, "y = 1 / x", "1 / x")
+FUNCTION(exp, "y = exp(x)", "e^x")
+FUNCTION(exp2, "y = exp2(x)", "2^x")
+FUNCTION(expm1, "y = expm1(x)", "e^x - 1, accurate near 0")
+FUNCTION(log, "y = log(x)", "natural logarithm of x")
+FUNCTION(log2, "y = log2(x)", "logarithm of x to base 2")
+FUNCTION(log10, "y = log10(x)", "logarithm of x to base 10")
+FUNCTION(log1p, "y = log1p(x)", "log(1 + x), accurate near 0")
+FUNCTION(sqrt, "y = sqrt(x)", "square root of x")
+FUNCTION(rsqrt, "y = rsqrt(x)", "1 / sqrt(x)")
+FUNCTION(deg2rad, "y = x * 0.017453292519943295", "x pi / 180")
+FUNCTION(rad2deg, "y = x * 57.295779513082323", "x 180 / pi")
 
 kn_tensor kn_neg(kn_tensor x) { return kni_unary(&kni_op_neg, x); }
 kn_tensor kn_abs(kn_tensor x) { return kni_unary(&kni_op_abs, x); }

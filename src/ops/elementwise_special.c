@@ -5,11 +5,11 @@
     ELEMENTWISE(name, 1, KNI_RULE_FLOAT, KNI_ALL, body, .doc = text, .tolerance = {4, 0},                    \
                 .flags = KNI_FLAG_ALIAS | KNI_FLAG_WIDE)
 
-FUNCTION(erf, "x erf", "2 / sqrt(pi) times the integral of exp(-t^2) from 0 to x")
-FUNCTION(erfc, "x erfc", "1 - erf(x), accurate for large x")
-FUNCTION(erfinv, "x erfinv", "inverse of erf")
-FUNCTION(lgamma, "x lgamma", "logarithm of |gamma(x)|")
-ELEMENTWISE(digamma, 1, KNI_RULE_FLOAT, KNI_ALL, "x digamma", .doc = "derivative of log(gamma(x))",
+FUNCTION(erf, "y = erf(x)", "2 / sqrt(pi) times the integral of exp(-t^2) from 0 to x")
+FUNCTION(erfc, "y = erfc(x)", "1 - erf(x), accurate for large x")
+FUNCTION(erfinv, "y = erfinv(x)", "inverse of erf")
+FUNCTION(lgamma, "y = lgamma(x)", "logarithm of |gamma(x)|")
+ELEMENTWISE(digamma, 1, KNI_RULE_FLOAT, KNI_ALL, "y = digamma(x)", .doc = "derivative of log(gamma(x))",
             .tolerance = {4, 1}, .flags = KNI_FLAG_ALIAS | KNI_FLAG_WIDE)
 
 /* Orders above 170, whose factorial is no f64 any more, give NaN. */
@@ -23,30 +23,31 @@ static kn_status infer_polygamma(kni_infer *c)
 }
 
 static const kn_attribute order_schema[] = {KNI_NUMBER("order", 0), {0}};
+BODY(polygamma, "y = polygamma(order, x)")
 OP(polygamma, .min_in = 1, .max_in = 1, .n_out = 1, .kind = KNI_ELEMENTWISE, .rule = KNI_RULE_FLOAT,
-   .dtypes = KNI_ALL, .infer = infer_polygamma, .scalar = "p0 x polygamma", .native = &kni_cpu_polygamma,
+   .dtypes = KNI_ALL, .infer = infer_polygamma, .body = &kni_body_polygamma, .native = &kni_cpu_polygamma,
    .schema = order_schema, .attribute_bytes = sizeof(kni_scalar_params),
    .doc = "derivative number `order` of digamma(x)", .tolerance = {16, 0},
    .flags = KNI_FLAG_ALIAS | KNI_FLAG_WIDE)
-ELEMENTWISE(xlogy, 2, KNI_RULE_FLOAT, KNI_ALL, "x y log mul >a x 0 eq y isnan lnot land 0 a select",
+ELEMENTWISE(xlogy, 2, KNI_RULE_FLOAT, KNI_ALL, "p = a * log(b); y = a == 0 && !isnan(b) ? 0 : p",
             .doc = "a log(b), 0 where a is 0 and b is a number", .tolerance = {2, 0},
             .flags = KNI_FLAG_ALIAS | KNI_FLAG_WIDE)
-ELEMENTWISE(logaddexp, 2, KNI_RULE_FLOAT, KNI_ALL,
-            "x y max >a x y sub abs neg exp log1p >b x y eq a 0.69314718055994531 add a b add select",
-            .doc = "log(e^a + e^b)", .tolerance = {2, 1},
-            .flags = KNI_FLAG_COMMUTES | KNI_FLAG_ALIAS | KNI_FLAG_WIDE)
-ELEMENTWISE(heaviside, 2, KNI_RULE_PROMOTE, KNI_ALL, "x 0 eq y x 0 gt 1 0 select select",
+ELEMENTWISE(
+    logaddexp, 2, KNI_RULE_FLOAT, KNI_ALL,
+    "top = max(a, b); rest = log1p(exp(-abs(a - b))); y = a == b ? top + 0.69314718055994531 : top + rest",
+    .doc = "log(e^a + e^b)", .tolerance = {2, 1}, .flags = KNI_FLAG_COMMUTES | KNI_FLAG_ALIAS | KNI_FLAG_WIDE)
+ELEMENTWISE(heaviside, 2, KNI_RULE_PROMOTE, KNI_ALL, "y = a == 0 ? b : a > 0 ? 1 : 0",
             .doc = "0 below 0, b at 0, 1 above 0", .flags = KNI_FLAG_ALIAS | KNI_FLAG_ZERO_GRADIENT)
 
 static const kn_attribute eps_schema[] = {KNI_NUMBER("eps", 0), {0}};
 ELEMENTWISE_NUMBERS(logit, 1, KNI_RULE_FLOAT, KNI_ALL,
-                    "p0 0 lt x x p0 max 1 p0 sub min select >a a 1 a sub div log", eps_schema,
+                    "z = eps < 0 ? x : min(max(x, eps), 1 - eps); y = log(z / (1 - z))", eps_schema,
                     .doc = "log(z / (1 - z)) with z = x, or x clamped to eps and 1 - eps where eps >= 0",
                     .tolerance = {4, 1}, .flags = KNI_FLAG_ALIAS | KNI_FLAG_WIDE)
 static const kn_attribute nan_schema[] = {
     KNI_NUMBER("nan", 0), KNI_NUMBER("positive", 1), KNI_NUMBER("negative", 2), {0}};
 ELEMENTWISE_NUMBERS(nan_to_num, 1, KNI_RULE_PROMOTE, KNI_FLOATS,
-                    "x isnan p0 x inf eq p1 x -inf eq p2 x select select select", nan_schema,
+                    "y = isnan(x) ? nan : x == inf ? positive : x == -inf ? negative : x", nan_schema,
                     .doc = "x with NaN and the infinities replaced", .flags = KNI_FLAG_ALIAS)
 
 kn_tensor kn_erf(kn_tensor x) { return kni_unary(&kni_op_erf, x); }

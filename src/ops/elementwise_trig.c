@@ -5,23 +5,22 @@
     ELEMENTWISE(name, 1, KNI_RULE_FLOAT, KNI_ALL, body, .doc = text, .tolerance = {2, 0},                    \
                 .flags = KNI_FLAG_ALIAS | KNI_FLAG_WIDE)
 
-FUNCTION(sin, "x sin", "sine of x in radians")
-FUNCTION(cos, "x cos", "cosine of x in radians")
-FUNCTION(tan, "x tan", "tangent of x in radians")
-FUNCTION(sinh, "x sinh", "hyperbolic sine of x")
-FUNCTION(cosh, "x cosh", "hyperbolic cosine of x")
-FUNCTION(asin, "x asin", "the angle whose sine is x")
-FUNCTION(acos, "x acos", "the angle whose cosine is x")
-FUNCTION(atan, "x atan", "the angle whose tangent is x")
-FUNCTION(asinh, "x asinh", "inverse of sinh")
-FUNCTION(acosh, "x acosh", "inverse of cosh")
-FUNCTION(atanh, "x atanh", "inverse of tanh")
+FUNCTION(sin, "y = sin(x)", "sine of x in radians")
+FUNCTION(cos, "y = cos(x)", "cosine of x in radians")
+FUNCTION(tan, "y = tan(x)", "tangent of x in radians")
+FUNCTION(sinh, "y = sinh(x)", "hyperbolic sine of x")
+FUNCTION(cosh, "y = cosh(x)", "hyperbolic cosine of x")
+FUNCTION(asin, "y = asin(x)", "the angle whose sine is x")
+FUNCTION(acos, "y = acos(x)", "the angle whose cosine is x")
+FUNCTION(atan, "y = atan(x)", "the angle whose tangent is x")
+FUNCTION(asinh, "y = asinh(x)", "inverse of sinh")
+FUNCTION(acosh, "y = acosh(x)", "inverse of cosh")
+FUNCTION(atanh, "y = atanh(x)", "inverse of tanh")
 /* sin(pi x) = +-sin(pi (x - n)) with n the nearest whole number, by its parity: exactly 0 at whole numbers. */
-ELEMENTWISE(
-    sinc, 1, KNI_RULE_FLOAT, KNI_ALL,
-    "x round >a x a sub 3.1415926535897931 mul sin >b a 0.5 mul >c c c floor sub 0 gt b neg b select x "
-    "3.1415926535897931 mul div >d x 0 eq 1 d select",
-    .doc = "sin(pi x) / (pi x), 1 at 0", .tolerance = {4, 1}, .flags = KNI_FLAG_ALIAS | KNI_FLAG_WIDE)
+ELEMENTWISE(sinc, 1, KNI_RULE_FLOAT, KNI_ALL,
+            "nearest = round(x); s = sin((x - nearest) * 3.1415926535897931); half = nearest * 0.5; d = "
+            "(half - floor(half) > 0 ? -s : s) / (x * 3.1415926535897931); y = x == 0 ? 1 : d",
+            .doc = "sin(pi x) / (pi x), 1 at 0", .tolerance = {4, 1}, .flags = KNI_FLAG_ALIAS | KNI_FLAG_WIDE)
 
 kn_tensor kn_sin(kn_tensor x) { return kni_unary(&kni_op_sin, x); }
 kn_tensor kn_cos(kn_tensor x) { return kni_unary(&kni_op_cos, x); }

@@ -1,4 +1,4 @@
-/* The op row and everything a family of ops is written with: attributes, shape rules, scalar bodies,
+/* The op row and everything a family of ops is written with: attributes, shape rules, bodies,
    reference kernels, gradients, lowering, and the functions that public ops call. */
 #ifndef KNI_OP_H
 #define KNI_OP_H
@@ -36,7 +36,7 @@ typedef struct kn_attribute {
 #field, kind, when, (uint16_t)offsetof(struct_type, field)                                           \
     }
 
-/* Elementwise rows with numbers in their body (p0 to p3) have this struct. */
+/* Elementwise rows with scalars in their body have this struct. */
 typedef struct kni_scalar_params {
     double p[4];
 } kni_scalar_params;
@@ -113,7 +113,9 @@ typedef struct kn_op {
     const kn_attribute *schema; /* ends with a NULL name */
     uint16_t attribute_bytes;
     kn_status (*infer)(kni_infer *c);
-    const char *scalar;                 /* postfix body of an elementwise row, see scalar.h */
+    /* The names of operands and results in the body; NULL: x or a b c d, and y. */
+    const char *in, *out;
+    const struct kni_body *body;        /* the formula of an elementwise row, compact: see body.h */
     kn_status (*launch)(kni_launch *l); /* chooses and parametrises the reference kernel */
     const char *
         report; /* the text of a KN_ERROR_NUMERIC after report(item << 32 | detail): two %D, NULL: an index */

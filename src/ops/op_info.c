@@ -1,6 +1,6 @@
 /* The public view of the op table. Only who asks links this, and with it every row. */
 #include "core/device_object.h"
-#include "ops/op.h"
+#include "ops/scalar_row.h"
 #include "ops/tolerance.h"
 #include <kn/op_info.h>
 #include <string.h>
@@ -14,6 +14,22 @@ static const char *const kind_names[KNI_KIND_COUNT] = {
     [KNI_COMPOSITE] = "composite", [KNI_RANDOM] = "random",
     [KNI_SYSTEM] = "system",
 };
+
+/* The formula of a row as its author wrote it. */
+static const char *body_text(const kn_op *row)
+{
+    static const struct {
+        uint16_t number;
+        const kni_body_text *text;
+    } texts[] = {
+#define TEXT(name) {KNI_OP_##name, &kni_text_##name},
+#include "ops/generated/body_texts.inc"
+#undef TEXT
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts && row->body; i++)
+        if (texts[i].number == row->number) return texts[i].text->text;
+    return NULL;
+}
 
 int32_t kn_op_count(void) { return kni_op_count(); }
 
@@ -47,7 +63,8 @@ static bool describe(const kn_op *row, kn_op_info *info)
         .converts_to_f32 = row->kind == KNI_ELEMENTWISE && row->rule == KNI_RULE_FLOAT,
         .commutes = (row->flags & KNI_FLAG_COMMUTES) != 0,
         .random = (row->flags & KNI_FLAG_RANDOM) != 0,
-        .has_body = row->scalar != NULL,
+        .has_body = row->body != NULL,
+        .body = body_text(row),
         .has_kernel = row->launch != NULL,
         .has_lowering = row->lower != NULL,
         .has_view = row->view != NULL,

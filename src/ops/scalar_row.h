@@ -1,8 +1,9 @@
-/* How elementwise rows are written: a row whose kernel is its scalar body, and the CPU entries that kiln-gen makes
-   from the bodies. */
+/* How elementwise rows are written: a row whose kernel is its body, and what kiln-gen makes of the bodies: the compact form
+   and the CPU entries. */
 #ifndef KNI_SCALAR_ROW_H
 #define KNI_SCALAR_ROW_H
 
+#include "ops/body.h"
 #include "ops/infer.h"
 #include "ops/native.h"
 
@@ -10,21 +11,32 @@
 #include "ops/elementwise.def"
 #undef KN_OP
 
+#define KN_OP(number, name, ...)                                                                             \
+    extern const kni_body kni_body_##name;                                                                   \
+    extern const kni_body_text kni_text_##name;
+#include "ops/ops.def"
+#undef KN_OP
+
+/* Writes down the body of a row; nothing but kiln-gen and the list of ops refers to the text, so that linkers drop it. The
+   row names the compact form: .body = &kni_body_sub. */
+#define BODY(op_name, formula) const kni_body_text kni_text_##op_name = {formula};
+
 /* kni_infer_elementwise, quicker for operands of one type. */
 kn_status kni_infer_row(kni_infer *c);
 
-/* Whether a row takes these numbers p0 .. p3; a failure names the one and what is allowed. */
+/* Whether a row takes these scalars; a failure names the one and what is allowed. */
 kn_status kni_check_numbers(const kn_op *row, const double *p);
 
-/* ELEMENTWISE(add, 2, KNI_RULE_PROMOTE, KNI_ALL, "x y add", .doc = "a + b") defines a row of 2 operands. */
-#define ELEMENTWISE(op_name, arity, op_rule, op_dtypes, body, ...)                                           \
+/* ELEMENTWISE(add, 2, KNI_RULE_PROMOTE, KNI_ALL, "y = a + b", .doc = "a + b") defines a row of 2 operands. */
+#define ELEMENTWISE(op_name, arity, op_rule, op_dtypes, formula, ...)                                        \
+    BODY(op_name, formula)                                                                                   \
     OP(op_name, .min_in = arity, .max_in = arity, .n_out = 1, .kind = KNI_ELEMENTWISE, .rule = op_rule,      \
-       .dtypes = op_dtypes, .infer = kni_infer_row, .scalar = body, .native = &kni_cpu_##op_name,            \
-       __VA_ARGS__)
+       .dtypes = op_dtypes, .infer = kni_infer_row, .body = &kni_body_##op_name,                             \
+       .native = &kni_cpu_##op_name, __VA_ARGS__)
 
-/* The same with numbers p0.. in its body; schema names them. They are bound at replay, no part of a plan's key. */
-#define ELEMENTWISE_NUMBERS(op_name, arity, op_rule, op_dtypes, body, op_schema, ...)                        \
-    ELEMENTWISE(op_name, arity, op_rule, op_dtypes, body, .schema = op_schema,                               \
+/* The same with scalars in its body; schema names them. They are bound at replay, no part of a plan's key. */
+#define ELEMENTWISE_NUMBERS(op_name, arity, op_rule, op_dtypes, formula, op_schema, ...)                     \
+    ELEMENTWISE(op_name, arity, op_rule, op_dtypes, formula, .schema = op_schema,                            \
                 .attribute_bytes = sizeof(kni_scalar_params), __VA_ARGS__)
 #define KNI_NUMBER(name, k)                                                                                  \
     {                                                                                                        \

@@ -1,4 +1,4 @@
-/* The words of scalar bodies as C functions kni_word_<name>_<type>. The generated CPU kernels and the
+/* The words of bodies as C functions kni_word_<name>_<type>. The generated CPU kernels and the
    reference interpreter both call these, so a word has one meaning. */
 #ifndef KNI_SCALAR_WORDS_H
 #define KNI_SCALAR_WORDS_H

@@ -1,8 +1,8 @@
-/* The scalar body of an elementwise record as IR: one word for each step. */
+/* The body of an elementwise record as IR: one word for each step. */
 #include "sched/emit_body.h"
 
 typedef struct machine {
-    kni_ir_id stack[KNI_SCALAR_STACK + 1], locals[KNI_SCALAR_LOCALS];
+    kni_ir_id stack[KNI_BODY_STACK + 1], locals[KNI_BODY_LOCALS];
     int depth;
 } machine;
 
@@ -15,26 +15,26 @@ static kni_ir_id constant(kni_ir_builder *b, int dtype, double value)
 
 static kni_ir_id truths(kni_ir_builder *builder, int kind, kni_ir_id a, kni_ir_id b)
 {
-    if (kind == KNI_SCALAR_AND) return kni_ir_and(builder, a, b);
-    if (kind == KNI_SCALAR_OR) return kni_ir_or(builder, a, b);
+    if (kind == KNI_STEP_AND) return kni_ir_and(builder, a, b);
+    if (kind == KNI_STEP_OR) return kni_ir_or(builder, a, b);
     return kni_ir_word(builder, "ne", a, b);
 }
 
-static kni_ir_id step_value(kni_ir_builder *builder, int dtype, const kni_scalar_step *s, machine *m,
+static kni_ir_id step_value(kni_ir_builder *builder, int dtype, const kni_step *s, machine *m,
                             kni_emit_instead instead, void *context)
 {
     kni_ir_id a, b, c;
     switch (s->kind) {
-    case KNI_SCALAR_CONSTANT:
+    case KNI_STEP_CONSTANT:
         return constant(builder, dtype, s->value);
-    case KNI_SCALAR_LOCAL:
+    case KNI_STEP_LOCAL:
         return m->locals[s->index];
-    case KNI_SCALAR_SELECT:
+    case KNI_STEP_SELECT:
         c = pop(m), b = pop(m), a = pop(m);
         return kni_ir_select(builder, a, b, c);
-    case KNI_SCALAR_NOT:
+    case KNI_STEP_NOT:
         return kni_ir_not(builder, pop(m));
-    case KNI_SCALAR_WORD:
+    case KNI_STEP_WORD:
         b = kni_word_at(s->index)->arity > 1 ? pop(m) : 0;
         a = pop(m);
         c = instead && !b ? instead(context, s->index, a) : 0;
@@ -45,21 +45,16 @@ static kni_ir_id step_value(kni_ir_builder *builder, int dtype, const kni_scalar
     }
 }
 
-kni_ir_id kni_emit_scalar_body(kni_ir_builder *b, const kn_op *row, int dtype, kni_emit_leaf leaf,
-                               kni_emit_instead instead, void *context)
+kni_ir_id kni_emit_row_body(kni_ir_builder *b, const kn_op *row, int dtype, kni_emit_leaf leaf,
+                            kni_emit_instead instead, void *context)
 {
-    kni_scalar_body body;
     machine m = {.depth = 0};
-    if (!kni_scalar_parse(row->scalar, &body)) {
-        kni_ir_fail(b, "the scalar body of %s is malformed", row->name);
-        return 0;
-    }
-    for (int i = 0; i < body.n; i++) {
-        const kni_scalar_step *s = &body.steps[i];
-        bool outside = s->kind == KNI_SCALAR_INPUT || s->kind == KNI_SCALAR_PARAM;
-        if (s->kind == KNI_SCALAR_STORE)
+    for (int i = 0; i < row->body->n; i++) {
+        const kni_step step = kni_body_step(row->body, i), *s = &step;
+        bool outside = s->kind == KNI_STEP_INPUT || s->kind == KNI_STEP_PARAM;
+        if (s->kind == KNI_STEP_STORE)
             m.locals[s->index] = pop(&m);
-        else if (m.depth <= KNI_SCALAR_STACK) {
+        else if (m.depth <= KNI_BODY_STACK) {
             kni_ir_id v = outside ? leaf(context, s) : step_value(b, dtype, s, &m, instead, context);
             m.stack[m.depth++] = v;
         }
@@ -73,13 +68,13 @@ typedef struct place {
     uint32_t lane;
 } place;
 
-static kni_ir_id node_leaf(void *context, const kni_scalar_step *s)
+static kni_ir_id node_leaf(void *context, const kni_step *s)
 {
     const place *at = context;
     const kni_work_node *n = at->node;
     const uint16_t operands[4] = {n->a, n->b, n->c, n->d};
-    return s->kind == KNI_SCALAR_INPUT ? kni_emit_value(at->e, operands[s->index], at->lane)
-                                       : kni_emit_number(at->e, (uint16_t)(n->first + s->index));
+    return s->kind == KNI_STEP_INPUT ? kni_emit_value(at->e, operands[s->index], at->lane)
+                                     : kni_emit_number(at->e, (uint16_t)(n->first + s->index));
 }
 
 /* What is inside gelu has digits enough by shorter formulas. The gradient of its tanh form subtracts the sigmoid from 1, which
@@ -101,6 +96,6 @@ static kni_ir_id node_instead(void *context, int word, kni_ir_id x)
 kni_ir_id kni_emit_body(kni_emit *e, const kni_work_node *node, uint32_t lane)
 {
     place at = {e, node, lane};
-    return kni_emit_scalar_body(e->b, e->w->group->records[node->extra]->row, node->from, node_leaf,
-                                node_instead, &at);
+    return kni_emit_row_body(e->b, e->w->group->records[node->extra]->row, node->from, node_leaf,
+                             node_instead, &at);
 }

@@ -19,7 +19,7 @@ enum {
     KNI_WORK_TENSORS = 512      /* of the table by id; a power of 2 */
 };
 
-/* The words of scalar bodies by number. */
+/* The words of bodies by number. */
 enum {
 #define WORD1(name, ...) KNI_WORD_##name,
 #define WORD2(name, ...) KNI_WORD_##name,
@@ -36,9 +36,9 @@ typedef enum kni_work_kind {
     KNI_WORK_NUMBER,   /* number `extra` of the launch */
     KNI_WORK_CONSTANT, /* `value` */
     KNI_WORK_INPUT,    /* loads by access `extra` */
-    KNI_WORK_BODY,  /* the scalar body of record `extra` on a, b, c, d; its numbers follow number `first` */
-    KNI_WORK_WORD,  /* word `op` on a, b */
-    KNI_WORK_POWER, /* e to the power of a, which is 0 or less; `op` is a kni_power_digits */
+    KNI_WORK_BODY,     /* the body of record `extra` on a, b, c, d; its numbers follow number `first` */
+    KNI_WORK_WORD,     /* word `op` on a, b */
+    KNI_WORK_POWER,    /* e to the power of a, which is 0 or less; `op` is a kni_power_digits */
     KNI_WORK_AND,
     KNI_WORK_OR,
     KNI_WORK_NOT,
@@ -222,7 +222,7 @@ uint16_t kni_work_value(kni_work *w, uint32_t id, uint16_t frame);
 uint16_t kni_work_operand(kni_work *w, uint32_t id, uint16_t frame, int via, int compute);
 /* The type of a tensor of the group. */
 const kni_type *kni_work_type(uint32_t id);
-/* A row's result, for rows that are more than a scalar body; 0 and no failure: this file knows no such row. */
+/* A row's result, for rows that are more than a body; 0 and no failure: this file knows no such row. */
 uint16_t kni_work_row_value(kni_work *w, int record, int result, uint16_t frame);
 /* The rows and the width that a record's reduction asks for; false: it has none. */
 bool kni_work_domain(const kn_record *r, const kni_type **shape, uint32_t *reduced);

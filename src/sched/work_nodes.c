@@ -1,5 +1,5 @@
 /* The nodes and numbers of a group's work: one constructor for each kind. */
-#include "ops/scalar.h"
+#include "ops/body.h"
 #include "sched/work.h"
 #include <string.h>
 

@@ -15,7 +15,7 @@ static const kni_work_row *find(int op)
 
 bool kni_work_domain(const kn_record *r, const kni_type **shape, uint32_t *reduced)
 {
-    const kni_work_row *row = r->row->scalar || r->row->view ? NULL : find(r->op);
+    const kni_work_row *row = r->row->body || r->row->view ? NULL : find(r->op);
     if (!row || !row->axes) return false;
     *reduced = 0;
     *shape = &kni_in(r, row->axes(r, reduced))->type;

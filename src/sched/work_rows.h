@@ -1,4 +1,4 @@
-/* Rows that are more than a scalar body, taken apart into nodes by families. */
+/* Rows that are more than a body, taken apart into nodes by families. */
 #ifndef KNI_SCHED_WORK_ROWS_H
 #define KNI_SCHED_WORK_ROWS_H
 

@@ -6,7 +6,7 @@
 #include "core/math/fused.h"
 #include "ir/prelude.h"
 #include "ir/prelude_table.h"
-#include "ops/scalar.h"
+#include "ops/body.h"
 #include "ops/scalar_words.h"
 #include "test_ir_engines.h"
 

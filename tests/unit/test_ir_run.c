@@ -2,7 +2,7 @@
 #include "../support/check.h"
 #include "ir/builder.h"
 #include "ir/run.h"
-#include "ops/scalar.h"
+#include "ops/body.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -69,12 +69,12 @@ static void words_agree(void)
         v = kni_ir_word_at(&b, w, v, word->arity == 2 ? u : 0);
         kni_ir_store(&b, by, item, word->truth ? kni_ir_cast(&b, v, KN_F64) : v);
         CHECK(runs_on(kni_ir_finish(&b), BUFFERS({x, N}, {z, N}, {y, N}), NULL, N, 0));
-        char text[40];
-        snprintf(text, sizeof text, word->arity == 2 ? "x y %s" : "x %s", word->name);
-        kni_scalar_body body;
-        CHECK(kni_scalar_parse(text, &body));
+        uint8_t code[] = {(uint8_t)KNI_BODY_CODE(KNI_STEP_INPUT, 0), (uint8_t)KNI_BODY_CODE(KNI_STEP_WORD, w),
+                          (uint8_t)KNI_BODY_CODE(KNI_STEP_WORD, w)};
+        if (word->arity == 2) code[1] = (uint8_t)KNI_BODY_CODE(KNI_STEP_INPUT, 1);
+        const kni_body body = {code, NULL, 1 + word->arity};
         const void *in[] = {x, z};
-        kni_scalar_evaluate(&body, KNI_COMPUTE_F64, N, want, in, 0, NULL);
+        kni_body_evaluate(&body, KNI_COMPUTE_F64, N, want, in, 0, NULL);
         if (!CHECK(!memcmp(want, y, sizeof y))) printf("%s differs\n", word->name);
     }
 }

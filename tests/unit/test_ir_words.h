@@ -1,4 +1,4 @@
-/* Included once for each element type with T (its C type), S (its suffix) and D (its dtype): the words of scalar bodies on
+/* Included once for each element type with T (its C type), S (its suffix) and D (its dtype): the words of bodies on
    arrays, as the host computes them, and a table of them. No include guard on purpose. */
 #define WORD1(name, result, f, i)                                                                            \
     static void JOIN(host_##name##_, S)(int64_t n, const void *a, const void *b, void *y)                    \

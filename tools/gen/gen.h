@@ -3,6 +3,7 @@
 #ifndef KILN_GEN_H
 #define KILN_GEN_H
 
+int gen_compact(void);
 int gen_elementwise(void);
 
 #endif

@@ -1,6 +1,6 @@
-/* From postfix to infix: a stack of texts. */
+/* From steps to an expression of C: a stack of texts. */
 #include "gen_expression.h"
-#include "ops/scalar.h"
+#include "gen_body.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -18,7 +18,9 @@ typedef struct item {
 /* Bodies that are one function of double which is faster over an array. */
 static const struct {
     const char *body, *function;
-} arrays[] = {{"x sin", "kni_sin_array_f64"}, {"x cos", "kni_cos_array_f64"}, {"x tan", "kni_tan_array_f64"}};
+} arrays[] = {{"y = sin(x)", "kni_sin_array_f64"},
+              {"y = cos(x)", "kni_cos_array_f64"},
+              {"y = tan(x)", "kni_tan_array_f64"}};
 
 static const char *const cheap_words[] = {"add", "sub", "mul", "max", "min", "neg", "abs", "sign", "and",
                                           "or",  "xor", "not", "lt",  "le",  "gt",  "ge",  "eq",   "ne"};
@@ -73,7 +75,7 @@ static void append(char *to, const char *text)
 }
 
 /* Declares the operands and those numbers that the body uses. */
-static void print_before(const kn_op *row, int compute, const kni_scalar_body *body, gen_body *out)
+static void print_before(const kn_op *row, int compute, const kni_body *body, gen_body *out)
 {
     char text[64];
     out->before[0] = 0;
@@ -85,8 +87,8 @@ static void print_before(const kn_op *row, int compute, const kni_scalar_body *b
     }
     uint32_t seen = 0;
     for (int k = 0; k < body->n; k++) {
-        int i = body->steps[k].index;
-        if (body->steps[k].kind != KNI_SCALAR_PARAM || seen >> i & 1) continue;
+        int i = kni_body_step(body, k).index;
+        if (kni_body_step(body, k).kind != KNI_STEP_PARAM || seen >> i & 1) continue;
         seen |= 1u << i;
         snprintf(text, sizeof text, " NUMBER(p%d, %d, %s)", i, i, gen_types[compute].name);
         append(out->before, text);
@@ -97,8 +99,8 @@ typedef struct state {
     const kn_op *row;
     int compute;
     gen_body *out;
-    item stack[KNI_SCALAR_STACK + 1], *top;
-    bool local_truth[KNI_SCALAR_LOCALS];
+    item stack[KNI_BODY_STACK + 1], *top;
+    bool local_truth[KNI_BODY_LOCALS];
 } state;
 
 static bool print_store(state *s, int index)
@@ -126,41 +128,41 @@ static bool print_word(state *s, const kni_word *word)
     return print_call(s->top++, word->arity, name, gen_types[s->compute].suffix);
 }
 
-static bool print_step(state *s, const kni_scalar_step *step)
+static bool print_step(state *s, const kni_step *step)
 {
     item *top = s->top;
     int i = step->index;
     top->truth = false;
     switch (step->kind) {
-    case KNI_SCALAR_INPUT:
+    case KNI_STEP_INPUT:
         top->truth = s->row->rule == KNI_RULE_SELECT && i == 0;
         snprintf(top->text, GEN_TEXT, top->truth ? "(%c[i] != 0)" : "%c[i]", "xyzw"[i]);
         s->top++;
         return i < s->row->max_in;
-    case KNI_SCALAR_PARAM:
+    case KNI_STEP_PARAM:
         snprintf((s->top++)->text, GEN_TEXT, "p%d", i);
         return true;
-    case KNI_SCALAR_CONSTANT:
+    case KNI_STEP_CONSTANT:
         print_constant((s->top++)->text, GEN_TEXT, s->compute, step->value);
         return true;
-    case KNI_SCALAR_STORE:
+    case KNI_STEP_STORE:
         return print_store(s, i);
-    case KNI_SCALAR_LOCAL:
+    case KNI_STEP_LOCAL:
         top->truth = s->local_truth[i];
         snprintf((s->top++)->text, GEN_TEXT, "%c", 'a' + i);
         return true;
-    case KNI_SCALAR_SELECT:
+    case KNI_STEP_SELECT:
         s->top -= 2;
         if (!top[-3].truth || top[-2].truth || top[-1].truth) return false;
         top[-3].truth = false;
         return print_call(top - 3, 3, "kni_select", gen_types[s->compute].suffix);
-    case KNI_SCALAR_AND:
+    case KNI_STEP_AND:
         return print_logic(--s->top - 1, "&");
-    case KNI_SCALAR_OR:
+    case KNI_STEP_OR:
         return print_logic(--s->top - 1, "|");
-    case KNI_SCALAR_XOR:
+    case KNI_STEP_XOR:
         return print_logic(--s->top - 1, "^");
-    case KNI_SCALAR_NOT: {
+    case KNI_STEP_NOT: {
         char text[GEN_TEXT];
         memcpy(text, top[-1].text, sizeof text);
         return snprintf(top[-1].text, GEN_TEXT, "!%s", text) < GEN_TEXT && top[-1].truth;
@@ -170,11 +172,11 @@ static bool print_step(state *s, const kni_scalar_step *step)
     }
 }
 
-bool gen_expression(const kn_op *row, int compute, gen_body *out)
+bool gen_expression(int i, int compute, gen_body *out)
 {
     static state s;
-    kni_scalar_body body;
-    if (!kni_scalar_parse(row->scalar, &body)) return false;
+    const kn_op *row = gen_row(i);
+    const kni_body body = kni_body_of_draft(gen_draft(i));
     s.row = row;
     s.compute = compute;
     s.out = out;
@@ -183,11 +185,13 @@ bool gen_expression(const kn_op *row, int compute, gen_body *out)
     out->cheap = true;
     out->statements[0] = 0;
     print_before(row, compute, &body, out);
-    for (int k = 0; k < body.n; k++)
-        if (!print_step(&s, &body.steps[k])) return false;
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays && compute == KNI_COMPUTE_F64; i++)
-        if (!strcmp(row->scalar, arrays[i].body)) out->array = arrays[i].function;
+    for (int k = 0; k < body.n; k++) {
+        kni_step step = kni_body_step(&body, k);
+        if (!print_step(&s, &step)) return false;
+    }
+    for (size_t k = 0; k < sizeof arrays / sizeof *arrays && compute == KNI_COMPUTE_F64; k++)
+        if (!strcmp(gen_text(i), arrays[k].body)) out->array = arrays[k].function;
     memcpy(out->expression, s.stack[0].text, GEN_TEXT);
     out->truth = s.stack[0].truth;
-    return s.top == s.stack + 1 && out->truth == (row->rule == KNI_RULE_COMPARE);
+    return true;
 }

@@ -1,4 +1,4 @@
-/* A scalar body as a C expression of one compute type. */
+/* A body as a C expression of one compute type. */
 #ifndef KILN_GEN_EXPRESSION_H
 #define KILN_GEN_EXPRESSION_H
 
@@ -20,7 +20,7 @@ typedef struct gen_body {
     bool cheap;                /* a few instructions, also where the type is twice the machine's word */
 } gen_body;
 
-/* False when the body is malformed, or mixes truths and values. */
-bool gen_expression(const kn_op *row, int compute, gen_body *out);
+/* The body of row i (gen_body.h); false when its C is too long. */
+bool gen_expression(int i, int compute, gen_body *out);
 
 #endif

@@ -1,4 +1,9 @@
 /* kiln-gen: writes the generated C files of the library from the op rows. Run it in the repository's root. */
 #include "gen.h"
+#include "gen_body.h"
 
-int main(void) { return gen_elementwise(); }
+int main(void)
+{
+    if (!gen_parse_bodies()) return 1;
+    return gen_compact() | gen_elementwise();
+}

@@ -1,4 +1,4 @@
-/* The CPU entries of rows with a scalar body: their strips by tier and type. Each is an object of its own, so that a
+/* The CPU entries of rows with a body: their strips by tier and type. Each is an object of its own, so that a
    program links the kernels of the rows it uses. */
 #include "backend/cpu/elementwise_types.h"
 #include "backend/cpu/tier.h"

@@ -6,7 +6,7 @@
 #include "backend/host/host_copy.h"
 #include "backend/jit/group_jit.h"
 #include "core/strided_copy.h"
-#include "ops/scalar.h"
+#include "ops/body.h"
 #include <string.h>
 
 /* CACHES: more bytes than the caches of a core hold. */
@@ -187,10 +187,11 @@ static void compile_cast(compiler *c, int i)
 
 bool kni_strip_heavy(const kn_record *r)
 {
-    kni_scalar_body body;
-    if (!r->row->scalar || !kni_scalar_parse(r->row->scalar, &body)) return false;
-    for (int i = 0; i < body.n; i++)
-        if (body.steps[i].kind == KNI_SCALAR_WORD && !kni_word_at(body.steps[i].index)->integers) return true;
+    const kni_body *body = r->row->body;
+    for (int i = 0; body && i < body->n; i++) {
+        kni_step step = kni_body_step(body, i);
+        if (step.kind == KNI_STEP_WORD && !kni_word_at(step.index)->integers) return true;
+    }
     return false;
 }
 

@@ -32,7 +32,7 @@ void kni_host_unborrow(kni_borrowed *b);
 /* The steps a host backend tries for a record. KN_ERROR_UNSUPPORTED without text: this step does not apply. */
 kn_status kni_host_view(const kn_record *r);
 kn_status kni_host_reference(const kn_record *r, bool parallel);
-kn_status kni_host_scalar(const kn_record *r);
+kn_status kni_host_body(const kn_record *r);
 kn_status kni_host_custom(const kn_record *r);
 /* For the support matrix; natives: whether the rows' CPU entries count. */
 kn_support kni_host_supports(const kn_op *row, kn_dtype dtype, const char **why, bool natives);

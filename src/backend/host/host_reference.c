@@ -1,9 +1,9 @@
-/* Reference kernels and scalar bodies in wide types: operands are converted to f64, i64 or u64, contiguous,
+/* Reference kernels and bodies in wide types: operands are converted to f64, i64 or u64, contiguous,
    the kernel runs, results are converted back. The reference backend is nothing else; the CPU backend uses
    it for rows that have no native kernel. */
 #include "backend/host/host.h"
 #include "core/thread_pool.h"
-#include "ops/scalar.h"
+#include "ops/body.h"
 #include <string.h>
 
 enum { MAX_BUFFERS = 16 };
@@ -195,11 +195,8 @@ static bool widen(kni_borrowed *b, int from, int to, int64_t n)
     return true;
 }
 
-kn_status kni_host_scalar(const kn_record *r)
+kn_status kni_host_body(const kn_record *r)
 {
-    kni_scalar_body body;
-    if (!kni_scalar_parse(r->row->scalar, &body))
-        return kni_fail_op(KN_ERROR_INTERNAL, r->row->name, "the scalar body is malformed");
     kni_tensor *y = kni_out(r, 0);
     int common = common_of_elementwise(r), wide = kni_wide_of[common], dtype = kni_compute_dtype[wide];
     uint32_t truths = r->row->rule == KNI_RULE_SELECT ? 1 : 0;
@@ -219,7 +216,7 @@ kn_status kni_host_scalar(const kn_record *r)
     const double none[4] = {0};
     if (s == KN_OK) {
         const double *params = r->attribute_bytes ? r->attributes : none;
-        kni_scalar_evaluate(&body, wide, kni_count(&y->type), b.out[0], b.in, truths, params);
+        kni_body_evaluate(r->row->body, wide, kni_count(&y->type), b.out[0], b.in, truths, params);
         put_outputs(r, &b, &dtype);
     }
     free_buffers(r, &b);

@@ -1,7 +1,7 @@
 /* From a program of strips to IR. */
 #include "backend/jit/strip_ir.h"
 #include "ir/builder.h"
-#include "ops/scalar.h"
+#include "ops/body.h"
 #include "sched/emit_body.h"
 #include <string.h>
 
@@ -77,21 +77,20 @@ static int call_dtype(const maker *m, const kni_strip_step *s)
     return dtype;
 }
 
-/* Parses the bodies of all calls and declares the numbers that they read. */
+/* Reads the bodies of all calls and declares the numbers that they read. */
 static bool declare_bodies(maker *m)
 {
     for (int32_t i = 0; i < m->p->n_steps; i++) {
         const kni_strip_step *s = &m->p->steps[i];
-        kni_scalar_body body;
         uint32_t seen = 0;
         if (s->kind != KNI_STRIP_CALL) continue;
-        const kn_op *row = m->g->records[s->record]->row;
-        if (!row->scalar || !kni_scalar_parse(row->scalar, &body)) return false;
-        for (int k = 0; k < body.n; k++) {
-            const kni_scalar_step *word = &body.steps[k];
-            if (word->kind != KNI_SCALAR_PARAM || seen >> word->index & 1) continue;
-            seen |= 1u << word->index;
-            add_number(m, KNI_NUMBER_RECORD, s->record, word->index, call_dtype(m, s));
+        const kni_body *body = m->g->records[s->record]->row->body;
+        if (!body) return false;
+        for (int k = 0; k < body->n; k++) {
+            kni_step step = kni_body_step(body, k);
+            if (step.kind != KNI_STEP_PARAM || seen >> step.index & 1) continue;
+            seen |= 1u << step.index;
+            add_number(m, KNI_NUMBER_RECORD, s->record, step.index, call_dtype(m, s));
         }
     }
     return m->b.status == KN_OK;
@@ -220,18 +219,18 @@ static void keep(maker *m, kni_strip_place place, kni_ir_id value)
     kni_ir_store(&m->b, (uint32_t)(m->p->n_inputs + place.index), m->at, value);
 }
 
-static kni_ir_id body_leaf(void *context, const kni_scalar_step *s)
+static kni_ir_id body_leaf(void *context, const kni_step *s)
 {
     maker *m = context;
-    return s->kind == KNI_SCALAR_INPUT ? m->operands[s->index]
-                                       : number(m, KNI_NUMBER_RECORD, m->step->record, s->index);
+    return s->kind == KNI_STEP_INPUT ? m->operands[s->index]
+                                     : number(m, KNI_NUMBER_RECORD, m->step->record, s->index);
 }
 
 /* The first row of a pair: its result takes the place of its operands. */
 static void make_first(maker *m, const kni_strip_step *s)
 {
     const kn_record *r = m->g->records[s->first];
-    m->operands[0] = kni_emit_scalar_body(&m->b, r->row, call_dtype(m, s), body_leaf, NULL, m);
+    m->operands[0] = kni_emit_row_body(&m->b, r->row, call_dtype(m, s), body_leaf, NULL, m);
     for (int k = r->n_in; k < s->n_in; k++) m->operands[1 + k - r->n_in] = m->operands[k];
 }
 
@@ -242,7 +241,7 @@ static void make_step(maker *m, const kni_strip_step *s)
         for (int k = 0; k < s->n_in; k++) m->operands[k] = value_of(m, s->in[k]);
         if (s->paired) make_first(m, s);
         const kn_op *row = m->g->records[s->record]->row;
-        keep(m, s->out, kni_emit_scalar_body(&m->b, row, call_dtype(m, s), body_leaf, NULL, m));
+        keep(m, s->out, kni_emit_row_body(&m->b, row, call_dtype(m, s), body_leaf, NULL, m));
     } else if (s->kind == KNI_STRIP_CONVERT) {
         keep(m, s->out, convert(m, value_of(m, s->in[0]), s->in[0].dtype, s->via, s->out.dtype));
     } else {

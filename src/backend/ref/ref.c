@@ -1,4 +1,4 @@
-/* The reference backend, the oracle of the tests: every op by its reference kernel or scalar body in wide
+/* The reference backend, the oracle of the tests: every op by its reference kernel or body in wide
    types, one thread, no cleverness. */
 #include "backend/host/host.h"
 #include "core/backends.h"
@@ -8,7 +8,7 @@ static kn_status execute_one(kn_backend *b, const kn_record *r)
     const kn_op *row = r->row;
     if (row->view) return kni_host_view(r);
     if (row->host) return kni_host_custom(r);
-    if (row->scalar) return kni_host_scalar(r);
+    if (row->body) return kni_host_body(r);
     if (row->launch) return kni_host_reference(r, false);
     if (row->lower) return kni_lower_record(r, b->device);
     return kni_fail_op(KN_ERROR_UNSUPPORTED, row->name, "the reference backend has no kernel for it");

@@ -1,5 +1,5 @@
-/* The interpreter of scalar bodies, once for each wide type. */
-#include "ops/scalar.h"
+/* The interpreter of bodies, once for each wide type. */
+#include "ops/body.h"
 #include "ops/scalar_words.h"
 
 /* A value on the stack; words use v or t as they declare. */
@@ -9,47 +9,47 @@
         int t;                                                                                               \
     } cell_##S;                                                                                              \
     static void apply_##S(int word, cell_##S *c);                                                            \
-    static void evaluate_##S(const kni_scalar_body *body, int64_t n, T *out, bool truth,                     \
+    static void evaluate_##S(const kni_step *steps, int n_steps, int64_t n, T *out, bool truth,              \
                              const void *const *in, uint32_t truths, const double *params)                   \
     {                                                                                                        \
-        cell_##S stack[KNI_SCALAR_STACK + 1] = {{0, 0}}, local[KNI_SCALAR_LOCALS] = {{0, 0}};                \
+        cell_##S stack[KNI_BODY_STACK + 1] = {{0, 0}}, local[KNI_BODY_LOCALS] = {{0, 0}};                    \
         for (int64_t i = 0; i < n; i++) {                                                                    \
             cell_##S *top = stack;                                                                           \
-            for (int k = 0; k < body->n; k++) {                                                              \
-                const kni_scalar_step *s = &body->steps[k];                                                  \
+            for (int k = 0; k < n_steps; k++) {                                                              \
+                const kni_step *s = &steps[k];                                                               \
                 switch (s->kind) {                                                                           \
-                case KNI_SCALAR_INPUT:                                                                       \
+                case KNI_STEP_INPUT:                                                                         \
                     if (truths >> s->index & 1)                                                              \
                         top->t = ((const int64_t *)in[s->index])[i] != 0;                                    \
                     else                                                                                     \
                         top->v = ((const T *)in[s->index])[i];                                               \
                     top++;                                                                                   \
                     break;                                                                                   \
-                case KNI_SCALAR_PARAM:                                                                       \
+                case KNI_STEP_PARAM:                                                                         \
                     (top++)->v = (T)params[s->index];                                                        \
                     break;                                                                                   \
-                case KNI_SCALAR_CONSTANT:                                                                    \
+                case KNI_STEP_CONSTANT:                                                                      \
                     (top++)->v = (T)s->value;                                                                \
                     break;                                                                                   \
-                case KNI_SCALAR_STORE:                                                                       \
+                case KNI_STEP_STORE:                                                                         \
                     local[s->index] = *--top;                                                                \
                     break;                                                                                   \
-                case KNI_SCALAR_LOCAL:                                                                       \
+                case KNI_STEP_LOCAL:                                                                         \
                     *top++ = local[s->index];                                                                \
                     break;                                                                                   \
-                case KNI_SCALAR_SELECT:                                                                      \
+                case KNI_STEP_SELECT:                                                                        \
                     top -= 2, top[-1] = top[-1].t ? top[0] : top[1];                                         \
                     break;                                                                                   \
-                case KNI_SCALAR_AND:                                                                         \
+                case KNI_STEP_AND:                                                                           \
                     top--, top[-1].t &= top[0].t;                                                            \
                     break;                                                                                   \
-                case KNI_SCALAR_OR:                                                                          \
+                case KNI_STEP_OR:                                                                            \
                     top--, top[-1].t |= top[0].t;                                                            \
                     break;                                                                                   \
-                case KNI_SCALAR_XOR:                                                                         \
+                case KNI_STEP_XOR:                                                                           \
                     top--, top[-1].t ^= top[0].t;                                                            \
                     break;                                                                                   \
-                case KNI_SCALAR_NOT:                                                                         \
+                case KNI_STEP_NOT:                                                                           \
                     top[-1].t = !top[-1].t;                                                                  \
                     break;                                                                                   \
                 default:                                                                                     \
@@ -122,22 +122,23 @@ DEFINE_APPLY(u64)
 }
 }
 
-/* Whether the body's result is a truth. */
-static bool ends_in_truth(const kni_scalar_body *body)
+/* Whether a body that ends in this step results in a truth. */
+static bool gives_truth(const kni_step *s)
 {
-    const kni_scalar_step *s = &body->steps[body->n - 1];
-    return (s->kind == KNI_SCALAR_WORD && kni_word_at(s->index)->truth) ||
-           (s->kind >= KNI_SCALAR_AND && s->kind <= KNI_SCALAR_NOT);
+    return (s->kind == KNI_STEP_WORD && kni_word_at(s->index)->truth) ||
+           (s->kind >= KNI_STEP_AND && s->kind <= KNI_STEP_NOT);
 }
 
-void kni_scalar_evaluate(const kni_scalar_body *body, int wide, int64_t n, void *out, const void *const *in,
-                         uint32_t truths, const double *params)
+void kni_body_evaluate(const kni_body *body, int wide, int64_t n, void *out, const void *const *in,
+                       uint32_t truths, const double *params)
 {
-    bool truth = ends_in_truth(body);
+    kni_step steps[KNI_BODY_STEPS];
+    for (int k = 0; k < body->n; k++) steps[k] = kni_body_step(body, k);
+    bool truth = gives_truth(&steps[body->n - 1]);
     if (wide == KNI_COMPUTE_F64)
-        evaluate_f64(body, n, out, truth, in, truths, params);
+        evaluate_f64(steps, body->n, n, out, truth, in, truths, params);
     else if (wide == KNI_COMPUTE_I64)
-        evaluate_i64(body, n, out, truth, in, truths, params);
+        evaluate_i64(steps, body->n, n, out, truth, in, truths, params);
     else
-        evaluate_u64(body, n, out, truth, in, truths, params);
+        evaluate_u64(steps, body->n, n, out, truth, in, truths, params);
 }

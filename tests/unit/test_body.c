@@ -1,0 +1,158 @@
+/* The parser of bodies: what binds how, which steps come out, and the message with its column for each kind of mistake. */
+#include "ops/body_parse.h"
+#include "support/check.h"
+#include <string.h>
+
+static const kni_body_names names = {.in = "x a b", .out = "y", .scalars = {"beta", "eps"}, .n_scalars = 2};
+
+static kni_body_draft draft;
+
+static bool parse(const char *text) { return kni_body_parse(text, &names, &draft); }
+
+/* The value of a body for x = 3, a = 5, b = -2, beta = 4, eps = 0.5. */
+static double value_of(const char *text)
+{
+    const double x = 3, a = 5, b = -2, params[4] = {4, 0.5};
+    const void *in[] = {&x, &a, &b};
+    double y = -1234;
+    if (!CHECK(parse(text))) {
+        printf("  %s: %s at %d\n", text, draft.error, draft.at);
+        return y;
+    }
+    const kni_body body = kni_body_of_draft(&draft);
+    kni_body_evaluate(&body, KNI_COMPUTE_F64, 1, &y, in, 0, params);
+    return y;
+}
+
+static void test_values(void)
+{
+    static const struct {
+        const char *text;
+        double value;
+    } rows[] = {
+        {"y = x", 3},
+        {"y = x - a - b", 0},
+        {"y = x - (a - b)", -4},
+        {"y = a / x * x", 5.0 / 3 * 3},
+        {"y = x + a * b", -7},
+        {"y = (x + a) * b", -16},
+        {"y = -x * a", -15},
+        {"y = - -x", 3},
+        {"y = -2 * x", -6},
+        {"y = x - 2", 1},
+        {"y = x -2", 1},
+        {"y = 1.5e1 + 25e-2", 15.25},
+        {"y = .5 * beta", 2},
+        {"y = max(x, a) + min(x, a) * eps", 6.5},
+        {"y = x > a ? x : a", 5},
+        {"y = x > a ? 1 : x > b ? 2 : 3", 2},
+        {"y = (x > a ? 1 : 2) + 10", 12},
+        {"y = x > a || x > b && a > b ? 1 : 0", 1},
+        {"y = !(x > a) && !isnan(x) ? 1 : 0", 1},
+        {"y = x == 3 ^ a == 5 ? 1 : 0", 0},
+        {"y = x < inf && b > -inf ? 1 : 0", 1},
+        {"d = a - x; e = d * d; y = e / (d + 2)", 1},
+        {"t = x > a; y = t ? 1 : 2", 2},
+        {"  d=x+a;y=d*d  ", 64},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        double value = value_of(rows[i].text);
+        if (!CHECK(value == rows[i].value))
+            printf("  %s is %g, not %g\n", rows[i].text, value, rows[i].value);
+    }
+}
+
+static void test_steps(void)
+{
+    CHECK(parse("y = 2 * x + 2 * a") && draft.n_constants == 1 && draft.n == 7);
+    const kni_body body = kni_body_of_draft(&draft);
+    kni_step s = kni_body_step(&body, 0);
+    CHECK(s.kind == KNI_STEP_CONSTANT && s.index == 0 && s.value == 2);
+    s = kni_body_step(&body, 1);
+    CHECK(s.kind == KNI_STEP_INPUT && s.index == 0 && draft.from[1] == 8);
+    s = kni_body_step(&body, 6);
+    CHECK(s.kind == KNI_STEP_WORD && !strcmp(kni_word_at(s.index)->name, "add") && draft.from[6] == 10);
+    CHECK(parse("y = 0 * x + -0 * a") && draft.n_constants == 2); /* 0 and -0 are two constants */
+}
+
+static void test_mistakes(void)
+{
+    static const struct {
+        const char *text;
+        int at;
+        const char *message;
+    } rows[] = {
+        {"", 0, "expected 'name = formula'"},
+        {"x + 1", 0, "'x' has a meaning already"},
+        {"y = ", 4, "a value is missing"},
+        {"y = x +", 7, "a value is missing"},
+        {"y = x + )", 8, "no value begins with ')'"},
+        {"y = (x + a", 10, "expected ')', and the body ends"},
+        {"y = (x a)", 7, "expected ')', found 'a'"},
+        {"y = x a", 6, "something follows the result 'y'"},
+        {"y = x; z = a", 5, "something follows the result 'y'"},
+        {"z = x; y = a", 0, "'z' is never used"},
+        {"z = x", 5, "expected ';', and the body ends"},
+        {"z = x; z = a; y = z", 7, "'z' has a meaning already"},
+        {"beta = x; y = beta", 0, "'beta' has a meaning already"},
+        {"y = foo(x)", 4, "there is no word 'foo'"},
+        {"y = q + x", 4, "'q' is no operand, scalar or named value"},
+        {"y = y + x", 4, "'y' is no operand, scalar or named value"},
+        {"y = max(x)", 4, "'max' takes 2, and 1 are given"},
+        {"y = exp(x, a)", 4, "'exp' takes 1, and 2 are given"},
+        {"y = add(x, a)", 4, "write '+' for 'add'"},
+        {"y = exp(x > a)", 8, "'exp' takes values, and this is a truth"},
+        {"y = x > a", 0, "the result must be a value"},
+        {"y = x ? a : b", 6, "must be a truth"},
+        {"y = x > a ? a > b : b > a", 10, "chooses between values"},
+        {"y = (x > a) + 1", 12, "one side of '+' is a truth"},
+        {"y = (x > a) + (a > b) > 0 ? 1 : 0", 12, "'+' takes values, and these are truths"},
+        {"y = x && a ? 1 : 0", 6, "'&&' takes truths, and these are values"},
+        {"y = !x ? 1 : 0", 4, "'!' takes a truth"},
+        {"y = -(x > a)", 4, "'-' takes a value"},
+        {"y = x > a ? 1", 13, "expected ':', and the body ends"},
+        {"y = 1x", 5, "this is no part of a number"},
+        {"y = 99999999999999999999 * x", 4, "too many digits"},
+        {"y = x % a", 6, "something follows"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        bool good = CHECK(!parse(rows[i].text)) && CHECK(draft.at == rows[i].at) &&
+                    CHECK(strstr(draft.error, rows[i].message) != NULL);
+        if (!good) printf("  '%s': column %d: %s\n", rows[i].text, draft.at, draft.error);
+    }
+}
+
+/* Bodies that are too long or too deep for the fixed arrays. */
+static void test_limits(void)
+{
+    char text[40000];
+    memset(text, '(', sizeof text);
+    text[1000] = 0;
+    memcpy(text, "y = ", 4);
+    CHECK(!parse(text) && strstr(draft.error, "nested too deeply"));
+    memset(text + 4, '-', 500);
+    text[504] = 0;
+    CHECK(!parse(text) && strstr(draft.error, "nested too deeply"));
+    for (int i = 0; i < 60; i++) memcpy(text + 4 + 4 * i, "x + ", 4);
+    memcpy(text + 244, "x", 2);
+    CHECK(!parse(text) && strstr(draft.error, "more than 96 steps"));
+    int n = sprintf(text, "y = 0");
+    for (int i = 1; i <= 16; i++) n += sprintf(text + n, " + %d", i);
+    CHECK(!parse(text) && strstr(draft.error, "more than 16 constants"));
+    n = 0;
+    for (int i = 0; i < 9; i++) n += sprintf(text + n, "v%d = x; ", i);
+    sprintf(text + n, "y = v8");
+    CHECK(!parse(text) && strstr(draft.error, "more than 8 values have names"));
+    memset(text, 'y', sizeof text - 1);
+    text[sizeof text - 1] = 0;
+    CHECK(!parse(text) && strstr(draft.error, "too long"));
+}
+
+int main(void)
+{
+    test_values();
+    test_steps();
+    test_mistakes();
+    test_limits();
+    return check_report();
+}

@@ -1,0 +1,110 @@
+/* Parses the bodies of all rows and checks what a text alone does not show: that integers get no fraction and every word has a
+   meaning where the row computes. */
+#include "gen_body.h"
+#include "gen_source.h"
+#include "ops/scalar_row.h"
+#include <stdio.h>
+#include <string.h>
+
+/* What this program generates need not exist for it to link; nor has every row a body. */
+#define KN_OP(number, name, ...)                                                                             \
+    __attribute__((weak)) const kni_body kni_body_##name = {0};                                              \
+    extern const kni_body_text kni_text_##name __attribute__((weak));
+#include "ops/ops.def"
+#undef KN_OP
+
+static const struct {
+    const kn_op *row;
+    const kni_body_text *text;
+} all[] = {
+#define KN_OP(number, name, ...) {&kni_op_##name, &kni_text_##name},
+#include "ops/ops.def"
+#undef KN_OP
+};
+enum { ALL = sizeof all / sizeof *all };
+
+static struct {
+    const kn_op *row;
+    const char *text;
+    kni_body_draft draft;
+} bodies[ALL];
+static int n_bodies;
+
+int gen_row_count(void) { return n_bodies; }
+const kn_op *gen_row(int i) { return bodies[i].row; }
+const char *gen_text(int i) { return bodies[i].text; }
+const kni_body_draft *gen_draft(int i) { return &bodies[i].draft; }
+
+bool gen_row_computes(const kn_op *row, int compute)
+{
+    uint32_t dtypes = row->rule == KNI_RULE_FLOAT ? row->dtypes & KNI_FLOATS : row->dtypes;
+    for (int d = KN_F64; d <= KN_BOOL; d++)
+        if (dtypes >> d & 1 && kni_compute_of[d] == compute) return true;
+    return false;
+}
+
+void gen_complain(int i, int offset, const char *what)
+{
+    gen_place place;
+    if (gen_find_text(bodies[i].text, offset, &place))
+        fprintf(stderr, "%s:%d:%d: the body of %s: %s\n", place.path, place.line, place.column,
+                bodies[i].row->name, what);
+    else
+        fprintf(stderr, "kiln-gen: the body of %s, column %d: %s\n", bodies[i].row->name, offset + 1, what);
+    fprintf(stderr, "    %s\n    %*s^\n", bodies[i].text, offset, "");
+}
+
+static kni_body_names names_of(const kn_op *row)
+{
+    static const char *const operands[] = {"", "x", "a b", "a b c", "a b c d"};
+    kni_body_names names = {.in = row->in, .out = row->out ? row->out : "y"};
+    if (!names.in) names.in = operands[row->max_in];
+    for (const kn_attribute *a = row->schema; a && a->name && names.n_scalars < 4; a++)
+        names.scalars[names.n_scalars++] = a->name;
+    names.truths = row->rule == KNI_RULE_SELECT;
+    names.truth = row->rule == KNI_RULE_COMPARE;
+    return names;
+}
+
+/* Whether every step has a meaning for integers, where the row computes on them, and for floats. */
+static bool check_meanings(int i)
+{
+    const kn_op *row = bodies[i].row;
+    const kni_body body = kni_body_of_draft(&bodies[i].draft);
+    bool integers = false, floats = false;
+    for (int c = 0; c < KNI_COMPUTE_COUNT; c++)
+        if (gen_row_computes(row, c)) *(c <= KNI_COMPUTE_F64 ? &floats : &integers) = true;
+    for (int k = 0; k < body.n; k++) {
+        kni_step s = kni_body_step(&body, k);
+        const char *what = NULL;
+        if (s.kind == KNI_STEP_CONSTANT && integers && s.value != (double)(int64_t)s.value)
+            what = "a fraction, and the row takes integers";
+        if (s.kind == KNI_STEP_WORD && integers && !kni_word_at(s.index)->integers)
+            what = "no meaning for integers, which the row takes";
+        if (s.kind == KNI_STEP_WORD && floats && !kni_word_at(s.index)->floats)
+            what = "no meaning for floats, which the row takes";
+        if (!what) continue;
+        gen_complain(i, bodies[i].draft.from[k], what);
+        return false;
+    }
+    return true;
+}
+
+bool gen_parse_bodies(void)
+{
+    bool good = true;
+    for (int k = 0; k < ALL; k++) {
+        if (!all[k].text) continue;
+        int i = n_bodies++;
+        kni_body_names names = names_of(all[k].row);
+        bodies[i].row = all[k].row;
+        bodies[i].text = all[k].text->text;
+        if (!kni_body_parse(bodies[i].text, &names, &bodies[i].draft)) {
+            gen_complain(i, bodies[i].draft.at, bodies[i].draft.error);
+            good = false;
+        } else {
+            good &= check_meanings(i);
+        }
+    }
+    return good;
+}

@@ -1,0 +1,14 @@
+#ifndef KILN_GEN_SOURCE_H
+#define KILN_GEN_SOURCE_H
+
+#include <stdbool.h>
+
+typedef struct gen_place {
+    char path[300];
+    int line, column;
+} gen_place;
+
+/* Finds a body's text among the sources of the rows; run in the repository's root. */
+bool gen_find_text(const char *text, int offset, gen_place *place);
+
+#endif
