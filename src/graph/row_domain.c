@@ -1,74 +1,17 @@
-/* Which rows of the table work on rows of their operands. */
+/* Which records work on rows of their operands. */
 #include "graph/row_domain.h"
 #include "graph/group.h"
-#include "ops/norm.h"
-#include "ops/reduce_axes.h"
-#include "ops/softmax.h"
-
-enum { AXES, AXIS, SOFTMAX, NORM, CLASSES };
-typedef struct member {
-    uint16_t op;
-    uint8_t family, operand;
-    bool elements;
-    uint32_t takes; /* KNI_TAKES_ bits that a device must have for it */
-} member;
-
-static const member members[] = {
-    {KNI_OP_sum, AXES, 0, false, 0},
-    {KNI_OP_prod, AXES, 0, false, 0},
-    {KNI_OP_mean, AXES, 0, false, 0},
-    {KNI_OP_max, AXES, 0, false, 0},
-    {KNI_OP_min, AXES, 0, false, 0},
-    {KNI_OP_any, AXES, 0, false, 0},
-    {KNI_OP_all, AXES, 0, false, 0},
-    {KNI_OP_logsumexp, AXES, 0, false, 0},
-    {KNI_OP_argmax, AXIS, 0, false, 0},
-    {KNI_OP_argmin, AXIS, 0, false, 0},
-    {KNI_OP_softmax, SOFTMAX, 0, true, 0},
-    {KNI_OP_log_softmax, SOFTMAX, 0, true, 0},
-    {KNI_OP_softmax_grad, SOFTMAX, 0, true, 0},
-    {KNI_OP_log_softmax_grad, SOFTMAX, 0, true, 0},
-    {KNI_OP_layer_norm, NORM, 0, true, 0},
-    {KNI_OP_rms_norm, NORM, 0, true, 0},
-    {KNI_OP_layer_norm_grad, NORM, 1, true, 0},
-    {KNI_OP_rms_norm_grad, NORM, 1, true, 0},
-    {KNI_OP_layer_norm_affine_grad, NORM, 1, false, KNI_TAKES_COLUMNS},
-    {KNI_OP_rms_norm_affine_grad, NORM, 1, false, KNI_TAKES_COLUMNS},
-    {KNI_OP_cross_entropy, CLASSES, 0, false, KNI_TAKES_LOSSES},
-    {KNI_OP_cross_entropy_grad, CLASSES, 1, true, KNI_TAKES_LOSSES},
-};
-
-static uint32_t axes_of(const kn_record *r, const kni_type *x, int family)
-{
-    uint32_t mask = 0;
-    if (x->rank == 0) return 0;
-    switch (family) {
-    case AXES:
-        return kni_reduce_mask(&((const kni_reduce_attributes *)r->attributes)->axes);
-    case AXIS:
-        return 1u << ((const kni_arg_attributes *)r->attributes)->axis;
-    case SOFTMAX:
-        return 1u << ((const kni_softmax_attributes *)r->attributes)->axis;
-    case CLASSES:
-        return x->rank > 1 ? 2u : 1u;
-    default:
-        for (int64_t i = 0; i < ((const kni_layer_norm_attributes *)r->attributes)->n_axes; i++)
-            mask |= 1u << (x->rank - 1 - i);
-        return mask;
-    }
-}
+#include "ops/line.h"
 
 bool kni_row_domain_of(const kn_record *r, kni_row_domain *domain)
 {
-    for (int i = 0; i < KNI_COUNT(members); i++) {
-        const member *m = &members[i];
-        if (m->op != r->op) continue;
-        if (!kni_in(r, m->operand)) return false;
-        const kni_type *x = &kni_in(r, m->operand)->type;
-        *domain = (kni_row_domain){x, axes_of(r, x, m->family), m->elements, m->takes};
-        return true;
-    }
-    return false;
+    const kni_line *line = &r->row->line;
+    if (line->results == KNI_PER_SEVERAL || !kni_line_of(r, &domain->shape, &domain->reduced)) return false;
+    domain->elements = line->results == KNI_PER_ELEMENT;
+    domain->takes = line->results == KNI_PER_PLACE   ? KNI_TAKES_COLUMNS
+                    : line->axes == KNI_LINE_CLASSES ? KNI_TAKES_LOSSES
+                                                     : 0;
+    return true;
 }
 
 bool kni_row_domain_same(const kni_row_domain *a, const kni_row_domain *b)

@@ -136,12 +136,14 @@ OP(cross_entropy,
    .doc = "weight[t] (lse - x[t]) along the classes (axis 1), lse = log(sum(exp(x))), and the weight met",
    .min_in = 2, .max_in = 3, .n_out = 3, .kind = KNI_COMPOSITE, .dtypes = KNI_FLOATS, .tolerance = {8, 1},
    .schema = cross_entropy_schema, .attribute_bytes = sizeof(kni_cross_entropy_attributes),
-   .infer = infer_cross_entropy, .launch = launch_cross_entropy, .native = &kni_cpu_cross_entropy)
+   .line = {KNI_LINE_CLASSES, 0, KNI_PER_LINE, 0}, .infer = infer_cross_entropy,
+   .launch = launch_cross_entropy, .native = &kni_cpu_cross_entropy)
 
 OP(cross_entropy_grad, .doc = "dy (softmax(x) sum(q) - q), q the weighted and smoothed target", .min_in = 4,
    .max_in = 5, .n_out = 1, .kind = KNI_COMPOSITE, .dtypes = KNI_FLOATS, .tolerance = {8, 1},
    .schema = cross_entropy_schema, .attribute_bytes = sizeof(kni_cross_entropy_attributes),
-   .infer = infer_cross_entropy_grad, .launch = launch_cross_entropy_grad, .lower = lower_cross_entropy_grad,
+   .line = {KNI_LINE_CLASSES, 1, KNI_PER_ELEMENT, 0}, .infer = infer_cross_entropy_grad,
+   .launch = launch_cross_entropy_grad, .lower = lower_cross_entropy_grad,
    .native = &kni_cpu_cross_entropy_grad)
 
 GRADIENT(cross_entropy)

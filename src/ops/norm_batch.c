@@ -143,15 +143,17 @@ OP(batch_norm, .doc = "(x - mean) / sqrt(variance + eps) * weight + bias by chan
 OP(batch_norm_train, .doc = "the same with mean and variance of the batch, which are results too",
    .min_in = 1, .max_in = 3, .n_out = 3, .kind = KNI_COMPOSITE, .dtypes = KNI_FLOATS, .tolerance = {8, 2},
    .schema = batch_norm_schema, .attribute_bytes = sizeof(kni_batch_norm_attributes),
-   .infer = infer_batch_norm_train, .launch = launch_batch_norm_train, .native = &kni_cpu_batch_norm_train)
+   .line = {KNI_LINE_CHANNEL, 0, KNI_PER_SEVERAL, 0}, .infer = infer_batch_norm_train,
+   .launch = launch_batch_norm_train, .native = &kni_cpu_batch_norm_train)
 
 OP(batch_norm_train_grad,
    .doc =
        "weight scale (dy - mean(dy) - h mean(dy h)), sum(dy h) and sum(dy) by channel, h = (x - mean) scale",
    .min_in = 4, .max_in = 5, .n_out = 3, .kind = KNI_COMPOSITE, .dtypes = KNI_FLOATS, .tolerance = {16, 2},
    .schema = batch_norm_schema, .attribute_bytes = sizeof(kni_batch_norm_attributes),
-   .infer = infer_batch_norm_train_grad, .launch = launch_batch_norm_train_grad,
-   .lower = lower_batch_norm_train_grad, .native = &kni_cpu_batch_norm_train_grad)
+   .line = {KNI_LINE_CHANNEL, 0, KNI_PER_SEVERAL, 0}, .infer = infer_batch_norm_train_grad,
+   .launch = launch_batch_norm_train_grad, .lower = lower_batch_norm_train_grad,
+   .native = &kni_cpu_batch_norm_train_grad)
 
 static bool given(const kni_vjp *v, int i) { return i < v->n_in && v->in_types[i].dtype; }
 static bool wanted(const kni_vjp *v, int i) { return i < v->n_in && kni_vjp_needs(v, i); }

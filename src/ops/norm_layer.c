@@ -190,33 +190,37 @@ static kn_status lower_affine_grad(kni_lowering *l)
 OP(layer_norm, .doc = "(x - mean) / sqrt(variance + eps) * weight + bias over the last n_axes axes",
    .min_in = 1, .max_in = 3, .n_out = 1, .kind = KNI_COMPOSITE, .dtypes = KNI_FLOATS, .tolerance = {8, 2},
    .schema = layer_norm_schema, .attribute_bytes = sizeof(kni_layer_norm_attributes),
-   .infer = infer_layer_norm, .launch = launch_layer_norm, .native = &kni_cpu_layer_norm)
+   .line = KNI_ALONG(LAST, 0, ELEMENT, kni_layer_norm_attributes, n_axes), .infer = infer_layer_norm,
+   .launch = launch_layer_norm, .native = &kni_cpu_layer_norm)
 
 OP(rms_norm, .doc = "x / sqrt(mean(x^2) + eps) * weight over the last n_axes axes", .min_in = 1, .max_in = 2,
    .n_out = 1, .kind = KNI_COMPOSITE, .dtypes = KNI_FLOATS, .tolerance = {8, 1}, .schema = layer_norm_schema,
-   .attribute_bytes = sizeof(kni_layer_norm_attributes), .infer = infer_layer_norm,
+   .attribute_bytes = sizeof(kni_layer_norm_attributes),
+   .line = KNI_ALONG(LAST, 0, ELEMENT, kni_layer_norm_attributes, n_axes), .infer = infer_layer_norm,
    .launch = launch_layer_norm, .native = &kni_cpu_rms_norm)
 
 OP(layer_norm_grad, .doc = "scale (g - mean(g) - h mean(g h)), g = dy weight, h = (x - mean) scale",
    .min_in = 2, .max_in = 3, .n_out = 1, .kind = KNI_COMPOSITE, .dtypes = KNI_FLOATS, .tolerance = {16, 2},
    .schema = layer_norm_schema, .attribute_bytes = sizeof(kni_layer_norm_attributes),
-   .infer = infer_layer_norm_grad, .launch = launch_layer_norm_grad, .lower = lower_layer_norm_grad,
-   .native = &kni_cpu_layer_norm_grad)
+   .line = KNI_ALONG(LAST, 1, ELEMENT, kni_layer_norm_attributes, n_axes), .infer = infer_layer_norm_grad,
+   .launch = launch_layer_norm_grad, .lower = lower_layer_norm_grad, .native = &kni_cpu_layer_norm_grad)
 
 OP(rms_norm_grad, .doc = "scale (g - h mean(g h)), g = dy weight, h = x scale", .min_in = 2, .max_in = 3,
    .n_out = 1, .kind = KNI_COMPOSITE, .dtypes = KNI_FLOATS, .tolerance = {16, 2}, .schema = layer_norm_schema,
-   .attribute_bytes = sizeof(kni_layer_norm_attributes), .infer = infer_layer_norm_grad,
+   .attribute_bytes = sizeof(kni_layer_norm_attributes),
+   .line = KNI_ALONG(LAST, 1, ELEMENT, kni_layer_norm_attributes, n_axes), .infer = infer_layer_norm_grad,
    .launch = launch_layer_norm_grad, .lower = lower_layer_norm_grad, .native = &kni_cpu_rms_norm_grad)
 
 OP(layer_norm_affine_grad, .doc = "sum(dy h) and sum(dy) over the leading axes, h = (x - mean) scale",
    .min_in = 2, .max_in = 2, .n_out = 2, .kind = KNI_COMPOSITE, .dtypes = KNI_FLOATS, .tolerance = {16, 2},
    .schema = layer_norm_schema, .attribute_bytes = sizeof(kni_layer_norm_attributes),
-   .infer = infer_affine_grad, .launch = launch_affine_grad, .lower = lower_affine_grad,
-   .native = &kni_cpu_layer_norm_affine_grad)
+   .line = KNI_ALONG(LAST, 1, PLACE, kni_layer_norm_attributes, n_axes), .infer = infer_affine_grad,
+   .launch = launch_affine_grad, .lower = lower_affine_grad, .native = &kni_cpu_layer_norm_affine_grad)
 
 OP(rms_norm_affine_grad, .doc = "sum(dy h) over the leading axes, h = x scale", .min_in = 2, .max_in = 2,
    .n_out = 1, .kind = KNI_COMPOSITE, .dtypes = KNI_FLOATS, .tolerance = {16, 2}, .schema = layer_norm_schema,
-   .attribute_bytes = sizeof(kni_layer_norm_attributes), .infer = infer_affine_grad,
+   .attribute_bytes = sizeof(kni_layer_norm_attributes),
+   .line = KNI_ALONG(LAST, 1, PLACE, kni_layer_norm_attributes, n_axes), .infer = infer_affine_grad,
    .launch = launch_affine_grad, .lower = lower_affine_grad, .native = &kni_cpu_rms_norm_affine_grad)
 
 static void gradient_of_x(kni_vjp *v, const kn_op *row)

@@ -89,6 +89,19 @@ typedef struct kni_tolerance {
                     errors are relative to them, not to the result alone */
 } kni_tolerance;
 
+/* What the row reduces along (ops/line.h). Results belong to an element each, to a line, to a place of all lines, or to
+   several of these. */
+enum { KNI_LINE_NONE, KNI_LINE_AXES, KNI_LINE_AXIS, KNI_LINE_LAST, KNI_LINE_CLASSES, KNI_LINE_CHANNEL };
+enum { KNI_PER_ELEMENT, KNI_PER_LINE, KNI_PER_PLACE, KNI_PER_SEVERAL };
+typedef struct kni_line {
+    uint8_t axes, operand, results;
+    uint16_t attribute; /* offset of the axes, the axis, or the number of last axes */
+} kni_line;
+#define KNI_ALONG(kind, of_operand, per, struct_type, field)                                                 \
+    {                                                                                                        \
+        KNI_LINE_##kind, of_operand, KNI_PER_##per, (uint16_t)offsetof(struct_type, field)                   \
+    }
+
 typedef struct kni_infer kni_infer;
 typedef struct kni_launch kni_launch;
 typedef struct kni_view kni_view;
@@ -112,6 +125,7 @@ typedef struct kn_op {
     kni_tolerance tolerance;
     const kn_attribute *schema; /* ends with a NULL name */
     uint16_t attribute_bytes;
+    kni_line line;
     kn_status (*infer)(kni_infer *c);
     /* The names of operands and results in the body; NULL: x or a b c d, and y. */
     const char *in, *out;

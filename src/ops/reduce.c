@@ -73,39 +73,48 @@ static kn_status launch_argmin(kni_launch *l) { return launch_position(l, &kni_k
 
 OP(sum, .doc = "sum of x over axes", .min_in = 1, .max_in = 1, .n_out = 1, .kind = KNI_REDUCE,
    .dtypes = KNI_ALL, .tolerance = {4, 1}, .schema = kni_reduce_schema,
-   .attribute_bytes = sizeof(kni_reduce_attributes), .infer = infer_total, .launch = launch_sum,
+   .attribute_bytes = sizeof(kni_reduce_attributes),
+   .line = KNI_ALONG(AXES, 0, LINE, kni_reduce_attributes, axes), .infer = infer_total, .launch = launch_sum,
    .native = &kni_cpu_sum)
 OP(prod, .doc = "product of x over axes", .min_in = 1, .max_in = 1, .n_out = 1, .kind = KNI_REDUCE,
    .flags = KNI_FLAG_WIDE, .dtypes = KNI_ALL, .tolerance = {4, 1}, .schema = kni_reduce_schema,
-   .attribute_bytes = sizeof(kni_reduce_attributes), .infer = infer_total, .launch = launch_prod,
+   .attribute_bytes = sizeof(kni_reduce_attributes),
+   .line = KNI_ALONG(AXES, 0, LINE, kni_reduce_attributes, axes), .infer = infer_total, .launch = launch_prod,
    .native = &kni_cpu_prod)
 OP(mean, .doc = "sum of x over axes / count", .min_in = 1, .max_in = 1, .n_out = 1, .kind = KNI_REDUCE,
    .dtypes = KNI_FLOATS, .tolerance = {4, 1}, .schema = kni_reduce_schema,
-   .attribute_bytes = sizeof(kni_reduce_attributes), .infer = infer_same_dtype, .launch = launch_mean,
-   .native = &kni_cpu_mean)
+   .attribute_bytes = sizeof(kni_reduce_attributes),
+   .line = KNI_ALONG(AXES, 0, LINE, kni_reduce_attributes, axes), .infer = infer_same_dtype,
+   .launch = launch_mean, .native = &kni_cpu_mean)
 OP(max, .doc = "largest element of x over axes; NaN wins", .min_in = 1, .max_in = 1, .n_out = 1,
    .kind = KNI_REDUCE, .flags = KNI_FLAG_WIDE, .dtypes = KNI_ALL, .schema = kni_reduce_schema,
-   .attribute_bytes = sizeof(kni_reduce_attributes), .infer = infer_extreme, .launch = launch_max,
-   .native = &kni_cpu_max)
+   .attribute_bytes = sizeof(kni_reduce_attributes),
+   .line = KNI_ALONG(AXES, 0, LINE, kni_reduce_attributes, axes), .infer = infer_extreme,
+   .launch = launch_max, .native = &kni_cpu_max)
 OP(min, .doc = "smallest element of x over axes; NaN wins", .min_in = 1, .max_in = 1, .n_out = 1,
    .kind = KNI_REDUCE, .flags = KNI_FLAG_WIDE, .dtypes = KNI_ALL, .schema = kni_reduce_schema,
-   .attribute_bytes = sizeof(kni_reduce_attributes), .infer = infer_extreme, .launch = launch_min,
-   .native = &kni_cpu_min)
+   .attribute_bytes = sizeof(kni_reduce_attributes),
+   .line = KNI_ALONG(AXES, 0, LINE, kni_reduce_attributes, axes), .infer = infer_extreme,
+   .launch = launch_min, .native = &kni_cpu_min)
 OP(any, .doc = "whether an element over axes is not 0", .min_in = 1, .max_in = 1, .n_out = 1,
    .kind = KNI_REDUCE, .flags = KNI_FLAG_NO_GRADIENT, .dtypes = KNI_ALL, .schema = kni_reduce_schema,
-   .attribute_bytes = sizeof(kni_reduce_attributes), .infer = infer_truth, .launch = launch_any,
+   .attribute_bytes = sizeof(kni_reduce_attributes),
+   .line = KNI_ALONG(AXES, 0, LINE, kni_reduce_attributes, axes), .infer = infer_truth, .launch = launch_any,
    .native = &kni_cpu_any)
 OP(all, .doc = "whether no element over axes is 0", .min_in = 1, .max_in = 1, .n_out = 1, .kind = KNI_REDUCE,
    .flags = KNI_FLAG_NO_GRADIENT, .dtypes = KNI_ALL, .schema = kni_reduce_schema,
-   .attribute_bytes = sizeof(kni_reduce_attributes), .infer = infer_truth, .launch = launch_all,
+   .attribute_bytes = sizeof(kni_reduce_attributes),
+   .line = KNI_ALONG(AXES, 0, LINE, kni_reduce_attributes, axes), .infer = infer_truth, .launch = launch_all,
    .native = &kni_cpu_all)
 OP(argmax, .doc = "position of the first largest element along axis, or of the first NaN", .min_in = 1,
    .max_in = 1, .n_out = 1, .kind = KNI_REDUCE, .flags = KNI_FLAG_NO_GRADIENT, .dtypes = KNI_ALL,
-   .schema = kni_arg_schema, .attribute_bytes = sizeof(kni_arg_attributes), .infer = infer_position,
+   .schema = kni_arg_schema, .attribute_bytes = sizeof(kni_arg_attributes),
+   .line = KNI_ALONG(AXIS, 0, LINE, kni_arg_attributes, axis), .infer = infer_position,
    .launch = launch_argmax, .native = &kni_cpu_argmax)
 OP(argmin, .doc = "position of the first smallest element along axis, or of the first NaN", .min_in = 1,
    .max_in = 1, .n_out = 1, .kind = KNI_REDUCE, .flags = KNI_FLAG_NO_GRADIENT, .dtypes = KNI_ALL,
-   .schema = kni_arg_schema, .attribute_bytes = sizeof(kni_arg_attributes), .infer = infer_position,
+   .schema = kni_arg_schema, .attribute_bytes = sizeof(kni_arg_attributes),
+   .line = KNI_ALONG(AXIS, 0, LINE, kni_arg_attributes, axis), .infer = infer_position,
    .launch = launch_argmin, .native = &kni_cpu_argmin)
 
 /* max + log(sum(exp(x - max))) with an infinite max taken as 0 */
@@ -130,7 +139,8 @@ static kn_status lower_logsumexp(kni_lowering *l)
 
 OP(logsumexp, .doc = "log(sum(exp(x))) over axes", .min_in = 1, .max_in = 1, .n_out = 1, .kind = KNI_REDUCE,
    .flags = KNI_FLAG_WIDE, .wide = &kni_wide, .dtypes = KNI_FLOATS, .tolerance = {8, 1},
-   .schema = kni_reduce_schema, .attribute_bytes = sizeof(kni_reduce_attributes), .infer = infer_same_dtype,
+   .schema = kni_reduce_schema, .attribute_bytes = sizeof(kni_reduce_attributes),
+   .line = KNI_ALONG(AXES, 0, LINE, kni_reduce_attributes, axes), .infer = infer_same_dtype,
    .launch = launch_logsumexp, .lower = lower_logsumexp)
 
 static kn_tensor reduce(const kn_op *row, kn_tensor x, kn_ints axes, bool keep)

@@ -100,25 +100,27 @@ static kn_status lower_log_softmax_grad(kni_lowering *l)
 
 OP(softmax, .doc = "exp(x) / sum(exp(x)) over axis; quiet: exp(x) / (1 + sum(exp(x)))", .min_in = 1,
    .max_in = 1, .n_out = 1, .kind = KNI_COMPOSITE, .dtypes = KNI_FLOATS, .tolerance = {8, 0.5f},
-   .schema = softmax_schema, .attribute_bytes = sizeof(kni_softmax_attributes), .infer = infer_softmax,
+   .schema = softmax_schema, .attribute_bytes = sizeof(kni_softmax_attributes),
+   .line = KNI_ALONG(AXIS, 0, ELEMENT, kni_softmax_attributes, axis), .infer = infer_softmax,
    .launch = launch_softmax, .native = &kni_cpu_softmax)
 
 OP(log_softmax, .doc = "x - log(sum(exp(x))) over axis", .min_in = 1, .max_in = 1, .n_out = 1,
    .kind = KNI_COMPOSITE, .dtypes = KNI_FLOATS, .tolerance = {8, 0.5f}, .schema = softmax_schema,
-   .attribute_bytes = sizeof(kni_softmax_attributes), .infer = infer_softmax, .launch = launch_softmax,
-   .native = &kni_cpu_log_softmax)
+   .attribute_bytes = sizeof(kni_softmax_attributes),
+   .line = KNI_ALONG(AXIS, 0, ELEMENT, kni_softmax_attributes, axis), .infer = infer_softmax,
+   .launch = launch_softmax, .native = &kni_cpu_log_softmax)
 
 OP(softmax_grad, .doc = "y (dy - sum(dy y)) over axis", .min_in = 2, .max_in = 2, .n_out = 1,
    .kind = KNI_COMPOSITE, .flags = KNI_FLAG_WIDE, .wide = &kni_wide, .dtypes = KNI_FLOATS,
    .tolerance = {8, 1}, .schema = softmax_schema, .attribute_bytes = sizeof(kni_softmax_attributes),
-   .infer = infer_softmax_grad, .launch = launch_softmax_grad, .lower = lower_softmax_grad,
-   .native = &kni_cpu_softmax_grad)
+   .line = KNI_ALONG(AXIS, 0, ELEMENT, kni_softmax_attributes, axis), .infer = infer_softmax_grad,
+   .launch = launch_softmax_grad, .lower = lower_softmax_grad, .native = &kni_cpu_softmax_grad)
 
 OP(log_softmax_grad, .doc = "dy - exp(y) sum(dy) over axis", .min_in = 2, .max_in = 2, .n_out = 1,
    .kind = KNI_COMPOSITE, .flags = KNI_FLAG_WIDE, .wide = &kni_wide, .dtypes = KNI_FLOATS,
    .tolerance = {8, 1}, .schema = softmax_schema, .attribute_bytes = sizeof(kni_softmax_attributes),
-   .infer = infer_softmax_grad, .launch = launch_log_softmax_grad, .lower = lower_log_softmax_grad,
-   .native = &kni_cpu_log_softmax_grad)
+   .line = KNI_ALONG(AXIS, 0, ELEMENT, kni_softmax_attributes, axis), .infer = infer_softmax_grad,
+   .launch = launch_log_softmax_grad, .lower = lower_log_softmax_grad, .native = &kni_cpu_log_softmax_grad)
 
 static kn_status gradient(kni_vjp *v, const kn_op *row)
 {

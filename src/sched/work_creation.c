@@ -223,7 +223,6 @@ static uint16_t random_numbers(kni_work *w, const kn_record *r, int result, uint
     return kni_work_convert(w, v, made, d.dtype);
 }
 
-const kni_work_row kni_work_creation_rows[] = {
-    {KNI_OP_full, full, NULL},         {KNI_OP_iota, iota, NULL},
-    {KNI_OP_linspace, linspace, NULL}, {KNI_OP_random, random_numbers, NULL},
-    {KNI_OP_dropout, dropout, NULL},   {0, NULL, NULL}};
+const kni_work_row kni_work_creation_rows[] = {{KNI_OP_full, full},         {KNI_OP_iota, iota},
+                                               {KNI_OP_linspace, linspace}, {KNI_OP_random, random_numbers},
+                                               {KNI_OP_dropout, dropout},   {0, NULL}};

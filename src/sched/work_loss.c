@@ -3,20 +3,6 @@
 #include "ops/loss.h"
 #include "sched/work_rows.h"
 
-static uint32_t class_bit(const kni_type *x) { return x->rank > 1 ? 2u : 1u; }
-
-static int classes_of_first(const kn_record *r, uint32_t *reduced)
-{
-    *reduced = class_bit(&kni_in(r, 0)->type);
-    return 0;
-}
-
-static int classes_of_second(const kn_record *r, uint32_t *reduced)
-{
-    *reduced = class_bit(&kni_in(r, 1)->type);
-    return 1;
-}
-
 typedef struct loss_parts {
     kni_work *w;
     const kn_record *r;
@@ -43,7 +29,7 @@ static void start(loss_parts *p, int x, int target, int weight)
     int axis = t->rank > 1;
     p->a = p->r->attributes;
     p->compute = kni_work_dtype(t->dtype);
-    p->all = kni_work_row_frame(w, t, class_bit(t));
+    p->all = kni_work_line_frame(w, p->r);
     if (w->failed) return;
     p->x = kni_work_operand(w, kni_work_in(p->r, x), p->all, 0, p->compute);
     uint16_t at = of_row(p, target, KN_I64);
@@ -125,8 +111,7 @@ static uint16_t cross_entropy_grad(kni_work *w, const kn_record *r, int result, 
 {
     (void)result;
     loss_parts p = {.w = w, .r = r};
-    const kni_type *t = &kni_in(r, 1)->type;
-    if (!kni_work_is_element(w, frame, t, class_bit(t))) return 0;
+    if (!kni_work_is_line_element(w, frame, r)) return 0;
     start(&p, 1, 2, 4);
     if (w->failed) return 0;
     int c = p.compute;
@@ -150,6 +135,5 @@ static uint16_t cross_entropy_grad(kni_work *w, const kn_record *r, int result, 
     return kni_work_convert(w, g, c, kni_out(r, 0)->type.dtype);
 }
 
-const kni_work_row kni_work_loss_rows[] = {{KNI_OP_cross_entropy, cross_entropy, classes_of_first},
-                                           {KNI_OP_cross_entropy_grad, cross_entropy_grad, classes_of_second},
-                                           {0, NULL, NULL}};
+const kni_work_row kni_work_loss_rows[] = {
+    {KNI_OP_cross_entropy, cross_entropy}, {KNI_OP_cross_entropy_grad, cross_entropy_grad}, {0, NULL}};

@@ -2,25 +2,6 @@
 #include "ops/norm.h"
 #include "sched/work_rows.h"
 
-static uint32_t last_axes(const kn_record *r, int x)
-{
-    const kni_layer_norm_attributes *a = r->attributes;
-    int rank = kni_in(r, x)->type.rank;
-    return ((1u << a->n_axes) - 1) << (rank - a->n_axes);
-}
-
-static int last_of_first(const kn_record *r, uint32_t *reduced)
-{
-    *reduced = last_axes(r, 0);
-    return 0;
-}
-
-static int last_of_second(const kn_record *r, uint32_t *reduced)
-{
-    *reduced = last_axes(r, 1);
-    return 1;
-}
-
 static bool centres(const kn_record *r)
 {
     return r->op != KNI_OP_rms_norm && r->op != KNI_OP_rms_norm_grad && r->op != KNI_OP_rms_norm_affine_grad;
@@ -52,7 +33,7 @@ static uint16_t layer_norm(kni_work *w, const kn_record *r, int result, uint16_t
     (void)result;
     const kni_layer_norm_attributes *a = r->attributes;
     int dtype = kni_out(r, 0)->type.dtype, compute = kni_work_dtype(dtype);
-    if (!kni_work_is_element(w, frame, &kni_in(r, 0)->type, last_axes(r, 0))) return 0;
+    if (!kni_work_is_line_element(w, frame, r)) return 0;
     uint16_t x = kni_work_operand(w, r->ids[1], frame, 0, compute);
     normalised n = normalise(w, x, centres(r), a->eps);
     uint16_t y = kni_work_word(w, KNI_WORD_mul, n.d, n.scale);
@@ -69,7 +50,7 @@ static uint16_t layer_norm_grad(kni_work *w, const kn_record *r, int result, uin
     (void)result;
     const kni_layer_norm_attributes *a = r->attributes;
     int dtype = kni_out(r, 0)->type.dtype, compute = kni_work_dtype(dtype);
-    if (!kni_work_is_element(w, frame, &kni_in(r, 1)->type, last_axes(r, 1))) return 0;
+    if (!kni_work_is_line_element(w, frame, r)) return 0;
     uint16_t g = kni_work_operand(w, r->ids[1], frame, 0, compute);
     uint16_t x = kni_work_operand(w, r->ids[2], frame, 0, compute);
     if (kni_work_in(r, 2) != KNI_NO_SLOT)
@@ -87,11 +68,10 @@ static uint16_t layer_norm_grad(kni_work *w, const kn_record *r, int result, uin
 static uint16_t affine_grad(kni_work *w, const kn_record *r, int result, uint16_t frame)
 {
     const kni_layer_norm_attributes *a = r->attributes;
-    const kni_type *x_type = &kni_in(r, 1)->type;
-    int compute = kni_work_dtype(x_type->dtype);
+    int compute = kni_work_dtype(kni_in(r, 1)->type.dtype);
     const kni_work_frame *f = &w->frames[frame];
     if (f->node || f->level != KNI_WORK_K) return kni_work_fail(w);
-    uint16_t all = kni_work_row_frame(w, x_type, last_axes(r, 1));
+    uint16_t all = kni_work_line_frame(w, r);
     if (w->failed) return 0;
     uint16_t dy = kni_work_operand(w, kni_work_in(r, 0), all, 0, compute);
     if (result == 0) {
@@ -104,12 +84,6 @@ static uint16_t affine_grad(kni_work *w, const kn_record *r, int result, uint16_
 }
 
 /* ---- batch norm: x [batch, channels, ...], a row is a channel */
-
-static int all_but_channels(const kn_record *r, uint32_t *reduced)
-{
-    *reduced = ((1u << kni_in(r, 0)->type.rank) - 1) & ~2u;
-    return 0;
-}
 
 /* A vector with one element for each channel, beside x. */
 static uint16_t channel(kni_work *w, const kn_record *r, int i, uint16_t frame, int compute)
@@ -140,20 +114,17 @@ static uint16_t batch_norm(kni_work *w, const kn_record *r, int result, uint16_t
 }
 
 /* The frame of all elements of x, checked against the frame of the result asked for. */
-static uint16_t channel_frame(kni_work *w, const kn_record *r, int x, int result, uint16_t frame)
+static uint16_t channel_frame(kni_work *w, const kn_record *r, int result, uint16_t frame)
 {
-    const kni_type *t = &kni_in(r, x)->type;
-    uint32_t reduced;
-    all_but_channels(r, &reduced);
-    if (result == 0) return kni_work_is_element(w, frame, t, reduced) ? frame : 0;
-    return kni_work_is_row(w, frame) ? kni_work_row_frame(w, t, reduced) : 0;
+    if (result == 0) return kni_work_is_line_element(w, frame, r) ? frame : 0;
+    return kni_work_is_row(w, frame) ? kni_work_line_frame(w, r) : 0;
 }
 
 static uint16_t batch_norm_train(kni_work *w, const kn_record *r, int result, uint16_t frame)
 {
     const kni_batch_norm_attributes *a = r->attributes;
     int dtype = kni_in(r, 0)->type.dtype, compute = kni_work_dtype(dtype);
-    uint16_t all = channel_frame(w, r, 0, result, frame);
+    uint16_t all = channel_frame(w, r, result, frame);
     if (w->failed) return 0;
     uint16_t x = kni_work_operand(w, kni_work_in(r, 0), all, 0, compute), mean = kni_work_mean(w, x);
     uint16_t d = kni_work_word(w, KNI_WORD_sub, x, mean);
@@ -170,7 +141,7 @@ static uint16_t batch_norm_train_grad(kni_work *w, const kn_record *r, int resul
 {
     const kni_batch_norm_attributes *a = r->attributes;
     int dtype = kni_in(r, 1)->type.dtype, compute = kni_work_dtype(dtype);
-    uint16_t all = channel_frame(w, r, 1, result, frame);
+    uint16_t all = channel_frame(w, r, result, frame);
     if (w->failed) return 0;
     uint16_t dy = kni_work_operand(w, kni_work_in(r, 0), all, 0, compute);
     uint16_t x = kni_work_operand(w, kni_work_in(r, 1), all, 0, compute);
@@ -189,14 +160,13 @@ static uint16_t batch_norm_train_grad(kni_work *w, const kn_record *r, int resul
     return kni_work_convert(w, kni_work_word(w, KNI_WORD_mul, scale, dx), compute, dtype);
 }
 
-const kni_work_row kni_work_norm_rows[] = {
-    {KNI_OP_layer_norm, layer_norm, last_of_first},
-    {KNI_OP_rms_norm, layer_norm, last_of_first},
-    {KNI_OP_layer_norm_grad, layer_norm_grad, last_of_second},
-    {KNI_OP_rms_norm_grad, layer_norm_grad, last_of_second},
-    {KNI_OP_layer_norm_affine_grad, affine_grad, last_of_second},
-    {KNI_OP_rms_norm_affine_grad, affine_grad, last_of_second},
-    {KNI_OP_batch_norm, batch_norm, NULL},
-    {KNI_OP_batch_norm_train, batch_norm_train, all_but_channels},
-    {KNI_OP_batch_norm_train_grad, batch_norm_train_grad, all_but_channels},
-    {0, NULL, NULL}};
+const kni_work_row kni_work_norm_rows[] = {{KNI_OP_layer_norm, layer_norm},
+                                           {KNI_OP_rms_norm, layer_norm},
+                                           {KNI_OP_layer_norm_grad, layer_norm_grad},
+                                           {KNI_OP_rms_norm_grad, layer_norm_grad},
+                                           {KNI_OP_layer_norm_affine_grad, affine_grad},
+                                           {KNI_OP_rms_norm_affine_grad, affine_grad},
+                                           {KNI_OP_batch_norm, batch_norm},
+                                           {KNI_OP_batch_norm_train, batch_norm_train},
+                                           {KNI_OP_batch_norm_train_grad, batch_norm_train_grad},
+                                           {0, NULL}};

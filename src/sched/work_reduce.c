@@ -1,26 +1,13 @@
 /* Reductions over axes, taken apart. Floats add in f32 or f64, integers in i64. */
+#include "ops/line.h"
 #include "ops/reduce_axes.h"
 #include "sched/work_rows.h"
 
-static int axes_of(const kn_record *r, uint32_t *reduced)
+/* The operand at every place of the lines, in IR dtype `compute`. */
+static uint16_t operand(kni_work *w, const kn_record *r, uint16_t frame, int compute)
 {
-    *reduced = kni_reduce_mask(&((const kni_reduce_attributes *)r->attributes)->axes);
-    return 0;
-}
-
-static int axis_of(const kn_record *r, uint32_t *reduced)
-{
-    if (kni_in(r, 0)->type.rank) *reduced = 1u << ((const kni_arg_attributes *)r->attributes)->axis;
-    return 0;
-}
-
-/* The operand at every place of the rows, in IR dtype `compute`. */
-static uint16_t operand(kni_work *w, const kn_record *r, uint16_t frame, kni_work_axes_fn axes, int compute)
-{
-    uint32_t reduced = 0;
     if (!kni_work_is_row(w, frame)) return 0;
-    axes(r, &reduced);
-    uint16_t f = kni_work_row_frame(w, &kni_in(r, 0)->type, reduced);
+    uint16_t f = kni_work_line_frame(w, r);
     return w->failed ? 0 : kni_work_operand(w, r->ids[r->n_out], f, 0, compute);
 }
 
@@ -36,9 +23,9 @@ static int number_dtype(int dtype)
 /* A sum over all rows of a group that has others, at each place of them. */
 static uint16_t across(kni_work *w, const kn_record *r, int compute)
 {
-    const kni_type *x = &kni_in(r, 0)->type;
-    uint32_t reduced = 0;
-    axes_of(r, &reduced);
+    const kni_type *x;
+    uint32_t reduced;
+    if (!kni_line_of(r, &x, &reduced)) return kni_work_fail(w);
     uint16_t all = kni_work_row_frame(w, x, ((1u << x->rank) - 1) & ~reduced);
     uint16_t v = w->failed ? 0 : kni_work_operand(w, r->ids[r->n_out], all, 0, compute);
     return w->failed ? 0 : kni_work_reduce(w, KNI_WORK_COLUMNS, v);
@@ -63,7 +50,7 @@ static uint16_t total(kni_work *w, const kn_record *r, int result, uint16_t fram
     const kni_work_frame *f = &w->frames[frame];
     if (r->op == KNI_OP_sum && !f->node && f->level == KNI_WORK_K && kni_is_float(compute))
         return kni_work_convert(w, across(w, r, compute), compute, dtype_out(r));
-    uint16_t x = operand(w, r, frame, axes_of, compute);
+    uint16_t x = operand(w, r, frame, compute);
     uint16_t y = kni_work_reduce(w, r->op == KNI_OP_sum ? KNI_WORK_SUM : KNI_WORK_PROD, x);
     if (r->op == KNI_OP_prod && kni_is_float(compute)) y = zero_if_one_is(w, x, y, compute);
     return kni_work_convert(w, y, compute, dtype_out(r));
@@ -73,7 +60,7 @@ static uint16_t mean(kni_work *w, const kn_record *r, int result, uint16_t frame
 {
     (void)result;
     int compute = kni_work_dtype(dtype_in(r));
-    uint16_t x = operand(w, r, frame, axes_of, compute);
+    uint16_t x = operand(w, r, frame, compute);
     return kni_work_convert(w, kni_work_mean(w, x), compute, dtype_out(r));
 }
 
@@ -81,7 +68,7 @@ static uint16_t extreme(kni_work *w, const kn_record *r, int result, uint16_t fr
 {
     (void)result;
     int compute = number_dtype(dtype_in(r));
-    uint16_t x = operand(w, r, frame, axes_of, compute);
+    uint16_t x = operand(w, r, frame, compute);
     uint16_t y = kni_work_reduce(w, r->op == KNI_OP_max ? KNI_WORK_MAX : KNI_WORK_MIN, x);
     return kni_work_convert(w, y, compute, dtype_out(r));
 }
@@ -89,7 +76,7 @@ static uint16_t extreme(kni_work *w, const kn_record *r, int result, uint16_t fr
 static uint16_t truth(kni_work *w, const kn_record *r, int result, uint16_t frame)
 {
     (void)result;
-    uint16_t x = operand(w, r, frame, axes_of, KN_BOOL);
+    uint16_t x = operand(w, r, frame, KN_BOOL);
     x = kni_work_convert(w, x, KN_BOOL, KN_I32);
     uint16_t y = kni_work_reduce(w, r->op == KNI_OP_any ? KNI_WORK_MAX : KNI_WORK_MIN, x);
     /* Of no element at all: the lowest number is none. */
@@ -99,7 +86,7 @@ static uint16_t truth(kni_work *w, const kn_record *r, int result, uint16_t fram
 static uint16_t position(kni_work *w, const kn_record *r, int result, uint16_t frame)
 {
     (void)result;
-    uint16_t x = operand(w, r, frame, axis_of, number_dtype(dtype_in(r)));
+    uint16_t x = operand(w, r, frame, number_dtype(dtype_in(r)));
     return kni_work_reduce(w, r->op == KNI_OP_argmax ? KNI_WORK_ARGMAX : KNI_WORK_ARGMIN, x);
 }
 
@@ -108,7 +95,7 @@ static uint16_t logsumexp(kni_work *w, const kn_record *r, int result, uint16_t 
 {
     (void)result;
     int compute = kni_work_dtype(dtype_in(r));
-    uint16_t x = operand(w, r, frame, axes_of, compute);
+    uint16_t x = operand(w, r, frame, compute);
     uint16_t zero = kni_work_constant(w, compute, 0), top = kni_work_reduce(w, KNI_WORK_MAX, x);
     uint16_t finite = kni_work_word(w, KNI_WORD_isfinite, top, 0);
     uint16_t shift = kni_work_select(w, finite, top, zero);
@@ -122,7 +109,7 @@ static uint16_t var_mean(kni_work *w, const kn_record *r, int result, uint16_t f
 {
     const kni_var_attributes *a = r->attributes;
     int compute = kni_work_dtype(dtype_in(r));
-    uint16_t x = operand(w, r, frame, axes_of, compute), m = kni_work_mean(w, x);
+    uint16_t x = operand(w, r, frame, compute), m = kni_work_mean(w, x);
     if (result == 0) {
         double divisor = (double)w->width - a->correction;
         uint16_t d = kni_work_word(w, KNI_WORD_sub, x, m);
@@ -133,9 +120,7 @@ static uint16_t var_mean(kni_work *w, const kn_record *r, int result, uint16_t f
 }
 
 const kni_work_row kni_work_reduce_rows[] = {
-    {KNI_OP_sum, total, axes_of},         {KNI_OP_prod, total, axes_of},
-    {KNI_OP_mean, mean, axes_of},         {KNI_OP_max, extreme, axes_of},
-    {KNI_OP_min, extreme, axes_of},       {KNI_OP_any, truth, axes_of},
-    {KNI_OP_all, truth, axes_of},         {KNI_OP_argmax, position, axis_of},
-    {KNI_OP_argmin, position, axis_of},   {KNI_OP_logsumexp, logsumexp, axes_of},
-    {KNI_OP_var_mean, var_mean, axes_of}, {0, NULL, NULL}};
+    {KNI_OP_sum, total},           {KNI_OP_prod, total},        {KNI_OP_mean, mean},
+    {KNI_OP_max, extreme},         {KNI_OP_min, extreme},       {KNI_OP_any, truth},
+    {KNI_OP_all, truth},           {KNI_OP_argmax, position},   {KNI_OP_argmin, position},
+    {KNI_OP_logsumexp, logsumexp}, {KNI_OP_var_mean, var_mean}, {0, NULL}};

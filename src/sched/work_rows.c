@@ -1,5 +1,6 @@
 /* Which rows can be taken apart, what they reduce over, and the frames of their operands. */
 #include "sched/work_rows.h"
+#include "ops/line.h"
 
 static const kni_work_row *const families[] = {kni_work_creation_rows, kni_work_reduce_rows,
                                                kni_work_softmax_rows,  kni_work_norm_rows,
@@ -15,11 +16,7 @@ static const kni_work_row *find(int op)
 
 bool kni_work_domain(const kn_record *r, const kni_type **shape, uint32_t *reduced)
 {
-    const kni_work_row *row = r->row->body || r->row->view ? NULL : find(r->op);
-    if (!row || !row->axes) return false;
-    *reduced = 0;
-    *shape = &kni_in(r, row->axes(r, reduced))->type;
-    return true;
+    return kni_line_of(r, shape, reduced);
 }
 
 uint16_t kni_work_row_value(kni_work *w, int record, int result, uint16_t frame)
@@ -64,6 +61,20 @@ bool kni_work_is_element(kni_work *w, uint16_t frame, const kni_type *x, uint32_
     if (good && f->level == 0) good = w->rows == 1 && w->width == 1;
     if (!good) kni_work_fail(w);
     return good;
+}
+
+uint16_t kni_work_line_frame(kni_work *w, const kn_record *r)
+{
+    const kni_type *x;
+    uint32_t axes;
+    return kni_line_of(r, &x, &axes) ? kni_work_row_frame(w, x, axes) : kni_work_fail(w);
+}
+
+bool kni_work_is_line_element(kni_work *w, uint16_t frame, const kn_record *r)
+{
+    const kni_type *x;
+    uint32_t axes;
+    return kni_line_of(r, &x, &axes) && kni_work_is_element(w, frame, x, axes);
 }
 
 uint16_t kni_work_mean(kni_work *w, uint16_t a)

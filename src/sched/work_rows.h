@@ -6,13 +6,10 @@
 
 /* The value of a result in a frame of its shape, as a tensor of its dtype holds it. */
 typedef uint16_t (*kni_work_row_fn)(kni_work *w, const kn_record *r, int result, uint16_t frame);
-/* The axes that the row reduces over, of the operand whose number it answers. */
-typedef int (*kni_work_axes_fn)(const kn_record *r, uint32_t *reduced);
 
 typedef struct kni_work_row {
     int op;
     kni_work_row_fn value;
-    kni_work_axes_fn axes; /* NULL: it reduces nothing */
 } kni_work_row;
 
 /* Tables by family, each ended by op 0. */
@@ -25,6 +22,9 @@ uint16_t kni_work_row_frame(kni_work *w, const kni_type *x, uint32_t reduced);
 /* Whether values are asked for one by one of the rows (else a failure), or at each place of them. */
 bool kni_work_is_row(kni_work *w, uint16_t frame);
 bool kni_work_is_element(kni_work *w, uint16_t frame, const kni_type *x, uint32_t reduced);
+/* The same with the line of the record's row. */
+uint16_t kni_work_line_frame(kni_work *w, const kn_record *r);
+bool kni_work_is_line_element(kni_work *w, uint16_t frame, const kn_record *r);
 /* The id of operand i, KNI_NO_SLOT where it is absent. */
 static inline uint32_t kni_work_in(const kn_record *r, int i)
 {

@@ -2,25 +2,12 @@
 #include "ops/softmax.h"
 #include "sched/work_rows.h"
 
-static int axis_of(const kn_record *r, uint32_t *reduced)
-{
-    if (kni_in(r, 0)->type.rank) *reduced = 1u << ((const kni_softmax_attributes *)r->attributes)->axis;
-    return 0;
-}
-
-static bool starts(kni_work *w, const kn_record *r, uint16_t frame)
-{
-    uint32_t reduced = 0;
-    axis_of(r, &reduced);
-    return kni_work_is_element(w, frame, &kni_in(r, 0)->type, reduced);
-}
-
 static uint16_t softmax(kni_work *w, const kn_record *r, int result, uint16_t frame)
 {
     (void)result;
     const kni_softmax_attributes *a = r->attributes;
     int dtype = kni_out(r, 0)->type.dtype, compute = kni_work_dtype(dtype);
-    if (!starts(w, r, frame)) return 0;
+    if (!kni_work_is_line_element(w, frame, r)) return 0;
     uint16_t x = kni_work_operand(w, r->ids[1], frame, 0, compute);
     uint16_t most = kni_work_reduce(w, KNI_WORK_TOP, x);
     if (a->quiet) most = kni_work_word(w, KNI_WORD_max, most, kni_work_constant(w, compute, 0));
@@ -45,7 +32,7 @@ static uint16_t softmax_grad(kni_work *w, const kn_record *r, int result, uint16
 {
     (void)result;
     int dtype = kni_out(r, 0)->type.dtype, compute = kni_work_dtype(dtype);
-    if (!starts(w, r, frame)) return 0;
+    if (!kni_work_is_line_element(w, frame, r)) return 0;
     uint16_t dy = kni_work_operand(w, r->ids[1], frame, 0, compute);
     uint16_t y = kni_work_operand(w, r->ids[2], frame, 0, compute), dx;
     if (r->op == KNI_OP_softmax_grad) {
@@ -60,8 +47,8 @@ static uint16_t softmax_grad(kni_work *w, const kn_record *r, int result, uint16
     return kni_work_convert(w, dx, compute, dtype);
 }
 
-const kni_work_row kni_work_softmax_rows[] = {{KNI_OP_softmax, softmax, axis_of},
-                                              {KNI_OP_log_softmax, softmax, axis_of},
-                                              {KNI_OP_softmax_grad, softmax_grad, axis_of},
-                                              {KNI_OP_log_softmax_grad, softmax_grad, axis_of},
-                                              {0, NULL, NULL}};
+const kni_work_row kni_work_softmax_rows[] = {{KNI_OP_softmax, softmax},
+                                              {KNI_OP_log_softmax, softmax},
+                                              {KNI_OP_softmax_grad, softmax_grad},
+                                              {KNI_OP_log_softmax_grad, softmax_grad},
+                                              {0, NULL}};

@@ -178,9 +178,9 @@ static uint16_t adan_update(kni_work *w, const kn_record *r, int result, uint16_
 }
 
 const kni_work_row kni_work_update_rows[] = {
-    {KNI_OP_sgd_update, sgd_update, NULL},         {KNI_OP_adam_update, adam_update, NULL},
-    {KNI_OP_rmsprop_update, rmsprop_update, NULL}, {KNI_OP_adagrad_update, adagrad_update, NULL},
-    {KNI_OP_adan_update, adan_update, NULL},       {0, NULL, NULL}};
+    {KNI_OP_sgd_update, sgd_update},         {KNI_OP_adam_update, adam_update},
+    {KNI_OP_rmsprop_update, rmsprop_update}, {KNI_OP_adagrad_update, adagrad_update},
+    {KNI_OP_adan_update, adan_update},       {0, NULL}};
 
 const kni_update_rule *kni_work_rule(int op)
 {

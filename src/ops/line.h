@@ -1,0 +1,12 @@
+/* Lines: what a row reduces along. The column `line` of a row says which axes of which operand make up a line, and what its
+   results belong to; grouping, schedules and CPU groups ask here instead of knowing ops. */
+#ifndef KNI_OPS_LINE_H
+#define KNI_OPS_LINE_H
+
+#include "ops/record.h"
+
+/* The axes of the operand's shape that make up a line, as bits; none of a tensor of rank 0. False: the row has no lines, or the
+   operand is absent. */
+bool kni_line_of(const kn_record *r, const kni_type **shape, uint32_t *axes);
+
+#endif
