@@ -40,7 +40,7 @@ static void put_attributes(kni_queue *q, const kn_record *r)
 {
     const char *from = r->attributes;
     if (!r->row->schema) {
-        if (r->row->body) return; /* the numbers of its body */
+        if (kni_is_pointwise(r->row)) return; /* the numbers of its body */
         for (size_t i = 0; i < r->attribute_bytes; i += sizeof(uint64_t)) {
             uint64_t word = 0;
             memcpy(&word, from + i,

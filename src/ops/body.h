@@ -1,4 +1,4 @@
-/* Bodies: the formula of an elementwise row, written once. A row's text is infix (docs/adding-an-op.md); kiln-gen checks it
+/* Bodies: the formula of an elementwise row, or of one that works along lines, written once. A row's text is infix (docs/adding-an-op.md); kiln-gen checks it
    and writes the compact form below, which every backend reads. Programs link the compact form alone: the texts are for
    kiln-gen and for op_info.c, and the parser (body_parse.h) for kiln-gen. */
 #ifndef KNI_BODY_H
@@ -18,8 +18,24 @@ typedef enum kni_step_kind {
     KNI_STEP_OR,
     KNI_STEP_XOR,
     KNI_STEP_NOT,
-    KNI_STEP_WORD
+    KNI_STEP_EXPN,   /* e to the power of what is 0 or less */
+    KNI_STEP_LENGTH, /* how many elements a line has */
+    KNI_STEP_WORD,
+    KNI_STEP_LINE,  /* reduces along the line: `index` is a kni_line_word */
+    KNI_STEP_RESULT /* pops result `index` of several; a body of one result leaves it on the stack */
 } kni_step_kind;
+
+/* Line words; their names are in body.c, in this order. */
+typedef enum kni_line_word {
+    KNI_LINE_SUM,
+    KNI_LINE_MEAN,
+    KNI_LINE_HIGHEST,
+    KNI_LINE_LOWEST,
+    KNI_LINE_TOP,  /* the highest, for what becomes NaN anyway where an element is NaN; has no gradient */
+    KNI_LINE_DOWN, /* the sum over all lines, at each place */
+    KNI_LINE_WORDS
+} kni_line_word;
+const char *kni_line_word_name(int word);
 
 typedef struct kni_step {
     uint8_t kind;
@@ -29,15 +45,22 @@ typedef struct kni_step {
 
 enum { KNI_BODY_STEPS = 96, KNI_BODY_STACK = 16, KNI_BODY_LOCALS = 8, KNI_BODY_CONSTANTS = 16 };
 
+/* What a value belongs to: bits of the indices that it depends on. */
+enum { KNI_LEVEL_ALL, KNI_LEVEL_LINE, KNI_LEVEL_PLACE, KNI_LEVEL_ELEMENT };
+/* An operand or result: its level, and where it may be absent the number it then is. */
+enum { KNI_OPERAND_LEVEL = 3, KNI_OPERAND_OPTIONAL = 4, KNI_OPERAND_ONE = 8 };
+enum { KNI_BODY_OPERANDS = 8 };
+
 /* One byte of code for each step. */
 typedef struct kni_body {
     const uint8_t *code;
     const double *constants;
-    int n;
+    const uint8_t *operands; /* KNI_OPERAND_ bits, the results' behind the inputs'; NULL: all are elements */
+    uint8_t n, n_in, n_out;
 } kni_body;
 
 #define KNI_BODY_CODE(kind, index) (kni_step_base[kind] + (index))
-extern const uint8_t kni_step_base[KNI_STEP_WORD + 1];
+extern const uint8_t kni_step_base[KNI_STEP_RESULT + 1];
 kni_step kni_body_step(const kni_body *body, int i);
 
 /* The text of a body as the row's author wrote it. */

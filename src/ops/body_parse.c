@@ -4,19 +4,26 @@
 #include "core/text.h"
 #include <string.h>
 
-typedef enum type { VALUE, TRUTH } type;
+/* What a formula gives: a value or a truth, and what it belongs to. */
+typedef struct type {
+    bool truth;
+    uint8_t level;
+} type;
+static const type nothing = {false, KNI_LEVEL_ALL};
+
+typedef struct naming {
+    const char *text;
+    size_t length;
+    type type;
+    bool used; /* or, of a result, given */
+} naming;
 
 typedef struct parser {
     const char *text, *at;
     const kni_body_names *names;
     kni_body_draft *d;
-    struct {
-        const char *name;
-        size_t length;
-        type type;
-        bool used;
-    } locals[KNI_BODY_LOCALS];
-    int n_locals, depth, nesting;
+    naming in[KNI_BODY_OPERANDS], out[KNI_BODY_OPERANDS], locals[KNI_BODY_LOCALS];
+    int n_locals, depth, nesting, given;
     bool failed;
 } parser;
 
@@ -35,7 +42,7 @@ static type fail_at(parser *p, const char *where, const char *format, ...)
         p->d->at = (int)(where - p->text);
         p->failed = true;
     }
-    return VALUE;
+    return nothing;
 }
 
 static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
@@ -46,11 +53,12 @@ static void skip_spaces(parser *p)
     while (*p->at == ' ') p->at++;
 }
 
+/* The ' of a name marks the new value of an operand. */
 static size_t name_length(const char *s)
 {
     size_t n = 0;
     while (is_letter(s[n]) || (n && is_digit(s[n]))) n++;
-    return n;
+    return n + (n && s[n] == '\'');
 }
 
 static bool equals(const char *name, const char *s, size_t n)
@@ -97,7 +105,7 @@ static void emit(parser *p, const char *from, int kind, int index, int pops)
     }
     d->from[d->n] = (int16_t)(from - p->text);
     d->code[d->n++] = (uint8_t)KNI_BODY_CODE(kind, index);
-    p->depth += (kind != KNI_STEP_STORE) - pops;
+    p->depth += (kind != KNI_STEP_STORE && kind != KNI_STEP_RESULT) - pops;
     if (p->depth > KNI_BODY_STACK) fail_at(p, from, "it is nested too deeply: name a part of it");
 }
 
@@ -122,11 +130,11 @@ static int find_word(const char *s, size_t n)
     return -1;
 }
 
-static type emit_word(parser *p, const char *from, const char *name)
+static type emit_word(parser *p, const char *from, const char *name, uint8_t level)
 {
     int word = find_word(name, strlen(name));
     emit(p, from, KNI_STEP_WORD, word, kni_word_at(word)->arity);
-    return kni_word_at(word)->truth ? TRUTH : VALUE;
+    return (type){kni_word_at(word)->truth, level};
 }
 
 /* ---- operators, the weakest first */
@@ -158,14 +166,16 @@ static int find_operator(parser *p)
 static type emit_operator(parser *p, const char *from, int i, type left, type right)
 {
     const char *sign = operators[i].sign;
-    if (left != right) return fail_at(p, from, "one side of '%s' is a truth, the other a value", sign);
-    if (left == TRUTH && operators[i].logic >= 0) {
+    uint8_t level = left.level | right.level;
+    if (left.truth != right.truth)
+        return fail_at(p, from, "one side of '%s' is a truth, the other a value", sign);
+    if (left.truth && operators[i].logic >= 0) {
         emit(p, from, operators[i].logic, 0, 2);
-        return TRUTH;
+        return (type){true, level};
     }
-    if (left == TRUTH) return fail_at(p, from, "'%s' takes values, and these are truths", sign);
+    if (left.truth) return fail_at(p, from, "'%s' takes values, and these are truths", sign);
     if (!operators[i].word) return fail_at(p, from, "'%s' takes truths, and these are values", sign);
-    return emit_word(p, from, operators[i].word);
+    return emit_word(p, from, operators[i].word, level);
 }
 
 /* ---- what stands between operators */
@@ -200,70 +210,103 @@ static double parse_number(parser *p)
     return scale < 0 ? (double)digits / power : (double)digits * power;
 }
 
-static type parse_call(parser *p, const char *name, size_t n)
+/* The arguments of a word: how many there are, and what all of them belong to. */
+static int parse_arguments(parser *p, const char *word, uint8_t *level)
 {
-    char copy[32];
-    int word = find_word(name, n), given = 0;
-    copy_name(copy, name, n);
-    for (int i = 0; i < OPERATORS; i++)
-        if (operators[i].word && equals(operators[i].word, name, n))
-            return fail_at(p, name, "write '%s' for '%s'", operators[i].sign, copy);
-    if (equals("neg", name, n) || equals("not", name, n))
-        return fail_at(p, name, "write the sign for '%s'", copy);
-    if (word < 0) return fail_at(p, name, "there is no word '%s'", copy);
+    int given = 0;
+    *level = KNI_LEVEL_ALL;
     expect(p, '(');
     do {
         skip_spaces(p);
         const char *from = p->at;
-        if (parse_expression(p) == TRUTH) fail_at(p, from, "'%s' takes values, and this is a truth", copy);
+        type t = p->failed ? nothing : parse_expression(p);
+        if (t.truth) fail_at(p, from, "'%s' takes values, and this is a truth", word);
+        *level |= t.level;
         given++;
     } while (!p->failed && take(p, ','));
     expect(p, ')');
-    if (given != kni_word_at(word)->arity)
-        fail_at(p, name, "'%s' takes %d, and %d are given", copy, (int)kni_word_at(word)->arity, given);
-    return p->failed ? VALUE : emit_word(p, name, kni_word_at(word)->name);
+    return given;
 }
 
-/* The place of a name in a list of names, -1 where it is not there. */
-static int find_in_list(const char *list, const char *name, size_t n)
+/* sum(v) and the others: along the line, or for `down` over all lines. */
+static type parse_line_word(parser *p, const char *at, const char *copy, int word)
 {
-    for (int i = 0; list && *list; i++) {
-        size_t length = strcspn(list, " ");
-        if (length == n && !memcmp(list, name, n)) return i;
-        list += length + (list[length] == ' ');
-    }
+    uint8_t level, over = word == KNI_LINE_DOWN ? KNI_LEVEL_LINE : KNI_LEVEL_PLACE;
+    if (!p->names->lines) return fail_at(p, at, "'%s' works along lines, and the row has none", copy);
+    int given = parse_arguments(p, copy, &level);
+    if (given != 1) fail_at(p, at, "'%s' takes 1, and %d are given", copy, given);
+    if (!(level & over) && word == KNI_LINE_DOWN)
+        fail_at(p, at, "what '%s' adds up is the same in all lines", copy);
+    else if (!(level & over))
+        fail_at(p, at, "what '%s' takes is the same all along a line", copy);
+    emit(p, at, KNI_STEP_LINE, word, 1);
+    return (type){false, (uint8_t)(level & ~over)};
+}
+
+static type parse_call(parser *p, const char *at, size_t n)
+{
+    char copy[32];
+    uint8_t level;
+    int word = find_word(at, n);
+    copy_name(copy, at, n);
+    for (int i = 0; i < KNI_LINE_WORDS; i++)
+        if (equals(kni_line_word_name(i), at, n)) return parse_line_word(p, at, copy, i);
+    for (int i = 0; i < OPERATORS; i++)
+        if (operators[i].word && equals(operators[i].word, at, n))
+            return fail_at(p, at, "write '%s' for '%s'", operators[i].sign, copy);
+    if (equals("neg", at, n) || equals("not", at, n)) return fail_at(p, at, "write the sign for '%s'", copy);
+    bool expn = equals("expn", at, n);
+    if (word < 0 && !expn) return fail_at(p, at, "there is no word '%s'", copy);
+    int arity = expn ? 1 : kni_word_at(word)->arity, given = parse_arguments(p, copy, &level);
+    if (given != arity) fail_at(p, at, "'%s' takes %d, and %d are given", copy, arity, given);
+    if (p->failed) return nothing;
+    if (!expn) return emit_word(p, at, kni_word_at(word)->name, level);
+    emit(p, at, KNI_STEP_EXPN, 0, 1);
+    return (type){false, level};
+}
+
+static naming *find_name(naming *list, int n_list, const char *at, size_t n)
+{
+    for (int i = 0; i < n_list; i++)
+        if (n == list[i].length && !memcmp(list[i].text, at, n)) return &list[i];
+    return NULL;
+}
+
+static int find_scalar(const parser *p, const char *at, size_t n)
+{
+    for (int i = 0; i < p->names->n_scalars; i++)
+        if (equals(p->names->scalars[i], at, n)) return i;
     return -1;
 }
 
 static type parse_name(parser *p)
 {
-    const char *name = p->at;
+    const char *at = p->at;
     char copy[32];
-    size_t n = name_length(name);
+    size_t n = name_length(at);
     p->at += n;
     skip_spaces(p);
-    if (*p->at == '(') return parse_call(p, name, n);
-    for (int i = 0; i < p->n_locals; i++)
-        if (n == p->locals[i].length && !memcmp(p->locals[i].name, name, n)) {
-            p->locals[i].used = true;
-            emit(p, name, KNI_STEP_LOCAL, i, 0);
-            return p->locals[i].type;
-        }
-    int operand = find_in_list(p->names->in, name, n);
-    if (operand >= 0) {
-        emit(p, name, KNI_STEP_INPUT, operand, 0);
-        return p->names->truths >> operand & 1 ? TRUTH : VALUE;
+    if (*p->at == '(') return parse_call(p, at, n);
+    naming *local = find_name(p->locals, p->n_locals, at, n), *in = find_name(p->in, p->d->n_in, at, n);
+    int scalar = find_scalar(p, at, n);
+    if (local) {
+        local->used = true;
+        emit(p, at, KNI_STEP_LOCAL, (int)(local - p->locals), 0);
+        return local->type;
     }
-    for (int i = 0; i < p->names->n_scalars; i++)
-        if (equals(p->names->scalars[i], name, n)) {
-            emit(p, name, KNI_STEP_PARAM, i, 0);
-            return VALUE;
-        }
-    if (equals("inf", name, n)) {
-        emit_constant(p, name, __builtin_inf());
-        return VALUE;
+    if (in) {
+        emit(p, at, KNI_STEP_INPUT, (int)(in - p->in), 0);
+        return in->type;
     }
-    return fail_at(p, name, "'%s' is no operand, scalar or named value", copy_name(copy, name, n));
+    if (scalar >= 0)
+        emit(p, at, KNI_STEP_PARAM, scalar, 0);
+    else if (equals("inf", at, n))
+        emit_constant(p, at, __builtin_inf());
+    else if (equals("n", at, n) && p->names->lines)
+        emit(p, at, KNI_STEP_LENGTH, 0, 0);
+    else
+        fail_at(p, at, "'%s' is no operand, scalar or named value", copy_name(copy, at, n));
+    return nothing;
 }
 
 static type parse_sign(parser *p)
@@ -273,7 +316,7 @@ static type parse_sign(parser *p)
     if (is_digit(*p->at) || *p->at == '.') {
         double value = parse_number(p);
         emit_constant(p, from, value);
-        return VALUE;
+        return nothing;
     }
     if (is_letter(*p->at)) return parse_name(p);
     if (take(p, '(')) {
@@ -285,7 +328,7 @@ static type parse_sign(parser *p)
         p->at++;
         double value = is_digit(*p->at) ? parse_number(p) : (p->at += 3, __builtin_inf());
         emit_constant(p, from, -value);
-        return VALUE;
+        return nothing;
     }
     char sign = *p->at, shown[2] = {sign, 0};
     if (!sign) return fail_at(p, p->at, "a value is missing at the end");
@@ -295,14 +338,14 @@ static type parse_sign(parser *p)
     if (++p->nesting > MAX_NESTING) return fail_at(p, from, "it is nested too deeply: name a part of it");
     type inside = parse_sign(p);
     p->nesting--;
-    if (p->failed) return VALUE;
-    if (inside != (sign == '!' ? TRUTH : VALUE))
+    if (p->failed) return nothing;
+    if (inside.truth != (sign == '!'))
         return fail_at(p, from, sign == '!' ? "'!' takes a truth" : "'%s' takes a value", shown);
     if (sign == '!') {
         emit(p, from, KNI_STEP_NOT, 0, 1);
-        return TRUTH;
+        return inside;
     }
-    return emit_word(p, from, sign == '-' ? "neg" : "not");
+    return emit_word(p, from, sign == '-' ? "neg" : "not", inside.level);
 }
 
 static type parse_binary(parser *p, int level)
@@ -326,13 +369,13 @@ static type parse_expression(parser *p)
     skip_spaces(p);
     const char *from = p->at;
     if (!p->failed && take(p, '?')) {
-        if (condition != TRUTH) fail_at(p, from, "what is asked before '?' must be a truth, such as a > 0");
+        if (!condition.truth) fail_at(p, from, "what is asked before '?' must be a truth, such as a > 0");
         type yes = parse_expression(p);
         expect(p, ':');
-        type no = p->failed ? VALUE : parse_expression(p);
-        if (yes != VALUE || no != VALUE) fail_at(p, from, "'?' chooses between values, and these are truths");
+        type no = p->failed ? nothing : parse_expression(p);
+        if (yes.truth || no.truth) fail_at(p, from, "'?' chooses between values, and these are truths");
         if (!p->failed) emit(p, from, KNI_STEP_SELECT, 0, 3);
-        condition = VALUE;
+        condition = (type){false, condition.level | yes.level | no.level};
     }
     p->nesting--;
     return condition;
@@ -340,44 +383,87 @@ static type parse_expression(parser *p)
 
 /* ---- statements */
 
-static bool is_taken(const parser *p, const char *name, size_t n)
+static bool is_taken(parser *p, const char *at, size_t n)
 {
-    for (int i = 0; i < p->n_locals; i++)
-        if (n == p->locals[i].length && !memcmp(p->locals[i].name, name, n)) return true;
-    for (int i = 0; i < p->names->n_scalars; i++)
-        if (equals(p->names->scalars[i], name, n)) return true;
-    return find_in_list(p->names->in, name, n) >= 0 || equals("inf", name, n);
+    return find_name(p->locals, p->n_locals, at, n) || find_name(p->in, p->d->n_in, at, n) ||
+           find_scalar(p, at, n) >= 0 || equals("inf", at, n) || (equals("n", at, n) && p->names->lines);
 }
 
-/* name = expression; true where it was the last one, the result. */
+/* Result k has been computed. The only result stays on the stack; of several each may be read on. */
+static void give_result(parser *p, const char *at, int k, type t)
+{
+    naming *out = &p->out[k];
+    if (t.truth != p->names->truth)
+        fail_at(p, at, p->names->truth ? "the result must be a truth" : "the result must be a value");
+    if (t.level & ~out->type.level) fail_at(p, at, "it differs along what the result has one element for");
+    out->used = true;
+    p->given++;
+    if (p->d->n_out == 1) return;
+    emit(p, at, KNI_STEP_STORE, p->n_locals, 1);
+    emit(p, at, KNI_STEP_LOCAL, p->n_locals, 0);
+    emit(p, at, KNI_STEP_RESULT, k, 1);
+}
+
+/* name = formula; true where all results are there. */
 static bool parse_statement(parser *p)
 {
     char copy[32];
     skip_spaces(p);
-    const char *name = p->at;
-    size_t n = name_length(name);
-    if (!n) return fail_at(p, name, "expected 'name = formula'"), true;
+    const char *at = p->at;
+    size_t n = name_length(at);
+    if (!n) return fail_at(p, at, "expected 'name = formula'"), true;
     p->at += n;
-    copy_name(copy, name, n);
-    if (is_taken(p, name, n))
-        return fail_at(p, name, "'%s' has a meaning already: take another name", copy), true;
+    copy_name(copy, at, n);
+    if (is_taken(p, at, n))
+        return fail_at(p, at, "'%s' has a meaning already: take another name", copy), true;
     expect(p, '=');
-    type t = p->failed ? VALUE : parse_expression(p);
+    type t = p->failed ? nothing : parse_expression(p);
+    naming *out = find_name(p->out, p->d->n_out, at, n);
     if (p->failed) return true;
-    if (equals(p->names->out, name, n)) {
-        if (t != (p->names->truth ? TRUTH : VALUE))
-            fail_at(p, name, p->names->truth ? "the result must be a truth" : "the result must be a value");
-        return true;
-    }
+    if (out && out->used) return fail_at(p, at, "'%s' has a meaning already: take another name", copy), true;
+    if (out) give_result(p, at, (int)(out - p->out), t);
+    if (p->failed || p->given == p->d->n_out) return true;
     if (p->n_locals == KNI_BODY_LOCALS)
-        return fail_at(p, name, "more than %d values have names", KNI_BODY_LOCALS), true;
-    emit(p, name, KNI_STEP_STORE, p->n_locals, 1);
-    p->locals[p->n_locals].name = name;
-    p->locals[p->n_locals].length = n;
-    p->locals[p->n_locals].used = false;
-    p->locals[p->n_locals++].type = t;
+        return fail_at(p, at, "more than %d values have names", KNI_BODY_LOCALS), true;
+    if (!out) emit(p, at, KNI_STEP_STORE, p->n_locals, 1);
+    p->locals[p->n_locals++] = (naming){at, n, t, out != NULL};
     expect(p, ';');
     return p->failed;
+}
+
+/* ---- the lists of operands and results */
+
+static const struct {
+    const char *word;
+    uint8_t level;
+} levels[] = {{"line", KNI_LEVEL_LINE}, {"place", KNI_LEVEL_PLACE}, {"all", KNI_LEVEL_ALL}};
+
+/* The names of a list, each with its level and what it is where it is absent; -1: it is malformed. */
+static int read_list(const char *list, naming *names, uint8_t *bits)
+{
+    int n = 0;
+    for (; *list; list += *list == ' ') {
+        size_t length = name_length(list);
+        if (!length || n == KNI_BODY_OPERANDS) return -1;
+        names[n] = (naming){list, length, {false, KNI_LEVEL_ELEMENT}, false};
+        list += length;
+        if (*list == '@') {
+            size_t found = 0, word = name_length(++list);
+            while (found < sizeof levels / sizeof *levels && !equals(levels[found].word, list, word)) found++;
+            if (found == sizeof levels / sizeof *levels) return -1;
+            names[n].type.level = levels[found].level;
+            list += word;
+        }
+        bits[n] = names[n].type.level;
+        if (*list == '?') {
+            if (list[1] != '0' && list[1] != '1') return -1;
+            bits[n] |= KNI_OPERAND_OPTIONAL | (list[1] == '1' ? KNI_OPERAND_ONE : 0);
+            list += 2;
+        }
+        if (*list && *list != ' ') return -1;
+        n++;
+    }
+    return n;
 }
 
 bool kni_body_parse(const char *text, const kni_body_names *names, kni_body_draft *draft)
@@ -388,12 +474,18 @@ bool kni_body_parse(const char *text, const kni_body_names *names, kni_body_draf
     draft->at = -1;
     draft->error[0] = 0;
     if (strlen(text) > INT16_MAX) return fail_at(&p, text, "the body is too long"), false;
+    draft->n_in = read_list(names->in, p.in, draft->operands);
+    if (draft->n_in < 0) return fail_at(&p, text, "the list of operands '%s' is malformed", names->in), false;
+    draft->n_out = read_list(names->out, p.out, draft->operands + draft->n_in);
+    if (draft->n_out < 1)
+        return fail_at(&p, text, "the list of results '%s' is malformed", names->out), false;
+    for (int i = 0; i < draft->n_in; i++) p.in[i].type.truth = names->truths >> i & 1;
     while (!parse_statement(&p)) {}
     skip_spaces(&p);
     if (!p.failed && *p.at) fail_at(&p, p.at, "something follows the result '%s'", names->out);
     for (int i = 0; i < p.n_locals && !p.failed; i++)
         if (!p.locals[i].used)
-            fail_at(&p, p.locals[i].name, "'%s' is never used",
-                    copy_name(copy, p.locals[i].name, p.locals[i].length));
+            fail_at(&p, p.locals[i].text, "'%s' is never used",
+                    copy_name(copy, p.locals[i].text, p.locals[i].length));
     return !p.failed;
 }

@@ -4,26 +4,34 @@
 
    Values are named once and in order; the last one is the row's result. Operators bind as in C: ?: || && | ^ & == != < <= > >=
    << >> + - * / and the signs - ! ~. Other words of scalar_words.def are called like functions. Comparisons give truths; &&, ||,
-   ^ and ! take them, and both sides of ?: are computed. `inf` is infinity. */
+   ^ and ! take them, and both sides of ?: are computed. `inf` is infinity.
+
+   Rows that work along lines may also use the line words (sum, mean, highest, lowest, top, down), expn(v), which is exp of what is
+   0 or less, and n, the length of a line. Their lists of operands and results say what belongs to what:
+
+     "x weight@place?1 bias@place?0"    weight and bias have an element for each place of a line; absent they are 1 and 0
+     "y mean@line"                      the second result has an element for each line; @all: one for all */
 #ifndef KNI_BODY_PARSE_H
 #define KNI_BODY_PARSE_H
 
 #include "ops/body.h"
 
-/* What a body may name, each a list of words separated by spaces. */
+/* What a body may name; in and out are lists separated by spaces. */
 typedef struct kni_body_names {
     const char *in, *out;
     const char *scalars[4];
     int n_scalars;
     uint32_t truths; /* operands that are truths, a bit each */
     bool truth;      /* the result is a truth */
+    bool lines;      /* the row works along lines */
 } kni_body_names;
 
 typedef struct kni_body_draft {
     uint8_t code[KNI_BODY_STEPS];
     int16_t from[KNI_BODY_STEPS]; /* where in the text each step comes from */
     double constants[KNI_BODY_CONSTANTS];
-    int n, n_constants;
+    uint8_t operands[2 * KNI_BODY_OPERANDS];
+    int n, n_constants, n_in, n_out;
     int at;          /* after a failure: where in the text */
     char error[160]; /* and what is wrong */
 } kni_body_draft;
@@ -33,7 +41,7 @@ bool kni_body_parse(const char *text, const kni_body_names *names, kni_body_draf
 /* The draft as a body; it refers to the draft's memory. */
 static inline kni_body kni_body_of_draft(const kni_body_draft *d)
 {
-    return (kni_body){d->code, d->constants, d->n};
+    return (kni_body){d->code, d->constants, d->operands, (uint8_t)d->n, (uint8_t)d->n_in, (uint8_t)d->n_out};
 }
 
 #endif

@@ -17,7 +17,7 @@ static const kn_attribute *schema_of(const kn_op *row)
 {
     static const kn_attribute empty[] = {{0}};
     if (row->schema) return row->schema;
-    return row->body && row->attribute_bytes == sizeof(kni_scalar_params) ? scalar_schema : empty;
+    return kni_is_pointwise(row) && row->attribute_bytes == sizeof(kni_scalar_params) ? scalar_schema : empty;
 }
 
 static const kn_attribute *attribute_named(const kn_attribute *schema, const char *name)

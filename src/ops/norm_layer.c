@@ -4,6 +4,7 @@
 #include "ops/infer.h"
 #include "ops/native.h"
 #include "ops/norm.h"
+#include "ops/scalar_row.h"
 
 static const kn_attribute layer_norm_schema[] = {
     KNI_ATTR(kni_layer_norm_attributes, n_axes, KNI_ATTR_INT, KNI_STATIC),
@@ -187,39 +188,53 @@ static kn_status lower_affine_grad(kni_lowering *l)
     return KN_OK;
 }
 
+BODY(layer_norm, "d = x - mean(x); s = 1 / sqrt(mean(d * d) + eps); y = d * s * weight + bias")
 OP(layer_norm, .doc = "(x - mean) / sqrt(variance + eps) * weight + bias over the last n_axes axes",
    .min_in = 1, .max_in = 3, .n_out = 1, .kind = KNI_COMPOSITE, .dtypes = KNI_FLOATS, .tolerance = {8, 2},
    .schema = layer_norm_schema, .attribute_bytes = sizeof(kni_layer_norm_attributes),
+   .in = "x weight@place?1 bias@place?0", .body = &kni_body_layer_norm,
    .line = KNI_ALONG(LAST, 0, ELEMENT, kni_layer_norm_attributes, n_axes), .infer = infer_layer_norm,
    .launch = launch_layer_norm, .native = &kni_cpu_layer_norm)
 
+BODY(rms_norm, "s = 1 / sqrt(mean(x * x) + eps); y = x * s * weight")
 OP(rms_norm, .doc = "x / sqrt(mean(x^2) + eps) * weight over the last n_axes axes", .min_in = 1, .max_in = 2,
    .n_out = 1, .kind = KNI_COMPOSITE, .dtypes = KNI_FLOATS, .tolerance = {8, 1}, .schema = layer_norm_schema,
-   .attribute_bytes = sizeof(kni_layer_norm_attributes),
+   .attribute_bytes = sizeof(kni_layer_norm_attributes), .in = "x weight@place?1", .body = &kni_body_rms_norm,
    .line = KNI_ALONG(LAST, 0, ELEMENT, kni_layer_norm_attributes, n_axes), .infer = infer_layer_norm,
    .launch = launch_layer_norm, .native = &kni_cpu_rms_norm)
 
+BODY(layer_norm_grad, "d = x - mean(x); s = 1 / sqrt(mean(d * d) + eps); g = dy * weight; dx = s * (g - "
+                      "mean(g) - d * s * (mean(g * d) * s))")
 OP(layer_norm_grad, .doc = "scale (g - mean(g) - h mean(g h)), g = dy weight, h = (x - mean) scale",
    .min_in = 2, .max_in = 3, .n_out = 1, .kind = KNI_COMPOSITE, .dtypes = KNI_FLOATS, .tolerance = {16, 2},
    .schema = layer_norm_schema, .attribute_bytes = sizeof(kni_layer_norm_attributes),
+   .in = "dy x weight@place?1", .out = "dx", .body = &kni_body_layer_norm_grad,
    .line = KNI_ALONG(LAST, 1, ELEMENT, kni_layer_norm_attributes, n_axes), .infer = infer_layer_norm_grad,
    .launch = launch_layer_norm_grad, .lower = lower_layer_norm_grad, .native = &kni_cpu_layer_norm_grad)
 
+BODY(rms_norm_grad,
+     "s = 1 / sqrt(mean(x * x) + eps); g = dy * weight; dx = s * (g - x * s * (mean(g * x) * s))")
 OP(rms_norm_grad, .doc = "scale (g - h mean(g h)), g = dy weight, h = x scale", .min_in = 2, .max_in = 3,
    .n_out = 1, .kind = KNI_COMPOSITE, .dtypes = KNI_FLOATS, .tolerance = {16, 2}, .schema = layer_norm_schema,
-   .attribute_bytes = sizeof(kni_layer_norm_attributes),
-   .line = KNI_ALONG(LAST, 1, ELEMENT, kni_layer_norm_attributes, n_axes), .infer = infer_layer_norm_grad,
-   .launch = launch_layer_norm_grad, .lower = lower_layer_norm_grad, .native = &kni_cpu_rms_norm_grad)
+   .attribute_bytes = sizeof(kni_layer_norm_attributes), .in = "dy x weight@place?1", .out = "dx",
+   .body = &kni_body_rms_norm_grad, .line = KNI_ALONG(LAST, 1, ELEMENT, kni_layer_norm_attributes, n_axes),
+   .infer = infer_layer_norm_grad, .launch = launch_layer_norm_grad, .lower = lower_layer_norm_grad,
+   .native = &kni_cpu_rms_norm_grad)
 
+BODY(layer_norm_affine_grad,
+     "d = x - mean(x); s = 1 / sqrt(mean(d * d) + eps); dweight = down(dy * (d * s)); dbias = down(dy)")
 OP(layer_norm_affine_grad, .doc = "sum(dy h) and sum(dy) over the leading axes, h = (x - mean) scale",
    .min_in = 2, .max_in = 2, .n_out = 2, .kind = KNI_COMPOSITE, .dtypes = KNI_FLOATS, .tolerance = {16, 2},
-   .schema = layer_norm_schema, .attribute_bytes = sizeof(kni_layer_norm_attributes),
+   .schema = layer_norm_schema, .attribute_bytes = sizeof(kni_layer_norm_attributes), .in = "dy x",
+   .out = "dweight@place dbias@place", .body = &kni_body_layer_norm_affine_grad,
    .line = KNI_ALONG(LAST, 1, PLACE, kni_layer_norm_attributes, n_axes), .infer = infer_affine_grad,
    .launch = launch_affine_grad, .lower = lower_affine_grad, .native = &kni_cpu_layer_norm_affine_grad)
 
+BODY(rms_norm_affine_grad, "s = 1 / sqrt(mean(x * x) + eps); dweight = down(dy * (x * s))")
 OP(rms_norm_affine_grad, .doc = "sum(dy h) over the leading axes, h = x scale", .min_in = 2, .max_in = 2,
    .n_out = 1, .kind = KNI_COMPOSITE, .dtypes = KNI_FLOATS, .tolerance = {16, 2}, .schema = layer_norm_schema,
-   .attribute_bytes = sizeof(kni_layer_norm_attributes),
+   .attribute_bytes = sizeof(kni_layer_norm_attributes), .in = "dy x", .out = "dweight@place",
+   .body = &kni_body_rms_norm_affine_grad,
    .line = KNI_ALONG(LAST, 1, PLACE, kni_layer_norm_attributes, n_axes), .infer = infer_affine_grad,
    .launch = launch_affine_grad, .lower = lower_affine_grad, .native = &kni_cpu_rms_norm_affine_grad)
 

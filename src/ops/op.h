@@ -147,6 +147,9 @@ typedef struct kn_op {
         *wide; /* of KNI_FLAG_WIDE rows with a lowering; named here so that linkers can drop it */
 } kn_op;
 
+/* Whether the row computes each element of its result from one element of each operand, by its body. */
+static inline bool kni_is_pointwise(const kn_op *row) { return row->body && !row->line.axes; }
+
 /* OP(softplus, .doc = "log(1 + exp(x))", ...) defines the row kni_op_softplus. */
 #define OP(op_name, ...)                                                                                     \
     const kn_op kni_op_##op_name = {.number = KNI_OP_##op_name, .name = #op_name, __VA_ARGS__};

@@ -7,7 +7,7 @@ static bool was_promoted(const kni_vjp *v, int i)
 {
     const kn_op *row = v->row;
     if (kni_is_float(v->in_types[i].dtype) || v->in_types[i].weak) return false;
-    return row->kind == KNI_ELEMENTWISE && row->body &&
+    return row->kind == KNI_ELEMENTWISE && kni_is_pointwise(row) &&
            (row->rule == KNI_RULE_PROMOTE || row->rule == KNI_RULE_FLOAT) &&
            kni_is_float(v->out_types[0].dtype);
 }

@@ -1,16 +1,6 @@
-/* Layer, RMS and batch norm and their gradients, taken apart. */
+/* Batch norm and its gradient, taken apart. */
 #include "ops/norm.h"
 #include "sched/work_rows.h"
-
-static bool centres(const kn_record *r)
-{
-    return r->op != KNI_OP_rms_norm && r->op != KNI_OP_rms_norm_grad && r->op != KNI_OP_rms_norm_affine_grad;
-}
-
-/* x without its mean, and the factor that makes its mean square 1. */
-typedef struct normalised {
-    uint16_t d, scale;
-} normalised;
 
 static uint16_t scale_of(kni_work *w, uint16_t variance, double eps)
 {
@@ -18,69 +8,6 @@ static uint16_t scale_of(kni_work *w, uint16_t variance, double eps)
     uint16_t v = kni_work_word(w, KNI_WORD_add, variance, kni_work_real(w, compute, eps));
     return kni_work_word(w, KNI_WORD_div, kni_work_constant(w, compute, 1),
                          kni_work_word(w, KNI_WORD_sqrt, v, 0));
-}
-
-static normalised normalise(kni_work *w, uint16_t x, bool centre, double eps)
-{
-    normalised n = {x, 0};
-    if (centre) n.d = kni_work_word(w, KNI_WORD_sub, x, kni_work_mean(w, x));
-    n.scale = scale_of(w, kni_work_mean(w, kni_work_word(w, KNI_WORD_mul, n.d, n.d)), eps);
-    return n;
-}
-
-static uint16_t layer_norm(kni_work *w, const kn_record *r, int result, uint16_t frame)
-{
-    (void)result;
-    const kni_layer_norm_attributes *a = r->attributes;
-    int dtype = kni_out(r, 0)->type.dtype, compute = kni_work_dtype(dtype);
-    if (!kni_work_is_line_element(w, frame, r)) return 0;
-    uint16_t x = kni_work_operand(w, r->ids[1], frame, 0, compute);
-    normalised n = normalise(w, x, centres(r), a->eps);
-    uint16_t y = kni_work_word(w, KNI_WORD_mul, n.d, n.scale);
-    if (kni_work_in(r, 1) != KNI_NO_SLOT)
-        y = kni_work_word(w, KNI_WORD_mul, y, kni_work_operand(w, kni_work_in(r, 1), frame, 0, compute));
-    if (kni_work_in(r, 2) != KNI_NO_SLOT)
-        y = kni_work_word(w, KNI_WORD_add, y, kni_work_operand(w, kni_work_in(r, 2), frame, 0, compute));
-    return kni_work_convert(w, y, compute, dtype);
-}
-
-/* scale (g - mean g - h mean(g h)), g = dy weight, h = d scale */
-static uint16_t layer_norm_grad(kni_work *w, const kn_record *r, int result, uint16_t frame)
-{
-    (void)result;
-    const kni_layer_norm_attributes *a = r->attributes;
-    int dtype = kni_out(r, 0)->type.dtype, compute = kni_work_dtype(dtype);
-    if (!kni_work_is_line_element(w, frame, r)) return 0;
-    uint16_t g = kni_work_operand(w, r->ids[1], frame, 0, compute);
-    uint16_t x = kni_work_operand(w, r->ids[2], frame, 0, compute);
-    if (kni_work_in(r, 2) != KNI_NO_SLOT)
-        g = kni_work_word(w, KNI_WORD_mul, g, kni_work_operand(w, kni_work_in(r, 2), frame, 0, compute));
-    normalised n = normalise(w, x, centres(r), a->eps);
-    uint16_t along = kni_work_mean(w, kni_work_word(w, KNI_WORD_mul, g, n.d));
-    along = kni_work_word(w, KNI_WORD_mul, along, n.scale);
-    uint16_t h = kni_work_word(w, KNI_WORD_mul, n.d, n.scale);
-    uint16_t rest = centres(r) ? kni_work_word(w, KNI_WORD_sub, g, kni_work_mean(w, g)) : g;
-    uint16_t dx = kni_work_word(w, KNI_WORD_sub, rest, kni_work_word(w, KNI_WORD_mul, h, along));
-    return kni_work_convert(w, kni_work_word(w, KNI_WORD_mul, n.scale, dx), compute, dtype);
-}
-
-/* sum(dy h) and sum(dy) over the rows, at each place */
-static uint16_t affine_grad(kni_work *w, const kn_record *r, int result, uint16_t frame)
-{
-    const kni_layer_norm_attributes *a = r->attributes;
-    int compute = kni_work_dtype(kni_in(r, 1)->type.dtype);
-    const kni_work_frame *f = &w->frames[frame];
-    if (f->node || f->level != KNI_WORK_K) return kni_work_fail(w);
-    uint16_t all = kni_work_line_frame(w, r);
-    if (w->failed) return 0;
-    uint16_t dy = kni_work_operand(w, kni_work_in(r, 0), all, 0, compute);
-    if (result == 0) {
-        uint16_t x = kni_work_operand(w, kni_work_in(r, 1), all, 0, compute);
-        normalised n = normalise(w, x, centres(r), a->eps);
-        dy = kni_work_word(w, KNI_WORD_mul, dy, kni_work_word(w, KNI_WORD_mul, n.d, n.scale));
-    }
-    uint16_t y = kni_work_reduce(w, KNI_WORK_COLUMNS, dy);
-    return kni_work_convert(w, y, compute, kni_out(r, result)->type.dtype);
 }
 
 /* ---- batch norm: x [batch, channels, ...], a row is a channel */
@@ -160,13 +87,7 @@ static uint16_t batch_norm_train_grad(kni_work *w, const kn_record *r, int resul
     return kni_work_convert(w, kni_work_word(w, KNI_WORD_mul, scale, dx), compute, dtype);
 }
 
-const kni_work_row kni_work_norm_rows[] = {{KNI_OP_layer_norm, layer_norm},
-                                           {KNI_OP_rms_norm, layer_norm},
-                                           {KNI_OP_layer_norm_grad, layer_norm_grad},
-                                           {KNI_OP_rms_norm_grad, layer_norm_grad},
-                                           {KNI_OP_layer_norm_affine_grad, affine_grad},
-                                           {KNI_OP_rms_norm_affine_grad, affine_grad},
-                                           {KNI_OP_batch_norm, batch_norm},
+const kni_work_row kni_work_norm_rows[] = {{KNI_OP_batch_norm, batch_norm},
                                            {KNI_OP_batch_norm_train, batch_norm_train},
                                            {KNI_OP_batch_norm_train_grad, batch_norm_train_grad},
                                            {0, NULL}};

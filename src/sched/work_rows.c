@@ -3,8 +3,7 @@
 #include "ops/line.h"
 
 static const kni_work_row *const families[] = {kni_work_creation_rows, kni_work_reduce_rows,
-                                               kni_work_softmax_rows,  kni_work_norm_rows,
-                                               kni_work_loss_rows,     kni_work_update_rows};
+                                               kni_work_norm_rows, kni_work_loss_rows, kni_work_update_rows};
 
 static const kni_work_row *find(int op)
 {
@@ -22,10 +21,12 @@ bool kni_work_domain(const kn_record *r, const kni_type **shape, uint32_t *reduc
 uint16_t kni_work_row_value(kni_work *w, int record, int result, uint16_t frame)
 {
     const kn_record *r = w->group->records[record];
-    const kni_work_row *row = find(r->op);
+    const kni_work_row *row = r->row->body ? NULL : find(r->op);
     int outer = w->row_now;
     w->row_now = record + 1;
-    uint16_t value = row ? row->value(w, r, result, frame) : 0;
+    uint16_t value = r->row->body ? kni_work_body_value(w, r, result, frame)
+                     : row        ? row->value(w, r, result, frame)
+                                  : 0;
     w->row_now = outer;
     return value;
 }

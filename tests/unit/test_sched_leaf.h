@@ -116,7 +116,7 @@ static kn_status leaf_execute_one(kn_backend *b, const kn_record *r)
     leaf_last_missing = row;
     if (getenv("LEAF_SHOW")) fprintf(stderr, "no schedule: %s\n", row->name);
     if (row->host) return kni_host_custom(r);
-    if (row->body) return kni_host_body(r);
+    if (kni_is_pointwise(row)) return kni_host_body(r);
     if (row->launch) return kni_host_reference(r, false);
     return row->lower ? kni_lower_record(r, b->device) : KN_ERROR_UNSUPPORTED;
 }

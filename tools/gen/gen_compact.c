@@ -8,6 +8,14 @@ static void print_list(FILE *f, const char *type, const char *what, const char *
     fprintf(f, "static const %s %s_%s[] = {", type, what, name);
 }
 
+static void print_pointer(FILE *f, const char *what, const char *name, bool exists)
+{
+    if (exists)
+        fprintf(f, "%s_%s, ", what, name);
+    else
+        fputs("NULL, ", f);
+}
+
 static void print_body(FILE *f, int i)
 {
     const kni_body_draft *d = gen_draft(i);
@@ -28,9 +36,16 @@ static void print_body(FILE *f, int i)
         }
         fputs("};\n", f);
     }
+    bool lines = gen_row(i)->line.axes != 0;
+    if (lines) {
+        print_list(f, "uint8_t", "operands", name);
+        for (int k = 0; k < d->n_in + d->n_out; k++) fprintf(f, "%s%d", k ? ", " : "", d->operands[k]);
+        fputs("};\n", f);
+    }
     fprintf(f, "const kni_body kni_body_%s = {code_%s, ", name, name);
-    if (d->n_constants) fprintf(f, "constants_%s, ", name);
-    fprintf(f, "%s%d};\n", d->n_constants ? "" : "NULL, ", d->n);
+    print_pointer(f, "constants", name, d->n_constants > 0);
+    print_pointer(f, "operands", name, lines);
+    fprintf(f, "%d, %d, %d};\n", d->n, d->n_in, d->n_out);
 }
 
 static int write_bodies(void)

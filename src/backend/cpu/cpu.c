@@ -25,7 +25,7 @@ static kn_status execute_one(kn_backend *b, const kn_record *r)
     if (row->launch) return kni_host_reference(r, false);
 #endif
 #if !defined(KN_FREESTANDING) && !defined(KN_COMPACT)
-    if (row->body) return kni_host_body(r);
+    if (kni_is_pointwise(row)) return kni_host_body(r);
 #endif
     return kni_fail_op(KN_ERROR_UNSUPPORTED, row->name, "the CPU has no kernel for it");
 }

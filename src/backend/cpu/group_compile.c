@@ -187,7 +187,7 @@ static void compile_cast(compiler *c, int i)
 
 bool kni_strip_heavy(const kn_record *r)
 {
-    const kni_body *body = r->row->body;
+    const kni_body *body = kni_is_pointwise(r->row) ? r->row->body : NULL;
     for (int i = 0; body && i < body->n; i++) {
         kni_step step = kni_body_step(body, i);
         if (step.kind == KNI_STEP_WORD && !kni_word_at(step.index)->integers) return true;

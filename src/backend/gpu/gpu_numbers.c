@@ -25,7 +25,7 @@ static void visit_attributes(walk *w, const kn_record *r)
     const char *from = r->attributes;
     if (!r->attribute_bytes) return;
     if (!r->row->schema) {
-        if (r->row->body) visit(w, from, r->attribute_bytes, false);
+        if (kni_is_pointwise(r->row)) visit(w, from, r->attribute_bytes, false);
         return;
     }
     for (const kn_attribute *a = r->row->schema; a->name; a++) {

@@ -13,9 +13,9 @@ kn_support kni_host_supports(const kn_op *row, kn_dtype dtype, const char **why,
     }
     if (row->view || row->host) return KN_SUPPORT_NATIVE;
     if (natives && row->native) return KN_SUPPORT_NATIVE;
-    if (!natives && (row->body || row->launch)) return KN_SUPPORT_REFERENCE;
+    if (!natives && (kni_is_pointwise(row) || row->launch)) return KN_SUPPORT_REFERENCE;
     if (row->lower) return KN_SUPPORT_LOWERED;
-    if (row->body || row->launch) return KN_SUPPORT_REFERENCE;
+    if (kni_is_pointwise(row) || row->launch) return KN_SUPPORT_REFERENCE;
     *why = "no kernel";
     return KN_SUPPORT_NO;
 }

@@ -84,8 +84,9 @@ static bool declare_bodies(maker *m)
         const kni_strip_step *s = &m->p->steps[i];
         uint32_t seen = 0;
         if (s->kind != KNI_STRIP_CALL) continue;
-        const kni_body *body = m->g->records[s->record]->row->body;
-        if (!body) return false;
+        const kn_op *row = m->g->records[s->record]->row;
+        const kni_body *body = row->body;
+        if (!kni_is_pointwise(row)) return false;
         for (int k = 0; k < body->n; k++) {
             kni_step step = kni_body_step(body, k);
             if (step.kind != KNI_STEP_PARAM || seen >> step.index & 1) continue;

@@ -1,0 +1,46 @@
+#include "ops/body_tree.h"
+
+static int pops(const kni_step *s)
+{
+    static const uint8_t by_kind[KNI_STEP_RESULT + 1] = {
+        [KNI_STEP_SELECT] = 3, [KNI_STEP_AND] = 2,  [KNI_STEP_OR] = 2,   [KNI_STEP_XOR] = 2,
+        [KNI_STEP_NOT] = 1,    [KNI_STEP_EXPN] = 1, [KNI_STEP_LINE] = 1,
+    };
+    return s->kind == KNI_STEP_WORD ? kni_word_at(s->index)->arity : by_kind[s->kind];
+}
+
+static uint8_t level_of(const kni_body *body, const kni_body_tree *tree, const kni_body_node *node)
+{
+    uint8_t level = KNI_LEVEL_ALL;
+    if (node->step.kind == KNI_STEP_INPUT)
+        return body->operands ? body->operands[node->step.index] & KNI_OPERAND_LEVEL : KNI_LEVEL_ELEMENT;
+    for (int i = 0; i < node->n_in; i++) level |= tree->nodes[node->in[i]].level;
+    if (node->step.kind == KNI_STEP_LINE)
+        level &= node->step.index == KNI_LINE_DOWN ? KNI_LEVEL_PLACE : KNI_LEVEL_LINE;
+    return level;
+}
+
+void kni_body_tree_of(const kni_body *body, kni_body_tree *tree)
+{
+    uint8_t stack[KNI_BODY_STACK + 1], locals[KNI_BODY_LOCALS];
+    int depth = 0;
+    tree->n = 0;
+    for (int i = 0; i < body->n; i++) {
+        kni_step s = kni_body_step(body, i);
+        if (s.kind == KNI_STEP_STORE) {
+            locals[s.index] = stack[--depth];
+        } else if (s.kind == KNI_STEP_LOCAL) {
+            stack[depth++] = locals[s.index];
+        } else if (s.kind == KNI_STEP_RESULT) {
+            tree->results[s.index] = stack[--depth];
+        } else {
+            kni_body_node *node = &tree->nodes[tree->n];
+            *node = (kni_body_node){.step = s, .n_in = (uint8_t)pops(&s)};
+            depth -= node->n_in;
+            for (int k = 0; k < node->n_in; k++) node->in[k] = stack[depth + k];
+            node->level = level_of(body, tree, node);
+            stack[depth++] = (uint8_t)tree->n++;
+        }
+    }
+    if (depth) tree->results[0] = stack[0];
+}

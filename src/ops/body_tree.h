@@ -1,0 +1,22 @@
+/* A body as a tree: what each step takes, and what it belongs to. */
+#ifndef KNI_BODY_TREE_H
+#define KNI_BODY_TREE_H
+
+#include "ops/body.h"
+
+typedef struct kni_body_node {
+    kni_step step;
+    uint8_t in[3]; /* nodes; a word of two operands has two */
+    uint8_t n_in;
+    uint8_t level;
+} kni_body_node;
+
+typedef struct kni_body_tree {
+    kni_body_node nodes[KNI_BODY_STEPS];
+    int n;
+    uint8_t results[KNI_BODY_OPERANDS]; /* nodes */
+} kni_body_tree;
+
+void kni_body_tree_of(const kni_body *body, kni_body_tree *tree);
+
+#endif

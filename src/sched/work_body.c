@@ -1,0 +1,220 @@
+/* Rows that work along lines, taken apart by their bodies. */
+#include "ops/body_tree.h"
+#include "sched/work_rows.h"
+
+typedef struct body {
+    kni_work *w;
+    const kn_record *r;
+    const kni_body *form;
+    kni_body_tree tree;
+    uint16_t all; /* the frame of the elements */
+    int compute, dtype;
+    uint16_t known[KNI_BODY_STEPS];
+} body;
+
+static uint16_t value(body *b, int i);
+
+/* ---- what is known before anything runs: constants and static attributes */
+
+static bool is_static(const body *b, int i, double *v);
+
+static bool static_attribute(const body *b, int index, double *v)
+{
+    const kn_attribute *a = &b->r->row->schema[index];
+    const void *at = (const char *)b->r->attributes + a->offset;
+    if (a->dynamic == KNI_DYNAMIC || a->type != KNI_ATTR_INT) return false;
+    *v = (double)*(const int64_t *)at;
+    return true;
+}
+
+static bool static_word(int word, double x, double y, double *v)
+{
+    switch (word) {
+    case KNI_WORD_eq:
+        *v = x == y;
+        return true;
+    case KNI_WORD_ne:
+        *v = x != y;
+        return true;
+    case KNI_WORD_gt:
+        *v = x > y;
+        return true;
+    case KNI_WORD_lt:
+        *v = x < y;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool is_static(const body *b, int i, double *v)
+{
+    const kni_body_node *n = &b->tree.nodes[i];
+    double x = 0, y = 0;
+    if (n->step.kind == KNI_STEP_CONSTANT) return *v = n->step.value, true;
+    if (n->step.kind == KNI_STEP_PARAM) return static_attribute(b, n->step.index, v);
+    if (n->step.kind != KNI_STEP_WORD) return false;
+    for (int k = 0; k < n->n_in; k++)
+        if (!is_static(b, n->in[k], k ? &y : &x)) return false;
+    return static_word(n->step.index, x, y, v);
+}
+
+/* The node that a choice between nodes comes to, where that is known. */
+static int chosen(const body *b, int i)
+{
+    const kni_body_node *n = &b->tree.nodes[i];
+    double truth;
+    while (n->step.kind == KNI_STEP_SELECT && is_static(b, n->in[0], &truth)) {
+        i = n->in[truth != 0 ? 1 : 2];
+        n = &b->tree.nodes[i];
+    }
+    return i;
+}
+
+/* ---- operands */
+
+static bool is_absent(const body *b, int i)
+{
+    const kni_step *s = &b->tree.nodes[i].step;
+    return s->kind == KNI_STEP_INPUT && kni_work_in(b->r, s->index) == KNI_NO_SLOT;
+}
+
+/* Whether node i is an absent operand that leaves the other side of a product or a sum as it is. */
+static bool is_neutral(const body *b, int i, int word)
+{
+    if (!is_absent(b, i)) return false;
+    bool one = b->form->operands[b->tree.nodes[i].step.index] & KNI_OPERAND_ONE;
+    return one ? word == KNI_WORD_mul : word == KNI_WORD_add;
+}
+
+static uint16_t operand(body *b, int index)
+{
+    uint32_t id = kni_work_in(b->r, index);
+    uint8_t bits = b->form->operands[index];
+    if (id == KNI_NO_SLOT) return kni_work_constant(b->w, b->compute, bits & KNI_OPERAND_ONE ? 1 : 0);
+    uint16_t frame = b->all;
+    if ((bits & KNI_OPERAND_LEVEL) == KNI_LEVEL_LINE) {
+        const kni_type *t = kni_work_type(id);
+        frame = kni_work_frame_of(b->w, t->dims, t->rank, KNI_WORK_R, 0);
+    }
+    return kni_work_operand(b->w, id, frame, 0, b->compute);
+}
+
+static uint16_t param(body *b, int index)
+{
+    const kn_attribute *a = &b->r->row->schema[index];
+    const void *at = (const char *)b->r->attributes + a->offset;
+    double v = a->type == KNI_ATTR_INT ? (double)*(const int64_t *)at : *(const double *)at;
+    return kni_work_real(b->w, b->compute, v);
+}
+
+/* ---- words */
+
+/* Dividing a line by a number of its own is a product with the number's reciprocal: one division for each line. */
+static uint16_t divide(body *b, const kni_body_node *n)
+{
+    kni_work *w = b->w;
+    uint16_t x = value(b, n->in[0]), y = value(b, n->in[1]);
+    bool line = (b->tree.nodes[n->in[0]].level & KNI_LEVEL_PLACE) &&
+                !(b->tree.nodes[n->in[1]].level & KNI_LEVEL_PLACE);
+    if (!line) return kni_work_word(w, KNI_WORD_div, x, y);
+    y = kni_work_word(w, KNI_WORD_div, kni_work_constant(w, b->compute, 1), y);
+    return kni_work_word(w, KNI_WORD_mul, x, y);
+}
+
+static uint16_t word(body *b, const kni_body_node *n)
+{
+    int index = n->step.index;
+    if (index == KNI_WORD_div) return divide(b, n);
+    for (int k = 0; k < 2 && n->n_in == 2; k++)
+        if (is_neutral(b, n->in[k], index)) return value(b, n->in[1 - k]);
+    uint16_t x = value(b, n->in[0]), y = n->n_in == 2 ? value(b, n->in[1]) : 0;
+    return kni_work_word(b->w, index, x, y);
+}
+
+/* Only the sum of it matters where nothing else takes it; then all digits count, else those of the result. */
+static kni_power_digits digits_of(const body *b, int i)
+{
+    for (int k = 0; k < b->tree.n; k++) {
+        const kni_body_node *n = &b->tree.nodes[k];
+        bool sums = n->step.kind == KNI_STEP_LINE && n->step.index == KNI_LINE_SUM;
+        for (int j = 0; j < n->n_in; j++)
+            if (n->in[j] == i && !sums) return kni_power_digits_of(b->dtype);
+    }
+    return kni_power_digits_of(b->compute);
+}
+
+static uint16_t along(body *b, const kni_body_node *n)
+{
+    static const uint8_t reductions[KNI_LINE_WORDS] = {
+        [KNI_LINE_SUM] = KNI_WORK_SUM, [KNI_LINE_HIGHEST] = KNI_WORK_MAX,  [KNI_LINE_LOWEST] = KNI_WORK_MIN,
+        [KNI_LINE_TOP] = KNI_WORK_TOP, [KNI_LINE_DOWN] = KNI_WORK_COLUMNS,
+    };
+    uint16_t v = value(b, n->in[0]);
+    if (b->w->failed) return 0;
+    return n->step.index == KNI_LINE_MEAN ? kni_work_mean(b->w, v)
+                                          : kni_work_reduce(b->w, reductions[n->step.index], v);
+}
+
+static uint16_t compute(body *b, int i)
+{
+    static const uint8_t logic[] = {KNI_WORK_AND, KNI_WORK_OR};
+    const kni_body_node *n = &b->tree.nodes[i];
+    kni_work *w = b->w;
+    switch (n->step.kind) {
+    case KNI_STEP_INPUT:
+        return operand(b, n->step.index);
+    case KNI_STEP_PARAM:
+        return param(b, n->step.index);
+    case KNI_STEP_CONSTANT:
+        return kni_work_constant(w, b->compute, n->step.value);
+    case KNI_STEP_LENGTH:
+        return kni_work_real(w, b->compute, (double)w->width);
+    case KNI_STEP_SELECT:
+        return kni_work_select(w, value(b, n->in[0]), value(b, n->in[1]), value(b, n->in[2]));
+    case KNI_STEP_AND:
+    case KNI_STEP_OR:
+        return kni_work_logic(w, logic[n->step.kind - KNI_STEP_AND], value(b, n->in[0]), value(b, n->in[1]));
+    case KNI_STEP_NOT:
+        return kni_work_logic(w, KNI_WORK_NOT, value(b, n->in[0]), 0);
+    case KNI_STEP_XOR:
+        return kni_work_word(w, KNI_WORD_ne, value(b, n->in[0]), value(b, n->in[1]));
+    case KNI_STEP_EXPN:
+        return kni_work_power(w, value(b, n->in[0]), digits_of(b, i));
+    case KNI_STEP_LINE:
+        return along(b, n);
+    default:
+        return word(b, n);
+    }
+}
+
+/* Each node is computed when it is first asked for, so that nothing is made of a side that is not chosen. */
+static uint16_t value(body *b, int i)
+{
+    if (b->w->failed) return 0;
+    i = chosen(b, i);
+    if (!b->known[i]) b->known[i] = compute(b, i);
+    return b->known[i];
+}
+
+/* The frame of the elements, checked against the one that the result is asked in. */
+static uint16_t start(kni_work *w, const kn_record *r, uint8_t level, uint16_t frame)
+{
+    const kni_work_frame *f = &w->frames[frame];
+    if (level == KNI_LEVEL_ELEMENT) return kni_work_is_line_element(w, frame, r) ? frame : 0;
+    if (level == KNI_LEVEL_LINE) return kni_work_is_row(w, frame) ? kni_work_line_frame(w, r) : 0;
+    if (f->node || f->level != KNI_WORK_K) return kni_work_fail(w);
+    return kni_work_line_frame(w, r);
+}
+
+uint16_t kni_work_body_value(kni_work *w, const kn_record *r, int result, uint16_t frame)
+{
+    body b = {.w = w, .r = r, .form = r->row->body};
+    b.compute = kni_work_dtype(kni_in(r, r->row->line.operand)->type.dtype);
+    b.dtype = kni_out(r, result)->type.dtype;
+    b.all = start(w, r, b.form->operands[b.form->n_in + result] & KNI_OPERAND_LEVEL, frame);
+    if (w->failed) return 0;
+    kni_body_tree_of(b.form, &b.tree);
+    uint16_t y = value(&b, b.tree.results[result]);
+    return w->failed ? 0 : kni_work_convert(w, y, b.compute, b.dtype);
+}
