@@ -1,5 +1,6 @@
 /* The parser of bodies: what binds how, which steps come out, and the message with its column for each kind of mistake. */
 #include "ops/body_parse.h"
+#include "ops/body_tree.h"
 #include "support/check.h"
 #include <string.h>
 
@@ -122,6 +123,51 @@ static void test_mistakes(void)
     }
 }
 
+/* Bodies along lines: levels of operands and results, several results, what may be absent. */
+static void test_lines(void)
+{
+    static const kni_body_names lines = {.in = "dy x weight@place?1 c@line?0",
+                                         .out = "dx dw@place s@line",
+                                         .scalars = {"eps"},
+                                         .n_scalars = 1,
+                                         .lines = true};
+    static const struct {
+        const char *text;
+        int at;
+        const char *message;
+    } rows[] = {
+        {"dx = dy * weight; dw = down(dy * x); s = mean(x) + eps", -1, NULL},
+        {"s = sum(x) / n; dx = x - s; dw = down(dx)", -1, NULL},
+        {"dx = expn(x - top(x)); dw = weight; s = c", -1, NULL},
+        {"dx = dy; dw = down(x); s = x", 23, "differs along what the result has one element for"},
+        {"dx = dy; dw = dy", 9, "differs along what the result has one element for"},
+        {"dx = dy; dw = down(weight); s = c", 14, "is the same in all lines"},
+        {"dx = sum(c) + dy; dw = weight; s = c", 5, "is the same all along a line"},
+        {"dx = dy; dw = weight", 20, "expected ';', and the body ends"},
+        {"dx = dy; dx = dy", 9, "'dx' has a meaning already"},
+        {"dx = sum(x, dy); dw = weight; s = c", 5, "'sum' takes 1, and 2 are given"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        bool good = kni_body_parse(rows[i].text, &lines, &draft);
+        good = CHECK(good == !rows[i].message && draft.at == rows[i].at) &&
+               (good || CHECK(strstr(draft.error, rows[i].message) != NULL));
+        if (!good) printf("  '%s': column %d: %s\n", rows[i].text, draft.at, draft.error);
+    }
+    kni_body_tree tree;
+    CHECK(kni_body_parse(rows[1].text, &lines, &draft));
+    const kni_body body = kni_body_of_draft(&draft);
+    kni_body_tree_of(&body, &tree);
+    CHECK(tree.nodes[tree.results[0]].level == KNI_LEVEL_ELEMENT &&
+          tree.nodes[tree.results[1]].level == KNI_LEVEL_PLACE &&
+          tree.nodes[tree.results[2]].level == KNI_LEVEL_LINE);
+    CHECK(body.operands[2] == (KNI_LEVEL_PLACE | KNI_OPERAND_OPTIONAL | KNI_OPERAND_ONE));
+    CHECK(!parse("y = sum(x)") && strstr(draft.error, "the row has none"));
+    static const char *const lists[] = {"x@", "x@row", "x?2", "x?", "x,y", "x  y", "1x"};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        CHECK(!kni_body_parse("y = x", &(kni_body_names){.in = lists[i], .out = "y"}, &draft) &&
+              strstr(draft.error, "is malformed"));
+}
+
 /* Bodies that are too long or too deep for the fixed arrays. */
 static void test_limits(void)
 {
@@ -154,5 +200,6 @@ int main(void)
     test_steps();
     test_mistakes();
     test_limits();
+    test_lines();
     return check_report();
 }

@@ -72,7 +72,7 @@ static void words_agree(void)
         uint8_t code[] = {(uint8_t)KNI_BODY_CODE(KNI_STEP_INPUT, 0), (uint8_t)KNI_BODY_CODE(KNI_STEP_WORD, w),
                           (uint8_t)KNI_BODY_CODE(KNI_STEP_WORD, w)};
         if (word->arity == 2) code[1] = (uint8_t)KNI_BODY_CODE(KNI_STEP_INPUT, 1);
-        const kni_body body = {code, NULL, 1 + word->arity};
+        const kni_body body = {.code = code, .n = (uint8_t)(1 + word->arity)};
         const void *in[] = {x, z};
         kni_body_evaluate(&body, KNI_COMPUTE_F64, N, want, in, 0, NULL);
         if (!CHECK(!memcmp(want, y, sizeof y))) printf("%s differs\n", word->name);
