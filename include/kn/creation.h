@@ -13,8 +13,8 @@ extern "C" {
 
 KN_API kn_tensor kn_zeros(kn_shape shape, kn_dtype dtype);
 KN_API kn_tensor kn_ones(kn_shape shape, kn_dtype dtype);
-/* A number that is stored in integers, here, by kn_pad, by fills and by kn_threshold: a fraction is cut toward zero, what the
-   dtype does not hold (beyond its range, NaN, infinite) is an error; in bool everything but 0 is true. */
+/* A number that is stored in integers, here, by kn_pad and by fills: a fraction is cut toward zero (kn_threshold refuses it), what
+   the dtype does not hold (beyond its range, NaN, infinite) is an error; in bool everything but 0 is true. */
 KN_API kn_tensor kn_full(kn_shape shape, double value, kn_dtype dtype);
 /* For integers that a double cannot hold; a u64 takes the bits. */
 KN_API kn_tensor kn_full_int(kn_shape shape, int64_t value, kn_dtype dtype);

@@ -41,7 +41,8 @@ typedef struct state {
 bool kni_pointwise_record(const kn_record *r)
 {
     const kn_op *row = r->row;
-    return row->kind == KNI_ELEMENTWISE && r->n_out == 1 && (kni_is_pointwise(row) || row->number == KNI_OP_cast);
+    return row->kind == KNI_ELEMENTWISE && r->n_out == 1 &&
+           (kni_is_pointwise(row) || row->number == KNI_OP_cast);
 }
 
 static bool takes_kind(const state *s, int kind) { return s->limits->kinds >> kind & 1; }
