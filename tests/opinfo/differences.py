@@ -78,12 +78,6 @@ def softmin(op, x, *args, dtype=None, **settings):
     return op(x.to(dtype), *args, dtype=dtype, **settings)
 
 
-@differs("nn.functional.hardtanh", "a fraction as a bound of integers gives f32; PyTorch cuts it to a whole number")
-def hardtanh(op, x, min_val=-1.0, max_val=1.0, **settings):
-    whole = x.dtype.is_floating_point or (min_val == int(min_val) and max_val == int(max_val))
-    return op(x if whole else x.float(), min_val, max_val, **settings)
-
-
 # ---- values
 
 

@@ -28,8 +28,8 @@ FORWARD = [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.in
 # relative and absolute, of the largest element: what a few roundings and the order of sums make
 BOUNDS = {torch.float64: 1e-9, torch.float32: 3e-5, torch.float16: 4e-3, torch.bfloat16: 3e-2}
 GRADIENT_BOUNDS = {torch.float64: 1e-7, torch.float32: 2e-4}
-# Kiln says that it does not compute on the dtype.
-REFUSALS = ("does not take", "must be a float", "needs floats")
+# Kiln says that it does not compute on the dtype, or that the dtype does not hold a number, which PyTorch wraps.
+REFUSALS = ("does not take", "must be a float", "needs floats", "cannot hold the number")
 ZERO = 4  # eps: what is left where terms of size 1 cancel
 KINDS = ["forward", "strided", "fused", "gradient", "fused gradient"]
 
