@@ -216,7 +216,7 @@ def noticed_by(build, worker, path):
 
 def listed_equivalents():
     text = (ROOT / "tests/mutation/equivalent.txt").read_text()
-    return dict(line.split(" | ", 1) for line in text.splitlines() if " | " in line and not line.startswith("#"))
+    return dict(line.rsplit(" | ", 1) for line in text.splitlines() if " | " in line and not line.startswith("#"))
 
 
 def read_known(record):
