@@ -161,8 +161,10 @@ static void take_result(world *w, kn_tensor t)
     role r = how < 4 ? TEMPORARY : how < 8 ? KEPT : OWNED;
     kn_tensor held = r == KEPT ? kn_keep(t) : r == OWNED ? kn_own(t) : t;
     if (good && !kn_ok(held)) {
-        find(w, "call %d: a good result cannot be %s: %s", w->call, r == KEPT ? "kept" : "owned",
-             kn_last_error());
+        char text[300];
+        kn_error_text(held, text, sizeof text);
+        find(w, "call %d: a good result of %s cannot be %s: %s", w->call, w->name,
+             r == KEPT ? "kept" : "owned", text);
         return;
     }
     static const char *const names[] = {"", "keep ", "own "};
