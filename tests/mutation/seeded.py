@@ -41,7 +41,7 @@ LAYERS = [
     ("backend/host", "movement memory misuse ownership alias", "ref cpu"),
     ("backend/ref", "decorators", "ref"),
     ("backend/null", "decorators creation autodiff", ""),
-    ("backend/cpu", "cpu_groups gemm contraction indexing sorting scan spatial linalg fusion alias optim",
+    ("backend/cpu", "cpu_groups reduce gemm contraction indexing sorting scan spatial linalg fusion alias optim",
      "cpu fusion(cpu) autodiff(cpu)"),
     ("backend/jit", "jit", ""),
     ("backend/gpu", "gpu", ""),
