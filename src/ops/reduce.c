@@ -2,6 +2,7 @@
 #include "ops/generated/reduce_kernels.h"
 #include "ops/native.h"
 #include "ops/reduce_axes.h"
+#include "ops/scalar_row.h"
 #include "ops/wide.h"
 
 extern const kni_native kni_cpu_sum, kni_cpu_prod, kni_cpu_mean, kni_cpu_max, kni_cpu_min, kni_cpu_any,
@@ -81,19 +82,22 @@ OP(prod, .doc = "product of x over axes", .min_in = 1, .max_in = 1, .n_out = 1, 
    .attribute_bytes = sizeof(kni_reduce_attributes),
    .line = KNI_ALONG(AXES, 0, LINE, kni_reduce_attributes, axes), .infer = infer_total, .launch = launch_prod,
    .native = &kni_cpu_prod)
+BODY(mean, "y = mean(x)")
 OP(mean, .doc = "sum of x over axes / count", .min_in = 1, .max_in = 1, .n_out = 1, .kind = KNI_REDUCE,
    .dtypes = KNI_FLOATS, .tolerance = {4, 1}, .schema = kni_reduce_schema,
-   .attribute_bytes = sizeof(kni_reduce_attributes),
+   .attribute_bytes = sizeof(kni_reduce_attributes), .out = "y@line", .body = &kni_body_mean,
    .line = KNI_ALONG(AXES, 0, LINE, kni_reduce_attributes, axes), .infer = infer_same_dtype,
    .launch = launch_mean, .native = &kni_cpu_mean)
+BODY(max, "y = highest(x)")
 OP(max, .doc = "largest element of x over axes; NaN wins", .min_in = 1, .max_in = 1, .n_out = 1,
    .kind = KNI_REDUCE, .flags = KNI_FLAG_WIDE, .dtypes = KNI_ALL, .schema = kni_reduce_schema,
-   .attribute_bytes = sizeof(kni_reduce_attributes),
+   .attribute_bytes = sizeof(kni_reduce_attributes), .out = "y@line", .body = &kni_body_max,
    .line = KNI_ALONG(AXES, 0, LINE, kni_reduce_attributes, axes), .infer = infer_extreme,
    .launch = launch_max, .native = &kni_cpu_max)
+BODY(min, "y = lowest(x)")
 OP(min, .doc = "smallest element of x over axes; NaN wins", .min_in = 1, .max_in = 1, .n_out = 1,
    .kind = KNI_REDUCE, .flags = KNI_FLAG_WIDE, .dtypes = KNI_ALL, .schema = kni_reduce_schema,
-   .attribute_bytes = sizeof(kni_reduce_attributes),
+   .attribute_bytes = sizeof(kni_reduce_attributes), .out = "y@line", .body = &kni_body_min,
    .line = KNI_ALONG(AXES, 0, LINE, kni_reduce_attributes, axes), .infer = infer_extreme,
    .launch = launch_min, .native = &kni_cpu_min)
 OP(any, .doc = "whether an element over axes is not 0", .min_in = 1, .max_in = 1, .n_out = 1,
@@ -137,11 +141,12 @@ static kn_status lower_logsumexp(kni_lowering *l)
     return KN_OK;
 }
 
+BODY(logsumexp, "t = highest(x); s = isfinite(t) ? t : 0; y = s + log(sum(exp(x - s)))")
 OP(logsumexp, .doc = "log(sum(exp(x))) over axes", .min_in = 1, .max_in = 1, .n_out = 1, .kind = KNI_REDUCE,
    .flags = KNI_FLAG_WIDE, .wide = &kni_wide, .dtypes = KNI_FLOATS, .tolerance = {8, 1},
-   .schema = kni_reduce_schema, .attribute_bytes = sizeof(kni_reduce_attributes),
-   .line = KNI_ALONG(AXES, 0, LINE, kni_reduce_attributes, axes), .infer = infer_same_dtype,
-   .launch = launch_logsumexp, .lower = lower_logsumexp)
+   .schema = kni_reduce_schema, .attribute_bytes = sizeof(kni_reduce_attributes), .out = "y@line",
+   .body = &kni_body_logsumexp, .line = KNI_ALONG(AXES, 0, LINE, kni_reduce_attributes, axes),
+   .infer = infer_same_dtype, .launch = launch_logsumexp, .lower = lower_logsumexp)
 
 static kn_tensor reduce(const kn_op *row, kn_tensor x, kn_ints axes, bool keep)
 {

@@ -1,6 +1,7 @@
 /* Variance and what is made of it: standard deviation, covariance, correlation. */
 #include "ops/generated/reduce_kernels.h"
 #include "ops/reduce_axes.h"
+#include "ops/scalar_row.h"
 #include "ops/wide.h"
 
 static const kn_attribute var_schema[] = {KNI_ATTR(kni_var_attributes, axes, KNI_ATTR_INTS, KNI_STATIC),
@@ -48,12 +49,13 @@ static kn_status lower_var_mean(kni_lowering *l)
     return KN_OK;
 }
 
+BODY(var_mean, "m = mean(x); d = x - m; variance = sum(d * d) / max(n - correction, 0); mean = m")
 OP(var_mean, .doc = "sum((x - mean)^2) / max(0, count - correction) over axes, and the mean", .min_in = 1,
    .max_in = 1, .n_out = 2, .kind = KNI_REDUCE, .flags = KNI_FLAG_WIDE, .wide = &kni_wide,
    .dtypes = KNI_FLOATS, .tolerance = {8, 1}, .schema = var_schema,
-   .attribute_bytes = sizeof(kni_var_attributes),
-   .line = KNI_ALONG(AXES, 0, SEVERAL, kni_var_attributes, axes), .infer = infer_var_mean,
-   .launch = launch_var_mean, .lower = lower_var_mean)
+   .attribute_bytes = sizeof(kni_var_attributes), .out = "variance@line mean@line",
+   .body = &kni_body_var_mean, .line = KNI_ALONG(AXES, 0, SEVERAL, kni_var_attributes, axes),
+   .infer = infer_var_mean, .launch = launch_var_mean, .lower = lower_var_mean)
 
 static double correction_of(const kn_var_args *args)
 {

@@ -14,34 +14,41 @@ typedef struct body {
 
 static uint16_t value(body *b, int i);
 
-/* ---- what is known before anything runs: constants and static attributes */
+/* ---- what is known before anything runs: constants, static attributes and the length, and what is made of them */
 
-static bool is_static(const body *b, int i, double *v);
-
-static bool static_attribute(const body *b, int index, double *v)
+static double attribute_of(const body *b, int index)
 {
     const kn_attribute *a = &b->r->row->schema[index];
     const void *at = (const char *)b->r->attributes + a->offset;
-    if (a->dynamic == KNI_DYNAMIC || a->type != KNI_ATTR_INT) return false;
-    *v = (double)*(const int64_t *)at;
-    return true;
+    return a->type == KNI_ATTR_INT ? (double)*(const int64_t *)at : *(const double *)at;
 }
 
+static bool is_dynamic(const body *b, int index) { return b->r->row->schema[index].dynamic == KNI_DYNAMIC; }
+
+/* In f64: 1 - 0.9999 loses digits in f32. */
 static bool static_word(int word, double x, double y, double *v)
 {
     switch (word) {
+    case KNI_WORD_add:
+        return *v = x + y, true;
+    case KNI_WORD_sub:
+        return *v = x - y, true;
+    case KNI_WORD_mul:
+        return *v = x * y, true;
+    case KNI_WORD_div:
+        return *v = x / y, true;
+    case KNI_WORD_max:
+        return *v = x > y ? x : y, true;
+    case KNI_WORD_min:
+        return *v = x < y ? x : y, true;
     case KNI_WORD_eq:
-        *v = x == y;
-        return true;
+        return *v = x == y, true;
     case KNI_WORD_ne:
-        *v = x != y;
-        return true;
+        return *v = x != y, true;
     case KNI_WORD_gt:
-        *v = x > y;
-        return true;
+        return *v = x > y, true;
     case KNI_WORD_lt:
-        *v = x < y;
-        return true;
+        return *v = x < y, true;
     default:
         return false;
     }
@@ -51,12 +58,20 @@ static bool is_static(const body *b, int i, double *v)
 {
     const kni_body_node *n = &b->tree.nodes[i];
     double x = 0, y = 0;
-    if (n->step.kind == KNI_STEP_CONSTANT) return *v = n->step.value, true;
-    if (n->step.kind == KNI_STEP_PARAM) return static_attribute(b, n->step.index, v);
-    if (n->step.kind != KNI_STEP_WORD) return false;
-    for (int k = 0; k < n->n_in; k++)
-        if (!is_static(b, n->in[k], k ? &y : &x)) return false;
-    return static_word(n->step.index, x, y, v);
+    switch (n->step.kind) {
+    case KNI_STEP_CONSTANT:
+        return *v = n->step.value, true;
+    case KNI_STEP_LENGTH:
+        return *v = (double)b->w->width, true;
+    case KNI_STEP_PARAM:
+        return *v = attribute_of(b, n->step.index), !is_dynamic(b, n->step.index);
+    case KNI_STEP_WORD:
+        for (int k = 0; k < n->n_in; k++)
+            if (!is_static(b, n->in[k], k ? &y : &x)) return false;
+        return static_word(n->step.index, x, y, v);
+    default:
+        return false;
+    }
 }
 
 /* The node that a choice between nodes comes to, where that is known. */
@@ -89,23 +104,21 @@ static bool is_neutral(const body *b, int i, int word)
 
 static uint16_t operand(body *b, int index)
 {
+    kni_work *w = b->w;
     uint32_t id = kni_work_in(b->r, index);
     uint8_t bits = b->form->operands[index];
-    if (id == KNI_NO_SLOT) return kni_work_constant(b->w, b->compute, bits & KNI_OPERAND_ONE ? 1 : 0);
-    uint16_t frame = b->all;
-    if ((bits & KNI_OPERAND_LEVEL) == KNI_LEVEL_LINE) {
-        const kni_type *t = kni_work_type(id);
-        frame = kni_work_frame_of(b->w, t->dims, t->rank, KNI_WORK_R, 0);
-    }
-    return kni_work_operand(b->w, id, frame, 0, b->compute);
+    if (id == KNI_NO_SLOT) return kni_work_constant(w, b->compute, bits & KNI_OPERAND_ONE ? 1 : 0);
+    if ((bits & KNI_OPERAND_LEVEL) != KNI_LEVEL_LINE) return kni_work_operand(w, id, b->all, 0, b->compute);
+    if (b->r->row->line.axes == KNI_LINE_CHANNEL) return kni_work_along(w, id, b->all, 1, b->compute);
+    const kni_type *t = kni_work_type(id);
+    return kni_work_operand(w, id, kni_work_frame_of(w, t->dims, t->rank, KNI_WORK_R, 0), 0, b->compute);
 }
 
+/* A number of the launch; one that changes between runs of a plan would need a source. */
 static uint16_t param(body *b, int index)
 {
-    const kn_attribute *a = &b->r->row->schema[index];
-    const void *at = (const char *)b->r->attributes + a->offset;
-    double v = a->type == KNI_ATTR_INT ? (double)*(const int64_t *)at : *(const double *)at;
-    return kni_work_real(b->w, b->compute, v);
+    if (is_dynamic(b, index)) return kni_work_fail(b->w);
+    return kni_work_real(b->w, b->compute, attribute_of(b, index));
 }
 
 /* ---- words */
@@ -122,9 +135,12 @@ static uint16_t divide(body *b, const kni_body_node *n)
     return kni_work_word(w, KNI_WORD_mul, x, y);
 }
 
-static uint16_t word(body *b, const kni_body_node *n)
+static uint16_t word(body *b, int i)
 {
+    const kni_body_node *n = &b->tree.nodes[i];
     int index = n->step.index;
+    double known;
+    if (is_static(b, i, &known)) return kni_work_real(b->w, b->compute, known);
     if (index == KNI_WORD_div) return divide(b, n);
     for (int k = 0; k < 2 && n->n_in == 2; k++)
         if (is_neutral(b, n->in[k], index)) return value(b, n->in[1 - k]);
@@ -184,7 +200,7 @@ static uint16_t compute(body *b, int i)
     case KNI_STEP_LINE:
         return along(b, n);
     default:
-        return word(b, n);
+        return word(b, i);
     }
 }
 
@@ -211,6 +227,7 @@ uint16_t kni_work_body_value(kni_work *w, const kn_record *r, int result, uint16
 {
     body b = {.w = w, .r = r, .form = r->row->body};
     b.compute = kni_work_dtype(kni_in(r, r->row->line.operand)->type.dtype);
+    if (b.compute == KN_BOOL) b.compute = KN_I32;
     b.dtype = kni_out(r, result)->type.dtype;
     b.all = start(w, r, b.form->operands[b.form->n_in + result] & KNI_OPERAND_LEVEL, frame);
     if (w->failed) return 0;

@@ -1,6 +1,5 @@
-/* Reductions over axes, taken apart. Floats add in f32 or f64, integers in i64. */
+/* Sums, products, truths and positions over axes, taken apart. Floats add in f32 or f64, integers in i64. */
 #include "ops/line.h"
-#include "ops/reduce_axes.h"
 #include "sched/work_rows.h"
 
 /* The operand at every place of the lines, in IR dtype `compute`. */
@@ -56,23 +55,6 @@ static uint16_t total(kni_work *w, const kn_record *r, int result, uint16_t fram
     return kni_work_convert(w, y, compute, dtype_out(r));
 }
 
-static uint16_t mean(kni_work *w, const kn_record *r, int result, uint16_t frame)
-{
-    (void)result;
-    int compute = kni_work_dtype(dtype_in(r));
-    uint16_t x = operand(w, r, frame, compute);
-    return kni_work_convert(w, kni_work_mean(w, x), compute, dtype_out(r));
-}
-
-static uint16_t extreme(kni_work *w, const kn_record *r, int result, uint16_t frame)
-{
-    (void)result;
-    int compute = number_dtype(dtype_in(r));
-    uint16_t x = operand(w, r, frame, compute);
-    uint16_t y = kni_work_reduce(w, r->op == KNI_OP_max ? KNI_WORK_MAX : KNI_WORK_MIN, x);
-    return kni_work_convert(w, y, compute, dtype_out(r));
-}
-
 static uint16_t truth(kni_work *w, const kn_record *r, int result, uint16_t frame)
 {
     (void)result;
@@ -90,37 +72,10 @@ static uint16_t position(kni_work *w, const kn_record *r, int result, uint16_t f
     return kni_work_reduce(w, r->op == KNI_OP_argmax ? KNI_WORK_ARGMAX : KNI_WORK_ARGMIN, x);
 }
 
-/* max + log(sum(exp(x - max))) with an infinite max taken as 0. */
-static uint16_t logsumexp(kni_work *w, const kn_record *r, int result, uint16_t frame)
-{
-    (void)result;
-    int compute = kni_work_dtype(dtype_in(r));
-    uint16_t x = operand(w, r, frame, compute);
-    uint16_t zero = kni_work_constant(w, compute, 0), top = kni_work_reduce(w, KNI_WORK_MAX, x);
-    uint16_t finite = kni_work_word(w, KNI_WORD_isfinite, top, 0);
-    uint16_t shift = kni_work_select(w, finite, top, zero);
-    uint16_t powers = kni_work_word(w, KNI_WORD_exp, kni_work_word(w, KNI_WORD_sub, x, shift), 0);
-    uint16_t sum = kni_work_reduce(w, KNI_WORK_SUM, powers);
-    uint16_t y = kni_work_word(w, KNI_WORD_add, shift, kni_work_word(w, KNI_WORD_log, sum, 0));
-    return kni_work_convert(w, y, compute, dtype_out(r));
-}
-
-static uint16_t var_mean(kni_work *w, const kn_record *r, int result, uint16_t frame)
-{
-    const kni_var_attributes *a = r->attributes;
-    int compute = kni_work_dtype(dtype_in(r));
-    uint16_t x = operand(w, r, frame, compute), m = kni_work_mean(w, x);
-    if (result == 0) {
-        double divisor = (double)w->width - a->correction;
-        uint16_t d = kni_work_word(w, KNI_WORD_sub, x, m);
-        m = kni_work_reduce(w, KNI_WORK_SUM, kni_work_word(w, KNI_WORD_mul, d, d));
-        m = kni_work_word(w, KNI_WORD_div, m, kni_work_real(w, compute, divisor > 0 ? divisor : 0));
-    }
-    return kni_work_convert(w, m, compute, dtype_out(r));
-}
-
-const kni_work_row kni_work_reduce_rows[] = {
-    {KNI_OP_sum, total},           {KNI_OP_prod, total},        {KNI_OP_mean, mean},
-    {KNI_OP_max, extreme},         {KNI_OP_min, extreme},       {KNI_OP_any, truth},
-    {KNI_OP_all, truth},           {KNI_OP_argmax, position},   {KNI_OP_argmin, position},
-    {KNI_OP_logsumexp, logsumexp}, {KNI_OP_var_mean, var_mean}, {0, NULL}};
+const kni_work_row kni_work_reduce_rows[] = {{KNI_OP_sum, total},
+                                             {KNI_OP_prod, total},
+                                             {KNI_OP_any, truth},
+                                             {KNI_OP_all, truth},
+                                             {KNI_OP_argmax, position},
+                                             {KNI_OP_argmin, position},
+                                             {0, NULL}};

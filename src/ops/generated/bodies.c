@@ -524,6 +524,33 @@ static const uint8_t code_shrink[] = {0, 8, 121, 0, 9, 65, 0, 8, 77, 119, 0, 9, 
 static const double constants_shrink[] = {0};
 const kni_body kni_body_shrink = {code_shrink, constants_shrink, NULL, 18, 1, 1};
 
+/* mean: y = mean(x) */
+static const uint8_t code_mean[] = {0, 193};
+static const uint8_t operands_mean[] = {3, 1};
+const kni_body kni_body_mean = {code_mean, NULL, operands_mean, 2, 1, 1};
+
+/* max: y = highest(x) */
+static const uint8_t code_max[] = {0, 194};
+static const uint8_t operands_max[] = {3, 1};
+const kni_body kni_body_max = {code_max, NULL, operands_max, 2, 1, 1};
+
+/* min: y = lowest(x) */
+static const uint8_t code_min[] = {0, 195};
+static const uint8_t operands_min[] = {3, 1};
+const kni_body kni_body_min = {code_min, NULL, operands_min, 2, 1, 1};
+
+/* var_mean: m = mean(x); d = x - m; variance = sum(d * d) / max(n - correction, 0); mean = m */
+static const uint8_t code_var_mean[] = {0, 193, 32, 0, 40, 65, 33, 41, 41, 66, 192, 54, 10, 65, 16, 75, 67, 34, 42, 208, 40, 35, 43, 209};
+static const double constants_var_mean[] = {0};
+static const uint8_t operands_var_mean[] = {3, 1, 1};
+const kni_body kni_body_var_mean = {code_var_mean, constants_var_mean, operands_var_mean, 24, 1, 2};
+
+/* logsumexp: t = highest(x); s = isfinite(t) ? t : 0; y = s + log(sum(exp(x - s))) */
+static const uint8_t code_logsumexp[] = {0, 194, 32, 40, 127, 40, 16, 48, 33, 41, 0, 41, 65, 86, 192, 89, 64};
+static const double constants_logsumexp[] = {0};
+static const uint8_t operands_logsumexp[] = {3, 1};
+const kni_body kni_body_logsumexp = {code_logsumexp, constants_logsumexp, operands_logsumexp, 17, 1, 1};
+
 /* softmax: t = quiet != 0 ? max(top(x), 0) : top(x); e = expn(x - t); s = quiet != 0 ? sum(e) + exp(-t) : sum(e); y = e / s */
 static const uint8_t code_softmax[] = {9, 16, 124, 0, 196, 16, 75, 0, 196, 48, 32, 0, 40, 65, 53, 33, 9, 16, 124, 41, 192, 40, 77, 86, 64, 41, 192, 48, 34, 41, 42, 67};
 static const double constants_softmax[] = {0};
@@ -581,6 +608,18 @@ static const uint8_t code_rms_norm_affine_grad[] = {16, 1, 1, 66, 193, 9, 64, 84
 static const double constants_rms_norm_affine_grad[] = {1};
 static const uint8_t operands_rms_norm_affine_grad[] = {3, 3, 2};
 const kni_body kni_body_rms_norm_affine_grad = {code_rms_norm_affine_grad, constants_rms_norm_affine_grad, operands_rms_norm_affine_grad, 16, 2, 1};
+
+/* batch_norm_train: m = mean(x); d = x - m; v = mean(d * d); y = d * (1 / sqrt(v + eps) * weight) + bias; mean = m; variance = v */
+static const uint8_t code_batch_norm_train[] = {0, 193, 32, 0, 40, 65, 33, 41, 41, 66, 193, 34, 41, 16, 42, 8, 64, 84, 67, 1, 66, 66, 2, 64, 35, 43, 208, 40, 36, 44, 209, 42, 37, 45, 210};
+static const double constants_batch_norm_train[] = {1};
+static const uint8_t operands_batch_norm_train[] = {3, 13, 5, 3, 1, 1};
+const kni_body kni_body_batch_norm_train = {code_batch_norm_train, constants_batch_norm_train, operands_batch_norm_train, 35, 3, 3};
+
+/* batch_norm_train_grad: s = 1 / sqrt(variance + eps); h = (x - mean) * s; b = sum(dy); g = sum(dy * h); dx = s * weight * (dy - b / n - h * (g / n)); dweight = g; dbias = b */
+static const uint8_t code_batch_norm_train_grad[] = {16, 3, 8, 64, 84, 67, 32, 1, 2, 65, 40, 66, 33, 0, 192, 34, 0, 41, 66, 192, 35, 40, 4, 66, 0, 42, 54, 67, 65, 41, 43, 54, 67, 66, 65, 66, 36, 44, 208, 43, 37, 45, 209, 42, 38, 46, 210};
+static const double constants_batch_norm_train_grad[] = {1};
+static const uint8_t operands_batch_norm_train_grad[] = {3, 3, 1, 1, 13, 3, 1, 1};
+const kni_body kni_body_batch_norm_train_grad = {code_batch_norm_train_grad, constants_batch_norm_train_grad, operands_batch_norm_train_grad, 47, 5, 3};
 
 /* binary_cross_entropy: y = -(t * max(log(x), -100) + (1 - t) * max(log1p(-x), -100)) */
 static const uint8_t code_binary_cross_entropy[] = {1, 0, 89, 16, 75, 66, 17, 1, 65, 0, 77, 92, 16, 75, 66, 64, 77};
