@@ -44,8 +44,6 @@ struct kni_jit {
     kni_jit_folder folder;
     pid_t compiler; /* 0 when none runs; it leads a process group */
     pid_t owner;    /* the process that started it: a forked child leaves it alone */
-    pid_t watcher;  /* of the same group; 0 when there is none */
-    int leash;      /* the watcher acts when this closes, as it does when the program ends in whatever way */
     uint64_t asked; /* when the compiler was last asked after */
     kni_jit *next;  /* in the list of those that a compiler works for */
     kni_buffer key;
@@ -160,46 +158,6 @@ static char **environment_in(const char *folder, char **temporary)
     return list;
 }
 
-/* A signal may end the program without a word. So a shell waits for the end of a pipe that only the program holds, and then
-   ends the compiler and removes its folder. Where it cannot be started, the next program removes the folder. */
-static void start_watcher(kni_jit *jit)
-{
-    static const char script[] =
-        "trap '' TERM; read -r _ <&3; kill -TERM 0; rm -rf \"$0\"; sleep 1; rm -rf \"$0\"";
-    char *arguments[] = {(char *)"sh", (char *)"-c", (char *)script, jit->folder.path, NULL};
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t group;
-    int ends[2];
-    jit->watcher = 0;
-    if (pipe2(ends, O_CLOEXEC)) return;
-    int code = posix_spawn_file_actions_init(&actions);
-    int attributes = code ? code : posix_spawnattr_init(&group);
-    if (!attributes) {
-        code = posix_spawn_file_actions_adddup2(&actions, ends[0], 3);
-        if (!code) code = posix_spawnattr_setflags(&group, POSIX_SPAWN_SETPGROUP);
-        if (!code) code = posix_spawnattr_setpgroup(&group, jit->compiler);
-        if (!code) code = posix_spawnp(&jit->watcher, "sh", &actions, &group, arguments, environ);
-        posix_spawnattr_destroy(&group);
-        posix_spawn_file_actions_destroy(&actions);
-    }
-    close(ends[0]);
-    jit->leash = ends[1];
-    if (attributes || code) {
-        jit->watcher = 0;
-        close(ends[1]);
-    }
-}
-
-/* The program itself sees to the compiler's end. */
-static void end_watcher(kni_jit *jit)
-{
-    if (jit->watcher <= 0) return;
-    kill(jit->watcher, SIGKILL);
-    while (waitpid(jit->watcher, NULL, 0) < 0 && errno == EINTR) {}
-    close(jit->leash);
-    jit->watcher = 0;
-}
-
 static int spawn_group(kni_jit *jit, char **arguments, const char *log)
 {
     posix_spawn_file_actions_t actions;
@@ -239,8 +197,6 @@ static kn_status spawn(kni_jit *jit, const char *source, const char *library, co
     if (code) {
         jit->compiler = 0;
         tell("no compiler could be started, set KN_CC: ", strerror(code));
-    } else {
-        start_watcher(jit);
     }
     return code ? KN_ERROR_UNSUPPORTED : KN_OK;
 }
@@ -264,7 +220,6 @@ static void kill_compiler(kni_jit *jit)
 {
     unlist(jit);
     if (jit->compiler > 0 && jit->owner == getpid()) {
-        end_watcher(jit);
         kill(-jit->compiler, SIGKILL);
         while (waitpid(jit->compiler, NULL, 0) < 0 && errno == EINTR) {}
     }
@@ -288,8 +243,6 @@ static void end_all(void)
 static void forked(void)
 {
     kni_renew(&working_lock);
-    for (kni_jit *jit = working; jit; jit = jit->next)
-        if (jit->watcher > 0) close(jit->leash);
     working = NULL;
 }
 
@@ -375,7 +328,6 @@ static void ask(kni_jit *jit, bool wait)
     bool runs = done == 0 || (done < 0 && errno == EINTR);
     if (!runs) {
         unlist(jit);
-        end_watcher(jit);
         jit->compiler = 0; /* its number may be another process's from now on */
     }
     kni_unlock(&working_lock);
