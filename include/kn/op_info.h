@@ -39,7 +39,7 @@ typedef struct kn_op_info {
     double ulps, roots; /* tolerance: |a - b| <= (ulps + roots * sqrt(K)) * eps * max(|b|, scale) */
     bool alone;         /* each element of a result is computed by itself: K is 1 */
     int32_t n_attributes;
-    const char *body; /* the formula of an elementwise op in one element of each operand, NULL: it has none */
+    const char *body; /* the formula that kernels are made of, NULL: it has none */
 } kn_op_info;
 
 typedef struct kn_attribute_info {

@@ -180,11 +180,12 @@ static type emit_operator(parser *p, const char *from, int i, type left, type ri
 
 /* ---- what stands between operators */
 
-/* Constants of bodies are short: the power of ten is applied once, so up to 17 digits are read as the compiler would. */
+/* Digits and the power of ten are exact in a long double for up to 19 digits and 10^27, so that the value is rounded as the
+   compiler rounds it. */
 static double parse_number(parser *p)
 {
     const char *s = p->at;
-    int64_t digits = 0;
+    uint64_t digits = 0;
     int scale = 0, exponent = 0;
     bool point = false;
     for (; is_digit(*s) || (*s == '.' && !point); s++) {
@@ -192,22 +193,25 @@ static double parse_number(parser *p)
             point = true;
             continue;
         }
-        if (digits > INT64_MAX / 10 - 1)
+        if (digits > UINT64_MAX / 10 - 1)
             fail_at(p, p->at, "the number has too many digits");
         else
-            digits = digits * 10 + (*s - '0');
+            digits = digits * 10 + (uint64_t)(*s - '0');
         scale -= point;
     }
     if (*s == 'e') {
         bool negative = s[1] == '-';
-        for (s += 1 + negative; is_digit(*s) && exponent < 400; s++) exponent = exponent * 10 + (*s - '0');
+        s += 1 + (negative || s[1] == '+');
+        if (!is_digit(*s)) fail_at(p, s, "the exponent of the number is missing");
+        for (; is_digit(*s) && exponent < 400; s++) exponent = exponent * 10 + (*s - '0');
         scale += negative ? -exponent : exponent;
     }
     if (is_letter(*s) || is_digit(*s)) fail_at(p, s, "this is no part of a number");
+    if (scale > 300 || scale < -300) fail_at(p, p->at, "the number is too large or too small");
     p->at = s;
-    double power = 1;
+    long double power = 1;
     for (int i = scale < 0 ? -scale : scale; i > 0; i--) power *= 10;
-    return scale < 0 ? (double)digits / power : (double)digits * power;
+    return (double)(scale < 0 ? (long double)digits / power : (long double)digits * power);
 }
 
 /* The arguments of a word: how many there are, and what all of them belong to. */
@@ -399,6 +403,10 @@ static void give_result(parser *p, const char *at, int k, type t)
     out->used = true;
     p->given++;
     if (p->d->n_out == 1) return;
+    if (p->n_locals == KNI_BODY_LOCALS) {
+        fail_at(p, at, "more than %d values have names", KNI_BODY_LOCALS);
+        return;
+    }
     emit(p, at, KNI_STEP_STORE, p->n_locals, 1);
     emit(p, at, KNI_STEP_LOCAL, p->n_locals, 0);
     emit(p, at, KNI_STEP_RESULT, k, 1);

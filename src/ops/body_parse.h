@@ -6,8 +6,8 @@
    << >> + - * / and the signs - ! ~. Other words of scalar_words.def are called like functions. Comparisons give truths; &&, ||,
    ^ and ! take them, and both sides of ?: are computed. `inf` is infinity.
 
-   Rows that work along lines may also use the line words (sum, mean, highest, lowest, top, down), expn(v), which is exp of what is
-   0 or less, and n, the length of a line. Their lists of operands and results say what belongs to what:
+   Rows that work along lines may also use the line words (sum, mean, highest, lowest, top, down), expn(v), which is exp of
+   what is 0 or less, and n, the length of a line. Their lists of operands and results say what belongs to what:
 
      "x weight@place?1 bias@place?0"    weight and bias have an element for each place of a line; absent they are 1 and 0
      "y mean@line"                      the second result has an element for each line; @all: one for all */

@@ -1,3 +1,4 @@
+/* From the steps of a body to its tree. */
 #include "ops/body_tree.h"
 
 static int pops(const kni_step *s)

@@ -1,3 +1,4 @@
+/* Which axes make up the lines of a row. */
 #include "ops/line.h"
 #include "ops/reduce_axes.h"
 

@@ -44,6 +44,10 @@ static void test_values(void)
         {"y = x -2", 1},
         {"y = 1.5e1 + 25e-2", 15.25},
         {"y = .5 * beta", 2},
+        {"y = 1e+2", 100},
+        {"y = 0.21406444881780073", 0.21406444881780073},
+        {"y = 57.295779513082323", 57.295779513082323},
+        {"y = 1.0507009873554805e-9", 1.0507009873554805e-9},
         {"y = max(x, a) + min(x, a) * eps", 6.5},
         {"y = x > a ? x : a", 5},
         {"y = x > a ? 1 : x > b ? 2 : 3", 2},
@@ -114,6 +118,8 @@ static void test_mistakes(void)
         {"y = x > a ? 1", 13, "expected ':', and the body ends"},
         {"y = 1x", 5, "this is no part of a number"},
         {"y = 99999999999999999999 * x", 4, "too many digits"},
+        {"y = 1e", 6, "the exponent of the number is missing"},
+        {"y = 1e400", 4, "too large or too small"},
         {"y = x % a", 6, "something follows"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -189,6 +195,10 @@ static void test_limits(void)
     for (int i = 0; i < 9; i++) n += sprintf(text + n, "v%d = x; ", i);
     sprintf(text + n, "y = v8");
     CHECK(!parse(text) && strstr(draft.error, "more than 8 values have names"));
+    for (n = 0; n < 8 * 7; n += 7) sprintf(text + n, "v%d = x;", n / 7);
+    sprintf(text + n, " y = v0 + v1 + v2 + v3 + v4 + v5 + v6 + v7; z = y");
+    CHECK(!kni_body_parse(text, &(kni_body_names){.in = "x", .out = "y z"}, &draft) &&
+          strstr(draft.error, "more than 8 values have names"));
     memset(text, 'y', sizeof text - 1);
     text[sizeof text - 1] = 0;
     CHECK(!parse(text) && strstr(draft.error, "too long"));

@@ -69,7 +69,8 @@ typedef struct kn_table_args {
 KN_API kn_dataset kn_dataset_csv(const char *path, const kn_table_args *args);
 /* One JSON object in each line; columns are its members. true and false are 1 and 0. */
 KN_API kn_dataset kn_dataset_json_lines(const char *path, const kn_table_args *args);
-/* The rows that a query gives, read once, from a file that is not changed. */
+/* The rows that a query gives, read once, from a file that is not changed. SQLite works in one process: a forked child of a
+   program that used it gets an error. */
 KN_API kn_dataset kn_dataset_sqlite(const char *path, const char *query, const kn_table_args *args);
 /* The text behind number `value` of column `column` (its place in args), NULL past the end. */
 KN_API const char *kn_table_category(kn_dataset dataset, int32_t column, int64_t value);

@@ -420,7 +420,7 @@ const kni_body kni_body_gelu_approximate = {code_gelu_approximate, constants_gel
 
 /* gelu_approximate_grad: square = x * x; s = sigmoid((square * 0.071354816272600242 + 1.5957691216057308) * x); dx = ((square * 0.21406444881780073 + 1.5957691216057308) * x * (1 - s) + 1) * s * dy */
 static const uint8_t code_gelu_approximate_grad[] = {1, 1, 66, 32, 40, 16, 66, 17, 64, 1, 66, 112, 33, 40, 18, 66, 17, 64, 1, 66, 19, 41, 65, 66, 19, 64, 41, 66, 0, 66};
-static const double constants_gelu_approximate_grad[] = {0.071354816272600236, 1.5957691216057308, 0.21406444881780071, 1};
+static const double constants_gelu_approximate_grad[] = {0.071354816272600236, 1.5957691216057308, 0.21406444881780073, 1};
 const kni_body kni_body_gelu_approximate_grad = {code_gelu_approximate_grad, constants_gelu_approximate_grad, NULL, 30, 2, 1};
 
 /* prelu: y = x > 0 ? x : x * weight */
