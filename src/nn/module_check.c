@@ -1,5 +1,5 @@
 /* Looks in the memory of a module for params that its descriptor does not name, for descriptors that cannot be right, and for
-   layers whose init was forgotten. */
+   inits that were forgotten. */
 #include "nn/layer.h"
 #include "nn/module_walk.h"
 #include "support/failure.h"
@@ -130,25 +130,53 @@ const kn_field *kni_module_unfit(const kn_module_type *type, const void *self)
     return NULL;
 }
 
-/* Only a layer that begins with a param is never all zeros: a zeroed activation is one too. */
+typedef struct contents {
+    bool params,
+        blank; /* some part has a param; some part that begins with one, or with a list, is all zeros */
+} contents;
+
 static kn_status ready_one(kni_walk *w, kn_module module)
 {
-    const char *path = *w->path ? w->path : "the module", *kind = module.type->name;
-    if (is_param_field(module.type->fields) && kni_layer_unset(module.self, module.type->size))
-        return kni_failure(KN_ERROR_ARGUMENT,
-                           "%s: %.200s (%s) was never initialised: call its init function first", w->function,
-                           path, kind);
-    const kn_field *f = kni_module_unfit(module.type, module.self);
+    const kn_field *f = module.type->fields;
+    contents *c = w->context;
+    /* What begins with a setting, such as an activation, may be all zeros and complete. */
+    c->blank |=
+        (is_param_field(f) || f->kind == KN_FIELD_LIST) && kni_layer_unset(module.self, module.type->size);
+    f = kni_module_unfit(module.type, module.self);
     if (!f || f->type) return KN_OK; /* the part itself is met later */
     return kni_failure(is_param_field(f) ? KN_ERROR_HANDLE : KN_ERROR_ARGUMENT,
                        "%s: %.200s%s%s %s: %s (%s) was never initialised, or was dropped", w->function,
                        w->path, *w->path ? "." : "", f->name,
-                       is_param_field(f) ? "holds no live param" : "holds what it cannot be", path, kind);
+                       is_param_field(f) ? "holds no live param" : "holds what it cannot be",
+                       *w->path ? w->path : "the module", module.type->name);
+}
+
+static kn_status note_param(kni_walk *w, kn_module owner, const kn_field *field, void *address)
+{
+    (void)owner;
+    contents *c = w->context;
+    c->params |= is_param_field(field) && ((const kn_param *)address)->handle.bits != 0;
+    return KN_OK;
+}
+
+static kn_status look_into(kn_module module, const char *function, contents *c)
+{
+    return kni_walk_module(
+        &(kni_walk){.enter = ready_one, .field = note_param, .context = c, .function = function}, module);
 }
 
 kn_status kni_module_ready(kn_module module, const char *function)
 {
-    return kni_walk_module(&(kni_walk){.enter = ready_one, .function = function}, module);
+    return look_into(module, function, &(contents){false, false});
+}
+
+kn_status kni_module_filled(kn_module module, const char *function)
+{
+    contents c = {false, false};
+    kn_status s = look_into(module, function, &c);
+    if (s != KN_OK || c.params || !c.blank) return s;
+    return kni_failure(KN_ERROR_ARGUMENT, "%s: the module (%s) has no params: was its init function called?",
+                       function, module.type->name);
 }
 
 kn_status kn_module_check(kn_module module)

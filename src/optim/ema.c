@@ -74,7 +74,7 @@ kn_ema kn_ema_make(kn_module module, double decay, bool warm_up)
     ema->decay = decay;
     ema->warm_up = warm_up;
     kn_no_grad_begin();
-    kn_status s = kni_module_ready(module, "kn_ema_make");
+    kn_status s = kni_module_filled(module, "kn_ema_make");
     if (s == KN_OK) s = kn_module_visit(module, add_one, &(ema_walk){.ema = ema, .function = "kn_ema_make"});
     kn_no_grad_end();
     if (s == KN_OK) return kni_object_make(&kni_kind_ema, ema, __func__);

@@ -154,7 +154,7 @@ kn_status kni_optim_collect(kni_optim_jobs *jobs, kni_optim *optim, const double
     collection c = {jobs, optim, rates, n_rates, grads, function};
     kni_object_use held = kni_object_enter(grads, &kni_kind_grads, function);
     if (!held.object) return KNI_NO_OBJECT(grads);
-    kn_status s = kni_module_ready(module, function);
+    kn_status s = optim ? kni_module_filled(module, function) : kni_module_ready(module, function);
     if (s == KN_OK && optim && !optim->parts_checked) s = check_groups(optim, module, function);
     if (s == KN_OK) s = kn_module_visit(module, visit, &c);
     const char *path = jobs->paths;

@@ -92,7 +92,7 @@ kn_status kn_save(kn_module module, const char *path, const kn_save_args *args)
         kni_name_rules_make(&s.rules, "kn_save", s.args->include, s.args->exclude, s.args->renames);
     if (!status) status = kni_name_rules_make(&s.cast_rules, "kn_save", NULL, s.args->cast_exclude, NULL);
     if (!status) status = add_texts(&s);
-    if (!status) status = kni_module_ready(module, "kn_save");
+    if (!status) status = kni_module_filled(module, "kn_save");
     if (!status) status = kn_module_visit(module, add_value, &s);
     if (!status && !s.args->no_adapters) status = kni_save_adapt(&s.w, s.sources);
     if (!status) status = rename_values(&s);

@@ -4,8 +4,10 @@
 
 #include <kn/nn/module.h>
 
-/* An error under the function's name that names the first part whose init was forgotten: a layer that is all zeros, memory that was
-   never set, or a param that has been dropped. */
+/* An error under the function's name that names the first part with memory that was never set, or with a param that has been
+   dropped. Parts that are all zeros are modules without params. */
 kn_status kni_module_ready(kn_module module, const char *function);
+/* The same, and an error for a module of nothing but such zeros: its init was forgotten. */
+kn_status kni_module_filled(kn_module module, const char *function);
 
 #endif
