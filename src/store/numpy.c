@@ -171,7 +171,7 @@ static kn_status read_header(const npy_place *p, const char *name, char **text, 
 {
     const kni_source *source = p->store->source;
     unsigned char head[12] = {0};
-    if (p->bytes < 10) return kni_source_bad(source, "'%s' is too short for a NumPy array", name);
+    if (p->bytes < 10) return kni_source_damaged(source, "'%s' is too short for a NumPy array", name);
     kn_status status = read_piece(p, 0, head, p->bytes < 12 ? 10 : 12);
     if (status) return status;
     if (memcmp(head, "\x93NUMPY", MAGIC)) return kni_source_bad(source, "'%s' is no NumPy array", name);
@@ -180,8 +180,8 @@ static kn_status read_header(const npy_place *p, const char *name, char **text, 
                               head[6]);
     uint64_t begin = head[6] == 1 ? 10 : 12, bytes = kni_little(head + 8, head[6] == 1 ? 2 : 4);
     if (bytes > LARGEST_HEADER || begin > p->bytes || bytes > p->bytes - begin)
-        return kni_source_bad(source, "the header of '%s' claims %llu bytes", name,
-                              (unsigned long long)bytes);
+        return kni_source_damaged(source, "the header of '%s' claims %llu bytes", name,
+                                  (unsigned long long)bytes);
     *text = malloc((size_t)bytes + 1);
     if (!*text) return kni_failure_memory("reading a NumPy array");
     *length = (size_t)bytes;
@@ -213,8 +213,9 @@ static kn_status describe(const npy_place *p, const npy_header *h, uint64_t data
     item->span = p->bytes;
     int64_t elements = kni_store_elements(&item->shape, item->word->size);
     if (elements < 0 || (uint64_t)elements > (p->bytes - data) / (uint64_t)item->word->size)
-        return kni_source_bad(store->source, "'%s' was cut: its shape needs more than the %llu bytes it has",
-                              item->name, (unsigned long long)(p->bytes - data));
+        return kni_source_damaged(store->source,
+                                  "'%s' was cut: its shape needs more than the %llu bytes it has", item->name,
+                                  (unsigned long long)(p->bytes - data));
     if (h->fortran)
         fortran_strides(item);
     else
@@ -267,6 +268,20 @@ static kn_status read_texts(kni_store *store, int64_t entry)
     return status;
 }
 
+/* Where the header makes no sense, the reason may be that the entry is damaged: then that is told, and not what came of it. Else
+   the bytes are compared when the tensor is read, so that opening a file does not read all of it. */
+static kn_status read_entry(kni_store *store, int64_t entry, const char *name, size_t name_length)
+{
+    npy_place p = {store, entry, store->zip->entries[entry].bytes};
+    kni_failure_held held;
+    kni_failure_hold(&held);
+    kn_status status = read_array(&p, name, name_length);
+    kni_failure_release(&held, KN_OK, KN_NONE);
+    if (status == KN_OK) return KN_OK;
+    kn_status damage = status == KN_ERROR_IO ? kni_zip_check(store->zip, store->source, entry) : KN_OK;
+    return damage ? damage : kni_failure(status, "%s", held.text);
+}
+
 kn_status kni_npz_read(kni_store *store)
 {
     kn_status status = kni_zip_open_store(store);
@@ -274,10 +289,9 @@ kn_status kni_npz_read(kni_store *store)
     for (int64_t i = 0; i < store->zip->count && !status; i++) {
         const kni_zip_entry *e = &store->zip->entries[i];
         size_t length = strlen(e->name);
-        if (length > 4 && !strcmp(e->name + length - 4, ".npy")) {
-            npy_place p = {store, i, e->bytes};
-            status = read_array(&p, e->name, length - 4);
-        } else if (!strcmp(e->name, KNI_NPZ_TEXTS))
+        if (length > 4 && !strcmp(e->name + length - 4, ".npy"))
+            status = read_entry(store, i, e->name, length - 4);
+        else if (!strcmp(e->name, KNI_NPZ_TEXTS))
             status = read_texts(store, i);
     }
     if (!status && store->zip->count && !store->count && !store->text_count)

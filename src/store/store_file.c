@@ -189,7 +189,9 @@ static kn_status sort_names(kni_store *store)
     for (size_t i = 0; i < n && !status; i++) {
         store->by_name[i] = sorted[i].position;
         if (i && !strcmp(sorted[i].name, sorted[i - 1].name))
-            status = kni_source_bad(store->source, "two tensors are called '%s'", sorted[i].name);
+            /* Nested names of PyTorch's may meet in a whole file: {"a.b": ...} and {"a": {"b": ...}}. */
+            status = (store->format == KN_STORE_PYTORCH ? kni_source_bad : kni_source_damaged)(
+                store->source, "two tensors are called '%s'", sorted[i].name);
     }
     free(sorted);
     return status;

@@ -131,8 +131,7 @@ static unsigned char *mapped(kni_store *store, const kni_store_item *item)
 
 static kn_status make_tensor(kni_store *store, kni_store_item *item, int64_t elements, kn_tensor *t)
 {
-    kn_status status = item->member < 0 ? KN_OK : kni_zip_check(store->zip, store->source, item->member);
-    if (status) return status;
+    kn_status status = KN_OK;
     unsigned char *data = mapped(store, item);
     if (data) {
         if (kni_checksum_wanted(store, item)) status = kni_checksum_check(store, item);
@@ -151,6 +150,15 @@ static kn_status make_tensor(kni_store *store, kni_store_item *item, int64_t ele
 
 static kn_tensor read_item(kni_store *store, kni_store_item *item)
 {
+    kni_failure_held held;
+    kn_tensor t = KN_NONE;
+    /* First of all: the checksum of an entry is also that of the shape and the dtype that an array begins with. */
+    if (item->member >= 0) {
+        kni_failure_hold(&held);
+        kn_status damage = kni_zip_check(store->zip, store->source, item->member);
+        t = kni_failure_release(&held, damage, KN_NONE);
+        if (damage) return t;
+    }
     if (item->word->dtype == KN_DTYPE_NONE)
         return kni_poisoned(
             KN_ERROR_DTYPE,
@@ -158,8 +166,6 @@ static kn_tensor read_item(kni_store *store, kni_store_item *item)
             store->source->name, item->name, item->word->label);
     int64_t elements = kni_store_elements(&item->shape, item->word->size);
     if (elements == 0) return kn_from("", item->word->dtype, item->shape);
-    kni_failure_held held;
-    kn_tensor t = KN_NONE;
     kni_failure_hold(&held);
     kn_status status = make_tensor(store, item, elements, &t);
     return kni_failure_release(&held, status, t);

@@ -15,6 +15,7 @@ enum {
     LONGEST_COMMENT = 65535,
     STORED = 0,
     DEFLATED = 8,
+    ENCRYPTED = 1,   /* a flag */
     STREAMED = 8,    /* a flag: sizes and checksum follow the bytes, and are 0 in the entry's own header */
     PIECE = 1 << 18, /* read at once for a checksum */
     LARGEST_HEADER = 1 << 21, /* of an array, besides its elements */
@@ -29,7 +30,7 @@ typedef struct directory {
 
 static kn_status zip_bad(const kni_source *source, const char *what)
 {
-    return kni_source_bad(source, "the zip archive is damaged: %s", what);
+    return kni_source_damaged(source, "the zip archive: %s", what);
 }
 
 /* ---- the record at the end */
@@ -99,19 +100,18 @@ static bool read_extra64(kni_zip_entry *e, const unsigned char *extra, size_t le
     return e->bytes != IN_64 && e->packed != IN_64 && e->header != IN_64;
 }
 
-static kn_status check_entry(const kni_source *source, const kni_zip_entry *e, unsigned flags)
+static kn_status check_entry(const kni_source *source, const kni_zip_entry *e)
 {
-    if (flags & 1) return kni_source_bad(source, "entry '%s' of the archive is encrypted", e->name);
+    if (e->flags & ENCRYPTED)
+        return kni_source_bad(source, "entry '%s' of the archive is encrypted", e->name);
     if (e->method != STORED && e->method != DEFLATED)
         return kni_source_bad(source, "entry '%s' is packed by method %u; stored and deflated are known",
                               e->name, e->method);
-    if (e->header > source->bytes || e->packed > source->bytes - e->header)
-        return kni_source_bad(source, "entry '%s' of the archive lies outside of the file", e->name);
     if (e->method == STORED && e->packed != e->bytes)
-        return kni_source_bad(source, "entry '%s' of the archive has two sizes", e->name);
+        return kni_source_damaged(source, "entry '%s' of the archive has two sizes", e->name);
     if (e->method == DEFLATED && e->bytes / LARGEST_RATIO > e->packed)
-        return kni_source_bad(source, "entry '%s' claims %llu bytes out of %llu", e->name,
-                              (unsigned long long)e->bytes, (unsigned long long)e->packed);
+        return kni_source_damaged(source, "entry '%s' claims %llu bytes out of %llu", e->name,
+                                  (unsigned long long)e->bytes, (unsigned long long)e->packed);
     return KN_OK;
 }
 
@@ -131,6 +131,7 @@ static kn_status read_entry(kni_zip *zip, const kni_source *source, const unsign
     memcpy(*names, p + CENTRAL_BYTES, name);
     (*names)[name] = 0;
     *names += name + 1;
+    e->flags = (uint16_t)kni_little(p + 8, 2);
     e->method = (uint16_t)kni_little(p + 10, 2);
     e->crc = (uint32_t)kni_little(p + 16, 4);
     e->packed = kni_little(p + 20, 4);
@@ -139,8 +140,8 @@ static kn_status read_entry(kni_zip *zip, const kni_source *source, const unsign
     if (!read_extra64(e, p + CENTRAL_BYTES + name, extra)) return zip_bad(source, "a 64-bit size is missing");
     *at += CENTRAL_BYTES + name + extra + comment;
     *left -= CENTRAL_BYTES + name + extra + comment;
-    kn_status status = check_entry(source, e, (unsigned)kni_little(p + 8, 2));
-    if (status) return status;
+    if (e->header > source->bytes || e->packed > source->bytes - e->header)
+        return kni_source_damaged(source, "entry '%s' of the archive lies outside of the file", e->name);
     /* Entries that share their bytes would make much of a small file. */
     zip->packed += e->packed;
     return zip->packed <= source->bytes ? KN_OK : zip_bad(source, "its entries overlap");
@@ -163,7 +164,8 @@ static kn_status sort_entries(kni_zip *zip, const kni_source *source)
     for (size_t i = 0; i < n && !status; i++) {
         zip->by_name[i] = sorted[i] - zip->entries;
         if (i && !strcmp(sorted[i]->name, sorted[i - 1]->name))
-            status = kni_source_bad(source, "two entries of the archive are called '%s'", sorted[i]->name);
+            status =
+                kni_source_damaged(source, "two entries of the archive are called '%s'", sorted[i]->name);
     }
     free(sorted);
     return status;
@@ -186,7 +188,21 @@ static kn_status read_entries(kni_zip *zip, const kni_source *source, const dire
     char *names = zip->names;
     for (size_t i = 0; i < count && !status; i++) status = read_entry(zip, source, &at, &left, &names);
     free(bytes);
+    if (!status && left) status = zip_bad(source, "its directory is longer than the number of its entries");
     return status ? status : sort_entries(zip, source);
+}
+
+/* What a damaged record of the directory says is not believed before the entry's own header says the same: it could be a name
+   that nobody looks for, or a method that nobody knows. */
+static kn_status check_entries(const kni_zip *zip, const kni_source *source)
+{
+    kn_status status = KN_OK;
+    uint64_t place;
+    for (int64_t i = 0; i < zip->count && !status; i++) {
+        status = kni_zip_place(zip, source, i, &place);
+        if (!status) status = check_entry(source, &zip->entries[i]);
+    }
+    return status;
 }
 
 kni_zip *kni_zip_open(const kni_source *source)
@@ -198,7 +214,7 @@ kni_zip *kni_zip_open(const kni_source *source)
         kni_failure_memory("reading a zip archive");
         return NULL;
     }
-    if (!read_entries(zip, source, &d)) return zip;
+    if (!read_entries(zip, source, &d) && !check_entries(zip, source)) return zip;
     kni_zip_free(zip);
     return NULL;
 }
@@ -271,10 +287,8 @@ static kn_status compare_name(const kni_source *source, const kni_zip_entry *e, 
         done += take;
     }
     if (status || same) return status;
-    return kni_source_bad(source,
-                          "the archive is damaged: its directory calls an entry '%s', whose own header has "
-                          "another name",
-                          e->name);
+    return kni_source_damaged(
+        source, "the archive's directory calls an entry '%s', whose own header has another name", e->name);
 }
 
 /* Whether what the entry's own header repeats of the directory is the same there. */
@@ -285,6 +299,7 @@ static kn_status compare_header(const kni_source *source, const kni_zip_entry *e
     kn_status status = compare_name(source, e, name);
     if (status) return status;
     const char *differs = kni_little(local + 8, 2) != e->method ? "method" : NULL;
+    if ((kni_little(local + 6, 2) ^ e->flags) & ENCRYPTED) differs = "flag of encryption";
     if (!(kni_little(local + 6, 2) & STREAMED)) {
         if (own.packed == IN_64 || own.bytes == IN_64) {
             unsigned char *fields = malloc(extra + 1);
@@ -299,10 +314,9 @@ static kn_status compare_header(const kni_source *source, const kni_zip_entry *e
         if (own.packed != e->packed || own.bytes != e->bytes) differs = "size";
     }
     if (!differs) return KN_OK;
-    return kni_source_bad(source,
-                          "the archive is damaged: entry '%s' has one %s in the directory and another in its "
-                          "own header",
-                          e->name, differs);
+    return kni_source_damaged(
+        source, "entry '%s' has one %s in the archive's directory and another in its own header", e->name,
+        differs);
 }
 
 /* The entry's own header repeats most of the directory's record; its extra field may differ. */
@@ -313,12 +327,12 @@ kn_status kni_zip_place(const kni_zip *zip, const kni_source *source, int64_t en
     kn_status status = kni_source_read(source, e->header, local, sizeof local);
     if (status) return status;
     if (memcmp(local, "PK\3\4", 4))
-        return kni_source_bad(source, "entry '%s' has no header of its own", e->name);
+        return kni_source_damaged(source, "entry '%s' of the archive has no header of its own", e->name);
     status = compare_header(source, e, local);
     if (status) return status;
     *place = e->header + LOCAL_BYTES + kni_little(local + 26, 2) + kni_little(local + 28, 2);
     if (*place > source->bytes || e->packed > source->bytes - *place)
-        return kni_source_bad(source, "entry '%s' of the archive was cut", e->name);
+        return kni_source_damaged(source, "entry '%s' of the archive was cut", e->name);
     return KN_OK;
 }
 
@@ -328,7 +342,7 @@ kn_status kni_zip_read(const kni_zip *zip, const kni_source *source, int64_t ent
     const kni_zip_entry *e = &zip->entries[entry];
     uint64_t place;
     if (offset > e->bytes || bytes > e->bytes - offset)
-        return kni_source_bad(source, "entry '%s' is shorter than its content says", e->name);
+        return kni_source_damaged(source, "entry '%s' is shorter than its content says", e->name);
     if (e->method == DEFLATED) return kni_zip_inflate(zip, source, entry, offset, out, bytes);
     kn_status status = kni_zip_place(zip, source, entry, &place);
     return status ? status : kni_source_read(source, place + offset, out, bytes);
@@ -341,9 +355,8 @@ kn_status kni_zip_compare(const kni_source *source, kni_zip_entry *entry, uint32
 #ifndef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
     /* PyTorch can be told to write none (torch.serialization.set_crc32_options) and leaves a zero then. */
     if (crc != entry->crc && entry->crc != 0)
-        return kni_source_bad(
-            source, "entry '%s' of the archive has the checksum %08x instead of %08x: its bytes are damaged",
-            entry->name, (unsigned)crc, (unsigned)entry->crc);
+        return kni_source_damaged(source, "entry '%s' of the archive has the checksum %08x instead of %08x",
+                                  entry->name, (unsigned)crc, (unsigned)entry->crc);
 #else
     (void)source, (void)crc;
 #endif

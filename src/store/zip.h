@@ -10,8 +10,8 @@ typedef struct kni_zip_entry {
     uint64_t header;  /* place of the entry's own header in the file */
     uint64_t packed, bytes;
     uint32_t crc;
-    uint16_t method; /* 0 stored, 8 deflated */
-    bool checked;    /* its bytes were compared with crc */
+    uint16_t method, flags; /* method: 0 stored, 8 deflated */
+    bool checked;           /* its bytes were compared with crc */
 } kni_zip_entry;
 
 struct kni_zip {
@@ -28,7 +28,7 @@ static inline bool kni_zip_packed(const kni_zip *zip, int64_t entry)
     return entry >= 0 && zip->entries[entry].method != 0;
 }
 
-/* NULL with kn_last_error(). */
+/* Every entry of the directory is compared with its own header, so that a damaged name hides none. NULL with kn_last_error(). */
 kni_zip *kni_zip_open(const kni_source *source);
 /* Opens the archive of a store, once, and refuses one whose packed entries are larger than the store's limit or its file
    justify, before any of them is inflated. */

@@ -51,10 +51,10 @@ static kn_status inflate_some(inflating *s, unsigned char *out, size_t bytes)
         done += made;
         if (result == Z_MEM_ERROR) return kni_failure_memory("inflating");
         if (result != Z_OK && !(result == Z_STREAM_END && done == bytes))
-            return kni_source_bad(s->source, "entry '%s' does not inflate: %s", s->entry->name,
-                                  s->z.msg                 ? s->z.msg
-                                  : result == Z_STREAM_END ? "it ends early"
-                                                           : "the data was cut");
+            return kni_source_damaged(s->source, "entry '%s' does not inflate: %s", s->entry->name,
+                                      s->z.msg                 ? s->z.msg
+                                      : result == Z_STREAM_END ? "it ends early"
+                                                               : "the data was cut");
     }
     return KN_OK;
 }

@@ -1,4 +1,4 @@
-/* Checksums of safetensors files: every flipped bit and every cut of a checkpoint is noticed, with a text that says where; files
+/* Checksums of safetensors files and of .npz: every flipped bit and every cut of a checkpoint is noticed, with a text that says where; files
    without checksums and files that others wrote anew are read; what other programs need to compute the same. */
 #define _GNU_SOURCE
 #include "store/store_object.h"
@@ -35,22 +35,27 @@ static kn_state small_state(void)
     CHECK(kn_state_put(state, "model/", "mask", kn_from(bytes, KN_BOOL, KN_SHAPE(4))) == KN_OK);
     CHECK(kn_state_put(state, "model/", "empty", kn_zeros(KN_SHAPE(0, 4), KN_F16)) == KN_OK);
     CHECK(kn_state_put_int(state, "learner/", "step", 7) == KN_OK);
+    /* Names that one bit makes the same, and a shape that one bit makes empty. */
+    CHECK(kn_state_put(state, "", "a", kn_from(weights, KN_F32, KN_SHAPE(2))) == KN_OK);
+    CHECK(kn_state_put(state, "", "e", kn_from(weights, KN_F32, KN_SHAPE(2))) == KN_OK);
     CHECK(kn_state_put_text(state, "note", "a \"text\" with \x1b and \xc3\xa4 and \xff") == KN_OK);
     return state;
 }
 
-static kni_buffer small_file(void)
+static kni_buffer small_file_as(kn_store_format format)
 {
     kn_state state = small_state();
     kni_buffer file = {0};
     void *data = NULL;
     size_t bytes = 0;
-    CHECK(kn_state_write_memory(state, &data, &bytes, KN_STORE_AUTO) == KN_OK);
+    CHECK(kn_state_write_memory(state, &data, &bytes, format) == KN_OK);
     kni_buffer_append(&file, data, bytes);
     free(data);
     kn_state_free(state);
     return file;
 }
+
+static kni_buffer small_file(void) { return small_file_as(KN_STORE_SAFETENSORS); }
 
 /* Everything of a state as one text, to compare what two loads gave. */
 static kni_buffer description(kn_state state)
@@ -76,9 +81,9 @@ static kni_buffer description(kn_state state)
 
 /* ---- damage */
 
-static void test_every_bit(void)
+static void test_every_bit(kn_store_format format)
 {
-    kni_buffer file = small_file();
+    kni_buffer file = small_file_as(format);
     kn_state state = kn_state_make();
     CHECK(kn_state_read_memory(state, file.data, file.length) == KN_OK);
     kni_buffer good = description(state);
@@ -108,9 +113,9 @@ static void test_every_bit(void)
     kni_buffer_free(&file);
 }
 
-static void test_every_cut(void)
+static void test_every_cut(kn_store_format format)
 {
-    kni_buffer file = small_file();
+    kni_buffer file = small_file_as(format);
     size_t bad = 0;
     for (size_t n = 0; n < file.length; n++) {
         char *cut = malloc(n ? n : 1);
@@ -146,7 +151,7 @@ static void test_says_where(void)
     /* Without its checksums a file of this version is damaged too, or hiding them would be enough. */
     at = place_of(&file, "kiln.checksum");
     file.data[at] = 'K';
-    CHECK_ERROR(kn_state_read_memory(state, file.data, file.length), "is no list of the 6 checksums");
+    CHECK_ERROR(kn_state_read_memory(state, file.data, file.length), "is no list of the 8 checksums");
     kn_state_free(state);
     kni_buffer_free(&file);
 }
@@ -293,8 +298,10 @@ int main(void)
 {
     folder_make();
     test_crc32c();
-    test_every_bit();
-    test_every_cut();
+    test_every_bit(KN_STORE_SAFETENSORS);
+    test_every_bit(KN_STORE_NUMPY);
+    test_every_cut(KN_STORE_SAFETENSORS);
+    test_every_cut(KN_STORE_NUMPY);
     test_says_where();
     test_lazily();
     test_check_counts();
