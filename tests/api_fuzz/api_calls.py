@@ -22,6 +22,7 @@ LEFT_OUT = {
     "kn_memory_limit": "the fuzzer's own bound",
     "kn_memory_fail_after": "drawn around any call",
     "kn_memory_trim": "called by hand",
+    "kn_error_code": "its status is the answer, not a failure of its own",
     "kn_set_threads": "changes all later programs",
     "kn_set_reproducible": "changes all later programs",
     "kn_device_close": "called by hand",
