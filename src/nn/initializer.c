@@ -110,6 +110,6 @@ kn_status kn_param_initialize(kn_param *param, const kn_initializer *initializer
     if (!param) return kni_failure(KN_ERROR_ARGUMENT, "kn_param_initialize: the param is NULL");
     kn_param made = kn_param_make(kn_initialize(initializer, shape, dtype, fan_in, fan_out));
     kn_status s = kni_failure_of(made.handle);
-    if (s == KN_OK) *param = made;
+    *param = s == KN_OK ? made : (kn_param){KN_NONE};
     return s;
 }

@@ -29,15 +29,22 @@ kn_status kni_layer_axis(const char *function, int64_t axis)
                        (long long)axis, KN_MAX_RANK);
 }
 
+kn_status kni_layer_clear(void *place, size_t bytes, kn_status status)
+{
+    if (place) memset(place, 0, bytes);
+    return status;
+}
+
 kn_status kni_layer_finish(kn_module made, void *place, kn_status status)
 {
     if (status == KN_OK && !place)
         status = kni_failure(KN_ERROR_ARGUMENT, "%s: the module to initialise is NULL", made.type->name);
-    if (status == KN_OK)
+    if (status == KN_OK) {
         memcpy(place, made.self, made.type->size);
-    else
-        kn_module_drop(made);
-    return status;
+        return KN_OK;
+    }
+    kn_module_drop(made);
+    return kni_layer_clear(place, made.type->size, status);
 }
 
 bool kni_layer_unset(const void *layer, size_t bytes)

@@ -14,7 +14,9 @@ kn_status kni_layer_positive(const char *function, const char *name, int64_t val
 kn_status kni_layer_range(const char *function, const char *name, double value, double low, double high);
 /* An error when the axis lies beyond what axes can be, which a cast to 32 bits would turn into another axis. */
 kn_status kni_layer_axis(const char *function, int64_t axis);
-/* The module that was made moves to its place, or on failure its params are dropped. */
+/* Leaves zeros where an init failed, so that dropping or saving the struct follows no garbage. Returns the status. */
+kn_status kni_layer_clear(void *place, size_t bytes, kn_status status);
+/* The module that was made moves to its place, or on failure its params are dropped and the place is cleared. */
 kn_status kni_layer_finish(kn_module made, void *place, kn_status status);
 
 /* Whether a layer is NULL or was never initialised: all of its bytes are 0. */

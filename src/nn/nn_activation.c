@@ -105,7 +105,9 @@ kn_status kn_nn_activation_init(kn_nn_activation *m, kn_activation_kind kind,
     static const kn_nn_activation_args usual = KN_NN_ACTIVATION_ARGS_DEFAULTS;
     if (!args) args = &usual;
     if ((unsigned)kind >= KN_ACTIVATION_COUNT)
-        return kni_failure(KN_ERROR_ARGUMENT, "kn_nn_activation_init: there is no kind %d", (int)kind);
+        return kni_layer_clear(
+            m, sizeof *m,
+            kni_failure(KN_ERROR_ARGUMENT, "kn_nn_activation_init: there is no kind %d", (int)kind));
     kn_nn_activation made = {.kind = kind, .training = true};
     made.a = kn_real_or(args->a, rows[kind].a);
     made.b = kn_real_or(args->b, rows[kind].b);

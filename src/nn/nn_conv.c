@@ -112,9 +112,11 @@ kn_status kn_nn_deform_conv2d_init(kn_nn_deform_conv2d *m, int64_t in_channels, 
 {
     kn_nn_conv made = {.in_channels = in_channels, .out_channels = out_channels, .kernel_size = kernel_size};
     if (args && args->padding_mode != KN_PAD_CONSTANT)
-        return kni_failure(KN_ERROR_ARGUMENT,
-                           "kn_nn_deform_conv2d_init: what lies outside of x counts as zero; the padding "
-                           "mode must be KN_PAD_CONSTANT");
+        return kni_layer_clear(
+            m, sizeof *m,
+            kni_failure(KN_ERROR_ARGUMENT,
+                        "kn_nn_deform_conv2d_init: what lies outside of x counts as zero; the padding "
+                        "mode must be KN_PAD_CONSTANT"));
     return kni_conv_init("kn_nn_deform_conv2d_init", &kn_nn_deform_conv2d_type, m, made, args, 2, false);
 }
 

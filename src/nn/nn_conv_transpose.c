@@ -27,8 +27,10 @@ static kn_status init(const char *function, const kn_module_type *type, kn_nn_co
                       const kn_nn_conv_args *args, int32_t rank)
 {
     if (args && (args->same || args->padding_mode != KN_PAD_CONSTANT))
-        return kni_failure(KN_ERROR_ARGUMENT,
-                           "%s: transposed convolutions have neither same nor padding modes", function);
+        return kni_layer_clear(m, sizeof *m,
+                               kni_failure(KN_ERROR_ARGUMENT,
+                                           "%s: transposed convolutions have neither same nor padding modes",
+                                           function));
     return kni_conv_init(function, type, m, made, args, rank, true);
 }
 

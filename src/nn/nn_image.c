@@ -125,13 +125,18 @@ const kn_module_type kn_nn_interpolate2d_type = {"Interpolate2d", sizeof(kn_nn_i
 static kn_status init_resize(const char *function, kn_nn_interpolate *m, const kn_nn_interpolate_args *args,
                              int32_t rank)
 {
-    if (!m || !args) return kni_failure(KN_ERROR_ARGUMENT, "%s: the module or the args are NULL", function);
+    if (!m || !args)
+        return kni_layer_clear(
+            m, sizeof *m, kni_failure(KN_ERROR_ARGUMENT, "%s: the module or the args are NULL", function));
     double second = args->scale[1] == 0 ? args->scale[0] : args->scale[1];
     *m = (kn_nn_interpolate){args->output_size, args->scale[0], rank == 2 ? second : 0, args->mode,
                              args->align_corners};
-    if (args->output_size.rank > 0) return kni_window_check(function, args->output_size, rank);
-    if (args->scale[0] > 0 && second > 0) return KN_OK;
-    return kni_failure(KN_ERROR_ARGUMENT, "%s: give an output_size or a positive scale", function);
+    kn_status s = KN_OK;
+    if (args->output_size.rank > 0)
+        s = kni_window_check(function, args->output_size, rank);
+    else if (!(args->scale[0] > 0 && second > 0))
+        s = kni_failure(KN_ERROR_ARGUMENT, "%s: give an output_size or a positive scale", function);
+    return s == KN_OK ? s : kni_layer_clear(m, sizeof *m, s);
 }
 
 kn_status kn_nn_interpolate1d_init(kn_nn_interpolate1d *m, const kn_nn_interpolate_args *args)
@@ -187,7 +192,7 @@ kn_status kn_nn_cosine_similarity_init(kn_nn_cosine_similarity *m, const kn_nn_c
     if (!m) return kni_failure(KN_ERROR_ARGUMENT, "kn_nn_cosine_similarity_init: the module is NULL");
     int64_t axis = kn_int_or(args ? args->axis : 0, 1);
     kn_status s = kni_layer_axis("kn_nn_cosine_similarity_init", axis);
-    if (s != KN_OK) return s;
+    if (s != KN_OK) return kni_layer_clear(m, sizeof *m, s);
     *m = (kn_nn_cosine_similarity){axis, kn_real_or(args ? args->eps : 0, 1e-8)};
     return KN_OK;
 }

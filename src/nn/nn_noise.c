@@ -19,10 +19,10 @@ kn_status kn_nn_dropout_init(kn_nn_dropout *m, double p, const kn_nn_dropout_arg
 {
     kn_dropout_kind kind = args ? args->kind : KN_DROPOUT_ELEMENTS;
     if (!m) return kni_failure(KN_ERROR_ARGUMENT, "kn_nn_dropout_init: the module to initialise is NULL");
-    if ((unsigned)kind > KN_DROPOUT_ALPHA)
-        return kni_failure(KN_ERROR_ARGUMENT, "kn_nn_dropout_init: there is no kind %d", (int)kind);
     kn_status s = kni_layer_range("kn_nn_dropout_init", "p", p, 0, 1);
-    if (s != KN_OK) return s;
+    if ((unsigned)kind > KN_DROPOUT_ALPHA)
+        s = kni_failure(KN_ERROR_ARGUMENT, "kn_nn_dropout_init: there is no kind %d", (int)kind);
+    if (s != KN_OK) return kni_layer_clear(m, sizeof *m, s);
     *m = (kn_nn_dropout){p, kind, true};
     return KN_OK;
 }
@@ -46,7 +46,7 @@ kn_status kn_nn_gaussian_noise_init(kn_nn_gaussian_noise *m, double std)
     if (!m)
         return kni_failure(KN_ERROR_ARGUMENT, "kn_nn_gaussian_noise_init: the module to initialise is NULL");
     kn_status s = kni_layer_range("kn_nn_gaussian_noise_init", "std", std, 0, KNI_ANY);
-    if (s != KN_OK) return s;
+    if (s != KN_OK) return kni_layer_clear(m, sizeof *m, s);
     *m = (kn_nn_gaussian_noise){std, true};
     return KN_OK;
 }

@@ -159,14 +159,16 @@ kn_tensor kn_nn_avg_pool3d_forward(const kn_nn_avg_pool3d *m, kn_tensor x)
 
 static kn_status init_adaptive(const char *function, kn_nn_adaptive_pool *m, kn_ints size, int32_t rank)
 {
+    kn_status s = KN_OK;
     if (!m || size.rank != rank)
-        return kni_failure(KN_ERROR_ARGUMENT,
-                           "%s: the module is NULL or output_size has %d entries; it needs %d", function,
-                           (int)size.rank, (int)rank);
-    for (int i = 0; i < rank; i++)
+        s = kni_failure(KN_ERROR_ARGUMENT,
+                        "%s: the module is NULL or output_size has %d entries; it needs %d", function,
+                        (int)size.rank, (int)rank);
+    for (int i = 0; i < rank && s == KN_OK; i++)
         if (size.dims[i] < 1 && size.dims[i] != -1)
-            return kni_failure(KN_ERROR_ARGUMENT, "%s: the size %lld is neither positive nor -1", function,
-                               (long long)size.dims[i]);
+            s = kni_failure(KN_ERROR_ARGUMENT, "%s: the size %lld is neither positive nor -1", function,
+                            (long long)size.dims[i]);
+    if (s != KN_OK) return kni_layer_clear(m, sizeof *m, s);
     *m = (kn_nn_adaptive_pool){size};
     return KN_OK;
 }

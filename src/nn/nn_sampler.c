@@ -1,5 +1,6 @@
 /* Draws tokens from logits. The device sorts and normalises; the draw itself is on the host, from the sampler's own random
    numbers, so that it does not depend on the device. */
+#include "nn/layer.h"
 #include "support/argument.h"
 #include "support/failure.h"
 #include "support/mixing.h"
@@ -16,16 +17,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-kn_status kn_sampler_init(kn_sampler *sampler, const kn_sampler_args *args)
+/* Puts the usual values in place of those that were left out. */
+static kn_status check_args(kn_sampler_args *a, const char *name)
 {
-    static const char name[] = "kn_sampler_init";
-    kn_sampler made = {.args = KN_SAMPLER_ARGS_DEFAULTS};
-    if (args) made.args = *args;
-    kn_sampler_args *a = &made.args;
     if (a->temperature == (double)KN_ZERO) a->greedy = true;
     if (a->temperature == 0 || a->greedy) a->temperature = 1;
     if (a->repetition_penalty == 0) a->repetition_penalty = 1;
-    made.state = a->seed;
     if (!(a->temperature > 0))
         return kni_failure(KN_ERROR_ARGUMENT,
                            "%s: temperature is %s; it must be above 0; greedy takes the best token always",
@@ -39,7 +36,18 @@ kn_status kn_sampler_init(kn_sampler *sampler, const kn_sampler_args *args)
     if (!(a->repetition_penalty > 0))
         return kni_failure(KN_ERROR_ARGUMENT, "%s: repetition_penalty is %s; it must be above 0", name,
                            KNI_NUMBER(a->repetition_penalty));
-    if (!sampler) return kni_failure(KN_ERROR_ARGUMENT, "%s: the sampler is NULL", name);
+    return KN_OK;
+}
+
+kn_status kn_sampler_init(kn_sampler *sampler, const kn_sampler_args *args)
+{
+    static const char name[] = "kn_sampler_init";
+    kn_sampler made = {.args = KN_SAMPLER_ARGS_DEFAULTS};
+    if (args) made.args = *args;
+    made.state = made.args.seed;
+    kn_status s = check_args(&made.args, name);
+    if (s == KN_OK && !sampler) s = kni_failure(KN_ERROR_ARGUMENT, "%s: the sampler is NULL", name);
+    if (s != KN_OK) return kni_layer_clear(sampler, sizeof *sampler, s);
     *sampler = made;
     return KN_OK;
 }

@@ -12,7 +12,7 @@ kn_status kn_nn_transformer_cache_init(kn_nn_transformer_cache *cache, int32_t n
 {
     kn_status s = kni_layer_positive("kn_nn_transformer_cache_init", "n_layers", n_layers);
     if (s == KN_OK) s = kni_given(cache, __func__, "cache");
-    if (s != KN_OK) return s;
+    if (s != KN_OK) return kni_layer_clear(cache, sizeof *cache, s);
     kn_nn_transformer_cache made = {.n_layers = n_layers};
     made.self = calloc((size_t)n_layers, sizeof *made.self);
     made.cross = calloc((size_t)n_layers, sizeof *made.cross);
@@ -22,7 +22,7 @@ kn_status kn_nn_transformer_cache_init(kn_nn_transformer_cache *cache, int32_t n
     }
     free(made.self);
     free(made.cross);
-    return kni_failure_memory("kn_nn_transformer_cache_init");
+    return kni_layer_clear(cache, sizeof *cache, kni_failure_memory("kn_nn_transformer_cache_init"));
 }
 
 void kn_nn_transformer_cache_reset(kn_nn_transformer_cache *cache)

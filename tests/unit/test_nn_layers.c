@@ -62,9 +62,9 @@ static void convolution_errors(void)
     CHECK(kn_nn_conv2d_init(&m, 3, 4, KN_INTS(3, 3), NULL) == KN_OK);
     CHECK_POISON(kn_nn_conv2d_forward(&m, kn_zeros(KN_SHAPE(1, 2, 4, 4), KN_F32)), "test_nn_layers.c");
     CHECK_POISON(kn_nn_conv1d_forward(&m, kn_zeros(KN_SHAPE(1, 2, 4), KN_F32)), "another rank");
+    kn_module_drop(KN_MODULE_OF(kn_nn_conv2d, &m));
     CHECK_ERROR(kn_nn_conv_transpose1d_init(&m, 1, 1, KN_INTS(3), &(kn_nn_conv_args){.same = true}),
                 "neither same nor padding modes");
-    kn_module_drop(KN_MODULE_OF(kn_nn_conv2d, &m));
 }
 
 static void note(void *context, kn_log_level level, const char *text)
@@ -184,8 +184,8 @@ static void norms(void)
     CHECK(kn_nn_local_response_norm_init(&local, 3, &args) == KN_OK);
     NN_CHECK(kn_nn_local_response_norm_forward(&local, nn_tensor("local_response_norm.x")),
              "local_response_norm.y");
-    CHECK_ERROR(kn_nn_group_norm_init(&group, 3, 4, NULL), "4 channels cannot be cut into 3 equal groups");
     kn_module_drop(KN_MODULE_OF(kn_nn_group_norm, &group));
+    CHECK_ERROR(kn_nn_group_norm_init(&group, 3, 4, NULL), "4 channels cannot be cut into 3 equal groups");
     kn_module_drop(KN_MODULE_OF(kn_nn_instance_norm, &instance));
     kn_module_drop(KN_MODULE_OF(kn_nn_layer_norm, &layer));
     kn_module_drop(KN_MODULE_OF(kn_nn_rms_norm, &rms));

@@ -7,7 +7,8 @@
            KN_MODULE(Net, out, kn_nn_linear), {0} } };
 
    KN_MODULE(Net, in, kn_nn_linear) uses the descriptor kn_nn_linear_type. The path of a param is the names of the fields and
-   the positions in arrays and lists: "blocks.2.up.weight". A struct that is all zero is a module without params. */
+   the positions in arrays and lists: "blocks.2.up.weight". A struct that is all zero is a module without params; an init that
+   fails leaves that. */
 #ifndef KN_NN_MODULE_H
 #define KN_NN_MODULE_H
 
