@@ -1,6 +1,7 @@
 /* The pool of error records and the poisoned handles that refer to it. */
 #include "core/error.h"
 #include "core/life.h"
+#include "core/past.h"
 #include "core/table.h"
 #include "core/text.h"
 #include <kn/tensor.h>
@@ -304,6 +305,15 @@ static kn_tensor poison_of(kn_tensor t)
 
 /* A handle that was a tensor's and is none now: nothing failed, but it can be used no more. */
 static bool is_stale(kn_tensor t) { return t.bits && !kni_is_poisoned(t) && !kni_peek(t); }
+
+bool kni_error_was_told(kn_tensor t)
+{
+    uint64_t index = (t.bits >> NUMBER_BITS) & 0x7FFFFF, number = t.bits & NUMBER_MASK;
+    kni_guard_lock(&lock);
+    bool told = number > 0 && number <= failures && index == index_of(number);
+    kni_guard_unlock(&lock);
+    return told;
+}
 
 size_t kn_error_text(kn_tensor t, char *buffer, size_t n)
 {

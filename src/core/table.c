@@ -2,6 +2,7 @@
 #include "core/table.h"
 #include "core/device_object.h"
 #include "core/life.h"
+#include "core/past.h"
 #include "core/text.h"
 #include <string.h>
 
@@ -164,40 +165,63 @@ kni_tensor *kni_peek(kn_tensor handle)
     return g == (handle.bits & KNI_GENERATION_MASK) && x->state != KNI_FREE ? x : NULL;
 }
 
-static KNI_COLD void explain_stale(kn_tensor handle, const char *op_name)
+/* Why the handle is stale, without the name of a function. */
+static KNI_COLD void tell_stale(kni_text *text, kn_tensor handle)
 {
-    const kni_thread *t = kni_thread_self();
-    if (handle.bits == 0) {
-        kni_fail_op(KN_ERROR_HANDLE, op_name, "KN_NONE was given where a tensor is needed");
-        return;
-    }
-    const kni_history *h = t->history;
+    const kni_history *h = kni_thread_self()->history;
     for (int i = 0; h && i < KNI_TAKEN_RING; i++) {
         if (h->taken[i].bits != handle.bits || !h->taken[i].by) continue;
-        const char *site = kni_site_of(h->taken[i].serial), *by = h->taken[i].by;
+        const char *by = h->taken[i].by;
         bool dropped = !strcmp(by, "drop");
-        kni_fail_op(KN_ERROR_HANDLE, op_name, "tensor was %s by kn_%s%s%s; %s",
-                    dropped ? "dropped" : "already taken", by, site ? " at " : "", site ? site : "",
-                    dropped ? "drop it after its last use" : "keep it with kn_keep() to use it twice");
+        /* A drop is one call: the line of a later one is somebody else's, as after kn_param_drop, which notes none. */
+        const char *site = kni_site_within(h->taken[i].serial, dropped ? 1 : KNI_SITE_REACH);
+        kni_text_format(text, "tensor was %s by kn_%s%s%s; %s", dropped ? "dropped" : "already taken", by,
+                        site ? " at " : "", site ? site : "",
+                        dropped ? "drop it after its last use" : "keep it with kn_keep() to use it twice");
         return;
     }
     for (int i = 0; h && i < KNI_TAKEN_RING; i++) {
         const kni_ended *e = &h->ended[i];
         if (e->bits != handle.bits) continue;
         const char *end = kni_site_of(e->serial), *made = e->site ? e->site : kni_site_of(e->made);
-        kni_fail_op(
-            KN_ERROR_HANDLE, op_name,
+        kni_text_format(
+            text,
             "the tensor%s%s ended with its scope%s%s%s%s%s: hand it out with kn_scope_end(), or own it with "
             "kn_own()",
             made ? " made at " : "", made ? made : "", end ? " at " : "", end ? end : "",
             e->begun ? " (begun at " : "", e->begun ? e->begun : "", e->begun ? ")" : "");
         return;
     }
-    kni_fail_op(
-        KN_ERROR_HANDLE, op_name,
+    kni_text_format(
+        text,
         "this handle names no live tensor: it was dropped, its scope ended, it was taken long ago, %sor it "
         "was never a tensor",
         renewed ? "it is older than kn_shutdown() or fork(), " : "");
+}
+
+static KNI_COLD void explain_stale(kn_tensor handle, const char *op_name)
+{
+    char buffer[KNI_ERROR_TEXT] = "KN_NONE was given where a tensor is needed";
+    if (handle.bits) tell_stale(&(kni_text){buffer, sizeof buffer, 0}, handle);
+    kni_fail_op(KN_ERROR_HANDLE, op_name, "%s", buffer);
+}
+
+kni_past kni_tensor_past(kn_tensor handle, char *text, size_t n)
+{
+    if (kni_is_poisoned(handle)) {
+        if (!kni_error_was_told(handle)) return KNI_PAST_NONE;
+        if (text) kn_error_text(handle, text, n);
+        return KNI_PAST_FAILED;
+    }
+    uint32_t index = kni_slot_of(handle);
+    bool there = index < atomic_load_explicit(&n_chunks, memory_order_acquire) * KNI_CHUNK_SLOTS;
+    uint64_t g = handle.bits & KNI_GENERATION_MASK;
+    /* Generations only grow, and garbage is nearly always above them. */
+    uint64_t now =
+        there ? atomic_load_explicit(&kni_slot(index)->generation, memory_order_acquire) : first_generation;
+    if (g == 0 || g >= now) return KNI_PAST_NONE;
+    if (text) tell_stale(&(kni_text){text, n, 0}, handle);
+    return KNI_PAST_ENDED;
 }
 
 kni_tensor *kni_resolve(kn_tensor handle, const char *op_name)

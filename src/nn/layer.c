@@ -55,13 +55,17 @@ bool kni_layer_unset(const void *layer, size_t bytes)
     return true;
 }
 
-kn_tensor kni_layer_forgotten(const void *layer, size_t bytes, const char *name, const char *kind)
+kn_tensor kni_layer_forgotten(const void *layer, const char *name, const kn_module_type *type)
 {
-    if (!layer) return kni_poisoned(KN_ERROR_ARGUMENT, "%s_forward: the %s layer is NULL", name, kind);
-    bool dropped = !kni_layer_unset(layer, bytes);
+    if (!layer) return kni_poisoned(KN_ERROR_ARGUMENT, "%s_forward: the %s layer is NULL", name, type->name);
+    kni_unfit u = kni_module_unfit(type, layer);
+    char why[KNI_WHY];
+    if (kni_unfit_ended(&u, why))
+        return kni_poisoned(KN_ERROR_HANDLE, "%s_forward: the %s of this %s layer is gone: %s", name,
+                            u.field->name, u.type->name, why);
     return kni_poisoned(KN_ERROR_ARGUMENT,
-                        "%s_forward: this %s layer was never initialised: call %s_init() first%s", name, kind,
-                        name, dropped ? "; or it was dropped" : "");
+                        "%s_forward: this %s layer was never initialised: call %s_init() first", name,
+                        type->name, name);
 }
 
 kn_status kni_layer_param(kn_param *param, const kn_initializer *initializer, kn_initializer fallback,

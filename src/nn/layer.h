@@ -21,22 +21,33 @@ kn_status kni_layer_finish(kn_module made, void *place, kn_status status);
 
 /* Whether a layer is NULL or was never initialised: all of its bytes are 0. */
 bool kni_layer_unset(const void *layer, size_t bytes);
-kn_tensor kni_layer_forgotten(const void *layer, size_t bytes, const char *name, const char *kind);
-/* The first field whose memory holds what it cannot be, such as a handle of nothing: the module was never initialised, or dropped.
-   NULL: none. No pointer is followed. */
-const kn_field *kni_module_unfit(const kn_module_type *type, const void *self);
+/* The error of a forward function: the layer is NULL, was never initialised, or has a param that ended. */
+kn_tensor kni_layer_forgotten(const void *layer, const char *name, const kn_module_type *type);
+
+/* A field whose memory holds what it cannot be, such as a handle of nothing, and the module around it. field: NULL for none. */
+typedef struct kni_unfit {
+    const kn_module_type *type;
+    const char *self;
+    const kn_field *field;
+} kni_unfit;
+/* The first such field of the module and of the modules inside its memory: it was never initialised, or a param has ended. The
+   handle of a failure fits: what uses it tells the failure. No pointer is followed. */
+kni_unfit kni_module_unfit(const kn_module_type *type, const void *self);
+/* Whether the field's param has ended, and why. False for memory that was never set. */
+enum { KNI_WHY = 400 };
+bool kni_unfit_ended(const kni_unfit *unfit, char why[KNI_WHY]);
 /* Returns from a forward function with the error when its init was forgotten. */
 #define KNI_NEEDS_INIT(layer, m)                                                                             \
     do {                                                                                                     \
-        if (kni_layer_unset(m, sizeof *(m)) || kni_module_unfit(&layer##_type, m))                           \
-            return kni_layer_forgotten(m, sizeof *(m), #layer, layer##_type.name);                           \
+        if (kni_layer_unset(m, sizeof *(m)) || kni_module_unfit(&layer##_type, m).field)                     \
+            return kni_layer_forgotten(m, #layer, &layer##_type);                                            \
     } while (0)
 
 /* The same for a layer whose zeros mean something. */
 #define KNI_NEEDS_SENSE(layer, m)                                                                            \
     do {                                                                                                     \
-        if (!(m) || kni_module_unfit(&layer##_type, m))                                                      \
-            return kni_layer_forgotten(m, sizeof *(m), #layer, layer##_type.name);                           \
+        if (!(m) || kni_module_unfit(&layer##_type, m).field)                                                \
+            return kni_layer_forgotten(m, #layer, &layer##_type);                                            \
     } while (0)
 
 /* A param that starts as `initializer` says, or as `fallback` where that is zeroed. */

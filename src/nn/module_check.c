@@ -1,5 +1,6 @@
 /* Looks in the memory of a module for params that its descriptor does not name, for descriptors that cannot be right, and for
    inits that were forgotten. */
+#include "core/past.h"
 #include "nn/layer.h"
 #include "nn/module_walk.h"
 #include "support/failure.h"
@@ -82,6 +83,15 @@ static bool is_param_field(const kn_field *f)
     return f->kind == KN_FIELD_PARAM || f->kind == KN_FIELD_BUFFER;
 }
 
+/* Whether a pointer to modules can be this: aligned, and in the half of the addresses that programs have. */
+static bool can_point(uintptr_t pointer)
+{
+#if defined(__x86_64__)
+    if (pointer >> 56) return false;
+#endif
+    return pointer % _Alignof(kn_param) == 0;
+}
+
 /* Whether the member can hold what is in its memory. */
 static bool fits_field(const kn_field *f, const char *self)
 {
@@ -95,14 +105,15 @@ static bool fits_field(const kn_field *f, const char *self)
     case KN_FIELD_PARAM:
     case KN_FIELD_BUFFER:
         memcpy(&handle, address, sizeof handle);
-        return !handle.bits || kn_is_param(handle) || kn_ok(handle);
+        return !handle.bits || kn_is_param(handle) || kn_ok(handle) ||
+               kni_tensor_past(handle, NULL, 0) == KNI_PAST_FAILED;
     case KN_FIELD_LIST:
         memcpy(&pointer, address, sizeof pointer);
         memcpy(&value, self + f->count, sizeof value);
-        return pointer % _Alignof(kn_param) == 0 && value >= 0 && (value == 0 || pointer);
+        return can_point(pointer) && value >= 0 && (value == 0 || pointer);
     case KN_FIELD_OPTIONAL:
         memcpy(&pointer, address, sizeof pointer);
-        return pointer % _Alignof(kn_param) == 0;
+        return can_point(pointer);
     case KN_FIELD_MODE:
     case KN_FIELD_BOOL:
         memcpy(&flag, address, sizeof flag);
@@ -118,16 +129,26 @@ static bool fits_field(const kn_field *f, const char *self)
     }
 }
 
-const kn_field *kni_module_unfit(const kn_module_type *type, const void *self)
+kni_unfit kni_module_unfit(const kn_module_type *type, const void *self)
 {
     for (const kn_field *f = type->fields; f->kind != KN_FIELD_END; f++) {
         const char *address = (const char *)self + f->offset;
         size_t n = f->kind == KN_FIELD_MODULE ? 1 : f->kind == KN_FIELD_ARRAY ? f->count : 0;
-        for (size_t i = 0; i < n; i++)
-            if (kni_module_unfit(f->type, address + i * f->type->size)) return f;
-        if (!fits_field(f, self)) return f;
+        for (size_t i = 0; i < n; i++) {
+            kni_unfit inner = kni_module_unfit(f->type, address + i * f->type->size);
+            if (inner.field) return inner;
+        }
+        if (!fits_field(f, self)) return (kni_unfit){type, self, f};
     }
-    return NULL;
+    return (kni_unfit){NULL, NULL, NULL};
+}
+
+bool kni_unfit_ended(const kni_unfit *unfit, char why[KNI_WHY])
+{
+    if (!unfit->field || !is_param_field(unfit->field)) return false;
+    kn_tensor handle;
+    memcpy(&handle, unfit->self + unfit->field->offset, sizeof handle);
+    return kni_tensor_past(handle, why, KNI_WHY) == KNI_PAST_ENDED;
 }
 
 typedef struct contents {
@@ -142,21 +163,32 @@ static kn_status ready_one(kni_walk *w, kn_module module)
     /* What begins with a setting, such as an activation, may be all zeros and complete. */
     c->blank |=
         (is_param_field(f) || f->kind == KN_FIELD_LIST) && kni_layer_unset(module.self, module.type->size);
-    f = kni_module_unfit(module.type, module.self);
-    if (!f || f->type) return KN_OK; /* the part itself is met later */
-    return kni_failure(is_param_field(f) ? KN_ERROR_HANDLE : KN_ERROR_ARGUMENT,
-                       "%s: %.200s%s%s %s: %s (%s) was never initialised, or was dropped", w->function,
-                       w->path, *w->path ? "." : "", f->name,
-                       is_param_field(f) ? "holds no live param" : "holds what it cannot be",
+    kni_unfit u = kni_module_unfit(module.type, module.self);
+    /* The walk meets a part inside this one later, with its path. */
+    if (!u.field || u.type != module.type || u.self != (const char *)module.self) return KN_OK;
+    const char *dot = *w->path ? "." : "";
+    char why[KNI_WHY];
+    if (kni_unfit_ended(&u, why))
+        return kni_failure(KN_ERROR_HANDLE, "%s: %.200s%s%s holds no live param: %s", w->function, w->path,
+                           dot, u.field->name, why);
+    bool param = is_param_field(u.field);
+    return kni_failure(param ? KN_ERROR_HANDLE : KN_ERROR_ARGUMENT,
+                       "%s: %.200s%s%s %s: %s (%s) was never initialised", w->function, w->path, dot,
+                       u.field->name, param ? "holds no live param" : "holds what it cannot be",
                        *w->path ? w->path : "the module", module.type->name);
 }
 
+/* A param whose making failed tells that failure. */
 static kn_status note_param(kni_walk *w, kn_module owner, const kn_field *field, void *address)
 {
     (void)owner;
     contents *c = w->context;
-    c->params |= is_param_field(field) && ((const kn_param *)address)->handle.bits != 0;
-    return KN_OK;
+    if (!is_param_field(field)) return KN_OK;
+    kn_tensor handle = ((const kn_param *)address)->handle;
+    char why[KNI_WHY];
+    c->params |= handle.bits != 0;
+    if (kn_is_param(handle) || kni_tensor_past(handle, why, sizeof why) != KNI_PAST_FAILED) return KN_OK;
+    return kni_failure(kn_error_code(handle), "%s: %.200s carries an error: %s", w->function, w->path, why);
 }
 
 static kn_status look_into(kn_module module, const char *function, contents *c)

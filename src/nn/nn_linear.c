@@ -46,8 +46,7 @@ kn_status kn_nn_linear_init(kn_nn_linear *m, int64_t in_features, int64_t out_fe
 kn_tensor kn_nn_linear_forward(const kn_nn_linear *m, kn_tensor x)
 {
     KNI_NEEDS_INIT(kn_nn_linear, m);
-    if (!m->weight.handle.bits)
-        return kni_layer_forgotten(m, sizeof *m, "kn_nn_linear", kn_nn_linear_type.name);
+    if (!m->weight.handle.bits) return kni_layer_forgotten(m, "kn_nn_linear", &kn_nn_linear_type);
     const kn_nn_lora *l = m->lora;
     if (!l) return kn_linear(x, kn_value(m->weight), kn_value(m->bias));
     kn_scope scope = kn_scope_begin();

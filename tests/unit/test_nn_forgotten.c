@@ -64,8 +64,50 @@ static void half_a_layer_is_refused(void)
     CHECK(kn_nn_linear_init(&m, 3, 2, NULL) == KN_OK);
     CHECK(kn_ok(kn_nn_linear_forward(&m, ones(KN_SHAPE(2, 3)))));
     kn_param_drop(&(kn_param){m.bias.handle});
-    CHECK_POISON(kn_nn_linear_forward(&m, ones(KN_SHAPE(2, 3))), "or it was dropped");
+    CHECK_POISON(kn_nn_linear_forward(&m, ones(KN_SHAPE(2, 3))),
+                 "the bias of this Linear layer is gone: tensor was dropped by kn_drop; drop it after");
     kn_param_drop(&m.weight);
+}
+
+/* Deep inside, and in another layer than the one that is called. */
+static void a_dropped_param_of_a_part_is_explained(void)
+{
+    kn_nn_swiglu m;
+    CHECK(kn_nn_swiglu_init(&m, 3, 2, NULL) == KN_OK);
+    kn_param_drop(&(kn_param){m.linear_outer.weight.handle});
+    CHECK_POISON(kn_nn_swiglu_forward(&m, ones(KN_SHAPE(2, 3))),
+                 "kn_nn_swiglu_forward: the weight of this Linear layer is gone: tensor was dropped");
+    kn_param_drop(&m.linear_inner.weight);
+}
+
+/* A param whose making failed tells that failure, wherever it is used. */
+static void a_failed_param_tells_its_cause(void)
+{
+    const char *cause = "kn_reshape: [4] has 4 elements";
+    kn_nn_linear m = {.weight = kn_param_make(kn_reshape(ones(KN_SHAPE(4)), KN_SHAPE(3, 3)))};
+    CHECK_POISON(kn_nn_linear_forward(&m, ones(KN_SHAPE(1, 3))), cause);
+    kn_state state = kn_state_make();
+    CHECK_ERROR(kn_module_save(KN_MODULE_OF(kn_nn_linear, &m), state, ""),
+                "kn_module_save: weight carries an error: kn_reshape: [4] has 4 elements");
+    CHECK(kn_ema_make(KN_MODULE_OF(kn_nn_linear, &m), 0.9, false) == NULL &&
+          strstr(kn_last_error(), "kn_ema_make: weight carries an error: kn_reshape"));
+    kn_state_free(state);
+    /* Records of failures are used again; the handle is no garbage for that. */
+    for (int i = 0; i < 3000; i++) (void)kn_poison(KN_ERROR_ARGUMENT, "another failure");
+    CHECK_POISON(kn_nn_linear_forward(&m, ones(KN_SHAPE(1, 3))), "the record of this error was used again");
+}
+
+/* Last: it ends the library. */
+static void params_of_before_shutdown_are_explained(void)
+{
+    kn_nn_linear m;
+    CHECK(kn_nn_linear_init(&m, 3, 2, NULL) == KN_OK);
+    kn_shutdown();
+    CHECK_POISON(kn_nn_linear_forward(&m, ones(KN_SHAPE(2, 3))), "it is older than kn_shutdown() or fork()");
+    kn_state state = kn_state_make();
+    CHECK_ERROR(kn_module_save(KN_MODULE_OF(kn_nn_linear, &m), state, ""),
+                "kn_module_save: weight holds no live param: this handle names no live tensor");
+    kn_state_free(state);
 }
 
 typedef struct net {
@@ -165,7 +207,41 @@ static void forgotten_parts_are_named(void)
     the_net_is_refused(&n, "second.weight holds no live param");
     CHECK(kn_nn_linear_init(&n.second, 2, 2, NULL) == KN_OK);
     kn_param_drop(&(kn_param){n.second.bias.handle});
-    the_net_is_refused(&n, "second.bias holds no live param");
+    the_net_is_refused(&n, "second.bias holds no live param: tensor was dropped by kn_drop");
+}
+
+typedef struct stack {
+    kn_nn_linear first, *blocks;
+    int32_t n_blocks;
+} stack;
+static const kn_module_type stack_type = {"Stack", sizeof(stack),
+                                          (const kn_field[]){KN_MODULE(stack, first, kn_nn_linear),
+                                                             KN_LIST(stack, blocks, n_blocks, kn_nn_linear),
+                                                             {0}}};
+
+/* All params are good; a pointer beside them is garbage and must not be followed. */
+static void bad_pointers_beside_params_are_named(void)
+{
+    for (int p = 0; p < PATTERNS; p++) {
+        net n;
+        CHECK(kn_nn_linear_init(&n.first, 3, 2, NULL) == KN_OK);
+        CHECK(kn_nn_linear_init(&n.second, 3, 2, NULL) == KN_OK);
+        kn_ema ema = kn_ema_make(KN_MODULE_OF(net, &n), 0.9, false);
+        memset(&n.second.lora, patterns[p], sizeof n.second.lora);
+#if !defined(__x86_64__)
+        memset(&n.second.lora, 0x55, 1); /* elsewhere garbage is known by its alignment alone */
+#endif
+        the_net_is_refused(&n, "second.lora holds what it cannot be: second (Linear) was never initialised");
+        CHECK_ERROR(kn_ema_update(ema, KN_MODULE_OF(net, &n)), "kn_ema_update: second.lora holds what");
+        CHECK_ERROR(kn_ema_swap(ema, KN_MODULE_OF(net, &n)), "second.lora holds what");
+        kn_ema_free(ema);
+        n.second.lora = NULL;
+        stack s = {.first = n.first, .n_blocks = 1};
+        memset(&s.blocks, 0x55, sizeof s.blocks);
+        CHECK_ERROR(kn_save(KN_MODULE_OF(stack, &s), "never_written.safetensors", NULL),
+                    "kn_save: blocks holds what it cannot be: the module (Stack)");
+        kn_module_drop(KN_MODULE_OF(net, &n));
+    }
 }
 
 int main(void)
@@ -177,6 +253,10 @@ int main(void)
     zeros_beside_params_are_no_params();
     a_net_of_zeros_has_no_params();
     forgotten_parts_are_named();
+    bad_pointers_beside_params_are_named();
+    a_dropped_param_of_a_part_is_explained();
+    a_failed_param_tells_its_cause();
     kn_scope_end(s, KN_NONE);
+    params_of_before_shutdown_are_explained();
     return check_report();
 }
