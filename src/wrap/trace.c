@@ -38,6 +38,13 @@ static void describe(const kn_record *r, char *line)
     }
 }
 
+static void keep(state *t, const char *line)
+{
+    kni_lock(&t->lock);
+    memcpy(t->lines[t->n++ % LINES], line, WIDTH);
+    kni_unlock(&t->lock);
+}
+
 static kn_status execute(kn_backend *b, const kn_record *const *records, int32_t n)
 {
     state *t = b->self;
@@ -45,10 +52,10 @@ static kn_status execute(kn_backend *b, const kn_record *const *records, int32_t
         char line[WIDTH];
         describe(records[i], line);
         kni_log(KN_LOG_INFO, "%s", line);
-        kni_lock(&t->lock);
-        memcpy(t->lines[t->n++ % LINES], line, WIDTH);
-        kni_unlock(&t->lock);
-        if ((records[i]->flags & KN_RECORD_DROP) && !b->inner[0]->wants_drops) continue;
+        bool drop = records[i]->flags & KN_RECORD_DROP;
+        /* A tensor can outlive its device; another device may have this trace by then. */
+        if (!drop || !atomic_load(&kni_in(records[i], 0)->device->closed)) keep(t, line);
+        if (drop && !b->inner[0]->wants_drops) continue;
         kn_status s = kni_forward(b, records[i]);
         if (s) return s;
     }
