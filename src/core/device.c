@@ -108,6 +108,8 @@ static void forked(void)
         atomic_store(&d->closed, true);
         if (d->backend->device == d) d->backend->device = NULL;
         places[d->place].device = NULL;
+        d->next_closed = NULL;
+        d->closed_link = NULL;
     }
     if (last) {
         last->next = left_to_parent;
@@ -144,11 +146,22 @@ static void describe(kn_device d, kn_backend *backend, const char *name)
    The backends of a closed stack serve the next one who opens its name, as another device: tensors, tapes and threads that refer to
    the closed device find it closed for ever. It is spent then, and becomes a spare when nothing refers to it. */
 
-/* Open stacks hold each of their decorators; those over one device share it. Under the lock. */
+/* Takes a device out of the list of closed stacks, where it is at most once. Under the lock. */
+static void unlist(kn_device d)
+{
+    if (!d->closed_link) return;
+    *d->closed_link = d->next_closed;
+    if (d->next_closed) d->next_closed->closed_link = d->closed_link;
+    d->next_closed = NULL;
+    d->closed_link = NULL;
+}
+
+/* Open stacks hold each of their decorators; those over one device share it. One that was closed on its own serves nobody else
+   while a stack around it is open. Under the lock. */
 static void hold(kn_backend *b)
 {
     if (!b || !b->inner[0]) return;
-    if (b->device) b->device->holders++;
+    if (b->device && b->device->holders++ == 0) unlist(b->device);
     hold(b->inner[0]);
     hold(b->inner[1]);
 }
@@ -205,14 +218,13 @@ static kn_device successor(kn_device old)
 kn_device kni_device_reopen(const char *name, const kn_backend *inner)
 {
     kni_guard_lock(&lock);
-    kn_device *at = &closed[bucket_of(name)];
-    while (*at && (strcmp((*at)->name, name) || (inner && (*at)->backend->inner[0] != inner) ||
-                   !idle((*at)->backend, inner)))
-        at = &(*at)->next_closed;
-    kn_device old = *at, d = old ? successor(old) : NULL;
+    kn_device old = closed[bucket_of(name)];
+    while (old && (strcmp(old->name, name) || (inner && old->backend->inner[0] != inner) ||
+                   !idle(old->backend, inner)))
+        old = old->next_closed;
+    kn_device d = old ? successor(old) : NULL;
     if (d) {
-        *at = old->next_closed;
-        old->next_closed = NULL;
+        unlist(old);
         d->opens = 1;
         hold(d->backend);
     }
@@ -428,9 +440,12 @@ static bool serves_again(const kn_backend *b)
 /* Under the lock: the stack can serve again when it is closed and no other open one stands on it. */
 static void list_closed(kn_device d)
 {
-    if (!atomic_load(&d->closed) || d->holders || !serves_again(d->backend)) return;
-    d->next_closed = closed[bucket_of(d->name)];
-    closed[bucket_of(d->name)] = d;
+    if (!atomic_load(&d->closed) || d->holders || d->spent || !serves_again(d->backend)) return;
+    kn_device *first = &closed[bucket_of(d->name)];
+    d->next_closed = *first;
+    if (d->next_closed) d->next_closed->closed_link = &d->next_closed;
+    d->closed_link = first;
+    *first = d;
 }
 
 /* What a decorator noted ends with the last open stack that holds it, which goes on holding it until then. */

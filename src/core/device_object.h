@@ -17,13 +17,14 @@ struct kn_device_object {
     char name[128];
     /* core/device.c alone uses these. */
     uint64_t generation;
-    uint32_t place;                       /* of its handle, with the generation */
-    uint32_t opens;                       /* how often it was opened and not closed */
-    uint32_t holders;                     /* open stacks that contain its backend, itself included */
-    bool spent;                           /* closed, and another device has its backends */
-    bool is_spare, seen;                  /* nothing refers to a spare; seen: by the sweep that finds them */
-    struct kn_device_object *next;        /* in the list of all devices */
-    struct kn_device_object *next_closed; /* in the list of stacks that can serve again, or of spares */
+    uint32_t place;                        /* of its handle, with the generation */
+    uint32_t opens;                        /* how often it was opened and not closed */
+    uint32_t holders;                      /* open stacks that contain its backend, itself included */
+    bool spent;                            /* closed, and another device has its backends */
+    bool is_spare, seen;                   /* nothing refers to a spare; seen: by the sweep that finds them */
+    struct kn_device_object *next;         /* in the list of all devices */
+    struct kn_device_object *next_closed;  /* in the list of stacks that can serve again, or of spares */
+    struct kn_device_object **closed_link; /* points at it in the list of stacks; NULL: not listed */
 };
 
 /* Inside the library a kn_device is the address of the device. A user's kn_device is a handle: what comes from a user goes

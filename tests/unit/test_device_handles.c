@@ -7,6 +7,7 @@
 #include <kn/program.h>
 #include <pthread.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { N = 4 };
 
@@ -161,6 +162,106 @@ static void open_shares_nothing(void)
     kn_device_close(below);
 }
 
+/* ---- sequences of opening, decorating and closing
+
+   A device that was closed on its own can stand below an opened stack. It was put into the list of closed stacks each time such a
+   stack was closed, so that the list ran in a circle and opening never ended. The alarm ends a test that hangs. */
+
+enum { ALARM_SECONDS = 120 };
+
+static void closed_below_a_reopened_stack(void)
+{
+    static const char outer[] = "autodiff(profile(cpu))", inner[] = "profile(cpu)";
+    (void)alarm(ALARM_SECONDS);
+    kn_device below = kn_device_open(inner), over = kn_device_autodiff(below);
+    kn_device_close(below);
+    kn_device_close(over);
+    kn_device_close(kn_device_open(outer));
+    kn_device a = kn_device_open(outer), b = kn_device_open(inner), c = kn_device_open(inner);
+    CHECK(a && b && c && a != b && b != c);
+    CHECK(!strcmp(kn_device_name(a), outer) && !strcmp(kn_device_name(b), inner));
+    kn_device_close(a);
+    kn_device_close(b);
+    CHECK(kn_sync(c) == KN_OK);
+    kn_device_close(c);
+    told_closed(below);
+    told_closed(b);
+    (void)alarm(0);
+}
+
+typedef struct opened {
+    kn_device device;
+    char name[128];
+} opened;
+
+static size_t noted(kn_device d) { return kn_device_report(d, NULL, NULL, 0); }
+
+/* The device computes, and its trace notes that. */
+static bool computes(kn_device d)
+{
+    kn_scope scope = kn_scope_begin();
+    kn_device_use(d);
+    kn_tensor x = kn_ones(KN_SHAPE(N), KN_F32);
+    bool good = kn_device_of(x) == d && kn_item(kn_sum(x, KN_AXES_ALL, false)) == N;
+    (void)kn_scope_end(scope, KN_NONE);
+    kn_device_use(NULL);
+    return good && noted(d) > 0;
+}
+
+/* Opens a device by its name or around one of the others. One opened by name shares no trace with anybody. */
+static bool open_one(opened *all, int n, uint32_t random)
+{
+    static const char *const names[] = {"trace(cpu)", "autodiff(trace(cpu))", "nan(trace(cpu))",
+                                        "autodiff(nan(trace(cpu)))"};
+    const opened *under = n && random & 1 ? &all[(random >> 1) % (uint32_t)n] : NULL;
+    opened new;
+    if (under && strlen(under->name) > 60) return false;
+    if (under)
+        (void)snprintf(new.name, sizeof new.name, "autodiff(%.100s)", under->name);
+    else
+        (void)snprintf(new.name, sizeof new.name, "%s", names[(random >> 1) % 4]);
+    new.device = under ? kn_device_autodiff(under->device) : kn_device_open(new.name);
+    bool good = new.device && !strcmp(kn_device_name(new.device), new.name);
+    for (int i = 0; i < n; i++) good = good && all[i].device != new.device;
+    all[n] = new;
+    return CHECK(good && (under || noted(new.device) == 0) && computes(new.device));
+}
+
+static void random_sequence(uint64_t seed)
+{
+    enum { STEPS = 24, ROOM = 6 };
+    opened all[ROOM];
+    int n = 0, failed = check_failed;
+    for (int step = 0; step < STEPS || n; step++) {
+        seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        uint32_t random = (uint32_t)(seed >> 33);
+        if (step < STEPS && n < ROOM && random % 5 < 3) {
+            n += open_one(all, n, random / 5);
+        } else if (n) {
+            opened *one = &all[random / 5 % (uint32_t)n];
+            kn_device d = one->device;
+            CHECK(noted(d) > 0); /* no other one's closing has reset it */
+            kn_device_close(d);
+            CHECK_ERROR(kn_sync(d), "has been closed");
+            *one = all[--n];
+        }
+        for (int i = 0; i < n; i++) CHECK(kn_sync(all[i].device) == KN_OK);
+        if (check_failed != failed) break;
+    }
+}
+
+static void random_sequences(void)
+{
+    enum { SEQUENCES = 3000 };
+    int failed = check_failed;
+    (void)alarm(ALARM_SECONDS);
+    for (uint64_t seed = 1; seed <= SEQUENCES && check_failed == failed; seed++) {
+        random_sequence(seed);
+        if (check_failed != failed) printf("  in the sequence of seed %llu\n", (unsigned long long)seed);
+    }
+    (void)alarm(0);
+}
+
 /* ---- opening a name again does not bring back what was closed */
 
 typedef struct shared {
@@ -304,6 +405,24 @@ static void reopened_is_new(void)
     kn_device_use(NULL);
 }
 
+/* The trace of a device does not tell of tensors that an earlier one left. */
+static void late_drops_are_not_noted(void)
+{
+    kn_device first = kn_device_open("trace(cpu)");
+    kn_device_use(first);
+    kn_tensor x = kn_own(kn_ones(KN_SHAPE(N), KN_F32)), y = kn_own(kn_ones(KN_SHAPE(N), KN_F32));
+    kn_drop(kn_own(kn_exp(x)));
+    char text[2000] = "";
+    CHECK(kn_device_report(first, NULL, text, sizeof text) > 0 && strstr(text, "drop f32[4]"));
+    kn_device_close(first);
+    kn_drop(x);
+    kn_device again = kn_device_open("trace(cpu)");
+    kn_drop(y);
+    CHECK(kn_device_report(again, NULL, text, sizeof text) == 0);
+    kn_device_close(again);
+    kn_device_use(NULL);
+}
+
 static void loops_take_no_memory(void)
 {
     static const char *const stacks[] = {"autodiff(fusion(cpu))", "trace(cpu)", "profile(fusion(cpu))",
@@ -364,10 +483,13 @@ int main(void)
     leaves_are_shared();
     shared_decorators_stay();
     open_shares_nothing();
+    closed_below_a_reopened_stack();
+    random_sequences();
     current_elsewhere();
     reopening_brings_nothing_back();
     loops_with_tensors_take_no_memory();
     reopened_is_new();
+    late_drops_are_not_noted();
     loops_take_no_memory();
     opening_is_linear();
     nonsense();
