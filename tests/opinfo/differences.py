@@ -20,8 +20,8 @@ def differs(names, reason):
 
 
 @differs("sort argsort", "Kiln's sort is stable, PyTorch's only where it is asked to be")
-def stable(op, x, *args, **settings):
-    return op(x, *args, **{**settings, "stable": True})
+def stable(op, x, dim=-1, descending=False, stable=True):
+    return op(x, dim=dim, descending=descending, stable=True)
 
 
 @differs("topk", "of equal elements Kiln gives the first positions, PyTorch any")
@@ -132,14 +132,13 @@ def max_unpool(op, x, indices, *args, **settings):
     return op(torch.where(stays.reshape(x.shape), x, x.detach()), indices, *args, **settings)
 
 
-# ---- gradients of terms that cancel: how large the terms are, where that is not to be seen in the gradient
+# ---- gradients of terms that cancel: how large the terms of each element are, where that is not to be seen in the gradient
 
 
 def normalize_terms(x, p=2.0, dim=1, eps=1e-12):
-    """Along a line of one element the direction is constant and both terms have the size 1 / norm."""
-    if not x.numel() or (x.shape[dim] if x.dim() else 1) != 1:
-        return 0
-    return 1 / x.detach().abs().clamp(min=eps).min().item()
+    """The terms have the size 1 / norm of their line; along a line of one element they cancel to 0."""
+    x = x.detach().double()
+    return (1 / torch.linalg.vector_norm(x, p, dim, keepdim=True).clamp(min=eps)).expand_as(x)
 
 
 TERMS = {"nn.functional.normalize": normalize_terms}

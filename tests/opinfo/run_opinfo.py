@@ -3,8 +3,9 @@ floats, halves, integers and bool, with strided operands, fused, and its gradien
 
 Usage: run_opinfo.py [--library build/release/libkiln.so] [--op NAME] [--samples N] [--list] [--write FILE]
 A check is one entry, one kind (forward, strided, fused, gradient, fused gradient) and one dtype over at most --samples sample
-inputs. differences.py says, with the reason, what is meant where Kiln differs from PyTorch: it is compared all the same, and a
-line that explains nothing any more fails the run. --write writes the failures into a file."""
+inputs. differences.py says, with the reason, what is meant where Kiln differs from PyTorch: it is compared all the same; a line
+that explains nothing any more fails the run, and so does one that raises an exception. Samples that PyTorch itself refuses are
+dropped and counted. --write writes the failures into a file."""
 
 import argparse
 import os
@@ -68,8 +69,9 @@ def values_of(result):
     return [r.torch() if isinstance(r, Tensor) else r for r in flat(result)]
 
 
-def difference(got, want, bound, exact=None, terms=1):
-    """What is wrong with got, or None. `exact` is the same in f64, and as good; terms of the size `terms` may cancel."""
+def difference(got, want, bound, exact=None, terms=None):
+    """What is wrong with got, or None. `exact` is the same in f64, and as good. Terms of the size of the largest element may
+    cancel, or, where `terms` has a size for each element, of that size."""
     if not isinstance(want, torch.Tensor):
         return None if got == want or (got != got and want != want) or abs(got - want) <= bound * abs(want) else "%s, not %s" % (got, want)
     if list(got.shape) != list(want.shape):
@@ -84,7 +86,8 @@ def difference(got, want, bound, exact=None, terms=1):
         for b in [want.double()] + ([exact.to(want.dtype).double()] if exact is not None and exact.shape == want.shape else []):
             finite = b[torch.isfinite(b)].abs()
             largest = finite.max().item() if finite.numel() else 0
-            room = bound * (b.abs() + largest) + ZERO * max(terms, 1) * torch.finfo(want.dtype).eps
+            room = bound * (b.abs() + (largest if terms is None else 0))
+            room = room + ZERO * (1 if terms is None else terms.clamp(min=1)) * torch.finfo(want.dtype).eps
             near = torch.isfinite(b) & ((a - b).abs() <= room)  # around an infinity there is no room
             wrong &= ~((a == b) | near | (a.isnan() & b.isnan()))
     if not bool(wrong.any()):
@@ -121,6 +124,19 @@ def gradients(outputs, leaves, cotangents):
 # ---- one entry
 
 
+class Refused(Exception):
+    """PyTorch does not compute on the sample."""
+
+
+def cotangents_of(outputs):
+    torch.manual_seed(2)
+    return [torch.randn_like(t) for t in outputs]
+
+
+def empty_row():
+    return {"passed": 0, "failed": 0, "unsupported": 0, "meant": 0, "dropped": 0, "reason": "", "why": "", "refused": ""}
+
+
 class Entry:
     """One entry of the database: runs its checks and notes (kind, dtype, passed, failed, unsupported, first reason)."""
 
@@ -130,12 +146,11 @@ class Entry:
         self.meant = DIFFERENCES.get(name) or DIFFERENCES.get(op.name)
 
     def note(self, kind, dtype, what, reason=""):
-        row = self.notes.setdefault((kind, short(dtype)), {"passed": 0, "failed": 0, "unsupported": 0, "meant": 0, "reason": "", "why": ""})
+        row = self.notes.setdefault((kind, short(dtype)), empty_row())
         row[what] += 1
-        if what == "failed" and not row["reason"]:
-            row["reason"] = reason
-        if what == "unsupported" and not row["why"]:
-            row["why"] = reason
+        text = {"failed": "reason", "unsupported": "why", "dropped": "refused"}.get(what)
+        if text and not row[text]:
+            row[text] = reason
 
     def samples(self, dtype, gradient):
         torch.manual_seed(1)
@@ -144,18 +159,33 @@ class Entry:
             made = [made[i * len(made) // self.limit] for i in range(self.limit)]
         return made
 
-    def expected(self, sample):
-        """What Kiln is to give: PyTorch's results, or what differences.py says."""
-        if not self.meant:
-            return self.given(sample)
-        return flat(self.meant[1](self.op.op, sample.input, *sample.args, **sample.kwargs))
-
     def given(self, sample):
-        return flat(self.op.op(sample.input, *sample.args, **sample.kwargs))
+        """PyTorch's results. What its own op refuses is Refused; nothing else is."""
+        try:
+            return flat(self.op.op(sample.input, *sample.args, **sample.kwargs))
+        except Exception as e:
+            raise Refused(str(e)) from e
+
+    def expected(self, sample):
+        """PyTorch's results, and what Kiln is to give: the same, or what differences.py says."""
+        given = self.given(sample)
+        return given, flat(self.meant[1](self.op.op, sample.input, *sample.args, **sample.kwargs)) if self.meant else given
+
+    def expected_gradients(self, sample, leaves, cotangents=None):
+        """PyTorch's gradients, what Kiln is to give, and the cotangents of that; None where nothing has a gradient."""
+        given, want = (differentiable(results) for results in self.expected(sample))
+        if not given or not leaves:
+            return None
+        try:
+            found = gradients(given, leaves, cotangents or cotangents_of(given))
+        except Exception as e:
+            raise Refused(str(e)) from e
+        cotangents = cotangents or cotangents_of(want)
+        return found, gradients(want, leaves, cotangents) if self.meant else found, cotangents
 
     def note_meant(self, kind, dtype, given, want, bounds):
         """Counts a sample of which PyTorch gives something else than what is meant."""
-        if self.meant and compare(given(), want, bounds):
+        if self.meant and compare(given, want, bounds):
             self.note(kind, dtype, "meant")
 
     def mapped(self, spec, sample):
@@ -176,15 +206,20 @@ class Entry:
         return self.notes
 
     def each(self, dtype, gradient, check):
+        kind = "gradient" if gradient else "forward"
         try:
             samples = self.samples(dtype, gradient)
         except Exception as e:  # noqa: BLE001: whatever PyTorch refuses about its own samples
-            self.note("gradient" if gradient else "forward", dtype, "unsupported", "no samples: %s" % str(e)[:80])
+            self.note(kind, dtype, "unsupported", "no samples: %s" % str(e)[:80])
             return
         for sample in samples:
             scope = self.k.scope()
             try:
                 check(dtype, sample)
+            except Refused as e:
+                self.note(kind, dtype, "dropped", str(e).strip().split("\n")[0][:80])
+            except Exception as e:  # noqa: BLE001: differences.py or this file is wrong
+                self.note(kind, dtype, "failed", "what is meant cannot be computed: %s %s" % (type(e).__name__, e))
             finally:
                 self.k.end(scope)
 
@@ -208,16 +243,13 @@ class Entry:
         self.note(kind, dtype, "failed" if wrong else "passed", wrong)
 
     def forward(self, dtype, sample):
-        try:
-            want = self.expected(sample)
-            self.note_meant("forward", dtype, lambda: self.given(sample), want, BOUNDS)
-        except Exception:  # noqa: BLE001: what PyTorch refuses is not compared
-            return
+        given, want = self.expected(sample)
+        self.note_meant("forward", dtype, given, want, BOUNDS)
         exact = None
         if dtype.is_floating_point and dtype != torch.float64:
             try:
-                exact = self.expected(widened(sample))
-            except Exception:  # noqa: BLE001
+                exact = self.expected(widened(sample))[1]
+            except Refused:
                 exact = None
 
         def plain():
@@ -242,33 +274,26 @@ class Entry:
                                                 isinstance(x, torch.Tensor) and x.dtype == dtype else
                                                 torch.float64 if x == dtype else x)  # fmt: skip
             twin.transform(lambda x: leaves.append(x) if isinstance(x, torch.Tensor) and x.requires_grad else None)
-            return gradients(differentiable(self.expected(twin)), leaves, [c.double() for c in cotangents])
-        except Exception:  # noqa: BLE001
+            found = self.expected_gradients(twin, leaves, [c.double() for c in cotangents])
+            return found[1] if found else None
+        except Refused:
             return None
 
     def gradient(self, dtype, sample):
-        try:
-            outputs = differentiable(self.expected(sample))
-        except Exception:  # noqa: BLE001
-            return
         leaves = []
         sample.transform(lambda x: leaves.append(x) if isinstance(x, torch.Tensor) and x.requires_grad else None)
-        if not outputs or not leaves:
+        found = self.expected_gradients(sample, leaves)
+        if not found:
             return
-        torch.manual_seed(2)
-        cotangents = [torch.randn_like(t) for t in outputs]
-        try:
-            want = gradients(outputs, leaves, cotangents)
-            self.note_meant("gradient", dtype, lambda: gradients(differentiable(self.given(sample)), leaves, cotangents), want, GRADIENT_BOUNDS)
-        except Exception:  # noqa: BLE001
-            return
+        given, want, cotangents = found
+        self.note_meant("gradient", dtype, given, want, GRADIENT_BOUNDS)
         exact = self.exact_gradient(dtype, sample, cotangents)
-        terms = TERMS[self.name](sample.input, *sample.args, **sample.kwargs) if self.name in TERMS else 1
+        terms = TERMS[self.name](sample.input, *sample.args, **sample.kwargs) if self.name in TERMS else None
 
         def check(spec):
             def run():
                 got, made = self.mapped(spec, sample)
-                all_want = flat(self.expected(sample))
+                all_want = self.expected(sample)[1]
                 pairs = [g for g, w in zip(got, all_want) if isinstance(w, torch.Tensor) and w.requires_grad]
                 wrt = [next(t for v, t in made if v is leaf) for leaf in leaves]
                 grads = self.k.grad(pairs, [self.k.tensor(c) for c in cotangents], wrt)
@@ -309,8 +334,7 @@ def in_child(entry, seconds):
         data = file.read()
     _, status = os.waitpid(child, 0)
     if status or not data:
-        return {("forward", "all"): {"passed": 0, "failed": 1, "unsupported": 0, "meant": 0, "why": "",
-                                     "reason": "the process ended with status %d" % status}}  # fmt: skip
+        return {("forward", "all"): {**empty_row(), "failed": 1, "reason": "the process ended with status %d" % status}}
     return pickle.loads(data)
 
 
@@ -347,7 +371,7 @@ def main():
     torch.backends.mkldnn.enabled = False  # oneDNN has kernels that die on processors without bf16
     os.environ.setdefault("KN_THREADS", "1")
     used, unlisted = set(), []
-    mapped = whole = unmapped = passed = failed = compared = meant = 0
+    mapped = whole = unmapped = passed = failed = compared = meant = dropped = 0
     for entry in entries(os.path.abspath(options.library), options.op, options.samples):
         if not entry.function:
             unmapped += 1
@@ -359,9 +383,10 @@ def main():
             print("%-44s mapped" % entry.name)
             continue
         notes, bad = in_child(entry, options.seconds), []
-        good, other = (sum(row[what] for row in notes.values()) for what in ("passed", "meant"))
+        good, other, lost = (sum(row[what] for row in notes.values()) for what in ("passed", "meant", "dropped"))
         compared += good
         meant += other
+        dropped += lost
         whole += good > 0
         for (kind, dtype), row in sorted(notes.items()):
             if row["failed"]:
@@ -373,8 +398,10 @@ def main():
         if other:
             used.add(entry.meant[1])
         without = next((row["why"] for row in notes.values() if row["unsupported"]), "")
-        print("%-44s %s%s%s" % (entry.name, "FAIL" if bad else "pass" if good else "nothing compared",
+        refused = next((row["refused"] for row in notes.values() if row["dropped"]), "")
+        print("%-44s %s%s%s%s" % (entry.name, "FAIL" if bad else "pass" if good else "nothing compared",
                                 "; %d samples differ from PyTorch: %s" % (other, entry.meant[0]) if other else "",
+                                "; %d samples dropped, PyTorch refuses them: %s" % (lost, refused) if lost else "",
                                 "; some samples unsupported: " + without if without else ""), flush=True)  # fmt: skip
         print_grouped(bad)
     if not options.op and not options.list:
@@ -385,7 +412,8 @@ def main():
         with open(options.write, "w", encoding="utf-8") as file:
             file.writelines("%s | %s | %s | %s\n" % row for row in unlisted)
     print("%d entries of the database are mapped, of %d; %d had samples that agree; %d comparisons of samples; %d samples differ "
-          "from PyTorch by %d definitions of differences.py" % (mapped, mapped + unmapped, whole, compared, meant, len(used)))  # fmt: skip
+          "from PyTorch by %d definitions of differences.py; %d samples dropped, which PyTorch refuses" %
+          (mapped, mapped + unmapped, whole, compared, meant, len(used), dropped))  # fmt: skip
     print("%d passed, %d failed" % (passed, failed))
     return failed != 0
 
