@@ -3,6 +3,7 @@
 #define FUZZ_CALLS_H
 
 #include "fuzz_draw.h"
+#include "fuzz_excuses.h"
 
 static void begin_call(world *w, const char *name)
 {
@@ -37,63 +38,6 @@ static void ended(world *w)
     w->n_operands = 0;
 }
 
-/* Where check(cpu,ref) may find a difference that is none: the reference computes in f64. */
-typedef struct excuse {
-    const char *op, *words, *why;
-} excuse;
-static const excuse excuses[] = {
-    {"logit", "", "1 - eps is rounded to the dtype before the logarithm magnifies it"},
-    {"norm", "", "lines of nearly equal elements are divided by what is left of their variance"},
-    {"floor_div", "of f", "a quotient is rounded to f32 before its floor is taken"},
-    {"silu_grad", "", "1 + x (1 - sigmoid(x)) cancels near x = -1.28"},
-    {"is_close", "", "the bound is rounded to f32 on the CPU"},
-    {"cross_entropy", "", "terms of opposite signs cancel where the target is no probability"},
-    {"gelu_approximate", "", "1 + tanh cancels where x is far below 0"},
-    {"succeeds where", "memory", "the reference takes more of it than the fuzzer allows"},
-    {"shrink", "", "the bound is rounded to f32 on the CPU"},
-    {"threshold", "", "the bound is rounded to f32 on the CPU"},
-    {"addc", "", "the terms of x + value a b cancel"},
-    {"mul_add", "", "the terms of a b + c cancel"},
-    {"lerp", "", "the terms of a + w (b - a) cancel"},
-    {"tanh_grad", "", "1 - y^2 cancels where y is near 1"},
-    {"softplus", "", "the bound is met by beta x, which underflows or is rounded in f32"},
-    {"leaky_relu", "", "the slope is rounded to f32 on the CPU"},
-    {"op div", "of f16",
-     "a number that f32 does not hold: the quotient is rounded in f32 and then to the half"},
-    {"op div", "of bf16",
-     "a number that f32 does not hold: the quotient is rounded in f32 and then to the half"},
-};
-
-/* Whether the results differ by roundings that no bound of an op knows: both are smaller than any number that f32 holds with
-   all its bits, or sums of f64. */
-static bool rounding(const char *text)
-{
-    const char *at = strstr(text, " gives "), *other = at ? strstr(at + 7, " gives ") : NULL;
-    if (!other) return false;
-    double a = strtod(at + 7, NULL), b = strtod(other + 7, NULL);
-    /* ref adds one term after the other in f64: of equal terms all errors have one sign. Nine digits are told. */
-    if (a == b && strstr(other, " of f64")) return true;
-    return a > -0x1p-126 && a < 0x1p-126 && b > -0x1p-126 && b < 0x1p-126;
-}
-
-static bool excused(const world *w, const char *text)
-{
-    if (rounding(text)) return true;
-    /* A queue fails later than the reference. */
-    if (strstr(w->spec, "fusion") && strstr(text, "succeeds where")) return true;
-    /* Sums overflow in f32 where they do not in f64, and infinities meet zeros in another order. */
-    char name[64];
-    kn_op_info op;
-    bool finite = !strstr(text, "gives nan") && !strstr(text, "gives inf") && !strstr(text, "gives -inf");
-    const char *op_name = strstr(text, " op ");
-    if (op_name && sscanf(op_name, " op %63[a-z0-9_]", name) == 1 && !finite &&
-        !(kn_op_find(name, &op) && !strcmp(op.kind, "elementwise")))
-        return true;
-    for (size_t i = 0; i < sizeof excuses / sizeof *excuses; i++)
-        if (strstr(text, excuses[i].op) && strstr(text, excuses[i].words)) return true;
-    return false;
-}
-
 static void look_at_text(world *w, kn_status code, const char *text)
 {
     if (!text[0]) find(w, "call %d, %s, failed without a text", w->call, w->name);
@@ -101,7 +45,7 @@ static void look_at_text(world *w, kn_status code, const char *text)
        in their lowering; a failing allocation fails one backend of two. */
     bool forgotten = strstr(text, "was used again") || strstr(text, "lowering gave");
     if (code == KN_ERROR_INTERNAL && !forgotten) find(w, "call %d: an internal error: %s", w->call, text);
-    if (code == KN_ERROR_NUMERIC && strstr(text, "check: ") && !w->fails && !excused(w, text))
+    if (code == KN_ERROR_NUMERIC && strstr(text, "check: ") && !w->fails && !excused(w->spec, text))
         find(w, "call %d: %s", w->call, text);
     say(w, "     -> %s\n", text);
 }

@@ -1,0 +1,135 @@
+/* Where check(a, b) may find a difference that is none: the reference computes in f64, and a queue fails later than it. An
+   excuse names the op and how far apart the two results may be. */
+#ifndef FUZZ_EXCUSES_H
+#define FUZZ_EXCUSES_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What the text of check tells: "x gives 1, y gives 2 at element 0 of a result [3] of f32 by op add". */
+typedef struct told {
+    char op[64], dtype[16];
+    double a, b;
+} told;
+
+/* Both dtype and op are names; no dtype is all of them. */
+typedef struct excuse {
+    const char *op, *dtype;
+    double relative, absolute; /* the gap is at most relative times the larger result, plus absolute */
+    const char *why;
+} excuse;
+
+static const char slope_why[] = "the slope is rounded to f32 on the CPU";
+static const char bound_why[] =
+    "the bound is rounded to f32 on the CPU, so an x beside it is on its other side";
+static const char quotient_why[] = "a quotient is rounded to the dtype before its floor is taken";
+static const char twice_why[] =
+    "a number that f32 does not hold: the quotient is rounded in f32 and then to the half";
+static const char variance_why[] =
+    "lines of nearly equal elements are divided by what is left of their variance";
+static const char cancel_why[] = "terms of opposite signs cancel";
+
+/* The bounds that are drawn and that f32 does not hold are 0.1 and 1e-5, other numbers are at most 3. */
+static const excuse excuses[] = {
+    {"logit", "f32", 3e-4, 0, "1 - eps is rounded to f32 before the logarithm magnifies it"},
+    {"leaky_relu", "f32", 0x1p-22, 0, slope_why},
+    {"leaky_relu_grad", "f32", 0x1p-22, 0, slope_why},
+    {"div", "f16", 0x1p-10, 0, twice_why},
+    {"div", "bf16", 0x1p-7, 0, twice_why},
+    {"floor_div", "f32", 0x1p-22, 1, quotient_why},
+    {"floor_div", "f16", 0x1p-10, 1, quotient_why},
+    {"is_close", "bool", 0, 1, bound_why},
+    {"threshold", NULL, 0, 3.2, bound_why},
+    {"hard_shrink", NULL, 0, 0.11, bound_why},
+    {"soft_shrink", NULL, 0, 1e-6, bound_why},
+    {"shrink", NULL, 0, 3.2, bound_why},
+    {"softplus", NULL, 0, 7, "at the bound, which beta x is rounded to, results are ln(2) / beta apart"},
+    {"softplus_grad", NULL, 0.75, 0, "at the bound, which beta x is rounded to, the sigmoid becomes 1"},
+    {"random", "f32", 0, 2e-6, "the cosine of normal numbers cancels where it is near 0"},
+    {"layer_norm", NULL, 0.5, 0, variance_why},
+    {"layer_norm_grad", NULL, 0.5, 1e-4, variance_why},
+    {"layer_norm_affine_grad", NULL, 0.5, 1e-4, variance_why},
+    {"batch_norm_train", NULL, 0.5, 0, variance_why},
+    {"batch_norm_train_grad", NULL, 0.5, 1e-4, variance_why},
+    {"tanh_grad", "f32", 1e-3, 1e-6, "1 - y^2 cancels where y is near 1"},
+    {"silu_grad", "f32", 1e-3, 1e-6, "1 + x (1 - sigmoid(x)) cancels near x = -1.28"},
+    {"addcmul", NULL, 1e-3, 1e-5, cancel_why},
+    {"addcdiv", NULL, 1e-3, 1e-5, cancel_why},
+    {"mul_add", NULL, 1e-3, 1e-5, cancel_why},
+    {"lerp", NULL, 1e-3, 1e-5, cancel_why},
+    {"cross_entropy", NULL, 1e-3, 1e-5, cancel_why},
+    {"cross_entropy_grad", NULL, 1e-3, 1e-5, cancel_why},
+    {"binary_cross_entropy", NULL, 1e-3, 1e-5, cancel_why},
+};
+
+/* Names, each between two blanks. Where products or squares are summed they overflow in f32 and not in f64, and infinities meet
+   zeros in another order. */
+static const char summed_products[] =
+    " matmul linear conv conv_transpose conv_weight_grad attention attention_grad scan_linear var_mean fft"
+    " layer_norm layer_norm_grad layer_norm_affine_grad rms_norm rms_norm_grad rms_norm_affine_grad"
+    " batch_norm_train batch_norm_train_grad ";
+static const char other_sums[] =
+    " sum mean cumsum logsumexp softmax softmax_grad log_softmax log_softmax_grad"
+    " avg_pool adaptive_avg_pool ";
+/* The slope of gelu_approximate has x^2, which overflows above 1.8e19 and meets a 0, in PyTorch as well. */
+static const char other_products[] =
+    " prod cumprod det cofactor lu solve triangular_solve cholesky qr gelu_approximate_grad ";
+
+/* What only the elements tell: a queue meets it when it runs, the reference at once. */
+static const char *const later[] = {"is out of range", "is not positive definite", "is singular",
+                                    "holds a NaN or an infinity", NULL};
+
+static bool named(const char *names, const char *name)
+{
+    char word[80];
+    snprintf(word, sizeof word, " %s ", name);
+    return strstr(names, word);
+}
+
+static bool tells_one_of(const char *const *words, const char *text)
+{
+    while (*words && !strstr(text, *words)) words++;
+    return *words;
+}
+
+static bool read_told(const char *text, told *t)
+{
+    const char *first = strstr(text, " gives "), *second = first ? strstr(first + 7, " gives ") : NULL;
+    const char *result = second ? strstr(second, "] of ") : NULL;
+    if (!result || sscanf(result, "] of %15[a-z0-9] by op %63[a-z0-9_]", t->dtype, t->op) != 2) return false;
+    t->a = strtod(first + 7, NULL), t->b = strtod(second + 7, NULL);
+    return true;
+}
+
+static bool excused_values(const told *t)
+{
+    if (!isfinite(t->a) || !isfinite(t->b))
+        return named(summed_products, t->op) || named(other_products, t->op);
+    double a = fabs(t->a), b = fabs(t->b), larger = a > b ? a : b, gap = fabs(t->a - t->b);
+    /* Smaller than any number that f32 holds with all its bits. */
+    if (larger < 0x1p-126 && strcmp(t->dtype, "f64")) return true;
+    /* ref adds one term after the other in f64: of equal terms all errors have one sign. Nine digits are told. */
+    if (gap == 0 && !strcmp(t->dtype, "f64"))
+        return named(summed_products, t->op) || named(other_sums, t->op);
+    for (size_t i = 0; i < sizeof excuses / sizeof *excuses; i++) {
+        const excuse *e = &excuses[i];
+        if (!strcmp(e->op, t->op) && (!e->dtype || !strcmp(e->dtype, t->dtype)))
+            return gap <= e->relative * larger + e->absolute;
+    }
+    return false;
+}
+
+/* Whether a text of check, from a program on the stack `spec`, tells of no fault. */
+static bool excused(const char *spec, const char *text)
+{
+    told t;
+    const char *failure = strstr(text, " succeeds where ");
+    if (!failure) return read_told(text, &t) && excused_values(&t);
+    if (strstr(failure, "no memory ")) return true; /* one takes more of it than the other */
+    return strstr(spec, "fusion") && tells_one_of(later, failure);
+}
+
+#endif

@@ -1,0 +1,90 @@
+/* What the API fuzzer takes for no fault in the texts of check(a, b), and that it takes nothing else. */
+#include "api_fuzz/fuzz_excuses.h"
+#include "support/check.h"
+
+static bool differs(const char *function, const char *a, const char *b, const char *dtype, const char *op)
+{
+    char text[300];
+    snprintf(text, sizeof text,
+             "%s: check: cpu gives %s, ref gives %s at element 3 of a result [2, 2] of %s by op %s   a.c:1",
+             function, a, b, dtype, op);
+    return !excused("check(cpu,ref)", text);
+}
+
+/* Differences as the fuzzer met them. */
+static void roundings_are_excused(void)
+{
+    CHECK(!differs("kn_logit", "11.5115585", "11.5129156", "f32", "logit"));
+    CHECK(!differs("kn_div_scalar", "3.40625", "3.390625", "bf16", "div"));
+    CHECK(!differs("kn_floor_div", "3423034620", "3423034370", "f32", "floor_div"));
+    CHECK(!differs("kn_group_norm", "-0.687219262", "-0.772820413", "f32", "layer_norm"));
+    CHECK(!differs("kn_leaky_relu_grad", "9.99999956e24", "1.00000007e25", "f32", "leaky_relu_grad"));
+    CHECK(!differs("kn_exp", "1.2e-39", "1.3e-39", "f32", "exp"));
+}
+
+static void a_large_gap_is_a_fault(void)
+{
+    CHECK(differs("kn_logit", "11.5", "12", "f32", "logit"));
+    CHECK(differs("kn_logit", "nan", "11.5", "f32", "logit"));
+    CHECK(differs("kn_div_scalar", "3.4", "3.5", "bf16", "div"));
+    CHECK(differs("kn_layer_norm", "-0.7", "0.7", "f32", "layer_norm"));
+    CHECK(differs("kn_layer_norm", "1", "10", "f32", "layer_norm"));
+    CHECK(differs("kn_leaky_relu", "1", "1.001", "f32", "leaky_relu"));
+    CHECK(differs("kn_addcmul", "1", "1.1", "f32", "addcmul"));
+    CHECK(differs("kn_exp", "1.2e-300", "1.3e-300", "f64", "exp"));
+}
+
+/* An excuse is for an op, not for every text that has its name in it. */
+static void names_are_whole(void)
+{
+    CHECK(differs("kn_norm", "1", "1.00001", "f32", "sum"));
+    CHECK(differs("kn_rms_norm", "1", "1.01", "f32", "rms_norm"));
+    CHECK(differs("kn_log_softplus", "1", "2", "f32", "log"));
+    CHECK(differs("kn_tanhshrink", "1", "2", "f32", "tanhshrink"));
+    CHECK(differs("kn_leaky_relu", "1", "1.0000001", "f64", "leaky_relu"));
+}
+
+static void only_sums_overflow(void)
+{
+    CHECK(!differs("kn_rfft", "0", "nan", "f32", "fft"));
+    CHECK(!differs("kn_matmul", "nan", "-inf", "f32", "matmul"));
+    CHECK(differs("kn_gather", "nan", "1", "f32", "gather"));
+    CHECK(differs("kn_sort", "inf", "1", "f32", "sort"));
+    CHECK(differs("kn_max", "nan", "1", "f32", "max"));
+    CHECK(differs("kn_sum", "nan", "1", "f32", "sum"));
+    CHECK(differs("kn_reshape", "nan", "1", "f32", "reshape"));
+}
+
+static void only_sums_of_f64_differ_behind_nine_digits(void)
+{
+    CHECK(!differs("kn_sum", "-2.82981819", "-2.82981819", "f64", "sum"));
+    CHECK(differs("kn_add", "-2.82981819", "-2.82981819", "f64", "add"));
+    CHECK(differs("kn_gather", "-2.82981819", "-2.82981819", "f64", "gather"));
+    CHECK(differs("kn_sum", "-2.82981819", "-2.82981819", "f32", "sum"));
+}
+
+static void a_queue_fails_later(void)
+{
+    const char *stack = "check(fusion(cpu),ref)";
+    const char *index =
+        "kn_take: check: op take of fusion succeeds where ref fails: kn_take: index 9 is out of range";
+    const char *shape = "kn_add: check: op add of fusion succeeds where ref fails: kn_add: shapes differ";
+    CHECK(excused(stack, index) && !excused("check(cpu,ref)", index));
+    CHECK(!excused(stack, shape));
+    CHECK(!excused(stack,
+                   "kn_mul: check: op mul of fusion succeeds where ref fails: ref has no kernel for it"));
+    CHECK(excused("check(cpu,ref)",
+                  "kn_zeros: check: op full of cpu succeeds where ref fails: no memory for it"));
+    CHECK(!excused("check(cpu,ref)", "kn_add: check: a text that says something else"));
+}
+
+int main(void)
+{
+    roundings_are_excused();
+    a_large_gap_is_a_fault();
+    names_are_whole();
+    only_sums_overflow();
+    only_sums_of_f64_differ_behind_nine_digits();
+    a_queue_fails_later();
+    return check_report();
+}
