@@ -146,6 +146,18 @@ static kn_backend *parse(const char **s, int depth)
     return NULL;
 }
 
+/* The name that a device gets: spec without the spaces that parse() skips, so that a closed stack of that name is found. A space
+   inside a word stays, and is told. */
+static void without_spaces(const char *spec, char *name, size_t bytes)
+{
+    kni_text text = {name, bytes, 0};
+    name[0] = 0;
+    for (; *spec; spec++) {
+        char before = text.length ? name[text.length - 1] : '(', after = spec[strspn(spec, " ")];
+        if (*spec != ' ' || !(strchr("(),", before) || strchr("(),", after))) kni_text_char(&text, *spec);
+    }
+}
+
 /* The list of names is whole at every moment; only its lock may have been held by a thread of the parent. */
 static void forked(void) { kni_renew(&lock); }
 
@@ -157,8 +169,10 @@ kn_device kn_device_open(const char *spec)
     }
     static kni_life_hook hook = {.forked = forked};
     kni_life_watch(&hook);
+    char name[MAX_SPEC + 8];
+    without_spaces(spec, name, sizeof name);
     const char *s = spec;
-    kn_device again = kni_device_reopen(spec, NULL);
+    kn_device again = kni_device_reopen(name, NULL);
     if (again) return kni_device_handle(again);
     kni_lock(&lock);
     kn_backend *b = parse(&s, 0);

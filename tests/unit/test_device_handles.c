@@ -426,7 +426,7 @@ static void late_drops_are_not_noted(void)
 static void loops_take_no_memory(void)
 {
     static const char *const stacks[] = {"autodiff(fusion(cpu))", "trace(cpu)", "profile(fusion(cpu))",
-                                         "check(cpu,ref)"};
+                                         "check(cpu,ref)", "  nan (  fusion( cpu ) ) "};
     int64_t before = 0;
     for (int i = 0; i < 2000; i++) {
         if (i == 50) before = kn_memory_stats().bytes_now;
@@ -439,6 +439,14 @@ static void loops_take_no_memory(void)
         }
     }
     CHECK(kn_memory_stats().bytes_now == before);
+}
+
+/* A space inside a word is an error also where a closed device has the name without it. */
+static void spaces_inside_words_are_told(void)
+{
+    kn_device_close(kn_device_open("fusion(cpu)"));
+    CHECK(!kn_device_open("fus ion(cpu)") && strstr(kn_last_error(), "'fus'"));
+    CHECK(!kn_device_open("fusion(c  pu)") && strstr(kn_last_error(), "'c'"));
 }
 
 static double seconds(void)
@@ -491,6 +499,7 @@ int main(void)
     reopened_is_new();
     late_drops_are_not_noted();
     loops_take_no_memory();
+    spaces_inside_words_are_told();
     opening_is_linear();
     nonsense();
     kn_device_use(NULL);
