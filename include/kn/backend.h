@@ -85,4 +85,9 @@ KN_API kn_status kn_backend_register(const char *name, kn_backend_open_fn open);
 #ifdef __cplusplus
 }
 #endif
+
+#ifndef KN_NO_SITES
+#include <kn/sites/backend_sites.h>
+#endif
+
 #endif

@@ -6,6 +6,7 @@
 #define KN_SITES_H
 
 #include <kn/activation.h>
+#include <kn/autocast.h>
 #include <kn/autodiff.h>
 #include <kn/call.h>
 #include <kn/contraction.h>
@@ -150,6 +151,12 @@ static inline kn_scope kn_at_scope(kn_scope kn_result, const char *kn_line)
     return kn_result;
 }
 
+static inline int64_t kn_at_shutdown(int64_t kn_result, const char *kn_line)
+{
+    if (kn_result < 0) kn_site_failure(kn_line);
+    return kn_result;
+}
+
 static inline kn_slogdet_result kn_at_slogdet_result(kn_slogdet_result kn_result, const char *kn_line)
 {
     kn_site_note(kn_line);
@@ -203,6 +210,8 @@ static inline kn_unique_result kn_at_unique_result(kn_unique_result kn_result, c
 #define kn_soft_shrink(...) kn_at(kn_soft_shrink(__VA_ARGS__), KN_SITE)
 #define kn_shrink(...) kn_at(kn_shrink(__VA_ARGS__), KN_SITE)
 #define kn_glu(...) kn_at(kn_glu(__VA_ARGS__), KN_SITE)
+
+#define kn_autocast_begin(...) kn_after_dtype(kn_autocast_begin(__VA_ARGS__), KN_SITE)
 
 #define kn_param_make(...) kn_at_param(kn_param_make(__VA_ARGS__), KN_SITE)
 #define kn_param_drop(...) (kn_param_drop(__VA_ARGS__), kn_site_pending(KN_SITE))
@@ -291,6 +300,7 @@ static inline kn_unique_result kn_at_unique_result(kn_unique_result kn_result, c
 #define kn_seed(...) (kn_seed(__VA_ARGS__), kn_site_pending(KN_SITE))
 #define kn_sync(...) kn_at_failed(kn_sync(__VA_ARGS__), KN_SITE)
 #define kn_submit(...) kn_at_failed(kn_submit(__VA_ARGS__), KN_SITE)
+#define kn_device_enumerate(...) kn_after_bool(kn_device_enumerate(__VA_ARGS__), KN_SITE)
 #define kn_device_report(...) kn_after_size(kn_device_report(__VA_ARGS__), KN_SITE)
 
 #define kn_add(...) kn_at(kn_add(__VA_ARGS__), KN_SITE)
@@ -661,7 +671,10 @@ static inline kn_unique_result kn_at_unique_result(kn_unique_result kn_result, c
 #define kn_format(...) kn_after_size(kn_format(__VA_ARGS__), KN_SITE)
 #define kn_print(...) kn_at_failed(kn_print(__VA_ARGS__), KN_SITE)
 #define kn_poison(...) kn_at_failure(kn_poison(__VA_ARGS__), KN_SITE)
+#define kn_live_tensors(...) kn_after_int64(kn_live_tensors(__VA_ARGS__), KN_SITE)
+#define kn_memory_trim(...) (kn_memory_trim(__VA_ARGS__), kn_site_pending(KN_SITE))
 #define kn_init_static(...) kn_at_failed(kn_init_static(__VA_ARGS__), KN_SITE)
+#define kn_shutdown(...) kn_at_shutdown(kn_shutdown(__VA_ARGS__), KN_SITE)
 #define kn_from_dlpack(...) kn_at(kn_from_dlpack(__VA_ARGS__), KN_SITE)
 #define kn_to_dlpack(...) kn_at_dlpack(kn_to_dlpack(__VA_ARGS__), KN_SITE)
 

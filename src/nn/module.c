@@ -37,7 +37,7 @@ static kn_status compare(void *context, const kn_module_entry *entry)
 kn_param *kn_module_find(kn_module module, const char *path)
 {
     search s = {.path = path ? path : "", .distance = (size_t)-1};
-    kn_status status = kn_module_visit(module, compare, &s);
+    kn_status status = kni_module_visit(module, compare, &s, __func__);
     if (s.found) return s.found;
     if (status == KN_OK)
         (void)kni_failure(KN_ERROR_ARGUMENT, "kn_module_find: %s has no param '%.200s'%s%.200s%s",
@@ -67,7 +67,7 @@ static kn_status add(void *context, const kn_module_entry *entry)
 int64_t kn_module_count(kn_module module, bool all)
 {
     tally t = {all, 0};
-    return kn_module_visit(module, add, &t) == KN_OK ? t.sum : -1;
+    return kni_module_visit(module, add, &t, __func__) == KN_OK ? t.sum : -1;
 }
 
 /* ---- modes */
@@ -138,12 +138,12 @@ static kn_status freeze_one(void *context, const kn_module_entry *entry)
 kn_status kn_module_freeze(kn_module module, const char *pattern, bool frozen)
 {
     selection s = {NULL, frozen, 0};
-    if (!pattern) return kn_module_visit(module, freeze_one, &s);
+    if (!pattern) return kni_module_visit(module, freeze_one, &s, __func__);
     regex_t compiled;
     kn_status bad = kni_pattern_compile(&compiled, pattern, REG_NOSUB, "kn_module_freeze");
     if (bad) return bad;
     s.pattern = &compiled;
-    kn_status status = kn_module_visit(module, freeze_one, &s);
+    kn_status status = kni_module_visit(module, freeze_one, &s, __func__);
     regfree(&compiled);
     if (status == KN_OK && s.matches == 0)
         return kni_failure(KN_ERROR_ARGUMENT,

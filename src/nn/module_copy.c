@@ -62,8 +62,8 @@ static kn_status list_one(void *context, const kn_module_entry *entry)
 static kn_status copy_values(kn_module dst, kn_module src)
 {
     listing to = {0}, from = {0};
-    kn_status s = kn_module_visit(dst, list_one, &to);
-    if (s == KN_OK) s = kn_module_visit(src, list_one, &from);
+    kn_status s = kni_module_visit(dst, list_one, &to, "kn_module_copy");
+    if (s == KN_OK) s = kni_module_visit(src, list_one, &from, "kn_module_copy");
     if (s == KN_OK && to.count != from.count)
         s = kni_failure(KN_ERROR_ARGUMENT, "kn_module_copy: %s has %zu params there and %zu here",
                         dst.type->name, from.count, to.count);

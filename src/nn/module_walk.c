@@ -178,16 +178,20 @@ static kn_status visit_field(kni_walk *w, kn_module owner, const kn_field *field
     return v->fn(v->context, &entry);
 }
 
-kn_status kn_module_visit(kn_module module, kn_module_visit_fn fn, void *context)
+kn_status kni_module_visit(kn_module module, kn_module_visit_fn fn, void *context, const char *function)
 {
     visit v = {fn, context, {0}};
-    if (!fn) return kni_failure(KN_ERROR_ARGUMENT, "kn_module_visit: the function is NULL");
-    kn_status s = kni_seen_make(&v.seen, module, "kn_module_visit");
+    kn_status s = kni_seen_make(&v.seen, module, function);
     if (s == KN_OK)
-        s = kni_walk_module(&(kni_walk){.field = visit_field, .context = &v, .function = "kn_module_visit"},
-                            module);
+        s = kni_walk_module(&(kni_walk){.field = visit_field, .context = &v, .function = function}, module);
     kni_seen_free(&v.seen);
     return s;
+}
+
+kn_status kn_module_visit(kn_module module, kn_module_visit_fn fn, void *context)
+{
+    if (!fn) return kni_failure(KN_ERROR_ARGUMENT, "kn_module_visit: the function is NULL");
+    return kni_module_visit(module, fn, context, __func__);
 }
 
 bool kni_device_has_tapes(kn_device device)

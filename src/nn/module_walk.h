@@ -21,6 +21,8 @@ struct kni_walk {
 };
 
 kn_status kni_walk_module(kni_walk *w, kn_module module);
+/* kn_module_visit for other functions, whose name the messages have then. */
+kn_status kni_module_visit(kn_module module, kn_module_visit_fn fn, void *context, const char *function);
 
 /* The modules behind a MODULE, ARRAY, LIST or OPTIONAL field; 0 for other fields. */
 int64_t kni_field_modules(const kn_field *field, void *self, void **first);

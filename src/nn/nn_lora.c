@@ -102,7 +102,7 @@ kn_status kn_lora_apply(kn_module module, const char *pattern, const kn_lora_arg
         return kni_failure(KN_ERROR_ARGUMENT,
                            "kn_lora_apply: no linear layer of %s has a path that matches '%.200s'",
                            module.type->name, pattern ? pattern : "");
-    return s == KN_OK ? kn_module_visit(module, freeze_others, NULL) : s;
+    return s == KN_OK ? kni_module_visit(module, freeze_others, NULL, __func__) : s;
 }
 
 static kn_status merge_one(kni_walk *w, kn_module module)

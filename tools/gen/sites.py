@@ -1,12 +1,23 @@
-"""Writes include/kn/sites.h, include/kn/nn/nn_sites.h and include/kn/sites/*: for each public function that can fail a macro that
-notes the user's file and line. Reads the public headers. Run in the root of the repository."""
+"""Writes include/kn/sites.h, include/kn/nn/nn_sites.h and include/kn/sites/*: for each public function a macro that notes the user's
+file and line, unless the function is named here as one that cannot fail. Reads the public headers. Run in the root of the
+repository."""
 
 import os
 import re
 
-# These hand out what exists already and fail at nothing, or tell of failures of others.
+# These hand out what exists already and fail at nothing, or tell of failures of others. A function that calls kni_fail or
+# kni_failure must not be here: its failure would get the line of the next call.
 WITHOUT = {"kn_value", "kn_at", "kn_ok", "kn_is_param", "kn_is_require_grad", "kn_error_code", "kn_error_text",
-           "kn_custom_fail", "kn_cpu_tier_at", "kn_library_at"}
+           "kn_custom_fail", "kn_cpu_tier_at", "kn_library_at", "kn_last_error", "kn_status_name", "kn_log_set", "kn_version",
+           "kn_autocast_end", "kn_autocast_dtype", "kn_autocast_policy", "kn_no_grad_begin", "kn_no_grad_end",
+           "kn_grad_enabled", "kn_activation_name", "kn_op_count", "kn_op_at", "kn_op_find", "kn_op_attribute",
+           "kn_dtype_bytes", "kn_dtype_name", "kn_dtype_by_name", "kn_dtype_is_float", "kn_dtype_is_integer",
+           "kn_dtype_promote", "kn_dtype_limits", "kn_memory_stats", "kn_memory_limit", "kn_memory_fail_after",
+           "kn_set_threads", "kn_get_threads", "kn_set_reproducible", "kn_loss_scaler_make", "kn_load_report_free",
+           "kn_nn_rotary_reset", "kn_device_describe", "kn_backend_op_number"}
+# Kiln calls what calls these, in the middle of an op: the line is the one of the op.
+CALLED_BACK = {"kn_backend_tensor", "kn_backend_allocate", "kn_backend_fail", "kn_rotary_scale_linear",
+               "kn_rotary_scale_llama"}
 # Signal handlers may call these, where noting a line is not allowed.
 SIGNAL_SAFE = {"kn_learner_interrupt"}
 # These run no op, so their line must not become the latest op's; only a failure needs it.
@@ -20,11 +31,13 @@ RUNNING = {"kn_optim_step", "kn_optim_step_closure", "kn_optim_step_rates", "kn_
 PLACED = {"kn_program_run", "kn_accumulator_take"}
 # These run no op that fails later, but their line is that of a tensor's end.
 ENDING = {"kn_drop": "kn_site_note", "kn_scope_end_many": "kn_site_note"}
+# After a good end nothing may start the thread's state again, so only a failure is noted.
+SHUTDOWN = "kn_shutdown"
 # Its line is named by messages about what ended with the scope.
 SCOPE = "kn_scope_begin"
 
 # Each of these headers has its macros in a header of its own, which it includes at its end. Those that others include come first.
-SINGLE = ["op_info", "program", "state", "store", "optim", "data/dataset", "data/source", "data/transform", "data/augment",
+SINGLE = ["op_info", "backend", "program", "state", "store", "optim", "data/dataset", "data/source", "data/transform", "data/augment",
           "data/loader", "train/metric", "train/renderer", "train/learner"]
 
 _COMMENT = re.compile(r"/\*.*?\*/", re.S)
@@ -80,10 +93,9 @@ def functions_of(text):
         yield must_check, " ".join(result.split()) + (" *" if "*" in gap else ""), name, " ".join(parameters.split())
 
 
-def takes_handle(parameters, objects):
-    """Whether a tensor, a param or an object is among the parameters."""
-    names = "|".join(re.escape(name.rstrip(" *")) for name in objects | {"kn_tensor", "kn_param"})
-    return re.search(r"\b(?:%s)\b" % names, parameters) is not None
+def is_exempt(name):
+    """Whether a function has no macro, because it is named above or is part of the macros themselves."""
+    return name in WITHOUT or name in SIGNAL_SAFE or name in CALLED_BACK or name.startswith("kn_site_")
 
 
 def status_note(must_check, name, parameters):
@@ -101,8 +113,10 @@ def status_note(must_check, name, parameters):
 def note_of(function, structs, objects):
     """(wrapper or "void NOTE", result, what the wrapper does), or None for a function that needs no line."""
     must_check, result, name, parameters = function
-    if name in WITHOUT or name in SIGNAL_SAFE or name.startswith("kn_site_"):
+    if is_exempt(name):
         return None
+    if name == SHUTDOWN:
+        return ("kn_at_shutdown", result, "if (kn_result < 0) kn_site_failure(kn_line);")
     if name == SCOPE:
         return ("kn_at_scope", result, "kn_site_scope(kn_result, kn_line);")
     if name in MAYBE:
@@ -117,8 +131,6 @@ def note_of(function, structs, objects):
         return (status_note(must_check, name, parameters), result, "")
     if result in objects or result.startswith("struct "):
         return ("kn_at_" + short(result), result, "if (!kn_result) kn_site_failure(kn_line);")
-    if not takes_handle(parameters, objects):
-        return None
     if result == "void":
         return ("void kn_site_freed" if _ENDS.match(name) else "void kn_site_pending", result, "")
     return ("kn_after_" + short(result), result, "kn_site_pending(kn_line);")

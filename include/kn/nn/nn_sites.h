@@ -28,6 +28,18 @@
 extern "C" {
 #endif
 
+static inline kn_param *kn_after_param(kn_param *kn_result, const char *kn_line)
+{
+    kn_site_pending(kn_line);
+    return kn_result;
+}
+
+static inline void *kn_after_void(void *kn_result, const char *kn_line)
+{
+    kn_site_pending(kn_line);
+    return kn_result;
+}
+
 static inline kn_padded_tokens kn_at_padded_tokens(kn_padded_tokens kn_result, const char *kn_line)
 {
     kn_site_note(kn_line);
@@ -43,6 +55,7 @@ static inline kn_padded_tokens kn_at_padded_tokens(kn_padded_tokens kn_result, c
 #define kn_activate(...) kn_at(kn_activate(__VA_ARGS__), KN_SITE)
 
 #define kn_nn_attention_init(...) kn_at_status(kn_nn_attention_init(__VA_ARGS__), KN_SITE)
+#define kn_nn_attention_cache_drop(...) (kn_nn_attention_cache_drop(__VA_ARGS__), kn_site_pending(KN_SITE))
 #define kn_nn_attention_forward(...) kn_at(kn_nn_attention_forward(__VA_ARGS__), KN_SITE)
 #define kn_autoregressive_mask(...) kn_at(kn_autoregressive_mask(__VA_ARGS__), KN_SITE)
 #define kn_padding_mask(...) kn_at_padded_tokens(kn_padding_mask(__VA_ARGS__), KN_SITE)
@@ -90,6 +103,7 @@ static inline kn_padded_tokens kn_at_padded_tokens(kn_padded_tokens kn_result, c
 #define kn_nn_embedding_forward(...) kn_at(kn_nn_embedding_forward(__VA_ARGS__), KN_SITE)
 #define kn_lora_apply(...) kn_at_failed(kn_lora_apply(__VA_ARGS__), KN_SITE)
 #define kn_lora_merge(...) kn_at_failed(kn_lora_merge(__VA_ARGS__), KN_SITE)
+#define kn_lora_remove(...) (kn_lora_remove(__VA_ARGS__), kn_site_pending(KN_SITE))
 
 #define kn_reduce_loss(...) kn_at(kn_reduce_loss(__VA_ARGS__), KN_SITE)
 #define kn_lp_loss(...) kn_at(kn_lp_loss(__VA_ARGS__), KN_SITE)
@@ -102,12 +116,21 @@ static inline kn_padded_tokens kn_at_padded_tokens(kn_padded_tokens kn_result, c
 
 #define kn_module_visit(...) kn_at_failed(kn_module_visit(__VA_ARGS__), KN_SITE)
 #define kn_module_map(...) kn_at_failed(kn_module_map(__VA_ARGS__), KN_SITE)
+#define kn_module_find(...) kn_after_param(kn_module_find(__VA_ARGS__), KN_SITE)
+#define kn_module_count(...) kn_after_int64(kn_module_count(__VA_ARGS__), KN_SITE)
+#define kn_module_train(...) (kn_module_train(__VA_ARGS__), kn_site_pending(KN_SITE))
+#define kn_module_modes(...) kn_after_int64(kn_module_modes(__VA_ARGS__), KN_SITE)
+#define kn_module_set_modes(...) (kn_module_set_modes(__VA_ARGS__), kn_site_pending(KN_SITE))
 #define kn_module_freeze(...) kn_at_failed(kn_module_freeze(__VA_ARGS__), KN_SITE)
 #define kn_module_to(...) kn_at_failed(kn_module_to(__VA_ARGS__), KN_SITE)
 #define kn_module_cast(...) kn_at_failed(kn_module_cast(__VA_ARGS__), KN_SITE)
 #define kn_module_copy(...) kn_at_failed(kn_module_copy(__VA_ARGS__), KN_SITE)
+#define kn_module_format(...) kn_after_size(kn_module_format(__VA_ARGS__), KN_SITE)
 #define kn_module_print(...) kn_at_failed(kn_module_print(__VA_ARGS__), KN_SITE)
 #define kn_module_check(...) kn_at_failed(kn_module_check(__VA_ARGS__), KN_SITE)
+#define kn_module_drop(...) (kn_module_drop(__VA_ARGS__), kn_site_pending(KN_SITE))
+#define kn_module_list(...) kn_after_void(kn_module_list(__VA_ARGS__), KN_SITE)
+#define kn_config_format(...) kn_after_size(kn_config_format(__VA_ARGS__), KN_SITE)
 #define kn_config_parse(...) kn_at_failed(kn_config_parse(__VA_ARGS__), KN_SITE)
 #define kn_config_save(...) kn_at_failed(kn_config_save(__VA_ARGS__), KN_SITE)
 #define kn_config_load(...) kn_at_failed(kn_config_load(__VA_ARGS__), KN_SITE)
@@ -188,6 +211,8 @@ static inline kn_padded_tokens kn_at_padded_tokens(kn_padded_tokens kn_result, c
 #define kn_nn_transformer_encoder_init(...) kn_at_status(kn_nn_transformer_encoder_init(__VA_ARGS__), KN_SITE)
 #define kn_nn_transformer_decoder_init(...) kn_at_status(kn_nn_transformer_decoder_init(__VA_ARGS__), KN_SITE)
 #define kn_nn_transformer_cache_init(...) kn_at_status(kn_nn_transformer_cache_init(__VA_ARGS__), KN_SITE)
+#define kn_nn_transformer_cache_reset(...) (kn_nn_transformer_cache_reset(__VA_ARGS__), kn_site_pending(KN_SITE))
+#define kn_nn_transformer_cache_drop(...) (kn_nn_transformer_cache_drop(__VA_ARGS__), kn_site_pending(KN_SITE))
 #define kn_nn_transformer_encoder_forward(...) kn_at(kn_nn_transformer_encoder_forward(__VA_ARGS__), KN_SITE)
 #define kn_nn_transformer_decoder_forward(...) kn_at(kn_nn_transformer_decoder_forward(__VA_ARGS__), KN_SITE)
 

@@ -12,6 +12,12 @@
 extern "C" {
 #endif
 
+static inline uint64_t kn_after_uint64(uint64_t kn_result, const char *kn_line)
+{
+    kn_site_pending(kn_line);
+    return kn_result;
+}
+
 static inline kn_dataset kn_at_dataset(kn_dataset kn_result, const char *kn_line)
 {
     if (!kn_result) kn_site_failure(kn_line);
@@ -22,8 +28,12 @@ static inline kn_dataset kn_at_dataset(kn_dataset kn_result, const char *kn_line
 }
 #endif
 
+#define kn_sample_drop(...) (kn_sample_drop(__VA_ARGS__), kn_site_pending(KN_SITE))
 #define kn_sample_add(...) kn_at_failed_checked(kn_sample_add(__VA_ARGS__), KN_SITE)
 #define kn_sample_replace(...) kn_at_failed_checked(kn_sample_replace(__VA_ARGS__), KN_SITE)
+#define kn_key_bits(...) kn_after_uint64(kn_key_bits(__VA_ARGS__), KN_SITE)
+#define kn_key_uniform(...) kn_after_double(kn_key_uniform(__VA_ARGS__), KN_SITE)
+#define kn_key_below(...) kn_after_int64(kn_key_below(__VA_ARGS__), KN_SITE)
 #define kn_dataset_make(...) kn_at_dataset(kn_dataset_make(__VA_ARGS__), KN_SITE)
 #define kn_dataset_free(...) (kn_dataset_free(__VA_ARGS__), kn_site_freed(KN_SITE))
 #define kn_dataset_retain(...) kn_at_dataset(kn_dataset_retain(__VA_ARGS__), KN_SITE)

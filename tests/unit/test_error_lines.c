@@ -1,0 +1,82 @@
+/* The line of a failure is that of the call that failed, also for functions whose result tells nothing, and never that of the
+   innocent call after it; and the text begins with the function that was called. */
+#include "support/check.h"
+#include <kn.h>
+#include <kn/data.h>
+#include <kn/nn.h>
+#include <stdio.h>
+#include <string.h>
+
+static char logged[1000];
+
+static void keep_line(void *context, kn_log_level level, const char *text)
+{
+    (void)context;
+    if (level == KN_LOG_ERROR) snprintf(logged, sizeof logged, "%s", text);
+}
+
+/* The failure was logged when its call ended, with the call's name and line. */
+static void check_logged(const char *call, int line)
+{
+    char here[60];
+    snprintf(here, sizeof here, "test_error_lines.c:%d", line);
+    kn_drop(kn_ones(KN_SHAPE(2), KN_F32)); /* innocent */
+    size_t name = strcspn(call, "(");
+    if (!CHECK(!strncmp(logged, call, name) && logged[name] == ':' && strstr(logged, here)))
+        printf("  %s at line %d: %s\n", call, line, logged);
+    logged[0] = 0;
+}
+#define FAILS(call) ((void)(call), check_logged(#call, __LINE__))
+
+static void test_plain(void)
+{
+    FAILS(kn_autocast_begin(KN_I64));
+    FAILS(kn_live_tensors(NULL, 3));
+    FAILS(kn_device_enumerate(0, NULL, 8));
+    FAILS(kn_key_below(NULL, 0, 3));
+    FAILS(kn_key_bits(NULL, 0));
+}
+
+static void test_modules(void)
+{
+    char text[8];
+    bool mode = false;
+    kn_nn_linear layer = {0};
+    kn_module none = {0};
+    CHECK(kn_nn_linear_init(&layer, 2, 2, NULL) == KN_OK);
+    FAILS(kn_module_find(KN_MODULE_OF(kn_nn_linear, &layer), "weigth"));
+    FAILS(kn_module_find(none, "weight"));
+    FAILS(kn_module_count(none, true));
+    FAILS(kn_module_train(none, true));
+    FAILS(kn_module_modes(none, &mode, 1));
+    FAILS(kn_module_set_modes(none, &mode, 1));
+    FAILS(kn_module_format(none, text, sizeof text));
+    FAILS(kn_module_freeze(none, NULL, true));
+    FAILS(kn_module_list(NULL, 1));
+    FAILS(kn_lora_remove(none));
+    kn_module_drop(KN_MODULE_OF(kn_nn_linear, &layer));
+}
+
+static void test_shutdown(void)
+{
+    kn_sample batch = {0};
+    kn_tensor rows = kn_ones(KN_SHAPE(100, 3), KN_F32);
+    kn_dataset data = kn_dataset_tensors(&rows, 1);
+    kn_loader loader = kn_loader_make(data, &(kn_loader_args){.batch_size = 2, .workers = 2});
+    CHECK(kn_loader_next(loader, &batch) == KN_OK);
+    FAILS(kn_shutdown());
+    kn_sample_drop(&batch);
+    kn_loader_free(loader);
+    kn_dataset_free(data);
+}
+
+int main(void)
+{
+    kn_log_set(keep_line, NULL);
+    test_plain();
+    test_modules();
+    test_shutdown();
+    kn_log_set(NULL, NULL);
+    CHECK(kn_shutdown() == 0);
+    return check_report();
+}
