@@ -229,6 +229,13 @@ static void write_tensor(printer *p, const kni_type *type)
     kni_text_format(&p->text, " %T%S", p->dtype, type);
 }
 
+/* What has just failed. kn_last_error would log it before the line of the user's call is there. */
+static const char *latest_text(void)
+{
+    const kni_history *h = kni_thread_self()->history;
+    return h && h->latest.number ? h->latest.text : kn_last_error();
+}
+
 static void format_tensor(printer *p, kn_tensor t, const kni_tensor *x, const char *name)
 {
     int64_t kept[KN_MAX_RANK], count = kni_count(&x->type);
@@ -246,7 +253,7 @@ static void format_tensor(printer *p, kn_tensor t, const kni_tensor *x, const ch
                                  : kn_read(t, data, (size_t)bytes);
     p->data = data;
     if (s)
-        kni_text_string(&p->text, kn_last_error());
+        kni_text_string(&p->text, latest_text());
     else
         write_tensor(p, &x->type);
     kni_free(data, (size_t)bytes);
@@ -272,7 +279,7 @@ static size_t format_as(const char *name, kn_tensor t, char *buffer, size_t n,
     }
     x = kni_resolve(t, name);
     if (!x) {
-        kni_text_string(&p.text, kn_last_error());
+        kni_text_string(&p.text, latest_text());
         return p.text.length;
     }
     p.dtype = x->type.dtype;

@@ -30,9 +30,12 @@ static void check_logged(const char *call, int line)
 
 static void test_plain(void)
 {
+    char text[8];
     FAILS(kn_autocast_begin(KN_I64));
     FAILS(kn_live_tensors(NULL, 3));
     FAILS(kn_device_enumerate(0, NULL, 8));
+    FAILS(kn_format(KN_NONE, text, sizeof text, NULL));
+    FAILS(kn_print(KN_NONE));
     FAILS(kn_key_below(NULL, 0, 3));
     FAILS(kn_key_bits(NULL, 0));
 }
