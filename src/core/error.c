@@ -1,5 +1,6 @@
 /* The pool of error records and the poisoned handles that refer to it. */
 #include "core/error.h"
+#include "core/call_site.h"
 #include "core/life.h"
 #include "core/past.h"
 #include "core/table.h"
@@ -255,6 +256,19 @@ void kn_site_pending(const char *site)
 {
     kni_thread *t = kni_thread_self();
     if (t->pending_error) settle(t, site);
+}
+
+void kni_error_lineless(kni_thread *t)
+{
+    const kni_failure *last = latest(t);
+    kni_history *h = t->history;
+    kni_error_flush(t);
+    if (!last) return;
+    uint64_t number = last->number;
+    kni_guard_lock(&lock);
+    if (pool[index_of(number)].number == number) pool[index_of(number)].placed = true;
+    kni_guard_unlock(&lock);
+    if (h && h->latest.number == number) h->latest.placed = true;
 }
 
 /* A failure whose text was read inside the library before the call returned is not pending any more. */

@@ -1,5 +1,6 @@
 /* Starting and ending a thread's state, and the ring of call sites. */
 #include "core/thread_state.h"
+#include "core/call_site.h"
 #include "core/error.h"
 #include "core/life.h"
 #include "core/table.h"
@@ -142,7 +143,34 @@ const char *kni_site_within(uint64_t serial, uint64_t reach)
     const kni_thread *t = kni_thread_self();
     const kni_history *h = t->history;
     for (uint64_t s = serial; h && s <= t->serial && s < serial + reach; s++)
+        if (h->site_serials[s % KNI_SITE_RING] == s && h->sites[s % KNI_SITE_RING])
+            return h->sites[s % KNI_SITE_RING];
+    return NULL;
+}
+
+KNI_THREAD_LOCAL kni_op_now kni_this_op;
+
+/* The ring has the end without a line, which kn_site_note puts there where the caller has one. */
+void kni_call_ended(kni_thread *t)
+{
+    kni_history *h = t->history;
+    uint32_t i = (uint32_t)(t->serial % KNI_SITE_RING);
+    if (KNI_UNLIKELY(!h) || h->site_serials[i] == t->serial) return;
+    h->sites[i] = NULL;
+    h->site_serials[i] = t->serial;
+}
+
+const char *kni_call_site(uint64_t serial, bool composite, bool *open)
+{
+    const kni_thread *t = kni_thread_self();
+    const kni_history *h = t->history;
+    uint64_t last = composite ? t->serial : serial;
+    *open = false;
+    /* Beyond this the ring has forgotten ends too. */
+    if (!h || serial > t->serial || t->serial - serial >= KNI_SITE_RING) return NULL;
+    for (uint64_t s = serial; s <= last; s++)
         if (h->site_serials[s % KNI_SITE_RING] == s) return h->sites[s % KNI_SITE_RING];
+    *open = composite;
     return NULL;
 }
 

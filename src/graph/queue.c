@@ -1,5 +1,6 @@
 /* Making records wait. */
 #include "graph/queue.h"
+#include "core/call_site.h"
 #include "core/strided_copy.h"
 #include <string.h>
 
@@ -338,7 +339,9 @@ static kni_entry *new_entry(kni_queue *q, const kn_record *r)
     e->operands = (int32_t *)(block + bytes);
     const kni_thread *t = &kni_this_thread;
     e->name = t->call_name ? t->call_name : r->row->name;
-    e->serial = r->sequence;
+    /* What a lowering makes has serials that the next calls use again. */
+    e->serial = kni_this_op.serial ? kni_this_op.serial : r->sequence;
+    e->composite = kni_this_op.serial ? kni_this_op.composite : t->call_name != NULL;
     e->thread = t->id;
     return e;
 }

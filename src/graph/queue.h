@@ -27,8 +27,9 @@ typedef struct kni_entry {
     kn_record *record; /* ids are slots of the queue */
     int32_t *operands; /* of results, then operands; -1 where one is absent */
     const char *name;  /* of the public function that was called, without kn_ */
-    uint64_t serial;   /* of the call; with its thread it leads to the user's line */
+    uint64_t serial;   /* of the op that was called; with its thread it leads to the user's line */
     uint32_t thread;
+    bool composite; /* a composite called the op */
 } kni_entry;
 
 typedef struct kni_queue {

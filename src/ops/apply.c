@@ -1,4 +1,5 @@
 /* Running an op: check the handles, infer, make a record, execute it, take the temporaries. */
+#include "core/call_site.h"
 #include "core/device_object.h"
 #include "core/float_env.h"
 #include "core/param_value.h"
@@ -291,9 +292,12 @@ static void apply(call *c, const void *attributes, kn_tensor *out)
         take_temporaries(c);
         return;
     }
+    kni_op_now outer = kni_this_op;
+    if (KNI_LIKELY(!t->depth_of_lowering)) kni_this_op = (kni_op_now){t->serial, t->call_name != NULL};
     t->depth_of_calls++;
     kn_status s = run(c, attributes);
     t->depth_of_calls--;
+    kni_this_op = outer;
     if (c->copied) end_copies(c);
     for (int i = 0; i < c->n_out; i++)
         out[i] = KNI_LIKELY(s == KN_OK) ? kni_handle(c->record->ids[i])

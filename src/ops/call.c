@@ -1,5 +1,6 @@
 /* Composites: a scope and a name around functions that are made of other ops. Also the launch and vjp
    helpers that rows use. */
+#include "core/call_site.h"
 #include "ops/op.h"
 
 kni_call kni_call_begin(const char *name)
@@ -29,6 +30,7 @@ void kni_call_end_many(kni_call call, kn_tensor *results, int n)
     kni_this_thread.call_name = call.outer;
     kni_this_thread.call_device = call.outer_device;
     kni_scope_end_many(call.scope, results, n, false);
+    if (!call.outer) kni_call_ended(&kni_this_thread);
     kni_float_leave(call.env);
 }
 

@@ -1,4 +1,5 @@
 /* Public functions that give the same elements another shape or order of axes. */
+#include "core/call_site.h"
 #include "ops/infer.h"
 #include "ops/movement_rows.h"
 #include <string.h>
@@ -21,6 +22,7 @@ void kni_apply_many_as(const char *name, const kn_op *row, const kn_tensor *in, 
     }
     kni_apply_many(row, in, n_in, attributes, out, n_out);
     t->call_name = outer;
+    if (!outer) kni_call_ended(t);
 }
 
 kn_tensor kni_apply_as(const char *name, const kn_op *row, const kn_tensor *in, int n_in,

@@ -16,6 +16,7 @@ typedef struct kni_fusion {
     kn_status failed;   /* the first error since it was last asked for */
     kn_tensor failure;  /* its poison */
     uint32_t failed_in; /* the thread that ran into it and has its text */
+    bool in_composite;  /* the queue runs inside a composite that has not returned */
     bool passes;        /* the leaf keeps its memory to itself: nothing is queued */
 } kni_fusion;
 

@@ -1,4 +1,5 @@
 /* Running a queue: find or make its plan, run the steps, keep or break the promises. */
+#include "core/call_site.h"
 #include "core/float_env.h"
 #include "ops/autocast_state.h"
 #include "wrap/fusion.h"
@@ -146,18 +147,23 @@ static bool carries_error(const kn_record *r, kn_tensor *error)
 }
 
 /* The latest failure belongs to the call that made the record, with its line. A call that has not returned, since the queue
-   runs inside it, has no line yet: the failure waits for it. */
-static kn_tensor late_error(const kni_entry *e)
+   runs inside it, has no line yet: the failure waits for it. Where neither is so it has none: the next line that comes is
+   somebody else's. */
+static kn_tensor late_error(const kni_fusion *f, const kni_entry *e)
 {
     kni_thread *t = kni_thread_self();
     bool own = e->thread == t->id;
     kni_error_named(e->name);
-    const char *site = own ? kni_site_within(e->serial, KNI_SITE_RING) : NULL;
+    bool open = false;
+    const char *site = own ? kni_call_site(e->serial, e->composite, &open) : NULL;
+    bool waits = own && (e->composite ? open && f->in_composite : e->serial == kni_this_op.serial);
     kn_tensor error = kni_poison_latest();
     if (t->pending_error && site)
         kni_error_site(t, site);
     else if (!own)
         kni_error_flush(t);
+    else if (!waits)
+        kni_error_lineless(t);
     return error;
 }
 
@@ -228,7 +234,7 @@ static void run_single(kni_fusion *f, const kni_step *s, const kni_entry *e, boo
         if (last) part.dies = s->dies, part.n_dies = s->n_dies;
         if (KNI_LIKELY(status == KN_OK)) status = keep_promises(f, &part);
         if (KNI_UNLIKELY(status)) {
-            error = late_error(e);
+            error = late_error(f, e);
             strip_results(e->record);
             break_promises(q, e, error);
             note_failed(f, status, error);
@@ -387,6 +393,7 @@ void kni_fusion_submit(kni_fusion *f)
     kni_thread *t = kni_thread_self();
     atomic_store_explicit(&f->runner, t->id, memory_order_relaxed);
     interrupted i = leave(t);
+    f->in_composite = i.call_name != NULL;
     f->stats.submissions++;
     f->stats.records += q->n_entries;
     t->runs_for = q->entries[0].thread;

@@ -1,0 +1,25 @@
+/* Where public calls end, so that a call without a line never takes the line of a later one. A composite counts a serial for each
+   op that it is made of and has its line at the last; a single op has it at its own. */
+#ifndef KNI_CALL_SITE_H
+#define KNI_CALL_SITE_H
+
+#include "core/thread_state.h"
+
+/* The op that the thread is in the middle of, not counting those that a lowering makes. serial: 0 for none. */
+typedef struct kni_op_now {
+    uint64_t serial;
+    bool composite; /* a composite calls it */
+} kni_op_now;
+extern KNI_THREAD_LOCAL kni_op_now kni_this_op;
+
+/* A composite ends: its line can only come now. */
+void kni_call_ended(kni_thread *t);
+
+/* The line of the public call that has the op, NULL where none was noted or it is not known any more. *open: a composite whose end
+   was not met, which may be in progress. */
+const char *kni_call_site(uint64_t serial, bool composite, bool *open);
+
+/* Tells the latest failure without a line; a call that meets it later gives it none either. */
+void kni_error_lineless(kni_thread *t);
+
+#endif
