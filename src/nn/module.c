@@ -161,21 +161,18 @@ typedef struct mapping {
     kn_status status; /* the first failure; after it only tied params are mended */
 } mapping;
 
-static kn_status refuse(kn_tensor value, const char *path, kn_status code, const char *why)
-{
-    kn_drop(value);
-    return kni_failure(code, "kn_module_map: %.200s: %s", path, why);
-}
-
 /* Puts a value of maybe another dtype or device into a param; a frozen param stays frozen. */
-static kn_status replace(kn_param *param, kn_tensor value, bool buffer, const char *path)
+static kn_status replace(const kni_walk *w, kn_param *param, kn_tensor value, bool buffer)
 {
     kn_tensor old = kn_value(*param);
     kn_status s = kni_failure_of(value);
     if (s != KN_OK) return s;
     kn_shape was = kn_shape_of_tensor(old), is = kn_shape_of_tensor(value);
-    if (was.rank != is.rank || memcmp(was.dims, is.dims, sizeof was.dims[0] * (size_t)was.rank) != 0)
-        return refuse(value, path, KN_ERROR_SHAPE, "the new value has another shape");
+    if (was.rank != is.rank || memcmp(was.dims, is.dims, sizeof was.dims[0] * (size_t)was.rank) != 0) {
+        kn_drop(value);
+        return kni_failure(KN_ERROR_SHAPE, "%s: %.200s: the new value has another shape", w->function,
+                           w->path);
+    }
     kn_device from = kn_device_of(old);
     bool constant = buffer || (kni_device_has_tapes(from) && !kn_is_require_grad(old));
     if (kn_dtype_of(old) == kn_dtype_of(value) && from == kn_device_of(value))
@@ -201,22 +198,28 @@ static kn_status map_field(kni_walk *w, kn_module owner, const kn_field *field, 
         kn_module_entry entry = {w->path, param, owner.type, owner.self, field, buffer, false, w->parent};
         kn_scope scope = kn_scope_begin();
         kn_tensor value = kn_scope_end(scope, m->fn(m->context, &entry, kn_value(*param)));
-        m->status = replace(param, value, buffer, w->path);
+        m->status = replace(w, param, value, buffer);
     }
     return KN_OK;
 }
 
-kn_status kn_module_map(kn_module module, kn_module_map_fn fn, void *context)
+/* function: for messages. */
+static kn_status map_module(kn_module module, kn_module_map_fn fn, void *context, const char *function)
 {
     mapping m = {fn, context, {0}, KN_OK};
-    if (!fn) return kni_failure(KN_ERROR_ARGUMENT, "kn_module_map: the function is NULL");
-    kn_status s = kni_seen_make(&m.seen, module, "kn_module_map");
+    kn_status s = kni_seen_make(&m.seen, module, function);
     if (s != KN_OK) return s;
     kn_no_grad_begin();
-    s = kni_walk_module(&(kni_walk){.field = map_field, .context = &m, .function = "kn_module_map"}, module);
+    s = kni_walk_module(&(kni_walk){.field = map_field, .context = &m, .function = function}, module);
     kn_no_grad_end();
     kni_seen_free(&m.seen);
     return m.status != KN_OK ? m.status : s;
+}
+
+kn_status kn_module_map(kn_module module, kn_module_map_fn fn, void *context)
+{
+    if (!fn) return kni_failure(KN_ERROR_ARGUMENT, "kn_module_map: the function is NULL");
+    return map_module(module, fn, context, __func__);
 }
 
 static kn_tensor move(void *context, const kn_module_entry *entry, kn_tensor value)
@@ -229,7 +232,7 @@ kn_status kn_module_to(kn_module module, kn_device device)
 {
     if (!device) device = kn_device_current();
     if (!device || !kni_device_is_open(device, __func__)) return KN_ERROR_DEVICE;
-    return kn_module_map(module, move, device);
+    return map_module(module, move, device, __func__);
 }
 
 static kn_tensor convert(void *context, const kn_module_entry *entry, kn_tensor value)
@@ -243,5 +246,5 @@ kn_status kn_module_cast(kn_module module, kn_dtype dtype)
 {
     if (!kn_dtype_is_float(dtype))
         return kni_failure(KN_ERROR_DTYPE, "kn_module_cast: %s is no float dtype", kn_dtype_name(dtype));
-    return kn_module_map(module, convert, &dtype);
+    return map_module(module, convert, &dtype, __func__);
 }

@@ -96,8 +96,12 @@ kn_status kn_lora_apply(kn_module module, const char *pattern, const kn_lora_arg
         kni_walk_module(&(kni_walk){.enter = apply_one, .context = &k, .function = "kn_lora_apply"}, module);
     if (pattern) regfree(&compiled);
     k.undo = s != KN_OK;
+    /* What this walk cannot reach the first could not either, and has told so. */
+    kni_failure_held held;
+    kni_failure_hold(&held);
     (void)kni_walk_module(&(kni_walk){.enter = settle_one, .context = &k, .function = "kn_lora_apply"},
                           module);
+    (void)kni_failure_release(&held, KN_OK, KN_NONE);
     if (s == KN_OK && k.matches == 0)
         return kni_failure(KN_ERROR_ARGUMENT,
                            "kn_lora_apply: no linear layer of %s has a path that matches '%.200s'",

@@ -8,14 +8,17 @@
 #include <string.h>
 
 static char logged[1000];
+static int times;
 
 static void keep_line(void *context, kn_log_level level, const char *text)
 {
     (void)context;
-    if (level == KN_LOG_ERROR) snprintf(logged, sizeof logged, "%s", text);
+    if (level != KN_LOG_ERROR) return;
+    snprintf(logged, sizeof logged, "%s", text);
+    times++;
 }
 
-/* The failure was logged when its call ended, with the call's name and line. */
+/* The failure was logged once when its call ended, with the call's name and line. */
 static void check_logged(const char *call, int line)
 {
     char here[60];
@@ -24,7 +27,9 @@ static void check_logged(const char *call, int line)
     size_t name = strcspn(call, "(");
     if (!CHECK(!strncmp(logged, call, name) && logged[name] == ':' && strstr(logged, here)))
         printf("  %s at line %d: %s\n", call, line, logged);
+    if (!CHECK(times == 1)) printf("  %s is told %d times\n", call, times);
     logged[0] = 0;
+    times = 0;
 }
 #define FAILS(call) ((void)(call), check_logged(#call, __LINE__))
 
@@ -55,7 +60,10 @@ static void test_modules(void)
     FAILS(kn_module_set_modes(none, &mode, 1));
     FAILS(kn_module_format(none, text, sizeof text));
     FAILS(kn_module_freeze(none, NULL, true));
+    FAILS(kn_module_to(none, NULL));
+    FAILS(kn_module_cast(none, KN_F16));
     FAILS(kn_module_list(NULL, 1));
+    FAILS(kn_lora_apply(none, NULL, NULL));
     FAILS(kn_lora_remove(none));
     kn_module_drop(KN_MODULE_OF(kn_nn_linear, &layer));
 }
