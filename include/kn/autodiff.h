@@ -55,9 +55,10 @@ KN_API KN_MUST_CHECK kn_status kn_backward(kn_tensor loss, kn_grads *grads);
 KN_API kn_tensor kn_grads_get(kn_grads grads, kn_tensor t);
 /* Hands the gradient out as a temporary and removes it. */
 KN_API kn_tensor kn_grads_take(kn_grads grads, kn_tensor t);
+/* Takes a temporary, shares others (kn_alias); a gradient may replace itself. */
 KN_API kn_status kn_grads_replace(kn_grads grads, kn_tensor t, kn_tensor gradient);
 /* Gradients of your own making for n params or leaves, one for each: accumulated, averaged over processes ... Takes
-   temporaries. NULL with kn_last_error(). */
+   temporaries, shares others (kn_alias). NULL with kn_last_error(), for a leaf that comes twice too. */
 KN_API kn_grads kn_grads_make(const kn_tensor *leaves, const kn_tensor *gradients, int32_t n);
 KN_API int32_t kn_grads_count(kn_grads grads);
 KN_API void kn_grads_free(kn_grads grads);

@@ -1,5 +1,6 @@
 /* Scopes and the three states of ownership. */
 #include "core/error.h"
+#include "core/stored.h"
 #include "core/table.h"
 #include <kn/tensor.h>
 #include <string.h>
@@ -205,6 +206,12 @@ kn_tensor kn_own(kn_tensor handle)
         x->state = KNI_OWNED;
     }
     return handle;
+}
+
+kn_tensor kni_stored(kn_tensor t)
+{
+    const kni_tensor *x = kni_peek(t);
+    return kn_own(x && x->state != KNI_TEMPORARY ? kn_alias(t) : t);
 }
 
 void kn_drop(kn_tensor handle)

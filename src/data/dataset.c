@@ -1,6 +1,7 @@
 /* Data sets as counted objects with a table of functions; samples; keys of random choices. */
 #include "data/data_internal.h"
 #include "support/mixing.h"
+#include <kn/shape.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,42 +26,49 @@ void kn_sample_drop(kn_sample *sample)
     *sample = (kn_sample){0};
 }
 
+/* A view takes a temporary and leaves the caller's other tensors alone. */
+static kn_tensor owned_view(kn_tensor value) { return kn_own(kn_reshape(value, kn_shape_of_tensor(value))); }
+
+/* The value as a sample stores it; on failure, also of the check before, nothing is stored and temporaries are gone. */
+static kn_status store_field(kn_tensor *place, kn_tensor value, kn_status checked)
+{
+    if (checked != KN_OK) {
+        if (kn_ok(value)) kn_drop(owned_view(value));
+        return checked;
+    }
+    kn_tensor stored = owned_view(value);
+    if (!kn_ok(stored)) return kni_failure_of(stored);
+    *place = stored;
+    return KN_OK;
+}
+
 kn_status kn_sample_add(kn_sample *sample, kn_tensor value)
 {
     KNI_NAMED;
     if (!kn_ok(value)) return kni_failure_of(value);
-    if (kni_given(sample, __func__, "sample") != KN_OK) {
-        kn_drop(value);
-        return KN_ERROR_ARGUMENT;
-    }
-    if (sample->n >= KN_SAMPLE_FIELDS) {
-        kn_drop(value);
-        return kni_failure(KN_ERROR_ARGUMENT, "kn_sample_add: a sample has at most %d fields",
-                           KN_SAMPLE_FIELDS);
-    }
-    value = kn_own(value);
-    if (!kn_ok(value)) return kni_failure_of(value);
-    sample->fields[sample->n++] = value;
-    return KN_OK;
+    kn_status s = kni_given(sample, __func__, "sample");
+    if (s == KN_OK && sample->n >= KN_SAMPLE_FIELDS)
+        s = kni_failure(KN_ERROR_ARGUMENT, "kn_sample_add: a sample has at most %d fields", KN_SAMPLE_FIELDS);
+    kn_tensor stored = KN_NONE;
+    s = store_field(&stored, value, s);
+    if (s == KN_OK) sample->fields[sample->n++] = stored;
+    return s;
 }
 
 kn_status kn_sample_replace(kn_sample *sample, int32_t index, kn_tensor value)
 {
     KNI_NAMED;
-    if (kni_given(sample, __func__, "sample") != KN_OK) {
-        kn_drop(value);
-        return KN_ERROR_ARGUMENT;
-    }
-    if (index < 0 || index >= sample->n) {
-        kn_drop(value);
-        return kni_failure(KN_ERROR_INDEX, "kn_sample_replace: field %d of a sample with %d", (int)index,
-                           (int)sample->n);
-    }
-    if (!kn_ok(value)) return kni_failure_of(value);
-    value = kn_own(value);
-    if (!kn_ok(value)) return kni_failure_of(value);
-    if (sample->fields[index].bits != value.bits) kn_drop(sample->fields[index]);
-    sample->fields[index] = value;
+    kn_status s = kni_given(sample, __func__, "sample");
+    if (s == KN_OK && (index < 0 || index >= sample->n))
+        s = kni_failure(KN_ERROR_INDEX, "kn_sample_replace: field %d of a sample with %d", (int)index,
+                        (int)sample->n);
+    if (s == KN_OK && !kn_ok(value)) return kni_failure_of(value);
+    if (s == KN_OK && sample->fields[index].bits == value.bits) return KN_OK;
+    kn_tensor stored = KN_NONE;
+    s = store_field(&stored, value, s);
+    if (s != KN_OK) return s;
+    kn_drop(sample->fields[index]);
+    sample->fields[index] = stored;
     return KN_OK;
 }
 

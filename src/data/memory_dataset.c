@@ -76,9 +76,7 @@ static kn_status fill_tensors(tensors *t, const kn_tensor *fields, int32_t n)
         if (!f) t->rows = kn_size(fields[f], 0);
     }
     for (int32_t f = 0; f < n; f++) {
-        /* A view takes a temporary and leaves the caller's other tensors alone. */
-        kn_tensor view = kn_reshape(fields[f], kn_shape_of_tensor(fields[f]));
-        kn_status status = kn_sample_add(&t->columns, view);
+        kn_status status = kn_sample_add(&t->columns, fields[f]);
         if (status != KN_OK) return status;
     }
     return KN_OK;
@@ -168,7 +166,10 @@ kn_dataset kn_dataset_list(const kn_sample *samples, int64_t n)
         }
         l->count = i + 1;
         for (int32_t f = 0; f < from.n; f++) {
+            /* The list's own handle: a tensor that comes twice is an error here, not a second drop later. */
             kn_status added = kn_sample_add(&l->samples[i], from.fields[f]);
+            bool moved = added == KN_OK && l->samples[i].fields[f].bits == from.fields[f].bits;
+            if (!moved && kn_ok(from.fields[f])) kn_drop(from.fields[f]);
             if (status == KN_OK) status = added;
         }
     }

@@ -95,7 +95,7 @@ static kn_status clip_jobs(kni_optim_jobs *jobs, kn_grads grads, kn_clip_kind ki
         kn_tensor value = kn_value(*job->param), g = job->gradient;
         if (job->scale.bits) g = kn_cast(kn_mul(g, job->scale), kn_dtype_of(value));
         s = kni_failure_of(g);
-        if (s == KN_OK) s = kn_grads_replace(grads, value, job->scale.bits ? g : kn_alias(g));
+        if (s == KN_OK) s = kn_grads_replace(grads, value, g);
     }
     return s;
 }

@@ -1,5 +1,6 @@
 /* The public face of the tape: require_grad, detach, kn_grad, kn_backward and the gradients it returns. */
 #include "core/objects.h"
+#include "core/stored.h"
 #include "wrap/tape.h"
 #include <string.h>
 
@@ -224,6 +225,41 @@ kn_status kn_backward(kn_tensor loss, kn_grads *grads)
     return *grads ? KN_OK : KN_ERROR_MEMORY;
 }
 
+static int position(const kni_grads *g, kn_tensor t)
+{
+    const kni_tensor *x = kni_peek(t);
+    for (int i = 0; x && x->node && i < g->n; i++)
+        if (g->at[i].leaf == x->node) return i;
+    return -1;
+}
+
+/* Stores the gradient of the next leaf. */
+static kn_status add_gradient(kni_grads *g, kn_tensor leaf, kn_tensor gradient)
+{
+    const kni_tensor *x = kni_peek(leaf);
+    if (!x || !x->node)
+        return kni_fail(KN_ERROR_GRADIENT,
+                        "kn_grads_make: leaf %d is on no tape: make it with kn_param_make()", g->n);
+    int earlier = position(g, leaf);
+    if (earlier >= 0)
+        return kni_fail(KN_ERROR_ARGUMENT,
+                        "kn_grads_make: leaf %d is leaf %d again: add their gradients with kn_add()", g->n,
+                        earlier);
+    if (!gradient.bits)
+        return kni_fail(KN_ERROR_ARGUMENT, "kn_grads_make: the gradient of leaf %d is KN_NONE", g->n);
+    kn_tensor owned = kni_stored(gradient);
+    if (kni_is_poisoned(owned)) {
+        char text[400];
+        kn_error_text(owned, text, sizeof text);
+        return kni_fail(kn_error_code(owned), "kn_grads_make: the gradient of leaf %d carries an error: %s",
+                        g->n, text);
+    }
+    kni_node_retain_one(x->node);
+    g->at[g->n].leaf = x->node;
+    g->at[g->n++].gradient = owned;
+    return KN_OK;
+}
+
 kn_grads kn_grads_make(const kn_tensor *leaves, const kn_tensor *gradients, int32_t n)
 {
     if (n < 0 || (n > 0 && (!leaves || !gradients))) {
@@ -235,31 +271,12 @@ kn_grads kn_grads_make(const kn_tensor *leaves, const kn_tensor *gradients, int3
         kni_fail(KN_ERROR_MEMORY, "kn_grads_make: no memory for the gradients");
         return NULL;
     }
-    for (; g->n < n; g->n++) {
-        const kni_tensor *x = kni_peek(leaves[g->n]);
-        kn_tensor owned = x && x->node ? kn_own(gradients[g->n]) : KN_NONE;
-        if (!x || !x->node)
-            kni_fail(KN_ERROR_GRADIENT, "kn_grads_make: leaf %d is on no tape: make it with kn_param_make()",
-                     g->n);
-        else if (kni_is_poisoned(owned))
-            kni_fail(kn_error_code(owned), "kn_grads_make: the gradient of leaf %d carries an error", g->n);
-        if (!owned.bits || kni_is_poisoned(owned)) {
-            destroy_grads(g);
-            return NULL;
-        }
-        kni_node_retain_one(x->node);
-        g->at[g->n].leaf = x->node;
-        g->at[g->n].gradient = owned;
+    while (g->n < n) {
+        if (add_gradient(g, leaves[g->n], gradients[g->n]) == KN_OK) continue;
+        destroy_grads(g);
+        return NULL;
     }
     return kni_object_make(&kni_kind_grads, g, __func__);
-}
-
-static int position(const kni_grads *g, kn_tensor t)
-{
-    const kni_tensor *x = kni_peek(t);
-    for (int i = 0; x && x->node && i < g->n; i++)
-        if (g->at[i].leaf == x->node) return i;
-    return -1;
 }
 
 kn_tensor kn_grads_get(kn_grads grads, kn_tensor t)
@@ -288,8 +305,14 @@ kn_status kn_grads_replace(kn_grads grads, kn_tensor t, kn_tensor gradient)
     if (!g) return KNI_NO_OBJECT(grads);
     int i = position(g, t);
     if (i < 0) return kni_fail(KN_ERROR_ARGUMENT, "kn_grads_replace: this tensor has no gradient here");
-    kn_tensor owned = kn_own(gradient);
-    if (kni_is_poisoned(owned)) return kn_error_code(owned);
+    if (gradient.bits && gradient.bits == g->at[i].gradient.bits) return KN_OK;
+    if (!gradient.bits) return kni_fail(KN_ERROR_ARGUMENT, "kn_grads_replace: the gradient is KN_NONE");
+    kn_tensor owned = kni_stored(gradient);
+    if (kni_is_poisoned(owned)) {
+        char text[400];
+        kn_error_text(owned, text, sizeof text);
+        return kni_fail(kn_error_code(owned), "kn_grads_replace: the gradient carries an error: %s", text);
+    }
     kn_drop(g->at[i].gradient);
     g->at[i].gradient = owned;
     return KN_OK;

@@ -17,9 +17,9 @@ typedef struct kn_sample {
 } kn_sample;
 /* Drops the tensors and leaves it empty. */
 KN_API void kn_sample_drop(kn_sample *sample);
-/* Adds a field, which becomes owned; a poisoned value gives its error. */
+/* Adds a field. Takes a temporary, shares others (kn_alias). A poisoned value gives its error. */
 KN_API KN_MUST_CHECK kn_status kn_sample_add(kn_sample *sample, kn_tensor value);
-/* Replaces field `index`: the old value is dropped. */
+/* Replaces field `index` in the same way: the old value is dropped. By itself it stays. */
 KN_API KN_MUST_CHECK kn_status kn_sample_replace(kn_sample *sample, int32_t index, kn_tensor value);
 
 /* What random choices of a sample are keyed by. */
