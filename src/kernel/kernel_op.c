@@ -20,6 +20,7 @@ typedef struct kernel_op {
     kn_kernel_number numbers[MOST_NUMBERS];
     origin origins[MOST];
     int gives[MOST]; /* by result of the gradient kernel: whose gradient it is */
+    char name[48];   /* as long as the name of a custom op can be */
 } kernel_op;
 
 /* ---- running */
@@ -120,6 +121,17 @@ static kn_status by_function(void *context, const kn_tensor *in, const kn_tensor
 {
     const kernel_op *op = context;
     return op->gradient(op->context, in, out, dy, grads);
+}
+
+/* Told by the op's name: the tape would name the kernel that the op is lowered to. */
+static kn_status no_gradient(void *context, const kn_tensor *in, const kn_tensor *out, const kn_tensor *dy,
+                             kn_tensor *grads)
+{
+    (void)in, (void)out, (void)dy, (void)grads;
+    return kni_fail(KN_ERROR_GRADIENT,
+                    "kn_custom_call: '%s' has no gradient: give kn_kernel_op() a .gradient_kernel (or "
+                    ".gradient), or cut the tape before it with kn_detach()",
+                    ((const kernel_op *)context)->name);
 }
 
 /* ---- registering */
@@ -227,6 +239,7 @@ kn_op_handle kn_kernel_op(const kn_kernel_op_options *options)
     op->prepare_backward = options->prepare_gradient;
     op->gradient = options->gradient;
     op->context = options->context;
+    strncat(op->name, options->name, sizeof op->name - 1);
     if (options->numbers)
         memcpy(op->numbers, options->numbers, (size_t)options->n_numbers * sizeof *op->numbers);
     kn_custom_op custom = {.name = options->name,
@@ -237,7 +250,7 @@ kn_op_handle kn_kernel_op(const kn_kernel_op_options *options)
                            .context = op,
                            .gradient = op->backward   ? by_kernel
                                        : op->gradient ? by_function
-                                                      : NULL};
+                                                      : no_gradient};
     kn_op_handle handle = !op->backward || bind_gradient(op, options) ? kn_custom_register(&custom) : NULL;
     /* A registered op lives as long as the process. */
     if (!handle) kni_free(op, sizeof *op);

@@ -401,7 +401,9 @@ static void ops(const char *device)
     CHECK(h && kn_custom_call(h, &x, &y) == KN_OK);
     CHECK_VALUES(y, 0, 9, 16);
     t = kn_keep(kn_sum(y, KN_AXES_ALL, false));
-    CHECK(kn_grad(&t, NULL, 1, &x, 1, 0, &g) != KN_OK);
+    CHECK_ERROR(kn_grad(&t, NULL, 1, &x, 1, 0, &g),
+                "has no gradient: give kn_kernel_op() a .gradient_kernel");
+    CHECK(strstr(kn_last_error(), name[2])); /* the op's name, not the kernel's */
     kn_scope_end(scope, KN_NONE);
     kn_device_use(NULL);
 }
