@@ -25,39 +25,23 @@ static double attribute_of(const body *b, int index)
 
 static bool is_dynamic(const body *b, int index) { return b->r->row->schema[index].dynamic == KNI_DYNAMIC; }
 
-/* In f64: 1 - 0.9999 loses digits in f32. */
-static bool static_word(int word, double x, double y, double *v)
+/* A word on numbers, in f64: 1 - 0.9999 loses digits in f32. */
+static double word_on(int word, const double *x)
 {
-    switch (word) {
-    case KNI_WORD_add:
-        return *v = x + y, true;
-    case KNI_WORD_sub:
-        return *v = x - y, true;
-    case KNI_WORD_mul:
-        return *v = x * y, true;
-    case KNI_WORD_div:
-        return *v = x / y, true;
-    case KNI_WORD_max:
-        return *v = x > y ? x : y, true;
-    case KNI_WORD_min:
-        return *v = x < y ? x : y, true;
-    case KNI_WORD_eq:
-        return *v = x == y, true;
-    case KNI_WORD_ne:
-        return *v = x != y, true;
-    case KNI_WORD_gt:
-        return *v = x > y, true;
-    case KNI_WORD_lt:
-        return *v = x < y, true;
-    default:
-        return false;
-    }
+    const void *const in[2] = {&x[0], &x[1]};
+    uint8_t code[3] = {(uint8_t)KNI_BODY_CODE(KNI_STEP_INPUT, 0), (uint8_t)KNI_BODY_CODE(KNI_STEP_INPUT, 1)};
+    int arity = kni_word_at(word)->arity;
+    code[arity] = (uint8_t)KNI_BODY_CODE(KNI_STEP_WORD, word);
+    double y = 0;
+    kni_body_evaluate(&(kni_body){.code = code, .n = (uint8_t)(arity + 1)}, KNI_COMPUTE_F64, 1, &y, in, 0,
+                      NULL);
+    return y;
 }
 
 static bool is_static(const body *b, int i, double *v)
 {
     const kni_body_node *n = &b->tree.nodes[i];
-    double x = 0, y = 0;
+    double x[2] = {0};
     switch (n->step.kind) {
     case KNI_STEP_CONSTANT:
         return *v = n->step.value, true;
@@ -67,8 +51,8 @@ static bool is_static(const body *b, int i, double *v)
         return *v = attribute_of(b, n->step.index), !is_dynamic(b, n->step.index);
     case KNI_STEP_WORD:
         for (int k = 0; k < n->n_in; k++)
-            if (!is_static(b, n->in[k], k ? &y : &x)) return false;
-        return static_word(n->step.index, x, y, v);
+            if (!is_static(b, n->in[k], &x[k])) return false;
+        return *v = word_on(n->step.index, x), true;
     default:
         return false;
     }

@@ -268,8 +268,8 @@ static kn_status read_texts(kni_store *store, int64_t entry)
     return status;
 }
 
-/* Where the header makes no sense, the reason may be that the entry is damaged: then that is told, and not what came of it. Else
-   the bytes are compared when the tensor is read, so that opening a file does not read all of it. */
+/* A header that makes no sense may come from a damaged entry, so we check the entry's checksum before we report it. Otherwise we
+   check it when the tensor is read, so that opening a file does not read all of it. */
 static kn_status read_entry(kni_store *store, int64_t entry, const char *name, size_t name_length)
 {
     npy_place p = {store, entry, store->zip->entries[entry].bytes};

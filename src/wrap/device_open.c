@@ -146,8 +146,8 @@ static kn_backend *parse(const char **s, int depth)
     return NULL;
 }
 
-/* The name that a device gets: spec without the spaces that parse() skips, so that a closed stack of that name is found. A space
-   inside a word stays, and is told. */
+/* Writes the name of the device: spec without the spaces that parse() skips, so that we find a closed stack of that name. We keep
+   a space inside a word, and parse() rejects it. */
 static void without_spaces(const char *spec, char *name, size_t bytes)
 {
     kni_text text = {name, bytes, 0};

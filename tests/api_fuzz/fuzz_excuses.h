@@ -111,7 +111,7 @@ static bool excused_values(const told *t)
     double a = fabs(t->a), b = fabs(t->b), larger = a > b ? a : b, gap = fabs(t->a - t->b);
     /* Smaller than any number that f32 holds with all its bits. */
     if (larger < 0x1p-126 && strcmp(t->dtype, "f64")) return true;
-    /* ref adds one term after the other in f64: of equal terms all errors have one sign. Nine digits are told. */
+    /* ref adds f64 terms one after the other, so the errors of equal terms all have one sign. The message prints nine digits. */
     if (gap == 0 && !strcmp(t->dtype, "f64"))
         return named(summed_products, t->op) || named(other_sums, t->op);
     for (size_t i = 0; i < sizeof excuses / sizeof *excuses; i++) {

@@ -27,7 +27,7 @@ static void check_logged(const char *call, int line)
     size_t name = strcspn(call, "(");
     if (!CHECK(!strncmp(logged, call, name) && logged[name] == ':' && strstr(logged, here)))
         printf("  %s at line %d: %s\n", call, line, logged);
-    if (!CHECK(times == 1)) printf("  %s is told %d times\n", call, times);
+    if (!CHECK(times == 1)) printf("  %s was logged %d times\n", call, times);
     logged[0] = 0;
     times = 0;
 }

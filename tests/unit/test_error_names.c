@@ -4,7 +4,7 @@
 #include <kn/signal.h>
 #include <kn/spatial.h>
 
-/* What the calls work on; all of it has been computed before. */
+/* The operands of the calls, computed beforehand. */
 typedef struct operands {
     kn_tensor x;     /* f32 [4, 4] */
     kn_tensor y;     /* f32 [4, 4], positive definite */

@@ -132,7 +132,7 @@ static void fork_beside_threads(const parents *p)
     for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
 }
 
-/* Opens what is loaded at run time and compiles a kernel. Nothing of it has to work here, but all of it has to end. */
+/* Opens a device and a data set whose libraries load at run time, and compiles a kernel. Each call may fail, but none may hang. */
 static void load_and_compile(void)
 {
     kn_device cuda = kn_device_open("cuda");

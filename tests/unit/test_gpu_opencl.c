@@ -71,7 +71,7 @@ static int32_t build_info(cl_program p, cl_device_id d, uint32_t what, size_t ro
     return 0;
 }
 
-/* The line with the first error is told, and of files only the names. */
+/* The message has the line of the first error, and file names without their folders. */
 static void tells_the_error(void)
 {
     kn_device d = kn_device_open("opencl:0");

@@ -368,7 +368,7 @@ static kn_status by_kernel(kni_gpu *g, run *a, signature s)
     return launch(g, &s, a, kni_tiled_tiles(&s.shape, n[M], n[N]), n[GROUPS]);
 }
 
-/* A library multiplies padding too: what became NaN of it is summed again. */
+/* A library multiplies padding too, so we sum every NaN result again without it. */
 static kn_status mend(kni_gpu *g, const kn_record *r, run *a, signature s)
 {
     const int64_t results = kni_count(&kni_out(r, 0)->type);
