@@ -1,0 +1,161 @@
+/* What the parser of bodies reads letter by letter: names, signs, numbers; and the steps it emits. */
+#include "core/text.h"
+#include "ops/body_parser.h"
+#include <string.h>
+
+/* ---- failures and tokens */
+
+kni_parsed kni_parser_fail(kni_parser *p, const char *where, const char *format, ...)
+{
+    if (!p->failed) {
+        kni_text t = {p->d->error, sizeof p->d->error, 0};
+        va_list arguments;
+        va_start(arguments, format);
+        kni_text_format_list(&t, format, arguments);
+        va_end(arguments);
+        p->d->at = (int)(where - p->text);
+        p->failed = true;
+    }
+    return kni_parsed_nothing;
+}
+
+bool kni_parser_is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool kni_parser_is_digit(char c) { return c >= '0' && c <= '9'; }
+
+void kni_parser_skip(kni_parser *p)
+{
+    while (*p->at == ' ') p->at++;
+}
+
+/* The ' of a name marks the new value of an operand. */
+size_t kni_parser_name_length(const char *s)
+{
+    size_t n = 0;
+    while (kni_parser_is_letter(s[n]) || (n && kni_parser_is_digit(s[n]))) n++;
+    return n + (n && s[n] == '\'');
+}
+
+bool kni_parser_equals(const char *name, const char *s, size_t n)
+{
+    return strlen(name) == n && !memcmp(name, s, n);
+}
+
+bool kni_parser_take(kni_parser *p, char c)
+{
+    kni_parser_skip(p);
+    if (*p->at != c) return false;
+    p->at++;
+    return true;
+}
+
+void kni_parser_expect(kni_parser *p, char c)
+{
+    char wanted[2] = {c, 0}, found[2] = {0, 0};
+    if (kni_parser_take(p, c)) return;
+    found[0] = *p->at;
+    if (*p->at)
+        kni_parser_fail(p, p->at, "expected '%s', found '%s'", wanted, found);
+    else
+        kni_parser_fail(p, p->at, "expected '%s', and the body ends", wanted);
+}
+
+/* A name of an operand or a result for a message. */
+const char *kni_parser_copy(char *to, const char *s, size_t n)
+{
+    n = n < 31 ? n : 31;
+    memcpy(to, s, n);
+    to[n] = 0;
+    return to;
+}
+
+kni_naming *kni_parser_find(kni_naming *list, int n_list, const char *at, size_t n)
+{
+    for (int i = 0; i < n_list; i++)
+        if (n == list[i].length && !memcmp(list[i].text, at, n)) return &list[i];
+    return NULL;
+}
+
+int kni_parser_find_scalar(const kni_parser *p, const char *at, size_t n)
+{
+    for (int i = 0; i < p->names->n_scalars; i++)
+        if (kni_parser_equals(p->names->scalars[i], at, n)) return i;
+    return -1;
+}
+
+/* Digits and the power of ten are exact in a long double for up to 19 digits and 10^27, so that the value is rounded as the
+   compiler rounds it. */
+double kni_parser_number(kni_parser *p)
+{
+    const char *s = p->at;
+    uint64_t digits = 0;
+    int scale = 0, exponent = 0;
+    bool point = false;
+    for (; kni_parser_is_digit(*s) || (*s == '.' && !point); s++) {
+        if (*s == '.') {
+            point = true;
+            continue;
+        }
+        if (digits > UINT64_MAX / 10 - 1)
+            kni_parser_fail(p, p->at, "the number has too many digits");
+        else
+            digits = digits * 10 + (uint64_t)(*s - '0');
+        scale -= point;
+    }
+    if (*s == 'e') {
+        bool negative = s[1] == '-';
+        s += 1 + (negative || s[1] == '+');
+        if (!kni_parser_is_digit(*s)) kni_parser_fail(p, s, "the exponent of the number is missing");
+        for (; kni_parser_is_digit(*s) && exponent < 400; s++) exponent = exponent * 10 + (*s - '0');
+        scale += negative ? -exponent : exponent;
+    }
+    if (kni_parser_is_letter(*s) || kni_parser_is_digit(*s))
+        kni_parser_fail(p, s, "this is no part of a number");
+    if (scale > 300 || scale < -300) kni_parser_fail(p, p->at, "the number is too large or too small");
+    p->at = s;
+    long double power = 1;
+    for (int i = scale < 0 ? -scale : scale; i > 0; i--) power *= 10;
+    return (double)(scale < 0 ? (long double)digits / power : (long double)digits * power);
+}
+
+/* ---- emitting */
+
+void kni_parser_emit(kni_parser *p, const char *from, int kind, int index, int pops)
+{
+    kni_body_draft *d = p->d;
+    if (d->n == KNI_BODY_STEPS) {
+        kni_parser_fail(p, from, "the body has more than %d steps", KNI_BODY_STEPS);
+        return;
+    }
+    d->from[d->n] = (int16_t)(from - p->text);
+    d->code[d->n++] = (uint8_t)KNI_BODY_CODE(kind, index);
+    p->depth += (kind != KNI_STEP_STORE && kind != KNI_STEP_RESULT) - pops;
+    if (p->depth > KNI_BODY_STACK) kni_parser_fail(p, from, "it is nested too deeply: name a part of it");
+}
+
+void kni_parser_constant(kni_parser *p, const char *from, double value)
+{
+    kni_body_draft *d = p->d;
+    int i = 0;
+    while (i < d->n_constants && memcmp(&d->constants[i], &value, sizeof value) != 0) i++;
+    if (i == KNI_BODY_CONSTANTS) {
+        kni_parser_fail(p, from, "the body has more than %d constants", KNI_BODY_CONSTANTS);
+        return;
+    }
+    d->constants[i] = value;
+    if (i == d->n_constants) d->n_constants++;
+    kni_parser_emit(p, from, KNI_STEP_CONSTANT, i, 0);
+}
+
+int kni_parser_find_word(const char *s, size_t n)
+{
+    for (int i = 0; i < kni_word_count(); i++)
+        if (kni_parser_equals(kni_word_at(i)->name, s, n)) return i;
+    return -1;
+}
+
+kni_parsed kni_parser_word(kni_parser *p, const char *from, const char *name, uint8_t level)
+{
+    int word = kni_parser_find_word(name, strlen(name));
+    kni_parser_emit(p, from, KNI_STEP_WORD, word, kni_word_at(word)->arity);
+    return (kni_parsed){kni_word_at(word)->truth, level};
+}
