@@ -28,7 +28,7 @@ import mutants  # noqa: E402
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Which tests speak for a folder: parts of names of unit tests, and devices of the conformance. The first that fails ends it.
 LAYERS = [
-    ("core/math", "elementwise convert ir_prelude", "ref cpu autodiff(cpu)"),
+    ("core/math", "elementwise convert ir_prelude math_", "ref cpu autodiff(cpu)"),
     ("core", "convert memory ownership errors misuse thread call creation alias truths fallback objects ir_run",
      "cpu autodiff(cpu)"),
     ("ops", "elementwise reduce movement indexing scan sorting linalg signal spatial contraction functional creation custom "
@@ -199,7 +199,9 @@ def measure(build, workers, longest):
         return row[0], status, time.monotonic() - start
 
     with concurrent.futures.ThreadPoolExecutor(len(workers)) as pool:
-        for name, status, seconds in pool.map(one, sorted(rows.items())):
+        for row, (name, status, seconds) in zip(sorted(rows.items()), pool.map(one, sorted(rows.items()))):
+            if status:  # once more, alone: a busy machine must not take a test out of the run
+                name, status, seconds = one(row)
             build.seconds[name] = seconds if status == 0 else None
             if status:
                 why = "it takes over %d s" % longest if status == 124 else "it fails unbroken (status %d)" % status
@@ -241,7 +243,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--only", help="mutants of files whose path contains this text")
     parser.add_argument("--seconds", type=float, default=1e9, help="draws no more mutants after this time")
-    parser.add_argument("--longest", type=float, default=90, help="tests that take longer are left out")
+    parser.add_argument("--longest", type=float, default=300, help="tests that take longer are left out")
     parser.add_argument("--resume", action="store_true", help="goes on where a run of the same seed ended")
     parser.add_argument("--list", action="store_true", help="prints the mutants and runs nothing")
     options = parser.parse_args()

@@ -203,6 +203,9 @@ static void check_attention(void)
     CHECK_POISON(kn_attention(q, k, v, &(kn_attention_args){.softcap = -1}), "softcap is -1");
     CHECK_POISON(kn_attention(q, made(KN_SHAPE(1, 1, 3, 5), 0, KN_F32), v, NULL),
                  "inner sizes differ: q [1, 2, 3, 4] x k");
+    kn_tensor narrow = kn_full(KN_SHAPE(3, 2), 0, KN_F32);
+    CHECK_POISON(kn_attention(q, k, v, &(kn_attention_args){.bias = narrow}),
+                 "the bias [3, 2] does not broadcast to [batch, heads, queries, keys] [1, 2, 3, 3]");
     kn_scope_end(scope, KN_NONE);
 }
 

@@ -1,5 +1,6 @@
 /* The backend of run-time compiled devices over a driver that computes nothing: what happens without memory, when a
    kernel does not compile or reports a fault, and when the device is lost and opened again. */
+#include "backend/gpu/gpu_text.h"
 #include "support/check.h"
 #include "support/paper_device.h"
 #include <pthread.h>
@@ -113,6 +114,26 @@ static void tells_sizes_apart(void)
     kn_scope_end(scope, KN_NONE);
 }
 
+static kni_driver *no_other(int32_t number)
+{
+    (void)number;
+    return NULL;
+}
+
+/* Kernels of one name in two texts are two kernels. */
+static void tells_texts_apart(void)
+{
+    static const char one[] = "kernel fill(index item, out T y[]) { y[item] = 1; }";
+    static const char two[] = "kernel fill(index item, out T y[]) { y[item] = 2; }";
+    const kni_gpu_text texts[] = {{"one", one, sizeof one - 1}, {"two", two, sizeof two - 1}};
+    const kni_gpu_call call = {.kernel = "fill", .element = KN_F32, .n_buffers = 1, .storage = {KN_F32}};
+    kn_backend *paper = kni_gpu_open_numbered("paper", NULL, 0, no_other); /* the one that is open */
+    int64_t compiles = paper_now.compiles;
+    for (int i = 0; i < 4; i++)
+        CHECK(paper && kni_gpu_find_text(kni_gpu_of(paper), &texts[i % 2], &call) == KN_OK);
+    CHECK(paper_now.compiles == compiles + 2);
+}
+
 /* Some of everything: schedules, products, reference kernels, strided copies. */
 static bool work(int turn)
 {
@@ -190,6 +211,7 @@ int main(void)
     compiles_once();
     tells_what_it_loaded(device);
     tells_sizes_apart();
+    tells_texts_apart();
     survives_without_host_memory();
     works_in_threads();
     is_lost(device);

@@ -433,6 +433,25 @@ static void misuse(void)
     net_drop(&as_before);
 }
 
+/* A group that is added after a step that failed is looked up as well: a pattern that matches nothing is told. */
+static void a_late_group_is_checked(void)
+{
+    Net net = net_make(KN_F64);
+    kn_optim sgd = kn_optim_sgd(NULL);
+    kn_grads grads = NULL;
+    net_loss(&net, 0, &grads);
+    kn_tensor good = kn_keep(kn_grads_take(grads, kn_value(net.in.weight)));
+    CHECK(kn_grads_replace(grads, kn_value(net.in.weight), kn_zeros(KN_SHAPE(4, 4), KN_F64)) == KN_OK);
+    CHECK(kn_optim_add_group(sgd, &(kn_optim_group){.pattern = "bias"}) == KN_OK);
+    CHECK_ERROR(kn_optim_step(sgd, 0.1, NET(&net), grads), "the gradient of in.weight");
+    CHECK(kn_grads_replace(grads, kn_value(net.in.weight), good) == KN_OK);
+    CHECK(kn_optim_add_group(sgd, &(kn_optim_group){.pattern = "wieght"}) == KN_OK);
+    CHECK_ERROR(kn_optim_step(sgd, 0.1, NET(&net), grads), "the group's pattern 'wieght' matches no param");
+    kn_grads_free(grads);
+    kn_optim_free(sgd);
+    net_drop(&net);
+}
+
 /* With one allocation after another failing a step either succeeds or reports, and the numbers stay usable. */
 static void no_memory(void)
 {
@@ -477,6 +496,7 @@ int main(void)
                                    clips_now,
                                    absent_states,
                                    misuse,
+                                   a_late_group_is_checked,
                                    no_memory};
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
         kn_scope scope = kn_scope_begin();

@@ -236,6 +236,22 @@ static void convolves_planes_apart(void)
     CHECK(kn_item_int(kn_count_nonzero(kn_not_equal(y, want), KN_AXES_ALL, false)) == 0);
 }
 
+/* Each element of dx collects what its taps gave to y: rows of several columns, several rows. */
+static void resize_gradient(void)
+{
+    kn_device taped = kn_device_open("autodiff(cpu)");
+    kn_device_use(taped);
+    kn_scope s = kn_scope_begin();
+    kn_interpolate_args linear = {.mode = KN_INTERPOLATE_LINEAR};
+    kn_tensor x = kn_require_grad(image(2, 2)), dy = kn_keep(kn_add_scalar(image(4, 4), 1)), dx;
+    kn_tensor y = kn_keep(kn_interpolate(x, KN_INTS(4, 4), &linear));
+    CHECK(kn_grad(&y, &dy, 1, &x, 1, 0, &dx) == KN_OK);
+    CHECK_VALUES(dx, 1e-5, 16.5, 23.5, 44.5, 51.5);
+    kn_scope_end(s, KN_NONE);
+    kn_device_use(NULL);
+    kn_device_close(taped);
+}
+
 int main(void)
 {
     kn_scope s = kn_scope_begin();
@@ -248,6 +264,7 @@ int main(void)
     symbolic_sizes();
     equal_bits();
     second_order();
+    resize_gradient();
     kn_scope_end(s, KN_NONE);
     kn_shutdown();
     return check_report();
