@@ -6,7 +6,7 @@
 #include "core/text.h"
 #include <string.h>
 
-_Static_assert((int64_t)KNI_MAX_CHUNKS * KNI_CHUNK_SLOTS <= (int64_t)1 << KNI_SLOT_BITS,
+_Static_assert((int64_t)KNI_MAX_CHUNKS *KNI_CHUNK_SLOTS <= (int64_t)1 << KNI_SLOT_BITS,
                "a handle has room for the number of every slot");
 kni_tensor *kni_chunks[KNI_MAX_CHUNKS];
 void (*kni_node_release)(struct kni_node *node);

@@ -314,7 +314,8 @@ int cuStreamDestroy_v2(void *stream) { return free_object(stream); }
 int cuEventCreate(void **event, unsigned flags)
 {
     ENTER;
-    if (flags & ~2u) return 1; /* only the flag "no times" is expected: other ones change how a thread waits */
+    if (flags & ~2u)
+        return 1; /* only the flag "no times" is expected: other ones change how a thread waits */
     return make_object(event);
 }
 int cuEventRecord(void *event, void *stream)

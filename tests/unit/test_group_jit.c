@@ -350,6 +350,31 @@ static void past_the_caches(void)
     for (int jit = 0; jit < 2; jit++) close_device(devices[jit]);
 }
 
+/* Rows of just under two stages' length: more results than the stage has room for are written without it. */
+static void more_than_the_stage_holds(void)
+{
+    enum { RESULTS = 9, ROWS = 8300, COLUMNS = 511, COUNT = ROWS * COLUMNS };
+    static double want[COUNT], got[COUNT];
+    kn_tensor y[RESULTS];
+    setenv("KN_JIT", "cc:wait", 1);
+    kn_device fused = kn_device_open("fusion(cpu)");
+    kn_device_use(fused);
+    kn_scope scope = kn_scope_begin();
+    kn_tensor a = kn_keep(kn_reshape(kn_arange(0, COUNT, 1, KN_F64), KN_SHAPE(ROWS, COLUMNS)));
+    kn_tensor row = kn_keep(kn_arange(0, COLUMNS, 1, KN_F64));
+    CHECK(kn_sync(fused) == KN_OK);
+    int64_t before = kni_group_jit_runs();
+    kn_tensor shared = kn_keep(kn_sub(a, row));
+    for (int i = 0; i < RESULTS; i++) y[i] = kn_keep(kn_mul_scalar(shared, i + 1));
+    CHECK(kn_sync(fused) == KN_OK && kni_group_jit_runs() > before);
+    for (int i = 0; i < RESULTS; i++) {
+        for (int k = 0; k < COUNT; k++) want[k] = (double)(k - k % COLUMNS) * (i + 1);
+        CHECK(kn_read(y[i], got, sizeof got) == KN_OK && !memcmp(got, want, sizeof got));
+    }
+    kn_scope_end(scope, KN_NONE);
+    close_device(fused);
+}
+
 static int entries(void)
 {
     kni_folder names;
@@ -443,6 +468,7 @@ int main(void)
     apart(at_once);
     apart(other_sizes);
     apart(past_the_caches);
+    apart(more_than_the_stage_holds);
     apart(in_the_background);
     apart(from_disk);
     apart(without_a_compiler);

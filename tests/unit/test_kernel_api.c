@@ -512,6 +512,35 @@ static void many_users(void)
     pthread_barrier_destroy(&together);
 }
 
+/* Threads that compile the same texts at the same moment get one kernel of each. They meet before each text, by spinning, so that
+   both look for it in a list of hundreds before either adds it. */
+enum { TEXTS = 400 };
+static _Atomic int arrived;
+static kn_kernel *made_by[USERS][TEXTS];
+
+static void *compile_many(void *argument)
+{
+    int me = *(int *)argument;
+    char text[100];
+    for (int i = 0; i < TEXTS; i++) {
+        snprintf(text, sizeof text, "kernel meeting%d(index item, out T y[]) { y[item] = %d; }", i, i);
+        arrived++;
+        for (long spins = 0; arrived < USERS * (i + 1) && spins < 100000000; spins++) {}
+        made_by[me][i] = kn_kernel_compile(text, NULL);
+    }
+    return NULL;
+}
+
+static void one_kernel_of_each_text(void)
+{
+    pthread_t threads[USERS];
+    int numbers[USERS] = {0, 1}, different = 0;
+    for (int i = 0; i < USERS; i++) CHECK(!pthread_create(&threads[i], NULL, compile_many, &numbers[i]));
+    for (int i = 0; i < USERS; i++) pthread_join(threads[i], NULL);
+    for (int i = 0; i < TEXTS; i++) different += made_by[0][i] != made_by[1][i] || !made_by[0][i];
+    CHECK(different == 0);
+}
+
 int main(void)
 {
     kn_log_set(NULL, NULL);
@@ -538,6 +567,7 @@ int main(void)
     }
     kn_device_use(NULL);
     many_users();
+    one_kernel_of_each_text();
     limits();
     reads_no_more_dtypes();
     debugging();
