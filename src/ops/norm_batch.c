@@ -84,7 +84,7 @@ static void start_launch(kni_launch *l, const kni_kernel *kernel, const kni_type
     kni_channel_view v = kni_channel_view_of(x);
     l->kernel = kernel;
     l->items = v.channels;
-    kni_launch_int(l, v.outer);
+    kni_launch_int(l, v.inner ? v.outer : 0); /* without elements there is nothing to count out */
     kni_launch_int(l, v.channels);
     kni_launch_int(l, v.inner);
     kni_launch_real(l, a->eps);

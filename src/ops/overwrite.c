@@ -1,4 +1,4 @@
-/* The rule of writing in place: when a result may have the memory of an operand. */
+/* What is known of a record before it runs: when a result may have the memory of an operand, and when there is nothing to do. */
 #include "ops/record.h"
 #include <string.h>
 
@@ -31,4 +31,22 @@ bool kni_may_overwrite(const kn_record *r, int k, const kni_tensor *y)
         if (!dies || r->row->kind != KNI_ELEMENTWISE || !same_view(x, other)) return false;
     }
     return true;
+}
+
+/* ---- records without work */
+
+static bool is_empty(const kni_tensor *x)
+{
+    for (int a = 0; a < x->type.rank; a++)
+        if (x->type.dims[a] == 0) return true;
+    return false;
+}
+
+bool kni_has_no_work(const kn_record *r)
+{
+    for (int i = 0; i < r->n_out; i++)
+        if (!is_empty(kni_out(r, i))) return false;
+    for (int i = 0; i < r->n_in; i++)
+        if (kni_in(r, i) && !is_empty(kni_in(r, i))) return false;
+    return r->n_out > 0;
 }

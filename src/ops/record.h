@@ -19,6 +19,9 @@ static inline int kni_given(const kn_record *r)
     return n;
 }
 
+/* No operand and no result has elements: a kernel could only count other dimensions out, which may be huge. */
+bool kni_has_no_work(const kn_record *r);
+
 /* Whether result y may be written into the memory of operand k. This is the one rule for every backend: the operand dies with
    the record, nobody else refers to its storage, and it lies there as y would lie. No other operand may see that storage,
    because a kernel reads operands in its own order; only an elementwise row, which reads element i of all operands before

@@ -353,6 +353,7 @@ static kn_status run_conv(const kn_record *r, bool transposed)
     kni_conv_plan_start(&job.plan, r->attributes, &x->type, &w->type, &y->type, transposed);
     job.n_phases = kni_conv_phase_count(&job.plan);
     if (job.n_phases > KNI_CONV_MAX_PHASES) return KN_ERROR_UNSUPPORTED;
+    if (kni_count(&w->type) == 0) return KN_ERROR_UNSUPPORTED; /* sums of nothing, in a window of any size */
     kn_status s = kni_host_allocate(y);
     if (s || kni_count(&y->type) == 0) return s;
     kni_borrowed packed = {NULL, 0}, added = {NULL, 0};

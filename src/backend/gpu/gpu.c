@@ -63,7 +63,7 @@ static bool is_empty(const kn_record *r)
 static kn_status allocate_empty(kni_gpu *g, const kn_record *r)
 {
     kn_status s = KN_OK;
-    if (r->row->launch) return kni_gpu_reference(g, r);
+    if (r->row->launch && !kni_has_no_work(r)) return kni_gpu_reference(g, r); /* it may report an index */
     for (int i = 0; i < r->n_out && s == KN_OK; i++) s = kni_gpu_allocate(g, kni_out(r, i));
     if (s == KN_OK) kni_gpu_finish(g, r, -1);
     return s;

@@ -27,6 +27,13 @@ kn_status kni_host_allocate(kni_tensor *y)
     return KN_OK;
 }
 
+kn_status kni_host_allocate_empty(const kn_record *r)
+{
+    kn_status s = KN_OK;
+    for (int i = 0; i < r->n_out && s == KN_OK; i++) s = kni_host_allocate(kni_out(r, i));
+    return s;
+}
+
 kn_status kni_host_allocate_or_reuse(const kn_record *r, kni_tensor *y, uint64_t candidates)
 {
     candidates &= r->last_use;
