@@ -2,6 +2,7 @@
    order of running, and every record reads from groups at its own group's place or before. */
 #include "graph/grouping.h"
 #include "graph/row_domain.h"
+#include "ops/line.h"
 #include <string.h>
 
 typedef struct group {
@@ -277,7 +278,7 @@ static int lasting_results(const state *s, const kni_entry *e)
 static bool is_across(const state *s, const group *g, const kn_record *r, role_kind role,
                       const kni_row_domain *domain)
 {
-    return role == ROWS && r->op == KNI_OP_sum && has_rows(g) && sums_down(s, &g->domain) &&
+    return role == ROWS && kni_line_is_sum(r->row) && has_rows(g) && sums_down(s, &g->domain) &&
            kni_is_float(domain->shape->dtype) &&
            kni_row_domain_across(&g->domain, domain->shape, domain->reduced);
 }

@@ -19,16 +19,18 @@ const kni_word *kni_word_at(int index) { return &words[index]; }
 
 const char *kni_line_word_name(int word)
 {
-    static const char *const names[KNI_LINE_WORDS] = {"sum", "mean", "highest", "lowest", "top", "down"};
+    static const char *const names[KNI_LINE_WORDS] = {"sum",  "mean", "highest", "lowest", "top",   "down",
+                                                      "prod", "any",  "all",     "argmax", "argmin"};
     return names[word];
 }
 
 /* In the order of the kinds, so that a code belongs to the last kind whose base is not above it. */
 const uint8_t kni_step_base[KNI_STEP_RESULT + 1] = {
-    [KNI_STEP_INPUT] = 0,  [KNI_STEP_PARAM] = 8,   [KNI_STEP_CONSTANT] = 16, [KNI_STEP_STORE] = 32,
-    [KNI_STEP_LOCAL] = 40, [KNI_STEP_SELECT] = 48, [KNI_STEP_AND] = 49,      [KNI_STEP_OR] = 50,
-    [KNI_STEP_XOR] = 51,   [KNI_STEP_NOT] = 52,    [KNI_STEP_EXPN] = 53,     [KNI_STEP_LENGTH] = 54,
-    [KNI_STEP_WORD] = 64,  [KNI_STEP_LINE] = 192,  [KNI_STEP_RESULT] = 208,
+    [KNI_STEP_INPUT] = 0,  [KNI_STEP_PARAM] = 8,    [KNI_STEP_CONSTANT] = 16, [KNI_STEP_STORE] = 32,
+    [KNI_STEP_LOCAL] = 40, [KNI_STEP_SELECT] = 48,  [KNI_STEP_AND] = 49,      [KNI_STEP_OR] = 50,
+    [KNI_STEP_XOR] = 51,   [KNI_STEP_NOT] = 52,     [KNI_STEP_EXPN] = 53,     [KNI_STEP_LENGTH] = 54,
+    [KNI_STEP_PLACE] = 55, [KNI_STEP_AT] = 56,      [KNI_STEP_REQUIRE] = 57,  [KNI_STEP_WORD] = 64,
+    [KNI_STEP_LINE] = 192, [KNI_STEP_RESULT] = 208,
 };
 
 kni_step kni_body_step(const kni_body *body, int i)

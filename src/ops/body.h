@@ -21,6 +21,9 @@ typedef enum kni_step_kind {
     KNI_STEP_NOT,
     KNI_STEP_EXPN,   /* e to the power of what is 0 or less */
     KNI_STEP_LENGTH, /* how many elements a line has */
+    KNI_STEP_PLACE,  /* the place along the line, an index */
+    KNI_STEP_AT,     /* a value at a place of its line; not promised where that is none */
+    KNI_STEP_REQUIRE, /* a truth and an index: gives the index, which is reported where the truth does not hold */
     KNI_STEP_WORD,
     KNI_STEP_LINE,  /* reduces along the line: `index` is a kni_line_word */
     KNI_STEP_RESULT /* pops result `index` of several; a body of one result leaves it on the stack */
@@ -34,6 +37,11 @@ typedef enum kni_line_word {
     KNI_LINE_LOWEST,
     KNI_LINE_TOP,  /* the highest, for what becomes NaN anyway where an element is NaN; has no gradient */
     KNI_LINE_DOWN, /* the sum over all lines, at each place */
+    KNI_LINE_PROD, /* 0 where an element is and all are finite, though a part of the product may overflow */
+    KNI_LINE_ANY,  /* of truths, as is ALL */
+    KNI_LINE_ALL,
+    KNI_LINE_ARGMAX, /* the first place of the highest, or of the first NaN: an index */
+    KNI_LINE_ARGMIN,
     KNI_LINE_WORDS
 } kni_line_word;
 const char *kni_line_word_name(int word);
@@ -48,8 +56,17 @@ enum { KNI_BODY_STEPS = 96, KNI_BODY_STACK = 16, KNI_BODY_LOCALS = 8, KNI_BODY_C
 
 /* What a value belongs to: bits of the indices that it depends on. */
 enum { KNI_LEVEL_ALL, KNI_LEVEL_LINE, KNI_LEVEL_PLACE, KNI_LEVEL_ELEMENT };
-/* An operand or result: its level, and where it may be absent the number it then is. */
-enum { KNI_OPERAND_LEVEL = 3, KNI_OPERAND_OPTIONAL = 4, KNI_OPERAND_ONE = 8 };
+/* An operand or result: its level, and where it may be absent the number it then is; of an operand also whether it is read as
+   an index or as a truth. */
+enum {
+    KNI_OPERAND_LEVEL = 3,
+    KNI_OPERAND_OPTIONAL = 4,
+    KNI_OPERAND_ONE = 8,
+    KNI_OPERAND_INDEX = 16,
+    KNI_OPERAND_TRUTH = 32
+};
+/* What a step gives. Numbers (constants, scalars, the length) are values or indices by what they stand beside. */
+typedef enum kni_gives { KNI_GIVES_VALUE, KNI_GIVES_TRUTH, KNI_GIVES_INDEX, KNI_GIVES_NUMBER } kni_gives;
 enum { KNI_BODY_OPERANDS = 8 };
 
 /* One byte of code for each step. */

@@ -29,6 +29,23 @@ static int find_operator(kni_parser *p)
     return -1;
 }
 
+/* What two values or indices give together. */
+static kni_parsed beside(kni_parser *p, const char *from, const char *word, kni_parsed a, kni_parsed b)
+{
+    if (a.index != b.index && !a.number && !b.number)
+        kni_parser_fail(p, from, "'%s' stands between an index and a value", word);
+    return (kni_parsed){false, a.level | b.level, a.index || b.index, a.number && b.number};
+}
+
+static kni_parsed emit_word(kni_parser *p, const char *from, const char *name, kni_parsed t)
+{
+    const kni_word *word = kni_word_at(kni_parser_find_word(name, strlen(name)));
+    if (t.index && !word->integers) return kni_parser_fail(p, from, "'%s' has no meaning for indices", name);
+    kni_parsed result = kni_parser_word(p, from, name, t.level);
+    if (result.truth) return result;
+    return t;
+}
+
 static kni_parsed emit_operator(kni_parser *p, const char *from, int i, kni_parsed left, kni_parsed right)
 {
     const char *sign = operators[i].sign;
@@ -37,52 +54,114 @@ static kni_parsed emit_operator(kni_parser *p, const char *from, int i, kni_pars
         return kni_parser_fail(p, from, "one side of '%s' is a truth, the other a value", sign);
     if (left.truth && operators[i].logic >= 0) {
         kni_parser_emit(p, from, operators[i].logic, 0, 2);
-        return (kni_parsed){true, level};
+        return (kni_parsed){.truth = true, .level = level};
     }
     if (left.truth) return kni_parser_fail(p, from, "'%s' takes values, and these are truths", sign);
     if (!operators[i].word) return kni_parser_fail(p, from, "'%s' takes truths, and these are values", sign);
-    return kni_parser_word(p, from, operators[i].word, level);
+    kni_parsed both = beside(p, from, sign, left, right);
+    return p->failed ? kni_parsed_nothing : emit_word(p, from, operators[i].word, both);
 }
 
 /* ---- what stands between operators */
 
-/* The arguments of a word: how many there are, and what all of them belong to. */
-static int parse_arguments(kni_parser *p, const char *word, uint8_t *level)
+enum { MAX_ARGUMENTS = 2 };
+typedef struct argument {
+    kni_parsed type;
+    const char *from;
+} argument;
+
+/* The arguments of a word; how many there must be is the caller's to know. */
+static void parse_arguments(kni_parser *p, const char *at, const char *word, int wanted, argument *list)
 {
     int given = 0;
-    *level = KNI_LEVEL_ALL;
     kni_parser_expect(p, '(');
     do {
         kni_parser_skip(p);
-        const char *from = p->at;
-        kni_parsed t = p->failed ? kni_parsed_nothing : kni_parser_formula(p);
-        if (t.truth) kni_parser_fail(p, from, "'%s' takes values, and this is a truth", word);
-        *level |= t.level;
+        argument a = {kni_parsed_nothing, p->at};
+        if (!p->failed) a.type = kni_parser_formula(p);
+        if (given < MAX_ARGUMENTS) list[given] = a;
         given++;
     } while (!p->failed && kni_parser_take(p, ','));
     kni_parser_expect(p, ')');
-    return given;
+    if (given != wanted) kni_parser_fail(p, at, "'%s' takes %d, and %d are given", word, wanted, given);
+}
+
+static void expect_value(kni_parser *p, const char *word, const argument *a)
+{
+    if (a->type.truth) kni_parser_fail(p, a->from, "'%s' takes values, and this is a truth", word);
 }
 
 /* sum(v) and the others: along the line, or for `down` over all lines. */
 static kni_parsed parse_line_word(kni_parser *p, const char *at, const char *copy, int word)
 {
-    uint8_t level, over = word == KNI_LINE_DOWN ? KNI_LEVEL_LINE : KNI_LEVEL_PLACE;
+    bool truths = word == KNI_LINE_ANY || word == KNI_LINE_ALL;
+    uint8_t over = word == KNI_LINE_DOWN ? KNI_LEVEL_LINE : KNI_LEVEL_PLACE;
+    argument v = {kni_parsed_nothing, at};
     if (!p->names->lines) return kni_parser_fail(p, at, "'%s' works along lines, and the row has none", copy);
-    int given = parse_arguments(p, copy, &level);
-    if (given != 1) kni_parser_fail(p, at, "'%s' takes 1, and %d are given", copy, given);
-    if (!(level & over) && word == KNI_LINE_DOWN)
+    parse_arguments(p, at, copy, 1, &v);
+    if (!truths) expect_value(p, copy, &v);
+    if (truths && !v.type.truth) kni_parser_fail(p, v.from, "'%s' takes truths, and this is a value", copy);
+    if (v.type.index) kni_parser_fail(p, v.from, "'%s' takes values, and this is an index", copy);
+    if (!(v.type.level & over) && word == KNI_LINE_DOWN)
         kni_parser_fail(p, at, "what '%s' adds up is the same in all lines", copy);
-    else if (!(level & over))
+    else if (!(v.type.level & over))
         kni_parser_fail(p, at, "what '%s' takes is the same all along a line", copy);
     kni_parser_emit(p, at, KNI_STEP_LINE, word, 1);
-    return (kni_parsed){false, (uint8_t)(level & ~over)};
+    return (kni_parsed){truths, (uint8_t)(v.type.level & ~over),
+                        word == KNI_LINE_ARGMAX || word == KNI_LINE_ARGMIN, false};
+}
+
+/* at(v, t) */
+static kni_parsed parse_at(kni_parser *p, const char *at, const char *copy)
+{
+    argument a[MAX_ARGUMENTS] = {{kni_parsed_nothing, at}, {kni_parsed_nothing, at}};
+    if (!p->names->lines) return kni_parser_fail(p, at, "'%s' works along lines, and the row has none", copy);
+    parse_arguments(p, at, copy, 2, a);
+    expect_value(p, copy, &a[0]);
+    if (!(a[0].type.level & KNI_LEVEL_PLACE))
+        kni_parser_fail(p, a[0].from, "what '%s' reads is the same all along a line", copy);
+    if (!a[1].type.index && !a[1].type.number)
+        kni_parser_fail(p, a[1].from, "'%s' reads at an index, and this is none", copy);
+    if (a[1].type.level & KNI_LEVEL_PLACE)
+        kni_parser_fail(p, a[1].from, "'%s' reads at one place of each line, and this differs along it",
+                        copy);
+    kni_parser_emit(p, at, KNI_STEP_AT, 0, 2);
+    uint8_t level = (uint8_t)((a[0].type.level & ~KNI_LEVEL_PLACE) | a[1].type.level);
+    return (kni_parsed){false, level, a[0].type.index, false};
+}
+
+/* require(condition, t) */
+static kni_parsed parse_require(kni_parser *p, const char *at, const char *copy)
+{
+    argument a[MAX_ARGUMENTS] = {{kni_parsed_nothing, at}, {kni_parsed_nothing, at}};
+    parse_arguments(p, at, copy, 2, a);
+    if (!a[0].type.truth) kni_parser_fail(p, a[0].from, "'%s' asks for a truth, such as t < n", copy);
+    if (!a[1].type.index)
+        kni_parser_fail(p, a[1].from, "what '%s' reports is an index, and this is none", copy);
+    if (a[0].type.level & ~a[1].type.level)
+        kni_parser_fail(p, a[0].from, "'%s' has several conditions for one index", copy);
+    kni_parser_emit(p, at, KNI_STEP_REQUIRE, 0, 2);
+    return a[1].type;
+}
+
+/* A word of scalar_words.def, or expn(v). */
+static kni_parsed parse_word(kni_parser *p, const char *at, const char *copy, int word)
+{
+    argument a[MAX_ARGUMENTS] = {{kni_parsed_nothing, at}, {kni_parsed_nothing, at}};
+    int arity = word < 0 ? 1 : kni_word_at(word)->arity;
+    parse_arguments(p, at, copy, arity, a);
+    for (int i = 0; i < arity; i++) expect_value(p, copy, &a[i]);
+    kni_parsed t = arity == 1 ? a[0].type : beside(p, at, copy, a[0].type, a[1].type);
+    if (p->failed) return kni_parsed_nothing;
+    if (word >= 0) return emit_word(p, at, copy, t);
+    if (t.index) return kni_parser_fail(p, at, "'%s' has no meaning for indices", copy);
+    kni_parser_emit(p, at, KNI_STEP_EXPN, 0, 1);
+    return (kni_parsed){false, t.level, false, false};
 }
 
 static kni_parsed parse_call(kni_parser *p, const char *at, size_t n)
 {
     char copy[32];
-    uint8_t level;
     int word = kni_parser_find_word(at, n);
     kni_parser_copy(copy, at, n);
     for (int i = 0; i < KNI_LINE_WORDS; i++)
@@ -92,14 +171,11 @@ static kni_parsed parse_call(kni_parser *p, const char *at, size_t n)
             return kni_parser_fail(p, at, "write '%s' for '%s'", operators[i].sign, copy);
     if (kni_parser_equals("neg", at, n) || kni_parser_equals("not", at, n))
         return kni_parser_fail(p, at, "write the sign for '%s'", copy);
-    bool expn = kni_parser_equals("expn", at, n);
-    if (word < 0 && !expn) return kni_parser_fail(p, at, "there is no word '%s'", copy);
-    int arity = expn ? 1 : kni_word_at(word)->arity, given = parse_arguments(p, copy, &level);
-    if (given != arity) kni_parser_fail(p, at, "'%s' takes %d, and %d are given", copy, arity, given);
-    if (p->failed) return kni_parsed_nothing;
-    if (!expn) return kni_parser_word(p, at, kni_word_at(word)->name, level);
-    kni_parser_emit(p, at, KNI_STEP_EXPN, 0, 1);
-    return (kni_parsed){false, level};
+    if (kni_parser_equals("at", at, n)) return parse_at(p, at, copy);
+    if (kni_parser_equals("require", at, n)) return parse_require(p, at, copy);
+    if (word < 0 && !kni_parser_equals("expn", at, n))
+        return kni_parser_fail(p, at, "there is no word '%s'", copy);
+    return parse_word(p, at, copy, word);
 }
 
 static kni_parsed parse_name(kni_parser *p)
@@ -122,15 +198,31 @@ static kni_parsed parse_name(kni_parser *p)
         kni_parser_emit(p, at, KNI_STEP_INPUT, (int)(in - p->in), 0);
         return in->type;
     }
-    if (scalar >= 0)
+    if (scalar >= 0) {
         kni_parser_emit(p, at, KNI_STEP_PARAM, scalar, 0);
-    else if (kni_parser_equals("inf", at, n))
-        kni_parser_constant(p, at, __builtin_inf());
-    else if (kni_parser_equals("n", at, n) && p->names->lines)
+        return p->names->whole >> scalar & 1 ? kni_parsed_number : kni_parsed_nothing;
+    }
+    if (kni_parser_equals("n", at, n) && p->names->lines) {
         kni_parser_emit(p, at, KNI_STEP_LENGTH, 0, 0);
+        return kni_parsed_number;
+    }
+    if (kni_parser_equals("k", at, n) && p->names->lines) {
+        kni_parser_emit(p, at, KNI_STEP_PLACE, 0, 0);
+        return (kni_parsed){false, KNI_LEVEL_PLACE, true, false};
+    }
+    if (kni_parser_equals("inf", at, n))
+        kni_parser_constant(p, at, __builtin_inf());
     else
         kni_parser_fail(p, at, "'%s' is no operand, scalar or named value", kni_parser_copy(copy, at, n));
     return kni_parsed_nothing;
+}
+
+/* A fraction or infinity cannot stand beside an index. */
+static kni_parsed parse_constant(kni_parser *p, const char *from, double value)
+{
+    bool whole = value > -1e15 && value < 1e15 && value == (double)(int64_t)value;
+    kni_parser_constant(p, from, value);
+    return whole ? kni_parsed_number : kni_parsed_nothing;
 }
 
 static kni_parsed parse_sign(kni_parser *p)
@@ -138,9 +230,7 @@ static kni_parsed parse_sign(kni_parser *p)
     kni_parser_skip(p);
     const char *from = p->at;
     if (kni_parser_is_digit(*p->at) || *p->at == '.') {
-        double value = kni_parser_number(p);
-        kni_parser_constant(p, from, value);
-        return kni_parsed_nothing;
+        return parse_constant(p, from, kni_parser_number(p));
     }
     if (kni_parser_is_letter(*p->at)) return parse_name(p);
     if (kni_parser_take(p, '(')) {
@@ -151,8 +241,7 @@ static kni_parsed parse_sign(kni_parser *p)
     if (p->at[0] == '-' && (kni_parser_is_digit(p->at[1]) || !strncmp(p->at, "-inf", 4))) {
         p->at++;
         double value = kni_parser_is_digit(*p->at) ? kni_parser_number(p) : (p->at += 3, __builtin_inf());
-        kni_parser_constant(p, from, -value);
-        return kni_parsed_nothing;
+        return parse_constant(p, from, -value);
     }
     char sign = *p->at, shown[2] = {sign, 0};
     if (!sign) return kni_parser_fail(p, p->at, "a value is missing at the end");
@@ -170,7 +259,7 @@ static kni_parsed parse_sign(kni_parser *p)
         kni_parser_emit(p, from, KNI_STEP_NOT, 0, 1);
         return inside;
     }
-    return kni_parser_word(p, from, sign == '-' ? "neg" : "not", inside.level);
+    return emit_word(p, from, sign == '-' ? "neg" : "not", inside);
 }
 
 static kni_parsed parse_binary(kni_parser *p, int level)
@@ -202,8 +291,10 @@ kni_parsed kni_parser_formula(kni_parser *p)
         kni_parsed no = p->failed ? kni_parsed_nothing : kni_parser_formula(p);
         if (yes.truth || no.truth)
             kni_parser_fail(p, from, "'?' chooses between values, and these are truths");
+        kni_parsed both = p->failed ? yes : beside(p, from, "?", yes, no);
         if (!p->failed) kni_parser_emit(p, from, KNI_STEP_SELECT, 0, 3);
-        condition = (kni_parsed){false, condition.level | yes.level | no.level};
+        both.level |= condition.level;
+        condition = both;
     }
     p->nesting--;
     return condition;

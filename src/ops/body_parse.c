@@ -8,15 +8,20 @@ static bool is_taken(kni_parser *p, const char *at, size_t n)
 {
     return kni_parser_find(p->locals, p->n_locals, at, n) || kni_parser_find(p->in, p->d->n_in, at, n) ||
            kni_parser_find_scalar(p, at, n) >= 0 || kni_parser_equals("inf", at, n) ||
-           (kni_parser_equals("n", at, n) && p->names->lines);
+           ((kni_parser_equals("n", at, n) || kni_parser_equals("k", at, n)) && p->names->lines);
 }
 
 /* Result k has been computed. The only result stays on the stack; of several each may be read on. */
 static void give_result(kni_parser *p, const char *at, int k, kni_parsed t)
 {
     kni_naming *out = &p->out[k];
-    if (t.truth != p->names->truth)
-        kni_parser_fail(p, at, p->names->truth ? "the result must be a truth" : "the result must be a value");
+    bool truth = p->names->truth || out->type.truth;
+    if (t.truth != truth)
+        kni_parser_fail(p, at, truth ? "the result must be a truth" : "the result must be a value");
+    if (t.index != out->type.index && !t.number)
+        kni_parser_fail(p, at,
+                        t.index ? "it is an index, and the result is a value"
+                                : "it is a value, and the result is an index");
     if (t.level & ~out->type.level)
         kni_parser_fail(p, at, "it differs along what the result has one element for");
     out->used = true;
@@ -61,30 +66,44 @@ static bool parse_statement(kni_parser *p)
 
 /* ---- the lists of operands and results */
 
-static const struct {
+typedef struct mark {
     const char *word;
-    uint8_t level;
-} levels[] = {{"line", KNI_LEVEL_LINE}, {"place", KNI_LEVEL_PLACE}, {"all", KNI_LEVEL_ALL}};
+    uint8_t bits;
+} mark;
+enum { LEVELS = 3, KINDS = 2 };
+static const mark levels[LEVELS] = {
+    {"line", KNI_LEVEL_LINE}, {"place", KNI_LEVEL_PLACE}, {"all", KNI_LEVEL_ALL}};
+static const mark kinds[KINDS] = {{"index", KNI_OPERAND_INDEX}, {"truth", KNI_OPERAND_TRUTH}};
 
-/* The names of a list, each with its level and what it is where it is absent; -1: it is malformed. */
+/* What one of the marks says that may stand behind a name; `none` where nothing does; -1: it is another word. */
+static int read_mark(const char **list, char sign, const mark *marks, int n_marks, int none)
+{
+    if (**list != sign) return none;
+    size_t n = kni_parser_name_length(++*list);
+    for (int i = 0; i < n_marks; i++) {
+        if (!kni_parser_equals(marks[i].word, *list, n)) continue;
+        *list += n;
+        return marks[i].bits;
+    }
+    return -1;
+}
+
+/* The names of a list, each with its level, its kind and what it is where it is absent; -1: it is malformed. */
 static int read_list(const char *list, kni_naming *names, uint8_t *bits)
 {
     int n = 0;
     for (; *list; list += *list == ' ') {
         size_t length = kni_parser_name_length(list);
         if (!length || n == KNI_BODY_OPERANDS) return -1;
-        names[n] = (kni_naming){list, length, {false, KNI_LEVEL_ELEMENT}, false};
+        names[n] = (kni_naming){list, length, {false, KNI_LEVEL_ELEMENT, false, false}, false};
         list += length;
-        if (*list == '@') {
-            size_t found = 0, word = kni_parser_name_length(++list);
-            while (found < sizeof levels / sizeof *levels &&
-                   !kni_parser_equals(levels[found].word, list, word))
-                found++;
-            if (found == sizeof levels / sizeof *levels) return -1;
-            names[n].type.level = levels[found].level;
-            list += word;
-        }
-        bits[n] = names[n].type.level;
+        int level = read_mark(&list, '@', levels, LEVELS, KNI_LEVEL_ELEMENT);
+        int kind = level < 0 ? -1 : read_mark(&list, ':', kinds, KINDS, 0);
+        if (kind < 0) return -1;
+        names[n].type.level = (uint8_t)level;
+        bits[n] = (uint8_t)(level | kind);
+        names[n].type.index = bits[n] & KNI_OPERAND_INDEX;
+        names[n].type.truth = bits[n] & KNI_OPERAND_TRUTH;
         if (*list == '?') {
             if (list[1] != '0' && list[1] != '1') return -1;
             bits[n] |= KNI_OPERAND_OPTIONAL | (list[1] == '1' ? KNI_OPERAND_ONE : 0);
@@ -110,7 +129,7 @@ bool kni_body_parse(const char *text, const kni_body_names *names, kni_body_draf
     draft->n_out = read_list(names->out, p.out, draft->operands + draft->n_in);
     if (draft->n_out < 1)
         return kni_parser_fail(&p, text, "the list of results '%s' is malformed", names->out), false;
-    for (int i = 0; i < draft->n_in; i++) p.in[i].type.truth = names->truths >> i & 1;
+    for (int i = 0; i < draft->n_in; i++) p.in[i].type.truth |= names->truths >> i & 1;
     while (!parse_statement(&p)) {}
     kni_parser_skip(&p);
     if (!p.failed && *p.at) kni_parser_fail(&p, p.at, "something follows the result '%s'", names->out);

@@ -10,7 +10,13 @@
    what is 0 or less, and n, the length of a line. Their lists of operands and results say what belongs to what:
 
      "x weight@place?1 bias@place?0"    weight and bias have an element for each place of a line; absent they are 1 and 0
-     "y mean@line"                      the second result has an element for each line; @all: one for all */
+     "y mean@line"                      the second result has an element for each line; @all: one for all
+     "x:truth target@line:index"        x is read as whether it is not 0, target is an index; results may be such as well
+
+   There are values, truths (any(t) and all(t) take them along a line), and indices, which are whole numbers: argmax(v) and
+   argmin(v), and k, the place along the line. Whole constants, whole scalars and n go with values and with indices. at(v, t) is v at
+   place t of its line, which is not promised where t is no place, and require(condition, t) is t, after it was reported as
+   an error where the condition does not hold. */
 #ifndef KNI_BODY_PARSE_H
 #define KNI_BODY_PARSE_H
 
@@ -21,6 +27,7 @@ typedef struct kni_body_names {
     const char *in, *out;
     const char *scalars[4];
     int n_scalars;
+    uint32_t whole;  /* scalars that are integers, a bit each */
     uint32_t truths; /* operands that are truths, a bit each */
     bool truth;      /* the result is a truth */
     bool lines;      /* the row works along lines */

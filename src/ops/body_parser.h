@@ -5,12 +5,15 @@
 
 #include "ops/body_parse.h"
 
-/* What a formula gives: a value or a truth, and what it belongs to. */
+/* What a formula gives, and what it belongs to. */
 typedef struct kni_parsed {
     bool truth;
     uint8_t level;
+    bool index;  /* a whole number that is a place */
+    bool number; /* a value, or an index if what it stands beside is one */
 } kni_parsed;
-static const kni_parsed kni_parsed_nothing = {false, KNI_LEVEL_ALL};
+static const kni_parsed kni_parsed_nothing = {false, KNI_LEVEL_ALL, false, false};
+static const kni_parsed kni_parsed_number = {false, KNI_LEVEL_ALL, false, true};
 
 typedef struct kni_naming {
     const char *text;

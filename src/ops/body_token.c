@@ -157,5 +157,5 @@ kni_parsed kni_parser_word(kni_parser *p, const char *from, const char *name, ui
 {
     int word = kni_parser_find_word(name, strlen(name));
     kni_parser_emit(p, from, KNI_STEP_WORD, word, kni_word_at(word)->arity);
-    return (kni_parsed){kni_word_at(word)->truth, level};
+    return (kni_parsed){.truth = kni_word_at(word)->truth, .level = level};
 }

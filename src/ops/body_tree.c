@@ -4,8 +4,9 @@
 static int pops(const kni_step *s)
 {
     static const uint8_t by_kind[KNI_STEP_RESULT + 1] = {
-        [KNI_STEP_SELECT] = 3, [KNI_STEP_AND] = 2,  [KNI_STEP_OR] = 2,   [KNI_STEP_XOR] = 2,
-        [KNI_STEP_NOT] = 1,    [KNI_STEP_EXPN] = 1, [KNI_STEP_LINE] = 1,
+        [KNI_STEP_SELECT] = 3, [KNI_STEP_AND] = 2, [KNI_STEP_OR] = 2,
+        [KNI_STEP_XOR] = 2,    [KNI_STEP_NOT] = 1, [KNI_STEP_EXPN] = 1,
+        [KNI_STEP_LINE] = 1,   [KNI_STEP_AT] = 2,  [KNI_STEP_REQUIRE] = 2,
     };
     return s->kind == KNI_STEP_WORD ? kni_word_at(s->index)->arity : by_kind[s->kind];
 }
@@ -16,9 +17,60 @@ static uint8_t level_of(const kni_body *body, const kni_body_tree *tree, const k
     if (node->step.kind == KNI_STEP_INPUT)
         return body->operands ? body->operands[node->step.index] & KNI_OPERAND_LEVEL : KNI_LEVEL_ELEMENT;
     for (int i = 0; i < node->n_in; i++) level |= tree->nodes[node->in[i]].level;
+    if (node->step.kind == KNI_STEP_PLACE) return KNI_LEVEL_PLACE;
+    if (node->step.kind == KNI_STEP_AT)
+        return (tree->nodes[node->in[0]].level & KNI_LEVEL_LINE) | tree->nodes[node->in[1]].level;
     if (node->step.kind == KNI_STEP_LINE)
         level &= node->step.index == KNI_LINE_DOWN ? KNI_LEVEL_PLACE : KNI_LEVEL_LINE;
     return level;
+}
+
+/* Of what stands side by side: an index or a value makes numbers the same. */
+static uint8_t gives_both(const kni_body_tree *tree, const uint8_t *in, int n)
+{
+    uint8_t gives = KNI_GIVES_NUMBER;
+    for (int i = 0; i < n; i++)
+        if (tree->nodes[in[i]].gives != KNI_GIVES_NUMBER) gives = tree->nodes[in[i]].gives;
+    return gives;
+}
+
+static uint8_t gives_of(const kni_body *body, const kni_body_tree *tree, const kni_body_node *node)
+{
+    static const uint8_t words[KNI_LINE_WORDS] = {
+        [KNI_LINE_ANY] = KNI_GIVES_TRUTH,
+        [KNI_LINE_ALL] = KNI_GIVES_TRUTH,
+        [KNI_LINE_ARGMAX] = KNI_GIVES_INDEX,
+        [KNI_LINE_ARGMIN] = KNI_GIVES_INDEX,
+    };
+    uint8_t bits = body->operands && node->step.kind == KNI_STEP_INPUT ? body->operands[node->step.index] : 0;
+    switch (node->step.kind) {
+    case KNI_STEP_INPUT:
+        return bits & KNI_OPERAND_INDEX ? KNI_GIVES_INDEX : bits & KNI_OPERAND_TRUTH ? KNI_GIVES_TRUTH : 0;
+    case KNI_STEP_PARAM:
+    case KNI_STEP_CONSTANT:
+    case KNI_STEP_LENGTH:
+        return KNI_GIVES_NUMBER;
+    case KNI_STEP_AND:
+    case KNI_STEP_OR:
+    case KNI_STEP_XOR:
+    case KNI_STEP_NOT:
+        return KNI_GIVES_TRUTH;
+    case KNI_STEP_PLACE:
+        return KNI_GIVES_INDEX;
+    case KNI_STEP_EXPN:
+        return KNI_GIVES_VALUE;
+    case KNI_STEP_LINE:
+        return words[node->step.index];
+    case KNI_STEP_AT:
+        return tree->nodes[node->in[0]].gives;
+    case KNI_STEP_REQUIRE:
+        return tree->nodes[node->in[1]].gives;
+    case KNI_STEP_SELECT:
+        return gives_both(tree, node->in + 1, 2);
+    default:
+        return kni_word_at(node->step.index)->truth ? KNI_GIVES_TRUTH
+                                                    : gives_both(tree, node->in, node->n_in);
+    }
 }
 
 void kni_body_tree_of(const kni_body *body, kni_body_tree *tree)
@@ -40,6 +92,7 @@ void kni_body_tree_of(const kni_body *body, kni_body_tree *tree)
             depth -= node->n_in;
             for (int k = 0; k < node->n_in; k++) node->in[k] = stack[depth + k];
             node->level = level_of(body, tree, node);
+            node->gives = gives_of(body, tree, node);
             stack[depth++] = (uint8_t)tree->n++;
         }
     }

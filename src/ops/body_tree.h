@@ -9,6 +9,7 @@ typedef struct kni_body_node {
     uint8_t in[3]; /* nodes; a word of two operands has two */
     uint8_t n_in;
     uint8_t level;
+    uint8_t gives; /* a kni_gives */
 } kni_body_node;
 
 typedef struct kni_body_tree {

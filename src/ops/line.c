@@ -1,5 +1,6 @@
 /* Which axes make up the lines of a row. */
 #include "ops/line.h"
+#include "ops/body.h"
 #include "ops/reduce_axes.h"
 
 static uint32_t axes_of(const kni_line *line, const void *attributes, int rank)
@@ -28,4 +29,12 @@ bool kni_line_of(const kn_record *r, const kni_type **shape, uint32_t *axes)
     *shape = &kni_in(r, line->operand)->type;
     *axes = axes_of(line, r->attributes, (*shape)->rank);
     return true;
+}
+
+bool kni_line_is_sum(const kn_op *row)
+{
+    const kni_body *body = row->body;
+    if (!body || body->n != 2) return false;
+    kni_step x = kni_body_step(body, 0), s = kni_body_step(body, 1);
+    return x.kind == KNI_STEP_INPUT && s.kind == KNI_STEP_LINE && s.index == KNI_LINE_SUM;
 }

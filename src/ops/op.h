@@ -102,6 +102,13 @@ typedef struct kni_line {
         KNI_LINE_##kind, of_operand, KNI_PER_##per, (uint16_t)offsetof(struct_type, field)                   \
     }
 
+/* What the sums and products along a line are computed in: */
+typedef enum kni_sums {
+    KNI_SUMS_OWN,   /* as the row computes: halves in f32 */
+    KNI_SUMS_WHOLE, /* integers and truths in i64 */
+    KNI_SUMS_WIDE /* and floats in f64 where the device has it: they may leave the range of f32 and come back */
+} kni_sums;
+
 typedef struct kni_infer kni_infer;
 typedef struct kni_launch kni_launch;
 typedef struct kni_view kni_view;
@@ -120,7 +127,7 @@ typedef struct kn_op {
     const char *name, *doc; /* doc starts with the formula */
     int8_t min_in, max_in;  /* max_in -1: any number */
     int8_t n_out;
-    uint8_t kind, layout, rule;
+    uint8_t kind, layout, rule, sums;
     uint32_t flags, dtypes; /* dtypes: KNI_BIT mask the op computes on */
     kni_tolerance tolerance;
     const kn_attribute *schema; /* ends with a NULL name */

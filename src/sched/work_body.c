@@ -1,5 +1,6 @@
 /* Rows that work along lines, taken apart by their bodies. */
 #include "ops/body_tree.h"
+#include "ops/line.h"
 #include "sched/work_rows.h"
 
 typedef struct body {
@@ -13,6 +14,7 @@ typedef struct body {
 } body;
 
 static uint16_t value(body *b, int i);
+static uint16_t value_as(body *b, int i, uint8_t gives);
 
 /* ---- what is known before anything runs: constants, static attributes and the length, and what is made of them */
 
@@ -21,6 +23,12 @@ static double attribute_of(const body *b, int index)
     const kn_attribute *a = &b->r->row->schema[index];
     const void *at = (const char *)b->r->attributes + a->offset;
     return a->type == KNI_ATTR_INT ? (double)*(const int64_t *)at : *(const double *)at;
+}
+
+static int64_t whole_of(const body *b, int index)
+{
+    const kn_attribute *a = &b->r->row->schema[index];
+    return *(const int64_t *)((const char *)b->r->attributes + a->offset);
 }
 
 static bool is_dynamic(const body *b, int index) { return b->r->row->schema[index].dynamic == KNI_DYNAMIC; }
@@ -86,23 +94,105 @@ static bool is_neutral(const body *b, int i, int word)
     return one ? word == KNI_WORD_mul : word == KNI_WORD_add;
 }
 
-static uint16_t operand(body *b, int index)
+/* The IR dtype of what a node gives. */
+static int dtype_of(const body *b, uint8_t gives)
+{
+    return gives == KNI_GIVES_TRUTH ? KN_BOOL : gives == KNI_GIVES_INDEX ? KN_I64 : b->compute;
+}
+
+static uint16_t operand(body *b, int index, uint8_t gives)
 {
     kni_work *w = b->w;
     uint32_t id = kni_work_in(b->r, index);
-    uint8_t bits = b->form->operands[index];
-    if (id == KNI_NO_SLOT) return kni_work_constant(w, b->compute, bits & KNI_OPERAND_ONE ? 1 : 0);
-    if ((bits & KNI_OPERAND_LEVEL) != KNI_LEVEL_LINE) return kni_work_operand(w, id, b->all, 0, b->compute);
-    if (b->r->row->line.axes == KNI_LINE_CHANNEL) return kni_work_along(w, id, b->all, 1, b->compute);
+    uint8_t bits = b->form->operands[index], level = bits & KNI_OPERAND_LEVEL;
+    int axes = b->r->row->line.axes, dtype = dtype_of(b, gives);
+    if (id == KNI_NO_SLOT) return kni_work_constant(w, dtype, bits & KNI_OPERAND_ONE ? 1 : 0);
+    if (level == KNI_LEVEL_LINE && axes == KNI_LINE_CHANNEL) return kni_work_along(w, id, b->all, 1, dtype);
+    if (level == KNI_LEVEL_PLACE && axes == KNI_LINE_CLASSES)
+        return kni_work_along(w, id, b->all, w->frames[b->all].rank > 1, dtype);
+    if (level != KNI_LEVEL_LINE) return kni_work_operand(w, id, b->all, 0, dtype);
     const kni_type *t = kni_work_type(id);
-    return kni_work_operand(w, id, kni_work_frame_of(w, t->dims, t->rank, KNI_WORK_R, 0), 0, b->compute);
+    return kni_work_operand(w, id, kni_work_frame_of(w, t->dims, t->rank, KNI_WORK_R, 0), 0, dtype);
 }
 
-/* A number of the launch; one that changes between runs of a plan would need a source. */
-static uint16_t param(body *b, int index)
+/* A number in the dtype that it is asked in: whole ones stand beside indices. One that changes between runs of a plan would
+   need a source. */
+static uint16_t number(body *b, int i, int dtype)
 {
-    if (is_dynamic(b, index)) return kni_work_fail(b->w);
-    return kni_work_real(b->w, b->compute, attribute_of(b, index));
+    const kni_step *s = &b->tree.nodes[i].step;
+    double v;
+    if (s->kind == KNI_STEP_CONSTANT) return kni_work_constant(b->w, dtype, s->value);
+    if (s->kind == KNI_STEP_LENGTH && dtype == KN_I64) return kni_work_whole(b->w, KN_I64, b->w->width);
+    if (s->kind == KNI_STEP_PARAM && dtype == KN_I64 && !is_dynamic(b, s->index))
+        return kni_work_whole(b->w, KN_I64, whole_of(b, s->index));
+    return is_static(b, i, &v) ? kni_work_real(b->w, dtype, v) : kni_work_fail(b->w);
+}
+
+/* ---- places */
+
+/* Whether the index is a place of the line. */
+static uint16_t inside(body *b, uint16_t at)
+{
+    kni_work *w = b->w;
+    uint16_t below = kni_work_word(w, KNI_WORD_lt, at, kni_work_whole(w, KN_I64, w->width));
+    uint16_t above = kni_work_word(w, KNI_WORD_ge, at, kni_work_constant(w, KN_I64, 0));
+    return kni_work_logic(w, KNI_WORK_AND, below, above);
+}
+
+/* The frame of the lines, one value each. */
+static uint16_t frame_of_lines(body *b, const kni_type *x, uint32_t axes)
+{
+    int64_t dims[KN_MAX_RANK];
+    int rank = 0;
+    for (int a = 0; a < x->rank; a++)
+        if (!(axes >> a & 1)) dims[rank++] = x->dims[a];
+    return kni_work_frame_of(b->w, dims, rank, KNI_WORK_R, 0);
+}
+
+/* An operand at place `at` of its line: read once more where lines are the last axes, so that nothing is compared on the way
+   along the line. 0: they are others, or it is no operand. */
+static uint16_t read_at(body *b, int i, uint16_t at)
+{
+    kni_work *w = b->w;
+    const kni_body_node *n = &b->tree.nodes[i];
+    const kni_type *x;
+    uint32_t axes;
+    if (n->step.kind != KNI_STEP_INPUT || n->level != KNI_LEVEL_ELEMENT || !kni_line_of(b->r, &x, &axes))
+        return 0;
+    uint32_t outer = ((1u << x->rank) - 1) & ~axes;
+    if (outer & (outer + 1)) return 0;
+    uint16_t line = kni_work_index(w, frame_of_lines(b, x, axes));
+    uint16_t first = kni_work_word(w, KNI_WORD_mul, line, kni_work_whole(w, KN_I64, w->width));
+    uint16_t place = kni_work_select(w, inside(b, at), at, kni_work_constant(w, KN_I64, 0));
+    place = kni_work_word(w, KNI_WORD_add, first, place);
+    uint16_t frame = w->failed ? 0 : kni_work_frame_at(w, x->dims, x->rank, place);
+    return w->failed ? 0
+                     : kni_work_operand(w, kni_work_in(b->r, n->step.index), frame, 0, dtype_of(b, n->gives));
+}
+
+/* Whether the place along the line is t, which is the same along it: compared in 32 bits where all places fit, and t is -1 where
+   it is no place. */
+static uint16_t here(body *b, int t)
+{
+    kni_work *w = b->w;
+    uint16_t at = value_as(b, t, KNI_GIVES_INDEX);
+    if (w->failed) return 0;
+    if (w->nodes[at].level & KNI_WORK_K || w->width > INT32_MAX)
+        return kni_work_word(w, KNI_WORD_eq, kni_work_place(w, KN_I64), at);
+    at = kni_work_select(w, inside(b, at), at, kni_work_constant(w, KN_I64, -1));
+    return kni_work_word(w, KNI_WORD_eq, kni_work_place(w, KN_I32), kni_work_convert(w, at, KN_I64, KN_I32));
+}
+
+/* at(v, t): where it cannot be read, the sum of what is 0 at all other places. */
+static uint16_t at(body *b, const kni_body_node *n)
+{
+    kni_work *w = b->w;
+    int v = n->in[0], dtype = dtype_of(b, b->tree.nodes[v].gives);
+    if (is_absent(b, v)) return value(b, v);
+    uint16_t t = value_as(b, n->in[1], KNI_GIVES_INDEX), read = w->failed ? 0 : read_at(b, v, t);
+    if (read || w->failed) return read;
+    uint16_t one = kni_work_select(w, here(b, n->in[1]), value(b, v), kni_work_constant(w, dtype, 0));
+    return w->failed ? 0 : kni_work_reduce(w, KNI_WORK_SUM, one);
 }
 
 /* ---- words */
@@ -111,12 +201,20 @@ static uint16_t param(body *b, int index)
 static uint16_t divide(body *b, const kni_body_node *n)
 {
     kni_work *w = b->w;
-    uint16_t x = value(b, n->in[0]), y = value(b, n->in[1]);
+    uint16_t x = value_as(b, n->in[0], n->gives), y = value_as(b, n->in[1], n->gives);
     bool line = (b->tree.nodes[n->in[0]].level & KNI_LEVEL_PLACE) &&
                 !(b->tree.nodes[n->in[1]].level & KNI_LEVEL_PLACE);
     if (!line) return kni_work_word(w, KNI_WORD_div, x, y);
     y = kni_work_word(w, KNI_WORD_div, kni_work_constant(w, b->compute, 1), y);
     return kni_work_word(w, KNI_WORD_mul, x, y);
+}
+
+/* What the operands of a word are: a comparison of indices gives a truth. */
+static uint8_t operands_give(const body *b, const kni_body_node *n)
+{
+    for (int k = 0; k < n->n_in; k++)
+        if (b->tree.nodes[n->in[k]].gives == KNI_GIVES_INDEX) return KNI_GIVES_INDEX;
+    return KNI_GIVES_VALUE;
 }
 
 static uint16_t word(body *b, int i)
@@ -125,14 +223,30 @@ static uint16_t word(body *b, int i)
     int index = n->step.index;
     double known;
     if (is_static(b, i, &known)) return kni_work_real(b->w, b->compute, known);
-    if (index == KNI_WORD_div) return divide(b, n);
+    if (index == KNI_WORD_div && n->gives != KNI_GIVES_INDEX) return divide(b, n);
     for (int k = 0; k < 2 && n->n_in == 2; k++)
         if (is_neutral(b, n->in[k], index)) return value(b, n->in[1 - k]);
-    uint16_t x = value(b, n->in[0]), y = n->n_in == 2 ? value(b, n->in[1]) : 0;
+    for (int k = 0; k < 2 && index == KNI_WORD_eq; k++)
+        if (b->tree.nodes[n->in[k]].step.kind == KNI_STEP_PLACE) return here(b, n->in[1 - k]);
+    uint8_t both = operands_give(b, n);
+    uint16_t x = value_as(b, n->in[0], both), y = n->n_in == 2 ? value_as(b, n->in[1], both) : 0;
     return kni_work_word(b->w, index, x, y);
 }
 
-/* Only the sum of it matters where nothing else takes it; then all digits count, else those of the result. */
+/* Whether node i is v - top(v). */
+static bool is_below_top(const body *b, int i)
+{
+    const kni_body_node *n = &b->tree.nodes[i], *top = n;
+    if (n->step.kind != KNI_STEP_WORD || n->step.index != KNI_WORD_sub) return false;
+    top = &b->tree.nodes[n->in[1]];
+    return top->step.kind == KNI_STEP_LINE && top->step.index == KNI_LINE_TOP &&
+           b->tree.nodes[top->in[0]].step.kind == KNI_STEP_INPUT &&
+           b->tree.nodes[n->in[0]].step.kind == KNI_STEP_INPUT &&
+           b->tree.nodes[top->in[0]].step.index == b->tree.nodes[n->in[0]].step.index;
+}
+
+/* Only the sum of it matters where nothing else takes it: few digits do where 1 is among what is added, else all. Otherwise
+   those of the result count. */
 static kni_power_digits digits_of(const body *b, int i)
 {
     for (int k = 0; k < b->tree.n; k++) {
@@ -141,19 +255,47 @@ static kni_power_digits digits_of(const body *b, int i)
         for (int j = 0; j < n->n_in; j++)
             if (n->in[j] == i && !sums) return kni_power_digits_of(b->dtype);
     }
-    return kni_power_digits_of(b->compute);
+    return is_below_top(b, b->tree.nodes[i].in[0]) ? KNI_POWER_SUM : kni_power_digits_of(b->compute);
+}
+
+/* A product of finite numbers x is 0 where one of them is, though parts of it may have overflowed. */
+static uint16_t product(body *b, uint16_t x)
+{
+    kni_work *w = b->w;
+    uint16_t y = kni_work_reduce(w, KNI_WORK_PROD, x);
+    if (w->failed || !kni_is_float(b->compute)) return y;
+    uint16_t zero = kni_work_constant(w, b->compute, 0), size = kni_work_word(w, KNI_WORD_abs, x, 0);
+    uint16_t least = kni_work_reduce(w, KNI_WORK_MIN, size), most = kni_work_reduce(w, KNI_WORK_MAX, size);
+    uint16_t is_zero = kni_work_word(w, KNI_WORD_eq, least, zero);
+    uint16_t finite = kni_work_word(w, KNI_WORD_isfinite, most, 0);
+    return kni_work_select(w, is_zero, kni_work_select(w, finite, zero, y), y);
+}
+
+/* Whether one or all truths hold. */
+static uint16_t truths(body *b, int reduction, uint16_t x)
+{
+    kni_work *w = b->w;
+    uint16_t y = kni_work_reduce(w, reduction, kni_work_convert(w, x, KN_BOOL, KN_I32));
+    /* Of no element at all: the lowest number is none. */
+    return kni_work_word(w, KNI_WORD_gt, y, kni_work_constant(w, KN_I32, 0));
 }
 
 static uint16_t along(body *b, const kni_body_node *n)
 {
     static const uint8_t reductions[KNI_LINE_WORDS] = {
-        [KNI_LINE_SUM] = KNI_WORK_SUM, [KNI_LINE_HIGHEST] = KNI_WORK_MAX,  [KNI_LINE_LOWEST] = KNI_WORK_MIN,
-        [KNI_LINE_TOP] = KNI_WORK_TOP, [KNI_LINE_DOWN] = KNI_WORK_COLUMNS,
+        [KNI_LINE_SUM] = KNI_WORK_SUM,       [KNI_LINE_HIGHEST] = KNI_WORK_MAX,
+        [KNI_LINE_LOWEST] = KNI_WORK_MIN,    [KNI_LINE_TOP] = KNI_WORK_TOP,
+        [KNI_LINE_DOWN] = KNI_WORK_COLUMNS,  [KNI_LINE_ANY] = KNI_WORK_MAX,
+        [KNI_LINE_ALL] = KNI_WORK_MIN,       [KNI_LINE_ARGMAX] = KNI_WORK_ARGMAX,
+        [KNI_LINE_ARGMIN] = KNI_WORK_ARGMIN,
     };
+    int index = n->step.index;
     uint16_t v = value(b, n->in[0]);
     if (b->w->failed) return 0;
-    return n->step.index == KNI_LINE_MEAN ? kni_work_mean(b->w, v)
-                                          : kni_work_reduce(b->w, reductions[n->step.index], v);
+    if (index == KNI_LINE_MEAN) return kni_work_mean(b->w, v);
+    if (index == KNI_LINE_PROD) return product(b, v);
+    if (n->gives == KNI_GIVES_TRUTH) return truths(b, reductions[index], v);
+    return kni_work_reduce(b->w, reductions[index], v);
 }
 
 static uint16_t compute(body *b, int i)
@@ -163,15 +305,22 @@ static uint16_t compute(body *b, int i)
     kni_work *w = b->w;
     switch (n->step.kind) {
     case KNI_STEP_INPUT:
-        return operand(b, n->step.index);
+        return operand(b, n->step.index, n->gives);
     case KNI_STEP_PARAM:
-        return param(b, n->step.index);
     case KNI_STEP_CONSTANT:
-        return kni_work_constant(w, b->compute, n->step.value);
     case KNI_STEP_LENGTH:
-        return kni_work_real(w, b->compute, (double)w->width);
+        return number(b, i, b->compute);
+    case KNI_STEP_PLACE:
+        return kni_work_place(w, KN_I64);
+    case KNI_STEP_AT:
+        return at(b, n);
+    case KNI_STEP_REQUIRE: {
+        uint16_t holds = value(b, n->in[0]), t = value(b, n->in[1]);
+        return w->failed ? 0 : kni_work_report(w, t, t, kni_work_logic(w, KNI_WORK_NOT, holds, 0));
+    }
     case KNI_STEP_SELECT:
-        return kni_work_select(w, value(b, n->in[0]), value(b, n->in[1]), value(b, n->in[2]));
+        return kni_work_select(w, value(b, n->in[0]), value_as(b, n->in[1], n->gives),
+                               value_as(b, n->in[2], n->gives));
     case KNI_STEP_AND:
     case KNI_STEP_OR:
         return kni_work_logic(w, logic[n->step.kind - KNI_STEP_AND], value(b, n->in[0]), value(b, n->in[1]));
@@ -197,6 +346,14 @@ static uint16_t value(body *b, int i)
     return b->known[i];
 }
 
+/* A number as what it stands beside; other nodes are what they are. */
+static uint16_t value_as(body *b, int i, uint8_t gives)
+{
+    i = chosen(b, i);
+    bool index = gives == KNI_GIVES_INDEX && b->tree.nodes[i].gives == KNI_GIVES_NUMBER;
+    return index && !b->w->failed ? number(b, i, KN_I64) : value(b, i);
+}
+
 /* The frame of the elements, checked against the one that the result is asked in. */
 static uint16_t start(kni_work *w, const kn_record *r, uint8_t level, uint16_t frame)
 {
@@ -207,15 +364,40 @@ static uint16_t start(kni_work *w, const kn_record *r, uint8_t level, uint16_t f
     return kni_work_line_frame(w, r);
 }
 
+/* What the row computes in. */
+static int compute_dtype(const kni_work *w, const kn_record *r)
+{
+    int dtype = kni_in(r, r->row->line.operand)->type.dtype, compute = kni_work_dtype(dtype);
+    bool wide = r->row->sums == KNI_SUMS_WIDE && w->target->caps->f64;
+    if (kni_is_float(compute)) return wide ? KN_F64 : compute;
+    if (r->row->sums) return KN_I64;
+    return compute == KN_BOOL ? KN_I32 : compute;
+}
+
+/* A sum over all lines of a group that has others, at each place of them. */
+static uint16_t across(body *b)
+{
+    kni_work *w = b->w;
+    const kni_type *x;
+    uint32_t axes;
+    if (!kni_line_of(b->r, &x, &axes)) return kni_work_fail(w);
+    b->all = kni_work_row_frame(w, x, ((1u << x->rank) - 1) & ~axes);
+    uint16_t v = w->failed ? 0 : operand(b, 0, KNI_GIVES_VALUE);
+    return w->failed ? 0 : kni_work_reduce(w, KNI_WORK_COLUMNS, v);
+}
+
 uint16_t kni_work_body_value(kni_work *w, const kn_record *r, int result, uint16_t frame)
 {
     body b = {.w = w, .r = r, .form = r->row->body};
-    b.compute = kni_work_dtype(kni_in(r, r->row->line.operand)->type.dtype);
-    if (b.compute == KN_BOOL) b.compute = KN_I32;
+    const kni_work_frame *f = &w->frames[frame];
+    b.compute = compute_dtype(w, r);
     b.dtype = kni_out(r, result)->type.dtype;
+    if (kni_line_is_sum(r->row) && !f->node && f->level == KNI_WORK_K && kni_is_float(b.compute))
+        return kni_work_convert(w, across(&b), b.compute, b.dtype);
     b.all = start(w, r, b.form->operands[b.form->n_in + result] & KNI_OPERAND_LEVEL, frame);
     if (w->failed) return 0;
     kni_body_tree_of(b.form, &b.tree);
     uint16_t y = value(&b, b.tree.results[result]);
-    return w->failed ? 0 : kni_work_convert(w, y, b.compute, b.dtype);
+    int from = dtype_of(&b, b.tree.nodes[b.tree.results[result]].gives);
+    return w->failed ? 0 : kni_work_convert(w, y, from, b.dtype);
 }

@@ -8,6 +8,23 @@ static const kni_body_names names = {.in = "x a b", .out = "y", .scalars = {"bet
 
 static kni_body_draft draft;
 
+/* A body, and where and how it is wrong; at -1: it is not. */
+typedef struct expectation {
+    const char *text;
+    int at;
+    const char *message;
+} expectation;
+
+static void check_all(const expectation *rows, size_t n, const kni_body_names *with)
+{
+    for (size_t i = 0; i < n; i++) {
+        bool good = kni_body_parse(rows[i].text, with, &draft);
+        good = CHECK(good == !rows[i].message && draft.at == rows[i].at) &&
+               (good || CHECK(strstr(draft.error, rows[i].message) != NULL));
+        if (!good) printf("  '%s': column %d: %s\n", rows[i].text, draft.at, draft.error);
+    }
+}
+
 static bool parse(const char *text) { return kni_body_parse(text, &names, &draft); }
 
 /* The value of a body for x = 3, a = 5, b = -2, beta = 4, eps = 0.5. */
@@ -82,11 +99,7 @@ static void test_steps(void)
 
 static void test_mistakes(void)
 {
-    static const struct {
-        const char *text;
-        int at;
-        const char *message;
-    } rows[] = {
+    static const expectation rows[] = {
         {"", 0, "expected 'name = formula'"},
         {"x + 1", 0, "'x' has a meaning already"},
         {"y = ", 4, "a value is missing"},
@@ -122,11 +135,7 @@ static void test_mistakes(void)
         {"y = 1e400", 4, "too large or too small"},
         {"y = x % a", 6, "something follows"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        bool good = CHECK(!parse(rows[i].text)) && CHECK(draft.at == rows[i].at) &&
-                    CHECK(strstr(draft.error, rows[i].message) != NULL);
-        if (!good) printf("  '%s': column %d: %s\n", rows[i].text, draft.at, draft.error);
-    }
+    check_all(rows, sizeof rows / sizeof *rows, &names);
 }
 
 /* Bodies along lines: levels of operands and results, several results, what may be absent. */
@@ -137,11 +146,7 @@ static void test_lines(void)
                                          .scalars = {"eps"},
                                          .n_scalars = 1,
                                          .lines = true};
-    static const struct {
-        const char *text;
-        int at;
-        const char *message;
-    } rows[] = {
+    static const expectation rows[] = {
         {"dx = dy * weight; dw = down(dy * x); s = mean(x) + eps", -1, NULL},
         {"s = sum(x) / n; dx = x - s; dw = down(dx)", -1, NULL},
         {"dx = expn(x - top(x)); dw = weight; s = c", -1, NULL},
@@ -153,12 +158,7 @@ static void test_lines(void)
         {"dx = dy; dx = dy", 9, "'dx' has a meaning already"},
         {"dx = sum(x, dy); dw = weight; s = c", 5, "'sum' takes 1, and 2 are given"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        bool good = kni_body_parse(rows[i].text, &lines, &draft);
-        good = CHECK(good == !rows[i].message && draft.at == rows[i].at) &&
-               (good || CHECK(strstr(draft.error, rows[i].message) != NULL));
-        if (!good) printf("  '%s': column %d: %s\n", rows[i].text, draft.at, draft.error);
-    }
+    check_all(rows, sizeof rows / sizeof *rows, &lines);
     kni_body_tree tree;
     CHECK(kni_body_parse(rows[1].text, &lines, &draft));
     const kni_body body = kni_body_of_draft(&draft);
@@ -168,10 +168,97 @@ static void test_lines(void)
           tree.nodes[tree.results[2]].level == KNI_LEVEL_LINE);
     CHECK(body.operands[2] == (KNI_LEVEL_PLACE | KNI_OPERAND_OPTIONAL | KNI_OPERAND_ONE));
     CHECK(!parse("y = sum(x)") && strstr(draft.error, "the row has none"));
-    static const char *const lists[] = {"x@", "x@row", "x?2", "x?", "x,y", "x  y", "1x"};
+    static const char *const lists[] = {"x@", "x@row", "x?2",    "x?",        "x,y",         "x  y",
+                                        "1x", "x:",    "x:real", "x?1:index", "x:truth@line"};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         CHECK(!kni_body_parse("y = x", &(kni_body_names){.in = lists[i], .out = "y"}, &draft) &&
               strstr(draft.error, "is malformed"));
+}
+
+/* Truths and indices: who takes them, what they give, and what stands beside an index. */
+static void test_kinds(void)
+{
+    static const kni_body_names kinds = {.in = "x t@line:index b:truth w@place?1",
+                                         .out = "y@line",
+                                         .scalars = {"eps", "ignored"},
+                                         .n_scalars = 2,
+                                         .whole = 2,
+                                         .lines = true};
+    static const expectation rows[] = {
+        {"y = prod(x)", -1, NULL},
+        {"y = any(b) && all(x > 0) ? 1 : 0", -1, NULL},
+        {"y = at(x, t) + at(w, t + 1)", -1, NULL},
+        {"y = at(x, argmax(x))", -1, NULL},
+        {"y = at(x, 0)", -1, NULL},
+        {"y = at(x, require(t >= 0 && t < n || t == ignored, t))", -1, NULL},
+        {"y = sum(k == t ? x : 0)", -1, NULL},
+        {"y = any(k > max(t, 2 * ignored)) ? 1 : n", -1, NULL},
+        {"y = any(x) ? 1 : 0", 8, "'any' takes truths, and this is a value"},
+        {"y = all(t) ? 1 : 0", 8, "'all' takes truths, and this is a value"},
+        {"y = sum(b)", 8, "'sum' takes values, and this is a truth"},
+        {"y = argmax(b)", 11, "'argmax' takes values, and this is a truth"},
+        {"y = sum(k)", 8, "'sum' takes values, and this is an index"},
+        {"y = any(1 > 0) ? 1 : 0", 4, "is the same all along a line"},
+        {"y = argmax(x)", 0, "it is an index, and the result is a value"},
+        {"y = t + sum(x)", 6, "'+' stands between an index and a value"},
+        {"y = sum(t + 0.5 > 0 ? x : 0)", 10, "'+' stands between an index and a value"},
+        {"y = sum(t > eps ? x : 0)", 10, "'>' stands between an index and a value"},
+        {"y = sum(t < inf ? x : 0)", 10, "'<' stands between an index and a value"},
+        {"y = sum(max(t, x))", 8, "'max' stands between an index and a value"},
+        {"y = sum(x > 0 ? k : x)", 14, "'?' stands between an index and a value"},
+        {"y = sum(sqrt(k) > 0 ? x : 0)", 8, "'sqrt' has no meaning for indices"},
+        {"y = sum(expn(k))", 8, "'expn' has no meaning for indices"},
+        {"y = at(x)", 4, "'at' takes 2, and 1 are given"},
+        {"y = at(b, t)", 7, "'at' takes values, and this is a truth"},
+        {"y = at(sum(x), t)", 7, "what 'at' reads is the same all along a line"},
+        {"y = at(x, sum(x))", 10, "'at' reads at an index, and this is none"},
+        {"y = at(x, k)", 10, "'at' reads at one place of each line"},
+        {"y = at(x, require(t, t))", 18, "'require' asks for a truth"},
+        {"y = at(x, require(t > 0, sum(x)))", 25, "what 'require' reports is an index"},
+        {"y = at(x, require(b, t))", 18, "'require' has several conditions for one index"},
+        {"y = at(x, require(t > 0))", 10, "'require' takes 2, and 1 are given"},
+        {"k = sum(x); y = k", 0, "'k' has a meaning already"},
+    };
+    check_all(rows, sizeof rows / sizeof *rows, &kinds);
+    static const char *const outside[] = {"y = at(x, 0)", "y = prod(x)", "y = k"};
+    for (size_t i = 0; i < 3; i++) CHECK(!parse(outside[i]));
+    static const struct {
+        const char *out, *text;
+        bool good;
+    } results[] = {
+        {"y@line:index", "y = argmax(x)", true},
+        {"y@line:index", "y = n", true},
+        {"y@line:index", "y = sum(x)", false},
+        {"y@line:truth", "y = any(x > 0)", true},
+        {"y@line:truth", "y = sum(x)", false},
+        {"y@line", "y = any(x > 0)", false},
+        {"y@line:index i", "y = argmin(x); i = x", true},
+    };
+    for (size_t i = 0; i < sizeof results / sizeof *results; i++)
+        CHECK(results[i].good ==
+              kni_body_parse(results[i].text,
+                             &(kni_body_names){.in = "x", .out = results[i].out, .lines = true}, &draft));
+}
+
+/* What the nodes of a tree give: numbers become what they stand beside. */
+static void test_gives(void)
+{
+    static const kni_body_names kinds = {
+        .in = "x t@line:index b:truth", .out = "y z@line:index", .lines = true};
+    kni_body_tree tree;
+    CHECK(kni_body_parse("y = b && k == t + 1 ? x : 2; z = require(t < n, t)", &kinds, &draft));
+    const kni_body body = kni_body_of_draft(&draft);
+    kni_body_tree_of(&body, &tree);
+    static const uint8_t gives[] = {
+        KNI_GIVES_TRUTH, KNI_GIVES_INDEX,  KNI_GIVES_INDEX, KNI_GIVES_NUMBER, KNI_GIVES_INDEX,
+        KNI_GIVES_TRUTH, KNI_GIVES_TRUTH,  KNI_GIVES_VALUE, KNI_GIVES_NUMBER, KNI_GIVES_VALUE,
+        KNI_GIVES_INDEX, KNI_GIVES_NUMBER, KNI_GIVES_TRUTH, KNI_GIVES_INDEX,  KNI_GIVES_INDEX,
+    };
+    CHECK(tree.n == (int)sizeof gives);
+    for (int i = 0; i < tree.n && i < (int)sizeof gives; i++)
+        if (!CHECK(tree.nodes[i].gives == gives[i])) printf("  node %d gives %d\n", i, tree.nodes[i].gives);
+    CHECK(tree.nodes[tree.results[0]].level == KNI_LEVEL_ELEMENT &&
+          tree.nodes[tree.results[1]].level == KNI_LEVEL_LINE);
 }
 
 /* Bodies that are too long or too deep for the fixed arrays. */
@@ -211,5 +298,7 @@ int main(void)
     test_mistakes();
     test_limits();
     test_lines();
+    test_kinds();
+    test_gives();
     return check_report();
 }

@@ -59,8 +59,10 @@ static kni_body_names names_of(const kn_op *row)
     static const char *const operands[] = {"", "x", "a b", "a b c", "a b c d"};
     kni_body_names names = {.in = row->in, .out = row->out ? row->out : "y", .lines = row->line.axes != 0};
     if (!names.in) names.in = operands[row->max_in];
-    for (const kn_attribute *a = row->schema; a && a->name && names.n_scalars < 4; a++)
-        names.scalars[names.n_scalars++] = a->name;
+    for (const kn_attribute *a = row->schema; a && a->name && names.n_scalars < 4; a++) {
+        if (a->type == KNI_ATTR_INT) names.whole |= 1u << names.n_scalars;
+        names.scalars[names.n_scalars++] = a->type == KNI_ATTR_INTS ? "" : a->name;
+    }
     names.truths = row->rule == KNI_RULE_SELECT;
     names.truth = row->rule == KNI_RULE_COMPARE;
     return names;

@@ -524,6 +524,16 @@ static const uint8_t code_shrink[] = {0, 8, 121, 0, 9, 65, 0, 8, 77, 119, 0, 9, 
 static const double constants_shrink[] = {0};
 const kni_body kni_body_shrink = {code_shrink, constants_shrink, NULL, 18, 1, 1};
 
+/* sum: y = sum(x) */
+static const uint8_t code_sum[] = {0, 192};
+static const uint8_t operands_sum[] = {3, 1};
+const kni_body kni_body_sum = {code_sum, NULL, operands_sum, 2, 1, 1};
+
+/* prod: y = prod(x) */
+static const uint8_t code_prod[] = {0, 198};
+static const uint8_t operands_prod[] = {3, 1};
+const kni_body kni_body_prod = {code_prod, NULL, operands_prod, 2, 1, 1};
+
 /* mean: y = mean(x) */
 static const uint8_t code_mean[] = {0, 193};
 static const uint8_t operands_mean[] = {3, 1};
@@ -538,6 +548,26 @@ const kni_body kni_body_max = {code_max, NULL, operands_max, 2, 1, 1};
 static const uint8_t code_min[] = {0, 195};
 static const uint8_t operands_min[] = {3, 1};
 const kni_body kni_body_min = {code_min, NULL, operands_min, 2, 1, 1};
+
+/* argmax: y = argmax(x) */
+static const uint8_t code_argmax[] = {0, 201};
+static const uint8_t operands_argmax[] = {3, 17};
+const kni_body kni_body_argmax = {code_argmax, NULL, operands_argmax, 2, 1, 1};
+
+/* argmin: y = argmin(x) */
+static const uint8_t code_argmin[] = {0, 202};
+static const uint8_t operands_argmin[] = {3, 17};
+const kni_body kni_body_argmin = {code_argmin, NULL, operands_argmin, 2, 1, 1};
+
+/* any: y = any(x) */
+static const uint8_t code_any[] = {0, 199};
+static const uint8_t operands_any[] = {35, 33};
+const kni_body kni_body_any = {code_any, NULL, operands_any, 2, 1, 1};
+
+/* all: y = all(x) */
+static const uint8_t code_all[] = {0, 200};
+static const uint8_t operands_all[] = {35, 33};
+const kni_body kni_body_all = {code_all, NULL, operands_all, 2, 1, 1};
 
 /* var_mean: m = mean(x); d = x - m; variance = sum(d * d) / max(n - correction, 0); mean = m */
 static const uint8_t code_var_mean[] = {0, 193, 32, 0, 40, 65, 33, 41, 41, 66, 192, 54, 10, 65, 16, 75, 67, 34, 42, 208, 40, 35, 43, 209};
