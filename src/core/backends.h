@@ -17,7 +17,4 @@ kn_backend *kni_opencl_open(const char *argument, kn_backend *const *inner, int3
 bool kni_cuda_describe(int32_t n, char *text, size_t bytes);
 bool kni_opencl_describe(int32_t n, char *text, size_t bytes);
 
-/* control(leaf, KNI_CONTROL_HOST, bool *): whether its tensors lie in host memory; unanswered: yes. */
-#define KNI_CONTROL_HOST "host-memory"
-
 #endif

@@ -132,11 +132,11 @@ static void describe(kn_device d, kn_backend *backend, const char *name)
 {
     d->backend = backend;
     d->leaf = backend;
-    for (; d->leaf->inner[0]; d->leaf = d->leaf->inner[0])
-        if (!strcmp(d->leaf->name, "fusion")) d->queue = d->leaf;
-    d->tapes = !strcmp(backend->name, "autodiff");
-    d->host = true;
-    if (d->leaf->control) (void)d->leaf->control(d->leaf, KNI_CONTROL_HOST, &d->host);
+    for (; d->leaf->inner[0]; d->leaf = d->leaf->inner[0]) {
+        if (!d->tape && d->leaf->traits & KN_TRAIT_TAPES) d->tape = d->leaf;
+        if (!d->queue && d->leaf->traits & KN_TRAIT_QUEUES) d->queue = d->leaf;
+    }
+    d->host = d->leaf->traits & KN_TRAIT_HOST;
     kni_text text = {d->name, sizeof d->name, 0};
     kni_text_string(&text, name);
 }
@@ -183,7 +183,7 @@ static void sweep(void)
     if (t->current) see(t->current);
     bool taped = kni_live_devices(see);
     for (kn_device d = all; d; d = d->next) {
-        bool kept = d->seen || (taped && d->tapes);
+        bool kept = d->seen || (taped && d->tape);
         d->seen = false;
         if (!d->spent || d->is_spare || kept) continue;
         d->is_spare = true;
@@ -359,7 +359,7 @@ static kn_device next_leaf(kn_device leaf)
 void kni_devices_trim(void)
 {
     for (kn_device d = next_leaf(NULL); d; d = next_leaf(d))
-        if (d->backend->control) (void)d->backend->control(d->backend, "trim", NULL);
+        if (d->backend->trim) d->backend->trim(d->backend);
 }
 
 static kn_device open_default(void)
@@ -426,15 +426,12 @@ kn_device kni_device_opened(kn_device device)
     return handle;
 }
 
-/* Whether a stack can serve again under its name. What comes from outside keeps state that nobody here knows. */
+/* Whether a stack can serve again under its name: no decorator keeps what it cannot forget. */
 static bool serves_again(const kn_backend *b)
 {
-    static const char *const known[] = {"autodiff", "nan", "fusion", "trace", "profile", "check"};
-    if (!b->inner[0]) return true;
-    for (int i = 0; i < KNI_COUNT(known); i++)
-        if (!strcmp(b->name, known[i]))
-            return serves_again(b->inner[0]) && (!b->inner[1] || serves_again(b->inner[1]));
-    return false;
+    if (!b || !b->inner[0]) return true;
+    bool forgets = b->reset || b->traits & KN_TRAIT_STATELESS;
+    return forgets && serves_again(b->inner[0]) && serves_again(b->inner[1]);
 }
 
 /* Under the lock: the stack can serve again when it is closed and no other open one stands on it. */
@@ -457,7 +454,7 @@ static void let_go(kn_backend *b)
     bool last = d && d->holders == 1;
     if (d && !last) d->holders--;
     kni_guard_unlock(&lock);
-    if (last && b->control) (void)b->control(b, KNI_CONTROL_RESET, NULL);
+    if (last && b->reset) b->reset(b);
     let_go(b->inner[0]);
     let_go(b->inner[1]);
     if (!last) return;
@@ -548,15 +545,16 @@ kn_status kn_submit(kn_device device)
     device = kni_device_given(device, "kn_submit");
     if (!device) return kni_latest_code();
     if (atomic_load(&device->closed)) return closed_failure("submit", device);
-    return device->queue ? device->queue->control(device->queue, KNI_CONTROL_SUBMIT, NULL) : KN_OK;
+    return device->queue && device->queue->submit ? device->queue->submit(device->queue) : KN_OK;
 }
 
+/* The first in the inner chain that has such a text answers. */
 size_t kn_device_report(kn_device device, const char *kind, char *buffer, size_t bytes)
 {
-    kni_report report = {buffer, buffer ? bytes : 0, 0};
+    kn_report report = {sizeof report, buffer, buffer ? bytes : 0, 0};
     if (buffer && bytes) buffer[0] = 0;
     device = kni_device_given(device, "kn_device_report");
-    kn_backend *b = device ? device->backend : NULL;
-    if (!b || !b->control || b->control(b, kind ? kind : "report", &report) != KN_OK) return 0;
-    return report.length;
+    for (kn_backend *b = device ? device->backend : NULL; b; b = b->inner[0])
+        if (b->report && b->report(b, kind ? kind : "report", &report) == KN_OK) return report.length;
+    return 0;
 }

@@ -9,9 +9,9 @@
 struct kn_device_object {
     kn_backend *backend; /* top of the stack */
     kn_backend *leaf;    /* innermost first backend; tensors mix when leaves are of one name */
-    kn_backend *queue;   /* the decorator of the stack that runs records later, NULL: they run at once */
-    bool tapes;          /* an autodiff decorator is on top */
-    bool host;           /* the leaf's tensors lie in host memory */
+    /* The first of the stack's inner chain with the trait, NULL: none. */
+    kn_backend *tape, *queue;
+    bool host; /* the leaf's tensors lie in host memory */
     _Atomic bool closed;
     _Atomic uint64_t rng_key, rng_counter;
     char name[128];
@@ -29,17 +29,6 @@ struct kn_device_object {
 
 /* Inside the library a kn_device is the address of the device. A user's kn_device is a handle: what comes from a user goes
    through kni_device_find or kni_device_given, and what goes to a user through kni_device_handle or kni_device_opened. */
-
-/* control(queue, KNI_CONTROL_SUBMIT, NULL) runs all that a device's queue holds. */
-#define KNI_CONTROL_SUBMIT "submit"
-/* control(decorator, KNI_CONTROL_RESET, NULL) forgets what it noted: no open device has it any more. */
-#define KNI_CONTROL_RESET "reset"
-
-/* The argument of the control requests that ask for text. */
-typedef struct kni_report {
-    char *buffer;
-    size_t bytes, length;
-} kni_report;
 
 /* The calling thread's device, or the default one; NULL with the failure told. */
 kn_device kni_device_current(void);

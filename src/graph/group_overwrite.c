@@ -43,3 +43,11 @@ bool kni_group_may_overwrite(const kni_group *g, uint32_t id, const kni_tensor *
     if (g->kind == KNI_GROUP_MANY) return kni_group_has_one_reader(g, id) && kni_may_overwrite(r, place, y);
     return true;
 }
+
+bool kn_backend_group_reuse(const kn_group *group, uint32_t input, uint32_t output)
+{
+    kni_tensor *y = kni_slot(output);
+    if (!kni_group_may_overwrite(group, input, y)) return false;
+    kni_take_memory(y, kni_slot(input));
+    return true;
+}

@@ -98,8 +98,8 @@ static role_kind role_of(const state *s, const kn_record *r, kni_row_domain *dom
         *domain = rows;
         return ROWS;
     }
-    if (r->row->kind == KNI_CONTRACTION && r->n_out == 1 && takes_kind(s, KNI_GROUP_PRODUCT) &&
-        s->limits->follows)
+    if (r->row->kind == KNI_CONTRACTION && r->n_out == 1 && takes_kind(s, KNI_GROUP_PRODUCT) && s->q->leaf &&
+        s->q->leaf->follows)
         return HEAD;
     return is_update(r->op) && takes_kind(s, KNI_GROUP_MANY) ? UPDATE : ALONE;
 }
@@ -249,7 +249,7 @@ static const char *tail_obstacle(const state *s, const kni_entry *e, int32_t g)
     if (into->n_records == KNI_TAIL_RECORDS) return "the group is full";
     for (int i = 0; i < r->n_in; i++)
         if (source_group(s, e, i) == g && !in_order(s, e, i)) return "it reads a view of a result";
-    kni_tail_answer answer = s->limits->follows(s->limits->leaf, into->product, into->n_records, r);
+    kni_tail_answer answer = s->q->leaf->follows(s->q->leaf, into->product, into->n_records, r);
     for (int i = 0; i < r->n_in && answer != KNI_TAIL_NO && answer != KNI_TAIL_YES; i++)
         if (source_group(s, e, i) == g && s->shared[kni_entry_value(s->q, e, r->n_out + i)])
             return "others need what comes before it, too";

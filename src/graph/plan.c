@@ -68,6 +68,7 @@ static bool make_steps(maker *m)
     memset(p->steps, 0, (size_t)g->n_groups * sizeof *p->steps);
     for (int32_t i = 0; i < g->n_groups; i++) {
         step_of_group[g->order[i]] = i;
+        p->steps[i].group.size = sizeof(kn_group);
         p->steps[i].group.kind = g->kind[g->order[i]];
         m->natural[i] = g->natural[g->order[i]];
     }
@@ -291,6 +292,7 @@ static bool describe_run(maker *m)
     for (int32_t v = 0; v < q->n_values; v++)
         if (q->values[v].maker >= 0 && kni_bit(p->alive, v))
             out[p->run.n_results++] = q->slots[q->values[v].whole];
+    p->run.size = sizeof p->run;
     p->run.inputs = in;
     p->run.results = out;
     p->run.steps = steps;

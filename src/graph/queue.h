@@ -35,6 +35,7 @@ typedef struct kni_entry {
 typedef struct kni_queue {
     kni_debtor debtor; /* first: promises lead back to the queue */
     kn_device device;  /* of the queue's slots */
+    kn_backend *leaf;  /* who gets its groups */
     int32_t n_entries, n_values, n_operands;
     int32_t entry_capacity, value_capacity, operand_capacity;
     int32_t n_slots; /* made so far */

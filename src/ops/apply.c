@@ -120,7 +120,7 @@ static kn_status choose_device(call *c)
                                device->name, d->name);
         }
         if (is_closed(d) || is_closed(device)) closed = is_closed(d) ? d : device;
-        if ((d->tapes && !device->tapes) || (d->queue && !device->queue && d->tapes == device->tapes))
+        if ((d->tape && !device->tape) || (d->queue && !device->queue && !d->tape == !device->tape))
             device = d;
         mixed = true;
     }

@@ -30,6 +30,15 @@ bool kni_may_overwrite(const kn_record *r, int k, const kni_tensor *y);
 /* The part of the rule that says nothing of who reads x: its memory is ours alone and holds y's elements in y's order. */
 bool kni_fits_over(const kni_tensor *x, const kni_tensor *y);
 
+/* Gives y the memory of x, over which it fits. */
+static inline void kni_take_memory(kni_tensor *y, const kni_tensor *x)
+{
+    if (y->storage) kni_storage_release(y->storage);
+    y->storage = kni_storage_retain(x->storage);
+    y->offset = 0;
+    kni_contiguous_strides(y->type.rank, y->type.dims, y->strides);
+}
+
 /* Runs the row's lowering on `device` and gives the record's outputs the results. */
 kn_status kni_lower_record(const kn_record *r, kn_device device);
 

@@ -62,9 +62,10 @@ static void attach_outputs(kni_node *node, const kn_record *r)
     kni_node_hand_on(node, kni_out(r, last), (uint32_t)last);
 }
 
-static kn_status record(kn_backend *b, const kn_record *r, uint64_t needs, const kni_saves *saves)
+static kn_status record(const kn_record *r, uint64_t needs, const kni_saves *saves)
 {
-    kni_node *node = kni_node_new(b->device, r->row, r->n_in, r->n_out, r->attributes);
+    /* Its gradient runs on the stack of the call, so that decorators around the tape see it too. */
+    kni_node *node = kni_node_new(kni_out(r, 0)->device, r->row, r->n_in, r->n_out, r->attributes);
     if (!node) return KN_ERROR_MEMORY;
     node->needs = needs;
     for (int i = 0; i < r->n_in; i++) {
@@ -106,7 +107,7 @@ static kn_status execute_one(kn_backend *b, const kn_record *r)
         return kni_lower_record(r, b->device);
     }
     kn_status s = kni_forward(b, r);
-    return s ? s : record(b, r, needs, &saves);
+    return s ? s : record(r, needs, &saves);
 }
 
 static kn_status execute(kn_backend *b, const kn_record *const *records, int32_t n)
@@ -123,7 +124,7 @@ kn_backend *kni_autodiff_open(const char *argument, kn_backend *const *inner, in
     (void)argument;
     kni_node_release = kni_node_release_one;
     kni_node_retain = kni_node_retain_one;
-    return kni_decorator_new("autodiff", inner, n_inner, execute, 0);
+    return kni_decorator_new("autodiff", KN_TRAIT_TAPES | KN_TRAIT_STATELESS, inner, n_inner, execute, 0);
 }
 
 kn_device kn_device_autodiff(kn_device inner)
@@ -136,7 +137,7 @@ kn_device kn_device_autodiff(kn_device inner)
     kn_device again = kni_device_reopen(name, under->backend);
     if (again) return kni_device_handle(again);
     kn_backend *b = kni_autodiff_open("", &under->backend, 1);
-    kn_device d = b ? kni_device_make(b, name) : NULL;
+    kn_device d = b && kni_stack_makes_sense(b, "kn_device_autodiff") ? kni_device_make(b, name) : NULL;
     if (b && !d) b->close(b);
     return d ? kni_device_opened(d) : NULL;
 }

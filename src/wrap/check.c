@@ -1,6 +1,5 @@
 /* check(a, b): every record runs on both backends with the same operands, and the first result that differs
    by more than the row's tolerance is an error. */
-#include "core/device_object.h"
 #include "core/text.h"
 #include "ops/record.h"
 #include "ops/tolerance.h"
@@ -155,14 +154,11 @@ static kn_status execute(kn_backend *b, const kn_record *const *records, int32_t
     return kni_each_record(b, records, n, execute_one);
 }
 
-static kn_status control(kn_backend *b, const char *request, void *argument)
+static void reset(kn_backend *b) { atomic_store(&((state *)b->self)->records, 0); }
+
+static kn_status report_text(kn_backend *b, const char *kind, kn_report *report)
 {
-    if (!strcmp(request, KNI_CONTROL_RESET)) {
-        atomic_store(&((state *)b->self)->records, 0);
-        return KN_OK;
-    }
-    if (strcmp(request, "report")) return KN_ERROR_UNSUPPORTED;
-    kni_report *report = argument;
+    if (strcmp(kind, "report")) return KN_ERROR_UNSUPPORTED;
     kni_text text = {report->buffer, report->bytes, 0};
     kni_text_format(&text, "%D ops gave the same on %s and %s\n",
                     (int64_t)atomic_load(&((state *)b->self)->records), b->inner[0]->name, b->inner[1]->name);
@@ -173,7 +169,9 @@ static kn_status control(kn_backend *b, const char *request, void *argument)
 kn_backend *kni_check_open(const char *argument, kn_backend *const *inner, int32_t n_inner)
 {
     (void)argument;
-    kn_backend *b = kni_decorator_new("check", inner, n_inner, execute, sizeof(state));
-    if (b) b->control = control;
+    kn_backend *b = kni_decorator_new("check", 0, inner, n_inner, execute, sizeof(state));
+    if (!b) return NULL;
+    b->report = report_text;
+    b->reset = reset;
     return b;
 }

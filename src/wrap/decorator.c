@@ -1,7 +1,6 @@
 /* Forwarding to the inner backend. */
 #include "wrap/decorator.h"
 #include "core/allocator.h"
-#include "core/device_object.h"
 #include "core/error.h"
 #include <string.h>
 
@@ -32,16 +31,9 @@ static kn_status sync_inner(kn_backend *b)
     return b->inner[0]->sync ? b->inner[0]->sync(b->inner[0]) : KN_OK;
 }
 
-static kn_status control_inner(kn_backend *b, const char *request, void *argument)
-{
-    if (!strcmp(request, KNI_CONTROL_RESET))
-        return KN_OK; /* it notes nothing, and others may hold the inner one */
-    return b->inner[0]->control ? b->inner[0]->control(b->inner[0], request, argument) : KN_ERROR_UNSUPPORTED;
-}
-
 static void close_self(kn_backend *b) { kni_free(b, ((decorator *)b)->bytes); }
 
-kn_backend *kni_decorator_new(const char *name, kn_backend *const *inner, int32_t n_inner,
+kn_backend *kni_decorator_new(const char *name, uint32_t traits, kn_backend *const *inner, int32_t n_inner,
                               kni_execute_fn execute, size_t self_bytes)
 {
     size_t bytes = sizeof(decorator) + self_bytes;
@@ -55,6 +47,7 @@ kn_backend *kni_decorator_new(const char *name, kn_backend *const *inner, int32_
     d->backend = (kn_backend){.size = sizeof(kn_backend),
                               .abi = KN_BACKEND_ABI,
                               .name = name,
+                              .traits = traits,
                               .inner = {inner[0], n_inner > 1 ? inner[1] : NULL},
                               .self = self_bytes ? d->self : NULL,
                               .wants_drops = inner[0]->wants_drops,
@@ -63,7 +56,6 @@ kn_backend *kni_decorator_new(const char *name, kn_backend *const *inner, int32_
                               .write = write_inner,
                               .read = read_inner,
                               .sync = sync_inner,
-                              .control = control_inner,
                               .close = close_self};
     return &d->backend;
 }

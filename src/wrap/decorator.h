@@ -1,4 +1,4 @@
-/* What every decorator shares: a backend that forwards all it does not change. */
+/* What every decorator shares: a backend that forwards records and values. */
 #ifndef KNI_DECORATOR_H
 #define KNI_DECORATOR_H
 
@@ -6,8 +6,9 @@
 
 typedef kn_status (*kni_execute_fn)(kn_backend *b, const kn_record *const *records, int32_t n);
 
-/* A decorator around inner; `self_bytes` zeroed bytes hang at b->self. NULL with the failure told. */
-kn_backend *kni_decorator_new(const char *name, kn_backend *const *inner, int32_t n_inner,
+/* A decorator around inner; `self_bytes` zeroed bytes hang at b->self. NULL with the failure told. It forwards `supports`, `read`,
+   `write` and `sync`, and has no entry that is not its own: a queue around it gives it single records. */
+kn_backend *kni_decorator_new(const char *name, uint32_t traits, kn_backend *const *inner, int32_t n_inner,
                               kni_execute_fn execute, size_t self_bytes);
 
 /* Runs the records one by one until one fails. */

@@ -129,17 +129,18 @@ static kn_backend *parse(const char **s, int depth)
                  o->inner, n);
         return NULL;
     }
-    bool built_in_leaf = o->inner == 0, guarded = o->inner < 0 && n == 0;
+    bool built_in_leaf = o->inner == 0, outside = o->inner < 0;
     if (built_in_leaf && *argument && strcmp(argument, "0")) {
         kni_fail(KN_ERROR_DEVICE, "kn_device_open: there is no %s:%s: %s is one device; leave the index out",
                  o->name, argument, o->name);
         return NULL;
     }
     kn_backend *b = o->open(argument, inner, n);
-    if (b && guarded) b = kni_fallback_open(b);
+    if (b && outside) b = kni_outside_open(o->name, b, n);
     if (!b) return NULL;
-    if (ensure_device(b, begin, built_in_leaf ? length : (size_t)(*s - begin))) {
-        if (guarded) kni_fallback_opened(b);
+    if (kni_stack_makes_sense(b, "kn_device_open") &&
+        ensure_device(b, begin, built_in_leaf ? length : (size_t)(*s - begin))) {
+        if (outside) kni_outside_opened(b);
         return b;
     }
     if (o->inner != 0 && b->close) b->close(b); /* no device owns it; leaves are there once for all */
@@ -219,8 +220,6 @@ bool kn_device_enumerate(int32_t n, char *name, size_t bytes)
     kni_text_string(&text, openers[n].name);
     return true;
 }
-
-int32_t kn_backend_op_number(const struct kn_op *row) { return row ? row->number : -1; }
 
 kn_status kn_backend_register(const char *name, kn_backend_open_fn open)
 {

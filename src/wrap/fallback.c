@@ -1,50 +1,11 @@
-/* The guard around a leaf that was registered from outside: an op that the leaf has no kernel for is lowered, and
-   what cannot be lowered runs on the CPU: operands are read from the leaf, results written back to it. */
+/* Running a record on the CPU that a leaf from outside has no kernel for: operands are read from the leaf, results written back
+   to it. */
 #include "core/backends.h"
 #include "core/device_object.h"
 #include "ops/record.h"
-#include "wrap/decorator.h"
 #include "wrap/wrap.h"
-#include <kn/device.h>
 #include <kn/tensor.h>
 #include <string.h>
-
-enum { ROWS = 1 << 16 };
-
-typedef struct guard {
-    kn_backend backend; /* first, so that the backend's address is the guard's */
-    kn_backend *leaf;
-    _Atomic unsigned char told[ROWS / 8]; /* bit per row: its fallback has been logged */
-} guard;
-
-static kn_backend *leaf_of(kn_backend *b) { return ((guard *)b)->leaf; }
-
-static kn_support supports(kn_backend *b, const struct kn_op *row, kn_dtype dtype, const char **why)
-{
-    kn_backend *leaf = leaf_of(b);
-    kn_support s = leaf->supports ? leaf->supports(leaf, row, dtype, why) : KN_SUPPORT_NATIVE;
-    return s == KN_SUPPORT_NO && row->lower ? KN_SUPPORT_LOWERED : s;
-}
-
-static kn_status write_leaf(kn_backend *b, uint32_t id, const void *data)
-{
-    kn_backend *leaf = leaf_of(b);
-    return leaf->write ? leaf->write(leaf, id, data) : kni_cpu_backend()->write(kni_cpu_backend(), id, data);
-}
-
-static kn_status read_leaf(kn_backend *b, uint32_t id, void *buffer)
-{
-    kn_backend *leaf = leaf_of(b);
-    return leaf->read ? leaf->read(leaf, id, buffer) : kni_cpu_backend()->read(kni_cpu_backend(), id, buffer);
-}
-
-static kn_status sync_leaf(kn_backend *b) { return leaf_of(b)->sync ? leaf_of(b)->sync(leaf_of(b)) : KN_OK; }
-
-static kn_status control_leaf(kn_backend *b, const char *request, void *argument)
-{
-    kn_backend *leaf = leaf_of(b);
-    return leaf->control ? leaf->control(leaf, request, argument) : KN_ERROR_UNSUPPORTED;
-}
 
 /* A buffer for the elements of x; at least one byte, so that NULL always means no memory. */
 static void *buffer_for(const kni_tensor *x, size_t *bytes)
@@ -114,9 +75,8 @@ static kn_status run_twins(kn_backend *b, const kn_record *r, kn_record *copy, k
     return s;
 }
 
-static kn_status run_on_cpu(kn_backend *b, const kn_record *r)
+kn_status kni_run_on_cpu(kn_backend *b, const kn_record *r, _Atomic unsigned char *told)
 {
-    guard *g = (guard *)b;
     const char *allowed = kni_environment("KN_FALLBACK");
     if (allowed && !strcmp(allowed, "off"))
         return kni_fail_op(
@@ -127,7 +87,7 @@ static kn_status run_on_cpu(kn_backend *b, const kn_record *r)
     kn_record *copy = cpu ? kni_allocate(r->bytes) : NULL;
     if (!copy) return kni_fail_op(KN_ERROR_MEMORY, r->row->name, "no memory to fall back to the CPU");
     unsigned char bit = (unsigned char)(1u << (r->op & 7));
-    if (!(atomic_fetch_or(&g->told[r->op >> 3], bit) & bit))
+    if (!(atomic_fetch_or(&told[r->op >> 3], bit) & bit))
         kni_log(KN_LOG_WARNING, "kn_%s fell back to the CPU on device %s", r->row->name, b->device->name);
     kn_scope scope = kn_scope_begin();
     kn_status s = run_twins(b, r, copy, cpu);
@@ -135,64 +95,3 @@ static kn_status run_on_cpu(kn_backend *b, const kn_record *r)
     kni_free(copy, r->bytes);
     return s;
 }
-
-/* The dtype that decides whether a kernel is there: that of the first operand, else of the first result. */
-static kn_dtype deciding_dtype(const kn_record *r)
-{
-    for (int i = 0; i < r->n_in; i++)
-        if (kni_in(r, i)) return (kn_dtype)kni_in(r, i)->type.dtype;
-    return (kn_dtype)kni_out(r, 0)->type.dtype;
-}
-
-static kn_status execute_one(kn_backend *b, const kn_record *r)
-{
-    kn_backend *leaf = leaf_of(b);
-    if (r->flags & KN_RECORD_DROP) return leaf->execute(leaf, &r, 1);
-    if (!leaf->supports || leaf->supports(leaf, r->row, deciding_dtype(r), NULL) != KN_SUPPORT_NO) {
-        uint32_t before = kni_thread_self()->last_error;
-        kn_status s = leaf->execute(leaf, &r, 1);
-        if (s != KN_ERROR_UNSUPPORTED || kni_thread_self()->last_error != before) return s;
-    }
-    return r->row->lower ? kni_lower_record(r, b->device) : run_on_cpu(b, r);
-}
-
-static kn_status execute(kn_backend *b, const kn_record *const *records, int32_t n)
-{
-    return kni_each_record(b, records, n, execute_one);
-}
-
-static void close_guard(kn_backend *b)
-{
-    kn_backend *leaf = leaf_of(b);
-    leaf->device = NULL;
-    if (leaf->close) leaf->close(leaf);
-    kni_free(b, sizeof(guard));
-}
-
-kn_backend *kni_fallback_open(kn_backend *leaf)
-{
-    if (leaf->device) return leaf->device->backend; /* opened before: one guard for each leaf */
-    guard *g = kni_allocate(sizeof *g);
-    if (!g) {
-        kni_fail(KN_ERROR_MEMORY, "no memory to open %s", leaf->name);
-        if (leaf->close) leaf->close(leaf);
-        return NULL;
-    }
-    memset(g, 0, sizeof *g);
-    g->leaf = leaf;
-    g->backend = (kn_backend){.size = sizeof(kn_backend),
-                              .abi = KN_BACKEND_ABI,
-                              .name = leaf->name,
-                              .self = g,
-                              .wants_drops = leaf->wants_drops,
-                              .execute = execute,
-                              .supports = supports,
-                              .write = write_leaf,
-                              .read = read_leaf,
-                              .sync = sync_leaf,
-                              .control = control_leaf,
-                              .close = close_guard};
-    return &g->backend;
-}
-
-void kni_fallback_opened(kn_backend *b) { leaf_of(b)->device = b->device; }

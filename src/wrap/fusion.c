@@ -176,31 +176,38 @@ static kn_status sync_all(kn_backend *b)
     return s ? s : other;
 }
 
-static kn_status control(kn_backend *b, const char *request, void *argument)
+/* What fails poisons its results; a sync tells of it. */
+static kn_status submit(kn_backend *b)
+{
+    submit_debt(&of(b)->queue.debtor);
+    return KN_OK;
+}
+
+/* What is read later must be there; who opens the stack next finds no queue. */
+static void reset(kn_backend *b)
 {
     kni_fusion *f = of(b);
-    kn_backend *inner = b->inner[0];
-    if (!strcmp(request, KNI_CONTROL_SUBMIT)) {
-        /* What fails poisons its results; a sync tells of it. */
-        submit_debt(&f->queue.debtor);
-        return KN_OK;
+    submit_debt(&f->queue.debtor);
+    kni_lock(&f->lock);
+    f->stats = (kn_fusion_stats){0};
+    kni_unlock(&f->lock);
+}
+
+static kn_status watch(kn_backend *b, const kn_watcher *watcher, bool on)
+{
+    kni_fusion *f = of(b);
+    int found = 0;
+    kni_lock(&f->lock);
+    while (found < f->n_watchers && f->watchers[found] != watcher) found++;
+    bool full = on && found == KNI_COUNT(f->watchers);
+    if (on && !full) {
+        f->watchers[found] = watcher;
+        if (found == f->n_watchers) f->n_watchers++;
+    } else if (!on && found < f->n_watchers) {
+        f->watchers[found] = f->watchers[--f->n_watchers];
     }
-    if (!strcmp(request, KNI_CONTROL_FUSION_STATS)) {
-        kni_lock(&f->lock);
-        f->stats.plans_kept = f->plans.n;
-        *(kn_fusion_stats *)argument = f->stats;
-        kni_unlock(&f->lock);
-        return KN_OK;
-    }
-    if (!strcmp(request, KNI_CONTROL_RESET)) {
-        submit_debt(
-            &f->queue.debtor); /* what is read later must be there; who opens it next finds no queue */
-        kni_lock(&f->lock);
-        f->stats = (kn_fusion_stats){0};
-        kni_unlock(&f->lock);
-        return KN_OK;
-    }
-    return inner->control ? inner->control(inner, request, argument) : KN_ERROR_UNSUPPORTED;
+    kni_unlock(&f->lock);
+    return full ? kni_fail(KN_ERROR_DEVICE, "fusion: it is watched by %d already", f->n_watchers) : KN_OK;
 }
 
 static void (*close_decorator)(kn_backend *b);
@@ -219,36 +226,39 @@ static void close_fusion(kn_backend *b)
     close_decorator(b);
 }
 
+/* What the inner backend takes as groups: nothing, unless it can run them. */
+static void ask_limits(kni_fusion *f)
+{
+    kn_backend *inner = f->inner;
+    f->limits = (kn_limits){.size = sizeof f->limits};
+    if (!inner->run_group || !inner->limits || inner->limits(inner, &f->limits) != KN_OK)
+        f->limits = (kn_limits){.size = sizeof f->limits};
+}
+
 kn_backend *kni_fusion_open(const char *argument, kn_backend *const *inner, int32_t n_inner)
 {
     (void)argument;
-    kn_backend *leaf = inner[0];
-    for (; leaf; leaf = leaf->inner[0]) {
-        if (!strcmp(leaf->name, "fusion") || !strcmp(leaf->name, "autodiff")) {
-            kni_fail(KN_ERROR_DEVICE, "kn_device_open: fusion stands around %s; %s", leaf->name,
-                     !strcmp(leaf->name, "fusion") ? "one is enough" : "write autodiff(fusion(...)) instead");
-            return NULL;
-        }
-        if (!leaf->inner[0]) break;
-    }
-    kn_backend *b = kni_decorator_new("fusion", inner, n_inner, execute, sizeof(kni_fusion));
+    const kn_backend *leaf = inner[0];
+    while (leaf->inner[0]) leaf = leaf->inner[0];
+    kn_backend *b = kni_decorator_new("fusion", KN_TRAIT_QUEUES, inner, n_inner, execute, sizeof(kni_fusion));
     if (!b) return NULL;
     close_decorator = b->close;
     kni_fusion *f = b->self;
     f->queue.debtor.submit = submit_debt;
     f->queue.round = 1;
     f->queue.device = inner[0]->device;
+    f->queue.leaf = inner[0];
     f->lock = (kni_mutex)KNI_MUTEX_INIT;
     f->inner = inner[0];
     f->passes = leaf->wants_drops;
     b->wants_drops = f->passes;
     b->read = read_value;
     b->sync = sync_all;
-    b->control = control;
+    b->submit = submit;
+    b->watch = watch;
+    b->reset = reset;
     b->close = close_fusion;
-    kn_status s = f->inner->control ? f->inner->control(f->inner, KNI_CONTROL_GROUP_LIMITS, &f->limits)
-                                    : KN_ERROR_UNSUPPORTED;
-    if (s) memset(&f->limits, 0, sizeof f->limits);
+    ask_limits(f);
     const char *recompute = kni_environment("KN_FUSION_RECOMPUTE");
     if (recompute && !strcmp(recompute, "on")) f->limits.takes |= KNI_TAKES_REPEATS;
     if (recompute && !strcmp(recompute, "off")) f->limits.takes &= ~(uint32_t)KNI_TAKES_REPEATS;
@@ -261,8 +271,13 @@ kn_status kn_fusion_stats_of(kn_device device, kn_fusion_stats *stats)
     memset(stats, 0, sizeof *stats);
     device = kni_device_given(device, "kn_fusion_stats_of");
     if (!device) return kni_latest_code();
-    if (!device->queue)
+    if (!device->queue || device->queue->execute != execute)
         return kni_fail(KN_ERROR_DEVICE, "kn_fusion_stats_of: the device %s has no fusion in its stack",
                         device->name);
-    return device->queue->control(device->queue, KNI_CONTROL_FUSION_STATS, stats);
+    kni_fusion *f = of(device->queue);
+    kni_lock(&f->lock);
+    f->stats.plans_kept = f->plans.n;
+    *stats = f->stats;
+    kni_unlock(&f->lock);
+    return KN_OK;
 }

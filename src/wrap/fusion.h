@@ -10,18 +10,17 @@ typedef struct kni_fusion {
     kni_mutex lock;
     _Atomic uint32_t runner; /* the thread that runs the queue, 0: none */
     kn_backend *inner;
-    kni_group_limits limits;
+    kn_limits limits;
     kni_plan_cache plans;
     kn_fusion_stats stats;
+    const kn_watcher *watchers[4];
+    int n_watchers;
     kn_status failed;   /* the first error since it was last asked for */
     kn_tensor failure;  /* its poison */
     uint32_t failed_in; /* the thread that ran into it and has its text */
     bool in_composite;  /* the queue runs inside a composite that has not returned */
     bool passes;        /* the leaf keeps its memory to itself: nothing is queued */
 } kni_fusion;
-
-/* control(fusion, KNI_CONTROL_FUSION_STATS, kn_fusion_stats *) */
-#define KNI_CONTROL_FUSION_STATS "fusion-stats"
 
 /* Runs all that waits, under the lock. */
 void kni_fusion_submit(kni_fusion *f);

@@ -214,6 +214,40 @@ static bool was_run(kni_queue *q, const kni_entry *e)
     return r->n_out > 0;
 }
 
+/* ---- watchers */
+
+static const char *site_of(const kni_entry *e)
+{
+    bool open;
+    return e->thread == kni_thread_self()->id ? kni_call_site(e->serial, e->composite, &open) : NULL;
+}
+
+static const char *site_of_step(const kni_queue *q, const kni_step *s)
+{
+    for (int32_t i = 0; i < s->group.n_records; i++)
+        if (s->entries[i] >= 0) return site_of(&q->entries[s->entries[i]]);
+    return NULL;
+}
+
+/* Tells of what began at `begin`, once the device has done it. */
+static void tell(kni_fusion *f, kn_watch_event *event, const char *site)
+{
+    kn_status s = f->inner->sync ? f->inner->sync(f->inner) : KN_OK;
+    event->size = sizeof *event;
+    event->site = site;
+    event->nanoseconds = kni_nanoseconds() - event->begin;
+    if (s) note_failed(f, s, kni_poison_latest());
+    for (int i = 0; i < f->n_watchers; i++) f->watchers[i]->ran(f->watchers[i]->self, event);
+}
+
+/* When a step begins that is measured by itself; 0: nobody watches. */
+static uint64_t watch_begin(const kni_fusion *f)
+{
+    return KNI_UNLIKELY(f->n_watchers) && !f->inner->plan_begin ? kni_nanoseconds() : 0;
+}
+
+/* ---- single records */
+
 enum { MOST_RESULTS = 64 };
 
 static void run_single(kni_fusion *f, const kni_step *s, const kni_entry *e, bool last)
@@ -230,7 +264,9 @@ static void run_single(kni_fusion *f, const kni_step *s, const kni_entry *e, boo
     } else if (KNI_UNLIKELY(f->failed) && carries_error(e->record, &error)) {
         break_promises(q, e, error);
     } else {
+        uint64_t begin = watch_begin(f);
         status = run_record(f, e);
+        if (KNI_UNLIKELY(begin)) tell(f, &(kn_watch_event){.record = e->record, .begin = begin}, site_of(e));
         if (last) part.dies = s->dies, part.n_dies = s->n_dies;
         if (KNI_LIKELY(status == KN_OK)) status = keep_promises(f, &part);
         if (KNI_UNLIKELY(status)) {
@@ -255,10 +291,13 @@ static bool run_group(kni_fusion *f, kni_step *s)
     for (int32_t i = 0; i < s->n_makes; i++) kni_queue_slot(q, q->values[s->makes[i]].whole)->storage = NULL;
     for (int32_t i = 0; i < s->n_hides; i++) kni_queue_slot(q, q->values[s->hides[i]].whole)->storage = NULL;
     uint32_t before = kni_this_thread.last_error;
-    kn_status status = f->inner->control(f->inner, KNI_CONTROL_GROUP, &s->group);
+    uint64_t begin = watch_begin(f);
+    kn_status status = f->inner->run_group(f->inner, &s->group);
     if (KNI_LIKELY(status == KN_OK)) status = keep_promises(f, s);
     if (KNI_LIKELY(status == KN_OK)) {
         f->stats.groups_run++;
+        if (KNI_UNLIKELY(begin))
+            tell(f, &(kn_watch_event){.group = &s->group, .begin = begin}, site_of_step(q, s));
         return true;
     }
     for (int32_t i = 0; i < s->group.n_records; i++)
@@ -311,7 +350,7 @@ static bool replay(kni_fusion *f, kni_plan *p)
 {
     kni_queue *q = &f->queue;
     for (int32_t i = 0; i < p->n_steps; i++) bind_step(q, &p->steps[i]);
-    bool done = f->inner->control(f->inner, KNI_CONTROL_PLAN_REPLAY, &p->run) == KN_OK;
+    bool done = f->inner->plan_replay(f->inner, &p->run) == KN_OK;
     /* What dies goes first, so that memory that was written over has one owner. */
     for (int32_t i = 0; i < p->n_steps && done; i++) let_die(q, &p->steps[i]);
     for (int32_t v = 0; v < q->n_values; v++) {
@@ -327,15 +366,15 @@ static bool replay(kni_fusion *f, kni_plan *p)
 
 static void run_steps(kni_fusion *f, kni_plan *p)
 {
-    bool tells = f->limits.takes & KNI_TAKES_PLANS;
+    bool tells = f->inner->plan_begin != NULL;
     if (tells && p->run.runs == 2) kni_plan_depends(p, &f->queue);
-    if (tells) tells = f->inner->control(f->inner, KNI_CONTROL_PLAN_BEGIN, &p->run) == KN_OK;
+    if (tells) tells = f->inner->plan_begin(f->inner, &p->run) == KN_OK;
     for (int32_t i = 0; i < p->n_steps; i++) {
         p->run.step = i;
         run_step(f, &p->steps[i]);
         p->refused |= p->steps[i].refused && p->steps[i].group.kind != KNI_GROUP_POINTWISE;
     }
-    if (tells && f->inner->control(f->inner, KNI_CONTROL_PLAN_END, &p->run) != KN_OK) {
+    if (tells && f->inner->plan_end(f->inner, &p->run) != KN_OK) {
         kn_status s = kni_latest_code();
         break_results(&f->queue, p);
         note_failed(f, s ? s : KN_ERROR_DEVICE, kni_poison_latest());
@@ -345,7 +384,13 @@ static void run_steps(kni_fusion *f, kni_plan *p)
 static void run_plan(kni_fusion *f, kni_plan *p)
 {
     /* What a plan keeps of its runs is made in the third at the earliest. */
-    if (p->run.runs < 3 || !p->cache || !replay(f, p)) run_steps(f, p);
+    uint64_t begin = f->n_watchers ? kni_nanoseconds() : 0;
+    bool replays = p->run.runs >= 3 && p->cache && f->inner->plan_replay;
+    if (!replays || !replay(f, p)) run_steps(f, p);
+    /* Waiting in the middle would end a recording: a leaf that takes plans is measured as a whole. */
+    if (KNI_UNLIKELY(f->n_watchers) && f->inner->plan_begin)
+        tell(f, &(kn_watch_event){.plan = &p->run, .begin = begin},
+             p->n_steps ? site_of_step(&f->queue, &p->steps[0]) : NULL);
     p->run.runs++;
 }
 
@@ -362,7 +407,7 @@ static void run_unplanned(kni_fusion *f)
 static kni_plan *find_plan(kni_fusion *f)
 {
     kni_queue *q = &f->queue;
-    kni_group_limits limits = f->limits;
+    kn_limits limits = f->limits;
     kni_plan *p = kni_plan_find(&f->plans, q);
     bool narrow = p && p->refused && !p->narrowed;
     if (p && !narrow) {

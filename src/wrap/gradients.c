@@ -14,7 +14,7 @@ kn_tensor kn_require_grad(kn_tensor t)
                  (int)x->type.dtype);
         return kni_poison_latest();
     }
-    if (!x->device->tapes) {
+    if (!x->device->tape) {
         kni_fail(
             KN_ERROR_DEVICE,
             "kn_require_grad: the device %s records nothing: open autodiff(%s) and make the tensor there",

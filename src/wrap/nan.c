@@ -52,5 +52,5 @@ static kn_status execute(kn_backend *b, const kn_record *const *records, int32_t
 kn_backend *kni_nan_open(const char *argument, kn_backend *const *inner, int32_t n_inner)
 {
     (void)argument;
-    return kni_decorator_new("nan", inner, n_inner, execute, 0);
+    return kni_decorator_new("nan", KN_TRAIT_STATELESS, inner, n_inner, execute, 0);
 }

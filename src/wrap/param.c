@@ -10,7 +10,7 @@ kn_param kn_param_make(kn_tensor t)
     kn_tensor owned = kn_detach(t);
     kni_tensor *x = kni_peek(owned);
     if (!x) return (kn_param){owned};
-    if (x->device->tapes && kn_dtype_is_float((kn_dtype)x->type.dtype)) {
+    if (x->device->tape && kn_dtype_is_float((kn_dtype)x->type.dtype)) {
         kn_tensor tracked = kn_require_grad(owned);
         if (kni_is_poisoned(tracked)) {
             kni_tensor_end_handle(thread, kni_slot_of(owned));
@@ -75,7 +75,7 @@ void kn_param_freeze(kn_param *p, bool frozen)
     kni_tensor *x = p ? kni_resolve(p->handle, "param_freeze") : NULL;
     if (!x) return;
     if (!frozen) {
-        if (!x->node && x->device->tapes) (void)kn_require_grad(p->handle);
+        if (!x->node && x->device->tape) (void)kn_require_grad(p->handle);
         return;
     }
     if (x->node) kni_node_release_one(x->node);

@@ -1,4 +1,5 @@
-/* profile(inner): time and bytes by op and call site, and the latest events for a trace viewer. */
+/* profile(inner): time and bytes by op and call site, and the latest events for a trace viewer. Where a queue is below, it says what
+   it runs (`watch`): the groups are the same as without a profile. Else each record is measured when it comes. */
 #include "core/device_object.h"
 #include "core/text.h"
 #include "ops/record.h"
@@ -6,7 +7,7 @@
 #include "wrap/wrap.h"
 #include <string.h>
 
-enum { ROWS = 512, EVENTS = 8192 };
+enum { ROWS = 512, EVENTS = 8192, NAMES = 256, WIDTH = 64 };
 
 typedef struct row {
     const char *op, *site;
@@ -21,8 +22,11 @@ typedef struct event {
 
 typedef struct state {
     kni_mutex lock;
-    int n_rows;
+    kn_watcher watcher;
+    bool watches; /* something below tells what it runs; else records are measured here */
+    int n_rows, n_names;
     uint64_t n_events;
+    char names[NAMES][WIDTH]; /* of groups and plans */
     row rows[ROWS];
     event events[EVENTS];
 } state;
@@ -31,6 +35,14 @@ static uint64_t bytes_of(const kni_tensor *x)
 {
     int64_t n = x ? kn_dtype_bytes((kn_dtype)x->type.dtype, kni_count(&x->type)) : 0;
     return n > 0 ? (uint64_t)n : 0;
+}
+
+static uint64_t bytes_of_ids(const uint32_t *ids, int n)
+{
+    uint64_t bytes = 0;
+    for (int i = 0; i < n; i++)
+        if (ids[i] != KNI_NO_SLOT) bytes += bytes_of(kni_slot(ids[i]));
+    return bytes;
 }
 
 /* The last row takes what does not fit any more. */
@@ -62,16 +74,81 @@ static void settle(state *p)
     count(p, e);
 }
 
+/* ---- what a queue runs */
+
+/* The same text at the same address each time; the last name takes what does not fit any more. */
+static const char *interned(state *p, const char *name)
+{
+    for (int i = 0; i < p->n_names; i++)
+        if (!strcmp(p->names[i], name)) return p->names[i];
+    if (p->n_names == NAMES) return p->names[NAMES - 1];
+    memcpy(p->names[p->n_names], name, strlen(name) + 1);
+    return p->names[p->n_names++];
+}
+
+/* "mul+add+relu", or with a number in the place of what is too long. */
+static const char *group_name(state *p, const kn_group *g)
+{
+    char name[WIDTH] = "";
+    kni_text text = {name, sizeof name, 0};
+    int32_t i = 0;
+    for (; i < g->n_records; i++) {
+        const char *op = g->records[i]->row->name;
+        if (text.length + strlen(op) + 12 > sizeof name) break;
+        kni_text_format(&text, "%s%s", i ? "+" : "", op);
+    }
+    if (i < g->n_records) kni_text_format(&text, "+%d more", (int)(g->n_records - i));
+    return interned(p, name);
+}
+
+static const char *plan_name(state *p, const kn_plan_run *plan)
+{
+    char name[WIDTH] = "";
+    kni_text text = {name, sizeof name, 0};
+    kni_text_format(&text, "plan of %d steps", (int)plan->n_steps);
+    return interned(p, name);
+}
+
+static void note(state *p, const kn_watch_event *ran)
+{
+    event e = {.site = ran->site,
+               .begin = ran->begin,
+               .nanoseconds = ran->nanoseconds,
+               .thread = kni_this_thread.id};
+    kni_lock(&p->lock);
+    settle(p);
+    if (ran->record) {
+        e.op = ran->record->row->name;
+        e.bytes = bytes_of_ids(ran->record->ids, ran->record->n_out + ran->record->n_in);
+    } else if (ran->group) {
+        e.op = group_name(p, ran->group);
+        e.bytes = bytes_of_ids(ran->group->inputs, ran->group->n_inputs) +
+                  bytes_of_ids(ran->group->outputs, ran->group->n_outputs);
+    } else {
+        e.op = plan_name(p, ran->plan);
+        e.bytes = bytes_of_ids(ran->plan->inputs, ran->plan->n_inputs) +
+                  bytes_of_ids(ran->plan->results, ran->plan->n_results);
+    }
+    p->events[p->n_events++ % EVENTS] = e;
+    count(p, &e);
+    kni_unlock(&p->lock);
+}
+
+static void heard(void *self, const kn_watch_event *told) { note(self, told); }
+
+/* ---- what is measured here */
+
 static kn_status execute_one(kn_backend *b, const kn_record *r)
 {
-    if (KNI_UNLIKELY(r->flags & KN_RECORD_DROP)) return kni_forward(b, r);
     state *p = b->self;
+    if (KNI_UNLIKELY(r->flags & KN_RECORD_DROP) || p->watches) return kni_forward(b, r);
     kni_lock(&p->lock);
     settle(p);
     kni_unlock(&p->lock);
-    event e = {.op = r->row->name, .serial = r->sequence, .thread = kni_this_thread.id};
-    for (int i = 0; i < r->n_in; i++) e.bytes += bytes_of(kni_in(r, i));
-    for (int i = 0; i < r->n_out; i++) e.bytes += bytes_of(kni_out(r, i));
+    event e = {.op = r->row->name,
+               .serial = r->sequence,
+               .thread = kni_this_thread.id,
+               .bytes = bytes_of_ids(r->ids, r->n_out + r->n_in)};
     e.begin = kni_nanoseconds();
     kn_status s = kni_forward(b, r);
     if (s == KN_OK && b->inner[0]->sync) s = b->inner[0]->sync(b->inner[0]);
@@ -86,6 +163,30 @@ static kn_status execute(kn_backend *b, const kn_record *const *records, int32_t
 {
     return kni_each_record(b, records, n, execute_one);
 }
+
+/* A queue around the profile gives it groups as it would the inner backend, but for plans: these are measured step by step. */
+static kn_status limits(kn_backend *b, kn_limits *l) { return b->inner[0]->limits(b->inner[0], l); }
+
+static kn_follow follows(kn_backend *b, const kn_record *const *records, int32_t n, const kn_record *next)
+{
+    return b->inner[0]->follows(b->inner[0], records, n, next);
+}
+
+static kn_status run_group(kn_backend *b, const kn_group *group)
+{
+    kn_backend *inner = b->inner[0];
+    uint64_t begin = kni_nanoseconds();
+    kn_status s = inner->run_group(inner, group);
+    if (s == KN_OK && inner->sync) s = inner->sync(inner);
+    if (s == KN_OK)
+        note(b->self, &(kn_watch_event){.size = sizeof(kn_watch_event),
+                                        .group = group,
+                                        .begin = begin,
+                                        .nanoseconds = kni_nanoseconds() - begin});
+    return s;
+}
+
+/* ---- reports */
 
 /* Most expensive first; the table is small and reports are rare. */
 static void sort_rows(state *p)
@@ -139,20 +240,20 @@ static void chrome_trace(const state *p, kni_text *text)
     kni_text_string(text, "]}\n");
 }
 
-static kn_status control(kn_backend *b, const char *request, void *argument)
+static void reset(kn_backend *b)
 {
-    bool trace = !strcmp(request, "chrome-trace");
-    if (!strcmp(request, KNI_CONTROL_RESET)) {
-        state *noted = b->self;
-        kni_lock(&noted->lock);
-        noted->n_rows = 0;
-        noted->n_events = 0;
-        kni_unlock(&noted->lock);
-        return KN_OK;
-    }
-    if (!trace && strcmp(request, "report")) return KN_ERROR_UNSUPPORTED;
     state *p = b->self;
-    kni_report *report = argument;
+    kni_lock(&p->lock);
+    p->n_rows = p->n_names = 0;
+    p->n_events = 0;
+    kni_unlock(&p->lock);
+}
+
+static kn_status report_text(kn_backend *b, const char *kind, kn_report *report)
+{
+    state *p = b->self;
+    bool trace = !strcmp(kind, "chrome-trace");
+    if (!trace && strcmp(kind, "report")) return KN_ERROR_UNSUPPORTED;
     kni_text text = {report->buffer, report->bytes, 0};
     kni_lock(&p->lock);
     settle(p);
@@ -165,12 +266,29 @@ static kn_status control(kn_backend *b, const char *request, void *argument)
     return KN_OK;
 }
 
+/* Asks the first in the inner chain that can tell what it runs. */
+static void start_watching(kn_backend *b)
+{
+    state *p = b->self;
+    p->watcher = (kn_watcher){sizeof p->watcher, p, heard};
+    kn_backend *inner = b->inner[0];
+    while (inner && !inner->watch) inner = inner->inner[0];
+    p->watches = inner && inner->watch(inner, &p->watcher, true) == KN_OK;
+}
+
 kn_backend *kni_profile_open(const char *argument, kn_backend *const *inner, int32_t n_inner)
 {
     (void)argument;
-    kn_backend *b = kni_decorator_new("profile", inner, n_inner, execute, sizeof(state));
+    kn_backend *b = kni_decorator_new("profile", 0, inner, n_inner, execute, sizeof(state));
     if (!b) return NULL;
     ((state *)b->self)->lock = (kni_mutex)KNI_MUTEX_INIT;
-    b->control = control;
+    b->report = report_text;
+    b->reset = reset;
+    start_watching(b);
+    if (inner[0]->run_group && inner[0]->limits) {
+        b->limits = limits;
+        b->run_group = run_group;
+        b->follows = inner[0]->follows ? follows : NULL;
+    }
     return b;
 }

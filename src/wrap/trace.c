@@ -62,17 +62,18 @@ static kn_status execute(kn_backend *b, const kn_record *const *records, int32_t
     return KN_OK;
 }
 
-static kn_status control(kn_backend *b, const char *request, void *argument)
+static void reset(kn_backend *b)
 {
     state *t = b->self;
-    if (!strcmp(request, KNI_CONTROL_RESET)) {
-        kni_lock(&t->lock);
-        t->n = 0;
-        kni_unlock(&t->lock);
-        return KN_OK;
-    }
-    if (strcmp(request, "report")) return KN_ERROR_UNSUPPORTED;
-    kni_report *report = argument;
+    kni_lock(&t->lock);
+    t->n = 0;
+    kni_unlock(&t->lock);
+}
+
+static kn_status report_text(kn_backend *b, const char *kind, kn_report *report)
+{
+    state *t = b->self;
+    if (strcmp(kind, "report")) return KN_ERROR_UNSUPPORTED;
     kni_text text = {report->buffer, report->bytes, 0};
     kni_lock(&t->lock);
     for (uint64_t i = t->n > LINES ? t->n - LINES : 0; i < t->n; i++)
@@ -85,10 +86,11 @@ static kn_status control(kn_backend *b, const char *request, void *argument)
 kn_backend *kni_trace_open(const char *argument, kn_backend *const *inner, int32_t n_inner)
 {
     (void)argument;
-    kn_backend *b = kni_decorator_new("trace", inner, n_inner, execute, sizeof(state));
+    kn_backend *b = kni_decorator_new("trace", 0, inner, n_inner, execute, sizeof(state));
     if (!b) return NULL;
     ((state *)b->self)->lock = (kni_mutex)KNI_MUTEX_INIT;
-    b->control = control;
+    b->report = report_text;
+    b->reset = reset;
     b->wants_drops = true;
     return b;
 }

@@ -11,8 +11,15 @@ kn_backend *kni_trace_open(const char *argument, kn_backend *const *inner, int32
 kn_backend *kni_profile_open(const char *argument, kn_backend *const *inner, int32_t n_inner);
 kn_backend *kni_nan_open(const char *argument, kn_backend *const *inner, int32_t n_inner);
 
-/* The guard of a leaf registered from outside. Once it has a device, `opened` tells the leaf. */
-kn_backend *kni_fallback_open(kn_backend *leaf);
-void kni_fallback_opened(kn_backend *guard);
+/* The library's own backend around one that came from outside, whose struct is read here and nowhere else. Once it has a device,
+   `opened` tells the outside one. NULL with the failure told; `given` is closed then where that is possible. */
+kn_backend *kni_outside_open(const char *name, kn_backend *given, int32_t n_inner);
+void kni_outside_opened(kn_backend *b);
+/* Runs a record that the leaf has no kernel for on the CPU, in the name of backend b; *told: rows whose fallback has been logged, a
+   bit for each. */
+kn_status kni_run_on_cpu(kn_backend *b, const kn_record *r, _Atomic unsigned char *told);
+
+/* Whether the stack makes sense; else the reason is told under the function's name. */
+bool kni_stack_makes_sense(const kn_backend *top, const char *function);
 
 #endif

@@ -222,7 +222,7 @@ static kn_status noise_execute(kn_backend *b, const kn_record *const *records, i
 static kn_backend *noise_open(const char *argument, kn_backend *const *inner, int32_t n)
 {
     (void)argument;
-    return n == 1 ? kni_decorator_new("noise", inner, n, noise_execute, 0) : NULL;
+    return n == 1 ? kni_decorator_new("noise", 0, inner, n, noise_execute, 0) : NULL;
 }
 
 /* ---- one wrong kernel */
@@ -262,7 +262,7 @@ static kn_status spoil_execute(kn_backend *b, const kn_record *const *records, i
 static kn_backend *spoil_open(const char *argument, kn_backend *const *inner, int32_t n)
 {
     (void)argument;
-    return n == 1 ? kni_decorator_new("spoil", inner, n, spoil_execute, 0) : NULL;
+    return n == 1 ? kni_decorator_new("spoil", 0, inner, n, spoil_execute, 0) : NULL;
 }
 
 #endif

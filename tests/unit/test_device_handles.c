@@ -215,7 +215,10 @@ static bool open_one(opened *all, int n, uint32_t random)
                                         "autodiff(nan(trace(cpu)))"};
     const opened *under = n && random & 1 ? &all[(random >> 1) % (uint32_t)n] : NULL;
     opened new;
-    if (under && strlen(under->name) > 60) return false;
+    if (under && !strncmp(under->name, "autodiff", 8)) {
+        CHECK(!kn_device_autodiff(under->device) && strstr(kn_last_error(), "one tape is enough"));
+        return false;
+    }
     if (under)
         (void)snprintf(new.name, sizeof new.name, "autodiff(%.100s)", under->name);
     else
@@ -433,7 +436,7 @@ static void loops_take_no_memory(void)
         for (size_t k = 0; k < sizeof stacks / sizeof *stacks; k++) {
             kn_device d = kn_device_open(stacks[k]);
             kn_device over = kn_device_autodiff(d);
-            CHECK(d && over);
+            CHECK(d && !over == !strncmp(stacks[k], "autodiff", 8)); /* one tape is enough */
             kn_device_close(over);
             kn_device_close(d);
         }

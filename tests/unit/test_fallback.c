@@ -32,7 +32,7 @@ static kn_status execute(kn_backend *b, const kn_record *const *records, int32_t
     (void)b;
     for (int32_t i = 0; i < n; i++) {
         const kn_record *r = records[i];
-        kn_tensor_info y, x[2];
+        kn_tensor_info y = {.size = sizeof y}, x[2] = {{.size = sizeof y}, {.size = sizeof y}};
         if (r->op == number_of("exp")) return KN_ERROR_UNSUPPORTED;
         if (r->n_in > 2) return kn_backend_fail(KN_ERROR_INTERNAL, "partial: it never said it could");
         kn_status s = kn_backend_allocate(r->ids[0]);
@@ -65,6 +65,7 @@ static kn_backend *open_partial(const char *argument, kn_backend *const *inner, 
     static kn_backend partial = {.size = sizeof(kn_backend),
                                  .abi = KN_BACKEND_ABI,
                                  .name = "partial",
+                                 .traits = KN_TRAIT_HOST,
                                  .execute = execute,
                                  .supports = supports};
     (void)argument, (void)inner, (void)n_inner;
@@ -160,7 +161,7 @@ static void forbidden(void)
 static void tells_of_tensors(void)
 {
     kn_scope s = kn_scope_begin();
-    kn_tensor_info whole, part;
+    kn_tensor_info whole = {.size = sizeof whole}, part = {.size = sizeof part};
     kn_device_use(kn_device_cpu());
     kn_tensor x = kn_keep(kn_arange(0, 10, 1, KN_F32)), view = kn_keep(kn_narrow(x, 0, 3, 4));
     CHECK(kn_backend_tensor(kni_slot_of(x), &whole) == KN_OK);

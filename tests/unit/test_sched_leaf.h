@@ -147,24 +147,25 @@ static kn_status leaf_execute(kn_backend *b, const kn_record *const *records, in
 }
 
 /* Under fusion: groups of every kind that there are schedules for. */
-static kn_status leaf_control(kn_backend *b, const char *request, void *argument)
+static kn_status leaf_group(kn_backend *b, const kn_group *group)
 {
     (void)b;
-    if (!strcmp(request, KNI_CONTROL_GROUP)) {
-        kn_status s = leaf_run_group(argument);
-        leaf_groups += s == KN_OK;
-        leaf_refused += s == KN_ERROR_UNSUPPORTED;
-        return s;
-    }
-    if (strcmp(request, KNI_CONTROL_GROUP_LIMITS)) return KN_ERROR_UNSUPPORTED;
-    *(kni_group_limits *)argument =
-        (kni_group_limits){.kinds = 1u << KNI_GROUP_POINTWISE | 1u << KNI_GROUP_REDUCTION |
-                                    1u << KNI_GROUP_ROWS | 1u << KNI_GROUP_MANY,
-                           .max_records = 64,
-                           .max_inputs = 32,
-                           .max_outputs = 16,
-                           .takes = KNI_TAKES_VIEWS | KNI_TAKES_CREATION | KNI_TAKES_ANY_AXES |
-                                    KNI_TAKES_WHOLE | KNI_TAKES_LOSSES | KNI_TAKES_COLUMNS | KNI_TAKES_CASTS};
+    kn_status s = leaf_run_group(group);
+    leaf_groups += s == KN_OK;
+    leaf_refused += s == KN_ERROR_UNSUPPORTED;
+    return s;
+}
+
+static kn_status leaf_limits(kn_backend *b, kn_limits *limits)
+{
+    (void)b;
+    limits->kinds =
+        1u << KNI_GROUP_POINTWISE | 1u << KNI_GROUP_REDUCTION | 1u << KNI_GROUP_ROWS | 1u << KNI_GROUP_MANY;
+    limits->max_records = 64;
+    limits->max_inputs = 32;
+    limits->max_outputs = 16;
+    limits->takes = KNI_TAKES_VIEWS | KNI_TAKES_CREATION | KNI_TAKES_ANY_AXES | KNI_TAKES_WHOLE |
+                    KNI_TAKES_LOSSES | KNI_TAKES_COLUMNS | KNI_TAKES_CASTS;
     return KN_OK;
 }
 
@@ -172,11 +173,13 @@ static kn_backend leaf_backend = {
     .size = sizeof(kn_backend),
     .abi = KN_BACKEND_ABI,
     .name = "leaf",
+    .traits = KN_TRAIT_HOST,
     .execute = leaf_execute,
     .write = kni_host_write,
     .read = kni_host_read,
     .sync = kni_host_sync,
-    .control = leaf_control,
+    .limits = leaf_limits,
+    .run_group = leaf_group,
 };
 
 static kn_backend *leaf_open(const char *argument, kn_backend *const *inner, int32_t n_inner)

@@ -16,8 +16,10 @@ WITHOUT = {"kn_value", "kn_at", "kn_ok", "kn_is_param", "kn_is_require_grad", "k
            "kn_set_threads", "kn_get_threads", "kn_set_reproducible", "kn_loss_scaler_make", "kn_load_report_free",
            "kn_nn_rotary_reset", "kn_device_describe", "kn_backend_op_number"}
 # Kiln calls what calls these, in the middle of an op: the line is the one of the op.
-CALLED_BACK = {"kn_backend_tensor", "kn_backend_allocate", "kn_backend_fail", "kn_rotary_scale_linear",
-               "kn_rotary_scale_llama"}
+CALLED_BACK = {"kn_backend_tensor", "kn_backend_allocate", "kn_backend_fail", "kn_backend_adopt", "kn_backend_memory",
+               "kn_backend_reuse", "kn_backend_group_reuse", "kn_backend_view", "kn_backend_op_name",
+               "kn_backend_attribute_int", "kn_backend_attribute_real", "kn_backend_attribute_list", "kn_backend_body",
+               "kn_backend_body_param", "kn_backend_body_dtype", "kn_rotary_scale_linear", "kn_rotary_scale_llama"}
 # Signal handlers may call these, where noting a line is not allowed.
 SIGNAL_SAFE = {"kn_learner_interrupt"}
 # These run no op, so their line must not become the latest op's; only a failure needs it.

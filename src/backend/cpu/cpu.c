@@ -74,6 +74,7 @@ static kn_backend cpu = {
     .size = sizeof(kn_backend),
     .abi = KN_BACKEND_ABI,
     .name = "cpu",
+    .traits = KN_TRAIT_HOST,
     .execute = execute,
     .supports = supports,
     .write = kni_host_write,

@@ -168,31 +168,32 @@ static kn_status run_many(const kni_group *g)
     return s;
 }
 
-static kn_status control(kn_backend *b, const char *request, void *argument)
+static kn_status run_group(kn_backend *b, const kn_group *g)
 {
     (void)b;
-    if (!strcmp(request, KNI_CONTROL_GROUP)) {
-        const kni_group *g = argument;
-        if (g->kind == KNI_GROUP_POINTWISE) return run_pointwise(g);
-        if (g->kind == KNI_GROUP_MANY) return run_many(g);
-        return g->kind == KNI_GROUP_ROWS || g->kind == KNI_GROUP_REDUCTION ? kni_cpu_group_rows(g)
-                                                                           : KN_ERROR_UNSUPPORTED;
-    }
-    if (!strcmp(request, KNI_CONTROL_GROUP_LIMITS)) {
-        *(kni_group_limits *)argument =
-            (kni_group_limits){.kinds = 1u << KNI_GROUP_POINTWISE | 1u << KNI_GROUP_REDUCTION |
-                                        1u << KNI_GROUP_ROWS | 1u << KNI_GROUP_MANY,
-                               .max_records = KNI_GROUP_RECORDS,
-                               .max_inputs = KNI_GROUP_INPUTS,
-                               .max_outputs = KNI_GROUP_RESULTS};
-        return KN_OK;
-    }
-    return KN_ERROR_UNSUPPORTED;
+    if (g->kind == KNI_GROUP_POINTWISE) return run_pointwise(g);
+    if (g->kind == KNI_GROUP_MANY) return run_many(g);
+    return g->kind == KNI_GROUP_ROWS || g->kind == KNI_GROUP_REDUCTION ? kni_cpu_group_rows(g)
+                                                                       : KN_ERROR_UNSUPPORTED;
+}
+
+static kn_status limits(kn_backend *b, kn_limits *l)
+{
+    (void)b;
+    l->kinds =
+        1u << KNI_GROUP_POINTWISE | 1u << KNI_GROUP_REDUCTION | 1u << KNI_GROUP_ROWS | 1u << KNI_GROUP_MANY;
+    l->max_records = KNI_GROUP_RECORDS;
+    l->max_inputs = KNI_GROUP_INPUTS;
+    l->max_outputs = KNI_GROUP_RESULTS;
+    return KN_OK;
 }
 
 kn_backend *kni_cpu_backend_grouping(void)
 {
     kn_backend *b = kni_cpu_backend();
-    if (!b->control) b->control = control;
+    if (!b->run_group) {
+        b->limits = limits;
+        b->run_group = run_group;
+    }
     return b;
 }

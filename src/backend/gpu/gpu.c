@@ -138,7 +138,7 @@ static kn_status sync_device(kn_backend *b)
     return s;
 }
 
-static kn_status counters(kni_gpu *g, kni_report *report)
+static void counters(kni_gpu *g, kn_report *report)
 {
     kni_text text = {report->buffer, report->bytes, 0};
     kni_text_format(&text,
@@ -148,28 +148,43 @@ static kn_status counters(kni_gpu *g, kni_report *report)
                     (int64_t)g->compiles - g->driver->loaded, g->driver->loaded, (int64_t)g->recorded,
                     (int64_t)g->replays);
     report->length = text.length;
-    return KN_OK;
 }
 
-static kn_status limits(kni_gpu *g, kni_group_limits *l)
+static void kernels(kni_gpu *g, kn_report *report)
 {
-    *l = (kni_group_limits){.kinds = 1u << KNI_GROUP_POINTWISE | 1u << KNI_GROUP_REDUCTION |
-                                     1u << KNI_GROUP_ROWS | 1u << KNI_GROUP_PRODUCT | 1u << KNI_GROUP_MANY,
-                            .max_records = 64,
-                            .max_inputs = 32,
-                            .max_outputs = 16,
-                            .smallest = 0,
-                            .takes = KNI_TAKES_VIEWS | KNI_TAKES_CREATION | KNI_TAKES_ANY_AXES |
-                                     KNI_TAKES_WHOLE | KNI_TAKES_LOSSES | KNI_TAKES_COLUMNS |
-                                     KNI_TAKES_CASTS | KNI_TAKES_REPEATS,
-                            .follows = kni_gpu_follows,
-                            .leaf = g};
-    /* Launches are measured one by one. */
-    if (g->driver->record_begin && !g->driver->profiling) l->takes |= KNI_TAKES_PLANS;
+    kni_gpu_enter(g);
+    report->length = g->driver->profile(g->driver, report->buffer, report->bytes);
+    kni_gpu_unlock(g);
+}
+
+static kn_status report_text(kn_backend *b, const char *kind, kn_report *report)
+{
+    kni_gpu *g = kni_gpu_of(b);
+    if (!strcmp(kind, "memory"))
+        kni_gpu_memory_report(g, report);
+    else if (!strcmp(kind, "report") || !strcmp(kind, "counters"))
+        counters(g, report);
+    else if (!strcmp(kind, "kernels") && g->driver->profile)
+        kernels(g, report);
+    else
+        return KN_ERROR_UNSUPPORTED;
     return KN_OK;
 }
 
-static kn_status run_group(kni_gpu *g, const kni_group *group)
+static kn_status limits(kn_backend *b, kn_limits *l)
+{
+    (void)b;
+    l->kinds = 1u << KNI_GROUP_POINTWISE | 1u << KNI_GROUP_REDUCTION | 1u << KNI_GROUP_ROWS |
+               1u << KNI_GROUP_PRODUCT | 1u << KNI_GROUP_MANY;
+    l->max_records = 64;
+    l->max_inputs = 32;
+    l->max_outputs = 16;
+    l->takes = KNI_TAKES_VIEWS | KNI_TAKES_CREATION | KNI_TAKES_ANY_AXES | KNI_TAKES_WHOLE |
+               KNI_TAKES_LOSSES | KNI_TAKES_COLUMNS | KNI_TAKES_CASTS | KNI_TAKES_REPEATS;
+    return KN_OK;
+}
+
+static kn_status run_locked(kni_gpu *g, const kni_group *group)
 {
     uint32_t mark = kni_gpu_recording_mark(g);
     kn_status s = kni_gpu_usable(g);
@@ -183,36 +198,46 @@ static kn_status run_group(kni_gpu *g, const kni_group *group)
     return s;
 }
 
-/* Requests that are answered under the lock. */
-static kn_status control_locked(kni_gpu *g, const char *request, void *argument)
-{
-    if (!strcmp(request, KNI_CONTROL_GROUP)) return run_group(g, argument);
-    if (!strcmp(request, KNI_CONTROL_PLAN_REPLAY)) return kni_gpu_plan_replay(g, argument);
-    if (!strcmp(request, KNI_CONTROL_PLAN_BEGIN)) return kni_gpu_plan_begin(g, argument);
-    if (!strcmp(request, KNI_CONTROL_PLAN_END)) return kni_gpu_plan_end(g, argument);
-    if (!strcmp(request, "trim")) return kni_gpu_make_room(g);
-    if (!strcmp(request, "kernels") && g->driver->profile) {
-        kni_report *report = argument;
-        report->length = g->driver->profile(g->driver, report->buffer, report->bytes);
-        return KN_OK;
-    }
-    return KN_ERROR_UNSUPPORTED;
-}
-
-static kn_status control(kn_backend *b, const char *request, void *argument)
+static kn_status run_group(kn_backend *b, const kn_group *group)
 {
     kni_gpu *g = kni_gpu_of(b);
-    if (!strcmp(request, KNI_CONTROL_GROUP_LIMITS)) return limits(g, argument);
-    if (!strcmp(request, KNI_CONTROL_HOST)) {
-        *(bool *)argument = false;
-        return KN_OK;
-    }
-    if (!strcmp(request, "memory")) return kni_gpu_memory_report(g, argument);
-    if (!strcmp(request, "report") || !strcmp(request, "counters")) return counters(g, argument);
     kni_gpu_enter(g);
-    kn_status s = control_locked(g, request, argument);
+    kn_status s = run_locked(g, group);
     kni_gpu_unlock(g);
     return s;
+}
+
+static kn_status plan_locked(kn_backend *b, const kn_plan_run *plan,
+                             kn_status (*step)(kni_gpu *g, const kn_plan_run *plan))
+{
+    kni_gpu *g = kni_gpu_of(b);
+    kni_gpu_enter(g);
+    kn_status s = step(g, plan);
+    kni_gpu_unlock(g);
+    return s;
+}
+
+static kn_status plan_begin(kn_backend *b, const kn_plan_run *plan)
+{
+    return plan_locked(b, plan, kni_gpu_plan_begin);
+}
+
+static kn_status plan_end(kn_backend *b, const kn_plan_run *plan)
+{
+    return plan_locked(b, plan, kni_gpu_plan_end);
+}
+
+static kn_status plan_replay(kn_backend *b, const kn_plan_run *plan)
+{
+    return plan_locked(b, plan, kni_gpu_plan_replay);
+}
+
+static void trim(kn_backend *b)
+{
+    kni_gpu *g = kni_gpu_of(b);
+    kni_gpu_enter(g);
+    (void)kni_gpu_make_room(g);
+    kni_gpu_unlock(g);
 }
 
 /* ---- opening and closing. The list of devices that are open, by kind and number. */
@@ -332,8 +357,18 @@ kn_backend *kni_gpu_open(kni_driver *driver)
                               .write = kni_gpu_write,
                               .read = kni_gpu_read,
                               .sync = sync_device,
-                              .control = control,
-                              .close = close_device};
+                              .close = close_device,
+                              .report = report_text,
+                              .limits = limits,
+                              .run_group = run_group,
+                              .follows = kni_gpu_follows,
+                              .trim = trim};
+    /* Launches that are measured one by one are not recorded. */
+    if (driver->record_begin && !driver->profiling) {
+        g->backend.plan_begin = plan_begin;
+        g->backend.plan_end = plan_end;
+        g->backend.plan_replay = plan_replay;
+    }
     return &g->backend;
 }
 

@@ -128,8 +128,8 @@ kn_status kni_gpu_read(kn_backend *b, uint32_t id, void *buffer);
 /* The block of an operand's memory. A number that lies in its slot gets a block of its own, named by `made` too, which
    the caller gives back (NULL: none was made). */
 kn_status kni_gpu_operand(kni_gpu *g, const kni_tensor *x, kni_gpu_block **block, kni_gpu_block **made);
-/* Counts and sizes as text: control "memory". */
-kn_status kni_gpu_memory_report(kni_gpu *g, void *report);
+/* Counts and sizes as text: the report "memory". */
+void kni_gpu_memory_report(kni_gpu *g, kn_report *report);
 
 /* ---- faults (gpu_fault.c) */
 /* The faults that the value of x may have; KN_OK, or the failure told when one has been found. */

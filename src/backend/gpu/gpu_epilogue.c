@@ -102,16 +102,16 @@ bool kni_gpu_kernel_first(const kni_gpu *g, const kn_record *head)
     return kni_gpu_prefers_kernel(g, dtype, m, n, k, batch);
 }
 
-kni_tail_answer kni_gpu_follows(void *leaf, const kn_record *const *records, int n, const kn_record *next)
+kn_follow kni_gpu_follows(kn_backend *b, const kn_record *const *records, int32_t n, const kn_record *next)
 {
     const kn_record *head = records[0];
     if (!kni_gpu_product_of(head->row) || kni_dtypes[kni_out(head, 0)->type.dtype].kind != KNI_KIND_FLOAT)
         return KNI_TAIL_NO;
     /* A recording of a product cannot be given other numbers. */
     if (kni_gpu_numbers_bytes(&next, 1)) return KNI_TAIL_NO;
-    if (kni_gpu_kernel_first(leaf, head)) return KNI_TAIL_YES;
+    if (kni_gpu_kernel_first(kni_gpu_of(b), head)) return KNI_TAIL_YES;
     kni_gpu_tail t = {.epilogue = 0};
-    for (int i = 1; i <= n; i++) {
+    for (int32_t i = 1; i <= n; i++) {
         const kn_record *r = i < n ? records[i] : next;
         int which = reader_of(r, kni_out(records[i - 1], 0));
         if (which < 0) return KNI_TAIL_NO;

@@ -349,9 +349,8 @@ kn_status kni_gpu_read(kn_backend *backend, uint32_t id, void *buffer)
     return s;
 }
 
-kn_status kni_gpu_memory_report(kni_gpu *g, void *argument)
+void kni_gpu_memory_report(kni_gpu *g, kn_report *report)
 {
-    kni_report *report = argument;
     kni_text text = {report->buffer, report->bytes, 0};
     kni_gpu_lock(g);
     kni_text_format(&text,
@@ -362,5 +361,4 @@ kn_status kni_gpu_memory_report(kni_gpu *g, void *argument)
                     g->bytes_recorded, g->driver->own_bytes, g->driver->memory_bytes);
     kni_gpu_unlock(g);
     report->length = text.length;
-    return KN_OK;
 }

@@ -62,9 +62,9 @@ typedef struct kni_gpu_product_launch {
     kni_ir *(*build)(const void *key, const kni_gpu_tail *tail, const kni_sched_target *target);
 } kni_gpu_product_launch;
 kn_status kni_gpu_launch_product(kni_gpu *g, const kni_gpu_product_launch *l);
-/* The group of a product and its tail, as control answers it. */
+/* The group of a product and its tail, as run_group gets it. */
 kn_status kni_gpu_product_group(kni_gpu *g, const kni_group *group);
-kni_tail_answer kni_gpu_follows(void *leaf, const kn_record *const *records, int n, const kn_record *next);
+kn_follow kni_gpu_follows(kn_backend *b, const kn_record *const *records, int32_t n, const kn_record *next);
 /* Whether our kernel is the first choice for the product. */
 bool kni_gpu_kernel_first(const kni_gpu *g, const kn_record *head);
 /* What follows the product of `group` as an epilogue of a library: fills in the tail's; false: it is none. */

@@ -42,6 +42,7 @@ static kn_backend null = {
     .size = sizeof(kn_backend),
     .abi = KN_BACKEND_ABI,
     .name = "null",
+    .traits = KN_TRAIT_HOST,
     .execute = execute,
     .supports = supports,
     .write = write_nothing,

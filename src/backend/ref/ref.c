@@ -35,6 +35,7 @@ static kn_backend ref = {
     .size = sizeof(kn_backend),
     .abi = KN_BACKEND_ABI,
     .name = "ref",
+    .traits = KN_TRAIT_HOST,
     .execute = execute,
     .supports = supports,
     .write = kni_host_write,
