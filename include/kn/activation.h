@@ -20,6 +20,9 @@ KN_API kn_tensor kn_mish(kn_tensor x);             /* x tanh(log(1 + exp(x))) */
 KN_API kn_tensor kn_hard_swish(kn_tensor x);       /* x min(max(x + 3, 0), 6) / 6 */
 /* min(max(alpha x + beta, 0), 1); PyTorch's has alpha = 1.0 / 6, beta = 0.5 */
 KN_API kn_tensor kn_hard_sigmoid(kn_tensor x, double alpha, double beta);
+/* x > 0 ? x : slope x with a slope drawn for each element from [low, high) while training (kn_seed), else their mean. PyTorch's are
+   1.0 / 8 and 1.0 / 3. */
+KN_API kn_tensor kn_rrelu(kn_tensor x, double low, double high, bool training);
 /* x > 0 ? x : weight x. weight has one element, or one for each size of axis 1 of x. */
 KN_API kn_tensor kn_prelu(kn_tensor x, kn_tensor weight);
 /* log(1 + exp(beta x)) / beta; x itself where beta x > threshold. PyTorch's defaults are 1 and 20. */

@@ -31,15 +31,19 @@ KN_API kn_tensor kn_rms_norm(kn_tensor x, kn_tensor weight, int32_t n_axes, doub
 KN_API kn_tensor kn_group_norm(kn_tensor x, kn_tensor weight, kn_tensor bias, int64_t groups, double eps);
 /* x [batch, channels, ...] with at least one axis more: each channel of each sample is normalised. */
 KN_API kn_tensor kn_instance_norm(kn_tensor x, kn_tensor weight, kn_tensor bias, double eps);
+/* A normalised tensor and the statistics it was normalised with. */
+typedef struct kn_batch_norm_result {
+    kn_tensor y, mean, variance;
+} kn_batch_norm_result;
+/* The same, with the means over the batch of the channels' means and (biased) variances, for running averages: all [channels],
+   f32 where x is a half type. In evaluation kn_batch_norm takes the averages. */
+KN_API kn_batch_norm_result kn_instance_norm_train(kn_tensor x, kn_tensor weight, kn_tensor bias, double eps);
 /* y = (x - mean) / sqrt(variance + eps) * weight + bias with the given statistics, all [channels];
    x [batch, channels, ...]. */
 KN_API kn_tensor kn_batch_norm(kn_tensor x, kn_tensor mean, kn_tensor variance, kn_tensor weight,
                                kn_tensor bias, double eps);
 /* The same with the statistics of the batch, which come back for the running averages. variance is the mean
    square (biased); n / (n - 1) times it is the unbiased one. They are f32 where x is a half type. */
-typedef struct kn_batch_norm_result {
-    kn_tensor y, mean, variance;
-} kn_batch_norm_result;
 KN_API kn_batch_norm_result kn_batch_norm_train(kn_tensor x, kn_tensor weight, kn_tensor bias, double eps);
 /* y = x / (k + alpha / size * sum of x^2 over `size` neighbouring channels)^beta; x [batch, channels, ...] of
    rank 3 or more. */
@@ -60,6 +64,21 @@ typedef struct kn_embedding_args {
 } kn_embedding_args;
 #define KN_EMBEDDING_ARGS_DEFAULTS KN_ZEROED
 KN_API kn_tensor kn_embedding(kn_tensor weight, kn_tensor indices, const kn_embedding_args *args);
+
+typedef enum kn_bag_mode { KN_BAG_MEAN = 0, KN_BAG_SUM = 1, KN_BAG_MAX = 2 } kn_bag_mode;
+typedef struct kn_embedding_bag_args {
+    kn_bag_mode mode;
+    kn_tensor
+        offsets; /* integers [bags], ascending from 0: where each bag of indices [n] begins; KN_NONE for indices [bags, size] */
+    kn_tensor per_sample_weights; /* factors of the rows, the shape of indices; KN_BAG_SUM only; or KN_NONE */
+    bool include_last_offset;     /* offsets has one element more: where the last bag ends */
+    int64_t
+        padding_index; /* this row is left out and gets no gradient; 0 = none, KN_ZERO = row 0, negative: from the end */
+} kn_embedding_bag_args;
+#define KN_EMBEDDING_BAG_ARGS_DEFAULTS KN_ZEROED
+/* y[b, :] = the mean, sum or largest of weight[i, :] over the indices i of bag b, 0 for an empty bag; weight [rows, size].
+   Differentiable in weight and per_sample_weights. */
+KN_API kn_tensor kn_embedding_bag(kn_tensor weight, kn_tensor indices, const kn_embedding_bag_args *args);
 
 /* y = x / (1 - p) with probability 1 - p, else 0; x itself when not training. The mask comes from the device's
    random numbers (kn_seed) and is made again for the gradient. */
@@ -171,6 +190,14 @@ typedef struct kn_margin_args {
 #define KN_MARGIN_ARGS_DEFAULTS KN_ZEROED
 KN_API kn_tensor kn_cosine_embedding_loss(kn_tensor a, kn_tensor b, kn_tensor target,
                                           const kn_margin_args *args);
+/* -(t log sigmoid(x) + (1 - t) log sigmoid(-x)) weight, the mean over the last axis; x and target [..., classes] of one shape, t in
+   [0, 1]; weight broadcasts to x, or KN_NONE. */
+KN_API kn_tensor kn_multilabel_soft_margin_loss(kn_tensor x, kn_tensor target, kn_tensor weight,
+                                                kn_reduction reduction);
+/* sum over labels t and over classes c that are no label of max(0, 1 - x[t] + x[c]) / classes; x and target [batch, classes] or
+   [classes]. target lists the labels of a sample (integers) up to its first negative element. Needs memory for
+   classes^2 elements of each sample. */
+KN_API kn_tensor kn_multilabel_margin_loss(kn_tensor x, kn_tensor target, kn_reduction reduction);
 /* max(0, -t (a - b) + margin) */
 KN_API kn_tensor kn_margin_ranking_loss(kn_tensor a, kn_tensor b, kn_tensor target,
                                         const kn_margin_args *args);

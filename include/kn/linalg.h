@@ -30,6 +30,22 @@ KN_API kn_tensor kn_triangular_solve(kn_tensor a, kn_tensor b, const kn_triangul
 KN_API kn_tensor kn_solve(kn_tensor a, kn_tensor b);
 /* a^-1. Fails on a singular a. */
 KN_API kn_tensor kn_inverse(kn_tensor a);
+/* (l l')^-1, given l = kn_cholesky(a) (or its upper twin). */
+KN_API kn_tensor kn_cholesky_inverse(kn_tensor l, bool upper);
+typedef struct kn_lu_solve_args {
+    bool transpose; /* solves with a' */
+    bool right;     /* x a = b instead of a x = b; b [..., k, n] */
+} kn_lu_solve_args;
+#define KN_LU_SOLVE_ARGS_DEFAULTS KN_ZEROED
+/* x with a x = b, given lu and permutation of kn_lu_decomposition(a); b [..., n, k], the batches broadcast. A singular a gives
+   infinities. */
+KN_API kn_tensor kn_lu_solve(kn_tensor lu, kn_tensor permutation, kn_tensor b, const kn_lu_solve_args *args);
+/* The inverse of the linear map that a is from its last axes to its first n_axes: their numbers of elements are equal. The result
+   has the last axes first. */
+KN_API kn_tensor kn_tensorinv(kn_tensor a, int32_t n_axes);
+/* The tensor x whose kn_tensordot with the last axes of a is b; a begins with the axes of b. `axes` of a move to its end first,
+   KN_AXES_ALL: none. */
+KN_API kn_tensor kn_tensorsolve(kn_tensor a, kn_tensor b, kn_ints axes);
 /* The x of smallest size that minimises |a x - b|. a [..., m, n], b [..., m, k]. By pseudo-inverse: any rank, and the
    gradient is that of kn_pinverse. */
 KN_API kn_tensor kn_lstsq(kn_tensor a, kn_tensor b);
@@ -57,6 +73,8 @@ typedef struct kn_lu_decomposition_result {
     kn_tensor permutation; /* i64 [..., m]: row i of l u is row permutation[i] of a */
 } kn_lu_decomposition_result;
 KN_API kn_lu_decomposition_result kn_lu_decomposition(kn_tensor a);
+/* The factors of kn_lu from those of kn_lu_decomposition. */
+KN_API kn_lu_result kn_lu_unpack(kn_tensor lu, kn_tensor permutation);
 typedef struct kn_qr_result {
     kn_tensor q, r;
 } kn_qr_result;
@@ -73,6 +91,10 @@ typedef struct kn_eigh_result {
    v f(values) v' that does not depend on the basis, it lacks the terms between equals: use kn_matrix_power, kn_inverse,
    kn_pinverse or kn_cholesky where they say the same. Gradients of gradients lack them too. */
 KN_API kn_eigh_result kn_eigh(kn_tensor a, bool upper);
+KN_API kn_tensor kn_eigvalsh(kn_tensor a, bool upper); /* the values of kn_eigh */
+/* The first n columns of H_1 H_2 ... H_k with H_i = 1 - tau_i v_i v_i': v_i is 1 at row i and column i of a [..., m, n] below, as
+   LAPACK packs reflections. tau [..., k], k <= n <= m. */
+KN_API kn_tensor kn_householder_product(kn_tensor a, kn_tensor tau);
 typedef struct kn_svd_result {
     kn_tensor u, s, vh; /* a = u diag(s) vh, s descending */
 } kn_svd_result;
@@ -80,6 +102,7 @@ typedef struct kn_svd_result {
    gradient flows to the columns and rows added then). Equal singular values as equal eigenvalues in kn_eigh; where a
    tall or wide a has the singular value 0, the gradients of u and vh are not finite. */
 KN_API kn_svd_result kn_svd(kn_tensor a, bool full);
+KN_API kn_tensor kn_svdvals(kn_tensor a); /* the s of kn_svd */
 /* The Moore-Penrose inverse; singular values up to tolerance * the largest count as 0.
    0: max(m, n) * eps of the dtype. The gradient is that of changes which keep the rank: finite for every a, also with
    equal singular values. */
@@ -88,6 +111,13 @@ KN_API kn_tensor kn_pinverse(kn_tensor a, double tolerance);
 KN_API kn_tensor kn_matrix_rank(kn_tensor a, double tolerance);
 /* a a ... a, n times; negative n: of the inverse; 0: the identity. */
 KN_API kn_tensor kn_matrix_power(kn_tensor a, int64_t n);
+
+/* e^a = 1 + a + a a / 2 + a a a / 6 + ... for square a, to any order differentiable. Waits for the device to learn the norm, by
+   which the number of products is chosen: a recorded program keeps it, so record one with the largest matrices it will meet. */
+KN_API kn_tensor kn_matrix_exp(kn_tensor a);
+/* y[..., i, j] = x[..., i]^j for j = 0 .. columns - 1, from the highest power down when decreasing; columns -1: as many as x has.
+   Integers give i64. */
+KN_API kn_tensor kn_vander(kn_tensor x, int64_t columns, bool decreasing);
 
 /* ---- diagonals */
 
@@ -114,15 +144,21 @@ KN_API kn_tensor kn_min_abs_norm(kn_tensor x, int32_t axis);
 /* x / max(norm, eps) along an axis. */
 KN_API kn_tensor kn_vector_normalize(kn_tensor x, double order, int32_t axis, double eps);
 typedef enum kn_matrix_norm_kind {
-    KN_NORM_FROBENIUS = 0, /* sqrt(sum of squares) */
-    KN_NORM_NUCLEAR = 1,   /* sum of singular values */
-    KN_NORM_SPECTRAL = 2,  /* the largest singular value */
-    KN_NORM_ROWS = 3,      /* the largest sum of |a| along a row: the infinity norm */
-    KN_NORM_COLUMNS = 4    /* the largest sum of |a| along a column: the 1-norm */
+    KN_NORM_FROBENIUS = 0,      /* sqrt(sum of squares) */
+    KN_NORM_NUCLEAR = 1,        /* sum of singular values */
+    KN_NORM_SPECTRAL = 2,       /* the largest singular value */
+    KN_NORM_ROWS = 3,           /* the largest sum of |a| along a row: the infinity norm */
+    KN_NORM_COLUMNS = 4,        /* the largest sum of |a| along a column: the 1-norm */
+    KN_NORM_SPECTRAL_LEAST = 5, /* the least singular value: PyTorch's -2 */
+    KN_NORM_ROWS_LEAST = 6,     /* the least sum along a row: -inf */
+    KN_NORM_COLUMNS_LEAST = 7   /* the least sum along a column: -1 */
 } kn_matrix_norm_kind;
 /* The gradient of the nuclear norm at singular values of 0 is one of the possible ones; the spectral norm shares it evenly
    among equal largest values. Their gradients of gradients are those of kn_svd. */
 KN_API kn_tensor kn_matrix_norm(kn_tensor a, kn_matrix_norm_kind kind);
+/* |a| |a^-1|: how much a system of equations enlarges errors. The two spectral kinds take matrices of any shape and divide their
+   extreme singular values; infinite for a singular a. Matrices without elements give 0. */
+KN_API kn_tensor kn_cond(kn_tensor a, kn_matrix_norm_kind kind);
 /* sum(a b) / (max(|a|, eps) max(|b|, eps)) along an axis; a and b broadcast. eps 0 means 1e-8, KN_ZERO 0. */
 KN_API kn_tensor kn_cosine_similarity(kn_tensor a, kn_tensor b, int32_t axis, double eps);
 typedef struct kn_pairwise_distance_args {
@@ -136,6 +172,9 @@ KN_API kn_tensor kn_pairwise_distance(kn_tensor a, kn_tensor b, const kn_pairwis
 /* y[..., i, j] = |a[..., i, :] - b[..., j, :]| in the norm `order`; the batches broadcast. The gradient is 0 where the
    distance is. */
 KN_API kn_tensor kn_cdist(kn_tensor a, kn_tensor b, double order);
+/* The distances of x [n, size] from each other, each pair once: those of (0, 1), (0, 2), ... (n - 2, n - 1). The gradient is 0
+   where the distance is. */
+KN_API kn_tensor kn_pdist(kn_tensor x, double order);
 
 #ifdef __cplusplus
 }

@@ -76,6 +76,15 @@ KN_API kn_tensor kn_std(kn_tensor x, kn_ints axes, bool keep, const kn_var_args 
 KN_API kn_moments kn_var_mean(kn_tensor x, kn_ints axes, bool keep, const kn_var_args *args);
 /* Covariance of the rows of x [variables, observations] (or [observations]): [variables, variables]. */
 KN_API kn_tensor kn_cov(kn_tensor x, const kn_var_args *args);
+typedef struct kn_cov_args {
+    kn_tensor frequencies; /* integers [observations]: how often each was seen; or KN_NONE */
+    kn_tensor importance;  /* [observations] of x's dtype: how much each counts; or KN_NONE */
+    double correction;     /* 0 = 1, KN_ZERO = 0 */
+} kn_cov_args;
+#define KN_COV_ARGS_DEFAULTS KN_FIELDS(KN_ZEROED, KN_ZEROED, 1.0)
+/* The same with weights w = frequencies importance: sum of w (x - mean)(x - mean)' / (sum w - correction), the mean weighted too. With
+   importance the correction is multiplied by sum(w importance) / sum w. Weights are not negative, which is not checked. */
+KN_API kn_tensor kn_cov_weighted(kn_tensor x, const kn_cov_args *args);
 /* Pearson's correlation of the rows: cov / (std std^T), clamped to -1 .. 1. */
 KN_API kn_tensor kn_corrcoef(kn_tensor x);
 

@@ -43,6 +43,32 @@ KN_API kn_complex kn_ifftn(kn_complex x, kn_ints axes, kn_fft_norm norm);
 KN_API kn_complex kn_fft2(kn_complex x, kn_fft_norm norm);
 KN_API kn_complex kn_ifft2(kn_complex x, kn_fft_norm norm);
 
+typedef struct kn_fftn_args {
+    kn_ints
+        sizes; /* lengths of the transforms, one for each axis; -1: the axis' own. Without axes they belong to the last ones */
+    kn_fft_norm norm;
+} kn_fftn_args;
+#define KN_FFTN_ARGS_DEFAULTS KN_ZEROED
+/* The same with lengths of one's choice. */
+KN_API kn_complex kn_fftn_with(kn_complex x, kn_ints axes, const kn_fftn_args *args);
+KN_API kn_complex kn_ifftn_with(kn_complex x, kn_ints axes, const kn_fftn_args *args);
+/* Of real numbers: the last of the axes has the first n / 2 + 1 elements. */
+KN_API kn_complex kn_rfftn(kn_tensor x, kn_ints axes, const kn_fftn_args *args);
+KN_API kn_complex kn_rfft2(kn_tensor x, const kn_fftn_args *args);
+/* The real numbers whose kn_rfftn is x; without a size the last of the axes gets 2 (size - 1). */
+KN_API kn_tensor kn_irfftn(kn_complex x, kn_ints axes, const kn_fftn_args *args);
+KN_API kn_tensor kn_irfft2(kn_complex x, const kn_fftn_args *args);
+
+/* The transform, n real numbers, of a signal that mirrors itself conjugated, of which x is the first n / 2 + 1 elements;
+   args.n 0: 2 (size - 1). And back: the first n / 2 + 1 elements of the inverse of n real numbers. */
+KN_API kn_tensor kn_hfft(kn_complex x, int32_t axis, const kn_fft_args *args);
+KN_API kn_complex kn_ihfft(kn_tensor x, int32_t axis, const kn_fft_args *args);
+/* Over several axes, of which the last is the halved one. */
+KN_API kn_tensor kn_hfftn(kn_complex x, kn_ints axes, const kn_fftn_args *args);
+KN_API kn_complex kn_ihfftn(kn_tensor x, kn_ints axes, const kn_fftn_args *args);
+KN_API kn_tensor kn_hfft2(kn_complex x, const kn_fftn_args *args);
+KN_API kn_complex kn_ihfft2(kn_tensor x, const kn_fftn_args *args);
+
 /* Moves frequency 0 to the middle of the axes (none named: all), and back. */
 KN_API kn_tensor kn_fftshift(kn_tensor x, kn_ints axes);
 KN_API kn_tensor kn_ifftshift(kn_tensor x, kn_ints axes);
@@ -77,6 +103,18 @@ KN_API kn_tensor kn_hamming_window(int64_t n, bool periodic,
 /* 0.42 - 0.5 cos(2 pi i / m) + 0.08 cos(4 pi i / m) */
 KN_API kn_tensor kn_blackman_window(int64_t n, bool periodic, kn_dtype dtype);
 KN_API kn_tensor kn_bartlett_window(int64_t n, bool periodic, kn_dtype dtype); /* 1 - |2 i / m - 1| */
+/* sum over k of (-1)^k weights[k] cos(2 pi k i / m), which the four above are cases of, for 1 to 16 weights. */
+KN_API kn_tensor kn_general_cosine_window(int64_t n, const double *weights, int32_t n_weights, bool periodic,
+                                          kn_dtype dtype);
+/* alpha - (1 - alpha) cos(2 pi i / m) */
+KN_API kn_tensor kn_general_hamming_window(int64_t n, double alpha, bool periodic, kn_dtype dtype);
+/* Four cosines whose side lobes are low. */
+KN_API kn_tensor kn_nuttall_window(int64_t n, bool periodic, kn_dtype dtype);
+KN_API kn_tensor kn_cosine_window(int64_t n, bool periodic, kn_dtype dtype); /* sin(pi (i + 1/2) / (m + 1)) */
+/* exp(-(i - m / 2)^2 / (2 deviation^2)) */
+KN_API kn_tensor kn_gaussian_window(int64_t n, double deviation, bool periodic, kn_dtype dtype);
+/* exp(-|i - center| / tau); NaN for center: the middle, m / 2. */
+KN_API kn_tensor kn_exponential_window(int64_t n, double tau, double center, bool periodic, kn_dtype dtype);
 
 #ifdef __cplusplus
 }

@@ -40,6 +40,23 @@ KN_API kn_tensor kn_max_unpool(kn_tensor values, kn_tensor indices, kn_ints size
 KN_API kn_tensor kn_avg_pool1d(kn_tensor x, kn_ints window, const kn_pool_args *args);
 KN_API kn_tensor kn_avg_pool2d(kn_tensor x, kn_ints window, const kn_pool_args *args);
 KN_API kn_tensor kn_avg_pool3d(kn_tensor x, kn_ints window, const kn_pool_args *args);
+/* y = (sum over windows of x^order)^(1/order), as kn_avg_pool of the powers times the elements of a window; order 2 is the root of
+   the sum of squares. The gradient is 0 where y is. An odd order of negative sums, or a fraction of negative x, gives NaN. */
+KN_API kn_tensor kn_lp_pool1d(kn_tensor x, double order, kn_ints window, const kn_pool_args *args);
+KN_API kn_tensor kn_lp_pool2d(kn_tensor x, double order, kn_ints window, const kn_pool_args *args);
+KN_API kn_tensor kn_lp_pool3d(kn_tensor x, double order, kn_ints window, const kn_pool_args *args);
+
+typedef struct kn_fractional_pool_args {
+    kn_ints size;    /* the spatial sizes of the result, or one for all of them */
+    double ratio[3]; /* without size: result / input of each axis, above 0 and below 1; a 0 is as the first */
+    kn_tensor
+        samples; /* [batch, channels, axes] in [0, 1), which place the windows; KN_NONE: drawn (kn_seed) */
+} kn_fractional_pool_args;
+#define KN_FRACTIONAL_POOL_ARGS_DEFAULTS KN_ZEROED
+/* y = max over windows at pseudorandom places: window i of an axis begins at floor((i + u) a) - floor(u a), the last at the end,
+   with a = (size - window) / (result - 1) and u the sample of the axis. NaN wins. */
+KN_API kn_pooled kn_fractional_max_pool2d(kn_tensor x, kn_ints window, const kn_fractional_pool_args *args);
+KN_API kn_pooled kn_fractional_max_pool3d(kn_tensor x, kn_ints window, const kn_fractional_pool_args *args);
 /* Windows chosen so that the result has these spatial sizes; -1 keeps the input's. */
 KN_API kn_tensor kn_adaptive_avg_pool1d(kn_tensor x, kn_ints size);
 KN_API kn_tensor kn_adaptive_avg_pool2d(kn_tensor x, kn_ints size);
@@ -62,6 +79,9 @@ KN_API kn_tensor kn_fold4d(kn_tensor columns, kn_ints size, kn_ints window, cons
 /* [..., c r^2, h, w] to [..., c, h r, w r], and back. */
 KN_API kn_tensor kn_pixel_shuffle(kn_tensor x, int64_t factor);
 KN_API kn_tensor kn_pixel_unshuffle(kn_tensor x, int64_t factor);
+
+/* [batch, channels, ...]: `groups` groups of channels are dealt out like cards, channel c of group g goes to c groups + g. */
+KN_API kn_tensor kn_channel_shuffle(kn_tensor x, int64_t groups);
 
 /* ---- interpolation */
 
@@ -87,6 +107,18 @@ typedef struct kn_interpolate_args {
 /* x [batch, channels, 1 to 3 axes] resized to `size`, one entry per spatial axis (or one for all of them); an entry
    of -1 keeps the size. Positions beyond the edge read the edge. */
 KN_API kn_tensor kn_interpolate(kn_tensor x, kn_ints size, const kn_interpolate_args *args);
+
+typedef struct kn_interpolate_scale_args {
+    double scale[3]; /* y's size is floor(x's size scale), for each spatial axis; a 0 is as the first */
+    kn_interpolate_mode mode;
+    bool align_corners, antialias;
+    bool
+        recompute; /* positions follow from the sizes, as in kn_interpolate, not from the scales (recompute_scale_factor) */
+} kn_interpolate_scale_args;
+#define KN_INTERPOLATE_SCALE_ARGS_DEFAULTS                                                                   \
+    KN_FIELDS({1.0, 1.0, 1.0}, KN_INTERPOLATE_NEAREST, false, false, false)
+/* kn_interpolate by scale factors: element o of y lies at (o + 1/2) / scale - 1/2 of x. */
+KN_API kn_tensor kn_interpolate_scale(kn_tensor x, const kn_interpolate_scale_args *args);
 
 /* ---- grids */
 

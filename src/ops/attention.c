@@ -1,6 +1,8 @@
 /* Attention and its gradient: rows, lowering to products and softmax, and the public function. */
 #include "ops/attention.h"
 #include "core/math/math.h"
+#include "ops/autocast_state.h"
+#include "ops/creation_rows.h"
 #include "ops/generated/attention_kernels.h"
 #include "ops/infer.h"
 #include "ops/native.h"
@@ -299,6 +301,52 @@ GRADIENT(attention)
     return KN_OK;
 }
 
+/* ---- the public function */
+
+/* KN_OK, or what the row's rule says of the operands. */
+static kn_status check_operands(const kn_tensor *in, kni_attention_attributes *a)
+{
+    const kni_type *types[5] = {NULL, NULL, NULL, NULL, NULL};
+    kni_type y, *out = &y;
+    for (int i = 0; i < 5; i++) {
+        types[i] = in[i].bits ? &kni_peek(in[i])->type : NULL;
+    }
+    kni_infer c = {&kni_op_attention, types, 5, a, &out, 1};
+    return infer_attention(&c);
+}
+
+/* What autocast makes of the operands of attention. */
+static kn_tensor narrowed(kn_tensor x)
+{
+    int dtype = kn_dtype_of(x);
+    bool narrows = kni_autocast_now && (dtype == KN_F32 || dtype == KN_F16 || dtype == KN_BF16);
+    return narrows ? computed(x, (kn_dtype)kni_autocast_now) : x;
+}
+
+/* With dropout attention is the products and the softmax of its lowering, each a record of its own: so that fusion sees them,
+   devices can replay them with new random numbers, and the gradient draws the same mask again. */
+static kn_tensor attend_with_dropout(kn_tensor *in, kni_attention_attributes *a, double p)
+{
+    kni_call call = kni_call_begin("attention");
+    for (int i = 0; i < 5; i++) {
+        if (i > 2 && !in[i].bits) continue;
+        if (!kn_ok(in[i])) return kni_call_end(call, kn_neg(in[i])); /* which tells what is wrong with it */
+        in[i] = kn_keep(i == 3 ? in[i] : narrowed(in[i]));
+    }
+    if (!(p >= 0 && p <= 1))
+        return kni_call_fail(call, KN_ERROR_ARGUMENT, "dropout is %g: the probability must be 0 to 1", p);
+    if (check_operands(in, a)) return kni_call_end(call, kni_poison_latest());
+    kni_lowering l = {.in = in, .n_in = 5, .attributes = a};
+    kn_device before = kni_route_to(in[0]);
+    operands o = start_operands(&l, 3);
+    kn_tensor unused = KN_NONE, weights = kn_dropout(weights_of(&o, a, &unused), p, true);
+    kni_route_back(before);
+    kn_shape shape = o.scores;
+    shape.dims[3] = o.y_rows.dims[3];
+    kn_tensor y = kn_reshape(kn_matmul(kn_reshape(weights, o.rows), o.v), shape);
+    return kni_call_end(call, computed(y, kn_dtype_of(in[0])));
+}
+
 kn_tensor kn_attention(kn_tensor q, kn_tensor k, kn_tensor v, const kn_attention_args *args)
 {
     static const kn_attention_args defaults = {.is_causal = false};
@@ -306,5 +354,7 @@ kn_tensor kn_attention(kn_tensor q, kn_tensor k, kn_tensor v, const kn_attention
     kn_tensor in[5] = {q, k, v, g->mask, g->bias};
     kni_attention_attributes a = {
         .scale = g->scale, .softcap = kn_real_or(g->softcap, 0), .is_causal = g->is_causal};
+    double p = kn_real_or(g->dropout, 0);
+    if (p != 0) return attend_with_dropout(in, &a, p);
     return kni_apply(&kni_op_attention, in, 5, &a);
 }

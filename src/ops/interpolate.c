@@ -1,5 +1,6 @@
 /* Interpolation over one to three axes: the row, its transpose, and the public function. */
 #include "ops/interpolate.h"
+#include "core/math/math.h"
 #include "ops/generated/spatial_kernels.h"
 #include "ops/movement_rows.h"
 #include "ops/native.h"
@@ -14,12 +15,22 @@ static const kn_attribute schema[] = {
     KNI_ATTR(kni_interpolate_attributes, mode, KNI_ATTR_INT, KNI_STATIC),
     KNI_ATTR(kni_interpolate_attributes, align_corners, KNI_ATTR_INT, KNI_STATIC),
     KNI_ATTR(kni_interpolate_attributes, antialias, KNI_ATTR_INT, KNI_STATIC),
+    {"step0", KNI_ATTR_REAL, KNI_STATIC, offsetof(kni_interpolate_attributes, step[0])},
+    {"step1", KNI_ATTR_REAL, KNI_STATIC, offsetof(kni_interpolate_attributes, step[1])},
+    {"step2", KNI_ATTR_REAL, KNI_STATIC, offsetof(kni_interpolate_attributes, step[2])},
     {0}};
 
-int64_t kni_interpolate_width(const kni_interpolate_attributes *a, int64_t in_size, int64_t out_size)
+void kni_interpolate_steps(const kni_interpolate_attributes *a, int axes, double *steps)
+{
+    for (int i = 0; i < 3; i++) steps[i] = i < 3 - axes ? 0 : a->step[i - (3 - axes)];
+}
+
+int64_t kni_interpolate_width(const kni_interpolate_attributes *a, int64_t in_size, int64_t out_size,
+                              double step)
 {
     if (a->mode < KN_INTERPOLATE_LINEAR || (in_size == 1 && out_size == 1)) return 1;
     int64_t reach = a->mode - 1, shrink = in_size > out_size ? (in_size + out_size - 1) / out_size : 1;
+    if (step > 0) shrink = step < (double)in_size ? (int64_t)step + 1 : in_size;
     /* With aligned corners a step may be larger than in / out, but never than in - 1. */
     if (a->align_corners && out_size > 1) shrink = (in_size - 1 + out_size - 2) / (out_size - 1);
     if (!a->antialias) return 2 * reach;
@@ -34,6 +45,13 @@ static kn_status check_mode(const kni_infer *c, const kni_interpolate_attributes
     if (a->mode < KN_INTERPOLATE_LINEAR && (a->align_corners || a->antialias))
         return kni_infer_fail(c, KN_ERROR_ARGUMENT, "%s is for linear, cubic and lanczos3, not for nearest",
                               a->align_corners ? "align_corners" : "antialias");
+    for (int i = 0; i < 3; i++)
+        if (!(a->step[i] >= 0 && a->step[i] <= 1e9) || (a->step[i] > 0 && a->align_corners))
+            return kni_infer_fail(c, KN_ERROR_ARGUMENT,
+                                  a->align_corners
+                                      ? "the step %g of spatial axis %d does not go with align_corners"
+                                      : "the step %g of spatial axis %d is not between 0 and 1e9",
+                                  a->step[i], i);
     return KN_OK;
 }
 
@@ -91,6 +109,9 @@ static kn_status launch(kni_launch *l, const kni_kernel *kernel, const kni_type 
     kni_launch_ints(l, sizes, 3);
     kni_pool_sizes(y, y->rank - 2, sizes);
     kni_launch_ints(l, sizes, 3);
+    double steps[3];
+    kni_interpolate_steps(a, x->rank - 2, steps);
+    for (int i = 0; i < 3; i++) kni_launch_real(l, steps[i]);
     return KN_OK;
 }
 
@@ -157,4 +178,42 @@ kn_tensor kn_interpolate(kn_tensor x, kn_ints size, const kn_interpolate_args *a
     kni_interpolate_attributes a = {
         .size = size, .mode = args->mode, .align_corners = args->align_corners, .antialias = args->antialias};
     return kni_apply(&kni_op_interpolate, &x, 1, &a);
+}
+
+/* floor(size scale) for each spatial axis; false with the failure told. */
+static bool scaled_sizes(const kni_type *t, const kn_interpolate_scale_args *args, kn_ints *size,
+                         double *scales)
+{
+    size->rank = t->rank - 2;
+    for (int i = 0; i < size->rank; i++) {
+        scales[i] = args->scale[i] != 0 ? args->scale[i] : args->scale[0];
+        double wanted = kni_floor_f64((double)t->dims[2 + i] * scales[i]);
+        if (!(scales[i] > 0 && wanted >= 1 && wanted <= 2147483647.0)) {
+            kni_fail_op(KN_ERROR_ARGUMENT, NULL,
+                        "the scale %g of spatial axis %d gives no size of at least 1: x is %S", scales[i], i,
+                        t);
+            return false;
+        }
+        size->dims[i] = (int64_t)wanted;
+    }
+    return true;
+}
+
+kn_tensor kn_interpolate_scale(kn_tensor x, const kn_interpolate_scale_args *args)
+{
+    kni_call call = kni_call_begin("interpolate_scale");
+    const kni_type *t = kni_type_of(x);
+    if (!t) return kni_call_end(call, kn_neg(x));
+    if (t->rank < 3 || t->rank > 5)
+        return kni_call_fail(call, KN_ERROR_SHAPE, "x must be [batch, channels, 1 to 3 axes]; got %S", t);
+    if (!args) return kni_call_fail(call, KN_ERROR_ARGUMENT, "needs args with a scale");
+    double scales[3];
+    kn_ints size;
+    if (!scaled_sizes(t, args, &size, scales)) return kni_call_end(call, kni_poison_latest());
+    kn_interpolate_args plain = {args->mode, args->align_corners, args->antialias};
+    if (args->mode == KN_INTERPOLATE_AREA || args->align_corners || args->recompute)
+        return kni_call_end(call, kn_interpolate(x, size, &plain));
+    kni_interpolate_attributes a = {.size = size, .mode = args->mode, .antialias = args->antialias};
+    for (int i = 0; i < size.rank; i++) a.step[i] = 1 / scales[i];
+    return kni_call_end(call, kni_apply(&kni_op_interpolate, &x, 1, &a));
 }

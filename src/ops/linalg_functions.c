@@ -28,6 +28,22 @@ kn_tensor kn_cholesky_solve(kn_tensor b, kn_tensor l, bool upper)
     return kni_call_end_as(call, kni_solve_left(l, x, upper, !upper, false), dtype);
 }
 
+/* The factors as matrices; the call ends here. */
+static kn_lu_result unpack(kni_call call, kn_tensor packed, kn_tensor permutation, const kni_type *type)
+{
+    int64_t m = kni_matrix_rows(type), n = kni_matrix_columns(type), k = m < n ? m : n;
+    kn_tensor lu = kn_keep(packed);
+    kn_device before = kni_stand_by(lu);
+    kn_tensor unit = kn_expand(kn_eye(m, m, (kn_dtype)type->dtype), shape_with(type, m, m));
+    kn_tensor ones = kn_eye(m, k, (kn_dtype)type->dtype);
+    kni_stand_back(before);
+    kn_tensor out[3] = {kni_unpermute_rows(kn_keep(unit), permutation),
+                        kn_add(kn_tril(kni_columns_of(lu, 0, k), -1), ones),
+                        kn_triu(kni_rows_of(lu, 0, k), 0)};
+    kni_call_end_many(call, out, 3);
+    return (kn_lu_result){out[0], out[1], out[2]};
+}
+
 kn_lu_result kn_lu(kn_tensor a)
 {
     const kni_type *t = kni_matrices(a, "lu");
@@ -36,19 +52,32 @@ kn_lu_result kn_lu(kn_tensor a)
         return (kn_lu_result){none, none, none};
     }
     kni_type type = *t;
-    int64_t m = kni_matrix_rows(t), n = kni_matrix_columns(t), k = m < n ? m : n;
     kni_call call = kni_call_begin("lu");
     kni_lu_parts f = kni_lu_factor(a, false);
-    kn_tensor lu = kn_keep(f.lu);
-    kn_device before = kni_stand_by(lu);
-    kn_tensor unit = kn_expand(kn_eye(m, m, (kn_dtype)type.dtype), shape_with(&type, m, m));
-    kn_tensor ones = kn_eye(m, k, (kn_dtype)type.dtype);
-    kni_stand_back(before);
-    kn_tensor out[3] = {kni_unpermute_rows(kn_keep(unit), f.permutation),
-                        kn_add(kn_tril(kni_columns_of(lu, 0, k), -1), ones),
-                        kn_triu(kni_rows_of(lu, 0, k), 0)};
-    kni_call_end_many(call, out, 3);
-    return (kn_lu_result){out[0], out[1], out[2]};
+    return unpack(call, f.lu, f.permutation, &type);
+}
+
+kn_lu_result kn_lu_unpack(kn_tensor lu, kn_tensor permutation)
+{
+    const kni_type *t = kni_matrices(lu, "lu_unpack");
+    if (!t) {
+        kn_tensor none = kni_no_matrices("lu_unpack", lu);
+        return (kn_lu_result){none, none, none};
+    }
+    kni_type type = *t;
+    kni_call call = kni_call_begin("lu_unpack");
+    const kni_type *p = kni_type_of(permutation);
+    if (p) {
+        kni_type rows = type;
+        rows.rank--;
+        if (!kni_same_dims(p, &rows)) {
+            kn_tensor none = kni_call_fail(
+                call, KN_ERROR_SHAPE,
+                "lu %S needs a permutation of its rows as kn_lu_decomposition gives it, not %S", &type, p);
+            return (kn_lu_result){none, none, none};
+        }
+    }
+    return unpack(call, lu, permutation, &type);
 }
 
 kn_lu_decomposition_result kn_lu_decomposition(kn_tensor a)

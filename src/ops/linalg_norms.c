@@ -102,6 +102,15 @@ kn_tensor kn_matrix_norm(kn_tensor a, kn_matrix_norm_kind kind)
     case KN_NORM_COLUMNS:
         y = kn_max(kn_sum(kn_abs(a), KN_AXES(-2), false), KN_AXES(-1), false);
         break;
+    case KN_NORM_SPECTRAL_LEAST:
+        y = kn_min(kn_svd(a, false).s, KN_AXES(-1), false);
+        break;
+    case KN_NORM_ROWS_LEAST:
+        y = kn_min(kn_sum(kn_abs(a), KN_AXES(-1), false), KN_AXES(-1), false);
+        break;
+    case KN_NORM_COLUMNS_LEAST:
+        y = kn_min(kn_sum(kn_abs(a), KN_AXES(-2), false), KN_AXES(-1), false);
+        break;
     default:
         return kni_call_fail(call, KN_ERROR_ARGUMENT, "there is no matrix norm of kind %d", (int)kind);
     }
@@ -180,4 +189,28 @@ kn_tensor kn_cdist(kn_tensor a, kn_tensor b, double order)
     if (many) return kni_call_end_as(call, euclidean_by_products(in[0], in[1]), dtype);
     kn_tensor gaps = kn_sub(kn_unsqueeze(in[0], -2), kn_unsqueeze(in[1], -3));
     return kni_call_end_as(call, kn_vector_norm(gaps, order, KN_AXES(-1), false), dtype);
+}
+
+kn_tensor kn_pdist(kn_tensor x, double order)
+{
+    const kni_type *t = kni_type_of(x);
+    kni_call call = kni_call_begin("pdist");
+    if (!t) return kni_call_end(call, kn_neg(x));
+    if (t->rank != 2) return kni_call_fail(call, KN_ERROR_SHAPE, "needs points [n, size], not %S", t);
+    if (!kn_dtype_is_float((kn_dtype)t->dtype))
+        return kni_call_fail(call, KN_ERROR_DTYPE, "needs floats, not %T: convert with kn_cast()",
+                             (int)t->dtype);
+    if (!(order >= 0))
+        return kni_call_fail(call, KN_ERROR_ARGUMENT, "the order must not be negative: %g", order);
+    int64_t n = t->dims[0];
+    if (n > INT64_C(1) << 31) return kni_call_fail(call, KN_ERROR_SHAPE, "%S are too many points", t);
+    int dtype = kni_widen_all(&x, 1);
+    x = kn_keep(x);
+    kn_device before = kni_stand_by(x);
+    kn_tensor above = kn_logical_not(kn_triu_mask(KN_SHAPE(n, n), 1));
+    kni_stand_back(before);
+    kn_tensor pairs = kn_keep(kn_nonzero_bounded(above, n * (n - 1) / 2).indices);
+    kn_tensor first = kn_index_select(x, 0, kn_select(pairs, 1, 0));
+    kn_tensor second = kn_index_select(x, 0, kn_select(pairs, 1, 1));
+    return kni_call_end_as(call, kn_vector_norm(kn_sub(first, second), order, KN_AXES(-1), false), dtype);
 }

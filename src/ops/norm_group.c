@@ -67,6 +67,23 @@ kn_tensor kn_instance_norm(kn_tensor x, kn_tensor weight, kn_tensor bias, double
     return normalise_groups(call, x, weight, bias, channels ? channels : 1, eps);
 }
 
+kn_batch_norm_result kn_instance_norm_train(kn_tensor x, kn_tensor weight, kn_tensor bias, double eps)
+{
+    kni_call call = kni_call_begin("instance_norm_train");
+    x = kn_keep(x);
+    kn_tensor y = kn_instance_norm(x, weight, bias, eps);
+    if (!kn_ok(y)) {
+        kn_tensor none = kni_call_end(call, y);
+        return (kn_batch_norm_result){none, none, none};
+    }
+    int rank = kn_rank(x);
+    kn_ints inside = kni_last_axes(rank, rank - 2);
+    kn_moments m = kn_var_mean(kni_widen(x), inside, false, &(kn_var_args){.biased = true});
+    kn_tensor out[3] = {y, kn_mean(m.mean, KN_AXES(0), false), kn_mean(m.var, KN_AXES(0), false)};
+    kni_call_end_many(call, out, 3);
+    return (kn_batch_norm_result){out[0], out[1], out[2]};
+}
+
 kn_tensor kn_local_response_norm(kn_tensor x, const kn_local_response_norm_args *args)
 {
     kni_call call = kni_call_begin("local_response_norm");

@@ -1,4 +1,4 @@
-/* The fft row and the functions that transform along axes. */
+/* The fft row and the functions that transform along one axis. */
 #include "core/math/math.h"
 #include "ops/generated/signal_kernels.h"
 #include "ops/movement_rows.h"
@@ -203,48 +203,4 @@ kn_tensor kn_irfft(kn_complex x, int32_t axis, const kn_fft_args *args)
     x.real = kn_mul(fit_axis(x.real, at, type.rank, size, half), weights);
     if (x.imag.bits) x.imag = kn_mul(fit_axis(x.imag, at, type.rank, size, half), weights);
     return kni_call_end(call, apply_fft(x, &a).real);
-}
-
-/* ---- several axes */
-
-static kn_complex transform_axes(const char *name, kn_complex x, kn_ints axes, kn_fft_norm norm, bool inverse)
-{
-    kni_call call = kni_call_begin(name);
-    const kni_type *t = kni_type_of(x.real);
-    if (axes.rank < 0 || axes.rank > KN_MAX_RANK) {
-        kni_fail_op(KN_ERROR_ARGUMENT, name, "%d axes given; at most %d", axes.rank, KN_MAX_RANK);
-        x.real = x.imag = kni_poison_latest();
-        return end_complex(call, x);
-    }
-    if (t && axes.rank == 0)
-        for (axes.rank = t->rank; axes.rank > 0 && axes.dims[axes.rank - 1] != axes.rank - 1;) {
-            for (int i = 0; i < axes.rank; i++) axes.dims[i] = i;
-        }
-    /* Without axes the number is its own transform. */
-    if (axes.rank == 0) {
-        x.real = kn_keep(kn_reshape(x.real, KN_SCALAR_SHAPE));
-        x.imag = x.imag.bits ? kn_reshape(x.imag, KN_SCALAR_SHAPE) : kn_zeros_like(x.real);
-    }
-    for (int i = axes.rank - 1; i >= 0; i--) {
-        kni_fft_attributes a = {axes.dims[i], 0, inverse, norm};
-        x = apply_fft(x, &a);
-    }
-    return end_complex(call, x);
-}
-
-kn_complex kn_fftn(kn_complex x, kn_ints axes, kn_fft_norm norm)
-{
-    return transform_axes("fftn", x, axes, norm, false);
-}
-kn_complex kn_ifftn(kn_complex x, kn_ints axes, kn_fft_norm norm)
-{
-    return transform_axes("ifftn", x, axes, norm, true);
-}
-kn_complex kn_fft2(kn_complex x, kn_fft_norm norm)
-{
-    return transform_axes("fft2", x, KN_AXES(-2, -1), norm, false);
-}
-kn_complex kn_ifft2(kn_complex x, kn_fft_norm norm)
-{
-    return transform_axes("ifft2", x, KN_AXES(-2, -1), norm, true);
 }

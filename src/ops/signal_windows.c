@@ -5,50 +5,130 @@
 
 #define TAU 6.283185307179586
 
-/* sum of weights[i] cos(2 pi i k / m) for k = 0 .. n - 1 */
-static kn_tensor cosine_window(const char *name, int64_t n, bool periodic, kn_dtype dtype,
-                               const double *weights)
+/* Checks what every window is asked for and begins the call; false with *failed the answer. m is the number of steps that the
+   formulas divide by: n of a period, n - 1 from end to end; never 0. */
+typedef struct window {
+    kni_call call;
+    int64_t n;
+    double m;
+    kn_dtype dtype;
+    kn_tensor answer; /* of a call that has ended */
+} window;
+
+static bool begin(window *w, const char *name, int64_t n, bool periodic, kn_dtype dtype)
 {
-    if (n < 0 || !kn_dtype_is_float(dtype))
-        return kni_fail_tensor(name, KN_ERROR_ARGUMENT,
-                               "needs a length of at least 0 and a float dtype, not %D and %T", n,
-                               (int)dtype);
-    kni_call call = kni_call_begin(name);
-    if (n == 1) return kni_call_end(call, kn_ones(KN_SHAPE(1), dtype));
-    double m = (double)(periodic ? n : n - 1);
-    kn_tensor angle = kn_keep(kn_mul_scalar(kn_arange(0, (double)n, 1, KN_F64), TAU / (n ? m : 1)));
-    /* From the last weight to the first, so that the ends of a Blackman window are 0. */
-    kn_tensor y = kn_mul_scalar(kn_cos(angle), weights[1]);
-    if (weights[2] != 0) y = kn_add(kn_mul_scalar(kn_cos(kn_mul_scalar(angle, 2)), weights[2]), y);
-    return kni_call_end(call, kn_cast(kn_add_scalar(y, weights[0]), dtype));
+    if (n < 0 || !kn_dtype_is_float(dtype)) {
+        w->answer =
+            kni_fail_tensor(name, KN_ERROR_ARGUMENT,
+                            "needs a length of at least 0 and a float dtype, not %D and %T", n, (int)dtype);
+        return false;
+    }
+    *w = (window){.call = kni_call_begin(name), .n = n, .dtype = dtype};
+    w->m = n > 1 ? (double)(periodic ? n : n - 1) : 1;
+    if (n != 1) return true;
+    w->answer = kni_call_end(w->call, kn_ones(KN_SHAPE(1), dtype));
+    return false;
+}
+
+static kn_tensor places(const window *w) { return kn_arange(0, (double)w->n, 1, KN_F64); }
+static kn_tensor end(const window *w, kn_tensor y) { return kni_call_end(w->call, kn_cast(y, w->dtype)); }
+
+/* sum over i of weights[i] cos(2 pi i k / m) */
+static kn_tensor cosines(const char *name, int64_t n, bool periodic, kn_dtype dtype, const double *weights,
+                         int count)
+{
+    window w;
+    if (!begin(&w, name, n, periodic, dtype)) return w.answer;
+    kn_tensor angle = kn_keep(kn_mul_scalar(places(&w), TAU / w.m)), y = KN_NONE;
+    /* The second before the later ones and the first at last, so that the ends of a Blackman window are 0. */
+    for (int i = 1; i < count; i++) {
+        kn_tensor turned = i == 1 ? kn_cos(angle) : kn_cos(kn_mul_scalar(angle, i));
+        kn_tensor term = kn_mul_scalar(turned, weights[i]);
+        y = y.bits ? kn_add(term, y) : term;
+    }
+    if (!y.bits) y = kn_mul_scalar(angle, 0);
+    return end(&w, kn_add_scalar(y, weights[0]));
 }
 
 kn_tensor kn_hann_window(int64_t n, bool periodic, kn_dtype dtype)
 {
-    return cosine_window("hann_window", n, periodic, dtype, (const double[]){0.5, -0.5, 0});
+    return cosines("hann_window", n, periodic, dtype, (const double[]){0.5, -0.5}, 2);
 }
 
 kn_tensor kn_hamming_window(int64_t n, bool periodic, kn_dtype dtype)
 {
-    return cosine_window("hamming_window", n, periodic, dtype, (const double[]){0.54, -0.46, 0});
+    return cosines("hamming_window", n, periodic, dtype, (const double[]){0.54, -0.46}, 2);
 }
 
 kn_tensor kn_blackman_window(int64_t n, bool periodic, kn_dtype dtype)
 {
-    return cosine_window("blackman_window", n, periodic, dtype, (const double[]){0.42, -0.5, 0.08});
+    return cosines("blackman_window", n, periodic, dtype, (const double[]){0.42, -0.5, 0.08}, 3);
+}
+
+kn_tensor kn_nuttall_window(int64_t n, bool periodic, kn_dtype dtype)
+{
+    static const double weights[] = {0.3635819, -0.4891775, 0.1365995, -0.0106411};
+    return cosines("nuttall_window", n, periodic, dtype, weights, 4);
+}
+
+kn_tensor kn_general_hamming_window(int64_t n, double alpha, bool periodic, kn_dtype dtype)
+{
+    return cosines("general_hamming_window", n, periodic, dtype, (const double[]){alpha, alpha - 1}, 2);
+}
+
+kn_tensor kn_general_cosine_window(int64_t n, const double *weights, int32_t n_weights, bool periodic,
+                                   kn_dtype dtype)
+{
+    enum { LONGEST = 16 };
+    double turned[LONGEST];
+    if (!weights || n_weights < 1 || n_weights > LONGEST)
+        return kni_fail_tensor("general_cosine_window", KN_ERROR_ARGUMENT, "needs 1 to %d weights, not %d",
+                               LONGEST, weights ? (int)n_weights : 0);
+    for (int i = 0; i < n_weights; i++) turned[i] = i % 2 ? -weights[i] : weights[i];
+    return cosines("general_cosine_window", n, periodic, dtype, turned, n_weights);
 }
 
 kn_tensor kn_bartlett_window(int64_t n, bool periodic, kn_dtype dtype)
 {
-    if (n < 0 || !kn_dtype_is_float(dtype))
-        return kni_fail_tensor("bartlett_window", KN_ERROR_ARGUMENT,
-                               "needs a length of at least 0 and a float dtype, not %D and %T", n,
-                               (int)dtype);
-    kni_call call = kni_call_begin("bartlett_window");
-    if (n == 1) return kni_call_end(call, kn_ones(KN_SHAPE(1), dtype));
-    double m = (double)(periodic ? n : n - 1);
-    kn_tensor place = kn_mul_scalar(kn_arange(0, (double)n, 1, KN_F64), 2 / (n ? m : 1));
-    return kni_call_end(call, kn_cast(kn_rsub_scalar(kn_abs(kn_sub_scalar(place, 1)), 1), dtype));
+    window w;
+    if (!begin(&w, "bartlett_window", n, periodic, dtype)) return w.answer;
+    kn_tensor place = kn_mul_scalar(places(&w), 2 / w.m);
+    return end(&w, kn_rsub_scalar(kn_abs(kn_sub_scalar(place, 1)), 1));
+}
+
+kn_tensor kn_cosine_window(int64_t n, bool periodic, kn_dtype dtype)
+{
+    window w;
+    if (!begin(&w, "cosine_window", n, periodic, dtype)) return w.answer;
+    return end(&w, kn_sin(kn_mul_scalar(kn_add_scalar(places(&w), 0.5), TAU / 2 / (w.m + 1))));
+}
+
+/* A window needs its width to be a number above 0. */
+static bool is_width(const char *name, const char *what, double width, kn_tensor *failed)
+{
+    if (width > 0) return true;
+    *failed = kni_fail_tensor(name, KN_ERROR_ARGUMENT, "%s is %g: it must be above 0", what, width);
+    return false;
+}
+
+kn_tensor kn_gaussian_window(int64_t n, double deviation, bool periodic, kn_dtype dtype)
+{
+    window w;
+    kn_tensor failed;
+    if (!is_width("gaussian_window", "the deviation", deviation, &failed)) return failed;
+    if (!begin(&w, "gaussian_window", n, periodic, dtype)) return w.answer;
+    kn_tensor k = kn_mul_scalar(kn_sub_scalar(places(&w), w.m / 2), 1 / (deviation * 1.4142135623730951));
+    return end(&w, kn_exp(kn_neg(kn_square(k))));
+}
+
+kn_tensor kn_exponential_window(int64_t n, double tau, double center, bool periodic, kn_dtype dtype)
+{
+    window w;
+    kn_tensor failed;
+    if (!is_width("exponential_window", "tau", tau, &failed)) return failed;
+    if (!begin(&w, "exponential_window", n, periodic, dtype)) return w.answer;
+    double middle = center == center ? center : w.m / 2;
+    return end(&w, kn_exp(kn_mul_scalar(kn_abs(kn_sub_scalar(places(&w), middle)), -1 / tau)));
 }
 
 /* ---- frequencies */

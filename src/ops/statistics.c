@@ -108,6 +108,58 @@ kn_tensor kn_cov(kn_tensor x, const kn_var_args *args)
     return kni_call_end_as(call, rank == 2 ? y : kn_reshape(y, KN_SCALAR_SHAPE), dtype);
 }
 
+/* Weights must be one for each observation. */
+static kn_status check_weights(kn_tensor w, int64_t n, const char *what, bool whole)
+{
+    if (!w.bits || !kn_ok(w)) return KN_OK; /* the op that follows tells what is wrong with it */
+    const kni_type *t = &kni_peek(w)->type;
+    if (t->rank != 1 || t->dims[0] != n)
+        return kni_fail_op(KN_ERROR_SHAPE, NULL, "%s must be [%D], one for each observation, not %S", what, n,
+                           t);
+    if (whole ? !kn_dtype_is_integer((kn_dtype)t->dtype) : !kn_dtype_is_float((kn_dtype)t->dtype))
+        return kni_fail_op(KN_ERROR_DTYPE, NULL, "%s must be %s, not %T: convert with kn_cast()", what,
+                           whole ? "integers" : "floats", (int)t->dtype);
+    return KN_OK;
+}
+
+kn_tensor kn_cov_weighted(kn_tensor x, const kn_cov_args *args)
+{
+    static const kn_cov_args usual = KN_COV_ARGS_DEFAULTS;
+    if (!args) args = &usual;
+    kni_call call = kni_call_begin("cov_weighted");
+    const kni_tensor *peeked = kni_peek(x);
+    if (!kn_ok(x) || !peeked) return kni_call_end(call, kn_neg(x));
+    const kni_type *t = &peeked->type;
+    if (t->rank > 2)
+        return kni_call_fail(call, KN_ERROR_SHAPE,
+                             "x must be [variables, observations] or [observations], not %S", t);
+    if (!kn_dtype_is_float((kn_dtype)t->dtype))
+        return kni_call_fail(call, KN_ERROR_DTYPE, "x must be a float, not %T: convert with kn_cast()",
+                             (int)t->dtype);
+    int rank = t->rank, dtype = kni_widen_all(&x, 1);
+    kn_tensor rows = kn_keep(rank == 2 ? x : kn_reshape(x, KN_SHAPE(1, -1)));
+    int64_t n = kn_size(rows, 1);
+    if (check_weights(args->frequencies, n, "frequencies", true) ||
+        check_weights(args->importance, n, "importance", false))
+        return kni_call_end(call, kni_poison_latest());
+    kn_dtype wide = kn_dtype_of(rows);
+    double correction = kn_real_or(args->correction, 1);
+    kn_tensor importance = args->importance.bits ? kn_keep(kn_cast(args->importance, wide)) : KN_NONE;
+    kn_tensor w = args->frequencies.bits ? kn_cast(args->frequencies, wide) : KN_NONE;
+    if (importance.bits) w = w.bits ? kn_mul(w, importance) : kn_alias(importance);
+    if (!w.bits) w = kn_ones_like(kn_keep(kn_sum(rows, KN_AXES(0), false)));
+    w = kn_keep(w);
+    kn_tensor total = kn_keep(kn_sum(w, KN_AXES_ALL, false));
+    kn_tensor centred = kn_keep(kn_sub(rows, kn_div(kn_sum(kn_mul(rows, w), KN_AXES(1), true), total)));
+    kn_tensor products = kn_matmul(kn_mul(centred, w), kn_transpose(centred, 0, 1));
+    kn_tensor less = KN_NONE;
+    if (importance.bits && correction != 0)
+        less = kn_mul_scalar(kn_div(kn_sum(kn_mul(w, importance), KN_AXES_ALL, false), total), correction);
+    kn_tensor divisor = less.bits ? kn_sub(total, less) : kn_sub_scalar(total, correction);
+    kn_tensor y = kn_div(products, kn_maximum_scalar(divisor, 0));
+    return kni_call_end_as(call, rank == 2 ? y : kn_reshape(y, KN_SCALAR_SHAPE), dtype);
+}
+
 kn_tensor kn_corrcoef(kn_tensor x)
 {
     kni_call call = kni_call_begin("corrcoef");

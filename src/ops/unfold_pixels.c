@@ -1,4 +1,4 @@
-/* Pixel shuffles: channels to blocks of pixels and back. */
+/* Shuffles: channels to blocks of pixels and back, and channels among groups. */
 #include "ops/movement_rows.h"
 #include <kn/shape.h>
 #include <kn/spatial.h>
@@ -56,4 +56,19 @@ kn_tensor kn_pixel_unshuffle(kn_tensor x, int64_t factor)
     int64_t parts[] = {d[0], d[1] / factor, factor, d[2] / factor, factor};
     int64_t joined[] = {d[0] * factor * factor, parts[1], parts[3]};
     return kni_call_end(call, rearrange(x, parts, order, joined));
+}
+
+kn_tensor kn_channel_shuffle(kn_tensor x, int64_t groups)
+{
+    kni_call call = kni_call_begin("channel_shuffle");
+    const kni_type *t = kni_type_of(x);
+    if (!t) return kni_call_end(call, kn_reshape(x, KN_SHAPE(-1)));
+    if (t->rank < 3 || t->rank > KN_MAX_RANK - 1)
+        return kni_call_fail(call, KN_ERROR_SHAPE, "x must be [batch, channels, 1 to 5 axes]; got %S", t);
+    if (groups < 1 || t->dims[1] % groups != 0)
+        return kni_call_fail(call, KN_ERROR_ARGUMENT,
+                             "the channels of x %S cannot be cut into %D equal groups", t, groups);
+    kn_shape shape = kni_shape_from_type(t);
+    kn_tensor dealt = kn_transpose(kn_unflatten(x, 1, KN_SHAPE(groups, t->dims[1] / groups)), 1, 2);
+    return kni_call_end(call, kn_reshape(dealt, shape));
 }

@@ -288,7 +288,7 @@ def _to_torch(values):
 
 def _to_numpy(value):
     if isinstance(value, torch.Tensor):
-        value = value.detach().cpu().resolve_conj().numpy()
+        value = value.detach().cpu().resolve_conj().resolve_neg().numpy()
     return numpy.asarray(value)
 
 

@@ -18,6 +18,7 @@
     FAMILY(spatial)                                                                                          \
     FAMILY(window)                                                                                           \
     FAMILY(linalg)                                                                                           \
+    FAMILY(composites)                                                                                       \
     FAMILY(signal)                                                                                           \
     FAMILY(random)                                                                                           \
     FAMILY(custom)                                                                                           \

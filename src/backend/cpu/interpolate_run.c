@@ -59,7 +59,7 @@ static void merge_taps(const int64_t *positions, double *weights, int64_t rows, 
 }
 
 /* One axis' table at `memory`. */
-static void make_taps(resize_job *j, const kni_interpolate_attributes *a, int axis, char *memory)
+static void make_taps(resize_job *j, const kni_interpolate_attributes *a, double step, int axis, char *memory)
 {
     kni_resize_plan *p = &j->plan;
     int64_t n = p->sy[axis] * p->width[axis];
@@ -68,7 +68,7 @@ static void make_taps(resize_job *j, const kni_interpolate_attributes *a, int ax
     void *outputs[2] = {memory, weights};
     int64_t ints[] = {a->mode,     a->align_corners != 0, a->antialias != 0,
                       p->sx[axis], p->sy[axis],           p->width[axis]};
-    kni_kernel_call call = {.outputs = outputs, .ints = ints, .error = error};
+    kni_kernel_call call = {.outputs = outputs, .ints = ints, .reals = &step, .error = error};
     kni_kernel_interpolate_taps.instances[0](&call, 0, p->sy[axis]);
     const int64_t *positions = (const int64_t *)memory;
     p->ragged[axis] = false;
@@ -98,15 +98,17 @@ static kn_status no_memory(const kn_record *r)
 static kn_status run_planes(const kn_record *r, resize_job *j, int64_t planes)
 {
     int64_t sizes[3], total = 0;
+    double steps[3];
+    kni_interpolate_steps(r->attributes, kni_in(r, 0)->type.rank - 2, steps);
     for (int i = 0; i < 3; i++) {
-        j->plan.width[i] = kni_interpolate_width(r->attributes, j->plan.sx[i], j->plan.sy[i]);
+        j->plan.width[i] = kni_interpolate_width(r->attributes, j->plan.sx[i], j->plan.sy[i], steps[i]);
         sizes[i] = j->plan.sy[i] * j->plan.width[i] * TAP_BYTES;
         sizes[i] = (sizes[i] + 7) / 8 * 8;
         total += sizes[i];
     }
     char *tables = kni_allocate((size_t)total), *at = tables;
     if (!tables) return no_memory(r);
-    for (int i = 0; i < 3; at += sizes[i++]) make_taps(j, r->attributes, i, at);
+    for (int i = 0; i < 3; at += sizes[i++]) make_taps(j, r->attributes, steps[i], i, at);
     share(j, planes);
     kni_free(tables, (size_t)total);
     return j->no_memory ? no_memory(r) : KN_OK;

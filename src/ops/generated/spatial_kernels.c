@@ -77,19 +77,19 @@
 static void run_interpolate_taps_f64(const kni_kernel_call *call, int64_t begin, int64_t end)
 {
     for (int64_t item = begin; item < end; item++)
-        interpolate_taps_f64(call->error, item, call->outputs[0], call->outputs[1], call->ints[0], call->ints[1], call->ints[2], call->ints[3], call->ints[4], call->ints[5]);
+        interpolate_taps_f64(call->error, item, call->outputs[0], call->outputs[1], call->ints[0], call->ints[1], call->ints[2], call->ints[3], call->ints[4], call->ints[5], call->reals[0]);
 }
 
 static void run_interpolate_f64(const kni_kernel_call *call, int64_t begin, int64_t end)
 {
     for (int64_t item = begin; item < end; item++)
-        interpolate_f64(call->error, item, call->inputs[0], call->outputs[0], call->ints[0], call->ints[1], call->ints[2], call->ints + 3, call->ints + 6);
+        interpolate_f64(call->error, item, call->inputs[0], call->outputs[0], call->ints[0], call->ints[1], call->ints[2], call->ints + 3, call->ints + 6, call->reals[0], call->reals[1], call->reals[2]);
 }
 
 static void run_interpolate_grad_f64(const kni_kernel_call *call, int64_t begin, int64_t end)
 {
     for (int64_t item = begin; item < end; item++)
-        interpolate_grad_f64(call->error, item, call->inputs[0], call->outputs[0], call->ints[0], call->ints[1], call->ints[2], call->ints + 3, call->ints + 6);
+        interpolate_grad_f64(call->error, item, call->inputs[0], call->outputs[0], call->ints[0], call->ints[1], call->ints[2], call->ints + 3, call->ints + 6, call->reals[0], call->reals[1], call->reals[2]);
 }
 
 static void run_grid_sample_f64(const kni_kernel_call *call, int64_t begin, int64_t end)
@@ -185,13 +185,13 @@ static void run_grid_sample_taps_f64(const kni_kernel_call *call, int64_t begin,
 static void run_interpolate_i64(const kni_kernel_call *call, int64_t begin, int64_t end)
 {
     for (int64_t item = begin; item < end; item++)
-        interpolate_i64(call->error, item, call->inputs[0], call->outputs[0], call->ints[0], call->ints[1], call->ints[2], call->ints + 3, call->ints + 6);
+        interpolate_i64(call->error, item, call->inputs[0], call->outputs[0], call->ints[0], call->ints[1], call->ints[2], call->ints + 3, call->ints + 6, call->reals[0], call->reals[1], call->reals[2]);
 }
 
 static void run_interpolate_grad_i64(const kni_kernel_call *call, int64_t begin, int64_t end)
 {
     for (int64_t item = begin; item < end; item++)
-        interpolate_grad_i64(call->error, item, call->inputs[0], call->outputs[0], call->ints[0], call->ints[1], call->ints[2], call->ints + 3, call->ints + 6);
+        interpolate_grad_i64(call->error, item, call->inputs[0], call->outputs[0], call->ints[0], call->ints[1], call->ints[2], call->ints + 3, call->ints + 6, call->reals[0], call->reals[1], call->reals[2]);
 }
 
 static void run_grid_sample_i64(const kni_kernel_call *call, int64_t begin, int64_t end)
@@ -281,13 +281,13 @@ static void run_grid_sample_grad_i64(const kni_kernel_call *call, int64_t begin,
 static void run_interpolate_u64(const kni_kernel_call *call, int64_t begin, int64_t end)
 {
     for (int64_t item = begin; item < end; item++)
-        interpolate_u64(call->error, item, call->inputs[0], call->outputs[0], call->ints[0], call->ints[1], call->ints[2], call->ints + 3, call->ints + 6);
+        interpolate_u64(call->error, item, call->inputs[0], call->outputs[0], call->ints[0], call->ints[1], call->ints[2], call->ints + 3, call->ints + 6, call->reals[0], call->reals[1], call->reals[2]);
 }
 
 static void run_interpolate_grad_u64(const kni_kernel_call *call, int64_t begin, int64_t end)
 {
     for (int64_t item = begin; item < end; item++)
-        interpolate_grad_u64(call->error, item, call->inputs[0], call->outputs[0], call->ints[0], call->ints[1], call->ints[2], call->ints + 3, call->ints + 6);
+        interpolate_grad_u64(call->error, item, call->inputs[0], call->outputs[0], call->ints[0], call->ints[1], call->ints[2], call->ints + 3, call->ints + 6, call->reals[0], call->reals[1], call->reals[2]);
 }
 
 static void run_grid_sample_u64(const kni_kernel_call *call, int64_t begin, int64_t end)
