@@ -53,6 +53,17 @@ bool kni_unfit_ended(const kni_unfit *unfit, char why[KNI_WHY]);
 /* A param that starts as `initializer` says, or as `fallback` where that is zeroed. */
 kn_status kni_layer_param(kn_param *param, const kn_initializer *initializer, kn_initializer fallback,
                           kn_shape shape, kn_dtype dtype, int64_t fan_in);
+/* Running averages of a normalisation layer. */
+typedef struct kni_running {
+    kn_param mean, variance, count;
+    double momentum;
+    bool cumulative; /* plain means over all batches instead */
+} kni_running;
+/* The buffers of the averages: zeros, ones and 0. */
+kn_status kni_running_make(kn_param *mean, kn_param *variance, kn_param *count, int64_t channels,
+                           kn_dtype dtype);
+/* Moves them by the statistics of a batch, the variance being the biased one of n elements. No gradient. */
+kn_status kni_running_move(const kni_running *r, kn_tensor mean, kn_tensor variance, double n);
 /* A buffer full of one value: never trained. */
 kn_status kni_layer_buffer(kn_param *param, double value, kn_shape shape, kn_dtype dtype);
 

@@ -2,7 +2,6 @@
 #include "nn/layer.h"
 #include "support/failure.h"
 #include <kn/activation.h>
-#include <kn/creation.h>
 #include <kn/elementwise.h>
 #include <kn/nn/activations.h>
 #include <kn/tensor.h>
@@ -124,16 +123,6 @@ kn_status kn_nn_activation_init(kn_nn_activation *m, kn_activation_kind kind,
     return kni_layer_finish(KN_MODULE_OF(kn_nn_activation, &made), m, s);
 }
 
-/* x where x >= 0, else a random (or the mean) slope times x. */
-static kn_tensor randomized(const kn_nn_activation *m, kn_tensor x)
-{
-    if (!m->training) return kn_leaky_relu(x, (m->a + m->b) / 2);
-    kn_scope scope = kn_scope_begin();
-    x = kn_keep(x);
-    kn_tensor slopes = kn_random_like(x, (kn_distribution){KN_RANDOM_UNIFORM, m->a, m->b});
-    return kn_scope_end(scope, kn_where(kn_greater_equal_scalar(x, 0), x, kn_mul(x, slopes)));
-}
-
 kn_tensor kn_nn_activation_forward(const kn_nn_activation *m, kn_tensor x)
 {
     KNI_NEEDS_SENSE(kn_nn_activation, m);
@@ -149,7 +138,7 @@ kn_tensor kn_nn_activation_forward(const kn_nn_activation *m, kn_tensor x)
     case KN_ACTIVATION_PRELU:
         return kn_prelu(x, kn_value(m->weight));
     case KN_ACTIVATION_RRELU:
-        return randomized(m, x);
+        return kn_rrelu(x, m->a, m->b, m->training);
     case KN_ACTIVATION_SWIGLU:
         if (!m->swiglu)
             return kn_poison(KN_ERROR_ARGUMENT, "kn_nn_activation_forward: this swiglu is not initialised");

@@ -29,10 +29,8 @@ static kn_status make_params(kn_nn_batch_norm *m, const kn_nn_batch_norm_args *a
     if (!args->no_affine) s = kni_layer_param(&m->weight, NULL, ones, shape, dtype, 0);
     if (!args->no_affine && s == KN_OK) s = kni_layer_param(&m->bias, NULL, zeros, shape, dtype, 0);
     if (args->no_tracking || s != KN_OK) return s;
-    s = kni_layer_buffer(&m->running_mean, 0, shape, dtype);
-    if (s == KN_OK) s = kni_layer_buffer(&m->running_var, 1, shape, dtype);
-    if (s == KN_OK) s = kni_layer_buffer(&m->num_batches_tracked, 0, KN_SCALAR_SHAPE, KN_I64);
-    return s;
+    return kni_running_make(&m->running_mean, &m->running_var, &m->num_batches_tracked, m->num_features,
+                            dtype);
 }
 
 kn_status kn_nn_batch_norm_init(kn_nn_batch_norm *m, int64_t num_features, const kn_nn_batch_norm_args *args)
@@ -49,6 +47,17 @@ kn_status kn_nn_batch_norm_init(kn_nn_batch_norm *m, int64_t num_features, const
     return kni_layer_finish(KN_MODULE_OF(kn_nn_batch_norm, &made), m, s);
 }
 
+/* ---- running averages */
+
+kn_status kni_running_make(kn_param *mean, kn_param *variance, kn_param *count, int64_t channels,
+                           kn_dtype dtype)
+{
+    kn_status s = kni_layer_buffer(mean, 0, KN_SHAPE(channels), dtype);
+    if (s == KN_OK) s = kni_layer_buffer(variance, 1, KN_SHAPE(channels), dtype);
+    if (s == KN_OK) s = kni_layer_buffer(count, 0, KN_SCALAR_SHAPE, KN_I64);
+    return s;
+}
+
 /* The average moves towards the batch's value. Params keep their handle, so the module itself does not change. */
 static kn_status move_average(kn_param average, kn_tensor batch, kn_tensor step)
 {
@@ -57,16 +66,24 @@ static kn_status move_average(kn_param average, kn_tensor batch, kn_tensor step)
     return kn_param_set(&average, moved);
 }
 
-static kn_status track(const kn_nn_batch_norm *m, kn_tensor mean, kn_tensor variance, double n)
+static kn_status track(const kni_running *r, kn_tensor mean, kn_tensor variance, double n)
 {
-    kn_param count = m->num_batches_tracked;
+    kn_param count = r->count;
     kn_status s = kn_param_set(&count, kn_add_scalar(kn_value(count), 1));
     if (s != KN_OK) return s;
     kn_tensor step =
-        m->cumulative ? kn_reciprocal(kn_cast(kn_value(count), KN_F64)) : kn_scalar(m->momentum, KN_F64);
+        r->cumulative ? kn_reciprocal(kn_cast(kn_value(count), KN_F64)) : kn_scalar(r->momentum, KN_F64);
     step = kn_keep(step);
-    s = move_average(m->running_mean, kn_detach(mean), step);
-    if (s == KN_OK) s = move_average(m->running_var, kn_mul_scalar(kn_detach(variance), n / (n - 1)), step);
+    s = move_average(r->mean, kn_detach(mean), step);
+    if (s == KN_OK) s = move_average(r->variance, kn_mul_scalar(kn_detach(variance), n / (n - 1)), step);
+    return s;
+}
+
+kn_status kni_running_move(const kni_running *r, kn_tensor mean, kn_tensor variance, double n)
+{
+    kn_no_grad_begin();
+    kn_status s = track(r, mean, variance, n);
+    kn_no_grad_end();
     return s;
 }
 
@@ -90,8 +107,8 @@ kn_tensor kn_nn_batch_norm_forward(const kn_nn_batch_norm *m, kn_tensor x)
     if (!tracked || !m->training || !kn_ok(r.y) || n < 2) return kn_scope_end(scope, r.y);
     r.mean = kn_keep(r.mean);
     r.variance = kn_keep(r.variance);
-    kn_no_grad_begin();
-    kn_status s = track(m, r.mean, r.variance, n);
-    kn_no_grad_end();
+    kni_running running = {m->running_mean, m->running_var, m->num_batches_tracked, m->momentum,
+                           m->cumulative};
+    kn_status s = kni_running_move(&running, r.mean, r.variance, n);
     return kn_scope_end(scope, s == KN_OK ? r.y : kni_poisoned(s, "%s", kn_last_error()));
 }

@@ -112,6 +112,23 @@ kn_tensor kn_nn_pixel_unshuffle_forward(const kn_nn_pixel_unshuffle *m, kn_tenso
     return kn_pixel_unshuffle(x, m->downscale_factor);
 }
 
+const kn_module_type kn_nn_channel_shuffle_type = {
+    "ChannelShuffle", sizeof(kn_nn_channel_shuffle),
+    (const kn_field[]){KN_INT(kn_nn_channel_shuffle, groups), {0}}};
+
+kn_status kn_nn_channel_shuffle_init(kn_nn_channel_shuffle *m, int64_t groups)
+{
+    kn_nn_channel_shuffle made = {groups};
+    kn_status s = kni_layer_positive("kn_nn_channel_shuffle_init", "groups", groups);
+    return kni_layer_finish(KN_MODULE_OF(kn_nn_channel_shuffle, &made), m, s);
+}
+
+kn_tensor kn_nn_channel_shuffle_forward(const kn_nn_channel_shuffle *m, kn_tensor x)
+{
+    KNI_NEEDS_INIT(kn_nn_channel_shuffle, m);
+    return kn_channel_shuffle(x, m->groups);
+}
+
 /* ---- resizing */
 
 static const char *const modes[] = {"nearest", "nearest_exact", "linear", "cubic", "lanczos3", "area"};

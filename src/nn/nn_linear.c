@@ -96,19 +96,31 @@ const kn_module_type kn_nn_embedding_type = {
                        KN_INT_OR(kn_nn_embedding, padding_index, no_padding),
                        {0}}};
 
-static kn_status clear_row(kn_param *weight, int64_t row, int64_t rows)
+static kn_status clear_row(const char *function, kn_param *weight, int64_t row, int64_t rows)
 {
     if (row == KN_ZERO) row = 0;
     int64_t given = row;
     if (row < 0) row += rows;
     if (row < 0 || row >= rows)
-        return kni_failure(KN_ERROR_INDEX,
-                           "kn_nn_embedding_init: the padding index %lld is outside of the %lld rows",
+        return kni_failure(KN_ERROR_INDEX, "%s: the padding index %lld is outside of the %lld rows", function,
                            (long long)given, (long long)rows);
     kn_no_grad_begin();
     kn_tensor cleared = kn_slice_fill(kn_detach(kn_value(*weight)), &(kn_range){row, row + 1, 1}, 1, 0);
     kn_no_grad_end();
     return kn_param_set(weight, cleared);
+}
+
+/* A table of rows, of which the padding row is zeros. */
+static kn_status make_table(const char *function, kn_param *weight, int64_t rows, int64_t size,
+                            const kn_initializer *initializer, kn_dtype dtype, int64_t padding)
+{
+    kn_status s = kni_layer_positive(function, "num_embeddings", rows);
+    if (s == KN_OK) s = kni_layer_positive(function, "embedding_dim", size);
+    if (s == KN_OK)
+        s = kni_layer_param(weight, initializer, (kn_initializer){KN_INIT_NORMAL, 0, 1, 0, false},
+                            KN_SHAPE(rows, size), dtype, 0);
+    if (s == KN_OK && padding != 0) s = clear_row(function, weight, padding, rows);
+    return s;
 }
 
 kn_status kn_nn_embedding_init(kn_nn_embedding *m, int64_t num_embeddings, int64_t embedding_dim,
@@ -119,13 +131,8 @@ kn_status kn_nn_embedding_init(kn_nn_embedding *m, int64_t num_embeddings, int64
     kn_nn_embedding made = {.num_embeddings = num_embeddings,
                             .embedding_dim = embedding_dim,
                             .padding_index = args->padding_index};
-    kn_status s = kni_layer_positive("kn_nn_embedding_init", "num_embeddings", num_embeddings);
-    if (s == KN_OK) s = kni_layer_positive("kn_nn_embedding_init", "embedding_dim", embedding_dim);
-    if (s == KN_OK)
-        s = kni_layer_param(&made.weight, &args->weight, (kn_initializer){KN_INIT_NORMAL, 0, 1, 0, false},
-                            KN_SHAPE(num_embeddings, embedding_dim), args->dtype, 0);
-    if (s == KN_OK && args->padding_index != 0)
-        s = clear_row(&made.weight, args->padding_index, num_embeddings);
+    kn_status s = make_table("kn_nn_embedding_init", &made.weight, num_embeddings, embedding_dim,
+                             &args->weight, args->dtype, args->padding_index);
     return kni_layer_finish(KN_MODULE_OF(kn_nn_embedding, &made), m, s);
 }
 
@@ -134,4 +141,48 @@ kn_tensor kn_nn_embedding_forward(const kn_nn_embedding *m, kn_tensor indices)
     KNI_NEEDS_INIT(kn_nn_embedding, m);
     return kn_embedding(kn_value(m->weight), indices,
                         &(kn_embedding_args){.padding_index = m->padding_index});
+}
+
+/* ---- bags of embeddings */
+
+static const char *const bag_modes[] = {"mean", "sum", "max"};
+const kn_module_type kn_nn_embedding_bag_type = {
+    "EmbeddingBag", sizeof(kn_nn_embedding_bag),
+    (const kn_field[]){KN_PARAM(kn_nn_embedding_bag, weight),
+                       KN_INT(kn_nn_embedding_bag, num_embeddings),
+                       KN_INT(kn_nn_embedding_bag, embedding_dim),
+                       KN_ENUM(kn_nn_embedding_bag, mode, bag_modes),
+                       KN_INT_OR(kn_nn_embedding_bag, padding_index, no_padding),
+                       KN_FLAG(kn_nn_embedding_bag, include_last_offset),
+                       {0}}};
+
+kn_status kn_nn_embedding_bag_init(kn_nn_embedding_bag *m, int64_t num_embeddings, int64_t embedding_dim,
+                                   const kn_nn_embedding_bag_args *args)
+{
+    static const kn_nn_embedding_bag_args usual = KN_NN_EMBEDDING_BAG_ARGS_DEFAULTS;
+    if (!args) args = &usual;
+    kn_nn_embedding_bag made = {.num_embeddings = num_embeddings,
+                                .embedding_dim = embedding_dim,
+                                .mode = args->mode,
+                                .padding_index = args->padding_index,
+                                .include_last_offset = args->include_last_offset};
+    kn_status s = KN_OK;
+    if ((unsigned)args->mode > KN_BAG_MAX)
+        s = kni_failure(KN_ERROR_ARGUMENT, "kn_nn_embedding_bag_init: there is no mode %d", (int)args->mode);
+    if (s == KN_OK)
+        s = make_table("kn_nn_embedding_bag_init", &made.weight, num_embeddings, embedding_dim, &args->weight,
+                       args->dtype, args->padding_index);
+    return kni_layer_finish(KN_MODULE_OF(kn_nn_embedding_bag, &made), m, s);
+}
+
+kn_tensor kn_nn_embedding_bag_forward(const kn_nn_embedding_bag *m, kn_tensor indices, kn_tensor offsets,
+                                      kn_tensor per_sample_weights)
+{
+    KNI_NEEDS_INIT(kn_nn_embedding_bag, m);
+    return kn_embedding_bag(kn_value(m->weight), indices,
+                            &(kn_embedding_bag_args){.mode = m->mode,
+                                                     .offsets = offsets,
+                                                     .per_sample_weights = per_sample_weights,
+                                                     .include_last_offset = m->include_last_offset,
+                                                     .padding_index = m->padding_index});
 }

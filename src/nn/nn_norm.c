@@ -63,30 +63,69 @@ kn_tensor kn_nn_group_norm_forward(const kn_nn_group_norm *m, kn_tensor x)
 
 /* ---- instances */
 
-const kn_module_type kn_nn_instance_norm_type = {"InstanceNorm", sizeof(kn_nn_instance_norm),
-                                                 (const kn_field[]){KN_PARAM(kn_nn_instance_norm, weight),
-                                                                    KN_PARAM(kn_nn_instance_norm, bias),
-                                                                    KN_INT(kn_nn_instance_norm, num_features),
-                                                                    KN_REAL(kn_nn_instance_norm, eps),
-                                                                    {0}}};
+const kn_module_type kn_nn_instance_norm_type = {
+    "InstanceNorm", sizeof(kn_nn_instance_norm),
+    (const kn_field[]){KN_PARAM(kn_nn_instance_norm, weight),
+                       KN_PARAM(kn_nn_instance_norm, bias),
+                       KN_BUFFER(kn_nn_instance_norm, running_mean),
+                       KN_BUFFER(kn_nn_instance_norm, running_var),
+                       KN_BUFFER(kn_nn_instance_norm, num_batches_tracked),
+                       KN_INT(kn_nn_instance_norm, num_features),
+                       KN_REAL(kn_nn_instance_norm, eps),
+                       KN_REAL(kn_nn_instance_norm, momentum),
+                       KN_MODE(kn_nn_instance_norm, training),
+                       {0}}};
 
 kn_status kn_nn_instance_norm_init(kn_nn_instance_norm *m, int64_t num_features,
                                    const kn_nn_instance_norm_args *args)
 {
     static const kn_nn_instance_norm_args usual = KN_NN_INSTANCE_NORM_ARGS_DEFAULTS;
     if (!args) args = &usual;
-    kn_nn_instance_norm made = {.num_features = num_features, .eps = kn_real_or(args->eps, usual.eps)};
+    kn_nn_instance_norm made = {.num_features = num_features, .training = true};
+    made.eps = kn_real_or(args->eps, usual.eps);
+    made.momentum = kn_real_or(args->momentum, usual.momentum);
     kn_status s = kni_layer_positive("kn_nn_instance_norm_init", "num_features", num_features);
     if (s == KN_OK) s = kni_layer_range("kn_nn_instance_norm_init", "eps", made.eps, 0, KNI_ANY);
+    if (s == KN_OK) s = kni_layer_range("kn_nn_instance_norm_init", "momentum", made.momentum, 0, 1);
     if (s == KN_OK && args->affine)
         s = make_affine(&made.weight, &made.bias, KN_SHAPE(num_features), args->dtype);
+    if (s == KN_OK && args->tracking)
+        s = kni_running_make(&made.running_mean, &made.running_var, &made.num_batches_tracked, num_features,
+                             kni_dtype_or_f32(args->dtype));
     return kni_layer_finish(KN_MODULE_OF(kn_nn_instance_norm, &made), m, s);
+}
+
+/* Normalises by the statistics of the samples and moves the running averages. */
+static kn_tensor normalise_and_track(const kn_nn_instance_norm *m, kn_tensor x, kn_tensor weight,
+                                     kn_tensor bias)
+{
+    double n = (double)kn_count(x) / (double)(kn_size(x, 0) * m->num_features);
+    if (!(n >= 2))
+        return kn_poison(KN_ERROR_SHAPE, "kn_nn_instance_norm_forward: training with running averages needs "
+                                         "a sample and more than one value "
+                                         "for each of its channels");
+    kn_scope scope = kn_scope_begin();
+    kn_batch_norm_result r = kn_instance_norm_train(x, weight, bias, m->eps);
+    if (!kn_ok(r.y)) return kn_scope_end(scope, r.y);
+    kni_running running = {m->running_mean, m->running_var, m->num_batches_tracked, m->momentum, false};
+    kn_status s = kni_running_move(&running, kn_keep(r.mean), kn_keep(r.variance), n);
+    return kn_scope_end(scope, s == KN_OK ? r.y : kni_poisoned(s, "%s", kn_last_error()));
 }
 
 kn_tensor kn_nn_instance_norm_forward(const kn_nn_instance_norm *m, kn_tensor x)
 {
     KNI_NEEDS_INIT(kn_nn_instance_norm, m);
-    return kn_instance_norm(x, kn_value(m->weight), kn_value(m->bias), m->eps);
+    kn_tensor weight = kn_value(m->weight), bias = kn_value(m->bias);
+    if (!m->running_mean.handle.bits || !kn_ok(x)) return kn_instance_norm(x, weight, bias, m->eps);
+    if (kn_rank(x) < 3 || kn_size(x, 1) != m->num_features)
+        return kni_poisoned(KN_ERROR_SHAPE,
+                            "kn_nn_instance_norm_forward: x must be [batch, %lld channels, ...] of rank 3 or "
+                            "more; it has rank %d "
+                            "and %lld channels",
+                            (long long)m->num_features, (int)kn_rank(x),
+                            (long long)(kn_rank(x) > 1 ? kn_size(x, 1) : 0));
+    if (m->training) return normalise_and_track(m, x, weight, bias);
+    return kn_batch_norm(x, kn_value(m->running_mean), kn_value(m->running_var), weight, bias, m->eps);
 }
 
 /* ---- layers */

@@ -142,6 +142,10 @@ static void forgotten_layers(void)
     FORGOTTEN(feed_forward, ones(KN_SHAPE(2, 3)));
     FORGOTTEN(positional_encoding, ones(KN_SHAPE(1, 2, 4)), 0);
     FORGOTTEN(rotary, ones(KN_SHAPE(1, 2, 4)), 0);
+    FORGOTTEN(embedding_bag, kn_zeros(KN_SHAPE(2, 2), KN_I64), KN_NONE, KN_NONE);
+    FORGOTTEN(lp_pool2d, ones(KN_SHAPE(1, 2, 5, 5)));
+    FORGOTTEN(fractional_max_pool2d, ones(KN_SHAPE(1, 2, 5, 5)));
+    FORGOTTEN(channel_shuffle, ones(KN_SHAPE(1, 4, 2, 2)));
     FORGOTTEN(pixel_shuffle, ones(KN_SHAPE(1, 4, 2, 2)));
     kn_nn_linear linear = {0};
     kn_tensor bad = kn_nn_linear_forward(&linear, ones(KN_SHAPE(2, 3)));

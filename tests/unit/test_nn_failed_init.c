@@ -73,6 +73,7 @@ static void layers_of_norms(void)
     FAILS(rms_norm, "", KN_SHAPE(0), NULL);
     FAILS(group_norm, "cannot be cut", 3, 4, NULL);
     FAILS(instance_norm, "num_features is 0", 0, NULL);
+    FAILS(instance_norm, "momentum is 2", 3, &(kn_nn_instance_norm_args){.momentum = 2});
     FAILS(local_response_norm, "size is 0", 0, NULL);
     FAILS(normalization, "there is no kind 99", (kn_normalization_kind)99, 3, NULL);
     FAILS(normalization, "num_features is 0", KN_NORMALIZATION_BATCH, 0, NULL);
@@ -104,6 +105,15 @@ static void layers_of_sequences(void)
 
 static void layers_without_params(void)
 {
+    FAILS(embedding_bag, "no mode 7", 3, 2, &(kn_nn_embedding_bag_args){.mode = (kn_bag_mode)7});
+    FAILS(embedding_bag, "num_embeddings is 0", 0, 2, NULL);
+    FAILS(embedding_bag, "padding index 3", 3, 2, &(kn_nn_embedding_bag_args){.padding_index = 3});
+    FAILS(lp_pool1d, "norm_type is 0", 0, KN_INTS(2), NULL);
+    FAILS(lp_pool2d, "", 2, KN_INTS(2), NULL);
+    FAILS(lp_pool3d, "a stride is -1", 2, KN_INTS(2, 2, 2), &(kn_nn_lp_pool_args){.stride = {-1}});
+    FAILS(fractional_max_pool2d, "give an output_size", KN_INTS(2, 2), NULL);
+    FAILS(fractional_max_pool3d, "not 1", KN_INTS(2, 2, 2), &(kn_nn_fractional_max_pool_args){.ratio = {1}});
+    FAILS(channel_shuffle, "groups is 0", 0);
     FAILS(activation, "there is no kind 99", (kn_activation_kind)99, NULL);
     FAILS(activation, "num_parameters is -1", KN_ACTIVATION_PRELU,
           &(kn_nn_activation_args){.num_parameters = -1});

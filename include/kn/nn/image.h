@@ -42,6 +42,14 @@ extern KN_API const kn_module_type kn_nn_pixel_unshuffle_type;
 KN_API kn_status kn_nn_pixel_unshuffle_init(kn_nn_pixel_unshuffle *m, int64_t downscale_factor);
 KN_API kn_tensor kn_nn_pixel_unshuffle_forward(const kn_nn_pixel_unshuffle *m, kn_tensor x);
 
+/* Deals the channels of x [batch, channels, ...] out over `groups` groups, see kn_channel_shuffle. */
+typedef struct kn_nn_channel_shuffle {
+    int64_t groups;
+} kn_nn_channel_shuffle;
+extern KN_API const kn_module_type kn_nn_channel_shuffle_type;
+KN_API kn_status kn_nn_channel_shuffle_init(kn_nn_channel_shuffle *m, int64_t groups);
+KN_API kn_tensor kn_nn_channel_shuffle_forward(const kn_nn_channel_shuffle *m, kn_tensor x);
+
 /* x [batch, channels, length] or [batch, channels, height, width] resized to output_size, or to floor(size scale) where that
    is empty. Positions follow from the two sizes, also where a scale was given. */
 typedef struct kn_nn_interpolate {

@@ -2,6 +2,7 @@
 #ifndef KN_NN_LINEAR_H
 #define KN_NN_LINEAR_H
 
+#include <kn/functional.h>
 #include <kn/nn/init.h>
 #include <kn/nn/module.h>
 
@@ -73,6 +74,31 @@ typedef struct kn_nn_embedding_args {
 KN_API kn_status kn_nn_embedding_init(kn_nn_embedding *m, int64_t num_embeddings, int64_t embedding_dim,
                                       const kn_nn_embedding_args *args);
 KN_API kn_tensor kn_nn_embedding_forward(const kn_nn_embedding *m, kn_tensor indices);
+
+/* The mean, sum or largest of the rows of each bag of indices; see kn_embedding_bag. */
+typedef struct kn_nn_embedding_bag {
+    kn_param weight; /* [embeddings, size] */
+    int64_t num_embeddings, embedding_dim;
+    kn_bag_mode mode;
+    int64_t padding_index; /* as in kn_embedding_bag_args: 0 = none, KN_ZERO = row 0 */
+    bool include_last_offset;
+} kn_nn_embedding_bag;
+extern KN_API const kn_module_type kn_nn_embedding_bag_type;
+
+typedef struct kn_nn_embedding_bag_args {
+    kn_bag_mode mode; /* 0 = mean */
+    int64_t
+        padding_index; /* this row is zeros, is left out and gets no gradient; 0 = none, KN_ZERO = row 0, negative: from the end */
+    bool include_last_offset; /* offsets end with where the last bag ends */
+    kn_initializer weight;    /* zeroed: normal with mean 0, deviation 1 */
+    kn_dtype dtype;           /* 0 = f32 */
+} kn_nn_embedding_bag_args;
+#define KN_NN_EMBEDDING_BAG_ARGS_DEFAULTS KN_FIELDS(KN_BAG_MEAN, 0, false, KN_INITIALIZER_DEFAULTS, KN_F32)
+KN_API kn_status kn_nn_embedding_bag_init(kn_nn_embedding_bag *m, int64_t num_embeddings,
+                                          int64_t embedding_dim, const kn_nn_embedding_bag_args *args);
+/* indices [bags, size] with offsets KN_NONE, or [n] with offsets [bags]; per_sample_weights of the shape of indices or KN_NONE. */
+KN_API kn_tensor kn_nn_embedding_bag_forward(const kn_nn_embedding_bag *m, kn_tensor indices,
+                                             kn_tensor offsets, kn_tensor per_sample_weights);
 
 /* ---- LoRA */
 

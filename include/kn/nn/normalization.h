@@ -54,11 +54,14 @@ KN_API kn_status kn_nn_group_norm_init(kn_nn_group_norm *m, int64_t num_groups, 
 KN_API kn_tensor kn_nn_group_norm_forward(const kn_nn_group_norm *m, kn_tensor x);
 
 /* Each channel of each sample of x [batch, channels, ...] is normalised; see kn_instance_norm. As in PyTorch there is no
-   weight and bias unless asked for. */
+   weight and bias unless asked for, and no running averages: with tracking they move while training, by the means over the batch, and
+   are used in evaluation. */
 typedef struct kn_nn_instance_norm {
-    kn_param weight, bias; /* [channels], or absent */
+    kn_param weight, bias;                                   /* [channels], or absent */
+    kn_param running_mean, running_var, num_batches_tracked; /* buffers, or absent */
     int64_t num_features;
-    double eps;
+    double eps, momentum;
+    bool training;
 } kn_nn_instance_norm;
 extern KN_API const kn_module_type kn_nn_instance_norm_type;
 
@@ -66,10 +69,13 @@ typedef struct kn_nn_instance_norm_args {
     double eps; /* 0 = 1e-5, KN_ZERO = 0 */
     bool affine;
     kn_dtype dtype;
+    bool tracking;   /* running averages (PyTorch's track_running_stats) */
+    double momentum; /* of the running averages; 0 = 0.1, KN_ZERO = 0 */
 } kn_nn_instance_norm_args;
-#define KN_NN_INSTANCE_NORM_ARGS_DEFAULTS KN_FIELDS(1e-5, false, KN_F32)
+#define KN_NN_INSTANCE_NORM_ARGS_DEFAULTS KN_FIELDS(1e-5, false, KN_F32, false, 0.1)
 KN_API kn_status kn_nn_instance_norm_init(kn_nn_instance_norm *m, int64_t num_features,
                                           const kn_nn_instance_norm_args *args);
+/* Inside kn_recompute the averages would move twice. */
 KN_API kn_tensor kn_nn_instance_norm_forward(const kn_nn_instance_norm *m, kn_tensor x);
 
 /* y = (x - mean) / sqrt(variance + eps) weight + bias over the last axes, which have the shape of the weight. */

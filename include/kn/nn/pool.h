@@ -45,6 +45,48 @@ KN_API kn_tensor kn_nn_avg_pool1d_forward(const kn_nn_avg_pool1d *m, kn_tensor x
 KN_API kn_tensor kn_nn_avg_pool2d_forward(const kn_nn_avg_pool2d *m, kn_tensor x);
 KN_API kn_tensor kn_nn_avg_pool3d_forward(const kn_nn_avg_pool3d *m, kn_tensor x);
 
+/* (sum over windows of x^norm_type)^(1 / norm_type), see kn_lp_pool2d. */
+typedef struct kn_nn_lp_pool {
+    double norm_type;
+    kn_ints kernel_size, stride;
+    bool ceil_mode;
+} kn_nn_lp_pool;
+typedef kn_nn_lp_pool kn_nn_lp_pool1d, kn_nn_lp_pool2d, kn_nn_lp_pool3d;
+extern KN_API const kn_module_type kn_nn_lp_pool1d_type, kn_nn_lp_pool2d_type, kn_nn_lp_pool3d_type;
+typedef struct kn_nn_lp_pool_args {
+    int64_t stride[3]; /* 0 = the window */
+    bool ceil_mode;
+} kn_nn_lp_pool_args;
+#define KN_NN_LP_POOL_ARGS_DEFAULTS KN_ZEROED
+KN_API kn_status kn_nn_lp_pool1d_init(kn_nn_lp_pool1d *m, double norm_type, kn_ints kernel_size,
+                                      const kn_nn_lp_pool_args *args);
+KN_API kn_status kn_nn_lp_pool2d_init(kn_nn_lp_pool2d *m, double norm_type, kn_ints kernel_size,
+                                      const kn_nn_lp_pool_args *args);
+KN_API kn_status kn_nn_lp_pool3d_init(kn_nn_lp_pool3d *m, double norm_type, kn_ints kernel_size,
+                                      const kn_nn_lp_pool_args *args);
+KN_API kn_tensor kn_nn_lp_pool1d_forward(const kn_nn_lp_pool1d *m, kn_tensor x);
+KN_API kn_tensor kn_nn_lp_pool2d_forward(const kn_nn_lp_pool2d *m, kn_tensor x);
+KN_API kn_tensor kn_nn_lp_pool3d_forward(const kn_nn_lp_pool3d *m, kn_tensor x);
+
+/* The largest elements of windows at places drawn at each call, also in evaluation, as in PyTorch; see kn_fractional_max_pool2d. */
+typedef struct kn_nn_fractional_max_pool {
+    kn_ints kernel_size, output_size; /* output_size empty: by ratio */
+    double ratio_first, ratio_second, ratio_third;
+} kn_nn_fractional_max_pool;
+typedef kn_nn_fractional_max_pool kn_nn_fractional_max_pool2d, kn_nn_fractional_max_pool3d;
+extern KN_API const kn_module_type kn_nn_fractional_max_pool2d_type, kn_nn_fractional_max_pool3d_type;
+typedef struct kn_nn_fractional_max_pool_args {
+    kn_ints output_size; /* KN_INTS(7, 7) */
+    double ratio[3]; /* without output_size: y's size / x's size, above 0 and below 1; a 0 is as the first */
+} kn_nn_fractional_max_pool_args;
+#define KN_NN_FRACTIONAL_MAX_POOL_ARGS_DEFAULTS KN_ZEROED
+KN_API kn_status kn_nn_fractional_max_pool2d_init(kn_nn_fractional_max_pool2d *m, kn_ints kernel_size,
+                                                  const kn_nn_fractional_max_pool_args *args);
+KN_API kn_status kn_nn_fractional_max_pool3d_init(kn_nn_fractional_max_pool3d *m, kn_ints kernel_size,
+                                                  const kn_nn_fractional_max_pool_args *args);
+KN_API kn_tensor kn_nn_fractional_max_pool2d_forward(const kn_nn_fractional_max_pool2d *m, kn_tensor x);
+KN_API kn_tensor kn_nn_fractional_max_pool3d_forward(const kn_nn_fractional_max_pool3d *m, kn_tensor x);
+
 /* Windows chosen so that y has these spatial sizes; -1 keeps x's. */
 typedef struct kn_nn_adaptive_pool {
     kn_ints output_size;
