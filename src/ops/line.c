@@ -25,7 +25,7 @@ static uint32_t axes_of(const kni_line *line, const void *attributes, int rank)
 bool kni_line_of(const kn_record *r, const kni_type **shape, uint32_t *axes)
 {
     const kni_line *line = &r->row->line;
-    if (!line->axes || !kni_in(r, line->operand)) return false;
+    if (!line->axes || line->results == KNI_PER_POINT || !kni_in(r, line->operand)) return false;
     *shape = &kni_in(r, line->operand)->type;
     *axes = axes_of(line, r->attributes, (*shape)->rank);
     return true;

@@ -4,6 +4,7 @@
 #include "ops/loss.h"
 #include "ops/native.h"
 #include "ops/norm.h"
+#include "ops/scalar_row.h"
 
 static const kn_attribute cross_entropy_schema[] = {
     KNI_ATTR(kni_cross_entropy_attributes, ignore_index, KNI_ATTR_INT, KNI_STATIC),
@@ -132,18 +133,35 @@ static kn_status lower_cross_entropy_grad(kni_lowering *l)
     return KN_OK;
 }
 
+/* Targets that are ignored are no error and do not count. */
+BODY(cross_entropy,
+     "inside = target < n && target >= 0; "
+     "counts = require(inside || target == ignore_index, target) != ignore_index && inside; "
+     "m = top(x); lse = m + log(sum(expn(x - m))); w = at(weight, target); one = w * (lse - at(x, target)); "
+     "loss = counts ? (smoothing > 0 ? (1 - smoothing) * one + smoothing / n * sum(weight * (lse - x)) : "
+     "one) : 0; "
+     "share = counts ? w : 0")
 OP(cross_entropy,
    .doc = "weight[t] (lse - x[t]) along the classes (axis 1), lse = log(sum(exp(x))), and the weight met",
    .min_in = 2, .max_in = 3, .n_out = 3, .kind = KNI_COMPOSITE, .dtypes = KNI_FLOATS, .tolerance = {8, 1},
    .schema = cross_entropy_schema, .attribute_bytes = sizeof(kni_cross_entropy_attributes),
-   .line = {KNI_LINE_CLASSES, 0, KNI_PER_LINE, 0}, .infer = infer_cross_entropy,
-   .launch = launch_cross_entropy, .native = &kni_cpu_cross_entropy)
+   .in = "x target@line:index weight@place?1", .out = "loss@line lse@line share@line",
+   .body = &kni_body_cross_entropy, .line = {KNI_LINE_CLASSES, 0, KNI_PER_LINE, 0},
+   .infer = infer_cross_entropy, .launch = launch_cross_entropy, .native = &kni_cpu_cross_entropy)
 
+BODY(
+    cross_entropy_grad,
+    "inside = target < n && target >= 0; "
+    "counts = require(inside || target == ignore_index, target) != ignore_index && inside; "
+    "w = at(weight, target); on = smoothing > 0 ? (1 - smoothing) * w : w; "
+    "all = smoothing > 0 ? on + smoothing / n * sum(weight) : on; g = all * expn(x - lse); "
+    "h = smoothing > 0 ? g - smoothing / n * weight : g; dx = counts ? dy * (h - (k == target ? on : 0)) : 0")
 OP(cross_entropy_grad, .doc = "dy (softmax(x) sum(q) - q), q the weighted and smoothed target", .min_in = 4,
    .max_in = 5, .n_out = 1, .kind = KNI_COMPOSITE, .dtypes = KNI_FLOATS, .tolerance = {8, 1},
    .schema = cross_entropy_schema, .attribute_bytes = sizeof(kni_cross_entropy_attributes),
-   .line = {KNI_LINE_CLASSES, 1, KNI_PER_ELEMENT, 0}, .infer = infer_cross_entropy_grad,
-   .launch = launch_cross_entropy_grad, .lower = lower_cross_entropy_grad,
+   .in = "dy@line x target@line:index lse@line weight@place?1", .out = "dx",
+   .body = &kni_body_cross_entropy_grad, .line = {KNI_LINE_CLASSES, 1, KNI_PER_ELEMENT, 0},
+   .infer = infer_cross_entropy_grad, .launch = launch_cross_entropy_grad, .lower = lower_cross_entropy_grad,
    .native = &kni_cpu_cross_entropy_grad)
 
 GRADIENT(cross_entropy)

@@ -136,10 +136,13 @@ static kn_status lower_batch_norm_train_grad(kni_lowering *l)
     return KN_OK;
 }
 
+BODY(batch_norm, "y = (x - mean) * (1 / sqrt(variance + eps) * weight) + bias")
 OP(batch_norm, .doc = "(x - mean) / sqrt(variance + eps) * weight + bias by channel (axis 1)", .min_in = 3,
    .max_in = 5, .n_out = 1, .kind = KNI_COMPOSITE, .dtypes = KNI_FLOATS, .tolerance = {8, 1},
    .schema = batch_norm_schema, .attribute_bytes = sizeof(kni_batch_norm_attributes),
-   .infer = infer_batch_norm, .launch = launch_batch_norm, .native = &kni_cpu_batch_norm)
+   .in = "x mean@line variance@line weight@line?1 bias@line?0", .body = &kni_body_batch_norm,
+   .line = {KNI_LINE_CHANNEL, 0, KNI_PER_POINT, 0}, .infer = infer_batch_norm, .launch = launch_batch_norm,
+   .native = &kni_cpu_batch_norm)
 
 BODY(batch_norm_train, "m = mean(x); d = x - m; v = mean(d * d); y = d * (1 / sqrt(v + eps) * weight) + "
                        "bias; mean = m; variance = v")

@@ -92,7 +92,13 @@ typedef struct kni_tolerance {
 /* What the row reduces along (ops/line.h). Results belong to an element each, to a line, to a place of all lines, or to
    several of these. */
 enum { KNI_LINE_NONE, KNI_LINE_AXES, KNI_LINE_AXIS, KNI_LINE_LAST, KNI_LINE_CLASSES, KNI_LINE_CHANNEL };
-enum { KNI_PER_ELEMENT, KNI_PER_LINE, KNI_PER_PLACE, KNI_PER_SEVERAL };
+enum {
+    KNI_PER_ELEMENT,
+    KNI_PER_LINE,
+    KNI_PER_PLACE,
+    KNI_PER_SEVERAL,
+    KNI_PER_POINT /* an element from its own place: lines only say what operands belong to */
+};
 typedef struct kni_line {
     uint8_t axes, operand, results;
     uint16_t attribute; /* offset of the axes, the axis, or the number of last axes */

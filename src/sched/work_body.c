@@ -86,12 +86,17 @@ static bool is_absent(const body *b, int i)
     return s->kind == KNI_STEP_INPUT && kni_work_in(b->r, s->index) == KNI_NO_SLOT;
 }
 
+/* What an absent operand is. */
+static double default_of(const body *b, int i)
+{
+    return b->form->operands[b->tree.nodes[i].step.index] & KNI_OPERAND_ONE ? 1 : 0;
+}
+
 /* Whether node i is an absent operand that leaves the other side of a product or a sum as it is. */
 static bool is_neutral(const body *b, int i, int word)
 {
     if (!is_absent(b, i)) return false;
-    bool one = b->form->operands[b->tree.nodes[i].step.index] & KNI_OPERAND_ONE;
-    return one ? word == KNI_WORD_mul : word == KNI_WORD_add;
+    return default_of(b, i) == 1 ? word == KNI_WORD_mul : word == KNI_WORD_add;
 }
 
 /* The IR dtype of what a node gives. */
@@ -290,6 +295,8 @@ static uint16_t along(body *b, const kni_body_node *n)
         [KNI_LINE_ARGMIN] = KNI_WORK_ARGMIN,
     };
     int index = n->step.index;
+    if (index == KNI_LINE_SUM && is_absent(b, n->in[0]))
+        return kni_work_real(b->w, b->compute, default_of(b, n->in[0]) * (double)b->w->width);
     uint16_t v = value(b, n->in[0]);
     if (b->w->failed) return 0;
     if (index == KNI_LINE_MEAN) return kni_work_mean(b->w, v);
@@ -358,6 +365,7 @@ static uint16_t value_as(body *b, int i, uint8_t gives)
 static uint16_t start(kni_work *w, const kn_record *r, uint8_t level, uint16_t frame)
 {
     const kni_work_frame *f = &w->frames[frame];
+    if (r->row->line.results == KNI_PER_POINT) return frame;
     if (level == KNI_LEVEL_ELEMENT) return kni_work_is_line_element(w, frame, r) ? frame : 0;
     if (level == KNI_LEVEL_LINE) return kni_work_is_row(w, frame) ? kni_work_line_frame(w, r) : 0;
     if (f->node || f->level != KNI_WORK_K) return kni_work_fail(w);

@@ -57,7 +57,9 @@ void gen_complain(int i, int offset, const char *what)
 static kni_body_names names_of(const kn_op *row)
 {
     static const char *const operands[] = {"", "x", "a b", "a b c", "a b c d"};
-    kni_body_names names = {.in = row->in, .out = row->out ? row->out : "y", .lines = row->line.axes != 0};
+    kni_body_names names = {.in = row->in,
+                            .out = row->out ? row->out : "y",
+                            .lines = row->line.axes != 0 && row->line.results != KNI_PER_POINT};
     if (!names.in) names.in = operands[row->max_in];
     for (const kn_attribute *a = row->schema; a && a->name && names.n_scalars < 4; a++) {
         if (a->type == KNI_ATTR_INT) names.whole |= 1u << names.n_scalars;

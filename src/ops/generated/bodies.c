@@ -639,6 +639,12 @@ static const double constants_rms_norm_affine_grad[] = {1};
 static const uint8_t operands_rms_norm_affine_grad[] = {3, 3, 2};
 const kni_body kni_body_rms_norm_affine_grad = {code_rms_norm_affine_grad, constants_rms_norm_affine_grad, operands_rms_norm_affine_grad, 16, 2, 1};
 
+/* batch_norm: y = (x - mean) * (1 / sqrt(variance + eps) * weight) + bias */
+static const uint8_t code_batch_norm[] = {0, 1, 65, 16, 2, 8, 64, 84, 67, 3, 66, 66, 4, 64};
+static const double constants_batch_norm[] = {1};
+static const uint8_t operands_batch_norm[] = {3, 1, 1, 13, 5, 3};
+const kni_body kni_body_batch_norm = {code_batch_norm, constants_batch_norm, operands_batch_norm, 14, 5, 1};
+
 /* batch_norm_train: m = mean(x); d = x - m; v = mean(d * d); y = d * (1 / sqrt(v + eps) * weight) + bias; mean = m; variance = v */
 static const uint8_t code_batch_norm_train[] = {0, 193, 32, 0, 40, 65, 33, 41, 41, 66, 193, 34, 41, 16, 42, 8, 64, 84, 67, 1, 66, 66, 2, 64, 35, 43, 208, 40, 36, 44, 209, 42, 37, 45, 210};
 static const double constants_batch_norm_train[] = {1};
@@ -650,6 +656,18 @@ static const uint8_t code_batch_norm_train_grad[] = {16, 3, 8, 64, 84, 67, 32, 1
 static const double constants_batch_norm_train_grad[] = {1};
 static const uint8_t operands_batch_norm_train_grad[] = {3, 3, 1, 1, 13, 3, 1, 1};
 const kni_body kni_body_batch_norm_train_grad = {code_batch_norm_train_grad, constants_batch_norm_train_grad, operands_batch_norm_train_grad, 47, 5, 3};
+
+/* cross_entropy: inside = target < n && target >= 0; counts = require(inside || target == ignore_index, target) != ignore_index && inside; m = top(x); lse = m + log(sum(expn(x - m))); w = at(weight, target); one = w * (lse - at(x, target)); loss = counts ? (smoothing > 0 ? (1 - smoothing) * one + smoothing / n * sum(weight * (lse - x)) : one) : 0; share = counts ? w : 0 */
+static const uint8_t code_cross_entropy[] = {1, 54, 119, 1, 16, 122, 49, 32, 40, 1, 8, 123, 50, 1, 57, 8, 124, 40, 49, 33, 0, 196, 34, 42, 0, 42, 65, 53, 192, 89, 64, 35, 43, 209, 2, 1, 56, 36, 44, 43, 0, 1, 56, 65, 66, 37, 41, 9, 16, 121, 17, 9, 65, 45, 66, 9, 54, 67, 2, 43, 0, 65, 66, 192, 66, 64, 45, 48, 16, 48, 38, 46, 208, 41, 44, 16, 48, 39, 47, 210};
+static const double constants_cross_entropy[] = {0, 1};
+static const uint8_t operands_cross_entropy[] = {3, 17, 14, 1, 1, 1};
+const kni_body kni_body_cross_entropy = {code_cross_entropy, constants_cross_entropy, operands_cross_entropy, 80, 3, 3};
+
+/* cross_entropy_grad: inside = target < n && target >= 0; counts = require(inside || target == ignore_index, target) != ignore_index && inside; w = at(weight, target); on = smoothing > 0 ? (1 - smoothing) * w : w; all = smoothing > 0 ? on + smoothing / n * sum(weight) : on; g = all * expn(x - lse); h = smoothing > 0 ? g - smoothing / n * weight : g; dx = counts ? dy * (h - (k == target ? on : 0)) : 0 */
+static const uint8_t code_cross_entropy_grad[] = {2, 54, 119, 2, 16, 122, 49, 32, 40, 2, 8, 123, 50, 2, 57, 8, 124, 40, 49, 33, 4, 2, 56, 34, 9, 16, 121, 17, 9, 65, 42, 66, 42, 48, 35, 9, 16, 121, 43, 9, 54, 67, 4, 192, 66, 64, 43, 48, 36, 44, 1, 3, 65, 53, 66, 37, 9, 16, 121, 45, 9, 54, 67, 4, 66, 65, 45, 48, 38, 41, 0, 46, 55, 2, 123, 43, 16, 48, 65, 66, 16, 48};
+static const double constants_cross_entropy_grad[] = {0, 1};
+static const uint8_t operands_cross_entropy_grad[] = {1, 3, 17, 1, 14, 3};
+const kni_body kni_body_cross_entropy_grad = {code_cross_entropy_grad, constants_cross_entropy_grad, operands_cross_entropy_grad, 82, 5, 1};
 
 /* binary_cross_entropy: y = -(t * max(log(x), -100) + (1 - t) * max(log1p(-x), -100)) */
 static const uint8_t code_binary_cross_entropy[] = {1, 0, 89, 16, 75, 66, 17, 1, 65, 0, 77, 92, 16, 75, 66, 64, 77};
