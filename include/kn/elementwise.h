@@ -9,8 +9,8 @@
 extern "C" {
 #endif
 
-/* ---- arithmetic. Bool operands count as 0 and 1. Two of them give a bool in add (or), mul (and), maximum, minimum, f32
-   in div, atan2, copysign; the others refuse two, and kn_sub one. On `cpu` and `ref` operands of different dtypes are
+/* ---- arithmetic. Bool operands count as 0 and 1. Two of them give a bool in add (or), mul (and), maximum, minimum,
+   f32 in div, atan2, copysign; the others refuse two, and kn_sub one. On `cpu` and `ref` operands of different dtypes are
    rounded to the common one before the op, numbers are not. In kn_floor_div,
    kn_remainder and kn_fmod an integer element divided by an element 0 gives 0, because ops do not look at values
    before they run (PyTorch raises); the forms with a number refuse an integer tensor divided by 0. */
@@ -29,8 +29,8 @@ KN_API kn_tensor kn_maximum(kn_tensor a, kn_tensor b);   /* the larger; NaN if e
 KN_API kn_tensor kn_minimum(kn_tensor a, kn_tensor b);   /* the smaller; NaN if either is */
 KN_API kn_tensor kn_copysign(kn_tensor a, kn_tensor b);  /* |a| with the sign of b */
 
-/* ---- with a number. A whole number keeps an integer tensor's dtype, a fraction (and NaN, infinity) gives
-   f32; a float tensor keeps its dtype. A whole number that the dtype does not hold is computed with as it is: comparisons
+/* ---- with a number. A whole number keeps an integer tensor's dtype, a fraction (and NaN, infinity) gives f32; a
+   float tensor keeps its dtype. A whole number that the dtype does not hold is computed with as it is: comparisons
    are exact, arithmetic wraps as it does between tensors, maximum and minimum end at the dtype's range. Where such a
    number would be stored (kn_full, fills, kn_pad, kn_threshold) it is an error. */
 
@@ -113,7 +113,7 @@ KN_API kn_tensor kn_heaviside(kn_tensor a, kn_tensor b); /* 0 where a < 0, b whe
 /* ---- bounds and blends */
 
 /* min(max(x, low), high); NaN stays. Infinite bounds are none, and so are bounds past the range of an integer dtype;
-   bounds that exclude all of its values fail. A fraction as a bound of integers gives f32, as in PyTorch. No gradient at the bounds, as kn_hardtanh. */
+   bounds that exclude all of its values fail. A fractional bound of integers gives f32. No gradient at the bounds. */
 KN_API kn_tensor kn_clamp(kn_tensor x, double low, double high);
 KN_API kn_tensor kn_clamp_min(kn_tensor x, double low);
 KN_API kn_tensor kn_clamp_max(kn_tensor x, double high);
@@ -170,8 +170,8 @@ KN_API KN_MUST_CHECK kn_status kn_all_close(kn_tensor a, kn_tensor b, double rto
 /* condition ? a : b, element by element; condition is bool, all three broadcast */
 KN_API kn_tensor kn_where(kn_tensor condition, kn_tensor a, kn_tensor b);
 
-/* The same values as another dtype. Floats to integers truncate, saturate at 64 bits and wrap, NaN gives 0; integers wrap;
-   anything but 0 is true. */
+/* The same values as another dtype. Floats to integers truncate, saturate at 64 bits and wrap, NaN gives 0; integers
+   wrap; anything but 0 is true. */
 KN_API kn_tensor kn_cast(kn_tensor x, kn_dtype dtype);
 
 /* The same bits as another dtype of the same width; not for bool. */

@@ -23,8 +23,8 @@ typedef struct kn_kernel_options {
 /* Checks and compiles the text. NULL on a mistake: kn_last_error() names line and column. The same text with the same
    options is compiled once. */
 KN_API kn_kernel *kn_kernel_compile(const char *source, const kn_kernel_options *options);
-/* The kernel is not used any more: one call for each kn_kernel_compile. Ops made of it and work that still waits keep what they
-   need. */
+/* The kernel is not used any more: one call for each kn_kernel_compile. Ops made of it and work that still waits keep
+   what they need. */
 KN_API void kn_kernel_free(kn_kernel *kernel);
 
 /* Numbers for the kernel's parameters, in the order in which it declares them. */
@@ -53,8 +53,8 @@ KN_API kn_status kn_kernel_run(kn_kernel *kernel, const kn_tensor *in, int32_t n
 
 /* The same on the CPU in an interpreter that checks every index against its buffer and finds items that write one
    element or read what another writes, reads of what was never written, elements of `out` buffers that nobody writes
-   and loops that do not end. Other devices check none of this: run it first. KN_OK when it found nothing; the text names line, column, item and element. The
-   results, on the CPU, are good only then. */
+   and loops that do not end. Other devices check none of this: run it first. KN_OK when it found nothing; else the
+   text names line, column, item and element. The results, on the CPU, are good only with KN_OK. */
 KN_API kn_status kn_kernel_debug(kn_kernel *kernel, const kn_tensor *in, int32_t n_in,
                                  const kn_kernel_run_args *args, kn_tensor *out, int32_t n_out);
 
@@ -82,10 +82,10 @@ typedef struct kn_kernel_op_options {
     const kn_kernel_number *numbers; /* fixed ones; NULL where there are none or `prepare` fills them */
     int32_t n_numbers;
     kn_kernel_prepare prepare; /* NULL: results like the first operand, items by the first result */
-    /* The gradient, at most one of the two. A function is a custom op's (kn/custom_op.h). A kernel is bound by the names
-       of its buffers: an `in` buffer called as one of the op's operands or results holds it, one called d_y the cotangent
-       of result y, and an `out` buffer called d_x is the gradient of operand x. It gets the op's numbers when it declares
-       any, and `prepare_gradient`, with the types of its own operands, may change them. */
+    /* The gradient, at most one of the two. A function is a custom op's (kn/custom_op.h). A kernel is bound by the
+       names of its buffers: an `in` buffer called as one of the op's operands or results holds it, one called d_y the
+       cotangent of result y, and an `out` buffer called d_x is the gradient of operand x. It gets the op's numbers when
+       it declares any, and `prepare_gradient`, with the types of its own operands, may change them. */
     kn_status (*gradient)(void *context, const kn_tensor *in, const kn_tensor *out, const kn_tensor *dy,
                           kn_tensor *grads);
     kn_kernel *gradient_kernel;

@@ -17,7 +17,8 @@
 
 #define DEFINE_CAST(to, to_type, from, from_type, value)                                                     \
     KNI_INLINE to_type kni_cast_##to##from(from_type x) { return (to_type)(value); }
-/* From one dtype to each: its name with an underscore (bool may be a macro, which pasting keeps from being expanded), its type, its value, that value's kind, and what it is as a half and as a truth. */
+/* From one dtype to each: its name with an underscore (bool may be a macro, which pasting keeps from being expanded), its
+   type, its value, that value's kind, and what it is as a half and as a truth. */
 #define DEFINE_CASTS(from, type, value, kind, as_f16, as_bf16, truth)                                        \
     DEFINE_CAST(f64, double, from, type, value)                                                              \
     DEFINE_CAST(f32, float, from, type, value)                                                               \

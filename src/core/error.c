@@ -2,6 +2,7 @@
 #include "core/error.h"
 #include "core/call_site.h"
 #include "core/life.h"
+#include "core/objects.h"
 #include "core/past.h"
 #include "core/table.h"
 #include "core/text.h"
@@ -369,6 +370,18 @@ const char *kn_last_error(void)
     kni_error_flush(t);
     const kni_failure *f = latest(t);
     return f ? f->text : "";
+}
+
+const char *kni_failure_latest(void)
+{
+    const kni_failure *f = latest(kni_thread_self());
+    return f ? f->text : "";
+}
+
+const char *kni_failure_taken(void)
+{
+    kni_error_forget(kni_thread_self());
+    return kni_failure_latest();
 }
 
 const char *kn_status_name(kn_status status)

@@ -1,6 +1,6 @@
-/* The table behind all handles of objects (a store, an optimiser, a loader ...). A handle looks like a pointer but is never
-   followed: it names a slot and the slot's generation, so that what was freed, belongs to another kind or is garbage is an
-   error and no crash. Every part of the library may include this header; it needs only the public types. */
+/* The table behind all handles of objects (a store, an optimiser, a loader ...). A handle looks like a pointer but is
+   never followed: it names a slot and the slot's generation, so that what was freed, belongs to another kind or is
+   garbage is an error and no crash. Every part of the library may include this header; it needs only the public types. */
 #ifndef KNI_OBJECTS_H
 #define KNI_OBJECTS_H
 
@@ -24,8 +24,8 @@ extern const kni_object_kind kni_kind_metric, kni_kind_renderer, kni_kind_learne
 /* A new handle for the object. Without memory it destroys the object and returns NULL with the failure told. */
 void *kni_object_make(const kni_object_kind *kind, void *object, const char *function);
 
-/* An object in use: it is not destroyed before the use ends, also where it is freed meanwhile by a callback or by another
-   thread; its handle ends at once. */
+/* An object in use: it is not destroyed before the use ends, also where it is freed meanwhile by a callback or by
+   another thread; its handle ends at once. */
 typedef struct kni_object_use {
     void *object; /* NULL, with the failure told: there is no such object */
     void *slot;
@@ -46,7 +46,7 @@ void kni_object_leave(kni_object_use *use);
     __attribute__((cleanup(kni_object_leave))) kni_object_use name##_use =                                   \
         kni_object_enter((handle), &kni_kind_##kind, __func__);                                              \
     bool name = name##_use.object != NULL
-/* For public functions without an object: failures inside that name no function get this one's name, as under KNI_USE. */
+/* For public functions without an object: failures inside that name no function get this one's name, as in KNI_USE. */
 #define KNI_NAMED                                                                                            \
     __attribute__((cleanup(kni_object_leave), unused)) kni_object_use kni_named_use =                        \
         kni_object_none(__func__)
@@ -54,19 +54,25 @@ kni_object_use kni_object_none(const char *function);
 /* The status of a handle that is no good. */
 #define KNI_NO_OBJECT(handle) ((handle) ? KN_ERROR_HANDLE : KN_ERROR_ARGUMENT)
 
-/* A device's handle has rules of its own (core/device.c). False, with the failure told under the function's name, where it is
-   closed or none. */
+/* A device's handle has rules of its own (core/device.c). False, with the failure told under the function's name, where
+   it is closed or none. */
 bool kni_device_is_open(kn_device device, const char *function);
 
 /* A lock around what is done once in a process, such as loading a library, which fork() waits for. */
 void kni_once_begin(void);
 void kni_once_end(void);
 
-/* Acts on the object of a good handle by atomics alone, for signal handlers. False, with nothing told, for another one. */
+/* Acts on the object of a good handle by atomics alone, for signal handlers. False, with nothing told, for others. */
 bool kni_object_signal(const void *handle, const kni_object_kind *kind, void (*act)(void *object));
 
-/* What the public function that frees objects does. NULL is nothing, and so is what kn_shutdown has freed; a handle that is no good, and an object that belongs to
-   another one, is a failure and frees nothing. */
+/* The text of the thread's latest failure, for a failure that tells it in other words or to other people: the older one is
+   not logged by itself any more. Good until the thread's next failure. */
+const char *kni_failure_taken(void);
+/* The same to look at: it is still logged when its call ends. */
+const char *kni_failure_latest(void);
+
+/* What the public function that frees objects does. NULL is nothing, and so is what kn_shutdown has freed; a handle that
+   is no good, and an object that belongs to another one, is a failure and frees nothing. */
 void kni_object_free(const void *handle, const kni_object_kind *kind, const char *function);
 
 /* Whether kn_shutdown has ended the handle, or something else had before: it is nobody's to free. */
@@ -78,7 +84,7 @@ void *kni_object_adopt(const void *handle, const kni_object_kind *kind, const ch
                        const char *function);
 /* by: the public function that frees the owner. */
 void kni_object_free_adopted(const void *handle, const kni_object_kind *kind, const char *by);
-/* Frees what a function that has failed was to adopt; nothing, and no second failure, where that is no good or another's. */
+/* Frees what a function that has failed was to adopt; nothing, and no second failure, where that is another's or bad. */
 void kni_object_discard(const void *handle, const kni_object_kind *kind, const char *by);
 
 #endif

@@ -8,7 +8,7 @@
 /* The parser counts lines within its text, which is one line: "NAME:1:column" loses its 1. */
 static kn_status parse_failure(const char *name, const char *place)
 {
-    const char *text = kn_last_error();
+    const char *text = kni_failure_taken();
     size_t n = strlen(place);
     char rest[KNI_FAILURE_TEXT] = "";
     bool ours = !strncmp(text, place, n) && !strncmp(text + n, ":1:", 3);

@@ -1,6 +1,7 @@
 /* The loader: batches in order, made ahead by worker threads into a ring of bounded size. A batch depends on its number and the
    epoch alone, so who makes it does not matter. */
 #define _POSIX_C_SOURCE 200809L
+#include "core/objects.h"
 #include "data/data_internal.h"
 #include <kn/device.h>
 #include <pthread.h>
@@ -151,7 +152,7 @@ static void note_result(place *p, kn_status status, const kn_sample *batch)
     p->status = status;
     p->batch = *batch;
     if (status == KN_OK) return;
-    strncpy(p->error, kn_last_error(), sizeof p->error - 1);
+    strncpy(p->error, kni_failure_taken(), sizeof p->error - 1);
     p->error[sizeof p->error - 1] = 0;
 }
 
@@ -313,7 +314,8 @@ void kn_loader_free(kn_loader loader)
 {
     if (loader && !kni_object_is_older(loader)) {
         KNI_USE(loader, l, loader);
-        if (l && is_worker(l)) {
+        if (!l) return; /* told already */
+        if (is_worker(l)) {
             kni_failure(KN_ERROR_ARGUMENT, "%s: a worker of the loader cannot free it", __func__);
             return;
         }

@@ -16,8 +16,8 @@
      kni_philox_word       int64_t of (int64_t key, int64_t counter, int64_t word): 32 random bits
      kni_bits_f32/64, kni_from_bits_f32/64   bit casts to and from uint32_t, uint64_t
    The basics, always there: the types int8_t .. uint64_t by those names; KNI_FUNCTION, what a function's definition
-   begins with (KNI_INLINE where inlining is forced); KNI_TABLE, what a constant table begins with; KNI_MAKE(type){...}, a struct's value;
-   KNI_INF_F32/64 and KNI_NAN_F32/64. Names beginning with kni_ and KNI_ are the prelude's.
+   begins with (KNI_INLINE where inlining is forced); KNI_TABLE, what a constant table begins with; KNI_MAKE(type){...},
+   a struct's value; KNI_INF_F32/64 and KNI_NAN_F32/64. Names beginning with kni_ and KNI_ are the prelude's.
    KN_ERROR_ARGUMENT where a name is not in the table. */
 kn_status kni_ir_prelude(kni_ir_text *text, int dialect, const char *const *functions, int n);
 

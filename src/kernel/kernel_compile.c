@@ -117,12 +117,17 @@ static bool check(kni_user_kernel *k, const char *name, bool any)
     kni_ir_parse_options options = {.file = k->file, .kernel = name, .real = KN_F64};
     for (int attempt = 0; attempt < (any ? 3 : 1); attempt++) {
         k->source.element = attempt == 0 ? k->source.element : attempt == 1 ? KN_I64 : KN_F32;
+        if (attempt)
+            kni_error_forget(
+                kni_thread_self()); /* what failed with other elements is no failure of the call */
         options.element = computed_in(k->source.element);
         if (!kni_ir_parse_signature(k->text, k->source.bytes, &options, &k->signature)) continue;
         memcpy(k->name, k->signature.name, sizeof k->name);
         kni_ir *ir = kni_kernel_ir(k, k->source.element, NULL);
         kni_ir_free(ir);
-        if (ir) return true;
+        if (!ir) continue;
+        if (attempt) kni_error_forget(kni_thread_self());
+        return true;
     }
     kni_error_named("kernel_compile");
     return false;

@@ -224,9 +224,10 @@ kn_op_handle kn_kernel_op(const kn_kernel_op_options *options)
         return NULL;
     }
     KNI_USE(user_kernel, kernel, options->kernel);
+    if (!kernel) return NULL;
     bool has_backward = options->gradient_kernel != NULL;
     KNI_USE(user_kernel, backward, has_backward ? options->gradient_kernel : options->kernel);
-    if (!kernel || !backward || !check(options, kernel)) return NULL;
+    if (!backward || !check(options, kernel)) return NULL;
     kernel_op *op = kni_allocate(sizeof *op);
     if (!op) {
         kni_fail(KN_ERROR_MEMORY, "kn_kernel_op: no memory");

@@ -1,4 +1,5 @@
 /* Batch normalisation: the statistics of the batch while training, their running averages otherwise. */
+#include "core/objects.h"
 #include "nn/layer.h"
 #include "support/failure.h"
 #include <kn/elementwise.h>
@@ -110,5 +111,5 @@ kn_tensor kn_nn_batch_norm_forward(const kn_nn_batch_norm *m, kn_tensor x)
     kni_running running = {m->running_mean, m->running_var, m->num_batches_tracked, m->momentum,
                            m->cumulative};
     kn_status s = kni_running_move(&running, r.mean, r.variance, n);
-    return kn_scope_end(scope, s == KN_OK ? r.y : kni_poisoned(s, "%s", kn_last_error()));
+    return kn_scope_end(scope, s == KN_OK ? r.y : kni_poisoned(s, "%s", kni_failure_taken()));
 }

@@ -1,5 +1,6 @@
 /* The transducer loss: log probabilities of blanks and labels are gathered by ops, the lattice over them is an op of its own
    that walks forwards (loss) and also backwards (gradient). */
+#include "core/objects.h"
 #include "nn/custom_run.h"
 #include "support/failure.h"
 #include "support/scalar_math.h"
@@ -110,7 +111,7 @@ static kn_status check_length(int64_t length, int64_t low, int64_t high, int64_t
     kni_failure(KN_ERROR_ARGUMENT,
                 "kn_rnnt_loss: the %s length of sequence %lld is %lld; it must be %lld to %lld", what,
                 (long long)sequence, (long long)length, (long long)low, (long long)high);
-    strncpy(text, kn_last_error(), sizeof text - 1);
+    strncpy(text, kni_failure_taken(), sizeof text - 1);
     text[sizeof text - 1] = 0;
     return kn_custom_fail(KN_ERROR_ARGUMENT, text);
 }

@@ -95,7 +95,7 @@ ACTIVATION(gelu_approximate, 1, "y = sigmoid((x * x * 0.044715 + 1) * x * 1.5957
 
 static kn_status lower_gelu_approximate_grad(kni_lowering *l)
 {
-    kn_tensor x = l->in[1], square = kn_keep(kn_square(x));
+    kn_tensor x = kn_keep(kn_clamp(l->in[1], -100, 100)), square = kn_keep(kn_square(x));
     kn_tensor u = kn_mul(kn_add_scalar(kn_mul_scalar(square, 0.071354816272600242), 1.5957691216057308), x);
     kn_tensor du = kn_add_scalar(kn_mul_scalar(square, 0.21406444881780073), 1.5957691216057308);
     kn_tensor s = kn_keep(kn_sigmoid(u));
@@ -103,9 +103,11 @@ static kn_status lower_gelu_approximate_grad(kni_lowering *l)
     l->out[0] = kn_mul(l->in[0], kn_add(s, bend));
     return KN_OK;
 }
+/* Beyond 100 the sigmoid is 0 or 1 in all digits: the bound changes nothing there, and keeps x^3 from overflowing. */
 ACTIVATION_GRAD(gelu_approximate_grad,
-                "square = x * x; s = sigmoid((square * 0.071354816272600242 + 1.5957691216057308) * x); dx = "
-                "((square * 0.21406444881780073 + 1.5957691216057308) * x * (1 - s) + 1) * s * dy",
+                "v = max(min(x, 100), -100); square = v * v; "
+                "s = sigmoid((square * 0.071354816272600242 + 1.5957691216057308) * v); dx = "
+                "((square * 0.21406444881780073 + 1.5957691216057308) * v * (1 - s) + 1) * s * dy",
                 "dy (s + x s (1 - s) u'), s = sigmoid(u), of operands dy, x",
                 .lower = lower_gelu_approximate_grad)
 

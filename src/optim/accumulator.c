@@ -1,4 +1,5 @@
 /* Sums of gradients over several backward passes. */
+#include "core/objects.h"
 #include "optim/optim_object.h"
 #include "optim/param_list.h"
 #include "support/failure.h"
@@ -87,7 +88,7 @@ kn_status kn_accumulator_take(kn_accumulator handle, kn_grads *grads)
     *grads = kn_grads_make(leaves, values, (int32_t)sums->n);
     kn_scope_end(scope, KN_NONE);
     free(leaves);
-    if (!*grads) return kni_failure(KN_ERROR_GRADIENT, "kn_accumulator_take: %s", kn_last_error());
+    if (!*grads) return kni_failure(KN_ERROR_GRADIENT, "kn_accumulator_take: %s", kni_failure_taken());
     kni_param_list_free(sums);
     accumulator->count = 0;
     return KN_OK;

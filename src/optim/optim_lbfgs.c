@@ -1,4 +1,5 @@
 /* L-BFGS: a step of several evaluations with a memory of past steps, as PyTorch's. */
+#include "core/objects.h"
 #include "optim/lbfgs_problem.h"
 #include "optim/optim_object.h"
 #include "support/buffer.h"
@@ -238,7 +239,7 @@ kn_status kni_lbfgs_step(kni_optim *optim, double lr, kn_module module, kn_closu
     if (kni_lbfgs_largest(&p, now.gradient) > optim->args.lbfgs.tolerance_grad) iterate(optim, &p, &now, lr);
     kn_drop(now.gradient);
     char text[400];
-    strncpy(text, kn_last_error(), sizeof text - 1);
+    strncpy(text, p.status ? kni_failure_taken() : "", sizeof text - 1);
     text[sizeof text - 1] = 0;
     restore(&p);
     if (p.status) return kni_failure(p.status, "%s", text);

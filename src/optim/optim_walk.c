@@ -1,4 +1,5 @@
 /* From a module and gradients to the list of params to update, each checked before anything changes. */
+#include "core/objects.h"
 #include "optim/optim_object.h"
 #include "support/failure.h"
 #include "support/module_ready.h"
@@ -26,7 +27,7 @@ void kni_optim_jobs_free(kni_optim_jobs *jobs)
 kn_status kni_optim_fail(const kni_optim_job *job, const char *function, kn_status code, const char *what)
 {
     char text[400];
-    snprintf(text, sizeof text, "%s", kn_last_error());
+    snprintf(text, sizeof text, "%s", kni_failure_taken());
     return kni_failure(code, "%s: %s: %s: %s", function, job->path, what, text);
 }
 

@@ -1,5 +1,6 @@
 /* Failures of the parts above the tensors: one formatted text for kn_last_error(). */
 #include "support/failure.h"
+#include "core/objects.h"
 #include "support/short_text.h"
 #include <kn/custom_op.h>
 #include <kn/tensor.h>
@@ -105,7 +106,8 @@ uint64_t kni_damage_count(void) { return damages; }
 kni_failure_mark kni_failure_mark_now(void)
 {
     uint64_t mix = UINT64_C(0xcbf29ce484222325);
-    for (const char *p = kn_last_error(); *p; p++) mix = (mix ^ (unsigned char)*p) * UINT64_C(0x100000001b3);
+    for (const char *p = kni_failure_latest(); *p; p++)
+        mix = (mix ^ (unsigned char)*p) * UINT64_C(0x100000001b3);
     return (kni_failure_mark){mix};
 }
 
@@ -113,7 +115,7 @@ kn_status kni_failure_since(kni_failure_mark before, kn_status status, const cha
 {
     if (status == KN_OK || kni_failure_mark_now().text != before.text) return status;
     char latest[KNI_FAILURE_TEXT / 2];
-    snprintf(latest, sizeof latest, "%s", kn_last_error());
+    snprintf(latest, sizeof latest, "%s", kni_failure_latest());
     /* The same failure twice has the same text, so that the text must not be lost. */
     return kni_failure(status, "%s returned %s and told no reason%s%s", function, kn_status_name(status),
                        *latest ? ", unless it is the latest error on this thread: " : "", latest);

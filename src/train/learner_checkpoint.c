@@ -1,4 +1,5 @@
 /* Checkpoints: the whole state of a run in one file, and back. */
+#include "core/objects.h"
 #include "support/buffer.h"
 #include "support/failure.h"
 #include "support/file.h"
@@ -186,7 +187,7 @@ kn_status kni_learner_write(kni_learner *l)
     free(path);
     if (status) {
         char text[500];
-        kni_short_text(text, sizeof text, kn_last_error());
+        kni_short_text(text, sizeof text, kni_failure_taken());
         return kni_failure(status, "the checkpoint of step %lld was not written, older ones are whole: %s",
                            (long long)l->at.step, text);
     }
@@ -256,7 +257,7 @@ static kn_status apply_named(kni_learner *l, kn_state state, const char *path)
     kn_status status = apply(l, state);
     kn_scope_end(scope, KN_NONE);
     if (!status) return KN_OK;
-    kni_short_text(text, sizeof text, kn_last_error());
+    kni_short_text(text, sizeof text, kni_failure_taken());
     return kni_failure(status, "%.150s: %s", path, text);
 }
 

@@ -1,4 +1,5 @@
 /* The loop of a run: epochs of training and validation, checkpoints, the reasons to leave. */
+#include "core/objects.h"
 #include "support/failure.h"
 #include "support/file.h"
 #include "support/short_text.h"
@@ -204,7 +205,7 @@ static kn_status end(kni_learner *l, kn_status status, kn_run_end ended)
 {
     char text[600];
     if (status) {
-        kni_short_text(text, sizeof text, kn_last_error());
+        kni_short_text(text, sizeof text, kni_failure_taken());
         kni_learner_message(l, l->evaluates ? KN_SPLIT_TEST : KN_SPLIT_TRAIN, "%s", text);
     }
     kni_learner_forget_pending(l);

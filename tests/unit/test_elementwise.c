@@ -286,6 +286,20 @@ static void test_numbers_beyond_32_bits(void)
     kn_device_use(cpu);
 }
 
+/* Far from 0 the slope of gelu by tanh is 0 or 1, also where x^2 and x^3 are infinite. */
+static void test_far_slopes(void)
+{
+    static const float far[] = {1e5f, -1e5f, 1e14f, -1e14f, 1e20f, -1e20f, 3e38f, -3e38f};
+    kn_device both[] = {cpu, ref};
+    for (int i = 0; i < 2; i++) {
+        kn_device_use(both[i]);
+        kn_tensor in[] = {kn_full(KN_SHAPE(8), 2, KN_F32), kn_from(far, KN_F32, KN_SHAPE(8))}, dx;
+        CHECK(kn_call("gelu_approximate_grad", in, 2, NULL, &dx, 1) == KN_OK);
+        CHECK_VALUES(dx, 0, 2, 0, 2, 0, 2, 0, 2, 0);
+    }
+    kn_device_use(cpu);
+}
+
 int main(void)
 {
     cpu = kn_device_cpu();
@@ -297,6 +311,7 @@ int main(void)
     test_numbers_beyond_32_bits();
     test_dtypes();
     test_edges();
+    test_far_slopes();
     test_layouts();
     return check_report();
 }

@@ -2,8 +2,13 @@
    innocent call after it; and the text begins with the function that was called. */
 #include "support/check.h"
 #include <kn.h>
+#include <kn/custom_op.h>
 #include <kn/data.h>
+#include <kn/kernels.h>
 #include <kn/nn.h>
+#include <kn/optim.h>
+#include <kn/store.h>
+#include <kn/train.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -81,11 +86,82 @@ static void test_shutdown(void)
     kn_dataset_free(data);
 }
 
+/* Functions that try, wrap or hand on what failed inside log one line all the same. */
+static kn_status step(void *context, const kn_sample *batch, kn_step_output *output)
+{
+    (void)context, (void)batch, (void)output;
+    return (kn_custom_fail)(KN_ERROR_ARGUMENT, "a step of no luck");
+}
+
+static int64_t eight(void *self)
+{
+    (void)self;
+    return 8;
+}
+
+static kn_status bad_sample(void *self, int64_t index, const kn_sample_key *key, kn_sample *sample)
+{
+    (void)self, (void)index, (void)key, (void)sample;
+    return (kn_custom_fail)(KN_ERROR_IO, "a sample of no luck");
+}
+
+/* The failure of a call that hands on one of a user's function: its own line, once. */
+#define HANDS_ON(call, words)                                                                                \
+    do {                                                                                                     \
+        (void)!(call);                                                                                       \
+        char here[60];                                                                                       \
+        snprintf(here, sizeof here, "test_error_lines.c:%d", __LINE__);                                      \
+        if (!CHECK(times == 1 && strstr(logged, words) && strstr(logged, here)))                             \
+            printf("  " #call ": %d times, %s\n", times, logged);                                            \
+        logged[0] = 0;                                                                                       \
+        times = 0;                                                                                           \
+    } while (0)
+
+static void test_once(void)
+{
+    static const char whole[] = "kernel b(index item, in T x[], out T y[]) { y[item] = x[item] % 3; }";
+    FAILS(kn_kernel_compile("kernel a(index item, out T y[]) { y[item] = nonsense; }", NULL));
+    FAILS(kn_kernel_compile("kernel a(index item", NULL));
+    CHECK(kn_kernel_compile(whole, NULL) != NULL && times == 0); /* it suits integers alone */
+    kn_nn_linear layer = {0};
+    CHECK(kn_nn_linear_init(&layer, 2, 2, NULL) == KN_OK);
+    kn_module model = KN_MODULE_OF(kn_nn_linear, &layer);
+    kn_state state = kn_state_make();
+    HANDS_ON(kn_state_read(state, "/nowhere/a.safetensors"), "kn_state_read: ");
+    HANDS_ON(kn_load(model, "/nowhere/a.safetensors", NULL, NULL), "kn_load: ");
+    HANDS_ON(kn_save(model, "/nowhere/a.safetensors", NULL), "kn_save: ");
+    HANDS_ON(kn_dataset_json_lines("/nowhere/a.json", NULL), "kn_dataset_json_lines: ");
+    kn_state_free(state);
+    kn_dataset data = kn_dataset_make(&(kn_dataset_type){.length = eight, .get = bad_sample}, NULL);
+    kn_sample batch = {0};
+    for (int32_t workers = 0; workers < 3; workers += 2) {
+        kn_loader loader = kn_loader_make(data, &(kn_loader_args){.batch_size = 2, .workers = workers});
+        HANDS_ON(kn_loader_next(loader, &batch), "a sample of no luck");
+        kn_loader_free(loader);
+        FAILS(kn_loader_free(loader));
+    }
+    kn_tensor rows = kn_ones(KN_SHAPE(8, 2), KN_F32);
+    kn_dataset sound = kn_dataset_tensors(&rows, 1);
+    kn_loader loader = kn_loader_make(sound, &(kn_loader_args){.batch_size = 2});
+    kn_optim optim = kn_optim_sgd(NULL);
+    kn_learner learner = kn_learner_make(&(kn_learner_args){
+        .model = model, .optim = optim, .train = loader, .train_step = step, .epochs = 1, .lr = 0.1});
+    CHECK(learner != NULL);
+    HANDS_ON(kn_learner_fit(learner), "a step of no luck");
+    kn_learner_free(learner);
+    kn_loader_free(loader);
+    kn_optim_free(optim);
+    kn_dataset_free(data);
+    kn_dataset_free(sound);
+    kn_module_drop(model);
+}
+
 int main(void)
 {
     kn_log_set(keep_line, NULL);
     test_plain();
     test_modules();
+    test_once();
     test_shutdown();
     kn_log_set(NULL, NULL);
     CHECK(kn_shutdown() == 0);

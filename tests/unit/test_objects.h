@@ -5,6 +5,22 @@
 
 #include "../support/check.h"
 
+/* What a call logs: one line for a failure, whatever failed inside. */
+static int use_logged;
+static kn_log_fn use_log_after; /* who hears of what comes after the call */
+
+static inline void use_log(void *context, kn_log_level level, const char *text)
+{
+    (void)context, (void)text;
+    use_logged += level == KN_LOG_ERROR;
+}
+
+static inline void use_begin(void)
+{
+    use_logged = 0;
+    kn_log_set(use_log, NULL);
+}
+
 static inline bool check_told(const char *function, const char *words, const char *file, int line)
 {
     char prefix[80], place[200];
@@ -14,17 +30,21 @@ static inline bool check_told(const char *function, const char *words, const cha
     const char *rest = strncmp(text, prefix, strlen(prefix)) ? "" : text + strlen(prefix);
     bool good = *rest && strstr(rest, words) && strstr(rest, place);
     if (!good) printf("%s: %s must fail with '%s', got '%s'\n", place, function, words, text);
+    if (use_logged != 1) printf("%s: %s logged %d lines\n", place, function, use_logged);
+    check_that(use_logged == 1, "one line in the log", file, line);
+    kn_log_set(use_log_after, NULL);
     return check_that(good, function, file, line);
 }
 
 /* words: of the message. The result of USE says nothing about a failure; the others must be a bad status, NULL, poison. */
-#define USE(function, ...) (function(__VA_ARGS__), check_told(#function, words, __FILE__, __LINE__))
+#define USE(function, ...)                                                                                   \
+    (use_begin(), function(__VA_ARGS__), check_told(#function, words, __FILE__, __LINE__))
 #define USE_STATUS(function, ...)                                                                            \
-    (CHECK(function(__VA_ARGS__) != KN_OK), check_told(#function, words, __FILE__, __LINE__))
+    (use_begin(), CHECK(function(__VA_ARGS__) != KN_OK), check_told(#function, words, __FILE__, __LINE__))
 #define USE_NULL(function, ...)                                                                              \
-    (CHECK(!function(__VA_ARGS__)), check_told(#function, words, __FILE__, __LINE__))
+    (use_begin(), CHECK(!function(__VA_ARGS__)), check_told(#function, words, __FILE__, __LINE__))
 #define USE_TENSOR(function, ...)                                                                            \
-    (CHECK(!kn_ok(function(__VA_ARGS__))), check_told(#function, words, __FILE__, __LINE__))
+    (use_begin(), CHECK(!kn_ok(function(__VA_ARGS__))), check_told(#function, words, __FILE__, __LINE__))
 
 /* All uses of a kind, with handles that are no good in each way. LAST frees it, so that a second free can be tried.
    other: a good handle of another kind. */

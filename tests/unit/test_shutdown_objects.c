@@ -125,6 +125,7 @@ static void use_all(const objects *o)
 
 int main(void)
 {
+    use_log_after = count_errors;
     kn_log_set(count_errors, NULL);
     objects old = make_all();
     int64_t empty = kn_memory_stats().bytes_now;

@@ -418,10 +418,10 @@ static const uint8_t code_gelu_approximate[] = {0, 0, 66, 16, 66, 17, 64, 0, 66,
 static const double constants_gelu_approximate[] = {0.044714999999999998, 1, 1.5957691216057308};
 const kni_body kni_body_gelu_approximate = {code_gelu_approximate, constants_gelu_approximate, NULL, 14, 1, 1};
 
-/* gelu_approximate_grad: square = x * x; s = sigmoid((square * 0.071354816272600242 + 1.5957691216057308) * x); dx = ((square * 0.21406444881780073 + 1.5957691216057308) * x * (1 - s) + 1) * s * dy */
-static const uint8_t code_gelu_approximate_grad[] = {1, 1, 66, 32, 40, 16, 66, 17, 64, 1, 66, 112, 33, 40, 18, 66, 17, 64, 1, 66, 19, 41, 65, 66, 19, 64, 41, 66, 0, 66};
-static const double constants_gelu_approximate_grad[] = {0.071354816272600236, 1.5957691216057308, 0.21406444881780073, 1};
-const kni_body kni_body_gelu_approximate_grad = {code_gelu_approximate_grad, constants_gelu_approximate_grad, NULL, 30, 2, 1};
+/* gelu_approximate_grad: v = max(min(x, 100), -100); square = v * v; s = sigmoid((square * 0.071354816272600242 + 1.5957691216057308) * v); dx = ((square * 0.21406444881780073 + 1.5957691216057308) * v * (1 - s) + 1) * s * dy */
+static const uint8_t code_gelu_approximate_grad[] = {1, 16, 76, 17, 75, 32, 40, 40, 66, 33, 41, 18, 66, 19, 64, 40, 66, 112, 34, 41, 20, 66, 19, 64, 40, 66, 21, 42, 65, 66, 21, 64, 42, 66, 0, 66};
+static const double constants_gelu_approximate_grad[] = {100, -100, 0.071354816272600236, 1.5957691216057308, 0.21406444881780073, 1};
+const kni_body kni_body_gelu_approximate_grad = {code_gelu_approximate_grad, constants_gelu_approximate_grad, NULL, 36, 2, 1};
 
 /* prelu: y = x > 0 ? x : x * weight */
 static const uint8_t code_prelu[] = {0, 16, 121, 0, 0, 1, 66, 48};
