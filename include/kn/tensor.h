@@ -161,11 +161,11 @@ KN_API void kn_memory_trim(void);
 KN_API void kn_memory_fail_after(int64_t n);
 /* Must be the first call: everything is carved from buffer and malloc is never used. */
 KN_API kn_status kn_init_static(void *buffer, size_t bytes);
-/* Ends the library: frees what it holds, every tensor, param and device. Returns how many tensors were still alive, or a negative
-   kn_status, and then nothing was freed: other threads of the program that have used the library have not ended (a loader's
-   workers count, the library's own team does not), or it was called from a function that the library is running. All that was
-   made before is an error from then on, for ever (freeing an object is nothing); the next use begins anew. A forked child does
-   so too: it may open and use new cpu devices, and all that its parent made is an error there. */
+/* Ends the library and frees all it holds. Returns how many owned tensors and params were alive (others end with their
+   scopes), or a negative kn_status, and then nothing was freed: other threads that used the library have not ended (a
+   loader's workers count, the library's own team does not), or a function that the library runs called it. All that was
+   made before is an error from then on, for ever (freeing an object is nothing); the next use begins anew. A forked
+   child does so too: it may open and use new cpu devices, and all that its parent made is an error there. */
 KN_API int64_t kn_shutdown(void);
 /* 0 = one per core. */
 KN_API void kn_set_threads(int32_t n);

@@ -387,6 +387,19 @@ static KNI_COLD kn_device closed_current(kn_device d)
     return NULL;
 }
 
+/* The thread's current device that it closed itself, until it chooses another or the fallback is told. */
+static KNI_THREAD_LOCAL char closed_here[sizeof((kn_device)0)->name];
+
+static KNI_COLD void tell_fallback(void)
+{
+    kni_log(KN_LOG_WARNING,
+            "%s was the current device and has been closed: new tensors go to the default device; choose one "
+            "with "
+            "kn_device_use()",
+            closed_here);
+    closed_here[0] = 0;
+}
+
 kn_device kni_device_current(void)
 {
     const kni_thread *t = kni_thread_self();
@@ -394,6 +407,7 @@ kn_device kni_device_current(void)
     if (KNI_UNLIKELY(d && d == t->current && atomic_load_explicit(&d->closed, memory_order_relaxed)))
         return closed_current(d);
     if (d) return d;
+    if (KNI_UNLIKELY(closed_here[0])) tell_fallback();
     d = atomic_load_explicit(&default_device, memory_order_acquire);
     if (d) return d;
     d = open_default();
@@ -406,7 +420,9 @@ kn_device kni_device_current(void)
 void kn_device_use(kn_device device)
 {
     kn_device d = device ? kni_device_find(device, "kn_device_use") : NULL;
-    if (d || !device) kni_thread_self()->current = d;
+    if (!d && device) return;
+    kni_thread_self()->current = d;
+    closed_here[0] = 0;
 }
 
 kn_device kn_device_current(void) { return kni_device_handle(kni_device_current()); }
@@ -497,7 +513,10 @@ void kn_device_close(kn_device device)
     bool leaf = d->leaf == d->backend;
     if (!close_once(device, d, leaf)) return;
     kni_thread *t = kni_thread_self();
-    if (t->current == d) t->current = NULL;
+    if (t->current == d) {
+        t->current = NULL;
+        memcpy(closed_here, d->name, sizeof closed_here);
+    }
     if (leaf) return;
     kn_device expected = d;
     (void)atomic_compare_exchange_strong(&default_device, &expected, NULL);

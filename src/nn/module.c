@@ -168,11 +168,9 @@ static kn_status replace(const kni_walk *w, kn_param *param, kn_tensor value, bo
     kn_status s = kni_failure_of(value);
     if (s != KN_OK) return s;
     kn_shape was = kn_shape_of_tensor(old), is = kn_shape_of_tensor(value);
-    if (was.rank != is.rank || memcmp(was.dims, is.dims, sizeof was.dims[0] * (size_t)was.rank) != 0) {
-        kn_drop(value);
+    if (was.rank != is.rank || memcmp(was.dims, is.dims, sizeof was.dims[0] * (size_t)was.rank) != 0)
         return kni_failure(KN_ERROR_SHAPE, "%s: %.200s: the new value has another shape", w->function,
                            w->path);
-    }
     kn_device from = kn_device_of(old);
     bool constant = buffer || (kni_device_has_tapes(from) && !kn_is_require_grad(old));
     if (kn_dtype_of(old) == kn_dtype_of(value) && from == kn_device_of(value))
@@ -196,9 +194,9 @@ static kn_status map_field(kni_walk *w, kn_module owner, const kn_field *field, 
         *param = *first;
     else if (m->status == KN_OK) {
         kn_module_entry entry = {w->path, param, owner.type, owner.self, field, buffer, false, w->parent};
-        kn_scope scope = kn_scope_begin();
-        kn_tensor value = kn_scope_end(scope, m->fn(m->context, &entry, kn_value(*param)));
-        m->status = replace(w, param, value, buffer);
+        kn_scope scope = kn_scope_begin(); /* ends a value that is refused, unless it is the caller's */
+        m->status = replace(w, param, m->fn(m->context, &entry, kn_value(*param)), buffer);
+        kn_scope_end(scope, KN_NONE);
     }
     return KN_OK;
 }

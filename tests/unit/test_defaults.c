@@ -248,6 +248,30 @@ static void zero_through_layers(void)
 
 /* ---- ops */
 
+/* Fields whose 0 is a default: KN_ZERO names row 0 and class 0. */
+static void no_row_and_row_zero(void)
+{
+    const int64_t at[] = {0, 1}, padding[] = {0, KN_ZERO};
+    kn_device taped = kn_device_open("autodiff(cpu)"), before = kn_device_current();
+    kn_device_use(taped);
+    kn_scope scope = kn_scope_begin();
+    kn_tensor index = kn_keep(kn_from(at, KN_I64, KN_SHAPE(2)));
+    for (int i = 0; i < 2; i++) {
+        kn_tensor table = kn_require_grad(kn_ones(KN_SHAPE(2, 1), KN_F32)), slope;
+        kn_tensor y = kn_sum(kn_embedding(table, index, &(kn_embedding_args){.padding_index = padding[i]}),
+                             KN_AXES_ALL, false);
+        CHECK(kn_grad(&y, NULL, 1, &table, 1, 0, &slope) == KN_OK);
+        CHECK_VALUES(slope, 0, i == 0, 1);
+        kn_tensor scores = kn_from((float[]){0, 0, 0, 9}, KN_F32, KN_SHAPE(2, 2));
+        double loss =
+            kn_item(kn_cross_entropy(scores, index, &(kn_cross_entropy_args){.ignore_index = padding[i]}));
+        CHECK(i == 0 ? loss > 0.3 : loss < 0.01); /* the first row, of class 0, counts or not */
+    }
+    kn_scope_end(scope, KN_NONE);
+    kn_device_use(before);
+    kn_device_close(taped);
+}
+
 static void ops(void)
 {
     const double zero = (double)KN_ZERO;
@@ -255,6 +279,9 @@ static void ops(void)
     CHECK(kn_item(kn_var(x, KN_AXES_ALL, false, &(kn_var_args){.correction = zero})) == 1.25);
     CHECK(kn_item(kn_var(x, KN_AXES_ALL, false, &(kn_var_args)KN_VAR_ARGS_DEFAULTS)) ==
           kn_item(kn_var(x, KN_AXES_ALL, false, NULL)));
+    CHECK(kn_item(kn_var(x, KN_AXES_ALL, false, &(kn_var_args){.correction = 0})) ==
+          kn_item(kn_var(x, KN_AXES_ALL, false, NULL)));
+    no_row_and_row_zero();
     kn_tensor same = kn_keep(kn_ones(KN_SHAPE(1, 3), KN_F64));
     CHECK(kn_item(kn_triplet_margin_loss(same, same, same, &(kn_triplet_args){.margin = zero})) == 0);
     CHECK(kn_item(kn_triplet_margin_loss(same, same, same, NULL)) == 1);

@@ -487,6 +487,38 @@ static void nonsense(void)
     CHECK_ERROR(kn_sync((kn_device)(uintptr_t)1), "this is no open device");
 }
 
+static int warnings;
+static char warned[300];
+static void hear(void *context, kn_log_level level, const char *text)
+{
+    (void)context;
+    if (level != KN_LOG_WARNING) return;
+    warnings++;
+    snprintf(warned, sizeof warned, "%s", text);
+}
+
+/* A thread that closes its current device is told so once, when it next makes a tensor without naming a device. */
+static void closing_the_current_device_is_told(void)
+{
+    kn_device before = kn_device_current(), d = kn_device_open("autodiff(cpu)");
+    kn_log_set(hear, NULL);
+    warnings = 0;
+    kn_device_use(d);
+    kn_device_close(d);
+    CHECK(warnings == 0); /* a program that ends here needs no warning */
+    for (int i = 0; i < 3; i++) kn_drop(kn_zeros(KN_SHAPE(2), KN_F32));
+    CHECK(warnings == 1 && strstr(warned, "autodiff(cpu) was the current device and has been closed"));
+    CHECK(strstr(warned, "kn_device_use()"));
+    d = kn_device_open("fusion(cpu)");
+    kn_device_use(d);
+    kn_device_close(d);
+    kn_device_use(NULL); /* the default was chosen */
+    kn_drop(kn_zeros(KN_SHAPE(2), KN_F32));
+    CHECK(warnings == 1);
+    kn_log_set(NULL, NULL);
+    kn_device_use(before);
+}
+
 int main(void)
 {
     kn_device_use(kn_device_open("autodiff(ref)"));
@@ -505,6 +537,7 @@ int main(void)
     spaces_inside_words_are_told();
     opening_is_linear();
     nonsense();
+    closing_the_current_device_is_told();
     kn_device_use(NULL);
     (void)kn_shutdown();
     CHECK(kn_memory_stats().bytes_now == 0);

@@ -29,6 +29,10 @@ static void a_large_gap_is_a_fault(void)
     CHECK(differs("kn_div_scalar", "3.4", "3.5", "bf16", "div"));
     CHECK(differs("kn_layer_norm", "-0.7", "0.7", "f32", "layer_norm"));
     CHECK(differs("kn_layer_norm", "1", "10", "f32", "layer_norm"));
+    CHECK(!differs("kn_layer_norm", "0", "-1.7", "f32", "layer_norm")); /* the squares overflow */
+    CHECK(differs("kn_layer_norm", "0", "-1.7", "f64", "layer_norm"));
+    CHECK(differs("kn_softmax", "0", "0.7", "f32", "softmax"));
+    CHECK(differs("kn_gelu", "nan", "1", "f32", "gelu_approximate_grad"));
     CHECK(differs("kn_leaky_relu", "1", "1.001", "f32", "leaky_relu"));
     CHECK(differs("kn_addcmul", "1", "1.1", "f32", "addcmul"));
     CHECK(differs("kn_exp", "1.2e-300", "1.3e-300", "f64", "exp"));

@@ -121,6 +121,12 @@ static kn_tensor broken(void *context, const kn_module_entry *entry, kn_tensor v
     return second ? kn_zeros(KN_SHAPE(1), KN_F32) : kn_cast(kn_alias(value), KN_F64);
 }
 
+static kn_tensor lent(void *context, const kn_module_entry *entry, kn_tensor value)
+{
+    (void)entry, (void)value;
+    return *(kn_tensor *)context;
+}
+
 static void mapping(kn_module net)
 {
     const Net *n = net.self;
@@ -142,6 +148,12 @@ static void mapping(kn_module net)
     CHECK_ERROR(kn_module_map(net, broken, NULL), "blocks.0.up.weight: the new value has another shape");
     CHECK(n->head.weight.handle.bits == n->embedding.weight.handle.bits && kn_ok(kn_value(n->head.weight)));
     CHECK(kn_module_cast(net, KN_F32) == KN_OK);
+    /* A value that is refused stays its owner's. */
+    kn_tensor owned = kn_own(kn_zeros(KN_SHAPE(1), KN_F32)), kept = kn_keep(kn_zeros(KN_SHAPE(1), KN_F32));
+    CHECK_ERROR(kn_module_map(net, lent, &owned), "the new value has another shape");
+    CHECK_ERROR(kn_module_map(net, lent, &kept), "the new value has another shape");
+    CHECK(kn_ok(owned) && kn_ok(kept));
+    kn_drop(owned), kn_drop(kept);
 }
 
 static void copying(kn_module net)
