@@ -332,6 +332,7 @@ static kn_tensor attend_with_dropout(kn_tensor *in, kni_attention_attributes *a,
         if (i > 2 && !in[i].bits) continue;
         if (!kn_ok(in[i])) return kni_call_end(call, kn_neg(in[i])); /* which tells what is wrong with it */
         in[i] = kn_keep(i == 3 ? in[i] : narrowed(in[i]));
+        if (!kn_ok(in[i])) return kni_call_end(call, in[i]);
     }
     if (!(p >= 0 && p <= 1))
         return kni_call_fail(call, KN_ERROR_ARGUMENT, "dropout is %g: the probability must be 0 to 1", p);

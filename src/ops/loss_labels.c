@@ -12,6 +12,7 @@ kn_tensor kn_multilabel_soft_margin_loss(kn_tensor x, kn_tensor target, kn_tenso
     kn_tensor failed;
     if (!kni_loss_begin(call, &x, &target, &dtype, &failed)) return failed;
     const kni_type *a = kni_type_of(x), *b = kni_type_of(target);
+    if (!a || !b) return kni_call_end(call, kn_sub(x, target)); /* which tells what is wrong with them */
     if (a->rank < 1 || !kni_same_dims(a, b))
         return kni_call_fail(call, KN_ERROR_SHAPE,
                              "x and target must be [..., classes] of one shape: x %S, target %S", a, b);
