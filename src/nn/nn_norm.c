@@ -1,4 +1,5 @@
 /* Group, instance, layer, root-mean-square and local response normalisation. */
+#include "core/objects.h"
 #include "nn/layer.h"
 #include "support/failure.h"
 #include <kn/functional.h>
@@ -109,7 +110,7 @@ static kn_tensor normalise_and_track(const kn_nn_instance_norm *m, kn_tensor x, 
     if (!kn_ok(r.y)) return kn_scope_end(scope, r.y);
     kni_running running = {m->running_mean, m->running_var, m->num_batches_tracked, m->momentum, false};
     kn_status s = kni_running_move(&running, kn_keep(r.mean), kn_keep(r.variance), n);
-    return kn_scope_end(scope, s == KN_OK ? r.y : kni_poisoned(s, "%s", kn_last_error()));
+    return kn_scope_end(scope, s == KN_OK ? r.y : kni_poisoned(s, "%s", kni_failure_taken()));
 }
 
 kn_tensor kn_nn_instance_norm_forward(const kn_nn_instance_norm *m, kn_tensor x)
