@@ -1,5 +1,6 @@
 """Draws small faults from the library's sources: an operator swapped, a bound off by one, a statement removed. What is
 drawn depends on the seed and the sources alone."""
+import hashlib
 import pathlib
 import random
 import re
@@ -43,29 +44,47 @@ def _statements(text):
 
 
 KINDS = (_operators, _bounds, _statements)
+_spent = iter(())
+
+
+def describe(root, path, text, begin, end, new, kind):
+    """A name that stays the same while the line does: the file, the line's text and what became of it."""
+    line_begin, line_end = text.rfind("\n", 0, begin) + 1, text.find("\n", end)
+    old = " ".join(text[line_begin:line_end].split())
+    changed = " ".join((text[line_begin:begin] + new + text[end:line_end]).split())
+    return "%s: %s: %s -> %s" % (path.relative_to(root), kind, old, changed)
+
+
+def _ordered(root, paths, kind, seed):
+    """All mutants of a kind, in an order that depends on the seed and on each mutant's own line alone: a change elsewhere
+    in the tree leaves the others where they are."""
+    found = {}
+    for path in paths:
+        text = path.read_text()
+        for begin, end, new, name in kind(_blanked(text)):
+            mutant = describe(root, path, text, begin, end, new, name)
+            key = hashlib.sha256(("%d %s" % (seed, mutant)).encode()).digest()
+            found.setdefault(key, (path, begin, end, new, name, text.count("\n", 0, begin) + 1))
+    return iter([found[key] for key in sorted(found)])
 
 
 def draw(root, seed, folders=None):
-    """Yields (path, begin, end, text, kind, line) without end: a folder, then a kind, then a file and a place."""
+    """Yields (path, begin, end, text, kind, line) to the last: a folder and a kind by chance, then the next mutant of these."""
     rng = random.Random(seed)
     by_folder = {}
     for path in sorted(pathlib.Path(root, "src").rglob("*.[ch]")):
         folder = "/".join(path.relative_to(root).parts[1:-1])
         if folders is None or any(folder.startswith(f) for f in folders):
             by_folder.setdefault(folder, []).append(path)
-    seen = set()
-    while True:
-        folder = rng.choice(sorted(by_folder))
-        kind = rng.choice(KINDS)
-        # A file is as likely as it is long.
-        files = by_folder[folder]
-        path = rng.choices(files, [f.stat().st_size for f in files])[0]
-        text = path.read_text()
-        places = list(kind(_blanked(text)))
-        if not places:
-            continue
-        begin, end, new, name = rng.choice(places)
-        if (path, begin, end, new) in seen:
-            continue
-        seen.add((path, begin, end, new))
-        yield path, begin, end, new, name, text.count("\n", 0, begin) + 1
+    queues = {}
+    open_queues = len(by_folder) * len(KINDS)
+    while open_queues:
+        folder, kind = rng.choice(sorted(by_folder)), rng.choice(KINDS)
+        if (folder, kind) not in queues:
+            queues[folder, kind] = _ordered(root, by_folder[folder], kind, seed)
+        mutant = next(queues[folder, kind], None)
+        if mutant:
+            yield mutant
+        elif queues[folder, kind] is not _spent:
+            queues[folder, kind] = _spent
+            open_queues -= 1

@@ -5,7 +5,8 @@ The library is built once as one shared file that the test programs load; a muta
 that file again. A mutant whose objects are the same as before is none and another is drawn. Headers that many objects use take
 minutes each to build: of them the first one in 64 mutants counts, in the order of the draw, and the rest are passed over. What
 was found is kept in WORK_FOLDER/seed-N.txt, and --resume takes what stands there instead of trying it again. tests/mutation/equivalent.txt lists
-survivors that change nothing a caller can see, each with the reason. Ends with 'N passed, N failed': mutants that were
+survivors that change nothing a caller can see, each with the reason. Other survivors get a second look with what else
+`make test` does: the conformance whole, and the unit tests under AddressSanitizer and UBSan. Ends with 'N passed, N failed': mutants that were
 noticed or are listed, and those that survived."""
 import argparse
 import concurrent.futures
@@ -67,15 +68,15 @@ def layer_of(path):
 class Build:
     """The unbroken build: its objects, the commands that made them, and the tests that pass with it."""
 
-    def __init__(self, folder):
-        self.folder = folder / "build"
+    def __init__(self, folder, name="build", extra=()):
+        self.folder = folder / name
         options = ["-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_C_FLAGS_RELEASE=-O1 -DNDEBUG", "-DKN_TIERS=all",
-                   "-DKN_TESTS_SHARED=ON", "-DKN_EXAMPLES=OFF", "-DKN_SHARED=OFF", "-DKN_TOOL_STATIC=ON"]
-        with open(folder / "build.log", "w") as log:
+                   "-DKN_TESTS_SHARED=ON", "-DKN_EXAMPLES=OFF", "-DKN_SHARED=OFF", "-DKN_TOOL_STATIC=ON", *extra]
+        with open(folder / (name + ".log"), "w") as log:
             for command in (["cmake", "-G", "Ninja", "-S", str(ROOT), "-B", str(self.folder)] + options,
                             ["ninja", "-C", str(self.folder)]):
                 if subprocess.run(command, stdout=log, stderr=log, check=False).returncode:
-                    sys.exit("the unbroken tree does not build; see build.log")
+                    sys.exit("the unbroken tree does not build; see %s.log" % name)
         self.commands = {}
         for entry in json.loads((self.folder / "compile_commands.json").read_text()):
             words = shlex.split(entry["command"])
@@ -157,7 +158,9 @@ class Worker:
     def run(self, command, limit):
         environment = {**os.environ, "LD_LIBRARY_PATH": str(self.folder), "TMPDIR": str(self.folder / "tmp"),
                        "KN_CACHE_DIR": str(self.folder / "tmp"), "KN_THREADS": "2", "KN_FALLBACK": "off",
-                       "MALLOC_PERTURB_": "165"}  # memory that was not written has no zeros
+                       "MALLOC_PERTURB_": "165",  # memory that was not written has no zeros
+                       "LSAN_OPTIONS": "suppressions=%s:print_suppressions=0" % (ROOT / "tests/support/leaks.txt"),
+                       "UBSAN_OPTIONS": "halt_on_error=1"}
         process = subprocess.Popen(command, cwd=self.folder / "cwd", env=environment, stdin=subprocess.DEVNULL,
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
         try:
@@ -182,9 +185,9 @@ def commands_of(build, layer):
     return sorted(rows, key=lambda row: build.seconds.get(row[0]) or 0)
 
 
-def measure(build, workers, longest):
+def measure(build, workers, longest, layers=LAYERS):
     """Runs everything once unbroken. What fails or takes too long there speaks for nothing."""
-    rows = {name: command for layer in LAYERS for name, command in commands_of(build, layer)}
+    rows = {name: command for layer in layers for name, command in commands_of(build, layer)}
     free = list(workers)
     lock = threading.Lock()
 
@@ -216,6 +219,49 @@ def noticed_by(build, worker, path):
     return None
 
 
+def noticed_by_all(build, worker, path):
+    """The device whose whole conformance notices the mutant."""
+    for device in layer_of(path)[2].split():
+        if worker.run([str(build.folder / "kiln"), "conform", "--device", device], 1800):
+            return "conform " + device + " whole"
+    return None
+
+
+def look_again(build, workers, survivors, notices):
+    """Takes [(name, path, text)]. Returns what notices them by name."""
+    found, queue, lock = {}, list(survivors), threading.Lock()
+
+    def work(worker):
+        while True:
+            with lock:
+                if not queue:
+                    return
+                name, path, text = queue.pop()
+            by = None if worker.make(path, text) else notices(build, worker, path)
+            if by:
+                with lock:
+                    found[name] = by
+
+    with concurrent.futures.ThreadPoolExecutor(len(workers)) as pool:
+        for future in [pool.submit(work, worker) for worker in workers]:
+            future.result()
+    return found
+
+
+def second_look(options, build, workers, survivors):
+    """Runs what else `make test` would run on survivors. Returns what notices them by name."""
+    found = look_again(build, workers, survivors, noticed_by_all)
+    left = [survivor for survivor in survivors if survivor[0] not in found]
+    if not left:
+        return found
+    build = Build(options.work, "sanitized", ["-DCMAKE_C_COMPILER=clang", "-DKN_SANITIZE=address,undefined"])
+    workers = [Worker(build, worker.folder) for worker in workers]
+    measure(build, workers, 6 * options.longest, [layer_of(path) for _, path, _ in left])
+    for name, by in look_again(build, workers, left, noticed_by).items():
+        found[name] = by + " under sanitizers"
+    return found
+
+
 def listed_equivalents():
     text = (ROOT / "tests/mutation/equivalent.txt").read_text()
     return dict(line.rsplit(" | ", 1) for line in text.splitlines() if " | " in line and not line.startswith("#"))
@@ -225,14 +271,6 @@ def read_known(record):
     """{mutant: what noticed it, 'survived', or 'none' where it is no mutant}."""
     lines = record.read_text().splitlines() if record.exists() else []
     return {name: result for result, name in (line.split(" | ", 1) for line in lines)}
-
-
-def describe(path, text, begin, end, new, kind):
-    """A name that stays the same while the line does: the file, the line's text and what became of it."""
-    line_begin, line_end = text.rfind("\n", 0, begin) + 1, text.find("\n", end)
-    old = " ".join(text[line_begin:line_end].split())
-    changed = " ".join((text[line_begin:begin] + new + text[end:line_end]).split())
-    return "%s: %s: %s -> %s" % (path.relative_to(ROOT), kind, old, changed)
 
 
 def main():
@@ -251,7 +289,7 @@ def main():
     if options.list:
         for _ in range(options.count):
             path, begin, end, new, kind, line = next(drawn)
-            print("%d %s" % (line, describe(path, path.read_text(), begin, end, new, kind)))
+            print("%d %s" % (line, mutants.describe(ROOT, path, path.read_text(), begin, end, new, kind)))
         return 0
     options.work = options.work.resolve()
     options.work.mkdir(parents=True, exist_ok=True)
@@ -260,6 +298,7 @@ def main():
     measure(build, workers, options.longest)
     equivalents, lock, counts = listed_equivalents(), threading.Lock(), {"noticed": 0, "listed": 0, "survived": 0}
     deadline = time.monotonic() + options.seconds
+    survivors = []
     record = options.work / ("seed-%d.txt" % options.seed)
     known = read_known(record) if options.resume else {}
     found = open(record, "a" if options.resume else "w", encoding="utf-8")
@@ -276,7 +315,7 @@ def main():
                 work.running += 1
                 work.wide += wide
             text = path.read_text()
-            name = describe(path, text, begin, end, new, kind)
+            name = mutants.describe(ROOT, path, text, begin, end, new, kind)
             if name in known:
                 no_mutant, by = known[name] == "none", known[name] if known[name] != "survived" else None
             else:
@@ -291,12 +330,19 @@ def main():
                     continue
                 key = "noticed" if by else "listed" if name in equivalents else "survived"
                 counts[key] += 1
+                if key == "survived":
+                    survivors.append((name, path, text[:begin] + new + text[end:]))
                 print("%-8s %s (line %d)%s" % (key, name, line, ", by " + by if by else ""), flush=True)
 
     work.running = work.wide = 0
     with concurrent.futures.ThreadPoolExecutor(len(workers)) as pool:
         for future in [pool.submit(work, worker) for worker in workers]:
             future.result()
+    for name, by in sorted(second_look(options, build, workers, survivors).items() if survivors else []):
+        counts["survived"] -= 1
+        counts["noticed"] += 1
+        print("second look: noticed %s, by %s" % (name, by), flush=True)
+        print(by, name, sep=" | ", file=found, flush=True)
     total = sum(counts.values())
     print("kill rate %.1f %% of %d mutants, seed %d; %d listed as equivalent" %
           (100.0 * counts["noticed"] / max(1, total), total, options.seed, counts["listed"]))

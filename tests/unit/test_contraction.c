@@ -85,6 +85,9 @@ static void check_product_errors(void)
     CHECK_POISON(kn_addmm(ones(KN_SHAPE(3)), ones(KN_SHAPE(2, 2)), ones(KN_SHAPE(2, 2)), 1, 1),
                  "does not broadcast");
     CHECK_POISON(kn_addmm(ones(KN_SHAPE(3)), KN_NONE, ones(KN_SHAPE(2, 2)), 1, 1), "kn_addmm");
+    kn_tensor vectors[3] = {ones(KN_SHAPE(3)), ones(KN_SHAPE(3, 4)), ones(KN_SHAPE(4))};
+    CHECK(kn_rank(kn_multi_dot(vectors, 3)) == 0 && kn_item(kn_multi_dot(vectors, 3)) == 12);
+    CHECK(kn_rank(kn_multi_dot(vectors + 1, 2)) == 1 && kn_rank(kn_multi_dot(vectors, 2)) == 1);
     kn_tensor chain[3] = {ones(KN_SHAPE(2, 3)), ones(KN_SHAPE(3, 4, 1)), ones(KN_SHAPE(4, 2))};
     CHECK_POISON(kn_multi_dot(chain, 3), "kn_multi_dot: operand 1 must be a matrix, not [3, 4, 1]");
     CHECK_POISON(kn_multi_dot(chain, 1), "2 to 64");

@@ -236,11 +236,28 @@ static void test_top_of_uniform(void)
     CHECK(kn_item(kn_max(y, KN_AXES_ALL, false)) == 0.25);
 }
 
+/* Whole numbers of all dtypes reach both ends of their range and stay inside. */
+static void test_integers(const char *device)
+{
+    static const kn_dtype dtypes[] = {KN_I8, KN_I16, KN_I32, KN_I64, KN_U8, KN_U16, KN_U32, KN_U64};
+    kn_scope scope = kn_scope_begin();
+    kn_device_use(kn_device_open(device));
+    for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++) {
+        kn_tensor x = kn_keep(kn_random_int(KN_SHAPE(200), 3, 9, dtypes[i]));
+        CHECK(kn_item_int(kn_min(x, KN_AXES_ALL, false)) == 3 &&
+              kn_item_int(kn_max(x, KN_AXES_ALL, false)) == 8);
+    }
+    kn_device_use(NULL);
+    kn_scope_end(scope, KN_NONE);
+}
+
 int main(void)
 {
     kn_device reference = kn_device_open("ref");
     for (int round = 0; round < 2; round++) {
         kn_device_use(round ? reference : NULL);
+        test_integers("cpu");
+        test_integers("ref");
         test_constants();
         test_ranges();
         test_masks();

@@ -1,5 +1,8 @@
 /* Device strings and the decorators check, nan, trace and profile. */
+#define _POSIX_C_SOURCE 200809L
 #include "support/check.h"
+#include <stdlib.h>
+#include <time.h>
 
 static void strings(void)
 {
@@ -93,6 +96,29 @@ static void reports(void)
     kn_scope_end(s, KN_NONE);
 }
 
+/* Each op of the trace takes less time than the whole did, alone and in a group. */
+static void durations_are_short(const char *device)
+{
+    static char text[1 << 16];
+    kn_scope s = kn_scope_begin();
+    kn_device profile = kn_device_open(device);
+    kn_device_use(profile);
+    struct timespec from, to;
+    clock_gettime(CLOCK_MONOTONIC, &from);
+    CHECK(kn_item(kn_sum(kn_exp(kn_ones(KN_SHAPE(100), KN_F32)), KN_AXES_ALL, false)) > 270);
+    clock_gettime(CLOCK_MONOTONIC, &to);
+    double most = (double)(to.tv_sec - from.tv_sec) * 1e6 + (double)(to.tv_nsec - from.tv_nsec) / 1e3,
+           sum = 0;
+    int n = 0;
+    CHECK(kn_device_report(profile, "chrome-trace", text, sizeof text) > 0);
+    for (const char *at = text; (at = strstr(at, "\"dur\":")) != NULL; n++) sum += strtod(at += 6, NULL);
+    if (!CHECK(n > 0 && sum >= 0 && sum <= most))
+        printf("  %s: %d ops took %g of %g\n", device, n, sum, most);
+    kn_device_use(NULL);
+    kn_device_close(profile);
+    kn_scope_end(s, KN_NONE);
+}
+
 /* Results on the null device are laid out as elsewhere, though there is nothing in them. */
 static void null_lays_out(void)
 {
@@ -114,6 +140,9 @@ int main(void)
     finds_nan();
     compares();
     reports();
+    durations_are_short("profile(cpu)");
+    durations_are_short("profile(fusion(cpu))");
+    durations_are_short("fusion(profile(cpu))");
     null_lays_out();
     CHECK(kn_shutdown() == 0);
     CHECK(kn_memory_stats().bytes_now == 0);

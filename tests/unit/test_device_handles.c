@@ -519,8 +519,18 @@ static void closing_the_current_device_is_told(void)
     kn_device_use(before);
 }
 
+/* The first device of the process has been closed too; it is not older than a shutdown that never was. */
+static void first_is_closed(void)
+{
+    kn_device first = kn_device_open("check(cpu,ref)");
+    kn_device_close(first);
+    kn_device_use(first);
+    CHECK(told("kn_device_use"));
+}
+
 int main(void)
 {
+    first_is_closed();
     kn_device_use(kn_device_open("autodiff(ref)"));
     closed_is_closed();
     leaves_are_shared();

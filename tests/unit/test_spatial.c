@@ -63,6 +63,9 @@ static void errors(void)
     CHECK_POISON(kn_adaptive_avg_pool2d(x, KN_INTS(1, 2, 3)), "size has 3 entries for 2 axes");
     CHECK_POISON(kn_max_unpool(x, x, KN_INTS(-1, 4)), "size is -1");
     CHECK_POISON(kn_max_unpool(x, kn_ones(KN_SHAPE(2), KN_I64), KN_INTS(4, 4)), "differ in shape");
+    kn_tensor both =
+        kn_reshape(kn_arange(0, 4, 1, KN_I64), KN_SHAPE(1, 1, 2, 2)); /* a temporary, given twice */
+    CHECK_VALUES(kn_max_unpool(both, both, KN_INTS(2, 2)), 0, 0, 1, 2, 3);
     CHECK_POISON(kn_interpolate(x, KN_INTS(2, 2), &(kn_interpolate_args){.antialias = true}), "antialias");
     CHECK_POISON(kn_interpolate(x, KN_INTS(2, 2), &(kn_interpolate_args){.mode = (kn_interpolate_mode)77}),
                  "no mode 77");

@@ -178,6 +178,36 @@ static void test_pickles(void)
     }
 }
 
+/* A file that holds {"n": a number of NumPy's} shows its value. */
+static void check_numpy_number(const char *dtype, const char *bytes, size_t length, const char *want)
+{
+    char file[256];
+    static const char head[] =
+        "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19."
+        "\x80\x02M\xe9\x03.\x80\x02}.\x80\x04}\x8c\1ncnumpy.core.multiarray\nscalar\n(cnumpy\ndtype\n";
+    size_t n = sizeof head - 1;
+    memcpy(file, head, n);
+    n += (size_t)snprintf(file + n, sizeof file - n, "(\x8c\2%stRC%c", dtype, (char)length);
+    memcpy(file + n, bytes, length);
+    memcpy(file + n + length, "tRs.\x80\x02].", 8);
+    kn_store store = kn_store_open_memory(file, n + length + 8, NULL);
+    const char *name, *text = "";
+    if (!CHECK(store && kn_store_text(store, 0, &name, &text) && !strcmp(text, want)))
+        printf("  %s: '%s' %s\n", dtype, text, store ? "" : kn_last_error());
+    kn_store_close(store);
+}
+
+static void test_numpy_numbers(void)
+{
+    check_numpy_number("i1", "\xfe", 1, "-2");
+    check_numpy_number("i2", "\xfe\xff", 2, "-2");
+    check_numpy_number("i4", "\xfe\xff\xff\xff", 4, "-2");
+    check_numpy_number("i8", "\xfe\xff\xff\xff\xff\xff\xff\xff", 8, "-2");
+    check_numpy_number("i2", "\xfe\x7f", 2, "32766");
+    check_numpy_number("u2", "\xfe\xff", 2, "65534");
+    check_numpy_number("f4", "\0\0\0\xc0", 4, "-2");
+}
+
 /* The pickles of an old PyTorch file may be longer than the part of the file that is tried first. */
 static void test_long_pickle(void)
 {
@@ -663,6 +693,7 @@ int main(void)
     test_changed_bytes();
     test_safetensors_headers();
     test_pickles();
+    test_numpy_numbers();
     test_long_pickle();
     test_greedy();
     test_expanded();

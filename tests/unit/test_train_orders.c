@@ -496,7 +496,9 @@ static void texts_end_after_words(void)
                  {"the quick brown fox", "the quick ...", 17},
                  {"abcdefghijklmnop", "abcdefg...", 12},
                  {"ääääääää", "äää...", 12},
-                 {"x", "", 1}};
+                 {"x", "", 1},
+                 {"abcdef", "", 4}, /* no room for a character and the dots */
+                 {"abcdef", "...", 5}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char out[32];
         kni_short_text(out, cases[i].n, cases[i].text);
