@@ -1,5 +1,5 @@
 /* Bodies: the formula of an elementwise row, or of one that works along lines. Everything that computes an elementwise row
-   reads its body. Of rows along lines the schedules of GPUs do; `ref` and the CPU have kernels of their own.
+   reads its body. Of rows along lines the schedules of GPUs and `ref` (body_lines.h) do; the CPU has kernels of its own.
    A row's text is infix (docs/adding-an-op.md); kiln-gen checks it and writes the compact form below. Programs link that form
    alone: the texts are for kiln-gen and for op_info.c, and the parser (body_parse.h) for kiln-gen. */
 #ifndef KNI_BODY_H

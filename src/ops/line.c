@@ -24,8 +24,13 @@ static uint32_t axes_of(const kni_line *line, const void *attributes, int rank)
 
 bool kni_line_of(const kn_record *r, const kni_type **shape, uint32_t *axes)
 {
+    return r->row->line.results != KNI_PER_POINT && kni_line_levels(r, shape, axes);
+}
+
+bool kni_line_levels(const kn_record *r, const kni_type **shape, uint32_t *axes)
+{
     const kni_line *line = &r->row->line;
-    if (!line->axes || line->results == KNI_PER_POINT || !kni_in(r, line->operand)) return false;
+    if (!line->axes || !kni_in(r, line->operand)) return false;
     *shape = &kni_in(r, line->operand)->type;
     *axes = axes_of(line, r->attributes, (*shape)->rank);
     return true;

@@ -36,6 +36,8 @@ void kni_host_unborrow(kni_borrowed *b);
 kn_status kni_host_view(const kn_record *r);
 kn_status kni_host_reference(const kn_record *r, bool parallel);
 kn_status kni_host_body(const kn_record *r);
+/* By the interpreter of bodies along lines; the reference backend alone links it. */
+kn_status kni_host_lines(const kn_record *r);
 kn_status kni_host_custom(const kn_record *r);
 /* For the support matrix; natives: whether the rows' CPU entries count. */
 kn_support kni_host_supports(const kn_op *row, kn_dtype dtype, const char **why, bool natives);
