@@ -46,6 +46,53 @@ KN_API kn_status kn_custom_call(kn_op_handle op, const kn_tensor *in, kn_tensor 
 /* Tells why infer or forward failed; returns code. */
 KN_API kn_status kn_custom_fail(kn_status code, const char *text);
 
+/* ---- ops that are a formula: docs/adding-an-op.md describes how bodies are written. Everything follows from the body: the
+   shape rule, every device, fusion, halves, and the gradient. */
+
+/* What a body along lines works along. */
+typedef enum kn_body_line {
+    KN_BODY_ELEMENTWISE, /* there are no lines: operands broadcast */
+    KN_BODY_AXIS,        /* one axis, the attribute "axis" */
+    KN_BODY_LAST_AXES    /* the last axes together; how many is the attribute "n_axes" */
+} kn_body_line;
+
+/* Which dtypes an elementwise body takes. Bodies along lines take floats. */
+typedef enum kn_body_kind {
+    KN_BODY_FLOATS,   /* floats; integers become f32 */
+    KN_BODY_NUMBERS,  /* floats and integers: fractions and words for floats alone are mistakes */
+    KN_BODY_INTEGERS, /* integers: bits and shifts have a meaning there */
+    KN_BODY_TRUTHS    /* the result is a truth; takes integers where all words have a meaning for them */
+} kn_body_kind;
+
+/* A scalar of the body: its name, which is the attribute's for kn_call, and its value where a call gives none. */
+typedef struct kn_body_scalar {
+    const char *name;
+    double value;
+} kn_body_scalar;
+
+typedef struct kn_body_args {
+    /* Operands, separated by spaces; NULL: "x". Along lines with their level: "x weight@place?1 scale@line t@all". Operand 0 has
+       an element for each element, others may broadcast to it; @place: one for each place of a line, @line: one for each line,
+       @all: one. ?1 and ?0, of the last ones: they may be absent (KN_NONE) and then are 1 or 0. */
+    const char *in;
+    const char *out;           /* results, the same way; NULL: "y". Several only along lines. */
+    kn_body_scalar scalars[4]; /* up to the first without a name */
+    kn_body_line line;
+    int64_t
+        axis; /* the axis of a call that names none, or the number of last axes; 0: the first axis, or one last axis */
+    kn_body_kind kind;
+    const char *body;
+    /* NULL: derived from the body. Else a body over the operands and the cotangents, which are called d and the result's name,
+       that gives d and the operand's name for each operand: "dx = dy * ...; dweight = down(dy * ...)". For operands @all it gives
+       one for each line, which are added up. */
+    const char *gradient;
+} kn_body_args;
+#define KN_BODY_ARGS_DEFAULTS KN_ZEROED
+
+/* Defines an op, which kn_custom_call() and kn_call() run like any other. NULL with kn_last_error(), which names line and column
+   of what is wrong with the body. */
+KN_API kn_op_handle kn_op_define(const char *name, const kn_body_args *args);
+
 #ifdef __cplusplus
 }
 #endif

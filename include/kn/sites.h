@@ -289,6 +289,7 @@ static inline kn_unique_result kn_at_unique_result(kn_unique_result kn_result, c
 
 #define kn_custom_register(...) kn_at_op_handle(kn_custom_register(__VA_ARGS__), KN_SITE)
 #define kn_custom_call(...) kn_at_status(kn_custom_call(__VA_ARGS__), KN_SITE)
+#define kn_op_define(...) kn_at_op_handle(kn_op_define(__VA_ARGS__), KN_SITE)
 
 #define kn_device_open(...) kn_at_device(kn_device_open(__VA_ARGS__), KN_SITE)
 #define kn_device_cpu(...) kn_at_device(kn_device_cpu(__VA_ARGS__), KN_SITE)

@@ -106,10 +106,10 @@ static role_kind role_of(const state *s, const kn_record *r, kni_row_domain *dom
 
 /* ---- what nobody needs */
 
-/* A function of the user's may do more than compute. */
+/* A function of the user's may do more than compute; a body of the user's computes. */
 bool kni_record_has_effects(const kn_record *r)
 {
-    return r->n_out == 0 || r->row->host || r->row->custom_gradient || r->row->source;
+    return r->n_out == 0 || r->row->host || (r->row->custom_gradient && !r->row->body) || r->row->source;
 }
 
 static bool find_dead(state *s, const uint64_t *alive, kni_bump *memory)

@@ -35,6 +35,7 @@ const uint8_t kni_step_base[KNI_STEP_RESULT + 1] = {
 
 kni_step kni_body_step(const kni_body *body, int i)
 {
+    if (!body->code) return body->steps[i];
     int kind = KNI_STEP_RESULT;
     while (body->code[i] < kni_step_base[kind]) kind--;
     kni_step step = {(uint8_t)kind, (uint8_t)(body->code[i] - kni_step_base[kind]), 0};

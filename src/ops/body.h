@@ -52,7 +52,10 @@ typedef struct kni_step {
     double value;
 } kni_step;
 
+/* Of a text, and of the compact form that kiln-gen makes of it. */
 enum { KNI_BODY_STEPS = 96, KNI_BODY_STACK = 16, KNI_BODY_LOCALS = 8, KNI_BODY_CONSTANTS = 16 };
+/* Of any body: gradients that are derived at run time are longer than texts. */
+enum { KNI_BODY_MAX_STEPS = 240, KNI_BODY_MAX_LOCALS = 96 };
 
 /* What a value belongs to: bits of the indices that it depends on. */
 enum { KNI_LEVEL_ALL, KNI_LEVEL_LINE, KNI_LEVEL_PLACE, KNI_LEVEL_ELEMENT };
@@ -69,12 +72,13 @@ enum {
 typedef enum kni_gives { KNI_GIVES_VALUE, KNI_GIVES_TRUTH, KNI_GIVES_INDEX, KNI_GIVES_NUMBER } kni_gives;
 enum { KNI_BODY_OPERANDS = 8 };
 
-/* One byte of code for each step. */
+/* One byte of code for each step; bodies that are made at run time have `steps` instead. */
 typedef struct kni_body {
     const uint8_t *code;
     const double *constants;
     const uint8_t *operands; /* KNI_OPERAND_ bits, the results' behind the inputs'; NULL: all are elements */
     uint8_t n, n_in, n_out;
+    const kni_step *steps;
 } kni_body;
 
 #define KNI_BODY_CODE(kind, index) (kni_step_base[kind] + (index))

@@ -12,7 +12,7 @@
     static void evaluate_##S(const kni_step *steps, int n_steps, int64_t n, T *out, bool truth,              \
                              const void *const *in, uint32_t truths, const double *params)                   \
     {                                                                                                        \
-        cell_##S stack[KNI_BODY_STACK + 1] = {{0, 0}}, local[KNI_BODY_LOCALS] = {{0, 0}};                    \
+        cell_##S stack[KNI_BODY_STACK + 1] = {{0, 0}}, local[KNI_BODY_MAX_LOCALS] = {{0, 0}};                \
         for (int64_t i = 0; i < n; i++) {                                                                    \
             cell_##S *top = stack;                                                                           \
             for (int k = 0; k < n_steps; k++) {                                                              \
@@ -132,7 +132,7 @@ static bool gives_truth(const kni_step *s)
 void kni_body_evaluate(const kni_body *body, int wide, int64_t n, void *out, const void *const *in,
                        uint32_t truths, const double *params)
 {
-    kni_step steps[KNI_BODY_STEPS];
+    kni_step steps[KNI_BODY_MAX_STEPS];
     for (int k = 0; k < body->n; k++) steps[k] = kni_body_step(body, k);
     bool truth = gives_truth(&steps[body->n - 1]);
     if (wide == KNI_COMPUTE_F64)

@@ -48,7 +48,8 @@ bool kni_body_parse(const char *text, const kni_body_names *names, kni_body_draf
 /* The draft as a body; it refers to the draft's memory. */
 static inline kni_body kni_body_of_draft(const kni_body_draft *d)
 {
-    return (kni_body){d->code, d->constants, d->operands, (uint8_t)d->n, (uint8_t)d->n_in, (uint8_t)d->n_out};
+    return (kni_body){d->code,          d->constants,      d->operands, (uint8_t)d->n,
+                      (uint8_t)d->n_in, (uint8_t)d->n_out, NULL};
 }
 
 #endif

@@ -75,7 +75,7 @@ static uint8_t gives_of(const kni_body *body, const kni_body_tree *tree, const k
 
 void kni_body_tree_of(const kni_body *body, kni_body_tree *tree)
 {
-    uint8_t stack[KNI_BODY_STACK + 1], locals[KNI_BODY_LOCALS];
+    uint8_t stack[KNI_BODY_STACK + 1], locals[KNI_BODY_MAX_LOCALS];
     int depth = 0;
     tree->n = 0;
     for (int i = 0; i < body->n; i++) {

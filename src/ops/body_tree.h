@@ -13,7 +13,7 @@ typedef struct kni_body_node {
 } kni_body_node;
 
 typedef struct kni_body_tree {
-    kni_body_node nodes[KNI_BODY_STEPS];
+    kni_body_node nodes[KNI_BODY_MAX_STEPS];
     int n;
     uint8_t results[KNI_BODY_OPERANDS]; /* nodes */
 } kni_body_tree;

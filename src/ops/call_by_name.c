@@ -64,7 +64,11 @@ static kn_status check_counts(const kn_op *row, const kn_tensor *in, int32_t n_i
 static kn_status call_row(const kn_op *row, const kn_tensor *in, int32_t n_in,
                           const kn_attribute_value *attributes, kn_tensor *out, int32_t n_out, char *place)
 {
-    memset(place, 0, row->attribute_bytes);
+    const void *defaults = kni_custom_defaults(row);
+    if (defaults)
+        memcpy(place, defaults, row->attribute_bytes);
+    else
+        memset(place, 0, row->attribute_bytes);
     kn_status s = fill_attributes(row, attributes, place);
     if (s) return s;
     kni_apply_many(row, in, n_in, row->attribute_bytes ? place : NULL, out, n_out);

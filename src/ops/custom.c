@@ -5,7 +5,7 @@
 #include <kn/custom_op.h>
 #include <string.h>
 
-enum { MAX_CUSTOM = 256, MAX_OPERANDS = 8, FIRST_NUMBER = 60000, NAME = 48 };
+enum { MAX_CUSTOM = 256, MAX_OPERANDS = 8, FIRST_NUMBER = 60000, NAME = KNI_CUSTOM_NAME };
 
 /* The row comes first, so that a row's address is its custom op's. */
 typedef struct custom {
@@ -14,8 +14,11 @@ typedef struct custom {
     char name[NAME];
 } custom;
 
-static custom *registered[MAX_CUSTOM];
-static _Atomic int n_registered;
+static struct {
+    const kn_op *row;
+    const void *defaults;
+} registered[MAX_CUSTOM];
+static _Atomic int n_registered, n_unnamed;
 static kni_guard lock = KNI_GUARD_INIT(KNI_GUARD_INNER);
 
 static const custom *of(const kn_op *row) { return (const custom *)row; }
@@ -104,36 +107,71 @@ static bool built_in(const char *name)
 const kn_op *kni_custom_by_name(const char *name)
 {
     for (int i = 0; i < atomic_load(&n_registered); i++)
-        if (!strcmp(registered[i]->name, name)) return &registered[i]->row;
+        if (!strcmp(registered[i].row->name, name)) return registered[i].row;
     return NULL;
+}
+
+const void *kni_custom_defaults(const kn_op *row)
+{
+    int i = row->number - FIRST_NUMBER;
+    return i >= 0 && i < MAX_CUSTOM && registered[i].row == row ? registered[i].defaults : NULL;
+}
+
+kn_status kni_custom_check_name(const char *function, const char *name)
+{
+    if (!name || !*name || strlen(name) >= NAME)
+        return kni_fail(KN_ERROR_ARGUMENT, "%s: a name of 1 to %d characters is needed", function, NAME - 1);
+    if (built_in(name))
+        return kni_fail(KN_ERROR_ARGUMENT, "%s: %s: this is the name of a built-in op: choose another",
+                        function, name);
+    return KN_OK;
+}
+
+kn_status kni_custom_add(const char *function, kn_op *row, const void *defaults)
+{
+    kni_guard_lock(&lock);
+    int n = atomic_load(&n_registered);
+    const char *why = n == MAX_CUSTOM                 ? "too many custom ops"
+                      : kni_custom_by_name(row->name) ? "the name is taken"
+                                                      : NULL;
+    if (!why) {
+        row->number = (uint16_t)(FIRST_NUMBER + n);
+        registered[n].row = row;
+        registered[n].defaults = defaults;
+        atomic_store(&n_registered, n + 1);
+    }
+    kni_guard_unlock(&lock);
+    return why ? kni_fail(KN_ERROR_ARGUMENT, "%s: %s: %s", function, row->name, why) : KN_OK;
+}
+
+bool kni_custom_number(kn_op *row)
+{
+    int n = atomic_fetch_add(&n_unnamed, 1);
+    if (n > UINT16_MAX - FIRST_NUMBER - MAX_CUSTOM) return false;
+    row->number = (uint16_t)(FIRST_NUMBER + MAX_CUSTOM + n);
+    return true;
 }
 
 static kn_status check(const kn_custom_op *op)
 {
-    if (!op || !op->name || !*op->name || strlen(op->name) >= NAME)
-        return kni_fail(KN_ERROR_ARGUMENT, "kn_custom_register: a name of 1 to %d characters is needed",
-                        NAME - 1);
+    kn_status s = kni_custom_check_name("kn_custom_register", op ? op->name : NULL);
+    if (s) return s;
     if (op->n_in < 1 || op->n_in > MAX_OPERANDS || op->n_out < 1 || op->n_out > MAX_OPERANDS)
         return kni_fail(KN_ERROR_ARGUMENT, "kn_custom_register: %s: 1 to %d operands and results", op->name,
                         (int)MAX_OPERANDS);
     if (!op->infer || (!op->forward && !op->lower))
         return kni_fail(KN_ERROR_ARGUMENT,
                         "kn_custom_register: %s: infer and one of forward and lower are needed", op->name);
-    if (built_in(op->name))
-        return kni_fail(KN_ERROR_ARGUMENT,
-                        "kn_custom_register: %s: this is the name of a built-in op: choose another",
-                        op->name);
     return KN_OK;
 }
 
-static void fill(custom *c, const kn_custom_op *op, int number)
+static void fill(custom *c, const kn_custom_op *op)
 {
     memset(c, 0, sizeof *c);
     memcpy(c->name, op->name, strlen(op->name) + 1);
     c->op = *op;
     c->op.name = c->name;
-    c->row = (kn_op){.number = (uint16_t)number,
-                     .name = c->name,
+    c->row = (kn_op){.name = c->name,
                      .doc = "custom op",
                      .min_in = (int8_t)op->n_in,
                      .max_in = (int8_t)op->n_in,
@@ -155,20 +193,9 @@ kn_op_handle kn_custom_register(const kn_custom_op *op)
         kni_fail(KN_ERROR_MEMORY, "kn_custom_register: no memory");
         return NULL;
     }
-    kni_guard_lock(&lock);
-    int n = atomic_load(&n_registered);
-    const char *why = n == MAX_CUSTOM                ? "too many custom ops"
-                      : kni_custom_by_name(op->name) ? "the name is taken"
-                                                     : NULL;
-    if (!why) {
-        fill(c, op, FIRST_NUMBER + n);
-        registered[n] = c;
-        atomic_store(&n_registered, n + 1);
-    }
-    kni_guard_unlock(&lock);
-    if (!why) return &c->row;
+    fill(c, op);
+    if (kni_custom_add("kn_custom_register", &c->row, NULL) == KN_OK) return &c->row;
     kni_free(c, sizeof *c);
-    kni_fail(KN_ERROR_ARGUMENT, "kn_custom_register: %s: %s", op->name, why);
     return NULL;
 }
 
@@ -177,7 +204,7 @@ kn_status kn_custom_call(kn_op_handle op, const kn_tensor *in, kn_tensor *out)
     if (!in || !out) return kni_fail(KN_ERROR_ARGUMENT, "kn_custom_call: operands or results are NULL");
     if (!op || op->number < FIRST_NUMBER)
         return kni_fail(KN_ERROR_ARGUMENT, "kn_custom_call: this is no registered op");
-    kni_apply_many(op, in, op->max_in, NULL, out, op->n_out);
+    kni_apply_many(op, in, op->max_in, kni_custom_defaults(op), out, op->n_out);
     return kni_is_poisoned(out[0]) ? kn_error_code(out[0]) : KN_OK;
 }
 

@@ -2,7 +2,7 @@
 #include "sched/emit_body.h"
 
 typedef struct machine {
-    kni_ir_id stack[KNI_BODY_STACK + 1], locals[KNI_BODY_LOCALS];
+    kni_ir_id stack[KNI_BODY_STACK + 1], locals[KNI_BODY_MAX_LOCALS];
     int depth;
 } machine;
 

@@ -6,6 +6,7 @@
 #define KNI_SCHED_WORK_H
 
 #include "ops/record.h"
+#include "ops/word_numbers.h"
 #include "sched/sched.h"
 
 enum {
@@ -17,15 +18,6 @@ enum {
     KNI_WORK_UPDATES = 96,      /* records of one group that are updates */
     KNI_WORK_SAME_NODES = 2048, /* of the table of nodes by what they are */
     KNI_WORK_TENSORS = 512      /* of the table by id; a power of 2 */
-};
-
-/* The words of bodies by number. */
-enum {
-#define WORD1(name, ...) KNI_WORD_##name,
-#define WORD2(name, ...) KNI_WORD_##name,
-#include "ops/scalar_words.def"
-#undef WORD1
-#undef WORD2
 };
 
 /* What a value depends on. */

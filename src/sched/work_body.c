@@ -10,7 +10,7 @@ typedef struct body {
     kni_body_tree tree;
     uint16_t all; /* the frame of the elements */
     int compute, dtype;
-    uint16_t known[KNI_BODY_STEPS];
+    uint16_t known[KNI_BODY_MAX_STEPS];
 } body;
 
 static uint16_t value(body *b, int i);

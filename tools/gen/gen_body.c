@@ -2,6 +2,7 @@
    meaning where the row computes. */
 #include "gen_body.h"
 #include "gen_source.h"
+#include "ops/body_check.h"
 #include "ops/scalar_row.h"
 #include <stdio.h>
 #include <string.h>
@@ -78,20 +79,10 @@ static bool check_meanings(int i)
     bool integers = false, floats = false;
     for (int c = 0; c < KNI_COMPUTE_COUNT; c++)
         if (gen_row_computes(row, c)) *(c <= KNI_COMPUTE_F64 ? &floats : &integers) = true;
-    for (int k = 0; k < body.n; k++) {
-        kni_step s = kni_body_step(&body, k);
-        const char *what = NULL;
-        if (s.kind == KNI_STEP_CONSTANT && integers && s.value != (double)(int64_t)s.value)
-            what = "a fraction, and the row takes integers";
-        if (s.kind == KNI_STEP_WORD && integers && !kni_word_at(s.index)->integers)
-            what = "no meaning for integers, which the row takes";
-        if (s.kind == KNI_STEP_WORD && floats && !kni_word_at(s.index)->floats)
-            what = "no meaning for floats, which the row takes";
-        if (!what) continue;
-        gen_complain(i, bodies[i].draft.from[k], what);
-        return false;
-    }
-    return true;
+    int step;
+    const char *what = kni_body_meaningless(&body, integers, floats, &step);
+    if (what) gen_complain(i, bodies[i].draft.from[step], what);
+    return !what;
 }
 
 bool gen_parse_bodies(void)

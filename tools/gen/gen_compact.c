@@ -45,7 +45,7 @@ static void print_body(FILE *f, int i)
     fprintf(f, "const kni_body kni_body_%s = {code_%s, ", name, name);
     print_pointer(f, "constants", name, d->n_constants > 0);
     print_pointer(f, "operands", name, lines);
-    fprintf(f, "%d, %d, %d};\n", d->n, d->n_in, d->n_out);
+    fprintf(f, "%d, %d, %d, NULL};\n", d->n, d->n_in, d->n_out);
 }
 
 static int write_bodies(void)

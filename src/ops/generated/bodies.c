@@ -3,673 +3,673 @@
 
 /* add: y = a + b */
 static const uint8_t code_add[] = {0, 1, 64};
-const kni_body kni_body_add = {code_add, NULL, NULL, 3, 2, 1};
+const kni_body kni_body_add = {code_add, NULL, NULL, 3, 2, 1, NULL};
 
 /* sub: y = a - b */
 static const uint8_t code_sub[] = {0, 1, 65};
-const kni_body kni_body_sub = {code_sub, NULL, NULL, 3, 2, 1};
+const kni_body kni_body_sub = {code_sub, NULL, NULL, 3, 2, 1, NULL};
 
 /* mul: y = a * b */
 static const uint8_t code_mul[] = {0, 1, 66};
-const kni_body kni_body_mul = {code_mul, NULL, NULL, 3, 2, 1};
+const kni_body kni_body_mul = {code_mul, NULL, NULL, 3, 2, 1, NULL};
 
 /* div: y = a / b */
 static const uint8_t code_div[] = {0, 1, 67};
-const kni_body kni_body_div = {code_div, NULL, NULL, 3, 2, 1};
+const kni_body kni_body_div = {code_div, NULL, NULL, 3, 2, 1, NULL};
 
 /* floor_div: y = floordiv(a, b) */
 static const uint8_t code_floor_div[] = {0, 1, 68};
-const kni_body kni_body_floor_div = {code_floor_div, NULL, NULL, 3, 2, 1};
+const kni_body kni_body_floor_div = {code_floor_div, NULL, NULL, 3, 2, 1, NULL};
 
 /* remainder: y = rem(a, b) */
 static const uint8_t code_remainder[] = {0, 1, 69};
-const kni_body kni_body_remainder = {code_remainder, NULL, NULL, 3, 2, 1};
+const kni_body kni_body_remainder = {code_remainder, NULL, NULL, 3, 2, 1, NULL};
 
 /* fmod: y = fmod(a, b) */
 static const uint8_t code_fmod[] = {0, 1, 70};
-const kni_body kni_body_fmod = {code_fmod, NULL, NULL, 3, 2, 1};
+const kni_body kni_body_fmod = {code_fmod, NULL, NULL, 3, 2, 1, NULL};
 
 /* pow: y = pow(a, b) */
 static const uint8_t code_pow[] = {0, 1, 71};
-const kni_body kni_body_pow = {code_pow, NULL, NULL, 3, 2, 1};
+const kni_body kni_body_pow = {code_pow, NULL, NULL, 3, 2, 1, NULL};
 
 /* atan2: y = atan2(a, b) */
 static const uint8_t code_atan2[] = {0, 1, 72};
-const kni_body kni_body_atan2 = {code_atan2, NULL, NULL, 3, 2, 1};
+const kni_body kni_body_atan2 = {code_atan2, NULL, NULL, 3, 2, 1, NULL};
 
 /* hypot: y = hypot(a, b) */
 static const uint8_t code_hypot[] = {0, 1, 73};
-const kni_body kni_body_hypot = {code_hypot, NULL, NULL, 3, 2, 1};
+const kni_body kni_body_hypot = {code_hypot, NULL, NULL, 3, 2, 1, NULL};
 
 /* maximum: y = max(a, b) */
 static const uint8_t code_maximum[] = {0, 1, 75};
-const kni_body kni_body_maximum = {code_maximum, NULL, NULL, 3, 2, 1};
+const kni_body kni_body_maximum = {code_maximum, NULL, NULL, 3, 2, 1, NULL};
 
 /* minimum: y = min(a, b) */
 static const uint8_t code_minimum[] = {0, 1, 76};
-const kni_body kni_body_minimum = {code_minimum, NULL, NULL, 3, 2, 1};
+const kni_body kni_body_minimum = {code_minimum, NULL, NULL, 3, 2, 1, NULL};
 
 /* copysign: y = copysign(a, b) */
 static const uint8_t code_copysign[] = {0, 1, 74};
-const kni_body kni_body_copysign = {code_copysign, NULL, NULL, 3, 2, 1};
+const kni_body kni_body_copysign = {code_copysign, NULL, NULL, 3, 2, 1, NULL};
 
 /* neg: y = -x */
 static const uint8_t code_neg[] = {0, 77};
-const kni_body kni_body_neg = {code_neg, NULL, NULL, 2, 1, 1};
+const kni_body kni_body_neg = {code_neg, NULL, NULL, 2, 1, 1, NULL};
 
 /* abs: y = abs(x) */
 static const uint8_t code_abs[] = {0, 78};
-const kni_body kni_body_abs = {code_abs, NULL, NULL, 2, 1, 1};
+const kni_body kni_body_abs = {code_abs, NULL, NULL, 2, 1, 1, NULL};
 
 /* exp: y = exp(x) */
 static const uint8_t code_exp[] = {0, 86};
-const kni_body kni_body_exp = {code_exp, NULL, NULL, 2, 1, 1};
+const kni_body kni_body_exp = {code_exp, NULL, NULL, 2, 1, 1, NULL};
 
 /* log: y = log(x) */
 static const uint8_t code_log[] = {0, 89};
-const kni_body kni_body_log = {code_log, NULL, NULL, 2, 1, 1};
+const kni_body kni_body_log = {code_log, NULL, NULL, 2, 1, 1, NULL};
 
 /* sqrt: y = sqrt(x) */
 static const uint8_t code_sqrt[] = {0, 84};
-const kni_body kni_body_sqrt = {code_sqrt, NULL, NULL, 2, 1, 1};
+const kni_body kni_body_sqrt = {code_sqrt, NULL, NULL, 2, 1, 1, NULL};
 
 /* tanh: y = tanh(x) */
 static const uint8_t code_tanh[] = {0, 101};
-const kni_body kni_body_tanh = {code_tanh, NULL, NULL, 2, 1, 1};
+const kni_body kni_body_tanh = {code_tanh, NULL, NULL, 2, 1, 1, NULL};
 
 /* tanh_grad: dx = dy * (1 - y * y) */
 static const uint8_t code_tanh_grad[] = {0, 16, 1, 1, 66, 65, 66};
 static const double constants_tanh_grad[] = {1};
-const kni_body kni_body_tanh_grad = {code_tanh_grad, constants_tanh_grad, NULL, 7, 2, 1};
+const kni_body kni_body_tanh_grad = {code_tanh_grad, constants_tanh_grad, NULL, 7, 2, 1, NULL};
 
 /* equal: y = a == b */
 static const uint8_t code_equal[] = {0, 1, 123};
-const kni_body kni_body_equal = {code_equal, NULL, NULL, 3, 2, 1};
+const kni_body kni_body_equal = {code_equal, NULL, NULL, 3, 2, 1, NULL};
 
 /* not_equal: y = a != b */
 static const uint8_t code_not_equal[] = {0, 1, 124};
-const kni_body kni_body_not_equal = {code_not_equal, NULL, NULL, 3, 2, 1};
+const kni_body kni_body_not_equal = {code_not_equal, NULL, NULL, 3, 2, 1, NULL};
 
 /* less: y = a < b */
 static const uint8_t code_less[] = {0, 1, 119};
-const kni_body kni_body_less = {code_less, NULL, NULL, 3, 2, 1};
+const kni_body kni_body_less = {code_less, NULL, NULL, 3, 2, 1, NULL};
 
 /* less_equal: y = a <= b */
 static const uint8_t code_less_equal[] = {0, 1, 120};
-const kni_body kni_body_less_equal = {code_less_equal, NULL, NULL, 3, 2, 1};
+const kni_body kni_body_less_equal = {code_less_equal, NULL, NULL, 3, 2, 1, NULL};
 
 /* greater: y = a > b */
 static const uint8_t code_greater[] = {0, 1, 121};
-const kni_body kni_body_greater = {code_greater, NULL, NULL, 3, 2, 1};
+const kni_body kni_body_greater = {code_greater, NULL, NULL, 3, 2, 1, NULL};
 
 /* greater_equal: y = a >= b */
 static const uint8_t code_greater_equal[] = {0, 1, 122};
-const kni_body kni_body_greater_equal = {code_greater_equal, NULL, NULL, 3, 2, 1};
+const kni_body kni_body_greater_equal = {code_greater_equal, NULL, NULL, 3, 2, 1, NULL};
 
 /* where: y = condition ? a : b */
 static const uint8_t code_where[] = {0, 1, 2, 48};
-const kni_body kni_body_where = {code_where, NULL, NULL, 4, 3, 1};
+const kni_body kni_body_where = {code_where, NULL, NULL, 4, 3, 1, NULL};
 
 /* relu: y = max(x, 0) */
 static const uint8_t code_relu[] = {0, 16, 75};
 static const double constants_relu[] = {0};
-const kni_body kni_body_relu = {code_relu, constants_relu, NULL, 3, 1, 1};
+const kni_body kni_body_relu = {code_relu, constants_relu, NULL, 3, 1, 1, NULL};
 
 /* relu_grad: dx = y <= 0 ? 0 : dy */
 static const uint8_t code_relu_grad[] = {1, 16, 120, 16, 0, 48};
 static const double constants_relu_grad[] = {0};
-const kni_body kni_body_relu_grad = {code_relu_grad, constants_relu_grad, NULL, 6, 2, 1};
+const kni_body kni_body_relu_grad = {code_relu_grad, constants_relu_grad, NULL, 6, 2, 1, NULL};
 
 /* sigmoid: y = sigmoid(x) */
 static const uint8_t code_sigmoid[] = {0, 112};
-const kni_body kni_body_sigmoid = {code_sigmoid, NULL, NULL, 2, 1, 1};
+const kni_body kni_body_sigmoid = {code_sigmoid, NULL, NULL, 2, 1, 1, NULL};
 
 /* sigmoid_grad: dx = dy * (1 - y) * y */
 static const uint8_t code_sigmoid_grad[] = {0, 16, 1, 65, 66, 1, 66};
 static const double constants_sigmoid_grad[] = {1};
-const kni_body kni_body_sigmoid_grad = {code_sigmoid_grad, constants_sigmoid_grad, NULL, 7, 2, 1};
+const kni_body kni_body_sigmoid_grad = {code_sigmoid_grad, constants_sigmoid_grad, NULL, 7, 2, 1, NULL};
 
 /* logical_and: y = a != 0 && b != 0 */
 static const uint8_t code_logical_and[] = {0, 16, 124, 1, 16, 124, 49};
 static const double constants_logical_and[] = {0};
-const kni_body kni_body_logical_and = {code_logical_and, constants_logical_and, NULL, 7, 2, 1};
+const kni_body kni_body_logical_and = {code_logical_and, constants_logical_and, NULL, 7, 2, 1, NULL};
 
 /* logical_or: y = a != 0 || b != 0 */
 static const uint8_t code_logical_or[] = {0, 16, 124, 1, 16, 124, 50};
 static const double constants_logical_or[] = {0};
-const kni_body kni_body_logical_or = {code_logical_or, constants_logical_or, NULL, 7, 2, 1};
+const kni_body kni_body_logical_or = {code_logical_or, constants_logical_or, NULL, 7, 2, 1, NULL};
 
 /* logical_xor: y = (a != 0) ^ (b != 0) */
 static const uint8_t code_logical_xor[] = {0, 16, 124, 1, 16, 124, 51};
 static const double constants_logical_xor[] = {0};
-const kni_body kni_body_logical_xor = {code_logical_xor, constants_logical_xor, NULL, 7, 2, 1};
+const kni_body kni_body_logical_xor = {code_logical_xor, constants_logical_xor, NULL, 7, 2, 1, NULL};
 
 /* logical_not: y = x == 0 */
 static const uint8_t code_logical_not[] = {0, 16, 123};
 static const double constants_logical_not[] = {0};
-const kni_body kni_body_logical_not = {code_logical_not, constants_logical_not, NULL, 3, 1, 1};
+const kni_body kni_body_logical_not = {code_logical_not, constants_logical_not, NULL, 3, 1, 1, NULL};
 
 /* square: y = x * x */
 static const uint8_t code_square[] = {0, 0, 66};
-const kni_body kni_body_square = {code_square, NULL, NULL, 3, 1, 1};
+const kni_body kni_body_square = {code_square, NULL, NULL, 3, 1, 1, NULL};
 
 /* trunc: y = trunc(x) */
 static const uint8_t code_trunc[] = {0, 83};
-const kni_body kni_body_trunc = {code_trunc, NULL, NULL, 2, 1, 1};
+const kni_body kni_body_trunc = {code_trunc, NULL, NULL, 2, 1, 1, NULL};
 
 /* sign: y = sign(x) */
 static const uint8_t code_sign[] = {0, 79};
-const kni_body kni_body_sign = {code_sign, NULL, NULL, 2, 1, 1};
+const kni_body kni_body_sign = {code_sign, NULL, NULL, 2, 1, 1, NULL};
 
 /* reciprocal: y = 1 / x */
 static const uint8_t code_reciprocal[] = {16, 0, 67};
 static const double constants_reciprocal[] = {1};
-const kni_body kni_body_reciprocal = {code_reciprocal, constants_reciprocal, NULL, 3, 1, 1};
+const kni_body kni_body_reciprocal = {code_reciprocal, constants_reciprocal, NULL, 3, 1, 1, NULL};
 
 /* exp2: y = exp2(x) */
 static const uint8_t code_exp2[] = {0, 87};
-const kni_body kni_body_exp2 = {code_exp2, NULL, NULL, 2, 1, 1};
+const kni_body kni_body_exp2 = {code_exp2, NULL, NULL, 2, 1, 1, NULL};
 
 /* expm1: y = expm1(x) */
 static const uint8_t code_expm1[] = {0, 88};
-const kni_body kni_body_expm1 = {code_expm1, NULL, NULL, 2, 1, 1};
+const kni_body kni_body_expm1 = {code_expm1, NULL, NULL, 2, 1, 1, NULL};
 
 /* log2: y = log2(x) */
 static const uint8_t code_log2[] = {0, 90};
-const kni_body kni_body_log2 = {code_log2, NULL, NULL, 2, 1, 1};
+const kni_body kni_body_log2 = {code_log2, NULL, NULL, 2, 1, 1, NULL};
 
 /* log10: y = log10(x) */
 static const uint8_t code_log10[] = {0, 91};
-const kni_body kni_body_log10 = {code_log10, NULL, NULL, 2, 1, 1};
+const kni_body kni_body_log10 = {code_log10, NULL, NULL, 2, 1, 1, NULL};
 
 /* log1p: y = log1p(x) */
 static const uint8_t code_log1p[] = {0, 92};
-const kni_body kni_body_log1p = {code_log1p, NULL, NULL, 2, 1, 1};
+const kni_body kni_body_log1p = {code_log1p, NULL, NULL, 2, 1, 1, NULL};
 
 /* rsqrt: y = rsqrt(x) */
 static const uint8_t code_rsqrt[] = {0, 85};
-const kni_body kni_body_rsqrt = {code_rsqrt, NULL, NULL, 2, 1, 1};
+const kni_body kni_body_rsqrt = {code_rsqrt, NULL, NULL, 2, 1, 1, NULL};
 
 /* deg2rad: y = x * 0.017453292519943295 */
 static const uint8_t code_deg2rad[] = {0, 16, 66};
 static const double constants_deg2rad[] = {0.017453292519943295};
-const kni_body kni_body_deg2rad = {code_deg2rad, constants_deg2rad, NULL, 3, 1, 1};
+const kni_body kni_body_deg2rad = {code_deg2rad, constants_deg2rad, NULL, 3, 1, 1, NULL};
 
 /* rad2deg: y = x * 57.295779513082323 */
 static const uint8_t code_rad2deg[] = {0, 16, 66};
 static const double constants_rad2deg[] = {57.295779513082323};
-const kni_body kni_body_rad2deg = {code_rad2deg, constants_rad2deg, NULL, 3, 1, 1};
+const kni_body kni_body_rad2deg = {code_rad2deg, constants_rad2deg, NULL, 3, 1, 1, NULL};
 
 /* round: y = round(x) */
 static const uint8_t code_round[] = {0, 82};
-const kni_body kni_body_round = {code_round, NULL, NULL, 2, 1, 1};
+const kni_body kni_body_round = {code_round, NULL, NULL, 2, 1, 1, NULL};
 
 /* floor: y = floor(x) */
 static const uint8_t code_floor[] = {0, 80};
-const kni_body kni_body_floor = {code_floor, NULL, NULL, 2, 1, 1};
+const kni_body kni_body_floor = {code_floor, NULL, NULL, 2, 1, 1, NULL};
 
 /* ceil: y = ceil(x) */
 static const uint8_t code_ceil[] = {0, 81};
-const kni_body kni_body_ceil = {code_ceil, NULL, NULL, 2, 1, 1};
+const kni_body kni_body_ceil = {code_ceil, NULL, NULL, 2, 1, 1, NULL};
 
 /* frac: y = x - trunc(x) */
 static const uint8_t code_frac[] = {0, 0, 83, 65};
-const kni_body kni_body_frac = {code_frac, NULL, NULL, 4, 1, 1};
+const kni_body kni_body_frac = {code_frac, NULL, NULL, 4, 1, 1, NULL};
 
 /* sin: y = sin(x) */
 static const uint8_t code_sin[] = {0, 93};
-const kni_body kni_body_sin = {code_sin, NULL, NULL, 2, 1, 1};
+const kni_body kni_body_sin = {code_sin, NULL, NULL, 2, 1, 1, NULL};
 
 /* cos: y = cos(x) */
 static const uint8_t code_cos[] = {0, 94};
-const kni_body kni_body_cos = {code_cos, NULL, NULL, 2, 1, 1};
+const kni_body kni_body_cos = {code_cos, NULL, NULL, 2, 1, 1, NULL};
 
 /* tan: y = tan(x) */
 static const uint8_t code_tan[] = {0, 95};
-const kni_body kni_body_tan = {code_tan, NULL, NULL, 2, 1, 1};
+const kni_body kni_body_tan = {code_tan, NULL, NULL, 2, 1, 1, NULL};
 
 /* sinh: y = sinh(x) */
 static const uint8_t code_sinh[] = {0, 99};
-const kni_body kni_body_sinh = {code_sinh, NULL, NULL, 2, 1, 1};
+const kni_body kni_body_sinh = {code_sinh, NULL, NULL, 2, 1, 1, NULL};
 
 /* cosh: y = cosh(x) */
 static const uint8_t code_cosh[] = {0, 100};
-const kni_body kni_body_cosh = {code_cosh, NULL, NULL, 2, 1, 1};
+const kni_body kni_body_cosh = {code_cosh, NULL, NULL, 2, 1, 1, NULL};
 
 /* asin: y = asin(x) */
 static const uint8_t code_asin[] = {0, 96};
-const kni_body kni_body_asin = {code_asin, NULL, NULL, 2, 1, 1};
+const kni_body kni_body_asin = {code_asin, NULL, NULL, 2, 1, 1, NULL};
 
 /* acos: y = acos(x) */
 static const uint8_t code_acos[] = {0, 97};
-const kni_body kni_body_acos = {code_acos, NULL, NULL, 2, 1, 1};
+const kni_body kni_body_acos = {code_acos, NULL, NULL, 2, 1, 1, NULL};
 
 /* atan: y = atan(x) */
 static const uint8_t code_atan[] = {0, 98};
-const kni_body kni_body_atan = {code_atan, NULL, NULL, 2, 1, 1};
+const kni_body kni_body_atan = {code_atan, NULL, NULL, 2, 1, 1, NULL};
 
 /* asinh: y = asinh(x) */
 static const uint8_t code_asinh[] = {0, 102};
-const kni_body kni_body_asinh = {code_asinh, NULL, NULL, 2, 1, 1};
+const kni_body kni_body_asinh = {code_asinh, NULL, NULL, 2, 1, 1, NULL};
 
 /* acosh: y = acosh(x) */
 static const uint8_t code_acosh[] = {0, 103};
-const kni_body kni_body_acosh = {code_acosh, NULL, NULL, 2, 1, 1};
+const kni_body kni_body_acosh = {code_acosh, NULL, NULL, 2, 1, 1, NULL};
 
 /* atanh: y = atanh(x) */
 static const uint8_t code_atanh[] = {0, 104};
-const kni_body kni_body_atanh = {code_atanh, NULL, NULL, 2, 1, 1};
+const kni_body kni_body_atanh = {code_atanh, NULL, NULL, 2, 1, 1, NULL};
 
 /* sinc: nearest = round(x); s = sin((x - nearest) * 3.1415926535897931); half = nearest * 0.5; d = (half - floor(half) > 0 ? -s : s) / (x * 3.1415926535897931); y = x == 0 ? 1 : d */
 static const uint8_t code_sinc[] = {0, 82, 32, 0, 40, 65, 16, 66, 93, 33, 40, 17, 66, 34, 42, 42, 80, 65, 18, 121, 41, 77, 41, 48, 0, 16, 66, 67, 35, 0, 18, 123, 19, 43, 48};
 static const double constants_sinc[] = {3.1415926535897931, 0.5, 0, 1};
-const kni_body kni_body_sinc = {code_sinc, constants_sinc, NULL, 35, 1, 1};
+const kni_body kni_body_sinc = {code_sinc, constants_sinc, NULL, 35, 1, 1, NULL};
 
 /* erf: y = erf(x) */
 static const uint8_t code_erf[] = {0, 105};
-const kni_body kni_body_erf = {code_erf, NULL, NULL, 2, 1, 1};
+const kni_body kni_body_erf = {code_erf, NULL, NULL, 2, 1, 1, NULL};
 
 /* erfc: y = erfc(x) */
 static const uint8_t code_erfc[] = {0, 106};
-const kni_body kni_body_erfc = {code_erfc, NULL, NULL, 2, 1, 1};
+const kni_body kni_body_erfc = {code_erfc, NULL, NULL, 2, 1, 1, NULL};
 
 /* erfinv: y = erfinv(x) */
 static const uint8_t code_erfinv[] = {0, 107};
-const kni_body kni_body_erfinv = {code_erfinv, NULL, NULL, 2, 1, 1};
+const kni_body kni_body_erfinv = {code_erfinv, NULL, NULL, 2, 1, 1, NULL};
 
 /* lgamma: y = lgamma(x) */
 static const uint8_t code_lgamma[] = {0, 109};
-const kni_body kni_body_lgamma = {code_lgamma, NULL, NULL, 2, 1, 1};
+const kni_body kni_body_lgamma = {code_lgamma, NULL, NULL, 2, 1, 1, NULL};
 
 /* digamma: y = digamma(x) */
 static const uint8_t code_digamma[] = {0, 110};
-const kni_body kni_body_digamma = {code_digamma, NULL, NULL, 2, 1, 1};
+const kni_body kni_body_digamma = {code_digamma, NULL, NULL, 2, 1, 1, NULL};
 
 /* polygamma: y = polygamma(order, x) */
 static const uint8_t code_polygamma[] = {8, 0, 111};
-const kni_body kni_body_polygamma = {code_polygamma, NULL, NULL, 3, 1, 1};
+const kni_body kni_body_polygamma = {code_polygamma, NULL, NULL, 3, 1, 1, NULL};
 
 /* xlogy: p = a * log(b); y = a == 0 && !isnan(b) ? 0 : p */
 static const uint8_t code_xlogy[] = {0, 1, 89, 66, 32, 0, 16, 123, 1, 125, 52, 49, 16, 40, 48};
 static const double constants_xlogy[] = {0};
-const kni_body kni_body_xlogy = {code_xlogy, constants_xlogy, NULL, 15, 2, 1};
+const kni_body kni_body_xlogy = {code_xlogy, constants_xlogy, NULL, 15, 2, 1, NULL};
 
 /* logaddexp: top = max(a, b); rest = log1p(exp(-abs(a - b))); y = a == b ? top + 0.69314718055994531 : top + rest */
 static const uint8_t code_logaddexp[] = {0, 1, 75, 32, 0, 1, 65, 78, 77, 86, 92, 33, 0, 1, 123, 40, 16, 64, 40, 41, 64, 48};
 static const double constants_logaddexp[] = {0.69314718055994529};
-const kni_body kni_body_logaddexp = {code_logaddexp, constants_logaddexp, NULL, 22, 2, 1};
+const kni_body kni_body_logaddexp = {code_logaddexp, constants_logaddexp, NULL, 22, 2, 1, NULL};
 
 /* heaviside: y = a == 0 ? b : a > 0 ? 1 : 0 */
 static const uint8_t code_heaviside[] = {0, 16, 123, 1, 0, 16, 121, 17, 16, 48, 48};
 static const double constants_heaviside[] = {0, 1};
-const kni_body kni_body_heaviside = {code_heaviside, constants_heaviside, NULL, 11, 2, 1};
+const kni_body kni_body_heaviside = {code_heaviside, constants_heaviside, NULL, 11, 2, 1, NULL};
 
 /* logit: z = eps < 0 ? x : min(max(x, eps), 1 - eps); y = log(z / (1 - z)) */
 static const uint8_t code_logit[] = {8, 16, 119, 0, 0, 8, 75, 17, 8, 65, 76, 48, 32, 40, 17, 40, 65, 67, 89};
 static const double constants_logit[] = {0, 1};
-const kni_body kni_body_logit = {code_logit, constants_logit, NULL, 19, 1, 1};
+const kni_body kni_body_logit = {code_logit, constants_logit, NULL, 19, 1, 1, NULL};
 
 /* nan_to_num: y = isnan(x) ? nan : x == inf ? positive : x == -inf ? negative : x */
 static const uint8_t code_nan_to_num[] = {0, 125, 8, 0, 16, 123, 9, 0, 17, 123, 10, 0, 48, 48, 48};
 static const double constants_nan_to_num[] = {__builtin_inf(), -__builtin_inf()};
-const kni_body kni_body_nan_to_num = {code_nan_to_num, constants_nan_to_num, NULL, 15, 1, 1};
+const kni_body kni_body_nan_to_num = {code_nan_to_num, constants_nan_to_num, NULL, 15, 1, 1, NULL};
 
 /* is_nan: y = isnan(x) */
 static const uint8_t code_is_nan[] = {0, 125};
-const kni_body kni_body_is_nan = {code_is_nan, NULL, NULL, 2, 1, 1};
+const kni_body kni_body_is_nan = {code_is_nan, NULL, NULL, 2, 1, 1, NULL};
 
 /* is_inf: y = isinf(x) */
 static const uint8_t code_is_inf[] = {0, 126};
-const kni_body kni_body_is_inf = {code_is_inf, NULL, NULL, 2, 1, 1};
+const kni_body kni_body_is_inf = {code_is_inf, NULL, NULL, 2, 1, 1, NULL};
 
 /* is_finite: y = isfinite(x) */
 static const uint8_t code_is_finite[] = {0, 127};
-const kni_body kni_body_is_finite = {code_is_finite, NULL, NULL, 2, 1, 1};
+const kni_body kni_body_is_finite = {code_is_finite, NULL, NULL, 2, 1, 1, NULL};
 
 /* is_close: y = (abs(a - b) <= rtol * abs(b) + atol && isfinite(b)) || a == b || (isnan(a) && isnan(b) && equal_nan != 0) */
 static const uint8_t code_is_close[] = {0, 1, 65, 78, 8, 1, 78, 66, 9, 64, 120, 1, 127, 49, 0, 1, 123, 50, 0, 125, 1, 125, 49, 10, 16, 124, 49, 50};
 static const double constants_is_close[] = {0};
-const kni_body kni_body_is_close = {code_is_close, constants_is_close, NULL, 28, 2, 1};
+const kni_body kni_body_is_close = {code_is_close, constants_is_close, NULL, 28, 2, 1, NULL};
 
 /* signbit: y = copysign(1, x) < 0 */
 static const uint8_t code_signbit[] = {16, 0, 74, 17, 119};
 static const double constants_signbit[] = {1, 0};
-const kni_body kni_body_signbit = {code_signbit, constants_signbit, NULL, 5, 1, 1};
+const kni_body kni_body_signbit = {code_signbit, constants_signbit, NULL, 5, 1, 1, NULL};
 
 /* bitwise_and: y = a & b */
 static const uint8_t code_bitwise_and[] = {0, 1, 113};
-const kni_body kni_body_bitwise_and = {code_bitwise_and, NULL, NULL, 3, 2, 1};
+const kni_body kni_body_bitwise_and = {code_bitwise_and, NULL, NULL, 3, 2, 1, NULL};
 
 /* bitwise_or: y = a | b */
 static const uint8_t code_bitwise_or[] = {0, 1, 114};
-const kni_body kni_body_bitwise_or = {code_bitwise_or, NULL, NULL, 3, 2, 1};
+const kni_body kni_body_bitwise_or = {code_bitwise_or, NULL, NULL, 3, 2, 1, NULL};
 
 /* bitwise_xor: y = a ^ b */
 static const uint8_t code_bitwise_xor[] = {0, 1, 115};
-const kni_body kni_body_bitwise_xor = {code_bitwise_xor, NULL, NULL, 3, 2, 1};
+const kni_body kni_body_bitwise_xor = {code_bitwise_xor, NULL, NULL, 3, 2, 1, NULL};
 
 /* bitwise_not: y = ~x */
 static const uint8_t code_bitwise_not[] = {0, 116};
-const kni_body kni_body_bitwise_not = {code_bitwise_not, NULL, NULL, 2, 1, 1};
+const kni_body kni_body_bitwise_not = {code_bitwise_not, NULL, NULL, 2, 1, 1, NULL};
 
 /* bitwise_left_shift: y = a << b */
 static const uint8_t code_bitwise_left_shift[] = {0, 1, 117};
-const kni_body kni_body_bitwise_left_shift = {code_bitwise_left_shift, NULL, NULL, 3, 2, 1};
+const kni_body kni_body_bitwise_left_shift = {code_bitwise_left_shift, NULL, NULL, 3, 2, 1, NULL};
 
 /* bitwise_right_shift: y = a >> b */
 static const uint8_t code_bitwise_right_shift[] = {0, 1, 118};
-const kni_body kni_body_bitwise_right_shift = {code_bitwise_right_shift, NULL, NULL, 3, 2, 1};
+const kni_body kni_body_bitwise_right_shift = {code_bitwise_right_shift, NULL, NULL, 3, 2, 1, NULL};
 
 /* clamp: y = min(max(x, low), high) */
 static const uint8_t code_clamp[] = {0, 1, 75, 2, 76};
-const kni_body kni_body_clamp = {code_clamp, NULL, NULL, 5, 3, 1};
+const kni_body kni_body_clamp = {code_clamp, NULL, NULL, 5, 3, 1, NULL};
 
 /* clamp_min: y = max(x, low) */
 static const uint8_t code_clamp_min[] = {0, 1, 75};
-const kni_body kni_body_clamp_min = {code_clamp_min, NULL, NULL, 3, 2, 1};
+const kni_body kni_body_clamp_min = {code_clamp_min, NULL, NULL, 3, 2, 1, NULL};
 
 /* clamp_max: y = min(x, high) */
 static const uint8_t code_clamp_max[] = {0, 1, 76};
-const kni_body kni_body_clamp_max = {code_clamp_max, NULL, NULL, 3, 2, 1};
+const kni_body kni_body_clamp_max = {code_clamp_max, NULL, NULL, 3, 2, 1, NULL};
 
 /* lerp: d = b - a; y = abs(weight) < 0.5 ? a + weight * d : b - d * (1 - weight) */
 static const uint8_t code_lerp[] = {1, 0, 65, 32, 2, 78, 16, 119, 0, 2, 40, 66, 64, 1, 40, 17, 2, 65, 66, 65, 48};
 static const double constants_lerp[] = {0.5, 1};
-const kni_body kni_body_lerp = {code_lerp, constants_lerp, NULL, 21, 3, 1};
+const kni_body kni_body_lerp = {code_lerp, constants_lerp, NULL, 21, 3, 1, NULL};
 
 /* mul_add: y = a * b + c */
 static const uint8_t code_mul_add[] = {0, 1, 66, 2, 64};
-const kni_body kni_body_mul_add = {code_mul_add, NULL, NULL, 5, 3, 1};
+const kni_body kni_body_mul_add = {code_mul_add, NULL, NULL, 5, 3, 1, NULL};
 
 /* addcmul: y = x + value * a * b */
 static const uint8_t code_addcmul[] = {0, 3, 1, 66, 2, 66, 64};
-const kni_body kni_body_addcmul = {code_addcmul, NULL, NULL, 7, 4, 1};
+const kni_body kni_body_addcmul = {code_addcmul, NULL, NULL, 7, 4, 1, NULL};
 
 /* addcdiv: y = x + value * a / b */
 static const uint8_t code_addcdiv[] = {0, 3, 1, 66, 2, 67, 64};
-const kni_body kni_body_addcdiv = {code_addcdiv, NULL, NULL, 7, 4, 1};
+const kni_body kni_body_addcdiv = {code_addcdiv, NULL, NULL, 7, 4, 1, NULL};
 
 /* relu6: y = min(max(x, 0), 6) */
 static const uint8_t code_relu6[] = {0, 16, 75, 17, 76};
 static const double constants_relu6[] = {0, 6};
-const kni_body kni_body_relu6 = {code_relu6, constants_relu6, NULL, 5, 1, 1};
+const kni_body kni_body_relu6 = {code_relu6, constants_relu6, NULL, 5, 1, 1, NULL};
 
 /* leaky_relu: y = x > 0 ? x : x * slope */
 static const uint8_t code_leaky_relu[] = {0, 16, 121, 0, 0, 8, 66, 48};
 static const double constants_leaky_relu[] = {0};
-const kni_body kni_body_leaky_relu = {code_leaky_relu, constants_leaky_relu, NULL, 8, 1, 1};
+const kni_body kni_body_leaky_relu = {code_leaky_relu, constants_leaky_relu, NULL, 8, 1, 1, NULL};
 
 /* leaky_relu_grad: dx = x > 0 ? dy : dy * slope */
 static const uint8_t code_leaky_relu_grad[] = {1, 16, 121, 0, 0, 8, 66, 48};
 static const double constants_leaky_relu_grad[] = {0};
-const kni_body kni_body_leaky_relu_grad = {code_leaky_relu_grad, constants_leaky_relu_grad, NULL, 8, 2, 1};
+const kni_body kni_body_leaky_relu_grad = {code_leaky_relu_grad, constants_leaky_relu_grad, NULL, 8, 2, 1, NULL};
 
 /* gelu: y = x * normal_cdf(x) */
 static const uint8_t code_gelu[] = {0, 0, 108, 66};
-const kni_body kni_body_gelu = {code_gelu, NULL, NULL, 4, 1, 1};
+const kni_body kni_body_gelu = {code_gelu, NULL, NULL, 4, 1, 1, NULL};
 
 /* gelu_grad: dx = (exp(x * x * -0.5) * 0.3989422804014327 * x + normal_cdf(x)) * dy */
 static const uint8_t code_gelu_grad[] = {1, 1, 66, 16, 66, 86, 17, 66, 1, 66, 1, 108, 64, 0, 66};
 static const double constants_gelu_grad[] = {-0.5, 0.3989422804014327};
-const kni_body kni_body_gelu_grad = {code_gelu_grad, constants_gelu_grad, NULL, 15, 2, 1};
+const kni_body kni_body_gelu_grad = {code_gelu_grad, constants_gelu_grad, NULL, 15, 2, 1, NULL};
 
 /* gelu_approximate: y = sigmoid((x * x * 0.044715 + 1) * x * 1.5957691216057308) * x */
 static const uint8_t code_gelu_approximate[] = {0, 0, 66, 16, 66, 17, 64, 0, 66, 18, 66, 112, 0, 66};
 static const double constants_gelu_approximate[] = {0.044714999999999998, 1, 1.5957691216057308};
-const kni_body kni_body_gelu_approximate = {code_gelu_approximate, constants_gelu_approximate, NULL, 14, 1, 1};
+const kni_body kni_body_gelu_approximate = {code_gelu_approximate, constants_gelu_approximate, NULL, 14, 1, 1, NULL};
 
 /* gelu_approximate_grad: v = max(min(x, 100), -100); square = v * v; s = sigmoid((square * 0.071354816272600242 + 1.5957691216057308) * v); dx = ((square * 0.21406444881780073 + 1.5957691216057308) * v * (1 - s) + 1) * s * dy */
 static const uint8_t code_gelu_approximate_grad[] = {1, 16, 76, 17, 75, 32, 40, 40, 66, 33, 41, 18, 66, 19, 64, 40, 66, 112, 34, 41, 20, 66, 19, 64, 40, 66, 21, 42, 65, 66, 21, 64, 42, 66, 0, 66};
 static const double constants_gelu_approximate_grad[] = {100, -100, 0.071354816272600236, 1.5957691216057308, 0.21406444881780073, 1};
-const kni_body kni_body_gelu_approximate_grad = {code_gelu_approximate_grad, constants_gelu_approximate_grad, NULL, 36, 2, 1};
+const kni_body kni_body_gelu_approximate_grad = {code_gelu_approximate_grad, constants_gelu_approximate_grad, NULL, 36, 2, 1, NULL};
 
 /* prelu: y = x > 0 ? x : x * weight */
 static const uint8_t code_prelu[] = {0, 16, 121, 0, 0, 1, 66, 48};
 static const double constants_prelu[] = {0};
-const kni_body kni_body_prelu = {code_prelu, constants_prelu, NULL, 8, 2, 1};
+const kni_body kni_body_prelu = {code_prelu, constants_prelu, NULL, 8, 2, 1, NULL};
 
 /* softplus: b = x * beta; y = b > threshold ? x : (max(b, 0) + log1p(exp(-abs(b)))) / beta */
 static const uint8_t code_softplus[] = {0, 8, 66, 32, 40, 9, 121, 0, 40, 16, 75, 40, 78, 77, 86, 92, 64, 8, 67, 48};
 static const double constants_softplus[] = {0};
-const kni_body kni_body_softplus = {code_softplus, constants_softplus, NULL, 20, 1, 1};
+const kni_body kni_body_softplus = {code_softplus, constants_softplus, NULL, 20, 1, 1, NULL};
 
 /* softplus_grad: b = x * beta; dx = b > threshold ? dy : sigmoid(b) * dy */
 static const uint8_t code_softplus_grad[] = {1, 8, 66, 32, 40, 9, 121, 0, 40, 112, 0, 66, 48};
-const kni_body kni_body_softplus_grad = {code_softplus_grad, NULL, NULL, 13, 2, 1};
+const kni_body kni_body_softplus_grad = {code_softplus_grad, NULL, NULL, 13, 2, 1, NULL};
 
 /* hard_sigmoid: y = min(max(x * alpha + beta, 0), 1) */
 static const uint8_t code_hard_sigmoid[] = {0, 8, 66, 9, 64, 16, 75, 17, 76};
 static const double constants_hard_sigmoid[] = {0, 1};
-const kni_body kni_body_hard_sigmoid = {code_hard_sigmoid, constants_hard_sigmoid, NULL, 9, 1, 1};
+const kni_body kni_body_hard_sigmoid = {code_hard_sigmoid, constants_hard_sigmoid, NULL, 9, 1, 1, NULL};
 
 /* log_sigmoid: y = min(x, 0) - log1p(exp(-abs(x))) */
 static const uint8_t code_log_sigmoid[] = {0, 16, 76, 0, 78, 77, 86, 92, 65};
 static const double constants_log_sigmoid[] = {0};
-const kni_body kni_body_log_sigmoid = {code_log_sigmoid, constants_log_sigmoid, NULL, 9, 1, 1};
+const kni_body kni_body_log_sigmoid = {code_log_sigmoid, constants_log_sigmoid, NULL, 9, 1, 1, NULL};
 
 /* silu: y = x * sigmoid(x) */
 static const uint8_t code_silu[] = {0, 0, 112, 66};
-const kni_body kni_body_silu = {code_silu, NULL, NULL, 4, 1, 1};
+const kni_body kni_body_silu = {code_silu, NULL, NULL, 4, 1, 1, NULL};
 
 /* silu_grad: s = sigmoid(x); dx = ((1 - s) * x + 1) * s * dy */
 static const uint8_t code_silu_grad[] = {1, 112, 32, 16, 40, 65, 1, 66, 16, 64, 40, 66, 0, 66};
 static const double constants_silu_grad[] = {1};
-const kni_body kni_body_silu_grad = {code_silu_grad, constants_silu_grad, NULL, 14, 2, 1};
+const kni_body kni_body_silu_grad = {code_silu_grad, constants_silu_grad, NULL, 14, 2, 1, NULL};
 
 /* hard_swish: y = min(max(x + 3, 0), 6) / 6 * x */
 static const uint8_t code_hard_swish[] = {0, 16, 64, 17, 75, 18, 76, 18, 67, 0, 66};
 static const double constants_hard_swish[] = {3, 0, 6};
-const kni_body kni_body_hard_swish = {code_hard_swish, constants_hard_swish, NULL, 11, 1, 1};
+const kni_body kni_body_hard_swish = {code_hard_swish, constants_hard_swish, NULL, 11, 1, 1, NULL};
 
 /* mish: e = exp(min(x, 20)); n = e * (e + 2); y = n / (n + 2) * x */
 static const uint8_t code_mish[] = {0, 16, 76, 86, 32, 40, 40, 17, 64, 66, 33, 41, 41, 17, 64, 67, 0, 66};
 static const double constants_mish[] = {20, 2};
-const kni_body kni_body_mish = {code_mish, constants_mish, NULL, 18, 1, 1};
+const kni_body kni_body_mish = {code_mish, constants_mish, NULL, 18, 1, 1, NULL};
 
 /* mish_grad: e = exp(min(x, 20)); n = e * (e + 2); t = n / (n + 2); dx = ((1 - t) * (1 + t) * x * sigmoid(x) + t) * dy */
 static const uint8_t code_mish_grad[] = {1, 16, 76, 86, 32, 40, 40, 17, 64, 66, 33, 41, 41, 17, 64, 67, 34, 18, 42, 65, 18, 42, 64, 66, 1, 66, 1, 112, 66, 42, 64, 0, 66};
 static const double constants_mish_grad[] = {20, 2, 1};
-const kni_body kni_body_mish_grad = {code_mish_grad, constants_mish_grad, NULL, 33, 2, 1};
+const kni_body kni_body_mish_grad = {code_mish_grad, constants_mish_grad, NULL, 33, 2, 1, NULL};
 
 /* elu: y = x > 0 ? x : expm1(x) * alpha */
 static const uint8_t code_elu[] = {0, 16, 121, 0, 0, 88, 8, 66, 48};
 static const double constants_elu[] = {0};
-const kni_body kni_body_elu = {code_elu, constants_elu, NULL, 9, 1, 1};
+const kni_body kni_body_elu = {code_elu, constants_elu, NULL, 9, 1, 1, NULL};
 
 /* celu: y = x > 0 ? x : expm1(x / alpha) * alpha */
 static const uint8_t code_celu[] = {0, 16, 121, 0, 0, 8, 67, 88, 8, 66, 48};
 static const double constants_celu[] = {0};
-const kni_body kni_body_celu = {code_celu, constants_celu, NULL, 11, 1, 1};
+const kni_body kni_body_celu = {code_celu, constants_celu, NULL, 11, 1, 1, NULL};
 
 /* selu: y = x > 0 ? x * 1.0507009873554805 : expm1(x) * 1.7580993408473766 */
 static const uint8_t code_selu[] = {0, 16, 121, 0, 17, 66, 0, 88, 18, 66, 48};
 static const double constants_selu[] = {0, 1.0507009873554805, 1.7580993408473766};
-const kni_body kni_body_selu = {code_selu, constants_selu, NULL, 11, 1, 1};
+const kni_body kni_body_selu = {code_selu, constants_selu, NULL, 11, 1, 1, NULL};
 
 /* elu_grad: dx = x <= 0 ? exp(x * inside) * left * dy : dy * right */
 static const uint8_t code_elu_grad[] = {1, 16, 120, 1, 10, 66, 86, 8, 66, 0, 66, 0, 9, 66, 48};
 static const double constants_elu_grad[] = {0};
-const kni_body kni_body_elu_grad = {code_elu_grad, constants_elu_grad, NULL, 15, 2, 1};
+const kni_body kni_body_elu_grad = {code_elu_grad, constants_elu_grad, NULL, 15, 2, 1, NULL};
 
 /* hardtanh: y = min(max(x, low), high) */
 static const uint8_t code_hardtanh[] = {0, 8, 75, 9, 76};
-const kni_body kni_body_hardtanh = {code_hardtanh, NULL, NULL, 5, 1, 1};
+const kni_body kni_body_hardtanh = {code_hardtanh, NULL, NULL, 5, 1, 1, NULL};
 
 /* tanhshrink: q = x * x; t = q / (q / (q / (q / (q / (q / (q / (q / (q / 19 + 17) + 15) + 13) + 11) + 9) + 7) + 5) + 3); y = abs(x) < 1 ? x * t / (t + 1) : x - tanh(x) */
 static const uint8_t code_tanhshrink[] = {0, 0, 66, 32, 40, 40, 40, 40, 40, 40, 40, 40, 40, 16, 67, 17, 64, 67, 18, 64, 67, 19, 64, 67, 20, 64, 67, 21, 64, 67, 22, 64, 67, 23, 64, 67, 24, 64, 67, 33, 0, 78, 25, 119, 0, 41, 66, 41, 25, 64, 67, 0, 0, 101, 65, 48};
 static const double constants_tanhshrink[] = {19, 17, 15, 13, 11, 9, 7, 5, 3, 1};
-const kni_body kni_body_tanhshrink = {code_tanhshrink, constants_tanhshrink, NULL, 56, 1, 1};
+const kni_body kni_body_tanhshrink = {code_tanhshrink, constants_tanhshrink, NULL, 56, 1, 1, NULL};
 
 /* threshold: y = x <= threshold ? value : x */
 static const uint8_t code_threshold[] = {0, 8, 120, 9, 0, 48};
-const kni_body kni_body_threshold = {code_threshold, NULL, NULL, 6, 1, 1};
+const kni_body kni_body_threshold = {code_threshold, NULL, NULL, 6, 1, 1, NULL};
 
 /* softsign: y = x / (abs(x) + 1) */
 static const uint8_t code_softsign[] = {0, 0, 78, 16, 64, 67};
 static const double constants_softsign[] = {1};
-const kni_body kni_body_softsign = {code_softsign, constants_softsign, NULL, 6, 1, 1};
+const kni_body kni_body_softsign = {code_softsign, constants_softsign, NULL, 6, 1, 1, NULL};
 
 /* hard_shrink: y = x >= -lambda && x <= lambda ? 0 : x */
 static const uint8_t code_hard_shrink[] = {0, 8, 77, 122, 0, 8, 120, 49, 16, 0, 48};
 static const double constants_hard_shrink[] = {0};
-const kni_body kni_body_hard_shrink = {code_hard_shrink, constants_hard_shrink, NULL, 11, 1, 1};
+const kni_body kni_body_hard_shrink = {code_hard_shrink, constants_hard_shrink, NULL, 11, 1, 1, NULL};
 
 /* soft_shrink: y = x > lambda ? x - lambda : x < -lambda ? x + lambda : x * 0 */
 static const uint8_t code_soft_shrink[] = {0, 8, 121, 0, 8, 65, 0, 8, 77, 119, 0, 8, 64, 0, 16, 66, 48, 48};
 static const double constants_soft_shrink[] = {0};
-const kni_body kni_body_soft_shrink = {code_soft_shrink, constants_soft_shrink, NULL, 18, 1, 1};
+const kni_body kni_body_soft_shrink = {code_soft_shrink, constants_soft_shrink, NULL, 18, 1, 1, NULL};
 
 /* shrink: y = x > lambda ? x - bias : x < -lambda ? x + bias : x * 0 */
 static const uint8_t code_shrink[] = {0, 8, 121, 0, 9, 65, 0, 8, 77, 119, 0, 9, 64, 0, 16, 66, 48, 48};
 static const double constants_shrink[] = {0};
-const kni_body kni_body_shrink = {code_shrink, constants_shrink, NULL, 18, 1, 1};
+const kni_body kni_body_shrink = {code_shrink, constants_shrink, NULL, 18, 1, 1, NULL};
 
 /* sum: y = sum(x) */
 static const uint8_t code_sum[] = {0, 192};
 static const uint8_t operands_sum[] = {3, 1};
-const kni_body kni_body_sum = {code_sum, NULL, operands_sum, 2, 1, 1};
+const kni_body kni_body_sum = {code_sum, NULL, operands_sum, 2, 1, 1, NULL};
 
 /* prod: y = prod(x) */
 static const uint8_t code_prod[] = {0, 198};
 static const uint8_t operands_prod[] = {3, 1};
-const kni_body kni_body_prod = {code_prod, NULL, operands_prod, 2, 1, 1};
+const kni_body kni_body_prod = {code_prod, NULL, operands_prod, 2, 1, 1, NULL};
 
 /* mean: y = mean(x) */
 static const uint8_t code_mean[] = {0, 193};
 static const uint8_t operands_mean[] = {3, 1};
-const kni_body kni_body_mean = {code_mean, NULL, operands_mean, 2, 1, 1};
+const kni_body kni_body_mean = {code_mean, NULL, operands_mean, 2, 1, 1, NULL};
 
 /* max: y = highest(x) */
 static const uint8_t code_max[] = {0, 194};
 static const uint8_t operands_max[] = {3, 1};
-const kni_body kni_body_max = {code_max, NULL, operands_max, 2, 1, 1};
+const kni_body kni_body_max = {code_max, NULL, operands_max, 2, 1, 1, NULL};
 
 /* min: y = lowest(x) */
 static const uint8_t code_min[] = {0, 195};
 static const uint8_t operands_min[] = {3, 1};
-const kni_body kni_body_min = {code_min, NULL, operands_min, 2, 1, 1};
+const kni_body kni_body_min = {code_min, NULL, operands_min, 2, 1, 1, NULL};
 
 /* argmax: y = argmax(x) */
 static const uint8_t code_argmax[] = {0, 201};
 static const uint8_t operands_argmax[] = {3, 17};
-const kni_body kni_body_argmax = {code_argmax, NULL, operands_argmax, 2, 1, 1};
+const kni_body kni_body_argmax = {code_argmax, NULL, operands_argmax, 2, 1, 1, NULL};
 
 /* argmin: y = argmin(x) */
 static const uint8_t code_argmin[] = {0, 202};
 static const uint8_t operands_argmin[] = {3, 17};
-const kni_body kni_body_argmin = {code_argmin, NULL, operands_argmin, 2, 1, 1};
+const kni_body kni_body_argmin = {code_argmin, NULL, operands_argmin, 2, 1, 1, NULL};
 
 /* any: y = any(x) */
 static const uint8_t code_any[] = {0, 199};
 static const uint8_t operands_any[] = {35, 33};
-const kni_body kni_body_any = {code_any, NULL, operands_any, 2, 1, 1};
+const kni_body kni_body_any = {code_any, NULL, operands_any, 2, 1, 1, NULL};
 
 /* all: y = all(x) */
 static const uint8_t code_all[] = {0, 200};
 static const uint8_t operands_all[] = {35, 33};
-const kni_body kni_body_all = {code_all, NULL, operands_all, 2, 1, 1};
+const kni_body kni_body_all = {code_all, NULL, operands_all, 2, 1, 1, NULL};
 
 /* var_mean: m = mean(x); d = x - m; variance = sum(d * d) / max(n - correction, 0); mean = m */
 static const uint8_t code_var_mean[] = {0, 193, 32, 0, 40, 65, 33, 41, 41, 66, 192, 54, 10, 65, 16, 75, 67, 34, 42, 208, 40, 35, 43, 209};
 static const double constants_var_mean[] = {0};
 static const uint8_t operands_var_mean[] = {3, 1, 1};
-const kni_body kni_body_var_mean = {code_var_mean, constants_var_mean, operands_var_mean, 24, 1, 2};
+const kni_body kni_body_var_mean = {code_var_mean, constants_var_mean, operands_var_mean, 24, 1, 2, NULL};
 
 /* logsumexp: t = highest(x); s = isfinite(t) ? t : 0; y = s + log(sum(exp(x - s))) */
 static const uint8_t code_logsumexp[] = {0, 194, 32, 40, 127, 40, 16, 48, 33, 41, 0, 41, 65, 86, 192, 89, 64};
 static const double constants_logsumexp[] = {0};
 static const uint8_t operands_logsumexp[] = {3, 1};
-const kni_body kni_body_logsumexp = {code_logsumexp, constants_logsumexp, operands_logsumexp, 17, 1, 1};
+const kni_body kni_body_logsumexp = {code_logsumexp, constants_logsumexp, operands_logsumexp, 17, 1, 1, NULL};
 
 /* softmax: t = quiet != 0 ? max(top(x), 0) : top(x); e = expn(x - t); s = quiet != 0 ? sum(e) + exp(-t) : sum(e); y = e / s */
 static const uint8_t code_softmax[] = {9, 16, 124, 0, 196, 16, 75, 0, 196, 48, 32, 0, 40, 65, 53, 33, 9, 16, 124, 41, 192, 40, 77, 86, 64, 41, 192, 48, 34, 41, 42, 67};
 static const double constants_softmax[] = {0};
 static const uint8_t operands_softmax[] = {3, 3};
-const kni_body kni_body_softmax = {code_softmax, constants_softmax, operands_softmax, 32, 1, 1};
+const kni_body kni_body_softmax = {code_softmax, constants_softmax, operands_softmax, 32, 1, 1, NULL};
 
 /* log_softmax: t = quiet != 0 ? max(top(x), 0) : top(x); d = x - t; e = expn(d); s = quiet != 0 ? sum(e) + exp(-t) : sum(e); y = d - log(s) */
 static const uint8_t code_log_softmax[] = {9, 16, 124, 0, 196, 16, 75, 0, 196, 48, 32, 0, 40, 65, 33, 41, 53, 34, 9, 16, 124, 42, 192, 40, 77, 86, 64, 42, 192, 48, 35, 41, 43, 89, 65};
 static const double constants_log_softmax[] = {0};
 static const uint8_t operands_log_softmax[] = {3, 3};
-const kni_body kni_body_log_softmax = {code_log_softmax, constants_log_softmax, operands_log_softmax, 35, 1, 1};
+const kni_body kni_body_log_softmax = {code_log_softmax, constants_log_softmax, operands_log_softmax, 35, 1, 1, NULL};
 
 /* softmax_grad: dx = y * (dy - sum(dy * y)) */
 static const uint8_t code_softmax_grad[] = {1, 0, 0, 1, 66, 192, 65, 66};
 static const uint8_t operands_softmax_grad[] = {3, 3, 3};
-const kni_body kni_body_softmax_grad = {code_softmax_grad, NULL, operands_softmax_grad, 8, 2, 1};
+const kni_body kni_body_softmax_grad = {code_softmax_grad, NULL, operands_softmax_grad, 8, 2, 1, NULL};
 
 /* log_softmax_grad: dx = dy - expn(y) * sum(dy) */
 static const uint8_t code_log_softmax_grad[] = {0, 1, 53, 0, 192, 66, 65};
 static const uint8_t operands_log_softmax_grad[] = {3, 3, 3};
-const kni_body kni_body_log_softmax_grad = {code_log_softmax_grad, NULL, operands_log_softmax_grad, 7, 2, 1};
+const kni_body kni_body_log_softmax_grad = {code_log_softmax_grad, NULL, operands_log_softmax_grad, 7, 2, 1, NULL};
 
 /* layer_norm: d = x - mean(x); s = 1 / sqrt(mean(d * d) + eps); y = d * s * weight + bias */
 static const uint8_t code_layer_norm[] = {0, 0, 193, 65, 32, 16, 40, 40, 66, 193, 9, 64, 84, 67, 33, 40, 41, 66, 1, 66, 2, 64};
 static const double constants_layer_norm[] = {1};
 static const uint8_t operands_layer_norm[] = {3, 14, 6, 3};
-const kni_body kni_body_layer_norm = {code_layer_norm, constants_layer_norm, operands_layer_norm, 22, 3, 1};
+const kni_body kni_body_layer_norm = {code_layer_norm, constants_layer_norm, operands_layer_norm, 22, 3, 1, NULL};
 
 /* layer_norm_grad: d = x - mean(x); s = 1 / sqrt(mean(d * d) + eps); g = dy * weight; dx = s * (g - mean(g) - d * s * (mean(g * d) * s)) */
 static const uint8_t code_layer_norm_grad[] = {1, 1, 193, 65, 32, 16, 40, 40, 66, 193, 9, 64, 84, 67, 33, 0, 2, 66, 34, 41, 42, 42, 193, 65, 40, 41, 66, 42, 40, 66, 193, 41, 66, 66, 65, 66};
 static const double constants_layer_norm_grad[] = {1};
 static const uint8_t operands_layer_norm_grad[] = {3, 3, 14, 3};
-const kni_body kni_body_layer_norm_grad = {code_layer_norm_grad, constants_layer_norm_grad, operands_layer_norm_grad, 36, 3, 1};
+const kni_body kni_body_layer_norm_grad = {code_layer_norm_grad, constants_layer_norm_grad, operands_layer_norm_grad, 36, 3, 1, NULL};
 
 /* layer_norm_affine_grad: d = x - mean(x); s = 1 / sqrt(mean(d * d) + eps); dweight = down(dy * (d * s)); dbias = down(dy) */
 static const uint8_t code_layer_norm_affine_grad[] = {1, 1, 193, 65, 32, 16, 40, 40, 66, 193, 9, 64, 84, 67, 33, 0, 40, 41, 66, 66, 197, 34, 42, 208, 0, 197, 35, 43, 209};
 static const double constants_layer_norm_affine_grad[] = {1};
 static const uint8_t operands_layer_norm_affine_grad[] = {3, 3, 2, 2};
-const kni_body kni_body_layer_norm_affine_grad = {code_layer_norm_affine_grad, constants_layer_norm_affine_grad, operands_layer_norm_affine_grad, 29, 2, 2};
+const kni_body kni_body_layer_norm_affine_grad = {code_layer_norm_affine_grad, constants_layer_norm_affine_grad, operands_layer_norm_affine_grad, 29, 2, 2, NULL};
 
 /* rms_norm: s = 1 / sqrt(mean(x * x) + eps); y = x * s * weight */
 static const uint8_t code_rms_norm[] = {16, 0, 0, 66, 193, 9, 64, 84, 67, 32, 0, 40, 66, 1, 66};
 static const double constants_rms_norm[] = {1};
 static const uint8_t operands_rms_norm[] = {3, 14, 3};
-const kni_body kni_body_rms_norm = {code_rms_norm, constants_rms_norm, operands_rms_norm, 15, 2, 1};
+const kni_body kni_body_rms_norm = {code_rms_norm, constants_rms_norm, operands_rms_norm, 15, 2, 1, NULL};
 
 /* rms_norm_grad: s = 1 / sqrt(mean(x * x) + eps); g = dy * weight; dx = s * (g - x * s * (mean(g * x) * s)) */
 static const uint8_t code_rms_norm_grad[] = {16, 1, 1, 66, 193, 9, 64, 84, 67, 32, 0, 2, 66, 33, 40, 41, 1, 40, 66, 41, 1, 66, 193, 40, 66, 66, 65, 66};
 static const double constants_rms_norm_grad[] = {1};
 static const uint8_t operands_rms_norm_grad[] = {3, 3, 14, 3};
-const kni_body kni_body_rms_norm_grad = {code_rms_norm_grad, constants_rms_norm_grad, operands_rms_norm_grad, 28, 3, 1};
+const kni_body kni_body_rms_norm_grad = {code_rms_norm_grad, constants_rms_norm_grad, operands_rms_norm_grad, 28, 3, 1, NULL};
 
 /* rms_norm_affine_grad: s = 1 / sqrt(mean(x * x) + eps); dweight = down(dy * (x * s)) */
 static const uint8_t code_rms_norm_affine_grad[] = {16, 1, 1, 66, 193, 9, 64, 84, 67, 32, 0, 1, 40, 66, 66, 197};
 static const double constants_rms_norm_affine_grad[] = {1};
 static const uint8_t operands_rms_norm_affine_grad[] = {3, 3, 2};
-const kni_body kni_body_rms_norm_affine_grad = {code_rms_norm_affine_grad, constants_rms_norm_affine_grad, operands_rms_norm_affine_grad, 16, 2, 1};
+const kni_body kni_body_rms_norm_affine_grad = {code_rms_norm_affine_grad, constants_rms_norm_affine_grad, operands_rms_norm_affine_grad, 16, 2, 1, NULL};
 
 /* batch_norm: y = (x - mean) * (1 / sqrt(variance + eps) * weight) + bias */
 static const uint8_t code_batch_norm[] = {0, 1, 65, 16, 2, 8, 64, 84, 67, 3, 66, 66, 4, 64};
 static const double constants_batch_norm[] = {1};
 static const uint8_t operands_batch_norm[] = {3, 1, 1, 13, 5, 3};
-const kni_body kni_body_batch_norm = {code_batch_norm, constants_batch_norm, operands_batch_norm, 14, 5, 1};
+const kni_body kni_body_batch_norm = {code_batch_norm, constants_batch_norm, operands_batch_norm, 14, 5, 1, NULL};
 
 /* batch_norm_train: m = mean(x); d = x - m; v = mean(d * d); y = d * (1 / sqrt(v + eps) * weight) + bias; mean = m; variance = v */
 static const uint8_t code_batch_norm_train[] = {0, 193, 32, 0, 40, 65, 33, 41, 41, 66, 193, 34, 41, 16, 42, 8, 64, 84, 67, 1, 66, 66, 2, 64, 35, 43, 208, 40, 36, 44, 209, 42, 37, 45, 210};
 static const double constants_batch_norm_train[] = {1};
 static const uint8_t operands_batch_norm_train[] = {3, 13, 5, 3, 1, 1};
-const kni_body kni_body_batch_norm_train = {code_batch_norm_train, constants_batch_norm_train, operands_batch_norm_train, 35, 3, 3};
+const kni_body kni_body_batch_norm_train = {code_batch_norm_train, constants_batch_norm_train, operands_batch_norm_train, 35, 3, 3, NULL};
 
 /* batch_norm_train_grad: s = 1 / sqrt(variance + eps); h = (x - mean) * s; b = sum(dy); g = sum(dy * h); dx = s * weight * (dy - b / n - h * (g / n)); dweight = g; dbias = b */
 static const uint8_t code_batch_norm_train_grad[] = {16, 3, 8, 64, 84, 67, 32, 1, 2, 65, 40, 66, 33, 0, 192, 34, 0, 41, 66, 192, 35, 40, 4, 66, 0, 42, 54, 67, 65, 41, 43, 54, 67, 66, 65, 66, 36, 44, 208, 43, 37, 45, 209, 42, 38, 46, 210};
 static const double constants_batch_norm_train_grad[] = {1};
 static const uint8_t operands_batch_norm_train_grad[] = {3, 3, 1, 1, 13, 3, 1, 1};
-const kni_body kni_body_batch_norm_train_grad = {code_batch_norm_train_grad, constants_batch_norm_train_grad, operands_batch_norm_train_grad, 47, 5, 3};
+const kni_body kni_body_batch_norm_train_grad = {code_batch_norm_train_grad, constants_batch_norm_train_grad, operands_batch_norm_train_grad, 47, 5, 3, NULL};
 
 /* cross_entropy: inside = target < n && target >= 0; counts = require(inside || target == ignore_index, target) != ignore_index && inside; m = top(x); lse = m + log(sum(expn(x - m))); w = at(weight, target); one = w * (lse - at(x, target)); loss = counts ? (smoothing > 0 ? (1 - smoothing) * one + smoothing / n * sum(weight * (lse - x)) : one) : 0; share = counts ? w : 0 */
 static const uint8_t code_cross_entropy[] = {1, 54, 119, 1, 16, 122, 49, 32, 40, 1, 8, 123, 50, 1, 57, 8, 124, 40, 49, 33, 0, 196, 34, 42, 0, 42, 65, 53, 192, 89, 64, 35, 43, 209, 2, 1, 56, 36, 44, 43, 0, 1, 56, 65, 66, 37, 41, 9, 16, 121, 17, 9, 65, 45, 66, 9, 54, 67, 2, 43, 0, 65, 66, 192, 66, 64, 45, 48, 16, 48, 38, 46, 208, 41, 44, 16, 48, 39, 47, 210};
 static const double constants_cross_entropy[] = {0, 1};
 static const uint8_t operands_cross_entropy[] = {3, 17, 14, 1, 1, 1};
-const kni_body kni_body_cross_entropy = {code_cross_entropy, constants_cross_entropy, operands_cross_entropy, 80, 3, 3};
+const kni_body kni_body_cross_entropy = {code_cross_entropy, constants_cross_entropy, operands_cross_entropy, 80, 3, 3, NULL};
 
 /* cross_entropy_grad: inside = target < n && target >= 0; counts = require(inside || target == ignore_index, target) != ignore_index && inside; w = at(weight, target); on = smoothing > 0 ? (1 - smoothing) * w : w; all = smoothing > 0 ? on + smoothing / n * sum(weight) : on; g = all * expn(x - lse); h = smoothing > 0 ? g - smoothing / n * weight : g; dx = counts ? dy * (h - (k == target ? on : 0)) : 0 */
 static const uint8_t code_cross_entropy_grad[] = {2, 54, 119, 2, 16, 122, 49, 32, 40, 2, 8, 123, 50, 2, 57, 8, 124, 40, 49, 33, 4, 2, 56, 34, 9, 16, 121, 17, 9, 65, 42, 66, 42, 48, 35, 9, 16, 121, 43, 9, 54, 67, 4, 192, 66, 64, 43, 48, 36, 44, 1, 3, 65, 53, 66, 37, 9, 16, 121, 45, 9, 54, 67, 4, 66, 65, 45, 48, 38, 41, 0, 46, 55, 2, 123, 43, 16, 48, 65, 66, 16, 48};
 static const double constants_cross_entropy_grad[] = {0, 1};
 static const uint8_t operands_cross_entropy_grad[] = {1, 3, 17, 1, 14, 3};
-const kni_body kni_body_cross_entropy_grad = {code_cross_entropy_grad, constants_cross_entropy_grad, operands_cross_entropy_grad, 82, 5, 1};
+const kni_body kni_body_cross_entropy_grad = {code_cross_entropy_grad, constants_cross_entropy_grad, operands_cross_entropy_grad, 82, 5, 1, NULL};
 
 /* binary_cross_entropy: y = -(t * max(log(x), -100) + (1 - t) * max(log1p(-x), -100)) */
 static const uint8_t code_binary_cross_entropy[] = {1, 0, 89, 16, 75, 66, 17, 1, 65, 0, 77, 92, 16, 75, 66, 64, 77};
 static const double constants_binary_cross_entropy[] = {-100, 1};
-const kni_body kni_body_binary_cross_entropy = {code_binary_cross_entropy, constants_binary_cross_entropy, NULL, 17, 2, 1};
+const kni_body kni_body_binary_cross_entropy = {code_binary_cross_entropy, constants_binary_cross_entropy, NULL, 17, 2, 1, NULL};

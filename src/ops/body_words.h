@@ -1,0 +1,10 @@
+/* The op of each word: who computes a body word by word calls these. */
+#ifndef KNI_BODY_WORDS_H
+#define KNI_BODY_WORDS_H
+
+#include "ops/op.h"
+
+/* A row whose body is the word alone; NULL for the few that have none. Linked by programs that define ops. */
+const kn_op *kni_word_row(int word);
+
+#endif

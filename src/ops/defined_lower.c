@@ -1,0 +1,225 @@
+/* Defined rows as other ops, word by word: for devices that have no strips and no schedules, and for what theirs cannot do. */
+#include "ops/body_tree.h"
+#include "ops/body_words.h"
+#include "ops/defined.h"
+#include "ops/infer.h"
+#include "ops/wide.h"
+#include "ops/word_numbers.h"
+
+/* A number that is known before anything runs, or a tensor. */
+typedef struct value {
+    bool is_number;
+    double number;
+    kn_tensor tensor;
+} value;
+
+typedef struct lowering {
+    const kni_lowering *l;
+    const kni_body *body;
+    kni_body_tree tree;
+    kn_dtype dtype; /* computed in */
+    kn_shape shape; /* of operand 0, for rows along lines */
+    kn_ints line, others;
+    int64_t length;
+    value values[KNI_BODY_MAX_STEPS];
+    bool failed;
+} lowering;
+
+static value of_tensor(kn_tensor t) { return (value){false, 0, kn_keep(t)}; }
+static value of_number(double number) { return (value){true, number, KN_NONE}; }
+
+static kn_tensor as_tensor(const lowering *w, const value *v)
+{
+    return v->is_number ? kn_full(KN_SHAPE(), v->number, w->dtype) : v->tensor;
+}
+
+static double word_on(int word, double a, double b)
+{
+    const void *const in[2] = {&a, &b};
+    kni_step steps[3] = {{KNI_STEP_INPUT, 0, 0}, {KNI_STEP_INPUT, 1, 0}};
+    int arity = kni_word_at(word)->arity;
+    double y = 0;
+    steps[arity] = (kni_step){KNI_STEP_WORD, (uint8_t)word, 0};
+    kni_body_evaluate(&(kni_body){.steps = steps, .n = (uint8_t)(arity + 1)}, KNI_COMPUTE_F64, 1, &y, in, 0,
+                      NULL);
+    return y;
+}
+
+static value word(lowering *w, const kni_body_node *n)
+{
+    const value *a = &w->values[n->in[0]], *b = n->n_in > 1 ? &w->values[n->in[1]] : a;
+    const kn_op *row = kni_word_row(n->step.index);
+    bool truth = kni_word_at(n->step.index)->truth;
+    if (a->is_number && b->is_number && !truth)
+        return of_number(word_on(n->step.index, a->number, b->number));
+    kn_tensor in[2] = {as_tensor(w, a), n->n_in > 1 ? as_tensor(w, b) : KN_NONE};
+    if (row) return of_tensor(kni_apply(row, in, n->n_in, NULL));
+    if (n->step.index == KNI_WORD_normal_cdf)
+        return of_tensor(kn_mul_scalar(kn_erfc(kn_mul_scalar(in[0], -0.70710678118654752440)), 0.5));
+    if (n->step.index == KNI_WORD_polygamma && a->is_number)
+        return of_tensor(kn_polygamma(in[1], (int32_t)a->number));
+    kni_fail_op(KN_ERROR_UNSUPPORTED, w->l->row->name, "'%s' cannot be lowered to other ops",
+                kni_word_at(n->step.index)->name);
+    w->failed = true;
+    return of_number(0);
+}
+
+static value along(lowering *w, const kni_body_node *n)
+{
+    kn_tensor x = as_tensor(w, &w->values[n->in[0]]);
+    if (kn_rank(x) < w->shape.rank) x = kn_expand(x, w->shape); /* a place's, or the same for all */
+    switch (n->step.index) {
+    case KNI_LINE_SUM:
+        return of_tensor(kn_sum(x, w->line, true));
+    case KNI_LINE_MEAN:
+        return of_tensor(kn_mean(x, w->line, true));
+    case KNI_LINE_HIGHEST:
+    case KNI_LINE_TOP:
+        return of_tensor(kn_max(x, w->line, true));
+    case KNI_LINE_LOWEST:
+        return of_tensor(kn_min(x, w->line, true));
+    case KNI_LINE_PROD:
+        return of_tensor(kn_prod(x, w->line, true));
+    case KNI_LINE_ANY:
+        return of_tensor(kn_any(x, w->line, true));
+    case KNI_LINE_ALL:
+        return of_tensor(kn_all(x, w->line, true));
+    default: /* KNI_LINE_DOWN */
+        return of_tensor(w->others.rank ? kn_sum(x, w->others, true) : x);
+    }
+}
+
+static value logic(lowering *w, const kni_body_node *n)
+{
+    kn_tensor a = as_tensor(w, &w->values[n->in[0]]);
+    kn_tensor b = n->n_in > 1 ? as_tensor(w, &w->values[n->in[1]]) : KN_NONE;
+    switch (n->step.kind) {
+    case KNI_STEP_AND:
+        return of_tensor(kn_logical_and(a, b));
+    case KNI_STEP_OR:
+        return of_tensor(kn_logical_or(a, b));
+    case KNI_STEP_XOR:
+        return of_tensor(kn_logical_xor(a, b));
+    default:
+        return of_tensor(kn_logical_not(a));
+    }
+}
+
+static value operand(const lowering *w, int i)
+{
+    kn_tensor x = w->l->in[i];
+    if (!x.bits) return of_number(w->body->operands[i] & KNI_OPERAND_ONE ? 1 : 0);
+    return of_tensor(kni_as(x, w->dtype));
+}
+
+static value compute(lowering *w, const kni_body_node *n)
+{
+    const double *scalars = w->l->attributes;
+    switch (n->step.kind) {
+    case KNI_STEP_INPUT:
+        return operand(w, n->step.index);
+    case KNI_STEP_PARAM:
+        return of_number(scalars[n->step.index]);
+    case KNI_STEP_CONSTANT:
+        return of_number(n->step.value);
+    case KNI_STEP_LENGTH:
+        return of_number((double)w->length);
+    case KNI_STEP_SELECT:
+        return of_tensor(kn_where(as_tensor(w, &w->values[n->in[0]]), as_tensor(w, &w->values[n->in[1]]),
+                                  as_tensor(w, &w->values[n->in[2]])));
+    case KNI_STEP_EXPN:
+        return of_tensor(kn_exp(as_tensor(w, &w->values[n->in[0]])));
+    case KNI_STEP_WORD:
+        return word(w, n);
+    case KNI_STEP_LINE:
+        return along(w, n);
+    default:
+        return logic(w, n);
+    }
+}
+
+/* The axes of a line and the others, from the attribute. */
+static void find_axes(lowering *w)
+{
+    const kni_line *line = &w->l->row->line;
+    int64_t attribute = *(const int64_t *)((const char *)w->l->attributes + line->attribute);
+    w->shape = kn_shape_of_tensor(w->l->in[0]);
+    w->length = 1;
+    for (int a = 0; a < w->shape.rank; a++) {
+        bool in_line = line->axes == KNI_LINE_AXIS ? a == attribute : a >= w->shape.rank - attribute;
+        kn_ints *axes = in_line ? &w->line : &w->others;
+        axes->dims[axes->rank++] = a;
+        if (in_line) w->length *= w->shape.dims[a];
+    }
+}
+
+/* The broadcast shape of all operands, which the row's rule has found to exist. */
+static void find_shape(lowering *w)
+{
+    for (int i = 0; i < w->l->n_in; i++) {
+        kn_shape own = kn_shape_of_tensor(w->l->in[i]);
+        kn_shape *all = &w->shape;
+        for (; all->rank < own.rank; all->rank++) {
+            for (int a = all->rank; a > 0; a--) all->dims[a] = all->dims[a - 1];
+            all->dims[0] = 1;
+        }
+        for (int a = 0; a < own.rank; a++)
+            if (own.dims[a] != 1) all->dims[all->rank - own.rank + a] = own.dims[a];
+    }
+}
+
+static bool is_same_shape(const kn_shape *a, const kn_shape *b)
+{
+    bool same = a->rank == b->rank;
+    for (int i = 0; i < a->rank && same; i++) same = a->dims[i] == b->dims[i];
+    return same;
+}
+
+/* Elements that repeat as elements of their own: results lie in order. */
+static kn_tensor lay_out(kn_tensor x)
+{
+    if (kn_dtype_of(x) != KN_BOOL) return kn_mul_scalar(x, 1);
+    x = kn_keep(x);
+    return kn_logical_or(x, x);
+}
+
+/* Result k in the shape that its level has. */
+static kn_tensor give(const lowering *w, int k)
+{
+    kn_tensor y = as_tensor(w, &w->values[w->tree.results[k]]);
+    uint8_t bits = w->body->operands ? w->body->operands[w->body->n_in + k] : KNI_LEVEL_ELEMENT;
+    kn_shape full = w->shape, own = kn_shape_of_tensor(y);
+    for (int i = 0; i < w->line.rank && !(bits & KNI_LEVEL_PLACE); i++) full.dims[w->line.dims[i]] = 1;
+    for (int i = 0; i < w->others.rank && !(bits & KNI_LEVEL_LINE); i++) full.dims[w->others.dims[i]] = 1;
+    if (!is_same_shape(&full, &own)) y = lay_out(kn_expand(y, full));
+    if ((bits & KNI_OPERAND_LEVEL) != KNI_LEVEL_PLACE) return y;
+    kn_shape places = {.rank = full.rank - (int32_t)w->line.dims[0]};
+    for (int a = 0; a < places.rank; a++) places.dims[a] = full.dims[w->line.dims[0] + a];
+    return kn_reshape(y, places);
+}
+
+/* What the row computes in: the types of operands that were widened are those that count. */
+static kn_dtype find_dtype(const kni_lowering *l)
+{
+    const kni_type *types[KNI_BODY_OPERANDS];
+    for (int i = 0; i < l->n_in; i++) types[i] = l->in[i].bits ? &kni_peek(l->in[i])->type : NULL;
+    return (kn_dtype)(l->row->line.axes ? kni_promote_types(types, 0, l->n_in)
+                                        : kni_operand_dtype(l->row, types, 0, l->n_in));
+}
+
+kn_status kni_defined_lower(kni_lowering *l)
+{
+    lowering w = {.l = l, .body = l->row->body, .dtype = find_dtype(l), .length = 1};
+    if (l->row->line.axes)
+        find_axes(&w);
+    else
+        find_shape(&w);
+    kni_body_tree_of(w.body, &w.tree);
+    for (int i = 0; i < w.tree.n && !w.failed; i++) {
+        w.values[i] = compute(&w, &w.tree.nodes[i]);
+        if (w.values[i].is_number || !kni_is_poisoned(w.values[i].tensor)) continue;
+        return kn_error_code(w.values[i].tensor);
+    }
+    for (int k = 0; k < l->n_out && !w.failed; k++) l->out[k] = give(&w, k);
+    return w.failed ? KN_ERROR_UNSUPPORTED : KN_OK;
+}
