@@ -57,12 +57,12 @@ typedef enum kn_body_line {
 } kn_body_line;
 
 /* Which dtypes an elementwise body takes. Bodies along lines take floats. */
-typedef enum kn_body_kind {
+typedef enum kn_body_takes {
     KN_BODY_FLOATS,   /* floats; integers become f32 */
     KN_BODY_NUMBERS,  /* floats and integers: fractions and words for floats alone are mistakes */
     KN_BODY_INTEGERS, /* integers: bits and shifts have a meaning there */
     KN_BODY_TRUTHS    /* the result is a truth; takes integers where all words have a meaning for them */
-} kn_body_kind;
+} kn_body_takes;
 
 /* A scalar of the body: its name, which is the attribute's for kn_call, and its value where a call gives none. */
 typedef struct kn_body_scalar {
@@ -80,7 +80,7 @@ typedef struct kn_body_args {
     kn_body_line line;
     int64_t
         axis; /* the axis of a call that names none, or the number of last axes; 0: the first axis, or one last axis */
-    kn_body_kind kind;
+    kn_body_takes takes;
     const char *body;
     /* NULL: derived from the body. Else a body over the operands and the cotangents, which are called d and the result's name,
        that gives d and the operand's name for each operand: "dx = dy * ...; dweight = down(dy * ...)". For operands @all it gives

@@ -88,8 +88,8 @@ static bool read_line(reading *r)
     if (r->args->line != KN_BODY_AXIS && r->args->line != KN_BODY_LAST_AXES)
         return refuse(r, "kn_op_define: %s: .line is none of KN_BODY_ELEMENTWISE, KN_BODY_AXIS and%s",
                       " KN_BODY_LAST_AXES");
-    if (r->args->kind != KN_BODY_FLOATS)
-        return refuse(r, "kn_op_define: %s: a body along lines takes floats: leave .kind%s away", "");
+    if (r->args->takes != KN_BODY_FLOATS)
+        return refuse(r, "kn_op_define: %s: a body along lines takes floats: leave .takes%s away", "");
     bool last = r->args->line == KN_BODY_LAST_AXES;
     d->defaults.axes[d->n_scalars] = last && axis == 0 ? 1 : axis;
     d->schema[d->n_scalars] = (kn_attribute){last ? "n_axes" : "axis", KNI_ATTR_INT, KNI_STATIC, offset};
@@ -187,7 +187,7 @@ static bool check_kind(reading *r, int *rule, uint32_t *dtypes)
                  [KN_BODY_INTEGERS] = {KNI_RULE_PROMOTE, false, true, KNI_INTS},
                  [KN_BODY_TRUTHS] = {KNI_RULE_COMPARE, true, false, KNI_ALL}};
     const kni_body body = kni_body_of_draft(&r->draft);
-    int step = 0, kind = (int)r->args->kind;
+    int step = 0, kind = (int)r->args->takes;
     const char *what = kni_body_meaningless(&body, kinds[kind].integers, kinds[kind].floats, &step);
     if (what) return wrong(r, r->args->body, "body", r->draft.from[step], what);
     *rule = kinds[kind].rule;
@@ -275,15 +275,15 @@ static bool check_args(reading *r)
     if (kni_custom_check_name("kn_op_define", r->op)) return false;
     if (kni_custom_by_name(r->op)) return refuse(r, "kn_op_define: %s: the name is taken%s", "");
     if (!r->args || !r->args->body) return refuse(r, "kn_op_define: %s: a .body is needed%s", "");
-    if ((unsigned)r->args->kind > KN_BODY_TRUTHS)
-        return refuse(r, "kn_op_define: %s: .kind is none of KN_BODY_FLOATS to KN_BODY_TRUTHS%s", "");
+    if ((unsigned)r->args->takes > KN_BODY_TRUTHS)
+        return refuse(r, "kn_op_define: %s: .takes is none of KN_BODY_FLOATS to KN_BODY_TRUTHS%s", "");
     r->in = r->args->in ? r->args->in : "x";
     r->out = r->args->out ? r->args->out : "y";
     if (strlen(r->in) >= MAX_LIST || strlen(r->out) >= MAX_LIST)
         return refuse(r, "kn_op_define: %s: a list of operands or results is too long%s", "");
     r->names.in = r->in;
     r->names.out = r->out;
-    r->names.truth = r->args->kind == KN_BODY_TRUTHS;
+    r->names.truth = r->args->takes == KN_BODY_TRUTHS;
     return true;
 }
 
@@ -302,7 +302,7 @@ static kni_defined *define(reading *r)
     d->first = true;
     d->row.rule = (uint8_t)rule;
     if (!r->names.lines) d->row.dtypes = dtypes;
-    if (rule == KNI_RULE_COMPARE || r->args->kind == KN_BODY_INTEGERS) {
+    if (rule == KNI_RULE_COMPARE || r->args->takes == KN_BODY_INTEGERS) {
         d->row.flags = KNI_FLAG_NO_GRADIENT;
         d->row.custom_gradient = NULL;
     } else if (!read_gradient(r)) {

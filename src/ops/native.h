@@ -14,6 +14,8 @@ enum {
    Truths (results of comparisons, the condition of select) are bytes of 0 or 1. */
 typedef void (*kni_strip_fn)(int64_t n, void *y, const void *const *in, const double *params);
 
+struct kni_step;
+
 typedef struct kni_native {
     /* Elementwise rows: one function by tier and compute type, NULL where the row has no such type. */
     const kni_strip_fn (*strips)[KNI_COMPUTE_COUNT];
@@ -22,6 +24,11 @@ typedef struct kni_native {
     kn_status (*run)(const kn_record *r);
     /* Independent records of the row that share the team in one run; NULL: each alone. */
     kn_status (*run_many)(const kn_record *const *records, int32_t n);
+#ifndef KN_FREESTANDING
+    /* Elementwise rows without strips of their own: the strip of one step of their body, on the tier in use. NULL: the step has
+       none in this compute type. */
+    kni_strip_fn (*strip_of)(const struct kni_step *step, int compute);
+#endif
 } kni_native;
 
 #endif

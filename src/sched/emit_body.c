@@ -45,6 +45,13 @@ static kni_ir_id step_value(kni_ir_builder *builder, int dtype, const kni_step *
     }
 }
 
+kni_ir_id kni_emit_step(kni_ir_builder *b, int dtype, const kni_step *s, const kni_ir_id *in, int n_in)
+{
+    machine m = {.depth = n_in};
+    for (int i = 0; i < n_in; i++) m.stack[i] = in[i];
+    return step_value(b, dtype, s, &m, NULL, NULL);
+}
+
 kni_ir_id kni_emit_row_body(kni_ir_builder *b, const kn_op *row, int dtype, kni_emit_leaf leaf,
                             kni_emit_instead instead, void *context)
 {

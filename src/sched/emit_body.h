@@ -9,6 +9,8 @@
 typedef kni_ir_id (*kni_emit_leaf)(void *context, const kni_step *step);
 /* What stands for a word of one operand; 0: the word itself. */
 typedef kni_ir_id (*kni_emit_instead)(void *context, int word, kni_ir_id x);
+/* One step on values; `dtype` is what constants are. */
+kni_ir_id kni_emit_step(kni_ir_builder *b, int dtype, const kni_step *s, const kni_ir_id *in, int n_in);
 /* The body of a row, computed in `dtype`; instead NULL: all words as they are. */
 kni_ir_id kni_emit_row_body(kni_ir_builder *b, const kn_op *row, int dtype, kni_emit_leaf leaf,
                             kni_emit_instead instead, void *context);

@@ -125,11 +125,11 @@ static void elementwise(void)
                        kn_keep(kn_from((float[]){2}, KN_F32, KN_SHAPE(1)))};
     CHECK_VALUES(run(mix, in), 0, 6, 1, 10, 6, 2, 10);
     kn_op_handle bits =
-        define("t_bits", &(kn_body_args){.in = "a b", .kind = KN_BODY_INTEGERS, .body = "y = a & ~b"});
+        define("t_bits", &(kn_body_args){.in = "a b", .takes = KN_BODY_INTEGERS, .body = "y = a & ~b"});
     kn_tensor ints[2] = {whole, whole};
     CHECK_VALUES(run(bits, ints), 0, 0, 0, 0);
     kn_op_handle near = define(
-        "t_near", &(kn_body_args){.in = "a b", .kind = KN_BODY_TRUTHS, .body = "y = abs(a - b) < 0.5"});
+        "t_near", &(kn_body_args){.in = "a b", .takes = KN_BODY_TRUTHS, .body = "y = abs(a - b) < 0.5"});
     kn_tensor pair[2] = {x, kn_keep(kn_from((float[]){-1.2f, 3, 2}, KN_F32, KN_SHAPE(3)))};
     y = run(near, pair);
     CHECK(kn_dtype_of(y) == KN_BOOL);
@@ -318,17 +318,17 @@ static void mistakes(void)
             "is the same all along a line");
     refused("t_m", (kn_body_args){.in = "x w@corner", .line = KN_BODY_AXIS, .body = "y = x * w"},
             "malformed");
-    refused("t_m", (kn_body_args){.kind = KN_BODY_NUMBERS, .body = "y = x * 0.5"}, "column 9: a fraction");
-    refused("t_m", (kn_body_args){.kind = KN_BODY_NUMBERS, .body = "y = exp(x)"}, "no meaning for integers");
+    refused("t_m", (kn_body_args){.takes = KN_BODY_NUMBERS, .body = "y = x * 0.5"}, "column 9: a fraction");
+    refused("t_m", (kn_body_args){.takes = KN_BODY_NUMBERS, .body = "y = exp(x)"}, "no meaning for integers");
     refused("t_m", (kn_body_args){.body = "y = x & 1"}, "no meaning for floats");
-    refused("t_m", (kn_body_args){.kind = KN_BODY_TRUTHS, .body = "y = x"}, "the result must be a truth");
+    refused("t_m", (kn_body_args){.takes = KN_BODY_TRUTHS, .body = "y = x"}, "the result must be a truth");
     refused("t_m", (kn_body_args){.in = "x x", .body = "y = x"}, "'x' is the name of two");
     refused("t_m", (kn_body_args){.scalars = {{"x", 1}}, .body = "y = x"}, "'x' is a scalar and an operand");
     refused("t_m", (kn_body_args){.scalars = {{"a b", 1}}, .body = "y = x"}, "cannot be called 'a b'");
     refused("t_m", (kn_body_args){.in = "a b c d e f g h", .body = "y = a + b + c + d + e + f + g + h"},
             "more than 7");
     refused("t_m", (kn_body_args){.out = "y z", .body = "y = x; z = x"}, "one result");
-    refused("t_m", (kn_body_args){.line = KN_BODY_AXIS, .kind = KN_BODY_NUMBERS, .body = "y = x"},
+    refused("t_m", (kn_body_args){.line = KN_BODY_AXIS, .takes = KN_BODY_NUMBERS, .body = "y = x"},
             "takes floats");
     refused("t_m", (kn_body_args){.body = "y = x", .gradient = "dx = dy * z"},
             "gradient, line 1, column 11: 'z'");

@@ -88,14 +88,14 @@ static void run_program(const kni_strip_program *p, strip_job *j)
         kni_parallel_for((p->n + j->block - 1) / j->block, run_block, j);
 }
 
-static kn_status run_pointwise(const kni_group *g)
+kn_status kni_cpu_group_points(const kni_group *g)
 {
     if (copies_only(g)) return g->records[0]->row->native->run(g->records[0]);
     static const double no_params[4] = {0};
     strip_job j;
     kni_strip_program *p = g->cache ? *g->cache : NULL;
     if (!p) {
-        p = kni_strip_compile(g, NULL);
+        p = g->cache ? kni_strip_compile(g, NULL) : kni_strip_compile_once(g);
         if (!p) return KN_ERROR_UNSUPPORTED;
         if (g->cache) {
             *g->cache = p;
@@ -171,7 +171,7 @@ static kn_status run_many(const kni_group *g)
 static kn_status run_group(kn_backend *b, const kn_group *g)
 {
     (void)b;
-    if (g->kind == KNI_GROUP_POINTWISE) return run_pointwise(g);
+    if (g->kind == KNI_GROUP_POINTWISE) return kni_cpu_group_points(g);
     if (g->kind == KNI_GROUP_MANY) return run_many(g);
     return g->kind == KNI_GROUP_ROWS || g->kind == KNI_GROUP_REDUCTION ? kni_cpu_group_rows(g)
                                                                        : KN_ERROR_UNSUPPORTED;

@@ -12,7 +12,7 @@
 /* CACHES: more bytes than the caches of a core hold. */
 enum {
     CACHES = 1 << 25,
-    MOST_STEPS = KNI_GROUP_RECORDS * 6,
+    MOST_STEPS = KNI_GROUP_RECORDS * 10,
     FIRST_LEVEL = 1 << 15,
     LONGEST = 2048,
     LONGEST_STREAMED = 256,
@@ -195,6 +195,94 @@ bool kni_strip_heavy(const kn_record *r)
     return false;
 }
 
+/* ---- records whose bodies have no strip of their own: one step for each word */
+
+static kni_strip_place number_place(compiler *c, int record, const kni_step *s, int dtype)
+{
+    int scalar = s->kind == KNI_STEP_PARAM ? s->index : -1;
+    for (int32_t i = 0; i < c->p->n_once; i++) {
+        const kni_strip_step *k = &c->once[i];
+        bool same = scalar < 0 ? !memcmp(&k->value, &s->value, sizeof s->value) : k->record == record;
+        if (k->kind == KNI_STRIP_NUMBER && k->scalar == scalar && same && k->out.dtype == dtype)
+            return k->out;
+    }
+    if (c->p->n_once == KNI_COUNT(c->once) || c->n_strips >= KNI_COUNT(c->strips) - 2) {
+        c->failed = true;
+        return (kni_strip_place){0, KN_F32, 0};
+    }
+    kni_strip_place to = new_strip(c, dtype, true);
+    c->once[c->p->n_once++] = (kni_strip_step){.kind = KNI_STRIP_NUMBER,
+                                               .record = (int16_t)record,
+                                               .input = -1,
+                                               .scalar = (int16_t)scalar,
+                                               .value = s->value,
+                                               .out = to};
+    return to;
+}
+
+/* Step k of the record's body on what the stack holds, `to` being where the last one belongs. */
+static kni_strip_place compile_word(compiler *c, int i, int k, const kni_step *step, kni_compute compute,
+                                    kni_strip_place *top, kni_strip_place to)
+{
+    const kn_record *r = c->g->records[i];
+    bool word = step->kind == KNI_STEP_WORD;
+    bool truth = word ? kni_word_at(step->index)->truth : step->kind != KNI_STEP_SELECT;
+    int dtype = truth ? KN_BOOL : kni_compute_dtype[compute];
+    bool last = k == r->row->body->n - 1 && to.dtype == dtype;
+    kni_strip_fn fn = r->row->native->strip_of(step, compute);
+    if (!fn || c->n_strips >= KNI_COUNT(c->strips) - 2) {
+        c->failed = true;
+        return to;
+    }
+    kni_strip_place out = last ? to : new_strip(c, dtype, false);
+    kni_strip_step *s = new_step(c, KNI_STRIP_CALL);
+    s->fn = fn;
+    s->record = (int16_t)i;
+    s->word = (int16_t)(1 + k);
+    s->heavy = c->p->streams && word && !kni_word_at(step->index)->integers;
+    s->n_in = (uint8_t)(word                            ? kni_word_at(step->index)->arity
+                        : step->kind == KNI_STEP_SELECT ? 3
+                        : step->kind == KNI_STEP_NOT    ? 1
+                                                        : 2);
+    for (int n = 0; n < s->n_in; n++) s->in[n] = top[n - s->n_in];
+    s->out = out;
+    return out;
+}
+
+static void compile_body(compiler *c, int i, kni_compute compute, int common, int out_strip)
+{
+    const kn_record *r = c->g->records[i];
+    kni_strip_place stack[KNI_BODY_STACK + 2], locals[KNI_BODY_MAX_LOCALS], *top = stack;
+    kni_strip_place to = result_place(c, r);
+    int dtype = kni_compute_dtype[compute];
+    for (int k = 0; k < r->row->body->n && !c->failed; k++) {
+        kni_step s = kni_body_step(r->row->body, k);
+        int32_t before = c->p->n_steps;
+        if (s.kind == KNI_STEP_INPUT)
+            *top++ = as_strip(c, place_of(c, r->ids[1 + s.index]), dtype,
+                              kni_rounds_to(&kni_in(r, s.index)->type, common, dtype));
+        else if (s.kind == KNI_STEP_PARAM || s.kind == KNI_STEP_CONSTANT)
+            *top++ = number_place(c, i, &s, dtype);
+        else if (s.kind == KNI_STEP_STORE)
+            locals[s.index] = *--top;
+        else if (s.kind == KNI_STEP_LOCAL)
+            *top++ = locals[s.index];
+        else {
+            kni_strip_place made = compile_word(c, i, k, &s, compute, top, to);
+            top -= c->p->n_steps > before ? c->steps[c->p->n_steps - 1].n_in : 0;
+            *top++ = made;
+        }
+    }
+    c->places[i] = to;
+    kni_strip_place from = stack[0];
+    if (c->failed || (from.kind == to.kind && from.index == to.index)) return;
+    if (from.dtype != out_strip) c->failed = true;
+    kni_strip_step *s = new_step(c, KNI_STRIP_CONVERT);
+    s->n_in = 1;
+    s->in[0] = from;
+    s->out = to;
+}
+
 static void compile_call(compiler *c, int i)
 {
     const kn_record *r = c->g->records[i];
@@ -203,6 +291,10 @@ static void compile_call(compiler *c, int i)
     kni_strip_fn fn =
         r->row->native && r->row->native->strips ? r->row->native->strips[kni_cpu_tier()][compute] : NULL;
     kni_strip_place in[4];
+    if (r->row->native && r->row->native->strip_of) {
+        compile_body(c, i, compute, common, out_strip);
+        return;
+    }
     if (!fn || r->n_in > 4) {
         c->failed = true;
         return;
@@ -449,7 +541,7 @@ static kni_strip_program *finish(compiler *c)
     return made;
 }
 
-kni_strip_program *kni_strip_compile(const kni_group *g, const kni_strip_parts *parts)
+static kni_strip_program *compile(const kni_group *g, const kni_strip_parts *parts, bool again)
 {
     if (g->n_records > KNI_GROUP_RECORDS || g->n_inputs > KNI_GROUP_INPUTS ||
         g->n_outputs > KNI_GROUP_RESULTS)
@@ -484,11 +576,18 @@ kni_strip_program *kni_strip_compile(const kni_group *g, const kni_strip_parts *
         find_large_results(c);
         find_fetches(c);
         made = finish(c);
-        if (made) made->jit = kni_group_jit_new(g, made);
+        if (made && again) made->jit = kni_group_jit_new(g, made);
     }
     kni_free(c, sizeof *c);
     return made;
 }
+
+kni_strip_program *kni_strip_compile(const kni_group *g, const kni_strip_parts *parts)
+{
+    return compile(g, parts, true);
+}
+
+kni_strip_program *kni_strip_compile_once(const kni_group *g) { return compile(g, NULL, false); }
 
 void kni_strip_free(void *program)
 {

@@ -115,10 +115,17 @@ static void gather(runner *r, const kni_strip_step *s, int64_t n)
 static void fill_once(runner *r, const kni_strip_step *s)
 {
     const kni_strip_program *p = r->p;
-    const kni_strip_input *in = &p->inputs[s->input];
-    const char *data = r->m->inputs[s->input];
     int to_bytes = bytes_of(s->out.dtype);
     char *to = r->now[s->out_at];
+    if (s->kind == KNI_STRIP_NUMBER) {
+        _Alignas(8) char number[8];
+        const double *from = s->scalar < 0 ? &s->value : &r->m->params[s->record][s->scalar];
+        kni_cpu_convert(number, s->out.dtype, 1, from, KN_F64, 1, 1);
+        kni_cpu_splat(to, number, to_bytes, p->strip);
+        return;
+    }
+    const kni_strip_input *in = &p->inputs[s->input];
+    const char *data = r->m->inputs[s->input];
     if (s->kind == KNI_STRIP_SPLAT) {
         _Alignas(8) char value[8];
         kni_cpu_convert_via(value, s->out.dtype, s->via, data, in->dtype, 1, 1);

@@ -36,7 +36,8 @@ typedef enum kni_strip_kind {
     KNI_STRIP_CONVERT, /* to another dtype, rounded to `via` on the way */
     KNI_STRIP_GATHER,  /* elements of an input that lie otherwise */
     KNI_STRIP_SPLAT,   /* one element for all: done once */
-    KNI_STRIP_PERIOD   /* a row that repeats and fits the strip: done once */
+    KNI_STRIP_PERIOD,  /* a row that repeats and fits the strip: done once */
+    KNI_STRIP_NUMBER   /* a number of a body: done once */
 } kni_strip_kind;
 
 typedef struct kni_strip_step {
@@ -49,6 +50,9 @@ typedef struct kni_strip_step {
     int16_t input;    /* of gather, splat and period */
     int16_t record;   /* of calls: where the numbers come from */
     int16_t first;    /* of pairs: the record of the first row; `record` is the second's */
+    int16_t word;     /* of calls that are one step of a body: 1 + its number; 0: the whole row */
+    int16_t scalar;   /* of numbers: which of the record's, -1: `value` */
+    double value;
     kni_strip_fn fn;
     kni_strip_place in[4], out;
     int16_t in_at[4], out_at; /* the same by number */
@@ -84,7 +88,11 @@ typedef struct kni_strip_parts {
 
 /* parts: NULL for a group that runs as a whole. NULL: not a group for this, or no memory. */
 kni_strip_program *kni_strip_compile(const kni_group *g, const kni_strip_parts *parts);
+/* The same for a group that runs once: nothing is made that pays only where it runs again. */
+kni_strip_program *kni_strip_compile_once(const kni_group *g);
 void kni_strip_free(void *program);
+/* A pointwise group, as run by the backend. */
+kn_status kni_cpu_group_points(const kni_group *g);
 /* Neighbouring steps that make a pair (strip_pairs.h) become one; returns how many steps are left. Registers are still
    written once each. */
 int32_t kni_strip_join(kni_strip_step *steps, int32_t n, const kni_group *g);

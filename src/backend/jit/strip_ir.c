@@ -80,10 +80,15 @@ static int call_dtype(const maker *m, const kni_strip_step *s)
 /* Reads the bodies of all calls and declares the numbers that they read. */
 static bool declare_bodies(maker *m)
 {
+    for (int32_t i = 0; i < m->p->n_once; i++) {
+        const kni_strip_step *s = &m->p->once[i];
+        if (s->kind == KNI_STRIP_NUMBER && s->scalar >= 0)
+            add_number(m, KNI_NUMBER_RECORD, s->record, s->scalar, s->out.dtype);
+    }
     for (int32_t i = 0; i < m->p->n_steps; i++) {
         const kni_strip_step *s = &m->p->steps[i];
         uint32_t seen = 0;
-        if (s->kind != KNI_STRIP_CALL) continue;
+        if (s->kind != KNI_STRIP_CALL || s->word) continue;
         const kn_op *row = m->g->records[s->record]->row;
         const kni_body *body = row->body;
         if (!kni_is_pointwise(row)) return false;
@@ -235,9 +240,29 @@ static void make_first(maker *m, const kni_strip_step *s)
     for (int k = r->n_in; k < s->n_in; k++) m->operands[1 + k - r->n_in] = m->operands[k];
 }
 
+/* One step of a body. */
+static kni_ir_id make_word(maker *m, const kni_strip_step *s)
+{
+    kni_step step = kni_body_step(m->g->records[s->record]->row->body, s->word - 1);
+    kni_ir_id in[4];
+    for (int k = 0; k < s->n_in; k++) in[k] = value_of(m, s->in[k]);
+    return kni_emit_step(&m->b, call_dtype(m, s), &step, in, s->n_in);
+}
+
+static kni_ir_id make_number(maker *m, const kni_strip_step *s)
+{
+    const kni_step constant = {KNI_STEP_CONSTANT, 0, s->value};
+    return s->scalar >= 0 ? number(m, KNI_NUMBER_RECORD, s->record, s->scalar)
+                          : kni_emit_step(&m->b, s->out.dtype, &constant, NULL, 0);
+}
+
 static void make_step(maker *m, const kni_strip_step *s)
 {
-    if (s->kind == KNI_STRIP_CALL) {
+    if (s->kind == KNI_STRIP_NUMBER) {
+        keep(m, s->out, make_number(m, s));
+    } else if (s->kind == KNI_STRIP_CALL && s->word) {
+        keep(m, s->out, make_word(m, s));
+    } else if (s->kind == KNI_STRIP_CALL) {
         m->step = s;
         for (int k = 0; k < s->n_in; k++) m->operands[k] = value_of(m, s->in[k]);
         if (s->paired) make_first(m, s);
