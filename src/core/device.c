@@ -179,8 +179,8 @@ static void see(kn_device d) { d->seen = true; }
 static void sweep(void)
 {
     const kni_thread *t = &kni_this_thread;
-    if (t->call_name || t->runs_for || t->depth_of_calls || kni_threads_close()) return;
-    if (t->current) see(t->current);
+    if (t->context.call_name || t->runs_for || t->depth_of_calls || kni_threads_close()) return;
+    if (t->context.current) see(t->context.current);
     bool taped = kni_live_devices(see);
     for (kn_device d = all; d; d = d->next) {
         bool kept = d->seen || (taped && d->tape);
@@ -403,8 +403,9 @@ static KNI_COLD void tell_fallback(void)
 kn_device kni_device_current(void)
 {
     const kni_thread *t = kni_thread_self();
-    kn_device d = t->route ? t->route : t->call_name && t->call_device ? t->call_device : t->current;
-    if (KNI_UNLIKELY(d && d == t->current && atomic_load_explicit(&d->closed, memory_order_relaxed)))
+    const kni_context *c = &t->context;
+    kn_device d = c->route ? c->route : c->call_name && c->call_device ? c->call_device : c->current;
+    if (KNI_UNLIKELY(d && d == c->current && atomic_load_explicit(&d->closed, memory_order_relaxed)))
         return closed_current(d);
     if (d) return d;
     if (KNI_UNLIKELY(closed_here[0])) tell_fallback();
@@ -421,7 +422,7 @@ void kn_device_use(kn_device device)
 {
     kn_device d = device ? kni_device_find(device, "kn_device_use") : NULL;
     if (!d && device) return;
-    kni_thread_self()->current = d;
+    kni_thread_self()->context.current = d;
     closed_here[0] = 0;
 }
 
@@ -513,8 +514,8 @@ void kn_device_close(kn_device device)
     bool leaf = d->leaf == d->backend;
     if (!close_once(device, d, leaf)) return;
     kni_thread *t = kni_thread_self();
-    if (t->current == d) {
-        t->current = NULL;
+    if (t->context.current == d) {
+        t->context.current = NULL;
         memcpy(closed_here, d->name, sizeof closed_here);
     }
     if (leaf) return;
@@ -534,15 +535,15 @@ void kn_seed(kn_device device, uint64_t seed)
 uint64_t kni_rng_key(kn_device device)
 {
     const kni_thread *t = kni_thread_self();
-    return t->replay_device == device ? t->replay_key : atomic_load(&device->rng_key);
+    return t->context.replay_device == device ? t->context.replay_key : atomic_load(&device->rng_key);
 }
 
 uint64_t kni_rng_reserve(kn_device device, uint64_t n)
 {
-    kni_thread *t = kni_thread_self();
-    if (t->replay_device != device) return atomic_fetch_add(&device->rng_counter, n);
-    uint64_t counter = t->replay_counter;
-    t->replay_counter += n;
+    const kni_context *c = &kni_thread_self()->context;
+    if (c->replay_device != device) return atomic_fetch_add(&device->rng_counter, n);
+    uint64_t counter = *c->replay_counter;
+    *c->replay_counter += n;
     return counter;
 }
 

@@ -74,10 +74,10 @@ static void end_after_word(kni_text *t)
 kn_status kni_fail_op_list(kn_status code, const char *op_name, const char *format, va_list arguments)
 {
     kni_thread *t = kni_thread_self();
-    if (!t->call_name) kni_error_flush(t); /* inside a composite the line is still to come */
+    if (!t->context.call_name) kni_error_flush(t); /* inside a composite the line is still to come */
     kni_failure f = {.code = code, .thread = t->id};
     kni_text text = {f.text, KNI_ERROR_TEXT, 0};
-    if (t->call_name) op_name = t->call_name;
+    if (t->context.call_name) op_name = t->context.call_name;
     if (op_name) kni_text_format(&text, "kn_%s: ", op_name);
     kni_text_format_list(&text, format, arguments);
     end_after_word(&text);

@@ -37,7 +37,7 @@ void kn_memory_trim(void)
 static kn_status begin_end(void)
 {
     const kni_thread *t = kni_thread_self();
-    if (kni_pool_inside() || t->call_name || t->runs_for || t->depth_of_calls)
+    if (kni_pool_inside() || t->context.call_name || t->runs_for || t->depth_of_calls)
         return kni_fail(
             KN_ERROR_UNSUPPORTED,
             "kn_shutdown: called from a function that the library itself is running; call it when that "

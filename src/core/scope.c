@@ -184,7 +184,7 @@ kn_tensor kn_keep(kn_tensor handle)
     if (kni_is_poisoned(handle) || handle.bits == 0) return handle;
     kni_tensor *x = kni_resolve(handle, "keep");
     if (!x) return kni_poison_latest();
-    if (t->call_name && !t->call_device) t->call_device = x->device;
+    if (t->context.call_name && !t->context.call_device) t->context.call_device = x->device;
     if (x->state != KNI_TEMPORARY) return handle;
     if (x->scope != t->depth) {
         kni_scope_unlink(t, kni_slot_of(handle));

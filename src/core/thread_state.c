@@ -34,8 +34,7 @@ static void thread_end(kni_thread *t)
     kni_free(t->history, sizeof *t->history);
     t->history = NULL;
     unlist(t);
-    t->current = t->call_device = t->route = t->replay_device = NULL; /* the devices may end with it */
-    t->capture = NULL;
+    t->context = (kni_context){0}; /* its devices may end with it */
     t->started = false;
 }
 
@@ -68,12 +67,11 @@ static void forked(void)
     kni_scope_forget_all(t);
     t->n_free_slots = 0;
     atomic_store(&t->live, 0);
-    t->call_device = t->route = t->replay_device =
-        NULL; /* the current device stays, and is told where it is used */
-    t->call_name = NULL;
-    t->capture = NULL;
+    /* The current device stays, and is told where it is used. */
+    t->context = (kni_context){
+        .current = t->context.current, .no_grad = t->context.no_grad, .autocast = t->context.autocast};
     t->runs_for = 0;
-    t->depth_of_lowering = t->depth_of_calls = 0;
+    t->depth_of_calls = 0;
     t->id = atomic_fetch_add(&next_id, 1);
     t->next_thread = NULL;
     threads = t;

@@ -72,7 +72,25 @@ typedef struct kni_history {
 struct kn_record;
 typedef struct kni_capture {
     void (*note)(struct kni_capture *capture, const struct kn_record *record, const kn_tensor *in);
+    void (*abandon)(struct kni_capture *capture); /* what it began in ends without it */
 } kni_capture;
+
+/* What a thread carries from call to call. Whoever runs something else in between (a composite, a lowering, a queue, a gradient, a
+   segment again) pushes it and pops it whole. */
+typedef struct kni_context {
+    const char *call_name;     /* outermost composite, NULL outside */
+    kn_device route;           /* where ops run while a record is being lowered, NULL = by operand */
+    kni_capture *capture;      /* NULL: none */
+    int32_t no_grad;           /* depth of kn_no_grad_begin */
+    int32_t depth_of_lowering; /* guards against rows that lower to each other */
+    uint8_t autocast;          /* KN_BF16, KN_F16 or 0 */
+    int32_t depth;             /* how often it was pushed */
+    kn_device call_device;     /* of the first tensor a composite saw: what it makes belongs there */
+    kn_device current;         /* for new tensors, NULL = default */
+    kn_device replay_device;   /* draws the numbers from *replay_counter on again, NULL = none */
+    uint64_t replay_key;
+    uint64_t *replay_counter; /* whoever draws inside advances the same one: a pop does not set it back */
+} kni_context;
 
 typedef struct kni_thread {
     uint32_t id;          /* from 1 */
@@ -84,20 +102,12 @@ typedef struct kni_thread {
     uint64_t serial;   /* of the latest call of this thread */
     uint64_t placed;   /* tensors of calls up to this one know their line */
     uint32_t runs_for; /* while a queue runs: the thread whose calls it holds, 0: none; UINT32_MAX: several */
-    const char *call_name;   /* outermost composite, NULL outside */
-    kn_device current;       /* for new tensors, NULL = default */
-    kn_device call_device;   /* of the first tensor a composite saw: what it makes belongs there */
-    kn_device route;         /* where ops run while a record is being lowered, NULL = by operand */
-    kn_device replay_device; /* draws the numbers from replay_counter on again, NULL = none */
-    uint64_t replay_key, replay_counter;
-    kni_capture *capture;      /* NULL: none */
-    int32_t no_grad;           /* depth of kn_no_grad_begin */
-    int32_t depth_of_calls;    /* ops, uses of objects and releases that this thread is in the middle of */
-    int32_t depth_of_lowering; /* guards against rows that lower to each other */
-    uint32_t pending_error;    /* 1 + index of an error without a site yet, 0 = none */
-    uint32_t last_error;       /* 1 + index of the latest failure */
-    uint32_t *scopes;          /* head slot of each scope's list; [0] is the root */
-    uint32_t root_scope;       /* used while scopes is NULL */
+    kni_context context;
+    int32_t depth_of_calls; /* ops, uses of objects and releases that this thread is in the middle of */
+    uint32_t pending_error; /* 1 + index of an error without a site yet, 0 = none */
+    uint32_t last_error;    /* 1 + index of the latest failure */
+    uint32_t *scopes;       /* head slot of each scope's list; [0] is the root */
+    uint32_t root_scope;    /* used while scopes is NULL */
     uint32_t depth, scope_capacity;
     uint32_t free_slots[KNI_SLOT_CACHE];
     uint32_t n_free_slots;
@@ -127,6 +137,20 @@ static inline kni_thread *kni_thread_self(void)
     kni_thread *t = &kni_this_thread;
     if (KNI_UNLIKELY(!t->started)) kni_thread_start(t);
     return t;
+}
+
+/* What is changed between the two ends with the pop. */
+static inline kni_context kni_context_push(kni_thread *t)
+{
+    kni_context before = t->context;
+    t->context.depth++;
+    return before;
+}
+static inline void kni_context_pop(kni_thread *t, const kni_context *before)
+{
+    kni_capture *inside = t->context.capture;
+    t->context = *before;
+    if (KNI_UNLIKELY(inside && inside != before->capture)) inside->abandon(inside);
 }
 
 /* Frees what the calling thread holds; it may start again afterwards. */

@@ -338,10 +338,10 @@ static kni_entry *new_entry(kni_queue *q, const kn_record *r)
     e->record->attributes = block + ((const char *)r->attributes - (const char *)r);
     e->operands = (int32_t *)(block + bytes);
     const kni_thread *t = &kni_this_thread;
-    e->name = t->call_name ? t->call_name : r->row->name;
+    e->name = t->context.call_name ? t->context.call_name : r->row->name;
     /* What a lowering makes has serials that the next calls use again. */
     e->serial = kni_this_op.serial ? kni_this_op.serial : r->sequence;
-    e->composite = kni_this_op.serial ? kni_this_op.composite : t->call_name != NULL;
+    e->composite = kni_this_op.serial ? kni_this_op.composite : t->context.call_name != NULL;
     e->thread = t->id;
     return e;
 }

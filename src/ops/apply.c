@@ -11,7 +11,6 @@
 enum { FEW = 8, FRAME_BYTES = 512, MAX_LIST = 64 };
 
 _Atomic(kni_autocast_fn) kni_autocast_operands;
-KNI_THREAD_LOCAL uint8_t kni_autocast_now;
 
 /* All that one call needs; small calls live on the stack. */
 typedef struct call {
@@ -105,7 +104,7 @@ static bool is_closed(kn_device d)
 static kn_status choose_device(call *c)
 {
     kn_device device = NULL, closed = NULL;
-    bool mixed = c->thread->route != NULL;
+    bool mixed = c->thread->context.route != NULL;
     for (int i = 0; i < c->n_in; i++) {
         if (!c->slots[i] || (c->types[i]->weak && device)) continue;
         kn_device d = c->slots[i]->device;
@@ -124,13 +123,13 @@ static kn_status choose_device(call *c)
             device = d;
         mixed = true;
     }
-    if (c->thread->route)
-        device = c->thread->route;
-    else if (device && c->thread->call_name && !c->thread->call_device)
-        c->thread->call_device = device;
+    if (c->thread->context.route)
+        device = c->thread->context.route;
+    else if (device && c->thread->context.call_name && !c->thread->context.call_device)
+        c->thread->context.call_device = device;
     if (!device) device = kni_device_current();
     if (!device) return KN_ERROR_DEVICE;
-    if (c->thread->route || !closed) closed = is_closed(device) ? device : NULL;
+    if (c->thread->context.route || !closed) closed = is_closed(device) ? device : NULL;
     if (KNI_UNLIKELY(closed != NULL))
         return kni_fail_op(KN_ERROR_DEVICE, c->row->name, "the device %s has been closed", closed->name);
     c->device = device;
@@ -232,7 +231,7 @@ static void end_copies(call *c)
 
 static void take_temporaries(call *c)
 {
-    const char *name = c->thread->call_name ? c->thread->call_name : c->row->name;
+    const char *name = c->thread->context.call_name ? c->thread->context.call_name : c->row->name;
     for (int i = 0; i < c->n_in; i++) {
         /* An operand given twice is no temporary any more when it comes the second time. */
         const kni_tensor *x = c->resolved ? c->slots[i] : kni_peek(c->in[i]);
@@ -264,21 +263,21 @@ static kn_status run(call *c, const void *attributes)
     if (s) return s;
     fill_record(c, attributes);
     /* A program keeps its operands as constants: none may be written over before it has seen them. */
-    if (KNI_UNLIKELY(c->thread->capture != NULL)) c->record->last_use = 0;
+    if (KNI_UNLIKELY(c->thread->context.capture != NULL)) c->record->last_use = 0;
     s = infer_outputs(c);
     if (s == KN_OK) {
         const kn_record *r = c->record;
         /* The operands have been cast: nothing that runs for this record, nor a queue that runs now, casts again. */
-        uint8_t autocast = kni_autocast_now;
-        kni_autocast_now = KN_DTYPE_NONE;
+        uint8_t autocast = c->thread->context.autocast;
+        if (KNI_UNLIKELY(autocast)) c->thread->context.autocast = KN_DTYPE_NONE;
         s = c->device->backend->execute(c->device->backend, &r, 1);
-        kni_autocast_now = autocast;
+        if (KNI_UNLIKELY(autocast)) c->thread->context.autocast = autocast;
     }
     if (KNI_UNLIKELY(s)) {
         kni_error_named(row->name);
         release_outputs(c, c->n_out);
-    } else if (KNI_UNLIKELY(c->thread->capture != NULL) && !c->thread->depth_of_lowering) {
-        c->thread->capture->note(c->thread->capture, c->record, c->in);
+    } else if (KNI_UNLIKELY(c->thread->context.capture != NULL) && !c->thread->context.depth_of_lowering) {
+        c->thread->context.capture->note(c->thread->context.capture, c->record, c->in);
     }
     return s;
 }
@@ -286,14 +285,15 @@ static kn_status run(call *c, const void *attributes)
 static void apply(call *c, const void *attributes, kn_tensor *out)
 {
     kni_thread *t = c->thread;
-    if (KNI_UNLIKELY(t->pending_error != 0) && !t->call_name) kni_error_flush(t);
+    if (KNI_UNLIKELY(t->pending_error != 0) && !t->context.call_name) kni_error_flush(t);
     t->serial++;
     if (KNI_UNLIKELY(pass_poison(c, out))) {
         take_temporaries(c);
         return;
     }
     kni_op_now outer = kni_this_op;
-    if (KNI_LIKELY(!t->depth_of_lowering)) kni_this_op = (kni_op_now){t->serial, t->call_name != NULL};
+    if (KNI_LIKELY(!t->context.depth_of_lowering))
+        kni_this_op = (kni_op_now){t->serial, t->context.call_name != NULL};
     t->depth_of_calls++;
     kn_status s = run(c, attributes);
     t->depth_of_calls--;
@@ -350,7 +350,7 @@ void kni_apply_update(const kn_op *row, const kn_tensor *in, int n_in, const voi
         n_in = row->max_in;
     }
     const kni_float_env env = kni_float_enter();
-    if (KNI_UNLIKELY(kni_autocast_now) && n_in <= FEW &&
+    if (KNI_UNLIKELY(kni_this_thread.context.autocast) && n_in <= FEW &&
         atomic_load_explicit(&kni_autocast_operands, memory_order_relaxed)(row, in, n_in, cast))
         in = cast;
     call c = {.thread = kni_thread_self(),

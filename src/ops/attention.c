@@ -319,8 +319,9 @@ static kn_status check_operands(const kn_tensor *in, kni_attention_attributes *a
 static kn_tensor narrowed(kn_tensor x)
 {
     int dtype = kn_dtype_of(x);
-    bool narrows = kni_autocast_now && (dtype == KN_F32 || dtype == KN_F16 || dtype == KN_BF16);
-    return narrows ? computed(x, (kn_dtype)kni_autocast_now) : x;
+    bool narrows =
+        kni_this_thread.context.autocast && (dtype == KN_F32 || dtype == KN_F16 || dtype == KN_BF16);
+    return narrows ? computed(x, (kn_dtype)kni_this_thread.context.autocast) : x;
 }
 
 /* With dropout attention is the products and the softmax of its lowering, each a record of its own: so that fusion sees them,
@@ -338,7 +339,7 @@ static kn_tensor attend_with_dropout(kn_tensor *in, kni_attention_attributes *a,
         return kni_call_fail(call, KN_ERROR_ARGUMENT, "dropout is %g: the probability must be 0 to 1", p);
     if (check_operands(in, a)) return kni_call_end(call, kni_poison_latest());
     kni_lowering l = {.in = in, .n_in = 5, .attributes = a};
-    kn_device before = kni_route_to(in[0]);
+    kni_context before = kni_route_to(in[0]);
     operands o = start_operands(&l, 3);
     kn_tensor unused = KN_NONE, weights = kn_dropout(weights_of(&o, a, &unused), p, true);
     kni_route_back(before);

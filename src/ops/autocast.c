@@ -47,15 +47,16 @@ static kn_dtype wanted(kn_tensor x, int treats)
     if (!slot || slot->type.weak) return KN_DTYPE_NONE;
     int dtype = slot->type.dtype;
     if (treats == NARROW)
-        return dtype == KN_F32 || dtype == KN_F16 || dtype == KN_BF16 ? (kn_dtype)kni_autocast_now
-                                                                      : KN_DTYPE_NONE;
+        return dtype == KN_F32 || dtype == KN_F16 || dtype == KN_BF16
+                   ? (kn_dtype)kni_this_thread.context.autocast
+                   : KN_DTYPE_NONE;
     return dtype == KN_F16 || dtype == KN_BF16 ? KN_F32 : KN_DTYPE_NONE;
 }
 
 /* An operand that stands in several places is cast once: a temporary can be taken once only. */
 static bool cast_operands(const kn_op *row, const kn_tensor *in, int n, kn_tensor *cast)
 {
-    int treats = kni_autocast_now ? policy_of(row->number) : 0;
+    int treats = kni_this_thread.context.autocast ? policy_of(row->number) : 0;
     bool any = false;
     if (!treats) return false;
     for (int i = 0; i < n; i++) {
@@ -74,19 +75,20 @@ kn_dtype kn_autocast_begin(kn_dtype dtype)
 {
     if (dtype && dtype != KN_F32 && dtype != KN_BF16 && dtype != KN_F16) {
         kni_fail(KN_ERROR_DTYPE, "kn_autocast_begin: it rounds to KN_BF16 or KN_F16; KN_F32 turns it off");
-        return (kn_dtype)kni_autocast_now;
+        return (kn_dtype)kni_this_thread.context.autocast;
     }
     atomic_store(&kni_autocast_operands, cast_operands);
-    kn_dtype before = (kn_dtype)kni_autocast_now;
-    kni_autocast_now = (uint8_t)(dtype == KN_F32 ? KN_DTYPE_NONE : dtype);
+    kn_dtype before = (kn_dtype)kni_this_thread.context.autocast;
+    kni_this_thread.context.autocast = (uint8_t)(dtype == KN_F32 ? KN_DTYPE_NONE : dtype);
     return before;
 }
 
 void kn_autocast_end(kn_dtype before)
 {
-    if (before == KN_DTYPE_NONE || before == KN_BF16 || before == KN_F16) kni_autocast_now = (uint8_t)before;
+    if (before == KN_DTYPE_NONE || before == KN_BF16 || before == KN_F16)
+        kni_this_thread.context.autocast = (uint8_t)before;
 }
 
-kn_dtype kn_autocast_dtype(void) { return (kn_dtype)kni_autocast_now; }
+kn_dtype kn_autocast_dtype(void) { return (kn_dtype)kni_this_thread.context.autocast; }
 
 int32_t kn_autocast_policy(int32_t op_number) { return op_number < 0 ? 0 : policy_of((uint32_t)op_number); }

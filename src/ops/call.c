@@ -6,10 +6,10 @@
 kni_call kni_call_begin(const char *name)
 {
     kni_thread *t = kni_thread_self();
-    kni_call c = {kn_scope_begin(), t->call_name, t->call_device, kni_float_enter()};
-    if (!t->call_name) {
-        t->call_name = name;
-        t->call_device = NULL;
+    kni_call c = {kn_scope_begin(), kni_context_push(t), kni_float_enter()};
+    if (!t->context.call_name) {
+        t->context.call_name = name;
+        t->context.call_device = NULL;
     }
     return c;
 }
@@ -27,10 +27,9 @@ kn_tensor kni_call_end(kni_call call, kn_tensor result)
 
 void kni_call_end_many(kni_call call, kn_tensor *results, int n)
 {
-    kni_this_thread.call_name = call.outer;
-    kni_this_thread.call_device = call.outer_device;
+    kni_context_pop(&kni_this_thread, &call.context);
     kni_scope_end_many(call.scope, results, n, false);
-    if (!call.outer) kni_call_ended(&kni_this_thread);
+    if (!call.context.call_name) kni_call_ended(&kni_this_thread);
     kni_float_leave(call.env);
 }
 

@@ -28,16 +28,16 @@ kn_status kni_infer_made(kni_infer *c, const kn_ints *shape, int64_t dtype, uint
     return KN_OK;
 }
 
-kn_device kni_route_to(kn_tensor x)
+kni_context kni_route_to(kn_tensor x)
 {
     kni_thread *t = kni_thread_self();
-    kn_device before = t->route;
-    const kni_tensor *found = before ? NULL : kni_peek(x);
-    if (found) t->route = found->device;
+    kni_context before = kni_context_push(t);
+    const kni_tensor *found = before.route ? NULL : kni_peek(x);
+    if (found) t->context.route = found->device;
     return before;
 }
 
-void kni_route_back(kn_device before) { kni_thread_self()->route = before; }
+void kni_route_back(kni_context before) { kni_context_pop(kni_thread_self(), &before); }
 
 /* ---- full: y[i] = value */
 
@@ -108,7 +108,7 @@ static kn_tensor full_like_as(const char *name, kn_tensor x, double value, bool 
     if (kni_tensor_failed(t, &error)) return error;
     kn_shape shape = {0, {0}};
     if (!single) shape = kni_shape_from_type(&t->type);
-    kn_device before = kni_route_to(x);
+    kni_context before = kni_route_to(x);
     kn_tensor y = full_as(name, shape, value, (kn_dtype)t->type.dtype);
     kni_route_back(before);
     return y;

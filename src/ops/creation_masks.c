@@ -47,7 +47,7 @@ static kn_tensor triangle(const char *name, kn_tensor x, int64_t offset,
     if (t && t->rank < 2)
         return kni_call_fail(call, KN_ERROR_SHAPE, "%S has no matrix in its last two axes", t);
     x = kn_keep(x);
-    kn_device before = kni_route_to(x);
+    kni_context before = kni_route_to(x);
     int64_t rows = t ? t->dims[t->rank - 2] : 0, columns = t ? t->dims[t->rank - 1] : 0;
     kn_tensor mask = compare_diagonals(rows, columns, cut_offset(offset, rows, columns), compare);
     kni_route_back(before);
@@ -99,7 +99,7 @@ kn_tensor kn_one_hot(kn_tensor indices, int64_t classes, kn_dtype dtype)
     kn_shape shape = t ? kni_shape_from_type(t) : (kn_shape){0, {0}};
     shape.dims[shape.rank++] = classes;
     indices = kn_keep(indices);
-    kn_device before = kni_route_to(indices);
+    kni_context before = kni_route_to(indices);
     kn_tensor zeros = kn_zeros(shape, dtype), one = kn_ones(KN_SCALAR_SHAPE, dtype);
     kni_route_back(before);
     return kni_call_end(call, kn_scatter(zeros, -1, kn_unsqueeze(indices, -1), one, KN_UPDATE_ASSIGN));
@@ -122,7 +122,7 @@ kn_tensor kn_one_hot_fill(kn_tensor indices, int64_t classes, const kn_one_hot_f
     kn_shape line = {rank, {1, 1, 1, 1, 1, 1, 1, 1}};
     line.dims[axis] = classes;
     indices = kn_keep(kn_cast(indices, KN_I64));
-    kn_device before = kni_route_to(indices);
+    kni_context before = kni_route_to(indices);
     kn_tensor all = kn_reshape(kn_arange(0, (double)classes, 1, KN_I64), line);
     kn_tensor on = kn_full(KN_SCALAR_SHAPE, args->on, dtype),
               off = kn_full(KN_SCALAR_SHAPE, args->off, dtype);

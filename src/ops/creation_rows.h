@@ -55,7 +55,7 @@ kn_status kni_infer_made(struct kni_infer *c, const kn_ints *shape, int64_t dtyp
 kn_tensor kni_number_like(kn_tensor x, double value);
 
 /* Functions without operands that are to run where x is: sets and restores the thread's route. */
-kn_device kni_route_to(kn_tensor x);
-void kni_route_back(kn_device before);
+kni_context kni_route_to(kn_tensor x);
+void kni_route_back(kni_context before);
 
 #endif

@@ -101,7 +101,7 @@ kn_tensor kn_embedding_bag(kn_tensor weight, kn_tensor indices, const kn_embeddi
     if (check(w, i, o, s, &a)) return kni_call_end(call, kni_poison_latest());
     int dtype = w->dtype;
     weight = kn_keep(weight);
-    kn_device before = kni_stand_by(weight);
+    kni_context before = kni_stand_by(weight);
     bags b = find_bags(i, indices, &a, w->dims[0]);
     kn_tensor rows = kni_widen(kn_embedding(weight, b.indices, NULL));
     if (s)

@@ -33,7 +33,7 @@ static kn_lu_result unpack(kni_call call, kn_tensor packed, kn_tensor permutatio
 {
     int64_t m = kni_matrix_rows(type), n = kni_matrix_columns(type), k = m < n ? m : n;
     kn_tensor lu = kn_keep(packed);
-    kn_device before = kni_stand_by(lu);
+    kni_context before = kni_stand_by(lu);
     kn_tensor unit = kn_expand(kn_eye(m, m, (kn_dtype)type->dtype), shape_with(type, m, m));
     kn_tensor ones = kn_eye(m, k, (kn_dtype)type->dtype);
     kni_stand_back(before);

@@ -7,7 +7,7 @@ static kn_shape out_shape(const kni_vjp *v, int k) { return kni_shape_from_type(
 static kn_tensor cotangent(const kni_vjp *v, int k, kn_tensor like)
 {
     if (v->dy[k].bits) return v->dy[k];
-    kn_device before = kni_stand_by(like);
+    kni_context before = kni_stand_by(like);
     kn_tensor zeros = kn_keep(kn_zeros(out_shape(v, k), (kn_dtype)v->out_types[k].dtype));
     kni_stand_back(before);
     return zeros;

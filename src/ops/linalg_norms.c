@@ -206,7 +206,7 @@ kn_tensor kn_pdist(kn_tensor x, double order)
     if (n > INT64_C(1) << 31) return kni_call_fail(call, KN_ERROR_SHAPE, "%S are too many points", t);
     int dtype = kni_widen_all(&x, 1);
     x = kn_keep(x);
-    kn_device before = kni_stand_by(x);
+    kni_context before = kni_stand_by(x);
     kn_tensor above = kn_logical_not(kn_triu_mask(KN_SHAPE(n, n), 1));
     kni_stand_back(before);
     kn_tensor pairs = kn_keep(kn_nonzero_bounded(above, n * (n - 1) / 2).indices);

@@ -67,20 +67,20 @@ kn_tensor kni_transposed(kn_tensor x) { return kn_transpose(x, -2, -1); }
 kn_tensor kni_rows_of(kn_tensor x, int64_t start, int64_t n) { return kn_narrow(x, -2, start, n); }
 kn_tensor kni_columns_of(kn_tensor x, int64_t start, int64_t n) { return kn_narrow(x, -1, start, n); }
 
-kn_device kni_stand_by(kn_tensor x)
+kni_context kni_stand_by(kn_tensor x)
 {
     kni_thread *t = kni_thread_self();
     const kni_tensor *slot = kni_peek(x);
-    kn_device before = t->current;
-    if (slot) t->current = slot->device;
+    kni_context before = kni_context_push(t);
+    if (slot) t->context.current = slot->device;
     return before;
 }
 
-void kni_stand_back(kn_device before) { kni_thread_self()->current = before; }
+void kni_stand_back(kni_context before) { kni_context_pop(kni_thread_self(), &before); }
 
 kn_tensor kni_unit_like(kn_tensor x, int64_t n)
 {
-    kn_device before = kni_stand_by(x);
+    kni_context before = kni_stand_by(x);
     kn_tensor unit = kn_eye(n, n, kn_dtype_of(x));
     kni_stand_back(before);
     return unit;

@@ -35,8 +35,8 @@ kn_tensor kni_rows_of(kn_tensor x, int64_t start, int64_t n);    /* of the secon
 kn_tensor kni_columns_of(kn_tensor x, int64_t start, int64_t n); /* of the last axis */
 kn_tensor kni_unit_like(kn_tensor x, int64_t n);                 /* n x n, of x's dtype */
 /* Makes x's device the thread's current one, for functions that create next to x; answers the one before. */
-kn_device kni_stand_by(kn_tensor x);
-void kni_stand_back(kn_device before);
+kni_context kni_stand_by(kn_tensor x);
+void kni_stand_back(kni_context before);
 /* a^-1 b with a triangular (transposed before), and b a^-1. */
 kn_tensor kni_solve_left(kn_tensor a, kn_tensor b, bool upper, bool transpose, bool unit);
 kn_tensor kni_solve_right(kn_tensor b, kn_tensor a, bool upper, bool transpose, bool unit);

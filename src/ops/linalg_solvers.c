@@ -129,7 +129,7 @@ kn_tensor kn_cond(kn_tensor a, kn_matrix_norm_kind kind)
     int dtype = kni_widen_all(&a, 1);
     a = kn_keep(a);
     if (kni_matrix_rows(&type) == 0 || kni_matrix_columns(&type) == 0) {
-        kn_device before = kni_stand_by(a);
+        kni_context before = kni_stand_by(a);
         kn_tensor none = kn_zeros(batch_of(&type), kn_dtype_of(a));
         kni_stand_back(before);
         return kni_call_end_as(call, none, dtype);
@@ -237,7 +237,7 @@ kn_tensor kn_householder_product(kn_tensor a, kn_tensor tau)
     int dtype = kni_widen_all(in, 2);
     a = kn_keep(in[0]);
     tau = kn_keep(in[1]);
-    kn_device before = kni_stand_by(a);
+    kni_context before = kni_stand_by(a);
     kn_tensor unit = kn_keep(kn_eye(m, n, kn_dtype_of(a)));
     kni_stand_back(before);
     kn_tensor v = kn_keep(kn_add(kn_tril(a, -1), unit)), q = kn_keep(kn_expand(unit, whole));

@@ -43,15 +43,14 @@ kn_status kni_lower_record(const kn_record *r, kn_device device)
 {
     kni_thread *t = kni_thread_self();
     kn_tensor in[MAX_OPERANDS], out[MAX_OPERANDS];
-    if (r->n_in > MAX_OPERANDS || r->n_out > MAX_OPERANDS || t->depth_of_lowering >= MAX_DEPTH)
+    if (r->n_in > MAX_OPERANDS || r->n_out > MAX_OPERANDS || t->context.depth_of_lowering >= MAX_DEPTH)
         return kni_fail_op(KN_ERROR_INTERNAL, r->row->name, "lowering is too deep or too wide");
     kn_scope scope = kn_scope_begin();
-    kn_device route = t->route, call_device = t->call_device;
+    kni_context before = kni_context_push(t);
     uint64_t serial = t->serial;
-    uint8_t autocast = kni_autocast_now;
-    kni_autocast_now = KN_DTYPE_NONE;
-    t->route = device;
-    t->depth_of_lowering++;
+    t->context.autocast = KN_DTYPE_NONE; /* the policy of its op has been applied */
+    t->context.route = device;
+    t->context.depth_of_lowering++;
     const kni_wide_steps *wide = r->row->wide;
     kn_status s = KN_OK;
     for (int i = 0; i < r->n_in; i++) {
@@ -61,17 +60,12 @@ kn_status kni_lower_record(const kn_record *r, kn_device device)
     }
     for (int i = 0; i < r->n_out; i++) out[i] = KN_NONE;
     kni_lowering l = {r->row, r->attributes, in, r->n_in, out, r->n_out};
-    const char *outer = t->call_name;
-    if (!outer) t->call_name = r->row->name;
+    if (!before.call_name) t->context.call_name = r->row->name;
     if (s == KN_OK) s = r->row->lower(&l);
     for (int i = 0; i < r->n_out && s == KN_OK; i++)
         s = adopt(r, i, wide ? wide->as(out[i], kni_out(r, i)->type.dtype) : out[i]);
-    t->call_name = outer;
-    t->call_device = call_device;
-    t->depth_of_lowering--;
-    t->route = route;
+    kni_context_pop(t, &before);
     t->serial = serial;
-    kni_autocast_now = autocast;
     kn_scope_end(scope, KN_NONE);
     return s;
 }

@@ -15,14 +15,14 @@ void kni_apply_many_as(const char *name, const kn_op *row, const kn_tensor *in, 
                        const void *attributes, kn_tensor *out, int n_out)
 {
     kni_thread *t = kni_thread_self();
-    const char *outer = t->call_name;
-    if (!outer) {
-        t->call_name = name;
-        t->call_device = NULL;
+    kni_context before = kni_context_push(t);
+    if (!before.call_name) {
+        t->context.call_name = name;
+        t->context.call_device = NULL;
     }
     kni_apply_many(row, in, n_in, attributes, out, n_out);
-    t->call_name = outer;
-    if (!outer) kni_call_ended(t);
+    kni_context_pop(t, &before);
+    if (!before.call_name) kni_call_ended(t);
 }
 
 kn_tensor kni_apply_as(const char *name, const kn_op *row, const kn_tensor *in, int n_in,

@@ -297,8 +297,7 @@ kn_tensor kni_number(kn_tensor x, double value);
 
 typedef struct kni_call {
     kn_scope scope;
-    const char *outer;
-    kn_device outer_device;
+    kni_context context; /* of before */
     kni_float_env env;
 } kni_call;
 kni_call kni_call_begin(const char *name);

@@ -125,7 +125,7 @@ static kn_pooled pooled(kni_call call, geometry *g, kn_tensor x, kn_ints window,
     int64_t outs = kni_count_dims(g->axes, g->out), inside = kni_count_dims(g->axes, g->window);
     for (int i = 0; i < g->axes; i++) result.dims[g->first + i] = g->out[i];
     x = kn_keep(x);
-    kn_device before = kni_stand_by(x);
+    kni_context before = kni_stand_by(x);
     kn_tensor samples = kn_keep(samples_of(g, &type, args->samples, planes));
     kn_tensor index = samples;
     if (kn_ok(samples))

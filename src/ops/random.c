@@ -250,7 +250,7 @@ kn_tensor kn_random_like(kn_tensor x, kn_distribution d)
     if (!t) return kni_poison_latest();
     kn_tensor error;
     if (kni_tensor_failed(t, &error)) return error;
-    kn_device before = kni_route_to(x);
+    kni_context before = kni_route_to(x);
     kn_tensor y = kn_random(kni_shape_from_type(&t->type), d, (kn_dtype)t->type.dtype);
     kni_route_back(before);
     return y;
@@ -262,7 +262,7 @@ kn_tensor kn_bernoulli(kn_tensor x)
     const kni_type *t = kni_type_of(x);
     kn_dtype dtype = t ? (kn_dtype)t->dtype : KN_F32;
     x = kn_keep(x);
-    kn_device before = kni_route_to(x);
+    kni_context before = kni_route_to(x);
     kn_tensor u = kn_random_uniform(t ? kni_shape_from_type(t) : (kn_shape){0, {0}}, 0, 1,
                                     dtype == KN_F64 ? KN_F64 : KN_F32);
     kni_route_back(before);
@@ -340,7 +340,7 @@ kn_tensor kn_categorical(kn_tensor probabilities, int64_t samples)
     kni_categorical_attributes a = {samples, 0, 0};
     uint64_t rows = 1;
     for (int i = 0; t && i < t->rank - 1; i++) rows *= (uint64_t)t->dims[i];
-    kn_device before = kni_route_to(probabilities);
+    kni_context before = kni_route_to(probabilities);
     bool good = !t || reserve(samples > 0 ? rows * (uint64_t)samples * 2 : 0, &a.key, &a.counter);
     kni_route_back(before);
     return good ? kni_apply(&kni_op_categorical, &probabilities, 1, &a) : kni_poison_latest();

@@ -196,10 +196,11 @@ kn_tensor kn_irfft(kn_complex x, int32_t axis, const kn_fft_args *args)
         return kni_call_fail(call, KN_ERROR_SHAPE, "axis %d of %S gives no elements: give a length", (int)at,
                              t);
     int64_t half = a.n / 2 + 1;
-    kn_device current = kni_thread_self()->current;
-    kni_thread_self()->current = kni_peek(x.real)->device;
+    kni_thread *thread = kni_thread_self();
+    kni_context before = kni_context_push(thread);
+    thread->context.current = kni_peek(x.real)->device;
     kn_tensor weights = kn_keep(mirror_weights(&type, at, half, a.n));
-    kni_thread_self()->current = current;
+    kni_context_pop(thread, &before);
     x.real = kn_mul(fit_axis(x.real, at, type.rank, size, half), weights);
     if (x.imag.bits) x.imag = kn_mul(fit_axis(x.imag, at, type.rank, size, half), weights);
     return kni_call_end(call, apply_fft(x, &a).real);

@@ -35,10 +35,10 @@ static kn_tensor placed_window(const frames *f, kn_tensor like)
     kn_tensor w = f->window;
     if (!w.bits) {
         kni_thread *t = kni_thread_self();
-        kn_device current = t->current;
-        if (kni_peek(like)) t->current = kni_peek(like)->device;
+        kni_context outer = kni_context_push(t);
+        if (kni_peek(like)) t->context.current = kni_peek(like)->device;
         w = kn_ones(KN_SHAPE(f->window_size), kn_dtype_of(like));
-        t->current = current;
+        kni_context_pop(t, &outer);
     }
     int64_t before = (f->n - f->window_size) / 2;
     kn_pad_args pad = {.before = KN_INTS(before), .after = KN_INTS(f->n - f->window_size - before)};

@@ -7,13 +7,13 @@ static kn_tensor copy_to(kn_tensor t, const kni_tensor *x, kn_device device)
     kni_thread *thread = kni_thread_self();
     int64_t bytes = kn_dtype_bytes((kn_dtype)x->type.dtype, kni_count(&x->type));
     void *buffer = kni_allocate((size_t)bytes);
-    kn_device current = thread->current;
     kn_status s = buffer ? kn_read(t, buffer, (size_t)bytes)
                          : kni_fail_op(KN_ERROR_MEMORY, "to", "no memory for a copy of %D bytes", bytes);
-    thread->current = device;
+    kni_context before = kni_context_push(thread);
+    thread->context.current = device;
     kn_tensor y =
         s ? kni_poison_latest() : kn_from(buffer, (kn_dtype)x->type.dtype, kni_shape_from_type(&x->type));
-    thread->current = current;
+    kni_context_pop(thread, &before);
     kni_free(buffer, (size_t)bytes);
     return y;
 }

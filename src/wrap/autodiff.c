@@ -93,7 +93,7 @@ static kn_status execute_one(kn_backend *b, const kn_record *r)
     if (KNI_UNLIKELY(r->flags & KN_RECORD_DROP)) return kni_forward(b, r);
     const kn_op *row = r->row;
     uint64_t needs = tracked_inputs(r);
-    if (needs == 0 || kni_this_thread.no_grad > 0 || (row->flags & KNI_FLAG_NO_GRADIENT) ||
+    if (needs == 0 || kni_this_thread.context.no_grad > 0 || (row->flags & KNI_FLAG_NO_GRADIENT) ||
         !any_float_output(r))
         return kni_forward(b, r);
     kni_saves saves = {0, 0};

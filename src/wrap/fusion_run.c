@@ -1,55 +1,41 @@
 /* Running a queue: find or make its plan, run the steps, keep or break the promises. */
 #include "core/call_site.h"
 #include "core/float_env.h"
-#include "ops/autocast_state.h"
 #include "wrap/fusion.h"
 #include <kn/tensor.h>
 #include <string.h>
 
 /* What a thread was in the middle of when it came to run the queue. */
 typedef struct interrupted {
-    const char *call_name;
-    kn_device call_device, route;
+    kni_context context;
     uint64_t serial;
     uint64_t pending_number;
-    int32_t depth_of_lowering;
     uint32_t pending_error; /* waits for the line of the interrupted call */
     kni_float_env env;
-    uint8_t autocast; /* records were cast when they came: what runs them casts nothing */
 } interrupted;
 
+/* Records run as they were called, whoever runs the queue: nothing is cast, captured or drawn again. */
 static interrupted leave(kni_thread *t)
 {
-    interrupted i = {.call_name = t->call_name,
-                     .call_device = t->call_device,
-                     .route = t->route,
+    interrupted i = {.context = kni_context_push(t),
                      .serial = t->serial,
                      .pending_number = t->history ? t->history->pending_number : 0,
-                     .depth_of_lowering = t->depth_of_lowering,
                      .pending_error = t->pending_error,
-                     .env = kni_float_enter(),
-                     .autocast = kni_autocast_now};
-    kni_autocast_now = KN_DTYPE_NONE;
-    t->call_name = NULL;
-    t->call_device = t->route = NULL;
-    t->depth_of_lowering = 0;
+                     .env = kni_float_enter()};
+    t->context = (kni_context){.current = i.context.current, .depth = i.context.depth + 1};
     t->pending_error = 0;
     return i;
 }
 
 static void resume(kni_thread *t, const interrupted *i)
 {
-    t->call_name = i->call_name;
-    t->call_device = i->call_device;
-    t->route = i->route;
+    kni_context_pop(t, &i->context);
     t->serial = i->serial;
-    t->depth_of_lowering = i->depth_of_lowering;
     if (i->pending_error) {
         kni_error_flush(t);
         t->pending_error = i->pending_error;
         if (t->history) t->history->pending_number = i->pending_number;
     }
-    kni_autocast_now = i->autocast;
     kni_float_leave(i->env);
 }
 
@@ -62,19 +48,19 @@ static kn_status straighten(kni_fusion *f, kni_tensor *y, uint32_t id)
     kn_device device = f->inner->device;
     kni_thread *t = kni_thread_self();
     kn_scope scope = kn_scope_begin();
-    kn_device route = t->route;
-    t->route = device;
+    kni_context before = kni_context_push(t);
+    t->context.route = device;
     kn_tensor in = kni_alias_kept(t, kni_slot(id), device);
     kn_tensor copy = kn_cast(in, (kn_dtype)y->type.dtype);
-    t->route = route;
+    kni_context_pop(t, &before);
     const kni_tensor *x = kni_peek(copy);
     kn_status s = x ? KN_OK : kni_latest_code();
     if (x) {
-        kni_storage *before = y->storage;
+        kni_storage *crooked = y->storage;
         y->storage = kni_storage_retain(x->storage);
         y->offset = x->offset;
         memcpy(y->strides, x->strides, sizeof y->strides);
-        kni_storage_release(before);
+        kni_storage_release(crooked);
     }
     kn_scope_end(scope, KN_NONE);
     return s;
@@ -180,7 +166,8 @@ static kn_status run_record(kni_fusion *f, const kni_entry *e)
 {
     kni_thread *t = kni_thread_self();
     const kn_record *r = e->record;
-    t->call_name = e->name;
+    kni_context before = kni_context_push(t);
+    t->context.call_name = e->name;
     kn_status s = f->inner->execute(f->inner, &r, 1);
     if (s == KN_ERROR_MEMORY) {
         kni_error_forget(t);
@@ -188,8 +175,7 @@ static kn_status run_record(kni_fusion *f, const kni_entry *e)
         kn_memory_trim();
         s = f->inner->execute(f->inner, &r, 1);
     }
-    t->call_name = NULL;
-    t->call_device = NULL;
+    kni_context_pop(t, &before);
     return s;
 }
 
@@ -438,7 +424,7 @@ void kni_fusion_submit(kni_fusion *f)
     kni_thread *t = kni_thread_self();
     atomic_store_explicit(&f->runner, t->id, memory_order_relaxed);
     interrupted i = leave(t);
-    f->in_composite = i.call_name != NULL;
+    f->in_composite = i.context.call_name != NULL;
     f->stats.submissions++;
     f->stats.records += q->n_entries;
     t->runs_for = q->entries[0].thread;

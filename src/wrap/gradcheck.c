@@ -86,11 +86,11 @@ kn_status kn_gradcheck(kn_gradcheck_fn f, void *context, const kn_tensor *inputs
     if (!first) return kni_is_poisoned(inputs[0]) ? kn_error_code(inputs[0]) : KN_ERROR_HANDLE;
     kni_thread *t = kni_thread_self();
     checker c = {f, context, n, first->device};
-    kn_device current = t->current;
+    kni_context before = kni_context_push(t);
     kn_scope scope = kn_scope_begin();
-    t->current = first->device;
+    t->context.current = first->device;
     kn_status s = check(&c, inputs, tolerance > 0 ? tolerance : 1e-5);
-    t->current = current;
+    kni_context_pop(t, &before);
     kn_scope_end(scope, KN_NONE);
     return s;
 }

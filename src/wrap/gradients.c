@@ -52,15 +52,15 @@ kn_tensor kn_detach(kn_tensor t)
     return y;
 }
 
-void kn_no_grad_begin(void) { kni_thread_self()->no_grad++; }
+void kn_no_grad_begin(void) { kni_thread_self()->context.no_grad++; }
 
 void kn_no_grad_end(void)
 {
     kni_thread *t = kni_thread_self();
-    if (t->no_grad > 0) t->no_grad--;
+    if (t->context.no_grad > 0) t->context.no_grad--;
 }
 
-bool kn_grad_enabled(void) { return kni_thread_self()->no_grad == 0; }
+bool kn_grad_enabled(void) { return kni_thread_self()->context.no_grad == 0; }
 
 /* Every output must be a good tensor; at least one must be on a tape. */
 static kn_status check_outputs(const char *name, const kn_tensor *outputs, int n, uint32_t flags)

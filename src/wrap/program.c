@@ -44,6 +44,7 @@ typedef struct kni_program {
     int32_t n_placed;    /* operations that have their sites */
     const char *refused; /* why there will be no program */
     bool no_memory;
+    int32_t depth; /* of the context it was begun in */
 } kni_program;
 
 static void *grown(void *block, int32_t *room, int32_t needed, size_t size, bool *failed)
@@ -119,7 +120,7 @@ static void note(kni_capture *capture, const kn_record *r, const kn_tensor *in)
     kni_thread *t = kni_thread_self();
     if (p->no_memory || p->refused || kni_out(r, 0)->device != p->device) return;
     find_sites(p, false);
-    t->capture = NULL; /* aliases are no ops, but owning one may be told of */
+    t->context.capture = NULL; /* aliases are no ops, but owning one may be told of */
     if (r->n_in > 0 && in[0].bits && kn_is_param(in[0]) && r->row->n_out > 1)
         p->refused = "a param was updated";
     int32_t n = r->n_in + r->n_out, bytes = (r->attribute_bytes + 7) & ~7;
@@ -139,29 +140,10 @@ static void note(kni_capture *capture, const kn_record *r, const kn_tensor *in)
         p->n_operands += n;
         p->n_attributes += bytes;
     }
-    t->capture = capture;
+    t->context.capture = capture;
 }
 
 /* ---- beginning, ending */
-
-kn_status kn_program_begin(kn_device device)
-{
-    kni_thread *t = kni_thread_self();
-    device = kni_device_given(device, "kn_program_begin");
-    if (!device) return kni_latest_code();
-    if (t->capture)
-        return kni_fail(KN_ERROR_ARGUMENT,
-                        "kn_program_begin: this thread makes a program already: end it first");
-    kni_program *p = kni_allocate(sizeof *p);
-    if (!p) return kni_fail(KN_ERROR_MEMORY, "kn_program_begin: no memory for a program");
-    memset(p, 0, sizeof *p);
-    p->capture.note = note;
-    p->device = device;
-    p->handle = kni_device_handle(device);
-    p->counter = atomic_load(&device->rng_counter);
-    t->capture = &p->capture;
-    return KN_OK;
-}
 
 static void destroy_program(void *object)
 {
@@ -174,6 +156,29 @@ static void destroy_program(void *object)
     kni_free(p->attributes, (size_t)p->attribute_room);
     kni_free(p->outputs, (size_t)p->n_outputs * sizeof *p->outputs);
     kni_free(p, sizeof *p);
+}
+
+static void abandon(kni_capture *capture) { destroy_program(capture); }
+
+kn_status kn_program_begin(kn_device device)
+{
+    kni_thread *t = kni_thread_self();
+    device = kni_device_given(device, "kn_program_begin");
+    if (!device) return kni_latest_code();
+    if (t->context.capture)
+        return kni_fail(KN_ERROR_ARGUMENT,
+                        "kn_program_begin: this thread makes a program already: end it first");
+    kni_program *p = kni_allocate(sizeof *p);
+    if (!p) return kni_fail(KN_ERROR_MEMORY, "kn_program_begin: no memory for a program");
+    memset(p, 0, sizeof *p);
+    p->capture.note = note;
+    p->capture.abandon = abandon;
+    p->depth = t->context.depth;
+    p->device = device;
+    p->handle = kni_device_handle(device);
+    p->counter = atomic_load(&device->rng_counter);
+    t->context.capture = &p->capture;
+    return KN_OK;
 }
 
 const kni_object_kind kni_kind_program = {"kn_program", "program", "freed", destroy_program};
@@ -244,12 +249,18 @@ kn_program kn_program_end(const kn_tensor *inputs, int32_t n_inputs, const kn_te
                           int32_t n_outputs)
 {
     kni_thread *t = kni_thread_self();
-    kni_program *p = (kni_program *)t->capture;
+    kni_program *p = (kni_program *)t->context.capture;
     if (!p) {
         kni_fail(KN_ERROR_ARGUMENT, "kn_program_end: nothing was begun with kn_program_begin on this thread");
         return NULL;
     }
-    t->capture = NULL;
+    if (p->depth != t->context.depth) {
+        kni_fail(KN_ERROR_ARGUMENT, "kn_program_end: the program was begun outside of the function that Kiln "
+                                    "has called and that this "
+                                    "call is made in: end it where it was begun");
+        return NULL;
+    }
+    t->context.capture = NULL;
     find_sites(p, true);
     kn_status s = KN_OK;
     if (n_inputs < 0 || n_outputs < 0 || (n_inputs && !inputs) || (n_outputs && !outputs))
@@ -341,19 +352,15 @@ kn_status kn_program_run(kn_program program, const kn_tensor *inputs, int32_t n_
     if (!kni_device_find(p->handle, "kn_program_run")) return KN_ERROR_DEVICE;
     kn_scope scope = kn_scope_begin();
     kni_thread *t = kni_thread_self();
-    kn_device current = t->current;
-    kni_capture *capture = t->capture;
     size_t bytes = (size_t)(p->n_values ? p->n_values : 1) * sizeof(kn_tensor);
     kn_tensor *now = kni_allocate(bytes);
     kn_status s = now ? start_values(p, inputs, now) : kni_fail(KN_ERROR_MEMORY, "kn_program_run: no memory");
     uint64_t base = s == KN_OK && p->draws ? kni_rng_reserve(p->device, p->draws) : 0;
-    t->current = p->device;
-    uint8_t autocast = kni_autocast_now;
-    kni_autocast_now = KN_DTYPE_NONE; /* the casts of its making are among its records */
+    kni_context before = kni_context_push(t);
+    t->context.current = p->device;
+    t->context.autocast = KN_DTYPE_NONE; /* the casts of its making are among its records */
     for (int32_t i = 0; i < p->n_operations && s == KN_OK; i++) s = run_operation(p, i, now, base);
-    kni_autocast_now = autocast;
-    t->current = current;
-    t->capture = capture;
+    kni_context_pop(t, &before);
     for (int32_t i = 0; i < n_out; i++) {
         int32_t v = p->outputs[i];
         /* Values from outside stay whose they are, and every output has a handle of its own. */

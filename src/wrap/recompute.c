@@ -41,21 +41,15 @@ static kn_tensor checked_result(kn_tensor y)
 static kn_tensor run_again(segment *s, const kn_tensor *inputs)
 {
     kni_thread *t = kni_thread_self();
-    int32_t no_grad = t->no_grad;
-    kn_device replay = t->replay_device;
-    uint64_t key = t->replay_key, counter = t->replay_counter;
-    t->replay_device = s->device;
-    t->replay_key = s->rng_key;
-    t->replay_counter = s->rng_counter;
-    t->no_grad = 0;
-    uint8_t autocast = kni_autocast_now;
-    kni_autocast_now = s->autocast;
+    kni_context before = kni_context_push(t);
+    uint64_t counter = s->rng_counter;
+    t->context.replay_device = s->device;
+    t->context.replay_key = s->rng_key;
+    t->context.replay_counter = &counter;
+    t->context.no_grad = 0;
+    t->context.autocast = s->autocast;
     kn_tensor y = kn_keep(checked_result(s->fn(s->context, inputs, s->n_inputs)));
-    kni_autocast_now = autocast;
-    t->no_grad = no_grad;
-    t->replay_device = replay;
-    t->replay_key = key;
-    t->replay_counter = counter;
+    kni_context_pop(t, &before);
     return y;
 }
 
@@ -138,8 +132,8 @@ static kn_tensor run_first(kn_segment_fn fn, void *context, const kni_tensor *co
     kn_device device = n ? from[0]->device : kni_device_current();
     if (!device) return kni_poison_latest();
     const kni_thread *t = kni_thread_self();
-    bool replaying = t->replay_device == device;
-    uint64_t counter = replaying ? t->replay_counter : atomic_load(&device->rng_counter),
+    bool replaying = t->context.replay_device == device;
+    uint64_t counter = replaying ? *t->context.replay_counter : atomic_load(&device->rng_counter),
              key = kni_rng_key(device);
     kn_tensor y = checked_result(fn(context, fresh, n));
     const kni_tensor *result = kni_peek(y);
@@ -156,7 +150,7 @@ static kn_tensor run_first(kn_segment_fn fn, void *context, const kni_tensor *co
         kni_fail(KN_ERROR_MEMORY, "kn_recompute: no memory for the segment");
         return kni_poison_latest();
     }
-    *s = (segment){fn, context, device, key, counter, n, kni_autocast_now};
+    *s = (segment){fn, context, device, key, counter, n, kni_this_thread.context.autocast};
     y = kn_detach(y);
     if (!kn_ok(y)) {
         free_segment(s, sizeof *s);

@@ -88,7 +88,7 @@ static kn_tensor ghost(kni_thread *t, const kni_type *type, kn_device device)
 static kn_status probe(const kn_record *r, uint64_t needs, kni_saves *saves)
 {
     kni_thread *t = kni_thread_self();
-    kn_device device = null_device(), route = t->route;
+    kn_device device = null_device();
     if (!device) return KN_ERROR_MEMORY;
     if (r->n_in > MAX_OPERANDS || r->n_out > 8) {
         *saves = (kni_saves){UINT64_MAX, UINT64_MAX};
@@ -97,8 +97,11 @@ static kn_status probe(const kn_record *r, uint64_t needs, kni_saves *saves)
     kn_tensor in[MAX_OPERANDS], grads[MAX_OPERANDS], out[8], dy[8];
     kni_type in_types[MAX_OPERANDS], out_types[8];
     kn_scope scope = kn_scope_begin();
-    t->route = device;
-    t->no_grad++;
+    kni_context before = kni_context_push(t);
+    t->context.route = device;
+    t->context.no_grad++;
+    t->context.autocast = KN_DTYPE_NONE;
+    t->context.capture = NULL; /* nothing is computed here */
     for (int i = 0; i < r->n_in; i++) {
         const kni_tensor *x = kni_in(r, i);
         memset(&in_types[i], 0, sizeof in_types[i]);
@@ -118,8 +121,7 @@ static kn_status probe(const kn_record *r, uint64_t needs, kni_saves *saves)
     for (int i = 0; i < r->n_in && s == KN_OK; i++)
         if (kni_is_poisoned(grads[i])) s = kn_error_code(grads[i]);
     *saves = (kni_saves){v.used_in, v.used_out};
-    t->no_grad--;
-    t->route = route;
+    kni_context_pop(t, &before);
     kn_scope_end(scope, KN_NONE);
     return s;
 }

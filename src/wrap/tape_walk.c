@@ -352,20 +352,15 @@ kn_status kni_tape_walk(const kn_tensor *outputs, const kn_tensor *cotangents, i
 {
     walk w = {.flags = flags};
     kni_thread *t = kni_thread_self();
-    int32_t no_grad = t->no_grad;
-    kn_device current = t->current, call_device = t->call_device;
+    kni_context before = kni_context_push(t);
     const kni_tensor *first = n_outputs ? kni_peek(outputs[0]) : NULL;
     kn_scope scope = kn_scope_begin();
     /* What gradients make from nothing belongs to the device they run on. */
-    if (first) t->current = first->device, t->call_device = NULL;
-    t->no_grad = flags & KN_GRAD_CREATE_GRAPH ? 0 : no_grad + 1;
-    uint8_t autocast = kni_autocast_now;
-    kni_autocast_now = KN_DTYPE_NONE;
+    if (first) t->context.current = first->device, t->context.call_device = NULL;
+    t->context.no_grad = flags & KN_GRAD_CREATE_GRAPH ? 0 : before.no_grad + 1;
+    t->context.autocast = KN_DTYPE_NONE;
     kn_status s = go(&w, outputs, cotangents, n_outputs, wrt, n_wrt, grads);
-    kni_autocast_now = autocast;
-    t->no_grad = no_grad;
-    t->current = current;
-    t->call_device = call_device;
+    kni_context_pop(t, &before);
     kn_scope_end_many(scope, grads, n_wrt);
     free_walk(&w);
     return s;

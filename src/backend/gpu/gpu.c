@@ -99,7 +99,7 @@ static kn_status execute_one(kni_gpu *g, const kn_record *r, bool *scheduled)
    a user's own lowering does, or a random number drawn in one, may be something else the next time. */
 static kn_status execute_recorded(kni_gpu *g, const kn_record *r)
 {
-    bool inside = kni_thread_self()->depth_of_lowering > 0, scheduled;
+    bool inside = kni_thread_self()->context.depth_of_lowering > 0, scheduled;
     bool own = r->row->kind == KNI_SYSTEM && r->row->lower;
     uint32_t mark = kni_gpu_recording_mark(g);
     if (own || (inside && r->row->flags & KNI_FLAG_RANDOM)) kni_gpu_recording_spoil(g);

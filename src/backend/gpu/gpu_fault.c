@@ -90,7 +90,7 @@ int kni_gpu_take_cell(kni_gpu *g, const kn_record *r)
                               g->driver->name);
         return -1;
     }
-    const char *name = kni_thread_self()->call_name;
+    const char *name = kni_thread_self()->context.call_name;
     g->cells[cell].row = r->row;
     g->cells[cell].name = name ? name : r->row->name;
     kni_gpu_blame(g, cell, r->sequence);
@@ -102,11 +102,12 @@ int kni_gpu_take_cell(kni_gpu *g, const kn_record *r)
 static void tell(const kni_gpu_cell *c, int64_t value)
 {
     kni_thread *t = kni_thread_self();
-    const char *outer = t->call_name, *site = t->id == c->thread ? kni_site_of(c->serial) : NULL;
+    const char *site = t->id == c->thread ? kni_site_of(c->serial) : NULL;
     char place[160] = "";
     kni_text text = {place, sizeof place, 0};
     if (site) kni_text_format(&text, " (%s)", site);
-    t->call_name = NULL;
+    kni_context before = kni_context_push(t);
+    t->context.call_name = NULL;
     if (c->row->report) {
         char what[256] = "";
         kni_text w = {what, sizeof what, 0};
@@ -119,7 +120,7 @@ static void tell(const kni_gpu_cell *c, int64_t value)
         (void)kni_fail_op(KN_ERROR_INDEX, c->name, "index %D is out of range%s", value, place);
     }
     kni_error_flush(t); /* its line is in the text */
-    t->call_name = outer;
+    kni_context_pop(t, &before);
 }
 
 /* Everything alive that depends on the cell carries its fault from now on. */
