@@ -1,6 +1,7 @@
 /* Data sets in memory and transforms of them: what is chosen, in which order, under which keys. */
 #include "support/check.h"
 #include <kn/data.h>
+#include <stdlib.h>
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
@@ -65,6 +66,26 @@ static void test_fake(void)
     CHECK(seen == 0x38);
     kn_dataset_free(a);
     kn_dataset_free(b);
+}
+
+/* Batches of data sets that choose from others, which ask the inner one for many at once. */
+static void test_many_of_choices(void)
+{
+    kn_dataset d = counting(10), chosen = kn_dataset_select(d, (const int64_t[]){7, 3, 5}, 3);
+    kn_dataset part = kn_dataset_partial(d, 4, 7);
+    int64_t *some = malloc(2 * sizeof *some); /* without a byte behind it, which a sanitizer guards */
+    kn_sample s;
+    some[0] = 2, some[1] = 0;
+    CHECK(kn_dataset_get_many(chosen, some, 2, NULL, &s) == KN_OK);
+    CHECK_VALUES(s.fields[0], 0, 5, 7);
+    kn_sample_drop(&s);
+    CHECK(kn_dataset_get_many(part, some, 2, NULL, &s) == KN_OK);
+    CHECK_VALUES(s.fields[0], 0, 6, 4);
+    kn_sample_drop(&s);
+    free(some);
+    kn_dataset_free(chosen);
+    kn_dataset_free(part);
+    kn_dataset_free(d);
 }
 
 static void test_choices(void)
@@ -373,6 +394,7 @@ int main(void)
     test_memory();
     test_fake();
     test_choices();
+    test_many_of_choices();
     test_split_frees();
     test_free_is_whole();
     test_texts_are_freed();

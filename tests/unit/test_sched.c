@@ -579,6 +579,19 @@ static void views_of_every_rank(void)
     kn_device_use(cpu);
 }
 
+/* Kernels read and write vectors of 16 bytes where all elements begin at a multiple of them. */
+static void vectors_are_wide(void)
+{
+    kn_scope scope = kn_scope_begin();
+    kn_device_use(leaf);
+    kn_tensor x = kn_keep(kn_arange(0, 1024, 1, KN_F32)), h = kn_keep(kn_arange(0, 1024, 1, KN_F16));
+    CHECK(kn_ok(kn_add(x, kn_exp(x))) && leaf_aligned == 4);
+    CHECK(kn_ok(kn_mul(h, h)) && leaf_aligned == 8);
+    CHECK(kn_ok(kn_neg(kn_narrow(x, 0, 1, 1020))) && leaf_aligned == 1);
+    kn_device_use(NULL);
+    kn_scope_end(scope, KN_NONE);
+}
+
 int main(int argc, char **argv)
 {
     kn_backend_register("leaf", leaf_open);
@@ -606,6 +619,7 @@ int main(int argc, char **argv)
     short_gelu(KN_F16);
     under_fusion();
     views_of_every_rank();
+    vectors_are_wide();
     if (argc <= 2) many_rows(argc > 1 ? trials : 80);
     printf("scheduled %d missing %d\n", leaf_scheduled, leaf_missing);
     return check_report();

@@ -29,6 +29,7 @@ enum { LEAF_RECORDS = 64 };
 static kn_record *leaf_records[LEAF_RECORDS];
 static int leaf_count;
 static char leaf_text[160];
+static int leaf_aligned; /* the least that a binding of the latest kernel is aligned to, in elements */
 
 static void *leaf_memory(uint32_t id, void *const *temps, const size_t *temp_bytes, size_t *bytes)
 {
@@ -53,8 +54,10 @@ static kn_status leaf_launch(const kni_group *g, const kni_sched *sched, int ker
         s = kni_fail(KN_ERROR_INTERNAL, "the kernel has %D params and %D buffers, the launch gives %D and %D",
                      (int64_t)ir->param_bytes, (int64_t)ir->n_buffers, (int64_t)k->param_bytes,
                      (int64_t)k->n_buffers);
+    leaf_aligned = 255;
     for (uint32_t i = 0; i < k->n_buffers && s == KN_OK; i++) {
         size_t bytes;
+        if (ir->bindings[i].aligned < leaf_aligned) leaf_aligned = ir->bindings[i].aligned;
         buffers[i].data = leaf_memory(k->buffers[i], temps, sched->temp_bytes, &bytes);
         buffers[i].count = (int64_t)(bytes / (kni_dtypes[ir->bindings[i].dtype].bits / 8u));
     }
