@@ -40,6 +40,8 @@ typedef struct kn_op_info {
     bool alone;         /* each element of a result is computed by itself: K is 1 */
     int32_t n_attributes;
     const char *body; /* the formula that kernels are made of, NULL: it has none */
+    const char
+        *host; /* what the body computes with beside attributes, made of them once for each call; or NULL */
 } kn_op_info;
 
 typedef struct kn_attribute_info {

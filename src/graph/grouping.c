@@ -2,6 +2,7 @@
    order of running, and every record reads from groups at its own group's place or before. */
 #include "graph/grouping.h"
 #include "graph/row_domain.h"
+#include "ops/body.h"
 #include "ops/line.h"
 #include <string.h>
 
@@ -48,15 +49,6 @@ bool kni_pointwise_record(const kn_record *r)
 
 static bool takes_kind(const state *s, int kind) { return s->limits->kinds >> kind & 1; }
 
-static bool is_update(int op)
-{
-    static const uint16_t updates[] = {KNI_OP_sgd_update, KNI_OP_adam_update, KNI_OP_rmsprop_update,
-                                       KNI_OP_adagrad_update, KNI_OP_adan_update};
-    for (int i = 0; i < KNI_COUNT(updates); i++)
-        if (updates[i] == op) return true;
-    return false;
-}
-
 bool kni_creation_record(const kn_record *r)
 {
     return r->op == KNI_OP_full || r->op == KNI_OP_iota || r->op == KNI_OP_linspace ||
@@ -101,7 +93,7 @@ static role_kind role_of(const state *s, const kn_record *r, kni_row_domain *dom
     if (r->row->kind == KNI_CONTRACTION && r->n_out == 1 && takes_kind(s, KNI_GROUP_PRODUCT) && s->q->leaf &&
         s->q->leaf->follows)
         return HEAD;
-    return is_update(r->op) && takes_kind(s, KNI_GROUP_MANY) ? UPDATE : ALONE;
+    return kni_body_updates(r->row->body) && takes_kind(s, KNI_GROUP_MANY) ? UPDATE : ALONE;
 }
 
 /* ---- what nobody needs */

@@ -2,31 +2,49 @@
 #include "ops/body.h"
 #include "ops/scalar_words.h"
 
+/* Whether an operand is the same for all elements. */
+static bool is_single(const kni_body *body, int operand)
+{
+    return body->operands && (body->operands[operand] & KNI_OPERAND_LEVEL) == KNI_LEVEL_ALL;
+}
+
 /* A value on the stack; words use v or t as they declare. */
-#define DEFINE_EVALUATE(S, T)                                                                                \
+#define DEFINE_EVALUATE(S, T, FIELD)                                                                         \
     typedef struct cell_##S {                                                                                \
         T v;                                                                                                 \
         int t;                                                                                               \
     } cell_##S;                                                                                              \
     static void apply_##S(int word, cell_##S *c);                                                            \
-    static void evaluate_##S(const kni_step *steps, int n_steps, int64_t n, T *out, bool truth,              \
-                             const void *const *in, uint32_t truths, const double *params)                   \
+    static void evaluate_##S(const kni_step *steps, const kni_body_call *call, bool truth)                   \
     {                                                                                                        \
+        const kni_body *body = call->body;                                                                   \
         cell_##S stack[KNI_BODY_STACK + 1] = {{0, 0}}, local[KNI_BODY_MAX_LOCALS] = {{0, 0}};                \
-        for (int64_t i = 0; i < n; i++) {                                                                    \
+        for (int64_t i = 0; i < call->n; i++) {                                                              \
             cell_##S *top = stack;                                                                           \
-            for (int k = 0; k < n_steps; k++) {                                                              \
+            for (int k = 0; k < body->n; k++) {                                                              \
                 const kni_step *s = &steps[k];                                                               \
                 switch (s->kind) {                                                                           \
                 case KNI_STEP_INPUT:                                                                         \
-                    if (truths >> s->index & 1)                                                              \
-                        top->t = ((const int64_t *)in[s->index])[i] != 0;                                    \
+                    if (call->truths >> s->index & 1)                                                        \
+                        top->t = ((const int64_t *)call->in[s->index])[i] != 0;                              \
+                    else if (call->in[s->index])                                                             \
+                        top->v = ((const T *)call->in[s->index])[is_single(body, s->index) ? 0 : i];         \
                     else                                                                                     \
-                        top->v = ((const T *)in[s->index])[i];                                               \
+                        top->v = (body->operands[s->index] & KNI_OPERAND_ONE) != 0;                          \
                     top++;                                                                                   \
                     break;                                                                                   \
                 case KNI_STEP_PARAM:                                                                         \
-                    (top++)->v = (T)params[s->index];                                                        \
+                    (top++)->v = (T)call->numbers[s->index].FIELD;                                           \
+                    break;                                                                                   \
+                case KNI_STEP_HAS:                                                                           \
+                    (top++)->t = call->in[s->index] != NULL;                                                 \
+                    break;                                                                                   \
+                case KNI_STEP_CHOICE:                                                                        \
+                    (top++)->t = call->choices >> s->index & 1;                                              \
+                    break;                                                                                   \
+                case KNI_STEP_RESULT:                                                                        \
+                    top--;                                                                                   \
+                    if (call->out[s->index]) ((T *)call->out[s->index])[i] = top->v;                         \
                     break;                                                                                   \
                 case KNI_STEP_CONSTANT:                                                                      \
                     (top++)->v = (T)s->value;                                                                \
@@ -58,13 +76,13 @@
                     break;                                                                                   \
                 }                                                                                            \
             }                                                                                                \
-            out[i] = truth ? (T)stack[0].t : stack[0].v;                                                     \
+            if (body->n_out < 2) ((T *)call->out[0])[i] = truth ? (T)stack[0].t : stack[0].v;                \
         }                                                                                                    \
     }
 
-DEFINE_EVALUATE(f64, double)
-DEFINE_EVALUATE(i64, int64_t)
-DEFINE_EVALUATE(u64, uint64_t)
+DEFINE_EVALUATE(f64, double, real)
+DEFINE_EVALUATE(i64, int64_t, whole)
+DEFINE_EVALUATE(u64, uint64_t, whole)
 
 enum {
 #define WORD1(name, ...) W_##name,
@@ -129,16 +147,24 @@ static bool gives_truth(const kni_step *s)
            (s->kind >= KNI_STEP_AND && s->kind <= KNI_STEP_NOT);
 }
 
+void kni_body_run(const kni_body_call *call)
+{
+    kni_step steps[KNI_BODY_MAX_STEPS];
+    const kni_body *body = call->body;
+    for (int k = 0; k < body->n; k++) steps[k] = kni_body_step(body, k);
+    bool truth = gives_truth(&steps[body->n - 1]);
+    if (call->wide == KNI_COMPUTE_F64)
+        evaluate_f64(steps, call, truth);
+    else if (call->wide == KNI_COMPUTE_I64)
+        evaluate_i64(steps, call, truth);
+    else
+        evaluate_u64(steps, call, truth);
+}
+
 void kni_body_evaluate(const kni_body *body, int wide, int64_t n, void *out, const void *const *in,
                        uint32_t truths, const double *params)
 {
-    kni_step steps[KNI_BODY_MAX_STEPS];
-    for (int k = 0; k < body->n; k++) steps[k] = kni_body_step(body, k);
-    bool truth = gives_truth(&steps[body->n - 1]);
-    if (wide == KNI_COMPUTE_F64)
-        evaluate_f64(steps, body->n, n, out, truth, in, truths, params);
-    else if (wide == KNI_COMPUTE_I64)
-        evaluate_i64(steps, body->n, n, out, truth, in, truths, params);
-    else
-        evaluate_u64(steps, body->n, n, out, truth, in, truths, params);
+    kni_body_number numbers[4] = {{0, 0}};
+    for (int i = 0; i < 4 && params; i++) numbers[i] = kni_body_real(params[i]);
+    kni_body_run(&(kni_body_call){body, wide, n, &out, in, truths, numbers, 0});
 }

@@ -159,11 +159,33 @@ static kni_parsed parse_word(kni_parser *p, const char *at, const char *copy, in
     return (kni_parsed){false, t.level, false, false};
 }
 
+/* has(w): whether an optional operand is given. */
+static kni_parsed parse_has(kni_parser *p, const char *at)
+{
+    char copy[32];
+    if (!p->names->updates)
+        return kni_parser_fail(p, at, "'has' is for rows of the library that update operands");
+    kni_parser_expect(p, '(');
+    kni_parser_skip(p);
+    const char *name = p->at;
+    size_t n = kni_parser_name_length(name);
+    kni_naming *in = kni_parser_find(p->in, p->d->n_in, name, n);
+    if (p->failed) return kni_parsed_nothing;
+    if (!in || !(p->d->operands[in - p->in] & KNI_OPERAND_OPTIONAL))
+        return kni_parser_fail(p, name, "'%s' is no operand that may be absent",
+                               kni_parser_copy(copy, name, n));
+    p->at += n;
+    kni_parser_expect(p, ')');
+    kni_parser_emit(p, at, KNI_STEP_HAS, (int)(in - p->in), 0);
+    return (kni_parsed){true, KNI_LEVEL_ALL, false, false};
+}
+
 static kni_parsed parse_call(kni_parser *p, const char *at, size_t n)
 {
     char copy[32];
     int word = kni_parser_find_word(at, n);
     kni_parser_copy(copy, at, n);
+    if (kni_parser_equals("has", at, n)) return parse_has(p, at);
     for (int i = 0; i < KNI_LINE_WORDS; i++)
         if (kni_parser_equals(kni_line_word_name(i), at, n)) return parse_line_word(p, at, copy, i);
     for (int i = 0; i < OPERATORS; i++)
@@ -188,7 +210,7 @@ static kni_parsed parse_name(kni_parser *p)
     if (*p->at == '(') return parse_call(p, at, n);
     kni_naming *local = kni_parser_find(p->locals, p->n_locals, at, n),
                *in = kni_parser_find(p->in, p->d->n_in, at, n);
-    int scalar = kni_parser_find_scalar(p, at, n);
+    int scalar = kni_parser_find_scalar(p, at, n), made = kni_parser_find_value(p, at, n);
     if (local) {
         local->used = true;
         kni_parser_emit(p, at, KNI_STEP_LOCAL, (int)(local - p->locals), 0);
@@ -198,10 +220,8 @@ static kni_parsed parse_name(kni_parser *p)
         kni_parser_emit(p, at, KNI_STEP_INPUT, (int)(in - p->in), 0);
         return in->type;
     }
-    if (scalar >= 0) {
-        kni_parser_emit(p, at, KNI_STEP_PARAM, scalar, 0);
-        return p->names->whole >> scalar & 1 ? kni_parsed_number : kni_parsed_nothing;
-    }
+    if (made >= 0) return kni_parser_scalar(p, at, KNI_NUMBER_HOST + made);
+    if (scalar >= 0) return kni_parser_scalar(p, at, scalar);
     if (kni_parser_equals("n", at, n) && p->names->lines) {
         kni_parser_emit(p, at, KNI_STEP_LENGTH, 0, 0);
         return kni_parsed_number;

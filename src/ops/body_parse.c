@@ -7,7 +7,8 @@
 static bool is_taken(kni_parser *p, const char *at, size_t n)
 {
     return kni_parser_find(p->locals, p->n_locals, at, n) || kni_parser_find(p->in, p->d->n_in, at, n) ||
-           kni_parser_find_scalar(p, at, n) >= 0 || kni_parser_equals("inf", at, n) ||
+           kni_parser_find_scalar(p, at, n) >= 0 || kni_parser_find_value(p, at, n) >= 0 ||
+           kni_parser_equals("inf", at, n) ||
            ((kni_parser_equals("n", at, n) || kni_parser_equals("k", at, n)) && p->names->lines);
 }
 
@@ -115,14 +116,88 @@ static int read_list(const char *list, kni_naming *names, uint8_t *bits)
     return n;
 }
 
+/* Which operands the results are new values of: p' that of p. */
+static void find_new_values(kni_parser *p)
+{
+    char copy[32];
+    kni_body_draft *d = p->d;
+    d->updates = false;
+    memset(d->operands + d->n_in + d->n_out, 0, (size_t)d->n_out);
+    for (int k = 0; k < d->n_out; k++) {
+        const kni_naming *out = &p->out[k];
+        if (out->text[out->length - 1] != '\'') continue;
+        kni_naming *in = kni_parser_find(p->in, d->n_in, out->text, out->length - 1);
+        if (!p->names->updates)
+            kni_parser_fail(p, p->text,
+                            "only rows of the library write operands anew: name the result without a '");
+        else if (!in)
+            kni_parser_fail(p, p->text, "the result %s' is the new value of an operand that does not exist",
+                            kni_parser_copy(copy, out->text, out->length - 1));
+        else
+            d->operands[d->n_in + d->n_out + k] = (uint8_t)(1 + (in - p->in));
+        d->updates = true;
+    }
+}
+
+static bool start(kni_parser *p)
+{
+    kni_body_draft *d = p->d;
+    d->n = d->n_constants = d->n_in = d->n_out = d->n_numbers = 0;
+    d->at = -1;
+    d->error[0] = 0;
+    if (strlen(p->text) > INT16_MAX) kni_parser_fail(p, p->text, "the body is too long");
+    return !p->failed;
+}
+
+/* name = formula of scalars; the value may be named by those behind it and by the body. */
+static void parse_value(kni_parser *p)
+{
+    char copy[32];
+    kni_body_draft *d = p->d;
+    kni_parser_skip(p);
+    const char *at = p->at;
+    size_t n = kni_parser_name_length(at);
+    if (!n) {
+        kni_parser_fail(p, at, "expected 'name = formula'");
+        return;
+    }
+    p->at += n;
+    if (is_taken(p, at, n)) {
+        kni_parser_fail(p, at, "'%s' has a meaning already: take another name", kni_parser_copy(copy, at, n));
+        return;
+    }
+    kni_parser_expect(p, '=');
+    kni_parsed t = p->failed ? kni_parsed_nothing : kni_parser_formula(p);
+    if (!p->failed && d->n_out == KNI_BODY_NUMBERS)
+        kni_parser_fail(p, at, "more than %d values have names", KNI_BODY_NUMBERS);
+    if (p->failed) return;
+    kni_parser_emit(p, at, KNI_STEP_STORE, d->n_out, 1);
+    p->locals[p->n_locals++] = (kni_naming){at, n, t, false};
+    d->values[d->n_out].text = at;
+    d->values[d->n_out].length = n;
+    d->values[d->n_out++].truth = t.truth;
+}
+
+bool kni_body_parse_host(const char *text, const kni_body_names *names, kni_body_draft *draft)
+{
+    kni_body_names scalars = *names;
+    kni_parser p = {.text = text, .at = text, .names = &scalars, .d = draft};
+    scalars.host = NULL;
+    scalars.lines = false;
+    if (!start(&p)) return false;
+    do parse_value(&p);
+    while (!p.failed && kni_parser_take(&p, ';'));
+    kni_parser_skip(&p);
+    if (!p.failed && *p.at) kni_parser_fail(&p, p.at, "expected ';' and another value");
+    for (int i = 0; i < draft->n_out; i++) draft->values[i].used = p.locals[i].used;
+    return !p.failed;
+}
+
 bool kni_body_parse(const char *text, const kni_body_names *names, kni_body_draft *draft)
 {
     kni_parser p = {.text = text, .at = text, .names = names, .d = draft};
     char copy[32];
-    draft->n = draft->n_constants = 0;
-    draft->at = -1;
-    draft->error[0] = 0;
-    if (strlen(text) > INT16_MAX) return kni_parser_fail(&p, text, "the body is too long"), false;
+    if (!start(&p)) return false;
     draft->n_in = read_list(names->in, p.in, draft->operands);
     if (draft->n_in < 0)
         return kni_parser_fail(&p, text, "the list of operands '%s' is malformed", names->in), false;
@@ -130,6 +205,7 @@ bool kni_body_parse(const char *text, const kni_body_names *names, kni_body_draf
     if (draft->n_out < 1)
         return kni_parser_fail(&p, text, "the list of results '%s' is malformed", names->out), false;
     for (int i = 0; i < draft->n_in; i++) p.in[i].type.truth |= names->truths >> i & 1;
+    find_new_values(&p);
     while (!parse_statement(&p)) {}
     kni_parser_skip(&p);
     if (!p.failed && *p.at) kni_parser_fail(&p, p.at, "something follows the result '%s'", names->out);

@@ -48,11 +48,14 @@ double kni_parser_number(kni_parser *p);
 const char *kni_parser_copy(char *to, const char *s, size_t n);
 kni_naming *kni_parser_find(kni_naming *list, int n_list, const char *at, size_t n);
 int kni_parser_find_scalar(const kni_parser *p, const char *at, size_t n);
+int kni_parser_find_value(const kni_parser *p, const char *at, size_t n); /* of the row's `.host` */
 
 /* ---- steps; `from` is where in the text they come from */
 
 void kni_parser_emit(kni_parser *p, const char *from, int kind, int index, int pops);
 void kni_parser_constant(kni_parser *p, const char *from, double value);
+/* A scalar of the record: an attribute, or KNI_NUMBER_HOST + a value of the `.host`. */
+kni_parsed kni_parser_scalar(kni_parser *p, const char *from, int scalar);
 int kni_parser_find_word(const char *s, size_t n);
 kni_parsed kni_parser_word(kni_parser *p, const char *from, const char *name, uint8_t level);
 

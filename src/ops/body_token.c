@@ -82,6 +82,14 @@ int kni_parser_find_scalar(const kni_parser *p, const char *at, size_t n)
     return -1;
 }
 
+int kni_parser_find_value(const kni_parser *p, const char *at, size_t n)
+{
+    const kni_body_draft *host = p->names->host;
+    for (int i = 0; host && i < host->n_out; i++)
+        if (n == host->values[i].length && !memcmp(host->values[i].text, at, n)) return i;
+    return -1;
+}
+
 /* Digits and the power of ten are exact in a long double for up to 19 digits and 10^27, so that the value is rounded as the
    compiler rounds it. */
 double kni_parser_number(kni_parser *p)
@@ -144,6 +152,35 @@ void kni_parser_constant(kni_parser *p, const char *from, double value)
     d->constants[i] = value;
     if (i == d->n_constants) d->n_constants++;
     kni_parser_emit(p, from, KNI_STEP_CONSTANT, i, 0);
+}
+
+/* Where the row has a `.host`, the record's numbers are those that the body names, in that order; else its attributes. */
+static int number_of(kni_parser *p, const char *from, int scalar)
+{
+    kni_body_draft *d = p->d;
+    if (!p->names->host) return scalar;
+    for (int i = 0; i < d->n_numbers; i++)
+        if (d->numbers[i] == scalar) return i;
+    if (d->n_numbers == KNI_BODY_NUMBERS) {
+        kni_parser_fail(p, from, "the body has more than %d scalars", KNI_BODY_NUMBERS);
+        return 0;
+    }
+    d->numbers[d->n_numbers] = (uint8_t)scalar;
+    return d->n_numbers++;
+}
+
+kni_parsed kni_parser_scalar(kni_parser *p, const char *from, int scalar)
+{
+    bool host = scalar >= KNI_NUMBER_HOST;
+    if (!host && p->names->choices >> scalar & 1) {
+        kni_parser_emit(p, from, KNI_STEP_CHOICE, scalar, 0);
+        return (kni_parsed){true, KNI_LEVEL_ALL, false, false};
+    }
+    kni_parser_emit(p, from, KNI_STEP_PARAM, number_of(p, from, scalar), 0);
+    if (!host) return p->names->whole >> scalar & 1 ? kni_parsed_number : kni_parsed_nothing;
+    if (!p->names->host->values[scalar - KNI_NUMBER_HOST].truth) return kni_parsed_nothing;
+    kni_parser_constant(p, from, 0);
+    return kni_parser_word(p, from, "ne", KNI_LEVEL_ALL);
 }
 
 int kni_parser_find_word(const char *s, size_t n)

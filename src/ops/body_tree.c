@@ -3,7 +3,7 @@
 
 static int pops(const kni_step *s)
 {
-    static const uint8_t by_kind[KNI_STEP_RESULT + 1] = {
+    static const uint8_t by_kind[KNI_STEP_KINDS] = {
         [KNI_STEP_SELECT] = 3, [KNI_STEP_AND] = 2, [KNI_STEP_OR] = 2,
         [KNI_STEP_XOR] = 2,    [KNI_STEP_NOT] = 1, [KNI_STEP_EXPN] = 1,
         [KNI_STEP_LINE] = 1,   [KNI_STEP_AT] = 2,  [KNI_STEP_REQUIRE] = 2,
@@ -50,6 +50,8 @@ static uint8_t gives_of(const kni_body *body, const kni_body_tree *tree, const k
     case KNI_STEP_CONSTANT:
     case KNI_STEP_LENGTH:
         return KNI_GIVES_NUMBER;
+    case KNI_STEP_HAS:
+    case KNI_STEP_CHOICE:
     case KNI_STEP_AND:
     case KNI_STEP_OR:
     case KNI_STEP_XOR:

@@ -23,7 +23,11 @@ enum {
 /* ---- attributes: a struct of int64_t, double and kn_ints fields, described by a schema */
 
 enum { KNI_ATTR_INT, KNI_ATTR_REAL, KNI_ATTR_INTS };
-enum { KNI_STATIC = 0, KNI_DYNAMIC = 1 /* bound at replay, not part of a plan's key */ };
+enum {
+    KNI_STATIC,
+    KNI_DYNAMIC, /* bound at replay, not part of a plan's key */
+    KNI_CHOICE   /* static, and a truth in the row's body */
+};
 
 typedef struct kn_attribute {
     const char *name;
@@ -161,7 +165,7 @@ typedef struct kn_op {
 } kn_op;
 
 /* Whether the row computes each element of its result from one element of each operand, by its body. */
-static inline bool kni_is_pointwise(const kn_op *row) { return row->body && !row->line.axes; }
+static inline bool kni_is_pointwise(const kn_op *row) { return row->body && row->kind == KNI_ELEMENTWISE; }
 
 /* OP(softplus, .doc = "log(1 + exp(x))", ...) defines the row kni_op_softplus. */
 #define OP(op_name, ...)                                                                                     \

@@ -16,8 +16,9 @@ static const char *const kind_names[KNI_KIND_COUNT] = {
 };
 
 /* The formula of a row as its author wrote it. */
-static const char *body_text(const kn_op *row)
+static const kni_body_text *body_text(const kn_op *row)
 {
+    static const kni_body_text none = {NULL, NULL};
     static const struct {
         uint16_t number;
         const kni_body_text *text;
@@ -27,8 +28,8 @@ static const char *body_text(const kn_op *row)
 #undef TEXT
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts && row->body; i++)
-        if (texts[i].number == row->number) return texts[i].text->text;
-    return NULL;
+        if (texts[i].number == row->number) return texts[i].text;
+    return &none;
 }
 
 int32_t kn_op_count(void) { return kni_op_count(); }
@@ -64,7 +65,8 @@ static bool describe(const kn_op *row, kn_op_info *info)
         .commutes = (row->flags & KNI_FLAG_COMMUTES) != 0,
         .random = (row->flags & KNI_FLAG_RANDOM) != 0,
         .has_body = row->body != NULL,
-        .body = body_text(row),
+        .body = body_text(row)->text,
+        .host = body_text(row)->host,
         .has_kernel = row->launch != NULL,
         .has_lowering = row->lower != NULL,
         .has_view = row->view != NULL,

@@ -19,7 +19,9 @@
 
 /* Writes down the body of a row; nothing but kiln-gen and the list of ops refers to the text, so that linkers drop it. The
    row names the compact form: .body = &kni_body_sub. */
-#define BODY(op_name, formula) const kni_body_text kni_text_##op_name = {formula};
+#define BODY(op_name, formula) const kni_body_text kni_text_##op_name = {formula, NULL};
+/* The same with the scalars that it computes with, which are made once for each record. */
+#define HOSTED_BODY(op_name, host, formula) const kni_body_text kni_text_##op_name = {formula, host};
 
 /* kni_infer_elementwise, quicker for operands of one type. */
 kn_status kni_infer_row(kni_infer *c);

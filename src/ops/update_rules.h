@@ -1,11 +1,10 @@
-/* The attributes of the optimisers' updates, and the numbers that their kernels compute with. All attributes that a step
-   may change are dynamic: a new learning rate is no new plan. */
+/* The attributes of the optimisers' updates. All that a step may change are dynamic: a new learning rate is no new plan. */
 #ifndef KNI_UPDATE_RULES_H
 #define KNI_UPDATE_RULES_H
 
 #include "ops/op.h"
 
-enum { KNI_UPDATE_STATES = 4, KNI_UPDATE_NUMBERS = 12 };
+enum { KNI_UPDATE_STATES = 4 };
 
 typedef struct kni_sgd_attributes {
     double lr, momentum, dampening, weight_decay;
@@ -30,18 +29,6 @@ typedef struct kni_adan_attributes {
     double lr, beta1, beta2, beta3, eps, weight_decay;
     int64_t step, no_prox;
 } kni_adan_attributes;
-
-/* Fills the numbers of a rule from its attributes, in the order of its kernel's parameters. */
-typedef void (*kni_update_numbers_fn)(const void *attributes, double *numbers);
-
-/* A rule of an update: operands are param, gradient, the states, and a number that the gradient is multiplied with;
-   results are the param and the states. States from `required` on, and the number, may be absent. */
-typedef struct kni_update_rule {
-    int states, required, n_numbers;
-    kni_update_numbers_fn numbers;
-} kni_update_rule;
-
-extern const kni_update_rule kni_sgd_rule, kni_adam_rule, kni_rmsprop_rule, kni_adagrad_rule, kni_adan_rule;
 
 extern const struct kni_native kni_cpu_sgd_update, kni_cpu_adam_update, kni_cpu_rmsprop_update,
     kni_cpu_adagrad_update, kni_cpu_adan_update;

@@ -165,10 +165,10 @@ static bool put_params(kni_sched_kernel *k, const kni_work *w, int64_t items)
             good = w->index == KN_I32 ? put_param(k, KN_I32, &narrow) : put_param(k, KN_I64, &number->u);
     }
     for (int i = 0; i < KNI_WORK_UPDATES && i < w->group->n_records; i++)
-        if (w->update_shares[i])
+        if (w->shares[i])
             put_source(k, (kni_sched_source){.kind = KNI_SOURCE_SHARED,
                                              .record = (uint16_t)i,
-                                             .index = (uint16_t)(w->update_shares[i] - 1)});
+                                             .index = (uint16_t)(w->shares[i] - 1)});
     /* The block's size is a multiple of 8. */
     while (k->param_bytes % 8 && k->param_bytes < KNI_SCHED_PARAM_BYTES) k->params[k->param_bytes++] = 0;
     return good && 1 + w->n_buffers + w->n_numbers <= KNI_IR_MAX_PARAMS;

@@ -42,7 +42,7 @@ typedef struct kni_sched_source {
 } kni_sched_source;
 enum {
     KNI_SOURCE_NONE,
-    KNI_SOURCE_UPDATE, /* number `index` of the optimiser's rule that the record is */
+    KNI_SOURCE_NUMBER, /* number `index` of the record's body */
     KNI_SOURCE_SHARED, /* no number: the record has those of record `index`, because their attributes are equal */
     KNI_SOURCE_WHOLE /* the attribute of 64 bits at offset `index` */
 };

@@ -1,5 +1,6 @@
 /* Independent elementwise records over many tensors in one launch: each workgroup belongs to one record, found by
    comparing its number with where the records begin. */
+#include "ops/body.h"
 #include "sched/schedules.h"
 #include <string.h>
 
@@ -111,8 +112,8 @@ static void allow_in_place(kni_work *w, uint8_t *in_place)
         for (int k = 0; k < w->group->n_records; k++) {
             const kn_record *r = w->group->records[k];
             for (int j = 0; j < r->n_out; j++) {
-                int operand = j ? j + 1 : 0;
-                if (r->ids[j] != w->buffers[y].id || operand >= r->n_in) continue;
+                int operand = kni_body_updates(r->row->body) ? kni_body_replaces(r->row->body, j) : j;
+                if (r->ids[j] != w->buffers[y].id || operand < 0 || operand >= r->n_in) continue;
                 for (int x = 0; x < w->n_buffers; x++)
                     if (w->buffers[x].id == r->ids[r->n_out + operand] && !w->buffers[x].offset &&
                         w->buffers[x].dtype == w->buffers[y].dtype &&

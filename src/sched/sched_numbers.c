@@ -1,14 +1,14 @@
 /* Numbers of a schedule's params that change from launch to launch: where they come from, and putting in others. */
+#include "ops/body.h"
 #include "ops/creation_rows.h"
 #include "ops/dropout.h"
-#include "ops/update_rules.h"
 #include "sched/work_rows.h"
 #include <string.h>
 
 bool kni_sched_tracks(const kn_op *row, const kn_attribute *a)
 {
     if (a->dynamic != KNI_DYNAMIC) return false;
-    if (kni_work_rule(row->number)) return true;
+    if (kni_body_hosted(row->body)) return true;
     if (row->number == KNI_OP_dropout)
         return a->offset == offsetof(kni_dropout_attributes, key) ||
                a->offset == offsetof(kni_dropout_attributes, counter);
@@ -31,16 +31,16 @@ static bool shares_hold(const kni_sched_source *sources, uint32_t n, const kn_re
 bool kni_sched_renumber(const kni_sched_source *sources, uint32_t n, const kn_record *const *records,
                         unsigned char *params)
 {
-    double numbers[KNI_UPDATE_NUMBERS];
+    kni_body_number numbers[KNI_BODY_NUMBERS];
     const kn_record *of = NULL; /* whose they are */
     if (!shares_hold(sources, n, records)) return false;
     for (uint32_t i = 0; i < n; i++) {
         const kni_sched_source *s = &sources[i];
         const kn_record *r = records[s->record];
-        if (s->kind == KNI_SOURCE_UPDATE) {
-            if (of != r) kni_work_rule(r->op)->numbers(r->attributes, numbers);
+        if (s->kind == KNI_SOURCE_NUMBER) {
+            if (of != r) r->row->body->numbers(r->row->schema, r->attributes, numbers);
             of = r;
-            kni_convert(params + s->at, s->dtype, 1, &numbers[s->index], KN_F64, 1, 1);
+            kni_convert(params + s->at, s->dtype, 1, &numbers[s->index].real, KN_F64, 1, 1);
         } else if (s->kind == KNI_SOURCE_WHOLE) {
             kni_convert(params + s->at, s->dtype, 1, (const char *)r->attributes + s->index, KN_I64, 1, 1);
         }

@@ -171,8 +171,8 @@ typedef struct kni_work {
     uint16_t rows_number, width_number, part_number, parts_number;
     int64_t temp_bytes;
     uint16_t same[KNI_WORK_SAME_NODES];
-    uint16_t update_numbers[KNI_WORK_UPDATES]; /* the first number's node, by record */
-    uint16_t update_shares[KNI_WORK_UPDATES];  /* 1 + the record that they belong to, 0: its own */
+    uint16_t first_numbers[KNI_WORK_UPDATES]; /* the first number's node, by record */
+    uint16_t shares[KNI_WORK_UPDATES];        /* 1 + the record whose numbers it has, 0: its own */
     kni_work_output outputs[KNI_WORK_OUTPUTS];
     kni_work_buffer buffers[KNI_SCHED_MAX_BUFFERS];
     kni_work_node nodes[KNI_WORK_NODES]; /* [0] is unused */

@@ -1,4 +1,4 @@
-/* Rows that work along lines, taken apart by their bodies. */
+/* Rows that work along lines, update operands or make values from scalars, taken apart by their bodies. */
 #include "ops/body_tree.h"
 #include "ops/line.h"
 #include "sched/work_rows.h"
@@ -10,6 +10,8 @@ typedef struct body {
     kni_body_tree tree;
     uint16_t all; /* the frame of the elements */
     int compute, dtype;
+    uint32_t choices;
+    uint16_t numbers[KNI_BODY_NUMBERS];
     uint16_t known[KNI_BODY_MAX_STEPS];
 } body;
 
@@ -20,9 +22,7 @@ static uint16_t value_as(body *b, int i, uint8_t gives);
 
 static double attribute_of(const body *b, int index)
 {
-    const kn_attribute *a = &b->r->row->schema[index];
-    const void *at = (const char *)b->r->attributes + a->offset;
-    return a->type == KNI_ATTR_INT ? (double)*(const int64_t *)at : *(const double *)at;
+    return kni_body_attribute(&b->r->row->schema[index], b->r->attributes).real;
 }
 
 static int64_t whole_of(const body *b, int index)
@@ -46,17 +46,42 @@ static double word_on(int word, const double *x)
     return y;
 }
 
+static bool is_static(const body *b, int i, double *v);
+
+/* && and || are known where one side decides. */
+static bool is_static_logic(const body *b, const kni_body_node *n, double *v)
+{
+    double x[2];
+    bool known[2], or = n->step.kind == KNI_STEP_OR;
+    for (int k = 0; k < 2; k++) {
+        known[k] = is_static(b, n->in[k], &x[k]);
+        if (known[k] && (x[k] != 0) == or) return *v = or, true;
+    }
+    return *v = ! or, known[0] && known[1];
+}
+
 static bool is_static(const body *b, int i, double *v)
 {
     const kni_body_node *n = &b->tree.nodes[i];
     double x[2] = {0};
     switch (n->step.kind) {
+    case KNI_STEP_HAS:
+        return *v = kni_work_in(b->r, n->step.index) != KNI_NO_SLOT, true;
+    case KNI_STEP_CHOICE:
+        return *v = b->choices >> n->step.index & 1, true;
+    case KNI_STEP_AND:
+    case KNI_STEP_OR:
+        return is_static_logic(b, n, v);
+    case KNI_STEP_NOT:
+        if (!is_static(b, n->in[0], &x[0])) return false;
+        return *v = x[0] == 0, true;
     case KNI_STEP_CONSTANT:
         return *v = n->step.value, true;
     case KNI_STEP_LENGTH:
         return *v = (double)b->w->width, true;
     case KNI_STEP_PARAM:
-        return *v = attribute_of(b, n->step.index), !is_dynamic(b, n->step.index);
+        if (b->form->numbers || is_dynamic(b, n->step.index)) return false;
+        return *v = attribute_of(b, n->step.index), true;
     case KNI_STEP_WORD:
         for (int k = 0; k < n->n_in; k++)
             if (!is_static(b, n->in[k], &x[k])) return false;
@@ -126,6 +151,8 @@ static uint16_t number(body *b, int i, int dtype)
 {
     const kni_step *s = &b->tree.nodes[i].step;
     double v;
+    if (s->kind == KNI_STEP_PARAM && b->form->numbers)
+        return dtype == b->compute ? b->numbers[s->index] : kni_work_fail(b->w);
     if (s->kind == KNI_STEP_CONSTANT) return kni_work_constant(b->w, dtype, s->value);
     if (s->kind == KNI_STEP_LENGTH && dtype == KN_I64) return kni_work_whole(b->w, KN_I64, b->w->width);
     if (s->kind == KNI_STEP_PARAM && dtype == KN_I64 && !is_dynamic(b, s->index))
@@ -207,7 +234,7 @@ static uint16_t divide(body *b, const kni_body_node *n)
 {
     kni_work *w = b->w;
     uint16_t x = value_as(b, n->in[0], n->gives), y = value_as(b, n->in[1], n->gives);
-    bool line = (b->tree.nodes[n->in[0]].level & KNI_LEVEL_PLACE) &&
+    bool line = b->r->row->line.axes && (b->tree.nodes[n->in[0]].level & KNI_LEVEL_PLACE) &&
                 !(b->tree.nodes[n->in[1]].level & KNI_LEVEL_PLACE);
     if (!line) return kni_work_word(w, KNI_WORD_div, x, y);
     y = kni_work_word(w, KNI_WORD_div, kni_work_constant(w, b->compute, 1), y);
@@ -305,9 +332,18 @@ static uint16_t along(body *b, const kni_body_node *n)
     return kni_work_reduce(b->w, reductions[index], v);
 }
 
+/* && or || of two truths. One that is known and has not decided leaves the other. */
+static uint16_t both(body *b, const kni_body_node *n)
+{
+    double known;
+    for (int k = 0; k < 2; k++)
+        if (is_static(b, n->in[k], &known)) return value(b, n->in[1 - k]);
+    return kni_work_logic(b->w, n->step.kind == KNI_STEP_AND ? KNI_WORK_AND : KNI_WORK_OR, value(b, n->in[0]),
+                          value(b, n->in[1]));
+}
+
 static uint16_t compute(body *b, int i)
 {
-    static const uint8_t logic[] = {KNI_WORK_AND, KNI_WORK_OR};
     const kni_body_node *n = &b->tree.nodes[i];
     kni_work *w = b->w;
     switch (n->step.kind) {
@@ -330,7 +366,7 @@ static uint16_t compute(body *b, int i)
                                value_as(b, n->in[2], n->gives));
     case KNI_STEP_AND:
     case KNI_STEP_OR:
-        return kni_work_logic(w, logic[n->step.kind - KNI_STEP_AND], value(b, n->in[0]), value(b, n->in[1]));
+        return both(b, n);
     case KNI_STEP_NOT:
         return kni_work_logic(w, KNI_WORK_NOT, value(b, n->in[0]), 0);
     case KNI_STEP_XOR:
@@ -365,7 +401,7 @@ static uint16_t value_as(body *b, int i, uint8_t gives)
 static uint16_t start(kni_work *w, const kn_record *r, uint8_t level, uint16_t frame)
 {
     const kni_work_frame *f = &w->frames[frame];
-    if (r->row->line.results == KNI_PER_POINT) return frame;
+    if (!r->row->line.axes || r->row->line.results == KNI_PER_POINT) return frame;
     if (level == KNI_LEVEL_ELEMENT) return kni_work_is_line_element(w, frame, r) ? frame : 0;
     if (level == KNI_LEVEL_LINE) return kni_work_is_row(w, frame) ? kni_work_line_frame(w, r) : 0;
     if (f->node || f->level != KNI_WORK_K) return kni_work_fail(w);
@@ -373,9 +409,11 @@ static uint16_t start(kni_work *w, const kn_record *r, uint8_t level, uint16_t f
 }
 
 /* What the row computes in. */
-static int compute_dtype(const kni_work *w, const kn_record *r)
+static int compute_dtype(const kni_work *w, const kn_record *r, int result)
 {
-    int dtype = kni_in(r, r->row->line.operand)->type.dtype, compute = kni_work_dtype(dtype);
+    bool lines = r->row->line.axes != 0;
+    int dtype = (lines ? kni_in(r, r->row->line.operand) : kni_out(r, result))->type.dtype;
+    int compute = kni_work_dtype(dtype);
     bool wide = r->row->sums == KNI_SUMS_WIDE && w->target->caps->f64;
     if (kni_is_float(compute)) return wide ? KN_F64 : compute;
     if (r->row->sums) return KN_I64;
@@ -398,11 +436,13 @@ uint16_t kni_work_body_value(kni_work *w, const kn_record *r, int result, uint16
 {
     body b = {.w = w, .r = r, .form = r->row->body};
     const kni_work_frame *f = &w->frames[frame];
-    b.compute = compute_dtype(w, r);
+    b.compute = compute_dtype(w, r, result);
     b.dtype = kni_out(r, result)->type.dtype;
     if (kni_line_is_sum(r->row) && !f->node && f->level == KNI_WORK_K && kni_is_float(b.compute))
         return kni_work_convert(w, across(&b), b.compute, b.dtype);
     b.all = start(w, r, b.form->operands[b.form->n_in + result] & KNI_OPERAND_LEVEL, frame);
+    b.choices = kni_body_choices(r->row->schema, r->attributes);
+    if (b.form->numbers && !w->failed) kni_work_take_numbers(w, r, b.compute, b.numbers);
     if (w->failed) return 0;
     kni_body_tree_of(b.form, &b.tree);
     uint16_t y = value(&b, b.tree.results[result]);

@@ -13,9 +13,9 @@ typedef struct kni_work_row {
 } kni_work_row;
 
 /* Tables by family, each ended by op 0. */
-extern const kni_work_row kni_work_creation_rows[], kni_work_update_rows[];
+extern const kni_work_row kni_work_creation_rows[];
 
-/* A result of a row that works along lines and has a body. */
+/* A result of a row that has a body and is more than elementwise. */
 uint16_t kni_work_body_value(kni_work *w, const kn_record *r, int result, uint16_t frame);
 
 /* The frame of an operand of shape `x` whose axes `reduced` make up the places of a row; fails where it does not agree
@@ -32,8 +32,9 @@ static inline uint32_t kni_work_in(const kn_record *r, int i)
 {
     return i < r->n_in ? r->ids[r->n_out + i] : KNI_NO_SLOT;
 }
-/* The rule of an optimiser's update; NULL for other ops. */
-const struct kni_update_rule *kni_work_rule(int op);
+/* The nodes of the numbers that a record's body computes with. Records of one row with the same attributes share them, so that
+   many updates fit one launch. */
+void kni_work_take_numbers(kni_work *w, const kn_record *r, int compute, uint16_t *nodes);
 /* The sum of a over the row, divided by its width. */
 uint16_t kni_work_mean(kni_work *w, uint16_t a);
 

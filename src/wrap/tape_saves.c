@@ -62,7 +62,7 @@ static uint64_t key_of(const kn_record *r, uint64_t needs)
     /* Dynamic attributes (a random counter, a rate) never decide what a gradient reads. */
     for (const kn_attribute *a = r->row->schema; a && a->name; a++) {
         const char *field = (const char *)r->attributes + a->offset;
-        if (a->dynamic) continue;
+        if (a->dynamic == KNI_DYNAMIC) continue;
         if (a->type != KNI_ATTR_INTS) {
             h = mix_bytes(h, field, 8);
             continue;

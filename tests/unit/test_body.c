@@ -261,6 +261,96 @@ static void test_gives(void)
           tree.nodes[tree.results[1]].level == KNI_LEVEL_LINE);
 }
 
+/* Bodies that update operands: new values, what may be absent, choices, and the scalars of a `.host`. */
+static const kni_body_names updates = {.in = "p g m?0 scale@all?1",
+                                       .out = "p' m'",
+                                       .scalars = {"lr", "beta", "step", "careful"},
+                                       .n_scalars = 4,
+                                       .choices = 8,
+                                       .updates = true};
+
+static void test_updates(void)
+{
+    static kni_body_draft host;
+    kni_body_names named = updates;
+    CHECK(kni_body_parse_host("f = 1 - beta; late = step > 1; rate = late && careful ? lr * f : lr", &updates,
+                              &host));
+    CHECK(host.n_out == 3 && host.values[1].truth && !host.values[2].truth && host.values[0].used &&
+          !host.values[2].used);
+    named.host = &host;
+    CHECK(kni_body_parse(
+        "m' = m + (g * scale - m) * f; p' = late && has(m) ? p - rate * m' : careful ? p : p - lr * g",
+        &named, &draft));
+    /* The numbers are those that the body names, in that order: f, late, rate, lr. */
+    CHECK(draft.n_numbers == 4 && draft.numbers[0] == KNI_NUMBER_HOST &&
+          draft.numbers[1] == KNI_NUMBER_HOST + 1 && draft.numbers[2] == KNI_NUMBER_HOST + 2 &&
+          draft.numbers[3] == 0);
+    kni_body body = kni_body_of_draft(&draft);
+    CHECK(kni_body_updates(&body) && kni_body_replaces(&body, 0) == 0 && kni_body_replaces(&body, 1) == 2);
+    double p = 5, g = 3, m = 1, scale = 2, q = 0, n = 0;
+    void *out[2] = {&q, &n};
+    const void *in[4] = {&p, &g, &m, &scale};
+    const kni_body_number numbers[4] = {{0.5, 0}, {1, 1}, {0.25, 0}, {0.125, 0}};
+    kni_body_call call = {&body, KNI_COMPUTE_F64, 1, out, in, 0, numbers, 0};
+    kni_body_run(&call);
+    CHECK(n == 3.5 && q == 5 - 0.25 * 3.5);
+    in[2] = in[3] = NULL; /* m is 0, the scale 1, and nobody wants the new m */
+    out[1] = NULL;
+    kni_body_run(&call);
+    CHECK(n == 3.5 && q == 5 - 0.125 * 3);
+    call.choices = 8;
+    kni_body_run(&call);
+    CHECK(q == 5);
+}
+
+static void test_update_mistakes(void)
+{
+    static kni_body_draft host;
+    kni_body_names named = updates;
+    static const struct {
+        const char *host, *text;
+        int at;
+        const char *message;
+    } rows[] = {
+        {NULL, "p' = has(g) ? p : g; m' = m", 9, "'g' is no operand that may be absent"},
+        {NULL, "p' = has(x) ? p : g; m' = m", 9, "'x' is no operand that may be absent"},
+        {NULL, "p' = has(m) + 1; m' = m", 12, "one side of '+' is a truth"},
+        {NULL, "p' = careful * p; m' = m", 13, "one side of '*' is a truth"},
+        {NULL, "p' = careful ? p : g m' = m", 21, "expected ';', found 'm'"},
+        {NULL, "p' = m'; m' = m", 5, "'m'' is no operand, scalar or named value"},
+        {"f = 1 - beta", "f = p; p' = f; m' = m", 0, "'f' has a meaning already"},
+        {"f = 1 - beta; f = 2", NULL, 14, "'f' has a meaning already"},
+        {"lr = 1", NULL, 0, "'lr' has a meaning already"},
+        {"f = p", NULL, 4, "'p' is no operand, scalar or named value"},
+        {"f = 1 -", NULL, 7, "a value is missing"},
+        {"f = 1; ", NULL, 7, "expected 'name = formula'"},
+        {"f = 1 g = 2", NULL, 6, "expected ';' and another value"},
+        {"f = sum(lr)", NULL, 4, "the row has none"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        bool parsed = !rows[i].host || kni_body_parse_host(rows[i].host, &updates, &host);
+        const kni_body_draft *at = rows[i].text ? &draft : &host;
+        named.host = rows[i].host ? &host : NULL;
+        if (rows[i].text) parsed = CHECK(parsed) && kni_body_parse(rows[i].text, &named, &draft);
+        bool good = CHECK(!parsed) && CHECK(at->at == rows[i].at) &&
+                    CHECK(strstr(at->error, rows[i].message) != NULL);
+        if (!good)
+            printf("  '%s': column %d: %s\n", rows[i].text ? rows[i].text : rows[i].host, at->at, at->error);
+    }
+    CHECK(!kni_body_parse("y = has(p) ? p : 0", &(kni_body_names){.in = "p?0", .out = "y"}, &draft) &&
+          draft.at == 4 && strstr(draft.error, "'has' is for rows of the library"));
+    CHECK(!kni_body_parse("p' = p", &(kni_body_names){.in = "p", .out = "p'"}, &draft) &&
+          strstr(draft.error, "only rows of the library write operands anew"));
+    kni_body_names other = {.in = "p", .out = "q'", .updates = true};
+    CHECK(!kni_body_parse("q' = p", &other, &draft) &&
+          strstr(draft.error, "the new value of an operand that does not exist"));
+    char text[400];
+    int n = 0;
+    for (int i = 0; i < 17; i++) n += sprintf(text + n, "%sv%d = lr", i ? "; " : "", i);
+    CHECK(!kni_body_parse_host(text, &updates, &host) &&
+          strstr(host.error, "more than 16 values have names"));
+}
+
 /* Bodies that are too long or too deep for the fixed arrays. */
 static void test_limits(void)
 {
@@ -272,20 +362,20 @@ static void test_limits(void)
     memset(text + 4, '-', 500);
     text[504] = 0;
     CHECK(!parse(text) && strstr(draft.error, "nested too deeply"));
-    for (int i = 0; i < 60; i++) memcpy(text + 4 + 4 * i, "x + ", 4);
-    memcpy(text + 244, "x", 2);
-    CHECK(!parse(text) && strstr(draft.error, "more than 96 steps"));
+    for (int i = 0; i < 70; i++) memcpy(text + 4 + 4 * i, "x + ", 4);
+    memcpy(text + 284, "x", 2);
+    CHECK(!parse(text) && strstr(draft.error, "more than 128 steps"));
     int n = sprintf(text, "y = 0");
     for (int i = 1; i <= 16; i++) n += sprintf(text + n, " + %d", i);
     CHECK(!parse(text) && strstr(draft.error, "more than 16 constants"));
     n = 0;
-    for (int i = 0; i < 9; i++) n += sprintf(text + n, "v%d = x; ", i);
+    for (int i = 0; i < 17; i++) n += sprintf(text + n, "v%d = x; ", i);
     sprintf(text + n, "y = v8");
-    CHECK(!parse(text) && strstr(draft.error, "more than 8 values have names"));
-    for (n = 0; n < 8 * 7; n += 7) sprintf(text + n, "v%d = x;", n / 7);
-    sprintf(text + n, " y = v0 + v1 + v2 + v3 + v4 + v5 + v6 + v7; z = y");
+    CHECK(!parse(text) && strstr(draft.error, "more than 16 values have names"));
+    for (n = 0; n < 16 * 7; n += 7) sprintf(text + n, "v%c = x;", 'a' + n / 7);
+    sprintf(text + n, " y = va; z = y");
     CHECK(!kni_body_parse(text, &(kni_body_names){.in = "x", .out = "y z"}, &draft) &&
-          strstr(draft.error, "more than 8 values have names"));
+          strstr(draft.error, "more than 16 values have names"));
     memset(text, 'y', sizeof text - 1);
     text[sizeof text - 1] = 0;
     CHECK(!parse(text) && strstr(draft.error, "too long"));
@@ -300,5 +390,7 @@ int main(void)
     test_lines();
     test_kinds();
     test_gives();
+    test_updates();
+    test_update_mistakes();
     return check_report();
 }

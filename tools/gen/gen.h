@@ -5,5 +5,6 @@
 
 int gen_compact(void);
 int gen_elementwise(void);
+int gen_update(void);
 
 #endif

@@ -26,8 +26,8 @@ enum { ALL = sizeof all / sizeof *all };
 
 static struct {
     const kn_op *row;
-    const char *text;
-    kni_body_draft draft;
+    const char *text, *host_text;
+    kni_body_draft draft, host;
 } bodies[ALL];
 static int n_bodies;
 
@@ -35,6 +35,8 @@ int gen_row_count(void) { return n_bodies; }
 const kn_op *gen_row(int i) { return bodies[i].row; }
 const char *gen_text(int i) { return bodies[i].text; }
 const kni_body_draft *gen_draft(int i) { return &bodies[i].draft; }
+const char *gen_host_text(int i) { return bodies[i].host_text; }
+const kni_body_draft *gen_host(int i) { return bodies[i].host_text ? &bodies[i].host : NULL; }
 
 bool gen_row_computes(const kn_op *row, int compute)
 {
@@ -44,16 +46,19 @@ bool gen_row_computes(const kn_op *row, int compute)
     return false;
 }
 
-void gen_complain(int i, int offset, const char *what)
+static bool complain_about(int i, const char *text, int offset, const char *what)
 {
     gen_place place;
-    if (gen_find_text(bodies[i].text, offset, &place))
+    if (gen_find_text(text, offset, &place))
         fprintf(stderr, "%s:%d:%d: the body of %s: %s\n", place.path, place.line, place.column,
                 bodies[i].row->name, what);
     else
         fprintf(stderr, "kiln-gen: the body of %s, column %d: %s\n", bodies[i].row->name, offset + 1, what);
-    fprintf(stderr, "    %s\n    %*s^\n", bodies[i].text, offset, "");
+    fprintf(stderr, "    %s\n    %*s^\n", text, offset, "");
+    return false;
 }
+
+void gen_complain(int i, int offset, const char *what) { complain_about(i, bodies[i].text, offset, what); }
 
 static kni_body_names names_of(const kn_op *row)
 {
@@ -62,8 +67,9 @@ static kni_body_names names_of(const kn_op *row)
                             .out = row->out ? row->out : "y",
                             .lines = row->line.axes != 0 && row->line.results != KNI_PER_POINT};
     if (!names.in) names.in = operands[row->max_in];
-    for (const kn_attribute *a = row->schema; a && a->name && names.n_scalars < 4; a++) {
+    for (const kn_attribute *a = row->schema; a && a->name && names.n_scalars < KNI_BODY_SCALARS; a++) {
         if (a->type == KNI_ATTR_INT) names.whole |= 1u << names.n_scalars;
+        if (a->dynamic == KNI_CHOICE) names.choices |= 1u << names.n_scalars;
         names.scalars[names.n_scalars++] = a->type == KNI_ATTR_INTS ? "" : a->name;
     }
     names.truths = row->rule == KNI_RULE_SELECT;
@@ -85,21 +91,46 @@ static bool check_meanings(int i)
     return !what;
 }
 
+/* Every scalar that `.host` makes is needed, by another one or by the body. */
+static bool check_values(int i)
+{
+    char what[80];
+    kni_body_draft *host = &bodies[i].host;
+    const kni_body_draft *d = &bodies[i].draft;
+    for (int k = 0; k < d->n_numbers; k++)
+        if (d->numbers[k] >= KNI_NUMBER_HOST) host->values[d->numbers[k] - KNI_NUMBER_HOST].used = true;
+    for (int k = 0; k < host->n_out; k++) {
+        if (host->values[k].used) continue;
+        snprintf(what, sizeof what, "'%.*s' is never used", (int)host->values[k].length,
+                 host->values[k].text);
+        return complain_about(i, bodies[i].host_text, (int)(host->values[k].text - bodies[i].host_text),
+                              what);
+    }
+    return true;
+}
+
+static bool parse_body(int i)
+{
+    kni_body_names names = names_of(bodies[i].row);
+    kni_body_draft *host = &bodies[i].host, *body = &bodies[i].draft;
+    if (bodies[i].host_text && !kni_body_parse_host(bodies[i].host_text, &names, host))
+        return complain_about(i, bodies[i].host_text, host->at, host->error);
+    if (bodies[i].host_text) names.host = host, names.updates = true;
+    if (!kni_body_parse(bodies[i].text, &names, body))
+        return complain_about(i, bodies[i].text, body->at, body->error);
+    return check_meanings(i) && (!bodies[i].host_text || check_values(i));
+}
+
 bool gen_parse_bodies(void)
 {
     bool good = true;
     for (int k = 0; k < ALL; k++) {
         if (!all[k].text) continue;
         int i = n_bodies++;
-        kni_body_names names = names_of(all[k].row);
         bodies[i].row = all[k].row;
         bodies[i].text = all[k].text->text;
-        if (!kni_body_parse(bodies[i].text, &names, &bodies[i].draft)) {
-            gen_complain(i, bodies[i].draft.at, bodies[i].draft.error);
-            good = false;
-        } else {
-            good &= check_meanings(i);
-        }
+        bodies[i].host_text = all[k].text->host;
+        good &= parse_body(i);
     }
     return good;
 }

@@ -95,12 +95,25 @@ static void print_before(const kn_op *row, int compute, const kni_body *body, ge
     }
 }
 
+/* Names that mean nothing else in a loop. */
+const char *gen_local_name(int index)
+{
+    static const char names[KNI_BODY_LOCALS][2] = {"a", "b", "c", "d", "e", "f", "g", "h",
+                                                   "j", "k", "l", "m", "o", "q", "r", "s"};
+    return names[index];
+}
+
+typedef enum style { PLAIN, MANY, HOST } style;
+
 typedef struct state {
     const kn_op *row;
+    const kni_body *body;
+    style style;
     int compute;
     gen_body *out;
     item stack[KNI_BODY_STACK + 1], *top;
     bool local_truth[KNI_BODY_LOCALS];
+    char stores[GEN_TEXT];
 } state;
 
 static bool print_store(state *s, int index)
@@ -108,8 +121,8 @@ static bool print_store(state *s, int index)
     char text[GEN_TEXT + 64];
     item *value = --s->top;
     s->local_truth[index] = value->truth;
-    int n = snprintf(text, sizeof text, "%sconst %s %c = %s;", s->out->statements[0] ? " " : "",
-                     value->truth ? "int" : gen_types[s->compute].name, 'a' + index, value->text);
+    int n = snprintf(text, sizeof text, "%sconst %s %s = %s;", s->out->statements[0] ? " " : "",
+                     value->truth ? "int" : gen_types[s->compute].name, gen_local_name(index), value->text);
     if ((size_t)n + strlen(s->out->statements) >= GEN_TEXT) return false;
     append(s->out->statements, text);
     return true;
@@ -128,6 +141,51 @@ static bool print_word(state *s, const kni_word *word)
     return print_call(s->top++, word->arity, name, gen_types[s->compute].suffix);
 }
 
+static bool print_input(state *s, int i)
+{
+    item *top = s->top++;
+    char absent[16];
+    if (s->style == PLAIN) {
+        top->truth = s->row->rule == KNI_RULE_SELECT && i == 0;
+        snprintf(top->text, GEN_TEXT, top->truth ? "(%c[i] != 0)" : "%c[i]", "xyzw"[i]);
+        return i < s->row->max_in;
+    }
+    uint8_t bits = s->body->operands[i];
+    print_constant(absent, sizeof absent, s->compute, bits & KNI_OPERAND_ONE ? 1 : 0);
+    if ((bits & KNI_OPERAND_LEVEL) == KNI_LEVEL_ALL)
+        snprintf(top->text, GEN_TEXT, "s%d", i);
+    else if (bits & KNI_OPERAND_OPTIONAL)
+        snprintf(top->text, GEN_TEXT, "(h%d ? x%d[i] : %s)", i, i, absent);
+    else
+        snprintf(top->text, GEN_TEXT, "x%d[i]", i);
+    return true;
+}
+
+/* Results are stored last, since one may lie over its operand. The new value of an operand that is absent is not stored. */
+static void print_result(state *s, int k)
+{
+    char text[64];
+    int operand = kni_body_replaces(s->body, k);
+    if (operand >= 0 && s->body->operands[operand] & KNI_OPERAND_OPTIONAL) {
+        snprintf(text, sizeof text, " if (h%d)", operand);
+        append(s->stores, text);
+    }
+    snprintf(text, sizeof text, " y%d[i] = %.40s;", k, (--s->top)->text);
+    append(s->stores, text);
+}
+
+/* A truth that is known before the loop. */
+static bool print_known(state *s, int kind, int i)
+{
+    item *top = s->top++;
+    top->truth = true;
+    if (s->style == HOST)
+        snprintf(top->text, GEN_TEXT, "(kni_body_attribute(&schema[%d], attributes).whole != 0)", i);
+    else
+        snprintf(top->text, GEN_TEXT, kind == KNI_STEP_HAS ? "h%d" : "c%d", i);
+    return s->style != PLAIN;
+}
+
 static bool print_step(state *s, const kni_step *step)
 {
     item *top = s->top;
@@ -135,12 +193,16 @@ static bool print_step(state *s, const kni_step *step)
     top->truth = false;
     switch (step->kind) {
     case KNI_STEP_INPUT:
-        top->truth = s->row->rule == KNI_RULE_SELECT && i == 0;
-        snprintf(top->text, GEN_TEXT, top->truth ? "(%c[i] != 0)" : "%c[i]", "xyzw"[i]);
-        s->top++;
-        return i < s->row->max_in;
+        return print_input(s, i);
+    case KNI_STEP_RESULT:
+        print_result(s, i);
+        return true;
+    case KNI_STEP_HAS:
+    case KNI_STEP_CHOICE:
+        return print_known(s, step->kind, i);
     case KNI_STEP_PARAM:
-        snprintf((s->top++)->text, GEN_TEXT, "p%d", i);
+        snprintf((s->top++)->text, GEN_TEXT,
+                 s->style == HOST ? "kni_body_attribute(&schema[%d], attributes).real" : "p%d", i);
         return true;
     case KNI_STEP_CONSTANT:
         print_constant((s->top++)->text, GEN_TEXT, s->compute, step->value);
@@ -149,7 +211,7 @@ static bool print_step(state *s, const kni_step *step)
         return print_store(s, i);
     case KNI_STEP_LOCAL:
         top->truth = s->local_truth[i];
-        snprintf((s->top++)->text, GEN_TEXT, "%c", 'a' + i);
+        snprintf((s->top++)->text, GEN_TEXT, "%s", gen_local_name(i));
         return true;
     case KNI_STEP_SELECT:
         s->top -= 2;
@@ -172,23 +234,45 @@ static bool print_step(state *s, const kni_step *step)
     }
 }
 
+/* Prints all steps; what the body leaves is s->stack[0]. */
+static bool print_steps(state *s)
+{
+    s->top = s->stack;
+    s->out->array = NULL;
+    s->out->cheap = true;
+    s->out->statements[0] = s->stores[0] = 0;
+    for (int k = 0; k < s->body->n; k++) {
+        kni_step step = kni_body_step(s->body, k);
+        if (!print_step(s, &step)) return false;
+    }
+    if (strlen(s->out->statements) + strlen(s->stores) >= GEN_TEXT) return false;
+    append(s->out->statements, s->stores);
+    return true;
+}
+
+bool gen_statements(int i, int compute, gen_body *out)
+{
+    static state s;
+    const kni_body body = kni_body_of_draft(gen_draft(i));
+    s.row = gen_row(i), s.body = &body, s.style = MANY, s.compute = compute, s.out = out;
+    return print_steps(&s);
+}
+
+bool gen_host_statements(int i, gen_body *out)
+{
+    static state s;
+    const kni_body body = kni_body_of_draft(gen_host(i));
+    s.row = gen_row(i), s.body = &body, s.style = HOST, s.compute = KNI_COMPUTE_F64, s.out = out;
+    return print_steps(&s);
+}
+
 bool gen_expression(int i, int compute, gen_body *out)
 {
     static state s;
-    const kn_op *row = gen_row(i);
     const kni_body body = kni_body_of_draft(gen_draft(i));
-    s.row = row;
-    s.compute = compute;
-    s.out = out;
-    s.top = s.stack;
-    out->array = NULL;
-    out->cheap = true;
-    out->statements[0] = 0;
-    print_before(row, compute, &body, out);
-    for (int k = 0; k < body.n; k++) {
-        kni_step step = kni_body_step(&body, k);
-        if (!print_step(&s, &step)) return false;
-    }
+    s.row = gen_row(i), s.body = &body, s.style = PLAIN, s.compute = compute, s.out = out;
+    print_before(s.row, compute, &body, out);
+    if (!print_steps(&s)) return false;
     for (size_t k = 0; k < sizeof arrays / sizeof *arrays && compute == KNI_COMPUTE_F64; k++)
         if (!strcmp(gen_text(i), arrays[k].body)) out->array = arrays[k].function;
     memcpy(out->expression, s.stack[0].text, GEN_TEXT);

@@ -22,5 +22,11 @@ typedef struct gen_body {
 
 /* The body of row i (gen_body.h); false when its C is too long. */
 bool gen_expression(int i, int compute, gen_body *out);
+/* The same of a body with several results, whose stores are among the statements: x0[i] .. are operands, s0 .. those that are the
+   same for all elements, y0[i] .. results, p0 .. scalars, h0 .. and c0 .. whether an operand is given and a choice is made. */
+bool gen_statements(int i, int compute, gen_body *out);
+/* The statements of its `.host`, in f64: a value each, by name. */
+bool gen_host_statements(int i, gen_body *out);
+const char *gen_local_name(int index);
 
 #endif

@@ -260,6 +260,7 @@ static void print_markdown(void)
             print_cell(op.doc);
             if (op.body) {
                 printf(" <br>`");
+                if (op.host) print_cell(op.host), printf("; ");
                 print_cell(op.body);
                 putchar('`');
             }

@@ -3,23 +3,23 @@
 #define KNI_BACKEND_CPU_UPDATE_TABLE_H
 
 #include "backend/cpu/tier.h"
-#include <stdint.h>
+#include "ops/body.h"
 
-/* n elements: in holds the param, the gradient and the states, out the param and the states, NULL where a state is absent;
-   an output may be the operand it replaces. numbers: the gradient's scale, then those of the rule (ops/update_rules.h). */
-typedef void kni_update_strip(int64_t n, void *const *out, const void *const *in, const double *numbers);
+/* n elements of the row's body: in and out hold its operands and results, NULL where one is absent; a result may lie over the
+   operand whose new value it is. An operand that is the same for all elements is one number. */
+#define UPDATE_ARGUMENTS                                                                                     \
+    const int64_t n, void *const *out, const void *const *in, const kni_body_number *numbers
+typedef void kni_update_strip(UPDATE_ARGUMENTS, uint32_t choices);
 
 enum {
-    KNI_UPDATE_SGD,
-    KNI_UPDATE_ADAM,
-    KNI_UPDATE_RMSPROP,
-    KNI_UPDATE_ADAGRAD,
-    KNI_UPDATE_ADAN,
-    KNI_UPDATE_RULES
+#define ENTRY(name) KNI_UPDATE_##name,
+#include "backend/cpu/generated/update_entries.inc"
+#undef ENTRY
+    KNI_UPDATE_ROWS
 };
 
 typedef struct kni_update_kernels {
-    kni_update_strip *strips[KNI_UPDATE_RULES];
+    kni_update_strip *strips[KNI_UPDATE_ROWS];
 } kni_update_kernels;
 
 KNI_TIER_DECLARE(extern const kni_update_kernels, kni_update_f32, );

@@ -1,5 +1,6 @@
 /* How a row runs on a host backend, for the support matrix. */
 #include "backend/host/host.h"
+#include "ops/body.h"
 #include "ops/native.h"
 
 kn_support kni_host_supports(const kn_op *row, kn_dtype dtype, const char **why, bool natives)
@@ -13,9 +14,10 @@ kn_support kni_host_supports(const kn_op *row, kn_dtype dtype, const char **why,
     }
     if (row->view || row->host) return KN_SUPPORT_NATIVE;
     if (natives && row->native) return KN_SUPPORT_NATIVE;
-    if (!natives && (kni_is_pointwise(row) || row->launch)) return KN_SUPPORT_REFERENCE;
+    bool body = kni_is_pointwise(row) || kni_body_hosted(row->body);
+    if (!natives && (body || row->launch)) return KN_SUPPORT_REFERENCE;
     if (row->lower) return KN_SUPPORT_LOWERED;
-    if (kni_is_pointwise(row) || row->launch) return KN_SUPPORT_REFERENCE;
+    if (body || row->launch) return KN_SUPPORT_REFERENCE;
     *why = "no kernel";
     return KN_SUPPORT_NO;
 }

@@ -2,6 +2,7 @@
    types, one thread, no cleverness. */
 #include "backend/host/host.h"
 #include "core/backends.h"
+#include "ops/body.h"
 
 static kn_status execute_one(kn_backend *b, const kn_record *r)
 {
@@ -9,7 +10,7 @@ static kn_status execute_one(kn_backend *b, const kn_record *r)
     if (row->view) return kni_host_view(r);
     if (row->host) return kni_host_custom(r);
     if (kni_has_no_work(r)) return kni_host_allocate_empty(r);
-    if (kni_is_pointwise(row)) return kni_host_body(r);
+    if (kni_is_pointwise(row) || kni_body_hosted(row->body)) return kni_host_body(r);
     if (row->body && row->line.axes) return kni_host_lines(r);
     if (row->launch) return kni_host_reference(r, false);
     if (row->lower) return kni_lower_record(r, b->device);

@@ -611,31 +611,6 @@ static const char spatial_text[] =
     "position = i < 0 || position < 0 ? -1 : position + i * scale;\nscale *= size;\nrest /= taps;\n}\npositions[(item - base) * width + k] = position;\n"
     "weights[(item - base) * width + k] = weight;\n}\n}\n";
 
-static const char update_text[] =
-    "\n\n\nkernel sgd_update(index item, in real p[], in real g[], in real b[], in real scale[], out real q[], out real c[],\n"
-    "index has_b, index has_scale, real lr, real decay, real momentum, real fresh, real nesterov)\n{\nreal d = has_scale ? g[item] * scale[0] : g[item];\nd = d + decay * p[item];\n"
-    "if (has_b) {\nreal v = momentum * b[item] + fresh * d;\nc[item] = v;\nd = nesterov > 0 ? d + nesterov * v : v;\n}\nq[item] = p[item] - lr * d;\n}\n\n"
-    "kernel adam_update(index item, in real p[], in real g[], in real m[], in real v[], in real w[], in real scale[],\n"
-    "out real q[], out real n[], out real u[], out real x[], index has_w, index has_scale, real rate,\n"
-    "real fresh1, real beta2, real fresh2, real root, real eps, real added, real shrink, real cautious)\n{\nreal d = has_scale ? g[item] * scale[0] : g[item];\nreal old = p[item];\n"
-    "d = d + added * old;\nreal first = m[item] + (d - m[item]) * fresh1;\nreal second = v[item] * beta2 + d * d * fresh2;\nreal most = second;\nn[item] = first;\n"
-    "u[item] = second;\nif (has_w) {\nmost = w[item] > second ? w[item] : second;\nx[item] = most;\n}\n"
-    "if (cautious == 0 || !((first > 0 && old < 0) || (first < 0 && old > 0))) old = old - old * shrink;\nq[item] = old - rate * (first / (sqrt(most) * root + eps));\n}\n\n"
-    "kernel rmsprop_update(index item, in real p[], in real g[], in real v[], in real m[], in real b[], in real scale[],\n"
-    "out real q[], out real u[], out real n[], out real c[], index has_m, index has_b,\nindex has_scale, real lr, real alpha, real fresh, real eps, real decay, real momentum)\n{\n"
-    "real d = has_scale ? g[item] * scale[0] : g[item];\nd = d + decay * p[item];\nreal second = v[item] * alpha + d * d * fresh;\nreal spread = second;\nu[item] = second;\n"
-    "if (has_m) {\nreal first = m[item] + (d - m[item]) * fresh;\nn[item] = first;\nspread = second - first * first;\n}\nreal step = d / (sqrt(spread) + eps);\nif (has_b) {\n"
-    "step = momentum * b[item] + step;\nc[item] = step;\n}\nq[item] = p[item] - lr * step;\n}\n\n"
-    "kernel adagrad_update(index item, in real p[], in real g[], in real v[], in real scale[], out real q[], out real u[],\nindex has_scale, real lr, real eps, real decay)\n{\n"
-    "real d = has_scale ? g[item] * scale[0] : g[item];\nd = d + decay * p[item];\nreal total = v[item] + d * d;\nu[item] = total;\n"
-    "q[item] = p[item] - lr * (d / (sqrt(total) + eps));\n}\n\nkernel adan_update(index item, in real p[], in real g[], in real m[], in real d[], in real v[], in real before[],\n"
-    "in real scale[], out real q[], out real n[], out real e[], out real u[], out real after[],\n"
-    "index has_scale, real rate1, real rate2, real beta1, real beta2, real beta3, real fresh1,\nreal fresh2, real fresh3, real root, real eps, real shrink, real first)\n{\n"
-    "real now = has_scale ? g[item] * scale[0] : g[item];\nreal change = first > 0 ? 0 : now - before[item];\nreal mean = m[item] * beta1 + now * fresh1;\n"
-    "real trend = d[item] * beta2 + change * fresh2;\nreal ahead = change * beta2 + now;\nreal second = v[item] * beta3 + ahead * ahead * fresh3;\n"
-    "real under = sqrt(second) * root + eps;\nn[item] = mean;\ne[item] = trend;\nu[item] = second;\nafter[item] = now;\n"
-    "real moved = (shrink < 1 ? p[item] * shrink : p[item]) - rate1 * (mean / under) - rate2 * (trend / under);\nq[item] = shrink > 1 ? moved / shrink : moved;\n}\n";
-
 static const char window_text[] =
     "\n\n\n\nfunction index adaptive_begin(index o, index in_size, index out_size) { return o * in_size / out_size; }\n"
     "function index adaptive_end(index o, index in_size, index out_size)\n{\nreturn ((o + 1) * in_size + out_size - 1) / out_size;\n}\n\n\n\n"
@@ -706,9 +681,6 @@ static const struct {
     const char *kernel, *text, *file;
     size_t bytes;
 } texts[] = {
-    {"adagrad_update", update_text, "update.kn", sizeof update_text - 1},
-    {"adam_update", update_text, "update.kn", sizeof update_text - 1},
-    {"adan_update", update_text, "update.kn", sizeof update_text - 1},
     {"adaptive_avg_pool", window_text, "window.kn", sizeof window_text - 1},
     {"adaptive_avg_pool_grad", window_text, "window.kn", sizeof window_text - 1},
     {"adaptive_max_pool", window_text, "window.kn", sizeof window_text - 1},
@@ -779,7 +751,6 @@ static const struct {
     {"reduce_prod", reduce_text, "reduce.kn", sizeof reduce_text - 1},
     {"reduce_sum", reduce_text, "reduce.kn", sizeof reduce_text - 1},
     {"reduce_var_mean", reduce_text, "reduce.kn", sizeof reduce_text - 1},
-    {"rmsprop_update", update_text, "update.kn", sizeof update_text - 1},
     {"rope", normalise_text, "normalise.kn", sizeof normalise_text - 1},
     {"scan_linear", scan_text, "scan.kn", sizeof scan_text - 1},
     {"scan_logsumexp", scan_text, "scan.kn", sizeof scan_text - 1},
@@ -791,7 +762,6 @@ static const struct {
     {"scatter_nd", indexing_text, "indexing.kn", sizeof indexing_text - 1},
     {"search_sorted", sorting_text, "sorting.kn", sizeof sorting_text - 1},
     {"select_assign", indexing_text, "indexing.kn", sizeof indexing_text - 1},
-    {"sgd_update", update_text, "update.kn", sizeof update_text - 1},
     {"softmax", normalise_text, "normalise.kn", sizeof normalise_text - 1},
     {"softmax_grad", normalise_text, "normalise.kn", sizeof normalise_text - 1},
     {"sort_lines", sorting_text, "sorting.kn", sizeof sorting_text - 1},

@@ -1,6 +1,12 @@
-/* The updates of optimisers of this tier in single precision. */
-#define REAL float
-#define SQRT kni_sqrt_f32
-#include "backend/cpu/tier/update_rows.h"
+/* The updates of optimisers of this tier in single precision, made from the rows' bodies. */
+#include "backend/cpu/tier/norm_loops.h"
+#include "backend/cpu/update_table.h"
+#include "ops/scalar_words.h"
 
-const kni_update_kernels KNI_TIER_FN(kni_update_f32) = UPDATE_KERNELS;
+#include "backend/cpu/generated/update_strips_f32.inc"
+
+const kni_update_kernels KNI_TIER_FN(kni_update_f32) = {{
+#define ENTRY(name) name##_strip,
+#include "backend/cpu/generated/update_entries.inc"
+#undef ENTRY
+}};
