@@ -183,6 +183,7 @@ static void run_share(const options *o, int job, findings *f)
           kn_backend_register("spoil", spoil_open) == KN_OK);
     if (!CHECK(open_devices(o, &d))) printf("%s: %s\n", o->device, kn_last_error());
     list_rows();
+    define_bodies();
     time_t begun = time(NULL);
     pid_t parent = getppid();
     for (int i = job; i < o->count && check_failed <= MOST_WRONG && d.tested[1]; i += o->jobs) {

@@ -6,6 +6,7 @@
 #include "core/dtype.h"
 #include "support/check.h"
 #include <kn/call.h>
+#include <kn/custom_op.h>
 #include <kn/op_info.h>
 #include <stdlib.h>
 
@@ -45,6 +46,9 @@ typedef enum what {
     ROLL,
     TRIU,
     DETACH,
+    DEFINED1,
+    DEFINED2,
+    DEFINED_LINE,
     /* From here on in program_layers.h. */
     LINEAR,
     LAYER_NORM,
@@ -98,6 +102,9 @@ static const kind kinds[WHATS] = {[ROW1] = {"row", 40, 1},
                                   [ROLL] = {"roll", 1, 1},
                                   [TRIU] = {"triu", 1, 1},
                                   [DETACH] = {"detach", 1, 1},
+                                  [DEFINED1] = {"defined", 6, 1},
+                                  [DEFINED2] = {"defined", 6, 2},
+                                  [DEFINED_LINE] = {"defined along lines", 8, 1},
                                   [LINEAR] = {"linear", 12, 1},
                                   [LAYER_NORM] = {"layer_norm", 6, 1},
                                   [RMS_NORM] = {"rms_norm", 4, 1},
@@ -215,6 +222,32 @@ static void list_rows(void)
     }
 }
 
+/* ---- ops that are defined by bodies */
+
+static const char *const bodies[3][4] = {
+    {"y = x * sigmoid(t * x)", "y = x > t ? x - t : expm1(min(x, 1))",
+     "a = abs(x); y = log1p(a) * sign(x) + t", "y = x / (1 + t * t + x * x)"},
+    {"y = x * tanh(w) + t", "d = x - w; y = d * d < t ? 0.5 * d * d : abs(d)", "y = max(x, w) - min(x, t)",
+     "y = hypot(x, w + t)"},
+    {"e = expn(x - top(x)); y = e / sum(e)", "d = x - mean(x); y = d / sqrt(mean(d * d) + 0.01) * (1 + t)",
+     "y = x - highest(x) * t + lowest(x)", "y = x * sigmoid(x) / (1 + sum(abs(x)))"}};
+
+static void name_defined(char *name, int group, int i) { snprintf(name, 32, "program_body_%d_%d", group, i); }
+
+static void define_bodies(void)
+{
+    for (int group = 0; group < 3; group++)
+        for (int i = 0; i < 4; i++) {
+            char name[32];
+            name_defined(name, group, i);
+            kn_body_args args = {.in = group == 1 ? "x w" : "x",
+                                 .scalars = {{"t", 0.5}},
+                                 .line = group == 2 ? KN_BODY_AXIS : KN_BODY_ELEMENTWISE,
+                                 .body = bodies[group][i]};
+            if (!kn_op_define(name, &args)) fprintf(stderr, "%s\n", kn_last_error());
+        }
+}
+
 /* ---- one step, on any device */
 
 /* What a step may use beside the values that it reads. */
@@ -241,6 +274,18 @@ static kn_tensor by_row(const step *s, const surroundings *at, const kn_tensor *
         numbers[i].integer = 1;
     }
     (void)kn_call(row->name, in, n, numbers, &out, 1);
+    return out;
+}
+
+static kn_tensor by_body(const step *s, const surroundings *at, const kn_tensor *in)
+{
+    bool line = s->what == DEFINED_LINE;
+    kn_attribute_value values[3] = {{.name = "t", .real = line ? s->real : real_of(s, at)},
+                                    {.name = line ? "axis" : NULL, .integer = s->number}};
+    char name[32];
+    kn_tensor out;
+    name_defined(name, s->what - DEFINED1, (int)s->choice);
+    (void)kn_call(name, in, kinds[s->what].arity, values, &out, 1);
     return out;
 }
 
@@ -355,6 +400,10 @@ static kn_tensor run_step(const step *s, const surroundings *at, kn_tensor a, kn
         return kn_triu(a, s->number);
     case DETACH:
         return kn_detach(kn_alias(a));
+    case DEFINED1:
+    case DEFINED2:
+    case DEFINED_LINE:
+        return by_body(s, at, in);
     default:
         return run_layer(s, at, in);
     }

@@ -12,6 +12,7 @@ typedef struct compiler {
     /* Registers before they are shared: one for each value. */
     int16_t own[KNI_BODY_MAX_STEPS], spread[KNI_BODY_MAX_STEPS]; /* by node, -1 */
     bool wide_value[2 * KNI_BODY_MAX_STEPS], kept[2 * KNI_BODY_MAX_STEPS], truth[2 * KNI_BODY_MAX_STEPS];
+    bool alone[2 * KNI_BODY_MAX_STEPS]; /* its register is nobody else's */
     int n_values;
     bool failed;
 } compiler;
@@ -87,6 +88,8 @@ static void load(compiler *c, int i)
     s->operand = (int8_t)n->step.index;
     s->wide = is_wide(c, i);
     s->out = c->own[i] = new_value(c, s->wide, kept);
+    /* The register may point to the operand's memory, and does so for all pieces of a line. */
+    c->alone[s->out] = true;
 }
 
 static void number(compiler *c, int i)
@@ -178,7 +181,7 @@ static int16_t take(compiler *c, sharing *s, int value)
     int kind = c->wide_value[value], i = 0;
     /* What is kept is not shared, and truths not with values: in pieces of a line they would lie over each other. */
     while (i < s->n[kind] && (s->used[kind][i] || s->truths[kind][i] != c->truth[value])) i++;
-    if (c->kept[value]) i = s->n[kind];
+    if (c->kept[value] || c->alone[value]) i = s->n[kind];
     if (i == KNI_LINE_REGISTERS) c->failed = true;
     if (c->failed) return 0;
     if (i == s->n[kind]) s->n[kind]++;
@@ -204,11 +207,12 @@ static void share_registers(compiler *c, sharing *s, kni_line_result *results)
         take(c, s, value);
         for (int k = 0; k < step->n_in; k++) {
             int from = step->in[k];
-            if (!c->kept[from] && s->last[from] == i) s->used[c->wide_value[from]][s->at[from]] = false;
+            if (!c->kept[from] && !c->alone[from] && s->last[from] == i)
+                s->used[c->wide_value[from]][s->at[from]] = false;
         }
         for (int k = 0; k < step->n_in; k++) step->in[k] = s->at[step->in[k]];
         step->out = s->at[value];
-        if (s->last[value] < 0) s->used[c->wide_value[value]][s->at[value]] = false;
+        if (s->last[value] < 0 && !c->alone[value]) s->used[c->wide_value[value]][s->at[value]] = false;
     }
     for (int k = 0; k < c->body->n_out; k++) results[k].from = s->at[results[k].from];
 }
