@@ -60,7 +60,7 @@ static kn_status step(void *context, const kn_sample *batch, kn_step_output *out
 static kn_loader make_loader(kn_dataset images, bool training, int64_t seed)
 {
     const double mean = 0.45, std = 0.25;
-    kn_augment_args changes = {.flip_rows = 0.5, .flip_columns = 0.5};
+    kn_augment_args changes = {.flip_vertical = 0.5, .flip_horizontal = 0.5};
     kn_dataset kept = kn_dataset_cache(images);
     kn_dataset changed = training ? kn_dataset_augment(kept, &changes) : kn_dataset_retain(kept);
     kn_dataset ready = kn_dataset_normalise(changed, &mean, &std, 1);

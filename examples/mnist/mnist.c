@@ -49,9 +49,9 @@ static bool make_loaders(Run *run, const Settings *settings)
                test = kn_dataset_mnist(settings->data, "test");
     int64_t n = kn_dataset_length(all), limit = settings->limit;
     if (limit > 0 && limit < n) n = limit;
-    kn_dataset train = kn_dataset_partial(all, 0, n - n / 20);
-    kn_dataset valid = kn_dataset_partial(all, n - n / 20, n);
-    kn_dataset tested = kn_dataset_partial(test, 0, limit > 0 ? limit : INT64_MAX);
+    kn_dataset train = kn_dataset_slice(all, 0, n - n / 20);
+    kn_dataset valid = kn_dataset_slice(all, n - n / 20, n);
+    kn_dataset tested = kn_dataset_slice(test, 0, limit > 0 ? limit : INT64_MAX);
     run->train = make_loader(train, true, settings);
     run->valid = make_loader(valid, false, settings);
     run->test = make_loader(tested, false, settings);

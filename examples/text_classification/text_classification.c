@@ -49,8 +49,7 @@ static kn_tensor reader_forward(const Reader *reader, kn_tensor tokens, kn_tenso
     present = kn_keep(present);
     kn_tensor x = kn_nn_embedding_forward(&reader->words, tokens);
     x = kn_nn_positional_encoding_forward(&reader->positions, x, 0);
-    kn_nn_attention_call call = {.mask_pad =
-                                     kn_keep(kn_logical_not(present))}; /* attention asks what to hide */
+    kn_nn_attention_call call = {.sees_keys = present};
     x = kn_nn_transformer_encoder_forward(&reader->encoder, x, &call, NULL);
     /* The mean over the words that are there. */
     kn_tensor weights = kn_keep(kn_unsqueeze(kn_cast(present, KN_F32), 2));

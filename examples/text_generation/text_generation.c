@@ -34,10 +34,10 @@ static kn_loader make_loader(kn_tensor tokens, int64_t context, int64_t stride, 
 {
     kn_scope scope = kn_scope_begin();
     int64_t n = kn_size(tokens, 0);
-    kn_tensor inputs = kn_unfold(kn_narrow(tokens, 0, 0, n - 1), 0, context, stride);
-    kn_tensor targets = kn_unfold(kn_narrow(tokens, 0, 1, n - 1), 0, context, stride);
+    kn_tensor inputs = kn_unfold_axis(kn_narrow(tokens, 0, 0, n - 1), 0, context, stride);
+    kn_tensor targets = kn_unfold_axis(kn_narrow(tokens, 0, 1, n - 1), 0, context, stride);
     kn_dataset windows = kn_dataset_tensors((kn_tensor[]){inputs, targets}, 2);
-    kn_dataset part = kn_dataset_partial(windows, 0, limit > 0 ? limit : INT64_MAX);
+    kn_dataset part = kn_dataset_slice(windows, 0, limit > 0 ? limit : INT64_MAX);
     kn_loader loader = kn_loader_make(
         part, &(kn_loader_args){.batch_size = 16, .shuffle = true, .seed = (uint64_t)settings->seed});
     kn_dataset_free(windows);

@@ -131,7 +131,7 @@ static bool show(Gan *gan, const char *path, int64_t seed)
 static kn_loader make_loader(const Settings *settings)
 {
     kn_dataset all = kn_dataset_mnist(settings->data, "train");
-    kn_dataset part = kn_dataset_partial(all, 0, settings->limit > 0 ? settings->limit : INT64_MAX);
+    kn_dataset part = kn_dataset_slice(all, 0, settings->limit > 0 ? settings->limit : INT64_MAX);
     kn_dataset ready = kn_dataset_normalise(part, NULL, NULL, 1); /* bytes to 0 .. 1 */
     kn_loader loader = kn_loader_make(ready, &(kn_loader_args){.batch_size = settings->batch,
                                                                .shuffle = true,

@@ -14,8 +14,11 @@
 #endif
 #if defined(__GNUC__)
 #define KN_MUST_CHECK __attribute__((warn_unused_result))
+/* Behind a declaration: an old name, which still does what it did, and what to write instead (docs/migration.md). */
+#define KN_DEPRECATED(instead) __attribute__((deprecated(instead)))
 #else
 #define KN_MUST_CHECK
+#define KN_DEPRECATED(instead)
 #endif
 
 #ifdef __cplusplus

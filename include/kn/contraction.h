@@ -126,9 +126,7 @@ KN_API kn_tensor kn_deform_conv2d(kn_tensor x, kn_tensor offset, kn_tensor w, kn
 /* ---- attention */
 
 typedef struct kn_attention_args {
-    /* bool, broadcasts to [batch, heads, queries, keys]: true means that the query sees the key, as in PyTorch;
-       KN_NONE: it sees all. Masks for kn_mask_fill (kn_tril_mask ...) say the opposite, true where something is
-       filled in: give kn_logical_not(kn_tril_mask(shape, 0)) here, or is_causal. */
+    /* bool, broadcasts to [batch, heads, queries, keys]: true means that the query sees the key; KN_NONE: it sees all. */
     kn_tensor mask;
     kn_tensor bias; /* added to the scores, broadcasts likewise; KN_NONE: none */
     double scale;   /* 0: 1 / sqrt(size); KN_ZERO: 0 */

@@ -44,11 +44,11 @@ KN_API kn_tensor kn_eye(int64_t rows, int64_t columns, kn_dtype dtype);
 KN_API kn_tensor kn_triu(kn_tensor x, int64_t offset);
 /* x on and below the diagonal `offset`, zero above. */
 KN_API kn_tensor kn_tril(kn_tensor x, int64_t offset);
-/* Masks for kn_mask_fill: false on the triangle (or diagonal) that stays, true elsewhere. The mask of kn_attention
-   means the opposite, true where a key takes part: negate these with kn_logical_not before giving them to it. */
-KN_API kn_tensor kn_triu_mask(kn_shape shape, int64_t offset);
-KN_API kn_tensor kn_tril_mask(kn_shape shape, int64_t offset);
-KN_API kn_tensor kn_diag_mask(kn_shape shape, int64_t offset);
+/* Masks, true on the triangle or diagonal and false elsewhere. As everywhere, true is what takes part: kn_attention takes
+   kn_lower_mask as it is, and kn_mask_fill, which fills where a mask is true, kn_logical_not of it. */
+KN_API kn_tensor kn_upper_mask(kn_shape shape, int64_t offset);
+KN_API kn_tensor kn_lower_mask(kn_shape shape, int64_t offset);
+KN_API kn_tensor kn_diagonal_mask(kn_shape shape, int64_t offset);
 /* y[..., c] = 1 where indices[...] = c, else 0, for c in 0 .. classes - 1; others are an error. */
 KN_API kn_tensor kn_one_hot(kn_tensor indices, int64_t classes, kn_dtype dtype);
 typedef struct kn_one_hot_fill_args {
@@ -91,6 +91,16 @@ KN_API kn_tensor kn_bernoulli(kn_tensor x);
 /* `samples` indices for each row of probabilities [..., n], drawn with replacement: i64 [..., samples]. A row need
    not add up to one; numbers that are not positive count as 0, and a row without others gives -1. */
 KN_API kn_tensor kn_categorical(kn_tensor probabilities, int64_t samples);
+
+/* ---- old names */
+
+/* False on the triangle or diagonal, true elsewhere. */
+KN_API kn_tensor kn_triu_mask(kn_shape shape, int64_t offset)
+    KN_DEPRECATED("write kn_logical_not(kn_upper_mask(shape, offset))");
+KN_API kn_tensor kn_tril_mask(kn_shape shape, int64_t offset)
+    KN_DEPRECATED("write kn_logical_not(kn_lower_mask(shape, offset))");
+KN_API kn_tensor kn_diag_mask(kn_shape shape, int64_t offset)
+    KN_DEPRECATED("write kn_logical_not(kn_diagonal_mask(shape, offset))");
 
 #ifdef __cplusplus
 }

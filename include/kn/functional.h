@@ -124,7 +124,7 @@ typedef struct kn_cross_entropy_args {
 #define KN_CROSS_ENTROPY_ARGS_DEFAULTS KN_FIELDS(KN_ZEROED, 0.0, -100, KN_REDUCTION_MEAN)
 KN_API kn_tensor kn_cross_entropy(kn_tensor logits, kn_tensor target, const kn_cross_entropy_args *args);
 /* mean over the batch of -sum_c p_c log_softmax(logits)_c along axis 1. */
-KN_API kn_tensor kn_cross_entropy_with_logits(kn_tensor logits, kn_tensor probabilities);
+KN_API kn_tensor kn_cross_entropy_probabilities(kn_tensor logits, kn_tensor probabilities);
 /* -weight[t] x[t]: x [batch, classes, ...] are log probabilities. args as for kn_cross_entropy, without smoothing. */
 KN_API kn_tensor kn_nll_loss(kn_tensor x, kn_tensor target, const kn_cross_entropy_args *args);
 
@@ -226,6 +226,11 @@ typedef struct kn_ctc_args {
 #define KN_CTC_ARGS_DEFAULTS KN_ZEROED
 KN_API kn_tensor kn_ctc_loss(kn_tensor log_probs, kn_tensor targets, kn_tensor input_lengths,
                              kn_tensor target_lengths, const kn_ctc_args *args);
+
+/* ---- old names */
+
+KN_API kn_tensor kn_cross_entropy_with_logits(kn_tensor logits, kn_tensor probabilities)
+    KN_DEPRECATED("write kn_cross_entropy_probabilities: the target is probabilities");
 
 #ifdef __cplusplus
 }

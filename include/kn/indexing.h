@@ -1,8 +1,8 @@
 /* Reading and writing by index, mask and slice. Assignments return the new value; where an index occurs
    twice the updates happen in the order of the indices, on every device: of assigned values the last stays, and the
    others have gradient 0. An index outside its axis poisons the result:
-   "index 7 is out of range for axis 1 of size 5". kn_take and its relatives named so count negative indices
-   from the end; kn_gather, kn_scatter, kn_index_select and kn_select_assign reject them, as PyTorch does. In these
+   "index 7 is out of range for axis 1 of size 5". All functions take (x, axis, index, ...). kn_index_take and kn_gather_along count
+   negative indices from the end; kn_gather, kn_scatter, kn_index_select and kn_index_assign reject them, as PyTorch does. In these
    four a tensor of rank 0 counts as one element along axis 0. */
 #ifndef KN_INDEXING_H
 #define KN_INDEXING_H
@@ -26,19 +26,19 @@ typedef enum kn_update {
 /* ---- along an axis */
 
 /* y[..., j..., ...] = x[..., indices[j...], ...]: the axis is replaced by the axes of indices (any rank). */
-KN_API kn_tensor kn_take(kn_tensor x, kn_tensor indices, int32_t axis);
+KN_API kn_tensor kn_index_take(kn_tensor x, int32_t axis, kn_tensor indices);
 /* The same for indices of rank 1 that are not negative. */
 KN_API kn_tensor kn_index_select(kn_tensor x, int32_t axis, kn_tensor indices);
 /* x, with x[..., indices[j...], ...] updated by values[..., j..., ...]. */
-KN_API kn_tensor kn_select_assign(kn_tensor x, int32_t axis, kn_tensor indices, kn_tensor values,
-                                  kn_update update);
+KN_API kn_tensor kn_index_assign(kn_tensor x, int32_t axis, kn_tensor indices, kn_tensor values,
+                                 kn_update update);
 /* y[i, j, k] = x[i, index[i, j, k], k] (axis 1). index has x's rank and no larger sizes off the axis. */
 KN_API kn_tensor kn_gather(kn_tensor x, int32_t axis, kn_tensor index);
 /* x, with x[i, index[i, j, k], k] updated by values[i, j, k] (axis 1). values may be larger than index or a
    single number. */
 KN_API kn_tensor kn_scatter(kn_tensor x, int32_t axis, kn_tensor index, kn_tensor values, kn_update update);
 /* kn_gather with broadcasting off the axis and negative indices. */
-KN_API kn_tensor kn_take_along(kn_tensor x, kn_tensor index, int32_t axis);
+KN_API kn_tensor kn_gather_along(kn_tensor x, int32_t axis, kn_tensor index);
 /* x, with the elements at row-major positions `index` updated. */
 KN_API kn_tensor kn_put(kn_tensor x, kn_tensor index, kn_tensor values, kn_update update);
 
@@ -81,6 +81,15 @@ typedef struct kn_nonzero_result {
     kn_tensor count;   /* how many there are, which may be more than fit; i64, rank 0 */
 } kn_nonzero_result;
 KN_API kn_nonzero_result kn_nonzero_bounded(kn_tensor x, int64_t capacity);
+
+/* ---- old names */
+
+KN_API kn_tensor kn_take(kn_tensor x, kn_tensor indices, int32_t axis)
+    KN_DEPRECATED("write kn_index_take(x, axis, indices)");
+KN_API kn_tensor kn_take_along(kn_tensor x, kn_tensor index, int32_t axis)
+    KN_DEPRECATED("write kn_gather_along(x, axis, index)");
+KN_API kn_tensor kn_select_assign(kn_tensor x, int32_t axis, kn_tensor indices, kn_tensor values,
+                                  kn_update update) KN_DEPRECATED("write kn_index_assign");
 
 #ifdef __cplusplus
 }

@@ -70,7 +70,7 @@ KN_API kn_tensor kn_narrow(kn_tensor x, int32_t axis, int64_t start, int64_t len
 /* x[..., index, ...]: one position of an axis, which disappears. */
 KN_API kn_tensor kn_select(kn_tensor x, int32_t axis, int64_t index);
 /* Windows of `size` every `step` positions of an axis: y[..., w, ..., i] = x[..., w * step + i, ...]. */
-KN_API kn_tensor kn_unfold(kn_tensor x, int32_t axis, int64_t size, int64_t step);
+KN_API kn_tensor kn_unfold_axis(kn_tensor x, int32_t axis, int64_t size, int64_t step);
 
 /* Parts of `size` along an axis, the last one may be shorter. out has room for *n; *n becomes their number. */
 KN_API kn_status kn_split(kn_tensor x, int64_t size, int32_t axis, kn_tensor *out, int32_t *n);
@@ -125,6 +125,11 @@ KN_API kn_status kn_meshgrid(const kn_tensor *tensors, int32_t n, const kn_meshg
 /* The grids of kn_meshgrid stacked along a new axis: 0 first, -1 last. */
 KN_API kn_tensor kn_meshgrid_stack(const kn_tensor *tensors, int32_t n, const kn_meshgrid_args *args,
                                    int32_t axis);
+
+/* ---- old names */
+
+KN_API kn_tensor kn_unfold(kn_tensor x, int32_t axis, int64_t size, int64_t step)
+    KN_DEPRECATED("write kn_unfold_axis; patches of images are kn_unfold_patches");
 
 #ifdef __cplusplus
 }

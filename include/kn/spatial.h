@@ -73,9 +73,9 @@ typedef struct kn_unfold_args {
 #define KN_UNFOLD_ARGS_DEFAULTS KN_FIELDS({1, 1}, {0, 0}, {1, 1})
 
 /* [n, c, h, w] to [n, c * window, patches] (im2col). */
-KN_API kn_tensor kn_unfold4d(kn_tensor x, kn_ints window, const kn_unfold_args *args);
+KN_API kn_tensor kn_unfold_patches(kn_tensor x, kn_ints window, const kn_unfold_args *args);
 /* [n, c * window, patches] to [n, c, size]: sums what overlaps (col2im). */
-KN_API kn_tensor kn_fold4d(kn_tensor columns, kn_ints size, kn_ints window, const kn_unfold_args *args);
+KN_API kn_tensor kn_fold_patches(kn_tensor columns, kn_ints size, kn_ints window, const kn_unfold_args *args);
 /* [..., c r^2, h, w] to [..., c, h r, w r], and back. */
 KN_API kn_tensor kn_pixel_shuffle(kn_tensor x, int64_t factor);
 KN_API kn_tensor kn_pixel_unshuffle(kn_tensor x, int64_t factor);
@@ -142,6 +142,13 @@ typedef struct kn_grid_sample_args {
 KN_API kn_tensor kn_grid_sample(kn_tensor x, kn_tensor grid, const kn_grid_sample_args *args);
 /* grid[n, p] = theta[n] (p, 1): theta [n, 2, 3] for size (n, c, h, w), [n, 3, 4] for size (n, c, d, h, w). */
 KN_API kn_tensor kn_affine_grid(kn_tensor theta, kn_shape size, bool align_corners);
+
+/* ---- old names */
+
+KN_API kn_tensor kn_unfold4d(kn_tensor x, kn_ints window, const kn_unfold_args *args)
+    KN_DEPRECATED("write kn_unfold_patches");
+KN_API kn_tensor kn_fold4d(kn_tensor columns, kn_ints size, kn_ints window, const kn_unfold_args *args)
+    KN_DEPRECATED("write kn_fold_patches");
 
 #ifdef __cplusplus
 }

@@ -40,7 +40,7 @@ enum choice { ROTATE, ZOOM, SHIFT_ROWS, SHIFT_COLUMNS, FLIP_ROWS, FLIP_COLUMNS, 
 
 typedef struct moves {
     int64_t rows, columns; /* what is added to a place of the result to get one of the source */
-    bool flip_rows, flip_columns;
+    bool flip_vertical, flip_horizontal;
 } moves;
 
 static float get_pixel(const stack *s, const char *plane, int64_t y, int64_t x, float fill)
@@ -96,7 +96,7 @@ static void fill_row(const stack *s, char *row, int64_t count, float fill)
 /* One row of the result from one of the source, whose columns are moved and perhaps mirrored. */
 static void move_row(const stack *s, const char *from, char *to, int64_t width, const moves *m, float fill)
 {
-    if (!m->flip_columns) {
+    if (!m->flip_horizontal) {
         int64_t begin = m->columns < 0 ? -m->columns : 0, end = s->width - m->columns;
         if (begin > width) begin = width;
         if (end > width) end = width;
@@ -120,7 +120,7 @@ static void move_plane(const stack *s, const char *in, char *out, int64_t height
                        const moves *m, float fill)
 {
     for (int64_t y = 0; y < height; y++) {
-        int64_t sy = m->flip_rows ? m->rows - y : m->rows + y;
+        int64_t sy = m->flip_vertical ? m->rows - y : m->rows + y;
         char *to = out + (size_t)(y * width) * s->each;
         if (sy < 0 || sy >= s->height)
             fill_row(s, to, width, fill);
@@ -141,10 +141,10 @@ static moves draw_moves(const kn_augment_args *a, const stack *s, const kn_sampl
 {
     moves m = {kn_key_below(key, CROP_ROWS, s->height - height + 1),
                kn_key_below(key, CROP_COLUMNS, s->width - width + 1), false, false};
-    m.flip_rows = a->flip_rows > 0 && kn_key_uniform(key, FLIP_ROWS) < a->flip_rows;
-    m.flip_columns = a->flip_columns > 0 && kn_key_uniform(key, FLIP_COLUMNS) < a->flip_columns;
-    if (m.flip_rows) m.rows = s->height - 1 - m.rows;
-    if (m.flip_columns) m.columns = s->width - 1 - m.columns;
+    m.flip_vertical = a->flip_vertical > 0 && kn_key_uniform(key, FLIP_ROWS) < a->flip_vertical;
+    m.flip_horizontal = a->flip_horizontal > 0 && kn_key_uniform(key, FLIP_COLUMNS) < a->flip_horizontal;
+    if (m.flip_vertical) m.rows = s->height - 1 - m.rows;
+    if (m.flip_horizontal) m.columns = s->width - 1 - m.columns;
     m.rows -= draw_shift(key, SHIFT_ROWS, a->shift_rows);
     m.columns -= draw_shift(key, SHIFT_COLUMNS, a->shift_columns);
     return m;
@@ -206,16 +206,26 @@ static kn_status augment_many(void *context, const kn_sample_key *keys, int64_t 
     return change_images(context, keys, n, true, batch);
 }
 
+/* A flip under its old name counts where the new one is not given. */
+static kn_augment_args with_old_flips(kn_augment_args a)
+{
+    if (a.flip_vertical == 0) a.flip_vertical = a.flip_rows;
+    if (a.flip_horizontal == 0) a.flip_horizontal = a.flip_columns;
+    return a;
+}
+
 static bool is_probability(double p) { return p >= 0 && p <= 1; }
 
 kn_dataset kn_dataset_augment(kn_dataset dataset, const kn_augment_args *args)
 {
     KNI_USE(dataset, used, dataset);
     if (!used) return NULL;
+    kn_augment_args resolved = args ? with_old_flips(*args) : (kn_augment_args){0};
+    if (args) args = &resolved;
     if (!args || !(args->zoom >= 0 && args->zoom < 1) || !(args->rotate >= 0 && args->rotate <= 360) ||
         args->shift_rows < 0 || args->shift_columns < 0 || args->shift_rows > INT32_MAX ||
-        args->shift_columns > INT32_MAX || !is_probability(args->flip_rows) ||
-        !is_probability(args->flip_columns) || args->crop_height < 0 || args->crop_width < 0 ||
+        args->shift_columns > INT32_MAX || !is_probability(args->flip_vertical) ||
+        !is_probability(args->flip_horizontal) || args->crop_height < 0 || args->crop_width < 0 ||
         !args->crop_height != !args->crop_width) {
         kni_failure(KN_ERROR_ARGUMENT,
                     "kn_dataset_augment: zoom must be on [0, 1), rotate on [0, 360], shifts and "

@@ -413,7 +413,7 @@ kn_loader kn_loader_slice(kn_loader loader, int64_t start, int64_t stop)
 {
     KNI_USE(loader, l, loader);
     if (!l) return NULL;
-    kn_dataset part = kn_dataset_partial(l->dataset, start, stop);
+    kn_dataset part = kn_dataset_slice(l->dataset, start, stop);
     kn_loader made = part ? make_loader(part, &l->args, __func__) : NULL;
     kn_dataset_free(part);
     return made;

@@ -225,14 +225,14 @@ static chosen *make_chosen(kn_dataset dataset, int64_t count, bool with_indices)
     return NULL;
 }
 
-kn_dataset kn_dataset_partial(kn_dataset dataset, int64_t start, int64_t stop)
+kn_dataset kn_dataset_slice(kn_dataset dataset, int64_t start, int64_t stop)
 {
     KNI_USE(dataset, used, dataset);
     if (!used) return NULL;
     int64_t length = kn_dataset_length(dataset);
     if (stop > length) stop = length;
     if (start < 0 || start > stop) {
-        kni_failure(KN_ERROR_ARGUMENT, "kn_dataset_partial: samples %lld to %lld of %lld", (long long)start,
+        kni_failure(KN_ERROR_ARGUMENT, "kn_dataset_slice: samples %lld to %lld of %lld", (long long)start,
                     (long long)stop, (long long)length);
         return NULL;
     }
@@ -240,6 +240,12 @@ kn_dataset kn_dataset_partial(kn_dataset dataset, int64_t start, int64_t stop)
     if (!c) return NULL;
     c->start = start;
     return kn_dataset_make(&partial_type, c);
+}
+
+/* The old name. */
+kn_dataset kn_dataset_partial(kn_dataset dataset, int64_t start, int64_t stop)
+{
+    return kn_dataset_slice(dataset, start, stop);
 }
 
 /* part * index / of without overflow for what lengths can be. */
@@ -258,7 +264,7 @@ kn_dataset kn_dataset_chunk(kn_dataset dataset, int64_t index, int64_t chunks)
         return NULL;
     }
     int64_t length = kn_dataset_length(dataset);
-    return kn_dataset_partial(dataset, cut_at(length, index, chunks), cut_at(length, index + 1, chunks));
+    return kn_dataset_slice(dataset, cut_at(length, index, chunks), cut_at(length, index + 1, chunks));
 }
 
 kn_status kn_dataset_split(kn_dataset dataset, const double *parts, int32_t n, kn_dataset *out)
@@ -286,7 +292,7 @@ kn_status kn_dataset_split(kn_dataset dataset, const double *parts, int32_t n, k
         /* The nearest whole number, so that 0.8 + 0.1 + 0.1 is the whole. */
         int64_t stop = (int64_t)(before * length + 0.5);
         if (stop < start) stop = start;
-        if (!(out[i] = kn_dataset_partial(dataset, start, stop))) {
+        if (!(out[i] = kn_dataset_slice(dataset, start, stop))) {
             while (i-- > 0) {
                 kn_dataset_free(out[i]);
                 out[i] = NULL;

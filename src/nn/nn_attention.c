@@ -96,59 +96,92 @@ kn_status kn_nn_attention_init(kn_nn_attention *m, int64_t d_model, int64_t n_he
 
 /* ---- masks */
 
-/* What hides keys and what is added to scores; each may be KN_NONE. Kept tensors that broadcast to
+/* Where queries see keys and what is added to scores; each may be KN_NONE. Kept tensors that broadcast to
    [batch, heads, queries, keys]. */
 typedef struct masks {
-    kn_tensor hidden, bias;
+    kn_tensor sees, bias;
     bool is_causal; /* in the simple form that kn_attention knows */
 } masks;
 
-static kn_tensor also(kn_tensor hidden, kn_tensor more)
+static void only_where(masks *found, kn_tensor sees)
 {
-    return kn_keep(hidden.bits ? kn_logical_or(hidden, more) : more);
+    found->sees = kn_keep(found->sees.bits ? kn_logical_and(found->sees, sees) : sees);
 }
 
-static bool allowed_rank(int32_t rank) { return rank >= 2 && rank <= 4; }
+/* A mask of queries and keys with an axis for the heads, kept. */
+static kn_status with_heads(kn_tensor *t, const char *name)
+{
+    *t = kn_keep(*t);
+    if (!kn_ok(*t)) return kni_failure_of(*t);
+    int32_t rank = kn_rank(*t);
+    if (rank < 2 || rank > 4)
+        return kni_failure(KN_ERROR_SHAPE,
+                           "kn_nn_attention_forward: %s has rank %d; it is [queries, keys], [batch, queries, "
+                           "keys] or [batch, "
+                           "heads, queries, keys]",
+                           name, (int)rank);
+    if (rank == 3) *t = kn_keep(kn_unsqueeze(*t, 1));
+    return KN_OK;
+}
+
+/* A mask of the keys of each sample, [batch, 1, 1, keys]. */
+static kn_status of_keys(kn_tensor *t, const char *name, int64_t keys)
+{
+    *t = kn_keep(*t);
+    if (!kn_ok(*t)) return kni_failure_of(*t);
+    if (kn_dtype_of(*t) != KN_BOOL || kn_rank(*t) != 2 || kn_size(*t, 1) != keys)
+        return kni_failure(KN_ERROR_SHAPE, "kn_nn_attention_forward: %s must be bool [batch, keys %lld]",
+                           name, (long long)keys);
+    *t = kn_unsqueeze_dims(*t, KN_AXES(1, 2));
+    return KN_OK;
+}
+
+/* The masks under their old names, in which true hides. */
+static kn_status find_old_masks(masks *found, const kn_nn_attention_call *call, int64_t keys)
+{
+    kn_tensor t = call->mask_attention, pad = call->mask_pad;
+    kn_status s = t.bits ? with_heads(&t, "mask_attention") : KN_OK;
+    if (s == KN_OK && t.bits) {
+        if (kn_dtype_of(t) == KN_BOOL)
+            only_where(found, kn_logical_not(t));
+        else if (kn_dtype_is_float(kn_dtype_of(t)))
+            found->bias = t;
+        else
+            s = kni_failure(KN_ERROR_DTYPE,
+                            "kn_nn_attention_forward: mask_attention is %s; it is bool (true hides) "
+                            "or a float that is added to the scores",
+                            kn_dtype_name(kn_dtype_of(t)));
+    }
+    if (s == KN_OK && pad.bits) s = of_keys(&pad, "mask_pad", keys);
+    if (s == KN_OK && pad.bits) only_where(found, kn_logical_not(pad));
+    return s;
+}
 
 static kn_status find_masks(masks *found, const kn_nn_attention_call *call, int64_t queries, int64_t keys,
                             bool simple)
 {
     *found = (masks){KN_NONE, KN_NONE, false};
-    if (call->mask_attention.bits) {
-        kn_tensor t = kn_keep(call->mask_attention);
-        if (!kn_ok(t)) return kni_failure_of(t);
-        if (!allowed_rank(kn_rank(t)))
-            return kni_failure(
-                KN_ERROR_SHAPE,
-                "kn_nn_attention_forward: mask_attention has rank %d; it is [queries, keys], [batch, "
-                "queries, keys] or [batch, heads, queries, keys]",
-                (int)kn_rank(t));
-        if (kn_rank(t) == 3) t = kn_keep(kn_unsqueeze(t, 1));
-        if (kn_dtype_of(t) == KN_BOOL)
-            found->hidden = t;
-        else if (kn_dtype_is_float(kn_dtype_of(t)))
-            found->bias = t;
-        else
-            return kni_failure(KN_ERROR_DTYPE,
-                               "kn_nn_attention_forward: mask_attention is %s; it is bool (true hides) "
-                               "or a float that is added to the scores",
-                               kn_dtype_name(kn_dtype_of(t)));
-    }
-    if (call->mask_pad.bits) {
-        kn_tensor t = kn_keep(call->mask_pad);
-        if (!kn_ok(t)) return kni_failure_of(t);
-        if (kn_dtype_of(t) != KN_BOOL || kn_rank(t) != 2 || kn_size(t, 1) != keys)
-            return kni_failure(KN_ERROR_SHAPE,
-                               "kn_nn_attention_forward: mask_pad must be bool [batch, keys %lld]",
-                               (long long)keys);
-        found->hidden = also(found->hidden, kn_unsqueeze_dims(t, KN_AXES(1, 2)));
-    }
-    if (call->is_causal && queries > 1) {
+    kn_status s = find_old_masks(found, call, keys);
+    kn_tensor sees = call->sees, sees_keys = call->sees_keys, bias = call->bias;
+    if (s == KN_OK && sees.bits) s = with_heads(&sees, "sees");
+    if (s == KN_OK && sees.bits && kn_dtype_of(sees) != KN_BOOL)
+        s = kni_failure(KN_ERROR_DTYPE,
+                        "kn_nn_attention_forward: sees is %s; it is bool, true where a query sees a key",
+                        kn_dtype_name(kn_dtype_of(sees)));
+    if (s == KN_OK && sees.bits) only_where(found, sees);
+    if (s == KN_OK && sees_keys.bits) s = of_keys(&sees_keys, "sees_keys", keys);
+    if (s == KN_OK && sees_keys.bits) only_where(found, sees_keys);
+    if (s == KN_OK && bias.bits) s = with_heads(&bias, "bias");
+    if (s == KN_OK && bias.bits && !kn_dtype_is_float(kn_dtype_of(bias)))
+        s = kni_failure(KN_ERROR_DTYPE,
+                        "kn_nn_attention_forward: bias is %s; it is a float that is added to the scores",
+                        kn_dtype_name(kn_dtype_of(bias)));
+    if (s == KN_OK && bias.bits) found->bias = found->bias.bits ? kn_keep(kn_add(found->bias, bias)) : bias;
+    if (s == KN_OK && call->is_causal && queries > 1) {
         found->is_causal = simple && queries == keys;
-        if (!found->is_causal)
-            found->hidden = also(found->hidden, kn_tril_mask(KN_SHAPE(queries, keys), keys - queries));
+        if (!found->is_causal) only_where(found, kn_lower_mask(KN_SHAPE(queries, keys), keys - queries));
     }
-    return KN_OK;
+    return s;
 }
 
 /* ---- heads */
@@ -175,10 +208,11 @@ static kn_tensor attend_openly(const kn_nn_attention *m, kn_tensor q, kn_tensor 
     q = kn_mul_scalar(q, 1 / kni_sqrt((double)m->d_head));
     kn_tensor scores = grouped_matmul(m, q, kn_t(k));
     if (given->bias.bits) scores = kn_add(scores, given->bias);
-    if (given->hidden.bits) scores = kn_mask_fill(scores, given->hidden, lowest);
+    kn_tensor hidden = given->sees.bits ? kn_keep(kn_logical_not(given->sees)) : KN_NONE;
+    if (hidden.bits) scores = kn_mask_fill(scores, hidden, lowest);
     kn_tensor w = m->quiet_softmax ? kn_quiet_softmax(scores, -1) : kn_softmax(scores, -1);
     /* Only a query that sees no key needs this. */
-    if (given->hidden.bits && m->min_float == 0) w = kn_mask_fill(w, given->hidden, 0);
+    if (hidden.bits && m->min_float == 0) w = kn_mask_fill(w, hidden, 0);
     if (weights) *weights = w = kn_keep(w);
     return grouped_matmul(m, kn_dropout(w, m->dropout, m->training && m->dropout > 0), v);
 }
@@ -187,8 +221,7 @@ static kn_tensor attend(const kn_nn_attention *m, kn_tensor q, kn_tensor k, kn_t
                         bool openly, kn_tensor *weights)
 {
     if (openly) return attend_openly(m, q, k, v, given, weights);
-    kn_attention_args args = {.bias = given->bias, .is_causal = given->is_causal};
-    if (given->hidden.bits) args.mask = kn_logical_not(given->hidden);
+    kn_attention_args args = {.mask = given->sees, .bias = given->bias, .is_causal = given->is_causal};
     return kn_attention(q, k, v, &args);
 }
 
@@ -253,7 +286,7 @@ kn_tensor kn_nn_attention_forward(const kn_nn_attention *m, kn_tensor query, kn_
                                   const kn_nn_attention_call *call)
 {
     KNI_NEEDS_INIT(kn_nn_attention, m);
-    static const kn_nn_attention_call nothing = {{0}, {0}, false, NULL, NULL, false, NULL};
+    static const kn_nn_attention_call nothing = {.is_causal = false};
     if (!call) call = &nothing;
     kn_tensor results[2] = {KN_NONE, KN_NONE};
     kn_scope scope = kn_scope_begin();

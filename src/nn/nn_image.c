@@ -54,7 +54,7 @@ kn_tensor kn_nn_unfold4d_forward(const kn_nn_unfold4d *m, kn_tensor x)
 {
     KNI_NEEDS_INIT(kn_nn_unfold4d, m);
     kn_unfold_args args = unfold_args(m->stride, m->padding, m->dilation);
-    return kn_unfold4d(x, m->kernel_size, &args);
+    return kn_unfold_patches(x, m->kernel_size, &args);
 }
 
 kn_status kn_nn_fold4d_init(kn_nn_fold4d *m, kn_ints output_size, kn_ints kernel_size,
@@ -74,7 +74,7 @@ kn_tensor kn_nn_fold4d_forward(const kn_nn_fold4d *m, kn_tensor columns)
 {
     KNI_NEEDS_INIT(kn_nn_fold4d, m);
     kn_unfold_args args = unfold_args(m->stride, m->padding, m->dilation);
-    return kn_fold4d(columns, m->output_size, m->kernel_size, &args);
+    return kn_fold_patches(columns, m->output_size, m->kernel_size, &args);
 }
 
 /* ---- pixel shuffles */

@@ -116,7 +116,7 @@ kn_tensor kn_multi_margin_loss(kn_tensor x, kn_tensor target, const kn_multi_mar
     if (args->p == 2) gaps = kn_square(gaps);
     gaps = kn_mask_fill(gaps, kn_one_hot(target, classes, KN_BOOL), 0);
     kn_tensor losses = kn_div_scalar(kn_sum(gaps, KN_AXES(-1), false), (double)classes);
-    if (args->weight.bits) losses = kn_mul(losses, kn_take(args->weight, target, 0));
+    if (args->weight.bits) losses = kn_mul(losses, kn_index_take(args->weight, 0, target));
     return kn_scope_end(scope, rounded(kn_reduce_loss(losses, args->reduction), dtype));
 }
 
@@ -130,19 +130,19 @@ static kn_tensor without_pads(kn_tensor target, const int64_t *pads, int32_t n)
     return result;
 }
 
-kn_tensor kn_cross_entropy_loss(kn_tensor x, kn_tensor target, const kn_cross_entropy_loss_args *args)
+kn_tensor kn_cross_entropy_tokens(kn_tensor x, kn_tensor target, const kn_cross_entropy_tokens_args *args)
 {
-    static const kn_cross_entropy_loss_args usual = KN_CROSS_ENTROPY_LOSS_ARGS_DEFAULTS;
+    static const kn_cross_entropy_tokens_args usual = KN_CROSS_ENTROPY_TOKENS_ARGS_DEFAULTS;
     if (!args) args = &usual;
     bool batch_mean = args->reduction == KN_REDUCTION_BATCH_MEAN;
     if (args->n_pad_tokens < 0 || (args->n_pad_tokens > 0 && !args->pad_tokens))
-        return kni_poisoned(KN_ERROR_ARGUMENT, "kn_cross_entropy_loss: n_pad_tokens is %d%s",
+        return kni_poisoned(KN_ERROR_ARGUMENT, "kn_cross_entropy_tokens: n_pad_tokens is %d%s",
                             (int)args->n_pad_tokens,
                             args->n_pad_tokens < 0 ? "; it must be 0 or more" : ", but pad_tokens is NULL");
     if (kn_ok(target) && !kn_dtype_is_integer(kn_dtype_of(target)))
         return kni_poisoned(
             KN_ERROR_DTYPE,
-            "kn_cross_entropy_loss: the target holds class indices and must be an integer, not "
+            "kn_cross_entropy_tokens: the target holds class indices and must be an integer, not "
             "%s; kn_cross_entropy takes probabilities",
             kn_dtype_name(kn_dtype_of(target)));
     kn_cross_entropy_args inner = {.weight = args->weight, .label_smoothing = args->smoothing};
@@ -197,4 +197,9 @@ kn_tensor kn_gram_matrix_loss(kn_tensor x, kn_tensor target, kn_reduction reduct
     kn_scope scope = kn_scope_begin();
     kn_tensor loss = kn_lp_loss(kn_gram_matrix(x), kn_gram_matrix(target), 2, reduction);
     return kn_scope_end(scope, loss);
+}
+
+kn_tensor kn_cross_entropy_loss(kn_tensor x, kn_tensor target, const kn_cross_entropy_tokens_args *args)
+{
+    return kn_cross_entropy_tokens(x, target, args);
 }

@@ -64,6 +64,9 @@ static kn_nn_attention_call begin_call(const kn_nn_attention_call *given)
     call = *given;
     if (call.mask_pad.bits) call.mask_pad = kn_keep(call.mask_pad);
     if (call.mask_attention.bits) call.mask_attention = kn_keep(call.mask_attention);
+    if (call.sees.bits) call.sees = kn_keep(call.sees);
+    if (call.sees_keys.bits) call.sees_keys = kn_keep(call.sees_keys);
+    if (call.bias.bits) call.bias = kn_keep(call.bias);
     return call;
 }
 

@@ -71,19 +71,19 @@ static kn_tensor mask_as(const char *name, kn_shape shape, int64_t offset,
     return kni_call_end(call, kn_expand(mask, shape));
 }
 
-kn_tensor kn_triu_mask(kn_shape shape, int64_t offset)
+kn_tensor kn_upper_mask(kn_shape shape, int64_t offset)
 {
-    return mask_as("triu_mask", shape, offset, kn_less);
+    return mask_as("upper_mask", shape, offset, kn_greater_equal);
 }
 
-kn_tensor kn_tril_mask(kn_shape shape, int64_t offset)
+kn_tensor kn_lower_mask(kn_shape shape, int64_t offset)
 {
-    return mask_as("tril_mask", shape, offset, kn_greater);
+    return mask_as("lower_mask", shape, offset, kn_less_equal);
 }
 
-kn_tensor kn_diag_mask(kn_shape shape, int64_t offset)
+kn_tensor kn_diagonal_mask(kn_shape shape, int64_t offset)
 {
-    return mask_as("diag_mask", shape, offset, kn_not_equal);
+    return mask_as("diagonal_mask", shape, offset, kn_equal);
 }
 
 /* ---- one-hot rows */

@@ -78,7 +78,7 @@ static bags find_bags(const kni_type *indices_type, kn_tensor indices, const kn_
 static kn_tensor joined(const bags *b, kn_tensor rows, double start, kn_update update)
 {
     kn_tensor into = kn_full(KN_SHAPE(b->count + 1, kn_size(rows, 1)), start, kn_dtype_of(rows));
-    return kn_narrow(kn_select_assign(into, 0, b->number, rows, update), 0, 0, b->count);
+    return kn_narrow(kn_index_assign(into, 0, b->number, rows, update), 0, 0, b->count);
 }
 
 /* How many rows each bag has, [count, 1] in dtype. */

@@ -9,7 +9,12 @@ kn_tensor kni_take(kn_tensor x, kn_tensor indices, int64_t axis, bool negative)
     return kni_apply(&kni_op_take, in, 2, &a);
 }
 
-kn_tensor kn_take(kn_tensor x, kn_tensor indices, int32_t axis) { return kni_take(x, indices, axis, true); }
+kn_tensor kn_index_take(kn_tensor x, int32_t axis, kn_tensor indices)
+{
+    kni_take_attributes a = {axis, true};
+    kn_tensor in[2] = {x, indices};
+    return kni_apply_as("index_take", &kni_op_take, in, 2, &a);
+}
 
 /* A single number has one element to select, number 0. */
 static kn_tensor select_from_scalar(kn_tensor x, int32_t axis, kn_tensor indices)
@@ -28,7 +33,8 @@ kn_tensor kn_index_select(kn_tensor x, int32_t axis, kn_tensor indices)
     kni_call call = kni_call_begin("index_select");
     const kni_type *t = kni_type_of(indices), *from = kni_type_of(x);
     if (t && t->rank > 1)
-        return kni_call_fail(call, KN_ERROR_SHAPE, "indices must have rank 1, not %S: use kn_take()", t);
+        return kni_call_fail(call, KN_ERROR_SHAPE, "indices must have rank 1, not %S: use kn_index_take()",
+                             t);
     if (t && from && from->rank == 0) return kni_call_end(call, select_from_scalar(x, axis, indices));
     if (t && t->rank == 0) indices = kn_reshape(indices, KN_SHAPE(1));
     return kni_call_end(call, kni_take(x, indices, axis, false));
@@ -70,13 +76,13 @@ kn_tensor kn_gather(kn_tensor x, int32_t axis, kn_tensor index)
     return kni_call_end(call, kni_apply(&kni_op_gather, in, 2, &a));
 }
 
-kn_tensor kn_take_along(kn_tensor x, kn_tensor index, int32_t axis)
+kn_tensor kn_gather_along(kn_tensor x, int32_t axis, kn_tensor index)
 {
-    kni_call call = kni_call_begin("take_along");
+    kni_call call = kni_call_begin("gather_along");
     const kni_type *t = kni_type_of(x), *at = kni_type_of(index);
     kni_take_attributes a = {axis, true};
     if (t && at) {
-        if (!kni_check_axis("take_along", &axis, t->rank)) return kni_call_end(call, kni_poison_latest());
+        if (!kni_check_axis("gather_along", &axis, t->rank)) return kni_call_end(call, kni_poison_latest());
         if (at->rank != t->rank)
             return kni_call_fail(call, KN_ERROR_SHAPE, "an index of %S needs the rank of %S", at, t);
         kn_shape x_shape = kni_shape_from_type(t), index_shape = kni_shape_from_type(at);

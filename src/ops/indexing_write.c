@@ -27,12 +27,12 @@ static kn_tensor assign_scalar(kn_tensor x, kn_tensor indices, kn_tensor values,
     return kn_reshape(y, KN_SCALAR_SHAPE);
 }
 
-kn_tensor kn_select_assign(kn_tensor x, int32_t axis, kn_tensor indices, kn_tensor values, kn_update update)
+kn_tensor kn_index_assign(kn_tensor x, int32_t axis, kn_tensor indices, kn_tensor values, kn_update update)
 {
-    kni_call call = kni_call_begin("select_assign");
+    kni_call call = kni_call_begin("index_assign");
     const kni_type *t = kni_type_of(x), *at = kni_type_of(indices);
     if (t && at) {
-        if (!kni_check_axis_or_scalar("select_assign", &axis, t->rank))
+        if (!kni_check_axis_or_scalar("index_assign", &axis, t->rank))
             return kni_call_end(call, kni_poison_latest());
         if (t->rank == 0) return kni_call_end(call, assign_scalar(x, indices, values, update));
         kn_shape shape = {0, {0}};

@@ -207,7 +207,7 @@ kn_tensor kn_pdist(kn_tensor x, double order)
     int dtype = kni_widen_all(&x, 1);
     x = kn_keep(x);
     kni_context before = kni_stand_by(x);
-    kn_tensor above = kn_logical_not(kn_triu_mask(KN_SHAPE(n, n), 1));
+    kn_tensor above = kn_upper_mask(KN_SHAPE(n, n), 1);
     kni_stand_back(before);
     kn_tensor pairs = kn_keep(kn_nonzero_bounded(above, n * (n - 1) / 2).indices);
     kn_tensor first = kn_index_select(x, 0, kn_select(pairs, 1, 0));

@@ -257,9 +257,9 @@ kn_tensor kn_cross_entropy(kn_tensor logits, kn_tensor target, const kn_cross_en
     return kni_call_end(call, kni_as(kn_div(kn_sum(out[0], KN_AXES_ALL, false), total), dtype));
 }
 
-kn_tensor kn_cross_entropy_with_logits(kn_tensor logits, kn_tensor probabilities)
+kn_tensor kn_cross_entropy_probabilities(kn_tensor logits, kn_tensor probabilities)
 {
-    kni_call call = kni_call_begin("cross_entropy_with_logits");
+    kni_call call = kni_call_begin("cross_entropy_probabilities");
     const kni_tensor *x = kni_peek(logits), *t = kni_peek(probabilities);
     if (x && t && (x->type.rank < 2 || !kni_same_dims(&x->type, &t->type)))
         return kni_call_fail(call, KN_ERROR_SHAPE,
@@ -303,7 +303,7 @@ kn_tensor kn_nll_loss(kn_tensor x, kn_tensor target, const kn_cross_entropy_args
     kn_tensor index = kn_keep(kn_where(ignored, kn_zeros_like(target), target));
     kn_tensor picked = kn_squeeze(kn_gather(x, axis, kn_unsqueeze(index, axis)), axis);
     kn_tensor share =
-        a.weight.bits ? kn_take(kni_widen(a.weight), index, 0) : kn_ones_like(picked = kn_keep(picked));
+        a.weight.bits ? kn_index_take(kni_widen(a.weight), 0, index) : kn_ones_like(picked = kn_keep(picked));
     share = kn_keep(share);
     share = kn_keep(kn_where(ignored, kn_zeros_like(share), share));
     kn_tensor loss = kn_keep(kn_neg(kn_mul(picked, share)));

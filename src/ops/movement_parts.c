@@ -98,21 +98,21 @@ kn_tensor kn_select(kn_tensor x, int32_t axis, int64_t index)
 /* A single number is one window of 1 element, or of none. */
 static kn_tensor unfold_scalar(kn_tensor x, int32_t axis, int64_t size, int64_t step)
 {
-    if (!kni_check_axis_or_scalar("unfold", &axis, 0)) return kni_poison_latest();
+    if (!kni_check_axis_or_scalar("unfold_axis", &axis, 0)) return kni_poison_latest();
     if (size < 0 || size > 1 || step <= 0)
         return kni_fail_tensor(
-            "unfold", KN_ERROR_ARGUMENT,
+            "unfold_axis", KN_ERROR_ARGUMENT,
             "windows of %D every %D of a single number: the size is 0 or 1, the step above 0", size, step);
-    kni_call call = kni_call_begin("unfold");
+    kni_call call = kni_call_begin("unfold_axis");
     return kni_call_end(call, kn_narrow(kn_reshape(x, KN_SHAPE(1)), 0, 0, size));
 }
 
-kn_tensor kn_unfold(kn_tensor x, int32_t axis, int64_t size, int64_t step)
+kn_tensor kn_unfold_axis(kn_tensor x, int32_t axis, int64_t size, int64_t step)
 {
     const kni_type *t = kni_type_of(x);
     if (t && t->rank == 0) return unfold_scalar(x, axis, size, step);
     kni_window_attributes a = {axis, size, step, 0};
-    return kni_apply_as("unfold", &kni_op_window, &x, 1, &a);
+    return kni_apply_as("unfold_axis", &kni_op_window, &x, 1, &a);
 }
 
 /* ---- splits */

@@ -265,6 +265,6 @@ OP(window_grad, .doc = "y[..., t, ...] = sum of x[..., w, ..., i] over w * step 
 GRADIENT(window_grad)
 {
     const kni_window_attributes *a = v->attributes;
-    kni_vjp_set(v, 0, kn_unfold(v->dy[0], (int32_t)a->axis, a->size, a->step));
+    kni_vjp_set(v, 0, kn_unfold_axis(v->dy[0], (int32_t)a->axis, a->size, a->step));
     return KN_OK;
 }

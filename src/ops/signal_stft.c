@@ -82,7 +82,7 @@ kn_complex kn_stft(kn_tensor x, int64_t n_fft, const kn_stft_args *args)
     kn_pad_args pad = {.before = KN_INTS(edge), .after = KN_INTS(edge), .mode = mode};
     kn_tensor line = edge ? kn_pad(x, &pad) : x;
     kn_tensor window = f.window.bits || f.window_size != f.n ? placed_window(&f, x) : KN_NONE;
-    kn_tensor cut = kn_unfold(line, -1, n_fft, f.hop);
+    kn_tensor cut = kn_unfold_axis(line, -1, n_fft, f.hop);
     if (window.bits) cut = kn_mul(cut, window);
     kn_fft_args transform = {0, norm_of(&f)};
     kn_complex y =

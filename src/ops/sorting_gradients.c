@@ -36,6 +36,6 @@ GRADIENT(kthvalue)
 /* Each weight went into the bin of its x. */
 GRADIENT(bincount)
 {
-    if (v->n_in > 1 && kni_vjp_needs(v, 1)) kni_vjp_set(v, 1, kn_take(v->dy[0], kni_vjp_in(v, 0), 0));
+    if (v->n_in > 1 && kni_vjp_needs(v, 1)) kni_vjp_set(v, 1, kn_index_take(v->dy[0], 0, kni_vjp_in(v, 0)));
     return KN_OK;
 }

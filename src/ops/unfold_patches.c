@@ -1,5 +1,6 @@
 /* Columns of image patches (unfold4d, fold4d: each is the gradient of the other) and pixel shuffles. */
 #include "ops/generated/window_kernels.h"
+#include "ops/movement_rows.h"
 #include "ops/native.h"
 #include "ops/pooling.h"
 #include <kn/shape.h>
@@ -157,16 +158,16 @@ static kni_patch_attributes from_args(kn_ints window, const kn_unfold_args *args
     return a;
 }
 
-kn_tensor kn_unfold4d(kn_tensor x, kn_ints window, const kn_unfold_args *args)
+kn_tensor kn_unfold_patches(kn_tensor x, kn_ints window, const kn_unfold_args *args)
 {
     kni_patch_attributes a = from_args(window, args);
-    return kni_apply(&kni_op_unfold4d, &x, 1, &a);
+    return kni_apply_as("unfold_patches", &kni_op_unfold4d, &x, 1, &a);
 }
 
-kn_tensor kn_fold4d(kn_tensor columns, kn_ints size, kn_ints window, const kn_unfold_args *args)
+kn_tensor kn_fold_patches(kn_tensor columns, kn_ints size, kn_ints window, const kn_unfold_args *args)
 {
     kni_patch_attributes a = from_args(window, args);
     a.size = size;
     if (size.rank == 1) a.size = KN_INTS(size.dims[0], size.dims[0]);
-    return kni_apply(&kni_op_fold4d, &columns, 1, &a);
+    return kni_apply_as("fold_patches", &kni_op_fold4d, &columns, 1, &a);
 }

@@ -187,6 +187,7 @@ class Writer:
         self.made += [name]
 
     def write(self, output):
+        self.lines += ["/* Old names are drawn too. */\n#pragma GCC diagnostic ignored \"-Wdeprecated-declarations\"\n"]
         for name, result, arguments in self.library.functions:
             self.function(name, result, arguments)
         calls, self.lines = self.lines, []

@@ -12,7 +12,7 @@ typedef struct plan {
 
 static void random_call(world *w)
 {
-    static const char *const views[] = {"kn_slice",  "kn_transpose", "kn_expand",      "kn_unfold",
+    static const char *const views[] = {"kn_slice",  "kn_transpose", "kn_expand",      "kn_unfold_axis",
                                         "kn_narrow", "kn_select",    "kn_permute",     "kn_alias",
                                         "kn_diag",   "kn_flip",      "kn_slice_ranges"};
     enum { N = sizeof api_calls / sizeof *api_calls };

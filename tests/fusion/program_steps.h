@@ -315,7 +315,7 @@ static kn_tensor by_index(const step *s, const surroundings *at, kn_tensor a, kn
     kn_shape shape = kn_shape_of_tensor(a);
     int64_t limit = shape.rank ? shape.dims[axis] : 1;
     draw_for(at->program, at->round, at->step);
-    if (s->what == TAKE) return kn_take(a, indices_from_host(KN_SHAPE(2), limit, 0), axis);
+    if (s->what == TAKE) return kn_index_take(a, axis, indices_from_host(KN_SHAPE(2), limit, 0));
     if (s->what == GATHER) return kn_gather(a, axis, indices_from_host(shape, limit, 0));
     return kn_scatter(a, axis, indices_from_host(kn_shape_of_tensor(b), limit, 0), b, (kn_update)s->choice);
 }

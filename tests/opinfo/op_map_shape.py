@@ -197,9 +197,9 @@ MAP["scatter"] = lambda k, x, dim, index, src, **s: scatter(k, x, dim, index, sr
 MAP["scatter_add"] = lambda k, x, dim, index, src: scatter(k, x, dim, index, src, "add")
 MAP["scatter_reduce"] = scatter
 MAP["index_select"] = lambda k, x, dim, index: k.index_select(x, dim, k.atleast(index, 1))
-MAP["index_add"] = lambda k, x, dim, index, source, alpha=1: k.select_assign(x, dim, index, cast(k, source if alpha == 1 else k.mul_scalar(source, alpha), x.dtype), 1)
-MAP["index_copy"] = lambda k, x, dim, index, source: k.select_assign(x, dim, index, source, 0)
-MAP["index_fill"] = lambda k, x, dim, index, value: k.select_assign(x, dim, index, filled(k, x, dim, index, value), 0)
+MAP["index_add"] = lambda k, x, dim, index, source, alpha=1: k.index_assign(x, dim, index, cast(k, source if alpha == 1 else k.mul_scalar(source, alpha), x.dtype), 1)
+MAP["index_copy"] = lambda k, x, dim, index, source: k.index_assign(x, dim, index, source, 0)
+MAP["index_fill"] = lambda k, x, dim, index, value: k.index_assign(x, dim, index, filled(k, x, dim, index, value), 0)
 
 
 def filled(k, x, dim, index, value):
@@ -212,7 +212,7 @@ def filled(k, x, dim, index, value):
 def index_reduce(k, x, dim, index, source, reduce, include_self=True):
     if not include_self or reduce == "mean":
         raise Unsupported("index_reduce with include_self=False or the mean")
-    return k.select_assign(x, dim, index, source, UPDATES[reduce])
+    return k.index_assign(x, dim, index, source, UPDATES[reduce])
 
 
 MAP["index_reduce"] = index_reduce

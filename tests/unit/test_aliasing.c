@@ -183,7 +183,7 @@ static void updates(kn_device device)
     } while (0)
         TRY(kn_scatter(x, 0, i, x, KN_UPDATE_ADD), 5, 3, 5, 7);
         TRY(kn_scatter(x, 0, i, x, KN_UPDATE_ASSIGN), 4, 1, 2, 3);
-        TRY(kn_select_assign(x, 0, i, x, KN_UPDATE_ADD), 5, 3, 5, 7);
+        TRY(kn_index_assign(x, 0, i, x, KN_UPDATE_ADD), 5, 3, 5, 7);
         TRY(kn_scatter_nd(x, tuples, x, KN_UPDATE_MUL), 4, 2, 6, 12);
         /* A composite refuses a temporary that it has taken already. */
         if (kept) TRY(kn_put(x, i, x, KN_UPDATE_ADD), 5, 3, 5, 7);

@@ -95,9 +95,9 @@ static void rank_0_that_works(void)
     GOOD_SCALAR(kn_gather(f(V3), 0, i(SCALAR)));
     GOOD_SCALAR(kn_index_select(f(SCALAR), 0, i(KN_SHAPE(1))));
     GOOD_SCALAR(kn_index_select(f(SCALAR), -1, i(SCALAR)));
-    GOOD_SCALAR(kn_select_assign(f(SCALAR), 0, i(KN_SHAPE(1)), f(SCALAR), KN_UPDATE_ADD));
-    GOOD_SCALAR(kn_select_assign(f(SCALAR), 0, i(SCALAR), f(SCALAR), KN_UPDATE_ADD));
-    GOOD_SCALAR(kn_select_assign(f(SCALAR), -1, i(KN_SHAPE(1)), f(KN_SHAPE(1)), KN_UPDATE_ASSIGN));
+    GOOD_SCALAR(kn_index_assign(f(SCALAR), 0, i(KN_SHAPE(1)), f(SCALAR), KN_UPDATE_ADD));
+    GOOD_SCALAR(kn_index_assign(f(SCALAR), 0, i(SCALAR), f(SCALAR), KN_UPDATE_ADD));
+    GOOD_SCALAR(kn_index_assign(f(SCALAR), -1, i(KN_SHAPE(1)), f(KN_SHAPE(1)), KN_UPDATE_ASSIGN));
     GOOD_SCALAR(kn_scatter(f(SCALAR), 0, i(SCALAR), f(SCALAR), KN_UPDATE_ADD));
     GOOD_SCALAR(kn_scatter(f(SCALAR), 0, i(KN_SHAPE(1)), f(KN_SHAPE(1)), KN_UPDATE_ADD));
     GOOD(kn_scatter(f(V3), 0, i(SCALAR), f(SCALAR), KN_UPDATE_ADD), 3);
@@ -109,8 +109,8 @@ static void rank_0_that_works(void)
     GOOD_SCALAR(kn_transpose(f(SCALAR), 0, -1));
     GOOD_SCALAR(kn_swap_dims(f(SCALAR), 0, 0));
     GOOD_SCALAR(kn_movedim(f(SCALAR), KN_AXES(0), KN_AXES(0)));
-    GOOD(kn_unfold(f(SCALAR), 0, 1, 1), 1);
-    GOOD(kn_unfold(f(SCALAR), -1, 0, 1), 0);
+    GOOD(kn_unfold_axis(f(SCALAR), 0, 1, 1), 1);
+    GOOD(kn_unfold_axis(f(SCALAR), -1, 0, 1), 0);
     GOOD(kn_flatten(f(SCALAR), 0, -1), 1);
     GOOD_SCALAR(kn_sum(f(SCALAR), KN_AXES(0), true));
     GOOD_SCALAR(kn_cumsum(f(SCALAR), -1));
@@ -120,7 +120,7 @@ static void rank_0_that_works(void)
     GOOD_SCALAR(kn_vector_norm(f(SCALAR), 2, KN_AXES(0), false));
     GOOD(kn_fftfreq(0, 1, KN_F32), 0);
     /* The values, not the shapes alone. */
-    CHECK_VALUES(kn_select_assign(kn_scalar(5, KN_F32), 0, i(KN_SHAPE(2)), f(KN_SHAPE(2)), KN_UPDATE_ADD), 0,
+    CHECK_VALUES(kn_index_assign(kn_scalar(5, KN_F32), 0, i(KN_SHAPE(2)), f(KN_SHAPE(2)), KN_UPDATE_ADD), 0,
                  7);
     CHECK_VALUES(kn_scatter(kn_arange(1, 4, 1, KN_F32), 0, kn_scalar_int(1, KN_I64), kn_scalar(9, KN_F32),
                             KN_UPDATE_ASSIGN),
@@ -136,12 +136,12 @@ static void rank_0_that_fails(void)
     BAD(kn_squeeze(f(SCALAR), 1), "axis 1 is outside a tensor of rank 0 (-1 to 0)");
     BAD(kn_transpose(f(SCALAR), 0, 1), "axis 1 is outside a tensor of rank 0 (-1 to 0)");
     BAD(kn_flatten(f(SCALAR), 0, 1), "axis 1 is outside a tensor of rank 0 (-1 to 0)");
-    BAD(kn_unfold(f(SCALAR), 0, 2, 1), "windows of 2 every 1 of a single number");
-    BAD(kn_unfold(f(SCALAR), 1, 1, 1), "axis 1 is outside");
+    BAD(kn_unfold_axis(f(SCALAR), 0, 2, 1), "windows of 2 every 1 of a single number");
+    BAD(kn_unfold_axis(f(SCALAR), 1, 1, 1), "axis 1 is outside");
     BAD(kn_sum(f(SCALAR), KN_AXES(1), false), "axis 1 is outside a tensor of rank 0 (-1 to 0)");
     BAD(kn_softmax(f(SCALAR), 1), "axis 1 is outside a tensor of rank 0 (-1 to 0)");
-    BAD(kn_take(f(SCALAR), i(SCALAR), 0), "rank 0, which has no axes");
-    BAD(kn_take_along(f(SCALAR), i(SCALAR), 0), "rank 0, which has no axes");
+    BAD(kn_index_take(f(SCALAR), 0, i(SCALAR)), "rank 0, which has no axes");
+    BAD(kn_gather_along(f(SCALAR), 0, i(SCALAR)), "rank 0, which has no axes");
     BAD(kn_roll(f(SCALAR), KN_INTS(1), KN_AXES(0)), "rank 0, which has no axes");
     BAD(kn_rot90(f(SCALAR), 1, 0, 1), "rank 0, which has no axes");
     BAD(kn_unflatten(f(SCALAR), 0, KN_SHAPE(1)), "rank 0, which has no axes");
@@ -207,11 +207,12 @@ static void targets_of_losses(void)
     BAD(kn_cross_entropy(f(M23), f(M23), &(kn_cross_entropy_args){.weight = short_weight}), "weight [2]");
     BAD(kn_cross_entropy(f(M23), two, &(kn_cross_entropy_args){.reduction = (kn_reduction)7}),
         "no reduction 7");
-    BAD(kn_cross_entropy_with_logits(f(M23), f(KN_SHAPE(1, 3))), "probabilities [1, 3] must have one shape");
-    BAD(kn_cross_entropy_loss(f(M23), f(KN_SHAPE(2)), NULL), "must be an integer, not f32");
-    BAD(kn_cross_entropy_loss(f(M23), two, &(kn_cross_entropy_loss_args){.n_pad_tokens = 2}),
+    BAD(kn_cross_entropy_probabilities(f(M23), f(KN_SHAPE(1, 3))),
+        "probabilities [1, 3] must have one shape");
+    BAD(kn_cross_entropy_tokens(f(M23), f(KN_SHAPE(2)), NULL), "must be an integer, not f32");
+    BAD(kn_cross_entropy_tokens(f(M23), two, &(kn_cross_entropy_tokens_args){.n_pad_tokens = 2}),
         "pad_tokens is NULL");
-    BAD(kn_cross_entropy_loss(f(M23), two, &(kn_cross_entropy_loss_args){.n_pad_tokens = -2}), "is -2");
+    BAD(kn_cross_entropy_tokens(f(M23), two, &(kn_cross_entropy_tokens_args){.n_pad_tokens = -2}), "is -2");
     BAD(kn_binary_cross_entropy(f(KN_SHAPE(2)), f(KN_SHAPE(1)), NULL),
         "target [1] must have the shape of x [2]");
     BAD(kn_binary_cross_entropy(f(KN_SHAPE(2)), f(KN_SHAPE(2)),

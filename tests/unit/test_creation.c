@@ -59,7 +59,7 @@ static void test_masks(void)
     CHECK_VALUES(kn_triu(nan, 2), 0, 0, 0, 0, 0);
     CHECK_POISON(kn_tril(kn_ones(KN_SHAPE(3), KN_F32), 0), "kn_tril: [3] has no matrix");
     CHECK_POISON(kn_eye(-1, 2, KN_F32), "-1 rows");
-    CHECK_POISON(kn_tril_mask(KN_SHAPE(2), 0), "rank 1 is outside 2 to 8");
+    CHECK_POISON(kn_lower_mask(KN_SHAPE(2), 0), "rank 1 is outside 2 to 8");
     /* Indices of every rank that leaves room for the classes. */
     for (int rank = 0; rank < KN_MAX_RANK; rank++) {
         kn_shape ones = {rank, {1, 1, 1, 1, 1, 1, 1, 1}};

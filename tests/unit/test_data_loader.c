@@ -350,7 +350,7 @@ static void test_arguments(void)
     CHECK(!kn_loader_make(d, &(kn_loader_args){.workers = 1000}) && strstr(kn_last_error(), "workers 1000"));
     CHECK(!kn_loader_make(d, &(kn_loader_args){.shard = 2, .shards = 2}) &&
           strstr(kn_last_error(), "shard 2 of 2"));
-    kn_dataset none = kn_dataset_partial(d, 0, 0);
+    kn_dataset none = kn_dataset_slice(d, 0, 0);
     kn_loader l = kn_loader_make(none, &(kn_loader_args){.workers = 2, .shuffle = true});
     kn_sample b;
     CHECK(kn_loader_length(l) == 0 && kn_loader_next(l, &b) == KN_OK && b.n == 0);

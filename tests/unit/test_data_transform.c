@@ -91,7 +91,7 @@ static void test_many_of_choices(void)
 static void test_choices(void)
 {
     kn_dataset d = counting(10);
-    kn_dataset part = kn_dataset_partial(d, 3, 6), chunk = kn_dataset_chunk(d, 2, 3);
+    kn_dataset part = kn_dataset_slice(d, 3, 6), chunk = kn_dataset_chunk(d, 2, 3);
     CHECK(kn_dataset_length(part) == 3 && value(part, 0) == 3 && value(part, 2) == 5);
     CHECK(kn_dataset_length(chunk) == 4 && value(chunk, 0) == 6);
     kn_dataset both = kn_dataset_compose((const kn_dataset[]){part, chunk}, 2);
@@ -125,7 +125,7 @@ static void test_split_frees(void)
     CHECK(value(parts[1], 1) == 3);
     kn_dataset_free(parts[0]);
     kn_dataset_free(parts[1]);
-    CHECK(!kn_dataset_partial(NULL, 0, 1) && !kn_dataset_shuffle(NULL, 1));
+    CHECK(!kn_dataset_slice(NULL, 0, 1) && !kn_dataset_shuffle(NULL, 1));
 }
 
 /* A data set that was freed takes no memory: what malloc has given out stays the same. */
@@ -134,7 +134,7 @@ static void test_free_is_whole(void)
 #ifdef __GLIBC__
     kn_dataset d = counting(4);
     size_t before = mallinfo2().uordblks;
-    for (int i = 0; i < 1000; i++) kn_dataset_free(kn_dataset_partial(d, 0, 2));
+    for (int i = 0; i < 1000; i++) kn_dataset_free(kn_dataset_slice(d, 0, 2));
     CHECK(mallinfo2().uordblks < before + 1000);
     kn_dataset_free(d);
 #endif
@@ -259,12 +259,12 @@ static void test_augment(void)
 {
     kn_tensor x = kn_cast(kn_reshape(kn_arange(0, 18, 1, KN_F32), KN_SHAPE(2, 1, 3, 3)), KN_U8);
     kn_dataset d = kn_dataset_tensors(&x, 1);
-    kn_dataset flip = kn_dataset_augment(d, &(kn_augment_args){.flip_columns = 1});
+    kn_dataset flip = kn_dataset_augment(d, &(kn_augment_args){.flip_horizontal = 1});
     kn_sample s;
     CHECK(kn_dataset_get(flip, 1, &s) == KN_OK && kn_dtype_of(s.fields[0]) == KN_U8);
     CHECK_VALUES(s.fields[0], 0, 11, 10, 9, 14, 13, 12, 17, 16, 15);
     kn_sample_drop(&s);
-    kn_dataset upside = kn_dataset_augment(d, &(kn_augment_args){.flip_rows = 1});
+    kn_dataset upside = kn_dataset_augment(d, &(kn_augment_args){.flip_vertical = 1});
     CHECK(kn_dataset_get(upside, 0, &s) == KN_OK);
     CHECK_VALUES(s.fields[0], 0, 6, 7, 8, 3, 4, 5, 0, 1, 2);
     kn_sample_drop(&s);
@@ -302,7 +302,8 @@ static void test_flips_and_crops(void)
     enum { H = 5, W = 9, CH = 3, CW = 4, FLIPS = 4, PLACES = (H - CH + 1) * (W - CW + 1) };
     kn_tensor x = kn_cast(kn_reshape(kn_arange(0, H * W, 1, KN_F32), KN_SHAPE(1, 1, H, W)), KN_U8);
     kn_dataset d = kn_dataset_tensors(&x, 1);
-    kn_augment_args args = {.flip_rows = 0.5, .flip_columns = 0.5, .crop_height = CH, .crop_width = CW};
+    kn_augment_args args = {
+        .flip_vertical = 0.5, .flip_horizontal = 0.5, .crop_height = CH, .crop_width = CW};
     kn_dataset changed = kn_dataset_augment(d, &args);
     bool met[FLIPS][PLACES] = {{false}};
     int all = 0, wrong = 0;
@@ -343,8 +344,8 @@ static void test_augment_batches(void)
     kn_dataset changed = kn_dataset_augment(rows, &(kn_augment_args){.rotate = 30,
                                                                      .zoom = 0.2,
                                                                      .shift_rows = 2,
-                                                                     .flip_rows = 0.5,
-                                                                     .flip_columns = 0.5,
+                                                                     .flip_vertical = 0.5,
+                                                                     .flip_horizontal = 0.5,
                                                                      .crop_height = 4,
                                                                      .crop_width = 3});
     kn_sample_key keys[8];

@@ -50,9 +50,9 @@ static void shapes(int i)
     REFUSED(kn_full_int(s, 1, KN_I64));
     REFUSED(kn_empty(s, KN_F32));
     REFUSED(kn_cartesian_grid(s));
-    REFUSED(kn_triu_mask(s, 0));
-    REFUSED(kn_tril_mask(s, 0));
-    REFUSED(kn_diag_mask(s, 0));
+    REFUSED(kn_upper_mask(s, 0));
+    REFUSED(kn_lower_mask(s, 0));
+    REFUSED(kn_diagonal_mask(s, 0));
     REFUSED(kn_random_uniform(s, 0, 1, KN_F32));
     REFUSED(kn_random_normal(s, 0, 1, KN_F32));
     REFUSED(kn_random_bernoulli(s, 0.5, KN_F32));
@@ -127,8 +127,8 @@ static void windows(int i)
     REFUSED((kn_max_pool2d_with_indices)(sample(), s, NULL).values);
     REFUSED((kn_adaptive_max_pool2d)(sample(), s).values);
     REFUSED(kn_max_unpool(sample(), kn_zeros(KN_SHAPE(1, 1, 4, 4), KN_I64), s));
-    REFUSED(kn_unfold4d(sample(), s, NULL));
-    REFUSED(kn_fold4d(sample(), s, s, NULL));
+    REFUSED(kn_unfold_patches(sample(), s, NULL));
+    REFUSED(kn_fold_patches(sample(), s, s, NULL));
     REFUSED(kn_interpolate(sample(), s, NULL));
 }
 
@@ -222,7 +222,7 @@ static void counts_of_others(int32_t n)
     CHECK(!kn_module_list(&kn_nn_linear_type, n));
     CHECK(!kn_schedule_composed(NULL, n, KN_SCHEDULE_SUM));
     CHECK(!kn_schedule_sequential(NULL, n, NULL));
-    REFUSED((kn_padding_mask)(NULL, NULL, n, 0, 0).tokens);
+    REFUSED((kn_pad_tokens)(NULL, NULL, n, 0, 0).tokens);
 }
 
 /* ---- every op by name */

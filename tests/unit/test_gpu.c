@@ -175,11 +175,11 @@ static void finds_faults(void)
     float in[3] = {1, 2, 3}, row[2];
     int64_t good[2] = {2, 0}, bad[2] = {0, 5};
     kn_tensor x = kn_keep(kn_from(in, KN_F32, KN_SHAPE(3)));
-    kn_tensor y = kn_keep(kn_take(x, kn_from(bad, KN_I64, KN_SHAPE(2)), 0));
+    kn_tensor y = kn_keep(kn_index_take(x, 0, kn_from(bad, KN_I64, KN_SHAPE(2))));
     kn_tensor z = kn_keep(kn_neg(y));
     CHECK_ERROR(kn_read(z, row, sizeof row), "index 5");
     CHECK(!kn_ok(z) && kn_error_code(z) == KN_ERROR_INDEX);
-    CHECK_VALUES(kn_take(x, kn_from(good, KN_I64, KN_SHAPE(2)), 0), 0, 3, 1);
+    CHECK_VALUES(kn_index_take(x, 0, kn_from(good, KN_I64, KN_SHAPE(2))), 0, 3, 1);
     kn_scope_end(scope, KN_NONE);
 }
 
@@ -215,10 +215,10 @@ static void adds_rows(void)
     kn_tensor rows =
         kn_transpose(kn_cast(kn_from((float[]){1, 2, 3, 10, 20, 30}, KN_F32, KN_SHAPE(2, 3)), KN_BF16), 0, 1);
     kn_tensor three = kn_from((int64_t[]){2, 0, 2}, KN_I64, KN_SHAPE(3));
-    CHECK_VALUES(kn_select_assign(base, 0, three, rows, KN_UPDATE_ADD), 0, 3, 21, 1, 1, 5, 41);
+    CHECK_VALUES(kn_index_assign(base, 0, three, rows, KN_UPDATE_ADD), 0, 3, 21, 1, 1, 5, 41);
     kn_tensor wrong = kn_from((int64_t[]){2, 0, 3}, KN_I64, KN_SHAPE(3));
     float out[6];
-    CHECK_ERROR(kn_read_as(kn_select_assign(base, 0, wrong, kn_ones(KN_SHAPE(3, 2), KN_BF16), KN_UPDATE_ADD),
+    CHECK_ERROR(kn_read_as(kn_index_assign(base, 0, wrong, kn_ones(KN_SHAPE(3, 2), KN_BF16), KN_UPDATE_ADD),
                            KN_F32, out, sizeof out),
                 "index 3");
     kn_scope_end(scope, KN_NONE);
@@ -244,7 +244,7 @@ static void adds_along_an_axis(void)
             if (each)
                 y = kn_scatter(x, 1, kn_from(at, KN_I64, KN_SHAPE(OUTER, COUNT, INNER)), v, KN_UPDATE_ADD);
             else
-                y = kn_select_assign(x, 1, kn_from(at, KN_I64, KN_SHAPE(COUNT)), v, KN_UPDATE_ADD);
+                y = kn_index_assign(x, 1, kn_from(at, KN_I64, KN_SHAPE(COUNT)), v, KN_UPDATE_ADD);
             CHECK(kn_read(y, side ? got : expected, sizeof got) == KN_OK);
             if (side) CHECK(!memcmp(got, expected, sizeof got)); /* eighths: every sum is exact */
         }
@@ -270,7 +270,7 @@ static kn_tensor updated(int what, int update, kn_dtype dtype, const int64_t *at
     case 0:
         return kn_scatter_nd(x, kn_from(at, KN_I64, KN_SHAPE(N, 1)), v, (kn_update)update);
     case 1:
-        return kn_select_assign(x, 0, kn_from(at, KN_I64, KN_SHAPE(N)), v, (kn_update)update);
+        return kn_index_assign(x, 0, kn_from(at, KN_I64, KN_SHAPE(N)), v, (kn_update)update);
     case 2:
         return kn_scatter(x, 0, kn_from(at, KN_I64, KN_SHAPE(N, 2)), v, (kn_update)update);
     case 3:

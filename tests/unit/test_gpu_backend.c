@@ -42,9 +42,9 @@ static void reports_faults(kn_device device)
     float row[2], all[8];
     kn_tensor x = kn_keep(zeros(8)), index = kn_keep(kn_from(at, KN_I64, KN_SHAPE(2)));
     paper_do.fault = 17;
-    kn_tensor bad = kn_keep(kn_take(x, index, 0));
+    kn_tensor bad = kn_keep(kn_index_take(x, 0, index));
     kn_tensor after = kn_keep(kn_exp(bad)), view = kn_keep(kn_reshape(bad, KN_SHAPE(2, 1)));
-    kn_tensor good = kn_keep(kn_take(x, index, 0));
+    kn_tensor good = kn_keep(kn_index_take(x, 0, index));
     CHECK(kn_ok(bad) && kn_ok(after)); /* nobody knows yet */
     CHECK_ERROR(kn_read(after, row, sizeof row), "index 17 is out of range");
     CHECK(!kn_ok(after) && kn_error_code(after) == KN_ERROR_INDEX);
@@ -54,11 +54,11 @@ static void reports_faults(kn_device device)
     CHECK(kn_read(x, all, sizeof all) == KN_OK);
     /* A sync tells the first fault, once. */
     paper_do.fault = 23;
-    bad = kn_keep(kn_take(x, index, 0));
+    bad = kn_keep(kn_index_take(x, 0, index));
     CHECK_ERROR(kn_sync(device), "index 23");
     CHECK(kn_sync(device) == KN_OK);
     /* More launches than there are cells. */
-    for (int i = 0; i < 200; i++) bad = kn_take(x, index, 0);
+    for (int i = 0; i < 200; i++) bad = kn_index_take(x, 0, index);
     CHECK(kn_read(bad, row, sizeof row) == KN_OK);
     kn_scope_end(scope, KN_NONE);
 }
@@ -143,7 +143,7 @@ static bool work(int turn)
     kn_tensor x = kn_keep(kn_from(values, KN_F32, KN_SHAPE(3, 4))), index = kn_from(at, KN_I64, KN_SHAPE(2));
     kn_tensor turned = kn_keep(kn_transpose(x, 0, 1)), y = kn_exp(kn_matmul(x, turned));
     y = kn_add(kn_cumsum(y, turn % 2), kn_sum(x, KN_AXES(1), true));
-    y = kn_keep(kn_take(y, index, 0));
+    y = kn_keep(kn_index_take(y, 0, index));
     bool good = kn_ok(y) && kn_read(y, back, 6 * sizeof(float)) == KN_OK;
     good &= kn_read(turned, back, sizeof back) == KN_OK;
     kn_scope_end(scope, KN_NONE);

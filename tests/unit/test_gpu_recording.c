@@ -362,7 +362,7 @@ static void runs_what_cannot_be_recorded(bool host)
 static kn_tensor looked_up(kn_tensor table, int64_t at)
 {
     int64_t index[2] = {at, 0};
-    kn_tensor y = kn_own(kn_exp(kn_take(table, kn_from(index, KN_I64, KN_SHAPE(2)), 0)));
+    kn_tensor y = kn_own(kn_exp(kn_index_take(table, 0, kn_from(index, KN_I64, KN_SHAPE(2)))));
     CHECK(kn_submit(NULL) == KN_OK);
     return y;
 }
@@ -453,7 +453,7 @@ static void leaves_cells_to_others(void)
     for (int turn = 0; turn < 8; turn++)
         for (int n = 1; n <= PLANS; n++) {
             kn_scope inner = kn_scope_begin();
-            kn_tensor y = kn_take(table, index[n], 0);
+            kn_tensor y = kn_index_take(table, 0, index[n]);
             CHECK(kn_ok(kn_keep(y)) && kn_submit(r.device) == KN_OK);
             kn_scope_end(inner, KN_NONE);
         }

@@ -53,7 +53,7 @@ static kn_tensor updated(kn_tensor x, kn_tensor at, kn_tensor v)
     case 0:
         return kn_scatter(x, 0, at, v, KN_UPDATE_ADD);
     case 1:
-        return kn_select_assign(x, 0, at, v, KN_UPDATE_ADD);
+        return kn_index_assign(x, 0, at, v, KN_UPDATE_ADD);
     case 2:
         return kn_scatter_nd(x, kn_reshape(at, KN_SHAPE(N, 1)), v, KN_UPDATE_ADD);
     case 3:

@@ -25,14 +25,14 @@ static void test_reading(void)
 {
     kn_scope scope = kn_scope_begin();
     kn_tensor x = kn_keep(count_up(KN_SHAPE(3, 4), KN_F32));
-    CHECK_VALUES(kn_take(x, INDEX(2, -3), 0), 0, 8, 9, 10, 11, 0, 1, 2, 3);
-    CHECK_VALUES(kn_take(x, kn_scalar_int(1, KN_I32), 1), 0, 1, 5, 9);
-    CHECK_VALUES(kn_take(kn_t(x), INDEX(3), 0), 0, 3, 7, 11);
+    CHECK_VALUES(kn_index_take(x, 0, INDEX(2, -3)), 0, 8, 9, 10, 11, 0, 1, 2, 3);
+    CHECK_VALUES(kn_index_take(x, 1, kn_scalar_int(1, KN_I32)), 0, 1, 5, 9);
+    CHECK_VALUES(kn_index_take(kn_t(x), 0, INDEX(3)), 0, 3, 7, 11);
     CHECK_VALUES(kn_gather(x, 1, kn_reshape(INDEX(3, 0), KN_SHAPE(2, 1))), 0, 3, 4);
     CHECK_VALUES(kn_gather_nd(x, kn_reshape(INDEX(2, 3, -1, 0), KN_SHAPE(2, 2))), 0, 11, 8);
-    CHECK(kn_count(kn_take(x, kn_zeros(KN_SHAPE(0), KN_I64), 0)) == 0);
-    CHECK(kn_count(kn_take(kn_zeros(KN_SHAPE(2, 0), KN_F32), INDEX(1, 1), 0)) == 0);
-    CHECK_VALUES(kn_take_along(x, kn_reshape(INDEX(-1, 0), KN_SHAPE(1, 2)), 1), 0, 3, 0, 7, 4, 11, 8);
+    CHECK(kn_count(kn_index_take(x, 0, kn_zeros(KN_SHAPE(0), KN_I64))) == 0);
+    CHECK(kn_count(kn_index_take(kn_zeros(KN_SHAPE(2, 0), KN_F32), 0, INDEX(1, 1))) == 0);
+    CHECK_VALUES(kn_gather_along(x, 1, kn_reshape(INDEX(-1, 0), KN_SHAPE(1, 2))), 0, 3, 0, 7, 4, 11, 8);
     kn_scope_end(scope, KN_NONE);
 }
 
@@ -46,26 +46,26 @@ static void test_outside(void)
         kn_tensor x = kn_keep(kn_zeros(KN_SHAPE(2, 5), dtypes[d])),
                   v = kn_keep(kn_ones(KN_SCALAR_SHAPE, dtypes[d]));
         kn_tensor far = kn_keep(INDEX(0, 7)), square = kn_keep(kn_reshape(INDEX(0, 7), KN_SHAPE(1, 2)));
-        CHECK_POISON(kn_take(x, far, 1), "kn_take: index 7 is out of range");
-        CHECK_POISON(kn_take(x, INDEX(-6), 1), "index -6 is out of range");
+        CHECK_POISON(kn_index_take(x, 1, far), "kn_index_take: index 7 is out of range");
+        CHECK_POISON(kn_index_take(x, 1, INDEX(-6)), "index -6 is out of range");
         CHECK_POISON(kn_gather(x, 1, square), "kn_gather: index 7 is out of range");
         CHECK_POISON(kn_gather_nd(x, square), "kn_gather_nd: index 7 is out of range");
         for (int update = KN_UPDATE_ASSIGN; update <= KN_UPDATE_MAX; update++) {
-            CHECK_POISON(kn_select_assign(x, 1, far, v, (kn_update)update),
-                         "kn_select_assign: index 7 is out of range");
+            CHECK_POISON(kn_index_assign(x, 1, far, v, (kn_update)update),
+                         "kn_index_assign: index 7 is out of range");
             CHECK_POISON(kn_scatter(x, 1, square, v, (kn_update)update),
                          "kn_scatter: index 7 is out of range");
             CHECK_POISON(kn_scatter_nd(x, square, kn_reshape(v, KN_SHAPE(1)), (kn_update)update),
                          "index 7 is out of range");
         }
         CHECK_POISON(kn_put(x, INDEX(10), v, KN_UPDATE_ASSIGN), "kn_put: index 10 is out of range");
-        CHECK(kn_error_code(kn_take(x, far, 1)) == KN_ERROR_INDEX);
+        CHECK(kn_error_code(kn_index_take(x, 1, far)) == KN_ERROR_INDEX);
         kn_scope_end(scope, KN_NONE);
     }
     kn_scope scope = kn_scope_begin();
-    CHECK_POISON(kn_take(kn_zeros(KN_SHAPE(0), KN_F32), INDEX(0), 0), "index 0 is out of range");
-    CHECK_POISON(kn_take(kn_zeros(KN_SHAPE(3), KN_F32), INDEX(INT64_MIN), 0), "out of range");
-    CHECK_POISON(kn_take(kn_zeros(KN_SHAPE(3), KN_F32), INDEX(INT64_MAX), 0), "out of range");
+    CHECK_POISON(kn_index_take(kn_zeros(KN_SHAPE(0), KN_F32), 0, INDEX(0)), "index 0 is out of range");
+    CHECK_POISON(kn_index_take(kn_zeros(KN_SHAPE(3), KN_F32), 0, INDEX(INT64_MIN)), "out of range");
+    CHECK_POISON(kn_index_take(kn_zeros(KN_SHAPE(3), KN_F32), 0, INDEX(INT64_MAX)), "out of range");
     kn_scope_end(scope, KN_NONE);
 }
 
@@ -76,12 +76,12 @@ static void test_nothing_moves(void)
     kn_tensor x = kn_keep(kn_zeros(KN_SHAPE(2, 0), KN_F32)), far = kn_keep(INDEX(7));
     kn_tensor tuple = kn_keep(kn_reshape(INDEX(7), KN_SHAPE(1, 1))),
               v = kn_keep(kn_zeros(KN_SHAPE(1, 0), KN_F32));
-    CHECK(kn_ok(kn_take(x, far, 0)));
+    CHECK(kn_ok(kn_index_take(x, 0, far)));
     CHECK(kn_ok(kn_gather_nd(x, tuple)));
-    CHECK(kn_ok(kn_select_assign(x, 0, far, v, KN_UPDATE_ASSIGN)));
+    CHECK(kn_ok(kn_index_assign(x, 0, far, v, KN_UPDATE_ASSIGN)));
     CHECK(kn_ok(kn_scatter_nd(x, tuple, v, KN_UPDATE_ADD)));
-    CHECK_POISON(kn_select_assign(kn_zeros(KN_SHAPE(0, 2), KN_F32), 0, far, kn_ones(KN_SHAPE(1, 2), KN_F32),
-                                  KN_UPDATE_ASSIGN),
+    CHECK_POISON(kn_index_assign(kn_zeros(KN_SHAPE(0, 2), KN_F32), 0, far, kn_ones(KN_SHAPE(1, 2), KN_F32),
+                                 KN_UPDATE_ASSIGN),
                  "index 7 is out of range");
     kn_scope_end(scope, KN_NONE);
 }
@@ -89,7 +89,7 @@ static void test_nothing_moves(void)
 static void test_clear_text(void)
 {
     kn_scope scope = kn_scope_begin();
-    CHECK_POISON(kn_take(kn_zeros(KN_SHAPE(2, 5), KN_F32), INDEX(7), 1),
+    CHECK_POISON(kn_index_take(kn_zeros(KN_SHAPE(2, 5), KN_F32), 1, INDEX(7)),
                  "index 7 is out of range for axis 1 of size 5");
     CHECK_POISON(kn_gather_nd(kn_zeros(KN_SHAPE(2, 5), KN_F32), kn_reshape(INDEX(1, -6), KN_SHAPE(1, 2))),
                  "index -6 is out of range for axis 1 of size 5");
@@ -107,10 +107,10 @@ static void test_order_of_updates(void)
         kn_scope scope = kn_scope_begin();
         kn_tensor x = kn_keep(kn_full(KN_SHAPE(3), 2, dtypes[d])), at = kn_keep(INDEX(1, 0, 1, 1));
         kn_tensor v = kn_keep(kn_arange(3, 7, 1, dtypes[d]));
-        CHECK_VALUES(kn_select_assign(x, 0, at, v, KN_UPDATE_ASSIGN), 0, 4, 6, 2);
+        CHECK_VALUES(kn_index_assign(x, 0, at, v, KN_UPDATE_ASSIGN), 0, 4, 6, 2);
         CHECK_VALUES(kn_scatter(x, 0, at, v, KN_UPDATE_ASSIGN), 0, 4, 6, 2);
         CHECK_VALUES(kn_scatter_nd(x, kn_unsqueeze(at, 1), v, KN_UPDATE_ASSIGN), 0, 4, 6, 2);
-        CHECK_VALUES(kn_select_assign(x, 0, at, v, KN_UPDATE_ADD), 0, 6, 16, 2);
+        CHECK_VALUES(kn_index_assign(x, 0, at, v, KN_UPDATE_ADD), 0, 6, 16, 2);
         CHECK_VALUES(kn_scatter(x, 0, at, v, KN_UPDATE_MUL), 0, 8, 180, 2);
         CHECK_VALUES(kn_scatter(x, 0, at, v, KN_UPDATE_MAX), 0, 4, 6, 2);
         CHECK_VALUES(kn_scatter(x, 0, at, v, KN_UPDATE_MIN), 0, 2, 2, 2);
@@ -123,8 +123,8 @@ static void test_order_of_updates(void)
     kn_tensor zero = kn_keep(INDEX(0));
     CHECK_VALUES(kn_scatter(nan, 0, zero, one, KN_UPDATE_MAX), 0, __builtin_nan(""));
     CHECK_VALUES(kn_scatter(one, 0, zero, nan, KN_UPDATE_MIN), 0, __builtin_nan(""));
-    CHECK_VALUES(kn_select_assign(kn_zeros(KN_SHAPE(2), KN_BOOL), 0, INDEX(1, 1),
-                                  kn_ones(KN_SHAPE(2), KN_BOOL), KN_UPDATE_ADD),
+    CHECK_VALUES(kn_index_assign(kn_zeros(KN_SHAPE(2), KN_BOOL), 0, INDEX(1, 1),
+                                 kn_ones(KN_SHAPE(2), KN_BOOL), KN_UPDATE_ADD),
                  0, 0, 1);
     kn_scope_end(scope, KN_NONE);
 }
@@ -133,9 +133,9 @@ static void test_write_errors(void)
 {
     kn_scope scope = kn_scope_begin();
     kn_tensor x = kn_keep(kn_zeros(KN_SHAPE(2, 3), KN_F32)), at = kn_keep(INDEX(0, 1));
-    CHECK_POISON(kn_select_assign(x, 0, at, kn_zeros(KN_SHAPE(2, 4), KN_F32), KN_UPDATE_ADD),
+    CHECK_POISON(kn_index_assign(x, 0, at, kn_zeros(KN_SHAPE(2, 4), KN_F32), KN_UPDATE_ADD),
                  "values of [2, 4] where [2, 3] is due");
-    CHECK_POISON(kn_select_assign(x, 0, at, kn_zeros(KN_SHAPE(2, 3), KN_I32), KN_UPDATE_ADD),
+    CHECK_POISON(kn_index_assign(x, 0, at, kn_zeros(KN_SHAPE(2, 3), KN_I32), KN_UPDATE_ADD),
                  "values are i32, the tensor is f32: convert with kn_cast()");
     CHECK_POISON(kn_scatter(x, 0, at, kn_zeros(KN_SHAPE(2), KN_F32), KN_UPDATE_ADD), "does not fit");
     CHECK_POISON(
@@ -143,8 +143,8 @@ static void test_write_errors(void)
         "an index of [1, 9] is larger than [2, 3]");
     CHECK_POISON(kn_scatter_nd(x, kn_zeros(KN_SHAPE(1, 3), KN_I64), x, KN_UPDATE_ADD),
                  "name 3 axes of [2, 3]");
-    CHECK_POISON(kn_take(x, kn_zeros(KN_SHAPE(2), KN_F32), 0), "must be an integer, not f32");
-    CHECK_POISON(kn_take(x, kn_zeros(KN_SHAPE(1, 1, 1, 1, 1, 1, 1, 1), KN_I64), 0),
+    CHECK_POISON(kn_index_take(x, 0, kn_zeros(KN_SHAPE(2), KN_F32)), "must be an integer, not f32");
+    CHECK_POISON(kn_index_take(x, 0, kn_zeros(KN_SHAPE(1, 1, 1, 1, 1, 1, 1, 1), KN_I64)),
                  "has rank 9; 8 is the highest");
     CHECK_POISON(kn_index_select(x, 0, kn_zeros(KN_SHAPE(1, 1), KN_I64)),
                  "indices must have rank 1, not [1, 1]");
@@ -152,7 +152,7 @@ static void test_write_errors(void)
     CHECK_POISON(kn_scatter(x, 0, at, bad, KN_UPDATE_ADD), "the first failure");
     CHECK_POISON(kn_put(bad, at, x, KN_UPDATE_ADD), "the first failure");
     CHECK_POISON(kn_gather(x, 0, bad), "the first failure");
-    CHECK_POISON(kn_take_along(bad, at, 0), "the first failure");
+    CHECK_POISON(kn_gather_along(bad, 0, at), "the first failure");
     CHECK_POISON(kn_mask_select(x, bad), "the first failure");
     CHECK_POISON(kn_mask_select(bad, x), "the first failure");
     CHECK_POISON(kn_nonzero(bad), "the first failure");
@@ -218,7 +218,7 @@ static void test_memory(void)
         kn_memory_fail_after(nth);
         kn_tensor x = kn_keep(count_up(KN_SHAPE(4, 5), KN_F32)),
                   at = kn_keep(kn_cast(INDEX(3, -1, 0), KN_I32));
-        kn_tensor y = kn_take(kn_t(x), at, 1);
+        kn_tensor y = kn_index_take(kn_t(x), 1, at);
         y = kn_scatter(y, 0, kn_zeros(KN_SHAPE(2, 2), KN_I64), kn_ones(KN_SCALAR_SHAPE, KN_F32),
                        KN_UPDATE_ADD);
         y = kn_mask_select(y, kn_greater_scalar(kn_keep(kn_alias(y)), 3));
@@ -237,10 +237,10 @@ static kn_tensor f_indexed(void *context, const kn_tensor *in, int32_t n)
 {
     (void)n;
     kn_update update = *(const kn_update *)context;
-    kn_tensor y = kn_take(in[0], INDEX(0, -1, 0, 2), 0);
+    kn_tensor y = kn_index_take(in[0], 0, INDEX(0, -1, 0, 2));
     y = kn_keep(kn_scatter(y, 1, kn_reshape(INDEX(1, 1, 0, 2), KN_SHAPE(2, 2)), in[1], update));
-    y = kn_select_assign(y, 1, INDEX(2, 2), kn_take(y, INDEX(0, 1), 1),
-                         update == KN_UPDATE_ASSIGN ? KN_UPDATE_ADD : update);
+    y = kn_index_assign(y, 1, INDEX(2, 2), kn_index_take(y, 1, INDEX(0, 1)),
+                        update == KN_UPDATE_ASSIGN ? KN_UPDATE_ADD : update);
     return kn_gather_nd(y, kn_reshape(INDEX(0, 2, 3, 1, 0, 2), KN_SHAPE(3, 2)));
 }
 

@@ -82,10 +82,10 @@ static void indices_and_axes(void)
 {
     int64_t far[] = {0, 7};
     kn_tensor index = kn_keep(kn_from(far, KN_I64, KN_SHAPE(2))), x = kn_keep(line_of(4));
-    kn_tensor bad = kn_take(x, index, 0);
+    kn_tensor bad = kn_index_take(x, 0, index);
     double v[2];
     bool told = !kn_ok(bad) || kn_read_as(bad, KN_F64, v, sizeof v) != KN_OK;
-    CHECK(told && strstr(kn_last_error(), "kn_take") && strstr(kn_last_error(), "7"));
+    CHECK(told && strstr(kn_last_error(), "kn_index_take") && strstr(kn_last_error(), "7"));
     CHECK_POISON(kn_gather(x, 0, index), "7");
     CHECK_POISON(kn_select(x, 0, 4), "kn_select");
     CHECK_POISON(kn_narrow(x, 0, 3, 2), "kn_narrow: 2 elements from 3 are not inside axis 0 of [4]");
@@ -104,8 +104,8 @@ static void sizes(void)
     CHECK_POISON(kn_expand(kn_scalar(1, KN_F32), KN_SHAPE(huge, huge)), "2^63");
     CHECK_POISON(kn_eye(huge, huge, KN_F32), "kn_eye: the result [1099511627776, 1099511627776]");
     CHECK_POISON(kn_eye(INT64_C(1) << 30, INT64_C(1) << 30, KN_F32), "kn_eye: no memory");
-    CHECK_POISON(kn_triu_mask(KN_SHAPE(huge, huge), 0), "kn_triu_mask: no memory for a mask");
-    CHECK_POISON(kn_triu_mask(KN_SHAPE(INT64_C(1) << 30, INT64_C(1) << 30), 0), "kn_triu_mask: no memory");
+    CHECK_POISON(kn_upper_mask(KN_SHAPE(huge, huge), 0), "kn_upper_mask: no memory for a mask");
+    CHECK_POISON(kn_upper_mask(KN_SHAPE(INT64_C(1) << 30, INT64_C(1) << 30), 0), "kn_upper_mask: no memory");
     CHECK_POISON(kn_eye(-1, 2, KN_F32), "-1 rows");
     CHECK_VALUES(kn_eye(2, 3, KN_I32), 0, 1, 0, 0, 0, 1, 0);
     CHECK_VALUES(kn_eye(3, 2, KN_BOOL), 0, 1, 0, 0, 1, 0, 0);
@@ -133,7 +133,7 @@ static void dtypes(void)
     CHECK_POISON(kn_cholesky(whole, false), "i32");
     CHECK_POISON(kn_bitwise_and(line_of(2), line_of(2)), "f32");
     CHECK_POISON(kn_sub(truth, truth), "bool");
-    CHECK_POISON(kn_take(line_of(2), line_of(2), 0), "f32");
+    CHECK_POISON(kn_index_take(line_of(2), 0, line_of(2)), "f32");
     CHECK_POISON(kn_zeros(KN_SHAPE(2), (kn_dtype)99), "99");
     CHECK_POISON(kn_cast(whole, KN_C64), "kn_cast");
     CHECK_POISON(kn_floor_div_scalar(whole, 0), "kn_floor_div_scalar: [2, 2] of i32 divided by 0");
@@ -192,7 +192,7 @@ static void unknown_codes(void)
     CHECK_POISON(kn_pad(x, &pad), "42 is no padding mode");
     CHECK_POISON(kn_scatter(x, 0, at, two, (kn_update)42), "kn_scatter: 42 is no way to update");
     CHECK_POISON(kn_put(x, at, two, (kn_update)42), "kn_put: 42");
-    CHECK_POISON(kn_select_assign(x, 0, at, two, (kn_update)-1), "kn_select_assign: ");
+    CHECK_POISON(kn_index_assign(x, 0, at, two, (kn_update)-1), "kn_index_assign: ");
     CHECK_POISON(kn_matrix_norm(m, (kn_matrix_norm_kind)42), "kind 42");
     CHECK_POISON(kn_random(KN_SHAPE(2), (kn_distribution){(kn_distribution_kind)42, 0, 1}, KN_F32), "42");
     CHECK_POISON(kn_rfft(x, 0, &(kn_fft_args){.norm = (kn_fft_norm)42}).real, "kn_rfft: there is no norm 42");

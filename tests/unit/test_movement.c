@@ -28,7 +28,7 @@ static void test_views_share_memory(void)
     int64_t before = kn_memory_stats().bytes_now;
     kn_tensor t = kn_keep(kn_t(x)), s = kn_keep(kn_slice(x, 1, -1, KN_END, -2)),
               e = kn_keep(kn_expand(x, KN_SHAPE(3, 4, 6)));
-    kn_tensor w = kn_keep(kn_unfold(x, 1, 3, 2)), r = kn_keep(kn_reshape(x, KN_SHAPE(2, 2, 3, 2)));
+    kn_tensor w = kn_keep(kn_unfold_axis(x, 1, 3, 2)), r = kn_keep(kn_reshape(x, KN_SHAPE(2, 2, 3, 2)));
     CHECK(kn_memory_stats().bytes_now == before);
     CHECK(kn_strides(t, strides) == KN_OK && strides[0] == 1 && strides[1] == 6);
     CHECK(kn_strides(s, strides) == KN_OK && strides[0] == 6 && strides[1] == -2);
@@ -99,7 +99,7 @@ static void test_limits(void)
     kn_tensor deep = kn_keep(kn_zeros(KN_SHAPE(1, 2, 1, 2, 1, 2, 1, 2), KN_F32));
     CHECK(has_shape(kn_permute(deep, KN_AXES(7, 6, 5, 4, 3, 2, 1, 0)), KN_SHAPE(2, 1, 2, 1, 2, 1, 2, 1)));
     CHECK_POISON(kn_unsqueeze(deep, 0), "kn_unsqueeze: [1, 2, 1, 2, 1, 2, 1, 2] has no room for more axes");
-    CHECK_POISON(kn_unfold(deep, 1, 1, 1), "has no room for another axis");
+    CHECK_POISON(kn_unfold_axis(deep, 1, 1, 1), "has no room for another axis");
     CHECK_POISON(kn_reshape(deep, (kn_shape){9, {0}}), "rank 9 is outside 0 to 8");
     CHECK_POISON(kn_expand(kn_zeros(KN_SHAPE(1), KN_F32), KN_SHAPE(INT64_MAX, 3)), "2^63 bytes");
     CHECK_POISON(kn_repeat_dim(kn_zeros(KN_SHAPE(3), KN_F32), 0, INT64_MAX / 2), "more than 2^63");
@@ -256,7 +256,7 @@ static kn_tensor f_moves(void *context, const kn_tensor *in, int32_t n)
     (void)context, (void)n;
     kn_tensor y = kn_roll(kn_flip(kn_t(in[0]), KN_AXES(0)), KN_INTS(1, 2), KN_AXES(0, 1));
     y = kn_repeat_interleave(kn_tile(y, KN_INTS(2, 1)), 2, 1);
-    return kn_unfold(kn_pad(y, &(kn_pad_args){KN_INTS(1, 2), KN_INTS(2, 1), KN_PAD_WRAP, 0}), 1, 4, 3);
+    return kn_unfold_axis(kn_pad(y, &(kn_pad_args){KN_INTS(1, 2), KN_INTS(2, 1), KN_PAD_WRAP, 0}), 1, 4, 3);
 }
 
 static kn_tensor f_parts(void *context, const kn_tensor *in, int32_t n)

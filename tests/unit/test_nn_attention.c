@@ -23,8 +23,8 @@ static void follows_torch(void)
     kn_nn_attention m = attention(6, 2, (kn_nn_attention_args){.no_key_bias = false});
     kn_tensor x = kn_require_grad(numbers(1, KN_SHAPE(2, 4, 6))), weights = KN_NONE;
     for (int openly = 0; openly < 2; openly++) {
-        kn_nn_attention_call call = {.mask_pad = padding(),
-                                     .mask_attention = kn_autoregressive_mask(4),
+        kn_nn_attention_call call = {.sees_keys = kn_logical_not(padding()),
+                                     .sees = kn_causal_mask(4),
                                      .weights = openly ? &weights : NULL};
         kn_tensor y = kn_keep(kn_nn_attention_forward(&m, x, KN_NONE, KN_NONE, &call));
         expect("attention", "y", y);
@@ -47,8 +47,7 @@ static void context_and_bias(void)
     kn_tensor x = kn_require_grad(numbers(1, KN_SHAPE(2, 4, 6)));
     kn_tensor memory = kn_require_grad(numbers(2, KN_SHAPE(2, 3, 6))), weights;
     for (int openly = 0; openly < 2; openly++) {
-        kn_nn_attention_call call = {.mask_attention = numbers(5, KN_SHAPE(4, 3)),
-                                     .weights = openly ? &weights : NULL};
+        kn_nn_attention_call call = {.bias = numbers(5, KN_SHAPE(4, 3)), .weights = openly ? &weights : NULL};
         kn_tensor y = kn_keep(kn_nn_attention_forward(&m, x, memory, KN_NONE, &call));
         expect("attention_bias", "y", y);
         kn_grads grads = NULL;
@@ -113,8 +112,7 @@ static void cached_decoding(void)
             kn_tensor whole = kn_keep(kn_nn_attention_forward(
                 &m, x, KN_NONE, KN_NONE, &(kn_nn_attention_call){.is_causal = true, .rotary = r}));
             kn_tensor masked = kn_keep(kn_nn_attention_forward(
-                &m, x, KN_NONE, KN_NONE,
-                &(kn_nn_attention_call){.mask_attention = kn_autoregressive_mask(6), .rotary = r}));
+                &m, x, KN_NONE, KN_NONE, &(kn_nn_attention_call){.sees = kn_causal_mask(6), .rotary = r}));
             CHECK(largest_gap(whole, masked) < 1e-14);
             kn_nn_attention_cache cache = {.length = 0};
             kn_nn_attention_call call = {.is_causal = true, .rotary = r, .cache = &cache};
@@ -141,7 +139,7 @@ static void nothing_to_see(void)
         kn_nn_attention m =
             attention(4, 2, (kn_nn_attention_args){.no_output_bias = true, .min_float = way == 2 ? -1e4 : 0});
         kn_tensor weights;
-        kn_nn_attention_call call = {.mask_pad = kn_ones(KN_SHAPE(1, 3), KN_BOOL),
+        kn_nn_attention_call call = {.sees_keys = kn_zeros(KN_SHAPE(1, 3), KN_BOOL),
                                      .weights = way ? &weights : NULL};
         kn_tensor y = kn_keep(kn_nn_attention_forward(&m, x, KN_NONE, KN_NONE, &call)), dx;
         if (way < 2) CHECK(kn_item(kn_max_abs(y, KN_AXES_ALL, false)) == 0);
@@ -201,7 +199,7 @@ static kn_tensor checked(void *context, const kn_tensor *in, int32_t n)
 {
     (void)n;
     kn_tensor weights;
-    kn_nn_attention_call call = {.is_causal = true, .mask_attention = in[1], .weights = &weights};
+    kn_nn_attention_call call = {.is_causal = true, .bias = in[1], .weights = &weights};
     kn_tensor y = kn_keep(kn_nn_attention_forward(context, in[0], KN_NONE, KN_NONE, &call));
     return kn_add(weighted(y, 99), weighted(kn_keep(weights), 98));
 }
@@ -218,21 +216,21 @@ static void gradients_by_differences(void)
 
 static void masks(void)
 {
-    CHECK_VALUES(kn_cast(kn_autoregressive_mask(3), KN_F64), 0, 0, 1, 1, 0, 0, 1, 0, 0, 0);
+    CHECK_VALUES(kn_cast(kn_causal_mask(3), KN_F64), 0, 1, 0, 0, 1, 1, 0, 1, 1, 1);
     const int64_t a[] = {5, 6, 7}, b[] = {8};
     const int64_t *lists[] = {a, b};
-    kn_padded_tokens p = kn_padding_mask(lists, (const int64_t[]){3, 1}, 2, 9, 0);
+    kn_token_batch p = kn_pad_tokens(lists, (const int64_t[]){3, 1}, 2, 9, 0);
     CHECK_VALUES(kn_cast(p.tokens, KN_F64), 0, 5, 6, 7, 8, 9, 9);
-    CHECK_VALUES(kn_cast(p.mask, KN_F64), 0, 0, 0, 0, 0, 1, 1);
-    p = kn_padding_mask(lists, (const int64_t[]){3, 1}, 2, 9, 2);
+    CHECK_VALUES(kn_cast(p.sees, KN_F64), 0, 1, 1, 1, 1, 0, 0);
+    p = kn_pad_tokens(lists, (const int64_t[]){3, 1}, 2, 9, 2);
     CHECK_VALUES(kn_cast(p.tokens, KN_F64), 0, 5, 6, 8, 9);
-    p = kn_padding_mask(lists, (const int64_t[]){3, 1}, 2, 9, -4);
+    p = kn_pad_tokens(lists, (const int64_t[]){3, 1}, 2, 9, -4);
     CHECK_VALUES(kn_cast(p.tokens, KN_F64), 0, 5, 6, 7, 9, 8, 9, 9, 9);
-    CHECK_VALUES(kn_cast(p.mask, KN_F64), 0, 0, 0, 0, 1, 0, 1, 1, 1);
-    p = kn_padding_mask(lists, (const int64_t[]){0, 0}, 2, 9, 0);
+    CHECK_VALUES(kn_cast(p.sees, KN_F64), 0, 1, 1, 1, 0, 1, 0, 0, 0);
+    p = kn_pad_tokens(lists, (const int64_t[]){0, 0}, 2, 9, 0);
     CHECK(kn_ok(p.tokens) && kn_size(p.tokens, 1) == 0);
-    CHECK_POISON(kn_padding_mask(NULL, NULL, 2, 9, 0).mask, "at least one list");
-    CHECK_POISON(kn_padding_mask(lists, (const int64_t[]){3, 1}, 2, 9, INT64_MIN).mask, "too large");
+    CHECK_POISON(kn_pad_tokens(NULL, NULL, 2, 9, 0).sees, "at least one list");
+    CHECK_POISON(kn_pad_tokens(lists, (const int64_t[]){3, 1}, 2, 9, INT64_MIN).sees, "too large");
 }
 
 static void positions(void)
@@ -303,13 +301,15 @@ static void misuse(void)
     kn_tensor x = kn_keep(numbers(1, KN_SHAPE(1, 2, 4))), z = kn_keep(numbers(1, KN_SHAPE(1, 5, 3)));
     CHECK_POISON(kn_nn_attention_forward(&m, z, z, KN_NONE, NULL), "query must be [batch, tokens, 4]");
     CHECK_POISON(kn_nn_attention_forward(&m, x, KN_NONE, KN_NONE, NULL), "key must be [batch, tokens, 3]");
-    kn_nn_attention_call call = {.mask_pad = kn_zeros(KN_SHAPE(1, 4), KN_BOOL)};
+    kn_nn_attention_call call = {.sees_keys = kn_zeros(KN_SHAPE(1, 4), KN_BOOL)};
     CHECK_POISON(kn_nn_attention_forward(&m, x, z, KN_NONE, &call), "bool [batch, keys 5]");
-    call = (kn_nn_attention_call){.mask_attention = kn_zeros(KN_SHAPE(5), KN_BOOL)};
+    call = (kn_nn_attention_call){.sees = kn_zeros(KN_SHAPE(5), KN_BOOL)};
     CHECK_POISON(kn_nn_attention_forward(&m, x, z, KN_NONE, &call), "rank 1");
-    call = (kn_nn_attention_call){.mask_attention = kn_zeros(KN_SHAPE(2, 5), KN_I64)};
-    CHECK_POISON(kn_nn_attention_forward(&m, x, z, KN_NONE, &call), "it is bool (true hides)");
-    call = (kn_nn_attention_call){.mask_attention = kn_zeros(KN_SHAPE(3, 5), KN_BOOL)};
+    call = (kn_nn_attention_call){.sees = kn_zeros(KN_SHAPE(2, 5), KN_I64)};
+    CHECK_POISON(kn_nn_attention_forward(&m, x, z, KN_NONE, &call), "sees is i64");
+    call = (kn_nn_attention_call){.bias = kn_zeros(KN_SHAPE(2, 5), KN_BOOL)};
+    CHECK_POISON(kn_nn_attention_forward(&m, x, z, KN_NONE, &call), "bias is bool");
+    call = (kn_nn_attention_call){.sees = kn_zeros(KN_SHAPE(3, 5), KN_BOOL)};
     CHECK_POISON(kn_nn_attention_forward(&m, x, z, KN_NONE, &call), "does not broadcast");
     kn_tensor weights;
     call = (kn_nn_attention_call){.weights = &weights};

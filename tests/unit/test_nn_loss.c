@@ -42,16 +42,17 @@ static void entropies(void)
 {
     static const int64_t t[] = {1, 0, 4, 2}, pads[] = {0, 4};
     kn_tensor weight = kn_keep(nn_tensor("loss.weight")), x = kn_keep(nn_tensor("loss.x"));
-    kn_cross_entropy_loss_args args = {.pad_tokens = pads, .n_pad_tokens = 2, .reduction = KN_REDUCTION_NONE};
-    NN_CHECK(kn_cross_entropy_loss(x, classes(t), &args), "loss.entropy.none");
+    kn_cross_entropy_tokens_args args = {
+        .pad_tokens = pads, .n_pad_tokens = 2, .reduction = KN_REDUCTION_NONE};
+    NN_CHECK(kn_cross_entropy_tokens(x, classes(t), &args), "loss.entropy.none");
     args.probabilities = true;
-    NN_CHECK(kn_cross_entropy_loss(kn_softmax(x, 1), classes(t), &args), "loss.entropy.none");
+    NN_CHECK(kn_cross_entropy_tokens(kn_softmax(x, 1), classes(t), &args), "loss.entropy.none");
     double sum = kn_item(kn_sum(nn_tensor("loss.entropy.none"), KN_AXES_ALL, false));
     args.reduction = KN_REDUCTION_BATCH_MEAN;
-    CHECK_VALUES(kn_cross_entropy_loss(kn_softmax(x, 1), classes(t), &args), 1e-6, sum / 4);
-    kn_cross_entropy_loss_args smooth = {
+    CHECK_VALUES(kn_cross_entropy_tokens(kn_softmax(x, 1), classes(t), &args), 1e-6, sum / 4);
+    kn_cross_entropy_tokens_args smooth = {
         .pad_tokens = pads, .n_pad_tokens = 2, .weight = weight, .smoothing = 0.2};
-    NN_CHECK(kn_cross_entropy_loss(x, classes(t), &smooth), "loss.entropy");
+    NN_CHECK(kn_cross_entropy_tokens(x, classes(t), &smooth), "loss.entropy");
     kn_tensor truth = kn_keep(kn_greater_scalar(nn_tensor("loss.signs"), 0));
     kn_binary_cross_entropy_loss_args logits = {.logits = true, .smoothing = 0.2, .weight = weight};
     logits.pos_weight = kn_keep(kn_mul_scalar(weight, 2));

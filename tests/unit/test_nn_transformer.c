@@ -49,8 +49,8 @@ static kn_tensor forward(const net *n, net_kind kind, kn_tensor x, kn_tensor mem
 {
     bool decoder = kind == DECODER || kind == DECODER_LAYER;
     kn_nn_attention_call self = {.is_causal = masked}, cross = {.is_causal = false};
-    if (masked && !decoder) self.mask_pad = kn_from(pad, KN_BOOL, KN_SHAPE(2, 4));
-    if (decoder) cross.mask_pad = kn_from(memory_pad, KN_BOOL, KN_SHAPE(2, 3));
+    if (masked && !decoder) self.sees_keys = kn_logical_not(kn_from(pad, KN_BOOL, KN_SHAPE(2, 4)));
+    if (decoder) cross.sees_keys = kn_logical_not(kn_from(memory_pad, KN_BOOL, KN_SHAPE(2, 3)));
     switch (kind) {
     case ENCODER_LAYER:
         return kn_nn_transformer_encoder_layer_forward(&n->u.encoder_layer, x, &self);

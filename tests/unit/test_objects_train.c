@@ -1,4 +1,5 @@
 /* Handles of data sets, loaders, metrics, renderers and learners that are no good; objects that hold others. */
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -42,14 +43,15 @@ static void use_dataset(kn_dataset h, const char *words)
     USE_NULL(kn_dataset_map, h, keep_sample, NULL);
     USE_NULL(kn_dataset_map_many, h, keep_sample, NULL, NULL, NULL);
     USE_NULL(kn_dataset_compose, &h, 1);
-    USE_NULL(kn_dataset_partial, h, 0, 1);
+    USE_NULL(kn_dataset_slice, h, 0, 1);
+    USE_NULL(kn_dataset_partial, h, 0, 1); /* the old name */
     USE_NULL(kn_dataset_chunk, h, 0, 2);
     USE_STATUS(kn_dataset_split, h, (const double[]){0.5, 0.5}, 2, out);
     USE_NULL(kn_dataset_shuffle, h, 1);
     USE_NULL(kn_dataset_select, h, &index, 1);
     USE_NULL(kn_dataset_sample, h, NULL);
     USE_NULL(kn_dataset_window, h, 2, 1);
-    USE_NULL(kn_dataset_augment, h, &(kn_augment_args){.flip_rows = 0.5});
+    USE_NULL(kn_dataset_augment, h, &(kn_augment_args){.flip_vertical = 0.5});
     USE_NULL(kn_dataset_normalise, h, NULL, NULL, 1);
     USE_NULL(kn_dataset_cache, h);
     USE(kn_table_category, h, 0, 0);

@@ -94,8 +94,8 @@ static void unpool_and_patches(void)
                  13, 0, 15);
     /* fold of unfold counts how often each element was taken. */
     kn_tensor ones = kn_ones(KN_SHAPE(1, 1, 3, 3), KN_F32);
-    CHECK_VALUES(kn_fold4d(kn_unfold4d(ones, KN_INTS(2), NULL), KN_INTS(3), KN_INTS(2), NULL), 0, 1, 2, 1, 2,
-                 4, 2, 1, 2, 1);
+    CHECK_VALUES(kn_fold_patches(kn_unfold_patches(ones, KN_INTS(2), NULL), KN_INTS(3), KN_INTS(2), NULL), 0,
+                 1, 2, 1, 2, 4, 2, 1, 2, 1);
     CHECK_VALUES(kn_pixel_unshuffle(kn_pixel_shuffle(kn_reshape(x, KN_SHAPE(4, 2, 2)), 2), 2), 0, 0, 1, 2, 3,
                  4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     /* The five parts of the last three axes just fit behind three others. */

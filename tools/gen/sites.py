@@ -43,6 +43,7 @@ SINGLE = ["op_info", "backend", "program", "state", "store", "optim", "data/data
           "data/loader", "train/metric", "train/renderer", "train/learner"]
 
 _COMMENT = re.compile(r"/\*.*?\*/", re.S)
+_DEPRECATED = re.compile(r'\s*\bKN_DEPRECATED\("[^"]*"\)')
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\.)*", re.M | re.S)
 _STRUCT = re.compile(r"typedef\s+struct\s+(kn_\w+)\s*\{([^}]*)\}\s*\1\s*;", re.S)
 _FUNCTION = re.compile(r"\bKN_API\s+(KN_MUST_CHECK\s+)?((?:const\s+|struct\s+)?\w+)(\s+|\s*\*\s*)(kn_\w+)\s*"
@@ -55,7 +56,7 @@ _ENDS = re.compile(r"kn_\w+_(?:free|close)$")
 
 def read(name):
     with open(name, encoding="utf-8") as file:
-        return _DIRECTIVE.sub("", _COMMENT.sub(" ", file.read()))
+        return _DEPRECATED.sub("", _DIRECTIVE.sub("", _COMMENT.sub(" ", file.read())))
 
 
 def all_headers():

@@ -21,7 +21,7 @@ SIMPLE(cross_entropy_loss,
                                                  .label_smoothing = REAL("label_smoothing"),
                                                  .ignore_index = kiln_int(a, "ignore_index", 0),
                                                  .reduction = REDUCTION}))
-SIMPLE(cross_entropy_with_logits, kn_cross_entropy_with_logits(in[0], in[1]))
+SIMPLE(cross_entropy_with_logits, kn_cross_entropy_probabilities(in[0], in[1]))
 SIMPLE(nll_loss, kn_nll_loss(in[0], in[1],
                              &(kn_cross_entropy_args){.weight = at(in, n, 2),
                                                       .ignore_index = kiln_int(a, "ignore_index", 0),

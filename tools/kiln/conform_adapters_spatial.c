@@ -93,13 +93,13 @@ static kn_unfold_args unfold_args(const kiln_attributes *a)
 static kn_tensor unfold4d(const kn_tensor *in, const kiln_attributes *a)
 {
     kn_unfold_args u = unfold_args(a);
-    return kn_unfold4d(in[0], kiln_ints(a, "window"), &u);
+    return kn_unfold_patches(in[0], kiln_ints(a, "window"), &u);
 }
 
 static kn_tensor fold4d(const kn_tensor *in, const kiln_attributes *a)
 {
     kn_unfold_args u = unfold_args(a);
-    return kn_fold4d(in[0], kiln_ints(a, "size"), kiln_ints(a, "window"), &u);
+    return kn_fold_patches(in[0], kiln_ints(a, "size"), kiln_ints(a, "window"), &u);
 }
 
 static kn_tensor pixel_shuffle(const kn_tensor *in, const kiln_attributes *a)

@@ -33,7 +33,7 @@ static void find_terms(const kiln_case *c, const kiln_array *in, terms *t)
     kn_tensor scores = kn_mul_scalar(times_transposed(q, k), t->scale);
     kn_shape pairs = KN_SHAPE(in[0].shape.dims[2], in[1].shape.dims[2]);
     if (kiln_int(&c->attributes, "is_causal", 0))
-        scores = kn_mask_fill(scores, kn_tril_mask(pairs, 0), -INFINITY);
+        scores = kn_mask_fill(scores, kn_logical_not(kn_lower_mask(pairs, 0)), -INFINITY);
     t->weights = kn_keep(kn_softmax(scores, -1));
     t->q = kn_keep(kn_abs(q)), t->k = kn_keep(kn_abs(k)), t->v = kn_keep(kn_abs(v));
     t->dy = t->slopes = KN_NONE;

@@ -14,10 +14,11 @@ typedef struct kn_augment_args {
     double rotate; /* degrees: turned about the centre by an angle on [-rotate, rotate), bilinear */
     double zoom;   /* scaled by a factor on [1 - zoom, 1 + zoom), bilinear; below 1 */
     int64_t shift_rows, shift_columns; /* moved by -shift .. shift whole pixels */
-    double flip_rows;                  /* probability of turning it upside down */
-    double flip_columns;               /* probability of mirroring left and right */
+    double flip_rows, flip_columns;    /* old: flip_vertical and flip_horizontal */
     int64_t crop_height, crop_width;   /* a random part of this size (after the above); both or none */
     double fill;                       /* what comes in from outside */
+    double flip_vertical;              /* probability of turning it upside down; done before the crop */
+    double flip_horizontal;            /* probability of mirroring left and right; done before the crop */
 } kn_augment_args;
 #define KN_AUGMENT_ARGS_DEFAULTS KN_ZEROED
 /* A data set whose images are changed so. args are copied. */

@@ -23,7 +23,7 @@ KN_API kn_dataset kn_dataset_map_many(kn_dataset dataset, kn_map_fn map, kn_map_
 /* All samples of the first, then of the second ... */
 KN_API kn_dataset kn_dataset_compose(const kn_dataset *datasets, int32_t n);
 /* The samples start to stop - 1. A stop past the end means the end. */
-KN_API kn_dataset kn_dataset_partial(kn_dataset dataset, int64_t start, int64_t stop);
+KN_API kn_dataset kn_dataset_slice(kn_dataset dataset, int64_t start, int64_t stop);
 /* Part `index` of `chunks` nearly equal parts. */
 KN_API kn_dataset kn_dataset_chunk(kn_dataset dataset, int64_t index, int64_t chunks);
 /* Cuts one into out[0 .. n - 1] by parts that sum to at most 1, such as {0.8, 0.1, 0.1}. */
@@ -47,6 +47,11 @@ KN_API kn_dataset kn_dataset_sample(kn_dataset dataset, const kn_sample_args *ar
 /* y[i] = x[i * step .. i * step + size - 1], each field stacked along a new first axis; step 0 = 1. Windows that would pass the
    end are left out. */
 KN_API kn_dataset kn_dataset_window(kn_dataset dataset, int64_t size, int64_t step);
+
+/* ---- old names */
+
+KN_API kn_dataset kn_dataset_partial(kn_dataset dataset, int64_t start, int64_t stop)
+    KN_DEPRECATED("write kn_dataset_slice");
 
 #ifdef __cplusplus
 }

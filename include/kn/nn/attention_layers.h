@@ -1,5 +1,5 @@
 /* Attention with heads: kn_nn_attention is MultiHeadAttention, and with args->d_context, n_heads_kv and d_head CrossAttention
-   and grouped heads. Masks follow PyTorch and Burn: true hides. */
+   and grouped heads. Masks are true where a query sees a key. */
 #ifndef KN_NN_ATTENTION_LAYERS_H
 #define KN_NN_ATTENTION_LAYERS_H
 
@@ -50,10 +50,8 @@ KN_API void kn_nn_attention_cache_drop(kn_nn_attention_cache *cache);
 
 /* What a call can bring along; zeroed: nothing. Tensors are used like operands. */
 typedef struct kn_nn_attention_call {
-    kn_tensor mask_pad; /* bool [batch, keys], those of the cache too; true: padding */
-    kn_tensor
-        mask_attention; /* [queries, keys], [batch, queries, keys] or [batch, heads (or 1), queries, keys]; bool, true hides,
-                                 or float, added to the scores */
+    kn_tensor mask_pad;         /* old: kn_logical_not of sees_keys */
+    kn_tensor mask_attention;   /* old: kn_logical_not of sees where it is bool, else bias */
     bool is_causal;             /* a query sees no later token; the last query is at the last key */
     const kn_nn_rotary *rotary; /* turns q and k; positions go on where the cache ends */
     kn_nn_attention_cache
@@ -62,6 +60,11 @@ typedef struct kn_nn_attention_call {
     bool fixed_cache;
     kn_tensor *
         weights; /* gets the weights [batch, heads, queries, keys] before dropout, a temporary; costs memory */
+    /* bool [batch, keys], those of the cache too: true for a token, false for padding, which no query sees. */
+    kn_tensor sees_keys;
+    /* bool [queries, keys], [batch, queries, keys] or [batch, heads (or 1), queries, keys]: true where the query sees the key. */
+    kn_tensor sees;
+    kn_tensor bias; /* float of such a shape, added to the scores */
 } kn_nn_attention_call;
 /* query [batch, queries, d_model], key and value [batch, keys, d_context]; KN_NONE for key means key = value = query, for value
    value = key. call NULL: nothing else. Scores are not held in memory unless dropout, quiet_softmax, min_float or
@@ -69,18 +72,31 @@ typedef struct kn_nn_attention_call {
 KN_API kn_tensor kn_nn_attention_forward(const kn_nn_attention *m, kn_tensor query, kn_tensor key,
                                          kn_tensor value, const kn_nn_attention_call *call);
 
-/* bool [tokens, tokens], true above the diagonal: later tokens are hidden. */
-KN_API kn_tensor kn_autoregressive_mask(int64_t tokens);
+/* bool [tokens, tokens], true where a token sees itself and those before it: kn_lower_mask of a square. */
+KN_API kn_tensor kn_causal_mask(int64_t tokens);
 
 /* Token lists of different lengths as one padded matrix. */
+typedef struct kn_token_batch {
+    kn_tensor tokens; /* i64 [batch, longest] */
+    kn_tensor sees;   /* bool [batch, longest], true: a token, false: padding; for sees_keys of a call */
+} kn_token_batch;
+/* max_length 0: as long as the longest; above 0: lists are cut there; below 0: all are exactly -max_length long, cut or
+   padded. */
+KN_API kn_token_batch kn_pad_tokens(const int64_t *const *lists, const int64_t *lengths, int32_t n,
+                                    int64_t pad_token, int64_t max_length);
+
+/* ---- old names */
+
 typedef struct kn_padded_tokens {
     kn_tensor tokens; /* i64 [batch, longest] */
     kn_tensor mask;   /* bool [batch, longest], true: padding */
 } kn_padded_tokens;
-/* max_length 0: as long as the longest; above 0: lists are cut there; below 0: all are exactly -max_length long, cut or
-   padded. */
+/* bool [tokens, tokens], true above the diagonal. */
+KN_API kn_tensor kn_autoregressive_mask(int64_t tokens)
+    KN_DEPRECATED("write kn_logical_not(kn_causal_mask(tokens))");
 KN_API kn_padded_tokens kn_padding_mask(const int64_t *const *lists, const int64_t *lengths, int32_t n,
-                                        int64_t pad_token, int64_t max_length);
+                                        int64_t pad_token, int64_t max_length)
+    KN_DEPRECATED("write kn_pad_tokens, whose mask is true for tokens");
 
 #ifdef __cplusplus
 }

@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-/* [n, c, h, w] to [n, c window, patches], see kn_unfold4d. */
+/* [n, c, h, w] to [n, c window, patches], see kn_unfold_patches. */
 typedef struct kn_nn_unfold4d {
     kn_ints kernel_size, stride, padding, dilation;
 } kn_nn_unfold4d;
@@ -17,7 +17,7 @@ extern KN_API const kn_module_type kn_nn_unfold4d_type;
 KN_API kn_status kn_nn_unfold4d_init(kn_nn_unfold4d *m, kn_ints kernel_size, const kn_unfold_args *args);
 KN_API kn_tensor kn_nn_unfold4d_forward(const kn_nn_unfold4d *m, kn_tensor x);
 
-/* [n, c window, patches] to [n, c, output_size]: sums what overlaps, see kn_fold4d. */
+/* [n, c window, patches] to [n, c, output_size]: sums what overlaps, see kn_fold_patches. */
 typedef struct kn_nn_fold4d {
     kn_ints output_size, kernel_size, stride, padding, dilation;
 } kn_nn_fold4d;

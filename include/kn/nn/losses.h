@@ -2,7 +2,7 @@
 
        BinaryCrossEntropy  kn_binary_cross_entropy_loss (here: smoothing), kn_binary_cross_entropy(_with_logits)
        CosineEmbedding     kn_cosine_embedding_loss          MarginRanking   kn_margin_ranking_loss
-       CrossEntropy        kn_cross_entropy_loss (here: pad tokens, probabilities), kn_cross_entropy, kn_nll_loss
+       CrossEntropy        kn_cross_entropy_tokens (here: pad tokens, probabilities), kn_cross_entropy, kn_nll_loss
        CTC                 kn_ctc_loss                       Mse             kn_mse_loss
        GaussianNLL         kn_gaussian_nll_loss              MultiMargin     kn_multi_margin_loss (here)
        GramMatrix          kn_gram_matrix_loss (here)        PoissonNLL      kn_poisson_nll_loss
@@ -43,16 +43,17 @@ typedef struct kn_multi_margin_args {
 KN_API kn_tensor kn_multi_margin_loss(kn_tensor x, kn_tensor target, const kn_multi_margin_args *args);
 
 /* -log softmax(x)[target] as kn_cross_entropy, for class indices, with more settings. */
-typedef struct kn_cross_entropy_loss_args {
+typedef struct kn_cross_entropy_tokens_args {
     kn_tensor weight;          /* [classes], or KN_NONE */
     double smoothing;          /* this part of the target is spread over all classes; 0 is off */
     const int64_t *pad_tokens; /* positions whose target is one of these do not count */
     int32_t n_pad_tokens;
     bool probabilities; /* x are probabilities, not logits */
     kn_reduction reduction;
-} kn_cross_entropy_loss_args;
-#define KN_CROSS_ENTROPY_LOSS_ARGS_DEFAULTS KN_ZEROED
-KN_API kn_tensor kn_cross_entropy_loss(kn_tensor x, kn_tensor target, const kn_cross_entropy_loss_args *args);
+} kn_cross_entropy_tokens_args;
+#define KN_CROSS_ENTROPY_TOKENS_ARGS_DEFAULTS KN_ZEROED
+KN_API kn_tensor kn_cross_entropy_tokens(kn_tensor x, kn_tensor target,
+                                         const kn_cross_entropy_tokens_args *args);
 
 /* -(t log s + (1 - t) log(1 - s)) weight with s = x, or sigmoid(x) with logits. Smoothing moves t to t (1 - a) + a / 2. */
 typedef struct kn_binary_cross_entropy_loss_args {
@@ -71,6 +72,14 @@ KN_API kn_tensor kn_binary_cross_entropy_loss(kn_tensor x, kn_tensor target,
 KN_API kn_tensor kn_gram_matrix(kn_tensor x);
 /* (G(x) - G(target))^2: how far the styles of two feature maps [..., channels, height, width] are apart. */
 KN_API kn_tensor kn_gram_matrix_loss(kn_tensor x, kn_tensor target, kn_reduction reduction);
+
+/* ---- old names */
+
+typedef kn_cross_entropy_tokens_args kn_cross_entropy_loss_args;
+#define KN_CROSS_ENTROPY_LOSS_ARGS_DEFAULTS KN_CROSS_ENTROPY_TOKENS_ARGS_DEFAULTS
+KN_API kn_tensor kn_cross_entropy_loss(kn_tensor x, kn_tensor target,
+                                       const kn_cross_entropy_tokens_args *args)
+    KN_DEPRECATED("write kn_cross_entropy_tokens");
 
 #ifdef __cplusplus
 }

@@ -46,6 +46,12 @@ static inline kn_padded_tokens kn_at_padded_tokens(kn_padded_tokens kn_result, c
     return kn_result;
 }
 
+static inline kn_token_batch kn_at_token_batch(kn_token_batch kn_result, const char *kn_line)
+{
+    kn_site_note(kn_line);
+    return kn_result;
+}
+
 #ifdef __cplusplus
 }
 #endif
@@ -57,6 +63,8 @@ static inline kn_padded_tokens kn_at_padded_tokens(kn_padded_tokens kn_result, c
 #define kn_nn_attention_init(...) kn_at_status(kn_nn_attention_init(__VA_ARGS__), KN_SITE)
 #define kn_nn_attention_cache_drop(...) (kn_nn_attention_cache_drop(__VA_ARGS__), kn_site_pending(KN_SITE))
 #define kn_nn_attention_forward(...) kn_at(kn_nn_attention_forward(__VA_ARGS__), KN_SITE)
+#define kn_causal_mask(...) kn_at(kn_causal_mask(__VA_ARGS__), KN_SITE)
+#define kn_pad_tokens(...) kn_at_token_batch(kn_pad_tokens(__VA_ARGS__), KN_SITE)
 #define kn_autoregressive_mask(...) kn_at(kn_autoregressive_mask(__VA_ARGS__), KN_SITE)
 #define kn_padding_mask(...) kn_at_padded_tokens(kn_padding_mask(__VA_ARGS__), KN_SITE)
 
@@ -113,10 +121,11 @@ static inline kn_padded_tokens kn_at_padded_tokens(kn_padded_tokens kn_result, c
 #define kn_lp_loss(...) kn_at(kn_lp_loss(__VA_ARGS__), KN_SITE)
 #define kn_soft_margin_loss(...) kn_at(kn_soft_margin_loss(__VA_ARGS__), KN_SITE)
 #define kn_multi_margin_loss(...) kn_at(kn_multi_margin_loss(__VA_ARGS__), KN_SITE)
-#define kn_cross_entropy_loss(...) kn_at(kn_cross_entropy_loss(__VA_ARGS__), KN_SITE)
+#define kn_cross_entropy_tokens(...) kn_at(kn_cross_entropy_tokens(__VA_ARGS__), KN_SITE)
 #define kn_binary_cross_entropy_loss(...) kn_at(kn_binary_cross_entropy_loss(__VA_ARGS__), KN_SITE)
 #define kn_gram_matrix(...) kn_at(kn_gram_matrix(__VA_ARGS__), KN_SITE)
 #define kn_gram_matrix_loss(...) kn_at(kn_gram_matrix_loss(__VA_ARGS__), KN_SITE)
+#define kn_cross_entropy_loss(...) kn_at(kn_cross_entropy_loss(__VA_ARGS__), KN_SITE)
 
 #define kn_module_visit(...) kn_at_failed(kn_module_visit(__VA_ARGS__), KN_SITE)
 #define kn_module_map(...) kn_at_failed(kn_module_map(__VA_ARGS__), KN_SITE)

@@ -11,12 +11,13 @@
 #define kn_dataset_map(...) kn_at_dataset(kn_dataset_map(__VA_ARGS__), KN_SITE)
 #define kn_dataset_map_many(...) kn_at_dataset(kn_dataset_map_many(__VA_ARGS__), KN_SITE)
 #define kn_dataset_compose(...) kn_at_dataset(kn_dataset_compose(__VA_ARGS__), KN_SITE)
-#define kn_dataset_partial(...) kn_at_dataset(kn_dataset_partial(__VA_ARGS__), KN_SITE)
+#define kn_dataset_slice(...) kn_at_dataset(kn_dataset_slice(__VA_ARGS__), KN_SITE)
 #define kn_dataset_chunk(...) kn_at_dataset(kn_dataset_chunk(__VA_ARGS__), KN_SITE)
 #define kn_dataset_split(...) kn_at_failed_checked(kn_dataset_split(__VA_ARGS__), KN_SITE)
 #define kn_dataset_shuffle(...) kn_at_dataset(kn_dataset_shuffle(__VA_ARGS__), KN_SITE)
 #define kn_dataset_select(...) kn_at_dataset(kn_dataset_select(__VA_ARGS__), KN_SITE)
 #define kn_dataset_sample(...) kn_at_dataset(kn_dataset_sample(__VA_ARGS__), KN_SITE)
 #define kn_dataset_window(...) kn_at_dataset(kn_dataset_window(__VA_ARGS__), KN_SITE)
+#define kn_dataset_partial(...) kn_at_dataset(kn_dataset_partial(__VA_ARGS__), KN_SITE)
 
 #endif

@@ -68,7 +68,7 @@ KN_API KN_MUST_CHECK kn_status kn_metric_load(kn_metric metric, kn_state state, 
 /* "loss": the mean over items. */
 KN_API kn_metric kn_metric_loss(void);
 /* "accuracy": the part of the targets whose best score is theirs. scores [batch, classes], targets [batch]; or both [batch], one
-   score against 0.5 where targets are 0 or 1. ignore: a target that does not count (padding); -1: none. */
+   score against 0.5 where targets are 0 or 1. ignore: a target that does not count, -100 as in kn_cross_entropy, or that of padding; -1: none. */
 KN_API kn_metric kn_metric_accuracy(int64_t ignore);
 /* "top_5_accuracy": the target is among the k best. */
 KN_API kn_metric kn_metric_top_k_accuracy(int32_t k, int64_t ignore);
