@@ -72,7 +72,7 @@ static void test_fake(void)
 static void test_many_of_choices(void)
 {
     kn_dataset d = counting(10), chosen = kn_dataset_select(d, (const int64_t[]){7, 3, 5}, 3);
-    kn_dataset part = kn_dataset_partial(d, 4, 7);
+    kn_dataset part = kn_dataset_slice(d, 4, 7);
     int64_t *some = malloc(2 * sizeof *some); /* without a byte behind it, which a sanitizer guards */
     kn_sample s;
     some[0] = 2, some[1] = 0;
