@@ -79,7 +79,7 @@ static void parse_arguments(kni_parser *p, const char *at, const char *word, int
         kni_parser_skip(p);
         argument a = {kni_parsed_nothing, p->at};
         if (!p->failed) a.type = kni_parser_formula(p);
-        if (given < MAX_ARGUMENTS) list[given] = a;
+        if (given < wanted) list[given] = a;
         given++;
     } while (!p->failed && kni_parser_take(p, ','));
     kni_parser_expect(p, ')');

@@ -13,11 +13,11 @@ typedef struct walk {
     kni_body_lines *run;
     const kni_body *body;
     kni_body_tree tree;
-    kni_cell *values[KNI_BODY_STEPS]; /* of each node: as many as the line has places, or one */
-    kni_cell *rooms[ROOMS];           /* operands of a word, spread over the line */
-    uint8_t stage[KNI_BODY_STEPS];    /* how many sums over all lines come before a node */
-    int last;                         /* the highest stage */
-    int64_t *places;                  /* where the places of a line lie, from its first */
+    kni_cell *values[KNI_BODY_MAX_STEPS]; /* of each node: as many as the line has places, or one */
+    kni_cell *rooms[ROOMS];               /* operands of a word, spread over the line */
+    uint8_t stage[KNI_BODY_MAX_STEPS];    /* how many sums over all lines come before a node */
+    int last;                             /* the highest stage */
+    int64_t *places;                      /* where the places of a line lie, from its first */
     int64_t lines, width, line, first;
     void *memory;
     size_t bytes;
@@ -38,7 +38,14 @@ static const kni_cell *operand(walk *w, int i, uint8_t gives, int64_t n, int roo
     bool number = node->gives == KNI_GIVES_NUMBER && gives != KNI_GIVES_NUMBER;
     if (!number && (count_of(w, i) == n)) return w->values[i];
     kni_cell one = w->values[i][0], *to = w->rooms[room];
-    if (number && (gives == KNI_GIVES_INDEX || w->run->wide != KNI_COMPUTE_F64)) {
+    bool whole = gives == KNI_GIVES_INDEX || w->run->wide != KNI_COMPUTE_F64;
+    /* A choice between numbers has one for each place. */
+    for (int64_t k = 0; k < n && number && count_of(w, i) > 1; k++) {
+        to[k] = w->values[i][k];
+        if (whole) to[k].i = (int64_t)to[k].f;
+    }
+    if (number && count_of(w, i) > 1) return to;
+    if (number && whole) {
         const kn_attribute *a = s->kind == KNI_STEP_PARAM ? &w->run->row->schema[s->index] : NULL;
         if (a && a->type == KNI_ATTR_INT)
             memcpy(&one.i, (const char *)w->run->attributes + a->offset, sizeof one.i);

@@ -202,7 +202,7 @@ static void word_gradients(void)
     kn_scope_end(s, KN_NONE);
 }
 
-static void line_gradients(void)
+static void line_gradients(int turn)
 {
     kn_scope s = kn_scope_begin();
     kn_tensor x = values(1, KN_SHAPE(2, 3, 4));
@@ -224,7 +224,7 @@ static void line_gradients(void)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char name[32];
-        snprintf(name, sizeof name, "t_line_%d", (int)i);
+        snprintf(name, sizeof name, "t_line_%d_%d", turn, (int)i);
         kn_op_handle h = define(name, &(kn_body_args){.in = cases[i].in,
                                                       .out = cases[i].out,
                                                       .body = cases[i].body,
@@ -246,11 +246,11 @@ static void line_gradients(void)
 }
 
 /* The gradient of a gradient, by differences of the first one. */
-static void second_gradient(void)
+static void second_gradient(const char *name)
 {
     kn_scope s = kn_scope_begin();
     kn_op_handle h = define(
-        "t_twice",
+        name,
         &(kn_body_args){.line = KN_BODY_AXIS, .axis = -1, .body = "e = expn(x - top(x)); y = e / sum(e)"});
     double v[4] = {0.3, -0.2, 0.5, 0.1}, got[4], g1[4], g2[4];
     kn_tensor x = kn_require_grad(kn_keep(kn_from(v, KN_F64, KN_SHAPE(4)))), g, gg,
@@ -336,6 +336,8 @@ static void mistakes(void)
             "column 10: defined ops cannot compute with indices");
     refused("t_m", (kn_body_args){.in = "x k@line:index", .line = KN_BODY_AXIS, .body = "y = at(x, k)"},
             "'k' must be a value");
+    refused("t_m", (kn_body_args){.line = KN_BODY_AXIS, .body = "y = x * sum(x, x)"},
+            "'sum' takes 1, and 2 are given");
     refused("t_m", (kn_body_args){.body = NULL}, "a .body is needed");
     refused("softmax", (kn_body_args){.body = "y = x"}, "built-in");
     refused("t_swish", (kn_body_args){.body = "y = x"}, "taken");
@@ -346,9 +348,45 @@ static void mistakes(void)
     memset(text, ' ', sizeof text - 1);
     refused("t_m", (kn_body_args){.body = text}, "too long");
     memcpy(text, "y = x", 5);
-    for (int i = 0; i < 100; i++) memcpy(text + 5 + 4 * i, " + x", 4);
-    text[405] = 0;
-    refused("t_m", (kn_body_args){.body = text}, "more than 96 steps");
+    for (int i = 0; i < 300; i++) memcpy(text + 5 + 4 * i, " + x", 4);
+    text[1205] = 0;
+    refused("t_m", (kn_body_args){.body = text}, "the body has more than");
+}
+
+/* Every allocation fails once: nothing is registered, and the next try works. */
+static void without_memory(void)
+{
+    kn_body_args args = {.in = "x w@place",
+                         .line = KN_BODY_LAST_AXES,
+                         .body = "y = w * (x - mean(x))",
+                         .gradient = "g = dy * w; dx = g - mean(g); dw = down(dy * (x - mean(x)))"};
+    kn_op_handle h = NULL;
+    int failures = 0;
+    for (int n = 1; n < 20 && !h; n++) {
+        kn_memory_fail_after(n);
+        h = kn_op_define("t_memory", &args);
+        kn_memory_fail_after(0);
+        if (!h) failures++, CHECK(strstr(kn_last_error(), "no memory"));
+    }
+    CHECK(h && failures >= 3);
+    args.gradient = NULL;
+    h = define("t_memory2", &args);
+    kn_status status = KN_ERROR_MEMORY;
+    for (int n = 1; n < 200 && status != KN_OK; n++) {
+        kn_scope s = kn_scope_begin();
+        kn_tensor in[2] = {kn_require_grad(values(1, KN_SHAPE(3, 4))),
+                           kn_require_grad(values(2, KN_SHAPE(4)))};
+        kn_tensor y, g[2], dy = values(3, KN_SHAPE(3, 4));
+        kn_memory_fail_after(n);
+        status = kn_custom_call(h, in, &y);
+        if (status == KN_OK) status = kn_grad(&y, &dy, 1, in, 2, 0, g);
+        double sum[12];
+        if (status == KN_OK) status = kn_read(g[0], sum, sizeof sum);
+        kn_memory_fail_after(0);
+        if (!CHECK(status == KN_OK || status == KN_ERROR_MEMORY)) printf("%d: %s\n", n, kn_last_error());
+        kn_scope_end(s, KN_NONE);
+    }
+    CHECK(status == KN_OK);
 }
 
 int main(void)
@@ -358,9 +396,16 @@ int main(void)
     mistakes();
     kn_device_use(kn_device_open("autodiff(cpu)"));
     word_gradients();
-    line_gradients();
-    second_gradient();
+    line_gradients(1);
+    second_gradient("t_twice");
     written_gradient();
+    without_memory();
+    kn_device_use(kn_device_open("autodiff(ref)"));
+    line_gradients(2);
+    second_gradient("t_twice_ref");
+    kn_device_use(kn_device_open("autodiff(fusion(cpu))"));
+    line_gradients(3);
+    second_gradient("t_twice_fused");
     kn_device_use(NULL);
     return check_report();
 }

@@ -117,6 +117,32 @@ static void compare(const char *what, const char *one, const kn_op_handle *ops_o
     kn_device_close(b);
 }
 
+/* How many kernels the device has run. */
+static int64_t launches(kn_device device)
+{
+    char text[1024];
+    kn_device_report(device, NULL, text, sizeof text);
+    const char *at = strstr(text, " launches");
+    while (at && at > text && at[-1] != ' ') at--;
+    return at ? strtoll(at, NULL, 10) : -1;
+}
+
+/* A softmax that is a body is one kernel, not one for each of its words. */
+static void runs_as_one_kernel(kn_op_handle softmax)
+{
+    kn_device device = kn_device_open("opencl:0");
+    kn_device_use(device);
+    kn_scope s = kn_scope_begin();
+    kn_tensor x = kn_keep(filled(KN_SHAPE(5, 33), 1, KN_F32)), y;
+    CHECK(kn_sync(device) == KN_OK);
+    int64_t before = launches(device);
+    CHECK(kn_custom_call(softmax, &x, &y) == KN_OK && kn_sync(device) == KN_OK);
+    CHECK(before >= 0 && launches(device) == before + 1);
+    kn_scope_end(s, KN_NONE);
+    kn_device_use(NULL);
+    kn_device_close(device);
+}
+
 int main(void)
 {
     static const double same[4] = {0, 0, 0, 0}, near[4] = {2e-5, 1e-12, 2e-3, 2e-2};
@@ -138,6 +164,7 @@ int main(void)
     kn_device opencl = kn_device_open("opencl:0");
     n_dtypes = 1, first_size = 2, last_size = 3;
     if (opencl) kn_device_close(opencl);
+    if (opencl) runs_as_one_kernel(ops[2]);
     if (opencl) compare("opencl", "cpu", ops, "fusion(opencl:0)", ops, near);
     return check_report();
 }

@@ -5,6 +5,7 @@
 #include "backend/jit/group_jit.h"
 #include "support/check.h"
 #include "support/file.h"
+#include <kn/custom_op.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -86,6 +87,22 @@ static int strides(const operands *o, kn_tensor *y)
     y[0] = kn_keep(kn_mul(kn_add(t, o->row), o->turned));
     y[1] = kn_keep(kn_add(kn_mul(t, o->column), o->a));
     return 2;
+}
+
+/* An op that is a body of the user's goes word by word. */
+static int defined(const operands *o, kn_tensor *y)
+{
+    static kn_op_handle op;
+    if (!op)
+        op = kn_op_define("jit_body",
+                          &(kn_body_args){.in = "x w b",
+                                          .scalars = {{"t", 0.5}},
+                                          .body = "s = sigmoid(t * x);"
+                                                  "y = x > 0.1 && !(w > b) ? x * s + w : max(b, 2) - w / 3"});
+    kn_tensor in[3] = {o->a, o->row, o->column}, z;
+    CHECK(op && kn_custom_call(op, in, &z) == KN_OK);
+    y[0] = kn_keep(kn_mul(z, o->b));
+    return 1;
 }
 
 /* Only broadcasts and strides: nothing lies as the results do. */
@@ -251,7 +268,7 @@ static const test tests[] = {
     {"no flat", no_flat, some},   {"choices", choices, some},       {"casts", casts, wide},
     {"in place", in_place, some}, {"integers", integers, wholes},   {"words 1", words1, wide},
     {"words 2", words2, wide},    {"words 3", words3, wide},        {"rows", rows, single},
-    {"numbers", numbers, single},
+    {"numbers", numbers, single}, {"defined", defined, floats},
 };
 
 static void close_device(kn_device device)

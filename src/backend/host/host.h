@@ -30,6 +30,8 @@ typedef struct kni_borrowed {
     size_t copy_bytes; /* 0 when it is the operand's own memory */
 } kni_borrowed;
 bool kni_host_borrow(kni_tensor *x, int dtype, kni_borrowed *out);
+/* The same, broadcast to a shape. */
+bool kni_host_borrow_expanded(kni_tensor *x, const kni_type *shape, int dtype, kni_borrowed *out);
 void kni_host_unborrow(kni_borrowed *b);
 
 /* The steps a host backend tries for a record. KN_ERROR_UNSUPPORTED without text: this step does not apply. */

@@ -12,12 +12,16 @@ typedef struct lines {
     int dtypes[KNI_BODY_OPERANDS]; /* of the results while they are wide */
 } lines;
 
-static bool borrow_operands(lines *l, int wide, const void **in)
+/* Operands of defined ops may broadcast to the elements. */
+static bool borrow_operands(lines *l, const kni_type *shape, int wide, const void **in)
 {
     for (int i = 0; i < l->r->n_in; i++) {
         kni_tensor *x = kni_in(l->r, i);
-        bool index = l->r->row->body->operands[i] & KNI_OPERAND_INDEX;
-        if (x && !kni_host_borrow(x, index ? KN_I64 : kni_compute_dtype[wide], &l->in[i])) return false;
+        uint8_t bits = l->r->row->body->operands[i];
+        int dtype = bits & KNI_OPERAND_INDEX ? KN_I64 : kni_compute_dtype[wide];
+        bool spread = x && (bits & KNI_OPERAND_LEVEL) == KNI_LEVEL_ELEMENT && !kni_same_dims(&x->type, shape);
+        if (spread && !kni_host_borrow_expanded(x, shape, dtype, &l->in[i])) return false;
+        if (x && !spread && !kni_host_borrow(x, dtype, &l->in[i])) return false;
         in[i] = x ? l->in[i].data : NULL;
     }
     return true;
@@ -63,7 +67,8 @@ kn_status kni_host_lines(const kn_record *r)
     run.wide = kni_wide_of[run.shape->dtype];
     memset(&l, 0, sizeof l);
     l.r = r;
-    kn_status s = borrow_operands(&l, run.wide, in) ? make_results(&l, run.wide, out) : KN_ERROR_MEMORY;
+    kn_status s =
+        borrow_operands(&l, run.shape, run.wide, in) ? make_results(&l, run.wide, out) : KN_ERROR_MEMORY;
     if (s == KN_OK && !kni_body_lines_run(&run)) s = KN_ERROR_MEMORY;
     if (s == KN_OK && run.failed)
         s = kni_fail_op(KN_ERROR_INDEX, r->row->name, "index %D is out of range", run.reported);

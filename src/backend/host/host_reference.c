@@ -162,8 +162,7 @@ static int common_of_elementwise(const kn_record *r)
     return kni_operand_dtype(r->row, types, first, n);
 }
 
-/* Broadcasts an operand into a contiguous wide array of the result's shape. */
-static bool expand_operand(kni_tensor *x, const kni_type *shape, int dtype, kni_borrowed *out)
+bool kni_host_borrow_expanded(kni_tensor *x, const kni_type *shape, int dtype, kni_borrowed *out)
 {
     kni_tensor view = *x;
     int shift = shape->rank - x->type.rank;
@@ -240,7 +239,7 @@ kn_status kni_host_body(const kn_record *r)
         kni_tensor *x = kni_in(r, i);
         int strip = truths >> i & 1 ? KN_I64 : dtype;
         int via = truths >> i & 1 ? 0 : kni_rounds_to(&x->type, common, strip);
-        if (!expand_operand(x, &y->type, via ? via : strip, &b.in_borrowed[i]) ||
+        if (!kni_host_borrow_expanded(x, &y->type, via ? via : strip, &b.in_borrowed[i]) ||
             (via && !widen(&b.in_borrowed[i], via, strip, kni_count(&y->type))))
             s = no_memory(r);
         b.in[i] = b.in_borrowed[i].data;
