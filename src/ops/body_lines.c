@@ -171,6 +171,12 @@ static void compute(walk *w, int i)
     case KNI_STEP_CONSTANT:
         y->f = node->step.value;
         break;
+    case KNI_STEP_HAS:
+        y->i = w->run->in[node->step.index] != NULL;
+        break;
+    case KNI_STEP_CHOICE:
+        y->i = attribute_of(w, node->step.index) != 0;
+        break;
     case KNI_STEP_LENGTH:
         y->f = (double)w->width;
         break;

@@ -1,5 +1,4 @@
 /* Batch norm: with given statistics (inference), and with those of the batch, which come back beside the result. */
-#include "ops/generated/normalise_kernels.h"
 #include "ops/infer.h"
 #include "ops/native.h"
 #include "ops/norm.h"
@@ -78,43 +77,6 @@ static kn_status infer_batch_norm_train_grad(kni_infer *c)
     return KN_OK;
 }
 
-static void start_launch(kni_launch *l, const kni_kernel *kernel, const kni_type *x)
-{
-    const kni_batch_norm_attributes *a = l->attributes;
-    kni_channel_view v = kni_channel_view_of(x);
-    l->kernel = kernel;
-    l->items = v.channels;
-    kni_launch_int(l, v.inner ? v.outer : 0); /* without elements there is nothing to count out */
-    kni_launch_int(l, v.channels);
-    kni_launch_int(l, v.inner);
-    kni_launch_real(l, a->eps);
-}
-
-static void launch_flag(kni_launch *l, int i) { kni_launch_int(l, i < l->n_in && l->in[i]); }
-
-static kn_status launch_batch_norm(kni_launch *l)
-{
-    start_launch(l, &kni_kernel_batch_norm, l->in[0]);
-    launch_flag(l, 3);
-    launch_flag(l, 4);
-    return KN_OK;
-}
-
-static kn_status launch_batch_norm_train(kni_launch *l)
-{
-    start_launch(l, &kni_kernel_batch_norm_train, l->in[0]);
-    launch_flag(l, 1);
-    launch_flag(l, 2);
-    return KN_OK;
-}
-
-static kn_status launch_batch_norm_train_grad(kni_launch *l)
-{
-    start_launch(l, &kni_kernel_batch_norm_train_grad, l->in[1]);
-    launch_flag(l, 4);
-    return KN_OK;
-}
-
 /* The statistics are computed from x again: those handed in are the same numbers, and gradients of this gradient
    have to flow through them to x. */
 static kn_status lower_batch_norm_train_grad(kni_lowering *l)
@@ -141,8 +103,7 @@ OP(batch_norm, .doc = "(x - mean) / sqrt(variance + eps) * weight + bias by chan
    .max_in = 5, .n_out = 1, .kind = KNI_COMPOSITE, .dtypes = KNI_FLOATS, .tolerance = {8, 1},
    .schema = batch_norm_schema, .attribute_bytes = sizeof(kni_batch_norm_attributes),
    .in = "x mean@line variance@line weight@line?1 bias@line?0", .body = &kni_body_batch_norm,
-   .line = {KNI_LINE_CHANNEL, 0, KNI_PER_POINT, 0}, .infer = infer_batch_norm, .launch = launch_batch_norm,
-   .native = &kni_cpu_batch_norm)
+   .line = {KNI_LINE_CHANNEL, 0, KNI_PER_POINT, 0}, .infer = infer_batch_norm, .native = &kni_cpu_batch_norm)
 
 BODY(batch_norm_train, "m = mean(x); d = x - m; v = mean(d * d); y = d * (1 / sqrt(v + eps) * weight) + "
                        "bias; mean = m; variance = v")
@@ -151,7 +112,7 @@ OP(batch_norm_train, .doc = "the same with mean and variance of the batch, which
    .schema = batch_norm_schema, .attribute_bytes = sizeof(kni_batch_norm_attributes),
    .in = "x weight@line?1 bias@line?0", .out = "y mean@line variance@line",
    .body = &kni_body_batch_norm_train, .line = {KNI_LINE_CHANNEL, 0, KNI_PER_SEVERAL, 0},
-   .infer = infer_batch_norm_train, .launch = launch_batch_norm_train, .native = &kni_cpu_batch_norm_train)
+   .infer = infer_batch_norm_train, .native = &kni_cpu_batch_norm_train)
 
 BODY(batch_norm_train_grad, "s = 1 / sqrt(variance + eps); h = (x - mean) * s; b = sum(dy); g = sum(dy * h); "
                             "dx = s * weight * (dy - b / n - h * (g / n)); dweight = g; dbias = b")
@@ -162,8 +123,8 @@ OP(batch_norm_train_grad,
    .schema = batch_norm_schema, .attribute_bytes = sizeof(kni_batch_norm_attributes),
    .in = "dy x mean@line variance@line weight@line?1", .out = "dx dweight@line dbias@line",
    .body = &kni_body_batch_norm_train_grad, .line = {KNI_LINE_CHANNEL, 0, KNI_PER_SEVERAL, 0},
-   .infer = infer_batch_norm_train_grad, .launch = launch_batch_norm_train_grad,
-   .lower = lower_batch_norm_train_grad, .native = &kni_cpu_batch_norm_train_grad)
+   .infer = infer_batch_norm_train_grad, .lower = lower_batch_norm_train_grad,
+   .native = &kni_cpu_batch_norm_train_grad)
 
 static bool given(const kni_vjp *v, int i) { return i < v->n_in && v->in_types[i].dtype; }
 static bool wanted(const kni_vjp *v, int i) { return i < v->n_in && kni_vjp_needs(v, i); }

@@ -1,6 +1,5 @@
 /* Layer norm and RMS norm: both see x as rows, the second without the mean. Their gradients are rows that compute
    the statistics again, so that the tape keeps nothing but x. */
-#include "ops/generated/normalise_kernels.h"
 #include "ops/infer.h"
 #include "ops/native.h"
 #include "ops/norm.h"
@@ -99,49 +98,6 @@ kni_norm_view kni_norm_view_of(const kni_type *x, int64_t n_axes)
     return v;
 }
 
-static bool has(const kni_launch *l, int i) { return i < l->n_in && l->in[i]; }
-
-static kn_status launch_layer_norm(kni_launch *l)
-{
-    const kni_layer_norm_attributes *a = l->attributes;
-    kni_norm_view v = kni_norm_view_of(l->in[0], a->n_axes);
-    l->kernel = &kni_kernel_layer_norm;
-    l->items = v.n ? v.rows : 0;
-    kni_launch_int(l, v.n);
-    kni_launch_int(l, centres(l->row));
-    kni_launch_int(l, has(l, 1));
-    kni_launch_int(l, has(l, 2));
-    kni_launch_real(l, a->eps);
-    return KN_OK;
-}
-
-static kn_status launch_layer_norm_grad(kni_launch *l)
-{
-    const kni_layer_norm_attributes *a = l->attributes;
-    kni_norm_view v = kni_norm_view_of(l->in[1], a->n_axes);
-    l->kernel = &kni_kernel_layer_norm_grad;
-    l->items = v.n ? v.rows : 0;
-    kni_launch_int(l, v.n);
-    kni_launch_int(l, centres(l->row));
-    kni_launch_int(l, has(l, 2));
-    kni_launch_real(l, a->eps);
-    return KN_OK;
-}
-
-static kn_status launch_affine_grad(kni_launch *l)
-{
-    const kni_layer_norm_attributes *a = l->attributes;
-    kni_norm_view v = kni_norm_view_of(l->in[1], a->n_axes);
-    l->kernel = &kni_kernel_layer_norm_affine_grad;
-    l->items = 1;
-    kni_launch_int(l, v.rows);
-    kni_launch_int(l, v.n);
-    kni_launch_int(l, centres(l->row));
-    kni_launch_int(l, l->n_out > 1);
-    kni_launch_real(l, a->eps);
-    return KN_OK;
-}
-
 /* The normalised x and the factor that made it so, both kept. */
 typedef struct normalised {
     kn_tensor h, scale;
@@ -194,14 +150,14 @@ OP(layer_norm, .doc = "(x - mean) / sqrt(variance + eps) * weight + bias over th
    .schema = layer_norm_schema, .attribute_bytes = sizeof(kni_layer_norm_attributes),
    .in = "x weight@place?1 bias@place?0", .body = &kni_body_layer_norm,
    .line = KNI_ALONG(LAST, 0, ELEMENT, kni_layer_norm_attributes, n_axes), .infer = infer_layer_norm,
-   .launch = launch_layer_norm, .native = &kni_cpu_layer_norm)
+   .native = &kni_cpu_layer_norm)
 
 BODY(rms_norm, "s = 1 / sqrt(mean(x * x) + eps); y = x * s * weight")
 OP(rms_norm, .doc = "x / sqrt(mean(x^2) + eps) * weight over the last n_axes axes", .min_in = 1, .max_in = 2,
    .n_out = 1, .kind = KNI_COMPOSITE, .dtypes = KNI_FLOATS, .tolerance = {8, 1}, .schema = layer_norm_schema,
    .attribute_bytes = sizeof(kni_layer_norm_attributes), .in = "x weight@place?1", .body = &kni_body_rms_norm,
    .line = KNI_ALONG(LAST, 0, ELEMENT, kni_layer_norm_attributes, n_axes), .infer = infer_layer_norm,
-   .launch = launch_layer_norm, .native = &kni_cpu_rms_norm)
+   .native = &kni_cpu_rms_norm)
 
 BODY(layer_norm_grad, "d = x - mean(x); s = 1 / sqrt(mean(d * d) + eps); g = dy * weight; dx = s * (g - "
                       "mean(g) - d * s * (mean(g * d) * s))")
@@ -210,7 +166,7 @@ OP(layer_norm_grad, .doc = "scale (g - mean(g) - h mean(g h)), g = dy weight, h 
    .schema = layer_norm_schema, .attribute_bytes = sizeof(kni_layer_norm_attributes),
    .in = "dy x weight@place?1", .out = "dx", .body = &kni_body_layer_norm_grad,
    .line = KNI_ALONG(LAST, 1, ELEMENT, kni_layer_norm_attributes, n_axes), .infer = infer_layer_norm_grad,
-   .launch = launch_layer_norm_grad, .lower = lower_layer_norm_grad, .native = &kni_cpu_layer_norm_grad)
+   .lower = lower_layer_norm_grad, .native = &kni_cpu_layer_norm_grad)
 
 BODY(rms_norm_grad,
      "s = 1 / sqrt(mean(x * x) + eps); g = dy * weight; dx = s * (g - x * s * (mean(g * x) * s))")
@@ -218,8 +174,7 @@ OP(rms_norm_grad, .doc = "scale (g - h mean(g h)), g = dy weight, h = x scale", 
    .n_out = 1, .kind = KNI_COMPOSITE, .dtypes = KNI_FLOATS, .tolerance = {16, 2}, .schema = layer_norm_schema,
    .attribute_bytes = sizeof(kni_layer_norm_attributes), .in = "dy x weight@place?1", .out = "dx",
    .body = &kni_body_rms_norm_grad, .line = KNI_ALONG(LAST, 1, ELEMENT, kni_layer_norm_attributes, n_axes),
-   .infer = infer_layer_norm_grad, .launch = launch_layer_norm_grad, .lower = lower_layer_norm_grad,
-   .native = &kni_cpu_rms_norm_grad)
+   .infer = infer_layer_norm_grad, .lower = lower_layer_norm_grad, .native = &kni_cpu_rms_norm_grad)
 
 BODY(layer_norm_affine_grad,
      "d = x - mean(x); s = 1 / sqrt(mean(d * d) + eps); dweight = down(dy * (d * s)); dbias = down(dy)")
@@ -228,7 +183,7 @@ OP(layer_norm_affine_grad, .doc = "sum(dy h) and sum(dy) over the leading axes, 
    .schema = layer_norm_schema, .attribute_bytes = sizeof(kni_layer_norm_attributes), .in = "dy x",
    .out = "dweight@place dbias@place", .body = &kni_body_layer_norm_affine_grad,
    .line = KNI_ALONG(LAST, 1, PLACE, kni_layer_norm_attributes, n_axes), .infer = infer_affine_grad,
-   .launch = launch_affine_grad, .lower = lower_affine_grad, .native = &kni_cpu_layer_norm_affine_grad)
+   .lower = lower_affine_grad, .native = &kni_cpu_layer_norm_affine_grad)
 
 BODY(rms_norm_affine_grad, "s = 1 / sqrt(mean(x * x) + eps); dweight = down(dy * (x * s))")
 OP(rms_norm_affine_grad, .doc = "sum(dy h) over the leading axes, h = x scale", .min_in = 2, .max_in = 2,
@@ -236,7 +191,7 @@ OP(rms_norm_affine_grad, .doc = "sum(dy h) over the leading axes, h = x scale", 
    .attribute_bytes = sizeof(kni_layer_norm_attributes), .in = "dy x", .out = "dweight@place",
    .body = &kni_body_rms_norm_affine_grad,
    .line = KNI_ALONG(LAST, 1, PLACE, kni_layer_norm_attributes, n_axes), .infer = infer_affine_grad,
-   .launch = launch_affine_grad, .lower = lower_affine_grad, .native = &kni_cpu_rms_norm_affine_grad)
+   .lower = lower_affine_grad, .native = &kni_cpu_rms_norm_affine_grad)
 
 static void gradient_of_x(kni_vjp *v, const kn_op *row)
 {

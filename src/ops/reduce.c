@@ -60,7 +60,6 @@ static kn_status launch_max(kni_launch *l) { return launch_with(l, &kni_kernel_r
 static kn_status launch_min(kni_launch *l) { return launch_with(l, &kni_kernel_reduce_min); }
 static kn_status launch_any(kni_launch *l) { return launch_with(l, &kni_kernel_reduce_any); }
 static kn_status launch_all(kni_launch *l) { return launch_with(l, &kni_kernel_reduce_all); }
-static kn_status launch_logsumexp(kni_launch *l) { return launch_with(l, &kni_kernel_reduce_logsumexp); }
 
 static kn_status launch_position(kni_launch *l, const kni_kernel *kernel)
 {
@@ -152,7 +151,7 @@ OP(logsumexp, .doc = "log(sum(exp(x))) over axes", .min_in = 1, .max_in = 1, .n_
    .flags = KNI_FLAG_WIDE, .wide = &kni_wide, .dtypes = KNI_FLOATS, .tolerance = {8, 1},
    .schema = kni_reduce_schema, .attribute_bytes = sizeof(kni_reduce_attributes), .out = "y@line",
    .body = &kni_body_logsumexp, .line = KNI_ALONG(AXES, 0, LINE, kni_reduce_attributes, axes),
-   .infer = infer_same_dtype, .launch = launch_logsumexp, .lower = lower_logsumexp)
+   .infer = infer_same_dtype, .lower = lower_logsumexp)
 
 static kn_tensor reduce(const kn_op *row, kn_tensor x, kn_ints axes, bool keep)
 {

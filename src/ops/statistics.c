@@ -1,5 +1,4 @@
 /* Variance and what is made of it: standard deviation, covariance, correlation. */
-#include "ops/generated/reduce_kernels.h"
 #include "ops/reduce_axes.h"
 #include "ops/scalar_row.h"
 #include "ops/wide.h"
@@ -19,15 +18,6 @@ static kn_status infer_var_mean(kni_infer *c)
         c->out[i]->dtype = c->in[0]->dtype;
         kni_reduce_shape(c, i, &a->axes, a->keep != 0);
     }
-    return KN_OK;
-}
-
-static kn_status launch_var_mean(kni_launch *l)
-{
-    const kni_var_attributes *a = l->attributes;
-    l->kernel = &kni_kernel_reduce_var_mean;
-    kni_reduce_launch(l, &a->axes);
-    kni_launch_real(l, a->correction);
     return KN_OK;
 }
 
@@ -55,7 +45,7 @@ OP(var_mean, .doc = "sum((x - mean)^2) / max(0, count - correction) over axes, a
    .dtypes = KNI_FLOATS, .tolerance = {8, 1}, .schema = var_schema,
    .attribute_bytes = sizeof(kni_var_attributes), .out = "variance@line mean@line",
    .body = &kni_body_var_mean, .line = KNI_ALONG(AXES, 0, SEVERAL, kni_var_attributes, axes),
-   .infer = infer_var_mean, .launch = launch_var_mean, .lower = lower_var_mean)
+   .infer = infer_var_mean, .lower = lower_var_mean)
 
 static double correction_of(const kn_var_args *args)
 {

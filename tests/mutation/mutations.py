@@ -12,8 +12,8 @@ import sys
 
 # what is broken, file, text, broken text, device, filter
 MUTATIONS = [
-    ("sum: the reference kernel skips the first element", "src/ops/kernels/reduce.kn",
-     "for (index k = 0; k < n; k++) total +=", "for (index k = 1; k < n; k++) total +=", "ref", "sum"),
+    ("sum: the reference skips the first element", "src/ops/body_reduce.c",
+     "for (int64_t k = 0; k < n; k++) y += x[k].f;", "for (int64_t k = 1; k < n; k++) y += x[k].f;", "ref", "sum"),
     ("matmul: the reference kernel reads b transposed", "src/ops/kernels/contraction.kn",
      "total += a[from_a + l] * b[from_b + l * n];", "total += a[from_a + l] * b[from_b * n + l];", "ref", "matmul"),
     ("conv: padding is added instead of taken off", "src/ops/kernels/convolution.kn",

@@ -2,7 +2,6 @@
 #include "backend/gpu/gpu_scan.h"
 #include "backend/gpu/gpu_sort.h"
 #include "backend/gpu/product.h"
-#include "ops/body.h"
 
 static const struct {
     const kn_op *row;
@@ -67,7 +66,7 @@ kn_support kni_gpu_supports(kn_backend *b, const kn_op *row, kn_dtype dtype, con
         *why = "the device has no f64";
         return KN_SUPPORT_NO;
     }
-    if (row->view || kni_is_pointwise(row) || kni_body_hosted(row->body)) return KN_SUPPORT_NATIVE;
+    if (row->view || row->body) return KN_SUPPORT_NATIVE;
     if (kni_gpu_product_of(row)) return KN_SUPPORT_NATIVE;
     for (int i = 0; i < KNI_COUNT(entries); i++)
         if (entries[i].row == row) return KN_SUPPORT_NATIVE;

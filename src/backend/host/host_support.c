@@ -15,7 +15,7 @@ kn_support kni_host_supports(const kn_op *row, kn_dtype dtype, const char **why,
     if (row->view || row->host) return KN_SUPPORT_NATIVE;
     if (natives && row->native) return KN_SUPPORT_NATIVE;
     bool body = kni_is_pointwise(row) || kni_body_hosted(row->body);
-    if (!natives && (body || row->launch)) return KN_SUPPORT_REFERENCE;
+    if (!natives && (row->body || row->launch)) return KN_SUPPORT_REFERENCE;
     if (row->lower) return KN_SUPPORT_LOWERED;
     if (body || row->launch) return KN_SUPPORT_REFERENCE;
     *why = "no kernel";

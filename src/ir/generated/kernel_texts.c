@@ -299,7 +299,7 @@ static const char movement_text[] =
     "y[item] = total;\n}\n";
 
 static const char normalise_text[] =
-    "\n\n\n\nkernel softmax(index item, in real x[], out real y[], index axis, index inner, index logarithm, index quiet)\n{\n"
+    "\n\n\nkernel softmax(index item, in real x[], out real y[], index axis, index inner, index logarithm, index quiet)\n{\n"
     "index first = item / inner * axis * inner + item % inner;\nreal most = quiet ? 0 : -INF;\n"
     "for (index k = 0; k < axis; k++) most = x[first + k * inner] > most ? x[first + k * inner] : most;\nreal total = quiet ? exp(-most) : 0;\n"
     "for (index k = 0; k < axis; k++) total += exp(x[first + k * inner] - most);\nreal shift = log(total);\nfor (index k = 0; k < axis; k++) {\n"
@@ -309,37 +309,7 @@ static const char normalise_text[] =
     "dx[first + k * inner] = y[first + k * inner] * (dy[first + k * inner] - total);\n}\n\n"
     "kernel log_softmax_grad(index item, in real dy[], in real y[], out real dx[], index axis, index inner)\n{\nindex first = item / inner * axis * inner + item % inner;\n"
     "real total = 0;\nfor (index k = 0; k < axis; k++) total += dy[first + k * inner];\nfor (index k = 0; k < axis; k++)\n"
-    "dx[first + k * inner] = dy[first + k * inner] - exp(y[first + k * inner]) * total;\n}\n\n"
-    "kernel layer_norm(index item, in real x[], in real weight[], in real bias[], out real y[], index n, index centre,\nindex has_weight, index has_bias, real eps)\n{\n"
-    "real mean = 0, variance = 0;\nif (centre)\nfor (index k = 0; k < n; k++) mean += x[item * n + k] / n;\n"
-    "for (index k = 0; k < n; k++) variance += (x[item * n + k] - mean) * (x[item * n + k] - mean) / n;\nreal scale = 1 / sqrt(variance + eps);\nfor (index k = 0; k < n; k++) {\n"
-    "real v = (x[item * n + k] - mean) * scale;\nif (has_weight) v *= weight[k];\nif (has_bias) v += bias[k];\ny[item * n + k] = v;\n}\n}\n\n\n"
-    "kernel layer_norm_grad(index item, in real dy[], in real x[], in real weight[], out real dx[], index n, index centre,\nindex has_weight, real eps)\n{\n"
-    "real mean = 0, variance = 0, sum_g = 0, sum_gh = 0;\nif (centre)\nfor (index k = 0; k < n; k++) mean += x[item * n + k] / n;\n"
-    "for (index k = 0; k < n; k++) variance += (x[item * n + k] - mean) * (x[item * n + k] - mean) / n;\nreal scale = 1 / sqrt(variance + eps);\nfor (index k = 0; k < n; k++) {\n"
-    "real g = has_weight ? dy[item * n + k] * weight[k] : dy[item * n + k];\nsum_g += g / n;\nsum_gh += g * (x[item * n + k] - mean) * scale / n;\n}\nif (!centre) sum_g = 0;\n"
-    "for (index k = 0; k < n; k++) {\nreal g = has_weight ? dy[item * n + k] * weight[k] : dy[item * n + k];\n"
-    "dx[item * n + k] = scale * (g - sum_g - (x[item * n + k] - mean) * scale * sum_gh);\n}\n}\n\n\n"
-    "kernel layer_norm_affine_grad(index item, in real dy[], in real x[], out real dweight[], out real dbias[],\nindex rows, index n, index centre, index has_bias, real eps)\n{\n"
-    "for (index k = 0; k < n; k++) dweight[k] = 0;\nif (has_bias)\nfor (index k = 0; k < n; k++) dbias[k] = 0;\nfor (index r = 0; r < rows; r++) {\nreal mean = 0, variance = 0;\n"
-    "if (centre)\nfor (index k = 0; k < n; k++) mean += x[r * n + k] / n;\nfor (index k = 0; k < n; k++) variance += (x[r * n + k] - mean) * (x[r * n + k] - mean) / n;\n"
-    "real scale = 1 / sqrt(variance + eps);\nfor (index k = 0; k < n; k++) {\ndweight[k] += dy[r * n + k] * (x[r * n + k] - mean) * scale;\n"
-    "if (has_bias) dbias[k] += dy[r * n + k];\n}\n}\n}\n\n"
-    "kernel batch_norm(index item, in real x[], in real mean[], in real variance[], in real weight[], in real bias[], out real y[],\n"
-    "index outer, index channels, index inner, index has_weight, index has_bias, real eps)\n{\nreal scale = 1 / sqrt(variance[item] + eps);\nif (has_weight) scale *= weight[item];\n"
-    "for (index o = 0; o < outer; o++)\nfor (index i = 0; i < inner; i++) {\nindex at = (o * channels + item) * inner + i;\nreal v = (x[at] - mean[item]) * scale;\n"
-    "y[at] = has_bias ? v + bias[item] : v;\n}\n}\n\nkernel batch_norm_train(index item, in real x[], in real weight[], in real bias[], out real y[], out real mean[],\n"
-    "out real variance[], index outer, index channels, index inner, index has_weight,\nindex has_bias, real eps)\n{\nreal count = (real)(outer * inner);\nreal m = 0, v = 0;\n"
-    "for (index o = 0; o < outer; o++)\nfor (index i = 0; i < inner; i++) m += x[(o * channels + item) * inner + i];\nm = m / count;\nfor (index o = 0; o < outer; o++)\n"
-    "for (index i = 0; i < inner; i++) {\nreal d = x[(o * channels + item) * inner + i] - m;\nv += d * d;\n}\nv = v / count;\nreal scale = 1 / sqrt(v + eps);\n"
-    "if (has_weight) scale *= weight[item];\nfor (index o = 0; o < outer; o++)\nfor (index i = 0; i < inner; i++) {\nindex at = (o * channels + item) * inner + i;\n"
-    "real d = (x[at] - m) * scale;\ny[at] = has_bias ? d + bias[item] : d;\n}\nmean[item] = m;\nvariance[item] = v;\n}\n\n"
-    "kernel batch_norm_train_grad(index item, in real dy[], in real x[], in real mean[], in real variance[],\n"
-    "in real weight[], out real dx[], out real dweight[], out real dbias[], index outer, index channels,\nindex inner, index has_weight, real eps)\n{\n"
-    "real count = (real)(outer * inner);\nreal scale = 1 / sqrt(variance[item] + eps), sum_g = 0, sum_gh = 0;\nfor (index o = 0; o < outer; o++)\n"
-    "for (index i = 0; i < inner; i++) {\nindex at = (o * channels + item) * inner + i;\nsum_g += dy[at];\nsum_gh += dy[at] * (x[at] - mean[item]) * scale;\n}\n"
-    "real gain = has_weight ? scale * weight[item] : scale;\nfor (index o = 0; o < outer; o++)\nfor (index i = 0; i < inner; i++) {\nindex at = (o * channels + item) * inner + i;\n"
-    "real h = (x[at] - mean[item]) * scale;\ndx[at] = gain * (dy[at] - sum_g / count - h * sum_gh / count);\n}\ndweight[item] = sum_gh;\ndbias[item] = sum_g;\n}\n\n\n"
+    "dx[first + k * inner] = dy[first + k * inner] - exp(y[first + k * inner]) * total;\n}\n\n\n"
     "kernel embedding(index item, in T weight[], in index at[], out T y[], index rows, index size)\n{\nindex row = at[item / size];\nif (row < 0 || row >= rows) report(row);\n"
     "else y[item] = weight[row * size + item % size];\n}\n\n\nkernel embedding_grad(index item, in T dy[], in index at[], out T dweight[], index count, index rows,\n"
     "index size, index padding)\n{\nfor (index r = 0; r < rows; r++) dweight[r * size + item] = 0;\nfor (index i = 0; i < count; i++) {\nindex row = at[i];\n"
@@ -392,15 +362,7 @@ static const char reduce_text[] =
     "if (x[base + group_offset(k, r[0], r[1], r[2], r[3], r[4], r[5], r[6])] != 0) found = 1;\ny[item] = (T)found;\n}\n\n"
     "kernel reduce_all(index item, in T x[], out T y[], index n, uniform index o[7], uniform index r[7])\n{\n"
     "index base = group_offset(item, o[0], o[1], o[2], o[3], o[4], o[5], o[6]);\nindex found = 0;\nfor (index k = 0; k < n; k++)\n"
-    "if (x[base + group_offset(k, r[0], r[1], r[2], r[3], r[4], r[5], r[6])] == 0) found = 1;\ny[item] = (T)(1 - found);\n}\n\n"
-    "kernel reduce_var_mean(index item, in T x[], out T y[], out T m[], index n, uniform index o[7],\nuniform index r[7], real correction)\n{\n"
-    "index base = group_offset(item, o[0], o[1], o[2], o[3], o[4], o[5], o[6]);\nreal total = 0, squares = 0, divisor = (real)n - correction;\nfor (index k = 0; k < n; k++)\n"
-    "total += (real)x[base + group_offset(k, r[0], r[1], r[2], r[3], r[4], r[5], r[6])];\nreal mean = total / (real)n;\nfor (index k = 0; k < n; k++) {\n"
-    "real d = (real)x[base + group_offset(k, r[0], r[1], r[2], r[3], r[4], r[5], r[6])] - mean;\nsquares += d * d;\n}\ny[item] = (T)(squares / (divisor > 0 ? divisor : 0.0));\n"
-    "m[item] = (T)mean;\n}\n\n\nkernel reduce_logsumexp(index item, in T x[], out T y[], index n, uniform index o[7], uniform index r[7])\n{\n"
-    "index base = group_offset(item, o[0], o[1], o[2], o[3], o[4], o[5], o[6]);\nreal top = -INF, total = 0;\nfor (index k = 0; k < n; k++) {\n"
-    "real v = (real)x[base + group_offset(k, r[0], r[1], r[2], r[3], r[4], r[5], r[6])];\nif (v > top) top = v;\n}\nif (top == INF || top == -INF) top = 0;\n"
-    "for (index k = 0; k < n; k++)\ntotal += exp((real)x[base + group_offset(k, r[0], r[1], r[2], r[3], r[4], r[5], r[6])] - top);\ny[item] = (T)(top + log(total));\n}\n\n\n"
+    "if (x[base + group_offset(k, r[0], r[1], r[2], r[3], r[4], r[5], r[6])] == 0) found = 1;\ny[item] = (T)(1 - found);\n}\n\n\n"
     "kernel reduce_argmax(index item, in T x[], out index y[], index axis, index inner)\n{\nindex base = item / inner * axis * inner + item % inner, at = 0;\nT best = x[base];\n"
     "for (index k = 1; k < axis; k++) {\nT v = x[base + k * inner];\nif (v > best || (is_nan(v) && !is_nan(best))) {\nbest = v;\nat = k;\n}\n}\ny[item] = at;\n}\n\n"
     "kernel reduce_argmin(index item, in T x[], out index y[], index axis, index inner)\n{\nindex base = item / inner * axis * inner + item % inner, at = 0;\nT best = x[base];\n"
@@ -687,9 +649,6 @@ static const struct {
     {"attention", attention_text, "attention.kn", sizeof attention_text - 1},
     {"avg_pool", window_text, "window.kn", sizeof window_text - 1},
     {"avg_pool_grad", window_text, "window.kn", sizeof window_text - 1},
-    {"batch_norm", normalise_text, "normalise.kn", sizeof normalise_text - 1},
-    {"batch_norm_train", normalise_text, "normalise.kn", sizeof normalise_text - 1},
-    {"batch_norm_train_grad", normalise_text, "normalise.kn", sizeof normalise_text - 1},
     {"categorical", random_text, "random.kn", sizeof random_text - 1},
     {"cholesky", linalg_text, "linalg.kn", sizeof linalg_text - 1},
     {"cofactor", linalg_text, "linalg.kn", sizeof linalg_text - 1},
@@ -721,9 +680,6 @@ static const struct {
     {"interpolate_grad", spatial_text, "spatial.kn", sizeof spatial_text - 1},
     {"interpolate_taps", spatial_text, "spatial.kn", sizeof spatial_text - 1},
     {"iota", creation_text, "creation.kn", sizeof creation_text - 1},
-    {"layer_norm", normalise_text, "normalise.kn", sizeof normalise_text - 1},
-    {"layer_norm_affine_grad", normalise_text, "normalise.kn", sizeof normalise_text - 1},
-    {"layer_norm_grad", normalise_text, "normalise.kn", sizeof normalise_text - 1},
     {"linear", contraction_text, "contraction.kn", sizeof contraction_text - 1},
     {"linspace", creation_text, "creation.kn", sizeof creation_text - 1},
     {"log_softmax_grad", normalise_text, "normalise.kn", sizeof normalise_text - 1},
@@ -744,13 +700,11 @@ static const struct {
     {"reduce_any", reduce_text, "reduce.kn", sizeof reduce_text - 1},
     {"reduce_argmax", reduce_text, "reduce.kn", sizeof reduce_text - 1},
     {"reduce_argmin", reduce_text, "reduce.kn", sizeof reduce_text - 1},
-    {"reduce_logsumexp", reduce_text, "reduce.kn", sizeof reduce_text - 1},
     {"reduce_max", reduce_text, "reduce.kn", sizeof reduce_text - 1},
     {"reduce_mean", reduce_text, "reduce.kn", sizeof reduce_text - 1},
     {"reduce_min", reduce_text, "reduce.kn", sizeof reduce_text - 1},
     {"reduce_prod", reduce_text, "reduce.kn", sizeof reduce_text - 1},
     {"reduce_sum", reduce_text, "reduce.kn", sizeof reduce_text - 1},
-    {"reduce_var_mean", reduce_text, "reduce.kn", sizeof reduce_text - 1},
     {"rope", normalise_text, "normalise.kn", sizeof normalise_text - 1},
     {"scan_linear", scan_text, "scan.kn", sizeof scan_text - 1},
     {"scan_logsumexp", scan_text, "scan.kn", sizeof scan_text - 1},

@@ -7,12 +7,6 @@
 #define softmax(item, ...) softmax_f64(int64_t *kni_error, item, __VA_ARGS__)
 #define softmax_grad(item, ...) softmax_grad_f64(int64_t *kni_error, item, __VA_ARGS__)
 #define log_softmax_grad(item, ...) log_softmax_grad_f64(int64_t *kni_error, item, __VA_ARGS__)
-#define layer_norm(item, ...) layer_norm_f64(int64_t *kni_error, item, __VA_ARGS__)
-#define layer_norm_grad(item, ...) layer_norm_grad_f64(int64_t *kni_error, item, __VA_ARGS__)
-#define layer_norm_affine_grad(item, ...) layer_norm_affine_grad_f64(int64_t *kni_error, item, __VA_ARGS__)
-#define batch_norm(item, ...) batch_norm_f64(int64_t *kni_error, item, __VA_ARGS__)
-#define batch_norm_train(item, ...) batch_norm_train_f64(int64_t *kni_error, item, __VA_ARGS__)
-#define batch_norm_train_grad(item, ...) batch_norm_train_grad_f64(int64_t *kni_error, item, __VA_ARGS__)
 #define embedding(item, ...) embedding_f64(int64_t *kni_error, item, __VA_ARGS__)
 #define embedding_grad(item, ...) embedding_grad_f64(int64_t *kni_error, item, __VA_ARGS__)
 #define dropout(item, ...) dropout_f64(int64_t *kni_error, item, __VA_ARGS__)
@@ -21,12 +15,6 @@
 #undef softmax
 #undef softmax_grad
 #undef log_softmax_grad
-#undef layer_norm
-#undef layer_norm_grad
-#undef layer_norm_affine_grad
-#undef batch_norm
-#undef batch_norm_train
-#undef batch_norm_train_grad
 #undef embedding
 #undef embedding_grad
 #undef dropout
@@ -50,42 +38,6 @@ static void run_log_softmax_grad_f64(const kni_kernel_call *call, int64_t begin,
 {
     for (int64_t item = begin; item < end; item++)
         log_softmax_grad_f64(call->error, item, call->inputs[0], call->inputs[1], call->outputs[0], call->ints[0], call->ints[1]);
-}
-
-static void run_layer_norm_f64(const kni_kernel_call *call, int64_t begin, int64_t end)
-{
-    for (int64_t item = begin; item < end; item++)
-        layer_norm_f64(call->error, item, call->inputs[0], call->inputs[1], call->inputs[2], call->outputs[0], call->ints[0], call->ints[1], call->ints[2], call->ints[3], call->reals[0]);
-}
-
-static void run_layer_norm_grad_f64(const kni_kernel_call *call, int64_t begin, int64_t end)
-{
-    for (int64_t item = begin; item < end; item++)
-        layer_norm_grad_f64(call->error, item, call->inputs[0], call->inputs[1], call->inputs[2], call->outputs[0], call->ints[0], call->ints[1], call->ints[2], call->reals[0]);
-}
-
-static void run_layer_norm_affine_grad_f64(const kni_kernel_call *call, int64_t begin, int64_t end)
-{
-    for (int64_t item = begin; item < end; item++)
-        layer_norm_affine_grad_f64(call->error, item, call->inputs[0], call->inputs[1], call->outputs[0], call->outputs[1], call->ints[0], call->ints[1], call->ints[2], call->ints[3], call->reals[0]);
-}
-
-static void run_batch_norm_f64(const kni_kernel_call *call, int64_t begin, int64_t end)
-{
-    for (int64_t item = begin; item < end; item++)
-        batch_norm_f64(call->error, item, call->inputs[0], call->inputs[1], call->inputs[2], call->inputs[3], call->inputs[4], call->outputs[0], call->ints[0], call->ints[1], call->ints[2], call->ints[3], call->ints[4], call->reals[0]);
-}
-
-static void run_batch_norm_train_f64(const kni_kernel_call *call, int64_t begin, int64_t end)
-{
-    for (int64_t item = begin; item < end; item++)
-        batch_norm_train_f64(call->error, item, call->inputs[0], call->inputs[1], call->inputs[2], call->outputs[0], call->outputs[1], call->outputs[2], call->ints[0], call->ints[1], call->ints[2], call->ints[3], call->ints[4], call->reals[0]);
-}
-
-static void run_batch_norm_train_grad_f64(const kni_kernel_call *call, int64_t begin, int64_t end)
-{
-    for (int64_t item = begin; item < end; item++)
-        batch_norm_train_grad_f64(call->error, item, call->inputs[0], call->inputs[1], call->inputs[2], call->inputs[3], call->inputs[4], call->outputs[0], call->outputs[1], call->outputs[2], call->ints[0], call->ints[1], call->ints[2], call->ints[3], call->reals[0]);
 }
 
 static void run_embedding_f64(const kni_kernel_call *call, int64_t begin, int64_t end)
@@ -117,12 +69,6 @@ static void run_rope_f64(const kni_kernel_call *call, int64_t begin, int64_t end
 #define softmax(item, ...) softmax_i64(int64_t *kni_error, item, __VA_ARGS__)
 #define softmax_grad(item, ...) softmax_grad_i64(int64_t *kni_error, item, __VA_ARGS__)
 #define log_softmax_grad(item, ...) log_softmax_grad_i64(int64_t *kni_error, item, __VA_ARGS__)
-#define layer_norm(item, ...) layer_norm_i64(int64_t *kni_error, item, __VA_ARGS__)
-#define layer_norm_grad(item, ...) layer_norm_grad_i64(int64_t *kni_error, item, __VA_ARGS__)
-#define layer_norm_affine_grad(item, ...) layer_norm_affine_grad_i64(int64_t *kni_error, item, __VA_ARGS__)
-#define batch_norm(item, ...) batch_norm_i64(int64_t *kni_error, item, __VA_ARGS__)
-#define batch_norm_train(item, ...) batch_norm_train_i64(int64_t *kni_error, item, __VA_ARGS__)
-#define batch_norm_train_grad(item, ...) batch_norm_train_grad_i64(int64_t *kni_error, item, __VA_ARGS__)
 #define embedding(item, ...) embedding_i64(int64_t *kni_error, item, __VA_ARGS__)
 #define embedding_grad(item, ...) embedding_grad_i64(int64_t *kni_error, item, __VA_ARGS__)
 #define dropout(item, ...) dropout_i64(int64_t *kni_error, item, __VA_ARGS__)
@@ -131,12 +77,6 @@ static void run_rope_f64(const kni_kernel_call *call, int64_t begin, int64_t end
 #undef softmax
 #undef softmax_grad
 #undef log_softmax_grad
-#undef layer_norm
-#undef layer_norm_grad
-#undef layer_norm_affine_grad
-#undef batch_norm
-#undef batch_norm_train
-#undef batch_norm_train_grad
 #undef embedding
 #undef embedding_grad
 #undef dropout
@@ -161,12 +101,6 @@ static void run_embedding_grad_i64(const kni_kernel_call *call, int64_t begin, i
 #define softmax(item, ...) softmax_u64(int64_t *kni_error, item, __VA_ARGS__)
 #define softmax_grad(item, ...) softmax_grad_u64(int64_t *kni_error, item, __VA_ARGS__)
 #define log_softmax_grad(item, ...) log_softmax_grad_u64(int64_t *kni_error, item, __VA_ARGS__)
-#define layer_norm(item, ...) layer_norm_u64(int64_t *kni_error, item, __VA_ARGS__)
-#define layer_norm_grad(item, ...) layer_norm_grad_u64(int64_t *kni_error, item, __VA_ARGS__)
-#define layer_norm_affine_grad(item, ...) layer_norm_affine_grad_u64(int64_t *kni_error, item, __VA_ARGS__)
-#define batch_norm(item, ...) batch_norm_u64(int64_t *kni_error, item, __VA_ARGS__)
-#define batch_norm_train(item, ...) batch_norm_train_u64(int64_t *kni_error, item, __VA_ARGS__)
-#define batch_norm_train_grad(item, ...) batch_norm_train_grad_u64(int64_t *kni_error, item, __VA_ARGS__)
 #define embedding(item, ...) embedding_u64(int64_t *kni_error, item, __VA_ARGS__)
 #define embedding_grad(item, ...) embedding_grad_u64(int64_t *kni_error, item, __VA_ARGS__)
 #define dropout(item, ...) dropout_u64(int64_t *kni_error, item, __VA_ARGS__)
@@ -175,12 +109,6 @@ static void run_embedding_grad_i64(const kni_kernel_call *call, int64_t begin, i
 #undef softmax
 #undef softmax_grad
 #undef log_softmax_grad
-#undef layer_norm
-#undef layer_norm_grad
-#undef layer_norm_affine_grad
-#undef batch_norm
-#undef batch_norm_train
-#undef batch_norm_train_grad
 #undef embedding
 #undef embedding_grad
 #undef dropout
@@ -203,12 +131,6 @@ static void run_embedding_grad_u64(const kni_kernel_call *call, int64_t begin, i
 const kni_kernel kni_kernel_softmax = {"softmax", "rr", 1, 1, 0, {run_softmax_f64, run_softmax_f64, run_softmax_f64}};
 const kni_kernel kni_kernel_softmax_grad = {"softmax_grad", "rrr", 2, 1, 0, {run_softmax_grad_f64, run_softmax_grad_f64, run_softmax_grad_f64}};
 const kni_kernel kni_kernel_log_softmax_grad = {"log_softmax_grad", "rrr", 2, 1, 0, {run_log_softmax_grad_f64, run_log_softmax_grad_f64, run_log_softmax_grad_f64}};
-const kni_kernel kni_kernel_layer_norm = {"layer_norm", "rrrr", 3, 1, 0, {run_layer_norm_f64, run_layer_norm_f64, run_layer_norm_f64}};
-const kni_kernel kni_kernel_layer_norm_grad = {"layer_norm_grad", "rrrr", 3, 1, 0, {run_layer_norm_grad_f64, run_layer_norm_grad_f64, run_layer_norm_grad_f64}};
-const kni_kernel kni_kernel_layer_norm_affine_grad = {"layer_norm_affine_grad", "rrrr", 2, 2, 0, {run_layer_norm_affine_grad_f64, run_layer_norm_affine_grad_f64, run_layer_norm_affine_grad_f64}};
-const kni_kernel kni_kernel_batch_norm = {"batch_norm", "rrrrrr", 5, 1, 0, {run_batch_norm_f64, run_batch_norm_f64, run_batch_norm_f64}};
-const kni_kernel kni_kernel_batch_norm_train = {"batch_norm_train", "rrrrrr", 3, 3, 0, {run_batch_norm_train_f64, run_batch_norm_train_f64, run_batch_norm_train_f64}};
-const kni_kernel kni_kernel_batch_norm_train_grad = {"batch_norm_train_grad", "rrrrrrrr", 5, 3, 0, {run_batch_norm_train_grad_f64, run_batch_norm_train_grad_f64, run_batch_norm_train_grad_f64}};
 const kni_kernel kni_kernel_embedding = {"embedding", "TiT", 2, 1, 0, {run_embedding_f64, run_embedding_i64, run_embedding_u64}};
 const kni_kernel kni_kernel_embedding_grad = {"embedding_grad", "TiT", 2, 1, 0, {run_embedding_grad_f64, run_embedding_grad_i64, run_embedding_grad_u64}};
 const kni_kernel kni_kernel_dropout = {"dropout", "rr", 1, 1, 0, {run_dropout_f64, run_dropout_f64, run_dropout_f64}};

@@ -11,8 +11,6 @@
 #define reduce_min(item, ...) reduce_min_f64(int64_t *kni_error, item, __VA_ARGS__)
 #define reduce_any(item, ...) reduce_any_f64(int64_t *kni_error, item, __VA_ARGS__)
 #define reduce_all(item, ...) reduce_all_f64(int64_t *kni_error, item, __VA_ARGS__)
-#define reduce_var_mean(item, ...) reduce_var_mean_f64(int64_t *kni_error, item, __VA_ARGS__)
-#define reduce_logsumexp(item, ...) reduce_logsumexp_f64(int64_t *kni_error, item, __VA_ARGS__)
 #define reduce_argmax(item, ...) reduce_argmax_f64(int64_t *kni_error, item, __VA_ARGS__)
 #define reduce_argmin(item, ...) reduce_argmin_f64(int64_t *kni_error, item, __VA_ARGS__)
 #define group_offset group_offset_f64
@@ -24,8 +22,6 @@
 #undef reduce_min
 #undef reduce_any
 #undef reduce_all
-#undef reduce_var_mean
-#undef reduce_logsumexp
 #undef reduce_argmax
 #undef reduce_argmin
 #undef group_offset
@@ -74,18 +70,6 @@ static void run_reduce_all_f64(const kni_kernel_call *call, int64_t begin, int64
         reduce_all_f64(call->error, item, call->inputs[0], call->outputs[0], call->ints[0], call->ints + 1, call->ints + 8);
 }
 
-static void run_reduce_var_mean_f64(const kni_kernel_call *call, int64_t begin, int64_t end)
-{
-    for (int64_t item = begin; item < end; item++)
-        reduce_var_mean_f64(call->error, item, call->inputs[0], call->outputs[0], call->outputs[1], call->ints[0], call->ints + 1, call->ints + 8, call->reals[0]);
-}
-
-static void run_reduce_logsumexp_f64(const kni_kernel_call *call, int64_t begin, int64_t end)
-{
-    for (int64_t item = begin; item < end; item++)
-        reduce_logsumexp_f64(call->error, item, call->inputs[0], call->outputs[0], call->ints[0], call->ints + 1, call->ints + 8);
-}
-
 static void run_reduce_argmax_f64(const kni_kernel_call *call, int64_t begin, int64_t end)
 {
     for (int64_t item = begin; item < end; item++)
@@ -107,8 +91,6 @@ static void run_reduce_argmin_f64(const kni_kernel_call *call, int64_t begin, in
 #define reduce_min(item, ...) reduce_min_i64(int64_t *kni_error, item, __VA_ARGS__)
 #define reduce_any(item, ...) reduce_any_i64(int64_t *kni_error, item, __VA_ARGS__)
 #define reduce_all(item, ...) reduce_all_i64(int64_t *kni_error, item, __VA_ARGS__)
-#define reduce_var_mean(item, ...) reduce_var_mean_i64(int64_t *kni_error, item, __VA_ARGS__)
-#define reduce_logsumexp(item, ...) reduce_logsumexp_i64(int64_t *kni_error, item, __VA_ARGS__)
 #define reduce_argmax(item, ...) reduce_argmax_i64(int64_t *kni_error, item, __VA_ARGS__)
 #define reduce_argmin(item, ...) reduce_argmin_i64(int64_t *kni_error, item, __VA_ARGS__)
 #define group_offset group_offset_i64
@@ -120,8 +102,6 @@ static void run_reduce_argmin_f64(const kni_kernel_call *call, int64_t begin, in
 #undef reduce_min
 #undef reduce_any
 #undef reduce_all
-#undef reduce_var_mean
-#undef reduce_logsumexp
 #undef reduce_argmax
 #undef reduce_argmin
 #undef group_offset
@@ -170,18 +150,6 @@ static void run_reduce_all_i64(const kni_kernel_call *call, int64_t begin, int64
         reduce_all_i64(call->error, item, call->inputs[0], call->outputs[0], call->ints[0], call->ints + 1, call->ints + 8);
 }
 
-static void run_reduce_var_mean_i64(const kni_kernel_call *call, int64_t begin, int64_t end)
-{
-    for (int64_t item = begin; item < end; item++)
-        reduce_var_mean_i64(call->error, item, call->inputs[0], call->outputs[0], call->outputs[1], call->ints[0], call->ints + 1, call->ints + 8, call->reals[0]);
-}
-
-static void run_reduce_logsumexp_i64(const kni_kernel_call *call, int64_t begin, int64_t end)
-{
-    for (int64_t item = begin; item < end; item++)
-        reduce_logsumexp_i64(call->error, item, call->inputs[0], call->outputs[0], call->ints[0], call->ints + 1, call->ints + 8);
-}
-
 static void run_reduce_argmax_i64(const kni_kernel_call *call, int64_t begin, int64_t end)
 {
     for (int64_t item = begin; item < end; item++)
@@ -203,8 +171,6 @@ static void run_reduce_argmin_i64(const kni_kernel_call *call, int64_t begin, in
 #define reduce_min(item, ...) reduce_min_u64(int64_t *kni_error, item, __VA_ARGS__)
 #define reduce_any(item, ...) reduce_any_u64(int64_t *kni_error, item, __VA_ARGS__)
 #define reduce_all(item, ...) reduce_all_u64(int64_t *kni_error, item, __VA_ARGS__)
-#define reduce_var_mean(item, ...) reduce_var_mean_u64(int64_t *kni_error, item, __VA_ARGS__)
-#define reduce_logsumexp(item, ...) reduce_logsumexp_u64(int64_t *kni_error, item, __VA_ARGS__)
 #define reduce_argmax(item, ...) reduce_argmax_u64(int64_t *kni_error, item, __VA_ARGS__)
 #define reduce_argmin(item, ...) reduce_argmin_u64(int64_t *kni_error, item, __VA_ARGS__)
 #define group_offset group_offset_u64
@@ -216,8 +182,6 @@ static void run_reduce_argmin_i64(const kni_kernel_call *call, int64_t begin, in
 #undef reduce_min
 #undef reduce_any
 #undef reduce_all
-#undef reduce_var_mean
-#undef reduce_logsumexp
 #undef reduce_argmax
 #undef reduce_argmin
 #undef group_offset
@@ -266,18 +230,6 @@ static void run_reduce_all_u64(const kni_kernel_call *call, int64_t begin, int64
         reduce_all_u64(call->error, item, call->inputs[0], call->outputs[0], call->ints[0], call->ints + 1, call->ints + 8);
 }
 
-static void run_reduce_var_mean_u64(const kni_kernel_call *call, int64_t begin, int64_t end)
-{
-    for (int64_t item = begin; item < end; item++)
-        reduce_var_mean_u64(call->error, item, call->inputs[0], call->outputs[0], call->outputs[1], call->ints[0], call->ints + 1, call->ints + 8, call->reals[0]);
-}
-
-static void run_reduce_logsumexp_u64(const kni_kernel_call *call, int64_t begin, int64_t end)
-{
-    for (int64_t item = begin; item < end; item++)
-        reduce_logsumexp_u64(call->error, item, call->inputs[0], call->outputs[0], call->ints[0], call->ints + 1, call->ints + 8);
-}
-
 static void run_reduce_argmax_u64(const kni_kernel_call *call, int64_t begin, int64_t end)
 {
     for (int64_t item = begin; item < end; item++)
@@ -297,7 +249,5 @@ const kni_kernel kni_kernel_reduce_max = {"reduce_max", "TT", 1, 1, 0, {run_redu
 const kni_kernel kni_kernel_reduce_min = {"reduce_min", "TT", 1, 1, 0, {run_reduce_min_f64, run_reduce_min_i64, run_reduce_min_u64}};
 const kni_kernel kni_kernel_reduce_any = {"reduce_any", "TT", 1, 1, 0, {run_reduce_any_f64, run_reduce_any_i64, run_reduce_any_u64}};
 const kni_kernel kni_kernel_reduce_all = {"reduce_all", "TT", 1, 1, 0, {run_reduce_all_f64, run_reduce_all_i64, run_reduce_all_u64}};
-const kni_kernel kni_kernel_reduce_var_mean = {"reduce_var_mean", "TTT", 1, 2, 0, {run_reduce_var_mean_f64, run_reduce_var_mean_i64, run_reduce_var_mean_u64}};
-const kni_kernel kni_kernel_reduce_logsumexp = {"reduce_logsumexp", "TT", 1, 1, 0, {run_reduce_logsumexp_f64, run_reduce_logsumexp_i64, run_reduce_logsumexp_u64}};
 const kni_kernel kni_kernel_reduce_argmax = {"reduce_argmax", "Ti", 1, 1, 0, {run_reduce_argmax_f64, run_reduce_argmax_i64, run_reduce_argmax_u64}};
 const kni_kernel kni_kernel_reduce_argmin = {"reduce_argmin", "Ti", 1, 1, 0, {run_reduce_argmin_f64, run_reduce_argmin_i64, run_reduce_argmin_u64}};

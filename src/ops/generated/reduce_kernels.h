@@ -11,8 +11,6 @@ extern const kni_kernel kni_kernel_reduce_max;
 extern const kni_kernel kni_kernel_reduce_min;
 extern const kni_kernel kni_kernel_reduce_any;
 extern const kni_kernel kni_kernel_reduce_all;
-extern const kni_kernel kni_kernel_reduce_var_mean;
-extern const kni_kernel kni_kernel_reduce_logsumexp;
 extern const kni_kernel kni_kernel_reduce_argmax;
 extern const kni_kernel kni_kernel_reduce_argmin;
 
