@@ -33,6 +33,8 @@ static void a_large_gap_is_a_fault(void)
     CHECK(differs("kn_layer_norm", "0", "-1.7", "f64", "layer_norm"));
     CHECK(differs("kn_softmax", "0", "0.7", "f32", "softmax"));
     CHECK(differs("kn_gelu", "nan", "1", "f32", "gelu_approximate_grad"));
+    CHECK(!differs("kn_gelu_approximate", "-1.33645683e-28", "-1.3364596e-28", "f32", "gelu_approximate"));
+    CHECK(differs("kn_gelu_approximate", "-1.336e-28", "-1.337e-28", "f32", "gelu_approximate"));
     CHECK(differs("kn_leaky_relu", "1", "1.001", "f32", "leaky_relu"));
     CHECK(differs("kn_addcmul", "1", "1.1", "f32", "addcmul"));
     CHECK(differs("kn_exp", "1.2e-300", "1.3e-300", "f64", "exp"));
