@@ -74,6 +74,13 @@ static kn_status infer_sizes(kni_infer *c, const kni_type *x, kni_type *y)
                                   "sizes must be positive: x is %S, the size of spatial axis %d is %D", x, i,
                                   a->size.dims[i]);
         if (a->size.dims[i] != -1) y->dims[2 + i] = a->size.dims[i];
+        /* Beyond x there is no tap to take, and no whole number that holds every place. */
+        int64_t most = kni_dim_high(x->dims[2 + i]), last = kni_dim_low(y->dims[2 + i]);
+        if (a->step[i] > 0 && a->step[i] * ((double)last - 0.5) > (double)most)
+            return kni_infer_fail(
+                c, KN_ERROR_ARGUMENT,
+                "%D steps of %g on spatial axis %d lead beyond x %S; ask for a smaller size", last,
+                a->step[i], i, x);
     }
     return KN_OK;
 }

@@ -46,6 +46,26 @@ static void padding_rules(void)
     CHECK_VALUES(kn_avg_pool2d(x, KN_INTS(2, 2), &up), 1e-6, 2.5, 5, 12.5, 15);
 }
 
+/* Steps that kn_call gives and that do not go with the sizes are refused, in every mode: some elements of y would lie beyond x. */
+static void steps_beyond_x(const char *device)
+{
+    kn_scope scope = kn_scope_begin();
+    kn_device_use(kn_device_open(device));
+    kn_tensor x = kn_keep(kn_ones(KN_SHAPE(1, 1, 3, 3), KN_F32)), y;
+    for (int mode = 0; mode < 5; mode++)
+        for (int smooth = 0; smooth <= (mode > 1); smooth++) {
+            const kn_attribute_value values[] = {{.name = "size", .list = KN_INTS(3, 3)},
+                                                 {.name = "mode", .integer = mode},
+                                                 {.name = "antialias", .integer = smooth},
+                                                 {.name = "step0", .real = 3},
+                                                 {0}};
+            CHECK(kn_call("interpolate", &x, 1, values, &y, 1) != KN_OK);
+            CHECK(strstr(kn_last_error(), "3 steps of 3 on spatial axis 0 lead beyond x") != NULL);
+        }
+    kn_device_use(NULL);
+    kn_scope_end(scope, KN_NONE);
+}
+
 static void errors(void)
 {
     kn_tensor x = kn_keep(image(4, 4)), bad = kn_keep(kn_max_pool2d(x, KN_INTS(9, 9), NULL));
@@ -261,6 +281,8 @@ int main(void)
     convolves_planes_apart();
     ties_and_nan();
     padding_rules();
+    steps_beyond_x("cpu");
+    steps_beyond_x("ref");
     far_windows();
     errors();
     unpool_and_patches();
