@@ -39,6 +39,9 @@ static uint32_t n_places, place_room, free_places;
 static uint64_t generations;     /* counted over all devices, and never again from the start */
 static uint64_t first_alive = 1; /* generations below are older than kn_shutdown or fork */
 
+/* The thread's current device that it closed itself, until it chooses another or the fallback is told. */
+static KNI_THREAD_LOCAL char closed_here[sizeof((kn_device)0)->name];
+
 /* Linked only when the program opens devices by name; otherwise the CPU is the default. */
 #if defined(__GNUC__) && !defined(KN_FREESTANDING)
 __attribute__((weak))
@@ -125,6 +128,7 @@ static void forked(void)
         free_places = i + 1;
     }
     first_alive = generations + 1;
+    closed_here[0] = 0;
     atomic_store(&default_device, NULL);
 }
 
@@ -334,6 +338,7 @@ void kni_devices_shutdown(void)
     places = NULL;
     n_places = place_room = free_places = 0;
     first_alive = generations + 1;
+    closed_here[0] = 0;
     atomic_store(&default_device, NULL);
     kni_guard_unlock(&lock);
     while (list) {
@@ -387,17 +392,27 @@ static KNI_COLD kn_device closed_current(kn_device d)
     return NULL;
 }
 
-/* The thread's current device that it closed itself, until it chooses another or the fallback is told. */
-static KNI_THREAD_LOCAL char closed_here[sizeof((kn_device)0)->name];
-
-static KNI_COLD void tell_fallback(void)
+/* A leaf that was closed may be the default device itself, which goes on. */
+static KNI_COLD void tell_fallback(kn_device d)
 {
-    kni_log(KN_LOG_WARNING,
-            "%s was the current device and has been closed: new tensors go to the default device; choose one "
-            "with "
-            "kn_device_use()",
-            closed_here);
+    if (strcmp(closed_here, d->name))
+        kni_log(KN_LOG_WARNING,
+                "%s was the current device and has been closed: new tensors go to the default device, %s; "
+                "choose one "
+                "with kn_device_use()",
+                closed_here, d->name);
     closed_here[0] = 0;
+}
+
+static kn_device find_default(void)
+{
+    kn_device d = atomic_load_explicit(&default_device, memory_order_acquire);
+    if (d) return d;
+    d = open_default();
+    if (!d) return NULL;
+    kn_device expected = NULL;
+    /* Two threads may open it at once: the first one wins, the other stays in the list unused. */
+    return atomic_compare_exchange_strong(&default_device, &expected, d) ? d : expected;
 }
 
 kn_device kni_device_current(void)
@@ -408,14 +423,9 @@ kn_device kni_device_current(void)
     if (KNI_UNLIKELY(d && d == c->current && atomic_load_explicit(&d->closed, memory_order_relaxed)))
         return closed_current(d);
     if (d) return d;
-    if (KNI_UNLIKELY(closed_here[0])) tell_fallback();
-    d = atomic_load_explicit(&default_device, memory_order_acquire);
-    if (d) return d;
-    d = open_default();
-    if (!d) return NULL;
-    kn_device expected = NULL;
-    /* Two threads may open it at once: the first one wins, the other stays in the list unused. */
-    return atomic_compare_exchange_strong(&default_device, &expected, d) ? d : expected;
+    d = find_default();
+    if (KNI_UNLIKELY(closed_here[0] && d)) tell_fallback(d);
+    return d;
 }
 
 void kn_device_use(kn_device device)

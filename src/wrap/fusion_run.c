@@ -146,9 +146,8 @@ static kn_tensor late_error(const kni_fusion *f, const kni_entry *e)
     kn_tensor error = kni_poison_latest();
     if (t->pending_error && site)
         kni_error_site(t, site);
-    else if (!own)
-        kni_error_flush(t);
-    else if (!waits)
+    else if (
+        !waits) /* a failure of another thread never waits: the line of whoever runs the queue is not its own */
         kni_error_lineless(t);
     return error;
 }

@@ -515,6 +515,14 @@ static void closing_the_current_device_is_told(void)
     kn_device_use(NULL); /* the default was chosen */
     kn_drop(kn_zeros(KN_SHAPE(2), KN_F32));
     CHECK(warnings == 1);
+    /* The default device is told by nobody: it goes on. */
+    kn_device_use(NULL);
+    const char *name = kn_device_name(kn_device_current());
+    d = kn_device_open(name);
+    kn_device_use(d);
+    kn_device_close(d);
+    kn_drop(kn_zeros(KN_SHAPE(2), KN_F32));
+    CHECK(warnings == 1);
     kn_log_set(NULL, NULL);
     kn_device_use(before);
 }
@@ -526,6 +534,19 @@ static void first_is_closed(void)
     kn_device_close(first);
     kn_device_use(first);
     CHECK(told("kn_device_use"));
+}
+
+static void after_shutdown_nothing_is_told(void)
+{
+    kn_device d = kn_device_open("fusion(cpu)");
+    kn_device_use(d);
+    kn_device_close(d);
+    (void)kn_shutdown();
+    warnings = 0;
+    kn_log_set(hear, NULL);
+    kn_drop(kn_zeros(KN_SHAPE(2), KN_F32));
+    CHECK(warnings == 0);
+    (void)kn_shutdown();
 }
 
 int main(void)
@@ -551,5 +572,6 @@ int main(void)
     kn_device_use(NULL);
     (void)kn_shutdown();
     CHECK(kn_memory_stats().bytes_now == 0);
+    after_shutdown_nothing_is_told();
     return check_report();
 }

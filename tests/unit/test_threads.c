@@ -47,6 +47,40 @@ static void *work(void *argument)
     return NULL;
 }
 
+/* ---- a failure that one thread queues and another finds */
+
+static kn_tensor failed_late;
+
+static void *queue_a_failure(void *argument)
+{
+    kn_tensor *in = argument; /* x, indices, values */
+    kn_device_use(kn_device_of(in[0]));
+    failed_late = kn_own(kn_scatter_nd(in[0], in[1], in[2], KN_UPDATE_ASSIGN));
+    return NULL;
+}
+
+static void whoever_runs_the_queue_gives_no_line(void)
+{
+    kn_scope s = kn_scope_begin();
+    kn_device before = kn_device_current(), queue = kn_device_open("fusion(cpu)");
+    kn_device_use(queue);
+    kn_tensor in[3] = {kn_own(kn_ones(KN_SHAPE(4), KN_F32)),
+                       kn_own(kn_from((int64_t[]){1, 77}, KN_I64, KN_SHAPE(2, 1))),
+                       kn_own(kn_ones(KN_SHAPE(2), KN_F32))};
+    CHECK(kn_sync(queue) == KN_OK);
+    pthread_t thread;
+    CHECK(pthread_create(&thread, NULL, queue_a_failure, in) == 0 && pthread_join(thread, NULL) == 0);
+    CHECK(kn_sync(queue) != KN_OK);
+    char text[700];
+    kn_error_text(failed_late, text, sizeof text);
+    if (!CHECK(strstr(text, "77") && !strstr(text, "test_threads.c"))) printf("  %s\n", text);
+    for (int i = 0; i < 3; i++) kn_drop(in[i]);
+    kn_drop(failed_late);
+    kn_device_use(before);
+    kn_device_close(queue);
+    kn_scope_end(s, KN_NONE);
+}
+
 int main(void)
 {
     static job alone[THREADS], together[THREADS];
@@ -61,6 +95,7 @@ int main(void)
         alone[i].number = together[i].number = i;
         work(&alone[i]);
     }
+    whoever_runs_the_queue_gives_no_line();
     for (int i = 0; i < THREADS; i++) CHECK(pthread_create(&threads[i], NULL, work, &together[i]) == 0);
     for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
     for (int i = 0; i < THREADS; i++) {
