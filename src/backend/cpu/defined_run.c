@@ -90,4 +90,8 @@ static kn_status run_points(const kn_record *r)
     return kni_cpu_group_points(&g);
 }
 
+#ifndef KN_FREESTANDING
 const kni_native kni_cpu_defined_points = {.run = run_points, .strip_of = kni_defined_strip};
+#else
+const kni_native kni_cpu_defined_points = {.run = run_points};
+#endif

@@ -197,6 +197,22 @@ bool kni_strip_heavy(const kn_record *r)
 
 /* ---- records whose bodies have no strip of their own: one step for each word */
 
+/* Freestanding programs define no ops: their entries have no such column. */
+#ifndef KN_FREESTANDING
+static bool goes_by_words(const kn_op *row) { return row->native && row->native->strip_of; }
+static kni_strip_fn strip_of(const kn_op *row, const kni_step *step, kni_compute compute)
+{
+    return row->native->strip_of(step, compute);
+}
+#else
+static bool goes_by_words(const kn_op *row) { return !row; }
+static kni_strip_fn strip_of(const kn_op *row, const kni_step *step, kni_compute compute)
+{
+    (void)row, (void)step, (void)compute;
+    return NULL;
+}
+#endif
+
 static kni_strip_place number_place(compiler *c, int record, const kni_step *s, int dtype)
 {
     int scalar = s->kind == KNI_STEP_PARAM ? s->index : -1;
@@ -229,7 +245,7 @@ static kni_strip_place compile_word(compiler *c, int i, int k, const kni_step *s
     bool truth = word ? kni_word_at(step->index)->truth : step->kind != KNI_STEP_SELECT;
     int dtype = truth ? KN_BOOL : kni_compute_dtype[compute];
     bool last = k == r->row->body->n - 1 && to.dtype == dtype;
-    kni_strip_fn fn = r->row->native->strip_of(step, compute);
+    kni_strip_fn fn = strip_of(r->row, step, compute);
     if (!fn || c->n_strips >= KNI_COUNT(c->strips) - 2) {
         c->failed = true;
         return to;
@@ -291,7 +307,7 @@ static void compile_call(compiler *c, int i)
     kni_strip_fn fn =
         r->row->native && r->row->native->strips ? r->row->native->strips[kni_cpu_tier()][compute] : NULL;
     kni_strip_place in[4];
-    if (r->row->native && r->row->native->strip_of) {
+    if (goes_by_words(r->row)) {
         compile_body(c, i, compute, common, out_strip);
         return;
     }
