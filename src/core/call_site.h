@@ -12,6 +12,15 @@ typedef struct kni_op_now {
 } kni_op_now;
 extern KNI_THREAD_LOCAL kni_op_now kni_this_op;
 
+/* A public call that may run no op counts itself, so that its line is not that of the call before it. */
+static inline void kni_call_counts(kni_thread *t)
+{
+    if (!t->context.call_name && !t->depth_of_calls) t->serial++;
+}
+
+/* Gives the serials of calls inside an op back. The lines that were noted for them are forgotten: the next calls have others. */
+void kni_serial_back(kni_thread *t, uint64_t serial);
+
 /* A composite ends: its line can only come now. */
 void kni_call_ended(kni_thread *t);
 

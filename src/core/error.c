@@ -75,6 +75,7 @@ kn_status kni_fail_op_list(kn_status code, const char *op_name, const char *form
 {
     kni_thread *t = kni_thread_self();
     if (!t->context.call_name) kni_error_flush(t); /* inside a composite the line is still to come */
+    kni_call_counts(t);                            /* it may be refused before its op */
     kni_failure f = {.code = code, .thread = t->id};
     kni_text text = {f.text, KNI_ERROR_TEXT, 0};
     if (t->context.call_name) op_name = t->context.call_name;

@@ -129,6 +129,9 @@ void kn_site_note(const char *site)
     kni_history *h = t->history;
     if (KNI_LIKELY(h != NULL)) {
         uint32_t i = (uint32_t)(t->serial % KNI_SITE_RING);
+        /* A call that ran no op leaves the line of the call before it alone. */
+        if (KNI_UNLIKELY(h->site_serials[i] == t->serial && h->sites[i]))
+            i = (uint32_t)(++t->serial % KNI_SITE_RING);
         h->sites[i] = site;
         h->site_serials[i] = t->serial;
     }
@@ -147,6 +150,15 @@ const char *kni_site_within(uint64_t serial, uint64_t reach)
 }
 
 KNI_THREAD_LOCAL kni_op_now kni_this_op;
+
+void kni_serial_back(kni_thread *t, uint64_t serial)
+{
+    kni_history *h = t->history;
+    for (uint64_t s = t->serial, n = 0; h && s > serial && n < KNI_SITE_RING; s--, n++)
+        if (h->site_serials[s % KNI_SITE_RING] == s) h->site_serials[s % KNI_SITE_RING] = 0;
+    t->serial = serial;
+    if (t->placed > serial) t->placed = serial;
+}
 
 /* The ring has the end without a line, which kn_site_note puts there where the caller has one. */
 void kni_call_ended(kni_thread *t)

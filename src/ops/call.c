@@ -7,6 +7,7 @@ kni_call kni_call_begin(const char *name)
 {
     kni_thread *t = kni_thread_self();
     kni_call c = {kn_scope_begin(), kni_context_push(t), kni_float_enter()};
+    kni_call_counts(t);
     if (!t->context.call_name) {
         t->context.call_name = name;
         t->context.call_device = NULL;

@@ -1,4 +1,5 @@
 /* Lowering at run time: the row's function runs on the given device, its results become the record's. */
+#include "core/call_site.h"
 #include "core/param_value.h"
 #include "ops/autocast_state.h"
 #include "ops/record.h"
@@ -47,7 +48,7 @@ kn_status kni_lower_record(const kn_record *r, kn_device device)
         return kni_fail_op(KN_ERROR_INTERNAL, r->row->name, "lowering is too deep or too wide");
     kn_scope scope = kn_scope_begin();
     kni_context before = kni_context_push(t);
-    uint64_t serial = t->serial;
+    uint64_t serial = t->serial++;       /* a line that the lowering notes is not that of the op itself */
     t->context.autocast = KN_DTYPE_NONE; /* the policy of its op has been applied */
     t->context.route = device;
     t->context.depth_of_lowering++;
@@ -65,7 +66,7 @@ kn_status kni_lower_record(const kn_record *r, kn_device device)
     for (int i = 0; i < r->n_out && s == KN_OK; i++)
         s = adopt(r, i, wide ? wide->as(out[i], kni_out(r, i)->type.dtype) : out[i]);
     kni_context_pop(t, &before);
-    t->serial = serial;
+    kni_serial_back(t, serial);
     kn_scope_end(scope, KN_NONE);
     return s;
 }

@@ -1,4 +1,5 @@
 /* Moving tensors between devices: another label on the same leaf, a copy through host memory otherwise. */
+#include "core/call_site.h"
 #include "core/device_object.h"
 #include "ops/op.h"
 
@@ -20,8 +21,9 @@ static kn_tensor copy_to(kn_tensor t, const kni_tensor *x, kn_device device)
 
 kn_tensor kn_to(kn_tensor t, kn_device device)
 {
-    if (kni_is_poisoned(t)) return t;
     kni_thread *thread = kni_thread_self();
+    kni_call_counts(thread);
+    if (kni_is_poisoned(t)) return t;
     const kni_tensor *x = kni_resolve(t, "to");
     if (!x) return kni_poison_latest();
     device = kni_device_given(device, "kn_to");

@@ -30,7 +30,7 @@ static interrupted leave(kni_thread *t)
 static void resume(kni_thread *t, const interrupted *i)
 {
     kni_context_pop(t, &i->context);
-    t->serial = i->serial;
+    kni_serial_back(t, i->serial);
     if (i->pending_error) {
         kni_error_flush(t);
         t->pending_error = i->pending_error;

@@ -1,4 +1,5 @@
 /* The public face of the tape: require_grad, detach, kn_grad, kn_backward and the gradients it returns. */
+#include "core/call_site.h"
 #include "core/objects.h"
 #include "core/stored.h"
 #include "wrap/tape.h"
@@ -6,6 +7,7 @@
 
 kn_tensor kn_require_grad(kn_tensor t)
 {
+    kni_call_counts(kni_thread_self());
     if (kni_is_poisoned(t)) return t;
     kni_tensor *x = kni_resolve(t, "require_grad");
     if (!x) return kni_poison_latest();
@@ -40,6 +42,7 @@ bool kn_is_require_grad(kn_tensor t)
 
 kn_tensor kn_detach(kn_tensor t)
 {
+    kni_call_counts(kni_thread_self());
     if (kni_is_poisoned(t)) return t;
     kn_tensor y = kn_alias(t);
     kni_tensor *x = kni_peek(y);

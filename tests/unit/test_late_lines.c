@@ -1,5 +1,7 @@
 /* Lines of failures that a queue finds late: a call has its own line or none, never that of another call. */
 #include "support/check.h"
+#include <kn/custom_op.h>
+#include <kn/nn.h>
 
 enum { CALLS = 100, TEXT = 700 };
 
@@ -90,6 +92,116 @@ static void a_queue_that_runs_inside_the_call_waits(kn_tensor (*call)(void), int
     kn_scope_end(s, KN_NONE);
 }
 
+/* Calls that have a line and run no op, or are refused before it. */
+static kn_nn_dropout evaluated;
+static void to_the_same_leaf(void) { (void)kn_to(x, kn_device_of(x)); }
+static void to_of_poison(void) { (void)kn_to(kn_poison(KN_ERROR_IO, "of no luck"), kn_device_of(x)); }
+static void dropout_of_nothing(void) { (void)kn_dropout(x, 0, true); }
+static void dropout_in_evaluation(void) { (void)kn_dropout(x, 0.5, false); }
+static void feature_dropout_in_evaluation(void) { (void)kn_feature_dropout(x, 0.5, false); }
+static void alpha_dropout_in_evaluation(void) { (void)kn_alpha_dropout(x, 0.5, false); }
+static void dropout_layer_in_evaluation(void) { (void)kn_nn_dropout_forward(&evaluated, x); }
+static void detach(void) { (void)kn_detach(x); }
+static void refused_require_grad(void) { (void)kn_require_grad(x); }
+static void refused_multi_dot(void) { (void)kn_multi_dot(&x, 1); }
+static void roll_by_nothing(void) { (void)kn_roll_dim(x, 0, 0); }
+static void refused_squeeze(void) { (void)kn_squeeze(x, 7); }
+static void refused_unsqueeze(void) { (void)kn_unsqueeze(x, 77); }
+static void refused_matrix_power(void) { (void)kn_matrix_power(x, 2); }
+static void poison(void) { (void)kn_poison(KN_ERROR_IO, "of no luck"); }
+static void a_param(void)
+{
+    kn_param p = kn_param_make(x);
+    kn_param_drop(&p);
+}
+static const struct {
+    const char *name;
+    void (*call)(void);
+} runs_no_op[] = {{"kn_to", to_the_same_leaf},
+                  {"kn_to of poison", to_of_poison},
+                  {"kn_dropout, p = 0", dropout_of_nothing},
+                  {"kn_dropout", dropout_in_evaluation},
+                  {"kn_feature_dropout", feature_dropout_in_evaluation},
+                  {"kn_alpha_dropout", alpha_dropout_in_evaluation},
+                  {"kn_nn_dropout_forward", dropout_layer_in_evaluation},
+                  {"kn_detach", detach},
+                  {"kn_require_grad", refused_require_grad},
+                  {"kn_multi_dot", refused_multi_dot},
+                  {"kn_roll_dim", roll_by_nothing},
+                  {"kn_squeeze", refused_squeeze},
+                  {"kn_unsqueeze", refused_unsqueeze},
+                  {"kn_matrix_power", refused_matrix_power},
+                  {"kn_poison", poison},
+                  {"kn_param_make", a_param}};
+
+static void a_call_that_runs_no_op_gives_no_line(kn_tensor (*bad_call)(void), int line)
+{
+    for (size_t i = 0; i < sizeof runs_no_op / sizeof *runs_no_op; i++) {
+        kn_scope s = kn_scope_begin();
+        kn_tensor y = kn_keep(bad_call());
+        runs_no_op[i].call();
+        read_it(y);
+        if (!CHECK(has_line(y, line))) printf("  after %s\n", runs_no_op[i].name);
+        kn_scope_end(s, KN_NONE);
+    }
+}
+
+/* What a call made that ran no op was made there; and what was made before it was not. */
+static void tensors_know_where_they_were_made(void)
+{
+    char here[64];
+    for (int second = 0; second < 2; second++) {
+        kn_scope s = kn_scope_begin();
+        kn_tensor made = kn_exp(x);
+        kn_tensor same = kn_to(x, kn_device_of(x));
+        int line = __LINE__ - 2 + second;
+        kn_scope_end(s, KN_NONE);
+        (void)kn_neg(second ? same : made);
+        snprintf(here, sizeof here, "made at %s:%d ", __FILE__, line);
+        if (!CHECK(strstr(kn_last_error(), here) != NULL)) printf("%s%s\n", here, kn_last_error());
+    }
+}
+
+/* A custom op whose lowering is full of lines. */
+static kn_status infer_same(void *context, const kn_type *in, kn_type *out)
+{
+    (void)context;
+    *out = *in;
+    return KN_OK;
+}
+
+static kn_status lower_with_lines(void *context, const kn_tensor *in, kn_tensor *out)
+{
+    (void)context;
+    kn_tensor t = kn_keep(kn_to(in[0], kn_device_of(in[0])));
+    for (int i = 0; i < 40; i++) t = kn_keep(kn_neg(t));
+    out[0] = kn_neg(t);
+    return KN_OK;
+}
+
+static void lines_inside_a_lowering_end_with_it(void)
+{
+    kn_op_handle lines = kn_custom_register(&(kn_custom_op){
+        .name = "late_lines", .n_in = 1, .n_out = 1, .infer = infer_same, .lower = lower_with_lines});
+    CHECK(lines != NULL);
+    static kn_tensor (*const calls[])(void) = {composite_with_line, composite_without_line, op_with_line,
+                                               op_without_line};
+    static const int expected[] = {COMPOSITE_LINE, 0, OP_LINE, 0};
+    for (int i = 0; i < 4; i++)
+        for (int run = 0; run < 2; run++) {
+            kn_scope s = kn_scope_begin();
+            kn_tensor out = KN_NONE;
+            float values[4];
+            CHECK(kn_custom_call(lines, &x, &out) == KN_OK);
+            kn_keep(out);
+            if (run) CHECK(kn_read(out, values, sizeof values) == KN_OK);
+            kn_tensor y = kn_keep(calls[i]());
+            read_it(y);
+            CHECK(has_line(y, expected[i]));
+            kn_scope_end(s, KN_NONE);
+        }
+}
+
 int main(void)
 {
     kn_device_use(kn_device_open("fusion(cpu)"));
@@ -110,6 +222,15 @@ int main(void)
     what_runs_the_queue_gives_no_line(one_op_composite_without_line);
     what_runs_the_queue_gives_no_line(composite_without_line);
     calls_with_lines_keep_them();
+    CHECK(kn_nn_dropout_init(&evaluated, 0.5, NULL) == KN_OK);
+    evaluated.training = false;
+    a_call_that_runs_no_op_gives_no_line(op_with_line, OP_LINE);
+    a_call_that_runs_no_op_gives_no_line(composite_with_line, COMPOSITE_LINE);
+    a_call_that_runs_no_op_gives_no_line(op_without_line, 0);
+    a_call_that_runs_no_op_gives_no_line(one_op_composite_without_line, 0);
+    a_call_that_runs_no_op_gives_no_line(composite_without_line, 0);
+    tensors_know_where_they_were_made();
+    lines_inside_a_lowering_end_with_it();
     a_queue_that_runs_inside_the_call_waits(op_with_line, OP_LINE);
     a_queue_that_runs_inside_the_call_waits(composite_with_line, COMPOSITE_LINE);
     kn_drop(x);
