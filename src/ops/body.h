@@ -25,10 +25,12 @@ typedef enum kni_step_kind {
     KNI_STEP_AT,     /* a value at a place of its line; not promised where that is none */
     KNI_STEP_REQUIRE, /* a truth and an index: gives the index, which is reported where the truth does not hold */
     KNI_STEP_WORD,
-    KNI_STEP_LINE,   /* reduces along the line: `index` is a kni_line_word */
-    KNI_STEP_RESULT, /* pops result `index` of several; a body of one result leaves it on the stack */
-    KNI_STEP_HAS,    /* whether operand `index` is given */
-    KNI_STEP_CHOICE, /* the truth of attribute `index`, which is known when a record is scheduled */
+    KNI_STEP_LINE,    /* reduces along the line: `index` is a kni_line_word */
+    KNI_STEP_RESULT,  /* pops result `index` of several; a body of one result leaves it on the stack */
+    KNI_STEP_HAS,     /* whether operand `index` is given */
+    KNI_STEP_CHOICE,  /* the truth of attribute `index`, which is known when a record is scheduled */
+    KNI_STEP_DRAW,    /* key, counter and index: a random word, an index; `index` is a KNI_DRAW */
+    KNI_STEP_ELEMENT, /* the index of the element */
     KNI_STEP_KINDS
 } kni_step_kind;
 
@@ -48,6 +50,13 @@ typedef enum kni_line_word {
     KNI_LINE_WORDS
 } kni_line_word;
 const char *kni_line_word_name(int word);
+
+/* The choice that is no attribute: whether the result is of a float dtype. */
+enum { KNI_CHOICE_FLOATS = 15 };
+/* Word `which` of the 1, 2 or 4 that an element draws. */
+#define KNI_DRAW(words, which) ((words) / 2 * 4 + (which))
+#define KNI_DRAW_WORDS(draw) (1 << (draw) / 4)
+#define KNI_DRAW_WHICH(draw) ((draw) % 4)
 
 typedef struct kni_step {
     uint8_t kind;

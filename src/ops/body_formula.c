@@ -43,6 +43,9 @@ static kni_parsed emit_word(kni_parser *p, const char *from, const char *name, k
     if (t.index && !word->integers) return kni_parser_fail(p, from, "'%s' has no meaning for indices", name);
     kni_parsed result = kni_parser_word(p, from, name, t.level);
     if (result.truth) return result;
+    bool rounds =
+        !strcmp(name, "floor") || !strcmp(name, "ceil") || !strcmp(name, "round") || !strcmp(name, "trunc");
+    if (rounds && t.level == KNI_LEVEL_ALL) t.number = true;
     return t;
 }
 
@@ -180,12 +183,48 @@ static kni_parsed parse_has(kni_parser *p, const char *at)
     return (kni_parsed){true, KNI_LEVEL_ALL, false, false};
 }
 
+/* An attribute that draws need. */
+static void push_state(kni_parser *p, const char *at, const char *name)
+{
+    int scalar = kni_parser_find_scalar(p, name, strlen(name));
+    if (scalar < 0)
+        kni_parser_fail(p, at, "'draw' needs the attribute '%s', which the row does not have", name);
+    else
+        kni_parser_scalar(p, at, scalar);
+}
+
+/* draw(j, t): word j of those at index t. */
+static kni_parsed parse_draw(kni_parser *p, const char *at)
+{
+    if (!p->names->makes) return kni_parser_fail(p, at, "'draw' is for rows that make values of scalars");
+    kni_parser_expect(p, '(');
+    kni_parser_skip(p);
+    const char *from = p->at;
+    int which = *from - '0';
+    if (p->failed) return kni_parsed_nothing;
+    if (which < 0 || which > 3 || kni_parser_is_digit(from[1]))
+        return kni_parser_fail(p, from, "the first of 'draw' says which word, 0 to 3");
+    p->at++;
+    kni_parser_expect(p, ',');
+    push_state(p, at, "key");
+    push_state(p, at, "counter");
+    kni_parser_skip(p);
+    from = p->at;
+    kni_parsed t = p->failed ? kni_parsed_nothing : kni_parser_formula(p);
+    if (!p->failed && (t.truth || (!t.index && !t.number)))
+        kni_parser_fail(p, from, "'draw' takes an index, and this is none");
+    kni_parser_expect(p, ')');
+    kni_parser_emit(p, at, KNI_STEP_DRAW, which, 3);
+    return (kni_parsed){false, t.level, true, false};
+}
+
 static kni_parsed parse_call(kni_parser *p, const char *at, size_t n)
 {
     char copy[32];
     int word = kni_parser_find_word(at, n);
     kni_parser_copy(copy, at, n);
     if (kni_parser_equals("has", at, n)) return parse_has(p, at);
+    if (kni_parser_equals("draw", at, n)) return parse_draw(p, at);
     for (int i = 0; i < KNI_LINE_WORDS; i++)
         if (kni_parser_equals(kni_line_word_name(i), at, n)) return parse_line_word(p, at, copy, i);
     for (int i = 0; i < OPERATORS; i++)
@@ -222,6 +261,14 @@ static kni_parsed parse_name(kni_parser *p)
     }
     if (made >= 0) return kni_parser_scalar(p, at, KNI_NUMBER_HOST + made);
     if (scalar >= 0) return kni_parser_scalar(p, at, scalar);
+    if (kni_parser_equals("i", at, n) && p->names->makes) {
+        kni_parser_emit(p, at, KNI_STEP_ELEMENT, 0, 0);
+        return (kni_parsed){false, KNI_LEVEL_ELEMENT, false, true};
+    }
+    if (kni_parser_equals("floats", at, n) && p->names->makes) {
+        kni_parser_emit(p, at, KNI_STEP_CHOICE, KNI_CHOICE_FLOATS, 0);
+        return (kni_parsed){true, KNI_LEVEL_ALL, false, false};
+    }
     if (kni_parser_equals("n", at, n) && p->names->lines) {
         kni_parser_emit(p, at, KNI_STEP_LENGTH, 0, 0);
         return kni_parsed_number;

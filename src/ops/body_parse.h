@@ -22,7 +22,11 @@
    operand is absent; has(m) is the truth whether it is given. Attributes that are choices (KNI_CHOICE) are truths.
    What depends on scalars alone is made by the row's `.host`, another list of named values, once for each record in f64:
 
-     rate = lr / (1 - pow(beta1, step)); fresh = 1 - beta1 */
+     rate = lr / (1 - pow(beta1, step)); fresh = 1 - beta1
+
+   Rows that make values of scalars may use i, the index of the element, which goes with values and with indices, draw(j, t), word j
+   of those that the generator gives at index t, from the attributes key and counter, and `floats`, whether the result is of a
+   float dtype, which is known before anything runs. floor(s) and the like of scalars go with indices too. */
 #ifndef KNI_BODY_PARSE_H
 #define KNI_BODY_PARSE_H
 
@@ -40,6 +44,7 @@ typedef struct kni_body_names {
     bool truth;                        /* the result is a truth */
     bool lines;                        /* the row works along lines */
     bool updates;                      /* the row may write operands anew, and ask which of them are given */
+    bool makes;                        /* the row makes values of scalars */
 } kni_body_names;
 
 typedef struct kni_body_draft {

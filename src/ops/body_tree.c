@@ -4,9 +4,9 @@
 static int pops(const kni_step *s)
 {
     static const uint8_t by_kind[KNI_STEP_KINDS] = {
-        [KNI_STEP_SELECT] = 3, [KNI_STEP_AND] = 2, [KNI_STEP_OR] = 2,
-        [KNI_STEP_XOR] = 2,    [KNI_STEP_NOT] = 1, [KNI_STEP_EXPN] = 1,
-        [KNI_STEP_LINE] = 1,   [KNI_STEP_AT] = 2,  [KNI_STEP_REQUIRE] = 2,
+        [KNI_STEP_SELECT] = 3,  [KNI_STEP_AND] = 2,  [KNI_STEP_OR] = 2,   [KNI_STEP_XOR] = 2,
+        [KNI_STEP_NOT] = 1,     [KNI_STEP_EXPN] = 1, [KNI_STEP_LINE] = 1, [KNI_STEP_AT] = 2,
+        [KNI_STEP_REQUIRE] = 2, [KNI_STEP_DRAW] = 3,
     };
     return s->kind == KNI_STEP_WORD ? kni_word_at(s->index)->arity : by_kind[s->kind];
 }
@@ -18,6 +18,7 @@ static uint8_t level_of(const kni_body *body, const kni_body_tree *tree, const k
         return body->operands ? body->operands[node->step.index] & KNI_OPERAND_LEVEL : KNI_LEVEL_ELEMENT;
     for (int i = 0; i < node->n_in; i++) level |= tree->nodes[node->in[i]].level;
     if (node->step.kind == KNI_STEP_PLACE) return KNI_LEVEL_PLACE;
+    if (node->step.kind == KNI_STEP_ELEMENT) return KNI_LEVEL_ELEMENT;
     if (node->step.kind == KNI_STEP_AT)
         return (tree->nodes[node->in[0]].level & KNI_LEVEL_LINE) | tree->nodes[node->in[1]].level;
     if (node->step.kind == KNI_STEP_LINE)
@@ -49,6 +50,7 @@ static uint8_t gives_of(const kni_body *body, const kni_body_tree *tree, const k
     case KNI_STEP_PARAM:
     case KNI_STEP_CONSTANT:
     case KNI_STEP_LENGTH:
+    case KNI_STEP_ELEMENT:
         return KNI_GIVES_NUMBER;
     case KNI_STEP_HAS:
     case KNI_STEP_CHOICE:
@@ -57,6 +59,7 @@ static uint8_t gives_of(const kni_body *body, const kni_body_tree *tree, const k
     case KNI_STEP_XOR:
     case KNI_STEP_NOT:
         return KNI_GIVES_TRUTH;
+    case KNI_STEP_DRAW:
     case KNI_STEP_PLACE:
         return KNI_GIVES_INDEX;
     case KNI_STEP_EXPN:

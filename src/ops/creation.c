@@ -6,6 +6,7 @@
 #include "ops/integer_range.h"
 #include "ops/movement_rows.h"
 #include "ops/native.h"
+#include "ops/scalar_row.h"
 
 extern const kni_native kni_cpu_full, kni_cpu_iota;
 
@@ -63,9 +64,11 @@ static kn_status launch_full(kni_launch *l)
     return KN_OK;
 }
 
-OP(full, .doc = "y[i] = value", .min_in = 0, .max_in = 0, .n_out = 1, .kind = KNI_CREATE, .dtypes = KNI_ALL,
-   .flags = KNI_FLAG_NO_GRADIENT, .schema = full_schema, .attribute_bytes = sizeof(kni_full_attributes),
-   .infer = infer_full, .launch = launch_full, .native = &kni_cpu_full)
+BODY(full, "y = floats ? value : whole")
+OP(full, .body = &kni_body_full, .doc = "y[i] = value", .min_in = 0, .max_in = 0, .n_out = 1,
+   .kind = KNI_CREATE, .dtypes = KNI_ALL, .flags = KNI_FLAG_NO_GRADIENT, .schema = full_schema,
+   .attribute_bytes = sizeof(kni_full_attributes), .infer = infer_full, .launch = launch_full,
+   .native = &kni_cpu_full)
 
 static kn_tensor full_as(const char *name, kn_shape shape, double value, kn_dtype dtype)
 {
@@ -154,10 +157,11 @@ static kn_status launch_iota(kni_launch *l)
     return KN_OK;
 }
 
-OP(iota, .doc = "y[i] = start + i * step", .min_in = 0, .max_in = 0, .n_out = 1, .kind = KNI_CREATE,
-   .dtypes = KNI_NUMBERS, .flags = KNI_FLAG_NO_GRADIENT, .schema = iota_schema,
-   .attribute_bytes = sizeof(kni_iota_attributes), .infer = infer_iota, .launch = launch_iota,
-   .native = &kni_cpu_iota)
+BODY(iota, "y = floats ? start + i * step : whole_start + i * whole_step")
+OP(iota, .body = &kni_body_iota, .sums = KNI_SUMS_WIDE, .doc = "y[i] = start + i * step", .min_in = 0,
+   .max_in = 0, .n_out = 1, .kind = KNI_CREATE, .dtypes = KNI_NUMBERS, .flags = KNI_FLAG_NO_GRADIENT,
+   .schema = iota_schema, .attribute_bytes = sizeof(kni_iota_attributes), .infer = infer_iota,
+   .launch = launch_iota, .native = &kni_cpu_iota)
 
 kn_tensor kn_arange(double start, double stop, double step, kn_dtype dtype)
 {
@@ -207,7 +211,11 @@ static kn_status launch_linspace(kni_launch *l)
     return KN_OK;
 }
 
-OP(linspace, .doc = "y[i] = start + i * (stop - start) / (n - 1)", .min_in = 0, .max_in = 0, .n_out = 1,
+BODY(linspace,
+     "step = length > 1 ? (stop - start) / (length - 1) : 0;"
+     " y = i < (length > 1 ? floor(length / 2) : 1) ? start + step * i : stop - step * (length - 1 - i)")
+OP(linspace, .body = &kni_body_linspace, .sums = KNI_SUMS_REAL,
+   .doc = "y[i] = start + i * (stop - start) / (n - 1)", .min_in = 0, .max_in = 0, .n_out = 1,
    .kind = KNI_CREATE, .dtypes = KNI_NUMBERS, .flags = KNI_FLAG_NO_GRADIENT, .tolerance = {2, 1},
    .schema = linspace_schema, .attribute_bytes = sizeof(kni_linspace_attributes), .infer = infer_linspace,
    .launch = launch_linspace)

@@ -7,6 +7,7 @@
 #include "ops/generated/normalise_kernels.h"
 #include "ops/infer.h"
 #include "ops/native.h"
+#include "ops/scalar_row.h"
 
 static const kn_attribute dropout_schema[] = {
     KNI_ATTR(kni_dropout_attributes, key, KNI_ATTR_INT, KNI_DYNAMIC),
@@ -45,10 +46,12 @@ static kn_status launch_dropout(kni_launch *l)
     return KN_OK;
 }
 
-OP(dropout, .doc = "x scale + shift with probability 1 - p, else dropped", .min_in = 1, .max_in = 1,
-   .n_out = 1, .kind = KNI_RANDOM, .flags = KNI_FLAG_RANDOM | KNI_FLAG_ALIAS, .dtypes = KNI_FLOATS,
-   .tolerance = {2, 1}, .schema = dropout_schema, .attribute_bytes = sizeof(kni_dropout_attributes),
-   .infer = infer_dropout, .launch = launch_dropout, .native = &kni_cpu_dropout)
+BODY(dropout, "y = draw(0, group > 1 ? i / group : i) >= floor(p * 4294967296) ? x * scale + shift : dropped")
+OP(dropout, .body = &kni_body_dropout, .doc = "x scale + shift with probability 1 - p, else dropped",
+   .min_in = 1, .max_in = 1, .n_out = 1, .kind = KNI_RANDOM, .flags = KNI_FLAG_RANDOM | KNI_FLAG_ALIAS,
+   .dtypes = KNI_FLOATS, .tolerance = {2, 1}, .schema = dropout_schema,
+   .attribute_bytes = sizeof(kni_dropout_attributes), .infer = infer_dropout, .launch = launch_dropout,
+   .native = &kni_cpu_dropout)
 
 GRADIENT(dropout)
 {

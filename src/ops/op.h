@@ -116,7 +116,8 @@ typedef struct kni_line {
 typedef enum kni_sums {
     KNI_SUMS_OWN,   /* as the row computes: halves in f32 */
     KNI_SUMS_WHOLE, /* integers and truths in i64 */
-    KNI_SUMS_WIDE /* and floats in f64 where the device has it: they may leave the range of f32 and come back */
+    KNI_SUMS_WIDE, /* and floats in f64 where the device has it: they may leave the range of f32 and come back */
+    KNI_SUMS_REAL /* everything in that, integers too */
 } kni_sums;
 
 typedef struct kni_infer kni_infer;

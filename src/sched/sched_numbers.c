@@ -1,7 +1,5 @@
 /* Numbers of a schedule's params that change from launch to launch: where they come from, and putting in others. */
 #include "ops/body.h"
-#include "ops/creation_rows.h"
-#include "ops/dropout.h"
 #include "sched/work_rows.h"
 #include <string.h>
 
@@ -9,13 +7,9 @@ bool kni_sched_tracks(const kn_op *row, const kn_attribute *a)
 {
     if (a->dynamic != KNI_DYNAMIC) return false;
     if (kni_body_hosted(row->body)) return true;
-    if (row->number == KNI_OP_dropout)
-        return a->offset == offsetof(kni_dropout_attributes, key) ||
-               a->offset == offsetof(kni_dropout_attributes, counter);
-    if (row->number == KNI_OP_random)
-        return a->offset == offsetof(kni_random_attributes, key) ||
-               a->offset == offsetof(kni_random_attributes, counter);
-    return false;
+    /* The state of the generator. */
+    bool draws = row->flags & KNI_FLAG_RANDOM && (row->body || row->number == KNI_OP_random);
+    return draws && (!strcmp(a->name, "key") || !strcmp(a->name, "counter"));
 }
 
 static bool shares_hold(const kni_sched_source *sources, uint32_t n, const kn_record *const *records)

@@ -25,13 +25,11 @@ static double attribute_of(const body *b, int index)
     return kni_body_attribute(&b->r->row->schema[index], b->r->attributes).real;
 }
 
-static int64_t whole_of(const body *b, int index)
+/* Whether another value of the attribute is stored without a new schedule: all others are known to this one. */
+static bool is_tracked(const body *b, int index)
 {
-    const kn_attribute *a = &b->r->row->schema[index];
-    return *(const int64_t *)((const char *)b->r->attributes + a->offset);
+    return kni_sched_tracks(b->r->row, &b->r->row->schema[index]);
 }
-
-static bool is_dynamic(const body *b, int index) { return b->r->row->schema[index].dynamic == KNI_DYNAMIC; }
 
 /* A word on numbers, in f64: 1 - 0.9999 loses digits in f32. */
 static double word_on(int word, const double *x)
@@ -80,7 +78,7 @@ static bool is_static(const body *b, int i, double *v)
     case KNI_STEP_LENGTH:
         return *v = (double)b->w->width, true;
     case KNI_STEP_PARAM:
-        if (b->form->numbers || is_dynamic(b, n->step.index)) return false;
+        if (b->form->numbers || is_tracked(b, n->step.index)) return false;
         return *v = attribute_of(b, n->step.index), true;
     case KNI_STEP_WORD:
         for (int k = 0; k < n->n_in; k++)
@@ -145,19 +143,58 @@ static uint16_t operand(body *b, int index, uint8_t gives)
     return kni_work_operand(w, id, kni_work_frame_of(w, t->dims, t->rank, KNI_WORK_R, 0), 0, dtype);
 }
 
-/* A number in the dtype that it is asked in: whole ones stand beside indices. One that changes between runs of a plan would
-   need a source. */
+/* An attribute as a number of the launch: integers keep all digits, and one that is tracked has a source. */
+static uint16_t attribute(body *b, int index, int dtype)
+{
+    kni_work *w = b->w;
+    if (b->form->numbers) return dtype == b->compute ? b->numbers[index] : kni_work_fail(w);
+    if (kni_is_float(dtype))
+        return is_tracked(b, index) ? kni_work_fail(w) : kni_work_real(w, dtype, attribute_of(b, index));
+    int64_t whole = kni_body_attribute(&b->r->row->schema[index], b->r->attributes).whole;
+    uint16_t n = kni_work_inline(w, dtype, &whole, KN_I64);
+    if (is_tracked(b, index)) kni_work_source(w, n, KNI_SOURCE_WHOLE, b->r, b->r->row->schema[index].offset);
+    return n;
+}
+
+/* A number in the dtype that it is asked in: whole ones stand beside indices. */
 static uint16_t number(body *b, int i, int dtype)
 {
-    const kni_step *s = &b->tree.nodes[i].step;
+    kni_work *w = b->w;
+    const kni_body_node *n = &b->tree.nodes[chosen(b, i)];
     double v;
-    if (s->kind == KNI_STEP_PARAM && b->form->numbers)
-        return dtype == b->compute ? b->numbers[s->index] : kni_work_fail(b->w);
-    if (s->kind == KNI_STEP_CONSTANT) return kni_work_constant(b->w, dtype, s->value);
-    if (s->kind == KNI_STEP_LENGTH && dtype == KN_I64) return kni_work_whole(b->w, KN_I64, b->w->width);
-    if (s->kind == KNI_STEP_PARAM && dtype == KN_I64 && !is_dynamic(b, s->index))
-        return kni_work_whole(b->w, KN_I64, whole_of(b, s->index));
-    return is_static(b, i, &v) ? kni_work_real(b->w, dtype, v) : kni_work_fail(b->w);
+    if (w->failed) return 0;
+    switch (n->step.kind) {
+    case KNI_STEP_PARAM:
+        return attribute(b, n->step.index, dtype);
+    case KNI_STEP_CONSTANT:
+        return kni_work_constant(w, dtype, n->step.value);
+    case KNI_STEP_ELEMENT:
+        return kni_work_convert(w, kni_work_index(w, b->all), KN_I64, dtype);
+    case KNI_STEP_LENGTH:
+        if (dtype == KN_I64) return kni_work_whole(w, KN_I64, w->width);
+        break;
+    default:
+        break;
+    }
+    if (is_static(b, chosen(b, i), &v)) return kni_work_real(w, dtype, v);
+    if (n->step.kind != KNI_STEP_WORD || n->n_in != 2) return kni_work_fail(w);
+    uint16_t x = number(b, n->in[0], dtype), y = number(b, n->in[1], dtype);
+    return kni_work_word(w, n->step.index, x, y);
+}
+
+/* Whether a number that is made of others is an integer, so that it is compared as one. */
+static bool is_whole(const body *b, int i)
+{
+    const kni_body_node *n = &b->tree.nodes[chosen(b, i)];
+    const kni_step *s = &n->step;
+    if (s->kind == KNI_STEP_ELEMENT) return true;
+    if (s->kind == KNI_STEP_CONSTANT) return s->value == (double)(int64_t)s->value;
+    if (s->kind == KNI_STEP_PARAM)
+        return !b->form->numbers && b->r->row->schema[s->index].type == KNI_ATTR_INT;
+    if (s->kind != KNI_STEP_WORD) return false;
+    if (s->index == KNI_WORD_floor) return true;
+    if (s->index != KNI_WORD_add && s->index != KNI_WORD_sub && s->index != KNI_WORD_mul) return false;
+    return is_whole(b, n->in[0]) && is_whole(b, n->in[1]);
 }
 
 /* ---- places */
@@ -255,12 +292,17 @@ static uint16_t word(body *b, int i)
     int index = n->step.index;
     double known;
     if (is_static(b, i, &known)) return kni_work_real(b->w, b->compute, known);
+    if (n->gives == KNI_GIVES_NUMBER && is_whole(b, i))
+        return kni_work_convert(b->w, number(b, i, KN_I64), KN_I64, b->compute);
     if (index == KNI_WORD_div && n->gives != KNI_GIVES_INDEX) return divide(b, n);
     for (int k = 0; k < 2 && n->n_in == 2; k++)
         if (is_neutral(b, n->in[k], index)) return value(b, n->in[1 - k]);
     for (int k = 0; k < 2 && index == KNI_WORD_eq; k++)
         if (b->tree.nodes[n->in[k]].step.kind == KNI_STEP_PLACE) return here(b, n->in[1 - k]);
     uint8_t both = operands_give(b, n);
+    if (both == KNI_GIVES_NUMBER && n->gives == KNI_GIVES_TRUTH && n->n_in == 2 && is_whole(b, n->in[0]) &&
+        is_whole(b, n->in[1]))
+        both = KNI_GIVES_INDEX;
     uint16_t x = value_as(b, n->in[0], both), y = n->n_in == 2 ? value_as(b, n->in[1], both) : 0;
     return kni_work_word(b->w, index, x, y);
 }
@@ -352,7 +394,12 @@ static uint16_t compute(body *b, int i)
     case KNI_STEP_PARAM:
     case KNI_STEP_CONSTANT:
     case KNI_STEP_LENGTH:
+    case KNI_STEP_ELEMENT:
         return number(b, i, b->compute);
+    case KNI_STEP_DRAW:
+        return kni_work_philox(w, number(b, n->in[0], KN_I64), number(b, n->in[1], KN_I64),
+                               value_as(b, n->in[2], KNI_GIVES_INDEX), KNI_DRAW_WORDS(n->step.index),
+                               KNI_DRAW_WHICH(n->step.index));
     case KNI_STEP_PLACE:
         return kni_work_place(w, KN_I64);
     case KNI_STEP_AT:
@@ -415,6 +462,7 @@ static int compute_dtype(const kni_work *w, const kn_record *r, int result)
     int dtype = (lines ? kni_in(r, r->row->line.operand) : kni_out(r, result))->type.dtype;
     int compute = kni_work_dtype(dtype);
     bool wide = r->row->sums == KNI_SUMS_WIDE && w->target->caps->f64;
+    if (r->row->sums == KNI_SUMS_REAL) return w->target->caps->f64 ? KN_F64 : KN_F32;
     if (kni_is_float(compute)) return wide ? KN_F64 : compute;
     if (r->row->sums) return KN_I64;
     return compute == KN_BOOL ? KN_I32 : compute;
@@ -432,6 +480,15 @@ static uint16_t across(body *b)
     return w->failed ? 0 : kni_work_reduce(w, KNI_WORK_COLUMNS, v);
 }
 
+/* A result that is an attribute is rounded to the dtype here, once. */
+static uint16_t rounded(body *b, int index)
+{
+    uint64_t bits = 0;
+    double v = attribute_of(b, index);
+    kni_convert(&bits, b->dtype, 1, &v, KN_F64, 1, 1);
+    return kni_work_inline(b->w, b->compute, &bits, b->dtype);
+}
+
 uint16_t kni_work_body_value(kni_work *w, const kn_record *r, int result, uint16_t frame)
 {
     body b = {.w = w, .r = r, .form = r->row->body};
@@ -442,10 +499,17 @@ uint16_t kni_work_body_value(kni_work *w, const kn_record *r, int result, uint16
         return kni_work_convert(w, across(&b), b.compute, b.dtype);
     b.all = start(w, r, b.form->operands[b.form->n_in + result] & KNI_OPERAND_LEVEL, frame);
     b.choices = kni_body_choices(r->row->schema, r->attributes);
+    if (kni_is_float(b.dtype)) b.choices |= 1u << KNI_CHOICE_FLOATS;
     if (b.form->numbers && !w->failed) kni_work_take_numbers(w, r, b.compute, b.numbers);
     if (w->failed) return 0;
     kni_body_tree_of(b.form, &b.tree);
-    uint16_t y = value(&b, b.tree.results[result]);
-    int from = dtype_of(&b, b.tree.nodes[b.tree.results[result]].gives);
+    int i = chosen(&b, b.tree.results[result]);
+    if (b.tree.nodes[i].step.kind == KNI_STEP_PARAM && !b.form->numbers && kni_is_float(b.dtype))
+        return rounded(&b, b.tree.nodes[i].step.index);
+    uint16_t y = value(&b, i);
+    int from = dtype_of(&b, b.tree.nodes[i].gives);
+    /* Reals become integers of 64 bits, and those the dtype's. */
+    if (kni_is_float(from) && !kni_is_float(b.dtype) && !w->failed)
+        y = kni_work_convert(w, y, from, KN_I64), from = KN_I64;
     return w->failed ? 0 : kni_work_convert(w, y, from, b.dtype);
 }

@@ -2,7 +2,7 @@
 #include "sched/work_rows.h"
 #include "ops/line.h"
 
-static const kni_work_row *const families[] = {kni_work_creation_rows};
+static const kni_work_row *const families[] = {kni_work_random_rows};
 
 static const kni_work_row *find(int op)
 {

@@ -13,7 +13,7 @@ typedef struct kni_work_row {
 } kni_work_row;
 
 /* Tables by family, each ended by op 0. */
-extern const kni_work_row kni_work_creation_rows[];
+extern const kni_work_row kni_work_random_rows[];
 
 /* A result of a row that has a body and is more than elementwise. */
 uint16_t kni_work_body_value(kni_work *w, const kn_record *r, int result, uint16_t frame);

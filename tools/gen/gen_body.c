@@ -72,6 +72,7 @@ static kni_body_names names_of(const kn_op *row)
         if (a->dynamic == KNI_CHOICE) names.choices |= 1u << names.n_scalars;
         names.scalars[names.n_scalars++] = a->type == KNI_ATTR_INTS ? "" : a->name;
     }
+    names.makes = row->kind == KNI_CREATE || row->kind == KNI_RANDOM;
     names.truths = row->rule == KNI_RULE_SELECT;
     names.truth = row->rule == KNI_RULE_COMPARE;
     return names;

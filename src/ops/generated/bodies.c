@@ -525,6 +525,22 @@ static const uint8_t code_shrink[] = {0, 8, 153, 0, 9, 97, 0, 8, 109, 151, 0, 9,
 static const double constants_shrink[] = {0};
 const kni_body kni_body_shrink = {.code = code_shrink, .n = 18, .n_in = 1, .n_out = 1, .constants = constants_shrink};
 
+/* full: y = floats ? value : whole */
+static const uint8_t code_full[] = {239, 10, 11, 72};
+static const uint8_t operands_full[] = {3};
+const kni_body kni_body_full = {.code = code_full, .n = 4, .n_in = 0, .n_out = 1, .operands = operands_full};
+
+/* iota: y = floats ? start + i * step : whole_start + i * whole_step */
+static const uint8_t code_iota[] = {239, 10, 252, 11, 98, 96, 12, 252, 13, 98, 96, 72};
+static const uint8_t operands_iota[] = {3};
+const kni_body kni_body_iota = {.code = code_iota, .n = 12, .n_in = 0, .n_out = 1, .operands = operands_iota};
+
+/* linspace: step = length > 1 ? (stop - start) / (length - 1) : 0; y = i < (length > 1 ? floor(length / 2) : 1) ? start + step * i : stop - step * (length - 1 - i) */
+static const uint8_t code_linspace[] = {8, 24, 153, 11, 10, 97, 8, 24, 97, 99, 25, 72, 40, 252, 8, 24, 153, 8, 26, 99, 112, 24, 72, 151, 10, 56, 252, 98, 96, 11, 56, 8, 24, 97, 252, 97, 98, 97, 72};
+static const double constants_linspace[] = {1, 0, 2};
+static const uint8_t operands_linspace[] = {3};
+const kni_body kni_body_linspace = {.code = code_linspace, .n = 39, .n_in = 0, .n_out = 1, .constants = constants_linspace, .operands = operands_linspace};
+
 /* sum: y = sum(x) */
 static const uint8_t code_sum[] = {0, 192};
 static const uint8_t operands_sum[] = {3, 1};
@@ -657,6 +673,12 @@ static const uint8_t code_batch_norm_train_grad[] = {24, 3, 8, 96, 116, 99, 40, 
 static const double constants_batch_norm_train_grad[] = {1};
 static const uint8_t operands_batch_norm_train_grad[] = {3, 3, 1, 1, 13, 3, 1, 1};
 const kni_body kni_body_batch_norm_train_grad = {.code = code_batch_norm_train_grad, .n = 47, .n_in = 5, .n_out = 3, .constants = constants_batch_norm_train_grad, .operands = operands_batch_norm_train_grad};
+
+/* dropout: y = draw(0, group > 1 ? i / group : i) >= floor(p * 4294967296) ? x * scale + shift : dropped */
+static const uint8_t code_dropout[] = {8, 9, 10, 24, 153, 252, 10, 99, 252, 72, 240, 11, 25, 98, 112, 154, 0, 12, 98, 13, 96, 14, 72};
+static const double constants_dropout[] = {1, 4294967296};
+static const uint8_t operands_dropout[] = {3, 3};
+const kni_body kni_body_dropout = {.code = code_dropout, .n = 23, .n_in = 1, .n_out = 1, .constants = constants_dropout, .operands = operands_dropout};
 
 /* cross_entropy: inside = target < n && target >= 0; counts = require(inside || target == ignore_index, target) != ignore_index && inside; m = top(x); lse = m + log(sum(expn(x - m))); w = at(weight, target); one = w * (lse - at(x, target)); loss = counts ? (smoothing > 0 ? (1 - smoothing) * one + smoothing / n * sum(weight * (lse - x)) : one) : 0; share = counts ? w : 0 */
 static const uint8_t code_cross_entropy[] = {1, 78, 151, 1, 24, 154, 73, 40, 56, 1, 8, 155, 74, 1, 81, 8, 156, 56, 73, 41, 0, 196, 42, 58, 0, 58, 97, 77, 192, 121, 96, 43, 59, 209, 2, 1, 80, 44, 60, 59, 0, 1, 80, 97, 98, 45, 57, 9, 24, 153, 25, 9, 97, 61, 98, 9, 78, 99, 2, 59, 0, 97, 98, 192, 98, 96, 61, 72, 24, 72, 46, 62, 208, 57, 60, 24, 72, 47, 63, 210};

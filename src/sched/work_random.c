@@ -1,63 +1,10 @@
-/* Rows that make values from numbers: constants, ranges, random numbers and dropout. */
+/* Random numbers: one row of five distributions, each computed in another type, which a body does not say yet. */
 #include "ops/creation_rows.h"
-#include "ops/dropout.h"
 #include "sched/work_rows.h"
 #include <string.h>
 
 /* The widest float of the target, in which the CPU computes such numbers. */
 static int real_dtype(const kni_work *w) { return w->target->caps->f64 ? KN_F64 : KN_F32; }
-
-static uint16_t full(kni_work *w, const kn_record *r, int result, uint16_t frame)
-{
-    (void)result, (void)frame;
-    const kni_full_attributes *a = r->attributes;
-    int dtype = kni_out(r, 0)->type.dtype;
-    uint64_t value = 0;
-    if (kni_is_float(dtype))
-        kni_convert(&value, dtype, 1, &a->value, KN_F64, 1, 1);
-    else
-        kni_convert(&value, dtype, 1, &a->whole, dtype == KN_U64 ? KN_U64 : KN_I64, 1, 1);
-    int compute = dtype == KN_BOOL ? KN_I32 : kni_work_dtype(dtype);
-    return kni_work_convert(w, kni_work_inline(w, compute, &value, dtype), compute,
-                            dtype == KN_BOOL ? KN_BOOL : compute);
-}
-
-static uint16_t iota(kni_work *w, const kn_record *r, int result, uint16_t frame)
-{
-    (void)result;
-    const kni_iota_attributes *a = r->attributes;
-    int dtype = kni_out(r, 0)->type.dtype;
-    uint16_t at = kni_work_index(w, frame);
-    if (!kni_is_float(dtype)) {
-        uint16_t step = kni_work_word(w, KNI_WORD_mul, at, kni_work_whole(w, KN_I64, a->whole_step));
-        uint16_t v = kni_work_word(w, KNI_WORD_add, kni_work_whole(w, KN_I64, a->whole_start), step);
-        return kni_work_convert(w, v, KN_I64, dtype);
-    }
-    int real = real_dtype(w);
-    uint16_t step = kni_work_word(w, KNI_WORD_mul, kni_work_convert(w, at, KN_I64, real),
-                                  kni_work_real(w, real, a->step));
-    return kni_work_convert(w, kni_work_word(w, KNI_WORD_add, kni_work_real(w, real, a->start), step), real,
-                            dtype);
-}
-
-static uint16_t linspace(kni_work *w, const kn_record *r, int result, uint16_t frame)
-{
-    (void)result;
-    const kni_linspace_attributes *a = r->attributes;
-    int dtype = kni_out(r, 0)->type.dtype, real = real_dtype(w);
-    int64_t n = a->length;
-    double width = n > 1 ? (a->stop - a->start) / (double)(n - 1) : 0;
-    uint16_t at = kni_work_index(w, frame), step = kni_work_real(w, real, width);
-    uint16_t up = kni_work_word(w, KNI_WORD_mul, step, kni_work_convert(w, at, KN_I64, real));
-    up = kni_work_word(w, KNI_WORD_add, kni_work_real(w, real, a->start), up);
-    uint16_t back = kni_work_word(w, KNI_WORD_sub, kni_work_whole(w, KN_I64, n - 1), at);
-    uint16_t down = kni_work_word(w, KNI_WORD_mul, step, kni_work_convert(w, back, KN_I64, real));
-    down = kni_work_word(w, KNI_WORD_sub, kni_work_real(w, real, a->stop), down);
-    uint16_t lower = kni_work_word(w, KNI_WORD_lt, at, kni_work_whole(w, KN_I64, n == 1 ? 1 : n / 2));
-    uint16_t v = kni_work_select(w, lower, up, down);
-    if (!kni_is_float(dtype)) v = kni_work_convert(w, v, real, KN_I64);
-    return kni_work_convert(w, v, kni_is_float(dtype) ? real : KN_I64, dtype);
-}
 
 /* A word of the generator's state, which is another one each time. */
 static uint16_t state_word(kni_work *w, const kn_record *r, size_t offset)
@@ -67,25 +14,6 @@ static uint16_t state_word(kni_work *w, const kn_record *r, size_t offset)
     uint16_t n = kni_work_whole(w, KN_I64, value);
     kni_work_source(w, n, KNI_SOURCE_WHOLE, r, (int)offset);
     return n;
-}
-
-/* y = x scale + shift where the word is at least the limit, else dropped. */
-static uint16_t dropout(kni_work *w, const kn_record *r, int result, uint16_t frame)
-{
-    (void)result;
-    const kni_dropout_attributes *a = r->attributes;
-    int dtype = kni_out(r, 0)->type.dtype, compute = kni_work_dtype(dtype);
-    uint16_t x = kni_work_operand(w, r->ids[1], frame, 0, compute);
-    uint16_t at = kni_work_index(w, frame);
-    if (a->group > 1) at = kni_work_word(w, KNI_WORD_div, at, kni_work_whole(w, KN_I64, a->group));
-    uint16_t key = state_word(w, r, offsetof(kni_dropout_attributes, key));
-    uint16_t counter = state_word(w, r, offsetof(kni_dropout_attributes, counter));
-    uint16_t word = kni_work_philox(w, key, counter, at, 1, 0);
-    uint16_t kept = kni_work_word(w, KNI_WORD_ge, word, kni_work_whole(w, KN_I64, kni_dropout_limit(a->p)));
-    uint16_t y = kni_work_word(w, KNI_WORD_mul, x, kni_work_real(w, compute, a->scale));
-    y = kni_work_word(w, KNI_WORD_add, y, kni_work_real(w, compute, a->shift));
-    y = kni_work_select(w, kept, y, kni_work_real(w, compute, a->dropped));
-    return kni_work_convert(w, y, compute, dtype);
 }
 
 /* ---- random numbers. Each answers with the dtype its numbers have. */
@@ -223,6 +151,4 @@ static uint16_t random_numbers(kni_work *w, const kn_record *r, int result, uint
     return kni_work_convert(w, v, made, d.dtype);
 }
 
-const kni_work_row kni_work_creation_rows[] = {{KNI_OP_full, full},         {KNI_OP_iota, iota},
-                                               {KNI_OP_linspace, linspace}, {KNI_OP_random, random_numbers},
-                                               {KNI_OP_dropout, dropout},   {0, NULL}};
+const kni_work_row kni_work_random_rows[] = {{KNI_OP_random, random_numbers}, {0, NULL}};
