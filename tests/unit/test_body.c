@@ -351,6 +351,47 @@ static void test_update_mistakes(void)
           strstr(host.error, "more than 16 values have names"));
 }
 
+/* Bodies that make values of scalars: the index of the element, random words, and what is known of the dtype. */
+static void test_makers(void)
+{
+    static const kni_body_names makers = {.in = "x",
+                                          .out = "y",
+                                          .scalars = {"key", "counter", "start", "group"},
+                                          .n_scalars = 4,
+                                          .whole = 11,
+                                          .makes = true};
+    static const expectation rows[] = {
+        {"y = floats ? start + i * start : group + i", -1, NULL},
+        {"y = draw(0, i / group) >= floor(start * 256) ? x : 0", -1, NULL},
+        {"y = draw(0, i) > draw(3, i) ? x : 0", -1, NULL},
+        {"y = draw(4, i) > 0 ? x : 0", 9, "says which word, 0 to 3"},
+        {"y = draw(12, i) > 0 ? x : 0", 9, "says which word, 0 to 3"},
+        {"y = draw(i) > 0 ? x : 0", 9, "says which word, 0 to 3"},
+        {"y = draw(0, x) > 0 ? x : 0", 12, "'draw' takes an index, and this is none"},
+        {"y = draw(0, i > 0) > 0 ? x : 0", 12, "'draw' takes an index, and this is none"},
+        {"y = draw(0, i) * start", 15, "'*' stands between an index and a value"},
+        {"y = draw(0, i)", 0, "it is an index, and the result is a value"},
+        {"y = floats + 1", 11, "one side of '+' is a truth"},
+        {"i = x; y = i", 0, "'i' has a meaning already"},
+    };
+    check_all(rows, sizeof rows / sizeof *rows, &makers);
+    CHECK(kni_body_parse(rows[2].text, &makers, &draft));
+    const kni_body body = kni_body_of_draft(&draft);
+    int draws = 0;
+    for (int k = 0; k < body.n; k++) {
+        kni_step s = kni_body_step(&body, k);
+        if (s.kind != KNI_STEP_DRAW) continue;
+        CHECK(KNI_DRAW_WORDS(s.index) == 4 && KNI_DRAW_WHICH(s.index) == (draws ? 3 : 0));
+        draws++;
+    }
+    CHECK(draws == 2);
+    kni_body_names other = makers;
+    other.n_scalars = 1;
+    CHECK(!kni_body_parse("y = draw(0, i) > 0 ? x : 0", &other, &draft) &&
+          strstr(draft.error, "'draw' needs the attribute 'counter'"));
+    CHECK(!parse("y = i") && !parse("y = floats ? x : 0") && !parse("y = draw(0, 1) > 0 ? x : 0"));
+}
+
 /* Bodies that are too long or too deep for the fixed arrays. */
 static void test_limits(void)
 {
@@ -392,5 +433,6 @@ int main(void)
     test_gives();
     test_updates();
     test_update_mistakes();
+    test_makers();
     return check_report();
 }
