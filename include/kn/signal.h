@@ -115,6 +115,8 @@ KN_API kn_tensor kn_cosine_window(int64_t n, bool periodic, kn_dtype dtype); /* 
 KN_API kn_tensor kn_gaussian_window(int64_t n, double deviation, bool periodic, kn_dtype dtype);
 /* exp(-|i - center| / tau); NaN for center: the middle, m / 2. */
 KN_API kn_tensor kn_exponential_window(int64_t n, double tau, double center, bool periodic, kn_dtype dtype);
+/* I0(beta sqrt(1 - (2 i / m - 1)^2)) / I0(beta), I0 the modified Bessel function; PyTorch's beta is 12. */
+KN_API kn_tensor kn_kaiser_window(int64_t n, double beta, bool periodic, kn_dtype dtype);
 
 #ifdef __cplusplus
 }

@@ -648,6 +648,7 @@ static inline kn_unique_result kn_at_unique_result(kn_unique_result kn_result, c
 #define kn_cosine_window(...) kn_at(kn_cosine_window(__VA_ARGS__), KN_SITE)
 #define kn_gaussian_window(...) kn_at(kn_gaussian_window(__VA_ARGS__), KN_SITE)
 #define kn_exponential_window(...) kn_at(kn_exponential_window(__VA_ARGS__), KN_SITE)
+#define kn_kaiser_window(...) kn_at(kn_kaiser_window(__VA_ARGS__), KN_SITE)
 
 #define kn_sort(...) kn_at_indexed(kn_sort(__VA_ARGS__), KN_SITE)
 #define kn_argsort(...) kn_at(kn_argsort(__VA_ARGS__), KN_SITE)

@@ -98,6 +98,7 @@ SIMPLE(general_hamming_window, kn_general_hamming_window(N, REAL("alpha"), FORM)
 SIMPLE(nuttall_window, kn_nuttall_window(N, FORM))
 SIMPLE(cosine_window, kn_cosine_window(N, FORM))
 SIMPLE(gaussian_window, kn_gaussian_window(N, REAL("deviation"), FORM))
+SIMPLE(kaiser_window, kn_kaiser_window(N, REAL("beta"), FORM))
 SIMPLE(exponential_window,
        kn_exponential_window(N, REAL("tau"), kiln_real(a, "center", __builtin_nan("")), FORM))
 
@@ -207,6 +208,7 @@ const kiln_adapter kiln_adapters_composites[] = {ENTRY(lu_unpacked),
                                                  ENTRY(cosine_window),
                                                  ENTRY(gaussian_window),
                                                  ENTRY(exponential_window),
+                                                 ENTRY(kaiser_window),
                                                  ENTRY(lp_pool1d),
                                                  ENTRY(lp_pool2d),
                                                  ENTRY(lp_pool3d),

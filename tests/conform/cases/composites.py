@@ -197,11 +197,15 @@ def windows(g):
                   expect=lambda n=n, p=periodic: torch.exp(-((places(n) - middle(n, p)) / 1.7) ** 2 / 2))
             g.add("exponential_window", [], attrs=dict(attrs, tau=2.5), large=False,
                   expect=lambda n=n, p=periodic: torch.exp(-(places(n) - middle(n, p)).abs() / 2.5))
+            for beta in (0.0, 5.5, 12.0):
+                g.add("kaiser_window", [], attrs=dict(attrs, beta=beta), large=False, tolerance=(32, 0), why="a quotient of two sums of exponentials",
+                      expect=lambda n=n, p=periodic, b=beta: torch.kaiser_window(n, bool(p), b, dtype=torch.float64))
             if n != 1:
                 g.add("exponential_window", [], attrs=dict(attrs, tau=2.5, center=1.25), large=False, name="center",
                       expect=lambda n=n: torch.exp(-(places(n) - 1.25).abs() / 2.5))
     g.error("gaussian_window", [], attrs={"n": 4, "deviation": 0.0}, status="argument", text="above 0")
     g.error("exponential_window", [], attrs={"n": 4, "tau": -1.0}, status="argument", text="above 0")
+    g.error("kaiser_window", [], attrs={"n": 4, "beta": 1e6}, status="argument", text="between")
     g.error("nuttall_window", [], attrs={"n": -1}, status="argument", text="length")
     g.error("general_cosine_window", [], attrs={"n": 4, "terms": 0}, status="argument", text="weights")
 
