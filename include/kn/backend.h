@@ -170,8 +170,9 @@ struct kn_backend {
     kn_status (*write)(kn_backend *backend, uint32_t id, const void *data);
     /* Copies the contiguous elements of tensor id out. */
     kn_status (*read)(kn_backend *backend, uint32_t id, void *buffer);
-    /* Begins to copy them and gives a ticket; the buffer is filled by the time that read_ready has said so. read_ready waits
-       where it is asked to, and the ticket ends when it has set *ready or failed. Both or none. */
+    /* Of a leaf: begins to copy them and gives a ticket; the buffer is filled by the time that read_ready has said so, and the tensor
+       lives until then. read_ready waits where it is asked to, and the ticket ends when it has set *ready or failed. Both or
+       none. kn_read_many begins all its copies before it waits for the first. */
     kn_status (*read_begin)(kn_backend *backend, uint32_t id, void *buffer, uint64_t *ticket);
     kn_status (*read_ready)(kn_backend *backend, uint64_t ticket, bool wait, bool *ready);
     kn_status (*sync)(kn_backend *backend);

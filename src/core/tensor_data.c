@@ -263,22 +263,36 @@ static kn_status read_slot(kn_backend *b, uint32_t id, void *buffer, size_t byte
     return s;
 }
 
+/* The slot to read from; of a param a snapshot, which end_reading ends. KNI_NO_SLOT with the failure told. */
+static uint32_t begin_reading(kn_tensor t, const void *buffer, size_t bytes, kn_status *s)
+{
+    const kni_tensor *x = readable(t, "read", s);
+    if (!x) return KNI_NO_SLOT;
+    int64_t need = kn_dtype_bytes((kn_dtype)x->type.dtype, kni_count(&x->type));
+    if ((int64_t)bytes != need)
+        *s = kni_fail(KN_ERROR_ARGUMENT, "kn_read: %S of %T has %D bytes, the buffer %D", &x->type,
+                      (int)x->type.dtype, need, (int64_t)bytes);
+    else if (!buffer && bytes)
+        *s = kni_fail(KN_ERROR_ARGUMENT, "kn_read: the buffer is NULL");
+    if (*s) return KNI_NO_SLOT;
+    if (!(x->flags & KNI_TENSOR_PARAM)) return kni_slot_of(t);
+    uint32_t id = kni_param_snapshot(kni_thread_self(), x);
+    if (id == KNI_NO_SLOT) *s = kni_fail(KN_ERROR_MEMORY, "kn_read: no memory to read a param");
+    return id;
+}
+
+static void end_reading(kn_tensor t, uint32_t id)
+{
+    if (id != kni_slot_of(t)) kni_tensor_end_handle(kni_thread_self(), id);
+}
+
 kn_status kn_read(kn_tensor t, void *buffer, size_t bytes)
 {
     kn_status s;
-    kni_tensor *x = readable(t, "read", &s);
-    if (!x) return s;
-    int64_t need = kn_dtype_bytes((kn_dtype)x->type.dtype, kni_count(&x->type));
-    if ((int64_t)bytes != need)
-        return kni_fail(KN_ERROR_ARGUMENT, "kn_read: %S of %T has %D bytes, the buffer %D", &x->type,
-                        (int)x->type.dtype, need, (int64_t)bytes);
-    if (!buffer && bytes) return kni_fail(KN_ERROR_ARGUMENT, "kn_read: the buffer is NULL");
-    kn_backend *b = x->device->backend;
-    if (!(x->flags & KNI_TENSOR_PARAM)) return read_slot(b, kni_slot_of(t), buffer, bytes);
-    uint32_t id = kni_param_snapshot(kni_thread_self(), x);
-    if (id == KNI_NO_SLOT) return kni_fail(KN_ERROR_MEMORY, "kn_read: no memory to read a param");
-    s = read_slot(b, id, buffer, bytes);
-    kni_tensor_end_handle(kni_thread_self(), id);
+    uint32_t id = begin_reading(t, buffer, bytes, &s);
+    if (id == KNI_NO_SLOT) return s;
+    s = read_slot(kni_slot(id)->device->backend, id, buffer, bytes);
+    end_reading(t, id);
     return s;
 }
 
@@ -301,16 +315,74 @@ kn_status kn_read_as(kn_tensor t, kn_dtype dtype, void *buffer, size_t bytes)
     return s;
 }
 
+#ifndef KN_FREESTANDING
+/* One of several reads that are under way together. */
+typedef struct reading {
+    kn_backend *leaf; /* NULL: it is done */
+    uint64_t ticket;
+    uint32_t id;
+} reading;
+
+/* Begins to read, or reads at once where the leaf cannot begin. What another device's queue owes is computed first. */
+static kn_status start(kn_tensor t, void *buffer, size_t bytes, reading *r)
+{
+    kn_status s;
+    *r = (reading){.id = begin_reading(t, buffer, bytes, &s)};
+    if (r->id == KNI_NO_SLOT) return s;
+    const kni_tensor *x = kni_slot(r->id);
+    kn_backend *leaf = x->device->leaf;
+    kni_storage_wait(x->storage);
+    bool waits = x->storage && leaf->read_begin && !(kni_storage_flags(x->storage) & KNI_STORAGE_FAILED);
+    if (!waits) return read_slot(x->device->backend, r->id, buffer, bytes);
+    s = leaf->read_begin(leaf, r->id, buffer, &r->ticket);
+    if (s == KN_OK) r->leaf = leaf;
+    return s;
+}
+
+static kn_status finish_reading(kn_tensor t, void *buffer, size_t bytes, reading *r)
+{
+    kn_status s = KN_OK;
+    bool ready = false;
+    if (r->id == KNI_NO_SLOT) return KN_OK;
+    if (r->leaf) s = r->leaf->read_ready(r->leaf, r->ticket, true, &ready);
+    if (r->leaf && s == KN_OK && kni_slot(r->id)->type.dtype == KN_BOOL)
+        kni_copy_truths(buffer, buffer, 1, (int64_t)bytes);
+    end_reading(t, r->id);
+    return s;
+}
+
+/* All copies are under way before the first is waited for. */
+static kn_status read_together(const kn_tensor *t, void *const *buffers, const size_t *bytes, int32_t n,
+                               reading *all)
+{
+    kn_status s = KN_OK;
+    int32_t begun = 0;
+    for (; begun < n && s == KN_OK; begun++) s = start(t[begun], buffers[begun], bytes[begun], &all[begun]);
+    for (int32_t i = 0; i < begun; i++) {
+        kn_status ended = finish_reading(t[i], buffers[i], bytes[i], &all[i]);
+        if (s == KN_OK) s = ended;
+    }
+    return s;
+}
+#endif
+
 kn_status kn_read_many(const kn_tensor *t, void *const *buffers, const size_t *bytes, int32_t n)
 {
     if (n < 0) return kni_fail(KN_ERROR_ARGUMENT, "kn_read_many: the number of tensors is %d", n);
     if (n > 0 && (!t || !buffers || !bytes))
         return kni_fail(KN_ERROR_ARGUMENT, "kn_read_many: tensors, buffers or sizes are NULL");
-    for (int32_t i = 0; i < n; i++) {
-        kn_status s = kn_read(t[i], buffers[i], bytes[i]);
-        if (s) return s;
+    kn_status s = KN_OK;
+#ifndef KN_FREESTANDING
+    size_t room = (size_t)n * sizeof(reading);
+    reading *all = n > 1 ? kni_allocate(room) : NULL;
+    if (all) {
+        s = read_together(t, buffers, bytes, n, all);
+        kni_free(all, room);
+        return s;
     }
-    return KN_OK;
+#endif
+    for (int32_t i = 0; i < n && s == KN_OK; i++) s = kn_read(t[i], buffers[i], bytes[i]);
+    return s;
 }
 
 static kn_status read_one(kn_tensor t, kn_dtype dtype, void *value)

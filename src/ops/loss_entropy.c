@@ -106,8 +106,8 @@ static kn_status launch_cross_entropy_grad(kni_launch *l)
     return launch_classes(l, &kni_kernel_cross_entropy_grad, l->in[1], 4);
 }
 
-/* dy ((softmax(x) sum q) - q), with q the weighted and smoothed target distribution, 0 where ignored. lse is
-   left out: it is a function of x, through which second derivatives have to flow. */
+/* dy ((softmax(x) sum q) - q), with q the weighted and smoothed target distribution, 0 where ignored. On a tape lse is left out: it is
+   a function of x, through which second derivatives have to flow. */
 static kn_status lower_cross_entropy_grad(kni_lowering *l)
 {
     const kni_cross_entropy_attributes *a = l->attributes;
@@ -120,14 +120,18 @@ static kn_status lower_cross_entropy_grad(kni_lowering *l)
     kn_tensor spread = kni_number(x, a->smoothing / (double)classes);
     bool weighted = l->n_in > 4 && l->in[4].bits;
     /* one_hot has the classes last: [batch, ..., classes]. */
-    if (weighted) q = kn_mul(q, l->in[4]);
-    q = kn_add(q, weighted ? kn_mul(l->in[4], spread) : spread);
+    kn_tensor weight = weighted ? kn_keep(kni_widen(l->in[4])) : KN_NONE;
+    if (weighted) q = kn_mul(q, weight);
+    q = kn_add(q, weighted ? kn_mul(weight, spread) : spread);
     kn_tensor blank = kn_unsqueeze(ignored, -1);
     q = kn_keep(q);
     q = kn_where(blank, kn_zeros_like(q), q);
     if (axis == 1) q = kn_movedim(q, KN_AXES(-1), KN_AXES(1));
     q = kn_keep(q);
-    kn_tensor inside = kn_sub(kn_mul(kn_softmax(x, axis), kn_sum(q, KN_AXES(axis), true)), q);
+    bool taped = kni_peek(l->in[1])->node != NULL;
+    kn_tensor share =
+        taped ? kn_softmax(x, axis) : kn_exp(kn_sub(x, kn_unsqueeze(kni_widen(l->in[3]), axis)));
+    kn_tensor inside = kn_sub(kn_mul(share, kn_sum(q, KN_AXES(axis), true)), q);
     kn_tensor dx = kn_mul(kn_unsqueeze(l->in[0], axis), inside);
     l->out[0] = kni_as(dx, kn_dtype_of(l->in[1]));
     return KN_OK;

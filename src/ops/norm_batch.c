@@ -85,8 +85,12 @@ static kn_status lower_batch_norm_train_grad(kni_lowering *l)
     int rank = kn_rank(l->in[1]), dtype = kn_dtype_of(l->in[1]);
     kn_ints axes = kni_axes_but_channels(rank);
     kn_tensor x = kn_keep(kni_widen(l->in[1])), dy = kn_keep(kni_widen(l->in[0]));
-    kn_tensor d = kn_keep(kn_sub(x, kn_mean(x, axes, true)));
-    kn_tensor variance = kn_mean(kn_square(d), axes, true);
+    /* On a tape mean and variance are functions of x, through which second derivatives flow; else they are what is given. */
+    bool taped = kni_peek(l->in[1])->node != NULL;
+    kn_tensor mean = taped ? kn_mean(x, axes, true) : kni_along_channels(kni_widen(l->in[2]), rank);
+    kn_tensor d = kn_keep(kn_sub(x, mean));
+    kn_tensor variance =
+        taped ? kn_mean(kn_square(d), axes, true) : kni_along_channels(kni_widen(l->in[3]), rank);
     kn_tensor scale = kn_keep(kn_rdiv_scalar(kn_sqrt(kn_add_scalar(variance, a->eps)), 1));
     kn_tensor h = kn_keep(kn_mul(d, scale)), product = kn_keep(kn_mul(dy, h));
     kn_tensor inside = kn_sub(kn_sub(dy, kn_mean(dy, axes, true)), kn_mul(h, kn_mean(product, axes, true)));

@@ -22,6 +22,20 @@ static bool refuse(const char *function, const kn_backend *top, const kn_backend
     return false;
 }
 
+static const kn_backend *leaf_of(const kn_backend *b)
+{
+    while (b->inner[0]) b = b->inner[0];
+    return b;
+}
+
+/* Whether two stacks can work on the memory of one tensor. */
+static bool share_memory(const kn_backend *a, const kn_backend *b)
+{
+    a = leaf_of(a);
+    b = leaf_of(b);
+    return a == b || a->traits & b->traits & KN_TRAIT_HOST;
+}
+
 bool kni_stack_makes_sense(const kn_backend *top, const char *function)
 {
     const kn_backend *tape = below(top, KN_TRAIT_TAPES), *queue = below(top, KN_TRAIT_QUEUES);
@@ -36,5 +50,8 @@ bool kni_stack_makes_sense(const kn_backend *top, const char *function)
     if (second)
         return refuse(function, top, second,
                       "gradients flow through its first device alone; write autodiff(check(...)) instead");
+    if (top->inner[1] && !share_memory(top->inner[0], top->inner[1]))
+        return refuse(function, top, leaf_of(top->inner[1]),
+                      "its two devices do not see each other's memory, and both get the same operands");
     return true;
 }

@@ -102,6 +102,7 @@ def check(_build):
         own = "/".join(name.split("/")[:2])
         for line, quoted, target in includes(name):
             shared = target.startswith("common/") and tree.exists("examples/" + target)
-            if quoted and not shared and not tree.exists(own + "/" + target):
+            beside = name.rsplit("/", 1)[0] + "/" + target
+            if quoted and not shared and not tree.exists(own + "/" + target) and not tree.exists(beside):
                 problems.append("%s:%d: an example includes %s" % (name, line, target))
     yield "examples use the public headers alone", problems

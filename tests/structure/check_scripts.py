@@ -15,5 +15,6 @@ def check(build):
     yield "generated files are up to date", _run(["scripts/generated.sh", "--check", "--build", build])
     if os.path.exists(os.path.join(build, "libkiln.so")):
         yield "an installed copy serves a consumer", _run(["sh", "tests/structure/check_install.sh", build])
+        yield "a leaf built against it alone conforms", _run(["sh", "tests/examples/run_backend.sh", build])
     else:
         yield "an installed copy serves a consumer", ["%s has no libkiln.so; build first" % build]

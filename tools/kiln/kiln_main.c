@@ -1,5 +1,7 @@
 /* The kiln command line: finds the command and shows the help. */
 #include "kiln.h"
+#include <dlfcn.h>
+#include <kn/tensor.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -37,6 +39,8 @@ static const char usage[] =
     "      --profile                  where the time goes, by op\n"
     "  kiln data [NAME]               known data sets: where to get them, which files go where\n"
     "  kiln data PATH [--check]       what a folder or file on disk holds; --check reads every sample\n"
+    "  kiln --plugin FILE COMMAND ..  any of these with the devices of a shared library, which has\n"
+    "                                 kn_status kn_plugin(void): docs/adding-a-backend.md\n"
     "  kiln help                      this text\n"
     "\n"
     "A device is a text such as cpu, ref, autodiff(cpu) or check(cpu,ref). KN_DEVICE names the default.\n"
@@ -85,8 +89,26 @@ bool kiln_option_value(int count, char **arguments, int *i, const char *name, co
     return true;
 }
 
+/* Opens a library of backends and lets it register them; the library stays. */
+static bool load_plugin(const char *path)
+{
+    kn_status (*plugin)(void) = NULL;
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    void *found = library ? dlsym(library, "kn_plugin") : NULL;
+    if (!found) {
+        fprintf(stderr, "kiln: --plugin %s: %s\n", path, dlerror());
+        return false;
+    }
+    memcpy(&plugin, &found, sizeof plugin);
+    if (plugin() == KN_OK) return true;
+    fprintf(stderr, "kiln: --plugin %s: %s\n", path, kn_last_error());
+    return false;
+}
+
 int main(int count, char **arguments)
 {
+    for (; count > 2 && !strcmp(arguments[1], "--plugin"); count -= 2, arguments += 2)
+        if (!load_plugin(arguments[2])) return 1;
     if (count < 2) {
         fputs(usage, stderr);
         return 2;
