@@ -49,6 +49,9 @@ KN_API kn_tensor kn_tril(kn_tensor x, int64_t offset);
 KN_API kn_tensor kn_upper_mask(kn_shape shape, int64_t offset);
 KN_API kn_tensor kn_lower_mask(kn_shape shape, int64_t offset);
 KN_API kn_tensor kn_diagonal_mask(kn_shape shape, int64_t offset);
+/* The rows and columns of the elements of a triangle, i64 [2, count], in row-major order. */
+KN_API kn_tensor kn_tril_indices(int64_t rows, int64_t columns, int64_t offset);
+KN_API kn_tensor kn_triu_indices(int64_t rows, int64_t columns, int64_t offset);
 /* y[..., c] = 1 where indices[...] = c, else 0, for c in 0 .. classes - 1; others are an error. */
 KN_API kn_tensor kn_one_hot(kn_tensor indices, int64_t classes, kn_dtype dtype);
 typedef struct kn_one_hot_fill_args {

@@ -11,7 +11,7 @@ extern "C" {
 
 /* ---- arithmetic. Bool operands count as 0 and 1. Two of them give a bool in add (or), mul (and), maximum, minimum,
    f32 in div, atan2, copysign; the others refuse two, and kn_sub one. On `cpu` and `ref` operands of different dtypes are
-   rounded to the common one before the op, numbers are not. In kn_floor_div,
+   rounded to the common one before the op, numbers are not. In kn_floor_div, kn_trunc_div,
    kn_remainder and kn_fmod an integer element divided by an element 0 gives 0, because ops do not look at values
    before they run (PyTorch raises); the forms with a number refuse an integer tensor divided by 0. */
 
@@ -28,6 +28,18 @@ KN_API kn_tensor kn_hypot(kn_tensor a, kn_tensor b);     /* sqrt(a^2 + b^2) with
 KN_API kn_tensor kn_maximum(kn_tensor a, kn_tensor b);   /* the larger; NaN if either is */
 KN_API kn_tensor kn_minimum(kn_tensor a, kn_tensor b);   /* the smaller; NaN if either is */
 KN_API kn_tensor kn_copysign(kn_tensor a, kn_tensor b);  /* |a| with the sign of b */
+KN_API kn_tensor kn_trunc_div(kn_tensor a, kn_tensor b); /* trunc(a / b); two integers give an integer */
+KN_API kn_tensor kn_fmax(kn_tensor a, kn_tensor b);      /* the larger; where one is NaN, the other */
+KN_API kn_tensor kn_fmin(kn_tensor a, kn_tensor b);      /* the smaller; where one is NaN, the other */
+KN_API kn_tensor kn_gcd(kn_tensor a, kn_tensor b); /* greatest common divisor of integers; 0 of 0 and 0 */
+KN_API kn_tensor kn_lcm(kn_tensor a, kn_tensor b); /* least common multiple of integers; 0 where one is 0 */
+/* a to the power of b in f64, whatever the operands' dtypes. */
+KN_API kn_tensor kn_float_power(kn_tensor a, kn_tensor b);
+KN_API kn_tensor kn_float_power_scalar(kn_tensor x, double exponent);
+/* The next float after a in the direction of b; both of one float dtype. No gradient. */
+KN_API kn_tensor kn_nextafter(kn_tensor a, kn_tensor b);
+/* x 2^exponent, without overflow where the result has none. Integers give f32. */
+KN_API kn_tensor kn_ldexp(kn_tensor x, kn_tensor exponent);
 
 /* ---- with a number. A whole number keeps an integer tensor's dtype, a fraction (and NaN, infinity) gives f32; a
    float tensor keeps its dtype. A whole number that the dtype does not hold is computed with as it is: comparisons
@@ -41,6 +53,7 @@ KN_API kn_tensor kn_mul_scalar(kn_tensor x, double value);
 KN_API kn_tensor kn_div_scalar(kn_tensor x, double value);
 KN_API kn_tensor kn_rdiv_scalar(kn_tensor x, double value); /* value / x */
 KN_API kn_tensor kn_floor_div_scalar(kn_tensor x, double value);
+KN_API kn_tensor kn_trunc_div_scalar(kn_tensor x, double value);
 KN_API kn_tensor kn_remainder_scalar(kn_tensor x, double value);
 KN_API kn_tensor kn_fmod_scalar(kn_tensor x, double value);
 KN_API kn_tensor kn_pow_scalar(kn_tensor x, double exponent);
@@ -66,6 +79,15 @@ KN_API kn_tensor kn_floor(kn_tensor x); /* the largest whole number that is at m
 KN_API kn_tensor kn_ceil(kn_tensor x);  /* the smallest whole number that is at least x; keeps the dtype */
 KN_API kn_tensor kn_trunc(kn_tensor x); /* x without its fraction; keeps the dtype */
 KN_API kn_tensor kn_frac(kn_tensor x);  /* x - trunc(x); floats only */
+/* x rounded to so many digits after the point, or before it where decimals < 0: round(x 10^decimals) / 10^decimals, halves
+   to even. Halves compute in f32. Integers take decimals >= 0, which leave them as they are. */
+KN_API kn_tensor kn_round_decimals(kn_tensor x, int32_t decimals);
+typedef struct kn_mantissa_exponent {
+    kn_tensor mantissa; /* 1/2 <= |mantissa| < 1; x itself where it is 0, infinite or NaN */
+    kn_tensor exponent; /* i32 */
+} kn_mantissa_exponent;
+/* x = mantissa 2^exponent; floats only. */
+KN_API kn_mantissa_exponent kn_frexp(kn_tensor x);
 KN_API kn_tensor kn_reciprocal(kn_tensor x); /* 1 / x */
 KN_API kn_tensor kn_exp(kn_tensor x);        /* e^x */
 KN_API kn_tensor kn_exp2(kn_tensor x);       /* 2^x */
@@ -106,9 +128,40 @@ KN_API kn_tensor kn_nan_to_num(kn_tensor x, double nan, double positive, double 
 
 /* ---- functions of two tensors */
 
-KN_API kn_tensor kn_xlogy(kn_tensor a, kn_tensor b);     /* a log(b), 0 where a is 0 and b is a number */
-KN_API kn_tensor kn_logaddexp(kn_tensor a, kn_tensor b); /* log(e^a + e^b) without overflow */
-KN_API kn_tensor kn_heaviside(kn_tensor a, kn_tensor b); /* 0 where a < 0, b where a is 0, 1 where a > 0 */
+KN_API kn_tensor kn_xlogy(kn_tensor a, kn_tensor b);      /* a log(b), 0 where a is 0 and b is a number */
+KN_API kn_tensor kn_logaddexp(kn_tensor a, kn_tensor b);  /* log(e^a + e^b) without overflow */
+KN_API kn_tensor kn_xlog1py(kn_tensor a, kn_tensor b);    /* a log(1 + b), 0 where a is 0 and b is a number */
+KN_API kn_tensor kn_logaddexp2(kn_tensor a, kn_tensor b); /* log2(2^a + 2^b) without overflow */
+KN_API kn_tensor kn_heaviside(kn_tensor a, kn_tensor b);  /* 0 where a < 0, b where a is 0, 1 where a > 0 */
+
+/* ---- special functions. Integers and bool give f32. */
+
+KN_API kn_tensor kn_i0(kn_tensor x);        /* modified Bessel function of the first kind, order 0 */
+KN_API kn_tensor kn_i0e(kn_tensor x);       /* e^-|x| i0(x) */
+KN_API kn_tensor kn_i1(kn_tensor x);        /* the same of order 1 */
+KN_API kn_tensor kn_i1e(kn_tensor x);       /* e^-|x| i1(x) */
+KN_API kn_tensor kn_bessel_j0(kn_tensor x); /* Bessel functions of the first kind, orders 0 and 1 */
+KN_API kn_tensor kn_bessel_j1(kn_tensor x);
+KN_API kn_tensor kn_bessel_y0(kn_tensor x); /* of the second kind; -inf at 0, NaN below */
+KN_API kn_tensor kn_bessel_y1(kn_tensor x);
+KN_API kn_tensor kn_bessel_k0(kn_tensor x); /* modified, of the second kind; inf at 0, NaN below */
+KN_API kn_tensor kn_bessel_k1(kn_tensor x);
+KN_API kn_tensor kn_bessel_k0e(kn_tensor x);          /* e^x bessel_k0(x) */
+KN_API kn_tensor kn_bessel_k1e(kn_tensor x);          /* e^x bessel_k1(x) */
+KN_API kn_tensor kn_spherical_bessel_j0(kn_tensor x); /* sin(x) / x, 1 at 0 */
+/* The lower and upper incomplete gamma functions of a > 0 at x >= 0, divided by gamma(a): their sum is 1. The gradient flows to
+   x; asking for that of a is an error. */
+KN_API kn_tensor kn_igamma(kn_tensor a, kn_tensor x);
+KN_API kn_tensor kn_igammac(kn_tensor a, kn_tensor x);
+/* Hurwitz's zeta function, the sum over k >= 0 of (q + k)^-s, s > 1. The gradient flows to q; asking for that of s is an error. */
+KN_API kn_tensor kn_zeta(kn_tensor s, kn_tensor q);
+/* log of the multivariate gamma function of order p >= 1: p (p - 1) / 4 log(pi) + sum over i < p of lgamma(x - i / 2). */
+KN_API kn_tensor kn_mvlgamma(kn_tensor x, int32_t p);
+KN_API kn_tensor kn_erfcx(kn_tensor x);    /* e^(x^2) erfc(x) */
+KN_API kn_tensor kn_entr(kn_tensor x);     /* -x log(x); 0 at 0, -inf below */
+KN_API kn_tensor kn_ndtr(kn_tensor x);     /* the probability that a normal number is below x */
+KN_API kn_tensor kn_log_ndtr(kn_tensor x); /* its logarithm, without underflow */
+KN_API kn_tensor kn_ndtri(kn_tensor x);    /* the inverse of ndtr */
 
 /* ---- bounds and blends */
 
@@ -160,7 +213,9 @@ KN_API kn_tensor kn_logical_not(kn_tensor x);
 KN_API kn_tensor kn_is_nan(kn_tensor x);
 KN_API kn_tensor kn_is_inf(kn_tensor x);
 KN_API kn_tensor kn_is_finite(kn_tensor x);
-KN_API kn_tensor kn_signbit(kn_tensor x); /* x < 0, or x is -0 */
+KN_API kn_tensor kn_is_posinf(kn_tensor x); /* x is +infinity */
+KN_API kn_tensor kn_is_neginf(kn_tensor x); /* x is -infinity */
+KN_API kn_tensor kn_signbit(kn_tensor x);   /* x < 0, or x is -0 */
 /* |a - b| <= atol + rtol |b|, or a == b, or both NaN with equal_nan */
 KN_API kn_tensor kn_is_close(kn_tensor a, kn_tensor b, double rtol, double atol, bool equal_nan);
 /* Whether all elements are close; borrows its operands and waits for the device. */

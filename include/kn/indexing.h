@@ -42,6 +42,42 @@ KN_API kn_tensor kn_gather_along(kn_tensor x, int32_t axis, kn_tensor index);
 /* x, with the elements at row-major positions `index` updated. */
 KN_API kn_tensor kn_put(kn_tensor x, kn_tensor index, kn_tensor values, kn_update update);
 
+/* The elements of x at row-major positions `index`, in its shape; negative ones count from the end. */
+KN_API kn_tensor kn_take_flat(kn_tensor x, kn_tensor index);
+/* x, with `value` at the positions `indices` (rank 0 or 1) of an axis. */
+KN_API kn_tensor kn_index_fill(kn_tensor x, int32_t axis, kn_tensor indices, double value);
+/* What becomes of all values that meet in one element, together with the element itself unless exclude_self. */
+typedef enum kn_scatter_reduction {
+    KN_SCATTER_SUM = 0,
+    KN_SCATTER_PROD = 1,
+    KN_SCATTER_MEAN = 2, /* of integers rounded down; not for bool */
+    KN_SCATTER_MIN = 3,
+    KN_SCATTER_MAX = 4
+} kn_scatter_reduction;
+typedef struct kn_scatter_reduce_args {
+    kn_scatter_reduction reduction;
+    bool exclude_self; /* elements that no value meets keep their value all the same */
+} kn_scatter_reduce_args;
+#define KN_SCATTER_REDUCE_ARGS_DEFAULTS KN_ZEROED
+/* x, with x[i, index[i, j, k], k] reduced with all values[i, j, k] that meet there (axis 1). args NULL for a sum with x. */
+KN_API kn_tensor kn_scatter_reduce(kn_tensor x, int32_t axis, kn_tensor index, kn_tensor values,
+                                   const kn_scatter_reduce_args *args);
+/* The same for whole slices: x[..., indices[j], ...] is reduced with values[..., j, ...]. */
+KN_API kn_tensor kn_index_reduce(kn_tensor x, int32_t axis, kn_tensor indices, kn_tensor values,
+                                 const kn_scatter_reduce_args *args);
+
+/* ---- by several index tensors, as x[i, :, j] in Python */
+
+/* y = x[indices[0], indices[1], ...] for n tensors of integers, which broadcast and count negative indices from the end. KN_NONE
+   takes all of an axis, a bool mask as many axes as it has (its count is read). The axes of the indices stand where the first one
+   stood, or first where they are not side by side. */
+KN_API kn_tensor kn_index(kn_tensor x, const kn_tensor *indices, int32_t n);
+/* x, with kn_index(x, indices, n) updated by values, which broadcast to it. */
+KN_API kn_tensor kn_index_put(kn_tensor x, const kn_tensor *indices, int32_t n, kn_tensor values,
+                              kn_update update);
+/* The index tuples of row-major positions in a tensor of `shape`: one i64 tensor in the shape of index for each of its axes. */
+KN_API kn_status kn_unravel_index(kn_tensor index, kn_shape shape, kn_tensor *out);
+
 /* ---- by tuples of indices in the last axis of `indices` */
 
 /* y[j..., ...] = x[indices[j..., 0], indices[j..., 1], ..., ...]; negative indices count from the end. */
@@ -61,6 +97,9 @@ KN_API kn_tensor kn_slice_fill(kn_tensor x, const kn_range *ranges, int32_t n, d
 KN_API kn_tensor kn_mask_where(kn_tensor x, kn_tensor mask, kn_tensor values);
 /* value where mask, else x. */
 KN_API kn_tensor kn_mask_fill(kn_tensor x, kn_tensor mask, double value);
+/* x, with its elements where mask is true replaced by those of values, one after the other in row-major order; x and
+   the mask broadcast, values have the dtype of x. More places than values are an error. */
+KN_API kn_tensor kn_mask_scatter(kn_tensor x, kn_tensor mask, kn_tensor values);
 /* The elements of x where mask is true, in row-major order, rank 1; x and mask broadcast. Reads the count. */
 KN_API kn_tensor kn_mask_select(kn_tensor x, kn_tensor mask);
 typedef struct kn_mask_select_result {

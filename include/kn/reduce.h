@@ -88,6 +88,20 @@ KN_API kn_tensor kn_cov_weighted(kn_tensor x, const kn_cov_args *args);
 /* Pearson's correlation of the rows: cov / (std std^T), clamped to -1 .. 1. */
 KN_API kn_tensor kn_corrcoef(kn_tensor x);
 
+/* ---- differences and integrals along one axis */
+
+/* x[i + 1] - x[i], `order` >= 0 times; of bool whether they differ. prepend and append, or KN_NONE, are joined to x along the axis
+   first, unless order is 0. */
+KN_API kn_tensor kn_diff(kn_tensor x, int32_t order, int32_t axis, kn_tensor prepend, kn_tensor append);
+/* The integral of y by trapezoids: the sum of (y[i] + y[i + 1]) / 2 (x[i + 1] - x[i]), with steps of `step` where x is KN_NONE.
+   x has the length of the axis or broadcasts with y. Integers give f32. */
+KN_API kn_tensor kn_trapezoid(kn_tensor y, kn_tensor x, double step, int32_t axis);
+/* The integrals up to each sample but the first. */
+KN_API kn_tensor kn_cumulative_trapezoid(kn_tensor y, kn_tensor x, double step, int32_t axis);
+/* The derivative of samples y along an axis, of second order inside and of order `edge_order` (1 or 2) at both ends. They lie at
+   x [size of the axis], or `step` apart where x is KN_NONE. */
+KN_API kn_tensor kn_gradient_along(kn_tensor y, kn_tensor x, double step, int32_t axis, int32_t edge_order);
+
 /* ---- cumulative, along one axis, same shape as x */
 
 KN_API kn_tensor kn_cumsum(kn_tensor x, int32_t axis);

@@ -79,6 +79,13 @@ KN_API kn_status kn_chunk(kn_tensor x, int64_t chunks, int32_t axis, kn_tensor *
 /* Parts of the given sizes, which must add up to the axis. */
 KN_API kn_status kn_split_with_sizes(kn_tensor x, const int64_t *sizes, int32_t n, int32_t axis,
                                      kn_tensor *out);
+/* `sections` parts along an axis, of which the first may be longer by one. out has room for *n; *n becomes `sections`. */
+KN_API kn_status kn_tensor_split(kn_tensor x, int64_t sections, int32_t axis, kn_tensor *out, int32_t *n);
+/* n + 1 parts along an axis, cut before each of n positions, which count as in kn_slice: x[:p0], x[p0:p1], ..., x[pn-1:]. */
+KN_API kn_status kn_tensor_split_at(kn_tensor x, const int64_t *positions, int32_t n, int32_t axis,
+                                    kn_tensor *out);
+/* x[..., i, ...] for each position i of an axis, which disappears. out has room for *n; *n becomes their number. */
+KN_API kn_status kn_unbind(kn_tensor x, int32_t axis, kn_tensor *out, int32_t *n);
 
 /* ---- joining and repeating */
 
@@ -93,6 +100,17 @@ KN_API kn_tensor kn_tile(kn_tensor x, kn_ints repeats);
 KN_API kn_tensor kn_repeat_dim(kn_tensor x, int32_t axis, int64_t times);
 /* Each element `times` times in a row along an axis. */
 KN_API kn_tensor kn_repeat_interleave(kn_tensor x, int64_t times, int32_t axis);
+/* Element i along an axis repeats[i] times in a row; repeats are integers, [size of the axis] or a single number. The result has
+   `total` elements along the axis, the sum of repeats; -1 reads the sum. More than the sum is an error, of fewer the first are made. */
+KN_API kn_tensor kn_repeat_interleave_tensor(kn_tensor x, kn_tensor repeats, int32_t axis, int64_t total);
+/* n matrices along the diagonal of one, zeros elsewhere; dtypes promote, a tensor of rank 1 is a row, a number [1, 1]. */
+KN_API kn_tensor kn_block_diag(const kn_tensor *tensors, int32_t n);
+/* Joins n tensors along axis 1 (axis 0 where all have rank 0 or 1), along axis 0 as rows, along axis 2, and along axis 1 with
+   tensors of rank 1 as columns. */
+KN_API kn_tensor kn_hstack(const kn_tensor *tensors, int32_t n);
+KN_API kn_tensor kn_vstack(const kn_tensor *tensors, int32_t n);
+KN_API kn_tensor kn_dstack(const kn_tensor *tensors, int32_t n);
+KN_API kn_tensor kn_column_stack(const kn_tensor *tensors, int32_t n);
 
 /* ---- padding */
 
@@ -125,6 +143,12 @@ KN_API kn_status kn_meshgrid(const kn_tensor *tensors, int32_t n, const kn_meshg
 /* The grids of kn_meshgrid stacked along a new axis: 0 first, -1 last. */
 KN_API kn_tensor kn_meshgrid_stack(const kn_tensor *tensors, int32_t n, const kn_meshgrid_args *args,
                                    int32_t axis);
+/* All tuples with one element of each of 1 to 8 tensors of rank 1, in the order of their indices: [count, n]; of one tensor that
+   tensor. */
+KN_API kn_tensor kn_cartesian_prod(const kn_tensor *tensors, int32_t n);
+/* All choices of `r` elements of x [n] in the order of their indices, [count, r]; each element at most once, or any number of times
+   with_replacement. */
+KN_API kn_tensor kn_combinations(kn_tensor x, int32_t r, bool with_replacement);
 
 /* ---- old names */
 

@@ -31,6 +31,24 @@ KN_API kn_indexed kn_mode(kn_tensor x, int32_t axis, bool keep);
 /* The q-quantile along axis, 0 <= q <= 1, linear between neighbours; NaN when there is one. */
 KN_API kn_tensor kn_quantile(kn_tensor x, double q, int32_t axis, bool keep);
 
+/* The lower median of the elements that are not NaN, and its position; NaN where all are. */
+KN_API kn_indexed kn_nanmedian(kn_tensor x, int32_t axis, bool keep);
+/* What a quantile between two elements is. */
+typedef enum kn_quantile_mode {
+    KN_QUANTILE_LINEAR = 0,   /* on the line between them */
+    KN_QUANTILE_LOWER = 1,    /* the smaller */
+    KN_QUANTILE_HIGHER = 2,   /* the larger */
+    KN_QUANTILE_MIDPOINT = 3, /* their mean */
+    KN_QUANTILE_NEAREST = 4   /* the nearer one, of two as near the one at the even position */
+} kn_quantile_mode;
+/* The quantiles q along axis: q is a float tensor of rank 0, or of rank 1, whose axis then comes first in the result. Elements of q
+   outside 0 to 1 give NaN. */
+KN_API kn_tensor kn_quantile_with(kn_tensor x, kn_tensor q, int32_t axis, bool keep, kn_quantile_mode mode);
+/* The same of the elements that are not NaN; NaN where all are. */
+KN_API kn_tensor kn_nanquantile(kn_tensor x, double q, int32_t axis, bool keep);
+KN_API kn_tensor kn_nanquantile_with(kn_tensor x, kn_tensor q, int32_t axis, bool keep,
+                                     kn_quantile_mode mode);
+
 /* ---- searching */
 
 /* Where values would go in sorted to keep it sorted: before equal elements, after them when right. sorted
@@ -38,6 +56,8 @@ KN_API kn_tensor kn_quantile(kn_tensor x, double q, int32_t axis, bool keep);
 KN_API kn_tensor kn_searchsorted(kn_tensor sorted, kn_tensor values, bool right);
 /* searchsorted with the operands the other way round: the bucket of each x between 1-d boundaries. */
 KN_API kn_tensor kn_bucketize(kn_tensor x, kn_tensor boundaries, bool right);
+/* Whether each element of x equals an element of values (or none, with invert): bool, shape of x. NaN equals nothing. */
+KN_API kn_tensor kn_isin(kn_tensor x, kn_tensor values, bool invert);
 
 /* ---- distinct values */
 
@@ -48,6 +68,14 @@ typedef struct kn_unique_result {
 } kn_unique_result;
 /* Waits for the device to learn the count. NaN is different from itself. */
 KN_API kn_unique_result kn_unique(kn_tensor x);
+
+/* The distinct slices x[..., i, ...] along an axis, in the order of their elements: values is x with fewer slices, inverse [size of
+   the axis] says where each one stands. */
+KN_API kn_unique_result kn_unique_axis(kn_tensor x, int32_t axis);
+/* The first element of each run of equal ones in row-major order, and of each run of equal slices along an axis. Counts are the
+   lengths of the runs. */
+KN_API kn_unique_result kn_unique_consecutive(kn_tensor x);
+KN_API kn_unique_result kn_unique_consecutive_axis(kn_tensor x, int32_t axis);
 
 typedef struct kn_unique_bounded_result {
     kn_tensor values, inverse, counts; /* values and counts [elements of x]: zeros from count on */

@@ -6,7 +6,7 @@
 #include "ops/word_numbers.h"
 #include <string.h>
 
-/* By operand: what flows to it where d flows to y = word(a, b). */
+/* By operand: what flows to it where d flows to y = word(a, b). NULL: nobody knows. */
 static const char *const slopes[KNI_WORDS][2] = {
     [KNI_WORD_add] = {"d", "d"},
     [KNI_WORD_sub] = {"d", "-d"},
@@ -56,7 +56,25 @@ static const char *const slopes[KNI_WORDS][2] = {
     [KNI_WORD_lgamma] = {"d * digamma(a)"},
     [KNI_WORD_digamma] = {"d * polygamma(1, a)"},
     [KNI_WORD_polygamma] = {"", "d * polygamma(a + 1, b)"},
+    [KNI_WORD_zeta] = {NULL, "-d * a * zeta(a + 1, b)"},
+    [KNI_WORD_erfcx] = {"d * (2 * a * y - 1.1283791670955126)"},
+    [KNI_WORD_normal_quantile] = {"d * 2.5066282746310002 * exp(0.5 * y * y)"},
+    [KNI_WORD_igamma] = {NULL, "d * exp((a - 1) * log(b) - b - lgamma(a))"},
+    [KNI_WORD_igammac] = {NULL, "-d * exp((a - 1) * log(b) - b - lgamma(a))"},
+    [KNI_WORD_i0] = {"d * i1(a)"},
+    [KNI_WORD_i0e] = {"d * (i1e(a) - sign(a) * y)"},
+    [KNI_WORD_i1] = {"a == 0 ? d * 0.5 : d * (i0(a) - y / a)"},
+    [KNI_WORD_i1e] = {"a == 0 ? d * 0.5 : d * (i0e(a) - y * (sign(a) + 1 / a))"},
+    [KNI_WORD_bessel_j0] = {"-d * bessel_j1(a)"},
+    [KNI_WORD_bessel_j1] = {"a == 0 ? d * 0.5 : d * (bessel_j0(a) - y / a)"},
+    [KNI_WORD_bessel_y0] = {"-d * bessel_y1(a)"},
+    [KNI_WORD_bessel_y1] = {"d * (bessel_y0(a) - y / a)"},
+    [KNI_WORD_bessel_k0] = {"-d * bessel_k1(a)"},
+    [KNI_WORD_bessel_k1] = {"-d * (bessel_k0(a) + y / a)"},
+    [KNI_WORD_bessel_k0e] = {"d * (y - bessel_k1e(a))"},
+    [KNI_WORD_bessel_k1e] = {"d * (y - bessel_k0e(a) - y / a)"},
     [KNI_WORD_sigmoid] = {"d * y * (1 - y)"},
+    [KNI_WORD_gcd] = {"", ""},
     [KNI_WORD_and] = {"", ""},
     [KNI_WORD_or] = {"", ""},
     [KNI_WORD_xor] = {"", ""},

@@ -86,6 +86,42 @@ kn_tensor kn_diagonal_mask(kn_shape shape, int64_t offset)
     return mask_as("diagonal_mask", shape, offset, kn_equal);
 }
 
+/* How many elements of a matrix lie on or below the diagonal `offset`, which is between -rows and columns. */
+static int64_t count_lower(int64_t rows, int64_t columns, int64_t offset)
+{
+    int64_t first = offset < 0 ? -offset : 0; /* the first row with one */
+    int64_t full = columns - offset - 1;      /* from this row on all columns are in */
+    if (full < first) full = first;
+    if (full > rows) full = rows;
+    if (first > rows) first = rows;
+    int64_t growing = full - first, start = first + offset + 1;
+    return growing * start + growing * (growing - 1) / 2 + (rows - full) * columns;
+}
+
+static kn_tensor triangle_indices(const char *name, int64_t rows, int64_t columns, int64_t offset, bool lower)
+{
+    kni_call call = kni_call_begin(name);
+    if (rows < 0 || columns < 0)
+        return kni_call_fail(call, KN_ERROR_SHAPE, "[%D, %D] has a negative size", rows, columns);
+    kn_tensor mask = lower ? kn_lower_mask(KN_SHAPE(rows, columns), offset)
+                           : kn_upper_mask(KN_SHAPE(rows, columns), offset);
+    if (!kn_ok(mask)) return kni_call_end(call, mask);
+    int64_t cut = cut_offset(lower ? offset : offset - (offset > INT64_MIN), rows, columns);
+    int64_t count = count_lower(rows, columns, cut);
+    if (!lower) count = rows * columns - count;
+    return kni_call_end(call, kn_t(kn_nonzero_bounded(mask, count).indices));
+}
+
+kn_tensor kn_tril_indices(int64_t rows, int64_t columns, int64_t offset)
+{
+    return triangle_indices("tril_indices", rows, columns, offset, true);
+}
+
+kn_tensor kn_triu_indices(int64_t rows, int64_t columns, int64_t offset)
+{
+    return triangle_indices("triu_indices", rows, columns, offset, false);
+}
+
 /* ---- one-hot rows */
 
 kn_tensor kn_one_hot(kn_tensor indices, int64_t classes, kn_dtype dtype)

@@ -40,6 +40,11 @@ ELEMENTWISE(maximum, 2, KNI_RULE_PROMOTE, KNI_ALL, "y = max(a, b)", .doc = "the 
             .flags = KNI_FLAG_COMMUTES | KNI_FLAG_ALIAS)
 ELEMENTWISE(minimum, 2, KNI_RULE_PROMOTE, KNI_ALL, "y = min(a, b)", .doc = "the smaller; NaN if either is",
             .flags = KNI_FLAG_COMMUTES | KNI_FLAG_ALIAS)
+/* Of two operands that are not NaN the larger; of one that is and one that is not, the other. */
+ELEMENTWISE(fmax, 2, KNI_RULE_PROMOTE, KNI_ALL, "y = isnan(a) ? b : isnan(b) ? a : max(a, b)",
+            .doc = "the larger; where one is NaN the other", .flags = KNI_FLAG_ALIAS)
+ELEMENTWISE(fmin, 2, KNI_RULE_PROMOTE, KNI_ALL, "y = isnan(a) ? b : isnan(b) ? a : min(a, b)",
+            .doc = "the smaller; where one is NaN the other", .flags = KNI_FLAG_ALIAS)
 ELEMENTWISE(copysign, 2, KNI_RULE_FLOAT, KNI_ALL, "y = copysign(a, b)", .doc = "|a| with the sign of b",
             .flags = KNI_FLAG_ALIAS)
 
@@ -55,6 +60,8 @@ kn_tensor kn_atan2(kn_tensor a, kn_tensor b) { return kni_binary(&kni_op_atan2, 
 kn_tensor kn_hypot(kn_tensor a, kn_tensor b) { return kni_binary(&kni_op_hypot, a, b); }
 kn_tensor kn_maximum(kn_tensor a, kn_tensor b) { return kni_binary(&kni_op_maximum, a, b); }
 kn_tensor kn_minimum(kn_tensor a, kn_tensor b) { return kni_binary(&kni_op_minimum, a, b); }
+kn_tensor kn_fmax(kn_tensor a, kn_tensor b) { return kni_binary(&kni_op_fmax, a, b); }
+kn_tensor kn_fmin(kn_tensor a, kn_tensor b) { return kni_binary(&kni_op_fmin, a, b); }
 kn_tensor kn_copysign(kn_tensor a, kn_tensor b) { return kni_binary(&kni_op_copysign, a, b); }
 
 GRADIENT(add)
@@ -171,6 +178,19 @@ GRADIENT(minimum)
     kni_share_extremum(v, kn_greater);
     return KN_OK;
 }
+
+/* All of dy to the operand that was taken, to a where they are equal, as in PyTorch. */
+static kn_status one_of_two(kni_vjp *v, kn_tensor (*wins)(kn_tensor, kn_tensor))
+{
+    kn_tensor a = kni_vjp_in(v, 0), b = kni_vjp_in(v, 1);
+    kn_tensor first = kn_keep(kn_logical_or(wins(a, b), kn_is_nan(b)));
+    if (kni_vjp_needs(v, 0)) kni_vjp_set(v, 0, kni_where_or_zero(first, v->dy[0]));
+    if (kni_vjp_needs(v, 1)) kni_vjp_set(v, 1, kni_zero_where(first, v->dy[0]));
+    return KN_OK;
+}
+
+GRADIENT(fmax) { return one_of_two(v, kn_greater_equal); }
+GRADIENT(fmin) { return one_of_two(v, kn_less_equal); }
 
 /* d/da = y / a, 0 where a is 0; d/db = 0 */
 GRADIENT(copysign)

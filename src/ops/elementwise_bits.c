@@ -1,4 +1,4 @@
-/* Bitwise ops on integers; on bool they are the logical ones. */
+/* Bitwise ops on integers, which on bool are the logical ones, and common divisors and multiples. */
 #include "ops/movement_rows.h"
 #include "ops/scalar_row.h"
 
@@ -17,6 +17,15 @@ ELEMENTWISE(bitwise_not, 1, KNI_RULE_PROMOTE, KNI_INTS, "y = ~x", .doc = "~x",
 SHIFT(bitwise_left_shift, "y = a << b", "a << b; 0 when b is negative or passes the width")
 SHIFT(bitwise_right_shift, "y = a >> b",
       "a >> b, keeping the sign; all sign when b is negative or passes the width")
+
+#define DIVISORS(name, body, text)                                                                           \
+    ELEMENTWISE(name, 2, KNI_RULE_PROMOTE, KNI_INTS, body, .doc = text,                                      \
+                .flags = KNI_FLAG_COMMUTES | KNI_FLAG_ALIAS | KNI_FLAG_NO_GRADIENT)
+DIVISORS(gcd, "y = gcd(a, b)", "the greatest common divisor of |a| and |b|; gcd(0, 0) is 0")
+DIVISORS(lcm, "y = abs(a / gcd(a, b) * b)", "the least common multiple of |a| and |b|; 0 where either is 0")
+
+kn_tensor kn_gcd(kn_tensor a, kn_tensor b) { return kni_binary(&kni_op_gcd, a, b); }
+kn_tensor kn_lcm(kn_tensor a, kn_tensor b) { return kni_binary(&kni_op_lcm, a, b); }
 
 kn_tensor kn_bitwise_and(kn_tensor a, kn_tensor b) { return kni_binary(&kni_op_bitwise_and, a, b); }
 kn_tensor kn_bitwise_or(kn_tensor a, kn_tensor b) { return kni_binary(&kni_op_bitwise_or, a, b); }

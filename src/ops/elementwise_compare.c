@@ -66,6 +66,16 @@ ELEMENTWISE(signbit, 1, KNI_RULE_COMPARE, KNI_FLOATS, "y = copysign(1, x) < 0", 
 
 kn_tensor kn_is_nan(kn_tensor x) { return kni_unary(&kni_op_is_nan, x); }
 kn_tensor kn_is_inf(kn_tensor x) { return kni_unary(&kni_op_is_inf, x); }
+kn_tensor kn_is_posinf(kn_tensor x)
+{
+    kni_call call = kni_call_begin("is_posinf");
+    return kni_call_end(call, kn_equal_scalar(x, __builtin_inf()));
+}
+kn_tensor kn_is_neginf(kn_tensor x)
+{
+    kni_call call = kni_call_begin("is_neginf");
+    return kni_call_end(call, kn_equal_scalar(x, -__builtin_inf()));
+}
 kn_tensor kn_is_finite(kn_tensor x) { return kni_unary(&kni_op_is_finite, x); }
 
 static bool holds_floats(kn_tensor x)

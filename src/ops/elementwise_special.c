@@ -36,6 +36,14 @@ ELEMENTWISE(
     logaddexp, 2, KNI_RULE_FLOAT, KNI_ALL,
     "top = max(a, b); rest = log1p(exp(-abs(a - b))); y = a == b ? top + 0.69314718055994531 : top + rest",
     .doc = "log(e^a + e^b)", .tolerance = {2, 1}, .flags = KNI_FLAG_COMMUTES | KNI_FLAG_ALIAS | KNI_FLAG_WIDE)
+ELEMENTWISE(logaddexp2, 2, KNI_RULE_FLOAT, KNI_ALL,
+            "top = max(a, b); rest = log1p(exp2(-abs(a - b))) * 1.4426950408889634; "
+            "y = a == b ? top + 1 : top + rest",
+            .doc = "log2(2^a + 2^b)", .tolerance = {2, 1},
+            .flags = KNI_FLAG_COMMUTES | KNI_FLAG_ALIAS | KNI_FLAG_WIDE)
+ELEMENTWISE(xlog1py, 2, KNI_RULE_FLOAT, KNI_ALL, "p = a * log1p(b); y = a == 0 && !isnan(b) ? 0 : p",
+            .doc = "a log(1 + b), 0 where a is 0 and b is a number", .tolerance = {2, 0},
+            .flags = KNI_FLAG_ALIAS | KNI_FLAG_WIDE)
 ELEMENTWISE(heaviside, 2, KNI_RULE_PROMOTE, KNI_ALL, "y = a == 0 ? b : a > 0 ? 1 : 0",
             .doc = "0 below 0, b at 0, 1 above 0", .flags = KNI_FLAG_ALIAS | KNI_FLAG_ZERO_GRADIENT)
 
@@ -57,6 +65,8 @@ kn_tensor kn_lgamma(kn_tensor x) { return kni_unary(&kni_op_lgamma, x); }
 kn_tensor kn_digamma(kn_tensor x) { return kni_unary(&kni_op_digamma, x); }
 kn_tensor kn_xlogy(kn_tensor a, kn_tensor b) { return kni_binary(&kni_op_xlogy, a, b); }
 kn_tensor kn_logaddexp(kn_tensor a, kn_tensor b) { return kni_binary(&kni_op_logaddexp, a, b); }
+kn_tensor kn_logaddexp2(kn_tensor a, kn_tensor b) { return kni_binary(&kni_op_logaddexp2, a, b); }
+kn_tensor kn_xlog1py(kn_tensor a, kn_tensor b) { return kni_binary(&kni_op_xlog1py, a, b); }
 kn_tensor kn_heaviside(kn_tensor a, kn_tensor b) { return kni_binary(&kni_op_heaviside, a, b); }
 kn_tensor kn_logit(kn_tensor x, double eps) { return kni_unary_params(&kni_op_logit, x, eps, 0, 0); }
 
@@ -86,26 +96,35 @@ SLOPE(digamma, kn_polygamma(INPUT, 1))
 SLOPE(polygamma,
       kni_unary_params(&kni_op_polygamma, INPUT, ((const kni_scalar_params *)v->attributes)->p[0] + 1, 0, 0))
 
-/* d/da = log(b), 0 where a is 0 and b <= 0; d/db = a/b */
-GRADIENT(xlogy)
+/* d/da = log(b), 0 where a is 0 and b <= 0; d/db = a/b. xlog1py has 1 + b for b. */
+static kn_status xlogy_gradient(kni_vjp *v, double lowest, kn_tensor (*logarithm)(kn_tensor))
 {
     kn_tensor a = kni_vjp_in(v, 0), b = kni_vjp_in(v, 1);
     if (kni_vjp_needs(v, 0)) {
-        kn_tensor flat = kn_logical_and(kn_equal_scalar(a, 0), kn_less_equal_scalar(b, 0));
-        kni_vjp_set(v, 0, kni_zero_where(flat, kn_mul(v->dy[0], kn_log(b))));
+        kn_tensor flat = kn_logical_and(kn_equal_scalar(a, 0), kn_less_equal_scalar(b, lowest));
+        kni_vjp_set(v, 0, kni_zero_where(flat, kn_mul(v->dy[0], logarithm(b))));
     }
-    if (kni_vjp_needs(v, 1)) kni_vjp_set(v, 1, kn_mul(v->dy[0], kn_div(a, b)));
+    if (kni_vjp_needs(v, 1))
+        kni_vjp_set(v, 1, kn_mul(v->dy[0], kn_div(a, lowest < 0 ? kn_sub_scalar(b, lowest) : b)));
     return KN_OK;
 }
 
-/* d/da = e^a / (e^a + e^b) */
-GRADIENT(logaddexp)
+GRADIENT(xlogy) { return xlogy_gradient(v, 0, kn_log); }
+GRADIENT(xlog1py) { return xlogy_gradient(v, -1, kn_log1p); }
+
+/* d/da = e^a / (e^a + e^b), or the same with powers of 2 */
+static kn_status logaddexp_gradient(kni_vjp *v, double log_base)
 {
-    kn_tensor difference = kn_keep(kn_sub(kni_vjp_in(v, 0), kni_vjp_in(v, 1)));
+    kn_tensor difference = kn_sub(kni_vjp_in(v, 0), kni_vjp_in(v, 1));
+    if (log_base != 1) difference = kn_mul_scalar(difference, log_base);
+    difference = kn_keep(difference);
     if (kni_vjp_needs(v, 0)) kni_vjp_set(v, 0, kn_mul(v->dy[0], kn_sigmoid(difference)));
     if (kni_vjp_needs(v, 1)) kni_vjp_set(v, 1, kn_mul(v->dy[0], kn_sigmoid(kn_neg(difference))));
     return KN_OK;
 }
+
+GRADIENT(logaddexp) { return logaddexp_gradient(v, 1); }
+GRADIENT(logaddexp2) { return logaddexp_gradient(v, 0.69314718055994531); }
 
 /* 1 / (x (1 - x)); outside of the clamp 0, outside of 0 to 1 NaN when there is none */
 GRADIENT(logit)

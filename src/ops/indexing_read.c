@@ -161,6 +161,17 @@ kn_status kn_nonzero_axes(kn_tensor x, kn_tensor *out)
 
 /* ---- by mask */
 
+kn_shape kni_broadcast_pair(const kni_type *a, const kni_type *b)
+{
+    kn_shape shape = {a->rank > b->rank ? a->rank : b->rank, {0}};
+    for (int i = 0; i < shape.rank; i++) {
+        int at = i - (shape.rank - a->rank), other = i - (shape.rank - b->rank);
+        int64_t n = at < 0 ? 1 : a->dims[at];
+        shape.dims[i] = n == 1 && other >= 0 ? b->dims[other] : n;
+    }
+    return shape;
+}
+
 /* Broadcasts x and the mask to each other, flat; false when one is bad, which x then tells. */
 static bool flatten_pair(kn_tensor *x, kn_tensor *mask)
 {
@@ -174,12 +185,7 @@ static bool flatten_pair(kn_tensor *x, kn_tensor *mask)
                              "the mask must be bool, not %T: compare or use kn_cast()", (int)m->dtype);
         return false;
     }
-    kn_shape shape = {t->rank > m->rank ? t->rank : m->rank, {0}};
-    for (int i = 0; i < shape.rank; i++) {
-        int a = i - (shape.rank - t->rank), b = i - (shape.rank - m->rank);
-        int64_t n = a < 0 ? 1 : t->dims[a], other = b < 0 ? 1 : m->dims[b];
-        shape.dims[i] = n == 1 ? other : n;
-    }
+    kn_shape shape = kni_broadcast_pair(t, m);
     *x = kn_flatten(kn_expand(*x, shape), 0, -1);
     *mask = kn_flatten(kn_expand(*mask, shape), 0, -1);
     return kn_ok(*x) && kn_ok(*mask);

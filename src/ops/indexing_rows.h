@@ -25,6 +25,9 @@ typedef struct kni_axis_view {
 } kni_axis_view;
 kni_axis_view kni_view_axis(const kni_type *t, int64_t axis);
 
+/* The shape that two types broadcast to, or one that neither expands to where they do not. */
+kn_shape kni_broadcast_pair(const kni_type *a, const kni_type *b);
+
 /* kni_op_take and kni_op_select_assign with their attributes. */
 kn_tensor kni_take(kn_tensor x, kn_tensor indices, int64_t axis, bool negative);
 kn_tensor kni_select_assign(kn_tensor x, kn_tensor indices, kn_tensor values, kni_update_attributes a);

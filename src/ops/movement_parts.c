@@ -213,6 +213,67 @@ kn_status kn_split_with_sizes(kn_tensor x, const int64_t *sizes, int32_t n, int3
     return end_list(call, out, n);
 }
 
+/* Whether there is room for `parts` results; the failure is told. */
+static kn_status begin_list(const char *name, int64_t parts, int32_t axis, kn_tensor *out, int32_t room)
+{
+    if (parts <= room && (out || parts == 0)) return KN_OK;
+    return kni_fail_op(KN_ERROR_ARGUMENT, name, "axis %d has %D parts but there is room for %d", axis, parts,
+                       out ? room : 0);
+}
+
+kn_status kn_tensor_split(kn_tensor x, int64_t sections, int32_t axis, kn_tensor *out, int32_t *n)
+{
+    const char *name = "tensor_split";
+    if (!n) return kni_fail_op(KN_ERROR_ARGUMENT, name, "the number of parts is NULL");
+    kni_call call = kni_call_begin(name);
+    int32_t room = *n;
+    int64_t length = axis_size(name, x, &axis), at = 0;
+    *n = 0;
+    if (length < 0) return fail_list(call, out, 0);
+    if (sections < 1) {
+        kni_fail_op(KN_ERROR_ARGUMENT, name, "%D parts cannot be made: ask for 1 or more", sections);
+        return fail_list(call, out, 0);
+    }
+    if (begin_list(name, sections, axis, out, room)) return fail_list(call, out, 0);
+    x = kn_keep(x);
+    for (int64_t i = 0; i < sections; i++) {
+        int64_t size = length / sections + (i < length % sections);
+        out[i] = kn_narrow(x, axis, at, size);
+        at += size;
+    }
+    *n = (int32_t)sections;
+    return end_list(call, out, *n);
+}
+
+kn_status kn_tensor_split_at(kn_tensor x, const int64_t *positions, int32_t n, int32_t axis, kn_tensor *out)
+{
+    const char *name = "tensor_split_at";
+    if (n < 0 || !out || (n > 0 && !positions))
+        return kni_fail_op(KN_ERROR_ARGUMENT, name, "the %d positions or the place for the parts are missing",
+                           n);
+    kni_call call = kni_call_begin(name);
+    if (axis_size(name, x, &axis) < 0) return fail_list(call, out, n + 1);
+    x = kn_keep(x);
+    for (int32_t i = 0; i <= n; i++)
+        out[i] = kn_slice(x, axis, i ? positions[i - 1] : 0, i < n ? positions[i] : KN_END, 1);
+    return end_list(call, out, n + 1);
+}
+
+kn_status kn_unbind(kn_tensor x, int32_t axis, kn_tensor *out, int32_t *n)
+{
+    const char *name = "unbind";
+    if (!n) return kni_fail_op(KN_ERROR_ARGUMENT, name, "the number of parts is NULL");
+    kni_call call = kni_call_begin(name);
+    int32_t room = *n;
+    int64_t length = axis_size(name, x, &axis);
+    *n = 0;
+    if (length < 0 || begin_list(name, length, axis, out, room)) return fail_list(call, out, 0);
+    x = kn_keep(x);
+    for (int64_t i = 0; i < length; i++) out[i] = kn_select(x, axis, i);
+    *n = (int32_t)length;
+    return end_list(call, out, *n);
+}
+
 /* ---- elements in another order */
 
 kn_tensor kn_flip(kn_tensor x, kn_ints axes)

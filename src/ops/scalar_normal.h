@@ -42,4 +42,24 @@ KNI_INLINE float kni_normal_cdf_f32(float x)
     return a < 0.7f ? near_zero : far;
 }
 
+/* The x below which the normal distribution has probability p. Below 1/4 by Newton's method on its logarithm, which starts from
+   Hastings' approximation, good to 5e-4. */
+static inline double kni_normal_quantile_f64(double p)
+{
+    if (!(p > 0.0 && p < 1.0)) return p == 0.0 ? -KNI_INF_F64 : p == 1.0 ? KNI_INF_F64 : KNI_NAN_F64;
+    if (p >= 0.25 && p <= 0.75) return 1.4142135623730951 * kni_erfinv_f64(2.0 * p - 1.0);
+    double q = p < 0.5 ? p : 1.0 - p, log_q = kni_log_f64(q);
+    double t = kni_sqrt_f64(-2.0 * log_q);
+    double x = t - (2.515517 + t * (0.802853 + t * 0.010328)) /
+                       (1.0 + t * (1.432788 + t * (0.189269 + t * 0.001308)));
+    for (int i = 0; i < 3; i++) {
+        double scaled = kni_erfcx_f64(x * 0.70710678118654752);
+        double excess = (kni_log_f64(0.5 * scaled) - log_q) - 0.5 * x * x;
+        x += excess * scaled * 1.2533141373155003;
+    }
+    return p < 0.5 ? -x : x;
+}
+
+static inline float kni_normal_quantile_f32(float p) { return (float)kni_normal_quantile_f64((double)p); }
+
 #endif

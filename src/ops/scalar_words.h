@@ -3,6 +3,8 @@
 #ifndef KNI_SCALAR_WORDS_H
 #define KNI_SCALAR_WORDS_H
 
+#include "core/math/bessel.h"
+#include "core/math/incomplete_gamma.h"
 #include "core/math/math.h"
 #include "ops/scalar_normal.h"
 #include "ops/scalar_polygamma.h"
@@ -69,6 +71,18 @@ DEFINE_EXTREMA(f64, double)
             if (b & 1) r *= square;                                                                          \
         return (type)r;                                                                                      \
     }
+/* Euclid's algorithm on the magnitudes. */
+#define DEFINE_DIVISOR(suffix, type, wrapping)                                                               \
+    static inline type kni_common_divisor_##suffix(type a, type b)                                           \
+    {                                                                                                        \
+        wrapping x = a < 0 ? 0 - (wrapping)a : (wrapping)a, y = b < 0 ? 0 - (wrapping)b : (wrapping)b;       \
+        while (y != 0) {                                                                                     \
+            wrapping rest = x % y;                                                                           \
+            x = y;                                                                                           \
+            y = rest;                                                                                        \
+        }                                                                                                    \
+        return (type)x;                                                                                      \
+    }
 #define DEFINE_SELECT(suffix, type)                                                                          \
     static inline type kni_select_##suffix(int condition, type a, type b) { return condition ? a : b; }
 DEFINE_SELECT(f32, float)
@@ -83,6 +97,11 @@ DEFINE_POWER(i64, int64_t, uint64_t)
 DEFINE_POWER(u32, uint32_t, uint32_t)
 DEFINE_POWER(u64, uint64_t, uint64_t)
 #undef DEFINE_POWER
+DEFINE_DIVISOR(i32, int32_t, uint32_t)
+DEFINE_DIVISOR(i64, int64_t, uint64_t)
+DEFINE_DIVISOR(u32, uint32_t, uint32_t)
+DEFINE_DIVISOR(u64, uint64_t, uint64_t)
+#undef DEFINE_DIVISOR
 
 #define RESULT_VALUE T
 #define RESULT_TRUTH int
@@ -117,6 +136,7 @@ DEFINE_POWER(u64, uint64_t, uint64_t)
 #undef PICK
 #define PICK(f, i) i
 #define INT_POW(a, b) JOIN(kni_integer_power_, S)(a, b)
+#define INT_GCD(a, b) JOIN(kni_common_divisor_, S)(a, b)
 #define T int32_t
 #define S i32
 #define U uint32_t

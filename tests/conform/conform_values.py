@@ -68,7 +68,8 @@ def round_to(values, dtype):
         if dtype == "f16":
             return single.astype(numpy.float16).astype(numpy.float64)
         bits = single.view(numpy.uint32).astype(numpy.uint64)
-        rounded = ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16 << 16).astype(numpy.uint32)
+        below, one = numpy.uint64(16), numpy.uint64(1)  # NumPy 1 turns a single u64 beside an int into f64
+        rounded = ((bits + numpy.uint64(0x7FFF) + ((bits >> below) & one)) >> below << below).astype(numpy.uint32)
         rounded = numpy.where(numpy.isnan(single), numpy.uint32(0x7FC00000), rounded)
         return rounded.view(numpy.float32).astype(numpy.float64)
 

@@ -7,8 +7,8 @@ The weight of a fit is what turns an error of the polynomial into a relative err
 import struct
 import sys
 
-from mpmath import (asin, atan, atanh, cos, erf, erfc, euler, exp, expm1, log, loggamma, lu_solve, matrix, mp, mpf, pi,
-                    polyval, sin, sqrt, tanh, zeta)
+from mpmath import (asin, atan, atanh, besseli, besselj, besseljzero, besselk, bessely, cos, erf, erfc, euler, exp, expm1, log,
+                    loggamma, lu_solve, matrix, mp, mpf, pi, polyval, sin, sqrt, tanh, zeta)
 
 mp.dps = 50
 TINY = mpf(10) ** -9
@@ -123,6 +123,46 @@ def stirling(z):
     return (loggamma(x) - (x - mpf(1) / 2) * log(x) + x - log(2 * pi) / 2) * x
 
 
+def bessel_far(f, sign, limit):
+    """sqrt(x) e^(sign x) f(x) as a function of u = 1/x."""
+    return lambda u: limit if u < mpf(10) ** -30 else exp(sign / u) * f(1 / u) / sqrt(u)
+
+
+def bessel_wave(order, part):
+    """Hankel's P (part 0) and x Q (part 1) as functions of 1/x^2: J = sqrt(2/(pi x)) (P cos - Q sin) of x - (n/2 + 1/4) pi."""
+    def g(v):
+        if v < mpf(10) ** -24:
+            return mpf(4 * order * order - 1) / 8 if part else mpf(1)
+        x = 1 / sqrt(v)
+        angle = x - (mpf(order) / 2 + mpf(1) / 4) * pi
+        j, y, s = besselj(order, x), bessely(order, x), sqrt(pi * x / 2)
+        return s * (y * cos(angle) - j * sin(angle)) * x if part else s * (j * cos(angle) + y * sin(angle))
+    return g
+
+
+def bessel_j_near(order, n_zeros):
+    """J(x) / x^n without its first zeros, as a function of x^2 - 32."""
+    zeros = [besseljzero(order, k) ** 2 for k in range(1, n_zeros + 1)]
+
+    def g(t):
+        z = t + 32
+        z += mpf(10) ** -18 if min(abs(z - r) for r in zeros) < mpf(10) ** -20 or z == 0 else 0
+        y = besselj(order, sqrt(z)) / sqrt(z) ** order
+        for r in zeros:
+            y /= z - r
+        return y
+    return g
+
+
+def bessel_y_near(order):
+    """(Y(x) - 2/pi (J(x) log(x) - n / x)) / x^n as a function of x^2 - 32."""
+    def g(t):
+        z = max(t + 32, mpf(10) ** -20)
+        x = sqrt(z)
+        return (bessely(order, x) - 2 / pi * (besselj(order, x) * log(x) - order / x)) / x ** order
+    return g
+
+
 one = lambda x: mpf(1)
 power = lambda n: lambda x: x ** n + mpf("1e-30")
 inverse = lambda f: lambda x: 1 / f(x)
@@ -156,6 +196,18 @@ FITS = {
     "erfinv_middle": (lambda t: erfinv_ratio((t + mpf("3.125")) ** 2), one, "-0.8913", "0.875", 14, False),
     "erfinv_tail": (lambda t: erfinv_ratio((t + 5) ** 2), one, "-1.01", "1.1", 12, False),
     "lgamma": (lgamma_near_two, one, "-0.501", "0.601", 18, False),
+    "bessel_i0_far": (bessel_far(lambda x: besseli(0, x), -1, 1 / sqrt(2 * pi)), one, 0, mpf(1) / 15, 14, False),
+    "bessel_i1_far": (bessel_far(lambda x: besseli(1, x), -1, 1 / sqrt(2 * pi)), one, 0, mpf(1) / 15, 14, False),
+    "bessel_k0_far": (bessel_far(lambda x: besselk(0, x), 1, sqrt(pi / 2)), one, 0, mpf(1) / 2, 24, False),
+    "bessel_k1_far": (bessel_far(lambda x: besselk(1, x), 1, sqrt(pi / 2)), one, 0, mpf(1) / 2, 24, False),
+    "bessel_p0": (bessel_wave(0, 0), one, 0, mpf(1) / 64, 12, False),
+    "bessel_q0": (bessel_wave(0, 1), one, 0, mpf(1) / 64, 14, False),
+    "bessel_p1": (bessel_wave(1, 0), one, 0, mpf(1) / 64, 12, False),
+    "bessel_q1": (bessel_wave(1, 1), one, 0, mpf(1) / 64, 14, False),
+    "bessel_j0_near": (bessel_j_near(0, 3), inverse(bessel_j_near(0, 3)), -32, 32, 13, False),
+    "bessel_j1_near": (bessel_j_near(1, 2), inverse(bessel_j_near(1, 2)), -32, 32, 14, False),
+    "bessel_y0_near": (bessel_y_near(0), one, -32, 32, 17, False),
+    "bessel_y1_near": (bessel_y_near(1), one, -32, 32, 17, False),
     "stirling": (stirling, one, 0, mpf(1) / 64, 6, False),
 }
 

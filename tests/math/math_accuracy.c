@@ -1,5 +1,7 @@
 /* Measures the largest error of every math function in ulps over dense samples of its domain, against the C
    library's long double functions, and fails where it is above the bound the library promises. */
+/* For the Bessel functions in long double. */
+#define _GNU_SOURCE
 #include "math/math_check.h"
 #include "math/math_list.h"
 
@@ -46,6 +48,90 @@ static long double reference_erfinv(long double x)
     }
     return copysignl(y, x);
 }
+
+/* The mean over half a turn of e^(x (cos t - 1)) times cos t to the power of `order`: as many points as Fourier terms that count.
+   Far out by the asymptotic series. */
+static long double reference_scaled_i(long double x, int order)
+{
+    const long double pi = 3.14159265358979323846264338327950288L;
+    long double sum = 0.0L, term = 1.0L;
+    if (x > 60.0L) {
+        for (int k = 1; k < 60 && fabsl(term) > 1e-24L; k++) {
+            sum += term;
+            term *= -(4.0L * order - (2 * k - 1) * (2.0L * k - 1)) / (8.0L * k * x);
+        }
+        return sum / sqrtl(2.0L * pi * x);
+    }
+    if (order && x < 1.0L) {
+        for (int k = 0; k < 20; k++) {
+            sum += term;
+            term *= 0.25L * x * x / ((k + 1.0L) * (k + 2.0L));
+        }
+        return 0.5L * x * sum * expl(-x);
+    }
+    enum { POINTS = 200 };
+    for (int i = 0; i <= POINTS; i++) {
+        long double c = cosl(pi * i / POINTS), value = expl(x * (c - 1.0L)) * (order ? c : 1.0L);
+        sum += i == 0 || i == POINTS ? 0.5L * value : value;
+    }
+    return sum / POINTS;
+}
+
+static long double reference_i0e(long double x) { return reference_scaled_i(fabsl(x), 0); }
+static long double reference_i1e(long double x) { return copysignl(reference_scaled_i(fabsl(x), 1), x); }
+static long double reference_i0(long double x) { return reference_i0e(x) * expl(fabsl(x)); }
+static long double reference_i1(long double x) { return reference_i1e(x) * expl(fabsl(x)); }
+
+/* The integral over t > 0 of e^(-x (cosh t - 1)) cosh(order t), by steps that halve its error twice as often as they are. Near 0
+   by the first terms of the series. */
+static long double reference_scaled_k(long double x, int order)
+{
+    const long double euler = 0.577215664901532860606512090082402431L;
+    if (x == 0.0L) return (long double)INFINITY;
+    if (x < 1e-6L) {
+        long double l = logl(0.5L * x);
+        return expl(x) * (order ? 1.0L / x + 0.5L * x * (l + euler - 0.5L)
+                                : -(l + euler) + 0.25L * x * x * (1.0L - l - euler));
+    }
+    long double sum = 0.5L, step = 1.0L / 32;
+    if (x > 60.0L) step /= 8;
+    for (int i = 1; i < 4000; i++) {
+        long double c = coshl(i * step), value = expl(-x * (c - 1.0L)) * (order ? c : 1.0L);
+        sum += value;
+        if (value < 1e-22L * sum) break;
+    }
+    return sum * step;
+}
+
+static long double reference_k0e(long double x) { return reference_scaled_k(x, 0); }
+static long double reference_k1e(long double x) { return reference_scaled_k(x, 1); }
+static long double reference_k0(long double x) { return reference_scaled_k(x, 0) * expl(-x); }
+static long double reference_k1(long double x) { return reference_scaled_k(x, 1) * expl(-x); }
+
+static long double reference_erfcx(long double x)
+{
+    if (x < 5.0L) return expl(x * x) * erfcl(x);
+    long double f = x;
+    for (int k = 120; k > 0; k--) f = x + 0.5L * k / f;
+    return 0.564189583547756286948079451560772586L / f;
+}
+
+/* Measured on fewer points, because their references are slow. J and Y are as good as their envelope, which is below 1. */
+static const function slow_functions[] = {
+    {MATH_FUNCTION(erfcx), reference_erfcx, 4.0, 2.0, 0, {{-5, 5}, {-26, 0}, {0.5, 40}, {1, 1e300}}},
+    {MATH_FUNCTION(i0), reference_i0, 6.0, 2.0, 0, {{-15, 15}, {1e-300, 1}, {-90, 90}, {10, 713}}},
+    {MATH_FUNCTION(i0e), reference_i0e, 6.0, 2.0, 0, {{-15, 15}, {1e-300, 1}, {10, 100}, {60, 1e300}}},
+    {MATH_FUNCTION(i1), reference_i1, 6.0, 2.0, 0, {{-15, 15}, {1e-300, 1}, {-90, 90}, {10, 713}}},
+    {MATH_FUNCTION(i1e), reference_i1e, 6.0, 2.0, 0, {{-15, 15}, {1e-300, 1}, {10, 100}, {60, 1e300}}},
+    {MATH_FUNCTION(bessel_k0), reference_k0, 10.0, 2.0, 0, {{1e-300, 1}, {0.01, 3}, {1, 100}, {100, 700}}},
+    {MATH_FUNCTION(bessel_k1), reference_k1, 10.0, 2.0, 0, {{1e-300, 1}, {0.01, 3}, {1, 100}, {100, 700}}},
+    {MATH_FUNCTION(bessel_k0e), reference_k0e, 10.0, 2.0, 0, {{1e-300, 1}, {0.01, 3}, {1, 100}, {100, 1e4}}},
+    {MATH_FUNCTION(bessel_k1e), reference_k1e, 10.0, 2.0, 0, {{1e-300, 1}, {0.01, 3}, {1, 100}, {100, 1e4}}},
+    {MATH_FUNCTION(bessel_j0), j0l, 6.0, 2.0, 6e-16, {{-8, 8}, {8, 100}, {1e-300, 1}, {100, 1e5}}},
+    {MATH_FUNCTION(bessel_j1), j1l, 6.0, 2.0, 6e-16, {{-8, 8}, {8, 100}, {1e-300, 1}, {100, 1e5}}},
+    {MATH_FUNCTION(bessel_y0), y0l, 8.0, 2.0, 8e-16, {{0.01, 8}, {8, 100}, {1e-300, 1}, {100, 1e5}}},
+    {MATH_FUNCTION(bessel_y1), y1l, 8.0, 2.0, 8e-16, {{0.01, 8}, {8, 100}, {1e-300, 1}, {100, 1e5}}},
+};
 
 static const function functions[] = {
     {MATH_FUNCTION(exp), expl, 2.0, 2.0, 0, {{-750, 712}, {-1, 1}, {1e-20, 1}, {-110, 90}}},
@@ -167,6 +253,40 @@ static long double reference_remainder_floor(long double x, long double y)
     return r != 0.0L && (r < 0.0L) != (y < 0.0L) ? r + y : r;
 }
 
+/* P by its series or 1 - Q by the continued fraction, with what they have in common. */
+static long double reference_gamma_part(long double a, long double x, int upper)
+{
+    if (x == 0.0L) return upper ? 1.0L : 0.0L;
+    long double front = expl(a * logl(x) - x - lgammal(a + 1.0L)), sum = 1.0L, term = 1.0L;
+    if (x < a + 1.0L) {
+        for (int n = 1; n < 5000 && term > 1e-22L * sum; n++) sum += term *= x / (a + n);
+        return upper ? 1.0L - front * sum : front * sum;
+    }
+    long double f = 0.0L;
+    for (int i = 2000; i > 0; i--) f = i * (i - a) / (x + 1.0L - a + 2.0L * i - f);
+    long double q = front * a / (x + 1.0L - a - f);
+    return upper ? q : 1.0L - q;
+}
+
+static long double reference_igamma(long double a, long double x) { return reference_gamma_part(a, x, 0); }
+static long double reference_igammac(long double a, long double x) { return reference_gamma_part(a, x, 1); }
+
+/* Measured on fewer points. */
+static const function2 slow_functions2[] = {
+    {MATH_FUNCTION(igamma),
+     reference_igamma,
+     12.0,
+     2.0,
+     {{0.1, 20}, {0.01, 2}, {20, 60}, {20, 200}},
+     {{0.01, 20}, {0.01, 3}, {10, 100}, {20, 300}}},
+    {MATH_FUNCTION(igammac),
+     reference_igammac,
+     16.0,
+     2.0,
+     {{0.1, 20}, {0.5, 2}, {20, 60}, {20, 200}},
+     {{0.1, 20}, {0.5, 3}, {10, 100}, {20, 300}}},
+};
+
 static const function2 functions2[] = {
     {MATH_FUNCTION(pow),
      powl,
@@ -223,5 +343,9 @@ int main(void)
 {
     for (unsigned i = 0; i < sizeof functions / sizeof *functions; i++) measure(&functions[i], 40000);
     for (unsigned i = 0; i < sizeof functions2 / sizeof *functions2; i++) measure2(&functions2[i], 40000);
+    for (unsigned i = 0; i < sizeof slow_functions / sizeof *slow_functions; i++)
+        measure(&slow_functions[i], 2000);
+    for (unsigned i = 0; i < sizeof slow_functions2 / sizeof *slow_functions2; i++)
+        measure2(&slow_functions2[i], 500);
     return check_report();
 }

@@ -62,6 +62,32 @@
     0x827a039cf09fdce2u, /* trunc_f32 */
     0x22df82c33f28f613u, /* round_even_f64 */
     0x7e324ff70353ea5fu, /* round_even_f32 */
+    0xd8a9a0663e34f111u, /* erfcx_f64 */
+    0x228303040c3ef823u, /* erfcx_f32 */
+    0xd5f8ac2d5faa2dabu, /* i0_f64 */
+    0x1320b35c88dce37du, /* i0_f32 */
+    0x4bfeef87aeae93c2u, /* i0e_f64 */
+    0x241f2f262e178391u, /* i0e_f32 */
+    0x754a9968821bc707u, /* i1_f64 */
+    0xf167c8108803cb4du, /* i1_f32 */
+    0x08848958bc5b3fa9u, /* i1e_f64 */
+    0xea4d3b69e28f9082u, /* i1e_f32 */
+    0xd0efe15485121d48u, /* bessel_j0_f64 */
+    0x7a83237f6d50e592u, /* bessel_j0_f32 */
+    0x7240a04710d17654u, /* bessel_j1_f64 */
+    0x287ceb964f3df3c4u, /* bessel_j1_f32 */
+    0x31fbe1e61e3ee15eu, /* bessel_y0_f64 */
+    0xc14a6ecca8007f70u, /* bessel_y0_f32 */
+    0x32332bd3943c1256u, /* bessel_y1_f64 */
+    0x1beb6606cec6442du, /* bessel_y1_f32 */
+    0xd591bd06d909be49u, /* bessel_k0_f64 */
+    0x46897f810b948503u, /* bessel_k0_f32 */
+    0x6cedb5872b9f6f03u, /* bessel_k1_f64 */
+    0xf9fe1bc0e5883da3u, /* bessel_k1_f32 */
+    0xa67b36da70d485fau, /* bessel_k0e_f64 */
+    0xf29158e6a2af78dbu, /* bessel_k0e_f32 */
+    0x8bb67526e807a558u, /* bessel_k1e_f64 */
+    0x6eb8b018672d0070u, /* bessel_k1e_f32 */
     0x727512907689243cu, /* pow_f64 */
     0x6e0db05082346180u, /* pow_f32 */
     0x873d336885a93ba7u, /* atan2_f64 */
@@ -72,5 +98,9 @@
     0x69a1985f51fc54f8u, /* fmod_f32 */
     0x0c6f7f3f4d5fdbafu, /* remainder_floor_f64 */
     0x28fe8a0167f85a4eu, /* remainder_floor_f32 */
+    0x8fb29a7462dc8500u, /* igamma_f64 */
+    0x879b6f8119793615u, /* igamma_f32 */
+    0x0cebde0a9a2dd776u, /* igammac_f64 */
+    0xfb1198dc19dc709eu, /* igammac_f32 */
     0x4c1b5863f6f512a8u, /* half */
     0x42983678351c23c6u, /* random */

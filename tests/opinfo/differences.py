@@ -68,9 +68,10 @@ def sum_to_size(op, x, *args):
     return x.clone() if not x.dim() else op(x, *args)
 
 
-@differs("trapz trapezoid", "PyTorch adds neighbours in u8, which wraps")
+@differs("trapz trapezoid cumulative_trapezoid", "PyTorch adds neighbours and subtracts places in short integers, which wrap")
 def trapezoid(op, y, *args, **settings):
-    return op(y.short() if y.dtype == torch.uint8 else y, *args, **settings)
+    wide = lambda t: t.long() if isinstance(t, torch.Tensor) and t.dtype in (torch.uint8, torch.int8, torch.int16, torch.int32) else t
+    return op(wide(y), *[wide(a) for a in args], **{n: wide(v) for n, v in settings.items()})
 
 
 @differs("nn.functional.softmin/with_dtype", "PyTorch negates u8, which wraps, before it converts")
@@ -115,9 +116,21 @@ def cholesky_solve(op, b, factor, upper=False):
     return op(b, factor.triu() if upper else factor.tril(), upper=upper)
 
 
-@differs("quantile", "q is a number in Kiln and has no gradient")
+@differs("quantile nanquantile", "q has no gradient in Kiln")
 def quantile(op, x, q, *args, **settings):
     return op(x, q.detach() if isinstance(q, torch.Tensor) else q, *args, **settings)
+
+
+@differs("index_put", "of values with the same index the last one stays, and only that one has a gradient; PyTorch gives it to all")
+def index_put(op, x, indices, values, accumulate=False):
+    if accumulate:
+        return op(x, indices, values, accumulate)
+    places = torch.arange(x.numel()).reshape(x.shape)[tuple(indices)]
+    last = {at: i for i, at in enumerate(places.reshape(-1).tolist())}
+    stays = torch.zeros(places.numel(), dtype=torch.bool)
+    stays[list(last.values())] = True
+    values = values.expand(places.shape)
+    return op(x, indices, torch.where(stays.reshape(places.shape), values, values.detach()))
 
 
 @differs("nn.functional.max_unpool1d nn.functional.max_unpool2d nn.functional.max_unpool3d",

@@ -1,5 +1,5 @@
 """PyTorch's names -> Kiln's calls: elementwise, reductions, casts, creation. A line is a name, or a name with its variant, and
-what Kiln does for the same operands; k is the binding (kiln_binding.py). op_map_shape.py and op_map_nn.py have the rest. What is
+what Kiln does for the same operands; k is the binding (kiln_binding.py). op_map_shape.py, op_map_further.py and op_map_nn.py have the rest. What is
 not here has no function in Kiln."""
 
 import math
@@ -71,15 +71,9 @@ MAP["polygamma"] = lambda k, x, n: k.polygamma(x, n)
 MAP["special.polygamma"] = lambda k, x, n: k.polygamma(x, n)
 MAP["nan_to_num"] = lambda k, x, nan=0.0, posinf=None, neginf=None: k.nan_to_num(
     x, nan or 0.0, math.nan if posinf is None else posinf, math.nan if neginf is None else neginf)
-MAP["special.ndtr"] = lambda k, x: k.mul_scalar(k.erfc(k.mul_scalar(x, -math.sqrt(0.5))), 0.5)
 
 
-def round_decimals(k, x, decimals=0):
-    refuse(decimals=decimals)
-    return k.round(x)
-
-
-MAP["round"] = round_decimals
+MAP["round"] = lambda k, x, decimals=0: k.round_decimals(x, decimals)
 
 
 def nonzero(k, x, as_tuple=False):
@@ -135,11 +129,6 @@ MAP["__rdiv__"] = lambda k, a, b: k.div(b, a) if is_tensor(b) else k.rdiv_scalar
 MAP["__rpow__"] = lambda k, a, b: k.pow(b, a) if is_tensor(b) else k.rpow_scalar(a, b)
 MAP["__rmod__"] = lambda k, a, b: k.remainder(b if is_tensor(b) else k.number(b, a), a)
 MAP["__rmatmul__"] = lambda k, a, b: k.matmul(b, a)
-MAP["fmax"] = lambda k, a, b: k.where(k.is_nan(a), b, k.where(k.is_nan(b), a, k.maximum(a, b)))
-MAP["fmin"] = lambda k, a, b: k.where(k.is_nan(a), b, k.where(k.is_nan(b), a, k.minimum(a, b)))
-MAP["logaddexp2"] = lambda k, a, b: k.div_scalar(k.logaddexp(k.mul_scalar(a, math.log(2)), k.mul_scalar(b, math.log(2))), math.log(2))
-MAP["float_power"] = lambda k, a, b: k.pow(k.cast(a, torch.float64), k.cast(b if is_tensor(b) else k.number(b), torch.float64))
-MAP["ldexp"] = lambda k, a, b: k.mul(a, cast(k, k.exp2(b), a.dtype if a.is_float() else None))
 MAP["inner"] = lambda k, a, b: k.mul(a, b) if not (a.rank and b.rank) else k.tensordot(a, b, [a.rank - 1], [b.rank - 1])
 MAP["isclose"] = lambda k, a, b, rtol=1e-5, atol=1e-8, equal_nan=False: k.is_close(a, b, rtol, atol, equal_nan)
 MAP["equal"] = lambda k, a, b: bool(a.shape == b.shape and (k.all(k.equal(a, b), [], False).torch().item() if min(a.shape, default=1) else True))
@@ -148,12 +137,7 @@ MAP["equal"] = lambda k, a, b: bool(a.shape == b.shape and (k.all(k.equal(a, b),
 def divide(k, a, b, rounding_mode=None):
     if rounding_mode == "floor":
         return MAP["floor_divide"](k, a, b)
-    quotient = binary("div")(k, a, b)
-    if rounding_mode == "trunc":
-        if not a.is_float() and not (is_tensor(b) and b.is_float()) and not isinstance(b, float):
-            raise Unsupported("division of integers that truncates")
-        return k.trunc(quotient)
-    return quotient
+    return binary("trunc_div" if rounding_mode == "trunc" else "div")(k, a, b)
 
 
 MAP["div"] = divide

@@ -48,9 +48,6 @@ def cat(k, tensors, dim=0):
 
 MAP["cat"] = cat
 MAP["stack"] = lambda k, tensors, dim=0: k.stack(tensors, dim)
-MAP["hstack"] = lambda k, tensors: k.concat([k.atleast(t, 1) for t in tensors], 0 if max(t.rank for t in tensors) <= 1 else 1)
-MAP["vstack"] = lambda k, tensors: k.concat([k.atleast(t, 2) for t in tensors], 0)
-MAP["column_stack"] = lambda k, tensors: k.concat([k.reshape(t, [-1, 1]) if t.rank < 2 else t for t in tensors], 1)
 MAP["repeat"] = lambda k, x, *times: k.repeat(x, sizes(times))
 MAP["tile"] = lambda k, x, *times: k.tile(x, sizes(times))
 MAP["diag"] = lambda k, x, diagonal=0: k.diag(x, diagonal)
@@ -60,7 +57,6 @@ MAP["tril"] = lambda k, x, diagonal=0: k.tril(x, diagonal)
 MAP["triu"] = lambda k, x, diagonal=0: k.triu(x, diagonal)
 MAP["broadcast_tensors"] = lambda k, *tensors: tuple(k.expand(t, list(torch.broadcast_shapes(*[t.shape for t in tensors]))) for t in tensors)
 MAP["sum_to_size"] = lambda k, x, *shape: k.sum_to(x, sizes(shape))
-MAP["block_diag"] = lambda k, *tensors: blocks(k, tensors)
 MAP["atleast_1d"] = lambda k, *x: many(k, x, lambda t: k.atleast(t, 1))
 MAP["atleast_2d"] = lambda k, *x: many(k, x, lambda t: k.atleast(t, 2))
 MAP["atleast_3d"] = lambda k, *x: many(k, x, lambda t: k.reshape(t, {0: [1, 1, 1], 1: [1, -1, 1], 2: t.shape + [1]}[t.rank]) if t.rank < 3 else k.alias(t))
@@ -71,15 +67,6 @@ def many(k, x, one):
         x = x[0]
         return tuple(one(t) for t in x)
     return one(x[0]) if len(x) == 1 else tuple(one(t) for t in x)
-
-
-def blocks(k, tensors):
-    tensors = [k.atleast(t, 2) for t in tensors]
-    columns, rows, before = sum(t.shape[1] for t in tensors), [], 0
-    for t in tensors:
-        rows.append(k.pad(t, {"before": [0, before], "after": [0, columns - before - t.shape[1]]}))
-        before += t.shape[1]
-    return k.concat(rows, 0)
 
 
 def embed(k, x, offset, dim1, dim2):
@@ -142,8 +129,6 @@ def meshgrid(k, *tensors, indexing="ij"):
 
 
 MAP["meshgrid"] = meshgrid
-MAP["cartesian_prod"] = lambda k, *tensors: k.alias(tensors[0]) if len(tensors) == 1 else k.reshape(
-    k.meshgrid_stack(tensors, None, -1), [-1, len(tensors)])
 
 
 def pad(k, x, amounts, mode="constant", value=None):
@@ -157,20 +142,6 @@ def pad(k, x, amounts, mode="constant", value=None):
 
 MAP["nn.functional.pad"] = pad
 MAP["constant_pad_nd"] = lambda k, x, amounts, value=0: pad(k, x, amounts, "constant", value)
-MAP["diff"] = lambda k, x, n=1, dim=-1, prepend=None, append=None: difference(k, x, n, dim, prepend, append)
-
-
-def difference(k, x, n, dim, prepend, append):
-    if not n:
-        return k.alias(x)
-    around = [t for t in (prepend, x, append) if t is not None]
-    x = k.concat(around, dim) if len(around) > 1 else x
-    for _ in range(n):
-        if not x.shape[dim]:
-            break
-        a, b = k.slice(x, dim, 1, 2**63 - 1, 1), k.slice(x, dim, 0, max(x.shape[dim] - 1, 0), 1)
-        x = k.logical_xor(a, b) if x.dtype == torch.bool else k.sub(a, b)
-    return x
 
 
 # ---- indexing
@@ -178,12 +149,8 @@ def difference(k, x, n, dim, prepend, append):
 UPDATES = {"sum": 1, "add": 1, "prod": 2, "multiply": 2, "amin": 3, "amax": 4}
 
 
-def scatter(k, x, dim, index, src, reduce=None, include_self=True):
-    if not include_self or reduce == "mean":
-        raise Unsupported("scatter with include_self=False or the mean")
+def scatter(k, x, dim, index, src, reduce=None):
     return k.scatter(x, dim, index, src if is_tensor(src) else k.cast(k.number(src), x.dtype), UPDATES[reduce] if reduce else 0)
-
-
 
 
 def gather(k, x, dim, index, sparse_grad=False):
@@ -195,7 +162,6 @@ def gather(k, x, dim, index, sparse_grad=False):
 MAP["gather"] = gather
 MAP["scatter"] = lambda k, x, dim, index, src, **s: scatter(k, x, dim, index, src, **s)
 MAP["scatter_add"] = lambda k, x, dim, index, src: scatter(k, x, dim, index, src, "add")
-MAP["scatter_reduce"] = scatter
 MAP["index_select"] = lambda k, x, dim, index: k.index_select(x, dim, k.atleast(index, 1))
 MAP["index_add"] = lambda k, x, dim, index, source, alpha=1: k.index_assign(x, dim, index, cast(k, source if alpha == 1 else k.mul_scalar(source, alpha), x.dtype), 1)
 MAP["index_copy"] = lambda k, x, dim, index, source: k.index_assign(x, dim, index, source, 0)
@@ -209,14 +175,6 @@ def filled(k, x, dim, index, value):
     return k.expand(k.cast(value, x.dtype), shape) if is_tensor(value) else k.full(shape, value, x.dtype)
 
 
-def index_reduce(k, x, dim, index, source, reduce, include_self=True):
-    if not include_self or reduce == "mean":
-        raise Unsupported("index_reduce with include_self=False or the mean")
-    return k.index_assign(x, dim, index, source, UPDATES[reduce])
-
-
-MAP["index_reduce"] = index_reduce
-MAP["take"] = lambda k, x, index: k.take(k.reshape(x, [-1]), index, 0)
 MAP["put"] = lambda k, x, index, source, accumulate=False: k.put(x, index, source, 1 if accumulate else 0)
 MAP["take_along_dim"] = lambda k, x, index, dim=None: k.take_along(x if dim is not None else k.reshape(x, [-1]), index if dim is not None else k.reshape(index, [-1]), dim or 0)
 MAP["masked_fill"] = lambda k, x, mask, value: k.mask_where(x, mask, k.cast(value, x.dtype)) if is_tensor(value) else k.mask_fill(x, mask, value)
@@ -227,15 +185,6 @@ MAP["slice_scatter"] = lambda k, x, src, dim=0, start=None, end=None, step=1: k.
 
 def ranges(x, dim, start, stop, step):
     return [(start, stop, step) if i == dim % x.rank else (0, 2**63 - 1, 1) for i in range(x.rank)]
-
-
-MAP["repeat_interleave"] = lambda k, x, repeats, dim=None, **_: interleave(k, x, repeats, dim)
-
-
-def interleave(k, x, repeats, dim):
-    if is_tensor(repeats):
-        raise Unsupported("repeats that differ")
-    return k.repeat_interleave(k.reshape(x, [-1]) if dim is None else x, repeats, dim or 0)
 
 
 # ---- sorting, searching, counting
@@ -260,29 +209,6 @@ def search(k, x, values, out_int32, right, side, sorter):
 MAP["bincount"] = lambda k, x, weights=None, minlength=0: k.bincount(x, weights, minlength)
 MAP["histc"] = lambda k, x, bins=100, min=0, max=0: k.histogram(x, bins, {"low": min, "high": max})[0]
 
-
-def unique(k, x, sorted=True, return_inverse=False, return_counts=False, dim=None):
-    refuse(dim=dim is not None)
-    values, inverse, counts = k.unique(x)
-    found = [values] + ([inverse] if return_inverse else []) + ([counts] if return_counts else [])
-    return found[0] if len(found) == 1 else tuple(found)
-
-
-MAP["unique"] = unique
-
-
-def quantile(k, x, q, dim=None, keepdim=False, interpolation="linear"):
-    if interpolation != "linear":
-        raise Unsupported("quantile by %s" % interpolation)
-    x = k.reshape(x, [-1]) if dim is None else x
-    keep = keepdim and dim is not None
-    if not is_tensor(q):
-        return k.quantile(x, q, dim or 0, keep)
-    each = [k.quantile(x, v, dim or 0, keep) for v in q.torch().reshape(-1).tolist()]
-    return k.stack(each, 0) if q.rank else each[0]
-
-
-MAP["quantile"] = quantile
 
 # ---- linear algebra
 
@@ -313,7 +239,6 @@ MAP["dist"] = lambda k, a, b, p=2: k.vector_norm(k.sub(a, b), p, [], False)
 MAP["nn.functional.pdist"] = lambda k, x, p=2.0: k.gather(k.reshape(k.cdist(x, x, p), [-1]), 0, pairs_of(k, x.shape[0]))
 MAP["tensordot"] = lambda k, a, b, dims=2: tensordot(k, a, b, dims)
 MAP["einsum"] = lambda k, tensors, equation: k.einsum(equation.replace(" ", ""), tensors)
-MAP["trapz"] = MAP["trapezoid"] = lambda k, y, x=None, dim=-1, dx=1: trapezoid(k, y, x, dim, dx)
 MAP["linalg.matrix_rank"] = lambda k, a, tol=None, **s: (refuse(tol=tol is not None, **{n: v is not None and v is not False for n, v in s.items()}), k.matrix_rank(a, 0))[1]
 
 
@@ -333,18 +258,6 @@ def tensordot(k, a, b, dims):
     if any(a.shape[i] != b.shape[j] for i, j in zip(as_list(dims[0]), as_list(dims[1]))):
         raise Unsupported("inner sizes of 1 that broadcast")
     return k.tensordot(a, b, as_list(dims[0]), as_list(dims[1]))
-
-
-def trapezoid(k, y, x, dim, dx):
-    y = y if y.is_float() else k.cast(y, torch.float32)
-    n = y.shape[dim]
-    a, b = k.slice(y, dim, 1, 2**63 - 1, 1), k.slice(y, dim, 0, max(n - 1, 0), 1)
-    if x is None:
-        return k.mul_scalar(k.sum(k.add(a, b), [dim], False), dx / 2)
-    if x.rank == 1 and y.rank > 1:
-        x = k.reshape(x, [-1] + [1] * (y.rank - 1 - dim % y.rank))
-    width = difference(k, x, 1, dim if x.rank == y.rank else -x.rank + dim % y.rank, None, None)
-    return k.div_scalar(k.sum(k.mul(k.add(a, b), width), [dim], False), 2)
 
 
 for name in ("addmm", "baddbmm"):

@@ -20,6 +20,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from kiln_binding import K, KilnError, Tensor, Unsupported  # noqa: E402
 from differences import DIFFERENCES, TERMS  # noqa: E402
 import op_map_nn  # noqa: E402,F401
+import op_map_further  # noqa: E402,F401
 import op_map_shape  # noqa: E402,F401
 from op_map import MAP  # noqa: E402
 

@@ -20,6 +20,7 @@
     FAMILY(linalg)                                                                                           \
     FAMILY(composites)                                                                                       \
     FAMILY(signal)                                                                                           \
+    FAMILY(further)                                                                                          \
     FAMILY(random)                                                                                           \
     FAMILY(custom)                                                                                           \
     FAMILY(autodiff)

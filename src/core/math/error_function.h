@@ -33,10 +33,9 @@ KNI_INLINE double kni_erfc_middle_f64(double x)
     return 0x1.27c6d14000000p-2 + (u * p + 0x1.8bc6824ebcd0dp-31);
 }
 
-/* erfc(a) for a >= 1, as e^(-a^2) G(t)/a with t = (a - 2)/(a + 2); G is nearly flat. */
-KNI_INLINE double kni_erfc_tail_f64(double a)
+/* G(t) = x e^(x^2) erfc(x) for 1 <= x <= 28 with t = (x - 2)/(x + 2), which is nearly flat. */
+KNI_INLINE double kni_erfc_flat_f64(double x)
 {
-    double x = a > 28.0 ? 28.0 : a;
     double t = (x - 2.0) / (x + 2.0);
     double g = -2.9438280133842149e-07;
     g = kni_horner4_f64(g, t, 1.8797820182535176e-06, -4.0160895931187398e-06, 2.4649844121030741e-06,
@@ -50,6 +49,14 @@ KNI_INLINE double kni_erfc_tail_f64(double a)
     g = kni_horner4_f64(g, t, -0.028976446698040993, 0.12151493052458033, -0.2038442959288789,
                         0.16721101041410621);
     g = g * t + 0.5107913526210115;
+    return g;
+}
+
+/* erfc(a) for a >= 1, as e^(-a^2) G(t)/a. */
+KNI_INLINE double kni_erfc_tail_f64(double a)
+{
+    double x = a > 28.0 ? 28.0 : a;
+    double g = kni_erfc_flat_f64(x);
     double upper = kni_upper_half_f64(x);
     kni_exp_parts e = kni_exp_split_f64(-(upper * upper), -((x - upper) * (x + upper)));
     double v = g / x;
@@ -153,5 +160,26 @@ KNI_INLINE double kni_erfinv_f64(double x)
 }
 
 KNI_INLINE float kni_erfinv_f32(float x) { return (float)kni_erfinv_start((double)x); }
+
+/* e^(x^2), with what rounding the square loses put back. */
+KNI_INLINE double kni_exp_square_f64(double x)
+{
+    double c = x > 27.0 ? 27.0 : x < -27.0 ? -27.0 : x;
+    kni_double2 z = kni_two_product(c, c);
+    kni_exp_parts e = kni_exp_split_f64(z.hi, z.lo);
+    return kni_scale_f64(kni_exp_join_f64(e.r, e.rest), e.k);
+}
+
+/* e^(x^2) erfc(x): below 1 from erfc, above from its tail, past 28 by the asymptotic series. */
+static inline double kni_erfcx_f64(double x)
+{
+    if (x < 1.0) return x < -26.7 ? KNI_INF_F64 : kni_exp_square_f64(x) * kni_erfc_f64(x);
+    if (x <= 28.0) return kni_erfc_flat_f64(x) / x;
+    double u = 1.0 / x, z = u * u;
+    double p = 6.5625 - z * (29.53125 - z * 162.421875);
+    return 0.56418958354775629 * u * (1.0 - z * (0.5 - z * (0.75 - z * (1.875 - z * p))));
+}
+
+static inline float kni_erfcx_f32(float x) { return (float)kni_erfcx_f64((double)x); }
 
 #endif

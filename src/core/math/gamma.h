@@ -28,6 +28,34 @@ KNI_INLINE double kni_cos_pi_f64(double x)
     return kni_sin_turn_f64(0.25 - 0.5 * kni_abs_f64(x - kni_round_even_f64(x)));
 }
 
+/* log(gamma(2 + w)) / w for -0.5 <= w <= 0.6. */
+KNI_INLINE double kni_lgamma_near_two_f64(double w)
+{
+    double p = -9.155195090040214e-08;
+    p = kni_horner4_f64(p, w, 2.7361245697093019e-07, -4.8003107854213469e-07, 9.2544812987555547e-07,
+                        -2.0206631585160162e-06);
+    p = kni_horner4_f64(p, w, 4.3823881100690027e-06, -9.4448772456738023e-06, 2.0506111996251387e-05,
+                        -4.4925356188258936e-05);
+    p = kni_horner4_f64(p, w, 9.9457607868428912e-05, -0.00022315484180950032, 0.00050966951999806102,
+                        -0.0011927539072952807);
+    p = kni_horner4_f64(p, w, 0.0028905103308701973, -0.0073855510287905105, 0.020580808427782878,
+                        -0.067352301053196909);
+    p = p * w + 0.3224670334241132;
+    p = p * w + 0.42278433509846713;
+    return p;
+}
+
+/* a (log(gamma(a)) - (a - 1/2) log(a) + a - log(2 pi) / 2) with z = 1 / a^2, for a >= 8: the rest of Stirling's series. */
+KNI_INLINE double kni_stirling_rest_f64(double z)
+{
+    double s = 0.0050692653923526494;
+    s = kni_horner4_f64(s, z, -0.0018905408298981376, 0.00084147286693802615, -0.00059523660711623962,
+                        0.00079365078983555852);
+    s = s * z - 0.0027777777777741003;
+    s = s * z + 0.083333333333333329;
+    return s;
+}
+
 /* log of gamma for a >= 0. Below 8 the argument is moved into [1.5, 2.6], where log gamma is w P(w) with
    w = a - 2, at the price of one logarithm of a product; above, Stirling's series. */
 KNI_INLINE double kni_lgamma_positive_f64(double a)
@@ -46,27 +74,13 @@ KNI_INLINE double kni_lgamma_positive_f64(double a)
     product = c < 0.6 ? c * (c + 1.0) : product;
     double w = c < 1.5 ? c - 1.0 : (c - n) - 2.0;
     w = c < 0.6 ? c : w;
-    double p = -9.155195090040214e-08;
-    p = kni_horner4_f64(p, w, 2.7361245697093019e-07, -4.8003107854213469e-07, 9.2544812987555547e-07,
-                        -2.0206631585160162e-06);
-    p = kni_horner4_f64(p, w, 4.3823881100690027e-06, -9.4448772456738023e-06, 2.0506111996251387e-05,
-                        -4.4925356188258936e-05);
-    p = kni_horner4_f64(p, w, 9.9457607868428912e-05, -0.00022315484180950032, 0.00050966951999806102,
-                        -0.0011927539072952807);
-    p = kni_horner4_f64(p, w, 0.0028905103308701973, -0.0073855510287905105, 0.020580808427782878,
-                        -0.067352301053196909);
-    p = p * w + 0.3224670334241132;
-    p = p * w + 0.42278433509846713;
+    double p = kni_lgamma_near_two_f64(w);
     double logarithm = kni_log_f64(a < 8.0 ? product : a);
     double small = w * p + (c < 1.5 ? -logarithm : logarithm);
 
     double inverse = 1.0 / a;
     double z = inverse * inverse;
-    double s = 0.0050692653923526494;
-    s = kni_horner4_f64(s, z, -0.0018905408298981376, 0.00084147286693802615, -0.00059523660711623962,
-                        0.00079365078983555852);
-    s = s * z - 0.0027777777777741003;
-    s = s * z + 0.083333333333333329;
+    double s = kni_stirling_rest_f64(z);
     double large = (a - 0.5) * (logarithm - 1.0) + (0.41893853320467274 + s * inverse);
     return a < 8.0 ? small : large;
 }
