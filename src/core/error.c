@@ -124,26 +124,40 @@ kn_status kni_fail(kn_status code, const char *format, ...)
     return code;
 }
 
-static void put_name(kni_failure *f, const char *name)
+/* The text behind the name of a public function, the whole text where it begins with none. */
+static const char *behind_name(const char *text)
+{
+    size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_");
+    return !strncmp(text, "kn_", 3) && text[n] == ':' && text[n + 1] == ' ' ? text + n + 2 : text;
+}
+
+static void put_name(kni_failure *f, const char *name, bool instead)
 {
     char old[KNI_ERROR_LINE];
-    if (f->placed || !strncmp(f->text, "kn_", 3)) return;
+    if (f->placed || (!instead && !strncmp(f->text, "kn_", 3))) return;
     memcpy(old, f->text, sizeof old);
     kni_text text = {f->text, KNI_ERROR_TEXT, 0};
-    kni_text_format(&text, "kn_%s: %s", name, old);
+    kni_text_format(&text, "kn_%s: %s", name, instead ? behind_name(old) : old);
     end_after_word(&text);
 }
 
-void kni_error_named(const char *name)
+static void name_latest(const char *name, bool instead)
 {
     kni_thread *t = kni_thread_self();
     kni_history *h = t->history;
     if (!t->last_error) return;
     uint64_t number = latest(t)->number;
     kni_guard_lock(&lock);
-    if (pool[t->last_error - 1].number == number) put_name(&pool[t->last_error - 1], name);
+    if (pool[t->last_error - 1].number == number) put_name(&pool[t->last_error - 1], name, instead);
     kni_guard_unlock(&lock);
-    if (h && h->latest.number == number) put_name(&h->latest, name);
+    if (h && h->latest.number == number) put_name(&h->latest, name, instead);
+}
+
+void kni_error_named(const char *name) { name_latest(name, false); }
+
+void kni_error_renamed_by(const char *function)
+{
+    if (kni_thread_self()->pending_error && !strncmp(function, "kn_", 3)) name_latest(function + 3, true);
 }
 
 void kni_error_named_by(const char *function)
@@ -167,10 +181,20 @@ kn_tensor kni_poison_latest(void)
 
 kn_status kni_fail_again(kn_tensor poison, const char *name)
 {
-    char text[KNI_ERROR_TEXT];
     if (poison.bits == kni_poison_latest().bits) return kn_error_code(poison);
-    kn_error_text(poison, text, sizeof text);
-    return kni_fail_op(kn_error_code(poison), name, "a tensor carries an error: %s", text);
+    return kni_fail_carried(poison, name, "a tensor");
+}
+
+kn_status kni_fail_carried(kn_tensor poison, const char *name, const char *format, ...)
+{
+    char text[KNI_ERROR_LINE], given[KNI_CARRIER_TEXT] = "";
+    kni_text what = {given, sizeof given, 0};
+    va_list a;
+    va_start(a, format);
+    kni_text_format_list(&what, format, a);
+    va_end(a);
+    kni_error_text(poison, text, sizeof text);
+    return kni_fail_op(kn_error_code(poison), name, "%s carries an error: %s", given, text);
 }
 
 kn_status kni_latest_code(void)
@@ -331,28 +355,57 @@ bool kni_error_was_told(kn_tensor t)
     return told;
 }
 
+static const char reused[] = "the record of this error was used again; read errors sooner";
+
+/* The text of what the handle carries; nothing for a good one. */
+static void put_text(kni_text *text, kn_tensor t)
+{
+    kni_failure f;
+    if (is_stale(t)) {
+        kni_text_string(text,
+                        "this handle names no live tensor: it was dropped or taken, or its scope ended");
+        return;
+    }
+    t = poison_of(late_or_own(t));
+    if (t.bits) kni_text_string(text, of_handle(t, &f) ? f.text : reused);
+}
+
+static kni_text text_in(char *buffer, size_t n)
+{
+    if (buffer && n) buffer[0] = 0;
+    return (kni_text){buffer, buffer ? n : 0, 0};
+}
+
 size_t kn_error_text(kn_tensor t, char *buffer, size_t n)
 {
-    kni_text text = {buffer, n, 0};
-    if (buffer && n)
-        buffer[0] = 0;
-    else
-        text.capacity = 0;
-    if (is_stale(t)) {
-        kni_text_string(&text,
-                        "this handle names no live tensor: it was dropped or taken, or its scope ended");
-        return text.length;
-    }
-    t = late_or_own(t);
-    t = poison_of(t);
-    if (!t.bits) return 0;
-    kni_error_flush(kni_thread_self());
-    kni_failure f;
-    if (of_handle(t, &f))
-        kni_text_string(&text, f.text);
-    else
-        kni_text_string(&text, "the record of this error was used again; read errors sooner");
+    kni_text text = text_in(buffer, n);
+    if (!is_stale(t) && poison_of(late_or_own(t)).bits) kni_error_flush(kni_thread_self());
+    put_text(&text, t);
     return text.length;
+}
+
+size_t kni_error_text(kn_tensor t, char *buffer, size_t n)
+{
+    kni_text text = text_in(buffer, n);
+    put_text(&text, t);
+    size_t whole = text.length;
+    if (text.capacity > KNI_CARRIER_TEXT) end_after_word(&text); /* a small place has no room for a mark */
+    return whole;
+}
+
+kn_status kni_failure_again(kn_tensor t)
+{
+    kni_thread *thread = kni_thread_self();
+    kni_failure f;
+    if (!of_handle(poison_of(late_or_own(t)), &f)) return kni_fail(KN_ERROR_INTERNAL, "%s", reused);
+    const kni_failure *last = latest(thread);
+    if (!last || last->number != f.number) {
+        if (!thread->context.call_name) kni_error_flush(thread);
+        thread->last_error = index_of(f.number) + 1;
+        if (thread->history) thread->history->latest = f;
+    }
+    if (!thread->pending_error && !f.placed) wait_for_line(thread, &f);
+    return f.code;
 }
 
 kn_status kn_error_code(kn_tensor t)

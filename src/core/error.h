@@ -28,6 +28,10 @@ uint64_t kni_error_number(void);
 /* Makes what a poisoned handle carries the thread's latest failure again, under the name; returns its code. */
 kn_status kni_fail_again(kn_tensor poison, const char *name) KNI_COLD;
 
+/* The same for what a public function was given: "<what> carries an error: ...". The format is of <what>. */
+enum { KNI_CARRIER_TEXT = 64 };
+kn_status kni_fail_carried(kn_tensor poison, const char *name, const char *format, ...) KNI_COLD;
+
 /* A poisoned handle that carries the thread's latest failure. */
 kn_tensor kni_poison_latest(void) KNI_COLD;
 /* Code of the thread's latest failure. */

@@ -156,7 +156,7 @@ static KNI_COLD void explain_null(const kni_object_kind *kind, const char *funct
     const char *latest = "";
     bool told = false;
 #else
-    const char *latest = kn_last_error();
+    const char *latest = kni_failure_latest();
     bool told = *latest && !strstr(latest, " is NULL: ");
 #endif
     kni_fail(KN_ERROR_ARGUMENT, "%s: the %s is NULL: it is missing, or could not be made%s%s", function,

@@ -1,6 +1,7 @@
 /* Printing tensors as NumPy does: aligned columns, summarised axes, one common notation for all elements. */
 #include "core/device_object.h"
 #include "core/dtype.h"
+#include "core/objects.h"
 #include "core/param_value.h"
 #include "core/text.h"
 #include <kn/tensor.h>
@@ -229,13 +230,6 @@ static void write_tensor(printer *p, const kni_type *type)
     kni_text_format(&p->text, " %T%S", p->dtype, type);
 }
 
-/* What has just failed. kn_last_error would log it before the line of the user's call is there. */
-static const char *latest_text(void)
-{
-    const kni_history *h = kni_thread_self()->history;
-    return h && h->latest.number ? h->latest.text : kn_last_error();
-}
-
 static void format_tensor(printer *p, kn_tensor t, const kni_tensor *x, const char *name)
 {
     int64_t kept[KN_MAX_RANK], count = kni_count(&x->type);
@@ -253,7 +247,7 @@ static void format_tensor(printer *p, kn_tensor t, const kni_tensor *x, const ch
                                  : kn_read(t, data, (size_t)bytes);
     p->data = data;
     if (s)
-        kni_text_string(&p->text, latest_text());
+        kni_text_string(&p->text, kni_failure_latest());
     else
         write_tensor(p, &x->type);
     kni_free(data, (size_t)bytes);
@@ -275,11 +269,11 @@ static size_t format_as(const char *name, kn_tensor t, char *buffer, size_t n,
     if (kni_is_poisoned(t)) {
         kni_text_string(&p.text, "poisoned tensor: ");
         size_t used = p.text.length;
-        return used + kn_error_text(t, buffer && used < n ? buffer + used : NULL, used < n ? n - used : 0);
+        return used + kni_error_text(t, buffer && used < n ? buffer + used : NULL, used < n ? n - used : 0);
     }
     x = kni_resolve(t, name);
     if (!x) {
-        kni_text_string(&p.text, latest_text());
+        kni_text_string(&p.text, kni_failure_latest());
         return p.text.length;
     }
     p.dtype = x->type.dtype;

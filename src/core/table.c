@@ -2,6 +2,7 @@
 #include "core/table.h"
 #include "core/device_object.h"
 #include "core/life.h"
+#include "core/objects.h"
 #include "core/past.h"
 #include "core/text.h"
 #include <string.h>
@@ -212,7 +213,7 @@ kni_past kni_tensor_past(kn_tensor handle, char *text, size_t n)
 {
     if (kni_is_poisoned(handle)) {
         if (!kni_error_was_told(handle)) return KNI_PAST_NONE;
-        if (text) kn_error_text(handle, text, n);
+        if (text) kni_error_text(handle, text, n);
         return KNI_PAST_FAILED;
     }
     uint32_t index = kni_slot_of(handle);

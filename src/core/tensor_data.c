@@ -245,9 +245,7 @@ static kni_tensor *readable(kn_tensor t, const char *name, kn_status *s)
     const kni_tensor *found = kni_is_poisoned(t) ? NULL : kni_peek(t);
     kn_tensor poison = kni_is_poisoned(t) ? t : KN_NONE;
     if (poison.bits || (found && kni_tensor_failed(found, &poison))) {
-        char text[400];
-        kn_error_text(poison, text, sizeof text);
-        *s = kni_fail(kn_error_code(poison), "kn_%s: the tensor carries an error: %s", name, text);
+        *s = kni_fail_carried(poison, name, "the tensor");
         return NULL;
     }
     kni_tensor *x = kni_resolve(t, name);

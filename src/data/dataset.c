@@ -1,4 +1,5 @@
 /* Data sets as counted objects with a table of functions; samples; keys of random choices. */
+#include "core/objects.h"
 #include "data/data_internal.h"
 #include "support/mixing.h"
 #include <kn/shape.h>
@@ -30,14 +31,18 @@ void kn_sample_drop(kn_sample *sample)
 static kn_tensor owned_view(kn_tensor value) { return kn_own(kn_reshape(value, kn_shape_of_tensor(value))); }
 
 /* The value as a sample stores it; on failure, also of the check before, nothing is stored and temporaries are gone. */
-static kn_status store_field(kn_tensor *place, kn_tensor value, kn_status checked)
+static kn_status store_field(kn_tensor *place, kn_tensor value, kn_status checked, const char *function)
 {
     if (checked != KN_OK) {
         if (kn_ok(value)) kn_drop(owned_view(value));
         return checked;
     }
     kn_tensor stored = owned_view(value);
-    if (!kn_ok(stored)) return kni_failure_of(stored);
+    if (!kn_ok(stored)) {
+        kn_status s = kni_failure_of(stored);
+        kni_error_renamed_by(function);
+        return s;
+    }
     *place = stored;
     return KN_OK;
 }
@@ -50,7 +55,7 @@ kn_status kn_sample_add(kn_sample *sample, kn_tensor value)
     if (s == KN_OK && sample->n >= KN_SAMPLE_FIELDS)
         s = kni_failure(KN_ERROR_ARGUMENT, "kn_sample_add: a sample has at most %d fields", KN_SAMPLE_FIELDS);
     kn_tensor stored = KN_NONE;
-    s = store_field(&stored, value, s);
+    s = store_field(&stored, value, s, __func__);
     if (s == KN_OK) sample->fields[sample->n++] = stored;
     return s;
 }
@@ -65,7 +70,7 @@ kn_status kn_sample_replace(kn_sample *sample, int32_t index, kn_tensor value)
     if (s == KN_OK && !kn_ok(value)) return kni_failure_of(value);
     if (s == KN_OK && sample->fields[index].bits == value.bits) return KN_OK;
     kn_tensor stored = KN_NONE;
-    s = store_field(&stored, value, s);
+    s = store_field(&stored, value, s, __func__);
     if (s != KN_OK) return s;
     kn_drop(sample->fields[index]);
     sample->fields[index] = stored;

@@ -1,5 +1,6 @@
 /* The making of params and buffers for all layers. */
 #include "nn/layer.h"
+#include "core/objects.h"
 #include "support/failure.h"
 #include <kn/creation.h>
 #include <kn/tensor.h>
@@ -35,8 +36,9 @@ kn_status kni_layer_clear(void *place, size_t bytes, kn_status status)
     return status;
 }
 
-kn_status kni_layer_finish(kn_module made, void *place, kn_status status)
+kn_status kni_layer_finish_as(const char *function, kn_module made, void *place, kn_status status)
 {
+    if (status != KN_OK) kni_error_renamed_by(function);
     if (status == KN_OK && !place)
         status = kni_failure(KN_ERROR_ARGUMENT, "%s: the module to initialise is NULL", made.type->name);
     if (status == KN_OK) {

@@ -2,6 +2,7 @@
 #ifndef KNI_NN_LAYER_H
 #define KNI_NN_LAYER_H
 
+#include "support/failure.h"
 #include <kn/nn/init.h>
 #include <kn/nn/module.h>
 
@@ -17,7 +18,9 @@ kn_status kni_layer_axis(const char *function, int64_t axis);
 /* Leaves zeros where an init failed, so that dropping or saving the struct follows no garbage. Returns the status. */
 kn_status kni_layer_clear(void *place, size_t bytes, kn_status status);
 /* The module that was made moves to its place, or on failure its params are dropped and the place is cleared. */
-kn_status kni_layer_finish(kn_module made, void *place, kn_status status);
+kn_status kni_layer_finish_as(const char *function, kn_module made, void *place, kn_status status);
+/* What failed inside an init, such as drawing its weights, fails under the init's name. */
+#define kni_layer_finish(...) kni_layer_finish_as(__func__, __VA_ARGS__)
 
 /* Whether a layer is NULL or was never initialised: all of its bytes are 0. */
 bool kni_layer_unset(const void *layer, size_t bytes);
@@ -34,7 +37,7 @@ typedef struct kni_unfit {
    handle of a failure fits: what uses it tells the failure. No pointer is followed. */
 kni_unfit kni_module_unfit(const kn_module_type *type, const void *self);
 /* Whether the field's param has ended, and why. False for memory that was never set. */
-enum { KNI_WHY = 400 };
+enum { KNI_WHY = KNI_FAILURE_TEXT }; /* the one place that cuts is the failure */
 bool kni_unfit_ended(const kni_unfit *unfit, char why[KNI_WHY]);
 /* Returns from a forward function with the error when its init was forgotten. */
 #define KNI_NEEDS_INIT(layer, m)                                                                             \

@@ -211,6 +211,7 @@ static kn_status map_module(kn_module module, kn_module_map_fn fn, void *context
     s = kni_walk_module(&(kni_walk){.field = map_field, .context = &m, .function = function}, module);
     kn_no_grad_end();
     kni_seen_free(&m.seen);
+    if (m.status != KN_OK) kni_error_renamed_by(function);
     return m.status != KN_OK ? m.status : s;
 }
 

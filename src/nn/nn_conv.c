@@ -83,7 +83,7 @@ kn_status kni_conv_init(const char *function, const kn_module_type *type, kn_nn_
             s = kni_layer_param(&made.bias, &args->bias, usual.bias, KN_SHAPE(made.out_channels), args->dtype,
                                 fan_in);
     }
-    return kni_layer_finish((kn_module){&made, type}, m, s);
+    return kni_layer_finish_as(function, (kn_module){&made, type}, m, s);
 }
 
 kn_status kn_nn_conv1d_init(kn_nn_conv1d *m, int64_t in_channels, int64_t out_channels, kn_ints kernel_size,

@@ -141,7 +141,7 @@ static kn_status make(kn_recurrent_kind kind, kn_nn_recurrent *m, int64_t input_
         for (int d = 0; s == KN_OK && d < directions; d++)
             s = make_cell(&made.cells[layer][d], layer ? hidden_size * directions : input_size, hidden_size,
                           row->gates * hidden_size, args);
-    return kni_layer_finish((kn_module){&made, row->type}, m, s);
+    return kni_layer_finish_as(row->init, (kn_module){&made, row->type}, m, s);
 }
 
 kn_status kn_nn_rnn_init(kn_nn_rnn *m, int64_t input_size, int64_t hidden_size,

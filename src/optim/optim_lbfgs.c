@@ -238,7 +238,7 @@ kn_status kni_lbfgs_step(kni_optim *optim, double lr, kn_module module, kn_closu
             kni_failure(KN_ERROR_SHAPE, "kn_optim_step_closure: the params changed since the last step");
     if (kni_lbfgs_largest(&p, now.gradient) > optim->args.lbfgs.tolerance_grad) iterate(optim, &p, &now, lr);
     kn_drop(now.gradient);
-    char text[400];
+    char text[KNI_FAILURE_TEXT];
     strncpy(text, p.status ? kni_failure_taken() : "", sizeof text - 1);
     text[sizeof text - 1] = 0;
     restore(&p);

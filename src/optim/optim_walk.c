@@ -26,7 +26,7 @@ void kni_optim_jobs_free(kni_optim_jobs *jobs)
 
 kn_status kni_optim_fail(const kni_optim_job *job, const char *function, kn_status code, const char *what)
 {
-    char text[400];
+    char text[KNI_FAILURE_TEXT];
     snprintf(text, sizeof text, "%s", kni_failure_taken());
     return kni_failure(code, "%s: %s: %s: %s", function, job->path, what, text);
 }
@@ -43,8 +43,8 @@ static void shape_text(kn_tensor t, char *text, size_t n)
 static kn_status check_gradient(const collection *c, const char *path, kn_tensor value, kn_tensor gradient)
 {
     if (!kn_ok(gradient)) {
-        char text[400];
-        kn_error_text(gradient, text, sizeof text);
+        char text[KNI_FAILURE_TEXT];
+        kni_error_text(gradient, text, sizeof text);
         kn_status s = kn_error_code(gradient);
         return kni_failure(s ? s : KN_ERROR_HANDLE, "%s: the gradient of %s carries an error: %s",
                            c->function, path, text);

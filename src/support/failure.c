@@ -1,6 +1,7 @@
 /* Failures of the parts above the tensors: one formatted text for kn_last_error(). */
 #include "support/failure.h"
 #include "core/objects.h"
+#include "core/past.h"
 #include "support/short_text.h"
 #include <kn/custom_op.h>
 #include <kn/tensor.h>
@@ -90,11 +91,15 @@ kn_status kni_failure_memory(const char *function)
 kn_status kni_failure_of(kn_tensor t)
 {
     if (kn_ok(t)) return KN_OK;
-    char text[KNI_FAILURE_TEXT];
     kn_status code = kn_error_code(t);
     if (code == KN_OK) return kni_failure(KN_ERROR_HANDLE, "the tensor is none, dropped or taken");
-    kni_short_end(text, sizeof text, kn_error_text(t, text, sizeof text));
-    return fail(code, text);
+    if (kni_tensor_past(t, NULL, 0) == KNI_PAST_ENDED) {
+        char text[KNI_FAILURE_TEXT];
+        kni_error_text(t, text, sizeof text);
+        return fail(code, text);
+    }
+    code = kni_failure_again(t);
+    return holding ? fail(code, kni_failure_latest()) : code;
 }
 
 static _Thread_local uint64_t damages;

@@ -268,7 +268,7 @@ static kn_status read_sound(kni_learner *l, const char *path, bool aside, kn_sta
     kn_status status = read_state(path, state);
     /* Everything but proof of damage may be better the next time, so the run must not go on from an older file. */
     if (!status || kni_damage_count() == damages) return status;
-    kni_learner_message(l, KN_SPLIT_TRAIN, "the checkpoint %s is passed over: %s", path, kn_last_error());
+    kni_learner_message(l, KN_SPLIT_TRAIN, "the checkpoint %s is passed over: %s", path, kni_failure_taken());
     return aside ? kni_learner_set_aside(l, path) : KN_OK;
 }
 

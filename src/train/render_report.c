@@ -38,7 +38,8 @@ static void write_page(report *r, bool running)
     if (status == KN_OK || r->failed) return;
     r->failed = true;
     kni_buffer text = {0};
-    kni_buffer_format(&text, "the report cannot be written: %s; the run goes on without it", kn_last_error());
+    kni_buffer_format(&text, "the report cannot be written: %s; the run goes on without it",
+                      kni_failure_taken());
     if (!text.failed) kni_notice(text.data);
     kni_buffer_free(&text);
 }

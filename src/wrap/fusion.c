@@ -1,5 +1,6 @@
 /* fusion(inner): records wait in a queue until somebody needs a value, and run as groups then. */
 #include "wrap/fusion.h"
+#include "core/objects.h"
 #include "wrap/decorator.h"
 #include "wrap/wrap.h"
 #include <kn/device.h>
@@ -140,8 +141,8 @@ static kn_status submit_all(kni_fusion *f)
     f->failed = KN_OK;
     kni_unlock(&f->lock);
     if (!foreign) return s;
-    char text[400];
-    kn_error_text(failure, text, sizeof text);
+    char text[KNI_ERROR_LINE];
+    kni_error_text(failure, text, sizeof text);
     return kni_fail(s, "kn_sync: what another thread ran has failed: %s", text);
 }
 
@@ -158,13 +159,8 @@ static kn_status read_value(kn_backend *b, uint32_t id, void *buffer)
 {
     const kni_tensor *x = kni_slot(id);
     kni_storage_wait(x->storage);
-    kn_tensor error;
-    if (x->storage && kni_storage_flags(x->storage) & KNI_STORAGE_FAILED) {
-        error = x->storage->error;
-        char text[400];
-        kn_error_text(error, text, sizeof text);
-        return kni_fail(kn_error_code(error), "kn_read: the tensor carries an error: %s", text);
-    }
+    if (x->storage && kni_storage_flags(x->storage) & KNI_STORAGE_FAILED)
+        return kni_fail_carried(x->storage->error, "read", "the tensor");
     return b->inner[0]->read(b->inner[0], id, buffer);
 }
 

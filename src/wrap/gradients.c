@@ -70,11 +70,7 @@ static kn_status check_outputs(const char *name, const kn_tensor *outputs, int n
 {
     bool any = false;
     for (int i = 0; i < n; i++) {
-        if (kni_is_poisoned(outputs[i])) {
-            char text[400];
-            kn_error_text(outputs[i], text, sizeof text);
-            return kni_fail_op(kn_error_code(outputs[i]), name, "the output carries an error: %s", text);
-        }
+        if (kni_is_poisoned(outputs[i])) return kni_fail_carried(outputs[i], name, "the output");
         const kni_tensor *x = kni_resolve(outputs[i], name);
         if (!x) return KN_ERROR_HANDLE;
         any |= x->node != NULL;
@@ -90,12 +86,7 @@ static kn_status check_cotangents(const kn_tensor *outputs, const kn_tensor *cot
 {
     for (int i = 0; cotangents && i < n; i++) {
         if (!cotangents[i].bits) continue;
-        if (kni_is_poisoned(cotangents[i])) {
-            char text[400];
-            kn_error_text(cotangents[i], text, sizeof text);
-            return kni_fail_op(kn_error_code(cotangents[i]), "grad", "cotangent %d carries an error: %s", i,
-                               text);
-        }
+        if (kni_is_poisoned(cotangents[i])) return kni_fail_carried(cotangents[i], "grad", "cotangent %d", i);
         const kni_tensor *c = kni_resolve(cotangents[i], "grad"), *y = kni_peek(outputs[i]);
         if (!c) return KN_ERROR_HANDLE;
         if (c->type.dtype != y->type.dtype)
@@ -236,6 +227,14 @@ static int position(const kni_grads *g, kn_tensor t)
     return -1;
 }
 
+/* What failed inside fails under the name of the function that was called. */
+static kn_status handed_on(kn_tensor poison, const char *function)
+{
+    kn_status s = kni_failure_again(poison);
+    kni_error_renamed_by(function);
+    return s;
+}
+
 /* Stores the gradient of the next leaf. */
 static kn_status add_gradient(kni_grads *g, kn_tensor leaf, kn_tensor gradient)
 {
@@ -250,13 +249,10 @@ static kn_status add_gradient(kni_grads *g, kn_tensor leaf, kn_tensor gradient)
                         earlier);
     if (!gradient.bits)
         return kni_fail(KN_ERROR_ARGUMENT, "kn_grads_make: the gradient of leaf %d is KN_NONE", g->n);
+    if (kni_is_poisoned(gradient))
+        return kni_fail_carried(gradient, "grads_make", "the gradient of leaf %d", g->n);
     kn_tensor owned = kni_stored(gradient);
-    if (kni_is_poisoned(owned)) {
-        char text[400];
-        kn_error_text(owned, text, sizeof text);
-        return kni_fail(kn_error_code(owned), "kn_grads_make: the gradient of leaf %d carries an error: %s",
-                        g->n, text);
-    }
+    if (kni_is_poisoned(owned)) return handed_on(owned, "kn_grads_make");
     kni_node_retain_one(x->node);
     g->at[g->n].leaf = x->node;
     g->at[g->n++].gradient = owned;
@@ -310,12 +306,9 @@ kn_status kn_grads_replace(kn_grads grads, kn_tensor t, kn_tensor gradient)
     if (i < 0) return kni_fail(KN_ERROR_ARGUMENT, "kn_grads_replace: this tensor has no gradient here");
     if (gradient.bits && gradient.bits == g->at[i].gradient.bits) return KN_OK;
     if (!gradient.bits) return kni_fail(KN_ERROR_ARGUMENT, "kn_grads_replace: the gradient is KN_NONE");
+    if (kni_is_poisoned(gradient)) return kni_fail_carried(gradient, "grads_replace", "the gradient");
     kn_tensor owned = kni_stored(gradient);
-    if (kni_is_poisoned(owned)) {
-        char text[400];
-        kn_error_text(owned, text, sizeof text);
-        return kni_fail(kn_error_code(owned), "kn_grads_replace: the gradient carries an error: %s", text);
-    }
+    if (kni_is_poisoned(owned)) return handed_on(owned, __func__);
     kn_drop(g->at[i].gradient);
     g->at[i].gradient = owned;
     return KN_OK;

@@ -34,12 +34,7 @@ void kn_param_drop(kn_param *p)
     if (p) p->handle = KN_NONE;
 }
 
-static kn_status carries_error(kn_tensor error)
-{
-    char text[400];
-    kn_error_text(error, text, sizeof text);
-    return kni_fail(kn_error_code(error), "kn_param_set: the value carries an error: %s", text);
-}
+static kn_status carries_error(kn_tensor error) { return kni_fail_carried(error, "param_set", "the value"); }
 
 kn_status kn_param_set(kn_param *p, kn_tensor value)
 {

@@ -1,5 +1,6 @@
 /* The optimisers' updates of a param and its states: runs the row so that it may write over them, then rebinds them. */
 #include "core/error.h"
+#include "core/objects.h"
 #include "ops/update_rules.h"
 #include <kn/update.h>
 
@@ -20,11 +21,7 @@ static kn_status update(const kn_op *row, int n_states, kn_param *param, kn_tens
     }
     in[2 + n_states] = scale;
     kni_apply_update(row, in, 3 + n_states, attributes, out, 1 + n_states, replaced);
-    if (kni_is_poisoned(out[0])) {
-        char text[400];
-        kn_error_text(out[0], text, sizeof text);
-        return kni_fail(kn_error_code(out[0]), "%s", text);
-    }
+    if (kni_is_poisoned(out[0])) return kni_failure_again(out[0]);
     kn_status s = kn_param_set(param, out[0]);
     for (int i = 0; i < n_states; i++) {
         if (!states[i])

@@ -10,6 +10,8 @@ _CALLS = re.compile(
     r"\b(abort|exit|_Exit|_exit|quick_exit|atexit|longjmp|setjmp|raise|signal|sigaction|assert|printf|fprintf|"
     r"vprintf|vfprintf|puts|fputs|putchar|perror|gets|strcpy|strcat|sprintf|vsprintf)\s*\("
 )
+# They log what has just failed before its line is known: src reads kni_error_text, kni_failure_latest or kni_failure_taken.
+_READERS = re.compile(r"\b(kn_error_text|kn_last_error)\s*\(")
 _HEADERS = re.compile(r"#[ \t]*include[ \t]*<(math|tgmath|complex|assert|setjmp|fenv)\.h>")
 _CONSTRUCTOR = re.compile(r"\b(__)?(constructor|destructor)(__)?\b(?=[^;]*\)\))")
 _PATHS = re.compile(r"(?<![\w.}*-])/(work|root|home|Users|opt|mnt|tmp)/\w")
@@ -43,6 +45,8 @@ def check(_build):
     yield "src never ends the process, prints or asserts", list(_matches(_CALLS, sources, True))
     named = [n for n in sources if n != _REGISTRY and n.split("/")[1] in ("core", "ops", "graph", "sched", "wrap", "backend")]
     yield "no backend is known by its name outside the registry", list(_matches(_BACKEND_NAMES, named, False))
+    readers = [n for n in sources if n != "src/core/error.c"]
+    yield "src reads failures without logging them", list(_matches(_READERS, readers, True))
     bare = [n for n in sources if n.split("/")[1] not in check_layers.LIBM_PARTS]
     yield "src uses no libm, assert or setjmp header", list(_matches(_HEADERS, bare, True))
     yield "src has no static constructors", list(_matches(_CONSTRUCTOR, sources, True))

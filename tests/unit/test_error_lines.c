@@ -37,6 +37,7 @@ static void check_logged(const char *call, int line)
     times = 0;
 }
 #define FAILS(call) ((void)(call), check_logged(#call, __LINE__))
+#define REFUSES(call) (CHECK((call) != KN_OK), check_logged(#call, __LINE__))
 
 static void test_plain(void)
 {
@@ -156,12 +157,114 @@ static void test_once(void)
     kn_module_drop(model);
 }
 
+static kn_tensor reshape_badly(void *context, const kn_module_entry *entry, kn_tensor value)
+{
+    (void)context, (void)entry;
+    return (kn_reshape)(kn_alias(value), KN_SHAPE(7777));
+}
+
+enum { LINE_INSIDE = __LINE__ + 4 };
+static kn_tensor reshape_with_line(void *context, const kn_module_entry *entry, kn_tensor value)
+{
+    (void)context, (void)entry;
+    return kn_reshape(kn_alias(value), KN_SHAPE(7777));
+}
+
+/* A failure that has its line is handed on: it is not told again and gets no second line. */
+static void check_handed_on(const char *call, int line)
+{
+    char here[60];
+    snprintf(here, sizeof here, "test_error_lines.c:%d", line);
+    const char *text = kn_last_error(), *file = strstr(text, "test_error_lines.c:");
+    if (!CHECK(times == 1 && strstr(text, here) && file && !strstr(file + 1, "test_error_lines.c:")))
+        printf("  %s: %d times, %s\n", call, times, text);
+    logged[0] = 0;
+    times = 0;
+}
+
+/* What fails inside is told once, under the name of the function that was called. */
+static void test_inside(void)
+{
+    kn_device device = kn_device_open("autodiff(cpu)"), before = kn_device_current();
+    kn_device_use(device);
+    kn_param p = kn_param_make(kn_ones(KN_SHAPE(4), KN_F32));
+    kn_tensor leaf = kn_value(p), fine = kn_own(kn_ones(KN_SHAPE(4), KN_F32));
+    kn_tensor gone = kn_own(kn_ones(KN_SHAPE(4), KN_F32));
+    kn_drop(gone);
+    kn_sample sample = {0};
+    kn_nn_linear layer = {0}, large = {0};
+    kn_nn_conv2d wide = {0};
+    kn_nn_lstm deep = {0};
+    CHECK(kn_nn_linear_init(&layer, 4, 4, NULL) == KN_OK);
+    kn_module model = KN_MODULE_OF(kn_nn_linear, &layer);
+    kn_grads grads = kn_grads_make(&leaf, &fine, 1);
+    CHECK(grads != NULL && times == 0);
+    FAILS(kn_grads_make(&leaf, &gone, 1));
+    FAILS(kn_grads_replace(grads, leaf, gone));
+    REFUSES(kn_sample_add(&sample, gone));
+    FAILS(kn_param_set(&p, gone));
+    FAILS(kn_module_map(model, reshape_badly, NULL));
+    (void)!kn_module_map(model, reshape_with_line, NULL);
+    check_handed_on("kn_module_map", LINE_INSIDE);
+    kn_memory_limit(200000);
+    FAILS(kn_nn_linear_init(&large, 1000, 1000, NULL));
+    FAILS(kn_nn_conv2d_init(&wide, 100, 1000, KN_SHAPE(3, 3), NULL));
+    FAILS(kn_nn_lstm_init(&deep, 1000, 1000, NULL));
+    (void)!kn_sample_add(&sample, kn_ones(KN_SHAPE(1000000), KN_F32));
+    check_handed_on("kn_sample_add", __LINE__ - 1);
+    kn_tensor older = kn_ones(KN_SHAPE(1000000), KN_F32);
+    int line = __LINE__ - 1;
+    times = 0;
+    FAILS(kn_autocast_begin(KN_I64));
+    times = 1; /* the failure of kn_ones is the latest once more */
+    (void)!kn_sample_add(&sample, older);
+    check_handed_on("kn_sample_add", line);
+    kn_memory_limit(0);
+    kn_grads_free(grads);
+    kn_device_use(before);
+    kn_device_close(device);
+    REFUSES(kn_sample_add(&sample, fine));
+    FAILS(kn_module_cast(model, KN_F16));
+    kn_drop(fine);
+    kn_param_drop(&p);
+    kn_module_drop(model);
+}
+
+/* A text that is handed on is cut after a word. */
+static void test_cut(void)
+{
+    char text[470] = "";
+    while (strlen(text) < 440) strcat(text, "incomprehensibilities ");
+    kn_device_use(kn_device_open("autodiff(cpu)"));
+    kn_param p = kn_param_make(kn_ones(KN_SHAPE(4), KN_F32));
+    kn_tensor leaf = kn_value(p), fine = kn_own(kn_ones(KN_SHAPE(4), KN_F32));
+    kn_grads grads = kn_grads_make(&leaf, &fine, 1), none = NULL;
+    kn_tensor bad = kn_poison(KN_ERROR_IO, text), got[1] = {KN_NONE};
+    static const char whole[] = "incomprehensibilities ...   ";
+    times = 0;
+    (void)!kn_grads_replace(grads, leaf, bad);
+    CHECK(strstr(kn_last_error(), whole) != NULL);
+    CHECK(kn_grads_make(&leaf, &bad, 1) == NULL && strstr(kn_last_error(), whole) != NULL);
+    (void)!kn_param_set(&p, bad);
+    CHECK(strstr(kn_last_error(), whole) != NULL);
+    CHECK(kn_backward(bad, &none) != KN_OK && strstr(kn_last_error(), whole) != NULL);
+    CHECK(kn_grad(&leaf, &bad, 1, &leaf, 1, 0, got) != KN_OK && strstr(kn_last_error(), whole) != NULL);
+    kn_grads_free(grads);
+    kn_drop(fine);
+    kn_param_drop(&p);
+    kn_device_use(NULL);
+    times = 0;
+    logged[0] = 0;
+}
+
 int main(void)
 {
     kn_log_set(keep_line, NULL);
     test_plain();
     test_modules();
     test_once();
+    test_inside();
+    test_cut();
     test_shutdown();
     kn_log_set(NULL, NULL);
     CHECK(kn_shutdown() == 0);

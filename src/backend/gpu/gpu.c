@@ -8,6 +8,7 @@
 #include "core/backends.h"
 #include "core/device_object.h"
 #include "core/life.h"
+#include "core/objects.h"
 #include "core/text.h"
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +37,7 @@ kn_status kni_gpu_checked(kni_gpu *g, kn_status s)
     if (KNI_LIKELY(s != KN_ERROR_DEVICE) || g->lost) return s;
     g->lost = true;
     kni_text text = {g->lost_text, sizeof g->lost_text, 0};
-    kni_text_string(&text, kn_last_error());
+    kni_text_string(&text, kni_failure_latest());
     kni_log(KN_LOG_ERROR, "the device %s is lost: %s", g->driver->name, g->lost_text);
     return s;
 }
