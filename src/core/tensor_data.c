@@ -36,7 +36,8 @@ static int64_t checked_count(const char *name, kn_dtype dtype, const kn_shape *s
 static uint32_t start_tensor(const char *name, kn_dtype dtype, const kn_shape *shape)
 {
     kni_thread *t = kni_thread_self();
-    if (t->pending_error) kni_error_flush(t);
+    if (t->pending_error && !t->context.call_name)
+        kni_error_flush(t); /* a composite has its line at its end */
     t->serial++;
     kn_device device = kni_device_current();
     if (!device) return KNI_NO_SLOT;
