@@ -16,7 +16,8 @@ static inline double kni_hurwitz_f64(double s, double q)
     for (; q < 12 + s; q += 1) {
         double term = kni_pow_f64(q, -s);
         sum += term;
-        if (q > 0 && kni_abs_f64(term) < 1e-20 * kni_abs_f64(sum)) return sum;
+        if (q > 0 && kni_abs_f64(term) <= 1e-20 * kni_abs_f64(sum))
+            return sum; /* also where all terms are 0 */
     }
     if (q == KNI_INF_F64) return sum;
     double power = kni_pow_f64(q, -s);
@@ -55,14 +56,19 @@ static inline float kni_polygamma_f32(float n, float x)
     return (float)kni_polygamma_f64((double)n, (double)x);
 }
 
-/* Infinite at q = 0, -1, ... and at s = 1; NaN for s < 1 and where a negative q has a power that is no real number. */
+/* Infinite at q = 0, -1, ... and at s = 1; NaN for s < 1 and where a negative q has a power that is no real number. The terms of
+   negative numbers are those of positive ones up to the sign: a difference of two sums. */
 static inline double kni_zeta_f64(double s, double q)
 {
     if (!(s > 1) || q != q) return s == 1 ? KNI_INF_F64 : KNI_NAN_F64;
-    if (q <= 0 && kni_floor_f64(q) == q) return KNI_INF_F64;
-    if (q < 0 && (kni_floor_f64(s) != s || q < -1e6)) return KNI_NAN_F64;
+    double below = kni_floor_f64(q);
+    if (q <= 0 && below == q) return KNI_INF_F64;
+    if (q < 0 && kni_floor_f64(s) != s) return KNI_NAN_F64;
     if (s == KNI_INF_F64) return q > 1 ? 0.0 : q == 1 ? 1.0 : KNI_INF_F64;
-    return kni_hurwitz_f64(s, q);
+    if (q > 0) return kni_hurwitz_f64(s, q);
+    double mirrored = kni_hurwitz_f64(s, 1 - (q - below)) - kni_hurwitz_f64(s, 1 - q);
+    double half = 0.5 * s;
+    return kni_hurwitz_f64(s, q - below) + (kni_floor_f64(half) == half ? mirrored : -mirrored);
 }
 
 static inline float kni_zeta_f32(float s, float q) { return (float)kni_zeta_f64((double)s, (double)q); }

@@ -106,6 +106,16 @@ def log_ndtr(x):
     return mpmath.log(mpmath.erfc(-x / mpmath.sqrt(2)) / 2) if x < 5 else mpmath.log1p(-mpmath.erfc(x / mpmath.sqrt(2)) / 2)
 
 
+def hurwitz_sum(s, q):
+    """Terms below 1 one by one, the others by mpmath, which takes no negative q."""
+    if s > 1000:
+        return 1.0 if q == 1 else 0.0
+    s, q, total = mpmath.mpf(s), mpmath.mpf(q), mpmath.mpf(0)
+    while q < 1:
+        total, q = total + q ** -s, q + 1
+    return float(total + mpmath.zeta(s, q))
+
+
 def gammas(g):
     lower = lambda a, x: mpmath.gammainc(a, 0, x, regularized=True)
     upper = lambda a, x: mpmath.gammainc(a, x, mpmath.inf, regularized=True)
@@ -130,6 +140,9 @@ def gammas(g):
     g.add("zeta", [g.literal([1.0, 0.5, 2.0, 3.0, 2.0, 2.5, math.nan, 60.0]),
                    g.literal([2.0, 2.0, 0.0, -1.0, -1.5, -1.5, 1.0, 0.5])], expect=torch.special.zeta, name="edges",
           dtypes=["f64", "f32"])
+    g.add("zeta", [g.literal([2.0, 3.0, 4.0, 5.0, 2.0, 1e6, 1e300, 1e300]),
+                   g.literal([-0.25, -3.25, -7.75, -12.125, -1000.5, 1.0, 1.5, 1e16])], name="negative", dtypes=["f64"],
+          expect=lambda s, q: torch.tensor([hurwitz_sum(*pair) for pair in zip(s.tolist(), q.tolist())], dtype=torch.float64))
     for p in (1, 2, 5):
         g.add("mvlgamma", [g.values(*SHAPE, low=0.5 * p + 0.5, high=9)], attrs={"p": p}, covers=["lgamma"],
               expect=floating(lambda x, n=p: torch.mvlgamma(x, n)), grad="fd", tolerance=(16, 8),
