@@ -225,14 +225,12 @@ static chosen *make_chosen(kn_dataset dataset, int64_t count, bool with_indices)
     return NULL;
 }
 
-kn_dataset kn_dataset_slice(kn_dataset dataset, int64_t start, int64_t stop)
+static kn_dataset slice(const char *name, kn_dataset dataset, int64_t start, int64_t stop)
 {
-    KNI_USE(dataset, used, dataset);
-    if (!used) return NULL;
     int64_t length = kn_dataset_length(dataset);
     if (stop > length) stop = length;
     if (start < 0 || start > stop) {
-        kni_failure(KN_ERROR_ARGUMENT, "kn_dataset_slice: samples %lld to %lld of %lld", (long long)start,
+        kni_failure(KN_ERROR_ARGUMENT, "%s: samples %lld to %lld of %lld", name, (long long)start,
                     (long long)stop, (long long)length);
         return NULL;
     }
@@ -242,10 +240,17 @@ kn_dataset kn_dataset_slice(kn_dataset dataset, int64_t start, int64_t stop)
     return kn_dataset_make(&partial_type, c);
 }
 
+kn_dataset kn_dataset_slice(kn_dataset dataset, int64_t start, int64_t stop)
+{
+    KNI_USE(dataset, used, dataset);
+    return used ? slice(__func__, dataset, start, stop) : NULL;
+}
+
 /* The old name. */
 kn_dataset kn_dataset_partial(kn_dataset dataset, int64_t start, int64_t stop)
 {
-    return kn_dataset_slice(dataset, start, stop);
+    KNI_USE(dataset, used, dataset);
+    return used ? slice(__func__, dataset, start, stop) : NULL;
 }
 
 /* part * index / of without overflow for what lengths can be. */

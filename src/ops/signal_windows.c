@@ -132,21 +132,6 @@ kn_tensor kn_exponential_window(int64_t n, double tau, double center, bool perio
     return end(&w, kn_exp(kn_mul_scalar(kn_abs(kn_sub_scalar(places(&w), middle)), -1 / tau)));
 }
 
-/* pi I0(a) e^-b is the integral of e^(a cos t - b) from 0 to pi. Trapezoids give all digits of it, since the function is periodic,
-   as soon as their number passes a few times sqrt(a). terms: their number. */
-static kn_tensor scaled_bessel(kn_tensor a, double b, int terms)
-{
-    a = kn_keep(a);
-    kn_tensor y = KN_NONE;
-    for (int i = 0; i <= terms; i++) {
-        double turn = kni_cos_f64(TAU / 2 * i / terms);
-        kn_tensor term = kn_exp(kn_sub_scalar(kn_mul_scalar(a, turn), b));
-        if (i == 0 || i == terms) term = kn_mul_scalar(term, 0.5);
-        y = y.bits ? kn_add(y, term) : term;
-    }
-    return y;
-}
-
 kn_tensor kn_kaiser_window(int64_t n, double beta, bool periodic, kn_dtype dtype)
 {
     window w;
@@ -155,11 +140,12 @@ kn_tensor kn_kaiser_window(int64_t n, double beta, bool periodic, kn_dtype dtype
         return kni_fail_tensor("kaiser_window", KN_ERROR_ARGUMENT,
                                "beta is %g: it must be between -10000 and 10000", beta);
     if (!begin(&w, "kaiser_window", n, periodic, dtype)) return w.answer;
-    int terms = 32 + (int)(8 * kni_sqrt_f64(b));
     kn_tensor k = kn_sub_scalar(kn_mul_scalar(places(&w), 2 / w.m), 1);
     kn_tensor inside = kn_maximum_scalar(kn_rsub_scalar(kn_square(k), 1), 0);
-    kn_tensor top = scaled_bessel(kn_scalar(b, KN_F64), b, terms);
-    return end(&w, kn_div(scaled_bessel(kn_mul_scalar(kn_sqrt(inside), b), b, terms), top));
+    kn_tensor a = kn_keep(kn_mul_scalar(kn_sqrt(inside), b));
+    /* I0(a) / I0(b) without their exponentials, which overflow where the quotient does not. */
+    kn_tensor quotient = kn_div(kn_i0e(a), kn_i0e(kn_scalar(b, KN_F64)));
+    return end(&w, kn_mul(quotient, kn_exp(kn_sub_scalar(a, b))));
 }
 
 /* ---- frequencies */
