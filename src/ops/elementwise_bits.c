@@ -22,7 +22,8 @@ SHIFT(bitwise_right_shift, "y = a >> b",
     ELEMENTWISE(name, 2, KNI_RULE_PROMOTE, KNI_INTS, body, .doc = text,                                      \
                 .flags = KNI_FLAG_COMMUTES | KNI_FLAG_ALIAS | KNI_FLAG_NO_GRADIENT)
 DIVISORS(gcd, "y = gcd(a, b)", "the greatest common divisor of |a| and |b|; gcd(0, 0) is 0")
-DIVISORS(lcm, "y = abs(a / gcd(a, b) * b)", "the least common multiple of |a| and |b|; 0 where either is 0")
+DIVISORS(lcm, "y = abs(a / gcd(a, b)) * abs(b)",
+         "the least common multiple of |a| and |b|; 0 where either is 0")
 
 kn_tensor kn_gcd(kn_tensor a, kn_tensor b) { return kni_binary(&kni_op_gcd, a, b); }
 kn_tensor kn_lcm(kn_tensor a, kn_tensor b) { return kni_binary(&kni_op_lcm, a, b); }

@@ -542,9 +542,9 @@ const kni_body kni_body_logaddexp2 = {.code = code_logaddexp2, .n = 24, .n_in = 
 static const uint8_t code_gcd[] = {0, 1, 162};
 const kni_body kni_body_gcd = {.code = code_gcd, .n = 3, .n_in = 2, .n_out = 1};
 
-/* lcm: y = abs(a / gcd(a, b) * b) */
-static const uint8_t code_lcm[] = {0, 0, 1, 162, 99, 1, 98, 110};
-const kni_body kni_body_lcm = {.code = code_lcm, .n = 8, .n_in = 2, .n_out = 1};
+/* lcm: y = abs(a / gcd(a, b)) * abs(b) */
+static const uint8_t code_lcm[] = {0, 0, 1, 162, 99, 110, 1, 110, 98};
+const kni_body kni_body_lcm = {.code = code_lcm, .n = 9, .n_in = 2, .n_out = 1};
 
 /* trunc_div: y = a / b */
 static const uint8_t code_trunc_div[] = {0, 1, 99};

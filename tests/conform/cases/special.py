@@ -162,6 +162,9 @@ def pairs(g):
               expect=lambda a, b, o=op: torch.as_tensor(getattr(numpy, o)(a.numpy(), b.numpy())))
         g.add(op, [g.literal([0, 0, 6, -8, 7]), g.literal([0, 5, 0, 12, -7])], dtypes=SIGNED, expect=function, name="zeros")
         g.error(op, [g.values(3), g.values(3)], status="dtype", text="kn_cast")
+    # The product passes 32 bits, which 16 bits are computed in, and wraps as it does in 64.
+    g.add("lcm", [g.literal([65533, 40000]), g.literal([65535, 39999])], dtypes=["u16"], name="wraps",
+          expect=lambda a, b: (a * b) % 65536)
     pair = [g.values(*SHAPE, low=-9, high=9), g.values(*SHAPE, low=1, high=4)]
     cut = lambda a, b: torch.div(a, b, rounding_mode="trunc")
     g.add("trunc_div", pair, expect=cut, dtypes=INTS, elementwise=True)
