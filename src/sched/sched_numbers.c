@@ -31,13 +31,17 @@ bool kni_sched_renumber(const kni_sched_source *sources, uint32_t n, const kn_re
     for (uint32_t i = 0; i < n; i++) {
         const kni_sched_source *s = &sources[i];
         const kn_record *r = records[s->record];
+        _Alignas(8) char value[8]; /* the params of a recorded launch lie anywhere */
         if (s->kind == KNI_SOURCE_NUMBER) {
             if (of != r) r->row->body->numbers(r->row->schema, r->attributes, numbers);
             of = r;
-            kni_convert(params + s->at, s->dtype, 1, &numbers[s->index].real, KN_F64, 1, 1);
+            kni_convert(value, s->dtype, 1, &numbers[s->index].real, KN_F64, 1, 1);
         } else if (s->kind == KNI_SOURCE_WHOLE) {
-            kni_convert(params + s->at, s->dtype, 1, (const char *)r->attributes + s->index, KN_I64, 1, 1);
+            kni_convert(value, s->dtype, 1, (const char *)r->attributes + s->index, KN_I64, 1, 1);
+        } else {
+            continue;
         }
+        memcpy(params + s->at, value, kni_dtypes[s->dtype].bits / 8u);
     }
     return true;
 }

@@ -37,7 +37,7 @@ static kn_status allocate(uint32_t id)
 static float *elements_of(uint32_t id)
 {
     kn_tensor_info x = {.size = sizeof x};
-    void *memory;
+    void *memory = NULL;
     CHECK(kn_backend_tensor(id, &x) == KN_OK && kn_backend_memory(id, &memory) == KN_OK);
     if (!memory) return x.data; /* a number */
     CHECK(!x.data);             /* no host pointer to it */
