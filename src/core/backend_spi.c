@@ -10,7 +10,8 @@ static kni_tensor *tensor_of(uint32_t id, const char *function)
 {
     int64_t tensors, slots;
     kni_table_counters(&tensors, &slots);
-    if ((int64_t)id < slots) return kni_slot(id);
+    kni_tensor *x = (int64_t)id < slots ? kni_slot(id) : NULL;
+    if (x && x->state != KNI_FREE && atomic_load_explicit(&x->references, memory_order_relaxed) > 0) return x;
     kni_fail(KN_ERROR_ARGUMENT, "%s: id %D is none", function, (int64_t)id);
     return NULL;
 }
