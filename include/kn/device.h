@@ -18,10 +18,10 @@ KN_API kn_device kn_device_autodiff(kn_device inner);
 /* Tensors of a closed stack stay readable, and kn_to moves them; ops on them, and closing it again, are errors for ever.
    A leaf such as "cpu" is closed with its last opener, not while it is the default; its tensors go on as part of it. */
 KN_API void kn_device_close(kn_device device);
-/* The calling thread's device for new tensors. NULL: the default, which KN_DEVICE names, else "cpu"; it is that too
-   after the thread closed its current device, which the log tells at the next use. A statically linked program that does
-   not itself call kn_device_open ignores KN_DEVICE, with a line to the log. What is no open device leaves the current
-   one and is told by kn_last_error(), here and wherever a device is given. */
+/* The calling thread's device for new tensors. NULL: the default, which KN_DEVICE names, else "cpu"; the
+   thread falls back to it, with one warning in the log, after it closed its current device. A statically linked program that
+   does not itself call kn_device_open ignores KN_DEVICE, with a line to the log. An argument that is no open device changes
+   nothing and sets kn_last_error(), here and in every function that takes a device. */
 KN_API void kn_device_use(kn_device device);
 KN_API kn_device kn_device_current(void);
 /* The text the device was opened with. */

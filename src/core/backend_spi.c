@@ -5,7 +5,7 @@
 #include <kn/tensor.h>
 #include <string.h>
 
-/* The tensor of an id; NULL with the failure told. */
+/* The tensor of an id; NULL after a failure. */
 static kni_tensor *tensor_of(uint32_t id, const char *function)
 {
     int64_t tensors, slots;

@@ -10,7 +10,7 @@ kn_backend *kni_cpu_backend(void);
 kn_backend *kni_cpu_backend_grouping(void);
 kn_backend *kni_null_backend(void);
 
-/* Devices that compile kernels at run time: "cuda:0", "opencl:1"; NULL with the failure told. The describing ones write
+/* Devices that compile kernels at run time: "cuda:0", "opencl:1"; NULL after a failure. The describing ones write
    "opencl:0  name of the device" for the n-th there is, false past the last, and tell no failure. */
 kn_backend *kni_cuda_open(const char *argument, kn_backend *const *inner, int32_t n_inner);
 kn_backend *kni_opencl_open(const char *argument, kn_backend *const *inner, int32_t n_inner);

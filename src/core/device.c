@@ -39,7 +39,7 @@ static uint32_t n_places, place_room, free_places;
 static uint64_t generations;     /* counted over all devices, and never again from the start */
 static uint64_t first_alive = 1; /* generations below are older than kn_shutdown or fork */
 
-/* The thread's current device that it closed itself, until it chooses another or the fallback is told. */
+/* The name of the current device that this thread closed, until it chooses another or has been warned. */
 static KNI_THREAD_LOCAL char closed_here[sizeof((kn_device)0)->name];
 
 /* Linked only when the program opens devices by name; otherwise the CPU is the default. */
@@ -491,7 +491,7 @@ static void let_go(kn_backend *b)
     kni_guard_unlock(&lock);
 }
 
-/* Whether this close was the last one; false with the failure told when the device was not open. */
+/* Whether this close was the last one; false after a failure when the device was not open. */
 static bool close_once(kn_device handle, kn_device d, bool leaf)
 {
     bool older;

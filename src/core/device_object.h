@@ -30,9 +30,9 @@ struct kn_device_object {
 /* Inside the library a kn_device is the address of the device. A user's kn_device is a handle: what comes from a user goes
    through kni_device_find or kni_device_given, and what goes to a user through kni_device_handle or kni_device_opened. */
 
-/* The calling thread's device, or the default one; NULL with the failure told. */
+/* The calling thread's device, or the default one; NULL after a failure. */
 kn_device kni_device_current(void);
-/* The device of a user's handle; NULL with the failure told under the function's name when it is closed or none. */
+/* The device of a user's handle; NULL after a failure under the function's name when it is closed or none. */
 kn_device kni_device_find(kn_device handle, const char *function);
 /* The same, with the current device for NULL. */
 kn_device kni_device_given(kn_device handle, const char *function);

@@ -21,7 +21,7 @@ extern const kni_object_kind kni_kind_optim, kni_kind_accumulator, kni_kind_ema,
 extern const kni_object_kind kni_kind_dataset, kni_kind_loader;
 extern const kni_object_kind kni_kind_metric, kni_kind_renderer, kni_kind_learner;
 
-/* A new handle for the object. Without memory it destroys the object and returns NULL with the failure told. */
+/* A new handle for the object. Without memory it destroys the object and returns NULL after a failure. */
 void *kni_object_make(const kni_object_kind *kind, void *object, const char *function);
 
 /* An object in use: it is not destroyed before the use ends, also where it is freed meanwhile by a callback or by
@@ -86,7 +86,7 @@ void kni_object_free(const void *handle, const kni_object_kind *kind, const char
 bool kni_object_is_older(const void *handle);
 
 /* Makes the object part of another one, whose type is given: the user can go on using it, but only
-   kni_object_free_adopted frees it. NULL with the failure told. */
+   kni_object_free_adopted frees it. NULL after a failure. */
 void *kni_object_adopt(const void *handle, const kni_object_kind *kind, const char *owner,
                        const char *function);
 /* by: the public function that frees the owner. */

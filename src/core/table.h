@@ -89,7 +89,7 @@ static inline kn_tensor kni_handle(uint32_t index)
 /* A new temporary in the thread's scope with one reference and no storage; KNI_NO_SLOT without memory. */
 uint32_t kni_tensor_new(kni_thread *t);
 
-/* The slot of a valid handle, or NULL with the failure told as op_name's. A poisoned handle gives NULL and
+/* The slot of a valid handle, or NULL after a failure as op_name's. A poisoned handle gives NULL and
    no new failure: check kni_is_poisoned first. */
 kni_tensor *kni_resolve(kn_tensor handle, const char *op_name);
 /* NULL without any failure told. */

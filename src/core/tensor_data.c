@@ -8,7 +8,7 @@
 #include <kn/tensor.h>
 #include <string.h>
 
-/* Checks a user's shape and gives the number of elements, -1 with the failure told. */
+/* Checks a user's shape and gives the number of elements, -1 after a failure. */
 static int64_t checked_count(const char *name, kn_dtype dtype, const kn_shape *shape)
 {
     if (!kni_dtype_usable(dtype)) {
@@ -32,7 +32,7 @@ static int64_t checked_count(const char *name, kn_dtype dtype, const kn_shape *s
     return n;
 }
 
-/* A tensor without storage on the thread's device; KNI_NO_SLOT with the failure told. */
+/* A tensor without storage on the thread's device; KNI_NO_SLOT after a failure. */
 static uint32_t start_tensor(const char *name, kn_dtype dtype, const kn_shape *shape)
 {
     kni_thread *t = kni_thread_self();
@@ -262,7 +262,7 @@ static kn_status read_slot(kn_backend *b, uint32_t id, void *buffer, size_t byte
     return s;
 }
 
-/* The slot to read from; of a param a snapshot, which end_reading ends. KNI_NO_SLOT with the failure told. */
+/* The slot to read from; of a param a snapshot, which end_reading ends. KNI_NO_SLOT after a failure. */
 static uint32_t begin_reading(kn_tensor t, const void *buffer, size_t bytes, kn_status *s)
 {
     const kni_tensor *x = readable(t, "read", s);

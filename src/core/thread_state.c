@@ -67,7 +67,7 @@ static void forked(void)
     kni_scope_forget_all(t);
     t->n_free_slots = 0;
     atomic_store(&t->live, 0);
-    /* The current device stays, and is told where it is used. */
+    /* The current device stays: using it in the child is an error that names it. */
     t->context = (kni_context){
         .current = t->context.current, .no_grad = t->context.no_grad, .autocast = t->context.autocast};
     t->runs_for = 0;

@@ -43,7 +43,7 @@ typedef struct kni_plan {
 kn_record *kni_plan_view(const kni_queue *q, kni_bump *memory, int32_t operand);
 /* The bits of the values that somebody outside the queue refers to, appended to the key of the queue. */
 bool kni_plan_liveness(kni_queue *q);
-/* Makes a plan for the queue as it is; NULL with the failure told. */
+/* Makes a plan for the queue as it is; NULL after a failure. */
 kni_plan *kni_plan_make(kni_queue *q, const kni_group_limits *limits);
 /* Works out run.depends, for leaves that take plans; it stays NULL without memory. */
 void kni_plan_depends(kni_plan *p, const kni_queue *q);

@@ -20,7 +20,7 @@ typedef struct kni_ir_builder {
 
 /* A kernel called `name`. workgroup 0: the body runs once for each item. */
 kni_ir_builder kni_ir_begin(const char *name, uint32_t workgroup);
-/* Verifies; gives the kernel, or NULL with the failure told. */
+/* Verifies; gives the kernel, or NULL after a failure. */
 kni_ir *kni_ir_finish(kni_ir_builder *b);
 /* Notes the first failure, with the line and column where the builder stands. */
 void kni_ir_fail(kni_ir_builder *b, const char *format, ...);

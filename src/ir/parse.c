@@ -390,7 +390,7 @@ static kni_tree_function *chosen(kni_parser *p, const char *name)
     return found;
 }
 
-/* The kernel that the options name, from a text that is wholly parsed; NULL with the failure told. */
+/* The kernel that the options name, from a text that is wholly parsed; NULL after a failure. */
 static kni_tree_function *parse_file(kni_parser *p, const char *text, size_t bytes,
                                      const kni_ir_parse_options *o)
 {

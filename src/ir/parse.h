@@ -13,7 +13,7 @@ typedef struct kni_ir_parse_options {
     const uint8_t *storage;
 } kni_ir_parse_options;
 
-/* NULL with the failure told: "scale.kn:4:17: 'y' is no buffer". Hostile text is an error, never a fault. */
+/* NULL after a failure: "scale.kn:4:17: 'y' is no buffer". Hostile text is an error, never a fault. */
 kni_ir *kni_ir_parse(const char *text, size_t bytes, const kni_ir_parse_options *options);
 
 /* ---- what a kernel is called with */
@@ -38,7 +38,7 @@ typedef struct kni_ir_signature {
     } numbers[KNI_IR_MAX_SIGNATURE];
 } kni_ir_signature;
 
-/* Parses the whole text and answers how the kernel is called; false with the failure told. */
+/* Parses the whole text and answers how the kernel is called; false after a failure. */
 bool kni_ir_parse_signature(const char *text, size_t bytes, const kni_ir_parse_options *options,
                             kni_ir_signature *signature);
 

@@ -214,6 +214,6 @@ bool kni_tree_unchanged(const kni_tree_expression *e, uint32_t clock);
 
 kni_tree_statement *kni_parse_block(kni_parser *p);
 
-/* IR of the kernel and the functions it calls; NULL with the failure told. */
+/* IR of the kernel and the functions it calls; NULL after a failure. */
 kni_ir *kni_tree_lower(kni_parser *p, kni_tree_function *kernel);
 #endif

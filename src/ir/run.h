@@ -33,7 +33,7 @@ kn_status kni_ir_run(const kni_ir *ir, const kni_ir_run_args *args);
    with a part of the items (or workgroups, counted with axis 0 first). Checking needs all in one call. */
 typedef struct kni_ir_program kni_ir_program;
 kni_ir_program *
-kni_ir_program_new(const kni_ir *ir); /* NULL with the failure told; keeps a copy of what it needs */
+kni_ir_program_new(const kni_ir *ir); /* NULL after a failure; keeps a copy of what it needs */
 void kni_ir_program_free(kni_ir_program *program);
 kn_status kni_ir_program_run(const kni_ir_program *program, const kni_ir_run_args *args, int64_t begin,
                              int64_t end);

@@ -49,7 +49,7 @@ static bool too_many(const kni_user_kernel *k, const char *what, int most)
     return false;
 }
 
-/* Fills in what follows from the parameters; false with the failure told. */
+/* Fills in what follows from the parameters; false after a failure. */
 static bool describe(kni_user_kernel *k)
 {
     const kni_ir_signature *s = &k->signature;

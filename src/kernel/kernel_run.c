@@ -6,7 +6,7 @@
 
 /* ---- the CPU */
 
-/* The kernel for these dtypes; made when first asked for. NULL with the failure told. */
+/* The kernel for these dtypes; made when first asked for. NULL after a failure. */
 static const kni_kernel_variant *variant_for(kni_user_kernel *k, int element, const uint8_t *storage)
 {
     size_t n = (size_t)k->signature.n_buffers;

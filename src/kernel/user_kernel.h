@@ -66,7 +66,7 @@ kn_status kni_kernel_run_checked(const kn_op *row, const void *attributes, const
 kn_status kni_user_kernel_run(const kni_user_kernel *k, const kn_tensor *in, int32_t n_in,
                               const kn_kernel_run_args *args, kn_tensor *out, int32_t n_out);
 
-/* Fills attributes of row.attribute_bytes, zeroed before; false with the failure told. */
+/* Fills attributes of row.attribute_bytes, zeroed before; false after a failure. */
 bool kni_kernel_fill(const kni_user_kernel *k, const char *function, const kn_kernel_run_args *args,
                      void *attributes);
 
@@ -74,7 +74,7 @@ bool kni_kernel_fill(const kni_user_kernel *k, const char *function, const kn_ke
 int kni_kernel_element(const kni_user_kernel *k, const int *in_dtypes, const int *out_dtypes);
 /* The dtype of result i where nothing else says it. */
 int kni_kernel_default_dtype(const kni_user_kernel *k, int result, int element);
-/* IR for T computed as for the element; storage by buffer. NULL with the failure told. */
+/* IR for T computed as for the element; storage by buffer. NULL after a failure. */
 kni_ir *kni_kernel_ir(const kni_user_kernel *k, int element, const uint8_t *storage);
 
 #endif

@@ -153,6 +153,9 @@ typedef struct kni_word {
 int kni_word_count(void);
 const kni_word *kni_word_at(int index);
 
+/* A word on one or two numbers, in f64: 1 - 0.9999 loses digits in f32. */
+double kni_word_on(int word, const double *x);
+
 /* Evaluates the body for n elements in a wide type (KNI_COMPUTE_F64, I64 or U64). in[i] are contiguous
    wide values; operands named in `truths` (bit mask) are int64 truths; a truth result is written as 0 or 1
    of the wide type. */

@@ -168,3 +168,15 @@ void kni_body_evaluate(const kni_body *body, int wide, int64_t n, void *out, con
     for (int i = 0; i < 4 && params; i++) numbers[i] = kni_body_real(params[i]);
     kni_body_run(&(kni_body_call){body, wide, n, &out, in, truths, numbers, 0});
 }
+
+double kni_word_on(int word, const double *x)
+{
+    int arity = kni_word_at(word)->arity;
+    const void *const in[2] = {&x[0], &x[arity - 1]};
+    kni_step steps[3] = {{KNI_STEP_INPUT, 0, 0}, {KNI_STEP_INPUT, 1, 0}};
+    steps[arity] = (kni_step){KNI_STEP_WORD, (uint8_t)word, 0};
+    double y = 0;
+    kni_body_evaluate(&(kni_body){.steps = steps, .n = (uint8_t)(arity + 1)}, KNI_COMPUTE_F64, 1, &y, in, 0,
+                      NULL);
+    return y;
+}

@@ -33,25 +33,13 @@ static kn_tensor as_tensor(const lowering *w, const value *v)
     return v->is_number ? kn_full(KN_SHAPE(), v->number, w->dtype) : v->tensor;
 }
 
-static double word_on(int word, double a, double b)
-{
-    const void *const in[2] = {&a, &b};
-    kni_step steps[3] = {{KNI_STEP_INPUT, 0, 0}, {KNI_STEP_INPUT, 1, 0}};
-    int arity = kni_word_at(word)->arity;
-    double y = 0;
-    steps[arity] = (kni_step){KNI_STEP_WORD, (uint8_t)word, 0};
-    kni_body_evaluate(&(kni_body){.steps = steps, .n = (uint8_t)(arity + 1)}, KNI_COMPUTE_F64, 1, &y, in, 0,
-                      NULL);
-    return y;
-}
-
 static value word(lowering *w, const kni_body_node *n)
 {
     const value *a = &w->values[n->in[0]], *b = n->n_in > 1 ? &w->values[n->in[1]] : a;
     const kn_op *row = kni_word_row(n->step.index);
     bool truth = kni_word_at(n->step.index)->truth;
     if (a->is_number && b->is_number && !truth)
-        return of_number(word_on(n->step.index, a->number, b->number));
+        return of_number(kni_word_on(n->step.index, (const double[]){a->number, b->number}));
     kn_tensor in[2] = {as_tensor(w, a), n->n_in > 1 ? as_tensor(w, b) : KN_NONE};
     if (row) return of_tensor(kni_apply(row, in, n->n_in, NULL));
     if (n->step.index == KNI_WORD_normal_cdf)

@@ -17,7 +17,7 @@ static int64_t padding_row(int64_t given, int64_t rows)
     return given == KN_ZERO ? 0 : given < 0 ? given + rows : given;
 }
 
-/* KN_OK, or the failure told. */
+/* KN_OK, or the status of the failure. */
 static kn_status check(const kni_type *w, const kni_type *i, const kni_type *o, const kni_type *s,
                        const kn_embedding_bag_args *a)
 {

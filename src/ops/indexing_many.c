@@ -17,7 +17,7 @@ typedef struct index_plan {
     bool side_by_side;
 } index_plan;
 
-/* The index tensors by axis of x: masks become one for each of their axes. The number of axes, -1 with the failure told. */
+/* The index tensors by axis of x: masks become one for each of their axes. The number of axes, -1 after a failure. */
 static int spread_indices(const char *name, const kni_type *t, const kn_tensor *indices, int32_t n,
                           kn_tensor *by_axis)
 {
@@ -56,7 +56,7 @@ static int spread_indices(const char *name, const kni_type *t, const kn_tensor *
     return axis;
 }
 
-/* The shape that the indices broadcast to; false with the failure told. */
+/* The shape that the indices broadcast to; false after a failure. */
 static bool broadcast_indices(const char *name, const kn_tensor *list, int n, kn_shape *shape)
 {
     for (int i = 0; i < n; i++) {

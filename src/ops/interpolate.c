@@ -187,7 +187,7 @@ kn_tensor kn_interpolate(kn_tensor x, kn_ints size, const kn_interpolate_args *a
     return kni_apply(&kni_op_interpolate, &x, 1, &a);
 }
 
-/* floor(size scale) for each spatial axis; false with the failure told. */
+/* floor(size scale) for each spatial axis; false after a failure. */
 static bool scaled_sizes(const kni_type *t, const kn_interpolate_scale_args *args, kn_ints *size,
                          double *scales)
 {

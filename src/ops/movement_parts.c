@@ -134,7 +134,7 @@ static kn_status fail_list(kni_call call, kn_tensor *out, int n)
     return kn_error_code(poison);
 }
 
-/* Checks x and axis and gives the size of the axis, -1 with the failure told. */
+/* Checks x and axis and gives the size of the axis, -1 after a failure. */
 static int64_t axis_size(const char *name, kn_tensor x, int32_t *axis)
 {
     if (kni_is_poisoned(x)) {
@@ -213,7 +213,7 @@ kn_status kn_split_with_sizes(kn_tensor x, const int64_t *sizes, int32_t n, int3
     return end_list(call, out, n);
 }
 
-/* Whether there is room for `parts` results; the failure is told. */
+/* Fails unless there is room for `parts` results. */
 static kn_status begin_list(const char *name, int64_t parts, int32_t axis, kn_tensor *out, int32_t room)
 {
     if (parts <= room && (out || parts == 0)) return KN_OK;

@@ -42,7 +42,7 @@ typedef struct kni_part {
 } kni_part;
 kni_part kni_resolve_range(int64_t start, int64_t stop, int64_t step, int64_t n);
 
-/* The attributes of a slice of x by n ranges, whole where there is none; false with the failure told. */
+/* The attributes of a slice of x by n ranges, whole where there is none; false after a failure. */
 bool kni_ranges_to_attributes(const char *name, kn_tensor x, const kn_range *ranges, int32_t n,
                               kni_slice_attributes *a);
 
@@ -55,7 +55,7 @@ void kni_apply_many_as(const char *name, const kn_op *row, const kn_tensor *in, 
                        const void *attributes, kn_tensor *out, int n_out);
 /* A poisoned tensor with "kn_<name>: text", for functions that fail before any op runs. */
 kn_tensor kni_fail_tensor(const char *name, kn_status code, const char *format, ...);
-/* Turns a negative axis into a positive one; false with the failure told. */
+/* Turns a negative axis into a positive one; false after a failure. */
 bool kni_check_axis(const char *name, int32_t *axis, int rank);
 /* The same where a tensor of rank 0 counts as one axis of one element. */
 bool kni_check_axis_or_scalar(const char *name, int32_t *axis, int rank);

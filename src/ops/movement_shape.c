@@ -127,7 +127,7 @@ kn_tensor kn_unflatten(kn_tensor x, int32_t axis, kn_shape sizes)
     return reshape_as("unflatten", x, shape);
 }
 
-/* Marks the axes named in a list, where rank 0 counts as one axis; false with the failure told. */
+/* Marks the axes named in a list, where rank 0 counts as one axis; false after a failure. */
 static bool mark_axes(const char *name, kn_ints axes, int rank, bool marks[KN_MAX_RANK])
 {
     memset(marks, 0, KN_MAX_RANK * sizeof *marks);

@@ -126,7 +126,7 @@ GRADIENT(adaptive_max_pool)
     return KN_OK;
 }
 
-/* One size counts for all axes; false with the failure told when there is another number of them. */
+/* One size counts for all axes; false after a failure when there is another number of them. */
 static bool with_size(const char *name, int axes, kn_ints size, kni_adaptive_attributes *a)
 {
     *a = (kni_adaptive_attributes){.size = size};

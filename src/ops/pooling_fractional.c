@@ -12,7 +12,7 @@ typedef struct geometry {
     int64_t sizes[KNI_POOL_MAX_AXES], window[KNI_POOL_MAX_AXES], out[KNI_POOL_MAX_AXES];
 } geometry;
 
-/* KN_OK, or the failure told. */
+/* KN_OK, or the status of the failure. */
 static kn_status fill_geometry(geometry *g, const kni_type *t, kn_ints window,
                                const kn_fractional_pool_args *args)
 {
@@ -93,7 +93,7 @@ static kn_tensor window_index(const geometry *g, kn_tensor samples, int64_t plan
     return index;
 }
 
-/* [planes, axes], drawn where none are given; the failure is told where they do not fit. */
+/* Samples of shape [planes, axes]: those given, or random ones. Poisoned where the given ones have another shape. */
 static kn_tensor samples_of(const geometry *g, const kni_type *t, kn_tensor given, int64_t planes)
 {
     kn_dtype dtype = t->dtype == KN_F64 ? KN_F64 : KN_F32;

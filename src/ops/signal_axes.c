@@ -33,7 +33,7 @@ static bool add_axis(plan *p, const char *name, int64_t axis, int rank)
     return true;
 }
 
-/* False with the failure told. */
+/* False after a failure. */
 static bool make_plan(plan *p, const char *name, const kni_type *t, kn_ints axes, const kn_fftn_args *args)
 {
     static const kn_fftn_args usual;

@@ -16,7 +16,7 @@ static kn_tensor rearrange(kn_tensor x, const int64_t *parts, const int *order, 
     return kn_reshape(kn_permute(kn_reshape(x, split), axes), result);
 }
 
-/* What both directions ask of x; KN_OK, or the failure told. */
+/* What both directions ask of x; KN_OK, or the status of the failure. */
 static kn_status check(const kni_type *t, int64_t factor)
 {
     if (factor < 1 || factor > INT32_MAX)

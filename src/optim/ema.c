@@ -33,7 +33,7 @@ static bool counts(const kn_module_entry *entry)
     return !entry->buffer && !entry->tied && kn_dtype_is_float(kn_dtype_of(kn_value(*entry->param)));
 }
 
-/* The average of the entry's param, NULL with the failure told. */
+/* The average of the entry's param, NULL after a failure. */
 static kn_param *average_of(ema_walk *w, const kn_module_entry *entry)
 {
     kn_param *average = kni_param_list_find(&w->ema->averages, kn_value(*entry->param), &w->hint);

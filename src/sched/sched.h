@@ -99,7 +99,7 @@ bool kni_sched_tracks(const kn_op *row, const kn_attribute *a);
    another way, and nothing was changed. */
 bool kni_sched_renumber(const kni_sched_source *sources, uint32_t n, const kn_record *const *records,
                         unsigned char *params);
-/* The IR of one of its kernels, verified and simplified but not legalised; NULL with the failure told. */
+/* The IR of one of its kernels, verified and simplified but not legalised; NULL after a failure. */
 kni_ir *kni_sched_build(const kni_group *group, const kni_sched_target *target, const kni_sched *sched,
                         int32_t kernel);
 

@@ -14,7 +14,7 @@ kn_status kni_sched_tail(const kni_group *group, uint32_t given, const kni_sched
                          kni_sched *sched);
 
 typedef struct kni_tail kni_tail;
-/* NULL with the failure told. */
+/* NULL after a failure. */
 kni_tail *kni_tail_begin(const kni_group *group, uint32_t given, const kni_sched_target *target,
                          kni_ir_builder *b);
 void kni_tail_numbers(kni_tail *t);

@@ -31,19 +31,6 @@ static bool is_tracked(const body *b, int index)
     return kni_sched_tracks(b->r->row, &b->r->row->schema[index]);
 }
 
-/* A word on numbers, in f64: 1 - 0.9999 loses digits in f32. */
-static double word_on(int word, const double *x)
-{
-    const void *const in[2] = {&x[0], &x[1]};
-    uint8_t code[3] = {(uint8_t)KNI_BODY_CODE(KNI_STEP_INPUT, 0), (uint8_t)KNI_BODY_CODE(KNI_STEP_INPUT, 1)};
-    int arity = kni_word_at(word)->arity;
-    code[arity] = (uint8_t)KNI_BODY_CODE(KNI_STEP_WORD, word);
-    double y = 0;
-    kni_body_evaluate(&(kni_body){.code = code, .n = (uint8_t)(arity + 1)}, KNI_COMPUTE_F64, 1, &y, in, 0,
-                      NULL);
-    return y;
-}
-
 static bool is_static(const body *b, int i, double *v);
 
 /* && and || are known where one side decides. */
@@ -83,7 +70,7 @@ static bool is_static(const body *b, int i, double *v)
     case KNI_STEP_WORD:
         for (int k = 0; k < n->n_in; k++)
             if (!is_static(b, n->in[k], &x[k])) return false;
-        return *v = word_on(n->step.index, x), true;
+        return *v = kni_word_on(n->step.index, x), true;
     default:
         return false;
     }

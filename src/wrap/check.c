@@ -49,7 +49,7 @@ static bool apart(double a, double b, double bound, double scale)
     return !(gap <= bound * (size + scale));
 }
 
-/* The elements of a tensor as f64, NULL with the failure told; `bytes` is for kni_free. */
+/* The elements of a tensor as f64, NULL after a failure; `bytes` is for kni_free. */
 static double *wide_copy(kn_backend *backend, const kni_tensor *x, uint32_t id, size_t *bytes)
 {
     int64_t n = kni_count(&x->type);
@@ -128,7 +128,7 @@ static kn_status run_both(kn_backend *b, const kn_record *r, kn_record *copy)
     char why[200] = "";
     if (s == KN_OK && other) {
         kni_error_text(kni_poison_latest(), why, sizeof why);
-        kni_error_forget(kni_thread_self()); /* what the first backend does decides whether it is told */
+        kni_error_forget(kni_thread_self()); /* it is an error only if the first backend succeeds */
     }
     if (s == KN_OK) s = kni_forward(b, r);
     if ((s == KN_OK) != (other == KN_OK) && other)

@@ -6,7 +6,7 @@
 
 typedef kn_status (*kni_execute_fn)(kn_backend *b, const kn_record *const *records, int32_t n);
 
-/* A decorator around inner; `self_bytes` zeroed bytes hang at b->self. NULL with the failure told. It forwards `supports`, `read`,
+/* A decorator around inner; `self_bytes` zeroed bytes hang at b->self. NULL after a failure. It forwards `supports`, `read`,
    `write` and `sync`, and has no entry that is not its own: a queue around it gives it single records. */
 kn_backend *kni_decorator_new(const char *name, uint32_t traits, kn_backend *const *inner, int32_t n_inner,
                               kni_execute_fn execute, size_t self_bytes);

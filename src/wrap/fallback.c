@@ -29,7 +29,7 @@ static kn_status move(kn_backend *source, uint32_t from, kn_backend *target, uin
     return s;
 }
 
-/* A kept tensor on the CPU of the type of x, without memory yet; KNI_NO_SLOT with the failure told. */
+/* A kept tensor on the CPU of the type of x, without memory yet; KNI_NO_SLOT after a failure. */
 static uint32_t twin_of(const kni_tensor *x, kn_device cpu)
 {
     uint32_t id = kni_tensor_new(kni_thread_self());

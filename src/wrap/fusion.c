@@ -172,7 +172,7 @@ static kn_status sync_all(kn_backend *b)
     return s ? s : other;
 }
 
-/* What fails poisons its results; a sync tells of it. */
+/* A failed record poisons its results; the next sync returns its status. */
 static kn_status submit(kn_backend *b)
 {
     submit_debt(&of(b)->queue.debtor);

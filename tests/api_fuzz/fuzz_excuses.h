@@ -58,7 +58,6 @@ static const excuse excuses[] = {
      "far out the rounding of the exponent to f32 is magnified by its size"},
     {"tanh_grad", "f32", 1e-3, 1e-6, "1 - y^2 cancels where y is near 1"},
     {"silu_grad", "f32", 1e-3, 1e-6, "1 + x (1 - sigmoid(x)) cancels near x = -1.28"},
-    {"lcm", NULL, 2, 0, "a multiple that the dtype does not hold wraps at another place"},
     {"addcmul", NULL, 1e-3, 1e-5, cancel_why},
     {"addcdiv", NULL, 1e-3, 1e-5, cancel_why},
     {"mul_add", NULL, 1e-3, 1e-5, cancel_why},

@@ -5,6 +5,7 @@
 
 #include "core/dtype.h"
 #include "support/check.h"
+#include "support/operands.h"
 #include <kn/call.h>
 #include <kn/custom_op.h>
 #include <kn/op_info.h>
@@ -208,12 +209,6 @@ static kn_tensor indices_from_host(kn_shape shape, int64_t limit, int ignored)
 static kn_op_info rows[MOST_ROWS];
 static int row_lists[4][MOST_ROWS], row_counts[4];
 
-/* No gradient flows to the first operand of these: a program that asks for it is refused. */
-static bool lacks_a_gradient(const char *name)
-{
-    return !strcmp(name, "igamma") || !strcmp(name, "igammac") || !strcmp(name, "zeta");
-}
-
 static void list_rows(void)
 {
     int n = 0;
@@ -221,7 +216,7 @@ static void list_rows(void)
         kn_op_info info;
         if (!kn_op_at(i, &info) || strcmp(info.kind, "elementwise") || !info.has_body) continue;
         if (info.n_out != 1 || info.min_in != info.max_in || info.max_in > 3 ||
-            info.gradient == KN_GRADIENT_ERROR || lacks_a_gradient(info.name))
+            info.gradient == KN_GRADIENT_ERROR || operand_lacks_gradient(info.name))
             continue;
         rows[n] = info;
         row_lists[info.max_in][row_counts[info.max_in]++] = n++;

@@ -5,6 +5,13 @@
 
 #include <kn.h>
 #include <kn/op_info.h>
+#include <string.h>
+
+/* No gradient flows to the first operand of these rows: asking for it is an error. */
+static inline bool operand_lacks_gradient(const char *row)
+{
+    return !strcmp(row, "igamma") || !strcmp(row, "igammac") || !strcmp(row, "zeta");
+}
 
 /* Kind k is of dtype k % 3 (f32, i64, bool) and has the shape [4], [4, 4] or [1, 1, 4, 4]. */
 enum { OPERAND_KINDS = 9, OPERAND_ATTRIBUTES = 40 };

@@ -99,7 +99,7 @@ static int defined(const operands *o, kn_tensor *y)
                                           .scalars = {{"t", 0.5}},
                                           .body = "s = sigmoid(t * x);"
                                                   "y = x > 0.1 && !(w > b) ? x * s + w : max(b, 2) - w / 3"});
-    kn_tensor in[3] = {o->a, o->row, o->column}, z;
+    kn_tensor in[3] = {o->a, o->row, o->column}, z = KN_NONE;
     CHECK(op && kn_custom_call(op, in, &z) == KN_OK);
     y[0] = kn_keep(kn_mul(z, o->b));
     return 1;

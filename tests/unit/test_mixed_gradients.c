@@ -1,6 +1,7 @@
 /* Gradients of elementwise rows with a bool or an integer beside floats: they are those of the same operand as a float,
    which is what the row computes with. */
 #include "support/check.h"
+#include "support/operands.h"
 #include <kn/op_info.h>
 #include <string.h>
 
@@ -14,12 +15,6 @@ static const float floats[MOST_OPERANDS][ELEMENTS] = {
 
 /* Its first operand is a bool, to which no gradient flows. */
 static bool is_where(const kn_op_info *row) { return !strcmp(row->name, "where"); }
-
-/* Neither does one to the first operand of these. */
-static bool lacks_first(const kn_op_info *row)
-{
-    return !strcmp(row->name, "igamma") || !strcmp(row->name, "igammac") || !strcmp(row->name, "zeta");
-}
 
 static kn_tensor other_operand(kn_dtype dtype)
 {
@@ -104,7 +99,7 @@ int main(void)
         for (int wrt = 0; wrt < row.max_in; wrt++)
             for (int other = 0; other < row.max_in; other++)
                 for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++) {
-                    if (other != wrt && (wrt || !(is_where(&row) || lacks_first(&row))))
+                    if (other != wrt && (wrt || !(is_where(&row) || operand_lacks_gradient(row.name))))
                         check_pair(&row, wrt, other, dtypes[d]);
                 }
     }

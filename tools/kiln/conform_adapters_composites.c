@@ -1,29 +1,7 @@
 /* Conformance adapters of functions that are made of other ops: solvers, transforms over several axes, windows, pooling by
    powers and at random places, bags of embeddings, losses of several labels. */
-#include "conform_adapter.h"
+#include "conform_adapter_words.h"
 
-#define ADAPTER(name)                                                                                        \
-    static int run_##name(const kn_tensor *in, int n, const kiln_attributes *a, kn_tensor *out, int room)
-#define SIMPLE(name, call)                                                                                   \
-    ADAPTER(name)                                                                                            \
-    {                                                                                                        \
-        (void)in, (void)n, (void)a, (void)room;                                                              \
-        out[0] = call;                                                                                       \
-        return 1;                                                                                            \
-    }
-#define PAIR(name, type, first, second, call)                                                                \
-    ADAPTER(name)                                                                                            \
-    {                                                                                                        \
-        (void)in, (void)n, (void)a, (void)room;                                                              \
-        type y = call;                                                                                       \
-        out[0] = y.first;                                                                                    \
-        out[1] = y.second;                                                                                   \
-        return 2;                                                                                            \
-    }
-#define FLAG(name) (kiln_int(a, name, 0) != 0)
-#define I32(name) (int32_t) kiln_int(a, name, 0)
-#define REAL(name) kiln_real(a, name, 0)
-#define LIST(name) kiln_ints(a, name)
 #define REDUCTION ((kn_reduction)kiln_int(a, "reduction", 0))
 
 /* Operand i, KN_NONE past the last one. */
@@ -172,10 +150,6 @@ ADAPTER(instance_norm_train)
     return 3;
 }
 
-#define ENTRY(name)                                                                                          \
-    {                                                                                                        \
-#name, run_##name                                                                                    \
-    }
 const kiln_adapter kiln_adapters_composites[] = {ENTRY(lu_unpacked),
                                                  ENTRY(lu_solve),
                                                  ENTRY(lu_solve_factors),

@@ -1,28 +1,19 @@
 /* What `kiln conform` calls of the products and convolutions that are no rows. */
-#include "conform_adapter.h"
+#include "conform_adapter_words.h"
 
-#define RUN(name)                                                                                            \
-    static int run_##name(const kn_tensor *in, int n, const kiln_attributes *a, kn_tensor *out, int room)
 #define UNUSED (void)n, (void)room, (void)a
-#define ONE(name, expression)                                                                                \
-    RUN(name)                                                                                                \
-    {                                                                                                        \
-        UNUSED;                                                                                              \
-        out[0] = expression;                                                                                 \
-        return 1;                                                                                            \
-    }
 
-ONE(dot, kn_dot(in[0], in[1]))
-ONE(matvec, kn_matvec(in[0], in[1]))
-ONE(outer, kn_outer(in[0], in[1]))
-ONE(outer_dim, kn_outer_dim(in[0], in[1], (int32_t)kiln_int(a, "axis", 0)))
-ONE(addmm, kn_addmm(in[0], in[1], in[2], kiln_real(a, "beta", 1), kiln_real(a, "alpha", 1)))
-ONE(multi_dot, kn_multi_dot(in, n))
-ONE(bilinear, kn_bilinear(in[0], in[1], in[2], in[3]))
-ONE(tensordot, kn_tensordot(in[0], in[1], kiln_ints(a, "axes_a"), kiln_ints(a, "axes_b")))
-ONE(kron, kn_kron(in[0], in[1]))
-ONE(cross, kn_cross(in[0], in[1], (int32_t)kiln_int(a, "axis", -1)))
-ONE(einsum, kn_einsum(kiln_text(a, "equation", NULL), in, n))
+SIMPLE(dot, kn_dot(in[0], in[1]))
+SIMPLE(matvec, kn_matvec(in[0], in[1]))
+SIMPLE(outer, kn_outer(in[0], in[1]))
+SIMPLE(outer_dim, kn_outer_dim(in[0], in[1], (int32_t)kiln_int(a, "axis", 0)))
+SIMPLE(addmm, kn_addmm(in[0], in[1], in[2], kiln_real(a, "beta", 1), kiln_real(a, "alpha", 1)))
+SIMPLE(multi_dot, kn_multi_dot(in, n))
+SIMPLE(bilinear, kn_bilinear(in[0], in[1], in[2], in[3]))
+SIMPLE(tensordot, kn_tensordot(in[0], in[1], kiln_ints(a, "axes_a"), kiln_ints(a, "axes_b")))
+SIMPLE(kron, kn_kron(in[0], in[1]))
+SIMPLE(cross, kn_cross(in[0], in[1], (int32_t)kiln_int(a, "axis", -1)))
+SIMPLE(einsum, kn_einsum(kiln_text(a, "equation", NULL), in, n))
 
 static void fill(const kiln_attributes *a, const char *name, int64_t *to, int n)
 {
@@ -31,7 +22,7 @@ static void fill(const kiln_attributes *a, const char *name, int64_t *to, int n)
 }
 
 #define CONV(name, n_axes)                                                                                   \
-    RUN(name)                                                                                                \
+    ADAPTER(name)                                                                                            \
     {                                                                                                        \
         UNUSED;                                                                                              \
         kn_##name##_args g = {.groups = kiln_int(a, "groups", 0), .same = kiln_int(a, "same", 0) != 0};      \
@@ -48,7 +39,7 @@ CONV(conv2d, 2)
 CONV(conv3d, 3)
 
 #define CONV_TRANSPOSE(name, n_axes)                                                                         \
-    RUN(name)                                                                                                \
+    ADAPTER(name)                                                                                            \
     {                                                                                                        \
         UNUSED;                                                                                              \
         kn_##name##_args g = {.groups = kiln_int(a, "groups", 0)};                                           \
@@ -65,7 +56,7 @@ CONV_TRANSPOSE(conv_transpose1d, 1)
 CONV_TRANSPOSE(conv_transpose2d, 2)
 CONV_TRANSPOSE(conv_transpose3d, 3)
 
-RUN(deform_conv2d)
+ADAPTER(deform_conv2d)
 {
     UNUSED;
     kn_deform_conv2d_args g = {.weight_groups = kiln_int(a, "weight_groups", 0)};
@@ -75,11 +66,6 @@ RUN(deform_conv2d)
     out[0] = kn_deform_conv2d(in[0], in[1], in[2], in[3], in[4], a->n ? &g : NULL);
     return 1;
 }
-
-#define ENTRY(name)                                                                                          \
-    {                                                                                                        \
-#name, run_##name                                                                                    \
-    }
 
 const kiln_adapter kiln_adapters_contraction[] = {ENTRY(dot),
                                                   ENTRY(matvec),

@@ -1,13 +1,6 @@
 /* Softmax, norms, embedding and rotary embedding as public functions: those that are no rows. */
-#include "conform_adapter.h"
+#include "conform_adapter_words.h"
 
-#define SIMPLE(name, call)                                                                                   \
-    static int run_##name(const kn_tensor *in, int n, const kiln_attributes *a, kn_tensor *out, int room)    \
-    {                                                                                                        \
-        (void)in, (void)n, (void)a, (void)room;                                                              \
-        out[0] = call;                                                                                       \
-        return 1;                                                                                            \
-    }
 #define AXIS (int32_t) kiln_int(a, "axis", -1)
 #define EPS kiln_real(a, "eps", 1e-5)
 
@@ -48,10 +41,6 @@ static int run_rope_tables(const kn_tensor *in, int n, const kiln_attributes *a,
     return 2;
 }
 
-#define ENTRY(name)                                                                                          \
-    {                                                                                                        \
-#name, run_##name                                                                                    \
-    }
 const kiln_adapter kiln_adapters_functional[] = {
     ENTRY(softmin),         ENTRY(quiet_softmax),       ENTRY(group_norm),
     ENTRY(instance_norm),   ENTRY(local_response_norm), ENTRY(embedding_function),

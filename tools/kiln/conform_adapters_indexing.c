@@ -1,15 +1,6 @@
 /* Functions that read and write by index: those that are no rows, or whose signature differs from their row's. */
-#include "conform_adapter.h"
+#include "conform_adapter_words.h"
 
-#define ADAPTER(name)                                                                                        \
-    static int run_##name(const kn_tensor *in, int n, const kiln_attributes *a, kn_tensor *out, int room)
-#define SIMPLE(name, call)                                                                                   \
-    ADAPTER(name)                                                                                            \
-    {                                                                                                        \
-        (void)in, (void)n, (void)a, (void)room;                                                              \
-        out[0] = call;                                                                                       \
-        return 1;                                                                                            \
-    }
 #define AXIS (int32_t) kiln_int(a, "axis", 0)
 #define UPDATE (kn_update) kiln_int(a, "update", 0)
 
@@ -42,11 +33,8 @@ ADAPTER(nonzero_axes)
     return kiln_outputs(kn_nonzero_axes(in[0], out), out, rank);
 }
 
-#define ROW(name)                                                                                            \
-    {                                                                                                        \
-#name, run_##name                                                                                    \
-    }
 const kiln_adapter kiln_adapters_indexing[] = {
-    ROW(take_from),  ROW(index_select), ROW(select_update),       ROW(gather_from),  ROW(scatter_into),
-    ROW(take_along), ROW(put),          ROW(mask_where),          ROW(mask_fill),    ROW(mask_select),
-    ROW(nonzero_of), ROW(argwhere),     ROW(mask_select_bounded), ROW(nonzero_axes), {NULL, NULL}};
+    ENTRY(take_from),           ENTRY(index_select), ENTRY(select_update), ENTRY(gather_from),
+    ENTRY(scatter_into),        ENTRY(take_along),   ENTRY(put),           ENTRY(mask_where),
+    ENTRY(mask_fill),           ENTRY(mask_select),  ENTRY(nonzero_of),    ENTRY(argwhere),
+    ENTRY(mask_select_bounded), ENTRY(nonzero_axes), {NULL, NULL}};

@@ -1,18 +1,6 @@
 /* Linear algebra for `kiln conform`. Factors that are not unique are given in forms that are: products, squares of
    vectors. Functions of one triangle get symmetric matrices, so that differences agree with gradients. */
-#include "conform_adapter.h"
-
-#define ADAPTER(name)                                                                                        \
-    static int run_##name(const kn_tensor *in, int n, const kiln_attributes *a, kn_tensor *out, int room)
-#define SIMPLE(name, call)                                                                                   \
-    ADAPTER(name)                                                                                            \
-    {                                                                                                        \
-        (void)in, (void)n, (void)a, (void)room;                                                              \
-        out[0] = call;                                                                                       \
-        return 1;                                                                                            \
-    }
-#define FLAG(name) (kiln_int(a, name, 0) != 0)
-#define I32(name) (int32_t) kiln_int(a, name, 0)
+#include "conform_adapter_words.h"
 
 static kn_tensor symmetric(kn_tensor x)
 {
@@ -117,10 +105,6 @@ ADAPTER(svd_of)
     return 2;
 }
 
-#define ENTRY(name)                                                                                          \
-    {                                                                                                        \
-#name, run_##name                                                                                    \
-    }
 const kiln_adapter kiln_adapters_linalg[] = {ENTRY(cholesky_of),
                                              ENTRY(cholesky_solve),
                                              ENTRY(triangular_solve),

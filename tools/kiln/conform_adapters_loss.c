@@ -1,16 +1,7 @@
 /* The losses as public functions. */
-#include "conform_adapter.h"
+#include "conform_adapter_words.h"
 
-#define SIMPLE(name, call)                                                                                   \
-    static int run_##name(const kn_tensor *in, int n, const kiln_attributes *a, kn_tensor *out, int room)    \
-    {                                                                                                        \
-        (void)n, (void)a, (void)room;                                                                        \
-        out[0] = call;                                                                                       \
-        return 1;                                                                                            \
-    }
 #define REDUCTION ((kn_reduction)kiln_int(a, "reduction", 0))
-#define FLAG(name) (kiln_int(a, name, 0) != 0)
-#define REAL(name) kiln_real(a, name, 0)
 
 /* Operand i, KN_NONE past the last one. */
 static kn_tensor at(const kn_tensor *in, int n, int i) { return i < n ? in[i] : KN_NONE; }
@@ -70,10 +61,6 @@ SIMPLE(ctc_loss_function, kn_ctc_loss(kn_log_softmax(in[0], -1), in[1], in[2], i
                                                      .zero_infinity = FLAG("zero_infinity"),
                                                      .reduction = REDUCTION}))
 
-#define ENTRY(name)                                                                                          \
-    {                                                                                                        \
-#name, run_##name                                                                                    \
-    }
 const kiln_adapter kiln_adapters_loss[] = {ENTRY(cross_entropy_loss),
                                            ENTRY(cross_entropy_with_logits),
                                            ENTRY(nll_loss),

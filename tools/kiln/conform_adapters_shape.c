@@ -1,18 +1,5 @@
 /* Functions that move elements: those that are no rows, or whose signature differs from their row's. */
-#include "conform_adapter.h"
-
-#define ADAPTER(name)                                                                                        \
-    static int run_##name(const kn_tensor *in, int n, const kiln_attributes *a, kn_tensor *out, int room)
-#define SIMPLE(name, call)                                                                                   \
-    ADAPTER(name)                                                                                            \
-    {                                                                                                        \
-        (void)in, (void)n, (void)a, (void)room;                                                              \
-        out[0] = call;                                                                                       \
-        return 1;                                                                                            \
-    }
-#define I32(name) (int32_t) kiln_int(a, name, 0)
-#define I64(name) kiln_int(a, name, 0)
-#define LIST(name) kiln_ints(a, name)
+#include "conform_adapter_words.h"
 
 SIMPLE(flatten, kn_flatten(in[0], I32("first"), (int32_t)kiln_int(a, "last", -1)))
 SIMPLE(unflatten, kn_unflatten(in[0], I32("axis"), LIST("sizes")))
@@ -126,42 +113,38 @@ ADAPTER(meshgrid_stack)
     return 1;
 }
 
-#define ROW(name)                                                                                            \
-    {                                                                                                        \
-#name, run_##name                                                                                    \
-    }
-const kiln_adapter kiln_adapters_shape[] = {ROW(flatten),
-                                            ROW(unflatten),
-                                            ROW(squeeze),
-                                            ROW(squeeze_dims),
-                                            ROW(unsqueeze),
-                                            ROW(unsqueeze_dims),
-                                            ROW(atleast),
-                                            ROW(broadcast_to),
-                                            ROW(transpose),
-                                            ROW(swap_dims),
-                                            ROW(t),
-                                            ROW(movedim),
-                                            ROW(flip),
-                                            ROW(rot90),
-                                            ROW(roll),
-                                            ROW(roll_dim),
-                                            ROW(slice_axis),
-                                            ROW(narrow),
-                                            ROW(select),
-                                            ROW(unfold),
-                                            ROW(stack),
-                                            ROW(repeat),
-                                            ROW(tile),
-                                            ROW(repeat_dim),
-                                            ROW(repeat_interleave),
-                                            ROW(slice_ranges),
-                                            ROW(slice_assign),
-                                            ROW(slice_fill),
-                                            ROW(pad_axes),
-                                            ROW(split),
-                                            ROW(chunk),
-                                            ROW(split_with_sizes),
-                                            ROW(meshgrid),
-                                            ROW(meshgrid_stack),
+const kiln_adapter kiln_adapters_shape[] = {ENTRY(flatten),
+                                            ENTRY(unflatten),
+                                            ENTRY(squeeze),
+                                            ENTRY(squeeze_dims),
+                                            ENTRY(unsqueeze),
+                                            ENTRY(unsqueeze_dims),
+                                            ENTRY(atleast),
+                                            ENTRY(broadcast_to),
+                                            ENTRY(transpose),
+                                            ENTRY(swap_dims),
+                                            ENTRY(t),
+                                            ENTRY(movedim),
+                                            ENTRY(flip),
+                                            ENTRY(rot90),
+                                            ENTRY(roll),
+                                            ENTRY(roll_dim),
+                                            ENTRY(slice_axis),
+                                            ENTRY(narrow),
+                                            ENTRY(select),
+                                            ENTRY(unfold),
+                                            ENTRY(stack),
+                                            ENTRY(repeat),
+                                            ENTRY(tile),
+                                            ENTRY(repeat_dim),
+                                            ENTRY(repeat_interleave),
+                                            ENTRY(slice_ranges),
+                                            ENTRY(slice_assign),
+                                            ENTRY(slice_fill),
+                                            ENTRY(pad_axes),
+                                            ENTRY(split),
+                                            ENTRY(chunk),
+                                            ENTRY(split_with_sizes),
+                                            ENTRY(meshgrid),
+                                            ENTRY(meshgrid_stack),
                                             {NULL, NULL}};

@@ -1,25 +1,6 @@
 /* Fourier transforms and windows for `kiln conform`; an absent second operand is an absent imaginary part. */
-#include "conform_adapter.h"
+#include "conform_adapter_words.h"
 
-#define ADAPTER(name)                                                                                        \
-    static int run_##name(const kn_tensor *in, int n, const kiln_attributes *a, kn_tensor *out, int room)
-#define SIMPLE(name, call)                                                                                   \
-    ADAPTER(name)                                                                                            \
-    {                                                                                                        \
-        (void)in, (void)n, (void)a, (void)room;                                                              \
-        out[0] = call;                                                                                       \
-        return 1;                                                                                            \
-    }
-#define PAIR(name, call)                                                                                     \
-    ADAPTER(name)                                                                                            \
-    {                                                                                                        \
-        (void)in, (void)n, (void)a, (void)room;                                                              \
-        kn_complex y = call;                                                                                 \
-        out[0] = y.real;                                                                                     \
-        out[1] = y.imag;                                                                                     \
-        return 2;                                                                                            \
-    }
-#define FLAG(name) (kiln_int(a, name, 0) != 0)
 #define AXIS ((int32_t)kiln_int(a, "axis", -1))
 #define NORM ((kn_fft_norm)kiln_int(a, "norm", 0))
 #define COMPLEX ((kn_complex){in[0], n > 1 ? in[1] : KN_NONE})
@@ -49,31 +30,27 @@ static kn_tensor back_again(const kn_tensor *in, int n, const kiln_attributes *a
     return kn_istft((kn_complex){in[0], in[1]}, kiln_int(a, "n_fft", 0), &args);
 }
 
-PAIR(fft_forward, kn_fft(COMPLEX, AXIS, ARGS))
-PAIR(ifft, kn_ifft(COMPLEX, AXIS, ARGS))
-PAIR(rfft, kn_rfft(in[0], AXIS, ARGS))
+PAIR(fft_forward, kn_complex, real, imag, kn_fft(COMPLEX, AXIS, ARGS))
+PAIR(ifft, kn_complex, real, imag, kn_ifft(COMPLEX, AXIS, ARGS))
+PAIR(rfft, kn_complex, real, imag, kn_rfft(in[0], AXIS, ARGS))
 SIMPLE(irfft, kn_irfft(COMPLEX, AXIS, ARGS))
-PAIR(fftn, kn_fftn(COMPLEX, kiln_ints(a, "axes"), NORM))
-PAIR(ifftn, kn_ifftn(COMPLEX, kiln_ints(a, "axes"), NORM))
-PAIR(fft2, kn_fft2(COMPLEX, NORM))
-PAIR(ifft2, kn_ifft2(COMPLEX, NORM))
+PAIR(fftn, kn_complex, real, imag, kn_fftn(COMPLEX, kiln_ints(a, "axes"), NORM))
+PAIR(ifftn, kn_complex, real, imag, kn_ifftn(COMPLEX, kiln_ints(a, "axes"), NORM))
+PAIR(fft2, kn_complex, real, imag, kn_fft2(COMPLEX, NORM))
+PAIR(ifft2, kn_complex, real, imag, kn_ifft2(COMPLEX, NORM))
 SIMPLE(fftshift, kn_fftshift(in[0], kiln_ints(a, "axes")))
 SIMPLE(ifftshift, kn_ifftshift(in[0], kiln_ints(a, "axes")))
 SIMPLE(fftfreq,
        kn_fftfreq(kiln_int(a, "n", 0), kiln_real(a, "spacing", 1), (kn_dtype)kiln_int(a, "dtype", KN_F32)))
 SIMPLE(rfftfreq,
        kn_rfftfreq(kiln_int(a, "n", 0), kiln_real(a, "spacing", 1), (kn_dtype)kiln_int(a, "dtype", KN_F32)))
-PAIR(stft, short_time(in, n, a))
+PAIR(stft, kn_complex, real, imag, short_time(in, n, a))
 SIMPLE(istft, back_again(in, n, a))
 SIMPLE(hann_window, kn_hann_window(WINDOW))
 SIMPLE(hamming_window, kn_hamming_window(WINDOW))
 SIMPLE(blackman_window, kn_blackman_window(WINDOW))
 SIMPLE(bartlett_window, kn_bartlett_window(WINDOW))
 
-#define ENTRY(name)                                                                                          \
-    {                                                                                                        \
-#name, run_##name                                                                                    \
-    }
 const kiln_adapter kiln_adapters_signal[] = {ENTRY(fft_forward),
                                              ENTRY(ifft),
                                              ENTRY(rfft),

@@ -162,7 +162,7 @@ typedef struct kni_cuda_graph_api {
 } kni_cuda_graph_api;
 #undef KNI_CUDA_FIELD
 
-/* Opened once for the process; NULL with the failure told (unless silent): what is missing and what to do. The driver's
+/* Opened once for the process; NULL after a failure (unless silent): what is missing and what to do. The driver's
    library is also initialised. */
 const kni_cuda_driver_api *kni_cuda_driver_library(bool silent);
 const kni_cuda_compiler_api *kni_cuda_compiler_library(void);

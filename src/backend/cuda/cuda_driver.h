@@ -70,7 +70,7 @@ struct kni_module {
     uint32_t shared_static, shared_dynamic; /* bytes; dynamic: what it may ask for so far */
 };
 
-/* Opens the device of a number; NULL with the failure told. Closed by the driver's close. */
+/* Opens the device of a number; NULL after a failure. Closed by the driver's close. */
 kni_driver *kni_cuda_driver_open(int32_t number);
 
 /* ---- for the files of the driver */

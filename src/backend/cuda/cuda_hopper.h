@@ -29,7 +29,7 @@ bool kni_hopper_map(kni_cuda *c, const kni_hopper_view *view, kni_tensor_map *ma
 
 /* ---- kernels by a key: compiled at first use */
 typedef kn_status (*kni_hopper_write)(kni_buffer *text, const void *key);
-/* NULL with the failure told. key_bytes at most 24. */
+/* NULL after a failure. key_bytes at most 24. */
 kni_module *kni_hopper_kernel(kni_cuda *c, const void *key, size_t key_bytes, const char *entry,
                               kni_hopper_write write);
 void kni_hopper_free(kni_cuda *c);

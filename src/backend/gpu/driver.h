@@ -108,7 +108,7 @@ struct kni_driver {
     /* Optional (NULL): what is queued between the two is not run but kept, to be replayed as often as wanted with the
        same memory. What waits for the device and what is copied to or from the host cannot be recorded: it fails. Calls
        of `launch` are counted from 0 on; record_params gives one of them other params for the replays that follow.
-       record_end: NULL with the failure told; the device goes on in any case. record_free may come while it still runs,
+       record_end: NULL after a failure; the device goes on in any case. record_free may come while it still runs,
        and after the device was lost. record_writes, before a launch, says which of its buffers it writes (bit by number),
        so that work which does not depend on each other can run at once; without it, it writes all of them. */
     kn_status (*record_begin)(kni_driver *d);
@@ -136,11 +136,11 @@ struct kni_driver {
     void (*close)(kni_driver *d);
 };
 
-/* The backend around a driver; `device` strings are "cuda:0", "opencl:1". NULL with the failure told. */
+/* The backend around a driver; `device` strings are "cuda:0", "opencl:1". NULL after a failure. */
 kn_backend *kni_gpu_open(kni_driver *driver);
 
 /* What the openers of device strings do: "" is number 0; one backend for each kind and number, a new one after it was
-   lost. `open` makes the driver, NULL with the failure told. */
+   lost. `open` makes the driver, NULL after a failure. */
 kn_backend *kni_gpu_open_numbered(const char *kind, const char *argument, int32_t n_inner,
                                   kni_driver *(*open)(int32_t number));
 

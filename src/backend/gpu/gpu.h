@@ -103,7 +103,7 @@ kn_status kni_gpu_usable(kni_gpu *g);
 /* Looks at what the driver answered: a dead context makes the device lost. Gives the status back. */
 kn_status kni_gpu_checked(kni_gpu *g, kn_status s);
 
-/* ---- memory (gpu_memory.c). NULL with the failure told. */
+/* ---- memory (gpu_memory.c). NULL after a failure. */
 kni_gpu_block *kni_gpu_take(kni_gpu *g, size_t bytes);
 void kni_gpu_give(kni_gpu_block *block);
 void kni_gpu_trim(kni_gpu *g);
@@ -132,7 +132,7 @@ kn_status kni_gpu_operand(kni_gpu *g, const kni_tensor *x, kni_gpu_block **block
 void kni_gpu_memory_report(kni_gpu *g, kn_report *report);
 
 /* ---- faults (gpu_fault.c) */
-/* The faults that the value of x may have; KN_OK, or the failure told when one has been found. */
+/* The faults that the value of x may have; KN_OK, or the status of the failure when one has been found. */
 kn_status kni_gpu_faults_of(kni_gpu *g, const kni_tensor *x, uint64_t *faults);
 void kni_gpu_note_faults(kni_gpu *g, kni_tensor *y, uint64_t faults);
 /* The record's results depend on what its operands depend on, and on the cell (-1: none) of its launch. */
@@ -141,7 +141,7 @@ void kni_gpu_finish(kni_gpu *g, const kn_record *r, int cell);
 void kni_gpu_blame(kni_gpu *g, int cell, uint64_t serial);
 /* Memory for every cell, so that none is needed later; false without it. */
 bool kni_gpu_ready_cells(kni_gpu *g);
-/* A cell for a launch of the record; -1 with the failure told. */
+/* A cell for a launch of the record; -1 after a failure. */
 int kni_gpu_take_cell(kni_gpu *g, const kn_record *r);
 /* Looks at all cells, after what was queued; the failure told is that of the first fault. */
 kn_status kni_gpu_settle_faults(kni_gpu *g);
@@ -163,7 +163,7 @@ struct kni_gpu_kernel {
 };
 /* NULL when there is none yet. */
 kni_gpu_kernel *kni_gpu_find(kni_gpu *g, const void *key, uint32_t key_bytes);
-/* Legalises, emits and compiles; frees the IR. NULL with the failure told. */
+/* Legalises, emits and compiles; frees the IR. NULL after a failure. */
 kni_gpu_kernel *kni_gpu_add(kni_gpu *g, const void *key, uint32_t key_bytes, kni_ir *ir);
 /* The same, but where it reads back one of the `narrow` buffers it is only noted (module NULL): the caller takes another. */
 kni_gpu_kernel *kni_gpu_add_unless(kni_gpu *g, const void *key, uint32_t key_bytes, kni_ir *ir,

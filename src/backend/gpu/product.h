@@ -58,7 +58,7 @@ typedef struct kni_gpu_product_launch {
     int n_buffers, n_numbers;
     int64_t tiles, batches;
     const kni_gpu_tail *tail;
-    /* Makes the IR; `tail` is given where there is one. NULL with the failure told. */
+    /* Makes the IR; `tail` is given where there is one. NULL after a failure. */
     kni_ir *(*build)(const void *key, const kni_gpu_tail *tail, const kni_sched_target *target);
 } kni_gpu_product_launch;
 kn_status kni_gpu_launch_product(kni_gpu *g, const kni_gpu_product_launch *l);

@@ -55,13 +55,13 @@ kni_tiled_shape kni_tiled_choose(const kni_driver *d, int compute, int64_t m, in
 /* The dtype in which products of a dtype are summed. */
 int kni_tiled_compute(int dtype);
 /* Declares where results go, after all other buffers, and the params of items: a buffer of `dtype`, or those of the tail.
-   False with the failure told and the builder done with. */
+   False after a failure and the builder done with. */
 bool kni_tiled_results(kni_tiled *t, int dtype, const kni_gpu_tail *tail, const kni_sched_target *target);
 /* Makes the body: group axis 0 is the tile (columns first), axis 1 goes through the batch. */
 void kni_tiled_build(kni_tiled *t);
 /* The sum of one result without the terms that are missing, term by term, ending early when it is NaN. */
 kni_ir_id kni_tiled_sum_again(kni_tiled *t, kni_ir_id row, kni_ir_id column, kni_ir_id batch);
-/* The kernel, simplified; NULL with the failure told. */
+/* The kernel, simplified; NULL after a failure. */
 kni_ir *kni_tiled_finish(kni_tiled *t);
 /* A param as a position. */
 kni_ir_id kni_tiled_number(kni_tiled *t, uint32_t param);

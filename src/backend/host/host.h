@@ -24,7 +24,7 @@ kn_status kni_host_read(kn_backend *b, uint32_t id, void *buffer);
 kn_status kni_host_sync(kn_backend *b);
 
 /* A contiguous array of an operand's elements as dtype: its own memory when that fits, else a copy that
-   kni_host_unborrow frees. NULL with the failure told when there is no memory. */
+   kni_host_unborrow frees. NULL after a failure when there is no memory. */
 typedef struct kni_borrowed {
     void *data;
     size_t copy_bytes; /* 0 when it is the operand's own memory */
