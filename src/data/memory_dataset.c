@@ -168,8 +168,7 @@ kn_dataset kn_dataset_list(const kn_sample *samples, int64_t n)
         for (int32_t f = 0; f < from.n; f++) {
             /* The list's own handle: a tensor that comes twice is an error here, not a second drop later. */
             kn_status added = kn_sample_add(&l->samples[i], from.fields[f]);
-            bool moved = added == KN_OK && l->samples[i].fields[f].bits == from.fields[f].bits;
-            if (!moved && kn_ok(from.fields[f])) kn_drop(from.fields[f]);
+            if (kn_ok(from.fields[f])) kn_drop(from.fields[f]);
             if (status == KN_OK) status = added;
         }
     }

@@ -283,7 +283,7 @@ static kn_tensor reduce_as(const char *name, assign_function assign, kn_tensor x
     const kni_type *t = kni_type_of(x), *v = kni_type_of(values);
     if (!args) args = &plain;
     kn_scatter_reduction reduction = args->reduction;
-    if (reduction < KN_SCATTER_SUM || reduction > KN_SCATTER_MAX)
+    if ((unsigned)reduction > KN_SCATTER_MAX)
         return kni_call_fail(call, KN_ERROR_ARGUMENT, "reduction %d is none of kn_scatter_reduction",
                              (int)reduction);
     if (!t || !v) return kni_call_end(call, assign(x, axis, index, values, updates[reduction]));

@@ -51,7 +51,7 @@ static kn_tensor quantiles(const char *name, kn_tensor x, kn_tensor q, int32_t a
     kni_call call = kni_call_begin(name);
     const kni_type *t = kni_type_of(x), *at = kni_type_of(q);
     if (!t || !at) return kni_call_end(call, kn_add(x, q));
-    if (mode < KN_QUANTILE_LINEAR || mode > KN_QUANTILE_NEAREST)
+    if ((unsigned)mode > KN_QUANTILE_NEAREST)
         return kni_call_fail(call, KN_ERROR_ARGUMENT, "mode %d is none of kn_quantile_mode", (int)mode);
     if (!kni_is_float(t->dtype) || !kni_is_float(at->dtype))
         return kni_call_fail(call, KN_ERROR_DTYPE,

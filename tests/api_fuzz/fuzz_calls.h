@@ -87,6 +87,9 @@ static bool leave_handle(world *w, kn_tensor t)
     return owned;
 }
 
+/* A view broadcast to more elements is not used again: any op would only take long over it. */
+enum { LARGEST_RESULT = 1 << 26 };
+
 static void take_result(world *w, kn_tensor t)
 {
     ended(w);
@@ -102,6 +105,10 @@ static void take_result(world *w, kn_tensor t)
     }
     if (kn_is_param(t)) return; /* kn_require_grad of a param: its value may be replaced */
     if (leave_handle(w, t)) how = 9;
+    if (good && kn_count(t) > LARGEST_RESULT) {
+        kn_drop(t);
+        return;
+    }
     role r = how < 4 ? TEMPORARY : how < 8 ? KEPT : OWNED;
     kn_tensor held = r == KEPT ? kn_keep(t) : r == OWNED ? kn_own(t) : t;
     if (good && !kn_ok(held)) {

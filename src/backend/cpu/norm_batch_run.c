@@ -72,7 +72,8 @@ static double walk_channel(const batch_job *j, int64_t c, walk what, const chann
 {
     _Alignas(64) float first[RUN], second[RUN];
     double total = 0;
-    for (int64_t o = 0; o < j->view.outer; o++)
+    int64_t outer = j->view.inner ? j->view.outer : 0; /* [huge, 3, 0] has nothing to walk */
+    for (int64_t o = 0; o < outer; o++)
         for (int64_t i = 0; i < j->view.inner; i += RUN) {
             int64_t n = j->view.inner - i < RUN ? j->view.inner - i : RUN;
             int64_t at = (o * j->view.channels + c) * j->view.inner + i;
