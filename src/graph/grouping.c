@@ -43,8 +43,7 @@ typedef struct state {
 bool kni_pointwise_record(const kn_record *r)
 {
     const kn_op *row = r->row;
-    return row->kind == KNI_ELEMENTWISE && r->n_out == 1 &&
-           (kni_is_pointwise(row) || row->number == KNI_OP_cast);
+    return row->kind == KNI_ELEMENTWISE && r->n_out == 1 && (kni_is_pointwise(row) || kni_converts(row));
 }
 
 static bool takes_kind(const state *s, int kind) { return s->limits->kinds >> kind & 1; }
@@ -463,7 +462,7 @@ static bool collect_casts(state *s, kni_bump *memory)
     find_first_readers(s, first);
     for (int32_t i = 0; i < s->q->n_entries; i++) {
         const kni_entry *e = &s->q->entries[i];
-        if (s->group_of[i] < 0 || e->record->op != KNI_OP_cast) continue;
+        if (s->group_of[i] < 0 || !kni_converts(e->record->row)) continue;
         int32_t g = root(s, s->group_of[i]), from = source_group(s, e, 0);
         group *own = &s->groups[g];
         if (own->kind != KNI_GROUP_POINTWISE || own->n_records != 1) continue;
@@ -472,7 +471,7 @@ static bool collect_casts(state *s, kni_bump *memory)
                     (from < 0 || (own->place > s->groups[*many].place && own->place < late_end));
         if (!fits) { /* it begins a group of its own */
             own->kind = KNI_GROUP_MANY;
-            own->op = KNI_OP_cast;
+            own->op = e->record->op;
             own->n_inputs = own->n_results = 1;
             *many = g;
             if (from >= 0) late_end = first[g];

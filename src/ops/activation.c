@@ -7,9 +7,9 @@
     ELEMENTWISE(name, 1, KNI_RULE_FLOAT, KNI_ALL, body, .doc = text, .tolerance = {4, roots},                \
                 .flags = KNI_FLAG_ALIAS)
 /* Operands dy and what the doc names. */
-#define ACTIVATION_GRAD(name, body, text, ...)                                                               \
+#define ACTIVATION_GRAD(name, body, text, more, ...)                                                         \
     ELEMENTWISE(name, 2, KNI_RULE_PROMOTE, KNI_FLOATS, body, .in = "dy x", .out = "dx", .doc = text,         \
-                .tolerance = {4, 1}, .flags = KNI_FLAG_ALIAS | KNI_FLAG_WIDE, .wide = &kni_wide,             \
+                .tolerance = {4, 1}, .flags = KNI_FLAG_ALIAS | KNI_FLAG_WIDE | (more), .wide = &kni_wide,    \
                 __VA_ARGS__)
 
 ELEMENTWISE(relu, 1, KNI_RULE_PROMOTE, KNI_NUMBERS, "y = max(x, 0)", .doc = "max(x, 0)",
@@ -72,7 +72,7 @@ GRADIENT(tanh_grad)
    a word, because (1 + erf(x / sqrt(2))) / 2 loses its digits far below zero. */
 
 ELEMENTWISE(gelu, 1, KNI_RULE_FLOAT, KNI_ALL, "y = x * normal_cdf(x)", .doc = "x (1 + erf(x / sqrt(2))) / 2",
-            .tolerance = {8, 0}, .flags = KNI_FLAG_ALIAS)
+            .tolerance = {8, 0}, .flags = KNI_FLAG_ALIAS | KNI_FLAG_SHORT_HALF)
 
 static kn_status lower_gelu_grad(kni_lowering *l)
 {
@@ -83,15 +83,18 @@ static kn_status lower_gelu_grad(kni_lowering *l)
     return KN_OK;
 }
 ACTIVATION_GRAD(gelu_grad, "dx = (exp(x * x * -0.5) * 0.3989422804014327 * x + normal_cdf(x)) * dy",
-                "dy (P(x) + x p(x)), of operands dy, x", .lower = lower_gelu_grad)
+                "dy (P(x) + x p(x)), of operands dy, x", KNI_FLAG_SHORT_HALF, .lower = lower_gelu_grad)
 
 kn_tensor kn_gelu(kn_tensor x) { return kni_unary(&kni_op_gelu, x); }
 GRADIENT(gelu) { return use_gradient_row(v, &kni_op_gelu_grad, INPUT); }
 
 /* ---- gelu by tanh: (1 + tanh(u/2)) / 2 is sigmoid(u), with u = sqrt(8/pi) (x + 0.044715 x^3) */
 
-ACTIVATION(gelu_approximate, 1, "y = sigmoid((x * x * 0.044715 + 1) * x * 1.5957691216057308) * x",
-           "x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) / 2")
+ELEMENTWISE(gelu_approximate, 1, KNI_RULE_FLOAT, KNI_ALL,
+            "y = sigmoid((x * x * 0.044715 + 1) * x * 1.5957691216057308) * x",
+            .doc = "x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) / 2", .tolerance = {4, 1},
+            .known = KNI_KNOWN_GELU_TANH,
+            .flags = KNI_FLAG_ALIAS | KNI_FLAG_SHORT_HALF | KNI_FLAG_SHORT_SINGLE)
 
 static kn_status lower_gelu_approximate_grad(kni_lowering *l)
 {
@@ -103,13 +106,13 @@ static kn_status lower_gelu_approximate_grad(kni_lowering *l)
     l->out[0] = kn_mul(l->in[0], kn_add(s, bend));
     return KN_OK;
 }
-/* Beyond 100 the sigmoid is 0 or 1 in all digits: the bound changes nothing there, and keeps x^3 from overflowing. */
+/* 1 - s leaves too few digits of an f32 for a short sigmoid. Beyond 100 the sigmoid is 0 or 1 in all digits: the bound changes nothing there, and keeps x^3 from overflowing. */
 ACTIVATION_GRAD(gelu_approximate_grad,
                 "v = max(min(x, 100), -100); square = v * v; "
                 "s = sigmoid((square * 0.071354816272600242 + 1.5957691216057308) * v); dx = "
                 "((square * 0.21406444881780073 + 1.5957691216057308) * v * (1 - s) + 1) * s * dy",
-                "dy (s + x s (1 - s) u'), s = sigmoid(u), of operands dy, x",
-                .lower = lower_gelu_approximate_grad)
+                "dy (s + x s (1 - s) u'), s = sigmoid(u), of operands dy, x", KNI_FLAG_SHORT_HALF,
+                .known = KNI_KNOWN_GELU_TANH_GRAD, .lower = lower_gelu_approximate_grad)
 
 kn_tensor kn_gelu_approximate(kn_tensor x) { return kni_unary(&kni_op_gelu_approximate, x); }
 GRADIENT(gelu_approximate) { return use_gradient_row(v, &kni_op_gelu_approximate_grad, INPUT); }
@@ -126,7 +129,7 @@ static kn_status lower_silu_grad(kni_lowering *l)
     return KN_OK;
 }
 ACTIVATION_GRAD(silu_grad, "s = sigmoid(x); dx = ((1 - s) * x + 1) * s * dy",
-                "dy s (1 + x (1 - s)), s = sigmoid(x), of operands dy, x", .lower = lower_silu_grad)
+                "dy s (1 + x (1 - s)), s = sigmoid(x), of operands dy, x", 0, .lower = lower_silu_grad)
 
 kn_tensor kn_silu(kn_tensor x) { return kni_unary(&kni_op_silu, x); }
 GRADIENT(silu) { return use_gradient_row(v, &kni_op_silu_grad, INPUT); }
@@ -145,7 +148,7 @@ static kn_status lower_mish_grad(kni_lowering *l)
 ACTIVATION_GRAD(mish_grad,
                 "e = exp(min(x, 20)); n = e * (e + 2); t = n / (n + 2); dx = ((1 - t) * (1 + t) * x * "
                 "sigmoid(x) + t) * dy",
-                "dy (t + x sigmoid(x) (1 - t^2)), t = tanh(log(1 + exp(x))), of operands dy, x",
+                "dy (t + x sigmoid(x) (1 - t^2)), t = tanh(log(1 + exp(x))), of operands dy, x", 0,
                 .lower = lower_mish_grad)
 
 kn_tensor kn_mish(kn_tensor x) { return kni_unary(&kni_op_mish, x); }

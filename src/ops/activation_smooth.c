@@ -14,9 +14,10 @@ static const kn_attribute alpha_schema[] = {KNI_NUMBER("alpha", 0), {0}};
 
 /* ---- softplus: max(b x, 0) + log(1 + exp(-|b x|)) does not overflow */
 
-ACTIVATION_NUMBERS(softplus, softplus_schema,
-                   "b = x * beta; y = b > threshold ? x : (max(b, 0) + log1p(exp(-abs(b)))) / beta",
-                   "log(1 + exp(beta x)) / beta; x where beta x > threshold")
+ELEMENTWISE_NUMBERS(softplus, 1, KNI_RULE_FLOAT, KNI_ALL,
+                    "b = x * beta; y = b > threshold ? x : (max(b, 0) + log1p(exp(-abs(b)))) / beta",
+                    softplus_schema, .doc = "log(1 + exp(beta x)) / beta; x where beta x > threshold",
+                    .tolerance = {4, 0}, .flags = KNI_FLAG_ALIAS, .autocast = KNI_AUTOCAST_WIDEN)
 
 static const double *lowering_numbers(const kni_lowering *l)
 {

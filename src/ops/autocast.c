@@ -1,44 +1,7 @@
-/* Autocast: which ops round their operands to a shorter float and which ask for f32. */
+/* Autocast: rounding the operands of rows that say so to a shorter float, and widening those of others. */
 #include "ops/autocast_state.h"
 #include <kn/autocast.h>
 #include <kn/elementwise.h>
-
-enum { NARROW = -1, WIDEN = 1 };
-
-typedef struct policy {
-    uint16_t op;
-    int8_t treats;
-} policy;
-
-/* Contractions are where a shorter float pays. Ops whose results outgrow f16 or lose too much in a sum are computed in
-   f32; norms and softmax compute in f32 inside whatever they are given and return it in their operand's dtype, and cross
-   entropy, whose logits are often the largest tensor of all, reads them as they are and returns f32. */
-static const policy policies[] = {
-    {KNI_OP_matmul, NARROW},     {KNI_OP_linear, NARROW},
-    {KNI_OP_conv, NARROW},       {KNI_OP_conv_transpose, NARROW},
-    {KNI_OP_attention, NARROW},  {KNI_OP_exp, WIDEN},
-    {KNI_OP_exp2, WIDEN},        {KNI_OP_expm1, WIDEN},
-    {KNI_OP_log, WIDEN},         {KNI_OP_log2, WIDEN},
-    {KNI_OP_log10, WIDEN},       {KNI_OP_log1p, WIDEN},
-    {KNI_OP_pow, WIDEN},         {KNI_OP_reciprocal, WIDEN},
-    {KNI_OP_rsqrt, WIDEN},       {KNI_OP_sinh, WIDEN},
-    {KNI_OP_cosh, WIDEN},        {KNI_OP_tan, WIDEN},
-    {KNI_OP_acos, WIDEN},        {KNI_OP_asin, WIDEN},
-    {KNI_OP_erfinv, WIDEN},      {KNI_OP_softplus, WIDEN},
-    {KNI_OP_sum, WIDEN},         {KNI_OP_prod, WIDEN},
-    {KNI_OP_mean, WIDEN},        {KNI_OP_var_mean, WIDEN},
-    {KNI_OP_logsumexp, WIDEN},   {KNI_OP_cumsum, WIDEN},
-    {KNI_OP_cumprod, WIDEN},     {KNI_OP_cumlogsumexp, WIDEN},
-    {KNI_OP_log_softmax, WIDEN}, {KNI_OP_binary_cross_entropy, WIDEN},
-    {KNI_OP_ctc_loss, WIDEN},
-};
-
-static int policy_of(uint32_t op)
-{
-    for (size_t i = 0; i < sizeof policies / sizeof *policies; i++)
-        if (policies[i].op == op) return policies[i].treats;
-    return 0;
-}
 
 /* What operand x becomes: f32 and the short floats change among each other, all else stays as it is. */
 static kn_dtype wanted(kn_tensor x, int treats)
@@ -46,7 +9,7 @@ static kn_dtype wanted(kn_tensor x, int treats)
     const kni_tensor *slot = kni_is_poisoned(x) ? NULL : kni_peek(x);
     if (!slot || slot->type.weak) return KN_DTYPE_NONE;
     int dtype = slot->type.dtype;
-    if (treats == NARROW)
+    if (treats == KNI_AUTOCAST_NARROW)
         return dtype == KN_F32 || dtype == KN_F16 || dtype == KN_BF16
                    ? (kn_dtype)kni_this_thread.context.autocast
                    : KN_DTYPE_NONE;
@@ -56,7 +19,7 @@ static kn_dtype wanted(kn_tensor x, int treats)
 /* An operand that stands in several places is cast once: a temporary can be taken once only. */
 static bool cast_operands(const kn_op *row, const kn_tensor *in, int n, kn_tensor *cast)
 {
-    int treats = kni_this_thread.context.autocast ? policy_of(row->number) : 0;
+    int treats = kni_this_thread.context.autocast ? row->autocast : KNI_AUTOCAST_NONE;
     bool any = false;
     if (!treats) return false;
     for (int i = 0; i < n; i++) {
@@ -90,5 +53,3 @@ void kn_autocast_end(kn_dtype before)
 }
 
 kn_dtype kn_autocast_dtype(void) { return (kn_dtype)kni_this_thread.context.autocast; }
-
-int32_t kn_autocast_policy(int32_t op_number) { return op_number < 0 ? 0 : policy_of((uint32_t)op_number); }

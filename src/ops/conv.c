@@ -267,14 +267,14 @@ static kn_status launch_conv_weight_grad(kni_launch *l)
 OP(conv, .doc = "y[n, o, p] = bias[o] + sum over c, k of x[n, c, p stride + k dilation - padding] w[o, c, k]",
    .min_in = 2, .max_in = 3, .n_out = 1, .kind = KNI_CONTRACTION, .layout = KNI_LAYOUT_WANTS,
    .dtypes = KNI_NUMBERS, .tolerance = {4, 1}, .schema = conv_schema,
-   .attribute_bytes = sizeof(kni_conv_attributes), .infer = infer_conv, .launch = launch_conv,
-   .native = &kni_cpu_conv)
+   .attribute_bytes = sizeof(kni_conv_attributes), .autocast = KNI_AUTOCAST_NARROW, .infer = infer_conv,
+   .launch = launch_conv, .native = &kni_cpu_conv)
 
 OP(conv_transpose, .doc = "y[n, o, p stride + k dilation - padding] += x[n, c, p] w[c, o, k], plus bias[o]",
    .min_in = 2, .max_in = 3, .n_out = 1, .kind = KNI_CONTRACTION, .layout = KNI_LAYOUT_WANTS,
    .dtypes = KNI_NUMBERS, .tolerance = {4, 1}, .schema = transpose_schema,
-   .attribute_bytes = sizeof(kni_conv_attributes), .infer = infer_conv_transpose,
-   .launch = launch_conv_transpose, .native = &kni_cpu_conv_transpose)
+   .attribute_bytes = sizeof(kni_conv_attributes), .autocast = KNI_AUTOCAST_NARROW,
+   .infer = infer_conv_transpose, .launch = launch_conv_transpose, .native = &kni_cpu_conv_transpose)
 
 OP(conv_weight_grad,
    .doc = "dw[o, c, k] = sum over n, p of x[n, c, p stride + k dilation - padding] dy[n, o, p]", .min_in = 2,

@@ -114,9 +114,9 @@ static kn_status launch_ctc_loss_grad(kni_launch *l)
 
 OP(ctc_loss,
    .doc = "-log(sum over alignments of exp(sum of log_probs along them)), and the forward variables",
-   .min_in = 4, .max_in = 4, .n_out = 2, .kind = KNI_COMPOSITE, .dtypes = KNI_FLOATS, .tolerance = {16, 4},
-   .schema = ctc_schema, .attribute_bytes = sizeof(ctc_attributes), .infer = infer_ctc_loss,
-   .launch = launch_ctc_loss)
+   .min_in = 4, .max_in = 4, .n_out = 2, .kind = KNI_COMPOSITE, .autocast = KNI_AUTOCAST_WIDEN,
+   .dtypes = KNI_FLOATS, .tolerance = {16, 4}, .schema = ctc_schema,
+   .attribute_bytes = sizeof(ctc_attributes), .infer = infer_ctc_loss, .launch = launch_ctc_loss)
 
 OP(ctc_loss_grad, .doc = "-dy times the probability of each class at each step", .min_in = 7, .max_in = 7,
    .n_out = 1, .kind = KNI_COMPOSITE, .flags = KNI_FLAG_NOT_DIFFERENTIABLE, .dtypes = KNI_FLOATS,

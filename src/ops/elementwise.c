@@ -30,7 +30,7 @@ ELEMENTWISE(remainder, 2, KNI_RULE_PROMOTE, KNI_NUMBERS, "y = rem(a, b)",
 ELEMENTWISE(fmod, 2, KNI_RULE_PROMOTE, KNI_NUMBERS, "y = fmod(a, b)",
             .doc = "a - trunc(a / b) b, with the sign of a", .flags = KNI_FLAG_ALIAS)
 ELEMENTWISE(pow, 2, KNI_RULE_PROMOTE, KNI_NUMBERS, "y = pow(a, b)", .doc = "a to the power of b",
-            .tolerance = {2, 0}, .flags = KNI_FLAG_ALIAS | KNI_FLAG_WIDE)
+            .tolerance = {2, 0}, .autocast = KNI_AUTOCAST_WIDEN, .flags = KNI_FLAG_ALIAS | KNI_FLAG_WIDE)
 ELEMENTWISE(atan2, 2, KNI_RULE_FLOAT, KNI_ALL, "y = atan2(a, b)", .doc = "angle of the point (b, a)",
             .tolerance = {2, 0}, .flags = KNI_FLAG_ALIAS | KNI_FLAG_WIDE)
 ELEMENTWISE(hypot, 2, KNI_RULE_PROMOTE, KNI_FLOATS, "y = hypot(a, b)",

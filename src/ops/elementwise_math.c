@@ -7,9 +7,11 @@
 #define ROUNDS(name, body, text)                                                                             \
     ELEMENTWISE(name, 1, KNI_RULE_PROMOTE, KNI_NUMBERS, body, .doc = text,                                   \
                 .flags = KNI_FLAG_ALIAS | KNI_FLAG_ZERO_GRADIENT)
-#define FUNCTION(name, body, text)                                                                           \
+#define TREATED(name, body, text, policy)                                                                    \
     ELEMENTWISE(name, 1, KNI_RULE_FLOAT, KNI_ALL, body, .doc = text, .tolerance = {2, 0},                    \
-                .flags = KNI_FLAG_ALIAS | KNI_FLAG_WIDE)
+                .flags = KNI_FLAG_ALIAS | KNI_FLAG_WIDE, .autocast = KNI_AUTOCAST_##policy)
+#define FUNCTION(name, body, text) TREATED(name, body, text, NONE)
+#define WIDENED(name, body, text) TREATED(name, body, text, WIDEN)
 
 KEEPS(neg, "y = -x", "-x")
 KEEPS(abs, "y = abs(x)", "|x|")
@@ -23,16 +25,16 @@ ROUNDS(ceil, "y = ceil(x)", "the smallest whole number that is at least x")
 ROUNDS(trunc, "y = trunc(x)", "x without its fraction")
 ELEMENTWISE(frac, 1, KNI_RULE_PROMOTE, KNI_FLOATS, "y = x - trunc(x)", .doc = "x - trunc(x)",
             .flags = KNI_FLAG_ALIAS)
-FUNCTION(reciprocal, "y = 1 / x", "1 / x")
-FUNCTION(exp, "y = exp(x)", "e^x")
-FUNCTION(exp2, "y = exp2(x)", "2^x")
-FUNCTION(expm1, "y = expm1(x)", "e^x - 1, accurate near 0")
-FUNCTION(log, "y = log(x)", "natural logarithm of x")
-FUNCTION(log2, "y = log2(x)", "logarithm of x to base 2")
-FUNCTION(log10, "y = log10(x)", "logarithm of x to base 10")
-FUNCTION(log1p, "y = log1p(x)", "log(1 + x), accurate near 0")
+WIDENED(reciprocal, "y = 1 / x", "1 / x")
+WIDENED(exp, "y = exp(x)", "e^x")
+WIDENED(exp2, "y = exp2(x)", "2^x")
+WIDENED(expm1, "y = expm1(x)", "e^x - 1, accurate near 0")
+WIDENED(log, "y = log(x)", "natural logarithm of x")
+WIDENED(log2, "y = log2(x)", "logarithm of x to base 2")
+WIDENED(log10, "y = log10(x)", "logarithm of x to base 10")
+WIDENED(log1p, "y = log1p(x)", "log(1 + x), accurate near 0")
 FUNCTION(sqrt, "y = sqrt(x)", "square root of x")
-FUNCTION(rsqrt, "y = rsqrt(x)", "1 / sqrt(x)")
+WIDENED(rsqrt, "y = rsqrt(x)", "1 / sqrt(x)")
 FUNCTION(deg2rad, "y = x * 0.017453292519943295", "x pi / 180")
 FUNCTION(rad2deg, "y = x * 57.295779513082323", "x 180 / pi")
 

@@ -1,13 +1,15 @@
 /* Error, gamma and logarithmic functions, and replacing values that are not numbers. */
 #include "ops/scalar_row.h"
 
-#define FUNCTION(name, body, text)                                                                           \
+#define TREATED(name, body, text, policy)                                                                    \
     ELEMENTWISE(name, 1, KNI_RULE_FLOAT, KNI_ALL, body, .doc = text, .tolerance = {4, 0},                    \
-                .flags = KNI_FLAG_ALIAS | KNI_FLAG_WIDE)
+                .flags = KNI_FLAG_ALIAS | KNI_FLAG_WIDE, .autocast = KNI_AUTOCAST_##policy)
+#define FUNCTION(name, body, text) TREATED(name, body, text, NONE)
+#define WIDENED(name, body, text) TREATED(name, body, text, WIDEN)
 
 FUNCTION(erf, "y = erf(x)", "2 / sqrt(pi) times the integral of exp(-t^2) from 0 to x")
 FUNCTION(erfc, "y = erfc(x)", "1 - erf(x), accurate for large x")
-FUNCTION(erfinv, "y = erfinv(x)", "inverse of erf")
+WIDENED(erfinv, "y = erfinv(x)", "inverse of erf")
 FUNCTION(lgamma, "y = lgamma(x)", "logarithm of |gamma(x)|")
 ELEMENTWISE(digamma, 1, KNI_RULE_FLOAT, KNI_ALL, "y = digamma(x)", .doc = "derivative of log(gamma(x))",
             .tolerance = {4, 1}, .flags = KNI_FLAG_ALIAS | KNI_FLAG_WIDE)

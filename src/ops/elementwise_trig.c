@@ -1,17 +1,19 @@
 /* Trigonometric and hyperbolic functions, and their inverses. */
 #include "ops/scalar_row.h"
 
-#define FUNCTION(name, body, text)                                                                           \
+#define TREATED(name, body, text, policy)                                                                    \
     ELEMENTWISE(name, 1, KNI_RULE_FLOAT, KNI_ALL, body, .doc = text, .tolerance = {2, 0},                    \
-                .flags = KNI_FLAG_ALIAS | KNI_FLAG_WIDE)
+                .flags = KNI_FLAG_ALIAS | KNI_FLAG_WIDE, .autocast = KNI_AUTOCAST_##policy)
+#define FUNCTION(name, body, text) TREATED(name, body, text, NONE)
+#define WIDENED(name, body, text) TREATED(name, body, text, WIDEN)
 
 FUNCTION(sin, "y = sin(x)", "sine of x in radians")
 FUNCTION(cos, "y = cos(x)", "cosine of x in radians")
-FUNCTION(tan, "y = tan(x)", "tangent of x in radians")
-FUNCTION(sinh, "y = sinh(x)", "hyperbolic sine of x")
-FUNCTION(cosh, "y = cosh(x)", "hyperbolic cosine of x")
-FUNCTION(asin, "y = asin(x)", "the angle whose sine is x")
-FUNCTION(acos, "y = acos(x)", "the angle whose cosine is x")
+WIDENED(tan, "y = tan(x)", "tangent of x in radians")
+WIDENED(sinh, "y = sinh(x)", "hyperbolic sine of x")
+WIDENED(cosh, "y = cosh(x)", "hyperbolic cosine of x")
+WIDENED(asin, "y = asin(x)", "the angle whose sine is x")
+WIDENED(acos, "y = acos(x)", "the angle whose cosine is x")
 FUNCTION(atan, "y = atan(x)", "the angle whose tangent is x")
 FUNCTION(asinh, "y = asinh(x)", "inverse of sinh")
 FUNCTION(acosh, "y = acosh(x)", "inverse of cosh")

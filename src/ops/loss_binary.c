@@ -23,9 +23,10 @@ static kn_status lower_binary_cross_entropy(kni_lowering *l)
 
 BODY(binary_cross_entropy, "y = -(t * max(log(x), -100) + (1 - t) * max(log1p(-x), -100))")
 OP(binary_cross_entropy, .doc = "-(t log x + (1 - t) log(1 - x)), logarithms not below -100", .min_in = 2,
-   .max_in = 2, .n_out = 1, .kind = KNI_ELEMENTWISE, .rule = KNI_RULE_PROMOTE, .dtypes = KNI_FLOATS,
-   .flags = KNI_FLAG_WIDE, .wide = &kni_wide, .tolerance = {8, 0}, .infer = kni_infer_elementwise,
-   .lower = lower_binary_cross_entropy, .in = "x t", .body = &kni_body_binary_cross_entropy)
+   .max_in = 2, .n_out = 1, .kind = KNI_ELEMENTWISE, .rule = KNI_RULE_PROMOTE, .autocast = KNI_AUTOCAST_WIDEN,
+   .dtypes = KNI_FLOATS, .flags = KNI_FLAG_WIDE, .wide = &kni_wide, .tolerance = {8, 0},
+   .infer = kni_infer_elementwise, .lower = lower_binary_cross_entropy, .in = "x t",
+   .body = &kni_body_binary_cross_entropy)
 
 /* By x: (x - t) / max(x (1 - x), 1e-12), finite also at 0 and 1. By t: log(1 - x) - log x. */
 GRADIENT(binary_cross_entropy)

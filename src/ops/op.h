@@ -81,9 +81,36 @@ enum {
     KNI_FLAG_ALIAS = 8,          /* an output may reuse the memory of an operand that dies */
     KNI_FLAG_ZERO_GRADIENT = 16, /* differentiable with gradient zero everywhere (sign, floor) */
     KNI_FLAG_NOT_DIFFERENTIABLE = 32, /* asking for its gradient is an error that says so */
-    KNI_FLAG_WIDE =
-        64 /* gradient and lowering take several steps: halves take them in f32 and are rounded once */
+    /* Gradient and lowering take several steps: halves take them in f32 and are rounded once. */
+    KNI_FLAG_WIDE = 64,
+    /* Changes the dtype of its operand and nothing else: a copy where that is the same. */
+    KNI_FLAG_CONVERTS = 128,
+    /* What is inside (exp, sigmoid, normal_cdf) has digits enough by shorter formulas, where the result is a half, or a half
+       or f32. */
+    KNI_FLAG_SHORT_HALF = 256,
+    KNI_FLAG_SHORT_SINGLE = 512,
+    /* The lowering is made of products, which outrun the reference kernel by far. */
+    KNI_FLAG_LOWERS_WELL = 1024
 };
+
+/* How a scan joins its value so far with the next element. */
+typedef enum kni_combine {
+    KNI_COMBINE_NONE,
+    KNI_COMBINE_SUM,
+    KNI_COMBINE_PRODUCT,
+    KNI_COMBINE_LARGEST, /* and where it is, as a second result; LEAST too */
+    KNI_COMBINE_LEAST,
+    KNI_COMBINE_LINEAR, /* h = a h + b */
+    KNI_COMBINE_LOG_SUM /* log(exp(y) + exp(x)) */
+} kni_combine;
+
+/* Formulas that vendors' libraries know by name, and compute at the end of a product. Sums and relu are read off the body. */
+typedef enum kni_known { KNI_KNOWN_NONE, KNI_KNOWN_GELU_TANH, KNI_KNOWN_GELU_TANH_GRAD } kni_known;
+
+/* What autocast does with the operands. Contractions are where a shorter float pays. Rows whose results outgrow f16 or lose too
+   much in a sum are computed in f32. Norms and softmax compute in f32 inside whatever they are given and return it in
+   their operand's dtype; cross entropy, whose logits are often the largest tensor of all, reads them as they are. */
+enum { KNI_AUTOCAST_NARROW = -1, KNI_AUTOCAST_NONE, KNI_AUTOCAST_WIDEN };
 
 /* How far a result may be from the exact one, by dtype: |a - b| <= ulps * eps * max(|b|, scale). */
 typedef struct kni_tolerance {
@@ -135,9 +162,10 @@ typedef struct kni_span {
 
 typedef struct kn_op {
     uint16_t number;
+    uint8_t combine, known; /* kni_combine of a scan, kni_known */
     const char *name, *doc; /* doc starts with the formula */
     int8_t min_in, max_in;  /* max_in -1: any number */
-    int8_t n_out;
+    int8_t n_out, autocast; /* KNI_AUTOCAST_ */
     uint8_t kind, layout, rule, sums;
     uint32_t flags, dtypes; /* dtypes: KNI_BIT mask the op computes on */
     kni_tolerance tolerance;
@@ -167,6 +195,9 @@ typedef struct kn_op {
 
 /* Whether the row computes each element of its result from one element of each operand, by its body. */
 static inline bool kni_is_pointwise(const kn_op *row) { return row->body && row->kind == KNI_ELEMENTWISE; }
+
+/* Whether the row changes the dtype of its operand and nothing else. */
+static inline bool kni_converts(const kn_op *row) { return row->flags & KNI_FLAG_CONVERTS; }
 
 /* OP(softplus, .doc = "log(1 + exp(x))", ...) defines the row kni_op_softplus. */
 #define OP(op_name, ...)                                                                                     \

@@ -2,6 +2,7 @@
 #include "core/device_object.h"
 #include "ops/scalar_row.h"
 #include "ops/tolerance.h"
+#include <kn/autocast.h>
 #include <kn/op_info.h>
 #include <string.h>
 
@@ -83,6 +84,12 @@ static bool describe(const kn_op *row, kn_op_info *info)
 bool kn_op_at(int32_t number, kn_op_info *info) { return describe(kni_op_by_number(number), info); }
 
 bool kn_op_find(const char *name, kn_op_info *info) { return describe(kni_op_by_name(name), info); }
+
+int32_t kn_autocast_policy(int32_t op_number)
+{
+    const kn_op *row = kni_op_by_number(op_number);
+    return row ? row->autocast : KNI_AUTOCAST_NONE;
+}
 
 bool kn_op_attribute(int32_t number, int32_t index, kn_attribute_info *info)
 {

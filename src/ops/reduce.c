@@ -73,19 +73,19 @@ static kn_status launch_argmin(kni_launch *l) { return launch_position(l, &kni_k
 
 BODY(sum, "y = sum(x)")
 OP(sum, .doc = "sum of x over axes", .min_in = 1, .max_in = 1, .n_out = 1, .kind = KNI_REDUCE,
-   .dtypes = KNI_ALL, .tolerance = {4, 1}, .schema = kni_reduce_schema,
+   .autocast = KNI_AUTOCAST_WIDEN, .dtypes = KNI_ALL, .tolerance = {4, 1}, .schema = kni_reduce_schema,
    .attribute_bytes = sizeof(kni_reduce_attributes), .sums = KNI_SUMS_WHOLE, .out = "y@line",
    .body = &kni_body_sum, .line = KNI_ALONG(AXES, 0, LINE, kni_reduce_attributes, axes), .infer = infer_total,
    .launch = launch_sum, .native = &kni_cpu_sum)
 BODY(prod, "y = prod(x)")
 OP(prod, .doc = "product of x over axes", .min_in = 1, .max_in = 1, .n_out = 1, .kind = KNI_REDUCE,
-   .flags = KNI_FLAG_WIDE, .dtypes = KNI_ALL, .tolerance = {4, 1}, .schema = kni_reduce_schema,
-   .attribute_bytes = sizeof(kni_reduce_attributes), .sums = KNI_SUMS_WIDE, .out = "y@line",
-   .body = &kni_body_prod, .line = KNI_ALONG(AXES, 0, LINE, kni_reduce_attributes, axes),
+   .flags = KNI_FLAG_WIDE, .autocast = KNI_AUTOCAST_WIDEN, .dtypes = KNI_ALL, .tolerance = {4, 1},
+   .schema = kni_reduce_schema, .attribute_bytes = sizeof(kni_reduce_attributes), .sums = KNI_SUMS_WIDE,
+   .out = "y@line", .body = &kni_body_prod, .line = KNI_ALONG(AXES, 0, LINE, kni_reduce_attributes, axes),
    .infer = infer_total, .launch = launch_prod, .native = &kni_cpu_prod)
 BODY(mean, "y = mean(x)")
 OP(mean, .doc = "sum of x over axes / count", .min_in = 1, .max_in = 1, .n_out = 1, .kind = KNI_REDUCE,
-   .dtypes = KNI_FLOATS, .tolerance = {4, 1}, .schema = kni_reduce_schema,
+   .autocast = KNI_AUTOCAST_WIDEN, .dtypes = KNI_FLOATS, .tolerance = {4, 1}, .schema = kni_reduce_schema,
    .attribute_bytes = sizeof(kni_reduce_attributes), .out = "y@line", .body = &kni_body_mean,
    .line = KNI_ALONG(AXES, 0, LINE, kni_reduce_attributes, axes), .infer = infer_same_dtype,
    .launch = launch_mean, .native = &kni_cpu_mean)
@@ -148,10 +148,11 @@ static kn_status lower_logsumexp(kni_lowering *l)
 
 BODY(logsumexp, "t = highest(x); s = isfinite(t) ? t : 0; y = s + log(sum(exp(x - s)))")
 OP(logsumexp, .doc = "log(sum(exp(x))) over axes", .min_in = 1, .max_in = 1, .n_out = 1, .kind = KNI_REDUCE,
-   .flags = KNI_FLAG_WIDE, .wide = &kni_wide, .dtypes = KNI_FLOATS, .tolerance = {8, 1},
-   .schema = kni_reduce_schema, .attribute_bytes = sizeof(kni_reduce_attributes), .out = "y@line",
-   .body = &kni_body_logsumexp, .line = KNI_ALONG(AXES, 0, LINE, kni_reduce_attributes, axes),
-   .infer = infer_same_dtype, .lower = lower_logsumexp)
+   .flags = KNI_FLAG_WIDE, .wide = &kni_wide, .autocast = KNI_AUTOCAST_WIDEN, .dtypes = KNI_FLOATS,
+   .tolerance = {8, 1}, .schema = kni_reduce_schema, .attribute_bytes = sizeof(kni_reduce_attributes),
+   .out = "y@line", .body = &kni_body_logsumexp,
+   .line = KNI_ALONG(AXES, 0, LINE, kni_reduce_attributes, axes), .infer = infer_same_dtype,
+   .lower = lower_logsumexp)
 
 static kn_tensor reduce(const kn_op *row, kn_tensor x, kn_ints axes, bool keep)
 {

@@ -105,29 +105,30 @@ static kn_status launch_linear(kni_launch *l)
 }
 
 OP(cumsum, .doc = "y[k] = x[0] + ... + x[k] along axis", .min_in = 1, .max_in = 1, .n_out = 1,
-   .kind = KNI_SCAN, .dtypes = KNI_ALL, .tolerance = {4, 1}, .schema = scan_schema,
-   .attribute_bytes = sizeof(kni_scan_attributes), .infer = infer_total, .launch = launch_cumsum,
-   .native = &kni_cpu_cumsum)
+   .kind = KNI_SCAN, .combine = KNI_COMBINE_SUM, .autocast = KNI_AUTOCAST_WIDEN, .dtypes = KNI_ALL,
+   .tolerance = {4, 1}, .schema = scan_schema, .attribute_bytes = sizeof(kni_scan_attributes),
+   .infer = infer_total, .launch = launch_cumsum, .native = &kni_cpu_cumsum)
 OP(cumprod, .doc = "y[k] = x[0] * ... * x[k] along axis", .min_in = 1, .max_in = 1, .n_out = 1,
-   .kind = KNI_SCAN, .flags = KNI_FLAG_WIDE, .dtypes = KNI_ALL, .tolerance = {4, 1}, .schema = scan_schema,
+   .kind = KNI_SCAN, .combine = KNI_COMBINE_PRODUCT, .sums = KNI_SUMS_WIDE, .flags = KNI_FLAG_WIDE,
+   .autocast = KNI_AUTOCAST_WIDEN, .dtypes = KNI_ALL, .tolerance = {4, 1}, .schema = scan_schema,
    .attribute_bytes = sizeof(kni_scan_attributes), .infer = infer_total, .launch = launch_cumprod,
    .native = &kni_cpu_cumprod)
 OP(cummax, .doc = "y[k] = max(x[0], ..., x[k]) along axis, and its position", .min_in = 1, .max_in = 1,
-   .n_out = 2, .kind = KNI_SCAN, .dtypes = KNI_ALL, .schema = scan_schema,
+   .n_out = 2, .kind = KNI_SCAN, .combine = KNI_COMBINE_LARGEST, .dtypes = KNI_ALL, .schema = scan_schema,
    .attribute_bytes = sizeof(kni_scan_attributes), .infer = infer_extreme, .launch = launch_cummax,
    .native = &kni_cpu_cummax)
 OP(cummin, .doc = "y[k] = min(x[0], ..., x[k]) along axis, and its position", .min_in = 1, .max_in = 1,
-   .n_out = 2, .kind = KNI_SCAN, .dtypes = KNI_ALL, .schema = scan_schema,
+   .n_out = 2, .kind = KNI_SCAN, .combine = KNI_COMBINE_LEAST, .dtypes = KNI_ALL, .schema = scan_schema,
    .attribute_bytes = sizeof(kni_scan_attributes), .infer = infer_extreme, .launch = launch_cummin,
    .native = &kni_cpu_cummin)
 OP(cumlogsumexp, .doc = "y[k] = log(exp(x[0]) + ... + exp(x[k])) along axis", .min_in = 1, .max_in = 1,
-   .n_out = 1, .kind = KNI_SCAN, .flags = KNI_FLAG_WIDE, .dtypes = KNI_FLOATS, .tolerance = {8, 1},
-   .schema = scan_schema, .attribute_bytes = sizeof(kni_scan_attributes), .infer = infer_logsumexp,
-   .launch = launch_cumlogsumexp)
+   .n_out = 1, .kind = KNI_SCAN, .combine = KNI_COMBINE_LOG_SUM, .flags = KNI_FLAG_WIDE,
+   .autocast = KNI_AUTOCAST_WIDEN, .dtypes = KNI_FLOATS, .tolerance = {8, 1}, .schema = scan_schema,
+   .attribute_bytes = sizeof(kni_scan_attributes), .infer = infer_logsumexp, .launch = launch_cumlogsumexp)
 OP(scan_linear, .doc = "h[k] = a[k] h[k-1] + b[k] along axis, h[-1] = 0", .min_in = 2, .max_in = 2,
-   .n_out = 1, .kind = KNI_SCAN, .flags = KNI_FLAG_WIDE, .dtypes = KNI_FLOATS, .tolerance = {4, 1},
-   .schema = scan_schema, .attribute_bytes = sizeof(kni_scan_attributes), .infer = infer_linear,
-   .launch = launch_linear, .native = &kni_cpu_scan_linear)
+   .n_out = 1, .kind = KNI_SCAN, .combine = KNI_COMBINE_LINEAR, .flags = KNI_FLAG_WIDE, .dtypes = KNI_FLOATS,
+   .tolerance = {4, 1}, .schema = scan_schema, .attribute_bytes = sizeof(kni_scan_attributes),
+   .infer = infer_linear, .launch = launch_linear, .native = &kni_cpu_scan_linear)
 
 static kn_tensor scan(const kn_op *row, kn_tensor x, int32_t axis, const kn_scan_args *args)
 {

@@ -110,10 +110,10 @@ OP(softmax, .doc = "exp(x) / sum(exp(x)) over axis; quiet: exp(x) / (1 + sum(exp
 BODY(log_softmax, "t = quiet != 0 ? max(top(x), 0) : top(x); d = x - t; e = expn(d); s = quiet != 0 ? sum(e) "
                   "+ exp(-t) : sum(e); y = d - log(s)")
 OP(log_softmax, .doc = "x - log(sum(exp(x))) over axis", .min_in = 1, .max_in = 1, .n_out = 1,
-   .kind = KNI_COMPOSITE, .dtypes = KNI_FLOATS, .tolerance = {8, 0.5f}, .schema = softmax_schema,
-   .attribute_bytes = sizeof(kni_softmax_attributes), .in = "x", .body = &kni_body_log_softmax,
-   .line = KNI_ALONG(AXIS, 0, ELEMENT, kni_softmax_attributes, axis), .infer = infer_softmax,
-   .launch = launch_softmax, .native = &kni_cpu_log_softmax)
+   .kind = KNI_COMPOSITE, .autocast = KNI_AUTOCAST_WIDEN, .dtypes = KNI_FLOATS, .tolerance = {8, 0.5f},
+   .schema = softmax_schema, .attribute_bytes = sizeof(kni_softmax_attributes), .in = "x",
+   .body = &kni_body_log_softmax, .line = KNI_ALONG(AXIS, 0, ELEMENT, kni_softmax_attributes, axis),
+   .infer = infer_softmax, .launch = launch_softmax, .native = &kni_cpu_log_softmax)
 
 BODY(softmax_grad, "dx = y * (dy - sum(dy * y))")
 OP(softmax_grad, .doc = "y (dy - sum(dy y)) over axis", .min_in = 2, .max_in = 2, .n_out = 1,

@@ -84,8 +84,7 @@ static kni_ir_id node_leaf(void *context, const kni_step *s)
                                      : kni_emit_number(at->e, (uint16_t)(n->first + s->index));
 }
 
-/* What is inside gelu has digits enough by shorter formulas. The gradient of its tanh form subtracts the sigmoid from 1, which
-   leaves too few of an f32. */
+/* Shorter formulas of words, where the row says that they have digits enough. */
 static kni_ir_id node_instead(void *context, int word, kni_ir_id x)
 {
     const place *at = context;
@@ -93,11 +92,10 @@ static kni_ir_id node_instead(void *context, int word, kni_ir_id x)
     const kn_record *r = e->w->group->records[at->node->extra];
     bool half = kni_power_digits_of(kni_out(r, 0)->type.dtype) == KNI_POWER_HALF;
     if (at->node->from != KN_F32 || e->w->target->caps->dialect == KNI_IR_C) return 0;
-    if (r->op == KNI_OP_gelu_approximate || (r->op == KNI_OP_gelu_approximate_grad && half))
-        return word == KNI_WORD_sigmoid ? kni_emit_sigmoid(e, x, half) : 0;
-    if (!half || (r->op != KNI_OP_gelu && r->op != KNI_OP_gelu_grad)) return 0;
-    if (word == KNI_WORD_exp) return kni_emit_power(e, x, KN_F32, KNI_POWER_HALF);
-    return word == KNI_WORD_normal_cdf ? kni_emit_normal(e, x) : 0;
+    if (!(r->row->flags & (half ? KNI_FLAG_SHORT_HALF : KNI_FLAG_SHORT_SINGLE))) return 0;
+    if (word == KNI_WORD_sigmoid) return kni_emit_sigmoid(e, x, half);
+    if (word == KNI_WORD_exp && half) return kni_emit_power(e, x, KN_F32, KNI_POWER_HALF);
+    return word == KNI_WORD_normal_cdf && half ? kni_emit_normal(e, x) : 0;
 }
 
 kni_ir_id kni_emit_body(kni_emit *e, const kni_work_node *node, uint32_t lane)

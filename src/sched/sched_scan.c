@@ -7,12 +7,14 @@
 
 enum { ALONG, DOWN };
 
-static bool is_extreme(int op) { return op == KNI_OP_cummax || op == KNI_OP_cummin; }
+static bool is_extreme(int combine) { return combine == KNI_COMBINE_LARGEST || combine == KNI_COMBINE_LEAST; }
+
+static int combine_of(const kni_group *group) { return group->records[0]->row->combine; }
 
 bool kni_sched_scans(const kni_group *group)
 {
-    int op = group->n_records == 1 ? group->records[0]->op : 0;
-    return op == KNI_OP_cumsum || op == KNI_OP_cumprod || op == KNI_OP_scan_linear || is_extreme(op);
+    int combine = group->n_records == 1 ? combine_of(group) : KNI_COMBINE_NONE;
+    return combine != KNI_COMBINE_NONE && combine != KNI_COMBINE_LOG_SUM;
 }
 
 static bool is_real(const kni_group *group)
@@ -28,11 +30,12 @@ static bool along(const kni_work *w)
 }
 
 /* Lines so long that a device has a better way (gpu_scan.c), unless one invocation for each keeps it busy, side by side. */
-static bool too_long(const kni_work *w, int op)
+static bool too_long(const kni_work *w, int combine)
 {
     const kni_work_part *part = &w->accesses[0].parts[1];
     bool dense = part->rank == 1 && part->strides[0] == 1;
-    return (op == KNI_OP_cumsum || is_extreme(op)) && w->width >= 512 && (dense || w->rows < 8192);
+    return (combine == KNI_COMBINE_SUM || is_extreme(combine)) && w->width >= 512 &&
+           (dense || w->rows < 8192);
 }
 
 /* The operands and results of the record, at every place of its rows. */
@@ -49,8 +52,7 @@ static bool take_apart(kni_work *w)
     uint16_t frame = kni_work_row_frame(w, x, reduced);
     int dtype = kni_out(r, 0)->type.dtype, compute = kni_work_dtype(dtype);
     if (compute == KN_BOOL) compute = KN_I32;
-    /* As on the CPU: a product may leave the range of f32 and come back. */
-    if (r->op == KNI_OP_cumprod && kni_is_float(compute) && w->target->caps->f64) compute = KN_F64;
+    if (r->row->sums == KNI_SUMS_WIDE && kni_is_float(compute) && w->target->caps->f64) compute = KN_F64;
     for (int i = 0; i < r->n_in && !w->failed; i++) {
         uint16_t v = kni_work_operand(w, kni_work_in(r, i), frame, 0, compute);
         if (!w->failed) w->outputs[i].node = v;
@@ -73,22 +75,22 @@ kn_status kni_sched_scan(kni_work *w, const kni_group *group, const kni_sched_ta
                          kni_sched *sched)
 {
     const kni_scan_attributes *a = group->records[0]->attributes;
-    int op = group->records[0]->op;
+    int combine = combine_of(group);
     if (kni_count(kni_work_type(group->records[0]->ids[0])) == 0) return KN_OK;
     if (!kni_work_start(w, group, target) || !take_apart(w)) return KN_ERROR_UNSUPPORTED;
     w->lane_axis = w->chunk_axis = KNI_WORK_K;
     w->lanes = w->chunks = w->teams = w->parts = 1;
     bool c = target->caps->dialect == KNI_IR_C;
-    if (!c && too_long(w, op)) return KN_ERROR_UNSUPPORTED;
-    bool in_parts = op == KNI_OP_cumsum || (op == KNI_OP_cumprod && !is_real(group));
+    if (!c && too_long(w, combine)) return KN_ERROR_UNSUPPORTED;
+    bool in_parts = combine == KNI_COMBINE_SUM || (combine == KNI_COMBINE_PRODUCT && !is_real(group));
     w->form = !c && along(w) && in_parts ? ALONG : DOWN;
     w->threads = c ? 1 : kni_sched_threads(w, w->form == ALONG ? 256 : 64);
     w->rows_number = kni_work_number_add(w, 0, &w->rows, KN_I64);
     w->width_number = kni_work_number_add(w, 0, &w->width, KN_I64);
     if (w->failed) return KN_ERROR_UNSUPPORTED;
     kni_work_set_modes(w);
-    /* The op and its direction are part of the text; the teams of the signature are free to hold them. */
-    w->teams = (uint32_t)op << 2 | (uint32_t)(a->reverse != 0) << 1 | (uint32_t)(a->exclusive != 0);
+    /* What is combined and in which direction is part of the text; the teams of the signature are free to hold it. */
+    w->teams = (uint32_t)combine << 2 | (uint32_t)(a->reverse != 0) << 1 | (uint32_t)(a->exclusive != 0);
     kni_sched_kernel *k = kni_sched_add_kernel(sched, w, KNI_SCHED_SCAN, w->rows);
     int64_t groups = w->form == ALONG ? w->rows : (w->rows + w->threads - 1) / w->threads;
     if (!k || groups > INT32_MAX) return KN_ERROR_UNSUPPORTED;
@@ -103,11 +105,13 @@ typedef struct scan {
     kni_ir_builder *b;
     const kni_work *w;
     const kni_scan_attributes *a;
-    int op, dtype;
+    int combine, dtype;
     kni_ir_id width, inside;
 } scan;
 
-static const char *word_of(const scan *s) { return s->op == KNI_OP_cumprod ? "mul" : "add"; }
+static bool multiplies(const scan *s) { return s->combine == KNI_COMBINE_PRODUCT; }
+
+static const char *word_of(const scan *s) { return multiplies(s) ? "mul" : "add"; }
 
 static kni_ir_id number(scan *s, int value)
 {
@@ -117,7 +121,7 @@ static kni_ir_id number(scan *s, int value)
 /* The place of step k: from the end where the scan goes backwards. */
 static kni_ir_id place(scan *s, kni_ir_id k)
 {
-    if (!s->a->reverse || is_extreme(s->op)) return k;
+    if (!s->a->reverse || is_extreme(s->combine)) return k;
     kni_ir_id last = kni_ir_word(s->b, "sub", s->width, kni_emit_index(&s->e, 1));
     return kni_ir_word(s->b, "sub", last, k);
 }
@@ -132,9 +136,9 @@ static void emit_along(scan *s)
 {
     kni_ir_builder *b = s->b;
     kni_emit *e = &s->e;
-    int combine = s->op == KNI_OP_cumprod ? KNI_IR_MULTIPLY : KNI_IR_ADD;
+    int combine = multiplies(s) ? KNI_IR_MULTIPLY : KNI_IR_ADD;
     kni_ir_id local = kni_ir_builtin_value(b, KNI_IR_LOCAL, 0, s->w->index);
-    kni_ir_id neutral = number(s, s->op == KNI_OP_cumprod);
+    kni_ir_id neutral = number(s, multiplies(s));
     e->r[0] = kni_ir_builtin_value(b, KNI_IR_GROUP, 0, s->w->index);
     kni_ir_id carry = kni_ir_variable(b, s->dtype, 1, neutral);
     uint32_t last = kni_ir_array(b, "last", s->dtype, KNI_IR_SHARED, 1);
@@ -170,7 +174,7 @@ static void step_extreme(scan *s, kni_ir_id best, kni_ir_id at, kni_ir_id x, kni
 {
     kni_ir_builder *b = s->b;
     kni_ir_id old = kni_ir_get(b, best);
-    kni_ir_id wins = kni_ir_word(b, s->op == KNI_OP_cummax ? "ge" : "le", x, old);
+    kni_ir_id wins = kni_ir_word(b, s->combine == KNI_COMBINE_LARGEST ? "ge" : "le", x, old);
     wins = kni_ir_or(b, wins, kni_ir_word(b, "eq", k, kni_emit_index(&s->e, 0)));
     if (kni_is_float(s->dtype)) wins = kni_ir_or(b, wins, kni_ir_word(b, "isnan", x, 0));
     kni_ir_set(b, best, kni_ir_select(b, wins, x, old));
@@ -213,15 +217,15 @@ static void emit_down(scan *s)
         row = kni_ir_word(b, "min", row, kni_ir_word(b, "sub", rows, kni_emit_index(e, 1)));
     }
     e->r[0] = row;
-    kni_ir_id total = kni_ir_variable(b, s->dtype, 1, number(s, s->op == KNI_OP_cumprod));
+    kni_ir_id total = kni_ir_variable(b, s->dtype, 1, number(s, multiplies(s)));
     kni_ir_id at = kni_ir_variable(b, KN_I64, 1, kni_ir_whole(b, KN_I64, 0));
     kni_emit_mark mark = kni_emit_mark_here(e);
     kni_ir_id k = kni_ir_for(b, kni_emit_index(e, 0), s->width, kni_emit_index(e, 1));
     e->k[0] = place(s, k);
     kni_ir_id x = kni_emit_value(e, s->w->outputs[0].node, 0);
-    if (is_extreme(s->op))
+    if (is_extreme(s->combine))
         step_extreme(s, total, at, x, k);
-    else if (s->op == KNI_OP_scan_linear)
+    else if (s->combine == KNI_COMBINE_LINEAR)
         step_linear(s, total, x, k);
     else
         step_total(s, total, x);
@@ -232,7 +236,7 @@ static void emit_down(scan *s)
 kni_ir *kni_sched_scan_ir(const kni_work *w)
 {
     char name[48];
-    scan s = {.w = w, .a = w->group->records[0]->attributes, .op = w->group->records[0]->op};
+    scan s = {.w = w, .a = w->group->records[0]->attributes, .combine = combine_of(w->group)};
     kni_sched_name(w, "scan", name);
     kni_ir_builder b = kni_ir_begin(name, w->threads);
     s.b = &b;

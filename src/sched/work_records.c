@@ -194,7 +194,7 @@ static uint16_t record_value(kni_work *w, int record, int result, uint16_t frame
     const kn_record *r = w->group->records[record];
     if (r->row->view) return view_value(w, r, frame);
     if (kni_is_pointwise(r->row)) return body_value(w, record, frame);
-    if (r->op == KNI_OP_cast) {
+    if (kni_converts(r->row)) {
         const kni_type *x = &kni_in(r, 0)->type;
         uint16_t v = kni_work_value(w, r->ids[1], frame);
         return kni_work_convert(w, v, x->dtype, kni_out(r, 0)->type.dtype);

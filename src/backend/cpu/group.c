@@ -72,11 +72,11 @@ static void end_copies(const kni_group *g, kni_storage **copies)
         if (copies[i]) kni_storage_release(copies[i]);
 }
 
-/* A cast alone is a copy, which needs no strips. */
+/* A conversion alone is a copy, which needs no strips. */
 static bool copies_only(const kni_group *g)
 {
     const kn_record *r = g->records[0];
-    return g->n_records == 1 && r->op == KNI_OP_cast && !kni_contiguous(kni_in(r, 0));
+    return g->n_records == 1 && kni_converts(r->row) && !kni_contiguous(kni_in(r, 0));
 }
 
 static void run_program(const kni_strip_program *p, strip_job *j)

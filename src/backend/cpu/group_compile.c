@@ -575,7 +575,7 @@ static kni_strip_program *compile(const kni_group *g, const kni_strip_parts *par
     c->parts = parts ? *parts : (kni_strip_parts){.whole = draft.n};
     draft.streams = c->parts.whole >= CACHES / 8;
     for (int i = 0; i < g->n_records && !c->failed; i++) {
-        if (g->records[i]->row->number == KNI_OP_cast)
+        if (kni_converts(g->records[i]->row))
             compile_cast(c, i);
         else
             compile_call(c, i);

@@ -87,11 +87,10 @@ static kn_status execute_one(kni_gpu *g, const kn_record *r, bool *scheduled)
     *scheduled = !product && s == KN_OK;
     if (s == KN_ERROR_UNSUPPORTED) s = product ? kni_gpu_scheduled(g, r) : kni_gpu_native(g, r);
     if (s != KN_ERROR_UNSUPPORTED) return s;
-    /* Lowering rounds to 16 bits between its steps where the reference kernel does not; attention must not take the
-       place of products, though. */
+    /* Lowering rounds to 16 bits between its steps where the reference kernel does not. */
     bool half = r->n_out > 0 && kni_dtypes[kni_out(r, 0)->type.dtype].kind == KNI_KIND_FLOAT &&
                 kni_dtypes[kni_out(r, 0)->type.dtype].bits == 16;
-    bool exact = half && row->launch && row != &kni_op_attention;
+    bool exact = half && row->launch && !(row->flags & KNI_FLAG_LOWERS_WELL);
     if (row->lower && !exact) return kni_lower_record(r, g->backend.device);
     return kni_gpu_reference(g, r);
 }

@@ -201,10 +201,11 @@ typedef struct run {
 
 static int64_t op_of(const kn_record *r)
 {
-    return r->row == &kni_op_cumsum   ? SUM
-           : r->row == &kni_op_cummax ? LARGEST
-           : r->row == &kni_op_cummin ? LEAST
-                                      : LOG_SUM;
+    int combine = r->row->combine;
+    return combine == KNI_COMBINE_SUM       ? SUM
+           : combine == KNI_COMBINE_LARGEST ? LARGEST
+           : combine == KNI_COMBINE_LEAST   ? LEAST
+                                            : LOG_SUM;
 }
 
 static kn_status launch(run *a, int element)
