@@ -86,3 +86,5 @@ static const kn_op *const rows[KNI_WORDS] = {
 };
 
 const kn_op *kni_word_row(int word) { return rows[word]; }
+
+const kn_op *kni_select_row(void) { return &kni_op_where; }

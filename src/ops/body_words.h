@@ -6,5 +6,7 @@
 
 /* A row whose body is the word alone; NULL for the few that have none. Linked by programs that define ops. */
 const kn_op *kni_word_row(int word);
+/* The one whose body is a choice: c ? a : b. */
+const kn_op *kni_select_row(void);
 
 #endif

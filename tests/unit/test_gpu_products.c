@@ -6,6 +6,7 @@
 #include "support/check.h"
 #include "support/paper_device.h"
 #include <kn/call.h>
+#include <kn/custom_op.h>
 #include <kn/program.h>
 #include <stdlib.h>
 
@@ -71,6 +72,28 @@ static void asks_for_epilogues(void)
     begin();
     expect(kn_cast(matmul(&o), KN_F32), 1, 0);
     CHECK(p->dtype == KN_BF16 && p->out_dtype == KN_F32 && p->epilogue == KNI_EPILOGUE_NONE);
+    kn_scope_end(scope, KN_NONE);
+}
+
+/* What may follow is found by the words of a body, so that a user's op gets what a built-in one with this formula gets. */
+static void asks_for_defined_ops(void)
+{
+    kn_scope scope = kn_scope_begin();
+    operands o = make_operands(KN_BF16, M, N, K);
+    kn_op_handle relu = kn_op_define("follows_relu", &(kn_body_args){.body = "y = max(x, 0)"});
+    kn_op_handle sum = kn_op_define("follows_sum", &(kn_body_args){.in = "a b", .body = "y = a + b"});
+    kn_op_handle other = kn_op_define("follows_other", &(kn_body_args){.body = "y = max(x, 1)"});
+    if (!CHECK(relu && sum && other)) return;
+    begin();
+    kn_tensor in[2] = {matmul(&o), o.bias}, y, before;
+    CHECK(kn_custom_call(sum, in, &before) == KN_OK && kn_custom_call(relu, &before, &y) == KN_OK);
+    expect(y, 1, 0);
+    CHECK(paper_product.epilogue == (KNI_EPILOGUE_BIAS | KNI_EPILOGUE_RELU));
+    begin();
+    before = linear(&o);
+    CHECK(kn_custom_call(other, &before, &y) == KN_OK);
+    expect(y, 1, 1);
+    CHECK(paper_product.epilogue == KNI_EPILOGUE_BIAS);
     kn_scope_end(scope, KN_NONE);
 }
 
@@ -294,6 +317,7 @@ int main(void)
     if (!CHECK(device != NULL)) return check_report();
     kn_device_use(device);
     asks_for_epilogues();
+    asks_for_defined_ops();
     asks_for_gradients();
     goes_other_ways();
     asks_for_convolutions();

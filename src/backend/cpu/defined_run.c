@@ -55,9 +55,9 @@ kni_strip_fn kni_defined_strip(const kni_step *step, int compute)
                 return compute <= KNI_COMPUTE_F64 ? plain_words[i].fn[compute == KNI_COMPUTE_F64] : NULL;
         return strip_of_row(kni_word_row(step->index), compute);
     case KNI_STEP_EXPN:
-        return strip_of_row(&kni_op_exp, compute);
+        return strip_of_row(kni_word_row(KNI_WORD_exp), compute);
     case KNI_STEP_SELECT:
-        return strip_of_row(&kni_op_where, compute);
+        return strip_of_row(kni_select_row(), compute);
     case KNI_STEP_AND:
         return both;
     case KNI_STEP_OR:

@@ -2,11 +2,19 @@
 #include "backend/cpu/strip_pairs.h"
 #include "backend/cpu/group_strips.h"
 #include "backend/cpu/isa.h"
+#include "ops/body_form.h"
 
-static int index_of(uint32_t row, const uint32_t *rows, int n)
+/* The formula of a step that is a whole record: a defined row has a step for each word instead. */
+static kni_form form_of(const kni_group *g, const kni_strip_step *s)
+{
+    const kn_op *row = g->records[s->record]->row;
+    return row->native && row->native->strips ? kni_body_form(row->body) : KNI_FORM_OTHER;
+}
+
+static int index_of(kni_form form, const uint8_t *forms, int n)
 {
     int i = 0;
-    while (i < n && rows[i] != row) i++;
+    while (i < n && forms[i] != form) i++;
     return i < n ? i : -1;
 }
 
@@ -25,15 +33,15 @@ static int reads_of(kni_strip_place x, const kni_strip_step *from, const kni_str
     return reads;
 }
 
-/* NULL where the rows of the two have none. */
+/* NULL where the formulas of the two have none. */
 static kni_strip_fn pair_of(const kni_group *g, const kni_strip_step *a, const kni_strip_step *b)
 {
     static const kni_strip_pairs *const tables[KNI_ISA_COUNT] = KNI_TIER_TABLE(&kni_strip_pair_table);
-    static const uint32_t firsts[KNI_FIRSTS] = {KNI_OP_add, KNI_OP_sub, KNI_OP_mul, KNI_OP_relu};
-    static const uint32_t seconds[KNI_SECONDS] = {KNI_OP_add, KNI_OP_sub, KNI_OP_mul, KNI_OP_relu,
-                                                  KNI_OP_square};
-    int first = index_of(g->records[a->record]->op, firsts, KNI_FIRSTS);
-    int second = index_of(g->records[b->record]->op, seconds, KNI_SECONDS);
+    static const uint8_t firsts[KNI_FIRSTS] = {KNI_FORM_ADD, KNI_FORM_SUB, KNI_FORM_MUL, KNI_FORM_RELU};
+    static const uint8_t seconds[KNI_SECONDS] = {KNI_FORM_ADD, KNI_FORM_SUB, KNI_FORM_MUL, KNI_FORM_RELU,
+                                                 KNI_FORM_SQUARE};
+    int first = index_of(form_of(g, a), firsts, KNI_FIRSTS);
+    int second = index_of(form_of(g, b), seconds, KNI_SECONDS);
     return first < 0 || second < 0 ? NULL : tables[kni_cpu_tier()]->fn[first][second];
 }
 

@@ -2,23 +2,16 @@
    the tanh form of gelu and its gradient, another matrix added, and a wider result. */
 #include "backend/gpu/gpu_recording.h"
 #include "backend/gpu/product.h"
+#include "ops/body_form.h"
 
 static bool is_half(int dtype) { return dtype == KN_F16 || dtype == KN_BF16; }
 
-/* Rows, columns, terms and matrices of matmul and linear; false for other products. */
-static bool sizes_of(const kn_record *r, int64_t *m, int64_t *n, int64_t *k, int64_t *batch)
+/* False for convolutions. */
+static bool sizes_of(const kn_record *r, kni_gpu_sizes *sizes)
 {
-    const kni_type *a = &kni_in(r, 0)->type, *b = &kni_in(r, 1)->type;
-    int64_t all = kni_count(&kni_out(r, 0)->type);
-    if (r->op != KNI_OP_matmul && r->op != KNI_OP_linear) return false;
-    *k = a->dims[a->rank - 1];
-    *n = r->op == KNI_OP_linear ? b->dims[0] : b->rank > 1 ? b->dims[b->rank - 1] : 1;
-    *m = *n ? all / *n : 0;
-    *batch = 1;
-    if (r->op == KNI_OP_matmul && b->rank > 2 && a->rank > 1) {
-        *m = a->dims[a->rank - 2];
-        *batch = *m && *n ? all / (*m * *n) : 0;
-    }
+    const kni_gpu_product_entry *product = kni_gpu_product_of(r->row);
+    if (!product || !product->sizes) return false;
+    *sizes = product->sizes(r);
     return true;
 }
 
@@ -29,45 +22,52 @@ static bool lies_in_order(const kni_tensor *x, int dtype)
            kni_is_contiguous(x->type.rank, x->type.dims, x->strides);
 }
 
+/* A sum with another matrix or with a bias of the columns. */
+static kni_tail_answer add_sum(kni_gpu_tail *t, const kn_record *r, kni_tensor *other, bool biased,
+                               int64_t columns)
+{
+    const kni_type *y = &kni_out(r, 0)->type;
+    if (t->epilogue || t->added || !lies_in_order(other, y->dtype)) return KNI_TAIL_NO;
+    if (kni_same_dims(&other->type, y)) {
+        t->added = other;
+        return KNI_TAIL_LAST;
+    }
+    if (t->bias || biased || kni_count(&other->type) != columns || y->dims[y->rank - 1] != columns ||
+        !other->type.rank || other->type.dims[other->type.rank - 1] != columns)
+        return KNI_TAIL_NO;
+    t->bias = other;
+    t->epilogue |= KNI_EPILOGUE_BIAS;
+    return KNI_TAIL_ONLY;
+}
+
 /* One more record, whose operand `which` is what the product has become so far. */
 static kni_tail_answer add_step(kni_gpu_tail *t, const kn_record *head, const kn_record *r, int which)
 {
-    int64_t m, columns, k, batch;
+    kni_gpu_sizes sizes;
     int from = kni_in(r, which)->type.dtype, to = kni_out(r, 0)->type.dtype;
-    if (!sizes_of(head, &m, &columns, &k, &batch)) return KNI_TAIL_NO;
+    if (!sizes_of(head, &sizes)) return KNI_TAIL_NO;
     bool plain = !t->epilogue && !t->added && !t->bias, biased = head->n_in > 2 && kni_in(head, 2);
     bool widened = kni_out(head, 0)->type.dtype != from;
     kni_tensor *other = r->n_in == 2 ? kni_in(r, 1 - which) : NULL;
-    if (r->op == KNI_OP_cast) {
+    if (kni_converts(r->row)) {
         if (!plain || biased || !is_half(from) || to != KN_F32) return KNI_TAIL_NO;
         return KNI_TAIL_LAST;
     }
     if (from != to || widened) return KNI_TAIL_NO;
-    switch (r->op) {
-    case KNI_OP_add: {
-        const kni_type *y = &kni_out(r, 0)->type;
-        if (t->epilogue || t->added || !lies_in_order(other, to)) return KNI_TAIL_NO;
-        if (kni_same_dims(&other->type, y)) {
-            t->added = other;
-            return KNI_TAIL_LAST;
-        }
-        if (t->bias || biased || kni_count(&other->type) != columns || y->dims[y->rank - 1] != columns ||
-            !other->type.rank || other->type.dims[other->type.rank - 1] != columns)
-            return KNI_TAIL_NO;
-        t->bias = other;
-        t->epilogue |= KNI_EPILOGUE_BIAS;
-        return KNI_TAIL_ONLY;
-    }
-    case KNI_OP_relu:
+    kni_form form = kni_body_form(r->row->body);
+    if (form == KNI_FORM_ADD) return add_sum(t, r, other, biased, sizes.n);
+    if (form == KNI_FORM_RELU && r->n_in == 1) {
         if (t->epilogue & ~KNI_EPILOGUE_BIAS) return KNI_TAIL_NO;
         t->epilogue |= KNI_EPILOGUE_RELU;
         return KNI_TAIL_ONLY;
-    case KNI_OP_gelu_approximate:
+    }
+    switch (r->row->known) {
+    case KNI_KNOWN_GELU_TANH:
         /* Libraries compute it with fewer digits than f32 has. */
         if (t->epilogue & ~KNI_EPILOGUE_BIAS || !is_half(to)) return KNI_TAIL_NO;
         t->epilogue |= KNI_EPILOGUE_GELU;
         return KNI_TAIL_ONLY;
-    case KNI_OP_gelu_approximate_grad:
+    case KNI_KNOWN_GELU_TANH_GRAD:
         if (!plain || biased || which != 0 || !is_half(to) || !lies_in_order(other, to) ||
             !kni_same_dims(&other->type, &kni_out(r, 0)->type))
             return KNI_TAIL_NO;
@@ -96,10 +96,10 @@ static int reader_of(const kn_record *r, const kni_tensor *x)
 
 bool kni_gpu_kernel_first(const kni_gpu *g, const kn_record *head)
 {
-    int64_t m, n, k, batch;
+    kni_gpu_sizes s;
     int dtype = kni_out(head, 0)->type.dtype;
-    if (!sizes_of(head, &m, &n, &k, &batch)) return !g->driver->convolution || !is_half(dtype);
-    return kni_gpu_prefers_kernel(g, dtype, m, n, k, batch);
+    if (!sizes_of(head, &s)) return !g->driver->convolution || !is_half(dtype);
+    return kni_gpu_prefers_kernel(g, dtype, s.m, s.n, s.k, s.batch);
 }
 
 kn_follow kni_gpu_follows(kn_backend *b, const kn_record *const *records, int32_t n, const kn_record *next)

@@ -64,6 +64,19 @@ static kn_status through_batch(kni_gpu *g, kni_gpu_product *p, int rank, const i
     return s;
 }
 
+kni_gpu_sizes kni_gpu_sizes_of_matmul(const kn_record *r)
+{
+    const kni_type *a = &kni_in(r, 0)->type, *b = &kni_in(r, 1)->type;
+    int64_t all = kni_count(&kni_out(r, 0)->type);
+    kni_gpu_sizes s = {.n = b->rank > 1 ? b->dims[b->rank - 1] : 1, .k = a->dims[a->rank - 1], .batch = 1};
+    s.m = s.n ? all / s.n : 0;
+    if (b->rank > 2 && a->rank > 1) {
+        s.m = a->dims[a->rank - 2];
+        s.batch = s.m && s.n ? all / (s.m * s.n) : 0;
+    }
+    return s;
+}
+
 kn_status kni_gpu_run_matmul(kni_gpu *g, const kn_record *r, const kni_gpu_way *way)
 {
     kni_tensor *a = kni_in(r, 0), *b = kni_in(r, 1), *y = kni_out(r, 0);
@@ -115,6 +128,13 @@ static bool row_step(const kni_tensor *x, int64_t *step)
     if (kni_collapse(rank, dims, 1, strides) > 1) return false;
     *step = strides[0][0];
     return true;
+}
+
+kni_gpu_sizes kni_gpu_sizes_of_linear(const kn_record *r)
+{
+    const kni_type *x = &kni_in(r, 0)->type;
+    int64_t n = kni_in(r, 1)->type.dims[0], all = kni_count(&kni_out(r, 0)->type);
+    return (kni_gpu_sizes){.m = n ? all / n : 0, .n = n, .k = x->dims[x->rank - 1], .batch = 1};
 }
 
 kn_status kni_gpu_run_linear(kni_gpu *g, const kn_record *r, const kni_gpu_way *way)

@@ -28,29 +28,26 @@ static const struct {
     {&kni_op_cumlogsumexp, kni_gpu_run_scan},
 };
 
-static const struct {
-    const kn_op *row;
-    kni_gpu_product_run run;
-} products[] = {
-    {&kni_op_matmul, kni_gpu_run_matmul},
-    {&kni_op_linear, kni_gpu_run_linear},
-    {&kni_op_conv, kni_gpu_run_conv},
-    {&kni_op_conv_transpose, kni_gpu_run_conv_transpose},
-    {&kni_op_conv_weight_grad, kni_gpu_run_conv_weight_grad},
+static const kni_gpu_product_entry products[] = {
+    {&kni_op_matmul, kni_gpu_run_matmul, kni_gpu_sizes_of_matmul},
+    {&kni_op_linear, kni_gpu_run_linear, kni_gpu_sizes_of_linear},
+    {&kni_op_conv, kni_gpu_run_conv, NULL},
+    {&kni_op_conv_transpose, kni_gpu_run_conv_transpose, NULL},
+    {&kni_op_conv_weight_grad, kni_gpu_run_conv_weight_grad, NULL},
 };
 
-kni_gpu_product_run kni_gpu_product_of(const kn_op *row)
+const kni_gpu_product_entry *kni_gpu_product_of(const kn_op *row)
 {
     for (int i = 0; i < KNI_COUNT(products); i++)
-        if (products[i].row == row) return products[i].run;
+        if (products[i].row == row) return &products[i];
     return NULL;
 }
 
 kn_status kni_gpu_native(kni_gpu *g, const kn_record *r)
 {
     static const kni_gpu_way any = {KNI_GPU_BY_ANY, NULL};
-    kni_gpu_product_run product = kni_gpu_product_of(r->row);
-    if (product) return product(g, r, &any);
+    const kni_gpu_product_entry *product = kni_gpu_product_of(r->row);
+    if (product) return product->run(g, r, &any);
     for (int i = 0; i < KNI_COUNT(entries); i++)
         if (entries[i].row == r->row) return entries[i].run(g, r);
     return KN_ERROR_UNSUPPORTED;

@@ -182,8 +182,9 @@ kn_status kni_gpu_product_group(kni_gpu *g, const kni_group *group)
 {
     enum { LIBRARY, LIBRARY_APART, KERNEL, APART, WAYS };
     const kn_record *head = group->records[0];
-    run a = {.gpu = g, .group = group, .head = head, .multiply = kni_gpu_product_of(head->row)};
-    if (!a.multiply || head->n_out != 1) return KN_ERROR_UNSUPPORTED;
+    const kni_gpu_product_entry *product = kni_gpu_product_of(head->row);
+    if (!product || head->n_out != 1) return KN_ERROR_UNSUPPORTED;
+    run a = {.gpu = g, .group = group, .head = head, .multiply = product->run};
     a.tail.given = head->ids[0];
     a.tail.records = *group;
     a.tail.records.kind = KNI_GROUP_POINTWISE;

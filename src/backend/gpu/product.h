@@ -78,9 +78,21 @@ kn_status kni_gpu_run_attention_grad(kni_gpu *g, const kn_record *r);
 kn_status kni_gpu_run_conv(kni_gpu *g, const kn_record *r, const kni_gpu_way *way);
 kn_status kni_gpu_run_conv_transpose(kni_gpu *g, const kn_record *r, const kni_gpu_way *way);
 kn_status kni_gpu_run_conv_weight_grad(kni_gpu *g, const kn_record *r, const kni_gpu_way *way);
-/* Any of the five, by its row; NULL: it is none of them. */
 typedef kn_status (*kni_gpu_product_run)(kni_gpu *g, const kn_record *r, const kni_gpu_way *way);
-kni_gpu_product_run kni_gpu_product_of(const kn_op *row);
+/* Rows, columns, terms and matrices of a product of plain matrices, before rows of a batch are merged. */
+typedef struct kni_gpu_sizes {
+    int64_t m, n, k, batch;
+} kni_gpu_sizes;
+kni_gpu_sizes kni_gpu_sizes_of_matmul(const kn_record *r);
+kni_gpu_sizes kni_gpu_sizes_of_linear(const kn_record *r);
+/* An entry of the native table for rows that records may follow in a group. */
+typedef struct kni_gpu_product_entry {
+    const kn_op *row;
+    kni_gpu_product_run run;
+    kni_gpu_sizes (*sizes)(const kn_record *r); /* NULL: a convolution */
+} kni_gpu_product_entry;
+/* NULL: it has none. */
+const kni_gpu_product_entry *kni_gpu_product_of(const kn_op *row);
 /* The result with the elements of the first operand in it: its memory where the rule of writing in place allows that. */
 kn_status kni_gpu_take_over(kni_gpu *g, const kn_record *r);
 /* A part of a tensor replaced, and tensors joined (gpu_slice.c). */
