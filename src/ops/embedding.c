@@ -3,6 +3,7 @@
 #include "ops/generated/normalise_kernels.h"
 #include "ops/infer.h"
 #include "ops/native.h"
+#include "ops/pieces.h"
 
 static const kn_attribute embedding_schema[] = {
     KNI_ATTR(kni_embedding_attributes, padding, KNI_ATTR_INT, KNI_STATIC), {0}};
@@ -84,6 +85,20 @@ GRADIENT(embedding)
     kn_tensor in[2] = {v->dy[0], kni_vjp_in(v, 1)};
     kni_vjp_set(v, 0, kni_apply(&kni_op_embedding_grad, in, 2, &grad));
     return KN_OK;
+}
+
+PIECE(embedding)
+{
+    (void)whole, (void)part;
+    *piece = (kni_piece){.rows = true, .axis = -1};
+    return ((const kni_embedding_attributes *)attributes)->padding < 0;
+}
+
+kn_tensor kni_put_rows(const kni_type *whole, kn_tensor dy, kn_tensor indices)
+{
+    kni_embedding_grad_attributes a = {-1, whole->dims[0]};
+    kn_tensor in[2] = {dy, indices};
+    return kni_apply(&kni_op_embedding_grad, in, 2, &a);
 }
 
 /* Linear in dy: its gradient picks the rows again, with nothing from the padding row. */

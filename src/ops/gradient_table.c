@@ -1,7 +1,8 @@
-/* The gradient column. Only autodiff links this, so a program that infers links no gradient. */
-#include "ops/op.h"
+/* The gradient column, and that of pieces. Only autodiff links this, so a program that infers links no gradient. */
+#include "ops/pieces.h"
 
 #define COLUMN_G(name) kni_gradient_##name
+#define COLUMN_P(name) kni_gradient_##name
 #define COLUMN_N(name) NULL
 
 static const kni_gradient_fn gradients[] = {
@@ -9,6 +10,23 @@ static const kni_gradient_fn gradients[] = {
 #include "ops/ops.def"
 #undef KN_OP
 };
+
+#define PIECE_G(name) NULL
+#define PIECE_P(name) kni_piece_##name
+#define PIECE_N(name) NULL
+
+static bool (*const pieces[])(const kni_type *, const kni_type *, const void *, kni_piece *) = {
+#define KN_OP(number, name, g) [number] = PIECE_##g(name),
+#include "ops/ops.def"
+#undef KN_OP
+};
+
+bool kni_piece_of(const kn_op *row, const kni_type *whole, const kni_type *part, const void *attributes,
+                  kni_piece *piece)
+{
+    bool has = !row->custom_gradient && row->number < KNI_COUNT(pieces) && pieces[row->number];
+    return has && pieces[row->number](whole, part, attributes, piece);
+}
 
 kni_gradient_fn kni_gradient_of(const kn_op *row)
 {

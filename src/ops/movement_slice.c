@@ -3,6 +3,7 @@
 #include "ops/infer.h"
 #include "ops/movement_rows.h"
 #include "ops/native.h"
+#include "ops/pieces.h"
 
 extern const kni_native kni_cpu_update_slice;
 
@@ -101,6 +102,32 @@ GRADIENT(slice)
     kn_tensor zeros = kn_zeros(kni_vjp_shape(v, 0), (kn_dtype)v->in_types[0].dtype);
     kni_vjp_set(v, 0, update_slice(zeros, v->dy[0], v->attributes));
     return KN_OK;
+}
+
+/* A range of one axis, whole in the others. */
+PIECE(slice)
+{
+    const kni_slice_attributes *a = attributes;
+    *piece = (kni_piece){.axis = -1};
+    for (int i = 0; i < whole->rank; i++) {
+        if (a->step.dims[i] != 1 || part->dims[i] == 0) return false;
+        if (part->dims[i] == whole->dims[i]) continue;
+        if (piece->axis >= 0) return false;
+        *piece = (kni_piece){.axis = i, .start = a->start.dims[i], .size = part->dims[i]};
+    }
+    return true;
+}
+
+kn_tensor kni_put_slice(const kni_piece *piece, const kni_type *whole, kn_tensor dy)
+{
+    kn_tensor zeros = kn_zeros(kni_shape_from_type(whole), (kn_dtype)whole->dtype);
+    kni_slice_attributes a = {.start.rank = whole->rank, .stop.rank = whole->rank, .step.rank = whole->rank};
+    for (int i = 0; i < whole->rank; i++) {
+        a.start.dims[i] = i == piece->axis ? piece->start : 0;
+        a.stop.dims[i] = i == piece->axis ? piece->start + piece->size : whole->dims[i];
+        a.step.dims[i] = 1;
+    }
+    return update_slice(zeros, dy, &a);
 }
 
 /* ---- update_slice: x with the part replaced by values */

@@ -1,9 +1,8 @@
 /* Cotangents of parts of a value, kept until all of it have come: slices that lie beside each other are laid side by side in
    one write, and rows that an embedding took are added to what else the table has got, where each would else be put into
    zeros of the whole size and added. */
-#include "ops/embedding.h"
 #include "ops/indexing_rows.h"
-#include "ops/movement_rows.h"
+#include "ops/pieces.h"
 #include "wrap/tape.h"
 #include <string.h>
 
@@ -12,52 +11,39 @@ struct kni_cotangent_part {
     kn_tensor dy;
     kn_tensor indices; /* of the rows of a table; KN_NONE: it is a slice */
     uint32_t output;   /* of the node whose part it is */
-    int axis;          /* the one that is cut, -1: none is */
-    int64_t start, size;
+    kni_piece piece;
     kni_type whole;
-    kni_slice_attributes slice;
 };
 
-/* The axis that a slice cuts, by steps of 1; -2 where it is no such slice. */
-static int cut_axis(const kni_node *node)
+/* Rows of halves are added up in f32, which a sum that is kept in a half does not do. */
+static bool piece_of(const kni_node *node, kni_piece *piece)
 {
-    const kni_slice_attributes *a = node->attributes;
-    const kni_type *x = &node->in_types[0], *y = &node->out_types[0];
-    int axis = -1;
-    for (int i = 0; i < x->rank; i++) {
-        if (a->step.dims[i] != 1 || y->dims[i] == 0) return -2;
-        if (y->dims[i] == x->dims[i]) continue;
-        if (axis >= 0) return -2;
-        axis = i;
-    }
-    return axis;
+    const kni_type *whole = &node->in_types[0];
+    if (!node->row || !kni_piece_of(node->row, whole, &node->out_types[0], node->attributes, piece))
+        return false;
+    bool wide = whole->dtype == KN_F32 || whole->dtype == KN_F64;
+    return !piece->rows || (wide && node->saved_in[1] != KNI_NO_SLOT);
 }
 
 bool kni_part_of_rows(const kni_node *node)
 {
-    if (node->row != &kni_op_embedding || node->saved_in[1] == KNI_NO_SLOT) return false;
-    int dtype = node->in_types[0].dtype;
-    return ((const kni_embedding_attributes *)node->attributes)->padding < 0 &&
-           (dtype == KN_F32 || dtype == KN_F64);
+    kni_piece piece;
+    return piece_of(node, &piece) && piece.rows;
 }
 
 bool kni_part_fits(const kni_node *node)
 {
-    return kni_part_of_rows(node) || (node->row == &kni_op_slice && cut_axis(node) >= -1);
+    kni_piece piece;
+    return piece_of(node, &piece);
 }
 
 bool kni_part_add(kni_cotangent_part **list, const kni_node *node, kn_tensor dy, kn_tensor indices)
 {
     kni_cotangent_part *p = kni_allocate(sizeof *p);
     if (!p) return false;
-    *p = (kni_cotangent_part){
-        .indices = indices, .output = node->input_output[0], .axis = -1, .whole = node->in_types[0]};
-    if (!indices.bits) {
-        p->slice = *(const kni_slice_attributes *)node->attributes;
-        p->axis = cut_axis(node);
-        p->size = p->axis < 0 ? 0 : node->out_types[0].dims[p->axis];
-        p->start = p->axis < 0 ? 0 : p->slice.start.dims[p->axis];
-    }
+    *p =
+        (kni_cotangent_part){.indices = indices, .output = node->input_output[0], .whole = node->in_types[0]};
+    piece_of(node, &p->piece);
     p->dy = kn_keep(kn_alias(dy));
     /* In the order in which they came. */
     while (*list) list = &(*list)->next;
@@ -86,7 +72,7 @@ static const kni_cotangent_part *begins(const kni_cotangent_part *list, const kn
                                         int64_t at)
 {
     for (; list; list = list->next)
-        if (list->output == like->output && list->start == at && !list->indices.bits) return list;
+        if (list->output == like->output && list->piece.start == at && !list->indices.bits) return list;
     return NULL;
 }
 
@@ -100,20 +86,17 @@ static int side_by_side(const kni_cotangent_part *list, kn_tensor *sides)
     int64_t at = 0;
     for (const kni_cotangent_part *p = list; p; p = p->next) {
         if (p->output != list->output || p->indices.bits) continue;
-        if (p->axis != list->axis || p->axis < 0) return 0;
+        if (p->piece.axis != list->piece.axis || p->piece.axis < 0) return 0;
         all++;
     }
     const kni_cotangent_part *p;
-    for (; n < MOST_SIDE && (p = begins(list, list, at)); at += p->size) sides[n++] = p->dy;
-    return n == all && at == list->whole.dims[list->axis] ? n : 0;
+    for (; n < MOST_SIDE && (p = begins(list, list, at)); at += p->piece.size) sides[n++] = p->dy;
+    return n == all && at == list->whole.dims[list->piece.axis] ? n : 0;
 }
 
 static kn_tensor put_into_zeros(const kni_cotangent_part *p)
 {
-    if (p->axis < 0) return kn_alias(p->dy);
-    kn_tensor zeros = kn_zeros(kni_shape_from_type(&p->whole), (kn_dtype)p->whole.dtype);
-    kn_tensor in[2] = {zeros, p->dy};
-    return kni_apply(&kni_op_update_slice, in, 2, &p->slice);
+    return p->piece.axis < 0 ? kn_alias(p->dy) : kni_put_slice(&p->piece, &p->whole, p->dy);
 }
 
 /* Takes the slices of one output out of the list. */
@@ -133,10 +116,7 @@ static void remove_slices(kni_cotangent_part **list, uint32_t output)
 /* The sum with the rows added to it. */
 static kn_tensor add_rows(const kni_cotangent_part *p, kn_tensor sum)
 {
-    if (!sum.bits) {
-        kni_embedding_grad_attributes alone = {-1, p->whole.dims[0]};
-        return kni_apply(&kni_op_embedding_grad, (kn_tensor[]){p->dy, p->indices}, 2, &alone);
-    }
+    if (!sum.bits) return kni_put_rows(&p->whole, p->dy, p->indices);
     kn_tensor rows = kn_reshape(p->dy, KN_SHAPE(-1, p->whole.dims[1]));
     kn_tensor at = kn_reshape(p->indices, KN_SHAPE(-1));
     return kni_select_assign(sum, at, rows, (kni_update_attributes){0, false, KN_UPDATE_ADD});
@@ -146,7 +126,7 @@ static kn_tensor join_slices(const kni_cotangent_part *list)
 {
     kn_tensor sides[MOST_SIDE], sum = KN_NONE;
     int n = side_by_side(list, sides);
-    if (n > 1) return kn_concat(sides, n, list->axis);
+    if (n > 1) return kn_concat(sides, n, list->piece.axis);
     for (const kni_cotangent_part *p = list; p; p = p->next)
         if (p->output == list->output && !p->indices.bits)
             sum = sum.bits ? kn_add(sum, put_into_zeros(p)) : put_into_zeros(p);
