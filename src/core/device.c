@@ -319,6 +319,29 @@ bool kni_device_is_open(kn_device device, const char *function)
     return kni_device_find(device, function) != NULL;
 }
 
+/* The open device behind a handle, NULL for others, of which nothing is told. */
+static kn_device find_open(kn_device handle)
+{
+    bool older;
+    kn_device was;
+    kni_guard_lock(&lock);
+    kn_device d = handle ? find(handle, &older, &was) : NULL;
+    kni_guard_unlock(&lock);
+    return d && !atomic_load(&d->closed) ? d : NULL;
+}
+
+bool kni_device_tapes(kn_device device)
+{
+    kn_device d = find_open(device);
+    return d && d->tape;
+}
+
+bool kni_device_on_host(kn_device device)
+{
+    kn_device d = find_open(device);
+    return d && d->host;
+}
+
 kn_device kni_device_given(kn_device device, const char *function)
 {
     return device ? kni_device_find(device, function) : kni_device_current();

@@ -57,6 +57,9 @@ kni_object_use kni_object_none(const char *function);
 /* A device's handle has rules of its own (core/device.c). False, with the failure told under the function's name, where
    it is closed or none. */
 bool kni_device_is_open(kn_device device, const char *function);
+/* By the traits of its stack; false, with nothing told, where the device is closed or NULL. */
+bool kni_device_tapes(kn_device device);   /* notes what gradients need */
+bool kni_device_on_host(kn_device device); /* its tensors lie in host memory */
 
 /* A lock around what is done once in a process, such as loading a library, which fork() waits for. */
 void kni_once_begin(void);

@@ -172,7 +172,7 @@ static kn_status replace(const kni_walk *w, kn_param *param, kn_tensor value, bo
         return kni_failure(KN_ERROR_SHAPE, "%s: %.200s: the new value has another shape", w->function,
                            w->path);
     kn_device from = kn_device_of(old);
-    bool constant = buffer || (kni_device_has_tapes(from) && !kn_is_require_grad(old));
+    bool constant = buffer || (kni_device_tapes(from) && !kn_is_require_grad(old));
     if (kn_dtype_of(old) == kn_dtype_of(value) && from == kn_device_of(value))
         return kn_param_set(param, value);
     kn_param made = kn_param_make(value);

@@ -1,4 +1,5 @@
 /* Copies of modules, the memory of lists, and the end of a module. */
+#include "core/objects.h"
 #include "nn/module_walk.h"
 #include "support/failure.h"
 #include <kn/tensor.h>
@@ -123,7 +124,7 @@ static kn_status own_param(kni_walk *w, kn_module owner, const kn_field *field, 
         return KN_OK;
     }
     kn_tensor old = kn_value(*param);
-    bool frozen = buffer || (kni_device_has_tapes(kn_device_of(old)) && !kn_is_require_grad(old));
+    bool frozen = buffer || (kni_device_tapes(kn_device_of(old)) && !kn_is_require_grad(old));
     kn_param made = {KN_NONE};
     if (c->status == KN_OK) {
         made = kn_param_make(kn_alias(old));

@@ -194,12 +194,6 @@ kn_status kn_module_visit(kn_module module, kn_module_visit_fn fn, void *context
     return kni_module_visit(module, fn, context, __func__);
 }
 
-bool kni_device_has_tapes(kn_device device)
-{
-    const char *name = device ? kn_device_name(device) : NULL;
-    return name && strstr(name, "autodiff") != NULL;
-}
-
 bool kni_is_trainable(const kn_param *param)
 {
     return kn_ok(param->handle) && kn_is_require_grad(kn_value(*param));

@@ -44,8 +44,6 @@ void kni_seen_free(kni_seen *seen);
 /* The param that had this handle first, or NULL after noting that param is the first. */
 kn_param *kni_seen_before(kni_seen *seen, kn_param *param);
 
-/* Whether tensors of the device can have gradients. */
-bool kni_device_has_tapes(kn_device device);
 /* Whether an optimiser would train the param: it is on an autodiff device and not frozen. */
 bool kni_is_trainable(const kn_param *param);
 

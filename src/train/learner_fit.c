@@ -5,7 +5,6 @@
 #include "support/short_text.h"
 #include "train/learner_object.h"
 #include "train/render_record.h"
-#include <ctype.h>
 #include <kn/device.h>
 #include <kn/tensor.h>
 #include <stdio.h>
@@ -168,16 +167,6 @@ static kn_status first_device(void *context, const kn_module_entry *entry)
 {
     *(kn_device *)context = kn_device_of(kn_value(*entry->param));
     return KN_ERROR_INDEX; /* one is enough */
-}
-
-bool kni_learner_on_host(kni_learner *l)
-{
-    static const char *const leaves[] = {"cpu", "ref"};
-    const char *name = kn_device_name(l->device), *inner = strrchr(name, '(');
-    inner = inner ? inner + 1 : name;
-    for (size_t i = 0; i < sizeof leaves / sizeof *leaves; i++)
-        if (!strncmp(inner, leaves[i], 3) && !isalnum((unsigned char)inner[3])) return true;
-    return false;
 }
 
 /* What fit and evaluate begin with. */

@@ -108,9 +108,6 @@ kni_learner_metric *kni_learner_find(kni_learner *l, const char *name, kn_run_sp
 /* Whether a is better than b by more than delta; NaN never is. */
 bool kni_learner_better(const kni_learner_metric *m, double a, double b, double delta);
 
-/* learner_fit.c: whether the model is on the processor. */
-bool kni_learner_on_host(kni_learner *l);
-
 /* learner_step.c: one optimiser step. */
 /* Runs the batches of one step. *ended: the epoch has no more. */
 kn_status kni_learner_step(kni_learner *l, bool *ended);

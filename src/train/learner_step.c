@@ -1,5 +1,6 @@
 /* One optimiser step: forward and backward of its batches, the update, and the metrics of the batch before, which are read when
    the device already has work again. */
+#include "core/objects.h"
 #include "support/failure.h"
 #include "support/mixing.h"
 #include "train/learner_object.h"
@@ -42,7 +43,7 @@ static kn_status stop_at(int64_t step, double loss, double norm)
    the device at each step, and a look one batch later has to do. */
 static bool stops_before_update(kni_learner *l)
 {
-    return l->args.nan_policy == KN_NAN_STOP && kni_learner_on_host(l);
+    return l->args.nan_policy == KN_NAN_STOP && kni_device_on_host(l->device);
 }
 
 /* Acts on a loss or a norm that is not finite. A skipped update was reported when it was left out. */
