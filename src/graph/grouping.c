@@ -51,7 +51,7 @@ static bool takes_kind(const state *s, int kind) { return s->limits->kinds >> ki
 bool kni_creation_record(const kn_record *r)
 {
     bool makes = r->row->kind == KNI_CREATE || r->row->kind == KNI_RANDOM;
-    return makes && (r->row->body || r->op == KNI_OP_random);
+    return makes && r->row->body;
 }
 
 /* Whether sums over the rows of this domain can be kept beside each row: it must be short, and one place must not look like

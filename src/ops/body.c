@@ -27,12 +27,12 @@ const char *kni_line_word_name(int word)
 
 /* In the order of the kinds, so that a code belongs to the last kind whose base is not above it. */
 const uint8_t kni_step_base[KNI_STEP_KINDS] = {
-    [KNI_STEP_INPUT] = 0,  [KNI_STEP_PARAM] = 8,     [KNI_STEP_CONSTANT] = 24, [KNI_STEP_STORE] = 40,
-    [KNI_STEP_LOCAL] = 56, [KNI_STEP_SELECT] = 72,   [KNI_STEP_AND] = 73,      [KNI_STEP_OR] = 74,
-    [KNI_STEP_XOR] = 75,   [KNI_STEP_NOT] = 76,      [KNI_STEP_EXPN] = 77,     [KNI_STEP_LENGTH] = 78,
-    [KNI_STEP_PLACE] = 79, [KNI_STEP_AT] = 80,       [KNI_STEP_REQUIRE] = 81,  [KNI_STEP_WORD] = 96,
-    [KNI_STEP_LINE] = 192, [KNI_STEP_RESULT] = 208,  [KNI_STEP_HAS] = 216,     [KNI_STEP_CHOICE] = 224,
-    [KNI_STEP_DRAW] = 240, [KNI_STEP_ELEMENT] = 252,
+    [KNI_STEP_INPUT] = 0,    [KNI_STEP_PARAM] = 8,   [KNI_STEP_CONSTANT] = 24, [KNI_STEP_STORE] = 40,
+    [KNI_STEP_LOCAL] = 56,   [KNI_STEP_SELECT] = 72, [KNI_STEP_AND] = 73,      [KNI_STEP_OR] = 74,
+    [KNI_STEP_XOR] = 75,     [KNI_STEP_NOT] = 76,    [KNI_STEP_EXPN] = 77,     [KNI_STEP_LENGTH] = 78,
+    [KNI_STEP_PLACE] = 79,   [KNI_STEP_AT] = 80,     [KNI_STEP_REQUIRE] = 81,  [KNI_STEP_REAL] = 82,
+    [KNI_STEP_WORD] = 96,    [KNI_STEP_LINE] = 192,  [KNI_STEP_RESULT] = 208,  [KNI_STEP_HAS] = 216,
+    [KNI_STEP_CHOICE] = 224, [KNI_STEP_DRAW] = 240,  [KNI_STEP_ELEMENT] = 252,
 };
 
 kni_step kni_body_step(const kni_body *body, int i)

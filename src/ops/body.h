@@ -24,12 +24,13 @@ typedef enum kni_step_kind {
     KNI_STEP_PLACE,  /* the place along the line, an index */
     KNI_STEP_AT,     /* a value at a place of its line; not promised where that is none */
     KNI_STEP_REQUIRE, /* a truth and an index: gives the index, which is reported where the truth does not hold */
+    KNI_STEP_REAL, /* an index as a value */
     KNI_STEP_WORD,
     KNI_STEP_LINE,    /* reduces along the line: `index` is a kni_line_word */
     KNI_STEP_RESULT,  /* pops result `index` of several; a body of one result leaves it on the stack */
     KNI_STEP_HAS,     /* whether operand `index` is given */
     KNI_STEP_CHOICE,  /* the truth of attribute `index`, which is known when a record is scheduled */
-    KNI_STEP_DRAW,    /* key, counter and index: a random word, an index; `index` is a KNI_DRAW */
+    KNI_STEP_DRAW,    /* key, counter and index: a random word, an index; word `index` of the element */
     KNI_STEP_ELEMENT, /* the index of the element */
     KNI_STEP_KINDS
 } kni_step_kind;
@@ -51,12 +52,13 @@ typedef enum kni_line_word {
 } kni_line_word;
 const char *kni_line_word_name(int word);
 
-/* The choice that is no attribute: whether the result is of a float dtype. */
-enum { KNI_CHOICE_FLOATS = 15 };
-/* Word `which` of the 1, 2 or 4 that an element draws. */
-#define KNI_DRAW(words, which) ((words) / 2 * 4 + (which))
-#define KNI_DRAW_WORDS(draw) (1 << (draw) / 4)
-#define KNI_DRAW_WHICH(draw) ((draw) % 4)
+/* The choices that are no attributes: whether the result is of a float dtype, and whether it is f64. */
+enum { KNI_CHOICE_DOUBLES = 14, KNI_CHOICE_FLOATS = 15 };
+static inline uint32_t kni_body_dtype_choices(int dtype)
+{
+    uint32_t doubles = dtype == KN_F64, floats = kni_dtypes[dtype].kind == KNI_KIND_FLOAT;
+    return doubles << KNI_CHOICE_DOUBLES | floats << KNI_CHOICE_FLOATS;
+}
 
 typedef struct kni_step {
     uint8_t kind;
@@ -119,6 +121,8 @@ typedef struct kni_body {
     const double *constants;
     const uint8_t *operands; /* KNI_OPERAND_ bits, the results' behind the inputs'; NULL: all are elements */
     uint8_t n, n_in, n_out;
+    uint8_t draws
+        [2]; /* words of the generator that an element draws: 0, 1, 2 or 4; the second where the result is f64 */
     const kni_step *steps;
     /* Not 0: behind the bits follows for each result 1 + the operand whose new value it is, or 0. */
     uint8_t updates;

@@ -193,7 +193,7 @@ static void push_state(kni_parser *p, const char *at, const char *name)
         kni_parser_scalar(p, at, scalar);
 }
 
-/* draw(j, t): word j of those at index t. */
+/* draw(j, t): word j of those at index t; draw(j): at the element's own. */
 static kni_parsed parse_draw(kni_parser *p, const char *at)
 {
     if (!p->names->makes) return kni_parser_fail(p, at, "'draw' is for rows that make values of scalars");
@@ -205,17 +205,32 @@ static kni_parsed parse_draw(kni_parser *p, const char *at)
     if (which < 0 || which > 3 || kni_parser_is_digit(from[1]))
         return kni_parser_fail(p, from, "the first of 'draw' says which word, 0 to 3");
     p->at++;
-    kni_parser_expect(p, ',');
     push_state(p, at, "key");
     push_state(p, at, "counter");
-    kni_parser_skip(p);
-    from = p->at;
-    kni_parsed t = p->failed ? kni_parsed_nothing : kni_parser_formula(p);
-    if (!p->failed && (t.truth || (!t.index && !t.number)))
-        kni_parser_fail(p, from, "'draw' takes an index, and this is none");
+    kni_parsed t = {false, KNI_LEVEL_ELEMENT, false, true};
+    if (kni_parser_take(p, ',')) {
+        kni_parser_skip(p);
+        from = p->at;
+        t = p->failed ? kni_parsed_nothing : kni_parser_formula(p);
+        if (!p->failed && (t.truth || (!t.index && !t.number)))
+            kni_parser_fail(p, from, "'draw' takes an index, and this is none");
+    } else {
+        kni_parser_emit(p, at, KNI_STEP_ELEMENT, 0, 0);
+    }
     kni_parser_expect(p, ')');
     kni_parser_emit(p, at, KNI_STEP_DRAW, which, 3);
     return (kni_parsed){false, t.level, true, false};
+}
+
+/* real(t): an index as a value. */
+static kni_parsed parse_real(kni_parser *p, const char *at, const char *copy)
+{
+    argument t = {kni_parsed_nothing, at};
+    parse_arguments(p, at, copy, 1, &t);
+    if (t.type.truth || !t.type.index)
+        kni_parser_fail(p, t.from, "'%s' takes an index, and this is none", copy);
+    kni_parser_emit(p, at, KNI_STEP_REAL, 0, 1);
+    return (kni_parsed){false, t.type.level, false, false};
 }
 
 static kni_parsed parse_call(kni_parser *p, const char *at, size_t n)
@@ -234,6 +249,10 @@ static kni_parsed parse_call(kni_parser *p, const char *at, size_t n)
         return kni_parser_fail(p, at, "write the sign for '%s'", copy);
     if (kni_parser_equals("at", at, n)) return parse_at(p, at, copy);
     if (kni_parser_equals("require", at, n)) return parse_require(p, at, copy);
+    if (kni_parser_equals("real", at, n)) return parse_real(p, at, copy);
+    if (kni_parser_equals("cos_turn", at, n) && !p->names->makes)
+        return kni_parser_fail(p, at, "'%s' is for rows that make values of scalars: it knows 0 to 1 alone",
+                               copy);
     if (word < 0 && !kni_parser_equals("expn", at, n))
         return kni_parser_fail(p, at, "there is no word '%s'", copy);
     return parse_word(p, at, copy, word);
@@ -265,8 +284,9 @@ static kni_parsed parse_name(kni_parser *p)
         kni_parser_emit(p, at, KNI_STEP_ELEMENT, 0, 0);
         return (kni_parsed){false, KNI_LEVEL_ELEMENT, false, true};
     }
-    if (kni_parser_equals("floats", at, n) && p->names->makes) {
-        kni_parser_emit(p, at, KNI_STEP_CHOICE, KNI_CHOICE_FLOATS, 0);
+    bool floats = kni_parser_equals("floats", at, n);
+    if ((floats || kni_parser_equals("doubles", at, n)) && p->names->makes) {
+        kni_parser_emit(p, at, KNI_STEP_CHOICE, floats ? KNI_CHOICE_FLOATS : KNI_CHOICE_DOUBLES, 0);
         return (kni_parsed){true, KNI_LEVEL_ALL, false, false};
     }
     if (kni_parser_equals("n", at, n) && p->names->lines) {

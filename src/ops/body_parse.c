@@ -10,7 +10,9 @@ static bool is_taken(kni_parser *p, const char *at, size_t n)
            kni_parser_find_scalar(p, at, n) >= 0 || kni_parser_find_value(p, at, n) >= 0 ||
            kni_parser_equals("inf", at, n) ||
            ((kni_parser_equals("n", at, n) || kni_parser_equals("k", at, n)) && p->names->lines) ||
-           ((kni_parser_equals("i", at, n) || kni_parser_equals("floats", at, n)) && p->names->makes);
+           ((kni_parser_equals("i", at, n) || kni_parser_equals("floats", at, n) ||
+             kni_parser_equals("doubles", at, n)) &&
+            p->names->makes);
 }
 
 /* Result k has been computed. The only result stays on the stack; of several each may be read on. */
@@ -194,18 +196,6 @@ bool kni_body_parse_host(const char *text, const kni_body_names *names, kni_body
     return !p.failed;
 }
 
-/* Each draw says how many words the element draws in all: 1, 2 or 4. */
-static void count_draws(kni_body_draft *d)
-{
-    int words = 1, first = kni_step_base[KNI_STEP_DRAW], end = kni_step_base[KNI_STEP_ELEMENT];
-    for (int k = 0; k < d->n; k++)
-        while (d->code[k] >= first && d->code[k] < end && KNI_DRAW_WHICH(d->code[k] - first) >= words)
-            words *= 2;
-    for (int k = 0; k < d->n; k++)
-        if (d->code[k] >= first && d->code[k] < end)
-            d->code[k] = (uint8_t)(first + KNI_DRAW(words, KNI_DRAW_WHICH(d->code[k] - first)));
-}
-
 bool kni_body_parse(const char *text, const kni_body_names *names, kni_body_draft *draft)
 {
     kni_parser p = {.text = text, .at = text, .names = names, .d = draft};
@@ -222,7 +212,6 @@ bool kni_body_parse(const char *text, const kni_body_names *names, kni_body_draf
     while (!parse_statement(&p)) {}
     kni_parser_skip(&p);
     if (!p.failed && *p.at) kni_parser_fail(&p, p.at, "something follows the result '%s'", names->out);
-    count_draws(draft);
     for (int i = 0; i < p.n_locals && !p.failed; i++)
         if (!p.locals[i].used)
             kni_parser_fail(&p, p.locals[i].text, "'%s' is never used",

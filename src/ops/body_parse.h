@@ -25,8 +25,10 @@
      rate = lr / (1 - pow(beta1, step)); fresh = 1 - beta1
 
    Rows that make values of scalars may use i, the index of the element, which goes with values and with indices, draw(j, t), word j
-   of those that the generator gives at index t, from the attributes key and counter, and `floats`, whether the result is of a
-   float dtype, which is known before anything runs. floor(s) and the like of scalars go with indices too. */
+   of those that the generator gives at index t, from the attributes key and counter (draw(j) is draw(j, i)), and two truths that are
+   known before anything runs: `floats`, whether the result is of a float dtype, and `doubles`, whether it is f64. An element
+   draws as many words, 1, 2 or 4, as its draws need once these choices are made. floor(s) and the like of scalars go with
+   indices too, and cos_turn(u) is cos(2 pi u) for u from 0 to 1. real(t) is index t as a value. */
 #ifndef KNI_BODY_PARSE_H
 #define KNI_BODY_PARSE_H
 

@@ -1,12 +1,14 @@
 /* From the steps of a body to its tree. */
 #include "ops/body_tree.h"
+#include "ops/op.h"
+#include "ops/word_numbers.h"
 
 static int pops(const kni_step *s)
 {
     static const uint8_t by_kind[KNI_STEP_KINDS] = {
         [KNI_STEP_SELECT] = 3,  [KNI_STEP_AND] = 2,  [KNI_STEP_OR] = 2,   [KNI_STEP_XOR] = 2,
         [KNI_STEP_NOT] = 1,     [KNI_STEP_EXPN] = 1, [KNI_STEP_LINE] = 1, [KNI_STEP_AT] = 2,
-        [KNI_STEP_REQUIRE] = 2, [KNI_STEP_DRAW] = 3,
+        [KNI_STEP_REQUIRE] = 2, [KNI_STEP_DRAW] = 3, [KNI_STEP_REAL] = 1,
     };
     return s->kind == KNI_STEP_WORD ? kni_word_at(s->index)->arity : by_kind[s->kind];
 }
@@ -63,6 +65,7 @@ static uint8_t gives_of(const kni_body *body, const kni_body_tree *tree, const k
     case KNI_STEP_PLACE:
         return KNI_GIVES_INDEX;
     case KNI_STEP_EXPN:
+    case KNI_STEP_REAL:
         return KNI_GIVES_VALUE;
     case KNI_STEP_LINE:
         return words[node->step.index];
@@ -102,4 +105,49 @@ void kni_body_tree_of(const kni_body *body, kni_body_tree *tree)
         }
     }
     if (depth) tree->results[0] = stack[0];
+}
+
+/* Node i, or what the select that it is comes to. */
+static uint8_t settled(const kni_body_tree *tree, uint32_t known, uint32_t choices, uint8_t i)
+{
+    for (;;) {
+        const kni_body_node *n = &tree->nodes[i];
+        const kni_step *condition = &tree->nodes[n->in[0]].step;
+        if (n->step.kind != KNI_STEP_SELECT || condition->kind != KNI_STEP_CHOICE ||
+            !(known >> condition->index & 1))
+            return i;
+        i = n->in[choices >> condition->index & 1 ? 1 : 2];
+    }
+}
+
+void kni_body_settle(kni_body_tree *tree, int n_out, uint32_t known, uint32_t choices)
+{
+    for (int i = 0; i < tree->n; i++) {
+        kni_body_node *n = &tree->nodes[i];
+        for (int k = 0; k < n->n_in; k++) n->in[k] = settled(tree, known, choices, n->in[k]);
+    }
+    for (int k = 0; k < n_out; k++) tree->results[k] = settled(tree, known, choices, tree->results[k]);
+}
+
+bool kni_body_is_whole(const kni_body_tree *tree, const kn_attribute *schema, int i)
+{
+    const kni_body_node *n = &tree->nodes[i];
+    const kni_step *s = &n->step;
+    switch (s->kind) {
+    case KNI_STEP_ELEMENT:
+        return true;
+    case KNI_STEP_CONSTANT:
+        return s->value == (double)(int64_t)s->value;
+    case KNI_STEP_PARAM:
+        return schema && schema[s->index].type == KNI_ATTR_INT;
+    case KNI_STEP_SELECT:
+        return kni_body_is_whole(tree, schema, n->in[1]) && kni_body_is_whole(tree, schema, n->in[2]);
+    case KNI_STEP_WORD:
+        break;
+    default:
+        return false;
+    }
+    if (s->index == KNI_WORD_floor || s->index == KNI_WORD_ceil) return true;
+    if (s->index != KNI_WORD_add && s->index != KNI_WORD_sub && s->index != KNI_WORD_mul) return false;
+    return kni_body_is_whole(tree, schema, n->in[0]) && kni_body_is_whole(tree, schema, n->in[1]);
 }

@@ -19,5 +19,13 @@ typedef struct kni_body_tree {
 } kni_body_tree;
 
 void kni_body_tree_of(const kni_body *body, kni_body_tree *tree);
+/* Makes the choices that are in `known`: a select that asks for one is passed over, so that nothing refers to it or to its other
+   side. */
+void kni_body_settle(kni_body_tree *tree, int n_out, uint32_t known, uint32_t choices);
+
+struct kn_attribute;
+/* Whether node i, a number, is an integer, so that it is computed and compared as one. schema: of the row, NULL where scalars are
+   made by its `.host`. */
+bool kni_body_is_whole(const kni_body_tree *tree, const struct kn_attribute *schema, int i);
 
 #endif

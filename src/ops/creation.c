@@ -1,14 +1,13 @@
 /* Rows that make tensors from numbers: constants and ranges, with their public functions. */
 #include "core/math/math.h"
 #include "ops/creation_rows.h"
-#include "ops/generated/creation_kernels.h"
 #include "ops/infer.h"
 #include "ops/integer_range.h"
 #include "ops/movement_rows.h"
 #include "ops/native.h"
 #include "ops/scalar_row.h"
 
-extern const kni_native kni_cpu_full, kni_cpu_iota;
+extern const kni_native kni_cpu_full, kni_cpu_iota, kni_cpu_linspace;
 
 kn_status kni_infer_made(kni_infer *c, const kn_ints *shape, int64_t dtype, uint32_t mask)
 {
@@ -54,21 +53,10 @@ static kn_status infer_full(kni_infer *c)
     return kni_infer_made(c, &a->shape, a->dtype, KNI_ALL);
 }
 
-static kn_status launch_full(kni_launch *l)
-{
-    const kni_full_attributes *a = l->attributes;
-    l->kernel = &kni_kernel_full;
-    l->items = kni_count(l->out[0]);
-    kni_launch_real(l, a->value);
-    kni_launch_int(l, a->whole);
-    return KN_OK;
-}
-
 BODY(full, "y = floats ? value : whole")
 OP(full, .body = &kni_body_full, .doc = "y[i] = value", .min_in = 0, .max_in = 0, .n_out = 1,
    .kind = KNI_CREATE, .dtypes = KNI_ALL, .flags = KNI_FLAG_NO_GRADIENT, .schema = full_schema,
-   .attribute_bytes = sizeof(kni_full_attributes), .infer = infer_full, .launch = launch_full,
-   .native = &kni_cpu_full)
+   .attribute_bytes = sizeof(kni_full_attributes), .infer = infer_full, .native = &kni_cpu_full)
 
 static kn_tensor full_as(const char *name, kn_shape shape, double value, kn_dtype dtype)
 {
@@ -145,23 +133,11 @@ static kn_status infer_iota(kni_infer *c)
     return kni_infer_made(c, &shape, a->dtype, KNI_NUMBERS);
 }
 
-static kn_status launch_iota(kni_launch *l)
-{
-    const kni_iota_attributes *a = l->attributes;
-    l->kernel = &kni_kernel_iota;
-    l->items = a->length;
-    kni_launch_real(l, a->start);
-    kni_launch_real(l, a->step);
-    kni_launch_int(l, a->whole_start);
-    kni_launch_int(l, a->whole_step);
-    return KN_OK;
-}
-
 BODY(iota, "y = floats ? start + i * step : whole_start + i * whole_step")
 OP(iota, .body = &kni_body_iota, .sums = KNI_SUMS_WIDE, .doc = "y[i] = start + i * step", .min_in = 0,
    .max_in = 0, .n_out = 1, .kind = KNI_CREATE, .dtypes = KNI_NUMBERS, .flags = KNI_FLAG_NO_GRADIENT,
    .schema = iota_schema, .attribute_bytes = sizeof(kni_iota_attributes), .infer = infer_iota,
-   .launch = launch_iota, .native = &kni_cpu_iota)
+   .native = &kni_cpu_iota)
 
 kn_tensor kn_arange(double start, double stop, double step, kn_dtype dtype)
 {
@@ -199,18 +175,6 @@ static kn_status infer_linspace(kni_infer *c)
     return kni_infer_made(c, &shape, a->dtype, KNI_NUMBERS);
 }
 
-static kn_status launch_linspace(kni_launch *l)
-{
-    const kni_linspace_attributes *a = l->attributes;
-    l->kernel = &kni_kernel_linspace;
-    l->items = a->length;
-    kni_launch_int(l, a->length);
-    kni_launch_real(l, a->start);
-    kni_launch_real(l, a->stop);
-    kni_launch_real(l, a->length > 1 ? (a->stop - a->start) / (double)(a->length - 1) : 0);
-    return KN_OK;
-}
-
 BODY(linspace,
      "step = length > 1 ? (stop - start) / (length - 1) : 0;"
      " y = i < (length > 1 ? floor(length / 2) : 1) ? start + step * i : stop - step * (length - 1 - i)")
@@ -218,7 +182,7 @@ OP(linspace, .body = &kni_body_linspace, .sums = KNI_SUMS_REAL,
    .doc = "y[i] = start + i * (stop - start) / (n - 1)", .min_in = 0, .max_in = 0, .n_out = 1,
    .kind = KNI_CREATE, .dtypes = KNI_NUMBERS, .flags = KNI_FLAG_NO_GRADIENT, .tolerance = {2, 1},
    .schema = linspace_schema, .attribute_bytes = sizeof(kni_linspace_attributes), .infer = infer_linspace,
-   .launch = launch_linspace)
+   .native = &kni_cpu_linspace)
 
 kn_tensor kn_linspace(double start, double stop, int64_t n, kn_dtype dtype)
 {

@@ -23,19 +23,12 @@ typedef struct kni_linspace_attributes {
     double start, stop;
 } kni_linspace_attributes;
 
-typedef enum kni_random_kind {
-    KNI_RANDOM_BITS,      /* a word */
-    KNI_RANDOM_UNIFORM,   /* min(a + (b - a) u, top), u in [0, 1) from one word, two for f64 */
-    KNI_RANDOM_NORMAL,    /* a + b z, z from two words, four for f64 */
-    KNI_RANDOM_BERNOULLI, /* a word times 2^-32 < a */
-    KNI_RANDOM_INTEGER,   /* lowest + a number below range, from two words */
-    KNI_RANDOM_KINDS
-} kni_random_kind;
-
+/* Of all rows that draw; each reads some of them (random.c). */
 typedef struct kni_random_attributes {
     kn_ints shape;
-    int64_t dtype, kind;
-    double a, b, top; /* top: the largest number of the dtype below b */
+    int64_t dtype;
+    double a, b,
+        top; /* ends, or mean and deviation, or a probability; top: the largest number of the dtype below b */
     int64_t lowest, range;
     int64_t key, counter;
 } kni_random_attributes;
@@ -43,9 +36,6 @@ typedef struct kni_random_attributes {
 typedef struct kni_categorical_attributes {
     int64_t samples, key, counter;
 } kni_categorical_attributes;
-
-/* Words of the generator that one element uses. */
-int kni_random_words(int64_t kind, int64_t dtype);
 
 struct kni_infer;
 /* Gives out[0] a user's shape and dtype after checking them against mask. */

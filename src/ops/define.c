@@ -203,6 +203,7 @@ static bool check_steps(const reading *r, const char *text, const char *which)
     for (int i = 0; i < body.n; i++) {
         kni_step s = kni_body_step(&body, i);
         bool index = s.kind == KNI_STEP_PLACE || s.kind == KNI_STEP_AT || s.kind == KNI_STEP_REQUIRE ||
+                     s.kind == KNI_STEP_REAL ||
                      (s.kind == KNI_STEP_LINE && (s.index == KNI_LINE_ARGMAX || s.index == KNI_LINE_ARGMIN));
         if (index) return wrong(r, text, which, r->draft.from[i], "defined ops cannot compute with indices");
     }

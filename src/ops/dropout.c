@@ -4,7 +4,6 @@
 #include "core/call_site.h"
 #include "core/device_object.h"
 #include "core/math/roots.h"
-#include "ops/generated/normalise_kernels.h"
 #include "ops/infer.h"
 #include "ops/native.h"
 #include "ops/scalar_row.h"
@@ -31,27 +30,11 @@ static kn_status infer_dropout(kni_infer *c)
     return kni_infer_same(c);
 }
 
-static kn_status launch_dropout(kni_launch *l)
-{
-    const kni_dropout_attributes *a = l->attributes;
-    l->kernel = &kni_kernel_dropout;
-    l->items = kni_count(l->in[0]);
-    kni_launch_int(l, a->key);
-    kni_launch_int(l, a->counter);
-    kni_launch_int(l, a->group);
-    kni_launch_int(l, kni_dropout_limit(a->p));
-    kni_launch_real(l, a->scale);
-    kni_launch_real(l, a->shift);
-    kni_launch_real(l, a->dropped);
-    return KN_OK;
-}
-
 BODY(dropout, "y = draw(0, group > 1 ? i / group : i) >= floor(p * 4294967296) ? x * scale + shift : dropped")
 OP(dropout, .body = &kni_body_dropout, .doc = "x scale + shift with probability 1 - p, else dropped",
    .min_in = 1, .max_in = 1, .n_out = 1, .kind = KNI_RANDOM, .flags = KNI_FLAG_RANDOM | KNI_FLAG_ALIAS,
    .dtypes = KNI_FLOATS, .tolerance = {2, 1}, .schema = dropout_schema,
-   .attribute_bytes = sizeof(kni_dropout_attributes), .infer = infer_dropout, .launch = launch_dropout,
-   .native = &kni_cpu_dropout)
+   .attribute_bytes = sizeof(kni_dropout_attributes), .infer = infer_dropout, .native = &kni_cpu_dropout)
 
 GRADIENT(dropout)
 {

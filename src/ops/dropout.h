@@ -13,9 +13,6 @@ typedef struct kni_dropout_attributes {
     double p, scale, shift, dropped;
 } kni_dropout_attributes;
 
-/* p 2^32, the first word that keeps an element. */
-static inline int64_t kni_dropout_limit(double p) { return (int64_t)(p * 4294967296.0); }
-
 extern const struct kni_native kni_cpu_dropout;
 
 #endif

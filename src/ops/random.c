@@ -7,36 +7,106 @@
 #include "ops/infer.h"
 #include "ops/movement_rows.h"
 #include "ops/native.h"
-#include <string.h>
+#include "ops/scalar_row.h"
 
-extern const kni_native kni_cpu_random;
+extern const kni_native kni_cpu_random_bits, kni_cpu_random_uniform, kni_cpu_random_normal,
+    kni_cpu_random_bernoulli, kni_cpu_random_int;
 
-/* ---- random: see kni_random_kind */
+/* ---- one row for each distribution; their schemas name the fields that they read */
 
-static const kn_attribute random_schema[] = {
-    KNI_ATTR(kni_random_attributes, shape, KNI_ATTR_INTS, KNI_STATIC),
-    KNI_ATTR(kni_random_attributes, dtype, KNI_ATTR_INT, KNI_STATIC),
-    KNI_ATTR(kni_random_attributes, kind, KNI_ATTR_INT, KNI_STATIC),
-    KNI_ATTR(kni_random_attributes, a, KNI_ATTR_REAL, KNI_DYNAMIC),
-    KNI_ATTR(kni_random_attributes, b, KNI_ATTR_REAL, KNI_DYNAMIC),
-    KNI_ATTR(kni_random_attributes, top, KNI_ATTR_REAL, KNI_DYNAMIC),
-    KNI_ATTR(kni_random_attributes, lowest, KNI_ATTR_INT, KNI_DYNAMIC),
-    KNI_ATTR(kni_random_attributes, range, KNI_ATTR_INT, KNI_DYNAMIC),
-    KNI_ATTR(kni_random_attributes, key, KNI_ATTR_INT, KNI_DYNAMIC),
-    KNI_ATTR(kni_random_attributes, counter, KNI_ATTR_INT, KNI_DYNAMIC),
-    {0}};
+#define NAMED(name, field, kind, when)                                                                       \
+    {                                                                                                        \
+        name, kind, when, (uint16_t)offsetof(kni_random_attributes, field)                                   \
+    }
+#define DRAWN                                                                                                \
+    NAMED("shape", shape, KNI_ATTR_INTS, KNI_STATIC), NAMED("dtype", dtype, KNI_ATTR_INT, KNI_STATIC),       \
+        NAMED("key", key, KNI_ATTR_INT, KNI_DYNAMIC), NAMED("counter", counter, KNI_ATTR_INT, KNI_DYNAMIC)
+#define DRAWS(op_name, op_dtypes, formula, ...)                                                              \
+    BODY(op_name, formula)                                                                                   \
+    OP(op_name, .body = &kni_body_##op_name, .min_in = 0, .max_in = 0, .n_out = 1, .kind = KNI_RANDOM,       \
+       .dtypes = op_dtypes, .flags = KNI_FLAG_RANDOM | KNI_FLAG_NO_GRADIENT, .tolerance = {4, 1},            \
+       .attribute_bytes = sizeof(kni_random_attributes), .native = &kni_cpu_##op_name, __VA_ARGS__)
 
-static const uint32_t dtypes_by_kind[KNI_RANDOM_KINDS] = {
-    [KNI_RANDOM_BITS] = KNI_BIT(KN_U32), [KNI_RANDOM_UNIFORM] = KNI_FLOATS, [KNI_RANDOM_NORMAL] = KNI_FLOATS,
-    [KNI_RANDOM_BERNOULLI] = KNI_ALL,    [KNI_RANDOM_INTEGER] = KNI_INTS,
-};
-
-int kni_random_words(int64_t kind, int64_t dtype)
+static kn_status infer_drawn(kni_infer *c)
 {
-    static const int narrow[KNI_RANDOM_KINDS] = {1, 1, 2, 1, 2};
-    bool wide = dtype == KN_F64 && (kind == KNI_RANDOM_UNIFORM || kind == KNI_RANDOM_NORMAL);
-    return narrow[kind] << wide;
+    const kni_random_attributes *a = c->attributes;
+    return kni_infer_made(c, &a->shape, a->dtype, c->row->dtypes);
 }
+
+static const kn_attribute bits_schema[] = {DRAWN, {0}};
+DRAWS(random_bits, KNI_BIT(KN_U32), "y = draw(0)", .out = "y:index", .doc = "32 random bits",
+      .infer = infer_drawn, .schema = bits_schema)
+
+/* u in [0, 1) from the upper 24 bits of a word, or the upper 53 of two: these in halves, since few devices convert integers of
+   64 bits quickly. */
+static const kn_attribute uniform_schema[] = {DRAWN,
+                                              NAMED("low", a, KNI_ATTR_REAL, KNI_DYNAMIC),
+                                              NAMED("high", b, KNI_ATTR_REAL, KNI_DYNAMIC),
+                                              NAMED("top", top, KNI_ATTR_REAL, KNI_DYNAMIC),
+                                              {0}};
+
+static kn_status infer_uniform(kni_infer *c)
+{
+    const kni_random_attributes *a = c->attributes;
+    kn_status s = infer_drawn(c);
+    if (s == KN_OK && !(a->b >= a->a && a->b - a->a <= 1.7976931348623157e308))
+        return kni_infer_fail(c, KN_ERROR_ARGUMENT, "there are no numbers from %g to below %g", a->a, a->b);
+    return s;
+}
+
+DRAWS(random_uniform, KNI_FLOATS,
+      "u = doubles ? real(draw(0) >> 1) * 4.656612873077393e-10"
+      " + real((draw(0) & 1) << 21 | draw(1) >> 11) * 1.1102230246251565e-16"
+      " : real(draw(0) >> 8) * 5.9604644775390625e-8;"
+      " v = low + (high - low) * u; y = v > top ? top : v",
+      .sums = KNI_SUMS_REAL, .doc = "numbers from low to below high, and not above top",
+      .infer = infer_uniform, .schema = uniform_schema)
+
+/* Box and Muller's transform of u1 in (0, 1] and u2 in [0, 1): at most 5.8, or 8.6 of f64. */
+static const kn_attribute normal_schema[] = {DRAWN,
+                                             NAMED("mean", a, KNI_ATTR_REAL, KNI_DYNAMIC),
+                                             NAMED("deviation", b, KNI_ATTR_REAL, KNI_DYNAMIC),
+                                             {0}};
+
+static kn_status infer_normal(kni_infer *c)
+{
+    const kni_random_attributes *a = c->attributes;
+    kn_status s = infer_drawn(c);
+    if (s == KN_OK && !(a->b >= 0))
+        return kni_infer_fail(c, KN_ERROR_ARGUMENT, "the standard deviation %g is not 0 or more", a->b);
+    return s;
+}
+
+DRAWS(random_normal, KNI_FLOATS,
+      "u1 = doubles ? real(draw(0) >> 1) * 4.656612873077393e-10"
+      " + real((draw(0) & 1) << 21 | draw(1) >> 11) * 1.1102230246251565e-16 + 1.1102230246251565e-16"
+      " : real((draw(0) >> 8) + 1) * 5.9604644775390625e-8;"
+      " u2 = doubles ? real(draw(2) >> 1) * 4.656612873077393e-10"
+      " + real((draw(2) & 1) << 21 | draw(3) >> 11) * 1.1102230246251565e-16"
+      " : real(draw(1) >> 8) * 5.9604644775390625e-8;"
+      " y = mean + deviation * (sqrt(-2 * log(u1)) * cos_turn(u2))",
+      .doc = "normal numbers: mean + deviation sqrt(-2 log u1) cos(2 pi u2)", .infer = infer_normal,
+      .schema = normal_schema)
+
+static const kn_attribute bernoulli_schema[] = {DRAWN, NAMED("p", a, KNI_ATTR_REAL, KNI_DYNAMIC), {0}};
+
+static kn_status infer_bernoulli(kni_infer *c)
+{
+    const kni_random_attributes *a = c->attributes;
+    kn_status s = infer_drawn(c);
+    if (s == KN_OK && !(a->a >= 0 && a->a <= 1))
+        return kni_infer_fail(c, KN_ERROR_ARGUMENT, "the probability %g is outside 0 to 1", a->a);
+    return s;
+}
+
+DRAWS(random_bernoulli, KNI_ALL, "y = draw(0) < ceil(p * 4294967296)", .out = "y:truth",
+      .doc = "1 with probability p, else 0", .infer = infer_bernoulli, .schema = bernoulli_schema)
+
+/* Two words as a fraction of 2^64 times the range; ranges above 2^31 take 63 bits modulo the range. */
+static const kn_attribute int_schema[] = {DRAWN,
+                                          NAMED("lowest", lowest, KNI_ATTR_INT, KNI_DYNAMIC),
+                                          NAMED("range", range, KNI_ATTR_INT, KNI_DYNAMIC),
+                                          {0}};
 
 /* Whether an integer dtype has lowest and the range - 1 numbers after it. */
 static bool holds_range(int dtype, int64_t lowest, int64_t range)
@@ -48,70 +118,27 @@ static bool holds_range(int dtype, int64_t lowest, int64_t range)
     return last < limit && (d->kind == KNI_KIND_UNSIGNED || lowest >= -limit);
 }
 
-static kn_status infer_random(kni_infer *c)
+static kn_status infer_int(kni_infer *c)
 {
     const kni_random_attributes *a = c->attributes;
-    if (a->kind < 0 || a->kind >= KNI_RANDOM_KINDS)
-        return kni_infer_fail(c, KN_ERROR_ARGUMENT, "%D is no distribution", a->kind);
-    kn_status s = kni_infer_made(c, &a->shape, a->dtype, dtypes_by_kind[a->kind]);
+    kn_status s = infer_drawn(c);
+    int64_t last;
     if (s) return s;
-    if (a->kind == KNI_RANDOM_INTEGER && !holds_range((int)a->dtype, a->lowest, a->range))
+    if (!holds_range((int)a->dtype, a->lowest, a->range))
         return kni_infer_fail(c, KN_ERROR_ARGUMENT, "%T does not hold all of %D whole numbers from %D on",
                               (int)a->dtype, a->range, a->lowest);
-    if (a->kind == KNI_RANDOM_UNIFORM && !(a->b >= a->a && a->b - a->a <= 1.7976931348623157e308))
-        return kni_infer_fail(c, KN_ERROR_ARGUMENT, "there are no numbers from %g to below %g", a->a, a->b);
-    if (a->kind == KNI_RANDOM_NORMAL && !(a->b >= 0))
-        return kni_infer_fail(c, KN_ERROR_ARGUMENT, "the standard deviation %g is not 0 or more", a->b);
-    if (a->kind == KNI_RANDOM_BERNOULLI && !(a->a >= 0 && a->a <= 1))
-        return kni_infer_fail(c, KN_ERROR_ARGUMENT, "the probability %g is outside 0 to 1", a->a);
-    int64_t last;
-    if (a->kind == KNI_RANDOM_INTEGER &&
-        (a->range <= 0 || __builtin_add_overflow(a->lowest, a->range - 1, &last)))
+    if (__builtin_add_overflow(a->lowest, a->range - 1, &last))
         return kni_infer_fail(c, KN_ERROR_ARGUMENT, "there is no range of %D whole numbers from %D", a->range,
                               a->lowest);
     return KN_OK;
 }
 
-static kn_status launch_random(kni_launch *l)
-{
-    static const kni_kernel *const kernels[KNI_RANDOM_KINDS] = {
-        &kni_kernel_random_bits, &kni_kernel_random_uniform, &kni_kernel_random_normal,
-        &kni_kernel_random_bernoulli, &kni_kernel_random_integer};
-    const kni_random_attributes *a = l->attributes;
-    l->kernel = kernels[a->kind];
-    l->items = kni_count(l->out[0]);
-    kni_launch_int(l, a->key);
-    kni_launch_int(l, a->counter);
-    switch (a->kind) {
-    case KNI_RANDOM_UNIFORM:
-        kni_launch_int(l, a->dtype == KN_F64);
-        kni_launch_real(l, a->a);
-        kni_launch_real(l, a->b);
-        kni_launch_real(l, a->top);
-        break;
-    case KNI_RANDOM_NORMAL:
-        kni_launch_int(l, a->dtype == KN_F64);
-        kni_launch_real(l, a->a);
-        kni_launch_real(l, a->b);
-        break;
-    case KNI_RANDOM_BERNOULLI:
-        kni_launch_real(l, a->a);
-        break;
-    case KNI_RANDOM_INTEGER:
-        kni_launch_int(l, a->lowest);
-        kni_launch_int(l, a->range);
-        break;
-    default:
-        break;
-    }
-    return KN_OK;
-}
-
-OP(random, .doc = "random numbers: bits, uniform, normal, bernoulli or whole numbers", .min_in = 0,
-   .max_in = 0, .n_out = 1, .kind = KNI_RANDOM, .dtypes = KNI_ALL,
-   .flags = KNI_FLAG_RANDOM | KNI_FLAG_NO_GRADIENT, .tolerance = {4, 1}, .schema = random_schema,
-   .attribute_bytes = sizeof(kni_random_attributes), .infer = infer_random, .launch = launch_random,
-   .native = &kni_cpu_random)
+DRAWS(random_int, KNI_INTS,
+      "h = draw(0); l = draw(1);"
+      " y = lowest + (range > 2147483648 ? fmod(h << 31 | l >> 1, range) : (h * range + (l * range >> 32)) "
+      ">> 32)",
+      .out = "y:index", .doc = "whole numbers from lowest to below lowest + range", .infer = infer_int,
+      .schema = int_schema)
 
 /* ---- drawing */
 
@@ -125,13 +152,13 @@ static bool reserve(uint64_t words, int64_t *key, int64_t *counter)
     return true;
 }
 
-static kn_tensor draw(const char *name, kni_random_attributes *a)
+static kn_tensor draw(const char *name, const kn_op *row, kni_random_attributes *a)
 {
     int64_t n =
         a->shape.rank >= 0 && a->shape.rank <= KN_MAX_RANK ? kni_count_dims(a->shape.rank, a->shape.dims) : 0;
-    uint64_t words = n > 0 ? (uint64_t)n * (uint64_t)kni_random_words(a->kind, a->dtype) : 0;
+    uint64_t words = n > 0 ? (uint64_t)n * row->body->draws[a->dtype == KN_F64] : 0;
     if (!reserve(words, &a->key, &a->counter)) return kni_poison_latest();
-    return kni_apply_as(name, &kni_op_random, NULL, 0, a);
+    return kni_apply_as(name, row, NULL, 0, a);
 }
 
 /* The next smaller number of a float dtype. */
@@ -167,7 +194,8 @@ static double rounded(double value, kn_dtype dtype)
 
 static kn_tensor uniform_as(const char *name, kn_shape shape, double lo, double hi, kn_dtype dtype)
 {
-    kni_random_attributes a = {.shape = shape, .dtype = dtype, .kind = KNI_RANDOM_UNIFORM, .a = lo, .b = hi};
+    kni_random_attributes a = {.shape = shape, .dtype = dtype, .a = lo, .b = hi};
+    const kn_op *row = &kni_op_random_uniform;
     if (kn_dtype_is_float(dtype) && kni_dtype_usable(dtype)) {
         double low = rounded(lo, dtype);
         a.top = rounded(hi, dtype);
@@ -177,11 +205,11 @@ static kn_tensor uniform_as(const char *name, kn_shape shape, double lo, double 
         if (!(lo >= -0x1p63 && hi < 0x1p63 && lo < hi))
             return kni_fail_tensor(name, KN_ERROR_ARGUMENT, "there are no whole numbers from %g to below %g",
                                    lo, hi);
-        a.kind = KNI_RANDOM_INTEGER;
+        row = &kni_op_random_int;
         a.lowest = (int64_t)kni_ceil_f64(lo);
         a.range = (int64_t)((uint64_t)(int64_t)kni_ceil_f64(hi) - (uint64_t)a.lowest);
     }
-    return draw(name, &a);
+    return draw(name, row, &a);
 }
 
 kn_tensor kn_random_uniform(kn_shape shape, double lo, double hi, kn_dtype dtype)
@@ -191,31 +219,29 @@ kn_tensor kn_random_uniform(kn_shape shape, double lo, double hi, kn_dtype dtype
 
 kn_tensor kn_random_normal(kn_shape shape, double mean, double deviation, kn_dtype dtype)
 {
-    kni_random_attributes a = {
-        .shape = shape, .dtype = dtype, .kind = KNI_RANDOM_NORMAL, .a = mean, .b = deviation};
-    return draw("random_normal", &a);
+    kni_random_attributes a = {.shape = shape, .dtype = dtype, .a = mean, .b = deviation};
+    return draw("random_normal", &kni_op_random_normal, &a);
 }
 
 kn_tensor kn_random_bernoulli(kn_shape shape, double probability, kn_dtype dtype)
 {
-    kni_random_attributes a = {
-        .shape = shape, .dtype = dtype, .kind = KNI_RANDOM_BERNOULLI, .a = probability};
-    return draw("random_bernoulli", &a);
+    kni_random_attributes a = {.shape = shape, .dtype = dtype, .a = probability};
+    return draw("random_bernoulli", &kni_op_random_bernoulli, &a);
 }
 
 kn_tensor kn_random_int(kn_shape shape, int64_t lo, int64_t hi, kn_dtype dtype)
 {
-    kni_random_attributes a = {.shape = shape, .dtype = dtype, .kind = KNI_RANDOM_INTEGER, .lowest = lo};
+    kni_random_attributes a = {.shape = shape, .dtype = dtype, .lowest = lo};
     if (__builtin_sub_overflow(hi, lo, &a.range) || a.range <= 0)
         return kni_fail_tensor("random_int", KN_ERROR_ARGUMENT,
                                "%D to %D is no range of 1 to 2^63 - 1 whole numbers", lo, hi);
-    return draw("random_int", &a);
+    return draw("random_int", &kni_op_random_int, &a);
 }
 
 kn_tensor kn_random_bits(kn_shape shape)
 {
-    kni_random_attributes a = {.shape = shape, .dtype = KN_U32, .kind = KNI_RANDOM_BITS};
-    return draw("random_bits", &a);
+    kni_random_attributes a = {.shape = shape, .dtype = KN_U32};
+    return draw("random_bits", &kni_op_random_bits, &a);
 }
 
 /* The numbers from 0 on that an integer dtype has, as many as fit. */

@@ -6,6 +6,7 @@
 #include "core/math/bessel.h"
 #include "core/math/incomplete_gamma.h"
 #include "core/math/math.h"
+#include "core/math/philox.h"
 #include "ops/scalar_normal.h"
 #include "ops/scalar_polygamma.h"
 #include <stdint.h>

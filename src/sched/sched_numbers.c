@@ -8,8 +8,8 @@ bool kni_sched_tracks(const kn_op *row, const kn_attribute *a)
     if (a->dynamic != KNI_DYNAMIC) return false;
     if (kni_body_hosted(row->body)) return true;
     /* The state of the generator. */
-    bool draws = row->flags & KNI_FLAG_RANDOM && (row->body || row->number == KNI_OP_random);
-    return draws && (!strcmp(a->name, "key") || !strcmp(a->name, "counter"));
+    return row->flags & KNI_FLAG_RANDOM && row->body &&
+           (!strcmp(a->name, "key") || !strcmp(a->name, "counter"));
 }
 
 static bool shares_hold(const kni_sched_source *sources, uint32_t n, const kn_record *const *records)

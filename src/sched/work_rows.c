@@ -2,16 +2,6 @@
 #include "sched/work_rows.h"
 #include "ops/line.h"
 
-static const kni_work_row *const families[] = {kni_work_random_rows};
-
-static const kni_work_row *find(int op)
-{
-    for (size_t i = 0; i < sizeof families / sizeof *families; i++)
-        for (const kni_work_row *row = families[i]; row->op; row++)
-            if (row->op == op) return row;
-    return NULL;
-}
-
 bool kni_work_domain(const kn_record *r, const kni_type **shape, uint32_t *reduced)
 {
     return kni_line_of(r, shape, reduced);
@@ -20,12 +10,9 @@ bool kni_work_domain(const kn_record *r, const kni_type **shape, uint32_t *reduc
 uint16_t kni_work_row_value(kni_work *w, int record, int result, uint16_t frame)
 {
     const kn_record *r = w->group->records[record];
-    const kni_work_row *row = r->row->body ? NULL : find(r->op);
     int outer = w->row_now;
     w->row_now = record + 1;
-    uint16_t value = r->row->body ? kni_work_body_value(w, r, result, frame)
-                     : row        ? row->value(w, r, result, frame)
-                                  : 0;
+    uint16_t value = r->row->body ? kni_work_body_value(w, r, result, frame) : 0;
     w->row_now = outer;
     return value;
 }

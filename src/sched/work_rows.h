@@ -1,21 +1,10 @@
-/* Rows that are more than a body, taken apart into nodes by families. */
+/* Rows that are more than elementwise, taken apart into nodes by their bodies. */
 #ifndef KNI_SCHED_WORK_ROWS_H
 #define KNI_SCHED_WORK_ROWS_H
 
 #include "sched/work.h"
 
-/* The value of a result in a frame of its shape, as a tensor of its dtype holds it. */
-typedef uint16_t (*kni_work_row_fn)(kni_work *w, const kn_record *r, int result, uint16_t frame);
-
-typedef struct kni_work_row {
-    int op;
-    kni_work_row_fn value;
-} kni_work_row;
-
-/* Tables by family, each ended by op 0. */
-extern const kni_work_row kni_work_random_rows[];
-
-/* A result of a row that has a body and is more than elementwise. */
+/* A result of a row that has a body and is more than elementwise, in a frame of its shape, as a tensor of its dtype holds it. */
 uint16_t kni_work_body_value(kni_work *w, const kn_record *r, int result, uint16_t frame);
 
 /* The frame of an operand of shape `x` whose axes `reduced` make up the places of a row; fails where it does not agree

@@ -48,7 +48,7 @@ static const excuse excuses[] = {
     {"shrink", NULL, 0, 3.2, bound_why},
     {"softplus", NULL, 0, 7, "at the bound, which beta x is rounded to, results are ln(2) / beta apart"},
     {"softplus_grad", NULL, 0.75, 0, "at the bound, which beta x is rounded to, the sigmoid becomes 1"},
-    {"random", "f32", 0, 2e-6, "the cosine of normal numbers cancels where it is near 0"},
+    {"random_normal", "f32", 0, 2e-6, "the cosine of normal numbers cancels where it is near 0"},
     {"layer_norm", NULL, 0.5, 0, variance_why},
     {"layer_norm_grad", NULL, 0.5, 1e-4, variance_why},
     {"layer_norm_affine_grad", NULL, 0.5, 1e-4, variance_why},

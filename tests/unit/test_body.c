@@ -367,6 +367,14 @@ static void test_makers(void)
         {"y = draw(4, i) > 0 ? x : 0", 9, "says which word, 0 to 3"},
         {"y = draw(12, i) > 0 ? x : 0", 9, "says which word, 0 to 3"},
         {"y = draw(i) > 0 ? x : 0", 9, "says which word, 0 to 3"},
+        {"y = draw(1) > 0 ? x : 0", -1, NULL},
+        {"y = real(draw(0) >> 8) * start + real(draw(1, i) | 7)", -1, NULL},
+        {"y = doubles ? real(draw(1)) : cos_turn(real(draw(0)))", -1, NULL},
+        {"y = real(start)", 9, "'real' takes an index, and this is none"},
+        {"y = real(draw(0) > 3)", 9, "'real' takes an index, and this is none"},
+        {"y = real(draw(0), 1)", 4, "'real' takes 1, and 2 are given"},
+        {"y = draw(0,) > 0 ? x : 0", 11, "no value begins with ')'"},
+        {"doubles = x; y = doubles", 0, "'doubles' has a meaning already"},
         {"y = draw(0, x) > 0 ? x : 0", 12, "'draw' takes an index, and this is none"},
         {"y = draw(0, i > 0) > 0 ? x : 0", 12, "'draw' takes an index, and this is none"},
         {"y = draw(0, i) * start", 15, "'*' stands between an index and a value"},
@@ -381,7 +389,7 @@ static void test_makers(void)
     for (int k = 0; k < body.n; k++) {
         kni_step s = kni_body_step(&body, k);
         if (s.kind != KNI_STEP_DRAW) continue;
-        CHECK(KNI_DRAW_WORDS(s.index) == 4 && KNI_DRAW_WHICH(s.index) == (draws ? 3 : 0));
+        CHECK(s.index == (draws ? 3 : 0));
         draws++;
     }
     CHECK(draws == 2);
@@ -390,6 +398,9 @@ static void test_makers(void)
     CHECK(!kni_body_parse("y = draw(0, i) > 0 ? x : 0", &other, &draft) &&
           strstr(draft.error, "'draw' needs the attribute 'counter'"));
     CHECK(!parse("y = i") && !parse("y = floats ? x : 0") && !parse("y = draw(0, 1) > 0 ? x : 0"));
+    CHECK(!parse("y = doubles ? x : 0") && !parse("y = draw(0) > 0 ? x : 0"));
+    CHECK(!parse("y = cos_turn(x)") && draft.at == 4 &&
+          strstr(draft.error, "'cos_turn' is for rows that make values of scalars"));
 }
 
 /* Bodies that are too long or too deep for the fixed arrays. */

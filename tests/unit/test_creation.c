@@ -226,13 +226,12 @@ static void test_top_of_uniform(void)
 {
     kn_attribute_value values[] = {{.name = "shape", .list = KN_INTS(64)},
                                    {.name = "dtype", .integer = KN_F32},
-                                   {.name = "kind", .integer = 1},
-                                   {.name = "b", .real = 1},
+                                   {.name = "high", .real = 1},
                                    {.name = "top", .real = 0.25},
                                    {.name = "key", .integer = 5},
                                    {0}};
     kn_tensor y;
-    CHECK(kn_call("random", NULL, 0, values, &y, 1) == KN_OK);
+    CHECK(kn_call("random_uniform", NULL, 0, values, &y, 1) == KN_OK);
     CHECK(kn_item(kn_max(y, KN_AXES_ALL, false)) == 0.25);
 }
 

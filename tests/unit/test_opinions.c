@@ -211,6 +211,175 @@ static void test_corrected_updates(void)
     compare_all(cases, sizeof cases / sizeof *cases);
 }
 
+/* ---- rows that make values of scalars */
+
+typedef struct made_case {
+    const char *op, *kernel;
+    kn_dtype dtype;
+    kn_attribute_value attributes[10];
+    kn_kernel_number numbers[8];
+    int n_numbers;
+    double off; /* how far both may be apart: the cosine of kernels is another one */
+} made_case;
+
+/* Results of any dtype as f64, of which all that these rows make have few enough digits. */
+static bool read_wide(kn_tensor y, double *to)
+{
+    return kn_read(kn_keep(kn_cast(y, KN_F64)), to, N * sizeof *to) == KN_OK;
+}
+
+static void compare_made(const made_case *c)
+{
+    kn_scope scope = kn_scope_begin();
+    kn_kernel *kernel = kn_kernel_compile(
+        text, &(kn_kernel_options){.name = c->kernel, .file = "made.kn", .element = c->dtype});
+    if (!CHECK(kernel != NULL)) {
+        printf("  %s: %s\n", c->kernel, kn_last_error());
+        kn_scope_end(scope, KN_NONE);
+        return;
+    }
+    const kn_shape shape = KN_SHAPE(N);
+    kn_tensor x = values(3, false), want, got;
+    int n_in = !strcmp(c->op, "dropout");
+    kn_kernel_run_args args = {
+        .items = N, .numbers = c->numbers, .n_numbers = c->n_numbers, .shapes = &shape, .dtypes = &c->dtype};
+    double a[N], b[N];
+    bool same = CHECK(kn_kernel_run(kernel, &x, n_in, &args, &want, 1) == KN_OK) &&
+                CHECK(kn_call(c->op, &x, n_in, c->attributes, &got, 1) == KN_OK) &&
+                CHECK(read_wide(want, a) && read_wide(got, b));
+    for (int i = 0; i < N && same; i++)
+        same = a[i] == b[i] || (isnan(a[i]) && isnan(b[i])) || fabs(a[i] - b[i]) <= c->off;
+    if (!CHECK(same)) printf("  %s: %s\n", c->op, kn_last_error());
+    kn_kernel_free(kernel);
+    kn_scope_end(scope, KN_NONE);
+}
+
+#define DRAWN WHOLE("key", 0x1234567890abcdef), WHOLE("counter", (INT64_C(1) << 33) + 5)
+#define SHAPED(of) {.name = "shape", .list = KN_INTS(N)}, WHOLE("dtype", of)
+#define MADE(of) SHAPED(of), DRAWN
+#define COUNT(value)                                                                                         \
+    {                                                                                                        \
+        .whole = value                                                                                       \
+    }
+#define STATE COUNT(0x1234567890abcdef), COUNT((INT64_C(1) << 33) + 5)
+
+static const int64_t far = INT64_C(1) << 40;
+
+static void test_random_rows(void)
+{
+    const made_case cases[] = {
+        {"random_bits", "random_bits", KN_U32, {MADE(KN_U32)}, {STATE}, 2, 0},
+        {"random_uniform",
+         "random_uniform",
+         KN_F64,
+         {MADE(KN_F64), REAL("low", -3), REAL("high", 2.5), REAL("top", 2)},
+         {STATE, COUNT(1), NUMBER(-3), NUMBER(2.5), NUMBER(2)},
+         6,
+         0},
+        {"random_uniform",
+         "random_uniform",
+         KN_F32,
+         {MADE(KN_F32), REAL("low", 0), REAL("high", 1), REAL("top", 1)},
+         {STATE, COUNT(0), NUMBER(0), NUMBER(1), NUMBER(1)},
+         6,
+         0},
+        {"random_normal",
+         "random_normal",
+         KN_F64,
+         {MADE(KN_F64), REAL("mean", 1), REAL("deviation", 0.5)},
+         {STATE, COUNT(1), NUMBER(1), NUMBER(0.5)},
+         5,
+         4e-15},
+        {"random_normal",
+         "random_normal",
+         KN_F32,
+         {MADE(KN_F32), REAL("mean", 1), REAL("deviation", 0.5)},
+         {STATE, COUNT(0), NUMBER(1), NUMBER(0.5)},
+         5,
+         4e-7},
+        {"random_bernoulli",
+         "random_bernoulli",
+         KN_I32,
+         {MADE(KN_I32), REAL("p", 0.3)},
+         {STATE, NUMBER(0.3)},
+         3,
+         0},
+        {"random_int",
+         "random_integer",
+         KN_I64,
+         {MADE(KN_I64), WHOLE("lowest", -5), WHOLE("range", 90)},
+         {STATE, COUNT(-5), COUNT(90)},
+         4,
+         0},
+        {"random_int",
+         "random_integer",
+         KN_I64,
+         {MADE(KN_I64), WHOLE("lowest", 3), WHOLE("range", far)},
+         {STATE, COUNT(3), COUNT(far)},
+         4,
+         0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) compare_made(&cases[i]);
+}
+
+static void test_other_made_rows(void)
+{
+    const double step = (101.9 - 7.3) / (N - 1);
+    const made_case cases[] = {
+        {"full",
+         "full",
+         KN_F64,
+         {SHAPED(KN_F64), REAL("value", 0.1), WHOLE("whole", 7)},
+         {NUMBER(0.1), COUNT(7)},
+         2,
+         0},
+        {"full",
+         "full",
+         KN_I64,
+         {SHAPED(KN_I64), REAL("value", 0.1), WHOLE("whole", 7)},
+         {NUMBER(0.1), COUNT(7)},
+         2,
+         0},
+        {"iota",
+         "iota",
+         KN_F64,
+         {WHOLE("length", N), WHOLE("dtype", KN_F64), REAL("start", 0.3), REAL("step", 0.1)},
+         {NUMBER(0.3), NUMBER(0.1), COUNT(0), COUNT(0)},
+         4,
+         0},
+        {"iota",
+         "iota",
+         KN_I64,
+         {WHOLE("length", N), WHOLE("dtype", KN_I64), WHOLE("whole_start", far), WHOLE("whole_step", -3)},
+         {NUMBER(0), NUMBER(0), COUNT(far), COUNT(-3)},
+         4,
+         0},
+        {"linspace",
+         "linspace",
+         KN_F64,
+         {WHOLE("length", N), WHOLE("dtype", KN_F64), REAL("start", 7.3), REAL("stop", 101.9)},
+         {COUNT(N), NUMBER(7.3), NUMBER(101.9), NUMBER(step)},
+         4,
+         0},
+        {"linspace",
+         "linspace",
+         KN_I64,
+         {WHOLE("length", N), WHOLE("dtype", KN_I64), REAL("start", 7.3), REAL("stop", 101.9)},
+         {COUNT(N), NUMBER(7.3), NUMBER(101.9), NUMBER(step)},
+         4,
+         0},
+        {"dropout",
+         "dropout",
+         KN_F64,
+         {DRAWN, WHOLE("group", 3), REAL("p", 0.25), REAL("scale", 1.5), REAL("shift", 0.3),
+          REAL("dropped", -2)},
+         {STATE, COUNT(3), COUNT(INT64_C(1) << 30), NUMBER(1.5), NUMBER(0.3), NUMBER(-2)},
+         7,
+         0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) compare_made(&cases[i]);
+}
+
 int main(void)
 {
     kn_device reference = kn_device_open("ref");
@@ -218,6 +387,11 @@ int main(void)
     if (CHECK(read_text("update.kn"))) {
         test_plain_updates();
         test_corrected_updates();
+    }
+    free(text);
+    if (CHECK(read_text("made.kn"))) {
+        test_random_rows();
+        test_other_made_rows();
     }
     free(text);
     return check_report();

@@ -6,5 +6,6 @@
 int gen_compact(void);
 int gen_elementwise(void);
 int gen_update(void);
+int gen_made_rows(void);
 
 #endif

@@ -3,6 +3,7 @@
 #include "gen_body.h"
 #include "gen_expression.h"
 #include "gen_file.h"
+#include "gen_made.h"
 
 static void print_list(FILE *f, const char *type, const char *what, const char *name)
 {
@@ -73,6 +74,11 @@ static bool print_body(FILE *f, int i)
     print_field(f, "operands", name, listed);
     print_field(f, "numbers", name, hosted);
     if (hosted) fprintf(f, ", .n_numbers = %d", d->n_numbers);
+    const kni_body body = kni_body_of_draft(d);
+    static kni_body_tree tree;
+    kni_body_tree_of(&body, &tree);
+    int words = gen_made_words(&tree, 0), wide = gen_made_words(&tree, 1u << KNI_CHOICE_DOUBLES);
+    if (words || wide) fprintf(f, ", .draws = {%d, %d}", words, wide);
     fprintf(f, "%s};\n", d->updates ? ", .updates = 1" : "");
     return true;
 }

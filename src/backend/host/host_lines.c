@@ -1,4 +1,4 @@
-/* Rows along lines by their bodies: operands are widened, the interpreter runs, results are rounded once. */
+/* Rows along lines, and those that make values of scalars, by their bodies: operands are widened, the interpreter runs, results are rounded once. */
 #include "backend/host/host.h"
 #include "ops/body.h"
 #include "ops/body_lines.h"
@@ -47,11 +47,25 @@ static kn_status make_results(lines *l, int wide, void **out)
     return KN_OK;
 }
 
+/* Reals become integers of 64 bits, and those the dtype's. */
+static void store_integers(kni_tensor *y, const double *from)
+{
+    int64_t whole[256], n = kni_count(&y->type), bytes = (int64_t)kni_element_bytes(y);
+    for (int64_t at = 0; at < n; at += 256) {
+        int64_t count = n - at < 256 ? n - at : 256;
+        kni_convert(whole, KN_I64, 1, from + at, KN_F64, 1, count);
+        kni_convert((char *)y->storage->data + at * bytes, y->type.dtype, 1, whole, KN_I64, 1, count);
+    }
+}
+
 static void store_results(lines *l)
 {
     for (int k = 0; k < l->r->n_out; k++) {
         kni_tensor *y = kni_out(l->r, k);
-        if (l->out[k].copy_bytes)
+        if (!l->out[k].copy_bytes) continue;
+        if (kni_is_float(l->dtypes[k]) && !kni_is_float(y->type.dtype))
+            store_integers(y, l->out[k].data);
+        else
             kni_convert(y->storage->data, y->type.dtype, 1, l->out[k].data, l->dtypes[k], 1,
                         kni_count(&y->type));
     }
@@ -63,8 +77,13 @@ kn_status kni_host_lines(const kn_record *r)
     const void *in[KNI_BODY_OPERANDS] = {NULL};
     void *out[KNI_BODY_OPERANDS] = {NULL};
     kni_body_lines run = {.row = r->row, .attributes = r->attributes, .in = in, .out = out};
-    if (!kni_line_levels(r, &run.shape, &run.axes)) return KN_ERROR_UNSUPPORTED;
-    run.wide = kni_wide_of[run.shape->dtype];
+    const kni_type *y = &kni_out(r, 0)->type;
+    if (!r->row->line.axes)
+        run.apart = true, run.shape = y;
+    else if (!kni_line_levels(r, &run.shape, &run.axes))
+        return KN_ERROR_UNSUPPORTED;
+    run.choices = kni_body_dtype_choices(y->dtype);
+    run.wide = r->row->sums == KNI_SUMS_REAL ? KNI_COMPUTE_F64 : kni_wide_of[run.shape->dtype];
     memset(&l, 0, sizeof l);
     l.r = r;
     kn_status s =

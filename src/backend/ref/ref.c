@@ -11,7 +11,7 @@ static kn_status execute_one(kn_backend *b, const kn_record *r)
     if (row->host) return kni_host_custom(r);
     if (kni_has_no_work(r)) return kni_host_allocate_empty(r);
     if (kni_is_pointwise(row) || kni_body_hosted(row->body)) return kni_host_body(r);
-    if (row->body && row->line.axes) return kni_host_lines(r);
+    if (row->body) return kni_host_lines(r);
     if (row->launch) return kni_host_reference(r, false);
     if (row->lower) return kni_lower_record(r, b->device);
     return kni_fail_op(KN_ERROR_UNSUPPORTED, row->name, "the reference backend has no kernel for it");

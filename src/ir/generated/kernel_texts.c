@@ -82,12 +82,6 @@ static const char convolution_text[] =
     "by_row += total * weight_col * (d / 2 ? 1 : -1);\nby_col += total * weight_row * (d % 2 ? 1 : -1);\n}\n}\ndoffset[at] = by_row * times;\n"
     "doffset[at + positions] = by_col * times;\nif (has_mask) dmask[mask_at] = by_mask;\n}\n}\n";
 
-static const char creation_text[] =
-    "\n\nkernel full(index item, out T y[], real value, index whole)\n{\ny[item] = IS_FLOAT ? (T)value : (T)whole;\n}\n\n"
-    "kernel iota(index item, out T y[], real start, real step, index whole_start, index whole_step)\n{\nif (IS_FLOAT) y[item] = (T)(start + (real)item * step);\n"
-    "else y[item] = (T)whole_start + (T)item * (T)whole_step;\n}\n\nkernel linspace(index item, out T y[], index n, real start, real stop, real step)\n{\n"
-    "real v = item < n / 2 || n == 1 ? start + step * (real)item : stop - step * (real)(n - 1 - item);\ny[item] = IS_FLOAT ? (T)v : (T)(index)v;\n}\n";
-
 static const char elementwise_text[] =
     "\n\nkernel elementwise_copy(index item, in T x[], out T y[])\n{\ny[item] = x[item];\n}\n";
 
@@ -313,28 +307,14 @@ static const char normalise_text[] =
     "kernel embedding(index item, in T weight[], in index at[], out T y[], index rows, index size)\n{\nindex row = at[item / size];\nif (row < 0 || row >= rows) report(row);\n"
     "else y[item] = weight[row * size + item % size];\n}\n\n\nkernel embedding_grad(index item, in T dy[], in index at[], out T dweight[], index count, index rows,\n"
     "index size, index padding)\n{\nfor (index r = 0; r < rows; r++) dweight[r * size + item] = 0;\nfor (index i = 0; i < count; i++) {\nindex row = at[i];\n"
-    "if (row < 0 || row >= rows) {\nreport(row);\n} else if (row != padding) {\ndweight[row * size + item] += dy[i * size + item];\n}\n}\n}\n\n\n"
-    "kernel dropout(index item, in real x[], out real y[], index key, index counter, index group, index limit, real scale,\nreal shift, real dropped)\n{\n"
-    "index draw = item / group;\nindex bits = philox(key, counter + draw / 4, draw % 4);\ny[item] = bits >= limit ? x[item] * scale + shift : dropped;\n}\n\n\n\n"
+    "if (row < 0 || row >= rows) {\nreport(row);\n} else if (row != padding) {\ndweight[row * size + item] += dy[i * size + item];\n}\n}\n}\n\n\n\n"
     "kernel rope(index item, in real x[], in real cosines[], in real sines[], out real y[], index tokens, index size,\nindex half, index interleaved, index inverse)\n{\n"
     "index token = item % tokens;\nfor (index k = 0; k < half; k++) {\nindex a = item * size + (interleaved ? 2 * k : k);\nindex b = interleaved ? a + 1 : a + half;\n"
     "real c = cosines[token * half + k];\nreal s = inverse ? -sines[token * half + k] : sines[token * half + k];\nreal u = x[a], v = x[b];\ny[a] = u * c - v * s;\n"
     "y[b] = u * s + v * c;\n}\nfor (index k = 2 * half; k < size; k++) y[item * size + k] = x[item * size + k];\n}\n";
 
 static const char random_text[] =
-    "\n\n\n\nfunction real uniform_24(index word)\n{\nreturn (real)(word >> 8) * 5.9604644775390625e-8;\n}\n\nfunction real uniform_53(index high, index low)\n{\n"
-    "return (real)((high << 21) | (low >> 11)) * 1.1102230246251565e-16;\n}\n\nkernel random_bits(index item, out T y[], index key, index counter)\n{\n"
-    "y[item] = (T)philox(key, counter + item / 4, item % 4);\n}\n\n\nkernel random_uniform(index item, out T y[], index key, index counter, index wide, real a, real b, real top)\n"
-    "{\nindex block = counter + item / 2, word = item % 2 * 2;\nreal u = wide ? uniform_53(philox(key, block, word), philox(key, block, word + 1))\n"
-    ": uniform_24(philox(key, counter + item / 4, item % 4));\nreal v = a + (b - a) * u;\ny[item] = (T)(v > top ? top : v);\n}\n\n\n"
-    "kernel random_normal(index item, out T y[], index key, index counter, index wide, real a, real b)\n{\nindex block = counter + item / 2, word = item % 2 * 2;\nreal u1, u2;\n"
-    "if (wide) {\nu1 = uniform_53(philox(key, counter + item, 0), philox(key, counter + item, 1)) + 1.1102230246251565e-16;\n"
-    "u2 = uniform_53(philox(key, counter + item, 2), philox(key, counter + item, 3));\n} else {\nu1 = uniform_24(philox(key, block, word)) + 5.9604644775390625e-8;\n"
-    "u2 = uniform_24(philox(key, block, word + 1));\n}\ny[item] = (T)(a + b * (sqrt(-2.0 * log(u1)) * cos_turn(u2)));\n}\n\n"
-    "kernel random_bernoulli(index item, out T y[], index key, index counter, real p)\n{\nreal u = (real)philox(key, counter + item / 4, item % 4) * 2.3283064365386963e-10;\n"
-    "y[item] = u < p ? (T)1 : (T)0;\n}\n\n\nkernel random_integer(index item, out T y[], index key, index counter, index lowest, index range)\n{\n"
-    "index block = counter + item / 2, word = item % 2 * 2;\nindex high = philox(key, block, word), low = philox(key, block, word + 1);\n"
-    "index at = range > 2147483648 ? ((high << 31) | (low >> 1)) % range : (high * range + ((low * range) >> 32)) >> 32;\ny[item] = (T)(lowest + at);\n}\n\n\n\n"
+    "\n\n\nfunction real uniform_53(index high, index low)\n{\nreturn (real)((high << 21) | (low >> 11)) * 1.1102230246251565e-16;\n}\n\n\n\n"
     "kernel categorical(index item, in T p[], out index y[], index n, index samples, index key, index counter)\n{\n"
     "index row = item / samples, block = counter + item / 2, word = item % 2 * 2;\nindex found = -1;\nreal total = 0, sum = 0;\nfor (index k = 0; k < n; k++)\n"
     "if (p[row * n + k] > 0) total += (real)p[row * n + k];\nreal level = total * uniform_53(philox(key, block, word), philox(key, block, word + 1));\n"
@@ -663,14 +643,12 @@ static const struct {
     {"deform_sample", convolution_text, "convolution.kn", sizeof convolution_text - 1},
     {"deform_sample_grad", convolution_text, "convolution.kn", sizeof convolution_text - 1},
     {"det", linalg_text, "linalg.kn", sizeof linalg_text - 1},
-    {"dropout", normalise_text, "normalise.kn", sizeof normalise_text - 1},
     {"eigh", linalg_text, "linalg.kn", sizeof linalg_text - 1},
     {"elementwise_copy", elementwise_text, "elementwise.kn", sizeof elementwise_text - 1},
     {"embedding", normalise_text, "normalise.kn", sizeof normalise_text - 1},
     {"embedding_grad", normalise_text, "normalise.kn", sizeof normalise_text - 1},
     {"fft", signal_text, "signal.kn", sizeof signal_text - 1},
     {"fold4d", window_text, "window.kn", sizeof window_text - 1},
-    {"full", creation_text, "creation.kn", sizeof creation_text - 1},
     {"gather", indexing_text, "indexing.kn", sizeof indexing_text - 1},
     {"gather_nd", indexing_text, "indexing.kn", sizeof indexing_text - 1},
     {"grid_sample", spatial_text, "spatial.kn", sizeof spatial_text - 1},
@@ -679,9 +657,7 @@ static const struct {
     {"interpolate", spatial_text, "spatial.kn", sizeof spatial_text - 1},
     {"interpolate_grad", spatial_text, "spatial.kn", sizeof spatial_text - 1},
     {"interpolate_taps", spatial_text, "spatial.kn", sizeof spatial_text - 1},
-    {"iota", creation_text, "creation.kn", sizeof creation_text - 1},
     {"linear", contraction_text, "contraction.kn", sizeof contraction_text - 1},
-    {"linspace", creation_text, "creation.kn", sizeof creation_text - 1},
     {"log_softmax_grad", normalise_text, "normalise.kn", sizeof normalise_text - 1},
     {"lu", linalg_text, "linalg.kn", sizeof linalg_text - 1},
     {"matmul", contraction_text, "contraction.kn", sizeof contraction_text - 1},
@@ -691,11 +667,6 @@ static const struct {
     {"pad", movement_text, "movement.kn", sizeof movement_text - 1},
     {"pad_grad", movement_text, "movement.kn", sizeof movement_text - 1},
     {"qr", linalg_text, "linalg.kn", sizeof linalg_text - 1},
-    {"random_bernoulli", random_text, "random.kn", sizeof random_text - 1},
-    {"random_bits", random_text, "random.kn", sizeof random_text - 1},
-    {"random_integer", random_text, "random.kn", sizeof random_text - 1},
-    {"random_normal", random_text, "random.kn", sizeof random_text - 1},
-    {"random_uniform", random_text, "random.kn", sizeof random_text - 1},
     {"reduce_all", reduce_text, "reduce.kn", sizeof reduce_text - 1},
     {"reduce_any", reduce_text, "reduce.kn", sizeof reduce_text - 1},
     {"reduce_argmax", reduce_text, "reduce.kn", sizeof reduce_text - 1},

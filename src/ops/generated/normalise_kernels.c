@@ -9,7 +9,6 @@
 #define log_softmax_grad(item, ...) log_softmax_grad_f64(int64_t *kni_error, item, __VA_ARGS__)
 #define embedding(item, ...) embedding_f64(int64_t *kni_error, item, __VA_ARGS__)
 #define embedding_grad(item, ...) embedding_grad_f64(int64_t *kni_error, item, __VA_ARGS__)
-#define dropout(item, ...) dropout_f64(int64_t *kni_error, item, __VA_ARGS__)
 #define rope(item, ...) rope_f64(int64_t *kni_error, item, __VA_ARGS__)
 #include "ops/kernels/normalise.kn"
 #undef softmax
@@ -17,7 +16,6 @@
 #undef log_softmax_grad
 #undef embedding
 #undef embedding_grad
-#undef dropout
 #undef rope
 #undef T
 #undef IS_FLOAT
@@ -52,12 +50,6 @@ static void run_embedding_grad_f64(const kni_kernel_call *call, int64_t begin, i
         embedding_grad_f64(call->error, item, call->inputs[0], call->inputs[1], call->outputs[0], call->ints[0], call->ints[1], call->ints[2], call->ints[3]);
 }
 
-static void run_dropout_f64(const kni_kernel_call *call, int64_t begin, int64_t end)
-{
-    for (int64_t item = begin; item < end; item++)
-        dropout_f64(call->error, item, call->inputs[0], call->outputs[0], call->ints[0], call->ints[1], call->ints[2], call->ints[3], call->reals[0], call->reals[1], call->reals[2]);
-}
-
 static void run_rope_f64(const kni_kernel_call *call, int64_t begin, int64_t end)
 {
     for (int64_t item = begin; item < end; item++)
@@ -71,7 +63,6 @@ static void run_rope_f64(const kni_kernel_call *call, int64_t begin, int64_t end
 #define log_softmax_grad(item, ...) log_softmax_grad_i64(int64_t *kni_error, item, __VA_ARGS__)
 #define embedding(item, ...) embedding_i64(int64_t *kni_error, item, __VA_ARGS__)
 #define embedding_grad(item, ...) embedding_grad_i64(int64_t *kni_error, item, __VA_ARGS__)
-#define dropout(item, ...) dropout_i64(int64_t *kni_error, item, __VA_ARGS__)
 #define rope(item, ...) rope_i64(int64_t *kni_error, item, __VA_ARGS__)
 #include "ops/kernels/normalise.kn"
 #undef softmax
@@ -79,7 +70,6 @@ static void run_rope_f64(const kni_kernel_call *call, int64_t begin, int64_t end
 #undef log_softmax_grad
 #undef embedding
 #undef embedding_grad
-#undef dropout
 #undef rope
 #undef T
 #undef IS_FLOAT
@@ -103,7 +93,6 @@ static void run_embedding_grad_i64(const kni_kernel_call *call, int64_t begin, i
 #define log_softmax_grad(item, ...) log_softmax_grad_u64(int64_t *kni_error, item, __VA_ARGS__)
 #define embedding(item, ...) embedding_u64(int64_t *kni_error, item, __VA_ARGS__)
 #define embedding_grad(item, ...) embedding_grad_u64(int64_t *kni_error, item, __VA_ARGS__)
-#define dropout(item, ...) dropout_u64(int64_t *kni_error, item, __VA_ARGS__)
 #define rope(item, ...) rope_u64(int64_t *kni_error, item, __VA_ARGS__)
 #include "ops/kernels/normalise.kn"
 #undef softmax
@@ -111,7 +100,6 @@ static void run_embedding_grad_i64(const kni_kernel_call *call, int64_t begin, i
 #undef log_softmax_grad
 #undef embedding
 #undef embedding_grad
-#undef dropout
 #undef rope
 #undef T
 #undef IS_FLOAT
@@ -133,5 +121,4 @@ const kni_kernel kni_kernel_softmax_grad = {"softmax_grad", "rrr", 2, 1, 0, {run
 const kni_kernel kni_kernel_log_softmax_grad = {"log_softmax_grad", "rrr", 2, 1, 0, {run_log_softmax_grad_f64, run_log_softmax_grad_f64, run_log_softmax_grad_f64}};
 const kni_kernel kni_kernel_embedding = {"embedding", "TiT", 2, 1, 0, {run_embedding_f64, run_embedding_i64, run_embedding_u64}};
 const kni_kernel kni_kernel_embedding_grad = {"embedding_grad", "TiT", 2, 1, 0, {run_embedding_grad_f64, run_embedding_grad_i64, run_embedding_grad_u64}};
-const kni_kernel kni_kernel_dropout = {"dropout", "rr", 1, 1, 0, {run_dropout_f64, run_dropout_f64, run_dropout_f64}};
 const kni_kernel kni_kernel_rope = {"rope", "rrrr", 3, 1, 0, {run_rope_f64, run_rope_f64, run_rope_f64}};

@@ -9,7 +9,6 @@ extern const kni_kernel kni_kernel_softmax_grad;
 extern const kni_kernel kni_kernel_log_softmax_grad;
 extern const kni_kernel kni_kernel_embedding;
 extern const kni_kernel kni_kernel_embedding_grad;
-extern const kni_kernel kni_kernel_dropout;
 extern const kni_kernel kni_kernel_rope;
 
 #endif

@@ -4,11 +4,6 @@
 
 #include "ops/kernel.h"
 
-extern const kni_kernel kni_kernel_random_bits;
-extern const kni_kernel kni_kernel_random_uniform;
-extern const kni_kernel kni_kernel_random_normal;
-extern const kni_kernel kni_kernel_random_bernoulli;
-extern const kni_kernel kni_kernel_random_integer;
 extern const kni_kernel kni_kernel_categorical;
 
 #endif

@@ -4,9 +4,6 @@ import numpy
 import torch
 from conform import ALL, FLOATS, INTS, NUMBERS, SIGNED, ShapeOnly, code
 
-BITS, UNIFORM, NORMAL, BERNOULLI, INTEGER = range(5)
-
-
 def same(dtype):
     return dtype
 
@@ -104,16 +101,21 @@ def matrices(g):
 def randoms(g):
     """The generator's bits are pinned by unit tests; here every device must agree with the reference."""
     common = {"key": 0x1234567890ABCDEF, "counter": 2**33 + 5, "shape": [7, 33]}
-    draws = ((BITS, {}, ["u32"]), (UNIFORM, {"a": 0.0, "b": 1.0, "top": lambda d: top(d, 1.0)}, FLOATS),
-             (UNIFORM, {"a": -3.0, "b": 2.5, "top": lambda d: top(d, 2.5)}, FLOATS),
-             (NORMAL, {"a": 1.0, "b": 0.5}, FLOATS), (BERNOULLI, {"a": 0.3}, ALL),
-             (INTEGER, {"lowest": 3, "range": 90}, INTS), (INTEGER, {"lowest": -5, "range": 2**40}, ["i64"]))
+    draws = (("bits", {}, ["u32"]), ("uniform", {"low": 0.0, "high": 1.0, "top": lambda d: top(d, 1.0)}, FLOATS),
+             ("uniform", {"low": -3.0, "high": 2.5, "top": lambda d: top(d, 2.5)}, FLOATS),
+             ("normal", {"mean": 1.0, "deviation": 0.5}, FLOATS), ("bernoulli", {"p": 0.3}, ALL),
+             ("bernoulli", {"p": 1.0}, ["bool", "f32"]), ("int", {"lowest": 3, "range": 90}, INTS),
+             ("int", {"lowest": -5, "range": 2**40}, ["i64"]), ("int", {"lowest": 0, "range": 2**31}, ["i64", "u64"]))
     for kind, attrs, dtypes in draws:
-        g.add("random", [], attrs=dict(common, kind=kind, dtype=dtype_of, **attrs), dtypes=dtypes, out=same,
+        g.add("random_" + kind, [], attrs=dict(common, dtype=dtype_of, **attrs), dtypes=dtypes, out=same,
               expect=lambda: ShapeOnly(7, 33), large=[], large_attrs={"shape": [3, 11003]})
-    g.error("random", [], attrs=dict(common, kind=NORMAL, dtype=code("f32"), a=0.0, b=-1.0), text="deviation")
-    g.error("random", [], attrs=dict(common, kind=NORMAL, dtype=code("i32"), a=0.0, b=1.0), status="dtype", text="i32")
-    g.error("random", [], attrs=dict(common, kind=BERNOULLI, dtype=code("f32"), a=1.5), text="outside 0 to 1")
+    f32 = dict(common, dtype=code("f32"))
+    g.error("random_normal", [], attrs=dict(f32, mean=0.0, deviation=-1.0), text="deviation")
+    g.error("random_normal", [], attrs=dict(common, dtype=code("i32"), mean=0.0, deviation=1.0), status="dtype", text="i32")
+    g.error("random_bernoulli", [], attrs=dict(f32, p=1.5), text="outside 0 to 1")
+    g.error("random_bits", [], attrs=f32, status="dtype", text="f32")
+    g.error("random_uniform", [], attrs=dict(f32, low=2.0, high=1.0), text="no numbers from 2 to below 1")
+    g.error("random_int", [], attrs=dict(common, dtype=code("i8"), lowest=100, range=100), text="does not hold")
     g.add("categorical", [g.values(3, 6, low=0, high=2)], attrs={"samples": 50, "key": 99, "counter": 7}, out="i64",
           expect=lambda p: ShapeOnly(3, 50), dtypes=NUMBERS)
     g.add("categorical", [g.literal([[0, 0, 1, 0], [5, 0, 0, 0]])], attrs={"samples": 4, "key": 9, "counter": 0},
