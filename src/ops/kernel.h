@@ -17,7 +17,7 @@ typedef struct kni_kernel_call {
 typedef void (*kni_kernel_fn)(const kni_kernel_call *call, int64_t begin, int64_t end);
 
 /* buffers: one letter for each buffer in order in, out, temp: T the element type, i index, r real.
-   instances: T = f64, i64, u64; all the same where no buffer is a T. */
+   instances: T = f64, i64, u64, NULL where no row takes such; all the same where no buffer is a T. */
 typedef struct kni_kernel {
     const char *name, *buffers;
     int n_in, n_out, n_temp;

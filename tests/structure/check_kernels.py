@@ -71,12 +71,46 @@ def _unexpected(text, place, whole=False):
     return ["expected a fault at %s, found %s, in: %s" % (place, fault or "none", text.strip())]
 
 
+_FUNCTION = re.compile(r"^(?:static )?\w[\w *]*?\b(\w+)\([^;{]*\)\s*\{", re.M)
+
+
+def _dtypes_by_kernel():
+    """The dtypes of the rows behind each kernel, None where its launch is nobody's."""
+    uses = {}
+    for name in tree.all_files():
+        launches = {}
+        text = tree.read(name) if re.match(r"src/ops/\w+\.c$", name) else ""
+        for row in re.findall(r"^OP\(.*?\)$", text, re.M | re.S):
+            launch, dtypes = re.search(r"\.launch = (\w+)", row), re.search(r"\.dtypes = ([^,)]*)", row)
+            if launch:
+                launches.setdefault(launch[1], set()).add(dtypes[1].strip() if dtypes else None)
+        for use in re.finditer(r"&kni_kernel_(\w+)", text):
+            inside = _FUNCTION.findall(text[:use.start()])
+            uses.setdefault(use[1], set()).update(launches.get(inside[-1] if inside else "", {None}))
+    return uses
+
+
+def _float_kernels(names):
+    """Kernels of rows that take floats alone say so, and tools/gen/kernels.py makes no instances of integers."""
+    problems, dtypes = [], _dtypes_by_kernel()
+    for name in names:
+        text = tree.read(name)
+        for kernel in re.finditer(r"^kernel\s+(\w+)\s*\(([^)]*)\)", text, re.M):
+            marked = text[:kernel.start()].endswith("T is a float. */\n")
+            floats = dtypes.get(kernel[1]) == {"KNI_FLOATS"}
+            if re.search(r"\b(in|out|temp) T\b", kernel[2]) and marked != floats:
+                problems.append("%s: %s %s" % (name, kernel[1], "is a kernel of floats alone: end its comment with 'T is a float.'"
+                                               if floats else "says that T is a float, and a row takes others"))
+    return problems
+
+
 def check(_build):
     names = [n for n in tree.all_files() if n.startswith("src/ops/kernels/") and n.endswith(".kn")]
     yield "there are kernel texts", [] if names else ["src/ops/kernels holds no *.kn"]
     for name in names:
         fault = _fault(tree.read(name))
         yield "%s keeps to the grammar" % name, ["%s:%s" % (name, fault)] if fault else []
+    yield "kernels of floats alone say so", _float_kernels(names)
     page = tree.read(_PAGE)
     examples = re.findall(r"^```c\n(.*?)^```", page, re.M | re.S)
     kernels = [e for e in examples if re.match(r"\s*(/\*.*?\*/\s*)?(kernel|function)\b", e, re.S)]

@@ -9,6 +9,8 @@ import sys
 SOURCE = pathlib.Path("src/ops/kernels")
 TARGET = pathlib.Path("src/ops/generated")
 SIGNATURE = re.compile(r"^kernel\s+(\w+)\s*\(([^)]*)\)", re.M)
+# The end of the comment above a kernel whose rows take floats alone: it needs no other instance.
+FLOATS = "T is a float. */\n"
 PARAMETER = re.compile(r"^(?:(in|out|temp|uniform)\s+)?(T|index|real)\s+(\w+)(\[(\d*)\])?$")
 INSTANCES = [("f64", "double"), ("i64", "int64_t"), ("u64", "uint64_t")]
 FIELD = {"in": "inputs", "out": "outputs", "temp": "temps"}
@@ -18,7 +20,7 @@ LETTER = {"T": "T", "index": "i", "real": "r"}
 class Kernel:
     """One signature: its buffers by role and its scalars in order."""
 
-    def __init__(self, name, text, path):
+    def __init__(self, name, text, path, floats):
         self.name, self.buffers, self.scalars = name, {"in": [], "out": [], "temp": []}, []
         fields = [" ".join(p.split()) for p in text.split(",")]
         if fields[0] != "index item":
@@ -40,6 +42,7 @@ class Kernel:
                 sys.exit(f"{path}: kernel {name}: parameter '{field}' is neither a buffer nor a scalar")
         self.order = order
         self.typed = any("T" in kinds for kinds in self.buffers.values())
+        self.instances = [s for s, _ in INSTANCES if s == "f64" or (self.typed and not floats)]
 
     def letters(self):
         return "".join(LETTER[k] for role in ("in", "out", "temp") for k in self.buffers[role])
@@ -70,12 +73,12 @@ def wrapper(k, suffix):
 
 def generate(path):
     text = path.read_text()
-    kernels = [Kernel(m.group(1), m.group(2), path) for m in SIGNATURE.finditer(text)]
+    kernels = [Kernel(m.group(1), m.group(2), path, text[:m.start()].endswith(FLOATS)) for m in SIGNATURE.finditer(text)]
     functions = re.findall(r"^function\s+\w+\s+(\w+)\s*\(", text, re.M)
     lines = [f"/* Generated from {path} by tools/gen/kernels.py; do not edit. */",
              '#include "ops/kernel_prelude.h"', f'#include "ops/generated/{path.stem}_kernels.h"', ""]
     for suffix, ctype in INSTANCES:
-        chosen = [k for k in kernels if k.typed or suffix == "f64"]
+        chosen = [k for k in kernels if suffix in k.instances]
         if not chosen:
             continue
         lines += [f"#define T {ctype}"]
@@ -87,7 +90,8 @@ def generate(path):
         lines += [""]
         lines += [wrapper(k, suffix) for k in chosen]
     for k in kernels:
-        runs = [f"run_{k.name}_{s if k.typed else 'f64'}" for s, _ in INSTANCES]
+        names = [s if k.typed else "f64" for s, _ in INSTANCES]
+        runs = [f"run_{k.name}_{s}" if s in k.instances else "NULL" for s in names]
         counts = ", ".join(str(len(k.buffers[r])) for r in ("in", "out", "temp"))
         lines.append(f'const kni_kernel kni_kernel_{k.name} = {{"{k.name}", "{k.letters()}", {counts}, '
                      f'{{{", ".join(runs)}}}}};')

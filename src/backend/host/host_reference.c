@@ -111,6 +111,9 @@ static kn_status run_kernel(const kn_record *r, const kni_launch *l, buffers *b,
              {b->in, b->out, b->temp, l->ints, l->reals, error},
              l->items,
              l->items};
+    if (!j.fn)
+        return kni_fail_op(KN_ERROR_INTERNAL, r->row->name, "its reference kernel has no form for %T",
+                           (int)kni_compute_dtype[wide]);
     if (parallel && l->n_temps == 0 && l->items >= 64) {
         j.block = l->items / 16;
         kni_parallel_for((l->items + j.block - 1) / j.block, run_block, &j);

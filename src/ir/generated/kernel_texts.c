@@ -328,7 +328,7 @@ static const char reduce_text[] =
     "kernel reduce_prod(index item, in T x[], out T y[], index n, uniform index o[7], uniform index r[7])\n{\n"
     "index base = group_offset(item, o[0], o[1], o[2], o[3], o[4], o[5], o[6]), zeros = 0, infinite = 0;\nT total = 1;\nfor (index k = 0; k < n; k++) {\n"
     "T v = x[base + group_offset(k, r[0], r[1], r[2], r[3], r[4], r[5], r[6])];\ntotal *= v;\nif (v == 0) zeros = 1;\nif (v - v != 0) infinite = 1;\n}\n"
-    "y[item] = zeros != 0 && infinite == 0 ? (T)0 : total;\n}\n\nkernel reduce_mean(index item, in T x[], out T y[], index n, uniform index o[7], uniform index r[7])\n{\n"
+    "y[item] = zeros != 0 && infinite == 0 ? (T)0 : total;\n}\n\n\nkernel reduce_mean(index item, in T x[], out T y[], index n, uniform index o[7], uniform index r[7])\n{\n"
     "index base = group_offset(item, o[0], o[1], o[2], o[3], o[4], o[5], o[6]);\nreal total = 0;\nfor (index k = 0; k < n; k++)\n"
     "total += (real)x[base + group_offset(k, r[0], r[1], r[2], r[3], r[4], r[5], r[6])];\ny[item] = (T)(total / (real)n);\n}\n\n\n"
     "kernel reduce_max(index item, in T x[], out T y[], index n, uniform index o[7], uniform index r[7])\n{\n"

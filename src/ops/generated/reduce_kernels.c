@@ -120,12 +120,6 @@ static void run_reduce_prod_i64(const kni_kernel_call *call, int64_t begin, int6
         reduce_prod_i64(call->error, item, call->inputs[0], call->outputs[0], call->ints[0], call->ints + 1, call->ints + 8);
 }
 
-static void run_reduce_mean_i64(const kni_kernel_call *call, int64_t begin, int64_t end)
-{
-    for (int64_t item = begin; item < end; item++)
-        reduce_mean_i64(call->error, item, call->inputs[0], call->outputs[0], call->ints[0], call->ints + 1, call->ints + 8);
-}
-
 static void run_reduce_max_i64(const kni_kernel_call *call, int64_t begin, int64_t end)
 {
     for (int64_t item = begin; item < end; item++)
@@ -200,12 +194,6 @@ static void run_reduce_prod_u64(const kni_kernel_call *call, int64_t begin, int6
         reduce_prod_u64(call->error, item, call->inputs[0], call->outputs[0], call->ints[0], call->ints + 1, call->ints + 8);
 }
 
-static void run_reduce_mean_u64(const kni_kernel_call *call, int64_t begin, int64_t end)
-{
-    for (int64_t item = begin; item < end; item++)
-        reduce_mean_u64(call->error, item, call->inputs[0], call->outputs[0], call->ints[0], call->ints + 1, call->ints + 8);
-}
-
 static void run_reduce_max_u64(const kni_kernel_call *call, int64_t begin, int64_t end)
 {
     for (int64_t item = begin; item < end; item++)
@@ -244,7 +232,7 @@ static void run_reduce_argmin_u64(const kni_kernel_call *call, int64_t begin, in
 
 const kni_kernel kni_kernel_reduce_sum = {"reduce_sum", "TT", 1, 1, 0, {run_reduce_sum_f64, run_reduce_sum_i64, run_reduce_sum_u64}};
 const kni_kernel kni_kernel_reduce_prod = {"reduce_prod", "TT", 1, 1, 0, {run_reduce_prod_f64, run_reduce_prod_i64, run_reduce_prod_u64}};
-const kni_kernel kni_kernel_reduce_mean = {"reduce_mean", "TT", 1, 1, 0, {run_reduce_mean_f64, run_reduce_mean_i64, run_reduce_mean_u64}};
+const kni_kernel kni_kernel_reduce_mean = {"reduce_mean", "TT", 1, 1, 0, {run_reduce_mean_f64, NULL, NULL}};
 const kni_kernel kni_kernel_reduce_max = {"reduce_max", "TT", 1, 1, 0, {run_reduce_max_f64, run_reduce_max_i64, run_reduce_max_u64}};
 const kni_kernel kni_kernel_reduce_min = {"reduce_min", "TT", 1, 1, 0, {run_reduce_min_f64, run_reduce_min_i64, run_reduce_min_u64}};
 const kni_kernel kni_kernel_reduce_any = {"reduce_any", "TT", 1, 1, 0, {run_reduce_any_f64, run_reduce_any_i64, run_reduce_any_u64}};

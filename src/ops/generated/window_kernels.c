@@ -124,30 +124,6 @@ static void run_max_pool_values_i64(const kni_kernel_call *call, int64_t begin, 
         max_pool_values_i64(call->error, item, call->inputs[0], call->outputs[0], call->ints + 0, call->ints + 3, call->ints + 6, call->ints + 9, call->ints + 12, call->ints + 15);
 }
 
-static void run_avg_pool_i64(const kni_kernel_call *call, int64_t begin, int64_t end)
-{
-    for (int64_t item = begin; item < end; item++)
-        avg_pool_i64(call->error, item, call->inputs[0], call->outputs[0], call->ints + 0, call->ints + 3, call->ints + 6, call->ints + 9, call->ints + 12, call->ints + 15, call->ints[18], call->ints[19]);
-}
-
-static void run_avg_pool_grad_i64(const kni_kernel_call *call, int64_t begin, int64_t end)
-{
-    for (int64_t item = begin; item < end; item++)
-        avg_pool_grad_i64(call->error, item, call->inputs[0], call->outputs[0], call->ints + 0, call->ints + 3, call->ints + 6, call->ints + 9, call->ints + 12, call->ints + 15, call->ints[18], call->ints[19]);
-}
-
-static void run_adaptive_avg_pool_i64(const kni_kernel_call *call, int64_t begin, int64_t end)
-{
-    for (int64_t item = begin; item < end; item++)
-        adaptive_avg_pool_i64(call->error, item, call->inputs[0], call->outputs[0], call->ints + 0, call->ints + 3);
-}
-
-static void run_adaptive_avg_pool_grad_i64(const kni_kernel_call *call, int64_t begin, int64_t end)
-{
-    for (int64_t item = begin; item < end; item++)
-        adaptive_avg_pool_grad_i64(call->error, item, call->inputs[0], call->outputs[0], call->ints + 0, call->ints + 3);
-}
-
 static void run_adaptive_max_pool_i64(const kni_kernel_call *call, int64_t begin, int64_t end)
 {
     for (int64_t item = begin; item < end; item++)
@@ -206,30 +182,6 @@ static void run_max_pool_values_u64(const kni_kernel_call *call, int64_t begin, 
         max_pool_values_u64(call->error, item, call->inputs[0], call->outputs[0], call->ints + 0, call->ints + 3, call->ints + 6, call->ints + 9, call->ints + 12, call->ints + 15);
 }
 
-static void run_avg_pool_u64(const kni_kernel_call *call, int64_t begin, int64_t end)
-{
-    for (int64_t item = begin; item < end; item++)
-        avg_pool_u64(call->error, item, call->inputs[0], call->outputs[0], call->ints + 0, call->ints + 3, call->ints + 6, call->ints + 9, call->ints + 12, call->ints + 15, call->ints[18], call->ints[19]);
-}
-
-static void run_avg_pool_grad_u64(const kni_kernel_call *call, int64_t begin, int64_t end)
-{
-    for (int64_t item = begin; item < end; item++)
-        avg_pool_grad_u64(call->error, item, call->inputs[0], call->outputs[0], call->ints + 0, call->ints + 3, call->ints + 6, call->ints + 9, call->ints + 12, call->ints + 15, call->ints[18], call->ints[19]);
-}
-
-static void run_adaptive_avg_pool_u64(const kni_kernel_call *call, int64_t begin, int64_t end)
-{
-    for (int64_t item = begin; item < end; item++)
-        adaptive_avg_pool_u64(call->error, item, call->inputs[0], call->outputs[0], call->ints + 0, call->ints + 3);
-}
-
-static void run_adaptive_avg_pool_grad_u64(const kni_kernel_call *call, int64_t begin, int64_t end)
-{
-    for (int64_t item = begin; item < end; item++)
-        adaptive_avg_pool_grad_u64(call->error, item, call->inputs[0], call->outputs[0], call->ints + 0, call->ints + 3);
-}
-
 static void run_adaptive_max_pool_u64(const kni_kernel_call *call, int64_t begin, int64_t end)
 {
     for (int64_t item = begin; item < end; item++)
@@ -250,10 +202,10 @@ static void run_fold4d_u64(const kni_kernel_call *call, int64_t begin, int64_t e
 
 const kni_kernel kni_kernel_max_pool = {"max_pool", "TTi", 1, 2, 0, {run_max_pool_f64, run_max_pool_i64, run_max_pool_u64}};
 const kni_kernel kni_kernel_max_pool_values = {"max_pool_values", "TT", 1, 1, 0, {run_max_pool_values_f64, run_max_pool_values_i64, run_max_pool_values_u64}};
-const kni_kernel kni_kernel_avg_pool = {"avg_pool", "TT", 1, 1, 0, {run_avg_pool_f64, run_avg_pool_i64, run_avg_pool_u64}};
-const kni_kernel kni_kernel_avg_pool_grad = {"avg_pool_grad", "TT", 1, 1, 0, {run_avg_pool_grad_f64, run_avg_pool_grad_i64, run_avg_pool_grad_u64}};
-const kni_kernel kni_kernel_adaptive_avg_pool = {"adaptive_avg_pool", "TT", 1, 1, 0, {run_adaptive_avg_pool_f64, run_adaptive_avg_pool_i64, run_adaptive_avg_pool_u64}};
-const kni_kernel kni_kernel_adaptive_avg_pool_grad = {"adaptive_avg_pool_grad", "TT", 1, 1, 0, {run_adaptive_avg_pool_grad_f64, run_adaptive_avg_pool_grad_i64, run_adaptive_avg_pool_grad_u64}};
+const kni_kernel kni_kernel_avg_pool = {"avg_pool", "TT", 1, 1, 0, {run_avg_pool_f64, NULL, NULL}};
+const kni_kernel kni_kernel_avg_pool_grad = {"avg_pool_grad", "TT", 1, 1, 0, {run_avg_pool_grad_f64, NULL, NULL}};
+const kni_kernel kni_kernel_adaptive_avg_pool = {"adaptive_avg_pool", "TT", 1, 1, 0, {run_adaptive_avg_pool_f64, NULL, NULL}};
+const kni_kernel kni_kernel_adaptive_avg_pool_grad = {"adaptive_avg_pool_grad", "TT", 1, 1, 0, {run_adaptive_avg_pool_grad_f64, NULL, NULL}};
 const kni_kernel kni_kernel_adaptive_max_pool = {"adaptive_max_pool", "TTi", 1, 2, 0, {run_adaptive_max_pool_f64, run_adaptive_max_pool_i64, run_adaptive_max_pool_u64}};
 const kni_kernel kni_kernel_unfold4d = {"unfold4d", "TT", 1, 1, 0, {run_unfold4d_f64, run_unfold4d_i64, run_unfold4d_u64}};
 const kni_kernel kni_kernel_fold4d = {"fold4d", "TT", 1, 1, 0, {run_fold4d_f64, run_fold4d_i64, run_fold4d_u64}};
