@@ -247,8 +247,8 @@ static kn_device of_leaf(const kn_backend *backend)
 
 kn_device kni_device_make(kn_backend *backend, const char *name)
 {
-    static kni_life_hook hook = {.forked = forked};
-    kni_life_watch(&hook);
+    static kni_life_hook hook = {.forked = KNI_IN_CHILD(forked)};
+    kni_fork_watch(&hook);
     kn_device made = backend ? of_leaf(backend) : NULL;
     if (made) return made;
     kn_device d = backend ? kni_allocate(sizeof *d) : NULL;

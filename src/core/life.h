@@ -25,23 +25,27 @@ void kni_guard_list(kni_guard *guard);
 
 #if KNI_THREADS
 #define KNI_THREAD_SELF ((uintptr_t)pthread_self())
-#else
-#define KNI_THREAD_SELF ((uintptr_t)1)
 #endif
 
 static inline void kni_guard_lock(kni_guard *g)
 {
 #if KNI_THREADS
     if (KNI_UNLIKELY(!atomic_load_explicit(&g->listed, memory_order_acquire))) kni_guard_list(g);
-#endif
     kni_lock(&g->mutex);
     if (g->level < KNI_GUARD_OUTER) atomic_store_explicit(&g->owner, KNI_THREAD_SELF, memory_order_relaxed);
+#else
+    (void)g;
+#endif
 }
 
 static inline void kni_guard_unlock(kni_guard *g)
 {
+#if KNI_THREADS
     if (g->level < KNI_GUARD_OUTER) atomic_store_explicit(&g->owner, 0, memory_order_relaxed);
     kni_unlock(&g->mutex);
+#else
+    (void)g;
+#endif
 }
 
 /* A part of the library with something to do when a life ends. Static; listed by kni_life_watch as often as one likes. */
@@ -52,11 +56,20 @@ typedef struct kni_life_hook {
     struct kni_life_hook *next;
 } kni_life_hook;
 
+/* A hook's function for the child. Where there are no threads there is no fork, and the function is not linked. */
+#define KNI_IN_CHILD(function) (KNI_THREADS ? (function) : NULL)
+
 void kni_life_list(kni_life_hook *hook);
 
 static inline void kni_life_watch(kni_life_hook *hook)
 {
     if (KNI_UNLIKELY(!atomic_load_explicit(&hook->listed, memory_order_acquire))) kni_life_list(hook);
+}
+
+/* For hooks that have nothing to do but in a child. */
+static inline void kni_fork_watch(kni_life_hook *hook)
+{
+    if (KNI_THREADS) kni_life_watch(hook);
 }
 
 /* The shutdown functions, latest first. */

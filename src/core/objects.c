@@ -112,7 +112,7 @@ static uint32_t take_slot(void)
 
 static void end_with_library(void);
 static void forked(void);
-static kni_life_hook hook = {end_with_library, forked, false, NULL};
+static kni_life_hook hook = {end_with_library, KNI_IN_CHILD(forked), false, NULL};
 
 void *kni_object_make(const kni_object_kind *kind, void *object, const char *function)
 {

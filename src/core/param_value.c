@@ -5,10 +5,14 @@
 #include <string.h>
 
 /* One lock for some of the params: held only while a slot is copied. */
-enum { LOCKS = 16 };
 #define ONE KNI_GUARD_INIT(KNI_GUARD_INNER)
 #define FOUR ONE, ONE, ONE, ONE
-static kni_guard locks[LOCKS] = {FOUR, FOUR, FOUR, FOUR};
+#if KNI_THREADS
+static kni_guard locks[] = {FOUR, FOUR, FOUR, FOUR};
+#else
+static kni_guard locks[] = {ONE};
+#endif
+enum { LOCKS = sizeof locks / sizeof *locks };
 
 static kni_guard *lock_of(const kni_tensor *x) { return &locks[(uintptr_t)x / sizeof *x % LOCKS]; }
 

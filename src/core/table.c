@@ -69,8 +69,8 @@ static void forked(void)
 
 static bool refill(kni_thread *t)
 {
-    static kni_life_hook hook = {.forked = forked};
-    kni_life_watch(&hook);
+    static kni_life_hook hook = {.forked = KNI_IN_CHILD(forked)};
+    kni_fork_watch(&hook);
     kni_guard_lock(&lock);
     if (n_free_pool == 0) (void)add_chunk();
     while (n_free_pool > 0 && t->n_free_slots < KNI_SLOT_CACHE / 2)

@@ -101,8 +101,8 @@ void kni_thread_start(kni_thread *t)
     t->watch = KNI_GROWTH_WATCH;
     t->history = kni_allocate(sizeof *t->history);
     if (t->history) memset(t->history, 0, sizeof *t->history);
-    static kni_life_hook hook = {.forked = forked};
-    kni_life_watch(&hook);
+    static kni_life_hook hook = {.forked = KNI_IN_CHILD(forked)};
+    kni_fork_watch(&hook);
     kni_guard_lock(&list_lock);
     while (KNI_UNLIKELY(ending && ending != t && !t->internal)) {
         kni_guard_unlock(&list_lock);

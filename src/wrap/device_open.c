@@ -168,8 +168,8 @@ kn_device kn_device_open(const char *spec)
         kni_fail(KN_ERROR_ARGUMENT, "kn_device_open: the text is NULL or longer than %d", (int)MAX_SPEC);
         return NULL;
     }
-    static kni_life_hook hook = {.forked = forked};
-    kni_life_watch(&hook);
+    static kni_life_hook hook = {.forked = KNI_IN_CHILD(forked)};
+    kni_fork_watch(&hook);
     char name[MAX_SPEC + 8];
     without_spaces(spec, name, sizeof name);
     const char *s = spec;
