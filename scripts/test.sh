@@ -31,5 +31,6 @@ for device in "autodiff(fusion(cpu))" "fusion(cpu)"; do
 done
 together "structure" python3 tests/structure/run_structure.py --build "$root/release"
 together "examples" python3 tests/examples/run_examples.py "$root/release"
+together "command line" python3 tests/examples/run_commands.py "$root/release"
 conformance release
 finish

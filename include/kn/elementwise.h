@@ -118,7 +118,7 @@ KN_API kn_tensor kn_erfc(kn_tensor x);       /* 1 - erf(x), accurate for large x
 KN_API kn_tensor kn_erfinv(kn_tensor x);     /* inverse of erf */
 KN_API kn_tensor kn_lgamma(kn_tensor x);     /* log |gamma(x)| */
 KN_API kn_tensor kn_digamma(kn_tensor x);    /* derivative of log(gamma(x)) */
-/* Derivative number `order` >= 0 of digamma. */
+/* Derivative number `order` >= 0 of digamma. NaN for orders above 170, whose factorial is no f64. */
 KN_API kn_tensor kn_polygamma(kn_tensor x, int32_t order);
 /* log(x / (1 - x)), the inverse of sigmoid. eps >= 0 clamps x to eps and 1 - eps first; a negative one does not. */
 KN_API kn_tensor kn_logit(kn_tensor x, double eps);

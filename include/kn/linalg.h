@@ -104,10 +104,10 @@ typedef struct kn_svd_result {
 KN_API kn_svd_result kn_svd(kn_tensor a, bool full);
 KN_API kn_tensor kn_svdvals(kn_tensor a); /* the s of kn_svd */
 /* The Moore-Penrose inverse; singular values up to tolerance * the largest count as 0.
-   0: max(m, n) * eps of the dtype. The gradient is that of changes which keep the rank: finite for every a, also with
+   0: max(m, n) * eps of the dtype; KN_ZERO: 0. The gradient is that of changes which keep the rank: finite for every a, also with
    equal singular values. */
 KN_API kn_tensor kn_pinverse(kn_tensor a, double tolerance);
-/* How many singular values exceed tolerance * the largest, i64. 0: max(m, n) * eps. */
+/* How many singular values exceed tolerance * the largest, i64. 0: max(m, n) * eps; KN_ZERO: 0. */
 KN_API kn_tensor kn_matrix_rank(kn_tensor a, double tolerance);
 /* a a ... a, n times; negative n: of the inverse; 0: the identity. */
 KN_API kn_tensor kn_matrix_power(kn_tensor a, int64_t n);

@@ -71,6 +71,23 @@ static void end_after_word(kni_text *t)
     t->length = end + sizeof mark - 1;
 }
 
+/* The text behind the name of a public function, the whole text where it begins with none. */
+static const char *behind_name(const char *text)
+{
+    size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_");
+    return !strncmp(text, "kn_", 3) && text[n] == ':' && text[n + 1] == ' ' ? text + n + 2 : text;
+}
+
+static void put_name(kni_failure *f, const char *name, bool instead)
+{
+    char old[KNI_ERROR_LINE];
+    if (f->placed || (!instead && !strncmp(f->text, "kn_", 3))) return;
+    memcpy(old, f->text, sizeof old);
+    kni_text text = {f->text, KNI_ERROR_TEXT, 0};
+    kni_text_format(&text, "kn_%s: %s", name, instead ? behind_name(old) : old);
+    end_after_word(&text);
+}
+
 kn_status kni_fail_op_list(kn_status code, const char *op_name, const char *format, va_list arguments)
 {
     kni_thread *t = kni_thread_self();
@@ -78,10 +95,10 @@ kn_status kni_fail_op_list(kn_status code, const char *op_name, const char *form
     kni_call_counts(t);                            /* it may be refused before its op */
     kni_failure f = {.code = code, .thread = t->id};
     kni_text text = {f.text, KNI_ERROR_TEXT, 0};
-    if (t->context.call_name) op_name = t->context.call_name;
-    if (op_name) kni_text_format(&text, "kn_%s: ", op_name);
     kni_text_format_list(&text, format, arguments);
     end_after_word(&text);
+    if (t->context.call_name) op_name = t->context.call_name;
+    if (op_name) put_name(&f, op_name, true);
     enter(t, &f);
     return code;
 }
@@ -122,23 +139,6 @@ kn_status kni_fail(kn_status code, const char *format, ...)
     kni_fail_op_list(code, NULL, format, a);
     va_end(a);
     return code;
-}
-
-/* The text behind the name of a public function, the whole text where it begins with none. */
-static const char *behind_name(const char *text)
-{
-    size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_");
-    return !strncmp(text, "kn_", 3) && text[n] == ':' && text[n + 1] == ' ' ? text + n + 2 : text;
-}
-
-static void put_name(kni_failure *f, const char *name, bool instead)
-{
-    char old[KNI_ERROR_LINE];
-    if (f->placed || (!instead && !strncmp(f->text, "kn_", 3))) return;
-    memcpy(old, f->text, sizeof old);
-    kni_text text = {f->text, KNI_ERROR_TEXT, 0};
-    kni_text_format(&text, "kn_%s: %s", name, instead ? behind_name(old) : old);
-    end_after_word(&text);
 }
 
 static void name_latest(const char *name, bool instead)

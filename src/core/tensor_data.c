@@ -1,6 +1,7 @@
 /* Data in and out of tensors: creation from memory, wrapped buffers, numbers, and reading back. */
 #include "core/device_object.h"
 #include "core/dtype.h"
+#include "core/objects.h"
 #include "core/param_value.h"
 #include "core/strided_copy.h"
 #include "core/truths.h"
@@ -295,12 +296,19 @@ kn_status kn_read(kn_tensor t, void *buffer, size_t bytes)
     return s;
 }
 
+/* What failed inside is the caller's failure. */
+static kn_status named(kn_status s, const char *function)
+{
+    if (s) kni_error_renamed_by(function);
+    return s;
+}
+
 kn_status kn_read_as(kn_tensor t, kn_dtype dtype, void *buffer, size_t bytes)
 {
     kn_status s;
     kni_tensor *x = readable(t, "read_as", &s);
     if (!x) return s;
-    if (x->type.dtype == dtype) return kn_read(t, buffer, bytes);
+    if (x->type.dtype == dtype) return named(kn_read(t, buffer, bytes), "kn_read_as");
     int64_t n = kni_count(&x->type), need = kni_dtype_usable(dtype) ? kn_dtype_bytes(dtype, n) : -1;
     if ((int64_t)bytes != need || (!buffer && bytes))
         return kni_fail(KN_ERROR_ARGUMENT, "kn_read_as: %S as %T has %D bytes, the buffer %D", &x->type,
@@ -308,7 +316,7 @@ kn_status kn_read_as(kn_tensor t, kn_dtype dtype, void *buffer, size_t bytes)
     size_t own = (size_t)kn_dtype_bytes((kn_dtype)x->type.dtype, n);
     void *copy = kni_allocate(own);
     if (!copy) return kni_fail(KN_ERROR_MEMORY, "kn_read_as: no memory for the conversion");
-    s = kn_read(t, copy, own);
+    s = named(kn_read(t, copy, own), "kn_read_as");
     if (s == KN_OK) kni_convert(buffer, dtype, 1, copy, x->type.dtype, 1, n);
     kni_free(copy, own);
     return s;
@@ -384,25 +392,25 @@ kn_status kn_read_many(const kn_tensor *t, void *const *buffers, const size_t *b
     return s;
 }
 
-static kn_status read_one(kn_tensor t, kn_dtype dtype, void *value)
+static kn_status read_one(kn_tensor t, kn_dtype dtype, void *value, const char *function)
 {
     kn_status s;
-    const kni_tensor *x = readable(t, "item", &s);
+    const kni_tensor *x = readable(t, function + strlen("kn_"), &s);
     if (!x) return s;
     if (kni_count(&x->type) != 1)
-        return kni_fail(KN_ERROR_SHAPE, "kn_item: the tensor has %D elements, not one: %S",
+        return kni_fail(KN_ERROR_SHAPE, "%s: the tensor has %D elements, not one: %S", function,
                         kni_count(&x->type), &x->type);
-    return kn_read_as(t, dtype, value, 8);
+    return named(kn_read_as(t, dtype, value, 8), function);
 }
 
 double kn_item(kn_tensor t)
 {
     double v;
-    return read_one(t, KN_F64, &v) == KN_OK ? v : (double)__builtin_nanf("");
+    return read_one(t, KN_F64, &v, __func__) == KN_OK ? v : (double)__builtin_nanf("");
 }
 
 int64_t kn_item_int(kn_tensor t)
 {
     int64_t v;
-    return read_one(t, KN_I64, &v) == KN_OK ? v : 0;
+    return read_one(t, KN_I64, &v, __func__) == KN_OK ? v : 0;
 }

@@ -233,6 +233,7 @@ kn_dataset kn_dataset_image_labels(const char *folder, const char *labels, const
     if (status == KN_OK)
         status = kni_path_has_ending(labels, json_endings) ? read_json_labels(s, folder, labels)
                                                            : read_csv_labels(s, folder, labels);
+    if (status != KN_OK) kni_error_renamed_by(__func__);
     return kni_dataset_finish(&labels_type, s, status);
 }
 

@@ -1,4 +1,5 @@
 /* Beside attention itself: the masks of later tokens and of padding. */
+#include "core/named_call.h"
 #include <kn/creation.h>
 #include <kn/elementwise.h>
 #include <kn/nn/attention_layers.h>
@@ -7,6 +8,7 @@
 
 kn_tensor kn_causal_mask(int64_t tokens)
 {
+    KNI_NAMED_CALL;
     if (tokens < 0) return kn_poison(KN_ERROR_ARGUMENT, "kn_causal_mask: the number of tokens is negative");
     return kn_lower_mask(KN_SHAPE(tokens, tokens), 0);
 }
@@ -53,6 +55,7 @@ kn_token_batch kn_pad_tokens(const int64_t *const *lists, const int64_t *lengths
 
 kn_tensor kn_autoregressive_mask(int64_t tokens)
 {
+    KNI_NAMED_CALL;
     kn_tensor sees = kn_causal_mask(tokens);
     return kn_ok(sees) ? kn_logical_not(sees) : sees;
 }

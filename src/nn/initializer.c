@@ -1,4 +1,5 @@
 /* Initializers: PyTorch's formulas on the calling thread's device. */
+#include "core/named_call.h"
 #include "support/failure.h"
 #include "support/scalar_math.h"
 #include <kn/creation.h>
@@ -88,6 +89,7 @@ static bool needs_fans(kn_init_kind kind)
 kn_tensor kn_initialize(const kn_initializer *initializer, kn_shape shape, kn_dtype dtype, int64_t fan_in,
                         int64_t fan_out)
 {
+    KNI_NAMED_CALL;
     static const kn_initializer usual = {0};
     const kn_initializer *i = initializer ? initializer : &usual;
     fans f = {0, 0};

@@ -2,6 +2,7 @@
 #ifndef KNI_NN_LAYER_H
 #define KNI_NN_LAYER_H
 
+#include "core/named_call.h"
 #include "support/failure.h"
 #include <kn/nn/init.h>
 #include <kn/nn/module.h>
@@ -39,19 +40,16 @@ kni_unfit kni_module_unfit(const kn_module_type *type, const void *self);
 /* Whether the field's param has ended, and why. False for memory that was never set. */
 enum { KNI_WHY = KNI_FAILURE_TEXT }; /* the one place that cuts is the failure */
 bool kni_unfit_ended(const kni_unfit *unfit, char why[KNI_WHY]);
-/* Returns from a forward function with the error when its init was forgotten. */
+/* Begins a forward function, and returns from it with the error when the layer's init was forgotten. */
 #define KNI_NEEDS_INIT(layer, m)                                                                             \
-    do {                                                                                                     \
-        if (kni_layer_unset(m, sizeof *(m)) || kni_module_unfit(&layer##_type, m).field)                     \
-            return kni_layer_forgotten(m, #layer, &layer##_type);                                            \
-    } while (0)
+    KNI_NAMED_CALL;                                                                                          \
+    if (kni_layer_unset(m, sizeof *(m)) || kni_module_unfit(&layer##_type, m).field)                         \
+    return kni_layer_forgotten(m, #layer, &layer##_type)
 
 /* The same for a layer whose zeros mean something. */
 #define KNI_NEEDS_SENSE(layer, m)                                                                            \
-    do {                                                                                                     \
-        if (!(m) || kni_module_unfit(&layer##_type, m).field)                                                \
-            return kni_layer_forgotten(m, #layer, &layer##_type);                                            \
-    } while (0)
+    KNI_NAMED_CALL;                                                                                          \
+    if (!(m) || kni_module_unfit(&layer##_type, m).field) return kni_layer_forgotten(m, #layer, &layer##_type)
 
 /* A param that starts as `initializer` says, or as `fallback` where that is zeroed. */
 kn_status kni_layer_param(kn_param *param, const kn_initializer *initializer, kn_initializer fallback,

@@ -150,6 +150,7 @@ kn_tensor kn_nn_activation_forward(const kn_nn_activation *m, kn_tensor x)
 
 kn_tensor kn_activate(kn_activation_kind kind, kn_tensor x)
 {
+    KNI_NAMED_CALL;
     if (kind == KN_ACTIVATION_PRELU || kind == KN_ACTIVATION_SWIGLU)
         return kn_poison(KN_ERROR_ARGUMENT, "kn_activate: this kind has params; use kn_nn_activation");
     kn_nn_activation m = {.kind = kind, .axis = -1};

@@ -27,6 +27,7 @@ static kn_tensor rounded(kn_tensor x, kn_dtype dtype)
 
 kn_tensor kn_reduce_loss(kn_tensor losses, kn_reduction reduction)
 {
+    KNI_NAMED_CALL;
     if (reduction == KN_REDUCTION_NONE) return kn_reshape(losses, kn_shape_of_tensor(losses));
     if (reduction == KN_REDUCTION_MEAN) return kn_mean(losses, KN_AXES_ALL, false);
     if (reduction != KN_REDUCTION_SUM && reduction != KN_REDUCTION_BATCH_MEAN)
@@ -53,6 +54,7 @@ static kn_tensor differ(const char *function, kn_tensor x, kn_tensor target)
 
 kn_tensor kn_lp_loss(kn_tensor x, kn_tensor target, double p, kn_reduction reduction)
 {
+    KNI_NAMED_CALL;
     if (!(p > 0))
         return kni_poisoned(KN_ERROR_ARGUMENT, "kn_lp_loss: p is %s; it must be above 0", KNI_NUMBER(p));
     kn_tensor bad = differ("kn_lp_loss", x, target);
@@ -67,6 +69,7 @@ kn_tensor kn_lp_loss(kn_tensor x, kn_tensor target, double p, kn_reduction reduc
 
 kn_tensor kn_soft_margin_loss(kn_tensor x, kn_tensor target, kn_reduction reduction)
 {
+    KNI_NAMED_CALL;
     kn_tensor bad = differ("kn_soft_margin_loss", x, target);
     if (bad.bits) return bad;
     kn_scope scope = kn_scope_begin();
@@ -78,6 +81,7 @@ kn_tensor kn_soft_margin_loss(kn_tensor x, kn_tensor target, kn_reduction reduct
 
 kn_tensor kn_multi_margin_loss(kn_tensor x, kn_tensor target, const kn_multi_margin_args *args)
 {
+    KNI_NAMED_CALL;
     static const kn_multi_margin_args usual = KN_MULTI_MARGIN_ARGS_DEFAULTS;
     if (!args) args = &usual;
     int32_t rank = kn_ok(x) ? kn_rank(x) : 2;
@@ -132,6 +136,7 @@ static kn_tensor without_pads(kn_tensor target, const int64_t *pads, int32_t n)
 
 kn_tensor kn_cross_entropy_tokens(kn_tensor x, kn_tensor target, const kn_cross_entropy_tokens_args *args)
 {
+    KNI_NAMED_CALL;
     static const kn_cross_entropy_tokens_args usual = KN_CROSS_ENTROPY_TOKENS_ARGS_DEFAULTS;
     if (!args) args = &usual;
     bool batch_mean = args->reduction == KN_REDUCTION_BATCH_MEAN;
@@ -159,6 +164,7 @@ kn_tensor kn_cross_entropy_tokens(kn_tensor x, kn_tensor target, const kn_cross_
 kn_tensor kn_binary_cross_entropy_loss(kn_tensor x, kn_tensor target,
                                        const kn_binary_cross_entropy_loss_args *args)
 {
+    KNI_NAMED_CALL;
     static const kn_binary_cross_entropy_loss_args usual = KN_BINARY_CROSS_ENTROPY_LOSS_ARGS_DEFAULTS;
     if (!args) args = &usual;
     bool batch_mean = args->reduction == KN_REDUCTION_BATCH_MEAN;
@@ -181,6 +187,7 @@ kn_tensor kn_binary_cross_entropy_loss(kn_tensor x, kn_tensor target,
 
 kn_tensor kn_gram_matrix(kn_tensor x)
 {
+    KNI_NAMED_CALL;
     if (kn_ok(x) && kn_rank(x) < 3)
         return kni_poisoned(KN_ERROR_SHAPE,
                             "kn_gram_matrix: x has rank %d; it needs [..., channels, height, width]",
@@ -194,6 +201,7 @@ kn_tensor kn_gram_matrix(kn_tensor x)
 
 kn_tensor kn_gram_matrix_loss(kn_tensor x, kn_tensor target, kn_reduction reduction)
 {
+    KNI_NAMED_CALL;
     kn_scope scope = kn_scope_begin();
     kn_tensor loss = kn_lp_loss(kn_gram_matrix(x), kn_gram_matrix(target), 2, reduction);
     return kn_scope_end(scope, loss);
@@ -201,5 +209,6 @@ kn_tensor kn_gram_matrix_loss(kn_tensor x, kn_tensor target, kn_reduction reduct
 
 kn_tensor kn_cross_entropy_loss(kn_tensor x, kn_tensor target, const kn_cross_entropy_tokens_args *args)
 {
+    KNI_NAMED_CALL;
     return kn_cross_entropy_tokens(x, target, args);
 }

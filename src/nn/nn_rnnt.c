@@ -1,5 +1,6 @@
 /* The transducer loss: log probabilities of blanks and labels are gathered by ops, the lattice over them is an op of its own
    that walks forwards (loss) and also backwards (gradient). */
+#include "core/named_call.h"
 #include "core/objects.h"
 #include "nn/custom_run.h"
 #include "support/failure.h"
@@ -234,6 +235,7 @@ static kn_tensor label_scores(kn_tensor log_probs, kn_tensor targets, kn_tensor 
 kn_tensor kn_rnnt_loss(kn_tensor logits, kn_tensor targets, kn_tensor logit_lengths, kn_tensor target_lengths,
                        const kn_rnnt_args *args)
 {
+    KNI_NAMED_CALL;
     static const kn_rnnt_args usual = {0, false, KN_REDUCTION_MEAN};
     if (!args) args = &usual;
     kn_status s = check(logits, targets, (const kn_tensor[]){logit_lengths, target_lengths}, args->blank);

@@ -174,6 +174,7 @@ static kn_tensor sample(kn_sampler *s, kn_tensor logits)
 
 kn_tensor kn_sampler_next(kn_sampler *sampler, kn_tensor logits, kn_tensor history)
 {
+    KNI_NAMED_CALL;
     if (kni_given(sampler, __func__, "sampler") != KN_OK) return kn_poison(KN_ERROR_ARGUMENT, NULL);
     if (!was_initialised(sampler))
         return kn_poison(KN_ERROR_ARGUMENT,

@@ -145,6 +145,8 @@ kn_tensor kn_index(kn_tensor x, const kn_tensor *indices, int32_t n)
 kn_tensor kn_index_put(kn_tensor x, const kn_tensor *indices, int32_t n, kn_tensor values, kn_update update)
 {
     kni_call call = kni_call_begin("index_put");
+    kni_call_share((const kn_tensor[]){x, values}, 2);
+    if (indices) kni_call_share(indices, n);
     const kni_type *t = kni_type_of(x), *v = kni_type_of(values);
     index_plan p;
     if (!t || !v) return kni_call_end(call, kn_add(x, values));

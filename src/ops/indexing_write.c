@@ -117,6 +117,7 @@ kn_tensor kn_scatter(kn_tensor x, int32_t axis, kn_tensor index, kn_tensor value
 kn_tensor kn_put(kn_tensor x, kn_tensor index, kn_tensor values, kn_update update)
 {
     kni_call call = kni_call_begin("put");
+    kni_call_share((const kn_tensor[]){x, index, values}, 3);
     const kni_type *t = kni_type_of(x), *at = kni_type_of(index);
     if (!t || !at)
         return kni_call_end(call,
@@ -155,6 +156,7 @@ static kn_tensor fit_values(const kni_type *t, const kni_slice_attributes *a, kn
 kn_tensor kn_slice_assign(kn_tensor x, const kn_range *ranges, int32_t n, kn_tensor values)
 {
     kni_call call = kni_call_begin("slice_assign");
+    kni_call_share((const kn_tensor[]){x, values}, 2);
     const kni_type *t = kni_type_of(x);
     kni_slice_attributes a;
     if (!kni_ranges_to_attributes("slice_assign", x, ranges, n, &a))

@@ -177,6 +177,7 @@ kn_tensor kn_cdist(kn_tensor a, kn_tensor b, double order)
     enum { MANY = 25 }; /* PyTorch's limit */
     const kni_type *ta = kni_type_of(a), *tb = kni_type_of(b);
     kni_call call = kni_call_begin("cdist");
+    kni_call_share((const kn_tensor[]){a, b}, 2);
     if (!ta || !tb) return kni_call_end(call, kn_sub(a, b));
     if (ta->rank < 2 || tb->rank < 2 || kni_matrix_columns(ta) != kni_matrix_columns(tb))
         return kni_call_fail(call, KN_ERROR_SHAPE, "needs points [..., n, size] of one size: a %S, b %S", ta,

@@ -15,6 +15,8 @@ static double cutoff_of(const kni_type *t, double tolerance)
 {
     int64_t m = kni_matrix_rows(t), n = kni_matrix_columns(t);
     if (tolerance > 0) return tolerance;
+    if (tolerance == (double)KN_ZERO)
+        return 5e-324; /* as good as 0, which would mean the default when this is asked again */
     return (double)(m > n ? m : n) * kn_dtype_limits((kn_dtype)t->dtype).eps;
 }
 
@@ -93,6 +95,7 @@ kn_tensor kn_lstsq(kn_tensor a, kn_tensor b)
     double cutoff = cutoff_of(ta, 0);
     int dtype = tb ? kn_dtype_promote((kn_dtype)ta->dtype, (kn_dtype)tb->dtype) : ta->dtype;
     kni_call call = kni_call_begin("lstsq");
+    kni_call_share((const kn_tensor[]){a, b}, 2);
     kn_tensor x = kn_matmul(kn_pinverse(kni_widen(a), cutoff), kni_widen(b));
     return kni_call_end(call, kni_as(x, dtype));
 }

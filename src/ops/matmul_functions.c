@@ -12,10 +12,7 @@ bool kni_operands_ready(const kn_tensor *x, int n, kn_tensor *bad)
         if (!t) *bad = kni_poison_latest();
         if (!t || kni_tensor_failed(t, bad)) return false;
     }
-    /* A temporary that is given twice must live until its second use. */
-    for (int i = 0; i < n; i++)
-        for (int k = 0; k < i; k++)
-            if (x[i].bits == x[k].bits) (void)kn_keep(x[i]);
+    kni_call_share(x, n);
     return true;
 }
 

@@ -56,6 +56,7 @@ kn_tensor kn_block_diag(const kn_tensor *tensors, int32_t n)
     if (n < 1 || !tensors)
         return kni_call_fail(call, KN_ERROR_ARGUMENT, "%d tensors given; it takes 1 or more",
                              tensors ? n : 0);
+    kni_call_share(tensors, n);
     int64_t columns = 0, before = 0;
     for (int32_t i = 0; i < n; i++) {
         const kni_type *t = kni_type_of(tensors[i]);
@@ -88,6 +89,7 @@ kn_tensor kn_cartesian_prod(const kn_tensor *tensors, int32_t n)
         return kni_call_fail(call, KN_ERROR_ARGUMENT, "%d tensors given; it takes 1 to %d", tensors ? n : 0,
                              KN_MAX_RANK);
     if (n == 1) return kni_call_end(call, kn_reshape(tensors[0], KN_SHAPE(-1)));
+    kni_call_share(tensors, n);
     kn_tensor grids[KN_MAX_RANK];
     kn_status s = kn_meshgrid(tensors, n, NULL, grids);
     if (s) return kni_call_end(call, kni_poison_latest());

@@ -60,6 +60,7 @@ kn_tensor kn_stack(const kn_tensor *tensors, int32_t n, int32_t axis)
 {
     if (n < 1 || !tensors) return concat_as("stack", tensors, n, axis); /* which tells what is wrong */
     kni_call call = kni_call_begin("stack");
+    kni_call_share(tensors, n);
     kn_tensor few[8], *parts = few;
     size_t bytes = n > 8 ? (size_t)n * sizeof(kn_tensor) : 0;
     if (bytes) parts = kni_allocate(bytes);

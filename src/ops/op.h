@@ -337,6 +337,8 @@ typedef struct kni_call {
     kni_float_env env;
 } kni_call;
 kni_call kni_call_begin(const char *name);
+/* A temporary that the composite was given twice lives until the composite ends, not until its first use. */
+void kni_call_share(const kn_tensor *x, int32_t n);
 kn_tensor kni_call_end(kni_call call, kn_tensor result);
 void kni_call_end_many(kni_call call, kn_tensor *results, int n);
 /* Fails the composite: a poisoned tensor with "kn_<name>: text". */

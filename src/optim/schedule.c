@@ -143,7 +143,8 @@ kn_schedule kn_schedule_one_cycle(const kn_one_cycle_args *args)
            divide = kn_real_or(args->start_factor, usual.start_factor);
     double last = kn_real_or(args->end_factor, usual.end_factor);
     if (!(rise > 0 && rise <= 1) || !(divide > 0) || !(last > 0)) {
-        kni_failure(KN_ERROR_ARGUMENT, "%s: rise %s must be 0 to 1, the factors %s and %s above 0", function,
+        kni_failure(KN_ERROR_ARGUMENT,
+                    "%s: rise %s must be above 0 and at most 1, the factors %s and %s above 0", function,
                     KNI_NUMBER(rise), KNI_NUMBER(divide), KNI_NUMBER(last));
         return NULL;
     }

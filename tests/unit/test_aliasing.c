@@ -185,9 +185,21 @@ static void updates(kn_device device)
         TRY(kn_scatter(x, 0, i, x, KN_UPDATE_ASSIGN), 4, 1, 2, 3);
         TRY(kn_index_assign(x, 0, i, x, KN_UPDATE_ADD), 5, 3, 5, 7);
         TRY(kn_scatter_nd(x, tuples, x, KN_UPDATE_MUL), 4, 2, 6, 12);
-        /* A composite refuses a temporary that it has taken already. */
-        if (kept) TRY(kn_put(x, i, x, KN_UPDATE_ADD), 5, 3, 5, 7);
-        if (kept) TRY(kn_slice_assign(x, &backwards, 1, x), 4, 3, 2, 1);
+        TRY(kn_put(x, i, x, KN_UPDATE_ADD), 5, 3, 5, 7);
+        TRY(kn_index_put(x, &i, 1, x, KN_UPDATE_ADD), 5, 3, 5, 7);
+        TRY(kn_slice_assign(x, &backwards, 1, x), 4, 3, 2, 1);
+        TRY(kn_stack((kn_tensor[]){x, x}, 2, 0), 1, 2, 3, 4, 1, 2, 3, 4);
+        TRY(kn_concat((kn_tensor[]){x, x}, 2, 0), 1, 2, 3, 4, 1, 2, 3, 4);
+        TRY(kn_block_diag((kn_tensor[]){x, x}, 2), 1, 2, 3, 4, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4);
+        TRY(kn_narrow(kn_cartesian_prod((kn_tensor[]){x, x}, 2), 0, 0, 2), 1, 1, 1, 2);
+        TRY(kn_outer(x, x), 1, 2, 3, 4, 2, 4, 6, 8, 3, 6, 9, 12, 4, 8, 12, 16);
+        /* The same in the shape [2, 2]. */
+        kn_tensor m = kn_from((float[]){1, 2, 3, 5}, KN_F32, KN_SHAPE(2, 2));
+        if (kept) m = kn_keep(m);
+        CHECK_VALUES(kn_lstsq(m, m), 1e-4, 1, 0, 0, 1);
+        m = kn_from((float[]){0, 0, 3, 4}, KN_F32, KN_SHAPE(2, 2));
+        if (kept) m = kn_keep(m);
+        CHECK_VALUES(kn_cdist(m, m, 2), 1e-6, 0, 5, 5, 0);
 #undef TRY
         kn_tensor whole = kn_from((int64_t[]){1, 2, 3, 0}, KN_I64, KN_SHAPE(4));
         if (kept) whole = kn_keep(whole);

@@ -202,6 +202,45 @@ static void lines_inside_a_lowering_end_with_it(void)
         }
 }
 
+static bool is_named(kn_tensor y, const char *function)
+{
+    char text[TEXT];
+    kn_error_text(y, text, sizeof text);
+    return !strncmp(text, function, strlen(function)) && text[strlen(function)] == ':';
+}
+
+/* Layers and losses are calls too: of one op, of several, and inside another layer. */
+static void layers_have_the_line_of_their_caller(void)
+{
+    kn_scope s = kn_scope_begin();
+    kn_nn_embedding table = {0};
+    kn_nn_embedding_bag bag = {0};
+    CHECK(kn_nn_embedding_init(&table, 4, 2, NULL) == KN_OK);
+    CHECK(kn_nn_embedding_bag_init(&bag, 4, 2, NULL) == KN_OK);
+    kn_tensor rows = kn_keep(kn_ones(KN_SHAPE(2, 4), KN_F32));
+    kn_tensor pair = kn_keep(kn_reshape(bad, KN_SHAPE(1, 2))), y[4];
+    y[0] = kn_keep(kn_nn_embedding_forward(&table, bad));
+    y[1] = kn_keep(kn_nn_embedding_bag_forward(&bag, pair, KN_NONE, KN_NONE));
+    y[2] = kn_keep(kn_cross_entropy(rows, bad, NULL));
+    y[3] = kn_keep(kn_cross_entropy_tokens(rows, bad, NULL));
+    const int line = __LINE__ - 4;
+    static const char *const names[] = {"kn_nn_embedding_forward", "kn_nn_embedding_bag_forward",
+                                        "kn_cross_entropy", "kn_cross_entropy_tokens"};
+    for (int i = 0; i < CALLS; i++) (void)kn_exp(x);
+    for (int i = 0; i < 4; i++) {
+        read_it(y[i]);
+        CHECK(has_line(y[i], line + i));
+        if (!CHECK(is_named(y[i], names[i]))) printf("  %s has another name\n", names[i]);
+    }
+    (void)kn_item(y[3]);
+    if (!CHECK(!strncmp(kn_last_error(), "kn_item: ", 9))) printf("  %s\n", kn_last_error());
+    (void)!kn_read_as(y[3], KN_F64, &(double){0}, sizeof(double));
+    if (!CHECK(!strncmp(kn_last_error(), "kn_read_as: ", 12))) printf("  %s\n", kn_last_error());
+    kn_module_drop(KN_MODULE_OF(kn_nn_embedding, &table));
+    kn_module_drop(KN_MODULE_OF(kn_nn_embedding_bag, &bag));
+    kn_scope_end(s, KN_NONE);
+}
+
 int main(void)
 {
     kn_device_use(kn_device_open("fusion(cpu)"));
@@ -230,6 +269,7 @@ int main(void)
     a_call_that_runs_no_op_gives_no_line(one_op_composite_without_line, 0);
     a_call_that_runs_no_op_gives_no_line(composite_without_line, 0);
     tensors_know_where_they_were_made();
+    layers_have_the_line_of_their_caller();
     lines_inside_a_lowering_end_with_it();
     a_queue_that_runs_inside_the_call_waits(op_with_line, OP_LINE);
     a_queue_that_runs_inside_the_call_waits(composite_with_line, COMPOSITE_LINE);
