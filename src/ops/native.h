@@ -28,7 +28,27 @@ typedef struct kni_native {
     /* Elementwise rows without strips of their own: the strip of one step of their body, on the tier in use. NULL: the step has
        none in this compute type. */
     kni_strip_fn (*strip_of)(const struct kni_step *step, int compute);
+    /* The work of an element (fetch_ahead.h) where the kernel asks for memory that later tiles of a group read; 0: it does not. */
+    uint8_t ahead;
 #endif
 } kni_native;
+
+/* Small machines have no caches to fill: {.run = run_softmax, KNI_AHEAD(KNI_WORK_HEAVY)}. */
+#ifndef KN_FREESTANDING
+#define KNI_AHEAD(work) .ahead = (work)
+static inline int kni_native_ahead(const kni_native *native) { return native->ahead; }
+#else
+#define KNI_AHEAD(work)
+static inline int kni_native_ahead(const kni_native *native) { return native ? 0 : 0; }
+#endif
+
+struct kni_line_program;
+/* The entry of a row along lines whose kernel is its body: kiln-gen makes the program (backend/cpu/line_program.h). A row names it
+   by KNI_BY_LINES(op). */
+typedef struct kni_line_entry {
+    kni_native native;
+    const struct kni_line_program *program;
+} kni_line_entry;
+#define KNI_BY_LINES(op_name) &kni_lines_##op_name.native
 
 #endif

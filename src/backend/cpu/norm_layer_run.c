@@ -1,5 +1,6 @@
 /* The CPU entries of layer norm, RMS norm and their gradients: rows on all threads. */
 #include "backend/cpu/elementwise_convert.h"
+#include "backend/cpu/fetch_ahead.h"
 #include "backend/cpu/isa.h"
 #include "backend/cpu/norm_drive.h"
 #include "backend/cpu/norm_kernels.h"
@@ -98,8 +99,8 @@ static kn_status run_rms_norm(const kn_record *r) { return run_rows(r, false, 1)
 static kn_status run_layer_norm_grad(const kn_record *r) { return run_rows(r, true, 2); }
 static kn_status run_rms_norm_grad(const kn_record *r) { return run_rows(r, false, 2); }
 
-const kni_native kni_cpu_layer_norm = {.run = run_layer_norm};
-const kni_native kni_cpu_rms_norm = {.run = run_rms_norm};
+const kni_native kni_cpu_layer_norm = {.run = run_layer_norm, KNI_AHEAD(KNI_WORK_STATISTICS)};
+const kni_native kni_cpu_rms_norm = {.run = run_rms_norm, KNI_AHEAD(KNI_WORK_STATISTICS)};
 const kni_native kni_cpu_layer_norm_grad = {.run = run_layer_norm_grad};
 const kni_native kni_cpu_rms_norm_grad = {.run = run_rms_norm_grad};
 

@@ -1,5 +1,6 @@
 /* The CPU entries of softmax and log_softmax. */
 #include "backend/cpu/softmax_run.h"
+#include "backend/cpu/fetch_ahead.h"
 #include "backend/cpu/isa.h"
 #include "backend/cpu/softmax_kernels.h"
 #include "ops/native.h"
@@ -68,5 +69,5 @@ static kn_status run(const kn_record *r, bool logarithm)
 static kn_status run_softmax(const kn_record *r) { return run(r, false); }
 static kn_status run_log_softmax(const kn_record *r) { return run(r, true); }
 
-const kni_native kni_cpu_softmax = {.run = run_softmax};
+const kni_native kni_cpu_softmax = {.run = run_softmax, KNI_AHEAD(KNI_WORK_HEAVY + KNI_WORK_DIVISION)};
 const kni_native kni_cpu_log_softmax = {.run = run_log_softmax};
