@@ -48,7 +48,7 @@ typedef struct kni_defined {
     uint8_t operands[2 * KNI_BODY_OPERANDS];
     char name[KNI_DEFINED_NAME];
     kni_gradient_row gradients[KNI_BODY_OPERANDS];
-    void *_Atomic line_programs[2]; /* of the CPU, for f32 and f64 */
+    void *_Atomic line_program; /* of the CPU */
     size_t bytes;
     kni_step steps[]; /* of the body */
 } kni_defined;
@@ -60,9 +60,6 @@ kni_defined *kni_defined_new(kni_definition *definition, const char *name, const
                              const uint8_t *operands, int n_in, int n_out);
 void kni_defined_free(kni_defined *d);
 
-/* Whether an operand of a level fits the shape whose axes `axes` make up a line. */
-bool kni_defined_fits(const kni_type *operand, const kni_type *shape, uint32_t axes, int level);
-kn_status kni_defined_infer_lines(kni_infer *c);
 kn_status kni_defined_lower(kni_lowering *l);
 kn_status kni_defined_gradient(kni_vjp *v);
 

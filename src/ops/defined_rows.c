@@ -35,7 +35,7 @@ static void fill_row(kni_defined *d)
                      .tolerance = {16, lines ? 2.0f : 0},
                      .schema = own->n_scalars || lines ? own->schema : NULL,
                      .line = own->line,
-                     .infer = lines ? kni_defined_infer_lines : kni_infer_row,
+                     .infer = lines ? kni_infer_lines : kni_infer_row,
                      .body = &d->body,
                      .lower = kni_defined_lower,
                      .wide = &kni_wide,

@@ -1,8 +1,9 @@
-/* Shapes and dtypes of defined rows that work along lines. Those of elementwise ones are the rules of all elementwise rows. */
-#include "ops/defined.h"
+/* Shapes and dtypes of rows along lines, from the levels of their operands and results. */
+#include "ops/body.h"
 #include "ops/infer.h"
 
-bool kni_defined_fits(const kni_type *operand, const kni_type *shape, uint32_t axes, int level)
+/* Whether an operand of a level fits the shape whose axes `axes` make up a line. */
+static bool fits(const kni_type *operand, const kni_type *shape, uint32_t axes, int level)
 {
     int shift = shape->rank - operand->rank;
     if (shift < 0) return false;
@@ -19,6 +20,7 @@ static uint32_t line_axes(const kni_infer *c)
 {
     const int64_t *attribute = (const int64_t *)((const char *)c->attributes + c->row->line.attribute);
     uint32_t all = (1u << c->in[0]->rank) - 1;
+    if (c->in[0]->rank == 0) return 0;
     return c->row->line.axes == KNI_LINE_AXIS ? 1u << *attribute : all & ~(all >> *attribute);
 }
 
@@ -26,7 +28,7 @@ static kn_status check_axes(const kni_infer *c)
 {
     int64_t *attribute = (int64_t *)((char *)c->attributes + c->row->line.attribute);
     int rank = c->in[0]->rank;
-    if (c->row->line.axes == KNI_LINE_AXIS) return kni_infer_axis(c, attribute, rank);
+    if (c->row->line.axes == KNI_LINE_AXIS) return kni_infer_axis_or_rank_0(c, attribute, rank);
     if (*attribute >= 1 && *attribute <= rank) return KN_OK;
     return kni_infer_fail(c, KN_ERROR_ARGUMENT, "lines cannot be the last %D axes of %S: give 1 to its rank",
                           *attribute, c->in[0]);
@@ -58,7 +60,7 @@ static kn_status check_shapes(const kni_infer *c, uint32_t axes)
         [KNI_LEVEL_ELEMENT] = "a shape that broadcasts to operand 0"};
     for (int i = 1; i < c->n_in; i++) {
         int level = c->row->body->operands[i] & KNI_OPERAND_LEVEL;
-        if (c->in[i] && !kni_defined_fits(c->in[i], c->in[0], axes, level))
+        if (c->in[i] && !fits(c->in[i], c->in[0], axes, level))
             return kni_infer_fail(c, KN_ERROR_SHAPE,
                                   "operand %d is %S where operand 0 is %S: it must have %s", i, c->in[i],
                                   c->in[0], fit[level]);
@@ -80,7 +82,7 @@ static void fill_result(const kni_infer *c, int k, uint32_t axes)
     }
 }
 
-kn_status kni_defined_infer_lines(kni_infer *c)
+kn_status kni_infer_lines(kni_infer *c)
 {
     kn_status s = check_dtypes(c);
     if (s == KN_OK) s = check_axes(c);

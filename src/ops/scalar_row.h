@@ -13,7 +13,8 @@
 
 #define KN_OP(number, name, ...)                                                                             \
     extern const kni_body kni_body_##name;                                                                   \
-    extern const kni_body_text kni_text_##name;
+    extern const kni_body_text kni_text_##name;                                                              \
+    extern const kni_line_entry kni_lines_##name;
 #include "ops/ops.def"
 #undef KN_OP
 

@@ -28,11 +28,10 @@ static void differentiate(const kni_body *body)
 
 static void compile_lines(const kni_body *body)
 {
-    for (int compute = KNI_COMPUTE_F32; compute <= KNI_COMPUTE_F64; compute++) {
-        bool unsupported;
-        kni_line_program *p = kni_line_compile(body, compute, &unsupported);
-        if (p) kni_free(p, p->bytes);
-    }
+    const char *why;
+    kni_line_program *p = kni_line_compile(body, &why);
+    if (p) kni_line_bind(p);
+    if (p) kni_free(p, p->bytes);
 }
 
 static void evaluate(const kni_body *body)

@@ -5,6 +5,7 @@
 
 int gen_compact(void);
 int gen_elementwise(void);
+int gen_lines(void);
 int gen_update(void);
 int gen_made_rows(void);
 

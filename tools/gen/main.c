@@ -5,5 +5,5 @@
 int main(void)
 {
     if (!gen_parse_bodies()) return 1;
-    return gen_compact() | gen_elementwise() | gen_update() | gen_made_rows();
+    return gen_compact() | gen_elementwise() | gen_lines() | gen_update() | gen_made_rows();
 }
