@@ -30,6 +30,7 @@ for device in "autodiff(fusion(cpu))" "fusion(cpu)"; do
     together "release: $device" "$root/release/kiln" conform --device "$device"
 done
 together "structure" python3 tests/structure/run_structure.py --build "$root/release"
+together "a new op" python3 tests/new_op/run_new_op.py --build "$root/release"
 together "examples" python3 tests/examples/run_examples.py "$root/release"
 together "command line" python3 tests/examples/run_commands.py "$root/release"
 conformance release

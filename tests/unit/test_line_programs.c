@@ -1,6 +1,7 @@
 /* Built-in rows along lines as programs of lines: each body gives what the row's own kernel gives, within its tolerance; all
    tiers give the same bits, and groups of fusion(cpu) those of cpu. Rows come from the table, so that a new one is tested too. */
 #include "backend/cpu/isa.h"
+#include "ops/body_parse.h"
 #include "support/check.h"
 #include "support/line_cases.h"
 
@@ -175,6 +176,27 @@ static void test_long_lines_in_blocks(void)
     }
 }
 
+/* What cannot be a program says why: kiln-gen tells it to the author of a row. */
+static void test_refusals(void)
+{
+    static const struct {
+        const char *body, *out, *why;
+    } bad[] = {{"y = x - down(x)", "y", "a sum over all lines"},
+               {"y = down(x); z = x", "y@place z", NULL},
+               {"y = weight + 1", "y@place", "no sum over lines"}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        kni_body_draft draft;
+        kni_body_names names = {.in = "x weight@place", .out = bad[i].out, .lines = true};
+        if (!CHECK(kni_body_parse(bad[i].body, &names, &draft))) printf("%s: %s\n", bad[i].body, draft.error);
+        kni_body body = kni_body_of_draft(&draft);
+        const char *why;
+        kni_line_program *p = kni_line_compile(&body, &why);
+        if (!CHECK(bad[i].why ? !p && why && strstr(why, bad[i].why) : p && !why))
+            printf("%s: %s\n", bad[i].body, why ? why : "a program");
+        if (p) kni_free(p, p->bytes);
+    }
+}
+
 int main(void)
 {
     cpu = kn_device_open("cpu");
@@ -184,6 +206,7 @@ int main(void)
         test_tiers();
         test_groups();
         test_long_lines_in_blocks();
+        test_refusals();
     }
     line_rows_free();
     return check_report();
