@@ -37,7 +37,7 @@ static inline bool kni_dims_agree(kn_dim a, kn_dim b) { return kni_dim_equal(a, 
 /* Ready-made rules. */
 kn_status kni_infer_elementwise(kni_infer *c); /* by row->rule and row->dtypes */
 kn_status kni_infer_same(kni_infer *c);        /* every output has operand 0's type */
-/* Rows along the axis or the last axes of operand 0: operands and results by the levels of the body, all of them floats. */
+/* Rows along the axis or the last axes of operand 0: shapes and dtypes by the levels and kinds of the body. */
 kn_status kni_infer_lines(kni_infer *c);
 
 #endif

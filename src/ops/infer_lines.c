@@ -34,21 +34,38 @@ static kn_status check_axes(const kni_infer *c)
                           *attribute, c->in[0]);
 }
 
-/* All are floats, and f64 does not meet others: a line is computed in f64 or in f32. */
+static bool is_value(const kni_infer *c, int i)
+{
+    return !(c->row->body->operands[i] & (KNI_OPERAND_INDEX | KNI_OPERAND_TRUTH));
+}
+
+/* Values are of the row's dtypes, and f64 does not meet other floats: a line is computed in f64 or in f32. */
 static kn_status check_dtypes(const kni_infer *c)
 {
     const kni_type *first = NULL;
     for (int i = 0; i < c->n_in; i++) {
         const kni_type *t = c->in[i];
-        kn_status s = t ? kni_infer_dtype(c, i, KNI_FLOATS) : KN_OK;
+        kn_status s = KN_OK;
+        if (t && is_value(c, i)) s = kni_infer_dtype(c, i, c->row->dtypes);
+        if (t && c->row->body->operands[i] & KNI_OPERAND_INDEX) s = kni_infer_integer(c, i);
         if (s) return s;
-        if (!t || t->weak) continue;
+        if (!t || t->weak || !is_value(c, i)) continue;
         if (!first) first = t;
         if ((t->dtype == KN_F64) != (first->dtype == KN_F64))
             return kni_infer_fail(c, KN_ERROR_DTYPE, "operands are %T and %T: convert one with kn_cast()",
                                   (int)first->dtype, (int)t->dtype);
     }
     return KN_OK;
+}
+
+/* Of a result: indices are i64, truths bool, values what the operands that are values promote to. */
+static int dtype_of(const kni_infer *c, uint8_t bits)
+{
+    const kni_type *values[KNI_BODY_OPERANDS];
+    if (bits & KNI_OPERAND_INDEX) return KN_I64;
+    if (bits & KNI_OPERAND_TRUTH) return KN_BOOL;
+    for (int i = 0; i < c->n_in; i++) values[i] = is_value(c, i) ? c->in[i] : NULL;
+    return kni_promote_types(values, 0, c->n_in);
 }
 
 static kn_status check_shapes(const kni_infer *c, uint32_t axes)
@@ -72,9 +89,10 @@ static void fill_result(const kni_infer *c, int k, uint32_t axes)
 {
     const kni_type *x = c->in[0];
     kni_type *y = c->out[k];
-    int level = c->row->body->operands[c->row->body->n_in + k] & KNI_OPERAND_LEVEL, first = 0;
-    while (level == KNI_LEVEL_PLACE && !(axes >> first & 1)) first++;
-    y->dtype = (uint8_t)kni_infer_promote(c, 0, c->n_in);
+    uint8_t bits = c->row->body->operands[c->row->body->n_in + k];
+    int level = bits & KNI_OPERAND_LEVEL, first = 0;
+    while (level == KNI_LEVEL_PLACE && first < x->rank && !(axes >> first & 1)) first++;
+    y->dtype = (uint8_t)dtype_of(c, bits);
     y->rank = (uint8_t)(x->rank - first);
     for (int a = first; a < x->rank; a++) {
         bool whole = level & (axes >> a & 1 ? KNI_LEVEL_PLACE : KNI_LEVEL_LINE);
