@@ -1,5 +1,6 @@
 /* Bodies: the formula of an elementwise row, or of one that works along lines. Everything that computes a row without lines
-   reads its body. Of rows along lines the schedules of GPUs and `ref` (body_lines.h) do; the CPU has kernels of its own.
+   reads its body. Of rows along lines the schedules of GPUs and `ref` (body_lines.h) do; so does the CPU, but for the rows that it
+   has faster kernels of its own for.
    A row's text is infix (docs/adding-an-op.md); kiln-gen checks it and writes the compact form below. Programs link that form
    alone: the texts are for kiln-gen and for op_info.c, and the parser (body_parse.h) for kiln-gen. */
 #ifndef KNI_BODY_H
