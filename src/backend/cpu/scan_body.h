@@ -1,28 +1,47 @@
 /* The scans of one element type. The including file defines `element`, the type `wide` that totals are kept
-   in, and SCAN(name), which names the functions. A line is n elements `step` apart (negative: a reverse scan);
-   `width` lines lie side by side. */
+   in, SUMS_OVERFLOW where a sum may leave the range of `wide`, and SCAN(name), which names the functions. A line is
+   n elements `step` apart (negative: a reverse scan); `width` lines lie side by side.
+   Where sums may overflow, only magnitudes that cannot are added in another order than from the first element on:
+   otherwise a part alone could be infinite where the sum is not, or finite where the sum became infinite before. */
 
-/* The totals of n elements of one line: four chains in turn. */
-static wide SCAN(total)(const element *x, int64_t n, int64_t step, bool product)
+/* The totals of n elements of one line: four chains in turn; and the sum of their magnitudes where sums may overflow. */
+static wide SCAN(total)(const element *x, int64_t n, int64_t step, bool product, double *magnitude)
 {
     wide chain[4];
+    double reach[4] = {0, 0, 0, 0};
     for (int c = 0; c < 4; c++) chain[c] = product ? 1 : 0;
     for (int64_t k = 0; k < n; k++) {
         wide v = (wide)x[k * step];
         wide *c = &chain[k & 3];
         *c = product ? *c * v : *c + v;
+        if (SUMS_OVERFLOW) reach[k & 3] += __builtin_fabs((double)v);
     }
+    *magnitude = (reach[0] + reach[1]) + (reach[2] + reach[3]);
     return product ? (chain[0] * chain[1]) * (chain[2] * chain[3])
                    : (chain[0] + chain[1]) + (chain[2] + chain[3]);
+}
+
+static bool SCAN(four_fit)(wide before, const element *p, int64_t step)
+{
+    double magnitude = __builtin_fabs((double)before);
+    for (int i = 0; i < 4; i++) magnitude += __builtin_fabs((double)p[i * step]);
+    return magnitude <= LARGEST_MAGNITUDE;
 }
 
 /* Sums of four elements at a time, so that only one addition in four waits for the one before. */
 static wide SCAN(sum_line)(const element *x, element *y, int64_t n, int64_t step, bool exclusive, wide carry)
 {
     int64_t k = 0;
-    for (; k + 4 <= n; k += 4) {
+    while (k < n) {
         const element *p = x + k * step;
         element *q = y + k * step;
+        if (k + 4 > n || (SUMS_OVERFLOW && !SCAN(four_fit)(carry, p, step))) {
+            wide next = carry + (wide)p[0];
+            q[0] = (element)(exclusive ? carry : next);
+            carry = next;
+            k++;
+            continue;
+        }
         wide a = (wide)p[0], b = a + (wide)p[step], c = b + (wide)p[2 * step], d = c + (wide)p[3 * step];
         wide before = carry;
         q[0] = (element)(exclusive ? before : before + a);
@@ -30,11 +49,7 @@ static wide SCAN(sum_line)(const element *x, element *y, int64_t n, int64_t step
         q[2 * step] = (element)(before + (exclusive ? b : c));
         q[3 * step] = (element)(before + (exclusive ? c : d));
         carry = before + d;
-    }
-    for (; k < n; k++) {
-        wide next = carry + (wide)x[k * step];
-        y[k * step] = (element)(exclusive ? carry : next);
-        carry = next;
+        k += 4;
     }
     return carry;
 }
@@ -79,10 +94,12 @@ static void SCAN(fold)(const kni_scan_lines *l, bool product)
 static void SCAN(sum)(const kni_scan_lines *l) { SCAN(fold)(l, false); }
 static void SCAN(product)(const kni_scan_lines *l) { SCAN(fold)(l, true); }
 
-static void SCAN(chunk_total)(const kni_scan_lines *l, bool product, void *result)
+static bool SCAN(chunk_total)(const kni_scan_lines *l, bool product, int64_t chunks, void *result)
 {
-    wide total = SCAN(total)(l->x, l->n, l->step, product);
+    double magnitude;
+    wide total = SCAN(total)(l->x, l->n, l->step, product, &magnitude);
     memcpy(result, &total, sizeof total);
+    return !SUMS_OVERFLOW || magnitude <= LARGEST_MAGNITUDE / (double)chunks;
 }
 
 /* carries[i] becomes the total before chunk i. */

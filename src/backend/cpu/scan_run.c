@@ -5,6 +5,7 @@
 #include "core/thread_pool.h"
 #include "ops/native.h"
 #include "ops/scan_attributes.h"
+#include <stdatomic.h>
 
 enum { TASK_ELEMENTS = 1 << 14, CHUNK = 1 << 15 };
 
@@ -17,6 +18,7 @@ typedef struct plan {
     int64_t bytes, axis, inner, outer, strips, units, per_task, chunks;
     bool reverse, exclusive, product;
     char *totals;
+    atomic_bool overflows; /* totals of chunks may, where the sum from the first element on does not */
 } plan;
 
 /* Unit u: one line, or a strip of lines side by side. */
@@ -47,6 +49,13 @@ static void run_units(void *argument, int64_t task, int worker)
     }
 }
 
+static void run_whole(plan *p)
+{
+    int64_t work = p->axis * (p->inner < KNI_SCAN_COLUMNS ? p->inner : KNI_SCAN_COLUMNS);
+    p->per_task = work < TASK_ELEMENTS ? TASK_ELEMENTS / work : 1;
+    kni_parallel_for((p->units + p->per_task - 1) / p->per_task, run_units, p);
+}
+
 static kni_scan_lines chunk_lines(const plan *p, int64_t task)
 {
     kni_scan_lines l = unit_lines(p, task / p->chunks);
@@ -60,9 +69,10 @@ static kni_scan_lines chunk_lines(const plan *p, int64_t task)
 static void total_chunk(void *argument, int64_t task, int worker)
 {
     (void)worker;
-    const plan *p = argument;
+    plan *p = argument;
     kni_scan_lines l = chunk_lines(p, task);
-    p->kernels->chunk_total(&l, p->product, p->totals + task * 8);
+    if (!p->kernels->chunk_total(&l, p->product, p->chunks, p->totals + task * 8))
+        atomic_store_explicit(&p->overflows, true, memory_order_relaxed);
 }
 
 static void scan_chunk(void *argument, int64_t task, int worker)
@@ -81,9 +91,13 @@ static kn_status run_chunks(plan *p)
     p->totals = kni_allocate(bytes);
     if (!p->totals) return kni_fail_op(KN_ERROR_MEMORY, NULL, "no memory for the totals of chunks");
     kni_parallel_for(p->units * p->chunks, total_chunk, p);
-    for (int64_t u = 0; u < p->units; u++)
-        p->kernels->carries(p->totals + u * p->chunks * 8, p->chunks, p->product);
-    kni_parallel_for(p->units * p->chunks, scan_chunk, p);
+    if (atomic_load(&p->overflows)) {
+        run_whole(p);
+    } else {
+        for (int64_t u = 0; u < p->units; u++)
+            p->kernels->carries(p->totals + u * p->chunks * 8, p->chunks, p->product);
+        kni_parallel_for(p->units * p->chunks, scan_chunk, p);
+    }
     kni_free(p->totals, bytes);
     return KN_OK;
 }
@@ -93,9 +107,7 @@ static kn_status run_plan(plan *p, bool divisible)
     p->strips = (p->inner + KNI_SCAN_COLUMNS - 1) / KNI_SCAN_COLUMNS;
     p->units = p->outer * p->strips;
     if (divisible && p->inner == 1 && p->outer < 16 && p->axis >= 2 * CHUNK) return run_chunks(p);
-    int64_t work = p->axis * (p->inner < KNI_SCAN_COLUMNS ? p->inner : KNI_SCAN_COLUMNS);
-    p->per_task = work < TASK_ELEMENTS ? TASK_ELEMENTS / work : 1;
-    kni_parallel_for((p->units + p->per_task - 1) / p->per_task, run_units, p);
+    run_whole(p);
     return KN_OK;
 }
 

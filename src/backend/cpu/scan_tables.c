@@ -1,25 +1,33 @@
 /* The scan kernels of each element type. */
 #include "backend/cpu/scan_tables.h"
+#include <float.h>
 #include <kn/base.h>
 #include <string.h>
 
+/* Half of the range, since the sum of magnitudes is rounded too. */
+#define LARGEST_MAGNITUDE (DBL_MAX / 2)
 #define IS_NAN(v) ((v) != (v))
 #define element float
 #define wide double
+#define SUMS_OVERFLOW 0 /* 2^63 elements of f32 fit an f64 */
 #define SCAN(name) name##_f32
 #include "backend/cpu/scan_body.h"
 #undef element
+#undef SUMS_OVERFLOW
 #undef SCAN
 
 #define element double
+#define SUMS_OVERFLOW 1
 #define SCAN(name) name##_f64
 #include "backend/cpu/scan_body.h"
 #undef element
 #undef wide
+#undef SUMS_OVERFLOW
 #undef SCAN
 #undef IS_NAN
 
 #define IS_NAN(v) false
+#define SUMS_OVERFLOW 0 /* they wrap, in any order alike */
 #define element int64_t
 #define wide int64_t
 #define SCAN(name) name##_i64

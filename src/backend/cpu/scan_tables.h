@@ -19,8 +19,9 @@ typedef struct kni_scan_lines {
 typedef void (*kni_scan_fn)(const kni_scan_lines *l);
 typedef struct kni_scan_kernels {
     kni_scan_fn sum, product, largest, smallest, linear;
-    /* The total of one line, 8 bytes; and totals of chunks into what comes before each. */
-    void (*chunk_total)(const kni_scan_lines *l, bool product, void *result);
+    /* The total of one line, 8 bytes, false where those of so many chunks may overflow; and totals of chunks into what
+       comes before each. */
+    bool (*chunk_total)(const kni_scan_lines *l, bool product, int64_t chunks, void *result);
     void (*carries)(void *totals, int64_t n, bool product);
 } kni_scan_kernels;
 
