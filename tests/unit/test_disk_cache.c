@@ -147,6 +147,41 @@ static void leaves_other_files(void)
     free(large);
 }
 
+/* What begins like an entry and has another name, as a user's copy of one, is neither removed nor counted. */
+static void leaves_copies_of_entries(void)
+{
+#define DIGITS "0123456789abcdef0123456789abcde"
+    static const char *const names[] = {"test-" DIGITS "f",
+                                        "kiln-kernels/test-" DIGITS "f.bak",
+                                        "kiln-kernels/test-" DIGITS "f0",
+                                        "kiln-kernels/test-" DIGITS,
+                                        "kiln-kernels/test-" DIGITS "F",
+                                        "kiln-kernels/test_" DIGITS "f",
+                                        "kiln-kernels/test2-" DIGITS "f",
+                                        "kiln-kernels/-" DIGITS "f",
+                                        "kiln-kernels/a copy",
+                                        "kiln-kernels/.test-" DIGITS "f"};
+#undef DIGITS
+    enum { N = sizeof names / sizeof *names, MEGABYTE = 1 << 20 };
+    char paths[N][128], name[128], *large = calloc(1, MEGABYTE + 1);
+    memset(large, 'z', MEGABYTE);
+    memcpy(large, "kncache1", 8);
+    for (int i = 0; i < N; i++) {
+        snprintf(name, sizeof name, "%s/%s", base, names[i]);
+        write_file(name, large, paths[i], sizeof paths[i]);
+    }
+    fill_to_the_limit();
+    for (int i = 0; i < N; i++)
+        if (!CHECK(kni_file_exists(paths[i]))) printf("  %s is gone\n", paths[i]);
+    /* It is the name alone that keeps them: under an entry's name the same file goes. */
+    snprintf(name, sizeof name, "%s/test-0123456789abcdef0123456789abcde0", folder);
+    char entry[128];
+    write_file(name, large, entry, sizeof entry);
+    fill_to_the_limit();
+    CHECK(!kni_file_exists(entry));
+    free(large);
+}
+
 /* A foreign file or a link under the very name of an entry is neither read nor replaced. */
 static void leaves_what_stands_in_its_place(void)
 {
@@ -197,6 +232,7 @@ int main(void)
     limit();
     refused();
     leaves_other_files();
+    leaves_copies_of_entries();
     leaves_what_stands_in_its_place();
     refuses_a_linked_folder();
     CHECK(kni_path_remove(base) == KN_OK);
