@@ -269,7 +269,7 @@ int main(int argc, char **argv)
         updates(gpu);
         updates_of_one_group(gpu);
     } else {
-        printf("skipped: no OpenCL device\n");
+        check_skip("no OpenCL device");
     }
     char command[1000];
     snprintf(command, sizeof command, "KN_OWNERSHIP=borrow '%s' borrow", argv[0]);

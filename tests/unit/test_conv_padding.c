@@ -1,9 +1,9 @@
 /* Padding is left out of convolutions, not multiplied: a weight (or a cotangent) that is NaN or infinite reaches the same
    results on the CPU and on GPUs as on `ref`. Operands are small integers, so that all sums are exact and compared exactly. */
 #include "../support/check.h"
-#include "backend/cpu/isa.h"
 #include "ops/conv.h"
 #include "ops/op.h"
+#include "support/tiers.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -331,7 +331,7 @@ int main(void)
             return check_report();
     }
     best = kni_cpu_tier();
-    for (int i = 0; i < KNI_ISA_COUNT; i++) available[i] = kni_cpu_tier_available((kni_tier)i);
+    for (int i = 0; i < KNI_ISA_COUNT; i++) available[i] = tier_runs((kni_tier)i);
     for (size_t i = 0; i < sizeof geometries / sizeof *geometries; i++) check_geometry(&geometries[i]);
     return check_report();
 }

@@ -127,9 +127,11 @@ int main(void)
 #endif
     char command[200], path[2200];
     /* Once it is open the driver finds it by its name, wherever it lies. */
-    if (!nvrtc_open(path, sizeof path)) check_skip(nvrtc_absent);
-    kni_driver *d = build_fake() ? kni_cuda_driver_open(0) : NULL;
-    if (d) {
+    bool compiles = nvrtc_open(path, sizeof path), built = build_fake();
+    CHECK(built);
+    kni_driver *d = built && compiles ? kni_cuda_driver_open(0) : NULL;
+    if (!compiles) check_skip(nvrtc_absent);
+    if (compiles && CHECK(d != NULL)) {
         CHECK(product(d, KN_BF16, KN_BF16, 4096, false, false, KNI_EPILOGUE_NONE, 0));
         CHECK(product(d, KN_F16, KN_F32, 2048, true, true, KNI_EPILOGUE_BIAS | KNI_EPILOGUE_GELU, 1));
         CHECK(product(d, KN_BF16, KN_BF16, 200, true, false, KNI_EPILOGUE_BIAS | KNI_EPILOGUE_RELU, 0));
@@ -138,8 +140,6 @@ int main(void)
         CHECK(attention(d, KN_F16, 64, false));
         d->close(d);
         sorting();
-    } else {
-        check_skip(nvrtc_absent);
     }
     snprintf(command, sizeof command, "rm -rf %s", folder);
     CHECK(system(command) == 0);

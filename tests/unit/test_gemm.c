@@ -2,8 +2,8 @@
    bit between tiers, threads and paths. */
 #include "backend/cpu/gemm.h"
 #include "backend/cpu/gemm_workspace.h"
-#include "backend/cpu/isa.h"
 #include "core/thread_pool.h"
+#include "support/tiers.h"
 
 #include <kn/tensor.h>
 
@@ -12,17 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int passed, failed;
-
-static void check(bool ok, const char *what)
-{
-    if (ok) {
-        passed++;
-    } else {
-        failed++;
-        printf("FAIL: %s\n", what);
-    }
-}
+static void check(bool ok, const char *what) { check_that(ok, what, __FILE__, __LINE__); }
 
 static uint64_t random_state = 0x9e3779b97f4a7c15u;
 
@@ -389,18 +379,18 @@ static void test_bit_equality(void)
         t.args.reproducible = true;
         same_bits(&t, KNI_ISA_SCALAR, 1, NULL, want);
         for (int tier = 0; tier < KNI_ISA_COUNT; tier++)
-            if (kni_cpu_tier_available((kni_tier)tier)) {
+            if (tier_runs((kni_tier)tier)) {
                 check(same_bits(&t, (kni_tier)tier, 1, want, NULL),
                       "reproducible: bit-equal with the scalar tier");
                 check(same_bits(&t, (kni_tier)tier, 8, want, NULL), "reproducible: bit-equal with 8 threads");
             }
         t.args.reproducible = false;
-        if (kni_cpu_tier_available(KNI_ISA_V3)) {
+        if (tier_runs(KNI_ISA_V3)) {
             same_bits(&t, KNI_ISA_V3, 1, NULL, want);
             check(same_bits(&t, KNI_ISA_V3, 2, want, NULL), "fused: v3 with 2 threads");
             check(same_bits(&t, KNI_ISA_V3, 8, want, NULL), "fused: v3 with 8 threads");
         }
-        if (kni_cpu_tier_available(KNI_ISA_V4))
+        if (tier_runs(KNI_ISA_V4))
             for (int threads = 1; threads <= 8; threads += threads == 1 ? 1 : 6)
                 check(same_bits(&t, KNI_ISA_V4, threads, want, NULL), "fused: v4 as v3");
         free(want);
@@ -509,7 +499,7 @@ int main(void)
     const kni_tier best = kni_cpu_tier();
     kni_set_threads(2);
     for (int tier = 0; tier < KNI_ISA_COUNT; tier++) {
-        if (!kni_cpu_tier_available((kni_tier)tier)) continue;
+        if (!tier_runs((kni_tier)tier)) continue;
         kni_cpu_set_tier((kni_tier)tier);
         test_random_shapes();
         test_particular_shapes();
@@ -525,6 +515,5 @@ int main(void)
     test_no_memory();
     kni_workspace_release();
     kni_pool_shutdown();
-    printf("%d passed, %d failed\n", passed, failed);
-    return failed != 0;
+    return check_report();
 }

@@ -283,7 +283,7 @@ static void page(void)
     FILE *file = fopen("docs/kernel-language.md", "rb");
     size_t n = file ? fread(text, 1, sizeof text - 1, file) : 0;
     if (file) fclose(file);
-    if (!n) return; /* run elsewhere than in the repository */
+    if (!CHECK(n > 0)) return; /* run elsewhere than in the repository */
     text[n] = 0;
     int found = 0;
     for (char *at = text; (at = strstr(at, "```c\n"));) {

@@ -551,7 +551,10 @@ int main(void)
     static const char *const devices[] = {"cpu", "ref", "opencl:0", "cuda:0"};
     for (int i = 0; i < 4; i++) {
         kn_device device = kn_device_open(devices[i]);
-        if (!device && i >= 2) continue;
+        if (!device && i >= 2) {
+            check_skip(i == 2 ? "no OpenCL device" : "no CUDA device");
+            continue;
+        }
         kn_device_use(device);
         runs(i < 2 ? 1 : 3);
         shapes_and_roles();

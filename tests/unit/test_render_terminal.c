@@ -171,7 +171,7 @@ static void whole_run(void)
     dashboard_exists = seen("name=dashboard");
     if (!dashboard_exists) {
         CHECK(seen("name=plain"));
-        printf("no ncurses here: the dashboard is not tested\n");
+        check_skip("no ncurses");
         return;
     }
     CHECK(exit_status == 0 && restored);

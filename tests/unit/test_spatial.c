@@ -1,9 +1,9 @@
 /* Pooling, patches, interpolation and grids: ties, NaN, odd arguments, errors, symbolic sizes, equal bits. */
-#include "backend/cpu/isa.h"
 #include "core/dim.h"
 #include "core/thread_pool.h"
 #include "ops/pooling.h"
 #include "support/check.h"
+#include "support/tiers.h"
 #include <math.h>
 
 static kn_tensor image(int64_t h, int64_t w)
@@ -189,7 +189,7 @@ static void equal_bits(void)
     for (int which = 0; which < 4; which++) {
         size_t bytes = 0;
         for (int tier = 0; tier < KNI_ISA_COUNT; tier++) {
-            if (!kni_cpu_tier_available((kni_tier)tier)) continue;
+            if (!tier_runs((kni_tier)tier)) continue;
             kni_cpu_set_tier((kni_tier)tier);
             for (int threads = 1; threads <= 3; threads++) {
                 kni_set_threads(threads);
