@@ -223,11 +223,7 @@ static kn_status read_state(kni_load *load, kn_state state, const char *prefix)
 static kn_status check_complete(const kni_load *load, const char *prefix)
 {
     for (int64_t i = 0; i < load->target_count; i++) {
-        bool found = load->targets[i].offer >= 0;
-        for (int64_t k = 0; k < load->target_count && !found; k++) /* the other path of a tied one */
-            found = load->targets[k].offer >= 0 &&
-                    load->targets[k].param->handle.bits == load->targets[i].param->handle.bits;
-        if (!found)
+        if (!kni_load_fills(load, &load->targets[i]))
             return kni_failure(KN_ERROR_ARGUMENT, "kn_module_load: the state has no '%s%s'", prefix,
                                load->targets[i].path);
     }

@@ -29,6 +29,7 @@ typedef struct kni_load {
     const char *function;
     kni_load_target *targets; /* sorted by path */
     int64_t target_count, target_capacity;
+    const kni_load_target **by_param; /* the same, those of one tied param side by side */
     kni_load_offer *offers;
     int64_t offer_count;
 } kni_load;
@@ -36,6 +37,8 @@ typedef struct kni_load {
 /* All params of a module, sorted by path. */
 kn_status kni_load_targets(kni_load *load, kn_module module);
 kni_load_target *kni_load_find(const kni_load *load, const char *path);
+/* Whether something fills the target's param, under this path or another one of a tied param. */
+bool kni_load_fills(const kni_load *load, const kni_load_target *target);
 /* Sets all values, or none. */
 kn_status kni_load_apply(kni_load *load);
 void kni_load_free(kni_load *load);

@@ -51,15 +51,6 @@ static const kni_load_offer *nearest(const kni_load *load, const kni_load_target
     return found;
 }
 
-/* Whether the same param is filled under another path. */
-static bool filled_elsewhere(const kni_load *load, const kni_load_target *target)
-{
-    uint64_t bits = target->param->handle.bits;
-    for (int64_t i = 0; i < load->target_count; i++)
-        if (load->targets[i].offer >= 0 && load->targets[i].param->handle.bits == bits) return true;
-    return false;
-}
-
 static void missing_line(kni_buffer *out, const kni_load *load, const kni_load_target *t, int64_t *compared)
 {
     kni_buffer_format(out, "missing: '%s' %s ", t->path, kn_dtype_name(kn_dtype_of(kn_value(*t->param))));
@@ -104,7 +95,7 @@ kn_status kni_load_report(const kni_load *load, kn_load_report *report)
             mismatched_line(&out, load, t);
         } else if (t->offer >= 0)
             report->applied++;
-        else if (!filled_elsewhere(load, t)) {
+        else if (!kni_load_fills(load, t)) {
             report->missing++;
             missing_line(&out, load, t, &compared);
         }

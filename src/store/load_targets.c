@@ -30,12 +30,43 @@ static int by_path(const void *a, const void *b)
     return strcmp(((const kni_load_target *)a)->path, ((const kni_load_target *)b)->path);
 }
 
+/* The paths of one param in their order: the first is the one that is saved. */
+static int by_param(const void *a, const void *b)
+{
+    const kni_load_target *first = *(const kni_load_target *const *)a,
+                          *second = *(const kni_load_target *const *)b;
+    uint64_t x = first->param->handle.bits, y = second->param->handle.bits;
+    return x != y ? (x < y ? -1 : 1) : (first > second) - (first < second);
+}
+
 kn_status kni_load_targets(kni_load *load, kn_module module)
 {
     kn_status status = kn_module_visit(module, add_target, load);
-    if (!status && load->target_count)
-        qsort(load->targets, (size_t)load->target_count, sizeof *load->targets, by_path);
-    return status;
+    size_t count = (size_t)load->target_count;
+    if (status || !count) return status;
+    qsort(load->targets, count, sizeof *load->targets, by_path);
+    load->by_param = malloc(count * sizeof *load->by_param);
+    if (!load->by_param) return kni_failure_memory(load->function);
+    for (size_t i = 0; i < count; i++) load->by_param[i] = &load->targets[i];
+    qsort(load->by_param, count, sizeof *load->by_param, by_param);
+    return KN_OK;
+}
+
+bool kni_load_fills(const kni_load *load, const kni_load_target *target)
+{
+    if (target->offer >= 0) return true;
+    uint64_t bits = target->param->handle.bits;
+    int64_t low = 0, high = load->target_count;
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (load->by_param[middle]->param->handle.bits < bits)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < load->target_count && load->by_param[low]->param->handle.bits == bits; low++)
+        if (load->by_param[low]->offer >= 0) return true;
+    return false;
 }
 
 kni_load_target *kni_load_find(const kni_load *load, const char *path)
@@ -87,5 +118,6 @@ void kni_load_free(kni_load *load)
     }
     for (int64_t i = 0; i < load->offer_count; i++) free(load->offers[i].name);
     free(load->targets);
+    free(load->by_param);
     free(load->offers);
 }

@@ -3,7 +3,6 @@
 #include "test_store_net.h"
 #include <kn/nn/recurrent.h>
 #include <kn/nn/transformer.h>
-#include <time.h>
 
 #define FOLDER "tests/store/files/"
 
@@ -267,32 +266,6 @@ static void test_attention_names(void)
     CHECK(kn_store_count(store) == 4 && kn_store_find(store, "query.weight") >= 0);
     kn_store_close(store);
     kn_module_drop(module);
-}
-
-/* ---- many tensors: four times as many take about four times as long, not sixteen times */
-
-static double seconds_for(int64_t n)
-{
-    clock_t start = clock();
-    kn_state state = kn_state_make(), back = kn_state_make();
-    for (int64_t i = 0; i < n; i++) {
-        char name[40];
-        snprintf(name, sizeof name, "layers.%lld.weight", (long long)i);
-        CHECK(kn_state_put_int(state, "", name, i) == KN_OK);
-    }
-    CHECK(kn_state_write(state, in_folder("many.safetensors"), KN_STORE_AUTO) == KN_OK);
-    CHECK(kn_state_read(back, in_folder("many.safetensors")) == KN_OK && kn_state_count(back) == n);
-    kn_state_free(state);
-    kn_state_free(back);
-    return (double)(clock() - start) / CLOCKS_PER_SEC;
-}
-
-static void test_many(void)
-{
-    enum { FEW = 3000, TIMES = 16 };
-    double few = seconds_for(FEW), many = seconds_for(FEW * TIMES), again = seconds_for(FEW);
-    if (again > few) few = again;
-    if (!CHECK(many < few * TIMES * 5)) printf("  %g s for %d, %g s for %d\n", few, FEW, many, FEW * TIMES);
 }
 
 /* ---- round trips */
@@ -716,7 +689,6 @@ int main(int count, char **arguments)
     test_misuse();
     test_back_to_pytorch();
     test_attention_names();
-    test_many();
     folder_remove();
     CHECK(kn_shutdown() == 0);
     return check_report();
