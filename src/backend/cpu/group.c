@@ -72,13 +72,6 @@ static void end_copies(const kni_group *g, kni_storage **copies)
         if (copies[i]) kni_storage_release(copies[i]);
 }
 
-/* A conversion alone is a copy, which needs no strips. */
-static bool copies_only(const kni_group *g)
-{
-    const kn_record *r = g->records[0];
-    return g->n_records == 1 && kni_converts(r->row) && !kni_contiguous(kni_in(r, 0));
-}
-
 static void run_program(const kni_strip_program *p, strip_job *j)
 {
     if (p->n >= PARALLEL_MIN && p->jit && kni_group_jit_run(p->jit, &j->memory)) return; /* as compiled C */
@@ -90,7 +83,6 @@ static void run_program(const kni_strip_program *p, strip_job *j)
 
 kn_status kni_cpu_group_points(const kni_group *g)
 {
-    if (copies_only(g)) return g->records[0]->row->native->run(g->records[0]);
     static const double no_params[4] = {0};
     strip_job j;
     kni_strip_program *p = g->cache ? *g->cache : NULL;
