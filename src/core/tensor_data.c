@@ -303,6 +303,22 @@ static kn_status named(kn_status s, const char *function)
     return s;
 }
 
+/* Converts n elements into a buffer at any address; one that is not aligned is filled piece by piece. */
+static void convert_into(void *buffer, kn_dtype dtype, const char *from, int from_dtype, int64_t n)
+{
+    enum { PIECE = 256 };
+    int64_t piece[PIECE], size = kn_dtype_bytes(dtype, 1), step = kn_dtype_bytes((kn_dtype)from_dtype, PIECE);
+    if (size <= 1 || (uintptr_t)buffer % (size_t)size == 0) {
+        kni_convert(buffer, dtype, 1, from, from_dtype, 1, n);
+        return;
+    }
+    for (char *to = buffer; n > 0; n -= PIECE, to += PIECE * size, from += step) {
+        int64_t now = n < PIECE ? n : PIECE;
+        kni_convert(piece, dtype, 1, from, from_dtype, 1, now);
+        memcpy(to, piece, (size_t)(now * size));
+    }
+}
+
 kn_status kn_read_as(kn_tensor t, kn_dtype dtype, void *buffer, size_t bytes)
 {
     kn_status s;
@@ -317,7 +333,7 @@ kn_status kn_read_as(kn_tensor t, kn_dtype dtype, void *buffer, size_t bytes)
     void *copy = kni_allocate(own);
     if (!copy) return kni_fail(KN_ERROR_MEMORY, "kn_read_as: no memory for the conversion");
     s = named(kn_read(t, copy, own), "kn_read_as");
-    if (s == KN_OK) kni_convert(buffer, dtype, 1, copy, x->type.dtype, 1, n);
+    if (s == KN_OK) convert_into(buffer, dtype, copy, x->type.dtype, n);
     kni_free(copy, own);
     return s;
 }

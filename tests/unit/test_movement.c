@@ -292,8 +292,29 @@ static void test_padding_of_truths(void)
     CHECK(kn_item_int(kn_sum(y, KN_AXES_ALL, false)) == 3); /* a fraction is true */
 }
 
+/* Buffers need not be aligned, whatever the dtype and the layout. */
+static void test_any_address(void)
+{
+    enum { N = 600 };
+    static unsigned char room[N * 8 + 8], want[N * 8];
+    static const kn_dtype dtypes[] = {KN_F64, KN_F32, KN_F16, KN_BF16, KN_I64,
+                                      KN_I32, KN_I16, KN_U8,  KN_BOOL};
+    for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++) {
+        size_t bytes = (size_t)kn_dtype_bytes(dtypes[d], N);
+        kn_tensor x = kn_keep(kn_reshape(kn_arange(0, N, 1, KN_F32), KN_SHAPE(20, 30)));
+        kn_tensor y = kn_keep(kn_transpose(kn_cast(x, dtypes[d]), 0, 1));
+        CHECK(kn_read(y, want, bytes) == KN_OK && kn_read(y, room + 1, bytes) == KN_OK);
+        CHECK(!memcmp(want, room + 1, bytes));
+        kn_tensor back = kn_from(room + 1, dtypes[d], KN_SHAPE(30, 20));
+        CHECK(kn_read(back, room + 3, bytes) == KN_OK && !memcmp(want, room + 3, bytes));
+        kn_tensor turned = kn_transpose(x, 0, 1);
+        CHECK(kn_read_as(turned, dtypes[d], room + 1, bytes) == KN_OK && !memcmp(want, room + 1, bytes));
+    }
+}
+
 static void run_all(void)
 {
+    test_any_address();
     test_padding_of_truths();
     test_views_share_memory();
     test_reshape_of_views();

@@ -19,6 +19,11 @@ typedef struct plan {
     int64_t bytes, units, per_task; /* units: rows, or rows of tiles */
 } plan;
 
+/* Elements at any address: a user's buffer need not be aligned. */
+typedef uint16_t __attribute__((aligned(1), may_alias)) element_2;
+typedef uint32_t __attribute__((aligned(1), may_alias)) element_4;
+typedef uint64_t __attribute__((aligned(1), may_alias)) element_8;
+
 /* One row: n elements along the innermost axis. */
 #define DEFINE_ROW(name, type)                                                                               \
     static void name(char *to, int64_t ts, const char *from, int64_t fs, int64_t n)                          \
@@ -35,9 +40,9 @@ typedef struct plan {
         }                                                                                                    \
     }
 DEFINE_ROW(row_1, uint8_t)
-DEFINE_ROW(row_2, uint16_t)
-DEFINE_ROW(row_4, uint32_t)
-DEFINE_ROW(row_8, uint64_t)
+DEFINE_ROW(row_2, element_2)
+DEFINE_ROW(row_4, element_4)
+DEFINE_ROW(row_8, element_8)
 
 /* One tile: rows along the operand's inner axis, columns along the result's. Whole tiles go through a small
    buffer, so that memory is read and written in runs. */
@@ -62,9 +67,9 @@ DEFINE_ROW(row_8, uint64_t)
                 y[r * ys + c] = x[c * xs + r];                                                               \
     }
 DEFINE_TILE(tile_1, uint8_t, 16)
-DEFINE_TILE(tile_2, uint16_t, 8)
-DEFINE_TILE(tile_4, uint32_t, 8)
-DEFINE_TILE(tile_8, uint64_t, 4)
+DEFINE_TILE(tile_2, element_2, 8)
+DEFINE_TILE(tile_4, element_4, 8)
+DEFINE_TILE(tile_8, element_8, 4)
 
 typedef void (*row_fn)(char *, int64_t, const char *, int64_t, int64_t);
 typedef void (*tile_fn)(char *, int64_t, const char *, int64_t, int64_t, int64_t);
