@@ -24,13 +24,6 @@ EXCUSED = {
     ("src/wrap/fusion.c", "cast"): (1, "a view of elements that wait in the queue and do not lie in order needs a copy: the "
                                        "queue makes its record, a cast to the same dtype"),
 }
-# Uses that are on their way out: (file, op) and what is to replace them. They count against nothing,
-# and those that are gone may leave the list later.
-REMAINING = {
-    ("src/backend/cpu/group_rows.c", "softmax"): "the entry of the row is to say how it asks for memory ahead",
-    ("src/backend/cpu/group_rows.c", "layer_norm"): "the same",
-    ("src/backend/cpu/group_rows.c", "rms_norm"): "the same",
-}
 
 # Parts that see rows. Those on top see public headers alone: there an op is a function that they call.
 _INSIDE = ("core", "graph", "ir", "sched", "kernel", "wrap", "backend", "support")
@@ -208,7 +201,7 @@ def check(_build):
         if name in NATIVE_TABLES.values():
             continue
         seen[name, op] = seen.get((name, op), 0) + 1
-        if seen[name, op] > EXCUSED.get((name, op), (0, ""))[0] and (name, op) not in REMAINING:
+        if seen[name, op] > EXCUSED.get((name, op), (0, ""))[0]:
             problems.append("%s:%d: names the op %s (%s): say it by a column of the row, or in the backend's native table"
                             % (name, line, op, " ".join(what.split())))
     problems += ["%s names %s %d times and not %d: correct the list" % (place + (seen.get(place, 0), count))
@@ -233,10 +226,9 @@ def main():
     sys.dont_write_bytecode = True
     count = 0
     for name, line, op, what in uses(Finder()):
-        kind = ("table" if name in NATIVE_TABLES.values() else "excused" if (name, op) in EXCUSED
-                else "remaining" if (name, op) in REMAINING else "use")
+        kind = "table" if name in NATIVE_TABLES.values() else "excused" if (name, op) in EXCUSED else "use"
         count += kind != "table"
-        print("%-9s %s:%d: %s: %s" % (kind, name, line, op, what))
+        print("%-7s %s:%d: %s: %s" % (kind, name, line, op, what))
     print("%d uses outside src/ops and the native tables" % count)
 
 

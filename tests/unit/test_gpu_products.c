@@ -85,7 +85,7 @@ static void asks_for_defined_ops(void)
     kn_op_handle other = kn_op_define("follows_other", &(kn_body_args){.body = "y = max(x, 1)"});
     if (!CHECK(relu && sum && other)) return;
     begin();
-    kn_tensor in[2] = {matmul(&o), o.bias}, y, before;
+    kn_tensor in[2] = {matmul(&o), o.bias}, y = KN_NONE, before;
     CHECK(kn_custom_call(sum, in, &before) == KN_OK && kn_custom_call(relu, &before, &y) == KN_OK);
     expect(y, 1, 0);
     CHECK(paper_product.epilogue == (KNI_EPILOGUE_BIAS | KNI_EPILOGUE_RELU));
