@@ -2,6 +2,7 @@
 #ifndef KNI_OPS_NORM_H
 #define KNI_OPS_NORM_H
 
+#include "ops/infer.h"
 #include "ops/wide.h"
 
 struct kni_native;
@@ -36,5 +37,13 @@ kn_ints kni_last_axes(int rank, int64_t n);
 extern const struct kni_native kni_cpu_layer_norm, kni_cpu_layer_norm_grad, kni_cpu_layer_norm_affine_grad,
     kni_cpu_rms_norm, kni_cpu_rms_norm_grad, kni_cpu_rms_norm_affine_grad, kni_cpu_batch_norm,
     kni_cpu_batch_norm_train, kni_cpu_batch_norm_train_grad;
+
+/* The cotangent (operand 0) is of x's (operand 1) shape and dtype, as a tape gives it: kernels would round one to the other's. */
+static inline kn_status kni_infer_cotangent(const kni_infer *c)
+{
+    if (c->in[0]->dtype == c->in[1]->dtype && kni_same_dims(c->in[0], c->in[1])) return KN_OK;
+    return kni_infer_fail(c, KN_ERROR_SHAPE, "the gradient %S of %T and x %S of %T differ: cast one of them",
+                          c->in[0], (int)c->in[0]->dtype, c->in[1], (int)c->in[1]->dtype);
+}
 
 #endif

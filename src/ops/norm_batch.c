@@ -69,8 +69,8 @@ static kn_status infer_batch_norm_train_grad(kni_infer *c)
 {
     kn_status s = infer_channels(c, 1, 2, 5);
     if (s) return s;
-    if (!kni_same_dims(c->in[0], c->in[1]))
-        return kni_infer_fail(c, KN_ERROR_SHAPE, "the gradient %S and x %S differ", c->in[0], c->in[1]);
+    s = kni_infer_cotangent(c);
+    if (s) return s;
     set_like(c->out[0], c->in[1]);
     set_channels(c->out[1], c->in[1]);
     set_channels(c->out[2], c->in[1]);

@@ -56,9 +56,7 @@ static kn_status infer_gradient_pair(const kni_infer *c)
 {
     kn_status s = infer_axes_count(c, 1);
     if (s) return s;
-    if (!kni_same_dims(c->in[0], c->in[1]))
-        return kni_infer_fail(c, KN_ERROR_SHAPE, "the gradient %S and x %S differ", c->in[0], c->in[1]);
-    return kni_infer_dtype(c, 0, KNI_FLOATS);
+    return kni_infer_cotangent(c);
 }
 
 static kn_status infer_layer_norm_grad(kni_infer *c)

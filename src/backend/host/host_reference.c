@@ -229,6 +229,19 @@ static kn_status run_hosted(const kn_record *r)
     return s;
 }
 
+/* Scalars beside anything but f64 are those of f32, as operands that are numbers: comparing with them finds the same on
+   every backend. */
+static void round_numbers(const kn_record *r, int common, double *params)
+{
+    const double none[4] = {0};
+    memcpy(params, r->attribute_bytes ? r->attributes : none, sizeof none);
+    for (int i = 0; i < 4 && kni_is_float(common) && common != KN_F64; i++) {
+        float rounded;
+        kni_convert(&rounded, KN_F32, 1, &params[i], KN_F64, 1, 1);
+        params[i] = rounded;
+    }
+}
+
 kn_status kni_host_body(const kn_record *r)
 {
     if (r->row->body->numbers) return run_hosted(r);
@@ -248,9 +261,9 @@ kn_status kni_host_body(const kn_record *r)
         b.in[i] = b.in_borrowed[i].data;
     }
     if (s == KN_OK) s = get_outputs(r, &b, &dtype);
-    const double none[4] = {0};
     if (s == KN_OK) {
-        const double *params = r->attribute_bytes ? r->attributes : none;
+        double params[4];
+        round_numbers(r, common, params);
         kni_body_evaluate(r->row->body, wide, kni_count(&y->type), b.out[0], b.in, truths, params);
         put_outputs(r, &b, &dtype);
     }
