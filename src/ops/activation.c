@@ -20,8 +20,10 @@ ACTIVATION(sigmoid, 0, "y = sigmoid(x)", "1 / (1 + exp(-x))")
 ELEMENTWISE(sigmoid_grad, 2, KNI_RULE_PROMOTE, KNI_FLOATS, "dx = dy * (1 - y) * y", .in = "dy y", .out = "dx",
             .doc = "dy (1 - y) y, of operands dy, y", .tolerance = {2, 0}, .flags = KNI_FLAG_ALIAS)
 ACTIVATION(tanh, 0, "y = tanh(x)", "hyperbolic tangent of x")
-ELEMENTWISE(tanh_grad, 2, KNI_RULE_PROMOTE, KNI_FLOATS, "dx = dy * (1 - y * y)", .in = "dy y", .out = "dx",
-            .doc = "dy (1 - y^2), of operands dy, y", .tolerance = {2, 0}, .flags = KNI_FLAG_ALIAS)
+/* dy comes first: 0 times the square of a large y would be NaN. */
+ELEMENTWISE(tanh_grad, 2, KNI_RULE_PROMOTE, KNI_FLOATS, "dx = dy * (1 - y) * (1 + y)", .in = "dy y",
+            .out = "dx", .doc = "dy (1 - y) (1 + y), of operands dy, y", .tolerance = {2, 0},
+            .flags = KNI_FLAG_ALIAS)
 
 kn_tensor kn_relu(kn_tensor x) { return kni_unary(&kni_op_relu, x); }
 kn_tensor kn_sigmoid(kn_tensor x) { return kni_unary(&kni_op_sigmoid, x); }
@@ -64,7 +66,7 @@ GRADIENT(tanh_grad)
     kn_tensor y = kni_vjp_in(v, 1);
     if (kni_vjp_needs(v, 0)) kni_vjp_set(v, 0, kni_binary(&kni_op_tanh_grad, v->dy[0], y));
     if (kni_vjp_needs(v, 1))
-        kni_vjp_set(v, 1, kn_mul(kn_mul(v->dy[0], kni_vjp_in(v, 0)), kn_mul_scalar(y, -2)));
+        kni_vjp_set(v, 1, kn_mul_scalar(kn_mul(kn_mul(v->dy[0], kni_vjp_in(v, 0)), y), -2));
     return KN_OK;
 }
 

@@ -132,40 +132,6 @@ kn_tensor kn_prelu(kn_tensor x, kn_tensor weight)
 
 /* ---- gradients: dy on the pieces that rise, 0 on those that are flat; NaN counts as rising */
 
-static const double *numbers_of(const kni_vjp *v) { return ((const kni_scalar_params *)v->attributes)->p; }
-
-static kn_status zero_outside(kni_vjp *v, double low, double high, kn_tensor dy)
-{
-    kn_tensor x = INPUT;
-    kn_tensor flat = kn_logical_or(kn_less_equal_scalar(x, low), kn_greater_equal_scalar(x, high));
-    kni_vjp_set(v, 0, kni_zero_where(flat, dy));
-    return KN_OK;
-}
-
-GRADIENT(relu6) { return zero_outside(v, 0, 6, v->dy[0]); }
-GRADIENT(hardtanh) { return zero_outside(v, numbers_of(v)[0], numbers_of(v)[1], v->dy[0]); }
-
-GRADIENT(hard_sigmoid)
-{
-    double alpha = numbers_of(v)[0], beta = numbers_of(v)[1];
-    if (alpha == 0) {
-        kni_vjp_set(v, 0, kn_zeros_like(INPUT));
-        return KN_OK;
-    }
-    double from = -beta / alpha, to = (1 - beta) / alpha;
-    return zero_outside(v, from < to ? from : to, from < to ? to : from, kn_mul_scalar(v->dy[0], alpha));
-}
-
-/* 0 to -3, x/3 + 1/2 between, 1 from 3 */
-GRADIENT(hard_swish)
-{
-    kn_tensor x = INPUT, dy = v->dy[0];
-    kn_tensor rising = kn_mul(dy, kn_add_scalar(kn_div_scalar(x, 3), 0.5));
-    kn_tensor upper = kn_where(kn_less_scalar(x, 3), rising, dy);
-    kni_vjp_set(v, 0, kni_zero_where(kn_less_equal_scalar(x, -3), upper));
-    return KN_OK;
-}
-
 /* ---- leaky_relu has a row of its own; prelu is the same with a weight */
 
 static kn_status lower_leaky_relu_grad(kni_lowering *l)
@@ -187,29 +153,13 @@ GRADIENT(leaky_relu)
     return KN_OK;
 }
 
-GRADIENT(prelu)
-{
-    kn_tensor x = kni_vjp_in(v, 0), dy = v->dy[0], positive = kn_keep(kn_greater_scalar(x, 0));
-    if (kni_vjp_needs(v, 0)) kni_vjp_set(v, 0, kn_where(positive, dy, kn_mul(dy, kni_vjp_in(v, 1))));
-    if (kni_vjp_needs(v, 1)) kni_vjp_set(v, 1, kni_zero_where(positive, kn_mul(dy, x)));
-    return KN_OK;
-}
-
-GRADIENT(threshold)
-{
-    kni_vjp_set(v, 0, kni_zero_where(kn_less_equal_scalar(INPUT, numbers_of(v)[0]), v->dy[0]));
-    return KN_OK;
-}
-
-static kn_status zero_inside(kni_vjp *v)
-{
-    kn_tensor x = INPUT;
-    double lambda = numbers_of(v)[0];
-    kn_tensor flat = kn_logical_and(kn_greater_equal_scalar(x, -lambda), kn_less_equal_scalar(x, lambda));
-    kni_vjp_set(v, 0, kni_zero_where(flat, v->dy[0]));
-    return KN_OK;
-}
-
-GRADIENT(hard_shrink) { return zero_inside(v); }
-GRADIENT(soft_shrink) { return zero_inside(v); }
-GRADIENT(shrink) { return zero_inside(v); }
+/* dy on the pieces that rise, 0 on those that are flat; NaN counts as rising. */
+GRADIENT_BODY(relu6, "dx = x <= 0 || x >= 6 ? 0 : dy")
+GRADIENT_BODY(hardtanh, "dx = x <= low || x >= high ? 0 : dy")
+GRADIENT_BODY(hard_sigmoid, "t = x * alpha + beta; dx = t <= 0 || t >= 1 ? 0 : dy * alpha")
+GRADIENT_BODY(hard_swish, "dx = x <= -3 ? 0 : x < 3 ? dy * (x / 3 + 0.5) : dy")
+DERIVED(prelu)
+DERIVED(threshold)
+DERIVED(hard_shrink)
+GRADIENT_BODY(soft_shrink, "dx = x >= -lambda && x <= lambda ? 0 : dy")
+GRADIENT_BODY(shrink, "dx = x >= -lambda && x <= lambda ? 0 : dy")

@@ -51,7 +51,6 @@ GRADIENT(softplus)
 
 ACTIVATION(log_sigmoid, "y = min(x, 0) - log1p(exp(-abs(x)))", "log(sigmoid(x))")
 kn_tensor kn_log_sigmoid(kn_tensor x) { return kni_unary(&kni_op_log_sigmoid, x); }
-SLOPE(log_sigmoid, kn_sigmoid(kn_neg(INPUT)))
 
 /* ---- elu, celu and selu share the gradient row: x > 0 ? dy right : dy left exp(x inside) */
 
@@ -108,8 +107,6 @@ ELEMENTWISE(tanhshrink, 1, KNI_RULE_FLOAT, KNI_ALL,
 ACTIVATION(softsign, "y = x / (abs(x) + 1)", "x / (1 + |x|)")
 kn_tensor kn_tanhshrink(kn_tensor x) { return kni_unary(&kni_op_tanhshrink, x); }
 kn_tensor kn_softsign(kn_tensor x) { return kni_unary(&kni_op_softsign, x); }
-SLOPE(tanhshrink, kn_square(kn_tanh(INPUT)))
-SLOPE(softsign, kn_reciprocal(kn_square(kn_add_scalar(kn_abs(INPUT), 1))))
 
 kn_tensor kn_glu(kn_tensor x, int32_t axis)
 {
@@ -127,3 +124,7 @@ kn_tensor kn_glu(kn_tensor x, int32_t axis)
     kn_tensor y = kn_mul(kni_widen(kn_narrow(x, axis, 0, size / 2)), gate);
     return kni_call_end_as(call, y, kn_dtype_is_float(kn_dtype_of(x)) ? (int)kn_dtype_of(x) : 0);
 }
+
+GRADIENT_BODY(log_sigmoid, "dx = dy * sigmoid(-x)")
+GRADIENT_BODY(tanhshrink, "t = tanh(x); dx = dy * (t * t)")
+GRADIENT_BODY(softsign, "s = abs(x) + 1; dx = dy / (s * s)")

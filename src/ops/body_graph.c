@@ -25,12 +25,8 @@ static int add(kni_body_graph *g, const kni_body_node *node)
 int kni_graph_node(kni_body_graph *g, kni_step step, const int *in, int n_in)
 {
     kni_body_node node = {.step = step, .n_in = (uint8_t)n_in};
-    for (int i = 0; i < n_in; i++) {
-        node.in[i] = (uint8_t)in[i];
-        node.level |= g->tree.nodes[in[i]].level;
-    }
-    if (step.kind == KNI_STEP_LINE)
-        node.level &= (uint8_t) ~(step.index == KNI_LINE_DOWN ? KNI_LEVEL_LINE : KNI_LEVEL_PLACE);
+    for (int i = 0; i < n_in; i++) node.in[i] = (uint8_t)in[i];
+    node.level = kni_body_level(&g->tree, &node);
     return add(g, &node);
 }
 
@@ -177,16 +173,34 @@ int kni_graph_steps(const kni_body_graph *g, int root, const uint8_t *numbers, k
     return w.failed ? 0 : w.n;
 }
 
-uint32_t kni_graph_operands(const kni_body_graph *g, int root)
+/* Which nodes the value of `root` depends on. */
+static void find_needed(const kni_body_graph *g, int root, bool *needed)
 {
-    bool needed[KNI_BODY_MAX_STEPS] = {false};
-    uint32_t operands = 0;
+    memset(needed, 0, KNI_BODY_MAX_STEPS * sizeof *needed);
     needed[root] = true;
     for (int i = root; i >= 0; i--) {
         const kni_body_node *n = &g->tree.nodes[i];
-        if (!needed[i]) continue;
-        if (n->step.kind == KNI_STEP_INPUT) operands |= 1u << n->step.index;
-        for (int k = 0; k < n->n_in; k++) needed[n->in[k]] = true;
+        for (int k = 0; k < n->n_in && needed[i]; k++) needed[n->in[k]] = true;
+    }
+}
+
+uint32_t kni_graph_operands(const kni_body_graph *g, int root)
+{
+    bool needed[KNI_BODY_MAX_STEPS];
+    uint32_t operands = 0;
+    find_needed(g, root, needed);
+    for (int i = root; i >= 0; i--) {
+        const kni_step *s = &g->tree.nodes[i].step;
+        if (needed[i] && s->kind == KNI_STEP_INPUT) operands |= 1u << s->index;
     }
     return operands;
+}
+
+int kni_graph_words(const kni_body_graph *g, int root)
+{
+    bool needed[KNI_BODY_MAX_STEPS];
+    int n = 0;
+    find_needed(g, root, needed);
+    for (int i = root; i >= 0; i--) n += needed[i] && g->tree.nodes[i].n_in > 0;
+    return n;
 }

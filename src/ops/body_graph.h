@@ -25,5 +25,7 @@ void kni_graph_body(kni_body_graph *g, const kni_body *body, const int *in, int 
 int kni_graph_steps(const kni_body_graph *g, int root, const uint8_t *numbers, kni_step *steps, int max);
 /* Which operands the value of node `root` depends on, a bit each. */
 uint32_t kni_graph_operands(const kni_body_graph *g, int root);
+/* How many words and choices compute it. */
+int kni_graph_words(const kni_body_graph *g, int root);
 
 #endif

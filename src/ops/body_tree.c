@@ -13,11 +13,9 @@ static int pops(const kni_step *s)
     return s->kind == KNI_STEP_WORD ? kni_word_at(s->index)->arity : by_kind[s->kind];
 }
 
-static uint8_t level_of(const kni_body *body, const kni_body_tree *tree, const kni_body_node *node)
+uint8_t kni_body_level(const kni_body_tree *tree, const kni_body_node *node)
 {
     uint8_t level = KNI_LEVEL_ALL;
-    if (node->step.kind == KNI_STEP_INPUT)
-        return body->operands ? body->operands[node->step.index] & KNI_OPERAND_LEVEL : KNI_LEVEL_ELEMENT;
     for (int i = 0; i < node->n_in; i++) level |= tree->nodes[node->in[i]].level;
     if (node->step.kind == KNI_STEP_PLACE) return KNI_LEVEL_PLACE;
     if (node->step.kind == KNI_STEP_ELEMENT) return KNI_LEVEL_ELEMENT;
@@ -26,6 +24,12 @@ static uint8_t level_of(const kni_body *body, const kni_body_tree *tree, const k
     if (node->step.kind == KNI_STEP_LINE)
         level &= node->step.index == KNI_LINE_DOWN ? KNI_LEVEL_PLACE : KNI_LEVEL_LINE;
     return level;
+}
+
+static uint8_t level_of(const kni_body *body, const kni_body_tree *tree, const kni_body_node *node)
+{
+    if (node->step.kind != KNI_STEP_INPUT) return kni_body_level(tree, node);
+    return body->operands ? body->operands[node->step.index] & KNI_OPERAND_LEVEL : KNI_LEVEL_ELEMENT;
 }
 
 /* Of what stands side by side: an index or a value makes numbers the same. */

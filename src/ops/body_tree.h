@@ -18,6 +18,9 @@ typedef struct kni_body_tree {
     uint8_t results[KNI_BODY_OPERANDS]; /* nodes */
 } kni_body_tree;
 
+/* The level of a node that is no operand, from those it takes. */
+uint8_t kni_body_level(const kni_body_tree *tree, const kni_body_node *node);
+
 void kni_body_tree_of(const kni_body *body, kni_body_tree *tree);
 /* Makes the choices that are in `known`: a select that asks for one is passed over, so that nothing refers to it or to its other
    side. */

@@ -4,7 +4,8 @@
 
 #include "ops/op.h"
 
-/* A row whose body is the word alone; NULL for the few that have none. Linked by programs that define ops. */
+/* A row whose body is the word alone; NULL for the few that have none. Linked by programs that define ops, and by
+   those with a tape: gradients that are bodies are lowered word by word. */
 const kn_op *kni_word_row(int word);
 /* The one whose body is a choice: c ? a : b. */
 const kn_op *kni_select_row(void);

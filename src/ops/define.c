@@ -196,17 +196,13 @@ static bool check_kind(reading *r, int *rule, uint32_t *dtypes)
     return true;
 }
 
-/* Indices along a line are for built-in rows alone, so far. */
+/* No record of a defined op reports an index. */
 static bool check_steps(const reading *r, const char *text, const char *which)
 {
     const kni_body body = kni_body_of_draft(&r->draft);
-    for (int i = 0; i < body.n; i++) {
-        kni_step s = kni_body_step(&body, i);
-        bool index = s.kind == KNI_STEP_PLACE || s.kind == KNI_STEP_AT || s.kind == KNI_STEP_REQUIRE ||
-                     s.kind == KNI_STEP_REAL ||
-                     (s.kind == KNI_STEP_LINE && (s.index == KNI_LINE_ARGMAX || s.index == KNI_LINE_ARGMIN));
-        if (index) return wrong(r, text, which, r->draft.from[i], "defined ops cannot compute with indices");
-    }
+    for (int i = 0; i < body.n; i++)
+        if (kni_body_step(&body, i).kind == KNI_STEP_REQUIRE)
+            return wrong(r, text, which, r->draft.from[i], "'require' is for built-in ops alone");
     return true;
 }
 

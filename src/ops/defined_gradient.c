@@ -69,7 +69,7 @@ static kn_status derive_row(kni_defined *d, int i)
 {
     kni_body_gradient *gradient = kni_allocate(sizeof *gradient);
     if (!gradient) return no_memory(d);
-    kn_status s = kni_body_derive(&d->body, i, gradient)
+    kn_status s = kni_body_derive(&d->body, i, false, gradient)
                       ? make_row(d, i, &gradient->graph, gradient->root, gradient->level)
                       : refuse(d, i, gradient->error);
     kni_free(gradient, sizeof *gradient);

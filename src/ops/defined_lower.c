@@ -28,9 +28,19 @@ typedef struct lowering {
 static value of_tensor(kn_tensor t) { return (value){false, 0, kn_keep(t)}; }
 static value of_number(double number) { return (value){true, number, KN_NONE}; }
 
-static kn_tensor as_tensor(const lowering *w, const value *v)
+static kn_tensor as_dtype(const value *v, kn_dtype dtype)
 {
-    return v->is_number ? kn_full(KN_SHAPE(), v->number, w->dtype) : v->tensor;
+    return v->is_number ? kn_full(KN_SHAPE(), v->number, dtype) : v->tensor;
+}
+
+static kn_tensor as_tensor(const lowering *w, const value *v) { return as_dtype(v, w->dtype); }
+
+/* What numbers are that stand beside the operands of a node: indices are i64. */
+static kn_dtype dtype_beside(const lowering *w, const kni_body_node *n)
+{
+    for (int k = 0; k < n->n_in; k++)
+        if (w->tree.nodes[n->in[k]].gives == KNI_GIVES_INDEX) return KN_I64;
+    return w->dtype;
 }
 
 static value word(lowering *w, const kni_body_node *n)
@@ -40,7 +50,9 @@ static value word(lowering *w, const kni_body_node *n)
     bool truth = kni_word_at(n->step.index)->truth;
     if (a->is_number && b->is_number && !truth)
         return of_number(kni_word_on(n->step.index, (const double[]){a->number, b->number}));
-    kn_tensor in[2] = {as_tensor(w, a), n->n_in > 1 ? as_tensor(w, b) : KN_NONE};
+    kn_dtype dtype = dtype_beside(w, n);
+    kn_tensor in[2] = {as_dtype(a, dtype), n->n_in > 1 ? as_dtype(b, dtype) : KN_NONE};
+    if (dtype == KN_I64 && n->step.index == KNI_WORD_div) row = &kni_op_trunc_div;
     if (row) return of_tensor(kni_apply(row, in, n->n_in, NULL));
     if (n->step.index == KNI_WORD_normal_cdf)
         return of_tensor(kn_mul_scalar(kn_erfc(kn_mul_scalar(in[0], -0.70710678118654752440)), 0.5));
@@ -50,6 +62,56 @@ static value word(lowering *w, const kni_body_node *n)
                 kni_word_at(n->step.index)->name);
     w->failed = true;
     return of_number(0);
+}
+
+/* ---- indices: a line of several axes is seen as one axis, its last axes together */
+
+/* The operands' shape; what differs from line to line alone has size 1 along the line. */
+static kn_shape shape_at(const lowering *w, int level)
+{
+    kn_shape shape = w->shape;
+    for (int i = 0; i < w->line.rank && !(level & KNI_LEVEL_PLACE); i++) shape.dims[w->line.dims[i]] = 1;
+    return shape;
+}
+
+static kn_tensor as_one_axis(const lowering *w, kn_tensor x, int level)
+{
+    x = kn_expand(x, shape_at(w, level));
+    if (w->line.rank == 1) return x;
+    kn_shape shape = shape_at(w, level);
+    shape.rank = (int32_t)w->line.dims[0] + 1;
+    shape.dims[shape.rank - 1] = level & KNI_LEVEL_PLACE ? w->length : 1;
+    return kn_reshape(x, shape);
+}
+
+static value of_one_axis(const lowering *w, kn_tensor x, int level)
+{
+    return of_tensor(w->line.rank == 1 ? x : kn_reshape(x, shape_at(w, level)));
+}
+
+static value place(const lowering *w)
+{
+    kn_shape shape = w->shape;
+    for (int i = 0; i < w->others.rank; i++) shape.dims[w->others.dims[i]] = 1;
+    return of_tensor(kn_reshape(kn_arange(0, (double)w->length, 1, KN_I64), shape));
+}
+
+static value extreme_place(const lowering *w, const kni_body_node *n, kn_tensor x)
+{
+    int axis = (int)w->line.dims[0];
+    x = as_one_axis(w, x, KNI_LEVEL_ELEMENT);
+    x = n->step.index == KNI_LINE_ARGMAX ? kn_argmax(x, axis, true) : kn_argmin(x, axis, true);
+    return of_one_axis(w, x, KNI_LEVEL_LINE);
+}
+
+/* A place that is none gives another element: nothing is promised there. */
+static value read_at(const lowering *w, const kni_body_node *n)
+{
+    int level = w->tree.nodes[n->in[1]].level;
+    kn_tensor t = as_one_axis(w, as_dtype(&w->values[n->in[1]], KN_I64), level);
+    kn_tensor x = as_one_axis(w, as_tensor(w, &w->values[n->in[0]]), KNI_LEVEL_ELEMENT);
+    t = kn_clamp(t, 0, (double)(w->length - 1));
+    return of_one_axis(w, kn_gather(x, (int32_t)w->line.dims[0], t), level);
 }
 
 static value along(lowering *w, const kni_body_node *n)
@@ -72,6 +134,9 @@ static value along(lowering *w, const kni_body_node *n)
         return of_tensor(kn_any(x, w->line, true));
     case KNI_LINE_ALL:
         return of_tensor(kn_all(x, w->line, true));
+    case KNI_LINE_ARGMAX:
+    case KNI_LINE_ARGMIN:
+        return extreme_place(w, n, x);
     default: /* KNI_LINE_DOWN */
         return of_tensor(w->others.rank ? kn_sum(x, w->others, true) : x);
     }
@@ -112,9 +177,16 @@ static value compute(lowering *w, const kni_body_node *n)
         return of_number(n->step.value);
     case KNI_STEP_LENGTH:
         return of_number((double)w->length);
+    case KNI_STEP_PLACE:
+        return place(w);
+    case KNI_STEP_AT:
+        return read_at(w, n);
+    case KNI_STEP_REAL:
+        return of_tensor(kni_as(as_dtype(&w->values[n->in[0]], KN_I64), w->dtype));
     case KNI_STEP_SELECT:
-        return of_tensor(kn_where(as_tensor(w, &w->values[n->in[0]]), as_tensor(w, &w->values[n->in[1]]),
-                                  as_tensor(w, &w->values[n->in[2]])));
+        return of_tensor(kn_where(as_tensor(w, &w->values[n->in[0]]),
+                                  as_dtype(&w->values[n->in[1]], dtype_beside(w, n)),
+                                  as_dtype(&w->values[n->in[2]], dtype_beside(w, n))));
     case KNI_STEP_EXPN:
         return of_tensor(kn_exp(as_tensor(w, &w->values[n->in[0]])));
     case KNI_STEP_WORD:

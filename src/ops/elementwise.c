@@ -85,79 +85,6 @@ GRADIENT(mul)
     return KN_OK;
 }
 
-/* d/da = 1/b, d/db = -(a/b)/b */
-GRADIENT(div)
-{
-    kn_tensor b = kni_vjp_in(v, 1);
-    if (kni_vjp_needs(v, 0)) kni_vjp_set(v, 0, kn_div(v->dy[0], b));
-    if (kni_vjp_needs(v, 1)) {
-        b = kn_keep(kni_widen(b)); /* the slope may leave f16 where its product with dy does not */
-        kn_tensor slope = kn_div(kn_div(kni_widen(kni_vjp_in(v, 0)), b), b);
-        kni_vjp_set(v, 1, kn_neg(kn_mul(v->dy[0], slope)));
-    }
-    return KN_OK;
-}
-
-/* d/db = -floor(a/b) */
-GRADIENT(remainder)
-{
-    kni_vjp_set(v, 0, v->dy[0]);
-    if (kni_vjp_needs(v, 1)) {
-        kn_tensor quotient = kn_floor_div(kni_vjp_in(v, 0), kni_vjp_in(v, 1));
-        kni_vjp_set(v, 1, kn_neg(kn_mul(v->dy[0], quotient)));
-    }
-    return KN_OK;
-}
-
-/* d/db = -trunc(a/b), which is flat: the gradient of a/b would be 0/0 where b is 0 */
-GRADIENT(fmod)
-{
-    kni_vjp_set(v, 0, v->dy[0]);
-    if (kni_vjp_needs(v, 1)) {
-        kn_tensor quotient = kn_detach(kn_trunc(kn_div(kni_vjp_in(v, 0), kni_vjp_in(v, 1))));
-        kni_vjp_set(v, 1, kn_neg(kn_mul(v->dy[0], quotient)));
-    }
-    return KN_OK;
-}
-
-/* d/da = b a^(b-1), 0 where b is 0; d/db = a^b log(a), 0 where a is 0 and b >= 0 */
-GRADIENT(pow)
-{
-    kn_tensor a = kni_vjp_in(v, 0), b = kni_vjp_in(v, 1), dy = v->dy[0];
-    if (kni_vjp_needs(v, 0)) {
-        kn_tensor slope = kn_mul(kn_pow(a, kn_sub_scalar(b, 1)), b);
-        kni_vjp_set(v, 0, kni_zero_where(kn_equal_scalar(b, 0), kn_mul(dy, slope)));
-    }
-    if (kni_vjp_needs(v, 1)) {
-        kn_tensor flat = kn_logical_and(kn_equal_scalar(a, 0), kn_greater_equal_scalar(b, 0));
-        kn_tensor slope = kn_mul(kni_vjp_out(v, 0), kn_log(a));
-        kni_vjp_set(v, 1, kni_zero_where(flat, kn_mul(dy, slope)));
-    }
-    return KN_OK;
-}
-
-/* d/da = b / (a^2 + b^2), d/db = -a / (a^2 + b^2); both 0 where the squares are */
-GRADIENT(atan2)
-{
-    kn_tensor a = kni_vjp_in(v, 0), b = kni_vjp_in(v, 1);
-    kn_tensor squares = kn_keep(kn_add(kn_square(a), kn_square(b)));
-    kn_tensor none = kn_keep(kn_equal_scalar(squares, 0));
-    kn_tensor divisor = kn_where(none, kn_ones_like(squares), squares);
-    kn_tensor scaled = kn_keep(kni_zero_where(none, kn_div(v->dy[0], divisor)));
-    if (kni_vjp_needs(v, 0)) kni_vjp_set(v, 0, kn_mul(scaled, b));
-    if (kni_vjp_needs(v, 1)) kni_vjp_set(v, 1, kn_neg(kn_mul(scaled, a)));
-    return KN_OK;
-}
-
-/* d/da = a / y */
-GRADIENT(hypot)
-{
-    for (int i = 0; i < 2; i++)
-        if (kni_vjp_needs(v, i))
-            kni_vjp_set(v, i, kn_mul(v->dy[0], kn_div(kni_vjp_in(v, i), kni_vjp_out(v, 0))));
-    return KN_OK;
-}
-
 void kni_share_extremum(kni_vjp *v, kn_tensor (*loses)(kn_tensor, kn_tensor))
 {
     kn_tensor in[2] = {kni_vjp_in(v, 0), kni_vjp_in(v, 1)};
@@ -167,41 +94,15 @@ void kni_share_extremum(kni_vjp *v, kn_tensor (*loses)(kn_tensor, kn_tensor))
         if (kni_vjp_needs(v, i)) kni_vjp_set(v, i, kni_zero_where(loses(in[i], in[1 - i]), share));
 }
 
-GRADIENT(maximum)
-{
-    kni_share_extremum(v, kn_less);
-    return KN_OK;
-}
-
-GRADIENT(minimum)
-{
-    kni_share_extremum(v, kn_greater);
-    return KN_OK;
-}
-
+GRADIENT_BODY(div, "da = dy / b; db = -dy * (a / b) / b")
+DERIVED(remainder)
+DERIVED(fmod)
+DERIVED(pow)
+DERIVED(atan2)
+DERIVED(hypot)
+DERIVED(maximum)
+DERIVED(minimum)
+DERIVED(copysign)
 /* All of dy to the operand that was taken, to a where they are equal, as in PyTorch. */
-static kn_status one_of_two(kni_vjp *v, kn_tensor (*wins)(kn_tensor, kn_tensor))
-{
-    kn_tensor a = kni_vjp_in(v, 0), b = kni_vjp_in(v, 1);
-    kn_tensor first = kn_keep(kn_logical_or(wins(a, b), kn_is_nan(b)));
-    if (kni_vjp_needs(v, 0)) kni_vjp_set(v, 0, kni_where_or_zero(first, v->dy[0]));
-    if (kni_vjp_needs(v, 1)) kni_vjp_set(v, 1, kni_zero_where(first, v->dy[0]));
-    return KN_OK;
-}
-
-GRADIENT(fmax) { return one_of_two(v, kn_greater_equal); }
-GRADIENT(fmin) { return one_of_two(v, kn_less_equal); }
-
-/* d/da = y / a, 0 where a is 0; d/db = 0 */
-GRADIENT(copysign)
-{
-    if (kni_vjp_needs(v, 0)) {
-        kn_tensor a = kni_vjp_in(v, 0);
-        kn_tensor zero = kn_keep(kn_equal_scalar(a, 0));
-        kn_tensor divisor = kn_where(zero, kn_ones_like(a), a);
-        kn_tensor slope = kni_zero_where(zero, kn_div(kni_vjp_out(v, 0), divisor));
-        kni_vjp_set(v, 0, kn_mul(v->dy[0], slope));
-    }
-    if (kni_vjp_needs(v, 1)) kni_vjp_set(v, 1, kn_mul_scalar(v->dy[0], 0));
-    return KN_OK;
-}
+GRADIENT_BODY(fmax, "first = a >= b || isnan(b); da = first ? dy : 0; db = first ? 0 : dy")
+GRADIENT_BODY(fmin, "first = a <= b || isnan(b); da = first ? dy : 0; db = first ? 0 : dy")

@@ -72,79 +72,34 @@ kn_tensor kn_mvlgamma(kn_tensor x, int32_t p)
 
 /* ---- gradients */
 
-/* slope, or `value` where x is 0. */
-static kn_tensor at_zero(kn_tensor x, kn_tensor slope, double value)
-{
-    slope = kn_keep(slope);
-    return kn_where(kn_equal_scalar(x, 0), kn_full_like(slope, value), slope);
-}
-
-/* x without zeros, for what is divided by it and not used there: gradients of gradients must not meet 0 / 0. */
-static kn_tensor away(kn_tensor x) { return kn_where(kn_equal_scalar(x, 0), kn_ones_like(x), x); }
-
-SLOPE(i0, kn_i1(INPUT))
-SLOPE(i0e, kn_sub(kn_i1e(INPUT), kn_mul(kn_sign(INPUT), OUTPUT)))
-SLOPE(i1, at_zero(INPUT, kn_sub(kn_i0(INPUT), kn_div(OUTPUT, away(INPUT))), 0.5))
-SLOPE(i1e,
-      at_zero(INPUT,
-              kn_sub(kn_i0e(INPUT), kn_mul(OUTPUT, kn_add(kn_sign(INPUT), kn_reciprocal(away(INPUT))))), 0.5))
-SLOPE(bessel_j0, kn_neg(kn_bessel_j1(INPUT)))
-SLOPE(bessel_j1, at_zero(INPUT, kn_sub(kn_bessel_j0(INPUT), kn_div(OUTPUT, away(INPUT))), 0.5))
-SLOPE(bessel_y0, kn_neg(kn_bessel_y1(INPUT)))
-SLOPE(bessel_y1, kn_sub(kn_bessel_y0(INPUT), kn_div(OUTPUT, INPUT)))
-SLOPE(bessel_k0, kn_neg(kn_bessel_k1(INPUT)))
-SLOPE(bessel_k1, kn_neg(kn_add(kn_bessel_k0(INPUT), kn_div(OUTPUT, INPUT))))
-SLOPE(bessel_k0e, kn_sub(OUTPUT, kn_bessel_k1e(INPUT)))
-SLOPE(bessel_k1e, kn_sub(kn_sub(OUTPUT, kn_bessel_k0e(INPUT)), kn_div(OUTPUT, INPUT)))
-SLOPE(erfcx, kn_sub_scalar(kn_mul_scalar(kn_mul(INPUT, OUTPUT), 2), 1.1283791670955126))
-SLOPE(entr, kn_neg(kn_add_scalar(kn_log(INPUT), 1)))
-SLOPE(ndtr, kn_mul_scalar(kn_exp(kn_mul_scalar(kn_square(INPUT), -0.5)), 0.3989422804014327))
-SLOPE(log_ndtr, kn_rdiv_scalar(kn_erfcx(kn_mul_scalar(INPUT, -0.70710678118654752)), 0.7978845608028654))
-SLOPE(ndtri, kn_mul_scalar(kn_exp(kn_mul_scalar(kn_square(OUTPUT), 0.5)), 2.5066282746310002))
-
-/* (cos(x) - y) / x; by its series where the two cancel. */
-GRADIENT(spherical_bessel_j0)
-{
-    kn_tensor x = INPUT, z = kn_keep(kn_square(x));
-    /* The sum over k >= 0 of (-1)^(k+1) 2 (k + 1) / (2k + 3)! z^k, up to z^7. */
-    double factorial = 1307674368000.0 * 16 * 17; /* 17! */
-    kn_tensor series = kn_full_like(z, 2.0 * 8 / factorial);
-    for (int k = 6; k >= 0; k--) {
-        factorial /= (2.0 * k + 5) * (2.0 * k + 4);
-        series = kn_add_scalar(kn_mul(series, z), (k & 1 ? 2.0 : -2.0) * (k + 1) / factorial);
-    }
-    kn_tensor small = kn_keep(kn_less_scalar(z, 1));
-    kn_tensor divisor = kn_where(small, kn_ones_like(x), x);
-    kn_tensor far = kn_div(kn_sub(kn_cos(x), OUTPUT), divisor);
-    kni_vjp_set(v, 0, kn_mul(v->dy[0], kn_where(small, kn_mul(series, x), far)));
-    return KN_OK;
-}
-
-static kn_status no_gradient(const char *name, const char *operand)
-{
-    return kni_fail_op(KN_ERROR_GRADIENT, name, "has no gradient for %s: cut its tape with kn_detach()",
-                       operand);
-}
-
-/* d/db = -+ b^(a - 1) e^-b / gamma(a) */
-static kn_status incomplete_gamma(kni_vjp *v, const char *name, double sign)
-{
-    if (kni_vjp_needs(v, 0)) return no_gradient(name, "its first operand");
-    kn_tensor a = kni_vjp_in(v, 0), b = kni_vjp_in(v, 1);
-    kn_tensor exponent = kn_sub(kn_sub(kn_xlogy(kn_sub_scalar(a, 1), b), b), kn_lgamma(a));
-    kni_vjp_set(v, 1, kn_mul(v->dy[0], kn_mul_scalar(kn_exp(exponent), sign)));
-    return KN_OK;
-}
-
-GRADIENT(igamma) { return incomplete_gamma(v, "igamma", 1); }
-GRADIENT(igammac) { return incomplete_gamma(v, "igammac", -1); }
-
-/* d/dq = -s zeta(s + 1, q) */
-GRADIENT(zeta)
-{
-    if (kni_vjp_needs(v, 0)) return no_gradient("zeta", "its first operand");
-    kn_tensor s = kni_vjp_in(v, 0);
-    kn_tensor slope = kn_neg(kn_mul(s, kn_zeta(kn_add_scalar(s, 1), kni_vjp_in(v, 1))));
-    kni_vjp_set(v, 1, kn_mul(v->dy[0], slope));
-    return KN_OK;
-}
+DERIVED(i0)
+DERIVED(i0e)
+DERIVED(i1)
+DERIVED(i1e)
+DERIVED(bessel_j0)
+DERIVED(bessel_j1)
+DERIVED(bessel_y0)
+DERIVED(bessel_y1)
+DERIVED(bessel_k0)
+DERIVED(bessel_k1)
+DERIVED(bessel_k0e)
+DERIVED(bessel_k1e)
+/* Far out the two terms cancel: 2 / sqrt(pi) times the sum over n >= 1 of (-1)^n (2n - 1)!! / (2 x^2)^n. */
+GRADIENT_BODY(
+    erfcx,
+    "r = 0.5 / (x * x); far = (((((((r * 2027025 - 135135) * r + 10395) * r - 945) * r + 105) * r - 15) * r "
+    "+ 3) * r - 1) * r * 1.1283791670955126; dx = dy * (x > 12 ? far : 2 * x * y - 1.1283791670955126)")
+GRADIENT_BODY(entr, "dx = -dy * (log(x) + 1)")
+DERIVED(ndtr)
+GRADIENT_BODY(log_ndtr, "dx = dy * (0.7978845608028654 / erfcx(x * -0.70710678118654752))")
+DERIVED(ndtri)
+/* (cos(x) - y) / x; by its series where the two cancel: the sum over k >= 0 of (-1)^(k+1) 2 (k + 1) / (2k + 3)! z^k. */
+GRADIENT_BODY(spherical_bessel_j0,
+              "z = x * x; series = (((((((4.498331606952833e-14 * z - 1.0706029224547743e-11) * z + "
+              "1.9270852604185937e-09) * z - 2.5052108385441718e-07) * z + 2.2045855379188714e-05) * z - "
+              "0.0011904761904761906) * z + 0.033333333333333333) * z - 0.33333333333333331) * x; dx = dy * "
+              "(z < 1 ? series : (cos(x) - y) / x)")
+/* As in PyTorch there is none for the first operand. */
+DERIVED_FOR(igamma, "b")
+DERIVED_FOR(igammac, "b")
+DERIVED_FOR(zeta, "b")

@@ -162,15 +162,6 @@ static kn_status clamp_one_side(kni_vjp *v, kn_tensor (*inside)(kn_tensor, kn_te
 GRADIENT(clamp_min) { return clamp_one_side(v, kn_greater, kn_less); }
 GRADIENT(clamp_max) { return clamp_one_side(v, kn_less, kn_greater); }
 
-GRADIENT(lerp)
-{
-    kn_tensor w = kni_vjp_in(v, 2), dy = v->dy[0];
-    if (kni_vjp_needs(v, 0)) kni_vjp_set(v, 0, kn_mul(dy, kn_rsub_scalar(w, 1)));
-    if (kni_vjp_needs(v, 1)) kni_vjp_set(v, 1, kn_mul(dy, w));
-    if (kni_vjp_needs(v, 2)) kni_vjp_set(v, 2, kn_mul(dy, kn_sub(kni_vjp_in(v, 1), kni_vjp_in(v, 0))));
-    return KN_OK;
-}
-
 GRADIENT(mul_add)
 {
     for (int i = 0; i < 2; i++)
@@ -179,28 +170,7 @@ GRADIENT(mul_add)
     return KN_OK;
 }
 
-GRADIENT(addcmul)
-{
-    kn_tensor value = kni_vjp_in(v, 3);
-    kni_vjp_set(v, 0, v->dy[0]);
-    for (int i = 1; i < 3; i++)
-        if (kni_vjp_needs(v, i)) kni_vjp_set(v, i, kn_mul(kn_mul(v->dy[0], kni_vjp_in(v, 3 - i)), value));
-    if (kni_vjp_needs(v, 3)) {
-        kn_tensor product = kn_mul(kni_vjp_in(v, 1), kni_vjp_in(v, 2));
-        kni_vjp_set(v, 3, kn_mul(v->dy[0], product));
-    }
-    return KN_OK;
-}
-
-GRADIENT(addcdiv)
-{
-    kn_tensor b = kni_vjp_in(v, 2), value = kni_vjp_in(v, 3);
-    kni_vjp_set(v, 0, v->dy[0]);
-    if (kni_vjp_needs(v, 1)) kni_vjp_set(v, 1, kn_mul(v->dy[0], kn_div(value, b)));
-    if (kni_vjp_needs(v, 2)) {
-        kn_tensor slope = kn_div(kn_mul(kni_vjp_in(v, 1), value), kn_square(b));
-        kni_vjp_set(v, 2, kn_neg(kn_mul(v->dy[0], slope)));
-    }
-    if (kni_vjp_needs(v, 3)) kni_vjp_set(v, 3, kn_mul(v->dy[0], kn_div(kni_vjp_in(v, 1), b)));
-    return KN_OK;
-}
+GRADIENT_BODY(lerp, "da = dy * (1 - weight); db = dy * weight; dweight = dy * (b - a)")
+GRADIENT_BODY(addcmul, "dx = dy; da = dy * b * value; db = dy * a * value; dvalue = dy * (a * b)")
+GRADIENT_BODY(addcdiv,
+              "dx = dy; da = dy * (value / b); db = -dy * (a * value / b) / b; dvalue = dy * (a / b)")

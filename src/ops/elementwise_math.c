@@ -66,36 +66,27 @@ GRADIENT(neg)
     return KN_OK;
 }
 
-GRADIENT(frac)
-{
-    kni_vjp_set(v, 0, v->dy[0]);
-    return KN_OK;
-}
-
-SLOPE(abs, kn_sign(INPUT)) /* 0 at 0 */
-/* 2 dy x, not dy (2 x): twice a large x may be infinite where dy is 0. */
-GRADIENT(square)
-{
-    kni_vjp_set(v, 0, kn_mul_scalar(kn_mul(v->dy[0], INPUT), 2));
-    return KN_OK;
-}
-SLOPE(reciprocal, kn_neg(kn_square(OUTPUT)))
 SLOPE(exp, OUTPUT)
-SLOPE(exp2, kn_mul_scalar(OUTPUT, 0.6931471805599453))
-SLOPE(expm1, kn_add_scalar(OUTPUT, 1))
-SLOPE(rsqrt, kn_mul(kn_mul_scalar(OUTPUT, -0.5), kn_square(OUTPUT)))
 SLOPE(deg2rad, kni_number(v->dy[0], 0.017453292519943295))
 SLOPE(rad2deg, kni_number(v->dy[0], 57.295779513082323))
 
-/* Slopes 1 / d: a division keeps the infinities of d = 0. */
-static kn_status divide_by(kni_vjp *v, kn_tensor d)
+/* A division keeps the infinity at 0. */
+GRADIENT(log)
 {
-    kni_vjp_set(v, 0, kn_div(v->dy[0], d));
+    kni_vjp_set(v, 0, kn_div(v->dy[0], INPUT));
     return KN_OK;
 }
 
-GRADIENT(log) { return divide_by(v, INPUT); }
-GRADIENT(log2) { return divide_by(v, kn_mul_scalar(INPUT, 0.6931471805599453)); }
-GRADIENT(log10) { return divide_by(v, kn_mul_scalar(INPUT, 2.3025850929940457)); }
-GRADIENT(log1p) { return divide_by(v, kn_add_scalar(INPUT, 1)); }
-GRADIENT(sqrt) { return divide_by(v, kn_mul_scalar(OUTPUT, 2)); }
+DERIVED(abs)
+DERIVED(frac)
+/* Not dy (2 x): twice a large x may be infinite where dy is 0. */
+GRADIENT_BODY(square, "dx = dy * x * 2")
+/* Of y alone, so that the tape keeps one tensor; dy comes first, so that 0 times an overflow is 0. */
+GRADIENT_BODY(reciprocal, "dx = -dy * y * y")
+GRADIENT_BODY(rsqrt, "dx = dy * -0.5 * y * y * y")
+GRADIENT_BODY(exp2, "dx = dy * (y * 0.6931471805599453)")
+DERIVED(expm1)
+DERIVED(log2)
+DERIVED(log10)
+DERIVED(log1p)
+DERIVED(sqrt)

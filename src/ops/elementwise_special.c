@@ -90,57 +90,22 @@ kn_tensor kn_nan_to_num(kn_tensor x, double nan, double positive, double negativ
                             negative == negative ? negative : -max);
 }
 
-SLOPE(erf, kn_mul_scalar(kn_exp(kn_neg(kn_square(INPUT))), 1.1283791670955126))
-SLOPE(erfc, kn_mul_scalar(kn_exp(kn_neg(kn_square(INPUT))), -1.1283791670955126))
-SLOPE(erfinv, kn_mul_scalar(kn_exp(kn_square(OUTPUT)), 0.88622692545275801))
-SLOPE(lgamma, kn_digamma(INPUT))
-SLOPE(digamma, kn_polygamma(INPUT, 1))
-SLOPE(polygamma,
-      kni_unary_params(&kni_op_polygamma, INPUT, ((const kni_scalar_params *)v->attributes)->p[0] + 1, 0, 0))
+/* ---- gradients */
 
-/* d/da = log(b), 0 where a is 0 and b <= 0; d/db = a/b. xlog1py has 1 + b for b. */
-static kn_status xlogy_gradient(kni_vjp *v, double lowest, kn_tensor (*logarithm)(kn_tensor))
-{
-    kn_tensor a = kni_vjp_in(v, 0), b = kni_vjp_in(v, 1);
-    if (kni_vjp_needs(v, 0)) {
-        kn_tensor flat = kn_logical_and(kn_equal_scalar(a, 0), kn_less_equal_scalar(b, lowest));
-        kni_vjp_set(v, 0, kni_zero_where(flat, kn_mul(v->dy[0], logarithm(b))));
-    }
-    if (kni_vjp_needs(v, 1))
-        kni_vjp_set(v, 1, kn_mul(v->dy[0], kn_div(a, lowest < 0 ? kn_sub_scalar(b, lowest) : b)));
-    return KN_OK;
-}
-
-GRADIENT(xlogy) { return xlogy_gradient(v, 0, kn_log); }
-GRADIENT(xlog1py) { return xlogy_gradient(v, -1, kn_log1p); }
-
-/* d/da = e^a / (e^a + e^b), or the same with powers of 2 */
-static kn_status logaddexp_gradient(kni_vjp *v, double log_base)
-{
-    kn_tensor difference = kn_sub(kni_vjp_in(v, 0), kni_vjp_in(v, 1));
-    if (log_base != 1) difference = kn_mul_scalar(difference, log_base);
-    difference = kn_keep(difference);
-    if (kni_vjp_needs(v, 0)) kni_vjp_set(v, 0, kn_mul(v->dy[0], kn_sigmoid(difference)));
-    if (kni_vjp_needs(v, 1)) kni_vjp_set(v, 1, kn_mul(v->dy[0], kn_sigmoid(kn_neg(difference))));
-    return KN_OK;
-}
-
-GRADIENT(logaddexp) { return logaddexp_gradient(v, 1); }
-GRADIENT(logaddexp2) { return logaddexp_gradient(v, 0.69314718055994531); }
-
-/* 1 / (x (1 - x)); outside of the clamp 0, outside of 0 to 1 NaN when there is none */
-GRADIENT(logit)
-{
-    double eps = ((const kni_scalar_params *)v->attributes)->p[0], low = eps < 0 ? 0 : eps;
-    kn_tensor x = INPUT;
-    kn_tensor dx = kn_div(v->dy[0], kn_mul(x, kn_rsub_scalar(x, 1)));
-    kn_tensor outside = kn_logical_or(kn_less_scalar(x, low), kn_greater_scalar(x, 1 - low));
-    kni_vjp_set(v, 0, kn_where(outside, kni_number(dx, eps < 0 ? __builtin_nan("") : 0), dx));
-    return KN_OK;
-}
-
-GRADIENT(nan_to_num)
-{
-    kni_vjp_set(v, 0, kni_where_or_zero(kn_is_finite(INPUT), v->dy[0]));
-    return KN_OK;
-}
+DERIVED(erf)
+DERIVED(erfc)
+DERIVED(erfinv)
+DERIVED(lgamma)
+DERIVED(digamma)
+DERIVED(polygamma)
+GRADIENT_BODY(xlogy, "da = a == 0 && b <= 0 ? 0 : dy * log(b); db = dy * a / b")
+GRADIENT_BODY(xlog1py, "da = a == 0 && b <= -1 ? 0 : dy * log1p(b); db = dy * a / (b + 1)")
+/* e^a / (e^a + e^b); infinities that are equal share. */
+GRADIENT_BODY(logaddexp,
+              "da = dy * (a == b ? 0.5 : sigmoid(a - b)); db = dy * (a == b ? 0.5 : sigmoid(b - a))")
+GRADIENT_BODY(logaddexp2, "da = dy * (a == b ? 0.5 : sigmoid((a - b) * 0.69314718055994531)); db = dy * (a "
+                          "== b ? 0.5 : sigmoid((b - a) * 0.69314718055994531))")
+/* 1 / (x (1 - x)); outside of the clamp 0, outside of 0 to 1 NaN where there is none. */
+GRADIENT_BODY(logit, "low = max(eps, 0); none = eps < 0 ? inf - inf : 0; dx = x < low || x > 1 - low ? none "
+                     ": dy / (x * (1 - x))")
+GRADIENT_BODY(nan_to_num, "dx = isfinite(x) ? dy : 0")

@@ -37,28 +37,20 @@ kn_tensor kn_acosh(kn_tensor x) { return kni_unary(&kni_op_acosh, x); }
 kn_tensor kn_atanh(kn_tensor x) { return kni_unary(&kni_op_atanh, x); }
 kn_tensor kn_sinc(kn_tensor x) { return kni_unary(&kni_op_sinc, x); }
 
-SLOPE(sin, kn_cos(INPUT))
-SLOPE(cos, kn_neg(kn_sin(INPUT)))
-SLOPE(tan, kn_add_scalar(kn_square(OUTPUT), 1))
-SLOPE(sinh, kn_cosh(INPUT))
-SLOPE(cosh, kn_sinh(INPUT))
-SLOPE(asin, kn_rsqrt(kn_rsub_scalar(kn_square(INPUT), 1)))
-SLOPE(acos, kn_neg(kn_rsqrt(kn_rsub_scalar(kn_square(INPUT), 1))))
-SLOPE(atan, kn_reciprocal(kn_add_scalar(kn_square(INPUT), 1)))
-SLOPE(asinh, kn_rsqrt(kn_add_scalar(kn_square(INPUT), 1)))
-SLOPE(acosh, kn_rsqrt(kn_sub_scalar(kn_square(INPUT), 1)))
-SLOPE(atanh, kn_reciprocal(kn_rsub_scalar(kn_square(INPUT), 1)))
-
-/* (cos(pi x) - sinc(x)) / x; near 0 its series, which keeps the digits of the slope and the gradient of it. */
-GRADIENT(sinc)
-{
-    const double pi_2 = 9.8696044010893586, pi_4 = pi_2 * pi_2;
-    kn_tensor x = INPUT, square = kn_keep(kn_square(x));
-    kn_tensor near_zero = kn_keep(kn_less_scalar(square, 0.0004));
-    kn_tensor even = kn_add_scalar(kn_mul_scalar(square, -pi_4 * pi_2 / 840), pi_4 / 30);
-    kn_tensor series = kn_mul(kn_sub_scalar(kn_mul(even, square), pi_2 / 3), x);
-    kn_tensor away = kn_where(near_zero, kn_ones_like(x), x);
-    kn_tensor slope = kn_div(kn_sub(kn_cos(kn_mul_scalar(x, 3.1415926535897931)), OUTPUT), away);
-    kni_vjp_set(v, 0, kn_mul(v->dy[0], kn_where(near_zero, series, slope)));
-    return KN_OK;
-}
+DERIVED(sin)
+DERIVED(cos)
+DERIVED(tan)
+DERIVED(sinh)
+DERIVED(cosh)
+DERIVED(asin)
+DERIVED(acos)
+DERIVED(atan)
+DERIVED(asinh)
+DERIVED(acosh)
+DERIVED(atanh)
+/* (cos(pi x) - sinc(x)) / x, the cosine by the distance to the nearest whole number as above; near 0 the series, which keeps the digits of
+   the slope and of its own. */
+GRADIENT_BODY(sinc,
+              "q = x * x; series = ((q * -1.144510944732505 + 3.246969701133414) * q - 3.2898681336964528) * "
+              "x; nearest = round(x); c = cos((x - nearest) * 3.1415926535897931); half = nearest * 0.5; far "
+              "= ((half - floor(half) > 0 ? -c : c) - y) / x; dx = dy * (q < 0.0004 ? series : far)")

@@ -14,7 +14,8 @@
 #define KN_OP(number, name, ...)                                                                             \
     extern const kni_body kni_body_##name;                                                                   \
     extern const kni_body_text kni_text_##name;                                                              \
-    extern const kni_line_entry kni_lines_##name;
+    extern const kni_line_entry kni_lines_##name;                                                            \
+    extern const kni_body_text kni_slope_text_##name;
 #include "ops/ops.def"
 #undef KN_OP
 
@@ -23,6 +24,14 @@
 #define BODY(op_name, formula) const kni_body_text kni_text_##op_name = {formula, NULL};
 /* The same with the scalars that it computes with, which are made once for each record. */
 #define HOSTED_BODY(op_name, host, formula) const kni_body_text kni_text_##op_name = {formula, host};
+
+/* The gradient of an elementwise row with a body: a formula over its operands, dy and its result, with a value for each operand
+   that has a gradient, named d and its name; or derived from the body. Its line in the .def file has B for G. kiln-gen makes rows
+   of it, which only autodiff links. */
+#define GRADIENT_BODY(op_name, formula) const kni_body_text kni_slope_text_##op_name = {formula, NULL};
+#define DERIVED(op_name) const kni_body_text kni_slope_text_##op_name = {NULL, NULL};
+/* Of these operands alone; asking for the gradients of others is an error. */
+#define DERIVED_FOR(op_name, operands) const kni_body_text kni_slope_text_##op_name = {NULL, operands};
 
 /* kni_infer_elementwise, quicker for operands of one type. */
 kn_status kni_infer_row(kni_infer *c);

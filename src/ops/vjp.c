@@ -1,5 +1,5 @@
 /* What gradient functions use to read saved values and to hand gradients back. */
-#include "ops/wide.h"
+#include "ops/slopes.h"
 
 /* Whether operand i, an integer or a bool, was promoted to the float that the row computed in. Gradients compute with
    it as the row did: a bool has no square and no difference, and an integer's square may overflow. */
@@ -61,7 +61,8 @@ static kn_tensor kept_wide(kn_tensor x, const kni_type *t)
 
 kn_status kni_vjp_run(kni_vjp *v, kni_gradient_fn gradient)
 {
-    if (!takes_wide_steps(v)) return gradient(v);
+    /* A body is one step. */
+    if (gradient == kni_gradient_by_body || !takes_wide_steps(v)) return gradient(v);
     kn_tensor in[MAX_WIDE], out[MAX_WIDE], dy[MAX_WIDE];
     kni_type in_types[MAX_WIDE], out_types[MAX_WIDE];
     for (int i = 0; i < v->n_in; i++) {

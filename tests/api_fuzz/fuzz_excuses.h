@@ -56,7 +56,6 @@ static const excuse excuses[] = {
     {"batch_norm_train_grad", NULL, 0.5, 1e-4, variance_why},
     {"gelu_approximate", "f32", 2e-5, 0,
      "far out the rounding of the exponent to f32 is magnified by its size"},
-    {"tanh_grad", "f32", 1e-3, 1e-6, "1 - y^2 cancels where y is near 1"},
     {"silu_grad", "f32", 1e-3, 1e-6, "1 + x (1 - sigmoid(x)) cancels near x = -1.28"},
     {"addcmul", NULL, 1e-3, 1e-5, cancel_why},
     {"addcdiv", NULL, 1e-3, 1e-5, cancel_why},

@@ -3,7 +3,7 @@
 import os
 import subprocess
 
-PARTS = ["kni_body_parse", "kni_body_derive", "kni_word_row", "kni_line_compile"]
+PARTS = ["kni_body_parse", "kni_body_derive", "kni_line_compile"]
 WITH = "test_define"
 WITHOUT = ["test_custom", "test_reduce", "test_fusion", "test_autodiff"]
 

@@ -170,7 +170,44 @@ static void along_lines(void)
     kn_scope_end(s, KN_NONE);
 }
 
+/* Places along a line. */
+static void indices(void)
+{
+    kn_scope s = kn_scope_begin();
+    kn_tensor x = kn_keep(kn_from((float[]){3, 9, 1, 4, 5, 2}, KN_F32, KN_SHAPE(2, 3)));
+    kn_op_handle h =
+        define("t_first_two", &(kn_body_args){.line = KN_BODY_AXIS, .axis = -1, .body = "y = k < 2 ? x : 0"});
+    CHECK_VALUES(run(h, &x), 0, 3, 9, 0, 4, 5, 0);
+    h = define("t_from_last", &(kn_body_args){.line = KN_BODY_LAST_AXES,
+                                              .axis = 2,
+                                              .body = "y = n - 1 - k >= 2 ? x - at(x, n - 1) : -1"});
+    CHECK_VALUES(run(h, &x), 0, 1, 7, -1, 2, -1, -1);
+    h = define("t_at_highest", &(kn_body_args){.out = "y@line",
+                                               .line = KN_BODY_AXIS,
+                                               .axis = 0,
+                                               .body = "y = at(x * 2, argmax(x)) + at(x, argmin(x) / 2)"});
+    CHECK_VALUES(run(h, &x), 0, 11, 27, 5);
+    h = define(
+        "t_ramp",
+        &(kn_body_args){.line = KN_BODY_AXIS, .axis = -1, .body = "y = x * real(k) / n + real(argmax(x))"});
+    CHECK_VALUES(run(h, &x), 1e-6, 1, 4, 1 + 2 / 3.0, 1, 1 + 5 / 3.0, 1 + 4 / 3.0);
+    kn_scope_end(s, KN_NONE);
+}
+
 /* ---- gradients */
+
+/* Zeros in a product: nothing flows where two are, and only to the one where one is. */
+static void product_with_zeros(void)
+{
+    kn_scope s = kn_scope_begin();
+    kn_op_handle h = define(
+        "t_prod", &(kn_body_args){.out = "y@line", .line = KN_BODY_AXIS, .axis = 1, .body = "y = prod(x)"});
+    kn_tensor x = kn_require_grad(kn_from((double[]){2, 3, 4, 0, 3, 4, 0, 3, 0}, KN_F64, KN_SHAPE(3, 3))), g;
+    kn_tensor y = run(h, &x), dy = kn_keep(kn_ones_like(y));
+    CHECK(kn_grad(&y, &dy, 1, &x, 1, 0, &g) == KN_OK);
+    CHECK_VALUES(g, 0, 12, 8, 6, 12, 0, 0, 0, 0, 0);
+    kn_scope_end(s, KN_NONE);
+}
 
 /* Every word's slope against differences: a word that is added without one fails here. */
 static void word_gradients(void)
@@ -228,6 +265,11 @@ static void line_gradients(int turn)
         {"x m@place", "y", "y = x * m - mean(x * m) * n", KN_BODY_AXIS, 1},
         {"x w@place?1 b@place?0", "y", "s = 1 / sqrt(mean(x * x) + 0.01); y = x * s * w + b",
          KN_BODY_LAST_AXES, 1},
+        {"x w@place", "y", "y = prod(x + w) * x", KN_BODY_LAST_AXES, 1},
+        {"x", "y@line", "y = prod(x)", KN_BODY_LAST_AXES, 2},
+        {"x", "y", "y = x * at(x, argmax(x)) - at(x, argmin(x))", KN_BODY_LAST_AXES, 2},
+        {"x w@place", "y", "y = k == 1 ? x * w : x * at(w, n - 1) - at(x, 0)", KN_BODY_LAST_AXES, 1},
+        {"x", "y", "y = x - at(x * x, rem(argmax(x) + 1, n)) * real(argmax(x) + k)", KN_BODY_AXIS, 1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char name[32];
@@ -339,8 +381,10 @@ static void mistakes(void)
             "takes floats");
     refused("t_m", (kn_body_args){.body = "y = x", .gradient = "dx = dy * z"},
             "gradient, line 1, column 11: 'z'");
-    refused("t_m", (kn_body_args){.line = KN_BODY_AXIS, .body = "y = x + (argmax(x) > 1 ? 1 : 0)"},
-            "column 10: defined ops cannot compute with indices");
+    refused("t_m",
+            (kn_body_args){
+                .line = KN_BODY_AXIS, .out = "y", .body = "t = argmax(x); y = at(x, require(t < 2, t))"},
+            "'require' is for built-in ops alone");
     refused("t_m", (kn_body_args){.in = "x k@line:index", .line = KN_BODY_AXIS, .body = "y = at(x, k)"},
             "'k' must be a value");
     refused("t_m", (kn_body_args){.line = KN_BODY_AXIS, .body = "y = x * sum(x, x)"},
@@ -400,12 +444,14 @@ int main(void)
 {
     elementwise();
     along_lines();
+    indices();
     mistakes();
     kn_device_use(kn_device_open("autodiff(cpu)"));
     word_gradients();
     line_gradients(1);
     second_gradient("t_twice");
     written_gradient();
+    product_with_zeros();
     without_memory();
     kn_device_use(kn_device_open("autodiff(ref)"));
     line_gradients(2);

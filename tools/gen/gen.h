@@ -3,6 +3,7 @@
 #ifndef KILN_GEN_H
 #define KILN_GEN_H
 
+int gen_slopes(void); /* first: it adds rows */
 int gen_compact(void);
 int gen_elementwise(void);
 int gen_lines(void);

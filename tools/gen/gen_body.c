@@ -5,36 +5,41 @@
 #include "ops/body_check.h"
 #include "ops/scalar_row.h"
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* What this program generates need not exist for it to link; nor has every row a body. */
 #define KN_OP(number, name, ...)                                                                             \
     __attribute__((weak)) const kni_body kni_body_##name = {0};                                              \
-    extern const kni_body_text kni_text_##name __attribute__((weak));
+    extern const kni_body_text kni_text_##name __attribute__((weak));                                        \
+    extern const kni_body_text kni_slope_text_##name __attribute__((weak));
 #include "ops/ops.def"
 #undef KN_OP
 
 static const struct {
     const kn_op *row;
-    const kni_body_text *text;
+    const kni_body_text *text, *slopes;
 } all[] = {
-#define KN_OP(number, name, ...) {&kni_op_##name, &kni_text_##name},
+#define KN_OP(number, name, ...) {&kni_op_##name, &kni_text_##name, &kni_slope_text_##name},
 #include "ops/ops.def"
 #undef KN_OP
 };
-enum { ALL = sizeof all / sizeof *all };
+enum { ALL = sizeof all / sizeof *all, MAX_GRADIENTS = 1024 };
 
 static struct {
     const kn_op *row;
-    const char *text, *host_text;
+    const char *text, *host_text, *slopes, *slope_operands;
     kni_body_draft draft, host;
-} bodies[ALL];
-static int n_bodies;
+} bodies[ALL + MAX_GRADIENTS];
+static int n_bodies, n_all;
 
 int gen_row_count(void) { return n_bodies; }
+int gen_all_count(void) { return n_all; }
 const kn_op *gen_row(int i) { return bodies[i].row; }
 const char *gen_text(int i) { return bodies[i].text; }
 const kni_body_draft *gen_draft(int i) { return &bodies[i].draft; }
+const char *gen_slope_text(int i) { return bodies[i].slopes; }
+const char *gen_slope_operands(int i) { return bodies[i].slope_operands; }
 const char *gen_host_text(int i) { return bodies[i].host_text; }
 const kni_body_draft *gen_host(int i) { return bodies[i].host_text ? &bodies[i].host : NULL; }
 
@@ -46,7 +51,7 @@ bool gen_row_computes(const kn_op *row, int compute)
     return false;
 }
 
-static bool complain_about(int i, const char *text, int offset, const char *what)
+bool gen_complain_about(int i, const char *text, int offset, const char *what)
 {
     gen_place place;
     if (gen_find_text(text, offset, &place))
@@ -58,9 +63,12 @@ static bool complain_about(int i, const char *text, int offset, const char *what
     return false;
 }
 
-void gen_complain(int i, int offset, const char *what) { complain_about(i, bodies[i].text, offset, what); }
+void gen_complain(int i, int offset, const char *what)
+{
+    gen_complain_about(i, bodies[i].text, offset, what);
+}
 
-static kni_body_names names_of(const kn_op *row)
+kni_body_names gen_names_of(const kn_op *row)
 {
     static const char *const operands[] = {"", "x", "a b", "a b c", "a b c d"};
     kni_body_names names = {.in = row->in,
@@ -104,21 +112,21 @@ static bool check_values(int i)
         if (host->values[k].used) continue;
         snprintf(what, sizeof what, "'%.*s' is never used", (int)host->values[k].length,
                  host->values[k].text);
-        return complain_about(i, bodies[i].host_text, (int)(host->values[k].text - bodies[i].host_text),
-                              what);
+        return gen_complain_about(i, bodies[i].host_text, (int)(host->values[k].text - bodies[i].host_text),
+                                  what);
     }
     return true;
 }
 
 static bool parse_body(int i)
 {
-    kni_body_names names = names_of(bodies[i].row);
+    kni_body_names names = gen_names_of(bodies[i].row);
     kni_body_draft *host = &bodies[i].host, *body = &bodies[i].draft;
     if (bodies[i].host_text && !kni_body_parse_host(bodies[i].host_text, &names, host))
-        return complain_about(i, bodies[i].host_text, host->at, host->error);
+        return gen_complain_about(i, bodies[i].host_text, host->at, host->error);
     if (bodies[i].host_text) names.host = host, names.updates = true;
     if (!kni_body_parse(bodies[i].text, &names, body))
-        return complain_about(i, bodies[i].text, body->at, body->error);
+        return gen_complain_about(i, bodies[i].text, body->at, body->error);
     return check_meanings(i) && (!bodies[i].host_text || check_values(i));
 }
 
@@ -131,7 +139,22 @@ bool gen_parse_bodies(void)
         bodies[i].row = all[k].row;
         bodies[i].text = all[k].text->text;
         bodies[i].host_text = all[k].text->host;
+        if (all[k].slopes) bodies[i].slopes = all[k].slopes->text ? all[k].slopes->text : "";
+        if (all[k].slopes) bodies[i].slope_operands = all[k].slopes->host;
         good &= parse_body(i);
     }
+    n_all = n_bodies;
     return good;
+}
+
+int gen_add_row(const kn_op *row, const char *text, const kni_body_draft *draft)
+{
+    if (n_all == ALL + MAX_GRADIENTS) {
+        fputs("kiln-gen: there are too many gradients\n", stderr);
+        exit(1);
+    }
+    bodies[n_all].row = row;
+    bodies[n_all].text = text;
+    bodies[n_all].draft = *draft;
+    return n_all++;
 }

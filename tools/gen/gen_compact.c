@@ -7,7 +7,32 @@
 
 static void print_list(FILE *f, const char *type, const char *what, const char *name)
 {
-    fprintf(f, "static const %s %s_%s[] = {", type, what, name);
+    fprintf(f, "static const %s %s_%s[] = ", type, what, name);
+}
+
+static void print_constant(FILE *f, double value)
+{
+    if (value - value != 0)
+        fprintf(f, "%s__builtin_inf()", value < 0 ? "-" : "");
+    else
+        fprintf(f, "%.17g", value);
+}
+
+void gen_print_code(FILE *f, const kni_body_draft *d)
+{
+    fputs("{", f);
+    for (int k = 0; k < d->n; k++) fprintf(f, "%s%d", k ? ", " : "", d->code[k]);
+    fputs("}", f);
+}
+
+void gen_print_constants(FILE *f, const kni_body_draft *d)
+{
+    fputs("{", f);
+    for (int k = 0; k < d->n_constants; k++) {
+        if (k) fputs(", ", f);
+        print_constant(f, d->constants[k]);
+    }
+    fputs(d->n_constants ? "}" : "0}", f);
 }
 
 static void print_field(FILE *f, const char *what, const char *name, bool exists)
@@ -46,23 +71,17 @@ static bool print_body(FILE *f, int i)
     bool hosted = gen_host(i) != NULL;
     fprintf(f, "\n/* %s: %s%s%s */\n", name, hosted ? gen_host_text(i) : "", hosted ? "; " : "", gen_text(i));
     print_list(f, "uint8_t", "code", name);
-    for (int k = 0; k < d->n; k++) fprintf(f, "%s%d", k ? ", " : "", d->code[k]);
-    fputs("};\n", f);
+    gen_print_code(f, d);
+    fputs(";\n", f);
     if (d->n_constants) {
         print_list(f, "double", "constants", name);
-        for (int k = 0; k < d->n_constants; k++) {
-            double value = d->constants[k];
-            const char *comma = k ? ", " : "";
-            if (value - value != 0)
-                fprintf(f, "%s%s__builtin_inf()", comma, value < 0 ? "-" : "");
-            else
-                fprintf(f, "%s%.17g", comma, value);
-        }
-        fputs("};\n", f);
+        gen_print_constants(f, d);
+        fputs(";\n", f);
     }
     bool listed = gen_row(i)->kind != KNI_ELEMENTWISE; /* not all operands are elements */
     if (listed) {
         print_list(f, "uint8_t", "operands", name);
+        fputs("{", f);
         int n = d->n_in + d->n_out * (d->updates ? 2 : 1);
         for (int k = 0; k < n; k++) fprintf(f, "%s%d", k ? ", " : "", d->operands[k]);
         fputs("};\n", f);

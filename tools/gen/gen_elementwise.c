@@ -58,6 +58,9 @@ static bool print_strips(FILE *f, int i)
     return true;
 }
 
+/* Whether a body behind those of the ops has strips: gradients do, gradients of gradients run word by word. */
+static bool has_strips(int k) { return gen_row(k)->native != NULL; }
+
 /* The rows of elementwise.def come in its order, those of other families have no strips. */
 static int write_strips(int group)
 {
@@ -68,25 +71,32 @@ static int write_strips(int group)
     bool good = true;
     for (int i = group; i < ROWS && good; i += GROUPS)
         if (body_of(i) >= 0) good = print_strips(f, body_of(i));
+    for (int k = gen_row_count() + group; k < gen_all_count() && good; k += GROUPS)
+        if (has_strips(k)) good = print_strips(f, k);
     return gen_finish_file(f, path) || !good;
 }
 
 /* ENTRY(name, f32, f64, i32, i64, u64): S where there is a strip, W where small targets leave it out. */
+static void print_entry(FILE *f, int k)
+{
+    fprintf(f, "ENTRY(%s", gen_row(k)->name);
+    for (int c = 0; c < KNI_COMPUTE_COUNT; c++) {
+        gen_body body;
+        bool computes = gen_row_computes(gen_row(k), c) && gen_expression(k, c, &body);
+        fprintf(f, ", %s", computes ? guard_of(&body, c) : "NO");
+    }
+    fputs(")\n", f);
+}
+
 static int write_entries(void)
 {
     const char *path = FOLDER "elementwise_entries.inc";
     FILE *f = gen_start_file(path);
     if (!f) return 1;
-    for (int i = 0; i < ROWS; i++) {
-        if (body_of(i) < 0) continue;
-        fprintf(f, "ENTRY(%s", rows[i]->name);
-        for (int c = 0; c < KNI_COMPUTE_COUNT; c++) {
-            gen_body body;
-            bool computes = gen_row_computes(rows[i], c) && gen_expression(body_of(i), c, &body);
-            fprintf(f, ", %s", computes ? guard_of(&body, c) : "NO");
-        }
-        fputs(")\n", f);
-    }
+    for (int i = 0; i < ROWS; i++)
+        if (body_of(i) >= 0) print_entry(f, body_of(i));
+    for (int k = gen_row_count(); k < gen_all_count(); k++)
+        if (has_strips(k)) print_entry(f, k);
     return gen_finish_file(f, path);
 }
 

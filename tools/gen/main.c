@@ -5,5 +5,6 @@
 int main(void)
 {
     if (!gen_parse_bodies()) return 1;
+    if (gen_slopes()) return 1;
     return gen_compact() | gen_elementwise() | gen_lines() | gen_update() | gen_made_rows();
 }

@@ -78,10 +78,10 @@ const kni_body kni_body_sqrt = {.code = code_sqrt, .n = 2, .n_in = 1, .n_out = 1
 static const uint8_t code_tanh[] = {0, 133};
 const kni_body kni_body_tanh = {.code = code_tanh, .n = 2, .n_in = 1, .n_out = 1};
 
-/* tanh_grad: dx = dy * (1 - y * y) */
-static const uint8_t code_tanh_grad[] = {0, 24, 1, 1, 98, 97, 98};
+/* tanh_grad: dx = dy * (1 - y) * (1 + y) */
+static const uint8_t code_tanh_grad[] = {0, 24, 1, 97, 98, 24, 1, 96, 98};
 static const double constants_tanh_grad[] = {1};
-const kni_body kni_body_tanh_grad = {.code = code_tanh_grad, .n = 7, .n_in = 2, .n_out = 1, .constants = constants_tanh_grad};
+const kni_body kni_body_tanh_grad = {.code = code_tanh_grad, .n = 9, .n_in = 2, .n_out = 1, .constants = constants_tanh_grad};
 
 /* equal: y = a == b */
 static const uint8_t code_equal[] = {0, 1, 174};
