@@ -36,6 +36,18 @@ _OP_SIDE = re.compile(r"\b(?:row|op|record|made_by|info)\b|op_name")
 _LOOKUPS = re.compile(r'\b(?:kni_op_by_name|kn_op_find|kn_call|kn_call_many)\s*\(\s*"(\w+)"')
 _NUMBERS = re.compile(r"(?:(?:->|\.)(?:op|number|made_by)|\bop)\s*[!=]=\s*\d{2,}|\bkni_op_by_number\s*\(\s*\d|"
                       r"\bswitch\s*\([^;{]*(?:->|\.)(?:op|made_by)\s*\)")
+# A part of a name, compared: strstr(row->name, "_grad"), row->name[0] == 's', strncmp(kn_device_name(d), "auto", 4).
+_ROW_TEXT = r"\b(?:row|op)(?:->|\.)(?:name|doc)\b|\bkn_backend_op_name\s*\([^()]*\)"
+_DEVICE_TEXT = r"\bkn_device_name\s*\([^()]*\)|\b(?:backend|leaf|tape|queue|inner\[\w+\]|b|d|device)(?:->|\.)name\b"
+
+
+def _parts_of(text_of):
+    between = r'(?:[^()";{}]|\([^()"]*\))*?'
+    return re.compile(_COMPARES + between + "(?:" + text_of + ")" + between + r'("(?:\\.|[^"\\\n])*")|'
+                      + r"(?:" + text_of + r")\s*\[[^\]]*\]\s*[!=]=\s*('[^']+')")
+
+
+_ROW_PARTS, _DEVICE_PARTS = _parts_of(_ROW_TEXT), _parts_of(_DEVICE_TEXT)
 # A macro that makes an op's symbol of an argument hides which; over all ops (ops.def) it names none.
 _PASTED = re.compile(r"\b(?:kni_op_|KNI_OP_|kni_gradient_)\s*##")
 
@@ -106,6 +118,9 @@ class Finder:
         for match in _PASTED.finditer(bare) if not re.search(r'#include "ops/\w+\.def"', text) else ():
             yield tree.line_of(bare, match.start()), "?", match.group(0)
         kept = tree.bare_c(text, keep_strings=True)
+        for match in _ROW_PARTS.finditer(kept):
+            if (match.group(1) or match.group(2))[1:-1] not in self.names:
+                yield tree.line_of(kept, match.start()), "?", match.group(0)
         lookups = {match.start(1): match.group(1) for match in _LOOKUPS.finditer(kept)}
         for match in _LITERAL.finditer(kept):
             literal = match.group(0)[1:-1]
@@ -118,6 +133,8 @@ class Finder:
     def backends_in(self, name, text):
         kept = tree.bare_c(text, keep_strings=True)
         for match in self.backend.finditer(kept):
+            yield tree.line_of(kept, match.start()), " ".join(match.group(0).split())
+        for match in _DEVICE_PARTS.finditer(kept):
             yield tree.line_of(kept, match.start()), " ".join(match.group(0).split())
         for match in self.plain_backend.finditer(kept):
             own = "src/backend/%s/" % match.group(1), "src/wrap/%s.c" % match.group(1)
@@ -154,6 +171,10 @@ _SAMPLES = [
     (_FILE, 'y = kn_call("add", in, 2, NULL);', 1),
     (_FILE, "y = kn_add(a, b);", 0),
     (_FILE, "if (r->op == 127) return;", 1),
+    (_FILE, 'return strstr(r->row->name, "_grad") != NULL;', 1),
+    (_FILE, 'return !strncmp(row->name, "soft", 4);', 1),
+    (_FILE, "return row->name[0] == 's';", 1),
+    (_FILE, 'return kni_fail(KN_ERROR_SHAPE, "kn_%s: no", row->name);', 0),
     (_FILE, "switch (r->op) { default: break; }", 1),
     (_FILE, "#define IS(name) (r->op == KNI_OP_##name)\n", 1),
     (_FILE, '#define KN_OP(number, name, ...) &kni_op_##name,\n#include "ops/ops.def"\n', 0),
@@ -171,15 +192,18 @@ _SAMPLES = [
     ("src/train/sample.c", 'json_number(text, "mean", mean);', 0),
     ("src/train/sample.c", 'return !strcmp(info.op, "mean");', 1),
 ]
-# The same for names of backends.
+# The same for names of backends, and whether it has any.
 _BACKEND_SAMPLES = [
-    ("src/core/sample.c", 'return !strcmp(b->name, "autodiff");', 1),
-    ("src/nn/sample.c", 'return strstr(name, "autodiff") != NULL;', 1),
-    ("src/train/sample.c", 'static const char *const leaves[] = {"cpu", "ref"};', 2),
-    ("src/wrap/autodiff.c", 'return kni_decorator_new("autodiff", 0, inner);', 0),
-    ("src/backend/cpu/cpu.c", '.name = "cpu",', 0),
-    ("src/store/sample.c", 'kni_buffer_text(out, "null");', 0),
-    ("src/core/sample.c", 'return !strcmp(b->name, "nan");', 1),
+    ("src/core/sample.c", 'return !strcmp(b->name, "autodiff");', True),
+    ("src/nn/sample.c", 'return strstr(name, "autodiff") != NULL;', True),
+    ("src/train/sample.c", 'static const char *const leaves[] = {"cpu", "ref"};', True),
+    ("src/wrap/autodiff.c", 'return kni_decorator_new("autodiff", 0, inner);', False),
+    ("src/backend/cpu/cpu.c", '.name = "cpu",', False),
+    ("src/store/sample.c", 'kni_buffer_text(out, "null");', False),
+    ("src/core/sample.c", 'return !strcmp(b->name, "nan");', True),
+    ("src/nn/sample.c", 'return !strncmp(kn_device_name(device), "auto", 4);', True),
+    ("src/core/sample.c", "return d->leaf->name[0] == 'c';", True),
+    ("src/core/sample.c", "return !strcmp(d->name, name);", False),
 ]
 
 
@@ -188,10 +212,10 @@ def _self_test(finder):
         found = list(finder.ops(name, text))
         if len(found) != count:
             yield "%s: %s: found %d uses, not %d" % (name, text, len(found), count)
-    for name, text, count in _BACKEND_SAMPLES:
-        found = set(line_and_name[1].split('"')[-2] + str(i) for i, line_and_name in enumerate(finder.backends_in(name, text)))
-        if bool(found) != bool(count):
-            yield "%s: %s: found %s" % (name, text, sorted(found))
+    for name, text, found_at_all in _BACKEND_SAMPLES:
+        found = list(finder.backends_in(name, text))
+        if bool(found) != found_at_all:
+            yield "%s: %s: found %s" % (name, text, found)
 
 
 def check(_build):
