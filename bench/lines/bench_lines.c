@@ -1,15 +1,18 @@
-/* Times the rows along lines on the CPU in f32: the kernel or lowering that a row has, and its body as a program of lines. Prints
+/* Times the rows along lines on the CPU, in f32 or another dtype: the kernel or lowering that a row has, and its body as a program of lines. Prints
    a table in Markdown: microseconds of the better one of each shape's runs, and how many times as long the body takes.
-   docs/adding-an-op.md holds what it printed. Usage: bench_lines [name of a row]; KN_ISA and KN_THREADS choose tier and threads. */
+   docs/adding-an-op.md holds what it printed. Usage: bench_lines [name of a row, or all] [bool]; KN_ISA and KN_THREADS choose tier and threads. */
 #define _GNU_SOURCE
 #include "support/line_cases.h"
 #include <stdio.h>
 #include <time.h>
 
-enum { SIZES = 3 };
+enum { SIZES = 4 };
 static const struct {
     int64_t lines, n;
-} sizes[SIZES] = {{256, 64}, {512, 1024}, {32, 65536}};
+    bool across; /* lines do not lie in one piece */
+} sizes[SIZES] = {{256, 64, false}, {512, 1024, false}, {32, 65536, false}, {512, 1024, true}};
+
+static kn_dtype dtype = KN_F32;
 
 static double now(void)
 {
@@ -22,11 +25,12 @@ static double now(void)
 static line_case case_of(const kn_op *row, int size)
 {
     int64_t lines = sizes[size].lines, n = sizes[size].n;
-    line_case c = {.axis = 2, .dtype = KN_F32};
-    c.shape = row->line.axes == KNI_LINE_CLASSES   ? KN_SHAPE(lines, n, 1)
-              : row->line.axes == KNI_LINE_CHANNEL ? KN_SHAPE(8, lines, n / 8)
-                                                   : KN_SHAPE(1, lines, n);
-    if (row->line.axes == KNI_LINE_CLASSES) c.axis = 1;
+    bool across = sizes[size].across, classes = row->line.axes == KNI_LINE_CLASSES;
+    line_case c = {.axis = across || classes ? 1 : 2, .dtype = dtype};
+    c.shape = row->line.axes == KNI_LINE_CHANNEL ? KN_SHAPE(8, lines, n / 8)
+              : across                           ? KN_SHAPE(1, n, lines)
+              : classes                          ? KN_SHAPE(lines, n, 1)
+                                                 : KN_SHAPE(1, lines, n);
     return c;
 }
 
@@ -52,7 +56,7 @@ static void measure(const line_row *l, int size, double *kernel, double *body)
     *kernel = *body = 1e30;
     double until = now() + 5e5;
     for (int turn = 0; turn < 5 || now() < until; turn++) {
-        double a = once(l->row, &o), b = once(&l->copy, &o);
+        double a = once(&l->own, &o), b = once(&l->copy, &o);
         if (a < *kernel) *kernel = a;
         if (b < *body) *body = b;
     }
@@ -62,22 +66,33 @@ static void measure(const line_row *l, int size, double *kernel, double *body)
 int main(int count, char **arguments)
 {
     kn_device_use(kn_device_open("cpu"));
+    if (count > 2 && !strcmp(arguments[2], "bool")) dtype = KN_BOOL;
     if (!line_rows_find()) return 1;
     printf("| row |");
-    for (int i = 0; i < SIZES; i++) printf(" %d x %d |", (int)sizes[i].lines, (int)sizes[i].n);
-    printf(" body / kernel |\n|---|---|---|---|---|\n");
+    for (int i = 0; i < SIZES; i++)
+        printf(" %d x %d%s |", (int)sizes[i].lines, (int)sizes[i].n, sizes[i].across ? ", across" : "");
+    printf(" body / kernel |\n|---|---|---|---|---|---|\n");
     for (int i = 0; i < n_line_rows; i++) {
         const line_row *l = &line_rows[i];
         double product = 1;
-        if (l->why || (count > 1 && strcmp(arguments[1], l->row->name) != 0)) continue;
+        int measured = 0;
+        bool named = count < 2 || !strcmp(arguments[1], "all") || !strcmp(arguments[1], l->row->name);
+        if (l->why || !named || !(l->row->dtypes >> dtype & 1)) continue;
         printf("| %s |", l->row->name);
         for (int k = 0; k < SIZES; k++) {
             double kernel, body;
+            /* The last axes always lie in one piece, and channels never do. */
+            bool other = l->row->line.axes == KNI_LINE_LAST || l->row->line.axes == KNI_LINE_CHANNEL;
+            if (sizes[k].across && other) {
+                printf(" |");
+                continue;
+            }
             measure(l, k, &kernel, &body);
+            measured++;
             printf(" %.1f, %.1f |", kernel, body);
             product *= body / kernel;
         }
-        printf(" %.2f |\n", cbrt(product));
+        printf(" %.2f |\n", pow(product, 1.0 / measured));
         fflush(stdout);
     }
     line_rows_free();

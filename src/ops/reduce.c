@@ -152,7 +152,7 @@ OP(logsumexp, .doc = "log(sum(exp(x))) over axes", .min_in = 1, .max_in = 1, .n_
    .tolerance = {8, 1}, .schema = kni_reduce_schema, .attribute_bytes = sizeof(kni_reduce_attributes),
    .out = "y@line", .body = &kni_body_logsumexp,
    .line = KNI_ALONG(AXES, 0, LINE, kni_reduce_attributes, axes), .infer = infer_same_dtype,
-   .lower = lower_logsumexp)
+   .lower = lower_logsumexp, .native = KNI_BY_LINES(logsumexp))
 
 static kn_tensor reduce(const kn_op *row, kn_tensor x, kn_ints axes, bool keep)
 {

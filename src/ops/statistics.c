@@ -39,13 +39,15 @@ static kn_status lower_var_mean(kni_lowering *l)
     return KN_OK;
 }
 
-BODY(var_mean, "m = mean(x); d = x - m; variance = sum(d * d) / max(n - correction, 0); mean = m")
+/* The mean is rounded; c takes back what that adds to the squares. */
+BODY(var_mean, "m = mean(x); d = x - m; c = mean(d); variance = max(sum(d * d) - n * c * c, 0) / max(n - "
+               "correction, 0); mean = m")
 OP(var_mean, .doc = "sum((x - mean)^2) / max(0, count - correction) over axes, and the mean", .min_in = 1,
    .max_in = 1, .n_out = 2, .kind = KNI_REDUCE, .flags = KNI_FLAG_WIDE, .wide = &kni_wide,
    .autocast = KNI_AUTOCAST_WIDEN, .dtypes = KNI_FLOATS, .tolerance = {8, 1}, .schema = var_schema,
    .attribute_bytes = sizeof(kni_var_attributes), .out = "variance@line mean@line",
    .body = &kni_body_var_mean, .line = KNI_ALONG(AXES, 0, SEVERAL, kni_var_attributes, axes),
-   .infer = infer_var_mean, .lower = lower_var_mean)
+   .infer = infer_var_mean, .lower = lower_var_mean, .native = KNI_BY_LINES(var_mean))
 
 static double correction_of(const kn_var_args *args)
 {

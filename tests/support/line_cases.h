@@ -16,7 +16,8 @@ enum { LINE_ROWS = 64 };
 
 typedef struct line_row {
     const kn_op *row;
-    kn_op copy; /* the same, by its body */
+    kn_op own;  /* the same without its body: by its kernel or lowering */
+    kn_op copy; /* and by its body */
     kni_line_entry entry;
     const char *why; /* it has no program */
 } line_row;
@@ -41,7 +42,8 @@ static inline bool line_rows_find(void)
         kni_line_program *p = kni_line_compile(row->body, &l->why);
         if (!p && !l->why) return false;
         l->row = row;
-        l->copy = *row;
+        l->copy = l->own = *row;
+        if (row->native && row->native->run == kni_line_run_entry) l->own.native = NULL;
         l->copy.native = &l->entry.native;
         l->entry.native.run = line_counted;
         l->entry.program = p;

@@ -79,7 +79,7 @@ static const kn_shape shapes[] = {
 
 static void compare_one(const line_row *l, const line_case *c)
 {
-    values own = run(l->row, l, c, false);
+    values own = run(&l->own, l, c, false);
     int before = line_runs;
     values body = run(&l->copy, l, c, false);
     CHECK(line_runs > before);
@@ -176,6 +176,23 @@ static void test_long_lines_in_blocks(void)
     }
 }
 
+/* The mean of numbers that lie close together far from 0 is rounded, which must not show in their variance. */
+static void test_far_from_zero(void)
+{
+    enum { N = 999 };
+    static float x[N];
+    double mean = 0, square = 0, got[2];
+    for (int i = 0; i < N; i++) x[i] = (float)(3e6 + i * 37 % 101);
+    for (int i = 0; i < N; i++) mean += (double)x[i] / N;
+    for (int i = 0; i < N; i++) square += ((double)x[i] - mean) * ((double)x[i] - mean) / (N - 1);
+    kn_scope s = kn_scope_begin();
+    kn_moments m = kn_var_mean(kn_from(x, KN_F32, KN_SHAPE(1, N)), KN_AXES(1), false, NULL);
+    CHECK(kn_read_as(m.var, KN_F64, &got[0], 8) == KN_OK && kn_read_as(m.mean, KN_F64, &got[1], 8) == KN_OK);
+    CHECK(fabs(got[0] - square) <= 1e-5 * square);
+    CHECK(fabs(got[1] - mean) <= 1e-6 * mean);
+    kn_scope_end(s, KN_NONE);
+}
+
 /* What cannot be a program says why: kiln-gen tells it to the author of a row. */
 static void test_refusals(void)
 {
@@ -207,6 +224,7 @@ int main(void)
         test_groups();
         test_long_lines_in_blocks();
         test_refusals();
+        test_far_from_zero();
     }
     line_rows_free();
     return check_report();

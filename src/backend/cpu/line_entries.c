@@ -4,7 +4,7 @@
 #include "backend/host/host.h"
 #include "ops/scalar_row.h"
 
-enum { LONGEST = 1 << 20 }; /* of a line, where the row has a lowering: all threads share that */
+enum { LONGEST = 1 << 18 }; /* of a line, where the row has a lowering: all threads share that */
 
 kn_status kni_line_run_entry(const kn_record *r)
 {

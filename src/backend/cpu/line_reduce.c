@@ -1,5 +1,8 @@
 /* The line words: what each line of a block gives. A line's result depends on that line alone. */
+#include "backend/cpu/elementwise_convert.h"
 #include "backend/cpu/line_job.h"
+
+enum { STRIP = 128 };
 
 static double as_double(const kni_line_job *j, const char *x)
 {
@@ -54,14 +57,19 @@ static void multiply(const kni_line_job *j, int64_t lines, const char *x, char *
         fold_lines(j, lines, KNI_FOLD_PROD, x, y);
         return;
     }
-    for (int64_t i = 0; i < lines; i++, y += size) {
+    for (int64_t line = 0; line < lines; line++, y += size) {
         double product = 1;
         bool zero = false, finite = true;
-        for (int64_t k = 0; k < j->n; k++, x += size) {
-            double v = as_double(j, x);
-            product *= v;
-            zero |= v == 0;
-            finite &= v - v == 0;
+        for (int64_t k = 0; k < j->n; k += STRIP) {
+            double strip[STRIP];
+            int64_t n = j->n - k < STRIP ? j->n - k : STRIP;
+            kni_cpu_convert(strip, KN_F64, 1, x, j->dtypes[KNI_GIVES_VALUE], 1, n);
+            for (int64_t i = 0; i < n; i++) {
+                product *= strip[i];
+                zero |= strip[i] == 0;
+                finite &= strip[i] - strip[i] == 0;
+            }
+            x += n * size;
         }
         if (zero && finite) product = 0;
         kni_convert(y, j->dtypes[KNI_GIVES_VALUE], 1, &product, KN_F64, 1, 1);

@@ -1,4 +1,5 @@
 /* Runs planned reductions: blocks fold pairwise in a tree that depends on the shape alone, on all threads. */
+#include "backend/cpu/elementwise_convert.h"
 #include "backend/cpu/isa.h"
 #include "backend/cpu/reduce_plan.h"
 #include "core/thread_pool.h"
@@ -75,7 +76,7 @@ static void load_strip(const kni_reduce_plan *p, const char *x, int64_t n, char 
     if (p->widen)
         p->widen((const uint16_t *)(const void *)x, n, (float *)(void *)strip);
     else
-        kni_convert(strip, p->strip_dtype, 1, x, p->x_dtype, p->inner.x, n);
+        kni_cpu_convert(strip, p->strip_dtype, 1, x, p->x_dtype, p->inner.x, n);
 }
 
 static void fold_converted(const kni_reduce_plan *p, const char *x, int64_t n, int64_t width, char *value)
@@ -92,8 +93,8 @@ static void fold_converted(const kni_reduce_plan *p, const char *x, int64_t n, i
     for (int64_t r = 0; r < n; r += room) {
         int64_t rows = n - r < room ? n - r : room;
         for (int64_t i = 0; i < rows; i++)
-            kni_convert(strip + i * width * p->bytes, p->strip_dtype, 1,
-                        x + (r + i) * p->segment.x * p->x_bytes, p->x_dtype, p->inner.x, width);
+            kni_cpu_convert(strip + i * width * p->bytes, p->strip_dtype, 1,
+                            x + (r + i) * p->segment.x * p->x_bytes, p->x_dtype, p->inner.x, width);
         p->fold->columns(strip, rows, width, width, r ? part : value);
         if (r) p->fold->merge(value, part, width);
     }

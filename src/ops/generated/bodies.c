@@ -732,11 +732,11 @@ static const uint8_t code_all[] = {0, 200};
 static const uint8_t operands_all[] = {35, 33};
 const kni_body kni_body_all = {.code = code_all, .n = 2, .n_in = 1, .n_out = 1, .operands = operands_all};
 
-/* var_mean: m = mean(x); d = x - m; variance = sum(d * d) / max(n - correction, 0); mean = m */
-static const uint8_t code_var_mean[] = {0, 193, 40, 0, 56, 97, 41, 57, 57, 98, 192, 78, 10, 97, 24, 107, 99, 42, 58, 208, 56, 43, 59, 209};
+/* var_mean: m = mean(x); d = x - m; c = mean(d); variance = max(sum(d * d) - n * c * c, 0) / max(n - correction, 0); mean = m */
+static const uint8_t code_var_mean[] = {0, 193, 40, 0, 56, 97, 41, 57, 193, 42, 57, 57, 98, 192, 78, 58, 98, 58, 98, 97, 24, 107, 78, 10, 97, 24, 107, 99, 43, 59, 208, 56, 44, 60, 209};
 static const double constants_var_mean[] = {0};
 static const uint8_t operands_var_mean[] = {3, 1, 1};
-const kni_body kni_body_var_mean = {.code = code_var_mean, .n = 24, .n_in = 1, .n_out = 2, .constants = constants_var_mean, .operands = operands_var_mean};
+const kni_body kni_body_var_mean = {.code = code_var_mean, .n = 35, .n_in = 1, .n_out = 2, .constants = constants_var_mean, .operands = operands_var_mean};
 
 /* logsumexp: t = highest(x); s = isfinite(t) ? t : 0; y = s + log(sum(exp(x - s))) */
 static const uint8_t code_logsumexp[] = {0, 194, 40, 56, 178, 56, 24, 72, 41, 57, 0, 57, 97, 118, 192, 121, 96};
