@@ -20,7 +20,7 @@ const char *kni_body_meaningless(const kni_body *body, bool integers, bool float
         bool names = s.kind == KNI_STEP_STORE || s.kind == KNI_STEP_LOCAL || s.kind == KNI_STEP_RESULT;
         const kni_body_node *at = names ? NULL : &tree.nodes[node++];
         *step = i;
-        if (s.kind == KNI_STEP_CONSTANT && integers && s.value != (double)(int64_t)s.value)
+        if (s.kind == KNI_STEP_CONSTANT && integers && s.value != (double)kni_body_real(s.value).whole)
             return "a fraction, and the row takes integers";
         if (s.kind == KNI_STEP_EXPN && integers) return "no meaning for integers, which the row takes";
         if (s.kind != KNI_STEP_WORD || is_of_indices(&tree, at)) continue;

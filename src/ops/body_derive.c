@@ -77,6 +77,7 @@ static const char *const slopes[KNI_WORDS][2] = {
     [KNI_WORD_bessel_k0e] = {"d * (y - bessel_k1e(a))"},
     [KNI_WORD_bessel_k1e] = {"d * (y - bessel_k0e(a) - y / a)"},
     [KNI_WORD_sigmoid] = {"d * y * (1 - y)"},
+    [KNI_WORD_stop] = {""},
     [KNI_WORD_gcd] = {"", ""},
     [KNI_WORD_and] = {"", ""},
     [KNI_WORD_or] = {"", ""},

@@ -150,14 +150,15 @@ static kni_cell scalar(const walk *w, int i)
 static void draw(walk *w, int i)
 {
     const kni_body_node *node = &w->tree.nodes[i];
-    int64_t n = count_of(w, i), words = w->body->draws[w->choices >> KNI_CHOICE_DOUBLES & 1];
+    int64_t n = count_of(w, i);
+    uint64_t words = w->body->draws[w->choices >> KNI_CHOICE_DOUBLES & 1];
     int64_t key = operand(w, node->in[0], KNI_GIVES_INDEX, 1, 0)->i;
     int64_t counter = operand(w, node->in[1], KNI_GIVES_INDEX, 1, 0)->i;
     const kni_cell *t = operand(w, node->in[2], KNI_GIVES_INDEX, n, 0);
     for (int64_t k = 0; k < n; k++) {
-        int64_t word = t[k].i * words + node->step.index;
+        uint64_t word = t[k].u * words + node->step.index;
         w->values[i][k].i =
-            kni_philox_word(key, (int64_t)((uint64_t)counter + (uint64_t)(word / 4)), word % 4);
+            kni_philox_word(key, (int64_t)((uint64_t)counter + word / 4), (int64_t)(word % 4));
     }
 }
 

@@ -141,7 +141,7 @@ bool kni_body_is_whole(const kni_body_tree *tree, const kn_attribute *schema, in
     case KNI_STEP_ELEMENT:
         return true;
     case KNI_STEP_CONSTANT:
-        return s->value == (double)(int64_t)s->value;
+        return s->value == (double)kni_body_real(s->value).whole;
     case KNI_STEP_PARAM:
         return schema && schema[s->index].type == KNI_ATTR_INT;
     case KNI_STEP_SELECT:

@@ -54,6 +54,7 @@ static value word(lowering *w, const kni_body_node *n)
     kn_tensor in[2] = {as_dtype(a, dtype), n->n_in > 1 ? as_dtype(b, dtype) : KN_NONE};
     if (dtype == KN_I64 && n->step.index == KNI_WORD_div) row = &kni_op_trunc_div;
     if (row) return of_tensor(kni_apply(row, in, n->n_in, NULL));
+    if (n->step.index == KNI_WORD_stop) return *a;
     if (n->step.index == KNI_WORD_normal_cdf)
         return of_tensor(kn_mul_scalar(kn_erfc(kn_mul_scalar(in[0], -0.70710678118654752440)), 0.5));
     if (n->step.index == KNI_WORD_polygamma && a->is_number)

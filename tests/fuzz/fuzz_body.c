@@ -1,9 +1,10 @@
-/* Fuzzes the parser of bodies; what it accepts is differentiated, made a program of lines and evaluated. The first byte chooses
+/* Fuzzes the parser of bodies; what it accepts is differentiated, made a program of lines and evaluated, or makes values of scalars. The first byte chooses
    what the body may name. */
 #include "backend/cpu/line_program.h"
 #include "core/allocator.h"
 #include "fuzz.h"
 #include "ops/body_derive.h"
+#include "ops/body_lines.h"
 #include "ops/body_parse.h"
 #include <string.h>
 
@@ -44,6 +45,39 @@ static void evaluate(const kni_body *body)
     kni_body_evaluate(body, KNI_COMPUTE_F64, 4, out, operands, 0, scalars);
 }
 
+/* Bodies that make values of scalars, by the interpreter. */
+static void make_values(const kni_body *body)
+{
+    static const kn_attribute schema[] = {{"key", KNI_ATTR_INT, KNI_DYNAMIC, 0},
+                                          {"counter", KNI_ATTR_INT, KNI_DYNAMIC, 8},
+                                          {"eps", KNI_ATTR_REAL, KNI_DYNAMIC, 16},
+                                          {0}};
+    static const struct {
+        int64_t key, counter;
+        double eps;
+    } attributes = {-3, INT64_MAX, 2.5};
+    enum { N = 5 };
+    const double x[N] = {0.5, -1, 3, 0, 1e300};
+    const void *in[KNI_BODY_OPERANDS] = {x};
+    kni_body drawing = *body;
+    drawing.draws[0] = drawing.draws[1] = 4;
+    const kn_op row = {.name = "fuzzed", .schema = schema, .body = &drawing};
+    const kni_type shape = {.dtype = KN_F64, .rank = 1, .dims = {N}};
+    for (int wide = KNI_COMPUTE_F64; wide <= KNI_COMPUTE_I64; wide += KNI_COMPUTE_I64 - KNI_COMPUTE_F64) {
+        double y[N];
+        void *out[KNI_BODY_OPERANDS] = {y};
+        kni_body_lines run = {.row = &row,
+                              .attributes = &attributes,
+                              .wide = wide,
+                              .shape = &shape,
+                              .apart = true,
+                              .choices = kni_body_dtype_choices(wide == KNI_COMPUTE_F64 ? KN_F64 : KN_I64),
+                              .in = in,
+                              .out = out};
+        (void)kni_body_lines_run(&run);
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     static const char *const in[] = {"x", "x w b", "x w@place?1 l@line?0", "x a@all p@place l@line"};
@@ -51,18 +85,29 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     static char text[4096];
     if (bytes < 1 || bytes >= sizeof text) return 0;
     int choice = data[0];
-    bool lines = choice & 1;
+    bool lines = choice & 1, makes = !lines && choice & 16;
     kni_body_names names = {.in = in[lines ? choice >> 1 & 3 : choice >> 1 & 1],
                             .out = lines ? out[choice >> 3 & 3] : "y",
                             .scalars = {"eps", "beta"},
                             .n_scalars = 2,
                             .truth = !lines && choice & 8,
                             .lines = lines};
+    if (makes)
+        names = (kni_body_names){.in = "x",
+                                 .out = "y",
+                                 .scalars = {"key", "counter", "eps"},
+                                 .n_scalars = 3,
+                                 .whole = 3,
+                                 .makes = true};
     memcpy(text, data + 1, bytes - 1);
     text[bytes - 1] = 0;
     kni_body_draft draft;
     if (!kni_body_parse(text, &names, &draft)) return 0;
     kni_body body = kni_body_of_draft(&draft);
+    if (makes) {
+        make_values(&body);
+        return 0;
+    }
     if (!names.truth) differentiate(&body);
     if (lines)
         compile_lines(&body);

@@ -3,6 +3,7 @@
    hash here; run with an argument to print the table anew. */
 #include "math/math_check.h"
 #include "math/math_list.h"
+#include "math/math_random_numbers.h"
 
 enum { COUNT = 8192 };
 

@@ -1,6 +1,7 @@
 /* Conversions of f16 and bf16 against rounding by exact arithmetic, the published answers of Philox 4x32-10, and
    the moments of the uniform and normal numbers made from it. */
 #include "math/math_check.h"
+#include "math/math_random_numbers.h"
 
 /* x to a format of the given digits and least exponent, to nearest even, by scaling to integers. */
 static double round_to(double x, int digits, int least, double max)

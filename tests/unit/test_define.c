@@ -217,6 +217,8 @@ static void word_gradients(void)
     for (int i = 0; i < kni_word_count(); i++) {
         const kni_word *w = kni_word_at(i);
         char name[64], body[128];
+        if (!strcmp(w->name, "stop"))
+            continue; /* the value flows and the gradient does not: see stopped_gradients */
         if (!strcmp(w->name, "cos_turn"))
             continue; /* no defined op can write it: it is for what makes values of scalars */
         const char *form = w->arity == 2 ? "y = %s(a + 2, b + 1.5)" : "y = %s(a * 0.7 + 0.02)";
@@ -243,6 +245,33 @@ static void word_gradients(void)
             name, &(kn_body_args){.in = "a b", .body = strchr(body, 'b') ? body : strcat(body, " + 0 * b")});
         if (h) gradients(w->name, h, in, 2);
     }
+    kn_scope_end(s, KN_NONE);
+}
+
+/* stop(v) is v, and no gradient flows through it: elementwise, of integers, and along lines. */
+static void stopped_gradients(int turn)
+{
+    char names[3][32];
+    const char *forms[3] = {"t_straight_%d", "t_half_%d", "t_centred_%d"};
+    for (int i = 0; i < 3; i++) snprintf(names[i], sizeof names[i], forms[i], turn);
+    kn_op_handle straight = define(names[0], &(kn_body_args){.body = "y = x + stop(round(x) - x)"});
+    kn_op_handle half = define(names[1], &(kn_body_args){.body = "y = x * stop(x) + stop(3)"});
+    kn_op_handle centred =
+        define(names[2], &(kn_body_args){.line = KN_BODY_AXIS, .body = "y = x * stop(mean(x))"});
+    kn_scope s = kn_scope_begin();
+    kn_tensor x = kn_require_grad(kn_from((double[]){-1.25, 0.75, 2.5}, KN_F64, KN_SHAPE(3))), g;
+    kn_tensor y = run(straight, &x), dy = kn_keep(kn_from((double[]){1, 2, 3}, KN_F64, KN_SHAPE(3)));
+    CHECK_VALUES(y, 1e-12, -1, 1, 2);
+    CHECK(kn_grad(&y, &dy, 1, &x, 1, 0, &g) == KN_OK);
+    CHECK_VALUES(g, 0, 1, 2, 3);
+    y = run(half, &x);
+    CHECK_VALUES(y, 1e-12, 4.5625, 3.5625, 9.25);
+    CHECK(kn_grad(&y, &dy, 1, &x, 1, 0, &g) == KN_OK);
+    CHECK_VALUES(g, 0, -1.25, 1.5, 7.5);
+    y = run(centred, &x);
+    CHECK_VALUES(y, 1e-12, -1.25 * 2 / 3, 0.75 * 2 / 3, 2.5 * 2 / 3);
+    CHECK(kn_grad(&y, &dy, 1, &x, 1, 0, &g) == KN_OK);
+    CHECK_VALUES(g, 1e-12, 2.0 / 3, 4.0 / 3, 2);
     kn_scope_end(s, KN_NONE);
 }
 
@@ -448,15 +477,18 @@ int main(void)
     mistakes();
     kn_device_use(kn_device_open("autodiff(cpu)"));
     word_gradients();
+    stopped_gradients(1);
     line_gradients(1);
     second_gradient("t_twice");
     written_gradient();
     product_with_zeros();
     without_memory();
     kn_device_use(kn_device_open("autodiff(ref)"));
+    stopped_gradients(2);
     line_gradients(2);
     second_gradient("t_twice_ref");
     kn_device_use(kn_device_open("autodiff(fusion(cpu))"));
+    stopped_gradients(3);
     line_gradients(3);
     second_gradient("t_twice_fused");
     kn_device_use(NULL);

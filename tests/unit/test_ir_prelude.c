@@ -56,10 +56,6 @@ typedef struct test_case {
     M(kni_fma_f64, (a, b, a), f64, double, KN_F64, double, KN_F64)                                           \
     M(kni_fma_f64, (a, b, -(a * b)), f64_error, double, KN_F64, double, KN_F64)                              \
     M(kni_fma_f64, (a, a, -b), f64_square, double, KN_F64, double, KN_F64)                                   \
-    M(kni_uniform_f32, (a), u32, uint32_t, KN_U32, float, KN_F32)                                            \
-    M(kni_uniform_f64, (a, b), u32, uint32_t, KN_U32, double, KN_F64)                                        \
-    M(kni_normal_f32, (a, b), u32, uint32_t, KN_U32, float, KN_F32)                                          \
-    M(kni_normal_f64, (a, b, a ^ b, a + b), u32, uint32_t, KN_U32, double, KN_F64)                           \
     M(kni_cos_turn_f32, (a), f32, float, KN_F32, float, KN_F32)                                              \
     M(kni_cos_turn_f64, (a), f64, double, KN_F64, double, KN_F64)                                            \
     M(kni_select_f32, (a < b, b, a), f32, float, KN_F32, float, KN_F32)                                      \

@@ -1,6 +1,7 @@
 /* Rows that make values of scalars (constants, ranges, random numbers, dropout): a seed gives the numbers that it gave before the
    rows had bodies, the loops of every tier give the same bits, and the interpreter agrees. */
 #include "backend/cpu/isa.h"
+#include "math/math_random_numbers.h"
 #include "support/check.h"
 #include <kn/call.h>
 #include <math.h>
@@ -149,6 +150,46 @@ static void test_single_precision(make_fn *make)
     kn_scope_end(scope, KN_NONE);
 }
 
+static kn_tensor drawn(const char *op, kn_dtype dtype, int64_t n, const char *first, const char *second)
+{
+    kn_attribute_value values[] = {{.name = "shape", .list = KN_INTS(n)},
+                                   {.name = "dtype", .integer = dtype},
+                                   {.name = "key", .integer = 77},
+                                   {.name = "counter", .integer = 5},
+                                   {.name = first, .real = 0},
+                                   {.name = second, .real = 1},
+                                   {.name = "top", .real = 1},
+                                   {0}};
+    kn_tensor y = KN_NONE;
+    if (first[0] == 'm') values[6].name = NULL;
+    CHECK(kn_call(op, NULL, 0, values, &y, 1) == KN_OK);
+    return kn_keep(y);
+}
+
+/* The rows give what the functions give that made such numbers before: word for word, bit for bit. */
+static void test_second_opinion(void)
+{
+    enum { N = 2000 };
+    static uint32_t w[4 * N];
+    static float a[N], b[N];
+    static double c[N], d[N];
+    kn_scope scope = kn_scope_begin();
+    for (int i = 0; i < N; i++) kni_philox(77, 5 + (uint64_t)i, w + 4 * i);
+    CHECK(kn_read(drawn("random_uniform", KN_F32, N, "low", "high"), a, sizeof a) == KN_OK);
+    CHECK(kn_read(drawn("random_normal", KN_F32, N, "mean", "deviation"), b, sizeof b) == KN_OK);
+    CHECK(kn_read(drawn("random_uniform", KN_F64, N, "low", "high"), c, sizeof c) == KN_OK);
+    CHECK(kn_read(drawn("random_normal", KN_F64, N, "mean", "deviation"), d, sizeof d) == KN_OK);
+    bool same = true;
+    for (int i = 0; i < N; i++) {
+        const uint32_t *two = w + 2 * i, *four = w + 4 * i;
+        same &= a[i] == kni_uniform_f32(w[i]) && b[i] == kni_normal_f32(two[0], two[1]);
+        same &= c[i] == kni_uniform_f64(two[0], two[1]) &&
+                d[i] == kni_normal_f64(four[0], four[1], four[2], four[3]);
+    }
+    CHECK(same);
+    kn_scope_end(scope, KN_NONE);
+}
+
 /* A probability of 0 and of 1 keeps nothing and everything back, and p just below 1 drops all but one word in 2^32. */
 static void test_ends_of_probabilities(void)
 {
@@ -169,6 +210,7 @@ int main(void)
     test_interpreter();
     test_single_precision(normal);
     test_single_precision(dropped);
+    test_second_opinion();
     test_ends_of_probabilities();
     return check_report();
 }

@@ -225,7 +225,8 @@ static void print_word(gen_made *m, int i, gen_form form)
 {
     const kni_word *word = kni_word_at(node_of(m, i)->step.index);
     char name[48];
-    snprintf(name, sizeof name, "kni_word_%s", word->name);
+    bool quotient = form == GEN_WHOLE && !is_single(m, i) && node_of(m, i)->step.index == KNI_WORD_div;
+    snprintf(name, sizeof name, quotient ? "quotient" : "kni_word_%s", word->name);
     if (word->truth)
         print_comparison(m, i, name);
     else if (is_number(m, i))

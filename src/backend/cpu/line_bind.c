@@ -7,6 +7,7 @@ static const kni_native *entry_of_word(int word)
 {
     if (word == KNI_WORD_normal_cdf) return &kni_line_normal_cdf;
     if (word == KNI_WORD_polygamma) return &kni_line_polygamma;
+    if (word == KNI_WORD_stop) return &kni_line_stop;
     const kn_op *row = kni_word_row(word);
     return row && row->native && row->native->strips ? row->native : NULL;
 }

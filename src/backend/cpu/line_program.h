@@ -61,7 +61,7 @@ typedef struct kni_line_program {
 
 /* The strips of what is no row: truths, and the words that have none. */
 extern const kni_native kni_line_and, kni_line_or, kni_line_xor, kni_line_not, kni_line_normal_cdf,
-    kni_line_polygamma;
+    kni_line_polygamma, kni_line_stop;
 /* The entry whose strips are a step of a body; NULL: it has none. Linked by programs that define ops. */
 const kni_native *kni_line_entry_of(int step_kind, int word);
 

@@ -48,3 +48,4 @@ TRUTHS(not, !a[i])
     const kni_native kni_line_##name = {.strips = name##_strips};
 PLAIN_WORD(normal_cdf, a[i])
 PLAIN_WORD(polygamma, a[i], b[i])
+PLAIN_WORD(stop, a[i])

@@ -84,27 +84,27 @@ static const double constants_tanh_grad[] = {1};
 const kni_body kni_body_tanh_grad = {.code = code_tanh_grad, .n = 9, .n_in = 2, .n_out = 1, .constants = constants_tanh_grad};
 
 /* equal: y = a == b */
-static const uint8_t code_equal[] = {0, 1, 174};
+static const uint8_t code_equal[] = {0, 1, 175};
 const kni_body kni_body_equal = {.code = code_equal, .n = 3, .n_in = 2, .n_out = 1};
 
 /* not_equal: y = a != b */
-static const uint8_t code_not_equal[] = {0, 1, 175};
+static const uint8_t code_not_equal[] = {0, 1, 176};
 const kni_body kni_body_not_equal = {.code = code_not_equal, .n = 3, .n_in = 2, .n_out = 1};
 
 /* less: y = a < b */
-static const uint8_t code_less[] = {0, 1, 170};
+static const uint8_t code_less[] = {0, 1, 171};
 const kni_body kni_body_less = {.code = code_less, .n = 3, .n_in = 2, .n_out = 1};
 
 /* less_equal: y = a <= b */
-static const uint8_t code_less_equal[] = {0, 1, 171};
+static const uint8_t code_less_equal[] = {0, 1, 172};
 const kni_body kni_body_less_equal = {.code = code_less_equal, .n = 3, .n_in = 2, .n_out = 1};
 
 /* greater: y = a > b */
-static const uint8_t code_greater[] = {0, 1, 172};
+static const uint8_t code_greater[] = {0, 1, 173};
 const kni_body kni_body_greater = {.code = code_greater, .n = 3, .n_in = 2, .n_out = 1};
 
 /* greater_equal: y = a >= b */
-static const uint8_t code_greater_equal[] = {0, 1, 173};
+static const uint8_t code_greater_equal[] = {0, 1, 174};
 const kni_body kni_body_greater_equal = {.code = code_greater_equal, .n = 3, .n_in = 2, .n_out = 1};
 
 /* where: y = condition ? a : b */
@@ -117,7 +117,7 @@ static const double constants_relu[] = {0};
 const kni_body kni_body_relu = {.code = code_relu, .n = 3, .n_in = 1, .n_out = 1, .constants = constants_relu};
 
 /* relu_grad: dx = y <= 0 ? 0 : dy */
-static const uint8_t code_relu_grad[] = {1, 24, 171, 24, 0, 72};
+static const uint8_t code_relu_grad[] = {1, 24, 172, 24, 0, 72};
 static const double constants_relu_grad[] = {0};
 const kni_body kni_body_relu_grad = {.code = code_relu_grad, .n = 6, .n_in = 2, .n_out = 1, .constants = constants_relu_grad};
 
@@ -131,22 +131,22 @@ static const double constants_sigmoid_grad[] = {1};
 const kni_body kni_body_sigmoid_grad = {.code = code_sigmoid_grad, .n = 7, .n_in = 2, .n_out = 1, .constants = constants_sigmoid_grad};
 
 /* logical_and: y = a != 0 && b != 0 */
-static const uint8_t code_logical_and[] = {0, 24, 175, 1, 24, 175, 73};
+static const uint8_t code_logical_and[] = {0, 24, 176, 1, 24, 176, 73};
 static const double constants_logical_and[] = {0};
 const kni_body kni_body_logical_and = {.code = code_logical_and, .n = 7, .n_in = 2, .n_out = 1, .constants = constants_logical_and};
 
 /* logical_or: y = a != 0 || b != 0 */
-static const uint8_t code_logical_or[] = {0, 24, 175, 1, 24, 175, 74};
+static const uint8_t code_logical_or[] = {0, 24, 176, 1, 24, 176, 74};
 static const double constants_logical_or[] = {0};
 const kni_body kni_body_logical_or = {.code = code_logical_or, .n = 7, .n_in = 2, .n_out = 1, .constants = constants_logical_or};
 
 /* logical_xor: y = (a != 0) ^ (b != 0) */
-static const uint8_t code_logical_xor[] = {0, 24, 175, 1, 24, 175, 75};
+static const uint8_t code_logical_xor[] = {0, 24, 176, 1, 24, 176, 75};
 static const double constants_logical_xor[] = {0};
 const kni_body kni_body_logical_xor = {.code = code_logical_xor, .n = 7, .n_in = 2, .n_out = 1, .constants = constants_logical_xor};
 
 /* logical_not: y = x == 0 */
-static const uint8_t code_logical_not[] = {0, 24, 174};
+static const uint8_t code_logical_not[] = {0, 24, 175};
 static const double constants_logical_not[] = {0};
 const kni_body kni_body_logical_not = {.code = code_logical_not, .n = 3, .n_in = 1, .n_out = 1, .constants = constants_logical_not};
 
@@ -262,7 +262,7 @@ static const uint8_t code_atanh[] = {0, 136};
 const kni_body kni_body_atanh = {.code = code_atanh, .n = 2, .n_in = 1, .n_out = 1};
 
 /* sinc: nearest = round(x); s = sin((x - nearest) * 3.1415926535897931); half = nearest * 0.5; d = (half - floor(half) > 0 ? -s : s) / (x * 3.1415926535897931); y = x == 0 ? 1 : d */
-static const uint8_t code_sinc[] = {0, 114, 40, 0, 56, 97, 24, 98, 125, 41, 56, 25, 98, 42, 58, 58, 112, 97, 26, 172, 57, 109, 57, 72, 0, 24, 98, 99, 43, 0, 26, 174, 27, 59, 72};
+static const uint8_t code_sinc[] = {0, 114, 40, 0, 56, 97, 24, 98, 125, 41, 56, 25, 98, 42, 58, 58, 112, 97, 26, 173, 57, 109, 57, 72, 0, 24, 98, 99, 43, 0, 26, 175, 27, 59, 72};
 static const double constants_sinc[] = {3.1415926535897931, 0.5, 0, 1};
 const kni_body kni_body_sinc = {.code = code_sinc, .n = 35, .n_in = 1, .n_out = 1, .constants = constants_sinc};
 
@@ -291,74 +291,74 @@ static const uint8_t code_polygamma[] = {8, 0, 143};
 const kni_body kni_body_polygamma = {.code = code_polygamma, .n = 3, .n_in = 1, .n_out = 1};
 
 /* xlogy: p = a * log(b); y = a == 0 && !isnan(b) ? 0 : p */
-static const uint8_t code_xlogy[] = {0, 1, 121, 98, 40, 0, 24, 174, 1, 176, 76, 73, 24, 56, 72};
+static const uint8_t code_xlogy[] = {0, 1, 121, 98, 40, 0, 24, 175, 1, 177, 76, 73, 24, 56, 72};
 static const double constants_xlogy[] = {0};
 const kni_body kni_body_xlogy = {.code = code_xlogy, .n = 15, .n_in = 2, .n_out = 1, .constants = constants_xlogy};
 
 /* logaddexp: top = max(a, b); rest = log1p(exp(-abs(a - b))); y = a == b ? top + 0.69314718055994531 : top + rest */
-static const uint8_t code_logaddexp[] = {0, 1, 107, 40, 0, 1, 97, 110, 109, 118, 124, 41, 0, 1, 174, 56, 24, 96, 56, 57, 96, 72};
+static const uint8_t code_logaddexp[] = {0, 1, 107, 40, 0, 1, 97, 110, 109, 118, 124, 41, 0, 1, 175, 56, 24, 96, 56, 57, 96, 72};
 static const double constants_logaddexp[] = {0.69314718055994529};
 const kni_body kni_body_logaddexp = {.code = code_logaddexp, .n = 22, .n_in = 2, .n_out = 1, .constants = constants_logaddexp};
 
 /* heaviside: y = a == 0 ? b : a > 0 ? 1 : 0 */
-static const uint8_t code_heaviside[] = {0, 24, 174, 1, 0, 24, 172, 25, 24, 72, 72};
+static const uint8_t code_heaviside[] = {0, 24, 175, 1, 0, 24, 173, 25, 24, 72, 72};
 static const double constants_heaviside[] = {0, 1};
 const kni_body kni_body_heaviside = {.code = code_heaviside, .n = 11, .n_in = 2, .n_out = 1, .constants = constants_heaviside};
 
 /* logit: z = eps < 0 ? x : min(max(x, eps), 1 - eps); y = log(z / (1 - z)) */
-static const uint8_t code_logit[] = {8, 24, 170, 0, 0, 8, 107, 25, 8, 97, 108, 72, 40, 56, 25, 56, 97, 99, 121};
+static const uint8_t code_logit[] = {8, 24, 171, 0, 0, 8, 107, 25, 8, 97, 108, 72, 40, 56, 25, 56, 97, 99, 121};
 static const double constants_logit[] = {0, 1};
 const kni_body kni_body_logit = {.code = code_logit, .n = 19, .n_in = 1, .n_out = 1, .constants = constants_logit};
 
 /* nan_to_num: y = isnan(x) ? nan : x == inf ? positive : x == -inf ? negative : x */
-static const uint8_t code_nan_to_num[] = {0, 176, 8, 0, 24, 174, 9, 0, 25, 174, 10, 0, 72, 72, 72};
+static const uint8_t code_nan_to_num[] = {0, 177, 8, 0, 24, 175, 9, 0, 25, 175, 10, 0, 72, 72, 72};
 static const double constants_nan_to_num[] = {__builtin_inf(), -__builtin_inf()};
 const kni_body kni_body_nan_to_num = {.code = code_nan_to_num, .n = 15, .n_in = 1, .n_out = 1, .constants = constants_nan_to_num};
 
 /* is_nan: y = isnan(x) */
-static const uint8_t code_is_nan[] = {0, 176};
+static const uint8_t code_is_nan[] = {0, 177};
 const kni_body kni_body_is_nan = {.code = code_is_nan, .n = 2, .n_in = 1, .n_out = 1};
 
 /* is_inf: y = isinf(x) */
-static const uint8_t code_is_inf[] = {0, 177};
+static const uint8_t code_is_inf[] = {0, 178};
 const kni_body kni_body_is_inf = {.code = code_is_inf, .n = 2, .n_in = 1, .n_out = 1};
 
 /* is_finite: y = isfinite(x) */
-static const uint8_t code_is_finite[] = {0, 178};
+static const uint8_t code_is_finite[] = {0, 179};
 const kni_body kni_body_is_finite = {.code = code_is_finite, .n = 2, .n_in = 1, .n_out = 1};
 
 /* is_close: y = (abs(a - b) <= rtol * abs(b) + atol && isfinite(b)) || a == b || (isnan(a) && isnan(b) && equal_nan != 0) */
-static const uint8_t code_is_close[] = {0, 1, 97, 110, 8, 1, 110, 98, 9, 96, 171, 1, 178, 73, 0, 1, 174, 74, 0, 176, 1, 176, 73, 10, 24, 175, 73, 74};
+static const uint8_t code_is_close[] = {0, 1, 97, 110, 8, 1, 110, 98, 9, 96, 172, 1, 179, 73, 0, 1, 175, 74, 0, 177, 1, 177, 73, 10, 24, 176, 73, 74};
 static const double constants_is_close[] = {0};
 const kni_body kni_body_is_close = {.code = code_is_close, .n = 28, .n_in = 2, .n_out = 1, .constants = constants_is_close};
 
 /* signbit: y = copysign(1, x) < 0 */
-static const uint8_t code_signbit[] = {24, 0, 106, 25, 170};
+static const uint8_t code_signbit[] = {24, 0, 106, 25, 171};
 static const double constants_signbit[] = {1, 0};
 const kni_body kni_body_signbit = {.code = code_signbit, .n = 5, .n_in = 1, .n_out = 1, .constants = constants_signbit};
 
 /* bitwise_and: y = a & b */
-static const uint8_t code_bitwise_and[] = {0, 1, 164};
+static const uint8_t code_bitwise_and[] = {0, 1, 165};
 const kni_body kni_body_bitwise_and = {.code = code_bitwise_and, .n = 3, .n_in = 2, .n_out = 1};
 
 /* bitwise_or: y = a | b */
-static const uint8_t code_bitwise_or[] = {0, 1, 165};
+static const uint8_t code_bitwise_or[] = {0, 1, 166};
 const kni_body kni_body_bitwise_or = {.code = code_bitwise_or, .n = 3, .n_in = 2, .n_out = 1};
 
 /* bitwise_xor: y = a ^ b */
-static const uint8_t code_bitwise_xor[] = {0, 1, 166};
+static const uint8_t code_bitwise_xor[] = {0, 1, 167};
 const kni_body kni_body_bitwise_xor = {.code = code_bitwise_xor, .n = 3, .n_in = 2, .n_out = 1};
 
 /* bitwise_not: y = ~x */
-static const uint8_t code_bitwise_not[] = {0, 167};
+static const uint8_t code_bitwise_not[] = {0, 168};
 const kni_body kni_body_bitwise_not = {.code = code_bitwise_not, .n = 2, .n_in = 1, .n_out = 1};
 
 /* bitwise_left_shift: y = a << b */
-static const uint8_t code_bitwise_left_shift[] = {0, 1, 168};
+static const uint8_t code_bitwise_left_shift[] = {0, 1, 169};
 const kni_body kni_body_bitwise_left_shift = {.code = code_bitwise_left_shift, .n = 3, .n_in = 2, .n_out = 1};
 
 /* bitwise_right_shift: y = a >> b */
-static const uint8_t code_bitwise_right_shift[] = {0, 1, 169};
+static const uint8_t code_bitwise_right_shift[] = {0, 1, 170};
 const kni_body kni_body_bitwise_right_shift = {.code = code_bitwise_right_shift, .n = 3, .n_in = 2, .n_out = 1};
 
 /* clamp: y = min(max(x, low), high) */
@@ -374,7 +374,7 @@ static const uint8_t code_clamp_max[] = {0, 1, 108};
 const kni_body kni_body_clamp_max = {.code = code_clamp_max, .n = 3, .n_in = 2, .n_out = 1};
 
 /* lerp: d = b - a; y = abs(weight) < 0.5 ? a + weight * d : b - d * (1 - weight) */
-static const uint8_t code_lerp[] = {1, 0, 97, 40, 2, 110, 24, 170, 0, 2, 56, 98, 96, 1, 56, 25, 2, 97, 98, 97, 72};
+static const uint8_t code_lerp[] = {1, 0, 97, 40, 2, 110, 24, 171, 0, 2, 56, 98, 96, 1, 56, 25, 2, 97, 98, 97, 72};
 static const double constants_lerp[] = {0.5, 1};
 const kni_body kni_body_lerp = {.code = code_lerp, .n = 21, .n_in = 3, .n_out = 1, .constants = constants_lerp};
 
@@ -396,12 +396,12 @@ static const double constants_relu6[] = {0, 6};
 const kni_body kni_body_relu6 = {.code = code_relu6, .n = 5, .n_in = 1, .n_out = 1, .constants = constants_relu6};
 
 /* leaky_relu: y = x > 0 ? x : x * slope */
-static const uint8_t code_leaky_relu[] = {0, 24, 172, 0, 0, 8, 98, 72};
+static const uint8_t code_leaky_relu[] = {0, 24, 173, 0, 0, 8, 98, 72};
 static const double constants_leaky_relu[] = {0};
 const kni_body kni_body_leaky_relu = {.code = code_leaky_relu, .n = 8, .n_in = 1, .n_out = 1, .constants = constants_leaky_relu};
 
 /* leaky_relu_grad: dx = x > 0 ? dy : dy * slope */
-static const uint8_t code_leaky_relu_grad[] = {1, 24, 172, 0, 0, 8, 98, 72};
+static const uint8_t code_leaky_relu_grad[] = {1, 24, 173, 0, 0, 8, 98, 72};
 static const double constants_leaky_relu_grad[] = {0};
 const kni_body kni_body_leaky_relu_grad = {.code = code_leaky_relu_grad, .n = 8, .n_in = 2, .n_out = 1, .constants = constants_leaky_relu_grad};
 
@@ -425,17 +425,17 @@ static const double constants_gelu_approximate_grad[] = {100, -100, 0.0713548162
 const kni_body kni_body_gelu_approximate_grad = {.code = code_gelu_approximate_grad, .n = 36, .n_in = 2, .n_out = 1, .constants = constants_gelu_approximate_grad};
 
 /* prelu: y = x > 0 ? x : x * weight */
-static const uint8_t code_prelu[] = {0, 24, 172, 0, 0, 1, 98, 72};
+static const uint8_t code_prelu[] = {0, 24, 173, 0, 0, 1, 98, 72};
 static const double constants_prelu[] = {0};
 const kni_body kni_body_prelu = {.code = code_prelu, .n = 8, .n_in = 2, .n_out = 1, .constants = constants_prelu};
 
 /* softplus: b = x * beta; y = b > threshold ? x : (max(b, 0) + log1p(exp(-abs(b)))) / beta */
-static const uint8_t code_softplus[] = {0, 8, 98, 40, 56, 9, 172, 0, 56, 24, 107, 56, 110, 109, 118, 124, 96, 8, 99, 72};
+static const uint8_t code_softplus[] = {0, 8, 98, 40, 56, 9, 173, 0, 56, 24, 107, 56, 110, 109, 118, 124, 96, 8, 99, 72};
 static const double constants_softplus[] = {0};
 const kni_body kni_body_softplus = {.code = code_softplus, .n = 20, .n_in = 1, .n_out = 1, .constants = constants_softplus};
 
 /* softplus_grad: b = x * beta; dx = b > threshold ? dy : sigmoid(b) * dy */
-static const uint8_t code_softplus_grad[] = {1, 8, 98, 40, 56, 9, 172, 0, 56, 161, 0, 98, 72};
+static const uint8_t code_softplus_grad[] = {1, 8, 98, 40, 56, 9, 173, 0, 56, 161, 0, 98, 72};
 const kni_body kni_body_softplus_grad = {.code = code_softplus_grad, .n = 13, .n_in = 2, .n_out = 1};
 
 /* hard_sigmoid: y = min(max(x * alpha + beta, 0), 1) */
@@ -473,22 +473,22 @@ static const double constants_mish_grad[] = {20, 2, 1};
 const kni_body kni_body_mish_grad = {.code = code_mish_grad, .n = 33, .n_in = 2, .n_out = 1, .constants = constants_mish_grad};
 
 /* elu: y = x > 0 ? x : expm1(x) * alpha */
-static const uint8_t code_elu[] = {0, 24, 172, 0, 0, 120, 8, 98, 72};
+static const uint8_t code_elu[] = {0, 24, 173, 0, 0, 120, 8, 98, 72};
 static const double constants_elu[] = {0};
 const kni_body kni_body_elu = {.code = code_elu, .n = 9, .n_in = 1, .n_out = 1, .constants = constants_elu};
 
 /* celu: y = x > 0 ? x : expm1(x / alpha) * alpha */
-static const uint8_t code_celu[] = {0, 24, 172, 0, 0, 8, 99, 120, 8, 98, 72};
+static const uint8_t code_celu[] = {0, 24, 173, 0, 0, 8, 99, 120, 8, 98, 72};
 static const double constants_celu[] = {0};
 const kni_body kni_body_celu = {.code = code_celu, .n = 11, .n_in = 1, .n_out = 1, .constants = constants_celu};
 
 /* selu: y = x > 0 ? x * 1.0507009873554805 : expm1(x) * 1.7580993408473766 */
-static const uint8_t code_selu[] = {0, 24, 172, 0, 25, 98, 0, 120, 26, 98, 72};
+static const uint8_t code_selu[] = {0, 24, 173, 0, 25, 98, 0, 120, 26, 98, 72};
 static const double constants_selu[] = {0, 1.0507009873554805, 1.7580993408473766};
 const kni_body kni_body_selu = {.code = code_selu, .n = 11, .n_in = 1, .n_out = 1, .constants = constants_selu};
 
 /* elu_grad: dx = x <= 0 ? exp(x * inside) * left * dy : dy * right */
-static const uint8_t code_elu_grad[] = {1, 24, 171, 1, 10, 98, 118, 8, 98, 0, 98, 0, 9, 98, 72};
+static const uint8_t code_elu_grad[] = {1, 24, 172, 1, 10, 98, 118, 8, 98, 0, 98, 0, 9, 98, 72};
 static const double constants_elu_grad[] = {0};
 const kni_body kni_body_elu_grad = {.code = code_elu_grad, .n = 15, .n_in = 2, .n_out = 1, .constants = constants_elu_grad};
 
@@ -497,12 +497,12 @@ static const uint8_t code_hardtanh[] = {0, 8, 107, 9, 108};
 const kni_body kni_body_hardtanh = {.code = code_hardtanh, .n = 5, .n_in = 1, .n_out = 1};
 
 /* tanhshrink: q = x * x; t = q / (q / (q / (q / (q / (q / (q / (q / (q / 19 + 17) + 15) + 13) + 11) + 9) + 7) + 5) + 3); y = abs(x) < 1 ? x * t / (t + 1) : x - tanh(x) */
-static const uint8_t code_tanhshrink[] = {0, 0, 98, 40, 56, 56, 56, 56, 56, 56, 56, 56, 56, 24, 99, 25, 96, 99, 26, 96, 99, 27, 96, 99, 28, 96, 99, 29, 96, 99, 30, 96, 99, 31, 96, 99, 32, 96, 99, 41, 0, 110, 33, 170, 0, 57, 98, 57, 33, 96, 99, 0, 0, 133, 97, 72};
+static const uint8_t code_tanhshrink[] = {0, 0, 98, 40, 56, 56, 56, 56, 56, 56, 56, 56, 56, 24, 99, 25, 96, 99, 26, 96, 99, 27, 96, 99, 28, 96, 99, 29, 96, 99, 30, 96, 99, 31, 96, 99, 32, 96, 99, 41, 0, 110, 33, 171, 0, 57, 98, 57, 33, 96, 99, 0, 0, 133, 97, 72};
 static const double constants_tanhshrink[] = {19, 17, 15, 13, 11, 9, 7, 5, 3, 1};
 const kni_body kni_body_tanhshrink = {.code = code_tanhshrink, .n = 56, .n_in = 1, .n_out = 1, .constants = constants_tanhshrink};
 
 /* threshold: y = x <= threshold ? value : x */
-static const uint8_t code_threshold[] = {0, 8, 171, 9, 0, 72};
+static const uint8_t code_threshold[] = {0, 8, 172, 9, 0, 72};
 const kni_body kni_body_threshold = {.code = code_threshold, .n = 6, .n_in = 1, .n_out = 1};
 
 /* softsign: y = x / (abs(x) + 1) */
@@ -511,39 +511,39 @@ static const double constants_softsign[] = {1};
 const kni_body kni_body_softsign = {.code = code_softsign, .n = 6, .n_in = 1, .n_out = 1, .constants = constants_softsign};
 
 /* hard_shrink: y = x >= -lambda && x <= lambda ? 0 : x */
-static const uint8_t code_hard_shrink[] = {0, 8, 109, 173, 0, 8, 171, 73, 24, 0, 72};
+static const uint8_t code_hard_shrink[] = {0, 8, 109, 174, 0, 8, 172, 73, 24, 0, 72};
 static const double constants_hard_shrink[] = {0};
 const kni_body kni_body_hard_shrink = {.code = code_hard_shrink, .n = 11, .n_in = 1, .n_out = 1, .constants = constants_hard_shrink};
 
 /* soft_shrink: y = x > lambda ? x - lambda : x < -lambda ? x + lambda : x * 0 */
-static const uint8_t code_soft_shrink[] = {0, 8, 172, 0, 8, 97, 0, 8, 109, 170, 0, 8, 96, 0, 24, 98, 72, 72};
+static const uint8_t code_soft_shrink[] = {0, 8, 173, 0, 8, 97, 0, 8, 109, 171, 0, 8, 96, 0, 24, 98, 72, 72};
 static const double constants_soft_shrink[] = {0};
 const kni_body kni_body_soft_shrink = {.code = code_soft_shrink, .n = 18, .n_in = 1, .n_out = 1, .constants = constants_soft_shrink};
 
 /* shrink: y = x > lambda ? x - bias : x < -lambda ? x + bias : x * 0 */
-static const uint8_t code_shrink[] = {0, 8, 172, 0, 9, 97, 0, 8, 109, 170, 0, 9, 96, 0, 24, 98, 72, 72};
+static const uint8_t code_shrink[] = {0, 8, 173, 0, 9, 97, 0, 8, 109, 171, 0, 9, 96, 0, 24, 98, 72, 72};
 static const double constants_shrink[] = {0};
 const kni_body kni_body_shrink = {.code = code_shrink, .n = 18, .n_in = 1, .n_out = 1, .constants = constants_shrink};
 
 /* fmax: y = isnan(a) ? b : isnan(b) ? a : max(a, b) */
-static const uint8_t code_fmax[] = {0, 176, 1, 1, 176, 0, 0, 1, 107, 72, 72};
+static const uint8_t code_fmax[] = {0, 177, 1, 1, 177, 0, 0, 1, 107, 72, 72};
 const kni_body kni_body_fmax = {.code = code_fmax, .n = 11, .n_in = 2, .n_out = 1};
 
 /* fmin: y = isnan(a) ? b : isnan(b) ? a : min(a, b) */
-static const uint8_t code_fmin[] = {0, 176, 1, 1, 176, 0, 0, 1, 108, 72, 72};
+static const uint8_t code_fmin[] = {0, 177, 1, 1, 177, 0, 0, 1, 108, 72, 72};
 const kni_body kni_body_fmin = {.code = code_fmin, .n = 11, .n_in = 2, .n_out = 1};
 
 /* logaddexp2: top = max(a, b); rest = log1p(exp2(-abs(a - b))) * 1.4426950408889634; y = a == b ? top + 1 : top + rest */
-static const uint8_t code_logaddexp2[] = {0, 1, 107, 40, 0, 1, 97, 110, 109, 119, 124, 24, 98, 41, 0, 1, 174, 56, 25, 96, 56, 57, 96, 72};
+static const uint8_t code_logaddexp2[] = {0, 1, 107, 40, 0, 1, 97, 110, 109, 119, 124, 24, 98, 41, 0, 1, 175, 56, 25, 96, 56, 57, 96, 72};
 static const double constants_logaddexp2[] = {1.4426950408889634, 1};
 const kni_body kni_body_logaddexp2 = {.code = code_logaddexp2, .n = 24, .n_in = 2, .n_out = 1, .constants = constants_logaddexp2};
 
 /* gcd: y = gcd(a, b) */
-static const uint8_t code_gcd[] = {0, 1, 163};
+static const uint8_t code_gcd[] = {0, 1, 164};
 const kni_body kni_body_gcd = {.code = code_gcd, .n = 3, .n_in = 2, .n_out = 1};
 
 /* lcm: y = abs(a / gcd(a, b)) * abs(b) */
-static const uint8_t code_lcm[] = {0, 0, 1, 163, 99, 110, 1, 110, 98};
+static const uint8_t code_lcm[] = {0, 0, 1, 164, 99, 110, 1, 110, 98};
 const kni_body kni_body_lcm = {.code = code_lcm, .n = 9, .n_in = 2, .n_out = 1};
 
 /* trunc_div: y = a / b */
@@ -551,7 +551,7 @@ static const uint8_t code_trunc_div[] = {0, 1, 99};
 const kni_body kni_body_trunc_div = {.code = code_trunc_div, .n = 3, .n_in = 2, .n_out = 1};
 
 /* xlog1py: p = a * log1p(b); y = a == 0 && !isnan(b) ? 0 : p */
-static const uint8_t code_xlog1py[] = {0, 1, 124, 98, 40, 0, 24, 174, 1, 176, 76, 73, 24, 56, 72};
+static const uint8_t code_xlog1py[] = {0, 1, 124, 98, 40, 0, 24, 175, 1, 177, 76, 73, 24, 56, 72};
 static const double constants_xlog1py[] = {0};
 const kni_body kni_body_xlog1py = {.code = code_xlog1py, .n = 15, .n_in = 2, .n_out = 1, .constants = constants_xlog1py};
 
@@ -560,7 +560,7 @@ static const uint8_t code_zeta[] = {0, 1, 144};
 const kni_body kni_body_zeta = {.code = code_zeta, .n = 3, .n_in = 2, .n_out = 1};
 
 /* entr: p = -x * log(x); y = x == 0 ? 0 : x < 0 ? -inf : p */
-static const uint8_t code_entr[] = {0, 109, 0, 121, 98, 40, 0, 24, 174, 24, 0, 24, 170, 25, 56, 72, 72};
+static const uint8_t code_entr[] = {0, 109, 0, 121, 98, 40, 0, 24, 175, 24, 0, 24, 171, 25, 56, 72, 72};
 static const double constants_entr[] = {0, -__builtin_inf()};
 const kni_body kni_body_entr = {.code = code_entr, .n = 17, .n_in = 1, .n_out = 1, .constants = constants_entr};
 
@@ -569,7 +569,7 @@ static const uint8_t code_ndtr[] = {0, 140};
 const kni_body kni_body_ndtr = {.code = code_ndtr, .n = 2, .n_in = 1, .n_out = 1};
 
 /* log_ndtr: far = log(0.5 * erfcx(x * -0.70710678118654752)) - 0.5 * x * x;y = x < -5 ? far : x < -1 ? log(normal_cdf(x)) : log1p(-normal_cdf(-x)) */
-static const uint8_t code_log_ndtr[] = {24, 0, 25, 98, 145, 98, 121, 24, 0, 98, 0, 98, 97, 40, 0, 26, 170, 56, 0, 27, 170, 0, 140, 121, 0, 109, 140, 109, 124, 72, 72};
+static const uint8_t code_log_ndtr[] = {24, 0, 25, 98, 145, 98, 121, 24, 0, 98, 0, 98, 97, 40, 0, 26, 171, 56, 0, 27, 171, 0, 140, 121, 0, 109, 140, 109, 124, 72, 72};
 static const double constants_log_ndtr[] = {0.5, -0.70710678118654757, -5, -1};
 const kni_body kni_body_log_ndtr = {.code = code_log_ndtr, .n = 31, .n_in = 1, .n_out = 1, .constants = constants_log_ndtr};
 
@@ -638,7 +638,7 @@ static const uint8_t code_bessel_k1e[] = {0, 160};
 const kni_body kni_body_bessel_k1e = {.code = code_bessel_k1e, .n = 2, .n_in = 1, .n_out = 1};
 
 /* spherical_bessel_j0: y = x == 0 ? 1 : abs(x) == inf ? 0 : sin(x) / x */
-static const uint8_t code_spherical_bessel_j0[] = {0, 24, 174, 25, 0, 110, 26, 174, 24, 0, 125, 0, 99, 72, 72};
+static const uint8_t code_spherical_bessel_j0[] = {0, 24, 175, 25, 0, 110, 26, 175, 24, 0, 125, 0, 99, 72, 72};
 static const double constants_spherical_bessel_j0[] = {0, 1, __builtin_inf()};
 const kni_body kni_body_spherical_bessel_j0 = {.code = code_spherical_bessel_j0, .n = 15, .n_in = 1, .n_out = 1, .constants = constants_spherical_bessel_j0};
 
@@ -653,7 +653,7 @@ static const uint8_t operands_iota[] = {3};
 const kni_body kni_body_iota = {.code = code_iota, .n = 12, .n_in = 0, .n_out = 1, .operands = operands_iota};
 
 /* linspace: step = length > 1 ? (stop - start) / (length - 1) : 0; y = i < (length > 1 ? floor(length / 2) : 1) ? start + step * i : stop - step * (length - 1 - i) */
-static const uint8_t code_linspace[] = {8, 24, 172, 11, 10, 97, 8, 24, 97, 99, 25, 72, 40, 252, 8, 24, 172, 8, 26, 99, 112, 24, 72, 170, 10, 56, 252, 98, 96, 11, 56, 8, 24, 97, 252, 97, 98, 97, 72};
+static const uint8_t code_linspace[] = {8, 24, 173, 11, 10, 97, 8, 24, 97, 99, 25, 72, 40, 252, 8, 24, 173, 8, 26, 99, 112, 24, 72, 171, 10, 56, 252, 98, 96, 11, 56, 8, 24, 97, 252, 97, 98, 97, 72};
 static const double constants_linspace[] = {1, 0, 2};
 static const uint8_t operands_linspace[] = {3};
 const kni_body kni_body_linspace = {.code = code_linspace, .n = 39, .n_in = 0, .n_out = 1, .constants = constants_linspace, .operands = operands_linspace};
@@ -664,25 +664,25 @@ static const uint8_t operands_random_bits[] = {19};
 const kni_body kni_body_random_bits = {.code = code_random_bits, .n = 4, .n_in = 0, .n_out = 1, .operands = operands_random_bits, .draws = {1, 1}};
 
 /* random_uniform: u = doubles ? real(draw(0) >> 1) * 4.656612873077393e-10 + real((draw(0) & 1) << 21 | draw(1) >> 11) * 1.1102230246251565e-16 : real(draw(0) >> 8) * 5.9604644775390625e-8; v = low + (high - low) * u; y = v > top ? top : v */
-static const uint8_t code_random_uniform[] = {238, 10, 11, 252, 240, 24, 169, 82, 25, 98, 10, 11, 252, 240, 24, 164, 26, 168, 10, 11, 252, 241, 27, 169, 165, 82, 28, 98, 96, 10, 11, 252, 240, 29, 169, 82, 30, 98, 72, 40, 12, 13, 12, 97, 56, 98, 96, 41, 57, 14, 172, 14, 57, 72};
+static const uint8_t code_random_uniform[] = {238, 10, 11, 252, 240, 24, 170, 82, 25, 98, 10, 11, 252, 240, 24, 165, 26, 169, 10, 11, 252, 241, 27, 170, 166, 82, 28, 98, 96, 10, 11, 252, 240, 29, 170, 82, 30, 98, 72, 40, 12, 13, 12, 97, 56, 98, 96, 41, 57, 14, 173, 14, 57, 72};
 static const double constants_random_uniform[] = {1, 4.6566128730773926e-10, 21, 11, 1.1102230246251565e-16, 8, 5.9604644775390625e-08};
 static const uint8_t operands_random_uniform[] = {3};
 const kni_body kni_body_random_uniform = {.code = code_random_uniform, .n = 54, .n_in = 0, .n_out = 1, .constants = constants_random_uniform, .operands = operands_random_uniform, .draws = {1, 2}};
 
 /* random_normal: u1 = doubles ? real(draw(0) >> 1) * 4.656612873077393e-10 + real((draw(0) & 1) << 21 | draw(1) >> 11) * 1.1102230246251565e-16 + 1.1102230246251565e-16 : real((draw(0) >> 8) + 1) * 5.9604644775390625e-8; u2 = doubles ? real(draw(2) >> 1) * 4.656612873077393e-10 + real((draw(2) & 1) << 21 | draw(3) >> 11) * 1.1102230246251565e-16 : real(draw(1) >> 8) * 5.9604644775390625e-8; y = mean + deviation * (sqrt(-2 * log(u1)) * cos_turn(u2)) */
-static const uint8_t code_random_normal[] = {238, 10, 11, 252, 240, 24, 169, 82, 25, 98, 10, 11, 252, 240, 24, 164, 26, 168, 10, 11, 252, 241, 27, 169, 165, 82, 28, 98, 96, 28, 96, 10, 11, 252, 240, 29, 169, 24, 96, 82, 30, 98, 72, 40, 238, 10, 11, 252, 242, 24, 169, 82, 25, 98, 10, 11, 252, 242, 24, 164, 26, 168, 10, 11, 252, 243, 27, 169, 165, 82, 28, 98, 96, 10, 11, 252, 241, 29, 169, 82, 30, 98, 72, 41, 12, 13, 31, 56, 121, 98, 116, 57, 162, 98, 98, 96};
+static const uint8_t code_random_normal[] = {238, 10, 11, 252, 240, 24, 170, 82, 25, 98, 10, 11, 252, 240, 24, 165, 26, 169, 10, 11, 252, 241, 27, 170, 166, 82, 28, 98, 96, 28, 96, 10, 11, 252, 240, 29, 170, 24, 96, 82, 30, 98, 72, 40, 238, 10, 11, 252, 242, 24, 170, 82, 25, 98, 10, 11, 252, 242, 24, 165, 26, 169, 10, 11, 252, 243, 27, 170, 166, 82, 28, 98, 96, 10, 11, 252, 241, 29, 170, 82, 30, 98, 72, 41, 12, 13, 31, 56, 121, 98, 116, 57, 162, 98, 98, 96};
 static const double constants_random_normal[] = {1, 4.6566128730773926e-10, 21, 11, 1.1102230246251565e-16, 8, 5.9604644775390625e-08, -2};
 static const uint8_t operands_random_normal[] = {3};
 const kni_body kni_body_random_normal = {.code = code_random_normal, .n = 96, .n_in = 0, .n_out = 1, .constants = constants_random_normal, .operands = operands_random_normal, .draws = {2, 4}};
 
 /* random_bernoulli: y = draw(0) < ceil(p * 4294967296) */
-static const uint8_t code_random_bernoulli[] = {10, 11, 252, 240, 12, 24, 98, 113, 170};
+static const uint8_t code_random_bernoulli[] = {10, 11, 252, 240, 12, 24, 98, 113, 171};
 static const double constants_random_bernoulli[] = {4294967296};
 static const uint8_t operands_random_bernoulli[] = {35};
 const kni_body kni_body_random_bernoulli = {.code = code_random_bernoulli, .n = 9, .n_in = 0, .n_out = 1, .constants = constants_random_bernoulli, .operands = operands_random_bernoulli, .draws = {1, 1}};
 
 /* random_int: h = draw(0); l = draw(1); y = lowest + (range > 2147483648 ? fmod(h << 31 | l >> 1, range) : (h * range + (l * range >> 32)) >> 32) */
-static const uint8_t code_random_int[] = {10, 11, 252, 240, 40, 10, 11, 252, 241, 41, 12, 13, 24, 172, 56, 25, 168, 57, 26, 169, 165, 13, 102, 56, 13, 98, 57, 13, 98, 27, 169, 96, 27, 169, 72, 96};
+static const uint8_t code_random_int[] = {10, 11, 252, 240, 40, 10, 11, 252, 241, 41, 12, 13, 24, 173, 56, 25, 169, 57, 26, 170, 166, 13, 102, 56, 13, 98, 57, 13, 98, 27, 170, 96, 27, 170, 72, 96};
 static const double constants_random_int[] = {2147483648, 31, 1, 32};
 static const uint8_t operands_random_int[] = {19};
 const kni_body kni_body_random_int = {.code = code_random_int, .n = 36, .n_in = 0, .n_out = 1, .constants = constants_random_int, .operands = operands_random_int, .draws = {2, 2}};
@@ -739,19 +739,19 @@ static const uint8_t operands_var_mean[] = {3, 1, 1};
 const kni_body kni_body_var_mean = {.code = code_var_mean, .n = 35, .n_in = 1, .n_out = 2, .constants = constants_var_mean, .operands = operands_var_mean};
 
 /* logsumexp: t = highest(x); s = isfinite(t) ? t : 0; y = s + log(sum(exp(x - s))) */
-static const uint8_t code_logsumexp[] = {0, 194, 40, 56, 178, 56, 24, 72, 41, 57, 0, 57, 97, 118, 192, 121, 96};
+static const uint8_t code_logsumexp[] = {0, 194, 40, 56, 179, 56, 24, 72, 41, 57, 0, 57, 97, 118, 192, 121, 96};
 static const double constants_logsumexp[] = {0};
 static const uint8_t operands_logsumexp[] = {3, 1};
 const kni_body kni_body_logsumexp = {.code = code_logsumexp, .n = 17, .n_in = 1, .n_out = 1, .constants = constants_logsumexp, .operands = operands_logsumexp};
 
 /* softmax: t = quiet != 0 ? max(top(x), 0) : top(x); e = expn(x - t); s = quiet != 0 ? sum(e) + exp(-t) : sum(e); y = e / s */
-static const uint8_t code_softmax[] = {9, 24, 175, 0, 196, 24, 107, 0, 196, 72, 40, 0, 56, 97, 77, 41, 9, 24, 175, 57, 192, 56, 109, 118, 96, 57, 192, 72, 42, 57, 58, 99};
+static const uint8_t code_softmax[] = {9, 24, 176, 0, 196, 24, 107, 0, 196, 72, 40, 0, 56, 97, 77, 41, 9, 24, 176, 57, 192, 56, 109, 118, 96, 57, 192, 72, 42, 57, 58, 99};
 static const double constants_softmax[] = {0};
 static const uint8_t operands_softmax[] = {3, 3};
 const kni_body kni_body_softmax = {.code = code_softmax, .n = 32, .n_in = 1, .n_out = 1, .constants = constants_softmax, .operands = operands_softmax};
 
 /* log_softmax: t = quiet != 0 ? max(top(x), 0) : top(x); d = x - t; e = expn(d); s = quiet != 0 ? sum(e) + exp(-t) : sum(e); y = d - log(s) */
-static const uint8_t code_log_softmax[] = {9, 24, 175, 0, 196, 24, 107, 0, 196, 72, 40, 0, 56, 97, 41, 57, 77, 42, 9, 24, 175, 58, 192, 56, 109, 118, 96, 58, 192, 72, 43, 57, 59, 121, 97};
+static const uint8_t code_log_softmax[] = {9, 24, 176, 0, 196, 24, 107, 0, 196, 72, 40, 0, 56, 97, 41, 57, 77, 42, 9, 24, 176, 58, 192, 56, 109, 118, 96, 58, 192, 72, 43, 57, 59, 121, 97};
 static const double constants_log_softmax[] = {0};
 static const uint8_t operands_log_softmax[] = {3, 3};
 const kni_body kni_body_log_softmax = {.code = code_log_softmax, .n = 35, .n_in = 1, .n_out = 1, .constants = constants_log_softmax, .operands = operands_log_softmax};
@@ -821,19 +821,19 @@ static const uint8_t operands_batch_norm_train_grad[] = {3, 3, 1, 1, 13, 3, 1, 1
 const kni_body kni_body_batch_norm_train_grad = {.code = code_batch_norm_train_grad, .n = 47, .n_in = 5, .n_out = 3, .constants = constants_batch_norm_train_grad, .operands = operands_batch_norm_train_grad};
 
 /* dropout: y = draw(0, group > 1 ? i / group : i) >= floor(p * 4294967296) ? x * scale + shift : dropped */
-static const uint8_t code_dropout[] = {8, 9, 10, 24, 172, 252, 10, 99, 252, 72, 240, 11, 25, 98, 112, 173, 0, 12, 98, 13, 96, 14, 72};
+static const uint8_t code_dropout[] = {8, 9, 10, 24, 173, 252, 10, 99, 252, 72, 240, 11, 25, 98, 112, 174, 0, 12, 98, 13, 96, 14, 72};
 static const double constants_dropout[] = {1, 4294967296};
 static const uint8_t operands_dropout[] = {3, 3};
 const kni_body kni_body_dropout = {.code = code_dropout, .n = 23, .n_in = 1, .n_out = 1, .constants = constants_dropout, .operands = operands_dropout, .draws = {1, 1}};
 
 /* cross_entropy: inside = target < n && target >= 0; counts = require(inside || target == ignore_index, target) != ignore_index && inside; m = top(x); lse = m + log(sum(expn(x - m))); w = at(weight, target); one = w * (lse - at(x, target)); loss = counts ? (smoothing > 0 ? (1 - smoothing) * one + smoothing / n * sum(weight * (lse - x)) : one) : 0; share = counts ? w : 0 */
-static const uint8_t code_cross_entropy[] = {1, 78, 170, 1, 24, 173, 73, 40, 56, 1, 8, 174, 74, 1, 81, 8, 175, 56, 73, 41, 0, 196, 42, 58, 0, 58, 97, 77, 192, 121, 96, 43, 59, 209, 2, 1, 80, 44, 60, 59, 0, 1, 80, 97, 98, 45, 57, 9, 24, 172, 25, 9, 97, 61, 98, 9, 78, 99, 2, 59, 0, 97, 98, 192, 98, 96, 61, 72, 24, 72, 46, 62, 208, 57, 60, 24, 72, 47, 63, 210};
+static const uint8_t code_cross_entropy[] = {1, 78, 171, 1, 24, 174, 73, 40, 56, 1, 8, 175, 74, 1, 81, 8, 176, 56, 73, 41, 0, 196, 42, 58, 0, 58, 97, 77, 192, 121, 96, 43, 59, 209, 2, 1, 80, 44, 60, 59, 0, 1, 80, 97, 98, 45, 57, 9, 24, 173, 25, 9, 97, 61, 98, 9, 78, 99, 2, 59, 0, 97, 98, 192, 98, 96, 61, 72, 24, 72, 46, 62, 208, 57, 60, 24, 72, 47, 63, 210};
 static const double constants_cross_entropy[] = {0, 1};
 static const uint8_t operands_cross_entropy[] = {3, 17, 14, 1, 1, 1};
 const kni_body kni_body_cross_entropy = {.code = code_cross_entropy, .n = 80, .n_in = 3, .n_out = 3, .constants = constants_cross_entropy, .operands = operands_cross_entropy};
 
 /* cross_entropy_grad: inside = target < n && target >= 0; counts = require(inside || target == ignore_index, target) != ignore_index && inside; w = at(weight, target); on = smoothing > 0 ? (1 - smoothing) * w : w; all = smoothing > 0 ? on + smoothing / n * sum(weight) : on; g = all * expn(x - lse); h = smoothing > 0 ? g - smoothing / n * weight : g; dx = counts ? dy * (h - (k == target ? on : 0)) : 0 */
-static const uint8_t code_cross_entropy_grad[] = {2, 78, 170, 2, 24, 173, 73, 40, 56, 2, 8, 174, 74, 2, 81, 8, 175, 56, 73, 41, 4, 2, 80, 42, 9, 24, 172, 25, 9, 97, 58, 98, 58, 72, 43, 9, 24, 172, 59, 9, 78, 99, 4, 192, 98, 96, 59, 72, 44, 60, 1, 3, 97, 77, 98, 45, 9, 24, 172, 61, 9, 78, 99, 4, 98, 97, 61, 72, 46, 57, 0, 62, 79, 2, 174, 59, 24, 72, 97, 98, 24, 72};
+static const uint8_t code_cross_entropy_grad[] = {2, 78, 171, 2, 24, 174, 73, 40, 56, 2, 8, 175, 74, 2, 81, 8, 176, 56, 73, 41, 4, 2, 80, 42, 9, 24, 173, 25, 9, 97, 58, 98, 58, 72, 43, 9, 24, 173, 59, 9, 78, 99, 4, 192, 98, 96, 59, 72, 44, 60, 1, 3, 97, 77, 98, 45, 9, 24, 173, 61, 9, 78, 99, 4, 98, 97, 61, 72, 46, 57, 0, 62, 79, 2, 175, 59, 24, 72, 97, 98, 24, 72};
 static const double constants_cross_entropy_grad[] = {0, 1};
 static const uint8_t operands_cross_entropy_grad[] = {1, 3, 17, 1, 14, 3};
 const kni_body kni_body_cross_entropy_grad = {.code = code_cross_entropy_grad, .n = 82, .n_in = 5, .n_out = 1, .constants = constants_cross_entropy_grad, .operands = operands_cross_entropy_grad};
@@ -844,7 +844,7 @@ static const double constants_binary_cross_entropy[] = {-100, 1};
 const kni_body kni_body_binary_cross_entropy = {.code = code_binary_cross_entropy, .n = 17, .n_in = 2, .n_out = 1, .constants = constants_binary_cross_entropy};
 
 /* sgd_update: keep = first > 0 ? 0 : momentum; fresh = first > 0 ? 1 : 1 - dampening; ahead = nesterov ? momentum : 0; d = g * scale + weight_decay * p; b' = keep * b + fresh * d; p' = p - lr * (has(b) ? (ahead > 0 ? d + ahead * b' : b') : d) */
-static const uint8_t code_sgd_update[] = {1, 3, 98, 8, 0, 98, 96, 40, 9, 2, 98, 10, 56, 98, 96, 41, 57, 209, 0, 11, 218, 12, 24, 172, 56, 12, 57, 98, 96, 57, 72, 56, 72, 98, 97, 42, 58, 208};
+static const uint8_t code_sgd_update[] = {1, 3, 98, 8, 0, 98, 96, 40, 9, 2, 98, 10, 56, 98, 96, 41, 57, 209, 0, 11, 218, 12, 24, 173, 56, 12, 57, 98, 96, 57, 72, 56, 72, 98, 97, 42, 58, 208};
 static const double constants_sgd_update[] = {0};
 static const uint8_t operands_sgd_update[] = {3, 3, 7, 12, 3, 3, 1, 3};
 static void numbers_sgd_update(const kn_attribute *schema, const void *attributes, kni_body_number *n)
@@ -859,7 +859,7 @@ static void numbers_sgd_update(const kn_attribute *schema, const void *attribute
 const kni_body kni_body_sgd_update = {.code = code_sgd_update, .n = 38, .n_in = 4, .n_out = 2, .constants = constants_sgd_update, .operands = operands_sgd_update, .numbers = numbers_sgd_update, .n_numbers = 5, .updates = 1};
 
 /* adam_update: rate = lr / (1 - pow(beta1, step)); f1 = 1 - beta1; f2 = 1 - beta2; root = 1 / sqrt(1 - pow(beta2, step)); added = decoupled ? 0 : weight_decay; shrink = decoupled ? lr * weight_decay : 0; d = g * scale + added * p; m' = m + (d - m) * f1; v' = v * beta2 + d * d * f2; w' = has(w) && w > v' ? w : v'; against = m' > 0 && p < 0 || m' < 0 && p > 0; q = cautious && against ? p : p - p * shrink; p' = q - rate * (m' / (sqrt(w') * root + eps)) */
-static const uint8_t code_adam_update[] = {1, 5, 98, 8, 0, 98, 96, 40, 2, 56, 2, 97, 9, 98, 96, 41, 57, 209, 3, 10, 98, 56, 56, 98, 11, 98, 96, 42, 58, 210, 220, 4, 58, 172, 73, 4, 58, 72, 43, 59, 211, 57, 24, 172, 0, 24, 170, 73, 57, 24, 170, 0, 24, 172, 73, 74, 44, 231, 60, 73, 0, 0, 0, 12, 98, 97, 72, 45, 61, 13, 57, 59, 116, 14, 98, 15, 96, 99, 98, 97, 46, 62, 208};
+static const uint8_t code_adam_update[] = {1, 5, 98, 8, 0, 98, 96, 40, 2, 56, 2, 97, 9, 98, 96, 41, 57, 209, 3, 10, 98, 56, 56, 98, 11, 98, 96, 42, 58, 210, 220, 4, 58, 173, 73, 4, 58, 72, 43, 59, 211, 57, 24, 173, 0, 24, 171, 73, 57, 24, 171, 0, 24, 173, 73, 74, 44, 231, 60, 73, 0, 0, 0, 12, 98, 97, 72, 45, 61, 13, 57, 59, 116, 14, 98, 15, 96, 99, 98, 97, 46, 62, 208};
 static const double constants_adam_update[] = {0};
 static const uint8_t operands_adam_update[] = {3, 3, 3, 3, 7, 12, 3, 3, 3, 3, 1, 3, 4, 5};
 static void numbers_adam_update(const kn_attribute *schema, const void *attributes, kni_body_number *n)
@@ -904,7 +904,7 @@ static void numbers_adagrad_update(const kn_attribute *schema, const void *attri
 const kni_body kni_body_adagrad_update = {.code = code_adagrad_update, .n = 29, .n_in = 4, .n_out = 2, .operands = operands_adagrad_update, .numbers = numbers_adagrad_update, .n_numbers = 3, .updates = 1};
 
 /* adan_update: rate1 = lr / (1 - pow(beta1, step)); rate2 = lr * beta2 / (1 - pow(beta2, step)); f1 = 1 - beta1; f2 = 1 - beta2; f3 = 1 - beta3; root = 1 / sqrt(1 - pow(beta3, step)); first = step == 1; shrink = no_prox ? 1 - lr * weight_decay : 1 + lr * weight_decay; before = shrink < 1 ? shrink : 1; after = shrink > 1 ? shrink : 1; l' = g * scale; c = first ? 0 : l' - l; m' = m * beta1 + l' * f1; t' = t * beta2 + c * f2; a = c * beta2 + l'; v' = v * beta3 + a * a * f3; under = sqrt(v') * root + eps; p' = (p * before - rate1 * (m' / under) - rate2 * (t' / under)) / after */
-static const uint8_t code_adan_update[] = {1, 6, 98, 40, 56, 212, 8, 24, 175, 24, 56, 5, 97, 72, 41, 2, 9, 98, 56, 10, 98, 96, 42, 58, 209, 3, 11, 98, 57, 12, 98, 96, 43, 59, 210, 57, 11, 98, 56, 96, 44, 4, 13, 98, 60, 60, 98, 14, 98, 96, 45, 61, 211, 61, 116, 15, 98, 16, 96, 46, 0, 17, 98, 18, 58, 62, 99, 98, 97, 19, 59, 62, 99, 98, 97, 20, 99, 47, 63, 208};
+static const uint8_t code_adan_update[] = {1, 6, 98, 40, 56, 212, 8, 24, 176, 24, 56, 5, 97, 72, 41, 2, 9, 98, 56, 10, 98, 96, 42, 58, 209, 3, 11, 98, 57, 12, 98, 96, 43, 59, 210, 57, 11, 98, 56, 96, 44, 4, 13, 98, 60, 60, 98, 14, 98, 96, 45, 61, 211, 61, 116, 15, 98, 16, 96, 46, 0, 17, 98, 18, 58, 62, 99, 98, 97, 19, 59, 62, 99, 98, 97, 20, 99, 47, 63, 208};
 static const double constants_adan_update[] = {0};
 static const uint8_t operands_adan_update[] = {3, 3, 3, 3, 3, 3, 12, 3, 3, 3, 3, 3, 1, 3, 4, 5, 6};
 static void numbers_adan_update(const kn_attribute *schema, const void *attributes, kni_body_number *n)

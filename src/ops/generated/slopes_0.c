@@ -28,45 +28,45 @@ extern const kni_slopes kni_slopes_fmod;
 const kni_slopes kni_slopes_fmod = {{NULL, &slope_fmod_grad_b, NULL, NULL}, 1, 0};
 
 /* ---- atan2: derived */
-GRADIENT_ROW(atan2_grad_a_0, 3457, 4, &kni_cpu_defined_points, NULL, NULL, ({0, 1, 105, 40, 56, 24, 174, 41, 1, 56, 99, 42, 57, 24, 57, 24, 3, 109, 2, 58, 98, 56, 99, 98, 56, 99, 3, 56, 99, 2, 98, 109, 58, 98, 56, 99, 96, 0, 56, 99, 98, 72, 72}), ({0}), ({0, 1, 2, 3}), NULL, 0)
-GRADIENT_ROW(atan2_grad_a_1, 3458, 4, &kni_cpu_defined_points, NULL, NULL, ({0, 1, 105, 40, 56, 24, 174, 41, 1, 56, 99, 42, 3, 56, 99, 2, 98, 43, 57, 24, 59, 56, 99, 57, 24, 3, 109, 2, 58, 98, 56, 99, 98, 56, 99, 59, 109, 58, 98, 56, 99, 96, 58, 98, 72, 96, 72}), ({0}), ({0, 1, 2, 3}), NULL, 0)
-GRADIENT_ROW(atan2_grad_a_2, 3459, 3, &kni_cpu_defined_points, NULL, NULL, ({0, 1, 105, 40, 56, 24, 174, 24, 2, 56, 99, 1, 56, 99, 98, 72}), ({0}), ({0, 1, 3}), NULL, 0)
+GRADIENT_ROW(atan2_grad_a_0, 3457, 4, &kni_cpu_defined_points, NULL, NULL, ({0, 1, 105, 40, 56, 24, 175, 41, 1, 56, 99, 42, 57, 24, 57, 24, 3, 109, 2, 58, 98, 56, 99, 98, 56, 99, 3, 56, 99, 2, 98, 109, 58, 98, 56, 99, 96, 0, 56, 99, 98, 72, 72}), ({0}), ({0, 1, 2, 3}), NULL, 0)
+GRADIENT_ROW(atan2_grad_a_1, 3458, 4, &kni_cpu_defined_points, NULL, NULL, ({0, 1, 105, 40, 56, 24, 175, 41, 1, 56, 99, 42, 3, 56, 99, 2, 98, 43, 57, 24, 59, 56, 99, 57, 24, 3, 109, 2, 58, 98, 56, 99, 98, 56, 99, 59, 109, 58, 98, 56, 99, 96, 58, 98, 72, 96, 72}), ({0}), ({0, 1, 2, 3}), NULL, 0)
+GRADIENT_ROW(atan2_grad_a_2, 3459, 3, &kni_cpu_defined_points, NULL, NULL, ({0, 1, 105, 40, 56, 24, 175, 24, 2, 56, 99, 1, 56, 99, 98, 72}), ({0}), ({0, 1, 3}), NULL, 0)
 static const kni_slopes next_atan2_grad_a = {{&slope_atan2_grad_a_0, &slope_atan2_grad_a_1, &slope_atan2_grad_a_2, NULL}, 0, 0};
 /* hypot(a, b) == 0 ? 0 : dy * (b / hypot(a, b)) / hypot(a, b) */
 extern const kni_native kni_cpu_atan2_grad_a;
-GRADIENT_ROW(atan2_grad_a, 3456, 3, &kni_cpu_atan2_grad_a, kni_gradient_by_body, &next_atan2_grad_a, ({0, 1, 105, 40, 56, 24, 174, 24, 2, 1, 56, 99, 98, 56, 99, 72}), ({0}), ({0, 1, 2}), NULL, 0)
-GRADIENT_ROW(atan2_grad_b_0, 3465, 4, &kni_cpu_defined_points, NULL, NULL, ({0, 1, 105, 40, 56, 24, 174, 41, 2, 109, 42, 0, 56, 99, 43, 3, 56, 99, 58, 98, 44, 57, 24, 60, 56, 99, 57, 24, 3, 109, 58, 59, 98, 56, 99, 98, 56, 99, 60, 109, 59, 98, 56, 99, 96, 59, 98, 72, 96, 72}), ({0}), ({0, 1, 2, 3}), NULL, 0)
-GRADIENT_ROW(atan2_grad_b_1, 3466, 4, &kni_cpu_defined_points, NULL, NULL, ({0, 1, 105, 40, 56, 24, 174, 41, 2, 109, 42, 0, 56, 99, 43, 57, 24, 57, 24, 3, 109, 58, 59, 98, 56, 99, 98, 56, 99, 3, 56, 99, 58, 98, 109, 59, 98, 56, 99, 96, 1, 56, 99, 98, 72, 72}), ({0}), ({0, 1, 2, 3}), NULL, 0)
-GRADIENT_ROW(atan2_grad_b_2, 3467, 3, &kni_cpu_defined_points, NULL, NULL, ({0, 1, 105, 40, 56, 24, 174, 24, 2, 56, 99, 0, 56, 99, 98, 109, 72}), ({0}), ({0, 1, 3}), NULL, 0)
+GRADIENT_ROW(atan2_grad_a, 3456, 3, &kni_cpu_atan2_grad_a, kni_gradient_by_body, &next_atan2_grad_a, ({0, 1, 105, 40, 56, 24, 175, 24, 2, 1, 56, 99, 98, 56, 99, 72}), ({0}), ({0, 1, 2}), NULL, 0)
+GRADIENT_ROW(atan2_grad_b_0, 3465, 4, &kni_cpu_defined_points, NULL, NULL, ({0, 1, 105, 40, 56, 24, 175, 41, 2, 109, 42, 0, 56, 99, 43, 3, 56, 99, 58, 98, 44, 57, 24, 60, 56, 99, 57, 24, 3, 109, 58, 59, 98, 56, 99, 98, 56, 99, 60, 109, 59, 98, 56, 99, 96, 59, 98, 72, 96, 72}), ({0}), ({0, 1, 2, 3}), NULL, 0)
+GRADIENT_ROW(atan2_grad_b_1, 3466, 4, &kni_cpu_defined_points, NULL, NULL, ({0, 1, 105, 40, 56, 24, 175, 41, 2, 109, 42, 0, 56, 99, 43, 57, 24, 57, 24, 3, 109, 58, 59, 98, 56, 99, 98, 56, 99, 3, 56, 99, 58, 98, 109, 59, 98, 56, 99, 96, 1, 56, 99, 98, 72, 72}), ({0}), ({0, 1, 2, 3}), NULL, 0)
+GRADIENT_ROW(atan2_grad_b_2, 3467, 3, &kni_cpu_defined_points, NULL, NULL, ({0, 1, 105, 40, 56, 24, 175, 24, 2, 56, 99, 0, 56, 99, 98, 109, 72}), ({0}), ({0, 1, 3}), NULL, 0)
 static const kni_slopes next_atan2_grad_b = {{&slope_atan2_grad_b_0, &slope_atan2_grad_b_1, &slope_atan2_grad_b_2, NULL}, 0, 0};
 /* hypot(a, b) == 0 ? 0 : -dy * (a / hypot(a, b)) / hypot(a, b) */
 extern const kni_native kni_cpu_atan2_grad_b;
-GRADIENT_ROW(atan2_grad_b, 3464, 3, &kni_cpu_atan2_grad_b, kni_gradient_by_body, &next_atan2_grad_b, ({0, 1, 105, 40, 56, 24, 174, 24, 2, 109, 0, 56, 99, 98, 56, 99, 72}), ({0}), ({0, 1, 2}), NULL, 0)
+GRADIENT_ROW(atan2_grad_b, 3464, 3, &kni_cpu_atan2_grad_b, kni_gradient_by_body, &next_atan2_grad_b, ({0, 1, 105, 40, 56, 24, 175, 24, 2, 109, 0, 56, 99, 98, 56, 99, 72}), ({0}), ({0, 1, 2}), NULL, 0)
 extern const kni_slopes kni_slopes_atan2;
 const kni_slopes kni_slopes_atan2 = {{&slope_atan2_grad_a, &slope_atan2_grad_b, NULL, NULL}, 0, 0};
 
 /* ---- maximum: derived */
-GRADIENT_ROW(maximum_grad_a_2, 3523, 3, &kni_cpu_defined_points, NULL, NULL, ({0, 1, 174, 40, 0, 1, 170, 24, 56, 24, 2, 72, 72, 56, 2, 25, 98, 24, 72, 96}), ({0, 0.5}), ({0, 1, 3}), NULL, 0)
+GRADIENT_ROW(maximum_grad_a_2, 3523, 3, &kni_cpu_defined_points, NULL, NULL, ({0, 1, 175, 40, 0, 1, 171, 24, 56, 24, 2, 72, 72, 56, 2, 25, 98, 24, 72, 96}), ({0, 0.5}), ({0, 1, 3}), NULL, 0)
 static const kni_slopes next_maximum_grad_a = {{NULL, NULL, &slope_maximum_grad_a_2, NULL}, 0, 0};
 /* a == b ? dy * 0.5 : a < b ? 0 : dy */
 extern const kni_native kni_cpu_maximum_grad_a;
-GRADIENT_ROW(maximum_grad_a, 3520, 3, &kni_cpu_maximum_grad_a, kni_gradient_by_body, &next_maximum_grad_a, ({0, 1, 174, 2, 24, 98, 0, 1, 170, 25, 2, 72, 72}), ({0.5, 0}), ({0, 1, 2}), NULL, 0)
-GRADIENT_ROW(maximum_grad_b_2, 3531, 3, &kni_cpu_defined_points, NULL, NULL, ({0, 1, 174, 40, 1, 0, 170, 24, 56, 24, 2, 72, 72, 56, 2, 25, 98, 24, 72, 96}), ({0, 0.5}), ({0, 1, 3}), NULL, 0)
+GRADIENT_ROW(maximum_grad_a, 3520, 3, &kni_cpu_maximum_grad_a, kni_gradient_by_body, &next_maximum_grad_a, ({0, 1, 175, 2, 24, 98, 0, 1, 171, 25, 2, 72, 72}), ({0.5, 0}), ({0, 1, 2}), NULL, 0)
+GRADIENT_ROW(maximum_grad_b_2, 3531, 3, &kni_cpu_defined_points, NULL, NULL, ({0, 1, 175, 40, 1, 0, 171, 24, 56, 24, 2, 72, 72, 56, 2, 25, 98, 24, 72, 96}), ({0, 0.5}), ({0, 1, 3}), NULL, 0)
 static const kni_slopes next_maximum_grad_b = {{NULL, NULL, &slope_maximum_grad_b_2, NULL}, 0, 0};
 /* a == b ? dy * 0.5 : b < a ? 0 : dy */
 extern const kni_native kni_cpu_maximum_grad_b;
-GRADIENT_ROW(maximum_grad_b, 3528, 3, &kni_cpu_maximum_grad_b, kni_gradient_by_body, &next_maximum_grad_b, ({0, 1, 174, 2, 24, 98, 1, 0, 170, 25, 2, 72, 72}), ({0.5, 0}), ({0, 1, 2}), NULL, 0)
+GRADIENT_ROW(maximum_grad_b, 3528, 3, &kni_cpu_maximum_grad_b, kni_gradient_by_body, &next_maximum_grad_b, ({0, 1, 175, 2, 24, 98, 1, 0, 171, 25, 2, 72, 72}), ({0.5, 0}), ({0, 1, 2}), NULL, 0)
 extern const kni_slopes kni_slopes_maximum;
 const kni_slopes kni_slopes_maximum = {{&slope_maximum_grad_a, &slope_maximum_grad_b, NULL, NULL}, 0, 0};
 
 /* ---- copysign: derived */
-GRADIENT_ROW(copysign_grad_a_0, 3585, 4, &kni_cpu_defined_points, NULL, NULL, ({0, 24, 174, 24, 3, 1, 98, 109, 2, 0, 99, 98, 0, 99, 72}), ({0}), ({0, 1, 2, 3}), NULL, 0)
-GRADIENT_ROW(copysign_grad_a_1, 3586, 3, &kni_cpu_defined_points, NULL, NULL, ({0, 24, 174, 24, 2, 1, 0, 99, 98, 72}), ({0}), ({0, 2, 3}), NULL, 0)
-GRADIENT_ROW(copysign_grad_a_2, 3587, 3, &kni_cpu_defined_points, NULL, NULL, ({0, 24, 174, 24, 2, 1, 98, 0, 99, 72}), ({0}), ({0, 1, 3}), NULL, 0)
+GRADIENT_ROW(copysign_grad_a_0, 3585, 4, &kni_cpu_defined_points, NULL, NULL, ({0, 24, 175, 24, 3, 1, 98, 109, 2, 0, 99, 98, 0, 99, 72}), ({0}), ({0, 1, 2, 3}), NULL, 0)
+GRADIENT_ROW(copysign_grad_a_1, 3586, 3, &kni_cpu_defined_points, NULL, NULL, ({0, 24, 175, 24, 2, 1, 0, 99, 98, 72}), ({0}), ({0, 2, 3}), NULL, 0)
+GRADIENT_ROW(copysign_grad_a_2, 3587, 3, &kni_cpu_defined_points, NULL, NULL, ({0, 24, 175, 24, 2, 1, 98, 0, 99, 72}), ({0}), ({0, 1, 3}), NULL, 0)
 static const kni_slopes next_copysign_grad_a = {{&slope_copysign_grad_a_0, &slope_copysign_grad_a_1, &slope_copysign_grad_a_2, NULL}, 0, 0};
 /* a == 0 ? 0 : dy * (y / a) */
 extern const kni_native kni_cpu_copysign_grad_a;
-GRADIENT_ROW(copysign_grad_a, 3584, 3, &kni_cpu_copysign_grad_a, kni_gradient_by_body, &next_copysign_grad_a, ({0, 24, 174, 24, 1, 2, 0, 99, 98, 72}), ({0}), ({0, 2, 3}), NULL, 0)
+GRADIENT_ROW(copysign_grad_a, 3584, 3, &kni_cpu_copysign_grad_a, kni_gradient_by_body, &next_copysign_grad_a, ({0, 24, 175, 24, 1, 2, 0, 99, 98, 72}), ({0}), ({0, 2, 3}), NULL, 0)
 extern const kni_slopes kni_slopes_copysign;
 const kni_slopes kni_slopes_copysign = {{&slope_copysign_grad_a, NULL, NULL, NULL}, 0, 0};
 
@@ -161,7 +161,7 @@ extern const kni_slopes kni_slopes_acos;
 const kni_slopes kni_slopes_acos = {{&slope_acos_grad, NULL, NULL, NULL}, 0, 0};
 
 /* ---- asinh: derived */
-GRADIENT_ROW(asinh_grad_0, 5121, 3, &kni_cpu_defined_points, NULL, NULL, ({0, 24, 105, 40, 56, 25, 174, 25, 1, 109, 2, 98, 56, 99, 0, 56, 99, 98, 72}), ({1, 0}), ({0, 2, 3}), NULL, 0)
+GRADIENT_ROW(asinh_grad_0, 5121, 3, &kni_cpu_defined_points, NULL, NULL, ({0, 24, 105, 40, 56, 25, 175, 25, 1, 109, 2, 98, 56, 99, 0, 56, 99, 98, 72}), ({1, 0}), ({0, 2, 3}), NULL, 0)
 GRADIENT_ROW(asinh_grad_1, 5122, 2, &kni_cpu_defined_points, NULL, NULL, ({1, 0, 24, 105, 99}), ({1}), ({0, 2}), NULL, 0)
 static const kni_slopes next_asinh_grad = {{&slope_asinh_grad_0, &slope_asinh_grad_1, NULL, NULL}, 0, 0};
 /* dy / hypot(x, 1) */
@@ -211,12 +211,12 @@ extern const kni_slopes kni_slopes_digamma;
 const kni_slopes kni_slopes_digamma = {{&slope_digamma_grad, NULL, NULL, NULL}, 0, 0};
 
 /* ---- xlogy: da = a == 0 && b <= 0 ? 0 : dy * log(b); db = dy * a / b */
-GRADIENT_ROW(xlogy_grad_a_1, 5442, 4, &kni_cpu_defined_points, NULL, NULL, ({0, 24, 174, 1, 24, 171, 73, 24, 3, 2, 98, 1, 99, 72}), ({0}), ({0, 1, 2, 3}), NULL, 0)
-GRADIENT_ROW(xlogy_grad_a_2, 5443, 3, &kni_cpu_defined_points, NULL, NULL, ({0, 24, 174, 1, 24, 171, 73, 24, 2, 1, 121, 98, 72}), ({0}), ({0, 1, 3}), NULL, 0)
+GRADIENT_ROW(xlogy_grad_a_1, 5442, 4, &kni_cpu_defined_points, NULL, NULL, ({0, 24, 175, 1, 24, 172, 73, 24, 3, 2, 98, 1, 99, 72}), ({0}), ({0, 1, 2, 3}), NULL, 0)
+GRADIENT_ROW(xlogy_grad_a_2, 5443, 3, &kni_cpu_defined_points, NULL, NULL, ({0, 24, 175, 1, 24, 172, 73, 24, 2, 1, 121, 98, 72}), ({0}), ({0, 1, 3}), NULL, 0)
 static const kni_slopes next_xlogy_grad_a = {{NULL, &slope_xlogy_grad_a_1, &slope_xlogy_grad_a_2, NULL}, 0, 0};
 /* a == 0 && b <= 0 ? 0 : dy * log(b) */
 extern const kni_native kni_cpu_xlogy_grad_a;
-GRADIENT_ROW(xlogy_grad_a, 5440, 3, &kni_cpu_xlogy_grad_a, kni_gradient_by_body, &next_xlogy_grad_a, ({0, 24, 174, 1, 24, 171, 73, 24, 2, 1, 121, 98, 72}), ({0}), ({0, 1, 2}), NULL, 0)
+GRADIENT_ROW(xlogy_grad_a, 5440, 3, &kni_cpu_xlogy_grad_a, kni_gradient_by_body, &next_xlogy_grad_a, ({0, 24, 175, 1, 24, 172, 73, 24, 2, 1, 121, 98, 72}), ({0}), ({0, 1, 2}), NULL, 0)
 GRADIENT_ROW(xlogy_grad_b_0, 5449, 3, &kni_cpu_defined_points, NULL, NULL, ({2, 0, 99, 1, 98}), ({0}), ({1, 2, 3}), NULL, 0)
 GRADIENT_ROW(xlogy_grad_b_1, 5450, 3, &kni_cpu_defined_points, NULL, NULL, ({1, 109, 2, 98, 0, 99}), ({0}), ({1, 3, 4}), NULL, 0)
 GRADIENT_ROW(xlogy_grad_b_2, 5451, 3, &kni_cpu_defined_points, NULL, NULL, ({2, 1, 99, 0, 98}), ({0}), ({0, 1, 3}), NULL, 0)
@@ -229,12 +229,12 @@ const kni_slopes kni_slopes_xlogy = {{&slope_xlogy_grad_a, &slope_xlogy_grad_b, 
 
 /* ---- logit: low = max(eps, 0); none = eps < 0 ? inf - inf : 0; dx = x < low || x > 1 - low ? none : dy / (x * (1 - x)) */
 static const kn_attribute schema_logit[] = {{"eps", KNI_ATTR_REAL, KNI_DYNAMIC, 0}, {0}};
-GRADIENT_ROW(logit_grad_0, 5537, 3, &kni_cpu_defined_points, NULL, NULL, ({8, 24, 107, 40, 25, 0, 97, 41, 0, 57, 98, 42, 2, 109, 1, 58, 99, 98, 58, 99, 43, 0, 56, 170, 0, 25, 56, 97, 172, 74, 24, 59, 57, 98, 59, 0, 98, 109, 96, 72}), ({0, 1}), ({0, 1, 2}), schema_logit, 32)
-GRADIENT_ROW(logit_grad_1, 5538, 2, &kni_cpu_defined_points, NULL, NULL, ({8, 24, 107, 40, 0, 56, 170, 0, 25, 56, 97, 172, 74, 24, 1, 0, 25, 0, 97, 98, 99, 72}), ({0, 1}), ({0, 2}), schema_logit, 32)
+GRADIENT_ROW(logit_grad_0, 5537, 3, &kni_cpu_defined_points, NULL, NULL, ({8, 24, 107, 40, 25, 0, 97, 41, 0, 57, 98, 42, 2, 109, 1, 58, 99, 98, 58, 99, 43, 0, 56, 171, 0, 25, 56, 97, 173, 74, 24, 59, 57, 98, 59, 0, 98, 109, 96, 72}), ({0, 1}), ({0, 1, 2}), schema_logit, 32)
+GRADIENT_ROW(logit_grad_1, 5538, 2, &kni_cpu_defined_points, NULL, NULL, ({8, 24, 107, 40, 0, 56, 171, 0, 25, 56, 97, 173, 74, 24, 1, 0, 25, 0, 97, 98, 99, 72}), ({0, 1}), ({0, 2}), schema_logit, 32)
 static const kni_slopes next_logit_grad = {{&slope_logit_grad_0, &slope_logit_grad_1, NULL, NULL}, 0, 0};
 /* x < max(eps, 0) || x > 1 - max(eps, 0) ? (eps < 0 ? inf - inf : 0) : dy / (x * (1 - x)) */
 extern const kni_native kni_cpu_logit_grad;
-GRADIENT_ROW(logit_grad, 5536, 2, &kni_cpu_logit_grad, kni_gradient_by_body, &next_logit_grad, ({8, 24, 107, 40, 0, 56, 170, 0, 25, 56, 97, 172, 74, 8, 24, 170, 26, 26, 97, 24, 72, 1, 0, 25, 0, 97, 98, 99, 72}), ({0, 1, __builtin_inf()}), ({0, 1}), schema_logit, 32)
+GRADIENT_ROW(logit_grad, 5536, 2, &kni_cpu_logit_grad, kni_gradient_by_body, &next_logit_grad, ({8, 24, 107, 40, 0, 56, 171, 0, 25, 56, 97, 173, 74, 8, 24, 171, 26, 26, 97, 24, 72, 1, 0, 25, 0, 97, 98, 99, 72}), ({0, 1, __builtin_inf()}), ({0, 1}), schema_logit, 32)
 extern const kni_slopes kni_slopes_logit;
 const kni_slopes kni_slopes_logit = {{&slope_logit_grad, NULL, NULL, NULL}, 0, 0};
 
@@ -283,18 +283,18 @@ extern const kni_slopes kni_slopes_addcdiv;
 const kni_slopes kni_slopes_addcdiv = {{NULL, &slope_addcdiv_grad_a, &slope_addcdiv_grad_b, &slope_addcdiv_grad_value}, 1, 0};
 
 /* ---- prelu: derived */
-GRADIENT_ROW(prelu_grad_x_1, 6434, 3, &kni_cpu_defined_points, NULL, NULL, ({0, 24, 172, 24, 2, 1, 98, 72}), ({0}), ({0, 2, 3}), NULL, 0)
-GRADIENT_ROW(prelu_grad_x_2, 6435, 3, &kni_cpu_defined_points, NULL, NULL, ({0, 24, 172, 2, 2, 1, 98, 72}), ({0}), ({0, 1, 3}), NULL, 0)
+GRADIENT_ROW(prelu_grad_x_1, 6434, 3, &kni_cpu_defined_points, NULL, NULL, ({0, 24, 173, 24, 2, 1, 98, 72}), ({0}), ({0, 2, 3}), NULL, 0)
+GRADIENT_ROW(prelu_grad_x_2, 6435, 3, &kni_cpu_defined_points, NULL, NULL, ({0, 24, 173, 2, 2, 1, 98, 72}), ({0}), ({0, 1, 3}), NULL, 0)
 static const kni_slopes next_prelu_grad_x = {{NULL, &slope_prelu_grad_x_1, &slope_prelu_grad_x_2, NULL}, 0, 0};
 /* x > 0 ? dy : dy * weight */
 extern const kni_native kni_cpu_prelu_grad_x;
-GRADIENT_ROW(prelu_grad_x, 6432, 3, &kni_cpu_prelu_grad_x, kni_gradient_by_body, &next_prelu_grad_x, ({0, 24, 172, 2, 2, 1, 98, 72}), ({0}), ({0, 1, 2}), NULL, 0)
-GRADIENT_ROW(prelu_grad_weight_0, 6441, 3, &kni_cpu_defined_points, NULL, NULL, ({0, 24, 172, 24, 2, 1, 98, 72}), ({0}), ({0, 1, 2}), NULL, 0)
-GRADIENT_ROW(prelu_grad_weight_1, 6442, 2, &kni_cpu_defined_points, NULL, NULL, ({0, 24, 172, 24, 1, 0, 98, 72}), ({0}), ({0, 2}), NULL, 0)
+GRADIENT_ROW(prelu_grad_x, 6432, 3, &kni_cpu_prelu_grad_x, kni_gradient_by_body, &next_prelu_grad_x, ({0, 24, 173, 2, 2, 1, 98, 72}), ({0}), ({0, 1, 2}), NULL, 0)
+GRADIENT_ROW(prelu_grad_weight_0, 6441, 3, &kni_cpu_defined_points, NULL, NULL, ({0, 24, 173, 24, 2, 1, 98, 72}), ({0}), ({0, 1, 2}), NULL, 0)
+GRADIENT_ROW(prelu_grad_weight_1, 6442, 2, &kni_cpu_defined_points, NULL, NULL, ({0, 24, 173, 24, 1, 0, 98, 72}), ({0}), ({0, 2}), NULL, 0)
 static const kni_slopes next_prelu_grad_weight = {{&slope_prelu_grad_weight_0, &slope_prelu_grad_weight_1, NULL, NULL}, 0, 0};
 /* x > 0 ? 0 : dy * x */
 extern const kni_native kni_cpu_prelu_grad_weight;
-GRADIENT_ROW(prelu_grad_weight, 6440, 2, &kni_cpu_prelu_grad_weight, kni_gradient_by_body, &next_prelu_grad_weight, ({0, 24, 172, 24, 1, 0, 98, 72}), ({0}), ({0, 2}), NULL, 0)
+GRADIENT_ROW(prelu_grad_weight, 6440, 2, &kni_cpu_prelu_grad_weight, kni_gradient_by_body, &next_prelu_grad_weight, ({0, 24, 173, 24, 1, 0, 98, 72}), ({0}), ({0, 2}), NULL, 0)
 extern const kni_slopes kni_slopes_prelu;
 const kni_slopes kni_slopes_prelu = {{&slope_prelu_grad_x, &slope_prelu_grad_weight, NULL, NULL}, 0, 0};
 
@@ -310,65 +310,65 @@ const kni_slopes kni_slopes_log_sigmoid = {{&slope_log_sigmoid_grad, NULL, NULL,
 
 /* ---- hardtanh: dx = x <= low || x >= high ? 0 : dy */
 static const kn_attribute schema_hardtanh[] = {{"low", KNI_ATTR_REAL, KNI_DYNAMIC, 0}, {"high", KNI_ATTR_REAL, KNI_DYNAMIC, 8}, {0}};
-GRADIENT_ROW(hardtanh_grad_1, 6882, 2, &kni_cpu_defined_points, NULL, NULL, ({0, 8, 171, 0, 9, 173, 74, 24, 1, 72}), ({0}), ({0, 2}), schema_hardtanh, 32)
+GRADIENT_ROW(hardtanh_grad_1, 6882, 2, &kni_cpu_defined_points, NULL, NULL, ({0, 8, 172, 0, 9, 174, 74, 24, 1, 72}), ({0}), ({0, 2}), schema_hardtanh, 32)
 static const kni_slopes next_hardtanh_grad = {{NULL, &slope_hardtanh_grad_1, NULL, NULL}, 0, 0};
 /* x <= low || x >= high ? 0 : dy */
 extern const kni_native kni_cpu_hardtanh_grad;
-GRADIENT_ROW(hardtanh_grad, 6880, 2, &kni_cpu_hardtanh_grad, kni_gradient_by_body, &next_hardtanh_grad, ({0, 8, 171, 0, 9, 173, 74, 24, 1, 72}), ({0}), ({0, 1}), schema_hardtanh, 32)
+GRADIENT_ROW(hardtanh_grad, 6880, 2, &kni_cpu_hardtanh_grad, kni_gradient_by_body, &next_hardtanh_grad, ({0, 8, 172, 0, 9, 174, 74, 24, 1, 72}), ({0}), ({0, 1}), schema_hardtanh, 32)
 extern const kni_slopes kni_slopes_hardtanh;
 const kni_slopes kni_slopes_hardtanh = {{&slope_hardtanh_grad, NULL, NULL, NULL}, 0, 0};
 
 /* ---- threshold: derived */
 static const kn_attribute schema_threshold[] = {{"threshold", KNI_ATTR_REAL, KNI_DYNAMIC, 0}, {"value", KNI_ATTR_REAL, KNI_DYNAMIC, 8}, {0}};
-GRADIENT_ROW(threshold_grad_1, 6946, 2, &kni_cpu_defined_points, NULL, NULL, ({0, 8, 171, 24, 1, 72}), ({0}), ({0, 2}), schema_threshold, 32)
+GRADIENT_ROW(threshold_grad_1, 6946, 2, &kni_cpu_defined_points, NULL, NULL, ({0, 8, 172, 24, 1, 72}), ({0}), ({0, 2}), schema_threshold, 32)
 static const kni_slopes next_threshold_grad = {{NULL, &slope_threshold_grad_1, NULL, NULL}, 0, 0};
 /* x <= threshold ? 0 : dy */
 extern const kni_native kni_cpu_threshold_grad;
-GRADIENT_ROW(threshold_grad, 6944, 2, &kni_cpu_threshold_grad, kni_gradient_by_body, &next_threshold_grad, ({0, 8, 171, 24, 1, 72}), ({0}), ({0, 1}), schema_threshold, 32)
+GRADIENT_ROW(threshold_grad, 6944, 2, &kni_cpu_threshold_grad, kni_gradient_by_body, &next_threshold_grad, ({0, 8, 172, 24, 1, 72}), ({0}), ({0, 1}), schema_threshold, 32)
 extern const kni_slopes kni_slopes_threshold;
 const kni_slopes kni_slopes_threshold = {{&slope_threshold_grad, NULL, NULL, NULL}, 0, 0};
 
 /* ---- hard_shrink: derived */
 static const kn_attribute schema_hard_shrink[] = {{"lambda", KNI_ATTR_REAL, KNI_DYNAMIC, 0}, {0}};
-GRADIENT_ROW(hard_shrink_grad_1, 7010, 2, &kni_cpu_defined_points, NULL, NULL, ({0, 8, 109, 173, 0, 8, 171, 73, 24, 1, 72}), ({0}), ({0, 2}), schema_hard_shrink, 32)
+GRADIENT_ROW(hard_shrink_grad_1, 7010, 2, &kni_cpu_defined_points, NULL, NULL, ({0, 8, 109, 174, 0, 8, 172, 73, 24, 1, 72}), ({0}), ({0, 2}), schema_hard_shrink, 32)
 static const kni_slopes next_hard_shrink_grad = {{NULL, &slope_hard_shrink_grad_1, NULL, NULL}, 0, 0};
 /* x >= -lambda && x <= lambda ? 0 : dy */
 extern const kni_native kni_cpu_hard_shrink_grad;
-GRADIENT_ROW(hard_shrink_grad, 7008, 2, &kni_cpu_hard_shrink_grad, kni_gradient_by_body, &next_hard_shrink_grad, ({0, 8, 109, 173, 0, 8, 171, 73, 24, 1, 72}), ({0}), ({0, 1}), schema_hard_shrink, 32)
+GRADIENT_ROW(hard_shrink_grad, 7008, 2, &kni_cpu_hard_shrink_grad, kni_gradient_by_body, &next_hard_shrink_grad, ({0, 8, 109, 174, 0, 8, 172, 73, 24, 1, 72}), ({0}), ({0, 1}), schema_hard_shrink, 32)
 extern const kni_slopes kni_slopes_hard_shrink;
 const kni_slopes kni_slopes_hard_shrink = {{&slope_hard_shrink_grad, NULL, NULL, NULL}, 0, 0};
 
 /* ---- shrink: dx = x >= -lambda && x <= lambda ? 0 : dy */
 static const kn_attribute schema_shrink[] = {{"lambda", KNI_ATTR_REAL, KNI_DYNAMIC, 0}, {"bias", KNI_ATTR_REAL, KNI_DYNAMIC, 8}, {0}};
-GRADIENT_ROW(shrink_grad_1, 7074, 2, &kni_cpu_defined_points, NULL, NULL, ({0, 8, 109, 173, 0, 8, 171, 73, 24, 1, 72}), ({0}), ({0, 2}), schema_shrink, 32)
+GRADIENT_ROW(shrink_grad_1, 7074, 2, &kni_cpu_defined_points, NULL, NULL, ({0, 8, 109, 174, 0, 8, 172, 73, 24, 1, 72}), ({0}), ({0, 2}), schema_shrink, 32)
 static const kni_slopes next_shrink_grad = {{NULL, &slope_shrink_grad_1, NULL, NULL}, 0, 0};
 /* x >= -lambda && x <= lambda ? 0 : dy */
 extern const kni_native kni_cpu_shrink_grad;
-GRADIENT_ROW(shrink_grad, 7072, 2, &kni_cpu_shrink_grad, kni_gradient_by_body, &next_shrink_grad, ({0, 8, 109, 173, 0, 8, 171, 73, 24, 1, 72}), ({0}), ({0, 1}), schema_shrink, 32)
+GRADIENT_ROW(shrink_grad, 7072, 2, &kni_cpu_shrink_grad, kni_gradient_by_body, &next_shrink_grad, ({0, 8, 109, 174, 0, 8, 172, 73, 24, 1, 72}), ({0}), ({0, 1}), schema_shrink, 32)
 extern const kni_slopes kni_slopes_shrink;
 const kni_slopes kni_slopes_shrink = {{&slope_shrink_grad, NULL, NULL, NULL}, 0, 0};
 
 /* ---- fmin: first = a <= b || isnan(b); da = first ? dy : 0; db = first ? 0 : dy */
-GRADIENT_ROW(fmin_grad_a_2, 7139, 3, &kni_cpu_defined_points, NULL, NULL, ({0, 1, 171, 1, 176, 74, 2, 24, 72}), ({0}), ({0, 1, 3}), NULL, 0)
+GRADIENT_ROW(fmin_grad_a_2, 7139, 3, &kni_cpu_defined_points, NULL, NULL, ({0, 1, 172, 1, 177, 74, 2, 24, 72}), ({0}), ({0, 1, 3}), NULL, 0)
 static const kni_slopes next_fmin_grad_a = {{NULL, NULL, &slope_fmin_grad_a_2, NULL}, 0, 0};
 /* a <= b || isnan(b) ? dy : 0 */
 extern const kni_native kni_cpu_fmin_grad_a;
-GRADIENT_ROW(fmin_grad_a, 7136, 3, &kni_cpu_fmin_grad_a, kni_gradient_by_body, &next_fmin_grad_a, ({0, 1, 171, 1, 176, 74, 2, 24, 72}), ({0}), ({0, 1, 2}), NULL, 0)
-GRADIENT_ROW(fmin_grad_b_2, 7147, 3, &kni_cpu_defined_points, NULL, NULL, ({0, 1, 171, 1, 176, 74, 24, 2, 72}), ({0}), ({0, 1, 3}), NULL, 0)
+GRADIENT_ROW(fmin_grad_a, 7136, 3, &kni_cpu_fmin_grad_a, kni_gradient_by_body, &next_fmin_grad_a, ({0, 1, 172, 1, 177, 74, 2, 24, 72}), ({0}), ({0, 1, 2}), NULL, 0)
+GRADIENT_ROW(fmin_grad_b_2, 7147, 3, &kni_cpu_defined_points, NULL, NULL, ({0, 1, 172, 1, 177, 74, 24, 2, 72}), ({0}), ({0, 1, 3}), NULL, 0)
 static const kni_slopes next_fmin_grad_b = {{NULL, NULL, &slope_fmin_grad_b_2, NULL}, 0, 0};
 /* a <= b || isnan(b) ? 0 : dy */
 extern const kni_native kni_cpu_fmin_grad_b;
-GRADIENT_ROW(fmin_grad_b, 7144, 3, &kni_cpu_fmin_grad_b, kni_gradient_by_body, &next_fmin_grad_b, ({0, 1, 171, 1, 176, 74, 24, 2, 72}), ({0}), ({0, 1, 2}), NULL, 0)
+GRADIENT_ROW(fmin_grad_b, 7144, 3, &kni_cpu_fmin_grad_b, kni_gradient_by_body, &next_fmin_grad_b, ({0, 1, 172, 1, 177, 74, 24, 2, 72}), ({0}), ({0, 1, 2}), NULL, 0)
 extern const kni_slopes kni_slopes_fmin;
 const kni_slopes kni_slopes_fmin = {{&slope_fmin_grad_a, &slope_fmin_grad_b, NULL, NULL}, 0, 0};
 
 /* ---- xlog1py: da = a == 0 && b <= -1 ? 0 : dy * log1p(b); db = dy * a / (b + 1) */
-GRADIENT_ROW(xlog1py_grad_a_1, 7298, 4, &kni_cpu_defined_points, NULL, NULL, ({0, 24, 174, 1, 25, 171, 73, 24, 3, 2, 98, 26, 1, 96, 99, 72}), ({0, -1, 1}), ({0, 1, 2, 3}), NULL, 0)
-GRADIENT_ROW(xlog1py_grad_a_2, 7299, 3, &kni_cpu_defined_points, NULL, NULL, ({0, 24, 174, 1, 25, 171, 73, 24, 2, 1, 124, 98, 72}), ({0, -1}), ({0, 1, 3}), NULL, 0)
+GRADIENT_ROW(xlog1py_grad_a_1, 7298, 4, &kni_cpu_defined_points, NULL, NULL, ({0, 24, 175, 1, 25, 172, 73, 24, 3, 2, 98, 26, 1, 96, 99, 72}), ({0, -1, 1}), ({0, 1, 2, 3}), NULL, 0)
+GRADIENT_ROW(xlog1py_grad_a_2, 7299, 3, &kni_cpu_defined_points, NULL, NULL, ({0, 24, 175, 1, 25, 172, 73, 24, 2, 1, 124, 98, 72}), ({0, -1}), ({0, 1, 3}), NULL, 0)
 static const kni_slopes next_xlog1py_grad_a = {{NULL, &slope_xlog1py_grad_a_1, &slope_xlog1py_grad_a_2, NULL}, 0, 0};
 /* a == 0 && b <= -1 ? 0 : dy * log1p(b) */
 extern const kni_native kni_cpu_xlog1py_grad_a;
-GRADIENT_ROW(xlog1py_grad_a, 7296, 3, &kni_cpu_xlog1py_grad_a, kni_gradient_by_body, &next_xlog1py_grad_a, ({0, 24, 174, 1, 25, 171, 73, 24, 2, 1, 124, 98, 72}), ({0, -1}), ({0, 1, 2}), NULL, 0)
+GRADIENT_ROW(xlog1py_grad_a, 7296, 3, &kni_cpu_xlog1py_grad_a, kni_gradient_by_body, &next_xlog1py_grad_a, ({0, 24, 175, 1, 25, 172, 73, 24, 2, 1, 124, 98, 72}), ({0, -1}), ({0, 1, 2}), NULL, 0)
 GRADIENT_ROW(xlog1py_grad_b_0, 7305, 3, &kni_cpu_defined_points, NULL, NULL, ({2, 0, 24, 96, 99, 1, 98}), ({1}), ({1, 2, 3}), NULL, 0)
 GRADIENT_ROW(xlog1py_grad_b_1, 7306, 3, &kni_cpu_defined_points, NULL, NULL, ({1, 109, 2, 98, 0, 24, 96, 99}), ({1}), ({1, 3, 4}), NULL, 0)
 GRADIENT_ROW(xlog1py_grad_b_2, 7307, 3, &kni_cpu_defined_points, NULL, NULL, ({2, 1, 24, 96, 99, 0, 98}), ({1}), ({0, 1, 3}), NULL, 0)
@@ -402,23 +402,23 @@ const kni_slopes kni_slopes_log_ndtr = {{&slope_log_ndtr_grad, NULL, NULL, NULL}
 /* ---- erfcx: r = 0.5 / (x * x); far = (((((((r * 2027025 - 135135) * r + 10395) * r - 945) * r + 105) * r - 15) * r + 3) * r - 1) * r * 1.1283791670955126; dx = dy * (x > 12 ? far : 2 * x * y - 1.1283791670955126) */
 /* dy * (x > 12 ? (((((((0.5 / (x * x) * 2027025 - 135135) * (0.5 / (x * x)) + 10395) * (0.5 / (x * x)) - 945) * (0.5 / (x * x)) + 105) * (0.5 / (x * x)) - 15) * (0.5 / (x * x)) + 3) * (0.5 / (x * x)) - 1) * (0.5 / (x * x)) * 1.12837917 : 2 * x * y - 1.12837917) */
 extern const kni_native kni_cpu_erfcx_grad;
-GRADIENT_ROW(erfcx_grad, 7488, 3, &kni_cpu_erfcx_grad, NULL, NULL, ({24, 0, 0, 98, 99, 40, 1, 0, 25, 172, 56, 26, 98, 27, 97, 56, 98, 28, 96, 56, 98, 29, 97, 56, 98, 30, 96, 56, 98, 31, 97, 56, 98, 32, 96, 56, 98, 33, 97, 56, 98, 34, 98, 35, 0, 98, 2, 98, 34, 97, 72, 98}), ({0.5, 12, 2027025, 135135, 10395, 945, 105, 15, 3, 1, 1.1283791670955126, 2}), ({0, 1, 2}), NULL, 0)
+GRADIENT_ROW(erfcx_grad, 7488, 3, &kni_cpu_erfcx_grad, NULL, NULL, ({24, 0, 0, 98, 99, 40, 1, 0, 25, 173, 56, 26, 98, 27, 97, 56, 98, 28, 96, 56, 98, 29, 97, 56, 98, 30, 96, 56, 98, 31, 97, 56, 98, 32, 96, 56, 98, 33, 97, 56, 98, 34, 98, 35, 0, 98, 2, 98, 34, 97, 72, 98}), ({0.5, 12, 2027025, 135135, 10395, 945, 105, 15, 3, 1, 1.1283791670955126, 2}), ({0, 1, 2}), NULL, 0)
 extern const kni_slopes kni_slopes_erfcx;
 const kni_slopes kni_slopes_erfcx = {{&slope_erfcx_grad, NULL, NULL, NULL}, 0, 0};
 
 /* ---- igammac: derived */
-GRADIENT_ROW(igammac_grad_b_0, 7561, 4, &kni_cpu_defined_points, NULL, NULL, ({0, 24, 174, 1, 25, 173, 73, 40, 1, 121, 41, 3, 2, 109, 98, 56, 25, 0, 24, 97, 57, 98, 72, 1, 97, 0, 141, 97, 118, 98, 42, 58, 109, 0, 142, 98, 56, 25, 58, 57, 98, 72, 96}), ({1, 0}), ({0, 1, 2, 3}), NULL, 0)
-GRADIENT_ROW(igammac_grad_b_1, 7562, 4, &kni_cpu_defined_points, NULL, NULL, ({0, 24, 174, 1, 25, 173, 73, 40, 0, 24, 97, 41, 3, 2, 109, 98, 56, 25, 57, 1, 121, 98, 72, 1, 97, 0, 141, 97, 118, 98, 42, 58, 109, 56, 25, 58, 57, 98, 1, 99, 72, 96}), ({1, 0}), ({0, 1, 2, 3}), NULL, 0)
-GRADIENT_ROW(igammac_grad_b_2, 7563, 3, &kni_cpu_defined_points, NULL, NULL, ({2, 0, 24, 174, 1, 25, 173, 73, 25, 0, 24, 97, 1, 121, 98, 72, 1, 97, 0, 141, 97, 118, 98, 109}), ({1, 0}), ({0, 1, 3}), NULL, 0)
+GRADIENT_ROW(igammac_grad_b_0, 7561, 4, &kni_cpu_defined_points, NULL, NULL, ({0, 24, 175, 1, 25, 174, 73, 40, 1, 121, 41, 3, 2, 109, 98, 56, 25, 0, 24, 97, 57, 98, 72, 1, 97, 0, 141, 97, 118, 98, 42, 58, 109, 0, 142, 98, 56, 25, 58, 57, 98, 72, 96}), ({1, 0}), ({0, 1, 2, 3}), NULL, 0)
+GRADIENT_ROW(igammac_grad_b_1, 7562, 4, &kni_cpu_defined_points, NULL, NULL, ({0, 24, 175, 1, 25, 174, 73, 40, 0, 24, 97, 41, 3, 2, 109, 98, 56, 25, 57, 1, 121, 98, 72, 1, 97, 0, 141, 97, 118, 98, 42, 58, 109, 56, 25, 58, 57, 98, 1, 99, 72, 96}), ({1, 0}), ({0, 1, 2, 3}), NULL, 0)
+GRADIENT_ROW(igammac_grad_b_2, 7563, 3, &kni_cpu_defined_points, NULL, NULL, ({2, 0, 24, 175, 1, 25, 174, 73, 25, 0, 24, 97, 1, 121, 98, 72, 1, 97, 0, 141, 97, 118, 98, 109}), ({1, 0}), ({0, 1, 3}), NULL, 0)
 static const kni_slopes next_igammac_grad_b = {{&slope_igammac_grad_b_0, &slope_igammac_grad_b_1, &slope_igammac_grad_b_2, NULL}, 0, 0};
 /* -dy * exp((a == 1 && b >= 0 ? 0 : (a - 1) * log(b)) - b - lgamma(a)) */
 extern const kni_native kni_cpu_igammac_grad_b;
-GRADIENT_ROW(igammac_grad_b, 7560, 3, &kni_cpu_igammac_grad_b, kni_gradient_by_body, &next_igammac_grad_b, ({2, 109, 0, 24, 174, 1, 25, 173, 73, 25, 0, 24, 97, 1, 121, 98, 72, 1, 97, 0, 141, 97, 118, 98}), ({1, 0}), ({0, 1, 2}), NULL, 0)
+GRADIENT_ROW(igammac_grad_b, 7560, 3, &kni_cpu_igammac_grad_b, kni_gradient_by_body, &next_igammac_grad_b, ({2, 109, 0, 24, 175, 1, 25, 174, 73, 25, 0, 24, 97, 1, 121, 98, 72, 1, 97, 0, 141, 97, 118, 98}), ({1, 0}), ({0, 1, 2}), NULL, 0)
 extern const kni_slopes kni_slopes_igammac;
 const kni_slopes kni_slopes_igammac = {{NULL, &slope_igammac_grad_b, NULL, NULL}, 0, 1};
 
 /* ---- i0e: derived */
-GRADIENT_ROW(i0e_grad_0, 7617, 3, &kni_cpu_defined_points, NULL, NULL, ({2, 1, 98, 40, 0, 24, 174, 56, 25, 98, 56, 0, 150, 0, 152, 0, 111, 26, 0, 99, 96, 98, 97, 98, 72}), ({0, 0.5, 1}), ({0, 1, 3}), NULL, 0)
+GRADIENT_ROW(i0e_grad_0, 7617, 3, &kni_cpu_defined_points, NULL, NULL, ({2, 1, 98, 40, 0, 24, 175, 56, 25, 98, 56, 0, 150, 0, 152, 0, 111, 26, 0, 99, 96, 98, 97, 98, 72}), ({0, 0.5, 1}), ({0, 1, 3}), NULL, 0)
 GRADIENT_ROW(i0e_grad_1, 7618, 3, &kni_cpu_defined_points, NULL, NULL, ({2, 0, 152, 0, 111, 1, 98, 97, 98}), ({0}), ({0, 2, 3}), NULL, 0)
 GRADIENT_ROW(i0e_grad_2, 7619, 3, &kni_cpu_defined_points, NULL, NULL, ({2, 1, 98, 109, 0, 111, 98}), ({0}), ({0, 1, 3}), NULL, 0)
 static const kni_slopes next_i0e_grad = {{&slope_i0e_grad_0, &slope_i0e_grad_1, &slope_i0e_grad_2, NULL}, 0, 0};
@@ -429,24 +429,24 @@ extern const kni_slopes kni_slopes_i0e;
 const kni_slopes kni_slopes_i0e = {{&slope_i0e_grad, NULL, NULL, NULL}, 0, 0};
 
 /* ---- i1e: derived */
-GRADIENT_ROW(i1e_grad_0, 7681, 4, &kni_cpu_defined_points, NULL, NULL, ({3, 1, 98, 40, 0, 24, 174, 24, 56, 109, 2, 98, 109, 25, 0, 99, 98, 0, 99, 56, 0, 152, 0, 111, 0, 150, 98, 97, 98, 96, 72}), ({0, 1}), ({0, 1, 2, 3}), NULL, 0)
-GRADIENT_ROW(i1e_grad_1, 7682, 3, &kni_cpu_defined_points, NULL, NULL, ({0, 24, 174, 2, 25, 98, 2, 0, 150, 1, 0, 111, 26, 0, 99, 96, 98, 97, 98, 72}), ({0, 0.5, 1}), ({0, 2, 3}), NULL, 0)
-GRADIENT_ROW(i1e_grad_2, 7683, 3, &kni_cpu_defined_points, NULL, NULL, ({0, 24, 174, 24, 2, 1, 98, 109, 0, 111, 25, 0, 99, 96, 98, 72}), ({0, 1}), ({0, 1, 3}), NULL, 0)
+GRADIENT_ROW(i1e_grad_0, 7681, 4, &kni_cpu_defined_points, NULL, NULL, ({3, 1, 98, 40, 0, 24, 175, 24, 56, 109, 2, 98, 109, 25, 0, 99, 98, 0, 99, 56, 0, 152, 0, 111, 0, 150, 98, 97, 98, 96, 72}), ({0, 1}), ({0, 1, 2, 3}), NULL, 0)
+GRADIENT_ROW(i1e_grad_1, 7682, 3, &kni_cpu_defined_points, NULL, NULL, ({0, 24, 175, 2, 25, 98, 2, 0, 150, 1, 0, 111, 26, 0, 99, 96, 98, 97, 98, 72}), ({0, 0.5, 1}), ({0, 2, 3}), NULL, 0)
+GRADIENT_ROW(i1e_grad_2, 7683, 3, &kni_cpu_defined_points, NULL, NULL, ({0, 24, 175, 24, 2, 1, 98, 109, 0, 111, 25, 0, 99, 96, 98, 72}), ({0, 1}), ({0, 1, 3}), NULL, 0)
 static const kni_slopes next_i1e_grad = {{&slope_i1e_grad_0, &slope_i1e_grad_1, &slope_i1e_grad_2, NULL}, 0, 0};
 /* x == 0 ? dy * 0.5 : dy * (i0e(x) - y * (sign(x) + 1 / x)) */
 extern const kni_native kni_cpu_i1e_grad;
-GRADIENT_ROW(i1e_grad, 7680, 3, &kni_cpu_i1e_grad, kni_gradient_by_body, &next_i1e_grad, ({0, 24, 174, 1, 25, 98, 1, 0, 150, 2, 0, 111, 26, 0, 99, 96, 98, 97, 98, 72}), ({0, 0.5, 1}), ({0, 1, 2}), NULL, 0)
+GRADIENT_ROW(i1e_grad, 7680, 3, &kni_cpu_i1e_grad, kni_gradient_by_body, &next_i1e_grad, ({0, 24, 175, 1, 25, 98, 1, 0, 150, 2, 0, 111, 26, 0, 99, 96, 98, 97, 98, 72}), ({0, 0.5, 1}), ({0, 1, 2}), NULL, 0)
 extern const kni_slopes kni_slopes_i1e;
 const kni_slopes kni_slopes_i1e = {{&slope_i1e_grad, NULL, NULL, NULL}, 0, 0};
 
 /* ---- bessel_j1: derived */
-GRADIENT_ROW(bessel_j1_grad_0, 7745, 4, &kni_cpu_defined_points, NULL, NULL, ({3, 1, 98, 109, 40, 0, 24, 174, 24, 56, 109, 2, 0, 99, 98, 0, 99, 56, 0, 154, 98, 96, 72}), ({0}), ({0, 1, 2, 3}), NULL, 0)
-GRADIENT_ROW(bessel_j1_grad_1, 7746, 3, &kni_cpu_defined_points, NULL, NULL, ({0, 24, 174, 2, 25, 98, 2, 0, 153, 1, 0, 99, 97, 98, 72}), ({0, 0.5}), ({0, 2, 3}), NULL, 0)
-GRADIENT_ROW(bessel_j1_grad_2, 7747, 3, &kni_cpu_defined_points, NULL, NULL, ({0, 24, 174, 24, 2, 1, 98, 109, 0, 99, 72}), ({0}), ({0, 1, 3}), NULL, 0)
+GRADIENT_ROW(bessel_j1_grad_0, 7745, 4, &kni_cpu_defined_points, NULL, NULL, ({3, 1, 98, 109, 40, 0, 24, 175, 24, 56, 109, 2, 0, 99, 98, 0, 99, 56, 0, 154, 98, 96, 72}), ({0}), ({0, 1, 2, 3}), NULL, 0)
+GRADIENT_ROW(bessel_j1_grad_1, 7746, 3, &kni_cpu_defined_points, NULL, NULL, ({0, 24, 175, 2, 25, 98, 2, 0, 153, 1, 0, 99, 97, 98, 72}), ({0, 0.5}), ({0, 2, 3}), NULL, 0)
+GRADIENT_ROW(bessel_j1_grad_2, 7747, 3, &kni_cpu_defined_points, NULL, NULL, ({0, 24, 175, 24, 2, 1, 98, 109, 0, 99, 72}), ({0}), ({0, 1, 3}), NULL, 0)
 static const kni_slopes next_bessel_j1_grad = {{&slope_bessel_j1_grad_0, &slope_bessel_j1_grad_1, &slope_bessel_j1_grad_2, NULL}, 0, 0};
 /* x == 0 ? dy * 0.5 : dy * (bessel_j0(x) - y / x) */
 extern const kni_native kni_cpu_bessel_j1_grad;
-GRADIENT_ROW(bessel_j1_grad, 7744, 3, &kni_cpu_bessel_j1_grad, kni_gradient_by_body, &next_bessel_j1_grad, ({0, 24, 174, 1, 25, 98, 1, 0, 153, 2, 0, 99, 97, 98, 72}), ({0, 0.5}), ({0, 1, 2}), NULL, 0)
+GRADIENT_ROW(bessel_j1_grad, 7744, 3, &kni_cpu_bessel_j1_grad, kni_gradient_by_body, &next_bessel_j1_grad, ({0, 24, 175, 1, 25, 98, 1, 0, 153, 2, 0, 99, 97, 98, 72}), ({0, 0.5}), ({0, 1, 2}), NULL, 0)
 extern const kni_slopes kni_slopes_bessel_j1;
 const kni_slopes kni_slopes_bessel_j1 = {{&slope_bessel_j1_grad, NULL, NULL, NULL}, 0, 0};
 

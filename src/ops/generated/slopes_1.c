@@ -11,48 +11,48 @@ extern const kni_slopes kni_slopes_remainder;
 const kni_slopes kni_slopes_remainder = {{NULL, &slope_remainder_grad_b, NULL, NULL}, 1, 0};
 
 /* ---- pow: derived */
-GRADIENT_ROW(pow_grad_a_0, 3425, 4, &kni_cpu_defined_points, NULL, NULL, ({1, 24, 97, 40, 1, 25, 174, 25, 56, 25, 174, 25, 3, 2, 1, 98, 98, 56, 98, 0, 56, 24, 97, 103, 98, 72, 72}), ({1, 0}), ({0, 1, 2, 3}), NULL, 0)
-GRADIENT_ROW(pow_grad_a_1, 3426, 4, &kni_cpu_defined_points, NULL, NULL, ({1, 24, 97, 40, 0, 56, 103, 41, 1, 25, 174, 25, 0, 25, 174, 56, 25, 173, 73, 25, 3, 2, 1, 98, 98, 57, 98, 0, 121, 98, 72, 3, 57, 98, 2, 98, 96, 72}), ({1, 0}), ({0, 1, 2, 3}), NULL, 0)
-GRADIENT_ROW(pow_grad_a_2, 3427, 3, &kni_cpu_defined_points, NULL, NULL, ({1, 24, 174, 24, 2, 0, 1, 25, 97, 103, 98, 1, 98, 72}), ({0, 1}), ({0, 1, 3}), NULL, 0)
+GRADIENT_ROW(pow_grad_a_0, 3425, 4, &kni_cpu_defined_points, NULL, NULL, ({1, 24, 97, 40, 1, 25, 175, 25, 56, 25, 175, 25, 3, 2, 1, 98, 98, 56, 98, 0, 56, 24, 97, 103, 98, 72, 72}), ({1, 0}), ({0, 1, 2, 3}), NULL, 0)
+GRADIENT_ROW(pow_grad_a_1, 3426, 4, &kni_cpu_defined_points, NULL, NULL, ({1, 24, 97, 40, 0, 56, 103, 41, 1, 25, 175, 25, 0, 25, 175, 56, 25, 174, 73, 25, 3, 2, 1, 98, 98, 57, 98, 0, 121, 98, 72, 3, 57, 98, 2, 98, 96, 72}), ({1, 0}), ({0, 1, 2, 3}), NULL, 0)
+GRADIENT_ROW(pow_grad_a_2, 3427, 3, &kni_cpu_defined_points, NULL, NULL, ({1, 24, 175, 24, 2, 0, 1, 25, 97, 103, 98, 1, 98, 72}), ({0, 1}), ({0, 1, 3}), NULL, 0)
 static const kni_slopes next_pow_grad_a = {{&slope_pow_grad_a_0, &slope_pow_grad_a_1, &slope_pow_grad_a_2, NULL}, 0, 0};
 /* b == 0 ? 0 : dy * b * pow(a, b - 1) */
 extern const kni_native kni_cpu_pow_grad_a;
-GRADIENT_ROW(pow_grad_a, 3424, 3, &kni_cpu_pow_grad_a, kni_gradient_by_body, &next_pow_grad_a, ({1, 24, 174, 24, 2, 1, 98, 0, 1, 25, 97, 103, 98, 72}), ({0, 1}), ({0, 1, 2}), NULL, 0)
+GRADIENT_ROW(pow_grad_a, 3424, 3, &kni_cpu_pow_grad_a, kni_gradient_by_body, &next_pow_grad_a, ({1, 24, 175, 24, 2, 1, 98, 0, 1, 25, 97, 103, 98, 72}), ({0, 1}), ({0, 1, 2}), NULL, 0)
 /* a == 0 && b >= 0 ? 0 : dy * y * log(a) */
 extern const kni_native kni_cpu_pow_grad_b;
-GRADIENT_ROW(pow_grad_b, 3432, 4, &kni_cpu_pow_grad_b, NULL, NULL, ({0, 24, 174, 1, 24, 173, 73, 24, 2, 3, 98, 0, 121, 98, 72}), ({0}), ({0, 1, 2, 3}), NULL, 0)
+GRADIENT_ROW(pow_grad_b, 3432, 4, &kni_cpu_pow_grad_b, NULL, NULL, ({0, 24, 175, 1, 24, 174, 73, 24, 2, 3, 98, 0, 121, 98, 72}), ({0}), ({0, 1, 2, 3}), NULL, 0)
 extern const kni_slopes kni_slopes_pow;
 const kni_slopes kni_slopes_pow = {{&slope_pow_grad_a, &slope_pow_grad_b, NULL, NULL}, 0, 0};
 
 /* ---- hypot: derived */
-GRADIENT_ROW(hypot_grad_a_0, 3489, 3, &kni_cpu_defined_points, NULL, NULL, ({1, 24, 174, 24, 2, 0, 98, 1, 99, 72}), ({0}), ({1, 2, 3}), NULL, 0)
-GRADIENT_ROW(hypot_grad_a_1, 3490, 3, &kni_cpu_defined_points, NULL, NULL, ({1, 24, 174, 24, 2, 0, 1, 99, 98, 72}), ({0}), ({0, 2, 3}), NULL, 0)
-GRADIENT_ROW(hypot_grad_a_2, 3491, 4, &kni_cpu_defined_points, NULL, NULL, ({2, 24, 174, 24, 3, 1, 98, 109, 0, 2, 99, 98, 2, 99, 72}), ({0}), ({0, 1, 2, 3}), NULL, 0)
+GRADIENT_ROW(hypot_grad_a_0, 3489, 3, &kni_cpu_defined_points, NULL, NULL, ({1, 24, 175, 24, 2, 0, 98, 1, 99, 72}), ({0}), ({1, 2, 3}), NULL, 0)
+GRADIENT_ROW(hypot_grad_a_1, 3490, 3, &kni_cpu_defined_points, NULL, NULL, ({1, 24, 175, 24, 2, 0, 1, 99, 98, 72}), ({0}), ({0, 2, 3}), NULL, 0)
+GRADIENT_ROW(hypot_grad_a_2, 3491, 4, &kni_cpu_defined_points, NULL, NULL, ({2, 24, 175, 24, 3, 1, 98, 109, 0, 2, 99, 98, 2, 99, 72}), ({0}), ({0, 1, 2, 3}), NULL, 0)
 static const kni_slopes next_hypot_grad_a = {{&slope_hypot_grad_a_0, &slope_hypot_grad_a_1, &slope_hypot_grad_a_2, NULL}, 0, 0};
 /* y == 0 ? 0 : dy * (a / y) */
 extern const kni_native kni_cpu_hypot_grad_a;
-GRADIENT_ROW(hypot_grad_a, 3488, 3, &kni_cpu_hypot_grad_a, kni_gradient_by_body, &next_hypot_grad_a, ({2, 24, 174, 24, 1, 0, 2, 99, 98, 72}), ({0}), ({0, 2, 3}), NULL, 0)
-GRADIENT_ROW(hypot_grad_b_0, 3497, 3, &kni_cpu_defined_points, NULL, NULL, ({1, 24, 174, 24, 2, 0, 98, 1, 99, 72}), ({0}), ({1, 2, 3}), NULL, 0)
-GRADIENT_ROW(hypot_grad_b_1, 3498, 3, &kni_cpu_defined_points, NULL, NULL, ({1, 24, 174, 24, 2, 0, 1, 99, 98, 72}), ({0}), ({0, 2, 3}), NULL, 0)
-GRADIENT_ROW(hypot_grad_b_2, 3499, 4, &kni_cpu_defined_points, NULL, NULL, ({2, 24, 174, 24, 3, 1, 98, 109, 0, 2, 99, 98, 2, 99, 72}), ({0}), ({0, 1, 2, 3}), NULL, 0)
+GRADIENT_ROW(hypot_grad_a, 3488, 3, &kni_cpu_hypot_grad_a, kni_gradient_by_body, &next_hypot_grad_a, ({2, 24, 175, 24, 1, 0, 2, 99, 98, 72}), ({0}), ({0, 2, 3}), NULL, 0)
+GRADIENT_ROW(hypot_grad_b_0, 3497, 3, &kni_cpu_defined_points, NULL, NULL, ({1, 24, 175, 24, 2, 0, 98, 1, 99, 72}), ({0}), ({1, 2, 3}), NULL, 0)
+GRADIENT_ROW(hypot_grad_b_1, 3498, 3, &kni_cpu_defined_points, NULL, NULL, ({1, 24, 175, 24, 2, 0, 1, 99, 98, 72}), ({0}), ({0, 2, 3}), NULL, 0)
+GRADIENT_ROW(hypot_grad_b_2, 3499, 4, &kni_cpu_defined_points, NULL, NULL, ({2, 24, 175, 24, 3, 1, 98, 109, 0, 2, 99, 98, 2, 99, 72}), ({0}), ({0, 1, 2, 3}), NULL, 0)
 static const kni_slopes next_hypot_grad_b = {{&slope_hypot_grad_b_0, &slope_hypot_grad_b_1, &slope_hypot_grad_b_2, NULL}, 0, 0};
 /* y == 0 ? 0 : dy * (b / y) */
 extern const kni_native kni_cpu_hypot_grad_b;
-GRADIENT_ROW(hypot_grad_b, 3496, 3, &kni_cpu_hypot_grad_b, kni_gradient_by_body, &next_hypot_grad_b, ({2, 24, 174, 24, 1, 0, 2, 99, 98, 72}), ({0}), ({1, 2, 3}), NULL, 0)
+GRADIENT_ROW(hypot_grad_b, 3496, 3, &kni_cpu_hypot_grad_b, kni_gradient_by_body, &next_hypot_grad_b, ({2, 24, 175, 24, 1, 0, 2, 99, 98, 72}), ({0}), ({1, 2, 3}), NULL, 0)
 extern const kni_slopes kni_slopes_hypot;
 const kni_slopes kni_slopes_hypot = {{&slope_hypot_grad_a, &slope_hypot_grad_b, NULL, NULL}, 0, 0};
 
 /* ---- minimum: derived */
-GRADIENT_ROW(minimum_grad_a_2, 3555, 3, &kni_cpu_defined_points, NULL, NULL, ({0, 1, 174, 40, 0, 1, 172, 24, 56, 24, 2, 72, 72, 56, 2, 25, 98, 24, 72, 96}), ({0, 0.5}), ({0, 1, 3}), NULL, 0)
+GRADIENT_ROW(minimum_grad_a_2, 3555, 3, &kni_cpu_defined_points, NULL, NULL, ({0, 1, 175, 40, 0, 1, 173, 24, 56, 24, 2, 72, 72, 56, 2, 25, 98, 24, 72, 96}), ({0, 0.5}), ({0, 1, 3}), NULL, 0)
 static const kni_slopes next_minimum_grad_a = {{NULL, NULL, &slope_minimum_grad_a_2, NULL}, 0, 0};
 /* a == b ? dy * 0.5 : a > b ? 0 : dy */
 extern const kni_native kni_cpu_minimum_grad_a;
-GRADIENT_ROW(minimum_grad_a, 3552, 3, &kni_cpu_minimum_grad_a, kni_gradient_by_body, &next_minimum_grad_a, ({0, 1, 174, 2, 24, 98, 0, 1, 172, 25, 2, 72, 72}), ({0.5, 0}), ({0, 1, 2}), NULL, 0)
-GRADIENT_ROW(minimum_grad_b_2, 3563, 3, &kni_cpu_defined_points, NULL, NULL, ({0, 1, 174, 40, 1, 0, 172, 24, 56, 24, 2, 72, 72, 56, 2, 25, 98, 24, 72, 96}), ({0, 0.5}), ({0, 1, 3}), NULL, 0)
+GRADIENT_ROW(minimum_grad_a, 3552, 3, &kni_cpu_minimum_grad_a, kni_gradient_by_body, &next_minimum_grad_a, ({0, 1, 175, 2, 24, 98, 0, 1, 173, 25, 2, 72, 72}), ({0.5, 0}), ({0, 1, 2}), NULL, 0)
+GRADIENT_ROW(minimum_grad_b_2, 3563, 3, &kni_cpu_defined_points, NULL, NULL, ({0, 1, 175, 40, 1, 0, 173, 24, 56, 24, 2, 72, 72, 56, 2, 25, 98, 24, 72, 96}), ({0, 0.5}), ({0, 1, 3}), NULL, 0)
 static const kni_slopes next_minimum_grad_b = {{NULL, NULL, &slope_minimum_grad_b_2, NULL}, 0, 0};
 /* a == b ? dy * 0.5 : b > a ? 0 : dy */
 extern const kni_native kni_cpu_minimum_grad_b;
-GRADIENT_ROW(minimum_grad_b, 3560, 3, &kni_cpu_minimum_grad_b, kni_gradient_by_body, &next_minimum_grad_b, ({0, 1, 174, 2, 24, 98, 1, 0, 172, 25, 2, 72, 72}), ({0.5, 0}), ({0, 1, 2}), NULL, 0)
+GRADIENT_ROW(minimum_grad_b, 3560, 3, &kni_cpu_minimum_grad_b, kni_gradient_by_body, &next_minimum_grad_b, ({0, 1, 175, 2, 24, 98, 1, 0, 173, 25, 2, 72, 72}), ({0.5, 0}), ({0, 1, 2}), NULL, 0)
 extern const kni_slopes kni_slopes_minimum;
 const kni_slopes kni_slopes_minimum = {{&slope_minimum_grad_a, &slope_minimum_grad_b, NULL, NULL}, 0, 0};
 
@@ -160,13 +160,13 @@ extern const kni_slopes kni_slopes_acosh;
 const kni_slopes kni_slopes_acosh = {{&slope_acosh_grad, NULL, NULL, NULL}, 0, 0};
 
 /* ---- sinc: q = x * x; series = ((q * -1.144510944732505 + 3.246969701133414) * q - 3.2898681336964528) * x; nearest = round(x); c = cos((x - nearest) * 3.1415926535897931); half = nearest * 0.5; far = ((half - floor(half) > 0 ? -c : c) - y) / x; dx = dy * (q < 0.0004 ? series : far) */
-GRADIENT_ROW(sinc_grad_0, 5217, 4, &kni_cpu_defined_points, NULL, NULL, ({0, 0, 98, 40, 0, 114, 41, 0, 57, 97, 24, 98, 42, 58, 126, 43, 57, 25, 98, 44, 56, 26, 170, 45, 56, 27, 98, 28, 96, 46, 60, 60, 112, 97, 29, 172, 47, 3, 1, 98, 48, 64, 0, 99, 49, 64, 0, 98, 50, 61, 66, 62, 98, 66, 56, 98, 27, 98, 96, 0, 98, 29, 72, 51, 61, 64, 62, 56, 98, 30, 97, 98, 64, 109, 63, 59, 109, 59, 72, 2, 97, 0, 99, 98, 0, 99, 72, 63, 61, 29, 65, 109, 72, 61, 29, 65, 72, 72, 109, 58, 125, 98, 24, 98, 96, 67, 96, 67, 96}), ({3.1415926535897931, 0.5, 0.00040000000000000002, -1.144510944732505, 3.246969701133414, 0, 3.2898681336964528}), ({0, 1, 2, 3}), NULL, 0)
-GRADIENT_ROW(sinc_grad_1, 5218, 3, &kni_cpu_defined_points, NULL, NULL, ({0, 0, 98, 40, 0, 114, 41, 0, 57, 97, 24, 98, 126, 42, 57, 25, 98, 43, 2, 56, 26, 170, 56, 27, 98, 28, 96, 56, 98, 29, 97, 0, 98, 59, 59, 112, 97, 30, 172, 58, 109, 58, 72, 1, 97, 0, 99, 72, 98}), ({3.1415926535897931, 0.5, 0.00040000000000000002, -1.144510944732505, 3.246969701133414, 3.2898681336964528, 0}), ({0, 2, 3}), NULL, 0)
-GRADIENT_ROW(sinc_grad_2, 5219, 3, &kni_cpu_defined_points, NULL, NULL, ({0, 0, 98, 24, 170, 25, 2, 1, 98, 0, 99, 109, 72}), ({0.00040000000000000002, 0}), ({0, 1, 3}), NULL, 0)
+GRADIENT_ROW(sinc_grad_0, 5217, 4, &kni_cpu_defined_points, NULL, NULL, ({0, 0, 98, 40, 0, 114, 41, 0, 57, 97, 24, 98, 42, 58, 126, 43, 57, 25, 98, 44, 56, 26, 171, 45, 56, 27, 98, 28, 96, 46, 60, 60, 112, 97, 29, 173, 47, 3, 1, 98, 48, 64, 0, 99, 49, 64, 0, 98, 50, 61, 66, 62, 98, 66, 56, 98, 27, 98, 96, 0, 98, 29, 72, 51, 61, 64, 62, 56, 98, 30, 97, 98, 64, 109, 63, 59, 109, 59, 72, 2, 97, 0, 99, 98, 0, 99, 72, 63, 61, 29, 65, 109, 72, 61, 29, 65, 72, 72, 109, 58, 125, 98, 24, 98, 96, 67, 96, 67, 96}), ({3.1415926535897931, 0.5, 0.00040000000000000002, -1.144510944732505, 3.246969701133414, 0, 3.2898681336964528}), ({0, 1, 2, 3}), NULL, 0)
+GRADIENT_ROW(sinc_grad_1, 5218, 3, &kni_cpu_defined_points, NULL, NULL, ({0, 0, 98, 40, 0, 114, 41, 0, 57, 97, 24, 98, 126, 42, 57, 25, 98, 43, 2, 56, 26, 171, 56, 27, 98, 28, 96, 56, 98, 29, 97, 0, 98, 59, 59, 112, 97, 30, 173, 58, 109, 58, 72, 1, 97, 0, 99, 72, 98}), ({3.1415926535897931, 0.5, 0.00040000000000000002, -1.144510944732505, 3.246969701133414, 3.2898681336964528, 0}), ({0, 2, 3}), NULL, 0)
+GRADIENT_ROW(sinc_grad_2, 5219, 3, &kni_cpu_defined_points, NULL, NULL, ({0, 0, 98, 24, 171, 25, 2, 1, 98, 0, 99, 109, 72}), ({0.00040000000000000002, 0}), ({0, 1, 3}), NULL, 0)
 static const kni_slopes next_sinc_grad = {{&slope_sinc_grad_0, &slope_sinc_grad_1, &slope_sinc_grad_2, NULL}, 0, 0};
 /* dy * (x * x < 0.0004 ? ((x * x * -1.14451094 + 3.2469697) * (x * x) - 3.28986813) * x : ((round(x) * 0.5 - floor(round(x) * 0.5) > 0 ? -cos((x - round(x)) * 3.14159265) : cos((x - round(x)) * 3.14159265)) - y) / x) */
 extern const kni_native kni_cpu_sinc_grad;
-GRADIENT_ROW(sinc_grad, 5216, 3, &kni_cpu_sinc_grad, kni_gradient_by_body, &next_sinc_grad, ({0, 0, 98, 40, 0, 114, 41, 0, 57, 97, 24, 98, 126, 42, 57, 25, 98, 43, 1, 56, 26, 170, 56, 27, 98, 28, 96, 56, 98, 29, 97, 0, 98, 59, 59, 112, 97, 30, 172, 58, 109, 58, 72, 2, 97, 0, 99, 72, 98}), ({3.1415926535897931, 0.5, 0.00040000000000000002, -1.144510944732505, 3.246969701133414, 3.2898681336964528, 0}), ({0, 1, 2}), NULL, 0)
+GRADIENT_ROW(sinc_grad, 5216, 3, &kni_cpu_sinc_grad, kni_gradient_by_body, &next_sinc_grad, ({0, 0, 98, 40, 0, 114, 41, 0, 57, 97, 24, 98, 126, 42, 57, 25, 98, 43, 1, 56, 26, 171, 56, 27, 98, 28, 96, 56, 98, 29, 97, 0, 98, 59, 59, 112, 97, 30, 173, 58, 109, 58, 72, 2, 97, 0, 99, 72, 98}), ({3.1415926535897931, 0.5, 0.00040000000000000002, -1.144510944732505, 3.246969701133414, 3.2898681336964528, 0}), ({0, 1, 2}), NULL, 0)
 extern const kni_slopes kni_slopes_sinc;
 const kni_slopes kni_slopes_sinc = {{&slope_sinc_grad, NULL, NULL, NULL}, 0, 0};
 
@@ -202,30 +202,30 @@ extern const kni_slopes kni_slopes_polygamma;
 const kni_slopes kni_slopes_polygamma = {{&slope_polygamma_grad, NULL, NULL, NULL}, 0, 0};
 
 /* ---- logaddexp: da = dy * (a == b ? 0.5 : sigmoid(a - b)); db = dy * (a == b ? 0.5 : sigmoid(b - a)) */
-GRADIENT_ROW(logaddexp_grad_a_0, 5473, 4, &kni_cpu_defined_points, NULL, NULL, ({0, 1, 97, 161, 40, 0, 1, 174, 24, 3, 2, 98, 56, 98, 25, 56, 97, 98, 72}), ({0, 1}), ({0, 1, 2, 3}), NULL, 0)
-GRADIENT_ROW(logaddexp_grad_a_1, 5474, 4, &kni_cpu_defined_points, NULL, NULL, ({0, 1, 97, 161, 40, 0, 1, 174, 24, 3, 2, 98, 56, 98, 25, 56, 97, 98, 109, 72}), ({0, 1}), ({0, 1, 2, 3}), NULL, 0)
-GRADIENT_ROW(logaddexp_grad_a_2, 5475, 3, &kni_cpu_defined_points, NULL, NULL, ({2, 0, 1, 174, 24, 0, 1, 97, 161, 72, 98}), ({0.5}), ({0, 1, 3}), NULL, 0)
+GRADIENT_ROW(logaddexp_grad_a_0, 5473, 4, &kni_cpu_defined_points, NULL, NULL, ({0, 1, 97, 161, 40, 0, 1, 175, 24, 3, 2, 98, 56, 98, 25, 56, 97, 98, 72}), ({0, 1}), ({0, 1, 2, 3}), NULL, 0)
+GRADIENT_ROW(logaddexp_grad_a_1, 5474, 4, &kni_cpu_defined_points, NULL, NULL, ({0, 1, 97, 161, 40, 0, 1, 175, 24, 3, 2, 98, 56, 98, 25, 56, 97, 98, 109, 72}), ({0, 1}), ({0, 1, 2, 3}), NULL, 0)
+GRADIENT_ROW(logaddexp_grad_a_2, 5475, 3, &kni_cpu_defined_points, NULL, NULL, ({2, 0, 1, 175, 24, 0, 1, 97, 161, 72, 98}), ({0.5}), ({0, 1, 3}), NULL, 0)
 static const kni_slopes next_logaddexp_grad_a = {{&slope_logaddexp_grad_a_0, &slope_logaddexp_grad_a_1, &slope_logaddexp_grad_a_2, NULL}, 0, 0};
 /* dy * (a == b ? 0.5 : sigmoid(a - b)) */
 extern const kni_native kni_cpu_logaddexp_grad_a;
-GRADIENT_ROW(logaddexp_grad_a, 5472, 3, &kni_cpu_logaddexp_grad_a, kni_gradient_by_body, &next_logaddexp_grad_a, ({2, 0, 1, 174, 24, 0, 1, 97, 161, 72, 98}), ({0.5}), ({0, 1, 2}), NULL, 0)
-GRADIENT_ROW(logaddexp_grad_b_0, 5481, 4, &kni_cpu_defined_points, NULL, NULL, ({1, 0, 97, 161, 40, 0, 1, 174, 24, 3, 2, 98, 56, 98, 25, 56, 97, 98, 109, 72}), ({0, 1}), ({0, 1, 2, 3}), NULL, 0)
-GRADIENT_ROW(logaddexp_grad_b_1, 5482, 4, &kni_cpu_defined_points, NULL, NULL, ({1, 0, 97, 161, 40, 0, 1, 174, 24, 3, 2, 98, 56, 98, 25, 56, 97, 98, 72}), ({0, 1}), ({0, 1, 2, 3}), NULL, 0)
-GRADIENT_ROW(logaddexp_grad_b_2, 5483, 3, &kni_cpu_defined_points, NULL, NULL, ({2, 0, 1, 174, 24, 1, 0, 97, 161, 72, 98}), ({0.5}), ({0, 1, 3}), NULL, 0)
+GRADIENT_ROW(logaddexp_grad_a, 5472, 3, &kni_cpu_logaddexp_grad_a, kni_gradient_by_body, &next_logaddexp_grad_a, ({2, 0, 1, 175, 24, 0, 1, 97, 161, 72, 98}), ({0.5}), ({0, 1, 2}), NULL, 0)
+GRADIENT_ROW(logaddexp_grad_b_0, 5481, 4, &kni_cpu_defined_points, NULL, NULL, ({1, 0, 97, 161, 40, 0, 1, 175, 24, 3, 2, 98, 56, 98, 25, 56, 97, 98, 109, 72}), ({0, 1}), ({0, 1, 2, 3}), NULL, 0)
+GRADIENT_ROW(logaddexp_grad_b_1, 5482, 4, &kni_cpu_defined_points, NULL, NULL, ({1, 0, 97, 161, 40, 0, 1, 175, 24, 3, 2, 98, 56, 98, 25, 56, 97, 98, 72}), ({0, 1}), ({0, 1, 2, 3}), NULL, 0)
+GRADIENT_ROW(logaddexp_grad_b_2, 5483, 3, &kni_cpu_defined_points, NULL, NULL, ({2, 0, 1, 175, 24, 1, 0, 97, 161, 72, 98}), ({0.5}), ({0, 1, 3}), NULL, 0)
 static const kni_slopes next_logaddexp_grad_b = {{&slope_logaddexp_grad_b_0, &slope_logaddexp_grad_b_1, &slope_logaddexp_grad_b_2, NULL}, 0, 0};
 /* dy * (a == b ? 0.5 : sigmoid(b - a)) */
 extern const kni_native kni_cpu_logaddexp_grad_b;
-GRADIENT_ROW(logaddexp_grad_b, 5480, 3, &kni_cpu_logaddexp_grad_b, kni_gradient_by_body, &next_logaddexp_grad_b, ({2, 0, 1, 174, 24, 1, 0, 97, 161, 72, 98}), ({0.5}), ({0, 1, 2}), NULL, 0)
+GRADIENT_ROW(logaddexp_grad_b, 5480, 3, &kni_cpu_logaddexp_grad_b, kni_gradient_by_body, &next_logaddexp_grad_b, ({2, 0, 1, 175, 24, 1, 0, 97, 161, 72, 98}), ({0.5}), ({0, 1, 2}), NULL, 0)
 extern const kni_slopes kni_slopes_logaddexp;
 const kni_slopes kni_slopes_logaddexp = {{&slope_logaddexp_grad_a, &slope_logaddexp_grad_b, NULL, NULL}, 0, 0};
 
 /* ---- nan_to_num: dx = isfinite(x) ? dy : 0 */
 static const kn_attribute schema_nan_to_num[] = {{"nan", KNI_ATTR_REAL, KNI_DYNAMIC, 0}, {"positive", KNI_ATTR_REAL, KNI_DYNAMIC, 8}, {"negative", KNI_ATTR_REAL, KNI_DYNAMIC, 16}, {0}};
-GRADIENT_ROW(nan_to_num_grad_1, 5570, 2, &kni_cpu_defined_points, NULL, NULL, ({0, 178, 1, 24, 72}), ({0}), ({0, 2}), schema_nan_to_num, 32)
+GRADIENT_ROW(nan_to_num_grad_1, 5570, 2, &kni_cpu_defined_points, NULL, NULL, ({0, 179, 1, 24, 72}), ({0}), ({0, 2}), schema_nan_to_num, 32)
 static const kni_slopes next_nan_to_num_grad = {{NULL, &slope_nan_to_num_grad_1, NULL, NULL}, 0, 0};
 /* isfinite(x) ? dy : 0 */
 extern const kni_native kni_cpu_nan_to_num_grad;
-GRADIENT_ROW(nan_to_num_grad, 5568, 2, &kni_cpu_nan_to_num_grad, kni_gradient_by_body, &next_nan_to_num_grad, ({0, 178, 1, 24, 72}), ({0}), ({0, 1}), schema_nan_to_num, 32)
+GRADIENT_ROW(nan_to_num_grad, 5568, 2, &kni_cpu_nan_to_num_grad, kni_gradient_by_body, &next_nan_to_num_grad, ({0, 179, 1, 24, 72}), ({0}), ({0, 1}), schema_nan_to_num, 32)
 extern const kni_slopes kni_slopes_nan_to_num;
 const kni_slopes kni_slopes_nan_to_num = {{&slope_nan_to_num_grad, NULL, NULL, NULL}, 0, 0};
 
@@ -255,31 +255,31 @@ extern const kni_slopes kni_slopes_addcmul;
 const kni_slopes kni_slopes_addcmul = {{NULL, &slope_addcmul_grad_a, &slope_addcmul_grad_b, &slope_addcmul_grad_value}, 1, 0};
 
 /* ---- relu6: dx = x <= 0 || x >= 6 ? 0 : dy */
-GRADIENT_ROW(relu6_grad_1, 6210, 2, &kni_cpu_defined_points, NULL, NULL, ({0, 24, 171, 0, 25, 173, 74, 24, 1, 72}), ({0, 6}), ({0, 2}), NULL, 0)
+GRADIENT_ROW(relu6_grad_1, 6210, 2, &kni_cpu_defined_points, NULL, NULL, ({0, 24, 172, 0, 25, 174, 74, 24, 1, 72}), ({0, 6}), ({0, 2}), NULL, 0)
 static const kni_slopes next_relu6_grad = {{NULL, &slope_relu6_grad_1, NULL, NULL}, 0, 0};
 /* x <= 0 || x >= 6 ? 0 : dy */
 extern const kni_native kni_cpu_relu6_grad;
-GRADIENT_ROW(relu6_grad, 6208, 2, &kni_cpu_relu6_grad, kni_gradient_by_body, &next_relu6_grad, ({0, 24, 171, 0, 25, 173, 74, 24, 1, 72}), ({0, 6}), ({0, 1}), NULL, 0)
+GRADIENT_ROW(relu6_grad, 6208, 2, &kni_cpu_relu6_grad, kni_gradient_by_body, &next_relu6_grad, ({0, 24, 172, 0, 25, 174, 74, 24, 1, 72}), ({0, 6}), ({0, 1}), NULL, 0)
 extern const kni_slopes kni_slopes_relu6;
 const kni_slopes kni_slopes_relu6 = {{&slope_relu6_grad, NULL, NULL, NULL}, 0, 0};
 
 /* ---- hard_sigmoid: t = x * alpha + beta; dx = t <= 0 || t >= 1 ? 0 : dy * alpha */
 static const kn_attribute schema_hard_sigmoid[] = {{"alpha", KNI_ATTR_REAL, KNI_DYNAMIC, 0}, {"beta", KNI_ATTR_REAL, KNI_DYNAMIC, 8}, {0}};
-GRADIENT_ROW(hard_sigmoid_grad_1, 6530, 2, &kni_cpu_defined_points, NULL, NULL, ({0, 8, 98, 9, 96, 40, 56, 24, 171, 56, 25, 173, 74, 24, 1, 8, 98, 72}), ({0, 1}), ({0, 2}), schema_hard_sigmoid, 32)
+GRADIENT_ROW(hard_sigmoid_grad_1, 6530, 2, &kni_cpu_defined_points, NULL, NULL, ({0, 8, 98, 9, 96, 40, 56, 24, 172, 56, 25, 174, 74, 24, 1, 8, 98, 72}), ({0, 1}), ({0, 2}), schema_hard_sigmoid, 32)
 static const kni_slopes next_hard_sigmoid_grad = {{NULL, &slope_hard_sigmoid_grad_1, NULL, NULL}, 0, 0};
 /* x * alpha + beta <= 0 || x * alpha + beta >= 1 ? 0 : dy * alpha */
 extern const kni_native kni_cpu_hard_sigmoid_grad;
-GRADIENT_ROW(hard_sigmoid_grad, 6528, 2, &kni_cpu_hard_sigmoid_grad, kni_gradient_by_body, &next_hard_sigmoid_grad, ({0, 8, 98, 9, 96, 40, 56, 24, 171, 56, 25, 173, 74, 24, 1, 8, 98, 72}), ({0, 1}), ({0, 1}), schema_hard_sigmoid, 32)
+GRADIENT_ROW(hard_sigmoid_grad, 6528, 2, &kni_cpu_hard_sigmoid_grad, kni_gradient_by_body, &next_hard_sigmoid_grad, ({0, 8, 98, 9, 96, 40, 56, 24, 172, 56, 25, 174, 74, 24, 1, 8, 98, 72}), ({0, 1}), ({0, 1}), schema_hard_sigmoid, 32)
 extern const kni_slopes kni_slopes_hard_sigmoid;
 const kni_slopes kni_slopes_hard_sigmoid = {{&slope_hard_sigmoid_grad, NULL, NULL, NULL}, 0, 0};
 
 /* ---- hard_swish: dx = x <= -3 ? 0 : x < 3 ? dy * (x / 3 + 0.5) : dy */
-GRADIENT_ROW(hard_swish_grad_0, 6657, 3, &kni_cpu_defined_points, NULL, NULL, ({0, 24, 170, 0, 25, 171, 26, 2, 1, 98, 24, 99, 72, 26, 72}), ({3, -3, 0}), ({0, 1, 2}), NULL, 0)
-GRADIENT_ROW(hard_swish_grad_1, 6658, 2, &kni_cpu_defined_points, NULL, NULL, ({0, 24, 171, 40, 0, 25, 170, 56, 26, 1, 0, 25, 99, 27, 96, 98, 72, 56, 26, 1, 72, 72}), ({-3, 3, 0, 0.5}), ({0, 2}), NULL, 0)
+GRADIENT_ROW(hard_swish_grad_0, 6657, 3, &kni_cpu_defined_points, NULL, NULL, ({0, 24, 171, 0, 25, 172, 26, 2, 1, 98, 24, 99, 72, 26, 72}), ({3, -3, 0}), ({0, 1, 2}), NULL, 0)
+GRADIENT_ROW(hard_swish_grad_1, 6658, 2, &kni_cpu_defined_points, NULL, NULL, ({0, 24, 172, 40, 0, 25, 171, 56, 26, 1, 0, 25, 99, 27, 96, 98, 72, 56, 26, 1, 72, 72}), ({-3, 3, 0, 0.5}), ({0, 2}), NULL, 0)
 static const kni_slopes next_hard_swish_grad = {{&slope_hard_swish_grad_0, &slope_hard_swish_grad_1, NULL, NULL}, 0, 0};
 /* x <= -3 ? 0 : x < 3 ? dy * (x / 3 + 0.5) : dy */
 extern const kni_native kni_cpu_hard_swish_grad;
-GRADIENT_ROW(hard_swish_grad, 6656, 2, &kni_cpu_hard_swish_grad, kni_gradient_by_body, &next_hard_swish_grad, ({0, 24, 171, 25, 0, 26, 170, 1, 0, 26, 99, 27, 96, 98, 1, 72, 72}), ({-3, 0, 3, 0.5}), ({0, 1}), NULL, 0)
+GRADIENT_ROW(hard_swish_grad, 6656, 2, &kni_cpu_hard_swish_grad, kni_gradient_by_body, &next_hard_swish_grad, ({0, 24, 172, 25, 0, 26, 171, 1, 0, 26, 99, 27, 96, 98, 1, 72, 72}), ({-3, 0, 3, 0.5}), ({0, 1}), NULL, 0)
 extern const kni_slopes kni_slopes_hard_swish;
 const kni_slopes kni_slopes_hard_swish = {{&slope_hard_swish_grad, NULL, NULL, NULL}, 0, 0};
 
@@ -305,43 +305,43 @@ const kni_slopes kni_slopes_softsign = {{&slope_softsign_grad, NULL, NULL, NULL}
 
 /* ---- soft_shrink: dx = x >= -lambda && x <= lambda ? 0 : dy */
 static const kn_attribute schema_soft_shrink[] = {{"lambda", KNI_ATTR_REAL, KNI_DYNAMIC, 0}, {0}};
-GRADIENT_ROW(soft_shrink_grad_1, 7042, 2, &kni_cpu_defined_points, NULL, NULL, ({0, 8, 109, 173, 0, 8, 171, 73, 24, 1, 72}), ({0}), ({0, 2}), schema_soft_shrink, 32)
+GRADIENT_ROW(soft_shrink_grad_1, 7042, 2, &kni_cpu_defined_points, NULL, NULL, ({0, 8, 109, 174, 0, 8, 172, 73, 24, 1, 72}), ({0}), ({0, 2}), schema_soft_shrink, 32)
 static const kni_slopes next_soft_shrink_grad = {{NULL, &slope_soft_shrink_grad_1, NULL, NULL}, 0, 0};
 /* x >= -lambda && x <= lambda ? 0 : dy */
 extern const kni_native kni_cpu_soft_shrink_grad;
-GRADIENT_ROW(soft_shrink_grad, 7040, 2, &kni_cpu_soft_shrink_grad, kni_gradient_by_body, &next_soft_shrink_grad, ({0, 8, 109, 173, 0, 8, 171, 73, 24, 1, 72}), ({0}), ({0, 1}), schema_soft_shrink, 32)
+GRADIENT_ROW(soft_shrink_grad, 7040, 2, &kni_cpu_soft_shrink_grad, kni_gradient_by_body, &next_soft_shrink_grad, ({0, 8, 109, 174, 0, 8, 172, 73, 24, 1, 72}), ({0}), ({0, 1}), schema_soft_shrink, 32)
 extern const kni_slopes kni_slopes_soft_shrink;
 const kni_slopes kni_slopes_soft_shrink = {{&slope_soft_shrink_grad, NULL, NULL, NULL}, 0, 0};
 
 /* ---- fmax: first = a >= b || isnan(b); da = first ? dy : 0; db = first ? 0 : dy */
-GRADIENT_ROW(fmax_grad_a_2, 7107, 3, &kni_cpu_defined_points, NULL, NULL, ({0, 1, 173, 1, 176, 74, 2, 24, 72}), ({0}), ({0, 1, 3}), NULL, 0)
+GRADIENT_ROW(fmax_grad_a_2, 7107, 3, &kni_cpu_defined_points, NULL, NULL, ({0, 1, 174, 1, 177, 74, 2, 24, 72}), ({0}), ({0, 1, 3}), NULL, 0)
 static const kni_slopes next_fmax_grad_a = {{NULL, NULL, &slope_fmax_grad_a_2, NULL}, 0, 0};
 /* a >= b || isnan(b) ? dy : 0 */
 extern const kni_native kni_cpu_fmax_grad_a;
-GRADIENT_ROW(fmax_grad_a, 7104, 3, &kni_cpu_fmax_grad_a, kni_gradient_by_body, &next_fmax_grad_a, ({0, 1, 173, 1, 176, 74, 2, 24, 72}), ({0}), ({0, 1, 2}), NULL, 0)
-GRADIENT_ROW(fmax_grad_b_2, 7115, 3, &kni_cpu_defined_points, NULL, NULL, ({0, 1, 173, 1, 176, 74, 24, 2, 72}), ({0}), ({0, 1, 3}), NULL, 0)
+GRADIENT_ROW(fmax_grad_a, 7104, 3, &kni_cpu_fmax_grad_a, kni_gradient_by_body, &next_fmax_grad_a, ({0, 1, 174, 1, 177, 74, 2, 24, 72}), ({0}), ({0, 1, 2}), NULL, 0)
+GRADIENT_ROW(fmax_grad_b_2, 7115, 3, &kni_cpu_defined_points, NULL, NULL, ({0, 1, 174, 1, 177, 74, 24, 2, 72}), ({0}), ({0, 1, 3}), NULL, 0)
 static const kni_slopes next_fmax_grad_b = {{NULL, NULL, &slope_fmax_grad_b_2, NULL}, 0, 0};
 /* a >= b || isnan(b) ? 0 : dy */
 extern const kni_native kni_cpu_fmax_grad_b;
-GRADIENT_ROW(fmax_grad_b, 7112, 3, &kni_cpu_fmax_grad_b, kni_gradient_by_body, &next_fmax_grad_b, ({0, 1, 173, 1, 176, 74, 24, 2, 72}), ({0}), ({0, 1, 2}), NULL, 0)
+GRADIENT_ROW(fmax_grad_b, 7112, 3, &kni_cpu_fmax_grad_b, kni_gradient_by_body, &next_fmax_grad_b, ({0, 1, 174, 1, 177, 74, 24, 2, 72}), ({0}), ({0, 1, 2}), NULL, 0)
 extern const kni_slopes kni_slopes_fmax;
 const kni_slopes kni_slopes_fmax = {{&slope_fmax_grad_a, &slope_fmax_grad_b, NULL, NULL}, 0, 0};
 
 /* ---- logaddexp2: da = dy * (a == b ? 0.5 : sigmoid((a - b) * 0.69314718055994531)); db = dy * (a == b ? 0.5 : sigmoid((b - a) * 0.69314718055994531)) */
-GRADIENT_ROW(logaddexp2_grad_a_0, 7169, 4, &kni_cpu_defined_points, NULL, NULL, ({0, 1, 97, 24, 98, 161, 40, 0, 1, 174, 25, 3, 2, 98, 56, 98, 26, 56, 97, 98, 24, 98, 72}), ({0.69314718055994529, 0, 1}), ({0, 1, 2, 3}), NULL, 0)
-GRADIENT_ROW(logaddexp2_grad_a_1, 7170, 4, &kni_cpu_defined_points, NULL, NULL, ({0, 1, 97, 24, 98, 161, 40, 0, 1, 174, 25, 3, 2, 98, 56, 98, 26, 56, 97, 98, 24, 98, 109, 72}), ({0.69314718055994529, 0, 1}), ({0, 1, 2, 3}), NULL, 0)
-GRADIENT_ROW(logaddexp2_grad_a_2, 7171, 3, &kni_cpu_defined_points, NULL, NULL, ({2, 0, 1, 174, 24, 0, 1, 97, 25, 98, 161, 72, 98}), ({0.5, 0.69314718055994529}), ({0, 1, 3}), NULL, 0)
+GRADIENT_ROW(logaddexp2_grad_a_0, 7169, 4, &kni_cpu_defined_points, NULL, NULL, ({0, 1, 97, 24, 98, 161, 40, 0, 1, 175, 25, 3, 2, 98, 56, 98, 26, 56, 97, 98, 24, 98, 72}), ({0.69314718055994529, 0, 1}), ({0, 1, 2, 3}), NULL, 0)
+GRADIENT_ROW(logaddexp2_grad_a_1, 7170, 4, &kni_cpu_defined_points, NULL, NULL, ({0, 1, 97, 24, 98, 161, 40, 0, 1, 175, 25, 3, 2, 98, 56, 98, 26, 56, 97, 98, 24, 98, 109, 72}), ({0.69314718055994529, 0, 1}), ({0, 1, 2, 3}), NULL, 0)
+GRADIENT_ROW(logaddexp2_grad_a_2, 7171, 3, &kni_cpu_defined_points, NULL, NULL, ({2, 0, 1, 175, 24, 0, 1, 97, 25, 98, 161, 72, 98}), ({0.5, 0.69314718055994529}), ({0, 1, 3}), NULL, 0)
 static const kni_slopes next_logaddexp2_grad_a = {{&slope_logaddexp2_grad_a_0, &slope_logaddexp2_grad_a_1, &slope_logaddexp2_grad_a_2, NULL}, 0, 0};
 /* dy * (a == b ? 0.5 : sigmoid((a - b) * 0.693147181)) */
 extern const kni_native kni_cpu_logaddexp2_grad_a;
-GRADIENT_ROW(logaddexp2_grad_a, 7168, 3, &kni_cpu_logaddexp2_grad_a, kni_gradient_by_body, &next_logaddexp2_grad_a, ({2, 0, 1, 174, 24, 0, 1, 97, 25, 98, 161, 72, 98}), ({0.5, 0.69314718055994529}), ({0, 1, 2}), NULL, 0)
-GRADIENT_ROW(logaddexp2_grad_b_0, 7177, 4, &kni_cpu_defined_points, NULL, NULL, ({1, 0, 97, 24, 98, 161, 40, 0, 1, 174, 25, 3, 2, 98, 56, 98, 26, 56, 97, 98, 24, 98, 109, 72}), ({0.69314718055994529, 0, 1}), ({0, 1, 2, 3}), NULL, 0)
-GRADIENT_ROW(logaddexp2_grad_b_1, 7178, 4, &kni_cpu_defined_points, NULL, NULL, ({1, 0, 97, 24, 98, 161, 40, 0, 1, 174, 25, 3, 2, 98, 56, 98, 26, 56, 97, 98, 24, 98, 72}), ({0.69314718055994529, 0, 1}), ({0, 1, 2, 3}), NULL, 0)
-GRADIENT_ROW(logaddexp2_grad_b_2, 7179, 3, &kni_cpu_defined_points, NULL, NULL, ({2, 0, 1, 174, 24, 1, 0, 97, 25, 98, 161, 72, 98}), ({0.5, 0.69314718055994529}), ({0, 1, 3}), NULL, 0)
+GRADIENT_ROW(logaddexp2_grad_a, 7168, 3, &kni_cpu_logaddexp2_grad_a, kni_gradient_by_body, &next_logaddexp2_grad_a, ({2, 0, 1, 175, 24, 0, 1, 97, 25, 98, 161, 72, 98}), ({0.5, 0.69314718055994529}), ({0, 1, 2}), NULL, 0)
+GRADIENT_ROW(logaddexp2_grad_b_0, 7177, 4, &kni_cpu_defined_points, NULL, NULL, ({1, 0, 97, 24, 98, 161, 40, 0, 1, 175, 25, 3, 2, 98, 56, 98, 26, 56, 97, 98, 24, 98, 109, 72}), ({0.69314718055994529, 0, 1}), ({0, 1, 2, 3}), NULL, 0)
+GRADIENT_ROW(logaddexp2_grad_b_1, 7178, 4, &kni_cpu_defined_points, NULL, NULL, ({1, 0, 97, 24, 98, 161, 40, 0, 1, 175, 25, 3, 2, 98, 56, 98, 26, 56, 97, 98, 24, 98, 72}), ({0.69314718055994529, 0, 1}), ({0, 1, 2, 3}), NULL, 0)
+GRADIENT_ROW(logaddexp2_grad_b_2, 7179, 3, &kni_cpu_defined_points, NULL, NULL, ({2, 0, 1, 175, 24, 1, 0, 97, 25, 98, 161, 72, 98}), ({0.5, 0.69314718055994529}), ({0, 1, 3}), NULL, 0)
 static const kni_slopes next_logaddexp2_grad_b = {{&slope_logaddexp2_grad_b_0, &slope_logaddexp2_grad_b_1, &slope_logaddexp2_grad_b_2, NULL}, 0, 0};
 /* dy * (a == b ? 0.5 : sigmoid((b - a) * 0.693147181)) */
 extern const kni_native kni_cpu_logaddexp2_grad_b;
-GRADIENT_ROW(logaddexp2_grad_b, 7176, 3, &kni_cpu_logaddexp2_grad_b, kni_gradient_by_body, &next_logaddexp2_grad_b, ({2, 0, 1, 174, 24, 1, 0, 97, 25, 98, 161, 72, 98}), ({0.5, 0.69314718055994529}), ({0, 1, 2}), NULL, 0)
+GRADIENT_ROW(logaddexp2_grad_b, 7176, 3, &kni_cpu_logaddexp2_grad_b, kni_gradient_by_body, &next_logaddexp2_grad_b, ({2, 0, 1, 175, 24, 1, 0, 97, 25, 98, 161, 72, 98}), ({0.5, 0.69314718055994529}), ({0, 1, 2}), NULL, 0)
 extern const kni_slopes kni_slopes_logaddexp2;
 const kni_slopes kni_slopes_logaddexp2 = {{&slope_logaddexp2_grad_a, &slope_logaddexp2_grad_b, NULL, NULL}, 0, 0};
 
@@ -373,18 +373,18 @@ extern const kni_slopes kni_slopes_ndtri;
 const kni_slopes kni_slopes_ndtri = {{&slope_ndtri_grad, NULL, NULL, NULL}, 0, 0};
 
 /* ---- igamma: derived */
-GRADIENT_ROW(igamma_grad_b_0, 7529, 4, &kni_cpu_defined_points, NULL, NULL, ({0, 24, 174, 1, 25, 173, 73, 40, 1, 121, 41, 3, 2, 98, 56, 25, 0, 24, 97, 57, 98, 72, 1, 97, 0, 141, 97, 118, 98, 42, 58, 109, 0, 142, 98, 56, 25, 58, 57, 98, 72, 96}), ({1, 0}), ({0, 1, 2, 3}), NULL, 0)
-GRADIENT_ROW(igamma_grad_b_1, 7530, 4, &kni_cpu_defined_points, NULL, NULL, ({0, 24, 174, 1, 25, 173, 73, 40, 0, 24, 97, 41, 3, 2, 98, 56, 25, 57, 1, 121, 98, 72, 1, 97, 0, 141, 97, 118, 98, 42, 58, 109, 56, 25, 58, 57, 98, 1, 99, 72, 96}), ({1, 0}), ({0, 1, 2, 3}), NULL, 0)
-GRADIENT_ROW(igamma_grad_b_2, 7531, 3, &kni_cpu_defined_points, NULL, NULL, ({2, 0, 24, 174, 1, 25, 173, 73, 25, 0, 24, 97, 1, 121, 98, 72, 1, 97, 0, 141, 97, 118, 98}), ({1, 0}), ({0, 1, 3}), NULL, 0)
+GRADIENT_ROW(igamma_grad_b_0, 7529, 4, &kni_cpu_defined_points, NULL, NULL, ({0, 24, 175, 1, 25, 174, 73, 40, 1, 121, 41, 3, 2, 98, 56, 25, 0, 24, 97, 57, 98, 72, 1, 97, 0, 141, 97, 118, 98, 42, 58, 109, 0, 142, 98, 56, 25, 58, 57, 98, 72, 96}), ({1, 0}), ({0, 1, 2, 3}), NULL, 0)
+GRADIENT_ROW(igamma_grad_b_1, 7530, 4, &kni_cpu_defined_points, NULL, NULL, ({0, 24, 175, 1, 25, 174, 73, 40, 0, 24, 97, 41, 3, 2, 98, 56, 25, 57, 1, 121, 98, 72, 1, 97, 0, 141, 97, 118, 98, 42, 58, 109, 56, 25, 58, 57, 98, 1, 99, 72, 96}), ({1, 0}), ({0, 1, 2, 3}), NULL, 0)
+GRADIENT_ROW(igamma_grad_b_2, 7531, 3, &kni_cpu_defined_points, NULL, NULL, ({2, 0, 24, 175, 1, 25, 174, 73, 25, 0, 24, 97, 1, 121, 98, 72, 1, 97, 0, 141, 97, 118, 98}), ({1, 0}), ({0, 1, 3}), NULL, 0)
 static const kni_slopes next_igamma_grad_b = {{&slope_igamma_grad_b_0, &slope_igamma_grad_b_1, &slope_igamma_grad_b_2, NULL}, 0, 0};
 /* dy * exp((a == 1 && b >= 0 ? 0 : (a - 1) * log(b)) - b - lgamma(a)) */
 extern const kni_native kni_cpu_igamma_grad_b;
-GRADIENT_ROW(igamma_grad_b, 7528, 3, &kni_cpu_igamma_grad_b, kni_gradient_by_body, &next_igamma_grad_b, ({2, 0, 24, 174, 1, 25, 173, 73, 25, 0, 24, 97, 1, 121, 98, 72, 1, 97, 0, 141, 97, 118, 98}), ({1, 0}), ({0, 1, 2}), NULL, 0)
+GRADIENT_ROW(igamma_grad_b, 7528, 3, &kni_cpu_igamma_grad_b, kni_gradient_by_body, &next_igamma_grad_b, ({2, 0, 24, 175, 1, 25, 174, 73, 25, 0, 24, 97, 1, 121, 98, 72, 1, 97, 0, 141, 97, 118, 98}), ({1, 0}), ({0, 1, 2}), NULL, 0)
 extern const kni_slopes kni_slopes_igamma;
 const kni_slopes kni_slopes_igamma = {{NULL, &slope_igamma_grad_b, NULL, NULL}, 0, 1};
 
 /* ---- i0: derived */
-GRADIENT_ROW(i0_grad_0, 7585, 3, &kni_cpu_defined_points, NULL, NULL, ({2, 1, 98, 40, 0, 24, 174, 56, 25, 98, 56, 0, 149, 0, 151, 0, 99, 97, 98, 72}), ({0, 0.5}), ({0, 1, 2}), NULL, 0)
+GRADIENT_ROW(i0_grad_0, 7585, 3, &kni_cpu_defined_points, NULL, NULL, ({2, 1, 98, 40, 0, 24, 175, 56, 25, 98, 56, 0, 149, 0, 151, 0, 99, 97, 98, 72}), ({0, 0.5}), ({0, 1, 2}), NULL, 0)
 GRADIENT_ROW(i0_grad_1, 7586, 2, &kni_cpu_defined_points, NULL, NULL, ({1, 0, 151, 98}), ({0}), ({0, 2}), NULL, 0)
 static const kni_slopes next_i0_grad = {{&slope_i0_grad_0, &slope_i0_grad_1, NULL, NULL}, 0, 0};
 /* dy * i1(x) */
@@ -394,18 +394,18 @@ extern const kni_slopes kni_slopes_i0;
 const kni_slopes kni_slopes_i0 = {{&slope_i0_grad, NULL, NULL, NULL}, 0, 0};
 
 /* ---- i1: derived */
-GRADIENT_ROW(i1_grad_0, 7649, 4, &kni_cpu_defined_points, NULL, NULL, ({3, 1, 98, 40, 0, 24, 174, 24, 56, 109, 109, 2, 0, 99, 98, 0, 99, 56, 0, 151, 98, 96, 72}), ({0}), ({0, 1, 2, 3}), NULL, 0)
-GRADIENT_ROW(i1_grad_1, 7650, 3, &kni_cpu_defined_points, NULL, NULL, ({0, 24, 174, 2, 25, 98, 2, 0, 149, 1, 0, 99, 97, 98, 72}), ({0, 0.5}), ({0, 2, 3}), NULL, 0)
-GRADIENT_ROW(i1_grad_2, 7651, 3, &kni_cpu_defined_points, NULL, NULL, ({0, 24, 174, 24, 2, 1, 98, 109, 0, 99, 72}), ({0}), ({0, 1, 3}), NULL, 0)
+GRADIENT_ROW(i1_grad_0, 7649, 4, &kni_cpu_defined_points, NULL, NULL, ({3, 1, 98, 40, 0, 24, 175, 24, 56, 109, 109, 2, 0, 99, 98, 0, 99, 56, 0, 151, 98, 96, 72}), ({0}), ({0, 1, 2, 3}), NULL, 0)
+GRADIENT_ROW(i1_grad_1, 7650, 3, &kni_cpu_defined_points, NULL, NULL, ({0, 24, 175, 2, 25, 98, 2, 0, 149, 1, 0, 99, 97, 98, 72}), ({0, 0.5}), ({0, 2, 3}), NULL, 0)
+GRADIENT_ROW(i1_grad_2, 7651, 3, &kni_cpu_defined_points, NULL, NULL, ({0, 24, 175, 24, 2, 1, 98, 109, 0, 99, 72}), ({0}), ({0, 1, 3}), NULL, 0)
 static const kni_slopes next_i1_grad = {{&slope_i1_grad_0, &slope_i1_grad_1, &slope_i1_grad_2, NULL}, 0, 0};
 /* x == 0 ? dy * 0.5 : dy * (i0(x) - y / x) */
 extern const kni_native kni_cpu_i1_grad;
-GRADIENT_ROW(i1_grad, 7648, 3, &kni_cpu_i1_grad, kni_gradient_by_body, &next_i1_grad, ({0, 24, 174, 1, 25, 98, 1, 0, 149, 2, 0, 99, 97, 98, 72}), ({0, 0.5}), ({0, 1, 2}), NULL, 0)
+GRADIENT_ROW(i1_grad, 7648, 3, &kni_cpu_i1_grad, kni_gradient_by_body, &next_i1_grad, ({0, 24, 175, 1, 25, 98, 1, 0, 149, 2, 0, 99, 97, 98, 72}), ({0, 0.5}), ({0, 1, 2}), NULL, 0)
 extern const kni_slopes kni_slopes_i1;
 const kni_slopes kni_slopes_i1 = {{&slope_i1_grad, NULL, NULL, NULL}, 0, 0};
 
 /* ---- bessel_j0: derived */
-GRADIENT_ROW(bessel_j0_grad_0, 7713, 3, &kni_cpu_defined_points, NULL, NULL, ({2, 1, 109, 98, 40, 0, 24, 174, 56, 25, 98, 56, 0, 153, 0, 154, 0, 99, 97, 98, 72}), ({0, 0.5}), ({0, 1, 2}), NULL, 0)
+GRADIENT_ROW(bessel_j0_grad_0, 7713, 3, &kni_cpu_defined_points, NULL, NULL, ({2, 1, 109, 98, 40, 0, 24, 175, 56, 25, 98, 56, 0, 153, 0, 154, 0, 99, 97, 98, 72}), ({0, 0.5}), ({0, 1, 2}), NULL, 0)
 GRADIENT_ROW(bessel_j0_grad_1, 7714, 2, &kni_cpu_defined_points, NULL, NULL, ({1, 0, 154, 98, 109}), ({0}), ({0, 2}), NULL, 0)
 static const kni_slopes next_bessel_j0_grad = {{&slope_bessel_j0_grad_0, &slope_bessel_j0_grad_1, NULL, NULL}, 0, 0};
 /* -dy * bessel_j1(x) */
@@ -448,6 +448,6 @@ const kni_slopes kni_slopes_bessel_k0e = {{&slope_bessel_k0e_grad, NULL, NULL, N
 /* ---- spherical_bessel_j0: z = x * x; series = (((((((4.498331606952833e-14 * z - 1.0706029224547743e-11) * z + 1.9270852604185937e-09) * z - 2.5052108385441718e-07) * z + 2.2045855379188714e-05) * z - 0.0011904761904761906) * z + 0.033333333333333333) * z - 0.33333333333333331) * x; dx = dy * (z < 1 ? series : (cos(x) - y) / x) */
 /* dy * (x * x < 1 ? (((((((4.49833161e-14 * (x * x) - 1.07060292e-11) * (x * x) + 1.92708526e-9) * (x * x) - 2.50521084e-7) * (x * x) + 0.0000220458554) * (x * x) - 0.00119047619) * (x * x) + 0.0333333333) * (x * x) - 0.333333333) * x : (cos(x) - y) / x) */
 extern const kni_native kni_cpu_spherical_bessel_j0_grad;
-GRADIENT_ROW(spherical_bessel_j0_grad, 7968, 3, &kni_cpu_spherical_bessel_j0_grad, NULL, NULL, ({0, 0, 98, 40, 1, 56, 24, 170, 25, 56, 98, 26, 97, 56, 98, 27, 96, 56, 98, 28, 97, 56, 98, 29, 96, 56, 98, 30, 97, 56, 98, 31, 96, 56, 98, 32, 97, 0, 98, 0, 126, 2, 97, 0, 99, 72, 98}), ({1, 4.498331606952833e-14, 1.0706029224547743e-11, 1.9270852604185937e-09, 2.5052108385441718e-07, 2.2045855379188714e-05, 0.0011904761904761906, 0.033333333333333333, 0.33333333333333331}), ({0, 1, 2}), NULL, 0)
+GRADIENT_ROW(spherical_bessel_j0_grad, 7968, 3, &kni_cpu_spherical_bessel_j0_grad, NULL, NULL, ({0, 0, 98, 40, 1, 56, 24, 171, 25, 56, 98, 26, 97, 56, 98, 27, 96, 56, 98, 28, 97, 56, 98, 29, 96, 56, 98, 30, 97, 56, 98, 31, 96, 56, 98, 32, 97, 0, 98, 0, 126, 2, 97, 0, 99, 72, 98}), ({1, 4.498331606952833e-14, 1.0706029224547743e-11, 1.9270852604185937e-09, 2.5052108385441718e-07, 2.2045855379188714e-05, 0.0011904761904761906, 0.033333333333333333, 0.33333333333333331}), ({0, 1, 2}), NULL, 0)
 extern const kni_slopes kni_slopes_spherical_bessel_j0;
 const kni_slopes kni_slopes_spherical_bessel_j0 = {{&slope_spherical_bessel_j0_grad, NULL, NULL, NULL}, 0, 0};

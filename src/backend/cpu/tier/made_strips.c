@@ -44,6 +44,13 @@ static inline int is_below(uint32_t word, int64_t limit)
     return (word < (uint32_t)(limit < 0 ? 0 : limit)) | (limit > UINT32_MAX);
 }
 
+/* Division of 32 bits takes half the time, and indices seldom need more. */
+static inline int64_t quotient_i64(int64_t a, int64_t b)
+{
+    if (((uint64_t)a | (uint64_t)b) <= UINT32_MAX && b != 0) return (int64_t)((uint32_t)a / (uint32_t)b);
+    return kni_word_div_i64(a, b);
+}
+
 /* What a row does not name. */
 #define UNUSED_MADE_ARGUMENTS (void)first, (void)in, (void)words, (void)numbers, (void)choices;
 #define UNUSED_PLACES_ARGUMENTS (void)first, (void)numbers, (void)choices;
