@@ -38,8 +38,8 @@ static kn_status store_field(kn_tensor *place, kn_tensor value, kn_status checke
         return checked;
     }
     kn_tensor stored = owned_view(value);
-    if (!kn_ok(stored)) {
-        kn_status s = kni_failure_of(stored);
+    kn_status s = kni_failure_dropped(stored);
+    if (s) {
         kni_error_renamed_by(function);
         return s;
     }

@@ -125,7 +125,8 @@ static kn_status put(kni_state *s, const char *prefix, const char *name, kn_tens
     if (bad != KN_OK) return bad;
     /* Detaching takes a temporary and aliases the others; a state needs no tape. */
     kn_tensor owned = kn_own(kn_detach(value));
-    if (!kn_ok(owned)) return kni_failure_of(owned);
+    bad = kni_failure_dropped(owned);
+    if (bad != KN_OK) return bad;
     kni_buffer full = {0};
     const char *text = joined(&full, prefix, name);
     entry *e = text ? obtain(&s->tensors, text) : NULL;

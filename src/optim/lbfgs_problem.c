@@ -12,9 +12,10 @@
 void kni_lbfgs_set(kni_lbfgs_problem *p, kn_tensor *place, kn_tensor value)
 {
     kn_tensor owned = kn_own(value);
-    if (p->status == KN_OK) p->status = kni_failure_of(owned);
+    kn_status s = kni_failure_dropped(owned);
+    if (p->status == KN_OK) p->status = s;
     kn_drop(*place);
-    *place = kn_ok(owned) ? owned : KN_NONE;
+    *place = s ? KN_NONE : owned;
 }
 
 static double number(kni_lbfgs_problem *p, kn_tensor x)

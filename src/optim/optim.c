@@ -176,7 +176,7 @@ static kn_status make_states(const kni_optim_job *job, const char *function)
     for (int k = 0; k < KNI_OPTIM_STATES; k++) {
         if (!(used >> k & 1) || slot->states[k].bits) continue;
         kn_tensor zeros = kn_own(kn_zeros_like(kn_value(*job->param)));
-        kn_status s = kni_failure_of(zeros);
+        kn_status s = kni_failure_dropped(zeros);
         if (s) return kni_optim_fail(job, function, s, "no state can be made for it");
         slot->states[k] = zeros;
     }

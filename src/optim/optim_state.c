@@ -80,7 +80,7 @@ static kn_status load_slot(transfer *t, kni_optim *owner, kni_optim_slot *slot, 
         if (value.bits) {
             bool here = kn_device_of(value) == kn_device_of(param);
             value = kn_own(here ? kn_alias(value) : kn_to(value, kn_device_of(param)));
-            kn_status s = kni_failure_of(value);
+            kn_status s = kni_failure_dropped(value);
             if (s) return s;
         }
         kn_drop(slot->states[k]);

@@ -102,6 +102,13 @@ kn_status kni_failure_of(kn_tensor t)
     return holding ? fail(code, kni_failure_latest()) : code;
 }
 
+kn_status kni_failure_dropped(kn_tensor t)
+{
+    kn_status s = kni_failure_of(t);
+    if (s) kn_drop(t);
+    return s;
+}
+
 static _Thread_local uint64_t damages;
 
 void kni_damage_note(void) { damages++; }

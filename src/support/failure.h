@@ -14,6 +14,8 @@ kn_status kni_failure(kn_status code, const char *format, ...) __attribute__((fo
 kn_status kni_failure_memory(const char *function);
 /* The error of a poisoned tensor as a status with its text, KN_OK for a good one. */
 kn_status kni_failure_of(kn_tensor t);
+/* The same of a tensor that was to be stored, which is dropped where it failed: also one that has elements to come, and will not. */
+kn_status kni_failure_dropped(kn_tensor t);
 /* A poisoned tensor with that text. */
 kn_tensor kni_poisoned(kn_status code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

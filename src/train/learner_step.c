@@ -89,7 +89,7 @@ static kn_status hold(kn_tensor *t)
     if (!t->bits) return KN_OK;
     kn_tensor held = kn_own(kn_detach(*t));
     *t = KN_NONE;
-    kn_status status = kni_failure_of(held);
+    kn_status status = kni_failure_dropped(held);
     if (!status) *t = held;
     return status;
 }

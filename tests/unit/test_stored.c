@@ -3,6 +3,7 @@
 #include "support/check.h"
 #include <kn/data.h>
 #include <kn/nn.h>
+#include <kn/optim.h>
 #include <kn/state.h>
 
 typedef struct holder {
@@ -194,6 +195,35 @@ static void dropped_tensors_are_refused(int r)
     end(&h);
 }
 
+/* A value fails while it waits in a queue: before it is stored, or after; a tensor, or what a param was to become. Nothing is left
+   of it. */
+static void values_that_fail_late_leave_nothing(int r)
+{
+    kn_device before = kn_device_current();
+    kn_device_use(kn_device_open("autodiff(fusion(cpu))"));
+    for (int way = 0; way < 8; way++) {
+        bool known = way & 1, of_param = way & 2, kept = way & 4;
+        int64_t alive = kn_memory_stats().tensors_now;
+        kn_scope scope = kn_scope_begin();
+        holder h = begin();
+        kn_param p = kn_param_make(pair(3, 4));
+        kn_tensor late = kn_gather(pair(1, 2), 0, kn_from((int64_t[]){0, 77}, KN_I64, KN_SHAPE(2)));
+        if (of_param)
+            CHECK(kn_sgd_update(&p, late, NULL, &(kn_sgd_update_args){.lr = 0.1}) == KN_OK);
+        else if (kept)
+            kn_keep(late);
+        if (known) CHECK(kn_sync(kn_device_current()) != KN_OK);
+        (void)!rows[r].put(&h,
+                           of_param ? kn_value(p) : late); /* it may be stored, and fail when it is used */
+        end(&h);
+        kn_param_drop(&p);
+        kn_scope_end(scope, KN_NONE);
+        (void)!kn_sync(kn_device_current());
+        ROW_CHECK(r, kn_memory_stats().tensors_now == alive);
+    }
+    kn_device_use(before);
+}
+
 /* ---- what is special */
 
 static void a_sample_drops_each_field_once(void)
@@ -281,6 +311,7 @@ int main(void)
         what_is_stored_can_be_stored_again(r);
         the_value_of_a_param_stays_the_params(r);
         dropped_tensors_are_refused(r);
+        values_that_fail_late_leave_nothing(r);
     }
     a_sample_drops_each_field_once();
     refused_fields_stay_the_callers();
