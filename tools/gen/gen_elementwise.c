@@ -58,7 +58,7 @@ static bool print_strips(FILE *f, int i)
     return true;
 }
 
-/* Whether a body behind those of the ops has strips: gradients do, gradients of gradients run word by word. */
+/* Whether a body behind those of the ops has strips; the other gradients run word by word. */
 static bool has_strips(int k) { return gen_row(k)->native != NULL; }
 
 /* The rows of elementwise.def come in its order, those of other families have no strips. */

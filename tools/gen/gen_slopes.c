@@ -6,6 +6,7 @@
 #include "ops/body_derive.h"
 #include "ops/body_print.h"
 #include "ops/slopes.h"
+#include "ops/word_numbers.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -145,6 +146,25 @@ static bool go_on_by(made *m, int i)
     return false;
 }
 
+/* Loops of these functions are large and slow in any case: such a row runs word by word. */
+static bool deserves_strips(const made *m)
+{
+    static const uint8_t large[] = {KNI_WORD_lgamma,    KNI_WORD_digamma,    KNI_WORD_polygamma,
+                                    KNI_WORD_zeta,      KNI_WORD_igamma,     KNI_WORD_igammac,
+                                    KNI_WORD_i0,        KNI_WORD_i0e,        KNI_WORD_i1,
+                                    KNI_WORD_i1e,       KNI_WORD_bessel_j0,  KNI_WORD_bessel_j1,
+                                    KNI_WORD_bessel_y0, KNI_WORD_bessel_y1,  KNI_WORD_bessel_k0,
+                                    KNI_WORD_bessel_k1, KNI_WORD_bessel_k0e, KNI_WORD_bessel_k1e,
+                                    KNI_WORD_erfcx,     KNI_WORD_erfinv,     KNI_WORD_normal_quantile};
+    const kni_body body = kni_body_of_draft(gen_draft(m->place));
+    for (int i = 0; i < body.n; i++) {
+        kni_step s = kni_body_step(&body, i);
+        for (size_t k = 0; k < sizeof large && s.kind == KNI_STEP_WORD; k++)
+            if (large[k] == s.index) return false;
+    }
+    return true;
+}
+
 static void go_on(made *m)
 {
     m->goes_on = true;
@@ -187,7 +207,7 @@ static bool add(gradients *g, int operand, const kni_body_graph *graph, int root
         gen_complain(g->op, 0, "its gradient takes more than 4 operands, or has too many steps");
         return false;
     }
-    m->slope.row.native = (const kni_native *)m; /* it has strips */
+    if (deserves_strips(m)) m->slope.row.native = (const kni_native *)m;
     print_formula(names.in, names.out, names.scalars, graph, root, m->formula);
     g->of[operand] = m;
     go_on(m);
@@ -286,9 +306,10 @@ static void print_made(FILE *f, const kn_op *of, const made *m, int order)
     int n_in = m->slope.row.max_in;
     for (int i = 0; i < n_in && m->goes_on; i++) print_made(f, of, m->next[i], order + 1);
     if (m->goes_on) print_slopes(f, "static const kni_slopes next_", m->name, m->next, m->same, 0);
-    if (order == 1) fprintf(f, "/* %s */\nextern const kni_native kni_cpu_%s;\n", m->formula, m->name);
+    if (order == 1) fprintf(f, "/* %s */\n", m->formula);
+    if (m->slope.row.native) fprintf(f, "extern const kni_native kni_cpu_%s;\n", m->name);
     fprintf(f, "GRADIENT_ROW(%s, %d, %d, &kni_cpu_%s, ", m->name, m->slope.row.number, n_in,
-            order == 1 ? m->name : "defined_points");
+            m->slope.row.native ? m->name : "defined_points");
     fprintf(f, m->goes_on ? "kni_gradient_by_body, &next_%s, (" : "NULL, NULL, (", m->name);
     gen_print_code(f, d);
     fputs("), (", f);

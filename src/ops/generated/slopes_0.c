@@ -205,8 +205,7 @@ GRADIENT_ROW(digamma_grad_0, 5377, 3, &kni_cpu_defined_points, NULL, NULL, ({2, 
 GRADIENT_ROW(digamma_grad_1, 5378, 2, &kni_cpu_defined_points, NULL, NULL, ({1, 24, 0, 143, 98}), ({1}), ({0, 2}), NULL, 0)
 static const kni_slopes next_digamma_grad = {{&slope_digamma_grad_0, &slope_digamma_grad_1, NULL, NULL}, 0, 0};
 /* dy * polygamma(1, x) */
-extern const kni_native kni_cpu_digamma_grad;
-GRADIENT_ROW(digamma_grad, 5376, 2, &kni_cpu_digamma_grad, kni_gradient_by_body, &next_digamma_grad, ({1, 24, 0, 143, 98}), ({1}), ({0, 1}), NULL, 0)
+GRADIENT_ROW(digamma_grad, 5376, 2, &kni_cpu_defined_points, kni_gradient_by_body, &next_digamma_grad, ({1, 24, 0, 143, 98}), ({1}), ({0, 1}), NULL, 0)
 extern const kni_slopes kni_slopes_digamma;
 const kni_slopes kni_slopes_digamma = {{&slope_digamma_grad, NULL, NULL, NULL}, 0, 0};
 
@@ -394,8 +393,7 @@ GRADIENT_ROW(log_ndtr_grad_0, 7425, 3, &kni_cpu_defined_points, NULL, NULL, ({0,
 GRADIENT_ROW(log_ndtr_grad_1, 7426, 2, &kni_cpu_defined_points, NULL, NULL, ({1, 24, 0, 25, 98, 145, 99, 98}), ({0.79788456080286541, -0.70710678118654757}), ({0, 2}), NULL, 0)
 static const kni_slopes next_log_ndtr_grad = {{&slope_log_ndtr_grad_0, &slope_log_ndtr_grad_1, NULL, NULL}, 0, 0};
 /* dy * (0.797884561 / erfcx(x * -0.707106781)) */
-extern const kni_native kni_cpu_log_ndtr_grad;
-GRADIENT_ROW(log_ndtr_grad, 7424, 2, &kni_cpu_log_ndtr_grad, kni_gradient_by_body, &next_log_ndtr_grad, ({1, 24, 0, 25, 98, 145, 99, 98}), ({0.79788456080286541, -0.70710678118654757}), ({0, 1}), NULL, 0)
+GRADIENT_ROW(log_ndtr_grad, 7424, 2, &kni_cpu_defined_points, kni_gradient_by_body, &next_log_ndtr_grad, ({1, 24, 0, 25, 98, 145, 99, 98}), ({0.79788456080286541, -0.70710678118654757}), ({0, 1}), NULL, 0)
 extern const kni_slopes kni_slopes_log_ndtr;
 const kni_slopes kni_slopes_log_ndtr = {{&slope_log_ndtr_grad, NULL, NULL, NULL}, 0, 0};
 
@@ -412,8 +410,7 @@ GRADIENT_ROW(igammac_grad_b_1, 7562, 4, &kni_cpu_defined_points, NULL, NULL, ({0
 GRADIENT_ROW(igammac_grad_b_2, 7563, 3, &kni_cpu_defined_points, NULL, NULL, ({2, 0, 24, 175, 1, 25, 174, 73, 25, 0, 24, 97, 1, 121, 98, 72, 1, 97, 0, 141, 97, 118, 98, 109}), ({1, 0}), ({0, 1, 3}), NULL, 0)
 static const kni_slopes next_igammac_grad_b = {{&slope_igammac_grad_b_0, &slope_igammac_grad_b_1, &slope_igammac_grad_b_2, NULL}, 0, 0};
 /* -dy * exp((a == 1 && b >= 0 ? 0 : (a - 1) * log(b)) - b - lgamma(a)) */
-extern const kni_native kni_cpu_igammac_grad_b;
-GRADIENT_ROW(igammac_grad_b, 7560, 3, &kni_cpu_igammac_grad_b, kni_gradient_by_body, &next_igammac_grad_b, ({2, 109, 0, 24, 175, 1, 25, 174, 73, 25, 0, 24, 97, 1, 121, 98, 72, 1, 97, 0, 141, 97, 118, 98}), ({1, 0}), ({0, 1, 2}), NULL, 0)
+GRADIENT_ROW(igammac_grad_b, 7560, 3, &kni_cpu_defined_points, kni_gradient_by_body, &next_igammac_grad_b, ({2, 109, 0, 24, 175, 1, 25, 174, 73, 25, 0, 24, 97, 1, 121, 98, 72, 1, 97, 0, 141, 97, 118, 98}), ({1, 0}), ({0, 1, 2}), NULL, 0)
 extern const kni_slopes kni_slopes_igammac;
 const kni_slopes kni_slopes_igammac = {{NULL, &slope_igammac_grad_b, NULL, NULL}, 0, 1};
 
@@ -423,8 +420,7 @@ GRADIENT_ROW(i0e_grad_1, 7618, 3, &kni_cpu_defined_points, NULL, NULL, ({2, 0, 1
 GRADIENT_ROW(i0e_grad_2, 7619, 3, &kni_cpu_defined_points, NULL, NULL, ({2, 1, 98, 109, 0, 111, 98}), ({0}), ({0, 1, 3}), NULL, 0)
 static const kni_slopes next_i0e_grad = {{&slope_i0e_grad_0, &slope_i0e_grad_1, &slope_i0e_grad_2, NULL}, 0, 0};
 /* dy * (i1e(x) - sign(x) * y) */
-extern const kni_native kni_cpu_i0e_grad;
-GRADIENT_ROW(i0e_grad, 7616, 3, &kni_cpu_i0e_grad, kni_gradient_by_body, &next_i0e_grad, ({1, 0, 152, 0, 111, 2, 98, 97, 98}), ({0}), ({0, 1, 2}), NULL, 0)
+GRADIENT_ROW(i0e_grad, 7616, 3, &kni_cpu_defined_points, kni_gradient_by_body, &next_i0e_grad, ({1, 0, 152, 0, 111, 2, 98, 97, 98}), ({0}), ({0, 1, 2}), NULL, 0)
 extern const kni_slopes kni_slopes_i0e;
 const kni_slopes kni_slopes_i0e = {{&slope_i0e_grad, NULL, NULL, NULL}, 0, 0};
 
@@ -434,8 +430,7 @@ GRADIENT_ROW(i1e_grad_1, 7682, 3, &kni_cpu_defined_points, NULL, NULL, ({0, 24, 
 GRADIENT_ROW(i1e_grad_2, 7683, 3, &kni_cpu_defined_points, NULL, NULL, ({0, 24, 175, 24, 2, 1, 98, 109, 0, 111, 25, 0, 99, 96, 98, 72}), ({0, 1}), ({0, 1, 3}), NULL, 0)
 static const kni_slopes next_i1e_grad = {{&slope_i1e_grad_0, &slope_i1e_grad_1, &slope_i1e_grad_2, NULL}, 0, 0};
 /* x == 0 ? dy * 0.5 : dy * (i0e(x) - y * (sign(x) + 1 / x)) */
-extern const kni_native kni_cpu_i1e_grad;
-GRADIENT_ROW(i1e_grad, 7680, 3, &kni_cpu_i1e_grad, kni_gradient_by_body, &next_i1e_grad, ({0, 24, 175, 1, 25, 98, 1, 0, 150, 2, 0, 111, 26, 0, 99, 96, 98, 97, 98, 72}), ({0, 0.5, 1}), ({0, 1, 2}), NULL, 0)
+GRADIENT_ROW(i1e_grad, 7680, 3, &kni_cpu_defined_points, kni_gradient_by_body, &next_i1e_grad, ({0, 24, 175, 1, 25, 98, 1, 0, 150, 2, 0, 111, 26, 0, 99, 96, 98, 97, 98, 72}), ({0, 0.5, 1}), ({0, 1, 2}), NULL, 0)
 extern const kni_slopes kni_slopes_i1e;
 const kni_slopes kni_slopes_i1e = {{&slope_i1e_grad, NULL, NULL, NULL}, 0, 0};
 
@@ -445,8 +440,7 @@ GRADIENT_ROW(bessel_j1_grad_1, 7746, 3, &kni_cpu_defined_points, NULL, NULL, ({0
 GRADIENT_ROW(bessel_j1_grad_2, 7747, 3, &kni_cpu_defined_points, NULL, NULL, ({0, 24, 175, 24, 2, 1, 98, 109, 0, 99, 72}), ({0}), ({0, 1, 3}), NULL, 0)
 static const kni_slopes next_bessel_j1_grad = {{&slope_bessel_j1_grad_0, &slope_bessel_j1_grad_1, &slope_bessel_j1_grad_2, NULL}, 0, 0};
 /* x == 0 ? dy * 0.5 : dy * (bessel_j0(x) - y / x) */
-extern const kni_native kni_cpu_bessel_j1_grad;
-GRADIENT_ROW(bessel_j1_grad, 7744, 3, &kni_cpu_bessel_j1_grad, kni_gradient_by_body, &next_bessel_j1_grad, ({0, 24, 175, 1, 25, 98, 1, 0, 153, 2, 0, 99, 97, 98, 72}), ({0, 0.5}), ({0, 1, 2}), NULL, 0)
+GRADIENT_ROW(bessel_j1_grad, 7744, 3, &kni_cpu_defined_points, kni_gradient_by_body, &next_bessel_j1_grad, ({0, 24, 175, 1, 25, 98, 1, 0, 153, 2, 0, 99, 97, 98, 72}), ({0, 0.5}), ({0, 1, 2}), NULL, 0)
 extern const kni_slopes kni_slopes_bessel_j1;
 const kni_slopes kni_slopes_bessel_j1 = {{&slope_bessel_j1_grad, NULL, NULL, NULL}, 0, 0};
 
@@ -456,8 +450,7 @@ GRADIENT_ROW(bessel_y1_grad_1, 7810, 3, &kni_cpu_defined_points, NULL, NULL, ({2
 GRADIENT_ROW(bessel_y1_grad_2, 7811, 3, &kni_cpu_defined_points, NULL, NULL, ({2, 1, 98, 109, 0, 99}), ({0}), ({0, 1, 3}), NULL, 0)
 static const kni_slopes next_bessel_y1_grad = {{&slope_bessel_y1_grad_0, &slope_bessel_y1_grad_1, &slope_bessel_y1_grad_2, NULL}, 0, 0};
 /* dy * (bessel_y0(x) - y / x) */
-extern const kni_native kni_cpu_bessel_y1_grad;
-GRADIENT_ROW(bessel_y1_grad, 7808, 3, &kni_cpu_bessel_y1_grad, kni_gradient_by_body, &next_bessel_y1_grad, ({1, 0, 155, 2, 0, 99, 97, 98}), ({0}), ({0, 1, 2}), NULL, 0)
+GRADIENT_ROW(bessel_y1_grad, 7808, 3, &kni_cpu_defined_points, kni_gradient_by_body, &next_bessel_y1_grad, ({1, 0, 155, 2, 0, 99, 97, 98}), ({0}), ({0, 1, 2}), NULL, 0)
 extern const kni_slopes kni_slopes_bessel_y1;
 const kni_slopes kni_slopes_bessel_y1 = {{&slope_bessel_y1_grad, NULL, NULL, NULL}, 0, 0};
 
@@ -467,8 +460,7 @@ GRADIENT_ROW(bessel_k1_grad_1, 7874, 3, &kni_cpu_defined_points, NULL, NULL, ({2
 GRADIENT_ROW(bessel_k1_grad_2, 7875, 3, &kni_cpu_defined_points, NULL, NULL, ({2, 1, 109, 98, 0, 99}), ({0}), ({0, 1, 3}), NULL, 0)
 static const kni_slopes next_bessel_k1_grad = {{&slope_bessel_k1_grad_0, &slope_bessel_k1_grad_1, &slope_bessel_k1_grad_2, NULL}, 0, 0};
 /* -dy * (bessel_k0(x) + y / x) */
-extern const kni_native kni_cpu_bessel_k1_grad;
-GRADIENT_ROW(bessel_k1_grad, 7872, 3, &kni_cpu_bessel_k1_grad, kni_gradient_by_body, &next_bessel_k1_grad, ({1, 109, 0, 157, 2, 0, 99, 96, 98}), ({0}), ({0, 1, 2}), NULL, 0)
+GRADIENT_ROW(bessel_k1_grad, 7872, 3, &kni_cpu_defined_points, kni_gradient_by_body, &next_bessel_k1_grad, ({1, 109, 0, 157, 2, 0, 99, 96, 98}), ({0}), ({0, 1, 2}), NULL, 0)
 extern const kni_slopes kni_slopes_bessel_k1;
 const kni_slopes kni_slopes_bessel_k1 = {{&slope_bessel_k1_grad, NULL, NULL, NULL}, 0, 0};
 
@@ -478,7 +470,6 @@ GRADIENT_ROW(bessel_k1e_grad_1, 7938, 3, &kni_cpu_defined_points, NULL, NULL, ({
 GRADIENT_ROW(bessel_k1e_grad_2, 7939, 3, &kni_cpu_defined_points, NULL, NULL, ({2, 1, 98, 40, 56, 109, 0, 99, 56, 96}), ({0}), ({0, 1, 3}), NULL, 0)
 static const kni_slopes next_bessel_k1e_grad = {{&slope_bessel_k1e_grad_0, &slope_bessel_k1e_grad_1, &slope_bessel_k1e_grad_2, NULL}, 0, 0};
 /* dy * (y - bessel_k0e(x) - y / x) */
-extern const kni_native kni_cpu_bessel_k1e_grad;
-GRADIENT_ROW(bessel_k1e_grad, 7936, 3, &kni_cpu_bessel_k1e_grad, kni_gradient_by_body, &next_bessel_k1e_grad, ({1, 2, 0, 159, 97, 2, 0, 99, 97, 98}), ({0}), ({0, 1, 2}), NULL, 0)
+GRADIENT_ROW(bessel_k1e_grad, 7936, 3, &kni_cpu_defined_points, kni_gradient_by_body, &next_bessel_k1e_grad, ({1, 2, 0, 159, 97, 2, 0, 99, 97, 98}), ({0}), ({0, 1, 2}), NULL, 0)
 extern const kni_slopes kni_slopes_bessel_k1e;
 const kni_slopes kni_slopes_bessel_k1e = {{&slope_bessel_k1e_grad, NULL, NULL, NULL}, 0, 0};

@@ -185,8 +185,7 @@ GRADIENT_ROW(lgamma_grad_0, 5345, 3, &kni_cpu_defined_points, NULL, NULL, ({2, 1
 GRADIENT_ROW(lgamma_grad_1, 5346, 2, &kni_cpu_defined_points, NULL, NULL, ({1, 0, 142, 98}), ({0}), ({0, 2}), NULL, 0)
 static const kni_slopes next_lgamma_grad = {{&slope_lgamma_grad_0, &slope_lgamma_grad_1, NULL, NULL}, 0, 0};
 /* dy * digamma(x) */
-extern const kni_native kni_cpu_lgamma_grad;
-GRADIENT_ROW(lgamma_grad, 5344, 2, &kni_cpu_lgamma_grad, kni_gradient_by_body, &next_lgamma_grad, ({1, 0, 142, 98}), ({0}), ({0, 1}), NULL, 0)
+GRADIENT_ROW(lgamma_grad, 5344, 2, &kni_cpu_defined_points, kni_gradient_by_body, &next_lgamma_grad, ({1, 0, 142, 98}), ({0}), ({0, 1}), NULL, 0)
 extern const kni_slopes kni_slopes_lgamma;
 const kni_slopes kni_slopes_lgamma = {{&slope_lgamma_grad, NULL, NULL, NULL}, 0, 0};
 
@@ -196,8 +195,7 @@ GRADIENT_ROW(polygamma_grad_0, 5409, 3, &kni_cpu_defined_points, NULL, NULL, ({2
 GRADIENT_ROW(polygamma_grad_1, 5410, 2, &kni_cpu_defined_points, NULL, NULL, ({1, 8, 24, 96, 0, 143, 98}), ({1}), ({0, 2}), schema_polygamma, 32)
 static const kni_slopes next_polygamma_grad = {{&slope_polygamma_grad_0, &slope_polygamma_grad_1, NULL, NULL}, 0, 0};
 /* dy * polygamma(order + 1, x) */
-extern const kni_native kni_cpu_polygamma_grad;
-GRADIENT_ROW(polygamma_grad, 5408, 2, &kni_cpu_polygamma_grad, kni_gradient_by_body, &next_polygamma_grad, ({1, 8, 24, 96, 0, 143, 98}), ({1}), ({0, 1}), schema_polygamma, 32)
+GRADIENT_ROW(polygamma_grad, 5408, 2, &kni_cpu_defined_points, kni_gradient_by_body, &next_polygamma_grad, ({1, 8, 24, 96, 0, 143, 98}), ({1}), ({0, 1}), schema_polygamma, 32)
 extern const kni_slopes kni_slopes_polygamma;
 const kni_slopes kni_slopes_polygamma = {{&slope_polygamma_grad, NULL, NULL, NULL}, 0, 0};
 
@@ -347,8 +345,7 @@ const kni_slopes kni_slopes_logaddexp2 = {{&slope_logaddexp2_grad_a, &slope_loga
 
 /* ---- zeta: derived */
 /* -dy * (a * zeta(a + 1, b)) */
-extern const kni_native kni_cpu_zeta_grad_b;
-GRADIENT_ROW(zeta_grad_b, 7336, 3, &kni_cpu_zeta_grad_b, NULL, NULL, ({2, 109, 0, 0, 24, 96, 1, 144, 98, 98}), ({1}), ({0, 1, 2}), NULL, 0)
+GRADIENT_ROW(zeta_grad_b, 7336, 3, &kni_cpu_defined_points, NULL, NULL, ({2, 109, 0, 0, 24, 96, 1, 144, 98, 98}), ({1}), ({0, 1, 2}), NULL, 0)
 extern const kni_slopes kni_slopes_zeta;
 const kni_slopes kni_slopes_zeta = {{NULL, &slope_zeta_grad_b, NULL, NULL}, 0, 1};
 
@@ -378,8 +375,7 @@ GRADIENT_ROW(igamma_grad_b_1, 7530, 4, &kni_cpu_defined_points, NULL, NULL, ({0,
 GRADIENT_ROW(igamma_grad_b_2, 7531, 3, &kni_cpu_defined_points, NULL, NULL, ({2, 0, 24, 175, 1, 25, 174, 73, 25, 0, 24, 97, 1, 121, 98, 72, 1, 97, 0, 141, 97, 118, 98}), ({1, 0}), ({0, 1, 3}), NULL, 0)
 static const kni_slopes next_igamma_grad_b = {{&slope_igamma_grad_b_0, &slope_igamma_grad_b_1, &slope_igamma_grad_b_2, NULL}, 0, 0};
 /* dy * exp((a == 1 && b >= 0 ? 0 : (a - 1) * log(b)) - b - lgamma(a)) */
-extern const kni_native kni_cpu_igamma_grad_b;
-GRADIENT_ROW(igamma_grad_b, 7528, 3, &kni_cpu_igamma_grad_b, kni_gradient_by_body, &next_igamma_grad_b, ({2, 0, 24, 175, 1, 25, 174, 73, 25, 0, 24, 97, 1, 121, 98, 72, 1, 97, 0, 141, 97, 118, 98}), ({1, 0}), ({0, 1, 2}), NULL, 0)
+GRADIENT_ROW(igamma_grad_b, 7528, 3, &kni_cpu_defined_points, kni_gradient_by_body, &next_igamma_grad_b, ({2, 0, 24, 175, 1, 25, 174, 73, 25, 0, 24, 97, 1, 121, 98, 72, 1, 97, 0, 141, 97, 118, 98}), ({1, 0}), ({0, 1, 2}), NULL, 0)
 extern const kni_slopes kni_slopes_igamma;
 const kni_slopes kni_slopes_igamma = {{NULL, &slope_igamma_grad_b, NULL, NULL}, 0, 1};
 
@@ -388,8 +384,7 @@ GRADIENT_ROW(i0_grad_0, 7585, 3, &kni_cpu_defined_points, NULL, NULL, ({2, 1, 98
 GRADIENT_ROW(i0_grad_1, 7586, 2, &kni_cpu_defined_points, NULL, NULL, ({1, 0, 151, 98}), ({0}), ({0, 2}), NULL, 0)
 static const kni_slopes next_i0_grad = {{&slope_i0_grad_0, &slope_i0_grad_1, NULL, NULL}, 0, 0};
 /* dy * i1(x) */
-extern const kni_native kni_cpu_i0_grad;
-GRADIENT_ROW(i0_grad, 7584, 2, &kni_cpu_i0_grad, kni_gradient_by_body, &next_i0_grad, ({1, 0, 151, 98}), ({0}), ({0, 1}), NULL, 0)
+GRADIENT_ROW(i0_grad, 7584, 2, &kni_cpu_defined_points, kni_gradient_by_body, &next_i0_grad, ({1, 0, 151, 98}), ({0}), ({0, 1}), NULL, 0)
 extern const kni_slopes kni_slopes_i0;
 const kni_slopes kni_slopes_i0 = {{&slope_i0_grad, NULL, NULL, NULL}, 0, 0};
 
@@ -399,8 +394,7 @@ GRADIENT_ROW(i1_grad_1, 7650, 3, &kni_cpu_defined_points, NULL, NULL, ({0, 24, 1
 GRADIENT_ROW(i1_grad_2, 7651, 3, &kni_cpu_defined_points, NULL, NULL, ({0, 24, 175, 24, 2, 1, 98, 109, 0, 99, 72}), ({0}), ({0, 1, 3}), NULL, 0)
 static const kni_slopes next_i1_grad = {{&slope_i1_grad_0, &slope_i1_grad_1, &slope_i1_grad_2, NULL}, 0, 0};
 /* x == 0 ? dy * 0.5 : dy * (i0(x) - y / x) */
-extern const kni_native kni_cpu_i1_grad;
-GRADIENT_ROW(i1_grad, 7648, 3, &kni_cpu_i1_grad, kni_gradient_by_body, &next_i1_grad, ({0, 24, 175, 1, 25, 98, 1, 0, 149, 2, 0, 99, 97, 98, 72}), ({0, 0.5}), ({0, 1, 2}), NULL, 0)
+GRADIENT_ROW(i1_grad, 7648, 3, &kni_cpu_defined_points, kni_gradient_by_body, &next_i1_grad, ({0, 24, 175, 1, 25, 98, 1, 0, 149, 2, 0, 99, 97, 98, 72}), ({0, 0.5}), ({0, 1, 2}), NULL, 0)
 extern const kni_slopes kni_slopes_i1;
 const kni_slopes kni_slopes_i1 = {{&slope_i1_grad, NULL, NULL, NULL}, 0, 0};
 
@@ -409,8 +403,7 @@ GRADIENT_ROW(bessel_j0_grad_0, 7713, 3, &kni_cpu_defined_points, NULL, NULL, ({2
 GRADIENT_ROW(bessel_j0_grad_1, 7714, 2, &kni_cpu_defined_points, NULL, NULL, ({1, 0, 154, 98, 109}), ({0}), ({0, 2}), NULL, 0)
 static const kni_slopes next_bessel_j0_grad = {{&slope_bessel_j0_grad_0, &slope_bessel_j0_grad_1, NULL, NULL}, 0, 0};
 /* -dy * bessel_j1(x) */
-extern const kni_native kni_cpu_bessel_j0_grad;
-GRADIENT_ROW(bessel_j0_grad, 7712, 2, &kni_cpu_bessel_j0_grad, kni_gradient_by_body, &next_bessel_j0_grad, ({1, 109, 0, 154, 98}), ({0}), ({0, 1}), NULL, 0)
+GRADIENT_ROW(bessel_j0_grad, 7712, 2, &kni_cpu_defined_points, kni_gradient_by_body, &next_bessel_j0_grad, ({1, 109, 0, 154, 98}), ({0}), ({0, 1}), NULL, 0)
 extern const kni_slopes kni_slopes_bessel_j0;
 const kni_slopes kni_slopes_bessel_j0 = {{&slope_bessel_j0_grad, NULL, NULL, NULL}, 0, 0};
 
@@ -419,8 +412,7 @@ GRADIENT_ROW(bessel_y0_grad_0, 7777, 3, &kni_cpu_defined_points, NULL, NULL, ({2
 GRADIENT_ROW(bessel_y0_grad_1, 7778, 2, &kni_cpu_defined_points, NULL, NULL, ({1, 0, 156, 98, 109}), ({0}), ({0, 2}), NULL, 0)
 static const kni_slopes next_bessel_y0_grad = {{&slope_bessel_y0_grad_0, &slope_bessel_y0_grad_1, NULL, NULL}, 0, 0};
 /* -dy * bessel_y1(x) */
-extern const kni_native kni_cpu_bessel_y0_grad;
-GRADIENT_ROW(bessel_y0_grad, 7776, 2, &kni_cpu_bessel_y0_grad, kni_gradient_by_body, &next_bessel_y0_grad, ({1, 109, 0, 156, 98}), ({0}), ({0, 1}), NULL, 0)
+GRADIENT_ROW(bessel_y0_grad, 7776, 2, &kni_cpu_defined_points, kni_gradient_by_body, &next_bessel_y0_grad, ({1, 109, 0, 156, 98}), ({0}), ({0, 1}), NULL, 0)
 extern const kni_slopes kni_slopes_bessel_y0;
 const kni_slopes kni_slopes_bessel_y0 = {{&slope_bessel_y0_grad, NULL, NULL, NULL}, 0, 0};
 
@@ -429,8 +421,7 @@ GRADIENT_ROW(bessel_k0_grad_0, 7841, 3, &kni_cpu_defined_points, NULL, NULL, ({2
 GRADIENT_ROW(bessel_k0_grad_1, 7842, 2, &kni_cpu_defined_points, NULL, NULL, ({1, 0, 158, 98, 109}), ({0}), ({0, 2}), NULL, 0)
 static const kni_slopes next_bessel_k0_grad = {{&slope_bessel_k0_grad_0, &slope_bessel_k0_grad_1, NULL, NULL}, 0, 0};
 /* -dy * bessel_k1(x) */
-extern const kni_native kni_cpu_bessel_k0_grad;
-GRADIENT_ROW(bessel_k0_grad, 7840, 2, &kni_cpu_bessel_k0_grad, kni_gradient_by_body, &next_bessel_k0_grad, ({1, 109, 0, 158, 98}), ({0}), ({0, 1}), NULL, 0)
+GRADIENT_ROW(bessel_k0_grad, 7840, 2, &kni_cpu_defined_points, kni_gradient_by_body, &next_bessel_k0_grad, ({1, 109, 0, 158, 98}), ({0}), ({0, 1}), NULL, 0)
 extern const kni_slopes kni_slopes_bessel_k0;
 const kni_slopes kni_slopes_bessel_k0 = {{&slope_bessel_k0_grad, NULL, NULL, NULL}, 0, 0};
 
@@ -440,8 +431,7 @@ GRADIENT_ROW(bessel_k0e_grad_1, 7906, 3, &kni_cpu_defined_points, NULL, NULL, ({
 GRADIENT_ROW(bessel_k0e_grad_2, 7907, 2, &kni_cpu_defined_points, NULL, NULL, ({1, 0, 98}), ({0}), ({1, 3}), NULL, 0)
 static const kni_slopes next_bessel_k0e_grad = {{&slope_bessel_k0e_grad_0, &slope_bessel_k0e_grad_1, &slope_bessel_k0e_grad_2, NULL}, 0, 0};
 /* dy * (y - bessel_k1e(x)) */
-extern const kni_native kni_cpu_bessel_k0e_grad;
-GRADIENT_ROW(bessel_k0e_grad, 7904, 3, &kni_cpu_bessel_k0e_grad, kni_gradient_by_body, &next_bessel_k0e_grad, ({1, 2, 0, 160, 97, 98}), ({0}), ({0, 1, 2}), NULL, 0)
+GRADIENT_ROW(bessel_k0e_grad, 7904, 3, &kni_cpu_defined_points, kni_gradient_by_body, &next_bessel_k0e_grad, ({1, 2, 0, 160, 97, 98}), ({0}), ({0, 1, 2}), NULL, 0)
 extern const kni_slopes kni_slopes_bessel_k0e;
 const kni_slopes kni_slopes_bessel_k0e = {{&slope_bessel_k0e_grad, NULL, NULL, NULL}, 0, 0};
 
