@@ -479,7 +479,7 @@ static bool op_persistent(kni_pickle *p, const opcode *o)
     return !p->status && push(p, result);
 }
 
-static const opcode opcodes[256] = {
+static const opcode opcodes[] = {
     [0x80] = {op_protocol, 1, 0},
     [0x95] = {op_skip, 8, 0},
     ['('] = {op_mark, 0, 0},
@@ -547,8 +547,8 @@ const kni_pickle_value *kni_pickle_run(kni_pickle *p)
         }
         unsigned char code = p->data[p->at++];
         if (code == '.') break;
-        const opcode *o = &opcodes[code];
-        if (!o->run) {
+        const opcode *o = code < sizeof opcodes / sizeof *opcodes ? &opcodes[code] : NULL;
+        if (!o || !o->run) {
             kni_pickle_bad(p, "opcode 0x%02x is not one that is read here", code);
             return NULL;
         }

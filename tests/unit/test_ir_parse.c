@@ -26,7 +26,7 @@ static void reference_kernels(void)
             kni_ir_free(ir);
         }
     }
-    CHECK(n > 80);
+    CHECK(n > 50);
     CHECK(!kni_kernel_text("no such kernel", &bytes, &file));
 }
 

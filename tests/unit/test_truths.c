@@ -433,7 +433,10 @@ static void orders(void)
     }
     kn_tensor x = kn_keep(kn_require_grad(kn_from((float[]){1}, KN_F32, KN_SHAPE(1)))), g;
     kn_tensor y = kn_keep(kn_polygamma(x, INT32_MAX));
-    CHECK_ERROR(kn_grad(&y, NULL, 1, &x, 1, 0, &g), "order");
+    /* The order of the slope is no int32 any more: NaN, as for all orders above 170. */
+    CHECK(kn_grad(&y, NULL, 1, &x, 1, 0, &g) == KN_OK);
+    double slope = kn_item(g);
+    CHECK(slope != slope);
 }
 
 int main(void)

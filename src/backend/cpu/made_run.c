@@ -16,19 +16,14 @@ enum { BLOCK = 1 << 14 };
 #endif
 enum { STRIP = KNI_MADE_STRIP, WORDS = 4, MAX_IN = 1 };
 
+#if !defined(KN_FREESTANDING) && !defined(KN_COMPACT)
 typedef void words_fn(uint64_t key, uint64_t counter, int n, int draws, uint32_t *words);
 static words_fn *const words_table[] = KNI_TIER_TABLE(kni_made_words);
-
-/* As kiln-gen knows the row, see gen_made.c. */
-typedef struct entry {
-    bool single;
-    int8_t dtype, key, counter;
-} entry;
+#endif
 
 typedef struct job {
     const kni_made_strips *strips;
     kni_made_strip *strip;
-    words_fn *words;
     kni_body_number numbers[KNI_BODY_SCALARS];
     uint64_t key, counter;
     uint32_t choices;
@@ -40,6 +35,13 @@ typedef struct job {
     const char *x[MAX_IN];
     char *y;
 } job;
+
+/* As kiln-gen knows the row, see gen_made.c. */
+typedef struct entry {
+    void (*make_all)(const job *j);
+    bool single;
+    int8_t dtype, key, counter;
+} entry;
 
 /* The words of elements that draw at the places p. */
 static void gather(const job *j, const int64_t *p, int n, uint32_t *words)
@@ -63,10 +65,17 @@ static void gather(const job *j, const int64_t *p, int n, uint32_t *words)
 static void draw(const job *j, int64_t at, int n, uint32_t *words)
 {
     int64_t places[STRIP];
-    if (j->strips->places && j->strips->places(n, at, places, j->numbers, j->choices))
+    bool apart = j->strips->places && j->strips->places(n, at, places, j->numbers, j->choices);
+#if defined(KN_FREESTANDING) || defined(KN_COMPACT)
+    for (int k = 0; k < n && !apart; k++) places[k] = at + k;
+    gather(j, places, n, words);
+#else
+    if (apart)
         gather(j, places, n, words);
     else
-        j->words(j->key, j->counter + (uint64_t)(at * j->draws / WORDS), n, j->draws, words);
+        words_table[kni_cpu_tier()](j->key, j->counter + (uint64_t)(at * j->draws / WORDS), n, j->draws,
+                                    words);
+#endif
 }
 
 /* Reals become integers of 64 bits, and those the dtype's. */
@@ -107,8 +116,16 @@ static void make_block(void *argument, int64_t task, int worker)
         make(j, at, (int)(end - at < STRIP ? end - at : STRIP), j->y + at * j->bytes);
 }
 
+static void make_each(const job *j)
+{
+    if (j->n <= BLOCK)
+        make_block((void *)(uintptr_t)j, 0, 0);
+    else
+        kni_parallel_for((j->n + BLOCK - 1) / BLOCK, make_block, (void *)(uintptr_t)j);
+}
+
 /* One value, in all elements. */
-static void fill(const job *j)
+static void make_one(const job *j)
 {
     char value[8];
     make(j, 0, 1, value);
@@ -123,7 +140,6 @@ static void prepare(job *j, const kn_record *r, const entry *e)
         if (row->schema[i].type != KNI_ATTR_INTS)
             j->numbers[i] = kni_body_attribute(&row->schema[i], r->attributes);
     j->strip = j->strips->strips[compute];
-    j->words = words_table[kni_cpu_tier()];
     j->compute = kni_compute_dtype[compute];
     j->made = e->dtype >= 0 ? e->dtype : j->compute;
     j->draws = row->body->draws[j->dtype == KN_F64];
@@ -152,12 +168,7 @@ static kn_status run(const kn_record *r, const kni_made_strips *strips, const en
         j.y = y->storage->data;
         j.bytes = (int64_t)kni_element_bytes(y);
         prepare(&j, r, e);
-        if (e->single)
-            fill(&j);
-        else if (j.n <= BLOCK)
-            make_block(&j, 0, 0);
-        else
-            kni_parallel_for((j.n + BLOCK - 1) / BLOCK, make_block, &j);
+        e->make_all(&j);
     }
     for (int i = 0; i < r->n_in; i++) kni_host_unborrow(&borrowed[i]);
     return s;
@@ -167,7 +178,7 @@ static kn_status run(const kn_record *r, const kni_made_strips *strips, const en
     static const kni_made_strips *const tiers_##name[] = KNI_TIER_TABLE(&kni_made_##name);                   \
     static kn_status run_##name(const kn_record *r)                                                          \
     {                                                                                                        \
-        static const entry e = {single, dtype, key, counter};                                                \
+        static const entry e = {(single) ? make_one : make_each, single, dtype, key, counter};               \
         return run(r, tiers_##name[kni_cpu_tier()], &e);                                                     \
     }                                                                                                        \
     const kni_native kni_cpu_##name = {.run = run_##name};
