@@ -41,9 +41,12 @@ extern const struct kni_native kni_cpu_layer_norm, kni_cpu_layer_norm_grad, kni_
 /* The cotangent (operand 0) is of x's (operand 1) shape and dtype, as a tape gives it: kernels would round one to the other's. */
 static inline kn_status kni_infer_cotangent(const kni_infer *c)
 {
-    if (c->in[0]->dtype == c->in[1]->dtype && kni_same_dims(c->in[0], c->in[1])) return KN_OK;
-    return kni_infer_fail(c, KN_ERROR_SHAPE, "the gradient %S of %T and x %S of %T differ: cast one of them",
-                          c->in[0], (int)c->in[0]->dtype, c->in[1], (int)c->in[1]->dtype);
+    const kni_type *dy = c->in[0], *x = c->in[1];
+    if (!kni_same_dims(dy, x))
+        return kni_infer_fail(c, KN_ERROR_SHAPE, "the gradient %S and x %S differ", dy, x);
+    if (dy->dtype == x->dtype) return KN_OK;
+    return kni_infer_fail(c, KN_ERROR_DTYPE, "the gradient is %T and x is %T: cast one of them",
+                          (int)dy->dtype, (int)x->dtype);
 }
 
 #endif

@@ -100,7 +100,8 @@ static void pools(void)
     CHECK(kn_nn_lp_pool1d_init(&lp, 2, KN_INTS(2), NULL) == KN_OK);
     kn_tensor y = kn_keep(kn_nn_lp_pool1d_forward(&lp, x));
     CHECK_VALUES(kn_select(kn_select(y, 0, 0), 0, 0), 1e-10, 0.991664810452, 0.960434318857);
-    CHECK_POISON(kn_nn_lp_pool1d_forward(&lp, kn_zeros(KN_SHAPE(2, 2, 3, 3), KN_F32)), "kn_nn_lp_pool1d_forward");
+    CHECK_POISON(kn_nn_lp_pool1d_forward(&lp, kn_zeros(KN_SHAPE(2, 2, 3, 3), KN_F32)),
+                 "kn_nn_lp_pool1d_forward");
     kn_nn_fractional_max_pool_args size = {.output_size = KN_INTS(2, 3)};
     CHECK(kn_nn_fractional_max_pool2d_init(&fractional, KN_INTS(2, 2), &size) == KN_OK);
     kn_tensor z = kn_nn_fractional_max_pool2d_forward(&fractional, wave(KN_SHAPE(1, 2, 6, 7)));
