@@ -21,7 +21,7 @@ static double now(void)
     return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
 }
 
-/* A shape whose lines are as many and as long as the size says. */
+/* The shape for a size: its number of lines, each of its length. */
 static line_case case_of(const kn_op *row, int size)
 {
     int64_t lines = sizes[size].lines, n = sizes[size].n;

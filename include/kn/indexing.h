@@ -69,8 +69,8 @@ KN_API kn_tensor kn_index_reduce(kn_tensor x, int32_t axis, kn_tensor indices, k
 /* ---- by several index tensors, as x[i, :, j] in Python */
 
 /* y = x[indices[0], indices[1], ...] for n tensors of integers, which broadcast and count negative indices from the end. KN_NONE
-   takes all of an axis, a bool mask indexes as many axes as it has, and waits for the device to count its truths. The axes of the indices
-   replace those they index where these are side by side; otherwise they come first. */
+   takes a whole axis. A bool mask of rank r indexes r axes; the call then waits for the device to count its true elements. The axes of
+   the indices replace those they index where these are side by side; otherwise they come first. */
 KN_API kn_tensor kn_index(kn_tensor x, const kn_tensor *indices, int32_t n);
 /* x, with kn_index(x, indices, n) updated by values, which broadcast to it. */
 KN_API kn_tensor kn_index_put(kn_tensor x, const kn_tensor *indices, int32_t n, kn_tensor values,

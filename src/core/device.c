@@ -319,7 +319,7 @@ bool kni_device_is_open(kn_device device, const char *function)
     return kni_device_find(device, function) != NULL;
 }
 
-/* The open device behind a handle, NULL for others, of which nothing is told. */
+/* The open device behind a handle. NULL, without an error, for any other handle. */
 static kn_device find_open(kn_device handle)
 {
     bool older;

@@ -27,7 +27,7 @@
    Rows that make values of scalars may use i, the index of the element, which goes with values and with indices, draw(j, t), word j
    of those that the generator gives at index t, from the attributes key and counter (draw(j) is draw(j, i)), and two truths that are
    known before anything runs: `floats`, whether the result is of a float dtype, and `doubles`, whether it is f64. An element
-   draws as many words, 1, 2 or 4, as its draws need once these choices are made. floor(s) and the like of scalars go with
+   draws 1, 2 or 4 words: the fewest that hold its draws once these choices are made. floor(s) and the like of scalars go with
    indices too, and cos_turn(u) is cos(2 pi u) for u from 0 to 1. real(t) is index t as a value. */
 #ifndef KNI_BODY_PARSE_H
 #define KNI_BODY_PARSE_H

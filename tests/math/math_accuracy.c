@@ -49,7 +49,7 @@ static long double reference_erfinv(long double x)
     return copysignl(y, x);
 }
 
-/* The mean over half a turn of e^(x (cos t - 1)) times cos t to the power of `order`: as many points as Fourier terms that count.
+/* The mean over half a turn of e^(x (cos t - 1)) times cos t to the power of `order`. It takes one point for each Fourier term that counts.
    Far out by the asymptotic series. */
 static long double reference_scaled_i(long double x, int order)
 {

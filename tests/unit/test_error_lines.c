@@ -182,7 +182,7 @@ static void check_handed_on(const char *call, int line)
     times = 0;
 }
 
-/* What fails inside is told once, under the name of the function that was called. */
+/* A failure inside a call is logged once, under the name of the function that the user called. */
 static void test_inside(void)
 {
     kn_device device = kn_device_open("autodiff(cpu)"), before = kn_device_current();

@@ -1,5 +1,5 @@
-/* Many tensors: four times as many take about four times as long to write, read, save and load, and the table of tensors copies
-   its lists a few times only. What is quadratic takes sixteen times as long. */
+/* Writing, reading, saving and loading grow linearly with the number of tensors: four times the tensors take about four times as
+   long, where quadratic work would take sixteen. The table of tensors copies its lists only a few times. */
 #define _GNU_SOURCE
 #include "core/table.h"
 #include "support/check.h"
