@@ -6,6 +6,7 @@
 #include "support/mixing.h"
 #include <dirent.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,13 +91,18 @@ static bool names_entry(const char *name)
            !name[kind + 1 + HASH_DIGITS];
 }
 
+static bool is_own_file(const struct stat *about)
+{
+    return S_ISREG(about->st_mode) && about->st_uid == geteuid();
+}
+
 /* Whether the file is one that this cache wrote. */
 static bool is_entry(int folder, const char *path, struct stat *about)
 {
     char begin[sizeof magic];
     int file = openat(folder, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (file < 0) return false;
-    bool good = fstat(file, about) == 0 && S_ISREG(about->st_mode) && about->st_uid == geteuid() &&
+    bool good = fstat(file, about) == 0 && is_own_file(about) &&
                 read(file, begin, sizeof begin) == (ssize_t)sizeof begin &&
                 !memcmp(begin, magic, sizeof magic);
     close(file);
@@ -136,27 +142,92 @@ static uint64_t limit_bytes(void)
     return (megabytes < 1u << 20 ? megabytes : 1u << 20) << 20;
 }
 
-/* Removes the oldest entry and answers its bytes; *total gets the bytes of all entries. */
-static uint64_t remove_oldest(const char *folder, uint64_t limit, uint64_t *total)
+/* A file that may be an entry by its name. */
+typedef struct candidate {
+    char name[64];
+    uint64_t bytes;
+    struct timespec changed;
+} candidate;
+
+typedef struct candidates {
+    kni_buffer list;
+    uint64_t bytes; /* of all files together */
+} candidates;
+
+static size_t count_of(const candidates *all) { return all->list.length / sizeof(candidate); }
+
+static int older_first(const void *one, const void *other)
+{
+    const struct timespec *a = &((const candidate *)one)->changed, *b = &((const candidate *)other)->changed;
+    if (a->tv_sec != b->tv_sec) return a->tv_sec < b->tv_sec ? -1 : 1;
+    return (a->tv_nsec > b->tv_nsec) - (a->tv_nsec < b->tv_nsec);
+}
+
+static void gather(DIR *dir, candidates *all)
+{
+    struct stat about;
+    for (struct dirent *e = readdir(dir); e; e = readdir(dir)) {
+        candidate c = {.bytes = 0};
+        size_t length = strlen(e->d_name);
+        if (!names_entry(e->d_name) || length >= sizeof c.name ||
+            fstatat(dirfd(dir), e->d_name, &about, AT_SYMLINK_NOFOLLOW) != 0 || !is_own_file(&about))
+            continue;
+        memcpy(c.name, e->d_name, length + 1);
+        c.bytes = (uint64_t)about.st_size;
+        c.changed = about.st_mtim;
+        kni_buffer_append(&all->list, &c, sizeof c);
+        all->bytes += c.bytes;
+    }
+}
+
+/* Takes out what somebody else laid under an entry's name. Each file is opened for it, which the usual look does without. */
+static void leave_entries(int folder, candidates *all)
+{
+    struct stat about;
+    candidate *files = (candidate *)(void *)all->list.data;
+    size_t kept = 0;
+    all->bytes = 0;
+    for (size_t i = 0; i < count_of(all); i++) {
+        if (!is_entry(folder, files[i].name, &about)) continue;
+        all->bytes += files[i].bytes;
+        files[kept++] = files[i];
+    }
+    all->list.length = kept * sizeof *files;
+}
+
+/* Adds up the entries and, where they pass the limit, removes the oldest until an eighth of it is free: the folder is then
+   gone through once for many entries, not for each. Answers the bytes that stay. */
+static uint64_t trim(const char *folder, uint64_t limit)
 {
     DIR *dir = opendir(folder);
-    char oldest[256] = "";
-    struct stat about, oldest_about = {0};
-    *total = 0;
+    candidates all = {0};
     if (!dir) return 0;
-    int at = dirfd(dir);
-    for (struct dirent *e = readdir(dir); e; e = readdir(dir)) {
-        if (!names_entry(e->d_name) || strlen(e->d_name) >= sizeof oldest || !is_entry(at, e->d_name, &about))
-            continue;
-        *total += (uint64_t)about.st_size;
-        if (*oldest && about.st_mtime >= oldest_about.st_mtime) continue;
-        memcpy(oldest, e->d_name, strlen(e->d_name) + 1);
-        oldest_about = about;
+    gather(dir, &all);
+    if (!all.list.failed && all.bytes > limit) leave_entries(dirfd(dir), &all);
+    if (!all.list.failed && all.bytes > limit) {
+        candidate *files = (candidate *)(void *)all.list.data;
+        qsort(files, count_of(&all), sizeof *files, older_first);
+        for (size_t i = 0; i < count_of(&all) && all.bytes > limit - limit / 8; i++)
+            if (unlinkat(dirfd(dir), files[i].name, 0) == 0) all.bytes -= files[i].bytes;
     }
-    uint64_t removed = 0;
-    if (*total > limit && *oldest && unlinkat(at, oldest, 0) == 0) removed = (uint64_t)oldest_about.st_size;
     closedir(dir);
-    return removed;
+    kni_buffer_free(&all.list);
+    return all.bytes;
+}
+
+/* Keeps the folder within its limit after `bytes` more. It is looked at when this process first writes there, when what is
+   known passes the limit, and after a sixteenth of the limit, since other processes write too. */
+static void keep_limit(const char *folder, uint64_t bytes)
+{
+    static _Atomic uint64_t known_folder, known_bytes, since;
+    uint64_t limit = limit_bytes(), name = sum_of(folder, strlen(folder), 3) | 1;
+    uint64_t written = atomic_fetch_add(&since, bytes) + bytes;
+    if (atomic_load(&known_folder) == name && written < limit / 16 &&
+        atomic_load(&known_bytes) + written <= limit)
+        return;
+    atomic_store(&since, 0);
+    atomic_store(&known_bytes, trim(folder, limit));
+    atomic_store(&known_folder, name);
 }
 
 void kni_disk_cache_put(const char *kind, const void *key, size_t key_bytes, const void *data, size_t bytes)
@@ -176,10 +247,9 @@ void kni_disk_cache_put(const char *kind, const void *key, size_t key_bytes, con
             memcpy(file.data, &h, sizeof h);
             bool written = kni_file_write(path.data, file.data, file.length) == KN_OK;
             char *slash = strrchr(path.data, '/');
-            uint64_t total, limit = limit_bytes();
             if (written && slash) {
                 *slash = 0;
-                while (remove_oldest(path.data, limit, &total) && total > limit) {}
+                keep_limit(path.data, file.length);
             }
         }
     }

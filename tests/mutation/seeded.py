@@ -14,6 +14,7 @@ import filecmp
 import json
 import os
 import pathlib
+import queue
 import re
 import shlex
 import shutil
@@ -188,17 +189,16 @@ def commands_of(build, layer):
 def measure(build, workers, longest, layers=LAYERS):
     """Runs everything once unbroken. What fails or takes too long there speaks for nothing."""
     rows = {name: command for layer in layers for name, command in commands_of(build, layer)}
-    free = list(workers)
-    lock = threading.Lock()
+    free = queue.SimpleQueue()
+    for worker in workers:
+        free.put(worker)
 
     def one(row):
-        with lock:
-            worker = free.pop()
+        worker = free.get()  # waits: a test that is tried again may find them all at work
         shutil.copy(build.folder / "libkiln_tests.so", worker.folder)
         start = time.monotonic()
         status = worker.run(row[1], longest)
-        with lock:
-            free.append(worker)
+        free.put(worker)
         return row[0], status, time.monotonic() - start
 
     with concurrent.futures.ThreadPoolExecutor(len(workers)) as pool:
@@ -229,14 +229,14 @@ def noticed_by_all(build, worker, path):
 
 def look_again(build, workers, survivors, notices):
     """Takes [(name, path, text)]. Returns what notices them by name."""
-    found, queue, lock = {}, list(survivors), threading.Lock()
+    found, waiting, lock = {}, list(survivors), threading.Lock()
 
     def work(worker):
         while True:
             with lock:
-                if not queue:
+                if not waiting:
                     return
-                name, path, text = queue.pop()
+                name, path, text = waiting.pop()
             by = None if worker.make(path, text) else notices(build, worker, path)
             if by:
                 with lock:

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 static char base[] = "disk_cache_XXXXXX";
@@ -222,6 +223,75 @@ static void refuses_a_linked_folder(void)
     kni_folder_free(&names);
 }
 
+/* Of the processor, since a file's way to the disk takes its time. */
+static double seconds_used(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Fills the folder with copies of one entry under other entries' names. */
+static void copy_entry(int copies)
+{
+    char text[401], from[128] = "", to[128];
+    kni_folder names;
+    memset(text, 'q', sizeof text - 1);
+    text[sizeof text - 1] = 0;
+    put("pattern", text);
+    if (!CHECK(kni_folder_read(&names, folder) == KN_OK && names.count == 1)) return;
+    snprintf(from, sizeof from, "%s/%s", folder, names.names[0]);
+    kni_folder_free(&names);
+    for (int i = 0; i < copies; i++) {
+        snprintf(to, sizeof to, "%s/test-%032x", folder, i);
+        CHECK(link(from, to) == 0);
+    }
+}
+
+/* What it costs to open every file of the folder once. */
+static double seconds_of_a_look(void)
+{
+    kni_folder names;
+    double start = seconds_used();
+    CHECK(kni_folder_read(&names, folder) == KN_OK);
+    for (int64_t i = 0; i < names.count; i++) {
+        char path[128], begin[8];
+        snprintf(path, sizeof path, "%s/%s", folder, names.names[i]);
+        int file = open(path, O_RDONLY | O_CLOEXEC);
+        CHECK(read(file, begin, sizeof begin) == (ssize_t)sizeof begin);
+        close(file);
+    }
+    kni_folder_free(&names);
+    return seconds_used() - start;
+}
+
+/* The folder is not gone through for every entry, be it full or not: of thousands, many are put for a few looks at all. */
+static void stays_quick(void)
+{
+    enum { COPIES = 4000, PUT = 100, LOOKS = 20 };
+    char name[128], text[1001];
+    kni_folder names;
+    memset(text, 'p', sizeof text - 1);
+    text[sizeof text - 1] = 0;
+    copy_entry(COPIES);
+    double look = seconds_of_a_look();
+    for (int full = 0; full < 2; full++) {
+        if (full) setenv("KN_CACHE_MEGABYTES", "1", 1);
+        double start = seconds_used();
+        for (int i = 0; i < PUT; i++) {
+            snprintf(name, sizeof name, "small %d", i);
+            put(name, text);
+        }
+        double used = seconds_used() - start;
+        if (!CHECK(used < LOOKS * look)) printf("  %g s for %d entries, %g s for a look\n", used, PUT, look);
+    }
+    unsetenv("KN_CACHE_MEGABYTES");
+    CHECK(holds(name, text));
+    CHECK(kni_folder_read(&names, folder) == KN_OK && names.count > COPIES / 4 &&
+          names.count < COPIES * 3 / 4);
+    kni_folder_free(&names);
+}
+
 int main(void)
 {
     if (!CHECK(mkdtemp(base) != NULL)) return check_report();
@@ -240,5 +310,11 @@ int main(void)
     put("made", "by the way");
     CHECK(holds("made", "by the way"));
     CHECK(kni_path_remove("disk_cache_new") == KN_OK);
+    snprintf(base, sizeof base, "disk_cache_XXXXXX");
+    if (!CHECK(mkdtemp(base) != NULL)) return check_report();
+    snprintf(folder, sizeof folder, "%s/kiln-kernels", base);
+    setenv("KN_CACHE_DIR", base, 1);
+    stays_quick();
+    CHECK(kni_path_remove(base) == KN_OK);
     return check_report();
 }
