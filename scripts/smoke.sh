@@ -5,10 +5,11 @@
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
-# Flash limits of Cortex-M images in bytes, and what must not be linked into them.
+# Flash limits of Cortex-M images in bytes, and what must not be linked into them. That of mlp_inference is what it took when the
+# formulas of ops were C: bodies must not cost a program that only infers anything.
 flash_limit() {
     case "$1" in
-    mlp_inference) echo 98304 ;;
+    mlp_inference) echo 77464 ;;
     *) echo 0 ;;
     esac
 }

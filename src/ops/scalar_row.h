@@ -19,16 +19,23 @@
 #include "ops/ops.def"
 #undef KN_OP
 
-/* Writes down the body of a row; nothing but kiln-gen and the list of ops refers to the text, so that linkers drop it. The
-   row names the compact form: .body = &kni_body_sub. */
-#define BODY(op_name, formula) const kni_body_text kni_text_##op_name = {formula, NULL};
+/* Writes down the body of a row; nothing but kiln-gen and the list of ops refers to the text, so that linkers drop it: it is an
+   array of its own, since they keep or drop the string literals of a file together. The row names the compact form:
+   .body = &kni_body_sub. */
+#define BODY(op_name, formula)                                                                               \
+    static const char formula_##op_name[] = formula;                                                         \
+    const kni_body_text kni_text_##op_name = {formula_##op_name, NULL};
 /* The same with the scalars that it computes with, which are made once for each record. */
-#define HOSTED_BODY(op_name, host, formula) const kni_body_text kni_text_##op_name = {formula, host};
+#define HOSTED_BODY(op_name, host, formula)                                                                  \
+    static const char formula_##op_name[] = formula, host_##op_name[] = host;                                \
+    const kni_body_text kni_text_##op_name = {formula_##op_name, host_##op_name};
 
 /* The gradient of an elementwise row with a body: a formula over its operands, dy and its result, with a value for each operand
    that has a gradient, named d and its name; or derived from the body. Its line in the .def file has B for G. kiln-gen makes rows
    of it, which only autodiff links. */
-#define GRADIENT_BODY(op_name, formula) const kni_body_text kni_slope_text_##op_name = {formula, NULL};
+#define GRADIENT_BODY(op_name, formula)                                                                      \
+    static const char slope_formula_##op_name[] = formula;                                                   \
+    const kni_body_text kni_slope_text_##op_name = {slope_formula_##op_name, NULL};
 #define DERIVED(op_name) const kni_body_text kni_slope_text_##op_name = {NULL, NULL};
 /* Of these operands alone; asking for the gradients of others is an error. */
 #define DERIVED_FOR(op_name, operands) const kni_body_text kni_slope_text_##op_name = {NULL, operands};
