@@ -1,6 +1,7 @@
 /* The gradient of deformable sampling by differentiable ops, for gradients of gradients. All places are seen as
    [batch, groups, taps, positions], all values as [batch, groups, channels of a group, taps, positions]. */
 #include "ops/conv_deform.h"
+#include "ops/wide.h"
 
 typedef struct places {
     int64_t batch, groups, own, taps, positions, height, width;
@@ -92,7 +93,7 @@ static kn_tensor add_to(kn_tensor sum, kn_tensor x) { return kn_keep(sum.bits ? 
 /* Sums values over the channels of a group. */
 static kn_tensor over_channels(kn_tensor values) { return kn_sum(values, KN_AXES(2), false); }
 
-kn_status kni_lower_deform_sample_grad(kni_lowering *l)
+static kn_status lower_wide(kni_lowering *l)
 {
     const places p = find_places(l);
     const kn_shape image = KN_SHAPE(p.batch, p.groups, p.own, p.height * p.width);
@@ -119,4 +120,20 @@ kn_status kni_lower_deform_sample_grad(kni_lowering *l)
     l->out[2] = masked ? kn_reshape(by_mask, kn_shape_of_tensor(l->in[3]))
                        : kn_zeros(KN_SHAPE(0), kn_dtype_of(l->in[0]));
     return KN_OK;
+}
+
+/* The half types take every step in f32 and are rounded at the end, as the kernel does it. */
+kn_status kni_lower_deform_sample_grad(kni_lowering *l)
+{
+    kn_tensor in[4] = {KN_NONE, KN_NONE, KN_NONE, KN_NONE};
+    kni_lowering wide = *l;
+    wide.in = in;
+    for (int i = 0; i < l->n_in && i < KNI_COUNT(in); i++)
+        if (l->in[i].bits) in[i] = kn_keep(kni_widen(l->in[i]));
+    kn_status status = lower_wide(&wide);
+    for (int i = 0; status == KN_OK && i < 3; i++) {
+        int like = i < 2 ? i : l->n_in > 3 && l->in[3].bits ? 3 : 0;
+        l->out[i] = kni_as(wide.out[i], (int)kn_dtype_of(l->in[like]));
+    }
+    return status;
 }
