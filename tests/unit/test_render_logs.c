@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static char folder[100];
+static char folder[256];
 
 static const char *path_in(const char *name)
 {
-    static char path[400];
+    static char path[600];
     snprintf(path, sizeof path, "%s/%s", folder, name);
     return path;
 }

@@ -192,7 +192,7 @@ static void extras_travel(void)
 static const char *kept(const char *folder, int *others)
 {
     static char text[400];
-    char path[300];
+    char path[600];
     long long steps[64];
     int n = 0;
     snprintf(path, sizeof path, "%s/checkpoint", folder);
@@ -287,7 +287,7 @@ static void best_model_comes_back(void)
 
 static void write_text(const char *folder, const char *name, const char *text)
 {
-    char path[400];
+    char path[600];
     snprintf(path, sizeof path, "%s/checkpoint/%s", folder, name);
     FILE *f = fopen(path, "w");
     CHECK(f && fputs(text, f) >= 0 && fclose(f) == 0);
@@ -324,7 +324,7 @@ static void broken_files_are_passed_over(void)
     int others;
     /* The stranger's file stays, and the damaged one under another name. */
     CHECK(!strcmp(kept(folder, &others), "24 36") && others == 2);
-    char path[300];
+    char path[600];
     snprintf(path, sizeof path, "%s/checkpoint/step-00000090.safetensors.damaged", folder);
     CHECK(access(path, R_OK) == 0);
     run_free(&run);
@@ -334,7 +334,7 @@ static void broken_files_are_passed_over(void)
 static void runs_do_not_mix(void)
 {
     const char *folder = fresh_folder();
-    char path[300];
+    char path[600];
     Run run;
     for (int i = 0; i < 2; i++) {
         if (!run_make(&run, folder, i ? 1 : 2, NULL)) return;
@@ -368,7 +368,7 @@ static void smaller_batches(kn_learner_args *a)
 static void wrong_checkpoints(void)
 {
     const char *folder = fresh_folder();
-    char path[300];
+    char path[600];
     Run run;
     if (!run_make(&run, folder, 1, NULL)) return;
     CHECK_OK(kn_learner_fit(run.learner));

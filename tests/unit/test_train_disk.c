@@ -94,7 +94,7 @@ ssize_t pread(int fd, void *out, size_t bytes, off_t offset)
 
 static int files_in(const char *folder, const char *inside, const char *ending)
 {
-    char path[300];
+    char path[600];
     int count = 0;
     snprintf(path, sizeof path, "%s/%s", folder, inside);
     DIR *stream = opendir(path);
@@ -212,7 +212,7 @@ static void transient_failures(void)
 static void damage_is_set_aside(void)
 {
     const char *folder = fresh_folder();
-    char path[300];
+    char path[600];
     Run run;
     bool resumed;
     three_checkpoints(folder);
@@ -241,7 +241,7 @@ static void damage_is_set_aside(void)
 static void old_runs_go(void)
 {
     const char *folder = fresh_folder();
-    char path[300];
+    char path[600];
     for (int i = 0; i < 7; i++) {
         Run run;
         if (!run_make(&run, folder, 1, NULL)) return;

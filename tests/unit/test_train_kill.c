@@ -20,7 +20,7 @@ static int child(const char *folder)
     kn_device_use(device);
     if (!run_make(&run, folder, KILL_EPOCHS, NULL)) return 2;
     bool resumed = false;
-    char log[300];
+    char log[600];
     snprintf(log, sizeof log, "%s/log.csv", folder);
     if (kn_learner_add_renderer(run.learner, kn_logger_csv(log)) ||
         kn_learner_set_checkpoints(run.learner, &(kn_checkpoint_policy){.every_steps = 1}) ||
@@ -35,7 +35,7 @@ static int child(const char *folder)
         return 4;
     }
     Weights w = run_weights(&run);
-    char path[300];
+    char path[600];
     snprintf(path, sizeof path, "%s/final", folder);
     FILE *f = fopen(path, "wb");
     bool good = f && fwrite(&w, sizeof w, 1, f) == 1 && fclose(f) == 0;
@@ -84,7 +84,7 @@ static int64_t look_at(const char *folder, bool *whole)
 /* The latest step of training that the log has. */
 static int64_t logged(const char *folder)
 {
-    char path[300], line[200];
+    char path[600], line[200];
     long long step, latest = RESUMED_NOTHING;
     snprintf(path, sizeof path, "%s/log.csv", folder);
     FILE *f = fopen(path, "r");
@@ -136,7 +136,7 @@ static bool await(Started s, int64_t *from)
 static Weights final_weights(const char *folder)
 {
     Weights w;
-    char path[300];
+    char path[600];
     memset(&w, 0, sizeof w);
     snprintf(path, sizeof path, "%s/final", folder);
     FILE *f = fopen(path, "rb");

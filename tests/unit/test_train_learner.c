@@ -377,7 +377,7 @@ static void saving_writes(void)
 {
     Run run;
     const char *folder = fresh_folder();
-    char path[200];
+    char path[600];
     if (!run_make(&run, folder, 1, NULL)) return;
     CHECK_OK(kn_learner_fit(run.learner));
     snprintf(path, sizeof path, "%s/checkpoint/step-00000012.safetensors", folder);

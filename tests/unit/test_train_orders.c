@@ -77,7 +77,7 @@ static char *path_in(const char *folder, const char *name)
     return path;
 }
 
-static char folder_now[64]; /* of the test that runs; "": none */
+static char folder_now[256]; /* of the test that runs; "": none */
 
 static const char *new_folder(void)
 {

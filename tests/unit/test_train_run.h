@@ -186,7 +186,7 @@ static inline void remove_folder(const char *folder)
 
 static inline const char *fresh_folder(void)
 {
-    static char folder[64];
+    static char folder[256];
     snprintf(folder, sizeof folder, "%s/kiln-train-XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : P_tmpdir);
     return CHECK(mkdtemp(folder) != NULL) ? folder : NULL;
 }
