@@ -99,7 +99,7 @@ struct DLManagedTensor *kn_to_dlpack(kn_tensor t)
 {
     const kni_tensor *from = kni_is_poisoned(t) ? NULL : kni_resolve(t, "to_dlpack");
     if (!from) {
-        if (kni_is_poisoned(t)) kni_fail(kn_error_code(t), "kn_to_dlpack: the tensor carries an error");
+        if (kni_is_poisoned(t)) kni_fail_carried(t, "to_dlpack", "the tensor");
         return NULL;
     }
     if (!from->device->host) {

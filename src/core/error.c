@@ -356,14 +356,14 @@ bool kni_error_was_told(kn_tensor t)
 }
 
 static const char reused[] = "the record of this error was used again; read errors sooner";
+static const char stale[] = "this handle names no live tensor: it was dropped or taken, or its scope ended";
 
 /* The text of what the handle carries; nothing for a good one. */
 static void put_text(kni_text *text, kn_tensor t)
 {
     kni_failure f;
     if (is_stale(t)) {
-        kni_text_string(text,
-                        "this handle names no live tensor: it was dropped or taken, or its scope ended");
+        kni_text_string(text, stale);
         return;
     }
     t = poison_of(late_or_own(t));
@@ -397,7 +397,10 @@ kn_status kni_failure_again(kn_tensor t)
 {
     kni_thread *thread = kni_thread_self();
     kni_failure f;
-    if (!of_handle(poison_of(late_or_own(t)), &f)) return kni_fail(KN_ERROR_INTERNAL, "%s", reused);
+    if (is_stale(t)) return kni_fail(KN_ERROR_HANDLE, "%s", stale);
+    t = poison_of(late_or_own(t));
+    if (!t.bits) return KN_OK;
+    if (!of_handle(t, &f)) return kni_fail(KN_ERROR_INTERNAL, "%s", reused);
     const kni_failure *last = latest(thread);
     if (!last || last->number != f.number) {
         if (!thread->context.call_name) kni_error_flush(thread);

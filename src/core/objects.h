@@ -76,7 +76,7 @@ const char *kni_failure_latest(void);
 /* kn_error_text for use inside the library: what has just failed is not logged before its line is there, and a text that is cut
    ends after a word. */
 size_t kni_error_text(kn_tensor t, char *buffer, size_t n);
-/* Hands on what a handle carries: it is the thread's latest failure again, not a second one. Returns its code. */
+/* The status of a handle: what a bad one carries becomes the thread's latest failure again, not a second one. */
 kn_status kni_failure_again(kn_tensor t);
 /* A failure that has just been told inside gets the name of the function that was called; one that has a line keeps its name. */
 void kni_error_renamed_by(const char *function);

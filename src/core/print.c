@@ -307,6 +307,6 @@ kn_status kn_print(kn_tensor t)
     if (text != small) kni_free(text, n);
     const kni_tensor *x = kni_peek(t);
     if (x) (void)kni_tensor_failed(x, &t); /* reading may have told of it */
-    if (kni_is_poisoned(t)) return kn_error_code(t);
+    if (kni_is_poisoned(t)) return kni_failure_again(t);
     return x ? KN_OK : KN_ERROR_HANDLE;
 }

@@ -1,5 +1,6 @@
 /* Scopes and the three states of ownership. */
 #include "core/error.h"
+#include "core/objects.h"
 #include "core/stored.h"
 #include "core/table.h"
 #include <kn/tensor.h>
@@ -231,14 +232,14 @@ void kn_drop(kn_tensor handle)
 kn_status kn_assign(kn_tensor *handle, kn_tensor value)
 {
     if (!handle) return kni_fail(KN_ERROR_ARGUMENT, "kn_assign: the place to assign to is NULL");
-    if (kni_is_poisoned(value)) return kn_error_code(value);
+    if (kni_is_poisoned(value)) return kni_failure_again(value);
     if (handle->bits == value.bits) return KN_OK;
     const kni_tensor *old = kni_peek(*handle);
     if (old && (old->flags & KNI_TENSOR_PARAM))
         return kni_fail(KN_ERROR_ARGUMENT,
                         "kn_assign: the place holds a param; give it a value with kn_param_set");
     value = kn_own(value);
-    if (kni_is_poisoned(value)) return kn_error_code(value);
+    if (kni_is_poisoned(value)) return kni_failure_again(value);
     kn_drop(*handle);
     *handle = value;
     return KN_OK;

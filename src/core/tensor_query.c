@@ -1,5 +1,6 @@
 /* Questions about tensors, all of which borrow. */
 #include "core/device_object.h"
+#include "core/objects.h"
 #include "core/param_value.h"
 #include <kn/device.h>
 #include <kn/tensor.h>
@@ -49,7 +50,7 @@ int64_t kn_count(kn_tensor t)
 kn_status kn_strides(kn_tensor t, int64_t *strides)
 {
     const kni_tensor *x = kni_resolve(t, "strides");
-    if (!x) return kni_is_poisoned(t) ? kn_error_code(t) : KN_ERROR_HANDLE;
+    if (!x) return kni_is_poisoned(t) ? kni_failure_again(t) : KN_ERROR_HANDLE;
     if (!strides) return kni_fail(KN_ERROR_ARGUMENT, "kn_strides: the place for the strides is NULL");
     kni_tensor value = {.storage = NULL}; /* a param's may change at any time */
     kni_param_copy_value(&value, x);

@@ -1,5 +1,6 @@
 /* Running users' kernels: the public calls, and the CPU, which interprets them. */
 #include "core/device_object.h"
+#include "core/objects.h"
 #include "core/thread_pool.h"
 #include "kernel/user_kernel.h"
 #include <string.h>
@@ -229,7 +230,7 @@ static kn_status apply(const kni_user_kernel *k, const char *function, const kn_
         poison(out, n_out);
     } else {
         kni_apply_many(row, in, n_in, &attributes, out, n_out);
-        return kni_is_poisoned(out[0]) ? kn_error_code(out[0]) : KN_OK;
+        return kni_is_poisoned(out[0]) ? kni_failure_again(out[0]) : KN_OK;
     }
     return KN_ERROR_ARGUMENT;
 }

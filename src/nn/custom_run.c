@@ -111,7 +111,7 @@ kn_status kni_unstack(kn_tensor x, int64_t count, kn_tensor *out)
 {
     if (count == 1) {
         out[0] = kn_squeeze(x, 0);
-        return kn_error_code(out[0]);
+        return kni_failure_again(out[0]);
     }
     int32_t n = count < MOST_PARTS ? (int32_t)count : MOST_PARTS;
     kn_tensor parts[MOST_PARTS];

@@ -1,5 +1,6 @@
 /* kn_call: runs any row of the table by its name, with attributes by theirs. */
 #include "core/allocator.h"
+#include "core/objects.h"
 #include "ops/custom_rows.h"
 #include <kn/call.h>
 #include <string.h>
@@ -73,7 +74,7 @@ static kn_status call_row(const kn_op *row, const kn_tensor *in, int32_t n_in,
     if (s) return s;
     kni_apply_many(row, in, n_in, row->attribute_bytes ? place : NULL, out, n_out);
     for (int32_t k = 0; k < n_out; k++)
-        if (kni_is_poisoned(out[k])) return kn_error_code(out[k]);
+        if (kni_is_poisoned(out[k])) return kni_failure_again(out[k]);
     return KN_OK;
 }
 

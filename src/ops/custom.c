@@ -1,5 +1,6 @@
 /* Custom ops: rows made at run time around the user's functions. */
 #include "core/life.h"
+#include "core/objects.h"
 #include "ops/custom_rows.h"
 #include "ops/infer.h"
 #include <kn/custom_op.h>
@@ -205,7 +206,7 @@ kn_status kn_custom_call(kn_op_handle op, const kn_tensor *in, kn_tensor *out)
     if (!op || op->number < FIRST_NUMBER)
         return kni_fail(KN_ERROR_ARGUMENT, "kn_custom_call: this is no registered op");
     kni_apply_many(op, in, op->max_in, kni_custom_defaults(op), out, op->n_out);
-    return kni_is_poisoned(out[0]) ? kn_error_code(out[0]) : KN_OK;
+    return kni_is_poisoned(out[0]) ? kni_failure_again(out[0]) : KN_OK;
 }
 
 kn_status kn_custom_fail(kn_status code, const char *text)

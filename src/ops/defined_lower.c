@@ -1,4 +1,5 @@
 /* Defined rows as other ops, word by word: for devices that have no strips and no schedules, and for what theirs cannot do. */
+#include "core/objects.h"
 #include "ops/body_tree.h"
 #include "ops/body_words.h"
 #include "ops/defined.h"
@@ -279,7 +280,7 @@ kn_status kni_defined_lower(kni_lowering *l)
     for (int i = 0; i < w.tree.n && !w.failed; i++) {
         w.values[i] = compute(&w, &w.tree.nodes[i]);
         if (w.values[i].is_number || !kni_is_poisoned(w.values[i].tensor)) continue;
-        return kn_error_code(w.values[i].tensor);
+        return kni_failure_again(w.values[i].tensor);
     }
     for (int k = 0; k < l->n_out && !w.failed; k++) l->out[k] = give(&w, k);
     return w.failed ? KN_ERROR_UNSUPPORTED : KN_OK;

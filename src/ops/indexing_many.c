@@ -1,4 +1,5 @@
 /* Reading and writing by several index tensors, reductions of what is scattered, and functions made of them. */
+#include "core/objects.h"
 #include "ops/creation_rows.h"
 #include "ops/indexing_rows.h"
 #include "ops/infer.h"
@@ -24,8 +25,7 @@ static int spread_indices(const char *name, const kni_type *t, const kn_tensor *
     int axis = 0;
     for (int32_t i = 0; i < n; i++) {
         const kni_type *at = indices[i].bits ? kni_type_of(indices[i]) : NULL;
-        if (indices[i].bits && !at)
-            return kni_fail(kn_error_code(indices[i]), "kn_%s: index %d carries an error", name, i), -1;
+        if (indices[i].bits && !at) return kni_fail_carried(indices[i], name, "index %d", i), -1;
         int width = at && at->dtype == KN_BOOL ? at->rank : 1;
         if (axis + width > t->rank || width == 0)
             return kni_fail_op(KN_ERROR_SHAPE, name,
@@ -191,7 +191,7 @@ kn_status kn_unravel_index(kn_tensor index, kn_shape shape, kn_tensor *out)
         out[i] = kn_remainder(rest, size);
         rest = kn_keep(kn_floor_div(rest, size));
     }
-    for (int i = 0; i < shape.rank && s == KN_OK; i++) s = kn_ok(out[i]) ? KN_OK : kn_error_code(out[i]);
+    for (int i = 0; i < shape.rank && s == KN_OK; i++) s = kni_failure_again(out[i]);
     kni_call_end_many(call, out, shape.rank);
     return s;
 }

@@ -1,4 +1,5 @@
 /* Public functions that read by index and by mask. */
+#include "core/objects.h"
 #include "ops/indexing_rows.h"
 #include "ops/movement_rows.h"
 
@@ -150,10 +151,10 @@ kn_status kn_nonzero_axes(kn_tensor x, kn_tensor *out)
     const kni_type *t = kni_type_of(x);
     int rank = t ? t->rank : 0;
     kn_tensor tuples = kn_keep(nonzero_all(x));
-    kn_status s = kn_ok(tuples) ? KN_OK : kn_error_code(tuples);
+    kn_status s = kni_failure_again(tuples);
     for (int i = 0; i < rank; i++) {
         out[i] = kn_select(tuples, 1, i);
-        if (s == KN_OK && !kn_ok(out[i])) s = kn_error_code(out[i]);
+        if (s == KN_OK) s = kni_failure_again(out[i]);
     }
     kni_call_end_many(call, out, rank);
     return s;

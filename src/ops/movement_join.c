@@ -1,4 +1,5 @@
 /* Public functions that join, repeat and pad tensors. */
+#include "core/objects.h"
 #include "ops/integer_range.h"
 #include "ops/movement_rows.h"
 
@@ -230,7 +231,7 @@ kn_status kn_meshgrid(const kn_tensor *tensors, int32_t n, const kn_meshgrid_arg
     kni_call call = kni_call_begin("meshgrid");
     bool made = out && make_grids(tensors, n, args ? args : &plain, out);
     kn_status s = made ? KN_OK : KN_ERROR_ARGUMENT;
-    for (int32_t i = 0; made && i < n && s == KN_OK; i++) s = kn_ok(out[i]) ? KN_OK : kn_error_code(out[i]);
+    for (int32_t i = 0; made && i < n && s == KN_OK; i++) s = kni_failure_again(out[i]);
     kni_call_end_many(call, out, made ? n : 0);
     return s;
 }

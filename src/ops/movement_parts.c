@@ -1,4 +1,5 @@
 /* Public functions that take parts of a tensor: slices, windows, splits, and elements in another order. */
+#include "core/objects.h"
 #include "ops/infer.h"
 #include "ops/movement_rows.h"
 
@@ -121,7 +122,7 @@ kn_tensor kn_unfold_axis(kn_tensor x, int32_t axis, int64_t size, int64_t step)
 static kn_status end_list(kni_call call, kn_tensor *out, int n)
 {
     kn_status s = KN_OK;
-    for (int i = 0; i < n && s == KN_OK; i++) s = kn_ok(out[i]) ? KN_OK : kn_error_code(out[i]);
+    for (int i = 0; i < n && s == KN_OK; i++) s = kni_failure_again(out[i]);
     kni_call_end_many(call, out, n);
     return s;
 }
@@ -138,7 +139,7 @@ static kn_status fail_list(kni_call call, kn_tensor *out, int n)
 static int64_t axis_size(const char *name, kn_tensor x, int32_t *axis)
 {
     if (kni_is_poisoned(x)) {
-        kni_fail(kn_error_code(x), "kn_%s: the tensor carries an error", name);
+        kni_fail_carried(x, name, "the tensor");
         return -1;
     }
     const kni_tensor *t = kni_resolve(x, name);

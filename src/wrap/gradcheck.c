@@ -1,4 +1,5 @@
 /* Gradients against central differences, in f64. */
+#include "core/objects.h"
 #include "wrap/tape.h"
 
 /* The sum of f's result times a fixed cotangent, so that any result gives one number. */
@@ -66,7 +67,7 @@ static kn_status check(checker *c, const kn_tensor *inputs, double tolerance)
     kn_tensor leaves[16], grads[16];
     for (int32_t i = 0; i < c->n; i++) {
         leaves[i] = kn_require_grad(kn_detach(kn_cast(kn_keep(kn_alias(inputs[i])), KN_F64)));
-        if (!kn_ok(leaves[i])) return kn_error_code(leaves[i]);
+        if (!kn_ok(leaves[i])) return kni_failure_again(leaves[i]);
     }
     kn_tensor y = kn_keep(weighted(c, leaves));
     kn_status s = kn_grad(&y, NULL, 1, leaves, c->n, 0, grads);
@@ -83,7 +84,7 @@ kn_status kn_gradcheck(kn_gradcheck_fn f, void *context, const kn_tensor *inputs
     if (!f || !inputs || n < 1 || n > 16)
         return kni_fail(KN_ERROR_ARGUMENT, "kn_gradcheck: needs a function and 1 to 16 inputs");
     const kni_tensor *first = kni_is_poisoned(inputs[0]) ? NULL : kni_resolve(inputs[0], "gradcheck");
-    if (!first) return kni_is_poisoned(inputs[0]) ? kn_error_code(inputs[0]) : KN_ERROR_HANDLE;
+    if (!first) return kni_is_poisoned(inputs[0]) ? kni_failure_again(inputs[0]) : KN_ERROR_HANDLE;
     kni_thread *t = kni_thread_self();
     checker c = {f, context, n, first->device};
     kni_context before = kni_context_push(t);

@@ -120,7 +120,7 @@ kn_status kn_grad(const kn_tensor *outputs, const kn_tensor *cotangents, int32_t
     for (int i = 0; i < n_wrt && s == KN_OK; i++) {
         const kni_tensor *x = kni_resolve(wrt[i], "grad");
         if (!x)
-            s = kni_is_poisoned(wrt[i]) ? kn_error_code(wrt[i]) : KN_ERROR_HANDLE;
+            s = kni_is_poisoned(wrt[i]) ? kni_failure_again(wrt[i]) : KN_ERROR_HANDLE;
         else if (!x->node && !(flags & KN_GRAD_ALLOW_UNUSED))
             s = kni_fail(KN_ERROR_GRADIENT, "kn_grad: input %d is on no tape: make it with kn_require_grad()",
                          i);

@@ -1,5 +1,6 @@
 /* Segments that save no intermediates: run once to see which leaves they use, and again in backward with the
    same random numbers. */
+#include "core/objects.h"
 #include "ops/autocast_state.h"
 #include "wrap/tape.h"
 #include <string.h>
@@ -24,7 +25,7 @@ static kn_status fresh_inputs(const kni_tensor *const *from, int n, uint64_t tra
         fresh[i] = kn_detach(kni_alias_kept(kni_thread_self(), from[i], from[i]->device));
         if (tracked >> i & 1) fresh[i] = kn_require_grad(fresh[i]);
         fresh[i] = kn_keep(fresh[i]);
-        if (!kn_ok(fresh[i])) return kn_error_code(fresh[i]);
+        if (!kn_ok(fresh[i])) return kni_failure_again(fresh[i]);
     }
     return KN_OK;
 }
@@ -63,7 +64,7 @@ static kn_status backward(kni_node *node, kn_tensor dy, kn_tensor *grads, uint64
     kn_status status = fresh_inputs(saved, s->n_inputs, needs, fresh);
     if (status) return status;
     kn_tensor y = run_again(s, fresh);
-    if (!kn_ok(y)) return kn_error_code(y);
+    if (!kn_ok(y)) return kni_failure_again(y);
     for (int i = 0; i < node->n_in; i++) {
         wrt[i] = (kni_wrt){NULL, 0};
         if (!(needs >> i & 1)) continue;

@@ -1,5 +1,6 @@
 /* Backward: collects the nodes that outputs reach, keeps those that lead to what is asked for, and runs their
    gradients from the latest to the earliest. Fan-in adds in that order, so results are deterministic. */
+#include "core/objects.h"
 #include "ops/autocast_state.h"
 #include "wrap/tape.h"
 #include <string.h>
@@ -152,7 +153,7 @@ static kn_status accumulate(stop *s, uint32_t k, kn_tensor gradient)
     kn_tensor sum = s->dy[k].bits ? kn_add(s->dy[k], gradient) : gradient;
     if (s->dy[k].bits && kn_ok(s->dy[k])) kn_drop(s->dy[k]);
     s->dy[k] = kn_keep(sum);
-    return kni_is_poisoned(sum) ? kn_error_code(sum) : KN_OK;
+    return kni_is_poisoned(sum) ? kni_failure_again(sum) : KN_OK;
 }
 
 /* A kept alias of a saved value, in its place of the tape when gradients are to be differentiated again. */
@@ -252,7 +253,7 @@ static kn_status run_stop(walk *w, stop *s)
     for (int i = 0; i < node->n_in && status == KN_OK; i++) {
         if (!(needs >> i & 1) || !grads[i].bits) continue;
         status = kni_is_poisoned(grads[i])
-                     ? kn_error_code(grads[i])
+                     ? kni_failure_again(grads[i])
                      : accumulate(find(w, node->inputs[i]), node->input_output[i], grads[i]);
     }
     forget(w, node);
@@ -267,7 +268,7 @@ static kn_status join_parts(stop *s)
         uint32_t output;
         bool replaces;
         kn_tensor whole = kni_parts_take(&s->parts, s->dy, &output, &replaces);
-        status = kni_is_poisoned(whole) ? kn_error_code(whole) : KN_OK;
+        status = kni_is_poisoned(whole) ? kni_failure_again(whole) : KN_OK;
         if (replaces && status == KN_OK) {
             if (kn_ok(s->dy[output])) kn_drop(s->dy[output]);
             s->dy[output] = KN_NONE;
@@ -318,7 +319,7 @@ static kn_status seed(walk *w, const kn_tensor *outputs, const kn_tensor *cotang
                     &y->type);
             dy = kn_ones(shape, (kn_dtype)y->type.dtype);
         }
-        kn_status status = kni_is_poisoned(dy) ? kn_error_code(dy) : accumulate(s, k, dy);
+        kn_status status = kni_is_poisoned(dy) ? kni_failure_again(dy) : accumulate(s, k, dy);
         if (status) return status;
     }
     return KN_OK;
@@ -342,7 +343,7 @@ static kn_status go(walk *w, const kn_tensor *outputs, const kn_tensor *cotangen
         stop *at = w->n && wrt[i].node ? find(w, wrt[i].node) : NULL;
         kn_tensor found = at ? at->dy[wrt[i].output] : KN_NONE;
         grads[i] = s ? kni_poison_latest() : found.bits ? kn_alias(found) : KN_NONE;
-        if (!s && kni_is_poisoned(grads[i])) s = kn_error_code(grads[i]);
+        if (!s && kni_is_poisoned(grads[i])) s = kni_failure_again(grads[i]);
     }
     return s;
 }
