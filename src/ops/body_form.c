@@ -29,3 +29,10 @@ kni_form kni_body_form(const kni_body *body)
     }
     return KNI_FORM_OTHER;
 }
+
+bool kni_body_requires(const kni_body *body)
+{
+    for (int i = 0; body && i < body->n; i++)
+        if (kni_body_step(body, i).kind == KNI_STEP_REQUIRE) return true;
+    return false;
+}

@@ -1,4 +1,5 @@
-/* Short formulas that backends have code of their own for, found by the steps of a body: whatever row has one gets the same. */
+/* What backends ask of a body: whether it is a short formula that they have code of their own for, whatever row has it, and whether it
+   may fail. */
 #ifndef KNI_BODY_FORM_H
 #define KNI_BODY_FORM_H
 
@@ -15,5 +16,8 @@ typedef enum kni_form {
 
 /* body: NULL is OTHER. */
 kni_form kni_body_form(const kni_body *body);
+
+/* Whether it has a condition (require) whose failure is reported. body: NULL has none. */
+bool kni_body_requires(const kni_body *body);
 
 #endif

@@ -1,5 +1,4 @@
 /* Cross entropy of logits against class indices as a row with a fused gradient, and the losses around it. */
-#include "ops/generated/loss_kernels.h"
 #include "ops/infer.h"
 #include "ops/loss.h"
 #include "ops/native.h"
@@ -82,30 +81,6 @@ static kn_status infer_cross_entropy_grad(kni_infer *c)
     return s;
 }
 
-static kn_status launch_classes(kni_launch *l, const kni_kernel *kernel, const kni_type *x, int weight)
-{
-    const kni_cross_entropy_attributes *a = l->attributes;
-    kni_class_view v = kni_class_view_of(x);
-    l->kernel = kernel;
-    l->items = v.outer * v.inner;
-    kni_launch_int(l, v.classes);
-    kni_launch_int(l, v.inner);
-    kni_launch_int(l, weight < l->n_in && l->in[weight]);
-    kni_launch_int(l, a->ignore_index);
-    kni_launch_real(l, a->smoothing);
-    return KN_OK;
-}
-
-static kn_status launch_cross_entropy(kni_launch *l)
-{
-    return launch_classes(l, &kni_kernel_cross_entropy, l->in[0], 2);
-}
-
-static kn_status launch_cross_entropy_grad(kni_launch *l)
-{
-    return launch_classes(l, &kni_kernel_cross_entropy_grad, l->in[1], 4);
-}
-
 /* dy ((softmax(x) sum q) - q), with q the weighted and smoothed target distribution, 0 where ignored. On a tape lse is left out: it is
    a function of x, through which second derivatives have to flow. */
 static kn_status lower_cross_entropy_grad(kni_lowering *l)
@@ -114,6 +89,13 @@ static kn_status lower_cross_entropy_grad(kni_lowering *l)
     kn_tensor x = kn_keep(kni_widen(l->in[1])), target = l->in[2];
     int rank = kn_rank(x), axis = class_axis(rank), dtype = kn_dtype_of(x);
     int64_t classes = kn_size(x, axis);
+    if (classes ==
+        0) { /* there is no result, but targets that are no class are reported as those of the loss are */
+        kn_tensor in[3] = {x, target, KN_NONE}, out[3];
+        kni_apply_many(&kni_op_cross_entropy, in, 3, a, out, 3);
+        l->out[0] = kni_as(kn_mul(x, kn_unsqueeze(out[0], axis)), kn_dtype_of(l->in[1]));
+        return KN_OK;
+    }
     kn_tensor ignored = kn_keep(kn_equal_scalar(target, (double)a->ignore_index));
     target = kn_where(ignored, kn_zeros_like(target), target);
     kn_tensor q = kn_mul_scalar(kn_one_hot(target, classes, (kn_dtype)dtype), 1 - a->smoothing);
@@ -151,7 +133,7 @@ OP(cross_entropy,
    .schema = cross_entropy_schema, .attribute_bytes = sizeof(kni_cross_entropy_attributes),
    .in = "x target@line:index weight@place?1", .out = "loss@line lse@line share@line",
    .body = &kni_body_cross_entropy, .line = {KNI_LINE_CLASSES, 0, KNI_PER_LINE, 0},
-   .infer = infer_cross_entropy, .launch = launch_cross_entropy, .native = &kni_cpu_cross_entropy)
+   .infer = infer_cross_entropy, .native = &kni_cpu_cross_entropy)
 
 BODY(
     cross_entropy_grad,
@@ -165,7 +147,7 @@ OP(cross_entropy_grad, .doc = "dy (softmax(x) sum(q) - q), q the weighted and sm
    .schema = cross_entropy_schema, .attribute_bytes = sizeof(kni_cross_entropy_attributes),
    .in = "dy@line x target@line:index lse@line weight@place?1", .out = "dx",
    .body = &kni_body_cross_entropy_grad, .line = {KNI_LINE_CLASSES, 1, KNI_PER_ELEMENT, 0},
-   .infer = infer_cross_entropy_grad, .launch = launch_cross_entropy_grad, .lower = lower_cross_entropy_grad,
+   .infer = infer_cross_entropy_grad, .lower = lower_cross_entropy_grad,
    .native = &kni_cpu_cross_entropy_grad)
 
 GRADIENT(cross_entropy)

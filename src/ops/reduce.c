@@ -1,5 +1,4 @@
 /* Rows and functions of the reductions: sum, prod, mean, max, min, argmax, argmin, any, all, logsumexp. */
-#include "ops/generated/reduce_kernels.h"
 #include "ops/native.h"
 #include "ops/reduce_axes.h"
 #include "ops/scalar_row.h"
@@ -46,85 +45,60 @@ static kn_status infer_position(kni_infer *c)
     return kni_reduce_filled(c, &axes);
 }
 
-static kn_status launch_with(kni_launch *l, const kni_kernel *kernel)
-{
-    l->kernel = kernel;
-    kni_reduce_launch(l, &((const kni_reduce_attributes *)l->attributes)->axes);
-    return KN_OK;
-}
-
-static kn_status launch_sum(kni_launch *l) { return launch_with(l, &kni_kernel_reduce_sum); }
-static kn_status launch_prod(kni_launch *l) { return launch_with(l, &kni_kernel_reduce_prod); }
-static kn_status launch_mean(kni_launch *l) { return launch_with(l, &kni_kernel_reduce_mean); }
-static kn_status launch_max(kni_launch *l) { return launch_with(l, &kni_kernel_reduce_max); }
-static kn_status launch_min(kni_launch *l) { return launch_with(l, &kni_kernel_reduce_min); }
-static kn_status launch_any(kni_launch *l) { return launch_with(l, &kni_kernel_reduce_any); }
-static kn_status launch_all(kni_launch *l) { return launch_with(l, &kni_kernel_reduce_all); }
-
-static kn_status launch_position(kni_launch *l, const kni_kernel *kernel)
-{
-    l->kernel = kernel;
-    kni_axis_launch(l, ((const kni_arg_attributes *)l->attributes)->axis);
-    return KN_OK;
-}
-
-static kn_status launch_argmax(kni_launch *l) { return launch_position(l, &kni_kernel_reduce_argmax); }
-static kn_status launch_argmin(kni_launch *l) { return launch_position(l, &kni_kernel_reduce_argmin); }
-
 BODY(sum, "y = sum(x)")
 OP(sum, .doc = "sum of x over axes", .min_in = 1, .max_in = 1, .n_out = 1, .kind = KNI_REDUCE,
    .autocast = KNI_AUTOCAST_WIDEN, .dtypes = KNI_ALL, .tolerance = {4, 1}, .schema = kni_reduce_schema,
    .attribute_bytes = sizeof(kni_reduce_attributes), .sums = KNI_SUMS_WHOLE, .out = "y@line",
    .body = &kni_body_sum, .line = KNI_ALONG(AXES, 0, LINE, kni_reduce_attributes, axes), .infer = infer_total,
-   .launch = launch_sum, .native = &kni_cpu_sum)
+   .native = &kni_cpu_sum)
 BODY(prod, "y = prod(x)")
 OP(prod, .doc = "product of x over axes", .min_in = 1, .max_in = 1, .n_out = 1, .kind = KNI_REDUCE,
    .flags = KNI_FLAG_WIDE, .autocast = KNI_AUTOCAST_WIDEN, .dtypes = KNI_ALL, .tolerance = {4, 1},
    .schema = kni_reduce_schema, .attribute_bytes = sizeof(kni_reduce_attributes), .sums = KNI_SUMS_WIDE,
    .out = "y@line", .body = &kni_body_prod, .line = KNI_ALONG(AXES, 0, LINE, kni_reduce_attributes, axes),
-   .infer = infer_total, .launch = launch_prod, .native = &kni_cpu_prod)
+   .infer = infer_total, .native = &kni_cpu_prod)
 BODY(mean, "y = mean(x)")
 OP(mean, .doc = "sum of x over axes / count", .min_in = 1, .max_in = 1, .n_out = 1, .kind = KNI_REDUCE,
    .autocast = KNI_AUTOCAST_WIDEN, .dtypes = KNI_FLOATS, .tolerance = {4, 1}, .schema = kni_reduce_schema,
    .attribute_bytes = sizeof(kni_reduce_attributes), .out = "y@line", .body = &kni_body_mean,
    .line = KNI_ALONG(AXES, 0, LINE, kni_reduce_attributes, axes), .infer = infer_same_dtype,
-   .launch = launch_mean, .native = &kni_cpu_mean)
+   .native = &kni_cpu_mean)
 BODY(max, "y = highest(x)")
 OP(max, .doc = "largest element of x over axes; NaN wins", .min_in = 1, .max_in = 1, .n_out = 1,
    .kind = KNI_REDUCE, .flags = KNI_FLAG_WIDE, .dtypes = KNI_ALL, .schema = kni_reduce_schema,
    .attribute_bytes = sizeof(kni_reduce_attributes), .out = "y@line", .body = &kni_body_max,
    .line = KNI_ALONG(AXES, 0, LINE, kni_reduce_attributes, axes), .infer = infer_extreme,
-   .launch = launch_max, .native = &kni_cpu_max)
+   .native = &kni_cpu_max)
 BODY(min, "y = lowest(x)")
 OP(min, .doc = "smallest element of x over axes; NaN wins", .min_in = 1, .max_in = 1, .n_out = 1,
    .kind = KNI_REDUCE, .flags = KNI_FLAG_WIDE, .dtypes = KNI_ALL, .schema = kni_reduce_schema,
    .attribute_bytes = sizeof(kni_reduce_attributes), .out = "y@line", .body = &kni_body_min,
    .line = KNI_ALONG(AXES, 0, LINE, kni_reduce_attributes, axes), .infer = infer_extreme,
-   .launch = launch_min, .native = &kni_cpu_min)
+   .native = &kni_cpu_min)
 BODY(any, "y = any(x)")
 OP(any, .doc = "whether an element over axes is not 0", .min_in = 1, .max_in = 1, .n_out = 1,
    .kind = KNI_REDUCE, .flags = KNI_FLAG_NO_GRADIENT, .dtypes = KNI_ALL, .schema = kni_reduce_schema,
    .attribute_bytes = sizeof(kni_reduce_attributes), .in = "x:truth", .out = "y@line:truth",
    .body = &kni_body_any, .line = KNI_ALONG(AXES, 0, LINE, kni_reduce_attributes, axes), .infer = infer_truth,
-   .launch = launch_any, .native = &kni_cpu_any)
+   .native = &kni_cpu_any)
 BODY(all, "y = all(x)")
 OP(all, .doc = "whether no element over axes is 0", .min_in = 1, .max_in = 1, .n_out = 1, .kind = KNI_REDUCE,
    .flags = KNI_FLAG_NO_GRADIENT, .dtypes = KNI_ALL, .schema = kni_reduce_schema,
    .attribute_bytes = sizeof(kni_reduce_attributes), .in = "x:truth", .out = "y@line:truth",
    .body = &kni_body_all, .line = KNI_ALONG(AXES, 0, LINE, kni_reduce_attributes, axes), .infer = infer_truth,
-   .launch = launch_all, .native = &kni_cpu_all)
+   .native = &kni_cpu_all)
 BODY(argmax, "y = argmax(x)")
 OP(argmax, .doc = "position of the first largest element along axis, or of the first NaN", .min_in = 1,
    .max_in = 1, .n_out = 1, .kind = KNI_REDUCE, .flags = KNI_FLAG_NO_GRADIENT, .dtypes = KNI_ALL,
    .schema = kni_arg_schema, .attribute_bytes = sizeof(kni_arg_attributes), .out = "y@line:index",
    .body = &kni_body_argmax, .line = KNI_ALONG(AXIS, 0, LINE, kni_arg_attributes, axis),
-   .infer = infer_position, .launch = launch_argmax, .native = &kni_cpu_argmax)
+   .infer = infer_position, .native = &kni_cpu_argmax)
 BODY(argmin, "y = argmin(x)")
 OP(argmin, .doc = "position of the first smallest element along axis, or of the first NaN", .min_in = 1,
    .max_in = 1, .n_out = 1, .kind = KNI_REDUCE, .flags = KNI_FLAG_NO_GRADIENT, .dtypes = KNI_ALL,
    .schema = kni_arg_schema, .attribute_bytes = sizeof(kni_arg_attributes), .out = "y@line:index",
    .body = &kni_body_argmin, .line = KNI_ALONG(AXIS, 0, LINE, kni_arg_attributes, axis),
-   .infer = infer_position, .launch = launch_argmin, .native = &kni_cpu_argmin)
+   .infer = infer_position, .native = &kni_cpu_argmin)
 
 /* max + log(sum(exp(x - max))) with an infinite max taken as 0 */
 static kn_status lower_logsumexp(kni_lowering *l)

@@ -1,4 +1,4 @@
-/* Axes of reductions: rules for results and the groups of axes for the reference kernels. */
+/* Axes of reductions: rules for results, and what reference kernels along an axis are told. */
 #include "ops/reduce_axes.h"
 
 const kn_attribute kni_reduce_schema[] = {KNI_ATTR(kni_reduce_attributes, axes, KNI_ATTR_INTS, KNI_STATIC),
@@ -43,49 +43,6 @@ kn_status kni_reduce_filled(const kni_infer *c, const kn_ints *axes)
                 "before the call",
                 c->row->name, axes->dims[i], c->in[0]);
     return KN_OK;
-}
-
-/* Sizes of the inner three groups, then strides of all four; outermost first. */
-typedef struct groups {
-    int64_t dims[4], strides[4];
-    int n;
-} groups;
-
-static void push_groups(kni_launch *l, const groups *g)
-{
-    int64_t values[7];
-    int pad = 4 - g->n;
-    for (int i = 0; i < 4; i++) {
-        if (i > 0) values[i - 1] = i < pad || g->dims[i - pad] == 0 ? 1 : g->dims[i - pad];
-        values[3 + i] = i < pad ? 0 : g->strides[i - pad];
-    }
-    kni_launch_ints(l, values, 7);
-}
-
-void kni_reduce_launch(kni_launch *l, const kn_ints *axes)
-{
-    const kni_type *x = l->in[0];
-    uint32_t mask = kni_reduce_mask(axes);
-    groups kinds[2] = {{{0}, {0}, 0}, {{0}, {0}, 0}};
-    int64_t strides[KN_MAX_RANK], n = 1;
-    kni_contiguous_strides(x->rank, x->dims, strides);
-    int previous = -1;
-    for (int a = 0; a < x->rank; a++) {
-        int kind = mask >> a & 1;
-        groups *g = &kinds[kind];
-        if (kind) n *= x->dims[a];
-        if (kind != previous) {
-            g->dims[g->n] = 1;
-            g->n++;
-        }
-        g->dims[g->n - 1] *= x->dims[a];
-        g->strides[g->n - 1] = strides[a];
-        previous = kind;
-    }
-    kni_launch_int(l, n);
-    push_groups(l, &kinds[0]);
-    push_groups(l, &kinds[1]);
-    l->items = kni_count(l->out[0]);
 }
 
 void kni_axis_launch(kni_launch *l, int64_t axis)

@@ -1,5 +1,5 @@
-/* What the rules and kernels of reductions share: attributes, axes of a result, the groups of axes that a
-   reference kernel walks over. */
+/* What the rules and kernels of reductions share: attributes, axes of a result, and the axis that a reference kernel of
+   another row walks along. */
 #ifndef KNI_REDUCE_AXES_H
 #define KNI_REDUCE_AXES_H
 
@@ -31,8 +31,6 @@ kn_status kni_reduce_filled(const kni_infer *c, const kn_ints *axes);
 
 /* The axes as a bit mask. */
 uint32_t kni_reduce_mask(const kn_ints *axes);
-/* Pushes n and the groups of kept and of reduced axes, and sets the items. */
-void kni_reduce_launch(kni_launch *l, const kn_ints *axes);
 /* Pushes axis and inner of x seen as [outer, axis, inner], and sets the items to outer * inner. */
 void kni_axis_launch(kni_launch *l, int64_t axis);
 

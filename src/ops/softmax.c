@@ -1,6 +1,5 @@
 /* Softmax and its logarithm, with their gradients as rows of their own. */
 #include "ops/softmax.h"
-#include "ops/generated/normalise_kernels.h"
 #include "ops/infer.h"
 #include "ops/native.h"
 #include "ops/scalar_row.h"
@@ -44,38 +43,6 @@ static kn_status infer_softmax_grad(kni_infer *c)
     return KN_OK;
 }
 
-static kni_softmax_view start_launch(kni_launch *l, const kni_kernel *kernel)
-{
-    const kni_softmax_attributes *a = l->attributes;
-    kni_softmax_view v = kni_softmax_view_of(l->in[0], a->axis);
-    l->kernel = kernel;
-    l->items = v.axis ? v.outer * v.inner : 0;
-    kni_launch_int(l, v.axis);
-    kni_launch_int(l, v.inner);
-    return v;
-}
-
-static kn_status launch_softmax(kni_launch *l)
-{
-    const kni_softmax_attributes *a = l->attributes;
-    start_launch(l, &kni_kernel_softmax);
-    kni_launch_int(l, l->row->number == KNI_OP_log_softmax);
-    kni_launch_int(l, a->quiet);
-    return KN_OK;
-}
-
-static kn_status launch_softmax_grad(kni_launch *l)
-{
-    start_launch(l, &kni_kernel_softmax_grad);
-    return KN_OK;
-}
-
-static kn_status launch_log_softmax_grad(kni_launch *l)
-{
-    start_launch(l, &kni_kernel_log_softmax_grad);
-    return KN_OK;
-}
-
 static kn_tensor total(kn_tensor x, int64_t axis)
 {
     return kn_rank(x) > 0 ? kn_sum(x, KN_AXES(axis), true) : x;
@@ -105,7 +72,7 @@ OP(softmax, .doc = "exp(x) / sum(exp(x)) over axis; quiet: exp(x) / (1 + sum(exp
    .max_in = 1, .n_out = 1, .kind = KNI_COMPOSITE, .dtypes = KNI_FLOATS, .tolerance = {8, 0.5f},
    .schema = softmax_schema, .attribute_bytes = sizeof(kni_softmax_attributes), .in = "x",
    .body = &kni_body_softmax, .line = KNI_ALONG(AXIS, 0, ELEMENT, kni_softmax_attributes, axis),
-   .infer = infer_softmax, .launch = launch_softmax, .native = &kni_cpu_softmax)
+   .infer = infer_softmax, .native = &kni_cpu_softmax)
 
 BODY(log_softmax, "t = quiet != 0 ? max(top(x), 0) : top(x); d = x - t; e = expn(d); s = quiet != 0 ? sum(e) "
                   "+ exp(-t) : sum(e); y = d - log(s)")
@@ -113,7 +80,7 @@ OP(log_softmax, .doc = "x - log(sum(exp(x))) over axis", .min_in = 1, .max_in = 
    .kind = KNI_COMPOSITE, .autocast = KNI_AUTOCAST_WIDEN, .dtypes = KNI_FLOATS, .tolerance = {8, 0.5f},
    .schema = softmax_schema, .attribute_bytes = sizeof(kni_softmax_attributes), .in = "x",
    .body = &kni_body_log_softmax, .line = KNI_ALONG(AXIS, 0, ELEMENT, kni_softmax_attributes, axis),
-   .infer = infer_softmax, .launch = launch_softmax, .native = &kni_cpu_log_softmax)
+   .infer = infer_softmax, .native = &kni_cpu_log_softmax)
 
 BODY(softmax_grad, "dx = y * (dy - sum(dy * y))")
 OP(softmax_grad, .doc = "y (dy - sum(dy y)) over axis", .min_in = 2, .max_in = 2, .n_out = 1,
@@ -121,7 +88,7 @@ OP(softmax_grad, .doc = "y (dy - sum(dy y)) over axis", .min_in = 2, .max_in = 2
    .tolerance = {8, 1}, .schema = softmax_schema, .attribute_bytes = sizeof(kni_softmax_attributes),
    .in = "dy y", .out = "dx", .body = &kni_body_softmax_grad,
    .line = KNI_ALONG(AXIS, 0, ELEMENT, kni_softmax_attributes, axis), .infer = infer_softmax_grad,
-   .launch = launch_softmax_grad, .lower = lower_softmax_grad, .native = &kni_cpu_softmax_grad)
+   .lower = lower_softmax_grad, .native = &kni_cpu_softmax_grad)
 
 BODY(log_softmax_grad, "dx = dy - expn(y) * sum(dy)")
 OP(log_softmax_grad, .doc = "dy - exp(y) sum(dy) over axis", .min_in = 2, .max_in = 2, .n_out = 1,
@@ -129,7 +96,7 @@ OP(log_softmax_grad, .doc = "dy - exp(y) sum(dy) over axis", .min_in = 2, .max_i
    .tolerance = {8, 1}, .schema = softmax_schema, .attribute_bytes = sizeof(kni_softmax_attributes),
    .in = "dy y", .out = "dx", .body = &kni_body_log_softmax_grad,
    .line = KNI_ALONG(AXIS, 0, ELEMENT, kni_softmax_attributes, axis), .infer = infer_softmax_grad,
-   .launch = launch_log_softmax_grad, .lower = lower_log_softmax_grad, .native = &kni_cpu_log_softmax_grad)
+   .lower = lower_log_softmax_grad, .native = &kni_cpu_log_softmax_grad)
 
 static kn_status gradient(kni_vjp *v, const kn_op *row)
 {

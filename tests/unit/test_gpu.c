@@ -183,6 +183,33 @@ static void finds_faults(void)
     kn_scope_end(scope, KN_NONE);
 }
 
+/* Logits without a class: losses and gradients still look at the targets, on the device. */
+static void finds_targets_without_a_class(void)
+{
+    const int64_t ignored[3] = {-100, -100, -100}, bad[3] = {-100, 2, -100};
+    const kn_attribute_value attributes[] = {{.name = "ignore_index", .integer = -100}, {0}};
+    const kn_cross_entropy_args apart = {.reduction = KN_REDUCTION_NONE};
+    setenv("KN_FALLBACK", "off", 1);
+    for (int turn = 0; turn < 2; turn++) {
+        kn_scope scope = kn_scope_begin();
+        kn_tensor x = kn_keep(kn_zeros(KN_SHAPE(3, 0), KN_F32)), dy = kn_keep(kn_ones(KN_SHAPE(3), KN_F32));
+        kn_tensor target = kn_keep(kn_from(turn ? bad : ignored, KN_I64, KN_SHAPE(3)));
+        kn_tensor loss = kn_keep(kn_cross_entropy(x, target, &apart)), in[4] = {dy, x, target, dy}, dx;
+        float got[3];
+        CHECK(kn_call("cross_entropy_grad", in, 4, attributes, &dx, 1) == KN_OK);
+        dx = kn_keep(dx);
+        if (turn) {
+            CHECK_ERROR(kn_read(loss, got, sizeof got), "index 2 is out of range");
+            CHECK_ERROR(kn_read(dx, got, 0), "index 2 is out of range");
+        } else {
+            CHECK_VALUES(kn_alias(loss), 0, 0, 0, 0);
+            CHECK(kn_count(dx) == 0 && kn_read(dx, got, 0) == KN_OK);
+        }
+        kn_scope_end(scope, KN_NONE);
+    }
+    unsetenv("KN_FALLBACK");
+}
+
 /* Rows added to the rows that indices name: short and long runs of one index, with the same bits each time. */
 static void adds_rows(void)
 {
@@ -364,6 +391,7 @@ int main(void)
     tells_attributes_apart("opencl:0");
     tells_attributes_apart("fusion(opencl:0)");
     finds_faults();
+    finds_targets_without_a_class();
     adds_rows();
     adds_along_an_axis();
     updates_in_order();

@@ -51,12 +51,17 @@ static inline void kni_ahead_fetch(kni_ahead *a, int64_t work)
 /* Where the piece of a row that begins at `first` ends: pieces are short only where memory is asked for between them. */
 static inline int64_t kni_rows_piece(int64_t first, int64_t n, int64_t work)
 {
+#ifdef KN_FREESTANDING
+    (void)first, (void)work; /* small machines have no caches to fill */
+    return n;
+#else
     kni_ahead *a = kni_rows_ahead;
     if (!a) return n;
     int64_t piece = KNI_AHEAD_PIECE / work;
     if (piece > n - first) piece = n - first;
     kni_ahead_fetch(a, piece * work);
     return first + piece;
+#endif
 }
 
 #endif

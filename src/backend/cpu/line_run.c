@@ -51,9 +51,8 @@ static bool find_types(kni_line_job *j, const kni_type *shape)
         j->dtypes[i] = dtypes[i];
         j->bytes[i] = kni_dtypes[dtypes[i]].bits / 8;
     }
-    kni_reduce_type folds = kni_reduce_type_of(dtypes[KNI_GIVES_VALUE], KNI_FOLD_MAX);
-    if (folds.kernels) j->folds = folds.kernels[kni_cpu_tier()];
-    return j->folds && kni_line_has_strips(j);
+    j->folds = kni_reduce_type_of_extremes(dtypes[KNI_GIVES_VALUE]).kernels[kni_cpu_tier()];
+    return kni_line_has_strips(j);
 }
 
 static bool sums_down(const kni_line_program *p)

@@ -137,24 +137,28 @@ static void axis_last(kni_tensor *x, int axis, plan *p)
     p->inner = 1;
 }
 
+/* What elements are compared as. Positions are as wide. */
+static int position_dtype(int dtype, int64_t length)
+{
+    int strip = kni_reduce_type_of_extremes(dtype).strip_dtype;
+    if (kni_dtypes[strip].bits == 8) return KN_I64;
+    return strip == KN_F32 && length > INT32_MAX ? KN_F64 : strip;
+}
+
 static kn_status run_position(const kn_record *r, kni_fold fold)
 {
     kni_tensor *x = kni_in(r, 0), *y = kni_out(r, 0);
     int64_t axis = ((const kni_arg_attributes *)r->attributes)->axis;
-    kni_reduce_type type = kni_reduce_type_of(x->type.dtype, fold);
-    /* Positions are as wide as the elements. */
-    int dtype = kni_dtypes[type.strip_dtype].bits == 8 ? KN_I64 : type.strip_dtype;
-    if (dtype != type.strip_dtype) type = kni_reduce_type_of(KN_I64, fold);
-    if (!type.kernels) return KN_ERROR_UNSUPPORTED;
-    plan p = {.kernels = type.kernels[kni_cpu_tier()],
+    int64_t length = x->type.rank ? x->type.dims[axis] : 1;
+    int dtype = position_dtype(x->type.dtype, length);
+    plan p = {.kernels = kni_reduce_type_of_extremes(dtype).kernels[kni_cpu_tier()],
               .bytes = kni_dtypes[dtype].bits / 8,
-              .axis = x->type.rank ? x->type.dims[axis] : 1,
+              .axis = length,
               .inner = 1,
               .outer = 1,
               .smallest = fold == KNI_FOLD_MIN};
     for (int a = 0; a < x->type.rank; a++)
         if (a != axis) *(a < axis ? &p.outer : &p.inner) *= x->type.dims[a];
-    if (p.bytes == 4 && p.axis > INT32_MAX) return KN_ERROR_UNSUPPORTED;
     kn_status s = kni_host_allocate(y);
     if (s || p.outer * p.inner == 0) return s;
     kni_borrowed elements;

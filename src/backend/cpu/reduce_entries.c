@@ -78,12 +78,39 @@ static kn_status run_narrow(const kni_reduce_plan *p)
     return KN_OK;
 }
 
+#ifdef KN_FREESTANDING
+/* Strips of converted elements would not fit a small stack: a copy is converted as a whole. */
+static kn_status run_converted(kni_reduce_plan *p, const kni_tensor *x, uint32_t mask)
+{
+    kni_tensor lines = *x;
+    kni_borrowed copy;
+    lines.type.dtype = (uint8_t)p->x_dtype;
+    if (!kni_host_borrow(&lines, p->strip_dtype, &copy)) return KN_ERROR_MEMORY;
+    kni_contiguous_strides(lines.type.rank, lines.type.dims, lines.strides);
+    p->x = copy.data;
+    p->x_dtype = p->strip_dtype;
+    p->x_bytes = p->bytes;
+    kni_reduce_plan_axes(p, &lines, mask);
+    kn_status s = kni_reduce_plan_run(p);
+    kni_host_unborrow(&copy);
+    return s;
+}
+#endif
+
+static kn_status run_plan(kni_reduce_plan *p, const kni_tensor *x, uint32_t mask)
+{
+    kni_reduce_plan_axes(p, x, mask);
+#ifdef KN_FREESTANDING
+    if (!p->direct) return run_converted(p, x, mask);
+#endif
+    return is_narrow(p) ? run_narrow(p) : kni_reduce_plan_run(p);
+}
+
 static kn_status run_fold(const kn_record *r, kni_fold fold, kni_reduce_type type, bool average)
 {
     kni_tensor *x = kni_in(r, 0), *y = kni_out(r, 0);
     const kni_reduce_attributes *a = r->attributes;
     results out;
-    if (!type.kernels) return KN_ERROR_UNSUPPORTED;
     kn_status s = results_begin(y, type.strip_dtype, &out);
     if (s) return s;
     int64_t n = kni_count(&y->type), elements = kni_count(&x->type);
@@ -98,41 +125,45 @@ static kn_status run_fold(const kn_record *r, kni_fold fold, kni_reduce_type typ
         p.widen = type.kernels[kni_cpu_tier()]->widen[x->type.dtype == KN_BF16];
     /* Sums and products of 64-bit integers are the same with and without sign. */
     if (p.x_dtype == KN_U64 && p.strip_dtype == KN_I64) p.x_dtype = KN_I64;
-    if (elements == 0) {
+    if (elements == 0)
         fill_neutral(out.data, type.strip_dtype, n, fold);
-    } else {
-        kni_reduce_plan_axes(&p, x, kni_reduce_mask(&a->axes));
-#ifdef KN_FREESTANDING
-        /* Strips of converted elements would not fit a small stack. */
-        s = p.direct ? KN_OK : KN_ERROR_UNSUPPORTED;
-#endif
-        if (s == KN_OK) s = is_narrow(&p) ? run_narrow(&p) : kni_reduce_plan_run(&p);
-    }
+    else
+        s = run_plan(&p, x, kni_reduce_mask(&a->axes));
     if (average && n) divide(out.data, type.strip_dtype, n, (double)elements / (double)n);
     results_end(y, type.strip_dtype, &out);
     return s;
 }
 
-static kn_status run_numbers(const kn_record *r, kni_fold fold, bool average)
+static kn_status run_total(const kn_record *r, kni_fold fold, bool average)
 {
-    return run_fold(r, fold, kni_reduce_type_of(kni_in(r, 0)->type.dtype, fold), average);
+    return run_fold(r, fold, kni_reduce_type_of_totals(kni_in(r, 0)->type.dtype), average);
 }
 
-static kn_status run_sum(const kn_record *r) { return run_numbers(r, KNI_FOLD_SUM, false); }
+static kn_status run_extreme(const kn_record *r, kni_fold fold)
+{
+    return run_fold(r, fold, kni_reduce_type_of_extremes(kni_in(r, 0)->type.dtype), false);
+}
+
+static kn_status run_truth(const kn_record *r, kni_fold fold)
+{
+    return run_fold(r, fold, kni_reduce_type_of_truths(), false);
+}
+
+static kn_status run_sum(const kn_record *r) { return run_total(r, KNI_FOLD_SUM, false); }
 static kn_status run_prod(const kn_record *r)
 {
-    kn_status s = run_numbers(r, KNI_FOLD_PROD, false);
+    kn_status s = run_total(r, KNI_FOLD_PROD, false);
     kni_tensor *x = kni_in(r, 0);
     if (s == KN_OK && kni_is_float(x->type.dtype))
         kni_prod_again(x, kni_out(r, 0),
                        kni_reduce_mask(&((const kni_reduce_attributes *)r->attributes)->axes));
     return s;
 }
-static kn_status run_mean(const kn_record *r) { return run_numbers(r, KNI_FOLD_SUM, true); }
-static kn_status run_max(const kn_record *r) { return run_numbers(r, KNI_FOLD_MAX, false); }
-static kn_status run_min(const kn_record *r) { return run_numbers(r, KNI_FOLD_MIN, false); }
-static kn_status run_any(const kn_record *r) { return run_fold(r, KNI_FOLD_MAX, kni_reduce_truth, false); }
-static kn_status run_all(const kn_record *r) { return run_fold(r, KNI_FOLD_MIN, kni_reduce_truth, false); }
+static kn_status run_mean(const kn_record *r) { return run_total(r, KNI_FOLD_SUM, true); }
+static kn_status run_max(const kn_record *r) { return run_extreme(r, KNI_FOLD_MAX); }
+static kn_status run_min(const kn_record *r) { return run_extreme(r, KNI_FOLD_MIN); }
+static kn_status run_any(const kn_record *r) { return run_truth(r, KNI_FOLD_MAX); }
+static kn_status run_all(const kn_record *r) { return run_truth(r, KNI_FOLD_MIN); }
 
 extern const kni_native kni_cpu_sum, kni_cpu_prod, kni_cpu_mean, kni_cpu_max, kni_cpu_min, kni_cpu_any,
     kni_cpu_all;

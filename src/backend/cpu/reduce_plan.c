@@ -1,35 +1,31 @@
 /* Cuts a reduction into axes, units and blocks that the kernels can walk. */
 #include "backend/cpu/reduce_plan.h"
 
-static const kni_reduce_kernels *const tables_f32[] = KNI_TIER_TABLE(&kni_reduce_f32);
+/* Each type is an object of its own, which linkers can drop. */
+#define TYPE(name, dtype)                                                                                    \
+    static const kni_reduce_kernels *const tables_##name[] = KNI_TIER_TABLE(&kni_reduce_##name);             \
+    static const kni_reduce_type type_##name = {tables_##name, dtype};
+TYPE(f32, KN_F32)
+TYPE(f64, KN_F64)
+TYPE(i64, KN_I64)
+TYPE(u64, KN_U64)
+TYPE(u8, KN_U8)
+static const kni_reduce_type type_bool = {tables_u8, KN_BOOL};
 
-#ifdef KN_FREESTANDING
-/* Small machines have natives for f32 alone; the reference kernels do the rest. */
-const kni_reduce_type kni_reduce_truth = {NULL, KN_BOOL};
+kni_reduce_type kni_reduce_type_of_truths(void) { return type_bool; }
 
-kni_reduce_type kni_reduce_type_of(int dtype, kni_fold fold)
+kni_reduce_type kni_reduce_type_of_totals(int dtype)
 {
-    (void)fold;
-    return (kni_reduce_type){dtype == KN_F32 ? tables_f32 : NULL, dtype};
+    if (dtype == KN_F64) return type_f64;
+    return KNI_FLOATS >> dtype & 1 ? type_f32 : type_i64;
 }
-#else
-static const kni_reduce_kernels *const tables_f64[] = KNI_TIER_TABLE(&kni_reduce_f64);
-static const kni_reduce_kernels *const tables_i64[] = KNI_TIER_TABLE(&kni_reduce_i64);
-static const kni_reduce_kernels *const tables_u64[] = KNI_TIER_TABLE(&kni_reduce_u64);
-static const kni_reduce_kernels *const tables_u8[] = KNI_TIER_TABLE(&kni_reduce_u8);
 
-const kni_reduce_type kni_reduce_truth = {tables_u8, KN_BOOL};
-
-kni_reduce_type kni_reduce_type_of(int dtype, kni_fold fold)
+kni_reduce_type kni_reduce_type_of_extremes(int dtype)
 {
-    if (dtype == KN_F64) return (kni_reduce_type){tables_f64, KN_F64};
-    if (KNI_FLOATS >> dtype & 1) return (kni_reduce_type){tables_f32, KN_F32};
-    if (fold == KNI_FOLD_SUM || fold == KNI_FOLD_PROD) return (kni_reduce_type){tables_i64, KN_I64};
-    if (dtype == KN_U64) return (kni_reduce_type){tables_u64, KN_U64};
-    if (dtype == KN_U8 || dtype == KN_BOOL) return (kni_reduce_type){tables_u8, dtype};
-    return (kni_reduce_type){tables_i64, KN_I64};
+    if (dtype == KN_U64) return type_u64;
+    if (dtype == KN_U8) return type_u8;
+    return dtype == KN_BOOL ? type_bool : kni_reduce_type_of_totals(dtype);
 }
-#endif
 
 static int64_t magnitude(int64_t v) { return v < 0 ? -v : v; }
 

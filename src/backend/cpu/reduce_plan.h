@@ -6,9 +6,9 @@
 #include "backend/cpu/reduce_tables.h"
 #include "backend/host/host.h"
 
-/* Columns of a kept walk that are folded together, and levels of the tree over blocks. */
+/* Columns of a kept walk that are folded together, and levels of the tree over blocks. Small stacks hold few. */
 #ifdef KN_FREESTANDING
-enum { KNI_FOLD_COLUMNS = 32, KNI_FOLD_LEVELS = 16 };
+enum { KNI_FOLD_COLUMNS = 16, KNI_FOLD_LEVELS = 16 };
 #else
 enum { KNI_FOLD_COLUMNS = 256, KNI_FOLD_LEVELS = 16 };
 #endif
@@ -38,13 +38,15 @@ typedef struct kni_reduce_plan {
     int64_t units;       /* independent results: one element, or a strip of them */
 } kni_reduce_plan;
 
-/* Which kernels a dtype folds with: the table by tier (NULL: none) and the dtype of its strips. */
+/* Which kernels a dtype folds with: the table by tier and the dtype of its strips. */
 typedef struct kni_reduce_type {
     const kni_reduce_kernels *const *kernels;
     int strip_dtype;
 } kni_reduce_type;
-kni_reduce_type kni_reduce_type_of(int dtype, kni_fold fold);
-extern const kni_reduce_type kni_reduce_truth;
+/* For sums and products, for extremes and for truths: apart, so that a program links the tables that it needs. */
+kni_reduce_type kni_reduce_type_of_totals(int dtype);
+kni_reduce_type kni_reduce_type_of_extremes(int dtype);
+kni_reduce_type kni_reduce_type_of_truths(void);
 
 /* Plans the reduction of x over the axes in mask. fold, x, y and the dtypes are set by the caller before. */
 void kni_reduce_plan_axes(kni_reduce_plan *p, const kni_tensor *x, uint32_t mask);

@@ -7,13 +7,12 @@
 
 enum {
 #ifdef KN_FREESTANDING
-    STRIP_BYTES = 8, /* nothing is converted there, */
-    WIDEST = 4,      /* and f32 is the only type */
+    STRIP_BYTES = 8, /* nothing is converted in strips there */
 #else
-    WIDEST = 8,
-    STRIP_BYTES = KNI_FOLD_BLOCK * WIDEST,
+    STRIP_BYTES = KNI_FOLD_BLOCK * 8,
 #endif
-    UNIT_BYTES = KNI_FOLD_COLUMNS * WIDEST, /* more than 16 lanes need */
+    WIDEST = 8,
+    UNIT_BYTES = KNI_FOLD_COLUMNS * WIDEST, /* 16 lanes need no more */
     CHUNK_BLOCKS = 64,      /* a power of two, so that chunks are nodes of the tree over blocks */
     TASK_ELEMENTS = 1 << 14 /* the least work that is worth a task */
 };

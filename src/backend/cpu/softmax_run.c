@@ -7,12 +7,7 @@
 #include "ops/softmax.h"
 
 static const kni_softmax_kernels *const f32_kernels[KNI_ISA_COUNT] = KNI_TIER_TABLE(&kni_softmax_f32);
-#ifdef KN_FREESTANDING
-/* Microcontrollers run f64 by the reference kernel. */
-static const kni_softmax_kernels *const f64_kernels[KNI_ISA_COUNT] = {NULL};
-#else
 static const kni_softmax_kernels *const f64_kernels[KNI_ISA_COUNT] = KNI_TIER_TABLE(&kni_softmax_f64);
-#endif
 
 static void forward_row(void *context, int64_t position, const void *const *in, void *out)
 {
@@ -34,7 +29,6 @@ kn_status kni_softmax_run(const kn_record *r, const void *kernels, bool logarith
 {
     const kni_softmax_attributes *a = r->attributes;
     kni_tensor *y = kni_out(r, 0);
-    if (!kernels) return KN_ERROR_UNSUPPORTED;
     kni_softmax_view view = kni_softmax_view_of(&y->type, a->axis);
     kni_softmax_context context = {kernels, view.axis, logarithm, a->quiet != 0};
     job.outer = view.outer;

@@ -10,6 +10,7 @@
 #include "core/life.h"
 #include "core/objects.h"
 #include "core/text.h"
+#include "ops/body_form.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,7 +54,6 @@ static kn_status check_operands(kni_gpu *g, const kn_record *r)
     return KN_OK;
 }
 
-/* Results without elements need memory to name and nothing else, but for kernels that look at indices all the same. */
 static bool is_empty(const kn_record *r)
 {
     for (int i = 0; i < r->n_out; i++)
@@ -61,10 +61,16 @@ static bool is_empty(const kn_record *r)
     return r->n_out > 0;
 }
 
+/* Results without elements need memory to name and nothing else, but for rows that look at indices all the same. */
+
 static kn_status allocate_empty(kni_gpu *g, const kn_record *r)
 {
     kn_status s = KN_OK;
-    if (r->row->launch && !kni_has_no_work(r)) return kni_gpu_reference(g, r); /* it may report an index */
+    if (!kni_has_no_work(r)) {
+        if (r->row->launch) return kni_gpu_reference(g, r); /* it may report an index */
+        /* Schedules compute nothing of lines without elements. */
+        if (kni_body_requires(r->row->body) && r->row->lower) return kni_lower_record(r, g->backend.device);
+    }
     for (int i = 0; i < r->n_out && s == KN_OK; i++) s = kni_gpu_allocate(g, kni_out(r, i));
     if (s == KN_OK) kni_gpu_finish(g, r, -1);
     return s;

@@ -229,21 +229,7 @@ static const char linalg_text[] =
     "if (flip) u[ub + at * left + i] = r[rb + from * low + k];\nelse vt[vb + i * n + at] = r[rb + from * low + k];\n}\n}\n}\n";
 
 static const char loss_text[] =
-    "\n\n\n\nkernel cross_entropy(index item, in real x[], in index target[], in real weight[], out real loss[], out real lse[],\n"
-    "out real share[], index classes, index inner, index has_weight, index ignored,\nreal smoothing)\n{\nindex first = item / inner * classes * inner + item % inner;\n"
-    "index t = target[item];\nreal most = -INF, total = 0;\nfor (index k = 0; k < classes; k++) most = x[first + k * inner] > most ? x[first + k * inner] : most;\n"
-    "for (index k = 0; k < classes; k++) total += exp(x[first + k * inner] - most);\nreal z = most + log(total);\nlse[item] = z;\nloss[item] = 0;\nshare[item] = 0;\n"
-    "if (t != ignored) {\nif (t < 0 || t >= classes) {\nreport(t);\n} else {\nreal w = has_weight ? weight[t] : 1;\nreal value = w * (z - x[first + t * inner]);\n"
-    "if (smoothing > 0) {\nreal smooth = 0;\nfor (index k = 0; k < classes; k++)\nsmooth += has_weight ? weight[k] * (z - x[first + k * inner]) : z - x[first + k * inner];\n"
-    "value = (1 - smoothing) * value + smoothing / classes * smooth;\n}\nloss[item] = value;\nshare[item] = w;\n}\n}\n}\n\n"
-    "kernel cross_entropy_grad(index item, in real dy[], in real x[], in index target[], in real lse[], in real weight[],\n"
-    "out real dx[], index classes, index inner, index has_weight, index ignored,\nreal smoothing)\n{\nindex first = item / inner * classes * inner + item % inner;\n"
-    "index t = target[item];\nreal on = 0, all = 0, weights = 0;\nif (t == ignored || t < 0 || t >= classes) {\nif (t != ignored) report(t);\n"
-    "for (index k = 0; k < classes; k++) dx[first + k * inner] = 0;\n} else {\non = (1 - smoothing) * (has_weight ? weight[t] : 1);\nall = on;\nif (smoothing > 0) {\n"
-    "for (index k = 0; k < classes; k++) weights += has_weight ? weight[k] : 1;\nall += smoothing / classes * weights;\n}\nfor (index k = 0; k < classes; k++) {\n"
-    "real g = all * exp(x[first + k * inner] - lse[item]);\nif (smoothing > 0) g -= smoothing / classes * (has_weight ? weight[k] : 1);\nif (k == t) g -= on;\n"
-    "dx[first + k * inner] = dy[item] * g;\n}\n}\n}\n\nfunction real log_add(real a, real b)\n{\nreal most = a > b ? a : b, least = a > b ? b : a;\n"
-    "return most == -INF ? most : most + log1p(exp(least - most));\n}\n\n\n\n\n"
+    "\n\nfunction real log_add(real a, real b)\n{\nreal most = a > b ? a : b, least = a > b ? b : a;\nreturn most == -INF ? most : most + log1p(exp(least - most));\n}\n\n\n\n\n"
     "kernel ctc_loss(index item, in real logp[], in index target[], in index steps_of[], in index labels_of[],\n"
     "out real loss[], out real alpha[], index steps, index batch, index classes, index width,\nindex places, index packed, index labels, index blank)\n{\n"
     "index length = steps_of[item], count = labels_of[item], start = packed ? 0 : item * width;\nindex good = length >= 0 && length <= steps && count >= 0 && count <= places / 2;\n"
@@ -293,18 +279,7 @@ static const char movement_text[] =
     "y[item] = total;\n}\n";
 
 static const char normalise_text[] =
-    "\n\n\nkernel softmax(index item, in real x[], out real y[], index axis, index inner, index logarithm, index quiet)\n{\n"
-    "index first = item / inner * axis * inner + item % inner;\nreal most = quiet ? 0 : -INF;\n"
-    "for (index k = 0; k < axis; k++) most = x[first + k * inner] > most ? x[first + k * inner] : most;\nreal total = quiet ? exp(-most) : 0;\n"
-    "for (index k = 0; k < axis; k++) total += exp(x[first + k * inner] - most);\nreal shift = log(total);\nfor (index k = 0; k < axis; k++) {\n"
-    "real d = x[first + k * inner] - most;\ny[first + k * inner] = logarithm ? d - shift : exp(d) / total;\n}\n}\n\n"
-    "kernel softmax_grad(index item, in real dy[], in real y[], out real dx[], index axis, index inner)\n{\nindex first = item / inner * axis * inner + item % inner;\n"
-    "real total = 0;\nfor (index k = 0; k < axis; k++) total += dy[first + k * inner] * y[first + k * inner];\nfor (index k = 0; k < axis; k++)\n"
-    "dx[first + k * inner] = y[first + k * inner] * (dy[first + k * inner] - total);\n}\n\n"
-    "kernel log_softmax_grad(index item, in real dy[], in real y[], out real dx[], index axis, index inner)\n{\nindex first = item / inner * axis * inner + item % inner;\n"
-    "real total = 0;\nfor (index k = 0; k < axis; k++) total += dy[first + k * inner];\nfor (index k = 0; k < axis; k++)\n"
-    "dx[first + k * inner] = dy[first + k * inner] - exp(y[first + k * inner]) * total;\n}\n\n\n"
-    "kernel embedding(index item, in T weight[], in index at[], out T y[], index rows, index size)\n{\nindex row = at[item / size];\nif (row < 0 || row >= rows) report(row);\n"
+    "\n\n\nkernel embedding(index item, in T weight[], in index at[], out T y[], index rows, index size)\n{\nindex row = at[item / size];\nif (row < 0 || row >= rows) report(row);\n"
     "else y[item] = weight[row * size + item % size];\n}\n\n\nkernel embedding_grad(index item, in T dy[], in index at[], out T dweight[], index count, index rows,\n"
     "index size, index padding)\n{\nfor (index r = 0; r < rows; r++) dweight[r * size + item] = 0;\nfor (index i = 0; i < count; i++) {\nindex row = at[i];\n"
     "if (row < 0 || row >= rows) {\nreport(row);\n} else if (row != padding) {\ndweight[row * size + item] += dy[i * size + item];\n}\n}\n}\n\n\n\n"
@@ -319,34 +294,6 @@ static const char random_text[] =
     "index row = item / samples, block = counter + item / 2, word = item % 2 * 2;\nindex found = -1;\nreal total = 0, sum = 0;\nfor (index k = 0; k < n; k++)\n"
     "if (p[row * n + k] > 0) total += (real)p[row * n + k];\nreal level = total * uniform_53(philox(key, block, word), philox(key, block, word + 1));\n"
     "for (index k = 0; k < n; k++) {\nif (p[row * n + k] > 0 && !(sum > level)) {\nsum += (real)p[row * n + k];\nfound = k;\n}\n}\ny[item] = found;\n}\n";
-
-static const char reduce_text[] =
-    "\n\n\n\nfunction index group_offset(index i, index d1, index d2, index d3, index s0, index s1, index s2, index s3)\n{\nindex i3 = i % d3;\ni = i / d3;\nindex i2 = i % d2;\n"
-    "i = i / d2;\nreturn i / d1 * s0 + i % d1 * s1 + i2 * s2 + i3 * s3;\n}\n\nkernel reduce_sum(index item, in T x[], out T y[], index n, uniform index o[7], uniform index r[7])\n"
-    "{\nindex base = group_offset(item, o[0], o[1], o[2], o[3], o[4], o[5], o[6]);\nT total = 0;\n"
-    "for (index k = 0; k < n; k++) total += x[base + group_offset(k, r[0], r[1], r[2], r[3], r[4], r[5], r[6])];\ny[item] = total;\n}\n\n\n"
-    "kernel reduce_prod(index item, in T x[], out T y[], index n, uniform index o[7], uniform index r[7])\n{\n"
-    "index base = group_offset(item, o[0], o[1], o[2], o[3], o[4], o[5], o[6]), zeros = 0, infinite = 0;\nT total = 1;\nfor (index k = 0; k < n; k++) {\n"
-    "T v = x[base + group_offset(k, r[0], r[1], r[2], r[3], r[4], r[5], r[6])];\ntotal *= v;\nif (v == 0) zeros = 1;\nif (v - v != 0) infinite = 1;\n}\n"
-    "y[item] = zeros != 0 && infinite == 0 ? (T)0 : total;\n}\n\n\nkernel reduce_mean(index item, in T x[], out T y[], index n, uniform index o[7], uniform index r[7])\n{\n"
-    "index base = group_offset(item, o[0], o[1], o[2], o[3], o[4], o[5], o[6]);\nreal total = 0;\nfor (index k = 0; k < n; k++)\n"
-    "total += (real)x[base + group_offset(k, r[0], r[1], r[2], r[3], r[4], r[5], r[6])];\ny[item] = (T)(total / (real)n);\n}\n\n\n"
-    "kernel reduce_max(index item, in T x[], out T y[], index n, uniform index o[7], uniform index r[7])\n{\n"
-    "index base = group_offset(item, o[0], o[1], o[2], o[3], o[4], o[5], o[6]);\nT best = x[base];\nfor (index k = 1; k < n; k++) {\n"
-    "T v = x[base + group_offset(k, r[0], r[1], r[2], r[3], r[4], r[5], r[6])];\nif (v > best || is_nan(v)) best = v;\n}\ny[item] = best;\n}\n\n"
-    "kernel reduce_min(index item, in T x[], out T y[], index n, uniform index o[7], uniform index r[7])\n{\n"
-    "index base = group_offset(item, o[0], o[1], o[2], o[3], o[4], o[5], o[6]);\nT best = x[base];\nfor (index k = 1; k < n; k++) {\n"
-    "T v = x[base + group_offset(k, r[0], r[1], r[2], r[3], r[4], r[5], r[6])];\nif (v < best || is_nan(v)) best = v;\n}\ny[item] = best;\n}\n\n"
-    "kernel reduce_any(index item, in T x[], out T y[], index n, uniform index o[7], uniform index r[7])\n{\n"
-    "index base = group_offset(item, o[0], o[1], o[2], o[3], o[4], o[5], o[6]);\nindex found = 0;\nfor (index k = 0; k < n; k++)\n"
-    "if (x[base + group_offset(k, r[0], r[1], r[2], r[3], r[4], r[5], r[6])] != 0) found = 1;\ny[item] = (T)found;\n}\n\n"
-    "kernel reduce_all(index item, in T x[], out T y[], index n, uniform index o[7], uniform index r[7])\n{\n"
-    "index base = group_offset(item, o[0], o[1], o[2], o[3], o[4], o[5], o[6]);\nindex found = 0;\nfor (index k = 0; k < n; k++)\n"
-    "if (x[base + group_offset(k, r[0], r[1], r[2], r[3], r[4], r[5], r[6])] == 0) found = 1;\ny[item] = (T)(1 - found);\n}\n\n\n"
-    "kernel reduce_argmax(index item, in T x[], out index y[], index axis, index inner)\n{\nindex base = item / inner * axis * inner + item % inner, at = 0;\nT best = x[base];\n"
-    "for (index k = 1; k < axis; k++) {\nT v = x[base + k * inner];\nif (v > best || (is_nan(v) && !is_nan(best))) {\nbest = v;\nat = k;\n}\n}\ny[item] = at;\n}\n\n"
-    "kernel reduce_argmin(index item, in T x[], out index y[], index axis, index inner)\n{\nindex base = item / inner * axis * inner + item % inner, at = 0;\nT best = x[base];\n"
-    "for (index k = 1; k < axis; k++) {\nT v = x[base + k * inner];\nif (v < best || (is_nan(v) && !is_nan(best))) {\nbest = v;\nat = k;\n}\n}\ny[item] = at;\n}\n";
 
 static const char scan_text[] =
     "\n\n\nkernel scan_sum(index item, in T x[], out T y[], index axis, index inner, index reverse, index exclusive)\n{\nindex base = item / inner * axis * inner + item % inner;\n"
@@ -636,8 +583,6 @@ static const struct {
     {"conv_transpose", convolution_text, "convolution.kn", sizeof convolution_text - 1},
     {"conv_weight_grad", convolution_text, "convolution.kn", sizeof convolution_text - 1},
     {"count_bins", sorting_text, "sorting.kn", sizeof sorting_text - 1},
-    {"cross_entropy", loss_text, "loss.kn", sizeof loss_text - 1},
-    {"cross_entropy_grad", loss_text, "loss.kn", sizeof loss_text - 1},
     {"ctc_loss", loss_text, "loss.kn", sizeof loss_text - 1},
     {"ctc_loss_grad", loss_text, "loss.kn", sizeof loss_text - 1},
     {"deform_sample", convolution_text, "convolution.kn", sizeof convolution_text - 1},
@@ -658,7 +603,6 @@ static const struct {
     {"interpolate_grad", spatial_text, "spatial.kn", sizeof spatial_text - 1},
     {"interpolate_taps", spatial_text, "spatial.kn", sizeof spatial_text - 1},
     {"linear", contraction_text, "contraction.kn", sizeof contraction_text - 1},
-    {"log_softmax_grad", normalise_text, "normalise.kn", sizeof normalise_text - 1},
     {"lu", linalg_text, "linalg.kn", sizeof linalg_text - 1},
     {"matmul", contraction_text, "contraction.kn", sizeof contraction_text - 1},
     {"max_pool", window_text, "window.kn", sizeof window_text - 1},
@@ -667,15 +611,6 @@ static const struct {
     {"pad", movement_text, "movement.kn", sizeof movement_text - 1},
     {"pad_grad", movement_text, "movement.kn", sizeof movement_text - 1},
     {"qr", linalg_text, "linalg.kn", sizeof linalg_text - 1},
-    {"reduce_all", reduce_text, "reduce.kn", sizeof reduce_text - 1},
-    {"reduce_any", reduce_text, "reduce.kn", sizeof reduce_text - 1},
-    {"reduce_argmax", reduce_text, "reduce.kn", sizeof reduce_text - 1},
-    {"reduce_argmin", reduce_text, "reduce.kn", sizeof reduce_text - 1},
-    {"reduce_max", reduce_text, "reduce.kn", sizeof reduce_text - 1},
-    {"reduce_mean", reduce_text, "reduce.kn", sizeof reduce_text - 1},
-    {"reduce_min", reduce_text, "reduce.kn", sizeof reduce_text - 1},
-    {"reduce_prod", reduce_text, "reduce.kn", sizeof reduce_text - 1},
-    {"reduce_sum", reduce_text, "reduce.kn", sizeof reduce_text - 1},
     {"rope", normalise_text, "normalise.kn", sizeof normalise_text - 1},
     {"scan_linear", scan_text, "scan.kn", sizeof scan_text - 1},
     {"scan_logsumexp", scan_text, "scan.kn", sizeof scan_text - 1},
@@ -687,8 +622,6 @@ static const struct {
     {"scatter_nd", indexing_text, "indexing.kn", sizeof indexing_text - 1},
     {"search_sorted", sorting_text, "sorting.kn", sizeof sorting_text - 1},
     {"select_assign", indexing_text, "indexing.kn", sizeof indexing_text - 1},
-    {"softmax", normalise_text, "normalise.kn", sizeof normalise_text - 1},
-    {"softmax_grad", normalise_text, "normalise.kn", sizeof normalise_text - 1},
     {"sort_lines", sorting_text, "sorting.kn", sizeof sorting_text - 1},
     {"sort_pick", sorting_text, "sorting.kn", sizeof sorting_text - 1},
     {"svd", linalg_text, "linalg.kn", sizeof linalg_text - 1},

@@ -4,8 +4,6 @@
 
 #include "ops/kernel.h"
 
-extern const kni_kernel kni_kernel_cross_entropy;
-extern const kni_kernel kni_kernel_cross_entropy_grad;
 extern const kni_kernel kni_kernel_ctc_loss;
 extern const kni_kernel kni_kernel_ctc_loss_grad;
 

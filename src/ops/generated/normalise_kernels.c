@@ -4,39 +4,15 @@
 
 #define T double
 #define IS_FLOAT 1
-#define softmax(item, ...) softmax_f64(int64_t *kni_error, item, __VA_ARGS__)
-#define softmax_grad(item, ...) softmax_grad_f64(int64_t *kni_error, item, __VA_ARGS__)
-#define log_softmax_grad(item, ...) log_softmax_grad_f64(int64_t *kni_error, item, __VA_ARGS__)
 #define embedding(item, ...) embedding_f64(int64_t *kni_error, item, __VA_ARGS__)
 #define embedding_grad(item, ...) embedding_grad_f64(int64_t *kni_error, item, __VA_ARGS__)
 #define rope(item, ...) rope_f64(int64_t *kni_error, item, __VA_ARGS__)
 #include "ops/kernels/normalise.kn"
-#undef softmax
-#undef softmax_grad
-#undef log_softmax_grad
 #undef embedding
 #undef embedding_grad
 #undef rope
 #undef T
 #undef IS_FLOAT
-
-static void run_softmax_f64(const kni_kernel_call *call, int64_t begin, int64_t end)
-{
-    for (int64_t item = begin; item < end; item++)
-        softmax_f64(call->error, item, call->inputs[0], call->outputs[0], call->ints[0], call->ints[1], call->ints[2], call->ints[3]);
-}
-
-static void run_softmax_grad_f64(const kni_kernel_call *call, int64_t begin, int64_t end)
-{
-    for (int64_t item = begin; item < end; item++)
-        softmax_grad_f64(call->error, item, call->inputs[0], call->inputs[1], call->outputs[0], call->ints[0], call->ints[1]);
-}
-
-static void run_log_softmax_grad_f64(const kni_kernel_call *call, int64_t begin, int64_t end)
-{
-    for (int64_t item = begin; item < end; item++)
-        log_softmax_grad_f64(call->error, item, call->inputs[0], call->inputs[1], call->outputs[0], call->ints[0], call->ints[1]);
-}
 
 static void run_embedding_f64(const kni_kernel_call *call, int64_t begin, int64_t end)
 {
@@ -58,16 +34,10 @@ static void run_rope_f64(const kni_kernel_call *call, int64_t begin, int64_t end
 
 #define T int64_t
 #define IS_FLOAT 0
-#define softmax(item, ...) softmax_i64(int64_t *kni_error, item, __VA_ARGS__)
-#define softmax_grad(item, ...) softmax_grad_i64(int64_t *kni_error, item, __VA_ARGS__)
-#define log_softmax_grad(item, ...) log_softmax_grad_i64(int64_t *kni_error, item, __VA_ARGS__)
 #define embedding(item, ...) embedding_i64(int64_t *kni_error, item, __VA_ARGS__)
 #define embedding_grad(item, ...) embedding_grad_i64(int64_t *kni_error, item, __VA_ARGS__)
 #define rope(item, ...) rope_i64(int64_t *kni_error, item, __VA_ARGS__)
 #include "ops/kernels/normalise.kn"
-#undef softmax
-#undef softmax_grad
-#undef log_softmax_grad
 #undef embedding
 #undef embedding_grad
 #undef rope
@@ -82,16 +52,10 @@ static void run_embedding_i64(const kni_kernel_call *call, int64_t begin, int64_
 
 #define T uint64_t
 #define IS_FLOAT 0
-#define softmax(item, ...) softmax_u64(int64_t *kni_error, item, __VA_ARGS__)
-#define softmax_grad(item, ...) softmax_grad_u64(int64_t *kni_error, item, __VA_ARGS__)
-#define log_softmax_grad(item, ...) log_softmax_grad_u64(int64_t *kni_error, item, __VA_ARGS__)
 #define embedding(item, ...) embedding_u64(int64_t *kni_error, item, __VA_ARGS__)
 #define embedding_grad(item, ...) embedding_grad_u64(int64_t *kni_error, item, __VA_ARGS__)
 #define rope(item, ...) rope_u64(int64_t *kni_error, item, __VA_ARGS__)
 #include "ops/kernels/normalise.kn"
-#undef softmax
-#undef softmax_grad
-#undef log_softmax_grad
 #undef embedding
 #undef embedding_grad
 #undef rope
@@ -104,9 +68,6 @@ static void run_embedding_u64(const kni_kernel_call *call, int64_t begin, int64_
         embedding_u64(call->error, item, call->inputs[0], call->inputs[1], call->outputs[0], call->ints[0], call->ints[1]);
 }
 
-const kni_kernel kni_kernel_softmax = {"softmax", "rr", 1, 1, 0, {run_softmax_f64, run_softmax_f64, run_softmax_f64}};
-const kni_kernel kni_kernel_softmax_grad = {"softmax_grad", "rrr", 2, 1, 0, {run_softmax_grad_f64, run_softmax_grad_f64, run_softmax_grad_f64}};
-const kni_kernel kni_kernel_log_softmax_grad = {"log_softmax_grad", "rrr", 2, 1, 0, {run_log_softmax_grad_f64, run_log_softmax_grad_f64, run_log_softmax_grad_f64}};
 const kni_kernel kni_kernel_embedding = {"embedding", "TiT", 2, 1, 0, {run_embedding_f64, run_embedding_i64, run_embedding_u64}};
 const kni_kernel kni_kernel_embedding_grad = {"embedding_grad", "TiT", 2, 1, 0, {run_embedding_grad_f64, NULL, NULL}};
 const kni_kernel kni_kernel_rope = {"rope", "rrrr", 3, 1, 0, {run_rope_f64, run_rope_f64, run_rope_f64}};

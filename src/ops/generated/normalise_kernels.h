@@ -4,9 +4,6 @@
 
 #include "ops/kernel.h"
 
-extern const kni_kernel kni_kernel_softmax;
-extern const kni_kernel kni_kernel_softmax_grad;
-extern const kni_kernel kni_kernel_log_softmax_grad;
 extern const kni_kernel kni_kernel_embedding;
 extern const kni_kernel kni_kernel_embedding_grad;
 extern const kni_kernel kni_kernel_rope;

@@ -13,13 +13,23 @@
 #ifdef KNI_NORM_F64
 typedef double real;
 typedef int64_t real_bits;
-#define M(name) kni_##name##_f64
+#define INLINE_M(name) kni_##name##_f64
 #define REAL_INFINITY KNI_INF_F64
 #else
 typedef float real;
 typedef int32_t real_bits;
-#define M(name) kni_##name##_f32
+#define INLINE_M(name) kni_##name##_f32
 #define REAL_INFINITY KNI_INF_F32
+#endif
+
+#ifdef KN_FREESTANDING
+/* Microcontrollers count their flash: each is there once. */
+static __attribute__((noinline, unused)) real once_exp(real x) { return INLINE_M(exp)(x); }
+static __attribute__((noinline, unused)) real once_log(real x) { return INLINE_M(log)(x); }
+#define once_sqrt INLINE_M(sqrt)
+#define M(name) once_##name
+#else
+#define M(name) INLINE_M(name)
 #endif
 
 #if defined(KNI_TIER_V4)
