@@ -84,7 +84,8 @@ KN_API kn_qr_result kn_qr(kn_tensor a, bool complete);
 typedef struct kn_eigh_result {
     kn_tensor values, vectors; /* ascending [..., n]; column i of [..., n, n] belongs to value i */
 } kn_eigh_result;
-/* a v = v diag(values) for symmetric a, of which only the lower (or the upper) triangle is read. Signs are arbitrary.
+/* a v = v diag(values) for symmetric a, of which only the lower (or the upper) triangle is read. Signs are arbitrary. The gradient
+   is symmetric.
    The vectors of equal eigenvalues are any basis of their space, so their derivative does not exist; the gradient leaves
    out how such vectors turn against each other and stays finite. It is right for what depends on the values alone (a
    single one among equals gets one of the possible gradients). For a function of the vectors, even one like
@@ -154,7 +155,8 @@ typedef enum kn_matrix_norm_kind {
     KN_NORM_COLUMNS_LEAST = 7   /* the least sum along a column: -1 */
 } kn_matrix_norm_kind;
 /* The gradient of the nuclear norm at singular values of 0 is one of the possible ones; the spectral norm shares it evenly
-   among equal largest values. Their gradients of gradients are those of kn_svd. */
+   among equal largest values. Their gradients of gradients are those of kn_svd. Matrices without elements give 0; the least of
+   nothing is an error. */
 KN_API kn_tensor kn_matrix_norm(kn_tensor a, kn_matrix_norm_kind kind);
 /* |a| |a^-1|: how much a system of equations enlarges errors. The two spectral kinds take matrices of any shape and divide their
    extreme singular values; infinite for a singular a. Matrices without elements give 0. */

@@ -135,13 +135,14 @@ static kn_tensor inverse_gaps(kn_tensor x)
     return kn_where(equal, kn_zeros_like(gap), kn_rdiv_scalar(safe, 1));
 }
 
-/* da = v (diag(dvalues) + (v' dv) / gaps) v' */
+/* da = v (diag(dvalues) + (v' dv) / gaps) v', of which the symmetric part is taken: only symmetric changes of a mean anything. */
 GRADIENT(eigh)
 {
     kn_tensor values = kni_vjp_out(v, 0), vectors = kni_vjp_out(v, 1), inner = KN_NONE;
     if (v->dy[0].bits) inner = kn_diag_embed(v->dy[0], 0);
     if (v->dy[1].bits) {
-        kn_tensor turn = kn_mul(kn_matmul(kni_transposed(vectors), v->dy[1]), inverse_gaps(values));
+        kn_tensor turn = kn_keep(kn_mul(kn_matmul(kni_transposed(vectors), v->dy[1]), inverse_gaps(values)));
+        turn = kn_mul_scalar(kn_add(turn, kni_transposed(turn)), 0.5);
         inner = inner.bits ? kn_add(inner, turn) : turn;
     }
     if (inner.bits) kni_vjp_set(v, 0, kn_matmul(vectors, kn_matmul(inner, kni_transposed(vectors))));

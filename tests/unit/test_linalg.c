@@ -3,6 +3,7 @@
 #include "../support/check.h"
 #include <kn/autodiff.h>
 #include <kn/device.h>
+#include <math.h>
 
 static kn_tensor transposed(kn_tensor x) { return kn_transpose(x, -2, -1); }
 
@@ -429,6 +430,23 @@ static void check_degenerate(void)
     kn_device_use(kn_device_cpu());
 }
 
+/* Only symmetric changes of the matrix mean anything, so the gradient is symmetric, also that of the vectors. */
+static void check_symmetric_gradient(void)
+{
+    kn_device_use(kn_device_autodiff(kn_device_cpu()));
+    kn_scope scope = kn_scope_begin();
+    kn_tensor g = kn_keep(kn_from((double[]){1, 2, 3, 5}, KN_F64, KN_SHAPE(2, 2)));
+    kn_tensor a = kn_require_grad(kn_from((double[]){2, 1, 1, 4}, KN_F64, KN_SHAPE(2, 2)));
+    /* |v| = [cos t, sin t; sin t, cos t] with tan 2t = 2 a01 / (a11 - a00): t = pi / 8, and dt = (da01 + da10 + da00 - da11) / 8. */
+    double slope = (5 * cos(0.39269908169872414) - 6 * sin(0.39269908169872414)) / 8;
+    for (int upper = 0; upper < 2; upper++) {
+        kn_tensor vectors = kn_eigh(a, upper != 0).vectors;
+        CHECK_VALUES(pulled(kn_abs(vectors), g, a), 1e-14, slope, slope, slope, -slope);
+    }
+    kn_scope_end(scope, KN_NONE);
+    kn_device_use(kn_device_cpu());
+}
+
 int main(void)
 {
     kn_device_use(kn_device_cpu());
@@ -440,5 +458,6 @@ int main(void)
     check_diagonals();
     check_gradients();
     check_degenerate();
+    check_symmetric_gradient();
     return check_report();
 }
