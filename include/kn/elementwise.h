@@ -36,9 +36,9 @@ KN_API kn_tensor kn_lcm(kn_tensor a, kn_tensor b); /* least common multiple of i
 /* a to the power of b in f64, whatever the operands' dtypes. */
 KN_API kn_tensor kn_float_power(kn_tensor a, kn_tensor b);
 KN_API kn_tensor kn_float_power_scalar(kn_tensor x, double exponent);
-/* The next float after a in the direction of b; both of one float dtype. No gradient. */
+/* The next float after a in the direction of b; both of one float dtype. The gradient flows to a, but not where a == b. */
 KN_API kn_tensor kn_nextafter(kn_tensor a, kn_tensor b);
-/* x 2^exponent, without overflow where the result has none. Integers give f32. */
+/* x 2^exponent, without overflow where the result has none. Has the dtype of x where exponent is integers; two of integers give f32. */
 KN_API kn_tensor kn_ldexp(kn_tensor x, kn_tensor exponent);
 
 /* ---- with a number. A whole number keeps an integer tensor's dtype, a fraction (and NaN, infinity) gives f32; a

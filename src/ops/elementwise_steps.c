@@ -109,7 +109,8 @@ static const layout *layout_of(kn_tensor x)
     return NULL;
 }
 
-/* One step up or down in the order of the bits, which is the order of the magnitudes. */
+/* One step up or down in the order of the bits, which is the order of the magnitudes. The step is a constant: what is subtracted at
+   the end is 0 and has the gradient of -a where a moves. */
 kn_tensor kn_nextafter(kn_tensor a, kn_tensor b)
 {
     kni_call call = kni_call_begin("nextafter");
@@ -122,6 +123,9 @@ kn_tensor kn_nextafter(kn_tensor a, kn_tensor b)
                              "a is %T and b is %T: both must be the same float dtype, convert with kn_cast()",
                              (int)ta->type.dtype, (int)tb->type.dtype);
     if (!l || !tb) return kni_call_end(call, kn_add(a, b));
+    kn_tensor taped = a;
+    a = kn_keep(kn_detach(a));
+    b = kn_keep(kn_detach(b));
     kn_dtype integer = (kn_dtype)l->integer;
     kn_tensor bits = kn_keep(kn_bitcast(a, integer));
     kn_tensor one = kn_keep(kn_full_int(KN_SCALAR_SHAPE, 1, integer));
@@ -131,8 +135,10 @@ kn_tensor kn_nextafter(kn_tensor a, kn_tensor b)
     kn_tensor tiny = kn_copysign(kn_bitcast(one, (kn_dtype)l->dtype), b);
     kn_tensor y = kn_where(kn_equal_scalar(a, 0), tiny, moved);
     kn_tensor stays = kn_keep(kn_logical_or(kn_equal(a, b), kn_is_nan(b)));
-    y = kn_where(stays, b, y);
-    return kni_call_end(call, kn_where(kn_is_nan(a), a, y));
+    y = kn_where(kn_is_nan(a), a, kn_where(stays, b, y));
+    kn_tensor moves = kn_logical_and(kn_logical_not(stays), kn_is_finite(a));
+    kn_tensor zero = kn_where(moves, kn_sub(a, taped), kni_number(a, 0));
+    return kni_call_end(call, kn_sub(y, zero)); /* and not y + 0, which loses the sign of -0 */
 }
 
 /* 2^k as dtype for whole k of i32 that it holds without becoming subnormal. */
@@ -183,15 +189,21 @@ kn_mantissa_exponent kn_frexp(kn_tensor x)
     return (kn_mantissa_exponent){both[0], both[1]};
 }
 
-/* In two steps, so that 2^exponent need not be finite where the result is. */
+/* In three steps, so that 2^exponent need not be finite where the result is. An exponent beyond the limit gives what the limit gives:
+   0 or an infinity. */
 kn_tensor kn_ldexp(kn_tensor x, kn_tensor exponent)
 {
     kni_call call = kni_call_begin("ldexp");
     const kni_tensor *t = kni_peek(x), *e = kni_peek(exponent);
     if (!t || !e) return kni_call_end(call, kn_mul(x, exponent));
-    if (!kni_is_float(e->type.dtype)) exponent = kn_cast(exponent, t->type.dtype == KN_F64 ? KN_F64 : KN_F32);
-    exponent = kn_keep(exponent);
-    kn_tensor half = kn_keep(kn_floor(kn_mul_scalar(exponent, 0.5)));
-    kn_tensor rest = kn_exp2(kn_sub(exponent, half));
-    return kni_call_end(call, kn_mul(kn_mul(x, kn_exp2(half)), rest));
+    bool whole = !kni_is_float(e->type.dtype);
+    kn_dtype wide = t->type.dtype == KN_F64 || e->type.dtype == KN_F64 ? KN_F64 : KN_F32;
+    kn_tensor both[2] = {x, exponent};
+    int dtype = kni_widen_all(both, 2);
+    double limit = wide == KN_F64 ? 2200 : 300;
+    exponent = kn_keep(kn_clamp(whole ? kn_cast(both[1], wide) : both[1], -limit, limit));
+    kn_tensor third = kn_keep(kn_floor(kn_mul_scalar(exponent, 1.0 / 3)));
+    kn_tensor power = kn_keep(kn_exp2(third));
+    kn_tensor rest = kn_exp2(kn_sub(exponent, kn_mul_scalar(third, 2)));
+    return kni_call_end_as(call, kn_mul(kn_mul(kn_mul(both[0], power), power), rest), dtype);
 }

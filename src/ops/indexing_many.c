@@ -168,8 +168,8 @@ kn_tensor kn_index_put(kn_tensor x, const kn_tensor *indices, int32_t n, kn_tens
 kn_status kn_unravel_index(kn_tensor index, kn_shape shape, kn_tensor *out)
 {
     if (!out) return kni_fail(KN_ERROR_ARGUMENT, "kn_unravel_index: the place for the results is NULL");
-    if (shape.rank < 1 || shape.rank > KN_MAX_RANK)
-        return kni_fail_op(KN_ERROR_ARGUMENT, "unravel_index", "a shape of rank %d; it takes 1 to %d",
+    if (shape.rank < 0 || shape.rank > KN_MAX_RANK)
+        return kni_fail_op(KN_ERROR_ARGUMENT, "unravel_index", "a shape of rank %d; it takes 0 to %d",
                            shape.rank, KN_MAX_RANK);
     kni_call call = kni_call_begin("unravel_index");
     const kni_type *t = kni_type_of(index);

@@ -84,6 +84,9 @@ kn_tensor kn_matrix_norm(kn_tensor a, kn_matrix_norm_kind kind)
     const kni_type *t = kni_type_of(a);
     kni_call call = kni_call_begin("matrix_norm");
     if (t && t->rank < 2) return kni_call_fail(call, KN_ERROR_SHAPE, "needs at least two axes, not %S", t);
+    bool largest = kind == KN_NORM_SPECTRAL || kind == KN_NORM_ROWS || kind == KN_NORM_COLUMNS;
+    if (t && largest && (kni_matrix_rows(t) == 0 || kni_matrix_columns(t) == 0))
+        kind = KN_NORM_FROBENIUS; /* 0, as any sum of nothing, where the largest of nothing has no value */
     int dtype = kni_widen_all(&a, 1);
     kn_tensor y;
     switch (kind) {

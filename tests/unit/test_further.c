@@ -55,6 +55,9 @@ static void room_for_parts(void)
     n = 4;
     CHECK(kn_tensor_split(x, 2, 0, out, &n) == KN_OK && n == 2);
     CHECK_VALUES(out[0], 0, 1, 2, 3);
+    out[0] = KN_NONE;
+    CHECK(kn_unravel_index(kn_zeros(KN_SCALAR_SHAPE, KN_I64), KN_SCALAR_SHAPE, out) == KN_OK);
+    CHECK(out[0].bits == 0);
     kn_scope_end(scope, KN_NONE);
 }
 
@@ -97,7 +100,49 @@ static void ends_of_ranges(void)
     CHECK_VALUES(kn_round_decimals(LINE(KN_F32, 1.5, NAN, -INFINITY), INT32_MAX), 0, 1.5, NAN, -INFINITY);
     CHECK_VALUES(kn_round_decimals(LINE(KN_F64, 1.5, 1e200), INT32_MIN), 0, 0, 0);
     CHECK(kn_count(kn_diff(LINE(KN_F32, 1, 2), INT32_MAX, 0, KN_NONE, KN_NONE)) == 0);
+    CHECK_VALUES(kn_matrix_norm(kn_zeros(KN_SHAPE(2, 0, 3), KN_F32), KN_NORM_ROWS), 0, 0, 0);
+    CHECK_VALUES(kn_matrix_norm(kn_zeros(KN_SHAPE(3, 0), KN_F16), KN_NORM_COLUMNS), 0, 0);
+    CHECK_VALUES(kn_matrix_norm(kn_zeros(KN_SHAPE(0, 0), KN_F64), KN_NORM_SPECTRAL), 0, 0);
+    CHECK_POISON(kn_matrix_norm(kn_zeros(KN_SHAPE(0, 3), KN_F32), KN_NORM_ROWS_LEAST), "empty axis");
     kn_scope_end(scope, KN_NONE);
+}
+
+/* Halves are computed in f32 and stay halves; a power of two that is not finite need not make the result so. */
+static void scaled_by_powers(void)
+{
+    kn_scope scope = kn_scope_begin();
+    kn_tensor y = kn_keep(kn_ldexp(LINE(KN_F16, 0x1p-24, 3, 0), LINE(KN_I32, 39, -2, 5000)));
+    CHECK(kn_dtype_of(y) == KN_F16);
+    CHECK_VALUES(y, 0, 0x1p15, 0.75, 0);
+    CHECK(kn_dtype_of(kn_ldexp(LINE(KN_BF16, 3), LINE(KN_I8, 2))) == KN_BF16);
+    CHECK(kn_dtype_of(kn_ldexp(LINE(KN_I64, 3), LINE(KN_BF16, 2))) == KN_BF16);
+    CHECK(kn_dtype_of(kn_ldexp(LINE(KN_I64, 3), LINE(KN_I64, 2))) == KN_F32);
+    CHECK(kn_dtype_of(kn_ldexp(LINE(KN_F16, 3), LINE(KN_F32, 2))) == KN_F32);
+    CHECK_VALUES(kn_ldexp(LINE(KN_F32, 0x1p-149, 0x1p127, 1, 1), LINE(KN_I64, 276, -276, 1000000, -1000000)),
+                 0, 0x1p127, 0x1p-149, INFINITY, 0);
+    CHECK_VALUES(kn_ldexp(LINE(KN_F64, 0x1p-1074, 1, NAN), LINE(KN_F64, 2097, INFINITY, 1)), 0, 0x1p1023,
+                 INFINITY, NAN);
+    kn_scope_end(scope, KN_NONE);
+}
+
+/* A step to the next float is a constant: the gradient flows to what moves, and never to the direction. */
+static void gradients_of_steps(void)
+{
+    kn_device taped = kn_device_open("autodiff(cpu)");
+    kn_device_use(taped);
+    kn_scope scope = kn_scope_begin();
+    kn_tensor a = kn_keep(kn_require_grad(LINE(KN_F32, 1, 2, 3, 0))),
+              b = kn_keep(kn_require_grad(LINE(KN_F32, 2, 1, 3, -1)));
+    kn_tensor y = kn_keep(kn_nextafter(a, b));
+    CHECK_VALUES(y, 0, nextafterf(1, 2), nextafterf(2, 1), 3, -0x1p-149);
+    CHECK_VALUES(slope(kn_nextafter(a, b), a), 0, 1, 1, 0, 1);
+    kn_tensor sum = kn_keep(kn_sum(y, KN_AXES_ALL, false)), db = KN_NONE;
+    CHECK(kn_grad(&sum, NULL, 1, &b, 1, KN_GRAD_ALLOW_UNUSED, &db) == KN_OK && db.bits == 0);
+    double least = copysign(1, kn_item(kn_nextafter(LINE(KN_F64, -0x1p-1074), LINE(KN_F64, 1))));
+    CHECK(least == -1);
+    kn_scope_end(scope, KN_NONE);
+    kn_device_use(kn_device_cpu());
+    kn_device_close(taped);
 }
 
 int main(void)
@@ -106,5 +151,7 @@ int main(void)
     room_for_parts();
     other_devices();
     ends_of_ranges();
+    scaled_by_powers();
+    gradients_of_steps();
     return check_report();
 }
