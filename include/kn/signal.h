@@ -92,7 +92,8 @@ typedef struct kn_stft_args {
 
 /* y[..., k, t] = sum over j of window[j] x[..., t hop + j] e^(-2 pi i j k / n_fft); x [..., samples]. */
 KN_API kn_complex kn_stft(kn_tensor x, int64_t n_fft, const kn_stft_args *args);
-/* The signal whose kn_stft is y, by overlapping and adding; 0 where no window reaches. */
+/* The signal whose kn_stft is y, by overlapping and adding; 0 where no window reaches. Where the two sides of a
+   two-sided y do not mirror each other, it is the real part of the inverse that is added. */
 KN_API kn_tensor kn_istft(kn_complex y, int64_t n_fft, const kn_stft_args *args);
 
 /* ---- windows of n numbers. periodic: for transforms, one period of n samples; otherwise symmetric. */

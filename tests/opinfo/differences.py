@@ -1,6 +1,6 @@
 """Where Kiln means something else than PyTorch: what Kiln gives, said in PyTorch, so that values, indices and gradients are
-compared all the same. A line is a name of the database, the reason, and a function of PyTorch's own and the operands. One that
-gives what PyTorch gives for every sample fails the run: it explains nothing any more."""
+compared all the same. A line is a name of the database, the reason, and a function of PyTorch's own and the operands. A reason
+by which no sample differs from PyTorch fails the run: it explains nothing any more."""
 
 import torch
 
@@ -48,6 +48,36 @@ def mode(op, x, dim=-1, keepdim=False):
         places = torch.arange(x.shape[dim]).reshape([-1] + [1] * (x.dim() - 1 - dim % x.dim()))
         at = torch.where(x == values, places, -1).amax(dim, keepdim=True)
     return (values, at) if keepdim or not x.dim() else (values.squeeze(dim), at.squeeze(dim))
+
+
+# ---- what only has a size: vectors whose sign is arbitrary
+
+
+@differs("linalg.svd svd", "signs of singular vectors are arbitrary: their sizes are compared, and not those that full adds")
+def svd(op, a, *args, **settings):
+    u, s, v = op(a, *args, **settings)
+    n = min(a.shape[-2:])
+    return u[..., :n].abs(), s, (v[..., :n, :] if "linalg" in op.__name__ else v[..., :n]).abs()
+
+
+@differs("linalg.eigh", "signs of eigenvectors are arbitrary: their sizes are compared")
+def eigh(op, a, **settings):
+    values, vectors = op(a, **settings)
+    return values, vectors.abs()
+
+
+# ---- what is given
+
+
+@differs("lu linalg.lu_factor linalg.lu_factor_ex", "Kiln gives the permutation of the rows, PyTorch LAPACK's swaps")
+def lu(op, a, *args, **settings):
+    packed, pivots = op(a, *args, **settings)[:2]
+    return packed, torch.lu_unpack(packed, pivots, unpack_data=False)[0].argmax(-2)
+
+
+@differs("linalg.lstsq", "Kiln gives the solution, PyTorch also residuals, rank and singular values")
+def lstsq(op, a, b, **settings):
+    return op(a, b, **settings)[0]
 
 
 # ---- dtypes
@@ -103,9 +133,24 @@ def polygamma(op, x, n):
     return torch.where(pole, torch.full_like(y, float("inf") if n % 2 else -float("inf")), y) if n > 0 else y
 
 
+@differs("istft", "of two sides that do not mirror each other Kiln takes the real part of the inverse, PyTorch reads the first side")
+def istft(op, x, n_fft, onesided=None, **settings):
+    if onesided or x.shape[-2] != n_fft:
+        return op(x, n_fft, onesided=onesided, **settings)
+    mirrored = torch.cat([x[..., :1, :], x[..., 1:, :].flip(-2)], -2).conj()
+    return op((x + mirrored) / 2, n_fft, onesided=onesided, **settings)
+
+
 @differs("corrcoef", "of one variable in a matrix PyTorch gives a number, Kiln [1, 1]")
 def corrcoef(op, x):
     return op(x).reshape(x.shape[0], x.shape[0]) if x.dim() == 2 else op(x)
+
+
+@differs("cov", "as corrcoef; and weights get the dtype of x, where PyTorch makes halves f32 and rounds weights of f64 to f32")
+def cov(op, x, aweights=None, **settings):
+    dtype = x.dtype if x.dtype.is_floating_point else torch.float32
+    y = op(x, aweights=None if aweights is None else aweights.to(dtype), **settings)
+    return y.reshape(x.shape[0], x.shape[0]) if x.dim() == 2 else y
 
 
 # ---- gradients
@@ -114,6 +159,11 @@ def corrcoef(op, x):
 @differs("cholesky_solve", "only one triangle of the factor is read, so the other one's gradient is 0")
 def cholesky_solve(op, b, factor, upper=False):
     return op(b, factor.triu() if upper else factor.tril(), upper=upper)
+
+
+@differs("cholesky_inverse", "only one triangle of the factor is read, so the other one's gradient is 0")
+def cholesky_inverse(op, factor, upper=False):
+    return op(factor.triu() if upper else factor.tril(), upper=upper)
 
 
 @differs("quantile nanquantile", "q has no gradient in Kiln")
@@ -154,4 +204,9 @@ def normalize_terms(x, p=2.0, dim=1, eps=1e-12):
     return (1 / torch.linalg.vector_norm(x, p, dim, keepdim=True).clamp(min=eps)).expand_as(x)
 
 
-TERMS = {"nn.functional.normalize": normalize_terms}
+def cov_terms(x, aweights=None, **settings):
+    """The terms of the weights' gradient have the size x^2 / weight; for two observations they cancel to 0."""
+    return x.detach().double().abs().max() ** 2 / (1 if aweights is None else aweights.detach().double().min())
+
+
+TERMS = {"nn.functional.normalize": normalize_terms, "cov": cov_terms}

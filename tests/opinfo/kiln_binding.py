@@ -43,6 +43,8 @@ SIMPLE = {"kn_tensor": Handle, "int32_t": c.c_int32, "int64_t": c.c_int64, "uint
           "uint64_t": c.c_uint64, "double": c.c_double, "bool": c.c_bool, "kn_ints": Shape, "kn_shape": Shape,
           "kn_dtype": c.c_int, "kn_status": c.c_int, "kn_device": c.c_void_p, "size_t": c.c_size_t}  # fmt: skip
 
+ARRAYS = {"const int64_t *": c.c_int64, "const double *": c.c_double}  # each followed by its number of elements
+
 
 def shape_of(values):
     values = [values] if isinstance(values, int) else list(values)
@@ -187,7 +189,7 @@ class K:
             if count:
                 value = [value] if isinstance(value, (int, float)) else list(value)
                 value = value * count if len(value) == 1 else value
-                getattr(made, name)[: len(value)] = [int(v) for v in value]
+                getattr(made, name)[: len(value)] = [float(v) if base == "double" else int(v) for v in value]
             else:
                 v = self.given(base, value)
                 setattr(made, name, v.value if hasattr(v, "value") else v)
@@ -202,7 +204,7 @@ class K:
 
     def call(self, name, values):
         result, arguments = self.functions[name]
-        function, given, values, i = getattr(self.lib, name), [], list(values), 0
+        function, given, values, i, out = getattr(self.lib, name), [], list(values), 0, None
         while i < len(arguments):
             kind = arguments[i][0]
             value = values.pop(0)
@@ -213,6 +215,17 @@ class K:
                 ranges = self.struct("kn_range") * max(len(value), 1)
                 given += [ranges(*[self.struct("kn_range")(*r) for r in value]), c.c_int32(len(value))]
                 i += 1
+            elif kind in ARRAYS:
+                given += [(ARRAYS[kind] * max(len(value), 1))(*value), c.c_int32(len(value))]
+                i += 1
+            elif kind == "kn_tensor *":  # results: the value is how many there is room for
+                out, found = (Handle * max(value, 1))(), c.c_int32(value)
+                given += [out]
+                if arguments[i + 1 :] and arguments[i + 1][0] == "int32_t *":
+                    given += [c.byref(found)]
+                    i += 1
+            elif kind == "bool *":
+                given += [c.byref(value)]
             elif kind == "const char *":
                 given += [value.encode()]
             elif kind.startswith("const "):
@@ -229,7 +242,7 @@ class K:
             return tuple(self.held(getattr(answer, f[1])) for f in members)
         if result == "kn_status" and answer:
             raise KilnError(self.last_error())
-        return answer
+        return answer if out is None else tuple(self.held(h) for h in out[: found.value])
 
     def grad(self, outputs, cotangents, wrt):
         """The gradients, None where an input has none."""

@@ -201,8 +201,6 @@ def number_of(x):
 MAP["linspace"] = lambda k, start, stop, steps, dtype=None, **_: k.linspace(number_of(start), number_of(stop), steps, dtype)
 MAP["logspace"] = lambda k, start, stop, steps, base=10.0, dtype=None, **_: k.logspace(number_of(start), number_of(stop), steps, base, dtype)
 MAP["item"] = lambda k, x: x.torch().item()
-for name, own in {"hann": "hann_window", "hamming": "hamming_window", "blackman": "blackman_window", "bartlett": "bartlett_window"}.items():
-    MAP["signal.windows." + name] = lambda k, m, sym=True, dtype=torch.float32, _n=own, **_: getattr(k, _n)(m, not sym, dtype)
 MAP["nn.functional.one_hot"] = lambda k, x, num_classes=-1: k.one_hot(
     x, int(x.torch().max()) + 1 if num_classes < 0 else num_classes, torch.int64)
 
@@ -266,8 +264,9 @@ MAP["corrcoef"] = lambda k, x: k.corrcoef(x)
 
 
 def covariance(k, x, correction=1, fweights=None, aweights=None):
-    refuse(fweights=fweights is not None, aweights=aweights is not None)
-    return k.cov(x, {"biased": True} if correction == 0 else {"correction": correction})
+    if fweights is None and aweights is None:
+        return k.cov(x, {"biased": True} if correction == 0 else {"correction": correction})
+    return k.cov_weighted(x, {"frequencies": fweights, "importance": aweights, "correction": correction or float(-(2**63))})
 
 
 MAP["cov"] = covariance

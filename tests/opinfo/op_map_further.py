@@ -1,10 +1,12 @@
 """PyTorch's names -> Kiln's calls: special functions, quantiles, distinct slices, several index tensors, tuples and stacks."""
 
+import ctypes
+
 import torch
 from kiln_binding import Unsupported
-from op_map import MAP, as_list, binary, is_tensor
+from op_map import MAP, as_list, binary, cast, is_tensor
 
-# ---- elementwise. special.bessel_j0 and its kind are not compared: PyTorch's are good to 8 digits (tests/conform has better ones).
+# ---- elementwise
 
 for name, own in {
     "i0": "i0", "special.i0e": "i0e", "special.i1": "i1", "special.i1e": "i1e",
@@ -15,6 +17,20 @@ for name, own in {
     "special.ndtr": "ndtr", "special.log_ndtr": "log_ndtr", "special.ndtri": "ndtri", "isposinf": "is_posinf",
     "isneginf": "is_neginf", "frexp": "frexp"}.items():  # fmt: skip
     MAP[name] = lambda k, x, _n=own: getattr(k, _n)(x)
+
+
+
+def coarse(own):
+    def run(k, x):
+        if x.dtype == torch.float64:
+            raise Unsupported("f64, in which PyTorch's is good to 8 digits (tests/conform has better ones)")
+        return getattr(k, own)(x)
+
+    return run
+
+
+for name in ("bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1"):
+    MAP["special." + name] = coarse(name)
 
 for name, own in {
     "fmax": "fmax", "fmin": "fmin", "gcd": "gcd", "lcm": "lcm", "logaddexp2": "logaddexp2", "special.xlog1py": "xlog1py",
@@ -95,6 +111,7 @@ for name in ("sum", "prod", "mean", "amin", "amax"):
     MAP["index_reduce." + name] = reduce_by("index_reduce")
 MAP["index_reduce"] = reduce_by("index_reduce")
 MAP["index_put"] = lambda k, x, indices, values, accumulate=False: k.index_put(x, list(indices), values, int(accumulate))
+MAP["unravel_index"] = lambda k, index, shape: k.unravel_index(index, as_list(shape), len(as_list(shape)))
 MAP["take"] = lambda k, x, index: k.take_flat(x, index)
 MAP["masked_scatter"] = lambda k, x, mask, source: k.mask_scatter(x, mask, source)
 
@@ -107,7 +124,8 @@ def getitem(k, x, at):
 
 
 MAP["__getitem__"] = getitem
-MAP["_unsafe_masked_index"] = lambda k, x, mask, at, fill: k.where(mask, k.index(x, list(at)), k.cast(k.number(fill), x.dtype))
+MAP["_unsafe_masked_index"] = lambda k, x, mask, at, fill: k.where(
+    mask, k.index(x, [k.clamp(i, -n, n - 1) for i, n in zip(at, x.shape)]), k.full([], fill, x.dtype))
 
 # ---- joins, tuples, repeats
 
@@ -116,8 +134,8 @@ MAP["cartesian_prod"] = lambda k, *tensors: k.cartesian_prod(list(tensors))
 MAP["combinations"] = lambda k, x, r=2, with_replacement=False: k.combinations(x, r, with_replacement)
 for name in ("hstack", "vstack", "dstack", "column_stack"):
     MAP[name] = lambda k, tensors, _n=name: getattr(k, _n)(list(tensors))
-MAP["tril_indices"] = lambda k, rows, columns, offset=0, **_: k.tril_indices(rows, columns, offset)
-MAP["triu_indices"] = lambda k, rows, columns, offset=0, **_: k.triu_indices(rows, columns, offset)
+MAP["tril_indices"] = lambda k, rows, columns, offset=0, dtype=None, **_: cast(k, k.tril_indices(rows, columns, offset), dtype)
+MAP["triu_indices"] = lambda k, rows, columns, offset=0, dtype=None, **_: cast(k, k.triu_indices(rows, columns, offset), dtype)
 
 
 def interleave(k, x, repeats, dim=None, output_size=None):
@@ -128,3 +146,24 @@ def interleave(k, x, repeats, dim=None, output_size=None):
 
 
 MAP["repeat_interleave"] = interleave
+
+# ---- counting and comparing
+
+
+def histogram(k, x, bins=100, range=None, weight=None, density=False):
+    if is_tensor(bins):
+        raise Unsupported("bins of unequal width")
+    low, high = range or (0, 0)
+    return k.histogram(x, bins, {"low": low, "high": high, "weights": weight, "density": density})
+
+
+MAP["histogram"] = histogram
+
+
+def all_close(k, a, b, rtol=1e-5, atol=1e-8, equal_nan=False):
+    answer = ctypes.c_bool()
+    k.all_close(a, b, rtol, atol, equal_nan, answer)
+    return answer.value
+
+
+MAP["allclose"] = all_close

@@ -84,6 +84,20 @@ MAP[F + "cosine_embedding_loss"] = lambda k, a, b, target, margin=0, reduction="
 MAP[F + "margin_ranking_loss"] = lambda k, a, b, target, margin=0, reduction="mean", **s: (old_style(**s), k.margin_ranking_loss(
     a, b, target, {"margin": margin, "reduction": REDUCTIONS[reduction]}))[1]
 
+MAP[F + "soft_margin_loss"] = simple_loss("soft_margin_loss")
+MAP[F + "multilabel_soft_margin_loss"] = simple_loss("multilabel_soft_margin_loss", ("weight", None))
+
+
+def with_classes(x):
+    if not x.rank:
+        raise Unsupported("an x without an axis of classes")
+    return x
+
+
+MAP[F + "multilabel_margin_loss"] = lambda k, x, *args, **s: simple_loss("multilabel_margin_loss")(k, with_classes(x), *args, **s)
+MAP[F + "multi_margin_loss"] = lambda k, x, target, p=1, margin=1.0, weight=None, reduction="mean", **s: (old_style(**s), k.multi_margin_loss(
+    with_classes(x), k.reshape(target, x.shape[:-1]), {"p": p, "margin": zero(margin), "weight": weight, "reduction": REDUCTIONS[reduction]}))[1]
+
 
 def triplet(k, anchor, positive, negative, margin=1.0, p=2.0, eps=1e-6, swap=False, reduction="mean", **s):
     old_style(**s)
@@ -127,8 +141,9 @@ MAP[F + "group_norm"] = lambda k, x, groups, weight=None, bias=None, eps=1e-5: k
 
 
 def instance_norm(k, x, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=True, momentum=0.1, eps=1e-5):
-    refuse(use_input_stats=not use_input_stats)
-    return k.instance_norm(x, weight, bias, eps)
+    if not use_input_stats:
+        return k.batch_norm(x, running_mean, running_var, weight, bias, eps)
+    return k.instance_norm(x, weight, bias, eps) if running_mean is None else k.instance_norm_train(x, weight, bias, eps)[0]
 
 
 MAP[F + "instance_norm"] = instance_norm
@@ -237,6 +252,24 @@ for n in (1, 2, 3):
         x, indices, list(output_size)[-_n:] if output_size else unpooled(x.shape[-_n:], lists(kernel_size, _n), stride, lists(padding, _n), _n))
 
 
+def fractional(n):
+    """PyTorch draws the samples after the seed 42, which the database sets."""
+
+    def run(k, x, kernel_size, output_size=None, output_ratio=None, return_indices=False):
+        torch.manual_seed(42)
+        samples = k.tensor(torch.rand(x.shape[0] if x.rank == n + 2 else 1, x.shape[-n - 1], n, dtype=x.dtype))
+        settings = {"samples": samples, "size": [] if output_size is None else lists(output_size, n)}
+        if output_size is None:
+            settings["ratio"] = lists(output_ratio, n)
+        y = getattr(k, "fractional_max_pool%dd" % n)(x, lists(kernel_size, n), settings)
+        return y if return_indices else y[0]
+
+    return run
+
+
+MAP[F + "fractional_max_pool2d"], MAP[F + "fractional_max_pool3d"] = fractional(2), fractional(3)
+
+
 def unpooled(shape, kernel, stride, padding, n):
     stride = lists(stride, n) if stride else kernel
     return [(s - 1) * t - 2 * p + w for s, t, p, w in zip(shape, stride, padding, kernel)]
@@ -250,17 +283,15 @@ MAP[F + "fold"] = lambda k, x, output_size, kernel_size, dilation=1, padding=0, 
     x, lists(output_size, 2), lists(kernel_size, 2), {"stride": lists(stride, 2), "padding": lists(padding, 2), "dilation": lists(dilation, 2)})
 MAP[F + "pixel_shuffle"] = lambda k, x, upscale_factor: k.pixel_shuffle(x, upscale_factor)
 MAP[F + "pixel_unshuffle"] = lambda k, x, downscale_factor: k.pixel_unshuffle(x, downscale_factor)
-MAP[F + "channel_shuffle"] = lambda k, x, groups: k.reshape(k.transpose(k.unflatten(x, 1, [groups, -1]), 1, 2), x.shape)
+MAP[F + "channel_shuffle"] = lambda k, x, groups: k.channel_shuffle(x, groups)
 MODES = {"nearest": 0, "nearest-exact": 1, "linear": 2, "bilinear": 2, "trilinear": 2, "bicubic": 3, "area": 5}
 
 
 def interpolate(k, x, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None, antialias=False):
     n = x.rank - 2
     if size is None:
-        factors = lists(scale_factor, n)
-        size = [int(math.floor(s * f)) for s, f in zip(x.shape[2:], factors)]
-        if recompute_scale_factor is not True and any(o != s * f for o, s, f in zip(size, x.shape[2:], factors)):
-            raise Unsupported("a scale factor that gives no whole size and is used as it is")
+        return k.interpolate_scale(x, {"scale": lists(scale_factor, n), "mode": MODES[mode], "align_corners": bool(align_corners),
+                                       "antialias": antialias, "recompute": bool(recompute_scale_factor)})  # fmt: skip
     return k.interpolate(x, lists(size, n), {"mode": MODES[mode], "align_corners": bool(align_corners), "antialias": antialias})
 
 
@@ -282,6 +313,19 @@ def embedding(k, indices, weight, padding_idx=None, max_norm=None, norm_type=2.0
 
 
 MAP[F + "embedding"] = lambda k, x, indices, **s: embedding(k, indices, x, **s) if not x.is_float() or indices.dtype in (torch.int64, torch.int32) else embedding(k, x, indices, **s)
+
+BAGS = {"mean": 0, "sum": 1, "max": 2}
+
+
+def embedding_bag(k, weight, indices, offsets=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, mode="mean", sparse=False,
+                  per_sample_weights=None, include_last_offset=False, padding_idx=None):  # fmt: skip
+    refuse(max_norm=max_norm is not None, scale_grad_by_freq=scale_grad_by_freq)
+    return k.embedding_bag(weight, indices, {"mode": BAGS[mode], "offsets": offsets, "per_sample_weights": per_sample_weights,
+                                             "include_last_offset": include_last_offset,
+                                             "padding_index": 0 if padding_idx is None else padding_idx or -(2**63)})  # fmt: skip
+
+
+MAP[F + "embedding_bag"] = embedding_bag
 
 
 def attention(k, q, key, v, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
@@ -315,3 +359,12 @@ def dropout(own):
 MAP[F + "dropout"] = dropout("dropout")
 MAP[F + "dropout2d"] = MAP[F + "dropout3d"] = dropout("feature_dropout")
 MAP[F + "alpha_dropout"] = dropout("alpha_dropout")
+
+
+def rrelu(k, x, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
+    if training and lower != upper:
+        raise Unsupported("other random numbers than PyTorch's")
+    return k.rrelu(x, lower, upper, training)
+
+
+MAP[F + "rrelu"] = rrelu

@@ -1,4 +1,4 @@
-"""PyTorch's names -> Kiln's calls: shape, indexing, sorting, linear algebra, Fourier transforms."""
+"""PyTorch's names -> Kiln's calls: shape, indexing, sorting, products and norms of matrices."""
 
 import math
 
@@ -83,43 +83,32 @@ MAP["diagonal"] = MAP["diagonal_copy"] = diagonal
 MAP["linalg.diagonal"] = lambda k, x, offset=0, dim1=-2, dim2=-1: diagonal(k, x, offset, dim1, dim2)
 
 
-def parts(k, x, lengths, dim):
-    at, found = 0, []
-    for n in lengths:
-        found.append(k.narrow(x, dim, at, n))
-        at += n
-    return tuple(found)
+def room(x, dim):
+    return x.shape[dim] if x.rank else 1
 
 
 def split(k, x, size, dim=0):
-    if not isinstance(size, int):
-        return parts(k, x, size, dim)
-    n = x.shape[dim] if x.rank else 1
-    return parts(k, x, [min(size, n - i) for i in range(0, n, size)] or [0], dim)
+    return k.split(x, size, dim, max(room(x, dim), 1)) if isinstance(size, int) else k.split_with_sizes(x, list(size), dim, len(size))
 
 
 MAP["split"] = MAP["unsafe_split"] = split
 MAP["split_with_sizes"] = MAP["split_with_sizes_copy"] = split
-MAP["chunk"] = MAP["unsafe_chunk"] = lambda k, x, n, dim=0: split(k, x, -(-x.shape[dim] // n) or 1, dim)
+MAP["chunk"] = MAP["unsafe_chunk"] = lambda k, x, n, dim=0: k.chunk(x, n, dim, n)
 
 
 def tensor_split(k, x, places, dim=0):
-    n = x.shape[dim]
     if is_tensor(places):
         places = places.torch().tolist()
     if isinstance(places, int):
-        count, more = divmod(n, places)
-        return parts(k, x, [count + (i < more) for i in range(places)], dim)
-    edges = [slice(0, p).indices(n)[1] for p in places]
-    starts, ends = [0] + edges, edges + [n]
-    return tuple(k.slice(x, dim, a, b, 1) for a, b in zip(starts, ends))
+        return k.tensor_split(x, places, dim, places)
+    return k.tensor_split_at(x, list(places), dim, len(places) + 1)
 
 
 MAP["tensor_split"] = tensor_split
 MAP["hsplit"] = lambda k, x, places: tensor_split(k, x, places, 0 if x.rank == 1 else 1)
 MAP["vsplit"] = lambda k, x, places: tensor_split(k, x, places, 0)
 MAP["dsplit"] = lambda k, x, places: tensor_split(k, x, places, 2)
-MAP["unbind"] = MAP["unbind_copy"] = lambda k, x, dim=0: tuple(k.select(x, dim, i) for i in range(x.shape[dim]))
+MAP["unbind"] = MAP["unbind_copy"] = lambda k, x, dim=0: k.unbind(x, dim, room(x, dim))
 
 
 def meshgrid(k, *tensors, indexing="ij"):
@@ -224,8 +213,8 @@ MAP["linalg.solve_triangular"] = lambda k, a, b, *, upper, left=True, unitriangu
 MAP["triangular_solve"] = lambda k, b, a, upper=True, transpose=False, unitriangular=False: (k.triangular_solve(
     a, b, {"upper": upper, "unit": unitriangular, "transpose": transpose}), k.alias(a))
 MAP["linalg.qr"] = lambda k, a, mode="reduced": qr(k, a, mode)
-MAP["linalg.eigvalsh"] = lambda k, a, UPLO="L": k.eigh(a, UPLO == "U")[0]
-MAP["linalg.svdvals"] = lambda k, a: k.svd(a, False)[1]
+MAP["linalg.eigvalsh"] = lambda k, a, UPLO="L": k.eigvalsh(a, UPLO == "U")
+MAP["linalg.svdvals"] = lambda k, a: k.svdvals(a)
 MAP["linalg.lu"] = lambda k, a, pivot=True: (refuse(pivot=not pivot), k.lu(a))[1]
 MAP["pinverse"] = lambda k, a, rcond=None: k.pinverse(a, rcond or 0)
 MAP["linalg.matrix_power"] = lambda k, a, n: k.matrix_power(a, n)
@@ -236,14 +225,10 @@ MAP["linalg.cross"] = lambda k, a, b, dim=-1: k.cross(a, b, dim)
 MAP["cross"] = lambda k, a, b, dim=None: k.cross(a, b, next(i for i, n in enumerate(a.shape) if n == 3) if dim is None else dim)
 MAP["cdist"] = lambda k, a, b, p=2.0, compute_mode=None: k.cdist(a, b, p)
 MAP["dist"] = lambda k, a, b, p=2: k.vector_norm(k.sub(a, b), p, [], False)
-MAP["nn.functional.pdist"] = lambda k, x, p=2.0: k.gather(k.reshape(k.cdist(x, x, p), [-1]), 0, pairs_of(k, x.shape[0]))
+MAP["nn.functional.pdist"] = lambda k, x, p=2.0: k.pdist(x, p)
 MAP["tensordot"] = lambda k, a, b, dims=2: tensordot(k, a, b, dims)
 MAP["einsum"] = lambda k, tensors, equation: k.einsum(equation.replace(" ", ""), tensors)
 MAP["linalg.matrix_rank"] = lambda k, a, tol=None, **s: (refuse(tol=tol is not None, **{n: v is not None and v is not False for n, v in s.items()}), k.matrix_rank(a, 0))[1]
-
-
-def pairs_of(k, n):
-    return k.tensor(torch.tensor([i * n + j for i in range(n) for j in range(i + 1, n)], dtype=torch.int64))
 
 
 def qr(k, a, mode):
@@ -279,7 +264,7 @@ def added(k, c, product, beta, alpha):
     return product if beta == 0 else k.add(c if beta == 1 else k.mul_scalar(c, beta), product)
 
 
-KINDS = {"fro": 0, "nuc": 1, 2: 2, math.inf: 3, 1: 4}
+KINDS = {"fro": 0, "nuc": 1, 2: 2, math.inf: 3, 1: 4, -2: 5, -math.inf: 6, -1: 7}
 
 
 def matrix_norm(k, a, ord="fro", dim=(-2, -1), keepdim=False, dtype=None):
@@ -301,36 +286,3 @@ def norm(k, x, p="fro", dim=None, keepdim=False, dtype=None):
 
 
 MAP["norm"] = norm
-
-
-# ---- Fourier transforms: of real numbers here, since tensors have no complex dtype; results are (real, imag)
-
-NORMS = {None: 0, "backward": 0, "ortho": 1, "forward": 2}
-
-
-def fft(own):
-    def run(k, x, n=None, dim=-1, norm=None):
-        return getattr(k, own)((x, None), dim, {"n": n or 0, "norm": NORMS[norm]})
-
-    return run
-
-
-MAP["fft.fft"], MAP["fft.ifft"] = fft("fft"), fft("ifft")
-MAP["fft.irfft"] = lambda k, x, n=None, dim=-1, norm=None: k.irfft((x, None), dim, {"n": n or 0, "norm": NORMS[norm]})
-MAP["fft.rfft"] = lambda k, x, n=None, dim=-1, norm=None: k.rfft(x, dim, {"n": n or 0, "norm": NORMS[norm]})
-
-
-def fftn(own):
-    def run(k, x, s=None, dim=None, norm=None):
-        refuse(s=s is not None)
-        if own.endswith("2"):
-            return getattr(k, own[:-1] + "n")((x, None), [-2, -1] if dim is None else as_list(dim), NORMS[norm])
-        return getattr(k, own)((x, None), axes_of(dim), NORMS[norm])
-
-    return run
-
-
-for name in ("fftn", "ifftn", "fft2", "ifft2"):
-    MAP["fft." + name] = fftn(name)
-MAP["fft.fftshift"] = lambda k, x, dim=None: k.fftshift(x, axes_of(dim))
-MAP["fft.ifftshift"] = lambda k, x, dim=None: k.ifftshift(x, axes_of(dim))
