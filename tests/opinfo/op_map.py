@@ -281,16 +281,50 @@ MAP["nn.functional.softmin"] = lambda k, x, dim=None, dtype=None: k.softmin(cast
 def masked(own, value):
     def run(k, x, dim=None, *, keepdim=False, dtype=None, mask=None):
         x = cast(k, x, dtype)
-        if mask is not None:
-            x = k.where(mask, x, k.full([], value(x), x.dtype))
-        return cast(k, getattr(k, own)(x, axes_of(dim), keepdim), dtype)
+        return cast(k, getattr(k, own)(replaced(k, x, mask, value(x)), axes_of(dim), keepdim), dtype)
 
     return run
 
 
 MAP["masked.sum"] = masked("sum", lambda x: 0)
 MAP["masked.prod"] = masked("prod", lambda x: 1)
-MAP["masked.logsumexp"] = masked("logsumexp", lambda x: -math.inf)
+MAP["masked.logsumexp"] = masked("logsumexp", lambda x: least(x))
+
+
+def least(x):
+    return -math.inf if x.is_float() else torch.iinfo(x.dtype).min
+
+
+def largest(x):
+    return math.inf if x.is_float() else torch.iinfo(x.dtype).max
+
+
+def replaced(k, x, mask, value):
+    return x if mask is None else k.where(mask, x, k.full([], value, x.dtype) if x.is_float() else k.full_int([], value, x.dtype))
+
+
+MAP["masked.amax"], MAP["masked.amin"] = masked("max", least), masked("min", largest)
+MAP["masked.argmax"] = lambda k, x, dim=None, *, mask=None, **s: k.cast(
+    position("argmax")(k, replaced(k, x, mask, least(x)), dim, **s), x.dtype)
+MAP["masked.argmin"] = lambda k, x, dim=None, *, mask=None, **s: k.cast(
+    position("argmin")(k, replaced(k, x, mask, largest(x)), dim, **s), x.dtype)
+MAP["masked.norm"] = lambda k, x, ord=2.0, dim=None, *, keepdim=False, dtype=None, mask=None: k.vector_norm(
+    replaced(k, cast(k, x, dtype), mask, 0 if ord >= 0 else math.inf), ord, axes_of(dim), keepdim)
+MAP["masked.normalize"] = lambda k, x, ord, dim, *, eps=1e-12, dtype=None, mask=None: k.vector_normalize(
+    replaced(k, cast(k, x, dtype), mask, 0 if ord >= 0 else math.inf), ord, dim, eps)
+MAP["masked.logaddexp"] = lambda k, a, b, *, input_mask=None, other_mask=None, **_: k.logaddexp(
+    replaced(k, a, input_mask, -math.inf), replaced(k, b, other_mask, -math.inf))
+
+
+def masked_mean(k, x, dim=None, *, keepdim=False, dtype=None, mask=None):
+    x = cast(k, x, dtype)
+    if mask is None:
+        return k.mean(x, axes_of(dim), keepdim)
+    count = k.sum(k.cast(k.expand(mask, x.shape), torch.int64), axes_of(dim), keepdim)
+    return k.div(k.sum(replaced(k, x, mask, 0), axes_of(dim), keepdim), count)
+
+
+MAP["masked.mean"] = masked_mean
 
 
 def masked_line(own, value):
