@@ -77,9 +77,13 @@ static double largest(const double *v, int64_t n)
     return most;
 }
 
-/* Where terms are summed they may cancel, so an error is measured by the largest operand as well. */
+/* The terms of a contraction of two operands are products of their elements; attention takes three and weighs the last. */
+static bool sums_products(const kn_op *row) { return row->kind == KNI_CONTRACTION && row->min_in == 2; }
+
+/* Where terms are summed they may cancel, so an error is measured by the largest operand as well, or by the largest term. */
 static kn_status operand_scale(kn_backend *b, const kn_record *r, double *scale)
 {
+    double product = 1;
     for (int i = 0; i < r->n_in && r->row->tolerance.roots > 0; i++) {
         const kni_tensor *x = kni_in(r, i);
         if (!x || !kn_dtype_is_float((kn_dtype)x->type.dtype)) continue;
@@ -88,8 +92,10 @@ static kn_status operand_scale(kn_backend *b, const kn_record *r, double *scale)
         if (!v) return kni_latest_code();
         double most = largest(v, kni_count(&x->type));
         if (most > *scale) *scale = most;
+        if (i < 2) product *= most;
         kni_free(v, bytes);
     }
+    if (sums_products(r->row) && product > *scale && product <= 1.7976931348623157e308) *scale = product;
     return KN_OK;
 }
 

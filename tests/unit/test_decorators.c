@@ -55,6 +55,24 @@ static void finds_nan(void)
     kn_scope_end(s, KN_NONE);
 }
 
+/* The terms are a hundred times the sum, so their roundings are not small beside it. */
+static void check_measures_by_the_terms(void)
+{
+    kn_scope s = kn_scope_begin();
+    static const float a[] = {
+        -1467967208423424.f,  -83190200808767488.f,    -83635382758932480.f,     -1475336030126080.f,
+        -83190200808767488.f, -4.714367210322133e+18f, -4.7396114475400561e+18f, -83607061744582656.f,
+        83635382758932480.f,  4.7396114475400561e+18f, 4.7649903749323817e+18f,  84054494257610752.f,
+        -1475336030126080.f,  -83607061744582656.f,    -84054494257610752.f,     -1482733574422528.f};
+    kn_device d = kn_device_open("check(cpu,ref)");
+    kn_device_use(d);
+    kn_tensor x = kn_keep(kn_from(a, KN_F32, KN_SHAPE(4, 4)));
+    kn_tensor y = kn_matmul(x, x);
+    CHECK(kn_ok(y));
+    kn_device_use(NULL);
+    kn_scope_end(s, KN_NONE);
+}
+
 static void compares(void)
 {
     char text[200];
@@ -139,6 +157,7 @@ int main(void)
     mixing();
     finds_nan();
     compares();
+    check_measures_by_the_terms();
     reports();
     durations_are_short("profile(cpu)");
     durations_are_short("profile(fusion(cpu))");
