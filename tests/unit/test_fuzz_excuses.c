@@ -31,6 +31,8 @@ static void a_large_gap_is_a_fault(void)
     CHECK(differs("kn_layer_norm", "1", "10", "f32", "layer_norm"));
     CHECK(!differs("kn_layer_norm", "0", "-1.7", "f32", "layer_norm")); /* the squares overflow */
     CHECK(differs("kn_layer_norm", "0", "-1.7", "f64", "layer_norm"));
+    CHECK(!differs("kn_group_norm", "0", "-1.04630991e-21", "f64", "layer_norm"));
+    CHECK(differs("kn_group_norm", "0", "-1e-11", "f64", "layer_norm"));
     CHECK(differs("kn_softmax", "0", "0.7", "f32", "softmax"));
     CHECK(differs("kn_gelu", "nan", "1", "f32", "gelu_approximate_grad"));
     CHECK(!differs("kn_gelu_approximate", "-1.33645683e-28", "-1.3364596e-28", "f32", "gelu_approximate"));
@@ -97,6 +99,12 @@ static void only_sums_overflow(void)
     CHECK(differs("kn_max", "nan", "1", "f32", "max"));
     CHECK(differs("kn_sum", "nan", "1", "f32", "sum"));
     CHECK(differs("kn_reshape", "nan", "1", "f32", "reshape"));
+    CHECK(!differs("kn_hard_sigmoid", "nan", "0", "f32", "hard_sigmoid"));
+    CHECK(differs("kn_hard_sigmoid", "0.5", "0", "f32", "hard_sigmoid"));
+    CHECK(!differs("kn_index_put", "nan", "0", "f32", "scatter_nd")); /* a product of many */
+    CHECK(differs("kn_index_put", "0", "nan", "f32", "scatter_nd"));
+    CHECK(differs("kn_index_put", "nan", "0", "f64", "scatter_nd"));
+    CHECK(differs("kn_index_put", "1", "0", "f32", "scatter_nd"));
     CHECK(!differs("kn_softmax_grad", "nan", "0", "f32", "softmax_grad"));
     CHECK(!differs("kn_log_softmax_grad", "nan", "1", "f32", "log_softmax_grad"));
     CHECK(differs("kn_softmax", "nan", "0", "f32", "softmax"));
