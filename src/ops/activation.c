@@ -1,4 +1,5 @@
 /* Activation functions that every network uses, with gradient rows of their own. */
+#include "ops/defined.h"
 #include "ops/scalar_row.h"
 #include "ops/wide.h"
 
@@ -76,16 +77,8 @@ GRADIENT(tanh_grad)
 ELEMENTWISE(gelu, 1, KNI_RULE_FLOAT, KNI_ALL, "y = x * normal_cdf(x)", .doc = "x (1 + erf(x / sqrt(2))) / 2",
             .tolerance = {8, 0}, .flags = KNI_FLAG_ALIAS | KNI_FLAG_SHORT_HALF)
 
-static kn_status lower_gelu_grad(kni_lowering *l)
-{
-    kn_tensor x = l->in[1];
-    kn_tensor density = kn_mul_scalar(kn_exp(kn_mul_scalar(kn_square(x), -0.5)), 0.3989422804014327);
-    kn_tensor below = kn_mul_scalar(kn_erfc(kn_mul_scalar(x, -0.7071067811865476)), 0.5);
-    l->out[0] = kn_mul(l->in[0], kn_add(below, kn_mul(x, density)));
-    return KN_OK;
-}
 ACTIVATION_GRAD(gelu_grad, "dx = (exp(x * x * -0.5) * 0.3989422804014327 * x + normal_cdf(x)) * dy",
-                "dy (P(x) + x p(x)), of operands dy, x", KNI_FLAG_SHORT_HALF, .lower = lower_gelu_grad)
+                "dy (P(x) + x p(x)), of operands dy, x", KNI_FLAG_SHORT_HALF, .lower = kni_defined_lower)
 
 kn_tensor kn_gelu(kn_tensor x) { return kni_unary(&kni_op_gelu, x); }
 GRADIENT(gelu) { return use_gradient_row(v, &kni_op_gelu_grad, INPUT); }
@@ -98,23 +91,13 @@ ELEMENTWISE(gelu_approximate, 1, KNI_RULE_FLOAT, KNI_ALL,
             .known = KNI_KNOWN_GELU_TANH,
             .flags = KNI_FLAG_ALIAS | KNI_FLAG_SHORT_HALF | KNI_FLAG_SHORT_SINGLE)
 
-static kn_status lower_gelu_approximate_grad(kni_lowering *l)
-{
-    kn_tensor x = kn_keep(kn_clamp(l->in[1], -100, 100)), square = kn_keep(kn_square(x));
-    kn_tensor u = kn_mul(kn_add_scalar(kn_mul_scalar(square, 0.071354816272600242), 1.5957691216057308), x);
-    kn_tensor du = kn_add_scalar(kn_mul_scalar(square, 0.21406444881780073), 1.5957691216057308);
-    kn_tensor s = kn_keep(kn_sigmoid(u));
-    kn_tensor bend = kn_mul(kn_mul(x, du), kn_mul(s, kn_rsub_scalar(s, 1)));
-    l->out[0] = kn_mul(l->in[0], kn_add(s, bend));
-    return KN_OK;
-}
 /* 1 - s leaves too few digits of an f32 for a short sigmoid. Beyond 100 the sigmoid is 0 or 1 in all digits: the bound changes nothing there, and keeps x^3 from overflowing. */
 ACTIVATION_GRAD(gelu_approximate_grad,
                 "v = max(min(x, 100), -100); square = v * v; "
                 "s = sigmoid((square * 0.071354816272600242 + 1.5957691216057308) * v); dx = "
                 "((square * 0.21406444881780073 + 1.5957691216057308) * v * (1 - s) + 1) * s * dy",
                 "dy (s + x s (1 - s) u'), s = sigmoid(u), of operands dy, x", KNI_FLAG_SHORT_HALF,
-                .known = KNI_KNOWN_GELU_TANH_GRAD, .lower = lower_gelu_approximate_grad)
+                .known = KNI_KNOWN_GELU_TANH_GRAD, .lower = kni_defined_lower)
 
 kn_tensor kn_gelu_approximate(kn_tensor x) { return kni_unary(&kni_op_gelu_approximate, x); }
 GRADIENT(gelu_approximate) { return use_gradient_row(v, &kni_op_gelu_approximate_grad, INPUT); }
@@ -123,15 +106,8 @@ GRADIENT(gelu_approximate) { return use_gradient_row(v, &kni_op_gelu_approximate
 
 ACTIVATION(silu, 0, "y = x * sigmoid(x)", "x sigmoid(x)")
 
-static kn_status lower_silu_grad(kni_lowering *l)
-{
-    kn_tensor x = l->in[1], s = kn_keep(kn_sigmoid(x));
-    kn_tensor slope = kn_mul(s, kn_add_scalar(kn_mul(x, kn_rsub_scalar(s, 1)), 1));
-    l->out[0] = kn_mul(l->in[0], slope);
-    return KN_OK;
-}
 ACTIVATION_GRAD(silu_grad, "s = sigmoid(x); dx = ((1 - s) * x + 1) * s * dy",
-                "dy s (1 + x (1 - s)), s = sigmoid(x), of operands dy, x", 0, .lower = lower_silu_grad)
+                "dy s (1 + x (1 - s)), s = sigmoid(x), of operands dy, x", 0, .lower = kni_defined_lower)
 
 kn_tensor kn_silu(kn_tensor x) { return kni_unary(&kni_op_silu, x); }
 GRADIENT(silu) { return use_gradient_row(v, &kni_op_silu_grad, INPUT); }
@@ -140,18 +116,11 @@ GRADIENT(silu) { return use_gradient_row(v, &kni_op_silu_grad, INPUT); }
 
 ACTIVATION(mish, 0, "e = exp(min(x, 20)); n = e * (e + 2); y = n / (n + 2) * x", "x tanh(log(1 + exp(x)))")
 
-static kn_status lower_mish_grad(kni_lowering *l)
-{
-    kn_tensor x = l->in[1], t = kn_keep(kn_tanh(kn_softplus(x, 1, 40)));
-    kn_tensor bend = kn_mul(kn_mul(x, kn_sigmoid(x)), kn_rsub_scalar(kn_square(t), 1));
-    l->out[0] = kn_mul(l->in[0], kn_add(t, bend));
-    return KN_OK;
-}
 ACTIVATION_GRAD(mish_grad,
                 "e = exp(min(x, 20)); n = e * (e + 2); t = n / (n + 2); dx = ((1 - t) * (1 + t) * x * "
                 "sigmoid(x) + t) * dy",
                 "dy (t + x sigmoid(x) (1 - t^2)), t = tanh(log(1 + exp(x))), of operands dy, x", 0,
-                .lower = lower_mish_grad)
+                .lower = kni_defined_lower)
 
 kn_tensor kn_mish(kn_tensor x) { return kni_unary(&kni_op_mish, x); }
 GRADIENT(mish) { return use_gradient_row(v, &kni_op_mish_grad, INPUT); }

@@ -1,5 +1,6 @@
 /* Activation functions made of straight pieces: rectifiers, bounds, shrinks. */
 #include "core/math/math.h"
+#include "ops/defined.h"
 #include "ops/integer_range.h"
 #include "ops/scalar_row.h"
 
@@ -134,16 +135,9 @@ kn_tensor kn_prelu(kn_tensor x, kn_tensor weight)
 
 /* ---- leaky_relu has a row of its own; prelu is the same with a weight */
 
-static kn_status lower_leaky_relu_grad(kni_lowering *l)
-{
-    double slope = ((const kni_scalar_params *)l->attributes)->p[0];
-    kn_tensor low = kn_mul_scalar(l->in[0], slope);
-    l->out[0] = kn_where(kn_greater_scalar(l->in[1], 0), l->in[0], low);
-    return KN_OK;
-}
 ELEMENTWISE_NUMBERS(leaky_relu_grad, 2, KNI_RULE_PROMOTE, KNI_FLOATS, "dx = x > 0 ? dy : dy * slope",
                     slope_schema, .in = "dy x", .out = "dx",
-                    .doc = "x > 0 ? dy : slope dy, of operands dy, x", .lower = lower_leaky_relu_grad,
+                    .doc = "x > 0 ? dy : slope dy, of operands dy, x", .lower = kni_defined_lower,
                     .flags = KNI_FLAG_ALIAS)
 
 GRADIENT(leaky_relu)

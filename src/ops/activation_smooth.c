@@ -1,4 +1,5 @@
 /* Activation functions with exponentials: softplus, the elu family, gated ones. */
+#include "ops/defined.h"
 #include "ops/scalar_row.h"
 #include "ops/wide.h"
 
@@ -19,23 +20,11 @@ ELEMENTWISE_NUMBERS(softplus, 1, KNI_RULE_FLOAT, KNI_ALL,
                     softplus_schema, .doc = "log(1 + exp(beta x)) / beta; x where beta x > threshold",
                     .tolerance = {4, 0}, .flags = KNI_FLAG_ALIAS, .autocast = KNI_AUTOCAST_WIDEN)
 
-static const double *lowering_numbers(const kni_lowering *l)
-{
-    return ((const kni_scalar_params *)l->attributes)->p;
-}
-
-static kn_status lower_softplus_grad(kni_lowering *l)
-{
-    kn_tensor scaled = kn_keep(kn_mul_scalar(l->in[1], lowering_numbers(l)[0]));
-    kn_tensor straight = kn_greater_scalar(scaled, lowering_numbers(l)[1]);
-    l->out[0] = kn_where(straight, l->in[0], kn_mul(l->in[0], kn_sigmoid(scaled)));
-    return KN_OK;
-}
 ELEMENTWISE_NUMBERS(softplus_grad, 2, KNI_RULE_PROMOTE, KNI_FLOATS,
                     "b = x * beta; dx = b > threshold ? dy : sigmoid(b) * dy", softplus_schema, .in = "dy x",
                     .out = "dx", .doc = "dy sigmoid(beta x), dy where beta x > threshold, of operands dy, x",
-                    .lower = lower_softplus_grad, .tolerance = {4, 0},
-                    .flags = KNI_FLAG_ALIAS | KNI_FLAG_WIDE, .wide = &kni_wide)
+                    .lower = kni_defined_lower, .tolerance = {4, 0}, .flags = KNI_FLAG_ALIAS | KNI_FLAG_WIDE,
+                    .wide = &kni_wide)
 
 kn_tensor kn_softplus(kn_tensor x, double beta, double threshold)
 {
@@ -64,7 +53,7 @@ static const kn_attribute elu_grad_schema[] = {
     KNI_NUMBER("left", 0), KNI_NUMBER("right", 1), KNI_NUMBER("inside", 2), {0}};
 static kn_status lower_elu_grad(kni_lowering *l)
 {
-    const double *p = lowering_numbers(l);
+    const double *p = ((const kni_scalar_params *)l->attributes)->p;
     kn_tensor dy = l->in[0], x = l->in[1];
     /* The side that is not chosen must stay finite: its gradient is 0 times its slope. */
     kn_tensor below = kn_keep(kn_less_equal_scalar(x, 0));

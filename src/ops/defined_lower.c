@@ -1,4 +1,5 @@
-/* Defined rows as other ops, word by word: for devices that have no strips and no schedules, and for what theirs cannot do. */
+/* Rows with bodies as other ops, word by word: defined rows for devices that have no strips and no schedules and for what theirs cannot do,
+   and gradients whose own gradients are asked for. */
 #include "core/objects.h"
 #include "ops/body_tree.h"
 #include "ops/body_words.h"
@@ -162,19 +163,18 @@ static value logic(lowering *w, const kni_body_node *n)
 
 static value operand(const lowering *w, int i)
 {
-    kn_tensor x = w->l->in[i];
+    kn_tensor x = i < w->l->n_in ? w->l->in[i] : KN_NONE;
     if (!x.bits) return of_number(w->body->operands[i] & KNI_OPERAND_ONE ? 1 : 0);
     return of_tensor(kni_as(x, w->dtype));
 }
 
 static value compute(lowering *w, const kni_body_node *n)
 {
-    const double *scalars = w->l->attributes;
     switch (n->step.kind) {
     case KNI_STEP_INPUT:
         return operand(w, n->step.index);
     case KNI_STEP_PARAM:
-        return of_number(scalars[n->step.index]);
+        return of_number(kni_body_attribute(&w->l->row->schema[n->step.index], w->l->attributes).real);
     case KNI_STEP_CONSTANT:
         return of_number(n->step.value);
     case KNI_STEP_LENGTH:

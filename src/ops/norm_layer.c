@@ -1,20 +1,16 @@
 /* Layer norm and RMS norm: both see x as rows, the second without the mean. Their gradients are rows that compute
    the statistics again, so that the tape keeps nothing but x. */
+#include "ops/defined.h"
 #include "ops/infer.h"
 #include "ops/native.h"
 #include "ops/norm.h"
 #include "ops/scalar_row.h"
+#include "ops/wide.h"
 
 static const kn_attribute layer_norm_schema[] = {
     KNI_ATTR(kni_layer_norm_attributes, n_axes, KNI_ATTR_INT, KNI_STATIC),
     KNI_ATTR(kni_layer_norm_attributes, eps, KNI_ATTR_REAL, KNI_STATIC),
     {0}};
-
-static bool centres(const kn_op *row)
-{
-    return row->number != KNI_OP_rms_norm && row->number != KNI_OP_rms_norm_grad &&
-           row->number != KNI_OP_rms_norm_affine_grad;
-}
 
 /* Operand i, where there is one, has the shape of the last n axes of operand x. */
 static kn_status infer_last_axes(const kni_infer *c, int i, int x, int64_t n)
@@ -96,52 +92,6 @@ kni_norm_view kni_norm_view_of(const kni_type *x, int64_t n_axes)
     return v;
 }
 
-/* The normalised x and the factor that made it so, both kept. */
-typedef struct normalised {
-    kn_tensor h, scale;
-} normalised;
-
-static normalised normalise(kn_tensor x, kn_ints axes, bool centre, double eps)
-{
-    if (centre) x = kn_keep(kn_sub(x, kn_mean(x, axes, true)));
-    kn_tensor variance = kn_mean(kn_square(x), axes, true);
-    normalised r;
-    r.scale = kn_keep(kn_rdiv_scalar(kn_sqrt(kn_add_scalar(variance, eps)), 1));
-    r.h = kn_keep(kn_mul(x, r.scale));
-    return r;
-}
-
-/* scale (g - mean g - h mean(g h)), g = dy weight */
-static kn_status lower_layer_norm_grad(kni_lowering *l)
-{
-    const kni_layer_norm_attributes *a = l->attributes;
-    kn_tensor x = kn_keep(kni_widen(l->in[1])), g = kni_widen(l->in[0]);
-    kn_ints axes = kni_last_axes(kn_rank(x), a->n_axes);
-    bool centre = centres(l->row);
-    normalised r = normalise(x, axes, centre, a->eps);
-    if (l->n_in > 2 && l->in[2].bits) g = kn_mul(g, l->in[2]);
-    g = kn_keep(g);
-    kn_tensor along = kn_mul(r.h, kn_mean(kn_mul(g, r.h), axes, true));
-    kn_tensor rest = centre ? kn_sub(g, kn_mean(g, axes, true)) : g;
-    l->out[0] = kni_as(kn_mul(r.scale, kn_sub(rest, along)), kn_dtype_of(l->in[1]));
-    return KN_OK;
-}
-
-static kn_status lower_affine_grad(kni_lowering *l)
-{
-    const kni_layer_norm_attributes *a = l->attributes;
-    kn_tensor x = kn_keep(kni_widen(l->in[1])), dy = kn_keep(kni_widen(l->in[0]));
-    int rank = kn_rank(x);
-    kn_ints axes = kni_last_axes(rank, a->n_axes);
-    kn_shape shape = {(int32_t)a->n_axes, {0}};
-    for (int i = 0; i < shape.rank && rank >= shape.rank; i++)
-        shape.dims[i] = kn_size(x, rank - shape.rank + i);
-    normalised r = normalise(x, axes, centres(l->row), a->eps);
-    l->out[0] = kni_as(kn_sum_to(kn_mul(dy, r.h), shape), kn_dtype_of(x));
-    if (l->n_out > 1) l->out[1] = kni_as(kn_sum_to(dy, shape), kn_dtype_of(x));
-    return KN_OK;
-}
-
 BODY(layer_norm, "d = x - mean(x); s = 1 / sqrt(mean(d * d) + eps); y = d * s * weight + bias")
 OP(layer_norm, .doc = "(x - mean) / sqrt(variance + eps) * weight + bias over the last n_axes axes",
    .min_in = 1, .max_in = 3, .n_out = 1, .kind = KNI_COMPOSITE, .dtypes = KNI_FLOATS, .tolerance = {8, 2},
@@ -160,36 +110,38 @@ OP(rms_norm, .doc = "x / sqrt(mean(x^2) + eps) * weight over the last n_axes axe
 BODY(layer_norm_grad, "d = x - mean(x); s = 1 / sqrt(mean(d * d) + eps); g = dy * weight; dx = s * (g - "
                       "mean(g) - d * s * (mean(g * d) * s))")
 OP(layer_norm_grad, .doc = "scale (g - mean(g) - h mean(g h)), g = dy weight, h = (x - mean) scale",
-   .min_in = 2, .max_in = 3, .n_out = 1, .kind = KNI_COMPOSITE, .dtypes = KNI_FLOATS, .tolerance = {16, 2},
-   .schema = layer_norm_schema, .attribute_bytes = sizeof(kni_layer_norm_attributes),
-   .in = "dy x weight@place?1", .out = "dx", .body = &kni_body_layer_norm_grad,
-   .line = KNI_ALONG(LAST, 1, ELEMENT, kni_layer_norm_attributes, n_axes), .infer = infer_layer_norm_grad,
-   .lower = lower_layer_norm_grad, .native = &kni_cpu_layer_norm_grad)
+   .min_in = 2, .max_in = 3, .n_out = 1, .kind = KNI_COMPOSITE, .flags = KNI_FLAG_WIDE, .wide = &kni_wide,
+   .dtypes = KNI_FLOATS, .tolerance = {16, 2}, .schema = layer_norm_schema,
+   .attribute_bytes = sizeof(kni_layer_norm_attributes), .in = "dy x weight@place?1", .out = "dx",
+   .body = &kni_body_layer_norm_grad, .line = KNI_ALONG(LAST, 1, ELEMENT, kni_layer_norm_attributes, n_axes),
+   .infer = infer_layer_norm_grad, .lower = kni_defined_lower, .native = &kni_cpu_layer_norm_grad)
 
 BODY(rms_norm_grad,
      "s = 1 / sqrt(mean(x * x) + eps); g = dy * weight; dx = s * (g - x * s * (mean(g * x) * s))")
 OP(rms_norm_grad, .doc = "scale (g - h mean(g h)), g = dy weight, h = x scale", .min_in = 2, .max_in = 3,
-   .n_out = 1, .kind = KNI_COMPOSITE, .dtypes = KNI_FLOATS, .tolerance = {16, 2}, .schema = layer_norm_schema,
-   .attribute_bytes = sizeof(kni_layer_norm_attributes), .in = "dy x weight@place?1", .out = "dx",
-   .body = &kni_body_rms_norm_grad, .line = KNI_ALONG(LAST, 1, ELEMENT, kni_layer_norm_attributes, n_axes),
-   .infer = infer_layer_norm_grad, .lower = lower_layer_norm_grad, .native = &kni_cpu_rms_norm_grad)
+   .n_out = 1, .kind = KNI_COMPOSITE, .flags = KNI_FLAG_WIDE, .wide = &kni_wide, .dtypes = KNI_FLOATS,
+   .tolerance = {16, 2}, .schema = layer_norm_schema, .attribute_bytes = sizeof(kni_layer_norm_attributes),
+   .in = "dy x weight@place?1", .out = "dx", .body = &kni_body_rms_norm_grad,
+   .line = KNI_ALONG(LAST, 1, ELEMENT, kni_layer_norm_attributes, n_axes), .infer = infer_layer_norm_grad,
+   .lower = kni_defined_lower, .native = &kni_cpu_rms_norm_grad)
 
 BODY(layer_norm_affine_grad,
      "d = x - mean(x); s = 1 / sqrt(mean(d * d) + eps); dweight = down(dy * (d * s)); dbias = down(dy)")
 OP(layer_norm_affine_grad, .doc = "sum(dy h) and sum(dy) over the leading axes, h = (x - mean) scale",
-   .min_in = 2, .max_in = 2, .n_out = 2, .kind = KNI_COMPOSITE, .dtypes = KNI_FLOATS, .tolerance = {16, 2},
-   .schema = layer_norm_schema, .attribute_bytes = sizeof(kni_layer_norm_attributes), .in = "dy x",
-   .out = "dweight@place dbias@place", .body = &kni_body_layer_norm_affine_grad,
+   .min_in = 2, .max_in = 2, .n_out = 2, .kind = KNI_COMPOSITE, .flags = KNI_FLAG_WIDE, .wide = &kni_wide,
+   .dtypes = KNI_FLOATS, .tolerance = {16, 2}, .schema = layer_norm_schema,
+   .attribute_bytes = sizeof(kni_layer_norm_attributes), .in = "dy x", .out = "dweight@place dbias@place",
+   .body = &kni_body_layer_norm_affine_grad,
    .line = KNI_ALONG(LAST, 1, PLACE, kni_layer_norm_attributes, n_axes), .infer = infer_affine_grad,
-   .lower = lower_affine_grad, .native = &kni_cpu_layer_norm_affine_grad)
+   .lower = kni_defined_lower, .native = &kni_cpu_layer_norm_affine_grad)
 
 BODY(rms_norm_affine_grad, "s = 1 / sqrt(mean(x * x) + eps); dweight = down(dy * (x * s))")
 OP(rms_norm_affine_grad, .doc = "sum(dy h) over the leading axes, h = x scale", .min_in = 2, .max_in = 2,
-   .n_out = 1, .kind = KNI_COMPOSITE, .dtypes = KNI_FLOATS, .tolerance = {16, 2}, .schema = layer_norm_schema,
-   .attribute_bytes = sizeof(kni_layer_norm_attributes), .in = "dy x", .out = "dweight@place",
-   .body = &kni_body_rms_norm_affine_grad,
+   .n_out = 1, .kind = KNI_COMPOSITE, .flags = KNI_FLAG_WIDE, .wide = &kni_wide, .dtypes = KNI_FLOATS,
+   .tolerance = {16, 2}, .schema = layer_norm_schema, .attribute_bytes = sizeof(kni_layer_norm_attributes),
+   .in = "dy x", .out = "dweight@place", .body = &kni_body_rms_norm_affine_grad,
    .line = KNI_ALONG(LAST, 1, PLACE, kni_layer_norm_attributes, n_axes), .infer = infer_affine_grad,
-   .lower = lower_affine_grad, .native = &kni_cpu_rms_norm_affine_grad)
+   .lower = kni_defined_lower, .native = &kni_cpu_rms_norm_affine_grad)
 
 static void gradient_of_x(kni_vjp *v, const kn_op *row)
 {

@@ -1,5 +1,6 @@
 /* Softmax and its logarithm, with their gradients as rows of their own. */
 #include "ops/softmax.h"
+#include "ops/defined.h"
 #include "ops/infer.h"
 #include "ops/native.h"
 #include "ops/scalar_row.h"
@@ -43,29 +44,6 @@ static kn_status infer_softmax_grad(kni_infer *c)
     return KN_OK;
 }
 
-static kn_tensor total(kn_tensor x, int64_t axis)
-{
-    return kn_rank(x) > 0 ? kn_sum(x, KN_AXES(axis), true) : x;
-}
-
-/* y (dy - sum(dy y)) */
-static kn_status lower_softmax_grad(kni_lowering *l)
-{
-    const kni_softmax_attributes *a = l->attributes;
-    kn_tensor dy = l->in[0], y = l->in[1];
-    l->out[0] = kn_mul(y, kn_sub(dy, total(kn_mul(dy, y), a->axis)));
-    return KN_OK;
-}
-
-/* dy - exp(y) sum(dy) */
-static kn_status lower_log_softmax_grad(kni_lowering *l)
-{
-    const kni_softmax_attributes *a = l->attributes;
-    kn_tensor dy = l->in[0], y = l->in[1];
-    l->out[0] = kn_sub(dy, kn_mul(kn_exp(y), total(dy, a->axis)));
-    return KN_OK;
-}
-
 BODY(softmax, "t = quiet != 0 ? max(top(x), 0) : top(x); e = expn(x - t); s = quiet != 0 ? sum(e) + exp(-t) "
               ": sum(e); y = e / s")
 OP(softmax, .doc = "exp(x) / sum(exp(x)) over axis; quiet: exp(x) / (1 + sum(exp(x)))", .min_in = 1,
@@ -88,7 +66,7 @@ OP(softmax_grad, .doc = "y (dy - sum(dy y)) over axis", .min_in = 2, .max_in = 2
    .tolerance = {8, 1}, .schema = softmax_schema, .attribute_bytes = sizeof(kni_softmax_attributes),
    .in = "dy y", .out = "dx", .body = &kni_body_softmax_grad,
    .line = KNI_ALONG(AXIS, 0, ELEMENT, kni_softmax_attributes, axis), .infer = infer_softmax_grad,
-   .lower = lower_softmax_grad, .native = &kni_cpu_softmax_grad)
+   .lower = kni_defined_lower, .native = &kni_cpu_softmax_grad)
 
 BODY(log_softmax_grad, "dx = dy - expn(y) * sum(dy)")
 OP(log_softmax_grad, .doc = "dy - exp(y) sum(dy) over axis", .min_in = 2, .max_in = 2, .n_out = 1,
@@ -96,7 +74,7 @@ OP(log_softmax_grad, .doc = "dy - exp(y) sum(dy) over axis", .min_in = 2, .max_i
    .tolerance = {8, 1}, .schema = softmax_schema, .attribute_bytes = sizeof(kni_softmax_attributes),
    .in = "dy y", .out = "dx", .body = &kni_body_log_softmax_grad,
    .line = KNI_ALONG(AXIS, 0, ELEMENT, kni_softmax_attributes, axis), .infer = infer_softmax_grad,
-   .lower = lower_log_softmax_grad, .native = &kni_cpu_log_softmax_grad)
+   .lower = kni_defined_lower, .native = &kni_cpu_log_softmax_grad)
 
 static kn_status gradient(kni_vjp *v, const kn_op *row)
 {
