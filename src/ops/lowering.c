@@ -56,7 +56,12 @@ kn_status kni_lower_record(const kn_record *r, kn_device device)
     kn_status s = KN_OK;
     for (int i = 0; i < r->n_in; i++) {
         in[i] = kni_in(r, i) ? kni_alias_kept(t, kni_in(r, i), device) : KN_NONE;
-        if (wide && in[i].bits) in[i] = kn_keep(wide->widen(in[i]));
+        if (wide && in[i].bits) {
+            /* An integer becomes the half first, which may not hold it, and then f32, as for the ops that have kernels. */
+            if (r->row->rule == KNI_RULE_PROMOTE && !kni_is_float(kni_in(r, i)->type.dtype))
+                in[i] = kn_keep(wide->as(in[i], kni_out(r, 0)->type.dtype));
+            in[i] = kn_keep(wide->widen(in[i]));
+        }
         if (kni_is_poisoned(in[i]) && s == KN_OK) s = kni_fail_again(in[i], r->row->name);
     }
     for (int i = 0; i < r->n_out; i++) out[i] = KN_NONE;

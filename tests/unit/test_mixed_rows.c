@@ -47,8 +47,35 @@ static void try_all(const kn_op_info *op, const char *stack)
                         try_row(op, n, odd, dtypes[d], kind, index ? 1 : -1, stack);
 }
 
+/* An integer that the half does not hold becomes infinite in every op, with a kernel or lowered. */
+static void large_integers(void)
+{
+    static const float halves[2] = {0.62109375f, 0.5f};
+    static const int32_t wide[2] = {70000, 3};
+    long compared = 0;
+    kn_device_use(kn_device_open("check(cpu,ref)"));
+    for (int32_t number = 0; number < kn_op_count(); number++) {
+        kn_op_info op;
+        kn_tensor y = KN_NONE;
+        if (!kn_op_at(number, &op) || op.min_in > 2 || op.max_in < 2 || op.n_out != 1 || op.n_attributes > 0)
+            continue;
+        for (int turned = 0; turned < 2; turned++) {
+            kn_scope scope = kn_scope_begin();
+            kn_tensor in[2];
+            in[turned] = kn_keep(kn_cast(kn_from(halves, KN_F32, KN_SHAPE(2)), KN_F16));
+            in[!turned] = kn_keep(kn_from(wide, KN_I32, KN_SHAPE(2)));
+            kn_status s = kn_call(op.name, in, 2, NULL, &y, 1);
+            if (!CHECK(s != KN_ERROR_NUMERIC)) printf("  %s\n", kn_last_error());
+            compared += s == KN_OK;
+            kn_scope_end(scope, KN_NONE);
+        }
+    }
+    CHECK(compared > 60);
+}
+
 int main(void)
 {
+    large_integers();
     for (int k = 0; k < STACKS; k++) {
         kn_device_use(kn_device_open(stacks[k]));
         for (int32_t number = 0; number < kn_op_count(); number++) {
