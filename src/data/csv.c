@@ -67,6 +67,15 @@ static size_t field_at(const kni_csv *c, int64_t i, const char **text)
     return ends[i] - begin;
 }
 
+/* The first column behind `after` that the header calls so, or n. */
+static int64_t find_name(const kni_csv *c, int64_t n, const char *wanted, int64_t after)
+{
+    const char *text;
+    for (int64_t at = after + 1; at < n; at++)
+        if (field_at(c, at, &text) == strlen(wanted) && !memcmp(text, wanted, strlen(wanted))) return at;
+    return n;
+}
+
 /* The place of each column asked for in the first record, which is the header or gives the number of columns. */
 static kn_status find_columns(kni_csv *c, int64_t n)
 {
@@ -83,16 +92,16 @@ static kn_status find_columns(kni_csv *c, int64_t n)
     c->cells = calloc((size_t)columns, sizeof *c->cells);
     if (status == KN_OK && (!c->places || !c->cells)) status = kni_failure_memory("kn_dataset_csv");
     for (int32_t i = 0; i < columns && status == KN_OK; i++) {
-        const char *wanted = kni_data_table_column_name(c->table, i), *text;
+        const char *wanted = kni_data_table_column_asked(c->table, i), *text;
         int64_t at = i;
         if (wanted && !c->header) {
             if (!kni_parse_int(wanted, strlen(wanted), &at)) at = 0;
             at--;
-        } else if (wanted)
-            for (at = 0; at < n; at++) {
-                size_t length = field_at(c, at, &text);
-                if (length == strlen(wanted) && !memcmp(text, wanted, length)) break;
-            }
+        } else if (wanted) {
+            at = find_name(c, n, wanted, -1);
+            if (at < n && find_name(c, n, wanted, at) < n)
+                return kni_data_table_column_twice(c->name, c->begin, wanted);
+        }
         if (at < 0 || at >= n)
             return kni_failure(KN_ERROR_ARGUMENT, "%s:%lld: there is no column '%.60s' among the %lld",
                                c->name, (long long)c->begin, wanted ? wanted : "behind the last",

@@ -5,7 +5,8 @@
 
 typedef struct column {
     kn_column spec;
-    char *name;        /* NULL: at its place */
+    char *name;        /* asked for, or given by a header; NULL: none */
+    bool by_place;     /* no name was asked for */
     kni_buffer values; /* of its dtype, one for each row, or all of them for lists and texts */
     kni_buffer ends;   /* lists and texts: where each row's values end, in bytes (size_t) */
     kni_names texts;   /* categories */
@@ -59,7 +60,7 @@ static kn_status add_column(kni_data_table *t, const kn_column *spec, const char
     if (converted) t->converted = converted;
     if (!columns || !converted) return kni_failure_memory("kn_table");
     column *c = &t->columns[t->n_columns];
-    *c = (column){.spec = *spec};
+    *c = (column){.spec = *spec, .by_place = t->open || !name};
     if (name && !(c->name = copy_text(name, length))) return kni_failure_memory("kn_table");
     c->spec.name = c->name;
     t->n_columns++;
@@ -80,6 +81,12 @@ static kn_status add_column(kni_data_table *t, const kn_column *spec, const char
 
 static const kni_data_table *table_of(const kni_dataset *dataset);
 
+static bool same_column(const column *c, const column *source, bool same_place)
+{
+    if (source->spec.kind != KN_COLUMN_CATEGORY) return false;
+    return c->name && source->name ? !strcmp(c->name, source->name) : same_place;
+}
+
 static kn_status take_categories(kni_data_table *t, kn_dataset from)
 {
     KNI_USE(dataset, set, from);
@@ -88,13 +95,14 @@ static kn_status take_categories(kni_data_table *t, kn_dataset from)
     if (!source) return kni_failure(KN_ERROR_ARGUMENT, "%s: categories must come from a table", t->name);
     for (int32_t i = 0; i < t->n_columns; i++) {
         column *c = &t->columns[i];
-        for (int32_t j = 0; j < source->n_columns && c->spec.kind == KN_COLUMN_CATEGORY; j++) {
-            const column *s = &source->columns[j];
-            bool same = c->name && s->name ? !strcmp(c->name, s->name) : i == j;
-            if (!same || s->spec.kind != KN_COLUMN_CATEGORY) continue;
-            c->fixed = true;
-            if (!kni_names_copy(&c->texts, &s->texts)) return kni_failure_memory("kn_table");
-        }
+        if (c->spec.kind != KN_COLUMN_CATEGORY) continue;
+        /* Of several columns with the name, the one at the same place has the texts, or else the first. */
+        const column *s = NULL;
+        for (int32_t j = 0; j < source->n_columns; j++)
+            if (same_column(c, &source->columns[j], i == j) && (!s || i == j)) s = &source->columns[j];
+        if (!s) continue;
+        c->fixed = true;
+        if (!kni_names_copy(&c->texts, &s->texts)) return kni_failure_memory("kn_table");
     }
     return KN_OK;
 }
@@ -166,9 +174,26 @@ kn_status kni_data_table_name_column(kni_data_table *table, int32_t at, const ch
 
 int32_t kni_data_table_columns(const kni_data_table *table) { return table->n_columns; }
 
+const char *kni_data_table_column_asked(const kni_data_table *table, int32_t at)
+{
+    return table->columns[at].by_place ? NULL : table->columns[at].name;
+}
+
 const char *kni_data_table_column_name(const kni_data_table *table, int32_t at)
 {
     return table->columns[at].name;
+}
+
+bool kni_data_table_all_columns(const kni_data_table *table) { return table->open; }
+
+kn_status kni_data_table_column_twice(const char *file, int64_t line, const char *name)
+{
+    char where[32] = "";
+    if (line > 0) snprintf(where, sizeof where, ":%lld", (long long)line);
+    return kni_failure(KN_ERROR_ARGUMENT,
+                       "%s%s: there are several columns '%.60s'; give each a name of its own, or leave the "
+                       "name out to take columns by their places",
+                       file, where, name);
 }
 
 bool kni_data_table_column_is_list(const kni_data_table *table, int32_t at)

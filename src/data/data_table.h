@@ -40,7 +40,13 @@ kn_status kni_data_table_add_column(kni_data_table *table, const char *name, siz
 kn_status kni_data_table_name_column(kni_data_table *table, int32_t at, const char *name, size_t length);
 int32_t kni_data_table_columns(const kni_data_table *table);
 /* The name asked for, or NULL for the column at its place. */
+const char *kni_data_table_column_asked(const kni_data_table *table, int32_t column);
+/* Its name, asked for or given by the source, or NULL. */
 const char *kni_data_table_column_name(const kni_data_table *table, int32_t column);
+/* True when no columns were asked for: the table has those of the source. */
+bool kni_data_table_all_columns(const kni_data_table *table);
+/* The failure of a name that was asked for and stands in the source more than once; line 0: none. */
+kn_status kni_data_table_column_twice(const char *file, int64_t line, const char *name);
 bool kni_data_table_column_is_list(const kni_data_table *table, int32_t column);
 /* Adds a row of one cell for each column; line is for messages (0: the rows are counted). */
 kn_status kni_data_table_add_row(kni_data_table *table, const kni_cell *cells, int64_t line);

@@ -59,6 +59,34 @@ static kn_status make_cell(const kni_data_table *t, int32_t at, const kni_json *
     }
 }
 
+/* The member of column `at`. Members have no order, so that columns nobody asked for are found by their names as well, those
+   of one name one after the other. */
+static kn_status find_member(const kni_data_table *t, int32_t at, const kni_json *object, const char *file,
+                             int64_t line, const kni_json **member)
+{
+    const char *key = kni_data_table_column_name(t, at);
+    const kni_json *m = object->first;
+    int32_t skip = at, columns = 1, members = 0;
+    *member = NULL;
+    if (!key) {
+        while (m && skip-- > 0) m = m->next;
+        *member = m;
+        return KN_OK;
+    }
+    if (kni_data_table_all_columns(t)) {
+        columns = skip = 0;
+        for (int32_t i = 0; i < kni_data_table_columns(t); i++) {
+            bool same = !strcmp(kni_data_table_column_name(t, i), key);
+            columns += same;
+            skip += same && i < at;
+        }
+    } else
+        skip = 0;
+    for (; m; m = m->next)
+        if (!strcmp(m->key, key) && members++ == skip) *member = m;
+    return members <= columns ? KN_OK : kni_data_table_column_twice(file, line, key);
+}
+
 static kn_status add_object(kni_data_table *t, const kni_json *object, const char *name, int64_t line)
 {
     if (object->kind != KNI_JSON_OBJECT)
@@ -74,10 +102,9 @@ static kn_status add_object(kni_data_table *t, const kni_json *object, const cha
     kni_cell *cells = status == KN_OK ? calloc((size_t)n, sizeof *cells) : NULL;
     if (!cells) return status == KN_OK ? kni_failure_memory("kn_dataset_json_lines") : status;
     for (int32_t i = 0; i < n && status == KN_OK; i++) {
-        const char *key = kni_data_table_column_name(t, i);
-        const kni_json *member = key ? kni_json_member(object, key) : object->first;
-        for (int32_t skip = i; !key && member && skip > 0; skip--) member = member->next;
-        status = make_cell(t, i, member, line, &cells[i]);
+        const kni_json *member;
+        status = find_member(t, i, object, name, line, &member);
+        if (status == KN_OK) status = make_cell(t, i, member, line, &cells[i]);
     }
     if (status == KN_OK) status = kni_data_table_add_row(t, cells, line);
     for (int32_t i = 0; i < n; i++) free((void *)(uintptr_t)cells[i].numbers);

@@ -80,14 +80,23 @@ static void query_cell(sqlite3_stmt *s, int at, kni_cell *cell)
     }
 }
 
+/* The first result column behind `after` with this name, or n. */
+static int find_name(sqlite3_stmt *s, int n, const char *wanted, int after)
+{
+    int at = after + 1;
+    while (at < n && strcmp(SQL.column_name(s, at), wanted)) at++;
+    return at;
+}
+
 /* The result column of each column asked for. */
 static kn_status query_columns(kni_data_table *t, sqlite3_stmt *s, const char *path, int *places)
 {
     int n = SQL.column_count(s);
     for (int32_t i = 0; i < kni_data_table_columns(t); i++) {
-        const char *wanted = kni_data_table_column_name(t, i);
-        places[i] = wanted ? 0 : i;
-        while (wanted && places[i] < n && strcmp(SQL.column_name(s, places[i]), wanted)) places[i]++;
+        const char *wanted = kni_data_table_column_asked(t, i);
+        places[i] = wanted ? find_name(s, n, wanted, -1) : i;
+        if (wanted && places[i] < n && find_name(s, n, wanted, places[i]) < n)
+            return kni_data_table_column_twice(path, 0, wanted);
         if (places[i] >= n)
             return kni_failure(KN_ERROR_ARGUMENT, "%s: the query gives no column '%.60s'", path,
                                wanted ? wanted : "behind the last");

@@ -284,9 +284,96 @@ static void test_sqlite_samples(void)
     unlink(path);
 }
 
+/* Row `index` is one vector of these values. */
+static bool row_is(kn_dataset d, int64_t index, const float *want, int64_t n)
+{
+    float got[8] = {0};
+    kn_sample s = {0};
+    bool good = d && kn_dataset_get(d, index, &s) == KN_OK && s.n == 1 && kn_count(s.fields[0]) == n &&
+                kn_read(s.fields[0], got, (size_t)n * sizeof *got) == KN_OK &&
+                !memcmp(got, want, (size_t)n * sizeof *got);
+    kn_sample_drop(&s);
+    return good;
+}
+#define ROW_IS(d, index, ...)                                                                                \
+    row_is(d, index, (const float[]){__VA_ARGS__}, sizeof((float[]){__VA_ARGS__}) / sizeof(float))
+
+/* Columns of one name are told apart by their places; a name that stands twice cannot be asked for. */
+static void test_repeated_names(void)
+{
+    kn_dataset d = kn_dataset_csv(FILE_OF("x,y,x,y\n1,2,3,4\n5,6,7,8\n"), NULL);
+    CHECK(ROW_IS(d, 0, 1, 2, 3, 4) && ROW_IS(d, 1, 5, 6, 7, 8));
+    CHECK(!strcmp(kn_dataset_name_at(d, 2), "x") && !strcmp(kn_dataset_name_at(d, 3), "y"));
+    kn_dataset_free(d);
+    d = kn_dataset_csv(FILE_OF("a,,\n1,2,3\n"), NULL);
+    CHECK(ROW_IS(d, 0, 1, 2, 3));
+    kn_dataset_free(d);
+    const kn_column places[] = {{0}, {.join = true}, {.join = true}};
+    d = kn_dataset_csv(FILE_OF("x,y,x\n1,2,3\n"), &(kn_table_args){.columns = places, .n_columns = 3});
+    CHECK(ROW_IS(d, 0, 1, 2, 3));
+    kn_dataset_free(d);
+    const kn_column twice[] = {{.name = "x"}}, once[] = {{.name = "y"}, {.name = "y", .join = true}};
+    const kn_table_args ask_twice = {.columns = twice, .n_columns = 1},
+                        ask_once = {.columns = once, .n_columns = 2};
+    CHECK_REFUSED(kn_dataset_csv(FILE_OF("x,y,x\n1,2,3\n"), &ask_twice),
+                  "test_data_table.tmp:1: there are several columns 'x'");
+    d = kn_dataset_csv(FILE_OF("x,y,x\n1,2,3\n"), &ask_once);
+    CHECK(ROW_IS(d, 0, 2, 2)); /* a column may be asked for twice */
+    kn_dataset_free(d);
+    d = kn_dataset_json_lines(FILE_OF("{\"x\":1,\"y\":5,\"x\":2}\n{\"y\":6,\"x\":3,\"x\":4}\n"), NULL);
+    CHECK(ROW_IS(d, 0, 1, 5, 2) && ROW_IS(d, 1, 3, 6, 4));
+    kn_dataset_free(d);
+    CHECK_REFUSED(kn_dataset_json_lines(FILE_OF("{\"x\":1}\n{\"x\":1,\"x\":2}\n"), NULL),
+                  "test_data_table.tmp:2: there are several columns 'x'");
+    CHECK_REFUSED(kn_dataset_json_lines(FILE_OF("{\"x\":1,\"x\":2}\n"), &ask_twice),
+                  "test_data_table.tmp:1: there are several columns 'x'");
+    CHECK_REFUSED(kn_dataset_json_lines(FILE_OF("{\"x\":1,\"x\":2}\n{\"x\":1}\n"), NULL),
+                  "test_data_table.tmp:2: column 'x': the value is missing");
+}
+
+/* Categories come from the column of the same name; of several ones, from the one at the same place. */
+static void test_repeated_categories(void)
+{
+    const kn_column texts[] = {{.kind = KN_COLUMN_CATEGORY}, {.kind = KN_COLUMN_CATEGORY}};
+    kn_table_args args = {.columns = texts, .n_columns = 2};
+    kn_dataset d = kn_dataset_csv(FILE_OF("x,x\na,b\nc,d\n"), &args);
+    args.categories = d;
+    kn_dataset other = kn_dataset_csv(FILE_OF("x,x\nc,b\n"), &args);
+    kn_sample s = {0};
+    CHECK(other && kn_dataset_get(other, 0, &s) == KN_OK && kn_item_int(s.fields[0]) == 1 &&
+          kn_item_int(s.fields[1]) == 0);
+    kn_sample_drop(&s);
+    CHECK(kn_table_category_count(other, 0) == 2 && kn_table_category_count(other, 1) == 2);
+    kn_dataset_free(other);
+    const kn_column named[] = {{.name = "x", .kind = KN_COLUMN_CATEGORY}};
+    other = kn_dataset_csv(FILE_OF("x\nc\n"),
+                           &(kn_table_args){.columns = named, .n_columns = 1, .categories = d});
+    CHECK(kn_table_category_count(other, 0) == 2 && !strcmp(kn_table_category(other, 0, 1), "c"));
+    kn_dataset_free(other);
+    kn_dataset_free(d);
+}
+
+static void test_sqlite_repeated_names(void)
+{
+    const char *file = "tests/data/people.sqlite", *query = "SELECT 1 AS a, 2 AS b, 3 AS a";
+    kn_dataset d = kn_dataset_sqlite(file, query, NULL);
+    if (!d && strstr(kn_last_error(), "libsqlite3")) {
+        check_skip("no libsqlite3");
+        return;
+    }
+    CHECK(ROW_IS(d, 0, 1, 2, 3));
+    kn_dataset_free(d);
+    const kn_column a[] = {{.name = "a"}};
+    CHECK_REFUSED(kn_dataset_sqlite(file, query, &(kn_table_args){.columns = a, .n_columns = 1}),
+                  "people.sqlite: there are several columns 'a'");
+}
+
 int main(void)
 {
     test_csv();
+    test_repeated_names();
+    test_repeated_categories();
+    test_sqlite_repeated_names();
     test_csv_line_ends();
     test_csv_vectors();
     test_csv_errors();

@@ -47,7 +47,9 @@ typedef enum kn_missing {
 } kn_missing;
 
 typedef struct kn_column {
-    const char *name; /* of the header, the member or the result column; NULL: the column at this place */
+    /* Of the header, the member or the result column; NULL: the column at this place. A name that the source has twice is
+       refused. */
+    const char *name;
     kn_column_kind kind;
     bool list; /* JSON lines: an array of numbers, a field [n] of its own that may differ in length */
     bool join; /* belongs to the field of the column before it (of the same kind), which becomes a vector */
@@ -56,7 +58,8 @@ typedef struct kn_column {
 } kn_column;
 
 typedef struct kn_table_args {
-    const kn_column *columns; /* in the order of the sample's fields; NULL: one f32 vector of all columns */
+    const kn_column
+        *columns; /* in the order of the sample's fields; NULL: one f32 vector of all columns, by place */
     int32_t n_columns;
     char delimiter;        /* CSV: 0 = ',' */
     bool no_header;        /* CSV: the first line is data; columns are called "1", "2" ... */
@@ -67,7 +70,7 @@ typedef struct kn_table_args {
 /* RFC 4180: quotes, doubled quotes, line breaks inside quotes; LF, CRLF or CR alone. Errors look like
    "file.csv:12: column 'age': 'abc' is not a number". */
 KN_API kn_dataset kn_dataset_csv(const char *path, const kn_table_args *args);
-/* One JSON object in each line; columns are its members. true and false are 1 and 0. */
+/* One JSON object in each line; columns are its members, found by name in whatever order a line has them. true and false are 1 and 0. */
 KN_API kn_dataset kn_dataset_json_lines(const char *path, const kn_table_args *args);
 /* The rows that a query gives, read once, from a file that is not changed. SQLite works in one process: a forked child of a
    program that used it gets an error. */
