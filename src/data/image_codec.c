@@ -1,4 +1,4 @@
-/* PNG through libpng's simplified interface and JPEG through TurboJPEG, both opened at run time. */
+/* JPEG through TurboJPEG, opened at run time; the choice of a decoder; pixels of other colour spaces. */
 #include "data/data_image.h"
 #include "support/library.h"
 #include <stdlib.h>
@@ -32,75 +32,20 @@ kn_status kni_image_allocate(kni_image *image, size_t bytes, int64_t expansion, 
             "%s: %lld x %lld pixels in a file of %llu bytes are refused: that is more than %d and "
             "%d for each byte",
             name, (long long)w, (long long)h, (unsigned long long)bytes, FREE_PIXELS, PIXELS_PER_BYTE);
-    /* Zeros are the background of transparent pixels. */
     image->pixels = calloc((size_t)(h * w), (size_t)image->channels);
     return image->pixels ? KN_OK : kni_failure_memory("kn_image_read");
 }
 
-#if __has_include(<png.h>)
-#include <png.h>
-
-static int (*png_begin)(png_imagep, png_const_voidp, size_t);
-static int (*png_finish)(png_imagep, png_const_colorp, void *, png_int_32, void *);
-static void (*png_free_image)(png_imagep);
-
-static const kni_library_symbol png_symbols[] = {
-    {"png_image_begin_read_from_memory", (void **)(void *)&png_begin},
-    {"png_image_finish_read", (void **)(void *)&png_finish},
-    {"png_image_free", (void **)(void *)&png_free_image},
-    {0}};
-static kni_library png_library = {KNI_LIBRARY_PNG, "reading .png images", png_symbols, 0};
-
-static kn_status png_failure(const char *name, const png_image *png)
+/* In place: a pixel becomes smaller. */
+void kni_image_to_grey(kni_image *image)
 {
-    return kni_failure(KN_ERROR_ARGUMENT, "%s: broken PNG: %.60s", name, png->message);
-}
-
-static kn_status decode_png(const void *data, size_t bytes, const char *name, int32_t channels,
-                            kni_image *image)
-{
-    png_image png;
-    memset(&png, 0, sizeof png);
-    png.version = PNG_IMAGE_VERSION;
-    int begun = png_begin(&png, data, bytes);
-    kni_library_wrote(&begun, sizeof begun);
-    kni_library_wrote(&png, sizeof png);
-    if (!begun) return png_failure(name, &png);
-    png.format = channels == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
-    *image = (kni_image){channels, png.height, png.width, NULL};
-    kn_status status = kni_image_allocate(image, bytes, KNI_PNG_EXPANSION, name);
-    if (status == KN_OK && !png_finish(&png, NULL, image->pixels, 0, NULL)) status = png_failure(name, &png);
-    if (status == KN_OK)
-        kni_library_wrote(image->pixels, (size_t)image->height * (size_t)image->width * (size_t)channels);
-    png_free_image(&png);
-    if (status != KN_OK) kni_image_free(image);
-    return status;
-}
-
-kn_status kni_png_decode(const void *data, size_t bytes, const char *name, int32_t channels, kni_image *image)
-{
-    kn_status status = kni_library_open(&png_library);
-    if (status != KN_OK) return status;
-    /* libpng would apply a gAMA chunk; other readers of training data give the values of the file. */
-    kni_buffer plain = {0};
-    if (kni_png_without_gamma(data, bytes, &plain)) {
-        data = plain.data;
-        bytes = plain.length;
+    uint8_t *out = image->pixels;
+    for (int64_t i = 0; i < image->height * image->width; i++) {
+        const uint8_t *rgb = image->pixels + 3 * i;
+        out[i] = (uint8_t)((19595 * rgb[0] + 38470 * rgb[1] + 7471 * rgb[2] + (1 << 15)) >> 16);
     }
-    status =
-        plain.failed ? kni_failure_memory("kn_image_read") : decode_png(data, bytes, name, channels, image);
-    kni_buffer_free(&plain);
-    return status;
+    image->channels = 1;
 }
-#else
-kn_status kni_png_decode(const void *data, size_t bytes, const char *name, int32_t channels, kni_image *image)
-{
-    (void)data, (void)bytes, (void)channels, (void)image;
-    return kni_failure(
-        KN_ERROR_UNSUPPORTED,
-        "%s: this build reads no .png images: png.h was absent (Debian: apt install libpng-dev)", name);
-}
-#endif
 
 #if __has_include(<turbojpeg.h>)
 #include <turbojpeg.h>
@@ -118,6 +63,36 @@ static const kni_library_symbol jpeg_symbols[] = {
     {"tjDestroy", (void **)(void *)&jpeg_close},       {0}};
 static kni_library jpeg_library = {KNI_LIBRARY_JPEG, "reading .jpg images", jpeg_symbols, 0};
 
+/* Round(a b / 255). */
+static int multiply_bytes(int a, int b)
+{
+    int product = a * b + 128;
+    return (product + (product >> 8)) >> 8;
+}
+
+/* PIL's conversion: inks are stored inverted, as Adobe's programs write them; a colour is black less its ink. */
+static void inks_to_rgb(kni_image *image)
+{
+    for (int64_t i = 0; i < image->height * image->width; i++) {
+        const uint8_t *in = image->pixels + 4 * i;
+        const int inks[3] = {255 - in[0], 255 - in[1], 255 - in[2]}, light = in[3];
+        for (int k = 0; k < 3; k++)
+            image->pixels[3 * i + k] = (uint8_t)(light - multiply_bytes(inks[k], light));
+    }
+    image->channels = 3;
+}
+
+/* The pixel format to read, and the bytes of a pixel. Four inks are converted here: TurboJPEG does not. */
+static int32_t format_of(int space, int32_t channels, int *format)
+{
+    if (space == TJCS_CMYK || space == TJCS_YCCK) {
+        *format = TJPF_CMYK;
+        return 4;
+    }
+    *format = channels == 1 ? TJPF_GRAY : TJPF_RGB;
+    return channels;
+}
+
 kn_status kni_jpeg_decode(const void *data, size_t bytes, const char *name, int32_t channels,
                           kni_image *image)
 {
@@ -129,13 +104,18 @@ kn_status kni_jpeg_decode(const void *data, size_t bytes, const char *name, int3
     bool good = bytes <= INT32_MAX && !jpeg_header(j, data, bytes, &width, &height, &sampling, &space);
     kni_library_wrote(&width, sizeof width);
     kni_library_wrote(&height, sizeof height);
-    *image = (kni_image){channels, height, width, NULL};
+    kni_library_wrote(&space, sizeof space);
+    int format;
+    *image = (kni_image){format_of(space, channels, &format), height, width, NULL};
     if (good) status = kni_image_allocate(image, bytes, JPEG_EXPANSION, name);
     if (good && status == KN_OK)
-        good = !jpeg_pixels(j, data, bytes, image->pixels, width, width * channels, height,
-                            channels == 1 ? TJPF_GRAY : TJPF_RGB, TJFLAG_ACCURATEDCT | TJFLAG_STOPONWARNING);
-    if (good && status == KN_OK)
-        kni_library_wrote(image->pixels, (size_t)height * (size_t)width * (size_t)channels);
+        good = !jpeg_pixels(j, data, bytes, image->pixels, width, width * image->channels, height, format,
+                            TJFLAG_ACCURATEDCT | TJFLAG_STOPONWARNING);
+    if (good && status == KN_OK) {
+        kni_library_wrote(image->pixels, (size_t)height * (size_t)width * (size_t)image->channels);
+        if (format == TJPF_CMYK) inks_to_rgb(image);
+        if (channels == 1 && image->channels == 3) kni_image_to_grey(image);
+    }
     if (!good) status = kni_failure(KN_ERROR_ARGUMENT, "%s: broken JPEG: %.100s", name, jpeg_error(j));
     jpeg_close(j);
     if (status != KN_OK) kni_image_free(image);

@@ -1,5 +1,5 @@
 /* PNG chunks, and the stored values of masks: grey levels and palette indices of 1, 2, 4 and 8 bits without any conversion
-   of colours, which libpng's simplified interface does not give. */
+   of colours. Palette indices are lost in an image that is read for its colours. */
 #include "data/data_image.h"
 #include <stdlib.h>
 #include <string.h>
@@ -27,21 +27,6 @@ static bool next_chunk(const uint8_t *file, size_t bytes, size_t *at, chunk *c)
 }
 
 static bool is(const chunk *c, const char *type) { return !memcmp(c->start + 4, type, 4); }
-
-bool kni_png_without_gamma(const void *data, size_t bytes, kni_buffer *out)
-{
-    const uint8_t *file = data;
-    size_t at = SIGNATURE;
-    chunk c;
-    while (next_chunk(file, bytes, &at, &c) && !is(&c, "IDAT")) {
-        if (!is(&c, "gAMA")) continue;
-        size_t before = (size_t)(c.start - file);
-        kni_buffer_append(out, file, before);
-        kni_buffer_append(out, file + at, bytes - at);
-        return !out->failed;
-    }
-    return false;
-}
 
 static kn_status broken(const char *name, const char *what)
 {

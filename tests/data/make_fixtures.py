@@ -71,6 +71,69 @@ def raw_masks():
     write("raw_masks/wide/m.png", png(4, 5, 3, gradient(4, 5, 0)))
 
 
+def pictures():
+    """PNGs of every kind of pixels. test_picture_values has what PIL's convert("RGB") and convert("L") give for them."""
+
+    def file(width, depth, kind, row, before=b"", interlaced=0):
+        head = struct.pack(">IIBBBBB", width, 1, depth, kind, 0, 0, interlaced)
+        packed = chunk(b"IDAT", zlib.compress(b"\0" + row if not interlaced else row, 9))
+        return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + before + packed + chunk(b"IEND", b"")
+
+    grey, colour, palette, grey_alpha, colour_alpha = 0, 2, 3, 4, 6
+    inks = chunk(b"PLTE", bytes([200, 100, 50, 10, 20, 30, 0, 0, 0, 255, 255, 255]))
+    clear = chunk(b"tRNS", bytes([128, 0, 255, 255]))
+    rgb = [200, 100, 50, 10, 20, 30]
+    files = {
+        "grey1": file(4, 1, grey, bytes([0b01100000])),
+        "grey2": file(4, 2, grey, bytes([0b00011011])),
+        "grey4": file(2, 4, grey, bytes([0x3C])),
+        "grey8_clear": file(2, 8, grey, bytes([128, 7]), chunk(b"tRNS", struct.pack(">H", 128))),
+        "grey16": file(3, 16, grey, struct.pack(">3H", 128 * 257, 0x80FF, 0x7FFF)),
+        "grey_alpha8": file(2, 8, grey_alpha, bytes([128, 128, 200, 0])),
+        "grey_alpha16": file(2, 16, grey_alpha, struct.pack(">4H", 0x80FF, 0x8000, 200 * 257, 0)),
+        "rgb8_clear": file(2, 8, colour, bytes(rgb), chunk(b"tRNS", struct.pack(">3H", 200, 100, 50))),
+        "rgb8_gamma": file(2, 8, colour, bytes(rgb), chunk(b"gAMA", struct.pack(">I", 100000))),
+        "rgb16": file(2, 16, colour, struct.pack(">6H", *(256 * v + 255 for v in rgb))),
+        "rgb16_srgb": file(2, 16, colour, struct.pack(">6H", *(256 * v for v in rgb)), chunk(b"sRGB", b"\0")),
+        "rgba8": file(2, 8, colour_alpha, bytes(rgb[:3] + [128] + rgb[3:] + [0])),
+        "rgba16": file(2, 16, colour_alpha, struct.pack(">8H", *(257 * v for v in rgb[:3] + [128] + rgb[3:] + [0]))),
+        "palette1": file(2, 1, palette, bytes([0b01000000]), inks + clear),
+        "palette2": file(4, 2, palette, bytes([0b00011011]), inks + clear),
+        "palette8": file(2, 8, palette, bytes([0, 1]), inks + clear),
+        "interlaced": file(3, 8, grey, bytes([0, 11, 0, 13, 0, 12]), interlaced=1),
+    }
+    for name, content in files.items():
+        write("pictures/" + name + ".png", content)
+        write("png/picture_" + name, content, SEEDS)
+    for name, transform, pixel in (("cmyk", 0, (200, 120, 40, 220)), ("ycck", 2, (100, 90, 160, 220))):
+        content = four_inks(transform, pixel)
+        write("pictures/" + name + ".jpg", content)
+        write("jpeg/" + name, content, SEEDS)
+
+
+def four_inks(transform, pixel):
+    """A baseline JPEG of 8 x 8 pixels with four components of one value each, with Adobe's marker."""
+
+    def segment(marker, data):
+        return bytes([0xFF, marker]) + struct.pack(">H", len(data) + 2) + data
+
+    adobe = segment(0xEE, b"Adobe" + struct.pack(">HHHB", 100, 0, 0, transform))
+    steps = segment(0xDB, bytes([0]) + bytes([1]) * 64)
+    frame = segment(0xC0, struct.pack(">BHHB", 8, 8, 8, 4) + b"".join(bytes([i + 1, 0x11, 0]) for i in range(4)))
+    # A code of 4 bits for each size 0 to 11 of a level; one of 1 bit for the end of a block.
+    levels = segment(0xC4, bytes([0x00]) + bytes([0, 0, 0, 12] + [0] * 12) + bytes(range(12)))
+    ends = segment(0xC4, bytes([0x10]) + bytes([1] + [0] * 15) + bytes([0]))
+    scan = segment(0xDA, bytes([4]) + b"".join(bytes([i + 1, 0]) for i in range(4)) + bytes([0, 63, 0]))
+    bits = ""
+    for value in pixel:
+        level = 8 * (value - 128)
+        size = abs(level).bit_length()
+        bits += format(size, "04b") + (format(level if level > 0 else level + (1 << size) - 1, "0%db" % size) if size else "") + "0"
+    bits += "1" * (-len(bits) % 8)
+    data = bytes(int(bits[i : i + 8], 2) for i in range(0, len(bits), 8)).replace(b"\xff", b"\xff\0")
+    return b"\xff\xd8" + adobe + steps + frame + levels + ends + scan + data + b"\xff\xd9"
+
+
 def gradient(width, height, step):
     """RGB rows: red counts columns, green counts rows, blue is the step."""
     return [bytes(v for x in range(width) for v in (10 * x, 20 * y, step)) for y in range(height)]
@@ -222,6 +285,7 @@ def texts():
 tables()
 images()
 raw_masks()
+pictures()
 sounds()
 binaries()
 texts()

@@ -92,6 +92,83 @@ static void test_images(void)
                   "channels must be 1 or 3");
 }
 
+/* Pictures of two to four pixels and what PIL gives for them (it clips 16 bits of grey, which is not done here). */
+static void test_picture_values(void)
+{
+#define COLOURS                                                                                              \
+    {                                                                                                        \
+        200, 100, 50, 10, 20, 30                                                                             \
+    }
+    static const struct {
+        const char *name;
+        int64_t pixels;
+        int32_t channels; /* of the file */
+        double values[12];
+        double grey[4];
+    } pictures[] = {
+        {"grey1.png", 4, 1, {0, 255, 255, 0}, {0}},
+        {"grey2.png", 4, 1, {0, 85, 170, 255}, {0}},
+        {"grey4.png", 2, 1, {51, 204}, {0}},
+        {"grey8_clear.png", 2, 1, {128, 7}, {0}},
+        {"grey16.png", 3, 1, {128, 128, 127}, {0}},
+        {"grey_alpha8.png", 2, 1, {128, 200}, {0}},
+        {"grey_alpha16.png", 2, 1, {128, 200}, {0}},
+        {"interlaced.png", 3, 1, {11, 12, 13}, {0}},
+        {"rgb8_clear.png", 2, 3, COLOURS, {124, 18}},
+        {"rgb8_gamma.png", 2, 3, COLOURS, {124, 18}},
+        {"rgb16.png", 2, 3, COLOURS, {124, 18}},
+        {"rgb16_srgb.png", 2, 3, COLOURS, {124, 18}},
+        {"rgba8.png", 2, 3, COLOURS, {124, 18}},
+        {"rgba16.png", 2, 3, COLOURS, {124, 18}},
+        {"palette1.png", 2, 3, COLOURS, {124, 18}},
+        {"palette2.png", 4, 3, {200, 100, 50, 10, 20, 30, 0, 0, 0, 255, 255, 255}, {124, 18, 0, 255}},
+        {"palette8.png", 2, 3, COLOURS, {124, 18}}};
+    for (size_t i = 0; i < sizeof pictures / sizeof *pictures; i++)
+        for (int32_t channels = 1; channels <= 3; channels += 2) {
+            char path[100];
+            uint8_t got[12] = {0};
+            snprintf(path, sizeof path, "tests/data/pictures/%s", pictures[i].name);
+            int64_t n = pictures[i].pixels;
+            kn_tensor t = kn_image_read(path, &(kn_image_args){.channels = channels});
+            bool good =
+                kn_ok(t) && kn_count(t) == n * channels && kn_read(t, got, (size_t)(n * channels)) == KN_OK;
+            for (int64_t p = 0; p < n; p++)
+                for (int32_t c = 0; c < channels; c++) {
+                    double want = pictures[i].channels == 1 ? pictures[i].values[p]
+                                  : channels == 1           ? pictures[i].grey[p]
+                                                            : pictures[i].values[3 * p + c];
+                    good = good && got[c * n + p] == want;
+                }
+            if (!good) printf("%s with %d channels differs: %s\n", path, (int)channels, kn_last_error());
+            CHECK(good);
+            kn_drop(t);
+        }
+#undef COLOURS
+}
+
+/* JPEGs of four inks: 8 x 8 pixels of one colour, computed by hand from the components that are in the file. */
+static void test_four_inks(void)
+{
+    static const struct {
+        const char *path;
+        double rgb[3], grey;
+    } files[] = {{"tests/data/pictures/cmyk.jpg", {173, 104, 35}, 117},
+                 {"tests/data/pictures/ycck.jpg", {95, 142, 192}, 134}};
+    for (int i = 0; i < 2; i++) {
+        kn_tensor t = kn_keep(kn_image_read(files[i].path, NULL));
+        CHECK(kn_ok(t) && kn_size(t, 0) == 3 && kn_size(t, 1) == 8 && kn_size(t, 2) == 8);
+        CHECK_VALUES(kn_min(t, KN_AXES(1, 2), false), 0, files[i].rgb[0], files[i].rgb[1], files[i].rgb[2]);
+        CHECK_VALUES(kn_max(t, KN_AXES(1, 2), false), 0, files[i].rgb[0], files[i].rgb[1], files[i].rgb[2]);
+        kn_drop(t);
+        t = kn_keep(kn_image_read(files[i].path, &(kn_image_args){.channels = 1}));
+        CHECK(kn_ok(t) && kn_count(t) == 64);
+        CHECK_VALUES(kn_min(t, KN_AXES(0, 1, 2), false), 0, files[i].grey);
+        CHECK_VALUES(kn_max(t, KN_AXES(0, 1, 2), false), 0, files[i].grey);
+        kn_drop(t);
+        CHECK(refuses_cuts(files[i].path, 0, decode_image));
+    }
+}
+
 static void test_resize(void)
 {
     static uint8_t data[4096];
@@ -463,6 +540,8 @@ static void test_all_images(void)
         return;
     }
     test_images();
+    test_picture_values();
+    test_four_inks();
     test_resize();
     test_broken_images();
     test_labels_and_masks();

@@ -92,7 +92,13 @@ typedef struct kn_image_args {
     int64_t height, width; /* resized to this (bilinear over areas); 0 = as they are */
 } kn_image_args;
 #define KN_IMAGE_ARGS_DEFAULTS KN_FIELDS(3, 0, 0)
-/* One PNG or JPEG file, told apart by content. Poisoned on failure. */
+/* One PNG or JPEG file, told apart by content. Values are those of the file, as PIL's convert("RGB") and so torchvision's
+   ImageFolder give them:
+   - Colours are neither blended nor corrected: alpha, a transparent colour and gamma are left out.
+   - 16 bits keep the upper 8, grey ones too, where PIL clips; 1, 2 and 4 bits of grey are spread over 0 to 255.
+   - JPEGs of four inks (CMYK, YCCK) are taken to be inverted, as Adobe's programs write them.
+   - With 1 channel, colours give (299 r + 587 g + 114 b) / 1000, and JPEGs their luma.
+   Poisoned on failure. */
 KN_API kn_tensor kn_image_read(const char *path, const kn_image_args *args);
 /* The same from memory; name is for messages (NULL: "memory"). */
 KN_API kn_tensor kn_image_decode(const void *data, size_t bytes, const char *name, const kn_image_args *args);
