@@ -161,8 +161,8 @@ const kni_word *kni_word_at(int index);
 /* A word on one or two numbers, in f64: 1 - 0.9999 loses digits in f32. */
 double kni_word_on(int word, const double *x);
 
-/* Evaluates the body for n elements in a wide type (KNI_COMPUTE_F64, I64 or U64). in[i] are contiguous
-   wide values; operands named in `truths` (bit mask) are int64 truths; a truth result is written as 0 or 1
+/* Evaluates the body for n elements in a wide type (KNI_COMPUTE_F64, I64 or U64; I32: in I64, and what each word gives is cut to
+   32 bits). in[i] are contiguous wide values; operands named in `truths` (bit mask) are int64 truths; a truth result is written as 0 or 1
    of the wide type. */
 void kni_body_evaluate(const kni_body *body, int wide, int64_t n, void *out, const void *const *in,
                        uint32_t truths, const double *params);

@@ -2,6 +2,8 @@
 #include "ops/body_check.h"
 #include "ops/body_tree.h"
 
+#define PAST_WHOLE 0x1p53 /* the numbers of bodies are f64 */
+
 /* Whether a word computes with indices, which are integers whatever the row takes. */
 static bool is_of_indices(const kni_body_tree *tree, const kni_body_node *node)
 {
@@ -22,6 +24,8 @@ const char *kni_body_meaningless(const kni_body *body, bool integers, bool float
         *step = i;
         if (s.kind == KNI_STEP_CONSTANT && integers && s.value != (double)kni_body_real(s.value).whole)
             return "a fraction, and the row takes integers";
+        if (s.kind == KNI_STEP_CONSTANT && integers && !(s.value > -PAST_WHOLE && s.value < PAST_WHOLE))
+            return "a number from 2^53 on loses digits: shift or multiply smaller ones";
         if (s.kind == KNI_STEP_EXPN && integers) return "no meaning for integers, which the row takes";
         if (s.kind != KNI_STEP_WORD || is_of_indices(&tree, at)) continue;
         if (integers && !kni_word_at(s.index)->integers)

@@ -8,6 +8,11 @@ static bool is_single(const kni_body *body, int operand)
     return body->operands && (body->operands[operand] & KNI_OPERAND_LEVEL) == KNI_LEVEL_ALL;
 }
 
+/* What a word gave, cut to the 32 bits that other backends compute small integers in. */
+#define CUT_f64(v) (v)
+#define CUT_i64(v) (call->wide == KNI_COMPUTE_I32 ? (int32_t)(v) : (v))
+#define CUT_u64(v) (v)
+
 /* A value on the stack; words use v or t as they declare. */
 #define DEFINE_EVALUATE(S, T, FIELD)                                                                         \
     typedef struct cell_##S {                                                                                \
@@ -47,7 +52,7 @@ static bool is_single(const kni_body *body, int operand)
                     if (call->out[s->index]) ((T *)call->out[s->index])[i] = top->v;                         \
                     break;                                                                                   \
                 case KNI_STEP_CONSTANT:                                                                      \
-                    (top++)->v = (T)s->value;                                                                \
+                    (top++)->v = (T)kni_body_real(s->value).FIELD;                                           \
                     break;                                                                                   \
                 case KNI_STEP_STORE:                                                                         \
                     local[s->index] = *--top;                                                                \
@@ -73,6 +78,7 @@ static bool is_single(const kni_body *body, int operand)
                 default:                                                                                     \
                     top -= kni_word_at(s->index)->arity;                                                     \
                     apply_##S(s->index, top++);                                                              \
+                    top[-1].v = CUT_##S(top[-1].v);                                                          \
                     break;                                                                                   \
                 }                                                                                            \
             }                                                                                                \
@@ -155,7 +161,7 @@ void kni_body_run(const kni_body_call *call)
     bool truth = gives_truth(&steps[body->n - 1]);
     if (call->wide == KNI_COMPUTE_F64)
         evaluate_f64(steps, call, truth);
-    else if (call->wide == KNI_COMPUTE_I64)
+    else if (call->wide == KNI_COMPUTE_I64 || call->wide == KNI_COMPUTE_I32)
         evaluate_i64(steps, call, truth);
     else
         evaluate_u64(steps, call, truth);

@@ -87,4 +87,9 @@ static const kn_op *const rows[KNI_WORDS] = {
 
 const kn_op *kni_word_row(int word) { return rows[word]; }
 
+const kn_op *kni_word_row_of_integers(int word)
+{
+    return word == KNI_WORD_div ? &kni_op_trunc_div : rows[word];
+}
+
 const kn_op *kni_select_row(void) { return &kni_op_where; }

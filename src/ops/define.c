@@ -190,6 +190,10 @@ static bool check_kind(reading *r, int *rule, uint32_t *dtypes)
     int step = 0, kind = (int)r->args->takes;
     const char *what = kni_body_meaningless(&body, kinds[kind].integers, kinds[kind].floats, &step);
     if (what) return wrong(r, r->args->body, "body", r->draft.from[step], what);
+    for (int i = 0; i < r->d->n_scalars && kind == KN_BODY_INTEGERS; i++)
+        if (r->d->defaults.scalars[i] != (double)kni_body_real(r->d->defaults.scalars[i]).whole)
+            return refuse(r, "kn_op_define: %s: the scalar '%s' is no integer, and the body takes integers",
+                          r->d->scalars[i]);
     *rule = kinds[kind].rule;
     *dtypes = kinds[kind].dtypes;
     if (kind == KN_BODY_TRUTHS && kni_body_meaningless(&body, true, true, &step)) *dtypes = KNI_FLOATS;

@@ -11,13 +11,14 @@ static kni_guard lock = KNI_GUARD_INIT(KNI_GUARD_OUTER);
 
 /* ---- making a row */
 
-/* Operands of the gradient row: operand 0 of a row along lines is always among them, for its shape; those that may be absent
-   come last. `numbers` says what each operand of the graph is called. */
+/* Operands of the gradient row. One is always among them for the shape: of a row along lines operand 0, of others the cotangent, so
+   that a gradient which does not name it (`da = b`, `da = 0`) is still one for each element of the result. Those that may be
+   absent come last. `numbers` says what each operand of the graph is called. */
 static int choose_operands(const kni_defined *d, uint32_t used, kni_gradient_row *gradient, uint8_t *numbers,
                            uint8_t *bits)
 {
     int n_in = d->body.n_in, n_all = n_in + d->body.n_out, n = 0;
-    if (d->row.line.axes) used |= 1;
+    used |= d->row.line.axes ? 1 : 1u << n_in;
     for (int optional = 0; optional < 2; optional++)
         for (int i = 0; i < n_all; i++) {
             uint8_t own = d->operands[i];

@@ -48,13 +48,13 @@ static kn_dtype dtype_beside(const lowering *w, const kni_body_node *n)
 static value word(lowering *w, const kni_body_node *n)
 {
     const value *a = &w->values[n->in[0]], *b = n->n_in > 1 ? &w->values[n->in[1]] : a;
-    const kn_op *row = kni_word_row(n->step.index);
     bool truth = kni_word_at(n->step.index)->truth;
-    if (a->is_number && b->is_number && !truth)
-        return of_number(kni_word_on(n->step.index, (const double[]){a->number, b->number}));
     kn_dtype dtype = dtype_beside(w, n);
+    if (a->is_number && b->is_number && !truth && kni_is_float(w->dtype))
+        return of_number(kni_word_on(n->step.index, (const double[]){a->number, b->number}));
     kn_tensor in[2] = {as_dtype(a, dtype), n->n_in > 1 ? as_dtype(b, dtype) : KN_NONE};
-    if (dtype == KN_I64 && n->step.index == KNI_WORD_div) row = &kni_op_trunc_div;
+    const kn_op *row =
+        kni_is_float(dtype) ? kni_word_row(n->step.index) : kni_word_row_of_integers(n->step.index);
     if (row) return of_tensor(kni_apply(row, in, n->n_in, NULL));
     if (n->step.index == KNI_WORD_stop) return *a;
     if (n->step.index == KNI_WORD_normal_cdf)
@@ -69,11 +69,12 @@ static value word(lowering *w, const kni_body_node *n)
 
 /* ---- indices: a line of several axes is seen as one axis, its last axes together */
 
-/* The operands' shape; what differs from line to line alone has size 1 along the line. */
+/* The operands' shape; what is the same along the line, or in all lines, has size 1 there. */
 static kn_shape shape_at(const lowering *w, int level)
 {
     kn_shape shape = w->shape;
     for (int i = 0; i < w->line.rank && !(level & KNI_LEVEL_PLACE); i++) shape.dims[w->line.dims[i]] = 1;
+    for (int i = 0; i < w->others.rank && !(level & KNI_LEVEL_LINE); i++) shape.dims[w->others.dims[i]] = 1;
     return shape;
 }
 
@@ -102,17 +103,17 @@ static value place(const lowering *w)
 static value extreme_place(const lowering *w, const kni_body_node *n, kn_tensor x)
 {
     int axis = (int)w->line.dims[0];
-    x = as_one_axis(w, x, KNI_LEVEL_ELEMENT);
+    x = as_one_axis(w, x, n->level | KNI_LEVEL_PLACE);
     x = n->step.index == KNI_LINE_ARGMAX ? kn_argmax(x, axis, true) : kn_argmin(x, axis, true);
-    return of_one_axis(w, x, KNI_LEVEL_LINE);
+    return of_one_axis(w, x, n->level);
 }
 
 /* A place that is none gives another element: nothing is promised there. */
 static value read_at(const lowering *w, const kni_body_node *n)
 {
-    int level = w->tree.nodes[n->in[1]].level;
+    int level = n->level;
     kn_tensor t = as_one_axis(w, as_dtype(&w->values[n->in[1]], KN_I64), level);
-    kn_tensor x = as_one_axis(w, as_tensor(w, &w->values[n->in[0]]), KNI_LEVEL_ELEMENT);
+    kn_tensor x = as_one_axis(w, as_tensor(w, &w->values[n->in[0]]), level | KNI_LEVEL_PLACE);
     t = kn_clamp(t, 0, (double)(w->length - 1));
     return of_one_axis(w, kn_gather(x, (int32_t)w->line.dims[0], t), level);
 }
@@ -120,7 +121,8 @@ static value read_at(const lowering *w, const kni_body_node *n)
 static value along(lowering *w, const kni_body_node *n)
 {
     kn_tensor x = as_tensor(w, &w->values[n->in[0]]);
-    if (kn_rank(x) < w->shape.rank) x = kn_expand(x, w->shape); /* a place's, or the same for all */
+    int level = w->tree.nodes[n->in[0]].level;
+    if (kn_rank(x) < w->shape.rank) x = kn_expand(x, shape_at(w, level)); /* a place's */
     switch (n->step.index) {
     case KNI_LINE_SUM:
         return of_tensor(kn_sum(x, w->line, true));
@@ -250,9 +252,7 @@ static kn_tensor give(const lowering *w, int k)
 {
     kn_tensor y = as_tensor(w, &w->values[w->tree.results[k]]);
     uint8_t bits = w->body->operands ? w->body->operands[w->body->n_in + k] : KNI_LEVEL_ELEMENT;
-    kn_shape full = w->shape, own = kn_shape_of_tensor(y);
-    for (int i = 0; i < w->line.rank && !(bits & KNI_LEVEL_PLACE); i++) full.dims[w->line.dims[i]] = 1;
-    for (int i = 0; i < w->others.rank && !(bits & KNI_LEVEL_LINE); i++) full.dims[w->others.dims[i]] = 1;
+    kn_shape full = shape_at(w, bits), own = kn_shape_of_tensor(y);
     if (!is_same_shape(&full, &own)) y = lay_out(kn_expand(y, full));
     if ((bits & KNI_OPERAND_LEVEL) != KNI_LEVEL_PLACE) return y;
     kn_shape places = {.rank = full.rank - (int32_t)w->line.dims[0]};
@@ -265,8 +265,10 @@ static kn_dtype find_dtype(const kni_lowering *l)
 {
     const kni_type *types[KNI_BODY_OPERANDS];
     for (int i = 0; i < l->n_in; i++) types[i] = l->in[i].bits ? &kni_peek(l->in[i])->type : NULL;
-    return (kn_dtype)(l->row->line.axes ? kni_promote_types(types, 0, l->n_in)
-                                        : kni_operand_dtype(l->row, types, 0, l->n_in));
+    int dtype = l->row->line.axes ? kni_promote_types(types, 0, l->n_in)
+                                  : kni_operand_dtype(l->row, types, 0, l->n_in);
+    /* Small integers are cut to their dtype once, at the end. */
+    return (kn_dtype)(kni_is_float(dtype) ? dtype : kni_compute_dtype[kni_compute_of[dtype]]);
 }
 
 kn_status kni_defined_lower(kni_lowering *l)

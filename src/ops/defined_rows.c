@@ -18,6 +18,45 @@ static uint8_t results_of(const kni_body *body)
     return first;
 }
 
+/* ---- numbers beside integers */
+
+/* A number that integers meet must be one of those that they are computed in: no backend rounds it or cuts it. */
+static kn_status check_number(const kni_infer *c, int dtype, double value, const char *scalar)
+{
+    static const double
+        low[] = {[KNI_COMPUTE_I32] = -0x1p31, [KNI_COMPUTE_I64] = -0x1p63},
+        past[] = {[KNI_COMPUTE_I32] = 0x1p31, [KNI_COMPUTE_I64] = 0x1p63, [KNI_COMPUTE_U64] = 0x1p64};
+    int compute = kni_compute_of[dtype];
+    double least = compute == KNI_COMPUTE_U64 ? 0 : low[compute];
+    const char *before = scalar ? scalar : "the body's constant", *between = scalar ? " = " : " ";
+    if (!(value >= least && value < past[compute]))
+        return kni_fail_op(KN_ERROR_ARGUMENT, c->row->name,
+                           "%s%s%g does not fit %T, and %T is computed in that", before, between, value,
+                           (int)kni_compute_dtype[compute], dtype);
+    if (value != (double)kni_body_real(value).whole)
+        return kni_fail_op(KN_ERROR_ARGUMENT, c->row->name,
+                           "%s%s%g is a fraction, and the operands are %T: cast them to a float dtype",
+                           before, between, value, dtype);
+    return KN_OK;
+}
+
+static kn_status infer_points(kni_infer *c)
+{
+    kn_status s = kni_infer_row(c);
+    if (s) return s;
+    int dtype =
+        c->row->rule == KNI_RULE_COMPARE ? kni_operand_dtype(c->row, c->in, 0, c->n_in) : c->out[0]->dtype;
+    if (kni_is_float(dtype)) return KN_OK;
+    const double *scalars = c->attributes;
+    for (int i = 0; i < c->row->body->n && s == KN_OK; i++) {
+        kni_step step = kni_body_step(c->row->body, i);
+        if (step.kind == KNI_STEP_CONSTANT) s = check_number(c, dtype, step.value, NULL);
+        if (step.kind == KNI_STEP_PARAM)
+            s = check_number(c, dtype, scalars[step.index], c->row->schema[step.index].name);
+    }
+    return s;
+}
+
 static void fill_row(kni_defined *d)
 {
     const kni_definition *own = d->definition;
@@ -35,7 +74,7 @@ static void fill_row(kni_defined *d)
                      .tolerance = {16, lines ? 2.0f : 0},
                      .schema = own->n_scalars || lines ? own->schema : NULL,
                      .line = own->line,
-                     .infer = lines ? kni_infer_lines : kni_infer_row,
+                     .infer = lines ? kni_infer_lines : infer_points,
                      .body = &d->body,
                      .lower = kni_defined_lower,
                      .wide = &kni_wide,

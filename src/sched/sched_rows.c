@@ -68,6 +68,23 @@ static uint32_t column_sums(const kni_work *w)
     return n;
 }
 
+/* Whether what is made of sums over all rows belongs to places alone, and no row is walked again for it: the kernel that adds
+   up the sums of the workgroups makes it. */
+static bool columns_end_it(const kni_work *w)
+{
+    bool from_sums[KNI_WORK_NODES] = {false};
+    for (int i = 1; i < w->n_nodes; i++) {
+        const kni_work_node *n = &w->nodes[i];
+        bool sums = n->kind == KNI_WORK_REDUCE && n->op == KNI_WORK_COLUMNS;
+        bool waits = from_sums[n->a] || from_sums[n->b] || from_sums[n->c] || from_sums[n->d];
+        if (waits && (n->kind == KNI_WORK_REDUCE || n->level & KNI_WORK_R)) return false;
+        from_sums[i] = sums || waits;
+    }
+    for (int i = 0; i < w->n_outputs; i++)
+        if (from_sums[w->outputs[i].node] && w->outputs[i].level & KNI_WORK_R) return false;
+    return true;
+}
+
 /* Registers of an invocation that holds so many elements of a row. */
 static uint32_t registers(const kni_work *w, uint32_t elements)
 {
@@ -179,7 +196,7 @@ static bool choose(kni_work *w)
     w->lanes = c ? 1 : lanes_along(w, KNI_WORK_K);
     if (sums_columns(w)) {
         w->form = KNI_ROWS_COLUMNS;
-        if (c || column_sums(w) > KNI_ROWS_MOST_COLUMNS || !hold(w)) return false;
+        if (c || column_sums(w) > KNI_ROWS_MOST_COLUMNS || !columns_end_it(w) || !hold(w)) return false;
         share_rows(w);
         return true;
     }

@@ -2,7 +2,9 @@
 #include "backend/cpu/group_strips.h"
 #include "backend/cpu/isa.h"
 #include "backend/cpu/line_program.h"
+#include "ops/body_words.h"
 #include "ops/defined.h"
+#include "ops/word_numbers.h"
 
 static kn_status run_points(const kn_record *r)
 {
@@ -22,9 +24,13 @@ static kn_status run_points(const kn_record *r)
 }
 
 #ifndef KN_FREESTANDING
+/* The row `div` has no strips of integers, since it makes floats of them. */
 static kni_strip_fn strip_of(const kni_step *step, int compute)
 {
-    const kni_native *entry = kni_line_entry_of(step->kind, step->index);
+    bool divides = step->kind == KNI_STEP_WORD && step->index == KNI_WORD_div;
+    bool floats = compute == KNI_COMPUTE_F32 || compute == KNI_COMPUTE_F64;
+    const kni_native *entry = divides && !floats ? kni_word_row_of_integers(step->index)->native
+                                                 : kni_line_entry_of(step->kind, step->index);
     return entry ? entry->strips[kni_cpu_tier()][compute] : NULL;
 }
 

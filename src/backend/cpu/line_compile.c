@@ -286,6 +286,8 @@ static void find_results(compiler *c, kni_line_result *results)
         if (down) node = c->tree.nodes[node].in[0];
         /* One for each place, or for all, that is no sum over lines would be written by every line. */
         if (!(level & KNI_LEVEL_LINE) && !down) refuse(c, "a result that no line has is no sum over lines");
+        /* A sum over lines is stored once, behind the last of them. */
+        if (down && level & KNI_LEVEL_LINE) refuse(c, "a result of each line is a sum over lines");
         if (down && type_of(c, node) != KNI_GIVES_VALUE) refuse(c, "it sums truths or indices over lines");
         if (c->why) return;
         bool wide = level & KNI_LEVEL_PLACE;

@@ -264,6 +264,7 @@ kn_status kni_host_body(const kn_record *r)
     if (s == KN_OK) {
         double params[4];
         round_numbers(r, common, params);
+        if (kni_compute_of[common] == KNI_COMPUTE_I32) wide = KNI_COMPUTE_I32;
         kni_body_evaluate(r->row->body, wide, kni_count(&y->type), b.out[0], b.in, truths, params);
         put_outputs(r, &b, &dtype);
     }
