@@ -23,7 +23,7 @@ typedef enum kni_step_kind {
     KNI_STEP_EXPN,   /* e to the power of what is 0 or less */
     KNI_STEP_LENGTH, /* how many elements a line has */
     KNI_STEP_PLACE,  /* the place along the line, an index */
-    KNI_STEP_AT,     /* a value at a place of its line; not promised where that is none */
+    KNI_STEP_AT,     /* a value at a place of its line; 0 where that is none */
     KNI_STEP_REQUIRE, /* a truth and an index: gives the index, which is reported where the truth does not hold */
     KNI_STEP_REAL, /* an index as a value */
     KNI_STEP_WORD,

@@ -17,7 +17,7 @@ static const struct {
     {">>", "shr", 8, -1},         {"<", "lt", 7, -1},
     {">", "gt", 7, -1},           {"+", "add", 9, -1},
     {"-", "sub", 9, -1},          {"*", "mul", 10, -1},
-    {"/", "div", 10, -1},
+    {"/", "div", 10, -1},         {"%", "fmod", 10, -1}, /* fmod(a, b) may be written as well */
 };
 enum { OPERATORS = sizeof operators / sizeof *operators, TIGHTEST = 10, MAX_NESTING = 64 };
 
@@ -243,7 +243,7 @@ static kni_parsed parse_call(kni_parser *p, const char *at, size_t n)
     for (int i = 0; i < KNI_LINE_WORDS; i++)
         if (kni_parser_equals(kni_line_word_name(i), at, n)) return parse_line_word(p, at, copy, i);
     for (int i = 0; i < OPERATORS; i++)
-        if (operators[i].word && kni_parser_equals(operators[i].word, at, n))
+        if (operators[i].word && operators[i].sign[0] != '%' && kni_parser_equals(operators[i].word, at, n))
             return kni_parser_fail(p, at, "write '%s' for '%s'", operators[i].sign, copy);
     if (kni_parser_equals("neg", at, n) || kni_parser_equals("not", at, n))
         return kni_parser_fail(p, at, "write the sign for '%s'", copy);
@@ -253,8 +253,7 @@ static kni_parsed parse_call(kni_parser *p, const char *at, size_t n)
     if (kni_parser_equals("cos_turn", at, n) && !p->names->makes)
         return kni_parser_fail(p, at, "'%s' is for rows that make values of scalars: it knows 0 to 1 alone",
                                copy);
-    if (word < 0 && !kni_parser_equals("expn", at, n))
-        return kni_parser_fail(p, at, "there is no word '%s'", copy);
+    if (word < 0 && !kni_parser_equals("expn", at, n)) return kni_parser_no_word(p, at, copy);
     return parse_word(p, at, copy, word);
 }
 

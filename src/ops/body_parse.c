@@ -40,6 +40,19 @@ static void give_result(kni_parser *p, const char *at, int k, kni_parsed t)
     kni_parser_emit(p, at, KNI_STEP_RESULT, k, 1);
 }
 
+/* Results are missing, so that another statement must follow. */
+static void expect_another(kni_parser *p)
+{
+    char copy[32];
+    int k = 0;
+    kni_parser_skip(p);
+    while (p->out[k].used) k++;
+    if (!*p->at)
+        kni_parser_fail(p, p->at, "expected ';' and the result '%s', and the text ends",
+                        kni_parser_copy(copy, p->out[k].text, p->out[k].length));
+    kni_parser_expect(p, ';');
+}
+
 /* name = formula; true where all results are there. */
 static bool parse_statement(kni_parser *p)
 {
@@ -64,7 +77,7 @@ static bool parse_statement(kni_parser *p)
         return kni_parser_fail(p, at, "more than %d values have names", KNI_BODY_LOCALS), true;
     if (!out) kni_parser_emit(p, at, KNI_STEP_STORE, p->n_locals, 1);
     p->locals[p->n_locals++] = (kni_naming){at, n, t, out != NULL};
-    kni_parser_expect(p, ';');
+    expect_another(p);
     return p->failed;
 }
 
@@ -92,30 +105,44 @@ static int read_mark(const char **list, char sign, const mark *marks, int n_mark
     return -1;
 }
 
-/* The names of a list, each with its level, its kind and what it is where it is absent; -1: it is malformed. */
-static int read_list(const char *list, kni_naming *names, uint8_t *bits)
+static int malformed(kni_parser *p, const char *list, const char *at, const char *what)
 {
+    bool is_in = list == p->names->in;
+    kni_parser_fail(p, p->text, "the list of %s is malformed: %s", is_in ? "operands" : "results", what);
+    p->d->at = (int)(at - list);
+    p->d->list = is_in ? KNI_IN_OPERANDS : KNI_IN_RESULTS;
+    return -1;
+}
+
+/* The names of a list, each with its level, its kind and what it is where it is absent; -1: it is malformed. */
+static int read_list(kni_parser *p, const char *from, kni_naming *names, uint8_t *bits)
+{
+    const char *list = from;
     int n = 0;
     for (; *list; list += *list == ' ') {
         size_t length = kni_parser_name_length(list);
-        if (!length || n == KNI_BODY_OPERANDS) return -1;
+        if (!length) return malformed(p, from, list, "a name is missing: names are separated by one space");
+        if (n == KNI_BODY_OPERANDS) return malformed(p, from, list, "the list has more than 8 names");
         names[n] = (kni_naming){list, length, {false, KNI_LEVEL_ELEMENT, false, false}, false};
         list += length;
         int level = read_mark(&list, '@', levels, LEVELS, KNI_LEVEL_ELEMENT);
-        int kind = level < 0 ? -1 : read_mark(&list, ':', kinds, KINDS, 0);
-        if (kind < 0) return -1;
+        if (level < 0) return malformed(p, from, list, "behind '@' stands 'line', 'place' or 'all'");
+        int kind = read_mark(&list, ':', kinds, KINDS, 0);
+        if (kind < 0) return malformed(p, from, list, "behind ':' stands 'index' or 'truth'");
         names[n].type.level = (uint8_t)level;
         bits[n] = (uint8_t)(level | kind);
         names[n].type.index = bits[n] & KNI_OPERAND_INDEX;
         names[n].type.truth = bits[n] & KNI_OPERAND_TRUTH;
         if (*list == '?') {
-            if (list[1] != '0' && list[1] != '1') return -1;
+            if (list[1] != '0' && list[1] != '1')
+                return malformed(p, from, list, "behind '?' stands 0 or 1, which an absent operand is");
             bits[n] |= KNI_OPERAND_OPTIONAL | (list[1] == '1' ? KNI_OPERAND_ONE : 0);
             list += 2;
         }
-        if (*list && *list != ' ') return -1;
+        if (*list && *list != ' ') return malformed(p, from, list, "expected a space and another name");
         n++;
     }
+    if (!n && from == p->names->out) return malformed(p, from, from, "it names no result");
     return n;
 }
 
@@ -147,6 +174,7 @@ static bool start(kni_parser *p)
     kni_body_draft *d = p->d;
     d->n = d->n_constants = d->n_in = d->n_out = d->n_numbers = 0;
     d->at = -1;
+    d->list = KNI_IN_TEXT;
     d->error[0] = 0;
     if (strlen(p->text) > INT16_MAX) kni_parser_fail(p, p->text, "the body is too long");
     return !p->failed;
@@ -196,22 +224,35 @@ bool kni_body_parse_host(const char *text, const kni_body_names *names, kni_body
     return !p.failed;
 }
 
+/* Behind the last result. */
+static void end_text(kni_parser *p)
+{
+    char found[2] = {0, 0};
+    const char *last = p->at;
+    bool ended = !p->failed && kni_parser_take(p, ';');
+    kni_parser_skip(p);
+    found[0] = *p->at;
+    if (p->failed || !found[0]) return;
+    if (ended)
+        kni_parser_fail(p, p->at, "something follows the result '%s', which comes last", p->names->out);
+    else
+        kni_parser_fail(p, last + strspn(last, " "), "expected an operator, ';' or the end, found '%s'",
+                        found);
+}
+
 bool kni_body_parse(const char *text, const kni_body_names *names, kni_body_draft *draft)
 {
     kni_parser p = {.text = text, .at = text, .names = names, .d = draft};
     char copy[32];
     if (!start(&p)) return false;
-    draft->n_in = read_list(names->in, p.in, draft->operands);
-    if (draft->n_in < 0)
-        return kni_parser_fail(&p, text, "the list of operands '%s' is malformed", names->in), false;
-    draft->n_out = read_list(names->out, p.out, draft->operands + draft->n_in);
-    if (draft->n_out < 1)
-        return kni_parser_fail(&p, text, "the list of results '%s' is malformed", names->out), false;
+    draft->n_in = read_list(&p, names->in, p.in, draft->operands);
+    if (draft->n_in < 0) return false;
+    draft->n_out = read_list(&p, names->out, p.out, draft->operands + draft->n_in);
+    if (draft->n_out < 1) return false;
     for (int i = 0; i < draft->n_in; i++) p.in[i].type.truth |= names->truths >> i & 1;
     find_new_values(&p);
     while (!parse_statement(&p)) {}
-    kni_parser_skip(&p);
-    if (!p.failed && *p.at) kni_parser_fail(&p, p.at, "something follows the result '%s'", names->out);
+    end_text(&p);
     for (int i = 0; i < p.n_locals && !p.failed; i++)
         if (!p.locals[i].used)
             kni_parser_fail(&p, p.locals[i].text, "'%s' is never used",

@@ -3,7 +3,7 @@
      b = beta * x; y = b > threshold ? x : (max(b, 0) + log1p(exp(-abs(b)))) / beta
 
    Values are named once and in order; the last one is the row's result. Operators bind as in C: ?: || && | ^ & == != < <= > >=
-   << >> + - * / and the signs - ! ~. Other words of scalar_words.def are called like functions. Comparisons give truths; &&, ||,
+   << >> + - * / % and the signs - ! ~. Other words of scalar_words.def are called like functions. Comparisons give truths; &&, ||,
    ^ and ! take them, and both sides of ?: are computed. `inf` is infinity.
 
    Rows that work along lines may also use the line words (sum, mean, highest, lowest, top, down), expn(v), which is exp of
@@ -15,7 +15,7 @@
 
    There are values, truths (any(t) and all(t) take them along a line), and indices, which are whole numbers: argmax(v) and
    argmin(v), and k, the place along the line. Whole constants, whole scalars and n go with values and with indices. at(v, t) is v at
-   place t of its line, which is not promised where t is no place, and require(condition, t) is t, after it was reported as
+   place t of its line, and 0 where t is no place, and require(condition, t) is t, after it was reported as
    an error where the condition does not hold.
 
    Rows that update operands name the new value of an operand with a ', as in m' = m + (d - m) * f. It is not written where the
@@ -65,10 +65,12 @@ typedef struct kni_body_draft {
     /* Of a body with a `.host`: what each of its numbers is, a scalar or KNI_NUMBER_HOST + a value. */
     uint8_t numbers[KNI_BODY_NUMBERS];
     int n_numbers;
-    int at;          /* after a failure: where in the text */
+    int at;          /* after a failure: where in the text, or in the list of operands or results: */
+    uint8_t list;    /* KNI_IN_TEXT and so on */
     char error[160]; /* and what is wrong */
 } kni_body_draft;
 enum { KNI_NUMBER_HOST = 32 };
+enum { KNI_IN_TEXT, KNI_IN_OPERANDS, KNI_IN_RESULTS };
 
 bool kni_body_parse(const char *text, const kni_body_names *names, kni_body_draft *draft);
 /* The text of a `.host`, whose values follow from the scalars of `names`: each statement is a result of the draft. */

@@ -57,6 +57,8 @@ void kni_parser_constant(kni_parser *p, const char *from, double value);
 /* A scalar of the record: an attribute, or KNI_NUMBER_HOST + a value of the `.host`. */
 kni_parsed kni_parser_scalar(kni_parser *p, const char *from, int scalar);
 int kni_parser_find_word(const char *s, size_t n);
+/* Fails with the word that is meant, where one is near. */
+kni_parsed kni_parser_no_word(kni_parser *p, const char *at, const char *word);
 kni_parsed kni_parser_word(kni_parser *p, const char *from, const char *name, uint8_t level);
 
 kni_parsed kni_parser_formula(kni_parser *p);

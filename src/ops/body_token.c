@@ -1,4 +1,5 @@
 /* What the parser of bodies reads letter by letter: names, signs, numbers; and the steps it emits. */
+#include "core/platform.h"
 #include "core/text.h"
 #include "ops/body_parser.h"
 #include <string.h>
@@ -188,6 +189,62 @@ int kni_parser_find_word(const char *s, size_t n)
     for (int i = 0; i < kni_word_count(); i++)
         if (kni_parser_equals(kni_word_at(i)->name, s, n)) return i;
     return -1;
+}
+
+/* How many letters must be changed, added or taken away. */
+static int distance(const char *a, const char *b)
+{
+    int row[40], n = (int)strlen(b);
+    if (n >= KNI_COUNT(row)) return n;
+    for (int k = 0; k <= n; k++) row[k] = k;
+    for (int i = 1; *a; a++, i++) {
+        int before = row[0];
+        row[0] = i;
+        for (int k = 1; k <= n; k++) {
+            int change = before + (*a != b[k - 1]), other = 1 + (row[k] < row[k - 1] ? row[k] : row[k - 1]);
+            before = row[k];
+            row[k] = change < other ? change : other;
+        }
+    }
+    return row[n];
+}
+
+/* What ops are called that are no words, and how they are written. */
+static const char *const written[][2] = {
+    {"relu", "max(x, 0)"},
+    {"clamp", "min(max(x, low), high)"},
+    {"square", "x * x"},
+    {"softplus", "log1p(exp(x))"},
+    {"silu", "x * sigmoid(x)"},
+    {"gelu", "x * normal_cdf(x)"},
+    {"where", "a ? b : c"},
+    {"select", "a ? b : c"},
+    {"avg", "mean(x)"},
+    {"reciprocal", "1 / x"},
+    {"softmax", "e = exp(x - highest(x)); e / sum(e)"},
+    {"maximum", "max(a, b)"},
+    {"minimum", "min(a, b)"},
+    {"fabs", "abs(x)"},
+    {"ln", "log(x)"},
+    {"mod", "a % b, or rem(a, b)"},
+    {"var", "mean(d * d) of d = x - mean(x)"},
+};
+
+kni_parsed kni_parser_no_word(kni_parser *p, const char *at, const char *word)
+{
+    const char *nearest = NULL;
+    int best = strlen(word) < 4 ? 2 : 3; /* further away than this is another word */
+    for (int i = 0; i < KNI_COUNT(written); i++)
+        if (!strcmp(written[i][0], word))
+            return kni_parser_fail(p, at, "there is no word '%s': write %s", word, written[i][1]);
+    for (int i = 0; i < kni_word_count() + KNI_LINE_WORDS; i++) {
+        const char *name =
+            i < kni_word_count() ? kni_word_at(i)->name : kni_line_word_name(i - kni_word_count());
+        int d = distance(name, word);
+        if (d < best) best = d, nearest = name;
+    }
+    if (nearest) return kni_parser_fail(p, at, "there is no word '%s': is '%s' meant?", word, nearest);
+    return kni_parser_fail(p, at, "there is no word '%s': docs/defining-ops.md lists them", word);
 }
 
 kni_parsed kni_parser_word(kni_parser *p, const char *from, const char *name, uint8_t level)

@@ -127,6 +127,9 @@ static bool parse(reading *r, const char *text, const char *which)
     for (size_t i = 0; i <= n; i++)
         r->text[i] = (char)(text[i] == '\n' || text[i] == '\t' || text[i] == '\r' ? ' ' : text[i]);
     if (kni_body_parse(r->text, &r->names, &r->draft)) return true;
+    /* The lists of a gradient are made of those of the body, which have been accepted. */
+    if (r->draft.list == KNI_IN_OPERANDS) return wrong(r, r->in, ".in", r->draft.at, r->draft.error);
+    if (r->draft.list == KNI_IN_RESULTS) return wrong(r, r->out, ".out", r->draft.at, r->draft.error);
     return wrong(r, text, which, r->draft.at, r->draft.error);
 }
 
@@ -240,9 +243,59 @@ static bool list_gradients(const char *list, char *to, size_t bytes)
     return t.length < bytes;
 }
 
-static bool read_gradient(reading *r)
+static bool is_listed(const char *list, const char *name)
 {
-    char in[MAX_LIST], out[MAX_LIST], own[MAX_LIST];
+    char other[KNI_DEFINED_WORD];
+    bool found = false;
+    for (int k = 0; !found && name_at(list, k, other); k++) found = !strcmp(name, other);
+    return found;
+}
+
+/* What a gradient names must be one thing each: dy is a cotangent and no operand as well. */
+static bool check_gradient_names(reading *r, const char *cotangents, const char *gradients)
+{
+    const char *const lists[] = {r->in, r->out, cotangents};
+    char name[KNI_DEFINED_WORD];
+    for (int i = 0; i < 3; i++)
+        for (int k = 0; name_at(lists[i], k, name); k++)
+            if (is_listed(gradients, name) || (i < 2 && is_listed(cotangents, name)))
+                return refuse(r,
+                              "kn_op_define: %s: '%s' is also what the gradient calls a cotangent or its "
+                              "result: take another name",
+                              name);
+    return true;
+}
+
+/* The results as the gradient may name them: made of the operands again. */
+static bool name_results(const reading *r, const kni_defined *d, kni_written_gradients *w, int *nodes)
+{
+    const kni_body body = kni_body_of_draft(&r->draft);
+    int first = d->body.n_in + d->body.n_out;
+    bool named = false;
+    for (int i = 0; i < body.n; i++) {
+        kni_step s = kni_body_step(&body, i);
+        named |= s.kind == KNI_STEP_INPUT && s.index >= first;
+    }
+    if (named) kni_graph_body(&w->graph, &d->body, nodes, nodes + first);
+    return !w->graph.full;
+}
+
+/* Whether a row can be made of each gradient, so that nothing is left to be refused when it is asked for. */
+static bool check_lengths(reading *r, const kni_written_gradients *w, int n_in)
+{
+    kni_step steps[KNI_BODY_MAX_STEPS];
+    uint8_t numbers[2 * KNI_BODY_OPERANDS] = {0};
+    for (int i = 0; i < n_in; i++)
+        if (!kni_graph_steps(&w->graph, w->roots[i], numbers, steps, KNI_BODY_MAX_STEPS))
+            return refuse(
+                r, "kn_op_define: %s: the gradient for '%s' has more than 240 steps or 96 named values",
+                r->d->operands[i]);
+    return true;
+}
+
+static bool read_gradient(reading *r, const kni_defined *d)
+{
+    char in[3 * MAX_LIST], out[MAX_LIST], own[MAX_LIST];
     int n_in = r->draft.n_in, n_out = r->draft.n_out, nodes[2 * KNI_BODY_OPERANDS];
     if (!r->args->gradient) return true;
     uint8_t bits[2 * KNI_BODY_OPERANDS];
@@ -250,7 +303,10 @@ static bool read_gradient(reading *r)
     kni_text t = {in, sizeof in, 0};
     if (!list_gradients(r->out, own, sizeof own) || !list_gradients(r->in, out, sizeof out))
         return refuse(r, "kn_op_define: %s: the names of its operands are too long%s", "");
-    kni_text_format(&t, "%s %s", r->in, own);
+    /* Results can be named where there is room for them. */
+    bool results = n_in + 2 * n_out <= KNI_BODY_OPERANDS;
+    kni_text_format(&t, "%s %s%s%s", r->in, own, results ? " " : "", results ? r->out : "");
+    if (!check_gradient_names(r, own, out)) return false;
     if (t.length >= sizeof in || n_in + n_out > KNI_BODY_OPERANDS)
         return refuse(r, "kn_op_define: %s: a written gradient takes at most 8 operands and results%s", "");
     r->names.in = in;
@@ -258,15 +314,20 @@ static bool read_gradient(reading *r)
     r->names.truth = false;
     if (!parse(r, r->args->gradient, "gradient") || !check_steps(r, r->args->gradient, "gradient"))
         return false;
+    const kni_body body = kni_body_of_draft(&r->draft);
+    int step = 0;
+    const char *what = kni_body_meaningless(&body, false, true, &step);
+    if (what) return wrong(r, r->args->gradient, "gradient", r->draft.from[step], what);
     kni_written_gradients *w = kni_allocate(sizeof *w);
     if (!w) return kni_fail(KN_ERROR_MEMORY, "kn_op_define: %s: no memory", r->op), false;
     memset(w, 0, sizeof *w);
     r->d->written = w;
     for (int i = 0; i < n_in + n_out; i++)
         nodes[i] = kni_graph_operand(&w->graph, i, bits[i] & KNI_OPERAND_LEVEL);
-    const kni_body body = kni_body_of_draft(&r->draft);
-    kni_graph_body(&w->graph, &body, nodes, w->roots);
-    return !w->graph.full || refuse(r, "kn_op_define: %s: the gradient has too many steps%s", "");
+    bool fits = name_results(r, d, w, nodes);
+    if (fits) kni_graph_body(&w->graph, &body, nodes, w->roots);
+    if (!fits || w->graph.full) return refuse(r, "kn_op_define: %s: the gradient has too many steps%s", "");
+    return check_lengths(r, w, n_in);
 }
 
 /* ---- all of it */
@@ -300,17 +361,20 @@ static kni_defined *define(reading *r)
     kni_defined *d =
         kni_defined_new(r->d, r->op, steps, r->draft.n, r->draft.operands, r->draft.n_in, r->draft.n_out);
     if (!d) return kni_fail(KN_ERROR_MEMORY, "kn_op_define: %s: no memory", r->op), NULL;
+    bool good = true;
     d->first = true;
     d->row.rule = (uint8_t)rule;
     if (!r->names.lines) d->row.dtypes = dtypes;
     if (rule == KNI_RULE_COMPARE || r->args->takes == KN_BODY_INTEGERS) {
         d->row.flags = KNI_FLAG_NO_GRADIENT;
         d->row.custom_gradient = NULL;
-    } else if (!read_gradient(r)) {
-        kni_defined_free(d);
-        return NULL;
+        if (r->args->gradient)
+            good = refuse(r, "kn_op_define: %s: truths and integers have no gradient: leave .gradient away%s",
+                          "");
+    } else {
+        good = read_gradient(r, d);
     }
-    if (kni_custom_add("kn_op_define", &d->row, &r->d->defaults) == KN_OK) return d;
+    if (good && kni_custom_add("kn_op_define", &d->row, &r->d->defaults) == KN_OK) return d;
     kni_defined_free(d);
     return NULL;
 }

@@ -108,14 +108,18 @@ static value extreme_place(const lowering *w, const kni_body_node *n, kn_tensor 
     return of_one_axis(w, x, n->level);
 }
 
-/* A place that is none gives another element: nothing is promised there. */
+/* A place that is none gives 0. */
 static value read_at(const lowering *w, const kni_body_node *n)
 {
     int level = n->level;
-    kn_tensor t = as_one_axis(w, as_dtype(&w->values[n->in[1]], KN_I64), level);
+    if (w->length == 0) return of_tensor(kn_zeros(shape_at(w, level), w->dtype));
+    kn_tensor t = kn_keep(as_one_axis(w, as_dtype(&w->values[n->in[1]], KN_I64), level));
     kn_tensor x = as_one_axis(w, as_tensor(w, &w->values[n->in[0]]), level | KNI_LEVEL_PLACE);
-    t = kn_clamp(t, 0, (double)(w->length - 1));
-    return of_one_axis(w, kn_gather(x, (int32_t)w->line.dims[0], t), level);
+    double last = (double)(w->length - 1);
+    kn_tensor inside = kn_logical_and(kn_greater_equal_scalar(t, 0), kn_less_equal_scalar(t, last));
+    x = kn_gather(x, (int32_t)w->line.dims[0], kn_clamp(t, 0, last));
+    x = kn_where(inside, x, kn_full(KN_SHAPE(), 0, w->dtype));
+    return of_one_axis(w, x, level);
 }
 
 static value along(lowering *w, const kni_body_node *n)
@@ -247,11 +251,20 @@ static kn_tensor lay_out(kn_tensor x)
     return kn_logical_or(x, x);
 }
 
+static uint8_t bits_of(const lowering *w, int k)
+{
+    return w->body->operands ? w->body->operands[w->body->n_in + k] : KNI_LEVEL_ELEMENT;
+}
+
+/* Whether result k has no elements, because lines have none. */
+static bool is_empty(const lowering *w, int k) { return w->length == 0 && bits_of(w, k) & KNI_LEVEL_PLACE; }
+
 /* Result k in the shape that its level has. */
 static kn_tensor give(const lowering *w, int k)
 {
-    kn_tensor y = as_tensor(w, &w->values[w->tree.results[k]]);
-    uint8_t bits = w->body->operands ? w->body->operands[w->body->n_in + k] : KNI_LEVEL_ELEMENT;
+    uint8_t bits = bits_of(w, k);
+    kn_tensor y =
+        is_empty(w, k) ? kn_zeros(shape_at(w, bits), w->dtype) : as_tensor(w, &w->values[w->tree.results[k]]);
     kn_shape full = shape_at(w, bits), own = kn_shape_of_tensor(y);
     if (!is_same_shape(&full, &own)) y = lay_out(kn_expand(y, full));
     if ((bits & KNI_OPERAND_LEVEL) != KNI_LEVEL_PLACE) return y;
@@ -271,15 +284,26 @@ static kn_dtype find_dtype(const kni_lowering *l)
     return (kn_dtype)(kni_is_float(dtype) ? dtype : kni_compute_dtype[kni_compute_of[dtype]]);
 }
 
+/* What results that have elements are made of: the highest of no elements is nothing that could be computed on the way. */
+static void find_needed(const lowering *w, bool *needed)
+{
+    for (int k = 0; k < w->body->n_out; k++) needed[w->tree.results[k]] |= !is_empty(w, k);
+    for (int i = w->tree.n; i-- > 0;)
+        for (int k = 0; k < w->tree.nodes[i].n_in && needed[i]; k++) needed[w->tree.nodes[i].in[k]] = true;
+}
+
 kn_status kni_defined_lower(kni_lowering *l)
 {
     lowering w = {.l = l, .body = l->row->body, .dtype = find_dtype(l), .length = 1};
+    bool needed[KNI_BODY_MAX_STEPS] = {false};
     if (l->row->line.axes)
         find_axes(&w);
     else
         find_shape(&w);
     kni_body_tree_of(w.body, &w.tree);
+    find_needed(&w, needed);
     for (int i = 0; i < w.tree.n && !w.failed; i++) {
+        if (!needed[i]) continue;
         w.values[i] = compute(&w, &w.tree.nodes[i]);
         if (w.values[i].is_number || !kni_is_poisoned(w.values[i].tensor)) continue;
         return kni_failure_again(w.values[i].tensor);

@@ -1,5 +1,6 @@
 /* Making the rows of defined ops. */
 #include "core/allocator.h"
+#include "ops/body_tree.h"
 #include "ops/defined.h"
 #include "ops/scalar_row.h"
 #include "ops/wide.h"
@@ -57,6 +58,54 @@ static kn_status infer_points(kni_infer *c)
     return s;
 }
 
+/* ---- lines without elements */
+
+/* Words that need an element of the line. */
+static bool needs_element(const kni_step *s)
+{
+    static const bool words[KNI_LINE_WORDS] = {[KNI_LINE_HIGHEST] = true,
+                                               [KNI_LINE_LOWEST] = true,
+                                               [KNI_LINE_TOP] = true,
+                                               [KNI_LINE_ARGMAX] = true,
+                                               [KNI_LINE_ARGMIN] = true};
+    return s->kind == KNI_STEP_LINE && words[s->index];
+}
+
+static bool has_empty_lines(const kni_infer *c)
+{
+    int64_t attribute = *(const int64_t *)((const char *)c->attributes + c->row->line.attribute);
+    const kni_type *x = c->in[0];
+    bool lines = true, empty = false;
+    for (int a = 0; a < x->rank; a++) {
+        bool in_line = c->row->line.axes == KNI_LINE_AXIS ? a == attribute : a >= x->rank - attribute;
+        if (x->dims[a] == 0) *(in_line ? &empty : &lines) = in_line;
+    }
+    return lines && empty;
+}
+
+/* As kn_max: the highest of no elements has no value. It is no mistake where no result is made of it. */
+static kn_status infer_along(kni_infer *c)
+{
+    kn_status s = kni_infer_lines(c);
+    if (s || !has_empty_lines(c)) return s;
+    const kni_body *body = c->row->body;
+    kni_body_tree tree;
+    bool needed[KNI_BODY_MAX_STEPS] = {false};
+    kni_body_tree_of(body, &tree);
+    for (int k = 0; k < body->n_out; k++)
+        if (!(body->operands[body->n_in + k] & KNI_LEVEL_PLACE)) needed[tree.results[k]] = true;
+    for (int i = tree.n; i-- > 0;) {
+        if (!needed[i]) continue;
+        if (needs_element(&tree.nodes[i].step))
+            return kni_fail_op(KN_ERROR_SHAPE, c->row->name,
+                               "'%s' along a line without elements has no value: operand 0 is %S; test "
+                               "kn_size() before the call",
+                               kni_line_word_name(tree.nodes[i].step.index), c->in[0]);
+        for (int k = 0; k < tree.nodes[i].n_in; k++) needed[tree.nodes[i].in[k]] = true;
+    }
+    return KN_OK;
+}
+
 static void fill_row(kni_defined *d)
 {
     const kni_definition *own = d->definition;
@@ -74,7 +123,7 @@ static void fill_row(kni_defined *d)
                      .tolerance = {16, lines ? 2.0f : 0},
                      .schema = own->n_scalars || lines ? own->schema : NULL,
                      .line = own->line,
-                     .infer = lines ? kni_infer_lines : infer_points,
+                     .infer = lines ? infer_along : infer_points,
                      .body = &d->body,
                      .lower = kni_defined_lower,
                      .wide = &kni_wide,

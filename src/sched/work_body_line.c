@@ -56,7 +56,7 @@ static uint16_t frame_of_lines(kni_work_body *b, const kni_type *x, uint32_t axe
     return kni_work_frame_of(b->w, dims, rank, KNI_WORK_R, 0);
 }
 
-/* An operand at place `at` of its line: read once more where lines are the last axes, so that nothing is compared on the way
+/* An operand at place `at` of its line, 0 where that is none: read once more where lines are the last axes, so that nothing is compared on the way
    along the line. 0: they are others, or it is no operand. */
 static uint16_t read_at(kni_work_body *b, int i, uint16_t at)
 {
@@ -70,12 +70,13 @@ static uint16_t read_at(kni_work_body *b, int i, uint16_t at)
     if (outer & (outer + 1)) return 0;
     uint16_t line = kni_work_index(w, frame_of_lines(b, x, axes));
     uint16_t first = kni_work_word(w, KNI_WORD_mul, line, kni_work_whole(w, KN_I64, w->width));
-    uint16_t place = kni_work_select(w, inside(b, at), at, kni_work_constant(w, KN_I64, 0));
+    int dtype = kni_work_body_dtype(b, n->gives);
+    uint16_t is_inside = inside(b, at);
+    uint16_t place = kni_work_select(w, is_inside, at, kni_work_constant(w, KN_I64, 0));
     place = kni_work_word(w, KNI_WORD_add, first, place);
     uint16_t frame = w->failed ? 0 : kni_work_frame_at(w, x->dims, x->rank, place);
-    return w->failed ? 0
-                     : kni_work_operand(w, kni_work_in(b->r, n->step.index), frame, 0,
-                                        kni_work_body_dtype(b, n->gives));
+    uint16_t read = w->failed ? 0 : kni_work_operand(w, kni_work_in(b->r, n->step.index), frame, 0, dtype);
+    return w->failed ? 0 : kni_work_select(w, is_inside, read, kni_work_constant(w, dtype, 0));
 }
 
 /* Whether the place along the line is t, which is the same along it: compared in 32 bits where all places fit, and t is -1 where
@@ -97,6 +98,7 @@ uint16_t kni_work_body_at(kni_work_body *b, const kni_body_node *n)
     kni_work *w = b->w;
     int v = n->in[0], dtype = kni_work_body_dtype(b, b->tree.nodes[v].gives);
     if (kni_work_body_absent(b, v)) return kni_work_body_node(b, v);
+    if (w->width == 0) return kni_work_constant(w, dtype, 0);
     uint16_t t = kni_work_body_node_as(b, n->in[1], KNI_GIVES_INDEX), read = w->failed ? 0 : read_at(b, v, t);
     if (read || w->failed) return read;
     uint16_t one = kni_work_select(w, kni_work_body_here(b, n->in[1]), kni_work_body_node(b, v),

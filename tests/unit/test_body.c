@@ -107,10 +107,11 @@ static void test_mistakes(void)
         {"y = x + )", 8, "no value begins with ')'"},
         {"y = (x + a", 10, "expected ')', and the body ends"},
         {"y = (x a)", 7, "expected ')', found 'a'"},
-        {"y = x a", 6, "something follows the result 'y'"},
-        {"y = x; z = a", 5, "something follows the result 'y'"},
+        {"y = x a", 6, "expected an operator, ';' or the end, found 'a'"},
+        {"y = x @ 2", 6, "expected an operator, ';' or the end, found '@'"},
+        {"y = x; z = a", 7, "something follows the result 'y'"},
         {"z = x; y = a", 0, "'z' is never used"},
-        {"z = x", 5, "expected ';', and the body ends"},
+        {"z = x", 5, "expected ';' and the result 'y', and the text ends"},
         {"z = x; z = a; y = z", 7, "'z' has a meaning already"},
         {"beta = x; y = beta", 0, "'beta' has a meaning already"},
         {"y = foo(x)", 4, "there is no word 'foo'"},
@@ -133,7 +134,7 @@ static void test_mistakes(void)
         {"y = 99999999999999999999 * x", 4, "too many digits"},
         {"y = 1e", 6, "the exponent of the number is missing"},
         {"y = 1e400", 4, "too large or too small"},
-        {"y = x % a", 6, "something follows"},
+        {"y = x $ a", 6, "expected an operator, ';' or the end, found '$'"},
     };
     check_all(rows, sizeof rows / sizeof *rows, &names);
 }
@@ -154,7 +155,7 @@ static void test_lines(void)
         {"dx = dy; dw = dy", 9, "differs along what the result has one element for"},
         {"dx = dy; dw = down(weight); s = c", 14, "is the same in all lines"},
         {"dx = sum(c) + dy; dw = weight; s = c", 5, "is the same all along a line"},
-        {"dx = dy; dw = weight", 20, "expected ';', and the body ends"},
+        {"dx = dy; dw = weight", 20, "and the text ends"},
         {"dx = dy; dx = dy", 9, "'dx' has a meaning already"},
         {"dx = sum(x, dy); dw = weight; s = c", 5, "'sum' takes 1, and 2 are given"},
     };

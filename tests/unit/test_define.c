@@ -364,12 +364,46 @@ static void written_gradient(void)
                                .gradient = "g = dy * w; dx = g - mean(g); dw = down(dy * (x - mean(x)))"});
     kn_tensor in[2] = {values(1, KN_SHAPE(3, 4)), values(2, KN_SHAPE(4))};
     gradients("t_written", h, in, 2);
+    /* It may name the results, of several levels as well. */
+    h = define("t_named", &(kn_body_args){.body = "y = exp(sin(x))", .gradient = "dx = dy * y * cos(x);"});
+    gradients("t_named", h, in, 1);
+    h = define("t_named_two", &(kn_body_args){.out = "y z@line",
+                                              .line = KN_BODY_LAST_AXES,
+                                              .body = "z = sum(x); y = x * z",
+                                              .gradient = "dx = dy * z + sum(dy * x) + dz + z - sum(x)"});
+    gradients("t_named_two", h, in, 1);
     /* What is written is what runs. */
     h = define("t_wrong", &(kn_body_args){.body = "y = x * x", .gradient = "dx = dy * 7"});
     kn_tensor x = kn_require_grad(in[1]), y = run(h, &x), g, dy = kn_keep(kn_ones_like(y));
     CHECK(kn_grad(&y, &dy, 1, &x, 1, 0, &g) == KN_OK);
     CHECK_VALUES(g, 0, 7, 7, 7, 7);
     kn_scope_end(s, KN_NONE);
+}
+
+/* ---- words */
+
+/* docs/defining-ops.md lists the words, each between back quotes. */
+static void words_are_documented(void)
+{
+    static char text[1 << 16];
+    FILE *f = fopen("docs/defining-ops.md", "rb");
+    if (!CHECK(f != NULL)) return;
+    text[fread(text, 1, sizeof text - 1, f)] = 0;
+    fclose(f);
+    int n = kni_word_count();
+    for (int i = 0; i < n + KNI_LINE_WORDS; i++) {
+        static const char *const signs[] = {"add", "sub", "mul", "div", "neg", "and",
+                                            "or",  "xor", "not", "shl", "shr", "lt",
+                                            "le",  "gt",  "ge",  "eq",  "ne",  "cos_turn"};
+        const char *name = i < n ? kni_word_at(i)->name : kni_line_word_name(i - n);
+        char alone[40], called[40];
+        bool is_sign = false;
+        for (int k = 0; k < (int)(sizeof signs / sizeof *signs); k++) is_sign |= !strcmp(name, signs[k]);
+        snprintf(alone, sizeof alone, "`%s`", name);
+        snprintf(called, sizeof called, "`%s(", name);
+        if (!CHECK(is_sign || strstr(text, alone) || strstr(text, called)))
+            printf("docs/defining-ops.md does not list the word '%s'\n", name);
+    }
 }
 
 /* ---- mistakes */
@@ -380,8 +414,49 @@ static void refused(const char *name, kn_body_args args, const char *text)
     if (!CHECK(strstr(kn_last_error(), text))) printf("%s\nnot: %s\n", kn_last_error(), text);
 }
 
+/* Of lists, of gradients, and words that do not exist. */
+static void more_mistakes(void)
+{
+    char longer[4000] = "a0 = x";
+    refused("t_m", (kn_body_args){.in = "x w@plaice", .line = KN_BODY_AXIS, .body = "y = x * w"},
+            "t_m: .in, line 1, column 5: the list of operands is malformed: behind '@'");
+    refused("t_m", (kn_body_args){.in = "x,w", .body = "y = x * w"}, ".in, line 1, column 2");
+    refused("t_m", (kn_body_args){.out = "", .body = "y = x"}, ".out, line 1, column 1");
+    refused("t_m", (kn_body_args){.body = "y = relu(x)"}, "there is no word 'relu': write max(x, 0)");
+    refused("t_m", (kn_body_args){.body = "y = sigmoyd(x)"}, "is 'sigmoid' meant?");
+    refused("t_m", (kn_body_args){.body = "y = frobnicate(x)"}, "docs/defining-ops.md lists them");
+    refused("t_m", (kn_body_args){.body = "y = x", .takes = KN_BODY_INTEGERS, .gradient = "garbage ]["},
+            "no gradient: leave .gradient away");
+    refused("t_m", (kn_body_args){.body = "y = x > 0", .takes = KN_BODY_TRUTHS, .gradient = "dx = dy"},
+            "no gradient: leave .gradient away");
+    refused("t_m", (kn_body_args){.body = "y = x", .gradient = "dx = dy & 3"},
+            "gradient, line 1, column 9: no meaning for floats");
+    refused("t_m", (kn_body_args){.in = "x dy", .body = "y = x * dy", .gradient = "dx = dy; ddy = dy * x"},
+            "'dy' is also what the gradient calls");
+    refused("t_m", (kn_body_args){.in = "x dx", .body = "y = x * dx", .gradient = "dx = dy; ddx = dy * x"},
+            "'dx' is also what the gradient calls");
+    refused("t_m", (kn_body_args){.in = "a b", .body = "y = a * b", .gradient = "da = dy * b"},
+            "expected ';' and the result 'db', and the text ends");
+    for (int i = 1; i < 17; i++) snprintf(longer + strlen(longer), 40, "; a%d = sin(a%d)", i, i - 1);
+    strcat(longer, "; y = a16");
+    refused("t_m", (kn_body_args){.body = longer}, "more than 16 values have names");
+    /* What is called at each place: fmod of floats, the remainder of C of integers. */
+    kn_scope s = kn_scope_begin();
+    kn_op_handle h =
+        define("t_rest", &(kn_body_args){.in = "a b", .takes = KN_BODY_NUMBERS, .body = "y = a % b + 1;"});
+    kn_tensor in[2] = {kn_keep(kn_from((int32_t[]){7, -7, 5}, KN_I32, KN_SHAPE(3))),
+                       kn_keep(kn_from((int32_t[]){3, 3, 0}, KN_I32, KN_SHAPE(3)))};
+    CHECK_VALUES(run(h, in), 0, 2, 0, 1);
+    in[0] = kn_keep(kn_from((float[]){7.5f, -7.5f}, KN_F32, KN_SHAPE(2)));
+    in[1] = kn_keep(kn_from((float[]){2, 2}, KN_F32, KN_SHAPE(2)));
+    CHECK_VALUES(run(h, in), 0, 2.5, -0.5);
+    kn_scope_end(s, KN_NONE);
+}
+
 static void mistakes(void)
 {
+    words_are_documented();
+    more_mistakes();
     refused("t_m", (kn_body_args){.body = "y = foo(x)"},
             "t_m: body, line 1, column 5: there is no word 'foo'");
     refused("t_m", (kn_body_args){.body = "a = x + 1;\n  y = a * z"}, "line 2, column 11: 'z' is no operand");

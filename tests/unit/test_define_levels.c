@@ -160,6 +160,63 @@ static void known_results(const char *name)
     kn_device_close(device);
 }
 
+/* Of places that are none at() is 0. Lines without elements: sums are those of nothing, and what needs an element is refused, as
+   by kn_max, unless no result is made of it. */
+static void outside_and_empty(const char *name)
+{
+    static const struct {
+        const char *out, *body;
+        bool refused;
+        double value; /* of a line without elements */
+    } cases[] = {
+        {"y@line", "y = sum(x)", false, 0},
+        {"y@line", "y = prod(x) + n", false, 1},
+        {"y@line", "y = all(x > 0) && !any(x > 0) ? 3 : 4", false, 3},
+        {"y@line", "y = at(x, 0) + 2", false, 2},
+        {"y@line", "y = at(x * 2, n + 5)", false, 0},
+        {"y@line", "y = highest(x)", true, 0},
+        {"y@line", "y = lowest(x) + 1", true, 0},
+        {"y@line", "t = top(x); y = sum(x - t) + t", true, 0},
+        {"y@line", "y = real(argmax(x) + argmin(x))", true, 0},
+        {"y", "e = exp(x - highest(x)); y = e / sum(e)", false, 0},
+        {"y@line z", "z = x - highest(x); y = sum(x) + 5", false, 5},
+    };
+    static int turn;
+    kn_device device = kn_device_open(name);
+    if (!device) return;
+    kn_device_use(device);
+    for (int i = 0; i < (int)(sizeof cases / sizeof *cases); i++) {
+        char op[32];
+        kn_scope s = kn_scope_begin();
+        soil_memory();
+        snprintf(op, sizeof op, "empty_%d", turn++);
+        kn_op_handle h = kn_op_define(
+            op, &(kn_body_args){.out = cases[i].out, .line = KN_BODY_LAST_AXES, .body = cases[i].body});
+        kn_tensor x = kn_keep(kn_zeros(KN_SHAPE(2, 0), KN_F32)), y[2];
+        kn_status status = h ? kn_custom_call(h, &x, y) : KN_ERROR_ARGUMENT;
+        if (!CHECK((status != KN_OK) == cases[i].refused)) printf("%s: %s\n", name, kn_last_error());
+        if (cases[i].refused) CHECK_ERROR(status, "along a line without elements has no value");
+        if (status == KN_OK && cases[i].out[1]) CHECK_VALUES(y[0], 0, cases[i].value, cases[i].value);
+        if (status == KN_OK && !cases[i].out[1]) CHECK(kn_count(y[0]) == 0 && kn_ok(y[0]));
+        /* There are no lines at all. */
+        x = kn_keep(kn_zeros(KN_SHAPE(0, 3), KN_F32));
+        CHECK(kn_custom_call(h, &x, y) == KN_OK && kn_count(y[0]) == 0);
+        kn_scope_end(s, KN_NONE);
+    }
+    kn_scope s = kn_scope_begin();
+    char op[32];
+    snprintf(op, sizeof op, "empty_%d", turn++);
+    kn_op_handle h =
+        kn_op_define(op, &(kn_body_args){.out = "y@line",
+                                         .line = KN_BODY_LAST_AXES,
+                                         .body = "y = at(x, n) + at(x * 2, -1) + at(x, 1) * 10"});
+    kn_tensor x = kn_keep(kn_from((float[]){1, 2, 3, 4, 5, 6}, KN_F32, KN_SHAPE(2, 3))), y;
+    if (CHECK(h && kn_custom_call(h, &x, &y) == KN_OK)) CHECK_VALUES(y, 0, 20, 50);
+    kn_scope_end(s, KN_NONE);
+    kn_device_use(NULL);
+    kn_device_close(device);
+}
+
 /* A written gradient that names no cotangent is a number for each element of the result, added up where an operand was broadcast. */
 static void constant_gradients(const char *name)
 {
@@ -217,10 +274,12 @@ int main(int argc, char **argv)
         snprintf(wrapped, sizeof wrapped, "autodiff(%s)", leaves[i]);
         constant_gradients(wrapped);
         known_results(leaves[i]);
+        outside_and_empty(leaves[i]);
         compare(leaves[i], leaves[i], false, i == 2 && argc < 2);
         compare(leaves[i], wrapped, true, i == 2 && argc < 2);
     }
     constant_gradients("autodiff(ref)");
     known_results("ref");
+    outside_and_empty("ref");
     return check_report();
 }
