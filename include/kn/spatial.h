@@ -9,7 +9,8 @@
 extern "C" {
 #endif
 
-/* ---- pooling. Lists have one entry per spatial axis; an unused entry is 0. */
+/* ---- pooling. Lists have one entry per spatial axis. A 0 behind the first is as the first: .stride = {2} is 2 on every axis, as
+   PyTorch's stride=2. KN_ZERO is a 0 that is meant: .padding = {1, KN_ZERO} is PyTorch's padding=(1, 0). */
 
 /* Zero means: stride = window, padding 0, padding_end = padding (KN_ZERO: none), dilation 1. Padding is at most half
    of the window. */
@@ -68,7 +69,7 @@ KN_API kn_pooled kn_adaptive_max_pool3d(kn_tensor x, kn_ints size);
 /* ---- columns of image patches */
 
 typedef struct kn_unfold_args {
-    int64_t stride[2], padding[2], dilation[2]; /* 0: stride 1, padding 0, dilation 1 */
+    int64_t stride[2], padding[2], dilation[2]; /* 0: stride 1, padding 0, dilation 1; lists as of pooling */
 } kn_unfold_args;
 #define KN_UNFOLD_ARGS_DEFAULTS KN_FIELDS({1, 1}, {0, 0}, {1, 1})
 

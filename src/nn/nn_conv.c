@@ -64,7 +64,7 @@ kn_status kni_conv_init(const char *function, const kn_module_type *type, kn_nn_
     made.stride = kni_window_list(args->stride, rank, 1);
     made.dilation = kni_window_list(args->dilation, rank, 1);
     made.padding = kni_window_list(args->padding, rank, 0);
-    made.padding_end = kni_window_ends(args->padding_end, made.padding);
+    made.padding_end = kni_window_list_or(args->padding_end, made.padding);
     made.output_padding = kni_window_list(args->output_padding, rank, 0);
     made.same = args->same;
     made.padding_mode = args->padding_mode;
@@ -130,7 +130,7 @@ static kn_tensor padded(const kn_nn_conv *m, kn_tensor x)
     return kn_pad(x, &(kn_pad_args){.before = p.before, .after = p.after, .mode = m->padding_mode});
 }
 
-/* What the op's args need: the paddings, where 0 at the end is KN_ZERO. */
+/* What the op's args need: the paddings, where a 0 that is meant is KN_ZERO. */
 static void fill(const kn_nn_conv *m, int64_t *stride, int64_t *padding, int64_t *padding_end,
                  int64_t *dilation)
 {
@@ -138,8 +138,8 @@ static void fill(const kn_nn_conv *m, int64_t *stride, int64_t *padding, int64_t
     for (int i = 0; i < m->kernel_size.rank; i++) {
         stride[i] = m->stride.dims[i];
         dilation[i] = m->dilation.dims[i];
-        padding[i] = inside ? m->padding.dims[i] : 0;
-        padding_end[i] = !inside ? 0 : m->padding_end.dims[i] ? m->padding_end.dims[i] : KN_ZERO;
+        padding[i] = inside ? kn_int_given(m->padding.dims[i]) : 0;
+        padding_end[i] = inside ? kn_int_given(m->padding_end.dims[i]) : 0;
     }
 }
 

@@ -65,9 +65,9 @@ static void fill(const kn_nn_conv *m, lists to)
 {
     for (int i = 0; i < m->kernel_size.rank; i++) {
         to.stride[i] = m->stride.dims[i];
-        to.padding[i] = m->padding.dims[i];
-        to.padding_end[i] = m->padding_end.dims[i] ? m->padding_end.dims[i] : KN_ZERO;
-        to.output_padding[i] = m->output_padding.dims[i];
+        to.padding[i] = kn_int_given(m->padding.dims[i]);
+        to.padding_end[i] = kn_int_given(m->padding_end.dims[i]);
+        to.output_padding[i] = kn_int_given(m->output_padding.dims[i]);
         to.dilation[i] = m->dilation.dims[i];
     }
 }

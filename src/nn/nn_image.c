@@ -46,7 +46,7 @@ kn_status kn_nn_unfold4d_init(kn_nn_unfold4d *m, kn_ints kernel_size, const kn_u
 static kn_unfold_args unfold_args(kn_ints stride, kn_ints padding, kn_ints dilation)
 {
     return (kn_unfold_args){{stride.dims[0], stride.dims[1]},
-                            {padding.dims[0], padding.dims[1]},
+                            {kn_int_given(padding.dims[0]), kn_int_given(padding.dims[1])},
                             {dilation.dims[0], dilation.dims[1]}};
 }
 

@@ -47,12 +47,13 @@ static kn_status init(const char *function, const kn_module_type *type, kn_nn_po
     kn_nn_pool made = {.kernel_size = window, .same = args->same, .ceil_mode = args->ceil_mode};
     made.exclude_padding = args->exclude_padding;
     made.divisor = args->divisor;
-    made.stride = made.padding = made.padding_end = made.dilation = (kn_ints){rank, {0}};
+    if (s == KN_OK) {
+        made.stride = kni_window_list_or(args->stride, window);
+        made.dilation = kni_window_list(args->dilation, rank, 1);
+        made.padding = kni_window_list(args->padding, rank, 0);
+        made.padding_end = kni_window_list_or(args->padding_end, made.padding);
+    }
     for (int i = 0; i < rank && s == KN_OK; i++) {
-        made.stride.dims[i] = args->stride[i] ? args->stride[i] : window.dims[i];
-        made.dilation.dims[i] = kn_int_or(args->dilation[i], 1);
-        made.padding.dims[i] = args->padding[i];
-        made.padding_end.dims[i] = kn_int_or(args->padding_end[i], args->padding[i]);
         s = kni_layer_positive(function, "a stride", made.stride.dims[i]);
         if (s == KN_OK) s = kni_layer_positive(function, "a dilation", made.dilation.dims[i]);
         if (s == KN_OK && (made.padding.dims[i] < 0 || 2 * made.padding.dims[i] > window.dims[i]))
@@ -72,8 +73,8 @@ static kn_pool_args args_of(const kn_nn_pool *m, kn_tensor x)
     for (int i = 0; i < m->kernel_size.rank && i < 3; i++) {
         a.stride[i] = m->stride.dims[i];
         a.dilation[i] = m->dilation.dims[i];
-        a.padding[i] = p.before.dims[i];
-        a.padding_end[i] = p.after.dims[i] ? p.after.dims[i] : KN_ZERO;
+        a.padding[i] = kn_int_given(p.before.dims[i]);
+        a.padding_end[i] = kn_int_given(p.after.dims[i]);
     }
     return a;
 }

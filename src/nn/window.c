@@ -1,20 +1,22 @@
 /* Lists of window args and the padding that keeps a size. */
 #include "nn/window.h"
 #include "nn/layer.h"
+#include "support/axis_entry.h"
 #include "support/failure.h"
 #include <kn/tensor.h>
 
 kn_ints kni_window_list(const int64_t *entries, int32_t rank, int64_t fallback)
 {
     kn_ints list = {rank, {0}};
-    for (int i = 0; i < rank; i++) list.dims[i] = kn_int_or(entries[i], fallback);
+    for (int i = 0; i < rank; i++) list.dims[i] = kn_int_or(kni_axis_entry(entries, i), fallback);
     return list;
 }
 
-kn_ints kni_window_ends(const int64_t *ends, kn_ints padding)
+kn_ints kni_window_list_or(const int64_t *entries, kn_ints fallback)
 {
-    kn_ints list = padding;
-    for (int i = 0; i < list.rank; i++) list.dims[i] = kn_int_or(ends[i], padding.dims[i]);
+    kn_ints list = fallback;
+    for (int i = 0; i < list.rank; i++)
+        list.dims[i] = kn_int_or(kni_axis_entry(entries, i), fallback.dims[i]);
     return list;
 }
 

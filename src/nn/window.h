@@ -4,10 +4,10 @@
 
 #include <kn/base.h>
 
-/* The first rank entries as a list: 0 becomes fallback, KN_ZERO becomes 0. */
+/* The first rank entries as a list. A 0 behind the first becomes the first one, then 0 the fallback and KN_ZERO 0. */
 kn_ints kni_window_list(const int64_t *entries, int32_t rank, int64_t fallback);
-/* padding_end of args, resolved: 0 becomes the entry of padding. */
-kn_ints kni_window_ends(const int64_t *ends, kn_ints padding);
+/* The same with a fallback for each axis: the window for strides, the padding for padding_end. */
+kn_ints kni_window_list_or(const int64_t *entries, kn_ints fallback);
 /* KN_OK when the window has `rank` entries, all at least 1. */
 kn_status kni_window_check(const char *function, kn_ints window, int32_t rank);
 

@@ -6,6 +6,7 @@
 #include "ops/infer.h"
 #include "ops/matmul_operands.h"
 #include "ops/native.h"
+#include "support/axis_entry.h"
 
 extern const kni_native kni_cpu_deform_sample_grad;
 
@@ -179,9 +180,12 @@ kn_tensor kn_deform_conv2d(kn_tensor x, kn_tensor offset, kn_tensor w, kn_tensor
         return kni_call_fail(call, KN_ERROR_SHAPE, "channels differ: x %N, weight %N, %D weight groups", &sx,
                              &sw, groups);
     kni_deform_attributes a = {.kernel = KN_INTS(sw.dims[2], sw.dims[3])};
-    a.stride = KN_INTS(kn_int_or(g->stride[0], 1), kn_int_or(g->stride[1], 1));
-    a.padding = KN_INTS(g->padding[0], g->padding[1]);
-    a.dilation = KN_INTS(kn_int_or(g->dilation[0], 1), kn_int_or(g->dilation[1], 1));
+    a.stride.rank = a.padding.rank = a.dilation.rank = 2;
+    for (int i = 0; i < 2; i++) {
+        a.stride.dims[i] = kn_int_or(kni_axis_entry(g->stride, i), 1);
+        a.padding.dims[i] = kn_int_or(kni_axis_entry(g->padding, i), 0);
+        a.dilation.dims[i] = kn_int_or(kni_axis_entry(g->dilation, i), 1);
+    }
     kn_shape so = kn_shape_of_tensor(offset);
     kn_tensor columns = kni_apply(&kni_op_deform_sample, (kn_tensor[3]){x, offset, mask}, 3, &a);
     int64_t depth = sw.dims[1] * sw.dims[2] * sw.dims[3], height = so.dims[2], width = so.dims[3];

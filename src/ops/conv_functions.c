@@ -2,6 +2,7 @@
    the rows conv and conv_transpose. */
 #include "ops/conv.h"
 #include "ops/matmul_operands.h"
+#include "support/axis_entry.h"
 
 /* What the args structs of every rank hold. */
 typedef struct arguments {
@@ -13,7 +14,8 @@ typedef struct arguments {
 static kn_ints list_of(const int64_t *values, int n, int64_t fallback)
 {
     kn_ints list = {.rank = n};
-    for (int i = 0; i < n; i++) list.dims[i] = values ? kn_int_or(values[i], fallback) : fallback;
+    for (int i = 0; i < n; i++)
+        list.dims[i] = values ? kn_int_or(kni_axis_entry(values, i), fallback) : fallback;
     return list;
 }
 
@@ -25,7 +27,7 @@ static kni_conv_attributes attributes_of(const arguments *a, int n)
                              .groups = a->groups};
     r.padding_end = r.padding;
     for (int i = 0; i < n && a->padding_end; i++)
-        r.padding_end.dims[i] = kn_int_or(a->padding_end[i], r.padding.dims[i]);
+        r.padding_end.dims[i] = kn_int_or(kni_axis_entry(a->padding_end, i), r.padding.dims[i]);
     return r;
 }
 

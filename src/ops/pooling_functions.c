@@ -1,6 +1,7 @@
 /* The public functions of pooling. */
 #include "ops/movement_rows.h"
 #include "ops/pooling.h"
+#include "support/axis_entry.h"
 #include <kn/creation.h>
 #include <kn/elementwise.h>
 #include <kn/indexing.h>
@@ -22,11 +23,10 @@ static kni_pool_attributes from_args(int axes, kn_ints window, const kn_pool_arg
                              .exclude_padding = args->exclude_padding,
                              .divisor = args->divisor};
     for (int i = 0; i < axes; i++) {
-        int64_t end = args->padding_end[i];
-        a.stride.dims[i] = args->stride[i];
-        a.padding.dims[i] = args->padding[i];
-        a.padding_end.dims[i] = kn_int_or(end, args->padding[i]);
-        a.dilation.dims[i] = args->dilation[i];
+        a.stride.dims[i] = kni_axis_entry(args->stride, i);
+        a.padding.dims[i] = kn_int_or(kni_axis_entry(args->padding, i), 0);
+        a.padding_end.dims[i] = kn_int_or(kni_axis_entry(args->padding_end, i), a.padding.dims[i]);
+        a.dilation.dims[i] = kni_axis_entry(args->dilation, i);
     }
     return a;
 }

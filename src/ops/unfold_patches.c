@@ -3,6 +3,7 @@
 #include "ops/movement_rows.h"
 #include "ops/native.h"
 #include "ops/pooling.h"
+#include "support/axis_entry.h"
 #include <kn/shape.h>
 #include <kn/spatial.h>
 
@@ -151,9 +152,9 @@ static kni_patch_attributes from_args(kn_ints window, const kn_unfold_args *args
     if (!args) return a;
     a.stride.rank = a.padding.rank = a.dilation.rank = AXES;
     for (int i = 0; i < AXES; i++) {
-        a.stride.dims[i] = args->stride[i] ? args->stride[i] : 1;
-        a.padding.dims[i] = args->padding[i];
-        a.dilation.dims[i] = args->dilation[i] ? args->dilation[i] : 1;
+        a.stride.dims[i] = kn_int_or(kni_axis_entry(args->stride, i), 1);
+        a.padding.dims[i] = kn_int_or(kni_axis_entry(args->padding, i), 0);
+        a.dilation.dims[i] = kn_int_or(kni_axis_entry(args->dilation, i), 1);
     }
     return a;
 }

@@ -117,7 +117,7 @@ static void check_conv_errors(void)
     CHECK_POISON(kn_conv_transpose2d(x, ones(KN_SHAPE(3, 4, 2, 2)), KN_NONE, NULL),
                  "kn_conv_transpose2d: channels differ");
     CHECK_POISON(kn_conv_transpose2d(x, ones(KN_SHAPE(4, 2, 2, 2)), KN_NONE,
-                                     &(kn_conv_transpose2d_args){.output_padding = {1, 0}}),
+                                     &(kn_conv_transpose2d_args){.output_padding = {1, KN_ZERO}}),
                  "output_padding 1 must be below the stride 1");
     CHECK_POISON(kn_conv_transpose2d(x, ones(KN_SHAPE(4, 2, 2, 2)), KN_NONE,
                                      &(kn_conv_transpose2d_args){.padding = {4, 4}}),
@@ -238,7 +238,8 @@ static kn_tensor run_depthwise(kn_dtype d)
 static kn_tensor run_transpose(kn_dtype d)
 {
     return kn_conv_transpose2d(made(KN_SHAPE(3, 21, 9, 10), 1, d), made(KN_SHAPE(21, 13, 3, 3), 2, d),
-                               KN_NONE, &(kn_conv_transpose2d_args){.stride = {2, 2}, .padding = {1, 0}});
+                               KN_NONE,
+                               &(kn_conv_transpose2d_args){.stride = {2, 2}, .padding = {1, KN_ZERO}});
 }
 static kn_tensor weight_grad(kn_dtype d, int64_t outs, int64_t groups)
 {
@@ -398,7 +399,7 @@ static void check_gradients(const char *device)
     kn_tensor m[2] = {made(KN_SHAPE(2, 3, 4), 1, KN_F64), made(KN_SHAPE(4, 2), 2, KN_F64)};
     check_gradients_of("matmul", f_matmul, NULL, m, 2);
     kn_conv2d_args conv = {
-        .stride = {2, 1}, .padding = {1, 0}, .padding_end = {0, 1}, .dilation = {1, 2}, .groups = 2};
+        .stride = {2, 1}, .padding = {1, KN_ZERO}, .padding_end = {0, 1}, .dilation = {1, 2}, .groups = 2};
     kn_tensor c[3] = {made(KN_SHAPE(1, 2, 4, 5), 1, KN_F64), made(KN_SHAPE(4, 1, 2, 2), 2, KN_F64),
                       made(KN_SHAPE(4), 3, KN_F64)};
     check_gradients_of("conv2d", f_conv, &conv, c, 3);
@@ -413,7 +414,7 @@ static void check_gradients(const char *device)
                       made(KN_SHAPE(1, 1, 3, 2), 3, KN_F64), made(KN_SHAPE(3, 3), 4, KN_F64)};
     check_gradients_of("attention", f_attention, &attention, a, 3);
     check_gradients_of("attention with bias", f_attention, &attention, a, 4);
-    kn_deform_conv2d_args deform = {.padding = {1, 0}};
+    kn_deform_conv2d_args deform = {.padding = {1, KN_ZERO}};
     kn_tensor d[5] = {made(KN_SHAPE(1, 2, 3, 4), 1, KN_F64),
                       kn_keep(kn_mul_scalar(made(KN_SHAPE(1, 8, 4, 3), 2, KN_F64), 0.4)),
                       made(KN_SHAPE(2, 2, 2, 2), 3, KN_F64), made(KN_SHAPE(1, 4, 4, 3), 4, KN_F64),

@@ -30,10 +30,106 @@ static void convolutions(void)
              .no_bias = true);
 }
 
+/* The spatial sizes of y. */
+#define CHECK_SIZES(y, ...) check_sizes(y, KN_INTS(__VA_ARGS__), __FILE__, __LINE__)
+static void check_sizes(kn_tensor y, kn_ints want, const char *file, int line)
+{
+    kn_shape got = kn_shape_of_tensor(y);
+    bool good = kn_ok(y) && got.rank == want.rank + 2;
+    for (int i = 0; i < want.rank; i++) good = good && got.dims[2 + i] == want.dims[i];
+    if (!good) printf("%s:%d: %s\n", file, line, kn_ok(y) ? "other sizes" : kn_last_error());
+    check_that(good, "sizes", file, line);
+    kn_drop(y);
+}
+
+static kn_tensor ones_of(int axes, int64_t size)
+{
+    kn_shape shape = {axes + 2, {1, 1, size, size, size}};
+    return kn_ones(shape, KN_F32);
+}
+
+/* A 0 behind the first entry of a list is as the first, and KN_ZERO is 0: in ops and in layers. */
+static void short_lists(void)
+{
+    kn_tensor w2 = kn_keep(kn_ones(KN_SHAPE(1, 1, 3, 3), KN_F32)),
+              w3 = kn_keep(kn_ones(KN_SHAPE(1, 1, 3, 3, 3), KN_F32));
+    CHECK_SIZES(kn_conv2d(ones_of(2, 9), w2, KN_NONE, &(kn_conv2d_args){.stride = {2}, .padding = {1}}), 5,
+                5);
+    CHECK_SIZES(kn_conv2d(ones_of(2, 9), w2, KN_NONE, &(kn_conv2d_args){.padding = {1, KN_ZERO}}), 9, 7);
+    CHECK_SIZES(kn_conv2d(ones_of(2, 9), w2, KN_NONE, &(kn_conv2d_args){.padding = {0, 1}}), 7, 9);
+    CHECK_SIZES(kn_conv2d(ones_of(2, 9), w2, KN_NONE, &(kn_conv2d_args){.dilation = {2}}), 5, 5);
+    CHECK_SIZES(kn_conv2d(ones_of(2, 9), w2, KN_NONE, &(kn_conv2d_args){.padding = {2}, .padding_end = {1}}),
+                10, 10);
+    CHECK_SIZES(
+        kn_conv2d(ones_of(2, 9), w2, KN_NONE, &(kn_conv2d_args){.padding = {1}, .padding_end = {KN_ZERO}}), 8,
+        8);
+    CHECK_SIZES(kn_conv3d(ones_of(3, 9), w3, KN_NONE, &(kn_conv3d_args){.stride = {2}, .padding = {1}}), 5, 5,
+                5);
+    CHECK_SIZES(kn_conv3d(ones_of(3, 9), w3, KN_NONE, &(kn_conv3d_args){.stride = {2, 3}}), 4, 3, 4);
+    CHECK_SIZES(kn_conv_transpose2d(
+                    ones_of(2, 5), w2, KN_NONE,
+                    &(kn_conv_transpose2d_args){.stride = {2}, .padding = {1}, .output_padding = {1}}),
+                10, 10);
+    CHECK_SIZES(
+        kn_conv_transpose2d(ones_of(2, 5), w2, KN_NONE,
+                            &(kn_conv_transpose2d_args){.stride = {2}, .output_padding = {1, KN_ZERO}}),
+        12, 11);
+    CHECK_SIZES(kn_deform_conv2d(ones_of(2, 9), kn_zeros(KN_SHAPE(1, 18, 5, 5), KN_F32), w2, KN_NONE, KN_NONE,
+                                 &(kn_deform_conv2d_args){.stride = {2}, .padding = {1}}),
+                5, 5);
+    CHECK_SIZES(kn_max_pool2d(ones_of(2, 9), KN_INTS(3, 3), &(kn_pool_args){.stride = {2}, .padding = {1}}),
+                5, 5);
+    CHECK_SIZES(
+        kn_max_pool2d(ones_of(2, 9), KN_INTS(3, 3), &(kn_pool_args){.stride = {1}, .padding = {1, KN_ZERO}}),
+        9, 7);
+    CHECK_SIZES(
+        kn_avg_pool3d(ones_of(3, 8), KN_INTS(3, 3, 3), &(kn_pool_args){.stride = {1}, .padding = {1}}), 8, 8,
+        8);
+    CHECK_SIZES(kn_lp_pool2d(ones_of(2, 9), 2, KN_INTS(3, 3), &(kn_pool_args){.stride = {2}}), 4, 4);
+    kn_tensor patches =
+        kn_unfold_patches(ones_of(2, 9), KN_INTS(3, 3), &(kn_unfold_args){.stride = {2}, .padding = {1}});
+    CHECK(kn_ok(patches) && kn_size(patches, 2) == 25);
+    kn_drop(patches);
+    kn_drop(w2);
+    kn_drop(w3);
+    kn_nn_conv2d conv;
+    CHECK(kn_nn_conv2d_init(&conv, 1, 1, KN_INTS(3, 3), &(kn_nn_conv_args){.stride = {2}, .padding = {1}}) ==
+          KN_OK);
+    CHECK_SIZES(kn_nn_conv2d_forward(&conv, ones_of(2, 9)), 5, 5);
+    kn_module_drop(KN_MODULE_OF(kn_nn_conv2d, &conv));
+    CHECK(kn_nn_conv2d_init(&conv, 1, 1, KN_INTS(3, 3), &(kn_nn_conv_args){.padding = {1, KN_ZERO}}) ==
+          KN_OK);
+    CHECK_SIZES(kn_nn_conv2d_forward(&conv, ones_of(2, 9)), 9, 7);
+    kn_module_drop(KN_MODULE_OF(kn_nn_conv2d, &conv));
+    kn_nn_conv_transpose2d up;
+    CHECK(kn_nn_conv_transpose2d_init(
+              &up, 1, 1, KN_INTS(3, 3),
+              &(kn_nn_conv_args){.stride = {2}, .padding = {1, KN_ZERO}, .output_padding = {1, KN_ZERO}}) ==
+          KN_OK);
+    CHECK_SIZES(kn_nn_conv_transpose2d_forward(&up, ones_of(2, 5)), 10, 11);
+    kn_module_drop(KN_MODULE_OF(kn_nn_conv_transpose2d, &up));
+    kn_nn_max_pool2d pool;
+    CHECK(kn_nn_max_pool2d_init(&pool, KN_INTS(3, 3), &(kn_nn_pool_args){.stride = {2}, .padding = {1}}) ==
+          KN_OK);
+    CHECK_SIZES(kn_nn_max_pool2d_forward(&pool, ones_of(2, 9)), 5, 5);
+    CHECK(kn_nn_max_pool2d_init(&pool, KN_INTS(3, 3),
+                                &(kn_nn_pool_args){.stride = {1}, .padding = {1, KN_ZERO}}) == KN_OK);
+    CHECK_SIZES(kn_nn_max_pool2d_forward(&pool, ones_of(2, 9)), 9, 7);
+    kn_nn_lp_pool2d lp;
+    CHECK(kn_nn_lp_pool2d_init(&lp, 2, KN_INTS(3, 3), &(kn_nn_lp_pool_args){.stride = {2}}) == KN_OK);
+    CHECK_SIZES(kn_nn_lp_pool2d_forward(&lp, ones_of(2, 9)), 4, 4);
+    kn_nn_unfold4d unfold;
+    CHECK(kn_nn_unfold4d_init(&unfold, KN_INTS(3, 3),
+                              &(kn_unfold_args){.stride = {2}, .padding = {1, KN_ZERO}}) == KN_OK);
+    kn_tensor columns = kn_nn_unfold4d_forward(&unfold, ones_of(2, 9));
+    CHECK(kn_ok(columns) && kn_size(columns, 2) == 20);
+    kn_drop(columns);
+}
+
 static void uneven_padding(void)
 {
     kn_nn_conv2d m;
-    kn_nn_conv_args args = {.padding = {1, 0}, .padding_end = {KN_ZERO, 2}, .no_bias = true};
+    kn_nn_conv_args args = {.padding = {1, KN_ZERO}, .padding_end = {KN_ZERO, 2}, .no_bias = true};
     CHECK(kn_nn_conv2d_init(&m, 1, 2, KN_INTS(2, 2), &args) == KN_OK);
     nn_set(&m.weight, "conv2d.uneven.1.weight");
     NN_CHECK(kn_nn_conv2d_forward(&m, nn_tensor("conv2d.uneven.x")), "conv2d.uneven.y");
@@ -238,7 +334,7 @@ static void pools(void)
     CHECK_VALUES(kn_nn_adaptive_avg_pool1d_forward(&adaptive, row), 0, 1, 3);
     CHECK(kn_nn_adaptive_max_pool2d_init(&largest, KN_INTS(1, 3)) == KN_OK);
     CHECK_VALUES(kn_nn_adaptive_max_pool2d_forward(&largest, plane), 0, 6, 7, 8);
-    CHECK_ERROR(kn_nn_max_pool2d_init(&max, KN_INTS(2, 2), &(kn_nn_pool_args){.padding = {2, 0}}),
+    CHECK_ERROR(kn_nn_max_pool2d_init(&max, KN_INTS(2, 2), &(kn_nn_pool_args){.padding = {2, KN_ZERO}}),
                 "half of the window");
     CHECK_ERROR(kn_nn_adaptive_max_pool2d_init(&largest, KN_INTS(0, 1)), "neither positive nor -1");
     CHECK_POISON(kn_nn_avg_pool3d_forward(&avg, row), "another rank");
@@ -313,6 +409,7 @@ int main(void)
     kn_scope scope = kn_scope_begin();
     convolutions();
     uneven_padding();
+    short_lists();
     convolution_errors();
     lines();
     linear();

@@ -21,13 +21,20 @@ static void fill(const kiln_attributes *a, const char *name, int64_t *to, int n)
     for (int i = 0; i < n && i < list.rank; i++) to[i] = list.dims[i];
 }
 
+/* A case says the padding of every axis, so that a 0 is meant. */
+static void fill_given(const kiln_attributes *a, const char *name, int64_t *to, int n)
+{
+    fill(a, name, to, n);
+    for (int i = 0; i < n && i < kiln_ints(a, name).rank; i++) to[i] = kn_int_given(to[i]);
+}
+
 #define CONV(name, n_axes)                                                                                   \
     ADAPTER(name)                                                                                            \
     {                                                                                                        \
         UNUSED;                                                                                              \
         kn_##name##_args g = {.groups = kiln_int(a, "groups", 0), .same = kiln_int(a, "same", 0) != 0};      \
         fill(a, "stride", g.stride, n_axes);                                                                 \
-        fill(a, "padding", g.padding, n_axes);                                                               \
+        fill_given(a, "padding", g.padding, n_axes);                                                         \
         fill(a, "padding_end", g.padding_end, n_axes);                                                       \
         fill(a, "dilation", g.dilation, n_axes);                                                             \
         out[0] = kn_##name(in[0], in[1], in[2], a->n ? &g : NULL);                                           \
@@ -44,9 +51,9 @@ CONV(conv3d, 3)
         UNUSED;                                                                                              \
         kn_##name##_args g = {.groups = kiln_int(a, "groups", 0)};                                           \
         fill(a, "stride", g.stride, n_axes);                                                                 \
-        fill(a, "padding", g.padding, n_axes);                                                               \
+        fill_given(a, "padding", g.padding, n_axes);                                                         \
         fill(a, "padding_end", g.padding_end, n_axes);                                                       \
-        fill(a, "output_padding", g.output_padding, n_axes);                                                 \
+        fill_given(a, "output_padding", g.output_padding, n_axes);                                           \
         fill(a, "dilation", g.dilation, n_axes);                                                             \
         out[0] = kn_##name(in[0], in[1], in[2], a->n ? &g : NULL);                                           \
         return 1;                                                                                            \
@@ -61,7 +68,7 @@ ADAPTER(deform_conv2d)
     UNUSED;
     kn_deform_conv2d_args g = {.weight_groups = kiln_int(a, "weight_groups", 0)};
     fill(a, "stride", g.stride, 2);
-    fill(a, "padding", g.padding, 2);
+    fill_given(a, "padding", g.padding, 2);
     fill(a, "dilation", g.dilation, 2);
     out[0] = kn_deform_conv2d(in[0], in[1], in[2], in[3], in[4], a->n ? &g : NULL);
     return 1;

@@ -12,7 +12,9 @@ static kn_pool_args pool_args(const kiln_attributes *a)
                       .exclude_padding = kiln_int(a, "exclude_padding", 0) != 0,
                       .divisor = kiln_int(a, "divisor", 0)};
     copy(p.stride, kiln_ints(a, "stride"));
-    copy(p.padding, kiln_ints(a, "padding"));
+    kn_ints padding = kiln_ints(a, "padding"); /* of every axis, so that a 0 is meant */
+    for (int i = 0; i < padding.rank; i++) padding.dims[i] = kn_int_given(padding.dims[i]);
+    copy(p.padding, padding);
     copy(p.padding_end, kiln_ints(a, "padding_end"));
     copy(p.dilation, kiln_ints(a, "dilation"));
     return p;
@@ -84,7 +86,7 @@ static kn_unfold_args unfold_args(const kiln_attributes *a)
             dilation = kiln_ints(a, "dilation");
     for (int i = 0; i < 2; i++) {
         u.stride[i] = stride.rank == 2 ? stride.dims[i] : 0;
-        u.padding[i] = padding.rank == 2 ? padding.dims[i] : 0;
+        u.padding[i] = padding.rank == 2 ? kn_int_given(padding.dims[i]) : 0;
         u.dilation[i] = dilation.rank == 2 ? dilation.dims[i] : 0;
     }
     return u;

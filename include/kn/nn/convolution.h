@@ -1,4 +1,5 @@
-/* Convolution layers. Lists have one entry per spatial axis, unused ones are 0. */
+/* Convolution layers. Lists have one entry per spatial axis. A 0 behind the first is as the first: .stride = {2} is 2 on every
+   axis, as PyTorch's stride=2. KN_ZERO is a 0 that is meant: .padding = {1, KN_ZERO} is PyTorch's padding=(1, 0). */
 #ifndef KN_NN_CONVOLUTION_H
 #define KN_NN_CONVOLUTION_H
 

@@ -1,4 +1,5 @@
-/* Pooling layers; see kn/spatial.h for the formulas. Lists have one entry per spatial axis, unused ones are 0. */
+/* Pooling layers; see kn/spatial.h for the formulas. Lists have one entry per spatial axis. A 0 behind the first is as
+   the first; KN_ZERO is a 0 that is meant: .padding = {1} pads every axis, {1, KN_ZERO} the first one. */
 #ifndef KN_NN_POOL_H
 #define KN_NN_POOL_H
 
