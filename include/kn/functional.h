@@ -69,7 +69,7 @@ typedef enum kn_bag_mode { KN_BAG_MEAN = 0, KN_BAG_SUM = 1, KN_BAG_MAX = 2 } kn_
 typedef struct kn_embedding_bag_args {
     kn_bag_mode mode;
     kn_tensor
-        offsets; /* integers [bags], ascending from 0: where each bag of indices [n] begins; KN_NONE for indices [bags, size] */
+        offsets; /* integers [bags], ascending from 0 to at most n: where each bag of indices [n] begins, others fail as an index out of range; KN_NONE for indices [bags, size] */
     kn_tensor per_sample_weights; /* factors of the rows, the shape of indices; KN_BAG_SUM only; or KN_NONE */
     bool include_last_offset;     /* offsets has one element more: where the last bag ends */
     int64_t

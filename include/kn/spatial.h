@@ -42,7 +42,7 @@ KN_API kn_tensor kn_avg_pool1d(kn_tensor x, kn_ints window, const kn_pool_args *
 KN_API kn_tensor kn_avg_pool2d(kn_tensor x, kn_ints window, const kn_pool_args *args);
 KN_API kn_tensor kn_avg_pool3d(kn_tensor x, kn_ints window, const kn_pool_args *args);
 /* y = (sum over windows of x^order)^(1/order), as kn_avg_pool of the powers times the elements of a window; order 2 is the root of
-   the sum of squares. The gradient is 0 where y is. An odd order of negative sums, or a fraction of negative x, gives NaN. */
+   the sum of squares, order infinity the limit, max |x|. The gradient is 0 where y is. An odd order of negative sums, or a fraction of negative x, gives NaN. */
 KN_API kn_tensor kn_lp_pool1d(kn_tensor x, double order, kn_ints window, const kn_pool_args *args);
 KN_API kn_tensor kn_lp_pool2d(kn_tensor x, double order, kn_ints window, const kn_pool_args *args);
 KN_API kn_tensor kn_lp_pool3d(kn_tensor x, double order, kn_ints window, const kn_pool_args *args);

@@ -22,7 +22,7 @@ static kn_status init_lp(const char *function, const kn_module_type *type, kn_nn
     static const kn_nn_lp_pool_args usual = KN_NN_LP_POOL_ARGS_DEFAULTS;
     if (!args) args = &usual;
     kn_status s = kni_window_check(function, window, rank);
-    if (s == KN_OK) s = kni_layer_range(function, "norm_type", norm_type, -KNI_ANY, KNI_ANY);
+    if (s == KN_OK) s = kni_layer_range(function, "norm_type", norm_type, -KNI_ANY, __builtin_inf());
     if (s == KN_OK && norm_type == 0)
         s = kni_failure(KN_ERROR_ARGUMENT, "%s: norm_type is 0; it must be another number", function);
     kn_nn_lp_pool made = {.norm_type = norm_type, .kernel_size = window, .ceil_mode = args->ceil_mode};

@@ -74,7 +74,9 @@ kn_tensor kn_round_decimals(kn_tensor x, int32_t decimals)
     if (decimals < 0)
         return kni_call_end_as(call, kn_mul_scalar(kn_round(kn_div_scalar(x, scale)), scale), dtype);
     kn_tensor scaled = kn_keep(kn_mul_scalar(x, scale));
-    kn_tensor y = kn_where(kn_is_finite(scaled), kn_div_scalar(kn_round(scaled), scale), x);
+    /* From here on numbers are whole, so that nothing is to be rounded; scaling there and back would only lose bits. */
+    kn_tensor fraction = kn_less_scalar(kn_abs(scaled), dtype == KN_F64 ? 0x1p52 : 0x1p23);
+    kn_tensor y = kn_where(fraction, kn_div_scalar(kn_round(scaled), scale), kn_detach(x));
     return kni_call_end_as(call, y, dtype);
 }
 

@@ -50,7 +50,18 @@ static kn_status check(const kni_type *w, const kni_type *i, const kni_type *o, 
     return KN_OK;
 }
 
-/* The bag of each index. Those of no bag (behind the last offset, the padding row) get the number `count`, a bag that is cut off
+/* bool [1]: the offsets do not begin with 0, descend, or pass the n indices. */
+static kn_tensor wrong_offsets(kn_tensor offsets, int64_t n)
+{
+    int64_t more = kn_size(offsets, 0) - 1;
+    kn_tensor first = kn_not_equal_scalar(kn_narrow(offsets, 0, 0, 1), 0);
+    if (more < 1) return first;
+    kn_tensor rest = kn_keep(kn_narrow(offsets, 0, 1, more)), before = kn_narrow(offsets, 0, 0, more);
+    kn_tensor wrong = kn_logical_or(kn_less(rest, before), kn_greater(rest, kn_scalar_int(n, KN_I64)));
+    return kn_logical_or(first, kn_any(wrong, KN_AXES(0), true));
+}
+
+/* The bag of each index. Wrong offsets give a number that no bag has, which fails as an index when it is used. Those of no bag (behind the last offset, the padding row) get the number `count`, a bag that is cut off
    at the end. */
 static bags find_bags(const kni_type *indices_type, kn_tensor indices, const kn_embedding_bag_args *a,
                       int64_t rows)
@@ -61,6 +72,8 @@ static bags find_bags(const kni_type *indices_type, kn_tensor indices, const kn_
         kn_tensor offsets = kn_keep(kn_cast(a->offsets, KN_I64));
         b.count = kn_size(offsets, 0) - (a->include_last_offset ? 1 : 0);
         b.number = kn_sub_scalar(kn_searchsorted(offsets, place, true), 1);
+        if (kn_size(offsets, 0) > 0)
+            b.number = kn_where(wrong_offsets(offsets, b.n), kn_scalar_int(b.count + 1, KN_I64), b.number);
     } else {
         int64_t size = indices_type->dims[1];
         b.count = indices_type->dims[0];

@@ -1,10 +1,10 @@
-/* Power-average pooling: kn_avg_pool of powers, and the root of it. */
+/* Power-average pooling: kn_avg_pool of powers, and the root of it; the limit of large powers is kn_max_pool. */
 #include "ops/movement_rows.h"
 #include "ops/pooling.h"
 #include "ops/wide.h"
 #include <kn/spatial.h>
 
-typedef kn_tensor average(kn_tensor x, kn_ints window, const kn_pool_args *args);
+typedef kn_tensor pool_fn(kn_tensor x, kn_ints window, const kn_pool_args *args);
 
 /* The elements of a window; 0 where the shape rule will refuse it. */
 static double window_count(kn_ints window, int axes)
@@ -16,17 +16,16 @@ static double window_count(kn_ints window, int axes)
 }
 
 static kn_tensor lp_pool(const char *name, kn_tensor x, double order, int axes, kn_ints window,
-                         const kn_pool_args *args, average *pool)
+                         const kn_pool_args *args, pool_fn *pool, pool_fn *largest)
 {
     kni_call call = kni_call_begin(name);
-    if (!(order > -__builtin_inf() && order < __builtin_inf()) || order == 0)
-        return kni_call_fail(
-            call, KN_ERROR_ARGUMENT,
-            "the order is %g: it must be a finite number other than 0; kn_max_pool is that of infinity",
-            order);
+    if (!(order > -__builtin_inf()) || order == 0)
+        return kni_call_fail(call, KN_ERROR_ARGUMENT,
+                             "the order is %g: it must be a number other than 0, or infinity", order);
     if (args && args->divisor > 0)
         return kni_call_fail(call, KN_ERROR_ARGUMENT, "a divisor is for means: it cannot be %D here",
                              args->divisor);
+    if (order == __builtin_inf()) return kni_call_end(call, largest(kn_abs(x), window, args));
     int dtype = kni_widen_all(&x, 1);
     kn_tensor powers = order == 1 ? x : order == 2 ? kn_square(x) : kn_pow_scalar(x, order);
     kn_tensor sums = kn_mul_scalar(pool(powers, window, args), window_count(window, axes));
@@ -43,13 +42,13 @@ static kn_tensor lp_pool(const char *name, kn_tensor x, double order, int axes, 
 
 kn_tensor kn_lp_pool1d(kn_tensor x, double order, kn_ints window, const kn_pool_args *args)
 {
-    return lp_pool("lp_pool1d", x, order, 1, window, args, kn_avg_pool1d);
+    return lp_pool("lp_pool1d", x, order, 1, window, args, kn_avg_pool1d, kn_max_pool1d);
 }
 kn_tensor kn_lp_pool2d(kn_tensor x, double order, kn_ints window, const kn_pool_args *args)
 {
-    return lp_pool("lp_pool2d", x, order, 2, window, args, kn_avg_pool2d);
+    return lp_pool("lp_pool2d", x, order, 2, window, args, kn_avg_pool2d, kn_max_pool2d);
 }
 kn_tensor kn_lp_pool3d(kn_tensor x, double order, kn_ints window, const kn_pool_args *args)
 {
-    return lp_pool("lp_pool3d", x, order, 3, window, args, kn_avg_pool3d);
+    return lp_pool("lp_pool3d", x, order, 3, window, args, kn_avg_pool3d, kn_max_pool3d);
 }

@@ -99,6 +99,11 @@ static void ends_of_ranges(void)
     CHECK(kn_size(kn_tril_indices(3, 4, INT64_MAX), 1) == 12);
     CHECK_VALUES(kn_round_decimals(LINE(KN_F32, 1.5, NAN, -INFINITY), INT32_MAX), 0, 1.5, NAN, -INFINITY);
     CHECK_VALUES(kn_round_decimals(LINE(KN_F64, 1.5, 1e200), INT32_MIN), 0, 0, 0);
+    /* More digits than a number has leave every bit of it. */
+    CHECK_VALUES(kn_round_decimals(LINE(KN_F32, 0.375, 0.1f, -1234.567f), 40), 0, 0.375, 0.1f, -1234.567f);
+    CHECK_VALUES(kn_round_decimals(LINE(KN_F32, 123456.789f), 7), 0, 123456.789f);
+    CHECK_VALUES(kn_round_decimals(LINE(KN_F64, 0.1, 1.0 / 3), 200), 0, 0.1, 1.0 / 3);
+    CHECK_VALUES(kn_round_decimals(LINE(KN_F32, 0.375, 2.5), 2), 1e-7, 0.38, 2.5);
     CHECK(kn_count(kn_diff(LINE(KN_F32, 1, 2), INT32_MAX, 0, KN_NONE, KN_NONE)) == 0);
     CHECK_VALUES(kn_matrix_norm(kn_zeros(KN_SHAPE(2, 0, 3), KN_F32), KN_NORM_ROWS), 0, 0, 0);
     CHECK_VALUES(kn_matrix_norm(kn_zeros(KN_SHAPE(3, 0), KN_F16), KN_NORM_COLUMNS), 0, 0);

@@ -90,6 +90,48 @@ static void bags_and_gradients(void)
     kn_device_use(kn_device_cpu());
 }
 
+static kn_tensor bags_from(int64_t first, int64_t second, int64_t third, bool with_end)
+{
+    int64_t flat[] = {1, 0, 1, 3}, starts[] = {first, second, third};
+    kn_tensor offsets = kn_from(starts, KN_I64, KN_SHAPE(3));
+    return kn_embedding_bag(
+        kn_ones(KN_SHAPE(4, 2), KN_F32), kn_from(flat, KN_I64, KN_SHAPE(4)),
+        &(kn_embedding_bag_args){.mode = KN_BAG_SUM, .offsets = offsets, .include_last_offset = with_end});
+}
+
+/* Offsets ascend from 0 and do not pass the indices. */
+static void wrong_offsets(void)
+{
+    kn_scope scope = kn_scope_begin();
+    CHECK_VALUES(bags_from(0, 2, 4, false), 0, 2, 2, 2, 2, 0, 0);
+    CHECK_VALUES(bags_from(0, 2, 4, true), 0, 2, 2, 2, 2);
+    CHECK_VALUES(bags_from(0, 0, 0, false), 0, 0, 0, 0, 0, 4, 4);
+    static const int64_t wrong[][3] = {{0, 3, 2}, {0, 2, 5}, {1, 2, 3}, {-1, 2, 3}, {0, -1, 3}};
+    for (int i = 0; i < 5; i++)
+        for (int end = 0; end < 2; end++) {
+            kn_tensor y = kn_keep(bags_from(wrong[i][0], wrong[i][1], wrong[i][2], end));
+            float values[6];
+            bool read = kn_ok(y) && kn_read(y, values, sizeof *values * (size_t)kn_count(y)) == KN_OK;
+            CHECK(!read && strstr(kn_last_error(), "out of range"));
+            kn_drop(y);
+        }
+    kn_scope_end(scope, KN_NONE);
+}
+
+/* No digit that is rounded away has a slope, and none that is kept. */
+static void rounding_has_no_slope(void)
+{
+    kn_device_use(kn_device_open("autodiff(cpu)"));
+    kn_scope scope = kn_scope_begin();
+    for (int decimals = 2; decimals <= 40; decimals += 38) {
+        kn_tensor x = kn_keep(kn_require_grad(kn_full(KN_SHAPE(1), 0.375, KN_F32))), dx;
+        kn_tensor loss = kn_keep(kn_sum(kn_round_decimals(x, decimals), KN_AXES_ALL, false));
+        if (CHECK(kn_grad(&loss, NULL, 1, &x, 1, 0, &dx) == KN_OK)) CHECK_VALUES(dx, 0, 0);
+    }
+    kn_scope_end(scope, KN_NONE);
+    kn_device_use(kn_device_cpu());
+}
+
 static void pools(void)
 {
     kn_scope scope = kn_scope_begin();
@@ -102,6 +144,13 @@ static void pools(void)
     CHECK_VALUES(kn_select(kn_select(y, 0, 0), 0, 0), 1e-10, 0.991664810452, 0.960434318857);
     CHECK_POISON(kn_nn_lp_pool1d_forward(&lp, kn_zeros(KN_SHAPE(2, 2, 3, 3), KN_F32)),
                  "kn_nn_lp_pool1d_forward");
+    /* The limit of large orders is the largest absolute value. */
+    float line[] = {1, -3, 2, 0.5f};
+    kn_tensor row = kn_keep(kn_from(line, KN_F32, KN_SHAPE(1, 1, 4)));
+    CHECK_VALUES(kn_lp_pool1d(row, __builtin_inf(), KN_INTS(2), NULL), 0, 3, 2);
+    CHECK_POISON(kn_lp_pool1d(row, -__builtin_inf(), KN_INTS(2), NULL), "the order is -inf");
+    CHECK(kn_nn_lp_pool1d_init(&lp, __builtin_inf(), KN_INTS(2), NULL) == KN_OK);
+    CHECK_VALUES(kn_nn_lp_pool1d_forward(&lp, row), 0, 3, 2);
     kn_nn_fractional_max_pool_args size = {.output_size = KN_INTS(2, 3)};
     CHECK(kn_nn_fractional_max_pool2d_init(&fractional, KN_INTS(2, 2), &size) == KN_OK);
     kn_tensor z = kn_nn_fractional_max_pool2d_forward(&fractional, wave(KN_SHAPE(1, 2, 6, 7)));
@@ -119,6 +168,8 @@ int main(void)
     instances_without_averages();
     bags();
     bags_and_gradients();
+    wrong_offsets();
+    rounding_has_no_slope();
     pools();
     CHECK(kn_shutdown() == 0);
     return check_report();
