@@ -1,22 +1,23 @@
 /* Lists of window args and the padding that keeps a size. */
 #include "nn/window.h"
 #include "nn/layer.h"
-#include "support/axis_entry.h"
 #include "support/failure.h"
 #include <kn/tensor.h>
+
+/* As core/axis_entry.h, which layers do not see. */
+static int64_t entry_of(const int64_t *list, int i) { return list[i] ? list[i] : list[0]; }
 
 kn_ints kni_window_list(const int64_t *entries, int32_t rank, int64_t fallback)
 {
     kn_ints list = {rank, {0}};
-    for (int i = 0; i < rank; i++) list.dims[i] = kn_int_or(kni_axis_entry(entries, i), fallback);
+    for (int i = 0; i < rank; i++) list.dims[i] = kn_int_or(entry_of(entries, i), fallback);
     return list;
 }
 
 kn_ints kni_window_list_or(const int64_t *entries, kn_ints fallback)
 {
     kn_ints list = fallback;
-    for (int i = 0; i < list.rank; i++)
-        list.dims[i] = kn_int_or(kni_axis_entry(entries, i), fallback.dims[i]);
+    for (int i = 0; i < list.rank; i++) list.dims[i] = kn_int_or(entry_of(entries, i), fallback.dims[i]);
     return list;
 }
 

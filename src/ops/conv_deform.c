@@ -1,12 +1,12 @@
 /* Deformable convolution: the rows that sample at moved places, and the public function, which is sampling followed by
    a matrix product. */
 #include "ops/conv_deform.h"
+#include "core/axis_entry.h"
 #include "ops/conv.h"
 #include "ops/generated/convolution_kernels.h"
 #include "ops/infer.h"
 #include "ops/matmul_operands.h"
 #include "ops/native.h"
-#include "support/axis_entry.h"
 
 extern const kni_native kni_cpu_deform_sample_grad;
 

@@ -1,8 +1,8 @@
 /* The public convolutions: arguments with defaults, "same" padding, and inputs without a batch axis, all turned into
    the rows conv and conv_transpose. */
+#include "core/axis_entry.h"
 #include "ops/conv.h"
 #include "ops/matmul_operands.h"
-#include "support/axis_entry.h"
 
 /* What the args structs of every rank hold. */
 typedef struct arguments {

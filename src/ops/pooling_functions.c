@@ -1,7 +1,7 @@
 /* The public functions of pooling. */
+#include "core/axis_entry.h"
 #include "ops/movement_rows.h"
 #include "ops/pooling.h"
-#include "support/axis_entry.h"
 #include <kn/creation.h>
 #include <kn/elementwise.h>
 #include <kn/indexing.h>

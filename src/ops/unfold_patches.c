@@ -1,9 +1,9 @@
 /* Columns of image patches (unfold4d, fold4d: each is the gradient of the other) and pixel shuffles. */
+#include "core/axis_entry.h"
 #include "ops/generated/window_kernels.h"
 #include "ops/movement_rows.h"
 #include "ops/native.h"
 #include "ops/pooling.h"
-#include "support/axis_entry.h"
 #include <kn/shape.h>
 #include <kn/spatial.h>
 

@@ -92,6 +92,10 @@ def check(build):
         count = source.count("\n")
         yield "README example %d is short" % number, [] if count <= MAX_EXAMPLE else ["%d lines" % count]
         yield "README example %d compiles and runs" % number, _compile_and_run(source, build)
+    page = tree.read("docs/adding-an-op.md")
+    parts = ["tests/new_op/tempered_softmax." + ending for ending in ("def", "h", "c")]
+    absent = [name for name in parts if "```c\n%s```\n" % tree.read(name) not in page]
+    yield "docs/adding-an-op.md shows the op that is tested", ["not as in %s" % name for name in absent]
     public = _public_names()
     parity = [n for n in tree.all_files() if n.startswith("docs/parity/") and n.endswith(".md")]
     yield "docs/parity has pages", [] if parity else ["none found"]

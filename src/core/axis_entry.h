@@ -1,6 +1,6 @@
 /* Lists of args structs with one entry for each spatial axis: a 0 behind the first is as the first. */
-#ifndef KNI_SUPPORT_AXIS_ENTRY_H
-#define KNI_SUPPORT_AXIS_ENTRY_H
+#ifndef KNI_CORE_AXIS_ENTRY_H
+#define KNI_CORE_AXIS_ENTRY_H
 
 #include <stdint.h>
 
