@@ -137,7 +137,7 @@ static bool fill_step(program *p, step *s, const values *v)
     if (s->what == SORT || s->what == TOPK) s->choice = below(16);
     if (s->what == SPLIT) s->choice = 1 + below(4);
     if (s->what == SCATTER) s->choice = below(5);
-    if (s->what >= DEFINED1 && s->what <= DEFINED_LINE) s->choice = below(4);
+    if (s->what >= DEFINED1 && s->what <= DEFINED_LINE) s->choice = below(BODIES);
     return true;
 }
 

@@ -225,24 +225,36 @@ static void list_rows(void)
 
 /* ---- ops that are defined by bodies */
 
-static const char *const bodies[3][4] = {
+enum { BODIES = 8, MAX_RESULTS = 3, WHOLE = 4 /* elementwise bodies of integers from there on */ };
+/* Along lines with sums over all of them, levels and several results, of which a program reads the first. */
+static const char *const bodies[3][BODIES] = {
     {"y = x * sigmoid(t * x)", "y = x > t ? x - t : expm1(min(x, 1))",
-     "a = abs(x); y = log1p(a) * sign(x) + t", "y = x / (1 + t * t + x * x)"},
+     "a = abs(x); y = log1p(a) * sign(x) + t", "y = x / (1 + t * t + x * x)",
+     "y = floordiv(x, 3) + x % 5 * 2", "q = x / 4; y = q * 4 - x + (q << 2)",
+     "y = x > 3 && x < 40 ? x / 2 : (x & 15) - gcd(x, 12)", "y = pow(x, 3) / 7 + (x >> 1)"},
     {"y = x * tanh(w) + t", "d = x - w; y = d * d < t ? 0.5 * d * d : abs(d)", "y = max(x, w) - min(x, t)",
-     "y = hypot(x, w + t)"},
+     "y = hypot(x, w + t)", "y = x / w + rem(x, w)", "q = (x + w) / 2; y = q * q - x * w",
+     "y = max(x, w) / 3 ^ min(x, w)", "y = fmod(x * 5, w) + (x | w)"},
     {"e = expn(x - top(x)); y = e / sum(e)", "d = x - mean(x); y = d / sqrt(mean(d * d) + 0.01) * (1 + t)",
-     "y = x - highest(x) * t + lowest(x)", "y = x * sigmoid(x) / (1 + sum(abs(x)))"}};
+     "y = x - highest(x) * t + lowest(x)", "y = x * sigmoid(x) / (1 + sum(abs(x)))",
+     "y = x - down(x) / 8 * t", "m = mean(x); y = x * t + m", "y = x / (1 + down(abs(x)))",
+     "s = down(x * t); z = sum(x); y = x + z * 0.125 - at(x, 0)"}};
+static const char *const results[BODIES] = {"y", "y", "y", "y", "y", "y m@line", "y", "y s@place z@line"};
+static const int n_results[BODIES] = {1, 1, 1, 1, 1, 2, 1, 3};
 
 static void name_defined(char *name, int group, int i) { snprintf(name, 32, "program_body_%d_%d", group, i); }
 
 static void define_bodies(void)
 {
     for (int group = 0; group < 3; group++)
-        for (int i = 0; i < 4; i++) {
+        for (int i = 0; i < BODIES; i++) {
+            bool whole = group < 2 && i >= WHOLE;
             char name[32];
             name_defined(name, group, i);
             kn_body_args args = {.in = group == 1 ? "x w" : "x",
-                                 .scalars = {{"t", 0.5}},
+                                 .scalars = {{"t", whole ? 1 : 0.5}},
+                                 .out = group == 2 ? results[i] : "y",
+                                 .takes = whole ? KN_BODY_INTEGERS : KN_BODY_FLOATS,
                                  .line = group == 2 ? KN_BODY_AXIS : KN_BODY_ELEMENTWISE,
                                  .body = bodies[group][i]};
             if (!kn_op_define(name, &args)) fprintf(stderr, "%s\n", kn_last_error());
@@ -278,16 +290,36 @@ static kn_tensor by_row(const step *s, const surroundings *at, const kn_tensor *
     return out;
 }
 
+/* A body of integers, which are how the values compare with a few numbers: on other devices they may be rounded otherwise. */
+static kn_tensor by_whole_body(const step *s, const char *name, const kn_tensor *in)
+{
+    kn_tensor whole[2], out;
+    int n = kinds[s->what].arity;
+    for (int i = 0; i < n; i++) {
+        kn_tensor x = kn_keep(kn_alias(in[i]));
+        whole[i] = kn_cast(kn_greater_scalar(x, -0.5), KN_I32);
+        for (int k = 1; k < 4; k++)
+            whole[i] =
+                kn_add(kn_mul_scalar(whole[i], 5), kn_cast(kn_greater_scalar(x, k * 0.75 - 1), KN_I32));
+        whole[i] = kn_keep(whole[i]);
+    }
+    if (kn_call(name, whole, n, NULL, &out, 1) == KN_OK) out = kn_cast(out, kn_dtype_of(in[0]));
+    return kn_mul_scalar(out, 0.03125);
+}
+
 static kn_tensor by_body(const step *s, const surroundings *at, const kn_tensor *in)
 {
     bool line = s->what == DEFINED_LINE;
     kn_attribute_value values[3] = {{.name = "t", .real = line ? s->real : real_of(s, at)},
                                     {.name = line ? "axis" : NULL, .integer = s->number}};
     char name[32];
-    kn_tensor out;
+    kn_tensor out[MAX_RESULTS];
+    int n_out = line ? n_results[s->choice] : 1;
     name_defined(name, s->what - DEFINED1, (int)s->choice);
-    (void)kn_call(name, in, kinds[s->what].arity, values, &out, 1);
-    return out;
+    if (!line && s->choice >= WHOLE) return by_whole_body(s, name, in);
+    (void)kn_call(name, in, kinds[s->what].arity, values, out, n_out);
+    for (int k = 1; k < n_out; k++) kn_drop(out[k]);
+    return out[0];
 }
 
 static kn_tensor with_number(const step *s, double real, kn_tensor a)

@@ -54,7 +54,7 @@ bool gen_row_computes(const kn_op *row, int compute)
 bool gen_complain_about(int i, const char *text, int offset, const char *what)
 {
     gen_place place;
-    if (gen_find_text(text, offset, &place))
+    if (gen_find_text(bodies[i].row->name, text, offset, &place))
         fprintf(stderr, "%s:%d:%d: the body of %s: %s\n", place.path, place.line, place.column,
                 bodies[i].row->name, what);
     else
@@ -118,6 +118,12 @@ static bool check_values(int i)
     return true;
 }
 
+/* Which text the mistake is in. */
+static const char *text_of_mistake(const kni_body_names *names, const kni_body_draft *d, const char *text)
+{
+    return d->list == KNI_IN_OPERANDS ? names->in : d->list == KNI_IN_RESULTS ? names->out : text;
+}
+
 static bool parse_body(int i)
 {
     kni_body_names names = gen_names_of(bodies[i].row);
@@ -126,7 +132,7 @@ static bool parse_body(int i)
         return gen_complain_about(i, bodies[i].host_text, host->at, host->error);
     if (bodies[i].host_text) names.host = host, names.updates = true;
     if (!kni_body_parse(bodies[i].text, &names, body))
-        return gen_complain_about(i, bodies[i].text, body->at, body->error);
+        return gen_complain_about(i, text_of_mistake(&names, body, bodies[i].text), body->at, body->error);
     return check_meanings(i) && (!bodies[i].host_text || check_values(i));
 }
 

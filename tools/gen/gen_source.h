@@ -8,7 +8,7 @@ typedef struct gen_place {
     int line, column;
 } gen_place;
 
-/* Finds a body's text among the sources of the rows; run in the repository's root. */
-bool gen_find_text(const char *text, int offset, gen_place *place);
+/* Finds a text of an op, its body or a list, among the sources of the rows; run in the repository's root. */
+bool gen_find_text(const char *op, const char *text, int offset, gen_place *place);
 
 #endif
