@@ -39,7 +39,7 @@ KN_API bool kn_device_enumerate(int32_t n, char *name, size_t bytes);
 /* The n-th device of this machine that compiles kernels at run time, as "opencl:0  its name"; false past the end. */
 KN_API bool kn_device_describe(int32_t n, char *text, size_t bytes);
 /* What a decorator of the stack has to say, as text; returns the length of it all. kind NULL: its summary
-   (trace, profile, nan, check); "chrome-trace": profile's events as JSON for a trace viewer; "counters": how many kernels a
+   (trace, profile, check); "chrome-trace": profile's events as JSON for a trace viewer; "counters": how many kernels a
    device that compiles them has launched and compiled. */
 KN_API size_t kn_device_report(kn_device device, const char *kind, char *buffer, size_t bytes);
 

@@ -159,7 +159,7 @@ typedef enum kn_matrix_norm_kind {
    nothing is an error. */
 KN_API kn_tensor kn_matrix_norm(kn_tensor a, kn_matrix_norm_kind kind);
 /* |a| |a^-1|: how much a system of equations enlarges errors. The two spectral kinds take matrices of any shape and divide their
-   extreme singular values; infinite for a singular a. Matrices without elements give 0. */
+   extreme singular values; infinite for a singular a. Matrices without elements give 0. PyTorch's default is KN_NORM_SPECTRAL. */
 KN_API kn_tensor kn_cond(kn_tensor a, kn_matrix_norm_kind kind);
 /* sum(a b) / (max(|a|, eps) max(|b|, eps)) along an axis; a and b broadcast. eps 0 means 1e-8, KN_ZERO 0. */
 KN_API kn_tensor kn_cosine_similarity(kn_tensor a, kn_tensor b, int32_t axis, double eps);

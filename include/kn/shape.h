@@ -98,7 +98,7 @@ KN_API kn_tensor kn_repeat(kn_tensor x, kn_ints repeats);
 /* The same; fewer repeats than axes belong to the last axes. */
 KN_API kn_tensor kn_tile(kn_tensor x, kn_ints repeats);
 KN_API kn_tensor kn_repeat_dim(kn_tensor x, int32_t axis, int64_t times);
-/* Each element `times` times in a row along an axis. */
+/* Each element `times` times in a row along an axis. PyTorch's order: times, then axis; kn_repeat_dim has the axis first. */
 KN_API kn_tensor kn_repeat_interleave(kn_tensor x, int64_t times, int32_t axis);
 /* Element i along an axis repeats[i] times in a row; repeats are integers, [size of the axis] or a single number. The result has
    `total` elements along the axis, the sum of repeats; -1 reads the sum. More than the sum is an error, of fewer the first are made. */

@@ -38,7 +38,7 @@ KN_API kn_float_limits kn_dtype_limits(kn_dtype dtype);
 
 /* Copies contiguous elements of dtype from memory. Of a bool every byte but 0 is true. */
 KN_API kn_tensor kn_from(const void *data, kn_dtype dtype, kn_shape shape);
-/* Uses the caller's buffer, uncopied but for bools other than 0 and 1 (true, also if written later); strides in elements or NULL.
+/* Uses the caller's buffer, on the CPU uncopied but for bools other than 0 and 1 (true, also if written later); GPUs copy; strides in elements or NULL.
    release(context) is called once when the last user is gone, also on failure; NULL when the buffer outlives the tensor. */
 KN_API kn_tensor kn_wrap(void *data, kn_dtype dtype, kn_shape shape, const int64_t *strides,
                          void (*release)(void *context), void *context);
