@@ -157,6 +157,8 @@ KN_API void kn_site_failure(const char *site);
 KN_API void kn_site_pending(const char *site);
 /* The same for functions that free an object, and notes where it was freed. */
 KN_API void kn_site_freed(const char *site);
+/* After a good end: what the call has made to stay, or has ended, gets its line. */
+KN_API void kn_site_done(const char *site);
 
 static inline kn_tensor kn_at(kn_tensor t, const char *site)
 {

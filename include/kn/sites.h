@@ -45,7 +45,10 @@ static inline kn_complex kn_at_complex(kn_complex kn_result, const char *kn_line
 
 static inline struct DLManagedTensor *kn_at_dlpack(struct DLManagedTensor *kn_result, const char *kn_line)
 {
-    if (!kn_result) kn_site_failure(kn_line);
+    if (!kn_result)
+        kn_site_failure(kn_line);
+    else
+        kn_site_done(kn_line);
     return kn_result;
 }
 
@@ -57,7 +60,10 @@ static inline kn_eigh_result kn_at_eigh_result(kn_eigh_result kn_result, const c
 
 static inline kn_grads kn_at_grads(kn_grads kn_result, const char *kn_line)
 {
-    if (!kn_result) kn_site_failure(kn_line);
+    if (!kn_result)
+        kn_site_failure(kn_line);
+    else
+        kn_site_done(kn_line);
     return kn_result;
 }
 
@@ -75,7 +81,10 @@ static inline kn_indexed kn_at_indexed(kn_indexed kn_result, const char *kn_line
 
 static inline kn_kernel *kn_at_kernel(kn_kernel *kn_result, const char *kn_line)
 {
-    if (!kn_result) kn_site_failure(kn_line);
+    if (!kn_result)
+        kn_site_failure(kn_line);
+    else
+        kn_site_done(kn_line);
     return kn_result;
 }
 
@@ -123,7 +132,10 @@ static inline kn_nonzero_result kn_at_nonzero_result(kn_nonzero_result kn_result
 
 static inline kn_op_handle kn_at_op_handle(kn_op_handle kn_result, const char *kn_line)
 {
-    if (!kn_result) kn_site_failure(kn_line);
+    if (!kn_result)
+        kn_site_failure(kn_line);
+    else
+        kn_site_done(kn_line);
     return kn_result;
 }
 
@@ -229,7 +241,7 @@ static inline kn_unique_result kn_at_unique_result(kn_unique_result kn_result, c
 #define kn_grad(...) kn_at_status(kn_grad(__VA_ARGS__), KN_SITE)
 #define kn_backward(...) kn_at_checked(kn_backward(__VA_ARGS__), KN_SITE)
 #define kn_grads_get(...) kn_at_failure(kn_grads_get(__VA_ARGS__), KN_SITE)
-#define kn_grads_take(...) kn_at_failure(kn_grads_take(__VA_ARGS__), KN_SITE)
+#define kn_grads_take(...) kn_after_tensor(kn_grads_take(__VA_ARGS__), KN_SITE)
 #define kn_grads_replace(...) kn_at_failed(kn_grads_replace(__VA_ARGS__), KN_SITE)
 #define kn_grads_make(...) kn_at_grads(kn_grads_make(__VA_ARGS__), KN_SITE)
 #define kn_grads_count(...) kn_after_int32(kn_grads_count(__VA_ARGS__), KN_SITE)

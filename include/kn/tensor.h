@@ -113,7 +113,7 @@ KN_API kn_status kn_print(kn_tensor t);
    KN_ERROR_HANDLE. Returns the length of the whole text. */
 KN_API size_t kn_error_text(kn_tensor t, char *buffer, size_t n);
 KN_API kn_status kn_error_code(kn_tensor t);
-/* The calling thread's latest failure with the line of the call; never NULL, valid until the thread's next failure. */
+/* The calling thread's latest failure with the line of the call; never NULL, valid until its next failure, kn_shutdown or not. */
 KN_API const char *kn_last_error(void);
 KN_API const char *kn_status_name(kn_status status);
 /* A poisoned tensor of your own, for functions of yours that fail. The thread's latest failure handed on, with NULL or its
@@ -149,7 +149,7 @@ typedef struct kn_live_tensor {
     const char *site; /* "train.c:41": the line that made it; NULL where no line was noted */
 } kn_live_tensor;
 /* Fills list with the tensors that are alive, at most capacity of them, and returns how many there are. Call it while no
-   other thread makes or frees tensors. A scope with 10,000 tensors is warned about in the log, once for each line. */
+   other thread makes or frees tensors. A loop that leaves 10,000 alive, owned or not, is warned of in the log, once a line. */
 KN_API int64_t kn_live_tensors(kn_live_tensor *list, int64_t capacity);
 /* No allocation may take the total past limit bytes, cached blocks included; those are given back before one
    fails. 0 removes the limit. */

@@ -157,6 +157,16 @@ void kni_free(void *p, size_t bytes)
     to_system(p, bytes);
 }
 
+void kni_memory_uncount(size_t bytes)
+{
+    atomic_fetch_sub_explicit(&bytes_now, (int64_t)bytes, memory_order_relaxed);
+}
+
+void kni_memory_recount(size_t bytes)
+{
+    atomic_fetch_add_explicit(&bytes_now, (int64_t)bytes, memory_order_relaxed);
+}
+
 void *kni_reallocate(void *p, size_t old_bytes, size_t new_bytes)
 {
     void *q = kni_allocate(new_bytes);

@@ -25,6 +25,9 @@ typedef struct kni_small_cache {
 void *kni_small_allocate(kni_small_cache *cache, size_t bytes);
 void kni_small_free(kni_small_cache *cache, void *p, size_t bytes);
 void kni_small_trim(kni_small_cache *cache);
+/* Takes bytes out of the count of what is in use, and puts them back in, which passes any limit. */
+void kni_memory_uncount(size_t bytes);
+void kni_memory_recount(size_t bytes);
 
 /* Gives the large blocks that are kept for later back to the system. */
 void kni_cache_trim(void);

@@ -36,8 +36,9 @@ static uint32_t n_spent, sweep_at = FIRST_SWEEP;
 static _Atomic(kn_device) default_device;
 static place *places;
 static uint32_t n_places, place_room, free_places;
-static uint64_t generations;     /* counted over all devices, and never again from the start */
-static uint64_t first_alive = 1; /* generations below are older than kn_shutdown or fork */
+static uint64_t generations;        /* counted over all devices, and never again from the start */
+static uint64_t first_alive = 1;    /* generations below are older than kn_shutdown or fork */
+static uint64_t ended_with_library; /* those up to this one are older than kn_shutdown */
 
 /* The name of the current device that this thread closed, until it chooses another or has been warned. */
 static KNI_THREAD_LOCAL char closed_here[sizeof((kn_device)0)->name];
@@ -319,6 +320,16 @@ bool kni_device_is_open(kn_device device, const char *function)
     return kni_device_find(device, function) != NULL;
 }
 
+/* Whether kn_shutdown has ended what the handle names, or it had been closed before: it is nobody's to close. */
+static bool is_older(kn_device handle)
+{
+    uintptr_t bits = (uintptr_t)handle;
+    kni_guard_lock(&lock);
+    bool older = bits & 1 && (uint64_t)bits >> (PLACE_BITS + 1) <= ended_with_library;
+    kni_guard_unlock(&lock);
+    return older;
+}
+
 /* The open device behind a handle. NULL, without an error, for any other handle. */
 static kn_device find_open(kn_device handle)
 {
@@ -360,6 +371,7 @@ void kni_devices_shutdown(void)
     kni_free(places, place_room * sizeof *places);
     places = NULL;
     n_places = place_room = free_places = 0;
+    ended_with_library = generations;
     first_alive = generations + 1;
     closed_here[0] = 0;
     atomic_store(&default_device, NULL);
@@ -398,7 +410,9 @@ static kn_device open_default(void)
     const char *spec = kni_environment("KN_DEVICE");
     if (spec && *spec && kn_device_open) {
         kn_device handle = kn_device_open(spec);
-        return handle ? kni_device_find(handle, "KN_DEVICE") : NULL;
+        if (handle) return kni_device_find(handle, "KN_DEVICE");
+        kni_fail(KN_ERROR_DEVICE, "the environment variable KN_DEVICE is %s: %s", spec, kni_failure_taken());
+        return NULL;
     }
     if (spec && *spec) kni_log(1, "KN_DEVICE=%s is ignored: this program links no kn_device_open()", spec);
     return kni_device_cpu();
@@ -542,6 +556,7 @@ static bool close_once(kn_device handle, kn_device d, bool leaf)
 
 void kn_device_close(kn_device device)
 {
+    if (is_older(device)) return;
     kn_device d = device ? kni_device_find(device, "kn_device_close") : NULL;
     if (!d) return;
     bool leaf = d->leaf == d->backend;

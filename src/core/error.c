@@ -1,6 +1,7 @@
 /* The pool of error records and the poisoned handles that refer to it. */
 #include "core/error.h"
 #include "core/call_site.h"
+#include "core/dtype.h"
 #include "core/life.h"
 #include "core/objects.h"
 #include "core/past.h"
@@ -28,12 +29,12 @@ enum { NUMBER_BITS = 40 };
 
 static uint32_t index_of(uint64_t number) { return (uint32_t)(number % RECORDS); }
 
-/* The thread's latest failure. Without memory for a history it is read in the pool. */
+/* The thread's latest failure. Without memory for one of its own it is read in the pool. */
 static const kni_failure *latest(const kni_thread *t)
 {
     if (!t->last_error) return NULL;
-    const kni_history *h = t->history;
-    if (h && h->latest.number && index_of(h->latest.number) + 1 == t->last_error) return &h->latest;
+    const kni_failure *f = t->latest;
+    if (f && f->number && index_of(f->number) + 1 == t->last_error) return f;
     return &pool[t->last_error - 1];
 }
 
@@ -45,14 +46,13 @@ static void wait_for_line(kni_thread *t, const kni_failure *f)
 
 static void enter(kni_thread *t, kni_failure *f)
 {
-    kni_history *h = t->history;
     kni_guard_lock(&lock);
     f->number = ++failures & NUMBER_MASK;
     uint32_t index = index_of(f->number);
     pool[index] = *f;
     kni_guard_unlock(&lock);
     t->last_error = index + 1;
-    if (h) h->latest = *f;
+    if (t->latest) *t->latest = *f;
     if (!t->pending_error) wait_for_line(t, f);
 }
 
@@ -120,6 +120,8 @@ static const char *instead_of(int64_t dtype)
     return "use f16 or bf16";
 }
 
+bool kni_dtype_is_there(kn_dtype dtype) { return kni_dtype_usable(dtype); }
+
 kn_status kni_fail_dtype(const char *op_name, int64_t dtype)
 {
     if (dtype <= 0 || dtype >= KN_DTYPE_COUNT)
@@ -144,13 +146,12 @@ kn_status kni_fail(kn_status code, const char *format, ...)
 static void name_latest(const char *name, bool instead)
 {
     kni_thread *t = kni_thread_self();
-    kni_history *h = t->history;
     if (!t->last_error) return;
     uint64_t number = latest(t)->number;
     kni_guard_lock(&lock);
     if (pool[t->last_error - 1].number == number) put_name(&pool[t->last_error - 1], name, instead);
     kni_guard_unlock(&lock);
-    if (h && h->latest.number == number) put_name(&h->latest, name, instead);
+    if (t->latest && t->latest->number == number) put_name(t->latest, name, instead);
 }
 
 void kni_error_named(const char *name) { name_latest(name, false); }
@@ -169,6 +170,17 @@ uint64_t kni_error_number(void)
 {
     const kni_failure *f = latest(kni_thread_self());
     return f ? f->number : 0;
+}
+
+kn_status kni_told(uint64_t before, kn_status status, const char *function)
+{
+    if (status == KN_OK || kni_error_number() != before) return status;
+    char older[KNI_ERROR_TEXT / 2] = "";
+    kni_text text = {older, sizeof older, 0};
+    /* An older failure may be handed on, under its own code, so that its text must not be lost. */
+    if (kni_latest_code() == status) kni_text_string(&text, kni_failure_latest());
+    return kni_fail(status, "%s returned %s and told no reason%s%s", function, kn_status_name(status),
+                    *older ? ", unless it is the latest error on this thread: " : "", older);
 }
 
 kn_tensor kni_poison_latest(void)
@@ -265,7 +277,7 @@ static void settle(kni_thread *t, const char *site)
     if (mine && site) place_since(t, f, site);
     if (mine) told = *f, f->told = true;
     kni_guard_unlock(&lock);
-    if (h && h->latest.number && site) place(&h->latest, site);
+    if (t->latest && t->latest->number && site) place(t->latest, site);
     if (mine && !told.told) tell(KN_LOG_ERROR, told.text);
 }
 
@@ -281,20 +293,20 @@ void kni_error_forget(kni_thread *t) { t->pending_error = 0; }
 void kn_site_pending(const char *site)
 {
     kni_thread *t = kni_thread_self();
+    if (KNI_UNLIKELY(t->line_wanted)) kni_line_arrived(t, site);
     if (t->pending_error) settle(t, site);
 }
 
 void kni_error_lineless(kni_thread *t)
 {
     const kni_failure *last = latest(t);
-    kni_history *h = t->history;
     kni_error_flush(t);
     if (!last) return;
     uint64_t number = last->number;
     kni_guard_lock(&lock);
     if (pool[index_of(number)].number == number) pool[index_of(number)].placed = true;
     kni_guard_unlock(&lock);
-    if (h && h->latest.number == number) h->latest.placed = true;
+    if (t->latest && t->latest->number == number) t->latest->placed = true;
 }
 
 /* A failure whose text was read inside the library before the call returned is not pending any more. */
@@ -405,7 +417,7 @@ kn_status kni_failure_again(kn_tensor t)
     if (!last || last->number != f.number) {
         if (!thread->context.call_name) kni_error_flush(thread);
         thread->last_error = index_of(f.number) + 1;
-        if (thread->history) thread->history->latest = f;
+        if (thread->latest) *thread->latest = f;
     }
     if (!thread->pending_error && !f.placed) wait_for_line(thread, &f);
     return f.code;

@@ -2,6 +2,8 @@
 #ifndef KNI_ERROR_H
 #define KNI_ERROR_H
 
+#include "core/objects.h"
+#include "core/past.h"
 #include "core/thread_state.h"
 #include <kn/base.h>
 #include <stdarg.h>
@@ -13,17 +15,12 @@ kn_status kni_fail_op(kn_status code, const char *op_name, const char *format, .
 kn_status kni_fail_op_list(kn_status code, const char *op_name, const char *format,
                            va_list arguments) KNI_COLD;
 
-/* KN_ERROR_DTYPE with "kn_<name>: ", the dtype that was asked for and what can be done; for codes tensors cannot have. */
-kn_status kni_fail_dtype(const char *op_name, int64_t dtype) KNI_COLD;
-
 /* Puts "kn_<name>: " before the thread's latest failure, which has just been told by something that did not know the
    op it worked for; nothing when the text names a function already. */
 void kni_error_named(const char *name) KNI_COLD;
 
 /* The same by the whole name of a public function; nothing for any other name. */
 void kni_error_named_by(const char *function) KNI_COLD;
-/* The number of the thread's latest failure, 0 before the first. */
-uint64_t kni_error_number(void);
 
 /* Makes what a poisoned handle carries the thread's latest failure again, under the name; returns its code. */
 kn_status kni_fail_again(kn_tensor poison, const char *name) KNI_COLD;
@@ -34,8 +31,6 @@ kn_status kni_fail_carried(kn_tensor poison, const char *name, const char *forma
 
 /* A poisoned handle that carries the thread's latest failure. */
 kn_tensor kni_poison_latest(void) KNI_COLD;
-/* Code of the thread's latest failure. */
-kn_status kni_latest_code(void);
 
 static inline bool kni_is_poisoned(kn_tensor t) { return (t.bits >> 63) != 0; }
 

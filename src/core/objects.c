@@ -312,6 +312,7 @@ void kni_object_free(const void *handle, const kni_object_kind *kind, const char
     uint64_t begin = freed_so_far();
     kni_object_use use = kni_object_enter(handle, kind, function);
     if (!use.slot) return;
+    __attribute__((cleanup(kni_ends_leave), unused)) const char *before = kni_ends_enter(function);
     const char *owner = ((slot *)use.slot)->owner;
     if (owner) {
         kni_fail(KN_ERROR_ARGUMENT, "%s: the %s belongs to a %s, which frees it", function, kind->noun,

@@ -51,6 +51,15 @@ void kni_object_leave(kni_object_use *use);
     __attribute__((cleanup(kni_object_leave), unused)) kni_object_use kni_named_use =                        \
         kni_object_none(__func__)
 kni_object_use kni_object_none(const char *function);
+/* For public functions that end tensors for the user: the message of a later use names this function and its line, not kn_drop.
+   It stands before KNI_USE. */
+#define KNI_ENDS                                                                                             \
+    __attribute__((cleanup(kni_ends_leave), unused)) const char *kni_ends_before = kni_ends_enter(__func__)
+const char *kni_ends_enter(const char *function);
+void kni_ends_leave(const char **before);
+/* An owned tensor that another thread has made is handed to the caller's: its line is that of the call in progress. */
+void kni_tensor_handed(kn_tensor t);
+
 /* The status of a handle that is no good. */
 #define KNI_NO_OBJECT(handle) ((handle) ? KN_ERROR_HANDLE : KN_ERROR_ARGUMENT)
 
@@ -71,7 +80,14 @@ bool kni_object_signal(const void *handle, const kni_object_kind *kind, void (*a
 /* The text of the thread's latest failure, for a failure that tells it in other words or to other people: the older one is
    not logged by itself any more. Good until the thread's next failure. */
 const char *kni_failure_taken(void);
-/* The same to look at: it is still logged when its call ends. */
+/* The number of the thread's latest failure, 0 before the first; each has another one. */
+uint64_t kni_error_number(void);
+/* The code of the thread's latest failure. */
+kn_status kni_latest_code(void);
+/* The status that a function of the user's returned, `before` being kni_error_number() before it ran. A failure without a text gets
+   one that names the function, so that no older one is taken for it. */
+kn_status kni_told(uint64_t before, kn_status status, const char *function);
+/* The text to look at: it is still logged when its call ends. */
 const char *kni_failure_latest(void);
 /* kn_error_text for use inside the library: what has just failed is not logged before its line is there, and a text that is cut
    ends after a word. */

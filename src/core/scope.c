@@ -148,7 +148,9 @@ void kni_scope_end_many(kn_scope scope, kn_tensor *results, int32_t n, bool told
         n = 0;
     }
     if (scope.thread != t->id) {
-        kni_fail(KN_ERROR_ARGUMENT, "kn_scope_end: this scope was begun on another thread, or never");
+        kni_fail(KN_ERROR_ARGUMENT, "kn_scope_end: %s",
+                 kni_thread_is_older(scope.thread) ? "kn_shutdown() has ended this scope"
+                                                   : "this scope was begun on another thread, or never");
         return;
     }
     if (scope.depth > t->depth || serials(t)[scope.depth] != scope.serial) {
@@ -166,6 +168,10 @@ void kni_scope_end_many(kn_scope scope, kn_tensor *results, int32_t n, bool told
     }
     for (uint32_t d = t->depth; d >= scope.depth; d--) free_level(t, d, told);
     t->depth = scope.depth - 1;
+    /* What has shrunk may grow again. */
+    int64_t live = atomic_load_explicit(&t->live, memory_order_relaxed);
+    if (KNI_UNLIKELY(t->watch > KNI_GROWTH_WATCH && live < t->watch / 4))
+        t->watch = live > KNI_GROWTH_WATCH / 2 ? 2 * live : KNI_GROWTH_WATCH;
 }
 
 void kn_scope_end_many(kn_scope scope, kn_tensor *results, int32_t n)
@@ -205,6 +211,7 @@ kn_tensor kn_own(kn_tensor handle)
         place_tensor(x); /* it leaves the scope, where lines are kept */
         kni_scope_unlink(t, kni_slot_of(handle));
         x->state = KNI_OWNED;
+        kni_owned_note(t, kni_slot_of(handle));
     }
     return handle;
 }
@@ -219,18 +226,30 @@ void kn_drop(kn_tensor handle)
 {
     kni_thread *t = kni_thread_self();
     t->serial++; /* a call of its own, so that its line is not the latest op's */
-    if (kni_is_poisoned(handle) || handle.bits == 0) return;
+    if (kni_is_poisoned(handle) || handle.bits == 0 || kni_handle_is_older(handle)) return;
     kni_tensor *x = kni_resolve(handle, "drop");
     if (!x) return;
     if (x->flags & KNI_TENSOR_PARAM) {
         kni_fail(KN_ERROR_ARGUMENT, "kn_drop: this is a param; free it with kn_param_drop");
         return;
     }
-    kni_tensor_take(t, kni_slot_of(handle), "drop");
+    kni_tensor_take(t, kni_slot_of(handle), t->ends_by ? t->ends_by + strlen("kn_") : "drop");
+    if (t->ends_by) kni_taken_waits(t);
 }
+
+const char *kni_ends_enter(const char *function)
+{
+    kni_thread *t = kni_thread_self();
+    const char *before = t->ends_by;
+    if (!before && !strncmp(function, "kn_", 3)) t->ends_by = function;
+    return before;
+}
+
+void kni_ends_leave(const char **before) { kni_thread_self()->ends_by = *before; }
 
 kn_status kn_assign(kn_tensor *handle, kn_tensor value)
 {
+    KNI_ENDS;
     if (!handle) return kni_fail(KN_ERROR_ARGUMENT, "kn_assign: the place to assign to is NULL");
     if (kni_is_poisoned(value)) return kni_failure_again(value);
     if (handle->bits == value.bits) return KN_OK;

@@ -19,6 +19,7 @@ static uint32_t *free_pool; /* slots returned by threads that had too many or en
 static uint32_t n_free_pool, free_pool_capacity;
 static uint64_t first_generation = 1; /* of new slots: above all that a table of before gave out */
 static bool renewed;                  /* kn_shutdown or fork has ended all handles once */
+static uint64_t older_generations;    /* up to this one handles are older than the latest kn_shutdown */
 
 static bool add_chunk(void)
 {
@@ -153,8 +154,67 @@ void kni_tensor_take(kni_thread *t, uint32_t index, const char *by)
         entry->bits = kni_handle(index).bits;
         entry->serial = t->serial;
         entry->by = by;
+        entry->ended = false;
+        entry->site = NULL;
     }
     kni_tensor_end_handle(t, index);
+}
+
+/* From the first that waits on, everything up to the line is of one call. */
+static void wait_for_line(kni_thread *t)
+{
+    kni_history *h = t->history;
+    if (t->line_wanted) return;
+    h->owned_waiting = h->n_owned;
+    h->taken_waiting = h->taken_next;
+    t->line_wanted = true;
+}
+
+void kni_taken_waits(kni_thread *t)
+{
+    kni_history *h = t->history;
+    if (!h) return;
+    bool first = !t->line_wanted;
+    wait_for_line(t);
+    if (first) h->taken_waiting--; /* it is there already */
+    h->taken[(h->taken_next - 1) % KNI_TAKEN_RING].ended = true;
+}
+
+void kni_owned_note(kni_thread *t, uint32_t index)
+{
+    kni_history *h = t->history;
+    if (!h) return;
+    if (!kni_slot(index)->site) wait_for_line(t);
+    if (!t->line_wanted) h->owning_calls++;
+    h->owned[h->n_owned++ % KNI_OWNED_RING] = (kni_owned){kni_handle(index).bits, h->owning_calls};
+}
+
+void kni_tensor_handed(kn_tensor handle)
+{
+    kni_tensor *x = kni_peek(handle);
+    if (!x || x->state != KNI_OWNED) return;
+    x->site = NULL;
+    x->flags |= KNI_TENSOR_PLACED;
+    kni_owned_note(kni_thread_self(), kni_slot_of(handle));
+}
+
+void kni_line_arrived(kni_thread *t, const char *site)
+{
+    kni_history *h = t->history;
+    t->line_wanted = false;
+    if (!h) return;
+    uint64_t first = h->owned_waiting;
+    if (h->n_owned - first > KNI_OWNED_RING) first = h->n_owned - KNI_OWNED_RING;
+    for (uint64_t i = first; i < h->n_owned; i++) {
+        kni_tensor *x = kni_peek((kn_tensor){h->owned[i % KNI_OWNED_RING].bits});
+        if (x && x->state == KNI_OWNED && !x->site) x->site = site;
+    }
+    uint32_t n = h->taken_next - h->taken_waiting;
+    for (uint32_t i = 1; i <= n && i <= KNI_TAKEN_RING; i++) {
+        kni_taken *e = &h->taken[(h->taken_next - i) % KNI_TAKEN_RING];
+        if (e->ended && !e->site) e->site = site;
+    }
+    h->owning_calls++;
 }
 
 kni_tensor *kni_peek(kn_tensor handle)
@@ -168,19 +228,28 @@ kni_tensor *kni_peek(kn_tensor handle)
     return g == (handle.bits & KNI_GENERATION_MASK) && x->state != KNI_FREE ? x : NULL;
 }
 
+static KNI_COLD void tell_taken(kni_text *text, const kni_taken *e)
+{
+    bool dropped = !strcmp(e->by, "drop");
+    /* A drop is one call: the line of a later one is somebody else's. */
+    const char *site = e->ended ? e->site : kni_site_within(e->serial, dropped ? 1 : KNI_SITE_REACH);
+    kni_text_format(text, "tensor was %s by kn_%s%s%s; %s",
+                    e->ended  ? "ended"
+                    : dropped ? "dropped"
+                              : "already taken",
+                    e->by, site ? " at " : "", site ? site : "",
+                    e->ended  ? "use it before, or hold a handle of its own: kn_own(kn_alias(x))"
+                    : dropped ? "drop it after its last use"
+                              : "keep it with kn_keep() to use it twice");
+}
+
 /* Why the handle is stale, without the name of a function. */
 static KNI_COLD void tell_stale(kni_text *text, kn_tensor handle)
 {
     const kni_history *h = kni_thread_self()->history;
     for (int i = 0; h && i < KNI_TAKEN_RING; i++) {
         if (h->taken[i].bits != handle.bits || !h->taken[i].by) continue;
-        const char *by = h->taken[i].by;
-        bool dropped = !strcmp(by, "drop");
-        /* A drop is one call: the line of a later one is somebody else's, as after kn_param_drop, which notes none. */
-        const char *site = kni_site_within(h->taken[i].serial, dropped ? 1 : KNI_SITE_REACH);
-        kni_text_format(text, "tensor was %s by kn_%s%s%s; %s", dropped ? "dropped" : "already taken", by,
-                        site ? " at " : "", site ? site : "",
-                        dropped ? "drop it after its last use" : "keep it with kn_keep() to use it twice");
+        tell_taken(text, &h->taken[i]);
         return;
     }
     for (int i = 0; h && i < KNI_TAKEN_RING; i++) {
@@ -207,6 +276,12 @@ static KNI_COLD void explain_stale(kn_tensor handle, const char *op_name)
     char buffer[KNI_ERROR_TEXT] = "KN_NONE was given where a tensor is needed";
     if (handle.bits) tell_stale(&(kni_text){buffer, sizeof buffer, 0}, handle);
     kni_fail_op(KN_ERROR_HANDLE, op_name, "%s", buffer);
+}
+
+bool kni_handle_is_older(kn_tensor handle)
+{
+    uint64_t g = handle.bits & KNI_GENERATION_MASK;
+    return g && g <= older_generations && !kni_peek(handle);
 }
 
 kni_past kni_tensor_past(kn_tensor handle, char *text, size_t n)
@@ -307,11 +382,14 @@ void kni_table_free(void)
         if (g > latest) latest = g;
     }
     renewed = true;
+    if (n) older_generations = latest;
+    if (n) first_generation = generation_after(latest);
     if (used) {
+        for (uint32_t i = 0; i < n * KNI_CHUNK_SLOTS; i++)
+            atomic_store(&kni_slot(i)->generation, first_generation);
         kni_guard_unlock(&lock);
         return;
     }
-    if (n) first_generation = generation_after(latest);
     atomic_store(&n_chunks, 0);
     for (uint32_t i = 0; i < n; i++) {
         kni_free(kni_chunks[i], sizeof(kni_tensor) * KNI_CHUNK_SLOTS);

@@ -106,6 +106,12 @@ void kni_tensor_release(kni_thread *t, uint32_t index);
 void kni_tensor_end_handle(kni_thread *t, uint32_t index);
 /* Ends a temporary's handle because `by` took it. */
 void kni_tensor_take(kni_thread *t, uint32_t index, const char *by);
+/* What was taken last was ended by a function whose line comes when it returns. */
+void kni_taken_waits(kni_thread *t);
+/* Remembers a tensor that is owned from now on, for its line and for the warning of growth. */
+void kni_owned_note(kni_thread *t, uint32_t index);
+/* Whether kn_shutdown has ended the handle, or something else had before. */
+bool kni_handle_is_older(kn_tensor handle);
 
 /* Makes y another name of x's value: type, device, storage and place in the tape. */
 void kni_tensor_copy_value(kni_tensor *y, const kni_tensor *x);

@@ -1,6 +1,7 @@
 /* Data in and out of tensors: creation from memory, wrapped buffers, numbers, and reading back. */
 #include "core/device_object.h"
 #include "core/dtype.h"
+#include "core/integer_range.h"
 #include "core/objects.h"
 #include "core/param_value.h"
 #include "core/strided_copy.h"
@@ -236,9 +237,18 @@ static kn_tensor scalar(const void *value, int from, kn_dtype dtype)
     return kni_handle(id);
 }
 
-kn_tensor kn_scalar(double value, kn_dtype dtype) { return scalar(&value, KN_F64, dtype); }
+kn_tensor kn_scalar(double value, kn_dtype dtype)
+{
+    if (kni_check_stored("scalar", dtype, value)) return kni_poison_latest();
+    return scalar(&value, KN_F64, dtype);
+}
 
-kn_tensor kn_scalar_int(int64_t value, kn_dtype dtype) { return scalar(&value, KN_I64, dtype); }
+kn_tensor kn_scalar_int(int64_t value, kn_dtype dtype)
+{
+    if (dtype != KN_I64 && dtype != KN_U64 && kni_check_stored("scalar_int", dtype, (double)value))
+        return kni_poison_latest();
+    return scalar(&value, KN_I64, dtype);
+}
 
 /* Reading borrows; a poisoned tensor answers with its own error. */
 static kni_tensor *readable(kn_tensor t, const char *name, kn_status *s)
@@ -325,7 +335,8 @@ kn_status kn_read_as(kn_tensor t, kn_dtype dtype, void *buffer, size_t bytes)
     kni_tensor *x = readable(t, "read_as", &s);
     if (!x) return s;
     if (x->type.dtype == dtype) return named(kn_read(t, buffer, bytes), "kn_read_as");
-    int64_t n = kni_count(&x->type), need = kni_dtype_usable(dtype) ? kn_dtype_bytes(dtype, n) : -1;
+    if (!kni_dtype_usable(dtype)) return kni_fail_dtype("read_as", (int64_t)dtype);
+    int64_t n = kni_count(&x->type), need = kn_dtype_bytes(dtype, n);
     if ((int64_t)bytes != need || (!buffer && bytes))
         return kni_fail(KN_ERROR_ARGUMENT, "kn_read_as: %S as %T has %D bytes, the buffer %D", &x->type,
                         (int)dtype, need, (int64_t)bytes);

@@ -77,6 +77,9 @@ kn_tensor kn_alias(kn_tensor handle)
         return kni_poison_latest();
     }
     kni_param_copy_value(kni_slot(id), x);
+    /* This counts no call: where the latest one has its line, that line made something else. */
+    if (t->history && t->history->site_serials[t->serial % KNI_SITE_RING] == t->serial)
+        kni_slot(id)->serial++;
     return kni_handle(id);
 }
 

@@ -26,6 +26,23 @@ static void unlist(kni_thread *t)
     kni_guard_unlock(&list_lock);
 }
 
+/* The latest failure is in nobody's count of bytes, because it stays after kn_shutdown, which leaves none. */
+static void make_latest(kni_thread *t)
+{
+    t->latest = kni_allocate(sizeof *t->latest);
+    if (!t->latest) return;
+    kni_memory_uncount(sizeof *t->latest);
+    memset(t->latest, 0, sizeof *t->latest);
+}
+
+static void free_latest(kni_thread *t)
+{
+    if (!t->latest) return;
+    kni_memory_recount(sizeof *t->latest);
+    kni_free(t->latest, sizeof *t->latest);
+    t->latest = NULL;
+}
+
 static void thread_end(kni_thread *t)
 {
     kni_scope_free_all(t);
@@ -37,6 +54,10 @@ static void thread_end(kni_thread *t)
     t->context = (kni_context){0}; /* its devices may end with it */
     t->started = false;
 }
+
+static uint32_t older_ids; /* numbers below were given out before the latest kn_shutdown */
+
+bool kni_thread_is_older(uint32_t id) { return id && id < older_ids; }
 
 int32_t kni_threads_close(void)
 {
@@ -53,6 +74,7 @@ void kni_threads_reopen(void)
 {
     kni_guard_lock(&list_lock);
     ending = NULL;
+    older_ids = atomic_load(&next_id);
     kni_guard_unlock(&list_lock);
 }
 
@@ -89,7 +111,11 @@ int64_t kni_threads_live(void)
 #if KNI_THREADS
 static pthread_key_t end_key;
 static pthread_once_t end_once = PTHREAD_ONCE_INIT;
-static void end_thread(void *t) { thread_end(t); }
+static void end_thread(void *t)
+{
+    thread_end(t);
+    free_latest(t);
+}
 static void make_key(void) { (void)pthread_key_create(&end_key, end_thread); }
 #endif
 
@@ -101,6 +127,7 @@ void kni_thread_start(kni_thread *t)
     t->watch = KNI_GROWTH_WATCH;
     t->history = kni_allocate(sizeof *t->history);
     if (t->history) memset(t->history, 0, sizeof *t->history);
+    if (!t->latest) make_latest(t);
     static kni_life_hook hook = {.forked = KNI_IN_CHILD(forked)};
     kni_fork_watch(&hook);
     kni_guard_lock(&list_lock);
@@ -120,7 +147,9 @@ void kni_thread_start(kni_thread *t)
 
 void kni_thread_end_self(void)
 {
-    if (kni_this_thread.started) thread_end(&kni_this_thread);
+    kni_thread *t = &kni_this_thread;
+    if (t->started) thread_end(t);
+    if (!t->last_error) free_latest(t);
 }
 
 void kn_site_note(const char *site)
@@ -136,7 +165,14 @@ void kn_site_note(const char *site)
         h->site_serials[i] = t->serial;
     }
     if (KNI_UNLIKELY(t->serial - t->placed >= KNI_SITE_RING / 2)) kni_scope_place(t);
+    if (KNI_UNLIKELY(t->line_wanted)) kni_line_arrived(t, site);
     if (KNI_UNLIKELY(t->pending_error != 0)) kni_error_site(t, site);
+}
+
+void kn_site_done(const char *site)
+{
+    kni_thread *t = &kni_this_thread;
+    if (KNI_UNLIKELY(t->line_wanted)) kni_line_arrived(t, site);
 }
 
 const char *kni_site_within(uint64_t serial, uint64_t reach)

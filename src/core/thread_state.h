@@ -10,16 +10,24 @@
 struct kn_op;
 
 #ifdef KN_FREESTANDING
-enum { KNI_SITE_RING = 16, KNI_TAKEN_RING = 16, KNI_SLOT_CACHE = 16 };
+enum { KNI_SITE_RING = 16, KNI_TAKEN_RING = 16, KNI_OWNED_RING = 4, KNI_SLOT_CACHE = 16 };
 #else
-enum { KNI_SITE_RING = 4096, KNI_TAKEN_RING = 1024, KNI_SLOT_CACHE = 64 };
+enum { KNI_SITE_RING = 4096, KNI_TAKEN_RING = 1024, KNI_OWNED_RING = 4096, KNI_SLOT_CACHE = 64 };
 #endif
 
 typedef struct kni_taken {
-    uint64_t bits;   /* the handle that was taken */
-    uint64_t serial; /* of the call that took it */
-    const char *by;  /* its name without kn_ */
+    uint64_t bits;    /* the handle that was taken */
+    uint64_t serial;  /* of the call that took it */
+    const char *by;   /* its name without kn_ */
+    bool ended;       /* by a function that ends what it holds; its line is not in the ring of sites */
+    const char *site; /* of that function, NULL until it has returned */
 } kni_taken;
+
+/* A tensor that the thread has made an owned one, and the number of the call in which it did. */
+typedef struct kni_owned {
+    uint64_t bits;
+    uint32_t call;
+} kni_owned;
 
 /* A tensor that ended with its scope. */
 typedef struct kni_ended {
@@ -62,8 +70,12 @@ typedef struct kni_history {
     uint32_t taken_next;
     kni_ended ended[KNI_TAKEN_RING];
     uint32_t ended_next;
+    kni_owned owned[KNI_OWNED_RING]; /* the latest */
+    uint64_t n_owned;                /* of all times */
+    uint64_t owned_waiting;          /* from this one on they wait for the line of their call */
+    uint32_t taken_waiting;          /* from this one on entries of taken do */
+    uint32_t owning_calls;
     const char *grown[KNI_GROWTH_SITES]; /* lines that a warning of growth has named */
-    kni_failure latest;                  /* of this thread: kn_last_error() */
     uint64_t pending_number;             /* of the failure that pending_error refers to */
 } kni_history;
 
@@ -105,6 +117,8 @@ typedef struct kni_thread {
     kni_context context;
     int32_t depth_of_calls; /* ops, uses of objects and releases that this thread is in the middle of */
     uint32_t pending_error; /* 1 + index of an error without a site yet, 0 = none */
+    bool line_wanted;       /* something in the history waits for the line of the call that is in progress */
+    const char *ends_by;    /* the function that ends tensors for the user, NULL: none; see KNI_ENDS */
     uint32_t last_error;    /* 1 + index of the latest failure */
     uint32_t *scopes;       /* head slot of each scope's list; [0] is the root */
     uint32_t root_scope;    /* used while scopes is NULL */
@@ -113,6 +127,7 @@ typedef struct kni_thread {
     uint32_t n_free_slots;
     kni_small_cache small;
     kni_history *history; /* NULL without memory for it: messages then name no lines */
+    kni_failure *latest;  /* kn_last_error() of this thread; NULL without memory. It outlives kn_shutdown */
 } kni_thread;
 
 extern KNI_THREAD_LOCAL kni_thread kni_this_thread;
@@ -153,8 +168,13 @@ static inline void kni_context_pop(kni_thread *t, const kni_context *before)
     if (KNI_UNLIKELY(inside && inside != before->capture)) inside->abandon(inside);
 }
 
-/* Frees what the calling thread holds; it may start again afterwards. */
+/* Frees what the calling thread holds but its latest failure, which the user may still look at; it may start again afterwards. */
 void kni_thread_end_self(void);
+/* Whether the thread's number was given out before the latest kn_shutdown. */
+bool kni_thread_is_older(uint32_t id);
+
+/* The line of the call that has just returned, for what it owned and ended. */
+void kni_line_arrived(kni_thread *t, const char *site) KNI_COLD;
 
 /* The site noted for a call, or for the public call that it was a part of, at most so many calls later; NULL when forgotten. */
 enum { KNI_SITE_REACH = 64 };

@@ -3,6 +3,7 @@
 #include "data/data_internal.h"
 #include "support/mixing.h"
 #include <kn/shape.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +23,7 @@ struct kni_dataset {
 
 void kn_sample_drop(kn_sample *sample)
 {
+    KNI_ENDS;
     if (!sample) return;
     for (int32_t i = 0; i < sample->n; i++) kn_drop(sample->fields[i]);
     *sample = (kn_sample){0};
@@ -62,6 +64,7 @@ kn_status kn_sample_add(kn_sample *sample, kn_tensor value)
 
 kn_status kn_sample_replace(kn_sample *sample, int32_t index, kn_tensor value)
 {
+    KNI_ENDS;
     KNI_NAMED;
     kn_status s = kni_given(sample, __func__, "sample");
     if (s == KN_OK && (index < 0 || index >= sample->n))
@@ -253,6 +256,13 @@ const char *kn_dataset_name_at(kn_dataset dataset, int64_t index)
     return d->set->type->name_at(d->set->self, index);
 }
 
+static kn_status told(const kni_dataset *d, kni_failure_mark before, kn_status status, const char *entry)
+{
+    char who[96];
+    snprintf(who, sizeof who, "%s of the data set '%.60s'", entry, kind_of(d));
+    return kni_failure_since(before, status, who);
+}
+
 static kn_status check_index(const kni_dataset *d, int64_t index)
 {
     int64_t length = length_of(d);
@@ -268,7 +278,9 @@ static kn_status get_keyed(const kni_dataset *d, int64_t index, const kn_sample_
     if (status != KN_OK) return status;
     kn_sample_key plain = {0, 0, index};
     kn_scope scope = kn_scope_begin();
+    kni_failure_mark before = kni_failure_mark_now();
     status = d->set->type->get(d->set->self, index, key ? key : &plain, sample);
+    if (status) status = told(d, before, status, "get");
     if (status == KN_OK) status = own_fields(kind_of(d), sample);
     if (status != KN_OK) kn_sample_drop(sample);
     kn_scope_end(scope, KN_NONE);
@@ -332,7 +344,9 @@ kn_status kn_dataset_get_many(kn_dataset dataset, const int64_t *indices, int64_
         for (int64_t i = 0; i < n; i++) made[i] = (kn_sample_key){0, 0, indices[i]};
     }
     kn_scope scope = kn_scope_begin();
+    kni_failure_mark before = kni_failure_mark_now();
     kn_status status = d->set->type->get_many(d->set->self, indices, n, keys ? keys : made, batch);
+    if (status) status = told(d, before, status, "get_many");
     if (status == KN_OK) status = own_fields(kind_of(d), batch);
     if (status != KN_OK) kn_sample_drop(batch);
     kn_scope_end(scope, KN_NONE);

@@ -76,6 +76,13 @@ static void release_order(order *o)
 
 /* ---- making one batch */
 
+static kn_status collate_by_user(kni_loader *l, const kn_sample *samples, int64_t n, kn_sample *batch)
+{
+    kni_failure_mark before = kni_failure_mark_now();
+    return kni_failure_since(before, l->args.collate_function(l->args.collate_context, samples, n, batch),
+                             "collate_function");
+}
+
 static kn_status collate(kni_loader *l, const int64_t *indices, int64_t n, const kn_sample_key *keys,
                          kn_sample *batch)
 {
@@ -87,9 +94,8 @@ static kn_status collate(kni_loader *l, const int64_t *indices, int64_t n, const
     for (int64_t i = 0; i < n && status == KN_OK; i++)
         status = kn_dataset_get_keyed(l->dataset, indices[i], &keys[i], &samples[i]);
     if (status == KN_OK)
-        status = l->args.collate_function
-                     ? l->args.collate_function(l->args.collate_context, samples, n, batch)
-                     : kni_collate_pad(samples, n, &l->args, batch);
+        status = l->args.collate_function ? collate_by_user(l, samples, n, batch)
+                                          : kni_collate_pad(samples, n, &l->args, batch);
     for (int64_t i = 0; i < n; i++) kn_sample_drop(&samples[i]);
     free(samples);
     return status;
@@ -406,6 +412,7 @@ kn_status kn_loader_next(kn_loader loader, kn_sample *batch)
     pthread_cond_broadcast(&l->work);
     pthread_mutex_unlock(&l->lock);
     if (status != KN_OK) return kni_failure(status, "%s", error);
+    for (int32_t f = 0; f < batch->n; f++) kni_tensor_handed(batch->fields[f]);
     return KN_OK;
 }
 

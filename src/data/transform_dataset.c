@@ -20,7 +20,10 @@ static kn_status mapped_get(void *self, int64_t index, const kn_sample_key *key,
     mapped *m = self;
     kn_sample_key inner = kni_key_inner(key, 0);
     kn_status status = kn_dataset_get_keyed(m->source, index, &inner, sample);
-    return status == KN_OK ? m->map(m->context, key, sample) : status;
+    kni_failure_mark before = kni_failure_mark_now();
+    if (status == KN_OK)
+        status = kni_failure_since(before, m->map(m->context, key, sample), "the map of a data set");
+    return status;
 }
 
 static kn_status mapped_get_many(void *self, const int64_t *indices, int64_t n, const kn_sample_key *keys,
@@ -32,7 +35,10 @@ static kn_status mapped_get_many(void *self, const int64_t *indices, int64_t n, 
     for (int64_t i = 0; i < n; i++) inner[i] = kni_key_inner(&keys[i], 0);
     kn_status status = kn_dataset_get_many(m->source, indices, n, inner, batch);
     free(inner);
-    return status == KN_OK ? m->many(m->context, keys, n, batch) : status;
+    kni_failure_mark before = kni_failure_mark_now();
+    if (status == KN_OK)
+        status = kni_failure_since(before, m->many(m->context, keys, n, batch), "the map of a data set");
+    return status;
 }
 
 static void mapped_close(void *self)

@@ -194,7 +194,7 @@ kn_kernel *kn_kernel_compile(const char *source, const kn_kernel_options *option
         return NULL;
     }
     if (options && options->element && !kni_dtype_usable(options->element)) {
-        kni_fail(KN_ERROR_DTYPE, "kn_kernel_compile: the element is no dtype of tensors");
+        kni_fail_dtype("kernel_compile", options->element);
         return NULL;
     }
     kni_user_kernel *k = make(source, options && options->file ? options->file : "kernel", options),

@@ -1,5 +1,6 @@
 /* What modules get for free: finding, counting, modes, freezing, moving, casting, mapping. */
 #include "core/objects.h"
+#include "core/past.h"
 #include "nn/module_walk.h"
 #include "support/failure.h"
 #include "support/pattern.h"
@@ -229,6 +230,7 @@ static kn_tensor move(void *context, const kn_module_entry *entry, kn_tensor val
 
 kn_status kn_module_to(kn_module module, kn_device device)
 {
+    KNI_ENDS;
     if (!device) device = kn_device_current();
     if (!device || !kni_device_is_open(device, __func__)) return KN_ERROR_DEVICE;
     return map_module(module, move, device, __func__);
@@ -243,7 +245,10 @@ static kn_tensor convert(void *context, const kn_module_entry *entry, kn_tensor 
 
 kn_status kn_module_cast(kn_module module, kn_dtype dtype)
 {
+    KNI_ENDS;
     if (!kn_dtype_is_float(dtype))
-        return kni_failure(KN_ERROR_DTYPE, "kn_module_cast: %s is no float dtype", kn_dtype_name(dtype));
+        return kni_dtype_is_there(dtype)
+                   ? kni_failure(KN_ERROR_DTYPE, "kn_module_cast: %s is no float dtype", kn_dtype_name(dtype))
+                   : kni_fail_dtype("module_cast", dtype);
     return map_module(module, convert, &dtype, __func__);
 }

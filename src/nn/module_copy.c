@@ -36,6 +36,7 @@ static void drop_module(kn_module module, int depth)
 
 void kn_module_drop(kn_module module)
 {
+    KNI_ENDS;
     if (module.self && module.type && module.type->fields) drop_module(module, 0);
 }
 

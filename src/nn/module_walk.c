@@ -191,7 +191,9 @@ kn_status kni_module_visit(kn_module module, kn_module_visit_fn fn, void *contex
 kn_status kn_module_visit(kn_module module, kn_module_visit_fn fn, void *context)
 {
     if (!fn) return kni_failure(KN_ERROR_ARGUMENT, "kn_module_visit: the function is NULL");
-    return kni_module_visit(module, fn, context, __func__);
+    kni_failure_mark before = kni_failure_mark_now();
+    return kni_failure_since(before, kni_module_visit(module, fn, context, __func__),
+                             "kn_module_visit: the function");
 }
 
 bool kni_is_trainable(const kn_param *param)

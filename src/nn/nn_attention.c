@@ -1,4 +1,5 @@
 /* Attention with heads: the module, its masks and its cache. */
+#include "core/objects.h"
 #include "nn/layer.h"
 #include "support/failure.h"
 #include "support/scalar_math.h"
@@ -229,6 +230,7 @@ static kn_tensor attend(const kn_nn_attention *m, kn_tensor q, kn_tensor k, kn_t
 
 void kn_nn_attention_cache_drop(kn_nn_attention_cache *cache)
 {
+    KNI_ENDS;
     if (!cache) return;
     if (cache->key.bits) kn_drop(cache->key);
     if (cache->value.bits) kn_drop(cache->value);

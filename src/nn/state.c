@@ -142,18 +142,21 @@ static kn_status put(kni_state *s, const char *prefix, const char *name, kn_tens
 
 kn_status kn_state_put(kn_state state, const char *prefix, const char *name, kn_tensor value)
 {
+    KNI_ENDS;
     KNI_USE(state, s, state);
     return s ? put(s, prefix, name, value, __func__) : KNI_NO_OBJECT(state);
 }
 
 kn_status kn_state_put_int(kn_state state, const char *prefix, const char *name, int64_t value)
 {
+    KNI_ENDS;
     KNI_USE(state, s, state);
     return s ? put(s, prefix, name, kn_scalar_int(value, KN_I64), __func__) : KNI_NO_OBJECT(state);
 }
 
 kn_status kn_state_put_real(kn_state state, const char *prefix, const char *name, double value)
 {
+    KNI_ENDS;
     KNI_USE(state, s, state);
     return s ? put(s, prefix, name, kn_scalar(value, KN_F64), __func__) : KNI_NO_OBJECT(state);
 }
@@ -193,6 +196,7 @@ bool kn_state_get_real(kn_state state, const char *prefix, const char *name, dou
 
 kn_status kn_state_put_text(kn_state state, const char *name, const char *text)
 {
+    KNI_ENDS;
     KNI_USE(state, s, state);
     if (!s) return KNI_NO_OBJECT(state);
     if (!name || !text)

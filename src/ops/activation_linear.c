@@ -1,7 +1,7 @@
 /* Activation functions made of straight pieces: rectifiers, bounds, shrinks. */
+#include "core/integer_range.h"
 #include "core/math/math.h"
 #include "ops/defined.h"
-#include "ops/integer_range.h"
 #include "ops/scalar_row.h"
 
 static const kn_attribute slope_schema[] = {KNI_NUMBER("slope", 0), {0}};

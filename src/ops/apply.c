@@ -171,6 +171,24 @@ static bool plainly_countable(const kni_type *t)
     return true;
 }
 
+/* A scalar that is KN_ZERO was meant as 0. As a value it would be -2^63, which integers have and floats do not need. Static
+   attributes are fields with defaults, or have a range of their own. */
+static kn_status refuse_zero(const call *c)
+{
+    const kni_type *t = c->n_in && c->types[0] ? c->types[0] : c->out_types[0];
+    if (!kn_dtype_is_float((kn_dtype)t->dtype) || c->thread->context.depth_of_lowering) return KN_OK;
+    for (const kn_attribute *a = c->row->schema; a->name; a++) {
+        double value = 0;
+        if (a->type == KNI_ATTR_REAL && a->dynamic == KNI_DYNAMIC)
+            memcpy(&value, (const char *)c->record->attributes + a->offset, sizeof value);
+        if (KNI_UNLIKELY(value == (double)KN_ZERO))
+            return kni_fail_op(KN_ERROR_ARGUMENT, c->row->name,
+                               "%s is KN_ZERO, which is for fields whose 0 means the default; write 0",
+                               a->name);
+    }
+    return KN_OK;
+}
+
 static kn_status infer_outputs(call *c)
 {
     kni_infer infer = {c->row, c->types, c->n_in, (void *)c->record->attributes, c->out_types, c->n_out};
@@ -178,6 +196,8 @@ static kn_status infer_outputs(call *c)
     for (int i = 0; i < c->n_out && s == KN_OK; i++)
         if (KNI_UNLIKELY(!plainly_countable(c->out_types[i])))
             s = kni_infer_countable(&infer, c->out_types[i]);
+    if (s == KN_OK && c->row->schema)
+        s = refuse_zero(c); /* after the rule, which gives defaults their values */
     return s;
 }
 

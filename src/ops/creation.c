@@ -1,8 +1,8 @@
 /* Rows that make tensors from numbers: constants and ranges, with their public functions. */
+#include "core/integer_range.h"
 #include "core/math/math.h"
 #include "ops/creation_rows.h"
 #include "ops/infer.h"
-#include "ops/integer_range.h"
 #include "ops/movement_rows.h"
 #include "ops/native.h"
 #include "ops/scalar_row.h"

@@ -3,6 +3,7 @@
 #include "core/objects.h"
 #include "ops/custom_rows.h"
 #include "ops/infer.h"
+#include "ops/movement_rows.h"
 #include <kn/custom_op.h>
 #include <string.h>
 
@@ -79,6 +80,26 @@ static kn_status run_on_host(const kn_op *row, const void *attributes, const kni
     return told(row, "forward", before, of(row)->op.forward(of(row)->op.context, spans[0], spans[1]));
 }
 
+/* A gradient has a float dtype and its operand's shape, or one that the operand would be broadcast to. */
+static kn_status check_gradient(const kni_vjp *v, int i, kn_tensor gradient)
+{
+    const kni_type *g = kni_type_of(gradient), *x = &v->in_types[i];
+    if (!g) return KN_OK; /* what it carries is told with the result */
+    if (!kn_dtype_is_float((kn_dtype)g->dtype))
+        return kni_fail_op(
+            KN_ERROR_DTYPE, v->row->name,
+            "its gradient function gave %T for operand %d, which is %T: convert with kn_cast()",
+            (int)g->dtype, i, (int)x->dtype);
+    bool fits = g->rank >= x->rank;
+    for (int k = 1; fits && k <= x->rank; k++) {
+        int64_t has = g->dims[g->rank - k], wants = x->dims[x->rank - k];
+        fits = has == wants || wants == 1 || has < 0 || wants < 0; /* below 0: not known yet */
+    }
+    if (fits) return KN_OK;
+    return kni_fail_op(KN_ERROR_SHAPE, v->row->name,
+                       "its gradient function gave %S for operand %d, which is %S", g, i, x);
+}
+
 static kn_status gradient(kni_vjp *v)
 {
     kn_tensor in[MAX_OPERANDS], out[MAX_OPERANDS], grads[MAX_OPERANDS] = {{0}};
@@ -87,8 +108,10 @@ static kn_status gradient(kni_vjp *v)
     uint32_t before = latest_failure();
     kn_status s = told(v->row, "gradient", before,
                        of(v->row)->op.gradient(of(v->row)->op.context, in, out, v->dy, grads));
-    for (int i = 0; i < v->n_in && s == KN_OK; i++)
-        if (grads[i].bits) kni_vjp_set(v, i, grads[i]);
+    for (int i = 0; i < v->n_in && s == KN_OK; i++) {
+        if (grads[i].bits && kni_vjp_needs(v, i)) s = check_gradient(v, i, grads[i]);
+        if (grads[i].bits && s == KN_OK) kni_vjp_set(v, i, grads[i]);
+    }
     return s;
 }
 

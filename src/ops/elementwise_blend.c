@@ -1,6 +1,6 @@
 /* Bounds and blends: clamp, lerp and products that are added. */
+#include "core/integer_range.h"
 #include "core/math/math.h"
-#include "ops/integer_range.h"
 #include "ops/movement_rows.h"
 #include "ops/scalar_row.h"
 

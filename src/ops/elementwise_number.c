@@ -1,6 +1,6 @@
 /* Numbers as operands, and the forms of the ops that take one. */
+#include "core/integer_range.h"
 #include "core/math/math.h"
-#include "ops/integer_range.h"
 #include "ops/movement_rows.h"
 #include "ops/scalar_row.h"
 #include "ops/wide.h"

@@ -1,9 +1,9 @@
 /* Reading and writing by several index tensors, reductions of what is scattered, and functions made of them. */
+#include "core/integer_range.h"
 #include "core/objects.h"
 #include "ops/creation_rows.h"
 #include "ops/indexing_rows.h"
 #include "ops/infer.h"
-#include "ops/integer_range.h"
 #include "ops/movement_rows.h"
 #include "ops/wide.h"
 

@@ -165,6 +165,7 @@ kn_tensor kn_repeat_interleave_tensor(kn_tensor x, kn_tensor repeats, int32_t ax
                              "repeats %S where [%D] is due, one for each element of axis %d", r, n, axis);
     if (total < -1)
         return kni_call_fail(call, KN_ERROR_ARGUMENT, "total is %D: it must be -1 or more", total);
+    bool given = total >= 0;
     x = kn_keep(x);
     repeats = kn_keep(kn_cast(kn_expand(kn_reshape(repeats, KN_SHAPE(-1)), KN_SHAPE(n)), KN_I64));
     if (total < 0) {
@@ -179,5 +180,10 @@ kn_tensor kn_repeat_interleave_tensor(kn_tensor x, kn_tensor repeats, int32_t ax
     if (n == 0 && total == 0) return kni_call_end(call, kn_alias(x));
     kn_tensor places = kn_arange(0, (double)total, 1, KN_I64);
     kn_tensor at = kn_searchsorted(kn_cumsum(repeats, 0), places, true);
-    return kni_call_end(call, kn_index_select(x, axis, at));
+    kn_tensor y = kn_index_select(x, axis, at);
+    /* A place behind the last repeat is beyond x. */
+    if (given && kni_is_poisoned(y) && kn_error_code(y) == KN_ERROR_INDEX)
+        return kni_call_fail(call, KN_ERROR_ARGUMENT,
+                             "total is %D, which is more than the sum of the repeats; -1 computes it", total);
+    return kni_call_end(call, y);
 }

@@ -1,6 +1,6 @@
 /* Public functions that join, repeat and pad tensors. */
+#include "core/integer_range.h"
 #include "core/objects.h"
-#include "ops/integer_range.h"
 #include "ops/movement_rows.h"
 
 /* Records name at most this many operands; longer lists are joined in groups. */

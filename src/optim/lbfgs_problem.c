@@ -55,7 +55,8 @@ double kni_lbfgs_evaluate(kni_lbfgs_problem *p, kn_tensor *gradient)
     double loss = 0;
     kn_grads grads = NULL;
     if (p->status) return 0;
-    p->status = p->closure(p->context, &loss, &grads);
+    kni_failure_mark before = kni_failure_mark_now();
+    p->status = kni_failure_since(before, p->closure(p->context, &loss, &grads), "the closure");
     if (p->status == KN_OK && !grads)
         p->status = kni_failure(KN_ERROR_ARGUMENT, "kn_optim_step_closure: the closure gave no gradients");
     kn_no_grad_begin();

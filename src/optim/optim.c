@@ -59,6 +59,18 @@ kn_status kni_optim_check_fields(const kni_optim_field *fields, int n, const cha
     return KN_OK;
 }
 
+kn_status kni_optim_check_rate(const char *what, double value, const char *function)
+{
+    if (value >= 0 && value < 1e300) return KN_OK;
+    if (value == (double)KN_ZERO)
+        return kni_failure(
+            KN_ERROR_ARGUMENT,
+            "%s: %s is KN_ZERO, which is for fields whose 0 means the default; write 0 for a rate of 0",
+            function, what);
+    return kni_failure(KN_ERROR_ARGUMENT, "%s: %s is %s; it must be 0 or more", function, what,
+                       KNI_NUMBER(value));
+}
+
 /* ---- groups */
 
 /* other: the group's own optimiser, or NULL. */
@@ -228,14 +240,20 @@ kn_status kni_optim_step(kni_optim *optim, const double *rates, int32_t n, kn_mo
     if (optim->rule == &kni_rule_lbfgs)
         return kni_failure(KN_ERROR_ARGUMENT,
                            "%s: L-BFGS evaluates the loss itself: use kn_optim_step_closure", function);
-    for (int32_t i = 0; i < n; i++)
-        if (!(rates[i] > -1e300 && rates[i] < 1e300))
-            return kni_failure(KN_ERROR_ARGUMENT, "%s: the learning rate is %s", function,
-                               KNI_NUMBER(rates[i]));
+    for (int32_t i = 0; i < n; i++) {
+        kn_status bad = kni_optim_check_rate("the learning rate", rates[i], function);
+        if (bad) return bad;
+    }
     kni_optim_jobs jobs = {0};
     kn_scope scope = kn_scope_begin();
     kn_no_grad_begin();
     kn_status s = kni_optim_collect(&jobs, optim, rates, n, module, grads, function);
+    if (s == KN_OK && jobs.n == 0 && kn_module_count(module, false) > 0)
+        s = kni_failure(
+            KN_ERROR_ARGUMENT,
+            "%s: no param of the module has a gradient here: they are gradients of another module, or of "
+            "params that kn_module_to() or kn_module_cast() has replaced since",
+            function);
     if (s == KN_OK) s = run_jobs(optim, &jobs, function);
     kn_no_grad_end();
     kn_scope_end(scope, KN_NONE);

@@ -224,7 +224,8 @@ kn_status kni_lbfgs_step(kni_optim *optim, double lr, kn_module module, kn_closu
 {
     kni_lbfgs_problem p = {.closure = closure, .context = context};
     kni_lbfgs_point now = {0};
-    p.status = kni_module_filled(module, "kn_optim_step_closure");
+    p.status = kni_optim_check_rate("the learning rate", lr, "kn_optim_step_closure");
+    if (p.status == KN_OK) p.status = kni_module_filled(module, "kn_optim_step_closure");
     if (p.status == KN_OK) p.status = kn_module_visit(module, add_param, &p);
     if (p.status == KN_OK && p.n == 0)
         p.status = kni_failure(KN_ERROR_ARGUMENT, "kn_optim_step_closure: the module has no param to train");

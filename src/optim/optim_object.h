@@ -91,6 +91,8 @@ typedef struct kni_optim_field {
 } kni_optim_field;
 /* KN_ERROR_ARGUMENT, with the field's name, unless every number is finite and not negative. */
 kn_status kni_optim_check_fields(const kni_optim_field *fields, int n, const char *function);
+/* The same for a rate that is a plain argument, where KN_ZERO has no place. what: "the learning rate" */
+kn_status kni_optim_check_rate(const char *what, double value, const char *function);
 
 /* ---- optim_walk.c: the params of a module that are to be updated */
 

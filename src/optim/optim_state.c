@@ -133,12 +133,12 @@ kn_status kn_optim_save(kn_optim handle, kn_module module, kn_state state, const
 typedef struct search {
     transfer *t;
     const char *name; /* behind the prefix */
+    bool known;       /* the entry is some param's */
 } search;
 
-/* KN_ERROR_INDEX ends the search: the entry is this param's. */
 static kn_status is_known(void *context, const kn_module_entry *entry)
 {
-    const search *q = context;
+    search *q = context;
     size_t length = strlen(entry->path);
     if (entry->buffer || entry->tied || strncmp(q->name, entry->path, length) != 0 || q->name[length] != '.')
         return KN_OK;
@@ -149,7 +149,8 @@ static kn_status is_known(void *context, const kn_module_entry *entry)
     bool known = !strcmp(last, "step");
     for (int k = 0; k < KNI_OPTIM_STATES && !known; k++)
         known = (owner->rule->used(owner) >> k & 1) && !strcmp(last, owner->rule->states[k]);
-    return known ? KN_ERROR_INDEX : KN_OK;
+    q->known = q->known || known;
+    return KN_OK;
 }
 
 static int64_t count_entries(const transfer *t)
@@ -169,12 +170,13 @@ static kn_status refuse_unknown(transfer *t, kn_module module)
     for (int64_t i = 0; i < kn_state_count(t->state); i++) {
         const char *name = kn_state_name(t->state, i, NULL);
         if (strncmp(name, t->prefix, length) != 0) continue;
-        kn_status s = kn_module_visit(module, is_known, &(search){t, name + length});
-        if (s == KN_OK)
+        search found = {t, name + length, false};
+        kn_status s = kn_module_visit(module, is_known, &found);
+        if (s) return s;
+        if (!found.known)
             return kni_failure(KN_ERROR_ARGUMENT,
                                "%s: the state has %.200s, which no param of this module and optimiser has",
                                t->function, name);
-        if (s != KN_ERROR_INDEX) return s;
     }
     return KN_OK;
 }

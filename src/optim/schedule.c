@@ -1,4 +1,5 @@
 /* Learning-rate schedules that are formulas of the step: constant, linear, cosine, exponential, noam, step, one-cycle, custom. */
+#include "optim/optim_object.h"
 #include "optim/schedule_object.h"
 #include "support/failure.h"
 #include "support/scalar_math.h"
@@ -21,10 +22,7 @@ static kni_schedule *make(const kni_schedule_kind *kind, double a, double b, dou
 {
     const double all[] = {a, b, c};
     for (int i = 0; i < 3; i++)
-        if (!(all[i] > -1e300 && all[i] < 1e300)) {
-            kni_failure(KN_ERROR_ARGUMENT, "%s: %s is no rate or factor", function, KNI_NUMBER(all[i]));
-            return NULL;
-        }
+        if (kni_optim_check_rate("a rate or factor", all[i], function)) return NULL;
     if (length < least) {
         kni_failure(KN_ERROR_ARGUMENT, "%s: %lld steps; at least %lld", function, (long long)length,
                     (long long)least);

@@ -201,8 +201,8 @@ kn_schedule kn_schedule_plateau(const kn_plateau_args *args)
     bool fits = lr > 0 && factor > 0 && factor < 1 && min_lr >= 0 && threshold >= 0;
     if (!fits || cooldown < 0) {
         kni_failure(KN_ERROR_ARGUMENT,
-                    "kn_schedule_plateau: lr %s, factor %s (0 to 1), min_lr %s, threshold %s, "
-                    "cooldown %lld: none may be negative",
+                    "kn_schedule_plateau: lr %s must be above 0, factor %s above 0 and below 1, min_lr %s, "
+                    "threshold %s and cooldown %lld 0 or more",
                     KNI_NUMBER(lr), KNI_NUMBER(factor), KNI_NUMBER(min_lr), KNI_NUMBER(threshold),
                     (long long)cooldown);
         return NULL;

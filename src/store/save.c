@@ -1,5 +1,6 @@
 /* kn_save and kn_module_save: the params of a module to a file or a state, each tied one once. */
 #define _POSIX_C_SOURCE 200809L
+#include "core/past.h"
 #include "store/name_rules.h"
 #include "store/save_adapters.h"
 #include "support/failure.h"
@@ -85,6 +86,7 @@ kn_status kn_save(kn_module module, const char *path, const kn_save_args *args)
     saving s = {.args = args ? args : &default_args, .w = {.path = path}};
     if (!module.self || !module.type || !path)
         return kni_failure(KN_ERROR_ARGUMENT, "kn_save: the module or the path is NULL");
+    if (s.args->cast && !kni_dtype_is_there(s.args->cast)) return kni_fail_dtype("save", s.args->cast);
     if (s.args->cast && !kn_dtype_is_float(s.args->cast))
         return kni_failure(KN_ERROR_DTYPE, "kn_save: floats cannot be stored as %s; cast to a float dtype",
                            kn_dtype_name(s.args->cast));

@@ -71,15 +71,41 @@ kn_tensor kni_failure_release(kni_failure_held *held, kn_status status, kn_tenso
     return kn_poison(status, held->text[0] ? held->text : NULL);
 }
 
+/* Takes the middle out of words that are longer than any name, so that a long path leaves room for what is wrong with it. */
+static void shorten_words(char *text)
+{
+    enum { LONGEST = 160, HEAD = 60, TAIL = 90 };
+    static const char mark[] = "...";
+    char *to = text;
+    for (const char *from = text; *from;) {
+        size_t length = strcspn(from, " ");
+        if (!length) length = 1;
+        size_t head = HEAD, tail = TAIL;
+        if (length > LONGEST) {
+            while (head > 0 && ((unsigned char)from[head] & 0xC0) == 0x80) head--;
+            while (tail > 0 && ((unsigned char)from[length - tail] & 0xC0) == 0x80) tail--;
+            memmove(to, from, head);
+            memcpy(to + head, mark, sizeof mark - 1);
+            memmove(to + head + sizeof mark - 1, from + length - tail, tail);
+            to += head + sizeof mark - 1 + tail;
+        } else {
+            memmove(to, from, length);
+            to += length;
+        }
+        from += length;
+    }
+    *to = 0;
+}
+
 kn_status kni_failure(kn_status code, const char *format, ...)
 {
-    char text[KNI_FAILURE_TEXT];
+    char text[8192]; /* a path may have 4096 */
     va_list arguments;
     va_start(arguments, format);
-    int length = vsnprintf(text, sizeof text, format, arguments);
+    if (vsnprintf(text, sizeof text, format, arguments) < 0) text[0] = 0;
     va_end(arguments);
-    if (length < 0) text[0] = 0;
-    if (length > 0) kni_short_end(text, sizeof text, (size_t)length);
+    if (strlen(text) >= KNI_FAILURE_TEXT) shorten_words(text);
+    kni_short_end(text, KNI_FAILURE_TEXT, strlen(text));
     return fail(code, text);
 }
 
@@ -115,22 +141,15 @@ void kni_damage_note(void) { damages++; }
 
 uint64_t kni_damage_count(void) { return damages; }
 
-kni_failure_mark kni_failure_mark_now(void)
-{
-    uint64_t mix = UINT64_C(0xcbf29ce484222325);
-    for (const char *p = kni_failure_latest(); *p; p++)
-        mix = (mix ^ (unsigned char)*p) * UINT64_C(0x100000001b3);
-    return (kni_failure_mark){mix};
-}
+kni_failure_mark kni_failure_mark_now(void) { return (kni_failure_mark){kni_error_number()}; }
 
 kn_status kni_failure_since(kni_failure_mark before, kn_status status, const char *function)
 {
-    if (status == KN_OK || kni_failure_mark_now().text != before.text) return status;
-    char latest[KNI_FAILURE_TEXT / 2];
-    snprintf(latest, sizeof latest, "%s", kni_failure_latest());
-    /* The same failure twice has the same text, so that the text must not be lost. */
-    return kni_failure(status, "%s returned %s and told no reason%s%s", function, kn_status_name(status),
-                       *latest ? ", unless it is the latest error on this thread: " : "", latest);
+    if (status == KN_OK || kni_error_number() != before.number) return status;
+    /* What was held has not been told. */
+    if (holding && holding->text[0]) return status;
+    status = kni_told(before.number, status, function);
+    return holding ? fail(status, kni_failure_taken()) : status;
 }
 
 const char *kni_number_text(char *text, double value)

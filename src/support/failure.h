@@ -38,9 +38,9 @@ void kni_escape(char *out, size_t n, const char *text);
 void kni_damage_note(void);
 uint64_t kni_damage_count(void);
 
-/* What kn_last_error() was before a function of the caller's ran. */
+/* The latest failure before a function of the caller's ran. */
 typedef struct kni_failure_mark {
-    uint64_t text;
+    uint64_t number;
 } kni_failure_mark;
 kni_failure_mark kni_failure_mark_now(void);
 /* The status that such a function returned; where it told no reason, a text that says so by its name. */

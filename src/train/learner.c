@@ -137,6 +137,7 @@ static void destroy_learner(void *object)
     free(l->renderer_handles);
     free(l->metric_names);
     free(l->metric_directions);
+    free(l->metric_percents);
     free(l->metric_histories);
     free(l);
 }

@@ -158,7 +158,9 @@ static kn_status fill(kni_learner *l, kn_state state)
     if (!status) status = kn_loader_save(a->train, state, "loader/");
     if (!status) status = put_position(l, state);
     if (!status) status = each_metric(l, state, put_metric);
-    if (!status && a->save_extra) status = a->save_extra(a->context, state, "extra/");
+    kni_failure_mark before = kni_failure_mark_now();
+    if (!status && a->save_extra)
+        status = kni_failure_since(before, a->save_extra(a->context, state, "extra/"), "save_extra");
     return status;
 }
 
@@ -228,7 +230,9 @@ static kn_status apply(kni_learner *l, kn_state state)
                            kn_state_get_int(state, "learner/", "weights_epoch", &l->weights_epoch);
         status = each_metric(l, state, get_metric);
     }
-    if (!status && a->load_extra) status = a->load_extra(a->context, state, "extra/");
+    kni_failure_mark before = kni_failure_mark_now();
+    if (!status && a->load_extra)
+        status = kni_failure_since(before, a->load_extra(a->context, state, "extra/"), "load_extra");
     l->resumed = !status;
     if (!status) l->ended = KN_RUN_NOT_STARTED; /* an earlier fit did not end here */
     if (!status) l->spoiled = false;

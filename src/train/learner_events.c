@@ -16,6 +16,14 @@ enum { TEXT = 64, MESSAGE = 700 };
 
 /* ---- start and end */
 
+/* Whether the metric writes its values as percentages. */
+static bool is_percent(kn_metric metric)
+{
+    char text[TEXT];
+    size_t length = kn_metric_format(metric, 0.5, text, sizeof text);
+    return length < sizeof text && kni_text_is_percent(text);
+}
+
 static kn_status describe(kni_learner *l)
 {
     size_t length = kn_module_format(l->args.model, NULL, 0);
@@ -26,15 +34,18 @@ static kn_status describe(kni_learner *l)
     size_t n = (size_t)l->metric_count;
     free(l->metric_names);
     free(l->metric_directions);
+    free(l->metric_percents);
     free(l->metric_histories);
     l->metric_names = calloc(n + 1, sizeof *l->metric_names);
     l->metric_directions = calloc(n + 1, sizeof *l->metric_directions);
+    l->metric_percents = calloc(n + 1, sizeof *l->metric_percents);
     l->metric_histories = calloc(n * KNI_SPLITS + 1, sizeof *l->metric_histories);
-    if (!l->metric_names || !l->metric_directions || !l->metric_histories)
+    if (!l->metric_names || !l->metric_directions || !l->metric_percents || !l->metric_histories)
         return kni_failure_memory("kn_learner_fit");
     for (size_t i = 0; i < n; i++) {
         l->metric_names[i] = kn_metric_name(l->metrics[i].metric);
         l->metric_directions[i] = kn_metric_higher_is_better(l->metrics[i].metric);
+        l->metric_percents[i] = is_percent(l->metrics[i].metric);
         memcpy(l->metric_histories + i * KNI_SPLITS, l->metrics[i].history, sizeof l->metrics[i].history);
     }
     return KN_OK;
@@ -77,10 +88,13 @@ kn_status kni_learner_start(kni_learner *l)
                         .catch_interrupts = l->args.catch_interrupts,
                         .evaluates = l->evaluates,
                         .epochs_done = other ? &l->weights_epoch : &l->at.epoch,
-                        .history = l->metric_histories};
+                        .history = l->metric_histories,
+                        .in_percent = l->metric_percents};
     for (int32_t i = 0; i < l->renderer_count; i++) {
         kni_renderer *r = l->renderers[i];
+        kni_failure_mark before = kni_failure_mark_now();
         status = r->type->start ? r->type->start(r->self, &info) : KN_OK;
+        status = kni_failure_since(before, status, "the start of a renderer");
         if (status == KN_OK) continue;
         /* Those that have started must hear of the end: a terminal comes back. */
         for (int32_t j = 0; j < i; j++)

@@ -165,8 +165,9 @@ static kn_status check_filled(kn_loader loader, const char *function, const char
 
 static kn_status first_device(void *context, const kn_module_entry *entry)
 {
-    *(kn_device *)context = kn_device_of(kn_value(*entry->param));
-    return KN_ERROR_INDEX; /* one is enough */
+    kn_device *found = context;
+    if (!*found) *found = kn_device_of(kn_value(*entry->param));
+    return KN_OK;
 }
 
 /* What fit and evaluate begin with. */
@@ -238,6 +239,12 @@ kn_status kn_learner_fit(kn_learner learner)
     if (l->args.catch_interrupts) status = kni_interrupts_catch(l);
     if (!status) {
         kn_module_train(l->args.model, true);
+        if (l->other_weights && !ends_at_once(l))
+            kni_learner_message(l, KN_SPLIT_TRAIN,
+                                "training goes on at step %lld with the weights of step %lld, which "
+                                "kn_learner_load_best loaded: optimiser, schedule and data are those of step "
+                                "%lld; to train the newest weights call kn_learner_resume before",
+                                (long long)l->at.step, (long long)l->weights_step, (long long)l->at.step);
         l->other_weights = l->other_weights && ends_at_once(l);
         status = run_epochs(l);
     } else

@@ -77,6 +77,7 @@ typedef struct kni_learner {
     kni_buffer model_text;
     const char **metric_names;
     bool *metric_directions;
+    bool *metric_percents;
     kn_metric_history *metric_histories; /* of the run's start */
 } kni_learner;
 

@@ -52,14 +52,15 @@ static bool is_empty(const kni_log_file *log)
     return fstat(log->descriptor, &about) != 0 || about.st_size == 0;
 }
 
-kn_status kni_log_start(kni_log_file *log, int64_t step, bool *empty)
+kn_status kni_log_start(kni_log_file *log, const kn_run_info *info, bool *empty)
 {
     *empty = true;
     kni_buffer_clear(&log->text);
     if (log->descriptor < 0) return open_file(log, 0);
     *empty = is_empty(log);
-    bool fresh = step <= 0 && !log->used;
-    log->used = true;
+    bool fresh = info->step <= 0 && !log->used;
+    /* A pass over the test data with the weights of an earlier run belongs to that run. */
+    log->used = log->used || !info->evaluates || info->step <= 0;
     if (!fresh || *empty) return KN_OK;
     kni_buffer old = {0};
     kni_buffer_format(&old, "%s.old", log->path);

@@ -69,7 +69,7 @@ static kn_status csv_start(void *self, const kn_run_info *info)
 {
     kni_log_file *log = self;
     bool empty;
-    kn_status status = kni_log_start(log, info->step, &empty);
+    kn_status status = kni_log_start(log, info, &empty);
     if (status == KN_OK && empty) {
         kni_buffer_text(&log->text, "time,step,epoch,split,metric,value,mean,kind\n");
         kni_log_flush(log, true);
@@ -137,7 +137,7 @@ static kn_status json_start(void *self, const kn_run_info *info)
 {
     kni_log_file *log = self;
     bool empty;
-    kn_status status = kni_log_start(log, info->step, &empty);
+    kn_status status = kni_log_start(log, info, &empty);
     if (status) return status;
     kni_numbers numbers = kni_plain_numbers_begin();
     json_begin(&log->text, "start");

@@ -5,6 +5,7 @@
 #include "train/metric_ratio.h"
 #include <kn/autodiff.h>
 #include <kn/tensor.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 typedef struct kni_metric {
@@ -54,6 +55,13 @@ bool kn_metric_higher_is_better(kn_metric metric)
     return m && m->type->higher_is_better;
 }
 
+static kn_status told(const kni_metric *m, kni_failure_mark before, kn_status status)
+{
+    char who[96];
+    snprintf(who, sizeof who, "metric %.80s", m->type->name);
+    return kni_failure_since(before, status, who);
+}
+
 static kn_tensor borrowed(kn_tensor t) { return t.bits ? kn_keep(kn_alias(t)) : t; }
 
 kn_status kn_metric_update(kn_metric metric, const kn_step_output *output, const kn_metric_context *context,
@@ -69,7 +77,9 @@ kn_status kn_metric_update(kn_metric metric, const kn_step_output *output, const
     kn_no_grad_begin();
     kn_step_output kept = {borrowed(output->loss), borrowed(output->scores), borrowed(output->targets),
                            output->items};
+    kni_failure_mark before = kni_failure_mark_now();
     kn_status status = m->type->update(m->self, &kept, context, &step_value, &m->mean);
+    status = told(m, before, status);
     kn_no_grad_end();
     kn_scope_end(scope, KN_NONE);
     if (value) *value = step_value;
@@ -112,7 +122,8 @@ kn_status kn_metric_save(kn_metric metric, kn_state state, const char *prefix)
     if (!there) return KNI_NO_OBJECT(state);
     kn_status status = kn_state_put_real(state, prefix, "mean", m->mean);
     if (status || !m->type->save) return status;
-    return m->type->save(m->self, state, prefix);
+    kni_failure_mark before = kni_failure_mark_now();
+    return told(m, before, m->type->save(m->self, state, prefix));
 }
 
 kn_status kn_metric_load(kn_metric metric, kn_state state, const char *prefix)
@@ -126,7 +137,8 @@ kn_status kn_metric_load(kn_metric metric, kn_state state, const char *prefix)
         return kni_failure(KN_ERROR_ARGUMENT, "kn_metric_load: the state has no metric under '%s'",
                            prefix ? prefix : "");
     reset(m);
-    kn_status status = m->type->load ? m->type->load(m->self, state, prefix) : KN_OK;
+    kni_failure_mark before = kni_failure_mark_now();
+    kn_status status = m->type->load ? told(m, before, m->type->load(m->self, state, prefix)) : KN_OK;
     if (status == KN_OK) m->mean = mean;
     return status;
 }

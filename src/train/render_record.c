@@ -176,6 +176,7 @@ static bool copy_metrics(kni_record *record, const kn_run_info *info)
         kni_record_metric *metric = &record->metrics[i];
         metric->name = copy_of(info->metrics[i]);
         metric->higher_is_better = info->higher_is_better && info->higher_is_better[i];
+        metric->percent = info->in_percent && info->in_percent[i];
         if (!metric->name) return false;
         metric->watched = kni_metric_is_watched(metric->name);
         /* An evaluation shows its own results. */
@@ -224,6 +225,12 @@ static kni_record_text *text_metric(kni_record *record, const char *name, kn_run
     return text;
 }
 
+bool kni_text_is_percent(const char *text)
+{
+    size_t length = strlen(text);
+    return length > 2 && !strcmp(text + length - 2, " %");
+}
+
 void kni_record_metric_event(kni_record *record, const kn_metric_event *event)
 {
     if (event->index < 0 || event->index >= record->metric_count) {
@@ -246,8 +253,7 @@ void kni_record_metric_event(kni_record *record, const kn_metric_event *event)
         kni_curve_add_epoch(curve, higher, step, event->epoch, event->value);
     else if (event->split == KN_SPLIT_TRAIN)
         add_step(curve, step, event->value);
-    size_t length = event->text ? strlen(event->text) : 0;
-    if (length > 2 && !strcmp(event->text + length - 2, " %")) record->metrics[event->index].percent = true;
+    if (event->text && kni_text_is_percent(event->text)) record->metrics[event->index].percent = true;
     curve->last = event->value;
     curve->mean = event->epoch_end ? event->value : event->mean;
     if (event->text)

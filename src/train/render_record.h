@@ -100,6 +100,8 @@ kni_curve *kni_record_curve(kni_record *record, int32_t metric, kn_run_split spl
 bool kni_metric_is_watched(const char *name);
 /* A value of the metric as its own texts show it, "-" for NaN. */
 void kni_record_value(const kni_record_metric *metric, double value, char *out, size_t n);
+/* Whether a metric's text ends with a percent sign. */
+bool kni_text_is_percent(const char *text);
 /* Whole epochs that are done, with their validation. */
 int64_t kni_record_epochs_done(const kni_record *record);
 /* Items a second over all training of this process, 0 before the first batch. */

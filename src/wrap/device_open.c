@@ -49,6 +49,7 @@ static opener openers[MAX_NAMES] = {
     {"opencl", kni_opencl_open, DEVICE_NUMBER},
 #endif
 };
+#define WHITE " \t\n\r"
 static kni_mutex lock = KNI_MUTEX_INIT;
 
 static int opener_count(void)
@@ -90,6 +91,16 @@ static bool ensure_device(kn_backend *b, const char *begin, size_t length)
     for (size_t i = 0; i < length; i++)
         if (begin[i] != ' ') kni_text_char(&text, begin[i]);
     return kni_device_make(b, name) != NULL;
+}
+
+/* An opener that gives no backend and tells no reason: a text that says so. */
+static kn_status opener_told(const opener *o, uint64_t before)
+{
+    if (kni_error_number() != before) return KN_ERROR_DEVICE;
+    return kni_fail(
+        KN_ERROR_DEVICE,
+        "kn_device_open: the opener of %s gave no backend and told no reason (kn_backend_fail() tells one)",
+        o->name);
 }
 
 static kn_backend *parse(const char **s, int depth)
@@ -135,8 +146,10 @@ static kn_backend *parse(const char **s, int depth)
                  o->name, argument, o->name);
         return NULL;
     }
+    uint64_t before = kni_error_number();
     kn_backend *b = o->open(argument, inner, n);
-    if (b && outside) b = kni_outside_open(o->name, b, n);
+    if (!b && outside) (void)opener_told(o, before);
+    if (b && outside) b = kni_outside_open(o->name, b, inner, n);
     if (!b) return NULL;
     if (kni_stack_makes_sense(b, "kn_device_open") &&
         ensure_device(b, begin, built_in_leaf ? length : (size_t)(*s - begin))) {
@@ -164,6 +177,7 @@ static void forked(void) { kni_renew(&lock); }
 
 kn_device kn_device_open(const char *spec)
 {
+    KNI_NAMED; /* leaves tell their failures without a name */
     if (!spec || strlen(spec) > MAX_SPEC) {
         kni_fail(KN_ERROR_ARGUMENT, "kn_device_open: the text is NULL or longer than %d", (int)MAX_SPEC);
         return NULL;
@@ -229,6 +243,12 @@ kn_status kn_backend_register(const char *name, kn_backend_open_fn open)
     if (!name || !open || !*name || strlen(name) >= MAX_NAME || n == MAX_NAMES || find(name, strlen(name))) {
         s = kni_fail(KN_ERROR_ARGUMENT,
                      "kn_backend_register: the name is missing, too long or taken, or the list is full");
+    } else if (name[strcspn(name, "(),:" WHITE)]) {
+        s = kni_fail(
+            KN_ERROR_ARGUMENT,
+            "kn_backend_register: '%s' cannot be a name, because a device string has brackets, commas, "
+            "colons and spaces between names",
+            name);
     } else {
         memcpy(openers[n].name, name, strlen(name) + 1);
         openers[n].inner = ANY_NUMBER;

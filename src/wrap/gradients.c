@@ -76,9 +76,11 @@ static kn_status check_outputs(const char *name, const kn_tensor *outputs, int n
         any |= x->node != NULL;
     }
     if (any || (flags & KN_GRAD_ALLOW_UNUSED)) return KN_OK;
-    return kni_fail_op(KN_ERROR_GRADIENT, name,
-                       "no output depends on a param or a kn_require_grad() tensor: was it computed "
-                       "under kn_no_grad_begin(), on a device without autodiff, or detached?");
+    return kni_fail_op(
+        KN_ERROR_GRADIENT, name,
+        "no output depends on a param or a kn_require_grad() tensor: was it computed "
+        "under kn_no_grad_begin(), on a device without autodiff, or detached, or are all params "
+        "frozen (kn_module_freeze)?");
 }
 
 /* A cotangent is absent or a good tensor of its output's dtype; the walk compares the shapes. */
@@ -288,6 +290,7 @@ kn_tensor kn_grads_get(kn_grads grads, kn_tensor t)
 
 kn_tensor kn_grads_take(kn_grads grads, kn_tensor t)
 {
+    KNI_ENDS;
     KNI_USE(grads, g, grads);
     if (!g) return kni_poison_latest();
     int i = position(g, t);
@@ -300,6 +303,7 @@ kn_tensor kn_grads_take(kn_grads grads, kn_tensor t)
 
 kn_status kn_grads_replace(kn_grads grads, kn_tensor t, kn_tensor gradient)
 {
+    KNI_ENDS;
     KNI_USE(grads, g, grads);
     if (!g) return KNI_NO_OBJECT(grads);
     int i = position(g, t);

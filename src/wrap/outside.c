@@ -3,18 +3,20 @@
    or runs it on the CPU. */
 #include "core/backends.h"
 #include "core/device_object.h"
+#include "core/text.h"
 #include "ops/record.h"
 #include "wrap/decorator.h"
 #include "wrap/wrap.h"
 #include <kn/device.h>
 #include <string.h>
 
-enum { ROWS = 1 << 16, FIRST_FIELDS = offsetof(kn_backend, execute) + sizeof(void (*)(void)) };
+enum { MAX_INNER = 4, ROWS = 1 << 16, FIRST_FIELDS = offsetof(kn_backend, execute) + sizeof(void (*)(void)) };
 
 typedef struct outside {
     kn_backend backend;                   /* first, so that the backend's address is that of all of it */
     kn_backend read;                      /* the outside struct as far as both sides know it, 0 behind */
     kn_backend *given;                    /* who its functions are called with */
+    const kn_backend *over[MAX_INNER];    /* the devices in brackets that it was opened with */
     _Atomic unsigned char told[ROWS / 8]; /* bit per row: its fallback has been logged */
 } outside;
 
@@ -34,73 +36,82 @@ static kn_support supports(kn_backend *b, const struct kn_op *row, kn_dtype dtyp
 /* Without entries of its own a decorator's values are those of its inner backend, a leaf's lie in host memory. */
 static kn_backend *holder_of(outside *o) { return is_leaf(o) ? kni_cpu_backend() : o->backend.inner[0]; }
 
+/* What an entry returned: a failure without a text gets one, with the backend's name. */
+static kn_status told(const outside *o, const char *entry, uint64_t before, kn_status s)
+{
+    if (KNI_LIKELY(s == KN_OK || kni_error_number() != before)) return s;
+    char who[64];
+    kni_text text = {who, sizeof who, 0};
+    kni_text_format(&text, "%s of the backend %s", entry, o->read.name);
+    return kni_told(before, s, who);
+}
+/* Returns what the outside entry returns; its name is that of a field. */
+#define RETURN_CALL(b, entry, ...)                                                                           \
+    uint64_t before = kni_error_number();                                                                    \
+    return told(of(b), #entry, before, of(b)->read.entry(of(b)->given, __VA_ARGS__))
+
 static kn_status write_value(kn_backend *b, uint32_t id, const void *data)
 {
     outside *o = of(b);
-    return o->read.write ? o->read.write(o->given, id, data) : holder_of(o)->write(holder_of(o), id, data);
+    if (!o->read.write) return holder_of(o)->write(holder_of(o), id, data);
+    RETURN_CALL(b, write, id, data);
 }
 
 static kn_status read_value(kn_backend *b, uint32_t id, void *buffer)
 {
     outside *o = of(b);
-    return o->read.read ? o->read.read(o->given, id, buffer) : holder_of(o)->read(holder_of(o), id, buffer);
+    if (!o->read.read) return holder_of(o)->read(holder_of(o), id, buffer);
+    RETURN_CALL(b, read, id, buffer);
 }
 
 static kn_status sync_all(kn_backend *b)
 {
     outside *o = of(b);
     kn_backend *inner = b->inner[0];
-    if (o->read.sync) return o->read.sync(o->given);
+    uint64_t before = kni_error_number();
+    if (o->read.sync) return told(o, "sync", before, o->read.sync(o->given));
     return inner && inner->sync ? inner->sync(inner) : KN_OK;
 }
 
 static kn_status read_begin(kn_backend *b, uint32_t id, void *buffer, uint64_t *ticket)
 {
-    return of(b)->read.read_begin(of(b)->given, id, buffer, ticket);
+    RETURN_CALL(b, read_begin, id, buffer, ticket);
 }
 
 static kn_status read_ready(kn_backend *b, uint64_t ticket, bool wait, bool *ready)
 {
-    return of(b)->read.read_ready(of(b)->given, ticket, wait, ready);
+    RETURN_CALL(b, read_ready, ticket, wait, ready);
 }
 
 static kn_status report_text(kn_backend *b, const char *kind, kn_report *report)
 {
-    return of(b)->read.report(of(b)->given, kind, report);
+    RETURN_CALL(b, report, kind, report);
 }
 
-static kn_status limits(kn_backend *b, kn_limits *l) { return of(b)->read.limits(of(b)->given, l); }
+static kn_status limits(kn_backend *b, kn_limits *l) { RETURN_CALL(b, limits, l); }
 
-static kn_status run_group(kn_backend *b, const kn_group *group)
-{
-    return of(b)->read.run_group(of(b)->given, group);
-}
+static kn_status run_group(kn_backend *b, const kn_group *group) { RETURN_CALL(b, run_group, group); }
 
 static kn_follow follows(kn_backend *b, const kn_record *const *records, int32_t n, const kn_record *next)
 {
     return of(b)->read.follows(of(b)->given, records, n, next);
 }
 
-static kn_status plan_begin(kn_backend *b, const kn_plan_run *plan)
-{
-    return of(b)->read.plan_begin(of(b)->given, plan);
-}
+static kn_status plan_begin(kn_backend *b, const kn_plan_run *plan) { RETURN_CALL(b, plan_begin, plan); }
 
-static kn_status plan_end(kn_backend *b, const kn_plan_run *plan)
-{
-    return of(b)->read.plan_end(of(b)->given, plan);
-}
+static kn_status plan_end(kn_backend *b, const kn_plan_run *plan) { RETURN_CALL(b, plan_end, plan); }
 
-static kn_status plan_replay(kn_backend *b, const kn_plan_run *plan)
-{
-    return of(b)->read.plan_replay(of(b)->given, plan);
-}
+static kn_status plan_replay(kn_backend *b, const kn_plan_run *plan) { RETURN_CALL(b, plan_replay, plan); }
 
-static kn_status submit(kn_backend *b) { return of(b)->read.submit(of(b)->given); }
+static kn_status submit(kn_backend *b)
+{
+    uint64_t before = kni_error_number();
+    return told(of(b), "submit", before, of(b)->read.submit(of(b)->given));
+}
 
 static kn_status watch(kn_backend *b, const kn_watcher *watcher, bool on)
 {
-    return of(b)->read.watch(of(b)->given, watcher, on);
+    RETURN_CALL(b, watch, watcher, on);
 }
 
 static void trim(kn_backend *b) { of(b)->read.trim(of(b)->given); }
@@ -120,11 +131,12 @@ static kn_dtype deciding_dtype(const kn_record *r)
 static kn_status execute_one(kn_backend *b, const kn_record *r)
 {
     outside *o = of(b);
-    if (r->flags & KN_RECORD_DROP || !is_leaf(o)) return o->read.execute(o->given, &r, 1);
+    uint64_t before = kni_error_number();
+    if (r->flags & KN_RECORD_DROP || !is_leaf(o))
+        return told(o, "execute", before, o->read.execute(o->given, &r, 1));
     if (!o->read.supports || o->read.supports(o->given, r->row, deciding_dtype(r), NULL) != KN_SUPPORT_NO) {
-        uint32_t before = kni_thread_self()->last_error;
         kn_status s = o->read.execute(o->given, &r, 1);
-        if (s != KN_ERROR_UNSUPPORTED || kni_thread_self()->last_error != before) return s;
+        if (s != KN_ERROR_UNSUPPORTED || kni_error_number() != before) return told(o, "execute", before, s);
     }
     return r->row->lower ? kni_lower_record(r, b->device) : kni_run_on_cpu(b, r, o->told);
 }
@@ -208,11 +220,28 @@ static void fill_in(outside *o)
                               .reset = r->reset ? reset : NULL};
 }
 
-kn_backend *kni_outside_open(const char *name, kn_backend *given, int32_t n_inner)
+/* Whether a struct that is open already was opened over the same devices in brackets. */
+static bool opened_over(const kn_backend *read, kn_backend *const *inner, int32_t n)
+{
+    const outside *o = of(read->device->backend);
+    for (int32_t i = 0; i < MAX_INNER; i++)
+        if (o->over[i] != (i < n ? inner[i] : NULL)) return false;
+    return true;
+}
+
+kn_backend *kni_outside_open(const char *name, kn_backend *given, kn_backend *const *inner, int32_t n_inner)
 {
     kn_backend read;
     if (read_struct(name, given, &read)) return NULL;
-    if (read.device) return read.device->backend; /* opened before: one of ours for each of theirs */
+    if (read.device && opened_over(&read, inner, n_inner))
+        return read.device->backend; /* opened before: one of ours for each of theirs */
+    if (read.device) {
+        kni_fail(KN_ERROR_DEVICE,
+                 "kn_device_open: %s gave the struct that it gave for %s; for other devices in brackets its "
+                 "opener must make another one",
+                 name, read.device->name);
+        return NULL;
+    }
     if (n_inner && !read.inner[0]) {
         kni_fail(KN_ERROR_DEVICE,
                  "kn_device_open: %s was given %d devices in brackets and has no inner backend", name,
@@ -228,6 +257,7 @@ kn_backend *kni_outside_open(const char *name, kn_backend *given, int32_t n_inne
     memset(o, 0, sizeof *o);
     o->given = given;
     o->read = read;
+    for (int32_t i = 0; i < n_inner && i < MAX_INNER; i++) o->over[i] = inner[i];
     fill_in(o);
     return &o->backend;
 }

@@ -26,6 +26,7 @@ kn_tensor kn_value(kn_param p) { return p.handle; }
 
 void kn_param_drop(kn_param *p)
 {
+    KNI_ENDS;
     kni_tensor *x = p ? kni_peek(p->handle) : NULL;
     if (x) {
         x->flags &= (uint8_t)~KNI_TENSOR_PARAM;

@@ -13,7 +13,7 @@ kn_backend *kni_nan_open(const char *argument, kn_backend *const *inner, int32_t
 
 /* The library's own backend around one that came from outside, whose struct is read here and nowhere else. Once it has a device,
    `opened` tells the outside one. NULL after a failure; `given` is closed then where that is possible. */
-kn_backend *kni_outside_open(const char *name, kn_backend *given, int32_t n_inner);
+kn_backend *kni_outside_open(const char *name, kn_backend *given, kn_backend *const *inner, int32_t n_inner);
 void kni_outside_opened(kn_backend *b);
 /* Runs a record that the leaf has no kernel for on the CPU, in the name of backend b; *told: rows whose fallback has been logged, a
    bit for each. */

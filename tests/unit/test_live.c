@@ -1,7 +1,10 @@
 /* What a user forgets, and what the library says: a tensor used after its scope, a loop that keeps what it makes, a layer that
    was never initialised, and texts that are too long. */
 #include "support/check.h"
+#include <kn/data.h>
 #include <kn/nn.h>
+#include <kn/optim.h>
+#include <kn/state.h>
 
 #define HERE(offset_line) here(__LINE__ + (offset_line))
 
@@ -53,14 +56,71 @@ static void what_is_alive(void)
     CHECK(k >= 0 && list[k].shape.rank == 2 && list[k].shape.dims[1] == 3);
     k = find(list, n, HERE(-7));
     CHECK(k >= 0 && list[k].state == KN_TENSOR_OWNED && list[k].bytes == 40);
-    bool params = false;
-    for (int64_t i = 0; i < n; i++) params = params || list[i].state == KN_TENSOR_PARAM;
-    CHECK(params);
+    k = find(list, n, HERE(-8));
+    CHECK(k >= 0 && list[k].state == KN_TENSOR_PARAM && list[k].bytes == 8);
     kn_drop(kept);
     kn_drop(owned);
     kn_param_drop(&param);
     CHECK(kn_live_tensors(list, 1) == before); /* a short list is filled, the count is whole */
     CHECK(kn_live_tensors(NULL, 3) == -1 && strstr(kn_last_error(), "the list is NULL"));
+}
+
+/* How many of the tensors that are alive were made at the line. */
+static int made_at(const char *site)
+{
+    static kn_live_tensor list[256];
+    int64_t n = kn_live_tensors(list, 256);
+    int count = 0;
+    for (int64_t i = 0; i < n; i++) count += list[i].site && strstr(list[i].site, site) != NULL;
+    return count;
+}
+
+static kn_status one_step(kn_nn_linear *layer, kn_optim optim, kn_tensor x, kn_grads *grads)
+{
+    kn_tensor loss = kn_sum(kn_nn_linear_forward(layer, x), KN_AXES_ALL, false);
+    kn_status s = kn_backward(loss, grads);
+    kn_drop(loss);
+    return s ? s : kn_optim_step(optim, 0.1, KN_MODULE_OF(kn_nn_linear, layer), *grads);
+}
+
+/* Whatever a function of the library makes to stay has the line of its call. */
+static void all_that_is_owned_has_its_line(void)
+{
+    kn_nn_linear layer = {0};
+    kn_device_use(kn_device_open("autodiff(cpu)"));
+    CHECK(kn_nn_linear_init(&layer, 3, 2, NULL) == KN_OK);
+    CHECK(made_at(HERE(-1)) == 2);
+    kn_tensor x = kn_own(kn_ones(KN_SHAPE(4, 3), KN_F32));
+    kn_dataset set = kn_dataset_tensors(&x, 1);
+    kn_sample sample = {0}, batch = {0};
+    CHECK(kn_dataset_get(set, 0, &sample) == KN_OK);
+    CHECK(made_at(HERE(-1)) == 1);
+    for (int workers = 0; workers < 2; workers++) {
+        kn_loader loader = kn_loader_make(set, &(kn_loader_args){.batch_size = 2, .workers = workers});
+        CHECK(kn_loader_next(loader, &batch) == KN_OK && batch.n == 1);
+        CHECK(made_at(HERE(-1)) == 1);
+        kn_sample_drop(&batch);
+        kn_loader_free(loader);
+    }
+    kn_grads grads = NULL;
+    kn_optim optim = kn_optim_adam(NULL);
+    CHECK(one_step(&layer, optim, x, &grads) == KN_OK);
+    CHECK(made_at("test_live.c:") >= 2 + 1 + 1 + 2 + 4);
+    kn_live_tensor list[64];
+    int64_t n = kn_live_tensors(list, 64), without = 0;
+    for (int64_t i = 0; i < n && i < 64; i++) without += !list[i].site;
+    CHECK(without == 0);
+    kn_state state = kn_state_make();
+    CHECK(kn_state_put(state, "", "x", kn_alias(x)) == KN_OK);
+    CHECK(made_at(HERE(-1)) == 1);
+    kn_state_free(state);
+    kn_grads_free(grads);
+    kn_optim_free(optim);
+    kn_sample_drop(&sample);
+    kn_dataset_free(set);
+    kn_drop(x);
+    kn_module_drop(KN_MODULE_OF(kn_nn_linear, &layer));
+    kn_device_use(NULL);
 }
 
 typedef struct heard {
@@ -71,7 +131,7 @@ typedef struct heard {
 static void hear(void *context, kn_log_level level, const char *text)
 {
     heard *h = context;
-    if (level != KN_LOG_WARNING || !strstr(text, "alive in one scope")) return;
+    if (level != KN_LOG_WARNING || !strstr(text, " are alive")) return;
     h->warnings++;
     snprintf(h->text, sizeof h->text, "%s", text);
 }
@@ -92,6 +152,62 @@ static void a_loop_that_grows(void)
     CHECK(h.warnings == 1); /* once for a line */
     CHECK(strstr(h.text, HERE(-2)) != NULL);
     kn_scope_end(scope, KN_NONE);
+    kn_log_set(NULL, NULL);
+}
+
+/* What outlives scopes grows too: a loop that forgets what a call gave it. */
+static void a_loop_that_owns(void)
+{
+    heard h = {0};
+    kn_log_set(hear, &h);
+    static kn_tensor owned[25000];
+    for (int i = 0; i < 25000; i++) owned[i] = kn_own(kn_scalar(i, KN_F32)); /* the loop */
+    CHECK(h.warnings == 1);
+    CHECK(strstr(h.text, HERE(-2)) != NULL && strstr(h.text, "kn_grads_free()"));
+    for (int i = 0; i < 25000; i++) kn_drop(owned[i]);
+    /* One that frees what it owns has nothing to hear. */
+    h = (heard){0};
+    for (int i = 0; i < 25000; i++) kn_drop(kn_own(kn_scalar(i, KN_F32)));
+    CHECK(h.warnings == 0);
+    kn_log_set(NULL, NULL);
+}
+
+static void a_loop_that_forgets_its_gradients(void)
+{
+    heard h = {0};
+    kn_log_set(hear, &h);
+    kn_device_use(kn_device_open("autodiff(cpu)"));
+    kn_param w = kn_param_make(kn_ones(KN_SHAPE(2), KN_F32));
+    static kn_grads grads[11000];
+    for (int i = 0; i < 11000; i++) {
+        kn_scope step = kn_scope_begin();
+        kn_status s = kn_backward(kn_sum(kn_value(w), KN_AXES_ALL, false), &grads[i]);
+        kn_scope_end(step, KN_NONE);
+        if (s) break;
+    }
+    CHECK(h.warnings == 1);
+    CHECK(strstr(h.text, HERE(-5)) != NULL);
+    for (int i = 0; i < 11000; i++) kn_grads_free(grads[i]);
+    kn_param_drop(&w);
+    kn_device_use(NULL);
+    kn_log_set(NULL, NULL);
+}
+
+/* Many params of few calls are a large model, not a loop. */
+static void a_large_model(void)
+{
+    enum { LAYERS = 40, PARAMS = 300 };
+    static kn_param params[LAYERS][PARAMS];
+    heard h = {0};
+    kn_log_set(hear, &h);
+    kn_site_done("model.c:1");
+    for (int l = 0; l < LAYERS; l++) {
+        for (int i = 0; i < PARAMS; i++) params[l][i] = (kn_param_make)((kn_ones)(KN_SHAPE(1), KN_F32));
+        kn_site_done("model.c:2"); /* as if a layer's init had returned */
+    }
+    CHECK(h.warnings == 0);
+    for (int l = 0; l < LAYERS; l++)
+        for (int i = 0; i < PARAMS; i++) kn_param_drop(&params[l][i]);
     kn_log_set(NULL, NULL);
 }
 
@@ -157,7 +273,11 @@ int main(void)
 {
     a_tensor_after_its_scope();
     what_is_alive();
+    all_that_is_owned_has_its_line();
     a_loop_that_grows();
+    a_loop_that_owns();
+    a_loop_that_forgets_its_gradients();
+    a_large_model();
     long_texts();
     forgotten_layers();
     return check_report();

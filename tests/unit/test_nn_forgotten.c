@@ -66,7 +66,7 @@ static void half_a_layer_is_refused(void)
     CHECK(kn_ok(kn_nn_linear_forward(&m, ones(KN_SHAPE(2, 3)))));
     kn_param_drop(&(kn_param){m.bias.handle});
     CHECK_POISON(kn_nn_linear_forward(&m, ones(KN_SHAPE(2, 3))),
-                 "the bias of this Linear layer is gone: tensor was dropped by kn_drop; drop it after");
+                 "the bias of this Linear layer is gone: tensor was ended by kn_param_drop at ");
     kn_param_drop(&m.weight);
 }
 
@@ -77,7 +77,8 @@ static void a_dropped_param_of_a_part_is_explained(void)
     CHECK(kn_nn_swiglu_init(&m, 3, 2, NULL) == KN_OK);
     kn_param_drop(&(kn_param){m.linear_outer.weight.handle});
     CHECK_POISON(kn_nn_swiglu_forward(&m, ones(KN_SHAPE(2, 3))),
-                 "kn_nn_swiglu_forward: the weight of this Linear layer is gone: tensor was dropped");
+                 "kn_nn_swiglu_forward: the weight of this Linear layer is gone: tensor was ended by "
+                 "kn_param_drop at ");
     kn_param_drop(&m.linear_inner.weight);
 }
 
@@ -208,7 +209,7 @@ static void forgotten_parts_are_named(void)
     the_net_is_refused(&n, "second.weight holds no live param");
     CHECK(kn_nn_linear_init(&n.second, 2, 2, NULL) == KN_OK);
     kn_param_drop(&(kn_param){n.second.bias.handle});
-    the_net_is_refused(&n, "second.bias holds no live param: tensor was dropped by kn_drop");
+    the_net_is_refused(&n, "second.bias holds no live param: tensor was ended by kn_param_drop at ");
 }
 
 typedef struct stack {

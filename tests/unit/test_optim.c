@@ -404,7 +404,7 @@ static void misuse(void)
     CHECK(!kn_optim_adam(&(kn_adam_args){.eps = -1}) && strstr(kn_last_error(), "kn_optim_adam: eps is -1"));
     CHECK(!kn_optim_rmsprop(&(kn_rmsprop_args){.momentum = NAN}) &&
           strstr(kn_last_error(), "momentum is NaN"));
-    CHECK(!kn_schedule_constant(-NAN) && strstr(kn_last_error(), "NaN is no rate"));
+    CHECK(!kn_schedule_constant(-NAN) && strstr(kn_last_error(), "a rate or factor is NaN"));
     CHECK_ERROR(kn_optim_add_group(sgd, &(kn_optim_group){.pattern = "a", .optim = sgd}), "another one");
     CHECK_ERROR(kn_optim_add_group(sgd, &(kn_optim_group){.pattern = "a", .optim = kn_optim_lbfgs(NULL)}),
                 "no groups");

@@ -106,8 +106,8 @@ static void use_device(kn_device d)
     CHECK_POISON(kn_to(good, d), "kn_to: this is no open device");
     CHECK(kn_device_report(d, NULL, NULL, 0) == 0 && strstr(kn_last_error(), "kn_device_report: this is no"));
     CHECK(kn_device_autodiff(d) == NULL && strstr(kn_last_error(), "kn_device_autodiff: this is no open"));
-    kn_device_close(d);
-    CHECK(strstr(kn_last_error(), "kn_device_close: this is no open device") != NULL);
+    kn_device_close(d); /* nothing, as freeing any object of before is */
+    CHECK(strstr(kn_last_error(), "kn_device_autodiff: ") != NULL);
 }
 
 static void all_is_an_error_afterwards(void)

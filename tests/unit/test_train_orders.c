@@ -17,7 +17,7 @@ typedef struct Heard {
     kn_run_end end;
     int64_t info_step, info_epochs, test_epoch, test_step;
     int tests;
-    char summary[4000];
+    char summary[4000], message[400];
 } Heard;
 
 static kn_status heard_start(void *self, const kn_run_info *info)
@@ -51,6 +51,12 @@ static void heard_finish(void *self, kn_run_end end, const char *summary)
     kni_buffer_free(&out);
     h->end = end;
 }
+static void heard_message(void *self, kn_run_split split, const char *text)
+{
+    Heard *h = self;
+    (void)split;
+    kni_short_text(h->message, sizeof h->message, text);
+}
 static void heard_close(void *self)
 {
     Heard *h = self;
@@ -60,6 +66,7 @@ static const kn_renderer_type heard_type = {.name = "heard",
                                             .start = heard_start,
                                             .metric = heard_metric,
                                             .progress = heard_progress,
+                                            .message = heard_message,
                                             .finish = heard_finish,
                                             .close = heard_close};
 
@@ -290,6 +297,71 @@ static void evaluating_in_another_process(void)
 }
 
 /* ---- resumed runs */
+
+/* The weights of an earlier run are loaded and tested in its folder, then a new run begins: each log has one run. */
+static void a_new_run_after_testing_an_old_one(void)
+{
+    Run run;
+    Heard heard;
+    const char *folder = new_folder();
+    if (!open_run(&run, &heard, folder, 2, no_schedule)) return;
+    CHECK_OK(kn_learner_fit(run.learner));
+    run_free(&run);
+    const char *const logs[] = {"log.csv", "log.jsonl"}, *const first[] = {",1,train,loss,", "\"epoch\":1,"};
+    int rows[2];
+    for (int i = 0; i < 2; i++) rows[i] = count_of(content(path_in(folder, logs[i])), first[i]);
+    CHECK(rows[0] > 0 && rows[1] > 0);
+    if (!open_run(&run, &heard, folder, 2, no_schedule)) return;
+    CHECK_OK(kn_learner_load_best(run.learner));
+    CHECK_OK(kn_learner_evaluate(run.learner, run.valid));
+    CHECK_OK(kn_learner_fit(run.learner));
+    CHECK(count_of(content(path_in(folder, "log.csv")), ",test,loss,") == 0);
+    CHECK(count_of(content(path_in(folder, "log.csv.old")), ",test,loss,") > 0);
+    CHECK(count_of(content(path_in(folder, "log.jsonl.old")), "\"evaluates\":true") == 1);
+    for (int i = 0; i < 2; i++) CHECK(count_of(content(path_in(folder, logs[i])), first[i]) == rows[i]);
+    run_free(&run);
+}
+
+/* Which weights are trained on is told where they are not those of the position. */
+static void training_on_from_the_best_weights(void)
+{
+    Run run;
+    Heard heard;
+    const char *folder = new_folder();
+    if (!open_run(&run, &heard, folder, 2, no_schedule)) return;
+    CHECK_OK(kn_learner_fit(run.learner));
+    run_free(&run);
+    if (!open_run(&run, &heard, folder, 3, no_schedule)) return;
+    CHECK_OK(kn_learner_resume(run.learner, NULL));
+    CHECK_OK(kn_learner_load_best(run.learner));
+    CHECK_OK(kn_learner_fit(run.learner));
+    CHECK(strstr(heard.message, "training goes on at step 24 with the weights of step ") &&
+          strstr(heard.message, "kn_learner_load_best"));
+    run_free(&run);
+    if (!open_run(&run, &heard, folder, 4, no_schedule)) return;
+    CHECK_OK(kn_learner_resume(run.learner, NULL));
+    CHECK_OK(kn_learner_fit(run.learner));
+    CHECK(!strstr(heard.message, "with the weights of"));
+    run_free(&run);
+}
+
+/* A metric in percent is one also where the run has nothing left to do. */
+static void percentages_stay_percentages(void)
+{
+    Run run;
+    Heard heard;
+    const char *folder = new_folder();
+    if (!open_run(&run, &heard, folder, 1, no_schedule)) return;
+    CHECK_OK(kn_learner_add_metric(run.learner, kn_metric_accuracy(-1)));
+    for (int i = 0; i < 2; i++) {
+        CHECK_OK(kn_learner_fit(run.learner));
+        const char *row = strstr(heard.summary, "accuracy");
+        CHECK(row && strstr(row, " %"));
+        row = strstr(content(path_in(folder, "report.html")), "<td>accuracy</td>");
+        CHECK(row && memmem(row, 200, " %", 2));
+    }
+    run_free(&run);
+}
 
 static void a_resumed_run_knows_its_history(void)
 {
@@ -588,6 +660,9 @@ int main(void)
                                    an_interrupted_evaluation,
                                    tests_of_the_best_weights,
                                    evaluating_in_another_process,
+                                   a_new_run_after_testing_an_old_one,
+                                   training_on_from_the_best_weights,
+                                   percentages_stay_percentages,
                                    a_resumed_run_knows_its_history,
                                    evaluating_after_a_failure,
                                    a_fit_inside_a_fit,

@@ -23,10 +23,10 @@ CALLED_BACK = {"kn_backend_tensor", "kn_backend_allocate", "kn_backend_fail", "k
 # Signal handlers may call these, where noting a line is not allowed.
 SIGNAL_SAFE = {"kn_learner_interrupt"}
 # These run no op, so their line must not become the latest op's; only a failure needs it.
-PASSING = {"kn_keep", "kn_own", "kn_alias", "kn_require_grad", "kn_poison", "kn_grads_get", "kn_grads_take",
+PASSING = {"kn_keep", "kn_own", "kn_alias", "kn_require_grad", "kn_poison", "kn_grads_get",
            "kn_state_get", "kn_nn_identity_forward"}
 # Their result says nothing about whether they failed.
-MAYBE = {"kn_device_of": "kn_after_device", "kn_device_close": "void kn_site_pending"}
+MAYBE = {"kn_device_of": "kn_after_device", "kn_grads_take": "kn_after_tensor", "kn_device_close": "void kn_site_pending"}
 # These run ops that may fail later, though they fill no tensors; or fill tensors whose ops have lines of their own.
 RUNNING = {"kn_optim_step", "kn_optim_step_closure", "kn_optim_step_rates", "kn_loss_scaler_step", "kn_accumulator_add",
            "kn_ema_update", "kn_ema_swap", "kn_grads_clip"}
@@ -133,7 +133,8 @@ def note_of(function, structs, objects):
     if result == "kn_status":
         return (status_note(must_check, name, parameters), result, "")
     if result in objects or result.startswith("struct "):
-        return ("kn_at_" + short(result), result, "if (!kn_result) kn_site_failure(kn_line);")
+        return ("kn_at_" + short(result), result,
+                "if (!kn_result)\n        kn_site_failure(kn_line);\n    else\n        kn_site_done(kn_line);")
     if result == "void":
         return ("void kn_site_freed" if _ENDS.match(name) else "void kn_site_pending", result, "")
     return ("kn_after_" + short(result), result, "kn_site_pending(kn_line);")
@@ -179,7 +180,7 @@ def macro(name, note):
 
 # Wrappers of plain results, which several headers need.
 def common_wrappers():
-    failed = "if (kn_result != KN_OK) kn_site_failure(kn_line);"
+    failed = "if (kn_result != KN_OK)\n        kn_site_failure(kn_line);\n    else\n        kn_site_done(kn_line);"
     ran = "if (kn_result == KN_OK)\n        kn_site_note(kn_line);\n    else\n        kn_site_failure(kn_line);"
     poisoned = "if (kn_result.bits >> 63) kn_site_pending(kn_line);"
     pending = "kn_site_pending(kn_line);"

@@ -41,6 +41,7 @@ static const char usage[] =
     "  kiln data PATH [--check]       what a folder or file on disk holds; --check reads every sample\n"
     "  kiln --plugin FILE COMMAND ..  any of these with the devices of a shared library, which has\n"
     "                                 kn_status kn_plugin(void): docs/adding-a-backend.md\n"
+    "  kiln --version                 the version alone\n"
     "  kiln help                      this text\n"
     "\n"
     "A device is a text such as cpu, ref, autodiff(cpu) or check(cpu,ref). KN_DEVICE names the default.\n"
@@ -58,6 +59,13 @@ static int show_help(int count, char **arguments)
     return 0;
 }
 
+static int show_version(int count, char **arguments)
+{
+    if (count > 0) return kiln_usage_error("--version takes no argument '%s'", arguments[0]);
+    printf("kiln %s\n", kn_version());
+    return 0;
+}
+
 static const command commands[] = {{"info", kiln_command_info},
                                    {"ops", kiln_command_ops},
                                    {"conform", kiln_command_conform},
@@ -66,7 +74,9 @@ static const command commands[] = {{"info", kiln_command_info},
                                    {"data", kiln_command_data},
                                    {"help", show_help},
                                    {"--help", show_help},
-                                   {"-h", show_help}};
+                                   {"-h", show_help},
+                                   {"--version", show_version},
+                                   {"-V", show_version}};
 
 int kiln_usage_error(const char *format, ...)
 {

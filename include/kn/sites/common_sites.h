@@ -85,13 +85,19 @@ static inline kn_device kn_at_device(kn_device kn_result, const char *kn_line)
 
 static inline kn_status kn_at_failed(kn_status kn_result, const char *kn_line)
 {
-    if (kn_result != KN_OK) kn_site_failure(kn_line);
+    if (kn_result != KN_OK)
+        kn_site_failure(kn_line);
+    else
+        kn_site_done(kn_line);
     return kn_result;
 }
 
 static inline KN_MUST_CHECK kn_status kn_at_failed_checked(kn_status kn_result, const char *kn_line)
 {
-    if (kn_result != KN_OK) kn_site_failure(kn_line);
+    if (kn_result != KN_OK)
+        kn_site_failure(kn_line);
+    else
+        kn_site_done(kn_line);
     return kn_result;
 }
 

@@ -20,7 +20,10 @@ static inline uint64_t kn_after_uint64(uint64_t kn_result, const char *kn_line)
 
 static inline kn_dataset kn_at_dataset(kn_dataset kn_result, const char *kn_line)
 {
-    if (!kn_result) kn_site_failure(kn_line);
+    if (!kn_result)
+        kn_site_failure(kn_line);
+    else
+        kn_site_done(kn_line);
     return kn_result;
 }
 

@@ -20,7 +20,10 @@ static inline kn_run_end kn_after_run_end(kn_run_end kn_result, const char *kn_l
 
 static inline kn_learner kn_at_learner(kn_learner kn_result, const char *kn_line)
 {
-    if (!kn_result) kn_site_failure(kn_line);
+    if (!kn_result)
+        kn_site_failure(kn_line);
+    else
+        kn_site_done(kn_line);
     return kn_result;
 }
 

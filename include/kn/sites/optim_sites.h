@@ -14,25 +14,37 @@ extern "C" {
 
 static inline kn_accumulator kn_at_accumulator(kn_accumulator kn_result, const char *kn_line)
 {
-    if (!kn_result) kn_site_failure(kn_line);
+    if (!kn_result)
+        kn_site_failure(kn_line);
+    else
+        kn_site_done(kn_line);
     return kn_result;
 }
 
 static inline kn_ema kn_at_ema(kn_ema kn_result, const char *kn_line)
 {
-    if (!kn_result) kn_site_failure(kn_line);
+    if (!kn_result)
+        kn_site_failure(kn_line);
+    else
+        kn_site_done(kn_line);
     return kn_result;
 }
 
 static inline kn_optim kn_at_optim(kn_optim kn_result, const char *kn_line)
 {
-    if (!kn_result) kn_site_failure(kn_line);
+    if (!kn_result)
+        kn_site_failure(kn_line);
+    else
+        kn_site_done(kn_line);
     return kn_result;
 }
 
 static inline kn_schedule kn_at_schedule(kn_schedule kn_result, const char *kn_line)
 {
-    if (!kn_result) kn_site_failure(kn_line);
+    if (!kn_result)
+        kn_site_failure(kn_line);
+    else
+        kn_site_done(kn_line);
     return kn_result;
 }
 

@@ -14,7 +14,10 @@ extern "C" {
 
 static inline kn_renderer kn_at_renderer(kn_renderer kn_result, const char *kn_line)
 {
-    if (!kn_result) kn_site_failure(kn_line);
+    if (!kn_result)
+        kn_site_failure(kn_line);
+    else
+        kn_site_done(kn_line);
     return kn_result;
 }
 

@@ -20,7 +20,10 @@ static inline kn_store_format kn_after_store_format(kn_store_format kn_result, c
 
 static inline kn_store kn_at_store(kn_store kn_result, const char *kn_line)
 {
-    if (!kn_result) kn_site_failure(kn_line);
+    if (!kn_result)
+        kn_site_failure(kn_line);
+    else
+        kn_site_done(kn_line);
     return kn_result;
 }
 

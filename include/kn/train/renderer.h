@@ -36,6 +36,8 @@ typedef struct kn_run_info {
     const int64_t *epochs_done;
     /* Three for each metric, by split: what earlier parts of the run gave. NULL: not known. */
     const kn_metric_history *history;
+    const bool
+        *in_percent; /* of each metric: its texts are percentages, as 87.78 % of 0.8778; NULL: none is */
 } kn_run_info;
 
 /* One number of one metric. */

@@ -2,7 +2,7 @@
 #ifndef KNI_INTEGER_RANGE_H
 #define KNI_INTEGER_RANGE_H
 
-#include "ops/op.h"
+#include "core/dtype.h"
 
 /* The values of an integer dtype: *least to below *end. */
 void kni_integer_range(int dtype, double *least, double *end);

@@ -1,5 +1,7 @@
 /* The one rule for numbers that are stored in integer tensors: full, pad, fills and threshold ask here. */
-#include "ops/integer_range.h"
+#include "core/integer_range.h"
+#include "core/error.h"
+#include <kn/tensor.h>
 
 void kni_integer_range(int dtype, double *least, double *end)
 {
@@ -12,7 +14,7 @@ void kni_integer_range(int dtype, double *least, double *end)
 kn_status kni_check_stored(const char *op, int dtype, double value)
 {
     double least, end;
-    if (dtype < 0 || dtype >= KN_DTYPE_COUNT || !(KNI_INTS >> dtype & 1)) return KN_OK;
+    if (!kn_dtype_is_integer((kn_dtype)dtype)) return KN_OK;
     kni_integer_range(dtype, &least, &end);
     if ((value >= least || value > least - 1) && value < end) return KN_OK;
     return kni_fail_op(KN_ERROR_ARGUMENT, op,
