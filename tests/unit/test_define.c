@@ -364,14 +364,9 @@ static void written_gradient(void)
                                .gradient = "g = dy * w; dx = g - mean(g); dw = down(dy * (x - mean(x)))"});
     kn_tensor in[2] = {values(1, KN_SHAPE(3, 4)), values(2, KN_SHAPE(4))};
     gradients("t_written", h, in, 2);
-    /* It may name the results, of several levels as well. */
+    /* It may name the result. */
     h = define("t_named", &(kn_body_args){.body = "y = exp(sin(x))", .gradient = "dx = dy * y * cos(x);"});
     gradients("t_named", h, in, 1);
-    h = define("t_named_two", &(kn_body_args){.out = "y z@line",
-                                              .line = KN_BODY_LAST_AXES,
-                                              .body = "z = sum(x); y = x * z",
-                                              .gradient = "dx = dy * z + sum(dy * x) + dz + z - sum(x)"});
-    gradients("t_named_two", h, in, 1);
     /* What is written is what runs. */
     h = define("t_wrong", &(kn_body_args){.body = "y = x * x", .gradient = "dx = dy * 7"});
     kn_tensor x = kn_require_grad(in[1]), y = run(h, &x), g, dy = kn_keep(kn_ones_like(y));

@@ -39,6 +39,7 @@ static const formula formulas[] = {
     {"x", "y z@place", "z = down(x * x); y = x * 2", NULL, true},
     {"x", "y z@line w@place", "z = highest(x); w = down(x - z); y = x * w", NULL, true},
     {"x v", "y", "y = x * v", "dx = dy * v; dv = down(dy * x)", true},
+    {"x", "y z@line", "z = sum(x); y = x * z", "dx = dy * z + sum(dy * x) + dz", true},
     {"x s@line", "y", "y = x * s", "dx = dy * s; ds = 0", true},
     {"x", "y", "y = x - mean(x)", "dx = 3", true},
 };
