@@ -61,11 +61,11 @@ kn_status kni_conv_init(const char *function, const kn_module_type *type, kn_nn_
     static const kn_nn_conv_args usual = KN_NN_CONV_ARGS_DEFAULTS;
     if (!args) args = &usual;
     made.groups = kn_int_or(args->groups, usual.groups);
-    made.stride = kni_window_list(args->stride, rank, 1);
-    made.dilation = kni_window_list(args->dilation, rank, 1);
-    made.padding = kni_window_list(args->padding, rank, 0);
-    made.padding_end = kni_window_list_or(args->padding_end, made.padding);
-    made.output_padding = kni_window_list(args->output_padding, rank, 0);
+    made.stride = kni_window_steps(args->stride, rank);
+    made.dilation = kni_window_steps(args->dilation, rank);
+    made.padding = kni_window_paddings(args->padding, rank);
+    made.padding_end = kni_window_ends(args->padding_end, made.padding);
+    made.output_padding = kni_window_paddings(args->output_padding, rank);
     made.same = args->same;
     made.padding_mode = args->padding_mode;
     kn_status s = check(function, &made, rank);

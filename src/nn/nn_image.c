@@ -36,8 +36,8 @@ kn_status kn_nn_unfold4d_init(kn_nn_unfold4d *m, kn_ints kernel_size, const kn_u
 {
     static const kn_unfold_args usual = KN_UNFOLD_ARGS_DEFAULTS;
     if (!args) args = &usual;
-    kn_nn_unfold4d made = {kernel_size, kni_window_list(args->stride, 2, 1),
-                           kni_window_list(args->padding, 2, 0), kni_window_list(args->dilation, 2, 1)};
+    kn_nn_unfold4d made = {kernel_size, kni_window_steps(args->stride, 2),
+                           kni_window_paddings(args->padding, 2), kni_window_steps(args->dilation, 2)};
     kn_status s = kni_window_check("kn_nn_unfold4d_init", kernel_size, 2);
     if (s == KN_OK) s = check_steps("kn_nn_unfold4d_init", made.stride, made.padding, made.dilation);
     return kni_layer_finish(KN_MODULE_OF(kn_nn_unfold4d, &made), m, s);
@@ -62,8 +62,8 @@ kn_status kn_nn_fold4d_init(kn_nn_fold4d *m, kn_ints output_size, kn_ints kernel
 {
     static const kn_unfold_args usual = KN_UNFOLD_ARGS_DEFAULTS;
     if (!args) args = &usual;
-    kn_nn_fold4d made = {output_size, kernel_size, kni_window_list(args->stride, 2, 1),
-                         kni_window_list(args->padding, 2, 0), kni_window_list(args->dilation, 2, 1)};
+    kn_nn_fold4d made = {output_size, kernel_size, kni_window_steps(args->stride, 2),
+                         kni_window_paddings(args->padding, 2), kni_window_steps(args->dilation, 2)};
     kn_status s = kni_window_check("kn_nn_fold4d_init", kernel_size, 2);
     if (s == KN_OK) s = kni_window_check("kn_nn_fold4d_init", output_size, 2);
     if (s == KN_OK) s = check_steps("kn_nn_fold4d_init", made.stride, made.padding, made.dilation);

@@ -48,10 +48,10 @@ static kn_status init(const char *function, const kn_module_type *type, kn_nn_po
     made.exclude_padding = args->exclude_padding;
     made.divisor = args->divisor;
     if (s == KN_OK) {
-        made.stride = kni_window_list_or(args->stride, window);
-        made.dilation = kni_window_list(args->dilation, rank, 1);
-        made.padding = kni_window_list(args->padding, rank, 0);
-        made.padding_end = kni_window_list_or(args->padding_end, made.padding);
+        made.stride = kni_window_strides(args->stride, window);
+        made.dilation = kni_window_steps(args->dilation, rank);
+        made.padding = kni_window_paddings(args->padding, rank);
+        made.padding_end = kni_window_ends(args->padding_end, made.padding);
     }
     for (int i = 0; i < rank && s == KN_OK; i++) {
         s = kni_layer_positive(function, "a stride", made.stride.dims[i]);

@@ -26,7 +26,7 @@ static kn_status init_lp(const char *function, const kn_module_type *type, kn_nn
     if (s == KN_OK && norm_type == 0)
         s = kni_failure(KN_ERROR_ARGUMENT, "%s: norm_type is 0; it must be another number", function);
     kn_nn_lp_pool made = {.norm_type = norm_type, .kernel_size = window, .ceil_mode = args->ceil_mode};
-    if (s == KN_OK) made.stride = kni_window_list_or(args->stride, window);
+    if (s == KN_OK) made.stride = kni_window_strides(args->stride, window);
     for (int i = 0; i < rank && s == KN_OK; i++)
         s = kni_layer_positive(function, "a stride", made.stride.dims[i]);
     return kni_layer_finish((kn_module){&made, type}, m, s);

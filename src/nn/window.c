@@ -7,17 +7,31 @@
 /* As core/axis_entry.h, which layers do not see. */
 static int64_t entry_of(const int64_t *list, int i) { return list[i] ? list[i] : list[0]; }
 
-kn_ints kni_window_list(const int64_t *entries, int32_t rank, int64_t fallback)
+kn_ints kni_window_steps(const int64_t *entries, int32_t rank)
 {
     kn_ints list = {rank, {0}};
-    for (int i = 0; i < rank; i++) list.dims[i] = kn_int_or(entry_of(entries, i), fallback);
+    for (int i = 0; i < rank; i++) list.dims[i] = kn_int_or(entry_of(entries, i), 1);
     return list;
 }
 
-kn_ints kni_window_list_or(const int64_t *entries, kn_ints fallback)
+kn_ints kni_window_strides(const int64_t *entries, kn_ints window)
 {
-    kn_ints list = fallback;
-    for (int i = 0; i < list.rank; i++) list.dims[i] = kn_int_or(entry_of(entries, i), fallback.dims[i]);
+    kn_ints list = window;
+    for (int i = 0; i < list.rank; i++) list.dims[i] = kn_int_or(entry_of(entries, i), window.dims[i]);
+    return list;
+}
+
+kn_ints kni_window_paddings(const int64_t *entries, int32_t rank)
+{
+    kn_ints list = {rank, {0}};
+    for (int i = 0; i < rank; i++) list.dims[i] = kn_int_or(entries[i], 0);
+    return list;
+}
+
+kn_ints kni_window_ends(const int64_t *ends, kn_ints padding)
+{
+    kn_ints list = padding;
+    for (int i = 0; i < list.rank; i++) list.dims[i] = kn_int_or(ends[i], padding.dims[i]);
     return list;
 }
 

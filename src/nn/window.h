@@ -4,10 +4,14 @@
 
 #include <kn/base.h>
 
-/* The first rank entries as a list. A 0 behind the first becomes the first one, then 0 the fallback and KN_ZERO 0. */
-kn_ints kni_window_list(const int64_t *entries, int32_t rank, int64_t fallback);
-/* The same with a fallback for each axis: the window for strides, the padding for padding_end. */
-kn_ints kni_window_list_or(const int64_t *entries, kn_ints fallback);
+/* Strides or dilations: a 0 behind the first entry becomes the first one, and 0 in all becomes 1. */
+kn_ints kni_window_steps(const int64_t *entries, int32_t rank);
+/* The same for pools, whose windows do not overlap where no stride is given. */
+kn_ints kni_window_strides(const int64_t *entries, kn_ints window);
+/* Paddings: 0 and KN_ZERO are 0. */
+kn_ints kni_window_paddings(const int64_t *entries, int32_t rank);
+/* padding_end: 0 becomes the entry of padding, KN_ZERO becomes 0. */
+kn_ints kni_window_ends(const int64_t *ends, kn_ints padding);
 /* KN_OK when the window has `rank` entries, all at least 1. */
 kn_status kni_window_check(const char *function, kn_ints window, int32_t rank);
 

@@ -183,7 +183,7 @@ kn_tensor kn_deform_conv2d(kn_tensor x, kn_tensor offset, kn_tensor w, kn_tensor
     a.stride.rank = a.padding.rank = a.dilation.rank = 2;
     for (int i = 0; i < 2; i++) {
         a.stride.dims[i] = kn_int_or(kni_axis_entry(g->stride, i), 1);
-        a.padding.dims[i] = kn_int_or(kni_axis_entry(g->padding, i), 0);
+        a.padding.dims[i] = kn_int_or(g->padding[i], 0);
         a.dilation.dims[i] = kn_int_or(kni_axis_entry(g->dilation, i), 1);
     }
     kn_shape so = kn_shape_of_tensor(offset);

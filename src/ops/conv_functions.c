@@ -11,23 +11,30 @@ typedef struct arguments {
     bool same;
 } arguments;
 
-static kn_ints list_of(const int64_t *values, int n, int64_t fallback)
+/* Strides or dilations. */
+static kn_ints steps_of(const int64_t *values, int n)
 {
     kn_ints list = {.rank = n};
-    for (int i = 0; i < n; i++)
-        list.dims[i] = values ? kn_int_or(kni_axis_entry(values, i), fallback) : fallback;
+    for (int i = 0; i < n; i++) list.dims[i] = values ? kn_int_or(kni_axis_entry(values, i), 1) : 1;
+    return list;
+}
+
+static kn_ints paddings_of(const int64_t *values, int n)
+{
+    kn_ints list = {.rank = n};
+    for (int i = 0; i < n; i++) list.dims[i] = values ? kn_int_or(values[i], 0) : 0;
     return list;
 }
 
 static kni_conv_attributes attributes_of(const arguments *a, int n)
 {
-    kni_conv_attributes r = {.stride = list_of(a->stride, n, 1),
-                             .padding = list_of(a->padding, n, 0),
-                             .dilation = list_of(a->dilation, n, 1),
+    kni_conv_attributes r = {.stride = steps_of(a->stride, n),
+                             .padding = paddings_of(a->padding, n),
+                             .dilation = steps_of(a->dilation, n),
                              .groups = a->groups};
     r.padding_end = r.padding;
     for (int i = 0; i < n && a->padding_end; i++)
-        r.padding_end.dims[i] = kn_int_or(kni_axis_entry(a->padding_end, i), r.padding.dims[i]);
+        r.padding_end.dims[i] = kn_int_or(a->padding_end[i], r.padding.dims[i]);
     return r;
 }
 
@@ -60,7 +67,7 @@ static kn_tensor run(const kn_op *row, const char *name, int n, const kn_tensor 
     kni_call call = kni_call_begin(name);
     kn_tensor operands[3] = {in[0], in[1], in[2]};
     kni_conv_attributes a = attributes_of(given, n);
-    a.extra = row == &kni_op_conv ? KN_SCALAR_SHAPE : list_of(given->output_padding, n, 0);
+    a.extra = row == &kni_op_conv ? KN_SCALAR_SHAPE : paddings_of(given->output_padding, n);
     if (negative_padding(&a))
         return kni_call_fail(call, KN_ERROR_ARGUMENT,
                              "padding is %D; it must not be negative: crop with kn_narrow()",

@@ -24,8 +24,8 @@ static kni_pool_attributes from_args(int axes, kn_ints window, const kn_pool_arg
                              .divisor = args->divisor};
     for (int i = 0; i < axes; i++) {
         a.stride.dims[i] = kni_axis_entry(args->stride, i);
-        a.padding.dims[i] = kn_int_or(kni_axis_entry(args->padding, i), 0);
-        a.padding_end.dims[i] = kn_int_or(kni_axis_entry(args->padding_end, i), a.padding.dims[i]);
+        a.padding.dims[i] = kn_int_or(args->padding[i], 0);
+        a.padding_end.dims[i] = kn_int_or(args->padding_end[i], a.padding.dims[i]);
         a.dilation.dims[i] = kni_axis_entry(args->dilation, i);
     }
     return a;

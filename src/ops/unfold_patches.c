@@ -153,7 +153,7 @@ static kni_patch_attributes from_args(kn_ints window, const kn_unfold_args *args
     a.stride.rank = a.padding.rank = a.dilation.rank = AXES;
     for (int i = 0; i < AXES; i++) {
         a.stride.dims[i] = kn_int_or(kni_axis_entry(args->stride, i), 1);
-        a.padding.dims[i] = kn_int_or(kni_axis_entry(args->padding, i), 0);
+        a.padding.dims[i] = kn_int_or(args->padding[i], 0);
         a.dilation.dims[i] = kn_int_or(kni_axis_entry(args->dilation, i), 1);
     }
     return a;
