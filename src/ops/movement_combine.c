@@ -183,7 +183,10 @@ kn_tensor kn_repeat_interleave_tensor(kn_tensor x, kn_tensor repeats, int32_t ax
     kn_tensor y = kn_index_select(x, axis, at);
     /* A place behind the last repeat is beyond x. */
     if (given && kni_is_poisoned(y) && kn_error_code(y) == KN_ERROR_INDEX)
-        return kni_call_fail(call, KN_ERROR_INDEX,
-                             "total is %D, which is more than the sum of the repeats; -1 computes it", total);
+        return kni_call_fail(
+            call, KN_ERROR_INDEX,
+            "total is %D, which is more than the sum of the repeats, so that index %D is out of "
+            "range; -1 computes it",
+            total, n);
     return kni_call_end(call, y);
 }

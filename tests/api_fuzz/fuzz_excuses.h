@@ -99,12 +99,8 @@ static const char overflowing_sums[] = " layer_norm_affine_grad rms_norm_affine_
 static const char rounded_twice[] = " add sub mul div ";
 
 /* What only the elements tell: a queue meets it when it runs, the reference at once. */
-static const char *const later[] = {"is out of range",
-                                    "is not positive definite",
-                                    "is singular",
-                                    "holds a NaN or an infinity",
-                                    "more than the sum of the repeats",
-                                    NULL};
+static const char *const later[] = {"is out of range", "is not positive definite", "is singular",
+                                    "holds a NaN or an infinity", NULL};
 
 static bool named(const char *names, const char *name)
 {
