@@ -176,7 +176,7 @@ static bool plainly_countable(const kni_type *t)
 static kn_status refuse_zero(const call *c)
 {
     const kni_type *t = c->n_in && c->types[0] ? c->types[0] : c->out_types[0];
-    if (!kn_dtype_is_float((kn_dtype)t->dtype) || c->thread->context.depth_of_lowering) return KN_OK;
+    if (!kni_is_float(t->dtype) || c->thread->context.depth_of_lowering) return KN_OK;
     for (const kn_attribute *a = c->row->schema; a->name; a++) {
         double value = 0;
         if (a->type == KNI_ATTR_REAL && a->dynamic == KNI_DYNAMIC)

@@ -8,16 +8,17 @@
 static const struct {
     const char *sign, *word; /* of values, NULL where it takes truths alone */
     int level, logic;        /* logic: of truths, -1 where it takes values alone */
+    bool by_name;            /* the word may be written as well */
 } operators[] = {
-    {"||", NULL, 1, KNI_STEP_OR}, {"&&", NULL, 2, KNI_STEP_AND},
-    {"|", "or", 3, -1},           {"^", "xor", 4, KNI_STEP_XOR},
-    {"&", "and", 5, -1},          {"==", "eq", 6, -1},
-    {"!=", "ne", 6, -1},          {"<=", "le", 7, -1},
-    {">=", "ge", 7, -1},          {"<<", "shl", 8, -1},
-    {">>", "shr", 8, -1},         {"<", "lt", 7, -1},
-    {">", "gt", 7, -1},           {"+", "add", 9, -1},
-    {"-", "sub", 9, -1},          {"*", "mul", 10, -1},
-    {"/", "div", 10, -1},         {"%", "fmod", 10, -1}, /* fmod(a, b) may be written as well */
+    {"||", NULL, 1, KNI_STEP_OR, false}, {"&&", NULL, 2, KNI_STEP_AND, false},
+    {"|", "or", 3, -1, false},           {"^", "xor", 4, KNI_STEP_XOR, false},
+    {"&", "and", 5, -1, false},          {"==", "eq", 6, -1, false},
+    {"!=", "ne", 6, -1, false},          {"<=", "le", 7, -1, false},
+    {">=", "ge", 7, -1, false},          {"<<", "shl", 8, -1, false},
+    {">>", "shr", 8, -1, false},         {"<", "lt", 7, -1, false},
+    {">", "gt", 7, -1, false},           {"+", "add", 9, -1, false},
+    {"-", "sub", 9, -1, false},          {"*", "mul", 10, -1, false},
+    {"/", "div", 10, -1, false},         {"%", "fmod", 10, -1, true},
 };
 enum { OPERATORS = sizeof operators / sizeof *operators, TIGHTEST = 10, MAX_NESTING = 64 };
 
@@ -243,7 +244,7 @@ static kni_parsed parse_call(kni_parser *p, const char *at, size_t n)
     for (int i = 0; i < KNI_LINE_WORDS; i++)
         if (kni_parser_equals(kni_line_word_name(i), at, n)) return parse_line_word(p, at, copy, i);
     for (int i = 0; i < OPERATORS; i++)
-        if (operators[i].word && operators[i].sign[0] != '%' && kni_parser_equals(operators[i].word, at, n))
+        if (operators[i].word && !operators[i].by_name && kni_parser_equals(operators[i].word, at, n))
             return kni_parser_fail(p, at, "write '%s' for '%s'", operators[i].sign, copy);
     if (kni_parser_equals("neg", at, n) || kni_parser_equals("not", at, n))
         return kni_parser_fail(p, at, "write the sign for '%s'", copy);

@@ -84,7 +84,7 @@ static kn_status run_on_host(const kn_op *row, const void *attributes, const kni
 static kn_status check_gradient(const kni_vjp *v, int i, kn_tensor gradient)
 {
     const kni_type *g = kni_type_of(gradient), *x = &v->in_types[i];
-    if (!g) return KN_OK; /* what it carries is told with the result */
+    if (!g) return KN_OK; /* the error that it carries becomes that of the result */
     if (!kn_dtype_is_float((kn_dtype)g->dtype))
         return kni_fail_op(
             KN_ERROR_DTYPE, v->row->name,

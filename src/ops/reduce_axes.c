@@ -1,4 +1,4 @@
-/* Axes of reductions: rules for results, and what reference kernels along an axis are told. */
+/* The axes of reductions: the shapes of results, and the parameters of reference kernels that run along an axis. */
 #include "ops/reduce_axes.h"
 
 const kn_attribute kni_reduce_schema[] = {KNI_ATTR(kni_reduce_attributes, axes, KNI_ATTR_INTS, KNI_STATIC),

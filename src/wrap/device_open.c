@@ -94,10 +94,10 @@ static bool ensure_device(kn_backend *b, const char *begin, size_t length)
 }
 
 /* An opener that gives no backend and tells no reason: a text that says so. */
-static kn_status opener_told(const opener *o, uint64_t before)
+static void opener_told(const opener *o, uint64_t before)
 {
-    if (kni_error_number() != before) return KN_ERROR_DEVICE;
-    return kni_fail(
+    if (kni_error_number() != before) return;
+    kni_fail(
         KN_ERROR_DEVICE,
         "kn_device_open: the opener of %s gave no backend and told no reason (kn_backend_fail() tells one)",
         o->name);
@@ -148,7 +148,7 @@ static kn_backend *parse(const char **s, int depth)
     }
     uint64_t before = kni_error_number();
     kn_backend *b = o->open(argument, inner, n);
-    if (!b && outside) (void)opener_told(o, before);
+    if (!b && outside) opener_told(o, before);
     if (b && outside) b = kni_outside_open(o->name, b, inner, n);
     if (!b) return NULL;
     if (kni_stack_makes_sense(b, "kn_device_open") &&

@@ -298,7 +298,7 @@ static bool row_is(kn_dataset d, int64_t index, const float *want, int64_t n)
 #define ROW_IS(d, index, ...)                                                                                \
     row_is(d, index, (const float[]){__VA_ARGS__}, sizeof((float[]){__VA_ARGS__}) / sizeof(float))
 
-/* Columns of one name are told apart by their places; a name that stands twice cannot be asked for. */
+/* Columns that share a name are read by their places. Asking for that name is refused. */
 static void test_repeated_names(void)
 {
     kn_dataset d = kn_dataset_csv(FILE_OF("x,y,x,y\n1,2,3,4\n5,6,7,8\n"), NULL);

@@ -142,7 +142,7 @@ static kn_status by_dlpack(kn_tensor bad) { return kn_to_dlpack(bad) ? KN_OK : K
 typedef struct row {
     const char *name;
     kn_status (*run)(kn_tensor bad);
-    bool late; /* needs the elements, so a failure that a queue found is told too */
+    bool late; /* the function reads elements, so it also reports what failed when the queue ran */
 } row;
 
 static const row rows[] = {{"kn_call", by_call, true},

@@ -322,7 +322,7 @@ static void a_new_run_after_testing_an_old_one(void)
     run_free(&run);
 }
 
-/* Which weights are trained on is told where they are not those of the position. */
+/* The learner says so when it trains on with weights of another step than its optimiser. */
 static void training_on_from_the_best_weights(void)
 {
     Run run;
