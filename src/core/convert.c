@@ -139,7 +139,7 @@ static const uint8_t widened[KN_DTYPE_COUNT] = {
 static const uint8_t before[KN_DTYPE_COUNT] = {[KN_F16] = KN_F64, [KN_BF16] = KN_F64, [KN_I16] = KN_I32,
                                                [KN_I8] = KN_I32,  [KN_U16] = KN_I32,  [KN_U8] = KN_I32};
 
-static size_t bytes_of(int dtype) { return kni_dtypes[dtype].bits / 8u; }
+static size_t bytes_of(int dtype) { return kni_bytes_of(dtype); }
 
 static void convert_contiguous(void *to, int to_dtype, const void *from, int from_dtype, int64_t n)
 {

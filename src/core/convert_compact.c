@@ -37,7 +37,7 @@ static element load(const void *from, int dtype)
         break;
     default:
         if (negative && row->bits < 64 && (bits >> (row->bits - 1) & 1)) bits |= ~UINT64_C(0) << row->bits;
-        e.whole = dtype == KN_BOOL ? bits != 0 : (int64_t)bits;
+        e.whole = kni_is_bool(dtype) ? bits != 0 : (int64_t)bits;
     }
     return e;
 }
@@ -75,13 +75,13 @@ static void store(void *to, int dtype, const element *e)
         bits = (uint64_t)(e->is_float ? kni_f64_to_i64(e->real) : e->whole);
         break;
     }
-    memcpy(to, &bits, kni_dtypes[dtype].bits / 8u);
+    memcpy(to, &bits, kni_bytes_of(dtype));
 }
 
 void kni_convert(void *to, int to_dtype, int64_t to_stride, const void *from, int from_dtype,
                  int64_t from_stride, int64_t n)
 {
-    int64_t to_bytes = kni_dtypes[to_dtype].bits / 8, from_bytes = kni_dtypes[from_dtype].bits / 8;
+    int64_t to_bytes = kni_bytes_of(to_dtype), from_bytes = kni_bytes_of(from_dtype);
     if (to_dtype == from_dtype && to_stride == 1 && from_stride == 1) {
         if (n > 0) memcpy(to, from, (size_t)(n * to_bytes));
         return;

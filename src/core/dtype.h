@@ -6,21 +6,42 @@
 
 enum { KNI_KIND_NONE, KNI_KIND_BOOL, KNI_KIND_UNSIGNED, KNI_KIND_SIGNED, KNI_KIND_FLOAT, KNI_KIND_RESERVED };
 
+/* What the codes beside a float's finite values mean. */
+enum {
+    KNI_SPECIALS_IEEE,     /* infinities and NaNs: the largest exponent */
+    KNI_SPECIALS_NAN,      /* a NaN of either sign, all bits set; no infinity */
+    KNI_SPECIALS_ONE_ZERO, /* one NaN, in the place of negative zero */
+    KNI_SPECIALS_NONE,
+    KNI_SPECIALS_POWERS /* powers of two without a sign, and one NaN */
+};
+
 typedef struct kni_dtype_row {
     const char *name;
-    uint16_t bits;              /* of one element */
-    uint8_t exponent, mantissa; /* of floats; mantissa without the hidden bit */
+    uint8_t bits, bytes;        /* of one element: what it needs, and what it takes in a tensor */
+    uint8_t exponent, mantissa; /* of floats; mantissa without the hidden bit, the bits of an integer's magnitude */
     uint8_t kind;               /* KNI_KIND_ */
-    uint8_t block;              /* elements that share a scale, 1 for plain types */
+    uint8_t specials, bias;     /* KNI_SPECIALS_, of the exponent: small floats */
 } kni_dtype_row;
 
 extern const kni_dtype_row kni_dtypes[KN_DTYPE_COUNT];
 
-/* True for the dtypes that tensors can have today; the other codes are reserved. */
+/* True for the dtypes that ops compute with. */
 static inline bool kni_dtype_usable(int dtype) { return dtype >= KN_F64 && dtype <= KN_BOOL; }
+/* True for those that tensors can have but ops cast first (core/small_types.h). The codes above are reserved. */
+static inline bool kni_dtype_stored(int dtype) { return dtype >= KN_F8_E4M3 && dtype <= KN_U2; }
+
+/* The bytes of an element in a tensor. */
+static inline int kni_bytes_of(int dtype) { return kni_dtypes[dtype].bytes; }
 
 /* kn_dtype_is_float for a dtype that is known to be one. */
 static inline bool kni_is_float(int dtype) { return kni_dtypes[dtype].kind == KNI_KIND_FLOAT; }
+
+static inline bool kni_is_bool(int dtype) { return kni_dtypes[dtype].kind == KNI_KIND_BOOL; }
+/* f16 and bf16, which single ops compute in f32. */
+static inline bool kni_is_half(int dtype)
+{
+    return kni_dtypes[dtype].kind == KNI_KIND_FLOAT && kni_dtypes[dtype].bits == 16;
+}
 
 /* The type elements are computed in. Storage types are converted on load and store. */
 typedef enum kni_compute {

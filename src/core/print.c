@@ -22,7 +22,7 @@ typedef struct printer {
 static double number_at(const printer *p, int64_t i)
 {
     double v;
-    kni_convert(&v, KN_F64, 1, p->data + i * (kni_dtypes[p->dtype].bits / 8), p->dtype, 1, 1);
+    kni_convert(&v, KN_F64, 1, p->data + i * kni_bytes_of(p->dtype), p->dtype, 1, 1);
     return v;
 }
 
@@ -68,7 +68,7 @@ static void scientific_number(kni_text *t, double v, int digits)
 
 static void element(const printer *p, kni_text *t, int64_t i)
 {
-    if (p->dtype == KN_BOOL) {
+    if (kni_is_bool(p->dtype)) {
         kni_text_string(t, p->data[i] ? "true" : "false");
         return;
     }
@@ -82,7 +82,7 @@ static void element(const printer *p, kni_text *t, int64_t i)
     }
     if (!kn_dtype_is_float((kn_dtype)p->dtype)) {
         int64_t v;
-        kni_convert(&v, KN_I64, 1, p->data + i * (kni_dtypes[p->dtype].bits / 8), p->dtype, 1, 1);
+        kni_convert(&v, KN_I64, 1, p->data + i * kni_bytes_of(p->dtype), p->dtype, 1, 1);
         kni_text_int(t, v);
         return;
     }
@@ -200,7 +200,7 @@ static kn_status read_shown(const printer *p, const kni_tensor *x, const char *n
     kni_tensor *view = kni_slot(id);
     kn_backend *b = x->device->backend;
     int last = p->rank - 1;
-    int64_t start = view->offset, at[KN_MAX_RANK] = {0}, size = kni_dtypes[p->dtype].bits / 8;
+    int64_t start = view->offset, at[KN_MAX_RANK] = {0}, size = kni_bytes_of(p->dtype);
     bool gap = n_shown(p, last) < p->dims[last];
     int64_t run = gap ? p->edge : p->dims[last];
     for (int i = 0; i < last; i++) view->type.dims[i] = 1;

@@ -47,7 +47,7 @@ void kni_copy_strided(void *to, int to_dtype, const int64_t *to_strides, const v
         strides[1][i] = from_strides[i];
     }
     rank = kni_collapse(rank, d, 2, strides);
-    int64_t to_bytes = kni_dtypes[to_dtype].bits / 8, from_bytes = kni_dtypes[from_dtype].bits / 8;
+    int64_t to_bytes = kni_bytes_of(to_dtype), from_bytes = kni_bytes_of(from_dtype);
     char *y = to;
     const char *x = from;
     for (;;) {

@@ -234,7 +234,7 @@ static kn_status fill_fake(fake *d, const kn_fake_field *fields)
         *field = fields[f];
         bool real = kn_dtype_is_float(field->dtype);
         if (field->low == 0 && field->high == 0) field->high = real ? 1 : 10;
-        if ((!real && !kn_dtype_is_integer(field->dtype) && field->dtype != KN_BOOL) ||
+        if ((!real && !kn_dtype_is_integer(field->dtype) && !kni_is_bool(field->dtype)) ||
             !(field->low <= field->high) || field->high - field->low > 0x1p62)
             return kni_failure(KN_ERROR_ARGUMENT, "kn_dataset_fake: field %d needs a dtype and low <= high",
                                (int)f);

@@ -45,7 +45,7 @@ static int64_t weight_of(const state *s, int32_t value)
     int64_t elements = 1;
     for (int i = 0; i < x->type.rank; i++)
         if (x->strides[i] || v->whole >= 0) elements *= x->type.dims[i];
-    return elements * 2 * ((kni_dtypes[x->type.dtype].bits + 7) / 8);
+    return elements * 2 * kni_bytes_of(x->type.dtype);
 }
 
 static bool computes_cheaply(const state *s, const kn_record *r)

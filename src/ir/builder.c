@@ -114,13 +114,13 @@ uint32_t kni_ir_param_add(kni_ir_builder *b, const char *name, int dtype, uint32
     kni_ir *ir = b->ir;
     if (!kni_ir_name_fits(name, sizeof ir->params[0].name))
         kni_ir_fail(b, "'%s' is no name for a number", name);
-    if (!kni_ir_is_compute(dtype) || dtype == KN_BOOL) kni_ir_fail(b, "'%s' cannot have that dtype", name);
+    if (!kni_ir_is_compute(dtype) || kni_is_bool(dtype)) kni_ir_fail(b, "'%s' cannot have that dtype", name);
     if (count > KNI_IR_MAX_ARRAY) kni_ir_fail(b, "'%s' has more than %d numbers", name, KNI_IR_MAX_ARRAY);
     if (ir->n_params == KNI_IR_MAX_PARAMS) kni_ir_fail(b, "more than %d numbers", (int32_t)KNI_IR_MAX_PARAMS);
     for (uint32_t i = 0; b->status == KN_OK && i < ir->n_params; i++)
         if (!strcmp(ir->params[i].name, name)) kni_ir_fail(b, "two numbers are called '%s'", name);
     if (b->status != KN_OK) return 0;
-    uint32_t size = kni_dtypes[dtype].bits / 8u;
+    uint32_t size = kni_bytes_of(dtype);
     kni_ir_param *p = &ir->params[ir->n_params];
     memcpy(p->name, name, strlen(name) + 1);
     p->dtype = (uint8_t)dtype;
@@ -128,7 +128,7 @@ uint32_t kni_ir_param_add(kni_ir_builder *b, const char *name, int dtype, uint32
     uint32_t end = 0;
     if (ir->n_params) {
         const kni_ir_param *last = p - 1;
-        end = last->offset + kni_dtypes[last->dtype].bits / 8u * (last->count ? last->count : 1);
+        end = last->offset + kni_bytes_of(last->dtype) * (last->count ? last->count : 1);
     }
     p->offset = (end + size - 1) / size * size;
     /* A multiple of 8, as the struct of the emitted texts has. */
@@ -195,7 +195,7 @@ kni_ir_type kni_ir_type_of(kni_ir_builder *b, kni_ir_id x)
 bool kni_ir_is_truth(kni_ir_builder *b, kni_ir_id x)
 {
     kni_ir_type t = kni_ir_type_of(b, x);
-    if (b->status == KN_OK && (t.dtype != KN_BOOL || t.lanes != 1)) kni_ir_fail(b, "a condition is a truth");
+    if (b->status == KN_OK && (!kni_is_bool(t.dtype) || t.lanes != 1)) kni_ir_fail(b, "a condition is a truth");
     return b->status == KN_OK;
 }
 

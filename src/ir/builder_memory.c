@@ -81,7 +81,7 @@ static kni_ir_id atomic(kni_ir_builder *b, uint32_t binding, kni_ir_id at, kni_i
     kni_ir_type t = kni_ir_type_of(b, value);
     if (b->status != KN_OK) return 0;
     const kni_ir_binding *k = &b->ir->bindings[binding];
-    if (t.lanes != 1 || t.dtype == KN_BOOL || k->dtype != t.dtype || k->space == KNI_IR_PRIVATE)
+    if (t.lanes != 1 || kni_is_bool(t.dtype) || k->dtype != t.dtype || k->space == KNI_IR_PRIVATE)
         kni_ir_fail(b, "an atomic takes a scalar of the dtype of a buffer or a shared array");
     if (k->access != (KNI_IR_READ | KNI_IR_WRITE) &&
         k->access != (KNI_IR_READ | KNI_IR_WRITE | KNI_IR_ALIASES))
@@ -160,7 +160,7 @@ void kni_ir_barrier(kni_ir_builder *b) { kni_ir_add3(b, KNI_IR_BARRIER, nothing,
 static kni_ir_id collective(kni_ir_builder *b, int code, int combine, kni_ir_id value)
 {
     kni_ir_type t = kni_ir_type_of(b, value);
-    if (b->status == KN_OK && (t.lanes != 1 || t.dtype == KN_BOOL))
+    if (b->status == KN_OK && (t.lanes != 1 || kni_is_bool(t.dtype)))
         kni_ir_fail(b, "invocations combine one number each");
     if (combine < KNI_IR_ADD || combine > KNI_IR_MAX)
         kni_ir_fail(b, "invocations combine by add, multiply, min or max");
@@ -188,7 +188,7 @@ kni_ir_id kni_ir_shuffle(kni_ir_builder *b, kni_ir_id value, kni_ir_id xor_lane)
 {
     kni_ir_type t = kni_ir_type_of(b, value), u = kni_ir_type_of(b, xor_lane);
     if (b->status == KN_OK &&
-        (t.lanes != 1 || t.dtype == KN_BOOL || u.lanes != 1 || !kni_ir_is_integer(u.dtype)))
+        (t.lanes != 1 || kni_is_bool(t.dtype) || u.lanes != 1 || !kni_ir_is_integer(u.dtype)))
         kni_ir_fail(b, "a shuffle takes a number and an integer");
     return kni_ir_add3(b, KNI_IR_SHUFFLE, t, value, xor_lane, 0);
 }
@@ -198,7 +198,7 @@ kni_ir_id kni_ir_shuffle(kni_ir_builder *b, kni_ir_id value, kni_ir_id xor_lane)
 kni_ir_id kni_ir_tile(kni_ir_builder *b, int role, int dtype)
 {
     bool sum = role == KNI_IR_TILE_SUM, part = role == KNI_IR_TILE_LEFT || role == KNI_IR_TILE_RIGHT;
-    if (!(sum && dtype == KN_F32) && !(part && (dtype == KN_F16 || dtype == KN_BF16 || dtype == KN_F32)))
+    if (!(sum && dtype == KN_F32) && !(part && (kni_is_half(dtype) || dtype == KN_F32)))
         kni_ir_fail(b, "a tile is left or right of f16, bf16 or f32, or a sum of f32");
     kni_ir_id id = kni_ir_add3(b, KNI_IR_TILE, (kni_ir_type){(uint8_t)dtype, 1}, 0, 0, 0);
     if (id) kni_ir_at(b->ir, id)->detail = (uint8_t)role;

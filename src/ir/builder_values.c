@@ -16,7 +16,7 @@ static kni_ir_id constant(kni_ir_builder *b, int dtype, int64_t whole, double re
         node->u.real = (double)(float)real;
     else if (dtype == KN_F64)
         node->u.real = real;
-    else if (dtype == KN_BOOL)
+    else if (kni_is_bool(dtype))
         node->u.whole = whole != 0;
     else if (dtype == KN_I32)
         node->u.whole = (int32_t)whole;
@@ -39,7 +39,7 @@ kni_ir_id kni_ir_real(kni_ir_builder *b, int dtype, double value)
         uint64_t wide = 0;
         kni_convert(&wide, dtype == KN_U64 || dtype == KN_U32 ? KN_U64 : KN_I64, 1, &value, KN_F64, 1, 1);
         whole = (int64_t)wide;
-    } else if (dtype == KN_BOOL) {
+    } else if (kni_is_bool(dtype)) {
         whole = value != 0;
     }
     return constant(b, dtype, whole, value);
@@ -180,9 +180,9 @@ kni_ir_id kni_ir_word_at(kni_ir_builder *b, int word, kni_ir_id x, kni_ir_id y)
         kni_ir_fail(b, "'%s' of %T and %T", w->name, (int)t.dtype, (int)kni_ir_type_of(b, y).dtype);
         return 0;
     }
-    if (t.dtype == KN_BOOL && (!strcmp(w->name, "eq") || !strcmp(w->name, "ne")))
+    if (kni_is_bool(t.dtype) && (!strcmp(w->name, "eq") || !strcmp(w->name, "ne")))
         return same_truth(b, x, y, w->name[0] == 'e');
-    if (t.dtype == KN_BOOL || !(kni_is_float(t.dtype) ? w->floats : w->integers)) {
+    if (kni_is_bool(t.dtype) || !(kni_is_float(t.dtype) ? w->floats : w->integers)) {
         kni_ir_fail(b, "'%s' has no meaning for %T", w->name, (int)t.dtype);
         return 0;
     }
@@ -224,7 +224,7 @@ static kni_ir_id truths(kni_ir_builder *b, int code, kni_ir_id x, kni_ir_id y)
     int n = code == KNI_IR_NOT ? 1 : 2;
     if (!kni_ir_spread_all(b, (kni_ir_id *const[]){&x, &y}, n)) return 0;
     kni_ir_type t = kni_ir_type_of(b, x);
-    if (t.dtype != KN_BOOL || (n == 2 && kni_ir_type_of(b, y).dtype != KN_BOOL)) {
+    if (!kni_is_bool(t.dtype) || (n == 2 && kni_ir_type_of(b, y).!kni_is_bool(dtype))) {
         kni_ir_fail(b, "and, or and not take truths");
         return 0;
     }
@@ -241,7 +241,7 @@ kni_ir_id kni_ir_select(kni_ir_builder *b, kni_ir_id condition, kni_ir_id yes, k
 {
     if (!kni_ir_spread_all(b, (kni_ir_id *const[]){&condition, &yes, &no}, 3)) return 0;
     kni_ir_type t = kni_ir_type_of(b, yes);
-    if (kni_ir_type_of(b, condition).dtype != KN_BOOL || kni_ir_type_of(b, no).dtype != t.dtype) {
+    if (kni_ir_type_of(b, condition).!kni_is_bool(dtype) || kni_ir_type_of(b, no).dtype != t.dtype) {
         kni_ir_fail(b, "a choice takes a truth and two values of one type");
         return 0;
     }
@@ -265,7 +265,7 @@ kni_ir_id kni_ir_bitcast(kni_ir_builder *b, kni_ir_id x, int dtype)
 {
     kni_ir_type t = kni_ir_type_of(b, x);
     if (b->status != KN_OK || t.dtype == dtype) return b->status == KN_OK ? x : 0;
-    if (!kni_ir_is_compute(dtype) || dtype == KN_BOOL || t.dtype == KN_BOOL ||
+    if (!kni_ir_is_compute(dtype) || kni_is_bool(dtype) || kni_is_bool(t.dtype) ||
         kni_dtypes[dtype].bits != kni_dtypes[t.dtype].bits) {
         kni_ir_fail(b, "the bits of %T are no %T", (int)t.dtype, dtype);
         return 0;

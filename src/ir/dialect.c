@@ -26,5 +26,5 @@ const char *kni_dialect_storage_type(int dtype)
 
 const char *kni_dialect_value_type(int dtype)
 {
-    return dtype == KN_BOOL ? "int" : kni_dialect_storage_type(dtype);
+    return kni_is_bool(dtype) ? "int" : kni_dialect_storage_type(dtype);
 }

@@ -17,12 +17,12 @@ static void element_value(kni_ir_emitter *e, const kni_ir_node *node, int lane, 
 {
     int stored = e->ir->bindings[node->index].dtype;
     bool closes = false;
-    if (node->type.dtype == KN_BOOL) {
+    if (kni_is_bool(node->type.dtype)) {
         /* Truths in memory are 0 or 1, but a user's byte may be anything. */
         if (level > KNI_LEVEL_EQUAL) kni_ir_emit_add(e, "(");
-        if (stored == KN_F16 || stored == KN_BF16) kni_ir_emit_add(e, "(");
+        if (kni_is_half(stored)) kni_ir_emit_add(e, "(");
         kni_ir_emit_element(e, node->index, node->a, lane);
-        if (stored == KN_F16 || stored == KN_BF16) kni_ir_emit_add(e, " & 0x7fff)");
+        if (kni_is_half(stored)) kni_ir_emit_add(e, " & 0x7fff)");
         kni_ir_emit_add(e, level > KNI_LEVEL_EQUAL ? " != 0)" : " != 0");
         return;
     }
@@ -74,7 +74,7 @@ static void wide_place(kni_ir_emitter *e, uint32_t binding, kni_ir_id at, int la
 }
 
 /* Memory holds what is computed with. */
-static bool same_bits(const kni_ir_binding *k, int dtype) { return k->dtype == dtype && dtype != KN_BOOL; }
+static bool same_bits(const kni_ir_binding *k, int dtype) { return k->dtype == dtype && !kni_is_bool(dtype); }
 
 /* The lanes of a raw vector as values. */
 static void converted_lanes(kni_ir_emitter *e, const kni_ir_node *node, uint32_t number)
@@ -148,7 +148,7 @@ void kni_ir_emit_load(kni_ir_emitter *e, kni_ir_id id)
     const kni_ir_node *node = &e->ir->nodes[id];
     kni_ir_id mask = common_mask(e, node->b);
     kni_ir_emit_line(e);
-    if (kni_ir_emit_is_wide(e, node) && (!node->b || mask) && node->type.dtype != KN_BOOL) {
+    if (kni_ir_emit_is_wide(e, node) && (!node->b || mask) && !kni_is_bool(node->type.dtype)) {
         wide_load(e, id, mask);
         return;
     }
@@ -174,10 +174,10 @@ static void stored_value(kni_ir_emitter *e, kni_ir_id value, int lane, int store
 {
     int from = e->ir->nodes[value].type.dtype;
     bool closes = false;
-    if (stored == KN_BOOL) {
+    if (kni_is_bool(stored)) {
         kni_ir_emit_add(e, "(uint8_t)(");
         kni_ir_emit_value(e, value, lane, KNI_LEVEL_EQUAL + 1);
-        kni_ir_emit_add(e, from == KN_BOOL ? ")" : " != 0)");
+        kni_ir_emit_add(e, kni_is_bool(from) ? ")" : " != 0)");
         return;
     }
     kni_ir_emit_value(e, value, lane, kni_ir_emit_cast_begin(e, stored, from, KNI_LEVEL_ANY, &closes));
@@ -230,7 +230,7 @@ void kni_ir_emit_array(kni_ir_emitter *e, uint32_t binding)
     const kni_ir_binding *k = &e->ir->bindings[binding];
     kni_ir_emit_line(e);
     kni_ir_emit_add(e, e->dialect->array[k->space]);
-    unsigned bytes = k->aligned * (unsigned)(kni_dtypes[k->dtype].bits / 8);
+    unsigned bytes = k->aligned * (unsigned)kni_bytes_of(k->dtype);
     if (k->aligned > 1 && e->dialect->aligned)
         kni_ir_text_add(e->text, e->dialect->aligned, bytes > 16 ? 16u : bytes);
     kni_ir_text_add(e->text, "%s ", kni_dialect_storage_type(k->dtype));

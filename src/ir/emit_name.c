@@ -60,9 +60,9 @@ static const char *const native_vectors[KN_DTYPE_COUNT] = {
 
 void kni_ir_emit_vector_type(kni_ir_emitter *e, int dtype, int lanes, bool storage)
 {
-    if (!storage && dtype == KN_BOOL) dtype = KN_I32;
-    if (storage && (dtype == KN_F16 || dtype == KN_BF16)) dtype = KN_U16;
-    if (storage && dtype == KN_BOOL) dtype = KN_U8;
+    if (!storage && kni_is_bool(dtype)) dtype = KN_I32;
+    if (storage && kni_is_half(dtype)) dtype = KN_U16;
+    if (storage && kni_is_bool(dtype)) dtype = KN_U8;
     e->vectors[dtype][log2_lanes(lanes)] = true;
     if (e->dialect->native_vectors)
         kni_ir_text_add(e->text, "%s%d", native_vectors[dtype], lanes);

@@ -15,7 +15,7 @@ static void vector_types(kni_ir_emitter *e)
         for (int k = 1; k <= 4; k++) {
             if (!e->vectors[dtype][k]) continue;
             int lanes = 1 << k;
-            unsigned bytes = (unsigned)lanes * (unsigned)(kni_dtypes[dtype].bits / 8);
+            unsigned bytes = (unsigned)lanes * (unsigned)kni_bytes_of(dtype);
             kni_ir_emit_add(e, "typedef struct ");
             if (e->dialect->aligned) kni_ir_text_add(e->text, e->dialect->aligned, bytes > 16 ? 16u : bytes);
             kni_ir_text_add(e->text, "kni_%sx%d {\n    %s ", kni_dtypes[dtype].name, lanes,
@@ -44,7 +44,7 @@ static void params_type(kni_ir_emitter *e)
     uint32_t end = 0;
     for (uint32_t i = 0; i < ir->n_params; i++) {
         const kni_ir_param *p = &ir->params[i];
-        end = p->offset + kni_dtypes[p->dtype].bits / 8u * (p->count ? p->count : 1);
+        end = p->offset + kni_bytes_of(p->dtype) * (p->count ? p->count : 1);
     }
     if (end % 8) kni_ir_text_add(e->text, "    uint8_t kni_rest[%u];\n", 8 - end % 8);
     kni_ir_emit_add(e, "};\n\n");

@@ -3,7 +3,7 @@
    no such instruction, legalise has made loops of the tiles before. */
 #include "ir/emitter.h"
 
-static bool is_half(int dtype) { return dtype == KN_F16 || dtype == KN_BF16; }
+static bool is_half(int dtype) { return kni_is_half(dtype); }
 
 /* Row and column of element n of this lane: a left tile's 8, a right tile's 8 (for columns 0 to 7 and then 8 to 15), a
    sum's 8. */

@@ -58,7 +58,7 @@ static void constant(kni_ir_emitter *e, const kni_ir_node *node, int level)
     int64_t v = node->u.whole;
     if (kni_is_float(dtype)) {
         real_constant(e, dtype, node->u.real, level);
-    } else if (dtype == KN_BOOL) {
+    } else if (kni_is_bool(dtype)) {
         kni_ir_emit_add(e, v ? "1" : "0");
     } else if (dtype == KN_U32) {
         kni_ir_text_add(e->text, "%uu", (uint32_t)v);
@@ -81,7 +81,7 @@ int kni_ir_emit_cast_begin(kni_ir_emitter *e, int to, int from, int level, bool 
 {
     *closes = false;
     if (to == from) return level;
-    bool half = to == KN_F16 || to == KN_BF16 || from == KN_F16 || from == KN_BF16;
+    bool half = kni_is_half(to) || kni_is_half(from);
     bool truncates = kni_is_float(from) && !kni_is_float(to);
     if (half || truncates) {
         char suffix[24];
@@ -115,14 +115,14 @@ static void cast(kni_ir_emitter *e, const kni_ir_node *node, int lane, int level
     if (node->detail) {
         /* Rounds to what memory of that dtype could hold. */
         int inside = kni_ir_emit_cast_begin(e, to, node->detail, level, &outer);
-        if (node->detail == KN_BOOL)
+        if (kni_is_bool(node->detail))
             truth_of(e, node->a, lane, inside);
         else
             kni_ir_emit_value(e, node->a, lane,
                               kni_ir_emit_cast_begin(e, node->detail, from, inside, &inner));
         if (inner) kni_ir_emit_add(e, ")");
         if (outer) kni_ir_emit_add(e, ")");
-    } else if (to == KN_BOOL && from != KN_BOOL) {
+    } else if (kni_is_bool(to) && !kni_is_bool(from)) {
         truth_of(e, node->a, lane, level);
     } else {
         kni_ir_emit_value(e, node->a, lane, kni_ir_emit_cast_begin(e, to, from, level, &outer));
@@ -276,7 +276,7 @@ static void word(kni_ir_emitter *e, kni_ir_id id, int lane, int level)
     }
     char suffix[40];
     kni_text text = {suffix, sizeof suffix, 0};
-    kni_text_format(&text, "%s_%s", w->name, dtype == KN_BOOL ? "i32" : kni_dtypes[dtype].name);
+    kni_text_format(&text, "%s_%s", w->name, kni_is_bool(dtype) ? "i32" : kni_dtypes[dtype].name);
     call(e, "kni_word_", suffix);
     operands(e, node, lane);
 }

@@ -7,7 +7,7 @@
 bool kni_ir_is_compute(int dtype)
 {
     return dtype == KN_F32 || dtype == KN_F64 || dtype == KN_I32 || dtype == KN_I64 || dtype == KN_U32 ||
-           dtype == KN_U64 || dtype == KN_BOOL;
+           dtype == KN_U64 || kni_is_bool(dtype);
 }
 
 bool kni_ir_is_integer(int dtype)

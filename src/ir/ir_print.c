@@ -38,7 +38,7 @@ static void print_constant(printer *p, const kni_ir_node *node)
 {
     if (kni_is_float(node->type.dtype))
         kni_ir_text_add(p->text, " %r", node->u.real);
-    else if (node->type.dtype == KN_BOOL)
+    else if (kni_is_bool(node->type.dtype))
         kni_ir_text_add(p->text, node->u.whole ? " true" : " false");
     else if (node->type.dtype == KN_U64)
         kni_ir_text_add(p->text, " %llu", (unsigned long long)node->u.whole);

@@ -27,7 +27,7 @@ static kn_status check_dtype(const kni_ir *ir, const kni_ir_caps *caps, const kn
                              const char *what)
 {
     bool lacks = (dtype == KN_F64 && !caps->f64) || ((dtype == KN_I64 || dtype == KN_U64) && !caps->i64) ||
-                 ((dtype == KN_F16 || dtype == KN_BF16) && !caps->half_storage && !node);
+                 (kni_is_half(dtype) && !caps->half_storage && !node);
     if (!lacks) return KN_OK;
     return refuse(ir, node, "%s is of %T, which this %s device does not have", what, dtype,
                   targets[caps->dialect]);
@@ -43,7 +43,7 @@ static kn_status check_launch(const kni_ir *ir, const kni_ir_caps *caps)
         kni_text text = {what, sizeof what, 0};
         kni_text_format(&text, "buffer '%s'", k->name);
         s = check_dtype(ir, caps, NULL, k->dtype, what);
-        if (k->space == KNI_IR_SHARED) shared += (uint64_t)k->length * (kni_dtypes[k->dtype].bits / 8u);
+        if (k->space == KNI_IR_SHARED) shared += (uint64_t)k->length * kni_bytes_of(k->dtype);
     }
     for (uint32_t i = 0; i < ir->n_params && s == KN_OK; i++)
         s = check_dtype(ir, caps, NULL, ir->params[i].dtype, "a number of the launch");

@@ -439,7 +439,7 @@ static void describe(const kni_tree_function *f, kni_ir_signature *s)
         } else {
             int n = s->n_numbers++;
             memcpy(s->numbers[n].name, p->name, sizeof p->name);
-            s->numbers[n].dtype = p->type == KN_BOOL ? KN_I64 : p->type;
+            s->numbers[n].dtype = kni_is_bool(p->type) ? KN_I64 : p->type;
             s->numbers[n].count = p->kind == KNI_TREE_UNIFORM ? (uint32_t)p->length : 0;
         }
     }

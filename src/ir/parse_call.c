@@ -162,7 +162,7 @@ static uint8_t shared_type(const kni_parser *p, const kni_tree_expression *e, bo
     }
     uint8_t type = kni_tree_settled(p, all.type);
     if (floats) return kni_tree_integer(type) ? (uint8_t)p->real : type;
-    return type == KN_BOOL ? KN_I64 : type;
+    return kni_is_bool(type) ? KN_I64 : type;
 }
 
 /* Where a word may stand: what concerns the launch or the workgroup has no meaning in a function. */
@@ -204,7 +204,7 @@ static void give_type(const kni_parser *p, kni_tree_expression *e)
         e->type = kind == KNI_WORD_REPORT ? 0 : KN_I64;
     } else if (kind == KNI_WORD_SHUFFLE) {
         e->operands = e->type =
-            e->arguments[0]->type == KN_BOOL ? KN_I64 : kni_tree_settled(p, e->arguments[0]->type);
+            kni_is_bool(e->arguments[0]->type) ? KN_I64 : kni_tree_settled(p, e->arguments[0]->type);
     } else if (kind != KNI_WORD_BARRIER) {
         bool floats = kind == KNI_WORD_FLOAT || kind == KNI_WORD_FMA || kind == KNI_WORD_COS_TURN;
         e->operands = e->type = shared_type(p, e, floats);

@@ -34,7 +34,7 @@ static bool fits(const kni_tree_expression *e, uint8_t type)
 static uint8_t with_literal(const kni_parser *p, const kni_tree_expression *literal, uint8_t type)
 {
     if (literal->type == KNI_TREE_REAL) return kni_tree_integer(type) ? (uint8_t)p->real : type;
-    if (type == KN_BOOL || !fits(literal, type)) return KN_I64;
+    if (kni_is_bool(type) || !fits(literal, type)) return KN_I64;
     return type;
 }
 
@@ -45,7 +45,7 @@ uint8_t kni_tree_common(const kni_parser *p, const kni_tree_expression *a, const
     if (weak_a) return with_literal(p, a, b->type);
     if (weak_b) return with_literal(p, b, a->type);
     uint8_t type = rank(a->type) > rank(b->type) ? a->type : b->type;
-    return type == KN_BOOL ? KN_I64 : type;
+    return kni_is_bool(type) ? KN_I64 : type;
 }
 
 static bool is_truth_of(const kni_tree_expression *e, bool *truth)
@@ -139,7 +139,7 @@ static kni_tree_expression *negated(kni_parser *p, const kni_lex_token *at, kni_
     kni_tree_expression *e = node(p, KNI_TREE_NEGATE, at);
     if (!e) return NULL;
     e->a = a;
-    e->type = a->type == KN_BOOL ? KN_I64 : kni_tree_settled(p, a->type);
+    e->type = kni_is_bool(a->type) ? KN_I64 : kni_tree_settled(p, a->type);
     return adopt(p, e, a);
 }
 
@@ -154,7 +154,7 @@ static kni_tree_expression *prefixed(kni_parser *p)
     kni_tree_expression *e = node(p, complement ? KNI_TREE_COMPLEMENT : KNI_TREE_NOT, &at);
     if (!e) return NULL;
     e->a = a;
-    e->type = !complement ? KN_BOOL : a->type == KN_BOOL ? KN_I64 : kni_tree_settled(p, a->type);
+    e->type = !complement ? KN_BOOL : kni_is_bool(a->type) ? KN_I64 : kni_tree_settled(p, a->type);
     if (complement && !kni_tree_integer(e->type))
         return kni_parse_fail(p, at.line, at.column, "~ is of integers");
     return adopt(p, e, a);
@@ -311,7 +311,7 @@ static kni_tree_expression *joined(kni_parser *p, const operation *o, const kni_
     e->a = a;
     e->b = b;
     if (o->code == KNI_TREE_SHIFT)
-        e->operands = a->type == KN_BOOL ? KN_I64 : kni_tree_settled(p, a->type);
+        e->operands = kni_is_bool(a->type) ? KN_I64 : kni_tree_settled(p, a->type);
     else
         e->operands = kni_tree_settled(p, kni_tree_common(p, a, b));
     e->type = o->truth ? KN_BOOL : e->operands;
@@ -349,7 +349,7 @@ kni_tree_expression *kni_parse_expression(kni_parser *p)
             e->a = c;
             e->b = yes;
             e->c = no;
-            e->type = yes->type == KN_BOOL && no->type == KN_BOOL ? KN_BOOL : kni_tree_common(p, yes, no);
+            e->type = kni_is_bool(yes->type) && kni_is_bool(no->type) ? KN_BOOL : kni_tree_common(p, yes, no);
             e = adopt(p, adopt(p, adopt(p, e, c), yes), no);
         }
     }

@@ -230,7 +230,7 @@ static void declare_launch(kni_tree_lowering *l, kni_parser *p, kni_tree_functio
         kni_tree_symbol *s = k->parameters[i];
         if (s->kind == KNI_TREE_BUFFER) continue;
         /* Truths among the numbers travel as index. */
-        int dtype = s->type == KN_BOOL ? KN_I64 : s->type;
+        int dtype = kni_is_bool(s->type) ? KN_I64 : s->type;
         s->number = kni_ir_param_add(&l->b, free_name(l, s->name, true, name), dtype,
                                      s->kind == KNI_TREE_UNIFORM ? (uint32_t)s->length : 0);
     }

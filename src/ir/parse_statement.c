@@ -109,7 +109,7 @@ static kni_tree_statement *tile(kni_parser *p)
                                               : KNI_IR_TILE_SUM;
     if (role == KNI_IR_TILE_SUM && !kni_parse_take(p, "sum")) return NULL;
     kni_tree_type type = kni_parse_type(p, &p->token);
-    bool half = type.memory == KN_F16 || type.memory == KN_BF16;
+    bool half = kni_is_half(type.memory);
     if (role == KNI_IR_TILE_SUM ? type.memory != KN_F32 : !half && type.memory != KN_F32)
         return kni_parse_fail(p, p->token.line, p->token.column,
                               "a tile is f16, bf16 or f32 on the left and right, f32 as the sum");
@@ -229,7 +229,7 @@ static void recognise_count(kni_tree_statement *s, uint32_t before, uint32_t ste
     const kni_tree_expression *c = s->condition;
     if (!first || first->action != KNI_TREE_DECLARE || step->action != KNI_TREE_UPDATE) return;
     kni_tree_symbol *k = first->symbol;
-    bool integer = kni_tree_integer(k->type) && k->type != KN_BOOL;
+    bool integer = kni_tree_integer(k->type) && !kni_is_bool(k->type);
     if (!integer || step->symbol != k || k->changed != stepped || strcmp(step->word, "add")) return;
     if (step->value->code != KNI_TREE_LITERAL || step->value->type != KNI_TREE_WHOLE) return;
     if (step->value->whole < 1 || step->value->whole > INT32_MAX) return;

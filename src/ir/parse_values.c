@@ -12,7 +12,7 @@ static void at(kni_tree_lowering *l, const kni_tree_expression *e)
 kni_ir_id kni_tree_number(kni_tree_lowering *l, uint8_t type, int64_t value)
 {
     if (kni_is_float(type)) return kni_ir_real(&l->b, type, (double)value);
-    return kni_ir_whole(&l->b, type, type == KN_BOOL ? value != 0 : value);
+    return kni_ir_whole(&l->b, type, kni_is_bool(type) ? value != 0 : value);
 }
 
 static uint8_t settled(const kni_tree_lowering *l, uint8_t type)

@@ -116,7 +116,7 @@ static void fill_once(kni_ir_machine *m)
     for (uint32_t i = 0; i < m->program->n_once; i++) {
         const kni_ir_given *g = &m->program->once[i];
         const kni_ir_node *node = kni_ir_at(ir, g->node);
-        size_t bytes = kni_dtypes[node->type.dtype].bits / 8u;
+        size_t bytes = kni_bytes_of(node->type.dtype);
         if (node->code == KNI_IR_PARAM) {
             fill(m, g->reg, (const uint8_t *)m->args->params + ir->params[node->index].offset, bytes);
             continue;
@@ -205,7 +205,7 @@ static bool lay_out(kni_ir_machine *m, uint8_t *base, size_t *used)
         const kni_ir_binding *b = &p->ir->bindings[i];
         uint64_t copies = b->space == KNI_IR_PRIVATE ? m->room : 1;
         m->arrays[i] =
-            part(base, used, copies * (uint64_t)b->length, kni_dtypes[b->dtype].bits / 8u, &too_large);
+            part(base, used, copies * (uint64_t)b->length, kni_bytes_of(b->dtype), &too_large);
     }
     return !too_large;
 }

@@ -45,7 +45,7 @@ static kni_ir_step *emit(compiler *k, kni_ir_id id, kni_ir_action action)
     return s;
 }
 
-static uint8_t value_bytes(kni_ir_type t) { return (uint8_t)(kni_dtypes[t.dtype].bits / 8u * t.lanes); }
+static uint8_t value_bytes(kni_ir_type t) { return (uint8_t)(kni_bytes_of(t.dtype) * t.lanes); }
 
 static kni_ir_type type_of(const compiler *k, kni_ir_id id) { return kni_ir_at(k->ir, id)->type; }
 
@@ -417,7 +417,7 @@ static void choose_strip(compiler *k)
     for (uint32_t i = 0; i < k->ir->n_bindings; i++) {
         const kni_ir_binding *b = &k->ir->bindings[i];
         if (b->space == KNI_IR_PRIVATE)
-            p->private_bytes += (uint64_t)b->length * (kni_dtypes[b->dtype].bits / 8u);
+            p->private_bytes += (uint64_t)b->length * kni_bytes_of(b->dtype);
     }
     p->strip = k->ir->workgroup ? k->ir->workgroup : STRIP;
     while (!k->ir->workgroup && p->strip > 16 && p->strip * p->private_bytes > PRIVATE_AT_ONCE) p->strip /= 2;

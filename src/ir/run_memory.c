@@ -2,7 +2,7 @@
 #include "ir/run_internal.h"
 #include <string.h>
 
-static size_t element_bytes(const kni_ir_binding *b) { return kni_dtypes[b->dtype].bits / 8u; }
+static size_t element_bytes(const kni_ir_binding *b) { return kni_bytes_of(b->dtype); }
 
 static const kni_ir_binding *binding_of(const kni_ir_machine *m, const kni_ir_step *s)
 {
@@ -176,7 +176,7 @@ bool kni_ir_do_load(kni_ir_machine *m, const kni_ir_step *s)
         return true;
     }
     bool all = m->n_active == m->count;
-    if (all && s->dtype == b->dtype && s->dtype != KN_BOOL && gather_scalars(m, s, out)) return true;
+    if (all && s->dtype == b->dtype && !kni_is_bool(s->dtype) && gather_scalars(m, s, out)) return true;
     const uint8_t *where = s->b ? compact(m, s->b, s->b_bytes, 1) : NULL;
     if (where) memset(m->raw, 0, (size_t)n * element_bytes(b));
     if (!gather_scalars(m, s, m->raw) && !move_elements(m, s, where, false)) return false;
@@ -184,7 +184,7 @@ bool kni_ir_do_load(kni_ir_machine *m, const kni_ir_step *s)
     kni_convert(to, s->dtype, 1, m->raw, b->dtype, 1, n);
     if (where) {
         const uint8_t *otherwise = compact(m, s->c, s->c_bytes, 2);
-        size_t bytes = kni_dtypes[s->dtype].bits / 8u;
+        size_t bytes = kni_bytes_of(s->dtype);
         for (int64_t k = 0; k < n; k++)
             if (!where[k]) memcpy(to + (size_t)k * bytes, otherwise + (size_t)k * bytes, bytes);
     }
@@ -240,7 +240,7 @@ static void atomic_one(const kni_ir_step *s, uint8_t *memory, uint8_t *out, cons
 
 bool kni_ir_do_atomic(kni_ir_machine *m, const kni_ir_step *s)
 {
-    size_t bytes = kni_dtypes[s->dtype].bits / 8u;
+    size_t bytes = kni_bytes_of(s->dtype);
     uint8_t *out = kni_ir_register(m, s->out);
     const uint8_t *value = kni_ir_register(m, s->b), *expected = kni_ir_register(m, s->c);
     read_positions(m, s);

@@ -157,7 +157,7 @@ static void apply_round(ARGUMENTS)
     UNUSED;
     const uint8_t *from = a;
     uint8_t *to = out, stored[64 * 8];
-    size_t from_size = kni_dtypes[s->from].bits / 8u, to_size = kni_dtypes[s->dtype].bits / 8u;
+    size_t from_size = kni_bytes_of(s->from), to_size = kni_bytes_of(s->dtype);
     for (int64_t left = n * s->lanes; left > 0; left -= 64) {
         int64_t some = left < 64 ? left : 64;
         kni_convert(stored, s->detail, 1, from, s->from, 1, some);

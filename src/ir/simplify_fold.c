@@ -52,7 +52,7 @@ static bool fold_constant(kni_ir_simplifier *z, kni_ir_id id)
     if (!apply || node->code == KNI_IR_VECTOR || node->code == KNI_IR_LANE) return false;
     uint8_t in[3][8], out[8] = {0};
     kni_ir_step step = {.lanes = 1, .dtype = node->type.dtype, .detail = node->detail};
-    step.out_bytes = (uint8_t)(kni_dtypes[node->type.dtype].bits / 8u);
+    step.out_bytes = (uint8_t)kni_bytes_of(node->type.dtype);
     for (int i = 0; i < 3; i++) {
         kni_ir_id o = *kni_ir_operand(node, i), constant = constant_behind(z, o);
         if (!o) continue;

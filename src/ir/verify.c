@@ -59,7 +59,7 @@ static kn_status check_operand(kni_ir_checker *c, const kni_ir_node *node, kni_i
     if (kind == 'x')
         return x->code == KNI_IR_TILE ? KN_OK : kni_ir_refuse(c->ir, node, "operand %u is no tile", id);
     if (!kni_ir_has_value(x)) return kni_ir_refuse(c->ir, node, "operand %u has no value", id);
-    if (kind == 't' && (x->type.dtype != KN_BOOL || x->type.lanes != 1))
+    if (kind == 't' && (!kni_is_bool(x->type.dtype) || x->type.lanes != 1))
         return kni_ir_refuse(c->ir, node, "the condition is no truth");
     if (kind == 'p' && (!kni_ir_is_integer(x->type.dtype) || x->type.lanes != 1))
         return kni_ir_refuse(c->ir, node, "operand %u is no integer", id);
@@ -204,7 +204,7 @@ static kn_status check_names(const kni_ir *ir)
     for (uint32_t i = 0; good && i < ir->n_params; i++) {
         const kni_ir_param *p = &ir->params[i];
         uint64_t size =
-            kni_ir_is_compute(p->dtype) && p->dtype != KN_BOOL ? kni_dtypes[p->dtype].bits / 8u : 0;
+            kni_ir_is_compute(p->dtype) && !kni_is_bool(p->dtype) ? kni_bytes_of(p->dtype) : 0;
         good = kni_ir_name_fits(p->name, sizeof p->name) && size && p->offset % size == 0 &&
                p->offset + size * (p->count ? p->count : 1) <= ir->param_bytes;
         if (!good) return kni_fail(KN_ERROR_ARGUMENT, "kernel %s: param %u is not well formed", ir->name, i);

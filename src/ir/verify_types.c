@@ -86,7 +86,7 @@ RULE(word)
     kni_ir_type t = type_of(c, node->a);
     NEEDS((w->arity == 2) == (node->b != 0), "a word has as many operands as it takes");
     NEEDS(!node->b || kni_ir_same_type(type_of(c, node->b), t), "a word takes operands of one type");
-    NEEDS(t.dtype != KN_BOOL && (kni_is_float(t.dtype) ? w->floats : w->integers),
+    NEEDS(!kni_is_bool(t.dtype) && (kni_is_float(t.dtype) ? w->floats : w->integers),
           "a word has no meaning there");
     NEEDS(node->type.lanes == t.lanes && node->type.dtype == (w->truth ? KN_BOOL : t.dtype),
           "a word's result has another type");
@@ -104,7 +104,7 @@ RULE(fused)
 
 RULE(truths)
 {
-    NEEDS(node->type.dtype == KN_BOOL && all_alike(c, node, 0), "and, or and not take truths");
+    NEEDS(kni_is_bool(node->type.dtype) && all_alike(c, node, 0), "and, or and not take truths");
     return NULL;
 }
 
@@ -122,7 +122,7 @@ RULE(cast)
           "a conversion by way of no dtype");
     if (node->code == KNI_IR_BITCAST)
         NEEDS(kni_dtypes[node->type.dtype].bits == kni_dtypes[type_of(c, node->a).dtype].bits &&
-                  node->type.dtype != KN_BOOL && type_of(c, node->a).dtype != KN_BOOL,
+                  !kni_is_bool(node->type.dtype) && type_of(c, node->a).!kni_is_bool(dtype),
               "the same bits in another size");
     return NULL;
 }
@@ -213,7 +213,7 @@ RULE(atomic)
     NEEDS((node->detail == KNI_IR_COMPARE) == (node->c != 0), "compare and exchange expects a value");
     NEEDS(node->detail != KNI_IR_COMPARE || kni_ir_is_integer(node->type.dtype),
           "compare and exchange of integers");
-    NEEDS(node->type.lanes == 1 && node->type.dtype != KN_BOOL && node->type.dtype == b->dtype &&
+    NEEDS(node->type.lanes == 1 && !kni_is_bool(node->type.dtype) && node->type.dtype == b->dtype &&
               all_alike(c, node, 1),
           "an atomic works on scalars of the buffer's dtype");
     NEEDS(b->space != KNI_IR_PRIVATE, "an atomic on what nobody else sees");
@@ -257,7 +257,7 @@ RULE(together)
     NEEDS(!c->function, "only a kernel does something together");
     NEEDS(c->ir->workgroup, "a kernel of items has no workgroup");
     c->has_barriers = true;
-    bool number = node->type.lanes == 1 && node->type.dtype != KN_BOOL;
+    bool number = node->type.lanes == 1 && !kni_is_bool(node->type.dtype);
     if (node->code == KNI_IR_BARRIER) return NULL;
     NEEDS(number && kni_ir_same_type(type_of(c, node->a), node->type), "invocations combine one number each");
     NEEDS(node->code == KNI_IR_SHUFFLE || node->detail <= KNI_IR_MAX, "no such way to combine");
@@ -270,7 +270,7 @@ RULE(tile)
     NEEDS(c->ir->workgroup, "a kernel of items has no tiles");
     c->has_barriers = true;
     if (node->code == KNI_IR_TILE) {
-        bool small = node->type.dtype == KN_F16 || node->type.dtype == KN_BF16;
+        bool small = kni_is_half(node->type.dtype);
         NEEDS(node->detail <= KNI_IR_TILE_SUM && node->type.lanes == 1 &&
                   (node->type.dtype == KN_F32 || (small && node->detail != KNI_IR_TILE_SUM)),
               "a tile is left or right of f16, bf16 or f32, or a sum of f32");

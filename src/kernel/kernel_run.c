@@ -103,7 +103,7 @@ static void fill_params(run *r, const kni_launch *l)
     memcpy(r->params, &l->items, sizeof l->items);
     for (uint32_t i = own; i < ir->n_params; i++) {
         const kni_ir_param *p = &ir->params[i];
-        size_t size = kni_dtypes[p->dtype].bits / 8u;
+        size_t size = kni_bytes_of(p->dtype);
         int n = p->count ? (int)p->count : 1;
         for (int j = 0; j < n; j++) {
             char *to = r->params + p->offset + (size_t)j * size;

@@ -130,7 +130,7 @@ static kn_status of_keys(kn_tensor *t, const char *name, int64_t keys)
 {
     *t = kn_keep(*t);
     if (!kn_ok(*t)) return kni_failure_of(*t);
-    if (kn_dtype_of(*t) != KN_BOOL || kn_rank(*t) != 2 || kn_size(*t, 1) != keys)
+    if (!kni_is_bool(kn_dtype_of(*t)) || kn_rank(*t) != 2 || kn_size(*t, 1) != keys)
         return kni_failure(KN_ERROR_SHAPE, "kn_nn_attention_forward: %s must be bool [batch, keys %lld]",
                            name, (long long)keys);
     *t = kn_unsqueeze_dims(*t, KN_AXES(1, 2));
@@ -143,7 +143,7 @@ static kn_status find_old_masks(masks *found, const kn_nn_attention_call *call, 
     kn_tensor t = call->mask_attention, pad = call->mask_pad;
     kn_status s = t.bits ? with_heads(&t, "mask_attention") : KN_OK;
     if (s == KN_OK && t.bits) {
-        if (kn_dtype_of(t) == KN_BOOL)
+        if (kni_is_bool(kn_dtype_of(t)))
             only_where(found, kn_logical_not(t));
         else if (kn_dtype_is_float(kn_dtype_of(t)))
             found->bias = t;
@@ -165,7 +165,7 @@ static kn_status find_masks(masks *found, const kn_nn_attention_call *call, int6
     kn_status s = find_old_masks(found, call, keys);
     kn_tensor sees = call->sees, sees_keys = call->sees_keys, bias = call->bias;
     if (s == KN_OK && sees.bits) s = with_heads(&sees, "sees");
-    if (s == KN_OK && sees.bits && kn_dtype_of(sees) != KN_BOOL)
+    if (s == KN_OK && sees.bits && !kni_is_bool(kn_dtype_of(sees)))
         s = kni_failure(KN_ERROR_DTYPE,
                         "kn_nn_attention_forward: sees is %s; it is bool, true where a query sees a key",
                         kn_dtype_name(kn_dtype_of(sees)));

@@ -16,13 +16,13 @@
 static kn_dtype widen(kn_tensor *x)
 {
     kn_dtype dtype = kn_ok(*x) ? kn_dtype_of(*x) : KN_F32;
-    if (dtype == KN_F16 || dtype == KN_BF16) *x = kn_cast(*x, KN_F32);
+    if (kni_is_half(dtype)) *x = kn_cast(*x, KN_F32);
     return dtype;
 }
 
 static kn_tensor rounded(kn_tensor x, kn_dtype dtype)
 {
-    return dtype == KN_F16 || dtype == KN_BF16 ? kn_cast(x, dtype) : x;
+    return kni_is_half(dtype) ? kn_cast(x, dtype) : x;
 }
 
 kn_tensor kn_reduce_loss(kn_tensor losses, kn_reduction reduction)

@@ -48,7 +48,7 @@ static bool holds_integers(kn_tensor *x)
 {
     const kni_tensor *t = kni_peek(*x);
     if (!t || kni_is_float(t->type.dtype)) return false;
-    if (t->type.dtype != KN_BOOL) return true;
+    if (!kni_is_bool(t->type.dtype)) return true;
     *x = kn_cast(*x, KN_F32);
     return false;
 }

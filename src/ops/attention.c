@@ -85,7 +85,7 @@ static kn_status check_attention(const kni_infer *c, int mask)
         return kni_infer_fail(c, KN_ERROR_ARGUMENT, "softcap is %g; it must be 0 or more", a->softcap);
     const kn_dim scores[4] = {q->dims[0], q->dims[1], q->dims[2], k->dims[2]};
     const kni_type *hides = optional(c, mask), *adds = optional(c, mask + 1);
-    if (hides && hides->dtype != KN_BOOL)
+    if (hides && !kni_is_bool(hides->dtype))
         return kni_infer_fail(c, KN_ERROR_DTYPE,
                               "the mask must be bool, not %T: a mask to add goes into bias",
                               (int)hides->dtype);
@@ -321,7 +321,7 @@ static kn_tensor narrowed(kn_tensor x)
 {
     int dtype = kn_dtype_of(x);
     bool narrows =
-        kni_this_thread.context.autocast && (dtype == KN_F32 || dtype == KN_F16 || dtype == KN_BF16);
+        kni_this_thread.context.autocast && (dtype == KN_F32 || kni_is_half(dtype));
     return narrows ? computed(x, (kn_dtype)kni_this_thread.context.autocast) : x;
 }
 

@@ -10,10 +10,10 @@ static kn_dtype wanted(kn_tensor x, int treats)
     if (!slot || slot->type.weak) return KN_DTYPE_NONE;
     int dtype = slot->type.dtype;
     if (treats == KNI_AUTOCAST_NARROW)
-        return dtype == KN_F32 || dtype == KN_F16 || dtype == KN_BF16
+        return dtype == KN_F32 || kni_is_half(dtype)
                    ? (kn_dtype)kni_this_thread.context.autocast
                    : KN_DTYPE_NONE;
-    return dtype == KN_F16 || dtype == KN_BF16 ? KN_F32 : KN_DTYPE_NONE;
+    return kni_is_half(dtype) ? KN_F32 : KN_DTYPE_NONE;
 }
 
 /* An operand that stands in several places is cast once: a temporary can be taken once only. */
@@ -36,7 +36,7 @@ static bool cast_operands(const kn_op *row, const kn_tensor *in, int n, kn_tenso
 
 kn_dtype kn_autocast_begin(kn_dtype dtype)
 {
-    if (dtype && dtype != KN_F32 && dtype != KN_BF16 && dtype != KN_F16) {
+    if (dtype && dtype != KN_F32 && !kni_is_half(dtype)) {
         kni_fail(KN_ERROR_DTYPE, "kn_autocast_begin: it rounds to KN_BF16 or KN_F16; KN_F32 turns it off");
         return (kn_dtype)kni_this_thread.context.autocast;
     }
@@ -48,7 +48,7 @@ kn_dtype kn_autocast_begin(kn_dtype dtype)
 
 void kn_autocast_end(kn_dtype before)
 {
-    if (before == KN_DTYPE_NONE || before == KN_BF16 || before == KN_F16)
+    if (before == KN_DTYPE_NONE || kni_is_half(before))
         kni_this_thread.context.autocast = (uint8_t)before;
 }
 

@@ -10,7 +10,7 @@ static kn_tensor difference(kn_tensor x, int32_t axis)
 {
     x = kn_keep(x);
     kn_tensor right = later(x, axis), left = earlier(x, axis);
-    return kn_dtype_of(x) == KN_BOOL ? kn_not_equal(right, left) : kn_sub(right, left);
+    return kni_is_bool(kn_dtype_of(x)) ? kn_not_equal(right, left) : kn_sub(right, left);
 }
 
 kn_tensor kn_diff(kn_tensor x, int32_t order, int32_t axis, kn_tensor prepend, kn_tensor append)

@@ -64,7 +64,7 @@ static kn_tensor full_as(const char *name, kn_shape shape, double value, kn_dtyp
     if (kni_check_stored(name, dtype, value)) return kni_poison_latest();
     kni_convert(&a.whole,
                 dtype == KN_U64    ? KN_U64
-                : dtype == KN_BOOL ? KN_BOOL
+                : kni_is_bool(dtype) ? KN_BOOL
                                    : KN_I64,
                 1, &value, KN_F64, 1, 1);
     return kni_apply_as(name, &kni_op_full, NULL, 0, &a);
@@ -81,7 +81,7 @@ kn_tensor kn_full(kn_shape shape, double value, kn_dtype dtype)
 
 kn_tensor kn_full_int(kn_shape shape, int64_t value, kn_dtype dtype)
 {
-    kni_full_attributes a = {shape, dtype, (double)value, dtype == KN_BOOL ? value != 0 : value};
+    kni_full_attributes a = {shape, dtype, (double)value, kni_is_bool(dtype) ? value != 0 : value};
     if (dtype != KN_I64 && dtype != KN_U64 && kni_check_stored("full_int", dtype, (double)value))
         return kni_poison_latest();
     return kni_apply_as("full_int", &kni_op_full, NULL, 0, &a);

@@ -246,7 +246,7 @@ static bool is_same_shape(const kn_shape *a, const kn_shape *b)
 /* Elements that repeat as elements of their own: results lie in order. */
 static kn_tensor lay_out(kn_tensor x)
 {
-    if (kn_dtype_of(x) != KN_BOOL) return kn_mul_scalar(x, 1);
+    if (!kni_is_bool(kn_dtype_of(x))) return kn_mul_scalar(x, 1);
     x = kn_keep(x);
     return kn_logical_or(x, x);
 }

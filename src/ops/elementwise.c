@@ -9,7 +9,7 @@ ELEMENTWISE(add, 2, KNI_RULE_PROMOTE, KNI_ALL, "y = a + b", .doc = "a + b",
 static kn_status infer_sub(kni_infer *c)
 {
     for (int i = 0; i < c->n_in; i++) {
-        kn_status s = c->in[i]->dtype == KN_BOOL ? kni_infer_dtype(c, i, KNI_NUMBERS) : KN_OK;
+        kn_status s = kni_is_bool(c->in[i]->dtype) ? kni_infer_dtype(c, i, KNI_NUMBERS) : KN_OK;
         if (s) return s;
     }
     return kni_infer_row(c);

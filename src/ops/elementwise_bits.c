@@ -44,7 +44,7 @@ kn_tensor kn_bitwise_not(kn_tensor x)
 {
     const kni_tensor *t = kni_peek(x);
     return kni_apply_as("bitwise_not",
-                        t && t->type.dtype == KN_BOOL ? &kni_op_logical_not : &kni_op_bitwise_not, &x, 1,
+                        t && kni_is_bool(t->type.dtype) ? &kni_op_logical_not : &kni_op_bitwise_not, &x, 1,
                         NULL);
 }
 

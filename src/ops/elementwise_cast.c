@@ -47,7 +47,7 @@ static kn_status infer_bitcast(kni_infer *c)
     kn_status s = infer_cast(c);
     if (s) return s;
     int from = c->in[0]->dtype, to = c->out[0]->dtype;
-    if (from == KN_BOOL || to == KN_BOOL || kni_dtypes[from].bits != kni_dtypes[to].bits)
+    if (kni_is_bool(from) || kni_is_bool(to) || kni_dtypes[from].bits != kni_dtypes[to].bits)
         return kni_infer_fail(c, KN_ERROR_DTYPE,
                               "%T and %T do not have the same number of bits (bool has no bits of its own)",
                               from, to);

@@ -119,7 +119,7 @@ kn_tensor kn_is_close(kn_tensor a, kn_tensor b, double rtol, double atol, bool e
     kn_tensor in[2] = {a, b};
     if (!holds_floats(a) && !holds_floats(b)) {
         kn_dtype common = kn_dtype_promote(kn_dtype_of(a), kn_dtype_of(b));
-        if (common == KN_BOOL) common = KN_U8;
+        if (kni_is_bool(common)) common = KN_U8;
         return kni_call_end(call, integers_close(kn_cast(a, common), kn_cast(b, common), rtol, atol));
     }
     return kni_call_end(call, kni_with_numbers(&kni_op_is_close, in, 2, rtol, atol, equal_nan));

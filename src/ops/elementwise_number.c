@@ -104,7 +104,7 @@ kn_tensor kn_rdiv_scalar(kn_tensor x, double value)
 
 static bool holds_integers(const kni_tensor *t)
 {
-    return t && !kni_is_float(t->type.dtype) && t->type.dtype != KN_BOOL;
+    return t && !kni_is_float(t->type.dtype) && !kni_is_bool(t->type.dtype);
 }
 
 /* Devices compute integers below 64 bits in 32 and would cut a larger number off, which changes more than the bits that the

@@ -43,11 +43,11 @@ kn_tensor kn_trunc_div_scalar(kn_tensor x, double value)
         return kni_call_fail(call, KN_ERROR_ARGUMENT, "%S of %T divided by 0", &t->type, (int)t->type.dtype);
     if (!whole) return kni_call_end(call, kn_trunc(kn_div_scalar(x, value)));
     int dtype = t ? t->type.dtype : 0;
-    if (t && dtype != KN_BOOL && kni_compute_of[dtype] == KNI_COMPUTE_I32)
+    if (t && !kni_is_bool(dtype) && kni_compute_of[dtype] == KNI_COMPUTE_I32)
         x = kn_cast(x, KN_I64); /* 32 bits would cut a larger number off */
     x = kn_keep(x);
     kn_tensor y = kni_binary(&kni_op_trunc_div, x, kni_number(x, value));
-    return kni_call_end_as(call, y, dtype == KN_BOOL ? 0 : dtype);
+    return kni_call_end_as(call, y, kni_is_bool(dtype) ? 0 : dtype);
 }
 
 /* 10^n for 0 <= n <= 308, as the double next to it. */

@@ -181,7 +181,7 @@ static bool flatten_pair(kn_tensor *x, kn_tensor *mask)
         *x = kn_where(*mask, *x, kn_alias(*x));
         return false;
     }
-    if (m->dtype != KN_BOOL) {
+    if (!kni_is_bool(m->dtype)) {
         *x = kni_fail_tensor("mask_select", KN_ERROR_DTYPE,
                              "the mask must be bool, not %T: compare or use kn_cast()", (int)m->dtype);
         return false;

@@ -29,7 +29,7 @@ extern const struct kni_native kni_cpu_cross_entropy, kni_cpu_cross_entropy_grad
 /* The dtype of a loss over x of this dtype: its own, f32 under autocast. */
 static inline int kni_loss_dtype(int dtype)
 {
-    return kni_this_thread.context.autocast && (dtype == KN_F16 || dtype == KN_BF16) ? KN_F32 : dtype;
+    return kni_this_thread.context.autocast && kni_is_half(dtype) ? KN_F32 : dtype;
 }
 
 #endif

@@ -64,7 +64,7 @@ static kn_status launch_pad(kni_launch *l)
     const kni_type *x = l->in[0], *y = l->out[0];
     int64_t whole = 0;
     kni_convert(&whole, x->dtype == KN_U64 ? KN_U64 : KN_I64, 1, &a->value, KN_F64, 1, 1);
-    if (x->dtype == KN_BOOL) whole = a->value != 0; /* a fraction is true */
+    if (kni_is_bool(x->dtype)) whole = a->value != 0; /* a fraction is true */
     l->kernel = &kni_kernel_pad;
     l->items = kni_count(y);
     kni_launch_int(l, x->rank);

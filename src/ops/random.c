@@ -255,7 +255,7 @@ kn_tensor kn_random(kn_shape shape, kn_distribution d, kn_dtype dtype)
 {
     switch (d.kind) {
     case KN_RANDOM_DEFAULT:
-        if (dtype == KN_BOOL) return kn_random_bernoulli(shape, 0.5, dtype);
+        if (kni_is_bool(dtype)) return kn_random_bernoulli(shape, 0.5, dtype);
         if (!kn_dtype_is_integer(dtype)) return uniform_as("random", shape, 0, 1, dtype);
         return kn_random_int(shape, 0, values_of(dtype), dtype);
     case KN_RANDOM_UNIFORM:

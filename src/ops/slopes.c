@@ -8,7 +8,7 @@ static kn_tensor operand_of(kni_vjp *v, int from)
     return from == v->n_in ? v->dy[0] : kni_vjp_out(v, 0);
 }
 
-static bool is_half(const kni_type *t) { return t->dtype == KN_F16 || t->dtype == KN_BF16; }
+static bool is_half(const kni_type *t) { return kni_is_half(t->dtype); }
 
 static kn_tensor run(kni_vjp *v, const kni_slope *slope, int i)
 {

@@ -42,7 +42,7 @@ void kni_vjp_set(kni_vjp *v, int i, kn_tensor gradient)
 
 enum { MAX_WIDE = 8 };
 
-static bool is_half(const kni_type *t) { return t->dtype == KN_F16 || t->dtype == KN_BF16; }
+static bool is_half(const kni_type *t) { return kni_is_half(t->dtype); }
 
 /* Whether a gradient of several steps meets halves. */
 static bool takes_wide_steps(const kni_vjp *v)

@@ -5,7 +5,7 @@
 #include "ops/op.h"
 
 /* The dtype that sums of a float dtype are kept in: f32 for the half types, else the dtype itself. */
-static inline int kni_sum_dtype(int dtype) { return dtype == KN_F16 || dtype == KN_BF16 ? KN_F32 : dtype; }
+static inline int kni_sum_dtype(int dtype) { return kni_is_half(dtype) ? KN_F32 : dtype; }
 
 /* x in the dtype its sums are kept in: half types become f32, everything else stays. Takes a temporary. */
 kn_tensor kni_widen(kn_tensor x);

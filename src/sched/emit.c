@@ -298,7 +298,7 @@ static kni_ir_id philox(kni_emit *e, const kni_work_node *n, uint32_t lane)
 static kni_ir_id convert(kni_emit *e, const kni_work_node *n, uint32_t lane)
 {
     kni_ir_id x = kni_emit_value(e, n->a, lane);
-    bool half = n->to == KN_F16 || n->to == KN_BF16;
+    bool half = kni_is_half(n->to);
     bool wide = kni_dtypes[n->from].bits >= 32 && n->from != KN_F32;
     if (half && wide && e->w->target->caps->f64)
         return kni_ir_cast(e->b, kni_ir_round_to(e->b, kni_ir_cast(e->b, x, KN_F64), n->to), KN_F32);

@@ -135,7 +135,7 @@ static uint32_t sign(const kni_work *w, int schedule, uint8_t *bytes, uint32_t r
 
 static bool put_param(kni_sched_kernel *k, int dtype, const void *value)
 {
-    uint32_t size = kni_dtypes[dtype].bits / 8u, at = (k->param_bytes + size - 1) / size * size;
+    uint32_t size = kni_bytes_of(dtype), at = (k->param_bytes + size - 1) / size * size;
     if (at + size > KNI_SCHED_PARAM_BYTES) return false;
     memset(k->params + k->param_bytes, 0, at - k->param_bytes);
     memcpy(k->params + at, value, size);
@@ -146,7 +146,7 @@ static bool put_param(kni_sched_kernel *k, int dtype, const void *value)
 static void put_source(kni_sched_kernel *k, kni_sched_source source)
 {
     if (source.kind != KNI_SOURCE_SHARED)
-        source.at = (uint16_t)(k->param_bytes - kni_dtypes[source.dtype].bits / 8u);
+        source.at = (uint16_t)(k->param_bytes - kni_bytes_of(source.dtype));
     k->sources_lack |= k->n_sources == KNI_SCHED_SOURCES;
     if (!k->sources_lack) k->sources[k->n_sources++] = source;
 }

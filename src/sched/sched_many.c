@@ -29,7 +29,7 @@ static uint8_t choose_lanes(const kni_work *w, const share *s)
         const kni_work_access *access = &w->accesses[i];
         if (!access->level || access->buffer < 0) continue;
         const kni_work_buffer *buffer = &w->buffers[access->buffer];
-        uint32_t most = bytes / (kni_dtypes[buffer->dtype].bits / 8u);
+        uint32_t most = bytes / kni_bytes_of(buffer->dtype);
         const kni_work_part *part = &access->parts[0];
         bool plain = part->rank == 1 && !part->node && part->strides[0] == 1;
         while (lanes > 1 && (lanes > most || buffer->offset % lanes || s->count % lanes || !plain))

@@ -41,7 +41,7 @@ bool kni_sched_renumber(const kni_sched_source *sources, uint32_t n, const kn_re
         } else {
             continue;
         }
-        memcpy(params + s->at, value, kni_dtypes[s->dtype].bits / 8u);
+        memcpy(params + s->at, value, kni_bytes_of(s->dtype));
     }
     return true;
 }

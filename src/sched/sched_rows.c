@@ -37,7 +37,7 @@ static bool lies_along(const kni_work *w)
     for (int i = 0; i < w->n_accesses; i++) {
         const kni_work_access *access = &w->accesses[i];
         if (access->buffer < 0 || access->level != (KNI_WORK_R | KNI_WORK_K)) continue;
-        int bytes = kni_dtypes[w->buffers[access->buffer].dtype].bits / 8;
+        int bytes = kni_bytes_of(w->buffers[access->buffer].dtype);
         if (runs(&access->parts[1])) along += bytes;
         if (runs(&access->parts[0])) across += bytes;
     }
@@ -219,7 +219,7 @@ static bool choose(kni_work *w)
 
 static uint8_t region(kni_work *w, int dtype, int64_t count)
 {
-    int64_t bytes = kni_dtypes[dtype].bits / 8, start = (w->temp_bytes + 255) / 256 * 256;
+    int64_t bytes = kni_bytes_of(dtype), start = (w->temp_bytes + 255) / 256 * 256;
     int buffer = kni_work_buffer_add(w, KNI_SCHED_TEMP, dtype, KNI_IR_READ | KNI_IR_WRITE, start / bytes);
     w->temp_bytes = start + bytes * count;
     return (uint8_t)(buffer + 1);

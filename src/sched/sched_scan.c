@@ -51,7 +51,7 @@ static bool take_apart(kni_work *w)
     for (int i = 0; i < x->rank; i++) *(reduced >> i & 1 ? &w->width : &w->rows) *= x->dims[i];
     uint16_t frame = kni_work_row_frame(w, x, reduced);
     int dtype = kni_out(r, 0)->type.dtype, compute = kni_work_dtype(dtype);
-    if (compute == KN_BOOL) compute = KN_I32;
+    if (kni_is_bool(compute)) compute = KN_I32;
     if (r->row->sums == KNI_SUMS_WIDE && kni_is_float(compute) && w->target->caps->f64) compute = KN_F64;
     for (int i = 0; i < r->n_in && !w->failed; i++) {
         uint16_t v = kni_work_operand(w, kni_work_in(r, i), frame, 0, compute);

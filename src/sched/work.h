@@ -232,7 +232,7 @@ uint16_t kni_work_power(kni_work *w, uint16_t a, kni_power_digits digits);
 /* The digits that a result of the dtype has. */
 static inline kni_power_digits kni_power_digits_of(int dtype)
 {
-    return dtype == KN_F16 || dtype == KN_BF16 ? KNI_POWER_HALF : KNI_POWER_ALL;
+    return kni_is_half(dtype) ? KNI_POWER_HALF : KNI_POWER_ALL;
 }
 uint16_t kni_work_select(kni_work *w, uint16_t condition, uint16_t yes, uint16_t no);
 uint16_t kni_work_logic(kni_work *w, int kind, uint16_t a, uint16_t b);

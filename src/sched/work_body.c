@@ -164,7 +164,7 @@ static int compute_dtype(const kni_work *w, const kn_record *r, int result)
     if (r->row->sums == KNI_SUMS_REAL) return w->target->caps->f64 ? KN_F64 : KN_F32;
     if (kni_is_float(compute)) return wide ? KN_F64 : compute;
     if (r->row->sums) return KN_I64;
-    return compute == KN_BOOL ? KN_I32 : compute;
+    return kni_is_bool(compute) ? KN_I32 : compute;
 }
 
 uint16_t kni_work_body_value(kni_work *w, const kn_record *r, int result, uint16_t frame)

@@ -15,7 +15,7 @@ static bool runs_along(const kni_work_access *access, uint8_t axis)
 
 static int element_bytes(const kni_work *w, const kni_work_access *access)
 {
-    return access->buffer < 0 ? 8 : kni_dtypes[w->buffers[access->buffer].dtype].bits / 8;
+    return access->buffer < 0 ? 8 : kni_bytes_of(w->buffers[access->buffer].dtype);
 }
 
 int kni_work_smallest_bytes(const kni_work *w, uint8_t axis)

@@ -11,7 +11,7 @@ uint16_t kni_work_fail(kni_work *w)
 
 int kni_work_dtype(int storage)
 {
-    return storage == KN_BOOL ? KN_BOOL : kni_compute_dtype[kni_compute_of[storage]];
+    return kni_is_bool(storage) ? KN_BOOL : kni_compute_dtype[kni_compute_of[storage]];
 }
 
 static int larger(int a, int b) { return a > b ? a : b; }

@@ -158,7 +158,7 @@ static uint16_t body_value(kni_work *w, int record, uint16_t frame)
     const kn_record *r = w->group->records[record];
     if (r->n_in > 4) return kni_work_fail(w);
     int common = common_dtype(r), compute = kni_work_dtype(common);
-    if (compute == KN_BOOL) compute = KN_I32;
+    if (kni_is_bool(compute)) compute = KN_I32;
     bool truth = r->row->rule == KNI_RULE_COMPARE;
     kni_work_node n = {.kind = KNI_WORK_BODY, .extra = (uint16_t)record};
     uint16_t *operands[4] = {&n.a, &n.b, &n.c, &n.d};
@@ -244,13 +244,13 @@ uint16_t kni_work_value(kni_work *w, uint32_t id, uint16_t frame)
         n = given_value(w, x->type.dtype, frame);
     else if (t->record < 0)
         n = kni_work_inline(w,
-                            kni_work_dtype(x->type.dtype) == KN_BOOL ? KN_I32 : kni_work_dtype(x->type.dtype),
+                            kni_is_bool(kni_work_dtype(x->type.dtype)) ? KN_I32 : kni_work_dtype(x->type.dtype),
                             x->inline_value.bytes, x->type.dtype);
     else
         n = record_value(w, t->record, t->result, frame);
     w->depth--;
     if (w->failed) return 0;
-    if (!outside && !given && t->record < 0 && x->type.dtype == KN_BOOL)
+    if (!outside && !given && t->record < 0 && kni_is_bool(x->type.dtype))
         n = kni_work_convert(w, n, KN_I32, KN_BOOL);
     if (w->failed) return 0;
     /* A node may stand for several tensors (a view of a whole); only the first is remembered. */
@@ -271,7 +271,7 @@ uint16_t kni_work_operand(kni_work *w, uint32_t id, uint16_t frame, int via, int
     if (!x->storage && id != w->given && find_or_outside(w, id)->record < 0) {
         /* A number: its digits are converted here. Truths have no params of their own. */
         uint64_t rounded = 0;
-        int to = compute == KN_BOOL ? KN_I32 : compute;
+        int to = kni_is_bool(compute) ? KN_I32 : compute;
         if (via) kni_convert(&rounded, via, 1, x->inline_value.bytes, dtype, 1, 1);
         uint16_t n =
             kni_work_inline(w, to, via ? (const void *)&rounded : x->inline_value.bytes, via ? via : dtype);
@@ -332,7 +332,7 @@ static void add_output(kni_work *w, uint32_t id)
     if (w->failed) return;
     /* The store rounds by itself. */
     const kni_work_node *v = &w->nodes[n];
-    if (v->kind == KNI_WORK_CONVERT && v->to != KN_BOOL && w->nodes[v->a].dtype == v->dtype) n = v->a;
+    if (v->kind == KNI_WORK_CONVERT && !kni_is_bool(v->to) && w->nodes[v->a].dtype == v->dtype) n = v->a;
     kni_contiguous_strides(t->rank, t->dims, strides);
     int buffer = kni_work_buffer_add(w, id, t->dtype, KNI_IR_WRITE, 0);
     uint16_t access = kni_work_access_add(w, frame, buffer, strides);

@@ -298,7 +298,7 @@ static kn_status call_numpy_scalar(kni_pickle *p, const kni_pickle_global *globa
         made->real = real_of(dtype->word, bits);
     else
         made->integer = (int64_t)bits;
-    if (dtype->word->dtype == KN_BOOL) made->kind = KNI_PICKLE_BOOL;
+    if (kni_is_bool(dtype->word->dtype)) made->kind = KNI_PICKLE_BOOL;
     return finish(p, made, result);
 }
 

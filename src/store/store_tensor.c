@@ -110,7 +110,7 @@ static kn_status read_elements(kni_store *store, kni_store_item *item, int64_t e
     }
     if (item->swapped) kni_swap_bytes(block, elements, item->word->size);
     /* A truth value of a file may be any byte. */
-    if (item->word->dtype == KN_BOOL)
+    if (kni_is_bool(item->word->dtype))
         for (int64_t i = 0; i < elements; i++) block[i] = block[i] != 0;
     *data = block;
     return KN_OK;
@@ -122,7 +122,7 @@ static void release_source(void *source) { kni_source_release(source); }
 static unsigned char *mapped(kni_store *store, const kni_store_item *item)
 {
     if (!store->map || !store->source->data || kni_zip_packed(store->zip, item->member) || item->swapped ||
-        item->word->dtype == KN_BOOL)
+        kni_is_bool(item->word->dtype))
         return NULL;
     const unsigned char *at = store->source->data + item->container + item->offset;
     if ((uintptr_t)at % (uintptr_t)item->word->size) return NULL;

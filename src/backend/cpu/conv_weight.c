@@ -343,7 +343,7 @@ static bool run_job(weight_job *job, kni_tensor *w)
     const int64_t tasks = job->chunks * p->groups * job->parts;
     const double work =
         (double)count * (double)job->y[0] * (double)job->y[1] * (double)job->y[2] * (double)p->batch;
-    sum_job total = {job, w->storage->data, w->type.dtype, kni_dtypes[w->type.dtype].bits / 8,
+    sum_job total = {job, w->storage->data, w->type.dtype, kni_bytes_of(w->type.dtype),
                      (p->outs + BLOCK_OUTS - 1) / BLOCK_OUTS};
     run(work, tasks, run_task, job);
     if (!job->failed) run((double)count * (double)job->chunks, p->groups * total.blocks, sum_task, &total);

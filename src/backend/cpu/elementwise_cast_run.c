@@ -20,14 +20,14 @@ static void run_block(void *argument, int64_t task, int worker)
     (void)worker;
     const cast_job *j = argument;
     int64_t begin = task * BLOCK, n = j->n - begin < BLOCK ? j->n - begin : BLOCK;
-    kni_cpu_convert(j->to + begin * (kni_dtypes[j->to_dtype].bits / 8), j->to_dtype, 1,
-                    j->from + begin * (kni_dtypes[j->from_dtype].bits / 8), j->from_dtype, 1, n);
+    kni_cpu_convert(j->to + begin * kni_bytes_of(j->to_dtype), j->to_dtype, 1,
+                    j->from + begin * kni_bytes_of(j->from_dtype), j->from_dtype, 1, n);
 }
 
 /* Into order first, by tiles, then converted; without memory for that element by element. */
 static void cast_strided(cast_job *job, const kni_tensor *x, const int64_t *to_strides)
 {
-    int64_t bytes = kni_dtypes[job->from_dtype].bits / 8;
+    int64_t bytes = kni_bytes_of(job->from_dtype);
     bool same = job->to_dtype == job->from_dtype,
          turned = !same && kni_host_runs_across(x->strides, x->type.rank, x->type.dims);
     kni_storage *ordered = turned ? kni_storage_new((size_t)(job->n * bytes)) : NULL;

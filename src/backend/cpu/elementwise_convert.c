@@ -33,7 +33,7 @@ void kni_cpu_convert_via(void *to, int to_dtype, int via, const void *from, int 
         kni_cpu_convert(to, to_dtype, 1, from, from_dtype, from_stride, n);
         return;
     }
-    int64_t to_bytes = kni_dtypes[to_dtype].bits / 8, from_bytes = kni_dtypes[from_dtype].bits / 8;
+    int64_t to_bytes = kni_bytes_of(to_dtype), from_bytes = kni_bytes_of(from_dtype);
     for (int64_t i = 0; i < n; i += PIECE) {
         int64_t now = n - i < PIECE ? n - i : PIECE;
         kni_cpu_convert(rounded, via, 1, (const char *)from + i * from_stride * from_bytes, from_dtype,

@@ -294,13 +294,13 @@ kn_status kni_cpu_elementwise(const kn_record *r)
         o->strip_dtype = r->row->rule == KNI_RULE_SELECT && i == 0 ? KN_BOOL : kni_compute_dtype[compute];
         o->via = kni_rounds_to(&kni_in(r, i)->type, common, o->strip_dtype);
         o->plain = o->dtype == o->strip_dtype && !o->via;
-        o->bytes = kni_dtypes[o->dtype].bits / 8;
-        o->strip_bytes = kni_dtypes[o->strip_dtype].bits / 8;
+        o->bytes = kni_bytes_of(o->dtype);
+        o->strip_bytes = kni_bytes_of(o->strip_dtype);
     }
     kn_status s = kni_host_allocate_or_reuse(r, y, ~UINT64_C(0));
     if (KNI_UNLIKELY(s) || p.n == 0) return s;
     p.out = y->storage->data;
-    p.out_bytes = kni_dtypes[p.out_dtype].bits / 8;
+    p.out_bytes = kni_bytes_of(p.out_dtype);
     if (run_small(&p, r, &y->type)) return KN_OK;
     for (int i = 0; i < r->n_in; i++) start_operand(&p.in[i], kni_in(r, i), &y->type);
     collapse(&p, &y->type);

@@ -49,7 +49,7 @@ static void add_task(void *argument, int64_t task, int worker)
     embedding_job *j = argument;
     int64_t begin = task * j->block, end = begin + j->block < j->rows ? begin + j->block : j->rows;
     bool converts = j->dtype != kni_norm_dtype(j->dtype);
-    int64_t sum_bytes = j->size * (kni_dtypes[kni_norm_dtype(j->dtype)].bits / 8);
+    int64_t sum_bytes = j->size * kni_bytes_of(kni_norm_dtype(j->dtype));
     size_t scratch_bytes = (size_t)((end - begin + 1) * sum_bytes);
     char *scratch = converts ? kni_allocate(scratch_bytes) : NULL;
     if (converts && !scratch) {

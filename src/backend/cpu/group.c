@@ -52,7 +52,7 @@ static kn_status start_copies(const kni_group *g, const kni_strip_program *p, st
     for (int i = 0; i < g->n_inputs; i++) {
         if (!p->inputs[i].copied) continue;
         kni_tensor *x = kni_slot(g->inputs[i]);
-        size_t bytes = kni_dtypes[x->type.dtype].bits / 8u;
+        size_t bytes = kni_bytes_of(x->type.dtype);
         int64_t strides[KN_MAX_RANK];
         copies[i] = kni_storage_new((size_t)p->n * bytes);
         if (!copies[i])

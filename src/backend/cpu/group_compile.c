@@ -79,7 +79,7 @@ static bool wants_copy(const kni_tensor *x, const kni_type *shape)
 {
     enum { FEWEST = 1 << 12, LIMIT_BYTES = 1 << 28 };
     int64_t n = kni_count(&x->type);
-    return n == kni_count(shape) && n >= FEWEST && n <= LIMIT_BYTES / (kni_dtypes[x->type.dtype].bits / 8) &&
+    return n == kni_count(shape) && n >= FEWEST && n <= LIMIT_BYTES / kni_bytes_of(x->type.dtype) &&
            kni_host_runs_across(x->strides, x->type.rank, x->type.dims);
 }
 
@@ -360,7 +360,7 @@ static int16_t take_register(compiler *c, bool *used, const virtual_strip *v)
     return (int16_t)c->p->n_registers++;
 }
 
-static int bytes_of(kni_strip_place p) { return kni_dtypes[p.dtype].bits / 8; }
+static int bytes_of(kni_strip_place p) { return kni_bytes_of(p.dtype); }
 
 /* Frees the registers that the step reads last; those of another width only after its result has one. */
 static void free_reads(compiler *c, bool *used, int32_t i, bool same_width)
@@ -537,7 +537,7 @@ static kni_strip_program *finish(compiler *c)
 {
     kni_strip_program *p = c->p;
     for (int i = 0; i < p->n_results; i++)
-        p->result_bytes[i] = (uint8_t)(kni_dtypes[kni_slot(c->g->outputs[i])->type.dtype].bits / 8);
+        p->result_bytes[i] = (uint8_t)kni_bytes_of(kni_slot(c->g->outputs[i])->type.dtype);
     number_places(c->steps, p->n_steps);
     number_places(c->once, p->n_once);
     for (int32_t i = 0; i < p->n_steps; i++) {

@@ -34,7 +34,7 @@ typedef struct runner {
     int64_t index[KN_MAX_RANK];     /* of the strip's first element */
 } runner;
 
-static inline int bytes_of(int dtype) { return kni_dtypes[dtype].bits / 8; }
+static inline int bytes_of(int dtype) { return kni_bytes_of(dtype); }
 
 /* ---- inputs that lie otherwise */
 

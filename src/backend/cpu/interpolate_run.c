@@ -121,7 +121,7 @@ static kn_status run_resize(const kn_record *r, bool back)
     const kni_type *x = back ? &out->type : &in->type, *y = back ? &in->type : &out->type;
     int dtype = in->type.dtype == KN_F64 ? KN_F64 : KN_F32, wide = dtype == KN_F64;
     int64_t planes = kni_count_dims(2, x->dims), elements = kni_count(&out->type);
-    resize_job j = {.bytes = kni_dtypes[dtype].bits / 8, .back = back};
+    resize_job j = {.bytes = kni_bytes_of(dtype), .back = back};
     kni_borrowed from;
     kn_status s = kni_host_allocate(out);
     if (s || elements == 0) return s;

@@ -49,7 +49,7 @@ static bool find_types(kni_line_job *j, const kni_type *shape)
                            [KNI_GIVES_INDEX] = KN_I64};
     for (int i = 0; i < 3; i++) {
         j->dtypes[i] = dtypes[i];
-        j->bytes[i] = kni_dtypes[dtypes[i]].bits / 8;
+        j->bytes[i] = kni_bytes_of(dtypes[i]);
     }
     j->folds = kni_reduce_type_of_extremes(dtypes[KNI_GIVES_VALUE]).kernels[kni_cpu_tier()];
     return kni_line_has_strips(j);

@@ -37,7 +37,7 @@ static void start_operand(matrices *s, const kni_tensor *x, const char *data, bo
 {
     int rank = x->type.rank, own = rank > 2 ? rank - 2 : 0;
     s->data = data;
-    s->bytes = kni_dtypes[p->dtype].bits / 8;
+    s->bytes = kni_bytes_of(p->dtype);
     s->row = rank > 1 ? x->strides[rank - 2] : left ? 0 : x->strides[0];
     s->col = rank > 1 ? x->strides[rank - 1] : left ? x->strides[0] : 0;
     for (int i = 0; i < p->rank; i++) {

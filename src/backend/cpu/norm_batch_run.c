@@ -230,7 +230,7 @@ static kn_status run(const kn_record *r, batch_job *j, int n_large)
     j->compute = kni_norm_dtype(j->dtype);
     j->kernels = kni_norm_kernels_for(j->dtype);
     j->view = kni_channel_view_of(&x->type);
-    j->bytes = kni_dtypes[j->dtype].bits / 8;
+    j->bytes = kni_bytes_of(j->dtype);
     j->eps = a->eps;
     for (int i = 0; i < r->n_in && s == KN_OK; i++)
         if (kni_in(r, i) && !kni_host_borrow(kni_in(r, i), i < n_large ? j->dtype : j->compute, &in[i]))

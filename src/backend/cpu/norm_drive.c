@@ -25,7 +25,7 @@ typedef struct run_state {
 static void convert_tile(void *to, int to_dtype, int64_t to_stride, const void *from, int from_dtype,
                          int64_t from_stride, int64_t n, int64_t width)
 {
-    int64_t to_bytes = kni_dtypes[to_dtype].bits / 8, from_bytes = kni_dtypes[from_dtype].bits / 8;
+    int64_t to_bytes = kni_bytes_of(to_dtype), from_bytes = kni_bytes_of(from_dtype);
     for (int64_t k = 0; k < n; k++)
         kni_cpu_convert((char *)to + k * to_stride * to_bytes, to_dtype, 1,
                         (const char *)from + k * from_stride * from_bytes, from_dtype, 1, width);
@@ -95,7 +95,7 @@ void kni_norm_share(int64_t work, int64_t tasks, void (*fn)(void *arg, int64_t t
 
 kn_status kni_norm_run(const kni_norm_job *job)
 {
-    run_state s = {.job = job, .bytes = kni_dtypes[job->dtype].bits / 8, .failed = false};
+    run_state s = {.job = job, .bytes = kni_bytes_of(job->dtype), .failed = false};
     if (job->outer == 0 || job->inner == 0) return KN_OK;
     s.tiles = (job->inner + KNI_NORM_WIDTH - 1) / KNI_NORM_WIDTH;
     s.units = job->outer * s.tiles;

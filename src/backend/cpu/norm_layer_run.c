@@ -175,7 +175,7 @@ static kn_status run_affine(const kn_record *r, bool centre)
     int dtype = x->type.dtype;
     kni_norm_view v = kni_norm_view_of(&x->type, a->n_axes);
     layer_context context = context_of(r, centre, dtype, v);
-    context.bytes = v.n * (kni_dtypes[kni_norm_dtype(dtype)].bits / 8);
+    context.bytes = v.n * kni_bytes_of(kni_norm_dtype(dtype));
     operands o;
     kn_status s = borrow(r, 2, dtype, &o) ? KN_OK : KN_ERROR_MEMORY;
     for (int k = 0; k < r->n_out && s == KN_OK; k++) s = kni_host_allocate(kni_out(r, k));
@@ -183,7 +183,7 @@ static kn_status run_affine(const kn_record *r, bool centre)
         affine_job job = {
             .context = &context, .dy = o.borrowed[0].data, .x = o.borrowed[1].data, .dtype = dtype};
         job.rows = v.rows;
-        job.row_bytes = v.n * (kni_dtypes[dtype].bits / 8);
+        job.row_bytes = v.n * kni_bytes_of(dtype);
         s = sum_blocks(r, &job);
     }
     unborrow(&o);

@@ -85,7 +85,7 @@ static kn_status run_pool(const kn_record *r, kni_pool_fn *const (*table)[KNI_IS
     const kni_pool_attributes *a = r->attributes;
     kni_tensor *x = kni_in(r, 0), *y = kni_out(r, 0);
     int dtype = x->type.dtype == KN_F64 ? KN_F64 : KN_F32, wide = dtype == KN_F64;
-    pool_job j = {.bytes = kni_dtypes[dtype].bits / 8};
+    pool_job j = {.bytes = kni_bytes_of(dtype)};
     if (!kn_dtype_is_float((kn_dtype)x->type.dtype)) return KN_ERROR_UNSUPPORTED;
     fill_plan(&j.plan, a, &x->type, &y->type);
     if ((j.plan.window[2] - 1) * j.plan.dilation[2] + 1 > KNI_POOL_STRIP / 2) return KN_ERROR_UNSUPPORTED;

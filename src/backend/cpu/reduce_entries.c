@@ -120,8 +120,8 @@ static kn_status run_fold(const kn_record *r, kni_fold fold, kni_reduce_type typ
                          .x_dtype = x->type.dtype,
                          .strip_dtype = type.strip_dtype,
                          .x_bytes = (int64_t)kni_element_bytes(x),
-                         .bytes = kni_dtypes[type.strip_dtype].bits / 8};
-    if (x->type.dtype == KN_F16 || x->type.dtype == KN_BF16)
+                         .bytes = kni_bytes_of(type.strip_dtype)};
+    if (kni_is_half(x->type.dtype))
         p.widen = type.kernels[kni_cpu_tier()]->widen[x->type.dtype == KN_BF16];
     /* Sums and products of 64-bit integers are the same with and without sign. */
     if (p.x_dtype == KN_U64 && p.strip_dtype == KN_I64) p.x_dtype = KN_I64;

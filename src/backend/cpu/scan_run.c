@@ -130,7 +130,7 @@ static kn_status run_scan(const kn_record *r, int dtype, kni_scan_fn scan, bool 
               .scan = scan,
               .y = y->storage->data,
               .positions = r->n_out > 1 ? kni_out(r, 1)->storage->data : NULL,
-              .bytes = kni_dtypes[dtype].bits / 8,
+              .bytes = kni_bytes_of(dtype),
               .axis = x->type.rank ? x->type.dims[a->axis] : 1,
               .inner = 1,
               .outer = 1,

@@ -111,7 +111,7 @@ static kn_status start_job(const kn_record *r, int kind, update_job *j)
     for (int k = 0; k < j->n_out; k++) j->out[k] = NULL;
     j->strip = (j->dtype == KN_F64 ? f64_table : f32_table)[kni_cpu_tier()]->strips[kind];
     j->n = kni_count(&p->type);
-    j->bytes = kni_dtypes[j->dtype].bits / 8;
+    j->bytes = kni_bytes_of(j->dtype);
     j->choices = kni_body_choices(r->row->schema, r->attributes);
     body->numbers(r->row->schema, r->attributes, j->numbers);
     kn_status s = borrow_operands(r, j);

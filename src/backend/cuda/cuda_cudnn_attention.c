@@ -245,7 +245,7 @@ static void build(kni_dnn_graph *g, const void *given)
 static bool takes(const kni_attention *p)
 {
     bool counts = p->batch > 0 && p->heads > 0 && p->queries > 0 && p->keys > 0 && p->key_heads > 0;
-    return (p->dtype == KN_F16 || p->dtype == KN_BF16) && counts && p->size % 8 == 0 &&
+    return kni_is_half(p->dtype) && counts && p->size % 8 == 0 &&
            p->value_size % 8 == 0 && p->heads % p->key_heads == 0;
 }
 

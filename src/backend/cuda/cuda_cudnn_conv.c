@@ -54,7 +54,7 @@ kn_status kni_cuda_convolution(kni_driver *d, const kni_convolution *p)
     kni_cuda *c = kni_cuda_of(d);
     kn_status status = kni_cuda_enter(c);
     if (status) return status;
-    if ((p->dtype != KN_F16 && p->dtype != KN_BF16) || p->groups < 1) return KN_ERROR_UNSUPPORTED;
+    if (!kni_is_half(p->dtype) || p->groups < 1) return KN_ERROR_UNSUPPORTED;
     plan_key key;
     memset(&key, 0, sizeof key);
     key.family = 'c', key.what = p->what, key.dtype = p->dtype, key.images = p->images;

@@ -82,7 +82,7 @@ static kn_status write_gemm(kni_buffer *text, const void *given)
 
 static kni_cuda_address address_of(const kni_place *place, int dtype)
 {
-    return kni_cuda_at(place->memory, (size_t)place->offset * (kni_dtypes[dtype].bits / 8));
+    return kni_cuda_at(place->memory, (size_t)place->offset * kni_bytes_of(dtype));
 }
 
 static int64_t tiles_of(int64_t size, int64_t tile) { return (size + tile - 1) / tile; }
@@ -99,7 +99,7 @@ static int choose_columns(const kni_cuda *c, const kni_product *p)
 
 static bool takes(const kni_cuda *c, const kni_product *p)
 {
-    bool narrow = p->dtype == KN_F16 || p->dtype == KN_BF16;
+    bool narrow = kni_is_half(p->dtype);
     bool out = p->out_dtype == p->dtype || p->out_dtype == KN_F32;
     /* Rows that lie in each other would be written in any order. */
     return c->major == 9 && c->minor == 0 && narrow && out && p->k > 0 && p->row_d >= p->n &&
@@ -110,7 +110,7 @@ kn_status kni_hopper_gemm(kni_cuda *c, const kni_product *p)
 {
     if (!takes(c, p)) return KN_ERROR_UNSUPPORTED;
     int columns = choose_columns(c, p);
-    size_t size = kni_dtypes[p->out_dtype].bits / 8;
+    size_t size = kni_bytes_of(p->out_dtype);
     kni_cuda_address at_c = p->beta != 0 ? address_of(&p->c, p->out_dtype) : 0,
                      at_d = address_of(&p->d, p->out_dtype);
     kni_cuda_address bias = p->bias.memory ? address_of(&p->bias, p->out_dtype) : 0;

@@ -72,7 +72,7 @@ static int library_type(int dtype)
 
 static kni_cuda_address address_of(const kni_place *place, int dtype)
 {
-    return kni_cuda_at(place->memory, (size_t)place->offset * (kni_dtypes[dtype].bits / 8));
+    return kni_cuda_at(place->memory, (size_t)place->offset * kni_bytes_of(dtype));
 }
 
 static uint32_t alignment_of(kni_cuda_address address)
@@ -93,7 +93,7 @@ static bool types_known(const kni_product *p)
     /* Its gelu of f64 is no better than one of f32. */
     if (p->dtype == KN_F64 && p->epilogue & (KNI_EPILOGUE_GELU | KNI_EPILOGUE_GELU_GRAD)) return false;
     if (p->dtype == p->out_dtype) return library_type(p->dtype) >= 0;
-    return (p->dtype == KN_F16 || p->dtype == KN_BF16) && p->out_dtype == KN_F32;
+    return kni_is_half(p->dtype) && p->out_dtype == KN_F32;
 }
 
 static bool has_aux(int epilogue) { return epilogue & KNI_EPILOGUE_GELU_GRAD; }
@@ -114,7 +114,7 @@ static bool is_even(const product_key *k)
 {
     const int64_t steps[] = {k->row_a,  k->row_b,  k->row_c,  k->row_d,
                              k->step_a, k->step_b, k->step_c, k->step_d};
-    int64_t elements = 16 / (kni_dtypes[k->dtype].bits / 8);
+    int64_t elements = 16 / kni_bytes_of(k->dtype);
     for (int i = 0; i < KNI_COUNT(steps); i++)
         if (steps[i] % elements) return false;
     for (int i = 0; i < 5; i++)

@@ -95,7 +95,7 @@ static inline bool kni_gpu_contiguous(const kni_tensor *x)
 }
 static inline size_t kni_gpu_element_bytes(const kni_tensor *x)
 {
-    return kni_dtypes[x->type.dtype].bits / 8u;
+    return kni_bytes_of(x->type.dtype);
 }
 
 /* KN_OK while the device can be used; else the failure told says what to do. */

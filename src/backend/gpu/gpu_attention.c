@@ -20,7 +20,7 @@ static bool plain(const kn_record *r, int mask)
     for (int i = 0; i < mask; i++)
         if (kni_in(r, i)->type.dtype != kni_in(r, 0)->type.dtype) return false;
     int dtype = kni_in(r, 0)->type.dtype;
-    return (dtype == KN_F16 || dtype == KN_BF16) && a->softcap == 0 && !a->wants_bias;
+    return kni_is_half(dtype) && a->softcap == 0 && !a->wants_bias;
 }
 
 /* Results that nothing was written to go back to where they came from: another way is tried. */

@@ -270,7 +270,7 @@ static void measure(run *a, int what, const kni_conv_attributes *at, const kni_t
 static kn_status by_library(kni_gpu *g, const kn_record *r, const run *a, int what)
 {
     const kni_type *x = &kni_in(r, 0)->type, *other = &kni_in(r, 1)->type, *y = &kni_out(r, 0)->type;
-    bool half = y->dtype == KN_F16 || y->dtype == KN_BF16, biased = a->l.n_buffers > 3;
+    bool half = kni_is_half(y->dtype), biased = a->l.n_buffers > 3;
     if (!g->driver->convolution || !half || a->axes > 2 || (biased && what != FORWARD))
         return KN_ERROR_UNSUPPORTED;
     /* A library may add up in any order. */

@@ -4,7 +4,7 @@
 #include "backend/gpu/product.h"
 #include "ops/body_form.h"
 
-static bool is_half(int dtype) { return dtype == KN_F16 || dtype == KN_BF16; }
+static bool is_half(int dtype) { return kni_is_half(dtype); }
 
 /* False for convolutions. */
 static bool sizes_of(const kn_record *r, kni_gpu_sizes *sizes)

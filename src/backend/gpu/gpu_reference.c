@@ -212,7 +212,7 @@ static kn_status fill_params(const run *a, const kni_gpu_kernel *k, unsigned cha
             memcpy(to, &value, 8);
             continue;
         }
-        for (uint32_t j = 0; j < (p->count ? p->count : 1); j++, to += kni_dtypes[p->dtype].bits / 8) {
+        for (uint32_t j = 0; j < (p->count ? p->count : 1); j++, to += kni_bytes_of(p->dtype)) {
             if (real ? reals >= l->n_reals : ints >= l->n_ints)
                 return kni_fail_op(KN_ERROR_INTERNAL, a->record->row->name,
                                    "its kernel declares more numbers than it was given");

@@ -400,7 +400,7 @@ kni_tiled_shape kni_tiled_choose(const kni_driver *d, int compute, int64_t m, in
                                                : (kni_tiled_shape){32, 16, 16, 8},
                                       {16, 16, 16, k < SOME ? 8 : 16}};
     kni_tiled_shape chosen = shapes[KNI_COUNT(shapes) - 1];
-    int bytes = kni_dtypes[compute].bits / 8;
+    int bytes = kni_bytes_of(compute);
     for (int i = 0; i < KNI_COUNT(shapes); i++) {
         const kni_tiled_shape *s = &shapes[i];
         /* All processors but a few. */

@@ -4,7 +4,7 @@
 
 #include "ops/record.h"
 
-static inline size_t kni_element_bytes(const kni_tensor *x) { return kni_dtypes[x->type.dtype].bits / 8u; }
+static inline size_t kni_element_bytes(const kni_tensor *x) { return kni_bytes_of(x->type.dtype); }
 static inline void *kni_pointer(kni_tensor *x) { return kni_data(x, kni_element_bytes(x)); }
 static inline bool kni_contiguous(const kni_tensor *x)
 {

@@ -20,7 +20,7 @@ kn_status kni_host_custom(const kn_record *r)
     }
     if (s == KN_OK) s = r->row->host(r->row, r->attributes, in, out);
     for (int i = 0; i < r->n_out && s == KN_OK; i++)
-        if (out[i].type->dtype == KN_BOOL)
+        if (kni_is_bool(out[i].type->dtype))
             kni_copy_truths(out[i].data, out[i].data, 1, kni_count(out[i].type));
     for (int i = 0; i < r->n_in; i++) kni_host_unborrow(&borrowed[i]);
     return s;

@@ -86,7 +86,7 @@ static void convert_in_place(char *to, int to_dtype, const char *from, int from_
 {
     enum { STRIP = 128 };
     _Alignas(8) char strip[STRIP * 8];
-    int64_t to_bytes = kni_dtypes[to_dtype].bits / 8, from_bytes = kni_dtypes[from_dtype].bits / 8;
+    int64_t to_bytes = kni_bytes_of(to_dtype), from_bytes = kni_bytes_of(from_dtype);
     for (int64_t i = 0; i < n; i += STRIP) {
         int64_t now = n - i < STRIP ? n - i : STRIP;
         memcpy(strip, from + i * from_bytes, (size_t)(now * from_bytes));
@@ -98,7 +98,7 @@ static void convert_in_place(char *to, int to_dtype, const char *from, int from_
 static void gather(void *to, int dtype, kni_tensor *x)
 {
     int64_t strides[KN_MAX_RANK], n = kni_count(&x->type);
-    size_t from_bytes = kni_element_bytes(x), to_bytes = kni_dtypes[dtype].bits / 8u;
+    size_t from_bytes = kni_element_bytes(x), to_bytes = kni_bytes_of(dtype);
     kni_contiguous_strides(x->type.rank, x->type.dims, strides);
     if (to_bytes < from_bytes || (x->type.dtype != dtype && kni_contiguous(x))) {
         kni_copy_strided(to, dtype, strides, kni_pointer(x), x->type.dtype, x->strides, x->type.rank,

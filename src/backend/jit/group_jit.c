@@ -161,7 +161,7 @@ static void find_staged(kni_group_jit *jit, const kni_strip_program *p)
     memcpy(jit->reused, p->reused, sizeof jit->reused);
     memcpy(jit->result_bytes, p->result_bytes, sizeof jit->result_bytes);
     for (int32_t i = 0; i < p->n_inputs; i++)
-        if (p->inputs[i].flat) jit->input_bytes[i] = (uint8_t)(kni_dtypes[p->inputs[i].dtype].bits / 8);
+        if (p->inputs[i].flat) jit->input_bytes[i] = (uint8_t)kni_bytes_of(p->inputs[i].dtype);
     for (int32_t i = 0; i < p->n_steps; i++) {
         if (!p->steps[i].past_caches) continue;
         jit->past_caches |= UINT64_C(1) << p->steps[i].out.index;

@@ -22,7 +22,7 @@ typedef struct maker {
 /* What values of a dtype are computed in. */
 static int value_dtype(int storage)
 {
-    return storage == KN_BOOL ? KN_BOOL : kni_compute_dtype[kni_compute_of[storage]];
+    return kni_is_bool(storage) ? KN_BOOL : kni_compute_dtype[kni_compute_of[storage]];
 }
 
 /* ---- params */
@@ -72,7 +72,7 @@ static void declare_numbers(maker *m)
 static int call_dtype(const maker *m, const kni_strip_step *s)
 {
     int dtype = s->out.dtype;
-    for (int i = 0; i < s->n_in && dtype == KN_BOOL; i++) dtype = s->in[i].dtype;
+    for (int i = 0; i < s->n_in && kni_is_bool(dtype); i++) dtype = s->in[i].dtype;
     (void)m;
     return dtype;
 }
@@ -196,7 +196,7 @@ static kni_ir_id load(maker *m, int input)
 static kni_ir_id convert_once(maker *m, kni_ir_id x, int from, int to)
 {
     kni_ir_builder *b = &m->b;
-    bool half = to == KN_F16 || to == KN_BF16, wide = kni_dtypes[from].bits >= 32 && from != KN_F32;
+    bool half = kni_is_half(to), wide = kni_dtypes[from].bits >= 32 && from != KN_F32;
     if (from == to) return x;
     if (half && wide) return kni_ir_cast(b, kni_ir_round_to(b, kni_ir_cast(b, x, KN_F64), to), KN_F32);
     x = kni_ir_cast(b, x, value_dtype(to));
