@@ -17,10 +17,11 @@ enum {
 
 typedef struct kni_dtype_row {
     const char *name;
-    uint8_t bits, bytes;        /* of one element: what it needs, and what it takes in a tensor */
-    uint8_t exponent, mantissa; /* of floats; mantissa without the hidden bit, the bits of an integer's magnitude */
-    uint8_t kind;               /* KNI_KIND_ */
-    uint8_t specials, bias;     /* KNI_SPECIALS_, of the exponent: small floats */
+    uint8_t bits, bytes; /* of one element: what it needs, and what it takes in a tensor */
+    uint8_t exponent,
+        mantissa; /* of floats; mantissa without the hidden bit, the bits of an integer's magnitude */
+    uint8_t kind; /* KNI_KIND_ */
+    uint8_t specials, bias; /* KNI_SPECIALS_, of the exponent: small floats */
 } kni_dtype_row;
 
 extern const kni_dtype_row kni_dtypes[KN_DTYPE_COUNT];
@@ -42,6 +43,9 @@ static inline bool kni_is_half(int dtype)
 {
     return kni_dtypes[dtype].kind == KNI_KIND_FLOAT && kni_dtypes[dtype].bits == 16;
 }
+
+/* Of the halves: the one with the exponent of f32. */
+static inline bool kni_is_brain(int dtype) { return kni_is_half(dtype) && kni_dtypes[dtype].exponent == 8; }
 
 /* The type elements are computed in. Storage types are converted on load and store. */
 typedef enum kni_compute {

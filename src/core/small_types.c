@@ -17,9 +17,12 @@ static unsigned nan_code(const kni_dtype_row *t, bool negative)
 {
     unsigned sign = negative ? sign_bit(t) : 0;
     switch (t->specials) {
-    case KNI_SPECIALS_IEEE: return sign | (largest_code(t) + 1 + (1u << (t->mantissa - 1)));
-    case KNI_SPECIALS_NAN: return sign | (sign_bit(t) - 1);
-    default: return sign_bit(t); /* the place of negative zero */
+    case KNI_SPECIALS_IEEE:
+        return sign | (largest_code(t) + 1 + (1u << (t->mantissa - 1)));
+    case KNI_SPECIALS_NAN:
+        return sign | (sign_bit(t) - 1);
+    default:
+        return sign_bit(t); /* the place of negative zero */
     }
 }
 
@@ -107,7 +110,8 @@ unsigned kni_small_code(int dtype, double value, bool saturate)
 {
     const kni_dtype_row *t = &kni_dtypes[dtype];
     if (t->kind != KNI_KIND_FLOAT) return integer_code(t, value, saturate);
-    return t->specials == KNI_SPECIALS_POWERS ? power_code(t, value, saturate) : float_code(t, value, saturate);
+    return t->specials == KNI_SPECIALS_POWERS ? power_code(t, value, saturate)
+                                              : float_code(t, value, saturate);
 }
 
 void kni_pack(void *packed, const uint8_t *codes, int64_t n, int bits)

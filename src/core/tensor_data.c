@@ -269,7 +269,8 @@ static kni_tensor *readable(kn_tensor t, const char *name, kn_status *s)
 static kn_status read_slot(kn_backend *b, uint32_t id, void *buffer, size_t bytes)
 {
     kn_status s = b->read(b, id, buffer);
-    if (s == KN_OK && kni_slot(id)->kni_is_bool(type.dtype)) kni_copy_truths(buffer, buffer, 1, (int64_t)bytes);
+    if (s == KN_OK && kni_is_bool(kni_slot(id)->type.dtype))
+        kni_copy_truths(buffer, buffer, 1, (int64_t)bytes);
     return s;
 }
 
@@ -379,7 +380,7 @@ static kn_status finish_reading(kn_tensor t, void *buffer, size_t bytes, reading
     bool ready = false;
     if (r->id == KNI_NO_SLOT) return KN_OK;
     if (r->leaf) s = r->leaf->read_ready(r->leaf, r->ticket, true, &ready);
-    if (r->leaf && s == KN_OK && kni_slot(r->id)->kni_is_bool(type.dtype))
+    if (r->leaf && s == KN_OK && kni_is_bool(kni_slot(r->id)->type.dtype))
         kni_copy_truths(buffer, buffer, 1, (int64_t)bytes);
     end_reading(t, r->id);
     return s;

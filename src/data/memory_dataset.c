@@ -1,4 +1,5 @@
 /* Data sets in memory: rows of tensors, lists of samples, copies of other data sets, and made-up ones. */
+#include "core/dtype.h"
 #include "data/data_internal.h"
 #include <kn/device.h>
 #include <kn/elementwise.h>

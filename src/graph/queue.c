@@ -223,8 +223,8 @@ static int32_t copied_operand(kni_queue *q, kni_tensor *x, size_t bytes)
     if (v < 0 && copy.storage) kni_storage_release(copy.storage);
     if (k < 0) return -1;
     kni_copy_strided(copy.storage->data, x->type.dtype, copy.strides,
-                     kni_data(x, kni_bytes_of(x->type.dtype)), x->type.dtype, x->strides,
-                     x->type.rank, x->type.dims);
+                     kni_data(x, kni_bytes_of(x->type.dtype)), x->type.dtype, x->strides, x->type.rank,
+                     x->type.dims);
     fill_slot(q, k, &copy);
     describe(q, k, &copy);
     return k;

@@ -195,7 +195,8 @@ kni_ir_type kni_ir_type_of(kni_ir_builder *b, kni_ir_id x)
 bool kni_ir_is_truth(kni_ir_builder *b, kni_ir_id x)
 {
     kni_ir_type t = kni_ir_type_of(b, x);
-    if (b->status == KN_OK && (!kni_is_bool(t.dtype) || t.lanes != 1)) kni_ir_fail(b, "a condition is a truth");
+    if (b->status == KN_OK && (!kni_is_bool(t.dtype) || t.lanes != 1))
+        kni_ir_fail(b, "a condition is a truth");
     return b->status == KN_OK;
 }
 

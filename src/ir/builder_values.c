@@ -224,7 +224,7 @@ static kni_ir_id truths(kni_ir_builder *b, int code, kni_ir_id x, kni_ir_id y)
     int n = code == KNI_IR_NOT ? 1 : 2;
     if (!kni_ir_spread_all(b, (kni_ir_id *const[]){&x, &y}, n)) return 0;
     kni_ir_type t = kni_ir_type_of(b, x);
-    if (!kni_is_bool(t.dtype) || (n == 2 && kni_ir_type_of(b, y).!kni_is_bool(dtype))) {
+    if (!kni_is_bool(t.dtype) || (n == 2 && !kni_is_bool(kni_ir_type_of(b, y).dtype))) {
         kni_ir_fail(b, "and, or and not take truths");
         return 0;
     }
@@ -241,7 +241,7 @@ kni_ir_id kni_ir_select(kni_ir_builder *b, kni_ir_id condition, kni_ir_id yes, k
 {
     if (!kni_ir_spread_all(b, (kni_ir_id *const[]){&condition, &yes, &no}, 3)) return 0;
     kni_ir_type t = kni_ir_type_of(b, yes);
-    if (kni_ir_type_of(b, condition).!kni_is_bool(dtype) || kni_ir_type_of(b, no).dtype != t.dtype) {
+    if (!kni_is_bool(kni_ir_type_of(b, condition).dtype) || kni_ir_type_of(b, no).dtype != t.dtype) {
         kni_ir_fail(b, "a choice takes a truth and two values of one type");
         return 0;
     }

@@ -3,8 +3,6 @@
    no such instruction, legalise has made loops of the tiles before. */
 #include "ir/emitter.h"
 
-static bool is_half(int dtype) { return kni_is_half(dtype); }
-
 /* Row and column of element n of this lane: a left tile's 8, a right tile's 8 (for columns 0 to 7 and then 8 to 15), a
    sum's 8. */
 static const char *const places[3] = {
@@ -49,7 +47,7 @@ void kni_ir_emit_tile(kni_ir_emitter *e, kni_ir_id id)
     const kni_ir_node *node = &e->ir->nodes[id];
     const kni_ir_node *tile = node->code == KNI_IR_TILE ? node : &e->ir->nodes[node->a];
     int dtype = tile->type.dtype;
-    bool half = is_half(dtype);
+    bool half = kni_is_half(dtype);
     if (e->caps->dialect != KNI_IR_CUDA || (tile->detail != KNI_IR_TILE_SUM && !half)) {
         kni_ir_emit_fail(e, node, "the %s text has no tiles of %T", e->dialect->name, dtype);
         return;
@@ -89,9 +87,9 @@ void kni_ir_emit_tile(kni_ir_emitter *e, kni_ir_id id)
         break;
     default: {
         int factor = e->ir->nodes[node->b].type.dtype;
-        if (!is_half(factor))
+        if (!kni_is_half(factor))
             kni_ir_emit_fail(e, node, "the %s text has no tiles of %T", e->dialect->name, factor);
-        e->tile_products |= factor == KN_F16 ? 1 : 2;
+        e->tile_products |= kni_is_brain(factor) ? 2 : 1;
         kni_ir_emit_line(e);
         kni_ir_text_add(e->text, "kni_tile_multiply_%s(", kni_dtypes[factor].name);
         kni_ir_emit_name(e, node->a);

@@ -204,8 +204,7 @@ static bool lay_out(kni_ir_machine *m, uint8_t *base, size_t *used)
     for (uint32_t i = p->ir->n_buffers; i < p->ir->n_bindings; i++) {
         const kni_ir_binding *b = &p->ir->bindings[i];
         uint64_t copies = b->space == KNI_IR_PRIVATE ? m->room : 1;
-        m->arrays[i] =
-            part(base, used, copies * (uint64_t)b->length, kni_bytes_of(b->dtype), &too_large);
+        m->arrays[i] = part(base, used, copies * (uint64_t)b->length, kni_bytes_of(b->dtype), &too_large);
     }
     return !too_large;
 }

@@ -416,8 +416,7 @@ static void choose_strip(compiler *k)
     kni_ir_program *p = k->p;
     for (uint32_t i = 0; i < k->ir->n_bindings; i++) {
         const kni_ir_binding *b = &k->ir->bindings[i];
-        if (b->space == KNI_IR_PRIVATE)
-            p->private_bytes += (uint64_t)b->length * kni_bytes_of(b->dtype);
+        if (b->space == KNI_IR_PRIVATE) p->private_bytes += (uint64_t)b->length * kni_bytes_of(b->dtype);
     }
     p->strip = k->ir->workgroup ? k->ir->workgroup : STRIP;
     while (!k->ir->workgroup && p->strip > 16 && p->strip * p->private_bytes > PRIVATE_AT_ONCE) p->strip /= 2;

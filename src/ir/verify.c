@@ -203,8 +203,7 @@ static kn_status check_names(const kni_ir *ir)
     }
     for (uint32_t i = 0; good && i < ir->n_params; i++) {
         const kni_ir_param *p = &ir->params[i];
-        uint64_t size =
-            kni_ir_is_compute(p->dtype) && !kni_is_bool(p->dtype) ? kni_bytes_of(p->dtype) : 0;
+        uint64_t size = kni_ir_is_compute(p->dtype) && !kni_is_bool(p->dtype) ? kni_bytes_of(p->dtype) : 0;
         good = kni_ir_name_fits(p->name, sizeof p->name) && size && p->offset % size == 0 &&
                p->offset + size * (p->count ? p->count : 1) <= ir->param_bytes;
         if (!good) return kni_fail(KN_ERROR_ARGUMENT, "kernel %s: param %u is not well formed", ir->name, i);

@@ -122,7 +122,7 @@ RULE(cast)
           "a conversion by way of no dtype");
     if (node->code == KNI_IR_BITCAST)
         NEEDS(kni_dtypes[node->type.dtype].bits == kni_dtypes[type_of(c, node->a).dtype].bits &&
-                  !kni_is_bool(node->type.dtype) && type_of(c, node->a).!kni_is_bool(dtype),
+                  !kni_is_bool(node->type.dtype) && !kni_is_bool(type_of(c, node->a).dtype),
               "the same bits in another size");
     return NULL;
 }

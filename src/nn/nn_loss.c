@@ -1,4 +1,5 @@
 /* The losses that are no ops: made of ops, with the reductions of all losses. */
+#include "core/dtype.h"
 #include "nn/layer.h"
 #include "support/failure.h"
 #include <kn/activation.h>
@@ -20,10 +21,7 @@ static kn_dtype widen(kn_tensor *x)
     return dtype;
 }
 
-static kn_tensor rounded(kn_tensor x, kn_dtype dtype)
-{
-    return kni_is_half(dtype) ? kn_cast(x, dtype) : x;
-}
+static kn_tensor rounded(kn_tensor x, kn_dtype dtype) { return kni_is_half(dtype) ? kn_cast(x, dtype) : x; }
 
 kn_tensor kn_reduce_loss(kn_tensor losses, kn_reduction reduction)
 {

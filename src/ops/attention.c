@@ -320,8 +320,7 @@ static kn_status check_operands(const kn_tensor *in, kni_attention_attributes *a
 static kn_tensor narrowed(kn_tensor x)
 {
     int dtype = kn_dtype_of(x);
-    bool narrows =
-        kni_this_thread.context.autocast && (dtype == KN_F32 || kni_is_half(dtype));
+    bool narrows = kni_this_thread.context.autocast && (dtype == KN_F32 || kni_is_half(dtype));
     return narrows ? computed(x, (kn_dtype)kni_this_thread.context.autocast) : x;
 }
 

@@ -10,9 +10,8 @@ static kn_dtype wanted(kn_tensor x, int treats)
     if (!slot || slot->type.weak) return KN_DTYPE_NONE;
     int dtype = slot->type.dtype;
     if (treats == KNI_AUTOCAST_NARROW)
-        return dtype == KN_F32 || kni_is_half(dtype)
-                   ? (kn_dtype)kni_this_thread.context.autocast
-                   : KN_DTYPE_NONE;
+        return dtype == KN_F32 || kni_is_half(dtype) ? (kn_dtype)kni_this_thread.context.autocast
+                                                     : KN_DTYPE_NONE;
     return kni_is_half(dtype) ? KN_F32 : KN_DTYPE_NONE;
 }
 
@@ -48,8 +47,7 @@ kn_dtype kn_autocast_begin(kn_dtype dtype)
 
 void kn_autocast_end(kn_dtype before)
 {
-    if (before == KN_DTYPE_NONE || kni_is_half(before))
-        kni_this_thread.context.autocast = (uint8_t)before;
+    if (before == KN_DTYPE_NONE || kni_is_half(before)) kni_this_thread.context.autocast = (uint8_t)before;
 }
 
 kn_dtype kn_autocast_dtype(void) { return (kn_dtype)kni_this_thread.context.autocast; }

@@ -63,9 +63,9 @@ static kn_tensor full_as(const char *name, kn_shape shape, double value, kn_dtyp
     kni_full_attributes a = {shape, dtype, value, 0};
     if (kni_check_stored(name, dtype, value)) return kni_poison_latest();
     kni_convert(&a.whole,
-                dtype == KN_U64    ? KN_U64
+                dtype == KN_U64      ? KN_U64
                 : kni_is_bool(dtype) ? KN_BOOL
-                                   : KN_I64,
+                                     : KN_I64,
                 1, &value, KN_F64, 1, 1);
     return kni_apply_as(name, &kni_op_full, NULL, 0, &a);
 }

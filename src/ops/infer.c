@@ -147,7 +147,8 @@ int kni_operand_dtype(const kn_op *row, const kni_type *const *types, int first,
 
 int kni_rounds_to(const kni_type *operand, int common, int compute)
 {
-    if (operand->dtype == common || common == compute || operand->weak || kni_is_bool(operand->dtype)) return 0;
+    if (operand->dtype == common || common == compute || operand->weak || kni_is_bool(operand->dtype))
+        return 0;
     return kni_dtypes[operand->dtype].bits >= kni_dtypes[common].bits ? common : 0;
 }
 

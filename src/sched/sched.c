@@ -145,8 +145,7 @@ static bool put_param(kni_sched_kernel *k, int dtype, const void *value)
 
 static void put_source(kni_sched_kernel *k, kni_sched_source source)
 {
-    if (source.kind != KNI_SOURCE_SHARED)
-        source.at = (uint16_t)(k->param_bytes - kni_bytes_of(source.dtype));
+    if (source.kind != KNI_SOURCE_SHARED) source.at = (uint16_t)(k->param_bytes - kni_bytes_of(source.dtype));
     k->sources_lack |= k->n_sources == KNI_SCHED_SOURCES;
     if (!k->sources_lack) k->sources[k->n_sources++] = source;
 }

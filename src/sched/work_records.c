@@ -243,9 +243,9 @@ uint16_t kni_work_value(kni_work *w, uint32_t id, uint16_t frame)
     else if (given)
         n = given_value(w, x->type.dtype, frame);
     else if (t->record < 0)
-        n = kni_work_inline(w,
-                            kni_is_bool(kni_work_dtype(x->type.dtype)) ? KN_I32 : kni_work_dtype(x->type.dtype),
-                            x->inline_value.bytes, x->type.dtype);
+        n = kni_work_inline(
+            w, kni_is_bool(kni_work_dtype(x->type.dtype)) ? KN_I32 : kni_work_dtype(x->type.dtype),
+            x->inline_value.bytes, x->type.dtype);
     else
         n = record_value(w, t->record, t->result, frame);
     w->depth--;

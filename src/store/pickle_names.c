@@ -1,5 +1,6 @@
 /* The names that a pickle may use, each with what a call of it gives: PyTorch's tensors and storages, Python's containers,
    NumPy's numbers. A name that is not here ends the reading. */
+#include "core/dtype.h"
 #include "store/numpy.h"
 #include "store/pickle.h"
 #include "support/failure.h"

@@ -1,5 +1,6 @@
 /* Reading one tensor of a store: plain bytes, strided views of a shared storage, other byte orders, and tensors that point
    into a mapped file. */
+#include "core/dtype.h"
 #include "store/store_checksum.h"
 #include "store/zip.h"
 #include "support/checksum.h"

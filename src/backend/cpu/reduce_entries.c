@@ -122,7 +122,7 @@ static kn_status run_fold(const kn_record *r, kni_fold fold, kni_reduce_type typ
                          .x_bytes = (int64_t)kni_element_bytes(x),
                          .bytes = kni_bytes_of(type.strip_dtype)};
     if (kni_is_half(x->type.dtype))
-        p.widen = type.kernels[kni_cpu_tier()]->widen[x->type.dtype == KN_BF16];
+        p.widen = type.kernels[kni_cpu_tier()]->widen[kni_is_brain(x->type.dtype)];
     /* Sums and products of 64-bit integers are the same with and without sign. */
     if (p.x_dtype == KN_U64 && p.strip_dtype == KN_I64) p.x_dtype = KN_I64;
     if (elements == 0)

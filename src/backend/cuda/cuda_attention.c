@@ -25,7 +25,7 @@ static kn_status write_attention(kni_buffer *text, const void *given)
                       "#define INFINITY_VALUE __int_as_float(0x7f800000)\n"
                       "enum { SIZE = %d, CAUSAL = %d, LSE = %d };\n"
                       "static inline u32 pack(float low, float high) { return pack_%s(low, high); }\n",
-                      key.size, key.causal, key.lse, key.dtype == KN_F16 ? "f16" : "bf16");
+                      key.size, key.causal, key.lse, kn_dtype_name(key.dtype));
     kni_hopper_add_product(text, &(kni_hopper_product){.name = "score", .dtype = key.dtype, .columns = KEYS});
     kni_hopper_add_product(text, &(kni_hopper_product){.name = "gather",
                                                        .dtype = key.dtype,
@@ -42,8 +42,7 @@ bool kni_hopper_takes(const kni_cuda *c, const kni_attention *p)
     bool sizes = p->size == p->value_size && (p->size == 64 || p->size == 128) && p->keys > 0;
     bool counts = p->queries < most && p->keys < most && p->key_heads > 0 && p->heads % p->key_heads == 0 &&
                   p->heads < 1 << 20 && p->batch < 1 << 20 && p->heads * p->batch < 1 << 24;
-    return c->major == 9 && c->minor == 0 && kni_is_half(p->dtype) && sizes && counts &&
-           p->scale > 0;
+    return c->major == 9 && c->minor == 0 && kni_is_half(p->dtype) && sizes && counts && p->scale > 0;
 }
 
 static kni_cuda_address address_of(const kni_place *place)

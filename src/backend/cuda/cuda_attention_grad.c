@@ -25,7 +25,7 @@ typedef struct grad_params {
 
 static void add_types(kni_buffer *text, const grad_key *key)
 {
-    const char *type = key->dtype == KN_F16 ? "f16" : "bf16";
+    const char *type = kn_dtype_name(key->dtype);
     kni_hopper_add(text, kni_cuda_skeleton_hopper);
     kni_buffer_format(text,
                       "enum { SIZE = %d, CAUSAL = %d };\n"

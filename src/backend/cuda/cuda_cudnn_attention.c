@@ -235,7 +235,7 @@ static void make_key(const kni_attention *p, bool gradient, plan_key *key)
 static void build(kni_dnn_graph *g, const void *given)
 {
     const plan_key *key = given;
-    builder b = {.g = g, .key = key, .dtype = key->dtype == KN_F16 ? KNI_DNN_F16 : KNI_DNN_BF16};
+    builder b = {.g = g, .key = key, .dtype = kni_is_brain(key->dtype) ? KNI_DNN_BF16 : KNI_DNN_F16};
     if (key->gradient)
         build_gradient(&b);
     else
@@ -245,8 +245,8 @@ static void build(kni_dnn_graph *g, const void *given)
 static bool takes(const kni_attention *p)
 {
     bool counts = p->batch > 0 && p->heads > 0 && p->queries > 0 && p->keys > 0 && p->key_heads > 0;
-    return kni_is_half(p->dtype) && counts && p->size % 8 == 0 &&
-           p->value_size % 8 == 0 && p->heads % p->key_heads == 0;
+    return kni_is_half(p->dtype) && counts && p->size % 8 == 0 && p->value_size % 8 == 0 &&
+           p->heads % p->key_heads == 0;
 }
 
 /* What the graph says of an operand: rows at multiples of 16 bytes. An axis of one has no next row. */

@@ -15,7 +15,7 @@ typedef struct plan_key {
 static void *operand(kni_dnn_graph *g, const plan_key *k, int64_t id, int64_t outer, int64_t inner,
                      const int64_t *size)
 {
-    int dtype = k->dtype == KN_F16 ? KNI_DNN_F16 : KNI_DNN_BF16;
+    int dtype = kni_is_brain(k->dtype) ? KNI_DNN_BF16 : KNI_DNN_F16;
     int64_t plane = size[0] * size[1];
     return kni_dnn_add_tensor(g, &(kni_dnn_tensor){.id = id,
                                                    .dtype = dtype,

@@ -56,7 +56,7 @@ static kn_status write_gemm(kni_buffer *text, const void *given)
 {
     gemm_key key;
     memcpy(&key, given, sizeof key);
-    const char *half = key.out_dtype == KN_F16 ? "f16" : "bf16";
+    const char *half = kn_dtype_name(key.out_dtype);
     kni_hopper_add(text, kni_cuda_skeleton_hopper);
     kni_buffer_format(
         text, "enum { COLUMNS = %d, STAGES = %d, A_INNER = %d, B_INNER = %d, PAIRS = %d, ADDS = %d };\n",

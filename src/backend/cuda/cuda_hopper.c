@@ -26,7 +26,7 @@ void kni_hopper_add(kni_buffer *text, const char *const *pieces)
 
 void kni_hopper_add_product(kni_buffer *text, const kni_hopper_product *p)
 {
-    const char *type = p->dtype == KN_F16 ? "f16" : "bf16";
+    const char *type = kn_dtype_name(p->dtype);
     int sums = p->columns / 2, a = sums, b = a + (p->registers ? 4 : 1), keep = b + 1;
     kni_buffer_format(text, "static inline void %s(float (&s)[%d], %s, u64 b, int keep)\n{\n", p->name, sums,
                       p->registers ? "const u32 (&a)[4]" : "u64 a");
@@ -63,7 +63,7 @@ bool kni_hopper_map(kni_cuda *c, const kni_hopper_view *v, kni_tensor_map *map)
         if (!repeats) dims[2 + i] = (uint64_t)v->outer[i];
         strides[1 + i] = (uint64_t)step * 2;
     }
-    return !c->api->tensor_map(map, v->dtype == KN_F16 ? KNI_CU_MAP_F16 : KNI_CU_MAP_BF16, 4,
+    return !c->api->tensor_map(map, kni_is_brain(v->dtype) ? KNI_CU_MAP_BF16 : KNI_CU_MAP_F16, 4,
                                (void *)(uintptr_t)v->address, dims, strides, box, steps, 0,
                                KNI_CU_SWIZZLE_128, KNI_CU_PROMOTE_256, 0);
 }

@@ -63,11 +63,9 @@ struct kni_cuda_products {
 /* -1 where the library has no such type. */
 static int library_type(int dtype)
 {
-    return dtype == KN_F32    ? LT_F32
-           : dtype == KN_F64  ? LT_F64
-           : dtype == KN_F16  ? LT_F16
-           : dtype == KN_BF16 ? LT_BF16
-                              : -1;
+    static const int16_t types[KN_DTYPE_COUNT] = {
+        [KN_F32] = LT_F32 + 1, [KN_F64] = LT_F64 + 1, [KN_F16] = LT_F16 + 1, [KN_BF16] = LT_BF16 + 1};
+    return types[dtype] - 1;
 }
 
 static kni_cuda_address address_of(const kni_place *place, int dtype)

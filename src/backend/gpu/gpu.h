@@ -93,10 +93,7 @@ static inline bool kni_gpu_contiguous(const kni_tensor *x)
 {
     return kni_is_contiguous(x->type.rank, x->type.dims, x->strides);
 }
-static inline size_t kni_gpu_element_bytes(const kni_tensor *x)
-{
-    return kni_bytes_of(x->type.dtype);
-}
+static inline size_t kni_gpu_element_bytes(const kni_tensor *x) { return kni_bytes_of(x->type.dtype); }
 
 /* KN_OK while the device can be used; else the failure told says what to do. */
 kn_status kni_gpu_usable(kni_gpu *g);
