@@ -106,7 +106,7 @@ static void fill(char *x, int dtype)
                                    1 + 0x1p-11 + 0x1p-40,
                                    1 + 0x1p-8,
                                    1 + 0x1p-8 + 0x1p-30};
-    int size = kni_dtypes[dtype].bits / 8;
+    int size = kni_bytes_of(dtype);
     uint64_t state = 88172645463325252u + (uint64_t)dtype;
     for (int i = 0; i < N; i++) {
         if (i < (int)(sizeof edges / sizeof *edges)) {
@@ -122,7 +122,7 @@ static void fill(char *x, int dtype)
 /* A NaN's payload is open, as in the conformance; all else is compared by bits. */
 static bool same(const char *a, const char *b, int dtype)
 {
-    if (!memcmp(a, b, kni_dtypes[dtype].bits / 8u)) return true;
+    if (!memcmp(a, b, kni_bytes_of(dtype))) return true;
     double x = 0, y = 0;
     cast_one(&x, KN_F64, a, dtype), cast_one(&y, KN_F64, b, dtype);
     return x != x && y != y;
@@ -131,7 +131,7 @@ static bool same(const char *a, const char *b, int dtype)
 static bool pair_agrees(int to, int from, int64_t ys, int64_t xs, int64_t n)
 {
     static char x[N * 8], spread[N * 8 * 3], got[N * 8 * 3], want[8];
-    int out = kni_dtypes[to].bits / 8, in = kni_dtypes[from].bits / 8;
+    int out = kni_bytes_of(to), in = kni_bytes_of(from);
     fill(x, from);
     for (int i = 0; i < n; i++) memcpy(spread + i * xs * in, x + (xs ? i * in : 0), (size_t)in);
     memset(got, 0x5a, sizeof got);

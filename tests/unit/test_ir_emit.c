@@ -127,8 +127,7 @@ static void fill_params(launch *l, const sample *s)
             double v = !strcmp(p->name, "items")         ? (double)s->count
                        : !strncmp(p->name, "offset_", 7) ? 0
                                                          : s->numbers[next] + k;
-            kni_convert(l->params + p->offset + k * (kni_dtypes[p->dtype].bits / 8u), p->dtype, 1, &v, KN_F64,
-                        1, 1);
+            kni_convert(l->params + p->offset + k * kni_bytes_of(p->dtype), p->dtype, 1, &v, KN_F64, 1, 1);
         }
         if (strcmp(p->name, "items") != 0 && strncmp(p->name, "offset_", 7) != 0) next++;
     }
@@ -142,7 +141,7 @@ static launch launch_of(const sample *s, const kni_ir *ir)
     random_state = 88172645463325252u;
     for (uint32_t i = 0; i < ir->n_buffers; i++) {
         int dtype = ir->bindings[i].dtype;
-        size_t size = kni_dtypes[dtype].bits / 8u;
+        size_t size = kni_bytes_of(dtype);
         l.bytes[i] = (size_t)s->lengths[i] * size;
         l.buffers[i] = aligned_alloc(64, (l.bytes[i] + 2 * ROOM) / 64 * 64);
         memset(l.buffers[i], 0, l.bytes[i] + ROOM);
@@ -169,7 +168,7 @@ static void compare_launches(const sample *s, const char *where, const launch *a
         int dtype = a->ir->bindings[i].dtype;
         for (int64_t k = 0; k < s->lengths[i]; k++) {
             double x, y;
-            size_t size = kni_dtypes[dtype].bits / 8u;
+            size_t size = kni_bytes_of(dtype);
             const char *p = (const char *)a->buffers[i] + (size_t)k * size,
                        *q = (const char *)b->buffers[i] + (size_t)k * size;
             kni_convert(&x, KN_F64, 1, p, dtype, 1, 1);

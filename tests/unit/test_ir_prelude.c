@@ -241,7 +241,7 @@ static double random_real(int i)
 
 static void fill(void *values, int dtype, int turn)
 {
-    size_t size = kni_dtypes[dtype].bits / 8u;
+    size_t size = kni_bytes_of(dtype);
     int special = CORNERS + 3;
     for (int i = 0; i < ELEMENTS; i++) {
         /* The first elements of a and b are all pairs of special values. */
@@ -279,7 +279,7 @@ static bool is_nan_of(uint64_t bits, int dtype)
 static void compare(const engine *e, const test_case *c, const char *a, const char *b, const uint64_t *got)
 {
     static uint64_t want[ELEMENTS];
-    size_t size = kni_dtypes[c->to].bits / 8u, from_size = kni_dtypes[c->from].bits / 8u;
+    size_t size = kni_bytes_of(c->to), from_size = kni_bytes_of(c->from);
     int wrong = 0;
     if (c->host)
         c->host(ELEMENTS, a, b, want);
@@ -312,7 +312,7 @@ static void run_all(const engine *e, bool runs)
         fill(a, from, 0);
         fill(b, from, 1);
         for (int i = first; good && i < end; i++) {
-            good = CHECK(e->run(number, a, b, got, ELEMENTS, kni_dtypes[from].bits / 8u, i - first));
+            good = CHECK(e->run(number, a, b, got, ELEMENTS, kni_bytes_of(from), i - first));
             if (good) compare(e, &cases[i], (const char *)a, (const char *)b, got);
         }
     }

@@ -59,7 +59,7 @@ static kn_status leaf_launch(const kni_group *g, const kni_sched *sched, int ker
         size_t bytes;
         if (ir->bindings[i].aligned < leaf_aligned) leaf_aligned = ir->bindings[i].aligned;
         buffers[i].data = leaf_memory(k->buffers[i], temps, sched->temp_bytes, &bytes);
-        buffers[i].count = (int64_t)(bytes / (kni_dtypes[ir->bindings[i].dtype].bits / 8u));
+        buffers[i].count = (int64_t)(bytes / kni_bytes_of(ir->bindings[i].dtype));
     }
     kni_ir_run_args args = {.buffers = buffers, .params = k->params, .fault = fault, .check = leaf_checks};
     memcpy(&args.items, k->params, sizeof args.items);
