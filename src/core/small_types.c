@@ -1,7 +1,33 @@
 /* The values of stored types, by the columns of the dtype table alone. */
 #include "core/small_types.h"
-#include <math.h>
 #include <string.h>
+
+#define NOT_A_NUMBER __builtin_nan("")
+#define INFINITE __builtin_inf()
+
+/* Of a normal f64. */
+static double power_of_two(int exponent)
+{
+    uint64_t bits = (uint64_t)(exponent + 1023) << 52;
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* The exponent of the first digit; below that of every small type for 0 and subnormals, above for infinities. */
+static int exponent_of(double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return (int)(bits >> 52 & 0x7FF) - 1023;
+}
+
+static bool is_negative(double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits >> 63;
+}
 
 static unsigned sign_bit(const kni_dtype_row *t) { return 1u << (t->bits - 1); }
 
@@ -17,12 +43,9 @@ static unsigned nan_code(const kni_dtype_row *t, bool negative)
 {
     unsigned sign = negative ? sign_bit(t) : 0;
     switch (t->specials) {
-    case KNI_SPECIALS_IEEE:
-        return sign | (largest_code(t) + 1 + (1u << (t->mantissa - 1)));
-    case KNI_SPECIALS_NAN:
-        return sign | (sign_bit(t) - 1);
-    default:
-        return sign_bit(t); /* the place of negative zero */
+    case KNI_SPECIALS_IEEE: return sign | (largest_code(t) + 1 + (1u << (t->mantissa - 1)));
+    case KNI_SPECIALS_NAN: return sign | (sign_bit(t) - 1);
+    default: return sign_bit(t); /* the place of negative zero */
     }
 }
 
@@ -31,28 +54,28 @@ static double float_value(const kni_dtype_row *t, unsigned code)
     unsigned sign = code & sign_bit(t), rest = code & (sign_bit(t) - 1);
     int exponent = (int)(rest >> t->mantissa);
     double fraction = (double)(rest & ((1u << t->mantissa) - 1));
-    if (t->specials == KNI_SPECIALS_ONE_ZERO && sign && !rest) return NAN;
+    if (t->specials == KNI_SPECIALS_ONE_ZERO && sign && !rest) return NOT_A_NUMBER;
     if (rest > largest_code(t)) {
         bool infinite = t->specials == KNI_SPECIALS_IEEE && fraction == 0;
-        return !infinite ? NAN : sign ? -INFINITY : INFINITY;
+        return !infinite ? NOT_A_NUMBER : sign ? -INFINITE : INFINITE;
     }
     if (exponent) fraction += (double)(1u << t->mantissa);
-    double value = ldexp(fraction, (exponent ? exponent : 1) - t->bias - t->mantissa);
+    double value = fraction * power_of_two((exponent ? exponent : 1) - t->bias - t->mantissa);
     return sign ? -value : value;
 }
 
 static unsigned float_code(const kni_dtype_row *t, double value, bool saturate)
 {
-    bool negative = signbit(value) != 0;
+    bool negative = is_negative(value);
     if (value != value) return nan_code(t, negative);
     unsigned largest = largest_code(t), code = largest + 1, sign = negative ? sign_bit(t) : 0;
-    if (!isinf(value)) {
-        int exponent, lowest = 1 - t->bias;
-        (void)frexp(value, &exponent);
-        exponent = value != 0 && exponent - 1 > lowest ? exponent - 1 : lowest;
-        /* In units of the last place; one more carries into the exponent by itself. */
-        double steps = rint(ldexp(fabs(value), t->mantissa - exponent));
-        double place = ldexp((double)(exponent - lowest), t->mantissa) + steps;
+    int lowest = 1 - t->bias, exponent = exponent_of(value);
+    if (exponent < 1023) {
+        if (exponent < lowest) exponent = lowest;
+        /* In units of the last place, rounded to even; one more carries into the exponent by itself. */
+        double steps = (negative ? -value : value) * power_of_two(t->mantissa - exponent);
+        steps = (steps + 0x1p52) - 0x1p52;
+        double place = (double)(exponent - lowest) * (double)(1u << t->mantissa) + steps;
         code = place > (double)largest ? largest + 1 : (unsigned)place;
     }
     if (code > largest) {
@@ -66,19 +89,19 @@ enum { POWER_NAN = 255 };
 
 static double power_value(const kni_dtype_row *t, unsigned code)
 {
-    return code == POWER_NAN ? NAN : ldexp(1, (int)code - t->bias);
+    return code == POWER_NAN ? NOT_A_NUMBER : power_of_two((int)code - t->bias);
 }
 
 /* Halfway between two powers the larger one is taken; all above the smallest become the next, as in PyTorch and ml_dtypes. */
 static unsigned power_code(const kni_dtype_row *t, double value, bool saturate)
 {
     if (value != value || value < 0) return POWER_NAN;
-    int exponent;
-    double half = frexp(value, &exponent); /* in [0.5, 1) */
-    if (isinf(value)) exponent = 2 * POWER_NAN;
-    int code = exponent - 1 + t->bias;
-    if (value == 0 || code < 0) return 0;
-    code += code == 0 ? half > 0.5 : half >= 0.75;
+    int exponent = exponent_of(value), code = exponent + t->bias;
+    if (code < 0) return 0;
+    if (code < POWER_NAN) {
+        double first = value * power_of_two(-exponent); /* in [1, 2) */
+        code += code == 0 ? first > 1 : first >= 1.5;
+    }
     return code < POWER_NAN ? (unsigned)code : saturate ? POWER_NAN - 1 : POWER_NAN;
 }
 
@@ -110,8 +133,7 @@ unsigned kni_small_code(int dtype, double value, bool saturate)
 {
     const kni_dtype_row *t = &kni_dtypes[dtype];
     if (t->kind != KNI_KIND_FLOAT) return integer_code(t, value, saturate);
-    return t->specials == KNI_SPECIALS_POWERS ? power_code(t, value, saturate)
-                                              : float_code(t, value, saturate);
+    return t->specials == KNI_SPECIALS_POWERS ? power_code(t, value, saturate) : float_code(t, value, saturate);
 }
 
 void kni_pack(void *packed, const uint8_t *codes, int64_t n, int bits)

@@ -26,7 +26,7 @@ static int spread_indices(const char *name, const kni_type *t, const kn_tensor *
     for (int32_t i = 0; i < n; i++) {
         const kni_type *at = indices[i].bits ? kni_type_of(indices[i]) : NULL;
         if (indices[i].bits && !at) return kni_fail_carried(indices[i], name, "index %d", i), -1;
-        int width = at && at->dtype == KN_BOOL ? at->rank : 1;
+        int width = at && kni_is_bool(at->dtype) ? at->rank : 1;
         if (axis + width > t->rank || width == 0)
             return kni_fail_op(KN_ERROR_SHAPE, name,
                                "index %d is one too many for %S: give one for each axis at most", (int)i, t),
@@ -35,7 +35,7 @@ static int spread_indices(const char *name, const kni_type *t, const kn_tensor *
             by_axis[axis++] = KN_NONE;
             continue;
         }
-        if (at->dtype != KN_BOOL) {
+        if (!kni_is_bool(at->dtype)) {
             if (!(KNI_INTS >> at->dtype & 1))
                 return kni_fail_op(KN_ERROR_DTYPE, name, "index %d is %T: it must be integers or a bool mask",
                                    (int)i, (int)at->dtype),
@@ -222,7 +222,7 @@ kn_tensor kn_mask_scatter(kn_tensor x, kn_tensor mask, kn_tensor values)
     kni_call call = kni_call_begin("mask_scatter");
     const kni_type *t = kni_type_of(x), *m = kni_type_of(mask), *v = kni_type_of(values);
     if (!t || !m || !v) return kni_call_end(call, kn_where(mask, values, x));
-    if (m->dtype != KN_BOOL)
+    if (!kni_is_bool(m->dtype))
         return kni_call_fail(call, KN_ERROR_DTYPE, "the mask must be bool, not %T: compare or use kn_cast()",
                              (int)m->dtype);
     if (t->dtype != v->dtype)
@@ -255,7 +255,7 @@ static kn_tensor neutral(int dtype, kn_scatter_reduction reduction)
         return kn_full(KN_SCALAR_SHAPE, reduction == KN_SCATTER_PROD, (kn_dtype)dtype);
     if (kni_is_float(dtype))
         return kn_full(KN_SCALAR_SHAPE, low ? -__builtin_inf() : __builtin_inf(), (kn_dtype)dtype);
-    if (dtype == KN_BOOL) return kn_full(KN_SCALAR_SHAPE, !low, KN_BOOL);
+    if (kni_is_bool(dtype)) return kn_full(KN_SCALAR_SHAPE, !low, KN_BOOL);
     bool is_signed = kni_dtypes[dtype].kind == KNI_KIND_SIGNED;
     uint64_t highest = (is_signed ? UINT64_MAX >> 1 : UINT64_MAX) >> (64 - kni_dtypes[dtype].bits);
     uint64_t lowest = is_signed ? ~highest : 0;
@@ -294,7 +294,7 @@ static kn_tensor reduce_as(const char *name, assign_function assign, kn_tensor x
     if (v->dtype != dtype)
         return kni_call_fail(call, KN_ERROR_DTYPE, "values are %T, the tensor is %T: convert with kn_cast()",
                              (int)v->dtype, dtype);
-    if (mean && dtype == KN_BOOL)
+    if (mean && kni_is_bool(dtype))
         return kni_call_fail(call, KN_ERROR_DTYPE, "bool has no mean: convert with kn_cast()");
     index = kn_keep(index);
     if (mean) { /* halves are added in f32 and divided there */

@@ -18,7 +18,7 @@ typedef struct operand {
 /* Random numbers, rounded to the dtype, on the host and on the device after `offset` elements of something else. */
 static operand make_operand(kni_driver *d, int dtype, int64_t count, int64_t offset, uint64_t seed)
 {
-    size_t size = kni_dtypes[dtype].bits / 8;
+    size_t size = kni_bytes_of(dtype);
     operand o = {malloc((size_t)count * sizeof *o.values), NULL, count};
     char *stored = malloc((size_t)(count + offset) * size);
     uint64_t state = seed;
@@ -99,7 +99,7 @@ typedef struct tally {
 
 static void try_product(kni_driver *d, kni_product *p, int64_t offset, bool must, tally *t)
 {
-    size_t size = kni_dtypes[p->out_dtype].bits / 8;
+    size_t size = kni_bytes_of(p->out_dtype);
     int64_t rows_a = p->transpose_a ? p->k : p->m, rows_b = p->transpose_b ? p->n : p->k;
     operand a = make_operand(d, p->dtype, p->batch * rows_a * p->row_a, offset, 1);
     operand b = make_operand(d, p->dtype, p->batch * rows_b * p->row_b, offset, 2);
@@ -238,7 +238,7 @@ void check_products(void)
 
 static double time_product(kni_driver *d, int dtype, int64_t n, bool tb, bool tf32)
 {
-    size_t bytes = (size_t)(n * n) * (kni_dtypes[dtype].bits / 8);
+    size_t bytes = (size_t)(n * n) * kni_bytes_of(dtype);
     enum { PIECE = 1 << 20 };
     double *values = malloc(PIECE * sizeof *values);
     char *stored = malloc(bytes);
@@ -248,7 +248,7 @@ static double time_product(kni_driver *d, int dtype, int64_t n, bool tb, bool tf
     for (int64_t done = 0; done < n * n; done += PIECE) {
         int64_t count = n * n - done < PIECE ? n * n - done : PIECE;
         for (int64_t k = 0; k < count; k++) values[k] = check_random(&state);
-        kni_convert(stored + (size_t)done * (kni_dtypes[dtype].bits / 8), dtype, 1, values, KN_F64, 1, count);
+        kni_convert(stored + (size_t)done * kni_bytes_of(dtype), dtype, 1, values, KN_F64, 1, count);
     }
     d->upload(d, memory[0], 0, stored, bytes);
     d->upload(d, memory[1], 0, stored, bytes);

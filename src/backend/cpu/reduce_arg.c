@@ -152,7 +152,7 @@ static kn_status run_position(const kn_record *r, kni_fold fold)
     int64_t length = x->type.rank ? x->type.dims[axis] : 1;
     int dtype = position_dtype(x->type.dtype, length);
     plan p = {.kernels = kni_reduce_type_of_extremes(dtype).kernels[kni_cpu_tier()],
-              .bytes = kni_dtypes[dtype].bits / 8,
+              .bytes = kni_bytes_of(dtype),
               .axis = length,
               .inner = 1,
               .outer = 1,

@@ -24,7 +24,7 @@ kni_reduce_type kni_reduce_type_of_extremes(int dtype)
 {
     if (dtype == KN_U64) return type_u64;
     if (dtype == KN_U8) return type_u8;
-    return dtype == KN_BOOL ? type_bool : kni_reduce_type_of_totals(dtype);
+    return kni_is_bool(dtype) ? type_bool : kni_reduce_type_of_totals(dtype);
 }
 
 static int64_t magnitude(int64_t v) { return v < 0 ? -v : v; }
