@@ -226,10 +226,13 @@ KN_API KN_MUST_CHECK kn_status kn_all_close(kn_tensor a, kn_tensor b, double rto
 KN_API kn_tensor kn_where(kn_tensor condition, kn_tensor a, kn_tensor b);
 
 /* The same values as another dtype. Floats to integers truncate, saturate at 64 bits and wrap, NaN gives 0; integers
-   wrap; anything but 0 is true. */
+   wrap; anything but 0 is true. Floats that are only stored round to the nearest, ties to even; what lies beyond the largest becomes an
+   infinity, NaN where the type has none, and the largest where it has neither. Gradients stop at a dtype that is only stored. */
 KN_API kn_tensor kn_cast(kn_tensor x, kn_dtype dtype);
+/* The same, but what lies beyond the range becomes the nearest finite value. */
+KN_API kn_tensor kn_cast_saturate(kn_tensor x, kn_dtype dtype);
 
-/* The same bits as another dtype of the same width; not for bool. */
+/* The same bits as another dtype of the same width; not for bool. A type of 4 or 2 bits takes the lowest of a byte. */
 KN_API kn_tensor kn_bitcast(kn_tensor x, kn_dtype dtype);
 
 #ifdef __cplusplus

@@ -17,14 +17,19 @@ extern "C" {
 
 /* ---- dtypes */
 
-/* Bytes that n elements occupy, or -1 when that passes 2^63 or the dtype is unknown. */
+/* Bytes that n elements occupy in a tensor, or -1 when that passes 2^63 or the dtype is unknown. Types of fewer than 8 bits take a
+   byte for each element, with the code in its lowest bits; files hold them packed. */
 KN_API int64_t kn_dtype_bytes(kn_dtype dtype, int64_t n);
 /* "f32", "bool" ...; "unknown" for a code that is none. */
 KN_API const char *kn_dtype_name(kn_dtype dtype);
 /* The dtype called name, or KN_DTYPE_NONE. */
 KN_API kn_dtype kn_dtype_by_name(const char *name);
+/* Of the dtypes that ops compute with. */
 KN_API bool kn_dtype_is_float(kn_dtype dtype);
 KN_API bool kn_dtype_is_integer(kn_dtype dtype);
+/* Whether tensors only store the dtype: floats of 8 and 4 bits, powers of two, integers of 4 and 2 bits. They can be made, cast, compared,
+   viewed, moved, read, printed and saved; arithmetic wants a cast first. */
+KN_API bool kn_dtype_is_stored(kn_dtype dtype);
 /* The dtype that an op on a and b computes in: PyTorch's table; u64 with a signed integer gives i64. */
 KN_API kn_dtype kn_dtype_promote(kn_dtype a, kn_dtype b);
 /* The limits of a float dtype: eps, smallest normal, largest; zeros for others. */

@@ -4,6 +4,7 @@
 #include "core/cast.h"
 #include "core/dtype.h"
 #include "core/float_env.h"
+#include "core/small_types.h"
 #include <string.h>
 
 #if !defined(KN_FREESTANDING) && !defined(KN_COMPACT)
@@ -167,9 +168,9 @@ static void convert_contiguous(void *to, int to_dtype, const void *from, int fro
         for (int64_t i = 0; i < n; i++) y[i * ys] = x[i * xs];                                               \
         break;                                                                                               \
     }
-static void move_strided(void *to, int64_t ys, const void *from, int64_t xs, int bits, int64_t n)
+static void move_strided(void *to, int64_t ys, const void *from, int64_t xs, int bytes, int64_t n)
 {
-    switch (bits) {
+    switch (8 * bytes) {
         MOVE(8)
         MOVE(16)
         MOVE(32)
@@ -186,19 +187,19 @@ static void convert_any(void *to, int to_dtype, int64_t to_stride, const void *f
         convert_contiguous(to, to_dtype, from, from_dtype, n);
         return;
     }
-    int to_bits = kni_dtypes[to_dtype].bits, from_bits = kni_dtypes[from_dtype].bits;
+    int to_bytes = kni_bytes_of(to_dtype), from_bytes = kni_bytes_of(from_dtype);
     if (to_dtype == from_dtype) {
-        move_strided(to, to_stride, from, from_stride, to_bits, n);
+        move_strided(to, to_stride, from, from_stride, to_bytes, n);
         return;
     }
     uint64_t gathered[STRIP], converted[STRIP];
     for (int64_t at = 0; at < n; at += STRIP) {
         int64_t m = n - at < STRIP ? n - at : STRIP;
-        const char *x = (const char *)from + at * from_stride * (from_bits / 8);
-        char *y = (char *)to + at * to_stride * (to_bits / 8);
-        if (from_stride != 1) move_strided(gathered, 1, x, from_stride, from_bits, m), x = (char *)gathered;
+        const char *x = (const char *)from + at * from_stride * from_bytes;
+        char *y = (char *)to + at * to_stride * to_bytes;
+        if (from_stride != 1) move_strided(gathered, 1, x, from_stride, from_bytes, m), x = (char *)gathered;
         convert_contiguous(to_stride == 1 ? y : (char *)converted, to_dtype, x, from_dtype, m);
-        if (to_stride != 1) move_strided(y, to_stride, converted, 1, to_bits, m);
+        if (to_stride != 1) move_strided(y, to_stride, converted, 1, to_bytes, m);
     }
 }
 
@@ -206,7 +207,10 @@ void kni_convert(void *to, int to_dtype, int64_t to_stride, const void *from, in
                  int64_t from_stride, int64_t n)
 {
     const kni_float_env env = kni_float_enter();
-    convert_any(to, to_dtype, to_stride, from, from_dtype, from_stride, n);
+    if (KNI_UNLIKELY(kni_dtype_stored(to_dtype) || kni_dtype_stored(from_dtype)) && to_dtype != from_dtype)
+        kni_convert_small(to, to_dtype, to_stride, from, from_dtype, from_stride, n);
+    else
+        convert_any(to, to_dtype, to_stride, from, from_dtype, from_stride, n);
     kni_float_leave(env);
 }
 

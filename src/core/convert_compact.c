@@ -3,6 +3,7 @@
 #include "core/dtype.h"
 #include "core/math/half.h"
 #include "core/saturate.h"
+#include "core/small_types.h"
 #include <string.h>
 
 #if defined(KN_FREESTANDING) || defined(KN_COMPACT)
@@ -20,7 +21,7 @@ static element load(const void *from, int dtype)
     element e = {row->kind == KNI_KIND_FLOAT, dtype == KN_U64, 0, 0};
     bool negative = row->kind == KNI_KIND_SIGNED;
     uint64_t bits = 0;
-    memcpy(&bits, from, row->bits / 8u);
+    memcpy(&bits, from, row->bytes);
     float f;
     switch (dtype) {
     case KN_F64:
@@ -84,6 +85,10 @@ void kni_convert(void *to, int to_dtype, int64_t to_stride, const void *from, in
     int64_t to_bytes = kni_bytes_of(to_dtype), from_bytes = kni_bytes_of(from_dtype);
     if (to_dtype == from_dtype && to_stride == 1 && from_stride == 1) {
         if (n > 0) memcpy(to, from, (size_t)(n * to_bytes));
+        return;
+    }
+    if ((kni_dtype_stored(to_dtype) || kni_dtype_stored(from_dtype)) && to_dtype != from_dtype) {
+        kni_convert_small(to, to_dtype, to_stride, from, from_dtype, from_stride, n);
         return;
     }
     for (int64_t i = 0; i < n; i++) {

@@ -54,10 +54,8 @@ const uint8_t kni_wide_of[KN_DTYPE_COUNT] = {
 int64_t kn_dtype_bytes(kn_dtype dtype, int64_t n)
 {
     if ((int)dtype <= 0 || dtype >= KN_DTYPE_COUNT || n < 0) return -1;
-    int64_t bits = kni_dtypes[dtype].bits, total;
-    if (bits % 8 == 0) return __builtin_mul_overflow(n, bits / 8, &total) ? -1 : total;
-    if (__builtin_mul_overflow(n, bits, &total) || total > INT64_MAX - 7) return -1;
-    return (total + 7) / 8;
+    int64_t total;
+    return __builtin_mul_overflow(n, (int64_t)kni_dtypes[dtype].bytes, &total) ? -1 : total;
 }
 
 const char *kn_dtype_name(kn_dtype dtype)
@@ -82,6 +80,8 @@ bool kn_dtype_is_integer(kn_dtype dtype)
     return kni_dtype_usable(dtype) &&
            (kni_dtypes[dtype].kind == KNI_KIND_SIGNED || kni_dtypes[dtype].kind == KNI_KIND_UNSIGNED);
 }
+
+bool kn_dtype_is_stored(kn_dtype dtype) { return kni_dtype_stored(dtype); }
 
 static kn_dtype signed_of_bits(int bits)
 {
@@ -111,7 +111,13 @@ kn_float_limits kn_dtype_limits(kn_dtype dtype)
         [KN_F32] = {1.1920928955078125e-07, 1.1754943508222875e-38, 3.4028234663852886e+38, 32, 6},
         [KN_F16] = {0.0009765625, 6.103515625e-05, 65504.0, 16, 3},
         [KN_BF16] = {0.0078125, 1.1754943508222875e-38, 3.3895313892515355e+38, 16, 2},
+        [KN_F8_E4M3] = {0.125, 0.015625, 448, 8, 0},
+        [KN_F8_E5M2] = {0.25, 6.103515625e-05, 57344, 8, 0},
+        [KN_F8_E4M3_FNUZ] = {0.125, 0.0078125, 240, 8, 0},
+        [KN_F8_E5M2_FNUZ] = {0.25, 3.0517578125e-05, 57344, 8, 0},
+        [KN_F4_E2M1] = {0.5, 1, 6, 4, 0},
+        [KN_E8M0] = {1, 5.877471754111438e-39, 1.7014118346046923e+38, 8, 0},
     };
-    if (kn_dtype_is_float(dtype)) return limits[dtype];
+    if ((int)dtype > 0 && dtype <= KN_E8M0) return limits[dtype];
     return (kn_float_limits){0, 0, 0, 0, 0};
 }

@@ -37,15 +37,13 @@ static inline int kni_bytes_of(int dtype) { return kni_dtypes[dtype].bytes; }
 /* kn_dtype_is_float for a dtype that is known to be one. */
 static inline bool kni_is_float(int dtype) { return kni_dtypes[dtype].kind == KNI_KIND_FLOAT; }
 
-static inline bool kni_is_bool(int dtype) { return kni_dtypes[dtype].kind == KNI_KIND_BOOL; }
+/* These take any code, as a caller may have given it. */
+static inline bool kni_is_bool(int dtype) { return dtype == KN_BOOL; }
 /* f16 and bf16, which single ops compute in f32. */
-static inline bool kni_is_half(int dtype)
-{
-    return kni_dtypes[dtype].kind == KNI_KIND_FLOAT && kni_dtypes[dtype].bits == 16;
-}
+static inline bool kni_is_half(int dtype) { return dtype == KN_F16 || dtype == KN_BF16; }
 
 /* Of the halves: the one with the exponent of f32. */
-static inline bool kni_is_brain(int dtype) { return kni_is_half(dtype) && kni_dtypes[dtype].exponent == 8; }
+static inline bool kni_is_brain(int dtype) { return dtype == KN_BF16; }
 
 /* The type elements are computed in. Storage types are converted on load and store. */
 typedef enum kni_compute {
@@ -70,6 +68,8 @@ extern const uint8_t kni_wide_of[KN_DTYPE_COUNT];
 #define KNI_BOOLS KNI_BIT(KN_BOOL)
 #define KNI_NUMBERS (KNI_FLOATS | KNI_INTS)
 #define KNI_ALL (KNI_NUMBERS | KNI_BOOLS)
+/* What tensors only store: all bits from the first to the last. */
+#define KNI_STORED ((KNI_BIT(KN_U2) << 1) - KNI_BIT(KN_F8_E4M3))
 
 /* Converts n elements; strides in elements. floats to integers truncate, saturate at 64 bits and
    then wrap to the dtype, NaN gives 0; int to int

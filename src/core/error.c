@@ -116,11 +116,10 @@ kn_status kni_fail_op(kn_status code, const char *op_name, const char *format, .
 static const char *instead_of(int64_t dtype)
 {
     if (dtype == KN_C64 || dtype == KN_C128) return "keep the real and the imaginary part as two tensors";
-    if (dtype == KN_QUANTISED || (dtype >= KN_I4 && dtype <= KN_U2)) return "use i8 or u8";
-    return "use f16 or bf16";
+    return "use i8 or u8";
 }
 
-bool kni_dtype_is_there(kn_dtype dtype) { return kni_dtype_usable(dtype); }
+bool kni_dtype_is_there(kn_dtype dtype) { return kni_dtype_usable(dtype) || kni_dtype_stored(dtype); }
 
 kn_status kni_fail_dtype(const char *op_name, int64_t dtype)
 {
@@ -130,7 +129,7 @@ kn_status kni_fail_dtype(const char *op_name, int64_t dtype)
     return kni_fail_op(
         KN_ERROR_DTYPE, op_name,
         "there are no tensors of dtype %T yet: %s (there are f64, f32, f16, bf16, i8 to i64, u8 to "
-        "u64 and bool)",
+        "u64 and bool, and small types that are only stored)",
         (int)dtype, instead_of(dtype));
 }
 

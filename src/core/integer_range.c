@@ -14,7 +14,8 @@ void kni_integer_range(int dtype, double *least, double *end)
 kn_status kni_check_stored(const char *op, int dtype, double value)
 {
     double least, end;
-    if (!kn_dtype_is_integer((kn_dtype)dtype)) return KN_OK;
+    int kind = kni_dtype_is_there((kn_dtype)dtype) ? kni_dtypes[dtype].kind : KNI_KIND_NONE;
+    if (kind != KNI_KIND_SIGNED && kind != KNI_KIND_UNSIGNED) return KN_OK;
     kni_integer_range(dtype, &least, &end);
     if ((value >= least || value > least - 1) && value < end) return KN_OK;
     return kni_fail_op(KN_ERROR_ARGUMENT, op,

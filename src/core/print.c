@@ -80,7 +80,7 @@ static void element(const printer *p, kni_text *t, int64_t i)
             return;
         }
     }
-    if (!kn_dtype_is_float((kn_dtype)p->dtype)) {
+    if (!kni_is_float(p->dtype)) {
         int64_t v;
         kni_convert(&v, KN_I64, 1, p->data + i * kni_bytes_of(p->dtype), p->dtype, 1, 1);
         kni_text_int(t, v);
@@ -132,7 +132,7 @@ static void choose_notation(printer *p)
 {
     double low = 1.7976931348623157e308, high = 0;
     bool whole = true;
-    if (kn_dtype_is_float((kn_dtype)p->dtype)) {
+    if (kni_is_float(p->dtype)) {
         measure(p, 0, 0, &low, &high, &whole);
         p->scientific = high >= 1e8 || (high > 0 && (low < 1e-4 || high / low > 1e6));
         if (!p->scientific && whole) p->precision = 1;

@@ -43,9 +43,12 @@ static unsigned nan_code(const kni_dtype_row *t, bool negative)
 {
     unsigned sign = negative ? sign_bit(t) : 0;
     switch (t->specials) {
-    case KNI_SPECIALS_IEEE: return sign | (largest_code(t) + 1 + (1u << (t->mantissa - 1)));
-    case KNI_SPECIALS_NAN: return sign | (sign_bit(t) - 1);
-    default: return sign_bit(t); /* the place of negative zero */
+    case KNI_SPECIALS_IEEE:
+        return sign | (largest_code(t) + 1 + (1u << (t->mantissa - 1)));
+    case KNI_SPECIALS_NAN:
+        return sign | (sign_bit(t) - 1);
+    default:
+        return sign_bit(t); /* the place of negative zero */
     }
 }
 
@@ -133,7 +136,41 @@ unsigned kni_small_code(int dtype, double value, bool saturate)
 {
     const kni_dtype_row *t = &kni_dtypes[dtype];
     if (t->kind != KNI_KIND_FLOAT) return integer_code(t, value, saturate);
-    return t->specials == KNI_SPECIALS_POWERS ? power_code(t, value, saturate) : float_code(t, value, saturate);
+    return t->specials == KNI_SPECIALS_POWERS ? power_code(t, value, saturate)
+                                              : float_code(t, value, saturate);
+}
+
+static void to_codes(uint8_t *to, int dtype, int64_t to_stride, const void *from, int from_dtype,
+                     int64_t from_stride, int64_t n)
+{
+    int from_kind = kni_dtypes[from_dtype].kind;
+    bool whole = from_kind != KNI_KIND_FLOAT && kni_dtypes[dtype].kind != KNI_KIND_FLOAT;
+    const char *x = from;
+    for (int64_t i = 0; i < n; i++, x += from_stride * kni_bytes_of(from_dtype), to += to_stride) {
+        int64_t bits;
+        double value;
+        if (whole)
+            kni_convert(&bits, KN_I64, 1, x, from_dtype, 1, 1);
+        else
+            kni_convert(&value, KN_F64, 1, x, from_dtype, 1, 1);
+        *to = (uint8_t)(whole ? (unsigned)bits & (kni_small_count(dtype) - 1)
+                              : kni_small_code(dtype, value, false));
+    }
+}
+
+void kni_convert_small(void *to, int to_dtype, int64_t to_stride, const void *from, int from_dtype,
+                       int64_t from_stride, int64_t n)
+{
+    if (kni_dtype_stored(to_dtype)) {
+        to_codes(to, to_dtype, to_stride, from, from_dtype, from_stride, n);
+        return;
+    }
+    const uint8_t *codes = from;
+    char *y = to;
+    for (int64_t i = 0; i < n; i++, y += to_stride * kni_bytes_of(to_dtype)) {
+        double value = kni_small_value(from_dtype, codes[i * from_stride]);
+        kni_convert(y, to_dtype, 1, &value, KN_F64, 1, 1);
+    }
 }
 
 void kni_pack(void *packed, const uint8_t *codes, int64_t n, int bits)

@@ -12,6 +12,10 @@ double kni_small_value(int dtype, unsigned code);
    two takes 0 for its smallest and has no negative values: these are NaN. */
 unsigned kni_small_code(int dtype, double value, bool saturate);
 
+/* kni_convert where one of the two dtypes is stored: by way of f64, integers to integers by their lowest bits. It does not saturate. */
+void kni_convert_small(void *to, int to_dtype, int64_t to_stride, const void *from, int from_dtype,
+                       int64_t from_stride, int64_t n);
+
 /* How many codes there are: 256, 16 or 4. */
 static inline unsigned kni_small_count(int dtype) { return 1u << kni_dtypes[dtype].bits; }
 

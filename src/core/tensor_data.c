@@ -4,8 +4,8 @@
 #include "core/integer_range.h"
 #include "core/objects.h"
 #include "core/param_value.h"
+#include "core/spare_bits.h"
 #include "core/strided_copy.h"
-#include "core/truths.h"
 #include <kn/device.h>
 #include <kn/tensor.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 /* Checks a user's shape and gives the number of elements, -1 after a failure. */
 static int64_t checked_count(const char *name, kn_dtype dtype, const kn_shape *shape)
 {
-    if (!kni_dtype_usable(dtype)) {
+    if (!kni_dtype_is_there(dtype)) {
         kni_fail_dtype(name, (int64_t)dtype);
         return -1;
     }
@@ -66,18 +66,18 @@ static kn_tensor finish(uint32_t id, kn_status s)
     return kni_poison_latest();
 }
 
-/* Walks the lines of the last axis: copies them to `to` as 0 and 1, in order, or where that is NULL answers whether all
-   elements are 0 or 1 already. */
-static bool each_truth(const kn_shape *shape, const int64_t *strides, const unsigned char *from,
-                       unsigned char *to)
+/* Walks the lines of the last axis: copies them to `to`, put right and in order, or where that is NULL answers whether all
+   are right already. */
+static bool each_byte(const kn_shape *shape, const int64_t *strides, const unsigned char *from,
+                      unsigned char *to, unsigned largest)
 {
     int64_t index[KN_MAX_RANK] = {0};
     int last = shape->rank - 1;
     int64_t n = last < 0 ? 1 : shape->dims[last], step = last < 0 ? 1 : strides[last];
     for (int64_t left = kni_count_dims(shape->rank, shape->dims); left > 0; left -= n) {
         if (to)
-            kni_copy_truths(to, from, step, n), to += n;
-        else if (!kni_are_truths(from, step, n))
+            kni_copy_within(to, from, step, n, largest), to += n;
+        else if (!kni_are_within(from, step, n, largest))
             return false;
         for (int a = last - 1; a >= 0; a--) {
             from += strides[a];
@@ -89,18 +89,19 @@ static bool each_truth(const kn_shape *shape, const int64_t *strides, const unsi
     return true;
 }
 
-/* Whether some of n bool elements are neither 0 nor 1. strides NULL: contiguous. */
-static bool has_odd_truths(kn_dtype dtype, const kn_shape *shape, const int64_t *strides, const void *data)
+/* Whether some bytes use bits that elements of the dtype do not have. strides NULL: contiguous. */
+static bool has_odd_bytes(kn_dtype dtype, const kn_shape *shape, const int64_t *strides, const void *data)
 {
     int64_t own[KN_MAX_RANK];
-    if (!kni_is_bool(dtype) || !data) return false;
+    unsigned largest = kni_largest_byte(dtype);
+    if (!largest || !data) return false;
     if (!strides) kni_contiguous_strides(shape->rank, shape->dims, own);
-    return !each_truth(shape, strides ? strides : own, data, NULL);
+    return !each_byte(shape, strides ? strides : own, data, NULL, largest);
 }
 
-/* Gives the tensor a copy of bool elements in which all that is not 0 is 1. */
-static kn_tensor write_truths(const char *name, uint32_t id, const void *data, const kn_shape *shape,
-                              const int64_t *strides)
+/* Gives the tensor a copy of bytes that is put right. */
+static kn_tensor write_bytes(const char *name, uint32_t id, const void *data, const kn_shape *shape,
+                             const int64_t *strides)
 {
     kn_backend *b = kni_slot(id)->device->backend;
     int64_t own[KN_MAX_RANK];
@@ -110,7 +111,7 @@ static kn_tensor write_truths(const char *name, uint32_t id, const void *data, c
         return finish(id,
                       kni_fail_op(KN_ERROR_MEMORY, name, "no memory for a copy of %D bytes", (int64_t)bytes));
     if (!strides) kni_contiguous_strides(shape->rank, shape->dims, own);
-    (void)each_truth(shape, strides ? strides : own, data, copy);
+    (void)each_byte(shape, strides ? strides : own, data, copy, kni_largest_byte(kni_slot(id)->type.dtype));
     kn_tensor y = finish(id, b->write(b, id, copy));
     kni_free(copy, bytes);
     return y;
@@ -126,8 +127,8 @@ kn_tensor kn_from(const void *data, kn_dtype dtype, kn_shape shape)
     }
     uint32_t id = start_tensor("from", dtype, &shape);
     if (id == KNI_NO_SLOT) return kni_poison_latest();
-    if (KNI_UNLIKELY(has_odd_truths(dtype, &shape, NULL, data)))
-        return write_truths("from", id, data, &shape, NULL);
+    if (KNI_UNLIKELY(has_odd_bytes(dtype, &shape, NULL, data)))
+        return write_bytes("from", id, data, &shape, NULL);
     kn_backend *b = kni_slot(id)->device->backend;
     return finish(id, b->write(b, id, data));
 }
@@ -194,9 +195,9 @@ kn_tensor kn_wrap(void *data, kn_dtype dtype, kn_shape shape, const int64_t *str
     }
     uint32_t id = good ? start_tensor("wrap", dtype, &shape) : KNI_NO_SLOT;
     kni_storage *s = NULL;
-    if (id != KNI_NO_SLOT && has_odd_truths(dtype, &shape, strides, data)) {
+    if (id != KNI_NO_SLOT && has_odd_bytes(dtype, &shape, strides, data)) {
         /* The caller's memory stays as it is. */
-        kn_tensor y = write_truths("wrap", id, data, &shape, strides);
+        kn_tensor y = write_bytes("wrap", id, data, &shape, strides);
         if (release) release(context);
         return y;
     }
@@ -265,12 +266,17 @@ static kni_tensor *readable(kn_tensor t, const char *name, kn_status *s)
     return x;
 }
 
-/* Who shares the memory of a bool may have written any byte; what is read is 0 or 1. */
+/* Who shares the memory of a bool or of a narrow type may have written any byte; what is read is put right. */
+static void put_right(int dtype, void *buffer, size_t bytes)
+{
+    unsigned largest = kni_largest_byte(dtype);
+    if (largest) kni_copy_within(buffer, buffer, 1, (int64_t)bytes, largest);
+}
+
 static kn_status read_slot(kn_backend *b, uint32_t id, void *buffer, size_t bytes)
 {
     kn_status s = b->read(b, id, buffer);
-    if (s == KN_OK && kni_is_bool(kni_slot(id)->type.dtype))
-        kni_copy_truths(buffer, buffer, 1, (int64_t)bytes);
+    if (s == KN_OK) put_right(kni_slot(id)->type.dtype, buffer, bytes);
     return s;
 }
 
@@ -336,7 +342,7 @@ kn_status kn_read_as(kn_tensor t, kn_dtype dtype, void *buffer, size_t bytes)
     kni_tensor *x = readable(t, "read_as", &s);
     if (!x) return s;
     if (x->type.dtype == dtype) return named(kn_read(t, buffer, bytes), "kn_read_as");
-    if (!kni_dtype_usable(dtype)) return kni_fail_dtype("read_as", (int64_t)dtype);
+    if (!kni_dtype_is_there(dtype)) return kni_fail_dtype("read_as", (int64_t)dtype);
     int64_t n = kni_count(&x->type), need = kn_dtype_bytes(dtype, n);
     if ((int64_t)bytes != need || (!buffer && bytes))
         return kni_fail(KN_ERROR_ARGUMENT, "kn_read_as: %S as %T has %D bytes, the buffer %D", &x->type,
@@ -380,8 +386,7 @@ static kn_status finish_reading(kn_tensor t, void *buffer, size_t bytes, reading
     bool ready = false;
     if (r->id == KNI_NO_SLOT) return KN_OK;
     if (r->leaf) s = r->leaf->read_ready(r->leaf, r->ticket, true, &ready);
-    if (r->leaf && s == KN_OK && kni_is_bool(kni_slot(r->id)->type.dtype))
-        kni_copy_truths(buffer, buffer, 1, (int64_t)bytes);
+    if (r->leaf && s == KN_OK) put_right(kni_slot(r->id)->type.dtype, buffer, bytes);
     end_reading(t, r->id);
     return s;
 }

@@ -1,4 +1,5 @@
 /* Attention with heads: the module, its masks and its cache. */
+#include "core/dtype.h"
 #include "core/objects.h"
 #include "nn/layer.h"
 #include "support/failure.h"

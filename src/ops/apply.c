@@ -5,6 +5,7 @@
 #include "core/param_value.h"
 #include "ops/autocast_state.h"
 #include "ops/infer.h"
+#include "ops/stored.h"
 #include <string.h>
 
 /* MAX_LIST: of operands that a row takes as a list. Longer lists are joined in groups. */
@@ -29,6 +30,7 @@ typedef struct call {
     kn_tensor poison;  /* the error an operand carries, found while resolving */
     bool resolved;     /* slots of all operands are known */
     bool copied;       /* a param is among the operands: its slot is a copy */
+    bool stored;       /* a dtype is one that the row takes only by way of others */
     uint64_t replaced; /* bit i: the caller replaces operand i by a result, so its memory may be reused */
 } call;
 
@@ -76,6 +78,7 @@ static kn_status resolve_inputs(call *c)
         }
         c->slots[i] = x;
         c->types[i] = &x->type;
+        if (KNI_UNLIKELY(x->type.dtype > KN_BOOL)) c->stored |= !(c->row->dtypes >> x->type.dtype & 1);
         ids[i] = id;
         if (KNI_UNLIKELY(kni_tensor_failed(x, &c->poison))) return KN_ERROR_HANDLE;
     }
@@ -278,6 +281,7 @@ static kn_status run(call *c, const void *attributes)
         return kni_fail_op(KN_ERROR_ARGUMENT, row->name, "%d operands given; it takes %d to %d", c->n_in,
                            (int)row->min_in, most);
     kn_status s = resolve_inputs(c);
+    if (KNI_UNLIKELY(c->stored) && s == KN_OK) return KN_ERROR_DTYPE;
     if (s == KN_OK) s = choose_device(c);
     if (s == KN_OK) s = make_outputs(c);
     if (s) return s;
@@ -285,6 +289,11 @@ static kn_status run(call *c, const void *attributes)
     /* A program keeps its operands as constants: none may be written over before it has seen them. */
     if (KNI_UNLIKELY(c->thread->context.capture != NULL)) c->record->last_use = 0;
     s = infer_outputs(c);
+    if (KNI_UNLIKELY(kni_converts(row)) && s == KN_OK && kni_dtype_stored(c->out_types[0]->dtype)) {
+        release_outputs(c, c->n_out);
+        c->stored = true;
+        return KN_ERROR_DTYPE;
+    }
     if (s == KN_OK) {
         const kn_record *r = c->record;
         /* The operands have been cast: nothing that runs for this record, nor a queue that runs now, casts again. */
@@ -300,6 +309,23 @@ static kn_status run(call *c, const void *attributes)
         c->thread->context.capture->note(c->thread->context.capture, c->record, c->in);
     }
     return s;
+}
+
+/* The ops that stand for this one see its operands first: they must not take them. */
+static KNI_COLD void apply_stored(call *c, const void *attributes, kn_tensor *out)
+{
+    uint64_t taken = 0;
+    for (int i = 0; i < c->n_in && i < 64; i++) {
+        kni_tensor *x = c->in[i].bits ? kni_peek(c->in[i]) : NULL;
+        if (!x || !will_be_taken(c, x)) continue;
+        taken |= UINT64_C(1) << i;
+        x->state = KNI_KEPT;
+    }
+    kni_apply_stored(c->row, c->in, c->n_in, attributes, out, c->n_out);
+    for (int i = 0; i < c->n_in && i < 64; i++)
+        if (taken >> i & 1) kni_peek(c->in[i])->state = KNI_TEMPORARY;
+    c->resolved = false;
+    take_temporaries(c);
 }
 
 static void apply(call *c, const void *attributes, kn_tensor *out)
@@ -319,6 +345,10 @@ static void apply(call *c, const void *attributes, kn_tensor *out)
     t->depth_of_calls--;
     kni_this_op = outer;
     if (c->copied) end_copies(c);
+    if (KNI_UNLIKELY(c->stored && s == KN_ERROR_DTYPE && !c->poison.bits)) {
+        apply_stored(c, attributes, out);
+        return;
+    }
     for (int i = 0; i < c->n_out; i++)
         out[i] = KNI_LIKELY(s == KN_OK) ? kni_handle(c->record->ids[i])
                  : c->poison.bits       ? c->poison

@@ -1,6 +1,7 @@
 /* Changing the dtype. */
 #include "ops/generated/elementwise_kernels.h"
 #include "ops/scalar_row.h"
+#include "ops/stored.h"
 
 typedef struct cast_attributes {
     int64_t dtype;
@@ -10,7 +11,7 @@ static const kn_attribute cast_schema[] = {KNI_ATTR(cast_attributes, dtype, KNI_
 static kn_status infer_cast(kni_infer *c)
 {
     const cast_attributes *a = c->attributes;
-    if (a->dtype < 0 || a->dtype > KN_DTYPE_COUNT || !kni_dtype_usable((int)a->dtype))
+    if (a->dtype < 0 || a->dtype >= KN_DTYPE_COUNT || !kni_dtype_is_there((kn_dtype)a->dtype))
         return kni_fail_dtype(c->row->name, a->dtype);
     kn_status s = kni_infer_same(c);
     c->out[0]->dtype = (uint8_t)a->dtype;
@@ -47,7 +48,7 @@ static kn_status infer_bitcast(kni_infer *c)
     kn_status s = infer_cast(c);
     if (s) return s;
     int from = c->in[0]->dtype, to = c->out[0]->dtype;
-    if (kni_is_bool(from) || kni_is_bool(to) || kni_dtypes[from].bits != kni_dtypes[to].bits)
+    if (kni_is_bool(from) || kni_is_bool(to) || kni_bytes_of(from) != kni_bytes_of(to))
         return kni_infer_fail(c, KN_ERROR_DTYPE,
                               "%T and %T do not have the same number of bits (bool has no bits of its own)",
                               from, to);
@@ -62,12 +63,23 @@ static bool view_bitcast(kni_view *v)
 }
 
 OP(bitcast, .doc = "the same bits as another dtype of the same width", .min_in = 1, .max_in = 1, .n_out = 1,
-   .kind = KNI_MOVEMENT, .dtypes = KNI_NUMBERS, .schema = cast_schema,
+   .kind = KNI_MOVEMENT, .dtypes = KNI_NUMBERS | KNI_STORED, .schema = cast_schema,
    .attribute_bytes = sizeof(cast_attributes), .infer = infer_bitcast, .view = view_bitcast,
    .flags = KNI_FLAG_NO_GRADIENT)
 
-kn_tensor kn_bitcast(kn_tensor x, kn_dtype dtype)
+kn_tensor kni_bitcast(kn_tensor x, int dtype)
 {
     cast_attributes a = {dtype};
     return kni_apply(&kni_op_bitcast, &x, 1, &a);
+}
+
+kn_tensor kn_bitcast(kn_tensor x, kn_dtype dtype)
+{
+    bool narrow = kni_dtype_stored(dtype) && kni_dtypes[dtype].bits < 8;
+    if (!narrow || !kn_ok(x) || kn_dtype_of(x) == dtype) return kni_bitcast(x, dtype);
+    kni_call call = kni_call_begin("bitcast");
+    kn_tensor bytes = kni_bitcast(x, KN_U8);
+    if (!kn_ok(bytes)) return kni_call_end(call, bytes);
+    return kni_call_end(call,
+                        kni_bitcast(kn_bitwise_and_scalar(bytes, (1 << kni_dtypes[dtype].bits) - 1), dtype));
 }

@@ -30,7 +30,7 @@ kn_tensor kn_logical_xor(kn_tensor a, kn_tensor b) { return kni_binary(&kni_op_l
 kn_tensor kn_logical_not(kn_tensor x) { return kni_unary(&kni_op_logical_not, x); }
 
 ELEMENTWISE(where, 3, KNI_RULE_SELECT, KNI_ALL, "y = condition ? a : b", .in = "condition a b",
-            .doc = "condition ? a : b", .flags = KNI_FLAG_ALIAS)
+            .doc = "condition ? a : b", .flags = KNI_FLAG_ALIAS | KNI_FLAG_MOVES)
 
 kn_tensor kn_where(kn_tensor condition, kn_tensor a, kn_tensor b)
 {

@@ -61,7 +61,7 @@ static kn_status launch_take(kni_launch *l)
 }
 
 OP(take, .doc = "y[..., j, ...] = x[..., indices[j], ...]", .min_in = 2, .max_in = 2, .n_out = 1,
-   .kind = KNI_INDEXING, .dtypes = KNI_ALL, .schema = take_schema,
+   .kind = KNI_INDEXING, .dtypes = KNI_ALL, .flags = KNI_FLAG_MOVES, .schema = take_schema,
    .attribute_bytes = sizeof(kni_take_attributes), .infer = infer_take, .launch = launch_take,
    .native = &kni_cpu_take)
 
@@ -107,7 +107,7 @@ static kn_status launch_gather(kni_launch *l)
 }
 
 OP(gather, .doc = "y[o, j, i] = x[o, index[o, j, i], i]", .min_in = 2, .max_in = 2, .n_out = 1,
-   .kind = KNI_INDEXING, .dtypes = KNI_ALL, .schema = take_schema,
+   .kind = KNI_INDEXING, .dtypes = KNI_ALL, .flags = KNI_FLAG_MOVES, .schema = take_schema,
    .attribute_bytes = sizeof(kni_take_attributes), .infer = infer_gather, .launch = launch_gather,
    .native = &kni_cpu_gather)
 
@@ -156,8 +156,8 @@ static kn_status launch_gather_nd(kni_launch *l)
 }
 
 OP(gather_nd, .doc = "y[t, i] = x[indices[t, 0], indices[t, 1], ..., i]", .min_in = 2, .max_in = 2,
-   .n_out = 1, .kind = KNI_INDEXING, .dtypes = KNI_ALL, .infer = infer_gather_nd, .launch = launch_gather_nd,
-   .native = &kni_cpu_gather_nd)
+   .n_out = 1, .kind = KNI_INDEXING, .dtypes = KNI_ALL, .flags = KNI_FLAG_MOVES, .infer = infer_gather_nd,
+   .launch = launch_gather_nd, .native = &kni_cpu_gather_nd)
 
 GRADIENT(gather_nd)
 {

@@ -211,17 +211,17 @@ static kn_status launch_scatter_nd(kni_launch *l)
 }
 
 OP(select_assign, .doc = "x with x[..., indices[j], ...] updated by values[..., j, ...]", .min_in = 3,
-   .max_in = 3, .n_out = 1, .kind = KNI_INDEXING, .dtypes = KNI_ALL, .flags = KNI_FLAG_ALIAS,
+   .max_in = 3, .n_out = 1, .kind = KNI_INDEXING, .dtypes = KNI_ALL, .flags = KNI_FLAG_ALIAS | KNI_FLAG_MOVES,
    .tolerance = {2, 1}, .schema = update_schema, .attribute_bytes = sizeof(kni_update_attributes),
    .infer = infer_select_assign, .launch = launch_select_assign, .native = &kni_cpu_select_assign)
 
 OP(scatter, .doc = "x with x[o, index[o, j, i], i] updated by values[o, j, i]", .min_in = 3, .max_in = 3,
-   .n_out = 1, .kind = KNI_INDEXING, .dtypes = KNI_ALL, .flags = KNI_FLAG_ALIAS, .tolerance = {2, 1},
-   .schema = update_schema, .attribute_bytes = sizeof(kni_update_attributes), .infer = infer_scatter,
-   .launch = launch_scatter, .native = &kni_cpu_scatter)
+   .n_out = 1, .kind = KNI_INDEXING, .dtypes = KNI_ALL, .flags = KNI_FLAG_ALIAS | KNI_FLAG_MOVES,
+   .tolerance = {2, 1}, .schema = update_schema, .attribute_bytes = sizeof(kni_update_attributes),
+   .infer = infer_scatter, .launch = launch_scatter, .native = &kni_cpu_scatter)
 
 OP(scatter_nd, .doc = "x with x[indices[t, 0], indices[t, 1], ..., i] updated by values[t, i]", .min_in = 3,
-   .max_in = 3, .n_out = 1, .kind = KNI_INDEXING, .dtypes = KNI_ALL, .flags = KNI_FLAG_ALIAS,
+   .max_in = 3, .n_out = 1, .kind = KNI_INDEXING, .dtypes = KNI_ALL, .flags = KNI_FLAG_ALIAS | KNI_FLAG_MOVES,
    .tolerance = {2, 1}, .schema = update_schema, .attribute_bytes = sizeof(kni_update_attributes),
    .infer = infer_scatter_nd, .launch = launch_scatter_nd, .native = &kni_cpu_scatter_nd)
 

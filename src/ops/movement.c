@@ -78,7 +78,7 @@ static kn_status launch_pad(kni_launch *l)
 }
 
 OP(pad, .doc = "x with elements added at both ends of its axes", .min_in = 1, .max_in = 1, .n_out = 1,
-   .kind = KNI_MOVEMENT, .dtypes = KNI_ALL, .schema = pad_schema,
+   .kind = KNI_MOVEMENT, .dtypes = KNI_ALL, .flags = KNI_FLAG_MOVES, .schema = pad_schema,
    .attribute_bytes = sizeof(kni_pad_attributes), .infer = infer_pad, .launch = launch_pad,
    .native = &kni_cpu_pad)
 
@@ -220,7 +220,7 @@ static kn_status lower_concat(kni_lowering *l)
 }
 
 OP(concat, .doc = "the operands behind each other along an axis", .min_in = 1, .max_in = -1, .n_out = 1,
-   .kind = KNI_MOVEMENT, .dtypes = KNI_ALL, .schema = axis_schema,
+   .kind = KNI_MOVEMENT, .dtypes = KNI_ALL, .flags = KNI_FLAG_MOVES, .schema = axis_schema,
    .attribute_bytes = sizeof(kni_axis_attributes), .infer = infer_concat, .lower = lower_concat,
    .native = &kni_cpu_concat)
 

@@ -88,7 +88,7 @@ static bool view_slice(kni_view *v)
 }
 
 OP(slice, .doc = "y[i, j] = x[start0 + i * step0, start1 + j * step1]", .min_in = 1, .max_in = 1, .n_out = 1,
-   .kind = KNI_MOVEMENT, .dtypes = KNI_ALL, .schema = slice_schema,
+   .kind = KNI_MOVEMENT, .dtypes = KNI_ALL, .flags = KNI_FLAG_MOVES, .schema = slice_schema,
    .attribute_bytes = sizeof(kni_slice_attributes), .infer = infer_slice, .view = view_slice)
 
 static kn_tensor update_slice(kn_tensor x, kn_tensor values, const kni_slice_attributes *a)
@@ -172,7 +172,7 @@ static kn_status launch_update_slice(kni_launch *l)
 }
 
 OP(update_slice, .doc = "x with x[start + i * step] = values[i]", .min_in = 2, .max_in = 2, .n_out = 1,
-   .kind = KNI_MOVEMENT, .dtypes = KNI_ALL, .flags = KNI_FLAG_ALIAS, .schema = slice_schema,
+   .kind = KNI_MOVEMENT, .dtypes = KNI_ALL, .flags = KNI_FLAG_ALIAS | KNI_FLAG_MOVES, .schema = slice_schema,
    .attribute_bytes = sizeof(kni_slice_attributes), .infer = infer_update_slice,
    .launch = launch_update_slice, .native = &kni_cpu_update_slice)
 
@@ -238,7 +238,7 @@ static bool view_window(kni_view *v)
 }
 
 OP(window, .doc = "y[..., w, ..., i] = x[..., w * step + i, ...]", .min_in = 1, .max_in = 1, .n_out = 1,
-   .kind = KNI_MOVEMENT, .dtypes = KNI_ALL, .schema = window_schema,
+   .kind = KNI_MOVEMENT, .dtypes = KNI_ALL, .flags = KNI_FLAG_MOVES, .schema = window_schema,
    .attribute_bytes = sizeof(kni_window_attributes), .infer = infer_window, .view = view_window)
 
 GRADIENT(window)

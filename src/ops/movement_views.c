@@ -77,7 +77,7 @@ static bool view_reshape(kni_view *v)
 }
 
 OP(reshape, .doc = "x's elements in row-major order under another shape", .min_in = 1, .max_in = 1,
-   .n_out = 1, .kind = KNI_MOVEMENT, .dtypes = KNI_ALL, .schema = shape_schema,
+   .n_out = 1, .kind = KNI_MOVEMENT, .dtypes = KNI_ALL, .flags = KNI_FLAG_MOVES, .schema = shape_schema,
    .attribute_bytes = sizeof(kni_shape_attributes), .infer = infer_reshape, .view = view_reshape)
 
 GRADIENT(reshape)
@@ -123,7 +123,7 @@ static bool view_permute(kni_view *v)
 }
 
 OP(permute, .doc = "axis i of y is axis axes[i] of x", .min_in = 1, .max_in = 1, .n_out = 1,
-   .kind = KNI_MOVEMENT, .dtypes = KNI_ALL, .schema = permute_schema,
+   .kind = KNI_MOVEMENT, .dtypes = KNI_ALL, .flags = KNI_FLAG_MOVES, .schema = permute_schema,
    .attribute_bytes = sizeof(kni_permute_attributes), .infer = infer_permute, .view = view_permute)
 
 GRADIENT(permute)
@@ -180,7 +180,7 @@ static bool view_expand(kni_view *v)
 }
 
 OP(expand, .doc = "x with axes of size 1 repeated", .min_in = 1, .max_in = 1, .n_out = 1,
-   .kind = KNI_MOVEMENT, .dtypes = KNI_ALL, .schema = shape_schema,
+   .kind = KNI_MOVEMENT, .dtypes = KNI_ALL, .flags = KNI_FLAG_MOVES, .schema = shape_schema,
    .attribute_bytes = sizeof(kni_shape_attributes), .infer = infer_expand, .view = view_expand)
 
 /* kni_vjp_set sums over the repeated axes. */

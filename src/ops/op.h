@@ -90,7 +90,9 @@ enum {
     KNI_FLAG_SHORT_HALF = 256,
     KNI_FLAG_SHORT_SINGLE = 512,
     /* The lowering is made of products, which outrun the reference kernel by far. */
-    KNI_FLAG_LOWERS_WELL = 1024
+    KNI_FLAG_LOWERS_WELL = 1024,
+    /* Results are elements of the operands, or a fill value: what their bits mean does not matter. */
+    KNI_FLAG_MOVES = 2048
 };
 
 /* How a scan joins its value so far with the next element. */

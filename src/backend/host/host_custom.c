@@ -1,6 +1,6 @@
 /* Custom ops and users' kernels on host backends: operands as contiguous spans, results in fresh memory. */
 #include "backend/host/host.h"
-#include "core/truths.h"
+#include "core/spare_bits.h"
 
 enum { MAX_OPERANDS = 16 };
 
@@ -21,7 +21,7 @@ kn_status kni_host_custom(const kn_record *r)
     if (s == KN_OK) s = r->row->host(r->row, r->attributes, in, out);
     for (int i = 0; i < r->n_out && s == KN_OK; i++)
         if (kni_is_bool(out[i].type->dtype))
-            kni_copy_truths(out[i].data, out[i].data, 1, kni_count(out[i].type));
+            kni_copy_within(out[i].data, out[i].data, 1, kni_count(out[i].type), 1);
     for (int i = 0; i < r->n_in; i++) kni_host_unborrow(&borrowed[i]);
     return s;
 }

@@ -1,0 +1,21 @@
+/* Ops on tensors of stored dtypes (core/small_types.h). Rows that only move elements run on the codes, comparisons on the values,
+   and a cast is a table; every other row says which cast to write. */
+#ifndef KNI_STORED_H
+#define KNI_STORED_H
+
+#include "ops/op.h"
+
+/* Runs a row that has operands of stored dtypes, or casts to one. Borrows the operands; results are temporaries, or poison. */
+void kni_apply_stored(const kn_op *row, const kn_tensor *in, int n_in, const void *attributes, kn_tensor *out,
+                      int n_out);
+
+/* A cast from or to a stored dtype. */
+kn_tensor kni_cast_stored(kn_tensor x, int dtype, bool saturate);
+/* x within the range of an integer dtype, as i64 or u64. */
+kn_tensor kni_saturate_integer(kn_tensor x, int dtype);
+/* kn_bitcast of bytes that have no bits beside those of the dtype. */
+kn_tensor kni_bitcast(kn_tensor x, int dtype);
+/* The dtype that holds every value of a stored one, for the cast that an error advises. */
+int kni_natural_dtype(int stored);
+
+#endif
