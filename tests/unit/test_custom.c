@@ -144,6 +144,7 @@ static void symbolic_sizes(void)
     /* A negative size of a user's is no expression, and none is made of it. */
     CHECK(kni_dim_mul(-70000, 2) == KNI_DIM_BAD && kni_dim_add(-5, 3) == KNI_DIM_BAD);
     CHECK(kni_dim_low(-70000) == -70000 && kni_dim_floor_div(-70000, 2) == KNI_DIM_BAD);
+    kni_dims *dims = kni_dims_new(), *before = kni_dims_enter(dims);
     kn_dim batch = kni_dim_symbol("batch", 1, 64), two = kni_dim_mul(batch, 2);
     CHECK(kni_dim_mul(2, batch) == two);
     CHECK(kni_dim_low(two) == 2 && kni_dim_high(two) == 128);
@@ -154,6 +155,8 @@ static void symbolic_sizes(void)
     kn_dim conv = kni_dim_add(kni_dim_floor_div(kni_dim_sub(kni_dim_add(batch, 2), 3), 2), 1);
     CHECK(kni_dim_evaluate(conv, &batch, (int64_t[]){9}, 1) == 5);
     CHECK(kni_dim_mul(INT64_MAX, 2) == KNI_DIM_BAD && kni_dim_sub(1, 2) == KNI_DIM_BAD);
+    kni_dims_enter(before);
+    kni_dims_free(dims);
 }
 
 static void promotion(void)

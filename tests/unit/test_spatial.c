@@ -140,6 +140,7 @@ static int64_t plain_windows(int64_t size, int64_t window, int64_t stride, int64
 /* One rule for constants and unknowns, against PyTorch's formula. */
 static void symbolic_sizes(void)
 {
+    kni_dims *dims = kni_dims_new(), *before = kni_dims_enter(dims);
     kn_dim unknown = kni_dim_symbol("pooled_size", 8, 100);
     int64_t wrong = 0;
     for (int64_t window = 1; window <= 4; window++)
@@ -162,6 +163,8 @@ static void symbolic_sizes(void)
                     }
                 }
     CHECK(wrong == 0);
+    kni_dims_enter(before);
+    kni_dims_free(dims);
 }
 
 static kn_tensor run_case(int which, kn_tensor x)
