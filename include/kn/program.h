@@ -24,7 +24,7 @@ typedef struct kn_fusion_stats {
 /* KN_ERROR_DEVICE when no fusion decorator is in the device's stack. NULL: the current device. */
 KN_API kn_status kn_fusion_stats_of(kn_device device, kn_fusion_stats *stats);
 
-/* ---- programs */
+/* ---- programs: ops as data, which run with other inputs and other sizes, on any device, and are saved and loaded */
 
 typedef struct kn_program_object *kn_program;
 
@@ -37,13 +37,95 @@ KN_API KN_MUST_CHECK kn_status kn_program_begin(kn_device device);
    theirs, or a param was updated. */
 KN_API kn_program kn_program_end(const kn_tensor *inputs, int32_t n_inputs, const kn_tensor *outputs,
                                  int32_t n_outputs);
-/* Runs it on its device: n_in and n_out as in kn_program_end. Takes temporaries; outputs are temporaries of the calling
-   scope, poisoned on failure. Shapes may be other ones where the ops allow it; random ops draw new numbers. */
+/* Runs it: n_in and n_out as in kn_program_end or kn_builder_finish. A trace runs on its device, other programs on the current one.
+   Takes temporaries; outputs are temporaries of the calling scope, poisoned on failure. The inputs of a trace may have other shapes
+   where the ops allow it; those of other programs what their types say. Random ops draw new numbers. */
 KN_API KN_MUST_CHECK kn_status kn_program_run(kn_program program, const kn_tensor *inputs, int32_t n_in,
                                               kn_tensor *outputs, int32_t n_out);
-/* Writes the ops, one to a line; returns the length of it all. */
+/* Writes the program, one op to a line; returns the length of it all. */
 KN_API size_t kn_program_print(kn_program program, char *buffer, size_t bytes);
 KN_API void kn_program_free(kn_program program);
+
+/* An input or an output: its name ("" where it has none), its dtype, and its shape as text, "batch, 3, 224". */
+typedef struct kn_program_port {
+    char name[64], shape[192];
+    kn_dtype dtype;
+    int32_t rank;
+} kn_program_port;
+KN_API int32_t kn_program_inputs(kn_program program);  /* how many; -1 for no program */
+KN_API int32_t kn_program_outputs(kn_program program); /* how many; -1 for no program */
+KN_API KN_MUST_CHECK kn_status kn_program_input(kn_program program, int32_t i, kn_program_port *port);
+KN_API KN_MUST_CHECK kn_status kn_program_output(kn_program program, int32_t i, kn_program_port *port);
+
+/* ---- building a program op by op. Sizes are text: numbers, names, + - * / (rounded down), max(a, b), min(a, b). A function that
+   fails returns KN_NO_VALUE or a status, and everything after it fails with it: checking kn_builder_finish is enough. */
+
+typedef struct kn_builder_object *kn_builder;
+typedef struct kn_program_value {
+    int32_t id;
+} kn_program_value;
+#ifdef __cplusplus
+#define KN_NO_VALUE (kn_program_value{0})
+#else
+#define KN_NO_VALUE ((kn_program_value){0})
+#endif
+
+KN_API kn_builder kn_builder_new(void);
+KN_API void kn_builder_free(kn_builder builder);
+/* A size that is known when the program runs: lo <= size <= hi. A name in a shape that was not introduced is a size of at least 1. */
+KN_API kn_status kn_builder_size(kn_builder builder, const char *name, int64_t lo, int64_t hi);
+KN_API kn_program_value kn_builder_input(kn_builder builder, const char *name, kn_dtype dtype,
+                                         const char *shape);
+/* A weight, saved under its name, and a tensor without one. Both are borrowed and read once: later changes do not show. */
+KN_API kn_program_value kn_builder_param(kn_builder builder, const char *name, kn_tensor value);
+KN_API kn_program_value kn_builder_constant(kn_builder builder, kn_tensor value);
+
+/* An attribute of an op by name. A list of them ends with {0}. Whole numbers and lists of them are text, in which sizes may be
+   named: "-1", "batch, 4 * width". */
+typedef struct kn_builder_attribute {
+    const char *name;
+    const char *sizes;
+    double real; /* where the attribute is a real number */
+} kn_builder_attribute;
+/* Adds an op of the table ('kiln ops') or a custom one. attributes: NULL where there are none. */
+KN_API kn_program_value kn_builder_op(kn_builder builder, const char *op, const kn_program_value *in,
+                                      int32_t n_in, const kn_builder_attribute *attributes);
+KN_API kn_status kn_builder_op_many(kn_builder builder, const char *op, const kn_program_value *in,
+                                    int32_t n_in, const kn_builder_attribute *attributes,
+                                    kn_program_value *out, int32_t n_out);
+
+/* What stands between kn_builder_if and kn_builder_else runs where the condition (bool, rank 0) holds, what stands between that and
+   kn_builder_end where it does not. Both name as many results, of the same dtypes and ranks. Values from outside can be used inside. */
+KN_API kn_status kn_builder_if(kn_builder builder, kn_program_value condition);
+KN_API kn_status kn_builder_else(kn_builder builder, const kn_program_value *results, int32_t n);
+/* A loop: see the fields. `inside` has room for 1 + n_carried + n_sliced values: the trip's number (i64), the carried values and the
+   slices as the body sees them. The results of the body, for kn_builder_end: the condition for the next trip, where the loop has one, the
+   carried values, and any number of values to stack. What it gives: the carried values after the last trip, and the stacks. */
+typedef struct kn_loop_args {
+    const char *trips;          /* how many, a size; NULL: while the condition holds */
+    kn_program_value condition; /* bool, rank 0, before the first trip; KN_NO_VALUE: there is none */
+    int64_t max_trips;          /* without `trips`: more are an error */
+    const kn_program_value *carried;
+    int32_t n_carried;
+    const kn_program_value *sliced; /* trip i sees slice i along axis 0, which has `trips` slices */
+    int32_t n_sliced;
+} kn_loop_args;
+#define KN_LOOP_ARGS_DEFAULTS KN_ZEROED
+KN_API kn_status kn_builder_loop(kn_builder builder, const kn_loop_args *args, kn_program_value *inside);
+/* A function, which kn_builder_call runs with other values any number of times: types of its arguments are given by values that are
+   like them. It sees nothing from outside but params and constants. */
+KN_API kn_status kn_builder_function(kn_builder builder, const char *name, const kn_program_value *like,
+                                     int32_t n, kn_program_value *inside);
+KN_API kn_status kn_builder_call(kn_builder builder, const char *name, const kn_program_value *in,
+                                 int32_t n_in, kn_program_value *out, int32_t n_out);
+/* Ends an If, a loop or a function with the results of its last region. out: room for what it gives; NULL after a function. */
+KN_API kn_status kn_builder_end(kn_builder builder, const kn_program_value *results, int32_t n,
+                                kn_program_value *out, int32_t n_out);
+
+/* The program, with the builder used up: it can only be freed. names: of the outputs, NULL where they have none. NULL with
+   kn_last_error(), which tells the first failure since kn_builder_new. */
+KN_API kn_program kn_builder_finish(kn_builder builder, const kn_program_value *outputs,
+                                    const char *const *names, int32_t n);
 
 #ifdef __cplusplus
 }

@@ -14,6 +14,8 @@ typedef int64_t kn_dim;
 
 static inline bool kni_dim_is_constant(kn_dim d) { return d >= 0; }
 static inline bool kni_dim_is_expression(kn_dim d) { return d <= KNI_DIM_FIRST && d != KNI_DIM_BAD; }
+/* Whether a size that a user gave is one. */
+static inline bool kni_dim_is_size(kn_dim d) { return d >= 0 || kni_dim_is_expression(d); }
 
 /* A set of expressions, which lives as long as the program that they belong to. The calling thread's expressions are those of the set
    it has entered; without one there are none. */

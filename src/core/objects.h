@@ -15,7 +15,7 @@ typedef struct kni_object_kind {
 } kni_object_kind;
 
 /* Each is defined by the part that makes such objects. */
-extern const kni_object_kind kni_kind_grads, kni_kind_program, kni_kind_user_kernel;
+extern const kni_object_kind kni_kind_grads, kni_kind_program, kni_kind_builder, kni_kind_user_kernel;
 extern const kni_object_kind kni_kind_state, kni_kind_store;
 extern const kni_object_kind kni_kind_optim, kni_kind_accumulator, kni_kind_ema, kni_kind_schedule;
 extern const kni_object_kind kni_kind_dataset, kni_kind_loader;

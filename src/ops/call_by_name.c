@@ -14,7 +14,7 @@ static const kn_attribute scalar_schema[] = {{"p0", KNI_ATTR_REAL, KNI_STATIC, 0
                                              {"p3", KNI_ATTR_REAL, KNI_STATIC, 24},
                                              {0}};
 
-static const kn_attribute *schema_of(const kn_op *row)
+const kn_attribute *kni_schema_of(const kn_op *row)
 {
     static const kn_attribute empty[] = {{0}};
     if (row->schema) return row->schema;
@@ -30,7 +30,7 @@ static const kn_attribute *attribute_named(const kn_attribute *schema, const cha
 
 static kn_status fill_attributes(const kn_op *row, const kn_attribute_value *values, char *place)
 {
-    const kn_attribute *schema = schema_of(row);
+    const kn_attribute *schema = kni_schema_of(row);
     for (; values && values->name; values++) {
         const kn_attribute *a = attribute_named(schema, values->name);
         if (!a)

@@ -24,7 +24,7 @@ kn_status kni_infer_made(kni_infer *c, const kn_ints *shape, int64_t dtype, uint
     y->rank = (uint8_t)shape->rank;
     for (int i = 0; i < shape->rank; i++) {
         y->dims[i] = shape->dims[i];
-        if (shape->dims[i] < 0)
+        if (!kni_dim_is_size(shape->dims[i]))
             return kni_infer_fail(c, KN_ERROR_SHAPE, "axis %d has the negative size %D", i, shape->dims[i]);
     }
     return KN_OK;

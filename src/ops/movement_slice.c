@@ -35,16 +35,31 @@ static const kn_attribute slice_schema[] = {KNI_ATTR(kni_slice_attributes, start
                                             KNI_ATTR(kni_slice_attributes, step, KNI_ATTR_INTS, KNI_STATIC),
                                             {0}};
 
+/* A position counted from the end, or beyond it, is one within an axis of unknown size. */
+static kn_dim symbolic_position(kn_dim position, kn_dim n)
+{
+    if (!kni_dim_is_size(position)) return kni_dim_sub(n, -position);
+    return kni_dim_min(position, n);
+}
+
+/* Forwards only: where a step back ends is not known before the size is. */
+static kn_dim symbolic_range(kn_dim start, kn_dim stop, int64_t step, kn_dim n)
+{
+    if (step < 0) return KNI_DIM_BAD;
+    kn_dim end = stop == KN_END ? n : symbolic_position(stop, n);
+    kn_dim begin = symbolic_position(start, n);
+    if (end == KNI_DIM_BAD || begin == KNI_DIM_BAD) return KNI_DIM_BAD;
+    kn_dim length = kni_dim_sub(end, kni_dim_min(begin, end));
+    return kni_dim_floor_div(kni_dim_add(length, step - 1), step);
+}
+
 /* The size of one range, and its normal form: no negative start, and KN_END where it reaches the end. */
 static kn_dim normalise_range(kni_slice_attributes *a, int axis, kn_dim n)
 {
     int64_t *start = &a->start.dims[axis], *stop = &a->stop.dims[axis], *step = &a->step.dims[axis];
     if (*step == 0) *step = 1;
-    if (!kni_dim_is_constant(n)) {
-        if (*start < 0 || *step < 0 || *stop < 0) return KNI_DIM_BAD;
-        kn_dim end = *stop == KN_END ? n : kni_dim_min(*stop, n);
-        return kni_dim_floor_div(kni_dim_add(kni_dim_sub(end, *start), *step - 1), *step);
-    }
+    if (!kni_dim_is_constant(n) || kni_dim_is_expression(*start) || kni_dim_is_expression(*stop))
+        return symbolic_range(*start, *stop, *step, n);
     kni_part span = kni_resolve_range(*start, *stop, *step, n);
     int64_t last = span.start + (span.size - 1) * span.step;
     bool to_end = span.size > 0 && (span.step > 0 ? n - last <= span.step : last + span.step < 0);

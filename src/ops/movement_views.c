@@ -27,7 +27,7 @@ static kn_status infer_reshape(kni_infer *c)
         y->dims[i] = a->shape.dims[i];
         if (y->dims[i] == -1 && missing < 0)
             missing = i;
-        else if (y->dims[i] < 0)
+        else if (!kni_dim_is_size(y->dims[i]))
             return kni_infer_fail(c, KN_ERROR_SHAPE, "%N: sizes are 0 or more, and one of them may be -1",
                                   &a->shape);
         else
@@ -157,7 +157,7 @@ static kn_status infer_expand(kni_infer *c)
             if (y->dims[i] >= 0) a->shape.dims[i] = y->dims[i];
             continue;
         }
-        if (want < 0)
+        if (!kni_dim_is_size(want))
             return kni_infer_fail(c, KN_ERROR_SHAPE, "%N: sizes are 0 or more; -1 keeps a size that x has",
                                   &a->shape);
         if (i >= shift && x->dims[i - shift] != 1 && !kni_dims_agree(x->dims[i - shift], want))

@@ -213,6 +213,8 @@ static inline bool kni_converts(const kn_op *row) { return row->flags & KNI_FLAG
 int kni_op_count(void);
 const kn_op *kni_op_by_number(int number);
 const kn_op *kni_op_by_name(const char *name);
+/* The attributes by name, never NULL: of formulas with numbers and no schema p0 to p3. */
+const kn_attribute *kni_schema_of(const kn_op *row);
 
 /* ---- shape rules */
 

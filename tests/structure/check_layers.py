@@ -11,6 +11,7 @@ ALLOWED = {part: set(_ORDER[:i]) for i, part in enumerate(_ORDER)}
 ALLOWED["wrap"] = set(_ORDER)
 ALLOWED["backend"] = set(_ORDER) | {"support"}
 ALLOWED["kernel"] = set(_ORDER)
+ALLOWED["program"] = set(_ORDER) | {"support"}
 ON_TOP = {"nn", "optim", "train", "data", "store", "onnx", "vision", "rl", "text", "metric"}
 ALLOWED["support"] = set()
 ALLOWED.update({part: {"support"} for part in ON_TOP})

@@ -1,0 +1,304 @@
+/* Adding values, ops and control to a program, with the types that follow. Everything that makes a program comes through here, so
+   everything in a program has been through the row's shape rule. */
+#include "core/allocator.h"
+#include "core/error.h"
+#include "core/text.h"
+#include "ops/infer.h"
+#include "program/program.h"
+#include <kn/tensor.h>
+#include <string.h>
+
+enum { MOST_VALUES = 1 << 22, MOST_OPERANDS = 64, ATTRIBUTE_BYTES = 1024 };
+
+static kn_status no_memory(void)
+{
+    return kni_fail(KN_ERROR_MEMORY, "no memory for another part of the program");
+}
+
+int32_t kni_build_value(kni_program *p, kni_origin origin, const kni_type *type, int32_t region,
+                        const char *name)
+{
+    int32_t named = name ? kni_program_name(p, name) : -1;
+    if ((name && named < 0) || p->n_values >= MOST_VALUES ||
+        !kni_program_room((void **)&p->values, &p->value_room, p->n_values + 1, sizeof *p->values)) {
+        no_memory();
+        return -1;
+    }
+    p->values[p->n_values] = (kni_program_value){
+        .type = *type, .origin = (uint8_t)origin, .number = -1, .name = named, .region = region, .last = -1};
+    return p->n_values++;
+}
+
+int32_t kni_build_region(kni_program *p, int32_t parent, const char *name)
+{
+    int32_t named = name ? kni_program_name(p, name) : -1;
+    if ((name && named < 0) ||
+        !kni_program_room((void **)&p->regions, &p->region_room, p->n_regions + 1, sizeof *p->regions)) {
+        no_memory();
+        return -1;
+    }
+    p->regions[p->n_regions] = (kni_program_region){.parent = parent, .name = named};
+    return p->n_regions++;
+}
+
+bool kni_region_add(int32_t **list, int32_t *n, int32_t *room, int32_t entry)
+{
+    if (!kni_program_room((void **)list, room, *n + 1, sizeof **list)) return no_memory(), false;
+    (*list)[(*n)++] = entry;
+    return true;
+}
+
+/* ---- nodes */
+
+/* Whether a node of the region may read the value: it was made there or in a region around it, or belongs to none. */
+static bool is_visible(const kni_program *p, int32_t value, int32_t region)
+{
+    const kni_program_value *v = &p->values[value];
+    if (v->origin == KNI_FROM_PARAM || v->origin == KNI_FROM_CONSTANT) return true;
+    for (; region >= 0; region = p->regions[region].parent)
+        if (v->region == region) return true;
+    return false;
+}
+
+static kn_status check_operands(const kni_program *p, int32_t region, const char *name, const int32_t *in,
+                                int32_t n)
+{
+    for (int32_t i = 0; i < n; i++) {
+        if (in[i] == -1) continue;
+        if (in[i] < 0 || in[i] >= p->n_values)
+            return kni_fail_op(KN_ERROR_ARGUMENT, name, "operand %d is no value of the program", i);
+        if (!is_visible(p, in[i], region))
+            return kni_fail_op(KN_ERROR_ARGUMENT, name,
+                               "operand %d, '%s', belongs to a region that this op is not in", i,
+                               kni_name_at(p, p->values[in[i]].name));
+    }
+    return KN_OK;
+}
+
+/* A node with its operands, whose results have these types. */
+static kn_status add_node(kni_program *p, int32_t region, kni_program_node node, const int32_t *in,
+                          const kni_type *types, int32_t *out)
+{
+    int32_t n = node.n_in + node.n_out;
+    node.first = p->n_operands;
+    if (!kni_program_room((void **)&p->operands, &p->operand_room, p->n_operands + n, sizeof *p->operands) ||
+        !kni_program_room((void **)&p->nodes, &p->node_room, p->n_nodes + 1, sizeof *p->nodes))
+        return no_memory();
+    for (int32_t i = 0; i < node.n_out; i++) {
+        out[i] = kni_build_value(p, KNI_FROM_NODE, &types[i], region, NULL);
+        if (out[i] < 0) return KN_ERROR_MEMORY;
+        p->operands[node.first + i] = out[i];
+    }
+    for (int32_t i = 0; i < node.n_in; i++) p->operands[node.first + node.n_out + i] = in[i];
+    kni_program_region *r = &p->regions[region];
+    if (!kni_region_add(&r->nodes, &r->n_nodes, &r->node_room, p->n_nodes)) return KN_ERROR_MEMORY;
+    p->n_operands += n;
+    p->nodes[p->n_nodes++] = node;
+    return KN_OK;
+}
+
+static kn_status keep_attributes(kni_program *p, const kn_op *row, const void *attributes, int32_t *at)
+{
+    int32_t bytes = (row->attribute_bytes + 7) & ~7;
+    *at = p->n_attributes;
+    if (p->n_attributes > INT32_MAX / 2 ||
+        !kni_program_room((void **)&p->attributes, &p->attribute_room, p->n_attributes + bytes + 8, 1))
+        return no_memory();
+    memset(p->attributes + p->n_attributes, 0, (size_t)bytes);
+    if (attributes) memcpy(p->attributes + p->n_attributes, attributes, row->attribute_bytes);
+    p->n_attributes += bytes;
+    return KN_OK;
+}
+
+/* The types of the results by the row's own rule, which may find sizes that are expressions among operands and attributes. */
+static kn_status infer_types(const kni_program *p, const kn_op *row, const int32_t *in, int32_t n_in,
+                             const void *attributes, kni_type *types, int32_t n_out)
+{
+    _Alignas(8) char own[ATTRIBUTE_BYTES];
+    const kni_type *operands[MOST_OPERANDS];
+    kni_type *results[MOST_OPERANDS];
+    if (n_in > MOST_OPERANDS || n_out > MOST_OPERANDS || row->attribute_bytes > sizeof own)
+        return kni_fail_op(KN_ERROR_UNSUPPORTED, row->name, "too many operands for a program");
+    for (int32_t i = 0; i < n_in; i++) operands[i] = in[i] < 0 ? NULL : &p->values[in[i]].type;
+    for (int32_t i = 0; i < n_out; i++) {
+        types[i] = (kni_type){0};
+        results[i] = &types[i];
+    }
+    if (row->attribute_bytes) memcpy(own, attributes, row->attribute_bytes);
+    kni_infer c = {row, operands, n_in, own, results, n_out};
+    kn_status s = row->infer(&c);
+    for (int32_t i = 0; i < n_out && s == KN_OK; i++) s = kni_infer_countable(&c, &types[i]);
+    return s;
+}
+
+/* A row as kernels and gradients see it: every optional operand has its place. */
+static kn_status check_counts(const kn_op *row, int32_t n_in, int32_t n_out)
+{
+    int most = row->max_in >= 0 ? row->max_in : MOST_OPERANDS;
+    if (n_in < row->min_in || n_in > most)
+        return kni_fail_op(KN_ERROR_ARGUMENT, row->name, "%d operands given; it takes %d to %d", n_in,
+                           (int)row->min_in, most);
+    if (n_out != row->n_out)
+        return kni_fail_op(KN_ERROR_ARGUMENT, row->name, "room for %d results given; it has %d", n_out,
+                           (int)row->n_out);
+    return KN_OK;
+}
+
+kn_status kni_build_op(kni_program *p, int32_t region, const kn_op *row, const int32_t *in, int32_t n_in,
+                       const void *attributes, int32_t *out, int32_t n_out)
+{
+    kni_type types[MOST_OPERANDS];
+    int32_t all[MOST_OPERANDS];
+    kn_status s = check_counts(row, n_in, n_out);
+    if (s == KN_OK) s = check_operands(p, region, row->name, in, n_in);
+    if (s) return s;
+    for (int32_t i = 0; i < n_in; i++) {
+        all[i] = in[i];
+        if (in[i] < 0 && (i < row->min_in || row->max_in < 0))
+            return kni_fail_op(KN_ERROR_ARGUMENT, row->name, "operand %d is missing", i);
+    }
+    for (; n_in < row->max_in && n_in < MOST_OPERANDS; n_in++) all[n_in] = -1;
+    kni_program_node node = {
+        .kind = KNI_NODE_OP, .row = row, .n_in = n_in, .n_out = n_out, .regions = {-1, -1}};
+    s = keep_attributes(p, row, attributes, &node.attributes);
+    if (s) return s;
+    kni_dims *before = kni_dims_enter(p->dims);
+    s = infer_types(p, row, all, n_in, p->attributes + node.attributes, types, n_out);
+    kni_dims_enter(before);
+    return s ? s : add_node(p, region, node, all, types, out);
+}
+
+/* ---- control */
+
+static kn_status wrong_results(const char *name, int32_t given, int32_t wanted)
+{
+    return kni_fail_op(KN_ERROR_ARGUMENT, name, "a region gives %d results where %d are needed", given,
+                       wanted);
+}
+
+static bool is_condition(const kni_type *t) { return kni_is_bool(t->dtype) && t->rank == 0; }
+
+static kn_status check_condition(const char *name, const kni_program *p, int32_t value)
+{
+    const kni_type *t = value < 0 ? NULL : &p->values[value].type;
+    if (t && is_condition(t)) return KN_OK;
+    return kni_fail_op(KN_ERROR_DTYPE, name, "the condition must be one bool, of rank 0");
+}
+
+/* One type for what comes from two places: sizes that differ are known when the program runs. */
+static kn_status join_types(kni_program *p, const char *name, int32_t a, int32_t b, int32_t number,
+                            kni_type *t)
+{
+    const kni_type *x = &p->values[a].type, *y = &p->values[b].type;
+    if (x->dtype != y->dtype || x->rank != y->rank)
+        return kni_fail_op(KN_ERROR_SHAPE, name, "result %d is %T%S in one region and %T%S in the other",
+                           number, (int)x->dtype, x, (int)y->dtype, y);
+    *t = *x;
+    for (int i = 0; i < x->rank; i++) {
+        if (x->dims[i] == y->dims[i]) continue;
+        return kni_fail_op(KN_ERROR_SHAPE, name, "result %d is %S in one region and %S in the other", number,
+                           x, y);
+    }
+    return KN_OK;
+}
+
+static kn_status type_if(kni_program *p, const kni_program_node *node, const int32_t *in, kni_type *types)
+{
+    const kni_program_region *then = &p->regions[node->regions[0]], *other = &p->regions[node->regions[1]];
+    kn_status s = check_condition("if", p, in[0]);
+    if (s) return s;
+    if (then->n_results != node->n_out || other->n_results != node->n_out)
+        return wrong_results("if", then->n_results != node->n_out ? then->n_results : other->n_results,
+                             node->n_out);
+    for (int32_t i = 0; i < node->n_out && s == KN_OK; i++)
+        s = join_types(p, "if", then->results[i], other->results[i], i, &types[i]);
+    return s;
+}
+
+static kn_status type_loop(kni_program *p, const kni_program_node *node, const int32_t *in, kni_type *types)
+{
+    const kni_loop *l = &node->loop;
+    const kni_program_region *body = &p->regions[node->regions[0]];
+    int32_t condition = l->conditional;
+    kn_status s = condition ? check_condition("loop", p, in[0]) : KN_OK;
+    if (s == KN_OK && body->n_results != condition + l->n_carried + l->n_stacked)
+        s = wrong_results("loop", body->n_results, condition + l->n_carried + l->n_stacked);
+    if (s == KN_OK && condition) s = check_condition("loop", p, body->results[0]);
+    for (int32_t i = 0; i < l->n_carried && s == KN_OK; i++)
+        s = join_types(p, "loop", in[condition + i], body->results[condition + i], i, &types[i]);
+    for (int32_t i = 0; i < l->n_stacked && s == KN_OK; i++) {
+        const kni_type *t = &p->values[body->results[condition + l->n_carried + i]].type;
+        kni_type *y = &types[l->n_carried + i];
+        if (t->rank == KN_MAX_RANK)
+            return kni_fail_op(KN_ERROR_SHAPE, "loop", "no axis is left to stack along");
+        if (l->trips == KNI_DIM_BAD)
+            return kni_fail_op(KN_ERROR_UNSUPPORTED, "loop",
+                               "stacks need a number of trips, which only a condition ends");
+        *y = *t;
+        y->rank++;
+        for (int a = y->rank - 1; a > 0; a--) y->dims[a] = t->dims[a - 1];
+        y->dims[0] = l->trips;
+    }
+    return s;
+}
+
+static kn_status type_call(kni_program *p, const kni_program_node *node, const int32_t *in, kni_type *types)
+{
+    const kni_program_region *f = &p->regions[node->regions[0]];
+    if (node->n_in != f->n_arguments || node->n_out != f->n_results)
+        return kni_fail_op(KN_ERROR_ARGUMENT, "call", "'%s' takes %d values and gives %d, not %d and %d",
+                           kni_name_at(p, f->name), f->n_arguments, f->n_results, node->n_in, node->n_out);
+    kn_status s = KN_OK;
+    kni_type same;
+    for (int32_t i = 0; i < node->n_in && s == KN_OK; i++)
+        s = join_types(p, "call", in[i], f->arguments[i], i, &same);
+    for (int32_t i = 0; i < node->n_out; i++) types[i] = p->values[f->results[i]].type;
+    return s;
+}
+
+kn_status kni_build_control(kni_program *p, int32_t region, const kni_program_node *control,
+                            const int32_t *in, int32_t n_in, int32_t *out, int32_t n_out)
+{
+    static const struct {
+        const char *name;
+        kn_status (*types)(kni_program *p, const kni_program_node *node, const int32_t *in, kni_type *types);
+    } kinds[] = {[KNI_NODE_IF] = {"if", type_if},
+                 [KNI_NODE_LOOP] = {"loop", type_loop},
+                 [KNI_NODE_CALL] = {"call", type_call}};
+    kni_type types[MOST_OPERANDS];
+    kni_program_node node = *control;
+    const char *name = kinds[node.kind].name;
+    if (n_in > MOST_OPERANDS || n_out > MOST_OPERANDS)
+        return kni_fail_op(KN_ERROR_UNSUPPORTED, name, "at most %d values go in and out", (int)MOST_OPERANDS);
+    node.n_in = n_in;
+    node.n_out = n_out;
+    kn_status s = check_operands(p, region, name, in, n_in);
+    for (int32_t i = 0; i < n_in && s == KN_OK; i++)
+        if (in[i] < 0) s = kni_fail_op(KN_ERROR_ARGUMENT, name, "operand %d is missing", i);
+    kni_dims *before = kni_dims_enter(p->dims);
+    if (s == KN_OK) s = kinds[node.kind].types(p, &node, in, types);
+    kni_dims_enter(before);
+    return s ? s : add_node(p, region, node, in, types, out);
+}
+
+/* ---- sizes as text */
+
+int32_t kni_build_sizes(const char *text, const char *what, kn_dim *dims)
+{
+    int32_t n = 0;
+    const char *at = text;
+    while (*at == ' ') at++;
+    while (*at) {
+        kn_dim d = n < KN_MAX_RANK ? kni_dim_parse(&at) : KNI_DIM_BAD;
+        if (d == KNI_DIM_BAD) {
+            kni_fail(KN_ERROR_SHAPE,
+                     "%s: '%s' is no list of at most %d sizes: write it as in \"batch, 3, 2 * width\"", what,
+                     text, KN_MAX_RANK);
+            return -1;
+        }
+        dims[n++] = d;
+        if (*at == ',') at++;
+        while (*at == ' ') at++;
+    }
+    return n;
+}

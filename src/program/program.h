@@ -1,0 +1,134 @@
+/* A program as data: values with types, nodes that are ops or control, regions of nodes. The builder makes it, whether a user, a trace
+   or a file feeds it; runs, passes, files and printed C read it. */
+#ifndef KNI_PROGRAM_H
+#define KNI_PROGRAM_H
+
+#include "core/dim.h"
+#include "core/objects.h"
+#include "ops/op.h"
+#include <kn/program.h>
+
+/* Where a value comes from. */
+typedef enum kni_origin {
+    KNI_FROM_NODE,
+    KNI_FROM_INPUT,
+    KNI_FROM_PARAM,    /* a tensor with a name: a weight */
+    KNI_FROM_CONSTANT, /* a tensor without one */
+    KNI_FROM_ARGUMENT  /* of a region: what a loop or a call gives it */
+} kni_origin;
+
+typedef struct kni_program_value {
+    kni_type type;  /* sizes may be expressions of the program's set */
+    uint8_t origin; /* kni_origin */
+    bool live;      /* a param of the user's, which is read anew in each run; `tensor` is its handle */
+    int32_t number; /* of an input: its place in the list */
+    int32_t name;   /* where its name begins in `names`, -1: it has none */
+    int32_t region; /* that it is made in */
+    int32_t
+        last; /* place of the node in that region that reads it last; -1: none, INT32_MAX: the region's result */
+    kn_tensor tensor; /* owned: of params and constants */
+    kn_tensor placed; /* owned: the same on the device of the latest run, where that is another */
+} kni_program_value;
+
+typedef enum kni_node_kind { KNI_NODE_OP, KNI_NODE_IF, KNI_NODE_LOOP, KNI_NODE_CALL } kni_node_kind;
+
+/* A loop. Operands: the condition before the first trip, where there is one; the carried values; what is cut along axis 0 into one
+   slice for each trip. Arguments of its body: the trip's number (i64, rank 0), the carried values, the slices. Results of its body: the
+   condition for the next trip, where there is one; the carried values; what is stacked along a new axis 0. Results of the node: the
+   carried values, the stacks. */
+typedef struct kni_loop {
+    kn_dim trips;      /* a constant or an expression; KNI_DIM_BAD: as many as the condition says */
+    int64_t max_trips; /* where the condition alone ends it; more are an error */
+    int32_t n_carried, n_sliced, n_stacked;
+    bool conditional;
+} kni_loop;
+
+typedef struct kni_program_node {
+    uint8_t kind;               /* kni_node_kind */
+    const kn_op *row;           /* of an op */
+    int32_t first, n_in, n_out; /* in `operands`: the results, then the operands; -1 where one is absent */
+    int32_t
+        attributes; /* of an op: where its attributes begin, in bytes. Whole numbers may be expressions. */
+    int32_t regions[2]; /* If: then, else. Loop: the body. Call: the function. -1: none */
+    kni_loop loop;
+    uint64_t serial;  /* of the call that a trace noted */
+    const char *site; /* the user's line, NULL: not known */
+} kni_program_node;
+
+/* Nodes in the order they run. Region 0 is the program itself. A node may read values of regions around its own. */
+typedef struct kni_program_region {
+    int32_t *nodes, *arguments, *results; /* values and nodes by number */
+    int32_t n_nodes, n_arguments, n_results;
+    int32_t node_room, argument_room, result_room;
+    int32_t parent; /* -1: the program, or a function */
+    int32_t name;   /* of a function, in `names`; -1 */
+} kni_program_region;
+
+typedef struct kni_program {
+    kni_dims *dims;
+    kni_program_value *values;
+    kni_program_node *nodes;
+    kni_program_region *regions;
+    int32_t *operands;
+    char *attributes, *names;
+    int32_t n_values, n_nodes, n_regions, n_operands, n_attributes, n_names;
+    int32_t value_room, node_room, region_room, operand_room, attribute_room, name_room;
+    int32_t *inputs; /* values; of an input that no op of a trace has read: -1 */
+    int32_t n_inputs;
+    /* Outputs are the results of region 0. Their names and those of inputs; -1 where they have none. */
+    int32_t *input_names, *output_names;
+    int32_t n_outputs;
+    bool loose; /* a trace: inputs may have other sizes than the types say, as far as the ops take them */
+    kn_device device,
+        handle;          /* of a trace; handle: told when the device is gone. NULL: the current one runs it */
+    kn_device placed_on; /* where `placed` of the values is */
+    uint64_t counter,
+        draws; /* of random numbers in a trace: before the first record, and how many there were */
+} kni_program;
+
+/* ---- program.c */
+
+kni_program *kni_program_new(void);
+void kni_program_destroy(void *program);
+/* Grows a list of the program; false without memory. */
+bool kni_program_room(void **list, int32_t *room, int32_t needed, size_t size);
+int32_t kni_program_name(kni_program *p, const char *name); /* -1 without memory */
+static inline const char *kni_name_at(const kni_program *p, int32_t name)
+{
+    return name < 0 ? "" : p->names + name;
+}
+/* Operands and results of a node. */
+static inline const int32_t *kni_node_out(const kni_program *p, const kni_program_node *n)
+{
+    return p->operands + n->first;
+}
+static inline const int32_t *kni_node_in(const kni_program *p, const kni_program_node *n)
+{
+    return p->operands + n->first + n->n_out;
+}
+static inline void *kni_node_attributes(const kni_program *p, const kni_program_node *n)
+{
+    return p->attributes + n->attributes;
+}
+/* Where each value is read last, after nodes or results changed. */
+void kni_program_settle(kni_program *p);
+/* The symbols that the types of the inputs name; returns how many, at most `most`. */
+int32_t kni_program_symbols(const kni_program *p, kn_dim *symbols, int32_t most);
+
+/* ---- builder.c: what kn_builder functions and the reader of files share. All return -1 or a status with the failure told. */
+
+int32_t kni_build_value(kni_program *p, kni_origin origin, const kni_type *type, int32_t region,
+                        const char *name);
+int32_t kni_build_region(kni_program *p, int32_t parent, const char *name);
+/* Adds an op to a region: copies the attributes, infers the results' types, and gives their values. */
+kn_status kni_build_op(kni_program *p, int32_t region, const kn_op *row, const int32_t *in, int32_t n_in,
+                       const void *attributes, int32_t *out, int32_t n_out);
+/* The same for control; the regions are complete, the types of the results follow from theirs. */
+kn_status kni_build_control(kni_program *p, int32_t region, const kni_program_node *control,
+                            const int32_t *in, int32_t n_in, int32_t *out, int32_t n_out);
+/* Appends to a list of a region. */
+bool kni_region_add(int32_t **list, int32_t *n, int32_t *room, int32_t entry);
+/* "batch, 3, 2 * size" as sizes; -1 and the failure told where it makes no sense. `what`: for messages. */
+int32_t kni_build_sizes(const char *text, const char *what, kn_dim *dims);
+
+#endif

@@ -1,0 +1,26 @@
+/* One run of a program. */
+#ifndef KNI_PROGRAM_RUN_H
+#define KNI_PROGRAM_RUN_H
+
+#include "program/program.h"
+
+enum { KNI_RUN_SIZES = 64 };
+
+typedef struct kni_run {
+    kni_program *p;
+    kn_device device;
+    kn_tensor *now; /* of each value, KN_NONE where it has none yet or any more */
+    kn_dim symbols[KNI_RUN_SIZES];
+    int64_t sizes[KNI_RUN_SIZES]; /* of the symbols */
+    int32_t n_sizes;
+    uint64_t base; /* of the random numbers of a trace */
+} kni_run;
+
+/* An expression with these sizes; -1 where it has no value. */
+int64_t kni_run_size(const kni_run *run, kn_dim d);
+kn_status kni_run_region(kni_run *run, int32_t region);
+kn_status kni_run_control(kni_run *run, const kni_program_node *n);
+/* Ends those of n values that belong to the region and that no node behind the place reads. */
+void kni_run_drop_read(kni_run *run, int32_t region, int32_t place, const int32_t *values, int32_t n);
+
+#endif

@@ -1,0 +1,197 @@
+/* If, loops and calls. A region's values are its own; what it gives is handed on as further handles. */
+#include "core/allocator.h"
+#include "core/error.h"
+#include "program/run.h"
+#include <kn/creation.h>
+#include <kn/indexing.h>
+#include <kn/shape.h>
+#include <kn/tensor.h>
+#include <string.h>
+
+static kn_status read_condition(const kni_run *run, int32_t value, bool *holds)
+{
+    return kn_read(run->now[value], holds, 1);
+}
+
+/* A handle of its own for a value that another region, or the outside, also holds. */
+static kn_status hand_on(kni_run *run, int32_t from, int32_t to)
+{
+    kn_tensor t = kn_keep(kn_alias(run->now[from]));
+    if (kni_is_poisoned(t)) return kni_latest_code();
+    run->now[to] = t;
+    return KN_OK;
+}
+
+/* Ends what a region that has run still holds of its own: arguments and results. */
+static void end_region(kni_run *run, int32_t region)
+{
+    const kni_program_region *r = &run->p->regions[region];
+    kni_run_drop_read(run, region, INT32_MAX, r->results, r->n_results);
+    kni_run_drop_read(run, region, INT32_MAX, r->arguments, r->n_arguments);
+}
+
+static kn_status give(kni_run *run, const kni_program_node *n, int32_t region)
+{
+    const kni_program_region *r = &run->p->regions[region];
+    kn_status s = KN_OK;
+    for (int32_t i = 0; i < n->n_out && s == KN_OK; i++)
+        s = hand_on(run, r->results[i], kni_node_out(run->p, n)[i]);
+    end_region(run, region);
+    return s;
+}
+
+static kn_status run_if(kni_run *run, const kni_program_node *n)
+{
+    bool holds = false;
+    kn_status s = read_condition(run, kni_node_in(run->p, n)[0], &holds);
+    int32_t region = n->regions[holds ? 0 : 1];
+    if (s == KN_OK) s = kni_run_region(run, region);
+    return s ? s : give(run, n, region);
+}
+
+static kn_status run_call(kni_run *run, const kni_program_node *n)
+{
+    const kni_program_region *f = &run->p->regions[n->regions[0]];
+    kn_status s = KN_OK;
+    for (int32_t i = 0; i < n->n_in && s == KN_OK; i++)
+        s = hand_on(run, kni_node_in(run->p, n)[i], f->arguments[i]);
+    if (s == KN_OK) s = kni_run_region(run, n->regions[0]);
+    return s ? s : give(run, n, n->regions[0]);
+}
+
+/* ---- loops */
+
+typedef struct looping {
+    kni_run *run;
+    const kni_program_node *n;
+    const kni_program_region *body;
+    const int32_t *in, *out;
+    int64_t trips;   /* INT64_MAX: as many as the condition says */
+    kn_tensor *rows; /* what is stacked: of result k those from k * trips on */
+    int64_t room;
+} looping;
+
+static kn_tensor slice_of(kn_tensor x, int64_t trip) { return kn_select(x, 0, trip); }
+
+/* What the body sees in a trip; carried values are there already. */
+static kn_status set_arguments(looping *l, int64_t trip)
+{
+    const kni_loop *loop = &l->n->loop;
+    kn_tensor *now = l->run->now;
+    const int32_t *arguments = l->body->arguments;
+    kn_tensor number = kn_keep(kn_scalar_int(trip, KN_I64));
+    if (kni_is_poisoned(number)) return kni_latest_code();
+    now[arguments[0]] = number;
+    for (int32_t i = 0; i < loop->n_sliced; i++) {
+        kn_tensor part = kn_keep(slice_of(now[l->in[loop->conditional + loop->n_carried + i]], trip));
+        if (kni_is_poisoned(part)) return kni_latest_code();
+        now[arguments[1 + loop->n_carried + i]] = part;
+    }
+    return KN_OK;
+}
+
+static kn_status keep_rows(looping *l, int64_t trip)
+{
+    const kni_loop *loop = &l->n->loop;
+    for (int32_t i = 0; i < loop->n_stacked; i++) {
+        int32_t v = l->body->results[loop->conditional + loop->n_carried + i];
+        kn_tensor row = kn_keep(kn_unsqueeze(l->run->now[v], 0));
+        if (kni_is_poisoned(row)) return kni_latest_code();
+        l->rows[i * l->trips + trip] = row;
+    }
+    return KN_OK;
+}
+
+/* Results of the body become arguments of its next trip; several may be one value. */
+static kn_status carry_on(looping *l)
+{
+    const kni_loop *loop = &l->n->loop;
+    kn_tensor next[64];
+    for (int32_t i = 0; i < loop->n_carried; i++) {
+        next[i] = kn_keep(kn_alias(l->run->now[l->body->results[loop->conditional + i]]));
+        if (kni_is_poisoned(next[i])) return kni_latest_code();
+    }
+    end_region(l->run, l->n->regions[0]);
+    for (int32_t i = 0; i < loop->n_carried; i++) l->run->now[l->body->arguments[1 + i]] = next[i];
+    return KN_OK;
+}
+
+static kn_status run_trips(looping *l, bool holds)
+{
+    const kni_loop *loop = &l->n->loop;
+    int64_t limit = l->trips < INT64_MAX ? l->trips : loop->max_trips;
+    kn_status s = KN_OK;
+    for (int64_t trip = 0; holds && s == KN_OK; trip++) {
+        if (trip == limit && l->trips < INT64_MAX) break;
+        if (trip == limit)
+            return kni_fail_op(KN_ERROR_UNSUPPORTED, "loop", "the condition still holds after %D trips",
+                               limit);
+        s = set_arguments(l, trip);
+        if (s == KN_OK) s = kni_run_region(l->run, l->n->regions[0]);
+        if (s == KN_OK && loop->n_stacked) s = keep_rows(l, trip);
+        if (s == KN_OK && loop->conditional) s = read_condition(l->run, l->body->results[0], &holds);
+        if (s == KN_OK && loop->n_stacked && !holds && trip + 1 < l->trips)
+            s = kni_fail_op(KN_ERROR_UNSUPPORTED, "loop",
+                            "the condition ended a loop that stacks %D trips after %D", l->trips, trip + 1);
+        if (s == KN_OK) s = carry_on(l);
+    }
+    return s;
+}
+
+static kn_tensor stack_rows(const looping *l, int32_t i)
+{
+    const kni_type *t = &l->run->p->values[l->out[l->n->loop.n_carried + i]].type;
+    kn_shape shape = {t->rank, {0}};
+    for (int a = 0; a < t->rank; a++) shape.dims[a] = kni_run_size(l->run, t->dims[a]);
+    if (l->trips == 0) return kn_zeros(shape, (kn_dtype)t->dtype);
+    return kn_concat(l->rows + i * l->trips, (int32_t)l->trips, 0);
+}
+
+static kn_status give_loop(looping *l)
+{
+    const kni_loop *loop = &l->n->loop;
+    kn_tensor *now = l->run->now;
+    for (int32_t i = 0; i < loop->n_carried; i++) {
+        now[l->out[i]] = now[l->body->arguments[1 + i]];
+        now[l->body->arguments[1 + i]] = KN_NONE;
+    }
+    for (int32_t i = 0; i < loop->n_stacked; i++) {
+        kn_tensor y = kn_keep(stack_rows(l, i));
+        if (kni_is_poisoned(y)) return kni_latest_code();
+        now[l->out[loop->n_carried + i]] = y;
+    }
+    return KN_OK;
+}
+
+static kn_status run_loop(kni_run *run, const kni_program_node *n)
+{
+    const kni_loop *loop = &n->loop;
+    looping l = {
+        run,  n, &run->p->regions[n->regions[0]], kni_node_in(run->p, n), kni_node_out(run->p, n), INT64_MAX,
+        NULL, 0};
+    bool holds = true;
+    kn_status s = loop->conditional ? read_condition(run, l.in[0], &holds) : KN_OK;
+    if (loop->trips != KNI_DIM_BAD) l.trips = kni_run_size(run, loop->trips);
+    if (s == KN_OK && (l.trips < 0 || (l.trips < INT64_MAX && l.trips > INT32_MAX)))
+        return kni_fail_op(KN_ERROR_SHAPE, "loop",
+                           "the number of trips is unknown or above 2^31 with these inputs");
+    for (int32_t i = 0; i < loop->n_carried && s == KN_OK; i++)
+        s = hand_on(run, l.in[loop->conditional + i], l.body->arguments[1 + i]);
+    size_t bytes = loop->n_stacked ? (size_t)l.trips * (size_t)loop->n_stacked * sizeof *l.rows : 0;
+    if (s == KN_OK && bytes && !(l.rows = kni_allocate(bytes)))
+        s = kni_fail_op(KN_ERROR_MEMORY, "loop", "no memory for the stacks");
+    if (l.rows) memset(l.rows, 0, bytes);
+    if (s == KN_OK) s = run_trips(&l, holds);
+    if (s == KN_OK) s = give_loop(&l);
+    for (size_t i = 0; l.rows && i < bytes / sizeof *l.rows; i++)
+        if (l.rows[i].bits && !kni_is_poisoned(l.rows[i])) kn_drop(l.rows[i]);
+    kni_free(l.rows, l.rows ? bytes : 0);
+    return s;
+}
+
+kn_status kni_run_control(kni_run *run, const kni_program_node *n)
+{
+    return n->kind == KNI_NODE_IF     ? run_if(run, n)
+           : n->kind == KNI_NODE_LOOP ? run_loop(run, n)
+                                      : run_call(run, n);
+}

@@ -1,0 +1,244 @@
+/* Programs that are built: sizes that differ from run to run, attributes with sizes, If, loops, functions, and what is refused. */
+#include "support/check.h"
+#include <kn.h>
+#include <kn/program.h>
+#include <string.h>
+
+static const char *const devices[] = {"cpu", "ref", "fusion(cpu)", "autodiff(cpu)"};
+
+typedef kn_program_value value;
+
+static value op(kn_builder b, const char *name, value x, value y, const kn_builder_attribute *a)
+{
+    value in[2] = {x, y};
+    return kn_builder_op(b, name, in, y.id ? 2 : 1, a);
+}
+
+static kn_tensor counted(kn_shape shape)
+{
+    int64_t n = 1;
+    for (int i = 0; i < shape.rank; i++) n *= shape.dims[i];
+    return kn_reshape(kn_mul_scalar(kn_arange(0, (double)n, 1, KN_F32), 0.125), shape);
+}
+
+static bool same(kn_tensor a, kn_tensor b)
+{
+    bool equal = false;
+    kn_tensor all = kn_all(kn_is_close(a, b, NULL), KN_AXES_ALL, false);
+    return kn_ok(all) && kn_read(all, &equal, 1) == KN_OK && equal;
+}
+
+/* ---- attention of a symbolic length: sizes flow through reshapes and products */
+
+static kn_program attention(void)
+{
+    kn_builder b = kn_builder_new();
+    kn_builder_size(b, "length", 1, 64);
+    value x = kn_builder_input(b, "x", KN_F32, "batch, length, 8");
+    value w = kn_builder_param(b, "w", counted(KN_SHAPE(8, 8)));
+    value q = op(b, "matmul", x, w, NULL);
+    value split =
+        op(b, "reshape", q, KN_NO_VALUE, (kn_builder_attribute[]){{"shape", "batch, length, 2, 4", 0}, {0}});
+    value heads =
+        op(b, "permute", split, KN_NO_VALUE, (kn_builder_attribute[]){{"axes", "0, 2, 1, 3", 0}, {0}});
+    value turned =
+        op(b, "permute", heads, KN_NO_VALUE, (kn_builder_attribute[]){{"axes", "0, 1, 3, 2", 0}, {0}});
+    value scores = op(b, "softmax", op(b, "matmul", heads, turned, NULL), KN_NO_VALUE,
+                      (kn_builder_attribute[]){{"axis", "-1", 0}, {0}});
+    value mixed = op(b, "permute", op(b, "matmul", scores, heads, NULL), KN_NO_VALUE,
+                     (kn_builder_attribute[]){{"axes", "0, 2, 1, 3", 0}, {0}});
+    value y =
+        op(b, "reshape", mixed, KN_NO_VALUE, (kn_builder_attribute[]){{"shape", "-1, length, 8", 0}, {0}});
+    kn_program p = kn_builder_finish(b, &y, (const char *[]){"y"}, 1);
+    kn_builder_free(b);
+    return p;
+}
+
+static kn_tensor attention_by_ops(kn_tensor x, int64_t batch, int64_t length)
+{
+    kn_tensor q = kn_matmul(x, counted(KN_SHAPE(8, 8)));
+    kn_tensor heads = kn_keep(kn_permute(kn_reshape(q, KN_SHAPE(batch, length, 2, 4)), KN_INTS(0, 2, 1, 3)));
+    kn_tensor scores = kn_softmax(kn_matmul(heads, kn_permute(heads, KN_INTS(0, 1, 3, 2))), -1);
+    return kn_reshape(kn_permute(kn_matmul(scores, heads), KN_INTS(0, 2, 1, 3)), KN_SHAPE(batch, length, 8));
+}
+
+static void runs_with_other_sizes(void)
+{
+    kn_program p = attention();
+    if (!CHECK(p != NULL)) {
+        printf("  %s\n", kn_last_error());
+        return;
+    }
+    kn_program_port port;
+    CHECK(kn_program_input(p, 0, &port) == KN_OK && !strcmp(port.name, "x") &&
+          !strcmp(port.shape, "batch, length, 8"));
+    CHECK(kn_program_output(p, 0, &port) == KN_OK && !strcmp(port.name, "y") &&
+          !strcmp(port.shape, "batch, length, 8"));
+    const int64_t sizes[][2] = {{1, 1}, {2, 5}, {3, 7}, {2, 5}};
+    for (int i = 0; i < 4; i++) {
+        kn_tensor x = kn_keep(counted(KN_SHAPE(sizes[i][0], sizes[i][1], 8))), y;
+        CHECK(kn_program_run(p, &x, 1, &y, 1) == KN_OK);
+        if (!CHECK(same(y, attention_by_ops(x, sizes[i][0], sizes[i][1])))) printf("  %s\n", kn_last_error());
+    }
+    kn_tensor long_one = kn_ones(KN_SHAPE(1, 65, 8), KN_F32), wrong = kn_ones(KN_SHAPE(1, 2, 9), KN_F32), y;
+    CHECK_ERROR(kn_program_run(p, &long_one, 1, &y, 1), "length may be 1 to 64");
+    CHECK_ERROR(kn_program_run(p, &wrong, 1, &y, 1),
+                "input 'x' is [1, 2, 9]; the program takes [batch, length, 8]");
+    kn_program_free(p);
+}
+
+/* ---- control */
+
+static void chooses(void)
+{
+    kn_builder b = kn_builder_new();
+    value x = kn_builder_input(b, "x", KN_F32, "n"), c = kn_builder_input(b, "c", KN_BOOL, ""), y, outer;
+    outer = op(b, "exp", x, KN_NO_VALUE, NULL);
+    kn_builder_if(b, c);
+    value first = op(b, "add", outer, x, NULL);
+    kn_builder_else(b, &first, 1);
+    value second = op(b, "neg", x, KN_NO_VALUE, NULL);
+    CHECK(kn_builder_end(b, &second, 1, &y, 1) == KN_OK);
+    kn_program p = kn_builder_finish(b, &y, NULL, 1);
+    kn_builder_free(b);
+    if (!CHECK(p != NULL)) return;
+    for (int holds = 0; holds < 2; holds++) {
+        kn_tensor in[2] = {kn_keep(counted(KN_SHAPE(3 + holds))), kn_scalar_int(holds, KN_BOOL)}, got;
+        CHECK(kn_program_run(p, in, 2, &got, 1) == KN_OK);
+        CHECK(same(got, holds ? kn_add(kn_exp(in[0]), in[0]) : kn_neg(in[0])));
+    }
+    kn_program_free(p);
+}
+
+/* h = tanh(h w + x[t]) over the slices of x: a recurrent layer, with all h stacked. */
+static void repeats(void)
+{
+    kn_builder b = kn_builder_new();
+    value x = kn_builder_input(b, "x", KN_F32, "steps, batch, 4"),
+          h = kn_builder_input(b, "h", KN_F32, "batch, 4");
+    value w = kn_builder_param(b, "w", kn_mul_scalar(counted(KN_SHAPE(4, 4)), 0.1)), inside[3], out[2];
+    CHECK(kn_builder_loop(
+              b,
+              &(kn_loop_args){.trips = "steps", .carried = &h, .n_carried = 1, .sliced = &x, .n_sliced = 1},
+              inside) == KN_OK);
+    value next =
+        op(b, "tanh", op(b, "add", op(b, "matmul", inside[1], w, NULL), inside[2], NULL), KN_NO_VALUE, NULL);
+    value results[2] = {next, next};
+    CHECK(kn_builder_end(b, results, 2, out, 2) == KN_OK);
+    kn_program p = kn_builder_finish(b, out, NULL, 2);
+    kn_builder_free(b);
+    if (!CHECK(p != NULL)) {
+        printf("  %s\n", kn_last_error());
+        return;
+    }
+    for (int64_t steps = 1; steps < 6; steps += 2) {
+        kn_tensor in[2] = {kn_keep(counted(KN_SHAPE(steps, 2, 4))), kn_keep(kn_ones(KN_SHAPE(2, 4), KN_F32))},
+                  got[2];
+        kn_tensor now = in[1], weight = kn_keep(kn_mul_scalar(counted(KN_SHAPE(4, 4)), 0.1));
+        for (int64_t t = 0; t < steps; t++)
+            now = kn_keep(kn_tanh(kn_add(kn_matmul(now, weight), kn_select(in[0], 0, t))));
+        CHECK(kn_program_run(p, in, 2, got, 2) == KN_OK);
+        got[1] = kn_keep(got[1]);
+        CHECK(kn_size(got[1], 0) == steps && same(kn_select(got[1], 0, steps - 1), now) && same(got[0], now));
+    }
+    kn_program_free(p);
+}
+
+/* Doubles x until it is 100 or more. */
+static void ends_by_a_condition(void)
+{
+    kn_builder b = kn_builder_new();
+    value x = kn_builder_input(b, "x", KN_F32, ""), inside[2], y;
+    kn_builder_attribute hundred[] = {{"p0", NULL, 100}, {0}};
+    value start = op(b, "less_scalar", x, KN_NO_VALUE, hundred);
+    kn_builder_loop(b, &(kn_loop_args){.condition = start, .max_trips = 10, .carried = &x, .n_carried = 1},
+                    inside);
+    value twice = op(b, "add", inside[1], inside[1], NULL);
+    value results[2] = {op(b, "less_scalar", twice, KN_NO_VALUE, hundred), twice};
+    CHECK(kn_builder_end(b, results, 2, &y, 1) == KN_OK);
+    kn_program p = kn_builder_finish(b, &y, NULL, 1);
+    kn_builder_free(b);
+    if (!CHECK(p != NULL)) {
+        printf("  %s\n", kn_last_error());
+        return;
+    }
+    kn_tensor in = kn_scalar(3, KN_F32), got;
+    CHECK(kn_program_run(p, &in, 1, &got, 1) == KN_OK);
+    CHECK_VALUES(got, 0, 192);
+    in = kn_scalar(500, KN_F32);
+    CHECK(kn_program_run(p, &in, 1, &got, 1) == KN_OK);
+    CHECK_VALUES(got, 0, 500);
+    in = kn_scalar(0.001, KN_F32);
+    CHECK_ERROR(kn_program_run(p, &in, 1, &got, 1), "still holds after 10 trips");
+    kn_program_free(p);
+}
+
+static void calls_functions(void)
+{
+    kn_builder b = kn_builder_new();
+    value x = kn_builder_input(b, "x", KN_F32, "n"), inside, y;
+    CHECK(kn_builder_function(b, "square", &x, 1, &inside) == KN_OK);
+    value squared = op(b, "mul", inside, inside, NULL);
+    CHECK(kn_builder_end(b, &squared, 1, NULL, 0) == KN_OK);
+    CHECK(kn_builder_call(b, "square", &x, 1, &y, 1) == KN_OK);
+    CHECK(kn_builder_call(b, "square", &y, 1, &y, 1) == KN_OK);
+    kn_program p = kn_builder_finish(b, &y, NULL, 1);
+    kn_builder_free(b);
+    if (!CHECK(p != NULL)) return;
+    kn_tensor in = kn_from((float[]){1, 2, 3}, KN_F32, KN_SHAPE(3)), got;
+    CHECK(kn_program_run(p, &in, 1, &got, 1) == KN_OK);
+    CHECK_VALUES(got, 0, 1, 16, 81);
+    kn_program_free(p);
+}
+
+/* ---- refusals */
+
+static void mistakes_are_told(void)
+{
+    static const char *const shapes[] = {"a b", "2 *", "-1", "1, 2, 3, 4, 5, 6, 7, 8, 9", "a / 0"};
+    for (int i = 0; i < 5; i++) {
+        kn_builder b = kn_builder_new();
+        CHECK(kn_builder_input(b, "x", KN_F32, shapes[i]).id == 0 && strstr(kn_last_error(), "is no list"));
+        kn_builder_free(b);
+    }
+    kn_builder b = kn_builder_new();
+    value x = kn_builder_input(b, "x", KN_F32, "n, 3"), y = kn_builder_input(b, "y", KN_F32, "4, 5");
+    CHECK(op(b, "matmul", x, y, NULL).id == 0);
+    CHECK(kn_builder_op(b, "exp", &x, 1, NULL).id == 0); /* everything fails after the first */
+    CHECK(kn_builder_finish(b, &x, NULL, 1) == NULL && strstr(kn_last_error(), "kn_matmul"));
+    kn_builder_free(b);
+    b = kn_builder_new();
+    x = kn_builder_input(b, "x", KN_F32, "n");
+    kn_builder_if(b, x);
+    kn_builder_else(b, &x, 1);
+    CHECK(kn_builder_end(b, &x, 1, &y, 1) != KN_OK &&
+          strstr(kn_last_error(), "the condition must be one bool"));
+    kn_builder_free(b);
+    b = kn_builder_new();
+    x = kn_builder_input(b, "x", KN_F32, "n");
+    value c = kn_builder_input(b, "c", KN_BOOL, "");
+    kn_builder_if(b, c);
+    value hidden = op(b, "exp", x, KN_NO_VALUE, NULL);
+    kn_builder_else(b, &hidden, 1);
+    CHECK(op(b, "neg", hidden, KN_NO_VALUE, NULL).id == 0 && strstr(kn_last_error(), "belongs to a region"));
+    kn_builder_free(b);
+}
+
+int main(void)
+{
+    for (size_t i = 0; i < sizeof devices / sizeof *devices; i++) {
+        kn_device device = kn_device_open(devices[i]);
+        kn_device_use(device);
+        kn_scope scope = kn_scope_begin();
+        runs_with_other_sizes();
+        chooses();
+        repeats();
+        ends_by_a_condition();
+        calls_functions();
+        kn_scope_end(scope, KN_NONE);
+        kn_device_use(NULL);
+    }
+    mistakes_are_told();
+    CHECK(kn_shutdown() == 0);
+    return check_report();
+}
