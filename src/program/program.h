@@ -115,7 +115,7 @@ void kni_program_settle(kni_program *p);
 /* The symbols that the types of the inputs name; returns how many, at most `most`. */
 int32_t kni_program_symbols(const kni_program *p, kn_dim *symbols, int32_t most);
 
-/* ---- builder.c: what kn_builder functions and the reader of files share. All return -1 or a status with the failure told. */
+/* ---- build.c: what kn_builder functions and the reader of files share. All return -1 or a status with the failure told. */
 
 int32_t kni_build_value(kni_program *p, kni_origin origin, const kni_type *type, int32_t region,
                         const char *name);

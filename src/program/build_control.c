@@ -1,7 +1,7 @@
 /* The regions of a program that is being built: If, loops, functions; and its end. */
 #include "core/allocator.h"
 #include "core/error.h"
-#include "program/builder.h"
+#include "program/build_state.h"
 #include <string.h>
 
 enum { MOST = KNI_BUILDER_VALUES };

@@ -3,7 +3,7 @@
 #include "core/device_object.h"
 #include "core/error.h"
 #include "ops/custom_rows.h"
-#include "program/builder.h"
+#include "program/build_state.h"
 #include <kn/tensor.h>
 #include <string.h>
 

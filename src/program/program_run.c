@@ -1,5 +1,5 @@
 /* kn_program_run: binds the sizes to those of the inputs, then runs the nodes in order. */
-#include "program/run.h"
+#include "program/program_run.h"
 #include "core/allocator.h"
 #include "core/call_site.h"
 #include "core/device_object.h"
