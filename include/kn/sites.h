@@ -481,6 +481,7 @@ static inline kn_unique_result kn_at_unique_result(kn_unique_result kn_result, c
 #define kn_all_close(...) kn_at_failed_checked(kn_all_close(__VA_ARGS__), KN_SITE)
 #define kn_where(...) kn_at(kn_where(__VA_ARGS__), KN_SITE)
 #define kn_cast(...) kn_at(kn_cast(__VA_ARGS__), KN_SITE)
+#define kn_cast_saturate(...) kn_at(kn_cast_saturate(__VA_ARGS__), KN_SITE)
 #define kn_bitcast(...) kn_at(kn_bitcast(__VA_ARGS__), KN_SITE)
 
 #define kn_softmax(...) kn_at(kn_softmax(__VA_ARGS__), KN_SITE)

@@ -5,7 +5,7 @@
 #include "core/param_value.h"
 #include "ops/autocast_state.h"
 #include "ops/infer.h"
-#include "ops/stored.h"
+#include "ops/stored_ops.h"
 #include <string.h>
 
 /* MAX_LIST: of operands that a row takes as a list. Longer lists are joined in groups. */

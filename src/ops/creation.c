@@ -7,7 +7,7 @@
 #include "ops/movement_rows.h"
 #include "ops/native.h"
 #include "ops/scalar_row.h"
-#include "ops/stored.h"
+#include "ops/stored_ops.h"
 
 extern const kni_native kni_cpu_full, kni_cpu_iota, kni_cpu_linspace;
 

@@ -1,7 +1,7 @@
 /* Changing the dtype. */
 #include "ops/generated/elementwise_kernels.h"
 #include "ops/scalar_row.h"
-#include "ops/stored.h"
+#include "ops/stored_ops.h"
 
 typedef struct cast_attributes {
     int64_t dtype;

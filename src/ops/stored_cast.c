@@ -1,7 +1,7 @@
 /* Casts from and to stored dtypes, on every device: the codes of a type are few, so both ways are tables. */
 #include "core/integer_range.h"
 #include "core/small_types.h"
-#include "ops/stored.h"
+#include "ops/stored_ops.h"
 #include <kn/creation.h>
 #include <kn/elementwise.h>
 #include <kn/indexing.h>

@@ -4,7 +4,7 @@
 #include "core/error.h"
 #include "core/text.h"
 #include "ops/infer.h"
-#include "program/program.h"
+#include "program/program_data.h"
 #include <kn/tensor.h>
 #include <string.h>
 

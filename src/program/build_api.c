@@ -45,9 +45,9 @@ kn_status kni_builder_noted(kni_builder *b, kn_status s)
 {
     if (!s || b->code) return s;
     b->code = s;
-    size_t n = strlen(kn_last_error());
+    size_t n = strlen(kni_failure_latest());
     if (n >= sizeof b->text) n = sizeof b->text - 1;
-    memcpy(b->text, kn_last_error(), n);
+    memcpy(b->text, kni_failure_latest(), n);
     b->text[n] = 0;
     return s;
 }

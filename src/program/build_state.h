@@ -2,7 +2,7 @@
 #ifndef KNI_BUILDER_H
 #define KNI_BUILDER_H
 
-#include "program/program.h"
+#include "program/program_data.h"
 
 enum { KNI_BUILDER_DEPTH = 16, KNI_BUILDER_VALUES = 64 };
 

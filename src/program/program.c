@@ -1,6 +1,6 @@
 /* The object: its lists, its end, and what is found out about it. */
-#include "program/program.h"
 #include "core/allocator.h"
+#include "program/program_data.h"
 #include <kn/tensor.h>
 #include <string.h>
 

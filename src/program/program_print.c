@@ -1,7 +1,7 @@
 /* A program as text, and what its inputs and outputs are. */
 #include "core/error.h"
 #include "core/text.h"
-#include "program/program.h"
+#include "program/program_data.h"
 #include <kn/tensor.h>
 #include <string.h>
 

@@ -1,10 +1,10 @@
 /* kn_program_run: binds the sizes to those of the inputs, then runs the nodes in order. */
-#include "program/program_run.h"
 #include "core/allocator.h"
 #include "core/call_site.h"
 #include "core/device_object.h"
 #include "core/error.h"
 #include "ops/autocast_state.h"
+#include "program/run_state.h"
 #include <kn/tensor.h>
 #include <string.h>
 

@@ -5,7 +5,7 @@
 #include "core/error.h"
 #include "core/param_value.h"
 #include "ops/record.h"
-#include "program/program.h"
+#include "program/program_data.h"
 #include <kn/tensor.h>
 #include <string.h>
 

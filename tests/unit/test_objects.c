@@ -58,6 +58,31 @@ static void use_program(kn_program h, const char *words)
     char text[100];
     USE_STATUS(kn_program_run, h, &x, 1, &y, 1);
     USE(kn_program_print, h, text, sizeof text);
+    kn_program_port port;
+    USE(kn_program_inputs, h);
+    USE(kn_program_outputs, h);
+    USE_STATUS(kn_program_input, h, 0, &port);
+    USE_STATUS(kn_program_output, h, 0, &port);
+}
+
+static void use_builder(kn_builder h, const char *words)
+{
+    kn_tensor x = kn_keep(kn_ones(KN_SHAPE(2), KN_F32));
+    kn_program_value v = {1}, inside[4];
+    kn_loop_args loop = {.trips = "2"};
+    USE_STATUS(kn_builder_size, h, "n", 1, 2);
+    USE(kn_builder_input, h, "x", KN_F32, "n");
+    USE(kn_builder_param, h, "w", x);
+    USE(kn_builder_constant, h, x);
+    USE(kn_builder_op, h, "exp", &v, 1, NULL);
+    USE_STATUS(kn_builder_op_many, h, "exp", &v, 1, NULL, inside, 1);
+    USE_STATUS(kn_builder_if, h, v);
+    USE_STATUS(kn_builder_else, h, &v, 1);
+    USE_STATUS(kn_builder_loop, h, &loop, inside);
+    USE_STATUS(kn_builder_function, h, "f", &v, 1, inside);
+    USE_STATUS(kn_builder_call, h, "f", &v, 1, inside, 1);
+    USE_STATUS(kn_builder_end, h, &v, 1, inside, 1);
+    USE(kn_builder_finish, h, &v, NULL, 1);
 }
 
 static const char kernel_text[] = "kernel twice(index item, in T x[], out T y[]) { y[item] = 2 * x[item]; }";
@@ -337,6 +362,8 @@ int main(void)
     good_optim = kn_optim_sgd(NULL);
     good_grads = make_grads();
     TRY_ALL_BUT_NULL(kn_grads, use_grads, make_grads(), kn_grads_free, "gradients object", "freed",
+                     good_state, "kn_state");
+    TRY_ALL_BUT_NULL(kn_builder, use_builder, kn_builder_new(), kn_builder_free, "builder", "freed",
                      good_state, "kn_state");
     TRY_ALL_BUT_NULL(kn_program, use_program, make_program(), kn_program_free, "program", "freed", good_state,
                      "kn_state");

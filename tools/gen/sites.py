@@ -11,7 +11,7 @@ WITHOUT = {"kn_value", "kn_at", "kn_ok", "kn_is_param", "kn_is_require_grad", "k
            "kn_custom_fail", "kn_cpu_tier_at", "kn_library_at", "kn_last_error", "kn_status_name", "kn_log_set", "kn_version",
            "kn_autocast_end", "kn_autocast_dtype", "kn_autocast_policy", "kn_no_grad_begin", "kn_no_grad_end",
            "kn_grad_enabled", "kn_activation_name", "kn_op_count", "kn_op_at", "kn_op_find", "kn_op_attribute",
-           "kn_dtype_bytes", "kn_dtype_name", "kn_dtype_by_name", "kn_dtype_is_float", "kn_dtype_is_integer",
+           "kn_dtype_bytes", "kn_dtype_name", "kn_dtype_by_name", "kn_dtype_is_float", "kn_dtype_is_integer", "kn_dtype_is_stored",
            "kn_dtype_promote", "kn_dtype_limits", "kn_memory_stats", "kn_memory_limit", "kn_memory_fail_after",
            "kn_set_threads", "kn_get_threads", "kn_set_reproducible", "kn_loss_scaler_make", "kn_load_report_free",
            "kn_nn_rotary_reset", "kn_device_describe", "kn_backend_op_number"}

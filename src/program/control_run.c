@@ -1,7 +1,7 @@
 /* If, loops and calls. A region's values are its own; what it gives is handed on as further handles. */
 #include "core/allocator.h"
 #include "core/error.h"
-#include "program/program_run.h"
+#include "program/run_state.h"
 #include <kn/creation.h>
 #include <kn/indexing.h>
 #include <kn/shape.h>

@@ -2,7 +2,7 @@
 #ifndef KNI_PROGRAM_RUN_H
 #define KNI_PROGRAM_RUN_H
 
-#include "program/program.h"
+#include "program/program_data.h"
 
 enum { KNI_RUN_SIZES = 64 };
 

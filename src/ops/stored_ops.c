@@ -1,5 +1,5 @@
 /* Which rows take tensors of stored dtypes, and how. */
-#include "ops/stored.h"
+#include "ops/stored_ops.h"
 #include "core/allocator.h"
 #include "core/small_types.h"
 #include "ops/indexing_rows.h"
