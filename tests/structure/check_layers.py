@@ -63,7 +63,7 @@ def _src_problem(part, quoted, target):
 # Part, quoted, target and whether it is allowed.
 _SAMPLES = [
     ("core", True, "ops/op.h", False), ("ops", True, "core/dtype.h", True), ("backend", True, "wrap/tape.h", False),
-    ("nn", True, "nn/module.h", True), ("nn", True, "core/dtype.h", False), ("nn", True, "core/objects.h", True), ("nn", True, "optim/group.h", False),
+    ("nn", True, "nn/module.h", True), ("nn", True, "core/table.h", False), ("nn", True, "core/objects.h", True), ("nn", True, "optim/group.h", False),
     ("nn", False, "kn.h", True), ("nn", False, "kn/tensor.h", True), ("nn", False, "math.h", False),
     ("optim", False, "math.h", False), ("optim", False, "string.h", True), ("optim", False, "pthread.h", False), ("store", False, "math.h", False),
     ("data", False, "math.h", True), ("train", False, "math.h", True), ("train", True, "nn/module.h", False),
