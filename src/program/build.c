@@ -281,6 +281,17 @@ kn_status kni_build_control(kni_program *p, int32_t region, const kni_program_no
     return s ? s : add_node(p, region, node, in, types, out);
 }
 
+kn_status kni_build_results(kni_program *p, int32_t region, const int32_t *values, int32_t n)
+{
+    kni_program_region *r = &p->regions[region];
+    for (int32_t i = 0; i < n; i++) {
+        if (values[i] < 0 || values[i] >= p->n_values || !is_visible(p, values[i], region))
+            return kni_fail(KN_ERROR_ARGUMENT, "result %d is no value of this region or of one around it", i);
+        if (!kni_region_add(&r->results, &r->n_results, &r->result_room, values[i])) return KN_ERROR_MEMORY;
+    }
+    return KN_OK;
+}
+
 /* ---- sizes as text */
 
 int32_t kni_build_sizes(const char *text, const char *what, kn_dim *dims)

@@ -54,10 +54,7 @@ static kn_status set_results(kni_builder *b, const kn_program_value *results, in
 {
     int32_t numbers[MOST];
     if (!take(b, results, n, numbers, "results")) return KN_ERROR_ARGUMENT;
-    kni_program_region *r = &b->p->regions[b->region];
-    for (int32_t i = 0; i < n; i++)
-        if (!kni_region_add(&r->results, &r->n_results, &r->result_room, numbers[i])) return KN_ERROR_MEMORY;
-    return KN_OK;
+    return kni_build_results(b->p, b->region, numbers, n);
 }
 
 /* ---- If */

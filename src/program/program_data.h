@@ -126,6 +126,8 @@ kn_status kni_build_op(kni_program *p, int32_t region, const kn_op *row, const i
 /* The same for control; the regions are complete, the types of the results follow from theirs. */
 kn_status kni_build_control(kni_program *p, int32_t region, const kni_program_node *control,
                             const int32_t *in, int32_t n_in, int32_t *out, int32_t n_out);
+/* What a region gives: values of its own or of regions around it. */
+kn_status kni_build_results(kni_program *p, int32_t region, const int32_t *values, int32_t n);
 /* Appends to a list of a region. */
 bool kni_region_add(int32_t **list, int32_t *n, int32_t *room, int32_t entry);
 /* "batch, 3, 2 * size" as sizes; -1 and the failure told where it makes no sense. `what`: for messages. */

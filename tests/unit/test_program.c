@@ -222,6 +222,15 @@ static void mistakes_are_told(void)
     kn_builder_else(b, &hidden, 1);
     CHECK(op(b, "neg", hidden, KN_NO_VALUE, NULL).id == 0 && strstr(kn_last_error(), "belongs to a region"));
     kn_builder_free(b);
+    b = kn_builder_new();
+    x = kn_builder_input(b, "x", KN_F32, "n"), c = kn_builder_input(b, "c", KN_BOOL, "");
+    kn_builder_if(b, c);
+    hidden = op(b, "exp", x, KN_NO_VALUE, NULL);
+    kn_builder_else(b, &hidden, 1);
+    CHECK(kn_builder_end(b, &x, 1, &y, 1) == KN_OK);
+    CHECK(kn_builder_finish(b, &hidden, NULL, 1) == NULL &&
+          strstr(kn_last_error(), "result 0 is no value of this region"));
+    kn_builder_free(b);
 }
 
 int main(void)
