@@ -17,7 +17,7 @@ kni_program *kni_program_new(void)
     return NULL;
 }
 
-static void free_region(kni_program_region *r)
+void kni_region_free(kni_program_region *r)
 {
     kni_free(r->nodes, (size_t)r->node_room * sizeof *r->nodes);
     kni_free(r->arguments, (size_t)r->argument_room * sizeof *r->arguments);
@@ -33,7 +33,7 @@ void kni_program_destroy(void *program)
         if (v->tensor.bits && !v->live) kn_drop(v->tensor);
         if (v->placed.bits) kn_drop(v->placed);
     }
-    for (int32_t i = 0; i < p->n_regions; i++) free_region(&p->regions[i]);
+    for (int32_t i = 0; i < p->n_regions; i++) kni_region_free(&p->regions[i]);
     kni_free(p->values, (size_t)p->value_room * sizeof *p->values);
     kni_free(p->nodes, (size_t)p->node_room * sizeof *p->nodes);
     kni_free(p->regions, (size_t)p->region_room * sizeof *p->regions);

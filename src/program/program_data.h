@@ -90,6 +90,7 @@ typedef struct kni_program {
 
 kni_program *kni_program_new(void);
 void kni_program_destroy(void *program);
+void kni_region_free(kni_program_region *r); /* its lists */
 /* Grows a list of the program; false without memory. */
 bool kni_program_room(void **list, int32_t *room, int32_t needed, size_t size);
 int32_t kni_program_name(kni_program *p, const char *name); /* -1 without memory */
