@@ -46,6 +46,19 @@ KN_API KN_MUST_CHECK kn_status kn_program_run(kn_program program, const kn_tenso
 KN_API size_t kn_program_print(kn_program program, char *buffer, size_t bytes);
 KN_API void kn_program_free(kn_program program);
 
+/* Passes of kn_program_simplify; docs/programs.md says what each does and leaves. */
+enum {
+    KN_PASS_CONSTANTS = 1,  /* computes now what depends on constants and params alone, unless it is large */
+    KN_PASS_COMMON = 2,     /* computes once what is computed twice from the same values */
+    KN_PASS_BATCH_NORM = 4, /* puts batch norm that does not train into the weights before it */
+    KN_PASS_DEAD = 8,       /* removes what leads to no output */
+    KN_PASS_ALL = 15,
+    KN_PASS_FREEZE = 16 /* not in ALL: params of a trace keep the value they have now */
+};
+/* Gives the program fewer ops that give the same outputs: the same bits on the CPU, but for KN_PASS_BATCH_NORM, which rounds differently.
+   Random ops stay and draw the same numbers. passes: KN_PASS_ALL, or some of them. After a failure the program is still good. */
+KN_API KN_MUST_CHECK kn_status kn_program_simplify(kn_program program, uint32_t passes);
+
 /* An input or an output: its name ("" where it has none), its dtype, and its shape as text, "batch, 3, 224". */
 typedef struct kn_program_port {
     char name[64], shape[192];

@@ -46,6 +46,7 @@ static inline kn_program kn_at_program(kn_program kn_result, const char *kn_line
 #define kn_program_run(...) kn_at_failed_checked(kn_program_run(__VA_ARGS__), KN_SITE)
 #define kn_program_print(...) kn_after_size(kn_program_print(__VA_ARGS__), KN_SITE)
 #define kn_program_free(...) (kn_program_free(__VA_ARGS__), kn_site_freed(KN_SITE))
+#define kn_program_simplify(...) kn_at_failed_checked(kn_program_simplify(__VA_ARGS__), KN_SITE)
 #define kn_program_inputs(...) kn_after_int32(kn_program_inputs(__VA_ARGS__), KN_SITE)
 #define kn_program_outputs(...) kn_after_int32(kn_program_outputs(__VA_ARGS__), KN_SITE)
 #define kn_program_input(...) kn_at_failed_checked(kn_program_input(__VA_ARGS__), KN_SITE)
