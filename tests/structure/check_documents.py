@@ -96,6 +96,8 @@ def check(build):
     parts = ["tests/new_op/tempered_softmax." + ending for ending in ("def", "h", "c")]
     absent = [name for name in parts if "```c\n%s```\n" % tree.read(name) not in page]
     yield "docs/adding-an-op.md shows the op that is tested", ["not as in %s" % name for name in absent]
+    shown = "```c\n%s```\n" % tree.read("examples/programs/programs.c") in tree.read("docs/programs.md")
+    yield "docs/programs.md shows the example that is run", [] if shown else ["not as in examples/programs/programs.c"]
     public = _public_names()
     parity = [n for n in tree.all_files() if n.startswith("docs/parity/") and n.endswith(".md")]
     yield "docs/parity has pages", [] if parity else ["none found"]
