@@ -221,6 +221,15 @@ static void needed(const marking *m, const int32_t *values, int32_t n, uint8_t *
     for (int32_t i = 0; i < n; i++) keep[i] = m->value[values[i]];
 }
 
+/* Keeps the values of a list that are needed. */
+static int32_t keep_needed(const marking *m, int32_t *values, int32_t n)
+{
+    int32_t kept = 0;
+    for (int32_t i = 0; i < n; i++)
+        if (m->value[values[i]]) values[kept++] = values[i];
+    return kept;
+}
+
 /* Gives the node the results and operands whose flags are set. */
 static void shorten_node(kni_program *p, kni_program_node *n, const uint8_t *outs, const uint8_t *ins)
 {
@@ -284,22 +293,11 @@ static void shorten_control(const marking *m)
         if (n->kind == KNI_NODE_LOOP) shorten_loop(m, n);
         if (n->kind == KNI_NODE_CALL) shorten_call(m, n);
     }
-    uint8_t keep;
     for (int32_t r = 1; r < p->n_regions; r++) { /* functions after all their calls */
         kni_program_region *f = &p->regions[r];
         if (f->name < 0) continue;
-        int32_t n = 0;
-        for (int32_t i = 0; i < f->n_results; i++) {
-            needed(m, &f->results[i], 1, &keep);
-            if (keep) f->results[n++] = f->results[i];
-        }
-        f->n_results = n;
-        n = 0;
-        for (int32_t i = 0; i < f->n_arguments; i++) {
-            needed(m, &f->arguments[i], 1, &keep);
-            if (keep) f->arguments[n++] = f->arguments[i];
-        }
-        f->n_arguments = n;
+        f->n_results = keep_needed(m, f->results, f->n_results);
+        f->n_arguments = keep_needed(m, f->arguments, f->n_arguments);
     }
 }
 

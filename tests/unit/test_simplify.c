@@ -1,6 +1,7 @@
 /* Passes on programs, each alone: constants, common subexpressions, dead values. What each changes, and what it must not. */
 #include "support/programs.h"
 #include <kn/autodiff.h>
+#include <kn/custom_op.h>
 #include <kn/nn.h>
 #include <kn/system.h>
 
@@ -333,6 +334,49 @@ static void random_ops_draw_the_same_numbers(void)
     CHECK(same_bits(got[0], got[1]));
 }
 
+/* A function of the user's, of which nothing is known, runs as often as it stands there; a formula is an op like any other. */
+static int calls;
+
+static kn_status same_type(void *context, const kn_type *in, kn_type *out)
+{
+    (void)context;
+    *out = *in;
+    return KN_OK;
+}
+
+static kn_status count_call(void *context, const kn_span *in, const kn_span *out)
+{
+    (void)context;
+    calls++;
+    memcpy(out->data, in->data, 2 * sizeof(float));
+    return KN_OK;
+}
+
+static void functions_of_the_user_stay(void)
+{
+    static bool registered;
+    if (!registered) {
+        CHECK(
+            kn_custom_register(&(kn_custom_op){
+                .name = "counts_calls", .n_in = 1, .n_out = 1, .infer = same_type, .forward = count_call}) !=
+            NULL);
+        CHECK(kn_op_define("plus_three", &(kn_body_args){.body = "y = x + 3"}) != NULL);
+        registered = true;
+    }
+    kn_builder b = kn_builder_new();
+    value c = kn_builder_constant(b, counted(KN_SHAPE(2)));
+    value out[3] = {op1(b, "counts_calls", c), op1(b, "counts_calls", c), op1(b, "plus_three", c)};
+    op1(b, "counts_calls", c);
+    kn_program p = finished(b, out, 3);
+    calls = 0;
+    simplify(p, KN_PASS_ALL);
+    CHECK(calls == 0 && count_ops(p, "counts_calls") == 3 && count_ops(p, "plus_three") == 0);
+    kn_tensor got[3];
+    CHECK(kn_program_run(p, NULL, 0, got, 3) == KN_OK);
+    CHECK_VALUES(got[2], 0, 3.125, 3.25);
+    kn_program_free(p);
+}
+
 /* An If with two results of which one is read, whose other one costs an op in each branch. */
 static void regions_lose_results_that_nobody_reads(void)
 {
@@ -469,6 +513,7 @@ int main(void)
         loops_use_what_ran_before_them();
         what_leads_to_no_output_goes();
         random_ops_draw_the_same_numbers();
+        functions_of_the_user_stay();
         regions_lose_results_that_nobody_reads();
         loops_lose_what_nobody_reads();
         functions_lose_what_nobody_needs();
