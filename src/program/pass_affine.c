@@ -41,6 +41,14 @@ static int32_t fixed_operands(const kni_program *p, const kni_program_node *map,
     return operand;
 }
 
+/* Whether the map of the last axis is another one for operands of another rank, as a trace may get them. */
+static bool depends_on_rank(const kni_program_node *map, const kn_tensor *in)
+{
+    for (int32_t i = 0; i < map->n_in; i++)
+        if (in[i].bits && kni_peek(in[i])->type.rank > 1) return true;
+    return kni_affine_from_first(map->row);
+}
+
 /* Weight and bias with the map taken in; false where that cannot be. They are owned. */
 static bool compute(const kni_program *p, const kni_program_node *n, const kni_program_node *map,
                     kn_tensor *weight, kn_tensor *bias)
@@ -50,7 +58,7 @@ static bool compute(const kni_program *p, const kni_program_node *n, const kni_p
     const int32_t *own = kni_node_in(p, n);
     int32_t y = kni_node_out(p, n)[0], axis = kni_absorb_axis(n->row);
     int32_t operand = fixed_operands(p, map, y, in);
-    if (operand < 0 || (axis < 0 && p->loose && kni_affine_from_first(map->row))) return false;
+    if (operand < 0 || (axis < 0 && p->loose && depends_on_rank(map, in))) return false;
     if (!kni_affine_of(map->row, kni_node_attributes(p, map), &p->values[y].type, axis, in, map->n_in,
                        operand, &affine))
         return false;

@@ -275,23 +275,32 @@ static void other_channels_stay(void)
     kn_program_free(p);
 }
 
-/* A trace also runs with inputs of another rank, for which axis 1 is another one: the layer's channels are the last axis, the norm's
-   are axis 1. */
+/* A trace also runs with inputs of another rank. Then axis 1, along which batch norm works, is another axis than the layer's last one,
+   and a constant of rank 3 makes a result of rank 3. */
+static kn_tensor after_linear(kn_tensor x, kn_tensor w, kn_tensor c, bool norm)
+{
+    kn_tensor y = kn_linear(x, w, KN_NONE);
+    return norm ? kn_batch_norm(y, c, c, KN_NONE, KN_NONE, 0) : kn_add(y, c);
+}
+
 static void other_ranks_of_a_trace_stay_right(void)
 {
-    kn_tensor w = kn_keep(drawn(KN_SHAPE(5, 8), -1, 1, KN_F32)),
-              mean = kn_keep(drawn(KN_SHAPE(5), -1, 1, KN_F32)),
-              variance = kn_keep(kn_ones(KN_SHAPE(5), KN_F32)), got;
-    kn_tensor x = kn_keep(drawn(KN_SHAPE(3, 8), -1, 1, KN_F32)),
-              other = kn_keep(drawn(KN_SHAPE(2, 5, 8), -1, 1, KN_F32));
-    CHECK(kn_program_begin(NULL) == KN_OK);
-    kn_tensor y = kn_keep(kn_batch_norm(kn_linear(x, w, KN_NONE), mean, variance, KN_NONE, KN_NONE, 0));
-    kn_program p = kn_program_end(&x, 1, &y, 1);
-    if (!CHECK(p != NULL)) return;
-    simplify(p, KN_PASS_ALL);
-    CHECK(kn_program_run(p, &other, 1, &got, 1) == KN_OK);
-    CHECK(same_bits(got, kn_batch_norm(kn_linear(other, w, KN_NONE), mean, variance, KN_NONE, KN_NONE, 0)));
-    kn_program_free(p);
+    kn_tensor w = kn_keep(drawn(KN_SHAPE(5, 8), -1, 1, KN_F32)), got;
+    kn_tensor flat = kn_keep(drawn(KN_SHAPE(3, 8), -1, 1, KN_F32)),
+              deep = kn_keep(drawn(KN_SHAPE(2, 5, 8), -1, 1, KN_F32));
+    for (int norm = 0; norm < 2; norm++) {
+        kn_tensor x = norm ? flat : deep, other = norm ? deep : flat;
+        kn_tensor c = kn_keep(drawn(norm ? KN_SHAPE(5) : KN_SHAPE(1, 1, 5), 0.5, 1, KN_F32));
+        CHECK(kn_program_begin(NULL) == KN_OK);
+        kn_tensor y = kn_keep(after_linear(x, w, c, norm));
+        kn_program p = kn_program_end(&x, 1, &y, 1);
+        if (!CHECK(p != NULL)) return;
+        simplify(p, KN_PASS_ALL);
+        CHECK(kn_program_run(p, &other, 1, &got, 1) == KN_OK);
+        kn_tensor want = kn_keep(after_linear(other, w, c, norm));
+        CHECK(kn_rank(got) == 3 && kn_rank(want) == 3 && same_bits(got, want));
+        kn_program_free(p);
+    }
 }
 
 /* Two convolutions with one weight, of which one is normed: the other keeps the weight. */
