@@ -12,6 +12,21 @@
 extern "C" {
 #endif
 
+static inline kn_program_value kn_after_program_value(kn_program_value kn_result, const char *kn_line)
+{
+    kn_site_pending(kn_line);
+    return kn_result;
+}
+
+static inline kn_builder kn_at_builder(kn_builder kn_result, const char *kn_line)
+{
+    if (!kn_result)
+        kn_site_failure(kn_line);
+    else
+        kn_site_done(kn_line);
+    return kn_result;
+}
+
 static inline kn_program kn_at_program(kn_program kn_result, const char *kn_line)
 {
     if (!kn_result)
@@ -31,5 +46,24 @@ static inline kn_program kn_at_program(kn_program kn_result, const char *kn_line
 #define kn_program_run(...) kn_at_failed_checked(kn_program_run(__VA_ARGS__), KN_SITE)
 #define kn_program_print(...) kn_after_size(kn_program_print(__VA_ARGS__), KN_SITE)
 #define kn_program_free(...) (kn_program_free(__VA_ARGS__), kn_site_freed(KN_SITE))
+#define kn_program_inputs(...) kn_after_int32(kn_program_inputs(__VA_ARGS__), KN_SITE)
+#define kn_program_outputs(...) kn_after_int32(kn_program_outputs(__VA_ARGS__), KN_SITE)
+#define kn_program_input(...) kn_at_failed_checked(kn_program_input(__VA_ARGS__), KN_SITE)
+#define kn_program_output(...) kn_at_failed_checked(kn_program_output(__VA_ARGS__), KN_SITE)
+#define kn_builder_new(...) kn_at_builder(kn_builder_new(__VA_ARGS__), KN_SITE)
+#define kn_builder_free(...) (kn_builder_free(__VA_ARGS__), kn_site_freed(KN_SITE))
+#define kn_builder_size(...) kn_at_failed(kn_builder_size(__VA_ARGS__), KN_SITE)
+#define kn_builder_input(...) kn_after_program_value(kn_builder_input(__VA_ARGS__), KN_SITE)
+#define kn_builder_param(...) kn_after_program_value(kn_builder_param(__VA_ARGS__), KN_SITE)
+#define kn_builder_constant(...) kn_after_program_value(kn_builder_constant(__VA_ARGS__), KN_SITE)
+#define kn_builder_op(...) kn_after_program_value(kn_builder_op(__VA_ARGS__), KN_SITE)
+#define kn_builder_op_many(...) kn_at_failed(kn_builder_op_many(__VA_ARGS__), KN_SITE)
+#define kn_builder_if(...) kn_at_failed(kn_builder_if(__VA_ARGS__), KN_SITE)
+#define kn_builder_else(...) kn_at_failed(kn_builder_else(__VA_ARGS__), KN_SITE)
+#define kn_builder_loop(...) kn_at_failed(kn_builder_loop(__VA_ARGS__), KN_SITE)
+#define kn_builder_function(...) kn_at_failed(kn_builder_function(__VA_ARGS__), KN_SITE)
+#define kn_builder_call(...) kn_at_failed(kn_builder_call(__VA_ARGS__), KN_SITE)
+#define kn_builder_end(...) kn_at_failed(kn_builder_end(__VA_ARGS__), KN_SITE)
+#define kn_builder_finish(...) kn_at_program(kn_builder_finish(__VA_ARGS__), KN_SITE)
 
 #endif
