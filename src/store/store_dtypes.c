@@ -122,8 +122,8 @@ kn_status kni_store_read_dtypes(kni_store *store)
 /* safetensors has F4 where the elements fill their bytes, and no integers below eight bits. */
 static bool has_word(const kni_store_value *value)
 {
-    if (value->dtype == KN_F4_E2M1) return kn_count(value->tensor) % 2 == 0;
-    return kni_safetensors_word(value->dtype) || !value->packed;
+    if (!value->packed) return true;
+    return kni_safetensors_word(value->dtype) && kn_count(value->tensor) % (8 / value->packed) == 0;
 }
 
 void kni_store_pack_values(kni_store_writing *w)
