@@ -53,6 +53,7 @@ if wanted opinfo; then
     step "build release" scripts/build.sh release
     step "install PyTorch" scripts/opinfo.sh --setup
     runner "PyTorch's op database" scripts/opinfo.sh
+    runner "stored dtypes against ml_dtypes and PyTorch" scripts/stored.sh
 fi
 if wanted smoke; then
     runner "small program" scripts/small.sh

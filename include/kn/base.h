@@ -45,7 +45,8 @@ typedef enum kn_status {
     KN_ERROR_NUMERIC = 12 /* singular matrix, NaN found by a checking decorator ... */
 } kn_status;
 
-/* Element types. Numbers are part of the wire format and append-only; those above KN_BOOL are reserved. */
+/* Element types. Numbers are part of the wire format and append-only. Tensors of KN_F8_E4M3 to KN_U2 are only stored: ops that
+   compute cast first (docs/stored-dtypes.md). Those above are reserved. */
 typedef enum kn_dtype {
     KN_DTYPE_NONE = 0,
     KN_F64 = 1,

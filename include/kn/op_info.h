@@ -42,6 +42,8 @@ typedef struct kn_op_info {
     const char *body; /* the formula that kernels are made of, NULL: it has none */
     const char
         *host; /* what the body computes with beside attributes, made of them once for each call; or NULL */
+    uint32_t
+        stored; /* bit d: takes tensors of kn_dtype d, which is only stored: it moves, compares or casts them */
 } kn_op_info;
 
 typedef struct kn_attribute_info {

@@ -52,6 +52,15 @@ static inline struct DLManagedTensor *kn_at_dlpack(struct DLManagedTensor *kn_re
     return kn_result;
 }
 
+static inline struct DLManagedTensorVersioned *kn_at_dlpack_versioned(struct DLManagedTensorVersioned *kn_result, const char *kn_line)
+{
+    if (!kn_result)
+        kn_site_failure(kn_line);
+    else
+        kn_site_done(kn_line);
+    return kn_result;
+}
+
 static inline kn_eigh_result kn_at_eigh_result(kn_eigh_result kn_result, const char *kn_line)
 {
     kn_site_note(kn_line);
@@ -821,7 +830,9 @@ static inline kn_unique_result kn_at_unique_result(kn_unique_result kn_result, c
 #define kn_init_static(...) kn_at_failed(kn_init_static(__VA_ARGS__), KN_SITE)
 #define kn_shutdown(...) kn_at_shutdown(kn_shutdown(__VA_ARGS__), KN_SITE)
 #define kn_from_dlpack(...) kn_at(kn_from_dlpack(__VA_ARGS__), KN_SITE)
+#define kn_from_dlpack_versioned(...) kn_at(kn_from_dlpack_versioned(__VA_ARGS__), KN_SITE)
 #define kn_to_dlpack(...) kn_at_dlpack(kn_to_dlpack(__VA_ARGS__), KN_SITE)
+#define kn_to_dlpack_versioned(...) kn_at_dlpack_versioned(kn_to_dlpack_versioned(__VA_ARGS__), KN_SITE)
 
 #define kn_sgd_update(...) kn_at_checked(kn_sgd_update(__VA_ARGS__), KN_SITE)
 #define kn_adam_update(...) kn_at_checked(kn_adam_update(__VA_ARGS__), KN_SITE)

@@ -4,7 +4,8 @@
    as PyTorch does when told to compute none, says nothing. safetensors files of Kiln have checksums in their metadata
    (docs/checksums.md): names, shapes, dtypes and texts are compared when the file is opened, each tensor when it is first read,
    also through a map, so kn_state_read compares the whole file and kn_load all that it sets. Files without checksums are read
-   as before. What is damaged fails with a text that has the word and says where. */
+   as before. What is damaged fails with a text that has the word and says where. Stored dtypes (KN_F8_E4M3 ... KN_U2) are
+   written to safetensors and .npz (docs/stored-dtypes.md), and read from safetensors, .npz and PyTorch files. */
 #ifndef KN_STORE_H
 #define KN_STORE_H
 
@@ -47,10 +48,10 @@ KN_API kn_store_format kn_store_format_of(kn_store store);
 
 typedef struct kn_store_entry {
     const char *name;
-    kn_dtype dtype;         /* KN_DTYPE_NONE for one that Kiln does not have (complex, 8-bit floats) */
+    kn_dtype dtype;         /* KN_DTYPE_NONE for one that Kiln does not have (complex) */
     const char *dtype_text; /* its name, also of those */
     kn_shape shape;
-    int64_t bytes;
+    int64_t bytes; /* in the file, where elements of 4 and 2 bits are packed */
 } kn_store_entry;
 KN_API int64_t kn_store_count(kn_store store);
 /* False past the end. */
@@ -88,8 +89,9 @@ typedef struct kn_rename {
 
 typedef struct kn_save_args {
     const char *include, *exclude; /* patterns of paths */
-    kn_dtype cast;                 /* KN_F16, KN_BF16 ...: floats are stored so; 0: as they are */
-    const char *cast_exclude;      /* paths whose floats are stored as they are (norms) */
+    /* KN_F16, KN_BF16, KN_F8_E4M3 ...: floats are stored so, rounded as kn_cast does (it does not saturate); 0: as they are */
+    kn_dtype cast;
+    const char *cast_exclude; /* paths whose floats are stored as they are (norms) */
     const kn_rename *renames; /* applied in turn, the last one {0}, to the names that PyTorch's layers have */
     const char *const *metadata; /* name, text, name, text, NULL */
     kn_store_format format;

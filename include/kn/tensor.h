@@ -186,10 +186,18 @@ KN_API const char *kn_version(void);
 
 /* ---- DLPack (kn/dlpack.h has the structs) */
 struct DLManagedTensor;
-/* Takes over a DLPack tensor in host memory without a copy; its deleter runs when the last user is gone. */
+struct DLManagedTensorVersioned;
+/* Takes over a DLPack tensor in host memory without a copy; its deleter runs when the last user is gone. Elements of 4 and 2
+   bits are packed in this form: they are unpacked into a copy. Kiln never writes to memory that it took over. */
 KN_API kn_tensor kn_from_dlpack(struct DLManagedTensor *managed);
-/* A DLPack view of t; the caller calls its deleter. NULL on error. */
+/* The same of the form with a version; another major version than 1 is refused. Elements of 4 and 2 bits that lie one to a byte
+   (IS_SUBBYTE_TYPE_PADDED) need no copy. */
+KN_API kn_tensor kn_from_dlpack_versioned(struct DLManagedTensorVersioned *managed);
+/* A DLPack view of t; the caller calls its deleter. NULL on error, and for elements of 4 and 2 bits. */
 KN_API struct DLManagedTensor *kn_to_dlpack(kn_tensor t);
+/* The same with a version and flags: READ_ONLY where t lies in memory that was wrapped, IS_COPIED with `copy`, for contiguous
+   memory that nobody else sees, and IS_SUBBYTE_TYPE_PADDED for elements of 4 and 2 bits. */
+KN_API struct DLManagedTensorVersioned *kn_to_dlpack_versioned(kn_tensor t, bool copy);
 
 #ifdef __cplusplus
 }

@@ -31,6 +31,12 @@ static inline bool kni_dtype_usable(int dtype) { return dtype >= KN_F64 && dtype
 /* True for those that tensors can have but ops cast first (core/small_types.h). The codes above are reserved. */
 static inline bool kni_dtype_stored(int dtype) { return dtype >= KN_F8_E4M3 && dtype <= KN_U2; }
 
+/* The bits of an element where files pack several into a byte, else 0. */
+static inline int kni_narrow_bits(int dtype)
+{
+    return kni_dtype_stored(dtype) && kni_dtypes[dtype].bits < 8 ? kni_dtypes[dtype].bits : 0;
+}
+
 /* The bytes of an element in a tensor. */
 static inline int kni_bytes_of(int dtype) { return kni_dtypes[dtype].bytes; }
 

@@ -137,6 +137,12 @@ kn_tensor kn_einsum(const char *equation, const kn_tensor *operands, int32_t n)
     if (!kni_operands_ready(operands, n, &bad)) return kni_call_end(call, bad);
     for (int i = 0; i < n; i++) shapes[i] = kn_shape_of_tensor(operands[i]);
     if (kni_einsum_parse(equation, shapes, n, &e)) return kni_call_end(call, kni_poison_latest());
+    for (int i = 0; i < n && n > 1; i++)
+        if (kni_dtype_stored(kn_dtype_of(operands[i])))
+            return kni_call_fail(
+                call, KN_ERROR_DTYPE,
+                "does not take %T, which is only stored: cast operand %d first with kn_cast()",
+                (int)kn_dtype_of(operands[i]), i);
     const int dtype = kni_operands_dtype(operands, n);
     const int inside = takes_one_step(&e, n) ? dtype : kni_sum_dtype(dtype);
     for (int i = 0; i < n; i++) kept[i] = kni_as(kn_keep(operands[i]), inside);

@@ -1,5 +1,6 @@
 /* Comparisons, truths, and choosing by a truth. */
 #include "ops/scalar_row.h"
+#include "ops/stored.h"
 
 #define COMPARISON(name, formula, text)                                                                      \
     ELEMENTWISE(name, 2, KNI_RULE_COMPARE, KNI_ALL, formula, .doc = text, .flags = KNI_FLAG_NO_GRADIENT)
@@ -110,9 +111,18 @@ static kn_tensor integers_close(kn_tensor a, kn_tensor b, double rtol, double at
     return kn_less_equal(gap, allowed);
 }
 
+/* What is only stored is compared by its values. */
+static kn_tensor values_of(kn_tensor x)
+{
+    kn_dtype dtype = kn_dtype_of(x);
+    return kni_dtype_stored(dtype) ? kn_cast(x, (kn_dtype)kni_natural_dtype(dtype)) : x;
+}
+
 kn_tensor kn_is_close(kn_tensor a, kn_tensor b, double rtol, double atol, bool equal_nan)
 {
     kni_call call = kni_call_begin("is_close");
+    a = values_of(a);
+    b = values_of(b);
     if (!(rtol >= 0) || !(atol >= 0))
         return kni_call_fail(call, KN_ERROR_ARGUMENT,
                              "rtol is %g and atol %g: the tolerances must be 0 or more", rtol, atol);

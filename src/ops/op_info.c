@@ -1,6 +1,7 @@
 /* The public view of the op table. Only who asks links this, and with it every row. */
 #include "core/device_object.h"
 #include "ops/scalar_row.h"
+#include "ops/stored.h"
 #include "ops/tolerance.h"
 #include <kn/autocast.h>
 #include <kn/op_info.h>
@@ -77,6 +78,7 @@ static bool describe(const kn_op *row, kn_op_info *info)
         .roots = row->tolerance.roots,
         .alone = kni_computes_alone(row),
         .n_attributes = count_attributes(row),
+        .stored = kni_takes_stored(row) ? KNI_STORED : 0,
     };
     return true;
 }

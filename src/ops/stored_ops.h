@@ -9,6 +9,12 @@
 void kni_apply_stored(const kn_op *row, const kn_tensor *in, int n_in, const void *attributes, kn_tensor *out,
                       int n_out);
 
+/* Whether the row does anything else with stored dtypes than to ask for a cast. */
+static inline bool kni_takes_stored(const kn_op *row)
+{
+    return kni_converts(row) || (row->flags & KNI_FLAG_MOVES) || row->rule == KNI_RULE_COMPARE;
+}
+
 /* A cast from or to a stored dtype. */
 kn_tensor kni_cast_stored(kn_tensor x, int dtype, bool saturate);
 /* x within the range of an integer dtype, as i64 or u64. */

@@ -7,6 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* NumPy writes bfloat16, float8_e4m3fn, int4 ... as bytes without a type. */
+#define OF_ML_DTYPES                                                                                         \
+    ": a type of ml_dtypes is not named in the file; save x.view('u1') (bfloat16: 'u2'), and give the "      \
+    "dtype "                                                                                                 \
+    "with kn_bitcast()"
+
 enum { LARGEST_HEADER = 1 << 20, SMALL_TEXTS = 1 << 19, MAGIC = 6 };
 
 /* Type letter and size as in NumPy's descr, without the mark of the byte order. */
@@ -23,6 +29,7 @@ static const kni_dtype_word words[] = {
     {"u2", KN_U16, 2, "u16"},
     {"u1", KN_U8, 1, "u8"},
     {"b1", KN_BOOL, 1, "bool"},
+    {"f1", KN_F8_E5M2, 1, "f8_e5m2"}, /* the one that ml_dtypes gives a letter */
     {"c8", KN_DTYPE_NONE, 8, "c64"},
     {"c16", KN_DTYPE_NONE, 16, "c128"},
     {"f16", KN_DTYPE_NONE, 16, "f128"},
@@ -206,8 +213,9 @@ static kn_status describe(const npy_place *p, const npy_header *h, uint64_t data
     if (!item) return KN_ERROR_MEMORY;
     item->word = kni_numpy_dtype(h->descr, h->descr_length, &item->swapped);
     if (!item->word)
-        return kni_source_bad(store->source, "'%s' has the NumPy dtype '%.*s', which Kiln does not have",
-                              item->name, (int)(h->descr_length < 40 ? h->descr_length : 40), h->descr);
+        return kni_source_bad(store->source, "'%s' has the NumPy dtype '%.*s', which Kiln does not have%s",
+                              item->name, (int)(h->descr_length < 40 ? h->descr_length : 40), h->descr,
+                              h->descr_length && memchr(h->descr, 'V', h->descr_length) ? OF_ML_DTYPES : "");
     item->shape = h->shape;
     item->offset = data;
     item->span = p->bytes;

@@ -1,4 +1,5 @@
 /* The writer of NumPy's .npy and of .npz archives with stored entries, which numpy.load reads. */
+#include "core/dtype.h"
 #include "store/numpy.h"
 #include "store/zip.h"
 #include "support/checksum.h"
@@ -22,7 +23,7 @@ static int by_name(const void *a, const void *b)
 /* Version 1: magic, length, a Python literal padded with spaces. */
 static kn_status write_header(kni_buffer *out, const kni_store_value *value)
 {
-    const char *word = kni_numpy_word(value->dtype);
+    const char *word = kni_numpy_word(value->retyped ? KN_U8 : value->dtype);
     if (!word)
         return kni_failure(KN_ERROR_DTYPE,
                            "writing '%s': NumPy has no dtype %s; cast it or write .safetensors", value->name,
@@ -47,6 +48,11 @@ kn_status kni_npy_write(kni_store_writing *w)
 {
     kni_buffer header = {0};
     kni_atomic_file file;
+    if (w->count == 1 && kni_dtype_stored(w->values[0].dtype))
+        return kni_failure(KN_ERROR_DTYPE,
+                           "writing '%s': .npy cannot say that its elements are %s; write .npz or "
+                           ".safetensors, or cast it",
+                           w->path, kn_dtype_name(w->values[0].dtype));
     if (w->count != 1)
         return kni_failure(KN_ERROR_ARGUMENT,
                            "writing '%s': .npy holds one tensor, there are %lld; write .npz", w->path,
@@ -168,7 +174,8 @@ static kn_status write_array(npz_writing *z, const kni_store_value *value)
 static kn_status write_texts(npz_writing *z, const kni_store_writing *w)
 {
     kni_buffer text = {0};
-    kni_buffer_format(&text, "{\"" KNI_STORE_VERSION_NAME "\": \"%s\"", kni_store_version_text());
+    kni_buffer_format(&text, "{\"" KNI_STORE_VERSION_NAME "\": \"%s\"", kni_store_version_text(w));
+    kni_store_write_dtypes_entry(&text, w);
     for (int64_t i = 0; i < w->text_count; i++) {
         kni_buffer_text(&text, ", ");
         kni_json_write_text(&text, w->texts[i].name, strlen(w->texts[i].name));
@@ -216,6 +223,8 @@ kn_status kni_npz_write(kni_store_writing *w)
 {
     npz_writing z = {0};
     if (w->count) qsort(w->values, (size_t)w->count, sizeof *w->values, by_name);
+    /* One code to a byte: numpy.load(...)[name].view(ml_dtypes.int4) gives the values. */
+    for (int64_t i = 0; i < w->count; i++) w->values[i].retyped = kni_dtype_stored(w->values[i].dtype);
     kn_status status = kni_store_target(w, &z.file);
     if (status) return status;
     for (int64_t i = 0; i < w->count && !status; i++) status = write_array(&z, &w->values[i]);

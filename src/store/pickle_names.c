@@ -10,7 +10,7 @@ typedef kni_pickle_value value;
 
 /* ---- PyTorch's dtypes */
 
-enum { WORD_COUNT = 24 };
+enum { WORD_COUNT = 25 };
 static const kni_dtype_word words[WORD_COUNT] = {
     {"float64", KN_F64, 8, "f64"},
     {"float32", KN_F32, 4, "f32"},
@@ -28,14 +28,16 @@ static const kni_dtype_word words[WORD_COUNT] = {
     {"complex32", KN_DTYPE_NONE, 4, "c32"},
     {"complex64", KN_DTYPE_NONE, 8, "c64"},
     {"complex128", KN_DTYPE_NONE, 16, "c128"},
-    {"float8_e4m3fn", KN_DTYPE_NONE, 1, "f8_e4m3"},
-    {"float8_e5m2", KN_DTYPE_NONE, 1, "f8_e5m2"},
-    {"float8_e4m3fnuz", KN_DTYPE_NONE, 1, "f8_e4m3_fnuz"},
-    {"float8_e5m2fnuz", KN_DTYPE_NONE, 1, "f8_e5m2_fnuz"},
-    {"float8_e8m0fnu", KN_DTYPE_NONE, 1, "e8m0"},
+    {"float8_e4m3fn", KN_F8_E4M3, 1, "f8_e4m3"},
+    {"float8_e5m2", KN_F8_E5M2, 1, "f8_e5m2"},
+    {"float8_e4m3fnuz", KN_F8_E4M3_FNUZ, 1, "f8_e4m3_fnuz"},
+    {"float8_e5m2fnuz", KN_F8_E5M2_FNUZ, 1, "f8_e5m2_fnuz"},
+    {"float8_e8m0fnu", KN_E8M0, 1, "e8m0"},
     {"qint8", KN_DTYPE_NONE, 1, "qint8"},
     {"quint8", KN_DTYPE_NONE, 1, "quint8"},
     {"qint32", KN_DTYPE_NONE, 4, "qint32"},
+    {"float4_e2m1fn_x2", KN_DTYPE_NONE, 1,
+     "float4_e2m1fn_x2"}, /* an element is two: its shape is not that of the values */
 };
 
 /* ---- helpers */
@@ -380,6 +382,7 @@ static const kni_pickle_global globals[] = {
     TORCH_DTYPE("float8_e4m3fnuz", 18),
     TORCH_DTYPE("float8_e5m2fnuz", 19),
     TORCH_DTYPE("float8_e8m0fnu", 20),
+    TORCH_DTYPE("float4_e2m1fn_x2", 24),
     {"collections", "OrderedDict", call_dict, NULL},
     {"collections", "defaultdict", call_dict, NULL},
     {"argparse", "Namespace", call_namespace, NULL},

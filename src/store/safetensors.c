@@ -1,4 +1,5 @@
 /* The reader of safetensors: 8 bytes of header length, a JSON header, and the tensors without holes or overlap. */
+#include "core/dtype.h"
 #include "store/store_object.h"
 #include "support/failure.h"
 #include "support/json.h"
@@ -7,7 +8,7 @@
 
 #define LARGEST_HEADER 100000000
 
-/* Elements of less than a byte are not in the table: their files are refused as a whole. */
+/* F6_E2M3 and F6_E3M2, four elements in three bytes, are not in the table: their files are refused as a whole. */
 static const kni_dtype_word words[] = {
     {"F64", KN_F64, 8, "f64"},
     {"F32", KN_F32, 4, "f32"},
@@ -22,17 +23,19 @@ static const kni_dtype_word words[] = {
     {"U16", KN_U16, 2, "u16"},
     {"U8", KN_U8, 1, "u8"},
     {"BOOL", KN_BOOL, 1, "bool"},
-    {"F8_E4M3", KN_DTYPE_NONE, 1, "f8_e4m3"},
-    {"F8_E5M2", KN_DTYPE_NONE, 1, "f8_e5m2"},
-    {"F8_E8M0", KN_DTYPE_NONE, 1, "e8m0"},
+    {"F8_E4M3", KN_F8_E4M3, 1, "f8_e4m3"},
+    {"F8_E5M2", KN_F8_E5M2, 1, "f8_e5m2"},
+    {"F8_E4M3FNUZ", KN_F8_E4M3_FNUZ, 1, "f8_e4m3_fnuz"},
+    {"F8_E5M2FNUZ", KN_F8_E5M2_FNUZ, 1, "f8_e5m2_fnuz"},
+    {"F8_E8M0", KN_E8M0, 1, "e8m0"},
+    {"F4", KN_F4_E2M1, 1, "f4_e2m1"},
     {"C64", KN_DTYPE_NONE, 8, "c64"},
     {0},
 };
 
 const char *kni_safetensors_word(kn_dtype dtype) { return kni_dtype_word_of(words, dtype); }
 
-/* Whether this Kiln, or one before it, wrote the file: then what it does not know is damage. */
-static bool is_own(const kni_store *store)
+bool kni_store_is_own(const kni_store *store)
 {
     for (int64_t i = 0; i < store->text_count; i++)
         if (!strcmp(store->texts[i].name, KNI_STORE_VERSION_NAME))
@@ -45,12 +48,12 @@ static bool is_size(const kni_json *value)
     return value->kind == KNI_JSON_NUMBER && value->whole && value->integer >= 0;
 }
 
-static kn_status read_shape(kni_store *store, const kni_json *value, const char *name, kn_shape *shape)
+kn_status kni_safetensors_shape(kni_store *store, const kni_json *value, const char *name, kn_shape *shape)
 {
     if (!value || value->kind != KNI_JSON_ARRAY)
         return kni_source_damaged(store->source, "tensor '%s' has no shape", name);
     if (value->count > KN_MAX_RANK)
-        return (is_own(store) ? kni_source_damaged : kni_source_bad)(
+        return (kni_store_is_own(store) ? kni_source_damaged : kni_source_bad)(
             store->source, "tensor '%s' has %lld axes; at most %d are possible", name,
             (long long)value->count, KN_MAX_RANK);
     for (const kni_json *size = value->first; size; size = size->next) {
@@ -74,9 +77,9 @@ static kn_status read_tensor(kni_store *store, const kni_json *value, uint64_t d
         return kni_source_damaged(store->source, "tensor '%s' has no dtype", name);
     item->word = kni_dtype_word_find(words, dtype->text, strlen(dtype->text));
     if (!item->word)
-        return (is_own(store) ? kni_source_damaged : kni_source_bad)(
+        return (kni_store_is_own(store) ? kni_source_damaged : kni_source_bad)(
             store->source, "tensor '%s' has the unknown dtype '%s'", name, dtype->text);
-    kn_status status = read_shape(store, kni_json_member(value, "shape"), name, &item->shape);
+    kn_status status = kni_safetensors_shape(store, kni_json_member(value, "shape"), name, &item->shape);
     if (status) return status;
     if (!place || place->kind != KNI_JSON_ARRAY || place->count != 2 || !is_size(place->first) ||
         !is_size(place->first->next) || place->first->integer > place->first->next->integer)
@@ -84,10 +87,11 @@ static kn_status read_tensor(kni_store *store, const kni_json *value, uint64_t d
     item->offset = (uint64_t)place->first->integer;
     item->container = data;
     item->swapped = kni_machine_is_big();
+    item->packed = kni_narrow_bits(item->word->dtype);
     kni_store_contiguous(item);
     int64_t elements = kni_store_elements(&item->shape, item->word->size);
     int64_t bytes = place->first->next->integer - place->first->integer;
-    if (elements < 0 || elements * item->word->size != bytes)
+    if (elements < 0 || kni_store_item_bytes(item, elements) != bytes)
         return kni_source_damaged(store->source,
                                   "tensor '%s' has %lld bytes, which its shape and dtype do not give", name,
                                   (long long)bytes);

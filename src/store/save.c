@@ -1,5 +1,6 @@
 /* kn_save and kn_module_save: the params of a module to a file or a state, each tied one once. */
 #define _POSIX_C_SOURCE 200809L
+#include "core/dtype.h"
 #include "core/past.h"
 #include "store/name_rules.h"
 #include "store/save_adapters.h"
@@ -47,7 +48,7 @@ static kn_status add_value(void *context, const kn_module_entry *entry)
     if (s->args->cast && kn_dtype_is_float(dtype) && kni_name_rules_take(&s->cast_rules, entry->path))
         dtype = s->args->cast;
     s->sources[s->w.count] = (kni_save_source){entry->parent == &kn_nn_attention_type, KN_NONE};
-    s->w.values[s->w.count++] = (kni_store_value){name, value, dtype, 0};
+    s->w.values[s->w.count++] = (kni_store_value){.name = name, .tensor = value, .dtype = dtype};
     return KN_OK;
 }
 
@@ -87,7 +88,7 @@ kn_status kn_save(kn_module module, const char *path, const kn_save_args *args)
     if (!module.self || !module.type || !path)
         return kni_failure(KN_ERROR_ARGUMENT, "kn_save: the module or the path is NULL");
     if (s.args->cast && !kni_dtype_is_there(s.args->cast)) return kni_fail_dtype("save", s.args->cast);
-    if (s.args->cast && !kn_dtype_is_float(s.args->cast))
+    if (s.args->cast && !kni_is_float(s.args->cast))
         return kni_failure(KN_ERROR_DTYPE, "kn_save: floats cannot be stored as %s; cast to a float dtype",
                            kn_dtype_name(s.args->cast));
     kn_status status =

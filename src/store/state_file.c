@@ -77,8 +77,7 @@ static kn_status put_all(kn_state state, kni_store *store, kn_tensor *tensors)
         tensors[i] = KN_NONE;
     }
     for (int64_t i = 0; i < store->text_count && !status; i++)
-        if (strcmp(store->texts[i].name, KNI_STORE_VERSION_NAME) &&
-            strcmp(store->texts[i].name, KNI_STORE_CHECKSUM_NAME))
+        if (!kni_store_is_own_text(store->texts[i].name))
             status = kn_state_put_text(state, store->texts[i].name, store->texts[i].text);
     return status;
 }

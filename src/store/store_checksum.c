@@ -32,10 +32,7 @@ static uint32_t add_tensor(uint32_t crc, kni_buffer *scratch, const char *name, 
     kni_buffer_clear(scratch);
     kni_buffer_append(scratch, name, strlen(name) + 1);
     kni_buffer_append(scratch, word, strlen(word) + 1);
-    for (int32_t i = 0; i < shape->rank; i++) {
-        if (i) kni_buffer_append(scratch, ",", 1);
-        kni_buffer_decimal(scratch, shape->dims[i]);
-    }
+    kni_store_write_sizes(scratch, shape);
     kni_buffer_append(scratch, "", 1);
     kni_buffer_hexadecimal(scratch, data);
     kni_buffer_append(scratch, "", 1);
@@ -51,14 +48,14 @@ static int by_text(const void *a, const void *b)
 
 /* The checksum of all texts but that of the checksums itself. */
 static kn_status add_texts(const kni_store_text *texts, int64_t count, const kni_store_text *more,
-                           uint32_t *crc)
+                           int more_count, uint32_t *crc)
 {
-    const kni_store_text **sorted = malloc(((size_t)count + 1) * sizeof *sorted);
+    const kni_store_text **sorted = malloc(((size_t)count + (size_t)more_count + 1) * sizeof *sorted);
     if (!sorted) return kni_failure_memory("a checksum");
     size_t n = 0;
     for (int64_t i = 0; i < count; i++)
         if (strcmp(texts[i].name, KNI_STORE_CHECKSUM_NAME)) sorted[n++] = &texts[i];
-    if (more) sorted[n++] = more;
+    for (int i = 0; i < more_count; i++) sorted[n++] = &more[i];
     if (n) qsort(sorted, n, sizeof *sorted, by_text);
     kni_buffer text = {0};
     for (size_t i = 0; i < n; i++) {
@@ -86,19 +83,29 @@ static int by_name(const void *a, const void *b)
     return strcmp((*(const kni_store_value *const *)a)->name, (*(const kni_store_value *const *)b)->name);
 }
 
+static kni_store_text own_text(const char *name, const char *text)
+{
+    return (kni_store_text){(char *)(uintptr_t)name, (char *)(uintptr_t)text, strlen(text)};
+}
+
 static kn_status sum_of(const kni_store_writing *w, const kni_store_value *const *sorted, uint32_t *crc)
 {
-    kni_store_text version = {(char *)(uintptr_t)KNI_STORE_VERSION_NAME,
-                              (char *)(uintptr_t)kni_store_version_text(), 0};
-    version.length = strlen(version.text);
-    kni_buffer scratch = {0};
-    kn_status status = add_texts(w->texts, w->text_count, &version, crc);
+    kni_buffer scratch = {0}, dtypes = {0};
+    kni_store_write_dtypes(&dtypes, w);
+    kni_store_text own[] = {
+        own_text(KNI_STORE_VERSION_NAME, kni_store_version_text(w)),
+        own_text(KNI_STORE_DTYPES_NAME, kni_buffer_string(&dtypes)),
+    };
+    kn_status status = dtypes.failed
+                           ? kni_failure_memory("a checksum")
+                           : add_texts(w->texts, w->text_count, own, 1 + kni_store_has_retyped(w), crc);
     for (int64_t i = 0; i < w->count && !status; i++) {
-        kn_shape shape = kn_shape_of_tensor(sorted[i]->tensor);
-        *crc = add_tensor(*crc, &scratch, sorted[i]->name, kni_safetensors_word(sorted[i]->dtype), &shape,
-                          sorted[i]->crc);
+        kn_shape shape;
+        const char *word = kni_store_entry_form(sorted[i], &shape);
+        *crc = add_tensor(*crc, &scratch, sorted[i]->name, word, &shape, sorted[i]->crc);
         if (scratch.failed) status = kni_failure_memory("a checksum");
     }
+    kni_buffer_free(&dtypes);
     kni_buffer_free(&scratch);
     return status;
 }
@@ -195,10 +202,12 @@ kn_status kni_checksum_check_header(kni_store *store)
     if (!store->has_crc) return KN_OK;
     uint32_t crc = 0;
     kni_buffer scratch = {0};
-    kn_status status = add_texts(store->texts, store->text_count, NULL, &crc);
+    kn_status status = add_texts(store->texts, store->text_count, NULL, 0, &crc);
     for (int64_t i = 0; i < store->count && !status; i++) {
         const kni_store_item *item = &store->items[store->by_name[i]];
-        crc = add_tensor(crc, &scratch, item->name, item->word->word, &item->shape, item->crc);
+        kn_shape flat = {1, {(int64_t)(item->span - item->offset)}};
+        crc = add_tensor(crc, &scratch, item->name, item->word->word, item->retyped ? &flat : &item->shape,
+                         item->crc);
         if (scratch.failed) status = kni_failure_memory("a checksum");
     }
     kni_buffer_free(&scratch);

@@ -92,6 +92,13 @@ int64_t kni_store_elements(const kn_shape *shape, int32_t size)
     return n;
 }
 
+int64_t kni_store_item_bytes(const kni_store_item *item, int64_t elements)
+{
+    if (!item->packed) return elements * item->word->size;
+    int64_t each = 8 / item->packed;
+    return elements / each + (elements % each != 0);
+}
+
 void kni_store_contiguous(kni_store_item *item)
 {
     int64_t stride = 1;
@@ -123,7 +130,9 @@ uint64_t kni_store_free_bytes(const kni_source *source)
 static kn_status check_total(kni_store *store, const kni_store_item *item, uint64_t wanted)
 {
     uint64_t held = store->source->bytes;
-    if (wanted > item->span && (wanted > FREE_BYTES || (store->repeated += wanted) > FREE_BYTES))
+    /* Unpacking makes a few bytes of one, which is no repetition. */
+    if (!item->packed && wanted > item->span &&
+        (wanted > FREE_BYTES || (store->repeated += wanted) > FREE_BYTES))
         return kni_source_bad(store->source,
                               "tensor '%s' repeats %llu bytes of the file to %llu; name a limit in "
                               "kn_store_args to read it",
@@ -155,8 +164,9 @@ kn_status kni_store_check_item(kni_store *store, const kni_store_item *item)
     if (store->limit > 0 && wanted > (uint64_t)store->limit)
         return kni_source_bad(source, "tensor '%s' has %llu bytes, more than the limit of %lld", item->name,
                               (unsigned long long)wanted, (long long)store->limit);
-    if (last < 0 || item->offset > item->span ||
-        (uint64_t)last >= (item->span - item->offset) / (uint64_t)size)
+    uint64_t held = item->offset > item->span ? 0 : item->span - item->offset;
+    if (last < 0 || (item->packed ? (uint64_t)last / (uint64_t)(8 / item->packed) >= held
+                                  : (uint64_t)last >= held / (uint64_t)size))
         return kni_source_bad(source, "tensor '%s' reaches past the %llu bytes that the file has for it",
                               item->name, (unsigned long long)item->span);
     return store->limit > 0 ? KN_OK : check_total(store, item, wanted);
@@ -197,10 +207,8 @@ static kn_status sort_names(kni_store *store)
     return status;
 }
 
-int64_t kn_store_find(kn_store handle, const char *name)
+int64_t kni_store_find(const kni_store *store, const char *name)
 {
-    KNI_USE(store, store, handle);
-    if (!store || !name) return -1;
     int64_t low = 0, high = store->count;
     while (low < high) {
         int64_t middle = low + (high - low) / 2;
@@ -212,6 +220,12 @@ int64_t kn_store_find(kn_store handle, const char *name)
             high = middle;
     }
     return -1;
+}
+
+int64_t kn_store_find(kn_store handle, const char *name)
+{
+    KNI_USE(store, store, handle);
+    return store && name ? kni_store_find(store, name) : -1;
 }
 
 /* ---- opening */
@@ -283,6 +297,7 @@ static kni_store *open_source(kni_source *source, const kn_store_args *args)
     }
     if (!status) status = read_directory(store, args ? args->format : KN_STORE_AUTO);
     if (!status) status = sort_names(store);
+    if (!status) status = kni_store_read_dtypes(store);
     if (!status) status = kni_checksum_read(store);
     if (!status && !store->skip_checksum) status = kni_checksum_check_header(store);
     if (!status) return store;
@@ -380,7 +395,7 @@ void kni_store_entry_at(const kni_store *store, int64_t index, kn_store_entry *e
     entry->dtype = item->word->dtype;
     entry->dtype_text = item->word->label;
     entry->shape = item->shape;
-    entry->bytes = kni_store_elements(&item->shape, item->word->size) * item->word->size;
+    entry->bytes = kni_store_item_bytes(item, kni_store_elements(&item->shape, item->word->size));
 }
 
 bool kn_store_at(kn_store handle, int64_t index, kn_store_entry *entry)

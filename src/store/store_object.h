@@ -5,11 +5,12 @@
 #include "core/objects.h"
 #include "support/buffer.h"
 #include "support/file.h"
+#include "support/json.h"
 #include <kn/store.h>
 
 /* The version that is written into every file under this name, and the newest that is read. */
 #define KNI_STORE_VERSION_NAME "kiln.format"
-#define KNI_STORE_VERSION 2
+#define KNI_STORE_VERSION 3
 
 /* ---- bytes of a file or of the caller's memory, with a bound */
 
@@ -75,6 +76,8 @@ typedef struct kni_store_item {
     uint64_t container, span;     /* the bytes around it: their place in the file, and how many there are */
     int64_t member;               /* entry of the archive that has its bytes, -1 where there is none */
     bool swapped;                 /* the bytes of an element are in the other order than this machine's */
+    int32_t packed;               /* bits of an element where several share a byte, else 0 */
+    bool retyped;                 /* dtype and shape are those of the text KNI_STORE_DTYPES_NAME */
     bool has_crc, checked;        /* crc is that of its bytes in the file; they were compared with it */
     uint32_t crc;
 } kni_store_item;
@@ -116,6 +119,10 @@ uint64_t kni_store_free_bytes(const kni_source *source);
 void kni_store_contiguous(kni_store_item *item);
 /* Elements of a shape, -1 past 2^63 bytes of the given size. */
 int64_t kni_store_elements(const kn_shape *shape, int32_t size);
+/* Bytes that so many elements take, one after the other, in the file. */
+int64_t kni_store_item_bytes(const kni_store_item *item, int64_t elements);
+/* The item called name, or -1. */
+int64_t kni_store_find(const kni_store *store, const char *name);
 
 /* What the public functions of the same names do, over the object itself; it is closed, not freed by handle. function: for
    messages. */
@@ -141,6 +148,8 @@ void kni_swap_bytes(unsigned char *data, int64_t elements, int32_t size);
 kn_status kni_safetensors_read(kni_store *store);
 /* "F32" for KN_F32; NULL where the format has no such dtype. */
 const char *kni_safetensors_word(kn_dtype dtype);
+/* A list of sizes from the header; shape is zeroed. */
+kn_status kni_safetensors_shape(kni_store *store, const kni_json *value, const char *name, kn_shape *shape);
 kn_status kni_pytorch_zip_read(kni_store *store);
 kn_status kni_pytorch_legacy_read(kni_store *store);
 kn_status kni_pytorch_tar_read(kni_store *store);
@@ -154,6 +163,8 @@ typedef struct kni_store_value {
     kn_tensor tensor; /* borrowed */
     kn_dtype dtype;   /* what it is stored as */
     uint32_t crc;     /* CRC-32C of its bytes, once they are written */
+    int32_t packed;   /* bits of an element where several share a byte, else 0 */
+    bool retyped;     /* the format has no name for its dtype: the text KNI_STORE_DTYPES_NAME says it */
 } kni_store_value;
 
 typedef struct kni_store_writing {
@@ -178,11 +189,33 @@ kn_status kni_npz_write(kni_store_writing *writing);
 int64_t kni_store_value_bytes(const kni_store_value *value);
 /* Writes the elements, in the byte order of all files that Kiln writes (the lowest first). */
 kn_status kni_store_write_value(kni_atomic_file *file, kni_store_value *value);
-/* The version as text, for writers. */
-const char *kni_store_version_text(void);
+/* The version as text: the first whose readers understand all of it. */
+const char *kni_store_version_text(const kni_store_writing *writing);
 /* Whether the text is a version above the newest known here. */
 bool kni_store_is_later(const char *text);
+/* Whether this Kiln, or one before it, wrote the file: then what it does not know is damage. */
+bool kni_store_is_own(const kni_store *store);
 /* Refuses texts of a file of a later version. */
 kn_status kni_store_check_version(kni_store *store);
+
+/* ---- dtypes that a format has no name for (store_dtypes.c, docs/stored-dtypes.md) */
+
+#define KNI_STORE_DTYPES_NAME "kiln.dtypes"
+
+/* Whether the metadata of this name is Kiln's own and no text of the user's. */
+bool kni_store_is_own_text(const char *name);
+/* Gives the tensors that the text names their dtypes and shapes. */
+kn_status kni_store_read_dtypes(kni_store *store);
+/* Decides how the values of a safetensors file are written. */
+void kni_store_pack_values(kni_store_writing *writing);
+/* Dtype and shape of a value as its entry of the file has them. The word is NULL where there is none. */
+const char *kni_store_entry_form(const kni_store_value *value, kn_shape *shape);
+/* Appends the sizes: "2,3". */
+void kni_store_write_sizes(kni_buffer *out, const kn_shape *shape);
+/* Appends the text, of all values that are retyped. */
+void kni_store_write_dtypes(kni_buffer *out, const kni_store_writing *writing);
+bool kni_store_has_retyped(const kni_store_writing *writing);
+/* Appends a comma, the name and the text, quoted, where a value is retyped. */
+void kni_store_write_dtypes_entry(kni_buffer *out, const kni_store_writing *writing);
 
 #endif

@@ -1,10 +1,12 @@
 /* Reading one tensor of a store: plain bytes, strided views of a shared storage, other byte orders, and tensors that point
    into a mapped file. */
-#include "core/dtype.h"
+#include "core/small_types.h"
+#include "core/spare_bits.h"
 #include "store/store_checksum.h"
 #include "store/zip.h"
 #include "support/checksum.h"
 #include "support/failure.h"
+#include <kn/shape.h>
 #include <kn/tensor.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,7 +58,7 @@ static size_t reach(const kni_store_item *item)
 {
     int64_t last = 0;
     for (int32_t i = 0; i < item->shape.rank; i++) last += (item->shape.dims[i] - 1) * item->strides[i];
-    return (size_t)(last + 1) * (size_t)item->word->size;
+    return (size_t)kni_store_item_bytes(item, last + 1);
 }
 
 static kn_status no_memory(kni_store *store, const kni_store_item *item)
@@ -76,13 +78,13 @@ static kn_status check_limit(kni_store *store, const kni_store_item *item, size_
         store->source->name, item->name, bytes, (long long)now.bytes_now, (long long)now.limit);
 }
 
-/* The bytes from the first element to the last, in new memory. */
-static kn_status read_block(kni_store *store, kni_store_item *item, unsigned char **block)
+/* The bytes from the first element to the last, in new memory with room for all elements. */
+static kn_status read_block(kni_store *store, kni_store_item *item, int64_t elements, unsigned char **block)
 {
-    size_t bytes = reach(item);
-    kn_status status = check_limit(store, item, bytes);
+    size_t bytes = reach(item), room = item->packed ? (size_t)elements : bytes;
+    kn_status status = check_limit(store, item, room);
     if (status) return status;
-    *block = malloc(bytes);
+    *block = malloc(room);
     if (!*block) return no_memory(store, item);
     if (kni_zip_packed(store->zip, item->member))
         return kni_zip_inflate(store->zip, store->source, item->member, item->offset, *block, bytes);
@@ -95,7 +97,7 @@ static kn_status read_block(kni_store *store, kni_store_item *item, unsigned cha
 static kn_status read_elements(kni_store *store, kni_store_item *item, int64_t elements, unsigned char **data)
 {
     unsigned char *block = NULL;
-    kn_status status = read_block(store, item, &block);
+    kn_status status = read_block(store, item, elements, &block);
     if (!status && !is_contiguous(item)) {
         unsigned char *dense = malloc((size_t)elements * (size_t)item->word->size);
         if (dense)
@@ -110,9 +112,10 @@ static kn_status read_elements(kni_store *store, kni_store_item *item, int64_t e
         return status;
     }
     if (item->swapped) kni_swap_bytes(block, elements, item->word->size);
-    /* A truth value of a file may be any byte. */
-    if (kni_is_bool(item->word->dtype))
-        for (int64_t i = 0; i < elements; i++) block[i] = block[i] != 0;
+    if (item->packed) kni_unpack(block, block, elements, item->packed);
+    /* A truth value or a narrow integer of a file may be any byte. */
+    unsigned largest = kni_largest_byte(item->word->dtype);
+    if (largest) kni_copy_within(block, block, 1, elements, largest);
     *data = block;
     return KN_OK;
 }
@@ -123,7 +126,7 @@ static void release_source(void *source) { kni_source_release(source); }
 static unsigned char *mapped(kni_store *store, const kni_store_item *item)
 {
     if (!store->map || !store->source->data || kni_zip_packed(store->zip, item->member) || item->swapped ||
-        kni_is_bool(item->word->dtype))
+        item->packed || kni_largest_byte(item->word->dtype))
         return NULL;
     const unsigned char *at = store->source->data + item->container + item->offset;
     if ((uintptr_t)at % (uintptr_t)item->word->size) return NULL;
@@ -198,6 +201,8 @@ kn_tensor kni_store_rows(kni_store *store, int64_t index, int64_t row, int64_t r
         if (status) return bad;
     }
     part.checked = true;
+    if (part.packed) /* rows may begin inside a byte */
+        return kn_narrow(read_item(store, &part), 0, row, rows);
     part.offset += (uint64_t)(row * part.strides[0]) * (uint64_t)part.word->size;
     part.shape.dims[0] = rows;
     return read_item(store, &part);

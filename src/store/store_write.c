@@ -1,5 +1,6 @@
 /* Writing: picks the format, adds the version, and writes safetensors. Files are written whole or not at all, and the same
    content always gives the same bytes. */
+#include "core/small_types.h"
 #include "store/store_checksum.h"
 #include "support/checksum.h"
 #include "support/failure.h"
@@ -11,9 +12,11 @@
 /* Data begins at a multiple of this, so that a mapped file can be used in place. */
 enum { ALIGNMENT = 64 };
 
-const char *kni_store_version_text(void)
+const char *kni_store_version_text(const kni_store_writing *w)
 {
-    _Static_assert(KNI_STORE_VERSION == 2, "write the version as text here");
+    _Static_assert(KNI_STORE_VERSION == 3, "write the version as text here");
+    for (int64_t i = 0; i < w->count; i++)
+        if (kni_dtype_stored(w->values[i].dtype)) return "3"; /* which version 2 does not know */
     return "2";
 }
 
@@ -43,8 +46,9 @@ kn_status kni_store_target(kni_store_writing *w, kni_atomic_file *file)
 
 int64_t kni_store_value_bytes(const kni_store_value *value)
 {
-    int64_t count = kn_count(value->tensor);
-    return count < 0 ? -1 : kn_dtype_bytes(value->dtype, count);
+    int64_t count = kn_count(value->tensor), each = value->packed ? 8 / value->packed : 1;
+    if (count < 0) return -1;
+    return value->packed ? count / each + (count % each != 0) : kn_dtype_bytes(value->dtype, count);
 }
 
 kn_status kni_store_write_value(kni_atomic_file *file, kni_store_value *value)
@@ -52,13 +56,15 @@ kn_status kni_store_write_value(kni_atomic_file *file, kni_store_value *value)
     int64_t bytes = kni_store_value_bytes(value);
     if (bytes == 0) return KN_OK;
     if (bytes < 0) return kni_failure(KN_ERROR_HANDLE, "writing '%s': it has no value", value->name);
-    void *data = malloc((size_t)bytes);
+    int64_t count = kn_count(value->tensor), room = kn_dtype_bytes(value->dtype, count);
+    void *data = malloc((size_t)room);
     if (!data)
         return kni_failure(KN_ERROR_MEMORY, "writing '%s': no memory for its %lld bytes", value->name,
-                           (long long)bytes);
-    kn_status status = kn_read_as(value->tensor, value->dtype, data, (size_t)bytes);
+                           (long long)room);
+    kn_status status = kn_read_as(value->tensor, value->dtype, data, (size_t)room);
+    if (!status && value->packed) kni_pack(data, data, count, value->packed);
     if (!status && kni_machine_is_big())
-        kni_swap_bytes(data, kn_count(value->tensor), (int32_t)kn_dtype_bytes(value->dtype, 1));
+        kni_swap_bytes(data, count, (int32_t)kn_dtype_bytes(value->dtype, 1));
     if (!status) value->crc = kni_crc32c(0, data, (size_t)bytes);
     if (!status) status = kni_atomic_write(file, data, (size_t)bytes);
     free(data);
@@ -85,8 +91,9 @@ static int by_width_and_name(const void *a, const void *b)
 static void write_metadata(kni_buffer *out, const kni_store_writing *w, size_t *place)
 {
     kni_buffer_text(out, "{\"__metadata__\":{\"" KNI_STORE_VERSION_NAME "\":\"");
-    kni_buffer_text(out, kni_store_version_text());
+    kni_buffer_text(out, kni_store_version_text(w));
     kni_buffer_text(out, "\"");
+    kni_store_write_dtypes_entry(out, w);
     for (int64_t i = 0; i < w->text_count; i++) {
         kni_buffer_text(out, ",");
         kni_json_write_text(out, w->texts[i].name, strlen(w->texts[i].name));
@@ -106,23 +113,20 @@ static void write_metadata(kni_buffer *out, const kni_store_writing *w, size_t *
 static kn_status write_entry(kni_buffer *out, const kni_store_writing *w, int64_t i, int64_t *offset)
 {
     const kni_store_value *value = &w->values[i];
-    const char *word = kni_safetensors_word(value->dtype);
+    kn_shape shape;
+    const char *word = kni_store_entry_form(value, &shape);
     int64_t bytes = kni_store_value_bytes(value);
     if (bytes < 0 || bytes > INT64_MAX - *offset)
         return kni_failure(KN_ERROR_HANDLE, "writing '%s': tensor '%s' has no value", w->path, value->name);
     if (!word)
         return kni_failure(KN_ERROR_DTYPE, "writing '%s': safetensors has no dtype %s ('%s')", w->path,
                            kn_dtype_name(value->dtype), value->name);
-    kn_shape shape = kn_shape_of_tensor(value->tensor);
     kni_buffer_text(out, ",");
     kni_json_write_text(out, value->name, strlen(value->name));
     kni_buffer_text(out, ":{\"dtype\":\"");
     kni_buffer_text(out, word);
     kni_buffer_text(out, "\",\"shape\":[");
-    for (int32_t k = 0; k < shape.rank; k++) {
-        if (k) kni_buffer_text(out, ",");
-        kni_buffer_decimal(out, shape.dims[k]);
-    }
+    kni_store_write_sizes(out, &shape);
     kni_buffer_text(out, "],\"data_offsets\":[");
     kni_buffer_decimal(out, *offset);
     kni_buffer_text(out, ",");
@@ -184,6 +188,7 @@ kn_status kni_safetensors_write(kni_store_writing *w)
     kni_buffer header = {0};
     kni_atomic_file file;
     size_t place = 0;
+    kni_store_pack_values(w);
     if (w->count) qsort(w->values, (size_t)w->count, sizeof *w->values, by_width_and_name);
     kn_status status = write_header(&header, w, &place);
     if (!status) status = kni_store_target(w, &file);
@@ -242,8 +247,7 @@ static kn_status check_names(const kni_store_writing *w)
         if (i && !strcmp(w->texts[i].name, w->texts[i - 1].name))
             return kni_failure(KN_ERROR_ARGUMENT, "writing '%s': the text '%s' is given twice", w->path,
                                w->texts[i].name);
-        if (!strcmp(w->texts[i].name, KNI_STORE_VERSION_NAME) ||
-            !strcmp(w->texts[i].name, KNI_STORE_CHECKSUM_NAME))
+        if (kni_store_is_own_text(w->texts[i].name))
             return kni_failure(KN_ERROR_ARGUMENT, "writing '%s': the text '%s' is Kiln's own", w->path,
                                w->texts[i].name);
         if (!kni_json_is_text(w->texts[i].name, strlen(w->texts[i].name)))

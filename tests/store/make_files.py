@@ -1,7 +1,7 @@
 """Writes the small files that tests/unit/test_store_files.c reads, with PyTorch, NumPy and safetensors, and the values it
 expects as a C table. Run it again only to add files: those that are committed show that old files are still read.
 
-    python tests/store/make_files.py            (needs torch, numpy and safetensors)
+    python tests/store/make_files.py            (needs torch, numpy, ml_dtypes and safetensors)
 """
 
 import argparse
@@ -161,6 +161,7 @@ def pytorch_refused():
     torch.save({"good": torch.tensor([1.0]), "complex": torch.tensor([1 + 2j]),
                 "f8": torch.tensor([1.0]).to(torch.float8_e4m3fn)}, path("torch_complex.pt"))
     expect("torch_complex.pt", "good", "f32", torch.tensor([1.0]))
+    expect("torch_complex.pt", "f8", "f8_e4m3", torch.tensor([1.0]))
     with open(path("evil.pt"), "wb") as out:
         archive = zipfile.ZipFile(out, "w")
         archive.writestr("archive/data.pkl", b"\x80\x02cos\nsystem\nq\x00X\x04\x00\x00\x00trueq\x01\x85R.")
@@ -276,9 +277,35 @@ def safetensors_files():
         expect("dtypes.safetensors", name, name, tensor)
     safetensors.torch.save_file({"f8": torch.tensor([1.0, 2.0]).to(torch.float8_e4m3fn), "good": torch.ones(2),
                                  "empty": torch.zeros(0, 3), "scalar": torch.tensor(3.0)}, path("more.safetensors"))
+    expect("more.safetensors", "f8", "f8_e4m3", torch.tensor([1.0, 2.0]))
     expect("more.safetensors", "good", "f32", torch.ones(2))
     expect("more.safetensors", "empty", "f32", torch.zeros(0, 3))
     expect("more.safetensors", "scalar", "f32", torch.tensor(3.0))
+
+
+STORED = {"f8_e4m3": "float8_e4m3fn", "f8_e5m2": "float8_e5m2", "f8_e4m3_fnuz": "float8_e4m3fnuz",
+          "f8_e5m2_fnuz": "float8_e5m2fnuz", "e8m0": "float8_e8m0fnu"}
+
+
+def stored_dtypes():
+    """Types that Kiln only stores, as PyTorch, safetensors and ml_dtypes write them."""
+    values = torch.tensor([[0.5, 1, 2], [4, 8, 64]])
+    tensors = {name: values.to(getattr(torch, theirs)) for name, theirs in STORED.items()}
+    listed = {name: (name, values) for name in tensors}
+    save_torch("torch_stored.pt", tensors, listed)
+    save_torch("torch_stored_views.pt",
+               {"t": tensors["f8_e4m3"].t(), "f4": torch.zeros(2, dtype=torch.uint8).view(torch.float4_e2m1fn_x2)},
+               {"t": ("f8_e4m3", values.t())})
+    packed = dict(tensors, f4_e2m1=torch.tensor([[0x31, 0x75], [0xE4, 0x2A]], dtype=torch.uint8)
+                  .view(torch.float4_e2m1fn_x2))
+    safetensors.torch.save_file(packed, path("stored.safetensors"))
+    for name in tensors:
+        expect("stored.safetensors", name, name, values)
+    expect("stored.safetensors", "f4_e2m1", "f4_e2m1", torch.tensor([[0.5, 1.5, 3, 6], [2, -4, -1, 1]]))
+    import ml_dtypes
+    numpy.save(path("ml_e5m2.npy"), numpy.array([1, -2, 3], ml_dtypes.float8_e5m2))
+    expect("ml_e5m2.npy", "value", "f8_e5m2", numpy.array([1.0, -2, 3]))
+    numpy.save(path("ml_e4m3.npy"), numpy.array([1, -2, 3], ml_dtypes.float8_e4m3fn))
 
 
 def write_table():
@@ -295,11 +322,11 @@ def fuzz_seeds():
     """Small files of every form for the fuzzers in tests/fuzz."""
     seeds = os.path.join(HERE, "..", "fuzz", "seeds")
     chosen = {
-        "safetensors": ["dtypes.safetensors", "more.safetensors"],
+        "safetensors": ["dtypes.safetensors", "more.safetensors", "stored.safetensors"],
         "npy": ["plain.npy", "fortran.npy", "scalar.npy", "empty.npy", "version2.npy", "version3.npy", "text.npy",
-                "records.npy", "complex.npy"],
+                "records.npy", "complex.npy", "ml_e5m2.npy", "ml_e4m3.npy"],
         "pytorch": ["list.pt", "torch_views.pt", "torch_views_legacy.pt", "net_state_legacy.pt", "torch_complex.pt",
-                    "torch_deflated.pt", "torch_protocol5.pt", "torch_tar.pt"],
+                    "torch_deflated.pt", "torch_protocol5.pt", "torch_tar.pt", "torch_stored.pt"],
     }
     for parser, names in chosen.items():
         os.makedirs(os.path.join(seeds, parser), exist_ok=True)
@@ -320,7 +347,7 @@ def main():
     os.makedirs(FILES, exist_ok=True)
     torch.manual_seed(0)
     for step in (pytorch_dtypes, pytorch_views, pytorch_checkpoints, pytorch_attention, pytorch_layers, pytorch_refused,
-                 pytorch_big_endian, pytorch_compressed, pytorch_tar, numpy_files, safetensors_files):
+                 pytorch_big_endian, pytorch_compressed, pytorch_tar, numpy_files, safetensors_files, stored_dtypes):
         step()
     write_table()
     fuzz_seeds()

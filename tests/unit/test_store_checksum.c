@@ -38,6 +38,9 @@ static kn_state small_state(void)
     /* Names that one bit makes the same, and a shape that one bit makes empty. */
     CHECK(kn_state_put(state, "", "a", kn_from(weights, KN_F32, KN_SHAPE(2))) == KN_OK);
     CHECK(kn_state_put(state, "", "e", kn_from(weights, KN_F32, KN_SHAPE(2))) == KN_OK);
+    /* In the file: U8 with a text that says dtype and shape, and F4. */
+    CHECK(kn_state_put(state, "", "i4", kn_from(bytes, KN_I4, KN_SHAPE(3, 1))) == KN_OK);
+    CHECK(kn_state_put(state, "", "f4", kn_from(bytes, KN_F4_E2M1, KN_SHAPE(4))) == KN_OK);
     CHECK(kn_state_put_text(state, "note", "a \"text\" with \x1b and \xc3\xa4 and \xff") == KN_OK);
     return state;
 }
@@ -151,7 +154,7 @@ static void test_says_where(void)
     /* Without its checksums a file of this version is damaged too, or hiding them would be enough. */
     at = place_of(&file, "kiln.checksum");
     file.data[at] = 'K';
-    CHECK_ERROR(kn_state_read_memory(state, file.data, file.length), "is no list of the 8 checksums");
+    CHECK_ERROR(kn_state_read_memory(state, file.data, file.length), "is no list of the 10 checksums");
     kn_state_free(state);
     kni_buffer_free(&file);
 }
@@ -190,6 +193,7 @@ static void test_check_counts(void)
         const char *path;
         int64_t checked;
     } files[] = {{"tests/store/golden/state_2.safetensors", 16},
+                 {"tests/store/golden/stored_3.safetensors", 11},
                  {"tests/store/golden/state_1.safetensors", 0},
                  {"tests/store/files/dtypes.safetensors", 0},
                  {"tests/store/files/numpy_dtypes.npz", 12}};

@@ -12,8 +12,11 @@
 #define FOLDER "tests/store/files/"
 
 static const char *const samples[] = {
-    "dtypes.safetensors", "torch_dtypes.pt",  "torch_dtypes_legacy.pt", "torch_tar.pt", "torch_views.pt",
-    "net_checkpoint.pt",  "numpy_dtypes.npz", "numpy_compressed.npz",   "plain.npy",    "torch_deflated.pt"};
+    "dtypes.safetensors",    "torch_dtypes.pt",      "torch_dtypes_legacy.pt",
+    "torch_tar.pt",          "torch_views.pt",       "net_checkpoint.pt",
+    "numpy_dtypes.npz",      "numpy_compressed.npz", "plain.npy",
+    "torch_deflated.pt",     "stored.safetensors",   "../golden/stored_3.safetensors",
+    "../golden/stored_3.npz"};
 enum { SAMPLES = sizeof samples / sizeof *samples };
 
 /* Opens and reads everything; false when something was refused. */

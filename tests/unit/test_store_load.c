@@ -566,7 +566,7 @@ static void test_devices(void)
 static void test_version(void)
 {
     static const char header[] =
-        "{\"__metadata__\":{\"kiln.format\":\"3\"},\"x\":{\"dtype\":\"U8\",\"shape\":[1],"
+        "{\"__metadata__\":{\"kiln.format\":\"4\"},\"x\":{\"dtype\":\"U8\",\"shape\":[1],"
         "\"data_offsets\":[0,1]}}";
     char file[200] = {0};
     size_t length = strlen(header);
@@ -574,7 +574,7 @@ static void test_version(void)
     memcpy(file + 8, header, length);
     CHECK(kni_file_write(in_folder("later.safetensors"), file, 8 + length + 1) == KN_OK);
     kn_state state = kn_state_make();
-    CHECK_ERROR(kn_state_read(state, in_folder("later.safetensors")), "written by a later Kiln (format 3");
+    CHECK_ERROR(kn_state_read(state, in_folder("later.safetensors")), "written by a later Kiln (format 4");
     CHECK(kn_state_count(state) == 0);
     Net net;
     net_make(&net);

@@ -142,7 +142,7 @@ def note_of(function, structs, objects):
 
 def short(result):
     words = re.sub(r"\bconst |\bstruct |\bkn_|_t\b", "", result).replace(" *", "_text" if "char" in result else "")
-    return {"char_text": "text", "DLManagedTensor": "dlpack"}.get(words, words)
+    return {"char_text": "text", "DLManagedTensor": "dlpack", "DLManagedTensorVersioned": "dlpack_versioned"}.get(words, words)
 
 
 def scan(names, objects):

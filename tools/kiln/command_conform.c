@@ -239,7 +239,7 @@ static void free_tables(kiln_run *run)
     for (int i = 0; i < run->n_ops; i++) {
         free(run->first[i]);
         free(run->no_second[i]);
-        for (int d = 0; d <= KN_BOOL; d++)
+        for (int d = 0; d <= KN_U2; d++)
             for (int layout = 0; layout < KILN_LAYOUT_COUNT; layout++) free(run->cells[i][d][layout].no);
     }
     free(run->covered);

@@ -257,6 +257,7 @@ void kiln_run_case(kiln_run *run, const kiln_case *c)
         check_values(&k, (kiln_layout)layout, false);
         kiln_cell_note(&k, (kiln_layout)layout, NULL);
     }
+    kiln_run_stored(&k);
     if (run->tapes && c->differentiated) kiln_run_gradients(&k);
     if (c->always_large) {
         kiln_run_always_large(&k);

@@ -4,14 +4,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A dtype that is only stored is moved as it lies; the other layouts are those of the bytes. */
+static bool has_cell(const kn_op_info *row, int dtype, int layout)
+{
+    if (dtype <= KN_BOOL) return row->dtypes >> dtype & 1;
+    return (row->stored >> dtype & 1) && layout <= KILN_SLICED;
+}
+
 void kiln_coverage_print(const kiln_run *run)
 {
     for (int number = 0; number < run->n_ops; number++) {
         kn_op_info row;
         if (!kn_op_at(number, &row) || !run->first[number]) continue;
-        for (int d = KN_F64; d <= KN_BOOL; d++) {
-            if (!(row.dtypes >> d & 1)) continue;
+        for (int d = KN_F64; d <= KN_U2; d++) {
             for (int layout = 0; layout < KILN_LAYOUT_COUNT; layout++) {
+                if (!has_cell(&row, d, layout)) continue;
                 const kiln_cell *cell = &run->cells[number][d][layout];
                 printf("%s %s %s ", row.name, kn_dtype_name((kn_dtype)d), kiln_layout_names[layout]);
                 if (cell->checks)
@@ -59,20 +66,20 @@ static bool has_line(const line_list *list, const char *text)
 static const char *refusal(const kiln_run *run, const kn_op_info *row, int dtype, int layout)
 {
     const kiln_cell *cell = &run->cells[row->number][dtype][layout];
-    if (!(row->dtypes >> dtype & 1) || cell->checks) return NULL;
+    if (!has_cell(row, dtype, layout) || cell->checks) return NULL;
     return cell->no ? cell->no : "not tried";
 }
 
 /* The refused cells of one row and layout, dtypes of one reason in one line. */
 static void add_refused(const kiln_run *run, const kn_op_info *row, int layout, line_list *list)
 {
-    bool told[KN_BOOL + 1] = {false};
-    for (int d = KN_F64; d <= KN_BOOL; d++) {
+    bool told[KN_U2 + 1] = {false};
+    for (int d = KN_F64; d <= KN_U2; d++) {
         const char *why = refusal(run, row, d, layout);
         if (!why || told[d]) continue;
         char text[1024];
         size_t used = (size_t)snprintf(text, sizeof text, "%s %s ", row->name, kiln_layout_names[layout]);
-        for (int e = d; e <= KN_BOOL && used < sizeof text; e++) {
+        for (int e = d; e <= KN_U2 && used < sizeof text; e++) {
             const char *other = refusal(run, row, e, layout);
             if (!other || strcmp(other, why)) continue;
             told[e] = true;

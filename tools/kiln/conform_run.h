@@ -50,8 +50,8 @@ typedef struct kiln_run {
     bool *second;      /* by op number: a second gradient of it was checked */
     char **no_second;  /* by op number: why a case has none */
     kiln_case **first; /* by op number: the first case of it that ran */
-    kiln_cell (*cells)[KN_BOOL + 1][KILN_LAYOUT_COUNT]; /* by op number and dtype */
-    uint64_t *seen;                                     /* hashes of names and dtypes that ran, a set */
+    kiln_cell (*cells)[KN_U2 + 1][KILN_LAYOUT_COUNT]; /* by op number and dtype */
+    uint64_t *seen;                                   /* hashes of names and dtypes that ran, a set */
     size_t seen_room, seen_count;
 } kiln_run;
 
@@ -126,6 +126,8 @@ void kiln_run_large(const kiln_check *k);  /* the last of these alone */
 void kiln_run_always_large(const kiln_check *k);
 void kiln_run_gradients(const kiln_check *k); /* on a device that tapes */
 void kiln_run_dtypes(const kiln_check *k);    /* dtypes without a case, and those the op does not take */
+
+void kiln_run_stored(const kiln_check *k); /* dtypes that are only stored, once for each row */
 
 /* Whether the filter lets a case, or with an empty name a whole row, through. */
 bool kiln_wanted(const kiln_run *run, const char *op, const char *name);
