@@ -286,6 +286,21 @@ static void test_numbers_beyond_32_bits(void)
     kn_device_use(cpu);
 }
 
+/* A scalar that a formula compares with is that of f32 beside anything but f64, on every backend: an element that equals it
+   rounded is not above it. */
+static void test_scalars_are_rounded(void)
+{
+    static const kn_dtype dtypes[] = {KN_F32, KN_F16, KN_BF16, KN_F64};
+    kn_device both[] = {cpu, ref};
+    for (int i = 0; i < 2; i++)
+        for (int k = 0; k < 4; k++) {
+            kn_device_use(both[i]);
+            double stays = dtypes[k] == KN_F64 ? 0.5 : 7;
+            CHECK_VALUES(kn_threshold(LIST(dtypes[k], 0.25, 0.5, 1), 0.5 - 1e-9, 7), 0, 7, stays, 1);
+        }
+    kn_device_use(cpu);
+}
+
 /* Far from 0 the slope of gelu by tanh is 0 or 1, also where x^2 and x^3 are infinite. */
 static void test_far_slopes(void)
 {
@@ -312,6 +327,7 @@ int main(void)
     test_dtypes();
     test_edges();
     test_far_slopes();
+    test_scalars_are_rounded();
     test_layouts();
     return check_report();
 }
