@@ -84,36 +84,25 @@ static void counts_devices(void)
 /* The names of cl.h. */
 static void names_statuses(void)
 {
-    static const struct {
-        int32_t status;
-        const char *name;
-    } names[] = {{-1, "CL_DEVICE_NOT_FOUND"},
-                 {-2, "CL_DEVICE_NOT_AVAILABLE"},
-                 {-3, "CL_COMPILER_NOT_AVAILABLE"},
-                 {-4, "CL_MEM_OBJECT_ALLOCATION_FAILURE"},
-                 {-5, "CL_OUT_OF_RESOURCES"},
-                 {-6, "CL_OUT_OF_HOST_MEMORY"},
-                 {-11, "CL_BUILD_PROGRAM_FAILURE"},
-                 {-14, "CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST"},
-                 {-30, "CL_INVALID_VALUE"},
-                 {-34, "CL_INVALID_CONTEXT"},
-                 {-36, "CL_INVALID_COMMAND_QUEUE"},
-                 {-38, "CL_INVALID_MEM_OBJECT"},
-                 {-42, "CL_INVALID_BINARY"},
-                 {-45, "CL_INVALID_PROGRAM_EXECUTABLE"},
-                 {-46, "CL_INVALID_KERNEL_NAME"},
-                 {-49, "CL_INVALID_ARG_INDEX"},
-                 {-50, "CL_INVALID_ARG_VALUE"},
-                 {-51, "CL_INVALID_ARG_SIZE"},
-                 {-52, "CL_INVALID_KERNEL_ARGS"},
-                 {-54, "CL_INVALID_WORK_GROUP_SIZE"},
-                 {-55, "CL_INVALID_WORK_ITEM_SIZE"},
-                 {-61, "CL_INVALID_BUFFER_SIZE"},
-                 {-63, "CL_INVALID_GLOBAL_WORK_SIZE"},
-                 {-1001, "CL_PLATFORM_NOT_FOUND_KHR"}};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (!CHECK(!strcmp(kni_opencl_status(names[i].status), names[i].name)))
-            printf("%d is %s\n", names[i].status, kni_opencl_status(names[i].status));
+    /* By their numbers without the sign. */
+    static const char *const names[] = {
+        [1] = "CL_DEVICE_NOT_FOUND",         [2] = "CL_DEVICE_NOT_AVAILABLE",
+        [3] = "CL_COMPILER_NOT_AVAILABLE",   [4] = "CL_MEM_OBJECT_ALLOCATION_FAILURE",
+        [5] = "CL_OUT_OF_RESOURCES",         [6] = "CL_OUT_OF_HOST_MEMORY",
+        [11] = "CL_BUILD_PROGRAM_FAILURE",   [14] = "CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST",
+        [30] = "CL_INVALID_VALUE",           [34] = "CL_INVALID_CONTEXT",
+        [36] = "CL_INVALID_COMMAND_QUEUE",   [38] = "CL_INVALID_MEM_OBJECT",
+        [42] = "CL_INVALID_BINARY",          [45] = "CL_INVALID_PROGRAM_EXECUTABLE",
+        [46] = "CL_INVALID_KERNEL_NAME",     [49] = "CL_INVALID_ARG_INDEX",
+        [50] = "CL_INVALID_ARG_VALUE",       [51] = "CL_INVALID_ARG_SIZE",
+        [52] = "CL_INVALID_KERNEL_ARGS",     [54] = "CL_INVALID_WORK_GROUP_SIZE",
+        [55] = "CL_INVALID_WORK_ITEM_SIZE",  [61] = "CL_INVALID_BUFFER_SIZE",
+        [63] = "CL_INVALID_GLOBAL_WORK_SIZE"};
+    for (int i = 0; i < KNI_COUNT(names); i++) {
+        const char *name = kni_opencl_status(-i);
+        if (!CHECK(!strcmp(name, names[i] ? names[i] : "an unknown status"))) printf("%d is %s\n", -i, name);
+    }
+    CHECK(!strcmp(kni_opencl_status(-1001), "CL_PLATFORM_NOT_FOUND_KHR"));
     CHECK(!strcmp(kni_opencl_status(-4242), "an unknown status"));
 }
 
