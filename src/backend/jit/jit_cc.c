@@ -173,7 +173,7 @@ static int spawn_group(kni_jit *jit, char **arguments, const char *log)
         if (!code) code = posix_spawn_file_actions_adddup2(&actions, 1, 2);
         if (!code) code = posix_spawnattr_setflags(&group, POSIX_SPAWN_SETPGROUP);
         if (!code) code = posix_spawnattr_setpgroup(&group, 0);
-        pid_t started = 0; /* of no meaning where it fails */
+        pid_t started; /* of no meaning where it fails */
         if (!code) code = posix_spawnp(&started, compiler_name(), &actions, &group, arguments, environment);
         if (!code) jit->compiler = started;
         posix_spawnattr_destroy(&group);
