@@ -37,7 +37,7 @@ LAYERS = [
             "argument alias mixed define body gradients slopes param_stacks row_columns defaults made",
      "ref autodiff(cpu) cpu"),
     ("graph", "plan fusion groups test_sched late_lines backend_abi", "fusion(cpu)"),
-    ("ir", "ir_ kernel jit", ""),
+    ("ir", "test_ir kernel jit", ""),
     ("sched", "sched gpu_backend gpu_products gpu_short gpu_sort gpu_recording cuda_skeletons", ""),
     ("kernel", "kernel", ""),
     ("wrap", "autodiff decorators device_handles fusion autocast fallback mixed plan program custom optim",
