@@ -30,7 +30,7 @@ import mutants  # noqa: E402
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Which tests speak for a folder: parts of names of unit tests, and devices of the conformance. The first that fails ends it.
 LAYERS = [
-    ("core/math", "elementwise convert ir_prelude math_", "ref cpu autodiff(cpu)"),
+    ("core/math", "elementwise convert ir_prelude ir_run math_", "ref cpu autodiff(cpu)"),
     ("core", "convert memory ownership errors misuse thread call creation alias truths fallback objects ir_run arguments "
              "backend_abi", "cpu autodiff(cpu)"),
     ("ops", "elementwise reduce movement indexing scan sorting linalg signal spatial contraction functional creation custom "
