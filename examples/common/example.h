@@ -71,6 +71,15 @@ static inline bool example_begin(const char *device_name, int64_t seed)
     return true;
 }
 
+/* Opens the device, with a tape around it unless it has one. */
+static inline kn_device example_open_taped(const char *name)
+{
+    char spec[300];
+    bool has_tape = !strncmp(name, "autodiff(", 9);
+    snprintf(spec, sizeof spec, has_tape ? "%s" : "autodiff(%s)", name);
+    return kn_device_open(spec);
+}
+
 /* The exit status of a program; says so when tensors were left behind. */
 static inline int example_end(bool good)
 {

@@ -67,9 +67,7 @@ static kn_tensor weighted(void *context, const kn_tensor *inputs, int32_t n)
 /* The derived gradients against differences. */
 static bool check_gradient(const char *name, kn_op_handle *ops)
 {
-    char spec[300];
-    snprintf(spec, sizeof spec, "autodiff(%s)", name);
-    kn_device device = kn_device_open(spec);
+    kn_device device = example_open_taped(name);
     if (!device) return false;
     kn_device_use(device);
     kn_scope scope = kn_scope_begin();

@@ -36,6 +36,11 @@ static void a_large_gap_is_a_fault(void)
     CHECK(differs("kn_softmax", "0", "0.7", "f32", "softmax"));
     CHECK(differs("kn_gelu", "nan", "1", "f32", "gelu_approximate_grad"));
     CHECK(!differs("kn_gelu_approximate", "-1.33645683e-28", "-1.3364596e-28", "f32", "gelu_approximate"));
+    CHECK(!differs("kn_gelu_grad", "-557.137573", "-557.135742", "f32", "gelu_grad"));
+    CHECK(differs("kn_gelu_grad", "-557", "-558", "f32", "gelu_grad"));
+    CHECK(differs("kn_gelu_grad", "-557.137573", "-557.135742", "f64", "gelu_grad"));
+    CHECK(!differs("kn_gelu_approximate_grad", "2.29015602e16", "2.29018823e16", "f32",
+                   "gelu_approximate_grad"));
     CHECK(differs("kn_gelu_approximate", "-1.336e-28", "-1.337e-28", "f32", "gelu_approximate"));
     CHECK(differs("kn_leaky_relu", "1", "1.001", "f32", "leaky_relu"));
     CHECK(differs("kn_addcmul", "1", "1.1", "f32", "addcmul"));
