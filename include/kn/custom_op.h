@@ -83,8 +83,8 @@ typedef struct kn_body_args {
     kn_body_takes takes;
     const char *body;
     /* NULL: derived from the body. Else a body over the operands and the cotangents, which are called d and the result's name,
-       that gives d and the operand's name for each operand: "dx = dy * ...; dweight = down(dy * ...)". For operands @all it gives
-       one for each line, which are added up. */
+       that gives d and the operand's name for each operand: "dx = dy * ...; dweight = down(dy * ...)". It may name results as well:
+       "dx = dy * y". For operands @all it gives one for each line, which are added up. */
     const char *gradient;
 } kn_body_args;
 #define KN_BODY_ARGS_DEFAULTS KN_ZEROED

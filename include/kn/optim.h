@@ -86,7 +86,8 @@ KN_API kn_optim kn_optim_lbfgs(const kn_lbfgs_args *args);
 KN_API void kn_optim_free(kn_optim optim);
 
 /* One step of every param that has a gradient; frozen params and buffers stay. All gradients are checked (shape, dtype, poison)
-   before anything is changed. Params are written in place: views and tapes made before keep the old value. Not for L-BFGS. */
+   before anything is changed. Refused: a rate below 0 or not finite, and gradients that hold none of this module's params, such as
+   another module's. Params are written in place: views and tapes made before keep the old value. Not for L-BFGS. */
 KN_API KN_MUST_CHECK kn_status kn_optim_step(kn_optim optim, double lr, kn_module module, kn_grads grads);
 /* The loss at the module's present values and its gradients. */
 typedef kn_status (*kn_closure_fn)(void *context, double *loss, kn_grads *grads);
