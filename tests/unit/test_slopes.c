@@ -166,6 +166,11 @@ static void mixed_orders(void)
         {&kni_op_hypot, 3, 4, {{0.128, -0.096}, {-0.096, 0.072}}},
         {&kni_op_xlogy, 3, 2, {{0, 0.5}, {0.5, -0.75}}},
         {&kni_op_xlog1py, 3, 1, {{0, 0.5}, {0.5, -0.75}}},
+        {&kni_op_logaddexp, 1, 1, {{0.25, -0.25}, {-0.25, 0.25}}}, /* equal, and still a function of both */
+        {&kni_op_logaddexp2,
+         1,
+         1,
+         {{0.17328679513998632, -0.17328679513998632}, {-0.17328679513998632, 0.17328679513998632}}},
         {&kni_op_logaddexp,
          1,
          2,
