@@ -5,12 +5,12 @@
 
 #include "core/thread_state.h"
 
-/* The op that the thread is in the middle of, not counting those that a lowering makes. serial: 0 for none. */
-typedef struct kni_op_now {
-    uint64_t serial;
-    bool composite; /* a composite calls it */
-} kni_op_now;
+/* The op that the thread is in the middle of, not counting those that a lowering makes: twice its serial, and 1 where a composite
+   calls it. 0: none. One word, since every op writes it. */
+typedef uint64_t kni_op_now;
 extern KNI_THREAD_LOCAL kni_op_now kni_this_op;
+static inline uint64_t kni_op_serial(kni_op_now op) { return op >> 1; }
+static inline bool kni_op_in_composite(kni_op_now op) { return op & 1; }
 
 /* A public call that may run no op counts itself, so that its line is not that of the call before it. */
 static inline void kni_call_counts(kni_thread *t)

@@ -152,10 +152,8 @@ void kni_tensor_take(kni_thread *t, uint32_t index, const char *by)
     if (KNI_LIKELY(h != NULL)) {
         kni_taken *entry = &h->taken[h->taken_next++ % KNI_TAKEN_RING];
         entry->bits = kni_handle(index).bits;
-        entry->serial = t->serial;
+        entry->call.serial = t->serial;
         entry->by = by;
-        entry->ended = false;
-        entry->site = NULL;
     }
     kni_tensor_end_handle(t, index);
 }
@@ -170,6 +168,8 @@ static void wait_for_line(kni_thread *t)
     t->line_wanted = true;
 }
 
+static bool is_ended(const kni_taken *e) { return e->bits & KNI_TAKEN_ENDED; }
+
 void kni_taken_waits(kni_thread *t)
 {
     kni_history *h = t->history;
@@ -177,7 +177,9 @@ void kni_taken_waits(kni_thread *t)
     bool first = !t->line_wanted;
     wait_for_line(t);
     if (first) h->taken_waiting--; /* it is there already */
-    h->taken[(h->taken_next - 1) % KNI_TAKEN_RING].ended = true;
+    kni_taken *entry = &h->taken[(h->taken_next - 1) % KNI_TAKEN_RING];
+    entry->bits |= KNI_TAKEN_ENDED;
+    entry->call.site = NULL;
 }
 
 void kni_owned_note(kni_thread *t, uint32_t index)
@@ -212,7 +214,7 @@ void kni_line_arrived(kni_thread *t, const char *site)
     uint32_t n = h->taken_next - h->taken_waiting;
     for (uint32_t i = 1; i <= n && i <= KNI_TAKEN_RING; i++) {
         kni_taken *e = &h->taken[(h->taken_next - i) % KNI_TAKEN_RING];
-        if (e->ended && !e->site) e->site = site;
+        if (is_ended(e) && !e->call.site) e->call.site = site;
     }
     h->owning_calls++;
 }
@@ -232,13 +234,14 @@ static KNI_COLD void tell_taken(kni_text *text, const kni_taken *e)
 {
     bool dropped = !strcmp(e->by, "drop");
     /* A drop is one call: the line of a later one is somebody else's. */
-    const char *site = e->ended ? e->site : kni_site_within(e->serial, dropped ? 1 : KNI_SITE_REACH);
+    bool ended = is_ended(e);
+    const char *site = ended ? e->call.site : kni_site_within(e->call.serial, dropped ? 1 : KNI_SITE_REACH);
     kni_text_format(text, "tensor was %s by kn_%s%s%s; %s",
-                    e->ended  ? "ended"
+                    ended     ? "ended"
                     : dropped ? "dropped"
                               : "already taken",
                     e->by, site ? " at " : "", site ? site : "",
-                    e->ended  ? "use it before, or hold a handle of its own: kn_own(kn_alias(x))"
+                    ended     ? "use it before, or hold a handle of its own: kn_own(kn_alias(x))"
                     : dropped ? "drop it after its last use"
                               : "keep it with kn_keep() to use it twice");
 }
@@ -248,7 +251,7 @@ static KNI_COLD void tell_stale(kni_text *text, kn_tensor handle)
 {
     const kni_history *h = kni_thread_self()->history;
     for (int i = 0; h && i < KNI_TAKEN_RING; i++) {
-        if (h->taken[i].bits != handle.bits || !h->taken[i].by) continue;
+        if ((h->taken[i].bits & ~KNI_TAKEN_ENDED) != handle.bits || !h->taken[i].by) continue;
         tell_taken(text, &h->taken[i]);
         return;
     }

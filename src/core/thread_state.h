@@ -15,13 +15,17 @@ enum { KNI_SITE_RING = 16, KNI_TAKEN_RING = 16, KNI_OWNED_RING = 4, KNI_SLOT_CAC
 enum { KNI_SITE_RING = 4096, KNI_TAKEN_RING = 1024, KNI_OWNED_RING = 4096, KNI_SLOT_CACHE = 64 };
 #endif
 
+/* Every op that takes an operand writes one, so it is small. */
 typedef struct kni_taken {
-    uint64_t bits;    /* the handle that was taken */
-    uint64_t serial;  /* of the call that took it */
-    const char *by;   /* its name without kn_ */
-    bool ended;       /* by a function that ends what it holds; its line is not in the ring of sites */
-    const char *site; /* of that function, NULL until it has returned */
+    uint64_t bits; /* the handle that was taken; KNI_TAKEN_ENDED: by a function that ends what it holds */
+    union {
+        uint64_t serial; /* of the call that took it */
+        const char *
+            site; /* of a function that ends: its line, which is not in the ring, NULL until it has returned */
+    } call;
+    const char *by; /* its name without kn_ */
 } kni_taken;
+#define KNI_TAKEN_ENDED (UINT64_C(1) << 63) /* in a handle: poison, which nobody takes */
 
 /* A tensor that the thread has made an owned one, and the number of the call in which it did. */
 typedef struct kni_owned {

@@ -318,15 +318,20 @@ static void merge_sources(state *s, const kni_entry *e, int32_t g)
         bool rows = has_rows(from) && has_rows(into) && !from->columns && !into->columns;
         if (from->kind != KNI_GROUP_POINTWISE && !rows) continue;
         if (from->consumed || from->place > into->place || !can_follow(s, e, i) ||
-            shape_obstacle(into, &from->domain, has_rows(from) ? ROWS : POINT) ||
-            !can_hold(s, into, from->n_records, from->n_inputs, from->n_results))
+            shape_obstacle(into, &from->domain, has_rows(from) ? ROWS : POINT))
             continue;
         /* Other operands may see results of that group in a way that only memory can serve. */
         bool good = true;
         for (int k = 0; k < e->record->n_in; k++)
             if (source_group(s, e, k) == other && !can_follow(s, e, k)) good = false;
         if (!good) continue;
+        /* The entry comes into the group as well. */
         from->merged = g;
+        if (!can_hold(s, into, from->n_records + 1, from->n_inputs + outside_operands(s, e, g),
+                      from->n_results + lasting_results(s, e))) {
+            from->merged = -1;
+            continue;
+        }
         if (from->kind == KNI_GROUP_ROWS) into->kind = KNI_GROUP_ROWS;
         into->n_records += from->n_records;
         into->n_inputs += from->n_inputs;

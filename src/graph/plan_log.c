@@ -11,14 +11,8 @@ static const char *const kinds[KNI_GROUP_KINDS] = {
 
 static bool wanted(void)
 {
-    static _Atomic int mode; /* 0 unknown, 1 no, 2 yes */
-    int m = atomic_load_explicit(&mode, memory_order_relaxed);
-    if (m == 0) {
-        const char *text = kni_environment("KN_FUSION_LOG");
-        m = text && *text && strcmp(text, "0") ? 2 : 1;
-        atomic_store_explicit(&mode, m, memory_order_relaxed);
-    }
-    return m == 2;
+    const char *text = kni_environment("KN_FUSION_LOG");
+    return text && *text && strcmp(text, "0");
 }
 
 const char *kni_group_name(int kind) { return kind < KNI_GROUP_KINDS ? kinds[kind] : "unknown"; }

@@ -340,8 +340,8 @@ static kni_entry *new_entry(kni_queue *q, const kn_record *r)
     const kni_thread *t = &kni_this_thread;
     e->name = t->context.call_name ? t->context.call_name : r->row->name;
     /* What a lowering makes has serials that the next calls use again. */
-    e->serial = kni_this_op.serial ? kni_this_op.serial : r->sequence;
-    e->composite = kni_this_op.serial ? kni_this_op.composite : t->context.call_name != NULL;
+    e->serial = kni_this_op ? kni_op_serial(kni_this_op) : r->sequence;
+    e->composite = kni_this_op ? kni_op_in_composite(kni_this_op) : t->context.call_name != NULL;
     e->thread = t->id;
     return e;
 }

@@ -116,6 +116,7 @@ static bool check(kni_user_kernel *k, const char *name, bool any)
 {
     kni_ir_parse_options options = {.file = k->file, .kernel = name, .real = KN_F64};
     for (int attempt = 0; attempt < (any ? 3 : 1); attempt++) {
+        if (attempt && kni_latest_code() == KN_ERROR_MEMORY) break; /* says nothing of the elements */
         k->source.element = attempt == 0 ? k->source.element : attempt == 1 ? KN_I64 : KN_F32;
         if (attempt)
             kni_error_forget(

@@ -339,7 +339,7 @@ static void apply(call *c, const void *attributes, kn_tensor *out)
     }
     kni_op_now outer = kni_this_op;
     if (KNI_LIKELY(!t->context.depth_of_lowering))
-        kni_this_op = (kni_op_now){t->serial, t->context.call_name != NULL};
+        kni_this_op = t->serial << 1 | (t->context.call_name != NULL);
     t->depth_of_calls++;
     kn_status s = run(c, attributes);
     t->depth_of_calls--;

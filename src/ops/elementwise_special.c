@@ -101,10 +101,13 @@ DERIVED(polygamma)
 GRADIENT_BODY(xlogy, "da = a == 0 && b <= 0 ? 0 : dy * log(b); db = dy * a / b")
 GRADIENT_BODY(xlog1py, "da = a == 0 && b <= -1 ? 0 : dy * log1p(b); db = dy * a / (b + 1)")
 /* e^a / (e^a + e^b); infinities that are equal share. */
-GRADIENT_BODY(logaddexp,
-              "da = dy * (a == b ? 0.5 : sigmoid(a - b)); db = dy * (a == b ? 0.5 : sigmoid(b - a))")
-GRADIENT_BODY(logaddexp2, "da = dy * (a == b ? 0.5 : sigmoid((a - b) * 0.69314718055994531)); db = dy * (a "
-                          "== b ? 0.5 : sigmoid((b - a) * 0.69314718055994531))")
+GRADIENT_BODY(
+    logaddexp,
+    "share = a == b && abs(a) == inf; da = dy * (share ? 0.5 : sigmoid(a - b)); db = dy * (share ? 0.5 : "
+    "sigmoid(b - a))")
+GRADIENT_BODY(logaddexp2,
+              "share = a == b && abs(a) == inf; da = dy * (share ? 0.5 : sigmoid((a - b) * "
+              "0.69314718055994531)); db = dy * (share ? 0.5 : sigmoid((b - a) * 0.69314718055994531))")
 /* 1 / (x (1 - x)); outside of the clamp 0, outside of 0 to 1 NaN where there is none. */
 GRADIENT_BODY(logit, "low = max(eps, 0); none = eps < 0 ? inf - inf : 0; dx = x < low || x > 1 - low ? none "
                      ": dy / (x * (1 - x))")

@@ -35,18 +35,11 @@ bool kni_may_overwrite(const kn_record *r, int k, const kni_tensor *y)
 
 /* ---- records without work */
 
-static bool is_empty(const kni_tensor *x)
-{
-    for (int a = 0; a < x->type.rank; a++)
-        if (x->type.dims[a] == 0) return true;
-    return false;
-}
-
-bool kni_has_no_work(const kn_record *r)
+bool kni_has_nothing(const kn_record *r)
 {
     for (int i = 0; i < r->n_out; i++)
-        if (!is_empty(kni_out(r, i))) return false;
+        if (!kni_is_empty(kni_out(r, i))) return false;
     for (int i = 0; i < r->n_in; i++)
-        if (kni_in(r, i) && !is_empty(kni_in(r, i))) return false;
+        if (kni_in(r, i) && !kni_is_empty(kni_in(r, i))) return false;
     return r->n_out > 0;
 }

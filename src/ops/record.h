@@ -19,8 +19,20 @@ static inline int kni_given(const kn_record *r)
     return n;
 }
 
-/* No operand and no result has elements: a kernel could only count other dimensions out, which may be huge. */
-bool kni_has_no_work(const kn_record *r);
+static inline bool kni_is_empty(const kni_tensor *x)
+{
+    for (int a = 0; a < x->type.rank; a++)
+        if (x->type.dims[a] == 0) return true;
+    return false;
+}
+/* No operand and no result has elements: a kernel could only count other dimensions out, which may be huge. Nearly every record has
+   a first result with elements, which is seen here. */
+bool kni_has_nothing(const kn_record *r);
+static inline bool kni_has_no_work(const kn_record *r)
+{
+    if (KNI_LIKELY(r->n_out > 0 && !kni_is_empty(kni_out(r, 0)))) return false;
+    return kni_has_nothing(r);
+}
 
 /* Whether result y may be written into the memory of operand k. This is the one rule for every backend: the operand dies with
    the record, nobody else refers to its storage, and it lies there as y would lie. No other operand may see that storage,

@@ -169,7 +169,8 @@ static bool put_params(kni_sched_kernel *k, const kni_work *w, int64_t items)
                                              .record = (uint16_t)i,
                                              .index = (uint16_t)(w->shares[i] - 1)});
     /* The block's size is a multiple of 8. */
-    while (k->param_bytes % 8 && k->param_bytes < KNI_SCHED_PARAM_BYTES) k->params[k->param_bytes++] = 0;
+    _Static_assert(KNI_SCHED_PARAM_BYTES % 8 == 0, "a block that is full needs no more");
+    while (k->param_bytes % 8) k->params[k->param_bytes++] = 0;
     return good && 1 + w->n_buffers + w->n_numbers <= KNI_IR_MAX_PARAMS;
 }
 

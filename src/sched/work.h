@@ -14,7 +14,6 @@ enum {
     KNI_WORK_ACCESSES = 192,
     KNI_WORK_NUMBERS = 160,
     KNI_WORK_FRAMES = 96,
-    KNI_WORK_OUTPUTS = 96,
     KNI_WORK_UPDATES = 96,      /* records of one group that are updates */
     KNI_WORK_SAME_NODES = 2048, /* of the table of nodes by what they are */
     KNI_WORK_TENSORS = 512      /* of the table by id; a power of 2 */
@@ -171,9 +170,9 @@ typedef struct kni_work {
     uint16_t rows_number, width_number, part_number, parts_number;
     int64_t temp_bytes;
     uint16_t same[KNI_WORK_SAME_NODES];
-    uint16_t first_numbers[KNI_WORK_UPDATES]; /* the first number's node, by record */
-    uint16_t shares[KNI_WORK_UPDATES];        /* 1 + the record whose numbers it has, 0: its own */
-    kni_work_output outputs[KNI_WORK_OUTPUTS];
+    uint16_t first_numbers[KNI_WORK_UPDATES];       /* the first number's node, by record */
+    uint16_t shares[KNI_WORK_UPDATES];              /* 1 + the record whose numbers it has, 0: its own */
+    kni_work_output outputs[KNI_SCHED_MAX_BUFFERS]; /* each has a buffer of its own */
     kni_work_buffer buffers[KNI_SCHED_MAX_BUFFERS];
     kni_work_node nodes[KNI_WORK_NODES]; /* [0] is unused */
     kni_work_access accesses[KNI_WORK_ACCESSES];

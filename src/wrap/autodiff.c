@@ -67,7 +67,6 @@ static kn_status record(const kn_record *r, uint64_t needs, const kni_saves *sav
     /* Its gradient runs on the stack of the call, so that decorators around the tape see it too. */
     kni_node *node = kni_node_new(kni_out(r, 0)->device, r->row, r->n_in, r->n_out, r->attributes);
     if (!node) return KN_ERROR_MEMORY;
-    node->needs = needs;
     for (int i = 0; i < r->n_in; i++) {
         const kni_tensor *x = kni_in(r, i);
         if (x)

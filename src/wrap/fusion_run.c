@@ -142,7 +142,7 @@ static kn_tensor late_error(const kni_fusion *f, const kni_entry *e)
     kni_error_named(e->name);
     bool open = false;
     const char *site = own ? kni_call_site(e->serial, e->composite, &open) : NULL;
-    bool waits = own && (e->composite ? open && f->in_composite : e->serial == kni_this_op.serial);
+    bool waits = own && (e->composite ? open && f->in_composite : e->serial == kni_op_serial(kni_this_op));
     kn_tensor error = kni_poison_latest();
     if (t->pending_error && site)
         kni_error_site(t, site);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 enum { MAX_INPUTS = 16, MAX_LEAVES = 48 };
+_Static_assert(MAX_INPUTS + MAX_LEAVES <= KNI_NODE_OPERANDS, "a segment is one node");
 
 typedef struct segment {
     kn_segment_fn fn;

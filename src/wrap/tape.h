@@ -10,12 +10,14 @@ typedef struct kni_node kni_node;
 /* What a node that is no row does in backward: fills grads of its inputs from dy of its single output. */
 typedef kn_status (*kni_node_fn)(kni_node *node, kn_tensor dy, kn_tensor *grads, uint64_t needs);
 
+/* Inputs and outputs of a node at most: ops with more are refused when they are called, and segments when they are recorded. */
+enum { KNI_NODE_OPERANDS = 64 };
+
 struct kni_node {
     _Atomic int32_t references;
     uint16_t n_in, n_out;
     uint32_t bytes;      /* of the allocation */
     uint64_t sequence;   /* inputs have smaller ones; nodes of different threads may have the same */
-    uint64_t needs;      /* bit i: a gradient can flow to input i */
     const kn_op *row;    /* NULL for leaves and special nodes */
     kni_node_fn special; /* recomputed segments */
     void *context;

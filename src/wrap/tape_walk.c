@@ -5,8 +5,6 @@
 #include "wrap/tape.h"
 #include <string.h>
 
-enum { MAX_OPERANDS = 64 };
-
 /* A node on the way, with the cotangents of its outputs gathered so far. */
 typedef struct stop {
     kni_node *node;
@@ -172,7 +170,7 @@ static kn_tensor revive(const walk *w, uint32_t saved, kn_device device, kni_nod
 static kn_status run_row(walk *w, stop *s, uint64_t needs, kn_tensor *grads)
 {
     kni_node *node = s->node;
-    kn_tensor in[MAX_OPERANDS], out[MAX_OPERANDS];
+    kn_tensor in[KNI_NODE_OPERANDS], out[KNI_NODE_OPERANDS];
     for (int i = 0; i < node->n_in; i++)
         in[i] = revive(w, node->saved_in[i], node->device, node->inputs[i], node->input_output[i]);
     for (int i = 0; i < node->n_out; i++)
@@ -222,11 +220,8 @@ static void forget(const walk *w, kni_node *node)
 static kn_status run_stop(walk *w, stop *s)
 {
     kni_node *node = s->node;
-    kn_tensor grads[MAX_OPERANDS] = {{0}};
+    kn_tensor grads[KNI_NODE_OPERANDS] = {{0}};
     uint64_t needs = 0;
-    if (node->n_in > MAX_OPERANDS || node->n_out > MAX_OPERANDS)
-        return kni_fail(KN_ERROR_UNSUPPORTED, "gradients through ops of more than %d operands: split them",
-                        (int)MAX_OPERANDS);
     for (int i = 0; i < node->n_in; i++)
         if (node->inputs[i] && find(w, node->inputs[i])->leads) needs |= UINT64_C(1) << i;
     if (atomic_load(&node->walked))

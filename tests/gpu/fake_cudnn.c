@@ -1,5 +1,5 @@
 /* A stand-in for libcudnn's graphs, linked into the same object as fake_cuda.c. It computes nothing: it checks that
-   descriptors are finished before they are used, that tensors have sizes, steps and an id of their own, and that a plan
+   descriptors are finished before they are used and attributes have their types, that tensors have sizes, steps and an id of their own, and that a plan
    is run with memory for exactly the tensors that are in memory. */
 #include <stdbool.h>
 #include <stdint.h>
@@ -77,10 +77,47 @@ int cudnnBackendDestroyDescriptor(void *given)
     return 0;
 }
 
+/* The type of an attribute, as cudnn_graph.h has it, or -1. */
+static int type_of(int name)
+{
+    enum {
+        HANDLE,
+        DTYPE,
+        BOOL,
+        I64,
+        F32,
+        POINTER = 6,
+        CONVOLUTION,
+        MODE,
+        POINTWISE_MODE = 14,
+        OTHER,
+        REDUCTION = 18
+    };
+    static const struct {
+        int name, type;
+    } types[] = {{0, POINTWISE_MODE}, {1, DTYPE},        {9, I64},      {100, DTYPE},  {101, CONVOLUTION},
+                 {102, I64},          {103, I64},        {104, I64},    {105, I64},    {106, I64},
+                 {200, MODE},         {201, OTHER},      {400, HANDLE}, {401, OTHER},  {700, F32},
+                 {701, F32},          {702, OTHER},      {703, OTHER},  {704, OTHER},  {705, OTHER},
+                 {706, F32},          {707, F32},        {708, OTHER},  {709, OTHER},  {710, OTHER},
+                 {711, OTHER},        {712, F32},        {713, F32},    {714, OTHER},  {715, OTHER},
+                 {716, OTHER},        {717, OTHER},      {750, OTHER},  {751, OTHER},  {752, OTHER},
+                 {753, OTHER},        {754, F32},        {755, F32},    {758, OTHER},  {800, HANDLE},
+                 {801, OTHER},        {900, I64},        {901, DTYPE},  {902, I64},    {903, I64},
+                 {906, I64},          {907, BOOL},       {908, BOOL},   {1000, I64},   {1001, POINTER},
+                 {1003, POINTER},     {1500, DTYPE},     {1520, OTHER}, {1521, OTHER}, {1522, OTHER},
+                 {1523, OTHER},       {1600, REDUCTION}, {1601, DTYPE}, {1610, OTHER}, {1611, OTHER},
+                 {1612, OTHER},       {2200, OTHER},     {2201, OTHER}};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (types[i].name == name) return types[i].type;
+    return -1;
+}
+
 int cudnnBackendSetAttribute(void *given, int name, int type, int64_t count, const void *values)
 {
     static const int sizes[] = {8, 4, 1, 8, 4, 8, 8, 4, 4, 4, 4, 4, 4, 4, 4, 8, 4, 4, 4};
     descriptor *d = given;
+    if (type != type_of(name)) return BAD;
     if (d->finished || count < 1 || count > MOST_VALUES || d->count == MOST_ATTRIBUTES || !values ||
         find(d, name))
         return BAD;

@@ -30,20 +30,22 @@ import mutants  # noqa: E402
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Which tests speak for a folder: parts of names of unit tests, and devices of the conformance. The first that fails ends it.
 LAYERS = [
-    ("core/math", "elementwise convert ir_prelude math_", "ref cpu autodiff(cpu)"),
-    ("core", "convert memory ownership errors misuse thread call creation alias truths fallback objects ir_run",
-     "cpu autodiff(cpu)"),
+    ("core/math", "elementwise convert ir_prelude ir_run math_", "ref cpu autodiff(cpu)"),
+    ("core", "convert memory ownership errors misuse thread call creation alias truths fallback objects ir_run arguments "
+             "backend_abi", "cpu autodiff(cpu)"),
     ("ops", "elementwise reduce movement indexing scan sorting linalg signal spatial contraction functional creation custom "
-            "argument alias mixed", "ref autodiff(cpu) cpu"),
-    ("graph", "plan fusion groups test_sched", "fusion(cpu)"),
-    ("ir", "ir_ kernel jit", ""),
+            "argument alias mixed define body gradients slopes param_stacks row_columns defaults made",
+     "ref autodiff(cpu) cpu"),
+    ("graph", "plan fusion groups test_sched late_lines backend_abi", "fusion(cpu)"),
+    ("ir", "test_ir kernel jit", ""),
     ("sched", "sched gpu_backend gpu_products gpu_short gpu_sort gpu_recording cuda_skeletons", ""),
     ("kernel", "kernel", ""),
-    ("wrap", "autodiff decorators fusion autocast fallback mixed plan program custom optim", "autodiff(fusion(cpu))"),
-    ("backend/host", "movement memory misuse ownership alias", "ref cpu"),
+    ("wrap", "autodiff decorators device_handles fusion autocast fallback mixed plan program custom optim",
+     "autodiff(fusion(cpu))"),
+    ("backend/host", "movement memory misuse ownership alias custom elementwise", "ref cpu"),
     ("backend/ref", "decorators", "ref"),
     ("backend/null", "decorators creation autodiff", ""),
-    ("backend/cpu", "cpu_groups reduce gemm contraction indexing sorting scan spatial linalg fusion alias optim",
+    ("backend/cpu", "cpu_groups conv_padding reduce gemm contraction indexing sorting scan spatial linalg fusion alias optim",
      "cpu fusion(cpu) autodiff(cpu)"),
     ("backend/jit", "jit", ""),
     ("backend/gpu", "gpu", ""),

@@ -425,6 +425,58 @@ static void across_threads(void)
     kn_scope_end(s, KN_NONE);
 }
 
+/* A concatenation of so many tensors has a gradient for each of them, as one op of 64 at most and in parts. */
+static void many_operands(int n)
+{
+    enum { MOST = 130 };
+    kn_tensor x[MOST], g[MOST];
+    kn_scope s = kn_scope_begin();
+    for (int i = 0; i < n; i++) x[i] = kn_require_grad(vector(i, 1));
+    kn_tensor joined = kn_concat(x, n, 0), factors = kn_arange(0, 2 * n, 1, KN_F64);
+    kn_tensor sum = kn_keep(total(kn_mul(joined, factors)));
+    CHECK(kn_grad(&sum, NULL, 1, x, n, 0, g) == KN_OK);
+    for (int i = 0; i < n; i++) CHECK_VALUES(g[i], 0, 2 * i, 2 * i + 1);
+    kn_scope_end(s, KN_NONE);
+}
+
+/* The product of all inputs and all params of the context. */
+typedef struct many_params {
+    kn_param *params;
+    int n;
+} many_params;
+
+static kn_tensor product_of_all(void *context, const kn_tensor *inputs, int32_t n)
+{
+    const many_params *m = context;
+    kn_tensor y = kn_ones(KN_SHAPE(2), KN_F64);
+    for (int i = 0; i < n; i++) y = kn_mul(y, inputs[i]);
+    for (int i = 0; i < m->n; i++) y = kn_mul(y, kn_value(m->params[i]));
+    return y;
+}
+
+/* A segment takes 16 inputs and 48 params, and has a gradient for each of them; one more is told. */
+static void large_segments(int inputs, int params, const char *fault)
+{
+    enum { MOST = 70 };
+    kn_tensor x[MOST], g[MOST];
+    kn_param p[MOST];
+    many_params m = {p, params};
+    kn_scope s = kn_scope_begin();
+    for (int i = 0; i < inputs; i++) x[i] = kn_require_grad(vector(1, 2));
+    for (int i = 0; i < params; i++) p[i] = kn_param_make(vector(1, 1));
+    kn_tensor y = kn_keep(total(kn_recompute(product_of_all, &m, x, inputs)));
+    if (fault)
+        CHECK_POISON(y, fault);
+    else {
+        for (int i = 0; i < params; i++) x[inputs + i] = kn_value(p[i]);
+        CHECK(kn_grad(&y, NULL, 1, x, inputs + params, 0, g) == KN_OK);
+        double all = (double)(INT64_C(1) << inputs);
+        for (int i = 0; i < inputs + params; i++) CHECK_VALUES(g[i], 0, 1, i < inputs ? all / 2 : all);
+    }
+    for (int i = 0; i < params; i++) kn_param_drop(&p[i]);
+    kn_scope_end(s, KN_NONE);
+}
+
 int main(void)
 {
     device = kn_device_autodiff(kn_device_cpu());
@@ -445,6 +497,11 @@ int main(void)
     flat_memory();
     long_chain();
     across_threads();
+    for (int n = 63; n <= 66; n++) many_operands(n);
+    many_operands(130);
+    large_segments(16, 48, NULL);
+    large_segments(17, 0, "at most 16 inputs");
+    large_segments(16, 49, "at most 48 params");
     CHECK(kn_shutdown() == 0);
     CHECK(kn_memory_stats().bytes_now == 0);
     return check_report();

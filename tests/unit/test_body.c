@@ -1,6 +1,7 @@
 /* The parser of bodies: what binds how, which steps come out, and the message with its column for each kind of mistake. */
 #include "ops/body_parse.h"
 #include "ops/body_tree.h"
+#include "ops/slopes.h"
 #include "support/check.h"
 #include <string.h>
 
@@ -437,6 +438,55 @@ static void test_limits(void)
     CHECK(!parse(text) && strstr(draft.error, "too long"));
 }
 
+/* Whether the steps of a body name what there is, find what they take, and leave nothing but the results. */
+static bool is_whole(const kni_body *body)
+{
+    static kni_body_tree tree;
+    bool named[KNI_BODY_MAX_LOCALS] = {false}, good = true;
+    int depth = 0, node = 0, results = 0;
+    kni_body_tree_of(body, &tree);
+    for (int i = 0; i < body->n; i++) {
+        kni_step s = kni_body_step(body, i);
+        bool pops = s.kind == KNI_STEP_STORE || s.kind == KNI_STEP_RESULT;
+        if (s.kind == KNI_STEP_STORE) named[s.index] = true;
+        good &= s.kind != KNI_STEP_LOCAL || named[s.index];
+        good &= (s.kind != KNI_STEP_INPUT && s.kind != KNI_STEP_HAS) || s.index < body->n_in;
+        results += s.kind == KNI_STEP_RESULT;
+        int takes = pops ? 1 : s.kind == KNI_STEP_LOCAL ? 0 : tree.nodes[node].n_in;
+        node += !pops && s.kind != KNI_STEP_LOCAL;
+        good &= depth >= takes;
+        depth += (pops ? 0 : 1) - takes;
+    }
+    return good && results + depth == body->n_out && depth == (results ? 0 : 1);
+}
+
+static void check_row(const kn_op *row)
+{
+    if (!row->body) return;
+    if (!CHECK(is_whole(row->body) && row->body->n_out == row->n_out && row->body->n_in == row->max_in))
+        printf("  the body of %s\n", row->name);
+}
+
+/* The compact bodies of all rows, and of the gradients of each and theirs. */
+static void test_rows(void)
+{
+    int gradients = 0;
+    for (int number = 0; number < kni_op_count(); number++) {
+        const kn_op *row = kni_op_by_number(number);
+        const kni_slopes *slopes = row ? kni_slopes_of(row) : NULL;
+        if (row) check_row(row);
+        for (int k = 0; slopes && k < KNI_SLOPE_OPERANDS; k++) {
+            const kni_slope *first = slopes->of[k];
+            if (!first) continue;
+            check_row(&first->row);
+            gradients++;
+            for (int m = 0; first->next && m < KNI_SLOPE_OPERANDS; m++)
+                if (first->next->of[m]) check_row(&first->next->of[m]->row);
+        }
+    }
+    CHECK(gradients > 50);
+}
+
 int main(void)
 {
     test_values();
@@ -449,5 +499,6 @@ int main(void)
     test_updates();
     test_update_mistakes();
     test_makers();
+    test_rows();
     return check_report();
 }

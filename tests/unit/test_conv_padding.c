@@ -124,12 +124,18 @@ typedef struct {
 enum { RESULTS = 3 };
 static const char *const result_names[RESULTS] = {"conv", "conv_transpose", "conv_weight_grad"};
 
+/* Another value for each channel. */
+static kn_tensor bias_of(const call *c, int64_t channels)
+{
+    return kn_cast(kn_arange(1, (double)channels + 1, 1, KN_F32), c->dtype);
+}
+
 /* By the rows themselves; the transposed convolution has a bias too. */
 static void run_rows(const call *c, kn_tensor x, kn_tensor w, kn_tensor dy, kn_tensor out[RESULTS])
 {
     kni_conv_attributes a = c->g->a;
     const int n = c->x.shape.rank - 2;
-    kn_tensor in[3] = {x, w, kn_ones(KN_SHAPE(c->w.shape.dims[0]), c->dtype)};
+    kn_tensor in[3] = {x, w, bias_of(c, c->w.shape.dims[0])};
     out[0] = kni_apply(&kni_op_conv, in, 3, &a);
     in[1] = dy;
     a = c->g->a;
@@ -149,7 +155,7 @@ static void run_rows(const call *c, kn_tensor x, kn_tensor w, kn_tensor dy, kn_t
     }
     in[0] = dy;
     in[1] = w;
-    in[2] = kn_ones(KN_SHAPE(c->x.shape.dims[1]), c->dtype);
+    in[2] = bias_of(c, c->x.shape.dims[1]);
     out[1] = kni_apply(&kni_op_conv_transpose, in, 3, &a);
 }
 

@@ -11,6 +11,41 @@ typedef struct inputs {
 
 static kn_device plain, fused;
 
+/* ---- many inputs */
+
+enum { STEPS = 40, ROWS = 24, WIDTH = 40 };
+
+/* So many softmaxes, one of the other, and then elementwise steps: these read each softmax, and two tensors from outside in each
+   of `steps` further ones. All of it fits one group. */
+static void many_inputs(int softmaxes, int steps)
+{
+    static float values[ROWS * WIDTH], got[2][ROWS * WIDTH];
+    static uint8_t truths[ROWS * WIDTH];
+    kn_tensor a[STEPS], c[STEPS], r[STEPS];
+    for (int side = 0; side < 2; side++) {
+        kn_scope scope = kn_scope_begin();
+        kn_device_use(side ? fused : plain);
+        for (int i = 0; i <= steps; i++) {
+            for (int k = 0; k < ROWS * WIDTH; k++) {
+                values[k] = (float)((k * 7 + i * 13) % 101) / 50 - 1;
+                truths[k] = (k + i) % (i + 5) == 0;
+            }
+            a[i] = kn_keep(kn_from(values, KN_F32, KN_SHAPE(ROWS, WIDTH)));
+            c[i] = kn_keep(kn_from(truths, KN_BOOL, KN_SHAPE(ROWS, WIDTH)));
+        }
+        for (int i = 0; i < softmaxes; i++) r[i] = kn_keep(kn_softmax(i ? r[i - 1] : a[steps], 1));
+        kn_tensor y = kn_exp(r[0]);
+        for (int i = 1; i < softmaxes; i++) y = kn_add(y, r[i]);
+        for (int i = 0; i < steps; i++) y = kn_where(c[i], a[i], y);
+        y = kn_keep(y);
+        for (int i = 0; i < softmaxes; i++) kn_drop(r[i]);
+        CHECK(kn_read(y, got[side], sizeof got[side]) == KN_OK);
+        kn_scope_end(scope, KN_NONE);
+    }
+    if (!CHECK(!memcmp(got[0], got[1], sizeof got[0])))
+        printf("  %d softmaxes, %d steps\n", softmaxes, steps);
+}
+
 /* ---- large tensors */
 
 static kn_tensor chain(const inputs *x)
@@ -207,6 +242,8 @@ static void updates(void)
 int main(void)
 {
     plain = kn_device_open("cpu"), fused = kn_device_open("fusion(cpu)");
+    for (int softmaxes = 3; softmaxes <= 9; softmaxes++)
+        for (int steps = 28; steps < 32; steps++) many_inputs(softmaxes, steps);
     large();
     pairs();
     updates();

@@ -269,6 +269,10 @@ static void is_lost_until_reopened(void)
     CHECK(d->sync(d) == KN_ERROR_DEVICE && last_error_has("cuda:0 was lost"));
     CHECK(d->upload(d, memory, 0, "abc", 3) == KN_ERROR_DEVICE &&
           last_error_has("close it and open it again"));
+    char left[4] = "old";
+    long copies = fake_calls("cuMemcpyDtoHAsync_v2");
+    CHECK(d->download(d, left, memory, 0, 3) == KN_ERROR_DEVICE && !strcmp(left, "old") &&
+          fake_calls("cuMemcpyDtoHAsync_v2") == copies);
     CHECK(d->allocate(d, 1) == NULL && d->compile(d, text, "scale_add") == NULL &&
           d->record_begin(d) != KN_OK);
     d->free(d, memory);
@@ -329,6 +333,33 @@ static void uploads_without_waiting(void)
     CHECK(fake_live() == 0);
 }
 
+/* What several threads copy, and what takes more than one slot of pinned memory, arrives whole; so does what begins
+   anywhere. Nothing is copied for no bytes. */
+static void copies_much(void)
+{
+    static const size_t sizes[] = {(1 << 20) - 1,         1 << 20, (1 << 20) + 1,
+                                   KNI_CUDA_UPLOAD_BYTES, 5 << 20, (9 << 20) + 77};
+    enum { COUNT = sizeof sizes / sizeof *sizes, ROOM = 10 << 20, AT = 300 };
+    unsigned char *data = malloc(ROOM), *back = malloc(ROOM);
+    kni_driver *d = kni_cuda_driver_open(0);
+    if (!CHECK(d != NULL && data && back)) return;
+    void *memory = d->allocate(d, ROOM);
+    CHECK(d->upload(d, memory, 0, data, 0) == KN_OK && d->download(d, back, memory, 0, 0) == KN_OK);
+    CHECK(fake_calls("cuMemHostAlloc") == 0 && fake_calls("cuMemcpyHtoDAsync_v2") == 0);
+    for (int i = 0; i < COUNT; i++) {
+        for (size_t k = 0; k < sizes[i]; k++) data[k] = (unsigned char)(k * 7 + k / 1000 + (size_t)i);
+        memset(back, 0xee, ROOM);
+        CHECK(d->upload(d, memory, AT, data, sizes[i]) == KN_OK);
+        CHECK(d->download(d, back, memory, AT, sizes[i]) == KN_OK && !memcmp(back, data, sizes[i]) &&
+              back[sizes[i]] == 0xee);
+    }
+    free(data);
+    free(back);
+    d->free(d, memory);
+    d->close(d);
+    CHECK(fake_live() == 0);
+}
+
 static void runs_out_of_memory(void)
 {
     kni_driver *d = kni_cuda_driver_open(0);
@@ -369,6 +400,8 @@ static void refuses_bad_launches(void)
     CHECK(d->record_end(d) == NULL && last_error_has("did not begin"));
     CHECK(d->record_begin(d) == KN_OK && d->record_begin(d) == KN_ERROR_INTERNAL);
     CHECK(d->sync(d) == KN_ERROR_INTERNAL && last_error_has("cannot be recorded"));
+    CHECK(d->upload(d, buffers[0], 0, &p, 4) == KN_ERROR_INTERNAL && last_error_has("cannot be recorded"));
+    CHECK(d->download(d, &p, buffers[0], 0, 4) == KN_ERROR_INTERNAL && last_error_has("cannot be recorded"));
     d->record_free(d, d->record_end(d));
     for (int i = 0; i < 2; i++) d->free(d, buffers[i]);
     d->unload(d, m);
@@ -775,6 +808,43 @@ static void keeps_plans(void)
     CHECK(alive() == 0 && fake_live() == 0);
 }
 
+/* Which products our own kernel takes: operands of 16 bits on Hopper, results that rows and matrices share nothing of. The
+   stand-in compiles it, but cannot run it. */
+static void chooses_own_kernels(void)
+{
+    enum { SIZE = 64 };
+    setenv("KN_VENDOR", "off", 1);
+    for (int major = 8; major <= 10; major++) {
+        setenv("FAKE_CUDA_MAJOR", major == 8 ? "8" : major == 9 ? "9" : "10", 1);
+        kni_driver *d = kni_cuda_driver_open(0);
+        if (!CHECK(d != NULL)) return;
+        void *memory = d->allocate(d, 1 << 16);
+        kni_product taken = {.m = SIZE, .n = SIZE, .k = SIZE, .batch = 1, .alpha = 1};
+        taken.dtype = taken.out_dtype = KN_BF16;
+        taken.a.memory = taken.b.memory = taken.d.memory = memory;
+        taken.row_a = taken.row_b = taken.row_d = SIZE;
+        for (int i = 0; i < 11; i++) {
+            kni_product p = taken;
+            if (i == 1) p.out_dtype = KN_F32;
+            if (i == 2) p.batch = 2, p.step_d = SIZE * SIZE;
+            if (i == 3) p.row_d = SIZE + 2;
+            if (i == 4) p.dtype = p.out_dtype = KN_F16;
+            if (i == 5) p.dtype = p.out_dtype = KN_F32;
+            if (i == 6) p.out_dtype = KN_F16;
+            if (i == 7) p.k = 0;
+            if (i == 8) p.row_d = SIZE - 1;
+            if (i == 9) p.batch = 2;
+            if (i == 10) p.batch = 1 << 30, p.step_d = SIZE * SIZE;
+            const kn_status wanted = major == 9 && i < 5 ? KN_ERROR_INTERNAL : KN_ERROR_UNSUPPORTED;
+            if (!CHECK(d->product(d, &p) == wanted)) printf("capability %d.0, product %d\n", major, i);
+        }
+        d->free(d, memory);
+        d->close(d);
+        CHECK(fake_live() == 0);
+    }
+    unsetenv("FAKE_CUDA_MAJOR");
+}
+
 /* Our own kernels stay until the device is closed, however many there are. */
 static void keeps_own_kernels(void)
 {
@@ -836,6 +906,7 @@ int main(void)
     situation(is_lost_until_reopened, true, true, true);
     situation(refuses_after_fork, true, true, true);
     situation(uploads_without_waiting, true, true, true);
+    situation(copies_much, true, true, true);
     situation(runs_out_of_memory, true, true, true);
     situation(refuses_bad_launches, true, true, true);
     situation(keeps_kernels_on_disk, true, true, true);
@@ -846,6 +917,7 @@ int main(void)
     situation(attends, true, true, true);
     situation(convolves, true, true, true);
     situation(keeps_plans, true, true, true);
+    situation(chooses_own_kernels, true, true, true);
     situation(keeps_own_kernels, true, true, true);
     situation(changes_recorded_numbers, true, true, true);
     situation(spreads_recordings, true, true, true);

@@ -1,6 +1,7 @@
 /* Sources of data: images, masks, boxes, idx, CIFAR, texts and sounds; and what broken files are answered with. */
 #define _GNU_SOURCE
 #include "data/data_image.h"
+#include "data/data_internal.h"
 #include "support/check.h"
 #include "support/checksum.h"
 #include <kn/data.h>
@@ -277,6 +278,38 @@ static void test_raw_masks(void)
     kn_drop(grey);
 }
 
+/* A grey PNG of one row of two pixels, 7 and 9 before the filter, whose data is stored. */
+static size_t png_with_filter(uint8_t out[100], uint8_t filter)
+{
+    static const uint8_t head[] = "\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\2\0\0\0\1\x08\0\0\0\0CRC."
+                                  "\0\0\0\x0eIDAT\x78\x01\1\3\0\xfc\xff";
+    const uint8_t row[3] = {filter, 7, 9};
+    uint32_t a = 1, b = 0;
+    for (int i = 0; i < 3; i++) b += a += row[i];
+    size_t n = sizeof head - 1;
+    memcpy(out, head, n);
+    memcpy(out + n, row, 3);
+    const uint8_t tail[] = {(uint8_t)(b >> 8), (uint8_t)b, (uint8_t)(a >> 8), (uint8_t)a, 'C', 'R', 'C', '.'};
+    memcpy(out + n + 3, tail, sizeof tail);
+    return n + 3 + sizeof tail;
+}
+
+/* A row has one of five filters; another number is refused. */
+static void test_mask_filters(void)
+{
+    static const uint8_t want[5][2] = {{7, 9}, {7, 16}, {7, 9}, {7, 12}, {7, 16}};
+    uint8_t file[100];
+    for (int filter = 0; filter < 256; filter++) {
+        kni_image image;
+        kn_status s = kni_png_decode_values(file, png_with_filter(file, (uint8_t)filter), "m.png", &image);
+        if (filter > 4)
+            CHECK_ERROR(s, "m.png: broken PNG: a row has an unknown filter");
+        else if (CHECK(s == KN_OK && image.width == 2 && image.height == 1))
+            CHECK(!memcmp(image.pixels, want[filter], 2));
+        free(image.pixels);
+    }
+}
+
 /* Names out of files of labels must stay in the folder. */
 static void test_paths_stay_inside(void)
 {
@@ -467,6 +500,46 @@ static void test_texts(void)
     kn_dataset_free(d);
 }
 
+/* Each byte of a text is looked at, and a fault is told with its line; a byte order mark is left out. */
+static void test_text_bytes(void)
+{
+    static const struct {
+        const char *text;
+        size_t bytes;
+        const char *words; /* NULL: it is a text */
+    } cases[] = {{"a\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80.", 11, NULL},
+                 {"\xef\xbb\xbfok", 5, NULL},
+                 {"ok\n\n.\xff", 6, "t:3: byte 5 (0xff)"},
+                 {"ok\xc3", 3, "t:1: byte 2 (0xc3)"},
+                 {"ok\xe2\x82", 4, "byte 2 (0xe2)"},
+                 {"\xc3\xa4\xa4", 3, "byte 2 (0xa4)"},
+                 {"a\xc1\xbf", 3, "byte 1 (0xc1)"},
+                 {"a\xe0\x9f\xbf", 4, "byte 1 (0xe0)"},
+                 {"a\xed\xa0\x80", 4, "byte 1 (0xed)"},
+                 {"a\xf0\x8f\xbf\xbf", 5, "byte 1 (0xf0)"},
+                 {"a\xf4\x90\x80\x80", 5, "byte 1 (0xf4)"},
+                 {"a\xf5\x80\x80\x80", 5, "byte 1 (0xf5)"},
+                 {"a\0b", 3, "byte 1 (0x00)"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        enum { BEFORE = 16 };
+        size_t n = cases[i].bytes;
+        char *memory =
+            malloc(BEFORE + n); /* nothing behind the text, so that a sanitizer sees a read there */
+        if (!CHECK(memory != NULL)) return;
+        memset(memory, 'x', BEFORE);
+        memcpy(memory + BEFORE, cases[i].text, n);
+        kni_buffer out = {0};
+        kn_status s = kni_text_decode(memory + BEFORE, n, "t", &out);
+        if (cases[i].words)
+            CHECK_ERROR(s, cases[i].words);
+        else
+            CHECK(s == KN_OK && out.length == n - (i == 1 ? 3 : 0) &&
+                  !memcmp(out.data, cases[i].text + n - out.length, out.length));
+        kni_buffer_free(&out);
+        free(memory);
+    }
+}
+
 static void test_ag_news(void)
 {
     kn_dataset d = kn_dataset_ag_news("tests/data/ag_news", "train");
@@ -546,6 +619,7 @@ static void test_all_images(void)
     test_broken_images();
     test_labels_and_masks();
     test_raw_masks();
+    test_mask_filters();
     test_coco();
 }
 
@@ -560,6 +634,7 @@ int main(void)
     test_mnist();
     test_cifar();
     test_texts();
+    test_text_bytes();
     test_ag_news();
     test_sounds();
     test_sound_folder();

@@ -144,6 +144,10 @@ static void test_csv_errors(void)
     CHECK_REFUSED(kn_dataset_csv(FILE_OF("a\n\"1\"2\n"), NULL), ":2: text behind the closing quote");
     CHECK_REFUSED(kn_dataset_csv(FILE_OF("a\n1\0\n"), NULL), ":2: a zero byte");
     CHECK_REFUSED(kn_dataset_csv(FILE_OF("b\n1\n"), &a), ":1: there is no column 'age' among the 1");
+    CHECK_REFUSED(kn_dataset_csv(FILE_OF("1,2\n3,x\n"), &(kn_table_args){.no_header = true}),
+                  ":2: column '2': 'x' is not a number");
+    CHECK_REFUSED(kn_dataset_csv(FILE_OF("1,2\n,4\n"), &(kn_table_args){.no_header = true}),
+                  ":2: column '1': the value is missing");
     CHECK_REFUSED(kn_dataset_csv(FILE_OF("\n\n"), NULL), "the file is empty");
     CHECK_REFUSED(kn_dataset_csv("no/such/file.csv", NULL), "no/such/file.csv: cannot be opened");
     const kn_column mixed[] = {{.kind = KN_COLUMN_INT}, {.kind = KN_COLUMN_REAL, .join = true}};

@@ -1,6 +1,7 @@
 /* Data sets in memory and transforms of them: what is chosen, in which order, under which keys. */
 #include "support/check.h"
 #include <kn/data.h>
+#include <math.h>
 #include <stdlib.h>
 #ifdef __GLIBC__
 #include <malloc.h>
@@ -390,6 +391,26 @@ static void test_normalise(void)
     kn_dataset_free(d);
 }
 
+/* From 1 channel to 65536, no fewer and no more. */
+static void test_normalised_channels(void)
+{
+    enum { MOST = 1 << 16 };
+    kn_tensor x = kn_full(KN_SHAPE(1, MOST, 1, 1), 51, KN_U8);
+    double *mean = calloc(MOST + 1, sizeof *mean);
+    kn_dataset d = kn_dataset_tensors(&x, 1), n = kn_dataset_normalise(d, mean, NULL, MOST);
+    kn_sample s;
+    if (CHECK(n && kn_dataset_get(n, 0, &s) == KN_OK)) {
+        CHECK(fabs(kn_item(kn_mean(s.fields[0], KN_AXES_ALL, false)) - 0.2) < 1e-6);
+        kn_sample_drop(&s);
+    }
+    kn_dataset_free(n);
+    static const int32_t wrong[] = {-1, 0, MOST + 1};
+    for (int i = 0; i < 3; i++)
+        CHECK_ERROR(kn_dataset_normalise(d, mean, NULL, wrong[i]) ? KN_OK : KN_ERROR_ARGUMENT, " channels");
+    kn_dataset_free(d);
+    free(mean);
+}
+
 int main(void)
 {
     test_memory();
@@ -406,6 +427,7 @@ int main(void)
     test_flips_and_crops();
     test_augment_batches();
     test_normalise();
+    test_normalised_channels();
     CHECK(kn_shutdown() == 0);
     CHECK(kn_memory_stats().bytes_now == 0);
     return check_report();

@@ -100,6 +100,7 @@ static void reports(void)
     kn_device_use(profile);
     for (int i = 0; i < 3; i++) CHECK(kn_ok(kn_exp(kn_from((float[]){1, 2}, KN_F32, KN_SHAPE(2)))));
     CHECK(kn_device_report(profile, NULL, text, sizeof text) > 0);
+    CHECK(!strncmp(text, "microseconds\tcalls\tGB/s\top\tsite\n", 32));
     CHECK(strstr(text, "exp\t") && strstr(text, "test_decorators.c:"));
     CHECK(kn_device_report(profile, "chrome-trace", text, sizeof text) > 0);
     CHECK(strstr(text, "\"traceEvents\":[{\"ph\":\"X\"") && strstr(text, "\"name\":\"exp\""));
@@ -111,6 +112,72 @@ static void reports(void)
     CHECK(strstr(all, "\"ts\":") && strstr(all, "\"ts\":0,") == strstr(all, "\"ts\":"));
     CHECK(kn_device_report(kn_device_open("cpu"), NULL, text, sizeof text) == 0);
     kn_device_use(NULL);
+    kn_scope_end(s, KN_NONE);
+}
+
+/* ---- a profile with more names and lines than it has room for */
+
+/* One group: after x, which has its own line, four steps that tell chain i from all others. */
+static void chain(kn_device d, kn_tensor x, int i)
+{
+    for (int k = 0; k < 4; k++, i /= 5)
+        x = i % 5 == 0   ? kn_neg(x)
+            : i % 5 == 1 ? kn_abs(x)
+            : i % 5 == 2 ? kn_sin(x)
+            : i % 5 == 3 ? kn_cos(x)
+                         : kn_relu(x);
+    CHECK(kn_ok(kn_keep(x)) && kn_sync(d) == KN_OK);
+}
+
+/* The lines of a report, the calls of all of them, and the most calls that one has, with its op. */
+typedef struct report_sums {
+    int lines, calls, most;
+    char op[80];
+} report_sums;
+
+static report_sums sums_of(kn_device d)
+{
+    static char text[1 << 17];
+    report_sums sums = {0};
+    CHECK(kn_device_report(d, NULL, text, sizeof text) < sizeof text);
+    for (const char *at = strchr(text, '\n') + 1; *at; at = strchr(at, '\n') + 1, sums.lines++) {
+        int calls = 0;
+        char op[80] = "";
+        CHECK(sscanf(at, "%*d\t%d\t%*g\t%79s", &calls, op) == 2);
+        sums.calls += calls;
+        if (calls <= sums.most) continue;
+        sums.most = calls;
+        memcpy(sums.op, op, sizeof op);
+    }
+    return sums;
+}
+
+/* What does not fit any more is counted with the last name, and with the last of the op's lines: no call is lost. */
+static void full_profiles(void)
+{
+    enum { NAMES = 256, ROWS = 512, CHAINS = NAMES + 44 };
+    kn_scope s = kn_scope_begin();
+    kn_device d = kn_device_open("profile(fusion(cpu))");
+    kn_device_use(d);
+    kn_tensor x = kn_keep(kn_from((float[]){1, 2}, KN_F32, KN_SHAPE(2)));
+    for (int i = 0; i < CHAINS; i++) chain(d, kn_exp(x), i);
+    report_sums sums = sums_of(d);
+    CHECK(sums.lines == NAMES && sums.calls == CHAINS && sums.most == 1 + CHAINS - NAMES);
+    if (!CHECK(!strcmp(sums.op, "exp+neg+abs+neg+sin"))) printf("  %s\n", sums.op); /* the last name */
+    kn_device_close(d);
+    d = kn_device_open("profile(fusion(cpu))");
+    kn_device_use(d);
+    x = kn_keep(kn_from((float[]){1, 2}, KN_F32, KN_SHAPE(2)));
+    for (int i = 0; i < NAMES; i++) chain(d, kn_exp(x), i);
+    for (int i = 0; i < NAMES; i++) chain(d, kn_exp(x), i);
+    sums = sums_of(d);
+    CHECK(sums.lines == ROWS && sums.calls == ROWS && sums.most == 1);
+    for (int i = 0; i < NAMES; i++) chain(d, kn_exp(x), i);
+    sums = sums_of(d);
+    if (!CHECK(sums.lines == ROWS && sums.calls == 3 * NAMES && sums.most == 1 + NAMES))
+        printf("  %d lines, %d calls, %d in one\n", sums.lines, sums.calls, sums.most);
+    kn_device_use(NULL);
+    kn_device_close(d);
     kn_scope_end(s, KN_NONE);
 }
 
@@ -162,6 +229,7 @@ int main(void)
     durations_are_short("profile(cpu)");
     durations_are_short("profile(fusion(cpu))");
     durations_are_short("fusion(profile(cpu))");
+    full_profiles();
     null_lays_out();
     CHECK(kn_shutdown() == 0);
     CHECK(kn_memory_stats().bytes_now == 0);

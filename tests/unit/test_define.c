@@ -467,6 +467,9 @@ static void mistakes(void)
     refused("t_m", (kn_body_args){.in = "x w@corner", .line = KN_BODY_AXIS, .body = "y = x * w"},
             "malformed");
     refused("t_m", (kn_body_args){.takes = KN_BODY_NUMBERS, .body = "y = x * 0.5"}, "column 9: a fraction");
+    refused("t_m", (kn_body_args){.takes = KN_BODY_NUMBERS, .body = "y = 0.5 * x"}, "column 5: a fraction");
+    refused("t_m", (kn_body_args){.takes = KN_BODY_NUMBERS, .body = "y = 9007199254740992 + x"},
+            "column 5: a number from 2^53 on loses digits");
     refused("t_m", (kn_body_args){.takes = KN_BODY_NUMBERS, .body = "y = exp(x)"}, "no meaning for integers");
     refused("t_m", (kn_body_args){.body = "y = x & 1"}, "no meaning for floats");
     refused("t_m", (kn_body_args){.takes = KN_BODY_TRUTHS, .body = "y = x"}, "the result must be a truth");

@@ -286,6 +286,21 @@ static void test_numbers_beyond_32_bits(void)
     kn_device_use(cpu);
 }
 
+/* A scalar that a formula compares with is that of f32 beside anything but f64, on every backend: an element that equals it
+   rounded is not above it. */
+static void test_scalars_are_rounded(void)
+{
+    static const kn_dtype dtypes[] = {KN_F32, KN_F16, KN_BF16, KN_F64};
+    kn_device both[] = {cpu, ref};
+    for (int i = 0; i < 2; i++)
+        for (int k = 0; k < 4; k++) {
+            kn_device_use(both[i]);
+            double stays = dtypes[k] == KN_F64 ? 0.5 : 7;
+            CHECK_VALUES(kn_threshold(LIST(dtypes[k], 0.25, 0.5, 1), 0.5 - 1e-9, 7), 0, 7, stays, 1);
+        }
+    kn_device_use(cpu);
+}
+
 /* Far from 0 the slope of gelu by tanh is 0 or 1, also where x^2 and x^3 are infinite. */
 static void test_far_slopes(void)
 {
@@ -296,6 +311,26 @@ static void test_far_slopes(void)
         kn_tensor in[] = {kn_full(KN_SHAPE(8), 2, KN_F32), kn_from(far, KN_F32, KN_SHAPE(8))}, dx;
         CHECK(kn_call("gelu_approximate_grad", in, 2, NULL, &dx, 1) == KN_OK);
         CHECK_VALUES(dx, 0, 2, 0, 2, 0, 2, 0, 2, 0);
+    }
+    kn_device_use(cpu);
+}
+
+/* Angles of any size are reduced by all the digits of pi that matter; the last lies closer to a zero of cos than any other. */
+static void test_huge_angles(void)
+{
+    static const double at[] = {3e15, 1e22, -1e22, 0x1p1000, 1.7976931348623157e308, 5.319372648326541e255};
+    kn_device both[] = {cpu, ref};
+    for (int i = 0; i < 2; i++) {
+        kn_device_use(both[i]);
+        kn_scope scope = kn_scope_begin();
+        kn_tensor x = kn_keep(kn_from(at, KN_F64, KN_SHAPE(6)));
+        CHECK_VALUES(kn_sin(x), 1e-15, 0.045892919104717815, -0.8522008497671888, 0.8522008497671888,
+                     -0.15920170308624243, 0.004961954789184062, 1);
+        CHECK_VALUES(kn_cos(x), 1e-15, 0.9989463649145773, 0.523214785395139, 0.523214785395139,
+                     0.9872460775989135, -0.9999876894265599, 0);
+        CHECK_VALUES(kn_tan(x), 1e-15, 0.04594132449607767, -1.6287782256068988, 1.6287782256068988,
+                     -0.16125837995065806, -0.004962015874444895, -2.1334853857537039e18);
+        kn_scope_end(scope, KN_NONE);
     }
     kn_device_use(cpu);
 }
@@ -312,6 +347,8 @@ int main(void)
     test_dtypes();
     test_edges();
     test_far_slopes();
+    test_scalars_are_rounded();
+    test_huge_angles();
     test_layouts();
     return check_report();
 }

@@ -584,10 +584,19 @@ static void compares_by_item(void)
 /* a b + c in f64 is rounded once: also where the product and c nearly cancel, and where c is far larger or smaller. */
 static void fuses_doubles(void)
 {
-    enum { N = 6 };
-    static double a[N] = {1 + 0x1p-30, 1 + 0x1p-52, 3, 0x1.123456789abcdp10, 1 + 0x1p-27, 5},
-                  z[N] = {1 - 0x1p-30, 1 - 0x1p-53, 1e-3, 0x1.fedcba9876543p-7, 1 + 0x1p-27, 0x1p-80},
-                  c[N] = {-1, -1, 0x1p60, -0x1.1p3, 0x1p-60, -1}, y[N];
+    /* The last eight: half a unit of the product or of c, which something far below turns up or down, and the smallest. */
+    enum { N = 14 };
+    static double a[N] = {1 + 0x1p-30, 1 + 0x1p-52, 3,           0x1.123456789abcdp10,
+                          1 + 0x1p-27, 5,           1 + 0x1p-30, 1 + 0x1p-30,
+                          1 + 0x1p-30, 0x1p-150,    0x1p-150,    0x1p-1074,
+                          0x1p-1074,   0x1p-600},
+                  z[N] = {1 - 0x1p-30, 1 - 0x1p-53, 1e-3,        0x1.fedcba9876543p-7,
+                          1 + 0x1p-27, 0x1p-80,     1 + 0x1p-23, 1 + 0x1p-23,
+                          1 + 0x1p-23, -0x1p-150,   0x1p-150,    0x1p500,
+                          -0x1p-1,     0x1p-600},
+                  c[N] = {-1,      -1,        0x1p60, -0x1.1p3, 0x1p-60,   -1,        1e-200,
+                          -1e-200, 0x1p-1074, 1,      1,        0x1p-1074, 0x1p-1074, -0x1p-1074},
+                  y[N];
     kni_ir_builder b = kni_ir_begin("fused", 0);
     uint32_t ba = kni_ir_buffer(&b, "a", KN_F64, KNI_IR_READ),
              bz = kni_ir_buffer(&b, "z", KN_F64, KNI_IR_READ),

@@ -68,7 +68,9 @@ static void from_the_cache(void)
     kni_jit_free(jit);
 }
 
-/* Two libraries at once are two. */
+enum { MANY = 5 };
+
+/* Libraries that are loaded at once are as many. */
 static void side_by_side(void)
 {
     static const char half[] =
@@ -86,6 +88,25 @@ static void side_by_side(void)
     }
     kni_jit_free(one);
     kni_jit_free(other);
+    /* However many: the files they are loaded from have the same few numbers. */
+    kni_jit *all[MANY];
+    for (int i = 0; i < MANY; i++) {
+        char scale[300];
+        snprintf(scale, sizeof scale,
+                 "#include <stdint.h>\n"
+                 "void twice(void *const *b, int64_t *f, const void *p, int64_t begin, int64_t end)\n"
+                 "{ *(float *)b[0] *= %d; }\n",
+                 i + 2);
+        all[i] = kni_jit_start(scale, "twice");
+        CHECK(all[i] && kni_jit_ready(all[i]));
+    }
+    for (int i = 0; i < MANY; i++) {
+        float x = 1;
+        void *buffers[] = {&x};
+        if (all[i] && kni_jit_ready(all[i])) kni_jit_ready(all[i])(buffers, NULL, NULL, 0, 1);
+        CHECK(x == (float)(i + 2));
+        kni_jit_free(all[i]);
+    }
 }
 
 static void at_once_and_wrong(void)
@@ -97,7 +118,7 @@ static void at_once_and_wrong(void)
     jit = kni_jit_start("int other(void) { return 1; }", "twice"); /* the entry is not there */
     CHECK(jit && kni_jit_failed(jit));
     kni_jit_free(jit);
-    CHECK(entries() == 2 && messages == 1);
+    CHECK(entries() == 2 + MANY && messages == 1);
     kni_jit *unfinished;
     setenv("KN_JIT", "cc", 1);
     unfinished = kni_jit_start("int twice(void) { return 2; }", "twice");

@@ -1,10 +1,12 @@
 /* Users' kernels: compiling, running, debugging, showing, and ops made of them, on cpu, ref and under autodiff. */
 #define _GNU_SOURCE /* mmap */
+#include "core/thread_pool.h"
 #include "support/check.h"
 #include <kn/kernels.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 static kn_tensor counted(int64_t n, kn_dtype dtype) { return kn_keep(kn_arange(0, (double)n, 1, dtype)); }
@@ -111,6 +113,121 @@ static void limits(void)
     kn_kernel_run_args args = {
         .temps = &(int64_t){0}, .numbers = &(kn_kernel_number){.whole = 0}, .n_numbers = 1};
     if (CHECK(k && kn_kernel_run(k, &x, 1, &args, &y, 1) == KN_OK)) CHECK_VALUES(y, 0, 0, 1, 2);
+}
+
+/* Compiles a kernel with as many parameters as fit, or one more; the last number of an array is its result. */
+static kn_kernel *with_parameters(const char *parameter, int n, bool array)
+{
+    char text[2000];
+    bool operands = !strncmp(parameter, ", in", 4); /* which stand before the results */
+    int at = snprintf(text, sizeof text, "kernel limit%d(index item%s", n, operands ? "" : ", out f64 y[]");
+    for (int i = 0; i < (array ? 1 : n); i++)
+        at += snprintf(text + at, sizeof text - (size_t)at, parameter, array ? n : i);
+    if (operands) at += snprintf(text + at, sizeof text - (size_t)at, ", out f64 y[]");
+    char last[20] = "1";
+    if (array) snprintf(last, sizeof last, "a[%d]", n - 1);
+    snprintf(text + at, sizeof text - (size_t)at, ") { y[item] = %s; }\n", last);
+    return kn_kernel_compile(text, NULL);
+}
+
+/* A kernel has as many parameters of a sort as the limit says, and not one more. */
+static void limits_of_parameters(void)
+{
+    static const struct {
+        const char *parameter;
+        int limit;
+        bool array;
+        const char *words;
+    } sorts[] = {{", in f64 x%d[]", 16, false, "has more than 16 operands"},
+                 {", out f64 z%d[]", 15, false, "has more than 16 results"},
+                 {", temp f64 t%d[]", 4, false, "has more than 4 temp buffers"},
+                 {", uniform i64 a[%d]", 96, true, "has more than 96 whole numbers"},
+                 {", uniform f64 a[%d]", 16, true, "has more than 16 real numbers"}};
+    for (size_t i = 0; i < sizeof sorts / sizeof *sorts; i++) {
+        kn_kernel *k = with_parameters(sorts[i].parameter, sorts[i].limit, sorts[i].array), *more;
+        if (!CHECK(k != NULL)) printf("  %s: %s\n", sorts[i].parameter, kn_last_error());
+        more = with_parameters(sorts[i].parameter, sorts[i].limit + 1, sorts[i].array);
+        CHECK_ERROR(more ? KN_OK : KN_ERROR_UNSUPPORTED, sorts[i].words);
+        kn_kernel_number numbers[96] = {{0}};
+        for (int n = 0; n < sorts[i].limit; n++)
+            if (i == 3)
+                numbers[n].whole = n;
+            else
+                numbers[n].real = n + 0.5;
+        kn_shape shape = KN_SHAPE(1);
+        kn_kernel_run_args args = {.numbers = numbers, .n_numbers = sorts[i].limit, .shapes = &shape};
+        kn_tensor y;
+        if (k && sorts[i].array && CHECK(kn_kernel_run(k, NULL, 0, &args, &y, 1) == KN_OK))
+            CHECK_VALUES(y, 0, i == 3 ? 95 : 15.5);
+        kn_kernel_free(k);
+    }
+}
+
+/* What a run took is given back, temp buffers of any size too. */
+static void memory_comes_back(void)
+{
+    kn_kernel *k =
+        kn_kernel_compile("kernel back(index item, in T x[], out T y[], temp T t[], temp u8 u[]) {\n"
+                          "    t[item] = x[item];\n    y[item] = t[item] + u[item];\n}\n",
+                          NULL);
+    int64_t temps[] = {5, 7}, before = 0;
+    if (!CHECK(k != NULL)) return;
+    for (int i = 0; i < 3; i++) { /* the first run compiles for its dtypes */
+        kn_tensor x = counted(5, KN_F32), y;
+        CHECK(kn_kernel_run(k, &x, 1, &(kn_kernel_run_args){.temps = temps}, &y, 1) == KN_OK);
+        CHECK_VALUES(y, 0, 0, 1, 2, 3, 4);
+        kn_drop(x);
+        kn_drop(y);
+        if (i == 0) before = kn_memory_stats().bytes_now;
+        CHECK(kn_memory_stats().bytes_now == before);
+    }
+    kn_kernel_free(k);
+}
+
+static double seconds_of(clockid_t clock)
+{
+    struct timespec t = {0};
+    clock_gettime(clock, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Whether any thread but this one worked while the kernel ran. A team that wakes up late finds nothing to do, so there are many
+   attempts. */
+static bool others_work(kn_kernel *k, int64_t n, int64_t items)
+{
+    kn_tensor x = kn_keep(kn_ones(KN_SHAPE(n), KN_F32)), y;
+    bool others = false, good = true;
+    for (int attempt = 0; attempt < 100 && good && !others; attempt++) {
+        double all = seconds_of(CLOCK_PROCESS_CPUTIME_ID), own = seconds_of(CLOCK_THREAD_CPUTIME_ID);
+        good &= kn_kernel_run(k, &x, 1, &(kn_kernel_run_args){.items = items}, &y, 1) == KN_OK &&
+                kn_sync(NULL) == KN_OK;
+        own = seconds_of(CLOCK_THREAD_CPUTIME_ID) - own;
+        all = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - all;
+        others = all - own > all / 10;
+        kn_drop(y);
+    }
+    kn_drop(x);
+    return good && others;
+}
+
+/* Many items, and many workgroups, are shared by the threads. */
+static void threads_share(void)
+{
+    static const char *const texts[] = {
+        "kernel items(index item, in f32 x[], out f32 y[]) {\n    f32 v = x[item];\n"
+        "    for (index i = 0; i < 8; i += 1) v = v * v;\n    y[item] = v;\n}\n",
+        "kernel groups(workgroup 64, in f32 x[], out f32 y[]) {\n    index at = group_id() * 64 + "
+        "local_id();\n"
+        "    f32 v = x[at];\n    for (index i = 0; i < 8; i += 1) v = v * v;\n    y[at] = v;\n}\n"};
+    int before = kni_threads();
+    kni_set_threads(2);
+    for (int i = 0; i < 2; i++) {
+        kn_kernel *k = kn_kernel_compile(texts[i], NULL);
+        if (!CHECK(k != NULL)) printf("%s\n", kn_last_error());
+        if (k) CHECK(others_work(k, 1 << 16, i ? 1 << 10 : 1 << 16));
+        kn_kernel_free(k);
+    }
+    kni_set_threads(before);
 }
 
 /* Of the dtypes there are as many as results: they lie at the end of memory, and no more is read. */
@@ -463,20 +580,27 @@ static void mistakes(void)
           strstr(kn_last_error(), "built-in"));
 }
 
+/* Whatever allocation fails, there is no kernel and no result, or the right ones: T is f32, also where floats had no memory
+   and integers would have had it. What failed holds no memory. */
 static void without_memory(void)
 {
-    kn_tensor x = counted(4, KN_F32), y;
+    kn_tensor y;
+    kn_shape shape = KN_SHAPE(4);
     kn_status s = KN_ERROR_MEMORY;
-    for (int n = 0; n < 400 && s; n++) {
+    int failures = 0;
+    for (int n = 1; n < 400 && s; n++) {
+        int64_t before = kn_memory_stats().bytes_now, temps = 4;
         kn_memory_fail_after(n);
-        kn_kernel *k = kn_kernel_compile("kernel memory(index item, in T x[], out T y[], temp T t[]) { "
-                                         "t[item] = 1; y[item] = x[item] + t[item]; }",
+        kn_kernel *k = kn_kernel_compile("kernel memory(index item, out T y[], temp T t[]) { "
+                                         "t[item] = 1; y[item] = item + t[item]; }",
                                          NULL);
-        int64_t temps = 4;
-        s = k ? kn_kernel_run(k, &x, 1, &(kn_kernel_run_args){.temps = &temps}, &y, 1) : KN_ERROR_MEMORY;
-        kn_memory_fail_after(-1);
+        kn_kernel_run_args args = {.temps = &temps, .shapes = &shape};
+        s = k ? kn_kernel_run(k, NULL, 0, &args, &y, 1) : KN_ERROR_MEMORY;
+        kn_memory_fail_after(0);
+        if (!k) CHECK(kn_memory_stats().bytes_now == before);
+        failures += !k;
     }
-    CHECK(s == KN_OK);
+    CHECK(s == KN_OK && failures > 5 && kn_dtype_of(y) == KN_F32);
     CHECK_VALUES(y, 0, 1, 2, 3, 4);
 }
 
@@ -572,6 +696,9 @@ int main(void)
     many_users();
     one_kernel_of_each_text();
     limits();
+    limits_of_parameters();
+    memory_comes_back();
+    threads_share();
     reads_no_more_dtypes();
     debugging();
     texts();

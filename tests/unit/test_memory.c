@@ -1,5 +1,7 @@
 /* Memory: every allocation of a training step fails once, limits, the static arena's bookkeeping. */
+#include "core/large_blocks.h"
 #include "support/check.h"
+#include <stdlib.h>
 
 /* Sizes that no machine has are part of the test, also under the address sanitizer. */
 const char *__asan_default_options(void);
@@ -175,12 +177,34 @@ static void kept_blocks(void)
     CHECK(kn_memory_stats().bytes_cached == 0);
 }
 
+/* The list of kept blocks holds 64: more take the places of the oldest, and each of the rest is found by its size. */
+static void list_of_kept_blocks(void)
+{
+    enum { HELD = 64, MORE = 3, STEP = 64 };
+    void *made[HELD + MORE];
+    kn_memory_trim();
+    for (int i = 0; i < HELD + MORE; i++) {
+        size_t size = (size_t)(i + 1) * STEP;
+        made[i] = aligned_alloc(STEP, size);
+        CHECK(made[i] && kni_large_keep(made[i], size, INT64_MAX));
+    }
+    for (int i = 0; i < MORE; i++) CHECK(kni_large_take((size_t)(i + 1) * STEP) == NULL);
+    for (int i = 0; i < HELD; i++) {
+        int k = MORE + (i * 37 + HELD - 1) % HELD; /* the newest first, then any */
+        void *p = kni_large_take((size_t)(k + 1) * STEP);
+        CHECK(p == made[k]);
+        free(p);
+    }
+    CHECK(kni_large_bytes() == 0);
+}
+
 int main(void)
 {
     kn_device_use(kn_device_autodiff(kn_device_cpu()));
     limits();
     results_take_memory();
     kept_blocks();
+    list_of_kept_blocks();
     sweep();
     CHECK(kn_shutdown() == 0);
     CHECK(kn_memory_stats().bytes_now == 0);

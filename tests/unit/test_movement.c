@@ -53,6 +53,56 @@ static void test_reshape_of_views(void)
     kn_scope_end(scope, KN_NONE);
 }
 
+/* One of the sizes may be left to be found, wherever it stands. */
+static void test_unflatten(void)
+{
+    static const struct {
+        int32_t axis;
+        kn_shape sizes, want;
+    } rows[] = {
+        {1, {2, {2, 3}}, {4, {2, 2, 3, 4}}},
+        {1, {2, {-1, 3}}, {4, {2, 2, 3, 4}}},
+        {1, {2, {2, -1}}, {4, {2, 2, 3, 4}}},
+        {-2, {3, {1, -1, 6}}, {5, {2, 1, 1, 6, 4}}},
+        {1, {1, {-1}}, {3, {2, 6, 4}}},
+        {0, {2, {-1, 1}}, {4, {2, 1, 6, 4}}},
+        {2, {3, {2, -1, 2}}, {5, {2, 6, 2, 1, 2}}},
+    };
+    kn_scope scope = kn_scope_begin();
+    kn_tensor x = kn_keep(count_up(KN_SHAPE(2, 6, 4)));
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        kn_tensor y = kn_keep(kn_unflatten(x, rows[i].axis, rows[i].sizes));
+        kn_shape got = kn_shape_of_tensor(y);
+        bool same = CHECK(kn_ok(y)) && got.rank == rows[i].want.rank;
+        for (int k = 0; same && k < got.rank; k++) same = got.dims[k] == rows[i].want.dims[k];
+        CHECK(same);
+        CHECK(kn_item_int(kn_all(kn_equal(kn_flatten(y, 0, -1), kn_flatten(x, 0, -1)), KN_AXES_ALL, false)) ==
+              1);
+    }
+    CHECK_POISON(kn_unflatten(x, 1, KN_SHAPE(4, -1)), "the sizes [4, -1] do not make up axis 1 of [2, 6, 4]");
+    CHECK_POISON(kn_unflatten(x, 1, KN_SHAPE(2, 4)), "the sizes [2, 4] do not make up axis 1 of [2, 6, 4]");
+    CHECK_POISON(kn_unflatten(x, 1, KN_SHAPE(12, -1)), "the sizes [12, -1] do not make up axis 1");
+    CHECK_POISON(kn_unflatten(x, 1, KN_SHAPE(0, -1)), "the sizes [0, -1] do not make up axis 1");
+    kn_scope_end(scope, KN_NONE);
+}
+
+/* Four quarter turns are none, in either direction and any number of times. */
+static void test_quarter_turns(void)
+{
+    static const double turned[4][6] = {
+        {0, 1, 2, 3, 4, 5}, {2, 5, 1, 4, 0, 3}, {5, 4, 3, 2, 1, 0}, {3, 0, 4, 1, 5, 2}};
+    kn_scope scope = kn_scope_begin();
+    kn_tensor x = kn_keep(count_up(KN_SHAPE(2, 3)));
+    for (int k = -9; k <= 9; k++) {
+        const double *want = turned[(k + 12) % 4];
+        kn_tensor y = kn_keep(kn_rot90(x, k, 0, 1));
+        CHECK(kn_shape_of_tensor(y).dims[0] == (k % 2 ? 3 : 2));
+        if (!CHECK_VALUES(y, 0, want[0], want[1], want[2], want[3], want[4], want[5]))
+            printf("%d quarter turns\n", k);
+    }
+    kn_scope_end(scope, KN_NONE);
+}
+
 static void test_transposed_copies(void)
 {
     static const kn_dtype dtypes[] = {KN_U8, KN_F16, KN_F32, KN_F64};
@@ -318,6 +368,8 @@ static void run_all(void)
     test_padding_of_truths();
     test_views_share_memory();
     test_reshape_of_views();
+    test_unflatten();
+    test_quarter_turns();
     test_transposed_copies();
     test_ranges();
     test_limits();

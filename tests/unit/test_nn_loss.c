@@ -38,6 +38,18 @@ static void distances(void)
     CHECK_POISON(kn_gram_matrix(kn_zeros(KN_SHAPE(2, 2), KN_F32)), "channels, height, width");
 }
 
+/* A temporary may be both x and target, also where a half type is widened first. */
+static void of_itself(void)
+{
+    static const kn_dtype dtypes[] = {KN_F32, KN_F16, KN_BF16};
+    for (int i = 0; i < 3; i++) {
+        kn_tensor x = kn_full(KN_SHAPE(4), 2, dtypes[i]);
+        CHECK_VALUES(kn_lp_loss(x, x, 3, KN_REDUCTION_SUM), 0, 0);
+        x = kn_full(KN_SHAPE(4), 0, dtypes[i]);
+        CHECK_VALUES(kn_soft_margin_loss(x, x, KN_REDUCTION_MEAN), 4e-3, 0.6931472); /* log 2 */
+    }
+}
+
 static void entropies(void)
 {
     static const int64_t t[] = {1, 0, 4, 2}, pads[] = {0, 4};
@@ -179,6 +191,7 @@ int main(void)
     kn_scope scope = kn_scope_begin();
     margins();
     distances();
+    of_itself();
     entropies();
     activations();
     activation_settings();

@@ -225,6 +225,7 @@ static void summary(kn_module net)
     CHECK(strstr(text, "blocks.1.up.weight") != NULL && strstr(text, "[8, 4]") != NULL);
     CHECK(strstr(text, "tied") != NULL && strstr(text, "buffer f32") != NULL);
     CHECK(strstr(text, "188 params, 188 of them trainable; 18 numbers in buffers; ") != NULL);
+    CHECK(!strstr(text, " \n")); /* no row is filled up behind its last cell */
     CHECK(kn_module_format(net, NULL, 0) == n);
     CHECK(kn_module_format(net, text, 10) == n && strlen(text) == 9);
     if (getenv("KN_SHOW")) CHECK(kn_module_print(net) == KN_OK);

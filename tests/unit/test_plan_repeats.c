@@ -150,11 +150,66 @@ static void held_values(void)
     unsetenv("KN_FUSION_RECOMPUTE");
 }
 
+/* The steps of the logged plan, and how many of them say that they compute something again. */
+static struct heard {
+    int steps, repeat;
+} heard;
+
+static void hear(void *context, kn_log_level level, const char *text)
+{
+    (void)context, (void)level;
+    heard.steps += strstr(text, "fusion:   step") != NULL;
+    heard.repeat += strstr(text, "some of them again") != NULL;
+}
+
+/* A value of one group that a later group reads, and a product as well if `alone`: a product computes nothing again, so that
+   the value lies in memory for all. The log names the steps that compute again what an earlier one did. */
+static void readers_that_cannot_compute(bool alone)
+{
+    float values[ROWS * COLUMNS], got[ROWS * COLUMNS];
+    fill(values);
+    setenv("KN_FUSION_RECOMPUTE", "on", 1);
+    setenv("KN_FUSION_LOG", "1", 1);
+    kn_device device = kn_device_open("fusion(cpu)");
+    kn_device_use(device);
+    kn_scope scope = kn_scope_begin();
+    kn_fusion_stats stats;
+    kn_tensor x = kn_keep(kn_from(values, KN_F32, KN_SHAPE(ROWS, COLUMNS)));
+    kn_tensor same = kn_keep(kn_eye(COLUMNS, COLUMNS, KN_F32));
+    kn_tensor row = kn_keep(kn_from((float[COLUMNS]){1}, KN_F32, KN_SHAPE(1, COLUMNS)));
+    CHECK(kn_sync(device) == KN_OK);
+    kn_log_set(hear, NULL);
+    heard = (struct heard){0};
+    kn_tensor y = kn_keep(kn_exp(x)), product = KN_NONE;
+    kn_tensor spread = kn_matmul(kn_sum(y, KN_AXES(1), true), row);
+    kn_tensor scaled = kn_keep(kn_mul(y, spread));
+    if (alone) product = kn_keep(kn_matmul(y, same));
+    kn_drop(y);
+    CHECK(kn_sync(device) == KN_OK && kn_fusion_stats_of(device, &stats) == KN_OK && kn_ok(scaled));
+    kn_log_set(NULL, NULL);
+    bool good = CHECK(stats.recomputed == !alone && stats.refused == 0);
+    good &= CHECK(heard.steps == (alone ? 4 : 3) && heard.repeat == !alone);
+    if (!good)
+        printf("  %d again, %d refused, %d of %d steps repeat\n", (int)stats.recomputed, (int)stats.refused,
+               heard.repeat, heard.steps);
+    if (alone && CHECK(kn_read(product, got, sizeof got) == KN_OK))
+        CHECK(fabs((double)got[COLUMNS] - exp((double)values[COLUMNS])) < 1e-5);
+    kn_scope_end(scope, KN_NONE);
+    kn_device_use(NULL);
+    kn_device_close(device);
+    unsetenv("KN_FUSION_LOG");
+    unsetenv("KN_FUSION_RECOMPUTE");
+}
+
 int main(void)
 {
     cuts();
     plans();
     held_values();
+    CHECK(kn_shutdown() == 0);
+    readers_that_cannot_compute(false);
+    CHECK(kn_shutdown() == 0);
+    readers_that_cannot_compute(true);
     CHECK(kn_shutdown() == 0);
     return check_report();
 }

@@ -133,6 +133,61 @@ static void higher_orders(void)
     }
 }
 
+/* The second derivatives at (a, b) of a row of two operands: first by operand i, then by operand k. NaN where the first does not
+   depend on it. */
+static void second_order(const kn_op *row, double a, double b, double got[2][2])
+{
+    for (int i = 0; i < 2; i++)
+        for (int k = 0; k < 2; k++) {
+            double values[2] = {NAN, NAN};
+            kn_scope s = kn_scope_begin();
+            kn_tensor in[2] = {kn_require_grad(value(a, KN_F64)), kn_require_grad(value(b, KN_F64))}, g;
+            kn_tensor y = kn_keep(kn_sum(kni_apply(row, in, 2, NULL), KN_AXES_ALL, false));
+            CHECK(kn_grad(&y, NULL, 1, &in[i], 1, KN_GRAD_CREATE_GRAPH, &g) == KN_OK);
+            y = kn_keep(kn_sum(g, KN_AXES_ALL, false));
+            if (kn_grad(&y, NULL, 1, &in[k], 1, 0, &g) == KN_OK)
+                CHECK(kn_read(g, values, sizeof values) == KN_OK);
+            got[i][k] = values[0];
+            kn_scope_end(s, KN_NONE);
+        }
+}
+
+static void mixed_orders(void)
+{
+    static const struct {
+        const kn_op *row;
+        double a, b, want[2][2];
+    } cases[] = {
+        {&kni_op_pow, 2, 3, {{12, 12.317766166719343}, {12.317766166719343, 3.8436241113456113}}},
+        /* The slope by the base of what is 1 everywhere is 0, whatever the exponent's does. */
+        {&kni_op_pow, 2, 0, {{0, 0}, {0.5, 0.48045301391820142}}},
+        {&kni_op_div, 3, 2, {{NAN, -0.25}, {-0.25, 0.75}}}, /* by a, 1 / b: a does not occur */
+        {&kni_op_atan2, 1, 2, {{-0.16, -0.12}, {-0.12, 0.16}}},
+        {&kni_op_hypot, 3, 4, {{0.128, -0.096}, {-0.096, 0.072}}},
+        {&kni_op_xlogy, 3, 2, {{0, 0.5}, {0.5, -0.75}}},
+        {&kni_op_xlog1py, 3, 1, {{0, 0.5}, {0.5, -0.75}}},
+        {&kni_op_logaddexp, 1, 1, {{0.25, -0.25}, {-0.25, 0.25}}}, /* equal, and still a function of both */
+        {&kni_op_logaddexp2,
+         1,
+         1,
+         {{0.17328679513998632, -0.17328679513998632}, {-0.17328679513998632, 0.17328679513998632}}},
+        {&kni_op_logaddexp,
+         1,
+         2,
+         {{0.19661193324148185, -0.19661193324148185}, {-0.19661193324148185, 0.19661193324148185}}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        double got[2][2];
+        second_order(cases[i].row, cases[i].a, cases[i].b, got);
+        for (int k = 0; k < 4; k++) {
+            double want = cases[i].want[k / 2][k % 2], is = got[k / 2][k % 2];
+            if (!CHECK(isnan(want) ? isnan(is) : fabs(is - want) <= 1e-12 * (1 + fabs(want))))
+                printf("%s by operand %d, then %d: %.17g, not %.17g\n", cases[i].row->name, k / 2, k % 2, is,
+                       want);
+        }
+    }
+}
+
 /* ---- dtypes and broadcasts */
 
 static void halves(void)
@@ -265,6 +320,7 @@ int main(void)
         kn_device_use(device);
         mended();
         higher_orders();
+        mixed_orders();
         halves();
         operands_without();
         rounded_scalars();

@@ -374,6 +374,42 @@ static void test_directory_damage(void)
     kni_buffer_free(&file);
 }
 
+/* Entries that share their bytes would make much of a small file: together they have at most those of the file. */
+static void test_entries_that_overlap(void)
+{
+    enum { BYTES = 400, NAME = 5, LOCAL = 30 + NAME + BYTES, RECORD = 46 + NAME, MOST = 4 };
+    unsigned char file[LOCAL + MOST * RECORD + 22];
+    for (size_t entries = 1; entries <= MOST; entries++) {
+        memset(file, 0, sizeof file);
+        memcpy(file, "PK\3\4", 4);
+        kni_put_little(file + 18, BYTES, 4);
+        kni_put_little(file + 22, BYTES, 4);
+        kni_put_little(file + 26, NAME, 2);
+        memcpy(file + 30, "a.npy", NAME);
+        unsigned char *at = file + LOCAL;
+        for (size_t i = 0; i < entries; i++, at += RECORD) { /* all of them at the begin of the file */
+            memcpy(at, "PK\1\2", 4);
+            kni_put_little(at + 20, BYTES, 4);
+            kni_put_little(at + 24, BYTES, 4);
+            kni_put_little(at + 28, NAME, 2);
+            memcpy(at + 46, "a.npy", NAME);
+            at[46] = (unsigned char)('a' + i);
+        }
+        memcpy(at, "PK\5\6", 4);
+        kni_put_little(at + 10, entries, 2);
+        kni_put_little(at + 12, entries * RECORD, 4);
+        kni_put_little(at + 16, LOCAL, 4);
+        kni_source *source = kni_source_memory(file, (size_t)(at + 22 - file));
+        kni_zip *zip = kni_zip_open(source);
+        if (entries == 1)
+            CHECK(zip && zip->count == 1);
+        else
+            CHECK(!zip && strstr(kn_last_error(), "its entries overlap"));
+        kni_zip_free(zip);
+        kni_source_release(source);
+    }
+}
+
 static int told;
 static void count_line(void *context, kn_log_level level, const char *text)
 {
@@ -704,6 +740,7 @@ int main(void)
     test_expanded();
     test_checksums();
     test_directory_damage();
+    test_entries_that_overlap();
     test_told_once();
     test_compressed_memory();
     test_bombs();

@@ -1,14 +1,19 @@
-/* Listing folders: the order of the names, and that nothing stays open or in memory, also when reading fails half-way. */
+/* Listing folders: the order of the names, and that nothing stays open or in memory, also when reading fails half-way.
+   Writing files: which folder is synced, and the modes they have. */
 #define _GNU_SOURCE
 #include "support/check.h"
 #include "support/file.h"
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+static char folder_name[64];
 static int reads_left = -1; /* after this many entries reading fails; below 0: never */
 
 /* Stands before the C library's. MemorySanitizer needs its own there, which tells it what was written. */
@@ -25,19 +30,69 @@ struct dirent *readdir(DIR *stream)
     return next(stream);
 }
 
+/* Files of these names in the root lie in the folder instead, so that anybody may write them. */
+static const char root_name[] = "/test_support_folder", root_temporary[] = "/.test_support_folder.tmp";
+
+static const char *instead_of(const char *path, char out[100])
+{
+    if (strcmp(path, root_name) && strcmp(path, root_temporary)) return path;
+    snprintf(out, 100, "%s%s", folder_name, path);
+    return out;
+}
+
+int open(const char *path, int flags, ...)
+{
+    char other[100];
+    va_list arguments;
+    va_start(arguments, flags);
+    int mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(arguments, int) : 0;
+    va_end(arguments);
+    return (int)syscall(SYS_openat, AT_FDCWD, instead_of(path, other), flags, mode);
+}
+
+int stat(const char *path, struct stat *about)
+{
+    char other[100];
+    return fstatat(AT_FDCWD, instead_of(path, other), about, 0);
+}
+
+int rename(const char *from, const char *to)
+{
+    char others[2][100];
+    return renameat(AT_FDCWD, instead_of(from, others[0]), AT_FDCWD, instead_of(to, others[1]));
+}
+
 /* How syncing a folder fails, 0: not at all. */
 static int sync_failure;
+static struct stat synced; /* the folder that was synced last */
 
 int fsync(int descriptor)
 {
     static int (*next)(int);
     struct stat about;
     if (!next) *(void **)&next = dlsym(RTLD_NEXT, "fsync");
-    if (sync_failure && fstat(descriptor, &about) == 0 && S_ISDIR(about.st_mode)) {
-        errno = sync_failure;
-        return -1;
+    bool folder = fstat(descriptor, &about) == 0 && S_ISDIR(about.st_mode);
+    if (folder) synced = about;
+    if (!folder || !sync_failure) return next(descriptor);
+    errno = sync_failure;
+    return -1;
+}
+
+/* A file's name is on the disk when its folder is: the one it lies in, be it the current one or the root. */
+static void the_folder_is_synced(void)
+{
+    char inside[100], there[100];
+    snprintf(inside, sizeof inside, "%s/file", folder_name);
+    snprintf(there, sizeof there, "%s%s", folder_name, root_name);
+    const char *const paths[] = {inside, "test_support_folder.tmp", root_name},
+                      *const made[] = {inside, paths[1], there}, *const folders[] = {folder_name, ".", "/"};
+    for (int i = 0; i < 3; i++) {
+        struct stat wanted;
+        memset(&synced, 0, sizeof synced);
+        CHECK(kni_file_write(paths[i], "x", 1) == KN_OK && fstatat(AT_FDCWD, folders[i], &wanted, 0) == 0);
+        CHECK(synced.st_ino == wanted.st_ino && synced.st_dev == wanted.st_dev);
+        CHECK(unlink(made[i]) == 0);
     }
-    return next(descriptor);
 }
 
 /* A folder that cannot be synced at all is no failure of the file in it; a disk that fails is. */
@@ -50,8 +105,6 @@ static void folders_that_do_not_sync(const char *path)
     sync_failure = 0;
 }
 #endif
-
-static char folder_name[64];
 
 static void in_folder(char *path, size_t n, int i) { snprintf(path, n, "%s/%c%d", folder_name, 'z' - i, i); }
 
@@ -103,6 +156,21 @@ static void no_folder_where_a_file_is(void)
     CHECK(kni_folder_make(path) != KN_OK);
 }
 
+/* A new file has the mode that the user asks for by umask; one that is replaced keeps its own. */
+static void modes(void)
+{
+    char path[96];
+    struct stat about;
+    snprintf(path, sizeof path, "%s/mode", folder_name);
+    mode_t before = umask(027);
+    CHECK(kni_file_write(path, "x", 1) == KN_OK && lstat(path, &about) == 0);
+    CHECK((about.st_mode & 07777) == 0640);
+    CHECK(chmod(path, 0604) == 0 && kni_file_write(path, "y", 1) == KN_OK && lstat(path, &about) == 0);
+    CHECK((about.st_mode & 07777) == 0604);
+    umask(before);
+    CHECK(unlink(path) == 0);
+}
+
 int main(void)
 {
     char path[96];
@@ -115,11 +183,13 @@ int main(void)
     }
     names_are_sorted();
     no_folder_where_a_file_is();
+    modes();
     if (UNDER_MEMORY_SANITIZER)
         check_skip("MemorySanitizer: folders that fail half-way");
     else {
         in_folder(path, sizeof path, 0);
         folders_that_do_not_sync(path);
+        the_folder_is_synced();
         nothing_stays_open();
         half_a_folder_is_none();
     }

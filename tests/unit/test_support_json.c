@@ -3,6 +3,7 @@
 #include "support/failure.h"
 #include "support/json.h"
 #include "support/scalar_math.h"
+#include "support/short_text.h"
 #include "support/similar.h"
 #include <math.h>
 #include <stdlib.h>
@@ -175,6 +176,8 @@ static void distances(void)
     longest[sizeof longest - 1] = 0;
     CHECK(kni_edit_distance(longest, longest + 1, 4) == 5);
     CHECK(kni_edit_distance(longest + 100, longest + 101, 4) == 1);
+    const char *within = "xab"; /* what stands before a text does not count */
+    CHECK(kni_edit_distance(within + 1, "xab", 9) == 1 && kni_edit_distance(within + 1, "x", 9) == 2);
 }
 
 /* Numbers in messages: NaN has one name, whatever its sign. */
@@ -183,6 +186,34 @@ static void numbers_in_messages(void)
     CHECK(!strcmp(KNI_NUMBER(0.25), "0.25") && !strcmp(KNI_NUMBER(-3), "-3"));
     CHECK(!strcmp(KNI_NUMBER(NAN), "NaN") && !strcmp(KNI_NUMBER(-NAN), "NaN"));
     CHECK(!strcmp(KNI_NUMBER(-INFINITY), "-inf"));
+}
+
+/* A text that is longer than its place ends after a word, and never within a character; else it stays as it is. */
+static void texts_in_short_places(void)
+{
+    static const struct {
+        const char *text;
+        size_t room;
+        const char *want;
+    } cases[] = {{"seven words", 12, "seven words"},
+                 {"seven words", 11, "seven ..."},
+                 {"seven words", 10, "seven ..."},
+                 {"sevenwords", 10, "seven..."},
+                 {"abcdefghij", 6, "a..."},
+                 {"abcdef", 5, "..."},
+                 {"abcdef", 4, ""},
+                 {"abcdef", 1, ""},
+                 {"ab\xC3\xA4"
+                  "efghij",
+                  8, "ab..."}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *out =
+            malloc(cases[i].room); /* of that size, so that a sanitizer sees what is written behind it */
+        if (!CHECK(out != NULL)) return;
+        kni_short_text(out, cases[i].room, cases[i].text);
+        if (!CHECK(!strcmp(out, cases[i].want))) printf("  case %zu: '%s'\n", i, out);
+        free(out);
+    }
 }
 
 int main(void)
@@ -194,6 +225,7 @@ int main(void)
     functions();
     distances();
     numbers_in_messages();
+    texts_in_short_places();
     CHECK(kni_is_similar("learning_rat", "learning_rate") && !kni_is_similar("bias", "weight"));
     return check_report();
 }

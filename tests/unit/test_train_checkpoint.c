@@ -331,6 +331,23 @@ static void broken_files_are_passed_over(void)
     remove_folder(folder);
 }
 
+/* A name whose number is too large is no checkpoint's, and hides none that comes after it. */
+static void numbers_that_are_too_large(void)
+{
+    const char *folder = fresh_folder();
+    Run run;
+    bool resumed;
+    if (!run_make(&run, folder, 2, NULL)) return;
+    CHECK_OK(kn_learner_fit(run.learner));
+    run_free(&run);
+    write_text(folder, "step-0000000099999999999999999999.safetensors", "a stranger's file");
+    if (!run_make(&run, folder, 3, NULL)) return;
+    CHECK_OK(kn_learner_resume(run.learner, &resumed));
+    CHECK(resumed && kn_learner_epoch_count(run.learner) == 2);
+    run_free(&run);
+    remove_folder(folder);
+}
+
 static void runs_do_not_mix(void)
 {
     const char *folder = fresh_folder();
@@ -504,6 +521,7 @@ int main(void)
                                    policies_keep_files,
                                    best_model_comes_back,
                                    broken_files_are_passed_over,
+                                   numbers_that_are_too_large,
                                    runs_do_not_mix,
                                    wrong_checkpoints,
                                    full_disks,

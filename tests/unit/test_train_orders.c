@@ -385,7 +385,10 @@ static void a_resumed_run_knows_its_history(void)
     const char *page = content(path_in(folder, "report.html"));
     CHECK(strstr(page, "<dt>Goes on from step</dt><dd>24</dd>"));
     /* A run that has nothing left to do keeps its figures. */
+    double last = curve->last_epoch;
     CHECK_OK(kn_learner_fit(run.learner));
+    curve = heard.record.metrics[0].curves[KN_SPLIT_VALID];
+    CHECK(curve->last_epoch == last && curve->last == last && curve->mean == last);
     CHECK(kn_learner_ended(run.learner) == KN_RUN_FINISHED);
     CHECK(strstr(content(path_in(folder, "report.html")), " items/s in training"));
     CHECK(strstr(heard.summary, "finished after epoch 3 of 3, step 36") && strstr(heard.summary, "valid"));

@@ -10,8 +10,9 @@
 
 static bool pointwise(const kn_record *r) { return r->row->kind == KNI_ELEMENTWISE; }
 
-/* The group that some records of the tile are; results are outputs where anything else reads them. */
-static void describe_part(const kni_rows_program *p, const kni_group *g, const kni_rows_worker *w,
+/* The group that some records of the tile are; results are outputs where anything else reads them. False where it has too many
+   inputs: those of the whole group and what earlier parts give it. */
+static bool describe_part(const kni_rows_program *p, const kni_group *g, const kni_rows_worker *w,
                           kni_rows_part *part, kni_group *sub, uint32_t *inputs, uint32_t *outputs)
 {
     part->n_inputs = part->n_outputs = 0;
@@ -22,6 +23,7 @@ static void describe_part(const kni_rows_program *p, const kni_group *g, const k
             int from = p->tensors[n].result;
             if (from >= part->first && from < part->first + part->n) continue;
             while (known < part->n_inputs && part->inputs[known] != n) known++;
+            if (known == KNI_GROUP_INPUTS) return false;
             if (known == part->n_inputs) part->inputs[part->n_inputs++] = (int16_t)n;
         }
         int n = p->operands[i][0];
@@ -39,6 +41,7 @@ static void describe_part(const kni_rows_program *p, const kni_group *g, const k
                        .n_outputs = part->n_outputs,
                        .inputs = inputs,
                        .outputs = outputs};
+    return true;
 }
 
 static bool is_read(const kni_rows_program *p, const kni_group *g, int tensor_number)
@@ -55,7 +58,8 @@ static void compile_part(kni_rows_program *p, const kni_group *g, kni_rows_worke
     int64_t rest = p->shape.dims[p->axis] % p->rows;
     kni_strip_parts parts = {.whole = kni_count(&p->shape)};
     kni_group sub;
-    describe_part(p, g, w, part, &sub, inputs, outputs);
+    _Static_assert(KNI_GROUP_RESULTS >= KNI_GROUP_RECORDS, "each record of a part may have a result");
+    if (!describe_part(p, g, w, part, &sub, inputs, outputs)) return;
     for (int i = 0; i < part->n_inputs; i++)
         if (!p->tensors[part->inputs[i]].far) parts.near_inputs |= UINT64_C(1) << i;
     for (int i = 0; i < part->n_outputs; i++)

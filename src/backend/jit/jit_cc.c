@@ -173,8 +173,9 @@ static int spawn_group(kni_jit *jit, char **arguments, const char *log)
         if (!code) code = posix_spawn_file_actions_adddup2(&actions, 1, 2);
         if (!code) code = posix_spawnattr_setflags(&group, POSIX_SPAWN_SETPGROUP);
         if (!code) code = posix_spawnattr_setpgroup(&group, 0);
-        if (!code)
-            code = posix_spawnp(&jit->compiler, compiler_name(), &actions, &group, arguments, environment);
+        pid_t started; /* of no meaning where it fails */
+        if (!code) code = posix_spawnp(&started, compiler_name(), &actions, &group, arguments, environment);
+        if (!code) jit->compiler = started;
         posix_spawnattr_destroy(&group);
         posix_spawn_file_actions_destroy(&actions);
     }
@@ -194,10 +195,7 @@ static kn_status spawn(kni_jit *jit, const char *source, const char *library, co
     arguments[n++] = (char *)source;
     arguments[n] = NULL;
     int code = spawn_group(jit, arguments, log);
-    if (code) {
-        jit->compiler = 0;
-        tell("no compiler could be started, set KN_CC: ", strerror(code));
-    }
+    if (code) tell("no compiler could be started, set KN_CC: ", strerror(code));
     return code ? KN_ERROR_UNSUPPORTED : KN_OK;
 }
 

@@ -290,9 +290,7 @@ static void close_driver(kni_driver *d)
 
 static void text_info(const kni_opencl_api *api, cl_device_id d, uint32_t what, char *to, size_t room)
 {
-    size_t bytes = 0;
-    to[0] = 0;
-    if (api->device_info(d, what, room - 1, to, &bytes)) to[0] = 0;
+    if (api->device_info(d, what, room - 1, to, NULL)) to[0] = 0;
     to[room - 1] = 0;
 }
 

@@ -113,9 +113,8 @@ KNI_INLINE double kni_fma_f64(double a, double b, double c)
     int gap = kni_take_apart_f64(c, &mc) - exponent;
     uint64_t product_sign = (kni_bits_f64(a) ^ kni_bits_f64(b)) & top, sign = kni_bits_f64(c) & top;
     kni_wide256 p = kni_wide_product(ma, mb), q = {{mc, 0, 0, 0}};
-    /* What lies far below the other counts only as not being zero. */
+    /* What lies far below the other counts only as not being zero: its bits may stand anywhere below the last that is kept. */
     if (gap > 200) {
-        p = (kni_wide256){{1, 0, 0, 0}};
         q = kni_wide_shift(q, 200);
         exponent += gap - 200;
     } else if (gap >= 0) {
@@ -125,7 +124,6 @@ KNI_INLINE double kni_fma_f64(double a, double b, double c)
         exponent += gap;
     } else {
         p = kni_wide_shift(p, 140);
-        q = (kni_wide256){{1, 0, 0, 0}};
         exponent -= 140;
     }
     int flipped;

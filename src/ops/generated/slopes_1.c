@@ -199,21 +199,21 @@ GRADIENT_ROW(polygamma_grad, 5408, 2, &kni_cpu_defined_points, kni_gradient_by_b
 extern const kni_slopes kni_slopes_polygamma;
 const kni_slopes kni_slopes_polygamma = {{&slope_polygamma_grad, NULL, NULL, NULL}, 0, 0};
 
-/* ---- logaddexp: da = dy * (a == b ? 0.5 : sigmoid(a - b)); db = dy * (a == b ? 0.5 : sigmoid(b - a)) */
-GRADIENT_ROW(logaddexp_grad_a_0, 5473, 4, &kni_cpu_defined_points, NULL, NULL, ({0, 1, 97, 161, 40, 0, 1, 175, 24, 3, 2, 98, 56, 98, 25, 56, 97, 98, 72}), ({0, 1}), ({0, 1, 2, 3}), NULL, 0)
-GRADIENT_ROW(logaddexp_grad_a_1, 5474, 4, &kni_cpu_defined_points, NULL, NULL, ({0, 1, 97, 161, 40, 0, 1, 175, 24, 3, 2, 98, 56, 98, 25, 56, 97, 98, 109, 72}), ({0, 1}), ({0, 1, 2, 3}), NULL, 0)
-GRADIENT_ROW(logaddexp_grad_a_2, 5475, 3, &kni_cpu_defined_points, NULL, NULL, ({2, 0, 1, 175, 24, 0, 1, 97, 161, 72, 98}), ({0.5}), ({0, 1, 3}), NULL, 0)
+/* ---- logaddexp: share = a == b && abs(a) == inf; da = dy * (share ? 0.5 : sigmoid(a - b)); db = dy * (share ? 0.5 : sigmoid(b - a)) */
+GRADIENT_ROW(logaddexp_grad_a_0, 5473, 4, &kni_cpu_defined_points, NULL, NULL, ({0, 1, 97, 161, 40, 0, 1, 175, 0, 110, 24, 175, 73, 25, 3, 2, 98, 56, 98, 26, 56, 97, 98, 72}), ({__builtin_inf(), 0, 1}), ({0, 1, 2, 3}), NULL, 0)
+GRADIENT_ROW(logaddexp_grad_a_1, 5474, 4, &kni_cpu_defined_points, NULL, NULL, ({0, 1, 97, 161, 40, 0, 1, 175, 0, 110, 24, 175, 73, 25, 3, 2, 98, 56, 98, 26, 56, 97, 98, 109, 72}), ({__builtin_inf(), 0, 1}), ({0, 1, 2, 3}), NULL, 0)
+GRADIENT_ROW(logaddexp_grad_a_2, 5475, 3, &kni_cpu_defined_points, NULL, NULL, ({2, 0, 1, 175, 0, 110, 24, 175, 73, 25, 0, 1, 97, 161, 72, 98}), ({__builtin_inf(), 0.5}), ({0, 1, 3}), NULL, 0)
 static const kni_slopes next_logaddexp_grad_a = {{&slope_logaddexp_grad_a_0, &slope_logaddexp_grad_a_1, &slope_logaddexp_grad_a_2, NULL}, 0, 0};
-/* dy * (a == b ? 0.5 : sigmoid(a - b)) */
+/* dy * (a == b && abs(a) == inf ? 0.5 : sigmoid(a - b)) */
 extern const kni_native kni_cpu_logaddexp_grad_a;
-GRADIENT_ROW(logaddexp_grad_a, 5472, 3, &kni_cpu_logaddexp_grad_a, kni_gradient_by_body, &next_logaddexp_grad_a, ({2, 0, 1, 175, 24, 0, 1, 97, 161, 72, 98}), ({0.5}), ({0, 1, 2}), NULL, 0)
-GRADIENT_ROW(logaddexp_grad_b_0, 5481, 4, &kni_cpu_defined_points, NULL, NULL, ({1, 0, 97, 161, 40, 0, 1, 175, 24, 3, 2, 98, 56, 98, 25, 56, 97, 98, 109, 72}), ({0, 1}), ({0, 1, 2, 3}), NULL, 0)
-GRADIENT_ROW(logaddexp_grad_b_1, 5482, 4, &kni_cpu_defined_points, NULL, NULL, ({1, 0, 97, 161, 40, 0, 1, 175, 24, 3, 2, 98, 56, 98, 25, 56, 97, 98, 72}), ({0, 1}), ({0, 1, 2, 3}), NULL, 0)
-GRADIENT_ROW(logaddexp_grad_b_2, 5483, 3, &kni_cpu_defined_points, NULL, NULL, ({2, 0, 1, 175, 24, 1, 0, 97, 161, 72, 98}), ({0.5}), ({0, 1, 3}), NULL, 0)
+GRADIENT_ROW(logaddexp_grad_a, 5472, 3, &kni_cpu_logaddexp_grad_a, kni_gradient_by_body, &next_logaddexp_grad_a, ({2, 0, 1, 175, 0, 110, 24, 175, 73, 25, 0, 1, 97, 161, 72, 98}), ({__builtin_inf(), 0.5}), ({0, 1, 2}), NULL, 0)
+GRADIENT_ROW(logaddexp_grad_b_0, 5481, 4, &kni_cpu_defined_points, NULL, NULL, ({1, 0, 97, 161, 40, 0, 1, 175, 0, 110, 24, 175, 73, 25, 3, 2, 98, 56, 98, 26, 56, 97, 98, 109, 72}), ({__builtin_inf(), 0, 1}), ({0, 1, 2, 3}), NULL, 0)
+GRADIENT_ROW(logaddexp_grad_b_1, 5482, 4, &kni_cpu_defined_points, NULL, NULL, ({1, 0, 97, 161, 40, 0, 1, 175, 0, 110, 24, 175, 73, 25, 3, 2, 98, 56, 98, 26, 56, 97, 98, 72}), ({__builtin_inf(), 0, 1}), ({0, 1, 2, 3}), NULL, 0)
+GRADIENT_ROW(logaddexp_grad_b_2, 5483, 3, &kni_cpu_defined_points, NULL, NULL, ({2, 0, 1, 175, 0, 110, 24, 175, 73, 25, 1, 0, 97, 161, 72, 98}), ({__builtin_inf(), 0.5}), ({0, 1, 3}), NULL, 0)
 static const kni_slopes next_logaddexp_grad_b = {{&slope_logaddexp_grad_b_0, &slope_logaddexp_grad_b_1, &slope_logaddexp_grad_b_2, NULL}, 0, 0};
-/* dy * (a == b ? 0.5 : sigmoid(b - a)) */
+/* dy * (a == b && abs(a) == inf ? 0.5 : sigmoid(b - a)) */
 extern const kni_native kni_cpu_logaddexp_grad_b;
-GRADIENT_ROW(logaddexp_grad_b, 5480, 3, &kni_cpu_logaddexp_grad_b, kni_gradient_by_body, &next_logaddexp_grad_b, ({2, 0, 1, 175, 24, 1, 0, 97, 161, 72, 98}), ({0.5}), ({0, 1, 2}), NULL, 0)
+GRADIENT_ROW(logaddexp_grad_b, 5480, 3, &kni_cpu_logaddexp_grad_b, kni_gradient_by_body, &next_logaddexp_grad_b, ({2, 0, 1, 175, 0, 110, 24, 175, 73, 25, 1, 0, 97, 161, 72, 98}), ({__builtin_inf(), 0.5}), ({0, 1, 2}), NULL, 0)
 extern const kni_slopes kni_slopes_logaddexp;
 const kni_slopes kni_slopes_logaddexp = {{&slope_logaddexp_grad_a, &slope_logaddexp_grad_b, NULL, NULL}, 0, 0};
 
@@ -325,21 +325,21 @@ GRADIENT_ROW(fmax_grad_b, 7112, 3, &kni_cpu_fmax_grad_b, kni_gradient_by_body, &
 extern const kni_slopes kni_slopes_fmax;
 const kni_slopes kni_slopes_fmax = {{&slope_fmax_grad_a, &slope_fmax_grad_b, NULL, NULL}, 0, 0};
 
-/* ---- logaddexp2: da = dy * (a == b ? 0.5 : sigmoid((a - b) * 0.69314718055994531)); db = dy * (a == b ? 0.5 : sigmoid((b - a) * 0.69314718055994531)) */
-GRADIENT_ROW(logaddexp2_grad_a_0, 7169, 4, &kni_cpu_defined_points, NULL, NULL, ({0, 1, 97, 24, 98, 161, 40, 0, 1, 175, 25, 3, 2, 98, 56, 98, 26, 56, 97, 98, 24, 98, 72}), ({0.69314718055994529, 0, 1}), ({0, 1, 2, 3}), NULL, 0)
-GRADIENT_ROW(logaddexp2_grad_a_1, 7170, 4, &kni_cpu_defined_points, NULL, NULL, ({0, 1, 97, 24, 98, 161, 40, 0, 1, 175, 25, 3, 2, 98, 56, 98, 26, 56, 97, 98, 24, 98, 109, 72}), ({0.69314718055994529, 0, 1}), ({0, 1, 2, 3}), NULL, 0)
-GRADIENT_ROW(logaddexp2_grad_a_2, 7171, 3, &kni_cpu_defined_points, NULL, NULL, ({2, 0, 1, 175, 24, 0, 1, 97, 25, 98, 161, 72, 98}), ({0.5, 0.69314718055994529}), ({0, 1, 3}), NULL, 0)
+/* ---- logaddexp2: share = a == b && abs(a) == inf; da = dy * (share ? 0.5 : sigmoid((a - b) * 0.69314718055994531)); db = dy * (share ? 0.5 : sigmoid((b - a) * 0.69314718055994531)) */
+GRADIENT_ROW(logaddexp2_grad_a_0, 7169, 4, &kni_cpu_defined_points, NULL, NULL, ({0, 1, 97, 24, 98, 161, 40, 0, 1, 175, 0, 110, 25, 175, 73, 26, 3, 2, 98, 56, 98, 27, 56, 97, 98, 24, 98, 72}), ({0.69314718055994529, __builtin_inf(), 0, 1}), ({0, 1, 2, 3}), NULL, 0)
+GRADIENT_ROW(logaddexp2_grad_a_1, 7170, 4, &kni_cpu_defined_points, NULL, NULL, ({0, 1, 97, 24, 98, 161, 40, 0, 1, 175, 0, 110, 25, 175, 73, 26, 3, 2, 98, 56, 98, 27, 56, 97, 98, 24, 98, 109, 72}), ({0.69314718055994529, __builtin_inf(), 0, 1}), ({0, 1, 2, 3}), NULL, 0)
+GRADIENT_ROW(logaddexp2_grad_a_2, 7171, 3, &kni_cpu_defined_points, NULL, NULL, ({2, 0, 1, 175, 0, 110, 24, 175, 73, 25, 0, 1, 97, 26, 98, 161, 72, 98}), ({__builtin_inf(), 0.5, 0.69314718055994529}), ({0, 1, 3}), NULL, 0)
 static const kni_slopes next_logaddexp2_grad_a = {{&slope_logaddexp2_grad_a_0, &slope_logaddexp2_grad_a_1, &slope_logaddexp2_grad_a_2, NULL}, 0, 0};
-/* dy * (a == b ? 0.5 : sigmoid((a - b) * 0.693147181)) */
+/* dy * (a == b && abs(a) == inf ? 0.5 : sigmoid((a - b) * 0.693147181)) */
 extern const kni_native kni_cpu_logaddexp2_grad_a;
-GRADIENT_ROW(logaddexp2_grad_a, 7168, 3, &kni_cpu_logaddexp2_grad_a, kni_gradient_by_body, &next_logaddexp2_grad_a, ({2, 0, 1, 175, 24, 0, 1, 97, 25, 98, 161, 72, 98}), ({0.5, 0.69314718055994529}), ({0, 1, 2}), NULL, 0)
-GRADIENT_ROW(logaddexp2_grad_b_0, 7177, 4, &kni_cpu_defined_points, NULL, NULL, ({1, 0, 97, 24, 98, 161, 40, 0, 1, 175, 25, 3, 2, 98, 56, 98, 26, 56, 97, 98, 24, 98, 109, 72}), ({0.69314718055994529, 0, 1}), ({0, 1, 2, 3}), NULL, 0)
-GRADIENT_ROW(logaddexp2_grad_b_1, 7178, 4, &kni_cpu_defined_points, NULL, NULL, ({1, 0, 97, 24, 98, 161, 40, 0, 1, 175, 25, 3, 2, 98, 56, 98, 26, 56, 97, 98, 24, 98, 72}), ({0.69314718055994529, 0, 1}), ({0, 1, 2, 3}), NULL, 0)
-GRADIENT_ROW(logaddexp2_grad_b_2, 7179, 3, &kni_cpu_defined_points, NULL, NULL, ({2, 0, 1, 175, 24, 1, 0, 97, 25, 98, 161, 72, 98}), ({0.5, 0.69314718055994529}), ({0, 1, 3}), NULL, 0)
+GRADIENT_ROW(logaddexp2_grad_a, 7168, 3, &kni_cpu_logaddexp2_grad_a, kni_gradient_by_body, &next_logaddexp2_grad_a, ({2, 0, 1, 175, 0, 110, 24, 175, 73, 25, 0, 1, 97, 26, 98, 161, 72, 98}), ({__builtin_inf(), 0.5, 0.69314718055994529}), ({0, 1, 2}), NULL, 0)
+GRADIENT_ROW(logaddexp2_grad_b_0, 7177, 4, &kni_cpu_defined_points, NULL, NULL, ({1, 0, 97, 24, 98, 161, 40, 0, 1, 175, 0, 110, 25, 175, 73, 26, 3, 2, 98, 56, 98, 27, 56, 97, 98, 24, 98, 109, 72}), ({0.69314718055994529, __builtin_inf(), 0, 1}), ({0, 1, 2, 3}), NULL, 0)
+GRADIENT_ROW(logaddexp2_grad_b_1, 7178, 4, &kni_cpu_defined_points, NULL, NULL, ({1, 0, 97, 24, 98, 161, 40, 0, 1, 175, 0, 110, 25, 175, 73, 26, 3, 2, 98, 56, 98, 27, 56, 97, 98, 24, 98, 72}), ({0.69314718055994529, __builtin_inf(), 0, 1}), ({0, 1, 2, 3}), NULL, 0)
+GRADIENT_ROW(logaddexp2_grad_b_2, 7179, 3, &kni_cpu_defined_points, NULL, NULL, ({2, 0, 1, 175, 0, 110, 24, 175, 73, 25, 1, 0, 97, 26, 98, 161, 72, 98}), ({__builtin_inf(), 0.5, 0.69314718055994529}), ({0, 1, 3}), NULL, 0)
 static const kni_slopes next_logaddexp2_grad_b = {{&slope_logaddexp2_grad_b_0, &slope_logaddexp2_grad_b_1, &slope_logaddexp2_grad_b_2, NULL}, 0, 0};
-/* dy * (a == b ? 0.5 : sigmoid((b - a) * 0.693147181)) */
+/* dy * (a == b && abs(a) == inf ? 0.5 : sigmoid((b - a) * 0.693147181)) */
 extern const kni_native kni_cpu_logaddexp2_grad_b;
-GRADIENT_ROW(logaddexp2_grad_b, 7176, 3, &kni_cpu_logaddexp2_grad_b, kni_gradient_by_body, &next_logaddexp2_grad_b, ({2, 0, 1, 175, 24, 1, 0, 97, 25, 98, 161, 72, 98}), ({0.5, 0.69314718055994529}), ({0, 1, 2}), NULL, 0)
+GRADIENT_ROW(logaddexp2_grad_b, 7176, 3, &kni_cpu_logaddexp2_grad_b, kni_gradient_by_body, &next_logaddexp2_grad_b, ({2, 0, 1, 175, 0, 110, 24, 175, 73, 25, 1, 0, 97, 26, 98, 161, 72, 98}), ({__builtin_inf(), 0.5, 0.69314718055994529}), ({0, 1, 2}), NULL, 0)
 extern const kni_slopes kni_slopes_logaddexp2;
 const kni_slopes kni_slopes_logaddexp2 = {{&slope_logaddexp2_grad_a, &slope_logaddexp2_grad_b, NULL, NULL}, 0, 0};
 
