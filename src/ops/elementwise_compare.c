@@ -1,6 +1,6 @@
 /* Comparisons, truths, and choosing by a truth. */
 #include "ops/scalar_row.h"
-#include "ops/stored.h"
+#include "ops/stored_ops.h"
 
 #define COMPARISON(name, formula, text)                                                                      \
     ELEMENTWISE(name, 2, KNI_RULE_COMPARE, KNI_ALL, formula, .doc = text, .flags = KNI_FLAG_NO_GRADIENT)

@@ -1,7 +1,7 @@
 /* The public view of the op table. Only who asks links this, and with it every row. */
 #include "core/device_object.h"
 #include "ops/scalar_row.h"
-#include "ops/stored.h"
+#include "ops/stored_ops.h"
 #include "ops/tolerance.h"
 #include <kn/autocast.h>
 #include <kn/op_info.h>
