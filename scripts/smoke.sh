@@ -120,11 +120,34 @@ int main(void) { return malloc(4) != 0; }' >"$out/uses_malloc.c"
     fi
 }
 
+# Programs that kn_program_to_c has written, without the library: each compares its results with those of this machine itself.
+check_exported() {
+    cpu="-mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16"
+    own_folder "$out/exported"
+    "$root/release/tests/test_program_to_c" "$out/exported"
+    result "programs are written as C" $?
+    for main in "$out"/exported/*_main.c; do
+        program=$(basename "$main" _main.c)
+        image=$out/exported/$program
+        arm-none-eabi-gcc -std=c99 -Os -ffreestanding -nostdlib -Wall -Wextra -Werror -pedantic $cpu -c "$image.c" -o "$image.o" &&
+            arm-none-eabi-gcc -std=c99 -Os -ffreestanding -nostdlib $cpu -c "$main" -o "${image}_main.o" &&
+            arm-none-eabi-gcc -std=c11 -Os -ffreestanding -nostdlib $cpu -Itests/smoke -T tests/smoke/cortex_m/image.ld \
+                "$image.o" "${image}_main.o" tests/smoke/cortex_m/startup.c tests/smoke/cortex_m/semihosting.c -lgcc \
+                -o "$image.elf" && run_cortex_m "$image.elf"
+        result "cortex-m $program, written as C, agrees" $?
+    done
+}
+
 own_folder "$out"
 targets=${*:-"arm64 wasm cortex-m"}
 for target in release $targets; do build_library "$target"; done
 
-case " $targets " in *" cortex-m "*) check_malloc_guard ;; esac
+case " $targets " in
+*" cortex-m "*)
+    check_malloc_guard
+    check_exported
+    ;;
+esac
 for source in tests/smoke/*.c; do
     program=$(basename "$source" .c)
     link_host "$source" "$out/$program.host" && KN_ISA=scalar "$out/$program.host" >"$out/$program.host.txt"

@@ -70,6 +70,19 @@ KN_API int32_t kn_program_outputs(kn_program program); /* how many; -1 for no pr
 KN_API KN_MUST_CHECK kn_status kn_program_input(kn_program program, int32_t i, kn_program_port *port);
 KN_API KN_MUST_CHECK kn_status kn_program_output(kn_program program, int32_t i, kn_program_port *port);
 
+/* Writes the program as one C99 file that needs no library (docs/export-to-c.md): static memory, planned for the largest sizes; weights
+   as arrays or in a file of their own; If, loops and functions. Every size needs an upper bound. The function it defines, <name>_run,
+   takes the sizes in the order in which inputs name them, then pointers to the inputs and outputs, and returns 0 or why it failed.
+   KN_ERROR_UNSUPPORTED, with the op or the value, for what has no bound or no form in C. */
+typedef struct kn_program_to_c_args {
+    const char *name; /* of the function and of all it declares; NULL: "program" */
+    const char *
+        weights; /* the path of a file for the weights, a pointer to which is given to the function; NULL: arrays */
+} kn_program_to_c_args;
+#define KN_PROGRAM_TO_C_ARGS_DEFAULTS KN_ZEROED
+KN_API KN_MUST_CHECK kn_status kn_program_to_c(kn_program program, const char *path,
+                                               const kn_program_to_c_args *args);
+
 /* ---- building a program op by op. Sizes are text: numbers, names, + - * / (rounded down), max(a, b), min(a, b). A function that
    fails returns KN_NO_VALUE or a status, and everything after it fails with it: checking kn_builder_finish is enough. */
 

@@ -1,7 +1,7 @@
-/* C11 as gcc and clang take it, for the host: the entry loops over its items or workgroups. Compiled with
-   -ffp-contract=off -fwrapv. */
+/* C as gcc and clang take it: the entry loops over its items or workgroups. */
 #include "ir/emitter.h"
 
+/* For the host, compiled with -ffp-contract=off -fwrapv. */
 static const kni_dialect_atomic atomics[] = {
     {KNI_IR_ADD, KN_I32, "__atomic_fetch_add(word, value, __ATOMIC_RELAXED)"},
     {KNI_IR_ADD, KN_U32, "__atomic_fetch_add(word, value, __ATOMIC_RELAXED)"},
@@ -33,4 +33,19 @@ const kni_dialect kni_dialect_c = {
               "    __atomic_store_n(&fault[0], (int64_t)1, __ATOMIC_RELAXED);\n",
     .atomics = atomics,
     .n_atomics = (int)(sizeof atomics / sizeof *atomics),
+};
+
+/* C99 for a file of its own, which a stranger compiles: no option is needed, no atomics are there. */
+const kni_dialect kni_dialect_c99 = {
+    .name = "C99",
+    .serial = true,
+    .entry = "static void",
+    .space = {"", "", ""},
+    .array = {"", "", ""},
+    .no_alias = "restrict ",
+    .params = "p.",
+    .suffix = {"LL", "ULL"},
+    .report = "    if (fault[0]) return;\n"
+              "    fault[0] = 1;\n"
+              "    fault[1] = value;\n",
 };

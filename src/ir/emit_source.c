@@ -164,9 +164,9 @@ static void serial_entry(kni_ir_emitter *e)
     const kni_ir *ir = e->ir;
     kni_ir_text_add(
         e->text,
-        "void %s(void *const *buffers, int64_t *fault, const void *params, int64_t begin, int64_t end)\n"
+        "%s %s(void *const *buffers, int64_t *fault, const void *params, int64_t begin, int64_t end)\n"
         "{\n",
-        ir->name);
+        e->dialect->entry, ir->name);
     e->indent = 1;
     for (uint32_t i = 0; i < ir->n_buffers; i++) {
         kni_ir_emit_add(e, "    ");
@@ -241,6 +241,22 @@ static kn_status assemble(kni_ir_emitter *e, kni_ir_text *text, const kni_ir_tex
     return KN_OK;
 }
 
+/* The parts of one kernel among many, whose prelude the caller prints. */
+static kn_status assemble_part(kni_ir_emitter *e, kni_ir_text *text, const kni_ir_text *body)
+{
+    e->text = text;
+    for (uint32_t i = 0; i < e->n_names; i++) e->uses(e->uses_context, e->names[i]);
+    bool shared = e->n_atomics || e->tile_products;
+    for (int dtype = 0; dtype < KN_DTYPE_COUNT; dtype++)
+        for (int k = 1; k <= 4; k++) shared |= e->vectors[dtype][k];
+    if (shared)
+        return kni_fail(KN_ERROR_UNSUPPORTED,
+                        "kernel %s: vectors, atomics and tiles need a text of their own", e->ir->name);
+    params_type(e);
+    kni_ir_text_add(e->text, "%s", body->data ? body->data : "");
+    return KN_OK;
+}
+
 static kn_status print(kni_ir_emitter *e, kni_ir_text *text)
 {
     kni_ir_text body = {0};
@@ -250,14 +266,15 @@ static kn_status print(kni_ir_emitter *e, kni_ir_text *text)
     e->values = e->variables = e->counters = 0;
     if (e->status == KN_OK && e->dialect->serial) serial_entry(e);
     if (e->status == KN_OK && !e->dialect->serial) parallel_entry(e);
-    if (e->status == KN_OK) e->status = assemble(e, text, &body);
+    if (e->status == KN_OK) e->status = (e->uses ? assemble_part : assemble)(e, text, &body);
     if (e->status == KN_OK && (text->failed || body.failed))
         e->status = kni_fail(KN_ERROR_MEMORY, "no memory for a kernel's text");
     kni_ir_text_free(&body);
     return e->status;
 }
 
-kn_status kni_ir_emit(const kni_ir *ir, const kni_ir_caps *caps, kni_ir_text *text)
+kn_status kni_ir_emit_part(const kni_ir *ir, const kni_ir_caps *caps, kni_ir_text *text,
+                           void (*uses)(void *context, const char *function), void *context)
 {
     const kni_dialect *dialect = kni_dialect_of(caps->dialect);
     if (!dialect) return kni_fail(KN_ERROR_ARGUMENT, "kernel %s: no such dialect", ir->name);
@@ -267,6 +284,8 @@ kn_status kni_ir_emit(const kni_ir *ir, const kni_ir_caps *caps, kni_ir_text *te
     e->ir = ir;
     e->caps = caps;
     e->dialect = dialect;
+    e->uses = uses;
+    e->uses_context = context;
     e->grouped = dialect->serial && ir->workgroup;
     kn_status s = print(e, text);
     if (e->facts) kni_free(e->facts, (size_t)ir->n_nodes * sizeof *e->facts);
@@ -274,4 +293,9 @@ kn_status kni_ir_emit(const kni_ir *ir, const kni_ir_caps *caps, kni_ir_text *te
     if (e->names) kni_free(e->names, e->name_room * sizeof *e->names);
     kni_free(e, sizeof *e);
     return s;
+}
+
+kn_status kni_ir_emit(const kni_ir *ir, const kni_ir_caps *caps, kni_ir_text *text)
+{
+    return kni_ir_emit_part(ir, caps, text, NULL, NULL);
 }

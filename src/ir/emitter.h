@@ -39,7 +39,7 @@ typedef struct kni_dialect {
     int n_atomics;
 } kni_dialect;
 
-extern const kni_dialect kni_dialect_c, kni_dialect_cuda, kni_dialect_opencl;
+extern const kni_dialect kni_dialect_c, kni_dialect_c99, kni_dialect_cuda, kni_dialect_opencl;
 const kni_dialect *kni_dialect_of(int dialect);
 /* The type of a dtype in memory; truths are computed in int, which kni_dialect_value_type knows. */
 const char *kni_dialect_storage_type(int dtype);
@@ -66,7 +66,9 @@ typedef struct kni_ir_emitter {
     const kni_ir *ir;
     const kni_ir_caps *caps;
     const kni_dialect *dialect;
-    kni_ir_text *text; /* where printing goes */
+    kni_ir_text *text;                                 /* where printing goes */
+    void (*uses)(void *context, const char *function); /* of a kernel among many; NULL: the text is whole */
+    void *uses_context;
     kni_ir_emit_fact *facts;
     kni_ir_id *order; /* nodes that are reached, in the order of the text */
     uint32_t n_order;

@@ -22,6 +22,11 @@ static uint32_t axes_of(const kni_line *line, const void *attributes, int rank)
     }
 }
 
+uint32_t kni_line_axes(const kn_op *row, const void *attributes, int rank)
+{
+    return axes_of(&row->line, attributes, rank);
+}
+
 bool kni_line_of(const kn_record *r, const kni_type **shape, uint32_t *axes)
 {
     return r->row->line.results != KNI_PER_POINT && kni_line_levels(r, shape, axes);

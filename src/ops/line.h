@@ -10,6 +10,8 @@
 bool kni_line_of(const kn_record *r, const kni_type **shape, uint32_t *axes);
 /* The same, also for a row that reduces nothing and has lines only to say what its operands belong to. */
 bool kni_line_levels(const kn_record *r, const kni_type **shape, uint32_t *axes);
+/* The axes of a row that has lines, for an operand of this rank. */
+uint32_t kni_line_axes(const kn_op *row, const void *attributes, int rank);
 /* Whether the row is the sum of its operand along the line, which can be taken across other lines as well. */
 bool kni_line_is_sum(const kn_op *row);
 

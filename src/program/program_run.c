@@ -151,8 +151,7 @@ static void renew_numbers(const kni_run *run, const kn_op *row, char *attributes
     }
 }
 
-/* Expressions among the attributes become numbers. */
-static kn_status bind_attributes(const kni_run *run, const kn_op *row, char *attributes)
+kn_status kni_run_attributes(const kni_run *run, const kn_op *row, char *attributes)
 {
     for (const kn_attribute *a = row->schema; a && a->name; a++) {
         if (a->type == KNI_ATTR_REAL) continue;
@@ -187,7 +186,7 @@ static kn_status run_op(kni_run *run, const kni_program_node *n)
     if (n->n_in > MOST_OPERANDS || n->n_out > MOST_OPERANDS || row->attribute_bytes > ATTRIBUTE_BYTES)
         return kni_fail_op(KN_ERROR_UNSUPPORTED, row->name, "too many operands for a program");
     if (row->attribute_bytes) memcpy(attributes, kni_node_attributes(p, n), row->attribute_bytes);
-    kn_status s = bind_attributes(run, row, attributes);
+    kn_status s = kni_run_attributes(run, row, attributes);
     if (s) return s;
     for (int32_t i = 0; i < n->n_in; i++) {
         int32_t v = kni_node_in(p, n)[i];

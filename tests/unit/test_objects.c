@@ -59,6 +59,7 @@ static void use_program(kn_program h, const char *words)
     USE_STATUS(kn_program_run, h, &x, 1, &y, 1);
     USE(kn_program_print, h, text, sizeof text);
     USE_STATUS(kn_program_simplify, h, KN_PASS_ALL);
+    USE_STATUS(kn_program_to_c, h, "no_program.c", NULL);
     kn_program_port port;
     USE(kn_program_inputs, h);
     USE(kn_program_outputs, h);

@@ -266,6 +266,8 @@ static int parse(kiln_run *run, int count, char **arguments)
             run->coverage = true;
         else if (kiln_option(arguments, i, "--self-test"))
             run->self_test = true;
+        else if (kiln_option(arguments, i, "--as-c"))
+            run->as_c = true;
         else if (kiln_option(arguments, i, "--write-refused"))
             run->write_refused = true;
         else if (!kiln_option_value(count, arguments, &i, "--device", &run->spec, &bad) &&
@@ -299,7 +301,7 @@ static bool run_all(kiln_run *run)
     static file_list list;
     allocate_tables(run);
     bool good = open_files(&list, run->data) && (run->list || open_devices(run)) && run_files(run, &list);
-    if (good && !run->list) {
+    if (good && !run->list && !run->as_c) {
         run_table(run);
         kiln_coverage_check(run);
         if (run->coverage) kiln_coverage_print(run);

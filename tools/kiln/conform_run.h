@@ -36,6 +36,7 @@ typedef struct kiln_run {
     kn_device device, oracle; /* oracle: the reference, or the CPU when the reference itself is tested */
     const char *spec, *filter, *data, *refused;
     bool verbose, list, coverage, tapes, self_test, write_refused;
+    bool as_c;  /* cases run as programs that were written as C and compiled */
     int sample; /* percent */
     int part,
         parts; /* one of so many processes, each of which runs the ops that it was the first to come to; parts 0: all */
@@ -119,12 +120,16 @@ void kiln_free_values(kiln_array *values, int n);
 void kiln_case_operands(const kiln_case *c, const kiln_array *values, kiln_layout layout,
                         const unsigned *stretched, kn_tensor *in);
 
+/* Compares an output of a case with what is stored. */
+void kiln_compare_output(const kiln_check *k, int index, kn_tensor result, const kiln_array *values);
+
 /* The parts of a run. */
 void kiln_run_case(kiln_run *run, const kiln_case *c);
 void kiln_run_shapes(const kiln_check *k); /* broadcast, scalar, empty, large against the oracle */
 void kiln_run_large(const kiln_check *k);  /* the last of these alone */
 void kiln_run_always_large(const kiln_check *k);
 void kiln_run_gradients(const kiln_check *k); /* on a device that tapes */
+void kiln_run_as_c(const kiln_check *k);      /* as a program in C, see kn_program_to_c */
 void kiln_run_dtypes(const kiln_check *k);    /* dtypes without a case, and those the op does not take */
 
 void kiln_run_stored(const kiln_check *k); /* dtypes that are only stored, once for each row */

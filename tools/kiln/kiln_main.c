@@ -22,6 +22,7 @@ static const char usage[] =
     "      --coverage                 print each cell of op x dtype x layout\n"
     "      --refused FILE             the cells that may be refused (tests/conform/refused.txt)\n"
     "      --write-refused            write that list instead of failing where it differs\n"
+    "      --as-c                     run each case as a program that is written as C and compiled\n"
     "      --self-test                spoil each good result (zero, negate, a tenth off) and fail where the\n"
     "                                 comparison does not notice; with --verbose it names the cases\n"
     "      --verbose                  print each check\n"

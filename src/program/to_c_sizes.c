@@ -1,0 +1,463 @@
+/* Sizes as C, and the numbers that kernels are called with as formulas of the sizes. A row says its numbers for sizes that are known
+   (launch and view functions compute with int64_t), so a formula is looked for that gives the same at all sizes, or, where these are too
+   many, at the ends of their ranges and at a few thousand others. */
+#include "core/allocator.h"
+#include "core/error.h"
+#include "program/to_c.h"
+#include <string.h>
+
+enum { ALL_POINTS = 4096, SOME_POINTS = 2048, CANDIDATES = 192 };
+
+/* ---- text */
+
+static void print_sum(kni_ir_text *t, kn_dim d)
+{
+    kni_dim_term terms[KNI_DIM_TERMS];
+    int n = kni_dim_terms(d, terms);
+    kni_ir_text_add(t, "(");
+    for (int i = 0; i < n; i++) {
+        int64_t k = terms[i].coefficient;
+        if (i || k < 0) kni_ir_text_add(t, k < 0 ? (i ? " - " : "-") : " + ");
+        uint64_t size = k < 0 ? 0 - (uint64_t)k : (uint64_t)k;
+        bool one = size == 1 && terms[i].n_factors;
+        if (!one) kni_ir_text_add(t, "%lldLL", (long long)size);
+        for (int f = 0; f < terms[i].n_factors; f++) {
+            if (f || !one) kni_ir_text_add(t, " * ");
+            kni_c_dim(t, terms[i].factors[f]);
+        }
+    }
+    kni_ir_text_add(t, ")");
+}
+
+void kni_c_dim(kni_ir_text *t, kn_dim d)
+{
+    static const char *const between[] = {
+        [KNI_DIM_QUOTIENT] = "kiln_div(", [KNI_DIM_MAXIMUM] = "kiln_max(", [KNI_DIM_MINIMUM] = "kiln_min("};
+    kn_dim a, b;
+    if (kni_dim_is_constant(d)) {
+        kni_ir_text_add(t, "%lld", (long long)d);
+        return;
+    }
+    kni_dim_kind kind = kni_dim_kind_of(d);
+    if (kind == KNI_DIM_SYMBOL) {
+        kni_ir_text_add(t, "size_%s", kni_dim_name(d));
+        return;
+    }
+    if (kind == KNI_DIM_SUM) {
+        print_sum(t, d);
+        return;
+    }
+    kni_dim_operands(d, &a, &b);
+    kni_ir_text_add(t, "%s", between[kind]);
+    kni_c_dim(t, a);
+    kni_ir_text_add(t, ", ");
+    kni_c_dim(t, b);
+    kni_ir_text_add(t, ")");
+}
+
+static void print_term(kni_ir_text *t, int64_t factor, kn_dim d)
+{
+    if (kni_dim_is_constant(d)) {
+        kni_ir_text_add(t, "%lld", (long long)(factor * d));
+        return;
+    }
+    if (factor != 1) kni_ir_text_add(t, "%lld * ", (long long)factor);
+    kni_c_dim(t, d);
+}
+
+void kni_c_formula_text(kni_ir_text *t, const kni_c_formula *f)
+{
+    print_term(t, f->a, f->p);
+    if (!f->b) return;
+    kni_ir_text_add(t, " + ");
+    print_term(t, f->b, f->q);
+}
+
+kn_dim kni_c_product(const kni_type *t, int first, int last)
+{
+    kn_dim d = 1;
+    for (int a = first; a < last; a++) d = kni_dim_mul(d, t->dims[a]);
+    return d;
+}
+
+/* ---- points */
+
+static kn_status check_symbols(const kni_c *c)
+{
+    for (int32_t i = 0; i < c->run.n_sizes; i++) {
+        kn_dim d = c->run.symbols[i];
+        if (!kni_c_is_name(kni_dim_name(d)))
+            return kni_fail(KN_ERROR_UNSUPPORTED, "kn_program_to_c: size '%s' cannot be a name in C",
+                            kni_dim_name(d));
+        if (kni_dim_high(d) < INT64_MAX) continue;
+        return kni_fail(KN_ERROR_UNSUPPORTED,
+                        "kn_program_to_c: size '%s' has no upper bound, so that memory cannot be planned: "
+                        "introduce it with kn_builder_size",
+                        kni_dim_name(d));
+    }
+    return KN_OK;
+}
+
+/* How many sizes there are, at most limit + 1. */
+static int64_t count_points(const kni_c *c, int64_t limit)
+{
+    int64_t n = 1;
+    for (int32_t i = 0; i < c->run.n_sizes && n <= limit; i++) {
+        int64_t range = kni_dim_high(c->run.symbols[i]) - kni_dim_low(c->run.symbols[i]) + 1;
+        n = range > limit ? limit + 1 : n * range;
+    }
+    return n > limit ? limit + 1 : n;
+}
+
+static uint64_t next_random(uint64_t *state)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return *state >> 33;
+}
+
+static void fill_point(const kni_c *c, int32_t number, int64_t *sizes)
+{
+    uint64_t state = (uint64_t)number * 0x9e3779b97f4a7c15u + 1;
+    int64_t rest = number;
+    int32_t corner = number;
+    for (int32_t i = 0; i < c->run.n_sizes; i++) {
+        int64_t low = kni_dim_low(c->run.symbols[i]), range = kni_dim_high(c->run.symbols[i]) - low + 1;
+        if (c->every_point) {
+            sizes[i] = low + rest % range;
+            rest /= range;
+        } else if (number < 64) {
+            sizes[i] = low + (corner >> i % 6 & 1 ? range - 1 : 0);
+        } else {
+            /* Small sizes as often as large ones. */
+            int64_t within = number % 2 && range > 16 ? 16 : range;
+            sizes[i] = low + (int64_t)(next_random(&state) % (uint64_t)within);
+        }
+    }
+}
+
+static size_t table_bytes(const kni_c *c, int32_t columns)
+{
+    return (size_t)c->n_points * (size_t)columns * sizeof(int64_t);
+}
+
+kn_status kni_c_find_points(kni_c *c)
+{
+    c->run.p = c->p;
+    c->run.n_sizes = kni_program_symbols(c->p, c->run.symbols, KNI_RUN_SIZES);
+    kn_status s = check_symbols(c);
+    if (s) return s;
+    int64_t all = count_points(c, ALL_POINTS);
+    c->every_point = all <= ALL_POINTS;
+    c->n_points = c->every_point ? (int32_t)all : SOME_POINTS;
+    c->points = kni_allocate(table_bytes(c, c->run.n_sizes + 1));
+    c->numbers = kni_allocate(table_bytes(c, KNI_C_NUMBERS));
+    c->sizes = kni_allocate(table_bytes(c, CANDIDATES));
+    if (!c->points || !c->numbers || !c->sizes) return kni_c_no_memory();
+    for (int32_t i = 0; i < c->n_points; i++) fill_point(c, i, c->points + i * c->run.n_sizes);
+    return KN_OK;
+}
+
+void kni_c_free_points(kni_c *c)
+{
+    kni_free(c->points, c->points ? table_bytes(c, c->run.n_sizes + 1) : 0);
+    kni_free(c->numbers, c->numbers ? table_bytes(c, KNI_C_NUMBERS) : 0);
+    kni_free(c->sizes, c->sizes ? table_bytes(c, CANDIDATES) : 0);
+}
+
+static void go_to(kni_c *c, int32_t point)
+{
+    for (int32_t i = 0; i < c->run.n_sizes; i++) c->run.sizes[i] = c->points[point * c->run.n_sizes + i];
+}
+
+/* ---- checks of the entry */
+
+typedef struct checks {
+    kni_c *c;
+    kni_ir_text *t;
+    kn_dim done[512];
+    int32_t n;
+    kn_status status;
+} checks;
+
+/* What an expression is made of is no size either where it is below 0. */
+static void check_dim(checks *k, kn_dim d)
+{
+    kn_dim a, b;
+    if (kni_dim_is_constant(d) || k->status) return;
+    for (int32_t i = 0; i < k->n; i++)
+        if (k->done[i] == d) return;
+    kni_dim_kind kind = kni_dim_kind_of(d);
+    if (kind == KNI_DIM_SYMBOL) {
+        bool known = false;
+        for (int32_t i = 0; i < k->c->run.n_sizes; i++) known |= k->c->run.symbols[i] == d;
+        if (!known)
+            k->status = kni_fail(KN_ERROR_UNSUPPORTED,
+                                 "kn_program_to_c: size '%s' stands in no input's shape", kni_dim_name(d));
+        return;
+    }
+    if (kind == KNI_DIM_SUM) {
+        kni_dim_term terms[KNI_DIM_TERMS];
+        int n = kni_dim_terms(d, terms);
+        for (int i = 0; i < n; i++)
+            for (int f = 0; f < terms[i].n_factors; f++) check_dim(k, terms[i].factors[f]);
+    } else {
+        kni_dim_operands(d, &a, &b);
+        check_dim(k, a);
+        check_dim(k, b);
+    }
+    if (k->n < 512) k->done[k->n++] = d;
+    int64_t high = kni_dim_high(d);
+    kni_ir_text_add(k->t, "    if (");
+    kni_c_dim(k->t, d);
+    kni_ir_text_add(k->t, " < 0");
+    if (high < INT64_MAX) {
+        kni_ir_text_add(k->t, " || ");
+        kni_c_dim(k->t, d);
+        kni_ir_text_add(k->t, " > %lldLL", (long long)high);
+    }
+    kni_ir_text_add(k->t, ") return %s_BAD_SIZE;\n", k->c->name);
+}
+
+kn_status kni_c_check_sizes(kni_c *c, kni_ir_text *t)
+{
+    checks *k = kni_allocate(sizeof *k);
+    if (!k) return kni_c_no_memory();
+    memset(k, 0, sizeof *k);
+    k->c = c;
+    k->t = t;
+    for (int32_t v = 0; v < c->p->n_values; v++)
+        for (int a = 0; a < c->p->values[v].type.rank; a++) check_dim(k, c->p->values[v].type.dims[a]);
+    for (int32_t n = 0; n < c->p->n_nodes; n++)
+        if (c->p->nodes[n].kind == KNI_NODE_LOOP && c->p->nodes[n].loop.trips != KNI_DIM_BAD)
+            check_dim(k, c->p->nodes[n].loop.trips);
+    kn_status s = k->status;
+    kni_free(k, sizeof *k);
+    return s;
+}
+
+/* ---- a node with numbers for sizes */
+
+/* The row's rule, which refuses what does not fit and brings the attributes into their normal form: no axis is negative. */
+static kn_status infer(const kni_program_node *n, const kni_type *const *in, void *attributes)
+{
+    kni_type types[KNI_C_RESULTS], *results[KNI_C_RESULTS];
+    for (int i = 0; i < n->n_out; i++) {
+        types[i] = (kni_type){0};
+        results[i] = &types[i];
+    }
+    kni_infer c = {n->row, in, n->n_in, attributes, results, n->n_out};
+    return n->row->infer(&c);
+}
+
+static kn_status check_counts(const kni_program_node *n)
+{
+    if (n->n_out <= KNI_C_RESULTS && n->n_in <= KNI_C_OPERANDS && n->row->attribute_bytes <= KNI_C_ATTRIBUTES)
+        return KN_OK;
+    return kni_fail_op(KN_ERROR_UNSUPPORTED, n->row->name, "too many operands for a program in C");
+}
+
+kn_status kni_c_attributes(const kni_c *c, const kni_program_node *n, void *attributes)
+{
+    const kni_type *in[KNI_C_OPERANDS];
+    kn_status s = check_counts(n);
+    if (s) return s;
+    for (int32_t i = 0; i < n->n_in; i++) {
+        int32_t v = kni_node_in(c->p, n)[i];
+        in[i] = v < 0 ? NULL : &c->p->values[v].type;
+    }
+    if (n->row->attribute_bytes) memcpy(attributes, kni_node_attributes(c->p, n), n->row->attribute_bytes);
+    return infer(n, in, attributes);
+}
+
+kn_status kni_c_bind(kni_c *c, const kni_program_node *n, kni_c_bound *b)
+{
+    const kni_program *p = c->p;
+    const int32_t *all = kni_node_out(p, n);
+    b->c = c;
+    b->node = n;
+    b->possible = true;
+    kn_status s = check_counts(n);
+    if (s) return s;
+    for (int32_t i = 0; i < n->n_out + n->n_in; i++) {
+        kni_type *t = &b->types[i];
+        const kni_type **place = i < n->n_out ? &b->out[i] : &b->in[i - n->n_out];
+        *place = all[i] < 0 ? NULL : t;
+        if (all[i] < 0) continue;
+        *t = p->values[all[i]].type;
+        for (int a = 0; a < t->rank; a++) {
+            t->dims[a] = kni_run_size(&c->run, t->dims[a]);
+            b->possible &= t->dims[a] >= 0;
+        }
+    }
+    if (!b->possible) return KN_OK;
+    memset(b->attributes, 0, sizeof b->attributes);
+    if (n->row->attribute_bytes) memcpy(b->attributes, kni_node_attributes(p, n), n->row->attribute_bytes);
+    s = kni_run_attributes(&c->run, n->row, b->attributes);
+    return s ? s : infer(n, b->in, b->attributes);
+}
+
+kn_status kni_c_check_node(kni_c *c, const kni_program_node *n)
+{
+    kni_c_bound *b = kni_allocate(sizeof *b);
+    if (!b) return kni_c_no_memory();
+    kn_status s = KN_OK;
+    for (int32_t i = 0; i < c->n_points && s == KN_OK; i++) {
+        go_to(c, i);
+        s = kni_c_bind(c, n, b);
+    }
+    kni_free(b, sizeof *b);
+    return s;
+}
+
+/* ---- formulas */
+
+typedef struct candidates {
+    kn_dim dims[CANDIDATES];
+    int32_t n;
+} candidates;
+
+static void add_candidate(candidates *k, kn_dim d)
+{
+    if (!kni_dim_is_expression(d) || k->n == CANDIDATES) return;
+    for (int32_t i = 0; i < k->n; i++)
+        if (k->dims[i] == d) return;
+    k->dims[k->n++] = d;
+}
+
+/* Products of sizes that stand side by side, longest first: strides, counts and lengths of lines are such. */
+static void find_candidates(const kni_c *c, const kni_program_node *n, candidates *k)
+{
+    const int32_t *all = kni_node_out(c->p, n);
+    k->n = 0;
+    for (int32_t i = 0; i < n->n_out + n->n_in; i++) {
+        const kni_type *t = all[i] < 0 ? NULL : &c->p->values[all[i]].type;
+        for (int first = 0; t && first < t->rank; first++)
+            for (int last = t->rank; last > first; last--) add_candidate(k, kni_c_product(t, first, last));
+    }
+    const char *place = kni_node_attributes(c->p, n);
+    for (const kn_attribute *a = n->row->schema; a && a->name; a++) {
+        kn_ints list = {1, {0}};
+        if (a->type == KNI_ATTR_REAL) continue;
+        if (a->type == KNI_ATTR_INT)
+            memcpy(list.dims, place + a->offset, sizeof *list.dims);
+        else
+            memcpy(&list, place + a->offset, sizeof list);
+        for (int32_t i = 0; i < list.rank && i < KN_MAX_RANK; i++) add_candidate(k, list.dims[i]);
+    }
+    for (int32_t i = 0; i < c->run.n_sizes; i++) add_candidate(k, c->run.symbols[i]);
+}
+
+/* What is known at the points: numbers in the columns of v, candidates in those of d. */
+typedef struct table {
+    int64_t *v, *d;
+    int32_t points, numbers;
+    candidates k;
+} table;
+
+static int64_t number_at(const table *t, int32_t point, int32_t number)
+{
+    return t->v[(size_t)point * KNI_C_NUMBERS + (size_t)number];
+}
+
+/* Candidate -1 is 1. */
+static int64_t size_at(const table *t, int32_t point, int32_t candidate)
+{
+    return candidate < 0 ? 1 : t->d[(size_t)point * CANDIDATES + (size_t)candidate];
+}
+
+static bool holds(const table *t, int32_t number, int64_t a, int32_t p, int64_t b, int32_t q)
+{
+    for (int32_t i = 0; i < t->points; i++) {
+        uint64_t y = (uint64_t)a * (uint64_t)size_at(t, i, p) + (uint64_t)b * (uint64_t)size_at(t, i, q);
+        if ((int64_t)y != number_at(t, i, number)) return false;
+    }
+    return true;
+}
+
+/* a d - b c; false where it is too large. */
+static bool determinant(int64_t a, int64_t b, int64_t c, int64_t d, int64_t *y)
+{
+    int64_t x;
+    return !__builtin_mul_overflow(a, d, y) && !__builtin_mul_overflow(b, c, &x) &&
+           !__builtin_sub_overflow(*y, x, y);
+}
+
+/* a p + b q through the first two points that say what a and b are. */
+static bool solve(const table *t, int32_t number, int32_t p, int32_t q, int64_t *a, int64_t *b)
+{
+    int64_t p0 = size_at(t, 0, p), q0 = size_at(t, 0, q), v0 = number_at(t, 0, number);
+    for (int32_t i = 1; i < t->points; i++) {
+        int64_t p1 = size_at(t, i, p), q1 = size_at(t, i, q), v1 = number_at(t, i, number), all, x, y;
+        if (!determinant(p0, q0, p1, q1, &all) || !all || !determinant(v0, q0, v1, q1, &x) ||
+            !determinant(p0, v0, p1, v1, &y))
+            continue;
+        if (all == -1 || x % all || y % all) {
+            if (all != -1) return false;
+            x = -x, y = -y, all = 1;
+        }
+        *a = x / all;
+        *b = y / all;
+        return holds(t, number, *a, p, *b, q);
+    }
+    return false;
+}
+
+static bool find_formula(const table *t, int32_t number, kni_c_formula *f)
+{
+    int64_t a, b;
+    *f = (kni_c_formula){number_at(t, 0, number), 0, 1, 1};
+    if (holds(t, number, f->a, -1, 0, -1)) return true;
+    for (int32_t q = -1; q < t->k.n; q++)
+        for (int32_t p = 0; p < t->k.n; p++) {
+            if (p == q || !solve(t, number, p, q, &a, &b)) continue;
+            *f = (kni_c_formula){a, b, t->k.dims[p], q < 0 ? 1 : t->k.dims[q]};
+            return true;
+        }
+    return false;
+}
+
+static kn_status fill_table(kni_c *c, const kni_program_node *n, kni_c_numbers at, void *context, table *t,
+                            kni_c_bound *bound)
+{
+    kn_status s = KN_OK;
+    bool any = false;
+    t->points = 0;
+    t->numbers = -1;
+    for (int32_t i = 0; i < c->n_points && s == KN_OK; i++) {
+        int64_t *numbers = t->v + (size_t)t->points * KNI_C_NUMBERS;
+        int32_t count = 0;
+        go_to(c, i);
+        s = kni_c_bind(c, n, bound);
+        if (s == KN_OK && !bound->possible) continue;
+        any |= s == KN_OK;
+        if (s == KN_OK) s = at(context, numbers, &count);
+        if (s == KN_OK && count < 0) continue;
+        if (s == KN_OK && t->points && count != t->numbers)
+            s = kni_fail_op(KN_ERROR_UNSUPPORTED, n->row->name, "how it is computed depends on the sizes");
+        t->numbers = count;
+        for (int32_t k = 0; k < t->k.n; k++)
+            t->d[(size_t)t->points * CANDIDATES + (size_t)k] = kni_run_size(&c->run, t->k.dims[k]);
+        t->points++;
+    }
+    if (s == KN_OK && !any)
+        s = kni_fail_op(KN_ERROR_SHAPE, n->row->name, "no sizes within their bounds fit it");
+    return s;
+}
+
+kn_status kni_c_fit(kni_c *c, const kni_program_node *n, kni_c_numbers at, void *context,
+                    kni_c_formula *formulas, int32_t *count)
+{
+    table t = {.v = c->numbers, .d = c->sizes};
+    find_candidates(c, n, &t.k);
+    kni_c_bound *bound = context; /* every context begins with one */
+    kn_status s = fill_table(c, n, at, context, &t, bound);
+    *count = s ? 0 : t.numbers;
+    for (int32_t i = 0; i < *count && s == KN_OK; i++)
+        if (!find_formula(&t, i, &formulas[i]))
+            s = kni_fail_op(
+                KN_ERROR_UNSUPPORTED, n->row->name,
+                "a number that it is computed with follows from the sizes in a way that C cannot be "
+                "written for (number %d)",
+                i);
+    return s;
+}

@@ -1,0 +1,159 @@
+/* Programs as C: compiled without a library, started without one, and compared with ops that run at once. With a folder as argument
+   the texts are only written there, for scripts/smoke.sh. */
+#define _DEFAULT_SOURCE 1
+#define _POSIX_C_SOURCE 200809L
+#include "support/check.h"
+#include "support/exported_programs.h"
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const char flags[] = "-std=c99 -O1 -ffreestanding -nostdlib -static -Wall -Wextra -Werror -pedantic";
+
+/* What the compiled program says: 0, or which output is wrong; -1 where it does not compile. */
+static int run_with(const char *compiler, const char *folder, const char *name)
+{
+    char command[2048];
+    snprintf(command, sizeof command, "%s %s -o %s/%s %s/%s.c %s/%s_main.c", compiler, flags, folder, name,
+             folder, name, folder, name);
+    if (system(command)) return -1;
+    snprintf(command, sizeof command, "%s/%s", folder, name);
+    int status = system(command);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -2;
+}
+
+static void exported_programs_agree(const char *folder)
+{
+    const exported_program *e;
+    for (int i = 0; (e = exported_program_at(i)); i++) {
+        kn_scope scope = kn_scope_begin();
+        bool weights = i % 2;
+        if (CHECK(exported_write(e, folder, weights))) {
+            int status = run_with(weights ? "clang" : "gcc", folder, e->name);
+            if (!CHECK(status == 0)) printf("  %s: %d\n", e->name, status);
+        }
+        kn_scope_end(scope, KN_NONE);
+    }
+}
+
+typedef kn_program_value value;
+
+/* The program of one op on x of this shape; the size n has a bound or not. */
+static kn_program program_of(const char *op, kn_dtype dtype, const char *shape, const kn_builder_attribute *a,
+                             bool bounded)
+{
+    kn_builder b = kn_builder_new();
+    if (bounded) kn_builder_size(b, "n", 1, 8);
+    value x = kn_builder_input(b, "x", dtype, shape), y = kn_builder_op(b, op, &x, 1, a);
+    kn_program p = kn_builder_finish(b, &y, NULL, 1);
+    kn_builder_free(b);
+    if (!CHECK(p != NULL)) printf("  %s\n", kn_last_error());
+    return p;
+}
+
+static void check_refused(kn_program p, const char *path, const char *words)
+{
+    CHECK_ERROR(kn_program_to_c(p, path, NULL), words);
+    CHECK(access(path, F_OK) != 0);
+    kn_program_free(p);
+}
+
+static void what_has_no_form_is_refused(const char *folder)
+{
+    char path[320];
+    snprintf(path, sizeof path, "%s/refused.c", folder);
+    kn_scope scope = kn_scope_begin();
+    check_refused(program_of("exp", KN_F32, "n", NULL, false), path, "size 'n' has no upper bound");
+    check_refused(program_of("pinverse", KN_F32, "3, 3", NULL, false), path, "kn_pinverse");
+    check_refused(program_of("exp", KN_F32, "n, 65536, 65536", NULL, true), path, "2 GiB");
+    kn_builder_attribute to_f8[] = {{"dtype", "14", 0}, {0}};
+    check_refused(program_of("cast", KN_F32, "n", to_f8, true), path, "cast it before");
+    kn_builder b = kn_builder_new();
+    kn_builder_size(b, "n", 1, 8);
+    kn_builder_size(b, "m", 1, 8);
+    value in[2] = {kn_builder_input(b, "x", KN_F32, "n, 2"), kn_builder_input(b, "y", KN_F32, "m, 2")};
+    value y = kn_builder_op(b, "mul", in, 2, NULL);
+    kn_program p = kn_builder_finish(b, &y, NULL, 1);
+    kn_builder_free(b);
+    /* Shapes that fit only for some sizes: not every call could be answered. */
+    if (CHECK(p != NULL)) check_refused(p, path, "kn_mul");
+    p = program_of("exp", KN_F32, "n", NULL, true);
+    CHECK_ERROR(kn_program_to_c(p, path, &(kn_program_to_c_args){.name = "1st"}),
+                "'1st' cannot be a name in C");
+    CHECK_ERROR(kn_program_to_c(p, NULL, NULL), "the path is NULL");
+    CHECK(kn_program_to_c(p, "/nowhere/at/all.c", NULL) != KN_OK);
+    kn_program_free(p);
+    kn_scope_end(scope, KN_NONE);
+}
+
+static void traces_are_written(const char *folder)
+{
+    char path[320];
+    snprintf(path, sizeof path, "%s/traced.c", folder);
+    kn_scope scope = kn_scope_begin();
+    kn_tensor x = kn_keep(kn_ones(KN_SHAPE(3), KN_F32)), y;
+    CHECK(kn_program_begin(NULL) == KN_OK);
+    y = kn_keep(kn_add(x, kn_random_uniform(KN_SHAPE(3), 0, 1, KN_F32)));
+    check_refused(kn_program_end(&x, 1, &y, 1), path, "draws random numbers");
+    kn_param w = kn_param_make(kn_mul_scalar(kn_ones(KN_SHAPE(4, 3), KN_F32), 2));
+    x = kn_keep(kn_ones(KN_SHAPE(2, 3), KN_F32));
+    CHECK(kn_program_begin(NULL) == KN_OK);
+    y = kn_keep(kn_relu(kn_linear(x, kn_value(w), KN_NONE)));
+    kn_program p = kn_program_end(&x, 1, &y, 1);
+    /* Params are written as they are now. */
+    CHECK(kn_param_set(&w, kn_ones(KN_SHAPE(4, 3), KN_F32)) == KN_OK);
+    const int64_t runs[1][EXPORTED_SIZES] = {{0}};
+    if (CHECK(p && exported_write_program(p, "traced", folder, false, runs, 1)))
+        CHECK(run_with("gcc", folder, "traced") == 0);
+    kn_program_free(p);
+    kn_param_drop(&w);
+    kn_scope_end(scope, KN_NONE);
+}
+
+/* Every allocation may fail: then there is a message, and no file. */
+static void memory_may_end(const char *folder, const char *op)
+{
+    char path[320];
+    snprintf(path, sizeof path, "%s/failed.c", folder);
+    kn_scope scope = kn_scope_begin();
+    kn_program p = program_of(op, KN_F32, "n, 3", (kn_builder_attribute[]){{"axis", "-1", 0}, {0}}, true);
+    kn_status s = KN_ERROR_MEMORY;
+    int n = 1;
+    for (; s != KN_OK && n < 2000; n++) {
+        kn_memory_fail_after(n);
+        s = kn_program_to_c(p, path, NULL);
+        kn_memory_fail_after(0);
+        if (s != KN_OK && !CHECK(s == KN_ERROR_MEMORY && access(path, F_OK) != 0)) break;
+    }
+    if (!CHECK(s == KN_OK && n > 10 && remove(path) == 0)) printf("  %s: %d\n", op, n);
+    kn_program_free(p);
+    kn_scope_end(scope, KN_NONE);
+}
+
+static int write_all(const char *folder)
+{
+    const exported_program *e;
+    int bad = 0;
+    kn_scope scope = kn_scope_begin();
+    for (int i = 0; (e = exported_program_at(i)); i++) bad += !exported_write(e, folder, i % 2);
+    kn_scope_end(scope, KN_NONE);
+    return bad;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1) return write_all(argv[1]);
+    const char *base = getenv("TMPDIR");
+    char folder[256], command[512];
+    snprintf(folder, sizeof folder, "%s/kiln_to_c_XXXXXX", base ? base : "/tmp");
+    if (!CHECK(mkdtemp(folder) != NULL)) return check_report();
+    exported_programs_agree(folder);
+    what_has_no_form_is_refused(folder);
+    traces_are_written(folder);
+    memory_may_end(folder, "cumsum");
+    memory_may_end(folder, "softmax");
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    CHECK(system(command) == 0);
+    CHECK(kn_shutdown() == 0);
+    return check_report();
+}
