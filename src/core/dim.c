@@ -2,6 +2,7 @@
    their factors in order. */
 #include "core/dim.h"
 #include "core/allocator.h"
+#include "core/dim_symbols.h"
 #include "core/platform.h"
 #include <string.h>
 
@@ -79,6 +80,7 @@ struct kni_dims {
     char *names;
     int32_t *slots; /* of the hash table: a node's number and 1, or 0 */
     uint32_t n, n_terms, n_names, room, term_room, name_room, n_slots;
+    int32_t n_symbols;
 };
 
 static KNI_THREAD_LOCAL kni_dims *entered;
@@ -230,6 +232,7 @@ static kn_dim intern(node e, const kni_dim_term *terms, const char *name)
         e.first = (int32_t)s->n_names;
         memcpy(s->names + s->n_names, name, bytes);
         s->n_names += bytes;
+        s->n_symbols++;
     }
     s->nodes[s->n] = e;
     s->slots[k] = (int32_t)++s->n;
@@ -238,8 +241,17 @@ static kn_dim intern(node e, const kni_dim_term *terms, const char *name)
 
 kn_dim kni_dim_symbol(const char *name, int64_t lo, int64_t hi)
 {
-    if (!*name || strlen(name) >= KNI_DIM_NAME || lo < 0 || hi < lo) return KNI_DIM_BAD;
+    if (!kni_dim_is_name(name) || lo < 0 || hi < lo) return KNI_DIM_BAD;
     return intern((node){.kind = KNI_DIM_SYMBOL, .a = lo, .b = hi}, NULL, name);
+}
+
+int32_t kni_dim_symbol_count(void) { return entered ? entered->n_symbols : 0; }
+
+kn_dim kni_dim_symbol_next(uint32_t *i)
+{
+    for (; entered && *i < entered->n; ++*i)
+        if (entered->nodes[*i].kind == KNI_DIM_SYMBOL) return KNI_DIM_FIRST - (int64_t)(*i)++;
+    return KNI_DIM_BAD;
 }
 
 /* ---- sums of products */
@@ -277,14 +289,14 @@ static int compare_factors(const kni_dim_term *a, const kni_dim_term *b)
     return 0;
 }
 
-/* Terms stand in order: products of many unknowns first, the constant last. */
+/* Terms stand in order: products of many unknowns first, the constant last. A factor that has no opposite is too large. */
 static void add_term(sum *s, const kni_dim_term *t)
 {
     int i = 0;
     while (i < s->n && compare_factors(&s->terms[i], t) < 0) i++;
     if (i < s->n && !compare_factors(&s->terms[i], t)) {
         int64_t *c = &s->terms[i].coefficient;
-        if (__builtin_add_overflow(*c, t->coefficient, c)) s->bad = true;
+        if (__builtin_add_overflow(*c, t->coefficient, c) || *c == INT64_MIN) s->bad = true;
         if (*c == 0) memmove(&s->terms[i], &s->terms[i + 1], (size_t)(--s->n - i) * sizeof *s->terms);
         return;
     }
@@ -300,7 +312,7 @@ static kni_dim_term product(const kni_dim_term *a, const kni_dim_term *b, bool *
 {
     kni_dim_term t = {0, 0, {0}};
     if (__builtin_mul_overflow(a->coefficient, b->coefficient, &t.coefficient) ||
-        a->n_factors + b->n_factors > KNI_DIM_FACTORS) {
+        t.coefficient == INT64_MIN || a->n_factors + b->n_factors > KNI_DIM_FACTORS) {
         *bad = true;
         return t;
     }
@@ -387,7 +399,8 @@ static bool divide(const sum *s, const kni_dim_term *by, sum *q)
         kni_dim_term t = s->terms[i];
         if (!divide_term(&t, by)) {
             if (t.n_factors || by->n_factors) return false;
-            t.coefficient = (t.coefficient - (t.coefficient < 0 ? by->coefficient - 1 : 0)) / by->coefficient;
+            /* Rounded down; what is left over is not 0 here. */
+            t.coefficient = t.coefficient / by->coefficient - (t.coefficient < 0);
             if (!t.coefficient) continue;
         }
         add_term(q, &t);
