@@ -87,7 +87,8 @@ static kn_tensor placed(kni_program *p, kni_program_value *v, kn_device device)
     const kni_tensor *x = kni_peek(v->tensor);
     if (v->live || !x || kni_same_leaf(x->device, device)) return v->tensor;
     if (!v->placed.bits) {
-        bool number = !x->storage && x->flags & KNI_TENSOR_SCALAR; /* every device has it, and it stays weak */
+        bool number =
+            !x->storage && x->flags & KNI_TENSOR_SCALAR; /* every device has it, and it stays weak */
         kn_tensor copy = number ? kn_alias(v->tensor) : kn_to(v->tensor, device);
         if (kni_is_poisoned(copy)) return copy;
         v->placed = kn_own(copy);
