@@ -81,6 +81,7 @@ struct kni_dims {
     int32_t *slots; /* of the hash table: a node's number and 1, or 0 */
     uint32_t n, n_terms, n_names, room, term_room, name_room, n_slots;
     int32_t n_symbols;
+    bool full; /* there was no room for an expression */
 };
 
 static KNI_THREAD_LOCAL kni_dims *entered;
@@ -197,7 +198,7 @@ static bool more_slots(kni_dims *s)
 /* Room for another node, with its terms or its name; false without memory, and where there are too many. */
 static bool make_room(kni_dims *s, uint32_t terms, uint32_t bytes)
 {
-    if (!s || s->n >= LIMIT || !more_slots(s)) return false;
+    if (s->n >= LIMIT || !more_slots(s)) return false;
     node *nodes = s->n < s->room ? s->nodes : kni_grow(s->nodes, &s->room, s->n + 1, sizeof *nodes);
     if (!nodes) return false;
     s->nodes = nodes;
@@ -219,7 +220,11 @@ static kn_dim intern(node e, const kni_dim_term *terms, const char *name)
 {
     kni_dims *s = entered;
     uint32_t bytes = name ? (uint32_t)strlen(name) + 1 : 0;
-    if (!make_room(s, e.kind == KNI_DIM_SUM ? (uint32_t)e.n : 0, bytes)) return KNI_DIM_BAD;
+    if (!s) return KNI_DIM_BAD;
+    if (!make_room(s, e.kind == KNI_DIM_SUM ? (uint32_t)e.n : 0, bytes)) {
+        s->full = true;
+        return KNI_DIM_BAD;
+    }
     e.hash = hash_of(&e, terms, name);
     uint32_t k = e.hash & (s->n_slots - 1);
     for (; s->slots[k]; k = (k + 1) & (s->n_slots - 1))
@@ -244,6 +249,8 @@ kn_dim kni_dim_symbol(const char *name, int64_t lo, int64_t hi)
     if (!kni_dim_is_name(name) || lo < 0 || hi < lo) return KNI_DIM_BAD;
     return intern((node){.kind = KNI_DIM_SYMBOL, .a = lo, .b = hi}, NULL, name);
 }
+
+bool kni_dims_are_full(const kni_dims *dims) { return dims->full; }
 
 int32_t kni_dim_symbol_count(void) { return entered ? entered->n_symbols : 0; }
 

@@ -20,6 +20,14 @@ static kn_status tell(const kni_program_reading *r, kn_status code, const char *
     return kni_fail(code, "%s: %s%s%s%s", r->file, word, r->where, *r->where ? ": " : "", plain);
 }
 
+/* Sizes that there was no memory for look like nonsense. */
+static kn_status damaged(const kni_program_reading *r, const char *text)
+{
+    if (kni_dims_are_full(r->p->dims)) return tell(r, KN_ERROR_MEMORY, "", "no memory for the sizes");
+    kni_damage_note();
+    return tell(r, KN_ERROR_IO, "damaged: ", text);
+}
+
 kn_status kni_program_damaged(const kni_program_reading *r, const char *format, ...)
 {
     char text[400];
@@ -27,8 +35,7 @@ kn_status kni_program_damaged(const kni_program_reading *r, const char *format, 
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    kni_damage_note();
-    return tell(r, KN_ERROR_IO, "damaged: ", text);
+    return damaged(r, text);
 }
 
 kn_status kni_program_unknown(const kni_program_reading *r, const char *format, ...)
@@ -45,9 +52,7 @@ kn_status kni_program_refused(const kni_program_reading *r, kn_status s)
 {
     char text[400];
     snprintf(text, sizeof text, "%s", kni_failure_taken());
-    if (s == KN_ERROR_MEMORY) return tell(r, s, "", text);
-    kni_damage_note();
-    return tell(r, KN_ERROR_IO, "damaged: ", text);
+    return s == KN_ERROR_MEMORY ? tell(r, s, "", text) : damaged(r, text);
 }
 
 /* ---- members, sizes, types */

@@ -1,5 +1,6 @@
 /* Programs in files: what is saved and loaded gives the same bits, a file that is not what was written is refused with its name and the
    value, and weights have their names. */
+#include "ops/op.h"
 #include "support/check.h"
 #include <kn.h>
 #include <kn/nn.h>
@@ -65,7 +66,7 @@ static kn_program repeats(void)
 {
     kn_builder b = kn_builder_new();
     value x = kn_builder_input(b, "x", KN_F32, "n, 4"),
-          h = kn_builder_constant(b, kn_ones(KN_SHAPE(4), KN_F32));
+          h = kn_builder_param(b, "start", kn_ones(KN_SHAPE(4), KN_F32));
     value w = kn_builder_param(b, "w", kn_mul_scalar(counted(KN_SHAPE(4)), 0.5)), inside[3], out[2];
     kn_builder_loop(
         b, &(kn_loop_args){.trips = "n", .carried = &h, .n_carried = 1, .sliced = &x, .n_sliced = 1}, inside);
@@ -279,6 +280,82 @@ static void numbers_stay_weak(void)
     kn_program_free(q);
 }
 
+/* ---- all ops, as far as they take operands of these types without any attributes */
+
+enum { OPERANDS = 9, IN_A_SEED = 24 };
+
+static kn_builder with_operands(value *x)
+{
+    static const struct {
+        kn_dtype dtype;
+        const char *shape;
+    } types[OPERANDS] = {{KN_F32, "n, 4"},  {KN_F32, "4, 4"},       {KN_I64, "n, 4"},
+                         {KN_F32, "4"},     {KN_F32, "2, 3, n, n"}, {KN_F32, "4, 3, 3, 3"},
+                         {KN_BOOL, "n, 4"}, {KN_F32, "2, 3, n"},    {KN_I32, ""}};
+    kn_builder b = kn_builder_new();
+    kn_builder_size(b, "n", 4, 4);
+    for (int i = 0; i < OPERANDS; i++) {
+        char name[2] = {(char)('a' + i), 0};
+        x[i] = kn_builder_input(b, name, types[i].dtype, types[i].shape);
+    }
+    return b;
+}
+
+/* Operands that the row takes, by number: the first of them, or -1. */
+static int fitting(const kn_op *row, int n_in, int *second)
+{
+    value x[OPERANDS], in[4], out[16];
+    for (int k = 0; k < OPERANDS * OPERANDS; k++) {
+        kn_builder b = with_operands(x);
+        for (int i = 0; i < n_in; i++) in[i] = x[i ? k % OPERANDS : k / OPERANDS];
+        kn_status s = kn_builder_op_many(b, row->name, in, n_in, NULL, out, row->n_out);
+        kn_builder_free(b);
+        *second = k % OPERANDS;
+        if (s == KN_OK) return k / OPERANDS;
+    }
+    return -1;
+}
+
+/* A program of the rows from *number on that can be had, at most IN_A_SEED of them. */
+static kn_program of_rows(int *number, int *found)
+{
+    value x[OPERANDS], in[4], out[16], last = KN_NO_VALUE;
+    kn_builder b = with_operands(x);
+    *found = 0;
+    for (; *number < kni_op_count() && *found < IN_A_SEED; ++*number) {
+        const kn_op *row = kni_op_by_number(*number);
+        int second = 0, n_in = row ? row->min_in : 0;
+        if (!row || row->kind == KNI_SYSTEM || n_in < 1 || n_in > 4 || row->n_out < 1 || row->n_out > 16)
+            continue;
+        int first = fitting(row, n_in, &second);
+        if (first < 0) continue;
+        for (int i = 0; i < n_in; i++) in[i] = x[i ? second : first];
+        if (kn_builder_op_many(b, row->name, in, n_in, NULL, out, row->n_out)) break;
+        last = out[0];
+        ++*found;
+    }
+    kn_program p = *found ? kn_builder_finish(b, &last, NULL, 1) : NULL;
+    kn_builder_free(b);
+    return p;
+}
+
+static void all_ops_come_back(void)
+{
+    int total = 0, found = 0;
+    static char before[20000], after[20000];
+    for (int number = 0; number < kni_op_count(); total += found) {
+        kn_program p = of_rows(&number, &found), q = p ? again(p, NULL) : NULL;
+        if (!p) break;
+        if (!CHECK(q != NULL)) printf("  %s\n", kn_last_error());
+        kn_program_print(p, before, sizeof before);
+        kn_program_print(q, after, sizeof after);
+        CHECK(!strcmp(before, after));
+        kn_program_free(p);
+        kn_program_free(q);
+    }
+    if (!CHECK(total > 150)) printf("  only %d ops\n", total);
+}
+
 /* ---- files that are not what was written */
 
 /* The text of a saved program, and its tensors. */
@@ -363,7 +440,7 @@ static const struct {
     {repeats, "\"trips\":\"n\"", "\"max_trips\":3", "a loop needs .trips, or .condition and .max_trips"},
     {repeats, "\"trips\":\"n\"", "\"trips\":-3", "a size or whole number is missing or out of range"},
     {repeats, "\"sliced\":[0]", "\"sliced\":[]", "(loop): "},
-    {repeats, "\"carried\":[2]", "\"carried\":[99]", "operand 0 is no value that was made before"},
+    {repeats, "\"carried\":[1]", "\"carried\":[99]", "operand 0 is no value that was made before"},
     {calls, "\"call\":\"scaled\"", "\"call\":\"twice\"", "no function that stands before is called 'twice'"},
     {calls, "\"name\":\"twice\"", "\"name\":\"scaled\"", "function 'scaled': the name is told twice"},
 };
@@ -430,6 +507,36 @@ static void depth_is_bounded(void)
     kn_program_free(p);
 }
 
+/* Each allocation fails once: an error with a text, and a program when none fails any more. */
+static void memory_may_end(void)
+{
+    for (int i = 0; i < MAKERS; i++) {
+        kn_program p = makers[i](), q = NULL;
+        void *data, *second = NULL;
+        size_t bytes, other;
+        CHECK(kn_program_save_memory(p, &data, &bytes, NULL) == KN_OK);
+        int n = 1, silent = 0;
+        for (; n < 2000 && !q; n++) {
+            kn_memory_fail_after(n);
+            q = kn_program_load_memory(data, bytes, NULL);
+            kn_memory_fail_after(0);
+            if (!q && kni_latest_code() != KN_ERROR_MEMORY) silent++, printf("  %s\n", kn_last_error());
+        }
+        CHECK(q != NULL && n > 5 && silent == 0);
+        for (n = 1; n < 2000 && !second; n++) {
+            kn_memory_fail_after(n);
+            kn_status s = kn_program_save_memory(p, &second, &other, NULL);
+            kn_memory_fail_after(0);
+            if (s && s != KN_ERROR_MEMORY) silent++, printf("  %s\n", kn_last_error());
+        }
+        CHECK(second && other == bytes && silent == 0);
+        free(data);
+        free(second);
+        kn_program_free(p);
+        kn_program_free(q);
+    }
+}
+
 /* ---- what cannot be saved or loaded */
 
 static void mistakes_are_told(void)
@@ -480,8 +587,43 @@ static void files_are_written_and_mapped(void)
     remove(path);
 }
 
-int main(void)
+static bool write_text(kn_program p, const char *folder, const char *name, int number)
 {
+    char path[600];
+    kn_state state = taken_apart(p);
+    snprintf(path, sizeof path, number < 0 ? "%s/%s.json" : "%s/%s_%d.json", folder, name, number);
+    FILE *file = fopen(path, "w");
+    bool good = file && fputs(kn_state_get_text(state, "kiln.program"), file) >= 0;
+    if (file) fclose(file);
+    kn_state_free(state);
+    return good;
+}
+
+/* The fuzzer's seeds: each program as its text and as a file. */
+static int write_seeds(const char *folder)
+{
+    static const char *const names[] = {"symbolic", "chooses", "repeats", "conditional", "calls"};
+    bool good = true;
+    for (int i = 0; i < MAKERS; i++) {
+        char path[600];
+        kn_program p = makers[i]();
+        snprintf(path, sizeof path, "%s/%s.safetensors", folder, names[i]);
+        good = good && kn_program_save(p, path, NULL) == KN_OK && write_text(p, folder, names[i], -1);
+        kn_program_free(p);
+    }
+    int found = 0;
+    for (int number = 0, i = 0; number < kni_op_count(); i++) {
+        kn_program p = of_rows(&number, &found);
+        if (!p) break;
+        good = good && write_text(p, folder, "ops", i);
+        kn_program_free(p);
+    }
+    return !good;
+}
+
+int main(int count, char **arguments)
+{
+    if (count == 3 && !strcmp(arguments[1], "--seeds")) return write_seeds(arguments[2]);
     static const char *const devices[] = {"cpu", "ref", "fusion(cpu)", "autodiff(cpu)"};
     for (size_t i = 0; i < sizeof devices / sizeof *devices; i++) {
         kn_device_use(kn_device_open(devices[i]));
@@ -495,9 +637,11 @@ int main(void)
     kn_scope scope = kn_scope_begin();
     bounds_and_names_come_back();
     attributes_are_exact();
+    all_ops_come_back();
     changes_are_found();
     nothing_crashes();
     depth_is_bounded();
+    memory_may_end();
     mistakes_are_told();
     files_are_written_and_mapped();
     kn_scope_end(scope, KN_NONE);
