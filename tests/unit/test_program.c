@@ -241,7 +241,8 @@ static void foreign_results_are_refused(void)
     kn_builder_if(b, c);
     value hidden = op(b, "exp", x, KN_NO_VALUE, NULL);
     kn_builder_else(b, &hidden, 1);
-    CHECK(kn_builder_end(b, &hidden, 1, &y, 1) != KN_OK && strstr(kn_last_error(), "is no value of this region"));
+    CHECK(kn_builder_end(b, &hidden, 1, &y, 1) != KN_OK &&
+          strstr(kn_last_error(), "is no value of this region"));
     kn_builder_free(b);
     b = kn_builder_new();
     x = kn_builder_input(b, "x", KN_F32, "n");
