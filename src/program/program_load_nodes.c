@@ -131,7 +131,7 @@ static kn_status check_version(kni_program_reading *r, const kn_op *row)
 static kn_status read_op(kni_program_reading *r, const kni_json *node, int32_t region)
 {
     _Alignas(8) char attributes[ATTRIBUTE_BYTES];
-    int32_t in[MOST], out[MOST], n_in, n_out;
+    int32_t in[MOST], out[MOST], n_in = 0, n_out = 0;
     const char *name = kni_program_name_of(r, node, "op");
     if (!name) return KN_ERROR_IO;
     set_where(r, name);
@@ -158,7 +158,7 @@ static kn_status read_op(kni_program_reading *r, const kni_json *node, int32_t r
 static kn_status add_control(kni_program_reading *r, const kni_json *node, int32_t region, const char *name,
                              const kni_program_node *control, const int32_t *in, int32_t n_in)
 {
-    int32_t out[MOST], n_out;
+    int32_t out[MOST], n_out = 0;
     set_where(r, name);
     kn_status s = count_made(r, node, &n_out);
     if (s) return s;
@@ -177,7 +177,7 @@ static kn_status read_inner(kni_program_reading *r, const kni_json *node, const 
 static kn_status read_if(kni_program_reading *r, const kni_json *node, int32_t region)
 {
     kni_program_node control = {.kind = KNI_NODE_IF, .regions = {-1, -1}};
-    int32_t in[MOST], n_in;
+    int32_t in[MOST], n_in = 0;
     set_where(r, "if");
     kn_status s = read_ids(r, kni_program_list(r, node, "if"), in, &n_in);
     if (s == KN_OK && n_in != 1) s = kni_program_damaged(r, "it has %d conditions", (int)n_in);
@@ -192,7 +192,7 @@ static kn_status read_if(kni_program_reading *r, const kni_json *node, int32_t r
 static kn_status read_loop_counts(const kni_program_reading *r, const kni_json *json, kni_loop *loop,
                                   int32_t *in, int32_t *n_in)
 {
-    int32_t n, values[MOST];
+    int32_t n = 0, values[MOST];
     static const char *const words[] = {"condition", "carried", "sliced"};
     int32_t counts[3] = {0};
     *n_in = 0;
@@ -215,7 +215,7 @@ static kn_status read_loop(kni_program_reading *r, const kni_json *node, int32_t
 {
     kni_program_node control = {.kind = KNI_NODE_LOOP, .regions = {-1, -1}, .loop = {.trips = KNI_DIM_BAD}};
     kni_loop *loop = &control.loop;
-    int32_t in[MOST], n_in;
+    int32_t in[MOST], n_in = 0;
     set_where(r, "loop");
     const kni_json *json = kni_json_member(node, "loop"), *trips = kni_json_member(json, "trips"),
                    *most = kni_json_member(json, "max_trips");
@@ -238,7 +238,7 @@ static kn_status read_loop(kni_program_reading *r, const kni_json *node, int32_t
 static kn_status read_call(kni_program_reading *r, const kni_json *node, int32_t region)
 {
     kni_program_node control = {.kind = KNI_NODE_CALL, .regions = {-1, -1}};
-    int32_t in[MOST], n_in;
+    int32_t in[MOST], n_in = 0;
     set_where(r, "call");
     const char *name = kni_program_name_of(r, node, "call");
     if (!name) return KN_ERROR_IO;
@@ -284,7 +284,7 @@ static kn_status read_arguments(kni_program_reading *r, const kni_json *json, in
 
 kn_status kni_program_read_region(kni_program_reading *r, const kni_json *json, int32_t region, bool make)
 {
-    int32_t results[MOST], n;
+    int32_t results[MOST], n = 0;
     if (json->kind != KNI_JSON_OBJECT) return kni_program_damaged(r, "a region is no object");
     kn_status s = read_arguments(r, json, region, make);
     const kni_json *nodes = s ? NULL : kni_program_list(r, json, "nodes");

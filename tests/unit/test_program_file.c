@@ -1,5 +1,6 @@
 /* Programs in files: what is saved and loaded gives the same bits, a file that is not what was written is refused with its name and the
    value, and weights have their names. */
+#define _GNU_SOURCE
 #include "ops/op.h"
 #include "support/check.h"
 #include <kn.h>
@@ -8,6 +9,7 @@
 #include <kn/store.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef kn_program_value value;
 typedef kn_builder_attribute attribute;
@@ -575,7 +577,7 @@ static void files_are_written_and_mapped(void)
     char path[] = "/tmp/kiln_program_XXXXXX";
     int fd = mkstemp(path);
     kn_program p = symbolic();
-    CHECK(fd >= 0 && kn_program_save(p, path, NULL) == KN_OK);
+    CHECK(fd >= 0 && close(fd) == 0 && kn_program_save(p, path, NULL) == KN_OK);
     for (int map = 0; map < 2; map++) {
         kn_program q = kn_program_load(path, &(kn_program_load_args){.map = map});
         kn_tensor x = kn_keep(counted(KN_SHAPE(3, 4))), y, z;
