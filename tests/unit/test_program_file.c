@@ -195,7 +195,7 @@ static void attributes_are_exact(void)
             kn_builder_op(b, "full", &none, 0,
                           (attribute[]){{"shape", "2", 0}, {"dtype", "1", 0}, {"value", NULL, real}, {0}});
         kn_program p = finish(b, &y, NULL, 1), q = again(p, NULL);
-        kn_tensor got[2];
+        kn_tensor got[2] = {KN_NONE, KN_NONE};
         CHECK(kn_program_run(p, NULL, 0, &got[0], 1) == KN_OK);
         CHECK(q && kn_program_run(q, NULL, 0, &got[1], 1) == KN_OK && same_bits(got[0], got[1]));
         kn_program_free(p);
@@ -234,7 +234,7 @@ static void traces_keep_the_names_of_params(void)
     CHECK(kn_nn_linear_init(&net.first, 4, 8, NULL) == KN_OK &&
           kn_nn_linear_init(&net.second, 8, 3, NULL) == KN_OK);
     CHECK(kn_nn_dropout_init(&net.dropout, 0.5, NULL) == KN_OK);
-    kn_tensor x = kn_keep(counted(KN_SHAPE(5, 4))), y, z;
+    kn_tensor x = kn_keep(counted(KN_SHAPE(5, 4))), y = KN_NONE, z = KN_NONE;
     for (int training = 0; training < 2; training++) {
         kn_program p = trace(&net, x, training);
         kn_program_save_args args = {.inputs = (const char *[]){"features"},
@@ -273,7 +273,7 @@ static void traces_keep_the_names_of_params(void)
 /* A C number beside a half leaves it a half, also after a load. */
 static void numbers_stay_weak(void)
 {
-    kn_tensor x = kn_keep(kn_ones(KN_SHAPE(3), KN_F16)), y;
+    kn_tensor x = kn_keep(kn_ones(KN_SHAPE(3), KN_F16)), y = KN_NONE;
     CHECK(kn_program_begin(NULL) == KN_OK);
     kn_tensor h = kn_keep(kn_rsub_scalar(kn_mul_scalar(x, 1.5), 4));
     kn_program p = kn_program_end(&x, 1, &h, 1), q = again(p, NULL);
@@ -580,7 +580,7 @@ static void files_are_written_and_mapped(void)
     CHECK(fd >= 0 && close(fd) == 0 && kn_program_save(p, path, NULL) == KN_OK);
     for (int map = 0; map < 2; map++) {
         kn_program q = kn_program_load(path, &(kn_program_load_args){.map = map});
-        kn_tensor x = kn_keep(counted(KN_SHAPE(3, 4))), y, z;
+        kn_tensor x = kn_keep(counted(KN_SHAPE(3, 4))), y = KN_NONE, z = KN_NONE;
         CHECK(q && kn_program_run(p, &x, 1, &y, 1) == KN_OK && kn_program_run(q, &x, 1, &z, 1) == KN_OK);
         CHECK(same_bits(y, z));
         kn_program_free(q);
