@@ -339,7 +339,7 @@ static kn_status read_functions(kni_program_reading *r, const kni_json *root)
 static kn_status read_outputs(kni_program_reading *r, const kni_json *root)
 {
     kni_program *p = r->p;
-    strcpy(r->where, "outputs");
+    snprintf(r->where, sizeof r->where, "outputs");
     const kni_json *list = kni_program_list(r, root, "outputs");
     if (!list || !port_room(r, list, &p->output_names)) return KN_ERROR_IO;
     p->n_outputs = (int32_t)list->count;
