@@ -163,9 +163,10 @@ typedef struct kn_program_load_args {
     bool map;           /* the weights stay in the mapped file, which must not be cut meanwhile */
 } kn_program_load_args;
 #define KN_PROGRAM_LOAD_ARGS_DEFAULTS KN_ZEROED
-/* A program from a file. Every op of it goes through its shape rule again, and what the file says of the result is compared. NULL with
+/* A program from a file, which runs on the current device, also where it was a trace. Every op of it goes through its shape rule again, and what the file says of the result is compared. NULL with
    kn_last_error(), which names the file and the value. */
 KN_API kn_program kn_program_load(const char *path, const kn_program_load_args *args);
+/* The same over bytes in memory, which with .map must outlive the program. */
 KN_API kn_program kn_program_load_memory(const void *data, size_t bytes, const kn_program_load_args *args);
 
 /* What a program consists of. */

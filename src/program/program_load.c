@@ -257,13 +257,20 @@ static kn_tensor weak_number(kn_tensor t)
     return y;
 }
 
+/* What C's numbers become beside a tensor. */
+static bool may_be_weak(const kni_type *t)
+{
+    const uint32_t dtypes = KNI_BIT(KN_F64) | KNI_BIT(KN_F32) | KNI_BIT(KN_I64) | KNI_BIT(KN_U64);
+    return t->rank == 0 && dtypes >> t->dtype & 1;
+}
+
 /* The tensor of a value; its type must be the one that the program has for it. */
 static kn_status fetch(const kni_program_reading *r, kn_store store, int64_t index, int32_t value, bool weak)
 {
     kni_program_value *v = &r->p->values[value];
     kn_store_entry entry;
     bool same = kn_store_at(store, index, &entry) && entry.dtype == (kn_dtype)v->type.dtype &&
-                entry.shape.rank == v->type.rank && (!weak || v->type.rank == 0);
+                entry.shape.rank == v->type.rank && (!weak || may_be_weak(&v->type));
     for (int a = 0; a < v->type.rank && same; a++) same = entry.shape.dims[a] == v->type.dims[a];
     if (!same)
         return kni_program_damaged(r, "the tensor has another dtype or shape than value %d of the program",

@@ -442,6 +442,8 @@ static const struct {
     {repeats, "\"trips\":\"n\"", "\"max_trips\":3", "a loop needs .trips, or .condition and .max_trips"},
     {repeats, "\"trips\":\"n\"", "\"trips\":-3", "a size or whole number is missing or out of range"},
     {repeats, "\"sliced\":[0]", "\"sliced\":[]", "(loop): "},
+    {repeats, "{\"tensor\":\"w\",", "{\"tensor\":\"w\",\"weak\":true,",
+     "tensor 'w': the tensor has another dtype"},
     {repeats, "\"carried\":[1]", "\"carried\":[99]", "operand 0 is no value that was made before"},
     {calls, "\"call\":\"scaled\"", "\"call\":\"twice\"", "no function that stands before is called 'twice'"},
     {calls, "\"name\":\"twice\"", "\"name\":\"scaled\"", "function 'scaled': the name is told twice"},
