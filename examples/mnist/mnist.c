@@ -2,7 +2,7 @@
    sees in some digits. */
 #include "common/example.h"
 #include "mnist_digits.h"
-#include "mnist_model.h"
+#include "mnist_program.h"
 #include <kn/store.h>
 #include <kn/train.h>
 #include <time.h>
@@ -11,7 +11,7 @@ typedef struct Settings {
     const char *model, *device, *data, *folder;
     int64_t epochs, batch, seed, limit;
     double lr;
-    bool resume;
+    bool resume, program;
 } Settings;
 
 /* All that lives as long as the run. */
@@ -116,6 +116,7 @@ static bool train(Run *run, const Settings *settings)
     snprintf(path, sizeof path, "%s/model.safetensors", settings->folder);
     if (kn_save((kn_module){&run->net, run->model->type}, path, NULL)) return false;
     if (!show_digits(path, run->model, settings->data)) return false;
+    if (settings->program && !save_program(run->model, &run->net, run->test, settings->folder)) return false;
     printf("test accuracy %.2f %% of %lld images after %.0f s of training\n",
            100 * kn_learner_value(run->learner, KN_SPLIT_TEST, "accuracy"),
            (long long)kn_loader_samples(run->test), seconds);
@@ -152,6 +153,7 @@ int main(int argc, char **argv)
                               {"--folder", "for what the run writes", .text = &settings.folder},
                               {"--device", "to train on", .text = &settings.device},
                               {"--limit", "use only so many images, 0: all", .integer = &settings.limit},
+                              {"--program", "save a program too, for 'kiln run'", .flag = &settings.program},
                               {"--resume", "go on from the last checkpoint", .flag = &settings.resume},
                               {0}};
     if (!options_read(argc, argv, options)) return EXIT_FAILURE;

@@ -2,7 +2,7 @@
 #ifndef KN_PROGRAM_H
 #define KN_PROGRAM_H
 
-#include <kn/base.h>
+#include <kn/nn/module.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -152,6 +152,51 @@ KN_API kn_status kn_builder_end(kn_builder builder, const kn_program_value *resu
    kn_last_error(), which tells the first failure since kn_builder_new. */
 KN_API kn_program kn_builder_finish(kn_builder builder, const kn_program_value *outputs,
                                     const char *const *names, int32_t n);
+
+/* ---- programs in files. A program is one safetensors file (docs/program-format.md): its weights are the tensors, under their names, so
+   that every tool can read them. */
+
+typedef struct kn_program_save_args {
+    /* Names of the inputs and outputs, as many as there are; NULL, also for one of them: its own, or input0, output0 and so on. */
+    const char *const *inputs, *const *outputs;
+    /* The params of a trace are saved under their paths in this module; those that are not in it as param0 and so on. */
+    kn_module module;
+    const char *const *metadata; /* name, text, name, text, NULL */
+} kn_program_save_args;
+#define KN_PROGRAM_SAVE_ARGS_DEFAULTS KN_ZEROED
+/* Writes the program atomically. Params of a trace are saved with the values they have now. */
+KN_API KN_MUST_CHECK kn_status kn_program_save(kn_program program, const char *path,
+                                               const kn_program_save_args *args);
+/* The same bytes in new memory, which the caller gives to free(). *data is NULL on failure. */
+KN_API KN_MUST_CHECK kn_status kn_program_save_memory(kn_program program, void **data, size_t *bytes,
+                                                      const kn_program_save_args *args);
+
+typedef struct kn_program_load_args {
+    bool skip_checksum; /* as in kn_store_args */
+    bool map;           /* the weights stay in the mapped file, which must not be cut meanwhile */
+} kn_program_load_args;
+#define KN_PROGRAM_LOAD_ARGS_DEFAULTS KN_ZEROED
+/* A program from a file, which runs on the current device, also where it was a trace. Every op of it goes through its shape rule again, and what the file says of the result is compared. NULL with
+   kn_last_error(), which names the file and the value. */
+KN_API kn_program kn_program_load(const char *path, const kn_program_load_args *args);
+/* The same over bytes in memory, which with .map must outlive the program. */
+KN_API kn_program kn_program_load_memory(const void *data, size_t bytes, const kn_program_load_args *args);
+
+/* What a program consists of. */
+typedef struct kn_program_info {
+    int32_t inputs, outputs, sizes, params, constants, functions;
+    int32_t ops;      /* also those of regions and functions */
+    int32_t controls; /* If, loops and calls */
+    int64_t elements; /* of all params */
+    bool trace;       /* its inputs may have other shapes as far as the ops take them */
+} kn_program_info;
+KN_API KN_MUST_CHECK kn_status kn_program_describe(kn_program program, kn_program_info *info);
+/* A size that inputs bind when the program runs. */
+typedef struct kn_program_size_info {
+    char name[64];
+    int64_t low, high; /* INT64_MAX: no bound */
+} kn_program_size_info;
+KN_API KN_MUST_CHECK kn_status kn_program_size(kn_program program, int32_t i, kn_program_size_info *size);
 
 #ifdef __cplusplus
 }

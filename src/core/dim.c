@@ -2,6 +2,7 @@
    their factors in order. */
 #include "core/dim.h"
 #include "core/allocator.h"
+#include "core/dim_symbols.h"
 #include "core/platform.h"
 #include <string.h>
 
@@ -79,6 +80,8 @@ struct kni_dims {
     char *names;
     int32_t *slots; /* of the hash table: a node's number and 1, or 0 */
     uint32_t n, n_terms, n_names, room, term_room, name_room, n_slots;
+    int32_t n_symbols;
+    bool full; /* there was no room for an expression */
 };
 
 static KNI_THREAD_LOCAL kni_dims *entered;
@@ -195,7 +198,7 @@ static bool more_slots(kni_dims *s)
 /* Room for another node, with its terms or its name; false without memory, and where there are too many. */
 static bool make_room(kni_dims *s, uint32_t terms, uint32_t bytes)
 {
-    if (!s || s->n >= LIMIT || !more_slots(s)) return false;
+    if (s->n >= LIMIT || !more_slots(s)) return false;
     node *nodes = s->n < s->room ? s->nodes : kni_grow(s->nodes, &s->room, s->n + 1, sizeof *nodes);
     if (!nodes) return false;
     s->nodes = nodes;
@@ -217,7 +220,11 @@ static kn_dim intern(node e, const kni_dim_term *terms, const char *name)
 {
     kni_dims *s = entered;
     uint32_t bytes = name ? (uint32_t)strlen(name) + 1 : 0;
-    if (!make_room(s, e.kind == KNI_DIM_SUM ? (uint32_t)e.n : 0, bytes)) return KNI_DIM_BAD;
+    if (!s) return KNI_DIM_BAD;
+    if (!make_room(s, e.kind == KNI_DIM_SUM ? (uint32_t)e.n : 0, bytes)) {
+        s->full = true;
+        return KNI_DIM_BAD;
+    }
     e.hash = hash_of(&e, terms, name);
     uint32_t k = e.hash & (s->n_slots - 1);
     for (; s->slots[k]; k = (k + 1) & (s->n_slots - 1))
@@ -230,6 +237,7 @@ static kn_dim intern(node e, const kni_dim_term *terms, const char *name)
         e.first = (int32_t)s->n_names;
         memcpy(s->names + s->n_names, name, bytes);
         s->n_names += bytes;
+        s->n_symbols++;
     }
     s->nodes[s->n] = e;
     s->slots[k] = (int32_t)++s->n;
@@ -238,8 +246,19 @@ static kn_dim intern(node e, const kni_dim_term *terms, const char *name)
 
 kn_dim kni_dim_symbol(const char *name, int64_t lo, int64_t hi)
 {
-    if (!*name || strlen(name) >= KNI_DIM_NAME || lo < 0 || hi < lo) return KNI_DIM_BAD;
+    if (!kni_dim_is_name(name) || lo < 0 || hi < lo) return KNI_DIM_BAD;
     return intern((node){.kind = KNI_DIM_SYMBOL, .a = lo, .b = hi}, NULL, name);
+}
+
+bool kni_dims_are_full(const kni_dims *dims) { return dims->full; }
+
+int32_t kni_dim_symbol_count(void) { return entered ? entered->n_symbols : 0; }
+
+kn_dim kni_dim_symbol_next(uint32_t *i)
+{
+    for (; entered && *i < entered->n; ++*i)
+        if (entered->nodes[*i].kind == KNI_DIM_SYMBOL) return KNI_DIM_FIRST - (int64_t)(*i)++;
+    return KNI_DIM_BAD;
 }
 
 /* ---- sums of products */
@@ -277,14 +296,14 @@ static int compare_factors(const kni_dim_term *a, const kni_dim_term *b)
     return 0;
 }
 
-/* Terms stand in order: products of many unknowns first, the constant last. */
+/* Terms stand in order: products of many unknowns first, the constant last. A factor that has no opposite is too large. */
 static void add_term(sum *s, const kni_dim_term *t)
 {
     int i = 0;
     while (i < s->n && compare_factors(&s->terms[i], t) < 0) i++;
     if (i < s->n && !compare_factors(&s->terms[i], t)) {
         int64_t *c = &s->terms[i].coefficient;
-        if (__builtin_add_overflow(*c, t->coefficient, c)) s->bad = true;
+        if (__builtin_add_overflow(*c, t->coefficient, c) || *c == INT64_MIN) s->bad = true;
         if (*c == 0) memmove(&s->terms[i], &s->terms[i + 1], (size_t)(--s->n - i) * sizeof *s->terms);
         return;
     }
@@ -300,7 +319,7 @@ static kni_dim_term product(const kni_dim_term *a, const kni_dim_term *b, bool *
 {
     kni_dim_term t = {0, 0, {0}};
     if (__builtin_mul_overflow(a->coefficient, b->coefficient, &t.coefficient) ||
-        a->n_factors + b->n_factors > KNI_DIM_FACTORS) {
+        t.coefficient == INT64_MIN || a->n_factors + b->n_factors > KNI_DIM_FACTORS) {
         *bad = true;
         return t;
     }
@@ -387,7 +406,8 @@ static bool divide(const sum *s, const kni_dim_term *by, sum *q)
         kni_dim_term t = s->terms[i];
         if (!divide_term(&t, by)) {
             if (t.n_factors || by->n_factors) return false;
-            t.coefficient = (t.coefficient - (t.coefficient < 0 ? by->coefficient - 1 : 0)) / by->coefficient;
+            /* Rounded down; what is left over is not 0 here. */
+            t.coefficient = t.coefficient / by->coefficient - (t.coefficient < 0);
             if (!t.coefficient) continue;
         }
         add_term(q, &t);

@@ -1,5 +1,5 @@
 /* Sizes as text, both ways: "2 * batch * length + 1". */
-#include "core/dim.h"
+#include "core/dim_symbols.h"
 #include "core/text.h"
 
 #ifdef KN_FREESTANDING
@@ -92,6 +92,14 @@ static bool accept(reader *r, char c)
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+
+bool kni_dim_is_name(const char *text)
+{
+    int n = 0;
+    if (!is_letter(*text)) return false;
+    while (is_letter(text[n]) || is_digit(text[n]) || text[n] == '.') n++;
+    return !text[n] && n < KNI_DIM_NAME;
+}
 
 static kn_dim read_number(reader *r)
 {

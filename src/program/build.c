@@ -3,6 +3,7 @@
 #include "core/allocator.h"
 #include "core/error.h"
 #include "core/text.h"
+#include "ops/custom_rows.h"
 #include "ops/infer.h"
 #include "program/program_data.h"
 #include <kn/tensor.h>
@@ -46,6 +47,12 @@ bool kni_region_add(int32_t **list, int32_t *n, int32_t *room, int32_t entry)
     if (!kni_program_room((void **)list, room, *n + 1, sizeof **list)) return no_memory(), false;
     (*list)[(*n)++] = entry;
     return true;
+}
+
+const kn_op *kni_build_row(const char *name)
+{
+    const kn_op *row = kni_op_by_name(name);
+    return row && row->kind != KNI_SYSTEM ? row : kni_custom_by_name(name);
 }
 
 /* ---- nodes */
@@ -256,6 +263,68 @@ static kn_status type_call(kni_program *p, const kni_program_node *node, const i
     return s;
 }
 
+/* ---- regions */
+
+int32_t kni_build_argument(kni_program *p, int32_t region, const kni_type *type)
+{
+    int32_t id = kni_build_value(p, KNI_FROM_ARGUMENT, type, region, NULL);
+    kni_program_region *r = &p->regions[region];
+    if (id < 0 || !kni_region_add(&r->arguments, &r->n_arguments, &r->argument_room, id)) return -1;
+    return id;
+}
+
+static kn_status check_loop(const kni_program *p, const kni_loop *l, const int32_t *in, int32_t n_in)
+{
+    int64_t counted = (int64_t)l->conditional + l->n_carried + l->n_sliced;
+    if (l->n_carried < 0 || l->n_sliced < 0 || counted >= MOST_OPERANDS || n_in != counted)
+        return kni_fail(KN_ERROR_ARGUMENT, "a loop carries and cuts at most %d values", MOST_OPERANDS - 2);
+    if (l->trips == KNI_DIM_BAD && (!l->conditional || l->max_trips < 1))
+        return kni_fail(KN_ERROR_ARGUMENT, "a loop needs .trips, or .condition and .max_trips");
+    if (l->trips == KNI_DIM_BAD && l->n_sliced)
+        return kni_fail(KN_ERROR_ARGUMENT, "a loop that cuts values needs .trips");
+    for (int32_t i = 0; i < n_in; i++)
+        if (in[i] < 0 || in[i] >= p->n_values)
+            return kni_fail(KN_ERROR_ARGUMENT, "operand %d of the loop is no value of the program", i);
+    return KN_OK;
+}
+
+/* The slice that a trip sees. */
+static kn_status cut(kni_program *p, const kni_loop *l, kni_type *t)
+{
+    kni_dims *before = kni_dims_enter(p->dims);
+    kn_status s = KN_OK;
+    if (!t->rank || kni_dim_equal(t->dims[0], l->trips) == KNI_NO)
+        s = kni_fail(KN_ERROR_SHAPE, "%S cannot be cut along axis 0 into the trips of the loop", t);
+    kni_dims_enter(before);
+    if (s) return s;
+    t->rank--;
+    for (int a = 0; a < t->rank; a++) t->dims[a] = t->dims[a + 1];
+    return KN_OK;
+}
+
+kn_status kni_build_loop(kni_program *p, int32_t body, const kni_loop *l, const int32_t *in, int32_t n_in)
+{
+    kni_type number = {.dtype = KN_I64};
+    kn_status s = check_loop(p, l, in, n_in);
+    if (s == KN_OK && kni_build_argument(p, body, &number) < 0) s = KN_ERROR_MEMORY;
+    for (int32_t i = l->conditional; i < n_in && s == KN_OK; i++) {
+        kni_type t = p->values[in[i]].type;
+        if (i - l->conditional >= l->n_carried) s = cut(p, l, &t);
+        if (s == KN_OK && kni_build_argument(p, body, &t) < 0) s = KN_ERROR_MEMORY;
+    }
+    return s;
+}
+
+/* How deep the regions and calls of the node are nested, with its own. */
+static int32_t depth_of(const kni_program *p, const kni_program_node *node)
+{
+    int32_t deepest = 0;
+    for (int i = 0; i < 2; i++)
+        if (node->regions[i] >= 0 && p->regions[node->regions[i]].depth > deepest)
+            deepest = p->regions[node->regions[i]].depth;
+    return deepest + 1;
+}
+
 kn_status kni_build_control(kni_program *p, int32_t region, const kni_program_node *control,
                             const int32_t *in, int32_t n_in, int32_t *out, int32_t n_out)
 {
@@ -272,13 +341,19 @@ kn_status kni_build_control(kni_program *p, int32_t region, const kni_program_no
         return kni_fail_op(KN_ERROR_UNSUPPORTED, name, "at most %d values go in and out", (int)MOST_OPERANDS);
     node.n_in = n_in;
     node.n_out = n_out;
+    int32_t depth = depth_of(p, &node);
     kn_status s = check_operands(p, region, name, in, n_in);
     for (int32_t i = 0; i < n_in && s == KN_OK; i++)
         if (in[i] < 0) s = kni_fail_op(KN_ERROR_ARGUMENT, name, "operand %d is missing", i);
+    if (s == KN_OK && depth > KNI_PROGRAM_DEPTH)
+        s = kni_fail_op(KN_ERROR_UNSUPPORTED, name, "regions and calls are nested deeper than %d",
+                        (int)KNI_PROGRAM_DEPTH);
     kni_dims *before = kni_dims_enter(p->dims);
     if (s == KN_OK) s = kinds[node.kind].types(p, &node, in, types);
     kni_dims_enter(before);
-    return s ? s : add_node(p, region, node, in, types, out);
+    if (s == KN_OK) s = add_node(p, region, node, in, types, out);
+    if (s == KN_OK && p->regions[region].depth < depth) p->regions[region].depth = depth;
+    return s;
 }
 
 kn_status kni_build_results(kni_program *p, int32_t region, const int32_t *values, int32_t n)

@@ -235,9 +235,7 @@ static kn_status add_op(kni_builder *b, const char *op, const kn_program_value *
 {
     _Alignas(8) char place[ATTRIBUTE_BYTES];
     int32_t operands[KNI_BUILDER_VALUES], results[KNI_BUILDER_VALUES];
-    const kn_op *row = op ? kni_op_by_name(op) : NULL;
-    if (row && row->kind == KNI_SYSTEM) row = NULL;
-    if (!row && op) row = kni_custom_by_name(op);
+    const kn_op *row = op ? kni_build_row(op) : NULL;
     if (!row)
         return kni_fail(KN_ERROR_ARGUMENT, "kn_builder_op: no op is called '%s'; 'kiln ops' lists them",
                         op ? op : "(null)");

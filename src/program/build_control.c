@@ -21,15 +21,11 @@ static kn_status begin(kni_builder *b, kni_builder_frame frame, const char *name
     return KN_OK;
 }
 
-/* An argument of the region that ops are added to now. */
-static kn_status add_argument(kni_builder *b, const kni_type *type, kn_program_value *inside)
+/* The arguments of the region that ops are added to now, as the caller sees them. */
+static void give_arguments(const kni_builder *b, kn_program_value *inside)
 {
-    int32_t id = kni_build_value(b->p, KNI_FROM_ARGUMENT, type, b->region, NULL);
-    kni_program_region *r = &b->p->regions[b->region];
-    if (id < 0 || !kni_region_add(&r->arguments, &r->n_arguments, &r->argument_room, id))
-        return KN_ERROR_MEMORY;
-    inside->id = id + 1;
-    return KN_OK;
+    const kni_program_region *r = &b->p->regions[b->region];
+    for (int32_t i = 0; i < r->n_arguments; i++) inside[i].id = r->arguments[i] + 1;
 }
 
 /* Values of the caller's as numbers; false, with the failure told, where one is none. */
@@ -103,10 +99,6 @@ static kn_status read_loop(kni_builder *b, const kn_loop_args *a, kni_builder_fr
         bool good = l->trips != KNI_DIM_BAD && !*at;
         kni_dims_enter(before);
         if (!good) return kni_fail(KN_ERROR_ARGUMENT, "'%s' is no number of trips", a->trips);
-    } else if (!l->conditional || a->max_trips < 1) {
-        return kni_fail(KN_ERROR_ARGUMENT, "a loop needs .trips, or .condition and .max_trips");
-    } else if (a->n_sliced) {
-        return kni_fail(KN_ERROR_ARGUMENT, "a loop that cuts values needs .trips");
     }
     bool good = !l->conditional || take(b, &a->condition, 1, f->in, "conditions");
     f->n_in = l->conditional;
@@ -115,28 +107,6 @@ static kn_status read_loop(kni_builder *b, const kn_loop_args *a, kni_builder_fr
     good = good && take(b, a->sliced, a->n_sliced, f->in + f->n_in, "values to cut");
     f->n_in += a->n_sliced;
     return good ? KN_OK : KN_ERROR_ARGUMENT;
-}
-
-static kn_status add_loop_arguments(kni_builder *b, const kni_builder_frame *f, kn_program_value *inside)
-{
-    const kni_loop *l = &f->node.loop;
-    kni_type number = {.dtype = KN_I64};
-    kn_status s = add_argument(b, &number, inside++);
-    for (int32_t i = l->conditional; i < f->n_in && s == KN_OK; i++) {
-        kni_type t = b->p->values[f->in[i]].type;
-        if (i - l->conditional >= l->n_carried) {
-            kni_dims *before = kni_dims_enter(b->p->dims);
-            bool fits = t.rank && kni_dim_equal(t.dims[0], l->trips) != KNI_NO;
-            if (!fits)
-                s = kni_fail(KN_ERROR_SHAPE, "%S cannot be cut along axis 0 into the trips of the loop", &t);
-            kni_dims_enter(before);
-            if (s) return s;
-            t.rank--;
-            for (int a = 0; a < t.rank; a++) t.dims[a] = t.dims[a + 1];
-        }
-        s = add_argument(b, &t, inside++);
-    }
-    return s;
 }
 
 kn_status kn_builder_loop(kn_builder builder, const kn_loop_args *args, kn_program_value *inside)
@@ -148,7 +118,8 @@ kn_status kn_builder_loop(kn_builder builder, const kn_loop_args *args, kn_progr
     kn_status s =
         args && inside ? read_loop(b, args, &f) : kni_fail(KN_ERROR_ARGUMENT, "args or inside is NULL");
     if (s == KN_OK) s = begin(b, f, NULL);
-    if (s == KN_OK) s = add_loop_arguments(b, &f, inside);
+    if (s == KN_OK) s = kni_build_loop(b->p, b->region, &f.node.loop, f.in, f.n_in);
+    if (s == KN_OK) give_arguments(b, inside);
     return kni_builder_noted(b, s);
 }
 
@@ -181,8 +152,9 @@ kn_status kn_builder_function(kn_builder builder, const char *name, const kn_pro
     if (s == KN_OK) s = begin(b, f, name);
     for (int32_t i = 0; i < n && s == KN_OK; i++) {
         kni_type t = b->p->values[f.in[i]].type;
-        s = add_argument(b, &t, &inside[i]);
+        if (kni_build_argument(b->p, b->region, &t) < 0) s = KN_ERROR_MEMORY;
     }
+    if (s == KN_OK) give_arguments(b, inside);
     return kni_builder_noted(b, s);
 }
 

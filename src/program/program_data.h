@@ -55,12 +55,15 @@ typedef struct kni_program_node {
     const char *site; /* the user's line, NULL: not known */
 } kni_program_node;
 
+enum { KNI_PROGRAM_DEPTH = 64 };
+
 /* Nodes in the order they run. Region 0 is the program itself. A node may read values of regions around its own. */
 typedef struct kni_program_region {
     int32_t *nodes, *arguments, *results; /* values and nodes by number */
     int32_t n_nodes, n_arguments, n_results;
     int32_t node_room, argument_room, result_room;
     int32_t parent; /* -1: the program, or a function */
+    int32_t depth;  /* of the regions and calls inside it; at most KNI_PROGRAM_DEPTH */
     int32_t name;   /* of a function, in `names`; -1 */
 } kni_program_region;
 
@@ -121,6 +124,12 @@ int32_t kni_program_symbols(const kni_program *p, kn_dim *symbols, int32_t most)
 int32_t kni_build_value(kni_program *p, kni_origin origin, const kni_type *type, int32_t region,
                         const char *name);
 int32_t kni_build_region(kni_program *p, int32_t parent, const char *name);
+/* The row of an op that a program may hold, of the table or a custom one; NULL: there is none. */
+const kn_op *kni_build_row(const char *name);
+/* Another argument of a region; -1 without memory. */
+int32_t kni_build_argument(kni_program *p, int32_t region, const kni_type *type);
+/* The arguments of a loop's body, from what the loop carries and cuts. n_stacked follows from the body and is not looked at. */
+kn_status kni_build_loop(kni_program *p, int32_t body, const kni_loop *loop, const int32_t *in, int32_t n_in);
 /* Adds an op to a region: copies the attributes, infers the results' types, and gives their values. */
 kn_status kni_build_op(kni_program *p, int32_t region, const kn_op *row, const int32_t *in, int32_t n_in,
                        const void *attributes, int32_t *out, int32_t n_out);

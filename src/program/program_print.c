@@ -1,4 +1,5 @@
 /* A program as text, and what its inputs and outputs are. */
+#include "core/dim_symbols.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "program/program_data.h"
@@ -186,4 +187,52 @@ kn_status kn_program_output(kn_program program, int32_t i, kn_program_port *port
     bool there = i >= 0 && i < p->n_outputs;
     return describe(p, __func__, i, p->n_outputs, there ? p->regions[0].results[i] : -1,
                     there ? p->output_names[i] : -1, port);
+}
+
+/* ---- the whole */
+
+kn_status kn_program_describe(kn_program program, kn_program_info *info)
+{
+    if (info) memset(info, 0, sizeof *info);
+    KNI_USE(program, p, program);
+    if (!p) return KNI_NO_OBJECT(program);
+    if (!info) return kni_fail(KN_ERROR_ARGUMENT, "kn_program_describe: the info is NULL");
+    *info = (kn_program_info){.inputs = p->n_inputs, .outputs = p->n_outputs, .trace = p->loose};
+    for (int32_t i = 0; i < p->n_values; i++) {
+        const kni_program_value *v = &p->values[i];
+        if (v->origin == KNI_FROM_CONSTANT) info->constants++;
+        if (v->origin != KNI_FROM_PARAM) continue;
+        info->params++;
+        info->elements += kni_count(&v->type);
+    }
+    for (int32_t r = 0; r < p->n_regions; r++) {
+        info->functions += p->regions[r].name >= 0;
+        for (int32_t i = 0; i < p->regions[r].n_nodes; i++)
+            (*(p->nodes[p->regions[r].nodes[i]].kind == KNI_NODE_OP ? &info->ops : &info->controls))++;
+    }
+    kni_dims *before = kni_dims_enter(p->dims);
+    info->sizes = kni_dim_symbol_count();
+    kni_dims_enter(before);
+    return KN_OK;
+}
+
+kn_status kn_program_size(kn_program program, int32_t i, kn_program_size_info *size)
+{
+    KNI_USE(program, p, program);
+    if (!p) return KNI_NO_OBJECT(program);
+    kni_dims *before = kni_dims_enter(p->dims);
+    uint32_t at = 0;
+    kn_dim d = KNI_DIM_BAD;
+    for (int32_t k = 0; k <= i && k < kni_dim_symbol_count(); k++) d = kni_dim_symbol_next(&at);
+    bool there = size && i >= 0 && i < kni_dim_symbol_count();
+    if (there) {
+        *size = (kn_program_size_info){.low = kni_dim_low(d), .high = kni_dim_high(d)};
+        kni_text text = {size->name, sizeof size->name, 0};
+        kni_text_string(&text, kni_dim_name(d));
+    }
+    int32_t n = kni_dim_symbol_count();
+    kni_dims_enter(before);
+    if (there) return KN_OK;
+    return kni_fail(KN_ERROR_ARGUMENT, "kn_program_size: there is no number %d of %d, or no room for it", i,
+                    n);
 }

@@ -87,9 +87,12 @@ static kn_tensor placed(kni_program *p, kni_program_value *v, kn_device device)
     const kni_tensor *x = kni_peek(v->tensor);
     if (v->live || !x || kni_same_leaf(x->device, device)) return v->tensor;
     if (!v->placed.bits) {
-        kn_tensor copy = kn_to(v->tensor, device);
+        bool number =
+            !x->storage && x->flags & KNI_TENSOR_SCALAR; /* every device has it, and it stays weak */
+        kn_tensor copy = number ? kn_alias(v->tensor) : kn_to(v->tensor, device);
         if (kni_is_poisoned(copy)) return copy;
         v->placed = kn_own(copy);
+        if (number) kni_peek(v->placed)->device = device;
     }
     (void)p;
     return v->placed;
@@ -162,7 +165,7 @@ kn_status kni_run_attributes(const kni_run *run, const kn_op *row, char *attribu
         else
             memcpy(&list, place, sizeof list);
         for (int32_t i = 0; i < list.rank && i < KN_MAX_RANK; i++) {
-            if (!kni_dim_is_expression(list.dims[i])) continue;
+            if (kni_dim_kind_of(list.dims[i]) == KNI_DIM_CONSTANT) continue; /* also keys of all 64 bits */
             int64_t size = kni_run_size(run, list.dims[i]);
             if (size < 0)
                 return kni_fail_op(KN_ERROR_SHAPE, row->name, "%s is negative or unknown with these inputs",

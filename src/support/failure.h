@@ -2,6 +2,7 @@
 #ifndef KNI_SUPPORT_FAILURE_H
 #define KNI_SUPPORT_FAILURE_H
 
+#include "support/damage.h"
 #include <kn/base.h>
 
 /* The longest text of a failure, with its zero. */
@@ -29,14 +30,6 @@ typedef struct kni_failure_held {
 void kni_failure_hold(kni_failure_held *held);
 /* The poisoned tensor where status is a failure, else t (also to tell of what was held in other words). */
 kn_tensor kni_failure_release(kni_failure_held *held, kn_status status, kn_tensor t);
-
-/* Copies a text with all control characters, also ends of lines, as in messages; it is cut where n bytes are too few. */
-void kni_escape(char *out, size_t n, const char *text);
-
-/* Proof that the content of a file is not what was written: a wrong checksum, an end that is missing. What could be better the
-   next time (no memory, no permission, a disk that fails) is none. The count is of this thread and only grows. */
-void kni_damage_note(void);
-uint64_t kni_damage_count(void);
 
 /* The latest failure before a function of the caller's ran. */
 typedef struct kni_failure_mark {

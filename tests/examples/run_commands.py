@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Runs the command line on small files and checks what it says: tests/examples/run_commands.py BUILD"""
+import json
 import os
 import struct
 import subprocess
@@ -30,6 +31,40 @@ def safetensors(checksums=True, spoil=False):
     return write
 
 
+def array(folder, name, code, shape, *values):
+    """A .npy file; code is that of struct and, with its bytes, of NumPy."""
+    kind = {"f": "<f4", "d": "<f8", "q": "<i8"}[code]
+    header = "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }" % (kind, "".join(f"{n}," for n in shape))
+    header = header.ljust(117) + "\n"
+    with open(os.path.join(folder, name), "wb") as file:
+        file.write(b"\x93NUMPY\x01\0" + struct.pack("<H", len(header)) + header.encode() + struct.pack(f"<{len(values)}{code}", *values))
+
+
+ROWS = ["f32", "n", 2]
+
+
+def program(change=None):
+    """y = x * w as docs/program-format.md describes it, written without the library; inputs and labels beside it."""
+    def write(path):
+        it = {"version": 1, "sizes": [{"name": "n", "low": 1, "high": 8}],
+              "inputs": [{"name": "x", "id": 0, "type": ROWS}], "params": [{"tensor": "w", "id": 1, "type": ["f32", 2]}],
+              "constants": [], "ops": {"mul": 1}, "functions": [],
+              "program": {"arguments": [], "types": [], "nodes": [{"op": "mul", "in": [0, 1], "out": [2], "types": [ROWS]}],
+                          "results": [2]}, "outputs": ["y"]}
+        if change:
+            it = json.loads(json.dumps(it).replace(*change))
+        header = json.dumps({"__metadata__": {"kiln.program": json.dumps(it)},
+                             "w": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}}).encode()
+        with open(path, "wb") as file:
+            file.write(struct.pack("<Q", len(header)) + header + struct.pack("<2f", 10, 100))
+        folder = os.path.dirname(path)
+        array(folder, "x.npy", "f", [3, 2], 1, 2, 3, 4, 50, 6)
+        array(folder, "wide.npy", "d", [3, 2], 1, 2, 3, 4, 5, 6)
+        array(folder, "long.npy", "f", [9, 2], *range(18))
+        array(folder, "labels.npy", "q", [3], 1, 1, 1)
+    return write
+
+
 def text(content):
     def write(path):
         with open(path, "wb") as file:
@@ -50,6 +85,32 @@ CASES = [
     (safetensors(), "good.safetensors", "inspect --check {file}", 0, ["checksums: good (1 of 1"], []),
     (safetensors(spoil=True), "spoilt.safetensors", "inspect --check {file}", 1, ["checksum", "w"], ["good"]),
     (safetensors(checksums=False), "plain.safetensors", "inspect --check {file}", 0, ["the file has none"], []),
+    (program(), "p.safetensors", "inspect {file}", 0,
+     ["program: 1 ops", "1 params with 2 elements", "size n: 1 to 8", "input x: f32 [n, 2]", "output y: f32 [n, 2]"], ["kiln.program", "mul("]),
+    (program(), "p.safetensors", "inspect --program {file}", 0, ["%2 = mul($x, @w) f32[n, 2]"], []),
+    (safetensors(), "good.safetensors", "inspect --program {file}", 1, ["holds no program"], []),
+    (program(("[0, 1]", "[0, 2]")), "p.safetensors", "inspect {file}", 1, ["damaged: value 2 (mul): operand 1"], []),
+    (program(), "p.safetensors", "run {file} --input x={folder}/x.npy", 0, ["y: f32 [3, 2] 10 200 30 400 500 600"], []),
+    (program(), "p.safetensors", "run {file} --input x={folder}/x.npy --device ref", 0, ["y: f32 [3, 2] 10 200 30 400 500 600"], []),
+    (program(), "p.safetensors", "run {file} --input x={folder}/x.npy --batch 2 --device fusion(cpu)", 0,
+     ["y: f32 [3, 2] 10 200 30 400 500 600"], []),
+    (program(), "p.safetensors", "run {file} --input x={folder}/x.npy --labels y={folder}/labels.npy", 0,
+     ["at the label in 3 of 3 rows, 100.00 %"], []),
+    (program(), "p.safetensors", "run {file} --input x={folder}/x.npy --output y={folder}/y.npy", 0, [], ["y:"]),
+    (program(), "p.safetensors", "run {file} --input x={folder}/y.npy", 0, ["y: f32 [3, 2] 100 20000 300"], []),
+    (program(), "p.safetensors", "run {file} --input x={folder}/long.npy", 1, ["n may be 1 to 8"], []),
+    (program(), "p.safetensors", "run {file} --input x={folder}/long.npy --batch 4", 0, ["y: f32 [9, 2]"], []),
+    (program(), "p.safetensors", "run {file} --input x={folder}/wide.npy", 1, ["wide.npy is f64, the input 'x' f32; --cast"], []),
+    (program(), "p.safetensors", "run {file} --input x={folder}/wide.npy --cast", 0, ["y: f32 [3, 2] 10 200"], []),
+    (program(), "p.safetensors", "run {file}", 1, ["the input 'x' is missing", "input x: f32 [n, 2]"], []),
+    (program(), "p.safetensors", "run {file} --input z={folder}/x.npy", 1, ["no input called 'z'", "input x: f32 [n, 2]"], []),
+    (program(), "p.safetensors", "run {file} --input x={folder}/x.npy --output z={folder}/z.npy", 1, ["no output called 'z'"], []),
+    (program(), "p.safetensors", "run {file} --input x={folder}/nothing.npy", 1, ["nothing.npy"], []),
+    (program(), "p.safetensors", "run {file} --input x", 2, ["'x' makes no sense"], []),
+    (program(), "p.safetensors", "run {file} --batch 0", 2, ["'0' makes no sense"], []),
+    (program(('"mul"', '"multiply"')), "p.safetensors", "run {file} --input x={folder}/x.npy", 1,
+     ["no op is called 'multiply': it needs a later Kiln"], []),
+    (safetensors(), "good.safetensors", "run {file}", 1, ["it holds no program"], ["command_run.c"]),
 ]
 
 
@@ -57,7 +118,7 @@ def run(kiln, folder, case):
     write, name, arguments, status, has, has_not = case
     path = os.path.join(folder, name)
     write(path)
-    done = subprocess.run([kiln] + [a.replace("{file}", path) for a in arguments.split()], capture_output=True, text=True,
+    done = subprocess.run([kiln] + [a.replace("{file}", path).replace("{folder}", folder) for a in arguments.split()], capture_output=True, text=True,
                           timeout=120, check=False)
     output = done.stdout + done.stderr
     wrong = [f"exit status {done.returncode}, not {status}"] if done.returncode != status else []

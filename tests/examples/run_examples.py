@@ -40,11 +40,24 @@ def leaves(path):
     return check
 
 
+def classifies(folder, batch):
+    """`kiln run` classifies the test images with the saved program as well as the example says."""
+    def check(output, out):
+        at = os.path.join(out, folder)
+        told = re.findall(r"test accuracy ([\d.]+) %", output)
+        done = subprocess.run([os.path.join(os.path.realpath(sys.argv[1]), "kiln"), "run", at + "/program.safetensors", "--input",
+                               f"images={at}/images.npy", "--batch", str(batch), "--labels", f"scores={at}/labels.npy"],
+                              capture_output=True, text=True, timeout=300, check=False)
+        found = re.findall(r"rows, ([\d.]+) %", done.stdout)
+        return None if told and found == told[-1:] else f"kiln run says {done.stdout}{done.stderr}, the example {told}"
+    return check
+
+
 # {out} is a fresh folder, the same for the rows of one example.
 CASES = [
-    Case("mnist", "--limit 3000 --epochs 2 --folder {out}/cnn",
+    Case("mnist", "--limit 3000 --epochs 2 --folder {out}/cnn --program",
          [number(r"test accuracy ([\d.]+) %", low=85), leaves("cnn/model.safetensors"), leaves("cnn/report.html"),
-          says("█")]),
+          says("█"), classifies("cnn", 500)]),
     Case("mnist", "--model mlp --limit 3000 --epochs 1 --folder {out}/mlp",
          [number(r"test accuracy ([\d.]+) %", low=75), leaves("mlp/model.safetensors")]),
     Case("mnist", "--model mlp --limit 3000 --epochs 2 --folder {out}/mlp --resume",

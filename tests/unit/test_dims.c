@@ -1,5 +1,5 @@
 /* Symbolic sizes: equal expressions are one, bounds hold, texts come back, and values are those of plain arithmetic. */
-#include "core/dim.h"
+#include "core/dim_symbols.h"
 #include "core/text.h"
 #include "support/check.h"
 #include <stdlib.h>
@@ -51,6 +51,9 @@ static void nonsense_is_refused(void)
     for (int i = 0; i < 200; i++) strcat(deep, "(");
     CHECK(parse(deep) == KNI_DIM_BAD);
     CHECK(kni_dim_symbol("", 1, 2) == KNI_DIM_BAD && kni_dim_symbol("x", 3, 2) == KNI_DIM_BAD);
+    CHECK(kni_dim_symbol("a b", 1, 2) == KNI_DIM_BAD && kni_dim_symbol("2x", 1, 2) == KNI_DIM_BAD);
+    CHECK(parse("-9223372036854775807 * a - a") == KNI_DIM_BAD); /* a factor without an opposite */
+    CHECK(parse("(a - 9223372036854775807) / 5") != 0);
     const char *list = "a + 1, 2";
     CHECK(kni_dim_parse(&list) == parse("1 + a") && *list == ',');
 }
@@ -91,22 +94,45 @@ static kn_dim grow(int depth, int64_t *value)
     }
 }
 
+/* The expression that its text gives. */
+static kn_dim read_back(kn_dim d)
+{
+    char buffer[2000] = "";
+    kni_text t = {buffer, sizeof buffer, 0};
+    kni_dim_print(&t, d);
+    return parse(buffer);
+}
+
+static void symbols_are_listed(void)
+{
+    kni_dims *own = kni_dims_new(), *before = kni_dims_enter(own);
+    uint32_t at = 0;
+    kn_dim n = parse("n"), two = parse("2 * n"), m = kni_dim_symbol("m.0", 2, 5);
+    CHECK(kni_dim_kind_of(two) == KNI_DIM_SUM && kni_dim_symbol_count() == 2);
+    CHECK(kni_dim_symbol_next(&at) == n && kni_dim_symbol_next(&at) == m);
+    CHECK(kni_dim_symbol_next(&at) == KNI_DIM_BAD);
+    kni_dims_enter(before);
+    kni_dims_free(own);
+}
+
 static void values_are_those_of_numbers(void)
 {
     symbols[0] = kni_dim_symbol("p", 1, 9), symbols[1] = kni_dim_symbol("q", 2, 40),
     symbols[2] = kni_dim_symbol("r", 1, 3);
-    int wrong = 0, outside = 0, tried = 0;
+    int wrong = 0, outside = 0, tried = 0, other = 0;
     for (int i = 0; i < 20000; i++) {
         int64_t value;
         values[0] = 1 + draw(9), values[1] = 2 + draw(39), values[2] = 1 + draw(3);
         kn_dim d = grow(4, &value);
         if (d == KNI_DIM_BAD || value < 0) continue;
         tried++;
+        other += read_back(d) != d;
         wrong += kni_dim_evaluate(d, symbols, values, 3) != value;
         outside += kni_dim_low(d) > value || kni_dim_high(d) < value;
     }
     CHECK(tried > 5000);
     CHECK(wrong == 0);
+    CHECK(other == 0);
     CHECK(outside == 0);
 }
 
@@ -117,6 +143,7 @@ int main(void)
     equal_ones_are_one();
     texts_come_back();
     nonsense_is_refused();
+    symbols_are_listed();
     values_are_those_of_numbers();
     kni_dims *other = kni_dims_new();
     kni_dims_enter(other);

@@ -65,6 +65,14 @@ static void use_program(kn_program h, const char *words)
     USE(kn_program_outputs, h);
     USE_STATUS(kn_program_input, h, 0, &port);
     USE_STATUS(kn_program_output, h, 0, &port);
+    kn_program_info info;
+    kn_program_size_info size;
+    void *data;
+    size_t bytes;
+    USE_STATUS(kn_program_describe, h, &info);
+    USE_STATUS(kn_program_size, h, 0, &size);
+    USE_STATUS(kn_program_save, h, "unwritten.safetensors", NULL);
+    USE_STATUS(kn_program_save_memory, h, &data, &bytes, NULL);
 }
 
 static void use_builder(kn_builder h, const char *words)

@@ -233,6 +233,59 @@ static void mistakes_are_told(void)
     kn_builder_free(b);
 }
 
+/* A region's results are values that it sees. */
+static void foreign_results_are_refused(void)
+{
+    kn_builder b = kn_builder_new();
+    value x = kn_builder_input(b, "x", KN_F32, "n"), c = kn_builder_input(b, "c", KN_BOOL, ""), y;
+    kn_builder_if(b, c);
+    value hidden = op(b, "exp", x, KN_NO_VALUE, NULL);
+    kn_builder_else(b, &hidden, 1);
+    CHECK(kn_builder_end(b, &hidden, 1, &y, 1) != KN_OK &&
+          strstr(kn_last_error(), "is no value of this region"));
+    kn_builder_free(b);
+    b = kn_builder_new();
+    x = kn_builder_input(b, "x", KN_F32, "n");
+    kn_builder_function(b, "f", &x, 1, &y);
+    kn_builder_end(b, &y, 1, NULL, 0);
+    CHECK(kn_builder_finish(b, &y, NULL, 1) == NULL && strstr(kn_last_error(), "is no value of this region"));
+    kn_builder_free(b);
+}
+
+/* f1 calls f0, f2 calls f1 and so on: as deep as the stack allows, and no deeper. */
+static void calls_have_a_depth(void)
+{
+    kn_builder b = kn_builder_new();
+    value x = kn_builder_input(b, "x", KN_F32, "n"), inside, y;
+    kn_status s = KN_OK;
+    int made = 0;
+    for (; made < 200 && s == KN_OK; made++) {
+        char name[8], before[8];
+        snprintf(name, sizeof name, "f%d", made);
+        snprintf(before, sizeof before, "f%d", made - 1);
+        kn_builder_function(b, name, &x, 1, &inside);
+        y = op(b, "neg", inside, KN_NO_VALUE, NULL);
+        if (made) s = kn_builder_call(b, before, &inside, 1, &y, 1);
+        if (s == KN_OK) s = kn_builder_end(b, &y, 1, NULL, 0);
+    }
+    CHECK(made > 16 && made < 100 && strstr(kn_last_error(), "nested deeper than 64"));
+    kn_builder_free(b);
+}
+
+/* A key of all 64 bits is no expression of sizes. */
+static void random_numbers_with_any_seed(void)
+{
+    static const uint64_t seeds[] = {1, 0x8000000000000001, 0xA000000000000001, 0xC000000000000001};
+    for (int i = 0; i < 4; i++) {
+        kn_seed(NULL, seeds[i]);
+        CHECK(kn_program_begin(NULL) == KN_OK);
+        kn_tensor x = kn_keep(kn_random_uniform(KN_SHAPE(4), 0, 1, KN_F32)), y;
+        kn_program p = kn_program_end(NULL, 0, &x, 1);
+        if (!CHECK(kn_program_run(p, NULL, 0, &y, 1) == KN_OK)) printf("  %s\n", kn_last_error());
+        kn_program_free(p);
+    }
+}
+
 int main(void)
 {
     for (size_t i = 0; i < sizeof devices / sizeof *devices; i++) {
@@ -248,6 +301,9 @@ int main(void)
         kn_device_use(NULL);
     }
     mistakes_are_told();
+    foreign_results_are_refused();
+    calls_have_a_depth();
+    random_numbers_with_any_seed();
     CHECK(kn_shutdown() == 0);
     return check_report();
 }

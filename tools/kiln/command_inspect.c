@@ -3,6 +3,7 @@
 #define KN_NO_SITES 1 /* the line of a failure would be the tool's own */
 #include "kiln.h"
 #include <kn.h>
+#include <kn/program.h>
 #include <kn/store.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,13 +26,12 @@ static int64_t elements(const kn_shape *shape)
     return n;
 }
 
-/* Control characters of a hostile file must not reach the terminal. */
-static void print_plain(const char *text, size_t longest)
+void kiln_print_plain(FILE *to, const char *text, size_t longest)
 {
     size_t n = 0;
     for (; *text && n < longest; text++, n++)
-        putchar((unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text);
-    if (*text) fputs("...", stdout);
+        putc((unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text, to);
+    if (*text) fputs("...", to);
 }
 
 static void print_quoted(const char *text)
@@ -77,7 +77,7 @@ static widths measure(kn_store store)
 static void print_name(const char *name, int width)
 {
     size_t length = strlen(name);
-    print_plain(name, 100);
+    kiln_print_plain(stdout, name, 100);
     printf("%*s", width - (length > 100 ? 103 : (int)length), "");
 }
 
@@ -87,11 +87,14 @@ static void print_table(const char *path, kn_store store)
     kn_store_entry e;
     char shape[200];
     printf("%s: %s\n", path, format_names[kn_store_format_of(store)]);
+    bool first = true;
     for (int64_t i = 0; kn_store_text(store, i, &name, &text); i++) {
-        fputs(i ? "  " : "metadata:\n  ", stdout);
-        print_plain(name, 100);
+        if (!strcmp(name, KILN_PROGRAM)) continue; /* shown below, in other words */
+        fputs(first ? "metadata:\n  " : "  ", stdout);
+        first = false;
+        kiln_print_plain(stdout, name, 100);
         fputs(" = ", stdout);
-        print_plain(text, 200);
+        kiln_print_plain(stdout, text, 200);
         putchar('\n');
     }
     widths w = measure(store);
@@ -103,6 +106,75 @@ static void print_table(const char *path, kn_store store)
     }
     printf("%lld tensors, %lld elements, %lld bytes\n", (long long)kn_store_count(store),
            (long long)w.elements, (long long)w.total);
+}
+
+/* ---- the program */
+
+static bool holds_program(kn_store store)
+{
+    const char *name, *text;
+    for (int64_t i = 0; kn_store_text(store, i, &name, &text); i++)
+        if (!strcmp(name, KILN_PROGRAM)) return true;
+    return false;
+}
+
+static void print_sizes(kn_program p, int32_t n)
+{
+    kn_program_size_info size;
+    for (int32_t i = 0; i < n && kn_program_size(p, i, &size) == KN_OK; i++) {
+        printf("  size %s: %lld ", size.name, (long long)size.low);
+        if (size.high < INT64_MAX)
+            printf("to %lld\n", (long long)size.high);
+        else
+            puts("or more");
+    }
+}
+
+void kiln_print_port(FILE *to, const char *word, const kn_program_port *port)
+{
+    fprintf(to, "  %s ", word);
+    kiln_print_plain(to, port->name, 64);
+    if (port->dtype)
+        fprintf(to, ": %s [%s]\n", kn_dtype_name(port->dtype), port->shape);
+    else
+        fputs(": no op reads it\n", to);
+}
+
+static void print_text(kn_program p)
+{
+    size_t bytes = kn_program_print(p, NULL, 0) + 1;
+    char *text = malloc(bytes);
+    if (!text) return;
+    kn_program_print(p, text, bytes);
+    for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+        kiln_print_plain(stdout, line, bytes);
+        putchar('\n');
+    }
+    free(text);
+}
+
+/* 1 where the program is damaged, or needs what this Kiln does not have. */
+static int print_program(const char *path, bool text)
+{
+    kn_program_info info;
+    kn_program_port port;
+    kn_program p = kn_program_load(path, &(kn_program_load_args){.skip_checksum = true, .map = true});
+    if (!p || kn_program_describe(p, &info)) {
+        fprintf(stderr, "kiln inspect: %s\n", kn_last_error());
+        return 1;
+    }
+    printf("program: %d ops, %d of If, loop and call, %d functions, %d params with %lld elements, %d "
+           "constants%s\n",
+           info.ops, info.controls, info.functions, info.params, (long long)info.elements, info.constants,
+           info.trace ? ", from a trace" : "");
+    print_sizes(p, info.sizes);
+    for (int32_t i = 0; i < info.inputs && kn_program_input(p, i, &port) == KN_OK; i++)
+        kiln_print_port(stdout, "input", &port);
+    for (int32_t i = 0; i < info.outputs && kn_program_output(p, i, &port) == KN_OK; i++)
+        kiln_print_port(stdout, "output", &port);
+    if (text) print_text(p);
+    kn_program_free(p);
+    return 0;
 }
 
 /* ---- JSON */
@@ -157,16 +229,19 @@ static int check(const char *path, const char *top)
 int kiln_command_inspect(int count, char **arguments)
 {
     const char *path = NULL, *top = NULL;
-    bool json = false, bad = false, checks = false;
+    bool json = false, bad = false, checks = false, program = false;
     for (int i = 0; i < count; i++) {
         if (kiln_option(arguments, i, "--json"))
             json = true;
         else if (kiln_option(arguments, i, "--check"))
             checks = true;
+        else if (kiln_option(arguments, i, "--program"))
+            program = true;
         else if (kiln_option_value(count, arguments, &i, "--top", &top, &bad)) {
             if (bad) return kiln_usage_error("--top needs the name of an entry");
         } else if (arguments[i][0] == '-' || path)
-            return kiln_usage_error("inspect takes one file, --json and --check, not '%s'", arguments[i]);
+            return kiln_usage_error("inspect takes one file, --json, --program and --check, not '%s'",
+                                    arguments[i]);
         else
             path = arguments[i];
     }
@@ -179,10 +254,15 @@ int kiln_command_inspect(int count, char **arguments)
         fprintf(stderr, "kiln inspect: %s\n", kn_last_error());
         return 1;
     }
+    bool holds = holds_program(store);
     if (json)
         print_json(path, store);
     else
         print_table(path, store);
     kn_store_close(store);
-    return 0;
+    if (program && !holds) {
+        fprintf(stderr, "kiln inspect: %s holds no program; kn_program_save writes one\n", path);
+        return 1;
+    }
+    return holds && !json ? print_program(path, program) : 0;
 }

@@ -3,7 +3,9 @@
 #ifndef KILN_H
 #define KILN_H
 
+#include <kn/program.h>
 #include <stdbool.h>
+#include <stdio.h>
 
 int kiln_command_info(int count, char **arguments);
 int kiln_command_ops(int count, char **arguments);
@@ -14,6 +16,7 @@ int kiln_bench_fusion(int count, char **arguments); /* groups of ops beside sing
 int kiln_bench_train(int count, char **arguments);  /* the benchmarks that are models */
 int kiln_bench_gpu(int count, char **arguments);    /* bench --device */
 int kiln_command_inspect(int count, char **arguments);
+int kiln_command_run(int count, char **arguments);
 int kiln_command_data(int count, char **arguments);
 
 /* Says what is wrong with the arguments and how to get help; returns 2. */
@@ -23,5 +26,12 @@ int kiln_usage_error(const char *format, ...) __attribute__((format(printf, 1, 2
 bool kiln_option(char **arguments, int i, const char *name);
 /* The same for an option with a value, which is stored and skipped; sets *bad when the value is missing. */
 bool kiln_option_value(int count, char **arguments, int *i, const char *name, const char **value, bool *bad);
+
+/* The text of a file's metadata that holds a program. */
+#define KILN_PROGRAM "kiln.program"
+/* Prints a text of a file, cut after `longest` bytes: control characters of a hostile one must not reach the terminal. */
+void kiln_print_plain(FILE *to, const char *text, size_t longest);
+/* Prints "  WORD NAME: f32 [batch, 3]". */
+void kiln_print_port(FILE *to, const char *word, const kn_program_port *port);
 
 #endif

@@ -29,6 +29,15 @@ static const char usage[] =
     "  kiln inspect FILE [--json]     what is in a .safetensors, .pt, .npy or .npz file\n"
     "      --check                    compare all of it with its checksums instead\n"
     "      --top ENTRY                only the entry of a PyTorch file\n"
+    "      --program                  a program as text, one op to a line\n"
+    "  kiln run FILE                  run a program that kn_program_save has written\n"
+    "      --input NAME=FILE[:ENTRY]  the input from a .npy, .npz, .safetensors or .pt file\n"
+    "      --output NAME=FILE         write the output to a .npy, .npz or .safetensors file; else its first\n"
+    "                                 values are shown\n"
+    "      --device D                 where it runs\n"
+    "      --batch N                  N rows at a time, the outputs put together again\n"
+    "      --labels NAME=FILE         how many rows of the output have their largest value at the label\n"
+    "      --cast                     inputs of other dtypes become what the program takes\n"
     "  kiln bench overhead            nanoseconds of a tiny eager op, beside PyTorch where there is one\n"
     "  kiln bench --device D [ROW..]  one kind of work on a device: chain softmax layernorm matmul attention "
     "mlp\n"
@@ -72,6 +81,7 @@ static const command commands[] = {{"info", kiln_command_info},
                                    {"conform", kiln_command_conform},
                                    {"bench", kiln_command_bench},
                                    {"inspect", kiln_command_inspect},
+                                   {"run", kiln_command_run},
                                    {"data", kiln_command_data},
                                    {"help", show_help},
                                    {"--help", show_help},

@@ -67,5 +67,11 @@ static inline kn_program kn_at_program(kn_program kn_result, const char *kn_line
 #define kn_builder_call(...) kn_at_failed(kn_builder_call(__VA_ARGS__), KN_SITE)
 #define kn_builder_end(...) kn_at_failed(kn_builder_end(__VA_ARGS__), KN_SITE)
 #define kn_builder_finish(...) kn_at_program(kn_builder_finish(__VA_ARGS__), KN_SITE)
+#define kn_program_save(...) kn_at_failed_checked(kn_program_save(__VA_ARGS__), KN_SITE)
+#define kn_program_save_memory(...) kn_at_failed_checked(kn_program_save_memory(__VA_ARGS__), KN_SITE)
+#define kn_program_load(...) kn_at_program(kn_program_load(__VA_ARGS__), KN_SITE)
+#define kn_program_load_memory(...) kn_at_program(kn_program_load_memory(__VA_ARGS__), KN_SITE)
+#define kn_program_describe(...) kn_at_failed_checked(kn_program_describe(__VA_ARGS__), KN_SITE)
+#define kn_program_size(...) kn_at_failed_checked(kn_program_size(__VA_ARGS__), KN_SITE)
 
 #endif
