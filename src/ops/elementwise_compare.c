@@ -82,7 +82,7 @@ kn_tensor kn_is_finite(kn_tensor x) { return kni_unary(&kni_op_is_finite, x); }
 static bool holds_floats(kn_tensor x)
 {
     const kni_tensor *t = kni_peek(x);
-    return !t || KNI_FLOATS >> t->type.dtype & 1;
+    return !t || kni_dtypes[t->type.dtype].kind == KNI_KIND_FLOAT; /* stored ones, too */
 }
 
 kn_tensor kn_signbit(kn_tensor x)

@@ -84,7 +84,8 @@ kn_tensor kn_nan_to_num(kn_tensor x, double nan, double positive, double negativ
 {
     const kni_tensor *t = kni_peek(x);
     int dtype = t ? t->type.dtype : KN_F32;
-    if (!(KNI_FLOATS >> dtype & 1)) return kn_cast(x, (kn_dtype)dtype); /* integers are numbers already */
+    if (kni_dtypes[dtype].kind != KNI_KIND_FLOAT)
+        return kn_cast(x, (kn_dtype)dtype); /* integers are numbers already */
     double max = kn_dtype_limits((kn_dtype)dtype).max;
     return kni_unary_params(&kni_op_nan_to_num, x, nan, positive == positive ? positive : max,
                             negative == negative ? negative : -max);

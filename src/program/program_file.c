@@ -19,20 +19,31 @@ int32_t kni_op_version(const kn_op *row)
 
 /* ---- reals */
 
-#define PLAIN_NAN UINT64_C(0x7FF8000000000000)
+/* JSON has no words for them. A NaN with other bits is NAN_PREFIX and the bits. */
+static const struct {
+    const char *name;
+    uint64_t bits;
+} named_reals[] = {
+    {"inf", UINT64_C(0x7FF0000000000000)},
+    {"-inf", UINT64_C(0xFFF0000000000000)},
+    {"nan", UINT64_C(0x7FF8000000000000)},
+};
+#define NAN_PREFIX "nan:"
 
 void kni_program_write_real(kni_buffer *out, double value)
 {
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
-    if (value - value == 0)
+    if (value - value == 0) {
         kni_json_write_number(out, value);
-    else if (value == value)
-        kni_buffer_text(out, value > 0 ? "\"inf\"" : "\"-inf\"");
-    else if (bits == PLAIN_NAN)
-        kni_buffer_text(out, "\"nan\"");
-    else
-        kni_buffer_format(out, "\"nan:%016llx\"", (unsigned long long)bits);
+        return;
+    }
+    for (size_t i = 0; i < KNI_COUNT(named_reals); i++)
+        if (named_reals[i].bits == bits) {
+            kni_buffer_format(out, "\"%s\"", named_reals[i].name);
+            return;
+        }
+    kni_buffer_format(out, "\"" NAN_PREFIX "%016llx\"", (unsigned long long)bits);
 }
 
 static bool read_bits(const char *text, double *value)
@@ -49,11 +60,13 @@ bool kni_program_read_real(const kni_json *json, double *value)
     if (!json) return false;
     if (json->kind == KNI_JSON_NUMBER) return *value = json->number, true;
     if (json->kind != KNI_JSON_TEXT || strlen(json->text) != json->length) return false;
-    if (!strcmp(json->text, "inf")) return *value = __builtin_inf(), true;
-    if (!strcmp(json->text, "-inf")) return *value = -__builtin_inf(), true;
-    uint64_t plain = PLAIN_NAN;
-    if (!strcmp(json->text, "nan")) return memcpy(value, &plain, sizeof plain), true;
-    return !strncmp(json->text, "nan:", 4) && read_bits(json->text + 4, value);
+    for (size_t i = 0; i < KNI_COUNT(named_reals); i++)
+        if (!strcmp(json->text, named_reals[i].name)) {
+            memcpy(value, &named_reals[i].bits, sizeof *value);
+            return true;
+        }
+    size_t prefix = strlen(NAN_PREFIX);
+    return !strncmp(json->text, NAN_PREFIX, prefix) && read_bits(json->text + prefix, value);
 }
 
 int kni_program_drawn(const kn_op *row, const kn_attribute *a)
