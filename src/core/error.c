@@ -126,6 +126,10 @@ kn_status kni_fail_dtype(const char *op_name, int64_t dtype)
     if (dtype <= 0 || dtype >= KN_DTYPE_COUNT)
         return kni_fail_op(KN_ERROR_DTYPE, op_name, "%D is the code of no dtype: use KN_F32 and its like",
                            dtype);
+    if (kni_dtype_stored((int)dtype))
+        return kni_fail_op(KN_ERROR_DTYPE, op_name, "%T is only stored: %s", (int)dtype,
+                           kni_dtypes[dtype].kind == KNI_KIND_FLOAT ? "use f32, f16 or bf16"
+                                                                    : "use i8 or u8");
     return kni_fail_op(
         KN_ERROR_DTYPE, op_name,
         "there are no tensors of dtype %T yet: %s (there are f64, f32, f16, bf16, i8 to i64, u8 to "

@@ -94,7 +94,8 @@ kn_tensor kn_initialize(const kn_initializer *initializer, kn_shape shape, kn_dt
     static const kn_initializer usual = {0};
     const kn_initializer *i = initializer ? initializer : &usual;
     fans f = {0, 0};
-    if (!kni_dtype_is_there(dtype)) return kn_poison(kni_fail_dtype("initialize", dtype), NULL);
+    if (!kni_dtype_is_there(dtype) || kn_dtype_is_stored(dtype))
+        return kn_poison(kni_fail_dtype("initialize", dtype), NULL);
     if (!kn_dtype_is_float(dtype))
         return kni_poisoned(KN_ERROR_DTYPE, "kn_initialize: weights of dtype %s; they need a float dtype",
                             kn_dtype_name(dtype));

@@ -247,7 +247,7 @@ kn_status kn_module_cast(kn_module module, kn_dtype dtype)
 {
     KNI_ENDS;
     if (!kn_dtype_is_float(dtype))
-        return kni_dtype_is_there(dtype)
+        return kni_dtype_is_there(dtype) && !kn_dtype_is_stored(dtype)
                    ? kni_failure(KN_ERROR_DTYPE, "kn_module_cast: %s is no float dtype", kn_dtype_name(dtype))
                    : kni_fail_dtype("module_cast", dtype);
     return map_module(module, convert, &dtype, __func__);
