@@ -1,5 +1,4 @@
 /* Casts from and to stored dtypes, on every device: the codes of a type are few, so both ways are tables. */
-#include "core/integer_range.h"
 #include "core/small_types.h"
 #include "ops/stored_ops.h"
 #include <kn/creation.h>
@@ -9,13 +8,9 @@
 #include <kn/tensor.h>
 #include <string.h>
 
-enum { CODES = 256 };
+#if !defined(KN_FREESTANDING) && !defined(KN_COMPACT)
 
-int kni_natural_dtype(int stored)
-{
-    const kni_dtype_row *t = &kni_dtypes[stored];
-    return t->kind == KNI_KIND_FLOAT ? KN_F32 : t->kind == KNI_KIND_SIGNED ? KN_I8 : KN_U8;
-}
+enum { CODES = 256 };
 
 /* ---- from codes: value = table[code] */
 
@@ -27,25 +22,9 @@ static kn_tensor values_of(kn_tensor x, int stored, kn_dtype dtype)
     kn_dtype in_table = dtype == KN_F64 ? KN_F64 : (kn_dtype)kni_natural_dtype(stored);
     double table[CODES];
     kni_convert(table, in_table, 1, values, KN_F64, 1, CODES);
-    kn_tensor y = kn_index_take(kn_from(table, in_table, KN_SHAPE(CODES)), 0, kn_bitcast(x, KN_U8));
+    kn_tensor codes = kn_bitcast(x, KN_U8); /* first: it says on which device the table is made */
+    kn_tensor y = kn_index_take(kn_from(table, in_table, KN_SHAPE(CODES)), 0, codes);
     return in_table == dtype ? y : kn_cast(y, dtype);
-}
-
-/* ---- saturating */
-
-kn_tensor kni_saturate_integer(kn_tensor x, int dtype)
-{
-    kn_dtype from = kn_dtype_of(x);
-    double low, end;
-    kni_integer_range(dtype, &low, &end);
-    if (from == KN_U64 && dtype != KN_U64) {
-        kn_tensor y = kn_keep(kn_bitcast(x, KN_I64)); /* what i64 does not hold is negative there */
-        x = kn_where(kn_less_scalar(y, 0), kn_scalar_int(INT64_MAX, KN_I64), y);
-    } else if (dtype == KN_U64 && from != KN_U64) {
-        return kn_cast(kn_clamp_min(x, 0), KN_U64);
-    }
-    x = kn_cast(x, dtype == KN_U64 ? KN_U64 : KN_I64); /* which saturates, too */
-    return kni_dtypes[dtype].bits == 64 ? x : kn_clamp(x, low, end - 1);
 }
 
 /* ---- to codes. The bits of floats, with those of negative ones turned over, are integers in the order of the values, NaNs at both
@@ -142,27 +121,4 @@ kn_tensor kni_cast_stored(kn_tensor x, int dtype, bool saturate)
     return kni_bitcast(codes_of(x, dtype, saturate), (kn_dtype)dtype);
 }
 
-kn_tensor kn_cast_saturate(kn_tensor x, kn_dtype dtype)
-{
-    kni_call call = kni_call_begin("cast_saturate");
-    if (!kn_ok(x)) return kni_call_end(call, kn_alias(x));
-    if (!kni_dtype_is_there(dtype)) {
-        kni_fail_dtype("cast_saturate", (int64_t)dtype);
-        return kni_call_end(call, kni_poison_latest());
-    }
-    kn_dtype from = kn_dtype_of(x);
-    if (kni_dtype_stored(from) && from != dtype) x = kn_cast(x, (kn_dtype)kni_natural_dtype(from));
-    x = kn_keep(x);
-    int kind = kni_dtypes[dtype].kind;
-    double most = kn_dtype_limits(dtype).max;
-    kn_tensor y;
-    if (from == dtype || kind == KNI_KIND_BOOL)
-        y = kn_cast(x, dtype);
-    else if (kni_dtype_stored(dtype))
-        y = kni_cast_stored(x, dtype, true);
-    else if (kind == KNI_KIND_FLOAT)
-        y = kn_cast(kn_dtype_is_float(kn_dtype_of(x)) ? kn_clamp(x, -most, most) : x, dtype);
-    else
-        y = kn_cast(kni_saturate_integer(x, dtype), dtype);
-    return kni_call_end(call, y);
-}
+#endif
