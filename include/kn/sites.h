@@ -798,6 +798,7 @@ static inline kn_unique_result kn_at_unique_result(kn_unique_result kn_result, c
 #define kn_unfold4d(...) kn_at(kn_unfold4d(__VA_ARGS__), KN_SITE)
 #define kn_fold4d(...) kn_at(kn_fold4d(__VA_ARGS__), KN_SITE)
 
+#define kn_stored_dtypes_use(...) kn_after_bool(kn_stored_dtypes_use(__VA_ARGS__), KN_SITE)
 #define kn_from(...) kn_at(kn_from(__VA_ARGS__), KN_SITE)
 #define kn_wrap(...) kn_at(kn_wrap(__VA_ARGS__), KN_SITE)
 #define kn_scalar(...) kn_at(kn_scalar(__VA_ARGS__), KN_SITE)

@@ -30,6 +30,8 @@ KN_API bool kn_dtype_is_integer(kn_dtype dtype);
 /* Whether tensors only store the dtype: floats of 8 and 4 bits, powers of two, integers of 4 and 2 bits. They can be made, cast, compared,
    viewed, moved, read, printed and saved; arithmetic wants a cast first. */
 KN_API bool kn_dtype_is_stored(kn_dtype dtype);
+/* Freestanding programs link what stored dtypes need only where they call this, anywhere; other programs always have it. True. */
+KN_API bool kn_stored_dtypes_use(void);
 /* The dtype that an op on a and b computes in: PyTorch's table; u64 with a signed integer gives i64. */
 KN_API kn_dtype kn_dtype_promote(kn_dtype a, kn_dtype b);
 /* The limits of a float dtype: eps, smallest normal, largest; zeros for others. */

@@ -2,8 +2,8 @@
    for every pair. Same results, a twentieth of the code. */
 #include "core/dtype.h"
 #include "core/math/half.h"
+#include "core/platform.h"
 #include "core/saturate.h"
-#include "core/small_types.h"
 #include <string.h>
 
 #if defined(KN_FREESTANDING) || defined(KN_COMPACT)
@@ -78,6 +78,10 @@ static void store(void *to, int dtype, const element *e)
     }
     memcpy(to, &bits, kni_bytes_of(dtype));
 }
+
+/* No tensor has a stored dtype where this is not linked. */
+KNI_OPTIONAL void kni_convert_small(void *to, int to_dtype, int64_t to_stride, const void *from,
+                                    int from_dtype, int64_t from_stride, int64_t n);
 
 void kni_convert(void *to, int to_dtype, int64_t to_stride, const void *from, int from_dtype,
                  int64_t from_stride, int64_t n)

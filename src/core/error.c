@@ -119,13 +119,21 @@ static const char *instead_of(int64_t dtype)
     return "use i8 or u8";
 }
 
-bool kni_dtype_is_there(kn_dtype dtype) { return kni_dtype_usable(dtype) || kni_dtype_stored(dtype); }
+KNI_OPTIONAL void kni_convert_small(void *to, int to_dtype, int64_t to_stride, const void *from,
+                                    int from_dtype, int64_t from_stride, int64_t n);
+
+bool kni_dtype_is_there(kn_dtype dtype)
+{
+    return kni_dtype_usable(dtype) || (kni_dtype_stored(dtype) && KNI_IS_LINKED(kni_convert_small));
+}
 
 kn_status kni_fail_dtype(const char *op_name, int64_t dtype)
 {
     if (dtype <= 0 || dtype >= KN_DTYPE_COUNT)
         return kni_fail_op(KN_ERROR_DTYPE, op_name, "%D is the code of no dtype: use KN_F32 and its like",
                            dtype);
+    if (kni_dtype_stored((int)dtype) && !KNI_IS_LINKED(kni_convert_small))
+        return kni_fail_op(KN_ERROR_DTYPE, op_name, "%T needs a call of kn_stored_dtypes_use()", (int)dtype);
     if (kni_dtype_stored((int)dtype))
         return kni_fail_op(KN_ERROR_DTYPE, op_name, "%T is only stored: %s", (int)dtype,
                            kni_dtypes[dtype].kind == KNI_KIND_FLOAT ? "use f32, f16 or bf16"

@@ -35,6 +35,15 @@ static inline void kni_renew(kni_mutex *m) { (void)m; }
 #define KNI_COLD
 #endif
 
+/* What freestanding programs link only where they call another function of its file. Declared so by its users. */
+#ifdef KN_FREESTANDING
+#define KNI_OPTIONAL __attribute__((weak))
+#define KNI_IS_LINKED(function) ((function) != NULL)
+#else
+#define KNI_OPTIONAL
+#define KNI_IS_LINKED(function) true
+#endif
+
 #define KNI_COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
 
 /* The value of an environment variable, NULL when unset or when there is no environment. */

@@ -311,6 +311,9 @@ static kn_status run(call *c, const void *attributes)
     return s;
 }
 
+KNI_OPTIONAL void kni_apply_stored(const kn_op *row, const kn_tensor *in, int n_in, const void *attributes,
+                                   kn_tensor *out, int n_out);
+
 /* The ops that stand for this one see its operands first: they must not take them. */
 static KNI_COLD void apply_stored(call *c, const void *attributes, kn_tensor *out)
 {

@@ -1,13 +1,11 @@
 /* Rows that make tensors from numbers: constants and ranges, with their public functions. */
 #include "core/integer_range.h"
 #include "core/math/math.h"
-#include "core/small_types.h"
 #include "ops/creation_rows.h"
 #include "ops/infer.h"
 #include "ops/movement_rows.h"
 #include "ops/native.h"
 #include "ops/scalar_row.h"
-#include "ops/stored_ops.h"
 
 extern const kni_native kni_cpu_full, kni_cpu_iota, kni_cpu_linspace;
 
@@ -60,19 +58,14 @@ OP(full, .body = &kni_body_full, .doc = "y[i] = value", .min_in = 0, .max_in = 0
    .kind = KNI_CREATE, .dtypes = KNI_ALL, .flags = KNI_FLAG_NO_GRADIENT, .schema = full_schema,
    .attribute_bytes = sizeof(kni_full_attributes), .infer = infer_full, .native = &kni_cpu_full)
 
-/* Of a stored dtype: its codes are made. */
-static kn_tensor full_of_codes(const char *name, kn_shape shape, double value, kn_dtype dtype)
-{
-    kni_call call = kni_call_begin(name);
-    return kni_call_end(call,
-                        kni_bitcast(kn_full_int(shape, kni_small_code(dtype, value, false), KN_U8), dtype));
-}
+KNI_OPTIONAL kn_tensor kni_full_stored(const char *name, kn_shape shape, double value, kn_dtype dtype);
 
 static kn_tensor full_as(const char *name, kn_shape shape, double value, kn_dtype dtype)
 {
     kni_full_attributes a = {shape, dtype, value, 0};
     if (kni_check_stored(name, dtype, value)) return kni_poison_latest();
-    if (kni_dtype_stored(dtype)) return full_of_codes(name, shape, value, dtype);
+    if (kni_dtype_stored(dtype) && KNI_IS_LINKED(kni_full_stored))
+        return kni_full_stored(name, shape, value, dtype);
     kni_convert(&a.whole,
                 dtype == KN_U64      ? KN_U64
                 : kni_is_bool(dtype) ? KN_BOOL
@@ -95,7 +88,8 @@ kn_tensor kn_full_int(kn_shape shape, int64_t value, kn_dtype dtype)
     kni_full_attributes a = {shape, dtype, (double)value, kni_is_bool(dtype) ? value != 0 : value};
     if (dtype != KN_I64 && dtype != KN_U64 && kni_check_stored("full_int", dtype, (double)value))
         return kni_poison_latest();
-    if (kni_dtype_stored(dtype)) return full_of_codes("full_int", shape, (double)value, dtype);
+    if (kni_dtype_stored(dtype) && KNI_IS_LINKED(kni_full_stored))
+        return kni_full_stored("full_int", shape, (double)value, dtype);
     return kni_apply_as("full_int", &kni_op_full, NULL, 0, &a);
 }
 

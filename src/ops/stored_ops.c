@@ -3,6 +3,7 @@
 #include "core/allocator.h"
 #include "core/small_types.h"
 #include "ops/indexing_rows.h"
+#include <kn/creation.h>
 #include <kn/elementwise.h>
 #include <kn/tensor.h>
 #include <string.h>
@@ -96,6 +97,15 @@ static kn_tensor compare(const call *c, const void *attributes)
         values[i] =
             is_stored(c, i) ? kni_cast_stored(c->in[i], kni_natural_dtype(dtype_at(c, i)), false) : c->in[i];
     return kni_apply(c->row, values, c->n_in, attributes);
+}
+
+bool kn_stored_dtypes_use(void) { return true; }
+
+kn_tensor kni_full_stored(const char *name, kn_shape shape, double value, kn_dtype dtype)
+{
+    kni_call scope = kni_call_begin(name);
+    return kni_call_end(scope,
+                        kni_bitcast(kn_full_int(shape, kni_small_code(dtype, value, false), KN_U8), dtype));
 }
 
 void kni_apply_stored(const kn_op *row, const kn_tensor *in, int n_in, const void *attributes, kn_tensor *out,

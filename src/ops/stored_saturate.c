@@ -5,12 +5,6 @@
 #include <kn/elementwise.h>
 #include <kn/tensor.h>
 
-int kni_natural_dtype(int stored)
-{
-    const kni_dtype_row *t = &kni_dtypes[stored];
-    return t->kind == KNI_KIND_FLOAT ? KN_F32 : t->kind == KNI_KIND_SIGNED ? KN_I8 : KN_U8;
-}
-
 kn_tensor kni_saturate_integer(kn_tensor x, int dtype)
 {
     kn_dtype from = kn_dtype_of(x);
