@@ -39,7 +39,8 @@ KN_API kn_program kn_program_end(const kn_tensor *inputs, int32_t n_inputs, cons
                                  int32_t n_outputs);
 /* Runs it: n_in and n_out as in kn_program_end or kn_builder_finish. A trace runs on its device, other programs on the current one.
    Takes temporaries; outputs are temporaries of the calling scope, poisoned on failure. The inputs of a trace may have other shapes
-   where the ops allow it; those of other programs what their types say. Random ops draw new numbers. */
+   where the ops allow it; those of other programs what their types say. Random ops draw new numbers. Several threads may run a program at
+   once; nothing else may be done with it meanwhile. */
 KN_API KN_MUST_CHECK kn_status kn_program_run(kn_program program, const kn_tensor *inputs, int32_t n_in,
                                               kn_tensor *outputs, int32_t n_out);
 /* Writes the program, one op to a line; returns the length of it all. */

@@ -9,6 +9,9 @@
 void kni_apply_stored(const kn_op *row, const kn_tensor *in, int n_in, const void *attributes, kn_tensor *out,
                       int n_out);
 
+/* The row's shape rule, where operands may be of stored dtypes: the types of the results are those that kni_apply_stored gives. */
+kn_status kni_infer_stored(kni_infer *c);
+
 /* Whether the row does anything else with stored dtypes than to ask for a cast. */
 static inline bool kni_takes_stored(const kn_op *row)
 {

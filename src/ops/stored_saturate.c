@@ -20,6 +20,16 @@ kn_tensor kni_saturate_integer(kn_tensor x, int dtype)
     return kni_dtypes[dtype].bits == 64 ? x : kn_clamp(x, low, end - 1);
 }
 
+/* bf16 has no number near the largest of f16, and integers have none between: both are compared in f32, which holds all that f16 does. */
+static kn_tensor saturate_float(kn_tensor x, kn_dtype dtype)
+{
+    double largest = kn_dtype_limits(dtype).max;
+    bool is_float = kn_dtype_is_float(kn_dtype_of(x));
+    if (!is_float && largest > 0x1p64) return kn_cast(x, dtype);
+    if (!is_float || kni_is_half(kn_dtype_of(x))) x = kn_cast(x, KN_F32);
+    return kn_cast(kn_clamp(x, -largest, largest), dtype);
+}
+
 kn_tensor kn_cast_saturate(kn_tensor x, kn_dtype dtype)
 {
     kni_call call = kni_call_begin("cast_saturate");
@@ -32,14 +42,13 @@ kn_tensor kn_cast_saturate(kn_tensor x, kn_dtype dtype)
     if (kni_dtype_stored(from) && from != dtype) x = kn_cast(x, (kn_dtype)kni_natural_dtype(from));
     x = kn_keep(x);
     int kind = kni_dtypes[dtype].kind;
-    double most = kn_dtype_limits(dtype).max;
     kn_tensor y;
     if (from == dtype || kind == KNI_KIND_BOOL)
         y = kn_cast(x, dtype);
     else if (kni_dtype_stored(dtype))
         y = kni_cast_stored(x, dtype, true);
     else if (kind == KNI_KIND_FLOAT)
-        y = kn_cast(kn_dtype_is_float(kn_dtype_of(x)) ? kn_clamp(x, -most, most) : x, dtype);
+        y = saturate_float(x, dtype);
     else
         y = kn_cast(kni_saturate_integer(x, dtype), dtype);
     return kni_call_end(call, y);

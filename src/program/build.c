@@ -5,6 +5,7 @@
 #include "core/text.h"
 #include "ops/custom_rows.h"
 #include "ops/infer.h"
+#include "ops/stored_ops.h"
 #include "program/program_data.h"
 #include <kn/tensor.h>
 #include <string.h>
@@ -133,7 +134,7 @@ static kn_status infer_types(const kni_program *p, const kn_op *row, const int32
     }
     if (row->attribute_bytes) memcpy(own, attributes, row->attribute_bytes);
     kni_infer c = {row, operands, n_in, own, results, n_out};
-    kn_status s = row->infer(&c);
+    kn_status s = kni_infer_stored(&c);
     for (int32_t i = 0; i < n_out && s == KN_OK; i++) s = kni_infer_countable(&c, &types[i]);
     return s;
 }

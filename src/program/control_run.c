@@ -163,6 +163,21 @@ static kn_status give_loop(looping *l)
     return KN_OK;
 }
 
+/* What is cut has a slice for each trip. */
+static kn_status check_slices(const looping *l)
+{
+    const kni_loop *loop = &l->n->loop;
+    for (int32_t i = 0; i < loop->n_sliced; i++) {
+        int64_t slices = kn_size(l->run->now[l->in[loop->conditional + loop->n_carried + i]], 0);
+        if (slices != l->trips)
+            return kni_fail_op(KN_ERROR_SHAPE, "loop",
+                               "the value that it cuts as number %d has %D slices along axis 0 with these "
+                               "inputs, and there are %D trips",
+                               (int)i, slices, l->trips);
+    }
+    return KN_OK;
+}
+
 static kn_status run_loop(kni_run *run, const kni_program_node *n)
 {
     const kni_loop *loop = &n->loop;
@@ -175,6 +190,10 @@ static kn_status run_loop(kni_run *run, const kni_program_node *n)
     if (s == KN_OK && (l.trips < 0 || (l.trips < INT64_MAX && l.trips > INT32_MAX)))
         return kni_fail_op(KN_ERROR_SHAPE, "loop",
                            "the number of trips is unknown or above 2^31 with these inputs");
+    if (s == KN_OK) s = check_slices(&l);
+    if (s == KN_OK && !holds && loop->n_stacked && l.trips > 0)
+        s = kni_fail_op(KN_ERROR_UNSUPPORTED, "loop",
+                        "the condition is false before the first trip of a loop that stacks %D", l.trips);
     for (int32_t i = 0; i < loop->n_carried && s == KN_OK; i++)
         s = hand_on(run, l.in[loop->conditional + i], l.body->arguments[1 + i]);
     size_t bytes = loop->n_stacked ? (size_t)l.trips * (size_t)loop->n_stacked * sizeof *l.rows : 0;

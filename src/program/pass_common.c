@@ -2,6 +2,7 @@
    reads the other. Constants with the same few elements become one first, since a trace has one for each number. */
 #include "core/allocator.h"
 #include "core/error.h"
+#include "ops/stored_ops.h"
 #include "program/passes.h"
 #include <kn/tensor.h>
 #include <string.h>
@@ -44,7 +45,7 @@ static bool normalise(const kni_program *p, const kni_program_node *n, char *att
     for (int32_t i = 0; i < n->n_out; i++) out[i] = &types[i];
     memcpy(attributes, kni_node_attributes(p, n), n->row->attribute_bytes);
     kni_infer c = {n->row, in, n->n_in, attributes, out, n->n_out};
-    return n->row->infer(&c) == KN_OK;
+    return kni_infer_stored(&c) == KN_OK;
 }
 
 /* The bytes of an attribute that mean something: lists are as long as they say. */

@@ -100,6 +100,15 @@ void kni_program_settle(kni_program *p)
 {
     for (int32_t i = 0; i < p->n_values; i++) p->values[i].last = -1;
     for (int32_t r = 0; r < p->n_regions; r++) read_inside(p, r, r, 0);
+    for (int32_t i = 0; i < p->n_nodes; i++) p->nodes[i].read_inside = -1;
+    for (int32_t i = 0; i < p->n_values; i++) {
+        kni_program_value *v = &p->values[i];
+        if (v->last < 0 || v->last == INT32_MAX) continue;
+        kni_program_node *n = &p->nodes[p->regions[v->region].nodes[v->last]];
+        if (n->kind == KNI_NODE_OP) continue;
+        v->also_last = n->read_inside;
+        n->read_inside = i;
+    }
 }
 
 /* ---- symbols */

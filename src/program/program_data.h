@@ -26,8 +26,9 @@ typedef struct kni_program_value {
     int32_t region; /* that it is made in */
     int32_t
         last; /* place of the node in that region that reads it last; -1: none, INT32_MAX: the region's result */
-    kn_tensor tensor; /* owned: of params and constants */
-    kn_tensor placed; /* owned: the same on the device of the latest run, where that is another */
+    int32_t also_last; /* the next value that the same If or loop reads last, inside it; -1: none */
+    kn_tensor tensor;  /* owned: of params and constants */
+    kn_tensor placed;  /* owned: the same on the device of the latest run, where that is another */
 } kni_program_value;
 
 typedef enum kni_node_kind { KNI_NODE_OP, KNI_NODE_IF, KNI_NODE_LOOP, KNI_NODE_CALL } kni_node_kind;
@@ -49,7 +50,8 @@ typedef struct kni_program_node {
     int32_t first, n_in, n_out; /* in `operands`: the results, then the operands; -1 where one is absent */
     int32_t
         attributes; /* of an op: where its attributes begin, in bytes. Whole numbers may be expressions. */
-    int32_t regions[2]; /* If: then, else. Loop: the body. Call: the function. -1: none */
+    int32_t regions[2];  /* If: then, else. Loop: the body. Call: the function. -1: none */
+    int32_t read_inside; /* the first of the values of its own region that only its regions read last; -1 */
     kni_loop loop;
     uint64_t serial;  /* of the call that a trace noted */
     const char *site; /* the user's line, NULL: not known */
@@ -85,6 +87,8 @@ typedef struct kni_program {
     kn_device device,
         handle;          /* of a trace; handle: told when the device is gone. NULL: the current one runs it */
     kn_device placed_on; /* where `placed` of the values is */
+    bool placed_all;     /* there are copies of all that need one */
+    int32_t runs;        /* that use or make the copies now */
     uint64_t counter,
         draws; /* of random numbers in a trace: before the first record, and how many there were */
 } kni_program;

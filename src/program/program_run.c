@@ -3,6 +3,7 @@
 #include "core/call_site.h"
 #include "core/device_object.h"
 #include "core/error.h"
+#include "core/life.h"
 #include "ops/autocast_state.h"
 #include "program/run_state.h"
 #include <kn/tensor.h>
@@ -81,44 +82,75 @@ static kn_status bind_sizes(kni_run *run, const kn_tensor *inputs)
 
 /* ---- values */
 
-/* A weight or a constant where the program runs; a copy is kept for the next run. */
-static kn_tensor placed(kni_program *p, kni_program_value *v, kn_device device)
-{
-    const kni_tensor *x = kni_peek(v->tensor);
-    if (v->live || !x || kni_same_leaf(x->device, device)) return v->tensor;
-    if (!v->placed.bits) {
-        bool number =
-            !x->storage && x->flags & KNI_TENSOR_SCALAR; /* every device has it, and it stays weak */
-        kn_tensor copy = number ? kn_alias(v->tensor) : kn_to(v->tensor, device);
-        if (kni_is_poisoned(copy)) return copy;
-        v->placed = kn_own(copy);
-        if (number) kni_peek(v->placed)->device = device;
-    }
-    (void)p;
-    return v->placed;
-}
+/* How a run comes by weights and constants on its device: by copies that are kept for the runs after it, which it finds or makes, or
+   by its own, where runs of other threads use those of another device or are still making them. */
+typedef enum places { PLACES_THERE, PLACES_MADE, PLACES_OWN } places;
 
-static void forget_places(kni_program *p, kn_device device)
+static kni_guard places_lock = KNI_GUARD_INIT(KNI_GUARD_INNER);
+
+static places begin_places(kni_program *p, kn_device device)
 {
-    if (p->placed_on == device) return;
+    kni_guard_lock(&places_lock);
+    places how = p->placed_on == device && p->placed_all ? PLACES_THERE
+                 : p->runs == 0                          ? PLACES_MADE
+                                                         : PLACES_OWN;
+    if (how != PLACES_OWN) p->runs++;
+    if (how == PLACES_MADE) p->placed_all = false;
+    kni_guard_unlock(&places_lock);
+    if (how != PLACES_MADE || p->placed_on == device) return how;
     for (int32_t i = 0; i < p->n_values; i++) {
         if (p->values[i].placed.bits) kn_drop(p->values[i].placed);
         p->values[i].placed = KN_NONE;
     }
     p->placed_on = device;
+    return how;
 }
 
-static kn_status start_values(kni_run *run, const kn_tensor *inputs)
+static void set_places(kni_program *p, places how, bool all, int32_t runs)
+{
+    if (how == PLACES_OWN) return;
+    kni_guard_lock(&places_lock);
+    if (how == PLACES_MADE && all) p->placed_all = true;
+    p->runs += runs;
+    kni_guard_unlock(&places_lock);
+}
+
+static kn_tensor copy_to(kn_tensor from, kn_device device)
+{
+    const kni_tensor *x = kni_peek(from);
+    if (x->storage || !(x->flags & KNI_TENSOR_SCALAR)) return kn_keep(kn_to(from, device));
+    kn_tensor copy = kn_keep(kn_alias(from)); /* every device has a number, and it stays weak */
+    if (!kni_is_poisoned(copy)) kni_peek(copy)->device = device;
+    return copy;
+}
+
+static kn_tensor placed(kni_program_value *v, kn_device device, places how)
+{
+    const kni_tensor *x = kni_peek(v->tensor);
+    if (v->live || !x || kni_same_leaf(x->device, device)) return v->tensor;
+    if (how != PLACES_OWN && v->placed.bits) return v->placed;
+    kn_tensor copy = copy_to(v->tensor, device);
+    if (how == PLACES_OWN || kni_is_poisoned(copy)) return copy;
+    return v->placed = kn_own(copy);
+}
+
+static kn_status start_values(kni_run *run, const kn_tensor *inputs, places how)
 {
     kni_program *p = run->p;
+    char number[4];
+    for (int32_t i = 0; i < p->n_inputs; i++)
+        if (!inputs[i].bits)
+            return kni_fail(KN_ERROR_ARGUMENT, "kn_program_run: input '%s' is missing: KN_NONE was given",
+                            input_name(p, i, number));
     for (int32_t i = 0; i < p->n_values; i++) {
         kni_program_value *v = &p->values[i];
         run->now[i] = KN_NONE;
         if (v->origin == KNI_FROM_PARAM || v->origin == KNI_FROM_CONSTANT)
-            run->now[i] = placed(p, v, run->device);
+            run->now[i] = placed(v, run->device, how);
         if (v->origin == KNI_FROM_INPUT && v->number >= 0) run->now[i] = kn_keep(inputs[v->number]);
         if (kni_is_poisoned(run->now[i])) return kni_fail_again(run->now[i], "program_run");
     }
+    set_places(p, how, true, 0);
     return KN_OK;
 }
 
@@ -218,6 +250,9 @@ kn_status kni_run_region(kni_run *run, int32_t region)
         s = n->kind == KNI_NODE_OP ? run_op(run, n) : kni_run_control(run, n);
         /* What nobody reads any more goes at once, so that a queue sees it die. */
         if (s == KN_OK) kni_run_drop_read(run, region, i, kni_node_out(p, n), n->n_out + n->n_in);
+        for (int32_t v = n->kind == KNI_NODE_OP ? -1 : n->read_inside; v >= 0 && s == KN_OK;
+             v = p->values[v].also_last)
+            kni_run_drop_read(run, region, i, &v, 1);
     }
     return s;
 }
@@ -255,15 +290,16 @@ kn_status kn_program_run(kn_program program, const kn_tensor *inputs, int32_t n_
     t->context.current = device;
     t->context.autocast = KN_DTYPE_NONE; /* the casts of a trace are among its records */
     kni_dims *dims = kni_dims_enter(p->dims);
-    forget_places(p, device);
+    places how = begin_places(p, device);
     kn_status s =
-        run.now ? start_values(&run, inputs) : kni_fail(KN_ERROR_MEMORY, "kn_program_run: no memory");
+        run.now ? start_values(&run, inputs, how) : kni_fail(KN_ERROR_MEMORY, "kn_program_run: no memory");
     if (s == KN_OK) s = bind_sizes(&run, inputs);
     if (s == KN_OK && p->draws) run.base = kni_rng_reserve(device, p->draws);
     if (s == KN_OK) s = kni_run_region(&run, 0);
     kni_dims_enter(dims);
     kni_context_pop(t, &before);
     give_outputs(&run, s, outputs);
+    set_places(p, how, false, -1);
     kni_free(run.now, run.now ? bytes : 0);
     kn_scope_end_many(scope, outputs, n_out);
     return s;

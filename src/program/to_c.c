@@ -284,7 +284,7 @@ static void print_interface(const kni_c *c, kni_ir_text *t)
 static const char declarations[] =
     "enum {\n"
     "    @_OK = 0,\n"
-    "    @_BAD_SIZE = 1,   /* a size is outside its bounds */\n"
+    "    @_BAD_SIZE = 1,   /* a size is outside its bounds, or does not fit another */\n"
     "    @_BAD_INDEX = 2,  /* an index that data says is out of range */\n"
     "    @_BAD_NUMBER = 3, /* data that an op cannot compute with: a singular matrix */\n"
     "    @_BAD_LOOP = 4    /* a loop has not ended after the most trips it may take, or too early */\n"

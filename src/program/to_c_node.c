@@ -320,6 +320,20 @@ static void end_trip(looping *w)
         }
 }
 
+/* What is cut must have a slice for each trip: sizes that only may be equal are compared. */
+static void check_slices(looping *w)
+{
+    kni_c *c = w->c;
+    for (int32_t i = 0; i < w->l->n_sliced; i++) {
+        kn_dim slices = c->p->values[w->in[w->l->conditional + w->l->n_carried + i]].type.dims[0];
+        if (kni_dim_equal(slices, w->l->trips) == KNI_YES) continue;
+        kni_c_line(c);
+        kni_ir_text_add(&c->code, "if ((");
+        kni_c_dim(&c->code, slices);
+        kni_ir_text_add(&c->code, ") != n%d) return %s_BAD_SIZE;\n", w->number, c->name);
+    }
+}
+
 static void print_head(looping *w)
 {
     kni_c *c = w->c;
@@ -330,6 +344,7 @@ static void print_head(looping *w)
     kni_ir_text_add(&c->code, ";\n");
     kni_c_line(c);
     kni_ir_text_add(&c->code, "int64_t t%d;\n", w->number);
+    check_slices(w);
     if (!l->conditional) return;
     kni_c_line(c);
     kni_ir_text_add(&c->code, "int go%d = *(%s);\n", w->number, kni_c_address(c, w->in[0]));

@@ -162,7 +162,8 @@ static kn_status run_part(job *j, int64_t rows, int64_t from, int64_t to, kn_ten
 static int run_parts(job *j)
 {
     int64_t rows = j->n_in && kn_ok(j->in[0]) && kn_rank(j->in[0]) > 0 ? kn_size(j->in[0], 0) : 0;
-    int64_t n = rows ? (rows + j->batch - 1) / j->batch : 0;
+    if (j->batch > rows) j->batch = rows;
+    int64_t n = rows ? (rows - 1) / j->batch + 1 : 0;
     kn_tensor *parts = calloc((size_t)(n * j->n_out) + 1, sizeof *parts), out[MOST];
     int code = parts && n ? 0 : 1;
     if (!n) fprintf(stderr, "kiln run: --batch needs a first input with rows\n");
@@ -196,7 +197,8 @@ static int show(const kn_program_port *port, kn_tensor t)
     int64_t count = kn_count(t), n = count < SHOWN ? count : SHOWN;
     double reals[SHOWN];
     int64_t whole[SHOWN];
-    bool integer = !kn_dtype_is_float(kn_dtype_of(t));
+    kn_dtype dtype = kn_dtype_of(t);
+    bool integer = !(kn_dtype_limits(dtype).max > 0); /* stored floats have limits, too */
     kn_tensor some = kn_narrow(kn_flatten(t, 0, -1), 0, 0, n);
     kn_status s = integer ? kn_read_as(some, KN_I64, whole, (size_t)n * sizeof *whole)
                           : kn_read_as(some, KN_F64, reals, (size_t)n * sizeof *reals);
