@@ -62,7 +62,7 @@ KN_API KN_MUST_CHECK kn_status kn_program_simplify(kn_program program, uint32_t 
 
 /* An input or an output: its name ("" where it has none), its dtype, and its shape as text, "batch, 3, 224". */
 typedef struct kn_program_port {
-    char name[64], shape[192];
+    char name[256], shape[256];
     kn_dtype dtype;
     int32_t rank;
 } kn_program_port;
@@ -122,7 +122,7 @@ KN_API kn_status kn_builder_op_many(kn_builder builder, const char *op, const kn
                                     kn_program_value *out, int32_t n_out);
 
 /* What stands between kn_builder_if and kn_builder_else runs where the condition (bool, rank 0) holds, what stands between that and
-   kn_builder_end where it does not. Both name as many results, of the same dtypes and ranks. Values from outside can be used inside. */
+   kn_builder_end where it does not. Both name as many results, of the same dtypes and sizes. Values from outside can be used inside. */
 KN_API kn_status kn_builder_if(kn_builder builder, kn_program_value condition);
 KN_API kn_status kn_builder_else(kn_builder builder, const kn_program_value *results, int32_t n);
 /* A loop: see the fields. `inside` has room for 1 + n_carried + n_sliced values: the trip's number (i64), the carried values and the

@@ -67,8 +67,8 @@ typedef struct looping {
     const kni_program_region *body;
     const int32_t *in, *out;
     int64_t trips;   /* INT64_MAX: as many as the condition says */
-    kn_tensor *rows; /* what is stacked: of result k those from k * trips on */
-    int64_t room;
+    kn_tensor *rows; /* what is stacked: of trip t those from t * n_stacked on */
+    int64_t n_rows, room;
 } looping;
 
 static kn_tensor slice_of(kn_tensor x, int64_t trip) { return kn_select(x, 0, trip); }
@@ -90,14 +90,31 @@ static kn_status set_arguments(looping *l, int64_t trip)
     return KN_OK;
 }
 
-static kn_status keep_rows(looping *l, int64_t trip)
+/* Room grows with the trips that were made, not with those that a file speaks of. */
+static bool rows_have_room(looping *l, int64_t more)
+{
+    if (l->n_rows + more <= l->room) return true;
+    int64_t room = 2 * l->room > 64 + more ? 2 * l->room : 64 + more;
+    kn_tensor *rows = kni_allocate((size_t)room * sizeof *rows);
+    if (!rows) return false;
+    if (l->rows) memcpy(rows, l->rows, (size_t)l->n_rows * sizeof *rows);
+    kni_free(l->rows, (size_t)l->room * sizeof *rows);
+    l->rows = rows;
+    l->room = room;
+    return true;
+}
+
+static kn_status no_memory(void) { return kni_fail_op(KN_ERROR_MEMORY, "loop", "no memory for the stacks"); }
+
+static kn_status keep_rows(looping *l)
 {
     const kni_loop *loop = &l->n->loop;
+    if (!rows_have_room(l, loop->n_stacked)) return no_memory();
     for (int32_t i = 0; i < loop->n_stacked; i++) {
         int32_t v = l->body->results[loop->conditional + loop->n_carried + i];
         kn_tensor row = kn_keep(kn_unsqueeze(l->run->now[v], 0));
         if (kni_is_poisoned(row)) return kni_latest_code();
-        l->rows[i * l->trips + trip] = row;
+        l->rows[l->n_rows++] = row;
     }
     return KN_OK;
 }
@@ -128,7 +145,7 @@ static kn_status run_trips(looping *l, bool holds)
                                limit);
         s = set_arguments(l, trip);
         if (s == KN_OK) s = kni_run_region(l->run, l->n->regions[0]);
-        if (s == KN_OK && loop->n_stacked) s = keep_rows(l, trip);
+        if (s == KN_OK && loop->n_stacked) s = keep_rows(l);
         if (s == KN_OK && loop->conditional) s = read_condition(l->run, l->body->results[0], &holds);
         if (s == KN_OK && loop->n_stacked && !holds && trip + 1 < l->trips)
             s = kni_fail_op(KN_ERROR_UNSUPPORTED, "loop",
@@ -144,7 +161,13 @@ static kn_tensor stack_rows(const looping *l, int32_t i)
     kn_shape shape = {t->rank, {0}};
     for (int a = 0; a < t->rank; a++) shape.dims[a] = kni_run_size(l->run, t->dims[a]);
     if (l->trips == 0) return kn_zeros(shape, (kn_dtype)t->dtype);
-    return kn_concat(l->rows + i * l->trips, (int32_t)l->trips, 0);
+    size_t bytes = (size_t)l->trips * sizeof(kn_tensor);
+    kn_tensor *list = kni_allocate(bytes);
+    if (!list) return no_memory(), kni_poison_latest();
+    for (int64_t trip = 0; trip < l->trips; trip++) list[trip] = l->rows[trip * l->n->loop.n_stacked + i];
+    kn_tensor y = kn_concat(list, (int32_t)l->trips, 0);
+    kni_free(list, bytes);
+    return y;
 }
 
 static kn_status give_loop(looping *l)
@@ -181,9 +204,15 @@ static kn_status check_slices(const looping *l)
 static kn_status run_loop(kni_run *run, const kni_program_node *n)
 {
     const kni_loop *loop = &n->loop;
-    looping l = {
-        run,  n, &run->p->regions[n->regions[0]], kni_node_in(run->p, n), kni_node_out(run->p, n), INT64_MAX,
-        NULL, 0};
+    looping l = {run,
+                 n,
+                 &run->p->regions[n->regions[0]],
+                 kni_node_in(run->p, n),
+                 kni_node_out(run->p, n),
+                 INT64_MAX,
+                 NULL,
+                 0,
+                 0};
     bool holds = true;
     kn_status s = loop->conditional ? read_condition(run, l.in[0], &holds) : KN_OK;
     if (loop->trips != KNI_DIM_BAD) l.trips = kni_run_size(run, loop->trips);
@@ -196,15 +225,10 @@ static kn_status run_loop(kni_run *run, const kni_program_node *n)
                         "the condition is false before the first trip of a loop that stacks %D", l.trips);
     for (int32_t i = 0; i < loop->n_carried && s == KN_OK; i++)
         s = hand_on(run, l.in[loop->conditional + i], l.body->arguments[1 + i]);
-    size_t bytes = loop->n_stacked ? (size_t)l.trips * (size_t)loop->n_stacked * sizeof *l.rows : 0;
-    if (s == KN_OK && bytes && !(l.rows = kni_allocate(bytes)))
-        s = kni_fail_op(KN_ERROR_MEMORY, "loop", "no memory for the stacks");
-    if (l.rows) memset(l.rows, 0, bytes);
     if (s == KN_OK) s = run_trips(&l, holds);
     if (s == KN_OK) s = give_loop(&l);
-    for (size_t i = 0; l.rows && i < bytes / sizeof *l.rows; i++)
-        if (l.rows[i].bits && !kni_is_poisoned(l.rows[i])) kn_drop(l.rows[i]);
-    kni_free(l.rows, l.rows ? bytes : 0);
+    for (int64_t i = 0; i < l.n_rows; i++) kn_drop(l.rows[i]);
+    kni_free(l.rows, (size_t)l.room * sizeof *l.rows);
     return s;
 }
 

@@ -123,7 +123,9 @@ static void note(kni_capture *capture, const kn_record *r, const kn_tensor *in)
     if (t->failed || t->refused || kni_out(r, 0)->device != t->p->device) return;
     find_sites(t, false);
     thread->context.capture = NULL; /* aliases are no ops, but owning one may be told of */
-    if (r->n_in > 0 && in[0].bits && kn_is_param(in[0]) && r->row->n_out > 1)
+    const uint32_t writes = KNI_FLAG_ALIAS | KNI_FLAG_NO_GRADIENT; /* the steps of optimisers */
+    if (r->n_in > 0 && in[0].bits && kn_is_param(in[0]) && r->row->n_out > 1 &&
+        (r->row->flags & writes) == writes)
         t->refused = "a param was updated";
     else
         t->failed = !add_record(t, r, in);
@@ -197,6 +199,9 @@ static kn_status name_inputs(tracing *t, const kn_tensor *inputs, int32_t n)
                             i);
         if (x->origin == KNI_FROM_PARAM)
             return kni_fail(KN_ERROR_ARGUMENT, "kn_program_end: input %d is a param: it is read anew anyway",
+                            i);
+        if (x->origin == KNI_FROM_INPUT)
+            return kni_fail(KN_ERROR_ARGUMENT, "kn_program_end: inputs %d and %d are one tensor", x->number,
                             i);
         x->origin = KNI_FROM_INPUT;
         x->number = i;

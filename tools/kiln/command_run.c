@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MOST = 64, SHOWN = 8 };
+enum { MOST = 4096, SHOWN = 8 }; /* MOST: inputs or outputs, as many as a file may have */
 
 /* NAME=FILE of an option. */
 typedef struct binding {
@@ -18,8 +18,8 @@ typedef struct binding {
 } binding;
 
 typedef struct bindings {
-    binding of[MOST];
-    int n;
+    binding *of;
+    int n, room;
 } bindings;
 
 typedef struct job {
@@ -42,7 +42,13 @@ static int failed(void)
 static bool bind(bindings *list, const char *text)
 {
     const char *equals = text ? strchr(text, '=') : NULL;
-    if (!equals || equals == text || !equals[1] || list->n == MOST) return false;
+    if (!equals || equals == text || !equals[1]) return false;
+    if (list->n == list->room) {
+        int room = list->room ? 2 * list->room : 16;
+        binding *of = realloc(list->of, (size_t)room * sizeof *of);
+        if (!of) return false;
+        list->of = of, list->room = room;
+    }
     list->of[list->n++] = (binding){text, equals + 1, (size_t)(equals - text), false};
     return true;
 }
@@ -259,6 +265,12 @@ static int describe(job *j)
         fprintf(stderr, "kiln run: the program has more than %d inputs or outputs\n", (int)MOST);
         return 1;
     }
+    j->in_ports = calloc((size_t)j->n_in + 1, sizeof *j->in_ports);
+    j->out_ports = calloc((size_t)j->n_out + 1, sizeof *j->out_ports);
+    if (!j->in_ports || !j->out_ports) {
+        fprintf(stderr, "kiln run: no memory\n");
+        return 1;
+    }
     for (int32_t i = 0; i < j->n_in; i++)
         if (kn_program_input(j->program, i, &j->in_ports[i])) return failed();
     for (int32_t k = 0; k < j->n_out; k++) {
@@ -275,51 +287,62 @@ static int execute(job *j)
     kn_device device = j->device ? kn_device_open(j->device) : NULL;
     if (j->device && !device) return failed();
     if (device) kn_device_use(device);
-    kn_program_port in_ports[MOST], out_ports[MOST];
-    kn_tensor in[MOST], out[MOST];
-    j->in_ports = in_ports, j->out_ports = out_ports, j->in = in, j->out = out;
     j->program = kn_program_load(j->path, NULL);
     if (!j->program) return failed();
+    kn_tensor in[MOST], out[MOST];
+    j->in = in, j->out = out;
     int code = describe(j);
     if (!code) code = read_inputs(j);
     if (!code) code = run_program(j);
     if (!code) code = give_outputs(j);
     kn_program_free(j->program);
+    free(j->in_ports);
+    free(j->out_ports);
     return code;
+}
+
+/* 0, or the exit code of a mistake. */
+static int read_options(job *j, int count, char **arguments)
+{
+    bool bad = false;
+    for (int i = 0; i < count; i++) {
+        const char *text = NULL;
+        if (kiln_option(arguments, i, "--cast"))
+            j->cast = true;
+        else if (kiln_option_value(count, arguments, &i, "--input", &text, &bad))
+            bad = bad || !bind(&j->inputs, text);
+        else if (kiln_option_value(count, arguments, &i, "--output", &text, &bad))
+            bad = bad || !bind(&j->outputs, text);
+        else if (kiln_option_value(count, arguments, &i, "--labels", &text, &bad))
+            bad = bad || !bind(&j->labels, text);
+        else if (kiln_option_value(count, arguments, &i, "--device", &j->device, &bad))
+            bad = bad || !*j->device;
+        else if (kiln_option_value(count, arguments, &i, "--batch", &text, &bad))
+            bad = bad || (j->batch = strtoll(text, NULL, 10)) < 1;
+        else if (arguments[i][0] == '-' || j->path)
+            return kiln_usage_error("run takes one file, --input, --output, --labels, --device, --batch and "
+                                    "--cast, not '%s'",
+                                    arguments[i]);
+        else
+            j->path = arguments[i];
+        if (bad)
+            return kiln_usage_error("%s: '%s' makes no sense here", arguments[i - (text != NULL)],
+                                    text ? text : "");
+    }
+    return j->path ? 0 : kiln_usage_error("run needs a file that holds a program");
 }
 
 int kiln_command_run(int count, char **arguments)
 {
     job j = {0};
-    const char *text = NULL;
-    bool bad = false;
-    for (int i = 0; i < count; i++) {
-        text = NULL;
-        if (kiln_option(arguments, i, "--cast"))
-            j.cast = true;
-        else if (kiln_option_value(count, arguments, &i, "--input", &text, &bad))
-            bad = bad || !bind(&j.inputs, text);
-        else if (kiln_option_value(count, arguments, &i, "--output", &text, &bad))
-            bad = bad || !bind(&j.outputs, text);
-        else if (kiln_option_value(count, arguments, &i, "--labels", &text, &bad))
-            bad = bad || !bind(&j.labels, text);
-        else if (kiln_option_value(count, arguments, &i, "--device", &j.device, &bad))
-            bad = bad || !*j.device;
-        else if (kiln_option_value(count, arguments, &i, "--batch", &text, &bad))
-            bad = bad || (j.batch = strtoll(text, NULL, 10)) < 1;
-        else if (arguments[i][0] == '-' || j.path)
-            return kiln_usage_error("run takes one file, --input, --output, --labels, --device, --batch and "
-                                    "--cast, not '%s'",
-                                    arguments[i]);
-        else
-            j.path = arguments[i];
-        if (bad)
-            return kiln_usage_error("%s: '%s' makes no sense here", arguments[i - (text != NULL)],
-                                    text ? text : "");
+    int code = read_options(&j, count, arguments);
+    if (!code) {
+        kn_scope scope = kn_scope_begin();
+        code = execute(&j);
+        kn_scope_end(scope, KN_NONE);
     }
-    if (!j.path) return kiln_usage_error("run needs a file that holds a program");
-    kn_scope scope = kn_scope_begin();
-    int code = execute(&j);
-    kn_scope_end(scope, KN_NONE);
+    free(j.inputs.of);
+    free(j.outputs.of);
+    free(j.labels.of);
     return code;
 }
