@@ -172,8 +172,10 @@ static void all_on(const char *name)
     kn_device_use(NULL);
 }
 
-int main(void)
+/* Arguments are devices in place of those of the list. */
+int main(int argc, char **argv)
 {
-    for (size_t i = 0; i < sizeof devices / sizeof *devices; i++) all_on(devices[i]);
+    for (int i = 1; i < argc; i++) all_on(argv[i]);
+    for (size_t i = 0; argc < 2 && i < sizeof devices / sizeof *devices; i++) all_on(devices[i]);
     return check_report();
 }
