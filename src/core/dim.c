@@ -6,19 +6,34 @@
 #include "core/platform.h"
 #include <string.h>
 
-/* What two constants give; KNI_DIM_BAD for what no size can be. */
-static kn_dim of_constants(kni_dim_kind kind, int64_t a, int64_t b)
+static int64_t floor_of(int64_t a, int64_t b) { return a / b - (a % b < 0); }
+
+/* What two whole numbers give; KNI_DIM_BAD where it is none, or a number that stands for something else. */
+static kn_dim of_numbers(kni_dim_op op, int64_t a, int64_t b)
 {
-    switch (kind) {
-    case KNI_DIM_QUOTIENT:
-        return b > 0 ? a / b : KNI_DIM_BAD;
-    case KNI_DIM_MAXIMUM:
-        return a > b ? a : b;
-    case KNI_DIM_MINIMUM:
-        return a < b ? a : b;
+    int64_t r;
+    bool bad = false;
+    switch (op) {
+    case KNI_DIM_ADD:
+        bad = __builtin_add_overflow(a, b, &r);
+        break;
+    case KNI_DIM_SUB:
+        bad = __builtin_sub_overflow(a, b, &r);
+        break;
+    case KNI_DIM_MUL:
+        bad = __builtin_mul_overflow(a, b, &r);
+        break;
+    case KNI_DIM_DIV:
+        bad = b < 1;
+        r = bad ? 0 : floor_of(a, b);
+        break;
+    case KNI_DIM_MAX:
+        r = a > b ? a : b;
+        break;
     default:
-        return KNI_DIM_BAD;
+        r = a < b ? a : b;
     }
+    return bad || r <= KNI_DIM_FIRST ? KNI_DIM_BAD : r;
 }
 
 #ifdef KN_FREESTANDING
@@ -28,36 +43,12 @@ kni_dim_kind kni_dim_kind_of(kn_dim d) { return (void)d, KNI_DIM_CONSTANT; }
 int64_t kni_dim_low(kn_dim d) { return d; }
 int64_t kni_dim_high(kn_dim d) { return d; }
 
-static bool constants(kn_dim a, kn_dim b) { return a >= 0 && b >= 0; }
-
-kn_dim kni_dim_add(kn_dim a, kn_dim b)
+kn_dim kni_dim_compute(kni_dim_op op, kn_dim a, kn_dim b)
 {
-    kn_dim r;
-    return !constants(a, b) || __builtin_add_overflow(a, b, &r) ? KNI_DIM_BAD : r;
+    return a <= KNI_DIM_FIRST || b <= KNI_DIM_FIRST ? KNI_DIM_BAD : of_numbers(op, a, b);
 }
 
-kn_dim kni_dim_sub(kn_dim a, kn_dim b) { return constants(a, b) && a >= b ? a - b : KNI_DIM_BAD; }
-
-kn_dim kni_dim_mul(kn_dim a, kn_dim b)
-{
-    kn_dim r;
-    return !constants(a, b) || __builtin_mul_overflow(a, b, &r) ? KNI_DIM_BAD : r;
-}
-
-kn_dim kni_dim_floor_div(kn_dim a, kn_dim b)
-{
-    return constants(a, b) ? of_constants(KNI_DIM_QUOTIENT, a, b) : KNI_DIM_BAD;
-}
-
-kn_dim kni_dim_max(kn_dim a, kn_dim b)
-{
-    return constants(a, b) ? of_constants(KNI_DIM_MAXIMUM, a, b) : KNI_DIM_BAD;
-}
-
-kn_dim kni_dim_min(kn_dim a, kn_dim b)
-{
-    return constants(a, b) ? of_constants(KNI_DIM_MINIMUM, a, b) : KNI_DIM_BAD;
-}
+const char *kni_dim_problem(void) { return NULL; }
 
 kni_truth kni_dim_equal(kn_dim a, kn_dim b) { return a == b ? KNI_YES : KNI_NO; }
 
@@ -65,12 +56,19 @@ kni_truth kni_dim_equal(kn_dim a, kn_dim b) { return a == b ? KNI_YES : KNI_NO; 
 
 /* ---- the set */
 
-enum { LIMIT = 1 << 16, FIRST_SLOTS = 256 };
+enum { FIRST_SLOTS = 256, SPLITS = 4 };
+
+/* The values that an expression can have; INT64_MIN and INT64_MAX stand for no bound. */
+typedef struct range {
+    int64_t low, high;
+} range;
 
 typedef struct node {
-    uint8_t kind;
+    uint8_t kind, depth;
+    uint16_t parts;
     int32_t first, n; /* terms of a sum; of a symbol where its name begins */
-    kn_dim a, b;      /* of a quotient or an extreme; the bounds of a symbol */
+    kn_dim a, b;      /* of a quotient or an extreme */
+    range values;
     uint32_t hash;
 } node;
 
@@ -81,7 +79,8 @@ struct kni_dims {
     int32_t *slots; /* of the hash table: a node's number and 1, or 0 */
     uint32_t n, n_terms, n_names, room, term_room, name_room, n_slots;
     int32_t n_symbols;
-    bool full; /* there was no room for an expression */
+    bool full;           /* there was no room for an expression */
+    const char *problem; /* with the last expression that was refused */
 };
 
 static KNI_THREAD_LOCAL kni_dims *entered;
@@ -117,6 +116,16 @@ static const node *at(kn_dim d)
     uint64_t i = (uint64_t)KNI_DIM_FIRST - (uint64_t)d;
     return i < entered->n ? &entered->nodes[i] : NULL;
 }
+
+const char *kni_dim_problem(void)
+{
+    const char *problem = entered ? entered->problem : NULL;
+    if (entered) entered->problem = NULL;
+    return problem;
+}
+
+/* A whole number of either sign, as parts of an expression are. */
+static bool is_number(kn_dim d) { return d > KNI_DIM_FIRST; }
 
 kni_dim_kind kni_dim_kind_of(kn_dim d)
 {
@@ -198,7 +207,7 @@ static bool more_slots(kni_dims *s)
 /* Room for another node, with its terms or its name; false without memory, and where there are too many. */
 static bool make_room(kni_dims *s, uint32_t terms, uint32_t bytes)
 {
-    if (s->n >= LIMIT || !more_slots(s)) return false;
+    if (s->n >= KNI_DIM_LIMIT || !more_slots(s)) return false;
     node *nodes = s->n < s->room ? s->nodes : kni_grow(s->nodes, &s->room, s->n + 1, sizeof *nodes);
     if (!nodes) return false;
     s->nodes = nodes;
@@ -215,14 +224,44 @@ static bool make_room(kni_dims *s, uint32_t terms, uint32_t bytes)
     return true;
 }
 
+/* How much is printed of it, and how deep in brackets. */
+static void measure(int32_t *parts, int *depth, kn_dim d)
+{
+    const node *e = at(d);
+    *parts += e ? e->parts : 1;
+    if (e && e->depth > *depth) *depth = e->depth;
+}
+
+static bool is_small(node *e, const kni_dim_term *terms)
+{
+    int32_t parts = 1;
+    int depth = 0;
+    for (int i = 0; e->kind == KNI_DIM_SUM && i < e->n; i++, parts++)
+        for (int k = 0; k < terms[i].n_factors; k++) measure(&parts, &depth, terms[i].factors[k]);
+    if (e->kind > KNI_DIM_SUM) {
+        measure(&parts, &depth, e->a);
+        measure(&parts, &depth, e->b);
+        depth += e->kind == KNI_DIM_QUOTIENT ? 2 : 1;
+    }
+    e->parts = (uint16_t)parts;
+    e->depth = (uint8_t)depth;
+    return parts <= KNI_DIM_PARTS && depth < KNI_DIM_DEPTH;
+}
+
 /* Finds or adds an expression. */
 static kn_dim intern(node e, const kni_dim_term *terms, const char *name)
 {
     kni_dims *s = entered;
     uint32_t bytes = name ? (uint32_t)strlen(name) + 1 : 0;
     if (!s) return KNI_DIM_BAD;
+    if (!is_small(&e, terms)) {
+        s->problem = "a size of the result is too long an expression of the sizes: it has more than "
+                     "1000 parts, or 64 brackets in each other";
+        return KNI_DIM_BAD;
+    }
     if (!make_room(s, e.kind == KNI_DIM_SUM ? (uint32_t)e.n : 0, bytes)) {
         s->full = true;
+        s->problem = "there is no memory for another size, or the program has too many different ones";
         return KNI_DIM_BAD;
     }
     e.hash = hash_of(&e, terms, name);
@@ -247,7 +286,7 @@ static kn_dim intern(node e, const kni_dim_term *terms, const char *name)
 kn_dim kni_dim_symbol(const char *name, int64_t lo, int64_t hi)
 {
     if (!kni_dim_is_name(name) || lo < 0 || hi < lo) return KNI_DIM_BAD;
-    return intern((node){.kind = KNI_DIM_SYMBOL, .a = lo, .b = hi}, NULL, name);
+    return intern((node){.kind = KNI_DIM_SYMBOL, .values = {lo, hi}}, NULL, name);
 }
 
 bool kni_dims_are_full(const kni_dims *dims) { return dims->full; }
@@ -280,10 +319,10 @@ int kni_dim_terms(kn_dim d, kni_dim_term *terms)
     return d == 0 ? 0 : 1;
 }
 
-/* A dimension that is neither a constant nor an expression of the set makes everything bad. */
+/* A dimension that is neither a number nor an expression of the set makes everything bad. */
 static sum sum_of(kn_dim d)
 {
-    sum s = {.bad = d < 0 && !at(d)};
+    sum s = {.bad = !is_number(d) && !at(d)};
     if (!s.bad) s.n = kni_dim_terms(d, s.terms);
     return s;
 }
@@ -331,52 +370,104 @@ static kni_dim_term product(const kni_dim_term *a, const kni_dim_term *b, bool *
     return t;
 }
 
+/* s + sign t */
+static void add_sum(sum *s, const sum *t, int64_t sign)
+{
+    s->bad |= t->bad;
+    for (int i = 0; i < t->n && !s->bad; i++) {
+        kni_dim_term term = t->terms[i];
+        if (__builtin_mul_overflow(term.coefficient, sign, &term.coefficient))
+            s->bad = true;
+        else
+            add_term(s, &term);
+    }
+}
+
+static sum multiply(const sum *x, const sum *y)
+{
+    sum s = {.bad = x->bad || y->bad};
+    for (int i = 0; i < x->n && !s.bad; i++)
+        for (int k = 0; k < y->n && !s.bad; k++) {
+            kni_dim_term t = product(&x->terms[i], &y->terms[k], &s.bad);
+            if (!s.bad) add_term(&s, &t);
+        }
+    return s;
+}
+
+/* ---- bounds */
+
+static bool is_endless(int64_t bound) { return bound == INT64_MIN || bound == INT64_MAX; }
+
+static int64_t bound_product(int64_t a, int64_t b)
+{
+    int64_t r;
+    if (a == 0 || b == 0) return 0;
+    if (!is_endless(a) && !is_endless(b) && !__builtin_mul_overflow(a, b, &r)) return r;
+    return (a < 0) == (b < 0) ? INT64_MAX : INT64_MIN;
+}
+
+static range range_product(range a, range b)
+{
+    int64_t all[4] = {bound_product(a.low, b.low), bound_product(a.low, b.high), bound_product(a.high, b.low),
+                      bound_product(a.high, b.high)};
+    range r = {all[0], all[0]};
+    for (int i = 1; i < 4; i++) {
+        if (all[i] < r.low) r.low = all[i];
+        if (all[i] > r.high) r.high = all[i];
+    }
+    return r;
+}
+
+/* `endless` is what the bound is where one of the two is. */
+static int64_t bound_sum(int64_t a, int64_t b, int64_t endless)
+{
+    int64_t r;
+    if (a == endless || b == endless) return endless;
+    if (__builtin_add_overflow(a, b, &r)) return b > 0 ? INT64_MAX : INT64_MIN;
+    return r;
+}
+
+static range range_of(kn_dim d)
+{
+    const node *e = at(d);
+    return e ? e->values : (range){d, d};
+}
+
+static range range_of_terms(const kni_dim_term *terms, int n)
+{
+    range total = {0, 0};
+    for (int i = 0; i < n; i++) {
+        range r = {terms[i].coefficient, terms[i].coefficient};
+        for (int k = 0; k < terms[i].n_factors; k++) r = range_product(r, range_of(terms[i].factors[k]));
+        total = (range){bound_sum(total.low, r.low, INT64_MIN), bound_sum(total.high, r.high, INT64_MAX)};
+    }
+    return total;
+}
+
+/* Of a quotient; there is none where the divisor is below 1. */
+static range range_quotient(range a, range b)
+{
+    range r = {INT64_MIN, INT64_MAX};
+    if (b.low < 1) b.low = 1;
+    if (b.high < 1) b.high = 1;
+    if (!is_endless(a.low)) r.low = floor_of(a.low, a.low < 0 ? b.low : b.high);
+    if (!is_endless(a.high)) r.high = floor_of(a.high, a.high < 0 ? b.high : b.low);
+    return r;
+}
+
+int64_t kni_dim_low(kn_dim d) { return range_of(d).low; }
+
+int64_t kni_dim_high(kn_dim d) { return range_of(d).high; }
+
 static kn_dim dim_of(const sum *s)
 {
     if (s->bad) return KNI_DIM_BAD;
     if (s->n == 0) return 0;
     const kni_dim_term *t = &s->terms[0];
-    if (s->n == 1 && t->n_factors == 0) return t->coefficient < 0 ? KNI_DIM_BAD : t->coefficient;
+    if (s->n == 1 && t->n_factors == 0) return is_number(t->coefficient) ? t->coefficient : KNI_DIM_BAD;
     if (s->n == 1 && t->n_factors == 1 && t->coefficient == 1) return t->factors[0];
-    return intern((node){.kind = KNI_DIM_SUM, .n = s->n}, s->terms, NULL);
-}
-
-static kn_dim add_times(kn_dim a, kn_dim b, int64_t sign)
-{
-    sum s = sum_of(a), t = sum_of(b);
-    s.bad |= t.bad;
-    for (int i = 0; i < t.n && !s.bad; i++) {
-        if (__builtin_mul_overflow(t.terms[i].coefficient, sign, &t.terms[i].coefficient)) s.bad = true;
-        add_term(&s, &t.terms[i]);
-    }
-    return dim_of(&s);
-}
-
-kn_dim kni_dim_add(kn_dim a, kn_dim b)
-{
-    kn_dim r;
-    if (a >= 0 && b >= 0) return __builtin_add_overflow(a, b, &r) ? KNI_DIM_BAD : r;
-    return add_times(a, b, 1);
-}
-
-kn_dim kni_dim_sub(kn_dim a, kn_dim b)
-{
-    if (a >= 0 && b >= 0) return a >= b ? a - b : KNI_DIM_BAD;
-    return add_times(a, b, -1);
-}
-
-kn_dim kni_dim_mul(kn_dim a, kn_dim b)
-{
-    kn_dim r;
-    if (a >= 0 && b >= 0) return __builtin_mul_overflow(a, b, &r) ? KNI_DIM_BAD : r;
-    sum s = {0}, x = sum_of(a), y = sum_of(b);
-    s.bad = x.bad || y.bad;
-    for (int i = 0; i < x.n && !s.bad; i++)
-        for (int k = 0; k < y.n && !s.bad; k++) {
-            kni_dim_term t = product(&x.terms[i], &y.terms[k], &s.bad);
-            if (!s.bad) add_term(&s, &t);
-        }
-    return dim_of(&s);
+    return intern((node){.kind = KNI_DIM_SUM, .n = s->n, .values = range_of_terms(s->terms, s->n)}, s->terms,
+                  NULL);
 }
 
 /* ---- quotients and extremes */
@@ -415,136 +506,232 @@ static bool divide(const sum *s, const kni_dim_term *by, sum *q)
     return !q->bad;
 }
 
-kn_dim kni_dim_floor_div(kn_dim a, kn_dim b)
+/* times s, but for the term i, whose factor becomes `in_place`. */
+static sum replaced(const sum *s, int i, int64_t times, kn_dim in_place)
 {
-    if (a >= 0 && b >= 0) return of_constants(KNI_DIM_QUOTIENT, a, b);
-    sum s = sum_of(a), by = sum_of(b), q;
-    if (s.bad || by.bad || b == 0) return KNI_DIM_BAD;
+    sum rest = *s, part = sum_of(in_place), all = {0};
+    kni_dim_term factor = {s->terms[i].coefficient, 0, {0}};
+    memmove(&rest.terms[i], &rest.terms[i + 1], (size_t)(--rest.n - i) * sizeof *rest.terms);
+    sum scale = {.n = 1, .terms = {factor}};
+    part = multiply(&part, &scale);
+    add_sum(&all, &rest, times);
+    add_sum(&all, &part, 1);
+    return all;
+}
+
+/* (x / k + y) / b is (x + k y) / (k b). */
+static kn_dim joined_quotient(const sum *s, int64_t b)
+{
+    int64_t divisor;
+    for (int i = 0; i < s->n; i++) {
+        const node *e = s->terms[i].n_factors == 1 ? at(s->terms[i].factors[0]) : NULL;
+        if (!e || e->kind != KNI_DIM_QUOTIENT || s->terms[i].coefficient != 1) continue;
+        if (!is_number(e->b) || __builtin_mul_overflow(e->b, b, &divisor)) continue;
+        sum all = replaced(s, i, e->b, e->a);
+        kn_dim x = dim_of(&all);
+        return x == KNI_DIM_BAD ? x : kni_dim_compute(KNI_DIM_DIV, x, divisor);
+    }
+    return KNI_DIM_BAD;
+}
+
+static kn_dim quotient(kn_dim a, kn_dim b, const sum *x, const sum *y)
+{
+    sum q;
+    if (y->n == 0 || (is_number(b) && b < 0)) return KNI_DIM_BAD;
+    node e = {.kind = KNI_DIM_QUOTIENT, .a = a, .b = b, .values = range_quotient(range_of(a), range_of(b))};
     if (kni_dim_low(b) > 0) {
         if (a == b) return 1;
-        if (by.n == 1 && divide(&s, &by.terms[0], &q)) return dim_of(&q);
+        if (y->n == 1 && divide(x, &y->terms[0], &q)) return dim_of(&q);
+        kn_dim joined = is_number(b) ? joined_quotient(x, b) : KNI_DIM_BAD;
+        if (joined != KNI_DIM_BAD) return joined;
+        if (e.values.low == e.values.high && is_number(e.values.low)) return e.values.low;
     }
-    return intern((node){.kind = KNI_DIM_QUOTIENT, .a = a, .b = b}, NULL, NULL);
+    return intern(e, NULL, NULL);
 }
 
-static kn_dim extreme(kni_dim_kind kind, kn_dim a, kn_dim b)
+/* ---- what is larger: by the bounds of the difference */
+
+/* A factor of all terms that is never negative does not change the sign. */
+static void drop_common_factor(sum *s)
 {
-    if (a >= 0 && b >= 0) return of_constants(kind, a, b);
-    if (sum_of(a).bad || sum_of(b).bad) return KNI_DIM_BAD;
+    sum q;
+    for (int k = 0; s->n && k < s->terms[0].n_factors; k++) {
+        kni_dim_term factor = {1, 1, {s->terms[0].factors[k]}};
+        if (kni_dim_low(factor.factors[0]) < 0 || !divide(s, &factor, &q)) continue;
+        *s = q;
+        k = -1;
+    }
+}
+
+static bool is_never_negative(const sum *s, int splits);
+
+/* a + c (x / k) is never negative where k a + c x, less c times what is rounded away at most, is not. */
+static bool without_quotient(const sum *s, int i, const node *e, int splits)
+{
+    int64_t most;
+    if (!is_number(e->b) || e->b < 1) return false;
+    sum all = replaced(s, i, e->b, e->a);
+    if (s->terms[i].coefficient > 0) {
+        if (__builtin_mul_overflow(s->terms[i].coefficient, e->b - 1, &most)) return false;
+        kni_dim_term lost = {-most, 0, {0}};
+        if (most) add_term(&all, &lost);
+    }
+    return is_never_negative(&all, splits);
+}
+
+/* One of the two sides decides in one direction, both have to in the other. */
+static bool without_extreme(const sum *s, int i, const node *e, int splits)
+{
+    sum x = replaced(s, i, 1, e->a), y = replaced(s, i, 1, e->b);
+    bool one = (e->kind == KNI_DIM_MAXIMUM) == (s->terms[i].coefficient > 0);
+    bool first = is_never_negative(&x, splits);
+    return first == one ? first : is_never_negative(&y, splits);
+}
+
+static bool is_never_negative(const sum *s, int splits)
+{
+    if (s->bad) return false;
+    if (range_of_terms(s->terms, s->n).low >= 0) return true;
+    sum rest = *s;
+    drop_common_factor(&rest);
+    if (range_of_terms(rest.terms, rest.n).low >= 0) return true;
+    for (int i = 0; i < rest.n && splits; i++) {
+        const node *e = rest.terms[i].n_factors == 1 ? at(rest.terms[i].factors[0]) : NULL;
+        if (!e || e->kind <= KNI_DIM_SUM) continue;
+        return e->kind == KNI_DIM_QUOTIENT ? without_quotient(&rest, i, e, splits - 1)
+                                           : without_extreme(&rest, i, e, splits - 1);
+    }
+    return false;
+}
+
+/* Whether a >= b + more at all sizes, as far as it is seen. */
+static bool is_at_least(const sum *a, const sum *b, int64_t more)
+{
+    sum difference = *a;
+    kni_dim_term less = {-more, 0, {0}};
+    add_sum(&difference, b, -1);
+    if (more && !difference.bad) add_term(&difference, &less);
+    return is_never_negative(&difference, SPLITS);
+}
+
+/* max(min(x, b), b) is b, and max(max(x, b), b) is max(x, b). */
+static bool holds(const node *e, kn_dim b)
+{
+    return e && e->kind > KNI_DIM_QUOTIENT && (e->a == b || e->b == b);
+}
+
+static kn_dim extreme(kni_dim_kind kind, kn_dim a, kn_dim b, const sum *x, const sum *y)
+{
     bool largest = kind == KNI_DIM_MAXIMUM;
-    if (a == b || kni_dim_low(a) >= kni_dim_high(b)) return largest ? a : b;
-    if (kni_dim_low(b) >= kni_dim_high(a)) return largest ? b : a;
-    return intern((node){.kind = (uint8_t)kind, .a = a > b ? a : b, .b = a > b ? b : a}, NULL, NULL);
+    if (a == b) return a;
+    if (holds(at(a), b)) return kni_dim_kind_of(a) == kind ? a : b;
+    if (holds(at(b), a)) return kni_dim_kind_of(b) == kind ? b : a;
+    range r = range_of(a), s = range_of(b);
+    if (r.low >= s.high || is_at_least(x, y, 0)) return largest ? a : b;
+    if (s.low >= r.high || is_at_least(y, x, 0)) return largest ? b : a;
+    range both = {(r.low > s.low) == largest ? r.low : s.low, (r.high > s.high) == largest ? r.high : s.high};
+    return intern((node){.kind = (uint8_t)kind, .a = a > b ? a : b, .b = a > b ? b : a, .values = both}, NULL,
+                  NULL);
 }
 
-kn_dim kni_dim_max(kn_dim a, kn_dim b) { return extreme(KNI_DIM_MAXIMUM, a, b); }
-
-kn_dim kni_dim_min(kn_dim a, kn_dim b) { return extreme(KNI_DIM_MINIMUM, a, b); }
-
-/* ---- bounds and values */
-
-static int64_t product_up_to(int64_t a, int64_t b)
+kn_dim kni_dim_compute(kni_dim_op op, kn_dim a, kn_dim b)
 {
-    int64_t r;
-    return __builtin_mul_overflow(a, b, &r) ? INT64_MAX : r;
-}
-
-static int64_t add_up_to(int64_t a, int64_t b)
-{
-    int64_t r;
-    return __builtin_add_overflow(a, b, &r) ? b > 0 ? INT64_MAX : INT64_MIN : r;
-}
-
-/* The lowest or the highest value of a sum; no size is below 0. */
-static int64_t bound_of_sum(const node *e, bool high)
-{
-    int64_t total = 0;
-    for (int i = 0; i < e->n; i++) {
-        const kni_dim_term *t = &entered->terms[e->first + i];
-        bool up = (t->coefficient > 0) == high;
-        int64_t value = 1;
-        for (int k = 0; k < t->n_factors; k++)
-            value = product_up_to(value, up ? kni_dim_high(t->factors[k]) : kni_dim_low(t->factors[k]));
-        if (t->coefficient > 0)
-            value = product_up_to(value, t->coefficient);
-        else
-            value = -product_up_to(value, -t->coefficient);
-        if (high && value == INT64_MAX) return INT64_MAX;
-        total = add_up_to(total, value);
-    }
-    return total < 0 ? 0 : total;
-}
-
-int64_t kni_dim_low(kn_dim d)
-{
-    const node *e = at(d);
-    if (!e) return d;
-    int64_t divisor;
-    switch (e->kind) {
-    case KNI_DIM_SYMBOL:
-        return e->a;
-    case KNI_DIM_SUM:
-        return bound_of_sum(e, false);
-    case KNI_DIM_QUOTIENT:
-        divisor = kni_dim_high(e->b);
-        return divisor > 0 ? kni_dim_low(e->a) / divisor : 0;
+    if (is_number(a) && is_number(b)) return of_numbers(op, a, b);
+    sum x = sum_of(a), y = sum_of(b);
+    if (x.bad || y.bad) return KNI_DIM_BAD;
+    switch (op) {
+    case KNI_DIM_ADD:
+    case KNI_DIM_SUB:
+        add_sum(&x, &y, op == KNI_DIM_ADD ? 1 : -1);
+        return dim_of(&x);
+    case KNI_DIM_MUL:
+        x = multiply(&x, &y);
+        return dim_of(&x);
+    case KNI_DIM_DIV:
+        return quotient(a, b, &x, &y);
     default:
-        return of_constants((kni_dim_kind)e->kind, kni_dim_low(e->a), kni_dim_low(e->b));
+        return extreme(op == KNI_DIM_MAX ? KNI_DIM_MAXIMUM : KNI_DIM_MINIMUM, a, b, &x, &y);
     }
 }
 
-int64_t kni_dim_high(kn_dim d)
-{
-    const node *e = at(d);
-    if (!e) return d;
-    int64_t most, divisor;
-    switch (e->kind) {
-    case KNI_DIM_SYMBOL:
-        return e->b;
-    case KNI_DIM_SUM:
-        return bound_of_sum(e, true);
-    case KNI_DIM_QUOTIENT:
-        most = kni_dim_high(e->a), divisor = kni_dim_low(e->b);
-        return most == INT64_MAX || divisor < 1 ? most : most / divisor;
-    default:
-        return of_constants((kni_dim_kind)e->kind, kni_dim_high(e->a), kni_dim_high(e->b));
-    }
-}
-
+/* Two sizes are never equal where one is always larger. */
 kni_truth kni_dim_equal(kn_dim a, kn_dim b)
 {
     if (a == b) return KNI_YES;
     if (a >= 0 && b >= 0) return KNI_NO;
-    return kni_dim_low(a) > kni_dim_high(b) || kni_dim_high(a) < kni_dim_low(b) ? KNI_NO : KNI_MAYBE;
+    range r = range_of(a), s = range_of(b);
+    if (r.low > s.high || r.high < s.low) return KNI_NO;
+    sum x = sum_of(a), y = sum_of(b);
+    return is_at_least(&x, &y, 1) || is_at_least(&y, &x, 1) ? KNI_NO : KNI_MAYBE;
 }
 
-static int64_t evaluate_sum(const node *e, const kn_dim *symbols, const int64_t *values, int32_t n)
+/* ---- values */
+
+typedef struct assignment {
+    const kn_dim *symbols;
+    const int64_t *values;
+    int32_t n;
+} assignment;
+
+static bool evaluate(kn_dim d, const assignment *a, int64_t *value);
+
+static bool evaluate_sum(const node *e, const assignment *a, int64_t *total)
 {
-    int64_t total = 0;
+    *total = 0;
     for (int i = 0; i < e->n; i++) {
         const kni_dim_term *t = &entered->terms[e->first + i];
-        int64_t value = t->coefficient;
-        for (int k = 0; k < t->n_factors; k++) {
-            int64_t factor = kni_dim_evaluate(t->factors[k], symbols, values, n);
-            if (factor < 0 || __builtin_mul_overflow(value, factor, &value)) return -1;
-        }
-        if (__builtin_add_overflow(total, value, &total)) return -1;
+        int64_t value = t->coefficient, factor;
+        for (int k = 0; k < t->n_factors; k++)
+            if (!evaluate(t->factors[k], a, &factor) || __builtin_mul_overflow(value, factor, &value))
+                return false;
+        if (__builtin_add_overflow(*total, value, total)) return false;
     }
-    return total < 0 ? -1 : total;
+    return true;
+}
+
+/* Parts may be negative. */
+static bool evaluate(kn_dim d, const assignment *a, int64_t *value)
+{
+    static const uint8_t ops[] = {
+        [KNI_DIM_QUOTIENT] = KNI_DIM_DIV, [KNI_DIM_MAXIMUM] = KNI_DIM_MAX, [KNI_DIM_MINIMUM] = KNI_DIM_MIN};
+    int64_t x, y;
+    *value = d;
+    if (is_number(d)) return true;
+    for (int32_t i = 0; i < a->n; i++)
+        if (a->symbols[i] == d) return *value = a->values[i], true;
+    const node *e = at(d);
+    if (!e || e->kind == KNI_DIM_SYMBOL) return false;
+    if (e->kind == KNI_DIM_SUM) return evaluate_sum(e, a, value);
+    if (!evaluate(e->a, a, &x) || !evaluate(e->b, a, &y)) return false;
+    *value = of_numbers((kni_dim_op)ops[e->kind], x, y);
+    return *value != KNI_DIM_BAD;
 }
 
 int64_t kni_dim_evaluate(kn_dim d, const kn_dim *symbols, const int64_t *values, int32_t n)
 {
-    if (d >= 0) return d;
-    for (int32_t i = 0; i < n; i++)
-        if (symbols[i] == d) return values[i];
-    const node *e = at(d);
-    if (!e || e->kind == KNI_DIM_SYMBOL) return -1;
-    if (e->kind == KNI_DIM_SUM) return evaluate_sum(e, symbols, values, n);
-    int64_t a = kni_dim_evaluate(e->a, symbols, values, n), b = kni_dim_evaluate(e->b, symbols, values, n);
-    if (a < 0 || b < 0) return -1;
-    kn_dim r = of_constants((kni_dim_kind)e->kind, a, b);
-    return r < 0 ? -1 : r;
+    int64_t value;
+    return evaluate(d, &(assignment){symbols, values, n}, &value) && value >= 0 ? value : -1;
 }
 
 #endif
+
+/* ---- sizes of sizes */
+
+static kn_dim size_of_sizes(kni_dim_op op, kn_dim a, kn_dim b)
+{
+    if (!kni_dim_is_size(a) || !kni_dim_is_size(b)) return KNI_DIM_BAD;
+    kn_dim r = kni_dim_compute(op, a, b);
+    return kni_dim_is_size(r) ? r : KNI_DIM_BAD;
+}
+
+kn_dim kni_dim_add(kn_dim a, kn_dim b) { return size_of_sizes(KNI_DIM_ADD, a, b); }
+
+kn_dim kni_dim_sub(kn_dim a, kn_dim b) { return size_of_sizes(KNI_DIM_SUB, a, b); }
+
+kn_dim kni_dim_mul(kn_dim a, kn_dim b) { return size_of_sizes(KNI_DIM_MUL, a, b); }
+
+kn_dim kni_dim_floor_div(kn_dim a, kn_dim b) { return size_of_sizes(KNI_DIM_DIV, a, b); }
+
+kn_dim kni_dim_max(kn_dim a, kn_dim b) { return size_of_sizes(KNI_DIM_MAX, a, b); }
+
+kn_dim kni_dim_min(kn_dim a, kn_dim b) { return size_of_sizes(KNI_DIM_MIN, a, b); }
