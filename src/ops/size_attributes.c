@@ -3,6 +3,7 @@
 #include "ops/size_attributes.h"
 #include "core/dim.h"
 #include "core/error.h"
+#include "ops/movement_rows.h"
 #include <string.h>
 
 static const struct {
@@ -46,4 +47,14 @@ kn_status kni_check_sizes(const kn_op *row, const char *attribute, const int64_t
                                "%s takes no symbolic size, and '%D' is one: write it as a number", attribute,
                                values[i]);
     return KN_OK;
+}
+
+/* Where slices begin: a position that is clamped, and a sum over several axes, which no two products give. */
+int32_t kni_sizes_beside(const kn_op *row, const void *attributes, const kni_type *x, kn_dim *sizes)
+{
+    int32_t n = 0;
+    if (row != &kni_op_slice && row != &kni_op_update_slice) return 0;
+    for (; n < x->rank; n++) sizes[n] = kni_slice_begin(attributes, x, n);
+    sizes[n++] = kni_slice_offset(attributes, x);
+    return n;
 }

@@ -9,4 +9,8 @@ bool kni_takes_size(const kn_op *row, const char *attribute);
 /* Fails, with the attribute's name, where one of n numbers is an expression of the thread's set that the row does not take. */
 kn_status kni_check_sizes(const kn_op *row, const char *attribute, const int64_t *values, int32_t n);
 
+/* Sizes that the row's kernels are called with beside those of its types and attributes, of a contiguous operand x: at most
+   KN_MAX_RANK + 1. Returns how many. */
+int32_t kni_sizes_beside(const kn_op *row, const void *attributes, const kni_type *x, kn_dim *sizes);
+
 #endif

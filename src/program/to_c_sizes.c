@@ -4,7 +4,7 @@
 #include "core/allocator.h"
 #include "core/error.h"
 #include "core/text.h"
-#include "ops/movement_rows.h"
+#include "ops/size_attributes.h"
 #include "program/to_c.h"
 #include <string.h>
 
@@ -350,16 +350,6 @@ static void add_candidate(candidates *k, kn_dim d)
     k->dims[k->n++] = d;
 }
 
-/* Where slices begin: a position that is clamped, and a sum over several axes, which no two products give. */
-static void add_slice(const kni_c *c, const kni_program_node *n, candidates *k)
-{
-    if (n->row != &kni_op_slice && n->row != &kni_op_update_slice) return;
-    const kni_slice_attributes *a = kni_node_attributes(c->p, n);
-    const kni_type *x = &c->p->values[kni_node_in(c->p, n)[0]].type;
-    for (int i = 0; i < x->rank; i++) add_candidate(k, kni_slice_begin(a, x, i));
-    add_candidate(k, kni_slice_offset(a, x));
-}
-
 /* Products of sizes that stand side by side, longest first: strides, counts and lengths of lines are such. */
 static void find_candidates(const kni_c *c, const kni_program_node *n, candidates *k)
 {
@@ -381,7 +371,11 @@ static void find_candidates(const kni_c *c, const kni_program_node *n, candidate
         for (int32_t i = 0; i < list.rank && i < KN_MAX_RANK; i++) add_candidate(k, list.dims[i]);
     }
     for (int32_t i = 0; i < c->run.n_sizes; i++) add_candidate(k, c->run.symbols[i]);
-    add_slice(c, n, k);
+    kn_dim more[KN_MAX_RANK + 1];
+    const kni_type *x =
+        n->n_in && kni_node_in(c->p, n)[0] >= 0 ? &c->p->values[kni_node_in(c->p, n)[0]].type : NULL;
+    int32_t m = x ? kni_sizes_beside(n->row, place, x, more) : 0;
+    for (int32_t i = 0; i < m; i++) add_candidate(k, more[i]);
 }
 
 /* What is known at the points: numbers in the columns of v, candidates in those of d. */
