@@ -1,12 +1,9 @@
 /* Sizes as text, both ways: "2 * batch * length + 1". */
+#include "core/dim_set.h"
 #include "core/dim_symbols.h"
 #include "core/text.h"
 
-#ifdef KN_FREESTANDING
-
-void kni_dim_print(struct kni_text *t, kn_dim d) { kni_text_int(t, d); }
-
-#else
+#ifndef KN_FREESTANDING
 
 /* ---- printing */
 
@@ -32,7 +29,7 @@ static void print_part(kni_text *t, kn_dim d)
     if (brackets) kni_text_char(t, ')');
 }
 
-void kni_dim_print(struct kni_text *t, kn_dim d)
+void kni_symbolic_print(struct kni_text *t, kn_dim d)
 {
     kni_dim_term terms[KNI_DIM_TERMS];
     kni_dim_kind kind = kni_dim_kind_of(d);
