@@ -61,6 +61,8 @@ static kn_dim symbolic_range(kn_dim start, kn_dim stop, int64_t step, kn_dim n)
         length = back ? kni_dim_compute(KNI_DIM_SUB, begin, end) : kni_dim_compute(KNI_DIM_SUB, end, begin);
         length = kni_dim_compute(KNI_DIM_MAX, length, 0);
     }
+    if (pace >= -(KNI_DIM_FIRST / 2))
+        return kni_dim_min(length, 1); /* no axis is as long, and the sum may not fit */
     return kni_dim_floor_div(kni_dim_add(length, pace - 1), pace);
 }
 

@@ -234,9 +234,9 @@ static void compare_slices(kn_program p, int start, int64_t step)
 
 static void slices_have_the_type_that_comes_out(void)
 {
-    static const char *const steps[] = {"1", "2", "-1", "-3"};
-    static const int64_t paces[] = {1, 2, -1, -3};
-    for (int s = 0; s < 4; s++)
+    static const char *const steps[] = {"1", "2", "-1", "-3", END_TEXT};
+    static const int64_t paces[] = {1, 2, -1, -3, INT64_MAX};
+    for (int s = 0; s < 5; s++)
         for (int start = 0; start < PLACES; start++) {
             value in[2], y[PLACES];
             kn_builder b = begin(&in[0]);
