@@ -363,6 +363,48 @@ static void sizes_do_not_double(void)
     kn_program_free(p);
 }
 
+/* ---- sizes that no input has as they are */
+
+static kn_program of_input(const char *shape, const char *other)
+{
+    kn_builder b = kn_builder_new();
+    kn_builder_size(b, "n", 1, 8);
+    value x[2] = {kn_builder_input(b, "wide", KN_F32, shape)}, y;
+    if (other) x[1] = kn_builder_input(b, "other", KN_F32, other);
+    y = kn_builder_op(b, "full", NULL, 0, ATTRIBUTES({"shape", "n", 0}, {"dtype", "2", 0}));
+    kn_program p = kn_builder_finish(b, (value[]){y, x[0]}, NULL, 2);
+    kn_builder_free(b);
+    return p;
+}
+
+/* The size of n that a run finds, or 0. */
+static int64_t found(kn_program p, int64_t wide, int64_t other)
+{
+    kn_scope scope = kn_scope_begin();
+    kn_tensor in[2] = {kn_keep(kn_ones(KN_SHAPE(wide), KN_F32)), kn_keep(kn_ones(KN_SHAPE(other), KN_F32))},
+              y[2];
+    bool good = p && kn_program_run(p, in, kn_program_inputs(p), y, 2) == KN_OK;
+    int64_t n = good ? kn_shape_of_tensor(y[0]).dims[0] : 0;
+    kn_scope_end(scope, KN_NONE);
+    return n;
+}
+
+static void inputs_tell_their_sizes(void)
+{
+    kn_program p = of_input("2 * n", NULL);
+    CHECK(found(p, 6, 1) == 3 && found(p, 16, 1) == 8);
+    CHECK(found(p, 7, 1) == 0 && strstr(kn_last_error(), "input 'wide' is [7]; the program takes [2 * n]"));
+    CHECK(found(p, 18, 1) == 0); /* n is at most 8 */
+    kn_program_free(p);
+    p = of_input("3 * n + m - 1", "m + 2");
+    CHECK(found(p, 9, 6) == 2 && found(p, 10, 6) == 0);
+    kn_program_free(p);
+    CHECK(!of_input("n * n", NULL) &&
+          strstr(kn_last_error(), "input 'wide' is [n * n], which does not tell n"));
+    CHECK(!of_input("n + m", NULL) && strstr(kn_last_error(), "input 'wide' is [n + m]"));
+    CHECK(!of_input("max(n, 2)", "m") && strstr(kn_last_error(), "does not tell n"));
+}
+
 /* ---- numbers that stand for expressions */
 
 static void numbers_are_no_expressions(void)
@@ -394,6 +436,7 @@ int main(void)
     slices_fit_loops();
     parts_of_sizes_may_be_negative();
     sizes_do_not_double();
+    inputs_tell_their_sizes();
     numbers_are_no_expressions();
     CHECK(kn_shutdown() == 0);
     return check_report();
