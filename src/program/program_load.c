@@ -380,8 +380,10 @@ static kn_status read_program(kni_program_reading *r, kn_store store, const kni_
     if (s == KN_OK && !nodes) s = kni_program_damaged(r, "'program' is missing");
     if (s == KN_OK) s = kni_program_read_region(r, nodes, 0, false);
     if (s == KN_OK) s = read_outputs(r, root);
-    if (s == KN_OK) kni_program_settle(r->p);
-    return s;
+    if (s) return s;
+    kni_program_settle(r->p);
+    s = kni_program_check_sizes(r->p);
+    return s ? kni_program_refused(r, s) : KN_OK;
 }
 
 static const char *program_text(kn_store store)
