@@ -1,12 +1,9 @@
 /* Sizes as text, both ways: "2 * batch * length + 1". */
+#include "core/dim_set.h"
 #include "core/dim_symbols.h"
 #include "core/text.h"
 
-#ifdef KN_FREESTANDING
-
-void kni_dim_print(struct kni_text *t, kn_dim d) { kni_text_int(t, d); }
-
-#else
+#ifndef KN_FREESTANDING
 
 /* ---- printing */
 
@@ -23,16 +20,16 @@ static void print_term(kni_text *t, const kni_dim_term *term, bool first)
     }
 }
 
-/* Sums stand in brackets beside a division. */
+/* Sums and negative numbers stand in brackets beside a division. */
 static void print_part(kni_text *t, kn_dim d)
 {
-    bool brackets = kni_dim_kind_of(d) == KNI_DIM_SUM;
+    bool brackets = kni_dim_kind_of(d) == KNI_DIM_SUM || (kni_dim_kind_of(d) == KNI_DIM_CONSTANT && d < 0);
     if (brackets) kni_text_char(t, '(');
     kni_dim_print(t, d);
     if (brackets) kni_text_char(t, ')');
 }
 
-void kni_dim_print(struct kni_text *t, kn_dim d)
+void kni_symbolic_print(struct kni_text *t, kn_dim d)
 {
     kni_dim_term terms[KNI_DIM_TERMS];
     kni_dim_kind kind = kni_dim_kind_of(d);
@@ -66,8 +63,6 @@ void kni_dim_print(struct kni_text *t, kn_dim d)
 }
 
 /* ---- parsing */
-
-enum { DEEPEST = 64 };
 
 typedef struct reader {
     const char *at;
@@ -127,13 +122,15 @@ static kn_dim read_name(reader *r)
     if (!accept(r, ',')) return KNI_DIM_BAD;
     kn_dim b = read_sum(r);
     if (!accept(r, ')') || a == KNI_DIM_BAD || b == KNI_DIM_BAD) return KNI_DIM_BAD;
-    return name[1] == 'a' ? kni_dim_max(a, b) : kni_dim_min(a, b);
+    return kni_dim_compute(name[1] == 'a' ? KNI_DIM_MAX : KNI_DIM_MIN, a, b);
 }
 
 static kn_dim read_part(reader *r)
 {
     kn_dim d;
-    skip(r);
+    bool minus = false;
+    while (accept(r, '-')) minus = !minus;
+    if (minus) return kni_dim_compute(KNI_DIM_SUB, 0, read_part(r));
     if (is_digit(*r->at)) return read_number(r);
     if (is_letter(*r->at)) return read_name(r);
     if (!accept(r, '(')) return KNI_DIM_BAD;
@@ -146,9 +143,9 @@ static kn_dim read_product(reader *r)
     kn_dim d = read_part(r);
     for (;;) {
         if (accept(r, '*'))
-            d = kni_dim_mul(d, read_part(r));
+            d = kni_dim_compute(KNI_DIM_MUL, d, read_part(r));
         else if (accept(r, '/'))
-            d = kni_dim_floor_div(d, read_part(r));
+            d = kni_dim_compute(KNI_DIM_DIV, d, read_part(r));
         else
             return d;
         if (d == KNI_DIM_BAD) return d;
@@ -157,15 +154,13 @@ static kn_dim read_product(reader *r)
 
 static kn_dim read_sum(reader *r)
 {
-    if (++r->depth > DEEPEST) return KNI_DIM_BAD;
-    bool minus = accept(r, '-');
+    if (++r->depth > KNI_DIM_DEPTH) return KNI_DIM_BAD;
     kn_dim d = read_product(r);
-    if (minus) d = kni_dim_sub(0, d);
     while (d != KNI_DIM_BAD) {
         if (accept(r, '+'))
-            d = kni_dim_add(d, read_product(r));
+            d = kni_dim_compute(KNI_DIM_ADD, d, read_product(r));
         else if (accept(r, '-'))
-            d = kni_dim_sub(d, read_product(r));
+            d = kni_dim_compute(KNI_DIM_SUB, d, read_product(r));
         else
             break;
     }
@@ -173,13 +168,19 @@ static kn_dim read_sum(reader *r)
     return d;
 }
 
-kn_dim kni_dim_parse(const char **text)
+kn_dim kni_dim_parse_whole(const char **text)
 {
     reader r = {*text, 0};
     kn_dim d = read_sum(&r);
     skip(&r);
     *text = r.at;
     return *r.at && *r.at != ',' ? KNI_DIM_BAD : d;
+}
+
+kn_dim kni_dim_parse(const char **text)
+{
+    kn_dim d = kni_dim_parse_whole(text);
+    return kni_dim_is_size(d) ? d : KNI_DIM_BAD;
 }
 
 #endif

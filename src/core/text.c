@@ -106,7 +106,7 @@ static void one_field(kni_text *t, char kind, va_list *a)
         kni_text_int(t, va_arg(*a, int32_t));
         break;
     case 'D':
-        kni_text_int(t, va_arg(*a, int64_t));
+        kni_dim_print(t, va_arg(*a, int64_t));
         break;
     case 'u':
         unsigned_number(t, va_arg(*a, uint32_t));

@@ -175,7 +175,7 @@ static const kn_attribute nonzero_schema[] = {
 static kn_status infer_nonzero(kni_infer *c)
 {
     const kni_nonzero_attributes *a = c->attributes;
-    if (a->capacity < 0)
+    if (!kni_dim_is_size(a->capacity))
         return kni_infer_fail(c, KN_ERROR_ARGUMENT, "the capacity %D is negative", a->capacity);
     *c->out[0] = (kni_type){.dtype = KN_I64, .rank = 2, .dims = {a->capacity, c->in[0]->rank}};
     *c->out[1] = (kni_type){.dtype = KN_I64};

@@ -188,8 +188,11 @@ kn_dim kni_infer_product(const kni_type *t, int first, int last)
 kn_status kni_infer_countable(const kni_infer *c, const kni_type *out)
 {
     for (int i = 0; i < out->rank; i++)
-        if (out->dims[i] == KNI_DIM_BAD || kni_dim_low(out->dims[i]) < 0)
-            return kni_infer_fail(c, KN_ERROR_SHAPE, "a size of the result is negative or too large");
+        if (out->dims[i] == KNI_DIM_BAD || kni_dim_high(out->dims[i]) < 0) {
+            const char *problem = out->dims[i] == KNI_DIM_BAD ? kni_dim_problem() : NULL;
+            return kni_infer_fail(c, KN_ERROR_SHAPE, "%s",
+                                  problem ? problem : "a size of the result is negative or too large");
+        }
     for (int i = 0; i < out->rank; i++)
         if (out->dims[i] < 0) return KN_OK; /* symbolic: counted when bound */
     int64_t n = kni_count(out);

@@ -18,14 +18,15 @@ static const kn_attribute pad_schema[] = {KNI_ATTR(kni_pad_attributes, before, K
 static kn_status check_padding(const kni_infer *c, int64_t mode, int64_t amount, int axis)
 {
     kn_dim n = c->in[0]->dims[axis];
-    if (amount < 0)
+    if (!kni_dim_is_size(amount))
         return kni_infer_fail(c, KN_ERROR_ARGUMENT,
                               "axis %d would be padded by the negative %D: slice it instead", axis, amount);
     if (amount == 0 || mode == KN_PAD_CONSTANT) return KN_OK;
+    int64_t least = kni_dim_low(amount);
     int64_t need = mode == KN_PAD_EDGE   ? 1
-                   : mode == KN_PAD_WRAP ? amount
-                   : amount < INT64_MAX  ? amount + 1
-                                         : amount;
+                   : mode == KN_PAD_WRAP ? least
+                   : least < INT64_MAX   ? least + 1
+                                         : least;
     if (kni_dim_high(n) >= need) return KN_OK;
     return kni_infer_fail(c, KN_ERROR_SHAPE, "axis %d of %S is too short to be padded by %D in this mode",
                           axis, c->in[0], amount);

@@ -41,6 +41,10 @@ typedef struct kni_part {
     int64_t start, step, size;
 } kni_part;
 kni_part kni_resolve_range(int64_t start, int64_t stop, int64_t step, int64_t n);
+/* Where the part begins on an axis, and in the elements of a contiguous x, with sizes that may be expressions; both count where the part
+   is not empty. */
+kn_dim kni_slice_begin(const kni_slice_attributes *a, const kni_type *x, int axis);
+kn_dim kni_slice_offset(const kni_slice_attributes *a, const kni_type *x);
 
 /* The attributes of a slice of x by n ranges, whole where there is none; false after a failure. */
 bool kni_ranges_to_attributes(const char *name, kn_tensor x, const kn_range *ranges, int32_t n,

@@ -35,22 +35,51 @@ static const kn_attribute slice_schema[] = {KNI_ATTR(kni_slice_attributes, start
                                             KNI_ATTR(kni_slice_attributes, step, KNI_ATTR_INTS, KNI_STATIC),
                                             {0}};
 
-/* A position counted from the end, or beyond it, is one within an axis of unknown size. */
-static kn_dim symbolic_position(kn_dim position, kn_dim n)
+/* clamp_position for an axis of unknown size. */
+static kn_dim symbolic_position(kn_dim position, kn_dim n, bool back)
 {
-    if (!kni_dim_is_size(position)) return kni_dim_sub(n, -position);
-    return kni_dim_min(position, n);
+    kn_dim last = back ? kni_dim_compute(KNI_DIM_SUB, n, 1) : n;
+    if (position >= 0 || kni_dim_kind_of(position) != KNI_DIM_CONSTANT)
+        return kni_dim_compute(KNI_DIM_MIN, position, last);
+    if (position <= KNI_DIM_FIRST) return back ? -1 : 0; /* before the start of any axis */
+    return kni_dim_compute(KNI_DIM_MAX, kni_dim_compute(KNI_DIM_ADD, n, position), back ? -1 : 0);
 }
 
-/* Forwards only: where a step back ends is not known before the size is. */
+/* The elements of a range of an axis of unknown size. x[-k:] has min(k, n), which says more than n - max(n - k, 0). */
 static kn_dim symbolic_range(kn_dim start, kn_dim stop, int64_t step, kn_dim n)
 {
-    if (step < 0) return KNI_DIM_BAD;
-    kn_dim end = stop == KN_END ? n : symbolic_position(stop, n);
-    kn_dim begin = symbolic_position(start, n);
-    if (end == KNI_DIM_BAD || begin == KNI_DIM_BAD) return KNI_DIM_BAD;
-    kn_dim length = kni_dim_sub(end, kni_dim_min(begin, end));
-    return kni_dim_floor_div(kni_dim_add(length, step - 1), step);
+    bool back = step < 0;
+    int64_t pace = !back ? step : step < -INT64_MAX ? INT64_MAX : -step;
+    kn_dim end = stop == KN_END ? (back ? -1 : n) : symbolic_position(stop, n, back), length;
+    if (!back && end == n && start < 0 && start > KNI_DIM_FIRST) {
+        length = kni_dim_compute(KNI_DIM_MIN, n, -start);
+    } else {
+        /* Where the start lies behind an axis there is nothing, whether it is clamped or not: so a plain one is not. */
+        bool plain = kni_dim_kind_of(start) != KNI_DIM_CONSTANT || (start >= 0 && start < -KNI_DIM_FIRST);
+        bool clamped = back || !plain;
+        kn_dim begin = clamped ? symbolic_position(start, n, back) : start;
+        length = back ? kni_dim_compute(KNI_DIM_SUB, begin, end) : kni_dim_compute(KNI_DIM_SUB, end, begin);
+        length = kni_dim_compute(KNI_DIM_MAX, length, 0);
+    }
+    if (pace >= -(KNI_DIM_FIRST / 2))
+        return kni_dim_min(length, 1); /* no axis is as long, and the sum may not fit */
+    return kni_dim_floor_div(kni_dim_add(length, pace - 1), pace);
+}
+
+kn_dim kni_slice_begin(const kni_slice_attributes *a, const kni_type *x, int axis)
+{
+    return symbolic_position(a->start.dims[axis], x->dims[axis], a->step.dims[axis] < 0);
+}
+
+kn_dim kni_slice_offset(const kni_slice_attributes *a, const kni_type *x)
+{
+    kn_dim offset = 0, stride = 1;
+    for (int i = x->rank - 1; i >= 0; i--) {
+        kn_dim begin = kni_dim_compute(KNI_DIM_MUL, kni_slice_begin(a, x, i), stride);
+        offset = kni_dim_compute(KNI_DIM_ADD, offset, begin);
+        stride = kni_dim_mul(stride, x->dims[i]);
+    }
+    return offset;
 }
 
 /* The size of one range, and its normal form: no negative start, and KN_END where it reaches the end. */
@@ -58,8 +87,9 @@ static kn_dim normalise_range(kni_slice_attributes *a, int axis, kn_dim n)
 {
     int64_t *start = &a->start.dims[axis], *stop = &a->stop.dims[axis], *step = &a->step.dims[axis];
     if (*step == 0) *step = 1;
-    if (!kni_dim_is_constant(n) || kni_dim_is_expression(*start) || kni_dim_is_expression(*stop))
-        return symbolic_range(*start, *stop, *step, n);
+    bool symbolic = !kni_dim_is_constant(n) || kni_dim_kind_of(*start) != KNI_DIM_CONSTANT ||
+                    kni_dim_kind_of(*stop) != KNI_DIM_CONSTANT;
+    if (symbolic) return symbolic_range(*start, *stop, *step, n);
     kni_part span = kni_resolve_range(*start, *stop, *step, n);
     int64_t last = span.start + (span.size - 1) * span.step;
     bool to_end = span.size > 0 && (span.step > 0 ? n - last <= span.step : last + span.step < 0);

@@ -26,7 +26,7 @@ static kn_status infer_adaptive(kni_infer *c, const kni_type *x, kni_type *y)
     *y = *x;
     y->weak = 0;
     for (int i = 0; i < n; i++) {
-        if (a->size.dims[i] < -1)
+        if (a->size.dims[i] != -1 && !kni_dim_is_size(a->size.dims[i]))
             return kni_infer_fail(c, KN_ERROR_ARGUMENT, "size is %D on spatial axis %d; 0 or more, or -1",
                                   a->size.dims[i], i);
         if (a->size.dims[i] != -1) y->dims[x->rank - n + i] = a->size.dims[i];

@@ -35,7 +35,7 @@ kn_status kni_infer_pool_list(const kni_infer *c, const char *name, kn_ints *lis
         for (int i = 1; i < axes; i++) list->dims[i] = list->dims[0];
     list->rank = axes;
     for (int i = 0; i < axes; i++)
-        if (list->dims[i] < lowest || list->dims[i] > INT32_MAX)
+        if (kni_dim_high(list->dims[i]) < lowest || kni_dim_low(list->dims[i]) > INT32_MAX)
             return kni_infer_fail(c, KN_ERROR_ARGUMENT, "%s is %D on spatial axis %d; it must be %D to %D",
                                   name, list->dims[i], i, lowest, (int64_t)INT32_MAX);
     return KN_OK;

@@ -333,7 +333,8 @@ static kn_status infer_categorical(kni_infer *c)
     kn_status s = kni_infer_rank(c, 0, 1, KN_MAX_RANK);
     if (s == KN_OK) s = kni_infer_dtype(c, 0, c->row->dtypes);
     if (s) return s;
-    if (a->samples < 0) return kni_infer_fail(c, KN_ERROR_ARGUMENT, "%D samples cannot be drawn", a->samples);
+    if (!kni_dim_is_size(a->samples))
+        return kni_infer_fail(c, KN_ERROR_ARGUMENT, "%D samples cannot be drawn", a->samples);
     if (x->dims[x->rank - 1] == 0)
         return kni_infer_fail(c, KN_ERROR_SHAPE, "%S has no probabilities to draw by", x);
     *c->out[0] = *x;

@@ -41,7 +41,7 @@ static kn_status infer_topk(kni_infer *c)
     kn_status s = kni_reduce_axis(c, &a->axis);
     if (s) return s;
     kn_dim n = line_length(c, a->axis);
-    if (a->k < 0 || (kni_dim_is_constant(n) && a->k > n))
+    if (!kni_dim_is_size(a->k) || kni_dim_low(a->k) > kni_dim_high(n))
         return kni_infer_fail(c, KN_ERROR_ARGUMENT,
                               "k is %D and axis %D of %S has size %D: k must be 0 to that size", a->k,
                               a->axis, c->in[0], n);
@@ -63,7 +63,7 @@ static kn_status infer_kth(kni_infer *c)
     s = kni_reduce_filled(c, &axes);
     if (s) return s;
     kn_dim n = line_length(c, a->axis);
-    if (a->k < 1 || (kni_dim_is_constant(n) && a->k > n))
+    if (a->k < 1 || a->k > kni_dim_high(n))
         return kni_infer_fail(c, KN_ERROR_ARGUMENT,
                               "k is %D and axis %D of %S has size %D: k must be 1 to that size", a->k,
                               a->axis, c->in[0], n);

@@ -123,7 +123,7 @@ static kn_status infer_bincount(kni_infer *c)
     kn_status s = kni_infer_integer(c, 0);
     if (s == KN_OK) s = kni_infer_rank(c, 0, 1, 1);
     if (s) return s;
-    if (a->length < 0)
+    if (!kni_dim_is_size(a->length))
         return kni_infer_fail(c, KN_ERROR_ARGUMENT, "%D bins asked for; there cannot be fewer than 0",
                               a->length);
     const kni_type *weights = c->in[1];

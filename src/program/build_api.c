@@ -3,6 +3,7 @@
 #include "core/device_object.h"
 #include "core/error.h"
 #include "ops/custom_rows.h"
+#include "ops/size_attributes.h"
 #include "program/build_state.h"
 #include <kn/tensor.h>
 #include <string.h>
@@ -173,18 +174,6 @@ kn_program_value kn_builder_constant(kn_builder builder, kn_tensor value)
 
 /* ---- ops */
 
-/* Whole numbers: constants, which may be negative, or sizes. */
-static bool read_whole(const char **text, int64_t *value)
-{
-    while (**text == ' ') (*text)++;
-    bool minus = **text == '-' && (*text)[1] >= '0' && (*text)[1] <= '9';
-    const char *at = *text + minus;
-    kn_dim d = kni_dim_parse(&at);
-    *text = at;
-    *value = minus && d >= 0 ? -d : d;
-    return d != KNI_DIM_BAD && !(minus && d < 0);
-}
-
 static kn_status fill_whole(const kn_op *row, const kn_attribute *a, const char *text, char *place)
 {
     int64_t values[KN_MAX_RANK];
@@ -192,7 +181,7 @@ static kn_status fill_whole(const kn_op *row, const kn_attribute *a, const char 
     bool good = text != NULL;
     const char *at = text;
     while (good && *at) {
-        good = n < KN_MAX_RANK && read_whole(&at, &values[n++]);
+        good = n < KN_MAX_RANK && (values[n++] = kni_dim_parse_whole(&at)) != KNI_DIM_BAD;
         if (*at == ',') at++;
         while (*at == ' ') at++;
     }
@@ -201,6 +190,8 @@ static kn_status fill_whole(const kn_op *row, const kn_attribute *a, const char 
         return kni_fail_op(
             KN_ERROR_ARGUMENT, row->name, "'%s' as %s is no %s", text ? text : "(null)", a->name,
             a->type == KNI_ATTR_INT ? "whole number or size" : "list of whole numbers and sizes");
+    kn_status s = kni_check_sizes(row, a->name, values, n);
+    if (s) return s;
     if (a->type == KNI_ATTR_INT) {
         memcpy(place + a->offset, values, sizeof *values);
     } else {

@@ -235,7 +235,7 @@ static kn_status finish(kni_builder *b, const kn_program_value *outputs, const c
             return kni_fail(KN_ERROR_MEMORY, "no memory for the names");
     }
     kni_program_settle(p);
-    return KN_OK;
+    return kni_program_check_sizes(p);
 }
 
 kn_program kn_builder_finish(kn_builder builder, const kn_program_value *outputs, const char *const *names,

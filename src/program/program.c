@@ -113,7 +113,7 @@ void kni_program_settle(kni_program *p)
 
 /* ---- symbols */
 
-static int32_t add_symbols(kn_dim d, kn_dim *symbols, int32_t n, int32_t most)
+int32_t kni_dim_symbols(kn_dim d, kn_dim *symbols, int32_t n, int32_t most)
 {
     kni_dim_term terms[KNI_DIM_TERMS];
     kn_dim a, b;
@@ -126,13 +126,13 @@ static int32_t add_symbols(kn_dim d, kn_dim *symbols, int32_t n, int32_t most)
     case KNI_DIM_SUM:
         for (int i = 0, m = kni_dim_terms(d, terms); i < m; i++)
             for (int k = 0; k < terms[i].n_factors; k++)
-                n = add_symbols(terms[i].factors[k], symbols, n, most);
+                n = kni_dim_symbols(terms[i].factors[k], symbols, n, most);
         return n;
     case KNI_DIM_CONSTANT:
         return n;
     default:
         kni_dim_operands(d, &a, &b);
-        return add_symbols(b, symbols, add_symbols(a, symbols, n, most), most);
+        return kni_dim_symbols(b, symbols, kni_dim_symbols(a, symbols, n, most), most);
     }
 }
 
@@ -143,7 +143,7 @@ int32_t kni_program_symbols(const kni_program *p, kn_dim *symbols, int32_t most)
     for (int32_t i = 0; i < p->n_inputs; i++) {
         if (p->inputs[i] < 0) continue;
         const kni_type *t = &p->values[p->inputs[i]].type;
-        for (int a = 0; a < t->rank; a++) n = add_symbols(t->dims[a], symbols, n, most);
+        for (int a = 0; a < t->rank; a++) n = kni_dim_symbols(t->dims[a], symbols, n, most);
     }
     kni_dims_enter(before);
     return n;

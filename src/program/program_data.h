@@ -122,6 +122,10 @@ static inline void *kni_node_attributes(const kni_program *p, const kni_program_
 void kni_program_settle(kni_program *p);
 /* The symbols that the types of the inputs name; returns how many, at most `most`. */
 int32_t kni_program_symbols(const kni_program *p, kn_dim *symbols, int32_t most);
+/* Adds the symbols of an expression of the thread's set to n others; returns how many there are then. */
+int32_t kni_dim_symbols(kn_dim d, kn_dim *symbols, int32_t n, int32_t most);
+/* Fails, with the input's name, where no run could find a size from the shapes of its inputs. */
+kn_status kni_program_check_sizes(kni_program *p);
 
 /* ---- build.c: what kn_builder functions and the reader of files share. All return -1 or a status with the failure told. */
 

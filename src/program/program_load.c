@@ -88,8 +88,10 @@ kn_status kni_program_read_size(const kni_program_reading *r, const kni_json *js
             s = kni_program_damaged(r, "'%.100s' is no size of the program", json->text);
     } else {
         *size = is_whole(json) ? json->integer : -1;
-        if (!is_whole(json) || (*size < 0 && !any) || kni_dim_kind_of(*size) != KNI_DIM_CONSTANT)
+        if (!is_whole(json) || (*size < 0 && !any))
             s = kni_program_damaged(r, "a size or whole number is missing or out of range");
+        else if (kni_dim_is_expression(*size))
+            s = kni_program_damaged(r, "a size or whole number is out of range: %lld", (long long)*size);
     }
     kni_dims_enter(before);
     return s;
@@ -378,8 +380,10 @@ static kn_status read_program(kni_program_reading *r, kn_store store, const kni_
     if (s == KN_OK && !nodes) s = kni_program_damaged(r, "'program' is missing");
     if (s == KN_OK) s = kni_program_read_region(r, nodes, 0, false);
     if (s == KN_OK) s = read_outputs(r, root);
-    if (s == KN_OK) kni_program_settle(r->p);
-    return s;
+    if (s) return s;
+    kni_program_settle(r->p);
+    s = kni_program_check_sizes(r->p);
+    return s ? kni_program_refused(r, s) : KN_OK;
 }
 
 static const char *program_text(kn_store store)

@@ -3,6 +3,7 @@
 #include "core/dim_symbols.h"
 #include "core/error.h"
 #include "ops/custom_rows.h"
+#include "ops/size_attributes.h"
 #include "program/program_file.h"
 #include <stdio.h>
 #include <string.h>
@@ -66,8 +67,23 @@ static void set_where(kni_program_reading *r, const char *name)
 
 /* ---- attributes */
 
-static kn_status read_attribute(const kni_program_reading *r, const kn_attribute *a, const kni_json *json,
-                                char *place)
+/* A whole number of an attribute, or a size where the row takes one. Numbers that stand for expressions are no numbers. */
+static kn_status read_whole(const kni_program_reading *r, const kn_op *row, const kn_attribute *a,
+                            const kni_json *json, int64_t *value)
+{
+    if (json->kind == KNI_JSON_NUMBER && json->whole && kni_dim_is_expression(json->integer))
+        return kni_program_damaged(r, "the attribute '%s' is out of range: %lld", a->name,
+                                   (long long)json->integer);
+    kn_status s = kni_program_read_size(r, json, true, value);
+    if (s || json->kind != KNI_JSON_TEXT) return s;
+    kni_dims *before = kni_dims_enter(r->p->dims);
+    s = kni_check_sizes(row, a->name, value, 1);
+    kni_dims_enter(before);
+    return s ? kni_program_refused(r, s) : KN_OK;
+}
+
+static kn_status read_attribute(const kni_program_reading *r, const kn_op *row, const kn_attribute *a,
+                                const kni_json *json, char *place)
 {
     kn_ints list = {0, {0}};
     double real;
@@ -79,7 +95,7 @@ static kn_status read_attribute(const kni_program_reading *r, const kn_attribute
         return KN_OK;
     }
     if (a->type == KNI_ATTR_INT) {
-        s = kni_program_read_size(r, json, true, &list.dims[0]);
+        s = read_whole(r, row, a, json, &list.dims[0]);
         if (s == KN_OK) memcpy(place + a->offset, list.dims, sizeof *list.dims);
         return s;
     }
@@ -87,7 +103,7 @@ static kn_status read_attribute(const kni_program_reading *r, const kn_attribute
         return kni_program_damaged(r, "the attribute '%s' is no list of at most %d numbers", a->name,
                                    KN_MAX_RANK);
     for (const kni_json *entry = json->first; entry && s == KN_OK; entry = entry->next)
-        s = kni_program_read_size(r, entry, true, &list.dims[list.rank++]);
+        s = read_whole(r, row, a, entry, &list.dims[list.rank++]);
     if (s == KN_OK) memcpy(place + a->offset, &list, sizeof list);
     return s;
 }
@@ -106,7 +122,7 @@ static kn_status read_attributes(const kni_program_reading *r, const kn_op *row,
         if (!a->name || kni_json_member(json, m->key) != m)
             s = kni_program_damaged(r, "the attribute '%.60s' is unknown or given twice", m->key);
         else
-            s = read_attribute(r, a, m, place);
+            s = read_attribute(r, row, a, m, place);
     }
     return s;
 }

@@ -72,11 +72,13 @@ static kn_status bind_sizes(kni_run *run, const kn_tensor *inputs)
 {
     const kni_program *p = run->p;
     kn_status s = KN_OK;
-    for (int pass = 0; pass < 2; pass++)
+    for (int pass = 0; pass < 2; pass++) {
         for (int32_t i = 0; i < p->n_inputs && s == KN_OK && !p->loose; i++) {
             const kni_tensor *x = p->inputs[i] < 0 ? NULL : kni_peek(inputs[i]);
             if (x) s = (pass ? compare_input : bind_input)(run, i, &x->type);
         }
+        if (!pass && s == KN_OK && !p->loose) kni_run_solve(run, inputs);
+    }
     return s;
 }
 

@@ -18,6 +18,8 @@ typedef struct kni_run {
 
 /* An expression with these sizes; -1 where it has no value. */
 int64_t kni_run_size(const kni_run *run, kn_dim d);
+/* Finds sizes that follow from those of the inputs and are not bound yet: n of an input of 2 * n. */
+void kni_run_solve(kni_run *run, const kn_tensor *inputs);
 /* Expressions among the attributes of an op become numbers. */
 kn_status kni_run_attributes(const kni_run *run, const kn_op *row, char *attributes);
 kn_status kni_run_region(kni_run *run, int32_t region);

@@ -331,7 +331,7 @@ static const char helpers[] =
     "#define KILN_STATIC static __attribute__((unused))\n"
     "/* Memory changes its type from step to step: nothing moves across. */\n"
     "#define KILN_STEP __asm__ volatile(\"\" ::: \"memory\")\n\n"
-    "KNI_FUNCTION int64_t kiln_div(int64_t a, int64_t b) { return b > 0 && a >= 0 ? a / b : -1; }\n"
+    "KNI_FUNCTION int64_t kiln_div(int64_t a, int64_t b) { return b > 0 ? a / b - (a % b < 0) : -1; }\n"
     "KNI_FUNCTION int64_t kiln_max(int64_t a, int64_t b) { return a > b ? a : b; }\n"
     "KNI_FUNCTION int64_t kiln_min(int64_t a, int64_t b) { return a < b ? a : b; }\n"
     "KNI_FUNCTION void kiln_move(unsigned char *y, const unsigned char *x, int64_t bytes)\n"

@@ -3,6 +3,8 @@
    many, at the ends of their ranges and at a few thousand others. */
 #include "core/allocator.h"
 #include "core/error.h"
+#include "core/text.h"
+#include "ops/size_attributes.h"
 #include "program/to_c.h"
 #include <string.h>
 
@@ -34,7 +36,7 @@ void kni_c_dim(kni_ir_text *t, kn_dim d)
     static const char *const between[] = {
         [KNI_DIM_QUOTIENT] = "kiln_div(", [KNI_DIM_MAXIMUM] = "kiln_max(", [KNI_DIM_MINIMUM] = "kiln_min("};
     kn_dim a, b;
-    if (kni_dim_is_constant(d)) {
+    if (!kni_dim_is_expression(d)) {
         kni_ir_text_add(t, "%lld", (long long)d);
         return;
     }
@@ -174,48 +176,72 @@ static void go_to(kni_c *c, int32_t point)
 typedef struct checks {
     kni_c *c;
     kni_ir_text *t;
-    kn_dim done[512];
-    int32_t n;
+    kn_dim done[512], sizes[512]; /* parts, and sizes, that were checked */
+    int32_t n, n_sizes;
     kn_status status;
 } checks;
 
-/* What an expression is made of is no size either where it is below 0. */
-static void check_dim(checks *k, kn_dim d)
+static void check_part(checks *k, kn_dim d);
+
+/* A divisor is positive, or there is no quotient. */
+static void check_operands(checks *k, kn_dim d, kni_dim_kind kind)
 {
     kn_dim a, b;
-    if (kni_dim_is_constant(d) || k->status) return;
+    kni_dim_operands(d, &a, &b);
+    check_part(k, a);
+    check_part(k, b);
+    if (kind != KNI_DIM_QUOTIENT || kni_dim_low(b) > 0) return;
+    kni_ir_text_add(k->t, "    if (");
+    kni_c_dim(k->t, b);
+    kni_ir_text_add(k->t, " < 1) return %s_BAD_SIZE;\n", k->c->name);
+}
+
+static void fail_part(checks *k, kn_dim d, const char *why)
+{
+    char text[200] = "";
+    kni_text t = {text, sizeof text, 0};
+    kni_dim_print(&t, d);
+    k->status = kni_fail(KN_ERROR_UNSUPPORTED, "kn_program_to_c: size '%s' %s", text, why);
+}
+
+/* What a size is made of: it may be negative, but it has to be known and to fit. */
+static void check_part(checks *k, kn_dim d)
+{
+    if (!kni_dim_is_expression(d) || k->status) return;
     for (int32_t i = 0; i < k->n; i++)
         if (k->done[i] == d) return;
     kni_dim_kind kind = kni_dim_kind_of(d);
     if (kind == KNI_DIM_SYMBOL) {
         bool known = false;
         for (int32_t i = 0; i < k->c->run.n_sizes; i++) known |= k->c->run.symbols[i] == d;
-        if (!known)
-            k->status = kni_fail(KN_ERROR_UNSUPPORTED,
-                                 "kn_program_to_c: size '%s' stands in no input's shape", kni_dim_name(d));
+        if (!known) fail_part(k, d, "stands in no input's shape");
         return;
     }
     if (kind == KNI_DIM_SUM) {
         kni_dim_term terms[KNI_DIM_TERMS];
         int n = kni_dim_terms(d, terms);
         for (int i = 0; i < n; i++)
-            for (int f = 0; f < terms[i].n_factors; f++) check_dim(k, terms[i].factors[f]);
+            for (int f = 0; f < terms[i].n_factors; f++) check_part(k, terms[i].factors[f]);
     } else {
-        kni_dim_operands(d, &a, &b);
-        check_dim(k, a);
-        check_dim(k, b);
+        check_operands(k, d, kind);
     }
     if (k->n < 512) k->done[k->n++] = d;
-    int64_t high = kni_dim_high(d);
+    bool fits = kni_dim_low(d) > INT64_MIN && kni_dim_high(d) < INT64_MAX;
+    if (!fits && !k->status) fail_part(k, d, "can be too large to be computed within its bounds");
+}
+
+/* A size itself is not negative. */
+static void check_dim(checks *k, kn_dim d)
+{
+    if (!kni_dim_is_expression(d) || k->status) return;
+    for (int32_t i = 0; i < k->n_sizes; i++)
+        if (k->sizes[i] == d) return;
+    check_part(k, d);
+    if (k->n_sizes < 512) k->sizes[k->n_sizes++] = d;
+    if (kni_dim_low(d) >= 0 || k->status) return;
     kni_ir_text_add(k->t, "    if (");
     kni_c_dim(k->t, d);
-    kni_ir_text_add(k->t, " < 0");
-    if (high < INT64_MAX) {
-        kni_ir_text_add(k->t, " || ");
-        kni_c_dim(k->t, d);
-        kni_ir_text_add(k->t, " > %lldLL", (long long)high);
-    }
-    kni_ir_text_add(k->t, ") return %s_BAD_SIZE;\n", k->c->name);
+    kni_ir_text_add(k->t, " < 0) return %s_BAD_SIZE;\n", k->c->name);
 }
 
 kn_status kni_c_check_sizes(kni_c *c, kni_ir_text *t)
@@ -345,18 +371,39 @@ static void find_candidates(const kni_c *c, const kni_program_node *n, candidate
         for (int32_t i = 0; i < list.rank && i < KN_MAX_RANK; i++) add_candidate(k, list.dims[i]);
     }
     for (int32_t i = 0; i < c->run.n_sizes; i++) add_candidate(k, c->run.symbols[i]);
+    kn_dim more[KN_MAX_RANK + 1];
+    const kni_type *x =
+        n->n_in && kni_node_in(c->p, n)[0] >= 0 ? &c->p->values[kni_node_in(c->p, n)[0]].type : NULL;
+    int32_t m = x ? kni_sizes_beside(n->row, place, x, more) : 0;
+    for (int32_t i = 0; i < m; i++) add_candidate(k, more[i]);
 }
 
 /* What is known at the points: numbers in the columns of v, candidates in those of d. */
 typedef struct table {
     int64_t *v, *d;
     int32_t points, numbers;
+    bool views; /* the numbers are strides and an offset */
     candidates k;
 } table;
+
+/* Where views keep which of their numbers may be anything: the stride of an axis of one element is never taken. */
+enum { FREE = KNI_C_NUMBERS - 1 };
 
 static int64_t number_at(const table *t, int32_t point, int32_t number)
 {
     return t->v[(size_t)point * KNI_C_NUMBERS + (size_t)number];
+}
+
+static bool is_free(const table *t, int32_t point, int32_t number)
+{
+    return t->views && number < KN_MAX_RANK && number_at(t, point, FREE) >> number & 1;
+}
+
+/* The first point from `from` on where the number matters; t->points: there is none. */
+static int32_t next_point(const table *t, int32_t number, int32_t from)
+{
+    while (from < t->points && is_free(t, from, number)) from++;
+    return from;
 }
 
 /* Candidate -1 is 1. */
@@ -368,6 +415,7 @@ static int64_t size_at(const table *t, int32_t point, int32_t candidate)
 static bool holds(const table *t, int32_t number, int64_t a, int32_t p, int64_t b, int32_t q)
 {
     for (int32_t i = 0; i < t->points; i++) {
+        if (is_free(t, i, number)) continue;
         uint64_t y = (uint64_t)a * (uint64_t)size_at(t, i, p) + (uint64_t)b * (uint64_t)size_at(t, i, q);
         if ((int64_t)y != number_at(t, i, number)) return false;
     }
@@ -385,8 +433,9 @@ static bool determinant(int64_t a, int64_t b, int64_t c, int64_t d, int64_t *y)
 /* a p + b q through the first two points that say what a and b are. */
 static bool solve(const table *t, int32_t number, int32_t p, int32_t q, int64_t *a, int64_t *b)
 {
-    int64_t p0 = size_at(t, 0, p), q0 = size_at(t, 0, q), v0 = number_at(t, 0, number);
-    for (int32_t i = 1; i < t->points; i++) {
+    int32_t first = next_point(t, number, 0);
+    int64_t p0 = size_at(t, first, p), q0 = size_at(t, first, q), v0 = number_at(t, first, number);
+    for (int32_t i = next_point(t, number, first + 1); i < t->points; i = next_point(t, number, i + 1)) {
         int64_t p1 = size_at(t, i, p), q1 = size_at(t, i, q), v1 = number_at(t, i, number), all, x, y;
         if (!determinant(p0, q0, p1, q1, &all) || !all || !determinant(v0, q0, v1, q1, &x) ||
             !determinant(p0, v0, p1, v1, &y))
@@ -405,7 +454,8 @@ static bool solve(const table *t, int32_t number, int32_t p, int32_t q, int64_t 
 static bool find_formula(const table *t, int32_t number, kni_c_formula *f)
 {
     int64_t a, b;
-    *f = (kni_c_formula){number_at(t, 0, number), 0, 1, 1};
+    int32_t first = next_point(t, number, 0);
+    *f = (kni_c_formula){first < t->points ? number_at(t, first, number) : 0, 0, 1, 1};
     if (holds(t, number, f->a, -1, 0, -1)) return true;
     for (int32_t q = -1; q < t->k.n; q++)
         for (int32_t p = 0; p < t->k.n; p++) {
@@ -414,6 +464,13 @@ static bool find_formula(const table *t, int32_t number, kni_c_formula *f)
             return true;
         }
     return false;
+}
+
+static void note_free(const kni_type *y, int64_t *numbers)
+{
+    numbers[FREE] = 0;
+    for (int a = 0; a < y->rank; a++)
+        if (y->dims[a] == 1) numbers[FREE] |= (int64_t)1 << a;
 }
 
 static kn_status fill_table(kni_c *c, const kni_program_node *n, kni_c_numbers at, void *context, table *t,
@@ -435,6 +492,7 @@ static kn_status fill_table(kni_c *c, const kni_program_node *n, kni_c_numbers a
         if (s == KN_OK && t->points && count != t->numbers)
             s = kni_fail_op(KN_ERROR_UNSUPPORTED, n->row->name, "how it is computed depends on the sizes");
         t->numbers = count;
+        if (t->views) note_free(bound->out[0], numbers);
         for (int32_t k = 0; k < t->k.n; k++)
             t->d[(size_t)t->points * CANDIDATES + (size_t)k] = kni_run_size(&c->run, t->k.dims[k]);
         t->points++;
@@ -444,20 +502,35 @@ static kn_status fill_table(kni_c *c, const kni_program_node *n, kni_c_numbers a
     return s;
 }
 
+/* What number it is: of a view a stride or the offset, of a kernel the items, a parameter or a temporary. */
+static kn_status no_formula(const table *t, const kni_program_node *n, int32_t number)
+{
+    char what[80] = "";
+    kni_text text = {what, sizeof what, 0};
+    if (t->views && number < t->numbers - 1)
+        kni_text_format(&text, "the stride of axis %d of its result", number);
+    else if (t->views)
+        kni_text_string(&text, "the place in its operand where its result begins");
+    else if (number == 0)
+        kni_text_string(&text, "how many elements it computes");
+    else
+        kni_text_format(&text, "parameter or temporary %d of its kernel", number - 1);
+    return kni_fail_op(
+        KN_ERROR_UNSUPPORTED, n->row->name,
+        "%s does not follow from the sizes as a p + b q does, with products p and q of sizes, so "
+        "that C cannot be written for it: give the sizes narrower bounds, or write numbers",
+        what);
+}
+
 kn_status kni_c_fit(kni_c *c, const kni_program_node *n, kni_c_numbers at, void *context,
                     kni_c_formula *formulas, int32_t *count)
 {
-    table t = {.v = c->numbers, .d = c->sizes};
+    table t = {.v = c->numbers, .d = c->sizes, .views = n->row->view != NULL};
     find_candidates(c, n, &t.k);
     kni_c_bound *bound = context; /* every context begins with one */
     kn_status s = fill_table(c, n, at, context, &t, bound);
     *count = s ? 0 : t.numbers;
     for (int32_t i = 0; i < *count && s == KN_OK; i++)
-        if (!find_formula(&t, i, &formulas[i]))
-            s = kni_fail_op(
-                KN_ERROR_UNSUPPORTED, n->row->name,
-                "a number that it is computed with follows from the sizes in a way that C cannot be "
-                "written for (number %d)",
-                i);
+        if (!find_formula(&t, i, &formulas[i])) s = no_formula(&t, n, i);
     return s;
 }

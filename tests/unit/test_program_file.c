@@ -429,6 +429,9 @@ static const struct {
     {symbolic, "\"axis\":-1", "\"axis\":\"-1\"", "'-1' is no size of the program"},
     {symbolic, "\"axis\":-1", "\"axis\":-4611686018427387904",
      "out of range"}, /* the number of an expression */
+    {symbolic, "\"axis\":-1", "\"axis\":-4611686018427387999",
+     "the attribute 'axis' is out of range: -4611686018427387999"}, /* of one that is not there yet */
+    {symbolic, "\"axis\":-1", "\"axis\":\"n\"", "softmax): kn_softmax: axis takes no symbolic size"},
     {symbolic, "\"axis\":-1", "\"axis\":[1]", "a size or whole number is missing"},
     {symbolic, "\"results\":[6]", "\"results\":[7]", "operand 0 is no value that was made before"},
     {symbolic, "\"outputs\":[\"y\"]", "\"outputs\":[]", "outputs: 0 have names, but the program gives 1"},

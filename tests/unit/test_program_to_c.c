@@ -86,6 +86,84 @@ static void what_has_no_form_is_refused(const char *folder)
     kn_scope_end(scope, KN_NONE);
 }
 
+static value view(kn_builder b, const char *op, value x, const kn_builder_attribute *a)
+{
+    return kn_builder_op(b, op, &x, 1, a);
+}
+
+static value slice(kn_builder b, value x, const char *start, const char *stop, const char *step)
+{
+    kn_builder_attribute a[] = {{"start", start, 0}, {"stop", stop, 0}, {"step", step, 0}, {0}};
+    return view(b, "slice", x, a);
+}
+
+/* Axes that may have one element, whose stride is nobody's business; slices from the end and backwards; sizes whose parts are
+   negative. The sizes go from 1, as they do by default. */
+static kn_program views(void)
+{
+    const char *end = "9223372036854775807, 9223372036854775807";
+    kn_builder b = kn_builder_new();
+    kn_builder_size(b, "n", 1, 5);
+    kn_builder_size(b, "m", 1, 6);
+    value x = kn_builder_input(b, "x", KN_F32, "n, m"), c = kn_builder_input(b, "c", KN_F32, "n, 1"), y[9];
+    y[0] = view(b, "expand", c, (kn_builder_attribute[]){{"shape", "n, m", 0}, {0}});
+    y[1] = view(b, "expand", c, (kn_builder_attribute[]){{"shape", "m, n, 2 * m", 0}, {0}});
+    y[2] = slice(b, x, "0, 0", "n, m", "2, 3");
+    y[3] = slice(b, x, "-2, -1", end, "1, 1");
+    y[4] = slice(b, x, "-1, -1", end, "-1, -2");
+    y[5] = slice(b, x, "1, 0", "n - 1, m", "1, 1");
+    y[6] = view(b, "pad", x,
+                (kn_builder_attribute[]){{"before", "m, 0", 0}, {"after", "max(n - 3, 0), 1", 0}, {0}});
+    y[7] = kn_builder_op(
+        b, "full", NULL, 0,
+        (kn_builder_attribute[]){
+            {"shape", "(n - 5) / 2 + 3, max(m - 4, 1)", 0}, {"dtype", "5", 0}, {"whole", "7", 0}, {0}});
+    value in[2] = {x, y[3]};
+    y[8] = kn_builder_op(
+        b, "update_slice", in, 2,
+        (kn_builder_attribute[]){{"start", "-2, 0", 0}, {"stop", end, 0}, {"step", "1, 6", 0}, {0}});
+    kn_program p = kn_builder_finish(b, y, NULL, 9);
+    kn_builder_free(b);
+    return p;
+}
+
+static void views_of_any_size_are_written(const char *folder)
+{
+    const int64_t runs[5][EXPORTED_SIZES] = {{1, 1}, {1, 6}, {4, 1}, {2, 5}, {5, 6}};
+    kn_scope scope = kn_scope_begin();
+    kn_program p = views();
+    if (!CHECK(p != NULL)) printf("  %s\n", kn_last_error());
+    if (p && CHECK(exported_write_program(p, "views", folder, false, runs, 5)))
+        CHECK(run_with("gcc", folder, "views") == 0);
+    kn_program_free(p);
+    kn_scope_end(scope, KN_NONE);
+}
+
+/* What is refused says of what op it is, and what number. */
+static void numbers_without_a_formula_are_named(const char *folder)
+{
+    char path[320];
+    snprintf(path, sizeof path, "%s/refused.c", folder);
+    kn_scope scope = kn_scope_begin();
+    kn_builder b = kn_builder_new();
+    kn_builder_size(b, "n", 1, 8);
+    value x = kn_builder_input(b, "x", KN_F32, "3, n"), y[2];
+    kn_builder_op_many(b, "fft", &x, 1, (kn_builder_attribute[]){{"axis", "1", 0}, {0}}, y, 2);
+    kn_program p = kn_builder_finish(b, y, NULL, 2);
+    if (CHECK(p != NULL)) check_refused(p, path, "kn_fft: parameter or temporary");
+    kn_builder_free(b);
+    b = kn_builder_new();
+    kn_builder_size(b, "n", 1, 4000000);
+    x = kn_builder_input(b, "x", KN_F32, "n");
+    y[0] = kn_builder_op(
+        b, "full", NULL, 0,
+        (kn_builder_attribute[]){{"shape", "min(n * n * n * n, 4)", 0}, {"dtype", "2", 0}, {0}});
+    p = kn_builder_finish(b, (value[]){y[0], x}, NULL, 2);
+    if (CHECK(p != NULL)) check_refused(p, path, "size 'n * n * n * n' can be too large");
+    kn_builder_free(b);
+    kn_scope_end(scope, KN_NONE);
+}
+
 static void traces_are_written(const char *folder)
 {
     char path[320];
@@ -149,6 +227,8 @@ int main(int argc, char **argv)
     if (!CHECK(mkdtemp(folder) != NULL)) return check_report();
     exported_programs_agree(folder);
     what_has_no_form_is_refused(folder);
+    views_of_any_size_are_written(folder);
+    numbers_without_a_formula_are_named(folder);
     traces_are_written(folder);
     memory_may_end(folder, "cumsum");
     memory_may_end(folder, "softmax");

@@ -1,0 +1,111 @@
+/* Sizes that no input has as they are: "2 * n" and "n + 3" give n too, where everything else in the sum is known. */
+#include "core/error.h"
+#include "program/run_state.h"
+
+/* factor * symbol + rest, where the symbol is the one thing in d that is not known yet. */
+static bool is_linear(const kni_run *run, kn_dim d, kn_dim *symbol, int64_t *factor, int64_t *rest)
+{
+    kni_dim_term terms[KNI_DIM_TERMS];
+    bool found = false;
+    if (kni_dim_kind_of(d) != KNI_DIM_SUM) return false;
+    *rest = 0;
+    for (int i = 0, n = kni_dim_terms(d, terms); i < n; i++) {
+        int64_t value = terms[i].coefficient;
+        bool known = true;
+        for (int k = 0; k < terms[i].n_factors && known; k++) {
+            int64_t size = kni_run_size(run, terms[i].factors[k]);
+            known = size >= 0 && !__builtin_mul_overflow(value, size, &value);
+        }
+        if (known && __builtin_add_overflow(*rest, value, rest)) return false;
+        if (known) continue;
+        if (found || terms[i].n_factors != 1 || kni_dim_kind_of(terms[i].factors[0]) != KNI_DIM_SYMBOL)
+            return false;
+        found = true;
+        *symbol = terms[i].factors[0];
+        *factor = terms[i].coefficient;
+    }
+    return found;
+}
+
+/* Notes the symbols that follow from one type. have: the sizes of an input; NULL: any that are possible. */
+static bool solve(kni_run *run, const kni_type *want, const kni_type *have)
+{
+    bool any = false;
+    for (int a = 0; a < want->rank && run->n_sizes < KNI_RUN_SIZES; a++) {
+        kn_dim symbol;
+        int64_t factor, rest, value;
+        if (!is_linear(run, want->dims[a], &symbol, &factor, &rest)) continue;
+        value = kni_dim_low(symbol);
+        if (have && (__builtin_sub_overflow(have->dims[a], rest, &rest) || rest % factor)) continue;
+        if (have) value = rest / factor;
+        if (value < kni_dim_low(symbol) || value > kni_dim_high(symbol)) continue;
+        run->symbols[run->n_sizes] = symbol;
+        run->sizes[run->n_sizes++] = value;
+        any = true;
+    }
+    return any;
+}
+
+void kni_run_solve(kni_run *run, const kn_tensor *inputs)
+{
+    const kni_program *p = run->p;
+    bool again = true;
+    while (again) {
+        again = false;
+        for (int32_t i = 0; i < p->n_inputs; i++) {
+            const kni_tensor *x = p->inputs[i] < 0 ? NULL : kni_peek(inputs[i]);
+            if (x) again |= solve(run, &p->values[p->inputs[i]].type, &x->type);
+        }
+    }
+}
+
+/* The symbols that stand alone in a shape, or follow from others. */
+static void find_known(kni_run *run)
+{
+    const kni_program *p = run->p;
+    for (int32_t i = 0; i < p->n_inputs; i++) {
+        const kni_type *t = p->inputs[i] < 0 ? NULL : &p->values[p->inputs[i]].type;
+        for (int a = 0; t && a < t->rank && run->n_sizes < KNI_RUN_SIZES; a++) {
+            if (kni_dim_kind_of(t->dims[a]) != KNI_DIM_SYMBOL) continue;
+            run->symbols[run->n_sizes] = t->dims[a];
+            run->sizes[run->n_sizes++] = kni_dim_low(t->dims[a]);
+        }
+    }
+    for (bool again = true; again;) {
+        again = false;
+        for (int32_t i = 0; i < p->n_inputs; i++)
+            if (p->inputs[i] >= 0) again |= solve(run, &p->values[p->inputs[i]].type, NULL);
+    }
+}
+
+static kn_status check_input(const kni_run *run, int32_t i)
+{
+    const kni_program *p = run->p;
+    const kni_type *t = &p->values[p->inputs[i]].type;
+    kn_dim symbols[KNI_RUN_SIZES];
+    int32_t n = 0;
+    for (int a = 0; a < t->rank; a++) n = kni_dim_symbols(t->dims[a], symbols, n, KNI_RUN_SIZES);
+    for (int32_t k = 0; k < n; k++) {
+        bool known = false;
+        for (int32_t j = 0; j < run->n_sizes; j++) known |= run->symbols[j] == symbols[k];
+        if (!known)
+            return kni_fail(
+                KN_ERROR_SHAPE,
+                "input '%s' is %S, which does not tell %s: an input needs %s alone, or as in 2 * %s + 3",
+                p->input_names && p->input_names[i] >= 0 ? kni_name_at(p, p->input_names[i]) : "", t,
+                kni_dim_name(symbols[k]), kni_dim_name(symbols[k]), kni_dim_name(symbols[k]));
+    }
+    return KN_OK;
+}
+
+kn_status kni_program_check_sizes(kni_program *p)
+{
+    kni_run run = {.p = p};
+    kni_dims *before = kni_dims_enter(p->dims);
+    kn_status s = KN_OK;
+    find_known(&run);
+    for (int32_t i = 0; i < p->n_inputs && s == KN_OK && !p->loose; i++)
+        if (p->inputs[i] >= 0) s = check_input(&run, i);
+    kni_dims_enter(before);
+    return s;
+}
