@@ -41,7 +41,7 @@ static bool is_whole(double value) { return value - value != 0 || kni_floor_f64(
 static bool fit_bounds(const char *name, const kni_tensor *x, double *low, double *high)
 {
     int dtype = x ? x->type.dtype : KN_F32;
-    if (kni_is_float(dtype) || kni_is_bool(dtype) || !is_whole(*low) || !is_whole(*high)) return true;
+    if (!kn_dtype_is_integer(dtype) || !is_whole(*low) || !is_whole(*high)) return true;
     double least, end;
     kni_integer_range(dtype, &least, &end);
     if (*low >= end || *high < least) {
@@ -60,8 +60,7 @@ static kn_tensor clamp_numbers(const char *name, kn_tensor x, double low, double
     const kni_tensor *t = kni_peek(x);
     if (!fit_bounds(name, t, &low, &high)) return kni_poison_latest();
     bool none = low == -__builtin_inf() && high == __builtin_inf();
-    if (none && t && !kni_is_float(t->type.dtype) && !kni_is_bool(t->type.dtype))
-        return kn_cast(x, (kn_dtype)t->type.dtype);
+    if (none && t && kn_dtype_is_integer(t->type.dtype)) return kn_cast(x, (kn_dtype)t->type.dtype);
     kn_tensor above = low == -__builtin_inf() ? KN_NONE : kni_number(x, low);
     kn_tensor below = high == __builtin_inf() && above.bits ? KN_NONE : kni_number(x, high);
     return clamp_as(name, x, above, below);

@@ -14,7 +14,7 @@ static void differentiate(const kni_body *body)
     for (int i = 0; i < body->n_in; i++) {
         kni_step steps[KNI_BODY_MAX_STEPS];
         uint8_t numbers[2 * KNI_BODY_OPERANDS], bits[2 * KNI_BODY_OPERANDS];
-        if (!kni_body_derive(body, i, &first) || first.root < 0) continue;
+        if (!kni_body_derive(body, i, i % 2, &first) || first.root < 0) continue;
         for (int k = 0; k < 2 * KNI_BODY_OPERANDS; k++) numbers[k] = (uint8_t)k;
         int n = kni_graph_steps(&first.graph, first.root, numbers, steps, KNI_BODY_MAX_STEPS);
         int n_in = body->n_in + body->n_out;
@@ -23,7 +23,7 @@ static void differentiate(const kni_body *body)
         bits[n_in] = (uint8_t)first.level;
         kni_body gradient = {
             .steps = steps, .operands = bits, .n = (uint8_t)n, .n_in = (uint8_t)n_in, .n_out = 1};
-        if (n_in <= KNI_BODY_OPERANDS) (void)kni_body_derive(&gradient, 0, &second);
+        if (n_in <= KNI_BODY_OPERANDS) (void)kni_body_derive(&gradient, 0, false, &second);
     }
 }
 

@@ -3,26 +3,21 @@
 #ifndef EXPORTED_PROGRAMS_H
 #define EXPORTED_PROGRAMS_H
 
-#include <kn.h>
-#include <kn/program.h>
+#include "proof_programs.h"
 
-enum { EXPORTED_SIZES = 4, EXPORTED_INPUTS = 4, EXPORTED_RUNS = 3 };
+/* What is expected of a program: ops at once over the weights of the net, at the sizes of each run. */
+typedef struct exported_truth {
+    const proof_net *net;
+    proof_eager_fn eager;
+    const proof_run *runs;
+    int n_runs;
+} exported_truth;
 
-/* What a program is run with: its sizes in the order of the entry function. */
-typedef struct exported_program {
-    const char *name;
-    kn_program (*make)(void);
-    int64_t runs[EXPORTED_RUNS][EXPORTED_SIZES];
-    int n_sizes;
-} exported_program;
-
-/* NULL behind the last. */
-const exported_program *exported_program_at(int number);
 /* Writes <folder>/<name>.c and <folder>/<name>_main.c, whose main returns how many outputs are wrong. weights: in a file
    <folder>/<name>.weights, which the other one holds as bytes. False after a failure, which is printed. */
-bool exported_write(const exported_program *e, const char *folder, bool weights);
-/* The same for any program, with sizes for each of the runs. */
+bool exported_write(const proof_program *e, const char *folder, bool weights);
+/* The same for any program. */
 bool exported_write_program(kn_program p, const char *name, const char *folder, bool weights,
-                            const int64_t (*runs)[EXPORTED_SIZES], int n_runs);
+                            const exported_truth *truth);
 
 #endif

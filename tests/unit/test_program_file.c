@@ -111,7 +111,76 @@ static kn_program calls(void)
     return finish(b, &y, NULL, 1);
 }
 
-static kn_program (*const makers[])(void) = {symbolic, chooses, repeats, conditional, calls};
+/* Several dtypes, and casts between them. */
+static kn_program mixed(void)
+{
+    kn_builder b = kn_builder_new();
+    kn_builder_size(b, "n", 1, 9);
+    value x = kn_builder_input(b, "x", KN_F32, "n, 4"), to_half = KN_NO_VALUE, out[4];
+    value half = kn_builder_param(b, "half", kn_cast(counted(KN_SHAPE(4)), KN_F16));
+    value brain = kn_builder_param(b, "brain", kn_cast(counted(KN_SHAPE(4, 2)), KN_BF16));
+    value whole = kn_builder_param(b, "whole", kn_cast(kn_arange(0, 4, 1, KN_F32), KN_I32));
+    to_half = op(b, "cast", x, KN_NO_VALUE, (attribute[]){{"dtype", "3", 0}, {0}});
+    out[0] = op(b, "mul", to_half, half, NULL);
+    value narrow = op(b, "cast", x, KN_NO_VALUE, (attribute[]){{"dtype", "4", 0}, {0}});
+    out[1] = op(b, "matmul", narrow, brain, NULL);
+    value index = op(b, "argmax", x, KN_NO_VALUE, (attribute[]){{"axis", "-1", 0}, {0}});
+    out[2] = op(b, "add", op(b, "cast", index, KN_NO_VALUE, (attribute[]){{"dtype", "6", 0}, {0}}),
+                op(b, "sum", whole, KN_NO_VALUE, (attribute[]){{"axes", "0", 0}, {0}}), NULL);
+    value high = op(b, "cast", x, KN_NO_VALUE, (attribute[]){{"dtype", "1", 0}, {0}});
+    out[3] = op(b, "greater", op(b, "exp", high, KN_NO_VALUE, NULL), high, NULL);
+    return finish(b, out, NULL, 4);
+}
+
+/* Weights that are only stored. */
+static kn_program stored(void)
+{
+    kn_builder b = kn_builder_new();
+    kn_builder_size(b, "n", 1, 9);
+    value x = kn_builder_input(b, "x", KN_F32, "n, 4"), sum = x, out[2];
+    static const struct {
+        const char *name, *dtype;
+    } weights[] = {
+        {"eight", "f8_e4m3"}, {"five", "f8_e5m2"}, {"four", "f4_e2m1"}, {"whole", "i4"}, {"two", "u2"}};
+    for (size_t i = 0; i < sizeof weights / sizeof *weights; i++) {
+        kn_dtype dtype = kn_dtype_by_name(weights[i].dtype);
+        if (!CHECK(dtype != KN_DTYPE_NONE)) printf("  %s\n", weights[i].dtype);
+        value w = kn_builder_param(b, weights[i].name, kn_cast(kn_arange(0, 4, 1, KN_F32), dtype));
+        sum = op(b, "add", sum, op(b, "cast", w, KN_NO_VALUE, (attribute[]){{"dtype", "2", 0}, {0}}), NULL);
+    }
+    out[0] = sum;
+    char number[8];
+    snprintf(number, sizeof number, "%d", (int)kn_dtype_by_name("f8_e4m3"));
+    out[1] = op(b, "cast", sum, KN_NO_VALUE, (attribute[]){{"dtype", number, 0}, {0}});
+    return finish(b, out, NULL, 2);
+}
+
+/* A loop that calls a function with an If in it. */
+static kn_program nested(void)
+{
+    kn_builder b = kn_builder_new();
+    kn_builder_size(b, "n", 1, 9);
+    value x = kn_builder_input(b, "x", KN_F32, "n, 4"), inside[2], seen[3], out[2], y;
+    value h = kn_builder_param(b, "start", kn_ones(KN_SHAPE(4), KN_F32));
+    value like[2] = {h, h}, zero = kn_builder_constant(b, kn_scalar(0, KN_F32));
+    kn_builder_function(b, "bend", like, 2, inside);
+    value sum = op(b, "sum", inside[1], KN_NO_VALUE, (attribute[]){{"axes", "0", 0}, {0}});
+    kn_builder_if(b, op(b, "greater", sum, zero, NULL));
+    value first = op(b, "add", inside[0], inside[1], NULL);
+    kn_builder_else(b, &first, 1);
+    value second = op(b, "cos", inside[0], KN_NO_VALUE, NULL);
+    kn_builder_end(b, &second, 1, &y, 1);
+    kn_builder_end(b, &y, 1, NULL, 0);
+    kn_builder_loop(
+        b, &(kn_loop_args){.trips = "n", .carried = &h, .n_carried = 1, .sliced = &x, .n_sliced = 1}, seen);
+    kn_builder_call(b, "bend", &seen[1], 2, &y, 1);
+    value results[2] = {y, op(b, "neg", y, KN_NO_VALUE, NULL)};
+    kn_builder_end(b, results, 2, out, 2);
+    return finish(b, out, (const char *[]){"last", "all"}, 2);
+}
+
+static kn_program (*const makers[])(void) = {symbolic, chooses, repeats, conditional,
+                                             calls,    mixed,   stored,  nested};
 enum { MAKERS = sizeof makers / sizeof *makers };
 
 /* ---- round trips */
@@ -150,7 +219,7 @@ static void loaded_ones_give_the_same(void)
             continue;
         }
         for (int64_t n = 1; n < 10; n += 4) {
-            kn_tensor x = kn_keep(counted(KN_SHAPE(n, 4))), y[2], z[2];
+            kn_tensor x = kn_keep(counted(KN_SHAPE(n, 4))), y[4], z[4];
             int outputs = kn_program_outputs(p);
             CHECK(kn_program_run(p, &x, 1, y, outputs) == KN_OK);
             CHECK(kn_program_run(q, &x, 1, z, outputs) == KN_OK);
@@ -609,7 +678,8 @@ static bool write_text(kn_program p, const char *folder, const char *name, int n
 /* The fuzzer's seeds: each program as its text and as a file. */
 static int write_seeds(const char *folder)
 {
-    static const char *const names[] = {"symbolic", "chooses", "repeats", "conditional", "calls"};
+    static const char *const names[] = {"symbolic", "chooses", "repeats", "conditional",
+                                        "calls",    "mixed",   "stored",  "nested"};
     bool good = true;
     for (int i = 0; i < MAKERS; i++) {
         char path[600];

@@ -22,16 +22,21 @@ static int run_with(const char *compiler, const char *folder, const char *name)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -2;
 }
 
+static void check_runs(const char *folder, const char *name)
+{
+    static const char *const compilers[] = {"gcc", "clang"};
+    for (int i = 0; i < 2; i++) {
+        int status = run_with(compilers[i], folder, name);
+        if (!CHECK(status == 0)) printf("  %s with %s: %d\n", name, compilers[i], status);
+    }
+}
+
 static void exported_programs_agree(const char *folder)
 {
-    const exported_program *e;
-    for (int i = 0; (e = exported_program_at(i)); i++) {
+    const proof_program *e;
+    for (int i = 0; (e = proof_program_at(i)); i++) {
         kn_scope scope = kn_scope_begin();
-        bool weights = i % 2;
-        if (CHECK(exported_write(e, folder, weights))) {
-            int status = run_with(weights ? "clang" : "gcc", folder, e->name);
-            if (!CHECK(status == 0)) printf("  %s: %d\n", e->name, status);
-        }
+        if (CHECK(exported_write(e, folder, i % 2))) check_runs(folder, e->name);
         kn_scope_end(scope, KN_NONE);
     }
 }
@@ -127,15 +132,25 @@ static kn_program views(void)
     return p;
 }
 
+/* Runs of this program are compared with ops at once by test_program_sizes.c. */
+static kn_program views_program;
+
+static kn_status run_views(const proof_net *net, const kn_tensor *in, kn_tensor *out)
+{
+    (void)net;
+    return kn_program_run(views_program, in, 2, out, 9);
+}
+
 static void views_of_any_size_are_written(const char *folder)
 {
-    const int64_t runs[5][EXPORTED_SIZES] = {{1, 1}, {1, 6}, {4, 1}, {2, 5}, {5, 6}};
+    const proof_run runs[] = {{{1, 1}, 0}, {{1, 6}, 1}, {{4, 1}, 2}, {{2, 5}, 3}, {{5, 6}, 4}};
+    exported_truth truth = {NULL, run_views, runs, 5};
     kn_scope scope = kn_scope_begin();
-    kn_program p = views();
-    if (!CHECK(p != NULL)) printf("  %s\n", kn_last_error());
-    if (p && CHECK(exported_write_program(p, "views", folder, false, runs, 5)))
-        CHECK(run_with("gcc", folder, "views") == 0);
-    kn_program_free(p);
+    views_program = views();
+    if (!CHECK(views_program != NULL)) printf("  %s\n", kn_last_error());
+    if (views_program && CHECK(exported_write_program(views_program, "views", folder, false, &truth)))
+        check_runs(folder, "views");
+    kn_program_free(views_program);
     kn_scope_end(scope, KN_NONE);
 }
 
@@ -164,6 +179,12 @@ static void numbers_without_a_formula_are_named(const char *folder)
     kn_scope_end(scope, KN_NONE);
 }
 
+static kn_status scored(const proof_net *net, const kn_tensor *in, kn_tensor *out)
+{
+    out[0] = kn_relu(kn_nn_linear_forward(&net->first, in[0]));
+    return kn_error_code(out[0]);
+}
+
 static void traces_are_written(const char *folder)
 {
     char path[320];
@@ -173,19 +194,49 @@ static void traces_are_written(const char *folder)
     CHECK(kn_program_begin(NULL) == KN_OK);
     y = kn_keep(kn_add(x, kn_random_uniform(KN_SHAPE(3), 0, 1, KN_F32)));
     check_refused(kn_program_end(&x, 1, &y, 1), path, "draws random numbers");
-    kn_param w = kn_param_make(kn_mul_scalar(kn_ones(KN_SHAPE(4, 3), KN_F32), 2));
+    proof_net net = {0};
+    CHECK(kn_nn_linear_init(&net.first, 3, 4, NULL) == KN_OK);
     x = kn_keep(kn_ones(KN_SHAPE(2, 3), KN_F32));
     CHECK(kn_program_begin(NULL) == KN_OK);
-    y = kn_keep(kn_relu(kn_linear(x, kn_value(w), KN_NONE)));
+    CHECK(scored(&net, &x, &y) == KN_OK);
     kn_program p = kn_program_end(&x, 1, &y, 1);
     /* Params are written as they are now. */
-    CHECK(kn_param_set(&w, kn_ones(KN_SHAPE(4, 3), KN_F32)) == KN_OK);
-    const int64_t runs[1][EXPORTED_SIZES] = {{0}};
-    if (CHECK(p && exported_write_program(p, "traced", folder, false, runs, 1)))
-        CHECK(run_with("gcc", folder, "traced") == 0);
+    CHECK(kn_param_set(&net.first.weight, kn_ones(KN_SHAPE(4, 3), KN_F32)) == KN_OK);
+    const proof_run run = {{0}, 1};
+    if (CHECK(p &&
+              exported_write_program(p, "traced", folder, false, &(exported_truth){&net, scored, &run, 1})))
+        check_runs(folder, "traced");
     kn_program_free(p);
-    kn_param_drop(&w);
+    kn_module_drop(KN_MODULE_OF(proof_net, &net));
     kn_scope_end(scope, KN_NONE);
+}
+
+/* Traces of layers are written for the sizes they were made with. */
+static void traced_layers_agree(const char *folder)
+{
+    const proof_program *e;
+    for (int i = 0; (e = proof_program_at(i)); i++) {
+        proof_net net;
+        kn_tensor in[PROOF_INPUTS], out[PROOF_OUTPUTS];
+        char name[64];
+        if (!e->traced) continue;
+        kn_scope scope = kn_scope_begin();
+        CHECK(proof_init(e, &net) == KN_OK);
+        kn_program built = e->build(&net, e->dtype);
+        int n_in = kn_program_inputs(built);
+        for (int k = 0; k < n_in; k++) in[k] = proof_input(built, k, &e->runs[1]);
+        CHECK(kn_program_begin(NULL) == KN_OK && e->eager(&net, in, out) == KN_OK);
+        kn_program p = kn_program_end(in, n_in, out, e->n_out);
+        proof_run run = {{0}, e->runs[1].shift};
+        snprintf(name, sizeof name, "traced_%s", e->name);
+        if (CHECK(p &&
+                  exported_write_program(p, name, folder, false, &(exported_truth){&net, e->eager, &run, 1})))
+            check_runs(folder, name);
+        kn_program_free(p);
+        kn_program_free(built);
+        kn_module_drop(KN_MODULE_OF(proof_net, &net));
+        kn_scope_end(scope, KN_NONE);
+    }
 }
 
 /* Every allocation may fail: then there is a message, and no file. */
@@ -210,10 +261,10 @@ static void memory_may_end(const char *folder, const char *op)
 
 static int write_all(const char *folder)
 {
-    const exported_program *e;
+    const proof_program *e;
     int bad = 0;
     kn_scope scope = kn_scope_begin();
-    for (int i = 0; (e = exported_program_at(i)); i++) bad += !exported_write(e, folder, i % 2);
+    for (int i = 0; (e = proof_program_at(i)); i++) bad += !exported_write(e, folder, i % 2);
     kn_scope_end(scope, KN_NONE);
     return bad;
 }
@@ -230,6 +281,7 @@ int main(int argc, char **argv)
     views_of_any_size_are_written(folder);
     numbers_without_a_formula_are_named(folder);
     traces_are_written(folder);
+    traced_layers_agree(folder);
     memory_may_end(folder, "cumsum");
     memory_may_end(folder, "softmax");
     snprintf(command, sizeof command, "rm -r %s", folder);
