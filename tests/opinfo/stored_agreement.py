@@ -78,6 +78,8 @@ DIFFERENCES = {
                                       "negative zero, since devices keep no sign of NaN"),
     ("ml_dtypes", "f4_e2m1", True): (np.isnan, "as without saturation"),
 }
+# PyTorch 2.11 gives NaN beyond 464, as Kiln does; 2.15 saturates.
+BY_VERSION = {("PyTorch", "f8_e4m3", False)}
 
 
 class Report:
@@ -277,7 +279,7 @@ def main():
             check_integer(k, report, device, row)
     report.note(opened > 0, "a device can be opened")
     check_dlpack(k, report)
-    for key in sorted(set(DIFFERENCES) - report.used, key=str):
+    for key in sorted(set(DIFFERENCES) - BY_VERSION - report.used, key=str):
         report.note(False, "the difference %s explains nothing any more" % (key,))
     for key in sorted(report.used, key=str):
         print("differs as meant: %s %s%s: %s" % (key[0], key[1], " saturated" if key[2] else "", DIFFERENCES[key][1]))

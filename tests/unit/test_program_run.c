@@ -93,7 +93,9 @@ static void slices_are_as_many_as_trips(void)
 /* Printed C has no tensors that know their sizes: it compares them itself, where they only may be equal. */
 static void printed_slices_are_compared(void)
 {
-    char path[] = "/tmp/kiln_program_run_XXXXXX", text[20000];
+    char path[300], text[20000];
+    const char *base = getenv("TMPDIR");
+    snprintf(path, sizeof path, "%s/kiln_program_run_XXXXXX", base ? base : "/tmp");
     int file = mkstemp(path);
     kn_program p = sums_rows(false);
     kn_status s = kn_program_to_c(p, path, &(kn_program_to_c_args){.name = "rows"});
