@@ -78,7 +78,7 @@ static bool describe(const kn_op *row, kn_op_info *info)
         .roots = row->tolerance.roots,
         .alone = kni_computes_alone(row),
         .n_attributes = count_attributes(row),
-        .stored = kni_takes_stored(row) ? KNI_STORED : 0,
+        .stored = kni_takes_stored(row) ? KNI_STORED : row->dtypes & KNI_STORED,
     };
     return true;
 }
