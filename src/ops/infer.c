@@ -152,6 +152,16 @@ int kni_rounds_to(const kni_type *operand, int common, int compute)
     return kni_dtypes[operand->dtype].bits >= kni_dtypes[common].bits ? common : 0;
 }
 
+kn_dim kni_infer_joined(kn_dim a, kn_dim b)
+{
+    if (a == 1 || b == 1) return a == 1 ? b : a;
+    if (kni_dim_equal(a, b) == KNI_YES || kni_dim_low(a) > 1) return a;
+    if (kni_dim_low(b) > 1) return b;
+    kn_dim largest = kni_dim_max(a, b), least = kni_dim_min(a, b);
+    /* An axis of 0 elements and one of 1 give 0. */
+    return kni_dim_low(least) >= 1 ? largest : kni_dim_mul(largest, kni_dim_min(least, 1));
+}
+
 kn_status kni_infer_broadcast(const kni_infer *c, int first, int last, kni_type *out)
 {
     int rank = 0;
@@ -170,7 +180,7 @@ kn_status kni_infer_broadcast(const kni_infer *c, int first, int last, kni_type 
                     c, KN_ERROR_SHAPE,
                     "shapes %S and %S do not broadcast: axis %d from the end is %D against %D", c->in[first],
                     t, t->rank - a, *have, d);
-            *have = d;
+            *have = kni_infer_joined(*have, d);
         }
     }
     out->rank = (uint8_t)rank;

@@ -33,6 +33,8 @@ kn_dim kni_infer_product(const kni_type *t, int first, int last);
 kn_status kni_infer_countable(const kni_infer *c, const kni_type *out);
 /* Equal, or not provably different (symbolic). */
 static inline bool kni_dims_agree(kn_dim a, kn_dim b) { return kni_dim_equal(a, b) != KNI_NO; }
+/* The size of an axis that broadcasts two that agree, or of which one is 1. Either of two unknown ones may turn out to be 1. */
+kn_dim kni_infer_joined(kn_dim a, kn_dim b);
 
 /* Ready-made rules. */
 kn_status kni_infer_elementwise(kni_infer *c); /* by row->rule and row->dtypes */

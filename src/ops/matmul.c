@@ -31,7 +31,7 @@ static kn_status infer_batch(const kni_infer *c, kni_type *out)
             return kni_infer_fail(c, KN_ERROR_SHAPE,
                                   "the leading axes do not broadcast: a %S x b %S (%D against %D)", a, b, da,
                                   db);
-        out->dims[i] = da == 1 ? db : da;
+        out->dims[i] = kni_infer_joined(da, db);
     }
     out->rank = (uint8_t)rank;
     return KN_OK;

@@ -213,6 +213,10 @@ static kn_status fill_attributes(const kn_op *row, const kn_builder_attribute *g
         while (a->name && strcmp(a->name, given->name) != 0) a++;
         if (!a->name)
             s = kni_fail_op(KN_ERROR_ARGUMENT, row->name, "no attribute is called '%s'", given->name);
+        else if (a->type == KNI_ATTR_REAL && given->sizes)
+            s = kni_fail_op(KN_ERROR_ARGUMENT, row->name,
+                            "%s is a real number: give it as .real, not as the text '%s'", a->name,
+                            given->sizes);
         else if (a->type == KNI_ATTR_REAL)
             memcpy(place + a->offset, &given->real, sizeof given->real);
         else

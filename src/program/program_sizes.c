@@ -78,24 +78,42 @@ static void find_known(kni_run *run)
     }
 }
 
+/* A symbol of the type, or of the size, that no input tells; NULL: all are told. */
+static const char *untold(const kni_run *run, const kni_type *t, kn_dim size)
+{
+    kn_dim symbols[KNI_RUN_SIZES];
+    int32_t n = size == KNI_DIM_BAD ? 0 : kni_dim_symbols(size, symbols, 0, KNI_RUN_SIZES);
+    for (int a = 0; t && a < t->rank; a++) n = kni_dim_symbols(t->dims[a], symbols, n, KNI_RUN_SIZES);
+    for (int32_t k = 0; k < n; k++) {
+        bool known = false;
+        for (int32_t j = 0; j < run->n_sizes; j++) known |= run->symbols[j] == symbols[k];
+        if (!known) return kni_dim_name(symbols[k]);
+    }
+    return NULL;
+}
+
 static kn_status check_input(const kni_run *run, int32_t i)
 {
     const kni_program *p = run->p;
     const kni_type *t = &p->values[p->inputs[i]].type;
-    kn_dim symbols[KNI_RUN_SIZES];
-    int32_t n = 0;
-    for (int a = 0; a < t->rank; a++) n = kni_dim_symbols(t->dims[a], symbols, n, KNI_RUN_SIZES);
-    for (int32_t k = 0; k < n; k++) {
-        bool known = false;
-        for (int32_t j = 0; j < run->n_sizes; j++) known |= run->symbols[j] == symbols[k];
-        if (!known)
-            return kni_fail(
-                KN_ERROR_SHAPE,
-                "input '%s' is %S, which does not tell %s: an input needs %s alone, or as in 2 * %s + 3",
-                p->input_names && p->input_names[i] >= 0 ? kni_name_at(p, p->input_names[i]) : "", t,
-                kni_dim_name(symbols[k]), kni_dim_name(symbols[k]), kni_dim_name(symbols[k]));
-    }
-    return KN_OK;
+    const char *name = untold(run, t, KNI_DIM_BAD);
+    if (!name) return KN_OK;
+    return kni_fail(KN_ERROR_SHAPE,
+                    "input '%s' is %S, which does not tell %s: an input needs %s alone, or as in 2 * %s + 3",
+                    p->input_names && p->input_names[i] >= 0 ? kni_name_at(p, p->input_names[i]) : "", t,
+                    name, name, name);
+}
+
+/* A name that only an attribute or the trips of a loop have could never get a value. */
+static kn_status check_node(const kni_run *run, const kni_program_node *n)
+{
+    const kni_program *p = run->p;
+    const char *name = n->kind == KNI_NODE_LOOP ? untold(run, NULL, n->loop.trips) : NULL;
+    for (int32_t i = 0; i < n->n_out && !name; i++)
+        name = untold(run, &p->values[kni_node_out(p, n)[i]].type, KNI_DIM_BAD);
+    if (!name) return KN_OK;
+    return kni_fail_op(KN_ERROR_SHAPE, n->kind == KNI_NODE_OP ? n->row->name : "loop",
+                       "the size '%s' stands in no input's shape", name);
 }
 
 kn_status kni_program_check_sizes(kni_program *p)
@@ -106,6 +124,7 @@ kn_status kni_program_check_sizes(kni_program *p)
     find_known(&run);
     for (int32_t i = 0; i < p->n_inputs && s == KN_OK && !p->loose; i++)
         if (p->inputs[i] >= 0) s = check_input(&run, i);
+    for (int32_t i = 0; i < p->n_nodes && s == KN_OK && !p->loose; i++) s = check_node(&run, &p->nodes[i]);
     kni_dims_enter(before);
     return s;
 }

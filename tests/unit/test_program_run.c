@@ -190,6 +190,57 @@ static void stored_dtypes(void)
     kn_builder_free(b);
 }
 
+/* Either of two unknown sizes may be 1: the type of what they broadcast to says so, and a run gives what it says. */
+static void unknown_sizes_broadcast(void)
+{
+    kn_builder b = kn_builder_new();
+    value x = kn_builder_input(b, "x", KN_F32, "n, 4"), w = kn_builder_input(b, "w", KN_F32, "m, 4");
+    value z = op(b, "add", x, w, NULL);
+    value batched = kn_builder_input(b, "a", KN_F32, "n, 2, 3"),
+          other = kn_builder_input(b, "b", KN_F32, "m, 3, 2");
+    value product = op(b, "matmul", batched, other, NULL);
+    kn_program p = finish(b, (value[]){z, product}, 2);
+    kn_program_port port;
+    CHECK(kn_program_output(p, 0, &port) == KN_OK && !strcmp(port.shape, "max(n, m), 4"));
+    CHECK(kn_program_output(p, 1, &port) == KN_OK && !strcmp(port.shape, "max(n, m), 2, 2"));
+    const int64_t sizes[][2] = {{1, 1}, {2, 1}, {1, 2}, {3, 3}};
+    for (int i = 0; i < 4; i++) {
+        kn_scope scope = kn_scope_begin();
+        int64_t n = sizes[i][0], m = sizes[i][1], larger = n > m ? n : m;
+        kn_tensor in[4] = {kn_ones(KN_SHAPE(n, 4), KN_F32), kn_ones(KN_SHAPE(m, 4), KN_F32),
+                           kn_ones(KN_SHAPE(n, 2, 3), KN_F32), kn_ones(KN_SHAPE(m, 3, 2), KN_F32)},
+                  out[2];
+        CHECK(kn_program_run(p, in, 4, out, 2) == KN_OK && kn_size(out[0], 0) == larger &&
+              kn_size(out[1], 0) == larger);
+        kn_scope_end(scope, KN_NONE);
+    }
+    kn_program_free(p);
+}
+
+static void names_that_no_input_tells_are_refused(void)
+{
+    kn_builder b = kn_builder_new();
+    value x = kn_builder_input(b, "x", KN_F32, "n, 4");
+    value y = op(b, "reshape", x, KN_NO_VALUE, (kn_builder_attribute[]){{"shape", "q, 2", 0}, {0}});
+    CHECK(!kn_builder_finish(b, &y, NULL, 1) &&
+          strstr(kn_last_error(), "the size 'q' stands in no input's shape"));
+    kn_builder_free(b);
+    b = kn_builder_new();
+    x = kn_builder_input(b, "x", KN_F32, "n, 4");
+    value inside[2];
+    kn_loop_args loop = {.trips = "steps", .carried = &x, .n_carried = 1};
+    kn_builder_loop(b, &loop, inside);
+    kn_builder_end(b, &inside[1], 1, &y, 1);
+    CHECK(!kn_builder_finish(b, &y, NULL, 1) &&
+          strstr(kn_last_error(), "the size 'steps' stands in no input's shape"));
+    kn_builder_free(b);
+    b = kn_builder_new();
+    x = kn_builder_input(b, "x", KN_F32, "n, 4");
+    y = op(b, "leaky_relu", x, KN_NO_VALUE, (kn_builder_attribute[]){{"slope", "0.1", 0}, {0}});
+    CHECK(!kn_builder_finish(b, &y, NULL, 1) && strstr(kn_last_error(), "slope is a real number"));
+    kn_builder_free(b);
+}
+
 /* ---- threads */
 
 typedef struct worker {
@@ -246,6 +297,8 @@ int main(void)
     printed_slices_are_compared();
     memory_of_trips_goes_back();
     stored_dtypes();
+    unknown_sizes_broadcast();
+    names_that_no_input_tells_are_refused();
     several_threads_run_one_program();
     kn_scope_end(scope, KN_NONE);
     CHECK(kn_shutdown() == 0);

@@ -176,6 +176,14 @@ static int run_parts(job *j)
     for (int64_t i = 0; i < n && !code; i++) {
         int64_t from = i * j->batch, to = from + j->batch < rows ? from + j->batch : rows;
         if (run_part(j, rows, from, to, out)) code = failed();
+        for (int32_t k = 0; k < j->n_out && !code && n > 1; k++)
+            if (kn_rank(out[k]) < 1 || kn_size(out[k], 0) != to - from) {
+                fprintf(stderr,
+                        "kiln run: --batch cannot cut this program: output '%s' has no row for each row of "
+                        "the first input\n",
+                        j->out_ports[k].name);
+                code = 1;
+            }
         for (int32_t k = 0; k < j->n_out && !code; k++) parts[k * n + i] = out[k];
     }
     for (int32_t k = 0; k < j->n_out && !code; k++) {
