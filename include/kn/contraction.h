@@ -48,9 +48,9 @@ KN_API kn_tensor kn_einsum(const char *equation, const kn_tensor *operands, int3
 /* ---- convolutions. x [batch, channels, sizes...] (or without batch), w [out, channels / groups, kernel...],
    bias [out] or KN_NONE:
      y[n, o, p] = bias[o] + sum over c, k of x[n, c, p stride + k dilation - padding] w[o, c, k]
-   In args 0 means the default and NULL all defaults: stride 1, padding 0, dilation 1, groups 1. Lists have one entry per spatial axis. A 0 behind the first
-   stride or dilation is as the first: .stride = {2} is 2 on every axis, as PyTorch's stride=2. A padding of 0 is none: write
-   .padding = {1, 1} for PyTorch's padding=1. */
+   In args 0 means the default and NULL all defaults: stride 1, padding 0, dilation 1, groups 1. Lists have one entry per spatial
+   axis. A 0 behind the first stride or dilation is as the first: .stride = {2} is 2 on every axis, as PyTorch's stride=2. A
+   padding of 0 is none: write .padding = {1, 1} for PyTorch's padding=1. */
 
 typedef struct kn_conv1d_args {
     int64_t stride[1], padding[1];

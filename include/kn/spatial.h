@@ -9,9 +9,9 @@
 extern "C" {
 #endif
 
-/* ---- pooling. Lists have one entry per spatial axis. A 0 behind the first
-   stride or dilation is as the first: .stride = {2} is 2 on every axis, as PyTorch's stride=2. A padding of 0 is none: write
-   .padding = {1, 1} for PyTorch's padding=1. */
+/* ---- pooling. Lists have one entry per spatial axis. A 0 behind the
+   first stride or dilation is as the first: .stride = {2} is 2 on every axis, as PyTorch's stride=2. A padding of 0 is none:
+   write .padding = {1, 1} for PyTorch's padding=1. */
 
 /* Zero means: stride = window, padding 0, padding_end = padding (KN_ZERO: none), dilation 1. Padding is at most half
    of the window. */

@@ -89,16 +89,16 @@ static const char other_sums[] = " sum mean cumsum logsumexp softmax log_softmax
 static const char other_products[] = " prod cumprod det cofactor lu solve triangular_solve cholesky qr ";
 /* The product of two overflows in f32 before the third, a 0, is multiplied with it, or an infinity of the other sign added: NaN, as
    in PyTorch. */
-static const char products_of_three[] = " addcmul addcdiv mul_add lerp hard_sigmoid ";
+static const char products_of_three[] = " addcmul addcdiv mul_add lerp hard_sigmoid silu_grad ";
 /* Updates that multiply an element several times: the product overflows in f32, and not in f64, before the last factor comes. */
 static const char repeated_products[] = " scatter scatter_nd select_assign ";
 /* Elements above 1.8e19 have squares that f32 does not hold: the variance is infinite and the results are zeros. PyTorch has zeros or
    NaN there. */
 static const char overflowing_norms[] = " layer_norm rms_norm batch_norm_train ";
 static const char overflowing_sums[] = " layer_norm_affine_grad rms_norm_affine_grad batch_norm_train_grad ";
-/* With a number as an operand that the half does not hold, the result is rounded in f32 and then to the half, as in PyTorch: where
+/* With a number as an operand that the half does not hold, or in a formula, the result is rounded in f32 and then to the half, as in PyTorch: where
    the first rounding makes a tie it is one step off. */
-static const char rounded_twice[] = " add sub mul div ";
+static const char rounded_twice[] = " add sub mul div hard_swish ";
 
 /* What only the elements tell: a queue meets it when it runs, the reference at once. */
 static const char *const later[] = {"is out of range", "is not positive definite", "is singular",

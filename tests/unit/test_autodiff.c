@@ -454,7 +454,7 @@ static kn_tensor product_of_all(void *context, const kn_tensor *inputs, int32_t 
     return y;
 }
 
-/* A segment takes 16 inputs and 48 params, and has a gradient for each of them; one more is told. */
+/* A segment takes 16 inputs and 48 params and gives each a gradient. One more of either is an error. */
 static void large_segments(int inputs, int params, const char *fault)
 {
     enum { MOST = 70 };

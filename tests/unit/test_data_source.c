@@ -500,7 +500,7 @@ static void test_texts(void)
     kn_dataset_free(d);
 }
 
-/* Each byte of a text is looked at, and a fault is told with its line; a byte order mark is left out. */
+/* The reader checks every byte of a text, names the line of a bad one, and skips a byte order mark. */
 static void test_text_bytes(void)
 {
     static const struct {

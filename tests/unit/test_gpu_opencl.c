@@ -174,7 +174,7 @@ static void tells_the_error(void)
     kn_device_close(d);
 }
 
-/* ---- what the compiler is told, and what is kept of it */
+/* ---- the compiler: its options, and the programs that are cached */
 
 static char options_given[300];
 
@@ -187,7 +187,7 @@ static int32_t hear_options(cl_program p, uint32_t n, const cl_device_id *device
 
 static const char simple[] = "__kernel void one(__global int *x) { x[get_global_id(0)] = 1; }";
 
-/* The compiler is told the version of its language where the device says one as the standard has it. */
+/* The driver passes -cl-std only for a device whose language version is spelled as the standard says. */
 static void asks_for_the_language(void)
 {
     static const struct {

@@ -115,7 +115,7 @@ static void limits(void)
     if (CHECK(k && kn_kernel_run(k, &x, 1, &args, &y, 1) == KN_OK)) CHECK_VALUES(y, 0, 0, 1, 2);
 }
 
-/* Compiles a kernel with as many parameters as fit, or one more; the last number of an array is its result. */
+/* Compiles a kernel that has as many parameters as the limit allows, or one more. */
 static kn_kernel *with_parameters(const char *parameter, int n, bool array)
 {
     char text[2000];
@@ -130,7 +130,7 @@ static kn_kernel *with_parameters(const char *parameter, int n, bool array)
     return kn_kernel_compile(text, NULL);
 }
 
-/* A kernel has as many parameters of a sort as the limit says, and not one more. */
+/* A kernel compiles with the largest number of parameters of each kind and is refused with one more. */
 static void limits_of_parameters(void)
 {
     static const struct {

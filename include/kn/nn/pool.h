@@ -1,6 +1,6 @@
-/* Pooling layers; see kn/spatial.h for the formulas. Lists have one entry per spatial axis. A 0 behind the first
-   stride or dilation is as the first: .stride = {2} is 2 on every axis, as PyTorch's stride=2. A padding of 0 is none: write
-   .padding = {1, 1} for PyTorch's padding=1. */
+/* Pooling layers; see kn/spatial.h for the formulas. Lists have one entry per spatial axis. A 0 behind the
+   first stride or dilation is as the first: .stride = {2} is 2 on every axis, as PyTorch's stride=2. A padding of 0 is none:
+   write .padding = {1, 1} for PyTorch's padding=1. */
 #ifndef KN_NN_POOL_H
 #define KN_NN_POOL_H
 
