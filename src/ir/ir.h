@@ -224,8 +224,8 @@ kn_status kni_ir_print(const kni_ir *ir, kni_ir_text *text);
    behind its last buffer. Compiled with --fmad=false (CUDA), -cl-fp32-correctly-rounded-divide-sqrt (OpenCL),
    -ffp-contract=off -fwrapv (C), the texts give the bits of the CPU. */
 kn_status kni_ir_emit(const kni_ir *ir, const kni_ir_caps *caps, kni_ir_text *text);
-/* The same for a text of many kernels: without the prelude and the functions that kernels share. `uses` is told each function of the
-   prelude that the kernel calls; kni_report(fault, value) is the caller's to define. */
+/* The same for one kernel of a text of many, without the prelude and the functions that kernels share. It calls `uses` with the name of
+   each function of the prelude that the kernel calls. The caller defines kni_report(fault, value). */
 kn_status kni_ir_emit_part(const kni_ir *ir, const kni_ir_caps *caps, kni_ir_text *text,
                            void (*uses)(void *context, const char *function), void *context);
 

@@ -16,15 +16,17 @@
     "typedef __UINT32_TYPE__ uint32_t;\n"                                                                    \
     "typedef __UINT64_TYPE__ uint64_t;\n"
 
+#define C_CONSTANTS                                                                                          \
+    "#define KNI_TABLE static const\n"                                                                       \
+    "#define KNI_MAKE(type) (type)\n"                                                                        \
+    "#define KNI_INF_F32 __builtin_inff()\n"                                                                 \
+    "#define KNI_NAN_F32 __builtin_nanf(\"\")\n"                                                             \
+    "#define KNI_INF_F64 __builtin_inf()\n"                                                                  \
+    "#define KNI_NAN_F64 __builtin_nan(\"\")\n"
+
 static const char basics_c[] = C_TYPES
     "#define KNI_FUNCTION static inline\n"
-    "#define KNI_INLINE static inline __attribute__((always_inline))\n"
-    "#define KNI_TABLE static const\n"
-    "#define KNI_MAKE(type) (type)\n"
-    "#define KNI_INF_F32 __builtin_inff()\n"
-    "#define KNI_NAN_F32 __builtin_nanf(\"\")\n"
-    "#define KNI_INF_F64 __builtin_inf()\n"
-    "#define KNI_NAN_F64 __builtin_nan(\"\")\n"
+    "#define KNI_INLINE static inline __attribute__((always_inline))\n" C_CONSTANTS
     "#define KNI_SQRT_F32(x) __builtin_sqrtf(x)\n"
     "#define KNI_SQRT_F64(x) __builtin_sqrt(x)\n"
     "#define KNI_LEADING_ZEROS(x) __builtin_clzll(x)\n"
@@ -36,13 +38,7 @@ static const char basics_c[] = C_TYPES
 /* Roots are instructions where no library function comes with them, and else found bit by bit. */
 static const char basics_c99[] = C_TYPES
     "#define KNI_FUNCTION static inline __attribute__((unused))\n"
-    "#define KNI_INLINE static inline __attribute__((always_inline, unused))\n"
-    "#define KNI_TABLE static const\n"
-    "#define KNI_MAKE(type) (type)\n"
-    "#define KNI_INF_F32 __builtin_inff()\n"
-    "#define KNI_NAN_F32 __builtin_nanf(\"\")\n"
-    "#define KNI_INF_F64 __builtin_inf()\n"
-    "#define KNI_NAN_F64 __builtin_nan(\"\")\n"
+    "#define KNI_INLINE static inline __attribute__((always_inline, unused))\n" C_CONSTANTS
     "#define KNI_LEADING_ZEROS(x) __builtin_clzll(x)\n"
     "typedef union { float f; uint32_t u; } kni_word_32;\n"
     "typedef union { double f; uint64_t u; } kni_word_64;\n"

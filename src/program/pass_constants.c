@@ -19,12 +19,7 @@ static bool has_expressions(const kni_program *p, const kni_program_node *n)
 {
     const char *place = kni_node_attributes(p, n);
     for (const kn_attribute *a = kni_schema_of(n->row); a->name; a++) {
-        kn_ints list = {1, {0}};
-        if (a->type == KNI_ATTR_REAL) continue;
-        if (a->type == KNI_ATTR_INT)
-            memcpy(list.dims, place + a->offset, sizeof *list.dims);
-        else
-            memcpy(&list, place + a->offset, sizeof list);
+        kn_ints list = kni_whole_numbers(a, place);
         for (int32_t i = 0; i < list.rank && i < KN_MAX_RANK; i++)
             if (kni_dim_is_expression(list.dims[i])) return true;
     }

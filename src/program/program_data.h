@@ -7,6 +7,7 @@
 #include "core/objects.h"
 #include "ops/op.h"
 #include <kn/program.h>
+#include <string.h>
 
 /* Where a value comes from. */
 typedef enum kni_origin {
@@ -117,6 +118,16 @@ static inline const int32_t *kni_node_in(const kni_program *p, const kni_program
 static inline void *kni_node_attributes(const kni_program *p, const kni_program_node *n)
 {
     return p->attributes + n->attributes;
+}
+/* The whole numbers of an attribute, which may be expressions: one, or those of a list. None where it is a real number. */
+static inline kn_ints kni_whole_numbers(const kn_attribute *a, const char *attributes)
+{
+    kn_ints list = {a->type == KNI_ATTR_INT, {0}};
+    if (a->type == KNI_ATTR_INT)
+        memcpy(list.dims, attributes + a->offset, sizeof *list.dims);
+    else if (a->type != KNI_ATTR_REAL)
+        memcpy(&list, attributes + a->offset, sizeof list);
+    return list;
 }
 /* Where each value is read last, after nodes or results changed. */
 void kni_program_settle(kni_program *p);

@@ -166,7 +166,7 @@ static kn_status read_sizes(kni_program_reading *r, const kni_json *root)
         else if (!is_whole(low) || (high && !is_whole(high)) ||
                  kni_dim_symbol(name, low->integer, high ? high->integer : INT64_MAX) == KNI_DIM_BAD ||
                  kni_dim_symbol_count() != ++n)
-            s = kni_program_damaged(r, "the size '%.60s' has no valid name or bounds, or is told twice",
+            s = kni_program_damaged(r, "the size '%.60s' has no valid name or bounds, or stands there twice",
                                     name);
     }
     kni_dims_enter(before);
@@ -205,7 +205,7 @@ static bool is_new_name(const kni_program_reading *r, const int32_t *names, int3
 {
     for (int32_t i = 0; i < n; i++)
         if (!strcmp(kni_name_at(r->p, names[i]), name)) {
-            kni_program_damaged(r, "the name is told twice");
+            kni_program_damaged(r, "another one has this name");
             return false;
         }
     return true;
@@ -334,7 +334,7 @@ static kn_status read_functions(kni_program_reading *r, const kni_json *root)
         snprintf(r->where, sizeof r->where, "function '%.60s'", name);
         for (int32_t i = 0; i < r->n_functions; i++)
             if (!strcmp(kni_name_at(r->p, r->p->regions[r->functions[i]].name), name))
-                return kni_program_damaged(r, "the name is told twice");
+                return kni_program_damaged(r, "another one has this name");
         int32_t region = kni_build_region(r->p, -1, name);
         if (region < 0) return kni_program_refused(r, KN_ERROR_MEMORY);
         kn_status s = json ? kni_program_read_region(r, json, region, true)

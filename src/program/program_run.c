@@ -4,6 +4,7 @@
 #include "core/device_object.h"
 #include "core/error.h"
 #include "core/life.h"
+#include "core/text.h"
 #include "ops/autocast_state.h"
 #include "program/run_state.h"
 #include <kn/tensor.h>
@@ -13,11 +14,14 @@ enum { MOST_OPERANDS = 64, ATTRIBUTE_BYTES = 1024 };
 
 /* ---- sizes */
 
+enum { NUMBER_TEXT = 16 };
+
 static const char *input_name(const kni_program *p, int32_t i, char *number)
 {
     if (p->input_names && p->input_names[i] >= 0) return kni_name_at(p, p->input_names[i]);
-    number[0] = (char)('0' + i / 10 % 10), number[1] = (char)('0' + i % 10), number[2] = 0;
-    return number + (i < 10);
+    kni_text text = {number, NUMBER_TEXT, 0};
+    kni_text_format(&text, "%d", i);
+    return number;
 }
 
 static int32_t bound_at(const kni_run *run, kn_dim symbol)
@@ -30,7 +34,7 @@ static int32_t bound_at(const kni_run *run, kn_dim symbol)
 /* Sizes that stand alone in a type get the input's; what is computed from them is compared afterwards. */
 static kn_status bind_input(kni_run *run, int32_t i, const kni_type *have)
 {
-    char number[4];
+    char number[NUMBER_TEXT];
     const char *name = input_name(run->p, i, number);
     const kni_type *want = &run->p->values[run->p->inputs[i]].type;
     if (have->dtype != want->dtype || have->rank != want->rank)
@@ -59,7 +63,7 @@ int64_t kni_run_size(const kni_run *run, kn_dim d)
 
 static kn_status compare_input(kni_run *run, int32_t i, const kni_type *have)
 {
-    char number[4];
+    char number[NUMBER_TEXT];
     const kni_type *want = &run->p->values[run->p->inputs[i]].type;
     for (int a = 0; a < want->rank; a++)
         if (kni_run_size(run, want->dims[a]) != have->dims[a])
@@ -97,14 +101,16 @@ static places begin_places(kni_program *p, kn_device device)
                  : p->runs == 0                          ? PLACES_MADE
                                                          : PLACES_OWN;
     if (how != PLACES_OWN) p->runs++;
-    if (how == PLACES_MADE) p->placed_all = false;
+    bool elsewhere = how == PLACES_MADE && p->placed_on != device;
+    if (how == PLACES_MADE) {
+        p->placed_all = false;
+        p->placed_on = device;
+    }
     kni_guard_unlock(&places_lock);
-    if (how != PLACES_MADE || p->placed_on == device) return how;
-    for (int32_t i = 0; i < p->n_values; i++) {
+    for (int32_t i = 0; i < p->n_values && elsewhere; i++) {
         if (p->values[i].placed.bits) kn_drop(p->values[i].placed);
         p->values[i].placed = KN_NONE;
     }
-    p->placed_on = device;
     return how;
 }
 
@@ -139,7 +145,7 @@ static kn_tensor placed(kni_program_value *v, kn_device device, places how)
 static kn_status start_values(kni_run *run, const kn_tensor *inputs, places how)
 {
     kni_program *p = run->p;
-    char number[4];
+    char number[NUMBER_TEXT];
     for (int32_t i = 0; i < p->n_inputs; i++)
         if (!inputs[i].bits)
             return kni_fail(KN_ERROR_ARGUMENT, "kn_program_run: input '%s' is missing: KN_NONE was given",
@@ -192,12 +198,8 @@ kn_status kni_run_attributes(const kni_run *run, const kn_op *row, char *attribu
 {
     for (const kn_attribute *a = row->schema; a && a->name; a++) {
         if (a->type == KNI_ATTR_REAL) continue;
-        kn_ints list = {1, {0}};
+        kn_ints list = kni_whole_numbers(a, attributes);
         char *place = attributes + a->offset;
-        if (a->type == KNI_ATTR_INT)
-            memcpy(list.dims, place, sizeof *list.dims);
-        else
-            memcpy(&list, place, sizeof list);
         for (int32_t i = 0; i < list.rank && i < KN_MAX_RANK; i++) {
             if (kni_dim_kind_of(list.dims[i]) == KNI_DIM_CONSTANT) continue; /* also keys of all 64 bits */
             int64_t size = kni_run_size(run, list.dims[i]);

@@ -78,7 +78,7 @@ static void find_known(kni_run *run)
     }
 }
 
-/* A symbol of the type, or of the size, that no input tells; NULL: all are told. */
+/* The name of a symbol, in the type or the size, whose value follows from no input; NULL: there is none. */
 static const char *untold(const kni_run *run, const kni_type *t, kn_dim size)
 {
     kn_dim symbols[KNI_RUN_SIZES];

@@ -362,12 +362,7 @@ static void find_candidates(const kni_c *c, const kni_program_node *n, candidate
     }
     const char *place = kni_node_attributes(c->p, n);
     for (const kn_attribute *a = n->row->schema; a && a->name; a++) {
-        kn_ints list = {1, {0}};
-        if (a->type == KNI_ATTR_REAL) continue;
-        if (a->type == KNI_ATTR_INT)
-            memcpy(list.dims, place + a->offset, sizeof *list.dims);
-        else
-            memcpy(&list, place + a->offset, sizeof list);
+        kn_ints list = kni_whole_numbers(a, place);
         for (int32_t i = 0; i < list.rank && i < KN_MAX_RANK; i++) add_candidate(k, list.dims[i]);
     }
     for (int32_t i = 0; i < c->run.n_sizes; i++) add_candidate(k, c->run.symbols[i]);

@@ -218,7 +218,7 @@ static void write_c(kn_program program)
 
 /* ---- changes */
 
-/* Files keep a header whose length is told right. */
+/* The length before the header of a file stays right. */
 static size_t mutate_file(uint8_t *data, size_t size, size_t max_size)
 {
     uint64_t header = 0;

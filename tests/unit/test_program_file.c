@@ -504,7 +504,7 @@ static const struct {
     {symbolic, "\"axis\":-1", "\"axis\":[1]", "a size or whole number is missing"},
     {symbolic, "\"results\":[6]", "\"results\":[7]", "operand 0 is no value that was made before"},
     {symbolic, "\"outputs\":[\"y\"]", "\"outputs\":[]", "outputs: 0 have names, but the program gives 1"},
-    {symbolic, "\"inputs\":[", "\"inputs\":[{\"name\":\"x\"},", "input 'x': the name is told twice"},
+    {symbolic, "\"inputs\":[", "\"inputs\":[{\"name\":\"x\"},", "input 'x': another one has this name"},
     {symbolic, "\"outputs\"", "\"inputs\"", "the list 'outputs' is missing"},
     {symbolic, "{\"version\"", "[\"version\"", "memory: damaged: kiln.program:1:"},
     {chooses, "\"if\":[3]", "\"if\":[2]", "if: the condition must be one bool"},
@@ -518,7 +518,7 @@ static const struct {
      "tensor 'w': the tensor has another dtype"},
     {repeats, "\"carried\":[1]", "\"carried\":[99]", "operand 0 is no value that was made before"},
     {calls, "\"call\":\"scaled\"", "\"call\":\"twice\"", "no function that stands before is called 'twice'"},
-    {calls, "\"name\":\"twice\"", "\"name\":\"scaled\"", "function 'scaled': the name is told twice"},
+    {calls, "\"name\":\"twice\"", "\"name\":\"scaled\"", "function 'scaled': another one has this name"},
 };
 
 static void changes_are_found(void)

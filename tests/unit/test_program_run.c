@@ -241,6 +241,15 @@ static void names_that_no_input_tells_are_refused(void)
     kn_builder_free(b);
 }
 
+static void a_trace_has_no_input_twice(void)
+{
+    kn_tensor x = kn_keep(kn_ones(KN_SHAPE(2), KN_F32));
+    CHECK(kn_program_begin(NULL) == KN_OK);
+    kn_tensor y = kn_keep(kn_neg(x));
+    CHECK(!kn_program_end((kn_tensor[]){x, x}, 2, &y, 1) &&
+          strstr(kn_last_error(), "inputs 0 and 1 are one tensor"));
+}
+
 /* ---- threads */
 
 typedef struct worker {
@@ -299,6 +308,7 @@ int main(void)
     stored_dtypes();
     unknown_sizes_broadcast();
     names_that_no_input_tells_are_refused();
+    a_trace_has_no_input_twice();
     several_threads_run_one_program();
     kn_scope_end(scope, KN_NONE);
     CHECK(kn_shutdown() == 0);

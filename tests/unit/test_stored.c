@@ -172,10 +172,28 @@ static void all_on(const char *name)
     kn_device_use(NULL);
 }
 
+/* Floats that tensors compute in saturate, too, from dtypes that have no number near their largest. */
+static void halves_saturate(void)
+{
+    const int64_t whole[] = {100000, -70000, 65519, 3};
+    const float real[] = {1e6f, -1e6f, HUGE_VALF, 3};
+    const double want[] = {65504, -65504, 65504, 3};
+    double got[4];
+    kn_scope scope = kn_scope_begin();
+    kn_tensor x = kn_cast_saturate(kn_from(whole, KN_I64, KN_SHAPE(4)), KN_F16);
+    CHECK(kn_read_as(x, KN_F64, got, sizeof got) == KN_OK && !memcmp(got, want, sizeof got));
+    x = kn_cast_saturate(kn_cast(kn_from(real, KN_F32, KN_SHAPE(4)), KN_BF16), KN_F16);
+    CHECK(kn_read_as(x, KN_F64, got, sizeof got) == KN_OK && !memcmp(got, want, sizeof got));
+    CHECK_POISON(kn_nan_to_num(kn_ones(KN_SHAPE(2), KN_F8_E4M3), 0, 1, -1), "only stored");
+    CHECK_POISON(kn_clamp(kn_ones(KN_SHAPE(2), KN_I4), -8, 7), "only stored");
+    kn_scope_end(scope, KN_NONE);
+}
+
 /* Arguments are devices in place of those of the list. */
 int main(int argc, char **argv)
 {
     for (int i = 1; i < argc; i++) all_on(argv[i]);
     for (size_t i = 0; argc < 2 && i < sizeof devices / sizeof *devices; i++) all_on(devices[i]);
+    halves_saturate();
     return check_report();
 }

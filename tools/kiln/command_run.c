@@ -152,7 +152,7 @@ static int unknown_names(const job *j)
 
 /* ---- running */
 
-/* Rows from..to of the inputs that have as many as the first; the others as they are. */
+/* Runs the program on rows from .. to - 1. Inputs with another number of rows than the first are given whole. */
 static kn_status run_part(job *j, int64_t rows, int64_t from, int64_t to, kn_tensor *out)
 {
     kn_tensor part[MOST];
