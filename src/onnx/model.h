@@ -59,9 +59,10 @@ typedef struct kni_onnx_tensor {
     int32_t type;     /* kni_onnx_type */
     int32_t rank;
     const int64_t *sizes;
-    int64_t count;               /* elements */
-    const void *data;            /* little-endian; elements of 4 and 2 bits packed, the first in the lowest bits; may be unaligned */
-    size_t bytes;                /* of data */
+    int64_t count; /* elements */
+    const void *
+        data; /* little-endian; elements of 4 and 2 bits packed, the first in the lowest bits; may be unaligned */
+    size_t bytes;                 /* of data */
     const kni_onnx_text *strings; /* where type is KNI_ONNX_STRING */
 } kni_onnx_tensor;
 
@@ -90,20 +91,20 @@ typedef struct kni_onnx_declared {
 } kni_onnx_declared;
 
 typedef enum kni_onnx_attribute_kind { /* numbers of the format */
-    KNI_ONNX_ATTRIBUTE_FLOAT = 1,
-    KNI_ONNX_ATTRIBUTE_INT = 2,
-    KNI_ONNX_ATTRIBUTE_STRING = 3,
-    KNI_ONNX_ATTRIBUTE_TENSOR = 4,
-    KNI_ONNX_ATTRIBUTE_GRAPH = 5,
-    KNI_ONNX_ATTRIBUTE_FLOATS = 6,
-    KNI_ONNX_ATTRIBUTE_INTS = 7,
-    KNI_ONNX_ATTRIBUTE_STRINGS = 8,
-    KNI_ONNX_ATTRIBUTE_TENSORS = 9,
-    KNI_ONNX_ATTRIBUTE_GRAPHS = 10,
-    KNI_ONNX_ATTRIBUTE_SPARSE = 11,
-    KNI_ONNX_ATTRIBUTE_SPARSES = 12,
-    KNI_ONNX_ATTRIBUTE_TYPE = 13,
-    KNI_ONNX_ATTRIBUTE_TYPES = 14
+                                       KNI_ONNX_ATTRIBUTE_FLOAT = 1,
+                                       KNI_ONNX_ATTRIBUTE_INT = 2,
+                                       KNI_ONNX_ATTRIBUTE_STRING = 3,
+                                       KNI_ONNX_ATTRIBUTE_TENSOR = 4,
+                                       KNI_ONNX_ATTRIBUTE_GRAPH = 5,
+                                       KNI_ONNX_ATTRIBUTE_FLOATS = 6,
+                                       KNI_ONNX_ATTRIBUTE_INTS = 7,
+                                       KNI_ONNX_ATTRIBUTE_STRINGS = 8,
+                                       KNI_ONNX_ATTRIBUTE_TENSORS = 9,
+                                       KNI_ONNX_ATTRIBUTE_GRAPHS = 10,
+                                       KNI_ONNX_ATTRIBUTE_SPARSE = 11,
+                                       KNI_ONNX_ATTRIBUTE_SPARSES = 12,
+                                       KNI_ONNX_ATTRIBUTE_TYPE = 13,
+                                       KNI_ONNX_ATTRIBUTE_TYPES = 14
 } kni_onnx_attribute_kind;
 
 typedef struct kni_onnx_graph kni_onnx_graph;
@@ -123,10 +124,10 @@ typedef struct kni_onnx_attribute {
 
 /* Functions of the model are put in place of their calls when it is read, so nodes are operators alone. */
 typedef struct kni_onnx_node {
-    const char *op;     /* "Conv" */
-    const char *domain; /* "" is ai.onnx, whatever the file writes */
-    const char *name;   /* as the file has it, or made up: "Conv_12"; never empty */
-    int32_t version;    /* of the domain's operators that the model (or the function) asks for */
+    const char *op;          /* "Conv" */
+    const char *domain;      /* "" is ai.onnx, whatever the file writes */
+    const char *name;        /* as the file has it, or made up: "Conv_12"; never empty */
+    int32_t version;         /* of the domain's operators that the model (or the function) asks for */
     const int32_t *in, *out; /* values; -1: absent */
     int32_t n_in, n_out;
     const kni_onnx_attribute *attributes;
@@ -141,13 +142,14 @@ typedef struct kni_onnx_value {
     const kni_onnx_declared *declared;  /* NULL: nothing is declared */
     const kni_onnx_tensor *initializer; /* NULL: there is none */
     const kni_onnx_graph *graph;        /* that it belongs to */
-    int32_t node;                       /* place of the node that makes it in its graph; -1: an input or initializer */
+    int32_t node; /* place of the node that makes it in its graph; -1: an input or initializer */
 } kni_onnx_value;
 
 struct kni_onnx_graph {
     const char *name;
     const kni_onnx_graph *parent; /* the graph around it; NULL: the model's own */
-    const int32_t *inputs, *outputs; /* values; inputs without those that are initializers too, unless `parent` */
+    const int32_t *inputs,
+        *outputs; /* values; inputs without those that are initializers too, unless `parent` */
     int32_t n_inputs, n_outputs;
     const int32_t *initializers;
     int32_t n_initializers;
@@ -191,8 +193,8 @@ typedef struct kni_onnx_item {
     const struct kni_onnx_item *items; /* of a sequence; of an optional: one or none */
     int64_t count;
 } kni_onnx_item;
-kn_status kni_onnx_item_read(kni_arena *arena, const void *data, size_t bytes, const kni_onnx_declared *declared,
-                             const char *file, kni_onnx_item *item);
+kn_status kni_onnx_item_read(kni_arena *arena, const void *data, size_t bytes,
+                             const kni_onnx_declared *declared, const char *file, kni_onnx_item *item);
 
 /* ---- attributes of a node by name; where the node has none, or one of another kind, the value given */
 
