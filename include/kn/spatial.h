@@ -13,8 +13,8 @@ extern "C" {
    first stride or dilation is as the first: .stride = {2} is 2 on every axis, as PyTorch's stride=2. A padding of 0 is none:
    write .padding = {1, 1} for PyTorch's padding=1. */
 
-/* Zero means: stride = window, padding 0, padding_end = padding (KN_ZERO: none), dilation 1. Padding is at most half
-   of the window. */
+/* Zero means: stride = window, padding 0, padding_end = padding (KN_ZERO: none), dilation 1. Padding is less than
+   the window with its dilation, so that each window holds an element. */
 typedef struct kn_pool_args {
     int64_t stride[3], padding[3], padding_end[3], dilation[3];
     bool ceil_mode;       /* windows may start inside and end outside */

@@ -143,5 +143,61 @@ def resampling(g):
     g.error("resample", [x], attrs={"axes": [1], "size": [4], "mode": LINEAR}, dtypes=["i32"], status="dtype", text="i32")
 
 
+def pooled(x, attrs, mean):
+    """Windows of the last axes, all of them: with strides, dilation and padding of any width, by indexing."""
+    axes, window = len(attrs["window"]), attrs["window"]
+    stride, dilation = attrs.get("stride") or window, attrs.get("dilation") or [1] * axes
+    padding = attrs.get("padding") or [0] * axes
+    ends = attrs.get("padding_end") or padding
+    parts, total, count = x, None, None
+    counts = torch.ones([1] * x.dim(), dtype=torch.float64)
+    for k in range(axes):
+        axis, n = x.dim() - axes + k, x.shape[x.dim() - axes + k]
+        span = (window[k] - 1) * dilation[k] + 1
+        room = n + padding[k] + ends[k] - span
+        m = room // stride[k] + 1
+        if attrs.get("ceil_mode"):
+            m = min(-(-room // stride[k]), (n + padding[k] - 1) // stride[k]) + 1
+        at = [[o * stride[k] - padding[k] + t * dilation[k] for t in range(window[k])] for o in range(m)]
+        inside = torch.tensor([[0 <= i < n for i in row] for row in at])
+        counted = torch.tensor([[i < n + ends[k] for i in row] for row in at]) if not attrs.get("exclude_padding") else inside
+        index = torch.tensor(at).clamp(0, n - 1)
+        taken = parts.index_select(axis, index.flatten()).unflatten(axis, index.shape)
+        mask = inside.reshape(list(inside.shape) + [1] * (taken.dim() - axis - 2))
+        filled = torch.where(mask, taken, torch.tensor(0.0 if mean else -math.inf).to(x.dtype))
+        parts = filled.sum(axis + 1) if mean else filled.amax(axis + 1)
+        shape = [1] * x.dim()
+        shape[axis] = m
+        counts = counts * counted.sum(1).reshape(shape)
+    return parts / (attrs.get("divisor") or counts).to(x.dtype) if mean and not attrs.get("divisor") else \
+        parts / attrs["divisor"] if mean else parts
+
+
+def pools(g):
+    """What PyTorch's pools refuse: padding above half of a window, and means with dilation."""
+    def pool(op, shape, name, rows, **attrs):
+        mean = op.startswith("avg")
+        g.add(op, [g.values(*shape, flags="" if mean else "distinct")], attrs=attrs, grad=True, name=name, covers=rows,
+              expect=lambda x: pooled(x, attrs, mean))
+
+    mean, most = ["avg_pool", "avg_pool_grad"], ["max_pool_values"]
+    pool("max_pool2d", (2, 2, 5, 6), "padded", most, window=[3, 3], stride=[1, 2], padding=[2, 2])
+    pool("max_pool1d", (2, 2, 9), "padded", most, window=[3], stride=[2], padding=[3], padding_end=[4], dilation=[2])
+    for exclude in (False, True):
+        name = "inside" if exclude else "all"
+        pool("avg_pool2d", (2, 2, 5, 6), "padded_" + name, mean, window=[3, 3], stride=[1, 2], padding=[2, 2], exclude_padding=exclude)
+        pool("avg_pool1d", (2, 2, 11), "dilated_" + name, mean, window=[3], stride=[1], padding=[2], dilation=[2],
+             exclude_padding=exclude)
+        pool("avg_pool2d", (2, 7, 9), "dilated_" + name, mean, window=[2, 3], stride=[2, 1], padding=[1, 2], dilation=[3, 2],
+             exclude_padding=exclude, ceil_mode=True)
+        pool("avg_pool3d", (1, 2, 6, 7, 8), "dilated_" + name, mean, window=[2, 2, 3], stride=[2, 1, 2], dilation=[2, 3, 2],
+             exclude_padding=exclude, ceil_mode=True)
+    pool("avg_pool2d", (1, 2, 7, 6), "divided", mean, window=[2, 3], stride=[1, 1], padding=[1, 1], dilation=[2, 1], divisor=5)
+    for op in ("max_pool2d", "avg_pool2d"):
+        g.error(op, [g.values(1, 2, 6, 6)], attrs={"window": [3, 3], "padding": [3, 0]}, text="less than the window")
+    g.error("avg_pool2d", [g.values(1, 2, 6, 6)], attrs={"window": [2, 2], "dilation": [6, 1]}, status="shape", text="larger")
+
+
 def cases(g):
     resampling(g)
+    pools(g)
