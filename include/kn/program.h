@@ -43,7 +43,7 @@ KN_API kn_program kn_program_end(const kn_tensor *inputs, int32_t n_inputs, cons
    once; nothing else may be done with it meanwhile. */
 KN_API KN_MUST_CHECK kn_status kn_program_run(kn_program program, const kn_tensor *inputs, int32_t n_in,
                                               kn_tensor *outputs, int32_t n_out);
-/* Writes the program, one op to a line; returns the length of it all. */
+/* Writes the program, one op to a line, with the names of values (kn_builder_name) where they are made; returns the length of it all. */
 KN_API size_t kn_program_print(kn_program program, char *buffer, size_t bytes);
 KN_API void kn_program_free(kn_program program);
 
@@ -60,7 +60,8 @@ enum {
    Random ops stay and draw the same numbers. passes: KN_PASS_ALL, or some of them. After a failure the program is still good. */
 KN_API KN_MUST_CHECK kn_status kn_program_simplify(kn_program program, uint32_t passes);
 
-/* An input or an output: its name ("" where it has none), its dtype, and its shape as text, "batch, 3, 224". */
+/* An input, an output or another value: its name ("" where it has none), its dtype, and its shape as text, "batch, 3, 224" ("" for
+   rank 0). */
 typedef struct kn_program_port {
     char name[256], shape[256];
     kn_dtype dtype;
@@ -120,6 +121,14 @@ KN_API kn_program_value kn_builder_op(kn_builder builder, const char *op, const 
 KN_API kn_status kn_builder_op_many(kn_builder builder, const char *op, const kn_program_value *in,
                                     int32_t n_in, const kn_builder_attribute *attributes,
                                     kn_program_value *out, int32_t n_out);
+
+/* What the value is so far. Fails where the shape as text does not fit the port; unlike other failures this one does not end the
+   building. */
+KN_API KN_MUST_CHECK kn_status kn_builder_type(kn_builder builder, kn_program_value value,
+                                               kn_program_port *port);
+/* A name that a value made by an op or a region, or a constant, is printed and saved with, in place of one that it had; NULL or "": none.
+   Names need not differ; they are texts without control characters. Inputs and params keep theirs. */
+KN_API kn_status kn_builder_name(kn_builder builder, kn_program_value value, const char *name);
 
 /* What stands between kn_builder_if and kn_builder_else runs where the condition (bool, rank 0) holds, what stands between that and
    kn_builder_end where it does not. Both name as many results, of the same dtypes and sizes. Values from outside can be used inside. */

@@ -172,6 +172,47 @@ kn_program_value kn_builder_constant(kn_builder builder, kn_tensor value)
     return b && kni_builder_goes_on(b) ? tensor_value(b, NULL, value, "builder_constant") : KN_NO_VALUE;
 }
 
+kn_status kn_builder_type(kn_builder builder, kn_program_value value, kn_program_port *port)
+{
+    if (port) memset(port, 0, sizeof *port);
+    KNI_USE(builder, b, builder);
+    if (!b) return KNI_NO_OBJECT(builder);
+    if (!kni_builder_goes_on(b)) return b->code ? b->code : KN_ERROR_ARGUMENT;
+    if (!port || value.id < 1 || value.id > b->p->n_values)
+        return kni_fail(KN_ERROR_ARGUMENT, "kn_builder_type: %s",
+                        port ? "this is no value of the builder" : "the port is NULL");
+    int32_t id = value.id - 1;
+    if (kni_fill_port(b->p, id, b->p->values[id].name, port)) return KN_OK;
+    return kni_fail(KN_ERROR_UNSUPPORTED,
+                    "kn_builder_type: the shape as text is longer than the %d bytes of a port",
+                    (int)sizeof port->shape - 1);
+}
+
+static kn_status set_name(kni_program *p, int32_t id, const char *name)
+{
+    if (id < 0 || id >= p->n_values)
+        return kni_fail(KN_ERROR_ARGUMENT, "kn_builder_name: '%s' is to name what is no value of the builder",
+                        name ? name : "");
+    kni_program_value *v = &p->values[id];
+    if (v->origin == KNI_FROM_INPUT || v->origin == KNI_FROM_PARAM) return KN_OK;
+    bool any = name && *name;
+    if (any && !kni_is_value_name(name))
+        return kni_fail(KN_ERROR_ARGUMENT, "kn_builder_name: '%s' has control characters or is no UTF-8",
+                        name);
+    int32_t named = any ? kni_program_name(p, name) : -1;
+    if (any && named < 0) return kni_fail(KN_ERROR_MEMORY, "kn_builder_name: no memory for '%s'", name);
+    v->name = named;
+    return KN_OK;
+}
+
+kn_status kn_builder_name(kn_builder builder, kn_program_value value, const char *name)
+{
+    KNI_USE(builder, b, builder);
+    if (!b) return KNI_NO_OBJECT(builder);
+    if (!kni_builder_goes_on(b)) return b->code ? b->code : KN_ERROR_ARGUMENT;
+    return kni_builder_noted(b, set_name(b->p, value.id - 1, name));
+}
+
 /* ---- ops */
 
 static kn_status fill_whole(const kn_op *row, const kn_attribute *a, const char *text, char *place)

@@ -233,6 +233,69 @@ static void mistakes_are_told(void)
     kn_builder_free(b);
 }
 
+/* What a builder knows of values while it builds. */
+static void values_have_types(void)
+{
+    kn_builder b = kn_builder_new();
+    kn_program_port port;
+    value x = kn_builder_input(b, "x", KN_F16, "n, 4"), c = kn_builder_input(b, "c", KN_BOOL, "");
+    value y = op(b, "reshape", x, KN_NO_VALUE, (kn_builder_attribute[]){{"shape", "2 * n, 2", 0}, {0}});
+    CHECK(kn_builder_type(b, x, &port) == KN_OK && !strcmp(port.name, "x") && port.dtype == KN_F16 &&
+          port.rank == 2 && !strcmp(port.shape, "n, 4"));
+    CHECK(kn_builder_type(b, c, &port) == KN_OK && port.dtype == KN_BOOL && port.rank == 0 && !*port.shape);
+    CHECK(kn_builder_type(b, y, &port) == KN_OK && !strcmp(port.shape, "2 * n, 2") && !*port.name);
+    CHECK(kn_builder_name(b, y, "folded") == KN_OK);
+    CHECK(kn_builder_type(b, y, &port) == KN_OK && !strcmp(port.name, "folded"));
+    CHECK_ERROR(kn_builder_type(b, KN_NO_VALUE, &port), "no value of the builder");
+    CHECK_ERROR(kn_builder_type(b, y, NULL), "the port is NULL");
+    CHECK(op(b, "neg", y, KN_NO_VALUE, NULL).id > 0); /* a question that has no answer ends nothing */
+    CHECK_ERROR(kn_builder_name(b, KN_NO_VALUE, "nothing"), "'nothing' is to name what is no value");
+    CHECK(kn_builder_type(b, y, &port) != KN_OK && !*port.shape);
+    kn_builder_free(b);
+}
+
+static void long_shapes_are_told(void)
+{
+    kn_builder b = kn_builder_new();
+    char name[48] = "", shape[400] = "";
+    kn_program_port port;
+    memset(name, 'n', sizeof name - 1);
+    for (int i = 0; i < 7; i++) snprintf(shape + strlen(shape), 52, "%s%d, ", name + 1, i);
+    value x = kn_builder_input(b, "x", KN_F32, shape);
+    CHECK_ERROR(kn_builder_type(b, x, &port), "longer than the 255 bytes");
+    kn_builder_free(b);
+}
+
+static void values_have_names(void)
+{
+    kn_builder b = kn_builder_new();
+    char text[1000];
+    value x = kn_builder_input(b, "x", KN_F32, "4"), two = kn_builder_constant(b, kn_scalar(2, KN_F32));
+    value seen[2], after, twice = op(b, "mul", x, two, NULL);
+    kn_loop_args loop = {.trips = "3", .carried = &twice, .n_carried = 1};
+    CHECK(kn_builder_name(b, x, "not_this") == KN_OK && kn_builder_name(b, two, "two") == KN_OK);
+    CHECK(kn_builder_name(b, twice, "first") == KN_OK && kn_builder_name(b, twice, "twice x") == KN_OK);
+    CHECK(kn_builder_loop(b, &loop, seen) == KN_OK && kn_builder_name(b, seen[1], "h") == KN_OK);
+    value next = op(b, "tanh", seen[1], KN_NO_VALUE, NULL);
+    CHECK(kn_builder_name(b, next, "gone") == KN_OK && kn_builder_name(b, next, NULL) == KN_OK);
+    CHECK(kn_builder_end(b, &next, 1, &after, 1) == KN_OK && kn_builder_name(b, after, "last") == KN_OK);
+    kn_program p = kn_builder_finish(b, &after, NULL, 1);
+    kn_builder_free(b);
+    kn_program_print(p, text, sizeof text);
+    if (!CHECK(!strcmp(text, "%2:twice x = mul($x, #1:two) f32[4]\n"
+                             "%6:last = loop(%2, trips=3) f32[4]\n"
+                             "  each trip (^3, ^4:h):\n"
+                             "    %5 = tanh(^4) f32[4]\n"
+                             "    gives %5\n"
+                             "outputs %6\n")))
+        printf("%s", text);
+    kn_program_free(p);
+    b = kn_builder_new();
+    x = kn_builder_input(b, "x", KN_F32, "4");
+    CHECK_ERROR(kn_builder_name(b, op(b, "neg", x, KN_NO_VALUE, NULL), "two\nlines"), "control characters");
+    kn_builder_free(b);
+}
+
 /* A region's results are values that it sees. */
 static void foreign_results_are_refused(void)
 {
@@ -302,6 +365,9 @@ int main(void)
     }
     mistakes_are_told();
     foreign_results_are_refused();
+    values_have_types();
+    long_shapes_are_told();
+    values_have_names();
     calls_have_a_depth();
     random_numbers_with_any_seed();
     CHECK(kn_shutdown() == 0);

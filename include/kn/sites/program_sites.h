@@ -60,6 +60,8 @@ static inline kn_program kn_at_program(kn_program kn_result, const char *kn_line
 #define kn_builder_constant(...) kn_after_program_value(kn_builder_constant(__VA_ARGS__), KN_SITE)
 #define kn_builder_op(...) kn_after_program_value(kn_builder_op(__VA_ARGS__), KN_SITE)
 #define kn_builder_op_many(...) kn_at_failed(kn_builder_op_many(__VA_ARGS__), KN_SITE)
+#define kn_builder_type(...) kn_at_failed_checked(kn_builder_type(__VA_ARGS__), KN_SITE)
+#define kn_builder_name(...) kn_at_failed(kn_builder_name(__VA_ARGS__), KN_SITE)
 #define kn_builder_if(...) kn_at_failed(kn_builder_if(__VA_ARGS__), KN_SITE)
 #define kn_builder_else(...) kn_at_failed(kn_builder_else(__VA_ARGS__), KN_SITE)
 #define kn_builder_loop(...) kn_at_failed(kn_builder_loop(__VA_ARGS__), KN_SITE)
