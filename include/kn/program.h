@@ -85,6 +85,17 @@ typedef struct kn_program_to_c_args {
 KN_API KN_MUST_CHECK kn_status kn_program_to_c(kn_program program, const char *path,
                                                const kn_program_to_c_args *args);
 
+/* Writes the program as C against this library, as a person would have written it: FOLDER/NAME.h and NAME.c with a struct of weights that
+   is a module, functions that load and free it, and NAME_forward(); layers that repeat are one function and a loop. FOLDER/NAME.safetensors
+   has the weights under their paths in the module. docs/export-to-c.md says more. */
+typedef struct kn_program_to_source_args {
+    const char *name; /* of the files and of all that is declared; NULL: "model" */
+    bool embed;       /* the weights as an array in FOLDER/NAME_weights.c too, and NAME_load_embedded() */
+} kn_program_to_source_args;
+#define KN_PROGRAM_TO_SOURCE_ARGS_DEFAULTS KN_ZEROED
+KN_API KN_MUST_CHECK kn_status kn_program_to_source(kn_program program, const char *folder,
+                                                    const kn_program_to_source_args *args);
+
 /* ---- building a program op by op. Sizes are text: numbers, names, + - * / (rounded down), max(a, b), min(a, b). A function that
    fails returns KN_NO_VALUE or a status, and everything after it fails with it: checking kn_builder_finish is enough. */
 
