@@ -109,7 +109,7 @@ KN_API kn_program_value kn_builder_param(kn_builder builder, const char *name, k
 KN_API kn_program_value kn_builder_constant(kn_builder builder, kn_tensor value);
 
 /* An attribute of an op by name. A list of them ends with {0}. Whole numbers and lists of them are text, in which sizes may be
-   named: "-1", "batch, 4 * width". */
+   named: "-1", "batch, 4 * width". A dtype is its name, "f16". */
 typedef struct kn_builder_attribute {
     const char *name;
     const char *sizes;

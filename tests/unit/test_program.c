@@ -296,6 +296,35 @@ static void values_have_names(void)
     kn_builder_free(b);
 }
 
+/* The attributes that there are, the one that was probably meant first. */
+static void wrong_attributes_are_told(void)
+{
+    static const struct {
+        const char *op, *given, *words;
+    } wrong[] = {{"sum", "kept", "kn_sum: it has no attribute 'kept'; there is keep, axes"},
+                 {"sum", "nothing_like_it", "'nothing_like_it'; there is axes, keep"},
+                 {"exp", "axis", "kn_exp: it has no attribute 'axis'; there is none"}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        kn_builder b = kn_builder_new();
+        value x = kn_builder_input(b, "x", KN_F32, "n");
+        kn_builder_attribute a[] = {{wrong[i].given, "0", 0}, {0}};
+        CHECK(op(b, wrong[i].op, x, KN_NO_VALUE, a).id == 0 && strstr(kn_last_error(), wrong[i].words));
+        kn_builder_free(b);
+    }
+}
+
+static void dtypes_have_names(void)
+{
+    kn_builder b = kn_builder_new();
+    kn_program_port port;
+    value x = kn_builder_input(b, "x", KN_F32, "n");
+    value y = op(b, "cast", x, KN_NO_VALUE, (kn_builder_attribute[]){{"dtype", "i16", 0}, {0}});
+    CHECK(kn_builder_type(b, y, &port) == KN_OK && port.dtype == KN_I16);
+    y = op(b, "cast", x, KN_NO_VALUE, (kn_builder_attribute[]){{"dtype", "f23", 0}, {0}});
+    CHECK(y.id == 0 && strstr(kn_last_error(), "dtype takes no symbolic size"));
+    kn_builder_free(b);
+}
+
 /* A region's results are values that it sees. */
 static void foreign_results_are_refused(void)
 {
@@ -365,6 +394,8 @@ int main(void)
     }
     mistakes_are_told();
     foreign_results_are_refused();
+    wrong_attributes_are_told();
+    dtypes_have_names();
     values_have_types();
     long_shapes_are_told();
     values_have_names();

@@ -11,6 +11,7 @@ static const char usage[] =
     "\n"
     "  kiln info                      version, devices, instruction sets, threads, libraries\n"
     "  kiln ops                       the table of ops\n"
+    "  kiln ops NAME ...              an op: its operands, and attributes with their types\n"
     "  kiln ops --matrix [--device D] op x dtype: native, lowered, reference or no; and the gradient\n"
     "  kiln ops --markdown            the text of docs/ops.md\n"
     "  kiln conform --device SPEC     check every op against stored results of PyTorch and NumPy\n"
