@@ -3,6 +3,7 @@
 #include <kn.h>
 #include <kn/program.h>
 #include <string.h>
+#include <time.h>
 
 static const char *const devices[] = {"cpu", "ref", "fusion(cpu)", "autodiff(cpu)"};
 
@@ -378,6 +379,42 @@ static void random_numbers_with_any_seed(void)
     }
 }
 
+/* Adds x n times while it is traced, sometimes by another handle of the sum; returns the seconds of that. */
+static double trace_long(int n, kn_program *p)
+{
+    kn_scope scope = kn_scope_begin();
+    kn_tensor x = kn_keep(kn_ones(KN_SHAPE(2), KN_F32)), y = kn_alias(x);
+    clock_t start = clock();
+    CHECK(kn_program_begin(NULL) == KN_OK);
+    for (int i = 0; i < n; i++) {
+        if (i % 3 == 0) y = kn_detach(y);
+        y = kn_add(y, x);
+    }
+    y = kn_keep(y);
+    *p = kn_program_end(&x, 1, &y, 1);
+    double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
+    kn_scope_end(scope, KN_NONE);
+    return seconds;
+}
+
+/* Sixteen times the ops take some sixteen times the time: with a search through all values it would be 256 times. */
+static void long_traces_take_their_time(void)
+{
+    double least = 1e9, ratio = 1e9;
+    for (int attempt = 0; attempt < 5 && ratio > 64; attempt++) {
+        kn_program small = NULL, large = NULL;
+        double seconds = trace_long(4000, &small);
+        if (seconds < least) least = seconds;
+        ratio = trace_long(64000, &large) / (least > 1e-4 ? least : 1e-4);
+        kn_tensor x = kn_ones(KN_SHAPE(2), KN_F32), y;
+        CHECK(large && kn_program_run(large, &x, 1, &y, 1) == KN_OK);
+        CHECK_VALUES(y, 0, 64001, 64001);
+        kn_program_free(small);
+        kn_program_free(large);
+    }
+    if (!CHECK(ratio <= 64)) printf("  %g times as long\n", ratio);
+}
+
 int main(void)
 {
     for (size_t i = 0; i < sizeof devices / sizeof *devices; i++) {
@@ -401,6 +438,7 @@ int main(void)
     values_have_names();
     calls_have_a_depth();
     random_numbers_with_any_seed();
+    long_traces_take_their_time();
     CHECK(kn_shutdown() == 0);
     return check_report();
 }
