@@ -149,7 +149,10 @@ static kn_status run_trips(looping *l, bool holds)
         if (s == KN_OK && loop->conditional) s = read_condition(l->run, l->body->results[0], &holds);
         if (s == KN_OK && loop->n_stacked && !holds && trip + 1 < l->trips)
             s = kni_fail_op(KN_ERROR_UNSUPPORTED, "loop",
-                            "the condition ended a loop that stacks %D trips after %D", l->trips, trip + 1);
+                            "the condition ended a loop that stacks %D trips after %D: carry a tensor of "
+                            "that size, and write "
+                            "into it with select_assign, in place of a stack",
+                            l->trips, trip + 1);
         if (s == KN_OK) s = carry_on(l);
     }
     return s;

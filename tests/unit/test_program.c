@@ -174,6 +174,54 @@ static void ends_by_a_condition(void)
     kn_program_free(p);
 }
 
+/* Doubles x up to six times, until it is 100 or more, and keeps what each trip gives: stacked, or written into a tensor of six elements,
+   beside the number of trips. */
+static kn_program doubled(bool stacks)
+{
+    kn_builder b = kn_builder_new();
+    value x = kn_builder_input(b, "x", KN_F32, ""), hundred = kn_builder_constant(b, kn_scalar(100, KN_F32));
+    value room = kn_builder_constant(b, kn_zeros(KN_SHAPE(6), KN_F32));
+    value zero = kn_builder_constant(b, kn_scalar_int(0, KN_I64)),
+          one = kn_builder_constant(b, kn_scalar_int(1, KN_I64));
+    value carried[3] = {x, zero, room}, seen[4], out[3];
+    kn_loop_args loop = {.trips = "6", .carried = carried, .n_carried = stacks ? 2 : 3};
+    loop.condition = op(b, "less", x, hundred, NULL);
+    kn_builder_loop(b, &loop, seen);
+    const kn_builder_attribute single[] = {{"shape", "1", 0}, {0}};
+    value twice = op(b, "add", seen[1], seen[1], NULL), kept = twice;
+    value at[3] = {seen[3], op(b, "reshape", seen[0], KN_NO_VALUE, single),
+                   op(b, "reshape", twice, KN_NO_VALUE, single)};
+    if (!stacks) kept = kn_builder_op(b, "select_assign", at, 3, NULL);
+    value results[4] = {op(b, "less", twice, hundred, NULL), twice, op(b, "add", seen[2], one, NULL), kept};
+    kn_builder_end(b, results, 4, out, 3);
+    kn_program p = kn_builder_finish(b, out, NULL, 3);
+    if (!CHECK(p != NULL)) printf("  %s\n", kn_last_error());
+    kn_builder_free(b);
+    return p;
+}
+
+/* A loop that stacks may not end early; one that writes what it keeps may. */
+static void keeps_what_trips_give_until_a_condition(void)
+{
+    kn_program stacks = doubled(true), writes = doubled(false);
+    kn_tensor in = kn_keep(kn_scalar(3, KN_F32)), got[3];
+    CHECK(kn_program_run(stacks, &in, 1, got, 3) == KN_OK); /* after six trips, which is not early */
+    CHECK_VALUES(got[2], 0, 6, 12, 24, 48, 96, 192);
+    in = kn_keep(kn_scalar(30, KN_F32));
+    CHECK_ERROR(kn_program_run(stacks, &in, 1, got, 3),
+                "stacks 6 trips after 2: carry a tensor of that size");
+    CHECK(kn_program_run(writes, &in, 1, got, 3) == KN_OK && kn_item_int(got[1]) == 2);
+    CHECK_VALUES(got[2], 0, 60, 120, 0, 0, 0, 0);
+    kn_program_free(stacks);
+    kn_program_free(writes);
+    kn_builder b = kn_builder_new();
+    value x = kn_builder_input(b, "x", KN_F32, ""), go = kn_builder_input(b, "go", KN_BOOL, ""), seen[2],
+          out[2];
+    kn_builder_loop(b, &(kn_loop_args){.condition = go, .max_trips = 6, .carried = &x, .n_carried = 1}, seen);
+    CHECK_ERROR(kn_builder_end(b, (value[]){go, seen[1], seen[1]}, 3, out, 2), "stacks need .trips");
+    kn_builder_free(b);
+}
+
 static void calls_functions(void)
 {
     kn_builder b = kn_builder_new();
@@ -425,6 +473,7 @@ int main(void)
         chooses();
         repeats();
         ends_by_a_condition();
+        keeps_what_trips_give_until_a_condition();
         calls_functions();
         kn_scope_end(scope, KN_NONE);
         kn_device_use(NULL);
