@@ -5,6 +5,7 @@
 #include "ops/custom_rows.h"
 #include "ops/size_attributes.h"
 #include "program/build_state.h"
+#include "support/similar.h"
 #include <kn/tensor.h>
 #include <string.h>
 
@@ -215,6 +216,15 @@ kn_status kn_builder_name(kn_builder builder, kn_program_value value, const char
 
 /* ---- ops */
 
+/* The number of a dtype by its name; no attribute that is called so takes sizes. */
+static bool fill_dtype(const kn_attribute *a, const char *text, char *place)
+{
+    int64_t number = text && !strcmp(a->name, "dtype") ? (int64_t)kn_dtype_by_name(text) : KN_DTYPE_NONE;
+    if (a->type != KNI_ATTR_INT || number == KN_DTYPE_NONE) return false;
+    memcpy(place + a->offset, &number, sizeof number);
+    return true;
+}
+
 static kn_status fill_whole(const kn_op *row, const kn_attribute *a, const char *text, char *place)
 {
     int64_t values[KN_MAX_RANK];
@@ -243,6 +253,18 @@ static kn_status fill_whole(const kn_op *row, const kn_attribute *a, const char 
     return KN_OK;
 }
 
+/* The attribute that was probably meant; NULL: none is near. */
+static const char *nearest_attribute(const kn_op *row, const char *name)
+{
+    const char *nearest = NULL;
+    size_t least = SIZE_MAX;
+    for (const kn_attribute *a = kni_schema_of(row); a->name; a++) {
+        size_t distance = kni_is_similar(name, a->name) ? kni_edit_distance(name, a->name, 64) : SIZE_MAX;
+        if (distance < least) least = distance, nearest = a->name;
+    }
+    return nearest;
+}
+
 static kn_status fill_attributes(const kn_op *row, const kn_builder_attribute *given, char *place)
 {
     const void *defaults = kni_custom_defaults(row);
@@ -253,14 +275,14 @@ static kn_status fill_attributes(const kn_op *row, const kn_builder_attribute *g
         const kn_attribute *a = kni_schema_of(row);
         while (a->name && strcmp(a->name, given->name) != 0) a++;
         if (!a->name)
-            s = kni_fail_op(KN_ERROR_ARGUMENT, row->name, "no attribute is called '%s'", given->name);
+            s = kni_fail_attribute(row, given->name, nearest_attribute(row, given->name));
         else if (a->type == KNI_ATTR_REAL && given->sizes)
             s = kni_fail_op(KN_ERROR_ARGUMENT, row->name,
                             "%s is a real number: give it as .real, not as the text '%s'", a->name,
                             given->sizes);
         else if (a->type == KNI_ATTR_REAL)
             memcpy(place + a->offset, &given->real, sizeof given->real);
-        else
+        else if (!fill_dtype(a, given->sizes, place))
             s = fill_whole(row, a, given->sizes, place);
     }
     return s;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { MOST = 4096, SHOWN = 8 }; /* MOST: inputs or outputs, as many as a file may have */
@@ -87,13 +88,40 @@ static kn_tensor read_tensor(const binding *b)
     return t;
 }
 
-static int write_tensor(const binding *b, kn_tensor t)
+/* Where the name of a file begins in its path. */
+static const char *file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static bool stat_folder(const char *path, struct stat *folder)
+{
+    char text[4096];
+    size_t n = (size_t)(file_name(path) - path);
+    if (n >= sizeof text) return false;
+    snprintf(text, sizeof text, "%.*s", n ? (int)n : 1, n ? path : ".");
+    return stat(text, folder) == 0;
+}
+
+/* Whether both are one file, which need not be there yet. */
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat x, y;
+    if (!strcmp(a, b)) return true;
+    if (strcmp(file_name(a), file_name(b)) != 0 || !stat_folder(a, &x) || !stat_folder(b, &y)) return false;
+    return x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* Writes the file of output `first` with all outputs that go to it. */
+static int write_file(const job *j, const binding *const *to, int32_t first)
 {
     kn_state state = kn_state_make();
-    char name[256];
-    snprintf(name, sizeof name, "%.*s", (int)b->length, b->name);
-    kn_status s = state ? kn_state_put(state, "", name, t) : KN_ERROR_MEMORY;
-    if (s == KN_OK) s = kn_state_write(state, b->file, KN_STORE_AUTO);
+    kn_status s = state ? KN_OK : KN_ERROR_MEMORY;
+    for (int32_t k = first; k < j->n_out && s == KN_OK; k++)
+        if (to[k] && is_same_file(to[k]->file, to[first]->file))
+            s = kn_state_put(state, "", j->out_ports[k].name, j->out[k]);
+    if (s == KN_OK) s = kn_state_write(state, to[first]->file, KN_STORE_AUTO);
     kn_state_free(state);
     return s ? failed() : 0;
 }
@@ -132,7 +160,7 @@ static int read_inputs(job *j)
     return 0;
 }
 
-/* Names that the program does not have. */
+/* Names that the program does not have, or that stand there twice. */
 static int unknown_names(const job *j)
 {
     const bindings *lists[] = {&j->inputs, &j->outputs, &j->labels};
@@ -140,6 +168,13 @@ static int unknown_names(const job *j)
     for (int k = 0; k < 3; k++)
         for (int i = 0; i < lists[k]->n; i++) {
             const binding *b = &lists[k]->of[i];
+            for (int p = 0; p < i; p++) {
+                const binding *other = &lists[k]->of[p];
+                if (other->length != b->length || strncmp(other->name, b->name, b->length) != 0) continue;
+                fprintf(stderr, "kiln run: --%s %.*s is given twice\n", k < 2 ? words[k] : "labels",
+                        (int)b->length, b->name);
+                return 1;
+            }
             if (b->used) continue;
             fprintf(stderr, "kiln run: the program has no %s called '%.*s'; it has\n", words[k],
                     (int)b->length, b->name);
@@ -151,6 +186,13 @@ static int unknown_names(const job *j)
 }
 
 /* ---- running */
+
+/* Whether the first size is a number, and so no count of rows that differs from run to run. */
+static bool has_fixed_rows(const kn_program_port *port)
+{
+    size_t digits = strspn(port->shape, "0123456789");
+    return digits > 0 && (!port->shape[digits] || port->shape[digits] == ',');
+}
 
 /* Runs the program on rows from .. to - 1. Inputs with another number of rows than the first are given whole. */
 static kn_status run_part(job *j, int64_t rows, int64_t from, int64_t to, kn_tensor *out)
@@ -177,7 +219,8 @@ static int run_parts(job *j)
         int64_t from = i * j->batch, to = from + j->batch < rows ? from + j->batch : rows;
         if (run_part(j, rows, from, to, out)) code = failed();
         for (int32_t k = 0; k < j->n_out && !code && n > 1; k++)
-            if (kn_rank(out[k]) < 1 || kn_size(out[k], 0) != to - from) {
+            if (kn_rank(out[k]) < 1 || kn_size(out[k], 0) != to - from ||
+                (has_fixed_rows(&j->out_ports[k]) && !has_fixed_rows(&j->in_ports[0]))) {
                 fprintf(stderr,
                         "kiln run: --batch cannot cut this program: output '%s' has no row for each row of "
                         "the first input\n",
@@ -252,13 +295,16 @@ static int compare(const kn_program_port *port, const binding *b, kn_tensor t)
 
 static int give_outputs(job *j)
 {
+    const binding *to[MOST], *labels;
     int code = 0;
+    for (int32_t k = 0; k < j->n_out; k++) to[k] = bound(&j->outputs, j->out_ports[k].name);
     for (int32_t k = 0; k < j->n_out && !code; k++) {
-        const binding *to = bound(&j->outputs, j->out_ports[k].name),
-                      *labels = bound(&j->labels, j->out_ports[k].name);
+        labels = bound(&j->labels, j->out_ports[k].name);
+        bool written = false; /* with an output before it */
+        for (int32_t p = 0; p < k && to[k]; p++) written |= to[p] && is_same_file(to[p]->file, to[k]->file);
         if (labels) code = compare(&j->out_ports[k], labels, j->out[k]);
-        if (to && !code) code = write_tensor(to, j->out[k]);
-        if (!to && !labels) code = show(&j->out_ports[k], j->out[k]);
+        if (to[k] && !written && !code) code = write_file(j, to, k);
+        if (!to[k] && !labels) code = show(&j->out_ports[k], j->out[k]);
     }
     return code;
 }
