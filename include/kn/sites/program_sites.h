@@ -52,6 +52,7 @@ static inline kn_program kn_at_program(kn_program kn_result, const char *kn_line
 #define kn_program_input(...) kn_at_failed_checked(kn_program_input(__VA_ARGS__), KN_SITE)
 #define kn_program_output(...) kn_at_failed_checked(kn_program_output(__VA_ARGS__), KN_SITE)
 #define kn_program_to_c(...) kn_at_failed_checked(kn_program_to_c(__VA_ARGS__), KN_SITE)
+#define kn_program_to_source(...) kn_at_failed_checked(kn_program_to_source(__VA_ARGS__), KN_SITE)
 #define kn_builder_new(...) kn_at_builder(kn_builder_new(__VA_ARGS__), KN_SITE)
 #define kn_builder_free(...) (kn_builder_free(__VA_ARGS__), kn_site_freed(KN_SITE))
 #define kn_builder_size(...) kn_at_failed(kn_builder_size(__VA_ARGS__), KN_SITE)

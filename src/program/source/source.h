@@ -137,6 +137,8 @@ void kni_source_sizes_given(const kni_source *s, kni_buffer *out);
 
 /* ---- source_model.c: the struct, its descriptor, the weights */
 
+/* "f32 [batch, 3]", for comments. */
+void kni_source_type(kni_buffer *out, const kni_type *t);
 /* The structs of blocks and of the model, for the header. */
 void kni_source_print_structs(kni_source *s, kni_buffer *out);
 /* Their descriptors, and the functions that load and free. */

@@ -1,5 +1,6 @@
 /* The model as a module: its struct, the descriptor, and its weights under their paths. */
 #include "core/error.h"
+#include "core/text.h"
 #include "program/source/source.h"
 #include <kn/state.h>
 #include <kn/tensor.h>
@@ -78,13 +79,14 @@ static void print_text(kni_buffer *out, const char *text)
     kni_buffer_text(out, "\"");
 }
 
-static void print_type(kni_source *s, kni_buffer *out, int32_t value)
+void kni_source_type(kni_buffer *out, const kni_type *t)
 {
-    const kni_type *t = &s->p->values[value].type;
+    char size[2000];
     kni_buffer_format(out, "%s [", kn_dtype_name((kn_dtype)t->dtype));
     for (int32_t i = 0; i < t->rank; i++) {
-        if (i) kni_buffer_text(out, ", ");
-        kni_source_size(s, out, t->dims[i]);
+        kni_text text = {size, sizeof size, 0};
+        kni_dim_print(&text, t->dims[i]);
+        kni_buffer_format(out, "%s%s", i ? ", " : "", size);
     }
     kni_buffer_text(out, "]");
 }
@@ -97,7 +99,7 @@ static bool is_own_member(const kni_source *s, int32_t v)
 static void print_member(kni_source *s, kni_buffer *out, int32_t value)
 {
     kni_buffer_format(out, "    kn_param %s; /* ", s->values[value].name);
-    print_type(s, out, value);
+    kni_source_type(out, &s->p->values[value].type);
     kni_buffer_text(out, " */\n");
 }
 

@@ -127,16 +127,27 @@ static void print_arguments(kni_source *s, kni_buffer *out, const int32_t *in, i
     for (int32_t i = 0; i < n; i++) kni_buffer_format(out, ", kn_tensor %s", s->values[in[i]].name);
 }
 
+/* Whether the function that is printed reads the argument, or hands it on. */
+static bool uses(const kni_source *s, const char *name)
+{
+    char member[16], given[16];
+    snprintf(member, sizeof member, "%s->", name);
+    snprintf(given, sizeof given, "(%s,", name);
+    const char *text = kni_buffer_string(&s->body);
+    if (strstr(text, member) || strstr(text, given)) return true;
+    given[0] = ' ';
+    if (strstr(text, given)) return true;
+    snprintf(given, sizeof given, " %s)", name);
+    if (strstr(text, given)) return true;
+    given[0] = '(';
+    return strstr(text, given) != NULL;
+}
+
 /* Arguments that a function does not need are named all the same. */
 static void print_unused(kni_source *s, kni_buffer *out)
 {
-    if (!s->body.data || !strstr(s->body.data, "m->")) {
-        if (!s->body.data || (!strstr(s->body.data, "(m,") && !strstr(s->body.data, "(m)")))
-            kni_buffer_text(out, "    (void)m;\n");
-    }
-    if (s->n_sizes && (!s->body.data || (!strstr(s->body.data, "n->") && !strstr(s->body.data, ", n,") &&
-                                         !strstr(s->body.data, ", n)"))))
-        kni_buffer_text(out, "    (void)n;\n");
+    if (!uses(s, "m")) kni_buffer_text(out, "    (void)m;\n");
+    if (s->n_sizes && !uses(s, "n")) kni_buffer_text(out, "    (void)n;\n");
 }
 
 static bool gives_one(const kni_source_unit *u) { return u->n_out == 1; }
@@ -327,14 +338,13 @@ static kn_status print_forward(kni_source *s)
         if (p->inputs[i] < 0 || p->values[p->inputs[i]].number != i)
             kni_buffer_format(&s->code, "    (void)unused_%d;\n", (int)i);
     kn_status status = KN_OK;
-    bool sized = s->n_sizes && s->body.data && (strstr(s->body.data, "n->") || strstr(s->body.data, ", n"));
+    bool sized = s->n_sizes && uses(s, "n");
     if (sized) {
         kni_buffer_format(&s->code, "    %s_sizes sizes;\n", s->name);
         status = print_sizes_found(s, &s->code);
         kni_buffer_format(&s->code, "    const %s_sizes *n = &sizes;\n", s->name);
     }
-    if (!s->body.data || (!strstr(s->body.data, "m->") && !strstr(s->body.data, "(m")))
-        kni_buffer_text(&s->code, "    (void)m;\n");
+    if (!uses(s, "m")) kni_buffer_text(&s->code, "    (void)m;\n");
     kni_buffer_text(&s->code, "    kn_scope scope = kn_scope_begin();\n");
     kni_buffer_append(&s->code, s->body.data, s->body.length);
     if (r->n_results != 1) {
@@ -418,26 +428,16 @@ static void print_ports(kni_source *s, kni_buffer *out)
     const kni_program *p = s->p;
     for (int32_t i = 0; i < p->n_inputs; i++) {
         if (p->inputs[i] < 0) continue;
-        const kni_type *t = &p->values[p->inputs[i]].type;
-        kni_buffer_format(out, "   %s: %s [", s->values[p->inputs[i]].name,
-                          kn_dtype_name((kn_dtype)t->dtype));
-        for (int32_t a = 0; a < t->rank; a++) {
-            if (a) kni_buffer_text(out, ", ");
-            kni_source_size(s, out, t->dims[a]);
-        }
-        kni_buffer_text(out, "]\n");
+        kni_buffer_format(out, "   %s: ", s->values[p->inputs[i]].name);
+        kni_source_type(out, &p->values[p->inputs[i]].type);
+        kni_buffer_text(out, "\n");
     }
     for (int32_t i = 0; i < p->regions[0].n_results; i++) {
         int32_t v = p->regions[0].results[i];
         const char *name = kni_name_at(p, p->output_names ? p->output_names[i] : -1);
-        const kni_type *t = v < 0 ? NULL : &p->values[v].type;
-        kni_buffer_format(out, "   gives %s: %s [", *name ? name : "its result",
-                          t ? kn_dtype_name((kn_dtype)t->dtype) : "");
-        for (int32_t a = 0; t && a < t->rank; a++) {
-            if (a) kni_buffer_text(out, ", ");
-            kni_source_size(s, out, t->dims[a]);
-        }
-        kni_buffer_text(out, "]\n");
+        kni_buffer_format(out, "   gives %s: ", *name ? name : "its result");
+        if (v >= 0) kni_source_type(out, &p->values[v].type);
+        kni_buffer_text(out, "\n");
     }
 }
 
