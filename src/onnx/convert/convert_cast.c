@@ -107,5 +107,6 @@ void kni_convert_cast_like(KNI_CONVERTS)
 {
     KNI_UNUSED_COUNTS;
     bool texts = kni_kind_of(c, in[1]) == KNI_IS_STRINGS;
-    out[0] = cast_datum(c, node, in[0], texts ? KNI_ONNX_STRING : kni_onnx_type_of(kni_dtype_of(c, in[1])));
+    out[0] = cast_datum(c, node, in[0],
+                        texts ? KNI_ONNX_STRING : (int32_t)kni_onnx_type_of(kni_dtype_of(c, in[1])));
 }

@@ -125,7 +125,7 @@ static int32_t read_equation(equation *e, const char *text, const kni_datum *in,
 /* Axes in the order of a list of labels, of which the operand has all. */
 static kni_datum arranged(equation *e, const term *t, const int32_t *labels, int32_t n)
 {
-    int32_t axes[KN_MAX_RANK];
+    int32_t axes[KN_MAX_RANK] = {0};
     for (int32_t i = 0; i < n; i++) {
         axes[i] = 0;
         while (axes[i] + 1 < t->n && t->labels[axes[i]] != labels[i]) axes[i]++;
@@ -215,7 +215,7 @@ static kni_datum as_matrices(equation *e, const term *t, int32_t *const lists[3]
 /* x with axes of size 1 where it does not have a label. */
 static kni_datum spread(equation *e, const term *t, const int32_t *labels, int32_t n)
 {
-    int32_t own[KN_MAX_RANK], n_own = 0, at = 0;
+    int32_t own[KN_MAX_RANK] = {0}, n_own = 0, at = 0;
     kni_extent sizes[KN_MAX_RANK], now[KN_MAX_RANK];
     uint64_t mask = mask_of(t);
     for (int32_t i = 0; i < n; i++)
