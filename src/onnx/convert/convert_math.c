@@ -190,7 +190,7 @@ static kni_datum equal_texts(kni_conversion *c, kni_datum a, kni_datum b)
 {
     const kni_datum both[2] = {a, b};
     kni_extent own[2][KN_MAX_RANK], sizes[KN_MAX_RANK];
-    int64_t dims[KN_MAX_RANK], n[2], total = 1;
+    int64_t dims[KN_MAX_RANK], n[2];
     int32_t ranks[2];
     const kni_onnx_text *texts[2];
     for (int k = 0; k < 2; k++) {
@@ -198,7 +198,8 @@ static kni_datum equal_texts(kni_conversion *c, kni_datum a, kni_datum b)
         texts[k] = kni_known_strings(c, both[k], &n[k]);
     }
     int32_t rank = kni_broadcast_extents(c, own[0], ranks[0], own[1], ranks[1], sizes);
-    for (int32_t i = 0; i < rank; i++) total *= dims[i] = kni_extent_number(c, sizes[i], "a size");
+    int64_t total = kni_extent_number(c, kni_extent_product(c, sizes, rank), "the size");
+    for (int32_t i = 0; i < rank; i++) dims[i] = sizes[i].value;
     if (kni_convert_failed(c)) return KNI_ABSENT;
     uint8_t *same = kni_convert_memory(c, (size_t)total, 1);
     if (!same) return KNI_ABSENT;

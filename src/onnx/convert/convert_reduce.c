@@ -89,9 +89,9 @@ static kni_datum prepared(kni_conversion *c, kni_datum x, const reduction *way)
 
 static kni_datum joined(kni_conversion *c, kni_datum x, const reduction *way, const reduced *r)
 {
-    bool extreme = !strcmp(way->op, "max") || !strcmp(way->op, "min");
+    bool largest = !strcmp(way->op, "max"), extreme = largest || !strcmp(way->op, "min");
     if (r->none) return x;
-    if (extreme && kni_extent_is(line_length(c, x, r), 0)) return extreme_of_none(c, x, r, way->op[1] == 'a');
+    if (extreme && kni_extent_is(line_length(c, x, r), 0)) return extreme_of_none(c, x, r, largest);
     if (!strcmp(way->op, "mean")) return mean_of(c, x, r);
     return kni_reduce_over(c, way->op, x, r->axes, r->n, r->keep);
 }
