@@ -4,6 +4,7 @@
 #include "onnx/read/wire.h"
 #include "support/check.h"
 #include "support/damage.h"
+#include "support/file.h"
 #include "support/onnx_sound.h"
 #include "support/onnx_writer.h"
 #include <stdlib.h>
@@ -324,8 +325,99 @@ static void damage_is_noted(void)
     kni_buffer_free(&model);
 }
 
-int main(void)
+/* ---- seeds of the fuzzer */
+
+/* An item of two tensors, and tensors of every type in the field for it. */
+static onnx_message sequence(void)
 {
+    const float values[] = {1, 2};
+    onnx_message s = {0}, t = onnx_tensor_head("w", KNI_ONNX_STRING, ONNX_SIZES(1));
+    onnx_put_text(&t, 6, "text");
+    onnx_put_int(&s, 2, 1);
+    onnx_put(&s, 3, onnx_floats("v", ONNX_SIZES(2), values));
+    onnx_put(&s, 3, t);
+    return s;
+}
+
+static onnx_message all_types(void)
+{
+    onnx_message g = {0};
+    for (int32_t type = 1; type < KNI_ONNX_TYPE_COUNT; type++) {
+        char name[16];
+        snprintf(name, sizeof name, "w%d", (int)type);
+        onnx_message t = onnx_tensor_head(name, type, ONNX_SIZES(1));
+        bool wide = type == KNI_ONNX_UINT32 || type == KNI_ONNX_UINT64;
+        if (type == KNI_ONNX_STRING)
+            onnx_put_text(&t, 6, "text");
+        else if (type == KNI_ONNX_FLOAT)
+            onnx_put_float(&t, 4, 1);
+        else if (type == KNI_ONNX_DOUBLE)
+            onnx_put_double(&t, 10, 1);
+        else if (type == KNI_ONNX_COMPLEX64)
+            onnx_put_bytes(&t, 4, "\0\0\0\0\0\0\0\1", 8);
+        else if (type == KNI_ONNX_COMPLEX128)
+            onnx_put_bytes(&t, 9, "\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0\1", 16);
+        else
+            onnx_put_int(&t, type == KNI_ONNX_INT64 ? 7 : wide ? 11 : 5, 1);
+        onnx_graph_tensor(&g, t);
+    }
+    return onnx_model(g);
+}
+
+/* Nodes backwards, a sparse tensor, an external one, an inner graph that reads what comes later. */
+static onnx_message scattered(void)
+{
+    const float value = 1;
+    onnx_message g = {0}, inner = {0}, s = {0}, n = onnx_node("If", "x", "y");
+    onnx_graph_output(&inner, onnx_float_value("late", NULL, -1));
+    onnx_attribute_graph(&n, "then_branch", inner);
+    onnx_graph_node(&g, n);
+    onnx_graph_node(&g, onnx_node("Neg", "x", "late"));
+    onnx_graph_input(&g, onnx_float_value("x", ONNX_SIZES(2)));
+    onnx_graph_output(&g, onnx_float_value("y", ONNX_SIZES(2)));
+    onnx_put(&s, 1, onnx_floats("s", ONNX_SIZES(1), &value));
+    onnx_put(&s, 2, onnx_ints("", ONNX_SIZES(1, 2), (const int64_t[]){0, 1}));
+    onnx_put_packed(&s, 3, (const int64_t[]){2, 2}, 2);
+    onnx_put(&g, 15, s);
+    return onnx_model(g);
+}
+
+static int write_seeds(const char *folder)
+{
+    static const struct {
+        const char *name;
+        onnx_message (*make)(void);
+    } seeds[] = {{"everything", everything},
+                 {"sequence", sequence},
+                 {"all_types", all_types},
+                 {"scattered", scattered}};
+    bool good = true;
+    for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++) {
+        onnx_message m = seeds[i].make();
+        char *path = kni_path_join(folder, seeds[i].name);
+        good = good && path && kni_file_write(path, m.data, m.length) == KN_OK;
+        free(path);
+        kni_buffer_free(&m);
+    }
+    return !good;
+}
+
+/* What seeds the fuzzer is right, so that it begins behind the first checks. */
+static void seeds_are_right(void)
+{
+    onnx_message m = all_types(), s = scattered();
+    kni_onnx_model *a = read_bytes(m.data, m.length), *b = read_bytes(s.data, s.length);
+    CHECK(a && b && a->graph->n_initializers == KNI_ONNX_TYPE_COUNT - 1 && b->graph->n_nodes == 2);
+    kni_onnx_model_free(a);
+    kni_onnx_model_free(b);
+    kni_buffer_free(&m);
+    kni_buffer_free(&s);
+}
+
+int main(int count, char **arguments)
+{
+    if (count == 3 && !strcmp(arguments[1], "--seeds")) return write_seeds(arguments[2]);
+    seeds_are_right();
     fields_of_all_kinds();
     wrong_bytes_have_a_fault();
     groups_are_skipped();
