@@ -134,6 +134,12 @@ static void bind_inputs(const kni_onnx *session, kni_conversion *c, const ports_
         }
         if (c->status) break;
         if (kni_is_given(x)) {
+            if (session->plan.model->ir_version < 4 && session->folds && i >= graph->n_inputs)
+                kni_convert_fail(
+                    c, KN_ERROR_UNSUPPORTED,
+                    "input '%s' is a weight that was computed with when the model was loaded; no_simplify of "
+                    "kn_onnx_args lets it be given",
+                    session->inputs[i].name);
             kni_bind(c, graph->inputs[i], x);
             check_input(session, c, i, kni_entry_of(c, x));
         } else if (!session->inputs[i].has_default) {
