@@ -44,7 +44,6 @@ const kni_onnx_converter kni_onnx_network[] = {
     {"", "Swish", 24, 0, kni_convert_swish, 0, "floats"},
     {"", "Softmax", 1, 0, kni_convert_softmax, 0, "floats"},
     {"", "LogSoftmax", 1, 0, kni_convert_softmax, 0, "floats"},
-    {"", "Hardmax", 1, 0, kni_convert_hardmax, 0, "floats"},
     {"", "Dropout", 1, 0, kni_convert_dropout, KNI_ONNX_RANDOM, "floats"},
 
     {"", "ScaledTanh", 1, 0, kni_convert_scaled_tanh, 0, "floats"},

@@ -237,26 +237,6 @@ void kni_convert_softmax(kni_conversion *c, const kni_onnx_node *node, const kni
     out[0] = flattened ? kni_reshape_to(c, x, shape, rank) : x;
 }
 
-/* 1 at the first largest element, else 0. */
-void kni_convert_hardmax(kni_conversion *c, const kni_onnx_node *node, const kni_datum *in, int32_t n_in,
-                         kni_datum *out, int32_t n_out)
-{
-    bool flattened;
-    kni_extent shape[KN_MAX_RANK], along[KN_MAX_RANK];
-    kni_datum x = along_axis(c, node, in[0], &flattened);
-    (void)n_in, (void)n_out;
-    int64_t named = flattened || node->version < 13 ? -1 : kni_node_int(node, "axis", -1);
-    int32_t axis = kni_axis_of(c, x, named), rank = kni_rank_of(c, x);
-    if (kni_convert_failed(c)) return;
-    for (int32_t i = 0; i < rank; i++) along[i] = KNI_EXTENT(1);
-    along[axis] = kni_extent_of(c, x, axis);
-    kni_datum top = kni_emit(c, "argmax", &x, 1, KNI_GIVE(KNI_WHOLE("axis", axis), KNI_WHOLE("keep", 1)));
-    kni_datum at = kni_reshape_to(c, kni_counting(c, 0, along[axis], kni_dtype_of(c, top)), along, rank);
-    x = kni_cast_to(c, kni_emit2(c, "equal", at, top), kni_dtype_of(c, in[0]));
-    rank = kni_extents_of(c, in[0], shape);
-    out[0] = flattened ? kni_reshape_to(c, x, shape, rank) : x;
-}
-
 /* ---- dropout */
 
 /* Where `drops` is absent it is known that elements are dropped; else it is a bool of rank 0. */
