@@ -8,8 +8,8 @@
 static kn_tensor refused(const kni_onnx_tensor *tensor, void (*release)(void *), void *context)
 {
     if (release) release(context);
-    return kni_poisoned(KN_ERROR_UNSUPPORTED, "tensor '%s' of %s and rank %d: no such tensors are supported", tensor->name,
-                        kni_onnx_type_name(tensor->type), tensor->rank);
+    return kni_poisoned(KN_ERROR_UNSUPPORTED, "tensor '%s' of %s and rank %d: no such tensors are supported",
+                        tensor->name, kni_onnx_type_name(tensor->type), tensor->rank);
 }
 
 /* Elements of `bits` bits, the first in the lowest ones, one to a byte. */

@@ -15,7 +15,7 @@ static bool may_fold(const kni_onnx *session, const kni_onnx_node *node)
     return true;
 }
 
-static int64_t bytes_of(const kni_constant *constant)
+static int64_t bytes_of(const kni_stored *constant)
 {
     if (!constant || constant->strings) return 0;
     return kn_dtype_bytes(kn_dtype_of(constant->tensor), kn_count(constant->tensor));
@@ -74,7 +74,8 @@ static kn_status fold_graph(kni_conversion *c, kni_onnx *session, const kni_onnx
         const kni_onnx_node *node = &graph->nodes[i];
         if (may_fold(session, node)) s = fold_node(c, session, node);
         for (int32_t k = 0; k < node->n_attributes; k++)
-            for (int64_t g = 0; node->attributes[k].graphs && g < node->attributes[k].count && s == KN_OK; g++)
+            for (int64_t g = 0; node->attributes[k].graphs && g < node->attributes[k].count && s == KN_OK;
+                 g++)
                 s = fold_graph(c, session, node->attributes[k].graphs[g]);
     }
     return s;

@@ -10,7 +10,7 @@ enum { SMALL = 128, MOST_ATTRIBUTES = 32, FEW = 8 };
 
 static kni_now *now_of(const kni_conversion *c) { return c->state; }
 
-void kni_now_start(kni_now *now, kni_plan *plan)
+void kni_now_start(kni_now *now, kni_onnx_plan *plan)
 {
     now->plan = plan;
     now->device = kn_device_current();
@@ -21,22 +21,20 @@ void kni_now_start(kni_now *now, kni_plan *plan)
 /* ---- where values are */
 
 /* A tensor in another place; numbers are made there anew, which takes no memory of the device. */
-static kn_tensor moved(kn_tensor t, kn_device to)
-{
-    return kn_keep(kn_to(t, to));
-}
+static kn_tensor moved(kn_tensor t, kn_device to) { return kn_keep(kn_to(t, to)); }
 
 /* The copy of a constant on the device, made once. */
-static kn_tensor constant_on(kni_now *now, kni_constant *constant)
+static kn_tensor constant_on(kni_now *now, kni_stored *constant)
 {
     kn_tensor found = KN_NONE;
     pthread_mutex_lock(&now->plan->lock);
-    for (const kni_constant_copy *copy = constant->copies; copy && !found.bits; copy = copy->next)
+    for (const kni_stored_copy *copy = constant->copies; copy && !found.bits; copy = copy->next)
         if (copy->device == now->device) found = copy->tensor;
     if (!found.bits) {
-        kni_constant_copy *copy = malloc(sizeof *copy);
+        kni_stored_copy *copy = malloc(sizeof *copy);
         if (copy) {
-            *copy = (kni_constant_copy){now->device, kn_own(kn_to(constant->tensor, now->device)), constant->copies};
+            *copy = (kni_stored_copy){now->device, kn_own(kn_to(constant->tensor, now->device)),
+                                      constant->copies};
             found = copy->tensor;
             if (kn_ok(found))
                 constant->copies = copy;
@@ -126,14 +124,16 @@ static int64_t made_by(const kni_given_attribute *attributes)
         if (!strcmp(a->name, "counter")) return INT64_MAX; /* random */
         if (!strcmp(a->name, "length")) n = a->one.value;
         if (!strcmp(a->name, "shape"))
-            for (int32_t i = 0; i < a->n; i++)
-                if (a->extents[i].value > SMALL) return INT64_MAX;
-                else n = n > SMALL ? n : n * a->extents[i].value;
+            for (int32_t i = 0; i < a->n && n <= SMALL; i++)
+                n = a->extents[i].value > SMALL ? INT64_MAX : n * a->extents[i].value;
     }
     return n;
 }
 
-static bool draws(const char *op) { return !strncmp(op, "random_", 7) || !strcmp(op, "dropout") || !strcmp(op, "categorical"); }
+static bool draws(const char *op)
+{
+    return !strncmp(op, "random_", 7) || !strcmp(op, "dropout") || !strcmp(op, "categorical");
+}
 
 static bool is_near(kni_conversion *c, const char *op, const kni_datum *in, int32_t n_in,
                     const kni_given_attribute *attributes)
@@ -152,14 +152,16 @@ static bool is_near(kni_conversion *c, const char *op, const kni_datum *in, int3
     return n_in > 0 || made_by(attributes) <= SMALL;
 }
 
-static bool give_attributes(kni_conversion *c, const kni_given_attribute *attributes, kn_attribute_value *values)
+static bool give_attributes(kni_conversion *c, const kni_given_attribute *attributes,
+                            kn_attribute_value *values)
 {
     int32_t n = 0;
     for (const kni_given_attribute *a = attributes; a && a->name; a++) {
         kn_attribute_value v = {.name = a->name, .real = a->real, .integer = a->one.value};
         if (n == MOST_ATTRIBUTES || a->n > KN_MAX_RANK) {
-            kni_convert_fail(c, KN_ERROR_UNSUPPORTED, "attribute %s of an op has %d numbers; %d are supported", a->name,
-                             a->n, KN_MAX_RANK);
+            kni_convert_fail(c, KN_ERROR_UNSUPPORTED,
+                             "attribute %s of an op has %d numbers; %d are supported", a->name, a->n,
+                             KN_MAX_RANK);
             return false;
         }
         if (a->kind == 0 && a->n >= 0) {

@@ -9,8 +9,9 @@
 static kn_onnx_kind kind_of(const kni_onnx_declared *declared)
 {
     static const uint8_t kinds[] = {
-        [KNI_ONNX_UNKNOWN] = KN_ONNX_NOTHING,   [KNI_ONNX_TENSOR] = KN_ONNX_TENSOR, [KNI_ONNX_SEQUENCE] = KN_ONNX_SEQUENCE,
-        [KNI_ONNX_OPTIONAL] = KN_ONNX_OPTIONAL, [KNI_ONNX_MAP] = KN_ONNX_MAP,       [KNI_ONNX_SPARSE] = KN_ONNX_TENSOR};
+        [KNI_ONNX_UNKNOWN] = KN_ONNX_NOTHING,   [KNI_ONNX_TENSOR] = KN_ONNX_TENSOR,
+        [KNI_ONNX_SEQUENCE] = KN_ONNX_SEQUENCE, [KNI_ONNX_OPTIONAL] = KN_ONNX_OPTIONAL,
+        [KNI_ONNX_MAP] = KN_ONNX_MAP,           [KNI_ONNX_SPARSE] = KN_ONNX_TENSOR};
     if (!declared) return KN_ONNX_NOTHING;
     if (declared->kind == KNI_ONNX_TENSOR && declared->type == KNI_ONNX_STRING) return KN_ONNX_STRINGS;
     return (kn_onnx_kind)kinds[declared->kind];
@@ -119,7 +120,8 @@ int32_t kn_onnx_outputs(kn_onnx model)
     return session ? session->n_outputs : -1;
 }
 
-static kn_status port_at(const kn_onnx_port *ports, int32_t n, int32_t i, kn_onnx_port *port, const char *function)
+static kn_status port_at(const kn_onnx_port *ports, int32_t n, int32_t i, kn_onnx_port *port,
+                         const char *function)
 {
     if (i < 0 || i >= n) return kni_failure(KN_ERROR_INDEX, "%s: number %d of %d", function, i, n);
     kn_status s = kni_given(port, function, "port");
@@ -145,4 +147,26 @@ bool kn_onnx_output_is_random(kn_onnx model, int32_t i)
 {
     KNI_USE(onnx, session, model);
     return session && i >= 0 && i < session->n_outputs && session->random[i];
+}
+
+kn_status kn_onnx_describe(kn_onnx model, kn_onnx_info *info)
+{
+    KNI_USE(onnx, session, model);
+    if (!session) return KNI_NO_OBJECT(model);
+    kn_status s = kni_given(info, __func__, "info");
+    if (s) return s;
+    const kni_onnx_model *m = session->plan.model;
+    *info = (kn_onnx_info){.nodes = m->n_nodes, .ir_version = m->ir_version};
+    for (int32_t i = 0; i < m->n_nodes; i++) {
+        info->folded += session->plan.nodes[i].folded;
+        info->unknown += !session->plan.nodes[i].converter;
+    }
+    for (int32_t v = 0; v < m->n_values; v++) {
+        if (!m->values[v].initializer) continue;
+        info->weights++;
+        info->elements += m->values[v].initializer->count;
+    }
+    for (int32_t i = 0; i < m->n_opsets; i++)
+        if (!m->opsets[i].domain[0]) info->opset = m->opsets[i].version;
+    return KN_OK;
 }
