@@ -5,9 +5,9 @@
 
 #include "onnx/convert.h"
 
-/* For the session: called before the row of a node is, where the row is not KNI_ONNX_HOST and either an operand is strings or the node
-   is Cast or CastLike. True: the outputs are made, or the node failed. False: strings mean nothing to the operator, or are only handed
-   through (Identity, sequences and optionals), and its row is called as always. */
+/* For the session: called instead of the row of a node where the row is not KNI_ONNX_HOST and an operand is strings. True: the outputs
+   are made, or the node failed. False: the operator knows strings (Cast), or only hands them through (Identity, sequences and
+   optionals), and its row is called as always. */
 bool kni_convert_strings(kni_conversion *c, const kni_onnx_node *node, const kni_datum *in, int32_t n_in,
                          kni_datum *out, int32_t n_out);
 
@@ -30,10 +30,6 @@ kni_datum kni_strings_shaped(kni_conversion *c, const kni_onnx_text *texts, cons
 /* Bytes in order, shorter ones first. */
 int kni_text_order(const kni_onnx_text *a, const kni_onnx_text *b);
 bool kni_text_same(const kni_onnx_text *a, const kni_onnx_text *b);
-
-/* A text that is one number, with blanks around it; false where it is none. */
-bool kni_text_real(const kni_onnx_text *text, double *value);
-bool kni_text_whole(const kni_onnx_text *text, int64_t *value);
 
 /* ---- UTF-8 (utf8.c) */
 
