@@ -74,6 +74,7 @@ int kiln_write_tensor(const binding *b, kn_tensor t)
 
 int kiln_show_tensor(const char *name, kn_tensor t)
 {
+    t = kn_keep(t);
     int64_t count = kn_count(t), n = count < SHOWN ? count : SHOWN;
     double reals[SHOWN];
     int64_t whole[SHOWN];
