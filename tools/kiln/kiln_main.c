@@ -40,6 +40,17 @@ static const char usage[] =
     "      --batch N                  N rows at a time, the outputs put together again\n"
     "      --labels NAME=FILE         how many rows of the output have their largest value at the label\n"
     "      --cast                     inputs of other dtypes become what the program takes\n"
+    "  kiln import FILE -o FOLDER     an ONNX model or a program as C against this library: .c, .h and "
+    ".safetensors\n"
+    "      --name NAME                of the files and of all that they declare; else that of the file\n"
+    "      --embed                    the weights as an array in a .c file, too\n"
+    "      --standalone               one freestanding C99 file instead, which needs no library\n"
+    "      --blob                     with its weights in a .bin file\n"
+    "      --dim NAME=N, NAME=LO..HI  a size that the model leaves open; INPUT.AXIS names one without a "
+    "name\n"
+    "      --value INPUT=FILE         an input that has this value for ever\n"
+    "      --no-simplify              the program as it was converted\n"
+    "      --dump                     print the program; --save writes it to NAME.program.safetensors\n"
     "  kiln bench overhead            nanoseconds of a tiny eager op, beside PyTorch where there is one\n"
     "  kiln bench --device D [ROW..]  one kind of work on a device: chain softmax layernorm matmul attention "
     "mlp\n"
@@ -104,6 +115,7 @@ static const command commands[] = {{"info", kiln_command_info},
                                    {"bench", kiln_command_bench},
                                    {"inspect", kiln_command_inspect},
                                    {"run", kiln_command_run},
+                                   {"import", kiln_command_import},
                                    {"data", kiln_command_data},
                                    {"help", show_help},
                                    {"--help", show_help},
