@@ -200,6 +200,13 @@ kn_program_value kni_onnx_build_operand(kni_conversion *c, kni_datum x)
 
 /* ---- ops */
 
+/* Whole numbers as the builder reads them: what is far below 0 is a stop before the first element, whatever the size. */
+static long long number_of(kni_extent e)
+{
+    const int64_t lowest = -(INT64_C(1) << 60);
+    return e.value < lowest ? lowest : e.value;
+}
+
 static bool give_list(kni_conversion *c, const kni_extent *list, int32_t n, char *text)
 {
     size_t at = 0;
@@ -207,7 +214,7 @@ static bool give_list(kni_conversion *c, const kni_extent *list, int32_t n, char
     for (int32_t i = 0; i < n; i++) {
         int written = list[i].text ? snprintf(text + at, LIST_TEXT - at, i ? ", %s" : "%s", list[i].text)
                                    : snprintf(text + at, LIST_TEXT - at, i ? ", %lld" : "%lld",
-                                              (long long)list[i].value);
+                                              number_of(list[i]));
         if (written < 0 || (size_t)written >= LIST_TEXT - at) {
             kni_convert_fail(c, KN_ERROR_UNSUPPORTED, "a list of sizes is longer than %d letters as text",
                              (int)LIST_TEXT);
