@@ -179,7 +179,7 @@ void kni_convert_window(KNI_CONVERTS)
     double n = (double)size - (kni_node_int(node, "periodic", 1) ? 0 : 1);
     for (int64_t i = 0; i < size; i++) {
         double turn = n > 0 ? 2 * KNI_PI * (double)i / n : 0;
-        values[i] = weights[0] - weights[1] * kni_cos(turn) + weights[2] * kni_cos(2 * turn);
+        values[i] = weights[2] * kni_cos(2 * turn) - weights[1] * kni_cos(turn) + weights[0];
     }
     out[0] = kni_cast_to(c, kni_constant(c, values, KN_F64, &size, 1), dtype);
 }
