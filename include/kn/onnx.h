@@ -48,13 +48,13 @@ typedef enum kn_onnx_kind {
 typedef struct kn_onnx_port {
     const char *name;
     kn_onnx_kind kind;
-    kn_dtype dtype;                  /* of a tensor; KN_DTYPE_NONE: another kind, or elements that Kiln has no tensors of */
-    int32_t rank;                    /* of a tensor (also of strings); -1: any */
-    int64_t sizes[KN_MAX_RANK];      /* -1: known when the model runs */
-    const char *names[KN_MAX_RANK];  /* of such sizes; NULL: without a name */
-    const char *type;                /* "tensor(float)", "seq(tensor(float))", "map(int64,tensor(float))" */
-    const char *shape;               /* "batch, 3, 224, 224"; "?" for a size without a name, "..." for any shape */
-    bool has_default;                /* an input that may be left out */
+    kn_dtype dtype; /* of a tensor; KN_DTYPE_NONE: another kind, or elements that Kiln has no tensors of */
+    int32_t rank;   /* of a tensor (also of strings); -1: any */
+    int64_t sizes[KN_MAX_RANK];     /* -1: known when the model runs */
+    const char *names[KN_MAX_RANK]; /* of such sizes; NULL: without a name */
+    const char *type;               /* "tensor(float)", "seq(tensor(float))", "map(int64,tensor(float))" */
+    const char *shape; /* "batch, 3, 224, 224"; "?" for a size without a name, "..." for any shape */
+    bool has_default;  /* an input that may be left out */
 } kn_onnx_port;
 
 /* How many; -1 for no model. */
@@ -62,6 +62,17 @@ KN_API int32_t kn_onnx_inputs(kn_onnx model);
 KN_API int32_t kn_onnx_outputs(kn_onnx model);
 KN_API KN_MUST_CHECK kn_status kn_onnx_input(kn_onnx model, int32_t i, kn_onnx_port *port);
 KN_API KN_MUST_CHECK kn_status kn_onnx_output(kn_onnx model, int32_t i, kn_onnx_port *port);
+/* What is in the model, counted. */
+typedef struct kn_onnx_info {
+    int32_t
+        nodes; /* also those of inner graphs; calls of the model's functions count as the nodes of these */
+    int32_t folded;  /* of them that were computed when the model was loaded */
+    int32_t unknown; /* of them that nothing converts */
+    int32_t weights;
+    int64_t elements;          /* of all weights */
+    int64_t ir_version, opset; /* opset: of the operators that need no domain */
+} kn_onnx_info;
+KN_API KN_MUST_CHECK kn_status kn_onnx_describe(kn_onnx model, kn_onnx_info *info);
 /* What is in the model, as text: producer, versions, inputs, outputs, operators and how often they come, weights. Returns the length of
    it all. */
 KN_API size_t kn_onnx_inspect(kn_onnx model, char *buffer, size_t bytes);
@@ -103,7 +114,8 @@ KN_API int64_t kn_onnx_value_count(kn_onnx_value value);
 /* Of a tensor or strings; rank -1 on failure. */
 KN_API kn_shape kn_onnx_value_shape(kn_onnx_value value);
 /* The i-th string, in row-major order; it lives as long as the value. bytes may be NULL. */
-KN_API KN_MUST_CHECK kn_status kn_onnx_value_string(kn_onnx_value value, int64_t i, const char **text, size_t *bytes);
+KN_API KN_MUST_CHECK kn_status kn_onnx_value_string(kn_onnx_value value, int64_t i, const char **text,
+                                                    size_t *bytes);
 /* A new value, which the caller frees: an item of a sequence, what an optional holds, keys (0) and values (1) of a map. NULL with
    kn_last_error(). */
 KN_API kn_onnx_value kn_onnx_value_item(kn_onnx_value value, int64_t i);

@@ -1,6 +1,6 @@
 /* Which converter serves a node. */
 #include "onnx/convert.h"
-#include "onnx/run/custom.h"
+#include "onnx/run/custom_operator.h"
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>

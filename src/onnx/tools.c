@@ -12,7 +12,7 @@ kni_datum kni_cast_to(kni_conversion *c, kni_datum x, kn_dtype dtype)
 
 /* ---- shapes */
 
-static bool is_shape(const kni_conversion *c, kni_datum x, const kni_extent *extents, int32_t rank)
+static bool is_shape(kni_conversion *c, kni_datum x, const kni_extent *extents, int32_t rank)
 {
     kni_extent now[KN_MAX_RANK];
     if (kni_rank_of(c, x) != rank) return false;
@@ -139,7 +139,8 @@ kni_datum kni_concat_of(kni_conversion *c, const kni_datum *list, int32_t n, int
     return joined ? kni_concat_of(c, joined, groups, axis) : KNI_ABSENT;
 }
 
-kni_datum kni_pad_with(kni_conversion *c, kni_datum x, const kni_extent *before, const kni_extent *after, double value)
+kni_datum kni_pad_with(kni_conversion *c, kni_datum x, const kni_extent *before, const kni_extent *after,
+                       double value)
 {
     int32_t rank = kni_rank_of(c, x);
     bool nothing = true;
@@ -151,7 +152,8 @@ kni_datum kni_pad_with(kni_conversion *c, kni_datum x, const kni_extent *before,
                              KNI_REAL("value", value)));
 }
 
-kni_datum kni_reduce_over(kni_conversion *c, const char *op, kni_datum x, const int32_t *axes, int32_t n, bool keep)
+kni_datum kni_reduce_over(kni_conversion *c, const char *op, kni_datum x, const int32_t *axes, int32_t n,
+                          bool keep)
 {
     kni_extent list[KN_MAX_RANK];
     if (!fits(c, n)) return KNI_ABSENT;

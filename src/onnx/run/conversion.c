@@ -21,7 +21,8 @@ void kni_convert_fail(kni_conversion *c, kn_status code, const char *format, ...
     va_end(list);
     if (code == KN_OK) code = KN_ERROR_INTERNAL;
     if (c->node && c->node->domain[0])
-        c->status = kni_failure(code, "node '%s' (%s.%s): %s", c->node->name, c->node->domain, c->node->op, text);
+        c->status =
+            kni_failure(code, "node '%s' (%s.%s): %s", c->node->name, c->node->domain, c->node->op, text);
     else if (c->node)
         c->status = kni_failure(code, "node '%s' (%s): %s", c->node->name, c->node->op, text);
     else
@@ -91,7 +92,7 @@ kni_entry *kni_entry_new(kni_conversion *c, kni_datum_kind kind, kni_datum *x)
         return NULL;
     }
     x->id = place + 1;
-    kni_entry *e = kni_entry_of(c, *x);
+    kni_entry *e = &c->chunks[place / CHUNK][place % CHUNK];
     memset(e, 0, sizeof *e);
     e->kind = kind;
     e->users = 1;
@@ -158,8 +159,7 @@ void kni_entry_describe(kni_entry *e, kn_tensor t)
 kni_datum kni_entry_host(kni_conversion *c, kn_tensor t)
 {
     kni_datum x = KNI_ABSENT;
-    if (!c->status && !kn_ok(t))
-        kni_convert_fail(c, kn_error_code(t), "%s", kni_failure_taken());
+    if (!c->status && !kn_ok(t)) kni_convert_fail(c, kn_error_code(t), "%s", kni_failure_taken());
     kni_entry *e = c->status ? NULL : kni_entry_new(c, KNI_IS_TENSOR, &x);
     if (!e) return kn_drop(t), KNI_ABSENT;
     kni_entry_describe(e, t);
@@ -168,7 +168,7 @@ kni_datum kni_entry_host(kni_conversion *c, kn_tensor t)
     return x;
 }
 
-kni_datum kni_entry_constant(kni_conversion *c, kni_constant *constant)
+kni_datum kni_entry_constant(kni_conversion *c, kni_stored *constant)
 {
     kni_datum x;
     kni_entry *e = kni_entry_new(c, constant->strings ? KNI_IS_STRINGS : KNI_IS_TENSOR, &x);
@@ -219,7 +219,8 @@ void kni_graph_leave(kni_conversion *c, const kni_onnx_graph *graph)
 
 /* ---- the whole */
 
-bool kni_conversion_start(kni_conversion *c, const kni_plan *plan, const kni_onnx_target *target, void *state)
+bool kni_conversion_start(kni_conversion *c, const kni_onnx_plan *plan, const kni_onnx_target *target,
+                          void *state)
 {
     *c = (kni_conversion){.plan = plan, .target = target, .state = state};
     size_t n = (size_t)plan->model->n_values + 1;

@@ -5,7 +5,7 @@
 
 #include "onnx/convert.h"
 #include "onnx/run/held.h"
-#include "onnx/run/plan.h"
+#include "onnx/run/model_plan.h"
 #include <kn/call.h>
 #include <kn/program.h>
 #include <kn/tensor.h>
@@ -21,17 +21,17 @@ typedef struct kni_entry {
        are kept tensors of the conversion's. */
     kn_tensor host, device;
     bool host_borrowed, device_borrowed;
-    bool near;              /* made on the host; what is computed of such values alone stays there while it is small */
-    bool scalar_list;       /* content of rank 0 */
-    kni_constant *constant; /* NULL: it is none */
+    bool near; /* made on the host; what is computed of such values alone stays there while it is small */
+    bool scalar_list;     /* content of rank 0 */
+    kni_stored *constant; /* NULL: it is none */
     /* Whole numbers and reals that are known, allocated; NULL: not read yet. */
     kni_extent *content;
     int64_t *ints;
     double *reals;
     int64_t n_content;
-    kni_held *strings;      /* of KNI_IS_STRINGS; one use of it is ours */
-    kni_onnx_text *texts;   /* the same, as converters get them; within `strings` */
-    kni_datum *items;       /* of a sequence; of an optional 0 or 1; of a map keys and values */
+    kni_held *strings;    /* of KNI_IS_STRINGS; one use of it is ours */
+    kni_onnx_text *texts; /* the same, as converters get them; within `strings` */
+    kni_datum *items;     /* of a sequence; of an optional 0 or 1; of a map keys and values */
     int64_t n_items;
     kn_program_value value; /* of a target that makes a program */
 } kni_entry;
@@ -54,26 +54,26 @@ typedef struct kni_onnx_target {
 
 struct kni_conversion {
     const kni_onnx_target *target;
-    const kni_plan *plan;
-    void *state;                  /* the target's own */
-    kn_status status;             /* of the first failure, whose text is the thread's latest */
-    const kni_onnx_node *node;    /* being converted; NULL: none */
-    kni_onnx_arena *arena;        /* texts of extents: lives as long as the conversion */
-    kni_onnx_arena *scratch;      /* what a node needs */
-    kni_entry **chunks;           /* of entries, which never move; ids are places + 1 */
+    const kni_onnx_plan *plan;
+    void *state;               /* the target's own */
+    kn_status status;          /* of the first failure, whose text is the thread's latest */
+    const kni_onnx_node *node; /* being converted; NULL: none */
+    kni_onnx_arena *arena;     /* texts of extents: lives as long as the conversion */
+    kni_onnx_arena *scratch;   /* what a node needs */
+    kni_entry **chunks;        /* of entries, which never move; ids are places + 1 */
     int32_t n_chunks, n_entries;
-    int32_t *unused;              /* places of entries that ended */
+    int32_t *unused; /* places of entries that ended */
     int32_t n_unused, unused_room;
-    int32_t *made;                /* entries that the nodes being converted have made and still use */
+    int32_t *made; /* entries that the nodes being converted have made and still use */
     int32_t n_made, made_room;
-    int32_t *now;                 /* the entry of each value of the model; 0: none yet */
-    int32_t depth;                /* of graphs in graphs */
-    int64_t max_trips;            /* of one loop */
-    double *times;                /* seconds of each node by place; NULL: not measured */
+    int32_t *now;      /* the entry of each value of the model; 0: none yet */
+    int32_t depth;     /* of graphs in graphs */
+    int64_t max_trips; /* of one loop */
+    double *times;     /* seconds of each node by place; NULL: not measured */
 };
 
 /* False with no memory, which is told. */
-bool kni_conversion_start(kni_conversion *c, const kni_plan *plan, const kni_onnx_target *target,
+bool kni_conversion_start(kni_conversion *c, const kni_onnx_plan *plan, const kni_onnx_target *target,
                           void *state);
 void kni_conversion_end(kni_conversion *c);
 
@@ -93,7 +93,7 @@ void kni_made_leave(kni_conversion *c, int32_t mark);
 /* The node being converted gets a use of an entry that was there before. */
 void kni_made_add(kni_conversion *c, kni_datum x);
 /* A constant of the plan as a value. */
-kni_datum kni_entry_constant(kni_conversion *c, kni_constant *constant);
+kni_datum kni_entry_constant(kni_conversion *c, kni_stored *constant);
 
 /* Binds values of the model: the older entry is left. */
 void kni_bind(kni_conversion *c, int32_t value, kni_datum x);

@@ -160,7 +160,7 @@ bool kni_extent_same(kni_extent a, kni_extent b)
 int64_t kni_extent_number(kni_conversion *c, kni_extent e, const char *what)
 {
     if (!e.text) return e.value;
-    kni_convert_fail(c, KN_ERROR_UNSUPPORTED, "%s (%s) is known only when the model runs; give it with --dim", what,
-                     e.text);
+    kni_convert_fail(c, KN_ERROR_UNSUPPORTED, "%s (%s) is known only when the model runs; give it with --dim",
+                     what, e.text);
     return 0;
 }

@@ -6,16 +6,27 @@
 
 enum { SMALL = 64 << 10 };
 
+/* Before version 4 of the format all initializers had to be inputs, which says nothing; since then those are meant to be given. */
+static bool is_given(const kni_onnx *session, int32_t value)
+{
+    const kni_onnx_graph *graph = session->plan.model->graph;
+    if (session->plan.model->ir_version < 4) return false;
+    for (int32_t i = 0; i < graph->n_defaults; i++)
+        if (graph->inputs[graph->n_inputs + i] == value) return true;
+    return false;
+}
+
 static bool may_fold(const kni_onnx *session, const kni_onnx_node *node)
 {
     const kni_planned_node *planned = &session->plan.nodes[node->place];
     if (!planned->converter || planned->converter->flags & (KNI_ONNX_RANDOM | KNI_ONNX_INNER)) return false;
     for (int32_t i = 0; i < node->n_in; i++)
-        if (node->in[i] >= 0 && !session->plan.constants[node->in[i]]) return false;
+        if (node->in[i] >= 0 && (!session->plan.constants[node->in[i]] || is_given(session, node->in[i])))
+            return false;
     return true;
 }
 
-static int64_t bytes_of(const kni_constant *constant)
+static int64_t bytes_of(const kni_stored *constant)
 {
     if (!constant || constant->strings) return 0;
     return kn_dtype_bytes(kn_dtype_of(constant->tensor), kn_count(constant->tensor));
@@ -74,7 +85,8 @@ static kn_status fold_graph(kni_conversion *c, kni_onnx *session, const kni_onnx
         const kni_onnx_node *node = &graph->nodes[i];
         if (may_fold(session, node)) s = fold_node(c, session, node);
         for (int32_t k = 0; k < node->n_attributes; k++)
-            for (int64_t g = 0; node->attributes[k].graphs && g < node->attributes[k].count && s == KN_OK; g++)
+            for (int64_t g = 0; node->attributes[k].graphs && g < node->attributes[k].count && s == KN_OK;
+                 g++)
                 s = fold_graph(c, session, node->attributes[k].graphs[g]);
     }
     return s;

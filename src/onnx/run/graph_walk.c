@@ -80,7 +80,8 @@ void kni_graph_convert(kni_conversion *c, const kni_onnx_graph *graph, const kni
     for (int32_t k = 0; k < n_out; k++) out[k] = KNI_ABSENT;
     if (c->status) return;
     if (n_in != graph->n_inputs || n_out > graph->n_outputs) {
-        kni_convert_fail(c, KN_ERROR_ARGUMENT, "its inner graph takes %d values and gives %d; %d and %d are asked for",
+        kni_convert_fail(c, KN_ERROR_ARGUMENT,
+                         "its inner graph takes %d values and gives %d; %d and %d are asked for",
                          graph->n_inputs, graph->n_outputs, n_in, n_out);
         return;
     }

@@ -8,12 +8,12 @@
 typedef struct kni_held {
     _Atomic int32_t users;
     kni_datum_kind kind;
-    kn_tensor tensor;       /* owned */
-    int32_t rank;           /* of strings */
+    kn_tensor tensor; /* owned */
+    int32_t rank;     /* of strings */
     int64_t sizes[KN_MAX_RANK];
     kni_onnx_text *strings; /* one block with the bytes behind them */
     struct kni_held **items;
-    int64_t n;              /* of the strings or the items */
+    int64_t n; /* of the strings or the items */
 } kni_held;
 
 /* With one user, or NULL with the failure told. Takes the tensor. */

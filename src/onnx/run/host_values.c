@@ -1,6 +1,6 @@
 /* Strings, sequences, optionals and maps of a conversion. */
-#include "onnx/run/conversion.h"
 #include "core/objects.h"
+#include "onnx/run/conversion.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,8 +9,10 @@ kni_datum kni_strings(kni_conversion *c, const kni_onnx_text *texts, const kni_e
     int64_t sizes[KN_MAX_RANK];
     kni_datum x;
     if (rank < 0 || rank > KN_MAX_RANK)
-        kni_convert_fail(c, KN_ERROR_UNSUPPORTED, "strings with %d axes; %d are supported", rank, KN_MAX_RANK);
-    for (int32_t a = 0; a < rank && !c->status; a++) sizes[a] = kni_extent_number(c, extents[a], "the shape of strings");
+        kni_convert_fail(c, KN_ERROR_UNSUPPORTED, "strings with %d axes; %d are supported", rank,
+                         KN_MAX_RANK);
+    for (int32_t a = 0; a < rank && !c->status; a++)
+        sizes[a] = kni_extent_number(c, extents[a], "the shape of strings");
     kni_held *held = c->status ? NULL : kni_held_strings(texts, sizes, rank);
     if (!held && !c->status) kni_convert_fail(c, KN_ERROR_MEMORY, "%s", kni_failure_taken());
     kni_entry *e = kni_entry_new(c, KNI_IS_STRINGS, &x);
@@ -65,7 +67,8 @@ kni_datum kni_sequence_at(kni_conversion *c, kni_datum sequence, int64_t place)
     const kni_entry *e = entry_of_kind(c, sequence, KNI_IS_SEQUENCE, "a sequence");
     if (!e) return KNI_ABSENT;
     if (place >= -e->n_items && place < e->n_items) return e->items[place < 0 ? place + e->n_items : place];
-    kni_convert_fail(c, KN_ERROR_INDEX, "place %lld of a sequence of %lld", (long long)place, (long long)e->n_items);
+    kni_convert_fail(c, KN_ERROR_INDEX, "place %lld of a sequence of %lld", (long long)place,
+                     (long long)e->n_items);
     return KNI_ABSENT;
 }
 

@@ -1,6 +1,8 @@
 /* Contents of values: reading them, and values made of known contents. */
-#include "onnx/run/conversion.h"
+#include "core/dtype.h"
 #include "core/objects.h"
+#include "onnx/run/conversion.h"
+#include "onnx/run/file_tensor.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,9 +58,22 @@ static void *list_of(kni_conversion *c, int64_t n, size_t size)
     return list;
 }
 
-static bool is_whole(kn_dtype dtype)
+static bool is_whole(kn_dtype dtype) { return !kni_is_float(dtype); }
+
+/* Whether all of a tensor of floats are whole numbers. */
+static bool holds_whole(kni_conversion *c, const kni_entry *e, kn_tensor t, const char *what)
 {
-    return kn_dtype_is_integer(dtype) || dtype == KN_BOOL || (dtype >= KN_I4 && dtype <= KN_U2);
+    int64_t n = kn_count(t);
+    double *list = list_of(c, n, sizeof *list);
+    bool good = list && !kn_read_as(t, KN_F64, list, (size_t)n * sizeof *list);
+    for (int64_t i = 0; good && i < n; i++)
+        good = list[i] >= -9007199254740992.0 && list[i] <= 9007199254740992.0 &&
+               list[i] == (double)(int64_t)list[i];
+    free(list);
+    if (!good)
+        kni_convert_fail(c, KN_ERROR_DTYPE, "%s is %s; whole numbers are needed", what,
+                         kn_dtype_name(e->dtype));
+    return good;
 }
 
 /* Fills e->ints with the elements of e->host. */
@@ -66,10 +81,7 @@ static bool read_ints(kni_conversion *c, kni_entry *e, const char *what)
 {
     kn_tensor t = kni_entry_read(c, e, what);
     if (!t.bits) return false;
-    if (!is_whole(e->dtype)) {
-        kni_convert_fail(c, KN_ERROR_DTYPE, "%s is %s; whole numbers are needed", what, kn_dtype_name(e->dtype));
-        return false;
-    }
+    if (!is_whole(e->dtype) && !holds_whole(c, e, t, what)) return false;
     int64_t n = kn_count(t), *list = list_of(c, n, sizeof *list);
     if (!list) return false;
     if (kn_read_as(t, KN_I64, list, (size_t)n * sizeof *list)) {
@@ -107,7 +119,8 @@ const int64_t *kni_known_ints(kni_conversion *c, kni_datum x, const char *what, 
     if (c->status) return NULL;
     if (!e->ints && e->content) {
         int64_t *list = list_of(c, e->n_content, sizeof *list);
-        for (int64_t i = 0; list && i < e->n_content; i++) list[i] = kni_extent_number(c, e->content[i], what);
+        for (int64_t i = 0; list && i < e->n_content; i++)
+            list[i] = kni_extent_number(c, e->content[i], what);
         if (c->status) return free(list), NULL;
         e->ints = list;
     }
@@ -171,12 +184,14 @@ const kni_onnx_text *kni_known_strings(kni_conversion *c, kni_datum x, int64_t *
 /* ---- making */
 
 /* Runs `make` on the host, so that its tensor is known. */
-static kni_datum host_tensor(kni_conversion *c, const void *data, kn_dtype dtype, const int64_t *sizes, int32_t rank)
+static kni_datum host_tensor(kni_conversion *c, const void *data, kn_dtype dtype, const int64_t *sizes,
+                             int32_t rank)
 {
     if (c->status) return KNI_ABSENT;
     kn_shape shape = {rank, {0}};
     if (rank < 0 || rank > KN_MAX_RANK) {
-        kni_convert_fail(c, KN_ERROR_UNSUPPORTED, "a constant has %d axes; %d are supported", rank, KN_MAX_RANK);
+        kni_convert_fail(c, KN_ERROR_UNSUPPORTED, "a constant has %d axes; %d are supported", rank,
+                         KN_MAX_RANK);
         return KNI_ABSENT;
     }
     for (int32_t a = 0; a < rank; a++) shape.dims[a] = sizes[a];
@@ -187,7 +202,8 @@ static kni_datum host_tensor(kni_conversion *c, const void *data, kn_dtype dtype
     return kni_entry_host(c, t);
 }
 
-kni_datum kni_constant(kni_conversion *c, const void *data, kn_dtype dtype, const int64_t *sizes, int32_t rank)
+kni_datum kni_constant(kni_conversion *c, const void *data, kn_dtype dtype, const int64_t *sizes,
+                       int32_t rank)
 {
     return host_tensor(c, data, dtype, sizes, rank);
 }
@@ -227,4 +243,20 @@ kni_datum kni_known_list(kni_conversion *c, const kni_extent *elements, int64_t 
     if (!scalar) e->extents[0] = KNI_EXTENT(n);
     e->near = true;
     return x;
+}
+
+kni_datum kni_constant_of(kni_conversion *c, const kni_onnx_tensor *tensor)
+{
+    if (c->status) return KNI_ABSENT;
+    if (tensor->type == KNI_ONNX_STRING) {
+        kni_extent extents[KN_MAX_RANK];
+        for (int32_t a = 0; a < tensor->rank && a < KN_MAX_RANK; a++)
+            extents[a] = KNI_EXTENT(tensor->sizes[a]);
+        return kni_strings(c, tensor->strings, extents, tensor->rank);
+    }
+    kn_device before = kn_device_current();
+    kn_device_use(c->plan->host);
+    kn_tensor t = kni_file_tensor(tensor, NULL, NULL);
+    kn_device_use(before);
+    return kni_entry_host(c, t);
 }

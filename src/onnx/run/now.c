@@ -3,6 +3,7 @@
 #include "onnx/run/now.h"
 #include "core/objects.h"
 #include "onnx/run/control.h"
+#include <kn/op_info.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,33 +11,31 @@ enum { SMALL = 128, MOST_ATTRIBUTES = 32, FEW = 8 };
 
 static kni_now *now_of(const kni_conversion *c) { return c->state; }
 
-void kni_now_start(kni_now *now, kni_plan *plan)
+void kni_now_start(kni_now *now, kni_onnx_plan *plan)
 {
     now->plan = plan;
     now->device = kn_device_current();
-    now->one_place = now->device == plan->host || !strcmp(kn_device_name(now->device), "cpu");
+    now->one_place = now->device == plan->host;
     now->waits = !now->one_place;
 }
 
 /* ---- where values are */
 
 /* A tensor in another place; numbers are made there anew, which takes no memory of the device. */
-static kn_tensor moved(kn_tensor t, kn_device to)
-{
-    return kn_keep(kn_to(t, to));
-}
+static kn_tensor moved(kn_tensor t, kn_device to) { return kn_keep(kn_to(t, to)); }
 
 /* The copy of a constant on the device, made once. */
-static kn_tensor constant_on(kni_now *now, kni_constant *constant)
+static kn_tensor constant_on(kni_now *now, kni_stored *constant)
 {
     kn_tensor found = KN_NONE;
     pthread_mutex_lock(&now->plan->lock);
-    for (const kni_constant_copy *copy = constant->copies; copy && !found.bits; copy = copy->next)
+    for (const kni_stored_copy *copy = constant->copies; copy && !found.bits; copy = copy->next)
         if (copy->device == now->device) found = copy->tensor;
     if (!found.bits) {
-        kni_constant_copy *copy = malloc(sizeof *copy);
+        kni_stored_copy *copy = malloc(sizeof *copy);
         if (copy) {
-            *copy = (kni_constant_copy){now->device, kn_own(kn_to(constant->tensor, now->device)), constant->copies};
+            *copy = (kni_stored_copy){now->device, kn_own(kn_to(constant->tensor, now->device)),
+                                      constant->copies};
             found = copy->tensor;
             if (kn_ok(found))
                 constant->copies = copy;
@@ -123,23 +122,25 @@ static int64_t made_by(const kni_given_attribute *attributes)
 {
     int64_t n = 1;
     for (const kni_given_attribute *a = attributes; a && a->name; a++) {
-        if (!strcmp(a->name, "counter")) return INT64_MAX; /* random */
         if (!strcmp(a->name, "length")) n = a->one.value;
         if (!strcmp(a->name, "shape"))
-            for (int32_t i = 0; i < a->n; i++)
-                if (a->extents[i].value > SMALL) return INT64_MAX;
-                else n = n > SMALL ? n : n * a->extents[i].value;
+            for (int32_t i = 0; i < a->n && n <= SMALL; i++)
+                n = a->extents[i].value > SMALL ? INT64_MAX : n * a->extents[i].value;
     }
     return n;
 }
 
-static bool draws(const char *op) { return !strncmp(op, "random_", 7) || !strcmp(op, "dropout") || !strcmp(op, "categorical"); }
+static bool draws(const char *op)
+{
+    kn_op_info info;
+    return kn_op_find(op, &info) && info.random;
+}
 
 static bool is_near(kni_conversion *c, const char *op, const kni_datum *in, int32_t n_in,
                     const kni_given_attribute *attributes)
 {
     int64_t total = 0;
-    if (draws(op)) return false;
+    if (now_of(c)->one_place) return true;
     for (int32_t i = 0; i < n_in; i++) {
         const kni_entry *e = kni_entry_of(c, in[i]);
         if (!e) continue;
@@ -149,17 +150,19 @@ static bool is_near(kni_conversion *c, const char *op, const kni_datum *in, int3
         total += n;
         if (total > SMALL) return false;
     }
-    return n_in > 0 || made_by(attributes) <= SMALL;
+    return (n_in > 0 || made_by(attributes) <= SMALL) && !draws(op);
 }
 
-static bool give_attributes(kni_conversion *c, const kni_given_attribute *attributes, kn_attribute_value *values)
+static bool give_attributes(kni_conversion *c, const kni_given_attribute *attributes,
+                            kn_attribute_value *values)
 {
     int32_t n = 0;
     for (const kni_given_attribute *a = attributes; a && a->name; a++) {
         kn_attribute_value v = {.name = a->name, .real = a->real, .integer = a->one.value};
         if (n == MOST_ATTRIBUTES || a->n > KN_MAX_RANK) {
-            kni_convert_fail(c, KN_ERROR_UNSUPPORTED, "attribute %s of an op has %d numbers; %d are supported", a->name,
-                             a->n, KN_MAX_RANK);
+            kni_convert_fail(c, KN_ERROR_UNSUPPORTED,
+                             "attribute %s of an op has %d numbers; %d are supported", a->name, a->n,
+                             KN_MAX_RANK);
             return false;
         }
         if (a->kind == 0 && a->n >= 0) {

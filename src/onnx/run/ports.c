@@ -1,4 +1,5 @@
 /* What a model takes and gives. */
+#include "onnx/describe.h"
 #include "onnx/run/session.h"
 #include "support/argument.h"
 #include "support/buffer.h"
@@ -9,8 +10,9 @@
 static kn_onnx_kind kind_of(const kni_onnx_declared *declared)
 {
     static const uint8_t kinds[] = {
-        [KNI_ONNX_UNKNOWN] = KN_ONNX_NOTHING,   [KNI_ONNX_TENSOR] = KN_ONNX_TENSOR, [KNI_ONNX_SEQUENCE] = KN_ONNX_SEQUENCE,
-        [KNI_ONNX_OPTIONAL] = KN_ONNX_OPTIONAL, [KNI_ONNX_MAP] = KN_ONNX_MAP,       [KNI_ONNX_SPARSE] = KN_ONNX_TENSOR};
+        [KNI_ONNX_UNKNOWN] = KN_ONNX_NOTHING,   [KNI_ONNX_TENSOR] = KN_ONNX_TENSOR,
+        [KNI_ONNX_SEQUENCE] = KN_ONNX_SEQUENCE, [KNI_ONNX_OPTIONAL] = KN_ONNX_OPTIONAL,
+        [KNI_ONNX_MAP] = KN_ONNX_MAP,           [KNI_ONNX_SPARSE] = KN_ONNX_TENSOR};
     if (!declared) return KN_ONNX_NOTHING;
     if (declared->kind == KNI_ONNX_TENSOR && declared->type == KNI_ONNX_STRING) return KN_ONNX_STRINGS;
     return (kn_onnx_kind)kinds[declared->kind];
@@ -92,7 +94,7 @@ kn_status kni_session_ports(kni_onnx *session)
 {
     const kni_onnx_graph *graph = session->plan.model->graph;
     kni_onnx_arena *arena = session->plan.model->arena;
-    session->n_inputs = graph->n_inputs;
+    session->n_inputs = graph->n_inputs + graph->n_defaults;
     session->n_outputs = graph->n_outputs;
     session->inputs = kni_onnx_arena_take(arena, (size_t)session->n_inputs, sizeof *session->inputs);
     session->outputs = kni_onnx_arena_take(arena, (size_t)session->n_outputs, sizeof *session->outputs);
@@ -119,7 +121,8 @@ int32_t kn_onnx_outputs(kn_onnx model)
     return session ? session->n_outputs : -1;
 }
 
-static kn_status port_at(const kn_onnx_port *ports, int32_t n, int32_t i, kn_onnx_port *port, const char *function)
+static kn_status port_at(const kn_onnx_port *ports, int32_t n, int32_t i, kn_onnx_port *port,
+                         const char *function)
 {
     if (i < 0 || i >= n) return kni_failure(KN_ERROR_INDEX, "%s: number %d of %d", function, i, n);
     kn_status s = kni_given(port, function, "port");
@@ -145,4 +148,37 @@ bool kn_onnx_output_is_random(kn_onnx model, int32_t i)
 {
     KNI_USE(onnx, session, model);
     return session && i >= 0 && i < session->n_outputs && session->random[i];
+}
+
+kn_status kn_onnx_describe(kn_onnx model, kn_onnx_info *info)
+{
+    KNI_USE(onnx, session, model);
+    if (!session) return KNI_NO_OBJECT(model);
+    kn_status s = kni_given(info, __func__, "info");
+    if (s) return s;
+    const kni_onnx_model *m = session->plan.model;
+    *info = (kn_onnx_info){.nodes = m->n_nodes, .ir_version = m->ir_version};
+    for (int32_t i = 0; i < m->n_nodes; i++) {
+        info->folded += session->plan.nodes[i].folded;
+        info->unknown += !session->plan.nodes[i].converter;
+    }
+    for (int32_t v = 0; v < m->n_values; v++) {
+        if (!m->values[v].initializer) continue;
+        info->weights++;
+        info->elements += m->values[v].initializer->count;
+    }
+    for (int32_t i = 0; i < m->n_opsets; i++)
+        if (!m->opsets[i].domain[0]) info->opset = m->opsets[i].version;
+    return KN_OK;
+}
+
+size_t kn_onnx_inspect(kn_onnx model, char *buffer, size_t bytes)
+{
+    if (buffer && bytes) *buffer = 0;
+    KNI_USE(onnx, session, model);
+    kni_buffer text = {0};
+    if (!session || kni_onnx_describe(session->plan.model, &text)) return 0;
+    size_t n = kni_buffer_copy(&text, buffer, bytes);
+    kni_buffer_free(&text);
+    return n;
 }

@@ -35,13 +35,13 @@ static void leave_share(void *context)
 
 kn_status kni_session_add_constant(kni_onnx *session, int32_t value, kn_tensor tensor, kni_held *strings)
 {
-    kni_constant *constant = calloc(1, sizeof *constant);
+    kni_stored *constant = calloc(1, sizeof *constant);
     if (!constant) {
         kn_drop(tensor);
         kni_held_leave(strings);
         return kni_failure_memory("kn_onnx_load");
     }
-    *constant = (kni_constant){.value = value, .tensor = tensor, .strings = strings};
+    *constant = (kni_stored){.value = value, .tensor = tensor, .strings = strings};
     session->plan.constants[value] = constant;
     return KN_OK;
 }
@@ -67,12 +67,12 @@ kn_status kni_session_constants(kni_onnx *session)
     return s;
 }
 
-static void free_constant(kni_constant *constant)
+static void free_constant(kni_stored *constant)
 {
     if (!constant) return;
     kn_drop(constant->tensor);
     kni_held_leave(constant->strings);
-    for (kni_constant_copy *copy = constant->copies, *next; copy; copy = next) {
+    for (kni_stored_copy *copy = constant->copies, *next; copy; copy = next) {
         next = copy->next;
         kn_drop(copy->tensor);
         free(copy);
@@ -102,7 +102,7 @@ static kn_status prepare(kni_onnx *session)
     if (!session->plan.host) return kni_latest_code();
     kn_device before = kn_device_current();
     kn_device_use(session->plan.host);
-    kn_status s = kni_plan_make(&session->plan);
+    kn_status s = kni_onnx_plan_make(&session->plan);
     if (s == KN_OK) s = kni_session_constants(session);
     if (s == KN_OK && session->folds) s = kni_session_fold(session);
     if (s == KN_OK) s = kni_session_ports(session);

@@ -3,7 +3,7 @@
 #define KNI_ONNX_SESSION_H
 
 #include "core/objects.h"
-#include "onnx/run/plan.h"
+#include "onnx/run/model_plan.h"
 #include <kn/onnx.h>
 #include <stdatomic.h>
 
@@ -14,7 +14,7 @@ typedef struct kni_model_share {
 } kni_model_share;
 
 typedef struct kni_onnx {
-    kni_plan plan;
+    kni_onnx_plan plan;
     kni_model_share *share;
     kn_onnx_port *inputs, *outputs;
     int32_t n_inputs, n_outputs; /* inputs with defaults come last */

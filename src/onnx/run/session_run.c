@@ -24,17 +24,20 @@ static const char *shape_of(const kni_entry *e, char *text)
     size_t n = 0;
     text[0] = 0;
     for (int32_t a = 0; a < e->rank && n + 32 < SHAPE_TEXT; a++)
-        n += (size_t)snprintf(text + n, SHAPE_TEXT - n, a ? ", %lld" : "%lld", (long long)e->extents[a].value);
+        n +=
+            (size_t)snprintf(text + n, SHAPE_TEXT - n, a ? ", %lld" : "%lld", (long long)e->extents[a].value);
     return text;
 }
 
 static const char *kind_word(const kni_entry *e)
 {
-    static const char *const words[] = {"nothing", "a tensor", "strings", "a sequence", "an optional", "a map"};
+    static const char *const words[] = {"nothing",    "a tensor",    "strings",
+                                        "a sequence", "an optional", "a map"};
     return e->kind == KNI_IS_TENSOR ? kn_dtype_name(e->dtype) : words[e->kind];
 }
 
-static void refuse(kni_conversion *c, const kn_onnx_port *port, const kni_entry *e, kn_status code, const char *why)
+static void refuse(kni_conversion *c, const kn_onnx_port *port, const kni_entry *e, kn_status code,
+                   const char *why)
 {
     char text[SHAPE_TEXT];
     bool shaped = e->kind == KNI_IS_TENSOR || e->kind == KNI_IS_STRINGS;
@@ -44,7 +47,8 @@ static void refuse(kni_conversion *c, const kn_onnx_port *port, const kni_entry 
 }
 
 /* The size that a name stands for, known from this input or one before it. */
-static bool same_size(const kni_onnx *session, const kni_conversion *c, int32_t input, int32_t axis, int64_t size)
+static bool same_size(const kni_onnx *session, const kni_conversion *c, int32_t input, int32_t axis,
+                      int64_t size)
 {
     const char *name = session->inputs[input].names[axis];
     for (int32_t i = 0; i <= input; i++) {
@@ -66,13 +70,15 @@ static void check_input(const kni_onnx *session, kni_conversion *c, int32_t i, c
                                     [KN_ONNX_MAP] = KNI_IS_MAP};
     const kn_onnx_port *port = &session->inputs[i];
     if (port->kind == KN_ONNX_NOTHING || port->kind == KN_ONNX_OPTIONAL) return;
-    if (e->kind != (kni_datum_kind)kinds[port->kind] || (e->kind == KNI_IS_TENSOR && e->dtype != port->dtype)) {
+    if (e->kind != (kni_datum_kind)kinds[port->kind] ||
+        (e->kind == KNI_IS_TENSOR && e->dtype != port->dtype)) {
         refuse(c, port, e, KN_ERROR_DTYPE, "");
         return;
     }
     if (port->rank < 0) return;
     bool fits = e->rank == port->rank;
-    for (int32_t a = 0; a < e->rank && fits; a++) fits = port->sizes[a] < 0 || port->sizes[a] == e->extents[a].value;
+    for (int32_t a = 0; a < e->rank && fits; a++)
+        fits = port->sizes[a] < 0 || port->sizes[a] == e->extents[a].value;
     if (!fits) {
         refuse(c, port, e, KN_ERROR_SHAPE, "");
         return;
@@ -121,12 +127,19 @@ static void bind_inputs(const kni_onnx *session, kni_conversion *c, const ports_
             if (kn_ok(t))
                 x = kni_now_borrow(c, t);
             else
-                kni_convert_fail(c, kn_error_code(t), "input '%s': %s", session->inputs[i].name, kni_failure_taken());
+                kni_convert_fail(c, kn_error_code(t), "input '%s': %s", session->inputs[i].name,
+                                 kni_failure_taken());
         } else if (i < n_in && given->held) {
             x = take_held(c, given->held[i]);
         }
         if (c->status) break;
         if (kni_is_given(x)) {
+            if (session->plan.model->ir_version < 4 && session->folds && i >= graph->n_inputs)
+                kni_convert_fail(
+                    c, KN_ERROR_UNSUPPORTED,
+                    "input '%s' is a weight that was computed with when the model was loaded; no_simplify of "
+                    "kn_onnx_args lets it be given",
+                    session->inputs[i].name);
             kni_bind(c, graph->inputs[i], x);
             check_input(session, c, i, kni_entry_of(c, x));
         } else if (!session->inputs[i].has_default) {
@@ -167,7 +180,8 @@ static void give_outputs(const kni_onnx *session, kni_conversion *c, const ports
         if (!e || given->held_out) continue;
         if (e->kind == KNI_IS_OPTIONAL) e = kni_entry_of(c, kni_optional_value(c, x));
         if (e && e->kind != KNI_IS_TENSOR)
-            kni_convert_fail(c, KN_ERROR_DTYPE, "output '%s' is %s and no tensor of numbers; kn_onnx_run_values gives it",
+            kni_convert_fail(c, KN_ERROR_DTYPE,
+                             "output '%s' is %s and no tensor of numbers; kn_onnx_run_values gives it",
                              session->outputs[k].name, kind_word(e));
         kn_tensor t = e && !c->status ? kni_now_on_device(c, e) : KN_NONE;
         given->tensors_out[k] = t.bits ? kn_alias(t) : KN_NONE;
@@ -201,16 +215,16 @@ static kn_status convert_model(kni_onnx *session, kni_conversion *c, const ports
     return c->status;
 }
 
-static kn_status check_counts(const kni_onnx *session, const void *in, int32_t n_in, const void *out, int32_t n_out,
-                              const char *function)
+static kn_status check_counts(const kni_onnx *session, const void *in, int32_t n_in, const void *out,
+                              int32_t n_out, const char *function)
 {
     int32_t needed = 0;
     for (int32_t i = 0; i < session->n_inputs; i++)
         if (!session->inputs[i].has_default) needed = i + 1;
     bool good = n_in >= needed && n_in <= session->n_inputs && n_out == session->n_outputs;
     if (good && (in || !n_in) && (out || !n_out)) return KN_OK;
-    return kni_failure(KN_ERROR_ARGUMENT, "%s: %d inputs and %d outputs are given; the model has %d and %d", function,
-                       in ? n_in : 0, out ? n_out : 0, session->n_inputs, session->n_outputs);
+    return kni_failure(KN_ERROR_ARGUMENT, "%s: %d inputs and %d outputs are given; the model has %d and %d",
+                       function, in ? n_in : 0, out ? n_out : 0, session->n_inputs, session->n_outputs);
 }
 
 static kn_status run_session(kni_onnx *session, const ports_given *given, int32_t n_in)
@@ -233,7 +247,7 @@ kn_status kn_onnx_run(kn_onnx model, const kn_tensor *in, int32_t n_in, kn_tenso
     ports_given given = {.tensors = in, .tensors_out = out};
     kn_status s = session ? check_counts(session, in, n_in, out, n_out, __func__) : KNI_NO_OBJECT(model);
     if (s == KN_OK) s = run_session(session, &given, n_in);
-    for (int32_t k = 0; s && out && k < n_out; k++) out[k] = kn_poison(s, kn_last_error());
+    for (int32_t k = 0; s && out && k < n_out; k++) out[k] = kn_poison(s, kni_failure_latest());
     kn_scope_end_many(scope, out, out ? n_out : 0);
     return s;
 }
@@ -271,7 +285,8 @@ static kn_status make_values(kni_held **held, kn_onnx_value *out, int32_t n, con
     return s;
 }
 
-kn_status kn_onnx_run_values(kn_onnx model, const kn_onnx_value *in, int32_t n_in, kn_onnx_value *out, int32_t n_out)
+kn_status kn_onnx_run_values(kn_onnx model, const kn_onnx_value *in, int32_t n_in, kn_onnx_value *out,
+                             int32_t n_out)
 {
     for (int32_t k = 0; out && k < n_out; k++) out[k] = NULL;
     KNI_USE(onnx, session, model);
@@ -285,7 +300,8 @@ kn_status kn_onnx_run_values(kn_onnx model, const kn_onnx_value *in, int32_t n_i
     ports_given given = {.held = held, .held_out = held + n_in};
     if (s == KN_OK) s = run_session(session, &given, n_in);
     for (int32_t i = 0; held && i < n_in; i++) kni_held_leave(held[i]);
-    for (int32_t k = 0; held && s && k < n_out; k++) kni_held_leave(given.held_out[k]), given.held_out[k] = NULL;
+    for (int32_t k = 0; held && s && k < n_out; k++)
+        kni_held_leave(given.held_out[k]), given.held_out[k] = NULL;
     if (s == KN_OK) s = make_values(given.held_out, out, n_out, __func__);
     free(held);
     kn_scope_end(scope, KN_NONE);

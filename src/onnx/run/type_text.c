@@ -72,7 +72,9 @@ const kni_onnx_declared *kni_type_parse(kni_onnx_arena *arena, const char *text)
     const char *at = text;
     const kni_onnx_declared *declared = parse(arena, &at, 0);
     if (declared && !*at) return declared;
-    kni_failure(KN_ERROR_ARGUMENT,
-                "'%s' is no type; write \"tensor(float)\", \"seq(tensor(int64))\", \"optional(tensor(float))\"", text);
+    kni_failure(
+        KN_ERROR_ARGUMENT,
+        "'%s' is no type; write \"tensor(float)\", \"seq(tensor(int64))\", \"optional(tensor(float))\"",
+        text);
     return NULL;
 }

@@ -88,8 +88,10 @@ kn_onnx_value kn_onnx_value_map(kn_onnx_value keys, kn_onnx_value values)
 
 kn_onnx_kind kn_onnx_value_kind(kn_onnx_value value)
 {
-    static const uint8_t kinds[] = {[KNI_IS_TENSOR] = KN_ONNX_TENSOR,     [KNI_IS_STRINGS] = KN_ONNX_STRINGS,
-                                    [KNI_IS_SEQUENCE] = KN_ONNX_SEQUENCE, [KNI_IS_OPTIONAL] = KN_ONNX_OPTIONAL,
+    static const uint8_t kinds[] = {[KNI_IS_TENSOR] = KN_ONNX_TENSOR,
+                                    [KNI_IS_STRINGS] = KN_ONNX_STRINGS,
+                                    [KNI_IS_SEQUENCE] = KN_ONNX_SEQUENCE,
+                                    [KNI_IS_OPTIONAL] = KN_ONNX_OPTIONAL,
                                     [KNI_IS_MAP] = KN_ONNX_MAP};
     KNI_USE(onnx_datum, held, value);
     return held ? (kn_onnx_kind)kinds[held->kind] : KN_ONNX_NOTHING;
@@ -98,7 +100,7 @@ kn_onnx_kind kn_onnx_value_kind(kn_onnx_value value)
 kn_tensor kn_onnx_value_as_tensor(kn_onnx_value value)
 {
     KNI_USE(onnx_datum, held, value);
-    if (!held) return kn_poison(KNI_NO_OBJECT(value), kn_last_error());
+    if (!held) return kn_poison(KNI_NO_OBJECT(value), kni_failure_latest());
     if (held->kind == KNI_IS_TENSOR) return kn_alias(held->tensor);
     return kni_poisoned(KN_ERROR_DTYPE, "%s: the value is no tensor of numbers", __func__);
 }
@@ -128,9 +130,11 @@ kn_status kn_onnx_value_string(kn_onnx_value value, int64_t i, const char **text
 {
     KNI_USE(onnx_datum, held, value);
     if (!held) return KNI_NO_OBJECT(value);
-    if (held->kind != KNI_IS_STRINGS) return kni_failure(KN_ERROR_DTYPE, "%s: the value holds no strings", __func__);
+    if (held->kind != KNI_IS_STRINGS)
+        return kni_failure(KN_ERROR_DTYPE, "%s: the value holds no strings", __func__);
     if (i < 0 || i >= held->n)
-        return kni_failure(KN_ERROR_INDEX, "%s: string %lld of %lld", __func__, (long long)i, (long long)held->n);
+        return kni_failure(KN_ERROR_INDEX, "%s: string %lld of %lld", __func__, (long long)i,
+                           (long long)held->n);
     kn_status s = kni_given(text, __func__, "text");
     if (s) return s;
     *text = held->strings[i].data;
@@ -144,7 +148,8 @@ kn_onnx_value kn_onnx_value_item(kn_onnx_value value, int64_t i)
     if (!held) return NULL;
     if (!held->items || i < 0 || i >= held->n)
         return kni_failure(KN_ERROR_INDEX, "%s: item %lld of %lld", __func__, (long long)i,
-                           (long long)(held->items ? held->n : 0)), NULL;
+                           (long long)(held->items ? held->n : 0)),
+               NULL;
     return made(kni_held_use(held->items[i]), __func__);
 }
 
@@ -174,7 +179,8 @@ static kni_held *read_bytes(const void *data, size_t bytes, const char *type, co
     kni_onnx_item item = {0};
     const kni_onnx_declared *declared = type ? kni_type_parse(arena, type) : NULL;
     kni_held *held = NULL;
-    if ((declared || !type) && !kni_onnx_item_read(arena, data, bytes, declared, file, &item)) held = held_of_item(&item);
+    if ((declared || !type) && !kni_onnx_item_read(arena, data, bytes, declared, file, &item))
+        held = held_of_item(&item);
     kni_onnx_arena_free(arena);
     return held;
 }

@@ -1,6 +1,6 @@
 /* Operators of the user's. */
-#ifndef KNI_ONNX_CUSTOM_H
-#define KNI_ONNX_CUSTOM_H
+#ifndef KNI_ONNX_CUSTOM_OPERATOR_H
+#define KNI_ONNX_CUSTOM_OPERATOR_H
 
 #include "onnx/convert.h"
 

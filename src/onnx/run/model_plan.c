@@ -1,5 +1,5 @@
 /* Plans a model: the converter of each node, and after which node nobody reads a value any more. */
-#include "onnx/run/plan.h"
+#include "onnx/run/model_plan.h"
 #include "support/failure.h"
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +12,8 @@ typedef struct place {
 } place;
 
 typedef struct walk {
-    kni_plan *plan;
-    int32_t *last;  /* by value: the place of the last node of its own graph that reads it; -1: none */
+    kni_onnx_plan *plan;
+    int32_t *last;   /* by value: the place of the last node of its own graph that reads it; -1: none */
     bool *is_output; /* by value: a result of its graph, which is left when the graph ends */
 } walk;
 
@@ -80,14 +80,15 @@ static kn_status list_ends(const walk *w)
     return KN_OK;
 }
 
-kn_status kni_plan_make(kni_plan *plan)
+kn_status kni_onnx_plan_make(kni_onnx_plan *plan)
 {
     kni_onnx_model *model = plan->model;
     size_t n = (size_t)model->n_values + 1;
     walk w = {plan, malloc(n * sizeof *w.last), calloc(n, sizeof *w.is_output)};
     plan->nodes = kni_onnx_arena_take(model->arena, (size_t)model->n_nodes + 1, sizeof *plan->nodes);
-    plan->constants = kni_onnx_arena_take(model->arena, n, sizeof(kni_constant *));
-    kn_status s = w.last && w.is_output && plan->nodes && plan->constants ? KN_OK : kni_failure_memory("kn_onnx_load");
+    plan->constants = kni_onnx_arena_take(model->arena, n, sizeof(kni_stored *));
+    kn_status s =
+        w.last && w.is_output && plan->nodes && plan->constants ? KN_OK : kni_failure_memory("kn_onnx_load");
     if (s == KN_OK) {
         memset(w.last, 0xff, n * sizeof *w.last);
         walk_graph(&w, model->graph, NULL);
