@@ -17,10 +17,10 @@
 typedef struct kni_conversion kni_conversion;
 
 /* A value: a tensor, strings, a sequence, an optional, maps. {0}: absent. */
-typedef struct kni_operand {
+typedef struct kni_datum {
     int32_t id;
-} kni_operand;
-#define KNI_ABSENT ((kni_operand){0})
+} kni_datum;
+#define KNI_ABSENT ((kni_datum){0})
 
 /* A size or another whole number: `value`, or the expression `text` over the sizes of inputs ("2 * n + 1") where that is not NULL. */
 typedef struct kni_extent {
@@ -31,26 +31,26 @@ typedef struct kni_extent {
 
 /* ---- asking */
 
-typedef enum kni_operand_kind {
+typedef enum kni_datum_kind {
     KNI_IS_ABSENT,
     KNI_IS_TENSOR,
     KNI_IS_STRINGS, /* a tensor of strings, which has a shape and lives on the host */
     KNI_IS_SEQUENCE,
     KNI_IS_OPTIONAL,
     KNI_IS_MAP
-} kni_operand_kind;
-kni_operand_kind kni_kind_of(const kni_conversion *c, kni_operand x);
-static inline bool kni_is_given(kni_operand x) { return x.id != 0; }
-kn_dtype kni_dtype_of(const kni_conversion *c, kni_operand x);
-int32_t kni_rank_of(const kni_conversion *c, kni_operand x);
+} kni_datum_kind;
+kni_datum_kind kni_kind_of(const kni_conversion *c, kni_datum x);
+static inline bool kni_is_given(kni_datum x) { return x.id != 0; }
+kn_dtype kni_dtype_of(const kni_conversion *c, kni_datum x);
+int32_t kni_rank_of(const kni_conversion *c, kni_datum x);
 /* Of an axis; negative ones count from the end. Fails where there is no such axis. */
-kni_extent kni_extent_of(kni_conversion *c, kni_operand x, int64_t axis);
+kni_extent kni_extent_of(kni_conversion *c, kni_datum x, int64_t axis);
 /* All of them: `extents` has room for KN_MAX_RANK. Returns the rank. */
-int32_t kni_extents_of(kni_conversion *c, kni_operand x, kni_extent *extents);
+int32_t kni_extents_of(kni_conversion *c, kni_datum x, kni_extent *extents);
 /* The product of all of them. */
-kni_extent kni_count_of(kni_conversion *c, kni_operand x);
+kni_extent kni_count_of(kni_conversion *c, kni_datum x);
 /* An axis as 0 .. rank - 1; fails where there is none. */
-int32_t kni_axis_of(kni_conversion *c, kni_operand x, int64_t axis);
+int32_t kni_axis_of(kni_conversion *c, kni_datum x, int64_t axis);
 /* The same where the rank is that of the result. */
 int32_t kni_axis_in(kni_conversion *c, int32_t rank, int64_t axis);
 /* How many outputs the node's users read is not known; but one whose name is empty is not wanted. */
@@ -74,17 +74,17 @@ int64_t kni_extent_number(kni_conversion *c, kni_extent e, const char *what);
 /* ---- contents of values that are known: constants, and what is computed from sizes */
 
 /* Whether its content is known without reading from a device. All content is known of what runs at once on the CPU. */
-bool kni_is_known(const kni_conversion *c, kni_operand x);
+bool kni_is_known(const kni_conversion *c, kni_datum x);
 /* Whole numbers and truths of a tensor of any rank, in order, some of which may be expressions. NULL with the node failed; `what` is for
    the message: "the shape". */
-const kni_extent *kni_known_extents(kni_conversion *c, kni_operand x, const char *what, int64_t *n);
-const int64_t *kni_known_ints(kni_conversion *c, kni_operand x, const char *what, int64_t *n);
+const kni_extent *kni_known_extents(kni_conversion *c, kni_datum x, const char *what, int64_t *n);
+const int64_t *kni_known_ints(kni_conversion *c, kni_datum x, const char *what, int64_t *n);
 /* Numbers of any dtype as doubles. */
-const double *kni_known_reals(kni_conversion *c, kni_operand x, const char *what, int64_t *n);
+const double *kni_known_reals(kni_conversion *c, kni_datum x, const char *what, int64_t *n);
 /* The only element of a tensor of one; `otherwise` where x is absent. */
-int64_t kni_known_int(kni_conversion *c, kni_operand x, const char *what, int64_t otherwise);
-double kni_known_real(kni_conversion *c, kni_operand x, const char *what, double otherwise);
-const kni_onnx_text *kni_known_strings(kni_conversion *c, kni_operand x, int64_t *n);
+int64_t kni_known_int(kni_conversion *c, kni_datum x, const char *what, int64_t otherwise);
+double kni_known_real(kni_conversion *c, kni_datum x, const char *what, double otherwise);
+const kni_onnx_text *kni_known_strings(kni_conversion *c, kni_datum x, int64_t *n);
 
 /* ---- ops. An attribute is a whole number, a real one or a list of whole numbers, by its name in the op's row; those that are not given
    are 0. Which attributes may be expressions docs/programs.md says; others fail where one is. */
@@ -121,78 +121,76 @@ typedef struct kni_given_attribute {
     }
 
 /* An op with one result; `in` may have KNI_ABSENT for optional operands. attributes: NULL for none. */
-kni_operand kni_emit(kni_conversion *c, const char *op, const kni_operand *in, int32_t n_in,
-                     const kni_given_attribute *attributes);
-void kni_emit_many(kni_conversion *c, const char *op, const kni_operand *in, int32_t n_in,
-                   const kni_given_attribute *attributes, kni_operand *out, int32_t n_out);
-kni_operand kni_emit1(kni_conversion *c, const char *op, kni_operand x);
-kni_operand kni_emit2(kni_conversion *c, const char *op, kni_operand a, kni_operand b);
-kni_operand kni_emit3(kni_conversion *c, const char *op, kni_operand a, kni_operand b, kni_operand d);
+kni_datum kni_emit(kni_conversion *c, const char *op, const kni_datum *in, int32_t n_in,
+                   const kni_given_attribute *attributes);
+void kni_emit_many(kni_conversion *c, const char *op, const kni_datum *in, int32_t n_in,
+                   const kni_given_attribute *attributes, kni_datum *out, int32_t n_out);
+kni_datum kni_emit1(kni_conversion *c, const char *op, kni_datum x);
+kni_datum kni_emit2(kni_conversion *c, const char *op, kni_datum a, kni_datum b);
+kni_datum kni_emit3(kni_conversion *c, const char *op, kni_datum a, kni_datum b, kni_datum d);
 /* KNI_LIST(x, y): a list and its length, as two arguments. */
 #define KNI_LIST(...)                                                                                        \
-    (const kni_operand[]){__VA_ARGS__},                                                                      \
-        (int32_t)(sizeof((const kni_operand[]){__VA_ARGS__}) / sizeof(kni_operand))
+    (const kni_datum[]){__VA_ARGS__}, (int32_t)(sizeof((const kni_datum[]){__VA_ARGS__}) / sizeof(kni_datum))
 
 /* ---- what converters often need (tools.c) */
 
 /* Values to integers as casts of ONNX do: truncated. x itself where it has the dtype. */
-kni_operand kni_cast_to(kni_conversion *c, kni_operand x, kn_dtype dtype);
+kni_datum kni_cast_to(kni_conversion *c, kni_datum x, kn_dtype dtype);
 /* Reshapes to sizes of which all are given. x itself where nothing changes. */
-kni_operand kni_reshape_to(kni_conversion *c, kni_operand x, const kni_extent *extents, int32_t rank);
+kni_datum kni_reshape_to(kni_conversion *c, kni_datum x, const kni_extent *extents, int32_t rank);
 /* Inserts an axis of one element before `axis` of the result; removes one. */
-kni_operand kni_unsqueeze_at(kni_conversion *c, kni_operand x, int32_t axis);
-kni_operand kni_squeeze_at(kni_conversion *c, kni_operand x, int32_t axis);
+kni_datum kni_unsqueeze_at(kni_conversion *c, kni_datum x, int32_t axis);
+kni_datum kni_squeeze_at(kni_conversion *c, kni_datum x, int32_t axis);
 /* As [product of the axes before `axis`, product of the others]. */
-kni_operand kni_flatten_at(kni_conversion *c, kni_operand x, int32_t axis);
-kni_operand kni_permute_to(kni_conversion *c, kni_operand x, const int32_t *axes, int32_t n);
+kni_datum kni_flatten_at(kni_conversion *c, kni_datum x, int32_t axis);
+kni_datum kni_permute_to(kni_conversion *c, kni_datum x, const int32_t *axes, int32_t n);
 /* Swaps two axes. */
-kni_operand kni_swap_axes(kni_conversion *c, kni_operand x, int32_t a, int32_t b);
-kni_operand kni_expand_to(kni_conversion *c, kni_operand x, const kni_extent *extents, int32_t rank);
+kni_datum kni_swap_axes(kni_conversion *c, kni_datum x, int32_t a, int32_t b);
+kni_datum kni_expand_to(kni_conversion *c, kni_datum x, const kni_extent *extents, int32_t rank);
 /* x[start:stop] along one axis, step 1; start and stop are within it. */
-kni_operand kni_slice_of(kni_conversion *c, kni_operand x, int32_t axis, kni_extent start, kni_extent stop);
-kni_operand kni_concat_of(kni_conversion *c, const kni_operand *list, int32_t n, int32_t axis);
+kni_datum kni_slice_of(kni_conversion *c, kni_datum x, int32_t axis, kni_extent start, kni_extent stop);
+kni_datum kni_concat_of(kni_conversion *c, const kni_datum *list, int32_t n, int32_t axis);
 /* Zeros (or `value`) at both ends of each axis; the lists have rank entries. */
-kni_operand kni_pad_with(kni_conversion *c, kni_operand x, const kni_extent *before, const kni_extent *after,
-                         double value);
+kni_datum kni_pad_with(kni_conversion *c, kni_datum x, const kni_extent *before, const kni_extent *after,
+                       double value);
 /* Sums, maxima ... over axes, op one of "sum" "mean" "max" "min" "prod" ...; of no axes (n 0) over all. */
-kni_operand kni_reduce_over(kni_conversion *c, const char *op, kni_operand x, const int32_t *axes, int32_t n,
-                            bool keep);
+kni_datum kni_reduce_over(kni_conversion *c, const char *op, kni_datum x, const int32_t *axes, int32_t n,
+                          bool keep);
 /* Tensors from numbers. */
-kni_operand kni_number(kni_conversion *c, double value, kn_dtype dtype); /* rank 0 */
-kni_operand kni_whole_number(kni_conversion *c, int64_t value, kn_dtype dtype);
-kni_operand kni_filled(kni_conversion *c, double value, kn_dtype dtype, const kni_extent *extents,
-                       int32_t rank);
+kni_datum kni_real_number(kni_conversion *c, double value, kn_dtype dtype); /* rank 0 */
+kni_datum kni_whole_number(kni_conversion *c, int64_t value, kn_dtype dtype);
+kni_datum kni_filled(kni_conversion *c, double value, kn_dtype dtype, const kni_extent *extents,
+                     int32_t rank);
 /* start, start + 1 ... of a length, i64. */
-kni_operand kni_counting(kni_conversion *c, int64_t start, kni_extent length, kn_dtype dtype);
+kni_datum kni_counting(kni_conversion *c, int64_t start, kni_extent length, kn_dtype dtype);
 /* A constant from memory, which is copied. */
-kni_operand kni_constant(kni_conversion *c, const void *data, kn_dtype dtype, const int64_t *sizes,
-                         int32_t rank);
+kni_datum kni_constant(kni_conversion *c, const void *data, kn_dtype dtype, const int64_t *sizes,
+                       int32_t rank);
 /* The same from a tensor of the file, strings too. */
-kni_operand kni_constant_of(kni_conversion *c, const kni_onnx_tensor *tensor);
+kni_datum kni_constant_of(kni_conversion *c, const kni_onnx_tensor *tensor);
 /* i64 of rank 1 whose elements may be expressions, as Shape gives. rank 0 with scalar. */
-kni_operand kni_known_list(kni_conversion *c, const kni_extent *elements, int64_t n, bool scalar);
+kni_datum kni_known_list(kni_conversion *c, const kni_extent *elements, int64_t n, bool scalar);
 
 /* ---- strings, sequences, optionals, maps: they live on the host */
 
-kni_operand kni_strings(kni_conversion *c, const kni_onnx_text *texts, const kni_extent *extents,
-                        int32_t rank);
-kni_operand kni_sequence(kni_conversion *c, const kni_operand *items, int64_t n);
-int64_t kni_sequence_count(kni_conversion *c, kni_operand sequence);
+kni_datum kni_strings(kni_conversion *c, const kni_onnx_text *texts, const kni_extent *extents, int32_t rank);
+kni_datum kni_sequence(kni_conversion *c, const kni_datum *items, int64_t n);
+int64_t kni_sequence_count(kni_conversion *c, kni_datum sequence);
 /* Negative places count from the end; fails outside. */
-kni_operand kni_sequence_at(kni_conversion *c, kni_operand sequence, int64_t place);
+kni_datum kni_sequence_at(kni_conversion *c, kni_datum sequence, int64_t place);
 /* x may be absent: the empty optional. */
-kni_operand kni_optional(kni_conversion *c, kni_operand x);
+kni_datum kni_optional(kni_conversion *c, kni_datum x);
 /* What it holds; absent where it is empty. A value that is no optional is handed through. */
-kni_operand kni_optional_value(kni_conversion *c, kni_operand optional);
+kni_datum kni_optional_value(kni_conversion *c, kni_datum optional);
 /* A map: its keys (strings, or i64 of rank 1) and values, of the same count. */
-kni_operand kni_map(kni_conversion *c, kni_operand keys, kni_operand values);
-kni_operand kni_map_keys(kni_conversion *c, kni_operand map);
-kni_operand kni_map_values(kni_conversion *c, kni_operand map);
+kni_datum kni_map(kni_conversion *c, kni_datum keys, kni_datum values);
+kni_datum kni_map_keys(kni_conversion *c, kni_datum map);
+kni_datum kni_map_values(kni_conversion *c, kni_datum map);
 
 /* ---- inner graphs (SequenceMap and the like; If, Loop and Scan are the session's own) */
 
-void kni_graph_convert(kni_conversion *c, const kni_onnx_graph *graph, const kni_operand *in, int32_t n_in,
-                       kni_operand *out, int32_t n_out);
+void kni_graph_convert(kni_conversion *c, const kni_onnx_graph *graph, const kni_datum *in, int32_t n_in,
+                       kni_datum *out, int32_t n_out);
 
 /* ---- failing and memory */
 
@@ -215,8 +213,8 @@ enum {
 
 /* in and out have room for at least KNI_ONNX_ROOM entries: those past n_in are KNI_ABSENT, so that in[3] can always be read. */
 enum { KNI_ONNX_ROOM = 32 };
-typedef void kni_convert_function(kni_conversion *c, const kni_onnx_node *node, const kni_operand *in,
-                                  int32_t n_in, kni_operand *out, int32_t n_out);
+typedef void kni_convert_function(kni_conversion *c, const kni_onnx_node *node, const kni_datum *in,
+                                  int32_t n_in, kni_datum *out, int32_t n_out);
 
 /* A row serves versions since <= v < before of its domain's operators; before 0: no end. Several rows of one operator may follow each
    other. */

@@ -163,7 +163,7 @@ typedef struct kni_onnx_opset {
 } kni_onnx_opset;
 
 typedef struct kni_onnx_model {
-    kni_arena *arena;
+    kni_onnx_arena *arena;
     int64_t ir_version;
     const char *producer, *producer_version, *domain, *description;
     int64_t version;
@@ -193,7 +193,7 @@ typedef struct kni_onnx_item {
     const struct kni_onnx_item *items; /* of a sequence; of an optional: one or none */
     int64_t count;
 } kni_onnx_item;
-kn_status kni_onnx_item_read(kni_arena *arena, const void *data, size_t bytes,
+kn_status kni_onnx_item_read(kni_onnx_arena *arena, const void *data, size_t bytes,
                              const kni_onnx_declared *declared, const char *file, kni_onnx_item *item);
 
 /* ---- attributes of a node by name; where the node has none, or one of another kind, the value given */
