@@ -802,6 +802,7 @@ static inline kn_unique_result kn_at_unique_result(kn_unique_result kn_result, c
 #define kn_channel_shuffle(...) kn_at(kn_channel_shuffle(__VA_ARGS__), KN_SITE)
 #define kn_interpolate(...) kn_at(kn_interpolate(__VA_ARGS__), KN_SITE)
 #define kn_interpolate_scale(...) kn_at(kn_interpolate_scale(__VA_ARGS__), KN_SITE)
+#define kn_resample(...) kn_at(kn_resample(__VA_ARGS__), KN_SITE)
 #define kn_grid_sample(...) kn_at(kn_grid_sample(__VA_ARGS__), KN_SITE)
 #define kn_affine_grid(...) kn_at(kn_affine_grid(__VA_ARGS__), KN_SITE)
 #define kn_unfold4d(...) kn_at(kn_unfold4d(__VA_ARGS__), KN_SITE)
