@@ -295,6 +295,58 @@ static const char random_text[] =
     "if (p[row * n + k] > 0) total += (real)p[row * n + k];\nreal level = total * uniform_53(philox(key, block, word), philox(key, block, word + 1));\n"
     "for (index k = 0; k < n; k++) {\nif (p[row * n + k] > 0 && !(sum > level)) {\nsum += (real)p[row * n + k];\nfound = k;\n}\n}\ny[item] = found;\n}\n";
 
+static const char recurrent_text[] =
+    "\n\n\nfunction T activated(T given, index kind, T alpha, T beta, T clip)\n{\nT v = given;\nif (clip > 0 && v > clip) v = clip;\nif (clip > 0 && v < -clip) v = -clip;\n"
+    "if (kind == 1) return sigmoid(v);\nif (kind == 2) return tanh(v);\nif (kind == 3) return v < 0 ? 0 : v;\nif (kind == 4) return alpha * v + beta;\n"
+    "if (kind == 5) return v < 0 ? alpha * v : v;\nif (kind == 6) return v > alpha ? v : 0;\nif (kind == 7) return alpha * tanh(beta * v);\nif (kind == 8) {\nv = alpha * v + beta;\n"
+    "return v < 0 ? 0 : v > 1 ? 1 : v;\n}\nif (kind == 9) return v < 0 ? alpha * expm1(v) : v;\nif (kind == 10) return v / (1 + abs(v));\n"
+    "return (v > 0 ? v : 0) + log1p(exp(-abs(v)));\n}\n\n\n"
+    "kernel lstm(index item, in T x[], in T w[], in T r[], in T bias[], in index lengths[], in T h0[], in T c0[], in T peepholes[],\n"
+    "out T y[], out T h[], out T c[], temp T gates[], index steps, index batch, index ins, index hidden,\n"
+    "index directions, index direction, index has_bias, index has_lengths, index has_h, index has_c,\n"
+    "index has_peepholes, index input_forget, uniform index kinds[6], uniform real alpha[6], uniform real beta[6],\nreal clip)\n{\n"
+    "index b = item % batch, d = item / batch, first = 3 * d, state = item * hidden, gate = item * 4 * hidden;\nindex back = direction == 1 || d == 1, length = steps;\n"
+    "if (has_lengths) length = lengths[b];\nfor (index j = 0; j < hidden; j++) {\nh[state + j] = 0;\nc[state + j] = 0;\nif (has_h) h[state + j] = h0[state + j];\n"
+    "if (has_c) c[state + j] = c0[state + j];\n}\nfor (index k = 0; k < steps; k++) {\nindex t = back ? steps - 1 - k : k, at = ((t * directions + d) * batch + b) * hidden;\n"
+    "for (index j = 0; j < hidden; j++) y[at + j] = 0;\nif (t < length) {\nfor (index g = 0; g < 4 * hidden; g++) {\nT total = 0;\n"
+    "for (index i = 0; i < ins; i++) total += x[(t * batch + b) * ins + i] * w[(d * 4 * hidden + g) * ins + i];\n"
+    "for (index i = 0; i < hidden; i++) total += h[state + i] * r[(d * 4 * hidden + g) * hidden + i];\n"
+    "if (has_bias) total += bias[d * 8 * hidden + g] + bias[d * 8 * hidden + 4 * hidden + g];\ngates[gate + g] = total;\n}\nfor (index j = 0; j < hidden; j++) {\n"
+    "T input = gates[gate + j], output = gates[gate + hidden + j];\nT forget = gates[gate + 2 * hidden + j], fresh = gates[gate + 3 * hidden + j];\nif (has_peepholes) {\n"
+    "input += peepholes[d * 3 * hidden + j] * c[state + j];\nforget += peepholes[d * 3 * hidden + 2 * hidden + j] * c[state + j];\n}\n"
+    "input = activated(input, kinds[first], (T)alpha[first], (T)beta[first], (T)clip);\nforget = activated(forget, kinds[first], (T)alpha[first], (T)beta[first], (T)clip);\n"
+    "if (input_forget) forget = 1 - input;\nfresh = activated(fresh, kinds[first + 1], (T)alpha[first + 1], (T)beta[first + 1], (T)clip);\n"
+    "T now = forget * c[state + j] + input * fresh;\nif (has_peepholes) output += peepholes[d * 3 * hidden + hidden + j] * now;\n"
+    "output = activated(output, kinds[first], (T)alpha[first], (T)beta[first], (T)clip);\nc[state + j] = now;\n"
+    "h[state + j] = output * activated(now, kinds[first + 2], (T)alpha[first + 2], (T)beta[first + 2], (T)clip);\ny[at + j] = h[state + j];\n}\n}\n}\n}\n\n\n"
+    "kernel gru(index item, in T x[], in T w[], in T r[], in T bias[], in index lengths[], in T h0[], out T y[], out T h[],\n"
+    "temp T gates[], index steps, index batch, index ins, index hidden, index directions, index direction,\n"
+    "index has_bias, index has_lengths, index has_h, index linear_before_reset, uniform index kinds[6],\nuniform real alpha[6], uniform real beta[6], real clip)\n{\n"
+    "index b = item % batch, d = item / batch, first = 2 * d, state = item * hidden, gate = item * 4 * hidden;\n"
+    "index back = direction == 1 || d == 1, length = steps, of_x = d * 6 * hidden, of_h = of_x + 3 * hidden;\nif (has_lengths) length = lengths[b];\n"
+    "for (index j = 0; j < hidden; j++) {\nh[state + j] = 0;\nif (has_h) h[state + j] = h0[state + j];\n}\nfor (index k = 0; k < steps; k++) {\n"
+    "index t = back ? steps - 1 - k : k, at = ((t * directions + d) * batch + b) * hidden;\nfor (index j = 0; j < hidden; j++) y[at + j] = 0;\nif (t < length) {\n"
+    "for (index g = 0; g < 2 * hidden; g++) {\nT total = 0;\nfor (index i = 0; i < ins; i++) total += x[(t * batch + b) * ins + i] * w[(d * 3 * hidden + g) * ins + i];\n"
+    "for (index i = 0; i < hidden; i++) total += h[state + i] * r[(d * 3 * hidden + g) * hidden + i];\nif (has_bias) total += bias[of_x + g] + bias[of_h + g];\n"
+    "gates[gate + g] = activated(total, kinds[first], (T)alpha[first], (T)beta[first], (T)clip);\n}\n"
+    "for (index j = 0; j < hidden; j++) gates[gate + 2 * hidden + j] = gates[gate + hidden + j] * h[state + j];\nfor (index j = 0; j < hidden; j++) {\nindex g = 2 * hidden + j;\n"
+    "T ahead = 0, behind = 0;\nfor (index i = 0; i < ins; i++) ahead += x[(t * batch + b) * ins + i] * w[(d * 3 * hidden + g) * ins + i];\nif (linear_before_reset)\n"
+    "for (index i = 0; i < hidden; i++) behind += h[state + i] * r[(d * 3 * hidden + g) * hidden + i];\nelse\nfor (index i = 0; i < hidden; i++)\n"
+    "behind += gates[gate + 2 * hidden + i] * r[(d * 3 * hidden + g) * hidden + i];\nif (has_bias) {\nahead += bias[of_x + g];\nbehind += bias[of_h + g];\n}\n"
+    "if (linear_before_reset) behind *= gates[gate + hidden + j];\nahead += behind;\ngates[gate + 3 * hidden + j] =\n"
+    "activated(ahead, kinds[first + 1], (T)alpha[first + 1], (T)beta[first + 1], (T)clip);\n}\nfor (index j = 0; j < hidden; j++) {\nT update = gates[gate + j];\n"
+    "h[state + j] = (1 - update) * gates[gate + 3 * hidden + j] + update * h[state + j];\ny[at + j] = h[state + j];\n}\n}\n}\n}\n\n\n"
+    "kernel rnn(index item, in T x[], in T w[], in T r[], in T bias[], in index lengths[], in T h0[], out T y[], out T h[],\n"
+    "temp T gates[], index steps, index batch, index ins, index hidden, index directions, index direction,\n"
+    "index has_bias, index has_lengths, index has_h, uniform index kinds[6], uniform real alpha[6],\nuniform real beta[6], real clip)\n{\n"
+    "index b = item % batch, d = item / batch, state = item * hidden;\nindex back = direction == 1 || d == 1, length = steps;\nif (has_lengths) length = lengths[b];\n"
+    "for (index j = 0; j < hidden; j++) {\nh[state + j] = 0;\nif (has_h) h[state + j] = h0[state + j];\n}\nfor (index k = 0; k < steps; k++) {\n"
+    "index t = back ? steps - 1 - k : k, at = ((t * directions + d) * batch + b) * hidden;\nfor (index j = 0; j < hidden; j++) y[at + j] = 0;\nif (t < length) {\n"
+    "for (index g = 0; g < hidden; g++) {\nT total = 0;\nfor (index i = 0; i < ins; i++) total += x[(t * batch + b) * ins + i] * w[(d * hidden + g) * ins + i];\n"
+    "for (index i = 0; i < hidden; i++) total += h[state + i] * r[(d * hidden + g) * hidden + i];\n"
+    "if (has_bias) total += bias[d * 2 * hidden + g] + bias[d * 2 * hidden + hidden + g];\ngates[state + g] = activated(total, kinds[d], (T)alpha[d], (T)beta[d], (T)clip);\n}\n"
+    "for (index j = 0; j < hidden; j++) {\nh[state + j] = gates[state + j];\ny[at + j] = h[state + j];\n}\n}\n}\n}\n";
+
 static const char resample_text[] =
     "\n\n\n\n\n\n\n\nfunction real resample_at(index transform, index o, index in_size, index out_size, real scale, real begin, real end)\n{\n"
     "real at = 0.0, last = (scale > 0.0 ? scale * (real)in_size : (real)out_size) - 1.0;\nif (transform == 1) {\nat = last > 0.0 ? (real)(o * (in_size - 1)) / last : 0.0;\n"
@@ -681,10 +733,12 @@ static const struct {
     {"grid_sample", spatial_text, "spatial.kn", sizeof spatial_text - 1},
     {"grid_sample_grad", spatial_text, "spatial.kn", sizeof spatial_text - 1},
     {"grid_sample_taps", spatial_text, "spatial.kn", sizeof spatial_text - 1},
+    {"gru", recurrent_text, "recurrent.kn", sizeof recurrent_text - 1},
     {"interpolate", spatial_text, "spatial.kn", sizeof spatial_text - 1},
     {"interpolate_grad", spatial_text, "spatial.kn", sizeof spatial_text - 1},
     {"interpolate_taps", spatial_text, "spatial.kn", sizeof spatial_text - 1},
     {"linear", contraction_text, "contraction.kn", sizeof contraction_text - 1},
+    {"lstm", recurrent_text, "recurrent.kn", sizeof recurrent_text - 1},
     {"lu", linalg_text, "linalg.kn", sizeof linalg_text - 1},
     {"matmul", contraction_text, "contraction.kn", sizeof contraction_text - 1},
     {"max_pool", window_text, "window.kn", sizeof window_text - 1},
@@ -696,6 +750,7 @@ static const struct {
     {"resample", resample_text, "resample.kn", sizeof resample_text - 1},
     {"resample_grad", resample_text, "resample.kn", sizeof resample_text - 1},
     {"resample_taps", resample_text, "resample.kn", sizeof resample_text - 1},
+    {"rnn", recurrent_text, "recurrent.kn", sizeof recurrent_text - 1},
     {"rope", normalise_text, "normalise.kn", sizeof normalise_text - 1},
     {"scan_linear", scan_text, "scan.kn", sizeof scan_text - 1},
     {"scan_logsumexp", scan_text, "scan.kn", sizeof scan_text - 1},

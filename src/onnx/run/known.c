@@ -1,4 +1,5 @@
 /* Contents of values: reading them, and values made of known contents. */
+#include "core/dtype.h"
 #include "core/objects.h"
 #include "onnx/run/conversion.h"
 #include "onnx/run/file_tensor.h"
@@ -60,10 +61,7 @@ static void *list_of(kni_conversion *c, int64_t n, size_t size)
     return list;
 }
 
-static bool is_whole(kn_dtype dtype)
-{
-    return kn_dtype_is_integer(dtype) || dtype == KN_BOOL || (dtype >= KN_I4 && dtype <= KN_U2);
-}
+static bool is_whole(kn_dtype dtype) { return !kni_is_float(dtype); }
 
 /* Whether all of a tensor of floats are whole numbers. */
 static bool holds_whole(kni_conversion *c, const kni_entry *e, kn_tensor t, const char *what)

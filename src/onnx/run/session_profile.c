@@ -40,7 +40,8 @@ static void list_nodes(const kni_onnx *session, const kni_onnx_graph *graph, mea
 {
     for (int32_t i = 0; i < graph->n_nodes; i++) {
         const kni_onnx_node *node = &graph->nodes[i];
-        list[node->place] = (measured){node->op, node->name, session->times[node->place], 1};
+        if (!session->plan.nodes[node->place].folded)
+            list[node->place] = (measured){node->op, node->name, session->times[node->place], 1};
         for (int32_t k = 0; k < node->n_attributes; k++)
             for (int64_t g = 0; node->attributes[k].graphs && g < node->attributes[k].count; g++)
                 list_nodes(session, node->attributes[k].graphs[g], list);

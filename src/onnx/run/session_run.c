@@ -247,7 +247,7 @@ kn_status kn_onnx_run(kn_onnx model, const kn_tensor *in, int32_t n_in, kn_tenso
     ports_given given = {.tensors = in, .tensors_out = out};
     kn_status s = session ? check_counts(session, in, n_in, out, n_out, __func__) : KNI_NO_OBJECT(model);
     if (s == KN_OK) s = run_session(session, &given, n_in);
-    for (int32_t k = 0; s && out && k < n_out; k++) out[k] = kn_poison(s, kn_last_error());
+    for (int32_t k = 0; s && out && k < n_out; k++) out[k] = kn_poison(s, kni_failure_latest());
     kn_scope_end_many(scope, out, out ? n_out : 0);
     return s;
 }
