@@ -127,14 +127,14 @@ void kni_convert_range(KNI_CONVERTS)
 
 /* ---- OneHot */
 
-static void one_hot(KNI_CONVERTS)
+void kni_convert_one_hot(KNI_CONVERTS)
 {
     KNI_UNUSED_COUNTS;
     int64_t n = 0;
     kni_extent sizes[KN_MAX_RANK];
     int32_t rank = kni_extents_of(c, in[0], sizes),
             axis = kni_axis_in(c, rank + 1, kni_node_int(node, "axis", -1));
-    const kni_extent *depth = kni_known_extents(c, in[1], "the depth", &n);
+    const kni_extent *depth = kni_known_extents(c, kni_cast_to(c, in[1], KN_I64), "the depth", &n);
     if (!kni_convert_failed(c) && (n != 1 || rank == KN_MAX_RANK))
         kni_convert_fail(c, KN_ERROR_SHAPE,
                          "the depth has %lld elements and the indices have %d axes; one, and at most %d",
@@ -149,7 +149,6 @@ static void one_hot(KNI_CONVERTS)
     kni_datum on = single(c, kni_slice_of(c, in[2], 0, KNI_EXTENT(1), KNI_EXTENT(2)));
     out[0] = kni_emit3(c, "where", met, on, off);
 }
-void kni_convert_one_hot(KNI_CONVERTS) { kni_convert_moving(c, node, in, n_in, out, n_out, one_hot); }
 
 /* ---- random numbers. A seed fixes them: the same ones in each run where ops run at once. */
 
