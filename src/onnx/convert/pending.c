@@ -1,0 +1,19 @@
+/* Families of operators that have no converters yet: empty lists, which give way to those of the families' files. */
+#include "onnx/convert.h"
+
+#define PENDING(list) __attribute__((weak)) const kni_onnx_converter list[] = {{0}}
+
+PENDING(kni_onnx_math);
+PENDING(kni_onnx_reduce);
+PENDING(kni_onnx_shape);
+PENDING(kni_onnx_contract);
+PENDING(kni_onnx_network);
+PENDING(kni_onnx_image);
+PENDING(kni_onnx_quantized);
+PENDING(kni_onnx_recurrent);
+PENDING(kni_onnx_attention);
+PENDING(kni_onnx_text_ops);
+PENDING(kni_onnx_sequence);
+PENDING(kni_onnx_learning);
+PENDING(kni_onnx_training);
+PENDING(kni_onnx_fused);
