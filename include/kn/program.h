@@ -147,8 +147,8 @@ KN_API kn_status kn_builder_if(kn_builder builder, kn_program_value condition);
 KN_API kn_status kn_builder_else(kn_builder builder, const kn_program_value *results, int32_t n);
 /* A loop: see the fields. `inside` has room for 1 + n_carried + n_sliced values: the trip's number (i64), the carried values and the
    slices as the body sees them. The results of the body, for kn_builder_end: the condition for the next trip, where the loop has one, the
-   carried values, and any number of values to stack. What it gives: the carried values after the last trip, and the stacks, which have `trips` slices: a
-   condition that ends a loop with stacks early is an error of the run. */
+   carried values, and any number of values to stack. What it gives: the carried values after the last trip, and the stacks, which
+   have `trips` slices: a condition that ends a loop with stacks early is an error of the run. */
 typedef struct kn_loop_args {
     const char *trips;          /* how many, a size; NULL: while the condition holds */
     kn_program_value condition; /* bool, rank 0, before the first trip; KN_NO_VALUE: there is none */
