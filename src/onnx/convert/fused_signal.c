@@ -155,9 +155,9 @@ void kni_convert_crop_and_resize(kni_conversion *c, const kni_onnx_node *node, c
     kni_datum rows = kni_expand_to(c, kni_unsqueeze_at(c, as_grid(c, y, e[2]), 2), plane, 3);
     kni_datum columns = kni_expand_to(c, kni_unsqueeze_at(c, as_grid(c, x, e[3]), 1), plane, 3);
     kni_datum image = kni_emit(c, "take", KNI_LIST(in[0], in[2]), KNI_GIVE(KNI_WHOLE("axis", 0)));
-    /* mode 0: bilinear, 1: nearest; padding 1: the nearest element of the edge */
+    /* mode 0: nearest, 1: linear; padding 1: the nearest element of the edge */
     kni_datum sample = kni_emit(c, "grid_sample", KNI_LIST(image, pairs_of(c, columns, rows)),
-                                KNI_GIVE(KNI_WHOLE("mode", strcmp(mode, "nearest") == 0),
+                                KNI_GIVE(KNI_WHOLE("mode", strcmp(mode, "nearest") != 0),
                                          KNI_WHOLE("padding", 1), KNI_WHOLE("align_corners", 1)));
     double beyond = kni_node_real(node, "extrapolation_value", 0);
     out[0] = kni_emit3(c, "where", kni_unsqueeze_at(c, within, 1), sample,
