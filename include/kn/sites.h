@@ -166,6 +166,12 @@ static inline kn_qr_result kn_at_qr_result(kn_qr_result kn_result, const char *k
     return kn_result;
 }
 
+static inline kn_recurrent_result kn_at_recurrent_result(kn_recurrent_result kn_result, const char *kn_line)
+{
+    kn_site_note(kn_line);
+    return kn_result;
+}
+
 static inline kn_rope_table kn_at_rope_table(kn_rope_table kn_result, const char *kn_line)
 {
     kn_site_note(kn_line);
@@ -531,6 +537,9 @@ static inline kn_unique_result kn_at_unique_result(kn_unique_result kn_result, c
 #define kn_margin_ranking_loss(...) kn_at(kn_margin_ranking_loss(__VA_ARGS__), KN_SITE)
 #define kn_triplet_margin_loss(...) kn_at(kn_triplet_margin_loss(__VA_ARGS__), KN_SITE)
 #define kn_ctc_loss(...) kn_at(kn_ctc_loss(__VA_ARGS__), KN_SITE)
+#define kn_lstm(...) kn_at_recurrent_result(kn_lstm(__VA_ARGS__), KN_SITE)
+#define kn_gru(...) kn_at_recurrent_result(kn_gru(__VA_ARGS__), KN_SITE)
+#define kn_rnn(...) kn_at_recurrent_result(kn_rnn(__VA_ARGS__), KN_SITE)
 #define kn_cross_entropy_with_logits(...) kn_at(kn_cross_entropy_with_logits(__VA_ARGS__), KN_SITE)
 
 #define kn_index_take(...) kn_at(kn_index_take(__VA_ARGS__), KN_SITE)
@@ -793,6 +802,7 @@ static inline kn_unique_result kn_at_unique_result(kn_unique_result kn_result, c
 #define kn_channel_shuffle(...) kn_at(kn_channel_shuffle(__VA_ARGS__), KN_SITE)
 #define kn_interpolate(...) kn_at(kn_interpolate(__VA_ARGS__), KN_SITE)
 #define kn_interpolate_scale(...) kn_at(kn_interpolate_scale(__VA_ARGS__), KN_SITE)
+#define kn_resample(...) kn_at(kn_resample(__VA_ARGS__), KN_SITE)
 #define kn_grid_sample(...) kn_at(kn_grid_sample(__VA_ARGS__), KN_SITE)
 #define kn_affine_grid(...) kn_at(kn_affine_grid(__VA_ARGS__), KN_SITE)
 #define kn_unfold4d(...) kn_at(kn_unfold4d(__VA_ARGS__), KN_SITE)

@@ -13,8 +13,8 @@ extern "C" {
    first stride or dilation is as the first: .stride = {2} is 2 on every axis, as PyTorch's stride=2. A padding of 0 is none:
    write .padding = {1, 1} for PyTorch's padding=1. */
 
-/* Zero means: stride = window, padding 0, padding_end = padding (KN_ZERO: none), dilation 1. Padding is at most half
-   of the window. */
+/* Zero means: stride = window, padding 0, padding_end = padding (KN_ZERO: none), dilation 1. Padding is less than
+   the window with its dilation, so that each window holds an element. */
 typedef struct kn_pool_args {
     int64_t stride[3], padding[3], padding_end[3], dilation[3];
     bool ceil_mode;       /* windows may start inside and end outside */
@@ -121,6 +121,52 @@ typedef struct kn_interpolate_scale_args {
     KN_FIELDS({1.0, 1.0, 1.0}, KN_INTERPOLATE_NEAREST, false, false, false)
 /* kn_interpolate by scale factors: element o of y lies at (o + 1/2) / scale - 1/2 of x. */
 KN_API kn_tensor kn_interpolate_scale(kn_tensor x, const kn_interpolate_scale_args *args);
+
+/* ---- resampling along any axes */
+
+typedef enum kn_resample_mode {
+    KN_RESAMPLE_NEAREST, /* any dtype */
+    KN_RESAMPLE_LINEAR,  /* two neighbours on each axis; integers are rounded */
+    KN_RESAMPLE_CUBIC    /* four neighbours */
+} kn_resample_mode;
+
+/* Where element o of y lies in x; s is `scale`, or y's size / x's size where that is 0. */
+typedef enum kn_resample_transform {
+    KN_RESAMPLE_HALF_PIXEL,      /* (o + 1/2) / s - 1/2 */
+    KN_RESAMPLE_ALIGN_CORNERS,   /* o (size of x - 1) / (s size of x - 1): the first and last elements meet */
+    KN_RESAMPLE_ASYMMETRIC,      /* o / s */
+    KN_RESAMPLE_HALF_PIXEL_OR_0, /* as half pixel, but 0 where y has one element */
+    KN_RESAMPLE_HALF_PIXEL_MIDDLE, /* as half pixel, with the middles of x and y on each other where s is no quotient of sizes */
+    KN_RESAMPLE_HALF_PIXEL_EDGE, /* (o + 1/2) / s */
+    KN_RESAMPLE_CROP /* as aligned corners, of x from `begin` to `end`, which are 0 to 1 for all of it */
+} kn_resample_transform;
+
+/* Which neighbour is the nearest. */
+typedef enum kn_resample_rule {
+    KN_RESAMPLE_ROUND_DOWN, /* of two that are equally near the lower */
+    KN_RESAMPLE_ROUND_UP,
+    KN_RESAMPLE_FLOOR,
+    KN_RESAMPLE_CEIL
+} kn_resample_rule;
+
+/* Lists have one entry for each size. */
+typedef struct kn_resample_args {
+    kn_ints axes; /* which axes the sizes are of; none: the last ones */
+    kn_resample_mode mode;
+    kn_resample_transform transform;
+    kn_resample_rule rule;
+    bool antialias; /* linear and cubic: wider filters where y is smaller */
+    bool
+        exclude_outside; /* linear and cubic: neighbours beyond the edge have no weight, and the others share it */
+    double scale[KN_MAX_RANK], begin[KN_MAX_RANK], end[KN_MAX_RANK];
+    double cubic;   /* the coefficient a of the cubic, 0: -3/4 */
+    double outside; /* the value where a crop reads beyond x */
+} kn_resample_args;
+#define KN_RESAMPLE_ARGS_DEFAULTS KN_ZEROED
+
+/* x of any rank resampled to these sizes along these axes. Positions beyond the edge read the edge. Every Resize and Upsample of
+   ONNX is one of these. */
+KN_API kn_tensor kn_resample(kn_tensor x, kn_ints size, const kn_resample_args *args);
 
 /* ---- grids */
 

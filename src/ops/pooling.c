@@ -18,27 +18,16 @@ static kn_status infer_max_pool_values(kni_infer *c)
     return s ? s : kni_infer_pool(c, c->in[0], c->attributes, c->out[0]);
 }
 
-/* As in PyTorch, there is no dilation. */
-static kn_status infer_avg(kni_infer *c, const kni_type *x, kni_type *y)
-{
-    kni_pool_attributes *a = c->attributes;
-    for (int i = 0; i < a->dilation.rank; i++)
-        if (a->dilation.dims[i] != 0 && a->dilation.dims[i] != 1)
-            return kni_infer_fail(c, KN_ERROR_ARGUMENT, "windows of a mean have no dilation; got %D",
-                                  a->dilation.dims[i]);
-    return kni_infer_pool(c, x, a, y);
-}
-
 static kn_status infer_avg_pool(kni_infer *c)
 {
     kn_status s = kni_infer_dtype(c, 0, c->row->dtypes);
-    return s ? s : infer_avg(c, c->in[0], c->out[0]);
+    return s ? s : kni_infer_pool(c, c->in[0], c->attributes, c->out[0]);
 }
 
 /* The result has the sizes that were pooled; pooling them again must give the operand's. */
 static kn_status infer_avg_pool_grad(kni_infer *c)
 {
-    const kni_pool_attributes *a = c->attributes;
+    kni_pool_attributes *a = c->attributes;
     const kni_type *dy = c->in[0];
     kni_type pooled;
     kn_status s = kni_infer_dtype(c, 0, c->row->dtypes);
@@ -48,7 +37,7 @@ static kn_status infer_avg_pool_grad(kni_infer *c)
                               a->axes, dy);
     *c->out[0] = *dy;
     for (int i = 0; i < a->axes; i++) c->out[0]->dims[dy->rank - a->axes + i] = a->size.dims[i];
-    s = infer_avg(c, c->out[0], &pooled);
+    s = kni_infer_pool(c, c->out[0], a, &pooled);
     for (int i = 0; i < dy->rank && s == KN_OK; i++)
         if (!kni_dims_agree(pooled.dims[i], dy->dims[i]))
             return kni_infer_fail(c, KN_ERROR_SHAPE, "dy %S is not a pooled %S", dy, c->out[0]);
@@ -67,23 +56,20 @@ static void launch_sizes(kni_launch *l, const kni_type *x, const kni_type *y, co
     kni_launch_pool_list(l, &a->window, 1);
     kni_launch_pool_list(l, &a->stride, 1);
     kni_launch_pool_list(l, &a->padding, 0);
+    kni_launch_pool_list(l, &a->dilation, 1);
 }
 
 static kn_status launch_max_pool(kni_launch *l)
 {
-    const kni_pool_attributes *a = l->attributes;
     l->kernel = &kni_kernel_max_pool;
     launch_sizes(l, l->in[0], l->out[0], l->out[0]);
-    kni_launch_pool_list(l, &a->dilation, 1);
     return KN_OK;
 }
 
 static kn_status launch_max_pool_values(kni_launch *l)
 {
-    const kni_pool_attributes *a = l->attributes;
     l->kernel = &kni_kernel_max_pool_values;
     launch_sizes(l, l->in[0], l->out[0], l->out[0]);
-    kni_launch_pool_list(l, &a->dilation, 1);
     return KN_OK;
 }
 

@@ -101,10 +101,12 @@ static kn_status check_axis(const kni_infer *c, const kni_type *x, const kni_poo
 {
     int64_t window = a->window.dims[i], before = a->padding.dims[i], end = a->padding_end.dims[i];
     kn_dim size = x->dims[x->rank - a->axes + i];
-    if (2 * before > window || 2 * end > window)
+    int64_t span = (window - 1) * a->dilation.dims[i] + 1;
+    if (before >= span || end >= span)
         return kni_infer_fail(c, KN_ERROR_ARGUMENT,
-                              "padding %D is more than half of the window %D on spatial axis %d",
-                              before > end ? before : end, window, i);
+                              "padding %D leaves a window of %D without any element of x %S on spatial axis "
+                              "%d: it must be less than the window",
+                              before > end ? before : end, span, x, i);
     /* Only then can all elements of a window lie in the padding. */
     if (before > 0 && size >= 0 && a->dilation.dims[i] > size)
         return kni_infer_fail(c, KN_ERROR_ARGUMENT,

@@ -25,6 +25,7 @@ static const struct {
     {"random_int", {"shape"}},
     {"random_normal", {"shape"}},
     {"random_uniform", {"shape"}},
+    {"resample", {"size"}},
     {"reshape", {"shape"}},
     {"slice", {"start", "stop"}},
     {"topk", {"k"}},

@@ -32,8 +32,9 @@ static inline void sound_tensor(onnx_sound *s, const kni_onnx_tensor *t)
     sound_that(s, t->type > KNI_ONNX_UNDEFINED && t->type < KNI_ONNX_TYPE_COUNT, "the type of a tensor");
     for (int32_t i = 0; i < t->rank; i++) {
         sound_that(s, t->sizes[i] >= 0, "a size of a tensor");
-        count = t->sizes[i] && count ? count * t->sizes[i] : 0;
+        if (t->sizes[i] == 0) count = 0;
     }
+    for (int32_t i = 0; i < t->rank && count; i++) count *= t->sizes[i];
     sound_that(s, count == t->count, "the count of a tensor");
     sound_that(s, t->name != NULL && t->data != NULL, "a tensor's pointers");
     for (int64_t i = 0; t->type == KNI_ONNX_STRING && i < t->count; i++) {

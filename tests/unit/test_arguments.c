@@ -273,7 +273,7 @@ static void windows_and_strides(void)
     BAD(kn_conv1d(x, w, KN_NONE, &(kn_conv1d_args){.groups = -1}), "groups is -1");
     BAD(kn_conv1d(x, w, KN_NONE, &(kn_conv1d_args){.groups = 3}), "into 3 groups");
     BAD(kn_max_pool1d(x, KN_INTS(0), NULL), "window is 0");
-    BAD(kn_max_pool1d(x, KN_INTS(2), &(kn_pool_args){.padding = {2}}), "padding 2 is more than half");
+    BAD(kn_max_pool1d(x, KN_INTS(2), &(kn_pool_args){.padding = {2}}), "padding 2 leaves a window");
     BAD(kn_max_pool1d(x, KN_INTS(2), &(kn_pool_args){.stride = {-1}}), "stride is -1");
     BAD(kn_avg_pool1d(x, KN_INTS(2), &(kn_pool_args){.divisor = -1}), "divisor is -1");
     BAD(kn_adaptive_avg_pool1d(x, KN_INTS(-2)), "size is -2");

@@ -71,7 +71,7 @@ static void errors(void)
     kn_tensor x = kn_keep(image(4, 4)), bad = kn_keep(kn_max_pool2d(x, KN_INTS(9, 9), NULL));
     CHECK_POISON(bad, "the window is larger than the padded input on spatial axis 0");
     CHECK_POISON(kn_max_pool2d(x, KN_INTS(2, 2), &(kn_pool_args){.padding = {2}}),
-                 "more than half of the window 2");
+                 "padding 2 leaves a window of 2 without any element");
     CHECK_POISON(kn_max_pool2d(x, KN_INTS(2, 2), &(kn_pool_args){.padding = {-1}}), "padding is -1");
     CHECK_POISON(kn_max_pool2d(x, KN_INTS(2, 2), &(kn_pool_args){.stride = {-1}}), "stride is -1");
     CHECK_POISON(kn_max_pool2d(x, KN_INTS(2, 2), &(kn_pool_args){.padding = {1}, .dilation = {5}}),
@@ -79,7 +79,7 @@ static void errors(void)
     CHECK_POISON(kn_max_pool2d(x, KN_INTS(INT64_MAX, 2), NULL), "window is");
     CHECK_POISON(kn_max_pool3d(kn_reshape(x, KN_SHAPE(4, 4)), KN_INTS(2), NULL), "3 spatial axes");
     CHECK_POISON(kn_avg_pool2d(x, KN_INTS(2, 2), &(kn_pool_args){.divisor = -1}), "divisor");
-    CHECK_POISON(kn_avg_pool2d(x, KN_INTS(2, 2), &(kn_pool_args){.dilation = {2}}), "no dilation");
+    CHECK_POISON(kn_avg_pool2d(x, KN_INTS(2, 2), &(kn_pool_args){.dilation = {4}}), "larger than the padded");
     CHECK_POISON(kn_adaptive_avg_pool2d(x, KN_INTS(1, 2, 3)), "size has 3 entries for 2 axes");
     CHECK_POISON(kn_max_unpool(x, x, KN_INTS(-1, 4)), "size is -1");
     CHECK_POISON(kn_max_unpool(x, kn_ones(KN_SHAPE(2), KN_I64), KN_INTS(4, 4)), "differ in shape");

@@ -17,6 +17,7 @@
     FAMILY(loss)                                                                                             \
     FAMILY(spatial)                                                                                          \
     FAMILY(window)                                                                                           \
+    FAMILY(image)                                                                                            \
     FAMILY(linalg)                                                                                           \
     FAMILY(composites)                                                                                       \
     FAMILY(signal)                                                                                           \

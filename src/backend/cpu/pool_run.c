@@ -56,14 +56,14 @@ static void fill_plan(kni_pool_plan *p, const kni_pool_attributes *a, const kni_
 static void count_columns(const kni_pool_plan *p, int wide, void *columns)
 {
     for (int64_t o = 0; o < p->sy[2]; o++) {
-        int64_t begin = o * p->stride[2] - p->padding[2], end = begin + p->window[2];
-        int64_t limit = p->sx[2] + (p->counted ? p->end[2] : 0);
-        if (end > limit) end = limit;
-        if (!p->counted && begin < 0) begin = 0;
+        int64_t begin = o * p->stride[2] - p->padding[2], step = p->dilation[2];
+        int64_t n = (p->sx[2] + (p->counted ? p->end[2] : 0) - begin + step - 1) / step;
+        if (n > p->window[2]) n = p->window[2];
+        if (!p->counted && begin < 0) n -= (step - 1 - begin) / step;
         if (wide == F64)
-            ((double *)columns)[o] = (double)(end - begin);
+            ((double *)columns)[o] = (double)n;
         else
-            ((float *)columns)[o] = (float)(end - begin);
+            ((float *)columns)[o] = (float)n;
     }
 }
 

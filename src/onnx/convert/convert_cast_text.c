@@ -9,6 +9,11 @@
 
 enum { ROOM = 40, LONGEST = 400 };
 
+static bool is_whole(kn_dtype dtype)
+{
+    return dtype == KN_BOOL || kn_dtype_is_integer(dtype) || (dtype >= KN_I4 && dtype <= KN_U2);
+}
+
 /* ---- numbers to texts */
 
 /* strtod and snprintf write the point of the locale. */
@@ -23,23 +28,24 @@ static double read_decimal(const char *digits)
     return strtod(copy, NULL);
 }
 
-/* Half of the distance between a half and its neighbours. */
-static double half_step(double value, kn_dtype dtype)
+/* Half of the distance between an f16 and its neighbours. */
+static double half_step(double value)
 {
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
-    int exponent = (int)(bits >> 52 & 0x7FF) - 1023, least = dtype == KN_F16 ? -14 : -126;
-    if (exponent < least) exponent = least;
-    bits = (uint64_t)(exponent - (dtype == KN_F16 ? 11 : 8) + 1023) << 52;
+    int exponent = (int)(bits >> 52 & 0x7FF) - 1023;
+    if (exponent < -14) exponent = -14;
+    bits = (uint64_t)(exponent - 11 + 1023) << 52;
     memcpy(&value, &bits, sizeof value);
     return value;
 }
 
+/* bf16 is written as the f32 that it is. */
 static bool means(const char *digits, double value, kn_dtype dtype)
 {
     double read = read_decimal(digits), apart = read < value ? value - read : read - value;
     if (dtype == KN_F64) return read == value;
-    return kni_is_half_dtype(dtype) ? apart < half_step(value, dtype) : (float)read == (float)value;
+    return dtype == KN_F16 ? apart < half_step(value) : (float)read == (float)value;
 }
 
 /* Digits and exponent of the shortest "d.ddde+xx" that means the number. */
@@ -89,12 +95,11 @@ static int write_whole(int64_t value, kn_dtype dtype, char *text, size_t room)
 kni_datum kni_texts_of_numbers(kni_conversion *c, kni_datum x)
 {
     kn_dtype dtype = kni_dtype_of(c, x);
-    bool whole = dtype == KN_BOOL || kn_dtype_is_integer(dtype);
+    bool whole = is_whole(dtype);
     kni_extent sizes[KN_MAX_RANK];
     int32_t rank = kni_extents_of(c, x, sizes);
     int64_t n = 0;
     if (!whole && kn_dtype_is_stored(dtype)) x = kni_cast_to(c, x, dtype = KN_F32);
-    if (kn_dtype_is_stored(dtype)) x = kni_cast_to(c, x, KN_I64);
     const int64_t *ints = whole ? kni_known_ints(c, x, "the numbers", &n) : NULL;
     const double *reals = whole ? NULL : kni_known_reals(c, x, "the numbers", &n);
     if (kni_convert_failed(c)) return KNI_ABSENT;
@@ -201,7 +206,7 @@ static bool parse_truth(const kni_onnx_text *text, int64_t *value)
 
 kni_datum kni_numbers_of_texts(kni_conversion *c, kni_datum x, kn_dtype dtype)
 {
-    bool whole = dtype == KN_BOOL || kn_dtype_is_integer(dtype);
+    bool whole = is_whole(dtype);
     kni_extent extents[KN_MAX_RANK];
     int64_t n = 0, sizes[KN_MAX_RANK];
     int32_t rank = kni_extents_of(c, x, extents);

@@ -134,7 +134,7 @@ static void one_hot(KNI_CONVERTS)
     kni_extent sizes[KN_MAX_RANK];
     int32_t rank = kni_extents_of(c, in[0], sizes),
             axis = kni_axis_in(c, rank + 1, kni_node_int(node, "axis", -1));
-    const kni_extent *depth = kni_known_extents(c, in[1], "the depth", &n);
+    const kni_extent *depth = kni_known_extents(c, kni_cast_to(c, in[1], KN_I64), "the depth", &n);
     if (!kni_convert_failed(c) && (n != 1 || rank == KN_MAX_RANK))
         kni_convert_fail(c, KN_ERROR_SHAPE,
                          "the depth has %lld elements and the indices have %d axes; one, and at most %d",

@@ -35,6 +35,16 @@ static kni_datum together(kni_conversion *c, complex_pair x)
     return kni_concat_of(c, both, 2, rank);
 }
 
+/* Of real numbers the element in the middle is real, too: what rounding leaves of its other part is 0. */
+static kni_datum without_middle(kni_conversion *c, kni_datum imaginary, int32_t axis)
+{
+    kni_extent n = kni_extent_of(c, imaginary, axis);
+    if (n.text || n.value % 2 != 0) return imaginary;
+    kni_datum places = kni_counting_along(c, 0, n, axis, kni_rank_of(c, imaginary));
+    kni_datum middle = kni_emit2(c, "equal", places, kni_whole_number(c, n.value / 2, KN_I64));
+    return kni_emit3(c, "where", middle, kni_real_number(c, 0, kni_dtype_of(c, imaginary)), imaginary);
+}
+
 /* length 0: that of the axis. */
 static complex_pair transformed(kni_conversion *c, complex_pair x, int32_t axis, int64_t length, bool inverse)
 {
@@ -42,6 +52,7 @@ static complex_pair transformed(kni_conversion *c, complex_pair x, int32_t axis,
     kni_emit_many(c, "fft", (kni_datum[]){x.real, x.imaginary}, 2,
                   KNI_GIVE(KNI_WHOLE("axis", axis), KNI_WHOLE("n", length), KNI_WHOLE("inverse", inverse)), y,
                   2);
+    if (!kni_is_given(x.imaginary)) y[1] = without_middle(c, y[1], axis);
     return (complex_pair){y[0], y[1]};
 }
 
@@ -168,7 +179,7 @@ void kni_convert_window(KNI_CONVERTS)
     double n = (double)size - (kni_node_int(node, "periodic", 1) ? 0 : 1);
     for (int64_t i = 0; i < size; i++) {
         double turn = n > 0 ? 2 * KNI_PI * (double)i / n : 0;
-        values[i] = weights[0] - weights[1] * kni_cos(turn) + weights[2] * kni_cos(2 * turn);
+        values[i] = weights[2] * kni_cos(2 * turn) - weights[1] * kni_cos(turn) + weights[0];
     }
     out[0] = kni_cast_to(c, kni_constant(c, values, KN_F64, &size, 1), dtype);
 }

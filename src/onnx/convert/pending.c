@@ -3,10 +3,6 @@
 
 #define PENDING(list) __attribute__((weak)) const kni_onnx_converter list[] = {{0}}
 
-PENDING(kni_onnx_math);
-PENDING(kni_onnx_reduce);
-PENDING(kni_onnx_shape);
-PENDING(kni_onnx_contract);
 PENDING(kni_onnx_network);
 PENDING(kni_onnx_image);
 PENDING(kni_onnx_quantized);
@@ -15,5 +11,4 @@ PENDING(kni_onnx_attention);
 PENDING(kni_onnx_text_ops);
 PENDING(kni_onnx_sequence);
 PENDING(kni_onnx_learning);
-PENDING(kni_onnx_training);
 PENDING(kni_onnx_fused);

@@ -161,19 +161,32 @@ static kn_status define_initializer(kni_linker *l, kni_link_scope *scope, kni_on
     return KN_OK;
 }
 
+/* Inputs with a default go behind those without, both in their order. */
+static kn_status part_inputs(kni_linker *l, kni_onnx_graph *g)
+{
+    int32_t n = g->n_inputs, kept = 0, *inputs = kni_onnx_arena_take(l->r->keep, (size_t)n, sizeof *inputs);
+    if (!inputs) return kni_reader_memory(l->r);
+    for (int defaults = 0; defaults < 2; defaults++) {
+        if (defaults) g->n_inputs = kept;
+        for (int32_t i = 0; i < n; i++)
+            if ((kni_link_value(l, g->inputs[i])->initializer != NULL) == defaults)
+                inputs[kept++] = g->inputs[i];
+    }
+    g->n_defaults = n - g->n_inputs;
+    g->inputs = inputs;
+    return KN_OK;
+}
+
 static kn_status define_initializers(kni_linker *l, kni_link_scope *scope, const kni_raw_graph *raw,
                                      kni_onnx_graph *g)
 {
     kn_status status = KN_OK;
-    int32_t *list = kni_onnx_arena_take(l->r->keep, (size_t)raw->n_initializers, sizeof *list), kept = 0;
+    int32_t *list = kni_onnx_arena_take(l->r->keep, (size_t)raw->n_initializers, sizeof *list);
     if (!list) return kni_reader_memory(l->r);
     g->initializers = list;
     for (int32_t i = 0; i < raw->n_initializers && !status; i++)
         status = define_initializer(l, scope, g, &raw->initializers[i], list);
-    int32_t *inputs = (int32_t *)(uintptr_t)g->inputs;
-    for (int32_t i = 0; i < g->n_inputs && !status; i++)
-        if (!kni_link_value(l, inputs[i])->initializer) inputs[kept++] = inputs[i];
-    g->n_inputs = kept;
+    if (!status) status = part_inputs(l, g);
     return status;
 }
 

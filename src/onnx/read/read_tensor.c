@@ -79,27 +79,26 @@ static const source_row sources[KNI_ONNX_TYPE_COUNT] = {
 
 kn_status kni_tensor_measure(kni_model_reader *r, kni_onnx_tensor *t)
 {
-    int32_t bits = kni_onnx_type_bits(t->type);
-    int64_t count = 1, most = 1, all = 0;
+    int64_t count = 1, bits = kni_onnx_type_bits(t->type);
+    bool large = false, empty = false;
     if (t->rank > KN_MAX_RANK)
         return kni_reader_failure(r, KN_ERROR_UNSUPPORTED, "it has %d axes; at most %d are possible",
                                   (int)t->rank, KN_MAX_RANK);
-    bool large = false;
     for (int32_t i = 0; i < t->rank; i++) {
         if (t->sizes[i] < 0)
             return kni_reader_damaged(r, "size %lld of axis %d is negative", (long long)t->sizes[i], (int)i);
-        /* A size of 0 elsewhere makes none of a product that is too large. */
-        large |= __builtin_mul_overflow(most, t->sizes[i] ? t->sizes[i] : 1, &most);
-        count = count && !large ? most : 0;
-        all |= t->sizes[i] == 0;
+        empty |= t->sizes[i] == 0;
+        large |= __builtin_mul_overflow(count, t->sizes[i] ? t->sizes[i] : 1, &count);
     }
-    if (all) count = 0;
-    large &= !all;
-    if (large || __builtin_mul_overflow(count, (int64_t)(bits ? bits : 8), &most) || most > INT64_MAX - 7 ||
-        (uint64_t)(most + 7) / 8 > SIZE_MAX)
+    if (empty) { /* however large the other sizes are */
+        count = 0;
+        large = false;
+    }
+    if (large || __builtin_mul_overflow(count, bits ? bits : 8, &bits) || bits > INT64_MAX - 7 ||
+        (uint64_t)(bits + 7) / 8 > SIZE_MAX)
         return kni_reader_damaged(r, "its sizes ask for more elements than any memory has");
     t->count = count;
-    t->bytes = bits ? (size_t)(most + 7) / 8 : 0;
+    t->bytes = t->type == KNI_ONNX_STRING ? 0 : (size_t)(bits + 7) / 8;
     return KN_OK;
 }
 

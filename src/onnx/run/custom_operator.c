@@ -168,7 +168,7 @@ kn_tensor kn_onnx_call_tensor(kn_onnx_call *call, kn_onnx_operand x)
                          call->node->op);
     else if (!e || e->kind != KNI_IS_TENSOR)
         kni_convert_fail(call->c, KN_ERROR_DTYPE, "a tensor is needed");
-    return call->c->status ? kn_poison(call->c->status, kn_last_error()) : kni_now_on_device(call->c, e);
+    return call->c->status ? kn_poison(call->c->status, kni_failure_latest()) : kni_now_on_device(call->c, e);
 }
 
 kn_onnx_operand kn_onnx_call_made(kn_onnx_call *call, kn_tensor t)

@@ -1,5 +1,6 @@
 /* Tensors of a file as Kiln's: in place where they are aligned, and unpacked where several elements share a byte. */
 #include "onnx/run/file_tensor.h"
+#include "core/small_types.h"
 #include "support/failure.h"
 #include <kn/tensor.h>
 #include <stdlib.h>
@@ -15,22 +16,12 @@ static kn_tensor refused(const kni_onnx_tensor *tensor, void (*release)(void *),
 /* Elements of `bits` bits, the first in the lowest ones, one to a byte. */
 static kn_tensor unpacked(const kni_onnx_tensor *tensor, kn_dtype dtype, kn_shape shape, int bits)
 {
-    size_t n = (size_t)tensor->count, each = 8 / (unsigned)bits;
-    unsigned char *wide = malloc(n + 1);
+    uint8_t *wide = malloc((size_t)tensor->count + 1);
     if (!wide) return kni_poisoned(KN_ERROR_MEMORY, "tensor '%s': no memory", tensor->name);
-    const unsigned char *packed = tensor->data;
-    for (size_t i = 0; i < n; i++)
-        wide[i] = (unsigned char)(packed[i / each] >> (i % each) * (unsigned)bits & ((1U << bits) - 1));
+    kni_unpack(wide, tensor->data, tensor->count, bits);
     kn_tensor t = kn_from(wide, dtype, shape);
     free(wide);
     return t;
-}
-
-/* How many elements share a byte, as bits of each; 0: none do. */
-static int packed_bits(kn_dtype dtype)
-{
-    if (dtype == KN_I4 || dtype == KN_U4 || dtype == KN_F4_E2M1) return 4;
-    return dtype == KN_I2 || dtype == KN_U2 ? 2 : 0;
 }
 
 kn_tensor kni_file_tensor(const kni_onnx_tensor *tensor, void (*release)(void *), void *context)
@@ -39,7 +30,7 @@ kn_tensor kni_file_tensor(const kni_onnx_tensor *tensor, void (*release)(void *)
     if (!dtype || tensor->rank > KN_MAX_RANK) return refused(tensor, release, context);
     kn_shape shape = {tensor->rank, {0}};
     for (int32_t a = 0; a < tensor->rank; a++) shape.dims[a] = tensor->sizes[a];
-    int bits = packed_bits(dtype);
+    int bits = kni_narrow_bits(dtype);
     size_t align = bits ? 1 : (size_t)kn_dtype_bytes(dtype, 1);
     bool in_place = release && !bits && tensor->count && (uintptr_t)tensor->data % align == 0;
     if (in_place) return kn_wrap((void *)(uintptr_t)tensor->data, dtype, shape, NULL, release, context);

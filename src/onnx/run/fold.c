@@ -6,12 +6,23 @@
 
 enum { SMALL = 64 << 10 };
 
+/* Before version 4 of the format all initializers had to be inputs, which says nothing; since then those are meant to be given. */
+static bool is_given(const kni_onnx *session, int32_t value)
+{
+    const kni_onnx_graph *graph = session->plan.model->graph;
+    if (session->plan.model->ir_version < 4) return false;
+    for (int32_t i = 0; i < graph->n_defaults; i++)
+        if (graph->inputs[graph->n_inputs + i] == value) return true;
+    return false;
+}
+
 static bool may_fold(const kni_onnx *session, const kni_onnx_node *node)
 {
     const kni_planned_node *planned = &session->plan.nodes[node->place];
     if (!planned->converter || planned->converter->flags & (KNI_ONNX_RANDOM | KNI_ONNX_INNER)) return false;
     for (int32_t i = 0; i < node->n_in; i++)
-        if (node->in[i] >= 0 && !session->plan.constants[node->in[i]]) return false;
+        if (node->in[i] >= 0 && (!session->plan.constants[node->in[i]] || is_given(session, node->in[i])))
+            return false;
     return true;
 }
 

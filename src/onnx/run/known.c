@@ -1,4 +1,5 @@
 /* Contents of values: reading them, and values made of known contents. */
+#include "core/dtype.h"
 #include "core/objects.h"
 #include "onnx/run/conversion.h"
 #include "onnx/run/file_tensor.h"
@@ -57,9 +58,22 @@ static void *list_of(kni_conversion *c, int64_t n, size_t size)
     return list;
 }
 
-static bool is_whole(kn_dtype dtype)
+static bool is_whole(kn_dtype dtype) { return !kni_is_float(dtype); }
+
+/* Whether all of a tensor of floats are whole numbers. */
+static bool holds_whole(kni_conversion *c, const kni_entry *e, kn_tensor t, const char *what)
 {
-    return kn_dtype_is_integer(dtype) || dtype == KN_BOOL || (dtype >= KN_I4 && dtype <= KN_U2);
+    int64_t n = kn_count(t);
+    double *list = list_of(c, n, sizeof *list);
+    bool good = list && !kn_read_as(t, KN_F64, list, (size_t)n * sizeof *list);
+    for (int64_t i = 0; good && i < n; i++)
+        good = list[i] >= -9007199254740992.0 && list[i] <= 9007199254740992.0 &&
+               list[i] == (double)(int64_t)list[i];
+    free(list);
+    if (!good)
+        kni_convert_fail(c, KN_ERROR_DTYPE, "%s is %s; whole numbers are needed", what,
+                         kn_dtype_name(e->dtype));
+    return good;
 }
 
 /* Fills e->ints with the elements of e->host. */
@@ -67,11 +81,7 @@ static bool read_ints(kni_conversion *c, kni_entry *e, const char *what)
 {
     kn_tensor t = kni_entry_read(c, e, what);
     if (!t.bits) return false;
-    if (!is_whole(e->dtype)) {
-        kni_convert_fail(c, KN_ERROR_DTYPE, "%s is %s; whole numbers are needed", what,
-                         kn_dtype_name(e->dtype));
-        return false;
-    }
+    if (!is_whole(e->dtype) && !holds_whole(c, e, t, what)) return false;
     int64_t n = kn_count(t), *list = list_of(c, n, sizeof *list);
     if (!list) return false;
     if (kn_read_as(t, KN_I64, list, (size_t)n * sizeof *list)) {

@@ -3,6 +3,7 @@
 #include "onnx/run/now.h"
 #include "core/objects.h"
 #include "onnx/run/control.h"
+#include <kn/op_info.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +15,7 @@ void kni_now_start(kni_now *now, kni_onnx_plan *plan)
 {
     now->plan = plan;
     now->device = kn_device_current();
-    now->one_place = now->device == plan->host || !strcmp(kn_device_name(now->device), "cpu");
+    now->one_place = now->device == plan->host;
     now->waits = !now->one_place;
 }
 
@@ -121,7 +122,6 @@ static int64_t made_by(const kni_given_attribute *attributes)
 {
     int64_t n = 1;
     for (const kni_given_attribute *a = attributes; a && a->name; a++) {
-        if (!strcmp(a->name, "counter")) return INT64_MAX; /* random */
         if (!strcmp(a->name, "length")) n = a->one.value;
         if (!strcmp(a->name, "shape"))
             for (int32_t i = 0; i < a->n && n <= SMALL; i++)
@@ -132,14 +132,15 @@ static int64_t made_by(const kni_given_attribute *attributes)
 
 static bool draws(const char *op)
 {
-    return !strncmp(op, "random_", 7) || !strcmp(op, "dropout") || !strcmp(op, "categorical");
+    kn_op_info info;
+    return kn_op_find(op, &info) && info.random;
 }
 
 static bool is_near(kni_conversion *c, const char *op, const kni_datum *in, int32_t n_in,
                     const kni_given_attribute *attributes)
 {
     int64_t total = 0;
-    if (draws(op)) return false;
+    if (now_of(c)->one_place) return true;
     for (int32_t i = 0; i < n_in; i++) {
         const kni_entry *e = kni_entry_of(c, in[i]);
         if (!e) continue;
@@ -149,7 +150,7 @@ static bool is_near(kni_conversion *c, const char *op, const kni_datum *in, int3
         total += n;
         if (total > SMALL) return false;
     }
-    return n_in > 0 || made_by(attributes) <= SMALL;
+    return (n_in > 0 || made_by(attributes) <= SMALL) && !draws(op);
 }
 
 static bool give_attributes(kni_conversion *c, const kni_given_attribute *attributes,

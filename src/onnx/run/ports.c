@@ -1,4 +1,5 @@
 /* What a model takes and gives. */
+#include "onnx/describe.h"
 #include "onnx/run/session.h"
 #include "support/argument.h"
 #include "support/buffer.h"
@@ -93,7 +94,7 @@ kn_status kni_session_ports(kni_onnx *session)
 {
     const kni_onnx_graph *graph = session->plan.model->graph;
     kni_onnx_arena *arena = session->plan.model->arena;
-    session->n_inputs = graph->n_inputs;
+    session->n_inputs = graph->n_inputs + graph->n_defaults;
     session->n_outputs = graph->n_outputs;
     session->inputs = kni_onnx_arena_take(arena, (size_t)session->n_inputs, sizeof *session->inputs);
     session->outputs = kni_onnx_arena_take(arena, (size_t)session->n_outputs, sizeof *session->outputs);
@@ -169,4 +170,15 @@ kn_status kn_onnx_describe(kn_onnx model, kn_onnx_info *info)
     for (int32_t i = 0; i < m->n_opsets; i++)
         if (!m->opsets[i].domain[0]) info->opset = m->opsets[i].version;
     return KN_OK;
+}
+
+size_t kn_onnx_inspect(kn_onnx model, char *buffer, size_t bytes)
+{
+    if (buffer && bytes) *buffer = 0;
+    KNI_USE(onnx, session, model);
+    kni_buffer text = {0};
+    if (!session || kni_onnx_describe(session->plan.model, &text)) return 0;
+    size_t n = kni_buffer_copy(&text, buffer, bytes);
+    kni_buffer_free(&text);
+    return n;
 }

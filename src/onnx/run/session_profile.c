@@ -40,7 +40,8 @@ static void list_nodes(const kni_onnx *session, const kni_onnx_graph *graph, mea
 {
     for (int32_t i = 0; i < graph->n_nodes; i++) {
         const kni_onnx_node *node = &graph->nodes[i];
-        list[node->place] = (measured){node->op, node->name, session->times[node->place], 1};
+        if (!session->plan.nodes[node->place].folded)
+            list[node->place] = (measured){node->op, node->name, session->times[node->place], 1};
         for (int32_t k = 0; k < node->n_attributes; k++)
             for (int64_t g = 0; node->attributes[k].graphs && g < node->attributes[k].count; g++)
                 list_nodes(session, node->attributes[k].graphs[g], list);
@@ -80,7 +81,7 @@ static void write_list(kni_buffer *text, measured *list, int64_t n, double total
 {
     qsort(list, (size_t)n, sizeof *list, by_time);
     for (int64_t i = 0; i < n && list[i].seconds > 0; i++) {
-        kni_buffer_format(text, "%10.3f ms %5.1f %%  %s", list[i].seconds * 1e3 / (double)runs,
+        kni_buffer_format(text, "%12.5f ms %5.1f %%  %s", list[i].seconds * 1e3 / (double)runs,
                           100 * list[i].seconds / total, list[i].op);
         if (nodes)
             kni_buffer_format(text, "  %s\n", list[i].name);
@@ -94,7 +95,7 @@ static void write_profile(kni_onnx *session, kni_buffer *text, measured *list)
     int64_t n = session->plan.model->n_nodes, runs = session->runs;
     double total = 0;
     for (int64_t i = 0; i < n; i++) total += session->times[i];
-    kni_buffer_format(text, "%lld runs, %.3f ms each\n", (long long)runs,
+    kni_buffer_format(text, "%lld runs, %.5f ms each\n", (long long)runs,
                       runs ? total * 1e3 / (double)runs : 0.0);
     if (!runs || !(total > 0)) return;
     list_nodes(session, session->plan.model->graph, list);

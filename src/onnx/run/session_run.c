@@ -134,6 +134,12 @@ static void bind_inputs(const kni_onnx *session, kni_conversion *c, const ports_
         }
         if (c->status) break;
         if (kni_is_given(x)) {
+            if (session->plan.model->ir_version < 4 && session->folds && i >= graph->n_inputs)
+                kni_convert_fail(
+                    c, KN_ERROR_UNSUPPORTED,
+                    "input '%s' is a weight that was computed with when the model was loaded; no_simplify of "
+                    "kn_onnx_args lets it be given",
+                    session->inputs[i].name);
             kni_bind(c, graph->inputs[i], x);
             check_input(session, c, i, kni_entry_of(c, x));
         } else if (!session->inputs[i].has_default) {
@@ -241,7 +247,7 @@ kn_status kn_onnx_run(kn_onnx model, const kn_tensor *in, int32_t n_in, kn_tenso
     ports_given given = {.tensors = in, .tensors_out = out};
     kn_status s = session ? check_counts(session, in, n_in, out, n_out, __func__) : KNI_NO_OBJECT(model);
     if (s == KN_OK) s = run_session(session, &given, n_in);
-    for (int32_t k = 0; s && out && k < n_out; k++) out[k] = kn_poison(s, kn_last_error());
+    for (int32_t k = 0; s && out && k < n_out; k++) out[k] = kn_poison(s, kni_failure_latest());
     kn_scope_end_many(scope, out, out ? n_out : 0);
     return s;
 }

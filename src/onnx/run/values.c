@@ -100,7 +100,7 @@ kn_onnx_kind kn_onnx_value_kind(kn_onnx_value value)
 kn_tensor kn_onnx_value_as_tensor(kn_onnx_value value)
 {
     KNI_USE(onnx_datum, held, value);
-    if (!held) return kn_poison(KNI_NO_OBJECT(value), kn_last_error());
+    if (!held) return kn_poison(KNI_NO_OBJECT(value), kni_failure_latest());
     if (held->kind == KNI_IS_TENSOR) return kn_alias(held->tensor);
     return kni_poisoned(KN_ERROR_DTYPE, "%s: the value is no tensor of numbers", __func__);
 }

@@ -15,6 +15,10 @@
 #define fold4d(item, ...) fold4d_f64(int64_t *kni_error, item, __VA_ARGS__)
 #define adaptive_begin adaptive_begin_f64
 #define adaptive_end adaptive_end_f64
+#define taps_below taps_below_f64
+#define taps_outside taps_outside_f64
+#define taps_counted taps_counted_f64
+#define first_window first_window_f64
 #include "ops/kernels/window.kn"
 #undef max_pool
 #undef max_pool_values
@@ -27,6 +31,10 @@
 #undef fold4d
 #undef adaptive_begin
 #undef adaptive_end
+#undef taps_below
+#undef taps_outside
+#undef taps_counted
+#undef first_window
 #undef T
 #undef IS_FLOAT
 
@@ -45,13 +53,13 @@ static void run_max_pool_values_f64(const kni_kernel_call *call, int64_t begin, 
 static void run_avg_pool_f64(const kni_kernel_call *call, int64_t begin, int64_t end)
 {
     for (int64_t item = begin; item < end; item++)
-        avg_pool_f64(call->error, item, call->inputs[0], call->outputs[0], call->ints + 0, call->ints + 3, call->ints + 6, call->ints + 9, call->ints + 12, call->ints + 15, call->ints[18], call->ints[19]);
+        avg_pool_f64(call->error, item, call->inputs[0], call->outputs[0], call->ints + 0, call->ints + 3, call->ints + 6, call->ints + 9, call->ints + 12, call->ints + 15, call->ints + 18, call->ints[21], call->ints[22]);
 }
 
 static void run_avg_pool_grad_f64(const kni_kernel_call *call, int64_t begin, int64_t end)
 {
     for (int64_t item = begin; item < end; item++)
-        avg_pool_grad_f64(call->error, item, call->inputs[0], call->outputs[0], call->ints + 0, call->ints + 3, call->ints + 6, call->ints + 9, call->ints + 12, call->ints + 15, call->ints[18], call->ints[19]);
+        avg_pool_grad_f64(call->error, item, call->inputs[0], call->outputs[0], call->ints + 0, call->ints + 3, call->ints + 6, call->ints + 9, call->ints + 12, call->ints + 15, call->ints + 18, call->ints[21], call->ints[22]);
 }
 
 static void run_adaptive_avg_pool_f64(const kni_kernel_call *call, int64_t begin, int64_t end)
@@ -97,6 +105,10 @@ static void run_fold4d_f64(const kni_kernel_call *call, int64_t begin, int64_t e
 #define fold4d(item, ...) fold4d_i64(int64_t *kni_error, item, __VA_ARGS__)
 #define adaptive_begin adaptive_begin_i64
 #define adaptive_end adaptive_end_i64
+#define taps_below taps_below_i64
+#define taps_outside taps_outside_i64
+#define taps_counted taps_counted_i64
+#define first_window first_window_i64
 #include "ops/kernels/window.kn"
 #undef max_pool
 #undef max_pool_values
@@ -109,6 +121,10 @@ static void run_fold4d_f64(const kni_kernel_call *call, int64_t begin, int64_t e
 #undef fold4d
 #undef adaptive_begin
 #undef adaptive_end
+#undef taps_below
+#undef taps_outside
+#undef taps_counted
+#undef first_window
 #undef T
 #undef IS_FLOAT
 
@@ -155,6 +171,10 @@ static void run_fold4d_i64(const kni_kernel_call *call, int64_t begin, int64_t e
 #define fold4d(item, ...) fold4d_u64(int64_t *kni_error, item, __VA_ARGS__)
 #define adaptive_begin adaptive_begin_u64
 #define adaptive_end adaptive_end_u64
+#define taps_below taps_below_u64
+#define taps_outside taps_outside_u64
+#define taps_counted taps_counted_u64
+#define first_window first_window_u64
 #include "ops/kernels/window.kn"
 #undef max_pool
 #undef max_pool_values
@@ -167,6 +187,10 @@ static void run_fold4d_i64(const kni_kernel_call *call, int64_t begin, int64_t e
 #undef fold4d
 #undef adaptive_begin
 #undef adaptive_end
+#undef taps_below
+#undef taps_outside
+#undef taps_counted
+#undef first_window
 #undef T
 #undef IS_FLOAT
 

@@ -84,10 +84,10 @@ static void combine_rows(const kni_pool_plan *p, const T *plane, int64_t line, i
 /* How many positions of a window that starts at `begin` count for a mean. */
 static int64_t counted(const kni_pool_plan *p, int axis, int64_t begin)
 {
-    int64_t end = begin + p->window[axis], limit = p->sx[axis] + (p->counted ? p->end[axis] : 0);
-    if (end > limit) end = limit;
-    if (!p->counted && begin < 0) begin = 0;
-    return end - begin;
+    int64_t step = p->dilation[axis], limit = p->sx[axis] + (p->counted ? p->end[axis] : 0);
+    int64_t n = (limit - begin + step - 1) / step;
+    if (n > p->window[axis]) n = p->window[axis];
+    return !p->counted && begin < 0 ? n - (step - 1 - begin) / step : n;
 }
 
 /* The outputs of one strip, as many as their windows fit in. */
@@ -141,7 +141,7 @@ void NAME(kni_pool_mean)(const kni_pool_plan *p, const void *plane, void *y, int
                          int64_t end)
 {
     T row[KNI_POOL_STRIP];
-    int64_t strip = strip_outputs(p);
+    int64_t span = (p->window[2] - 1) * p->dilation[2] + 1, strip = strip_outputs(p);
     (void)at;
     for (int64_t line = begin; line < end; line++) {
         T rows = (T)(counted(p, 0, line / p->sy[1] * p->stride[0] - p->padding[0]) *
@@ -150,8 +150,8 @@ void NAME(kni_pool_mean)(const kni_pool_plan *p, const void *plane, void *y, int
             int64_t n = p->sy[2] - o < strip ? p->sy[2] - o : strip;
             T *to = (T *)y + line * p->sy[2] + o;
             const T *columns = (const T *)p->columns + o;
-            combine_rows(p, plane, line, o * p->stride[2] - p->padding[2],
-                         (n - 1) * p->stride[2] + p->window[2], row, 0, total_into);
+            combine_rows(p, plane, line, o * p->stride[2] - p->padding[2], (n - 1) * p->stride[2] + span, row,
+                         0, total_into);
             total_columns(p, to, row, n);
             if (p->divisor > 0)
                 for (int64_t i = 0; i < n; i++) to[i] /= (T)p->divisor;
