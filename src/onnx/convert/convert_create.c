@@ -127,7 +127,7 @@ void kni_convert_range(KNI_CONVERTS)
 
 /* ---- OneHot */
 
-static void one_hot(KNI_CONVERTS)
+void kni_convert_one_hot(KNI_CONVERTS)
 {
     KNI_UNUSED_COUNTS;
     int64_t n = 0;
@@ -149,7 +149,6 @@ static void one_hot(KNI_CONVERTS)
     kni_datum on = single(c, kni_slice_of(c, in[2], 0, KNI_EXTENT(1), KNI_EXTENT(2)));
     out[0] = kni_emit3(c, "where", met, on, off);
 }
-void kni_convert_one_hot(KNI_CONVERTS) { kni_convert_moving(c, node, in, n_in, out, n_out, one_hot); }
 
 /* ---- random numbers. A seed fixes them: the same ones in each run where ops run at once. */
 

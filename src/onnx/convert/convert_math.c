@@ -24,6 +24,7 @@ static const struct {
     {"Ceil", "ceil"},
     {"Cos", "cos"},
     {"Cosh", "cosh"},
+    {"Equal", "equal"},
     {"Erf", "erf"},
     {"Exp", "exp"},
     {"Floor", "floor"},
@@ -185,57 +186,12 @@ static void is_infinite(KNI_CONVERTS)
     }
 }
 
-/* The same text at the same place of what both broadcast to. */
-static kni_datum equal_texts(kni_conversion *c, kni_datum a, kni_datum b)
-{
-    const kni_datum both[2] = {a, b};
-    kni_extent own[2][KN_MAX_RANK], sizes[KN_MAX_RANK];
-    int64_t dims[KN_MAX_RANK], n[2];
-    int32_t ranks[2];
-    const kni_onnx_text *texts[2];
-    for (int k = 0; k < 2; k++) {
-        ranks[k] = kni_extents_of(c, both[k], own[k]);
-        texts[k] = kni_known_strings(c, both[k], &n[k]);
-    }
-    int32_t rank = kni_broadcast_extents(c, own[0], ranks[0], own[1], ranks[1], sizes);
-    int64_t total = kni_extent_number(c, kni_extent_product(c, sizes, rank), "the size");
-    for (int32_t i = 0; i < rank; i++) dims[i] = sizes[i].value;
-    if (kni_convert_failed(c)) return KNI_ABSENT;
-    uint8_t *same = kni_convert_memory(c, (size_t)total, 1);
-    if (!same) return KNI_ABSENT;
-    for (int64_t at = 0; at < total; at++) {
-        int64_t places[2] = {0, 0}, strides[2] = {1, 1}, left = at;
-        for (int32_t i = 0; i < rank; i++) {
-            int64_t size = dims[rank - 1 - i], index = left % size;
-            left /= size;
-            for (int k = 0; k < 2; k++) {
-                if (i >= ranks[k]) continue;
-                int64_t width = own[k][ranks[k] - 1 - i].value;
-                if (width > 1) places[k] += index * strides[k];
-                strides[k] *= width;
-            }
-        }
-        const kni_onnx_text *x = &texts[0][places[0]], *y = &texts[1][places[1]];
-        same[at] = x->bytes == y->bytes && !memcmp(x->data, y->data, x->bytes);
-    }
-    return kni_constant(c, same, KN_BOOL, dims, rank);
-}
-
-static void equal(KNI_CONVERTS)
-{
-    KNI_UNUSED_COUNTS;
-    bool texts = kni_kind_of(c, in[0]) == KNI_IS_STRINGS && kni_kind_of(c, in[1]) == KNI_IS_STRINGS;
-    out[0] = texts ? equal_texts(c, in[0], in[1])
-                   : kni_emit2(c, "equal", in[0], second_operand(c, node, in[0], in[1]));
-}
-
 static void where(KNI_CONVERTS)
 {
     (void)node;
     KNI_UNUSED_COUNTS;
     out[0] = kni_emit3(c, "where", in[0], in[1], in[2]);
 }
-KNI_MOVES_STRINGS_TOO(where)
 
 /* ---- bits */
 
@@ -292,7 +248,7 @@ const kni_onnx_converter kni_onnx_math[] = {
     ROW("Cos", 7, unary, "floats"),
     ROW("Cosh", 9, unary, "floats"),
     ROW("Div", 1, divide, NUMBERS),
-    ROW("Equal", 1, equal, "floats integers bool strings"),
+    ROW("Equal", 1, binary, "floats integers bool strings"),
     ROW("Erf", 9, unary, NUMBERS),
     ROW("Exp", 1, unary, "floats"),
     ROW("Floor", 1, unary, "floats"),
@@ -321,7 +277,7 @@ const kni_onnx_converter kni_onnx_math[] = {
     ROW("Sub", 1, binary, NUMBERS),
     ROW("Sum", 1, variadic, "floats"),
     ROW("Tan", 7, unary, "floats"),
-    ROW("Where", 9, where_any, "floats integers bool strings stored"),
+    ROW("Where", 9, where, "floats integers bool strings stored"),
     ROW("Xor", 1, binary, "bool"),
     {0},
 };

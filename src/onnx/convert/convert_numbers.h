@@ -1,5 +1,4 @@
-/* What the converters of numbers, shapes and products share: converters that several tables name, axes and types of nodes, movement of
-   strings. */
+/* What the converters of numbers, shapes and products share: converters that several tables name, axes and types of nodes. */
 #ifndef KNI_ONNX_CONVERT_NUMBERS_H
 #define KNI_ONNX_CONVERT_NUMBERS_H
 
@@ -42,13 +41,6 @@ static inline kni_datum kni_extent_value(kni_conversion *c, kni_extent e)
 {
     return kni_known_list(c, &e, 1, true);
 }
-
-/* ---- strings that move. A converter that only moves elements gets, in place of each tensor of strings, one of the places that its
-   elements have in a list of all of them (i64; place 0 is the empty text), and its results become strings again. */
-
-void kni_convert_moving(KNI_CONVERTS, kni_convert_function *moves);
-#define KNI_MOVES_STRINGS_TOO(name)                                                                          \
-    static void name##_any(KNI_CONVERTS) { kni_convert_moving(c, node, in, n_in, out, n_out, name); }
 
 /* ---- converters that the tables of several files name */
 

@@ -51,7 +51,7 @@ static kni_extent stop_of(kni_extent stop, kni_extent size, int64_t step)
     return end ? KNI_EXTENT(KN_END) : stop;
 }
 
-static void slice(KNI_CONVERTS)
+void kni_convert_slice(KNI_CONVERTS)
 {
     KNI_UNUSED_COUNTS;
     slices s;
@@ -79,7 +79,6 @@ static void slice(KNI_CONVERTS)
                               KNI_GIVE(KNI_EXTENTS("start", starts, rank), KNI_EXTENTS("stop", stops, rank),
                                        KNI_EXTENTS("step", steps, rank)));
 }
-void kni_convert_slice(KNI_CONVERTS) { kni_convert_moving(c, node, in, n_in, out, n_out, slice); }
 
 /* ---- Split */
 
@@ -94,7 +93,7 @@ static kni_extent part_size(kni_conversion *c, const kni_onnx_node *node, kni_ex
     return kni_extent_div(c, size, KNI_EXTENT(parts));
 }
 
-static void split(KNI_CONVERTS)
+void kni_convert_split(KNI_CONVERTS)
 {
     (void)n_in;
     int64_t n = 0;
@@ -124,7 +123,6 @@ static void split(KNI_CONVERTS)
         at = stop;
     }
 }
-void kni_convert_split(KNI_CONVERTS) { kni_convert_moving(c, node, in, n_in, out, n_out, split); }
 
 /* ---- Pad */
 
@@ -237,7 +235,7 @@ static kni_datum padded_by(kni_conversion *c, kni_datum x, int32_t rank, const p
                      kni_cast_to(c, number, kni_dtype_of(c, x)));
 }
 
-static void pad(KNI_CONVERTS)
+void kni_convert_pad(KNI_CONVERTS)
 {
     KNI_UNUSED_COUNTS;
     pads p;
@@ -256,20 +254,18 @@ static void pad(KNI_CONVERTS)
                         node->version < 11 ? kni_node_real(node, "value", 0)
                                            : kni_known_real(c, value, "the value", 0));
 }
-void kni_convert_pad(KNI_CONVERTS) { kni_convert_moving(c, node, in, n_in, out, n_out, pad); }
 
 /* ---- by index */
 
-static void gather(KNI_CONVERTS)
+void kni_convert_gather(KNI_CONVERTS)
 {
     KNI_UNUSED_COUNTS;
     int32_t axis = kni_axis_of(c, in[0], kni_node_int(node, "axis", 0));
     out[0] = kni_emit(c, "take", in, 2, KNI_GIVE(KNI_WHOLE("axis", axis), KNI_WHOLE("negative", 1)));
 }
-void kni_convert_gather(KNI_CONVERTS) { kni_convert_moving(c, node, in, n_in, out, n_out, gather); }
 
 /* The indices may have smaller sizes off the axis; the rest of x is not read then. */
-static void gather_elements(KNI_CONVERTS)
+void kni_convert_gather_elements(KNI_CONVERTS)
 {
     KNI_UNUSED_COUNTS;
     kni_extent own[KN_MAX_RANK], sizes[KN_MAX_RANK];
@@ -282,13 +278,9 @@ static void gather_elements(KNI_CONVERTS)
     out[0] = kni_emit(c, "gather", KNI_LIST(x, in[1]),
                       KNI_GIVE(KNI_WHOLE("axis", axis), KNI_WHOLE("negative", 1)));
 }
-void kni_convert_gather_elements(KNI_CONVERTS)
-{
-    kni_convert_moving(c, node, in, n_in, out, n_out, gather_elements);
-}
 
 /* How many slices stay is a size of the result, so the condition is read. */
-static void compress(KNI_CONVERTS)
+void kni_convert_compress(KNI_CONVERTS)
 {
     KNI_UNUSED_COUNTS;
     int64_t n = 0, kept = 0;
@@ -304,10 +296,9 @@ static void compress(KNI_CONVERTS)
     kni_datum index = kni_constant(c, places, KN_I64, &kept, 1);
     out[0] = kni_emit(c, "take", KNI_LIST(x, index), KNI_GIVE(KNI_WHOLE("axis", axis)));
 }
-void kni_convert_compress(KNI_CONVERTS) { kni_convert_moving(c, node, in, n_in, out, n_out, compress); }
 
 /* Element t of a sequence of length l comes from l - 1 - t, what is behind it stays. */
-static void reverse_sequence(KNI_CONVERTS)
+void kni_convert_reverse_sequence(KNI_CONVERTS)
 {
     KNI_UNUSED_COUNTS;
     kni_extent sizes[KN_MAX_RANK], line[KN_MAX_RANK];
@@ -325,8 +316,4 @@ static void reverse_sequence(KNI_CONVERTS)
         kni_emit3(c, "where", kni_emit2(c, "less", steps, lengths), kni_emit2(c, "sub", last, steps), steps);
     index = kni_expand_to(c, index, sizes, rank);
     out[0] = kni_emit(c, "gather", KNI_LIST(in[0], index), KNI_GIVE(KNI_WHOLE("axis", time)));
-}
-void kni_convert_reverse_sequence(KNI_CONVERTS)
-{
-    kni_convert_moving(c, node, in, n_in, out, n_out, reverse_sequence);
 }

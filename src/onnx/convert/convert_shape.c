@@ -104,7 +104,6 @@ static void reshape(KNI_CONVERTS)
     int32_t rank = target_sizes(c, in[0], given, n, kni_node_int(node, "allowzero", 0) != 0, target);
     if (!kni_convert_failed(c)) out[0] = kni_reshape_to(c, in[0], target, rank);
 }
-KNI_MOVES_STRINGS_TOO(reshape)
 
 /* ---- axes that come and go */
 
@@ -115,7 +114,6 @@ static void flatten(KNI_CONVERTS)
     int64_t axis = kni_node_int(node, "axis", 1);
     out[0] = kni_flatten_at(c, in[0], axis == rank ? rank : kni_axis_of(c, in[0], axis));
 }
-KNI_MOVES_STRINGS_TOO(flatten)
 
 static void squeeze(KNI_CONVERTS)
 {
@@ -135,7 +133,6 @@ static void squeeze(KNI_CONVERTS)
     }
     out[0] = kni_reshape_to(c, in[0], left, rest);
 }
-KNI_MOVES_STRINGS_TOO(squeeze)
 
 static void unsqueeze(KNI_CONVERTS)
 {
@@ -161,7 +158,6 @@ static void unsqueeze(KNI_CONVERTS)
     for (int32_t i = 0; i < total; i++) wide[i] = added >> i & 1 ? KNI_EXTENT(1) : sizes[at++];
     out[0] = kni_reshape_to(c, in[0], wide, total);
 }
-KNI_MOVES_STRINGS_TOO(unsqueeze)
 
 static void transpose(KNI_CONVERTS)
 {
@@ -184,7 +180,6 @@ static void transpose(KNI_CONVERTS)
     }
     if (!kni_convert_failed(c)) out[0] = kni_permute_to(c, in[0], axes, rank);
 }
-KNI_MOVES_STRINGS_TOO(transpose)
 
 /* ---- joins and repetitions */
 
@@ -194,7 +189,6 @@ static void concat(KNI_CONVERTS)
     int32_t axis = kni_axis_of(c, in[0], kni_node_int(node, "axis", node->version < 4 ? 1 : 0));
     out[0] = n_in == 1 ? in[0] : kni_concat_of(c, in, n_in, axis);
 }
-KNI_MOVES_STRINGS_TOO(concat)
 
 /* Both ways: sizes of 1 in the shape keep those of x. */
 static void expand(KNI_CONVERTS)
@@ -213,7 +207,6 @@ static void expand(KNI_CONVERTS)
     rank = kni_broadcast_extents(c, own, rank, shape_given, (int32_t)n, sizes);
     out[0] = kni_expand_to(c, in[0], sizes, rank);
 }
-KNI_MOVES_STRINGS_TOO(expand)
 
 /* x `times` times along one axis: as [before, 1, axis and behind], whose middle axis is expanded. */
 static kni_datum repeated(kni_conversion *c, kni_datum x, int32_t axis, kni_extent times)
@@ -250,7 +243,6 @@ static void tile(KNI_CONVERTS)
         if (!kni_extent_is(times[i], 1)) y = repeated(c, y, i, times[i]);
     out[0] = y;
 }
-KNI_MOVES_STRINGS_TOO(tile)
 
 /* ---- the table */
 
@@ -267,11 +259,11 @@ KNI_MOVES_STRINGS_TOO(tile)
 const kni_onnx_converter kni_onnx_shape[] = {
     DRAWS("Bernoulli", 15, kni_convert_bernoulli),
     ROW("Compress", 9, kni_convert_compress, ALL),
-    ROW("Concat", 1, concat_any, ALL),
+    ROW("Concat", 1, concat, ALL),
     ROW("ConstantOfShape", 9, kni_convert_constant_of_shape, "floats integers bool stored"),
-    ROW("Expand", 8, expand_any, ALL),
+    ROW("Expand", 8, expand, ALL),
     ROW("EyeLike", 9, kni_convert_eye_like, "floats integers bool"),
-    ROW("Flatten", 1, flatten_any, ALL),
+    ROW("Flatten", 1, flatten, ALL),
     ROW("Gather", 1, kni_convert_gather, ALL),
     ROW("GatherElements", 11, kni_convert_gather_elements, ALL),
     DRAWS("Multinomial", 7, kni_convert_multinomial),
@@ -282,16 +274,16 @@ const kni_onnx_converter kni_onnx_shape[] = {
     DRAWS("RandomUniform", 1, kni_convert_random),
     DRAWS("RandomUniformLike", 1, kni_convert_random),
     ROW("Range", 11, kni_convert_range, "floats integers"),
-    ROW("Reshape", 1, reshape_any, ALL),
+    ROW("Reshape", 1, reshape, ALL),
     ROW("ReverseSequence", 10, kni_convert_reverse_sequence, ALL),
     ROW("Shape", 1, shape, ALL),
     ROW("Size", 1, size, ALL),
     ROW("Slice", 1, kni_convert_slice, ALL),
     ROW("Split", 1, kni_convert_split, ALL),
-    ROW("Squeeze", 1, squeeze_any, ALL),
-    ROW("Tile", 1, tile_any, ALL),
-    ROW("Transpose", 1, transpose_any, ALL),
+    ROW("Squeeze", 1, squeeze, ALL),
+    ROW("Tile", 1, tile, ALL),
+    ROW("Transpose", 1, transpose, ALL),
     ROW("Trilu", 14, kni_convert_trilu, "floats integers bool stored"),
-    ROW("Unsqueeze", 1, unsqueeze_any, ALL),
+    ROW("Unsqueeze", 1, unsqueeze, ALL),
     {0},
 };
