@@ -41,6 +41,8 @@ def array(folder, name, code, shape, *values):
 
 
 ROWS = ["f32", "n", 2]
+BOTH = ('"results": [2]}, "outputs": ["y"]', '"results": [2, 0]}, "outputs": ["y", "z"]')   # z is x
+WEIGHT = ('"results": [2]}, "outputs": ["y"]', '"results": [2, 1]}, "outputs": ["y", "z"]')  # z is w, which has no rows
 
 
 def program(change=None):
@@ -60,6 +62,7 @@ def program(change=None):
         folder = os.path.dirname(path)
         array(folder, "x.npy", "f", [3, 2], 1, 2, 3, 4, 50, 6)
         array(folder, "wide.npy", "d", [3, 2], 1, 2, 3, 4, 5, 6)
+        array(folder, "four.npy", "f", [4, 2], *range(8))
         array(folder, "long.npy", "f", [9, 2], *range(18))
         array(folder, "labels.npy", "q", [3], 1, 1, 1)
     return write
@@ -81,6 +84,11 @@ CASES = [
     (text(b""), "none.safetensors", "inspect {file}", 1, ["kiln inspect: "], ["command_inspect.c"]),
     (text(b"\x08\0\0\0\0\0\0\0nonsense"), "bad.safetensors", "inspect --check {file}", 1, ["kiln inspect: "],
      ["command_inspect.c"]),
+    (text(b""), "none.txt", "ops full conv", 0,
+     ["full: y[i] = value", "shape          list of sizes", "value          real number", "operands   x weight [bias]",
+      "stride         list of whole numbers"], ["softmax"]),
+    (text(b""), "none.txt", "ops soft", 1, ["no op is called 'soft'; there are softplus, "], ["operands"]),
+    (text(b""), "none.txt", "ops exp --matrix", 2, ["names of ops or options, not both"], []),
     (safetensors(), "good.safetensors", "inspect {file}", 0, ["w", "f32", "[3]"], []),
     (safetensors(), "good.safetensors", "inspect --check {file}", 0, ["checksums: good (1 of 1"], []),
     (safetensors(spoil=True), "spoilt.safetensors", "inspect --check {file}", 1, ["checksum", "w"], ["good"]),
@@ -108,6 +116,19 @@ CASES = [
     (program(), "p.safetensors", "run {file} --input x={folder}/nothing.npy", 1, ["nothing.npy"], []),
     (program(), "p.safetensors", "run {file} --input x", 2, ["'x' makes no sense"], []),
     (program(), "p.safetensors", "run {file} --batch 0", 2, ["'0' makes no sense"], []),
+    (program(BOTH), "p.safetensors", "run {file} --input x={folder}/x.npy --output y={folder}/b.safetensors --output z={folder}/./b.safetensors",
+     0, [], ["y:", "z:"]),
+    (program(BOTH), "p.safetensors", "inspect {folder}/b.safetensors", 0, ["y ", "z ", "[3, 2]"], []),
+    (program(BOTH), "p.safetensors", "run {file} --input x={folder}/x.npy --output y={folder}/b.npy --output z={folder}/b.npy", 1,
+     ["b.npy", "one"], []),
+    (program(BOTH), "p.safetensors", "run {file} --input x={folder}/x.npy --output y={folder}/b.npy --output y={folder}/c.npy", 1,
+     ["--output y is given twice"], []),
+    (program(WEIGHT), "p.safetensors", "run {file} --input x={folder}/x.npy --batch 2", 1,
+     ["--batch cannot cut this program: output 'z' has no row for each row of the first input"], ["y:"]),
+    (program(WEIGHT), "p.safetensors", "run {file} --input x={folder}/four.npy --batch 2", 1, ["cannot cut this program: output 'z'"], ["y:"]),
+    (program(), "p.safetensors", "run --help", 0, ["kiln run FILE", "--labels NAME=FILE"], ["kiln inspect", "kiln bench"]),
+    (program(), "p.safetensors", "inspect {file} --help", 0, ["kiln inspect FILE", "--top ENTRY"], ["kiln run", "mul("]),
+    (program(), "p.safetensors", "help -h", 0, ["kiln help"], ["kiln run"]),
     (program(('"mul"', '"multiply"')), "p.safetensors", "run {file} --input x={folder}/x.npy", 1,
      ["no op is called 'multiply': it needs a later Kiln"], []),
     (safetensors(), "good.safetensors", "run {file}", 1, ["it holds no program"], ["command_run.c"]),
