@@ -1,7 +1,7 @@
 /* Computes once what is computed twice: the same operator with the same attributes on the same values, in one graph; constants of the same
    elements count as the same. */
 #include "onnx/convert.h"
-#include "onnx/pass/pass_tools.h"
+#include "onnx/pass/graph_edit.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,11 +14,11 @@ static uint32_t mix(uint32_t h, const void *data, size_t bytes)
     return h;
 }
 
-static uint32_t hash_node(const kni_pass *p, const kni_onnx_node *node)
+static uint32_t hash_node(const kni_edit *p, const kni_onnx_node *node)
 {
     uint32_t h = mix(2166136261U, node->op, strlen(node->op));
     for (int32_t k = 0; k < node->n_in; k++) {
-        int32_t value = kni_pass_now(p, node->in[k]);
+        int32_t value = kni_edit_now(p, node->in[k]);
         h = mix(h, &value, sizeof value);
     }
     return h ^ h >> 15;
@@ -57,13 +57,13 @@ static bool same_attribute(const kni_onnx_attribute *a, const kni_onnx_attribute
     return true;
 }
 
-static bool same_node(const kni_pass *p, const kni_onnx_node *a, const kni_onnx_node *b)
+static bool same_node(const kni_edit *p, const kni_onnx_node *a, const kni_onnx_node *b)
 {
     if (strcmp(a->op, b->op) != 0 || strcmp(a->domain, b->domain) != 0 || a->version != b->version)
         return false;
     if (a->n_in != b->n_in || a->n_out != b->n_out || a->n_attributes != b->n_attributes) return false;
     for (int32_t k = 0; k < a->n_in; k++)
-        if (kni_pass_now(p, a->in[k]) != kni_pass_now(p, b->in[k])) return false;
+        if (kni_edit_now(p, a->in[k]) != kni_edit_now(p, b->in[k])) return false;
     for (int32_t k = 0; k < a->n_out; k++) /* the first must make all that the second does */
         if ((a->out[k] < 0) != (b->out[k] < 0)) return false;
     for (int32_t k = 0; k < a->n_attributes; k++) {
@@ -74,7 +74,7 @@ static bool same_node(const kni_pass *p, const kni_onnx_node *a, const kni_onnx_
 }
 
 /* Random operators give something else each time, and those that nobody knows may do anything. */
-static bool may_join(const kni_pass *p, const kni_onnx_node *node)
+static bool may_join(const kni_edit *p, const kni_onnx_node *node)
 {
     const kni_onnx_converter *row = *node->op ? kni_onnx_converter_of(node, NULL) : NULL;
     if (!row || row->flags & (KNI_ONNX_RANDOM | KNI_ONNX_INNER)) return false;
@@ -92,7 +92,7 @@ typedef struct table {
     uint32_t mask;
 } table;
 
-static bool table_for(kni_pass *p, table *t, int32_t count)
+static bool table_for(kni_edit *p, table *t, int32_t count)
 {
     uint32_t room = 16;
     while (room < 2 * (uint32_t)count) room *= 2;
@@ -106,7 +106,7 @@ static bool table_for(kni_pass *p, table *t, int32_t count)
     return true;
 }
 
-static void join_nodes(kni_pass *p, kni_onnx_graph *graph)
+static void join_nodes(kni_edit *p, kni_onnx_graph *graph)
 {
     table t;
     if (p->failed || !table_for(p, &t, graph->n_nodes)) return;
@@ -121,13 +121,13 @@ static void join_nodes(kni_pass *p, kni_onnx_graph *graph)
         }
         const kni_onnx_node *first = &graph->nodes[t.slots[at]];
         for (int32_t k = 0; k < node->n_out; k++)
-            if (node->out[k] >= 0 && p->uses[node->out[k]]) kni_pass_forward(p, node->out[k], first->out[k]);
+            if (node->out[k] >= 0 && p->uses[node->out[k]]) kni_edit_forward(p, node->out[k], first->out[k]);
     }
     free(t.slots);
 }
 
 /* Constants of one graph; others may be read where this graph's are not there. */
-static void join_constants(kni_pass *p)
+static void join_constants(kni_edit *p)
 {
     const kni_onnx_model *model = p->model;
     table t;
@@ -145,13 +145,13 @@ static void join_constants(kni_pass *p)
         if (t.slots[at] < 0)
             t.slots[at] = v;
         else
-            kni_pass_forward(p, v, t.slots[at]);
+            kni_edit_forward(p, v, t.slots[at]);
     }
     free(t.slots);
 }
 
-void kni_pass_common(kni_pass *p)
+void kni_edit_common(kni_edit *p)
 {
     join_constants(p);
-    kni_pass_each_graph(p, join_nodes);
+    kni_edit_each_graph(p, join_nodes);
 }

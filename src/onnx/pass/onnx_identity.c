@@ -1,6 +1,6 @@
 /* Removes nodes that give what they get: identities, casts to the type that is there, permutations that undo each other, operators that
    do nothing the second time, products with 1. */
-#include "onnx/pass/pass_tools.h"
+#include "onnx/pass/graph_edit.h"
 #include <string.h>
 
 /* ---- element types that are known for sure */
@@ -55,12 +55,12 @@ static const struct {
                   {"IsInf", KNI_ONNX_BOOL}};
 
 /* KNI_ONNX_UNDEFINED: not known. What files declare of values between nodes is not looked at; inputs are checked when a model runs. */
-static int32_t type_of(const kni_pass *p, int32_t value)
+static int32_t type_of(const kni_edit *p, int32_t value)
 {
     for (int steps = 0; steps < 32 && value >= 0; steps++) {
         const kni_onnx_value *v = &p->model->values[value];
         if (v->initializer) return v->initializer->type;
-        const kni_onnx_node *node = kni_pass_maker(p, value);
+        const kni_onnx_node *node = kni_edit_maker(p, value);
         if (!node) {
             bool input = v->graph == p->model->graph && v->declared && v->declared->kind == KNI_ONNX_TENSOR;
             return input ? v->declared->type : KNI_ONNX_UNDEFINED;
@@ -72,29 +72,29 @@ static int32_t type_of(const kni_pass *p, int32_t value)
         bool keeps = false;
         for (size_t i = 0; i < sizeof keeps_type / sizeof *keeps_type; i++)
             keeps |= !strcmp(keeps_type[i], node->op);
-        value = keeps ? kni_pass_input(node, 0) : -1;
+        value = keeps ? kni_edit_input(node, 0) : -1;
     }
     return KNI_ONNX_UNDEFINED;
 }
 
 /* ---- rules: whether a node only hands its first operand on */
 
-static bool drops_nothing(kni_pass *p, const kni_onnx_node *node)
+static bool drops_nothing(kni_edit *p, const kni_onnx_node *node)
 {
-    int32_t mode = kni_pass_input(node, 2);
+    int32_t mode = kni_edit_input(node, 2);
     double trains = 0;
     if (node->n_out > 1 && node->out[1] >= 0 && p->uses[node->out[1]]) return false;
     if (node->version < 7) return kni_node_int(node, "is_test", 0) != 0;
-    return node->version < 12 || mode < 0 || (kni_pass_real(p, mode, &trains) && trains == 0);
+    return node->version < 12 || mode < 0 || (kni_edit_real(p, mode, &trains) && trains == 0);
 }
 
-static bool casts_to_itself(kni_pass *p, const kni_onnx_node *node)
+static bool casts_to_itself(kni_edit *p, const kni_onnx_node *node)
 {
     int64_t to = kni_node_int(node, "to", KNI_ONNX_UNDEFINED);
     return to != KNI_ONNX_UNDEFINED && type_of(p, node->in[0]) == to;
 }
 
-static bool permutes_nothing(kni_pass *p, const kni_onnx_node *node)
+static bool permutes_nothing(kni_edit *p, const kni_onnx_node *node)
 {
     int64_t n;
     const int64_t *axes = kni_node_ints(node, "perm", &n);
@@ -104,12 +104,12 @@ static bool permutes_nothing(kni_pass *p, const kni_onnx_node *node)
     return n > 0;
 }
 
-static bool pads_nothing(kni_pass *p, const kni_onnx_node *node)
+static bool pads_nothing(kni_edit *p, const kni_onnx_node *node)
 {
     int64_t n = 0;
     const int64_t *pads = NULL;
     if (node->version >= 11)
-        pads = kni_pass_ints(p, kni_pass_input(node, 1), &n);
+        pads = kni_edit_ints(p, kni_edit_input(node, 1), &n);
     else
         pads = kni_node_ints(node, node->version < 2 ? "paddings" : "pads", &n);
     for (int64_t i = 0; pads && i < n; i++)
@@ -117,39 +117,39 @@ static bool pads_nothing(kni_pass *p, const kni_onnx_node *node)
     return pads && n > 0;
 }
 
-static bool has_one_operand(kni_pass *p, const kni_onnx_node *node)
+static bool has_one_operand(kni_edit *p, const kni_onnx_node *node)
 {
     (void)p;
     return node->n_in == 1;
 }
 
-static bool always(kni_pass *p, const kni_onnx_node *node)
+static bool always(kni_edit *p, const kni_onnx_node *node)
 {
     (void)p, (void)node;
     return true;
 }
 
 /* A constant of rank 0 changes no shape. */
-static bool is_one(kni_pass *p, int32_t value)
+static bool is_one(kni_edit *p, int32_t value)
 {
-    const kni_onnx_tensor *t = kni_pass_constant(p, value);
-    return t && t->rank == 0 && t->type != KNI_ONNX_STRING && kni_pass_element(t, 0) == 1;
+    const kni_onnx_tensor *t = kni_edit_constant(p, value);
+    return t && t->rank == 0 && t->type != KNI_ONNX_STRING && kni_edit_element(t, 0) == 1;
 }
 
-static bool divides_by_one(kni_pass *p, const kni_onnx_node *node)
+static bool divides_by_one(kni_edit *p, const kni_onnx_node *node)
 {
-    return node->version >= 7 && is_one(p, kni_pass_input(node, 1));
+    return node->version >= 7 && is_one(p, kni_edit_input(node, 1));
 }
 
 /* The same operator before it did all that there is to do. */
-static bool repeats(kni_pass *p, const kni_onnx_node *node)
+static bool repeats(kni_edit *p, const kni_onnx_node *node)
 {
-    return kni_pass_made_by(p, node->in[0], node->op) != NULL;
+    return kni_edit_made_by(p, node->in[0], node->op) != NULL;
 }
 
 static const struct {
     const char *op;
-    bool (*hands_on)(kni_pass *p, const kni_onnx_node *node);
+    bool (*hands_on)(kni_edit *p, const kni_onnx_node *node);
 } rules[] = {
     {"Identity", always},      {"Dropout", drops_nothing},
     {"Cast", casts_to_itself}, {"Transpose", permutes_nothing},
@@ -165,15 +165,15 @@ static const struct {
 /* ---- pairs that undo each other, or are one */
 
 /* x of op(op(x)), where the first is read here. */
-static int32_t twice(kni_pass *p, const kni_onnx_node *node, const char *op)
+static int32_t twice(kni_edit *p, const kni_onnx_node *node, const char *op)
 {
-    const kni_onnx_node *before = kni_pass_is(node, op) ? kni_pass_made_by(p, node->in[0], op) : NULL;
-    return before ? kni_pass_input(before, 0) : -1;
+    const kni_onnx_node *before = kni_edit_is(node, op) ? kni_edit_made_by(p, node->in[0], op) : NULL;
+    return before ? kni_edit_input(before, 0) : -1;
 }
 
-static void join_permutations(kni_pass *p, kni_onnx_node *node)
+static void join_permutations(kni_edit *p, kni_onnx_node *node)
 {
-    const kni_onnx_node *before = kni_pass_made_by(p, node->in[0], "Transpose");
+    const kni_onnx_node *before = kni_edit_made_by(p, node->in[0], "Transpose");
     int64_t n, m, axes[KN_MAX_RANK];
     const int64_t *second = kni_node_ints(node, "perm", &n);
     const int64_t *first = before ? kni_node_ints(before, "perm", &m) : NULL;
@@ -182,57 +182,57 @@ static void join_permutations(kni_pass *p, kni_onnx_node *node)
         if (second[i] < 0 || second[i] >= n) return;
         axes[i] = first[second[i]];
     }
-    kni_onnx_attribute perm = kni_pass_list(p, "perm", axes, n);
-    kni_pass_become(p, node, "", "Transpose", node->version, before->in, 1, &perm, 1);
+    kni_onnx_attribute perm = kni_edit_list(p, "perm", axes, n);
+    kni_edit_become(p, node, "", "Transpose", node->version, before->in, 1, &perm, 1);
 }
 
 /* The second shape alone decides, unless it takes sizes from what it gets. */
-static void join_shapes(kni_pass *p, kni_onnx_node *node)
+static void join_shapes(kni_edit *p, kni_onnx_node *node)
 {
-    const kni_onnx_node *before = kni_pass_made_by(p, node->in[0], "Reshape");
+    const kni_onnx_node *before = kni_edit_made_by(p, node->in[0], "Reshape");
     int64_t n = 0;
-    const int64_t *shape = kni_pass_ints(p, kni_pass_input(node, 1), &n);
+    const int64_t *shape = kni_edit_ints(p, kni_edit_input(node, 1), &n);
     if (!before || !shape || node->version < 5) return;
     for (int64_t i = 0; i < n; i++)
         if (shape[i] == 0) return;
     const int32_t in[2] = {before->in[0], node->in[1]};
-    kni_pass_become(p, node, "", "Reshape", node->version, in, 2, node->attributes, node->n_attributes);
+    kni_edit_become(p, node, "", "Reshape", node->version, in, 2, node->attributes, node->n_attributes);
 }
 
 /* Squeeze(Unsqueeze(x)) of the same axes. */
-static int32_t undone_axes(kni_pass *p, const kni_onnx_node *node)
+static int32_t undone_axes(kni_edit *p, const kni_onnx_node *node)
 {
-    const kni_onnx_node *before = kni_pass_made_by(p, node->in[0], "Unsqueeze");
+    const kni_onnx_node *before = kni_edit_made_by(p, node->in[0], "Unsqueeze");
     int64_t n = 0, m = 0;
     if (!before) return -1;
-    const int64_t *a = kni_pass_axes(p, node, &n), *b = kni_pass_axes(p, before, &m);
+    const int64_t *a = kni_edit_axes(p, node, &n), *b = kni_edit_axes(p, before, &m);
     bool same = a && b && n == m && n > 0;
     for (int64_t i = 0; same && i < n; i++) same = a[i] == b[i];
     return same ? before->in[0] : -1;
 }
 
-static void visit(kni_pass *p, kni_onnx_node *node)
+static void visit(kni_edit *p, kni_onnx_node *node)
 {
     if (*node->domain || node->n_in < 1 || node->n_out < 1 || node->in[0] < 0 || node->out[0] < 0) return;
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (!strcmp(rules[i].op, node->op) && rules[i].hands_on(p, node)) {
-            kni_pass_forward(p, node->out[0], node->in[0]);
+            kni_edit_forward(p, node->out[0], node->in[0]);
             return;
         }
-    if (kni_pass_is(node, "Mul") && node->version >= 7 && is_one(p, node->in[0]) &&
-        kni_pass_input(node, 1) >= 0) {
-        kni_pass_forward(p, node->out[0], node->in[1]);
+    if (kni_edit_is(node, "Mul") && node->version >= 7 && is_one(p, node->in[0]) &&
+        kni_edit_input(node, 1) >= 0) {
+        kni_edit_forward(p, node->out[0], node->in[1]);
         return;
     }
     int32_t x = twice(p, node, "Neg");
     if (x < 0) x = twice(p, node, "Not");
-    if (x < 0 && kni_pass_is(node, "Squeeze")) x = undone_axes(p, node);
+    if (x < 0 && kni_edit_is(node, "Squeeze")) x = undone_axes(p, node);
     if (x >= 0)
-        kni_pass_forward(p, node->out[0], x);
-    else if (kni_pass_is(node, "Transpose"))
+        kni_edit_forward(p, node->out[0], x);
+    else if (kni_edit_is(node, "Transpose"))
         join_permutations(p, node);
-    else if (kni_pass_is(node, "Reshape"))
+    else if (kni_edit_is(node, "Reshape"))
         join_shapes(p, node);
 }
 
-void kni_pass_identities(kni_pass *p) { kni_pass_each(p, visit); }
+void kni_edit_identities(kni_edit *p) { kni_edit_each(p, visit); }

@@ -1,5 +1,5 @@
 /* Runs passes: counts readers before each, and removes what it left behind. */
-#include "onnx/pass/pass_tools.h"
+#include "onnx/pass/graph_edit.h"
 #include "support/failure.h"
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 /* ---- walking */
 
 /* Graphs lie at most as deep in each other as the reader takes them. */
-static void each_graph(kni_pass *p, kni_onnx_graph *graph, void (*visit)(kni_pass *, kni_onnx_graph *))
+static void each_graph(kni_edit *p, kni_onnx_graph *graph, void (*visit)(kni_edit *, kni_onnx_graph *))
 {
     for (int32_t i = 0; i < graph->n_nodes; i++)
         for (int32_t k = 0; k < graph->nodes[i].n_attributes; k++) {
@@ -17,12 +17,12 @@ static void each_graph(kni_pass *p, kni_onnx_graph *graph, void (*visit)(kni_pas
     visit(p, graph);
 }
 
-void kni_pass_each_graph(kni_pass *p, void (*visit)(kni_pass *p, kni_onnx_graph *graph))
+void kni_edit_each_graph(kni_edit *p, void (*visit)(kni_edit *p, kni_onnx_graph *graph))
 {
     each_graph(p, p->model->graph, visit);
 }
 
-static void each_node(kni_pass *p, kni_onnx_graph *graph, void (*visit)(kni_pass *, kni_onnx_node *))
+static void each_node(kni_edit *p, kni_onnx_graph *graph, void (*visit)(kni_edit *, kni_onnx_node *))
 {
     for (int32_t i = 0; i < graph->n_nodes && !p->failed; i++) {
         kni_onnx_node *node = &graph->nodes[i];
@@ -33,14 +33,14 @@ static void each_node(kni_pass *p, kni_onnx_graph *graph, void (*visit)(kni_pass
     }
 }
 
-void kni_pass_each(kni_pass *p, void (*visit)(kni_pass *p, kni_onnx_node *node))
+void kni_edit_each(kni_edit *p, void (*visit)(kni_edit *p, kni_onnx_node *node))
 {
     each_node(p, p->model->graph, visit);
 }
 
 /* ---- readers */
 
-static void count_graph(kni_pass *p, kni_onnx_graph *graph)
+static void count_graph(kni_edit *p, kni_onnx_graph *graph)
 {
     for (int32_t i = 0; i < graph->n_nodes; i++)
         for (int32_t k = 0; k < graph->nodes[i].n_in; k++)
@@ -52,27 +52,27 @@ static void count_graph(kni_pass *p, kni_onnx_graph *graph)
         }
 }
 
-static void count(kni_pass *p)
+static void count(kni_edit *p)
 {
     memset(p->uses, 0, sizeof *p->uses * (size_t)p->room);
     memset(p->given, 0, sizeof *p->given * (size_t)p->room);
     for (int32_t v = 0; v < p->room; v++) p->instead[v] = v;
-    kni_pass_each_graph(p, count_graph);
+    kni_edit_each_graph(p, count_graph);
 }
 
 /* ---- settling */
 
 /* Lists may be shared between nodes, so that a changed one is a copy. */
-static const int32_t *settled(kni_pass *p, const int32_t *list, int32_t n)
+static const int32_t *settled(kni_edit *p, const int32_t *list, int32_t n)
 {
     bool same = true;
-    for (int32_t k = 0; k < n; k++) same &= kni_pass_now(p, list[k]) == list[k];
-    int32_t *copy = same ? NULL : kni_pass_memory(p, (size_t)n, sizeof *copy);
-    for (int32_t k = 0; copy && k < n; k++) copy[k] = kni_pass_now(p, list[k]);
+    for (int32_t k = 0; k < n; k++) same &= kni_edit_now(p, list[k]) == list[k];
+    int32_t *copy = same ? NULL : kni_edit_memory(p, (size_t)n, sizeof *copy);
+    for (int32_t k = 0; copy && k < n; k++) copy[k] = kni_edit_now(p, list[k]);
     return copy ? copy : list;
 }
 
-static void settle_graph(kni_pass *p, kni_onnx_graph *graph)
+static void settle_graph(kni_edit *p, kni_onnx_graph *graph)
 {
     int32_t kept = 0;
     for (int32_t i = 0; i < graph->n_nodes; i++) {
@@ -90,16 +90,16 @@ static void settle_graph(kni_pass *p, kni_onnx_graph *graph)
 
 /* ---- passes */
 
-static void (*const passes[])(kni_pass *) = {
-    [KNI_PASS_CONSTANTS] = kni_pass_constants, [KNI_PASS_IDENTITIES] = kni_pass_identities,
-    [KNI_PASS_COMMON] = kni_pass_common,       [KNI_PASS_AFFINE] = kni_pass_affine,
-    [KNI_PASS_NORMS] = kni_pass_norms,         [KNI_PASS_ACTIVATIONS] = kni_pass_activations,
-    [KNI_PASS_ROPE] = kni_pass_rope,           [KNI_PASS_ATTENTION] = kni_pass_attention,
-    [KNI_PASS_DEAD] = kni_pass_dead,
+static void (*const passes[])(kni_edit *) = {
+    [KNI_ONNX_PASS_CONSTANTS] = kni_edit_constants, [KNI_ONNX_PASS_IDENTITIES] = kni_edit_identities,
+    [KNI_ONNX_PASS_COMMON] = kni_edit_common,       [KNI_ONNX_PASS_AFFINE] = kni_edit_affine,
+    [KNI_ONNX_PASS_NORMS] = kni_edit_norms,         [KNI_ONNX_PASS_ACTIVATIONS] = kni_edit_activations,
+    [KNI_ONNX_PASS_ROPE] = kni_edit_rope,           [KNI_ONNX_PASS_ATTENTION] = kni_edit_attention,
+    [KNI_ONNX_PASS_DEAD] = kni_edit_dead,
 };
 
 /* Room for the values that there are; new ones have no readers. */
-static bool make_room(kni_pass *p)
+static bool make_room(kni_edit *p)
 {
     int32_t wanted = p->model->n_values;
     if (wanted <= p->room) return true;
@@ -116,13 +116,13 @@ static bool make_room(kni_pass *p)
     return true;
 }
 
-static int32_t new_value(kni_pass *p)
+static int32_t new_value(kni_edit *p)
 {
     kni_onnx_model *model = p->model;
     if (model->n_values >= INT32_MAX / 4) return -1;
     if (model->n_values >= p->values_room) {
         int32_t room = model->n_values + model->n_values / 2 + 16;
-        kni_onnx_value *values = kni_pass_memory(p, (size_t)room, sizeof *values);
+        kni_onnx_value *values = kni_edit_memory(p, (size_t)room, sizeof *values);
         if (!values) return -1;
         if (model->n_values) memcpy(values, model->values, sizeof *values * (size_t)model->n_values);
         model->values = values;
@@ -132,16 +132,16 @@ static int32_t new_value(kni_pass *p)
     return make_room(p) ? model->n_values - 1 : -1;
 }
 
-int32_t kni_pass_new_constant(kni_pass *p, const kni_onnx_graph *graph, const char *name, int32_t type,
+int32_t kni_edit_new_constant(kni_edit *p, const kni_onnx_graph *graph, const char *name, int32_t type,
                               const int64_t *sizes, int32_t rank, void **data)
 {
     size_t bytes = type == KNI_ONNX_DOUBLE ? 8 : 4;
     int64_t count = 1;
     for (int32_t i = 0; i < rank; i++)
         if (__builtin_mul_overflow(count, sizes[i], &count) || count < 0) return -1;
-    kni_onnx_tensor *t = kni_pass_memory(p, 1, sizeof *t);
-    int64_t *dims = kni_pass_memory(p, (size_t)rank, sizeof *dims);
-    *data = kni_pass_memory(p, (size_t)count, bytes);
+    kni_onnx_tensor *t = kni_edit_memory(p, 1, sizeof *t);
+    int64_t *dims = kni_edit_memory(p, (size_t)rank, sizeof *dims);
+    *data = kni_edit_memory(p, (size_t)count, bytes);
     int32_t value = *data ? new_value(p) : -1;
     if (value < 0 || p->failed) {
         p->failed = true;
@@ -159,17 +159,17 @@ int32_t kni_pass_new_constant(kni_pass *p, const kni_onnx_graph *graph, const ch
     return value;
 }
 
-static int64_t run(kni_pass *p, kni_onnx_pass pass)
+static int64_t run(kni_edit *p, kni_onnx_pass pass)
 {
     p->changes = 0;
     if (!make_room(p)) return -1;
     count(p);
     passes[pass](p);
-    kni_pass_each_graph(p, settle_graph);
+    kni_edit_each_graph(p, settle_graph);
     return p->failed ? -1 : p->changes;
 }
 
-static void end(kni_pass *p)
+static void end(kni_edit *p)
 {
     free(p->uses);
     free(p->instead);
@@ -178,7 +178,7 @@ static void end(kni_pass *p)
 
 int64_t kni_onnx_run_pass(kni_onnx_model *model, kni_onnx_pass pass)
 {
-    kni_pass p = {.model = model};
+    kni_edit p = {.model = model};
     int64_t changes = run(&p, pass);
     end(&p);
     return changes;
@@ -188,11 +188,11 @@ int64_t kni_onnx_run_pass(kni_onnx_model *model, kni_onnx_pass pass)
    rounds is there for what that sentence forgets. */
 kn_status kni_onnx_simplify(kni_onnx_model *model)
 {
-    kni_pass p = {.model = model};
+    kni_edit p = {.model = model};
     int64_t changes = 1;
     for (int round = 0; round < 16 && changes > 0; round++) {
         changes = 0;
-        for (int pass = 0; pass < KNI_PASS_COUNT && changes >= 0; pass++) {
+        for (int pass = 0; pass < KNI_ONNX_PASS_COUNT && changes >= 0; pass++) {
             int64_t found = run(&p, (kni_onnx_pass)pass);
             changes = found < 0 ? -1 : changes + found;
         }

@@ -1,10 +1,10 @@
 /* Makers, readers and constants, and nodes that become others. */
-#include "onnx/pass/pass_tools.h"
+#include "onnx/pass/graph_edit.h"
 #include <string.h>
 
 /* ---- asking */
 
-kni_onnx_node *kni_pass_maker(const kni_pass *p, int32_t value)
+kni_onnx_node *kni_edit_maker(const kni_edit *p, int32_t value)
 {
     if (value < 0 || value >= p->model->n_values) return NULL;
     const kni_onnx_value *v = &p->model->values[value];
@@ -13,18 +13,18 @@ kni_onnx_node *kni_pass_maker(const kni_pass *p, int32_t value)
     return *node->op ? node : NULL;
 }
 
-bool kni_pass_is(const kni_onnx_node *node, const char *op)
+bool kni_edit_is(const kni_onnx_node *node, const char *op)
 {
     return node && !*node->domain && !strcmp(node->op, op);
 }
 
-kni_onnx_node *kni_pass_made_by(const kni_pass *p, int32_t value, const char *op)
+kni_onnx_node *kni_edit_made_by(const kni_edit *p, int32_t value, const char *op)
 {
-    kni_onnx_node *node = kni_pass_maker(p, value);
-    return kni_pass_is(node, op) && node->out[0] == value ? node : NULL;
+    kni_onnx_node *node = kni_edit_maker(p, value);
+    return kni_edit_is(node, op) && node->out[0] == value ? node : NULL;
 }
 
-const kni_onnx_tensor *kni_pass_constant(const kni_pass *p, int32_t value)
+const kni_onnx_tensor *kni_edit_constant(const kni_edit *p, int32_t value)
 {
     return value < 0 || value >= p->model->n_values ? NULL : p->model->values[value].initializer;
 }
@@ -55,7 +55,7 @@ static double bfloat_value(uint16_t bits)
         return (double)(expression);                                                                         \
     }
 
-double kni_pass_element(const kni_onnx_tensor *t, int64_t i)
+double kni_edit_element(const kni_onnx_tensor *t, int64_t i)
 {
     switch (t->type) {
     case KNI_ONNX_FLOAT:
@@ -83,37 +83,37 @@ static bool hands_on(const kni_onnx_node *node)
 {
     static const char *const ops[] = {"Cast", "CastLike", "Identity", "Unsqueeze", "Squeeze", "Reshape"};
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
-        if (kni_pass_is(node, ops[i])) return true;
+        if (kni_edit_is(node, ops[i])) return true;
     return false;
 }
 
-bool kni_pass_real(const kni_pass *p, int32_t value, double *number)
+bool kni_edit_real(const kni_edit *p, int32_t value, double *number)
 {
     for (int steps = 0; steps < 8; steps++) {
-        const kni_onnx_tensor *t = kni_pass_constant(p, value);
+        const kni_onnx_tensor *t = kni_edit_constant(p, value);
         if (t) {
             if (t->count != 1 || t->type == KNI_ONNX_STRING) return false;
-            *number = kni_pass_element(t, 0);
+            *number = kni_edit_element(t, 0);
             return *number == *number;
         }
-        const kni_onnx_node *node = kni_pass_maker(p, value);
+        const kni_onnx_node *node = kni_edit_maker(p, value);
         if (!node || !hands_on(node) || node->n_in < 1) return false;
         value = node->in[0];
     }
     return false;
 }
 
-bool kni_pass_near(const kni_pass *p, int32_t value, double number)
+bool kni_edit_near(const kni_edit *p, int32_t value, double number)
 {
     double found, size = number < 0 ? -number : number;
-    return kni_pass_real(p, value, &found) && found - number <= 1e-3 * size && number - found <= 1e-3 * size;
+    return kni_edit_real(p, value, &found) && found - number <= 1e-3 * size && number - found <= 1e-3 * size;
 }
 
-const int64_t *kni_pass_ints(kni_pass *p, int32_t value, int64_t *count)
+const int64_t *kni_edit_ints(kni_edit *p, int32_t value, int64_t *count)
 {
-    const kni_onnx_tensor *t = kni_pass_constant(p, value);
+    const kni_onnx_tensor *t = kni_edit_constant(p, value);
     if (!t || t->count > 64 || (t->type != KNI_ONNX_INT64 && t->type != KNI_ONNX_INT32)) return NULL;
-    int64_t *list = kni_pass_memory(p, (size_t)t->count + 1, sizeof *list);
+    int64_t *list = kni_edit_memory(p, (size_t)t->count + 1, sizeof *list);
     for (int64_t i = 0; list && i < t->count; i++) {
         if (t->type == KNI_ONNX_INT64) {
             memcpy(&list[i], (const char *)t->data + (size_t)i * sizeof *list, sizeof *list);
@@ -127,30 +127,30 @@ const int64_t *kni_pass_ints(kni_pass *p, int32_t value, int64_t *count)
     return list;
 }
 
-const int64_t *kni_pass_axes(kni_pass *p, const kni_onnx_node *node, int64_t *count)
+const int64_t *kni_edit_axes(kni_edit *p, const kni_onnx_node *node, int64_t *count)
 {
-    if (node->n_in > 1 && node->in[1] >= 0) return kni_pass_ints(p, node->in[1], count);
+    if (node->n_in > 1 && node->in[1] >= 0) return kni_edit_ints(p, node->in[1], count);
     const int64_t *axes = kni_node_ints(node, "axes", count);
     return *count ? axes : NULL;
 }
 
-int32_t kni_pass_other(const kni_onnx_node *node, int32_t value)
+int32_t kni_edit_other(const kni_onnx_node *node, int32_t value)
 {
     if (!node || node->n_in != 2 || value < 0) return -1;
     if (node->in[0] == value) return node->in[1];
     return node->in[1] == value ? node->in[0] : -1;
 }
 
-bool kni_pass_once(const kni_pass *p, int32_t value)
+bool kni_edit_once(const kni_edit *p, int32_t value)
 {
     return value >= 0 && p->uses[value] == 1 && !p->given[value];
 }
 
-static int32_t gather_factors(const kni_pass *p, int32_t value, int32_t *factors, int32_t n, int32_t room,
+static int32_t gather_factors(const kni_edit *p, int32_t value, int32_t *factors, int32_t n, int32_t room,
                               int depth)
 {
-    const kni_onnx_node *node = kni_pass_made_by(p, value, "Mul");
-    if (node && node->n_in == 2 && kni_pass_once(p, value) && depth < 6 && node->in[0] >= 0 &&
+    const kni_onnx_node *node = kni_edit_made_by(p, value, "Mul");
+    if (node && node->n_in == 2 && kni_edit_once(p, value) && depth < 6 && node->in[0] >= 0 &&
         node->in[1] >= 0) {
         n = gather_factors(p, node->in[0], factors, n, room, depth + 1);
         return n < 0 ? n : gather_factors(p, node->in[1], factors, n, room, depth + 1);
@@ -160,9 +160,9 @@ static int32_t gather_factors(const kni_pass *p, int32_t value, int32_t *factors
     return n + 1;
 }
 
-int32_t kni_pass_factors(const kni_pass *p, const kni_onnx_node *root, int32_t *factors, int32_t room)
+int32_t kni_edit_factors(const kni_edit *p, const kni_onnx_node *root, int32_t *factors, int32_t room)
 {
-    if (!kni_pass_is(root, "Mul") || root->n_in != 2 || root->in[0] < 0 || root->in[1] < 0) return 0;
+    if (!kni_edit_is(root, "Mul") || root->n_in != 2 || root->in[0] < 0 || root->in[1] < 0) return 0;
     int32_t n = gather_factors(p, root->in[0], factors, 0, room, 0);
     if (n >= 0) n = gather_factors(p, root->in[1], factors, n, room, 0);
     return n < 0 ? 0 : n;
@@ -170,14 +170,14 @@ int32_t kni_pass_factors(const kni_pass *p, const kni_onnx_node *root, int32_t *
 
 /* ---- changing */
 
-int32_t kni_pass_now(const kni_pass *p, int32_t value)
+int32_t kni_edit_now(const kni_edit *p, int32_t value)
 {
     if (value < 0) return value;
     for (int32_t steps = 0; p->instead[value] != value && steps < p->room; steps++) value = p->instead[value];
     return value;
 }
 
-void *kni_pass_memory(kni_pass *p, size_t count, size_t size)
+void *kni_edit_memory(kni_edit *p, size_t count, size_t size)
 {
     void *memory = p->failed ? NULL : kni_onnx_arena_take(p->model->arena, count, size);
     if (!memory) p->failed = true;
@@ -185,29 +185,29 @@ void *kni_pass_memory(kni_pass *p, size_t count, size_t size)
 }
 
 /* The node that makes `to` makes `from`, the result of a graph, in its place: names of results stay. */
-static bool take_place(kni_pass *p, int32_t from, int32_t to)
+static bool take_place(kni_edit *p, int32_t from, int32_t to)
 {
-    kni_onnx_node *maker = kni_pass_maker(p, to), *old = kni_pass_maker(p, from);
+    kni_onnx_node *maker = kni_edit_maker(p, to), *old = kni_edit_maker(p, from);
     kni_onnx_value *values = p->model->values;
     if (!maker || !old || p->given[to] || values[to].graph != values[from].graph) return false;
-    int32_t *out = kni_pass_memory(p, (size_t)maker->n_out, sizeof *out);
+    int32_t *out = kni_edit_memory(p, (size_t)maker->n_out, sizeof *out);
     if (!out) return false;
     for (int32_t k = 0; k < maker->n_out; k++) out[k] = maker->out[k] == to ? from : maker->out[k];
     maker->out = out;
     values[from].node = values[to].node;
     values[to].node = -1;
     p->instead[to] = from;
-    kni_pass_remove(p, old);
+    kni_edit_remove(p, old);
     return true;
 }
 
-bool kni_pass_forward(kni_pass *p, int32_t from, int32_t to)
+bool kni_edit_forward(kni_edit *p, int32_t from, int32_t to)
 {
     if (p->failed || from < 0 || to < 0 || p->instead[from] != from) return false;
-    to = kni_pass_now(p, to);
+    to = kni_edit_now(p, to);
     if (from == to) return false;
     if (p->given[from]) {
-        kni_onnx_node *old = kni_pass_maker(p, from);
+        kni_onnx_node *old = kni_edit_maker(p, from);
         if (!old || old->n_out != 1 || !take_place(p, from, to)) return false;
     } else {
         p->instead[from] = to;
@@ -216,7 +216,7 @@ bool kni_pass_forward(kni_pass *p, int32_t from, int32_t to)
     return true;
 }
 
-void kni_pass_remove(kni_pass *p, kni_onnx_node *node)
+void kni_edit_remove(kni_edit *p, kni_onnx_node *node)
 {
     (void)p;
     node->op = "";
@@ -224,12 +224,12 @@ void kni_pass_remove(kni_pass *p, kni_onnx_node *node)
     node->n_attributes = 0;
 }
 
-void kni_pass_become(kni_pass *p, kni_onnx_node *node, const char *domain, const char *op, int32_t version,
+void kni_edit_become(kni_edit *p, kni_onnx_node *node, const char *domain, const char *op, int32_t version,
                      const int32_t *in, int32_t n_in, const kni_onnx_attribute *attributes,
                      int32_t n_attributes)
 {
-    int32_t *operands = kni_pass_memory(p, (size_t)n_in, sizeof *operands);
-    kni_onnx_attribute *list = kni_pass_memory(p, (size_t)n_attributes, sizeof *list);
+    int32_t *operands = kni_edit_memory(p, (size_t)n_in, sizeof *operands);
+    kni_onnx_attribute *list = kni_edit_memory(p, (size_t)n_attributes, sizeof *list);
     if (!operands || !list) return;
     if (n_in) memcpy(operands, in, sizeof *in * (size_t)n_in);
     if (n_attributes && attributes) memcpy(list, attributes, sizeof *list * (size_t)n_attributes);
@@ -244,24 +244,24 @@ void kni_pass_become(kni_pass *p, kni_onnx_node *node, const char *domain, const
     p->changes++;
 }
 
-kni_onnx_attribute kni_pass_list(kni_pass *p, const char *name, const int64_t *values, int64_t count)
+kni_onnx_attribute kni_edit_list(kni_edit *p, const char *name, const int64_t *values, int64_t count)
 {
-    int64_t *copy = kni_pass_memory(p, (size_t)count, sizeof *copy);
+    int64_t *copy = kni_edit_memory(p, (size_t)count, sizeof *copy);
     if (copy && count) memcpy(copy, values, sizeof *values * (size_t)count);
     return (kni_onnx_attribute){
         .name = name, .kind = KNI_ONNX_ATTRIBUTE_INTS, .count = copy ? count : 0, .ints = copy};
 }
 
-kni_onnx_attribute kni_pass_int(kni_pass *p, const char *name, int64_t value)
+kni_onnx_attribute kni_edit_int(kni_edit *p, const char *name, int64_t value)
 {
-    kni_onnx_attribute a = kni_pass_list(p, name, &value, 1);
+    kni_onnx_attribute a = kni_edit_list(p, name, &value, 1);
     a.kind = KNI_ONNX_ATTRIBUTE_INT;
     return a;
 }
 
-kni_onnx_attribute kni_pass_number(kni_pass *p, const char *name, double value)
+kni_onnx_attribute kni_edit_number(kni_edit *p, const char *name, double value)
 {
-    float *copy = kni_pass_memory(p, 1, sizeof *copy);
+    float *copy = kni_edit_memory(p, 1, sizeof *copy);
     if (copy) *copy = (float)value;
     return (kni_onnx_attribute){
         .name = name, .kind = KNI_ONNX_ATTRIBUTE_FLOAT, .count = copy ? 1 : 0, .floats = copy};
