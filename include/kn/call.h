@@ -18,7 +18,8 @@ typedef struct kn_attribute_value {
 } kn_attribute_value;
 
 /* Runs any op of the table (or a custom one) by its name without kn_: the entry for other languages and
-   tests. Attributes that are not named are zero. Takes temporaries. Fills n_out results, as many as the op
+   tests. Attributes that are not named are zero; but a random op for which neither key nor counter is named
+   draws from its device, as its function does. Takes temporaries. Fills n_out results, as many as the op
    has; on failure all are poisoned and the status says why. */
 KN_API kn_status kn_call(const char *op, const kn_tensor *in, int32_t n_in,
                          const kn_attribute_value *attributes, kn_tensor *out, int32_t n_out);

@@ -227,6 +227,59 @@ typedef struct kn_ctc_args {
 KN_API kn_tensor kn_ctc_loss(kn_tensor log_probs, kn_tensor targets, kn_tensor input_lengths,
                              kn_tensor target_lengths, const kn_ctc_args *args);
 
+/* ---- recurrent cells over whole sequences, with the gates and options of ONNX (kn/nn.h has layers made of single steps) */
+
+typedef enum kn_direction { KN_ONWARD = 0, KN_BACK = 1, KN_BOTH_WAYS = 2 } kn_direction;
+typedef enum kn_gate_activation {
+    KN_GATE_DEFAULT = 0,          /* those of the formula */
+    KN_GATE_SIGMOID = 1,          /* 1 / (1 + exp(-x)) */
+    KN_GATE_TANH = 2,             /* tanh(x) */
+    KN_GATE_RELU = 3,             /* max(x, 0) */
+    KN_GATE_AFFINE = 4,           /* alpha x + beta; 1 and 0 */
+    KN_GATE_LEAKY_RELU = 5,       /* x < 0 ? alpha x : x; 0.01 */
+    KN_GATE_THRESHOLDED_RELU = 6, /* x > alpha ? x : 0; 1 */
+    KN_GATE_SCALED_TANH = 7,      /* alpha tanh(beta x); 1 and 1 */
+    KN_GATE_HARD_SIGMOID = 8,     /* min(max(alpha x + beta, 0), 1); 0.2 and 0.5 */
+    KN_GATE_ELU = 9,              /* x < 0 ? alpha (exp(x) - 1) : x; 1 */
+    KN_GATE_SOFTSIGN = 10,        /* x / (1 + |x|) */
+    KN_GATE_SOFTPLUS = 11         /* log(1 + exp(x)) */
+} kn_gate_activation;
+typedef struct kn_gate {
+    kn_gate_activation kind;
+    double alpha, beta; /* 0: as above; KN_ZERO: 0 */
+} kn_gate;
+
+typedef struct kn_recurrent_args {
+    kn_tensor bias;    /* [directions, 2 gates hidden]: that of x, then that of h; KN_NONE: none */
+    kn_tensor lengths; /* integers [batch]: how many steps each sequence has, at most all; KN_NONE: all */
+    kn_tensor h, c;    /* [directions, batch, hidden]: the state before the first step; KN_NONE: zeros */
+    kn_tensor
+        peepholes; /* lstm: [directions, 3 hidden], factors of c in the gates i, o and f; KN_NONE: none */
+    kn_direction direction;
+    kn_gate activations[6];   /* f, g and h of lstm, f and g of gru, f of rnn; then those of the way back */
+    double clip;              /* above 0: what goes into an activation is clamped to -clip .. clip */
+    bool linear_before_reset; /* gru: multiplies by the reset gate after the product with r */
+    bool input_forget;        /* lstm: the forget gate is 1 - i */
+} kn_recurrent_args;
+#define KN_RECURRENT_ARGS_DEFAULTS KN_ZEROED
+typedef struct kn_recurrent_result {
+    kn_tensor
+        y; /* [steps, directions, batch, hidden]: h after each step; zeros after the end of a sequence */
+    kn_tensor h,
+        c; /* [directions, batch, hidden]: the state after the last step; c is KN_NONE but for lstm */
+} kn_recurrent_result;
+/* x [steps, batch, in], weight [directions, gates hidden, in], weight_h [directions, gates hidden, hidden]. The way back begins at the
+   last step of each sequence. Differentiable in all but the lengths.
+     i, o, f = sigmoid(w x + r h + bias + p c), g = tanh(w x + r h + bias), c = f c + i g, h = o tanh(c); gates in the order i, o, f, g */
+KN_API kn_recurrent_result kn_lstm(kn_tensor x, kn_tensor weight, kn_tensor weight_h,
+                                   const kn_recurrent_args *args);
+/* z, s = sigmoid(w x + r h + bias), g = tanh(w x + r (s h) + bias), h = (1 - z) g + z h; gates in the order z, s, g */
+KN_API kn_recurrent_result kn_gru(kn_tensor x, kn_tensor weight, kn_tensor weight_h,
+                                  const kn_recurrent_args *args);
+/* h = tanh(w x + r h + bias) */
+KN_API kn_recurrent_result kn_rnn(kn_tensor x, kn_tensor weight, kn_tensor weight_h,
+                                  const kn_recurrent_args *args);
+
 /* ---- old names */
 
 KN_API kn_tensor kn_cross_entropy_with_logits(kn_tensor logits, kn_tensor probabilities)

@@ -178,6 +178,12 @@ static inline kn_qr_result kn_at_qr_result(kn_qr_result kn_result, const char *k
     return kn_result;
 }
 
+static inline kn_recurrent_result kn_at_recurrent_result(kn_recurrent_result kn_result, const char *kn_line)
+{
+    kn_site_note(kn_line);
+    return kn_result;
+}
+
 static inline kn_rope_table kn_at_rope_table(kn_rope_table kn_result, const char *kn_line)
 {
     kn_site_note(kn_line);
@@ -292,6 +298,8 @@ static inline kn_unique_result kn_at_unique_result(kn_unique_result kn_result, c
 #define kn_conv_transpose2d(...) kn_at(kn_conv_transpose2d(__VA_ARGS__), KN_SITE)
 #define kn_conv_transpose3d(...) kn_at(kn_conv_transpose3d(__VA_ARGS__), KN_SITE)
 #define kn_deform_conv2d(...) kn_at(kn_deform_conv2d(__VA_ARGS__), KN_SITE)
+#define kn_matmul_integer(...) kn_at(kn_matmul_integer(__VA_ARGS__), KN_SITE)
+#define kn_conv_integer(...) kn_at(kn_conv_integer(__VA_ARGS__), KN_SITE)
 #define kn_attention(...) kn_at(kn_attention(__VA_ARGS__), KN_SITE)
 
 #define kn_zeros(...) kn_at(kn_zeros(__VA_ARGS__), KN_SITE)
@@ -543,6 +551,9 @@ static inline kn_unique_result kn_at_unique_result(kn_unique_result kn_result, c
 #define kn_margin_ranking_loss(...) kn_at(kn_margin_ranking_loss(__VA_ARGS__), KN_SITE)
 #define kn_triplet_margin_loss(...) kn_at(kn_triplet_margin_loss(__VA_ARGS__), KN_SITE)
 #define kn_ctc_loss(...) kn_at(kn_ctc_loss(__VA_ARGS__), KN_SITE)
+#define kn_lstm(...) kn_at_recurrent_result(kn_lstm(__VA_ARGS__), KN_SITE)
+#define kn_gru(...) kn_at_recurrent_result(kn_gru(__VA_ARGS__), KN_SITE)
+#define kn_rnn(...) kn_at_recurrent_result(kn_rnn(__VA_ARGS__), KN_SITE)
 #define kn_cross_entropy_with_logits(...) kn_at(kn_cross_entropy_with_logits(__VA_ARGS__), KN_SITE)
 
 #define kn_index_take(...) kn_at(kn_index_take(__VA_ARGS__), KN_SITE)

@@ -19,6 +19,7 @@ extern const kni_object_kind kni_kind_grads, kni_kind_program, kni_kind_builder,
 extern const kni_object_kind kni_kind_state, kni_kind_store;
 extern const kni_object_kind kni_kind_optim, kni_kind_accumulator, kni_kind_ema, kni_kind_schedule;
 extern const kni_object_kind kni_kind_dataset, kni_kind_loader;
+extern const kni_object_kind kni_kind_onnx, kni_kind_onnx_datum;
 extern const kni_object_kind kni_kind_metric, kni_kind_renderer, kni_kind_learner;
 
 /* A new handle for the object. Without memory it destroys the object and returns NULL after a failure. */

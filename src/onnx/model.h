@@ -149,8 +149,9 @@ struct kni_onnx_graph {
     const char *name;
     const kni_onnx_graph *parent; /* the graph around it; NULL: the model's own */
     const int32_t *inputs,
-        *outputs; /* values; inputs without those that are initializers too, unless `parent` */
+        *outputs; /* values; without `parent`, inputs that are initializers too stand behind the n_inputs others */
     int32_t n_inputs, n_outputs;
+    int32_t n_defaults; /* inputs that are initializers too */
     const int32_t *initializers;
     int32_t n_initializers;
     kni_onnx_node *nodes; /* in an order in which values are made before they are read */

@@ -1,6 +1,8 @@
 /* kn_call: runs any row of the table by its name, with attributes by theirs. */
 #include "core/allocator.h"
+#include "core/device_object.h"
 #include "core/objects.h"
+#include "core/text.h"
 #include "ops/custom_rows.h"
 #include <kn/call.h>
 #include <string.h>
@@ -21,6 +23,18 @@ const kn_attribute *kni_schema_of(const kn_op *row)
     return kni_is_pointwise(row) && row->attribute_bytes == sizeof(kni_scalar_params) ? scalar_schema : empty;
 }
 
+kn_status kni_fail_attribute(const kn_op *row, const char *name, const char *first)
+{
+    char known[200] = "";
+    kni_text text = {known, sizeof known, 0};
+    if (first) kni_text_string(&text, first);
+    for (const kn_attribute *a = kni_schema_of(row); a->name; a++)
+        if (!first || strcmp(a->name, first) != 0)
+            kni_text_format(&text, "%s%s", text.length ? ", " : "", a->name);
+    return kni_fail_op(KN_ERROR_ARGUMENT, row->name, "it has no attribute '%s'; there is %s", name,
+                       *known ? known : "none");
+}
+
 static const kn_attribute *attribute_named(const kn_attribute *schema, const char *name)
 {
     for (; schema->name; schema++)
@@ -33,10 +47,7 @@ static kn_status fill_attributes(const kn_op *row, const kn_attribute_value *val
     const kn_attribute *schema = kni_schema_of(row);
     for (; values && values->name; values++) {
         const kn_attribute *a = attribute_named(schema, values->name);
-        if (!a)
-            return kni_fail_op(KN_ERROR_ARGUMENT, row->name, "no attribute is called '%s'; %s%s",
-                               values->name, schema->name ? "the first is " : "it has none",
-                               schema->name ? schema->name : "");
+        if (!a) return kni_fail_attribute(row, values->name, NULL);
         if (a->type == KNI_ATTR_INT) {
             memcpy(place + a->offset, &values->integer, sizeof values->integer);
         } else if (a->type == KNI_ATTR_REAL) {
@@ -49,6 +60,41 @@ static kn_status fill_attributes(const kn_op *row, const kn_attribute_value *val
         }
     }
     return KN_OK;
+}
+
+static bool is_named(const kn_attribute_value *values, const char *name)
+{
+    for (; values && values->name; values++)
+        if (!strcmp(values->name, name)) return true;
+    return false;
+}
+
+/* Random rows draw from the device of their operand, or from the current one, as their public functions do. A counter for each element
+   is more than any of them needs. */
+static void draw_numbers(const kn_op *row, const kn_tensor *in, int32_t n_in, char *place)
+{
+    int64_t key, counter, draws = n_in > 0 && kn_count(in[0]) > 0 ? kn_count(in[0]) : 1;
+    const kni_tensor *x = n_in > 0 ? kni_peek(in[0]) : NULL;
+    kn_device device = x ? x->device : kni_device_current();
+    const kn_attribute *schema = kni_schema_of(row), *shape = attribute_named(schema, "shape"),
+                       *samples = attribute_named(schema, "samples"),
+                       *key_place = attribute_named(schema, "key"),
+                       *counter_place = attribute_named(schema, "counter");
+    if (!device || !key_place || !counter_place) return;
+    if (shape) {
+        kn_ints list;
+        memcpy(&list, place + shape->offset, sizeof list);
+        draws = kni_count_dims(list.rank, list.dims);
+    } else if (samples) {
+        int64_t n;
+        memcpy(&n, place + samples->offset, sizeof n);
+        if (n < 0 || __builtin_mul_overflow(draws, n, &draws)) draws = 0;
+    }
+    if (draws < 0) draws = 0;
+    key = (int64_t)kni_rng_key(device);
+    counter = (int64_t)kni_rng_reserve(device, (uint64_t)draws);
+    memcpy(place + key_place->offset, &key, sizeof key);
+    memcpy(place + counter_place->offset, &counter, sizeof counter);
 }
 
 static kn_status check_counts(const kn_op *row, const kn_tensor *in, int32_t n_in, const kn_tensor *out,
@@ -72,6 +118,8 @@ static kn_status call_row(const kn_op *row, const kn_tensor *in, int32_t n_in,
         memset(place, 0, row->attribute_bytes);
     kn_status s = fill_attributes(row, attributes, place);
     if (s) return s;
+    if (row->flags & KNI_FLAG_RANDOM && !is_named(attributes, "key") && !is_named(attributes, "counter"))
+        draw_numbers(row, in, n_in, place);
     kni_apply_many(row, in, n_in, row->attribute_bytes ? place : NULL, out, n_out);
     for (int32_t k = 0; k < n_out; k++)
         if (kni_is_poisoned(out[k])) return kni_failure_again(out[k]);

@@ -1,5 +1,6 @@
 /* The array of all rows and lookup in it. Only who looks ops up by number or name links this. */
 #include "ops/op.h"
+#include <stdatomic.h>
 #include <string.h>
 
 static const kn_op *const rows[] = {
@@ -15,9 +16,27 @@ const kn_op *kni_op_by_number(int number)
     return number >= 0 && number < KNI_COUNT(rows) ? rows[number] : NULL;
 }
 
+/* Numbers of rows by the hash of their names, noted as they are asked for; 0: none yet. */
+enum { SLOTS = 1024 };
+static _Atomic uint16_t found[SLOTS];
+
+static uint32_t slot_of(const char *name)
+{
+    uint32_t h = 2166136261U;
+    for (; *name; name++) h = (h ^ (unsigned char)*name) * 16777619U;
+    return (h ^ h >> 15) % SLOTS;
+}
+
 const kn_op *kni_op_by_name(const char *name)
 {
-    for (int i = 0; name && i < KNI_COUNT(rows); i++)
-        if (rows[i] && !strcmp(rows[i]->name, name)) return rows[i];
+    if (!name) return NULL;
+    _Atomic uint16_t *slot = &found[slot_of(name)];
+    const kn_op *row = kni_op_by_number(atomic_load_explicit(slot, memory_order_relaxed));
+    if (row && !strcmp(row->name, name)) return row;
+    for (int i = 0; i < KNI_COUNT(rows); i++) {
+        if (!rows[i] || strcmp(rows[i]->name, name) != 0) continue;
+        atomic_store_explicit(slot, (uint16_t)i, memory_order_relaxed);
+        return rows[i];
+    }
     return NULL;
 }

@@ -1,38 +1,15 @@
-/* A run whose memory ends: whichever calloc of the fit fails, the fit says so or does without, and the next one trains.
-   This program defines calloc itself and passes it on. */
+/* A run whose memory ends: whichever calloc of the fit fails, the fit says so or does without, and the next one trains. */
 #define _GNU_SOURCE
+#include "support/failing_calloc.h"
 #include "test_train_run.h"
-#include <errno.h>
 
-/* A sanitizer has an allocator of its own, whose memory must not be mixed with the C library's. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define UNDER_A_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
-#define UNDER_A_SANITIZER 1
-#endif
-#endif
-
-#ifdef UNDER_A_SANITIZER
+#if !FAILING_CALLOC
 int main(void)
 {
     check_skip("a sanitizer's own calloc");
     return check_report();
 }
 #else
-static _Thread_local int64_t until_failure; /* calls of calloc until one fails; 0: none will */
-
-void *__libc_calloc(size_t n, size_t size);
-
-void *calloc(size_t n, size_t size)
-{
-    if (until_failure && --until_failure == 0) {
-        errno = ENOMEM;
-        return NULL;
-    }
-    return __libc_calloc(n, size);
-}
-
 /* Trains with the nth calloc of the fit failing; false when it has fewer. */
 static bool train(int64_t n, int *failures)
 {

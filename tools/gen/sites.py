@@ -19,7 +19,10 @@ WITHOUT = {"kn_value", "kn_at", "kn_ok", "kn_is_param", "kn_is_require_grad", "k
 CALLED_BACK = {"kn_backend_tensor", "kn_backend_allocate", "kn_backend_fail", "kn_backend_adopt", "kn_backend_memory",
                "kn_backend_reuse", "kn_backend_group_reuse", "kn_backend_view", "kn_backend_op_name",
                "kn_backend_attribute_int", "kn_backend_attribute_real", "kn_backend_attribute_list", "kn_backend_body",
-               "kn_backend_body_param", "kn_backend_body_dtype", "kn_rotary_scale_linear", "kn_rotary_scale_llama"}
+               "kn_backend_body_param", "kn_backend_body_dtype", "kn_rotary_scale_linear", "kn_rotary_scale_llama",
+               "kn_onnx_call_inputs", "kn_onnx_call_outputs", "kn_onnx_call_input", "kn_onnx_call_int", "kn_onnx_call_real",
+               "kn_onnx_call_text", "kn_onnx_call_ints", "kn_onnx_call_reals", "kn_onnx_call_dtype", "kn_onnx_call_rank",
+               "kn_onnx_call_op", "kn_onnx_call_tensor", "kn_onnx_call_made", "kn_onnx_call_output", "kn_onnx_call_fail"}
 # Signal handlers may call these, where noting a line is not allowed.
 SIGNAL_SAFE = {"kn_learner_interrupt"}
 # These run no op, so their line must not become the latest op's; only a failure needs it.
@@ -30,7 +33,7 @@ MAYBE = {"kn_device_of": "kn_after_device", "kn_grads_take": "kn_after_tensor", 
 # These run ops that may fail later, though they fill no tensors; or fill tensors whose ops have lines of their own.
 RUNNING = {"kn_optim_step", "kn_optim_step_closure", "kn_optim_step_rates", "kn_loss_scaler_step", "kn_accumulator_add",
            "kn_ema_update", "kn_ema_swap", "kn_grads_clip"}
-PLACED = {"kn_program_run", "kn_accumulator_take"}
+PLACED = {"kn_program_run", "kn_onnx_run", "kn_accumulator_take"}
 # These run no op that fails later, but their line is that of a tensor's end.
 ENDING = {"kn_drop": "kn_site_note", "kn_scope_end_many": "kn_site_note"}
 # After a good end nothing may start the thread's state again, so only a failure is noted.
@@ -39,7 +42,7 @@ SHUTDOWN = "kn_shutdown"
 SCOPE = "kn_scope_begin"
 
 # Each of these headers has its macros in a header of its own, which it includes at its end. Those that others include come first.
-SINGLE = ["op_info", "backend", "program", "state", "store", "optim", "data/dataset", "data/source", "data/transform", "data/augment",
+SINGLE = ["op_info", "backend", "program", "onnx", "state", "store", "optim", "data/dataset", "data/source", "data/transform", "data/augment",
           "data/loader", "train/metric", "train/renderer", "train/learner"]
 
 _COMMENT = re.compile(r"/\*.*?\*/", re.S)

@@ -1,0 +1,58 @@
+/* The table of layers: convolutions, pools, norms, activations, losses, dropout. */
+#include "onnx/convert/network.h"
+
+const kni_onnx_converter kni_onnx_network[] = {
+    {"", "Conv", 1, 0, kni_convert_conv, 0, "floats"},
+    {"", "ConvTranspose", 1, 0, kni_convert_conv_transpose, 0, "floats"},
+    {"", "DeformConv", 19, 0, kni_convert_deform_conv, 0, "floats"},
+    {"", "CausalConvWithState", 27, 0, kni_convert_causal_conv, 0, "floats"},
+    {"", "LinearAttention", 27, 0, kni_convert_linear_attention, 0, "floats"},
+
+    {"", "AveragePool", 1, 0, kni_convert_average_pool, 0, "floats"},
+    {"", "MaxPool", 1, 0, kni_convert_max_pool, 0, "floats integers"},
+    {"", "LpPool", 1, 0, kni_convert_lp_pool, 0, "floats"},
+    {"", "GlobalAveragePool", 1, 0, kni_convert_global_average_pool, 0, "floats"},
+    {"", "GlobalMaxPool", 1, 0, kni_convert_global_max_pool, 0, "floats integers"},
+    {"", "GlobalLpPool", 1, 0, kni_convert_global_lp_pool, 0, "floats"},
+
+    {"", "BatchNormalization", 1, 0, kni_convert_batch_norm, 0, "floats"},
+    {"", "InstanceNormalization", 1, 0, kni_convert_instance_norm, 0, "floats"},
+    {"", "LayerNormalization", 1, 0, kni_convert_layer_norm, 0, "floats"},
+    {"", "SimplifiedLayerNormalization", 1, 0, kni_convert_simplified_layer_norm, 0, "floats"},
+    {"", "GroupNormalization", 18, 0, kni_convert_group_norm, 0, "floats"},
+    {"", "RMSNormalization", 23, 0, kni_convert_rms_norm, 0, "floats"},
+    {"", "LpNormalization", 1, 0, kni_convert_lp_norm, 0, "floats"},
+    {"", "MeanVarianceNormalization", 9, 0, kni_convert_mean_variance_norm, 0, "floats"},
+    {"", "LRN", 1, 0, kni_convert_local_response_norm, 0, "floats"},
+
+    {"", "Relu", 1, 0, kni_convert_activation, 0, "floats integers"},
+    {"", "LeakyRelu", 1, 0, kni_convert_activation, 0, "floats"},
+    {"", "PRelu", 1, 0, kni_convert_prelu, 0, "floats integers"},
+    {"", "Elu", 1, 0, kni_convert_activation, 0, "floats"},
+    {"", "Celu", 12, 0, kni_convert_activation, 0, "floats"},
+    {"", "Selu", 1, 0, kni_convert_selu, 0, "floats"},
+    {"", "Gelu", 20, 0, kni_convert_gelu, 0, "floats"},
+    {"", "HardSigmoid", 1, 0, kni_convert_activation, 0, "floats"},
+    {"", "HardSwish", 14, 0, kni_convert_activation, 0, "floats"},
+    {"", "Mish", 18, 0, kni_convert_activation, 0, "floats"},
+    {"", "Softplus", 1, 0, kni_convert_softplus, 0, "floats"},
+    {"", "Softsign", 1, 0, kni_convert_activation, 0, "floats"},
+    {"", "Sigmoid", 1, 0, kni_convert_activation, 0, "floats"},
+    {"", "Tanh", 1, 0, kni_convert_activation, 0, "floats"},
+    {"", "ThresholdedRelu", 1, 0, kni_convert_activation, 0, "floats"},
+    {"", "Shrink", 9, 0, kni_convert_shrink, 0, "floats integers"},
+    {"", "Swish", 24, 0, kni_convert_swish, 0, "floats"},
+    {"", "Softmax", 1, 0, kni_convert_softmax, 0, "floats"},
+    {"", "LogSoftmax", 1, 0, kni_convert_softmax, 0, "floats"},
+    {"", "Dropout", 1, 0, kni_convert_dropout, KNI_ONNX_RANDOM, "floats"},
+
+    {"", "ScaledTanh", 1, 0, kni_convert_scaled_tanh, 0, "floats"},
+    {"", "ParametricSoftplus", 1, 0, kni_convert_parametric_softplus, 0, "floats"},
+    {"", "Affine", 1, 0, kni_convert_affine, 0, "floats"},
+    {"", "Scale", 1, 0, kni_convert_scale, 0, "floats"},
+    {"", "ImageScaler", 1, 0, kni_convert_image_scaler, 0, "floats"},
+
+    {"", "NegativeLogLikelihoodLoss", 12, 0, kni_convert_likelihood_loss, 0, "floats"},
+    {"", "SoftmaxCrossEntropyLoss", 12, 0, kni_convert_entropy_loss, 0, "floats"},
+    {0},
+};

@@ -1,0 +1,10 @@
+/* Operators of the user's. */
+#ifndef KNI_ONNX_CUSTOM_OPERATOR_H
+#define KNI_ONNX_CUSTOM_OPERATOR_H
+
+#include "onnx/convert.h"
+
+/* The converter of a registered operator that serves the node; NULL: none does. */
+const kni_onnx_converter *kni_onnx_custom_of(const kni_onnx_node *node);
+
+#endif

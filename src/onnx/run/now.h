@@ -1,0 +1,22 @@
+/* The target that runs ops at once. */
+#ifndef KNI_ONNX_NOW_H
+#define KNI_ONNX_NOW_H
+
+#include "onnx/run/conversion.h"
+
+typedef struct kni_now {
+    kn_device device;    /* the calling thread's */
+    bool one_place;      /* it is the CPU itself: nothing is copied to it */
+    bool waits;          /* reading from it waits for work */
+    kni_onnx_plan *plan; /* whose constants get copies */
+} kni_now;
+
+extern const kni_onnx_target kni_target_now;
+
+void kni_now_start(kni_now *now, kni_onnx_plan *plan);
+/* The entry's tensor on the session's device; without bits and the node failed where there is none. It stays the entry's. */
+kn_tensor kni_now_on_device(kni_conversion *c, kni_entry *e);
+/* An entry of a tensor that is the session's or the user's, which is not dropped. */
+kni_datum kni_now_borrow(kni_conversion *c, kn_tensor t);
+
+#endif

@@ -1,0 +1,151 @@
+/* Loading and freeing models. */
+#include "onnx/run/session.h"
+#include "onnx/pass/pass.h"
+#include "onnx/run/file_tensor.h"
+#include "support/argument.h"
+#include "support/failure.h"
+#include <kn/device.h>
+#include <kn/tensor.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_TRIPS = 1 << 24 };
+
+const kni_object_kind kni_kind_onnx = {"kn_onnx", "model", "freed", kni_onnx_destroy};
+
+/* ---- the model is shared by the session and the tensors that lie in its files */
+
+static kni_model_share *share_of(kni_onnx_model *model)
+{
+    kni_model_share *share = malloc(sizeof *share);
+    if (!share) return kni_failure_memory("kn_onnx_load"), NULL;
+    atomic_init(&share->users, 1);
+    share->model = model;
+    return share;
+}
+
+static void leave_share(void *context)
+{
+    kni_model_share *share = context;
+    if (atomic_fetch_sub(&share->users, 1) > 1) return;
+    kni_onnx_model_free(share->model);
+    free(share);
+}
+
+/* ---- constants */
+
+kn_status kni_session_add_constant(kni_onnx *session, int32_t value, kn_tensor tensor, kni_held *strings)
+{
+    kni_stored *constant = calloc(1, sizeof *constant);
+    if (!constant) {
+        kn_drop(tensor);
+        kni_held_leave(strings);
+        return kni_failure_memory("kn_onnx_load");
+    }
+    *constant = (kni_stored){.value = value, .tensor = tensor, .strings = strings};
+    session->plan.constants[value] = constant;
+    return KN_OK;
+}
+
+static kn_status add_initializer(kni_onnx *session, int32_t value)
+{
+    const kni_onnx_tensor *tensor = session->plan.model->values[value].initializer;
+    if (tensor->type == KNI_ONNX_STRING) {
+        kni_held *strings = kni_file_strings(tensor);
+        return strings ? kni_session_add_constant(session, value, KN_NONE, strings) : kni_latest_code();
+    }
+    atomic_fetch_add(&session->share->users, 1);
+    kn_tensor t = kn_own(kni_file_tensor(tensor, leave_share, session->share));
+    if (!kn_ok(t)) return kni_failure_of(t);
+    return kni_session_add_constant(session, value, t, NULL);
+}
+
+kn_status kni_session_constants(kni_onnx *session)
+{
+    kn_status s = KN_OK;
+    for (int32_t v = 0; v < session->plan.model->n_values && s == KN_OK; v++)
+        if (session->plan.model->values[v].initializer) s = add_initializer(session, v);
+    return s;
+}
+
+static void free_constant(kni_stored *constant)
+{
+    if (!constant) return;
+    kn_drop(constant->tensor);
+    kni_held_leave(constant->strings);
+    for (kni_stored_copy *copy = constant->copies, *next; copy; copy = next) {
+        next = copy->next;
+        kn_drop(copy->tensor);
+        free(copy);
+    }
+    free(constant);
+}
+
+/* ---- the whole */
+
+void kni_onnx_destroy(void *object)
+{
+    kni_onnx *session = object;
+    for (int32_t v = 0; session->plan.constants && v < session->plan.model->n_values; v++)
+        free_constant(session->plan.constants[v]);
+    if (session->plan.host) kn_device_close(session->plan.host);
+    pthread_mutex_destroy(&session->plan.lock);
+    free(session->times);
+    leave_share(session->share);
+    free(session);
+}
+
+static kn_status prepare(kni_onnx *session)
+{
+    session->times = calloc((size_t)session->plan.model->n_nodes + 1, sizeof *session->times);
+    session->plan.host = kn_device_cpu();
+    if (!session->times) return kni_failure_memory("kn_onnx_load");
+    if (!session->plan.host) return kni_latest_code();
+    kn_device before = kn_device_current();
+    kn_device_use(session->plan.host);
+    kn_status s = session->folds ? kni_onnx_simplify(session->plan.model) : KN_OK;
+    if (s == KN_OK) s = kni_onnx_plan_make(&session->plan);
+    if (s == KN_OK) s = kni_session_constants(session);
+    if (s == KN_OK && session->folds) s = kni_session_fold(session);
+    if (s == KN_OK) s = kni_session_ports(session);
+    kn_device_use(before);
+    return s;
+}
+
+/* Takes the model; NULL, also of a model that could not be read. */
+static kn_onnx open_session(kni_onnx_model *model, const kn_onnx_args *args, const char *function)
+{
+    if (!model) return NULL;
+    kni_onnx *session = calloc(1, sizeof *session);
+    kni_model_share *share = session ? share_of(model) : NULL;
+    if (!share) {
+        kni_onnx_model_free(model);
+        free(session);
+        kni_failure_memory(function);
+        return NULL;
+    }
+    session->share = share;
+    session->plan.model = model;
+    session->folds = !args || !args->no_simplify;
+    session->max_trips = args && args->max_trips > 0 ? args->max_trips : MAX_TRIPS;
+    pthread_mutex_init(&session->plan.lock, NULL);
+    if (prepare(session) == KN_OK) return kni_object_make(&kni_kind_onnx, session, function);
+    kni_onnx_destroy(session);
+    return NULL;
+}
+
+kn_onnx kn_onnx_load(const char *path, const kn_onnx_args *args)
+{
+    KNI_NAMED;
+    if (kni_given(path, __func__, "path")) return NULL;
+    return open_session(kni_onnx_model_read(path), args, __func__);
+}
+
+kn_onnx kn_onnx_load_memory(const void *data, size_t bytes, const kn_onnx_args *args)
+{
+    KNI_NAMED;
+    if (bytes && kni_given(data, __func__, "data")) return NULL;
+    return open_session(kni_onnx_model_read_memory(data, bytes, args ? args->folder : NULL), args, __func__);
+}
+
+void kn_onnx_free(kn_onnx model) { kni_object_free(model, &kni_kind_onnx, __func__); }

@@ -1,0 +1,225 @@
+#!/usr/bin/env python3
+"""Runs the models that fetch.py fetches with `kiln run` on random inputs and compares each output with ONNX Runtime's: every element
+within 1e-7 + 1e-3 of its size, or all within 1e-3 of the range of the output (2e-2 where the model rounds to 8 bits inside). With --time
+both are timed, with the same number of threads. Needs the packages numpy and onnxruntime."""
+import argparse
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+import onnxruntime
+
+import fetch
+
+F = np.float32
+TOKENS = {"input_ids": 5000, "token_type_ids": 2}
+
+
+def image(*shape):
+    return lambda rng: rng.normal(size=shape).astype(F)
+
+
+def bytes_of(*shape):
+    return lambda rng: rng.integers(0, 256, size=shape).astype(np.uint8)
+
+
+def constant(values, kind):
+    return lambda rng: np.array(values, kind)
+
+
+def ids(below, *shape):
+    return lambda rng: rng.integers(1, below, size=shape).astype(np.int64)
+
+
+def ones(*shape):
+    return lambda rng: np.ones(shape, np.int64)
+
+
+def hole(rng):
+    """A mask with a hole in the middle."""
+    del rng
+    mask = np.full((1, 1, 300, 400), 255, np.uint8)
+    mask[:, :, 100:180, 120:250] = 0
+    return mask
+
+
+def detections(rng):
+    """Boxes and scores as a detector gives them."""
+    boxes = rng.uniform(20, 600, size=(1, 4, 8400))
+    boxes[:, 2:] = rng.uniform(5, 200, size=(1, 2, 8400))
+    return np.concatenate([boxes, rng.random(size=(1, 80, 8400)) ** 30], 1).astype(F)
+
+
+def bert(length):
+    return {"input_ids": ids(5000, 2, length), "attention_mask": ones(2, length), "token_type_ids": lambda rng:
+            np.zeros((2, length), np.int64)}
+
+
+def language_model(length, past):
+    inputs = {"input_ids": ids(6000, 1, length), "attention_mask": ones(1, past + length),
+              "position_ids": constant([range(past, past + length)], np.int64)}
+    for i in range(8):
+        for part in ("key", "value"):
+            inputs[f"past_key_values.{i}.{part}"] = image(1, 2, past, 64)
+    return inputs
+
+
+def speech_decoder(length, past, cached):
+    inputs = {"input_ids": ids(5000, 1, length), "encoder_hidden_states": image(1, 1500, 384),
+              "use_cache_branch": constant([cached], np.bool_)}
+    for i in range(4):
+        for side, n in (("decoder", past), ("encoder", 1500)):
+            for part in ("key", "value"):
+                inputs[f"past_key_values.{i}.{side}.{part}"] = image(1, 6, n, 64)
+    return inputs
+
+
+def voice(state):
+    return {"input": image(1, 512), "state": image(*state), "sr": constant(16000, np.int64)}
+
+
+# What each model is given where its declared shapes do not say it.
+INPUTS = {
+    "ddddocr_crnn_fp32": [{"input1": image(1, 1, 64, 160)}],
+    "migan": [{"image": bytes_of(1, 3, 300, 400), "mask": hole}],
+    "minilm_fp32": [bert(16), bert(128)],
+    "minilm_int8": [bert(16), bert(128)],
+    "minimind2_llm_int8": [language_model(16, 0), language_model(1, 20)],
+    "oww_embedding": [{"input_1": image(4, 76, 32, 1)}],
+    "piper_vits": [{"input": ids(100, 1, 40), "input_lengths": constant([40], np.int64),
+                    "scales": constant([0, 1, 0], F)}],
+    "ppocr_cls": [{"x": image(2, 3, 48, 192)}],
+    "ppocrv4_det": [{"x": image(1, 3, 320, 480)}],
+    "ppocrv4_rec_en": [{"x": image(1, 3, 48, 320)}],
+    "silero_vad_op18_ifless": [voice((2, 1, 128))],
+    "silero_vad_v5": [voice((2, 1, 128)), dict(voice((2, 1, 128)), input=image(1, 256), sr=constant(8000, np.int64))],
+    "whisper_tiny_dec_int8": [speech_decoder(4, 0, False), speech_decoder(1, 12, True)],
+    "whisper_tiny_enc_int8": [{"input_features": image(1, 80, 3000)}],
+    "yolov8_nms": [{"detection": detections, "config": constant([100, 0.45, 0.25], F)}],
+}
+
+
+def inputs_of(session, given, rng):
+    values = {}
+    for port in session.get_inputs():
+        if port.name in given:
+            values[port.name] = given[port.name](rng)
+        else:
+            values[port.name] = rng.normal(size=port.shape).astype(F)
+    return values
+
+
+def apart(got, expected, limit):
+    """None where they agree, else what is wrong."""
+    if got.shape != expected.shape:
+        return f"shape {got.shape}, expected {expected.shape}"
+    if got.dtype != expected.dtype:
+        return f"{got.dtype}, expected {expected.dtype}"
+    if got.size == 0:
+        return None
+    a, b = got.astype(np.float64), expected.astype(np.float64)
+    same = (a == b) | (np.isnan(a) & np.isnan(b))
+    difference = np.where(same, 0, np.abs(a - b))
+    if np.all(difference <= 1e-7 + 1e-3 * np.abs(b)):
+        return None
+    finite = b[np.isfinite(b)]
+    extent = finite.max() - finite.min() if finite.size else 0
+    if got.dtype == np.uint8:
+        limit = max(limit, 1.5 / max(extent, 1.5))  # the next whole number
+    if np.all(difference <= limit * extent):
+        return None
+    return f"{difference.max():.3g} apart in a range of {extent:.3g}"
+
+
+class Comparison:
+    def __init__(self, given, folder):
+        self.given = given
+        self.folder = pathlib.Path(folder)
+
+    def reference(self, path, values, fast):
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = 4
+        options.intra_op_num_threads = self.given.threads
+        if not fast:
+            options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+        session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        return session, values and session.run(None, values)
+
+    def time_reference(self, path, values):
+        session, _ = self.reference(path, values, True)
+        times = []
+        for _ in range(self.given.time):
+            begun = time.perf_counter()
+            session.run(None, values)
+            times.append(time.perf_counter() - begun)
+        return sorted(times)[len(times) // 2] * 1e3
+
+    def kiln(self, path, values, names):
+        command = [self.given.kiln, "run", path, "--device", self.given.device]
+        for i, (name, value) in enumerate(values.items()):
+            np.save(self.folder / f"in{i}.npy", value)
+            command += ["--input", f"{name}={self.folder / f'in{i}.npy'}"]
+        for i, name in enumerate(names):
+            command += ["--output", f"{name}={self.folder / f'out{i}.npy'}"]
+        if self.given.time:
+            command += ["--repeat", str(self.given.time)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=self.given.limit,
+                              env={**os.environ, "KN_THREADS": str(self.given.threads)})
+        if done.returncode:
+            lines = (done.stderr + done.stdout).strip().splitlines()
+            raise ValueError(lines[-1] if lines else f"it ended with {done.returncode}")
+        found = re.search(r"([0-9.]+) ms in the middle", done.stdout)
+        results = [np.load(self.folder / f"out{i}.npy") for i in range(len(names))]
+        return results, float(found.group(1)) if found else None
+
+    def model(self, name, given, case):
+        """The line of a table: what is wrong (None: nothing), and both times."""
+        path = self.given.models / f"{name}.onnx"
+        rng = np.random.default_rng(case)
+        session, _ = self.reference(path, None, False)
+        values = inputs_of(session, given, rng)
+        names = [o.name for o in session.get_outputs()]
+        _, expected = self.reference(path, values, False)
+        try:
+            results, ours = self.kiln(path, values, names)
+        except (ValueError, subprocess.TimeoutExpired) as error:
+            return str(error), None, None
+        limit = 2e-2 if "int8" in name else 1e-3
+        wrong = [f"{n}: {w}" for n, r, e in zip(names, results, expected) if (w := apart(r, e, limit))]
+        theirs = self.time_reference(path, values) if self.given.time else None
+        return "; ".join(wrong) or None, ours, theirs
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--kiln", type=pathlib.Path, default="build/release/kiln")
+    arguments.add_argument("--models", type=pathlib.Path, default=fetch.FOLDER)
+    arguments.add_argument("--device", default="cpu")
+    arguments.add_argument("--threads", type=int, default=2)
+    arguments.add_argument("--time", type=int, default=0, metavar="RUNS", help="time so many runs of each")
+    arguments.add_argument("--limit", type=int, default=600, help="seconds for a model")
+    arguments.add_argument("names", nargs="*", help="models of the table; none: all")
+    given = arguments.parse_args()
+    passed = failed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        comparison = Comparison(given, folder)
+        for row in fetch.models():
+            name = row["name"]
+            if given.names and name not in given.names:
+                continue
+            for case, inputs in enumerate(INPUTS.get(name, [{}])):
+                wrong, ours, theirs = comparison.model(name, inputs, case)
+                passed, failed = passed + (wrong is None), failed + (wrong is not None)
+                times = f"  {ours:9.2f} ms  {theirs:9.2f} ms  {ours / theirs:6.2f}" if ours and theirs else ""
+                print(f"{'ok  ' if wrong is None else 'FAIL'} {name + ' ' + str(case):28}{times}  {wrong or ''}", flush=True)
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,33 @@
+/* What kiln run does with files, for programs and ONNX models. */
+#ifndef KILN_RUN_FILES_H
+#define KILN_RUN_FILES_H
+
+#include <kn/tensor.h>
+#include <stdbool.h>
+
+/* NAME=FILE of an option. */
+typedef struct binding {
+    const char *name, *file;
+    size_t length; /* of the name */
+    bool used;
+} binding;
+
+typedef struct bindings {
+    binding *of;
+    int n, room;
+} bindings;
+
+/* Tells kn_last_error(); returns 1. */
+int kiln_run_failed(void);
+/* Adds NAME=FILE; false where the text is something else. */
+bool kiln_bind(bindings *list, const char *text);
+/* The binding of a name, marked as used; NULL: there is none. */
+binding *kiln_bound(bindings *list, const char *name);
+/* FILE or FILE:ENTRY; without one the only tensor, or the one of the name. KN_NONE with the failure printed. */
+kn_tensor kiln_read_tensor(const binding *b);
+/* Writes each tensor that has a binding to its file, those with the same file into one; 0, or 1 with the failure printed. */
+int kiln_write_files(const binding *const *to, const char *const *names, const kn_tensor *tensors, int32_t n);
+/* Prints "NAME: f32 [2, 3] 1 2 3 ..."; 0, or 1 with the failure printed. */
+int kiln_show_tensor(const char *name, kn_tensor t);
+
+#endif
