@@ -125,6 +125,23 @@ typedef struct kn_deform_conv2d_args {
 KN_API kn_tensor kn_deform_conv2d(kn_tensor x, kn_tensor offset, kn_tensor w, kn_tensor mask, kn_tensor bias,
                                   const kn_deform_conv2d_args *args);
 
+/* ---- exact products of i8 and u8 in i32, less zero points, of the dtypes of what they belong to; KN_NONE: 0 */
+
+/* y[..., i, j] = sum over k of (a[..., i, k] - a_zero) (b[..., k, j] - b_zero). The leading axes broadcast. a_zero has one element, or
+   one for each row: it broadcasts to a with 1 along its last axis, as [rows, 1]; b_zero likewise one for each column, as [columns] or
+   [batch, 1, columns]. */
+KN_API kn_tensor kn_matmul_integer(kn_tensor a, kn_tensor b, kn_tensor a_zero, kn_tensor b_zero);
+/* y[n, o, p] = sum over c, k of (x[n, c, p stride + k dilation - padding] - x_zero) (w[o, c, k] - w_zero): what lies outside x counts
+   as x_zero. x_zero has one element, w_zero one or one for each output channel. args as of the convolutions above. */
+typedef struct kn_conv_integer_args {
+    int64_t stride[3], padding[3];
+    int64_t padding_end[3]; /* 0: as padding; KN_ZERO: none */
+    int64_t dilation[3], groups;
+} kn_conv_integer_args;
+#define KN_CONV_INTEGER_ARGS_DEFAULTS KN_FIELDS({1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {1, 1, 1}, 1)
+KN_API kn_tensor kn_conv_integer(kn_tensor x, kn_tensor w, kn_tensor x_zero, kn_tensor w_zero,
+                                 const kn_conv_integer_args *args);
+
 /* ---- attention */
 
 typedef struct kn_attention_args {

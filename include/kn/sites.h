@@ -43,6 +43,12 @@ static inline kn_complex kn_at_complex(kn_complex kn_result, const char *kn_line
     return kn_result;
 }
 
+static inline kn_distinct_result kn_at_distinct_result(kn_distinct_result kn_result, const char *kn_line)
+{
+    kn_site_note(kn_line);
+    return kn_result;
+}
+
 static inline struct DLManagedTensor *kn_at_dlpack(struct DLManagedTensor *kn_result, const char *kn_line)
 {
     if (!kn_result)
@@ -128,6 +134,12 @@ static inline kn_minmax kn_at_minmax(kn_minmax kn_result, const char *kn_line)
 }
 
 static inline kn_moments kn_at_moments(kn_moments kn_result, const char *kn_line)
+{
+    kn_site_note(kn_line);
+    return kn_result;
+}
+
+static inline kn_nms_result kn_at_nms_result(kn_nms_result kn_result, const char *kn_line)
 {
     kn_site_note(kn_line);
     return kn_result;
@@ -286,6 +298,8 @@ static inline kn_unique_result kn_at_unique_result(kn_unique_result kn_result, c
 #define kn_conv_transpose2d(...) kn_at(kn_conv_transpose2d(__VA_ARGS__), KN_SITE)
 #define kn_conv_transpose3d(...) kn_at(kn_conv_transpose3d(__VA_ARGS__), KN_SITE)
 #define kn_deform_conv2d(...) kn_at(kn_deform_conv2d(__VA_ARGS__), KN_SITE)
+#define kn_matmul_integer(...) kn_at(kn_matmul_integer(__VA_ARGS__), KN_SITE)
+#define kn_conv_integer(...) kn_at(kn_conv_integer(__VA_ARGS__), KN_SITE)
 #define kn_attention(...) kn_at(kn_attention(__VA_ARGS__), KN_SITE)
 
 #define kn_zeros(...) kn_at(kn_zeros(__VA_ARGS__), KN_SITE)
@@ -557,6 +571,7 @@ static inline kn_unique_result kn_at_unique_result(kn_unique_result kn_result, c
 #define kn_index_put(...) kn_at(kn_index_put(__VA_ARGS__), KN_SITE)
 #define kn_unravel_index(...) kn_at_status(kn_unravel_index(__VA_ARGS__), KN_SITE)
 #define kn_gather_nd(...) kn_at(kn_gather_nd(__VA_ARGS__), KN_SITE)
+#define kn_gather_nd_batch(...) kn_at(kn_gather_nd_batch(__VA_ARGS__), KN_SITE)
 #define kn_scatter_nd(...) kn_at(kn_scatter_nd(__VA_ARGS__), KN_SITE)
 #define kn_slice_assign(...) kn_at(kn_slice_assign(__VA_ARGS__), KN_SITE)
 #define kn_slice_fill(...) kn_at(kn_slice_fill(__VA_ARGS__), KN_SITE)
@@ -770,6 +785,7 @@ static inline kn_unique_result kn_at_unique_result(kn_unique_result kn_result, c
 #define kn_unique_consecutive(...) kn_at_unique_result(kn_unique_consecutive(__VA_ARGS__), KN_SITE)
 #define kn_unique_consecutive_axis(...) kn_at_unique_result(kn_unique_consecutive_axis(__VA_ARGS__), KN_SITE)
 #define kn_unique_bounded(...) kn_at_unique_bounded_result(kn_unique_bounded(__VA_ARGS__), KN_SITE)
+#define kn_distinct(...) kn_at_distinct_result(kn_distinct(__VA_ARGS__), KN_SITE)
 #define kn_bincount(...) kn_at(kn_bincount(__VA_ARGS__), KN_SITE)
 #define kn_bincount_bounded(...) kn_at(kn_bincount_bounded(__VA_ARGS__), KN_SITE)
 #define kn_histogram(...) kn_at_histogram_result(kn_histogram(__VA_ARGS__), KN_SITE)
@@ -797,12 +813,17 @@ static inline kn_unique_result kn_at_unique_result(kn_unique_result kn_result, c
 #define kn_adaptive_max_pool3d(...) kn_at_pooled(kn_adaptive_max_pool3d(__VA_ARGS__), KN_SITE)
 #define kn_unfold_patches(...) kn_at(kn_unfold_patches(__VA_ARGS__), KN_SITE)
 #define kn_fold_patches(...) kn_at(kn_fold_patches(__VA_ARGS__), KN_SITE)
+#define kn_im2col(...) kn_at(kn_im2col(__VA_ARGS__), KN_SITE)
+#define kn_col2im(...) kn_at(kn_col2im(__VA_ARGS__), KN_SITE)
 #define kn_pixel_shuffle(...) kn_at(kn_pixel_shuffle(__VA_ARGS__), KN_SITE)
 #define kn_pixel_unshuffle(...) kn_at(kn_pixel_unshuffle(__VA_ARGS__), KN_SITE)
 #define kn_channel_shuffle(...) kn_at(kn_channel_shuffle(__VA_ARGS__), KN_SITE)
 #define kn_interpolate(...) kn_at(kn_interpolate(__VA_ARGS__), KN_SITE)
 #define kn_interpolate_scale(...) kn_at(kn_interpolate_scale(__VA_ARGS__), KN_SITE)
 #define kn_resample(...) kn_at(kn_resample(__VA_ARGS__), KN_SITE)
+#define kn_roi_align(...) kn_at(kn_roi_align(__VA_ARGS__), KN_SITE)
+#define kn_max_roi_pool(...) kn_at_pooled(kn_max_roi_pool(__VA_ARGS__), KN_SITE)
+#define kn_nms(...) kn_at_nms_result(kn_nms(__VA_ARGS__), KN_SITE)
 #define kn_grid_sample(...) kn_at(kn_grid_sample(__VA_ARGS__), KN_SITE)
 #define kn_affine_grid(...) kn_at(kn_affine_grid(__VA_ARGS__), KN_SITE)
 #define kn_unfold4d(...) kn_at(kn_unfold4d(__VA_ARGS__), KN_SITE)

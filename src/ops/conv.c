@@ -49,17 +49,10 @@ static kn_status check_list(const kni_infer *c, kn_ints *list, int n, int64_t fi
     return KN_OK;
 }
 
-/* The rules that all three have in common; x and w (or dy) have n spatial axes. */
-static kn_status check_common(const kni_infer *c, const kni_type *x, const kni_type *w)
+kn_status kni_conv_check(const kni_infer *c, const kni_type *x, const kni_type *w)
 {
     kni_conv_attributes *a = c->attributes;
-    kn_status s = kni_infer_dtype(c, 0, c->row->dtypes);
     int n = x->rank - 2;
-    if (s) return s;
-    for (int i = 1; i < c->n_in; i++)
-        if (c->in[i] && c->in[i]->dtype != x->dtype)
-            return kni_infer_fail(c, KN_ERROR_DTYPE, "operands are %T and %T: convert one with kn_cast()",
-                                  (int)x->dtype, (int)c->in[i]->dtype);
     if (n < 1 || n > KNI_CONV_MAX_SPATIAL || w->rank != x->rank)
         return kni_infer_fail(
             c, KN_ERROR_SHAPE,
@@ -67,11 +60,23 @@ static kn_status check_common(const kni_infer *c, const kni_type *x, const kni_t
     if (a->groups == 0) a->groups = 1;
     if (a->groups < 1)
         return kni_infer_fail(c, KN_ERROR_ARGUMENT, "groups is %D; it must be 1 or more", a->groups);
-    s = check_list(c, &a->stride, n, 1, 1, "stride");
+    kn_status s = check_list(c, &a->stride, n, 1, 1, "stride");
     if (s == KN_OK) s = check_list(c, &a->dilation, n, 1, 1, "dilation");
     if (s == KN_OK) s = check_list(c, &a->padding, n, 0, -LARGEST, "padding");
     if (s == KN_OK) s = check_list(c, &a->padding_end, n, 0, -LARGEST, "padding_end");
     return s;
+}
+
+/* The rules that all three have in common; x and w (or dy) have n spatial axes. */
+static kn_status check_common(const kni_infer *c, const kni_type *x, const kni_type *w)
+{
+    kn_status s = kni_infer_dtype(c, 0, c->row->dtypes);
+    if (s) return s;
+    for (int i = 1; i < c->n_in; i++)
+        if (c->in[i] && c->in[i]->dtype != x->dtype)
+            return kni_infer_fail(c, KN_ERROR_DTYPE, "operands are %T and %T: convert one with kn_cast()",
+                                  (int)x->dtype, (int)c->in[i]->dtype);
+    return kni_conv_check(c, x, w);
 }
 
 static kn_dim moved(kn_dim d, int64_t by)
@@ -111,14 +116,11 @@ static kn_status check_divides(const kni_infer *c, kn_dim channels, int64_t grou
                           groups);
 }
 
-static kn_status infer_conv(kni_infer *c)
+kn_status kni_conv_infer(const kni_infer *c, kni_type *y)
 {
     const kni_type *x = c->in[0], *w = c->in[1];
     const kni_conv_attributes *a = c->attributes;
-    kni_type *y = c->out[0];
-    kn_status s = check_common(c, x, w);
-    if (s == KN_OK) s = check_divides(c, w->dims[0], a->groups, "output channels");
-    if (s == KN_OK) s = check_bias(c, w->dims[0]);
+    kn_status s = check_divides(c, w->dims[0], a->groups, "output channels");
     if (s) return s;
     if (!kni_dims_agree(x->dims[1], kni_dim_mul(w->dims[1], a->groups)))
         return kni_infer_fail(c, KN_ERROR_SHAPE,
@@ -137,6 +139,13 @@ static kn_status infer_conv(kni_infer *c)
                 x, w, a->padding.dims[i - 2], a->padding_end.dims[i - 2], a->dilation.dims[i - 2], i);
     }
     return KN_OK;
+}
+
+static kn_status infer_conv(kni_infer *c)
+{
+    kn_status s = check_common(c, c->in[0], c->in[1]);
+    if (s == KN_OK) s = check_bias(c, c->in[1]->dims[0]);
+    return s ? s : kni_conv_infer(c, c->out[0]);
 }
 
 static kn_dim transpose_size(const kni_conv_attributes *a, int i, kn_dim x, kn_dim kernel)
@@ -218,7 +227,7 @@ static void push_sizes(kni_launch *l, const int64_t *sizes, int n, int64_t fill)
     kni_launch_ints(l, padded, KNI_CONV_MAX_SPATIAL);
 }
 
-static void push_geometry(kni_launch *l, const kni_type *x, const kni_type *w, const kni_type *y)
+void kni_conv_push_geometry(kni_launch *l, const kni_type *x, const kni_type *w, const kni_type *y)
 {
     const kni_conv_attributes *a = l->attributes;
     int n = x->rank - 2;
@@ -238,7 +247,7 @@ static kn_status launch_forward(kni_launch *l, const kni_kernel *kernel)
     kni_launch_int(l, a->groups);
     kni_launch_int(l, l->in[0]->dims[1] / a->groups);
     kni_launch_int(l, l->out[0]->dims[1] / a->groups);
-    push_geometry(l, l->in[0], l->in[1], l->out[0]);
+    kni_conv_push_geometry(l, l->in[0], l->in[1], l->out[0]);
     kni_launch_int(l, l->n_in > 2 && l->in[2] != NULL);
     return KN_OK;
 }
@@ -258,7 +267,7 @@ static kn_status launch_conv_weight_grad(kni_launch *l)
     kni_launch_int(l, a->groups);
     kni_launch_int(l, l->in[0]->dims[1] / a->groups);
     kni_launch_int(l, l->in[1]->dims[1] / a->groups);
-    push_geometry(l, l->in[0], l->out[0], l->in[1]);
+    kni_conv_push_geometry(l, l->in[0], l->out[0], l->in[1]);
     return KN_OK;
 }
 

@@ -2,7 +2,7 @@
 #ifndef KNI_OPS_CONV_H
 #define KNI_OPS_CONV_H
 
-#include <kn/base.h>
+#include "ops/op.h"
 
 enum { KNI_CONV_MAX_SPATIAL = 3 };
 
@@ -12,5 +12,12 @@ typedef struct kni_conv_attributes {
     int64_t groups; /* 0: 1 */
     kn_ints extra;  /* conv_transpose: output_padding; conv_weight_grad: the kernel's sizes; conv: none */
 } kni_conv_attributes;
+
+/* The attributes and ranks of x and w, with lists that were not given filled in. */
+kn_status kni_conv_check(const kni_infer *c, const kni_type *x, const kni_type *w);
+/* The result of a convolution of operand 0 with operand 1, in the dtype of the first. */
+kn_status kni_conv_infer(const kni_infer *c, kni_type *y);
+/* Sizes, strides, paddings and dilations as the kernels take them. */
+void kni_conv_push_geometry(kni_launch *l, const kni_type *x, const kni_type *w, const kni_type *y);
 
 #endif

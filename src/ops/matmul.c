@@ -1,6 +1,7 @@
 /* The rows of matrix products: matmul and linear, with their gradients. */
 #include "ops/generated/contraction_kernels.h"
 #include "ops/infer.h"
+#include "ops/matmul_operands.h"
 #include "ops/native.h"
 
 extern const kni_native kni_cpu_matmul, kni_cpu_linear;
@@ -20,7 +21,7 @@ static kn_status infer_same_dtype(const kni_infer *c)
 /* How many of an operand's axes are batch axes. */
 static int batch_rank(const kni_type *t) { return t->rank > 2 ? t->rank - 2 : 0; }
 
-static kn_status infer_batch(const kni_infer *c, kni_type *out)
+kn_status kni_matmul_infer_batch(const kni_infer *c, kni_type *out)
 {
     const kni_type *a = c->in[0], *b = c->in[1];
     int rank_a = batch_rank(a), rank_b = batch_rank(b), rank = rank_a > rank_b ? rank_a : rank_b;
@@ -50,7 +51,7 @@ static kn_status infer_matmul(kni_infer *c)
     if (!kni_dims_agree(inner_a, inner_b))
         return kni_infer_fail(c, KN_ERROR_SHAPE, "inner sizes differ: a %S x b %S (%D != %D)", a, b, inner_a,
                               inner_b);
-    s = infer_batch(c, y);
+    s = kni_matmul_infer_batch(c, y);
     if (s) return s;
     if (a->rank > 1) y->dims[y->rank++] = a->dims[a->rank - 2];
     if (b->rank > 1) y->dims[y->rank++] = b->dims[b->rank - 1];

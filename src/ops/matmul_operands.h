@@ -10,4 +10,7 @@ bool kni_operands_ready(const kn_tensor *x, int n, kn_tensor *bad);
 /* The dtype that all of x promote to. */
 kn_dtype kni_operands_dtype(const kn_tensor *x, int n);
 
+/* The batch axes of the product of operands 0 and 1, broadcast, into out; its rank is how many there are. */
+kn_status kni_matmul_infer_batch(const kni_infer *c, kni_type *out);
+
 #endif

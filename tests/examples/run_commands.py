@@ -75,6 +75,22 @@ def text(content):
     return write
 
 
+def onnx():
+    """y = Odd(Neg(x)), where nobody knows Odd."""
+    def field(number, content):
+        content = content if isinstance(content, bytes) else content.encode()
+        return bytes([number << 3 | 2, len(content)]) + content
+
+    def value(name):
+        size = field(1, field(2, "n"))
+        return field(1, name) + field(2, field(1, bytes([1 << 3, 1]) + field(2, size)))
+
+    graph = (field(1, field(1, "x") + field(2, "t") + field(4, "Neg")) +
+             field(1, field(1, "t") + field(2, "y") + field(4, "Odd") + field(7, "nowhere")) +
+             field(11, value("x")) + field(12, value("y")))
+    return text(bytes([1 << 3, 8]) + field(7, graph) + field(8, bytes([2 << 3, 13])))
+
+
 # What is written to the file, its name, the arguments, the exit status, and what the output has and has not.
 CASES = [
     (text(b"x,1\rz,2\r"), "old_mac.csv", "data {file}", 0, ["a CSV table: 1 samples", "i64 [2]", "2: x 1"], []),
@@ -89,6 +105,12 @@ CASES = [
       "stride         list of whole numbers"], ["softmax"]),
     (text(b""), "none.txt", "ops soft", 1, ["no op is called 'soft'; there are softplus, "], ["operands"]),
     (text(b""), "none.txt", "ops exp --matrix", 2, ["names of ops or options, not both"], []),
+    (onnx(), "model.onnx", "inspect {file}", 0,
+     ["model.onnx: ONNX\n", "operators of ai.onnx 13", "  x: float [n]\n", "  y: float [n]\n", "1  Neg", "1  nowhere.Odd",
+      "1 nodes have operators that nothing converts"], []),
+    (onnx(), "model.bin", "inspect {file}", 0, ["model.bin: ONNX\n"], []),
+    (onnx(), "model.onnx", "inspect --check {file}", 2, ["takes no options for an ONNX model"], []),
+    (text(b"nonsense"), "bad.onnx", "inspect {file}", 1, ["kiln inspect: ", "bad.onnx"], ["inspect_onnx.c"]),
     (safetensors(), "good.safetensors", "inspect {file}", 0, ["w", "f32", "[3]"], []),
     (safetensors(), "good.safetensors", "inspect --check {file}", 0, ["checksums: good (1 of 1"], []),
     (safetensors(spoil=True), "spoilt.safetensors", "inspect --check {file}", 1, ["checksum", "w"], ["good"]),

@@ -27,7 +27,7 @@ static const char usage[] =
     "      --self-test                spoil each good result (zero, negate, a tenth off) and fail where the\n"
     "                                 comparison does not notice; with --verbose it names the cases\n"
     "      --verbose                  print each check\n"
-    "  kiln inspect FILE [--json]     what is in a .safetensors, .pt, .npy or .npz file\n"
+    "  kiln inspect FILE [--json]     what is in a .safetensors, .pt, .npy or .npz file, or in an ONNX model\n"
     "      --check                    compare all of it with its checksums instead\n"
     "      --top ENTRY                only the entry of a PyTorch file\n"
     "      --program                  a program as text, one op to a line\n"

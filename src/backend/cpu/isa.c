@@ -16,12 +16,14 @@ typedef struct {
     uint32_t eax, ebx, ecx, edx;
 } cpuid_leaf;
 
-static cpuid_leaf leaf(uint32_t number)
+static cpuid_leaf leaf_part(uint32_t number, uint32_t part)
 {
     cpuid_leaf r = {0, 0, 0, 0};
-    if (!__get_cpuid_count(number, 0, &r.eax, &r.ebx, &r.ecx, &r.edx)) r = (cpuid_leaf){0, 0, 0, 0};
+    if (!__get_cpuid_count(number, part, &r.eax, &r.ebx, &r.ecx, &r.edx)) r = (cpuid_leaf){0, 0, 0, 0};
     return r;
 }
+
+static cpuid_leaf leaf(uint32_t number) { return leaf_part(number, 0); }
 
 /* The register states that the operating system saves (XCR0); valid only where OSXSAVE is set. */
 static uint64_t saved_states(void)
@@ -57,6 +59,12 @@ static kni_tier detect(void)
 
 static bool runs_on(kni_tier machine, kni_tier tier) { return tier <= machine; }
 
+static bool has_dot_products(kni_tier tier)
+{
+    if (tier == KNI_ISA_V4) return has(leaf(7).ecx, 1u << 11);
+    return tier == KNI_ISA_V3 && leaf(7).eax >= 1 && has(leaf_part(7, 1).eax, 1u << 4);
+}
+
 #else
 
 /* NEON is part of AArch64 and a wasm module with simd128 does not load without it: what was built runs. */
@@ -72,6 +80,12 @@ static kni_tier detect(void)
 }
 
 static bool runs_on(kni_tier machine, kni_tier tier) { return tier == machine || tier == KNI_ISA_SCALAR; }
+
+static bool has_dot_products(kni_tier tier)
+{
+    (void)tier;
+    return false;
+}
 
 #endif
 
@@ -155,4 +169,16 @@ kni_tier kni_cpu_tier(void)
 {
     int t = atomic_load_explicit(&tier_in_use, memory_order_relaxed);
     return t >= 0 ? (kni_tier)t : kni_cpu_set_tier(wanted_tier());
+}
+
+bool kni_cpu_has_dot_products(void)
+{
+    static _Atomic int known[KNI_ISA_COUNT]; /* 1 + the answer */
+    const kni_tier tier = kni_cpu_tier();
+    int answer = atomic_load_explicit(&known[tier], memory_order_relaxed);
+    if (answer == 0) {
+        answer = 1 + has_dot_products(tier);
+        atomic_store_explicit(&known[tier], answer, memory_order_relaxed);
+    }
+    return answer == 2;
 }

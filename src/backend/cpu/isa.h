@@ -20,6 +20,9 @@ kni_tier kni_cpu_tier(void);
    that already run keep theirs. */
 kni_tier kni_cpu_set_tier(kni_tier tier);
 
+/* Whether the tier in use may sum four products of bytes with one instruction: AVX-512 VNNI in v4, AVX-VNNI in v3. */
+bool kni_cpu_has_dot_products(void);
+
 /* Whether `tier` was built and this machine can run it. */
 bool kni_cpu_tier_available(kni_tier tier);
 

@@ -294,5 +294,9 @@ const kni_onnx_converter kni_onnx_fused[] = {
     ROW("Unique", unique, "floats integers"),
     ROW("ExpandDims", expand_dims, "floats integers bool"),
     ROW("TorchEmbedding", embedding, "floats"),
+
+    {"kiln", "Norm", 1, 0, kni_convert_own_norm, 0, "floats"},
+    {"kiln", "Attention", 1, 0, kni_convert_own_attention, 0, "floats"},
+    {"kiln", "Rope", 1, 0, kni_convert_own_rope, 0, "floats"},
     {0},
 };

@@ -11,6 +11,9 @@ kni_convert_function kni_convert_fused_conv, kni_convert_nhwc_conv, kni_convert_
 kni_convert_function kni_convert_rfft, kni_convert_irfft, kni_convert_complex_mul,
     kni_convert_crop_and_resize;
 
+/* What passes make, of the domain "kiln". */
+kni_convert_function kni_convert_own_norm, kni_convert_own_attention, kni_convert_own_rope;
+
 /* [batch, ..., channels] as [batch, channels, ...], and back. */
 kni_datum kni_channels_first(kni_conversion *c, kni_datum x);
 kni_datum kni_channels_last(kni_conversion *c, kni_datum x);

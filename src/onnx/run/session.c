@@ -1,5 +1,6 @@
 /* Loading and freeing models. */
 #include "onnx/run/session.h"
+#include "onnx/pass/pass.h"
 #include "onnx/run/file_tensor.h"
 #include "support/argument.h"
 #include "support/failure.h"
@@ -102,7 +103,8 @@ static kn_status prepare(kni_onnx *session)
     if (!session->plan.host) return kni_latest_code();
     kn_device before = kn_device_current();
     kn_device_use(session->plan.host);
-    kn_status s = kni_onnx_plan_make(&session->plan);
+    kn_status s = session->folds ? kni_onnx_simplify(session->plan.model) : KN_OK;
+    if (s == KN_OK) s = kni_onnx_plan_make(&session->plan);
     if (s == KN_OK) s = kni_session_constants(session);
     if (s == KN_OK && session->folds) s = kni_session_fold(session);
     if (s == KN_OK) s = kni_session_ports(session);

@@ -416,8 +416,64 @@ def attention_cases(g):
     g.error("attention", [q, k, v, g.none(), g.none()], attrs={"softcap": -1.0}, text="softcap")
 
 
+def integer_cases(g):
+    """Products of bytes less their zero points, in i32."""
+    def product(a, b, za, zb):
+        return torch.matmul(a - (0 if za is None else za), b - (0 if zb is None else zb))
+
+    bounds = {"i8": (-128, 127), "u8": (0, 255)}
+
+    def made(dtype, *shape):
+        return g.ints(*shape, low=bounds[dtype][0], high=bounds[dtype][1], dtype=dtype)
+
+    big = {(4, 3): (75, 37), (3, 5): (37, 70)}
+    for da, db in [("u8", "i8"), ("u8", "u8"), ("i8", "i8"), ("i8", "u8")]:
+        for za, zb in [(None, None), ((), ()), ((4, 1), None), (None, (5,)), ((4, 1), (1, 5)), ((1,), (1,))]:
+            zeros = [g.none() if z is None else made(d, *z) for z, d in ((za, da), (zb, db))]
+            shapes = [(75, 37), (37, 70)] + [() if z in (None, ()) else tuple({4: 75, 5: 70}.get(n, n) for n in z) for z in (za, zb)]
+            g.add("matmul_integer", [made(da, 4, 3), made(db, 3, 5)] + zeros, dtypes=["i32"], out="i32", expect=product,
+                  large=shapes)
+    shapes = [((2, 4, 3), (3, 5), (2, 4, 1), (5,)), ((2, 4, 3), (2, 3, 5), (4, 1), (2, 1, 5)), ((2, 4, 9), (1, 9, 5), (2, 1, 1), ()),
+              ((2, 1, 4, 3), (3, 3, 5), (), (3, 1, 1)), ((1, 1), (1, 1), (), ()), ((17, 19), (19, 7), (17, 1), (7,)),
+              ((1, 7), (7, 33), (), (33,)), ((9, 7), (7, 1), (), ()), ((4, 3), (6, 3, 5), (4, 1), (6, 1, 5)),
+              ((15, 300), (300, 33), (), ())]
+    for a, b, za, zb in shapes:
+        g.add("matmul_integer", [made("u8", *a), made("i8", *b), made("u8", *za), made("i8", *zb)], dtypes=["i32"], out="i32",
+              expect=product, large=False)
+    for a, b in [((0, 3), (3, 5)), ((4, 0), (0, 5)), ((2, 4, 3), (2, 3, 0))]:
+        g.add("matmul_integer", [made("u8", *a), made("u8", *b), made("u8"), made("u8")], dtypes=["i32"], out="i32",
+              expect=product, name="empty", large=False)
+    g.error("matmul_integer", [made("u8", 4, 3), made("u8", 5, 3)], status="shape", text="inner sizes differ")
+    g.error("matmul_integer", [made("u8", 4, 3), made("i8", 3, 5), made("i8")], status="dtype", text="must agree")
+    g.error("matmul_integer", [made("u8", 4, 3), made("i8", 3, 5), made("u8", 4)], status="shape", text="zero point")
+    g.error("matmul_integer", [made("u8", 4, 3), g.ints(3, 5, dtype="i32")], status="dtype", text="i8 and u8")
+    g.error("matmul_integer", [made("u8", 3), made("u8", 3, 5)], status="shape", text="rank")
+    for i, (sizes, channels, outs, kernel, stride, begin, end, dilation, groups, large) in enumerate(GEOMETRIES):
+        n = len(sizes)
+        attrs = {"stride": stride, "padding": begin, "padding_end": end, "dilation": dilation, "groups": groups}
+
+        def forward(x, w, zx, zw, n=n, s=stride, p=begin, e=end, d=dilation, k=groups):
+            x = x - (0 if zx is None else zx)
+            w = w - (0 if zw is None else zw.reshape([-1] + [1] * (n + 1)))
+            return CONV[n](padded(x.double(), p, e), w.double(), None, s, 0, d, k).long()
+
+        dx, dw = [("u8", "i8"), ("u8", "u8"), ("i8", "i8"), ("i8", "u8")][i % 4]
+        for zx, zw in [(None, None), ((), ()), ((1,), (outs,))]:
+            zeros = [g.none() if z is None else made(d, *z) for z, d in ((zx, dx), (zw, dw))]
+            g.add("conv_integer", [made(dx, 2, channels, *sizes), made(dw, outs, channels // groups, *kernel)] + zeros, attrs=attrs,
+                  dtypes=["i32"], out="i32", expect=forward,
+                  large=[(3, channels, *large), (outs, channels // groups, *kernel)] + [z or () for z in (zx, zw)])
+    g.add("conv_integer", [made("u8", 1, 40, 9, 9), made("i8", 33, 40, 1, 1), made("u8"), made("i8", 33)], dtypes=["i32"], out="i32",
+          attrs={"stride": (1, 1), "padding": (0, 0), "padding_end": (0, 0), "dilation": (1, 1), "groups": 1}, large=False,
+          expect=lambda x, w, zx, zw: F.conv2d((x - zx).double(), (w - zw.reshape(-1, 1, 1, 1)).double()).long())
+    g.error("conv_integer", [made("u8", 1, 2, 5), made("u8", 3, 3, 3)], status="shape", text="channels differ")
+    g.error("conv_integer", [made("u8", 1, 2, 5), made("u8", 3, 2, 3), made("u8", 2)], status="shape", text="one element")
+    g.error("conv_integer", [made("u8", 1, 2, 5), made("u8", 3, 2, 3), g.none(), made("u8", 2)], status="shape", text="each output")
+
+
 def cases(g):
     matmul_cases(g)
+    integer_cases(g)
     linear_cases(g)
     product_cases(g)
     einsum_cases(g)

@@ -1,0 +1,211 @@
+/* The driver of products of bytes: A is packed in panels of rows, all of it or as much as a few megabytes hold; then tasks pack a strip of
+   B each, multiply it with the panels and take the zero points out of the sums. */
+#include "backend/cpu/gemm_i8.h"
+#include "backend/cpu/gemm_i8_kernels.h"
+#include "backend/cpu/gemm_problem.h"
+#include "backend/cpu/isa.h"
+#include "core/allocator.h"
+#include "core/thread_pool.h"
+#include <string.h>
+
+enum { PANEL_BYTES = 8 << 20, LEAST_PANELS = 4 };
+
+static const kni_gemm_i8_kernels *const tiers[KNI_ISA_COUNT] = KNI_TIER_TABLE(&kni_gemm_i8);
+
+static const kni_gemm_i8_kernels *kernels_in_use(void)
+{
+    const kni_tier tier = kni_cpu_tier();
+#ifdef KNI_HAVE_TIER_V4
+    if (tier == KNI_ISA_V4 && kni_cpu_has_dot_products()) return &kni_gemm_i8_dot_v4;
+#endif
+#ifdef KNI_HAVE_TIER_V3
+    if (tier == KNI_ISA_V3 && kni_cpu_has_dot_products()) return &kni_gemm_i8_dot_v3;
+#endif
+    return tiers[tier];
+}
+
+typedef struct product {
+    const kni_gemm_i8_args *g;
+    const kni_gemm_i8_kernels *kernels;
+    int64_t quads, panel_bytes, strip_bytes, raw_bytes;
+    int64_t first, rows, panels;   /* of the part of A that is packed */
+    char *packed;                  /* [a_count][panels] */
+    int32_t *row_sums, *row_zeros; /* [a_count][panels][tile_rows] */
+    char *strips;                  /* one for each thread */
+    int64_t strips_across, panels_of_task, tasks_down;
+    bool has_zeros;
+} product;
+
+/* ---- A */
+
+static void pack_task(void *arg, int64_t task, int worker)
+{
+    product *p = arg;
+    const kni_gemm_i8_args *g = p->g;
+    const int64_t matrix = task / p->panels, row = p->first + task % p->panels * p->kernels->tile_rows;
+    const int64_t rows = kni_gemm_min(p->kernels->tile_rows, g->m - row);
+    const uint8_t flip = g->a_unsigned ? 0x80 : 0;
+    int32_t *zeros = p->row_zeros + task * p->kernels->tile_rows;
+    (void)worker;
+    p->kernels->pack_a(p->packed + task * p->panel_bytes, g->a + matrix * g->a_batch + row * g->a_row,
+                       g->a_row, g->a_col, rows, g->k, flip, p->row_sums + task * p->kernels->tile_rows);
+    for (int64_t i = 0; i < p->kernels->tile_rows; i++)
+        zeros[i] = (g->a_zero && i < rows ? g->a_zero[matrix * g->m + row + i] : 0) - flip;
+}
+
+/* ---- B */
+
+/* The four rows from 4 q on of columns first .. first + columns - 1, where they lie or in `buffer`; zeros behind the end. */
+static void rows_of_quad(const product *p, int64_t batch, int64_t q, int64_t first, int64_t columns,
+                         const uint8_t *raw, uint8_t *buffer, const uint8_t *rows[4])
+{
+    const kni_gemm_i8_args *g = p->g;
+    const int64_t width = p->kernels->tile_columns;
+    for (int64_t t = 0; t < 4; t++) {
+        const int64_t k = 4 * q + t;
+        uint8_t *row = buffer + t * width;
+        const uint8_t *from = g->b ? g->b + batch * g->b_batch + k * g->b_row + first * g->b_col : NULL;
+        rows[t] = row;
+        if (k >= g->k) {
+            memset(row, g->b_unsigned ? 0 : 0x80, (size_t)width);
+        } else if (raw) {
+            rows[t] = raw + k * width;
+        } else if (g->b_col == 1 && columns == width) {
+            rows[t] = from;
+        } else {
+            for (int64_t j = 0; j < columns; j++) row[j] = from[j * g->b_col];
+        }
+    }
+}
+
+static void pack_strip(const product *p, int64_t batch, int64_t first, int64_t columns, char *strip,
+                       uint8_t *raw)
+{
+    const kni_gemm_i8_args *g = p->g;
+    const kni_gemm_i8_kernels *kernels = p->kernels;
+    const uint8_t flip = g->b_unsigned ? 0 : 0x80;
+    const int64_t step = kernels->tile_columns * 4 * kernels->width;
+    const bool in_order = g->b && g->b_row == 1 && columns == kernels->tile_columns;
+    uint8_t buffer[4 * KNI_GEMM_I8_MAX_COLUMNS] = {0};
+    if (g->fill_b)
+        g->fill_b(g->fill_context, batch, first, columns, kernels->tile_columns, raw);
+    else
+        raw = NULL;
+    for (int64_t q = 0; q < p->quads; q++) {
+        const uint8_t *rows[4];
+        if (in_order && 4 * q + 4 <= g->k) {
+            kernels->gather(strip + q * step, g->b + batch * g->b_batch + 4 * q + first * g->b_col, g->b_col,
+                            flip);
+            continue;
+        }
+        rows_of_quad(p, batch, q, first, columns, raw, buffer, rows);
+        kernels->interleave(strip + q * step, rows, flip);
+    }
+}
+
+/* What `finish` takes of the columns. */
+static void start_columns(const product *p, int64_t batch, int64_t first, int64_t columns, const char *strip,
+                          int32_t *terms, int32_t *zeros)
+{
+    const kni_gemm_i8_args *g = p->g;
+    const int32_t flip = g->b_unsigned ? 0 : 0x80;
+    const int32_t *given = g->b_zero ? g->b_zero + batch * g->b_zero_batch : NULL;
+    p->kernels->column_sums(strip, p->quads, terms);
+    for (int64_t j = 0; j < p->kernels->tile_columns; j++) {
+        zeros[j] = (given && j < columns ? given[(first + j) * g->b_zero_step] : 0) + flip;
+        terms[j] = (int32_t)((uint32_t)terms[j] - (uint32_t)g->k * (uint32_t)zeros[j]);
+    }
+}
+
+/* ---- the products */
+
+static void multiply_task(void *arg, int64_t task, int worker)
+{
+    const product *p = arg;
+    const kni_gemm_i8_args *g = p->g;
+    const kni_gemm_i8_kernels *kernels = p->kernels;
+    const int64_t down = task % p->tasks_down, strip_of = task / p->tasks_down;
+    const int64_t batch = strip_of / p->strips_across, width = kernels->tile_columns;
+    const int64_t first = strip_of % p->strips_across * width, columns = kni_gemm_min(width, g->n - first);
+    const int64_t before = batch % g->a_count * p->panels, begin = down * p->panels_of_task;
+    const int64_t end = kni_gemm_min(p->panels, begin + p->panels_of_task);
+    char *strip = p->strips + worker * (p->strip_bytes + p->raw_bytes);
+    int32_t sums[KNI_GEMM_I8_MAX_ROWS * KNI_GEMM_I8_MAX_COLUMNS];
+    int32_t terms[KNI_GEMM_I8_MAX_COLUMNS], zeros[KNI_GEMM_I8_MAX_COLUMNS];
+    pack_strip(p, batch, first, columns, strip, (uint8_t *)strip + p->strip_bytes);
+    if (p->has_zeros) start_columns(p, batch, first, columns, strip, terms, zeros);
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t row = p->first + i * kernels->tile_rows, panel = before + i;
+        const int rows = (int)kni_gemm_min(kernels->tile_rows, g->m - row);
+        kernels->tile(p->packed + panel * p->panel_bytes, strip, p->quads, rows, sums);
+        if (p->has_zeros)
+            kernels->finish(sums, rows, p->row_sums + panel * kernels->tile_rows,
+                            p->row_zeros + panel * kernels->tile_rows, terms, zeros);
+        int32_t *c = g->c + batch * g->c_batch + row * g->c_row + first;
+        for (int r = 0; r < rows; r++)
+            memcpy(c + r * g->c_row, sums + r * width, (size_t)columns * sizeof *c);
+    }
+}
+
+/* Few strips are multiplied with parts of the panels each, so that all threads have work. */
+static void cut(product *p)
+{
+    const int64_t strips = p->g->batch * p->strips_across, wanted = 3 * kni_threads();
+    p->panels_of_task = p->panels;
+    if (strips < wanted) {
+        p->panels_of_task = kni_gemm_ceil(p->panels * strips, wanted);
+        if (p->panels_of_task < LEAST_PANELS) p->panels_of_task = LEAST_PANELS;
+    }
+    p->tasks_down = kni_gemm_ceil(p->panels, p->panels_of_task);
+}
+
+static void run_part(product *p)
+{
+    const kni_gemm_i8_args *g = p->g;
+    p->rows = kni_gemm_min(p->rows, g->m - p->first);
+    p->panels = kni_gemm_ceil(p->rows, p->kernels->tile_rows);
+    cut(p);
+    kni_gemm_run(8.0 * (double)g->a_count * (double)p->rows * (double)g->k, g->a_count * p->panels, pack_task,
+                 p);
+    const double work = (double)g->batch * (double)p->rows * (double)g->n * (double)g->k / 2;
+    kni_gemm_run(work, g->batch * p->strips_across * p->tasks_down, multiply_task, p);
+}
+
+static bool any_zero(const kni_gemm_i8_args *g)
+{
+    if (g->a_zero)
+        for (int64_t i = 0; i < g->m * g->a_count; i++)
+            if (g->a_zero[i]) return true;
+    return g->b_zero != NULL;
+}
+
+bool kni_gemm_i8(const kni_gemm_i8_args *g)
+{
+    if (g->m <= 0 || g->n <= 0 || g->batch <= 0) return true;
+    product p = {.g = g, .kernels = kernels_in_use(), .quads = kni_gemm_ceil(g->k, 4)};
+    p.panel_bytes = p.quads * p.kernels->tile_rows * 4 * p.kernels->width;
+    p.strip_bytes = (p.quads * p.kernels->tile_columns * 4 * p.kernels->width + 63) / 64 * 64;
+    p.raw_bytes = g->fill_b ? (g->k * p.kernels->tile_columns + 63) / 64 * 64 : 0;
+    p.strips_across = kni_gemm_ceil(g->n, p.kernels->tile_columns);
+    p.has_zeros = g->a_unsigned || !g->b_unsigned || any_zero(g);
+    int64_t panels = kni_gemm_ceil(g->m, p.kernels->tile_rows), room = PANEL_BYTES / (p.panel_bytes + 1);
+    if (room < LEAST_PANELS) room = LEAST_PANELS;
+    if (panels > room) panels = room;
+    p.rows = panels * p.kernels->tile_rows;
+    const size_t all = (size_t)(panels * g->a_count), tile = (size_t)p.kernels->tile_rows * sizeof(int32_t);
+    const size_t packed = all * (size_t)p.panel_bytes,
+                 strips = (size_t)kni_threads() * (size_t)(p.strip_bytes + p.raw_bytes);
+    const size_t bytes = packed + 2 * all * tile + strips + 64;
+    char *memory = kni_allocate(bytes);
+    if (!memory) return false;
+    p.strips = memory;
+    p.row_sums = (int32_t *)(memory + strips);
+    p.row_zeros = (int32_t *)(memory + strips + all * tile);
+    p.packed = memory + strips + 2 * all * tile;
+    for (p.first = 0; p.first < g->m; p.first += panels * p.kernels->tile_rows) {
+        p.rows = panels * p.kernels->tile_rows;
+        run_part(&p);
+    }
+    kni_free(memory, bytes);
+    return true;
+}

@@ -1,0 +1,34 @@
+/* What a tier exports for products of bytes. A panel of A has tile_rows rows and a strip of B tile_columns columns, both packed in
+   steps of four along k: signed bytes of A beside unsigned ones of B where the processor multiplies these (`width` 1), else 16-bit
+   numbers in pairs. Internal to gemm_i8.c and tier/gemm_i8.c. */
+#ifndef KNI_BACKEND_CPU_GEMM_I8_KERNELS_H
+#define KNI_BACKEND_CPU_GEMM_I8_KERNELS_H
+
+#include "backend/cpu/tier.h"
+#include <stdint.h>
+
+typedef struct kni_gemm_i8_kernels {
+    int tile_rows, tile_columns, width;
+    /* Packs rows of A, k elements each, into one panel; `flip` is what makes bytes signed (0x80) or leaves them (0). sums: of each
+       row. */
+    void (*pack_a)(void *to, const uint8_t *a, int64_t row, int64_t col, int64_t rows, int64_t k,
+                   uint8_t flip, int32_t *sums);
+    /* Packs four rows of tile_columns elements of B; `flip` makes them unsigned. */
+    void (*interleave)(void *to, const uint8_t *const rows[4], uint8_t flip);
+    /* The same where each column is in order: four elements from each. */
+    void (*gather)(void *to, const uint8_t *b, int64_t col, uint8_t flip);
+    void (*column_sums)(const void *strip, int64_t quads, int32_t *sums);
+    /* sums[tile_rows][tile_columns] of the first `rows` rows of a panel. */
+    void (*tile)(const void *panel, const void *strip, int64_t quads, int rows, int32_t *sums);
+    /* sums[i][j] -= column_zeros[j] row_sums[i] + row_zeros[i] column_terms[j] */
+    void (*finish)(int32_t *sums, int rows, const int32_t *row_sums, const int32_t *row_zeros,
+                   const int32_t *column_terms, const int32_t *column_zeros);
+} kni_gemm_i8_kernels;
+
+enum { KNI_GEMM_I8_MAX_ROWS = 16, KNI_GEMM_I8_MAX_COLUMNS = 32 };
+
+KNI_TIER_DECLARE(extern const kni_gemm_i8_kernels, kni_gemm_i8, );
+/* With the instructions that kni_cpu_has_dot_products asks for. */
+extern const kni_gemm_i8_kernels kni_gemm_i8_dot_v3, kni_gemm_i8_dot_v4;
+
+#endif

@@ -1,0 +1,315 @@
+/* Products of bytes of one tier, exact: sums of four products of bytes at a time where the processor has them, else of two products
+   of 16-bit numbers. */
+#include "backend/cpu/gemm_i8_kernels.h"
+#include <stdbool.h>
+#include <string.h>
+
+#if defined(KNI_TIER_V2) || defined(KNI_TIER_V3) || defined(KNI_TIER_V4)
+#include <immintrin.h>
+#define X86 1
+#else
+#define X86 0
+#endif
+
+#define INLINE static inline __attribute__((always_inline))
+
+#if defined(KNI_TIER_V4)
+typedef __m512i vec;
+enum { LANES = 16, VECTORS = 2, ROWS = 14 };
+INLINE vec vec_zero(void) { return _mm512_setzero_si512(); }
+INLINE vec vec_load(const void *p) { return _mm512_loadu_si512(p); }
+INLINE void vec_store(void *p, vec v) { _mm512_storeu_si512(p, v); }
+INLINE vec vec_all(int32_t x) { return _mm512_set1_epi32(x); }
+INLINE vec pairs(vec sum, vec a, vec b) { return _mm512_add_epi32(sum, _mm512_madd_epi16(a, b)); }
+#elif defined(KNI_TIER_V3)
+typedef __m256i vec;
+enum { LANES = 8, VECTORS = 2, ROWS = 6 };
+INLINE vec vec_zero(void) { return _mm256_setzero_si256(); }
+INLINE vec vec_load(const void *p) { return _mm256_loadu_si256(p); }
+INLINE void vec_store(void *p, vec v) { _mm256_storeu_si256(p, v); }
+INLINE vec vec_all(int32_t x) { return _mm256_set1_epi32(x); }
+INLINE vec pairs(vec sum, vec a, vec b) { return _mm256_add_epi32(sum, _mm256_madd_epi16(a, b)); }
+#elif defined(KNI_TIER_V2)
+typedef __m128i vec;
+enum { LANES = 4, VECTORS = 2, ROWS = 4 };
+INLINE vec vec_zero(void) { return _mm_setzero_si128(); }
+INLINE vec vec_load(const void *p) { return _mm_loadu_si128(p); }
+INLINE void vec_store(void *p, vec v) { _mm_storeu_si128(p, v); }
+INLINE vec vec_all(int32_t x) { return _mm_set1_epi32(x); }
+INLINE vec pairs(vec sum, vec a, vec b) { return _mm_add_epi32(sum, _mm_madd_epi16(a, b)); }
+#else
+/* Loops that a compiler turns into vectors where it can. */
+enum { LANES = 4, VECTORS = 2, ROWS = 4 };
+typedef struct vec {
+    int32_t at[LANES];
+} vec;
+INLINE vec vec_zero(void) { return (vec){{0}}; }
+INLINE vec vec_load(const void *p)
+{
+    vec v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+INLINE void vec_store(void *p, vec v) { memcpy(p, &v, sizeof v); }
+INLINE vec vec_all(int32_t x)
+{
+    vec v;
+    for (int i = 0; i < LANES; i++) v.at[i] = x;
+    return v;
+}
+INLINE vec pairs(vec sum, vec a, vec b)
+{
+    int16_t x[2 * LANES], y[2 * LANES];
+    memcpy(x, &a, sizeof x);
+    memcpy(y, &b, sizeof y);
+    for (int i = 0; i < LANES; i++) sum.at[i] += x[2 * i] * y[2 * i] + x[2 * i + 1] * y[2 * i + 1];
+    return sum;
+}
+#endif
+
+enum { COLUMNS = LANES * VECTORS };
+
+INLINE int32_t word_at(const void *p)
+{
+    int32_t w;
+    memcpy(&w, p, sizeof w);
+    return w;
+}
+
+/* ---- tiles: one step multiplies a word of each row of A, four bytes or two 16-bit numbers, with one of each column of B */
+
+/* All sums stay in registers. */
+#ifdef __clang__
+#define UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define UNROLL _Pragma("GCC unroll 16")
+#endif
+#define DEFINE_TILE(name, attributes, dot, steps_of)                                                         \
+    attributes INLINE void name##_rows(const char *a, const char *b, int64_t steps, int32_t *sums,           \
+                                       const int rows)                                                       \
+    {                                                                                                        \
+        vec s[ROWS][VECTORS];                                                                                \
+        UNROLL                                                                                               \
+        for (int i = 0; i < rows; i++) UNROLL                                                                \
+        for (int v = 0; v < VECTORS; v++) s[i][v] = vec_zero();                                              \
+        for (int64_t k = 0; k < steps; k++) {                                                                \
+            vec right[VECTORS];                                                                              \
+            UNROLL                                                                                           \
+            for (int v = 0; v < VECTORS; v++) right[v] = vec_load(b + v * LANES * 4);                        \
+            UNROLL                                                                                           \
+            for (int i = 0; i < rows; i++) {                                                                 \
+                const vec left = vec_all(word_at(a + i * 4));                                                \
+                UNROLL                                                                                       \
+                for (int v = 0; v < VECTORS; v++) s[i][v] = dot(s[i][v], left, right[v]);                    \
+            }                                                                                                \
+            a += ROWS * 4;                                                                                   \
+            b += COLUMNS * 4;                                                                                \
+        }                                                                                                    \
+        UNROLL                                                                                               \
+        for (int i = 0; i < rows; i++) UNROLL                                                                \
+        for (int v = 0; v < VECTORS; v++) vec_store(sums + i * COLUMNS + v * LANES, s[i][v]);                \
+    }                                                                                                        \
+    attributes static void name(const void *panel, const void *strip, int64_t quads, int rows,               \
+                                int32_t *sums)                                                               \
+    {                                                                                                        \
+        const int64_t steps = steps_of(quads);                                                               \
+        const char *a = panel;                                                                               \
+        if (rows == ROWS) {                                                                                  \
+            name##_rows(a, strip, steps, sums, ROWS);                                                        \
+            return;                                                                                          \
+        }                                                                                                    \
+        for (int done = 0; done < rows;) {                                                                   \
+            const char *from = a + done * 4;                                                                 \
+            int32_t *to = sums + done * COLUMNS;                                                             \
+            const int left = rows - done;                                                                    \
+            if (ROWS > 8 && left >= 8) {                                                                     \
+                name##_rows(from, strip, steps, to, ROWS > 8 ? 8 : 1);                                       \
+                done += 8;                                                                                   \
+            } else if (ROWS > 4 && left >= 4) {                                                              \
+                name##_rows(from, strip, steps, to, ROWS > 4 ? 4 : 1);                                       \
+                done += 4;                                                                                   \
+            } else if (left >= 2) {                                                                          \
+                name##_rows(from, strip, steps, to, 2);                                                      \
+                done += 2;                                                                                   \
+            } else {                                                                                         \
+                name##_rows(from, strip, steps, to, 1);                                                      \
+                done += 1;                                                                                   \
+            }                                                                                                \
+        }                                                                                                    \
+    }
+
+#define TWICE(quads) (2 * (quads))
+#define ONCE(quads) (quads)
+DEFINE_TILE(pairs_tile, , pairs, TWICE)
+
+#if defined(KNI_TIER_V4)
+#define DOT_PRODUCTS __attribute__((target("avx512vnni")))
+DOT_PRODUCTS INLINE vec quads_of(vec sum, vec a, vec b) { return _mm512_dpbusd_epi32(sum, b, a); }
+#elif defined(KNI_TIER_V3)
+#define DOT_PRODUCTS __attribute__((target("avxvnni")))
+DOT_PRODUCTS INLINE vec quads_of(vec sum, vec a, vec b) { return _mm256_dpbusd_avx_epi32(sum, b, a); }
+#endif
+#ifdef DOT_PRODUCTS
+DEFINE_TILE(quads_tile, DOT_PRODUCTS, quads_of, ONCE)
+#endif
+
+/* ---- packing. A quad of a row or column: four bytes, or two words of two 16-bit numbers. */
+
+static void put_pairs(char *to, int64_t place, int64_t step, const uint8_t quad[4], bool is_signed)
+{
+    int16_t wide[4];
+    for (int t = 0; t < 4; t++) wide[t] = is_signed ? (int16_t)(int8_t)quad[t] : (int16_t)quad[t];
+    memcpy(to + place, wide, 4);
+    memcpy(to + place + step, wide + 2, 4);
+}
+
+/* The elements of a row from k on, zeros behind its end; their sum is added to *sum. */
+INLINE void read_quad(uint8_t quad[4], const uint8_t *row, int64_t col, int64_t left, uint8_t flip,
+                      int32_t *sum)
+{
+    for (int t = 0; t < 4; t++) {
+        quad[t] = t < left ? (uint8_t)(row[t * col] ^ flip) : 0;
+        *sum += (int8_t)quad[t];
+    }
+}
+
+static void pack_pairs(void *to, const uint8_t *a, int64_t row, int64_t col, int64_t rows, int64_t k,
+                       uint8_t flip, int32_t *sums)
+{
+    for (int64_t i = 0; i < ROWS; i++) {
+        sums[i] = 0;
+        for (int64_t q = 0; q < (k + 3) / 4; q++) {
+            uint8_t quad[4] = {0, 0, 0, 0};
+            if (i < rows) read_quad(quad, a + i * row + 4 * q * col, col, k - 4 * q, flip, &sums[i]);
+            put_pairs((char *)to + q * ROWS * 8, i * 4, ROWS * 4, quad, true);
+        }
+    }
+}
+
+static void interleave_pairs(void *to, const uint8_t *const rows[4], uint8_t flip)
+{
+#if X86
+    const __m128i flips = _mm_set1_epi8((char)flip);
+    for (int half = 0; half < 2; half++)
+        for (int j = 0; j < COLUMNS; j += 8) {
+            const __m128i a = _mm_xor_si128(_mm_loadl_epi64((const __m128i *)(rows[2 * half] + j)), flips),
+                          b = _mm_xor_si128(_mm_loadl_epi64((const __m128i *)(rows[2 * half + 1] + j)),
+                                            flips);
+            const __m128i both = _mm_unpacklo_epi8(a, b), zero = _mm_setzero_si128();
+            __m128i *out = (__m128i *)((char *)to + half * COLUMNS * 4 + j * 4);
+            _mm_storeu_si128(out, _mm_unpacklo_epi8(both, zero));
+            _mm_storeu_si128(out + 1, _mm_unpackhi_epi8(both, zero));
+        }
+#else
+    for (int j = 0; j < COLUMNS; j++) {
+        uint8_t quad[4];
+        for (int t = 0; t < 4; t++) quad[t] = rows[t][j] ^ flip;
+        put_pairs(to, j * 4, COLUMNS * 4, quad, false);
+    }
+#endif
+}
+
+static void gather_pairs(void *to, const uint8_t *b, int64_t col, uint8_t flip)
+{
+    for (int j = 0; j < COLUMNS; j++) {
+        uint8_t quad[4];
+        for (int t = 0; t < 4; t++) quad[t] = b[j * col + t] ^ flip;
+        put_pairs(to, j * 4, COLUMNS * 4, quad, false);
+    }
+}
+
+static void sum_pairs(const void *strip, int64_t quads, int32_t *sums)
+{
+    int32_t ones[2 * ROWS];
+    for (int i = 0; i < 2 * ROWS; i++) ones[i] = 0x00010001;
+    int32_t part[COLUMNS];
+    for (int j = 0; j < COLUMNS; j++) sums[j] = 0;
+    for (int64_t q = 0; q < quads; q++) {
+        pairs_tile_rows((const char *)ones, (const char *)strip + q * COLUMNS * 8, 2, part, 1);
+        for (int j = 0; j < COLUMNS; j++) sums[j] += part[j];
+    }
+}
+
+static void finish(int32_t *sums, int rows, const int32_t *row_sums, const int32_t *row_zeros,
+                   const int32_t *column_terms, const int32_t *column_zeros)
+{
+    for (int i = 0; i < rows; i++) {
+        const uint32_t row_sum = (uint32_t)row_sums[i], row_zero = (uint32_t)row_zeros[i];
+        uint32_t *s = (uint32_t *)sums + i * COLUMNS;
+        for (int j = 0; j < COLUMNS; j++)
+            s[j] -= (uint32_t)column_zeros[j] * row_sum + row_zero * (uint32_t)column_terms[j];
+    }
+}
+
+const kni_gemm_i8_kernels KNI_TIER_FN(kni_gemm_i8) = {
+    ROWS, COLUMNS, 2, pack_pairs, interleave_pairs, gather_pairs, sum_pairs, pairs_tile, finish};
+
+#ifdef DOT_PRODUCTS
+static void pack_quads(void *to, const uint8_t *a, int64_t row, int64_t col, int64_t rows, int64_t k,
+                       uint8_t flip, int32_t *sums)
+{
+    const int64_t whole = col == 1 ? k / 4 : 0;
+    const uint32_t flips = flip * 0x01010101u;
+    for (int64_t i = 0; i < ROWS; i++) {
+        const uint8_t *from = a + (i < rows ? i * row : 0);
+        char *out = (char *)to + i * 4;
+        int32_t sum = 0;
+        if (i >= rows) {
+            for (int64_t q = 0; q < (k + 3) / 4; q++) memset(out + q * ROWS * 4, 0, 4);
+            sums[i] = 0;
+            continue;
+        }
+        for (int64_t q = 0; q < whole; q++) {
+            const uint32_t word = (uint32_t)word_at(from + 4 * q) ^ flips;
+            memcpy(out + q * ROWS * 4, &word, 4);
+        }
+        for (int64_t t = 0; t < whole * 4; t++) sum += (int8_t)(from[t] ^ flip);
+        for (int64_t q = whole; q < (k + 3) / 4; q++) {
+            uint8_t quad[4];
+            read_quad(quad, from + 4 * q * col, col, k - 4 * q, flip, &sum);
+            memcpy(out + q * ROWS * 4, quad, 4);
+        }
+        sums[i] = sum;
+    }
+}
+
+static void interleave_quads(void *to, const uint8_t *const rows[4], uint8_t flip)
+{
+    const __m128i flips = _mm_set1_epi8((char)flip);
+    for (int j = 0; j < COLUMNS; j += 16) {
+        __m128i r[4];
+        for (int t = 0; t < 4; t++)
+            r[t] = _mm_xor_si128(_mm_loadu_si128((const __m128i *)(rows[t] + j)), flips);
+        const __m128i low01 = _mm_unpacklo_epi8(r[0], r[1]), high01 = _mm_unpackhi_epi8(r[0], r[1]);
+        const __m128i low23 = _mm_unpacklo_epi8(r[2], r[3]), high23 = _mm_unpackhi_epi8(r[2], r[3]);
+        __m128i *out = (__m128i *)((char *)to + j * 4);
+        _mm_storeu_si128(out, _mm_unpacklo_epi16(low01, low23));
+        _mm_storeu_si128(out + 1, _mm_unpackhi_epi16(low01, low23));
+        _mm_storeu_si128(out + 2, _mm_unpacklo_epi16(high01, high23));
+        _mm_storeu_si128(out + 3, _mm_unpackhi_epi16(high01, high23));
+    }
+}
+
+static void gather_quads(void *to, const uint8_t *b, int64_t col, uint8_t flip)
+{
+    const uint32_t flips = flip * 0x01010101u;
+    for (int j = 0; j < COLUMNS; j++) {
+        const uint32_t word = (uint32_t)word_at(b + j * col) ^ flips;
+        memcpy((char *)to + j * 4, &word, 4);
+    }
+}
+
+DOT_PRODUCTS static void sum_quads(const void *strip, int64_t quads, int32_t *sums)
+{
+    const vec ones = vec_all(0x01010101);
+    vec s[VECTORS];
+    for (int v = 0; v < VECTORS; v++) s[v] = vec_zero();
+    for (int64_t q = 0; q < quads; q++)
+        for (int v = 0; v < VECTORS; v++)
+            s[v] = quads_of(s[v], ones, vec_load((const char *)strip + (q * VECTORS + v) * LANES * 4));
+    for (int v = 0; v < VECTORS; v++) vec_store(sums + v * LANES, s[v]);
+}
+
+const kni_gemm_i8_kernels KNI_TIER_FN(kni_gemm_i8_dot) = {
+    ROWS, COLUMNS, 1, pack_quads, interleave_quads, gather_quads, sum_quads, quads_tile, finish};
+#endif
