@@ -11,7 +11,7 @@
 
 kn_tensor kni_content_tensor(const kni_entry *e)
 {
-    int64_t few[32], *list = e->n_content <= 32 ? few : malloc((size_t)e->n_content * sizeof *list);
+    int64_t few[32] = {0}, *list = e->n_content <= 32 ? few : malloc((size_t)e->n_content * sizeof *list);
     if (!list) return kn_poison(KN_ERROR_MEMORY, "no memory for the elements of a tensor");
     for (int64_t i = 0; i < e->n_content; i++) list[i] = e->content[i].value;
     kn_shape shape = {e->rank, {0}};
