@@ -1,6 +1,6 @@
 /* Finds rotary embeddings: x cos + turned(x) sin, where turned(x) is the second half of the last axis with its sign changed before the first
-   half. It becomes kiln.Rope: operands x, cosines, sines; attributes axis, half (elements of a half; 0: half of them) and repeated (both halves
-   of cosines and sines are known to be the same). */
+   half. It becomes kiln.Rope: operands x, cosines, sines; attributes axis and joined (that along which x is cut, and that along which its
+   parts are put together), half (elements of a half; 0: half of them) and repeated (both halves of cosines and sines are the same). */
 #include "onnx/pass/graph_edit.h"
 #include <string.h>
 
@@ -26,13 +26,13 @@ static bool find_cut(kni_edit *p, int32_t value, cut *out)
 
 typedef struct turn {
     int32_t x; /* -1: none */
-    int64_t axis, half;
+    int64_t axis, joined, half;
 } turn;
 
 /* Concat(Neg(second half), first half), the halves cut out of x or parts of its Split. */
 static turn turned(kni_edit *p, int32_t value)
 {
-    const turn none = {-1, 0, 0};
+    const turn none = {-1, 0, 0, 0};
     const kni_onnx_node *whole = kni_edit_made_by(p, value, "Concat");
     cut first, second;
     if (!whole || whole->n_in != 2) return none;
@@ -43,12 +43,12 @@ static turn turned(kni_edit *p, int32_t value)
         !kni_node_attribute(split, "split"))
         return split->out[0] == whole->in[1] && split->out[1] == minus->in[0] &&
                        kni_node_int(split, "axis", 0) == axis
-                   ? (turn){split->in[0], axis, 0}
+                   ? (turn){split->in[0], axis, axis, 0}
                    : none;
     if (!minus || !find_cut(p, minus->in[0], &second) || !find_cut(p, whole->in[1], &first)) return none;
     bool halves = first.x == second.x && first.start == 0 && first.stop > 0 && first.stop == second.start &&
                   second.stop >= 2 * first.stop && first.axis == second.axis && first.stop <= INT32_MAX;
-    return halves && axis == first.axis ? (turn){first.x, axis, first.stop} : none;
+    return halves ? (turn){first.x, first.axis, axis, first.stop} : none;
 }
 
 /* Whether the first half of each line of a constant is its second half. */
@@ -95,9 +95,10 @@ static void visit(kni_edit *p, kni_onnx_node *node)
         if (t.x < 0 || other < 0) continue;
         const int32_t in[3] = {t.x, other, sine->in[1 - i % 2]};
         const kni_onnx_attribute attributes[] = {
-            kni_edit_int(p, "axis", t.axis), kni_edit_int(p, "half", t.half),
+            kni_edit_int(p, "axis", t.axis), kni_edit_int(p, "joined", t.joined),
+            kni_edit_int(p, "half", t.half),
             kni_edit_int(p, "repeated", repeats(p, in[1]) && repeats(p, in[2]))};
-        kni_edit_become(p, node, "kiln", "Rope", 1, in, 3, attributes, 3);
+        kni_edit_become(p, node, "kiln", "Rope", 1, in, 3, attributes, 4);
         return;
     }
 }
