@@ -18,12 +18,14 @@ endif()
 if(KN_SANITIZE)
     # Compiling and linking take longer than the tests: less optimisation, and the fast linker where there is one.
     target_compile_options(kiln_flags INTERFACE -O1 -fsanitize=${KN_SANITIZE} -fno-sanitize-recover=all
-        -fno-omit-frame-pointer -g)
+        -fno-omit-frame-pointer -g1)
     target_link_options(kiln_flags INTERFACE -fsanitize=${KN_SANITIZE})
-    find_program(KN_LLD ld.lld)
-    if(KN_LLD)
-        target_link_options(kiln_flags INTERFACE -fuse-ld=lld)
-    endif()
+endif()
+
+# The fast linker, where there is one: for sanitizers, and for tests, which are many.
+find_program(KN_LLD ld.lld)
+if(KN_SANITIZE AND KN_LLD)
+    target_link_options(kiln_flags INTERFACE -fuse-ld=lld)
 endif()
 
 if(KN_FUZZ)

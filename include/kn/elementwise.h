@@ -225,9 +225,11 @@ KN_API KN_MUST_CHECK kn_status kn_all_close(kn_tensor a, kn_tensor b, double rto
 /* condition ? a : b, element by element; condition is bool, all three broadcast */
 KN_API kn_tensor kn_where(kn_tensor condition, kn_tensor a, kn_tensor b);
 
-/* The same values as another dtype. Floats to integers truncate, saturate at 64 bits and wrap, NaN gives 0; integers
-   wrap; anything but 0 is true. Floats that are only stored round to the nearest, ties to even; what lies beyond the largest becomes an
-   infinity, NaN where the type has none, and the largest where it has neither. Gradients stop at a dtype that is only stored. */
+/* The same values as another dtype. Integers to narrower ones, and to those of the other sign, keep their lowest bits: 300 is 44 in i8, -1
+   is 255 in u8. Floats to integers are truncated to 64 bits, where they saturate and NaN gives 0, and keep the lowest bits of that: 300.7
+   is 44 in i8, and 1e30 is -1. To bool: anything but 0 is true. To floats: the nearest, ties to even, and beyond the largest an infinity.
+   What lies beyond the largest of a float that is only stored becomes NaN where the type has no infinity, and the largest where it
+   has neither. Gradients stop at a dtype that is only stored. */
 KN_API kn_tensor kn_cast(kn_tensor x, kn_dtype dtype);
 /* The same, but what lies beyond the range becomes the nearest finite value. */
 KN_API kn_tensor kn_cast_saturate(kn_tensor x, kn_dtype dtype);

@@ -82,6 +82,8 @@ KN_API kn_status kn_unravel_index(kn_tensor index, kn_shape shape, kn_tensor *ou
 
 /* y[j..., ...] = x[indices[j..., 0], indices[j..., 1], ..., ...]; negative indices count from the end. */
 KN_API kn_tensor kn_gather_nd(kn_tensor x, kn_tensor indices);
+/* The same for each element of a batch: y[b..., j..., ...] = x[b..., indices[b..., j..., 0], ..., ...] with batch_axes axes b. */
+KN_API kn_tensor kn_gather_nd_batch(kn_tensor x, kn_tensor indices, int32_t batch_axes);
 /* x, with the parts that kn_gather_nd reads updated by values [j..., ...]. */
 KN_API kn_tensor kn_scatter_nd(kn_tensor x, kn_tensor indices, kn_tensor values, kn_update update);
 

@@ -11,6 +11,7 @@
 #define KN_ONNX_H
 
 #include <kn/call.h>
+#include <kn/program.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -123,6 +124,30 @@ KN_API kn_onnx_value kn_onnx_value_item(kn_onnx_value value, int64_t i);
 /* Runs any model. NULL leaves an input out. Fills out with new values, which the caller frees; all are NULL on failure. */
 KN_API KN_MUST_CHECK kn_status kn_onnx_run_values(kn_onnx model, const kn_onnx_value *in, int32_t n_in,
                                                   kn_onnx_value *out, int32_t n_out);
+
+/* ---- as a program: what is saved, printed as C, and run without the model (kn/program.h) */
+
+/* A size that the model leaves open, by its name, or as INPUT.AXIS ("x.0"), which goes first. low = high: that number. high 0: no bound. */
+typedef struct kn_onnx_size {
+    const char *name;
+    int64_t low, high;
+} kn_onnx_size;
+/* An input that has one value for all runs, and then is none of the program's. */
+typedef struct kn_onnx_given {
+    const char *input;
+    kn_tensor value; /* borrowed */
+} kn_onnx_given;
+typedef struct kn_onnx_program_args {
+    const kn_onnx_size *sizes; /* others stay open: sizes of the program under their names, at least 1 */
+    int32_t n_sizes;
+    const kn_onnx_given *given;
+    int32_t n_given;
+    bool no_simplify; /* KN_PASS_ALL does not run */
+} kn_onnx_program_args;
+#define KN_ONNX_PROGRAM_ARGS_DEFAULTS KN_ZEROED
+/* NULL with kn_last_error(), which names the node: strings, sequences as inputs, ranks and shapes that depend on values are none of a
+   program's. Weights keep their names. Free it with kn_program_free. */
+KN_API kn_program kn_onnx_program(kn_onnx model, const kn_onnx_program_args *args);
 
 /* ---- where the time goes */
 

@@ -44,12 +44,15 @@ typedef struct kn_op_info {
         *host; /* what the body computes with beside attributes, made of them once for each call; or NULL */
     uint32_t
         stored; /* bit d: takes tensors of kn_dtype d, which is only stored: it moves, compares or casts them */
+    const char *
+        operands; /* "x weight bias": their names in order, "x ..." for any number. Those beyond min_in may be KN_NONE */
 } kn_op_info;
 
 typedef struct kn_attribute_info {
     const char *name;
     kn_attribute_type type;
-    bool dynamic; /* may change between replays of one plan */
+    bool dynamic;    /* may change between replays of one plan */
+    bool takes_size; /* a kn_builder takes sizes for it, "2 * batch": it is known when the program runs */
 } kn_attribute_info;
 
 /* One more than the highest number. */

@@ -43,7 +43,7 @@ KN_API kn_program kn_program_end(const kn_tensor *inputs, int32_t n_inputs, cons
    once; nothing else may be done with it meanwhile. */
 KN_API KN_MUST_CHECK kn_status kn_program_run(kn_program program, const kn_tensor *inputs, int32_t n_in,
                                               kn_tensor *outputs, int32_t n_out);
-/* Writes the program, one op to a line; returns the length of it all. */
+/* Writes the program, one op to a line, with the names of values (kn_builder_name) where they are made; returns the length of it all. */
 KN_API size_t kn_program_print(kn_program program, char *buffer, size_t bytes);
 KN_API void kn_program_free(kn_program program);
 
@@ -60,7 +60,8 @@ enum {
    Random ops stay and draw the same numbers. passes: KN_PASS_ALL, or some of them. After a failure the program is still good. */
 KN_API KN_MUST_CHECK kn_status kn_program_simplify(kn_program program, uint32_t passes);
 
-/* An input or an output: its name ("" where it has none), its dtype, and its shape as text, "batch, 3, 224". */
+/* An input, an output or another value: its name ("" where it has none), its dtype, and its shape as text, "batch, 3, 224" ("" for
+   rank 0). */
 typedef struct kn_program_port {
     char name[256], shape[256];
     kn_dtype dtype;
@@ -83,6 +84,17 @@ typedef struct kn_program_to_c_args {
 #define KN_PROGRAM_TO_C_ARGS_DEFAULTS KN_ZEROED
 KN_API KN_MUST_CHECK kn_status kn_program_to_c(kn_program program, const char *path,
                                                const kn_program_to_c_args *args);
+
+/* Writes the program as C against this library, as a person would have written it: FOLDER/NAME.h and NAME.c with a struct of weights that
+   is a module, functions that load and free it, and NAME_forward(); layers that repeat are one function and a loop. FOLDER/NAME.safetensors
+   has the weights under their paths in the module. docs/export-to-c.md says more. */
+typedef struct kn_program_to_source_args {
+    const char *name; /* of the files and of all that is declared; NULL: "model" */
+    bool embed;       /* the weights as an array in FOLDER/NAME_weights.c too, and NAME_load_embedded() */
+} kn_program_to_source_args;
+#define KN_PROGRAM_TO_SOURCE_ARGS_DEFAULTS KN_ZEROED
+KN_API KN_MUST_CHECK kn_status kn_program_to_source(kn_program program, const char *folder,
+                                                    const kn_program_to_source_args *args);
 
 /* ---- building a program op by op. Sizes are text: numbers, names, + - * / (rounded down), max(a, b), min(a, b). A function that
    fails returns KN_NO_VALUE or a status, and everything after it fails with it: checking kn_builder_finish is enough. */
@@ -108,7 +120,7 @@ KN_API kn_program_value kn_builder_param(kn_builder builder, const char *name, k
 KN_API kn_program_value kn_builder_constant(kn_builder builder, kn_tensor value);
 
 /* An attribute of an op by name. A list of them ends with {0}. Whole numbers and lists of them are text, in which sizes may be
-   named: "-1", "batch, 4 * width". */
+   named: "-1", "batch, 4 * width". A dtype is its name, "f16". */
 typedef struct kn_builder_attribute {
     const char *name;
     const char *sizes;
@@ -121,13 +133,22 @@ KN_API kn_status kn_builder_op_many(kn_builder builder, const char *op, const kn
                                     int32_t n_in, const kn_builder_attribute *attributes,
                                     kn_program_value *out, int32_t n_out);
 
+/* What the value is so far. Fails where the shape as text does not fit the port; unlike other failures this one does not end the
+   building. */
+KN_API KN_MUST_CHECK kn_status kn_builder_type(kn_builder builder, kn_program_value value,
+                                               kn_program_port *port);
+/* A name that a value made by an op or a region, or a constant, is printed and saved with, in place of one that it had; NULL or "": none.
+   Names need not differ; they are texts without control characters. Inputs and params keep theirs. */
+KN_API kn_status kn_builder_name(kn_builder builder, kn_program_value value, const char *name);
+
 /* What stands between kn_builder_if and kn_builder_else runs where the condition (bool, rank 0) holds, what stands between that and
    kn_builder_end where it does not. Both name as many results, of the same dtypes and sizes. Values from outside can be used inside. */
 KN_API kn_status kn_builder_if(kn_builder builder, kn_program_value condition);
 KN_API kn_status kn_builder_else(kn_builder builder, const kn_program_value *results, int32_t n);
 /* A loop: see the fields. `inside` has room for 1 + n_carried + n_sliced values: the trip's number (i64), the carried values and the
    slices as the body sees them. The results of the body, for kn_builder_end: the condition for the next trip, where the loop has one, the
-   carried values, and any number of values to stack. What it gives: the carried values after the last trip, and the stacks. */
+   carried values, and any number of values to stack. What it gives: the carried values after the last trip, and the stacks, which
+   have `trips` slices: a condition that ends a loop with stacks early is an error of the run. */
 typedef struct kn_loop_args {
     const char *trips;          /* how many, a size; NULL: while the condition holds */
     kn_program_value condition; /* bool, rank 0, before the first trip; KN_NO_VALUE: there is none */

@@ -18,6 +18,7 @@
 #include <kn/indexing.h>
 #include <kn/kernels.h>
 #include <kn/linalg.h>
+#include <kn/quantize.h>
 #include <kn/reduce.h>
 #include <kn/shape.h>
 #include <kn/signal.h>
@@ -38,6 +39,12 @@ static inline kn_batch_norm_result kn_at_batch_norm_result(kn_batch_norm_result 
 }
 
 static inline kn_complex kn_at_complex(kn_complex kn_result, const char *kn_line)
+{
+    kn_site_note(kn_line);
+    return kn_result;
+}
+
+static inline kn_distinct_result kn_at_distinct_result(kn_distinct_result kn_result, const char *kn_line)
 {
     kn_site_note(kn_line);
     return kn_result;
@@ -128,6 +135,12 @@ static inline kn_minmax kn_at_minmax(kn_minmax kn_result, const char *kn_line)
 }
 
 static inline kn_moments kn_at_moments(kn_moments kn_result, const char *kn_line)
+{
+    kn_site_note(kn_line);
+    return kn_result;
+}
+
+static inline kn_nms_result kn_at_nms_result(kn_nms_result kn_result, const char *kn_line)
 {
     kn_site_note(kn_line);
     return kn_result;
@@ -559,6 +572,7 @@ static inline kn_unique_result kn_at_unique_result(kn_unique_result kn_result, c
 #define kn_index_put(...) kn_at(kn_index_put(__VA_ARGS__), KN_SITE)
 #define kn_unravel_index(...) kn_at_status(kn_unravel_index(__VA_ARGS__), KN_SITE)
 #define kn_gather_nd(...) kn_at(kn_gather_nd(__VA_ARGS__), KN_SITE)
+#define kn_gather_nd_batch(...) kn_at(kn_gather_nd_batch(__VA_ARGS__), KN_SITE)
 #define kn_scatter_nd(...) kn_at(kn_scatter_nd(__VA_ARGS__), KN_SITE)
 #define kn_slice_assign(...) kn_at(kn_slice_assign(__VA_ARGS__), KN_SITE)
 #define kn_slice_fill(...) kn_at(kn_slice_fill(__VA_ARGS__), KN_SITE)
@@ -626,6 +640,9 @@ static inline kn_unique_result kn_at_unique_result(kn_unique_result kn_result, c
 #define kn_pairwise_distance(...) kn_at(kn_pairwise_distance(__VA_ARGS__), KN_SITE)
 #define kn_cdist(...) kn_at(kn_cdist(__VA_ARGS__), KN_SITE)
 #define kn_pdist(...) kn_at(kn_pdist(__VA_ARGS__), KN_SITE)
+
+#define kn_quantize(...) kn_at(kn_quantize(__VA_ARGS__), KN_SITE)
+#define kn_dequantize(...) kn_at(kn_dequantize(__VA_ARGS__), KN_SITE)
 
 #define kn_sum(...) kn_at(kn_sum(__VA_ARGS__), KN_SITE)
 #define kn_prod(...) kn_at(kn_prod(__VA_ARGS__), KN_SITE)
@@ -772,6 +789,7 @@ static inline kn_unique_result kn_at_unique_result(kn_unique_result kn_result, c
 #define kn_unique_consecutive(...) kn_at_unique_result(kn_unique_consecutive(__VA_ARGS__), KN_SITE)
 #define kn_unique_consecutive_axis(...) kn_at_unique_result(kn_unique_consecutive_axis(__VA_ARGS__), KN_SITE)
 #define kn_unique_bounded(...) kn_at_unique_bounded_result(kn_unique_bounded(__VA_ARGS__), KN_SITE)
+#define kn_distinct(...) kn_at_distinct_result(kn_distinct(__VA_ARGS__), KN_SITE)
 #define kn_bincount(...) kn_at(kn_bincount(__VA_ARGS__), KN_SITE)
 #define kn_bincount_bounded(...) kn_at(kn_bincount_bounded(__VA_ARGS__), KN_SITE)
 #define kn_histogram(...) kn_at_histogram_result(kn_histogram(__VA_ARGS__), KN_SITE)
@@ -799,12 +817,17 @@ static inline kn_unique_result kn_at_unique_result(kn_unique_result kn_result, c
 #define kn_adaptive_max_pool3d(...) kn_at_pooled(kn_adaptive_max_pool3d(__VA_ARGS__), KN_SITE)
 #define kn_unfold_patches(...) kn_at(kn_unfold_patches(__VA_ARGS__), KN_SITE)
 #define kn_fold_patches(...) kn_at(kn_fold_patches(__VA_ARGS__), KN_SITE)
+#define kn_im2col(...) kn_at(kn_im2col(__VA_ARGS__), KN_SITE)
+#define kn_col2im(...) kn_at(kn_col2im(__VA_ARGS__), KN_SITE)
 #define kn_pixel_shuffle(...) kn_at(kn_pixel_shuffle(__VA_ARGS__), KN_SITE)
 #define kn_pixel_unshuffle(...) kn_at(kn_pixel_unshuffle(__VA_ARGS__), KN_SITE)
 #define kn_channel_shuffle(...) kn_at(kn_channel_shuffle(__VA_ARGS__), KN_SITE)
 #define kn_interpolate(...) kn_at(kn_interpolate(__VA_ARGS__), KN_SITE)
 #define kn_interpolate_scale(...) kn_at(kn_interpolate_scale(__VA_ARGS__), KN_SITE)
 #define kn_resample(...) kn_at(kn_resample(__VA_ARGS__), KN_SITE)
+#define kn_roi_align(...) kn_at(kn_roi_align(__VA_ARGS__), KN_SITE)
+#define kn_max_roi_pool(...) kn_at_pooled(kn_max_roi_pool(__VA_ARGS__), KN_SITE)
+#define kn_nms(...) kn_at_nms_result(kn_nms(__VA_ARGS__), KN_SITE)
 #define kn_grid_sample(...) kn_at(kn_grid_sample(__VA_ARGS__), KN_SITE)
 #define kn_affine_grid(...) kn_at(kn_affine_grid(__VA_ARGS__), KN_SITE)
 #define kn_unfold4d(...) kn_at(kn_unfold4d(__VA_ARGS__), KN_SITE)

@@ -84,6 +84,23 @@ typedef struct kn_unique_bounded_result {
 /* The same without waiting. */
 KN_API kn_unique_bounded_result kn_unique_bounded(kn_tensor x);
 
+typedef struct kn_distinct_args {
+    bool by_axis; /* slices x[..., i, ...] along an axis; else the elements of x in row-major order */
+    int32_t axis;
+    bool unsorted; /* in the order in which they come; else ascending, slices by their elements */
+} kn_distinct_args;
+#define KN_DISTINCT_ARGS_DEFAULTS KN_ZEROED
+/* n: the elements of x, or the size of the axis. Lists have zeros from count on. */
+typedef struct kn_distinct_result {
+    kn_tensor values;  /* [n], or x's shape */
+    kn_tensor first;   /* i64 [n]: where each stands first */
+    kn_tensor inverse; /* i64 [n]: where each element or slice stands in values */
+    kn_tensor counts;  /* i64 [n] */
+    kn_tensor count;   /* i64 [] */
+} kn_distinct_result;
+/* Distinct elements or slices without waiting for the device to count them; NaN is different from itself. The whole of ONNX's Unique. */
+KN_API kn_distinct_result kn_distinct(kn_tensor x, const kn_distinct_args *args);
+
 /* ---- counting */
 
 /* How often each integer 0, 1, ... occurs in x [n], or the sum of its weights [n] (KN_NONE for none): f32

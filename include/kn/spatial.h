@@ -78,6 +78,14 @@ typedef struct kn_unfold_args {
 KN_API kn_tensor kn_unfold_patches(kn_tensor x, kn_ints window, const kn_unfold_args *args);
 /* [n, c * window, patches] to [n, c, size]: sums what overlaps (col2im). */
 KN_API kn_tensor kn_fold_patches(kn_tensor columns, kn_ints size, kn_ints window, const kn_unfold_args *args);
+typedef struct kn_im2col_args {
+    int64_t stride[3], padding[3], padding_end[3],
+        dilation[3]; /* as of pooling, but for the stride, which is 1 */
+} kn_im2col_args;
+#define KN_IM2COL_ARGS_DEFAULTS KN_FIELDS({1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {1, 1, 1})
+/* The same over one to three axes, as many as the window has, with any padding: x [n, c, axes] or [c, axes]. */
+KN_API kn_tensor kn_im2col(kn_tensor x, kn_ints window, const kn_im2col_args *args);
+KN_API kn_tensor kn_col2im(kn_tensor columns, kn_ints size, kn_ints window, const kn_im2col_args *args);
 /* [..., c r^2, h, w] to [..., c, h r, w r], and back. */
 KN_API kn_tensor kn_pixel_shuffle(kn_tensor x, int64_t factor);
 KN_API kn_tensor kn_pixel_unshuffle(kn_tensor x, int64_t factor);
@@ -167,6 +175,40 @@ typedef struct kn_resample_args {
 /* x of any rank resampled to these sizes along these axes. Positions beyond the edge read the edge. Every Resize and Upsample of
    ONNX is one of these. */
 KN_API kn_tensor kn_resample(kn_tensor x, kn_ints size, const kn_resample_args *args);
+
+/* ---- regions of interest */
+
+typedef struct kn_roi_align_args {
+    double scale;    /* from the numbers of regions to elements of x; 0: 1 */
+    int64_t samples; /* of each element on each axis; 0: as many as elements of x it covers */
+    bool most;       /* the largest weighted neighbour instead of the mean of the samples; has no gradient */
+    bool half_pixel; /* elements of x lie at their middles; else no region is smaller than an element */
+} kn_roi_align_args;
+#define KN_ROI_ALIGN_ARGS_DEFAULTS KN_FIELDS(1.0, 0, false, false)
+
+/* y [regions, channels, size]: each region of x [batch, channels, height, width] cut into size (height, width) equal parts, of which
+   samples are taken between neighbours. regions [r, 4] are left, top, right, bottom; images [r] says which image each lies in. */
+KN_API kn_tensor kn_roi_align(kn_tensor x, kn_tensor regions, kn_tensor images, kn_ints size,
+                              const kn_roi_align_args *args);
+/* The largest elements of the parts of regions, which are rounded to whole elements; 0 and index -1 of an empty part. regions [r, 5]
+   begin with the number of the image. */
+KN_API kn_pooled kn_max_roi_pool(kn_tensor x, kn_tensor regions, kn_ints size, double scale);
+
+typedef struct kn_nms_args {
+    int64_t limit; /* how many boxes of a class at most; 0: none */
+    double share;  /* boxes go that share more than this (0 to 1) of what both cover with one that stays */
+    bool bounded;  /* only boxes whose score is above `least` count */
+    double least;
+    bool middle; /* a box is x and y of its middle, width and height; else two opposite corners */
+} kn_nms_args;
+#define KN_NMS_ARGS_DEFAULTS KN_ZEROED
+typedef struct kn_nms_result {
+    kn_tensor
+        kept; /* i64 [images classes min(limit, n), 3]: image, class and box, by falling score; zeros from count on */
+    kn_tensor count; /* i64 [] */
+} kn_nms_result;
+/* Non-maximum suppression: boxes [images, n, 4] with scores [images, classes, n]. */
+KN_API kn_nms_result kn_nms(kn_tensor boxes, kn_tensor scores, const kn_nms_args *args);
 
 /* ---- grids */
 

@@ -128,6 +128,9 @@ KN_API KN_MUST_CHECK kn_status kn_load_memory(kn_module module, const void *data
                                               const kn_load_args *args, kn_load_report *report);
 KN_API KN_MUST_CHECK kn_status kn_load_store(kn_module module, kn_store store, const kn_load_args *args,
                                              kn_load_report *report);
+/* Makes all params and buffers of a module that has none yet (a struct of zeros; lists have their modules) from the tensors that are called
+   as their paths. */
+KN_API KN_MUST_CHECK kn_status kn_load_new(kn_module module, kn_store store);
 /* Module params to and from a state, under prefix + path. */
 KN_API kn_status kn_module_save(kn_module module, kn_state state, const char *prefix);
 KN_API kn_status kn_module_load(kn_module module, kn_state state, const char *prefix);

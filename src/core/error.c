@@ -167,6 +167,31 @@ static void name_latest(const char *name, bool instead)
 
 void kni_error_named(const char *name) { name_latest(name, false); }
 
+static void put_more(kni_failure *f, const char *more)
+{
+    if (f->placed) return;
+    kni_text text = {f->text, KNI_ERROR_TEXT, strlen(f->text)};
+    kni_text_string(&text, more);
+    end_after_word(&text);
+}
+
+void kni_error_continued(const char *format, ...)
+{
+    kni_thread *t = kni_thread_self();
+    if (!t->last_error) return;
+    char more[KNI_ERROR_TEXT] = "";
+    kni_text text = {more, sizeof more, 0};
+    va_list a;
+    va_start(a, format);
+    kni_text_format_list(&text, format, a);
+    va_end(a);
+    uint64_t number = latest(t)->number;
+    kni_guard_lock(&lock);
+    if (pool[t->last_error - 1].number == number) put_more(&pool[t->last_error - 1], more);
+    kni_guard_unlock(&lock);
+    if (t->latest && t->latest->number == number) put_more(t->latest, more);
+}
+
 void kni_error_renamed_by(const char *function)
 {
     if (kni_thread_self()->pending_error && !strncmp(function, "kn_", 3)) name_latest(function + 3, true);

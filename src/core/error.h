@@ -22,6 +22,9 @@ void kni_error_named(const char *name) KNI_COLD;
 /* The same by the whole name of a public function; nothing for any other name. */
 void kni_error_named_by(const char *function) KNI_COLD;
 
+/* Puts more behind the text of the thread's latest failure, which has just been told and has no line yet. */
+void kni_error_continued(const char *format, ...) KNI_COLD;
+
 /* Makes what a poisoned handle carries the thread's latest failure again, under the name; returns its code. */
 kn_status kni_fail_again(kn_tensor poison, const char *name) KNI_COLD;
 

@@ -10,16 +10,6 @@ const char *kn_backend_op_name(const struct kn_op *row) { return row ? row->name
 
 /* ---- attributes */
 
-static kn_status no_attribute(const kn_record *r, const char *name)
-{
-    char known[200] = "";
-    kni_text text = {known, sizeof known, 0};
-    for (const kn_attribute *a = r->row->schema; a && a->name; a++)
-        kni_text_format(&text, "%s%s", text.length ? ", " : "", a->name);
-    return kni_fail_op(KN_ERROR_ARGUMENT, r->row->name, "it has no attribute '%s'; there is %s", name,
-                       *known ? known : "none");
-}
-
 /* Copies the attribute of a type; a failure says what is there instead. */
 static kn_status attribute(const kn_record *r, const char *name, int type, void *value, size_t bytes)
 {
@@ -31,7 +21,7 @@ static kn_status attribute(const kn_record *r, const char *name, int type, void 
             "kn_backend_attribute: the record, its row, the name or the place for the value is NULL");
     const kn_attribute *a = r->row->schema;
     while (a && a->name && strcmp(a->name, name)) a++;
-    if (!a || !a->name) return no_attribute(r, name);
+    if (!a || !a->name) return kni_fail_attribute(r->row, name, NULL);
     if (a->type != type)
         return kni_fail_op(KN_ERROR_ARGUMENT, r->row->name, "its attribute '%s' is %s, not %s", name,
                            types[a->type], types[type]);

@@ -2,6 +2,7 @@
 #include "core/allocator.h"
 #include "core/device_object.h"
 #include "core/objects.h"
+#include "core/text.h"
 #include "ops/custom_rows.h"
 #include <kn/call.h>
 #include <string.h>
@@ -22,6 +23,18 @@ const kn_attribute *kni_schema_of(const kn_op *row)
     return kni_is_pointwise(row) && row->attribute_bytes == sizeof(kni_scalar_params) ? scalar_schema : empty;
 }
 
+kn_status kni_fail_attribute(const kn_op *row, const char *name, const char *first)
+{
+    char known[200] = "";
+    kni_text text = {known, sizeof known, 0};
+    if (first) kni_text_string(&text, first);
+    for (const kn_attribute *a = kni_schema_of(row); a->name; a++)
+        if (!first || strcmp(a->name, first) != 0)
+            kni_text_format(&text, "%s%s", text.length ? ", " : "", a->name);
+    return kni_fail_op(KN_ERROR_ARGUMENT, row->name, "it has no attribute '%s'; there is %s", name,
+                       *known ? known : "none");
+}
+
 static const kn_attribute *attribute_named(const kn_attribute *schema, const char *name)
 {
     for (; schema->name; schema++)
@@ -34,10 +47,7 @@ static kn_status fill_attributes(const kn_op *row, const kn_attribute_value *val
     const kn_attribute *schema = kni_schema_of(row);
     for (; values && values->name; values++) {
         const kn_attribute *a = attribute_named(schema, values->name);
-        if (!a)
-            return kni_fail_op(KN_ERROR_ARGUMENT, row->name, "no attribute is called '%s'; %s%s",
-                               values->name, schema->name ? "the first is " : "it has none",
-                               schema->name ? schema->name : "");
+        if (!a) return kni_fail_attribute(row, values->name, NULL);
         if (a->type == KNI_ATTR_INT) {
             memcpy(place + a->offset, &values->integer, sizeof values->integer);
         } else if (a->type == KNI_ATTR_REAL) {

@@ -12,6 +12,11 @@ extern const kni_native kni_cpu_full, kni_cpu_iota, kni_cpu_linspace;
 kn_status kni_infer_made(kni_infer *c, const kn_ints *shape, int64_t dtype, uint32_t mask)
 {
     kni_type *y = c->out[0];
+    bool stored = dtype > 0 && dtype < KN_DTYPE_COUNT && kni_dtype_stored((int)dtype);
+    if (stored && kni_dtype_is_there((kn_dtype)dtype))
+        return kni_infer_fail(c, KN_ERROR_DTYPE,
+                              "makes no %T, which is only stored: make %s and cast it, as with kn_cast()",
+                              (int)dtype, kni_dtypes[dtype].kind == KNI_KIND_FLOAT ? "f32" : "i8 or u8");
     if (dtype < 0 || dtype >= KN_DTYPE_COUNT || !kni_dtype_usable((int)dtype))
         return kni_fail_dtype(c->row->name, dtype);
     if (!(mask >> dtype & 1))

@@ -26,7 +26,9 @@ static kn_status launch_cast(kni_launch *l)
     return KN_OK;
 }
 
-OP(cast, .doc = "the same values as another dtype: floats to integers truncate and saturate, NaN gives 0",
+OP(cast,
+   .doc = "the same values as another dtype: floats to integers truncate and saturate at 64 bits, integers "
+          "keep their lowest bits, NaN gives 0",
    .min_in = 1, .max_in = 1, .n_out = 1, .kind = KNI_ELEMENTWISE, .dtypes = KNI_ALL, .schema = cast_schema,
    .attribute_bytes = sizeof(cast_attributes), .infer = infer_cast, .launch = launch_cast,
    .native = &kni_cpu_cast, .flags = KNI_FLAG_ALIAS | KNI_FLAG_CONVERTS)

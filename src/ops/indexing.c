@@ -122,24 +122,35 @@ GRADIENT(gather)
 
 /* ---- gather_nd: y[t..., ...] = x[indices[t..., 0], indices[t..., 1], ..., ...] */
 
+static const kn_attribute gather_nd_schema[] = {
+    KNI_ATTR(kni_gather_nd_attributes, batch_axes, KNI_ATTR_INT, KNI_STATIC), {0}};
+
 static kn_status infer_gather_nd(kni_infer *c)
 {
+    int64_t batch = ((const kni_gather_nd_attributes *)c->attributes)->batch_axes;
     const kni_type *x = c->in[0], *at = c->in[1];
     kni_type *y = c->out[0];
     kn_status s = kni_infer_integer(c, 1);
     if (s == KN_OK) s = kni_infer_rank(c, 1, 1, KN_MAX_RANK);
     if (s) return s;
     int64_t depth = at->dims[at->rank - 1];
-    if (depth < 0 || depth > x->rank)
+    if (batch < 0 || batch >= at->rank || batch > x->rank)
+        return kni_infer_fail(c, KN_ERROR_ARGUMENT, "%D axes of a batch: indices are %S, x is %S", batch, at,
+                              x);
+    if (depth < 0 || depth > x->rank - batch)
         return kni_infer_fail(c, KN_ERROR_SHAPE, "indices of %S name %D axes of %S", at, depth, x);
-    int rank = at->rank - 1 + x->rank - (int)depth;
+    for (int i = 0; i < batch; i++)
+        if (!kni_dims_agree(at->dims[i], x->dims[i]))
+            return kni_infer_fail(c, KN_ERROR_SHAPE,
+                                  "axis %d is of the batch: it differs in x %S and indices %S", i, x, at);
+    int first = (int)(batch + depth), rank = at->rank - 1 + x->rank - first;
     if (rank > KN_MAX_RANK)
         return kni_infer_fail(c, KN_ERROR_SHAPE, "%S at indices of %S has rank %d; %d is the highest", x, at,
                               rank, KN_MAX_RANK);
     y->dtype = x->dtype;
     y->rank = 0;
     for (int i = 0; i < at->rank - 1; i++) y->dims[y->rank++] = at->dims[i];
-    for (int i = (int)depth; i < x->rank; i++) y->dims[y->rank++] = x->dims[i];
+    for (int i = first; i < x->rank; i++) y->dims[y->rank++] = x->dims[i];
     return KN_OK;
 }
 
@@ -147,22 +158,42 @@ static kn_status launch_gather_nd(kni_launch *l)
 {
     const kni_type *x = l->in[0], *at = l->in[1];
     int depth = (int)at->dims[at->rank - 1];
+    int batch = (int)((const kni_gather_nd_attributes *)l->attributes)->batch_axes;
     l->kernel = &kni_kernel_gather_nd;
     l->items = kni_count(l->out[0]);
     kni_launch_int(l, depth);
-    kni_launch_int(l, kni_infer_product(x, depth, x->rank));
-    for (int i = 0; i < KN_MAX_RANK; i++) kni_launch_int(l, i < x->rank ? x->dims[i] : 0);
+    kni_launch_int(l, kni_infer_product(x, batch + depth, x->rank));
+    kni_launch_int(l, kni_infer_product(at, batch, at->rank - 1));
+    for (int i = 0; i < KN_MAX_RANK; i++) kni_launch_int(l, batch + i < x->rank ? x->dims[batch + i] : 0);
     return KN_OK;
 }
 
 OP(gather_nd, .doc = "y[t, i] = x[indices[t, 0], indices[t, 1], ..., i]", .min_in = 2, .max_in = 2,
-   .n_out = 1, .kind = KNI_INDEXING, .dtypes = KNI_ALL, .flags = KNI_FLAG_MOVES, .infer = infer_gather_nd,
-   .launch = launch_gather_nd, .native = &kni_cpu_gather_nd)
+   .n_out = 1, .kind = KNI_INDEXING, .dtypes = KNI_ALL, .flags = KNI_FLAG_MOVES, .schema = gather_nd_schema,
+   .attribute_bytes = sizeof(kni_gather_nd_attributes), .infer = infer_gather_nd, .launch = launch_gather_nd,
+   .native = &kni_cpu_gather_nd)
+
+/* The indices behind those of their batch: scatter_nd has no batch. */
+static kn_tensor with_batch(kn_tensor indices, const kni_type *at, int64_t batch)
+{
+    kn_tensor parts[KN_MAX_RANK + 1];
+    kn_shape shape = kni_shape_from_type(at);
+    shape.dims[at->rank - 1] = 1;
+    if (batch == 0) return indices;
+    for (int i = 0; i < batch; i++) {
+        kn_shape along = {at->rank, {1, 1, 1, 1, 1, 1, 1, 1}};
+        along.dims[i] = at->dims[i];
+        parts[i] = kn_expand(kn_reshape(kn_arange(0, (double)at->dims[i], 1, KN_I64), along), shape);
+    }
+    parts[batch] = kn_cast(indices, KN_I64);
+    return kn_concat(parts, (int32_t)batch + 1, -1);
+}
 
 GRADIENT(gather_nd)
 {
     kni_update_attributes add = {0, 1, KN_UPDATE_ADD};
-    kn_tensor in[3] = {zeros_for(v), kni_vjp_in(v, 1), v->dy[0]};
+    int64_t batch = ((const kni_gather_nd_attributes *)v->attributes)->batch_axes;
+    kn_tensor in[3] = {zeros_for(v), with_batch(kni_vjp_in(v, 1), &v->in_types[1], batch), v->dy[0]};
     kni_vjp_set(v, 0, kni_apply(&kni_op_scatter_nd, in, 3, &add));
     return KN_OK;
 }

@@ -104,7 +104,15 @@ kn_tensor kn_gather_along(kn_tensor x, int32_t axis, kn_tensor index)
 kn_tensor kn_gather_nd(kn_tensor x, kn_tensor indices)
 {
     kn_tensor in[2] = {x, indices};
-    return kni_apply(&kni_op_gather_nd, in, 2, NULL);
+    kni_gather_nd_attributes a = {0};
+    return kni_apply(&kni_op_gather_nd, in, 2, &a);
+}
+
+kn_tensor kn_gather_nd_batch(kn_tensor x, kn_tensor indices, int32_t batch_axes)
+{
+    kn_tensor in[2] = {x, indices};
+    kni_gather_nd_attributes a = {batch_axes};
+    return kni_apply_as("gather_nd_batch", &kni_op_gather_nd, in, 2, &a);
 }
 
 /* ---- what is not zero */

@@ -10,6 +10,11 @@ typedef struct kni_take_attributes {
     int64_t axis, negative;
 } kni_take_attributes;
 
+/* Of gather_nd: how many leading axes x and the indices share. */
+typedef struct kni_gather_nd_attributes {
+    int64_t batch_axes;
+} kni_gather_nd_attributes;
+
 /* Of select_assign, scatter and (without axis) scatter_nd. */
 typedef struct kni_update_attributes {
     int64_t axis, negative, update;

@@ -25,7 +25,8 @@ static kn_tensor read_targets(kni_vjp *v, kn_tensor x)
     const kni_update_attributes *a = v->attributes;
     kni_take_attributes take = {a->axis, a->negative};
     kn_tensor in[2] = {x, kni_vjp_in(v, 1)};
-    if (is_row(v, KNI_OP_scatter_nd)) return kni_apply(&kni_op_gather_nd, in, 2, NULL);
+    kni_gather_nd_attributes whole = {0};
+    if (is_row(v, KNI_OP_scatter_nd)) return kni_apply(&kni_op_gather_nd, in, 2, &whole);
     return kni_apply(is_row(v, KNI_OP_scatter) ? &kni_op_gather : &kni_op_take, in, 2, &take);
 }
 
@@ -153,7 +154,9 @@ static kn_status infer_by_reading(kni_infer *c, const kn_op *reader)
     if (s) return s;
     kni_type part = {0}, *out = &part;
     kni_take_attributes take = {a->axis, a->negative};
-    kni_infer read = {c->row, c->in, 2, &take, &out, 1};
+    kni_gather_nd_attributes whole = {0};
+    void *attributes = reader == &kni_op_gather_nd ? (void *)&whole : &take;
+    kni_infer read = {c->row, c->in, 2, attributes, &out, 1};
     s = reader->infer(&read);
     if (s == KN_OK) s = check_values(c, &part);
     if (s) return s;

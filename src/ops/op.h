@@ -215,6 +215,8 @@ const kn_op *kni_op_by_number(int number);
 const kn_op *kni_op_by_name(const char *name);
 /* The attributes by name, never NULL: of formulas with numbers and no schema p0 to p3. */
 const kn_attribute *kni_schema_of(const kn_op *row);
+/* Fails because the row has no attribute of this name, and says which it has, `first` (may be NULL) before the others. */
+kn_status kni_fail_attribute(const kn_op *row, const char *name, const char *first);
 
 /* ---- shape rules */
 

@@ -1,6 +1,8 @@
 /* The public view of the op table. Only who asks links this, and with it every row. */
 #include "core/device_object.h"
+#include "ops/operand_names.h"
 #include "ops/scalar_row.h"
+#include "ops/size_attributes.h"
 #include "ops/stored_ops.h"
 #include "ops/tolerance.h"
 #include <kn/autocast.h>
@@ -79,6 +81,7 @@ static bool describe(const kn_op *row, kn_op_info *info)
         .alone = kni_computes_alone(row),
         .n_attributes = count_attributes(row),
         .stored = kni_takes_stored(row) ? KNI_STORED : row->dtypes & KNI_STORED,
+        .operands = kni_operand_names(row),
     };
     return true;
 }
@@ -98,7 +101,8 @@ bool kn_op_attribute(int32_t number, int32_t index, kn_attribute_info *info)
     const kn_op *row = kni_op_by_number(number);
     if (!row || !info || index < 0 || index >= count_attributes(row)) return false;
     const kn_attribute *a = &row->schema[index];
-    *info = (kn_attribute_info){a->name, (kn_attribute_type)a->type, a->dynamic == KNI_DYNAMIC};
+    *info = (kn_attribute_info){a->name, (kn_attribute_type)a->type, a->dynamic == KNI_DYNAMIC,
+                                kni_takes_size(row, a->name)};
     return true;
 }
 

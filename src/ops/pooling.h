@@ -25,6 +25,12 @@ typedef struct kni_patch_attributes {
     kn_ints size; /* of the image */
 } kni_patch_attributes;
 
+/* Patches over three axes, of which the absent come first; sx: of the image, sy: how many patches. */
+typedef struct kni_patch_plan {
+    int64_t sx[3], sy[3], window[3], stride[3], padding[3], dilation[3];
+} kni_patch_plan;
+kni_patch_plan kni_plan_patches(const kni_pool_attributes *a, const kni_type *image);
+
 extern const kn_attribute kni_pool_schema[];
 
 /* The sizes of the last `axes` axes of t as three numbers, absent ones 1. */
@@ -38,6 +44,8 @@ kn_status kni_infer_pool_list(const kni_infer *c, const char *name, kn_ints *lis
 kn_status kni_infer_pool_input(const kni_infer *c, const kni_type *x, int axes);
 /* The number of windows on one axis; KNI_DIM_BAD where not even one fits. */
 kn_dim kni_pool_windows(kn_dim size, const kni_pool_attributes *a, int i);
+/* Checks the attributes and fills in what is left out. */
+kn_status kni_fill_pool(const kni_infer *c, kni_pool_attributes *a);
 /* Checks x and the attributes and fills the type of the pooled result. */
 kn_status kni_infer_pool(kni_infer *c, const kni_type *x, kni_pool_attributes *a, kni_type *y);
 /* The gradient of a max over windows: dy goes to the positions in output 1. */

@@ -62,7 +62,7 @@ static void replace_zeros(kn_ints *list, const kn_ints *defaults)
         if (list->dims[i] == 0) list->dims[i] = defaults->dims[i];
 }
 
-static kn_status fill_attributes(const kni_infer *c, kni_pool_attributes *a)
+kn_status kni_fill_pool(const kni_infer *c, kni_pool_attributes *a)
 {
     static const kn_ints ones = {1, {1, 1, 1, 1, 1, 1, 1, 1}};
     int n = (int)a->axes;
@@ -117,7 +117,7 @@ static kn_status check_axis(const kni_infer *c, const kni_type *x, const kni_poo
 
 kn_status kni_infer_pool(kni_infer *c, const kni_type *x, kni_pool_attributes *a, kni_type *y)
 {
-    kn_status s = fill_attributes(c, a);
+    kn_status s = kni_fill_pool(c, a);
     int n = (int)a->axes, first = x->rank - n;
     if (s == KN_OK) s = kni_infer_pool_input(c, x, n);
     if (s) return s;

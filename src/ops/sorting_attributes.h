@@ -25,4 +25,12 @@ typedef struct kni_bincount_attributes {
     int64_t length;
 } kni_bincount_attributes;
 
+/* by_axis: slices along an axis; else elements of all of x. */
+typedef struct kni_distinct_attributes {
+    int64_t axis, by_axis, unsorted;
+} kni_distinct_attributes;
+
+/* A number for each row of ids [n, k] that orders and tells apart as the rows do. */
+kn_tensor kni_number_rows(kn_tensor ids, int64_t n, int64_t k);
+
 #endif

@@ -1,6 +1,7 @@
 /* Distinct slices, runs of equal elements, and membership: made of sorting, counting and searching. */
 #include "ops/infer.h"
 #include "ops/movement_rows.h"
+#include "ops/sorting_attributes.h"
 
 static kn_unique_result end_unique(kni_call call, kn_tensor values, kn_tensor inverse, kn_tensor counts)
 {
@@ -22,9 +23,9 @@ static kn_tensor first_of_each(kn_tensor inverse, int64_t n, int64_t groups)
     return kn_scatter(past, 0, inverse, positions, KN_UPDATE_MIN);
 }
 
-/* A number for each row of ids [n, k] that orders and tells apart as the rows do: pairs of columns become one column, which is
+/* Pairs of columns become one column, which is
    numbered anew, until one is left. Each number is below n k. */
-static kn_tensor number_rows(kn_tensor ids, int64_t n, int64_t k)
+kn_tensor kni_number_rows(kn_tensor ids, int64_t n, int64_t k)
 {
     int64_t range = n * k;
     while (k > 1) {
@@ -59,7 +60,7 @@ kn_unique_result kn_unique_axis(kn_tensor x, int32_t axis)
     kn_tensor ids = kn_zeros(KN_SHAPE(n), KN_I64); /* slices without elements are all equal */
     if (k > 0) {
         kn_tensor rows = kn_reshape(kn_movedim(x, KN_AXES(axis), KN_AXES(0)), KN_SHAPE(n, k));
-        ids = number_rows(kn_unique_bounded(rows).inverse, n, k);
+        ids = kni_number_rows(kn_unique_bounded(rows).inverse, n, k);
     }
     kn_unique_bounded_result r = kn_unique_bounded(ids);
     int64_t groups = kn_ok(r.count) ? kn_item_int(r.count) : 0;

@@ -9,7 +9,7 @@
 
 enum { AXES = 2 };
 
-extern const kni_native kni_cpu_unfold4d;
+extern const kni_native kni_cpu_unfold4d, kni_cpu_fold4d;
 
 static const kn_attribute patch_schema[] = {
     KNI_ATTR(kni_patch_attributes, window, KNI_ATTR_INTS, KNI_STATIC),
@@ -128,7 +128,7 @@ OP(unfold4d, .doc = "columns[n, (c, k), p] = x[n, c, p stride + k dilation - pad
 OP(fold4d, .doc = "y[n, c, p stride + k dilation - padding] += columns[n, (c, k), p]", .min_in = 1,
    .max_in = 1, .n_out = 1, .kind = KNI_WINDOW, .layout = KNI_LAYOUT_WANTS, .dtypes = KNI_NUMBERS,
    .tolerance = {4, 1}, .schema = patch_schema, .attribute_bytes = sizeof(kni_patch_attributes),
-   .infer = infer_fold4d, .launch = launch_fold4d)
+   .infer = infer_fold4d, .launch = launch_fold4d, .native = &kni_cpu_fold4d)
 
 GRADIENT(unfold4d)
 {

@@ -240,8 +240,9 @@ static kn_status type_loop(kni_program *p, const kni_program_node *node, const i
         if (t->rank == KN_MAX_RANK)
             return kni_fail_op(KN_ERROR_SHAPE, "loop", "no axis is left to stack along");
         if (l->trips == KNI_DIM_BAD)
-            return kni_fail_op(KN_ERROR_UNSUPPORTED, "loop",
-                               "stacks need a number of trips, which only a condition ends");
+            return kni_fail_op(
+                KN_ERROR_UNSUPPORTED, "loop",
+                "stacks need .trips: a condition alone does not tell how many slices they have");
         *y = *t;
         y->rank++;
         for (int a = y->rank - 1; a > 0; a--) y->dims[a] = t->dims[a - 1];

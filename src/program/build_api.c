@@ -5,6 +5,7 @@
 #include "ops/custom_rows.h"
 #include "ops/size_attributes.h"
 #include "program/build_state.h"
+#include "support/similar.h"
 #include <kn/tensor.h>
 #include <string.h>
 
@@ -172,7 +173,57 @@ kn_program_value kn_builder_constant(kn_builder builder, kn_tensor value)
     return b && kni_builder_goes_on(b) ? tensor_value(b, NULL, value, "builder_constant") : KN_NO_VALUE;
 }
 
+kn_status kn_builder_type(kn_builder builder, kn_program_value value, kn_program_port *port)
+{
+    if (port) memset(port, 0, sizeof *port);
+    KNI_USE(builder, b, builder);
+    if (!b) return KNI_NO_OBJECT(builder);
+    if (!kni_builder_goes_on(b)) return b->code ? b->code : KN_ERROR_ARGUMENT;
+    if (!port || value.id < 1 || value.id > b->p->n_values)
+        return kni_fail(KN_ERROR_ARGUMENT, "kn_builder_type: %s",
+                        port ? "this is no value of the builder" : "the port is NULL");
+    int32_t id = value.id - 1;
+    if (kni_fill_port(b->p, id, b->p->values[id].name, port)) return KN_OK;
+    return kni_fail(KN_ERROR_UNSUPPORTED,
+                    "kn_builder_type: the shape as text is longer than the %d bytes of a port",
+                    (int)sizeof port->shape - 1);
+}
+
+static kn_status set_name(kni_program *p, int32_t id, const char *name)
+{
+    if (id < 0 || id >= p->n_values)
+        return kni_fail(KN_ERROR_ARGUMENT, "kn_builder_name: '%s' is to name what is no value of the builder",
+                        name ? name : "");
+    kni_program_value *v = &p->values[id];
+    if (v->origin == KNI_FROM_INPUT || v->origin == KNI_FROM_PARAM) return KN_OK;
+    bool any = name && *name;
+    if (any && !kni_is_value_name(name))
+        return kni_fail(KN_ERROR_ARGUMENT, "kn_builder_name: '%s' has control characters or is no UTF-8",
+                        name);
+    int32_t named = any ? kni_program_name(p, name) : -1;
+    if (any && named < 0) return kni_fail(KN_ERROR_MEMORY, "kn_builder_name: no memory for '%s'", name);
+    v->name = named;
+    return KN_OK;
+}
+
+kn_status kn_builder_name(kn_builder builder, kn_program_value value, const char *name)
+{
+    KNI_USE(builder, b, builder);
+    if (!b) return KNI_NO_OBJECT(builder);
+    if (!kni_builder_goes_on(b)) return b->code ? b->code : KN_ERROR_ARGUMENT;
+    return kni_builder_noted(b, set_name(b->p, value.id - 1, name));
+}
+
 /* ---- ops */
+
+/* The number of a dtype by its name; no attribute that is called so takes sizes. */
+static bool fill_dtype(const kn_attribute *a, const char *text, char *place)
+{
+    int64_t number = text && !strcmp(a->name, "dtype") ? (int64_t)kn_dtype_by_name(text) : KN_DTYPE_NONE;
+    if (a->type != KNI_ATTR_INT || number == KN_DTYPE_NONE) return false;
+    memcpy(place + a->offset, &number, sizeof number);
+    return true;
+}
 
 static kn_status fill_whole(const kn_op *row, const kn_attribute *a, const char *text, char *place)
 {
@@ -202,6 +253,18 @@ static kn_status fill_whole(const kn_op *row, const kn_attribute *a, const char 
     return KN_OK;
 }
 
+/* The attribute that was probably meant; NULL: none is near. */
+static const char *nearest_attribute(const kn_op *row, const char *name)
+{
+    const char *nearest = NULL;
+    size_t least = SIZE_MAX;
+    for (const kn_attribute *a = kni_schema_of(row); a->name; a++) {
+        size_t distance = kni_is_similar(name, a->name) ? kni_edit_distance(name, a->name, 64) : SIZE_MAX;
+        if (distance < least) least = distance, nearest = a->name;
+    }
+    return nearest;
+}
+
 static kn_status fill_attributes(const kn_op *row, const kn_builder_attribute *given, char *place)
 {
     const void *defaults = kni_custom_defaults(row);
@@ -212,14 +275,14 @@ static kn_status fill_attributes(const kn_op *row, const kn_builder_attribute *g
         const kn_attribute *a = kni_schema_of(row);
         while (a->name && strcmp(a->name, given->name) != 0) a++;
         if (!a->name)
-            s = kni_fail_op(KN_ERROR_ARGUMENT, row->name, "no attribute is called '%s'", given->name);
+            s = kni_fail_attribute(row, given->name, nearest_attribute(row, given->name));
         else if (a->type == KNI_ATTR_REAL && given->sizes)
             s = kni_fail_op(KN_ERROR_ARGUMENT, row->name,
                             "%s is a real number: give it as .real, not as the text '%s'", a->name,
                             given->sizes);
         else if (a->type == KNI_ATTR_REAL)
             memcpy(place + a->offset, &given->real, sizeof given->real);
-        else
+        else if (!fill_dtype(a, given->sizes, place))
             s = fill_whole(row, a, given->sizes, place);
     }
     return s;

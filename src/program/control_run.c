@@ -149,7 +149,10 @@ static kn_status run_trips(looping *l, bool holds)
         if (s == KN_OK && loop->conditional) s = read_condition(l->run, l->body->results[0], &holds);
         if (s == KN_OK && loop->n_stacked && !holds && trip + 1 < l->trips)
             s = kni_fail_op(KN_ERROR_UNSUPPORTED, "loop",
-                            "the condition ended a loop that stacks %D trips after %D", l->trips, trip + 1);
+                            "the condition ended a loop that stacks %D trips after %D: carry a tensor of "
+                            "that size, and write "
+                            "into it with select_assign, in place of a stack",
+                            l->trips, trip + 1);
         if (s == KN_OK) s = carry_on(l);
     }
     return s;
@@ -190,15 +193,26 @@ static kn_status give_loop(looping *l)
 static kn_status check_slices(const looping *l)
 {
     const kni_loop *loop = &l->n->loop;
+    char told[200] = "";
     for (int32_t i = 0; i < loop->n_sliced; i++) {
         int64_t slices = kn_size(l->run->now[l->in[loop->conditional + loop->n_carried + i]], 0);
+        if (slices != l->trips && loop->trips != KNI_DIM_BAD)
+            kni_run_tell(l->run, loop->trips, &(kni_text){told, sizeof told, 0});
         if (slices != l->trips)
             return kni_fail_op(KN_ERROR_SHAPE, "loop",
                                "the value that it cuts as number %d has %D slices along axis 0 with these "
-                               "inputs, and there are %D trips",
-                               (int)i, slices, l->trips);
+                               "inputs, and there are %D trips%s",
+                               (int)i, slices, l->trips, told);
     }
     return KN_OK;
+}
+
+static kn_status bad_trips(const kni_run *run, const kni_loop *loop)
+{
+    char told[200] = "";
+    kni_run_tell(run, loop->trips, &(kni_text){told, sizeof told, 0});
+    return kni_fail_op(KN_ERROR_SHAPE, "loop",
+                       "the number of trips is unknown or above 2^31 with these inputs%s", told);
 }
 
 static kn_status run_loop(kni_run *run, const kni_program_node *n)
@@ -217,8 +231,7 @@ static kn_status run_loop(kni_run *run, const kni_program_node *n)
     kn_status s = loop->conditional ? read_condition(run, l.in[0], &holds) : KN_OK;
     if (loop->trips != KNI_DIM_BAD) l.trips = kni_run_size(run, loop->trips);
     if (s == KN_OK && (l.trips < 0 || (l.trips < INT64_MAX && l.trips > INT32_MAX)))
-        return kni_fail_op(KN_ERROR_SHAPE, "loop",
-                           "the number of trips is unknown or above 2^31 with these inputs");
+        return bad_trips(run, loop);
     if (s == KN_OK) s = check_slices(&l);
     if (s == KN_OK && !holds && loop->n_stacked && l.trips > 0)
         s = kni_fail_op(KN_ERROR_UNSUPPORTED, "loop",

@@ -133,8 +133,11 @@ static void merge_region(merging *m, int32_t region)
         const kni_program_node *n = &p->nodes[node];
         rename_all(m, p->operands + n->first + n->n_out, n->n_in);
         int32_t same = n->kind == KNI_NODE_OP ? find_node(m, node) : -1;
-        for (int32_t k = 0; k < n->n_out && same >= 0; k++)
-            m->renamed[kni_node_out(p, n)[k]] = kni_node_out(p, &p->nodes[same])[k];
+        for (int32_t k = 0; k < n->n_out && same >= 0; k++) {
+            int32_t gone = kni_node_out(p, n)[k], stays = kni_node_out(p, &p->nodes[same])[k];
+            m->renamed[gone] = stays;
+            kni_value_inherit(p, stays, gone);
+        }
         for (int k = 0; k < 2 && (n->kind == KNI_NODE_IF || n->kind == KNI_NODE_LOOP); k++)
             if (n->regions[k] >= 0) merge_region(m, n->regions[k]);
         if (same < 0)
@@ -178,7 +181,7 @@ static bool same_constant(const kni_program *p, int32_t a, const char *bytes, in
 static void merge_constants(merging *m)
 {
     char bytes[CONSTANT_BYTES];
-    const kni_program *p = m->p;
+    kni_program *p = m->p;
     for (int32_t i = 0; i < p->n_values; i++) {
         int64_t n = read_constant(&p->values[i], bytes);
         if (n < 0) continue;
@@ -189,6 +192,7 @@ static void merge_constants(merging *m)
         m->hashes[i] = hash;
         if (other >= 0) {
             m->renamed[i] = other;
+            kni_value_inherit(p, other, i);
             continue;
         }
         m->next[i] = *head;

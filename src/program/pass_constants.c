@@ -124,6 +124,9 @@ static kn_status splice(kni_program *p, int32_t region, int32_t place, int32_t c
     if (!kni_program_room((void **)&r->nodes, &r->node_room, r->n_nodes + inner->n_nodes, sizeof *r->nodes))
         return kni_fail(KN_ERROR_MEMORY, "kn_program_simplify: no memory to place a region");
     rename_values(p, &n, inner->results);
+    for (int32_t i = 0; i < n.n_out; i++)
+        if (p->values[inner->results[i]].origin == KNI_FROM_NODE)
+            kni_value_inherit(p, inner->results[i], kni_node_out(p, &n)[i]);
     memmove(r->nodes + place + inner->n_nodes, r->nodes + place + 1,
             (size_t)(r->n_nodes - place - 1) * sizeof *r->nodes);
     if (inner->n_nodes) memcpy(r->nodes + place, inner->nodes, (size_t)inner->n_nodes * sizeof *r->nodes);

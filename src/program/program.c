@@ -1,6 +1,7 @@
 /* The object: its lists, its end, and what is found out about it. */
 #include "core/allocator.h"
 #include "program/program_data.h"
+#include "support/json.h"
 #include <kn/tensor.h>
 #include <string.h>
 
@@ -69,6 +70,21 @@ int32_t kni_program_name(kni_program *p, const char *name)
     memcpy(p->names + p->n_names, name, bytes);
     p->n_names += (int32_t)bytes;
     return p->n_names - (int32_t)bytes;
+}
+
+bool kni_is_value_name(const char *name)
+{
+    size_t n = strlen(name);
+    for (size_t i = 0; i < n; i++)
+        if ((unsigned char)name[i] < ' ' || name[i] == 127) return false;
+    return n > 0 && n < INT32_MAX / 2 && kni_json_is_text(name, n);
+}
+
+void kni_value_inherit(kni_program *p, int32_t value, int32_t from)
+{
+    kni_program_value *v = &p->values[value];
+    bool is_free = v->origin == KNI_FROM_NODE || v->origin == KNI_FROM_CONSTANT;
+    if (is_free && v->name < 0) v->name = p->values[from].name;
 }
 
 /* ---- last readers */

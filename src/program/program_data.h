@@ -23,7 +23,8 @@ typedef struct kni_program_value {
     uint8_t origin; /* kni_origin */
     bool live;      /* a param of the user's, which is read anew in each run; `tensor` is its handle */
     int32_t number; /* of an input: its place in the list */
-    int32_t name;   /* where its name begins in `names`, -1: it has none */
+    int32_t
+        name; /* where its name begins in `names`, -1: it has none. Only those of inputs and params must differ */
     int32_t region; /* that it is made in */
     int32_t
         last; /* place of the node in that region that reads it last; -1: none, INT32_MAX: the region's result */
@@ -106,6 +107,10 @@ static inline const char *kni_name_at(const kni_program *p, int32_t name)
 {
     return name < 0 ? "" : p->names + name;
 }
+/* Whether the text can be the name of a value: not empty, UTF-8, without control characters. */
+bool kni_is_value_name(const char *name);
+/* A value that stands for another one from now on takes its name, where it is an op's or a constant and has none. */
+void kni_value_inherit(kni_program *p, int32_t value, int32_t from);
 /* Operands and results of a node. */
 static inline const int32_t *kni_node_out(const kni_program *p, const kni_program_node *n)
 {
@@ -137,6 +142,11 @@ int32_t kni_program_symbols(const kni_program *p, kn_dim *symbols, int32_t most)
 int32_t kni_dim_symbols(kn_dim d, kn_dim *symbols, int32_t n, int32_t most);
 /* Fails, with the input's name, where no run could find a size from the shapes of its inputs. */
 kn_status kni_program_check_sizes(kni_program *p);
+
+/* ---- program_print.c */
+
+/* What is known of a value (-1: nothing but the name); false where its shape does not fit. */
+bool kni_fill_port(const kni_program *p, int32_t value, int32_t name, kn_program_port *port);
 
 /* ---- build.c: what kn_builder functions and the reader of files share. All return -1 or a status with the failure told. */
 

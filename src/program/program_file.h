@@ -56,6 +56,8 @@ kn_status kni_program_read_type(const kni_program_reading *r, const kni_json *js
 /* Whether the file tells this value's number and type. */
 kn_status kni_program_compare(const kni_program_reading *r, const kni_json *id, const kni_json *type,
                               int32_t value);
+/* The name of a value, which may be absent or null. */
+kn_status kni_program_read_name(const kni_program_reading *r, const kni_json *json, int32_t value);
 /* Fills a region with its nodes and results. Its arguments are made where `make`, else compared. */
 kn_status kni_program_read_region(kni_program_reading *r, const kni_json *json, int32_t region, bool make);
 

@@ -299,7 +299,9 @@ static kn_status read_tensor(kni_program_reading *r, kn_store store, const kni_j
     taken[index] = true;
     int32_t value = read_value(r, entry, origin, origin == KNI_FROM_PARAM ? name : NULL);
     if (value < 0) return kni_latest_code();
-    return fetch(r, store, index, value, weak && weak->truth);
+    kn_status s = KN_OK;
+    if (origin == KNI_FROM_CONSTANT) s = kni_program_read_name(r, kni_json_member(entry, "name"), value);
+    return s ? s : fetch(r, store, index, value, weak && weak->truth);
 }
 
 static kn_status read_tensors(kni_program_reading *r, kn_store store, const kni_json *root)

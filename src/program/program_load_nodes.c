@@ -30,6 +30,33 @@ static kn_status read_ids(const kni_program_reading *r, const kni_json *list, in
     return KN_OK;
 }
 
+kn_status kni_program_read_name(const kni_program_reading *r, const kni_json *json, int32_t value)
+{
+    if (!json || json->kind == KNI_JSON_NULL) return KN_OK;
+    if (json->kind != KNI_JSON_TEXT || strlen(json->text) != json->length || !kni_is_value_name(json->text))
+        return kni_program_damaged(r, "the name of value %d is no text without control characters",
+                                   (int)value);
+    int32_t name = kni_program_name(r->p, json->text);
+    if (name < 0) return kni_program_refused(r, kni_fail(KN_ERROR_MEMORY, "no memory for the names"));
+    r->p->values[value].name = name;
+    return KN_OK;
+}
+
+/* The names of values that have just been made; the list may be absent. */
+static kn_status read_names(const kni_program_reading *r, const kni_json *of, const int32_t *values,
+                            int32_t n)
+{
+    const kni_json *list = kni_json_member(of, "names");
+    if (!list) return KN_OK;
+    if (list->kind != KNI_JSON_ARRAY || list->count != n)
+        return kni_program_damaged(r, "'names' is no list of %d", (int)n);
+    kn_status s = KN_OK;
+    const kni_json *name = list->first;
+    for (int32_t i = 0; i < n && s == KN_OK; i++, name = name->next)
+        s = kni_program_read_name(r, name, values[i]);
+    return s;
+}
+
 /* Values that have just been made, under the numbers and with the types that the file tells. */
 static kn_status compare_made(const kni_program_reading *r, const kni_json *of, const char *word,
                               const int32_t *values, int32_t n)
@@ -44,7 +71,7 @@ static kn_status compare_made(const kni_program_reading *r, const kni_json *of, 
     kn_status s = KN_OK;
     for (int32_t i = 0; i < n && s == KN_OK; i++, id = id->next, type = type->next)
         s = kni_program_compare(r, id, type, values[i]);
-    return s;
+    return s ? s : read_names(r, of, values, n);
 }
 
 /* How many results the node has, by the file. */

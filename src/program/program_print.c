@@ -6,9 +6,10 @@
 #include <kn/tensor.h>
 #include <string.h>
 
-/* ---- values: %3 by a node, $0 an input, @name a param, #5 a constant, ^2 an argument */
+/* ---- values: %3 by a node, $0 an input, @name a param, #5 a constant, ^2 an argument. Behind the number of the last stands the name, as
+   in %3:sum, where the value is made; constants are made nowhere and have it wherever they are read. */
 
-static void print_value(const kni_program *p, int32_t v, kni_text *text)
+static void print_value(const kni_program *p, int32_t v, bool made, kni_text *text)
 {
     static const char prefix[] = {[KNI_FROM_NODE] = '%',
                                   [KNI_FROM_INPUT] = '$',
@@ -20,18 +21,18 @@ static void print_value(const kni_program *p, int32_t v, kni_text *text)
         return;
     }
     const kni_program_value *x = &p->values[v];
+    bool named = x->name >= 0, alone = x->origin == KNI_FROM_INPUT || x->origin == KNI_FROM_PARAM;
     kni_text_char(text, prefix[x->origin]);
-    if (x->name >= 0)
-        kni_text_string(text, kni_name_at(p, x->name));
-    else
-        kni_text_int(text, x->origin == KNI_FROM_INPUT ? x->number : v);
+    if (!named || !alone) kni_text_int(text, x->origin == KNI_FROM_INPUT ? x->number : v);
+    if (!named || (!alone && !made && x->origin != KNI_FROM_CONSTANT)) return;
+    kni_text_format(text, "%s%s", alone ? "" : ":", kni_name_at(p, x->name));
 }
 
-static void print_list(const kni_program *p, const int32_t *values, int32_t n, kni_text *text)
+static void print_list(const kni_program *p, const int32_t *values, int32_t n, bool made, kni_text *text)
 {
     for (int32_t i = 0; i < n; i++) {
         if (i) kni_text_string(text, ", ");
-        print_value(p, values[i], text);
+        print_value(p, values[i], made, text);
     }
 }
 
@@ -69,7 +70,7 @@ static void print_inside(const kni_program *p, const char *word, int32_t region,
     kni_text_string(text, word);
     if (p->regions[region].n_arguments) {
         kni_text_string(text, " (");
-        print_list(p, p->regions[region].arguments, p->regions[region].n_arguments, text);
+        print_list(p, p->regions[region].arguments, p->regions[region].n_arguments, true, text);
         kni_text_char(text, ')');
     }
     kni_text_string(text, ":\n");
@@ -81,13 +82,13 @@ static void print_node(const kni_program *p, const kni_program_node *n, kni_text
     static const char *const words[] = {
         [KNI_NODE_IF] = "if", [KNI_NODE_LOOP] = "loop", [KNI_NODE_CALL] = "call"};
     indent(text, depth);
-    print_list(p, kni_node_out(p, n), n->n_out, text);
+    print_list(p, kni_node_out(p, n), n->n_out, true, text);
     kni_text_format(text, " = %s(", n->kind == KNI_NODE_OP ? n->row->name : words[n->kind]);
     if (n->kind == KNI_NODE_CALL)
         kni_text_format(text, "%s%s", kni_name_at(p, p->regions[n->regions[0]].name), n->n_in ? ", " : "");
     int32_t given = n->n_in;
     while (given > 0 && kni_node_in(p, n)[given - 1] < 0) given--;
-    print_list(p, kni_node_in(p, n), given, text);
+    print_list(p, kni_node_in(p, n), given, false, text);
     if (n->kind == KNI_NODE_OP) print_attributes(p, n, text);
     if (n->kind == KNI_NODE_LOOP && n->loop.trips != KNI_DIM_BAD) {
         kni_text_string(text, ", trips=");
@@ -113,7 +114,7 @@ static void print_region(const kni_program *p, int32_t region, kni_text *text, i
     for (int32_t i = 0; i < r->n_nodes; i++) print_node(p, &p->nodes[r->nodes[i]], text, depth);
     indent(text, depth);
     kni_text_string(text, region ? "gives " : "outputs ");
-    print_list(p, r->results, r->n_results, text);
+    print_list(p, r->results, r->n_results, false, text);
     kni_text_char(text, '\n');
 }
 
@@ -148,16 +149,12 @@ int32_t kn_program_outputs(kn_program program)
     return p ? p->n_outputs : -1;
 }
 
-static kn_status describe(const kni_program *p, const char *function, int32_t i, int32_t n, int32_t value,
-                          int32_t name, kn_program_port *port)
+bool kni_fill_port(const kni_program *p, int32_t value, int32_t name, kn_program_port *port)
 {
-    if (!port || i < 0 || i >= n)
-        return kni_fail(KN_ERROR_ARGUMENT, "%s: there is no number %d of %d, or no room for it", function, i,
-                        n);
     memset(port, 0, sizeof *port);
     kni_text text = {port->name, sizeof port->name, 0};
     kni_text_string(&text, kni_name_at(p, name));
-    if (value < 0) return KN_OK; /* an input that no op reads */
+    if (value < 0) return true;
     const kni_type *t = &p->values[value].type;
     port->dtype = (kn_dtype)t->dtype;
     port->rank = t->rank;
@@ -168,6 +165,16 @@ static kn_status describe(const kni_program *p, const char *function, int32_t i,
         kni_dim_print(&text, t->dims[a]);
     }
     kni_dims_enter(before);
+    return text.length < sizeof port->shape;
+}
+
+static kn_status describe(const kni_program *p, const char *function, int32_t i, int32_t n, int32_t value,
+                          int32_t name, kn_program_port *port)
+{
+    if (!port || i < 0 || i >= n)
+        return kni_fail(KN_ERROR_ARGUMENT, "%s: there is no number %d of %d, or no room for it", function, i,
+                        n);
+    kni_fill_port(p, value, name, port); /* -1: an input that no op reads */
     return KN_OK;
 }
 

@@ -14,16 +14,6 @@ enum { MOST_OPERANDS = 64, ATTRIBUTE_BYTES = 1024 };
 
 /* ---- sizes */
 
-enum { NUMBER_TEXT = 16 };
-
-static const char *input_name(const kni_program *p, int32_t i, char *number)
-{
-    if (p->input_names && p->input_names[i] >= 0) return kni_name_at(p, p->input_names[i]);
-    kni_text text = {number, NUMBER_TEXT, 0};
-    kni_text_format(&text, "%d", i);
-    return number;
-}
-
 static int32_t bound_at(const kni_run *run, kn_dim symbol)
 {
     for (int32_t i = 0; i < run->n_sizes; i++)
@@ -34,8 +24,8 @@ static int32_t bound_at(const kni_run *run, kn_dim symbol)
 /* Sizes that stand alone in a type get the input's; what is computed from them is compared afterwards. */
 static kn_status bind_input(kni_run *run, int32_t i, const kni_type *have)
 {
-    char number[NUMBER_TEXT];
-    const char *name = input_name(run->p, i, number);
+    char number[KNI_RUN_NUMBER];
+    const char *name = kni_run_input_name(run->p, i, number);
     const kni_type *want = &run->p->values[run->p->inputs[i]].type;
     if (have->dtype != want->dtype || have->rank != want->rank)
         return kni_fail(KN_ERROR_SHAPE, "kn_program_run: input '%s' is %T%S; the program takes %T%S", name,
@@ -51,6 +41,8 @@ static kn_status bind_input(kni_run *run, int32_t i, const kni_type *have)
         if (run->n_sizes == KNI_RUN_SIZES)
             return kni_fail(KN_ERROR_UNSUPPORTED, "kn_program_run: too many sizes");
         run->symbols[run->n_sizes] = d;
+        run->told[run->n_sizes] = i;
+        run->axes[run->n_sizes] = a;
         run->sizes[run->n_sizes++] = have->dims[a];
     }
     return KN_OK;
@@ -63,12 +55,9 @@ int64_t kni_run_size(const kni_run *run, kn_dim d)
 
 static kn_status compare_input(kni_run *run, int32_t i, const kni_type *have)
 {
-    char number[NUMBER_TEXT];
     const kni_type *want = &run->p->values[run->p->inputs[i]].type;
     for (int a = 0; a < want->rank; a++)
-        if (kni_run_size(run, want->dims[a]) != have->dims[a])
-            return kni_fail(KN_ERROR_SHAPE, "kn_program_run: input '%s' is %S; the program takes %S",
-                            input_name(run->p, i, number), have, want);
+        if (kni_run_size(run, want->dims[a]) != have->dims[a]) return kni_run_differs(run, i, a, have);
     return KN_OK;
 }
 
@@ -145,11 +134,11 @@ static kn_tensor placed(kni_program_value *v, kn_device device, places how)
 static kn_status start_values(kni_run *run, const kn_tensor *inputs, places how)
 {
     kni_program *p = run->p;
-    char number[NUMBER_TEXT];
+    char number[KNI_RUN_NUMBER];
     for (int32_t i = 0; i < p->n_inputs; i++)
         if (!inputs[i].bits)
             return kni_fail(KN_ERROR_ARGUMENT, "kn_program_run: input '%s' is missing: KN_NONE was given",
-                            input_name(p, i, number));
+                            kni_run_input_name(p, i, number));
     for (int32_t i = 0; i < p->n_values; i++) {
         kni_program_value *v = &p->values[i];
         run->now[i] = KN_NONE;
@@ -194,6 +183,14 @@ static void renew_numbers(const kni_run *run, const kn_op *row, char *attributes
     }
 }
 
+static kn_status untold_attribute(const kni_run *run, const kn_op *row, const char *name, kn_dim d)
+{
+    char told[200] = "";
+    kni_run_tell(run, d, &(kni_text){told, sizeof told, 0});
+    return kni_fail_op(KN_ERROR_SHAPE, row->name, "%s is negative or unknown with these inputs: %D%s", name,
+                       d, told);
+}
+
 kn_status kni_run_attributes(const kni_run *run, const kn_op *row, char *attributes)
 {
     for (const kn_attribute *a = row->schema; a && a->name; a++) {
@@ -203,9 +200,7 @@ kn_status kni_run_attributes(const kni_run *run, const kn_op *row, char *attribu
         for (int32_t i = 0; i < list.rank && i < KN_MAX_RANK; i++) {
             if (kni_dim_kind_of(list.dims[i]) == KNI_DIM_CONSTANT) continue; /* also keys of all 64 bits */
             int64_t size = kni_run_size(run, list.dims[i]);
-            if (size < 0)
-                return kni_fail_op(KN_ERROR_SHAPE, row->name, "%s is negative or unknown with these inputs",
-                                   a->name);
+            if (size < 0) return untold_attribute(run, row, a->name, list.dims[i]);
             list.dims[i] = size;
         }
         if (a->type == KNI_ATTR_INT)
@@ -237,6 +232,7 @@ static kn_status run_op(kni_run *run, const kni_program_node *n)
         renew_numbers(run, row, attributes, &bound);
     }
     kni_apply_many(row, in, n->n_in, row->attribute_bytes ? attributes : NULL, out, n->n_out);
+    if (kni_is_poisoned(out[0])) kni_run_explain(run);
     if (n->site)
         kn_site_note(n->site); /* failures belong to the line that the op was noted from, now or later */
     if (kni_is_poisoned(out[0])) return kni_latest_code();

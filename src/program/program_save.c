@@ -139,7 +139,12 @@ static void put_tensor(kni_program_writing *w, int32_t value, const char *name)
     keep_tensor(w, value, name);
     kni_buffer_text(&w->head, "{\"tensor\":");
     kni_write_text(&w->head, name);
-    kni_buffer_text(&w->head, w->p->values[value].type.weak ? ",\"weak\":true," : ",");
+    const kni_program_value *v = &w->p->values[value];
+    if (v->origin == KNI_FROM_CONSTANT && v->name >= 0) {
+        kni_buffer_text(&w->head, ",\"name\":");
+        kni_write_text(&w->head, kni_name_at(w->p, v->name));
+    }
+    kni_buffer_text(&w->head, v->type.weak ? ",\"weak\":true," : ",");
     put_value(w, value);
 }
 

@@ -69,7 +69,25 @@ static void put_ids(kni_program_writing *w, const int32_t *values, int32_t n)
     kni_buffer_text(&w->body, "]");
 }
 
-/* "out":[7],"types":[["f32",3]] with new numbers; the word is "arguments" for a region's. */
+/* ,"names":["sum",null] where a value has a name. */
+static void put_names(kni_program_writing *w, const int32_t *values, int32_t n)
+{
+    bool any = false;
+    for (int32_t i = 0; i < n; i++) any |= w->p->values[values[i]].name >= 0;
+    if (!any) return;
+    kni_buffer_text(&w->body, ",\"names\":[");
+    for (int32_t i = 0; i < n; i++) {
+        int32_t name = w->p->values[values[i]].name;
+        kni_write_comma(&w->body, i);
+        if (name < 0)
+            kni_buffer_text(&w->body, "null");
+        else
+            kni_write_text(&w->body, kni_name_at(w->p, name));
+    }
+    kni_buffer_text(&w->body, "]");
+}
+
+/* "out":[7],"types":[["f32",3]] with new numbers, and names; the word is "arguments" for a region's. */
 static void put_made(kni_program_writing *w, const char *word, const int32_t *values, int32_t n)
 {
     for (int32_t i = 0; i < n; i++) w->ids[values[i]] = w->next++;
@@ -81,6 +99,7 @@ static void put_made(kni_program_writing *w, const char *word, const int32_t *va
         kni_write_type(w, &w->body, &w->p->values[values[i]].type);
     }
     kni_buffer_text(&w->body, "]");
+    put_names(w, values, n);
 }
 
 /* Random rows keep their place in the run's numbers, and no key. */

@@ -1,6 +1,81 @@
 /* Sizes that no input has as they are: "2 * n" and "n + 3" give n too, where everything else in the sum is known. */
 #include "core/error.h"
+#include "core/text.h"
 #include "program/run_state.h"
+
+/* ---- messages */
+
+const char *kni_run_input_name(const kni_program *p, int32_t i, char *number)
+{
+    if (p->input_names && p->input_names[i] >= 0) return kni_name_at(p, p->input_names[i]);
+    kni_text text = {number, KNI_RUN_NUMBER, 0};
+    kni_text_format(&text, "%d", i);
+    return number;
+}
+
+void kni_run_tell(const kni_run *run, kn_dim d, kni_text *text)
+{
+    kn_dim symbols[KNI_RUN_SIZES];
+    char number[KNI_RUN_NUMBER];
+    const char *before = ": ";
+    int32_t n = kni_dim_symbols(d, symbols, 0, KNI_RUN_SIZES);
+    for (int32_t k = 0; k < n; k++)
+        for (int32_t i = 0; i < run->n_sizes; i++) {
+            if (run->symbols[i] != symbols[k]) continue;
+            kni_text_format(text, "%s%s is %D by input '%s'", before, kni_dim_name(symbols[k]), run->sizes[i],
+                            kni_run_input_name(run->p, run->told[i], number));
+            before = ", ";
+        }
+}
+
+/* "n is 3 by axis 0 of input 'x', but 4 by axis 1" where both are one input. */
+static void tell_both_axes(const kni_run *run, kn_dim d, int a, int64_t size, kni_text *text)
+{
+    for (int32_t k = 0; k < run->n_sizes; k++)
+        if (run->symbols[k] == d)
+            kni_text_format(text, ": %s is %D by axis %d, but %D by axis %d", kni_dim_name(d), run->sizes[k],
+                            run->axes[k], size, a);
+}
+
+kn_status kni_run_differs(const kni_run *run, int32_t i, int a, const kni_type *have)
+{
+    char told[300] = "", number[KNI_RUN_NUMBER];
+    kni_text text = {told, sizeof told, 0};
+    const kni_type *want = &run->p->values[run->p->inputs[i]].type;
+    const char *name = kni_run_input_name(run->p, i, number);
+    kn_dim d = want->dims[a];
+    bool alone = kni_dim_kind_of(d) == KNI_DIM_SYMBOL, own = false;
+    for (int32_t k = 0; k < run->n_sizes; k++) own |= run->symbols[k] == d && run->told[k] == i;
+    if (own)
+        tell_both_axes(run, d, a, have->dims[a], &text);
+    else
+        kni_run_tell(run, d, &text);
+    if (*told && alone && !own) kni_text_format(&text, ", but %D by input '%s'", have->dims[a], name);
+    if (*told && !alone && kni_run_size(run, d) >= 0)
+        kni_text_format(&text, ", so %D is %D, but %D here", d, kni_run_size(run, d), have->dims[a]);
+    return kni_fail(KN_ERROR_SHAPE, "kn_program_run: input '%s' is %S; the program takes %S%s", name, have,
+                    want, told);
+}
+
+void kni_run_explain(const kni_run *run)
+{
+    const kni_program *p = run->p;
+    kn_status code = kni_latest_code();
+    char number[KNI_RUN_NUMBER];
+    if (!p->loose || code == KN_ERROR_MEMORY || code == KN_ERROR_DEVICE) return;
+    for (int32_t i = 0; i < p->n_inputs; i++) {
+        const kni_tensor *x = p->inputs[i] < 0 ? NULL : kni_peek(run->now[p->inputs[i]]);
+        const kni_type *was = x ? &p->values[p->inputs[i]].type : NULL;
+        if (!x || (was->rank == x->type.rank && kni_same_dims(was, &x->type))) continue;
+        kni_error_continued(
+            "; input '%s' is %S, and the program is a trace made with %S, which keeps such sizes: build "
+            "it with kn_builder for others",
+            kni_run_input_name(p, i, number), &x->type, was);
+        return;
+    }
+}
+
+/* ---- finding sizes */
 
 /* factor * symbol + rest, where the symbol is the one thing in d that is not known yet. */
 static bool is_linear(const kni_run *run, kn_dim d, kn_dim *symbol, int64_t *factor, int64_t *rest)
@@ -28,7 +103,7 @@ static bool is_linear(const kni_run *run, kn_dim d, kn_dim *symbol, int64_t *fac
 }
 
 /* Notes the symbols that follow from one type. have: the sizes of an input; NULL: any that are possible. */
-static bool solve(kni_run *run, const kni_type *want, const kni_type *have)
+static bool solve(kni_run *run, int32_t input, const kni_type *want, const kni_type *have)
 {
     bool any = false;
     for (int a = 0; a < want->rank && run->n_sizes < KNI_RUN_SIZES; a++) {
@@ -40,6 +115,8 @@ static bool solve(kni_run *run, const kni_type *want, const kni_type *have)
         if (have) value = rest / factor;
         if (value < kni_dim_low(symbol) || value > kni_dim_high(symbol)) continue;
         run->symbols[run->n_sizes] = symbol;
+        run->told[run->n_sizes] = input;
+        run->axes[run->n_sizes] = a;
         run->sizes[run->n_sizes++] = value;
         any = true;
     }
@@ -54,7 +131,7 @@ void kni_run_solve(kni_run *run, const kn_tensor *inputs)
         again = false;
         for (int32_t i = 0; i < p->n_inputs; i++) {
             const kni_tensor *x = p->inputs[i] < 0 ? NULL : kni_peek(inputs[i]);
-            if (x) again |= solve(run, &p->values[p->inputs[i]].type, &x->type);
+            if (x) again |= solve(run, i, &p->values[p->inputs[i]].type, &x->type);
         }
     }
 }
@@ -74,7 +151,7 @@ static void find_known(kni_run *run)
     for (bool again = true; again;) {
         again = false;
         for (int32_t i = 0; i < p->n_inputs; i++)
-            if (p->inputs[i] >= 0) again |= solve(run, &p->values[p->inputs[i]].type, NULL);
+            if (p->inputs[i] >= 0) again |= solve(run, i, &p->values[p->inputs[i]].type, NULL);
     }
 }
 

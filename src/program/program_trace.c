@@ -5,21 +5,14 @@
 #include "core/error.h"
 #include "core/param_value.h"
 #include "ops/record.h"
-#include "program/program_data.h"
+#include "program/trace_met.h"
 #include <kn/tensor.h>
 #include <string.h>
-
-/* What a value of the program was when it was met. */
-typedef struct seen {
-    kn_tensor handle; /* of params the param */
-    kn_tensor alias;  /* owned: keeps the value from being freed while it can be met again */
-} seen;
 
 typedef struct tracing {
     kni_capture capture; /* first */
     kni_program *p;
-    seen *seen; /* of each value */
-    int32_t seen_room;
+    kni_met_list seen;   /* of each value */
     int32_t n_placed;    /* nodes that have their sites */
     const char *refused; /* why there will be no program */
     bool failed;         /* with the failure told */
@@ -28,57 +21,19 @@ typedef struct tracing {
 
 /* ---- noting */
 
-static kn_tensor own_alias(const kni_tensor *x)
-{
-    kn_tensor t = kni_alias_kept(kni_thread_self(), x, x->device);
-    return kni_is_poisoned(t) ? t : kn_own(t);
-}
-
-/* The same elements in the same memory: keeping, detaching and naming anew make other slots for one value. */
-static bool same_value(const kni_tensor *a, const kni_tensor *b)
-{
-    if (!a || !b || !a->storage || a->storage != b->storage || a->offset != b->offset ||
-        a->type.dtype != b->type.dtype || !kni_same_dims(&a->type, &b->type))
-        return false;
-    return !memcmp(a->strides, b->strides, a->type.rank * sizeof *a->strides);
-}
-
-/* Notes what the value is; false without memory. */
-static bool note_seen(tracing *t, int32_t value, kn_tensor handle, const kni_tensor *x, bool param)
-{
-    if (!kni_program_room((void **)&t->seen, &t->seen_room, value + 1, sizeof *t->seen)) return false;
-    kn_tensor alias = param ? KN_NONE : own_alias(x);
-    if (kni_is_poisoned(alias)) return false;
-    t->seen[value] = (seen){handle, alias};
-    return true;
-}
-
 static int32_t add_outside(tracing *t, kn_tensor handle, const kni_tensor *x)
 {
     bool param = x->flags & KNI_TENSOR_PARAM;
     kni_type type = x->type;
     int32_t v = kni_build_value(t->p, param ? KNI_FROM_PARAM : KNI_FROM_CONSTANT, &type, 0, NULL);
     if (v < 0) return -1;
-    if (!note_seen(t, v, handle, x, param)) {
+    if (!kni_met_note(&t->seen, handle, x, param)) {
         t->p->n_values--;
         return -1;
     }
     t->p->values[v].live = param;
     if (param) t->p->values[v].tensor = handle;
     return v;
-}
-
-/* The value that was met as this handle or as these elements; -1: none. */
-static int32_t find_seen(const tracing *t, kn_tensor handle)
-{
-    const kni_tensor *x = kni_peek(handle);
-    for (int32_t i = t->p->n_values; i-- > 0;)
-        if (t->seen[i].handle.bits == handle.bits) return i;
-    if (!x || x->flags & KNI_TENSOR_PARAM) return -1;
-    for (int32_t i = t->p->n_values; i-- > 0;)
-        if (!t->p->values[i].live && t->seen[i].alias.bits && same_value(kni_peek(t->seen[i].alias), x))
-            return i;
-    return -1;
 }
 
 /* A call's line is noted when it returns: that of a node is there by the time of the next one, or when the call
@@ -102,7 +57,7 @@ static bool add_record(tracing *t, const kn_record *r, const kn_tensor *in)
     if (r->n_in > MOST || r->n_out > MOST) return t->refused = "an op has too many operands", true;
     for (int i = 0; i < r->n_in; i++) {
         const kni_tensor *x = kni_in(r, i);
-        values[i] = x ? find_seen(t, in[i]) : -1;
+        values[i] = x ? kni_met_find(&t->seen, in[i]) : -1;
         if (x && values[i] < 0) {
             const kni_tensor *given = kni_peek(in[i]);
             values[i] = given ? add_outside(t, in[i], given) : -1;
@@ -112,7 +67,7 @@ static bool add_record(tracing *t, const kn_record *r, const kn_tensor *in)
     if (kni_build_op(p, 0, r->row, values, r->n_in, r->attributes, results, r->n_out)) return false;
     p->nodes[p->n_nodes - 1].serial = kni_thread_self()->serial;
     for (int i = 0; i < r->n_out; i++)
-        if (!note_seen(t, results[i], kni_handle(r->ids[i]), kni_out(r, i), false)) return false;
+        if (!kni_met_note(&t->seen, kni_handle(r->ids[i]), kni_out(r, i), false)) return false;
     return true;
 }
 
@@ -136,9 +91,7 @@ static void note(kni_capture *capture, const kn_record *r, const kn_tensor *in)
 
 static void end_tracing(tracing *t)
 {
-    for (int32_t i = 0; i < t->p->n_values && i < t->seen_room; i++)
-        if (t->seen[i].alias.bits) kn_drop(t->seen[i].alias);
-    kni_free(t->seen, (size_t)t->seen_room * sizeof *t->seen);
+    kni_met_free(&t->seen);
     kni_free(t, sizeof *t);
 }
 
@@ -189,7 +142,7 @@ static kn_status name_inputs(tracing *t, const kn_tensor *inputs, int32_t n)
     }
     p->n_inputs = n;
     for (int32_t i = 0; i < n; i++) {
-        int32_t v = find_seen(t, inputs[i]);
+        int32_t v = kni_met_find(&t->seen, inputs[i]);
         p->inputs[i] = v;
         p->input_names[i] = -1;
         if (v < 0) continue; /* no op read it */
@@ -217,7 +170,7 @@ static kn_status name_outputs(tracing *t, const kn_tensor *outputs, int32_t n)
     if (!p->output_names) return kni_fail(KN_ERROR_MEMORY, "kn_program_end: no memory for the outputs");
     p->n_outputs = n;
     for (int32_t i = 0; i < n; i++) {
-        int32_t v = find_seen(t, outputs[i]);
+        int32_t v = kni_met_find(&t->seen, outputs[i]);
         p->output_names[i] = -1;
         if (v < 0)
             return kni_fail(KN_ERROR_ARGUMENT,
@@ -233,8 +186,8 @@ static void keep_constants(tracing *t)
 {
     for (int32_t i = 0; i < t->p->n_values; i++) {
         if (t->p->values[i].origin != KNI_FROM_CONSTANT) continue;
-        t->p->values[i].tensor = t->seen[i].alias;
-        t->seen[i].alias = KN_NONE;
+        t->p->values[i].tensor = t->seen.of[i].alias;
+        t->seen.of[i].alias = KN_NONE;
     }
 }
 

@@ -74,8 +74,7 @@ static bool is_name_letter(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* A name with only what C takes. */
-static void print_name(kni_ir_text *t, const char *name)
+void kni_c_print_name(kni_ir_text *t, const char *name)
 {
     for (; *name; name++) kni_ir_text_add(t, "%c", is_name_letter(*name) ? *name : '_');
 }
@@ -158,7 +157,7 @@ static kn_status print_weight(kni_c *c, kni_ir_text *t, int32_t value, kni_atomi
     kn_status s = bytes ? kn_read(v->tensor, data, (size_t)bytes) : KN_OK;
     if (v->name >= 0) {
         kni_ir_text_add(t, "/* ");
-        print_name(t, kni_name_at(c->p, v->name));
+        kni_c_print_name(t, kni_name_at(c->p, v->name));
         kni_ir_text_add(t, " */\n");
     }
     if (s == KN_OK && !c->blob) print_array(t, value, v->type.dtype, data, count);
@@ -209,7 +208,7 @@ static void print_port(const kni_c *c, kni_ir_text *t, bool in, int32_t i)
                     v < 0 ? "void" : kni_dialect_storage_type(p->values[v].type.dtype), in ? "in" : "out", i);
     if (name < 0) return;
     kni_ir_text_add(t, "_");
-    print_name(t, kni_name_at(p, name));
+    kni_c_print_name(t, kni_name_at(p, name));
 }
 
 static void print_port_name(const kni_c *c, kni_ir_text *t, bool in, int32_t i)
@@ -218,7 +217,7 @@ static void print_port_name(const kni_c *c, kni_ir_text *t, bool in, int32_t i)
     kni_ir_text_add(t, "%s%d", in ? "in" : "out", i);
     if (name < 0) return;
     kni_ir_text_add(t, "_");
-    print_name(t, kni_name_at(c->p, name));
+    kni_c_print_name(t, kni_name_at(c->p, name));
 }
 
 static void print_prototype(const kni_c *c, kni_ir_text *t)

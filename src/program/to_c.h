@@ -80,6 +80,8 @@ typedef struct kni_c_bound {
 const char *kni_c_value_name(const kni_c *c, int32_t value, char *room, size_t bytes);
 /* Whether it can stand in a name of C. */
 bool kni_c_is_name(const char *name);
+/* The name with only what C takes. */
+void kni_c_print_name(kni_ir_text *t, const char *name);
 /* A copy that lives as long as the printer; NULL without memory. */
 const char *kni_c_keep(kni_c *c, const char *text);
 kn_status kni_c_no_memory(void);

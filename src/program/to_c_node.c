@@ -407,6 +407,20 @@ static kn_status print_loop(kni_c *c, const kni_program_node *n)
     return s;
 }
 
+/* What the node makes, by the names that its values have. */
+static void print_names(kni_c *c, const kni_program_node *n)
+{
+    const char *before = " /* ";
+    for (int32_t i = 0; i < n->n_out; i++) {
+        int32_t name = c->p->values[kni_node_out(c->p, n)[i]].name;
+        if (name < 0) continue;
+        kni_ir_text_add(&c->code, "%s", before);
+        kni_c_print_name(&c->code, kni_name_at(c->p, name));
+        before = ", ";
+    }
+    if (*before == ',') kni_ir_text_add(&c->code, " */");
+}
+
 kn_status kni_c_print_region(kni_c *c, int32_t region)
 {
     const kni_program_region *r = &c->p->regions[region];
@@ -415,7 +429,9 @@ kn_status kni_c_print_region(kni_c *c, int32_t region)
         const kni_program_node *n = &c->p->nodes[r->nodes[i]];
         c->step++;
         kni_c_line(c);
-        kni_ir_text_add(&c->code, "KILN_STEP;\n");
+        kni_ir_text_add(&c->code, "KILN_STEP;");
+        print_names(c, n);
+        kni_ir_text_add(&c->code, "\n");
         s = n->kind == KNI_NODE_OP     ? print_op(c, n)
             : n->kind == KNI_NODE_IF   ? print_if(c, n)
             : n->kind == KNI_NODE_LOOP ? print_loop(c, n)

@@ -41,6 +41,8 @@ def array(folder, name, code, shape, *values):
 
 
 ROWS = ["f32", "n", 2]
+BOTH = ('"results": [2]}, "outputs": ["y"]', '"results": [2, 0]}, "outputs": ["y", "z"]')   # z is x
+WEIGHT = ('"results": [2]}, "outputs": ["y"]', '"results": [2, 1]}, "outputs": ["y", "z"]')  # z is w, which has no rows
 
 
 def program(change=None):
@@ -60,6 +62,7 @@ def program(change=None):
         folder = os.path.dirname(path)
         array(folder, "x.npy", "f", [3, 2], 1, 2, 3, 4, 50, 6)
         array(folder, "wide.npy", "d", [3, 2], 1, 2, 3, 4, 5, 6)
+        array(folder, "four.npy", "f", [4, 2], *range(8))
         array(folder, "long.npy", "f", [9, 2], *range(18))
         array(folder, "labels.npy", "q", [3], 1, 1, 1)
     return write
@@ -72,6 +75,22 @@ def text(content):
     return write
 
 
+def onnx():
+    """y = Odd(Neg(x)), where nobody knows Odd."""
+    def field(number, content):
+        content = content if isinstance(content, bytes) else content.encode()
+        return bytes([number << 3 | 2, len(content)]) + content
+
+    def value(name):
+        size = field(1, field(2, "n"))
+        return field(1, name) + field(2, field(1, bytes([1 << 3, 1]) + field(2, size)))
+
+    graph = (field(1, field(1, "x") + field(2, "t") + field(4, "Neg")) +
+             field(1, field(1, "t") + field(2, "y") + field(4, "Odd") + field(7, "nowhere")) +
+             field(11, value("x")) + field(12, value("y")))
+    return text(bytes([1 << 3, 8]) + field(7, graph) + field(8, bytes([2 << 3, 13])))
+
+
 # What is written to the file, its name, the arguments, the exit status, and what the output has and has not.
 CASES = [
     (text(b"x,1\rz,2\r"), "old_mac.csv", "data {file}", 0, ["a CSV table: 1 samples", "i64 [2]", "2: x 1"], []),
@@ -81,6 +100,17 @@ CASES = [
     (text(b""), "none.safetensors", "inspect {file}", 1, ["kiln inspect: "], ["command_inspect.c"]),
     (text(b"\x08\0\0\0\0\0\0\0nonsense"), "bad.safetensors", "inspect --check {file}", 1, ["kiln inspect: "],
      ["command_inspect.c"]),
+    (text(b""), "none.txt", "ops full conv", 0,
+     ["full: y[i] = value", "shape          list of sizes", "value          real number", "operands   x weight [bias]",
+      "stride         list of whole numbers"], ["softmax"]),
+    (text(b""), "none.txt", "ops soft", 1, ["no op is called 'soft'; there are softplus, "], ["operands"]),
+    (text(b""), "none.txt", "ops exp --matrix", 2, ["names of ops or options, not both"], []),
+    (onnx(), "model.onnx", "inspect {file}", 0,
+     ["model.onnx: ONNX\n", "operators of ai.onnx 13", "  x: float [n]\n", "  y: float [n]\n", "1  Neg", "1  nowhere.Odd",
+      "1 nodes have operators that nothing converts"], []),
+    (onnx(), "model.bin", "inspect {file}", 0, ["model.bin: ONNX\n"], []),
+    (onnx(), "model.onnx", "inspect --check {file}", 2, ["takes no options for an ONNX model"], []),
+    (text(b"nonsense"), "bad.onnx", "inspect {file}", 1, ["kiln inspect: ", "bad.onnx"], ["inspect_onnx.c"]),
     (safetensors(), "good.safetensors", "inspect {file}", 0, ["w", "f32", "[3]"], []),
     (safetensors(), "good.safetensors", "inspect --check {file}", 0, ["checksums: good (1 of 1"], []),
     (safetensors(spoil=True), "spoilt.safetensors", "inspect --check {file}", 1, ["checksum", "w"], ["good"]),
@@ -108,6 +138,19 @@ CASES = [
     (program(), "p.safetensors", "run {file} --input x={folder}/nothing.npy", 1, ["nothing.npy"], []),
     (program(), "p.safetensors", "run {file} --input x", 2, ["'x' makes no sense"], []),
     (program(), "p.safetensors", "run {file} --batch 0", 2, ["'0' makes no sense"], []),
+    (program(BOTH), "p.safetensors", "run {file} --input x={folder}/x.npy --output y={folder}/b.safetensors --output z={folder}/./b.safetensors",
+     0, [], ["y:", "z:"]),
+    (program(BOTH), "p.safetensors", "inspect {folder}/b.safetensors", 0, ["y ", "z ", "[3, 2]"], []),
+    (program(BOTH), "p.safetensors", "run {file} --input x={folder}/x.npy --output y={folder}/b.npy --output z={folder}/b.npy", 1,
+     ["b.npy", "one"], []),
+    (program(BOTH), "p.safetensors", "run {file} --input x={folder}/x.npy --output y={folder}/b.npy --output y={folder}/c.npy", 1,
+     ["--output y is given twice"], []),
+    (program(WEIGHT), "p.safetensors", "run {file} --input x={folder}/x.npy --batch 2", 1,
+     ["--batch cannot cut this program: output 'z' has no row for each row of the first input"], ["y:"]),
+    (program(WEIGHT), "p.safetensors", "run {file} --input x={folder}/four.npy --batch 2", 1, ["cannot cut this program: output 'z'"], ["y:"]),
+    (program(), "p.safetensors", "run --help", 0, ["kiln run FILE", "--labels NAME=FILE"], ["kiln inspect", "kiln bench"]),
+    (program(), "p.safetensors", "inspect {file} --help", 0, ["kiln inspect FILE", "--top ENTRY"], ["kiln run", "mul("]),
+    (program(), "p.safetensors", "help -h", 0, ["kiln help"], ["kiln run"]),
     (program(('"mul"', '"multiply"')), "p.safetensors", "run {file} --input x={folder}/x.npy", 1,
      ["no op is called 'multiply': it needs a later Kiln"], []),
     (safetensors(), "good.safetensors", "run {file}", 1, ["it holds no program"], ["command_run.c"]),

@@ -206,6 +206,20 @@ void onnx_attribute_ints(onnx_message *node, const char *name, const int64_t *va
     onnx_put(node, 5, a);
 }
 
+void onnx_attribute_floats(onnx_message *node, const char *name, const float *values, int count)
+{
+    onnx_message a = attribute_head(name, 6);
+    for (int i = 0; i < count; i++) onnx_put_float(&a, 7, values[i]);
+    onnx_put(node, 5, a);
+}
+
+void onnx_attribute_words(onnx_message *node, const char *name, const char *words)
+{
+    onnx_message a = attribute_head(name, 8);
+    onnx_put_words(&a, 9, words);
+    onnx_put(node, 5, a);
+}
+
 void onnx_attribute_float(onnx_message *node, const char *name, float value)
 {
     onnx_message a = attribute_head(name, 1);

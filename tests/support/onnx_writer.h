@@ -50,6 +50,9 @@ void onnx_attribute(onnx_message *node, const char *name, int32_t kind, uint32_t
 void onnx_attribute_int(onnx_message *node, const char *name, int64_t value);
 void onnx_attribute_ints(onnx_message *node, const char *name, const int64_t *values, int count);
 void onnx_attribute_float(onnx_message *node, const char *name, float value);
+void onnx_attribute_floats(onnx_message *node, const char *name, const float *values, int count);
+/* Text by text, as onnx_put_words. */
+void onnx_attribute_words(onnx_message *node, const char *name, const char *words);
 void onnx_attribute_text(onnx_message *node, const char *name, const char *text);
 void onnx_attribute_tensor(onnx_message *node, const char *name, onnx_message tensor);
 void onnx_attribute_graph(onnx_message *node, const char *name, onnx_message graph);

@@ -45,9 +45,10 @@ static void test_misuse(void)
     CHECK_ERROR(kn_call("add", pair, 1, NULL, &out, 1), "operands");
     CHECK_POISON(out, "operands");
     kn_attribute_value wrong[] = {{.name = "axess", .list = KN_AXES(0)}, {0}};
-    CHECK_ERROR(kn_call("sum", &x, 1, wrong, &out, 1), "no attribute is called 'axess'");
+    CHECK_ERROR(kn_call("sum", &x, 1, wrong, &out, 1),
+                "kn_sum: it has no attribute 'axess'; there is axes, keep");
     kn_attribute_value none[] = {{.name = "axis"}, {0}};
-    CHECK_ERROR(kn_call("add", pair, 2, none, &out, 1), "it has none");
+    CHECK_ERROR(kn_call("add", pair, 2, none, &out, 1), "there is none");
     kn_attribute_value longer[] = {{.name = "axes", .list = {9, {0}}}, {0}};
     CHECK_ERROR(kn_call("sum", &x, 1, longer, &out, 1), "length of 9");
     kn_attribute_value outside[] = {{.name = "axes", .list = KN_AXES(5)}, {0}};
@@ -83,6 +84,25 @@ static void test_table(void)
     CHECK(kn_op_find("floor", &info) && info.gradient == KN_GRADIENT_ZERO);
 }
 
+/* As many names as there are operands, and each attribute says whether it takes sizes. */
+static void test_operands(void)
+{
+    kn_op_info info;
+    kn_attribute_info a;
+    for (int32_t i = 0; i < kn_op_count(); i++) {
+        if (!kn_op_at(i, &info)) continue;
+        int names = *info.operands != 0;
+        for (const char *at = info.operands; *at; at++) names += *at == ' ';
+        bool any = strstr(info.operands, "...") != NULL;
+        if (!CHECK(info.max_in < 0 ? any : !any && names == info.max_in))
+            printf("  %s has %d operands: %s\n", info.name, info.max_in, info.operands);
+    }
+    CHECK(kn_op_find("conv", &info) && !strcmp(info.operands, "x weight bias"));
+    CHECK(kn_op_find("where", &info) && !strcmp(info.operands, "condition a b"));
+    CHECK(kn_op_find("topk", &info) && kn_op_attribute(info.number, 0, &a));
+    CHECK(!strcmp(a.name, "k") && a.takes_size && kn_op_attribute(info.number, 1, &a) && !a.takes_size);
+}
+
 static void test_support(void)
 {
     kn_op_info info;
@@ -102,6 +122,7 @@ int main(void)
     test_takes_temporaries();
     test_misuse();
     test_table();
+    test_operands();
     test_support();
     kn_shutdown();
     return check_report();

@@ -335,6 +335,59 @@ static void test_huge_angles(void)
     kn_device_use(cpu);
 }
 
+/* Integers keep their lowest bits, floats those of a 64-bit integer: for each pair of dtypes, and as the table says. */
+static void test_casts(void)
+{
+    static const kn_dtype whole[] = {KN_I64, KN_I32, KN_I16, KN_I8, KN_U64, KN_U32, KN_U16, KN_U8};
+    static const int64_t values[] = {0,    1,     -1,     127,   128,        300,
+                                     -300, 40000, -40000, 70000, 3000000000, -3000000000};
+    static const struct {
+        double x;
+        int64_t as_signed;
+        uint64_t as_unsigned; /* what u64 has, and narrower ones keep */
+    } reals[] = {{300.7, 300, 300},
+                 {-300.7, -300, (uint64_t)-300},
+                 {1e30, INT64_MAX, UINT64_MAX},
+                 {-1e30, INT64_MIN, (uint64_t)INT64_MIN},
+                 {NAN, 0, 0},
+                 {1e19, INT64_MAX, 10000000000000000000U}};
+    const kn_device devices[] = {cpu, ref};
+    for (int d = 0; d < 2; d++) {
+        kn_device_use(devices[d]);
+        for (int t = 0; t < 8; t++) {
+            int64_t mask =
+                kn_dtype_bytes(whole[t], 1) == 8 ? -1 : (INT64_C(1) << 8 * kn_dtype_bytes(whole[t], 1)) - 1;
+            for (int f = 0; f < 8; f++)
+                for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+                    int64_t before = 0, after = 0; /* the lowest bytes hold the element */
+                    kn_tensor x = kn_keep(kn_cast(kn_from(&values[i], KN_I64, KN_SHAPE(1)), whole[f]));
+                    int64_t widened = 0;
+                    CHECK(kn_read(kn_cast(x, KN_I64), &widened, 8) == KN_OK);
+                    CHECK(kn_read(kn_cast(x, whole[t]), &after, (size_t)kn_dtype_bytes(whole[t], 1)) ==
+                          KN_OK);
+                    before = widened & mask;
+                    if (!CHECK(before == after))
+                        printf("  %s to %s: %lld\n", kn_dtype_name(whole[f]), kn_dtype_name(whole[t]),
+                               (long long)values[i]);
+                    kn_drop(x);
+                }
+            for (size_t i = 0; i < sizeof reals / sizeof *reals; i++) {
+                int64_t after = 0, wanted = reals[i].as_signed & mask;
+                if (whole[t] == KN_U64) wanted = (int64_t)reals[i].as_unsigned;
+                kn_tensor x = kn_from(&reals[i].x, KN_F64, KN_SHAPE(1));
+                CHECK(kn_read(kn_cast(x, whole[t]), &after, (size_t)kn_dtype_bytes(whole[t], 1)) == KN_OK);
+                if (!CHECK(after == wanted))
+                    printf("  %g to %s: %lld\n", reals[i].x, kn_dtype_name(whole[t]), (long long)after);
+            }
+        }
+        CHECK_VALUES(kn_cast(LIST(KN_F64, 1e300, 65520), KN_F32), 0, INFINITY, 65520);
+        CHECK_VALUES(kn_cast(LIST(KN_F64, 65520, NAN, 0.25), KN_BOOL), 0, 1, 1, 1);
+        CHECK_VALUES(kn_cast(LIST(KN_I32, 65520, -65519), KN_F16), 0, INFINITY, -65504);
+    }
+    kn_device_use(cpu);
+    CHECK(strstr(kni_op_cast.doc, "saturate at 64 bits") && strstr(kni_op_cast.doc, "lowest bits"));
+}
+
 int main(void)
 {
     cpu = kn_device_cpu();
@@ -346,6 +399,7 @@ int main(void)
     test_numbers_beyond_32_bits();
     test_dtypes();
     test_edges();
+    test_casts();
     test_far_slopes();
     test_scalars_are_rounded();
     test_huge_angles();

@@ -80,12 +80,15 @@ static void use_builder(kn_builder h, const char *words)
     kn_tensor x = kn_keep(kn_ones(KN_SHAPE(2), KN_F32));
     kn_program_value v = {1}, inside[4];
     kn_loop_args loop = {.trips = "2"};
+    kn_program_port port;
     USE_STATUS(kn_builder_size, h, "n", 1, 2);
     USE(kn_builder_input, h, "x", KN_F32, "n");
     USE(kn_builder_param, h, "w", x);
     USE(kn_builder_constant, h, x);
     USE(kn_builder_op, h, "exp", &v, 1, NULL);
     USE_STATUS(kn_builder_op_many, h, "exp", &v, 1, NULL, inside, 1);
+    USE_STATUS(kn_builder_type, h, v, &port);
+    USE_STATUS(kn_builder_name, h, v, "v");
     USE_STATUS(kn_builder_if, h, v);
     USE_STATUS(kn_builder_else, h, &v, 1);
     USE_STATUS(kn_builder_loop, h, &loop, inside);

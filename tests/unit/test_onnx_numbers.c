@@ -112,14 +112,14 @@ static kn_onnx model_of(const row *r, const kn_tensor *in, int n_in, int n_out)
     char inputs[64] = "", outputs[64] = "";
     onnx_message g = {0};
     for (int i = 0; i < n_in; i++) {
-        char name[8];
+        char name[16];
         snprintf(name, sizeof name, "x%d", i);
         strcat(strcat(inputs, i ? " " : ""), in[i].bits ? name : "-");
         if (in[i].bits)
             onnx_graph_input(&g, onnx_value(name, onnx_type(type_of(kn_dtype_of(in[i])), NULL, -1)));
     }
     for (int i = 0; i < n_out; i++) {
-        char name[8];
+        char name[16];
         snprintf(name, sizeof name, "y%d", i);
         strcat(strcat(outputs, i ? " " : ""), name);
         onnx_graph_output(&g, onnx_value(name, (onnx_message){0}));

@@ -3,6 +3,7 @@
 #include <kn.h>
 #include <kn/program.h>
 #include <string.h>
+#include <time.h>
 
 static const char *const devices[] = {"cpu", "ref", "fusion(cpu)", "autodiff(cpu)"};
 
@@ -173,6 +174,54 @@ static void ends_by_a_condition(void)
     kn_program_free(p);
 }
 
+/* Doubles x up to six times, until it is 100 or more, and keeps what each trip gives: stacked, or written into a tensor of six elements,
+   beside the number of trips. */
+static kn_program doubled(bool stacks)
+{
+    kn_builder b = kn_builder_new();
+    value x = kn_builder_input(b, "x", KN_F32, ""), hundred = kn_builder_constant(b, kn_scalar(100, KN_F32));
+    value room = kn_builder_constant(b, kn_zeros(KN_SHAPE(6), KN_F32));
+    value zero = kn_builder_constant(b, kn_scalar_int(0, KN_I64)),
+          one = kn_builder_constant(b, kn_scalar_int(1, KN_I64));
+    value carried[3] = {x, zero, room}, seen[4], out[3];
+    kn_loop_args loop = {.trips = "6", .carried = carried, .n_carried = stacks ? 2 : 3};
+    loop.condition = op(b, "less", x, hundred, NULL);
+    kn_builder_loop(b, &loop, seen);
+    const kn_builder_attribute single[] = {{"shape", "1", 0}, {0}};
+    value twice = op(b, "add", seen[1], seen[1], NULL), kept = twice;
+    value at[3] = {seen[3], op(b, "reshape", seen[0], KN_NO_VALUE, single),
+                   op(b, "reshape", twice, KN_NO_VALUE, single)};
+    if (!stacks) kept = kn_builder_op(b, "select_assign", at, 3, NULL);
+    value results[4] = {op(b, "less", twice, hundred, NULL), twice, op(b, "add", seen[2], one, NULL), kept};
+    kn_builder_end(b, results, 4, out, 3);
+    kn_program p = kn_builder_finish(b, out, NULL, 3);
+    if (!CHECK(p != NULL)) printf("  %s\n", kn_last_error());
+    kn_builder_free(b);
+    return p;
+}
+
+/* A loop that stacks may not end early; one that writes what it keeps may. */
+static void keeps_what_trips_give_until_a_condition(void)
+{
+    kn_program stacks = doubled(true), writes = doubled(false);
+    kn_tensor in = kn_keep(kn_scalar(3, KN_F32)), got[3];
+    CHECK(kn_program_run(stacks, &in, 1, got, 3) == KN_OK); /* after six trips, which is not early */
+    CHECK_VALUES(got[2], 0, 6, 12, 24, 48, 96, 192);
+    in = kn_keep(kn_scalar(30, KN_F32));
+    CHECK_ERROR(kn_program_run(stacks, &in, 1, got, 3),
+                "stacks 6 trips after 2: carry a tensor of that size");
+    CHECK(kn_program_run(writes, &in, 1, got, 3) == KN_OK && kn_item_int(got[1]) == 2);
+    CHECK_VALUES(got[2], 0, 60, 120, 0, 0, 0, 0);
+    kn_program_free(stacks);
+    kn_program_free(writes);
+    kn_builder b = kn_builder_new();
+    value x = kn_builder_input(b, "x", KN_F32, ""), go = kn_builder_input(b, "go", KN_BOOL, ""), seen[2],
+          out[2];
+    kn_builder_loop(b, &(kn_loop_args){.condition = go, .max_trips = 6, .carried = &x, .n_carried = 1}, seen);
+    CHECK_ERROR(kn_builder_end(b, (value[]){go, seen[1], seen[1]}, 3, out, 2), "stacks need .trips");
+    kn_builder_free(b);
+}
+
 static void calls_functions(void)
 {
     kn_builder b = kn_builder_new();
@@ -233,6 +282,98 @@ static void mistakes_are_told(void)
     kn_builder_free(b);
 }
 
+/* What a builder knows of values while it builds. */
+static void values_have_types(void)
+{
+    kn_builder b = kn_builder_new();
+    kn_program_port port;
+    value x = kn_builder_input(b, "x", KN_F16, "n, 4"), c = kn_builder_input(b, "c", KN_BOOL, "");
+    value y = op(b, "reshape", x, KN_NO_VALUE, (kn_builder_attribute[]){{"shape", "2 * n, 2", 0}, {0}});
+    CHECK(kn_builder_type(b, x, &port) == KN_OK && !strcmp(port.name, "x") && port.dtype == KN_F16 &&
+          port.rank == 2 && !strcmp(port.shape, "n, 4"));
+    CHECK(kn_builder_type(b, c, &port) == KN_OK && port.dtype == KN_BOOL && port.rank == 0 && !*port.shape);
+    CHECK(kn_builder_type(b, y, &port) == KN_OK && !strcmp(port.shape, "2 * n, 2") && !*port.name);
+    CHECK(kn_builder_name(b, y, "folded") == KN_OK);
+    CHECK(kn_builder_type(b, y, &port) == KN_OK && !strcmp(port.name, "folded"));
+    CHECK_ERROR(kn_builder_type(b, KN_NO_VALUE, &port), "no value of the builder");
+    CHECK_ERROR(kn_builder_type(b, y, NULL), "the port is NULL");
+    CHECK(op(b, "neg", y, KN_NO_VALUE, NULL).id > 0); /* a question that has no answer ends nothing */
+    CHECK_ERROR(kn_builder_name(b, KN_NO_VALUE, "nothing"), "'nothing' is to name what is no value");
+    CHECK(kn_builder_type(b, y, &port) != KN_OK && !*port.shape);
+    kn_builder_free(b);
+}
+
+static void long_shapes_are_told(void)
+{
+    kn_builder b = kn_builder_new();
+    char name[48] = "", shape[400] = "";
+    kn_program_port port;
+    memset(name, 'n', sizeof name - 1);
+    for (int i = 0; i < 7; i++) snprintf(shape + strlen(shape), 52, "%s%d, ", name + 1, i);
+    value x = kn_builder_input(b, "x", KN_F32, shape);
+    CHECK_ERROR(kn_builder_type(b, x, &port), "longer than the 255 bytes");
+    kn_builder_free(b);
+}
+
+static void values_have_names(void)
+{
+    kn_builder b = kn_builder_new();
+    char text[1000];
+    value x = kn_builder_input(b, "x", KN_F32, "4"), two = kn_builder_constant(b, kn_scalar(2, KN_F32));
+    value seen[2], after, twice = op(b, "mul", x, two, NULL);
+    kn_loop_args loop = {.trips = "3", .carried = &twice, .n_carried = 1};
+    CHECK(kn_builder_name(b, x, "not_this") == KN_OK && kn_builder_name(b, two, "two") == KN_OK);
+    CHECK(kn_builder_name(b, twice, "first") == KN_OK && kn_builder_name(b, twice, "twice x") == KN_OK);
+    CHECK(kn_builder_loop(b, &loop, seen) == KN_OK && kn_builder_name(b, seen[1], "h") == KN_OK);
+    value next = op(b, "tanh", seen[1], KN_NO_VALUE, NULL);
+    CHECK(kn_builder_name(b, next, "gone") == KN_OK && kn_builder_name(b, next, NULL) == KN_OK);
+    CHECK(kn_builder_end(b, &next, 1, &after, 1) == KN_OK && kn_builder_name(b, after, "last") == KN_OK);
+    kn_program p = kn_builder_finish(b, &after, NULL, 1);
+    kn_builder_free(b);
+    kn_program_print(p, text, sizeof text);
+    if (!CHECK(!strcmp(text, "%2:twice x = mul($x, #1:two) f32[4]\n"
+                             "%6:last = loop(%2, trips=3) f32[4]\n"
+                             "  each trip (^3, ^4:h):\n"
+                             "    %5 = tanh(^4) f32[4]\n"
+                             "    gives %5\n"
+                             "outputs %6\n")))
+        printf("%s", text);
+    kn_program_free(p);
+    b = kn_builder_new();
+    x = kn_builder_input(b, "x", KN_F32, "4");
+    CHECK_ERROR(kn_builder_name(b, op(b, "neg", x, KN_NO_VALUE, NULL), "two\nlines"), "control characters");
+    kn_builder_free(b);
+}
+
+/* The attributes that there are, the one that was probably meant first. */
+static void wrong_attributes_are_told(void)
+{
+    static const struct {
+        const char *op, *given, *words;
+    } wrong[] = {{"sum", "kept", "kn_sum: it has no attribute 'kept'; there is keep, axes"},
+                 {"sum", "nothing_like_it", "'nothing_like_it'; there is axes, keep"},
+                 {"exp", "axis", "kn_exp: it has no attribute 'axis'; there is none"}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        kn_builder b = kn_builder_new();
+        value x = kn_builder_input(b, "x", KN_F32, "n");
+        kn_builder_attribute a[] = {{wrong[i].given, "0", 0}, {0}};
+        CHECK(op(b, wrong[i].op, x, KN_NO_VALUE, a).id == 0 && strstr(kn_last_error(), wrong[i].words));
+        kn_builder_free(b);
+    }
+}
+
+static void dtypes_have_names(void)
+{
+    kn_builder b = kn_builder_new();
+    kn_program_port port;
+    value x = kn_builder_input(b, "x", KN_F32, "n");
+    value y = op(b, "cast", x, KN_NO_VALUE, (kn_builder_attribute[]){{"dtype", "i16", 0}, {0}});
+    CHECK(kn_builder_type(b, y, &port) == KN_OK && port.dtype == KN_I16);
+    y = op(b, "cast", x, KN_NO_VALUE, (kn_builder_attribute[]){{"dtype", "f23", 0}, {0}});
+    CHECK(y.id == 0 && strstr(kn_last_error(), "dtype takes no symbolic size"));
+    kn_builder_free(b);
+}
+
 /* A region's results are values that it sees. */
 static void foreign_results_are_refused(void)
 {
@@ -286,6 +427,42 @@ static void random_numbers_with_any_seed(void)
     }
 }
 
+/* Adds x n times while it is traced, sometimes by another handle of the sum; returns the seconds of that. */
+static double trace_long(int n, kn_program *p)
+{
+    kn_scope scope = kn_scope_begin();
+    kn_tensor x = kn_keep(kn_ones(KN_SHAPE(2), KN_F32)), y = kn_alias(x);
+    clock_t start = clock();
+    CHECK(kn_program_begin(NULL) == KN_OK);
+    for (int i = 0; i < n; i++) {
+        if (i % 3 == 0) y = kn_detach(y);
+        y = kn_add(y, x);
+    }
+    y = kn_keep(y);
+    *p = kn_program_end(&x, 1, &y, 1);
+    double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
+    kn_scope_end(scope, KN_NONE);
+    return seconds;
+}
+
+/* Sixteen times the ops take some sixteen times the time: with a search through all values it would be 256 times. */
+static void long_traces_take_their_time(void)
+{
+    double least = 1e9, ratio = 1e9;
+    for (int attempt = 0; attempt < 5 && ratio > 64; attempt++) {
+        kn_program small = NULL, large = NULL;
+        double seconds = trace_long(4000, &small);
+        if (seconds < least) least = seconds;
+        ratio = trace_long(64000, &large) / (least > 1e-4 ? least : 1e-4);
+        kn_tensor x = kn_ones(KN_SHAPE(2), KN_F32), y;
+        CHECK(large && kn_program_run(large, &x, 1, &y, 1) == KN_OK);
+        CHECK_VALUES(y, 0, 64001, 64001);
+        kn_program_free(small);
+        kn_program_free(large);
+    }
+    if (!CHECK(ratio <= 64)) printf("  %g times as long\n", ratio);
+}
+
 int main(void)
 {
     for (size_t i = 0; i < sizeof devices / sizeof *devices; i++) {
@@ -296,14 +473,21 @@ int main(void)
         chooses();
         repeats();
         ends_by_a_condition();
+        keeps_what_trips_give_until_a_condition();
         calls_functions();
         kn_scope_end(scope, KN_NONE);
         kn_device_use(NULL);
     }
     mistakes_are_told();
     foreign_results_are_refused();
+    wrong_attributes_are_told();
+    dtypes_have_names();
+    values_have_types();
+    long_shapes_are_told();
+    values_have_names();
     calls_have_a_depth();
     random_numbers_with_any_seed();
+    long_traces_take_their_time();
     CHECK(kn_shutdown() == 0);
     return check_report();
 }

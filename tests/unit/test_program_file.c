@@ -179,8 +179,26 @@ static kn_program nested(void)
     return finish(b, out, (const char *[]){"last", "all"}, 2);
 }
 
-static kn_program (*const makers[])(void) = {symbolic, chooses, repeats, conditional,
-                                             calls,    mixed,   stored,  nested};
+/* Values of each kind with names, also the same ones. */
+static kn_program named(void)
+{
+    kn_builder b = kn_builder_new();
+    value x = kn_builder_input(b, "x", KN_F32, "n, 4"), ends[2], inside[3], y;
+    value h = kn_builder_constant(b, kn_ones(KN_SHAPE(4), KN_F32));
+    kn_builder_name(b, h, "start");
+    kn_loop_args loop = {.trips = "n", .carried = &h, .n_carried = 1, .sliced = &x, .n_sliced = 1};
+    kn_builder_loop(b, &loop, inside);
+    kn_builder_name(b, inside[2], "row");
+    value next = op(b, "add", inside[1], inside[2], NULL), both[2] = {next, next};
+    kn_builder_name(b, next, "row");
+    kn_builder_end(b, both, 2, ends, 2);
+    kn_builder_name(b, ends[1], "/net/\"all\"");
+    y = op(b, "neg", ends[1], KN_NO_VALUE, NULL);
+    return finish(b, &y, NULL, 1);
+}
+
+static kn_program (*const makers[])(void) = {symbolic, chooses, repeats, conditional, calls,
+                                             mixed,    stored,  nested,  named};
 enum { MAKERS = sizeof makers / sizeof *makers };
 
 /* ---- round trips */
@@ -228,6 +246,22 @@ static void loaded_ones_give_the_same(void)
         kn_program_free(p);
         kn_program_free(q);
     }
+}
+
+static void names_of_values_come_back(void)
+{
+    kn_program p = named(), q = again(p, NULL);
+    char text[1000];
+    kn_program_print(q, text, sizeof text);
+    if (!CHECK(!strcmp(text, "%6, %7:/net/\"all\" = loop(#1:start, $x, trips=n) f32[4]\n"
+                             "  each trip (^2, ^3, ^4:row):\n"
+                             "    %5:row = add(^3, ^4) f32[4]\n"
+                             "    gives %5, %5\n"
+                             "%8 = neg(%7) f32[n, 4]\n"
+                             "outputs %8\n")))
+        printf("%s", text);
+    kn_program_free(p);
+    kn_program_free(q);
 }
 
 static void bounds_and_names_come_back(void)
@@ -518,6 +552,11 @@ static const struct {
      "tensor 'w': the tensor has another dtype"},
     {repeats, "\"carried\":[1]", "\"carried\":[99]", "operand 0 is no value that was made before"},
     {calls, "\"call\":\"scaled\"", "\"call\":\"twice\"", "no function that stands before is called 'twice'"},
+    {named, "[null,null,\"row\"]", "[null,\"row\"]", "'names' is no list of 3"},
+    {named, "[\"row\"]", "\"row\"", "'names' is no list of 1"},
+    {named, "[\"row\"]", "[7]", "the name of value 5 is no text"},
+    {named, "[\"row\"]", "[\"ro\\nw\"]", "the name of value 5 is no text"},
+    {named, "\"name\":\"start\"", "\"name\":\"\"", "the name of value 1 is no text"},
     {calls, "\"name\":\"twice\"", "\"name\":\"scaled\"", "function 'scaled': another one has this name"},
 };
 
@@ -678,8 +717,8 @@ static bool write_text(kn_program p, const char *folder, const char *name, int n
 /* The fuzzer's seeds: each program as its text and as a file. */
 static int write_seeds(const char *folder)
 {
-    static const char *const names[] = {"symbolic", "chooses", "repeats", "conditional",
-                                        "calls",    "mixed",   "stored",  "nested"};
+    static const char *const names[] = {"symbolic", "chooses", "repeats", "conditional", "calls",
+                                        "mixed",    "stored",  "nested",  "named"};
     bool good = true;
     for (int i = 0; i < MAKERS; i++) {
         char path[600];
@@ -712,6 +751,7 @@ int main(int count, char **arguments)
         kn_device_use(NULL);
     }
     kn_scope scope = kn_scope_begin();
+    names_of_values_come_back();
     bounds_and_names_come_back();
     attributes_are_exact();
     all_ops_come_back();

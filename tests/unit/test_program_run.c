@@ -181,6 +181,18 @@ static void stored_dtypes(void)
             kn_last_error(),
             "does not take f8_e4m3, which is only stored: cast operand 0 first, as with kn_cast(x, KN_F32)"));
     kn_builder_free(b);
+    static const char *const makers[] = {"full", "iota", "random_uniform"};
+    for (int i = 0; i < 3; i++) {
+        char words[80];
+        b = kn_builder_new();
+        const char *size = i == 1 ? "length" : "shape";
+        snprintf(words, sizeof words, "kn_%s: makes no f8_e5m2, which is only stored: make f32 and cast it",
+                 makers[i]);
+        kn_builder_op(b, makers[i], NULL, 0,
+                      (kn_builder_attribute[]){{size, "3", 0}, {"dtype", "f8_e5m2", 0}, {0}});
+        CHECK(!kn_builder_finish(b, NULL, NULL, 0) && strstr(kn_last_error(), words));
+        kn_builder_free(b);
+    }
     b = kn_builder_new();
     x = kn_builder_input(b, "x", KN_I4, "n");
     z = kn_builder_input(b, "z", KN_U4, "n");

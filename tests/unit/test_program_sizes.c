@@ -389,6 +389,72 @@ static int64_t found(kn_program p, int64_t wide, int64_t other)
     return n;
 }
 
+/* A size that two inputs tell differently: both are named. */
+static void inputs_that_differ_are_named(void)
+{
+    static const struct {
+        const char *x, *y, *words;
+        kn_shape sx, sy;
+    } wrong[] = {
+        {"length",
+         "length",
+         "input 'y' is [8]; the program takes [length]: length is 65 by input 'x', but 8 by input 'y'",
+         {1, {65}},
+         {1, {8}}},
+        {"n",
+         "2 * n + 1",
+         "takes [2 * n + 1]: n is 3 by input 'x', so 2 * n + 1 is 7, but 8 here",
+         {1, {3}},
+         {1, {8}}},
+        {"n, n",
+         "m",
+         "input 'x' is [3, 4]; the program takes [n, n]: n is 3 by axis 0, but 4 by axis 1",
+         {2, {3, 4}},
+         {1, {1}}},
+        {"n, 5", "m", "input 'x' is [3, 4]; the program takes [n, 5]", {2, {3, 4}}, {1, {1}}},
+        {"n",
+         "m",
+         "shape is negative or unknown with these inputs: n - m - 1: n is 3 by input 'x', m is 4 by input "
+         "'y'",
+         {1, {3}},
+         {1, {4}}}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        kn_builder b = kn_builder_new();
+        value in[2] = {kn_builder_input(b, "x", KN_F32, wrong[i].x),
+                       kn_builder_input(b, "y", KN_F32, wrong[i].y)};
+        value out[3] = {in[0], in[1], in[1]};
+        if (strstr(wrong[i].words, "shape is"))
+            out[2] =
+                kn_builder_op(b, "full", NULL, 0, ATTRIBUTES({"shape", "n - m - 1", 0}, {"dtype", "f32", 0}));
+        kn_program p = kn_builder_finish(b, out, NULL, 3);
+        kn_builder_free(b);
+        kn_tensor given[2] = {kn_ones(wrong[i].sx, KN_F32), kn_ones(wrong[i].sy, KN_F32)}, y[3];
+        CHECK_ERROR(kn_program_run(p, given, 2, y, 3), wrong[i].words);
+        if (!strcmp(wrong[i].x, "n, 5")) CHECK(!strstr(kn_last_error(), "n is 3"));
+        kn_program_free(p);
+    }
+}
+
+/* A trace has the sizes that it was made with; what fails because of them says so, and nothing else does. */
+static void traces_tell_their_sizes(void)
+{
+    kn_tensor x = kn_keep(kn_ones(KN_SHAPE(2, 6), KN_F32)), index = kn_keep(kn_zeros(KN_SHAPE(1), KN_I64)), y;
+    CHECK(kn_program_begin(NULL) == KN_OK);
+    y = kn_keep(kn_index_take(kn_reshape(x, KN_SHAPE(3, 4)), 0, index));
+    kn_tensor in[2] = {x, index};
+    kn_program p = kn_program_end(in, 2, &y, 1);
+    in[0] = kn_keep(kn_ones(KN_SHAPE(5, 6), KN_F32));
+    CHECK_ERROR(kn_program_run(p, in, 2, &y, 1), "kn_reshape: ");
+    CHECK(strstr(kn_last_error(), "input '0' is [5, 6], and the program is a trace made with [2, 6]"));
+    CHECK(strstr(kn_last_error(), "kn_builder") && strstr(kn_last_error(), "test_program_sizes.c"));
+    in[0] = x;
+    in[1] = kn_keep(kn_from((int64_t[]){9}, KN_I64, KN_SHAPE(1)));
+    kn_status s = kn_program_run(p, in, 2, &y, 1);
+    if (s == KN_OK) s = kn_read(y, (float[4]){0}, 4 * sizeof(float));
+    CHECK(s == KN_ERROR_INDEX && !strstr(kn_last_error(), "trace"));
+    kn_program_free(p);
+}
+
 static void inputs_tell_their_sizes(void)
 {
     kn_program p = of_input("2 * n", NULL);
@@ -437,6 +503,8 @@ int main(void)
     parts_of_sizes_may_be_negative();
     sizes_do_not_double();
     inputs_tell_their_sizes();
+    inputs_that_differ_are_named();
+    traces_tell_their_sizes();
     numbers_are_no_expressions();
     CHECK(kn_shutdown() == 0);
     return check_report();

@@ -211,6 +211,27 @@ static void traces_are_written(const char *folder)
     kn_scope_end(scope, KN_NONE);
 }
 
+/* Names of values are comments, with what cannot stand in one left out. */
+static void names_are_comments(const char *folder)
+{
+    char path[320], text[400000];
+    snprintf(path, sizeof path, "%s/named.c", folder);
+    kn_builder b = kn_builder_new();
+    value x = kn_builder_input(b, "x", KN_F32, "4"), c = kn_builder_constant(b, kn_ones(KN_SHAPE(4), KN_F32));
+    value in[2] = {x, c}, y = kn_builder_op(b, "add", in, 2, NULL);
+    kn_builder_name(b, c, "ones");
+    kn_builder_name(b, y, "net/sum */ x");
+    kn_program p = kn_builder_finish(b, &y, NULL, 1);
+    kn_builder_free(b);
+    CHECK(kn_program_to_c(p, path, NULL) == KN_OK);
+    FILE *file = fopen(path, "r");
+    size_t n = file ? fread(text, 1, sizeof text - 1, file) : 0;
+    text[n] = 0;
+    if (file) fclose(file);
+    CHECK(strstr(text, "/* ones */\n") && strstr(text, "KILN_STEP; /* net_sum____x */\n"));
+    kn_program_free(p);
+}
+
 /* Traces of layers are written for the sizes they were made with. */
 static void traced_layers_agree(const char *folder)
 {
@@ -282,6 +303,7 @@ int main(int argc, char **argv)
     numbers_without_a_formula_are_named(folder);
     traces_are_written(folder);
     traced_layers_agree(folder);
+    names_are_comments(folder);
     memory_may_end(folder, "cumsum");
     memory_may_end(folder, "softmax");
     snprintf(command, sizeof command, "rm -r %s", folder);

@@ -163,6 +163,30 @@ static void a_constant_condition_chooses(void)
     }
 }
 
+/* A name stays with the value, and what stands for another one takes its name where it has none. */
+static void names_stay(void)
+{
+    char text[1000];
+    kn_builder b = kn_builder_new();
+    value x = kn_builder_input(b, "x", KN_F32, "n"), one = kn_builder_constant(b, kn_scalar(1, KN_F32));
+    value folded = op1(b, "neg", one), first = op2(b, "add", x, folded), again = op2(b, "add", x, folded), y;
+    kn_builder_if(b, kn_builder_constant(b, kn_scalar_int(1, KN_BOOL)));
+    value chosen = op2(b, "mul", first, again);
+    kn_builder_else(b, &chosen, 1);
+    kn_builder_end(b, &x, 1, &y, 1);
+    kn_builder_name(b, folded, "folded");
+    kn_builder_name(b, again, "sum");
+    kn_builder_name(b, y, "chosen");
+    kn_program p = finished(b, &y, 1);
+    simplify(p, KN_PASS_ALL);
+    kn_program_print(p, text, sizeof text);
+    if (!CHECK(!strcmp(text, "%2:sum = add($x, #1:folded) f32[n]\n"
+                             "%3:chosen = mul(%2, %2) f32[n]\n"
+                             "outputs %3\n")))
+        printf("%s", text);
+    kn_program_free(p);
+}
+
 /* ---- common subexpressions */
 
 /* y = sum(exp(x), last axis) + sum(exp(x), axis 1), where `axis` is another way to write the last one. */
@@ -507,6 +531,7 @@ int main(void)
         failures_stay_those_of_runs();
         params_of_a_trace_are_not_constants();
         a_constant_condition_chooses();
+        names_stay();
         the_same_is_computed_once();
         what_only_looks_the_same_stays();
         only_what_surely_ran_before_is_used();

@@ -246,6 +246,11 @@ int kiln_command_inspect(int count, char **arguments)
             path = arguments[i];
     }
     if (!path) return kiln_usage_error("inspect needs a file");
+    if (kiln_looks_like_onnx(path)) {
+        if (json || checks || program || top)
+            return kiln_usage_error("inspect takes no options for an ONNX model");
+        return kiln_inspect_onnx(path);
+    }
     if (!top) top = "";
     if (checks && json) return kiln_usage_error("inspect takes --json or --check, not both");
     if (checks) return check(path, top);

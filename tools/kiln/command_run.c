@@ -54,7 +54,7 @@ static int read_inputs(job *j)
     return 0;
 }
 
-/* Names that the program does not have. */
+/* Names that the program does not have, or that stand there twice. */
 static int unknown_names(const job *j)
 {
     const bindings *lists[] = {&j->inputs, &j->outputs, &j->labels};
@@ -62,6 +62,13 @@ static int unknown_names(const job *j)
     for (int k = 0; k < 3; k++)
         for (int i = 0; i < lists[k]->n; i++) {
             const binding *b = &lists[k]->of[i];
+            for (int p = 0; p < i; p++) {
+                const binding *other = &lists[k]->of[p];
+                if (other->length != b->length || strncmp(other->name, b->name, b->length) != 0) continue;
+                fprintf(stderr, "kiln run: --%s %.*s is given twice\n", k < 2 ? words[k] : "labels",
+                        (int)b->length, b->name);
+                return 1;
+            }
             if (b->used) continue;
             fprintf(stderr, "kiln run: the program has no %s called '%.*s'; it has\n", words[k],
                     (int)b->length, b->name);
@@ -73,6 +80,13 @@ static int unknown_names(const job *j)
 }
 
 /* ---- running */
+
+/* Whether the first size is a number, and so no count of rows that differs from run to run. */
+static bool has_fixed_rows(const kn_program_port *port)
+{
+    size_t digits = strspn(port->shape, "0123456789");
+    return digits > 0 && (!port->shape[digits] || port->shape[digits] == ',');
+}
 
 /* Runs the program on rows from .. to - 1. Inputs with another number of rows than the first are given whole. */
 static kn_status run_part(job *j, int64_t rows, int64_t from, int64_t to, kn_tensor *out)
@@ -99,7 +113,8 @@ static int run_parts(job *j)
         int64_t from = i * j->batch, to = from + j->batch < rows ? from + j->batch : rows;
         if (run_part(j, rows, from, to, out)) code = kiln_run_failed();
         for (int32_t k = 0; k < j->n_out && !code && n > 1; k++)
-            if (kn_rank(out[k]) < 1 || kn_size(out[k], 0) != to - from) {
+            if (kn_rank(out[k]) < 1 || kn_size(out[k], 0) != to - from ||
+                (has_fixed_rows(&j->out_ports[k]) && !has_fixed_rows(&j->in_ports[0]))) {
                 fprintf(stderr,
                         "kiln run: --batch cannot cut this program: output '%s' has no row for each row of "
                         "the first input\n",
@@ -150,15 +165,19 @@ static int compare(const kn_program_port *port, const binding *b, kn_tensor t)
 
 static int give_outputs(job *j)
 {
+    const binding *to[MOST], *labels;
+    const char *names[MOST];
     int code = 0;
-    for (int32_t k = 0; k < j->n_out && !code; k++) {
-        const binding *to = kiln_bound(&j->outputs, j->out_ports[k].name),
-                      *labels = kiln_bound(&j->labels, j->out_ports[k].name);
-        if (labels) code = compare(&j->out_ports[k], labels, j->out[k]);
-        if (to && !code) code = kiln_write_tensor(to, j->out[k]);
-        if (!to && !labels) code = kiln_show_tensor(j->out_ports[k].name, j->out[k]);
+    for (int32_t k = 0; k < j->n_out; k++) {
+        to[k] = kiln_bound(&j->outputs, j->out_ports[k].name);
+        names[k] = j->out_ports[k].name;
     }
-    return code;
+    for (int32_t k = 0; k < j->n_out && !code; k++) {
+        labels = kiln_bound(&j->labels, names[k]);
+        if (labels) code = compare(&j->out_ports[k], labels, j->out[k]);
+        if (!to[k] && !labels) code = kiln_show_tensor(names[k], j->out[k]);
+    }
+    return code ? code : kiln_write_files(to, names, j->out, j->n_out);
 }
 
 /* ---- the whole */

@@ -11,6 +11,7 @@ static const char usage[] =
     "\n"
     "  kiln info                      version, devices, instruction sets, threads, libraries\n"
     "  kiln ops                       the table of ops\n"
+    "  kiln ops NAME ...              an op: its operands, and attributes with their types\n"
     "  kiln ops --matrix [--device D] op x dtype: native, lowered, reference or no; and the gradient\n"
     "  kiln ops --markdown            the text of docs/ops.md\n"
     "  kiln conform --device SPEC     check every op against stored results of PyTorch and NumPy\n"
@@ -26,18 +27,30 @@ static const char usage[] =
     "      --self-test                spoil each good result (zero, negate, a tenth off) and fail where the\n"
     "                                 comparison does not notice; with --verbose it names the cases\n"
     "      --verbose                  print each check\n"
-    "  kiln inspect FILE [--json]     what is in a .safetensors, .pt, .npy or .npz file\n"
+    "  kiln inspect FILE [--json]     what is in a .safetensors, .pt, .npy or .npz file, or in an ONNX model\n"
     "      --check                    compare all of it with its checksums instead\n"
     "      --top ENTRY                only the entry of a PyTorch file\n"
     "      --program                  a program as text, one op to a line\n"
     "  kiln run FILE                  run a program that kn_program_save has written\n"
     "      --input NAME=FILE[:ENTRY]  the input from a .npy, .npz, .safetensors or .pt file\n"
-    "      --output NAME=FILE         write the output to a .npy, .npz or .safetensors file; else its first\n"
-    "                                 values are shown\n"
+    "      --output NAME=FILE         write the output to a .npy, .npz or .safetensors file, the last two "
+    "for any\n"
+    "                                 number of outputs; else its first values are shown\n"
     "      --device D                 where it runs\n"
     "      --batch N                  N rows at a time, the outputs put together again\n"
     "      --labels NAME=FILE         how many rows of the output have their largest value at the label\n"
     "      --cast                     inputs of other dtypes become what the program takes\n"
+    "  kiln import FILE -o FOLDER     an ONNX model or a program as C against this library: .c, .h and "
+    ".safetensors\n"
+    "      --name NAME                of the files and of all that they declare; else that of the file\n"
+    "      --embed                    the weights as an array in a .c file, too\n"
+    "      --standalone               one freestanding C99 file instead, which needs no library\n"
+    "      --blob                     with its weights in a .bin file\n"
+    "      --dim NAME=N, NAME=LO..HI  a size that the model leaves open; INPUT.AXIS names one without a "
+    "name\n"
+    "      --value INPUT=FILE         an input that has this value for ever\n"
+    "      --no-simplify              the program as it was converted\n"
+    "      --dump                     print the program; --save writes it to NAME.program.safetensors\n"
     "  kiln bench overhead            nanoseconds of a tiny eager op, beside PyTorch where there is one\n"
     "  kiln bench --device D [ROW..]  one kind of work on a device: chain softmax layernorm matmul attention "
     "mlp\n"
@@ -52,7 +65,7 @@ static const char usage[] =
     "  kiln --plugin FILE COMMAND ..  any of these with the devices of a shared library, which has\n"
     "                                 kn_status kn_plugin(void): docs/adding-a-backend.md\n"
     "  kiln --version                 the version alone\n"
-    "  kiln help                      this text\n"
+    "  kiln help                      this text; kiln COMMAND --help shows the part about one command\n"
     "\n"
     "A device is a text such as cpu, ref, autodiff(cpu) or check(cpu,ref). KN_DEVICE names the default.\n"
     "The exit code is 0 when all is well, 1 when something failed and 2 for arguments that make no sense.\n";
@@ -61,6 +74,26 @@ typedef struct command {
     const char *name;
     int (*run)(int count, char **arguments);
 } command;
+
+/* The lines of the help about one command. */
+static int show_command_help(const char *name)
+{
+    size_t n = strlen(name);
+    bool shown = false;
+    for (const char *line = usage; *line; line += strcspn(line, "\n") + 1) {
+        if (!strncmp(line, "  kiln ", 7) || line[0] != ' ')
+            shown = !strncmp(line, "  kiln ", 7) && !strncmp(line + 7, name, n) && line[7 + n] == ' ';
+        if (shown) printf("%.*s\n", (int)strcspn(line, "\n"), line);
+    }
+    return 0;
+}
+
+static bool asks_for_help(int count, char **arguments)
+{
+    for (int i = 0; i < count; i++)
+        if (kiln_option(arguments, i, "--help") || kiln_option(arguments, i, "-h")) return true;
+    return false;
+}
 
 static int show_help(int count, char **arguments)
 {
@@ -82,6 +115,7 @@ static const command commands[] = {{"info", kiln_command_info},
                                    {"bench", kiln_command_bench},
                                    {"inspect", kiln_command_inspect},
                                    {"run", kiln_command_run},
+                                   {"import", kiln_command_import},
                                    {"data", kiln_command_data},
                                    {"help", show_help},
                                    {"--help", show_help},
@@ -134,7 +168,11 @@ int main(int count, char **arguments)
         fputs(usage, stderr);
         return 2;
     }
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        if (!strcmp(arguments[1], commands[i].name)) return commands[i].run(count - 2, arguments + 2);
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        if (strcmp(arguments[1], commands[i].name)) continue;
+        if (arguments[1][0] != '-' && asks_for_help(count - 2, arguments + 2))
+            return show_command_help(arguments[1]);
+        return commands[i].run(count - 2, arguments + 2);
+    }
     return kiln_usage_error("there is no command '%s'", arguments[1]);
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { SHOWN = 8 };
@@ -61,15 +62,54 @@ kn_tensor kiln_read_tensor(const binding *b)
     return t;
 }
 
-int kiln_write_tensor(const binding *b, kn_tensor t)
+/* Where the name of a file begins in its path. */
+static const char *file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static bool stat_folder(const char *path, struct stat *folder)
+{
+    char text[4096];
+    size_t n = (size_t)(file_name(path) - path);
+    if (n >= sizeof text) return false;
+    snprintf(text, sizeof text, "%.*s", n ? (int)n : 1, n ? path : ".");
+    return stat(text, folder) == 0;
+}
+
+/* Whether both are one file, which need not be there yet. */
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat x, y;
+    if (!strcmp(a, b)) return true;
+    if (strcmp(file_name(a), file_name(b)) != 0 || !stat_folder(a, &x) || !stat_folder(b, &y)) return false;
+    return x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* Writes the file of tensor `first` with all tensors that go to it. */
+static int write_file(const binding *const *to, const char *const *names, const kn_tensor *tensors, int32_t n,
+                      int32_t first)
 {
     kn_state state = kn_state_make();
-    char name[256];
-    snprintf(name, sizeof name, "%.*s", (int)b->length, b->name);
-    kn_status s = state ? kn_state_put(state, "", name, t) : KN_ERROR_MEMORY;
-    if (s == KN_OK) s = kn_state_write(state, b->file, KN_STORE_AUTO);
+    kn_status s = state ? KN_OK : KN_ERROR_MEMORY;
+    for (int32_t k = first; k < n && s == KN_OK; k++)
+        if (to[k] && is_same_file(to[k]->file, to[first]->file))
+            s = kn_state_put(state, "", names[k], tensors[k]);
+    if (s == KN_OK) s = kn_state_write(state, to[first]->file, KN_STORE_AUTO);
     kn_state_free(state);
     return s ? kiln_run_failed() : 0;
+}
+
+int kiln_write_files(const binding *const *to, const char *const *names, const kn_tensor *tensors, int32_t n)
+{
+    int code = 0;
+    for (int32_t k = 0; k < n && !code; k++) {
+        bool written = false; /* with a tensor before it */
+        for (int32_t p = 0; p < k && to[k]; p++) written |= to[p] && is_same_file(to[p]->file, to[k]->file);
+        if (to[k] && !written) code = write_file(to, names, tensors, n, k);
+    }
+    return code;
 }
 
 int kiln_show_tensor(const char *name, kn_tensor t)

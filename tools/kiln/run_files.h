@@ -25,8 +25,8 @@ bool kiln_bind(bindings *list, const char *text);
 binding *kiln_bound(bindings *list, const char *name);
 /* FILE or FILE:ENTRY; without one the only tensor, or the one of the name. KN_NONE with the failure printed. */
 kn_tensor kiln_read_tensor(const binding *b);
-/* 0, or 1 with the failure printed. */
-int kiln_write_tensor(const binding *b, kn_tensor t);
+/* Writes each tensor that has a binding to its file, those with the same file into one; 0, or 1 with the failure printed. */
+int kiln_write_files(const binding *const *to, const char *const *names, const kn_tensor *tensors, int32_t n);
 /* Prints "NAME: f32 [2, 3] 1 2 3 ..."; 0, or 1 with the failure printed. */
 int kiln_show_tensor(const char *name, kn_tensor t);
 

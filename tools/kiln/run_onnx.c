@@ -212,17 +212,26 @@ static int show_value(const char *name, kn_onnx_value value)
 static int give_outputs(job *j)
 {
     int code = 0;
+    const binding **to = calloc((size_t)j->n_out + 1, sizeof *to);
+    const char **names = calloc((size_t)j->n_out + 1, sizeof *names);
+    kn_tensor *tensors = calloc((size_t)j->n_out + 1, sizeof *tensors);
+    if (!to || !names || !tensors) code = (fprintf(stderr, "kiln run: no memory\n"), 1);
     for (int32_t k = 0; k < j->n_out && !code; k++) {
-        const binding *to = kiln_bound(&j->outputs, j->out[k].name);
-        if (!to)
-            code = show_value(j->out[k].name, j->made[k]);
-        else if (!j->made[k] || kn_onnx_value_kind(j->made[k]) != KN_ONNX_TENSOR)
+        to[k] = kiln_bound(&j->outputs, j->out[k].name);
+        names[k] = j->out[k].name;
+        bool tensor = j->made[k] && kn_onnx_value_kind(j->made[k]) == KN_ONNX_TENSOR;
+        if (tensor) tensors[k] = kn_onnx_value_as_tensor(j->made[k]);
+        if (!to[k])
+            code = show_value(names[k], j->made[k]);
+        else if (!tensor)
             code = (fprintf(stderr, "kiln run: output '%s' is no tensor and cannot be written to a file\n",
-                            j->out[k].name),
+                            names[k]),
                     1);
-        else
-            code = kiln_write_tensor(to, kn_onnx_value_as_tensor(j->made[k]));
     }
+    if (!code) code = kiln_write_files(to, names, tensors, j->n_out);
+    free(to);
+    free(names);
+    free(tensors);
     return code;
 }
 

@@ -154,6 +154,10 @@ KN_API kn_status kn_module_visit(kn_module module, kn_module_visit_fn fn, void *
 typedef kn_tensor (*kn_module_map_fn)(void *context, const kn_module_entry *entry, kn_tensor value);
 /* Replaces the value of each param and buffer, tied ones once. Dtype and device may change, the shape not. */
 KN_API kn_status kn_module_map(kn_module module, kn_module_map_fn fn, void *context);
+/* Returns the first value of the param or buffer called path (it is taken); KN_NONE leaves it absent, poison ends the walk. */
+typedef kn_tensor (*kn_module_fill_fn)(void *context, const char *path);
+/* Makes the params and buffers of a module that has none yet; those that are there stay. Lists and optionals must have their modules. */
+KN_API KN_MUST_CHECK kn_status kn_module_fill(kn_module module, kn_module_fill_fn fn, void *context);
 /* The param called path, or NULL with kn_last_error(). */
 KN_API kn_param *kn_module_find(kn_module module, const char *path);
 

@@ -129,6 +129,7 @@ static inline kn_token_batch kn_at_token_batch(kn_token_batch kn_result, const c
 
 #define kn_module_visit(...) kn_at_failed(kn_module_visit(__VA_ARGS__), KN_SITE)
 #define kn_module_map(...) kn_at_failed(kn_module_map(__VA_ARGS__), KN_SITE)
+#define kn_module_fill(...) kn_at_failed_checked(kn_module_fill(__VA_ARGS__), KN_SITE)
 #define kn_module_find(...) kn_after_param(kn_module_find(__VA_ARGS__), KN_SITE)
 #define kn_module_count(...) kn_after_int64(kn_module_count(__VA_ARGS__), KN_SITE)
 #define kn_module_train(...) (kn_module_train(__VA_ARGS__), kn_site_pending(KN_SITE))

@@ -65,6 +65,7 @@ static inline kn_onnx_value kn_at_onnx_value(kn_onnx_value kn_result, const char
 #define kn_onnx_value_string(...) kn_at_failed_checked(kn_onnx_value_string(__VA_ARGS__), KN_SITE)
 #define kn_onnx_value_item(...) kn_at_onnx_value(kn_onnx_value_item(__VA_ARGS__), KN_SITE)
 #define kn_onnx_run_values(...) kn_at_failed_checked(kn_onnx_run_values(__VA_ARGS__), KN_SITE)
+#define kn_onnx_program(...) kn_at_program(kn_onnx_program(__VA_ARGS__), KN_SITE)
 #define kn_onnx_profile_begin(...) kn_at_failed(kn_onnx_profile_begin(__VA_ARGS__), KN_SITE)
 #define kn_onnx_profile_end(...) kn_at_failed(kn_onnx_profile_end(__VA_ARGS__), KN_SITE)
 #define kn_onnx_profile(...) kn_after_size(kn_onnx_profile(__VA_ARGS__), KN_SITE)

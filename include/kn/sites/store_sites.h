@@ -49,6 +49,7 @@ static inline kn_store kn_at_store(kn_store kn_result, const char *kn_line)
 #define kn_load(...) kn_at_failed_checked(kn_load(__VA_ARGS__), KN_SITE)
 #define kn_load_memory(...) kn_at_failed_checked(kn_load_memory(__VA_ARGS__), KN_SITE)
 #define kn_load_store(...) kn_at_failed_checked(kn_load_store(__VA_ARGS__), KN_SITE)
+#define kn_load_new(...) kn_at_failed_checked(kn_load_new(__VA_ARGS__), KN_SITE)
 #define kn_module_save(...) kn_at_failed(kn_module_save(__VA_ARGS__), KN_SITE)
 #define kn_module_load(...) kn_at_failed(kn_module_load(__VA_ARGS__), KN_SITE)
 

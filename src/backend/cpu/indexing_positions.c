@@ -61,7 +61,7 @@ kn_status kni_positions_of_axis(const kn_record *r, int64_t axis, bool negative,
     return KN_OK;
 }
 
-kn_status kni_positions_of_tuples(const kn_record *r, kni_positions *p)
+kn_status kni_positions_of_tuples(const kn_record *r, int64_t batch, kni_positions *p)
 {
     kn_status s = start(r, p);
     if (s) return s;
@@ -71,11 +71,12 @@ kn_status kni_positions_of_tuples(const kn_record *r, kni_positions *p)
     if (nothing_moves(r)) return KN_OK;
     s = make(r, p, tuples);
     if (s) return s;
+    int64_t per_batch = kni_count_dims(index->rank - 1 - (int)batch, index->dims + batch);
     for (int64_t t = 0; t < tuples; t++) {
-        int64_t place = 0;
+        int64_t place = t / per_batch;
         for (int64_t k = 0; k < depth; k++) {
-            int64_t at = p->at[t * depth + k], size = x->dims[k];
-            if (at < -size || at >= size) return outside(r, at, k, size);
+            int64_t at = p->at[t * depth + k], size = x->dims[batch + k];
+            if (at < -size || at >= size) return outside(r, at, batch + k, size);
             place = place * size + (at < 0 ? at + size : at);
         }
         p->made[t] = place;

@@ -15,8 +15,9 @@ typedef struct kni_positions {
 /* Positions along one axis; negative: whether negative indices count from the end. An index outside fails
    with KN_ERROR_INDEX. Free with kni_positions_free, also after a failure. */
 kn_status kni_positions_of_axis(const kn_record *r, int64_t axis, bool negative, kni_positions *p);
-/* Row-major positions in the first axes of operand 0 of the tuples in the last axis of operand 1. */
-kn_status kni_positions_of_tuples(const kn_record *r, kni_positions *p);
+/* Row-major positions in the first axes of operand 0 of the tuples in the last axis of operand 1; the first `batch` axes are those
+   of the tuples themselves. */
+kn_status kni_positions_of_tuples(const kn_record *r, int64_t batch, kni_positions *p);
 void kni_positions_free(kni_positions *p);
 
 #endif

@@ -130,9 +130,10 @@ const kni_native kni_cpu_gather = {.run = run_gather};
 static kn_status run_gather_nd(const kn_record *r)
 {
     const kni_type *x = &kni_in(r, 0)->type, *index = &kni_in(r, 1)->type;
-    int depth = (int)index->dims[index->rank - 1];
+    int batch = (int)((const kni_gather_nd_attributes *)r->attributes)->batch_axes;
+    int depth = batch + (int)index->dims[index->rank - 1];
     kni_positions p;
-    kn_status s = kni_positions_of_tuples(r, &p);
+    kn_status s = kni_positions_of_tuples(r, batch, &p);
     reading g = {.outer = 1,
                  .axis = kni_count_dims(depth, x->dims),
                  .count = p.n,

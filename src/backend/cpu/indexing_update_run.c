@@ -156,7 +156,7 @@ static kn_status run_scatter_nd(const kn_record *r)
     const kni_type *x = &kni_in(r, 0)->type, *index = &kni_in(r, 1)->type;
     int depth = (int)index->dims[index->rank - 1];
     kni_positions p;
-    kn_status s = kni_positions_of_tuples(r, &p);
+    kn_status s = kni_positions_of_tuples(r, 0, &p);
     writing w = {.axis = kni_count_dims(depth, x->dims),
                  .count = p.n,
                  .inner = kni_count_dims(x->rank - depth, x->dims + depth)};

@@ -93,13 +93,13 @@ static const char indexing_text[] =
     "index i = item % inner, j = item / inner % count, o = item / inner / count;\nindex p = position(at[j], axis, negative);\nif (p < 0) report(at[j]);\n"
     "y[item] = p < 0 ? (T)0 : x[(o * axis + p) * inner + i];\n}\n\n\n"
     "kernel gather(index item, in T x[], in index at[], out T y[], index axis, index count, index inner, index negative)\n{\nindex i = item % inner, o = item / inner / count;\n"
-    "index p = position(at[item], axis, negative);\nif (p < 0) report(at[item]);\ny[item] = p < 0 ? (T)0 : x[(o * axis + p) * inner + i];\n}\n\n\n"
-    "kernel gather_nd(index item, in T x[], in index at[], out T y[], index depth, index inner, uniform index dims[8])\n{\nindex t = item / inner, place = 0, good = 1;\n"
-    "for (index k = 0; k < depth; k++) {\nindex p = position(at[t * depth + k], dims[k], 1);\nif (p < 0) {\nreport(at[t * depth + k]);\ngood = 0;\n}\nplace = place * dims[k] + p;\n"
-    "}\ny[item] = good ? x[place * inner + item % inner] : (T)0;\n}\n\n\nkernel select_assign(index item, in T x[], in index at[], in T v[], out T y[], index axis, index count,\n"
-    "index inner, index update, index negative)\n{\nindex i = item % inner, o = item / inner;\n"
-    "for (index k = 0; k < axis; k++) y[(o * axis + k) * inner + i] = x[(o * axis + k) * inner + i];\nfor (index j = 0; j < count; j++) {\n"
-    "index p = position(at[j], axis, negative);\nif (p < 0) {\nreport(at[j]);\n} else {\nindex to = (o * axis + p) * inner + i;\n"
+    "index p = position(at[item], axis, negative);\nif (p < 0) report(at[item]);\ny[item] = p < 0 ? (T)0 : x[(o * axis + p) * inner + i];\n}\n\n\n\n"
+    "kernel gather_nd(index item, in T x[], in index at[], out T y[], index depth, index inner, index per_batch,\nuniform index dims[8])\n{\n"
+    "index t = item / inner, place = t / per_batch, good = 1;\nfor (index k = 0; k < depth; k++) {\nindex p = position(at[t * depth + k], dims[k], 1);\nif (p < 0) {\n"
+    "report(at[t * depth + k]);\ngood = 0;\n}\nplace = place * dims[k] + p;\n}\ny[item] = good ? x[place * inner + item % inner] : (T)0;\n}\n\n\n"
+    "kernel select_assign(index item, in T x[], in index at[], in T v[], out T y[], index axis, index count,\nindex inner, index update, index negative)\n{\n"
+    "index i = item % inner, o = item / inner;\nfor (index k = 0; k < axis; k++) y[(o * axis + k) * inner + i] = x[(o * axis + k) * inner + i];\n"
+    "for (index j = 0; j < count; j++) {\nindex p = position(at[j], axis, negative);\nif (p < 0) {\nreport(at[j]);\n} else {\nindex to = (o * axis + p) * inner + i;\n"
     "y[to] = updated(y[to], v[(o * count + j) * inner + i], update);\n}\n}\n}\n\n\n"
     "kernel scatter(index item, in T x[], in index at[], in T v[], out T y[], index axis, index count, index inner,\nindex update, index negative)\n{\n"
     "index i = item % inner, o = item / inner;\nfor (index k = 0; k < axis; k++) y[(o * axis + k) * inner + i] = x[(o * axis + k) * inner + i];\n"
@@ -112,26 +112,6 @@ static const char indexing_text[] =
     "kernel nonzero(index item, in T x[], out index y[], out index found[], index n, index capacity, index rank,\nuniform index dims[8])\n{\nindex total = 0;\n"
     "for (index e = 0; e < n; e++) {\nif (x[e] != 0) {\nindex rest = e;\nfor (index k = 0; k < rank && total < capacity; k++) {\nindex a = rank - 1 - k;\n"
     "y[total * rank + a] = rest % dims[a];\nrest = rest / dims[a];\n}\ntotal++;\n}\n}\nfor (index e = total * rank; e < capacity * rank; e++) y[e] = 0;\nfound[0] = total;\n}\n";
-
-static const char integer_text[] =
-    "\n\n\n\nkernel matmul_integer(index item, in index a[], in index b[], in index a_zero[], in index b_zero[], out index y[], index m,\n"
-    "index n, index k, index rank, uniform index dims[8], uniform index a_steps[8], uniform index b_steps[8],\n"
-    "uniform index a_zero_steps[8], uniform index b_zero_steps[8], index a_zero_row, index b_zero_column,\nindex has_a_zero, index has_b_zero)\n{\n"
-    "index j = item % n, i = item / n % m, rest = item / n / m;\nindex from_a = i * k, from_b = j, left = i * a_zero_row, right = j * b_zero_column;\n"
-    "for (index axis = rank - 1; axis >= 0; axis--) {\nindex at = rest % dims[axis];\nfrom_a += at * a_steps[axis];\nfrom_b += at * b_steps[axis];\n"
-    "left += at * a_zero_steps[axis];\nright += at * b_zero_steps[axis];\nrest /= dims[axis];\n}\nindex total = 0, zero_a = 0, zero_b = 0;\nif (has_a_zero) zero_a = a_zero[left];\n"
-    "if (has_b_zero) zero_b = b_zero[right];\nfor (index l = 0; l < k; l++) total += (a[from_a + l] - zero_a) * (b[from_b + l * n] - zero_b);\ny[item] = total;\n}\n\n\n\n"
-    "kernel conv_integer(index item, in index x[], in index w[], in index x_zero[], in index w_zero[], out index y[], index groups,\n"
-    "index channels, index outs, uniform index x_size[3], uniform index kernel_size[3],\n"
-    "uniform index y_size[3], uniform index stride[3], uniform index padding[3], uniform index dilation[3],\nindex has_x_zero, index has_w_zero, index w_zero_step)\n{\n"
-    "index p2 = item % y_size[2], p1 = item / y_size[2] % y_size[1], rest = item / y_size[2] / y_size[1];\n"
-    "index p0 = rest % y_size[0], o = rest / y_size[0] % (groups * outs), n = rest / y_size[0] / (groups * outs);\nindex first = (n * groups + o / outs) * channels;\n"
-    "index total = 0, zero_x = 0, zero_w = 0;\nif (has_x_zero) zero_x = x_zero[0];\nif (has_w_zero) zero_w = w_zero[o * w_zero_step];\nfor (index c = 0; c < channels; c++)\n"
-    "for (index k0 = 0; k0 < kernel_size[0]; k0++)\nfor (index k1 = 0; k1 < kernel_size[1]; k1++)\nfor (index k2 = 0; k2 < kernel_size[2]; k2++) {\n"
-    "index i0 = p0 * stride[0] + k0 * dilation[0] - padding[0];\nindex i1 = p1 * stride[1] + k1 * dilation[1] - padding[1];\n"
-    "index i2 = p2 * stride[2] + k2 * dilation[2] - padding[2];\nindex tap = (((o * channels + c) * kernel_size[0] + k0) * kernel_size[1] + k1) * kernel_size[2] + k2;\n"
-    "if (i0 >= 0 && i0 < x_size[0] && i1 >= 0 && i1 < x_size[1] && i2 >= 0 && i2 < x_size[2])\n"
-    "total += (x[(((first + c) * x_size[0] + i0) * x_size[1] + i1) * x_size[2] + i2] - zero_x) *\n(w[tap] - zero_w);\n}\ny[item] = total;\n}\n";
 
 static const char linalg_text[] =
     "\n\n\n\n\n\nkernel cholesky(index item, in real a[], out real l[], index n, index upper)\n{\nindex base = item * n * n;\nfor (index i = 0; i < n * n; i++) l[base + i] = 0;\n"
@@ -315,57 +295,66 @@ static const char random_text[] =
     "if (p[row * n + k] > 0) total += (real)p[row * n + k];\nreal level = total * uniform_53(philox(key, block, word), philox(key, block, word + 1));\n"
     "for (index k = 0; k < n; k++) {\nif (p[row * n + k] > 0 && !(sum > level)) {\nsum += (real)p[row * n + k];\nfound = k;\n}\n}\ny[item] = found;\n}\n";
 
-static const char recurrent_text[] =
-    "\n\n\nfunction T activated(T given, index kind, T alpha, T beta, T clip)\n{\nT v = given;\nif (clip > 0 && v > clip) v = clip;\nif (clip > 0 && v < -clip) v = -clip;\n"
-    "if (kind == 1) return sigmoid(v);\nif (kind == 2) return tanh(v);\nif (kind == 3) return v < 0 ? 0 : v;\nif (kind == 4) return alpha * v + beta;\n"
-    "if (kind == 5) return v < 0 ? alpha * v : v;\nif (kind == 6) return v > alpha ? v : 0;\nif (kind == 7) return alpha * tanh(beta * v);\nif (kind == 8) {\nv = alpha * v + beta;\n"
-    "return v < 0 ? 0 : v > 1 ? 1 : v;\n}\nif (kind == 9) return v < 0 ? alpha * expm1(v) : v;\nif (kind == 10) return v / (1 + abs(v));\n"
-    "return (v > 0 ? v : 0) + log1p(exp(-abs(v)));\n}\n\n\n"
-    "kernel lstm(index item, in T x[], in T w[], in T r[], in T bias[], in index lengths[], in T h0[], in T c0[], in T peepholes[],\n"
-    "out T y[], out T h[], out T c[], temp T gates[], index steps, index batch, index ins, index hidden,\n"
-    "index directions, index direction, index has_bias, index has_lengths, index has_h, index has_c,\n"
-    "index has_peepholes, index input_forget, uniform index kinds[6], uniform real alpha[6], uniform real beta[6],\nreal clip)\n{\n"
-    "index b = item % batch, d = item / batch, first = 3 * d, state = item * hidden, gate = item * 4 * hidden;\nindex back = direction == 1 || d == 1, length = steps;\n"
-    "if (has_lengths) length = lengths[b];\nfor (index j = 0; j < hidden; j++) {\nh[state + j] = 0;\nc[state + j] = 0;\nif (has_h) h[state + j] = h0[state + j];\n"
-    "if (has_c) c[state + j] = c0[state + j];\n}\nfor (index k = 0; k < steps; k++) {\nindex t = back ? steps - 1 - k : k, at = ((t * directions + d) * batch + b) * hidden;\n"
-    "for (index j = 0; j < hidden; j++) y[at + j] = 0;\nif (t < length) {\nfor (index g = 0; g < 4 * hidden; g++) {\nT total = 0;\n"
-    "for (index i = 0; i < ins; i++) total += x[(t * batch + b) * ins + i] * w[(d * 4 * hidden + g) * ins + i];\n"
-    "for (index i = 0; i < hidden; i++) total += h[state + i] * r[(d * 4 * hidden + g) * hidden + i];\n"
-    "if (has_bias) total += bias[d * 8 * hidden + g] + bias[d * 8 * hidden + 4 * hidden + g];\ngates[gate + g] = total;\n}\nfor (index j = 0; j < hidden; j++) {\n"
-    "T input = gates[gate + j], output = gates[gate + hidden + j];\nT forget = gates[gate + 2 * hidden + j], fresh = gates[gate + 3 * hidden + j];\nif (has_peepholes) {\n"
-    "input += peepholes[d * 3 * hidden + j] * c[state + j];\nforget += peepholes[d * 3 * hidden + 2 * hidden + j] * c[state + j];\n}\n"
-    "input = activated(input, kinds[first], (T)alpha[first], (T)beta[first], (T)clip);\nforget = activated(forget, kinds[first], (T)alpha[first], (T)beta[first], (T)clip);\n"
-    "if (input_forget) forget = 1 - input;\nfresh = activated(fresh, kinds[first + 1], (T)alpha[first + 1], (T)beta[first + 1], (T)clip);\n"
-    "T now = forget * c[state + j] + input * fresh;\nif (has_peepholes) output += peepholes[d * 3 * hidden + hidden + j] * now;\n"
-    "output = activated(output, kinds[first], (T)alpha[first], (T)beta[first], (T)clip);\nc[state + j] = now;\n"
-    "h[state + j] = output * activated(now, kinds[first + 2], (T)alpha[first + 2], (T)beta[first + 2], (T)clip);\ny[at + j] = h[state + j];\n}\n}\n}\n}\n\n\n"
-    "kernel gru(index item, in T x[], in T w[], in T r[], in T bias[], in index lengths[], in T h0[], out T y[], out T h[],\n"
-    "temp T gates[], index steps, index batch, index ins, index hidden, index directions, index direction,\n"
-    "index has_bias, index has_lengths, index has_h, index linear_before_reset, uniform index kinds[6],\nuniform real alpha[6], uniform real beta[6], real clip)\n{\n"
-    "index b = item % batch, d = item / batch, first = 2 * d, state = item * hidden, gate = item * 4 * hidden;\n"
-    "index back = direction == 1 || d == 1, length = steps, of_x = d * 6 * hidden, of_h = of_x + 3 * hidden;\nif (has_lengths) length = lengths[b];\n"
-    "for (index j = 0; j < hidden; j++) {\nh[state + j] = 0;\nif (has_h) h[state + j] = h0[state + j];\n}\nfor (index k = 0; k < steps; k++) {\n"
-    "index t = back ? steps - 1 - k : k, at = ((t * directions + d) * batch + b) * hidden;\nfor (index j = 0; j < hidden; j++) y[at + j] = 0;\nif (t < length) {\n"
-    "for (index g = 0; g < 2 * hidden; g++) {\nT total = 0;\nfor (index i = 0; i < ins; i++) total += x[(t * batch + b) * ins + i] * w[(d * 3 * hidden + g) * ins + i];\n"
-    "for (index i = 0; i < hidden; i++) total += h[state + i] * r[(d * 3 * hidden + g) * hidden + i];\nif (has_bias) total += bias[of_x + g] + bias[of_h + g];\n"
-    "gates[gate + g] = activated(total, kinds[first], (T)alpha[first], (T)beta[first], (T)clip);\n}\n"
-    "for (index j = 0; j < hidden; j++) gates[gate + 2 * hidden + j] = gates[gate + hidden + j] * h[state + j];\nfor (index j = 0; j < hidden; j++) {\nindex g = 2 * hidden + j;\n"
-    "T ahead = 0, behind = 0;\nfor (index i = 0; i < ins; i++) ahead += x[(t * batch + b) * ins + i] * w[(d * 3 * hidden + g) * ins + i];\nif (linear_before_reset)\n"
-    "for (index i = 0; i < hidden; i++) behind += h[state + i] * r[(d * 3 * hidden + g) * hidden + i];\nelse\nfor (index i = 0; i < hidden; i++)\n"
-    "behind += gates[gate + 2 * hidden + i] * r[(d * 3 * hidden + g) * hidden + i];\nif (has_bias) {\nahead += bias[of_x + g];\nbehind += bias[of_h + g];\n}\n"
-    "if (linear_before_reset) behind *= gates[gate + hidden + j];\nahead += behind;\ngates[gate + 3 * hidden + j] =\n"
-    "activated(ahead, kinds[first + 1], (T)alpha[first + 1], (T)beta[first + 1], (T)clip);\n}\nfor (index j = 0; j < hidden; j++) {\nT update = gates[gate + j];\n"
-    "h[state + j] = (1 - update) * gates[gate + 3 * hidden + j] + update * h[state + j];\ny[at + j] = h[state + j];\n}\n}\n}\n}\n\n\n"
-    "kernel rnn(index item, in T x[], in T w[], in T r[], in T bias[], in index lengths[], in T h0[], out T y[], out T h[],\n"
-    "temp T gates[], index steps, index batch, index ins, index hidden, index directions, index direction,\n"
-    "index has_bias, index has_lengths, index has_h, uniform index kinds[6], uniform real alpha[6],\nuniform real beta[6], real clip)\n{\n"
-    "index b = item % batch, d = item / batch, state = item * hidden;\nindex back = direction == 1 || d == 1, length = steps;\nif (has_lengths) length = lengths[b];\n"
-    "for (index j = 0; j < hidden; j++) {\nh[state + j] = 0;\nif (has_h) h[state + j] = h0[state + j];\n}\nfor (index k = 0; k < steps; k++) {\n"
-    "index t = back ? steps - 1 - k : k, at = ((t * directions + d) * batch + b) * hidden;\nfor (index j = 0; j < hidden; j++) y[at + j] = 0;\nif (t < length) {\n"
-    "for (index g = 0; g < hidden; g++) {\nT total = 0;\nfor (index i = 0; i < ins; i++) total += x[(t * batch + b) * ins + i] * w[(d * hidden + g) * ins + i];\n"
-    "for (index i = 0; i < hidden; i++) total += h[state + i] * r[(d * hidden + g) * hidden + i];\n"
-    "if (has_bias) total += bias[d * 2 * hidden + g] + bias[d * 2 * hidden + hidden + g];\ngates[state + g] = activated(total, kinds[d], (T)alpha[d], (T)beta[d], (T)clip);\n}\n"
-    "for (index j = 0; j < hidden; j++) {\nh[state + j] = gates[state + j];\ny[at + j] = h[state + j];\n}\n}\n}\n}\n";
+static const char regions_text[] =
+    "\n\n\n\nfunction index region_samples(index given, real length, index out_size)\n{\nreal n = ceil(length / (real)out_size);\n"
+    "return given > 0 ? given : n > 1024.0 ? 1024 : n > 0.0 ? (index)n : 0;\n}\n\n\n"
+    "function real region_begin(real low, real scale, index half) { return low * scale - (half ? 0.5 : 0.0); }\n"
+    "function real region_length(real low, real high, real scale, index half)\n{\nreal length = (high - low) * scale;\nreturn half || length > 1.0 ? length : 1.0;\n}\n\n\n"
+    "function real region_place(real begin, real length, index o, index out_size, index k, index samples)\n{\nreal bin = length / (real)out_size;\n"
+    "return begin + (real)o * bin + ((real)k + 0.5) * bin / (real)samples;\n}\n\n\nfunction index place_low(real at, index size)\n{\n"
+    "if (!(at >= -1.0 && at <= (real)size)) return -1;\nreturn at <= 0.0 ? 0 : at >= (real)(size - 1) ? size - 1 : (index)at;\n}\nfunction real place_part(real at, index size)\n{\n"
+    "return at <= 0.0 || at >= (real)(size - 1) ? 0.0 : at - floor(at);\n}\n\n\n"
+    "kernel roi_align(index item, in T x[], in real regions[], in index images[], out T y[], index channels, index n_images,\n"
+    "uniform index sx[2], uniform index sy[2], index given, index most, index half, real scale)\n{\n"
+    "index o1 = item % sy[1], o0 = item / sy[1] % sy[0], c = item / sy[1] / sy[0] % channels;\nindex r = item / sy[1] / sy[0] / channels, image = images[r];\n"
+    "if (image < 0 || image >= n_images) {\nreport(image);\ny[item] = 0;\nreturn;\n}\n"
+    "real b0 = region_begin(regions[4 * r + 1], scale, half), b1 = region_begin(regions[4 * r], scale, half);\n"
+    "real l0 = region_length(regions[4 * r + 1], regions[4 * r + 3], scale, half);\nreal l1 = region_length(regions[4 * r], regions[4 * r + 2], scale, half);\n"
+    "index n0 = region_samples(given, l0, sy[0]), n1 = region_samples(given, l1, sy[1]), found = 0;\nindex plane = (image * channels + c) * sx[0] * sx[1];\nreal total = 0.0;\n"
+    "for (index k0 = 0; k0 < n0; k0++) {\nreal at0 = region_place(b0, l0, o0, sy[0], k0, n0), p0 = place_part(at0, sx[0]);\n"
+    "index i0 = place_low(at0, sx[0]), j0 = i0 + 1 < sx[0] ? i0 + 1 : i0;\nfor (index k1 = 0; k1 < n1; k1++) {\n"
+    "real at1 = region_place(b1, l1, o1, sy[1], k1, n1), p1 = place_part(at1, sx[1]);\nindex i1 = place_low(at1, sx[1]), j1 = i1 + 1 < sx[1] ? i1 + 1 : i1;\n"
+    "real v00 = 0.0, v01 = 0.0, v10 = 0.0, v11 = 0.0;\nif (i0 >= 0 && i1 >= 0) {\nv00 = (1.0 - p0) * (1.0 - p1) * (real)x[plane + i0 * sx[1] + i1];\n"
+    "v01 = (1.0 - p0) * p1 * (real)x[plane + i0 * sx[1] + j1];\nv10 = p0 * (1.0 - p1) * (real)x[plane + j0 * sx[1] + i1];\nv11 = p0 * p1 * (real)x[plane + j0 * sx[1] + j1];\n}\n"
+    "if (!most) {\ntotal += v00 + v01 + v10 + v11;\n} else {\nreal a = v00 > v01 ? v00 : v01, b = v10 > v11 ? v10 : v11, v = a > b ? a : b;\n"
+    "total = !found || v > total ? v : total;\nfound = 1;\n}\n}\n}\ny[item] = (T)(most || n0 * n1 == 0 ? total : total / (real)(n0 * n1));\n}\n\n\n"
+    "kernel roi_align_grad(index item, in T dy[], in real regions[], in index images[], out T dx[], index channels, index n_images,\n"
+    "uniform index sx[2], uniform index sy[2], index given, index half, real scale, index n_regions)\n{\n"
+    "index image = item / channels, c = item % channels, plane = item * sx[0] * sx[1];\nfor (index i = 0; i < sx[0] * sx[1]; i++) dx[plane + i] = 0;\n"
+    "for (index r = 0; r < n_regions; r++) {\nif (images[r] < 0 || images[r] >= n_images) report(images[r]);\nif (images[r] != image) continue;\n"
+    "real b0 = region_begin(regions[4 * r + 1], scale, half), b1 = region_begin(regions[4 * r], scale, half);\n"
+    "real l0 = region_length(regions[4 * r + 1], regions[4 * r + 3], scale, half);\nreal l1 = region_length(regions[4 * r], regions[4 * r + 2], scale, half);\n"
+    "index n0 = region_samples(given, l0, sy[0]), n1 = region_samples(given, l1, sy[1]);\nfor (index k = 0; k < sy[0] * sy[1] * n0 * n1; k++) {\n"
+    "index k1 = k % n1, k0 = k / n1 % n0, o1 = k / n1 / n0 % sy[1], o0 = k / n1 / n0 / sy[1];\nreal at0 = region_place(b0, l0, o0, sy[0], k0, n0), p0 = place_part(at0, sx[0]);\n"
+    "real at1 = region_place(b1, l1, o1, sy[1], k1, n1), p1 = place_part(at1, sx[1]);\nindex i0 = place_low(at0, sx[0]), j0 = i0 + 1 < sx[0] ? i0 + 1 : i0;\n"
+    "index i1 = place_low(at1, sx[1]), j1 = i1 + 1 < sx[1] ? i1 + 1 : i1;\nif (i0 < 0 || i1 < 0) continue;\n"
+    "real v = (real)dy[((r * channels + c) * sy[0] + o0) * sy[1] + o1] / (real)(n0 * n1);\ndx[plane + i0 * sx[1] + i1] += (T)((1.0 - p0) * (1.0 - p1) * v);\n"
+    "dx[plane + i0 * sx[1] + j1] += (T)((1.0 - p0) * p1 * v);\ndx[plane + j0 * sx[1] + i1] += (T)(p0 * (1.0 - p1) * v);\ndx[plane + j0 * sx[1] + j1] += (T)(p0 * p1 * v);\n}\n}\n}\n"
+    "\n\nkernel roi_align_taps(index item, out index low[], out real part[], index n, index size, index out_size, real begin,\nreal length)\n{\n"
+    "real at = region_place(begin, length, item / n, out_size, item % n, n);\nlow[item] = place_low(at, size);\npart[item] = place_part(at, size);\n}\n\n"
+    "function index region_round(real v)\n{\nreal r = v < 0.0 ? -floor(0.5 - v) : floor(v + 0.5);\nreturn r > 1e9 ? 1000000000 : r < -1e9 ? -1000000000 : (index)r;\n}\n\n\n\n"
+    "kernel max_roi_pool(index item, in T x[], in real regions[], out T y[], out index at[], index channels, index n_images,\nuniform index sx[2], uniform index sy[2], real scale)\n"
+    "{\nindex o1 = item % sy[1], o0 = item / sy[1] % sy[0], c = item / sy[1] / sy[0] % channels;\n"
+    "index r = item / sy[1] / sy[0] / channels, image = region_round(regions[5 * r]), best = -1;\nT most = 0;\nif (image < 0 || image >= n_images) {\nreport(image);\n} else {\n"
+    "index f1 = region_round(regions[5 * r + 1] * scale), f0 = region_round(regions[5 * r + 2] * scale);\n"
+    "index n1 = region_round(regions[5 * r + 3] * scale) - f1 + 1, n0 = region_round(regions[5 * r + 4] * scale) - f0 + 1;\nn0 = n0 > 1 ? n0 : 1;\nn1 = n1 > 1 ? n1 : 1;\n"
+    "index b0 = f0 + o0 * n0 / sy[0], e0 = f0 + ((o0 + 1) * n0 + sy[0] - 1) / sy[0];\nindex b1 = f1 + o1 * n1 / sy[1], e1 = f1 + ((o1 + 1) * n1 + sy[1] - 1) / sy[1];\n"
+    "index plane = (image * channels + c) * sx[0] * sx[1];\nif (e0 > sx[0]) e0 = sx[0];\nif (e1 > sx[1]) e1 = sx[1];\nfor (index i0 = b0 > 0 ? b0 : 0; i0 < e0; i0++)\n"
+    "for (index i1 = b1 > 0 ? b1 : 0; i1 < e1; i1++) {\nT v = x[plane + i0 * sx[1] + i1];\nif (best < 0 || v > most || is_nan(v)) {\nbest = i0 * sx[1] + i1;\nmost = v;\n}\n}\n}\n"
+    "y[item] = most;\nat[item] = best;\n}\n\n\nfunction real box_low(real a, real b, index middle) { return middle ? a - b / 2.0 : a < b ? a : b; }\n"
+    "function real box_high(real a, real b, index middle) { return middle ? a + b / 2.0 : a < b ? b : a; }\n\nfunction real overlap(real a, real b, real c, real d, index middle)\n"
+    "{\nreal low = box_low(a, b, middle), other = box_low(c, d, middle);\nreal high = box_high(a, b, middle), end = box_high(c, d, middle);\nlow = low > other ? low : other;\n"
+    "high = high < end ? high : end;\nreturn high > low ? high - low : 0.0;\n}\n\n\n\n"
+    "kernel nms(index item, in T boxes[], in T scores[], out index kept[], temp index alive[], index n, index classes,\n"
+    "index most, index middle, index bounded, real share, real least)\n{\nindex box = item / classes * n * 4, score = item * n, found = 0;\nfor (index i = 0; i < n; i++) {\n"
+    "real s = (real)scores[score + i];\nalive[score + i] = bounded ? s > least : !is_nan(s);\n}\nwhile (found < most) {\nindex best = -1;\nfor (index i = 0; i < n; i++)\n"
+    "if (alive[score + i] && (best < 0 || scores[score + i] > scores[score + best])) best = i;\nif (best < 0) break;\nkept[item * most + found] = best;\nfound++;\n"
+    "alive[score + best] = 0;\nreal a0 = (real)boxes[box + 4 * best], a1 = (real)boxes[box + 4 * best + 1];\n"
+    "real a2 = (real)boxes[box + 4 * best + 2], a3 = (real)boxes[box + 4 * best + 3];\nreal area = overlap(a0, a2, a0, a2, middle) * overlap(a1, a3, a1, a3, middle);\n"
+    "for (index i = 0; i < n; i++) {\nif (!alive[score + i]) continue;\nreal c0 = (real)boxes[box + 4 * i], c1 = (real)boxes[box + 4 * i + 1];\n"
+    "real c2 = (real)boxes[box + 4 * i + 2], c3 = (real)boxes[box + 4 * i + 3];\nreal common = overlap(a0, a2, c0, c2, middle) * overlap(a1, a3, c1, c3, middle);\n"
+    "real all = area + overlap(c0, c2, c0, c2, middle) * overlap(c1, c3, c1, c3, middle) - common;\nif (common > 0.0 && common > share * all) alive[score + i] = 0;\n}\n}\n"
+    "for (index k = found; k < most; k++) kept[item * most + k] = -1;\n}\n";
 
 static const char resample_text[] =
     "\n\n\n\n\n\n\n\nfunction real resample_at(index transform, index o, index in_size, index out_size, real scale, real begin, real end)\n{\n"
@@ -525,7 +514,21 @@ static const char sorting_text[] =
     "count[0] = found;\n}\n\n\nkernel count_bins(index item, in index x[], out index y[], index n, index length)\n{\nfor (index k = 0; k < length; k++) y[k] = 0;\n"
     "for (index k = 0; k < n; k++) {\nindex v = x[k];\nif (v < 0 || v >= length) report(v);\nelse y[v] += 1;\n}\n}\n\n\n"
     "kernel weigh_bins(index item, in index x[], in real weights[], out real y[], index n, index length)\n{\nfor (index k = 0; k < length; k++) y[k] = 0;\n"
-    "for (index k = 0; k < n; k++) {\nindex v = x[k];\nif (v < 0 || v >= length) report(v);\nelse y[v] += weights[k];\n}\n}\n";
+    "for (index k = 0; k < n; k++) {\nindex v = x[k];\nif (v < 0 || v >= length) report(v);\nelse y[v] += weights[k];\n}\n}\n\n\n\n"
+    "kernel distinct(index item, in T x[], out T values[], out index first[], out index inverse[], out index counts[],\n"
+    "out index count[], temp index p[], temp index w[], index outer, index axis, index inner, index sorted)\n{\nfor (index k = 0; k < axis; k++) p[k] = k;\n"
+    "for (index width = 1; width < axis; width *= 2) {\nfor (index from = 0; from < axis; from += 2 * width) {\nindex middle = from + width < axis ? from + width : axis;\n"
+    "index end = from + 2 * width < axis ? from + 2 * width : axis;\nindex a = from, b = middle;\nfor (index k = from; k < end; k++) {\n"
+    "index take_b = a >= middle ? 1 : 0, same = a < middle && b < end ? 1 : 0;\nfor (index e = 0; same && e < outer * inner; e++) {\n"
+    "T va = x[(e / inner * axis + p[a]) * inner + e % inner];\nT vb = x[(e / inner * axis + p[b]) * inner + e % inner];\nif (stands_before(vb, va, 0)) take_b = 1;\n"
+    "if (va != vb) same = 0;\n}\nif (take_b != 0) {\nw[k] = p[b];\nb++;\n} else {\nw[k] = p[a];\na++;\n}\n}\n}\nfor (index k = 0; k < axis; k++) p[k] = w[k];\n}\nindex found = 0;\n"
+    "for (index k = 0; k < axis; k++) {\nindex same = k > 0 ? 1 : 0;\nfor (index e = 0; same && e < outer * inner; e++) {\nT va = x[(e / inner * axis + p[k]) * inner + e % inner];\n"
+    "T vb = x[(e / inner * axis + p[k - 1]) * inner + e % inner];\nif (va != vb) same = 0;\n}\nif (!same) {\nfirst[found] = p[k];\ncounts[found] = 0;\nfound++;\n}\n"
+    "counts[found - 1] += 1;\ninverse[p[k]] = found - 1;\n}\nif (!sorted) {\nindex next = 0;\nfor (index k = 0; k < axis; k++)\nif (first[inverse[k]] == k) {\n"
+    "w[inverse[k]] = next;\nnext++;\n}\nfor (index k = 0; k < found; k++) p[w[k]] = counts[k];\nfor (index k = 0; k < found; k++) counts[k] = p[k];\n"
+    "for (index k = 0; k < found; k++) p[w[k]] = first[k];\nfor (index k = 0; k < found; k++) first[k] = p[k];\nfor (index k = 0; k < axis; k++) inverse[k] = w[inverse[k]];\n}\n"
+    "for (index k = found; k < axis; k++) {\nfirst[k] = 0;\ncounts[k] = 0;\n}\nfor (index e = 0; e < outer * inner; e++)\nfor (index k = 0; k < axis; k++) {\n"
+    "index line = e / inner * axis;\nvalues[(line + k) * inner + e % inner] = k < found ? x[(line + first[k]) * inner + e % inner] : (T)0;\n}\ncount[0] = found;\n}\n";
 
 static const char spatial_text[] =
     "\n\n\n\n\n\n\nfunction real step_of(index aligned, index in_size, index out_size, real given)\n{\n"
@@ -718,7 +721,22 @@ static const char window_text[] =
     "index i1 = item % sx[1], i0 = item / sx[1] % sx[0], plane = item / sx[1] / sx[0];\nindex blocks = sy[0] * sy[1];\nT total = 0;\nfor (index k0 = 0; k0 < window[0]; k0++) {\n"
     "index p0 = i0 + padding[0] - k0 * dilation[0];\nif (p0 < 0 || p0 % stride[0] != 0 || p0 / stride[0] >= sy[0]) continue;\nfor (index k1 = 0; k1 < window[1]; k1++) {\n"
     "index p1 = i1 + padding[1] - k1 * dilation[1];\nif (p1 < 0 || p1 % stride[1] != 0 || p1 / stride[1] >= sy[1]) continue;\n"
-    "index row = (plane * window[0] + k0) * window[1] + k1;\ntotal += columns[row * blocks + p0 / stride[0] * sy[1] + p1 / stride[1]];\n}\n}\ny[item] = total;\n}\n";
+    "index row = (plane * window[0] + k0) * window[1] + k1;\ntotal += columns[row * blocks + p0 / stride[0] * sy[1] + p1 / stride[1]];\n}\n}\ny[item] = total;\n}\n\n\n"
+    "kernel im2col(index item, in T x[], out T columns[], uniform index sx[3], uniform index sy[3], uniform index window[3],\n"
+    "uniform index stride[3], uniform index padding[3], uniform index dilation[3])\n{\nindex blocks = sy[0] * sy[1] * sy[2], l = item % blocks, r = item / blocks;\n"
+    "index k2 = r % window[2], k1 = r / window[2] % window[1], k0 = r / window[2] / window[1] % window[0];\nindex plane = r / window[2] / window[1] / window[0];\n"
+    "index i0 = l / sy[2] / sy[1] * stride[0] - padding[0] + k0 * dilation[0];\nindex i1 = l / sy[2] % sy[1] * stride[1] - padding[1] + k1 * dilation[1];\n"
+    "index i2 = l % sy[2] * stride[2] - padding[2] + k2 * dilation[2];\nT v = 0;\nif (i0 >= 0 && i0 < sx[0] && i1 >= 0 && i1 < sx[1] && i2 >= 0 && i2 < sx[2])\n"
+    "v = x[((plane * sx[0] + i0) * sx[1] + i1) * sx[2] + i2];\ncolumns[item] = v;\n}\n\n\n"
+    "function index block_of(index i, index k, index blocks, index stride, index padding, index dilation)\n{\nindex p = i + padding - k * dilation;\n"
+    "return p < 0 || p % stride != 0 || p / stride >= blocks ? -1 : p / stride;\n}\n\n\n"
+    "kernel col2im(index item, in T columns[], out T y[], uniform index sx[3], uniform index sy[3], uniform index window[3],\n"
+    "uniform index stride[3], uniform index padding[3], uniform index dilation[3])\n{\nindex i2 = item % sx[2], i1 = item / sx[2] % sx[1], i0 = item / sx[2] / sx[1] % sx[0];\n"
+    "index plane = item / sx[2] / sx[1] / sx[0], blocks = sy[0] * sy[1] * sy[2];\nT total = 0;\nfor (index k0 = 0; k0 < window[0]; k0++) {\n"
+    "index p0 = block_of(i0, k0, sy[0], stride[0], padding[0], dilation[0]);\nif (p0 < 0) continue;\nfor (index k1 = 0; k1 < window[1]; k1++) {\n"
+    "index p1 = block_of(i1, k1, sy[1], stride[1], padding[1], dilation[1]);\nif (p1 < 0) continue;\nfor (index k2 = 0; k2 < window[2]; k2++) {\n"
+    "index p2 = block_of(i2, k2, sy[2], stride[2], padding[2], dilation[2]);\nindex row = ((plane * window[0] + k0) * window[1] + k1) * window[2] + k2;\n"
+    "if (p2 >= 0) total += columns[row * blocks + (p0 * sy[1] + p1) * sy[2] + p2];\n}\n}\n}\ny[item] = total;\n}\n";
 
 static const struct {
     const char *kernel, *text, *file;
@@ -733,8 +751,8 @@ static const struct {
     {"categorical", random_text, "random.kn", sizeof random_text - 1},
     {"cholesky", linalg_text, "linalg.kn", sizeof linalg_text - 1},
     {"cofactor", linalg_text, "linalg.kn", sizeof linalg_text - 1},
+    {"col2im", window_text, "window.kn", sizeof window_text - 1},
     {"conv", convolution_text, "convolution.kn", sizeof convolution_text - 1},
-    {"conv_integer", integer_text, "integer.kn", sizeof integer_text - 1},
     {"conv_transpose", convolution_text, "convolution.kn", sizeof convolution_text - 1},
     {"conv_weight_grad", convolution_text, "convolution.kn", sizeof convolution_text - 1},
     {"count_bins", sorting_text, "sorting.kn", sizeof sorting_text - 1},
@@ -743,6 +761,7 @@ static const struct {
     {"deform_sample", convolution_text, "convolution.kn", sizeof convolution_text - 1},
     {"deform_sample_grad", convolution_text, "convolution.kn", sizeof convolution_text - 1},
     {"det", linalg_text, "linalg.kn", sizeof linalg_text - 1},
+    {"distinct", sorting_text, "sorting.kn", sizeof sorting_text - 1},
     {"eigh", linalg_text, "linalg.kn", sizeof linalg_text - 1},
     {"elementwise_copy", elementwise_text, "elementwise.kn", sizeof elementwise_text - 1},
     {"embedding", normalise_text, "normalise.kn", sizeof normalise_text - 1},
@@ -754,17 +773,17 @@ static const struct {
     {"grid_sample", spatial_text, "spatial.kn", sizeof spatial_text - 1},
     {"grid_sample_grad", spatial_text, "spatial.kn", sizeof spatial_text - 1},
     {"grid_sample_taps", spatial_text, "spatial.kn", sizeof spatial_text - 1},
-    {"gru", recurrent_text, "recurrent.kn", sizeof recurrent_text - 1},
+    {"im2col", window_text, "window.kn", sizeof window_text - 1},
     {"interpolate", spatial_text, "spatial.kn", sizeof spatial_text - 1},
     {"interpolate_grad", spatial_text, "spatial.kn", sizeof spatial_text - 1},
     {"interpolate_taps", spatial_text, "spatial.kn", sizeof spatial_text - 1},
     {"linear", contraction_text, "contraction.kn", sizeof contraction_text - 1},
-    {"lstm", recurrent_text, "recurrent.kn", sizeof recurrent_text - 1},
     {"lu", linalg_text, "linalg.kn", sizeof linalg_text - 1},
     {"matmul", contraction_text, "contraction.kn", sizeof contraction_text - 1},
-    {"matmul_integer", integer_text, "integer.kn", sizeof integer_text - 1},
     {"max_pool", window_text, "window.kn", sizeof window_text - 1},
     {"max_pool_values", window_text, "window.kn", sizeof window_text - 1},
+    {"max_roi_pool", regions_text, "regions.kn", sizeof regions_text - 1},
+    {"nms", regions_text, "regions.kn", sizeof regions_text - 1},
     {"nonzero", indexing_text, "indexing.kn", sizeof indexing_text - 1},
     {"pad", movement_text, "movement.kn", sizeof movement_text - 1},
     {"pad_grad", movement_text, "movement.kn", sizeof movement_text - 1},
@@ -772,7 +791,9 @@ static const struct {
     {"resample", resample_text, "resample.kn", sizeof resample_text - 1},
     {"resample_grad", resample_text, "resample.kn", sizeof resample_text - 1},
     {"resample_taps", resample_text, "resample.kn", sizeof resample_text - 1},
-    {"rnn", recurrent_text, "recurrent.kn", sizeof recurrent_text - 1},
+    {"roi_align", regions_text, "regions.kn", sizeof regions_text - 1},
+    {"roi_align_grad", regions_text, "regions.kn", sizeof regions_text - 1},
+    {"roi_align_taps", regions_text, "regions.kn", sizeof regions_text - 1},
     {"rope", normalise_text, "normalise.kn", sizeof normalise_text - 1},
     {"scan_linear", scan_text, "scan.kn", sizeof scan_text - 1},
     {"scan_logsumexp", scan_text, "scan.kn", sizeof scan_text - 1},

@@ -28,7 +28,7 @@ static int32_t target_type(kni_conversion *c, const kni_onnx_node *node)
 
 /* ---- dtypes that are only stored */
 
-static bool is_float8(kn_dtype dtype) { return dtype >= KN_F8_E4M3 && dtype <= KN_F8_E5M2_FNUZ; }
+static bool is_float8(kn_dtype dtype) { return kn_dtype_is_stored(dtype) && kni_dtypes[dtype].bits == 8; }
 
 /* Values of any dtype as floats that hold them, for what follows. */
 static kni_datum as_real(kni_conversion *c, kni_datum x)
@@ -93,7 +93,8 @@ static kni_datum cast_datum(kni_conversion *c, const kni_onnx_node *node, kni_da
     }
     if (from_texts) return kni_numbers_of_texts(c, x, dtype);
     if (kni_dtype_of(c, x) == dtype) return x;
-    if (dtype == KN_E8M0) return exponent_of(c, x, kni_node_text(node, "round_mode", "up"), saturate);
+    if (kni_dtypes[dtype].specials == KNI_SPECIALS_POWERS)
+        return exponent_of(c, x, kni_node_text(node, "round_mode", "up"), saturate);
     return is_float8(dtype) && saturate ? saturated(c, x, dtype) : kni_cast_to(c, x, dtype);
 }
 

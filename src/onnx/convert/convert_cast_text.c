@@ -9,11 +9,6 @@
 
 enum { ROOM = 40, LONGEST = 400 };
 
-static bool is_whole(kn_dtype dtype)
-{
-    return dtype == KN_BOOL || kn_dtype_is_integer(dtype) || (dtype >= KN_I4 && dtype <= KN_U2);
-}
-
 /* ---- numbers to texts */
 
 /* strtod and snprintf write the point of the locale. */
@@ -45,7 +40,8 @@ static bool means(const char *digits, double value, kn_dtype dtype)
 {
     double read = read_decimal(digits), apart = read < value ? value - read : read - value;
     if (dtype == KN_F64) return read == value;
-    return dtype == KN_F16 ? apart < half_step(value) : (float)read == (float)value;
+    return kni_is_half(dtype) && !kni_is_brain(dtype) ? apart < half_step(value)
+                                                      : (float)read == (float)value;
 }
 
 /* Digits and exponent of the shortest "d.ddde+xx" that means the number. */
@@ -87,7 +83,7 @@ static int write_real(double value, kn_dtype dtype, char *text, size_t room)
 
 static int write_whole(int64_t value, kn_dtype dtype, char *text, size_t room)
 {
-    if (dtype == KN_BOOL) return snprintf(text, room, "%s", value ? "True" : "False");
+    if (kni_is_bool(dtype)) return snprintf(text, room, "%s", value ? "True" : "False");
     if (dtype == KN_U64) return snprintf(text, room, "%llu", (unsigned long long)(uint64_t)value);
     return snprintf(text, room, "%lld", (long long)value);
 }
@@ -95,7 +91,7 @@ static int write_whole(int64_t value, kn_dtype dtype, char *text, size_t room)
 kni_datum kni_texts_of_numbers(kni_conversion *c, kni_datum x)
 {
     kn_dtype dtype = kni_dtype_of(c, x);
-    bool whole = is_whole(dtype);
+    bool whole = kni_is_whole(dtype);
     kni_extent sizes[KN_MAX_RANK];
     int32_t rank = kni_extents_of(c, x, sizes);
     int64_t n = 0;
@@ -206,7 +202,7 @@ static bool parse_truth(const kni_onnx_text *text, int64_t *value)
 
 kni_datum kni_numbers_of_texts(kni_conversion *c, kni_datum x, kn_dtype dtype)
 {
-    bool whole = is_whole(dtype);
+    bool whole = kni_is_whole(dtype);
     kni_extent extents[KN_MAX_RANK];
     int64_t n = 0, sizes[KN_MAX_RANK];
     int32_t rank = kni_extents_of(c, x, extents);
@@ -217,9 +213,9 @@ kni_datum kni_numbers_of_texts(kni_conversion *c, kni_datum x, kn_dtype dtype)
         double real;
     } *values = kni_convert_memory(c, (size_t)(n + 1), sizeof *values);
     for (int64_t i = 0; texts && values && i < n; i++) {
-        bool good = !whole             ? parse_real(&texts[i], &values[i].real)
-                    : dtype == KN_BOOL ? parse_truth(&texts[i], &values[i].whole)
-                                       : parse_whole(&texts[i], &values[i].whole);
+        bool good = !whole               ? parse_real(&texts[i], &values[i].real)
+                    : kni_is_bool(dtype) ? parse_truth(&texts[i], &values[i].whole)
+                                         : parse_whole(&texts[i], &values[i].whole);
         if (!good) {
             kni_convert_fail(c, KN_ERROR_ARGUMENT, "'%.*s' is no number of type %s",
                              texts[i].bytes < 60 ? (int)texts[i].bytes : 60, texts[i].data,

@@ -163,8 +163,7 @@ static int64_t seed_of(const kni_onnx_node *node)
 /* What is drawn is rounded to the dtype, which must not reach `high`: the largest number below it. */
 static double below(double high, kn_dtype dtype)
 {
-    int digits = dtype == KN_F64 ? 53 : dtype == KN_F32 ? 24 : dtype == KN_F16 ? 11 : 8;
-    uint64_t bits, unit = UINT64_C(1) << (53 - digits);
+    uint64_t bits, unit = UINT64_C(1) << (52 - kni_dtypes[dtype].mantissa);
     memcpy(&bits, &high, sizeof bits);
     if (high == 0 || high != high) return -0x1p-126;
     bool exact = (bits & (unit - 1)) == 0;

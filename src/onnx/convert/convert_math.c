@@ -6,7 +6,7 @@
 /* ---- operators that are one op */
 
 static const struct {
-    const char *operator, * op;
+    const char *name, *op;
 } named[] = {
     {"Abs", "abs"},
     {"Acos", "acos"},
@@ -55,7 +55,7 @@ static const struct {
 static const char *op_of(const kni_onnx_node *node)
 {
     for (size_t i = 0; i < sizeof named / sizeof *named; i++)
-        if (!strcmp(named[i].operator, node->op)) return named[i].op;
+        if (!strcmp(named[i].name, node->op)) return named[i].op;
     return ""; /* which no op is called */
 }
 
@@ -94,11 +94,14 @@ static void binary(KNI_CONVERTS)
 static void variadic(KNI_CONVERTS)
 {
     (void)n_out;
-    kni_datum y = in[0];
-    for (int32_t i = 1; i < n_in; i++) y = kni_emit2(c, op_of(node), y, in[i]);
-    if (!strcmp(node->op, "Mean") && n_in > 1)
-        y = kni_emit2(c, "div", y, kni_real_number(c, n_in, kni_dtype_of(c, in[0])));
-    out[0] = y;
+    out[0] = in[0];
+    for (int32_t i = 1; i < n_in; i++) out[0] = kni_emit2(c, op_of(node), out[0], in[i]);
+}
+
+static void mean(KNI_CONVERTS)
+{
+    variadic(c, node, in, n_in, out, n_out);
+    if (n_in > 1) out[0] = kni_emit2(c, "div", out[0], kni_real_number(c, n_in, kni_dtype_of(c, in[0])));
 }
 
 /* ---- arithmetic that depends on the dtype */
@@ -210,8 +213,8 @@ static void bit_cast(KNI_CONVERTS)
 {
     KNI_UNUSED_COUNTS;
     kn_dtype from = kni_dtype_of(c, in[0]), to = kni_node_dtype(c, node, "to", from);
-    kni_datum x = from == KN_BOOL && to != KN_BOOL ? kni_cast_to(c, in[0], KN_U8) : in[0];
-    kn_dtype raw = to == KN_BOOL ? KN_U8 : to;
+    kni_datum x = kni_is_bool(from) && !kni_is_bool(to) ? kni_cast_to(c, in[0], KN_U8) : in[0];
+    kn_dtype raw = kni_is_bool(to) ? KN_U8 : to;
     if (kni_dtype_of(c, x) != raw && from != to)
         x = kni_emit(c, "bitcast", &x, 1, KNI_GIVE(KNI_WHOLE("dtype", raw)));
     out[0] = kni_cast_to(c, x, to);
@@ -219,65 +222,61 @@ static void bit_cast(KNI_CONVERTS)
 
 /* ---- the table */
 
-#define ROW(op, since, convert, types)                                                                       \
-    {                                                                                                        \
-        "", op, since, 0, convert, 0, types                                                                  \
-    }
 #define NUMBERS "floats integers"
 
 const kni_onnx_converter kni_onnx_math[] = {
-    ROW("Abs", 1, unary, NUMBERS),
-    ROW("Acos", 7, unary, "floats"),
-    ROW("Acosh", 9, unary, "floats"),
-    ROW("Add", 1, binary, NUMBERS),
-    ROW("And", 1, binary, "bool"),
-    ROW("Asin", 7, unary, "floats"),
-    ROW("Asinh", 9, unary, "floats"),
-    ROW("Atan", 7, unary, "floats"),
-    ROW("Atanh", 9, unary, "floats"),
-    ROW("BitCast", 26, bit_cast, "floats integers bool stored"),
-    ROW("BitShift", 11, bit_shift, "integers"),
-    ROW("BitwiseAnd", 18, binary, "integers"),
-    ROW("BitwiseNot", 18, unary, "integers"),
-    ROW("BitwiseOr", 18, binary, "integers"),
-    ROW("BitwiseXor", 18, binary, "integers"),
-    ROW("Cast", 1, kni_convert_cast, "floats integers bool strings stored"),
-    ROW("CastLike", 15, kni_convert_cast_like, "floats integers bool strings stored"),
-    ROW("Ceil", 1, unary, "floats"),
-    ROW("Clip", 1, clip, NUMBERS),
-    ROW("Cos", 7, unary, "floats"),
-    ROW("Cosh", 9, unary, "floats"),
-    ROW("Div", 1, divide, NUMBERS),
-    ROW("Equal", 1, binary, "floats integers bool strings"),
-    ROW("Erf", 9, unary, NUMBERS),
-    ROW("Exp", 1, unary, "floats"),
-    ROW("Floor", 1, unary, "floats"),
-    ROW("Greater", 1, binary, NUMBERS),
-    ROW("GreaterOrEqual", 12, binary, NUMBERS),
-    ROW("IsInf", 10, is_infinite, "floats stored"),
-    ROW("IsNaN", 9, is_nan, "floats stored"),
-    ROW("Less", 1, binary, NUMBERS),
-    ROW("LessOrEqual", 12, binary, NUMBERS),
-    ROW("Log", 1, unary, "floats"),
-    ROW("Max", 1, variadic, NUMBERS),
-    ROW("Mean", 1, variadic, "floats"),
-    ROW("Min", 1, variadic, NUMBERS),
-    ROW("Mod", 10, modulo, NUMBERS),
-    ROW("Mul", 1, binary, NUMBERS),
-    ROW("Neg", 1, unary, NUMBERS),
-    ROW("Not", 1, unary, "bool"),
-    ROW("Or", 1, binary, "bool"),
-    ROW("Pow", 1, power, NUMBERS),
-    ROW("Reciprocal", 1, unary, "floats"),
-    ROW("Round", 11, unary, "floats"),
-    ROW("Sign", 9, unary, NUMBERS),
-    ROW("Sin", 7, unary, "floats"),
-    ROW("Sinh", 9, unary, "floats"),
-    ROW("Sqrt", 1, unary, "floats"),
-    ROW("Sub", 1, binary, NUMBERS),
-    ROW("Sum", 1, variadic, "floats"),
-    ROW("Tan", 7, unary, "floats"),
-    ROW("Where", 9, where, "floats integers bool strings stored"),
-    ROW("Xor", 1, binary, "bool"),
+    KNI_ONNX_ROW("Abs", 1, unary, NUMBERS),
+    KNI_ONNX_ROW("Acos", 7, unary, "floats"),
+    KNI_ONNX_ROW("Acosh", 9, unary, "floats"),
+    KNI_ONNX_ROW("Add", 1, binary, NUMBERS),
+    KNI_ONNX_ROW("And", 1, binary, "bool"),
+    KNI_ONNX_ROW("Asin", 7, unary, "floats"),
+    KNI_ONNX_ROW("Asinh", 9, unary, "floats"),
+    KNI_ONNX_ROW("Atan", 7, unary, "floats"),
+    KNI_ONNX_ROW("Atanh", 9, unary, "floats"),
+    KNI_ONNX_ROW("BitCast", 26, bit_cast, "floats integers bool stored"),
+    KNI_ONNX_ROW("BitShift", 11, bit_shift, "integers"),
+    KNI_ONNX_ROW("BitwiseAnd", 18, binary, "integers"),
+    KNI_ONNX_ROW("BitwiseNot", 18, unary, "integers"),
+    KNI_ONNX_ROW("BitwiseOr", 18, binary, "integers"),
+    KNI_ONNX_ROW("BitwiseXor", 18, binary, "integers"),
+    KNI_ONNX_ROW("Cast", 1, kni_convert_cast, "floats integers bool strings stored"),
+    KNI_ONNX_ROW("CastLike", 15, kni_convert_cast_like, "floats integers bool strings stored"),
+    KNI_ONNX_ROW("Ceil", 1, unary, "floats"),
+    KNI_ONNX_ROW("Clip", 1, clip, NUMBERS),
+    KNI_ONNX_ROW("Cos", 7, unary, "floats"),
+    KNI_ONNX_ROW("Cosh", 9, unary, "floats"),
+    KNI_ONNX_ROW("Div", 1, divide, NUMBERS),
+    KNI_ONNX_ROW("Equal", 1, binary, "floats integers bool strings"),
+    KNI_ONNX_ROW("Erf", 9, unary, NUMBERS),
+    KNI_ONNX_ROW("Exp", 1, unary, "floats"),
+    KNI_ONNX_ROW("Floor", 1, unary, "floats"),
+    KNI_ONNX_ROW("Greater", 1, binary, NUMBERS),
+    KNI_ONNX_ROW("GreaterOrEqual", 12, binary, NUMBERS),
+    KNI_ONNX_ROW("IsInf", 10, is_infinite, "floats stored"),
+    KNI_ONNX_ROW("IsNaN", 9, is_nan, "floats stored"),
+    KNI_ONNX_ROW("Less", 1, binary, NUMBERS),
+    KNI_ONNX_ROW("LessOrEqual", 12, binary, NUMBERS),
+    KNI_ONNX_ROW("Log", 1, unary, "floats"),
+    KNI_ONNX_ROW("Max", 1, variadic, NUMBERS),
+    KNI_ONNX_ROW("Mean", 1, mean, "floats"),
+    KNI_ONNX_ROW("Min", 1, variadic, NUMBERS),
+    KNI_ONNX_ROW("Mod", 10, modulo, NUMBERS),
+    KNI_ONNX_ROW("Mul", 1, binary, NUMBERS),
+    KNI_ONNX_ROW("Neg", 1, unary, NUMBERS),
+    KNI_ONNX_ROW("Not", 1, unary, "bool"),
+    KNI_ONNX_ROW("Or", 1, binary, "bool"),
+    KNI_ONNX_ROW("Pow", 1, power, NUMBERS),
+    KNI_ONNX_ROW("Reciprocal", 1, unary, "floats"),
+    KNI_ONNX_ROW("Round", 11, unary, "floats"),
+    KNI_ONNX_ROW("Sign", 9, unary, NUMBERS),
+    KNI_ONNX_ROW("Sin", 7, unary, "floats"),
+    KNI_ONNX_ROW("Sinh", 9, unary, "floats"),
+    KNI_ONNX_ROW("Sqrt", 1, unary, "floats"),
+    KNI_ONNX_ROW("Sub", 1, binary, NUMBERS),
+    KNI_ONNX_ROW("Sum", 1, variadic, "floats"),
+    KNI_ONNX_ROW("Tan", 7, unary, "floats"),
+    KNI_ONNX_ROW("Where", 9, where, "floats integers bool strings stored"),
+    KNI_ONNX_ROW("Xor", 1, binary, "bool"),
     {0},
 };

@@ -5,7 +5,7 @@
 kni_datum kni_widened(kni_conversion *c, kni_datum x)
 {
     kn_dtype dtype = kni_dtype_of(c, x);
-    return kni_is_half_dtype(dtype) || kn_dtype_is_stored(dtype) ? kni_cast_to(c, x, KN_F32) : x;
+    return kni_is_half(dtype) || kn_dtype_is_stored(dtype) ? kni_cast_to(c, x, KN_F32) : x;
 }
 
 kn_dtype kni_node_dtype(kni_conversion *c, const kni_onnx_node *node, const char *attribute,

@@ -2,6 +2,7 @@
 #ifndef KNI_ONNX_CONVERT_NUMBERS_H
 #define KNI_ONNX_CONVERT_NUMBERS_H
 
+#include "core/dtype.h"
 #include "onnx/convert.h"
 
 /* The parameters of every converter. */
@@ -10,9 +11,20 @@
         int32_t n_out
 #define KNI_UNUSED_COUNTS ((void)n_in, (void)n_out)
 
+/* A row of a table: of the standard's own domain, for all versions from `since` on. */
+#define KNI_ONNX_ROW(op, since, convert, types)                                                              \
+    {                                                                                                        \
+        "", op, since, 0, convert, 0, types                                                                  \
+    }
+
 /* ---- types */
 
-static inline bool kni_is_half_dtype(kn_dtype dtype) { return dtype == KN_F16 || dtype == KN_BF16; }
+/* Whether the elements are whole numbers or truths, stored ones too. */
+static inline bool kni_is_whole(kn_dtype dtype)
+{
+    int kind = kni_dtypes[dtype].kind;
+    return kind == KNI_KIND_BOOL || kind == KNI_KIND_UNSIGNED || kind == KNI_KIND_SIGNED;
+}
 /* x as f32 where it is f16, bf16 or of a dtype that is only stored: for what is computed in several steps. */
 kni_datum kni_widened(kni_conversion *c, kni_datum x);
 /* The dtype that an attribute of a node names with the numbers of the format; `otherwise` where there is none. Fails for types that Kiln

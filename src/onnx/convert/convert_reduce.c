@@ -5,22 +5,26 @@
 
 /* ---- reductions: what is done to each element, how they are joined, what is done to the result */
 
+/* What of a reduction is more than its op. */
+enum { PLAIN, OF_FLOATS, MEAN, LARGEST, LEAST };
+
 typedef struct reduction {
-    const char *operator, * before, *op, *after;
+    const char *name, *before, *op, *after;
+    int kind;
 } reduction;
 
 static const reduction reductions[] = {
-    {"ReduceL1", "abs", "sum", NULL},     {"ReduceL2", "square", "sum", "sqrt"},
-    {"ReduceLogSum", NULL, "sum", "log"}, {"ReduceLogSumExp", NULL, "logsumexp", NULL},
-    {"ReduceMax", NULL, "max", NULL},     {"ReduceMean", NULL, "mean", NULL},
-    {"ReduceMin", NULL, "min", NULL},     {"ReduceProd", NULL, "prod", NULL},
-    {"ReduceSum", NULL, "sum", NULL},     {"ReduceSumSquare", "square", "sum", NULL},
+    {"ReduceL1", "abs", "sum", NULL, PLAIN},     {"ReduceL2", "square", "sum", "sqrt", PLAIN},
+    {"ReduceLogSum", NULL, "sum", "log", PLAIN}, {"ReduceLogSumExp", NULL, "logsumexp", NULL, OF_FLOATS},
+    {"ReduceMax", NULL, "max", NULL, LARGEST},   {"ReduceMean", NULL, "mean", NULL, MEAN},
+    {"ReduceMin", NULL, "min", NULL, LEAST},     {"ReduceProd", NULL, "prod", NULL, PLAIN},
+    {"ReduceSum", NULL, "sum", NULL, PLAIN},     {"ReduceSumSquare", "square", "sum", NULL, PLAIN},
 };
 
 static const reduction *reduction_of(const kni_onnx_node *node)
 {
     for (size_t i = 0; i < sizeof reductions / sizeof *reductions; i++)
-        if (!strcmp(reductions[i].operator, node->op)) return &reductions[i];
+        if (!strcmp(reductions[i].name, node->op)) return &reductions[i];
     return &reductions[0];
 }
 
@@ -61,8 +65,8 @@ static kni_datum extreme_of_none(kni_conversion *c, kni_datum x, const reduced *
     if (kn_dtype_is_float(dtype)) {
         value = kni_real_number(c, largest ? -__builtin_inf() : __builtin_inf(), dtype);
     } else {
-        bool is_signed = dtype >= KN_I64 && dtype <= KN_I8;
-        int bits = dtype == KN_BOOL ? 1 : (int)kn_dtype_bytes(dtype, 1) * 8;
+        bool is_signed = kni_dtypes[dtype].kind == KNI_KIND_SIGNED;
+        int bits = kni_is_bool(dtype) ? 1 : kni_dtypes[dtype].bits;
         int64_t top = bits == 64 && !is_signed ? -1 : (int64_t)((UINT64_C(1) << (bits - is_signed)) - 1);
         value = kni_whole_number(c, !largest ? top : is_signed ? -top - 1 : 0, dtype);
     }
@@ -83,16 +87,17 @@ static kni_datum prepared(kni_conversion *c, kni_datum x, const reduction *way)
 {
     kn_dtype dtype = kni_dtype_of(c, x);
     if (kn_dtype_is_float(dtype)) return way->before || way->after ? kni_widened(c, x) : x;
-    if (!strcmp(way->op, "logsumexp")) return kni_cast_to(c, x, KN_F64);
+    if (way->kind == OF_FLOATS) return kni_cast_to(c, x, KN_F64);
     return way->before && dtype != KN_U64 ? kni_cast_to(c, x, KN_I64) : x;
 }
 
 static kni_datum joined(kni_conversion *c, kni_datum x, const reduction *way, const reduced *r)
 {
-    bool largest = !strcmp(way->op, "max"), extreme = largest || !strcmp(way->op, "min");
+    bool extreme = way->kind == LARGEST || way->kind == LEAST;
     if (r->none) return x;
-    if (extreme && kni_extent_is(line_length(c, x, r), 0)) return extreme_of_none(c, x, r, largest);
-    if (!strcmp(way->op, "mean")) return mean_of(c, x, r);
+    if (extreme && kni_extent_is(line_length(c, x, r), 0))
+        return extreme_of_none(c, x, r, way->kind == LARGEST);
+    if (way->kind == MEAN) return mean_of(c, x, r);
     return kni_reduce_over(c, way->op, x, r->axes, r->n, r->keep);
 }
 
@@ -115,12 +120,11 @@ static void reduce(KNI_CONVERTS)
 
 /* ---- positions of extremes */
 
-static void extreme_position(KNI_CONVERTS)
+static void extreme_position(kni_conversion *c, const kni_onnx_node *node, const char *op,
+                             const kni_datum *in, kni_datum *out)
 {
-    KNI_UNUSED_COUNTS;
     int32_t axis = kni_axis_of(c, in[0], kni_node_int(node, "axis", 0));
     bool last = kni_node_int(node, "select_last_index", 0) != 0;
-    const char *op = !strcmp(node->op, "ArgMax") ? "argmax" : "argmin";
     kni_datum x = last ? kni_reversed(c, in[0], axis) : in[0];
     kni_datum y = kni_emit(
         c, op, &x, 1,
@@ -130,6 +134,18 @@ static void extreme_position(KNI_CONVERTS)
         y = kni_emit2(c, "sub", kni_extent_value(c, end), y);
     }
     out[0] = y;
+}
+
+static void arg_max(KNI_CONVERTS)
+{
+    KNI_UNUSED_COUNTS;
+    extreme_position(c, node, "argmax", in, out);
+}
+
+static void arg_min(KNI_CONVERTS)
+{
+    KNI_UNUSED_COUNTS;
+    extreme_position(c, node, "argmin", in, out);
 }
 
 /* 1 at the first largest element along the axis; before version 13 of a matrix with the axes before `axis` as rows. */
@@ -152,15 +168,27 @@ static void hardmax(KNI_CONVERTS)
 
 /* ---- cumulative operators: integers run in i64 */
 
-static void cumulative(KNI_CONVERTS)
+static void cumulative(kni_conversion *c, const kni_onnx_node *node, const char *op, const kni_datum *in,
+                       kni_datum *out)
 {
-    KNI_UNUSED_COUNTS;
     int64_t axis = kni_axis_of(c, in[0], kni_known_int(c, in[1], "the axis", 0));
-    kni_datum y = kni_emit(c, !strcmp(node->op, "CumSum") ? "cumsum" : "cumprod", in, 1,
+    kni_datum y = kni_emit(c, op, in, 1,
                            KNI_GIVE(KNI_WHOLE("axis", axis),
                                     KNI_WHOLE("reverse", kni_node_int(node, "reverse", 0) != 0),
                                     KNI_WHOLE("exclusive", kni_node_int(node, "exclusive", 0) != 0)));
     out[0] = kni_cast_to(c, y, kni_dtype_of(c, in[0]));
+}
+
+static void cumulative_sum(KNI_CONVERTS)
+{
+    KNI_UNUSED_COUNTS;
+    cumulative(c, node, "cumsum", in, out);
+}
+
+static void cumulative_product(KNI_CONVERTS)
+{
+    KNI_UNUSED_COUNTS;
+    cumulative(c, node, "cumprod", in, out);
 }
 
 /* ---- places */
@@ -200,29 +228,25 @@ static void nonzero(KNI_CONVERTS)
 
 /* ---- the table */
 
-#define ROW(op, since, convert, types)                                                                       \
-    {                                                                                                        \
-        "", op, since, 0, convert, 0, types                                                                  \
-    }
 #define NUMBERS "floats integers"
 
 const kni_onnx_converter kni_onnx_reduce[] = {
-    ROW("ArgMax", 1, extreme_position, NUMBERS),
-    ROW("ArgMin", 1, extreme_position, NUMBERS),
-    ROW("CumProd", 26, cumulative, NUMBERS),
-    ROW("CumSum", 11, cumulative, NUMBERS),
-    ROW("Hardmax", 1, hardmax, "floats"),
-    ROW("NonZero", 9, nonzero, "floats integers bool"),
-    ROW("ReduceL1", 1, reduce, NUMBERS),
-    ROW("ReduceL2", 1, reduce, NUMBERS),
-    ROW("ReduceLogSum", 1, reduce, NUMBERS),
-    ROW("ReduceLogSumExp", 1, reduce, NUMBERS),
-    ROW("ReduceMax", 1, reduce, "floats integers bool"),
-    ROW("ReduceMean", 1, reduce, NUMBERS),
-    ROW("ReduceMin", 1, reduce, "floats integers bool"),
-    ROW("ReduceProd", 1, reduce, NUMBERS),
-    ROW("ReduceSum", 1, reduce, NUMBERS),
-    ROW("ReduceSumSquare", 1, reduce, NUMBERS),
-    ROW("TopK", 1, topk, NUMBERS),
+    KNI_ONNX_ROW("ArgMax", 1, arg_max, NUMBERS),
+    KNI_ONNX_ROW("ArgMin", 1, arg_min, NUMBERS),
+    KNI_ONNX_ROW("CumProd", 26, cumulative_product, NUMBERS),
+    KNI_ONNX_ROW("CumSum", 11, cumulative_sum, NUMBERS),
+    KNI_ONNX_ROW("Hardmax", 1, hardmax, "floats"),
+    KNI_ONNX_ROW("NonZero", 9, nonzero, "floats integers bool"),
+    KNI_ONNX_ROW("ReduceL1", 1, reduce, NUMBERS),
+    KNI_ONNX_ROW("ReduceL2", 1, reduce, NUMBERS),
+    KNI_ONNX_ROW("ReduceLogSum", 1, reduce, NUMBERS),
+    KNI_ONNX_ROW("ReduceLogSumExp", 1, reduce, NUMBERS),
+    KNI_ONNX_ROW("ReduceMax", 1, reduce, "floats integers bool"),
+    KNI_ONNX_ROW("ReduceMean", 1, reduce, NUMBERS),
+    KNI_ONNX_ROW("ReduceMin", 1, reduce, "floats integers bool"),
+    KNI_ONNX_ROW("ReduceProd", 1, reduce, NUMBERS),
+    KNI_ONNX_ROW("ReduceSum", 1, reduce, NUMBERS),
+    KNI_ONNX_ROW("ReduceSumSquare", 1, reduce, NUMBERS),
+    KNI_ONNX_ROW("TopK", 1, topk, NUMBERS),
     {0},
 };

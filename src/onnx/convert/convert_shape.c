@@ -246,10 +246,6 @@ static void tile(KNI_CONVERTS)
 
 /* ---- the table */
 
-#define ROW(op, since, convert, types)                                                                       \
-    {                                                                                                        \
-        "", op, since, 0, convert, 0, types                                                                  \
-    }
 #define DRAWS(op, since, convert)                                                                            \
     {                                                                                                        \
         "", op, since, 0, convert, KNI_ONNX_RANDOM, "floats"                                                 \
@@ -258,32 +254,32 @@ static void tile(KNI_CONVERTS)
 
 const kni_onnx_converter kni_onnx_shape[] = {
     DRAWS("Bernoulli", 15, kni_convert_bernoulli),
-    ROW("Compress", 9, kni_convert_compress, ALL),
-    ROW("Concat", 1, concat, ALL),
-    ROW("ConstantOfShape", 9, kni_convert_constant_of_shape, "floats integers bool stored"),
-    ROW("Expand", 8, expand, ALL),
-    ROW("EyeLike", 9, kni_convert_eye_like, "floats integers bool"),
-    ROW("Flatten", 1, flatten, ALL),
-    ROW("Gather", 1, kni_convert_gather, ALL),
-    ROW("GatherElements", 11, kni_convert_gather_elements, ALL),
+    KNI_ONNX_ROW("Compress", 9, kni_convert_compress, ALL),
+    KNI_ONNX_ROW("Concat", 1, concat, ALL),
+    KNI_ONNX_ROW("ConstantOfShape", 9, kni_convert_constant_of_shape, "floats integers bool stored"),
+    KNI_ONNX_ROW("Expand", 8, expand, ALL),
+    KNI_ONNX_ROW("EyeLike", 9, kni_convert_eye_like, "floats integers bool"),
+    KNI_ONNX_ROW("Flatten", 1, flatten, ALL),
+    KNI_ONNX_ROW("Gather", 1, kni_convert_gather, ALL),
+    KNI_ONNX_ROW("GatherElements", 11, kni_convert_gather_elements, ALL),
     DRAWS("Multinomial", 7, kni_convert_multinomial),
-    ROW("OneHot", 9, kni_convert_one_hot, "floats integers bool strings"),
-    ROW("Pad", 1, kni_convert_pad, ALL),
+    KNI_ONNX_ROW("OneHot", 9, kni_convert_one_hot, "floats integers bool strings"),
+    KNI_ONNX_ROW("Pad", 1, kni_convert_pad, ALL),
     DRAWS("RandomNormal", 1, kni_convert_random),
     DRAWS("RandomNormalLike", 1, kni_convert_random),
     DRAWS("RandomUniform", 1, kni_convert_random),
     DRAWS("RandomUniformLike", 1, kni_convert_random),
-    ROW("Range", 11, kni_convert_range, "floats integers"),
-    ROW("Reshape", 1, reshape, ALL),
-    ROW("ReverseSequence", 10, kni_convert_reverse_sequence, ALL),
-    ROW("Shape", 1, shape, ALL),
-    ROW("Size", 1, size, ALL),
-    ROW("Slice", 1, kni_convert_slice, ALL),
-    ROW("Split", 1, kni_convert_split, ALL),
-    ROW("Squeeze", 1, squeeze, ALL),
-    ROW("Tile", 1, tile, ALL),
-    ROW("Transpose", 1, transpose, ALL),
-    ROW("Trilu", 14, kni_convert_trilu, "floats integers bool stored"),
-    ROW("Unsqueeze", 1, unsqueeze, ALL),
+    KNI_ONNX_ROW("Range", 11, kni_convert_range, "floats integers"),
+    KNI_ONNX_ROW("Reshape", 1, reshape, ALL),
+    KNI_ONNX_ROW("ReverseSequence", 10, kni_convert_reverse_sequence, ALL),
+    KNI_ONNX_ROW("Shape", 1, shape, ALL),
+    KNI_ONNX_ROW("Size", 1, size, ALL),
+    KNI_ONNX_ROW("Slice", 1, kni_convert_slice, ALL),
+    KNI_ONNX_ROW("Split", 1, kni_convert_split, ALL),
+    KNI_ONNX_ROW("Squeeze", 1, squeeze, ALL),
+    KNI_ONNX_ROW("Tile", 1, tile, ALL),
+    KNI_ONNX_ROW("Transpose", 1, transpose, ALL),
+    KNI_ONNX_ROW("Trilu", 14, kni_convert_trilu, "floats integers bool stored"),
+    KNI_ONNX_ROW("Unsqueeze", 1, unsqueeze, ALL),
     {0},
 };

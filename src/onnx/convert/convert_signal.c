@@ -158,7 +158,7 @@ void kni_convert_stft(KNI_CONVERTS)
 /* ---- windows: weights[0] - weights[1] cos(2 pi i / n) + weights[2] cos(4 pi i / n) */
 
 static const struct {
-    const char *operator;
+    const char *name;
     double weights[3];
 } windows[] = {{"HannWindow", {0.5, 0.5, 0}},
                {"HammingWindow", {25.0 / 46, 21.0 / 46, 0}},
@@ -171,7 +171,7 @@ void kni_convert_window(KNI_CONVERTS)
     kn_dtype dtype = kni_node_dtype(c, node, "output_datatype", KN_F32);
     const double *weights = windows[0].weights;
     for (size_t i = 0; i < sizeof windows / sizeof *windows; i++)
-        if (!strcmp(windows[i].operator, node->op)) weights = windows[i].weights;
+        if (!strcmp(windows[i].name, node->op)) weights = windows[i].weights;
     if (!kni_convert_failed(c) && size < 0)
         kni_convert_fail(c, KN_ERROR_ARGUMENT, "the size is %lld, which is negative", (long long)size);
     double *values = kni_convert_failed(c) ? NULL : kni_convert_memory(c, (size_t)size + 1, sizeof *values);

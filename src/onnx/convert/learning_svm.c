@@ -249,7 +249,7 @@ static kni_datum probabilities(kni_conversion *c, const machine *m, const votes 
     z = kni_emit2(c, "add", z, kni_learning_reals(c, b, &v->pairs, 1, m->dtype));
     z = kni_emit1(c, "sigmoid", kni_emit1(c, "neg", z));
     z = kni_emit3(c, "clamp", z, kni_real_number(c, 1e-7, m->dtype), kni_real_number(c, 1 - 1e-7, m->dtype));
-    return kni_is_known(c, z) ? coupled_now(c, m, v, z) : coupled_exactly(c, m, v, z);
+    return kni_converts_now(c) ? coupled_now(c, m, v, z) : coupled_exactly(c, m, v, z);
 }
 
 static void classify_by_votes(kni_conversion *c, const kni_onnx_node *node, const machine *m, const votes *v,

@@ -3,12 +3,8 @@
 
 #define PENDING(list) __attribute__((weak)) const kni_onnx_converter list[] = {{0}}
 
-PENDING(kni_onnx_network);
 PENDING(kni_onnx_image);
 PENDING(kni_onnx_quantized);
 PENDING(kni_onnx_recurrent);
 PENDING(kni_onnx_attention);
-PENDING(kni_onnx_text_ops);
-PENDING(kni_onnx_sequence);
-PENDING(kni_onnx_learning);
 PENDING(kni_onnx_fused);

@@ -303,7 +303,8 @@ static bool times_in_braces(parser *p, int32_t *least, int32_t *most)
 
 static bool times(parser *p, int32_t *least, int32_t *most)
 {
-    if (p->literal) return false;
+    if (p->literal && !skip(p, "\\E")) return false;
+    p->literal = false;
     *least = 0;
     *most = -1;
     if (skip(p, "*")) return true;

@@ -48,6 +48,8 @@ typedef struct kni_onnx_target {
     bool (*read)(kni_conversion *c, kni_entry *e, const char *what);
     /* Waits until the ops before are done, to measure nodes. */
     void (*wait)(kni_conversion *c);
+    /* Hears which value of the model a result is; may be NULL. */
+    void (*name)(kni_conversion *c, int32_t value, kni_datum x);
     /* If, Loop and Scan. */
     kni_convert_function *branch, *loop, *scan;
 } kni_onnx_target;

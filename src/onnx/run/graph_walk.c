@@ -24,8 +24,11 @@ static void read_operands(kni_conversion *c, const kni_onnx_node *node, kni_datu
 
 static void keep_results(kni_conversion *c, const kni_onnx_node *node, const kni_datum *out)
 {
-    for (int32_t i = 0; i < node->n_out && !c->status; i++)
-        if (node->out[i] >= 0) kni_bind(c, node->out[i], out[i]);
+    for (int32_t i = 0; i < node->n_out && !c->status; i++) {
+        if (node->out[i] < 0) continue;
+        kni_bind(c, node->out[i], out[i]);
+        if (c->target->name) c->target->name(c, node->out[i], out[i]);
+    }
 }
 
 void kni_convert_one(kni_conversion *c, const kni_onnx_node *node)

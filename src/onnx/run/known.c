@@ -3,6 +3,7 @@
 #include "core/objects.h"
 #include "onnx/run/conversion.h"
 #include "onnx/run/file_tensor.h"
+#include <kn/elementwise.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,12 +11,14 @@
 
 kn_tensor kni_content_tensor(const kni_entry *e)
 {
-    int64_t few[32], *list = e->n_content <= 32 ? few : malloc((size_t)e->n_content * sizeof *list);
+    int64_t few[32] = {0}, *list = e->n_content <= 32 ? few : malloc((size_t)e->n_content * sizeof *list);
     if (!list) return kn_poison(KN_ERROR_MEMORY, "no memory for the elements of a tensor");
     for (int64_t i = 0; i < e->n_content; i++) list[i] = e->content[i].value;
-    kn_tensor t = kn_from(list, KN_I64, e->rank ? KN_SHAPE(e->n_content) : KN_SCALAR_SHAPE);
+    kn_shape shape = {e->rank, {0}};
+    for (int32_t a = 0; a < e->rank; a++) shape.dims[a] = e->extents[a].value;
+    kn_tensor t = kn_from(list, KN_I64, shape);
     if (list != few) free(list);
-    return t;
+    return e->dtype == KN_I64 ? t : kn_cast(t, e->dtype);
 }
 
 kn_tensor kni_entry_read(kni_conversion *c, kni_entry *e, const char *what)

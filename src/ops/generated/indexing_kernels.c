@@ -41,7 +41,7 @@ static void run_gather_f64(const kni_kernel_call *call, int64_t begin, int64_t e
 static void run_gather_nd_f64(const kni_kernel_call *call, int64_t begin, int64_t end)
 {
     for (int64_t item = begin; item < end; item++)
-        gather_nd_f64(call->error, item, call->inputs[0], call->inputs[1], call->outputs[0], call->ints[0], call->ints[1], call->ints + 2);
+        gather_nd_f64(call->error, item, call->inputs[0], call->inputs[1], call->outputs[0], call->ints[0], call->ints[1], call->ints[2], call->ints + 3);
 }
 
 static void run_select_assign_f64(const kni_kernel_call *call, int64_t begin, int64_t end)
@@ -107,7 +107,7 @@ static void run_gather_i64(const kni_kernel_call *call, int64_t begin, int64_t e
 static void run_gather_nd_i64(const kni_kernel_call *call, int64_t begin, int64_t end)
 {
     for (int64_t item = begin; item < end; item++)
-        gather_nd_i64(call->error, item, call->inputs[0], call->inputs[1], call->outputs[0], call->ints[0], call->ints[1], call->ints + 2);
+        gather_nd_i64(call->error, item, call->inputs[0], call->inputs[1], call->outputs[0], call->ints[0], call->ints[1], call->ints[2], call->ints + 3);
 }
 
 static void run_select_assign_i64(const kni_kernel_call *call, int64_t begin, int64_t end)
@@ -173,7 +173,7 @@ static void run_gather_u64(const kni_kernel_call *call, int64_t begin, int64_t e
 static void run_gather_nd_u64(const kni_kernel_call *call, int64_t begin, int64_t end)
 {
     for (int64_t item = begin; item < end; item++)
-        gather_nd_u64(call->error, item, call->inputs[0], call->inputs[1], call->outputs[0], call->ints[0], call->ints[1], call->ints + 2);
+        gather_nd_u64(call->error, item, call->inputs[0], call->inputs[1], call->outputs[0], call->ints[0], call->ints[1], call->ints[2], call->ints + 3);
 }
 
 static void run_select_assign_u64(const kni_kernel_call *call, int64_t begin, int64_t end)

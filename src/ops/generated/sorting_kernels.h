@@ -10,5 +10,6 @@ extern const kni_kernel kni_kernel_search_sorted;
 extern const kni_kernel kni_kernel_unique_all;
 extern const kni_kernel kni_kernel_count_bins;
 extern const kni_kernel kni_kernel_weigh_bins;
+extern const kni_kernel kni_kernel_distinct;
 
 #endif

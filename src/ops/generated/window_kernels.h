@@ -13,5 +13,7 @@ extern const kni_kernel kni_kernel_adaptive_avg_pool_grad;
 extern const kni_kernel kni_kernel_adaptive_max_pool;
 extern const kni_kernel kni_kernel_unfold4d;
 extern const kni_kernel kni_kernel_fold4d;
+extern const kni_kernel kni_kernel_im2col;
+extern const kni_kernel kni_kernel_col2im;
 
 #endif

@@ -198,6 +198,256 @@ def pools(g):
     g.error("avg_pool2d", [g.values(1, 2, 6, 6)], attrs={"window": [2, 2], "dilation": [6, 1]}, status="shape", text="larger")
 
 
+def columns_of(x, attrs):
+    """[n, c, axes] to [n, c k, blocks], by padding and windows of each axis."""
+    axes = len(attrs["window"])
+    lists = [attrs.get(name) or [0 if "padding" in name else 1] * axes for name in ("stride", "padding", "dilation")]
+    stride, padding, dilation = lists
+    ends = attrs.get("padding_end") or padding
+    both = [p for pair in zip(reversed(padding), reversed(ends)) for p in pair]
+    y = torch.nn.functional.pad(x, both)
+    first = x.dim() - axes
+    for k in range(axes):
+        span = (attrs["window"][k] - 1) * dilation[k] + 1
+        y = y.unfold(first + k, span, stride[k])[..., ::1]
+        y = y.index_select(-1, torch.arange(0, span, dilation[k]))
+    lead = list(range(first)) + list(range(first + axes, first + 2 * axes)) + list(range(first, first + axes))
+    return y.permute(lead).flatten(first - 1, first - 1 + axes).flatten(first)
+
+
+def image_of(columns, attrs):
+    """The transpose, by autograd."""
+    size, window = attrs["size"], attrs["window"]
+    channels = columns.shape[-2] // math.prod(window)
+    zeros = torch.zeros(list(columns.shape[:-2]) + [channels] + size, dtype=torch.float64, requires_grad=True)
+    with torch.enable_grad():
+        y = columns_of(zeros, attrs)
+        grad = torch.autograd.grad(y, zeros, columns.double(), create_graph=True)[0]
+    return grad.to(columns.dtype)
+
+
+def patches(g):
+    lists = [((2, 3, 9), dict(window=[3], stride=[2], padding=[1], padding_end=[2])),
+             ((2, 2, 6, 7), dict(window=[2, 3], stride=[1, 2], padding=[1, 0], padding_end=[0, 3], dilation=[2, 1])),
+             ((3, 5, 6), dict(window=[2, 2])),
+             ((1, 2, 4, 5, 6), dict(window=[2, 1, 3], stride=[1, 2, 1], padding=[1, 0, 1], dilation=[1, 2, 2]))]
+    for shape, attrs in lists:
+        name = "axes%d" % len(attrs["window"])
+        g.add("im2col", [g.values(*shape)], attrs=attrs, dtypes=NUMBERS, grad=True, name=name, out=lambda d: d,
+              expect=lambda x, a=attrs: columns_of(x, a))
+        axes = len(attrs["window"])
+        back = dict(attrs, size=list(shape[-axes:]))
+        y = columns_of(torch.zeros(shape), attrs)
+        large = {"large": [(5, 360, 111)], "large_attrs": {"size": [38, 4], "window": [3, 4], "stride": [1, 1], "padding": [1, 0],
+                 "padding_end": [0, 2], "dilation": [1, 1]}} if axes == 2 and "dilation" in attrs else {"large": False}
+        g.add("col2im", [g.values(*y.shape, low=-9, high=9)], attrs=back, dtypes=NUMBERS, grad=True, name=name, **large,
+              out=lambda d: d, expect=lambda x, a=back: image_of(x, a))
+    g.error("im2col", [g.values(2, 3, 4)], attrs={"window": [5]}, status="shape", text="does not fit")
+    g.error("im2col", [g.values(2, 3, 4, 5)], attrs={"window": [2, 2, 2, 2]}, text="1 to 3 axes")
+    g.error("col2im", [g.values(2, 5, 4)], attrs={"window": [2], "size": [5]}, status="shape", text="multiple")
+    g.error("col2im", [g.values(2, 6, 4)], attrs={"window": [2], "size": [6]}, status="shape", text="do not hold")
+
+
+def distinct(x, axis, unsorted):
+    """The definition, slice by slice; NaN is equal to nothing."""
+    a = x.double().numpy() if x.dtype.is_floating_point else x.numpy()
+    rows = [a[()] if a.ndim == 0 else v for v in (numpy.moveaxis(a, axis, 0) if axis is not None else a.reshape(-1))]
+    rows = [numpy.asarray(r).reshape(-1) for r in rows]
+    kept, inverse = [], []
+    for i, r in enumerate(rows):
+        hit = [k for k, j in enumerate(kept) if (rows[j] == r).all()]
+        inverse.append(hit[0] if hit else len(kept))
+        if not hit:
+            kept.append(i)
+
+    def key(k):
+        return [(1, 0, k) if v != v else (0, v, 0) for v in rows[kept[k]].tolist()]
+
+    order = list(range(len(kept))) if unsorted else sorted(range(len(kept)), key=key)
+    rank = {k: j for j, k in enumerate(order)}
+    n = len(rows)
+    first = [kept[k] for k in order] + [0] * (n - len(kept))
+    counts = [inverse.count(k) for k in order] + [0] * (n - len(kept))
+    source = x if axis is not None else x.reshape(-1)
+    along = axis or 0
+    values = source.index_select(along, torch.tensor(first, dtype=torch.long))
+    shape = [1] * values.dim()
+    shape[along] = n
+    inside = (torch.arange(n) < len(kept)).reshape(shape)
+    values = torch.where(inside, values, torch.zeros((), dtype=values.dtype))
+    numbers = [torch.tensor(v, dtype=torch.long) for v in (first, [rank[k] for k in inverse], counts, len(kept))]
+    return [values] + numbers
+
+
+def uniques(g):
+    out = [lambda d: d, "i64", "i64", "i64", "i64"]
+    for unsorted in (0, 1):
+        name = "unsorted" if unsorted else "sorted"
+        for x in (g.values(4, 5, low=0, high=6, flags="ties"), g.values(1), g.values(), g.values(0)):
+            g.add("distinct", [x], attrs={"unsorted": unsorted}, dtypes=ALL, out=out, name=name, layouts=len(x.shape) > 1,
+                  expect=lambda a, u=unsorted: distinct(a, None, u), large=None if len(x.shape) > 1 else False)
+        g.add("distinct", [g.values(20, low=-2, high=2, flags="ties nan inf zero")], attrs={"unsorted": unsorted}, dtypes=FLOATS,
+              out=out, name=name + "_special", expect=lambda a, u=unsorted: distinct(a, None, u))
+        for axis, shape in ((0, (12, 2)), (1, (2, 9, 1)), (-1, (2, 2, 11)), (1, (3, 4, 0))):
+            g.add("distinct", [g.values(*shape, low=0, high=1)], attrs={"by_axis": 1, "axis": axis, "unsorted": unsorted}, dtypes=ALL,
+                  out=out, name=name + "_axis", large=False, layouts=0 not in shape,
+                  expect=lambda a, k=axis % len(shape), u=unsorted: distinct(a, k, u))
+        g.add("distinct", [g.values(14, 2, low=0, high=1, flags="ties nan")], dtypes=FLOATS, out=out, large=False,
+              attrs={"by_axis": 1, "unsorted": unsorted}, name=name + "_nan", expect=lambda a, u=unsorted: distinct(a, 0, u))
+    g.error("distinct", [g.values(3)], attrs={"by_axis": 1, "axis": 1}, text="axis")
+
+
+def samples(begin, length, m, n, given):
+    """Of each of m elements on an axis of n: lists of (low, high, weight of high) or None outside."""
+    count = given or math.ceil(length / m)
+    result = []
+    for o in range(m):
+        places = []
+        for k in range(count):
+            at = begin + o * length / m + (k + 0.5) * length / m / count
+            if at < -1 or at > n:
+                places.append(None)
+                continue
+            at = min(max(at, 0.0), n - 1.0)
+            low = int(at)
+            places.append((low, min(low + 1, n - 1), at - low))
+        result.append(places)
+    return result
+
+
+def aligned(x, regions, images, attrs):
+    scale, half = attrs.get("scale", 1.0), attrs.get("half", 0)
+    m0, m1 = attrs["size"]
+    parts = []
+    for region, image in zip(regions.tolist(), images.tolist()):
+        low = [region[k] * scale - (0.5 if half else 0) for k in (1, 0)]
+        length = [(region[k + 2] - region[k]) * scale for k in (1, 0)]
+        length = length if half else [max(v, 1.0) for v in length]
+        rows = samples(low[0], length[0], m0, x.shape[2], attrs.get("samples", 0))
+        columns = samples(low[1], length[1], m1, x.shape[3], attrs.get("samples", 0))
+        plane, cells = x[int(image)], []
+        for row in rows:
+            for column in columns:
+                zero = torch.zeros(x.shape[1], dtype=x.dtype)
+                total, best = zero, None
+                for r in row:
+                    for c in column:
+                        corners = [zero]
+                        if r and c:
+                            corners = [(1 - r[2]) * (1 - c[2]) * plane[:, r[0], c[0]], (1 - r[2]) * c[2] * plane[:, r[0], c[1]],
+                                       r[2] * (1 - c[2]) * plane[:, r[1], c[0]], r[2] * c[2] * plane[:, r[1], c[1]]]
+                        total = total + sum(corners)
+                        most = torch.stack(corners).amax(0)
+                        best = most if best is None else torch.maximum(best, most)
+                cells.append(zero if best is None else best if attrs.get("most") else total / (len(row) * len(column)))
+        parts.append(torch.stack(cells, 1).reshape(x.shape[1], m0, m1))
+    return torch.stack(parts)
+
+
+def pooled_regions(x, regions, attrs):
+    m0, m1 = attrs["size"]
+    values, places = [], []
+    for region in regions.tolist():
+        f = [math.floor(v * attrs["scale"] + 0.5) for v in region[1:]]
+        n1, n0 = max(f[2] - f[0] + 1, 1), max(f[3] - f[1] + 1, 1)
+        for c in range(x.shape[1]):
+            for o in range(m0 * m1):
+                o0, o1 = divmod(o, m1)
+                rows = range(max(f[1] + o0 * n0 // m0, 0), min(f[1] - (-(o0 + 1) * n0 // m0), x.shape[2]))
+                columns = range(max(f[0] + o1 * n1 // m1, 0), min(f[0] - (-(o1 + 1) * n1 // m1), x.shape[3]))
+                cells = [(i, k) for i in rows for k in columns]
+                plane = x[math.floor(region[0] + 0.5), c]
+                if not cells:
+                    values.append(torch.zeros((), dtype=x.dtype))
+                    places.append(-1)
+                    continue
+                best = max(cells, key=lambda p: plane[p].item())
+                values.append(plane[best])
+                places.append(best[0] * x.shape[3] + best[1])
+    shape = (len(regions), x.shape[1], m0, m1)
+    return torch.stack(values).reshape(shape), torch.tensor(places).reshape(shape)
+
+
+def kept_boxes(boxes, scores, limit, share, bounded=0, least=0.0, middle=0):
+    """[images, classes, min(limit, n)] of box numbers, -1 behind them."""
+    n, out = scores.shape[2], []
+
+    def ends(b):
+        if middle:
+            return b[0] - b[2] / 2, b[1] - b[3] / 2, b[0] + b[2] / 2, b[1] + b[3] / 2
+        return min(b[0], b[2]), min(b[1], b[3]), max(b[0], b[2]), max(b[1], b[3])
+
+    for b, s in zip(boxes.tolist(), scores.tolist()):
+        for line in s:
+            order = sorted((i for i in range(n) if not bounded or line[i] > least), key=lambda i: (-line[i], i))
+            kept = []
+            for i in order:
+                p, good = ends(b[i]), len(kept) < limit
+                for k in kept if good else []:
+                    q = ends(b[k])
+                    sides = [max(min(p[e + 2], q[e + 2]) - max(p[e], q[e]), 0) for e in (0, 1)]
+                    common = sides[0] * sides[1]
+                    areas = [(v[2] - v[0]) * (v[3] - v[1]) for v in (p, q)]
+                    if common > 0 and common > share * (sum(areas) - common):
+                        good = False
+                if good:
+                    kept.append(i)
+            out.append(kept + [-1] * (min(limit, n) - len(kept)))
+    return torch.tensor(out, dtype=torch.long).reshape(scores.shape[0], scores.shape[1], min(limit, n))
+
+
+def found_boxes(kept):
+    tuples = [[b, c, i.item()] for b in range(kept.shape[0]) for c in range(kept.shape[1]) for i in kept[b, c] if i >= 0]
+    return torch.tensor(tuples + [[0, 0, 0]] * (kept.numel() - len(tuples))), torch.tensor(len(tuples))
+
+
+def regions(g):
+    x, places = g.values(2, 3, 7, 8), g.literal([1, 0, 1], dtype="i64")
+    boxes = g.literal([[0.5, 0.25, 5.5, 6.0], [-2.0, 1.0, 3.25, 3.5], [4.0, 4.0, 12.0, 9.5]], dtype="f32")
+    for name, attrs in (("plain", dict(size=[3, 2], samples=2)), ("adaptive", dict(size=[2, 3], half=1)),
+                        ("scaled", dict(size=[2, 2], samples=3, scale=0.5)), ("wide", dict(size=[4, 5], scale=1.5, half=1))):
+        g.add("roi_align", [x, boxes, places], attrs=attrs, grad=[0], name=name, large=False, covers=["roi_align_grad"],
+              expect=lambda a, r, i, at=attrs: aligned(a, r, i, at))
+        g.add("roi_align", [x, boxes, places], attrs=dict(attrs, most=1), name=name + "_most", large=False,
+              expect=lambda a, r, i, at=attrs: aligned(a, r, i, dict(at, most=1)))
+    some = dict(size=[3, 4], scale=0.75)
+    g.add("roi_align", [x, g.values(5, 4, low=-1, high=9, dtype="f32"), g.ints(5, low=0, high=1)], attrs=some, grad=[0], name="large",
+          large=[(2, 9, 60, 70), (50, 4), (50,)], expect=lambda a, r, i: aligned(a, r, i, some), covers=["roi_align_grad"])
+    g.error("roi_align", [x, boxes, g.literal([0, 2, 1], dtype="i64")], attrs={"size": [2, 2]}, status="index", text="index 2")
+    g.error("roi_align", [x, g.values(3, 5), places], attrs={"size": [2, 2]}, status="shape", text="regions must be")
+    g.error("roi_align", [x, boxes, places], attrs={"size": [2]}, text="height and width")
+
+    whole = g.literal([[0, 0, 0, 5, 4], [1, 2, 1, 2, 6], [1, 5, 5, 20, 20], [0, -4, 2, 3, 3]], dtype="f32")
+    far = g.values(2, 3, 7, 8, low=-50, high=50, flags="distinct")
+    for name, attrs in (("whole", dict(size=[2, 3], scale=1.0)), ("half", dict(size=[3, 3], scale=0.5))):
+        g.add("max_roi_pool", [far, whole], attrs=attrs, out=[lambda d: d, "i64"], grad=[0], name=name, large=False,
+              expect=lambda a, r, at=attrs: pooled_regions(a, r, at))
+    g.add("max_roi_pool", [far, g.values(5, 5, low=0, high=1, dtype="f32")], attrs=dict(size=[2, 2], scale=6.0), out=[lambda d: d, "i64"],
+          grad=[0], name="large", large=[(2, 9, 60, 70), (50, 5)],
+          expect=lambda a, r: pooled_regions(a, r, dict(size=[2, 2], scale=6.0)))
+    g.error("max_roi_pool", [far, g.literal([[2, 0, 0, 1, 1]], dtype="f32")], attrs={"size": [1, 1], "scale": 1.0}, status="index",
+            text="index 2")
+
+    many = g.values(2, 9, 4, low=0, high=4)
+    scores = g.values(2, 3, 9, low=0, high=1, flags="distinct")
+    for name, attrs in (("corners", dict(limit=4, share=0.3)), ("all", dict(limit=20, share=0.5)), ("none", dict(limit=0, share=0.5)),
+                        ("bounded", dict(limit=5, share=0.1, bounded=1, least=0.5)),
+                        ("middles", dict(limit=6, share=0.2, middle=1))):
+        g.add("nms", [many, scores], attrs=attrs, dtypes=FLOATS, out="i64", name=name, layouts=name != "none",
+              expect=lambda b, s, at=attrs: kept_boxes(b, s, **at), large=[(2, 300, 4), (2, 5, 300)] if name == "all" else False)
+        if attrs["limit"]:
+            g.add("nms_found", [many, scores], attrs=attrs, dtypes=["f64", "f32"], out=["i64", "i64"], name=name, covers=["nms"],
+                  expect=lambda b, s, at=attrs: found_boxes(kept_boxes(b, s, **at)), large=False)
+    g.add("nms", [g.literal([[[0, 0, 1, 1], [0, 0, 1, 1], [0, 0.1, 1, 1.1], [2, 2, 3, 3]]]),
+                  g.literal([[[0.9, 0.9, 0.5, 0.5]]])], attrs={"limit": 4, "share": 0.5}, dtypes=FLOATS, out="i64", name="ties",
+          layouts=False, large=False, expect=lambda b, s: torch.tensor([[[0, 3, -1, -1]]]))
+    g.error("nms", [g.values(2, 9, 3), scores], attrs={"limit": 2, "share": 0.5}, status="shape", text="boxes must be")
+    g.error("nms", [many, scores], attrs={"limit": 2, "share": 1.5}, text="share 0 to 1")
+
+
 def cases(g):
     resampling(g)
     pools(g)
+    patches(g)
+    uniques(g)
+    regions(g)

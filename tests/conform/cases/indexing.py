@@ -1,7 +1,7 @@
 """Reading and writing by index and by mask."""
 
 import torch
-from conform import ALL
+from conform import ALL, FLOATS
 
 ASSIGN, ADD, MUL, MIN, MAX = range(5)
 REDUCE = {ADD: "sum", MUL: "prod", MIN: "amin", MAX: "amax"}
@@ -202,8 +202,26 @@ def masks(g):
               out=["i64", "i64"])
 
 
+def batches(g):
+    x = g.values(3, 4, 5, 2)
+
+    def one(a, i):
+        return torch.stack([b[tuple(j.long().movedim(-1, 0))] for b, j in zip(a, i)])
+
+    g.add("gather_nd", [x, g.ints(3, 6, 2, low=-4, high=3)], attrs={"batch_axes": 1}, dtypes=ALL, grad=[0], name="batch",
+          expect=one)
+    g.add("gather_nd", [x, g.ints(3, 4, 2, 1, low=-5, high=4)], attrs={"batch_axes": 2}, dtypes=ALL, grad=[0], name="batch2",
+          expect=lambda a, i: torch.stack([one(b, j) for b, j in zip(a, i)]))
+    g.add("gather_nd_batch", [x, g.ints(3, 1, low=0, high=3, dtype="i32")], attrs={"batch_axes": 1}, dtypes=FLOATS, grad=[0],
+          expect=one, covers=["gather_nd"], large=False)
+    g.error("gather_nd", [x, g.ints(4, 6, 2, low=0, high=1)], attrs={"batch_axes": 1}, status="shape", text="of the batch")
+    g.error("gather_nd", [x, g.ints(3, 6, 4, low=0, high=1)], attrs={"batch_axes": 1}, status="shape", text="name 4 axes")
+    g.error("gather_nd", [x, g.ints(3, 2, low=0, high=1)], attrs={"batch_axes": 2}, text="axes of a batch")
+
+
 def cases(g):
     reading(g)
+    batches(g)
     writing(g)
     ties(g)
     two_zeros(g)

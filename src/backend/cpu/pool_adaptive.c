@@ -1,80 +1,7 @@
-/* The CPU entries of unfold4d, which only copies, and of adaptive mean pooling. */
+/* The CPU entry of adaptive mean pooling: rows of a window first, then columns. */
 #include "backend/cpu/norm_drive.h"
-#include "core/allocator.h"
 #include "ops/native.h"
 #include "ops/pooling.h"
-#include <string.h>
-
-/* ---- unfold4d */
-
-typedef struct patch_job {
-    const kni_patch_attributes *a;
-    const char *x;
-    char *columns;
-    int64_t bytes, sx[2], sy[2];
-} patch_job;
-
-/* The elements of x at start, start + stride, ... as `n` in a row. */
-static void copy_steps(char *to, const char *from, int64_t stride, int64_t n, int64_t bytes)
-{
-    if (stride == 1)
-        memcpy(to, from, (size_t)(n * bytes));
-    else if (bytes == 4)
-        for (int64_t i = 0; i < n; i++) memcpy(to + i * 4, from + i * stride * 4, 4);
-    else
-        for (int64_t i = 0; i < n; i++) memcpy(to + i * bytes, from + i * stride * bytes, (size_t)bytes);
-}
-
-/* One row of columns: one channel and one place in the window, all patches. */
-static void unfold_task(void *argument, int64_t task, int worker)
-{
-    (void)worker;
-    const patch_job *j = argument;
-    const kni_patch_attributes *a = j->a;
-    int64_t k1 = task % a->window.dims[1], k0 = task / a->window.dims[1] % a->window.dims[0];
-    int64_t plane = task / a->window.dims[1] / a->window.dims[0], stride = a->stride.dims[1];
-    int64_t offset = k1 * a->dilation.dims[1] - a->padding.dims[1];
-    /* The patches first .. end - 1 of a line lie inside of x. */
-    int64_t first = offset < 0 ? (-offset + stride - 1) / stride : 0;
-    int64_t end = offset < j->sx[1] ? (j->sx[1] - 1 - offset) / stride + 1 : 0;
-    if (end > j->sy[1]) end = j->sy[1];
-    if (first > end) first = end;
-    char *to = j->columns + task * j->sy[0] * j->sy[1] * j->bytes;
-    for (int64_t o = 0; o < j->sy[0]; o++, to += j->sy[1] * j->bytes) {
-        int64_t i0 = o * a->stride.dims[0] - a->padding.dims[0] + k0 * a->dilation.dims[0];
-        bool inside = i0 >= 0 && i0 < j->sx[0];
-        int64_t from = inside ? first : 0, to_end = inside ? end : 0;
-        memset(to, 0, (size_t)(from * j->bytes));
-        memset(to + to_end * j->bytes, 0, (size_t)((j->sy[1] - to_end) * j->bytes));
-        if (to_end == from) continue;
-        int64_t start = (plane * j->sx[0] + i0) * j->sx[1] + offset + from * stride;
-        copy_steps(to + from * j->bytes, j->x + start * j->bytes, stride, to_end - from, j->bytes);
-    }
-}
-
-static kn_status run_unfold4d(const kn_record *r)
-{
-    kni_tensor *x = kni_in(r, 0), *y = kni_out(r, 0);
-    patch_job j = {.a = r->attributes, .bytes = (int64_t)kni_element_bytes(x)};
-    kni_borrowed from;
-    int64_t rows = kni_count_dims(y->type.rank - 1, y->type.dims), elements = kni_count(&y->type);
-    kn_status s = kni_host_allocate(y);
-    if (s || elements == 0) return s;
-    if (!kni_host_borrow(x, x->type.dtype, &from))
-        return kni_fail_op(KN_ERROR_MEMORY, r->row->name, "no memory for the intermediate values");
-    for (int i = 0; i < 2; i++) {
-        int64_t span = (j.a->window.dims[i] - 1) * j.a->dilation.dims[i] + 1;
-        j.sx[i] = x->type.dims[x->type.rank - 2 + i];
-        j.sy[i] = (j.sx[i] + 2 * j.a->padding.dims[i] - span) / j.a->stride.dims[i] + 1;
-    }
-    j.x = from.data;
-    j.columns = y->storage->data;
-    kni_norm_share(elements, rows, unfold_task, &j);
-    kni_host_unborrow(&from);
-    return KN_OK;
-}
-
-/* ---- adaptive mean pooling: rows of a window first, then columns */
 
 enum { ROW = 1024 };
 
@@ -146,5 +73,4 @@ static kn_status run_adaptive_avg_pool(const kn_record *r)
     return KN_OK;
 }
 
-const kni_native kni_cpu_unfold4d = {.run = run_unfold4d};
 const kni_native kni_cpu_adaptive_avg_pool = {.run = run_adaptive_avg_pool};
