@@ -48,6 +48,16 @@ static inline const char *onnx_text_type(const char *at, int *type, int64_t *siz
     return *at ? at + 1 : at;
 }
 
+/* Halves of numbers that they hold. */
+static inline uint16_t onnx_text_half(float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    if (value == 0) return (uint16_t)(bits >> 16);
+    bits += 0x1000; /* to the nearest */
+    return (uint16_t)((bits >> 16 & 0x8000) | ((bits >> 23 & 255) - 112) << 10 | (bits >> 13 & 1023));
+}
+
 static inline size_t onnx_text_element(void *data, int type, int64_t i, double value)
 {
     switch (type) {
@@ -60,6 +70,9 @@ static inline size_t onnx_text_element(void *data, int type, int64_t i, double v
     case 7:
         ((int64_t *)data)[i] = (int64_t)value;
         return 8;
+    case 10:
+        ((uint16_t *)data)[i] = onnx_text_half((float)value);
+        return 2;
     case 11:
         ((double *)data)[i] = value;
         return 8;
@@ -95,6 +108,13 @@ static inline void onnx_text_attribute(onnx_message *node, const char *name, con
         char text[ONNX_TEXT_WORD];
         snprintf(text, sizeof text, "%.*s", (int)strcspn(value + 1, "'"), value + 1);
         onnx_attribute_text(node, name, text);
+    } else if (strchr(value, '.') && strchr(value, ',')) {
+        onnx_message floats = {0};
+        onnx_put_text(&floats, 1, name);
+        for (const char *at = value; *at; at += *at == ',')
+            onnx_put_float(&floats, 7, strtof(at, (char **)(uintptr_t)&at));
+        onnx_put_int(&floats, 20, 6);
+        onnx_put(node, 5, floats);
     } else if (strchr(value, '.')) {
         onnx_attribute_float(node, name, (float)strtod(value, NULL));
     } else {

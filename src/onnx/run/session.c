@@ -68,7 +68,7 @@ kn_status kni_session_constants(kni_onnx *session)
     return s;
 }
 
-static void free_constant(kni_stored *constant)
+void kni_stored_free(kni_stored *constant)
 {
     if (!constant) return;
     kn_drop(constant->tensor);
@@ -87,7 +87,8 @@ void kni_onnx_destroy(void *object)
 {
     kni_onnx *session = object;
     for (int32_t v = 0; session->plan.constants && v < session->plan.model->n_values; v++)
-        free_constant(session->plan.constants[v]);
+        kni_stored_free(session->plan.constants[v]);
+    kni_kept_free(&session->plan);
     if (session->plan.host) kn_device_close(session->plan.host);
     pthread_mutex_destroy(&session->plan.lock);
     free(session->times);
