@@ -18,6 +18,7 @@
 #include <kn/indexing.h>
 #include <kn/kernels.h>
 #include <kn/linalg.h>
+#include <kn/quantize.h>
 #include <kn/reduce.h>
 #include <kn/shape.h>
 #include <kn/signal.h>

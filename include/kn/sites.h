@@ -18,6 +18,7 @@
 #include <kn/indexing.h>
 #include <kn/kernels.h>
 #include <kn/linalg.h>
+#include <kn/quantize.h>
 #include <kn/reduce.h>
 #include <kn/shape.h>
 #include <kn/signal.h>
@@ -639,6 +640,9 @@ static inline kn_unique_result kn_at_unique_result(kn_unique_result kn_result, c
 #define kn_pairwise_distance(...) kn_at(kn_pairwise_distance(__VA_ARGS__), KN_SITE)
 #define kn_cdist(...) kn_at(kn_cdist(__VA_ARGS__), KN_SITE)
 #define kn_pdist(...) kn_at(kn_pdist(__VA_ARGS__), KN_SITE)
+
+#define kn_quantize(...) kn_at(kn_quantize(__VA_ARGS__), KN_SITE)
+#define kn_dequantize(...) kn_at(kn_dequantize(__VA_ARGS__), KN_SITE)
 
 #define kn_sum(...) kn_at(kn_sum(__VA_ARGS__), KN_SITE)
 #define kn_prod(...) kn_at(kn_prod(__VA_ARGS__), KN_SITE)

@@ -186,6 +186,38 @@ static void test_scan(void)
     CHECK_VALUES(out[1], 0, 1, 4, 9, 2, 6, 12);
 }
 
+/* ---- gradients of a part of the graph */
+
+/* y = x x w, and dy/dx at another x. */
+static void test_gradient(void)
+{
+    onnx_message g = {0}, m, node = onnx_node("Gradient", "at w", "dx dw"), words = {0};
+    onnx_graph_node(&g, onnx_node("Mul", "x x", "square"));
+    onnx_graph_node(&g, onnx_node("Mul", "square w", "y"));
+    onnx_put_text(&node, 7, "ai.onnx.preview.training");
+    onnx_put_text(&words, 1, "xs");
+    onnx_put_int(&words, 20, 8);
+    onnx_put_words(&words, 9, "x w");
+    onnx_put(&node, 5, words);
+    onnx_attribute_text(&node, "y", "y");
+    onnx_graph_node(&g, node);
+    static const char *const inputs[] = {"x", "w", "at"}, *const outputs[] = {"y", "dx", "dw"};
+    for (int i = 0; i < 3; i++) onnx_graph_input(&g, onnx_float_value(inputs[i], ONNX_SIZES(2)));
+    for (int k = 0; k < 3; k++) onnx_graph_output(&g, onnx_float_value(outputs[k], ONNX_SIZES(2)));
+    m = onnx_model(g);
+    onnx_opset(&m, "ai.onnx.preview.training", 1);
+    kn_onnx model = onnx_open(m);
+    kn_tensor in[3], out[3];
+    for (int i = 0; i < 3; i++)
+        in[i] = kn_keep(kn_from((const float[]){(float)i + 1, 2}, KN_F32, KN_SHAPE(2)));
+    CHECK(kn_onnx_run(model, in, 3, out, 3) == KN_OK);
+    for (int k = 0; k < 3; k++) out[k] = kn_keep(out[k]);
+    CHECK_VALUES(out[0], 0, 2, 8);
+    CHECK_VALUES(out[1], 0, 12, 8); /* 2 at w */
+    CHECK_VALUES(out[2], 0, 9, 4);
+    kn_onnx_free(model);
+}
+
 /* ---- values that are no tensors */
 
 static kn_onnx_value strings(const char *a, const char *b)
@@ -198,7 +230,7 @@ static void test_values(void)
     kn_onnx_value items[2] = {strings("north", "south"),
                               kn_onnx_value_tensor(kn_ones(KN_SHAPE(2, 2), KN_F32))};
     kn_onnx_value list = kn_onnx_value_sequence(items, 2), nothing = kn_onnx_value_optional(NULL),
-                  something = kn_onnx_value_optional(list), map = kn_onnx_value_map(items[0], items[1]);
+                  something = kn_onnx_value_optional(list), map = kn_onnx_value_map(items[0], items[0]);
     const char *text = "";
     size_t bytes = 0;
     for (int i = 0; i < 2; i++) kn_onnx_value_free(items[i]);
@@ -219,6 +251,23 @@ static void test_values(void)
     CHECK(kn_onnx_value_shape(inner).rank == -1);
     kn_onnx_value all[] = {nothing, something, map, inner, first, second};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) kn_onnx_value_free(all[i]);
+}
+
+static void test_refused_values(void)
+{
+    kn_onnx_value keys = strings("a", "b"), three = kn_onnx_value_tensor(kn_ones(KN_SHAPE(3), KN_F32)),
+                  list = keys;
+    CHECK(!kn_onnx_value_map(keys, three) && strstr(kn_last_error(), "as many values"));
+    CHECK(!kn_onnx_value_map(three, three) && strstr(kn_last_error(), "as many values"));
+    int depth = 0;
+    for (kn_onnx_value next; (next = kn_onnx_value_sequence(&list, 1)) != NULL && depth < 1000; depth++) {
+        if (list != keys) kn_onnx_value_free(list);
+        list = next;
+    }
+    CHECK(depth == 64 && strstr(kn_last_error(), "more than 64 lists in lists"));
+    kn_onnx_value_free(list);
+    kn_onnx_value_free(keys);
+    kn_onnx_value_free(three);
 }
 
 /* Strings go through a model as they are, also those with zeros inside. */
@@ -276,7 +325,9 @@ int main(void)
     test_endless_loop();
     test_many_trips();
     test_scan();
+    test_gradient();
     test_values();
+    test_refused_values();
     test_strings_through();
     test_reading_values();
     kn_shutdown();

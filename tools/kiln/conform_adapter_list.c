@@ -24,6 +24,7 @@
     FAMILY(further)                                                                                          \
     FAMILY(random)                                                                                           \
     FAMILY(custom)                                                                                           \
+    FAMILY(quantize)                                                                                         \
     FAMILY(autodiff)
 
 #define FAMILY(name) extern const kiln_adapter kiln_adapters_##name[] __attribute__((weak));

@@ -1,4 +1,5 @@
 /* Converters of what no family has: constants, and If, Loop and Scan, which targets do in ways of their own. */
+#include "onnx/run/control.h"
 #include "onnx/run/conversion.h"
 #include <string.h>
 
@@ -73,5 +74,6 @@ const kni_onnx_converter kni_onnx_control[] = {
     {"", "If", 1, 0, convert_branch, KNI_ONNX_INNER, "bool"},
     {"", "Loop", 1, 0, convert_loop, KNI_ONNX_INNER, "floats integers bool strings sequences optionals"},
     {"", "Scan", 8, 0, convert_scan, KNI_ONNX_INNER, "floats integers bool"},
+    {"ai.onnx.preview.training", "Gradient", 1, 0, kni_now_gradient, KNI_ONNX_INNER, "floats"},
     {0},
 };

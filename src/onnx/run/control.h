@@ -4,6 +4,6 @@
 
 #include "onnx/convert.h"
 
-kni_convert_function kni_now_branch, kni_now_loop, kni_now_scan;
+kni_convert_function kni_now_branch, kni_now_loop, kni_now_scan, kni_now_gradient;
 
 #endif

@@ -642,6 +642,14 @@ static const uint8_t code_spherical_bessel_j0[] = {0, 24, 175, 25, 0, 110, 26, 1
 static const double constants_spherical_bessel_j0[] = {0, 1, __builtin_inf()};
 const kni_body kni_body_spherical_bessel_j0 = {.code = code_spherical_bessel_j0, .n = 15, .n_in = 1, .n_out = 1, .constants = constants_spherical_bessel_j0};
 
+/* quantize: y = min(max(round(x / scale) + zero, low), high) */
+static const uint8_t code_quantize[] = {0, 1, 99, 114, 2, 96, 8, 107, 9, 108};
+const kni_body kni_body_quantize = {.code = code_quantize, .n = 10, .n_in = 3, .n_out = 1};
+
+/* dequantize: y = (x - zero) * scale */
+static const uint8_t code_dequantize[] = {0, 2, 97, 1, 98};
+const kni_body kni_body_dequantize = {.code = code_dequantize, .n = 5, .n_in = 3, .n_out = 1};
+
 /* full: y = floats ? value : whole */
 static const uint8_t code_full[] = {239, 10, 11, 72};
 static const uint8_t operands_full[] = {3};

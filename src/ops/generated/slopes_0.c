@@ -473,3 +473,26 @@ static const kni_slopes next_bessel_k1e_grad = {{&slope_bessel_k1e_grad_0, &slop
 GRADIENT_ROW(bessel_k1e_grad, 7936, 3, &kni_cpu_defined_points, kni_gradient_by_body, &next_bessel_k1e_grad, ({1, 2, 0, 159, 97, 2, 0, 99, 97, 98}), ({0}), ({0, 1, 2}), NULL, 0)
 extern const kni_slopes kni_slopes_bessel_k1e;
 const kni_slopes kni_slopes_bessel_k1e = {{&slope_bessel_k1e_grad, NULL, NULL, NULL}, 0, 0};
+
+/* ---- dequantize: derived */
+GRADIENT_ROW(dequantize_grad_x_0, 8033, 2, &kni_cpu_defined_points, NULL, NULL, ({1, 0, 98}), ({0}), ({1, 2}), NULL, 0)
+GRADIENT_ROW(dequantize_grad_x_1, 8034, 2, &kni_cpu_defined_points, NULL, NULL, ({1, 0, 98}), ({0}), ({0, 2}), NULL, 0)
+static const kni_slopes next_dequantize_grad_x = {{&slope_dequantize_grad_x_0, &slope_dequantize_grad_x_1, NULL, NULL}, 0, 0};
+/* dy * scale */
+extern const kni_native kni_cpu_dequantize_grad_x;
+GRADIENT_ROW(dequantize_grad_x, 8032, 2, &kni_cpu_dequantize_grad_x, kni_gradient_by_body, &next_dequantize_grad_x, ({1, 0, 98}), ({0}), ({1, 3}), NULL, 0)
+GRADIENT_ROW(dequantize_grad_scale_0, 8041, 2, &kni_cpu_defined_points, NULL, NULL, ({1, 0, 98}), ({0}), ({2, 3}), NULL, 0)
+GRADIENT_ROW(dequantize_grad_scale_1, 8042, 2, &kni_cpu_defined_points, NULL, NULL, ({1, 0, 98, 109}), ({0}), ({2, 3}), NULL, 0)
+GRADIENT_ROW(dequantize_grad_scale_2, 8043, 3, &kni_cpu_defined_points, NULL, NULL, ({2, 0, 1, 97, 98}), ({0}), ({0, 1, 3}), NULL, 0)
+static const kni_slopes next_dequantize_grad_scale = {{&slope_dequantize_grad_scale_0, &slope_dequantize_grad_scale_1, &slope_dequantize_grad_scale_2, NULL}, 0, 0};
+/* dy * (x - zero) */
+extern const kni_native kni_cpu_dequantize_grad_scale;
+GRADIENT_ROW(dequantize_grad_scale, 8040, 3, &kni_cpu_dequantize_grad_scale, kni_gradient_by_body, &next_dequantize_grad_scale, ({2, 0, 1, 97, 98}), ({0}), ({0, 2, 3}), NULL, 0)
+GRADIENT_ROW(dequantize_grad_zero_0, 8049, 2, &kni_cpu_defined_points, NULL, NULL, ({1, 109, 0, 98}), ({0}), ({1, 2}), NULL, 0)
+GRADIENT_ROW(dequantize_grad_zero_1, 8050, 2, &kni_cpu_defined_points, NULL, NULL, ({1, 109, 0, 98}), ({0}), ({0, 2}), NULL, 0)
+static const kni_slopes next_dequantize_grad_zero = {{&slope_dequantize_grad_zero_0, &slope_dequantize_grad_zero_1, NULL, NULL}, 0, 0};
+/* -(dy * scale) */
+extern const kni_native kni_cpu_dequantize_grad_zero;
+GRADIENT_ROW(dequantize_grad_zero, 8048, 2, &kni_cpu_dequantize_grad_zero, kni_gradient_by_body, &next_dequantize_grad_zero, ({1, 0, 98, 109}), ({0}), ({1, 3}), NULL, 0)
+extern const kni_slopes kni_slopes_dequantize;
+const kni_slopes kni_slopes_dequantize = {{&slope_dequantize_grad_x, &slope_dequantize_grad_scale, &slope_dequantize_grad_zero, NULL}, 0, 0};
