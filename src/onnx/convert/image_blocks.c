@@ -13,8 +13,8 @@ void kni_convert_col2im(KNI_CONVERTS)
     enum { MOST = 3 };
     int64_t axes = 0, n_block = 0, n[3] = {0, 0, 0};
     KNI_UNUSED_COUNTS;
-    const kni_extent *image = kni_known_extents(c, in[1], "the image's sizes", &axes);
-    const int64_t *block = kni_known_ints(c, in[2], "the block's sizes", &n_block);
+    const kni_extent *image = kni_known_extents(c, in[1], "the list of the image's sizes", &axes);
+    const int64_t *block = kni_known_ints(c, in[2], "the list of the block's sizes", &n_block);
     const int64_t *dilations = kni_node_ints(node, "dilations", &n[0]),
                   *pads = kni_node_ints(node, "pads", &n[1]),
                   *strides = kni_node_ints(node, "strides", &n[2]);
@@ -172,7 +172,7 @@ void kni_convert_max_unpool(KNI_CONVERTS)
     kni_datum at = kni_reshape_to(c, in[1], &count, 1), values = kni_reshape_to(c, in[0], &count, 1);
     kni_datum y = kni_reshape_to(c, kni_emit(c, "scatter", KNI_LIST(zeros, at, values), NULL), sizes, rank);
     const kni_extent *wanted =
-        kni_is_given(in[2]) ? kni_known_extents(c, in[2], "the output's sizes", &n) : NULL;
+        kni_is_given(in[2]) ? kni_known_extents(c, in[2], "the list of the output's sizes", &n) : NULL;
     if (wanted && n != rank)
         kni_convert_fail(c, KN_ERROR_SHAPE, "the output has %lld sizes, x %d", (long long)n, rank);
     bool same = true;
@@ -229,7 +229,7 @@ void kni_convert_affine_grid(KNI_CONVERTS)
 {
     int64_t n = 0;
     KNI_UNUSED_COUNTS;
-    const int64_t *size = kni_known_ints(c, in[1], "the sizes", &n);
+    const int64_t *size = kni_known_ints(c, in[1], "the list of sizes", &n);
     if (!size) return;
     if (n != 4 && n != 5) {
         kni_convert_fail(c, KN_ERROR_SHAPE, "there are %lld sizes; 4 or 5 are needed", (long long)n);

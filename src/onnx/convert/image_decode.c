@@ -32,6 +32,15 @@ static uint8_t *bytes_of(kni_conversion *c, kni_datum x, int64_t *n)
     return bytes;
 }
 
+/* Planes of red, green and blue as one of brightness, (299 r + 587 g + 114 b) / 1000 in fixed point as most programs count it. */
+static void to_grey(uint8_t *planes, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t sum = 19595u * planes[i] + 38470u * planes[n + i] + 7471u * planes[2 * n + i];
+        planes[i] = (uint8_t)((sum + 0x8000) >> 16);
+    }
+}
+
 void kni_convert_image_decoder(KNI_CONVERTS)
 {
     static const char *const formats[] = {"RGB", "BGR", "Grayscale", NULL};
@@ -44,8 +53,7 @@ void kni_convert_image_decoder(KNI_CONVERTS)
         kni_convert_fail(c, KN_ERROR_UNSUPPORTED, "the image is a %s; PNG and JPEG are decoded", other);
     if (!bytes || kni_convert_failed(c)) return;
     kn_scope scope = kn_scope_begin();
-    kn_tensor image = kn_image_decode(bytes, (size_t)n, "the image",
-                                      &(kn_image_args){.channels = format == GRAYSCALE ? 1 : 3});
+    kn_tensor image = kn_image_decode(bytes, (size_t)n, "the image", &(kn_image_args){.channels = 3});
     kn_shape shape = kn_shape_of_tensor(image);
     int64_t count = kn_ok(image) ? kn_count(image) : 0;
     uint8_t *elements = count ? kni_convert_memory(c, (size_t)count, 1) : NULL;
@@ -56,6 +64,10 @@ void kni_convert_image_decoder(KNI_CONVERTS)
     for (int i = 0; i < 3; i++) sizes[i] = shape.rank == 3 ? shape.dims[i] : 0;
     kn_scope_end(scope, KN_NONE);
     if (!elements) return;
+    if (format == GRAYSCALE) {
+        to_grey(elements, sizes[1] * sizes[2]);
+        sizes[0] = 1;
+    }
     kni_datum y = kni_constant(c, elements, KN_U8, sizes, 3);
     if (format == BGR) y = kni_reversed(c, y, 0);
     out[0] = kni_permute_to(c, y, (const int32_t[]){1, 2, 0}, 3);

@@ -93,7 +93,7 @@ static void take_sizes(kni_conversion *c, const kni_onnx_node *node, resizing *r
 {
     static const char *const policies[] = {"stretch", "not_larger", "not_smaller", NULL};
     int64_t n = 0;
-    const kni_extent *list = kni_known_extents(c, sizes, "the sizes", &n);
+    const kni_extent *list = kni_known_extents(c, sizes, "the list of sizes", &n);
     int32_t policy = kni_node_choice(c, node, "keep_aspect_ratio_policy", "stretch", policies);
     if (!list) return;
     if (n != r->n) {
@@ -221,7 +221,7 @@ void kni_convert_resize(KNI_CONVERTS)
     if (!take_axes(c, node, in[0], &r)) return;
     kni_datum scales = in[first ? 1 : 2], sizes = first ? KNI_ABSENT : in[3];
     if (has_elements(c, scales)) {
-        const double *list = kni_known_reals(c, scales, "the scales", &n);
+        const double *list = kni_known_reals(c, scales, "the list of scales", &n);
         if (list) take_scales(c, &r, list, n);
     } else {
         take_sizes(c, node, &r, sizes);
@@ -234,7 +234,7 @@ void kni_convert_resize(KNI_CONVERTS)
 static bool upsample_scales(kni_conversion *c, const kni_onnx_node *node, const kni_datum *in, int32_t rank,
                             double *scales, int64_t *n)
 {
-    const double *known = node->version >= 9 ? kni_known_reals(c, in[1], "the scales", n) : NULL;
+    const double *known = node->version >= 9 ? kni_known_reals(c, in[1], "the list of scales", n) : NULL;
     const float *given = node->version < 9 ? kni_node_reals(node, "scales", n) : NULL;
     if (kni_convert_failed(c)) return false;
     for (int32_t i = 0; i < rank; i++) scales[i] = 1;
