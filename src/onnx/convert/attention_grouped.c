@@ -117,7 +117,7 @@ void kni_convert_grouped_query(KNI_CONVERTS)
                                    .keys = kni_extent_of(c, g.a.k, 2),
                                    .offset = kni_reshape_to(c, g.start, rows, 4),
                                    .causal = true,
-                                   .left = window,
+                                   .left = window > 0 ? window - 1 : -1, /* the own place counts */
                                    .right = -1};
     g.a.mask = kni_keys_seen(c, &view);
     g.a.sink = sink_of(c, node, in[11], &g);
