@@ -166,7 +166,7 @@ typedef struct kn_resample_args {
     bool antialias; /* linear and cubic: wider filters where y is smaller */
     bool
         exclude_outside; /* linear and cubic: neighbours beyond the edge have no weight, and the others share it */
-    double scale[KN_MAX_RANK], begin[KN_MAX_RANK], end[KN_MAX_RANK];
+    double scale[8], begin[8], end[8];
     double cubic;   /* the coefficient a of the cubic, 0: -3/4 */
     double outside; /* the value where a crop reads beyond x */
 } kn_resample_args;

@@ -171,6 +171,15 @@ kni_datum kni_constant_of(kni_conversion *c, const kni_onnx_tensor *tensor);
 /* i64 of rank 1 whose elements may be expressions, as Shape gives. rank 0 with scalar. */
 kni_datum kni_known_list(kni_conversion *c, const kni_extent *elements, int64_t n, bool scalar);
 
+/* ---- what a node makes of its attributes alone, and needs in each run */
+
+/* What kni_keep kept under a number below KNI_KEPT in an earlier run; KNI_ABSENT: nothing. Of several things the one that is kept last
+   tells that the others are there. */
+enum { KNI_KEPT = 16 };
+kni_datum kni_kept(kni_conversion *c, int32_t number);
+/* Keeps a tensor that is known for the next runs, where ops run at once. Returns it. */
+kni_datum kni_keep(kni_conversion *c, int32_t number, kni_datum x);
+
 /* ---- strings, sequences, optionals, maps: they live on the host */
 
 kni_datum kni_strings(kni_conversion *c, const kni_onnx_text *texts, const kni_extent *extents, int32_t rank);

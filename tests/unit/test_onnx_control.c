@@ -230,7 +230,7 @@ static void test_values(void)
     kn_onnx_value items[2] = {strings("north", "south"),
                               kn_onnx_value_tensor(kn_ones(KN_SHAPE(2, 2), KN_F32))};
     kn_onnx_value list = kn_onnx_value_sequence(items, 2), nothing = kn_onnx_value_optional(NULL),
-                  something = kn_onnx_value_optional(list), map = kn_onnx_value_map(items[0], items[1]);
+                  something = kn_onnx_value_optional(list), map = kn_onnx_value_map(items[0], items[0]);
     const char *text = "";
     size_t bytes = 0;
     for (int i = 0; i < 2; i++) kn_onnx_value_free(items[i]);
@@ -251,6 +251,23 @@ static void test_values(void)
     CHECK(kn_onnx_value_shape(inner).rank == -1);
     kn_onnx_value all[] = {nothing, something, map, inner, first, second};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) kn_onnx_value_free(all[i]);
+}
+
+static void test_refused_values(void)
+{
+    kn_onnx_value keys = strings("a", "b"), three = kn_onnx_value_tensor(kn_ones(KN_SHAPE(3), KN_F32)),
+                  list = keys;
+    CHECK(!kn_onnx_value_map(keys, three) && strstr(kn_last_error(), "as many values"));
+    CHECK(!kn_onnx_value_map(three, three) && strstr(kn_last_error(), "as many values"));
+    int depth = 0;
+    for (kn_onnx_value next; (next = kn_onnx_value_sequence(&list, 1)) != NULL && depth < 1000; depth++) {
+        if (list != keys) kn_onnx_value_free(list);
+        list = next;
+    }
+    CHECK(depth == 64 && strstr(kn_last_error(), "more than 64 lists in lists"));
+    kn_onnx_value_free(list);
+    kn_onnx_value_free(keys);
+    kn_onnx_value_free(three);
 }
 
 /* Strings go through a model as they are, also those with zeros inside. */
@@ -310,6 +327,7 @@ int main(void)
     test_scan();
     test_gradient();
     test_values();
+    test_refused_values();
     test_strings_through();
     test_reading_values();
     kn_shutdown();

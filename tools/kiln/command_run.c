@@ -257,23 +257,12 @@ static int read_options(job *j, int count, char **arguments)
     return j->path ? 0 : kiln_usage_error("run needs a file that holds a program");
 }
 
-/* Programs are safetensors files: the length of a header, then the header; everything else is taken for an ONNX model. */
-static bool is_onnx(const char *path)
-{
-    unsigned char head[9];
-    FILE *file = fopen(path, "rb");
-    size_t n = file ? fread(head, 1, sizeof head, file) : 0;
-    if (file) fclose(file);
-    return n > 0 && (n < sizeof head || head[8] != '{');
-}
-
 int kiln_command_run(int count, char **arguments)
 {
     for (int i = 0; i < count; i++)
         if (kiln_option(arguments, i, "--test")) return kiln_test_onnx(count, arguments);
     for (int i = 0; i < count; i++)
-        if (arguments[i][0] != '-' &&
-            (i == 0 || arguments[i - 1][0] != '-' || strchr(arguments[i - 1], '=')) && is_onnx(arguments[i]))
+        if (arguments[i][0] != '-' && kiln_looks_like_onnx(arguments[i]))
             return kiln_run_onnx(count, arguments);
     job j = {0};
     int code = read_options(&j, count, arguments);

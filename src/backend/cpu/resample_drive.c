@@ -4,7 +4,7 @@
 #include "backend/cpu/resample_drive.h"
 #include "backend/cpu/isa.h"
 #include "backend/cpu/norm_drive.h"
-#include "backend/cpu/resample_kernels.h"
+#include "backend/cpu/resample_pass.h"
 #include "core/allocator.h"
 #include <string.h>
 

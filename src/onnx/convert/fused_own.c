@@ -181,7 +181,7 @@ void kni_convert_own_attention(kni_conversion *c, const kni_onnx_node *node, con
     out[0] = attend(c, &a);
 }
 
-/* ---- Rope: x, cosines, sines; axis, half, repeated */
+/* ---- Rope: x, cosines, sines, elements of a half; axis, joined, repeated */
 
 /* The first half of the lines of what stands before the last two axes only once, as [tokens, half]; absent: it is something else. */
 static kni_datum angles(kni_conversion *c, kni_datum x, kni_extent tokens, kni_extent size, kni_extent half)
@@ -202,11 +202,18 @@ void kni_convert_own_rope(kni_conversion *c, const kni_onnx_node *node, const kn
     kni_datum x = in[0];
     int32_t rank = kni_rank_of(c, x), axis = kni_axis_of(c, x, kni_node_int(node, "axis", -1));
     (void)n_in, (void)n_out;
+    int32_t joined = kni_axis_of(c, x, kni_node_int(node, "joined", -1));
     if (kni_convert_failed(c)) return;
-    kni_extent size = kni_extent_of(c, x, axis), half = KNI_EXTENT(kni_node_int(node, "half", 0));
-    kni_extent middle = kni_extent_div(c, size, KNI_EXTENT(2));
-    if (half.value == 0) half = middle;
-    if (kni_node_int(node, "repeated", 0) && axis == rank - 1 && rank >= 2 && kni_extent_same(half, middle)) {
+    kni_extent size = kni_extent_of(c, x, axis), middle = kni_extent_div(c, size, KNI_EXTENT(2)),
+               half = middle;
+    if (kni_is_given(in[3])) {
+        int64_t n = 0;
+        const kni_extent *given = kni_known_extents(c, in[3], "where the halves meet", &n);
+        if (!given || n != 1) return;
+        half = *given;
+    }
+    if (kni_node_int(node, "repeated", 0) && axis == rank - 1 && joined == axis && rank >= 2 &&
+        kni_extent_same(half, middle)) {
         kni_extent tokens = kni_extent_of(c, x, rank - 2);
         kni_datum cosines = angles(c, in[1], tokens, size, half),
                   sines = angles(c, in[2], tokens, size, half);
@@ -218,5 +225,5 @@ void kni_convert_own_rope(kni_conversion *c, const kni_onnx_node *node, const kn
     kni_datum parts[2] = {kni_emit1(c, "neg", kni_slice_of(c, x, axis, half, size)),
                           kni_slice_of(c, x, axis, KNI_EXTENT(0), half)};
     out[0] = kni_emit2(c, "add", kni_emit2(c, "mul", x, in[1]),
-                       kni_emit2(c, "mul", kni_concat_of(c, parts, 2, axis), in[2]));
+                       kni_emit2(c, "mul", kni_concat_of(c, parts, 2, joined), in[2]));
 }

@@ -1,28 +1,21 @@
-/* Pools. Windows that the ops of pooling do not have (dilated means, padding of more than half a window, padding that follows from a size
-   that is known only when the model runs) are padded beforehand, and means are convolutions with ones. */
+/* Pools. Padding that the ops do not take (a whole window and more, or padding that follows from a size that is known only when the model
+   runs) is put around the operand beforehand; means then count what their windows have. */
 #include "onnx/convert/network.h"
 
 /* ---- windows that ops take */
 
-/* Padding within half of each window, in numbers. */
+/* Padding in numbers, of which no window has nothing else. */
 static bool fits_op(const kni_window *w)
 {
     if (!kni_window_has_numbers(w)) return false;
     for (int32_t i = 0; i < w->n; i++) {
-        int64_t before = w->before[i].value, after = w->after[i].value, kernel = w->kernel[i].value;
-        if (before < 0 || after < 0 || 2 * before > kernel || 2 * after > kernel) return false;
+        int64_t before = w->before[i].value, after = w->after[i].value, span = kni_window_span(w, i);
+        if (before < 0 || after < 0 || before >= span || after >= span) return false;
         /* A window whose elements lie further apart than x is wide may have none of it. */
         int64_t dilation = w->dilation[i].value;
         if (before > 0 && dilation > 1 && (w->size[i].text || dilation > w->size[i].value)) return false;
     }
     return true;
-}
-
-static bool is_dilated(const kni_window *w)
-{
-    for (int32_t i = 0; i < w->n; i++)
-        if (w->dilation[i].value != 1 && w->kernel[i].value != 1) return true;
-    return false;
 }
 
 /* SAME and VALID give the same sizes with ceil_mode and without. */
@@ -34,21 +27,19 @@ static bool rounds_up(const kni_onnx_node *node, const kni_window *w)
 static kni_datum pool(kni_conversion *c, const char *op, const kni_window *w, kni_datum x, bool ceil_mode,
                       bool exclude, int64_t divisor, kni_datum *indices)
 {
-    kni_extent ones[] = {KNI_EXTENT(1), KNI_EXTENT(1), KNI_EXTENT(1)};
     kni_datum y[2] = {KNI_ABSENT, KNI_ABSENT};
     kni_emit_many(c, op, &x, 1,
                   KNI_GIVE(KNI_WHOLE("axes", w->n), KNI_EXTENTS("window", w->kernel, w->n),
                            KNI_EXTENTS("stride", w->stride, w->n), KNI_EXTENTS("padding", w->before, w->n),
                            KNI_EXTENTS("padding_end", w->after, w->n),
-                           KNI_EXTENTS("dilation", is_dilated(w) ? w->dilation : ones, w->n),
-                           KNI_WHOLE("ceil_mode", ceil_mode), KNI_WHOLE("exclude_padding", exclude),
-                           KNI_WHOLE("divisor", divisor)),
+                           KNI_EXTENTS("dilation", w->dilation, w->n), KNI_WHOLE("ceil_mode", ceil_mode),
+                           KNI_WHOLE("exclude_padding", exclude), KNI_WHOLE("divisor", divisor)),
                   y, indices ? 2 : 1);
     if (indices) *indices = y[1];
     return y[0];
 }
 
-/* ---- means as convolutions */
+/* ---- means over operands with their padding */
 
 /* How far windows reach behind the padded operand with ceil_mode. */
 static kni_extent beyond(kni_conversion *c, const kni_window *w, int32_t i)
@@ -64,19 +55,10 @@ static kni_extent beyond(kni_conversion *c, const kni_window *w, int32_t i)
     return kni_extent_max(c, kni_extent_sub(c, needed, padded), KNI_EXTENT(0));
 }
 
-/* Sums over windows: all channels as images of one, times ones. */
+/* Sums over windows: means with a divisor of 1. */
 static kni_datum sums(kni_conversion *c, const kni_window *w, kni_datum x)
 {
-    kni_extent e[KN_MAX_RANK], one[KN_MAX_RANK] = {{1, NULL}, {1, NULL}};
-    int32_t rank = kni_extents_of(c, x, e);
-    kni_extent planes = kni_extent_mul(c, e[0], e[1]), batch = e[0], channels = e[1];
-    for (int32_t i = 0; i < w->n; i++) one[i + 2] = w->kernel[i];
-    e[0] = planes, e[1] = KNI_EXTENT(1);
-    kni_datum ones = kni_filled(c, 1, kni_dtype_of(c, x), one, rank);
-    kni_datum y = kni_window_conv(c, w, kni_reshape_to(c, x, e, rank), ones, KNI_ABSENT, 1);
-    kni_extents_of(c, y, e);
-    e[0] = batch, e[1] = channels;
-    return kni_reshape_to(c, y, e, rank);
+    return pool(c, "avg_pool", w, x, false, false, 1, NULL);
 }
 
 /* Sums over windows of x; counts (may be NULL): of the elements that each window has, those of the padding too unless `exclude`. */
@@ -111,7 +93,7 @@ void kni_convert_average_pool(kni_conversion *c, const kni_onnx_node *node, cons
     if (!kni_window_of(c, node, in[0], KNI_ABSENT, &w)) return;
     kn_dtype dtype = kni_dtype_of(c, in[0]);
     bool ceil_mode = rounds_up(node, &w), exclude = !kni_node_int(node, "count_include_pad", 0);
-    if (fits_op(&w) && !is_dilated(&w)) {
+    if (fits_op(&w)) {
         out[0] = pool(c, "avg_pool", &w, in[0], ceil_mode, exclude, 0, NULL);
         return;
     }
@@ -155,7 +137,7 @@ void kni_convert_lp_pool(kni_conversion *c, const kni_onnx_node *node, const kni
     bool ceil_mode = rounds_up(node, &w);
     kni_datum x = power(c, kni_cast_to(c, in[0], kni_wide_dtype(dtype)), p);
     /* A divisor of 1 makes the mean a sum. */
-    if (fits_op(&w) && !is_dilated(&w))
+    if (fits_op(&w))
         x = pool(c, "avg_pool", &w, x, ceil_mode, false, 1, NULL);
     else
         x = summed(c, &w, x, ceil_mode, false, NULL);

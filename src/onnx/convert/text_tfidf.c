@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MOST_COLUMNS = 1 << 28 };
+
 typedef struct gram {
     const int64_t *words; /* numbers of the pool's words */
     int64_t length;
@@ -112,7 +114,7 @@ static bool check_indexes(kni_conversion *c, vectorizer *v, int64_t n, int64_t n
 {
     bool good = v->weights == NULL || n_weights == n;
     for (int64_t i = 0; i < n && good; i++) {
-        good = v->indexes[i] >= 0 && v->indexes[i] < INT32_MAX;
+        good = v->indexes[i] >= 0 && v->indexes[i] < MOST_COLUMNS;
         if (v->indexes[i] >= v->width) v->width = v->indexes[i] + 1;
     }
     for (int64_t i = 0; i < v->count && good; i++) good = v->grams[i].id < n;

@@ -26,7 +26,8 @@ kni_onnx_node *kni_edit_made_by(const kni_edit *p, int32_t value, const char *op
 
 const kni_onnx_tensor *kni_edit_constant(const kni_edit *p, int32_t value)
 {
-    return value < 0 || value >= p->model->n_values ? NULL : p->model->values[value].initializer;
+    bool none = value < 0 || value >= p->model->n_values || p->settable[value];
+    return none ? NULL : p->model->values[value].initializer;
 }
 
 static double half_value(uint16_t bits)

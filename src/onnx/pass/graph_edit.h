@@ -10,6 +10,7 @@ typedef struct kni_edit {
     int32_t *uses;       /* by value: how often nodes read it and graphs give it */
     int32_t *instead;    /* by value: what is read in its place; itself: nothing */
     bool *given;         /* by value: its graph gives it */
+    bool *settable;      /* by value: an initializer in whose place a run may give something else */
     int32_t room;        /* of these lists */
     int32_t values_room; /* of the model's list of values, where a pass has made it longer */
     int64_t changes;
@@ -27,7 +28,7 @@ static inline int32_t kni_edit_input(const kni_onnx_node *node, int32_t i)
 {
     return i < node->n_in ? node->in[i] : -1;
 }
-/* The initializer; NULL: the value is none. */
+/* The initializer; NULL: the value is none, or a run may replace it. */
 const kni_onnx_tensor *kni_edit_constant(const kni_edit *p, int32_t value);
 /* The only element of a constant, also one that is cast or shaped on the way. */
 bool kni_edit_real(const kni_edit *p, int32_t value, double *number);

@@ -133,7 +133,7 @@ static void join_constants(kni_edit *p)
     table t;
     if (!table_for(p, &t, model->n_values)) return;
     for (int32_t v = 0; v < model->n_values && !p->failed; v++) {
-        const kni_onnx_tensor *tensor = model->values[v].initializer;
+        const kni_onnx_tensor *tensor = kni_edit_constant(p, v);
         if (!tensor || tensor->bytes > SMALL || tensor->type == KNI_ONNX_STRING || p->given[v] || !p->uses[v])
             continue;
         uint32_t at = mix(2166136261U, tensor->data, tensor->bytes);

@@ -1,38 +1,56 @@
 /* Finds rotary embeddings: x cos + turned(x) sin, where turned(x) is the second half of the last axis with its sign changed before the first
-   half. It becomes kiln.Rope: operands x, cosines, sines; attributes axis, half (elements of a half; 0: half of them) and repeated (both halves
-   of cosines and sines are known to be the same). */
+   half. It becomes kiln.Rope: operands x, cosines, sines, and how many elements a half has (absent: half of them); attributes axis and joined (that
+   along which x is cut, and that along which its parts are put together) and repeated (both halves of cosines and sines are the same). */
 #include "onnx/pass/graph_edit.h"
 #include <string.h>
 
-/* Start, end and axis of a Slice of one axis. */
+/* A Slice of one axis with step 1: the values that say where it begins and ends. */
 typedef struct cut {
-    int32_t x;
-    int64_t start, stop, axis;
+    int32_t x, start, stop;
+    int64_t axis;
 } cut;
+
+static bool is_number(kni_edit *p, int32_t value, int64_t *number)
+{
+    int64_t n = 0;
+    const int64_t *list = kni_edit_ints(p, value, &n);
+    if (list && n == 1) *number = list[0];
+    return list && n == 1;
+}
 
 static bool find_cut(kni_edit *p, int32_t value, cut *out)
 {
     const kni_onnx_node *slice = kni_edit_made_by(p, value, "Slice");
-    int64_t n[4] = {0, 0, 1, 1};
-    const int64_t one = 1, *list[4] = {NULL, NULL, NULL, &one};
+    int64_t step = 1;
     if (!slice || slice->version < 10 || slice->n_in < 4) return false;
-    for (int32_t i = 0; i < 4; i++)
-        if (kni_edit_input(slice, i + 1) >= 0) list[i] = kni_edit_ints(p, slice->in[i + 1], &n[i]);
-    for (int32_t i = 0; i < 4; i++)
-        if (!list[i] || n[i] != 1) return false;
-    *out = (cut){slice->in[0], list[0][0], list[1][0], list[2][0]};
-    return list[3][0] == 1;
+    *out = (cut){.x = slice->in[0], .start = slice->in[1], .stop = slice->in[2]};
+    if (kni_edit_input(slice, 4) >= 0 && !is_number(p, slice->in[4], &step)) return false;
+    return step == 1 && is_number(p, slice->in[3], &out->axis);
 }
 
+/* What is joined; middle: the value that says how many elements a half has, -1: half of them. */
 typedef struct turn {
     int32_t x; /* -1: none */
-    int64_t axis, half;
+    int64_t axis, joined;
+    int32_t middle;
 } turn;
+
+/* Whether two cuts are x[: middle] and x[middle :]. */
+static bool are_halves(kni_edit *p, const cut *first, const cut *second)
+{
+    int64_t start, stop, first_stop, second_start;
+    if (first->x != second->x || first->axis != second->axis) return false;
+    if (!is_number(p, first->start, &start) || start != 0 || !is_number(p, second->stop, &stop)) return false;
+    if (is_number(p, first->stop, &first_stop) && is_number(p, second->start, &second_start))
+        return first_stop == second_start && first_stop > 0 && first_stop <= INT32_MAX &&
+               stop >= 2 * first_stop;
+    return first->stop == second->start && stop >= INT32_MAX;
+}
 
 /* Concat(Neg(second half), first half), the halves cut out of x or parts of its Split. */
 static turn turned(kni_edit *p, int32_t value)
 {
-    const turn none = {-1, 0, 0};
+    const turn none = {-1, 0, 0, -1};
     const kni_onnx_node *whole = kni_edit_made_by(p, value, "Concat");
     cut first, second;
     if (!whole || whole->n_in != 2) return none;
@@ -40,15 +58,12 @@ static turn turned(kni_edit *p, int32_t value)
     const kni_onnx_node *minus = kni_edit_made_by(p, whole->in[0], "Neg");
     const kni_onnx_node *split = minus ? kni_edit_maker(p, whole->in[1]) : NULL;
     if (kni_edit_is(split, "Split") && split->n_out == 2 && split->n_in == 1 &&
-        !kni_node_attribute(split, "split"))
-        return split->out[0] == whole->in[1] && split->out[1] == minus->in[0] &&
-                       kni_node_int(split, "axis", 0) == axis
-                   ? (turn){split->in[0], axis, 0}
-                   : none;
+        !kni_node_attribute(split, "split")) {
+        bool halves = split->out[0] == whole->in[1] && split->out[1] == minus->in[0];
+        return halves ? (turn){split->in[0], kni_node_int(split, "axis", 0), axis, -1} : none;
+    }
     if (!minus || !find_cut(p, minus->in[0], &second) || !find_cut(p, whole->in[1], &first)) return none;
-    bool halves = first.x == second.x && first.start == 0 && first.stop > 0 && first.stop == second.start &&
-                  second.stop >= 2 * first.stop && first.axis == second.axis && first.stop <= INT32_MAX;
-    return halves && axis == first.axis ? (turn){first.x, axis, first.stop} : none;
+    return are_halves(p, &first, &second) ? (turn){first.x, first.axis, axis, first.stop} : none;
 }
 
 /* Whether the first half of each line of a constant is its second half. */
@@ -93,11 +108,11 @@ static void visit(kni_edit *p, kni_onnx_node *node)
         turn t = turned(p, sine->in[i % 2]);
         int32_t other = kni_edit_other(cosine, t.x);
         if (t.x < 0 || other < 0) continue;
-        const int32_t in[3] = {t.x, other, sine->in[1 - i % 2]};
+        const int32_t in[4] = {t.x, other, sine->in[1 - i % 2], t.middle};
         const kni_onnx_attribute attributes[] = {
-            kni_edit_int(p, "axis", t.axis), kni_edit_int(p, "half", t.half),
+            kni_edit_int(p, "axis", t.axis), kni_edit_int(p, "joined", t.joined),
             kni_edit_int(p, "repeated", repeats(p, in[1]) && repeats(p, in[2]))};
-        kni_edit_become(p, node, "kiln", "Rope", 1, in, 3, attributes, 3);
+        kni_edit_become(p, node, "kiln", "Rope", 1, in, 4, attributes, 3);
         return;
     }
 }

@@ -56,6 +56,9 @@ static void count(kni_edit *p)
 {
     memset(p->uses, 0, sizeof *p->uses * (size_t)p->room);
     memset(p->given, 0, sizeof *p->given * (size_t)p->room);
+    memset(p->settable, 0, sizeof *p->settable * (size_t)p->room);
+    const kni_onnx_graph *graph = p->model->graph;
+    for (int32_t i = 0; i < graph->n_defaults; i++) p->settable[graph->inputs[graph->n_inputs + i]] = true;
     for (int32_t v = 0; v < p->room; v++) p->instead[v] = v;
     kni_edit_each_graph(p, count_graph);
 }
@@ -110,8 +113,14 @@ static bool make_room(kni_edit *p)
     if (instead) p->instead = instead;
     bool *given = realloc(p->given, sizeof *given * (size_t)wanted);
     if (given) p->given = given;
-    if (!uses || !instead || !given) return false;
-    for (int32_t v = p->room; v < wanted; v++) p->uses[v] = 0, p->given[v] = false, p->instead[v] = v;
+    bool *settable = realloc(p->settable, sizeof *settable * (size_t)wanted);
+    if (settable) p->settable = settable;
+    if (!uses || !instead || !given || !settable) return false;
+    for (int32_t v = p->room; v < wanted; v++) {
+        p->uses[v] = 0;
+        p->instead[v] = v;
+        p->given[v] = p->settable[v] = false;
+    }
     p->room = wanted;
     return true;
 }
@@ -174,6 +183,7 @@ static void end(kni_edit *p)
     free(p->uses);
     free(p->instead);
     free(p->given);
+    free(p->settable);
 }
 
 int64_t kni_onnx_run_pass(kni_onnx_model *model, kni_onnx_pass pass)

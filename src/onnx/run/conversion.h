@@ -33,6 +33,7 @@ typedef struct kni_entry {
     kni_onnx_text *texts; /* the same, as converters get them; within `strings` */
     kni_datum *items;     /* of a sequence; of an optional 0 or 1; of a map keys and values */
     int64_t n_items;
+    int32_t depth;          /* of lists in lists */
     kn_program_value value; /* of a target that makes a program */
 } kni_entry;
 

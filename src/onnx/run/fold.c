@@ -99,6 +99,7 @@ kn_status kni_session_fold(kni_onnx *session)
     kni_failure_held held;
     kn_scope scope = kn_scope_begin();
     kni_now_start(&now, &session->plan);
+    now.ahead = true;
     kn_status s = KN_ERROR_MEMORY;
     if (kni_conversion_start(&c, &session->plan, &kni_target_now, &now)) {
         c.max_trips = session->max_trips;

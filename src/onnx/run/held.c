@@ -55,14 +55,20 @@ kni_held *kni_held_strings(const kni_onnx_text *texts, const int64_t *sizes, int
     return held;
 }
 
-kni_held *kni_held_list(kni_datum_kind kind, kni_held *const *items, int64_t n)
+kni_held *kni_held_list(kni_datum_kind kind, int64_t n)
 {
     if (n < 0 || n > PTRDIFF_MAX / 64) return kni_failure_memory("kn_onnx_value"), NULL;
     kni_held *held = new_held(kind, n, (size_t)n * sizeof(kni_held *));
     if (!held) return NULL;
     held->items = (kni_held **)(void *)(held + 1);
-    for (int64_t i = 0; items && i < n; i++) held->items[i] = kni_held_use(items[i]);
+    held->depth = 1;
     return held;
+}
+
+void kni_held_place(kni_held *list, int64_t i, kni_held *item)
+{
+    list->items[i] = item;
+    if (item && item->depth >= list->depth) list->depth = item->depth + 1;
 }
 
 kni_held *kni_held_use(kni_held *held)

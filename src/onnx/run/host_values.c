@@ -37,7 +37,14 @@ static kni_datum list_of(kni_conversion *c, kni_datum_kind kind, const kni_datum
     }
     if (n) memcpy(e->items, items, (size_t)n * sizeof *items);
     e->n_items = n;
-    for (int64_t i = 0; i < n; i++) kni_entry_use(c, items[i]);
+    e->depth = 1;
+    for (int64_t i = 0; i < n; i++) {
+        const kni_entry *item = kni_entry_of(c, items[i]);
+        kni_entry_use(c, items[i]);
+        if (item && item->depth >= e->depth) e->depth = item->depth + 1;
+    }
+    if (e->depth > KNI_DEEPEST_LIST)
+        kni_convert_fail(c, KN_ERROR_UNSUPPORTED, "more than %d lists in lists", (int)KNI_DEEPEST_LIST);
     return x;
 }
 

@@ -27,16 +27,22 @@ typedef struct kni_planned_node {
     const char *reason;  /* why there is none */
     const int32_t *ends; /* values that nobody reads after this node */
     int32_t n_ends;
-    bool folded; /* its results are constants */
+    bool folded;       /* its results are constants */
+    kni_stored **kept; /* KNI_KEPT tensors that its converter has made (kept.c); NULL: none */
 } kni_planned_node;
 
 typedef struct kni_onnx_plan {
     kni_onnx_model *model;
     kni_planned_node *nodes; /* by place */
     kni_stored **constants;  /* by value; NULL: it is none */
-    pthread_mutex_t lock;    /* of the constants' copies */
+    pthread_mutex_t lock;    /* of the constants' copies, and of what nodes keep */
     kn_device host;          /* the CPU */
 } kni_onnx_plan;
+
+/* Frees a constant with its copies; NULL is nothing. */
+void kni_stored_free(kni_stored *constant);
+/* Frees what all nodes keep. */
+void kni_kept_free(kni_onnx_plan *plan);
 
 /* Fills the plan but for constants; KN_ERROR_MEMORY or KN_ERROR_UNSUPPORTED with a text. */
 kn_status kni_onnx_plan_make(kni_onnx_plan *plan);

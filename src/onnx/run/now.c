@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SMALL = 128, MOST_ATTRIBUTES = 32, FEW = 8 };
+enum { SMALL = 128, MOST_AHEAD = 1 << 16, MOST_ATTRIBUTES = 32, FEW = 8 };
 
 static kni_now *now_of(const kni_conversion *c) { return c->state; }
 
@@ -17,6 +17,7 @@ void kni_now_start(kni_now *now, kni_onnx_plan *plan)
     now->device = kn_device_current();
     now->one_place = now->device == plan->host;
     now->waits = !now->one_place;
+    now->ahead = false;
 }
 
 /* ---- where values are */
@@ -117,15 +118,15 @@ static void wait_now(kni_conversion *c) { (void)!kn_sync(now_of(c)->device); }
 
 /* ---- ops */
 
-/* The largest of an attribute's numbers, multiplied: the elements of what an op without operands makes. */
+/* The elements of what an op without operands makes. */
 static int64_t made_by(const kni_given_attribute *attributes)
 {
     int64_t n = 1;
     for (const kni_given_attribute *a = attributes; a && a->name; a++) {
         if (!strcmp(a->name, "length")) n = a->one.value;
         if (!strcmp(a->name, "shape"))
-            for (int32_t i = 0; i < a->n && n <= SMALL; i++)
-                n = a->extents[i].value > SMALL ? INT64_MAX : n * a->extents[i].value;
+            for (int32_t i = 0; i < a->n; i++)
+                if (__builtin_mul_overflow(n, a->extents[i].value, &n)) return INT64_MAX;
     }
     return n;
 }
@@ -217,6 +218,8 @@ static void emit_now(kni_conversion *c, const char *op, const kni_datum *in, int
     kni_now *now = now_of(c);
     if (n_in > FEW) operands = kni_convert_memory(c, (size_t)n_in, sizeof *operands);
     if (n_out > FEW) results = kni_convert_memory(c, (size_t)n_out, sizeof *results);
+    if (now->ahead && n_in == 0 && made_by(attributes) > MOST_AHEAD)
+        kni_convert_fail(c, KN_ERROR_MEMORY, "too large to be made before a run");
     bool near = is_near(c, op, in, n_in, attributes);
     if (c->status || !give_attributes(c, attributes, values) ||
         !give_operands(c, op, in, n_in, near || now->one_place, operands))

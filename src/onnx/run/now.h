@@ -8,6 +8,7 @@ typedef struct kni_now {
     kn_device device;    /* the calling thread's */
     bool one_place;      /* it is the CPU itself: nothing is copied to it */
     bool waits;          /* reading from it waits for work */
+    bool ahead;          /* what would be large is not made: nobody has asked for it yet */
     kni_onnx_plan *plan; /* whose constants get copies */
 } kni_now;
 

@@ -68,7 +68,7 @@ kn_status kni_session_constants(kni_onnx *session)
     return s;
 }
 
-static void free_constant(kni_stored *constant)
+void kni_stored_free(kni_stored *constant)
 {
     if (!constant) return;
     kn_drop(constant->tensor);
@@ -87,7 +87,8 @@ void kni_onnx_destroy(void *object)
 {
     kni_onnx *session = object;
     for (int32_t v = 0; session->plan.constants && v < session->plan.model->n_values; v++)
-        free_constant(session->plan.constants[v]);
+        kni_stored_free(session->plan.constants[v]);
+    kni_kept_free(&session->plan);
     if (session->plan.host) kn_device_close(session->plan.host);
     pthread_mutex_destroy(&session->plan.lock);
     free(session->times);
@@ -97,13 +98,13 @@ void kni_onnx_destroy(void *object)
 
 static kn_status prepare(kni_onnx *session)
 {
-    session->times = calloc((size_t)session->plan.model->n_nodes + 1, sizeof *session->times);
     session->plan.host = kn_device_cpu();
-    if (!session->times) return kni_failure_memory("kn_onnx_load");
     if (!session->plan.host) return kni_latest_code();
     kn_device before = kn_device_current();
     kn_device_use(session->plan.host);
     kn_status s = session->folds ? kni_onnx_simplify(session->plan.model) : KN_OK;
+    session->times = calloc((size_t)session->plan.model->n_nodes + 1, sizeof *session->times);
+    if (s == KN_OK && !session->times) s = kni_failure_memory("kn_onnx_load");
     if (s == KN_OK) s = kni_onnx_plan_make(&session->plan);
     if (s == KN_OK) s = kni_session_constants(session);
     if (s == KN_OK && session->folds) s = kni_session_fold(session);

@@ -103,6 +103,7 @@ static kni_datum take_held(kni_conversion *c, kni_held *held)
         for (int32_t a = 0; a < e->rank; a++) e->extents[a] = KNI_EXTENT(held->sizes[a]);
         return x;
     }
+    e->depth = held->depth;
     e->items = calloc((size_t)held->n + 1, sizeof *e->items);
     if (!e->items) {
         kni_convert_fail(c, KN_ERROR_MEMORY, "no memory for %lld values", (long long)held->n);
@@ -163,8 +164,8 @@ static kni_held *give_held(kni_conversion *c, kni_datum x)
     } else if (e->kind == KNI_IS_STRINGS) {
         return kni_held_use(e->strings);
     } else {
-        held = kni_held_list(e->kind, NULL, e->n_items);
-        for (int64_t i = 0; held && i < e->n_items; i++) held->items[i] = give_held(c, e->items[i]);
+        held = kni_held_list(e->kind, e->n_items);
+        for (int64_t i = 0; held && i < e->n_items; i++) kni_held_place(held, i, give_held(c, e->items[i]));
     }
     if (!held) kni_convert_fail(c, KN_ERROR_MEMORY, "%s", kni_failure_taken());
     return held;
@@ -176,6 +177,8 @@ static void give_outputs(const kni_onnx *session, kni_conversion *c, const ports
     for (int32_t k = 0; k < session->n_outputs && !c->status; k++) {
         kni_datum x = kni_bound(c, graph->outputs[k]);
         kni_entry *e = kni_entry_of(c, x);
+        if (!e && session->outputs[k].kind != KN_ONNX_OPTIONAL)
+            kni_convert_fail(c, KN_ERROR_INTERNAL, "output '%s' has no value", session->outputs[k].name);
         if (e && given->held_out) given->held_out[k] = give_held(c, x);
         if (!e || given->held_out) continue;
         if (e->kind == KNI_IS_OPTIONAL) e = kni_entry_of(c, kni_optional_value(c, x));

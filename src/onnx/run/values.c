@@ -49,17 +49,40 @@ kn_onnx_value kn_onnx_value_strings(const char *const *texts, const size_t *byte
     return made(held, __func__);
 }
 
+static int64_t count_of(const kni_held *held)
+{
+    return held->kind == KNI_IS_TENSOR ? kn_count(held->tensor) : held->n;
+}
+
+/* Keys are strings or i64 of rank 1, and there are as many values. */
+static bool is_map(const kni_held *map, const char *function)
+{
+    const kni_held *keys = map->items[0], *values = map->items[1];
+    bool flat = keys->kind == KNI_IS_STRINGS ? keys->rank == 1
+                                             : keys->kind == KNI_IS_TENSOR && kn_rank(keys->tensor) == 1;
+    bool typed = keys->kind == KNI_IS_STRINGS || (flat && kn_dtype_of(keys->tensor) == KN_I64);
+    bool listed = values->kind == KNI_IS_TENSOR || values->kind == KNI_IS_STRINGS;
+    if (flat && typed && listed && count_of(keys) == count_of(values)) return true;
+    kni_failure(KN_ERROR_ARGUMENT, "%s: a map has keys of rank 1, strings or i64, and as many values",
+                function);
+    return false;
+}
+
 /* A value made of those behind handles. */
 static kn_onnx_value made_of(kni_datum_kind kind, const kn_onnx_value *items, int64_t n, const char *function)
 {
-    kni_held *held = kni_held_list(kind, NULL, n);
+    kni_held *held = kni_held_list(kind, n);
     bool good = held != NULL;
     for (int64_t i = 0; good && i < n; i++) {
         kni_object_use use = kni_object_enter(items[i], &kni_kind_onnx_datum, function);
-        held->items[i] = kni_held_use(use.object);
+        kni_held_place(held, i, kni_held_use(use.object));
         kni_object_leave(&use);
         good = held->items[i] != NULL;
     }
+    if (good && held->depth > KNI_DEEPEST_LIST)
+        good = !kni_failure(KN_ERROR_UNSUPPORTED, "%s: more than %d lists in lists", function,
+                            (int)KNI_DEEPEST_LIST);
+    if (good && kind == KNI_IS_MAP) good = is_map(held, function);
     if (good) return made(held, function);
     kni_held_leave(held);
     return NULL;
@@ -109,7 +132,7 @@ int64_t kn_onnx_value_count(kn_onnx_value value)
 {
     KNI_USE(onnx_datum, held, value);
     if (!held) return -1;
-    return held->kind == KNI_IS_TENSOR ? kn_count(held->tensor) : held->n;
+    return count_of(held);
 }
 
 kn_shape kn_onnx_value_shape(kn_onnx_value value)
@@ -162,9 +185,9 @@ static kni_held *held_of_item(const kni_onnx_item *item)
         return kni_held_tensor(kni_file_tensor(&item->tensor, NULL, NULL));
     }
     kni_held *held =
-        kni_held_list(item->kind == KNI_ONNX_OPTIONAL ? KNI_IS_OPTIONAL : KNI_IS_SEQUENCE, NULL, item->count);
+        kni_held_list(item->kind == KNI_ONNX_OPTIONAL ? KNI_IS_OPTIONAL : KNI_IS_SEQUENCE, item->count);
     for (int64_t i = 0; held && i < item->count; i++) {
-        held->items[i] = held_of_item(&item->items[i]);
+        kni_held_place(held, i, held_of_item(&item->items[i]));
         if (held->items[i]) continue;
         kni_held_leave(held);
         return NULL;

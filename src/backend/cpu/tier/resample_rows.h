@@ -1,6 +1,6 @@
 /* Resampling along one axis for one element type T: sums of weighted rows, or of single elements where the axis is the last
    one. Sums are taken in the order of the taps. NAME(x) names an exported function. */
-#include "backend/cpu/resample_kernels.h"
+#include "backend/cpu/resample_pass.h"
 
 static void row_of_1(T *restrict to, const T *restrict a, T wa, int64_t n)
 {

@@ -1,6 +1,6 @@
 /* What a tier exports to the driver of resampling. Internal to resample_drive.c and tier/resample_*. */
-#ifndef KNI_BACKEND_CPU_RESAMPLE_KERNELS_H
-#define KNI_BACKEND_CPU_RESAMPLE_KERNELS_H
+#ifndef KNI_BACKEND_CPU_RESAMPLE_PASS_H
+#define KNI_BACKEND_CPU_RESAMPLE_PASS_H
 
 #include "backend/cpu/tier.h"
 #include <stdint.h>
