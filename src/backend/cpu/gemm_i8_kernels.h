@@ -1,6 +1,6 @@
 /* What a tier exports for products of bytes. A panel of A has tile_rows rows and a strip of B tile_columns columns, both packed in
    steps of four along k: signed bytes of A beside unsigned ones of B where the processor multiplies these (`width` 1), else 16-bit
-   numbers in pairs. Internal to gemm_i8.c and tier/gemm_i8.c. */
+   numbers in pairs. Internal to gemm_i8.c and tier/gemm_bytes.c. */
 #ifndef KNI_BACKEND_CPU_GEMM_I8_KERNELS_H
 #define KNI_BACKEND_CPU_GEMM_I8_KERNELS_H
 

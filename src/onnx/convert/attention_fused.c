@@ -1,6 +1,7 @@
 /* Attention, MultiHeadAttention and QAttention of com.microsoft: attention behind its projections, with masks of several forms. */
-#include "onnx/convert/attention_tools.h"
+#include "onnx/convert/attention_parts.h"
 #include "onnx/convert/quantized.h"
+#include <kn/tensor.h>
 
 /* ---- masks: what is hidden gets a low score, -10000 where the node says nothing, as a bias */
 
@@ -47,7 +48,7 @@ static kni_datum bias_of_mask(kni_conversion *c, const kni_onnx_node *node, kni_
     if (!kni_is_given(mask)) return bias;
     kni_datum seen =
         kni_rank_of(c, mask) == 1 ? seen_of_ends(c, mask, batch, keys) : seen_of_mask(c, mask, queries, keys);
-    const double hidden = filter_of(node), least = dtype == KN_F16 ? -65504 : hidden;
+    const double hidden = filter_of(node), least = -kn_dtype_limits(dtype).max;
     mask = kni_emit3(c, "where", seen, kni_real_number(c, 0, dtype),
                      kni_real_number(c, hidden < least ? least : hidden, dtype));
     return kni_is_given(bias) ? kni_emit2(c, "add", bias, mask) : mask;

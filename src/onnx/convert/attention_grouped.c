@@ -1,5 +1,5 @@
 /* GroupQueryAttention of com.microsoft: heads that share keys, a cache that grows or is written in place, turned pairs, windows. */
-#include "onnx/convert/attention_tools.h"
+#include "onnx/convert/attention_parts.h"
 #include "onnx/convert/quantized.h"
 
 typedef struct grouped {

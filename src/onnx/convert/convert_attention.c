@@ -1,5 +1,5 @@
 /* Attention of ai.onnx, FlexAttention of its preview, TensorScatter and RotaryEmbedding, and the table of all converters of attention. */
-#include "onnx/convert/attention_tools.h"
+#include "onnx/convert/attention_parts.h"
 #include <string.h>
 
 /* ---- Attention: q, k, v, mask, past keys and values, lengths of the keys */
@@ -13,7 +13,7 @@ static kni_datum full_mask(kni_conversion *c, kni_datum mask, kni_extent keys)
     if (e[rank - 1].text || keys.text || e[rank - 1].value == 1)
         return mask; /* broadcasts, or is as long when it runs */
     after[rank - 1] = kni_extent_sub(c, keys, e[rank - 1]);
-    return kni_pad_with(c, mask, before, after, kni_dtype_of(c, mask) == KN_BOOL ? 0 : -__builtin_inf());
+    return kni_pad_with(c, mask, before, after, kni_is_bool(kni_dtype_of(c, mask)) ? 0 : -__builtin_inf());
 }
 
 static void convert_attention(KNI_CONVERTS)
@@ -55,7 +55,7 @@ static void convert_attention(KNI_CONVERTS)
     a.mask = kni_keys_seen(c, &view);
     if (kni_is_given(in[3])) {
         kni_datum mask = full_mask(c, in[3], view.keys);
-        if (kni_dtype_of(c, mask) != KN_BOOL)
+        if (!kni_is_bool(kni_dtype_of(c, mask)))
             a.bias = mask;
         else
             a.mask = kni_is_given(a.mask) ? kni_emit2(c, "logical_and", a.mask, mask) : mask;

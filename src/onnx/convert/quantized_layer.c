@@ -146,7 +146,7 @@ static kni_datum block_weight(kni_conversion *c, const blocks *z, const kni_datu
     kni_datum w = unpacked(c,
                            kni_reshape_to(c, in[1],
                                           (kni_extent[]){KNI_EXTENT(z->outs), KNI_EXTENT(z->across),
-                                                         KNI_EXTENT(z->size * z->bits / 8)},
+                                                         KNI_EXTENT(z->size / (8 / z->bits))},
                                           3),
                            z->bits);
     const kni_extent flat[2] = {KNI_EXTENT(z->outs), KNI_EXTENT(whole)};

@@ -1,6 +1,6 @@
 /* What the converters of attention share. Operands are [batch, heads, length, size] inside. */
-#ifndef KNI_ONNX_ATTENTION_TOOLS_H
-#define KNI_ONNX_ATTENTION_TOOLS_H
+#ifndef KNI_ONNX_ATTENTION_PARTS_H
+#define KNI_ONNX_ATTENTION_PARTS_H
 
 #include "onnx/convert/convert_numbers.h"
 #include "onnx/convert/network.h"

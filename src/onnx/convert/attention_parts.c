@@ -1,5 +1,5 @@
 /* Attention as the row of this name, or in its parts where a node shows or changes what lies between them. */
-#include "onnx/convert/attention_tools.h"
+#include "onnx/convert/attention_parts.h"
 #include "support/scalar_math.h"
 
 /* ---- shapes */
