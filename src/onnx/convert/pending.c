@@ -6,5 +6,4 @@
 PENDING(kni_onnx_image);
 PENDING(kni_onnx_quantized);
 PENDING(kni_onnx_recurrent);
-PENDING(kni_onnx_attention);
 PENDING(kni_onnx_fused);
