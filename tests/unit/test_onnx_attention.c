@@ -17,11 +17,24 @@ typedef struct given {
     bool constant; /* a weight */
 } given;
 
+/* The last size of an input of rank 4 as "total", as exports have it. */
+static void put_total(onnx_message *g, const char *input)
+{
+    onnx_message cast = onnx_node("Cast", "column", "total");
+    onnx_attribute_int(&cast, "to", INT32);
+    onnx_graph_tensor(g, onnx_int_constant("last_axis", 3));
+    onnx_graph_node(g, onnx_node("Shape", input, "sizes"));
+    onnx_graph_node(g, onnx_node("Gather", "sizes last_axis", "column"));
+    onnx_graph_node(g, cast);
+}
+
 static onnx_message model_of(onnx_message node, const char *domain, int64_t version, const given *list,
                              int n_out)
 {
     onnx_message g = {0}, m = {0};
     if (*domain) onnx_put_text(&node, 7, domain);
+    for (const given *x = list; x->name; x++)
+        if (!strcmp(x->name, "seen")) put_total(&g, x->name);
     onnx_graph_node(&g, node);
     for (; list->name; list++) {
         int64_t sizes[5];
@@ -59,7 +72,7 @@ static int tensors_of(const given *list, kn_tensor *in)
     return n;
 }
 
-/* Outputs y and z of the node are y and z of the list `want`, each of its own number of elements; z may be NULL. */
+/* The outputs of the node are y and, where it is not NULL, z, of so many elements. */
 static void check_node(onnx_message node, const char *domain, int64_t version, const given *list,
                        const double *y, int n_y, const double *z, int n_z, int line)
 {
@@ -369,7 +382,8 @@ typedef struct grouped_case {
     int tokens, room, total; /* room: tokens of the past's tensors; total: of the longest batch */
     int32_t last[2];         /* seqlens_k */
     int window;
-    bool rotary, interleaved, packed, smooth, sinks, biased;
+    bool rotary, interleaved, packed, smooth, sinks, biased,
+        by_mask; /* by_mask: total is the size of an input */
     double softcap;
 } grouped_case;
 
@@ -434,21 +448,25 @@ static void check_grouped(const grouped_case *row)
     onnx_attribute_int(&node, "smooth_softmax", row->smooth);
     onnx_attribute_float(&node, "softcap", (float)row->softcap);
     int32_t total = row->total;
+    unsigned open = row->room ? 3 : 1; /* without a past there are as many tokens as the caches are long */
     given list[12] = {{0}};
     int n = 0;
     if (row->packed) {
-        list[n++] = (given){"x", FLOAT, 3, {2, tokens, 32}, all, 1, false};
+        list[n++] = (given){"x", FLOAT, 3, {2, tokens, 32}, all, open, false};
     } else {
-        list[n++] = (given){"q", FLOAT, 3, {2, tokens, 16}, q, 1, false};
-        list[n++] = (given){"k", FLOAT, 3, {2, tokens, 8}, k, 1, false};
-        list[n++] = (given){"v", FLOAT, 3, {2, tokens, 8}, v, 1, false};
+        list[n++] = (given){"q", FLOAT, 3, {2, tokens, 16}, q, open, false};
+        list[n++] = (given){"k", FLOAT, 3, {2, tokens, 8}, k, open, false};
+        list[n++] = (given){"v", FLOAT, 3, {2, tokens, 8}, v, open, false};
     }
     if (row->room) {
         list[n++] = (given){"pk", FLOAT, 4, {2, 2, row->room, 4}, past[0], 5, false};
         list[n++] = (given){"pv", FLOAT, 4, {2, 2, row->room, 4}, past[1], 5, false};
     }
     list[n++] = (given){"last", INT32, 1, {2}, row->last, 1, false};
-    list[n++] = (given){"total", INT32, 0, {0}, &total, 0, true};
+    if (row->by_mask)
+        list[n++] = (given){"seen", FLOAT, 4, {1, 1, 1, total}, all, 8, false};
+    else
+        list[n++] = (given){"total", INT32, 0, {0}, &total, 0, true};
     if (row->rotary) {
         list[n++] = (given){"cos", FLOAT, 2, {8, 2}, cosines, 0, true};
         list[n++] = (given){"sin", FLOAT, 2, {8, 2}, sines, 0, true};
@@ -471,6 +489,8 @@ static void test_grouped(void)
         {.tokens = 2, .room = 4, .total = 6, .last = {5, 5}, .window = 3, .softcap = 0.5, .biased = true},
         {.tokens = 1, .room = 6, .total = 5, .last = {4, 2}, .smooth = true, .packed = true},
         {.tokens = 2, .room = 3, .total = 5, .last = {4, 4}, .sinks = true, .window = 2},
+        {.tokens = 1, .room = 4, .total = 5, .last = {4, 2}, .rotary = true, .by_mask = true},
+        {.tokens = 3, .room = 6, .total = 3, .last = {2, 1}, .rotary = true, .by_mask = true},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         int before = check_failed;
@@ -563,6 +583,11 @@ static void test_wrong(void)
     node = onnx_node("MultiHeadAttention", "x", "y z");
     onnx_attribute_int(&node, "num_heads", 2);
     fails(node, "com.microsoft", 1, three, "must be packed");
+    const given two[] = {{"x", FLOAT, 3, {2, 3, 4}, x, 0, false}, {"w", FLOAT, 2, {4, 6}, x, 0, false}, {0}};
+    node = onnx_node("Attention", "x w", "y z");
+    onnx_attribute_int(&node, "num_heads", 2);
+    onnx_attribute_ints(&node, "qkv_hidden_sizes", (const int64_t[]){4, -4, 4}, 3);
+    fails(node, "com.microsoft", 1, two, "qkv_hidden_sizes");
     node = onnx_node("GroupQueryAttention", "x x x", "y z");
     onnx_attribute_int(&node, "num_heads", 3);
     onnx_attribute_int(&node, "kv_num_heads", 2);

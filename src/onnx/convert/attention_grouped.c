@@ -3,6 +3,8 @@
    are as long as the longest or longer. */
 #include "onnx/convert/attending.h"
 
+enum { MOST_HEADS = 1 << 20 };
+
 typedef struct grouped {
     int64_t heads, key_heads;
     kni_datum ends;     /* tokens of each batch, the new ones too, [batch, 1, 1, 1] */
@@ -14,7 +16,7 @@ typedef struct grouped {
 static bool check_supported(kni_conversion *c, const kni_onnx_node *node, const kni_datum *in)
 {
     int64_t heads = kni_node_int(node, "num_heads", 0), key_heads = kni_node_int(node, "kv_num_heads", 0);
-    if (heads < 1 || key_heads < 1 || heads % key_heads) {
+    if (heads < 1 || heads > MOST_HEADS || key_heads < 1 || heads % key_heads) {
         kni_convert_fail(c, KN_ERROR_ARGUMENT,
                          "num_heads is %lld; it must be a multiple of kv_num_heads, %lld", (long long)heads,
                          (long long)key_heads);
@@ -87,7 +89,7 @@ static void turn_both(kni_conversion *c, const kni_onnx_node *node, const kni_da
 static kni_datum remember(kni_conversion *c, const grouped *g, kni_datum cache, kni_datum x)
 {
     kni_extent e[KN_MAX_RANK], none[4], after[4];
-    kni_extents_of(c, x, e);
+    if (kni_extents_of(c, x, e) != 4) return KNI_ABSENT; /* it failed before */
     if (!kni_is_given(cache)) {
         if (kni_extent_same(e[2], g->present)) return x;
         e[2] = g->present;

@@ -91,6 +91,10 @@ static void project(kni_conversion *c, const kni_onnx_node *node, const kni_datu
     kni_extent third = kni_extent_div(c, kni_extent_of(c, y, -1), KNI_EXTENT(3)), part[3],
                from = KNI_EXTENT(0);
     if (kni_convert_failed(c)) return;
+    if (n && (n != 3 || sizes[0] < 1 || sizes[1] < 1 || sizes[2] < 1)) {
+        kni_convert_fail(c, KN_ERROR_ARGUMENT, "qkv_hidden_sizes must be three sizes of 1 or more");
+        return;
+    }
     for (int i = 0; i < 3; i++) part[i] = n == 3 ? KNI_EXTENT(sizes[i]) : third;
     kni_datum *whole[3] = {&a->q, &a->k, &a->v};
     for (int i = 0; i < 3; i++) {
