@@ -14,9 +14,26 @@ static uint32_t mix(uint32_t h, const void *data, size_t bytes)
     return h;
 }
 
+/* Attributes may stand in any order. */
+static uint32_t hash_attributes(const kni_onnx_node *node)
+{
+    uint32_t sum = 0;
+    for (int32_t k = 0; k < node->n_attributes; k++) {
+        const kni_onnx_attribute *a = &node->attributes[k];
+        uint32_t h = mix(2166136261U, a->name, strlen(a->name));
+        if (a->ints && a->count < SMALL) h = mix(h, a->ints, (size_t)a->count * sizeof *a->ints);
+        if (a->floats && a->count < SMALL) h = mix(h, a->floats, (size_t)a->count * sizeof *a->floats);
+        if (a->strings && a->count > 0) h = mix(h, a->strings[0].data, a->strings[0].bytes);
+        if (a->tensors && a->count > 0 && a->tensors[0].data && a->tensors[0].bytes <= SMALL)
+            h = mix(h, a->tensors[0].data, a->tensors[0].bytes);
+        sum += h;
+    }
+    return sum;
+}
+
 static uint32_t hash_node(const kni_edit *p, const kni_onnx_node *node)
 {
-    uint32_t h = mix(2166136261U, node->op, strlen(node->op));
+    uint32_t h = mix(2166136261U, node->op, strlen(node->op)) + hash_attributes(node);
     for (int32_t k = 0; k < node->n_in; k++) {
         int32_t value = kni_edit_now(p, node->in[k]);
         h = mix(h, &value, sizeof value);
