@@ -26,8 +26,8 @@ typedef struct state {
         to_row; /* elements of a plane, and of one element of the first axis */
     int64_t planes_per_task, rows_per_task, tasks_per_plane;
     bool fills;
-    unsigned char outside[8];
-    int no_memory; /* set by any task */
+    _Alignas(8) unsigned char outside[8]; /* an element of any dtype */
+    int no_memory;                        /* set by any task */
     void *memory[AXES];
     size_t memory_bytes[AXES];
 } state;
