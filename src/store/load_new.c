@@ -10,7 +10,4 @@ static kn_tensor tensor_at(void *context, const char *path)
     return kni_poisoned(KN_ERROR_IO, "kn_load_new: the file has no tensor called '%.200s'", path);
 }
 
-kn_status kn_load_new(kn_module module, kn_store store)
-{
-    return kn_module_fill(module, tensor_at, store);
-}
+kn_status kn_load_new(kn_module module, kn_store store) { return kn_module_fill(module, tensor_at, store); }

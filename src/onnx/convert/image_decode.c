@@ -1,4 +1,5 @@
 /* ImageDecoder: PNG and JPEG, as files of data sets are read. Formats that the library does not read are refused by name. */
+#include "core/objects.h"
 #include "onnx/convert/image_parts.h"
 #include <kn/creation.h>
 #include <kn/data/source.h>
@@ -58,7 +59,7 @@ void kni_convert_image_decoder(KNI_CONVERTS)
     int64_t count = kn_ok(image) ? kn_count(image) : 0;
     uint8_t *elements = count ? kni_convert_memory(c, (size_t)count, 1) : NULL;
     if (!count || !elements || kn_read(image, elements, (size_t)count)) {
-        if (!kni_convert_failed(c)) kni_convert_fail(c, KN_ERROR_ARGUMENT, "%s", kn_last_error());
+        if (!kni_convert_failed(c)) kni_convert_fail(c, KN_ERROR_ARGUMENT, "%s", kni_failure_taken());
         elements = NULL;
     }
     for (int i = 0; i < 3; i++) sizes[i] = shape.rank == 3 ? shape.dims[i] : 0;

@@ -231,8 +231,8 @@ void kni_convert_softmax(kni_conversion *c, const kni_onnx_node *node, const kni
     (void)n_in, (void)n_out;
     if (kni_convert_failed(c)) return;
     int64_t axis = flattened || node->version < 13 ? -1 : kni_node_int(node, "axis", -1);
-    x = kni_emit(c, !strcmp(node->op, "LogSoftmax") ? "log_softmax" : "softmax", &x, 1,
-                 KNI_GIVE(KNI_WHOLE("axis", axis)));
+    static const char *const ops[] = {"softmax", "log_softmax"};
+    x = kni_emit(c, ops[!strcmp(node->op, "LogSoftmax")], &x, 1, KNI_GIVE(KNI_WHOLE("axis", axis)));
     int32_t rank = kni_extents_of(c, in[0], shape);
     out[0] = flattened ? kni_reshape_to(c, x, shape, rank) : x;
 }

@@ -1,7 +1,7 @@
 /* Finds blocks: stretches of nodes that come again and again and differ in their weights alone, as the layers of a transformer do. */
 #include "core/error.h"
 #include "ops/custom_rows.h"
-#include "program/source/source.h"
+#include "program/source/source_parts.h"
 #include <stdlib.h>
 
 enum { SHORTEST = 6, LONGEST = 400 };

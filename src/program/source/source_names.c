@@ -1,7 +1,7 @@
 /* Names of variables and members: from the names that values have, else from the ops that make them. */
 #include "core/allocator.h"
 #include "core/error.h"
-#include "program/source/source.h"
+#include "program/source/source_parts.h"
 #include <kn/tensor.h>
 #include <stdlib.h>
 
@@ -55,7 +55,7 @@ static void clean(const char *text, char *out)
     }
     size_t shift = is_digit(*at) || !*at;
     out[0] = 'v';
-    strcpy(out + shift, at);
+    memcpy(out + shift, at, strlen(at) + 1);
 }
 
 /* ---- names that differ: a set by hash */
@@ -97,14 +97,15 @@ const char *kni_source_name(kni_source *s, const char *text)
     char base[LONGEST + 8], name[LONGEST + 24];
     name_set *set = s->set;
     clean(text, base);
-    strcpy(name, base);
+    snprintf(name, sizeof name, "%s", base);
     if (!grow(set)) return NULL;
     bool taken = is_reserved(name);
     for (int32_t k = 2; taken || *slot_of(set, name); k++, taken = false)
         snprintf(name, sizeof name, "%s_%d", base, (int)k);
-    char *own = malloc(strlen(name) + 1);
+    size_t bytes = strlen(name) + 1;
+    char *own = malloc(bytes);
     if (!own) return NULL;
-    strcpy(own, name);
+    memcpy(own, name, bytes);
     *slot_of(set, name) = own;
     set->count++;
     return own;
@@ -127,7 +128,7 @@ static bool is_inline(const kni_program_value *v)
     int64_t n = kn_count(v->tensor);
     kn_dtype d = (kn_dtype)v->type.dtype;
     bool plain =
-        d == KN_F32 || d == KN_F64 || d == KN_BOOL || (kn_dtype_is_integer(d) && !kn_dtype_is_stored(d));
+        d == KN_F32 || d == KN_F64 || kni_is_bool(d) || (kn_dtype_is_integer(d) && !kn_dtype_is_stored(d));
     return n >= 1 && n <= INLINE_ELEMENTS && plain;
 }
 

@@ -1,7 +1,7 @@
 /* Ops as calls of the public functions: a table of forms, and what a table cannot say. An op without a form is a kn_call. */
 #include "core/error.h"
 #include "ops/custom_rows.h"
-#include "program/source/source.h"
+#include "program/source/source_parts.h"
 #include <kn/tensor.h>
 
 /* ---- sizes, numbers, dtypes */
@@ -110,7 +110,7 @@ void kni_source_shape(kni_source *s, kni_buffer *out, int32_t rank, const kn_dim
 /* One element of a constant; the tensor lies contiguous in host memory, as a double or a whole number. */
 static void print_element(kni_buffer *out, kn_dtype dtype, double real, int64_t whole)
 {
-    if (dtype == KN_BOOL)
+    if (kni_is_bool(dtype))
         kni_buffer_text(out, whole ? "1" : "0");
     else if (kn_dtype_is_float(dtype))
         kni_source_real(out, real);
@@ -463,7 +463,7 @@ static void window_settings(call *c, kni_buffer *out, const char *type, bool tra
 
 static bool print_conv(call *c, kni_buffer *out)
 {
-    bool transposed = !strcmp(c->node->row->name, "conv_transpose");
+    bool transposed = attribute_of(c, "output_padding", 14) != NULL;
     int axes = c->s->p->values[c->in[0]].type.rank - 2;
     if (axes < 1 || axes > 3) return false;
     char type[40];
@@ -480,9 +480,8 @@ static bool print_conv(call *c, kni_buffer *out)
 
 static bool print_pool(call *c, kni_buffer *out)
 {
-    const char *op = !strcmp(c->node->row->name, "avg_pool") ? "avg" : "max";
     const attribute *window = attribute_of(c, "window", 6);
-    kni_buffer_format(out, "kn_%s_pool%dd(", op, (int)whole_of(c, "axes"));
+    kni_buffer_format(out, "kn_%.3s_pool%dd(", c->node->row->name, (int)whole_of(c, "axes"));
     kni_source_operand(c->s, out, c->in[0]);
     kni_buffer_text(out, ", ");
     print_list(c->s, out, "KN_INTS", "KN_SCALAR_SHAPE", window->list.rank, window->list.dims);

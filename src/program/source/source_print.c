@@ -3,7 +3,7 @@
 #include "core/dim_symbols.h"
 #include "core/error.h"
 #include "core/objects.h"
-#include "program/source/source.h"
+#include "program/source/source_parts.h"
 #include "support/file.h"
 #include <kn/store.h>
 #include <kn/tensor.h>

@@ -1,6 +1,6 @@
 /* Cuts a program into units that are functions of their own, where few values go from one to the next. */
 #include "core/error.h"
-#include "program/source/source.h"
+#include "program/source/source_parts.h"
 #include <stdlib.h>
 
 enum { WHOLE = 60, FEWEST = 12, MOST = 48 };
