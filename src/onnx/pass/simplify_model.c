@@ -116,7 +116,7 @@ static void (*const passes[])(kni_edit *) = {
 /* Room for the values that there are; new ones have no readers. */
 static bool make_room(kni_edit *p)
 {
-    int32_t wanted = p->model->n_values;
+    int32_t wanted = p->model->n_values + 1; /* never an empty list */
     if (wanted <= p->room) return true;
     wanted += wanted / 2 + 16;
     int32_t *uses = realloc(p->uses, sizeof *uses * (size_t)wanted);
