@@ -62,7 +62,7 @@ static bool read_content(kni_conversion *c, kni_datum x, content *out)
 {
     const kni_entry *e = kni_entry_of(c, x);
     int64_t n = 1;
-    if (!is_content(e)) return false;
+    if (!is_content(e) || (!e->content && kn_dtype_is_float(e->dtype))) return false;
     for (int32_t a = 0; a < e->rank; a++) {
         if (e->extents[a].text || e->extents[a].value > MOST_CONTENT) return false;
         n *= e->extents[a].value;
