@@ -102,7 +102,7 @@ static void run_rows(const row *rows, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         run_row(&rows[i]);
-        run_open(&rows[i]);
+        if (!strstr(rows[i].text, "= i64[] ")) run_open(&rows[i]); /* a number is no size */
     }
 }
 #define RUN(rows) run_rows(rows, sizeof(rows) / sizeof *(rows))
