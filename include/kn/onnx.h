@@ -199,7 +199,7 @@ KN_API void kn_onnx_call_op(kn_onnx_call *call, const char *op, const kn_onnx_op
                             const kn_attribute_value *attributes, kn_onnx_operand *out, int32_t n_out);
 /* The operand's tensor on the device, which stays the model's: only where the model runs now. */
 KN_API kn_tensor kn_onnx_call_tensor(kn_onnx_call *call, kn_onnx_operand x);
-/* A tensor of your own as an operand; takes a temporary. */
+/* A tensor of your own as an operand, which becomes a constant where the model becomes a program. Takes a temporary. */
 KN_API kn_onnx_operand kn_onnx_call_made(kn_onnx_call *call, kn_tensor t);
 KN_API void kn_onnx_call_output(kn_onnx_call *call, int32_t i, kn_onnx_operand x);
 KN_API kn_status kn_onnx_call_fail(kn_onnx_call *call, const char *message);

@@ -322,6 +322,29 @@ static void test_nothing_stays(void)
     CHECK(kn_memory_stats().tensors_now < before);
 }
 
+/* Each allocation of tensors fails once: loading or the run says so, or nothing needed it. */
+static void test_memory_fails(void)
+{
+    int failed = 0, good = 0;
+    for (int64_t n = 1; n < 40; n++) {
+        kn_scope scope = kn_scope_begin();
+        kn_tensor x = kn_keep(kn_ones(KN_SHAPE(3), KN_F32)), z = KN_NONE;
+        onnx_message message = model_with_weights();
+        kn_memory_fail_after(n);
+        kn_onnx model = kn_onnx_load_memory(message.data, message.length, NULL);
+        kn_status s = model ? kn_onnx_run(model, &x, 1, &z, 1) : KN_ERROR_MEMORY;
+        kn_memory_fail_after(0);
+        failed += s != KN_OK;
+        good += s == KN_OK;
+        if (s == KN_OK) CHECK_VALUES(z, 0, 3, 5, 7);
+        if (s && model) CHECK(!kn_ok(z) && *kn_last_error());
+        kn_onnx_free(model);
+        kn_scope_end(scope, KN_NONE);
+        kni_buffer_free(&message);
+    }
+    CHECK(failed && good);
+}
+
 int main(void)
 {
     test_shapes_change();
@@ -337,6 +360,7 @@ int main(void)
     test_profile();
     test_custom_operators();
     test_nothing_stays();
+    test_memory_fails();
     kn_shutdown();
     onnx_free_kept();
     return check_report();

@@ -5,6 +5,7 @@
 #include "onnx/run/now.h"
 #include "support/argument.h"
 #include "support/failure.h"
+#include <kn/device.h>
 #include <kn/onnx.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -173,16 +174,12 @@ kn_tensor kn_onnx_call_tensor(kn_onnx_call *call, kn_onnx_operand x)
 
 kn_onnx_operand kn_onnx_call_made(kn_onnx_call *call, kn_tensor t)
 {
+    /* In a program it is a constant, which lies on the host. */
+    if (!call->c->target->now)
+        return (kn_onnx_operand){kni_entry_host(call->c, kn_to(t, call->c->plan->host)).id};
     kn_tensor kept = kn_keep(t);
-    kni_datum x = KNI_ABSENT;
-    if (!kn_ok(kept))
-        kni_convert_fail(call->c, kn_error_code(kept), "%s", kni_failure_taken());
-    else if (!call->c->target->now)
-        kni_convert_fail(call->c, KN_ERROR_UNSUPPORTED, "%s makes tensors, so it cannot be part of a program",
-                         call->node->op);
-    else
-        x = kni_now_borrow(call->c, kept);
-    return (kn_onnx_operand){x.id};
+    if (!kn_ok(kept)) kni_convert_fail(call->c, kn_error_code(kept), "%s", kni_failure_taken());
+    return (kn_onnx_operand){call->c->status ? 0 : kni_now_borrow(call->c, kept).id};
 }
 
 void kn_onnx_call_output(kn_onnx_call *call, int32_t i, kn_onnx_operand x)

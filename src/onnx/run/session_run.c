@@ -177,6 +177,8 @@ static void give_outputs(const kni_onnx *session, kni_conversion *c, const ports
     for (int32_t k = 0; k < session->n_outputs && !c->status; k++) {
         kni_datum x = kni_bound(c, graph->outputs[k]);
         kni_entry *e = kni_entry_of(c, x);
+        if (!e && session->outputs[k].kind != KN_ONNX_OPTIONAL)
+            kni_convert_fail(c, KN_ERROR_INTERNAL, "output '%s' has no value", session->outputs[k].name);
         if (e && given->held_out) given->held_out[k] = give_held(c, x);
         if (!e || given->held_out) continue;
         if (e->kind == KNI_IS_OPTIONAL) e = kni_entry_of(c, kni_optional_value(c, x));
