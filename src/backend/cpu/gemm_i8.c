@@ -12,16 +12,15 @@ enum { PANEL_BYTES = 8 << 20, LEAST_PANELS = 4 };
 
 static const kni_gemm_i8_kernels *const tiers[KNI_ISA_COUNT] = KNI_TIER_TABLE(&kni_gemm_i8);
 
-static const kni_gemm_i8_kernels *kernels_in_use(void)
+const kni_gemm_i8_kernels *kni_gemm_i8_kernels_of(kni_tier tier, bool dot)
 {
-    const kni_tier tier = kni_cpu_tier();
 #ifdef KNI_HAVE_TIER_V4
-    if (tier == KNI_ISA_V4 && kni_cpu_has_dot_products()) return &kni_gemm_i8_dot_v4;
+    if (tier == KNI_ISA_V4 && dot) return &kni_gemm_i8_dot_v4;
 #endif
 #ifdef KNI_HAVE_TIER_V3
-    if (tier == KNI_ISA_V3 && kni_cpu_has_dot_products()) return &kni_gemm_i8_dot_v3;
+    if (tier == KNI_ISA_V3 && dot) return &kni_gemm_i8_dot_v3;
 #endif
-    return tiers[tier];
+    return dot ? NULL : tiers[tier];
 }
 
 typedef struct product {
@@ -182,7 +181,9 @@ static bool any_zero(const kni_gemm_i8_args *g)
 bool kni_gemm_i8(const kni_gemm_i8_args *g)
 {
     if (g->m <= 0 || g->n <= 0 || g->batch <= 0) return true;
-    product p = {.g = g, .kernels = kernels_in_use(), .quads = kni_gemm_ceil(g->k, 4)};
+    product p = {.g = g,
+                 .kernels = kni_gemm_i8_kernels_of(kni_cpu_tier(), kni_cpu_has_dot_products()),
+                 .quads = kni_gemm_ceil(g->k, 4)};
     p.panel_bytes = p.quads * p.kernels->tile_rows * 4 * p.kernels->width;
     p.strip_bytes = (p.quads * p.kernels->tile_columns * 4 * p.kernels->width + 63) / 64 * 64;
     p.raw_bytes = g->fill_b ? (g->k * p.kernels->tile_columns + 63) / 64 * 64 : 0;

@@ -1,10 +1,11 @@
 /* What a tier exports for products of bytes. A panel of A has tile_rows rows and a strip of B tile_columns columns, both packed in
    steps of four along k: signed bytes of A beside unsigned ones of B where the processor multiplies these (`width` 1), else 16-bit
-   numbers in pairs. Internal to gemm_i8.c and tier/gemm_i8.c. */
+   numbers in pairs. Internal to gemm_i8.c and tier/gemm_bytes.c. */
 #ifndef KNI_BACKEND_CPU_GEMM_I8_KERNELS_H
 #define KNI_BACKEND_CPU_GEMM_I8_KERNELS_H
 
 #include "backend/cpu/tier.h"
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct kni_gemm_i8_kernels {
@@ -30,5 +31,7 @@ enum { KNI_GEMM_I8_MAX_ROWS = 16, KNI_GEMM_I8_MAX_COLUMNS = 32 };
 KNI_TIER_DECLARE(extern const kni_gemm_i8_kernels, kni_gemm_i8, );
 /* With the instructions that kni_cpu_has_dot_products asks for. */
 extern const kni_gemm_i8_kernels kni_gemm_i8_dot_v3, kni_gemm_i8_dot_v4;
+/* Those of a tier, with these instructions or without; NULL where there are none. */
+const kni_gemm_i8_kernels *kni_gemm_i8_kernels_of(kni_tier tier, bool dot);
 
 #endif

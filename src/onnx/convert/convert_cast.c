@@ -38,8 +38,7 @@ static kni_datum as_real(kni_conversion *c, kni_datum x)
     return kni_cast_to(c, x, kn_dtype_is_integer(dtype) && !kn_dtype_is_stored(dtype) ? KN_F64 : KN_F32);
 }
 
-/* What lies beyond the range, infinities too, becomes the largest number. */
-static kni_datum saturated(kni_conversion *c, kni_datum x, kn_dtype dtype)
+kni_datum kni_saturated_cast(kni_conversion *c, kni_datum x, kn_dtype dtype)
 {
     double largest = kn_dtype_limits(dtype).max;
     x = as_real(c, x);
@@ -95,7 +94,7 @@ static kni_datum cast_datum(kni_conversion *c, const kni_onnx_node *node, kni_da
     if (kni_dtype_of(c, x) == dtype) return x;
     if (kni_dtypes[dtype].specials == KNI_SPECIALS_POWERS)
         return exponent_of(c, x, kni_node_text(node, "round_mode", "up"), saturate);
-    return is_float8(dtype) && saturate ? saturated(c, x, dtype) : kni_cast_to(c, x, dtype);
+    return is_float8(dtype) && saturate ? kni_saturated_cast(c, x, dtype) : kni_cast_to(c, x, dtype);
 }
 
 void kni_convert_cast(KNI_CONVERTS)

@@ -27,6 +27,8 @@ static inline bool kni_is_whole(kn_dtype dtype)
 }
 /* x as f32 where it is f16, bf16 or of a dtype that is only stored: for what is computed in several steps. */
 kni_datum kni_widened(kni_conversion *c, kni_datum x);
+/* A cast to a small float; what lies beyond its range, infinities too, becomes the largest number. */
+kni_datum kni_saturated_cast(kni_conversion *c, kni_datum x, kn_dtype dtype);
 /* The dtype that an attribute of a node names with the numbers of the format; `otherwise` where there is none. Fails for types that Kiln
    has no tensors of. */
 kn_dtype kni_node_dtype(kni_conversion *c, const kni_onnx_node *node, const char *attribute,

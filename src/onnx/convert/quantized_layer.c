@@ -1,0 +1,204 @@
+/* Layers of com.microsoft on quantized tensors, computed in f32 between two scales, and weights that are stored in blocks of few bits. */
+#include "onnx/convert/fused.h"
+#include "onnx/convert/quantized.h"
+#include <string.h>
+
+/* ---- layers */
+
+void kni_convert_qlinear_binary(KNI_CONVERTS)
+{
+    const char *op = !strcmp(node->op, "QLinearAdd") ? "add" : "mul";
+    KNI_UNUSED_COUNTS;
+    kni_datum y = kni_emit2(c, op, kni_dequantized_at(c, in, 0), kni_dequantized_at(c, in, 3));
+    out[0] = kni_requantized_at(c, y, in, 6);
+}
+
+void kni_convert_qlinear_activation(KNI_CONVERTS)
+{
+    const char *name = !strcmp(node->op, "QLinearSigmoid") ? "Sigmoid" : "LeakyRelu";
+    const double alpha = kni_node_real(node, "alpha", 0.01);
+    KNI_UNUSED_COUNTS;
+    out[0] = kni_requantized_at(c, kni_activation_of(c, name, kni_dequantized_at(c, in, 0), alpha, 0), in, 3);
+}
+
+/* The operand, as floats, by another converter. */
+static kni_datum by_standard(kni_conversion *c, const kni_onnx_node *node, const char *op, int32_t version,
+                             kni_datum x)
+{
+    kni_datum y[KNI_ONNX_ROOM] = {{0}};
+    kni_convert_as(c, node, op, version, &x, 1, y, 1);
+    return y[0];
+}
+
+void kni_convert_qlinear_softmax(KNI_CONVERTS)
+{
+    const int32_t version = (int32_t)kni_node_int(node, "opset", 13);
+    KNI_UNUSED_COUNTS;
+    out[0] =
+        kni_requantized_at(c, by_standard(c, node, "Softmax", version, kni_dequantized_at(c, in, 0)), in, 3);
+}
+
+static void pool_as(kni_conversion *c, const kni_onnx_node *node, const char *op, const kni_datum *in,
+                    kni_datum *out)
+{
+    const bool last = kni_node_int(node, "channels_last", 0) != 0;
+    kni_datum x = kni_dequantized_at(c, in, 0);
+    kni_datum y = by_standard(c, node, op, 19, last ? kni_channels_first(c, x) : x);
+    out[0] = kni_requantized_at(c, last ? kni_channels_last(c, y) : y, in, 3);
+}
+
+void kni_convert_qlinear_global_pool(KNI_CONVERTS)
+{
+    KNI_UNUSED_COUNTS;
+    pool_as(c, node, "GlobalAveragePool", in, out);
+}
+
+void kni_convert_qlinear_pool(KNI_CONVERTS)
+{
+    KNI_UNUSED_COUNTS;
+    pool_as(c, node, "AveragePool", in, out);
+}
+
+/* Scale and zero point of the result, then three operands for each part. */
+void kni_convert_qlinear_concat(KNI_CONVERTS)
+{
+    kni_datum *parts = kni_convert_memory(c, KNI_ONNX_ROOM, sizeof *parts);
+    int32_t n = (n_in - 2) / 3;
+    (void)n_out;
+    if (!parts) return;
+    if (n < 1 || n > KNI_ONNX_ROOM) {
+        kni_convert_fail(c, KN_ERROR_ARGUMENT, "%d operands are no scale and zero point and parts of three",
+                         n_in);
+        return;
+    }
+    for (int32_t i = 0; i < n; i++) parts[i] = kni_dequantized_at(c, in, 2 + 3 * i);
+    const int32_t axis = kni_axis_of(c, parts[0], kni_node_int(node, "axis", 0));
+    out[0] = kni_requantized_at(c, kni_concat_of(c, parts, n, axis), in, 0);
+}
+
+void kni_convert_qlinear_mean(KNI_CONVERTS)
+{
+    KNI_UNUSED_COUNTS;
+    out[0] =
+        kni_requantized_at(c, by_standard(c, node, "ReduceMean", 13, kni_dequantized_at(c, in, 0)), in, 3);
+}
+
+void kni_convert_qlinear_where(KNI_CONVERTS)
+{
+    (void)node;
+    KNI_UNUSED_COUNTS;
+    kni_datum y = kni_emit3(c, "where", in[0], kni_dequantized_at(c, in, 1), kni_dequantized_at(c, in, 4));
+    out[0] = kni_requantized_at(c, y, in, 7);
+}
+
+/* ---- weights in blocks */
+
+/* Bytes [..., n] as their fields of `bits` bits, the lowest first: [..., n * 8 / bits]. */
+static kni_datum unpacked(kni_conversion *c, kni_datum x, int64_t bits)
+{
+    kni_extent sizes[KN_MAX_RANK];
+    const int64_t fields = 8 / bits;
+    kni_datum parts[8];
+    const int32_t rank = kni_extents_of(c, x, sizes);
+    if (fields == 1) return x;
+    for (int64_t i = 0; i < fields; i++) {
+        kni_datum part = x;
+        if (i) part = kni_emit2(c, "bitwise_right_shift", part, kni_whole_number(c, i * bits, KN_U8));
+        part = kni_emit2(c, "bitwise_and", part, kni_whole_number(c, (1 << bits) - 1, KN_U8));
+        parts[i] = kni_unsqueeze_at(c, part, rank);
+    }
+    x = kni_concat_of(c, parts, (int32_t)fields, rank);
+    sizes[rank - 1] = kni_extent_mul(c, sizes[rank - 1], KNI_EXTENT(fields));
+    return kni_reshape_to(c, x, sizes, rank);
+}
+
+typedef struct blocks {
+    int64_t outs, ins, bits, size, across; /* across: blocks of a row */
+} blocks;
+
+/* Scales or zero points of all blocks, [outs, across, 1], or along the row by the group of each element, [outs, ins]. */
+static kni_datum of_blocks(kni_conversion *c, const blocks *z, kni_datum x, kni_datum groups)
+{
+    x = kni_reshape_to(c, x, (kni_extent[]){KNI_EXTENT(z->outs), KNI_EXTENT(z->across)}, 2);
+    if (!kni_is_given(groups)) return kni_unsqueeze_at(c, x, 2);
+    return kni_emit(c, "take", KNI_LIST(x, groups), KNI_GIVE(KNI_WHOLE("axis", 1)));
+}
+
+/* Packed zero points fill whole bytes in each row. */
+static kni_datum zero_points(kni_conversion *c, const blocks *z, kni_datum given, kni_datum groups,
+                             kn_dtype dtype)
+{
+    if (!kni_is_given(given)) return kni_real_number(c, (double)(1 << (z->bits - 1)), dtype);
+    if (kni_is_whole(kni_dtype_of(c, given))) {
+        const int64_t bytes = (z->across * z->bits + 7) / 8;
+        given = kni_reshape_to(c, given, (kni_extent[]){KNI_EXTENT(z->outs), KNI_EXTENT(bytes)}, 2);
+        given = kni_slice_of(c, unpacked(c, given, z->bits), 1, KNI_EXTENT(0), KNI_EXTENT(z->across));
+    }
+    return of_blocks(c, z, given, groups);
+}
+
+/* The weight [outs, ins] of bytes [outs, across, size * bits / 8]. */
+static kni_datum block_weight(kni_conversion *c, const blocks *z, const kni_datum *in)
+{
+    const int64_t whole = z->across * z->size;
+    const kn_dtype dtype = kni_dtype_of(c, in[2]);
+    const bool grouped = kni_is_given(in[4]);
+    kni_datum w = unpacked(c,
+                           kni_reshape_to(c, in[1],
+                                          (kni_extent[]){KNI_EXTENT(z->outs), KNI_EXTENT(z->across),
+                                                         KNI_EXTENT(z->size / (8 / z->bits))},
+                                          3),
+                           z->bits);
+    const kni_extent flat[2] = {KNI_EXTENT(z->outs), KNI_EXTENT(whole)};
+    if (grouped) w = kni_slice_of(c, kni_reshape_to(c, w, flat, 2), 1, KNI_EXTENT(0), KNI_EXTENT(z->ins));
+    kni_datum scale = of_blocks(c, z, in[2], in[4]), zero = zero_points(c, z, in[3], in[4], dtype);
+    w = kni_emit3(c, "dequantize", w, scale, zero);
+    if (grouped) return w;
+    return kni_slice_of(c, kni_reshape_to(c, w, flat, 2), 1, KNI_EXTENT(0), KNI_EXTENT(z->ins));
+}
+
+/* a, packed weight, scales, zero points, groups of the elements of a row, bias. */
+void kni_convert_matmul_nbits(KNI_CONVERTS)
+{
+    blocks z = {.outs = kni_node_int(node, "N", 0),
+                .ins = kni_node_int(node, "K", 0),
+                .bits = kni_node_int(node, "bits", 4),
+                .size = kni_node_int(node, "block_size", 0)};
+    KNI_UNUSED_COUNTS;
+    if (z.outs < 1 || z.ins < 1 || z.size < 1 || (z.bits != 2 && z.bits != 4 && z.bits != 8) ||
+        z.ins > INT32_MAX || z.outs > INT32_MAX || z.size > INT32_MAX || z.size * z.bits % 8) {
+        kni_convert_fail(
+            c, KN_ERROR_UNSUPPORTED,
+            "a weight of N %lld and K %lld with %lld bits in blocks of %lld; bits are 2, 4 or 8 and "
+            "blocks fill bytes",
+            (long long)z.outs, (long long)z.ins, (long long)z.bits, (long long)z.size);
+        return;
+    }
+    z.across = (z.ins + z.size - 1) / z.size;
+    kni_datum w = block_weight(c, &z, in);
+    out[0] = kni_emit(c, "linear", KNI_LIST(in[0], kni_cast_to(c, w, kni_dtype_of(c, in[0])), in[5]), NULL);
+}
+
+/* Rows of a table in blocks: data, indices, scales, zero points. Bytes hold two elements along the last axis. */
+void kni_convert_gather_blocks(KNI_CONVERTS)
+{
+    const int64_t bits = kni_node_int(node, "bits", 4), block = kni_node_int(node, "block_size", 128);
+    kni_datum data = in[0], zero = in[3];
+    const bool packed = kni_dtype_of(c, data) == KN_U8 && bits < 8;
+    KNI_UNUSED_COUNTS;
+    const int32_t axis = kni_axis_of(c, data, kni_node_int(node, "gather_axis", 0));
+    const int32_t along = kni_axis_of(c, data, kni_node_int(node, "quantize_axis", 1));
+    if (kni_convert_failed(c)) return;
+    if (packed) {
+        data = unpacked(c, data, bits);
+        if (kni_is_given(zero)) {
+            zero = unpacked(c, zero, bits);
+            zero = kni_slice_of(c, zero, along, KNI_EXTENT(0), kni_extent_of(c, in[2], along));
+        } else {
+            zero = kni_real_number(c, (double)(1 << (bits - 1)), kni_dtype_of(c, in[2]));
+        }
+    }
+    const kni_quantized q = {data, kni_spread_over(c, in[2], data, along, block),
+                             kni_spread_over(c, zero, data, along, block)};
+    out[0] = kni_emit(c, "take", KNI_LIST(kni_dequantized(c, q), in[1]), KNI_GIVE(KNI_WHOLE("axis", axis)));
+}
