@@ -1,5 +1,5 @@
 /* Layers of com.microsoft on quantized tensors, computed in f32 between two scales, and weights that are stored in blocks of few bits. */
-#include "onnx/convert/fused.h"
+#include "onnx/convert/fused_operators.h"
 #include "onnx/convert/quantized.h"
 #include <string.h>
 
