@@ -161,6 +161,15 @@ static int are_equal(kni_extent a, kni_extent b)
     return -1;
 }
 
+/* Rounded towards 0, for divisors above 0: what may be below 0 has a minus in its text. */
+static kni_extent divide_truncated(kni_conversion *c, kni_extent a, kni_extent b)
+{
+    const kni_extent zero = KNI_EXTENT(0);
+    if (a.text ? !strchr(a.text, '-') : a.value >= 0) return kni_extent_div(c, a, b);
+    kni_extent up = kni_extent_div(c, kni_extent_max(c, a, zero), b);
+    return kni_extent_sub(c, up, kni_extent_div(c, kni_extent_max(c, kni_extent_sub(c, zero, a), zero), b));
+}
+
 /* Both lists as one shape; false where they are too long. */
 static bool broadcast(kni_conversion *c, kni_datum *a, kni_datum *b)
 {
@@ -256,6 +265,7 @@ static const rule rules[] = {
     {"sub", PAIR, 0, kni_extent_sub},
     {"mul", PAIR, 0, kni_extent_mul},
     {"floor_div", PAIR, 0, kni_extent_div},
+    {"trunc_div", PAIR, 0, divide_truncated},
     {"maximum", PAIR, 0, kni_extent_max},
     {"minimum", PAIR, 0, kni_extent_min},
     {"equal", EQUAL, 0, NULL},
