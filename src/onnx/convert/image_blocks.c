@@ -132,7 +132,12 @@ void kni_convert_center_crop_pad(KNI_CONVERTS)
         after[axes[i]] = kni_extent_sub(c, more, before[axes[i]]);
         pads = pads || !kni_extent_is(more, 0);
     }
-    out[0] = pads ? kni_pad_with(c, x, before, after, 0) : x;
+    if (pads) x = kni_pad_with(c, x, before, after, 0);
+    /* Of open sizes the sums above are long, and what comes out is known. */
+    kni_extent sizes[KN_MAX_RANK];
+    kni_extents_of(c, in[0], sizes);
+    for (int32_t i = 0; i < n_axes; i++) sizes[axes[i]] = shape[i];
+    out[0] = kni_reshape_to(c, x, sizes, rank);
 }
 
 /* ---- MaxUnpool */
