@@ -1,6 +1,6 @@
 /* conv_integer on the CPU: for each image and group the product of the weights, a matrix of output channels by taps, with the image's
    values at these taps, a column for each place, which are copied strip by strip. */
-#include "backend/cpu/gemm_i8.h"
+#include "backend/cpu/gemm_i8_finish.h"
 #include "backend/cpu/matmul_run.h"
 #include "backend/host/host.h"
 #include "ops/conv.h"
@@ -110,7 +110,7 @@ static bool is_pointwise(const geometry *z)
 }
 
 static bool multiply(const kn_record *r, const kni_borrowed *x, const kni_borrowed *w, const int32_t *x_zero,
-                     const int32_t *w_zero, int32_t *y)
+                     const int32_t *w_zero, const kni_gemm_i8_finish *finish)
 {
     const kni_type *of_w = &kni_in(r, 1)->type, *of_y = &kni_out(r, 0)->type;
     geometry z = {.x = x->data};
@@ -120,28 +120,28 @@ static bool multiply(const kn_record *r, const kni_borrowed *x, const kni_borrow
     const int64_t places = z.out[0] * z.out[1] * z.out[2];
     const bool whole = is_pointwise(&z);
     z.outside = x_zero ? (uint8_t)*x_zero : 0;
-    const kni_gemm_i8_args g = {.m = outs,
-                                .n = places,
-                                .k = taps,
-                                .batch = of_y->dims[0] * z.groups,
-                                .a_count = z.groups,
-                                .a = w->data,
-                                .b = whole ? x->data : NULL,
-                                .a_unsigned = of_w->dtype == KN_U8,
-                                .b_unsigned = kni_in(r, 0)->type.dtype == KN_U8,
-                                .a_row = taps,
-                                .a_col = 1,
-                                .a_batch = outs * taps,
-                                .b_row = places,
-                                .b_col = 1,
-                                .b_batch = z.channels * places,
-                                .a_zero = w_zero,
-                                .b_zero = x_zero,
-                                .c = y,
-                                .c_row = places,
-                                .c_batch = outs * places,
-                                .fill_b = whole ? NULL : fill_strip,
-                                .fill_context = &z};
+    kni_gemm_i8_args g = {.m = outs,
+                          .n = places,
+                          .k = taps,
+                          .batch = of_y->dims[0] * z.groups,
+                          .a_count = z.groups,
+                          .a = w->data,
+                          .b = whole ? x->data : NULL,
+                          .a_unsigned = of_w->dtype == KN_U8,
+                          .b_unsigned = kni_in(r, 0)->type.dtype == KN_U8,
+                          .a_row = taps,
+                          .a_col = 1,
+                          .a_batch = outs * taps,
+                          .b_row = places,
+                          .b_col = 1,
+                          .b_batch = z.channels * places,
+                          .a_zero = w_zero,
+                          .b_zero = x_zero,
+                          .c_row = places,
+                          .c_batch = outs * places,
+                          .fill_b = whole ? NULL : fill_strip,
+                          .fill_context = &z};
+    kni_gemm_i8_finish_place(finish, &g, kni_out(r, 0)->storage->data, 0);
     return kni_gemm_i8(&g);
 }
 
@@ -159,7 +159,10 @@ static kn_status run_conv_integer(const kn_record *r)
         good = good && kni_host_borrow(kni_in(r, i), kni_in(r, i)->type.dtype, &in[i]);
         if (zeros[i]) good = good && kni_host_borrow_expanded(zeros[i], &channels[i], KN_I32, &in[2 + i]);
     }
-    good = good && multiply(r, &in[0], &in[1], in[2].data, in[3].data, y->storage->data);
+    kni_gemm_i8_finish finish = {.bias = {NULL, 0}};
+    good = good && kni_gemm_i8_finish_start(&finish, r, channels[1].dims[0], true);
+    good = good && multiply(r, &in[0], &in[1], in[2].data, in[3].data, &finish);
+    kni_gemm_i8_finish_end(&finish);
     for (int i = 0; i < 4; i++)
         if (in[i].data) kni_host_unborrow(&in[i]);
     return good ? KN_OK : kni_gemm_no_memory(r->row->name);

@@ -116,6 +116,39 @@ static void start_columns(const product *p, int64_t batch, int64_t first, int64_
     }
 }
 
+/* ---- results */
+
+/* Bias and scale of the columns of a strip, for all of it. */
+typedef struct column_scaling {
+    int32_t bias[KNI_GEMM_I8_MAX_COLUMNS];
+    float scale[KNI_GEMM_I8_MAX_COLUMNS];
+} column_scaling;
+
+static void start_scaling(const kni_gemm_i8_args *g, int64_t first, int64_t columns, column_scaling *s)
+{
+    for (int64_t j = 0; j < columns; j++) {
+        s->bias[j] = g->bias ? g->bias[first + j] : 0;
+        s->scale[j] = g->scaling ? g->scaling->scale[first + j] : 0;
+    }
+}
+
+/* The sums of a row of a strip, in their place. of_row: which row it is among all of A. */
+static void write_row(const product *p, int64_t of_row, int64_t at, int64_t columns, const int32_t *sums,
+                      const column_scaling *s)
+{
+    const kni_gemm_i8_args *g = p->g;
+    const int32_t none = 0, *bias = !g->of_rows ? s->bias : g->bias ? g->bias + of_row : &none;
+    if (g->scaling) {
+        const int32_t bounds[3] = {g->scaling->zero, g->scaling->low, g->scaling->high};
+        const float *scale = g->of_rows ? g->scaling->scale + of_row : s->scale;
+        p->kernels->scale(g->bytes + at, sums, columns, bias, scale, !g->of_rows, bounds);
+        return;
+    }
+    memcpy(g->c + at, sums, (size_t)columns * sizeof *sums);
+    for (int64_t j = 0; g->bias && j < columns; j++)
+        g->c[at + j] = (int32_t)((uint32_t)sums[j] + (uint32_t)bias[g->of_rows ? 0 : j]);
+}
+
 /* ---- the products */
 
 static void multiply_task(void *arg, int64_t task, int worker)
@@ -131,7 +164,9 @@ static void multiply_task(void *arg, int64_t task, int worker)
     char *strip = p->strips + worker * (p->strip_bytes + p->raw_bytes);
     int32_t sums[KNI_GEMM_I8_MAX_ROWS * KNI_GEMM_I8_MAX_COLUMNS];
     int32_t terms[KNI_GEMM_I8_MAX_COLUMNS], zeros[KNI_GEMM_I8_MAX_COLUMNS];
+    column_scaling scaling;
     pack_strip(p, batch, first, columns, strip, (uint8_t *)strip + p->strip_bytes);
+    if (!g->of_rows) start_scaling(g, first, columns, &scaling);
     if (p->has_zeros) start_columns(p, batch, first, columns, strip, terms, zeros);
     for (int64_t i = begin; i < end; i++) {
         const int64_t row = p->first + i * kernels->tile_rows, panel = before + i;
@@ -140,9 +175,9 @@ static void multiply_task(void *arg, int64_t task, int worker)
         if (p->has_zeros)
             kernels->finish(sums, rows, p->row_sums + panel * kernels->tile_rows,
                             p->row_zeros + panel * kernels->tile_rows, terms, zeros);
-        int32_t *c = g->c + batch * g->c_batch + row * g->c_row + first;
         for (int r = 0; r < rows; r++)
-            memcpy(c + r * g->c_row, sums + r * width, (size_t)columns * sizeof *c);
+            write_row(p, batch % g->a_count * g->m + row + r,
+                      batch * g->c_batch + (row + r) * g->c_row + first, columns, sums + r * width, &scaling);
     }
 }
 

@@ -241,8 +241,29 @@ static void finish(int32_t *sums, int rows, const int32_t *row_sums, const int32
     }
 }
 
+/* In f64, which holds every sum and its product with the scale to within what rounding sees. The sum with `whole` has no fraction. */
+INLINE uint8_t scaled(int32_t sum, int32_t bias, float scale, double low, double high, double zero)
+{
+    const double whole = 0x1.8p52;
+    double v = (double)(int32_t)((uint32_t)sum + (uint32_t)bias) * (double)scale;
+    v = v > low ? v : low;
+    v = v < high ? v : high;
+    return (uint8_t)(int32_t)(((v + whole) - whole) + zero);
+}
+
+/* bounds: zero, low, high */
+static void scale(uint8_t *to, const int32_t *sums, int64_t n, const int32_t *bias, const float *scales,
+                  int step, const int32_t bounds[3])
+{
+    const double zero = bounds[0], low = bounds[1] - zero, high = bounds[2] - zero;
+    if (step)
+        for (int64_t j = 0; j < n; j++) to[j] = scaled(sums[j], bias[j], scales[j], low, high, zero);
+    else
+        for (int64_t j = 0; j < n; j++) to[j] = scaled(sums[j], bias[0], scales[0], low, high, zero);
+}
+
 const kni_gemm_i8_kernels KNI_TIER_FN(kni_gemm_i8) = {
-    ROWS, COLUMNS, 2, pack_pairs, interleave_pairs, gather_pairs, sum_pairs, pairs_tile, finish};
+    ROWS, COLUMNS, 2, pack_pairs, interleave_pairs, gather_pairs, sum_pairs, pairs_tile, finish, scale};
 
 #ifdef DOT_PRODUCTS
 static void pack_quads(void *to, const uint8_t *a, int64_t row, int64_t col, int64_t rows, int64_t k,
@@ -311,5 +332,5 @@ DOT_PRODUCTS static void sum_quads(const void *strip, int64_t quads, int32_t *su
 }
 
 const kni_gemm_i8_kernels KNI_TIER_FN(kni_gemm_i8_dot) = {
-    ROWS, COLUMNS, 1, pack_quads, interleave_quads, gather_quads, sum_quads, quads_tile, finish};
+    ROWS, COLUMNS, 1, pack_quads, interleave_quads, gather_quads, sum_quads, quads_tile, finish, scale};
 #endif
