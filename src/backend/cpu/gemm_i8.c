@@ -32,7 +32,7 @@ typedef struct product {
     int32_t *row_sums, *row_zeros; /* [a_count][panels][tile_rows] */
     char *strips;                  /* one for each thread */
     int64_t strips_across, panels_of_task, tasks_down;
-    bool has_zeros;
+    bool has_zeros, has_row_zeros;
 } product;
 
 /* ---- A */
@@ -54,6 +54,11 @@ static void pack_task(void *arg, int64_t task, int worker)
 
 /* ---- B */
 
+static const uint8_t *row_of(const kni_gemm_i8_args *g, int64_t batch, int64_t k)
+{
+    return g->b + batch * g->b_batch + (g->b_offsets ? g->b_offsets[k] : k * g->b_row);
+}
+
 /* The four rows from 4 q on of columns first .. first + columns - 1, where they lie or in `buffer`; zeros behind the end. */
 static void rows_of_quad(const product *p, int64_t batch, int64_t q, int64_t first, int64_t columns,
                          const uint8_t *raw, uint8_t *buffer, const uint8_t *rows[4])
@@ -63,7 +68,7 @@ static void rows_of_quad(const product *p, int64_t batch, int64_t q, int64_t fir
     for (int64_t t = 0; t < 4; t++) {
         const int64_t k = 4 * q + t;
         uint8_t *row = buffer + t * width;
-        const uint8_t *from = g->b ? g->b + batch * g->b_batch + k * g->b_row + first * g->b_col : NULL;
+        const uint8_t *from = g->b ? row_of(g, batch, k < g->k ? k : 0) + first * g->b_col : NULL;
         rows[t] = row;
         if (k >= g->k) {
             memset(row, g->b_unsigned ? 0 : 0x80, (size_t)width);
@@ -84,7 +89,7 @@ static void pack_strip(const product *p, int64_t batch, int64_t first, int64_t c
     const kni_gemm_i8_kernels *kernels = p->kernels;
     const uint8_t flip = g->b_unsigned ? 0 : 0x80;
     const int64_t step = kernels->tile_columns * 4 * kernels->width;
-    const bool in_order = g->b && g->b_row == 1 && columns == kernels->tile_columns;
+    const bool in_order = g->b && !g->b_offsets && g->b_row == 1 && columns == kernels->tile_columns;
     uint8_t buffer[4 * KNI_GEMM_I8_MAX_COLUMNS] = {0};
     if (g->fill_b)
         g->fill_b(g->fill_context, batch, first, columns, kernels->tile_columns, raw);
@@ -109,10 +114,10 @@ static void start_columns(const product *p, int64_t batch, int64_t first, int64_
     const kni_gemm_i8_args *g = p->g;
     const int32_t flip = g->b_unsigned ? 0 : 0x80;
     const int32_t *given = g->b_zero ? g->b_zero + batch * g->b_zero_batch : NULL;
-    p->kernels->column_sums(strip, p->quads, terms);
+    if (p->has_row_zeros) p->kernels->column_sums(strip, p->quads, terms);
     for (int64_t j = 0; j < p->kernels->tile_columns; j++) {
         zeros[j] = (given && j < columns ? given[(first + j) * g->b_zero_step] : 0) + flip;
-        terms[j] = (int32_t)((uint32_t)terms[j] - (uint32_t)g->k * (uint32_t)zeros[j]);
+        terms[j] = p->has_row_zeros ? (int32_t)((uint32_t)terms[j] - (uint32_t)g->k * (uint32_t)zeros[j]) : 0;
     }
 }
 
@@ -132,21 +137,54 @@ static void start_scaling(const kni_gemm_i8_args *g, int64_t first, int64_t colu
     }
 }
 
-/* The sums of a row of a strip, in their place. of_row: which row it is among all of A. */
-static void write_row(const product *p, int64_t of_row, int64_t at, int64_t columns, const int32_t *sums,
-                      const column_scaling *s)
+/* Columns of a strip that follow each other in C. */
+typedef struct segment {
+    int at, count;
+    int64_t to;
+} segment;
+
+/* What a strip gives C: all of its columns, or those of the grid that count. */
+static int find_segments(const kni_gemm_i8_args *g, int64_t first, int64_t columns, segment *list)
+{
+    const kni_gemm_i8_grid *z = g->grid;
+    int found = 0;
+    if (!z) {
+        list[0] = (segment){0, (int)columns, first};
+        return 1;
+    }
+    for (int64_t at = 0; at < columns;) {
+        const int64_t place = first + at, c = place % z->size[1], rows = place / z->size[1];
+        const int64_t b = rows % z->size[0], a = rows / z->size[0];
+        const int64_t left = kni_gemm_min(z->size[1] - c, columns - at);
+        if (c < z->out[1] && b < z->out[0])
+            list[found++] = (segment){(int)at, (int)kni_gemm_min(left, z->out[1] - c),
+                                      (a * z->out[0] + b) * z->out[1] + c};
+        at += left;
+    }
+    return found;
+}
+
+/* The sums of a row of a strip, in their place. of_row: which row it is among all of A; `at`: where it begins in C. */
+static void write_row(const product *p, int64_t of_row, int64_t at, const int32_t *sums,
+                      const column_scaling *s, const segment *segments, int n)
 {
     const kni_gemm_i8_args *g = p->g;
     const int32_t none = 0, *bias = !g->of_rows ? s->bias : g->bias ? g->bias + of_row : &none;
-    if (g->scaling) {
-        const int32_t bounds[3] = {g->scaling->zero, g->scaling->low, g->scaling->high};
-        const float *scale = g->of_rows ? g->scaling->scale + of_row : s->scale;
-        p->kernels->scale(g->bytes + at, sums, columns, bias, scale, !g->of_rows, bounds);
-        return;
+    const float *scale = !g->scaling ? NULL : g->of_rows ? g->scaling->scale + of_row : s->scale;
+    for (int i = 0; i < n; i++) {
+        const segment *z = &segments[i];
+        const int64_t to = at + z->to;
+        const int own = g->of_rows ? 0 : z->at; /* of biases and scales */
+        if (g->scaling) {
+            const int32_t bounds[3] = {g->scaling->zero, g->scaling->low, g->scaling->high};
+            p->kernels->scale(g->bytes + to, sums + z->at, z->count, bias + own, scale + own, !g->of_rows,
+                              bounds);
+            continue;
+        }
+        memcpy(g->c + to, sums + z->at, (size_t)z->count * sizeof *sums);
+        for (int j = 0; g->bias && j < z->count; j++)
+            g->c[to + j] = (int32_t)((uint32_t)g->c[to + j] + (uint32_t)bias[g->of_rows ? 0 : own + j]);
     }
-    memcpy(g->c + at, sums, (size_t)columns * sizeof *sums);
-    for (int64_t j = 0; g->bias && j < columns; j++)
-        g->c[at + j] = (int32_t)((uint32_t)sums[j] + (uint32_t)bias[g->of_rows ? 0 : j]);
 }
 
 /* ---- the products */
@@ -165,6 +203,8 @@ static void multiply_task(void *arg, int64_t task, int worker)
     int32_t sums[KNI_GEMM_I8_MAX_ROWS * KNI_GEMM_I8_MAX_COLUMNS];
     int32_t terms[KNI_GEMM_I8_MAX_COLUMNS], zeros[KNI_GEMM_I8_MAX_COLUMNS];
     column_scaling scaling;
+    segment segments[KNI_GEMM_I8_MAX_COLUMNS];
+    const int n_segments = find_segments(g, first, columns, segments);
     pack_strip(p, batch, first, columns, strip, (uint8_t *)strip + p->strip_bytes);
     if (!g->of_rows) start_scaling(g, first, columns, &scaling);
     if (p->has_zeros) start_columns(p, batch, first, columns, strip, terms, zeros);
@@ -176,8 +216,8 @@ static void multiply_task(void *arg, int64_t task, int worker)
             kernels->finish(sums, rows, p->row_sums + panel * kernels->tile_rows,
                             p->row_zeros + panel * kernels->tile_rows, terms, zeros);
         for (int r = 0; r < rows; r++)
-            write_row(p, batch % g->a_count * g->m + row + r,
-                      batch * g->c_batch + (row + r) * g->c_row + first, columns, sums + r * width, &scaling);
+            write_row(p, batch % g->a_count * g->m + row + r, batch * g->c_batch + (row + r) * g->c_row,
+                      sums + r * width, &scaling, segments, n_segments);
     }
 }
 
@@ -207,10 +247,10 @@ static void run_part(product *p)
 
 static bool any_zero(const kni_gemm_i8_args *g)
 {
-    if (g->a_zero)
-        for (int64_t i = 0; i < g->m * g->a_count; i++)
-            if (g->a_zero[i]) return true;
-    return g->b_zero != NULL;
+    if (g->a_unsigned) return true;
+    for (int64_t i = 0; g->a_zero && i < g->m * g->a_count; i++)
+        if (g->a_zero[i]) return true;
+    return false;
 }
 
 bool kni_gemm_i8(const kni_gemm_i8_args *g)
@@ -223,7 +263,8 @@ bool kni_gemm_i8(const kni_gemm_i8_args *g)
     p.strip_bytes = (p.quads * p.kernels->tile_columns * 4 * p.kernels->width + 63) / 64 * 64;
     p.raw_bytes = g->fill_b ? (g->k * p.kernels->tile_columns + 63) / 64 * 64 : 0;
     p.strips_across = kni_gemm_ceil(g->n, p.kernels->tile_columns);
-    p.has_zeros = g->a_unsigned || !g->b_unsigned || any_zero(g);
+    p.has_row_zeros = any_zero(g);
+    p.has_zeros = p.has_row_zeros || !g->b_unsigned || g->b_zero;
     int64_t panels = kni_gemm_ceil(g->m, p.kernels->tile_rows), room = PANEL_BYTES / (p.panel_bytes + 1);
     if (room < LEAST_PANELS) room = LEAST_PANELS;
     if (panels > room) panels = room;

@@ -12,6 +12,10 @@ typedef struct kni_gemm_i8_scaling {
     int32_t zero, low, high;
 } kni_gemm_i8_scaling;
 
+typedef struct kni_gemm_i8_grid {
+    int64_t size[2], out[2];
+} kni_gemm_i8_grid;
+
 /* Strides are in elements. Product p of a batch takes matrix p % a_count of A. */
 typedef struct kni_gemm_i8_args {
     int64_t m, n, k, batch, a_count;
@@ -28,6 +32,11 @@ typedef struct kni_gemm_i8_args {
     uint8_t *bytes;                     /* in place of c */
     const kni_gemm_i8_scaling *scaling; /* with bytes */
     int64_t c_row, c_batch;             /* columns follow each other */
+    /* Where row k of a matrix of B begins, in elements; its columns follow each other. NULL: by b_row and b_col. */
+    const int64_t *b_offsets;
+    /* Columns of B are places of a grid [.., size[0], size[1]]; C has those whose coordinates are below out alone, one behind
+       the other. NULL: C has all columns. */
+    const struct kni_gemm_i8_grid *grid;
     /* In place of b: writes columns first .. first + n - 1 of all k rows of matrix p to raw[k][width], as they are stored. */
     void (*fill_b)(const void *context, int64_t p, int64_t first, int64_t n, int64_t width, uint8_t *raw);
     const void *fill_context;

@@ -241,21 +241,26 @@ static void finish(int32_t *sums, int rows, const int32_t *row_sums, const int32
     }
 }
 
-/* In f64, which holds every sum and its product with the scale to within what rounding sees. The sum with `whole` has no fraction. */
-INLINE uint8_t scaled(int32_t sum, int32_t bias, float scale, double low, double high, double zero)
+/* In f64, which holds every sum and its product with the scale to within what rounding sees. The sum with `whole` has no fraction, and its
+   lowest bits are those of the number. */
+INLINE uint8_t scaled(int32_t sum, int32_t bias, float scale, double low, double high, uint8_t zero)
 {
     const double whole = 0x1.8p52;
     double v = (double)(int32_t)((uint32_t)sum + (uint32_t)bias) * (double)scale;
     v = v > low ? v : low;
     v = v < high ? v : high;
-    return (uint8_t)(int32_t)(((v + whole) - whole) + zero);
+    v += whole;
+    uint64_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    return (uint8_t)(bits + zero);
 }
 
 /* bounds: zero, low, high */
 static void scale(uint8_t *to, const int32_t *sums, int64_t n, const int32_t *bias, const float *scales,
                   int step, const int32_t bounds[3])
 {
-    const double zero = bounds[0], low = bounds[1] - zero, high = bounds[2] - zero;
+    const double low = bounds[1] - bounds[0], high = bounds[2] - bounds[0];
+    const uint8_t zero = (uint8_t)bounds[0];
     if (step)
         for (int64_t j = 0; j < n; j++) to[j] = scaled(sums[j], bias[j], scales[j], low, high, zero);
     else
