@@ -54,32 +54,25 @@ static void pack_task(void *arg, int64_t task, int worker)
 
 /* ---- B */
 
-static const uint8_t *row_of(const kni_gemm_i8_args *g, int64_t batch, int64_t k)
-{
-    return g->b + batch * g->b_batch + (g->b_offsets ? g->b_offsets[k] : k * g->b_row);
-}
+/* Where the rows of a strip are: in B itself, filled in, or copied one by one. */
+typedef struct strip_rows {
+    const kni_gemm_i8_args *g;
+    const uint8_t *base, *raw; /* base: of the first column */
+    int64_t columns, width;
+    bool whole;                                    /* rows lie in B, with as many columns as a strip has */
+    uint8_t *buffer, pad[KNI_GEMM_I8_MAX_COLUMNS]; /* pad: what is zero once the bytes are unsigned */
+} strip_rows;
 
-/* The four rows from 4 q on of columns first .. first + columns - 1, where they lie or in `buffer`; zeros behind the end. */
-static void rows_of_quad(const product *p, int64_t batch, int64_t q, int64_t first, int64_t columns,
-                         const uint8_t *raw, uint8_t *buffer, const uint8_t *rows[4])
+static const uint8_t *row_at(const strip_rows *s, int64_t k, int t)
 {
-    const kni_gemm_i8_args *g = p->g;
-    const int64_t width = p->kernels->tile_columns;
-    for (int64_t t = 0; t < 4; t++) {
-        const int64_t k = 4 * q + t;
-        uint8_t *row = buffer + t * width;
-        const uint8_t *from = g->b ? row_of(g, batch, k < g->k ? k : 0) + first * g->b_col : NULL;
-        rows[t] = row;
-        if (k >= g->k) {
-            memset(row, g->b_unsigned ? 0 : 0x80, (size_t)width);
-        } else if (raw) {
-            rows[t] = raw + k * width;
-        } else if (g->b_col == 1 && columns == width) {
-            rows[t] = from;
-        } else {
-            for (int64_t j = 0; j < columns; j++) row[j] = from[j * g->b_col];
-        }
-    }
+    const kni_gemm_i8_args *g = s->g;
+    if (k >= g->k) return s->pad;
+    if (s->raw) return s->raw + k * s->width;
+    const uint8_t *from = s->base + (g->b_offsets ? g->b_offsets[k] : k * g->b_row);
+    if (s->whole) return from;
+    uint8_t *row = s->buffer + t * s->width;
+    for (int64_t j = 0; j < s->columns; j++) row[j] = from[j * g->b_col];
+    return row;
 }
 
 static void pack_strip(const product *p, int64_t batch, int64_t first, int64_t columns, char *strip,
@@ -89,21 +82,25 @@ static void pack_strip(const product *p, int64_t batch, int64_t first, int64_t c
     const kni_gemm_i8_kernels *kernels = p->kernels;
     const uint8_t flip = g->b_unsigned ? 0 : 0x80;
     const int64_t step = kernels->tile_columns * 4 * kernels->width;
-    const bool in_order = g->b && !g->b_offsets && g->b_row == 1 && columns == kernels->tile_columns;
     uint8_t buffer[4 * KNI_GEMM_I8_MAX_COLUMNS] = {0};
-    if (g->fill_b)
-        g->fill_b(g->fill_context, batch, first, columns, kernels->tile_columns, raw);
-    else
-        raw = NULL;
-    for (int64_t q = 0; q < p->quads; q++) {
-        const uint8_t *rows[4];
+    strip_rows s = {.g = g, .columns = columns, .width = kernels->tile_columns, .buffer = buffer};
+    const bool full = columns == s.width, in_order = g->b && !g->b_offsets && g->b_row == 1 && full;
+    memset(s.pad, flip, sizeof s.pad);
+    s.whole = g->b_col == 1 && full;
+    if (g->fill_b) {
+        g->fill_b(g->fill_context, batch, first, columns, s.width, raw);
+        s.raw = raw;
+    } else {
+        s.base = g->b + batch * g->b_batch + first * g->b_col;
+    }
+    for (int64_t q = 0; q < p->quads; q++, strip += step) {
         if (in_order && 4 * q + 4 <= g->k) {
-            kernels->gather(strip + q * step, g->b + batch * g->b_batch + 4 * q + first * g->b_col, g->b_col,
-                            flip);
+            kernels->gather(strip, s.base + 4 * q, g->b_col, flip);
             continue;
         }
-        rows_of_quad(p, batch, q, first, columns, raw, buffer, rows);
-        kernels->interleave(strip + q * step, rows, flip);
+        const uint8_t *rows[4];
+        for (int t = 0; t < 4; t++) rows[t] = row_at(&s, 4 * q + t, t);
+        kernels->interleave(strip, rows, flip);
     }
 }
 
@@ -170,24 +167,46 @@ static void write_row(const product *p, int64_t of_row, int64_t at, const int32_
 {
     const kni_gemm_i8_args *g = p->g;
     const int32_t none = 0, *bias = !g->of_rows ? s->bias : g->bias ? g->bias + of_row : &none;
-    const float *scale = !g->scaling ? NULL : g->of_rows ? g->scaling->scale + of_row : s->scale;
+    if (g->scaling) {
+        const int32_t bounds[3] = {g->scaling->zero, g->scaling->low, g->scaling->high};
+        uint8_t bytes[KNI_GEMM_I8_MAX_COLUMNS];
+        p->kernels->scale(bytes, sums, bias, g->of_rows ? g->scaling->scale + of_row : s->scale, !g->of_rows,
+                          bounds);
+        for (int i = 0; i < n; i++)
+            memcpy(g->bytes + at + segments[i].to, bytes + segments[i].at, (size_t)segments[i].count);
+        return;
+    }
     for (int i = 0; i < n; i++) {
         const segment *z = &segments[i];
-        const int64_t to = at + z->to;
-        const int own = g->of_rows ? 0 : z->at; /* of biases and scales */
-        if (g->scaling) {
-            const int32_t bounds[3] = {g->scaling->zero, g->scaling->low, g->scaling->high};
-            p->kernels->scale(g->bytes + to, sums + z->at, z->count, bias + own, scale + own, !g->of_rows,
-                              bounds);
-            continue;
-        }
-        memcpy(g->c + to, sums + z->at, (size_t)z->count * sizeof *sums);
+        int32_t *to = g->c + at + z->to;
+        memcpy(to, sums + z->at, (size_t)z->count * sizeof *sums);
         for (int j = 0; g->bias && j < z->count; j++)
-            g->c[to + j] = (int32_t)((uint32_t)g->c[to + j] + (uint32_t)bias[g->of_rows ? 0 : own + j]);
+            to[j] = (int32_t)((uint32_t)to[j] + (uint32_t)bias[g->of_rows ? 0 : z->at + j]);
     }
 }
 
 /* ---- the products */
+
+enum { MAX_TAPS = 64 };
+
+/* A lone row whose columns lie in order, as each channel of a depthwise convolution has it: nothing is packed. */
+static bool is_lone(const kni_gemm_i8_args *g) { return g->m == 1 && g->b_offsets && g->k <= MAX_TAPS; }
+
+static void multiply_lone(const product *p, int64_t batch, int64_t first, int32_t *sums)
+{
+    const kni_gemm_i8_args *g = p->g;
+    const int64_t matrix = batch % g->a_count;
+    const uint8_t *a = g->a + matrix * g->a_batch, flip = g->b_unsigned ? 0 : 0x80;
+    const int32_t a_zero = g->a_zero ? g->a_zero[matrix] : 0;
+    const int32_t b_zero = (g->b_zero ? g->b_zero[batch * g->b_zero_batch] : 0) + flip;
+    int32_t w[MAX_TAPS], total = 0;
+    for (int64_t k = 0; k < g->k; k++) {
+        const uint8_t byte = a[k * g->a_col];
+        w[k] = (g->a_unsigned ? (int32_t)byte : (int32_t)(int8_t)byte) - a_zero;
+        total += w[k];
+    }
+    p->kernels->taps(sums, g->b + batch * g->b_batch + first, g->b_offsets, w, g->k, flip, -b_zero * total);
+}
 
 static void multiply_task(void *arg, int64_t task, int worker)
 {
@@ -202,9 +221,15 @@ static void multiply_task(void *arg, int64_t task, int worker)
     char *strip = p->strips + worker * (p->strip_bytes + p->raw_bytes);
     int32_t sums[KNI_GEMM_I8_MAX_ROWS * KNI_GEMM_I8_MAX_COLUMNS];
     int32_t terms[KNI_GEMM_I8_MAX_COLUMNS], zeros[KNI_GEMM_I8_MAX_COLUMNS];
-    column_scaling scaling;
+    column_scaling scaling = {{0}, {0}}; /* behind the last column too */
     segment segments[KNI_GEMM_I8_MAX_COLUMNS];
     const int n_segments = find_segments(g, first, columns, segments);
+    if (is_lone(g) && columns == width && g->b_zero_step == 0) {
+        multiply_lone(p, batch, first, sums);
+        if (!g->of_rows) start_scaling(g, first, columns, &scaling);
+        write_row(p, batch % g->a_count, batch * g->c_batch, sums, &scaling, segments, n_segments);
+        return;
+    }
     pack_strip(p, batch, first, columns, strip, (uint8_t *)strip + p->strip_bytes);
     if (!g->of_rows) start_scaling(g, first, columns, &scaling);
     if (p->has_zeros) start_columns(p, batch, first, columns, strip, terms, zeros);
