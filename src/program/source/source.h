@@ -54,6 +54,7 @@ typedef struct kni_source_group {
     int32_t *
         members; /* of the first block: its values that are members; those of block k follow k * n_members later */
     int32_t n_members;
+    bool shares; /* blocks read members of the model, too */
     char name[64];
 } kni_source_group;
 

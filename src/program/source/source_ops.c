@@ -171,7 +171,7 @@ void kni_source_operand(kni_source *s, kni_buffer *out, int32_t value)
     if (x->place == KNI_SOURCE_INLINE)
         print_constant(s, out, &s->p->values[value]);
     else if (x->place == KNI_SOURCE_FIELD)
-        kni_buffer_format(out, "kn_value(m->%s)", x->name);
+        kni_buffer_format(out, "kn_value(%s->%s)", x->block == s->block ? "m" : "shared", x->name);
     else
         kni_buffer_text(out, x->name);
 }
@@ -329,7 +329,7 @@ static const char plain[] =
     "exp2 expm1 log2 log10 log1p rsqrt round floor ceil frac sin cos tan sinh cosh asin acos atan asinh "
     "acosh atanh erf erfc is_nan "
     "is_inf is_finite bitwise_and bitwise_or bitwise_xor bitwise_not bitwise_left_shift bitwise_right_shift "
-    "gelu gelu_approximate prelu "
+    "gelu gelu_approximate "
     "log_sigmoid silu hard_swish mish selu tanhshrink softsign relu6 matmul gather_nd det lerp mul_add ";
 
 static bool is_plain(const char *op)
@@ -420,22 +420,28 @@ static void print_array(kni_source *s, kni_buffer *out, const kn_ints *list, con
     kni_buffer_text(out, "}");
 }
 
+static bool is_same(const kn_ints *a, const kn_ints *b)
+{
+    return a->rank == b->rank && !memcmp(a->dims, b->dims, (size_t)a->rank * sizeof *a->dims);
+}
+
 static void window_settings(call *c, kni_buffer *out, const char *type, bool transposed)
 {
     static const char *const lists[] = {"stride", "padding", "dilation"};
+    const attribute *window = attribute_of(c, "window", 6);
     settings t = {out, false};
     for (int i = 0; i < 3; i++) {
         const attribute *a = attribute_of(c, lists[i], strlen(lists[i]));
-        if (!a || !a->list.rank || is_all(&a->list, i == 1 ? 0 : 1)) continue;
+        /* A pool whose stride is not given steps by its window. */
+        bool by_window = i == 0 && window;
+        if (!a || !a->list.rank ||
+            (by_window ? is_same(&a->list, &window->list) : is_all(&a->list, i == 1 ? 0 : 1)))
+            continue;
         setting(&t, type, lists[i]);
         print_array(c->s, out, &a->list, "0");
     }
     const attribute *before = attribute_of(c, "padding", 7), *after = attribute_of(c, "padding_end", 11);
-    bool same =
-        !after || !after->list.rank ||
-        (before->list.rank == after->list.rank &&
-         !memcmp(before->list.dims, after->list.dims, (size_t)after->list.rank * sizeof *after->list.dims));
-    if (!same) {
+    if (after && after->list.rank && !is_same(&before->list, &after->list)) {
         setting(&t, type, "padding_end");
         print_array(c->s, out, &after->list, "KN_ZERO");
     }
@@ -604,7 +610,9 @@ static const struct {
 static void print_attribute_values(call *c, kni_buffer *out)
 {
     bool any = false;
-    for (int32_t i = 0; i < c->n; i++) any |= !is_zero(&c->attributes[i]);
+    for (int32_t i = 0; i < c->n; i++)
+        any |= !is_zero(&c->attributes[i]) ||
+               (c->attributes[i].row->type == KNI_ATTR_INTS && c->attributes[i].list.rank);
     if (!any) {
         kni_buffer_text(out, "NULL");
         return;

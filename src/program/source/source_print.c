@@ -130,7 +130,7 @@ static void print_arguments(kni_source *s, kni_buffer *out, const int32_t *in, i
 /* Whether the function that is printed reads the argument, or hands it on. */
 static bool uses(const kni_source *s, const char *name)
 {
-    char member[16], given[16];
+    char member[24], given[24];
     snprintf(member, sizeof member, "%s->", name);
     snprintf(given, sizeof given, "(%s,", name);
     const char *text = kni_buffer_string(&s->body);
@@ -161,10 +161,15 @@ static void print_unit(kni_source *s, const kni_source_unit *u)
     kni_buffer_clear(&s->body);
     s->indent = 1;
     keep_arguments(s, u->in, u->n_in);
+    s->block = u->block;
     kni_source_nodes(s, 0, u->first, u->last);
     print_return(s, u->out, u->n_out, gives_one(u) ? NULL : "out");
-    kni_buffer_format(&s->code, "static %s %s(const %s%s%s *m", gives_one(u) ? "kn_tensor" : "void",
-                      block ? block : u->name, s->name, block ? "_" : "", block ? block : "");
+    s->block = -1;
+    kni_buffer_format(&s->code, "static %s %s(", gives_one(u) ? "kn_tensor" : "void",
+                      block ? block : u->name);
+    if (block) s->groups[u->block].shares = uses(s, "shared");
+    if (block && s->groups[u->block].shares) kni_buffer_format(&s->code, "const %s *shared, ", s->name);
+    kni_buffer_format(&s->code, "const %s%s%s *m", s->name, block ? "_" : "", block ? block : "");
     print_size_argument(s, &s->code);
     print_arguments(s, &s->code, u->in, u->n_in);
     kni_buffer_text(&s->code, gives_one(u) ? ")\n{\n" : ", kn_tensor *out)\n{\n");
@@ -266,7 +271,7 @@ static void print_blocks(kni_source *s, const kni_source_group *g)
     int32_t carried = carried_into(s, first, first + 1);
     const char *from = s->values[carried].name, *to = s->values[last->out[0]].name;
     char model[160];
-    snprintf(model, sizeof model, "&m->%s[i]", g->name);
+    snprintf(model, sizeof model, g->shares ? "m, &m->%s[i]" : "&m->%s[i]", g->name);
     kni_source_line(s);
     kni_buffer_format(&s->body, "kn_tensor %s = kn_alias(%s);\n", to, from);
     kni_source_line(s);
