@@ -90,6 +90,11 @@ void kni_source_free_names(kni_source *s);
 /* A text as a name in C, at most 48 letters, which differs from all that were given so far; NULL without memory. */
 const char *kni_source_name(kni_source *s, const char *text);
 
+/* ---- source_order.c */
+
+/* The nodes of region 0 in the order in which they are printed. */
+kn_status kni_source_order(const kni_source *s, int32_t *nodes);
+
 /* ---- source_units.c */
 
 /* Cuts the program into units and finds those that are alike. */

@@ -579,11 +579,18 @@ static kn_status print_functions(kni_source *s)
 static kn_status write_all(kni_source *s, const char *folder, bool embed)
 {
     kni_buffer header = {0}, file = {0};
-    kn_status status = kni_source_name_values(s);
+    kni_program_region *main = s->p->regions;
+    int32_t *as_given = main->nodes, *nodes = malloc(((size_t)main->n_nodes + 1) * sizeof *nodes);
+    kn_status status = nodes ? kni_source_name_values(s)
+                             : kni_fail(KN_ERROR_MEMORY, "kn_program_to_source: no memory for an order");
     for (int32_t v = 0; v < s->p->n_values && status == KN_OK; v++)
         s->has_fields |= s->values[v].place == KNI_SOURCE_FIELD;
+    if (status == KN_OK) status = kni_source_order(s, nodes);
+    if (status == KN_OK) main->nodes = nodes;
     if (status == KN_OK) status = kni_source_cut(s);
     if (status == KN_OK) status = print_functions(s);
+    main->nodes = as_given;
+    free(nodes);
     if (status == KN_OK) print_header(s, &header, embed);
     if (status == KN_OK) print_file(s, &file, embed);
     if (status == KN_OK) status = s->status;
