@@ -36,6 +36,8 @@ typedef struct kni_source_value {
     int32_t reads;    /* in the function that is printed now; inside regions they count twice */
     int32_t block;    /* of a member: the group of blocks that it belongs to, -1: the model itself */
     int32_t member;   /* in that group: its number */
+    int32_t reader,
+        operand; /* of a weight: a node that reads it, and as which operand; the node's number + 1, 0: none */
 } kni_source_value;
 
 /* Nodes first .. last - 1 of region 0 as one function. */
@@ -94,6 +96,13 @@ const char *kni_source_name(kni_source *s, const char *text);
 
 /* The nodes of region 0 in the order in which they are printed. */
 kn_status kni_source_order(const kni_source *s, int32_t *nodes);
+
+/* ---- source_block_names.c */
+
+/* Renames what is inside of blocks, once they are found. */
+kn_status kni_source_name_blocks(kni_source *s);
+/* What a weight is called: its name, or what it is of the layer that reads it. */
+const char *kni_source_weight_text(const kni_source *s, int32_t v, char *text, size_t room);
 
 /* ---- source_units.c */
 

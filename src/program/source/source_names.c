@@ -148,6 +148,16 @@ static kn_status name_one(kni_source *s, int32_t v, const char *text, uint8_t pl
     return x->name ? KN_OK : kni_fail(KN_ERROR_MEMORY, "kn_program_to_source: no memory for names");
 }
 
+static void note_readers(kni_source *s)
+{
+    const kni_program *p = s->p;
+    for (int32_t i = p->n_nodes - 1; i >= 0; i--)
+        for (int32_t k = 0; k < p->nodes[i].n_in; k++) {
+            int32_t v = kni_node_in(p, &p->nodes[i])[k];
+            if (v >= 0) s->values[v].reader = i + 1, s->values[v].operand = k;
+        }
+}
+
 static kn_status name_fields(kni_source *s)
 {
     kni_program *p = s->p;
@@ -161,7 +171,8 @@ static kn_status name_fields(kni_source *s)
             s->values[v].place = KNI_SOURCE_INLINE;
             continue;
         }
-        const char *name = kni_name_at(p, x->name);
+        char shown[300];
+        const char *name = kni_source_weight_text(s, v, shown, sizeof shown);
         if (!says_something(name)) {
             snprintf(text, sizeof text, x->origin == KNI_FROM_PARAM ? "weight_%d" : "constant_%d",
                      (int)constants++);
@@ -211,6 +222,7 @@ kn_status kni_source_name_values(kni_source *s)
         if (p->inputs[i] >= 0)
             status = name_one(s, p->inputs[i], says_something(name) ? name : text, KNI_SOURCE_LOCAL);
     }
+    note_readers(s);
     if (status == KN_OK) status = name_fields(s);
     for (int32_t r = 0; r < p->n_regions && status == KN_OK; r++)
         if (p->regions[r].parent < 0) status = name_results(s, r);

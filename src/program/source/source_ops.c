@@ -297,7 +297,8 @@ static const form forms[] = {
     {"permute", "kn_permute($0, @axes:axes)", NULL, NULL, NULL},
     {"expand", "kn_expand($0, @shape:shape)", NULL, NULL, NULL},
     {"take", "kn_index_take($0, @axis, $1)", "negative=1", NULL, NULL},
-    {"take", "kn_index_select($0, @axis, $1)", NULL, NULL, NULL},
+    {"take", "kn_index_select($0, @axis, $1)", "listed", NULL, NULL},
+    {"take", "kn_index_take($0, @axis, $1)", NULL, NULL, NULL},
     {"gather", "kn_gather_along($0, @axis, $1)", "negative=1", NULL, NULL},
     {"gather", "kn_gather($0, @axis, $1)", NULL, NULL, NULL},
     {"sum", "kn_sum($0, @axes:axes, @keep:bool)", NULL, NULL, NULL},
@@ -360,6 +361,7 @@ static bool fits(const call *c, const form *f)
 {
     if (strcmp(f->op, c->node->row->name) != 0) return false;
     if (f->when && strchr(f->when, '=') && !holds(c, f->when)) return false;
+    if (f->when && !strcmp(f->when, "listed") && c->s->p->values[c->in[1]].type.rank != 1) return false;
     bool drawn = f->when && !strcmp(f->when, "drawn"), spatial = f->when && !strcmp(f->when, "spatial");
     for (int32_t i = 0; i < c->n; i++) {
         const char *name = c->attributes[i].row->name;
@@ -467,11 +469,20 @@ static void window_settings(call *c, kni_buffer *out, const char *type, bool tra
     end_settings(&t);
 }
 
+/* Some models crop what a transposed convolution gives; its function does not. */
+static bool has_negative(const attribute *a)
+{
+    for (int32_t i = 0; a && i < a->list.rank; i++)
+        if (!kni_dim_is_expression(a->list.dims[i]) && a->list.dims[i] < 0) return true;
+    return false;
+}
+
 static bool print_conv(call *c, kni_buffer *out)
 {
     bool transposed = !strcmp(c->node->row->name, "conv_transpose");
     int axes = c->s->p->values[c->in[0]].type.rank - 2;
-    if (axes < 1 || axes > 3) return false;
+    const attribute *before = attribute_of(c, "padding", 7), *after = attribute_of(c, "padding_end", 11);
+    if (axes < 1 || axes > 3 || has_negative(before) || has_negative(after)) return false;
     char type[40];
     snprintf(type, sizeof type, transposed ? "kn_conv_transpose%dd_args" : "kn_conv%dd_args", axes);
     kni_buffer_format(out, transposed ? "kn_conv_transpose%dd(" : "kn_conv%dd(", axes);
@@ -660,6 +671,8 @@ static bool print_call(call *c, kni_buffer *out, const form *f)
         if (!strcmp(printers[i].op, op)) return printers[i].print(c, out);
     if (f) return print_form(c, out, f), true;
     if (!is_plain(op)) return false;
+    for (int32_t i = 0; i < c->n; i++)
+        if (!is_zero(&c->attributes[i])) return false;
     kni_buffer_format(out, "kn_%s(", op);
     for (int32_t i = 0; i < c->node->n_in; i++) {
         if (i) kni_buffer_text(out, ", ");

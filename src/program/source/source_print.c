@@ -588,6 +588,7 @@ static kn_status write_all(kni_source *s, const char *folder, bool embed)
     if (status == KN_OK) status = kni_source_order(s, nodes);
     if (status == KN_OK) main->nodes = nodes;
     if (status == KN_OK) status = kni_source_cut(s);
+    if (status == KN_OK) status = kni_source_name_blocks(s);
     if (status == KN_OK) status = print_functions(s);
     main->nodes = as_given;
     free(nodes);
