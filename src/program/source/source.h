@@ -115,22 +115,30 @@ void kni_source_free_units(kni_source *s);
 /* Finds stretches of nodes that are alike but for their weights. made: the node of region 0 that makes each value, or -1. */
 kn_status kni_source_find_groups(kni_source *s, const int32_t *made);
 
-/* ---- source_ops.c: calls */
+/* ---- source_values.c */
 
 /* The name of a size in C. */
 void kni_source_symbol(kni_buffer *out, kn_dim d);
 /* A size as C. */
 void kni_source_size(kni_source *s, kni_buffer *out, kn_dim d);
-/* The operand as an expression. */
-void kni_source_operand(kni_source *s, kni_buffer *out, int32_t value);
-/* The call of an op with one result as an expression; of others, statements that give `out` their values. */
-void kni_source_op(kni_source *s, const kni_program_node *n);
 /* "KN_F32" */
 void kni_source_dtype(kni_buffer *out, kn_dtype dtype);
-/* KN_SHAPE(1, n), KN_SCALAR_SHAPE */
-void kni_source_shape(kni_source *s, kni_buffer *out, int32_t rank, const kn_dim *dims);
 /* Number as a literal that reads back the same. */
 void kni_source_real(kni_buffer *out, double value);
+/* MACRO(1, n), or `empty` where there is nothing in it. */
+void kni_source_list(kni_source *s, kni_buffer *out, const char *macro, const char *empty, int32_t rank,
+                     const kn_dim *dims);
+/* KN_SHAPE(1, n), KN_SCALAR_SHAPE */
+void kni_source_shape(kni_source *s, kni_buffer *out, int32_t rank, const kn_dim *dims);
+/* The operand as an expression. */
+void kni_source_operand(kni_source *s, kni_buffer *out, int32_t value);
+/* Several as an array. */
+void kni_source_operands(kni_source *s, kni_buffer *out, const int32_t *in, int32_t n);
+
+/* ---- source_ops.c */
+
+/* The call of an op with one result as an expression; of others, statements that give `out` their values. */
+void kni_source_op(kni_source *s, const kni_program_node *n);
 
 /* ---- source_region.c: statements */
 

@@ -152,9 +152,21 @@ static void print_unused(kni_source *s, kni_buffer *out)
 
 static bool gives_one(const kni_source_unit *u) { return u->n_out == 1; }
 
+/* The value of the second block that the first one gives it: what the loop carries; and what stands for it in the first block. */
+static int32_t carried_into(const kni_source_unit *first, const kni_source_unit *second)
+{
+    for (int32_t i = 0; i < first->n_in && i < second->n_in; i++)
+        if (first->in[i] != second->in[i]) return first->in[i];
+    return -1;
+}
+
 static void print_unit(kni_source *s, const kni_source_unit *u)
 {
     const char *block = u->block >= 0 ? s->groups[u->block].name : NULL;
+    /* What goes from block to block has a name of its own in each place. */
+    int32_t carried = block ? carried_into(u, u + 1) : -1;
+    const char *outside = carried >= 0 ? s->values[carried].name : NULL;
+    if (carried >= 0) s->values[carried].name = "x";
     begin_counting(s);
     kni_source_count(s, 0, u->first, u->last);
     for (int32_t i = 0; i < u->n_out; i++) s->values[u->out[i]].reads++;
@@ -177,6 +189,7 @@ static void print_unit(kni_source *s, const kni_source_unit *u)
     kni_buffer_text(&s->code, "    kn_scope scope = kn_scope_begin();\n");
     kni_buffer_append(&s->code, s->body.data, s->body.length);
     kni_buffer_text(&s->code, "}\n\n");
+    if (carried >= 0) s->values[carried].name = outside;
 }
 
 /* A function of the program, which other functions may call. */
@@ -241,34 +254,23 @@ static void print_one_unit(kni_source *s, const kni_source_unit *u)
         kni_source_end_value(s, u->out[0]);
         return;
     }
-    int32_t number = s->made++;
     kni_source_line(s);
-    kni_buffer_format(&s->body, "kn_tensor part_%d_results[%d];\n", (int)number,
-                      (int)(u->n_out ? u->n_out : 1));
+    kni_buffer_format(&s->body, "kn_tensor %s_results[%d];\n", u->name, (int)(u->n_out ? u->n_out : 1));
     kni_source_line(s);
     print_call_of(s, u, "m", NULL, NULL);
-    kni_buffer_format(&s->body, ", part_%d_results);\n", (int)number);
+    kni_buffer_format(&s->body, ", %s_results);\n", u->name);
     for (int32_t i = 0; i < u->n_out; i++) {
         kni_source_line(s);
         kni_source_begin_value(s, u->out[i]);
-        kni_buffer_format(&s->body, "part_%d_results[%d]", (int)number, (int)i);
+        kni_buffer_format(&s->body, "%s_results[%d]", u->name, (int)i);
         kni_source_end_value(s, u->out[i]);
     }
-}
-
-/* The value of the second block that the first one gives it: what the loop carries; and what stands for it in the first block. */
-static int32_t carried_into(const kni_source *s, const kni_source_unit *first, const kni_source_unit *second)
-{
-    for (int32_t i = 0; i < first->n_in && i < second->n_in; i++)
-        if (first->in[i] != second->in[i]) return first->in[i];
-    (void)s;
-    return -1;
 }
 
 static void print_blocks(kni_source *s, const kni_source_group *g)
 {
     const kni_source_unit *first = &s->units[g->first_unit], *last = first + g->count - 1;
-    int32_t carried = carried_into(s, first, first + 1);
+    int32_t carried = carried_into(first, first + 1);
     const char *from = s->values[carried].name, *to = s->values[last->out[0]].name;
     char model[160];
     snprintf(model, sizeof model, g->shares ? "m, &m->%s[i]" : "&m->%s[i]", g->name);
