@@ -169,8 +169,21 @@ static int are_equal(kni_extent a, kni_extent b)
 static const struct {
     const char *op;
     compute_function *compute;
-} arithmetic[] = {{"add", kni_extent_add},       {"sub", kni_extent_sub},     {"mul", kni_extent_mul},
-                  {"floor_div", kni_extent_div}, {"maximum", kni_extent_max}, {"minimum", kni_extent_min}};
+} arithmetic[] = {{"add", kni_extent_add},       {"sub", kni_extent_sub},       {"mul", kni_extent_mul},
+                  {"floor_div", kni_extent_div}, {"trunc_div", kni_extent_div}, {"maximum", kni_extent_max},
+                  {"minimum", kni_extent_min}};
+
+/* Whether no element is below 0, so that both ways to round a quotient are one; the second operand has no 0 either. */
+static bool are_counts(kni_conversion *c, const kni_datum *in)
+{
+    content x;
+    for (int k = 0; k < 2; k++) {
+        if (!read_content(c, in[k], &x)) return false;
+        for (int64_t i = 0; i < x.n; i++)
+            if (x.list[i].text ? strchr(x.list[i].text, '-') != NULL : x.list[i].value < k) return false;
+    }
+    return true;
+}
 
 /* Both lists as one shape; false where they are too long. */
 static bool broadcast(kni_conversion *c, kni_datum *a, kni_datum *b)
@@ -264,6 +277,7 @@ bool kni_onnx_build_content(kni_conversion *c, const char *op, const kni_datum *
             if ((a->n < 0 ? a->one : a->extents[i]).text) return false;
     for (size_t i = 0; i < sizeof moving / sizeof *moving; i++)
         if (!strcmp(op, moving[i].op)) return move(c, op, moving[i].data, in, n_in, attributes, out);
+    if (!strcmp(op, "trunc_div") && (n_in != 2 || !are_counts(c, in))) return false;
     for (size_t i = 0; i < sizeof arithmetic / sizeof *arithmetic && n_in == 2; i++)
         if (!strcmp(op, arithmetic[i].op)) return pairwise(c, arithmetic[i].compute, false, false, in, out);
     if (n_in == 2 && (!strcmp(op, "equal") || !strcmp(op, "not_equal")))

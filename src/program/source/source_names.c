@@ -29,12 +29,22 @@ static bool is_reserved(const char *text)
 static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
+/* A word of a path that the next one begins with says nothing: "layer1/layer1.0" is layer1.0. */
+static size_t repeated(const char *text)
+{
+    size_t n = strcspn(text, "/");
+    return n && text[n] && !strncmp(text + n + 1, text, n) && text[2 * n + 1] == '.' ? n + 1 : 0;
+}
+
 /* Letters, digits and single underscores; the end of a long text, from a whole word on. */
 static void clean(const char *text, char *out)
 {
     char all[512];
     size_t n = 0;
+    bool begins = true; /* a word of a path */
     for (; *text && n + 1 < sizeof all; text++) {
+        for (size_t k = 0; begins && (k = repeated(text)) != 0;) text += k;
+        begins = *text == '/';
         bool good = is_letter(*text) || is_digit(*text);
         if (good)
             all[n++] = *text;
