@@ -21,7 +21,8 @@ SECONDS = 300
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # ONNX's numbers of dtypes, as the head of a written file names them.
 DTYPES = {1: "f32", 2: "u8", 3: "i8", 4: "u16", 5: "i16", 6: "i32", 7: "i64", 9: "bool", 10: "f16", 11: "f64", 12: "u32", 13: "u64",
-          16: "bf16"}
+          16: "bf16", 17: "f8_e4m3", 18: "f8_e4m3_fnuz", 19: "f8_e5m2", 20: "f8_e5m2_fnuz", 21: "u4", 22: "i4", 23: "f4_e2m1", 24: "e8m0",
+          25: "u2", 26: "i2"}
 INTEGERS, SMALL_FLOATS = (6, 7), (1, 10, 11)
 RANDOM = {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Bernoulli", "Multinomial", "Dropout"}
 
