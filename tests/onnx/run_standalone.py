@@ -23,7 +23,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 DTYPES = {1: "f32", 2: "u8", 3: "i8", 4: "u16", 5: "i16", 6: "i32", 7: "i64", 9: "bool", 10: "f16", 11: "f64", 12: "u32", 13: "u64",
           16: "bf16", 17: "f8_e4m3", 18: "f8_e4m3_fnuz", 19: "f8_e5m2", 20: "f8_e5m2_fnuz", 21: "u4", 22: "i4", 23: "f4_e2m1", 24: "e8m0",
           25: "u2", 26: "i2"}
-INTEGERS, SMALL_FLOATS = (6, 7), (1, 10, 11)
+INTEGERS, BOOL, FLOATS = (6, 7), 9, (1, 10, 11, 16)
 RANDOM = {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Bernoulli", "Multinomial", "Dropout"}
 
 
@@ -168,8 +168,8 @@ class Case:
         sets = [[]]
         for test in (lambda p, t: t.dtype in INTEGERS and len(t.dims) <= 1,
                      lambda p, t: t.dtype in INTEGERS,
-                     lambda p, t: t.dtype in INTEGERS or t.dtype == 9 and not t.dims,
-                     lambda p, t: t.dtype in INTEGERS or t.dtype in SMALL_FLOATS and len(t.dims) <= 1):
+                     lambda p, t: t.dtype in INTEGERS or t.dtype == BOOL and len(t.dims) <= 1,
+                     lambda p, t: t.dtype in INTEGERS or t.dtype in FLOATS and len(t.dims) <= 1):
             names = [(p.name, t) for p, t in pairs if p.kind == "tensor" and test(p, t)]
             if names not in sets:
                 sets.append(names)
@@ -209,7 +209,9 @@ class Case:
         ports = re.findall(r"^   (in|out)(\d+)\w*: (?:not read|(\w+)\[(.*?)\])$", head, re.M)
         ins = [p for p in ports if p[0] == "in"]
         outs = [p for p in ports if p[0] == "out"]
-        if re.search(r"^   \w+_size: ", head, re.M):
+        if any(p.kind == "optional" for p in self.ports):
+            self.reason = "an input is an optional, which a program leaves out"
+        elif re.search(r"^   \w+_size: ", head, re.M):
             self.reason = "the program has open sizes although all were given"
         elif len(ins) != len(self.takes) or len(outs) != len(self.outputs):
             self.reason = f"the program takes {len(ins)} and gives {len(outs)}, the case has {len(self.takes)} and {len(self.outputs)}"
