@@ -113,6 +113,26 @@ static const char indexing_text[] =
     "for (index e = 0; e < n; e++) {\nif (x[e] != 0) {\nindex rest = e;\nfor (index k = 0; k < rank && total < capacity; k++) {\nindex a = rank - 1 - k;\n"
     "y[total * rank + a] = rest % dims[a];\nrest = rest / dims[a];\n}\ntotal++;\n}\n}\nfor (index e = total * rank; e < capacity * rank; e++) y[e] = 0;\nfound[0] = total;\n}\n";
 
+static const char integer_text[] =
+    "\n\n\n\nkernel matmul_integer(index item, in index a[], in index b[], in index a_zero[], in index b_zero[], out index y[], index m,\n"
+    "index n, index k, index rank, uniform index dims[8], uniform index a_steps[8], uniform index b_steps[8],\n"
+    "uniform index a_zero_steps[8], uniform index b_zero_steps[8], index a_zero_row, index b_zero_column,\nindex has_a_zero, index has_b_zero)\n{\n"
+    "index j = item % n, i = item / n % m, rest = item / n / m;\nindex from_a = i * k, from_b = j, left = i * a_zero_row, right = j * b_zero_column;\n"
+    "for (index axis = rank - 1; axis >= 0; axis--) {\nindex at = rest % dims[axis];\nfrom_a += at * a_steps[axis];\nfrom_b += at * b_steps[axis];\n"
+    "left += at * a_zero_steps[axis];\nright += at * b_zero_steps[axis];\nrest /= dims[axis];\n}\nindex total = 0, zero_a = 0, zero_b = 0;\nif (has_a_zero) zero_a = a_zero[left];\n"
+    "if (has_b_zero) zero_b = b_zero[right];\nfor (index l = 0; l < k; l++) total += (a[from_a + l] - zero_a) * (b[from_b + l * n] - zero_b);\ny[item] = total;\n}\n\n\n\n"
+    "kernel conv_integer(index item, in index x[], in index w[], in index x_zero[], in index w_zero[], out index y[], index groups,\n"
+    "index channels, index outs, uniform index x_size[3], uniform index kernel_size[3],\n"
+    "uniform index y_size[3], uniform index stride[3], uniform index padding[3], uniform index dilation[3],\nindex has_x_zero, index has_w_zero, index w_zero_step)\n{\n"
+    "index p2 = item % y_size[2], p1 = item / y_size[2] % y_size[1], rest = item / y_size[2] / y_size[1];\n"
+    "index p0 = rest % y_size[0], o = rest / y_size[0] % (groups * outs), n = rest / y_size[0] / (groups * outs);\nindex first = (n * groups + o / outs) * channels;\n"
+    "index total = 0, zero_x = 0, zero_w = 0;\nif (has_x_zero) zero_x = x_zero[0];\nif (has_w_zero) zero_w = w_zero[o * w_zero_step];\nfor (index c = 0; c < channels; c++)\n"
+    "for (index k0 = 0; k0 < kernel_size[0]; k0++)\nfor (index k1 = 0; k1 < kernel_size[1]; k1++)\nfor (index k2 = 0; k2 < kernel_size[2]; k2++) {\n"
+    "index i0 = p0 * stride[0] + k0 * dilation[0] - padding[0];\nindex i1 = p1 * stride[1] + k1 * dilation[1] - padding[1];\n"
+    "index i2 = p2 * stride[2] + k2 * dilation[2] - padding[2];\nindex tap = (((o * channels + c) * kernel_size[0] + k0) * kernel_size[1] + k1) * kernel_size[2] + k2;\n"
+    "if (i0 >= 0 && i0 < x_size[0] && i1 >= 0 && i1 < x_size[1] && i2 >= 0 && i2 < x_size[2])\n"
+    "total += (x[(((first + c) * x_size[0] + i0) * x_size[1] + i1) * x_size[2] + i2] - zero_x) *\n(w[tap] - zero_w);\n}\ny[item] = total;\n}\n";
+
 static const char linalg_text[] =
     "\n\n\n\n\n\nkernel cholesky(index item, in real a[], out real l[], index n, index upper)\n{\nindex base = item * n * n;\nfor (index i = 0; i < n * n; i++) l[base + i] = 0;\n"
     "for (index i = 0; i < n; i++) {\nindex row = base + i * n;\nfor (index j = 0; j <= i; j++) {\nindex other = base + j * n;\nreal s = a[upper ? other + i : row + j];\n"
@@ -294,6 +314,58 @@ static const char random_text[] =
     "index row = item / samples, block = counter + item / 2, word = item % 2 * 2;\nindex found = -1;\nreal total = 0, sum = 0;\nfor (index k = 0; k < n; k++)\n"
     "if (p[row * n + k] > 0) total += (real)p[row * n + k];\nreal level = total * uniform_53(philox(key, block, word), philox(key, block, word + 1));\n"
     "for (index k = 0; k < n; k++) {\nif (p[row * n + k] > 0 && !(sum > level)) {\nsum += (real)p[row * n + k];\nfound = k;\n}\n}\ny[item] = found;\n}\n";
+
+static const char recurrent_text[] =
+    "\n\n\nfunction T activated(T given, index kind, T alpha, T beta, T clip)\n{\nT v = given;\nif (clip > 0 && v > clip) v = clip;\nif (clip > 0 && v < -clip) v = -clip;\n"
+    "if (kind == 1) return sigmoid(v);\nif (kind == 2) return tanh(v);\nif (kind == 3) return v < 0 ? 0 : v;\nif (kind == 4) return alpha * v + beta;\n"
+    "if (kind == 5) return v < 0 ? alpha * v : v;\nif (kind == 6) return v > alpha ? v : 0;\nif (kind == 7) return alpha * tanh(beta * v);\nif (kind == 8) {\nv = alpha * v + beta;\n"
+    "return v < 0 ? 0 : v > 1 ? 1 : v;\n}\nif (kind == 9) return v < 0 ? alpha * expm1(v) : v;\nif (kind == 10) return v / (1 + abs(v));\n"
+    "return (v > 0 ? v : 0) + log1p(exp(-abs(v)));\n}\n\n\n"
+    "kernel lstm(index item, in T x[], in T w[], in T r[], in T bias[], in index lengths[], in T h0[], in T c0[], in T peepholes[],\n"
+    "out T y[], out T h[], out T c[], temp T gates[], index steps, index batch, index ins, index hidden,\n"
+    "index directions, index direction, index has_bias, index has_lengths, index has_h, index has_c,\n"
+    "index has_peepholes, index input_forget, uniform index kinds[6], uniform real alpha[6], uniform real beta[6],\nreal clip)\n{\n"
+    "index b = item % batch, d = item / batch, first = 3 * d, state = item * hidden, gate = item * 4 * hidden;\nindex back = direction == 1 || d == 1, length = steps;\n"
+    "if (has_lengths) length = lengths[b];\nfor (index j = 0; j < hidden; j++) {\nh[state + j] = 0;\nc[state + j] = 0;\nif (has_h) h[state + j] = h0[state + j];\n"
+    "if (has_c) c[state + j] = c0[state + j];\n}\nfor (index k = 0; k < steps; k++) {\nindex t = back ? steps - 1 - k : k, at = ((t * directions + d) * batch + b) * hidden;\n"
+    "for (index j = 0; j < hidden; j++) y[at + j] = 0;\nif (t < length) {\nfor (index g = 0; g < 4 * hidden; g++) {\nT total = 0;\n"
+    "for (index i = 0; i < ins; i++) total += x[(t * batch + b) * ins + i] * w[(d * 4 * hidden + g) * ins + i];\n"
+    "for (index i = 0; i < hidden; i++) total += h[state + i] * r[(d * 4 * hidden + g) * hidden + i];\n"
+    "if (has_bias) total += bias[d * 8 * hidden + g] + bias[d * 8 * hidden + 4 * hidden + g];\ngates[gate + g] = total;\n}\nfor (index j = 0; j < hidden; j++) {\n"
+    "T input = gates[gate + j], output = gates[gate + hidden + j];\nT forget = gates[gate + 2 * hidden + j], fresh = gates[gate + 3 * hidden + j];\nif (has_peepholes) {\n"
+    "input += peepholes[d * 3 * hidden + j] * c[state + j];\nforget += peepholes[d * 3 * hidden + 2 * hidden + j] * c[state + j];\n}\n"
+    "input = activated(input, kinds[first], (T)alpha[first], (T)beta[first], (T)clip);\nforget = activated(forget, kinds[first], (T)alpha[first], (T)beta[first], (T)clip);\n"
+    "if (input_forget) forget = 1 - input;\nfresh = activated(fresh, kinds[first + 1], (T)alpha[first + 1], (T)beta[first + 1], (T)clip);\n"
+    "T now = forget * c[state + j] + input * fresh;\nif (has_peepholes) output += peepholes[d * 3 * hidden + hidden + j] * now;\n"
+    "output = activated(output, kinds[first], (T)alpha[first], (T)beta[first], (T)clip);\nc[state + j] = now;\n"
+    "h[state + j] = output * activated(now, kinds[first + 2], (T)alpha[first + 2], (T)beta[first + 2], (T)clip);\ny[at + j] = h[state + j];\n}\n}\n}\n}\n\n\n"
+    "kernel gru(index item, in T x[], in T w[], in T r[], in T bias[], in index lengths[], in T h0[], out T y[], out T h[],\n"
+    "temp T gates[], index steps, index batch, index ins, index hidden, index directions, index direction,\n"
+    "index has_bias, index has_lengths, index has_h, index linear_before_reset, uniform index kinds[6],\nuniform real alpha[6], uniform real beta[6], real clip)\n{\n"
+    "index b = item % batch, d = item / batch, first = 2 * d, state = item * hidden, gate = item * 4 * hidden;\n"
+    "index back = direction == 1 || d == 1, length = steps, of_x = d * 6 * hidden, of_h = of_x + 3 * hidden;\nif (has_lengths) length = lengths[b];\n"
+    "for (index j = 0; j < hidden; j++) {\nh[state + j] = 0;\nif (has_h) h[state + j] = h0[state + j];\n}\nfor (index k = 0; k < steps; k++) {\n"
+    "index t = back ? steps - 1 - k : k, at = ((t * directions + d) * batch + b) * hidden;\nfor (index j = 0; j < hidden; j++) y[at + j] = 0;\nif (t < length) {\n"
+    "for (index g = 0; g < 2 * hidden; g++) {\nT total = 0;\nfor (index i = 0; i < ins; i++) total += x[(t * batch + b) * ins + i] * w[(d * 3 * hidden + g) * ins + i];\n"
+    "for (index i = 0; i < hidden; i++) total += h[state + i] * r[(d * 3 * hidden + g) * hidden + i];\nif (has_bias) total += bias[of_x + g] + bias[of_h + g];\n"
+    "gates[gate + g] = activated(total, kinds[first], (T)alpha[first], (T)beta[first], (T)clip);\n}\n"
+    "for (index j = 0; j < hidden; j++) gates[gate + 2 * hidden + j] = gates[gate + hidden + j] * h[state + j];\nfor (index j = 0; j < hidden; j++) {\nindex g = 2 * hidden + j;\n"
+    "T ahead = 0, behind = 0;\nfor (index i = 0; i < ins; i++) ahead += x[(t * batch + b) * ins + i] * w[(d * 3 * hidden + g) * ins + i];\nif (linear_before_reset)\n"
+    "for (index i = 0; i < hidden; i++) behind += h[state + i] * r[(d * 3 * hidden + g) * hidden + i];\nelse\nfor (index i = 0; i < hidden; i++)\n"
+    "behind += gates[gate + 2 * hidden + i] * r[(d * 3 * hidden + g) * hidden + i];\nif (has_bias) {\nahead += bias[of_x + g];\nbehind += bias[of_h + g];\n}\n"
+    "if (linear_before_reset) behind *= gates[gate + hidden + j];\nahead += behind;\ngates[gate + 3 * hidden + j] =\n"
+    "activated(ahead, kinds[first + 1], (T)alpha[first + 1], (T)beta[first + 1], (T)clip);\n}\nfor (index j = 0; j < hidden; j++) {\nT update = gates[gate + j];\n"
+    "h[state + j] = (1 - update) * gates[gate + 3 * hidden + j] + update * h[state + j];\ny[at + j] = h[state + j];\n}\n}\n}\n}\n\n\n"
+    "kernel rnn(index item, in T x[], in T w[], in T r[], in T bias[], in index lengths[], in T h0[], out T y[], out T h[],\n"
+    "temp T gates[], index steps, index batch, index ins, index hidden, index directions, index direction,\n"
+    "index has_bias, index has_lengths, index has_h, uniform index kinds[6], uniform real alpha[6],\nuniform real beta[6], real clip)\n{\n"
+    "index b = item % batch, d = item / batch, state = item * hidden;\nindex back = direction == 1 || d == 1, length = steps;\nif (has_lengths) length = lengths[b];\n"
+    "for (index j = 0; j < hidden; j++) {\nh[state + j] = 0;\nif (has_h) h[state + j] = h0[state + j];\n}\nfor (index k = 0; k < steps; k++) {\n"
+    "index t = back ? steps - 1 - k : k, at = ((t * directions + d) * batch + b) * hidden;\nfor (index j = 0; j < hidden; j++) y[at + j] = 0;\nif (t < length) {\n"
+    "for (index g = 0; g < hidden; g++) {\nT total = 0;\nfor (index i = 0; i < ins; i++) total += x[(t * batch + b) * ins + i] * w[(d * hidden + g) * ins + i];\n"
+    "for (index i = 0; i < hidden; i++) total += h[state + i] * r[(d * hidden + g) * hidden + i];\n"
+    "if (has_bias) total += bias[d * 2 * hidden + g] + bias[d * 2 * hidden + hidden + g];\ngates[state + g] = activated(total, kinds[d], (T)alpha[d], (T)beta[d], (T)clip);\n}\n"
+    "for (index j = 0; j < hidden; j++) {\nh[state + j] = gates[state + j];\ny[at + j] = h[state + j];\n}\n}\n}\n}\n";
 
 static const char regions_text[] =
     "\n\n\n\nfunction index region_samples(index given, real length, index out_size)\n{\nreal n = ceil(length / (real)out_size);\n"
@@ -753,6 +825,7 @@ static const struct {
     {"cofactor", linalg_text, "linalg.kn", sizeof linalg_text - 1},
     {"col2im", window_text, "window.kn", sizeof window_text - 1},
     {"conv", convolution_text, "convolution.kn", sizeof convolution_text - 1},
+    {"conv_integer", integer_text, "integer.kn", sizeof integer_text - 1},
     {"conv_transpose", convolution_text, "convolution.kn", sizeof convolution_text - 1},
     {"conv_weight_grad", convolution_text, "convolution.kn", sizeof convolution_text - 1},
     {"count_bins", sorting_text, "sorting.kn", sizeof sorting_text - 1},
@@ -773,13 +846,16 @@ static const struct {
     {"grid_sample", spatial_text, "spatial.kn", sizeof spatial_text - 1},
     {"grid_sample_grad", spatial_text, "spatial.kn", sizeof spatial_text - 1},
     {"grid_sample_taps", spatial_text, "spatial.kn", sizeof spatial_text - 1},
+    {"gru", recurrent_text, "recurrent.kn", sizeof recurrent_text - 1},
     {"im2col", window_text, "window.kn", sizeof window_text - 1},
     {"interpolate", spatial_text, "spatial.kn", sizeof spatial_text - 1},
     {"interpolate_grad", spatial_text, "spatial.kn", sizeof spatial_text - 1},
     {"interpolate_taps", spatial_text, "spatial.kn", sizeof spatial_text - 1},
     {"linear", contraction_text, "contraction.kn", sizeof contraction_text - 1},
+    {"lstm", recurrent_text, "recurrent.kn", sizeof recurrent_text - 1},
     {"lu", linalg_text, "linalg.kn", sizeof linalg_text - 1},
     {"matmul", contraction_text, "contraction.kn", sizeof contraction_text - 1},
+    {"matmul_integer", integer_text, "integer.kn", sizeof integer_text - 1},
     {"max_pool", window_text, "window.kn", sizeof window_text - 1},
     {"max_pool_values", window_text, "window.kn", sizeof window_text - 1},
     {"max_roi_pool", regions_text, "regions.kn", sizeof regions_text - 1},
@@ -791,6 +867,7 @@ static const struct {
     {"resample", resample_text, "resample.kn", sizeof resample_text - 1},
     {"resample_grad", resample_text, "resample.kn", sizeof resample_text - 1},
     {"resample_taps", resample_text, "resample.kn", sizeof resample_text - 1},
+    {"rnn", recurrent_text, "recurrent.kn", sizeof recurrent_text - 1},
     {"roi_align", regions_text, "regions.kn", sizeof regions_text - 1},
     {"roi_align_grad", regions_text, "regions.kn", sizeof regions_text - 1},
     {"roi_align_taps", regions_text, "regions.kn", sizeof regions_text - 1},

@@ -166,11 +166,21 @@ static int are_equal(kni_extent a, kni_extent b)
     return -1;
 }
 
+/* Rounded towards 0, for divisors above 0: what may be below 0 has a minus in its text. */
+static kni_extent divide_truncated(kni_conversion *c, kni_extent a, kni_extent b)
+{
+    const kni_extent zero = KNI_EXTENT(0);
+    if (a.text ? !strchr(a.text, '-') : a.value >= 0) return kni_extent_div(c, a, b);
+    kni_extent up = kni_extent_div(c, kni_extent_max(c, a, zero), b);
+    return kni_extent_sub(c, up, kni_extent_div(c, kni_extent_max(c, kni_extent_sub(c, zero, a), zero), b));
+}
+
 static const struct {
     const char *op;
     compute_function *compute;
-} arithmetic[] = {{"add", kni_extent_add},       {"sub", kni_extent_sub},     {"mul", kni_extent_mul},
-                  {"floor_div", kni_extent_div}, {"maximum", kni_extent_max}, {"minimum", kni_extent_min}};
+} arithmetic[] = {{"add", kni_extent_add},       {"sub", kni_extent_sub},         {"mul", kni_extent_mul},
+                  {"floor_div", kni_extent_div}, {"trunc_div", divide_truncated}, {"maximum", kni_extent_max},
+                  {"minimum", kni_extent_min}};
 
 /* Both lists as one shape; false where they are too long. */
 static bool broadcast(kni_conversion *c, kni_datum *a, kni_datum *b)

@@ -1,5 +1,7 @@
 /* The table of what resamples, cuts, decodes and searches images, and of what reads and writes by index. */
 #include "onnx/convert/image_parts.h"
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 int32_t kni_node_choice(kni_conversion *c, const kni_onnx_node *node, const char *attribute,
@@ -10,6 +12,19 @@ int32_t kni_node_choice(kni_conversion *c, const kni_onnx_node *node, const char
         if (!strcmp(names[i], text)) return i;
     kni_convert_fail(c, KN_ERROR_UNSUPPORTED, "there is no %s '%s'", attribute, text);
     return 0;
+}
+
+double kni_meant_number(double single)
+{
+    enum { LARGEST_DIVISOR = 1000 };
+    char text[32];
+    for (int64_t q = 1; q <= LARGEST_DIVISOR && single > 0 && single < 1e6; q++) {
+        double fraction = (double)(int64_t)(single * (double)q + 0.5) / (double)q;
+        if ((float)fraction == (float)single) return fraction;
+    }
+    snprintf(text, sizeof text, "%.7g", single);
+    double written = strtod(text, NULL);
+    return (float)written == (float)single ? written : single;
 }
 
 #define MOVED "floats integers bool strings"

@@ -26,4 +26,8 @@ void kni_convert_scatter_elements(KNI_CONVERTS);
 int32_t kni_node_choice(kni_conversion *c, const kni_onnx_node *node, const char *attribute,
                         const char *otherwise, const char *const *names);
 
+/* The number that one in single precision was meant to be: 0.7 and not 0.69999999, 1/3 and not 0.33333334. With it places that are
+   exactly between two elements, and shares that are exactly at a threshold, are so in double precision too. */
+double kni_meant_number(double single);
+
 #endif

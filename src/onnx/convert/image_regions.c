@@ -1,7 +1,5 @@
 /* Regions of images and boxes around what is in them. */
 #include "onnx/convert/image_parts.h"
-#include <stdio.h>
-#include <stdlib.h>
 
 void kni_convert_roi_align(KNI_CONVERTS)
 {
@@ -40,15 +38,6 @@ void kni_convert_max_roi_pool(KNI_CONVERTS)
     out[0] = y[0];
 }
 
-/* The number that was meant by one in single precision: 0.7, not 0.69999999. Shares at the threshold itself then stay. */
-static double as_written(double single)
-{
-    char text[32];
-    snprintf(text, sizeof text, "%.7g", single);
-    double written = strtod(text, NULL);
-    return (float)written == (float)single ? written : single;
-}
-
 /* Tuples of image, class and box of the boxes that stay; how many there are is read, since it is a size of the result. */
 static kni_datum tuples_of(kni_conversion *c, kni_datum kept)
 {
@@ -66,7 +55,7 @@ void kni_convert_suppression(KNI_CONVERTS)
 {
     KNI_UNUSED_COUNTS;
     int64_t limit = kni_known_int(c, in[2], "the number of boxes of a class", 0);
-    double share = as_written(kni_known_real(c, in[3], "the share of boxes", 0));
+    double share = kni_meant_number(kni_known_real(c, in[3], "the share of boxes", 0));
     double least = kni_known_real(c, in[4], "the threshold of scores", 0);
     if (limit < 0) limit = 0;
     kni_datum kept = kni_emit(c, "nms", in, 2,

@@ -68,7 +68,7 @@ static void take_scales(kni_conversion *c, resizing *r, const double *scales, in
     }
     for (int32_t i = 0; i < r->n && good_scale(c, scales[i]); i++) {
         r->list[i].out = scaled(c, r->list[i].in, scales[i]);
-        r->list[i].scale = exact_scale(&r->list[i], scales[i]);
+        r->list[i].scale = exact_scale(&r->list[i], kni_meant_number(scales[i]));
     }
 }
 
