@@ -40,10 +40,6 @@ static const char whole_of_float[] =
     "    return v < -9223372036854775808.0 ? -9223372036854775807LL - 1 : (int64_t)v;\n"
     "}\n\n";
 
-static bool is_small(int dtype) { return kni_dtype_stored(dtype); }
-
-static bool is_real(int dtype) { return kni_dtypes[dtype].kind == KNI_KIND_FLOAT; }
-
 static kn_status need_function(kni_c *c, const char *text)
 {
     bool is_new;
@@ -58,7 +54,8 @@ static kn_status need_function(kni_c *c, const char *text)
 static kn_status need_table(kni_c *c, int to, int from)
 {
     char key[80];
-    uint8_t codes[256], values[256 * 8];
+    _Alignas(8) uint8_t values[256 * 8];
+    uint8_t codes[256];
     int64_t n = kni_small_count(from);
     bool is_new;
     kni_text name = {key, sizeof key, 0};
@@ -95,7 +92,7 @@ static kn_status print_code(kni_c *c, kni_ir_text *t, int to, int from)
     }
     const char *x = value.data ? value.data : "";
     kn_status s = value.failed ? kni_c_no_memory() : KN_OK;
-    if (s == KN_OK && is_real(to)) {
+    if (s == KN_OK && kni_is_float(to)) {
         int sign = 1 << (row->bits - 1);
         s = need_function(c, float_code);
         kni_ir_text_add(
@@ -103,9 +100,10 @@ static kn_status print_code(kni_c *c, kni_ir_text *t, int to, int from)
             (int)kni_small_code(to, 1e300, true), (int)kni_small_code(to, 1e300, false),
             (int)kni_small_code(to, __builtin_nan(""), false), (int)kni_small_code(to, -0.0, false));
     } else if (s == KN_OK) {
-        if (is_real(from)) s = need_function(c, whole_of_float);
-        kni_ir_text_add(t, is_real(from) ? "(uint8_t)(kiln_whole((double)%s) & %d)" : "(uint8_t)(%s & %d)", x,
-                        (int)kni_small_count(to) - 1);
+        if (kni_is_float(from)) s = need_function(c, whole_of_float);
+        kni_ir_text_add(t,
+                        kni_is_float(from) ? "(uint8_t)(kiln_whole((double)%s) & %d)" : "(uint8_t)(%s & %d)",
+                        x, (int)kni_small_count(to) - 1);
     }
     kni_ir_text_free(&value);
     return s;
@@ -114,8 +112,8 @@ static kn_status print_code(kni_c *c, kni_ir_text *t, int to, int from)
 bool kni_c_is_small_cast(const kni_c *c, const kni_program_node *n)
 {
     return !strcmp(n->row->name, "cast") && n->n_in == 1 &&
-           (is_small(c->p->values[kni_node_in(c->p, n)[0]].type.dtype) ||
-            is_small(c->p->values[kni_node_out(c->p, n)[0]].type.dtype));
+           (kni_dtype_stored(c->p->values[kni_node_in(c->p, n)[0]].type.dtype) ||
+            kni_dtype_stored(c->p->values[kni_node_out(c->p, n)[0]].type.dtype));
 }
 
 kn_status kni_c_print_small_cast(kni_c *c, const kni_program_node *n)
@@ -124,10 +122,10 @@ kn_status kni_c_print_small_cast(kni_c *c, const kni_program_node *n)
     const kni_type *t = &c->p->values[y].type;
     int from = c->p->values[x].type.dtype, to = t->dtype;
     kni_ir_text code = {0};
-    if (!is_small(from) && to == KN_E8M0)
+    if (!kni_dtype_stored(from) && to == KN_E8M0)
         return kni_fail_op(KN_ERROR_UNSUPPORTED, n->row->name, "%T has no form in C: cast it before", to);
     kn_status s = kni_c_make(c, y);
-    if (s == KN_OK) s = is_small(from) ? need_table(c, to, from) : print_code(c, &code, to, from);
+    if (s == KN_OK) s = kni_dtype_stored(from) ? need_table(c, to, from) : print_code(c, &code, to, from);
     if (s == KN_OK && code.failed) s = kni_c_no_memory();
     if (s) return kni_ir_text_free(&code), s;
     const char *stored = kni_dialect_storage_type(to);
@@ -140,7 +138,7 @@ kn_status kni_c_print_small_cast(kni_c *c, const kni_program_node *n)
     kni_ir_text_add(&c->code, "    for (int64_t i = 0; i < ");
     kni_c_dim(&c->code, kni_c_product(t, 0, t->rank));
     kni_ir_text_add(&c->code, "; i++) ((%s *)%s)[i] = ", stored, kni_c_address(c, y));
-    if (is_small(from))
+    if (kni_dtype_stored(from))
         kni_ir_text_add(&c->code, "kiln_values_%s_%s[x[i] & %d];\n", kni_dtypes[to].name,
                         kni_dtypes[from].name, (int)kni_small_count(from) - 1);
     else
