@@ -111,7 +111,7 @@ static kn_status print_code(kni_c *c, kni_ir_text *t, int to, int from)
 
 bool kni_c_is_small_cast(const kni_c *c, const kni_program_node *n)
 {
-    return !strcmp(n->row->name, "cast") && n->n_in == 1 &&
+    return n->row->flags & KNI_FLAG_CONVERTS && n->n_in == 1 &&
            (kni_dtype_stored(c->p->values[kni_node_in(c->p, n)[0]].type.dtype) ||
             kni_dtype_stored(c->p->values[kni_node_out(c->p, n)[0]].type.dtype));
 }
@@ -122,7 +122,8 @@ kn_status kni_c_print_small_cast(kni_c *c, const kni_program_node *n)
     const kni_type *t = &c->p->values[y].type;
     int from = c->p->values[x].type.dtype, to = t->dtype;
     kni_ir_text code = {0};
-    if (!kni_dtype_stored(from) && to == KN_E8M0)
+    /* Powers of two have no 0, and roundings of their own. */
+    if (!kni_dtype_stored(from) && kni_dtype_stored(to) && kni_small_value(to, 0) != 0)
         return kni_fail_op(KN_ERROR_UNSUPPORTED, n->row->name, "%T has no form in C: cast it before", to);
     kn_status s = kni_c_make(c, y);
     if (s == KN_OK) s = kni_dtype_stored(from) ? need_table(c, to, from) : print_code(c, &code, to, from);

@@ -1,6 +1,7 @@
 /* Shorter names: a block's variables and members without the words that say which block it is, and weights that a tool only numbered after
    the layer that reads them. */
 #include "core/error.h"
+#include "ops/body_form.h"
 #include "program/source/source_parts.h"
 #include <stdlib.h>
 #include <string.h>
@@ -59,7 +60,8 @@ const char *kni_source_weight_text(const kni_source *s, int32_t v, char *text, s
     words w = split(made);
     if (w.n < 2 || made[0] != '/') return name;
     const char *what =
-        n->kind == KNI_NODE_OP && (x->operand == 2 || !strcmp(n->row->name, "add")) ? "bias" : "weight";
+        n->kind == KNI_NODE_OP && (x->operand == 2 || kni_body_form(n->row->body) == KNI_FORM_ADD) ? "bias"
+                                                                                                   : "weight";
     snprintf(text, room, "%.*s%s", (int)(w.at[w.n - 1] - made), made, what);
     return text;
 }
