@@ -141,6 +141,14 @@ typedef struct kn_conv_integer_args {
 #define KN_CONV_INTEGER_ARGS_DEFAULTS KN_FIELDS({1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {1, 1, 1}, 1)
 KN_API kn_tensor kn_conv_integer(kn_tensor x, kn_tensor w, kn_tensor x_zero, kn_tensor w_zero,
                                  const kn_conv_integer_args *args);
+/* The same, brought back to 8 bits: round((sums + bias) scale) + zero within the range of zero's dtype, u8 where it is KN_NONE. bias, i32
+   or KN_NONE, has one element for each column or output channel, scale, f32, one or as many. For products of quantized operands scale
+   is a_scale b_scale / y_scale. */
+KN_API kn_tensor kn_matmul_requantized(kn_tensor a, kn_tensor b, kn_tensor a_zero, kn_tensor b_zero,
+                                       kn_tensor bias, kn_tensor scale, kn_tensor zero);
+KN_API kn_tensor kn_conv_requantized(kn_tensor x, kn_tensor w, kn_tensor x_zero, kn_tensor w_zero,
+                                     kn_tensor bias, kn_tensor scale, kn_tensor zero,
+                                     const kn_conv_integer_args *args);
 
 /* ---- attention */
 

@@ -301,6 +301,8 @@ static inline kn_unique_result kn_at_unique_result(kn_unique_result kn_result, c
 #define kn_deform_conv2d(...) kn_at(kn_deform_conv2d(__VA_ARGS__), KN_SITE)
 #define kn_matmul_integer(...) kn_at(kn_matmul_integer(__VA_ARGS__), KN_SITE)
 #define kn_conv_integer(...) kn_at(kn_conv_integer(__VA_ARGS__), KN_SITE)
+#define kn_matmul_requantized(...) kn_at(kn_matmul_requantized(__VA_ARGS__), KN_SITE)
+#define kn_conv_requantized(...) kn_at(kn_conv_requantized(__VA_ARGS__), KN_SITE)
 #define kn_attention(...) kn_at(kn_attention(__VA_ARGS__), KN_SITE)
 
 #define kn_zeros(...) kn_at(kn_zeros(__VA_ARGS__), KN_SITE)

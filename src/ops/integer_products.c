@@ -1,4 +1,5 @@
-/* Exact products of 8-bit integers less their zero points: the rows matmul_integer and conv_integer and the public functions. */
+/* Exact products of 8-bit integers less their zero points, which may be scaled to 8 bits again: the rows matmul_integer and conv_integer
+   and the public functions. */
 #include "ops/integer_products.h"
 #include "core/axis_entry.h"
 #include "ops/conv.h"
@@ -16,8 +17,11 @@ static const kni_type *operand(const kni_infer *c, int i) { return i < c->n_in ?
 
 static kn_status check_bytes(const kni_infer *c)
 {
-    for (int i = 0; i < c->n_in; i++) {
-        const kni_type *t = c->in[i];
+    static const int bytes[] = {KNI_INTEGER_A, KNI_INTEGER_B, KNI_INTEGER_A_ZERO, KNI_INTEGER_B_ZERO,
+                                KNI_INTEGER_Y_ZERO};
+    for (int k = 0; k < (int)KNI_COUNT(bytes); k++) {
+        const int i = bytes[k];
+        const kni_type *t = operand(c, i);
         if (!t || BYTES & KNI_BIT(t->dtype)) continue;
         return kni_infer_fail(c, KN_ERROR_DTYPE, "operand %d is %T; these are products of i8 and u8", i,
                               (int)t->dtype);
@@ -30,6 +34,49 @@ static kn_status check_bytes(const kni_infer *c)
                                   (int)c->in[i]->dtype, (int)zero->dtype);
     }
     return KN_OK;
+}
+
+/* ---- what becomes of the sums: bias and scale have one element, or one for each column or output channel */
+
+static kn_status check_each(const kni_infer *c, int i, const char *what, int dtype, kn_dim channels)
+{
+    const kni_type *t = operand(c, i);
+    if (!t) return KN_OK;
+    if (t->dtype != dtype)
+        return kni_infer_fail(c, KN_ERROR_DTYPE, "%s must be %T, not %T", what, dtype, (int)t->dtype);
+    const bool one = t->rank == 0 || (t->rank == 1 && t->dims[0] == 1);
+    if ((one && i != KNI_INTEGER_BIAS) ||
+        (t->rank == 1 && channels != 1 && kni_dims_agree(t->dims[0], channels)) ||
+        (t->rank == 1 && channels == 1 && one))
+        return KN_OK;
+    return kni_infer_fail(c, KN_ERROR_SHAPE, "%s must be [%D], not %S", what, channels, t);
+}
+
+/* Gives the result its dtype. */
+static kn_status finish_type(const kni_infer *c, kni_type *y, kn_dim channels)
+{
+    const kni_type *zero = operand(c, KNI_INTEGER_Y_ZERO), *scale = operand(c, KNI_INTEGER_SCALE);
+    kn_status s = check_each(c, KNI_INTEGER_BIAS, "the bias", KN_I32, channels);
+    if (s == KN_OK) s = check_each(c, KNI_INTEGER_SCALE, "the scale", KN_F32, channels);
+    if (s == KN_OK && zero) s = check_each(c, KNI_INTEGER_Y_ZERO, "the result's zero point", zero->dtype, 1);
+    if (s == KN_OK && zero && !scale)
+        s = kni_infer_fail(c, KN_ERROR_ARGUMENT, "a zero point of the result needs its scale");
+    y->dtype = (uint8_t)(!scale ? KN_I32 : zero ? zero->dtype : KN_U8);
+    return s;
+}
+
+static void push_finish(kni_launch *l)
+{
+    const kni_type *given[KNI_INTEGER_OPERANDS] = {NULL};
+    const bool is_signed = kni_dtypes[l->out[0]->dtype].kind == KNI_KIND_SIGNED;
+    for (int i = 0; i < l->n_in; i++) given[i] = l->in[i];
+    const kni_type *scale = given[KNI_INTEGER_SCALE];
+    kni_launch_int(l, given[KNI_INTEGER_BIAS] != NULL);
+    kni_launch_int(l, scale != NULL);
+    kni_launch_int(l, scale && scale->rank == 1 && scale->dims[0] != 1);
+    kni_launch_int(l, given[KNI_INTEGER_Y_ZERO] != NULL);
+    kni_launch_int(l, is_signed ? INT8_MIN : 0);
+    kni_launch_int(l, is_signed ? INT8_MAX : UINT8_MAX);
 }
 
 /* ---- matmul_integer */
@@ -66,8 +113,7 @@ static kn_status infer_matmul_integer(kni_infer *c)
     if (s == KN_OK) s = check_zero(c, KNI_INTEGER_B_ZERO, b, 2);
     y->dims[y->rank++] = a->dims[a->rank - 2];
     y->dims[y->rank++] = b->dims[b->rank - 1];
-    y->dtype = KN_I32;
-    return s;
+    return s ? s : finish_type(c, y, b->dims[b->rank - 1]);
 }
 
 /* The steps of an operand through the batch axes of the result, and that along its axis `inner` from the end. */
@@ -105,20 +151,28 @@ static kn_status launch_matmul_integer(kni_launch *l)
     kni_launch_int(l, column);
     kni_launch_int(l, a_zero != NULL);
     kni_launch_int(l, b_zero != NULL);
+    push_finish(l);
     return KN_OK;
 }
 
 OP(matmul_integer,
-   .doc =
-       "y[..., i, j] = sum over k of (a[..., i, k] - a_zero[..., i]) (b[..., k, j] - b_zero[..., j]) in i32",
-   .min_in = 2, .max_in = 4, .n_out = 1, .kind = KNI_CONTRACTION, .layout = KNI_LAYOUT_WANTS, .dtypes = BYTES,
-   .flags = KNI_FLAG_NO_GRADIENT, .infer = infer_matmul_integer, .launch = launch_matmul_integer,
-   .native = &kni_cpu_matmul_integer)
+   .doc = "y[..., i, j] = sum over k of (a[..., i, k] - a_zero[..., i]) (b[..., k, j] - b_zero[..., j]) + "
+          "bias[j] in i32, or round(that scale[j]) + y_zero in 8 bits",
+   .min_in = 2, .max_in = KNI_INTEGER_OPERANDS, .n_out = 1, .kind = KNI_CONTRACTION,
+   .layout = KNI_LAYOUT_WANTS, .dtypes = BYTES, .flags = KNI_FLAG_NO_GRADIENT, .infer = infer_matmul_integer,
+   .launch = launch_matmul_integer, .native = &kni_cpu_matmul_integer)
 
 kn_tensor kn_matmul_integer(kn_tensor a, kn_tensor b, kn_tensor a_zero, kn_tensor b_zero)
 {
     kn_tensor in[4] = {a, b, a_zero, b_zero};
     return kni_apply(&kni_op_matmul_integer, in, 4, NULL);
+}
+
+kn_tensor kn_matmul_requantized(kn_tensor a, kn_tensor b, kn_tensor a_zero, kn_tensor b_zero, kn_tensor bias,
+                                kn_tensor scale, kn_tensor zero)
+{
+    kn_tensor in[KNI_INTEGER_OPERANDS] = {a, b, a_zero, b_zero, bias, scale, zero};
+    return kni_apply(&kni_op_matmul_integer, in, KNI_INTEGER_OPERANDS, NULL);
 }
 
 /* ---- conv_integer */
@@ -150,8 +204,7 @@ static kn_status infer_conv_integer(kni_infer *c)
     if (s == KN_OK) s = check_channel_zero(c, KNI_INTEGER_A_ZERO, 1);
     if (s == KN_OK) s = check_channel_zero(c, KNI_INTEGER_B_ZERO, c->in[1]->dims[0]);
     if (s == KN_OK) s = kni_conv_infer(c, c->out[0]);
-    c->out[0]->dtype = KN_I32;
-    return s;
+    return s ? s : finish_type(c, c->out[0], c->in[1]->dims[0]);
 }
 
 static kn_status launch_conv_integer(kni_launch *l)
@@ -167,23 +220,22 @@ static kn_status launch_conv_integer(kni_launch *l)
     kni_launch_int(l, l->n_in > 2 && l->in[2]);
     kni_launch_int(l, w_zero != NULL);
     kni_launch_int(l, w_zero && w_zero->rank == 1 && w_zero->dims[0] != 1);
+    push_finish(l);
     return KN_OK;
 }
 
 OP(conv_integer,
    .doc = "y[n, o, p] = sum over c, k of (x[n, c, p stride + k dilation - padding] - x_zero) (w[o, c, k] - "
-          "w_zero[o]) in i32",
-   .min_in = 2, .max_in = 4, .n_out = 1, .kind = KNI_CONTRACTION, .layout = KNI_LAYOUT_WANTS, .dtypes = BYTES,
-   .flags = KNI_FLAG_NO_GRADIENT, .schema = conv_integer_schema,
+          "w_zero[o]) + bias[o] in i32, or round(that scale[o]) + y_zero in 8 bits",
+   .min_in = 2, .max_in = KNI_INTEGER_OPERANDS, .n_out = 1, .kind = KNI_CONTRACTION,
+   .layout = KNI_LAYOUT_WANTS, .dtypes = BYTES, .flags = KNI_FLAG_NO_GRADIENT, .schema = conv_integer_schema,
    .attribute_bytes = sizeof(kni_conv_attributes), .infer = infer_conv_integer, .launch = launch_conv_integer,
    .native = &kni_cpu_conv_integer)
 
-kn_tensor kn_conv_integer(kn_tensor x, kn_tensor w, kn_tensor x_zero, kn_tensor w_zero,
-                          const kn_conv_integer_args *args)
+static kn_tensor run_conv(const kn_tensor *in, int n_in, const kn_conv_integer_args *args)
 {
-    kn_tensor in[4] = {x, w, x_zero, w_zero};
     kni_conv_attributes a = {.groups = args ? args->groups : 0};
-    const kni_tensor *t = kni_peek(x);
+    const kni_tensor *t = kni_peek(in[0]);
     const int n = args && t && t->type.rank > 2 && t->type.rank < 6 ? t->type.rank - 2 : 0;
     a.stride.rank = a.dilation.rank = a.padding.rank = a.padding_end.rank = n;
     for (int i = 0; i < n; i++) {
@@ -192,5 +244,19 @@ kn_tensor kn_conv_integer(kn_tensor x, kn_tensor w, kn_tensor x_zero, kn_tensor 
         a.padding.dims[i] = kn_int_or(args->padding[i], 0);
         a.padding_end.dims[i] = kn_int_or(args->padding_end[i], a.padding.dims[i]);
     }
-    return kni_apply(&kni_op_conv_integer, in, 4, &a);
+    return kni_apply(&kni_op_conv_integer, in, n_in, &a);
+}
+
+kn_tensor kn_conv_integer(kn_tensor x, kn_tensor w, kn_tensor x_zero, kn_tensor w_zero,
+                          const kn_conv_integer_args *args)
+{
+    kn_tensor in[4] = {x, w, x_zero, w_zero};
+    return run_conv(in, 4, args);
+}
+
+kn_tensor kn_conv_requantized(kn_tensor x, kn_tensor w, kn_tensor x_zero, kn_tensor w_zero, kn_tensor bias,
+                              kn_tensor scale, kn_tensor zero, const kn_conv_integer_args *args)
+{
+    kn_tensor in[KNI_INTEGER_OPERANDS] = {x, w, x_zero, w_zero, bias, scale, zero};
+    return run_conv(in, KNI_INTEGER_OPERANDS, args);
 }

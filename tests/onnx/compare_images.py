@@ -1,16 +1,10 @@
 #!/usr/bin/env python3
 """Compares operators that resample, cut and search images, and those that read and write by index, with ONNX Runtime, as
 compare_operators.py does. What ONNX Runtime computes otherwise than the standard says is left out, with the reason."""
-import argparse
-import pathlib
-import shutil
-import subprocess
 import sys
-import tempfile
 
 import numpy as np
-import onnxruntime
-from compare_operators import Cases, type_of
+from compare_operators import Cases, compare, type_of
 from onnx import helper
 
 F = np.float32
@@ -29,16 +23,7 @@ class Images(Cases):
                                                    for i, x in enumerate(inputs) if x is not None],
                                   [helper.make_empty_tensor_value_info(f"y{i}") for i in range(outputs)])
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", version)], ir_version=9)
-        options = onnxruntime.SessionOptions()
-        options.log_severity_level = 4
-        try:
-            session = onnxruntime.InferenceSession(model.SerializeToString(), options)
-            results = session.run(None, {f"x{i}": x for i, x in enumerate(inputs) if x is not None})
-        except Exception as error:  # pylint: disable=broad-exception-caught
-            self.refused.append(f"{name}: {str(error)[:200]}")
-            return
-        self.write(f"{self.count:03}_{op}_{name}", model, [x for x in inputs if x is not None], results)
-        self.count += 1
+        self.ask(f"{op}_{name}", model, {i: x for i, x in enumerate(inputs) if x is not None})
 
 
 def some(rng, *shape):
@@ -163,25 +148,5 @@ def add_indices(cases, rng):
             cases.add(reduction, "ScatterElements", [x, index, some(rng, *index.shape)], axis=axis, reduction=reduction)
 
 
-def main():
-    arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--kiln", type=pathlib.Path, default="build/release/kiln")
-    arguments.add_argument("--device", default="cpu")
-    arguments.add_argument("--keep", type=pathlib.Path, help="write the cases here and keep them")
-    arguments.add_argument("--verbose", action="store_true", help="say what ONNX Runtime refuses")
-    given = arguments.parse_args()
-    folder = given.keep or pathlib.Path(tempfile.mkdtemp())
-    cases, rng = Images(folder), np.random.default_rng(1)
-    for add in (add_resizes, add_regions, add_grids, add_blocks, add_indices):
-        add(cases, rng)
-    if given.verbose:
-        print("\n".join(cases.refused))
-    print(f"{cases.count} cases, {len(cases.refused)} refused by ONNX Runtime", flush=True)
-    done = subprocess.run([given.kiln, "run", "--test", folder, "--device", given.device], check=False)
-    if not given.keep:
-        shutil.rmtree(folder)
-    return done.returncode if cases.count else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(compare(Images, (add_resizes, add_regions, add_grids, add_blocks, add_indices), __doc__))

@@ -1,7 +1,9 @@
 /* Operators of layers in ONNX models, in all their forms: windows, norms, activations, losses, and what com.microsoft fuses. Each row is a
-   model of one node over constants and what it gives, as sums written out say. */
+   model of one node over constants and what it gives, as sums written out say: computed ahead, when it runs, and as a program whose sizes
+   are open. */
 #include "support/onnx_text.h"
 #include "test_onnx_models.h"
+#include <kn/program.h>
 
 typedef struct row {
     int version;
@@ -35,6 +37,14 @@ static const char *compare(const row *r, const char *at, kn_tensor got)
     return *at == ';' ? at + 1 : at;
 }
 
+static void compare_all(const row *r, kn_status s, const kn_tensor *out, int32_t n)
+{
+    const char *at = r->expected;
+    if (!CHECK(s == KN_OK)) printf("version %d, %s\n  %s\n", r->version, r->text, kn_last_error());
+    for (int32_t k = 0; s == KN_OK && k < n; k++) at = compare(r, at, out[k]);
+    CHECK(s != KN_OK || !*at);
+}
+
 static void run_row(const row *r)
 {
     kn_tensor out[MOST_RESULTS];
@@ -44,19 +54,56 @@ static void run_row(const row *r)
         kn_onnx model = onnx_open_with(onnx_text_model(r->text, r->version), &args);
         int32_t n = kn_onnx_outputs(model);
         kn_status s = n > 0 && n <= MOST_RESULTS ? kn_onnx_run(model, NULL, 0, out, n) : KN_ERROR_ARGUMENT;
-        const char *at = r->expected;
-        if (!CHECK(s == KN_OK)) printf("version %d, %s\n  %s\n", r->version, r->text, kn_last_error());
-        for (int32_t k = 0; s == KN_OK && k < n; k++) at = compare(r, at, out[k]);
-        CHECK(s != KN_OK || !*at);
+        compare_all(r, s, out, n);
         kn_onnx_free(model);
         kn_scope_end(scope, KN_NONE);
         onnx_free_kept();
     }
 }
 
+/* The same model with its first constant as an input whose sizes are known only when the program runs, but for the channels. */
+static void write_open(const row *r, char *text, size_t bytes)
+{
+    int64_t sizes[8];
+    int type, rank;
+    const char *behind = onnx_text_type(strchr(r->text, '=') + 1, &type, sizes, &rank);
+    const char *open = strchr(r->text, '[');
+    size_t n = (size_t)snprintf(text, bytes, "%c%.*s[", r->text[0], (int)(open - strchr(r->text, '=') - 1),
+                                strchr(r->text, '=') + 1);
+    for (int i = 0; i < rank; i++)
+        n += (size_t)snprintf(text + n, bytes - n, "%s%d", i ? "," : "",
+                              i == 1 && rank > 2 ? (int)sizes[1] : -1);
+    snprintf(text + n, bytes - n, "]%s", strchr(behind, ';'));
+}
+
+static void run_open(const row *r)
+{
+    char text[4096], first[2048];
+    kn_tensor x = KN_NONE, out[MOST_RESULTS];
+    kn_scope scope = kn_scope_begin();
+    write_open(r, text, sizeof text);
+    snprintf(first, sizeof first, "%.*s; u = Identity(%c); > u", (int)strcspn(r->text, ";"), r->text,
+             r->text[0]);
+    kn_onnx constant = onnx_open(onnx_text_model(first, 17)),
+            model = onnx_open(onnx_text_model(text, r->version));
+    kn_program program = kn_onnx_program(model, NULL);
+    CHECK(kn_onnx_run(constant, NULL, 0, &x, 1) == KN_OK);
+    int32_t n = kn_program_outputs(program);
+    kn_status s = n > 0 && n <= MOST_RESULTS ? kn_program_run(program, &x, 1, out, n) : KN_ERROR_ARGUMENT;
+    compare_all(r, s, out, n);
+    kn_program_free(program);
+    kn_onnx_free(model);
+    kn_onnx_free(constant);
+    kn_scope_end(scope, KN_NONE);
+    onnx_free_kept();
+}
+
 static void run_rows(const row *rows, size_t n)
 {
-    for (size_t i = 0; i < n; i++) run_row(&rows[i]);
+    for (size_t i = 0; i < n; i++) {
+        run_row(&rows[i]);
+        if (!strstr(rows[i].text, "= i64[] ")) run_open(&rows[i]); /* a number is no size */
+    }
 }
 #define RUN(rows) run_rows(rows, sizeof(rows) / sizeof *(rows))
 
@@ -826,6 +873,23 @@ static void test_refused(void)
     }
 }
 
+/* (n - 5) / 2 + 5 elements, rounded towards 0, where n is open. */
+static void test_divided_sizes(void)
+{
+    kn_onnx model = onnx_open(onnx_text_model(
+        "x f32[-1]; one = f32[1] 1; five = i64[1] 5; two = i64[1] 2; s = Shape(x); m = Sub(s, five); "
+        "d = Div(m, two); e = Add(d, five); y = Expand(one, e); > y",
+        17));
+    kn_program program = kn_onnx_program(model, NULL);
+    for (int64_t n = 1; n < 10; n++) {
+        kn_tensor x = kn_zeros(KN_SHAPE(n), KN_F32), y = KN_NONE;
+        CHECK(kn_program_run(program, &x, 1, &y, 1) == KN_OK && kn_count(y) == (n - 5) / 2 + 5);
+    }
+    kn_program_free(program);
+    kn_onnx_free(model);
+    onnx_free_kept();
+}
+
 int main(int argc, char **argv)
 {
     kn_device device = kn_device_open(argc > 1 ? argv[1] : "cpu");
@@ -841,5 +905,6 @@ int main(int argc, char **argv)
     RUN(losses);
     RUN(fused);
     test_refused();
+    test_divided_sizes();
     return check_report();
 }

@@ -153,6 +153,22 @@ typedef struct {
     _Atomic bool failed;
 } forward_job;
 
+/* How many of the first `seen` keys any of the queries sees: masks of lengths and of causality behind a past hide the last ones. */
+static int64_t unmasked(const kni_attention_job *job, int64_t b, int64_t h, int64_t first, int64_t rows,
+                        int64_t seen)
+{
+    const int64_t step = job->mask.steps[3], different = job->mask.steps[2] ? rows : 1;
+    int64_t most = 0;
+    if (!job->mask.data) return seen;
+    for (int64_t i = 0; i < different; i++) {
+        const unsigned char *mask = kni_attention_at(&job->mask, b, h, first + i);
+        int64_t n = seen;
+        while (n > most && !mask[(n - 1) * step]) n--;
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
 static void forward_task(void *argument, int64_t task, int worker)
 {
     forward_job *f = argument;
@@ -161,7 +177,7 @@ static void forward_task(void *argument, int64_t task, int worker)
     const int64_t b = head / job->sizes.heads, h = head % job->sizes.heads,
                   key_head = h / (job->sizes.heads / job->sizes.key_heads);
     const int64_t rows = job->sizes.queries - first < job->block ? job->sizes.queries - first : job->block;
-    const int64_t seen = kni_attention_seen(job, first, rows);
+    const int64_t seen = unmasked(job, b, h, first, rows, kni_attention_seen(job, first, rows));
     if (worker >= f->workers) {
         f->failed = true;
         return;
@@ -169,7 +185,7 @@ static void forward_task(void *argument, int64_t task, int worker)
     char *weights = f->memory + worker * f->bytes;
     const kni_attention_matrix y = kni_attention_dense(kni_attention_at(&f->y, b, h, first),
                                                        kni_gemm_type_of(f->y.dtype), job->sizes.value_size);
-    if (!kni_attention_weights(job, b, h, first, rows, seen, weights, NULL) ||
+    if ((seen && !kni_attention_weights(job, b, h, first, rows, seen, weights, NULL)) ||
         !kni_attention_product(job, rows, job->sizes.value_size, seen,
                                kni_attention_dense(weights, job->type, seen),
                                kni_attention_matrix_of(&job->v, b, key_head, 0), y, 1, 0))

@@ -32,7 +32,7 @@ typedef struct product {
     int32_t *row_sums, *row_zeros; /* [a_count][panels][tile_rows] */
     char *strips;                  /* one for each thread */
     int64_t strips_across, panels_of_task, tasks_down;
-    bool has_zeros;
+    bool has_zeros, has_row_zeros;
 } product;
 
 /* ---- A */
@@ -54,27 +54,25 @@ static void pack_task(void *arg, int64_t task, int worker)
 
 /* ---- B */
 
-/* The four rows from 4 q on of columns first .. first + columns - 1, where they lie or in `buffer`; zeros behind the end. */
-static void rows_of_quad(const product *p, int64_t batch, int64_t q, int64_t first, int64_t columns,
-                         const uint8_t *raw, uint8_t *buffer, const uint8_t *rows[4])
+/* Where the rows of a strip are: in B itself, filled in, or copied one by one. */
+typedef struct strip_rows {
+    const kni_gemm_i8_args *g;
+    const uint8_t *base, *raw; /* base: of the first column */
+    int64_t columns, width;
+    bool whole;                                    /* rows lie in B, with as many columns as a strip has */
+    uint8_t *buffer, pad[KNI_GEMM_I8_MAX_COLUMNS]; /* pad: what is zero once the bytes are unsigned */
+} strip_rows;
+
+static const uint8_t *row_at(const strip_rows *s, int64_t k, int t)
 {
-    const kni_gemm_i8_args *g = p->g;
-    const int64_t width = p->kernels->tile_columns;
-    for (int64_t t = 0; t < 4; t++) {
-        const int64_t k = 4 * q + t;
-        uint8_t *row = buffer + t * width;
-        const uint8_t *from = g->b ? g->b + batch * g->b_batch + k * g->b_row + first * g->b_col : NULL;
-        rows[t] = row;
-        if (k >= g->k) {
-            memset(row, g->b_unsigned ? 0 : 0x80, (size_t)width);
-        } else if (raw) {
-            rows[t] = raw + k * width;
-        } else if (g->b_col == 1 && columns == width) {
-            rows[t] = from;
-        } else {
-            for (int64_t j = 0; j < columns; j++) row[j] = from[j * g->b_col];
-        }
-    }
+    const kni_gemm_i8_args *g = s->g;
+    if (k >= g->k) return s->pad;
+    if (s->raw) return s->raw + k * s->width;
+    const uint8_t *from = s->base + (g->b_offsets ? g->b_offsets[k] : k * g->b_row);
+    if (s->whole) return from;
+    uint8_t *row = s->buffer + t * s->width;
+    for (int64_t j = 0; j < s->columns; j++) row[j] = from[j * g->b_col];
+    return row;
 }
 
 static void pack_strip(const product *p, int64_t batch, int64_t first, int64_t columns, char *strip,
@@ -84,21 +82,25 @@ static void pack_strip(const product *p, int64_t batch, int64_t first, int64_t c
     const kni_gemm_i8_kernels *kernels = p->kernels;
     const uint8_t flip = g->b_unsigned ? 0 : 0x80;
     const int64_t step = kernels->tile_columns * 4 * kernels->width;
-    const bool in_order = g->b && g->b_row == 1 && columns == kernels->tile_columns;
     uint8_t buffer[4 * KNI_GEMM_I8_MAX_COLUMNS] = {0};
-    if (g->fill_b)
-        g->fill_b(g->fill_context, batch, first, columns, kernels->tile_columns, raw);
-    else
-        raw = NULL;
-    for (int64_t q = 0; q < p->quads; q++) {
-        const uint8_t *rows[4];
+    strip_rows s = {.g = g, .columns = columns, .width = kernels->tile_columns, .buffer = buffer};
+    const bool full = columns == s.width, in_order = g->b && !g->b_offsets && g->b_row == 1 && full;
+    memset(s.pad, flip, sizeof s.pad);
+    s.whole = g->b_col == 1 && full;
+    if (g->fill_b) {
+        g->fill_b(g->fill_context, batch, first, columns, s.width, raw);
+        s.raw = raw;
+    } else {
+        s.base = g->b + batch * g->b_batch + first * g->b_col;
+    }
+    for (int64_t q = 0; q < p->quads; q++, strip += step) {
         if (in_order && 4 * q + 4 <= g->k) {
-            kernels->gather(strip + q * step, g->b + batch * g->b_batch + 4 * q + first * g->b_col, g->b_col,
-                            flip);
+            kernels->gather(strip, s.base + 4 * q, g->b_col, flip);
             continue;
         }
-        rows_of_quad(p, batch, q, first, columns, raw, buffer, rows);
-        kernels->interleave(strip + q * step, rows, flip);
+        const uint8_t *rows[4];
+        for (int t = 0; t < 4; t++) rows[t] = row_at(&s, 4 * q + t, t);
+        kernels->interleave(strip, rows, flip);
     }
 }
 
@@ -109,14 +111,102 @@ static void start_columns(const product *p, int64_t batch, int64_t first, int64_
     const kni_gemm_i8_args *g = p->g;
     const int32_t flip = g->b_unsigned ? 0 : 0x80;
     const int32_t *given = g->b_zero ? g->b_zero + batch * g->b_zero_batch : NULL;
-    p->kernels->column_sums(strip, p->quads, terms);
+    if (p->has_row_zeros) p->kernels->column_sums(strip, p->quads, terms);
     for (int64_t j = 0; j < p->kernels->tile_columns; j++) {
         zeros[j] = (given && j < columns ? given[(first + j) * g->b_zero_step] : 0) + flip;
-        terms[j] = (int32_t)((uint32_t)terms[j] - (uint32_t)g->k * (uint32_t)zeros[j]);
+        terms[j] = p->has_row_zeros ? (int32_t)((uint32_t)terms[j] - (uint32_t)g->k * (uint32_t)zeros[j]) : 0;
+    }
+}
+
+/* ---- results */
+
+/* Bias and scale of the columns of a strip, for all of it. */
+typedef struct column_scaling {
+    int32_t bias[KNI_GEMM_I8_MAX_COLUMNS];
+    float scale[KNI_GEMM_I8_MAX_COLUMNS];
+} column_scaling;
+
+static void start_scaling(const kni_gemm_i8_args *g, int64_t first, int64_t columns, column_scaling *s)
+{
+    for (int64_t j = 0; j < columns; j++) {
+        s->bias[j] = g->bias ? g->bias[first + j] : 0;
+        s->scale[j] = g->scaling ? g->scaling->scale[first + j] : 0;
+    }
+}
+
+/* Columns of a strip that follow each other in C. */
+typedef struct segment {
+    int at, count;
+    int64_t to;
+} segment;
+
+/* What a strip gives C: all of its columns, or those of the grid that count. */
+static int find_segments(const kni_gemm_i8_args *g, int64_t first, int64_t columns, segment *list)
+{
+    const kni_gemm_i8_grid *z = g->grid;
+    int found = 0;
+    if (!z) {
+        list[0] = (segment){0, (int)columns, first};
+        return 1;
+    }
+    for (int64_t at = 0; at < columns;) {
+        const int64_t place = first + at, c = place % z->size[1], rows = place / z->size[1];
+        const int64_t b = rows % z->size[0], a = rows / z->size[0];
+        const int64_t left = kni_gemm_min(z->size[1] - c, columns - at);
+        if (c < z->out[1] && b < z->out[0])
+            list[found++] = (segment){(int)at, (int)kni_gemm_min(left, z->out[1] - c),
+                                      (a * z->out[0] + b) * z->out[1] + c};
+        at += left;
+    }
+    return found;
+}
+
+/* The sums of a row of a strip, in their place. of_row: which row it is among all of A; `at`: where it begins in C. */
+static void write_row(const product *p, int64_t of_row, int64_t at, const int32_t *sums,
+                      const column_scaling *s, const segment *segments, int n)
+{
+    const kni_gemm_i8_args *g = p->g;
+    const int32_t none = 0, *bias = !g->of_rows ? s->bias : g->bias ? g->bias + of_row : &none;
+    if (g->scaling) {
+        const int32_t bounds[3] = {g->scaling->zero, g->scaling->low, g->scaling->high};
+        uint8_t bytes[KNI_GEMM_I8_MAX_COLUMNS];
+        p->kernels->scale(bytes, sums, bias, g->of_rows ? g->scaling->scale + of_row : s->scale, !g->of_rows,
+                          bounds);
+        for (int i = 0; i < n; i++)
+            memcpy(g->bytes + at + segments[i].to, bytes + segments[i].at, (size_t)segments[i].count);
+        return;
+    }
+    for (int i = 0; i < n; i++) {
+        const segment *z = &segments[i];
+        int32_t *to = g->c + at + z->to;
+        memcpy(to, sums + z->at, (size_t)z->count * sizeof *sums);
+        for (int j = 0; g->bias && j < z->count; j++)
+            to[j] = (int32_t)((uint32_t)to[j] + (uint32_t)bias[g->of_rows ? 0 : z->at + j]);
     }
 }
 
 /* ---- the products */
+
+enum { MAX_TAPS = 64 };
+
+/* A lone row whose columns lie in order, as each channel of a depthwise convolution has it: nothing is packed. */
+static bool is_lone(const kni_gemm_i8_args *g) { return g->m == 1 && g->b_offsets && g->k <= MAX_TAPS; }
+
+static void multiply_lone(const product *p, int64_t batch, int64_t first, int32_t *sums)
+{
+    const kni_gemm_i8_args *g = p->g;
+    const int64_t matrix = batch % g->a_count;
+    const uint8_t *a = g->a + matrix * g->a_batch, flip = g->b_unsigned ? 0 : 0x80;
+    const int32_t a_zero = g->a_zero ? g->a_zero[matrix] : 0;
+    const int32_t b_zero = (g->b_zero ? g->b_zero[batch * g->b_zero_batch] : 0) + flip;
+    int32_t w[MAX_TAPS], total = 0;
+    for (int64_t k = 0; k < g->k; k++) {
+        const uint8_t byte = a[k * g->a_col];
+        w[k] = (g->a_unsigned ? (int32_t)byte : (int32_t)(int8_t)byte) - a_zero;
+        total += w[k];
+    }
+    p->kernels->taps(sums, g->b + batch * g->b_batch + first, g->b_offsets, w, g->k, flip, -b_zero * total);
+}
 
 static void multiply_task(void *arg, int64_t task, int worker)
 {
@@ -131,7 +221,17 @@ static void multiply_task(void *arg, int64_t task, int worker)
     char *strip = p->strips + worker * (p->strip_bytes + p->raw_bytes);
     int32_t sums[KNI_GEMM_I8_MAX_ROWS * KNI_GEMM_I8_MAX_COLUMNS];
     int32_t terms[KNI_GEMM_I8_MAX_COLUMNS], zeros[KNI_GEMM_I8_MAX_COLUMNS];
+    column_scaling scaling = {{0}, {0}}; /* behind the last column too */
+    segment segments[KNI_GEMM_I8_MAX_COLUMNS];
+    const int n_segments = find_segments(g, first, columns, segments);
+    if (is_lone(g) && columns == width && g->b_zero_step == 0) {
+        multiply_lone(p, batch, first, sums);
+        if (!g->of_rows) start_scaling(g, first, columns, &scaling);
+        write_row(p, batch % g->a_count, batch * g->c_batch, sums, &scaling, segments, n_segments);
+        return;
+    }
     pack_strip(p, batch, first, columns, strip, (uint8_t *)strip + p->strip_bytes);
+    if (!g->of_rows) start_scaling(g, first, columns, &scaling);
     if (p->has_zeros) start_columns(p, batch, first, columns, strip, terms, zeros);
     for (int64_t i = begin; i < end; i++) {
         const int64_t row = p->first + i * kernels->tile_rows, panel = before + i;
@@ -140,9 +240,9 @@ static void multiply_task(void *arg, int64_t task, int worker)
         if (p->has_zeros)
             kernels->finish(sums, rows, p->row_sums + panel * kernels->tile_rows,
                             p->row_zeros + panel * kernels->tile_rows, terms, zeros);
-        int32_t *c = g->c + batch * g->c_batch + row * g->c_row + first;
         for (int r = 0; r < rows; r++)
-            memcpy(c + r * g->c_row, sums + r * width, (size_t)columns * sizeof *c);
+            write_row(p, batch % g->a_count * g->m + row + r, batch * g->c_batch + (row + r) * g->c_row,
+                      sums + r * width, &scaling, segments, n_segments);
     }
 }
 
@@ -172,10 +272,10 @@ static void run_part(product *p)
 
 static bool any_zero(const kni_gemm_i8_args *g)
 {
-    if (g->a_zero)
-        for (int64_t i = 0; i < g->m * g->a_count; i++)
-            if (g->a_zero[i]) return true;
-    return g->b_zero != NULL;
+    if (g->a_unsigned) return true;
+    for (int64_t i = 0; g->a_zero && i < g->m * g->a_count; i++)
+        if (g->a_zero[i]) return true;
+    return false;
 }
 
 bool kni_gemm_i8(const kni_gemm_i8_args *g)
@@ -188,7 +288,8 @@ bool kni_gemm_i8(const kni_gemm_i8_args *g)
     p.strip_bytes = (p.quads * p.kernels->tile_columns * 4 * p.kernels->width + 63) / 64 * 64;
     p.raw_bytes = g->fill_b ? (g->k * p.kernels->tile_columns + 63) / 64 * 64 : 0;
     p.strips_across = kni_gemm_ceil(g->n, p.kernels->tile_columns);
-    p.has_zeros = g->a_unsigned || !g->b_unsigned || any_zero(g);
+    p.has_row_zeros = any_zero(g);
+    p.has_zeros = p.has_row_zeros || !g->b_unsigned || g->b_zero;
     int64_t panels = kni_gemm_ceil(g->m, p.kernels->tile_rows), room = PANEL_BYTES / (p.panel_bytes + 1);
     if (room < LEAST_PANELS) room = LEAST_PANELS;
     if (panels > room) panels = room;

@@ -24,6 +24,13 @@ typedef struct kni_gemm_i8_kernels {
     /* sums[i][j] -= column_zeros[j] row_sums[i] + row_zeros[i] column_terms[j] */
     void (*finish)(int32_t *sums, int rows, const int32_t *row_sums, const int32_t *row_zeros,
                    const int32_t *column_terms, const int32_t *column_zeros);
+    /* sums[j] = start + sum over k < taps of w[k] x[offsets[k] + j], for all tile_columns, of a lone row that is not worth packing; flip
+       makes x unsigned. */
+    void (*taps)(int32_t *sums, const uint8_t *x, const int64_t *offsets, const int32_t *w, int64_t taps,
+                 uint8_t flip, int32_t start);
+    /* to[j] = round((sums[j] + bias[j step]) scale[j step]) + zero within low .. high, for all tile_columns. bounds: zero, low, high */
+    void (*scale)(uint8_t *to, const int32_t *sums, const int32_t *bias, const float *scale, int step,
+                  const int32_t bounds[3]);
 } kni_gemm_i8_kernels;
 
 enum { KNI_GEMM_I8_MAX_ROWS = 16, KNI_GEMM_I8_MAX_COLUMNS = 32 };

@@ -1,6 +1,6 @@
 /* matmul_integer on the CPU. A right side without batch axes makes one product of all rows; equal batch axes are one call; others run
    matrix by matrix. */
-#include "backend/cpu/gemm_i8.h"
+#include "backend/cpu/gemm_i8_finish.h"
 #include "backend/cpu/matmul_run.h"
 #include "backend/host/host.h"
 #include "ops/integer_products.h"
@@ -9,6 +9,7 @@
 typedef struct operands {
     kni_gemm_i8_args g;
     kni_borrowed a, b, a_zero, b_zero;
+    kni_gemm_i8_finish finish;
     const kni_type *types[2];
 } operands;
 
@@ -17,6 +18,7 @@ static void release(operands *o)
     kni_borrowed *all[] = {&o->a, &o->b, &o->a_zero, &o->b_zero};
     for (int i = 0; i < 4; i++)
         if (all[i]->data) kni_host_unborrow(all[i]);
+    kni_gemm_i8_finish_end(&o->finish);
 }
 
 /* The zero points of an operand as one for each row or column of each matrix; `summed` is the axis from the end that has none. */
@@ -60,7 +62,8 @@ static bool start(operands *o, const kn_record *r)
         o->b = (kni_borrowed){kni_pointer(b), 0};
     else
         good = good && borrow_matrices(b, &o->b);
-    return good && borrow_zeros(r, 0, 1, &o->a_zero) && borrow_zeros(r, 1, 2, &o->b_zero);
+    good = good && borrow_zeros(r, 0, 1, &o->a_zero) && borrow_zeros(r, 1, 2, &o->b_zero);
+    return good && kni_gemm_i8_finish_start(&o->finish, r, o->g.n, false);
 }
 
 /* The place of matrix number `batch` of the result in an operand whose batch axes broadcast. */
@@ -93,12 +96,12 @@ static void place(operands *o, int64_t a, int64_t b)
     g->b_zero = o->b_zero.data ? (const int32_t *)o->b_zero.data + b * g->n : NULL;
 }
 
-static bool multiply(operands *o, const kni_type *y, int32_t *c)
+static bool multiply(operands *o, const kni_type *y, void *result)
 {
     kni_gemm_i8_args *g = &o->g;
     const int64_t batch = kni_count(y) / g->m / g->n, one = kni_count(o->types[1]) == g->k * g->n;
     place(o, 0, 0);
-    g->c = c;
+    kni_gemm_i8_finish_place(&o->finish, g, result, 0);
     if (batch == 1) return kni_gemm_i8(g);
     if (one && same_batch(y, o->types[0])) {
         g->m *= batch;
@@ -114,7 +117,7 @@ static bool multiply(operands *o, const kni_type *y, int32_t *c)
     }
     for (int64_t i = 0; i < batch; i++) {
         place(o, matrix_of(y, o->types[0], i), matrix_of(y, o->types[1], i));
-        g->c = c + i * g->m * g->n;
+        kni_gemm_i8_finish_place(&o->finish, g, result, i * g->m * g->n);
         if (!kni_gemm_i8(g)) return false;
     }
     return true;

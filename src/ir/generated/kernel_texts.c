@@ -114,16 +114,21 @@ static const char indexing_text[] =
     "y[total * rank + a] = rest % dims[a];\nrest = rest / dims[a];\n}\ntotal++;\n}\n}\nfor (index e = total * rank; e < capacity * rank; e++) y[e] = 0;\nfound[0] = total;\n}\n";
 
 static const char integer_text[] =
-    "\n\n\n\nkernel matmul_integer(index item, in index a[], in index b[], in index a_zero[], in index b_zero[], out index y[], index m,\n"
-    "index n, index k, index rank, uniform index dims[8], uniform index a_steps[8], uniform index b_steps[8],\n"
-    "uniform index a_zero_steps[8], uniform index b_zero_steps[8], index a_zero_row, index b_zero_column,\nindex has_a_zero, index has_b_zero)\n{\n"
+    "\n\n\nfunction index requantized(index sum, real scale, index zero, index low, index high)\n{\nreal v = round(sum * scale) + zero;\n"
+    "return v < low ? low : v > high ? high : (index)v;\n}\n\n\n\n"
+    "kernel matmul_integer(index item, in index a[], in index b[], in index a_zero[], in index b_zero[], in index bias[],\n"
+    "in real scale[], in index y_zero[], out index y[], index m, index n, index k, index rank, uniform index dims[8], uniform index a_steps[8], uniform index b_steps[8],\n"
+    "uniform index a_zero_steps[8], uniform index b_zero_steps[8], index a_zero_row, index b_zero_column,\n"
+    "index has_a_zero, index has_b_zero, index has_bias, index has_scale, index scale_step, index has_y_zero,\nindex low, index high)\n{\n"
     "index j = item % n, i = item / n % m, rest = item / n / m;\nindex from_a = i * k, from_b = j, left = i * a_zero_row, right = j * b_zero_column;\n"
     "for (index axis = rank - 1; axis >= 0; axis--) {\nindex at = rest % dims[axis];\nfrom_a += at * a_steps[axis];\nfrom_b += at * b_steps[axis];\n"
     "left += at * a_zero_steps[axis];\nright += at * b_zero_steps[axis];\nrest /= dims[axis];\n}\nindex total = 0, zero_a = 0, zero_b = 0;\nif (has_a_zero) zero_a = a_zero[left];\n"
-    "if (has_b_zero) zero_b = b_zero[right];\nfor (index l = 0; l < k; l++) total += (a[from_a + l] - zero_a) * (b[from_b + l * n] - zero_b);\ny[item] = total;\n}\n\n\n\n"
-    "kernel conv_integer(index item, in index x[], in index w[], in index x_zero[], in index w_zero[], out index y[], index groups,\n"
-    "index channels, index outs, uniform index x_size[3], uniform index kernel_size[3],\n"
-    "uniform index y_size[3], uniform index stride[3], uniform index padding[3], uniform index dilation[3],\nindex has_x_zero, index has_w_zero, index w_zero_step)\n{\n"
+    "if (has_b_zero) zero_b = b_zero[right];\nfor (index l = 0; l < k; l++) total += (a[from_a + l] - zero_a) * (b[from_b + l * n] - zero_b);\nif (has_bias) total += bias[j];\n"
+    "if (has_scale) {\nif (has_y_zero) zero_a = y_zero[0];\nelse zero_a = 0;\ntotal = requantized(total, scale[j * scale_step], zero_a, low, high);\n}\ny[item] = total;\n}\n\n\n\n"
+    "kernel conv_integer(index item, in index x[], in index w[], in index x_zero[], in index w_zero[], in index bias[],\n"
+    "in real scale[], in index y_zero[], out index y[], index groups, index channels, index outs, uniform index x_size[3], uniform index kernel_size[3],\n"
+    "uniform index y_size[3], uniform index stride[3], uniform index padding[3], uniform index dilation[3],\n"
+    "index has_x_zero, index has_w_zero, index w_zero_step, index has_bias, index has_scale,\nindex scale_step, index has_y_zero, index low, index high)\n{\n"
     "index p2 = item % y_size[2], p1 = item / y_size[2] % y_size[1], rest = item / y_size[2] / y_size[1];\n"
     "index p0 = rest % y_size[0], o = rest / y_size[0] % (groups * outs), n = rest / y_size[0] / (groups * outs);\nindex first = (n * groups + o / outs) * channels;\n"
     "index total = 0, zero_x = 0, zero_w = 0;\nif (has_x_zero) zero_x = x_zero[0];\nif (has_w_zero) zero_w = w_zero[o * w_zero_step];\nfor (index c = 0; c < channels; c++)\n"
@@ -131,7 +136,8 @@ static const char integer_text[] =
     "index i0 = p0 * stride[0] + k0 * dilation[0] - padding[0];\nindex i1 = p1 * stride[1] + k1 * dilation[1] - padding[1];\n"
     "index i2 = p2 * stride[2] + k2 * dilation[2] - padding[2];\nindex tap = (((o * channels + c) * kernel_size[0] + k0) * kernel_size[1] + k1) * kernel_size[2] + k2;\n"
     "if (i0 >= 0 && i0 < x_size[0] && i1 >= 0 && i1 < x_size[1] && i2 >= 0 && i2 < x_size[2])\n"
-    "total += (x[(((first + c) * x_size[0] + i0) * x_size[1] + i1) * x_size[2] + i2] - zero_x) *\n(w[tap] - zero_w);\n}\ny[item] = total;\n}\n";
+    "total += (x[(((first + c) * x_size[0] + i0) * x_size[1] + i1) * x_size[2] + i2] - zero_x) *\n(w[tap] - zero_w);\n}\nif (has_bias) total += bias[o];\nif (has_scale) {\n"
+    "if (has_y_zero) zero_x = y_zero[0];\nelse zero_x = 0;\ntotal = requantized(total, scale[o * scale_step], zero_x, low, high);\n}\ny[item] = total;\n}\n";
 
 static const char linalg_text[] =
     "\n\n\n\n\n\nkernel cholesky(index item, in real a[], out real l[], index n, index upper)\n{\nindex base = item * n * n;\nfor (index i = 0; i < n * n; i++) l[base + i] = 0;\n"

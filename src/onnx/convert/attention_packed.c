@@ -1,5 +1,6 @@
 /* Attention and MultiHeadAttention of com.microsoft: one projection for queries, keys and values, or operands that may be packed. What their
    masks hide is not hidden but lowered by mask_filter_value; only what comes later is hidden. */
+#include "core/dtype.h"
 #include "onnx/convert/attending.h"
 
 /* The columns from `from` of the last axis. */
@@ -50,7 +51,7 @@ static kni_datum bias_of_mask(kni_conversion *c, const kni_onnx_node *node, kni_
         if (rank == 2) mask = kni_unsqueeze_at(c, mask, 1);
         if (rank <= 3) mask = kni_unsqueeze_at(c, mask, 1);
         kn_dtype kind = kni_dtype_of(c, mask);
-        keep = kind == KN_BOOL ? mask : kni_emit2(c, "greater", mask, kni_whole_number(c, 0, kind));
+        keep = kni_is_bool(kind) ? mask : kni_emit2(c, "greater", mask, kni_whole_number(c, 0, kind));
     } else {
         kni_convert_fail(c, KN_ERROR_SHAPE, "the mask has %d axes; give it 1 to 4", rank);
         return KNI_ABSENT;

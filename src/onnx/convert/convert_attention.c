@@ -1,4 +1,5 @@
 /* Attention and FlexAttention, and the table of the family. */
+#include "core/dtype.h"
 #include "onnx/convert/attending.h"
 
 /* ---- Attention: q, k, v, mask, past key, past value, number of keys that count */
@@ -33,7 +34,7 @@ static kni_datum pad_mask(kni_conversion *c, kni_datum mask, kni_extent keys, do
 static void add_mask(kni_conversion *c, kni_attending *a, kni_datum mask, kni_extent keys)
 {
     if (!kni_is_given(mask)) return;
-    if (kni_dtype_of(c, mask) == KN_BOOL) {
+    if (kni_is_bool(kni_dtype_of(c, mask))) {
         a->keep = pad_mask(c, mask, keys, 0);
         return;
     }

@@ -1,6 +1,6 @@
 /* Operators of our own, which passes put in place of what they recognise: kiln.Norm, kiln.Attention and kiln.Rope. Where the shapes do not fit
    an op, they are what the pass found: its parts. */
-#include "onnx/convert/fused.h"
+#include "onnx/convert/fused_operators.h"
 
 /* ---- Norm: x, scale, bias; axes, epsilon, centered */
 

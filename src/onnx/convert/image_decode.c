@@ -1,4 +1,5 @@
 /* ImageDecoder: PNG and JPEG, as files of data sets are read, BMP and PNM. Other formats are refused by name. */
+#include "core/objects.h"
 #include "onnx/convert/image_parts.h"
 #include "onnx/convert/image_plain.h"
 #include <kn/creation.h>

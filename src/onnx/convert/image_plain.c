@@ -25,9 +25,10 @@ static bool bmp_of(const uint8_t *bytes, int64_t n, kni_plain_image *image)
     int64_t bits = number(bytes + 28, 2), rows = height < 0 ? -height : height;
     bool plain = number(bytes + 14, 4) >= 40 && number(bytes + 30, 4) == 0 && (bits == 24 || bits == 32);
     if (!plain || width < 1 || width > LARGEST || rows < 1 || rows > LARGEST) return false;
-    int64_t used = width * bits / 8, row = (used + 3) / 4 * 4;
+    const int64_t each = bits == 24 ? 3 : 4; /* bytes of a pixel */
+    int64_t used = width * each, row = (used + 3) / 4 * 4;
     if (!holds(n, first, rows, row, used)) return false;
-    *image = (kni_plain_image){width, rows, bytes + first, row, bits / 8, 2, 1, 0};
+    *image = (kni_plain_image){width, rows, bytes + first, row, each, 2, 1, 0};
     if (height > 0) {
         image->top += (rows - 1) * row;
         image->row = -row;

@@ -1,6 +1,6 @@
 /* Products and convolutions of quantized operands: exact in i32, then scaled. */
+#include "onnx/convert/fused_operators.h"
 #include "onnx/convert/quantized.h"
-#include <string.h>
 
 /* A zero point of rows (summed axis last) or columns as the row matmul_integer takes it. */
 static kni_datum zero_of(kni_conversion *c, kni_datum zero, bool rows)
@@ -16,16 +16,30 @@ static kni_datum wide_product(kni_conversion *c, kni_datum a, kni_datum b)
     return kni_emit2(c, "matmul", kni_cast_to(c, a, KN_I32), kni_cast_to(c, b, KN_I32));
 }
 
-kni_datum kni_integer_product(kni_conversion *c, kni_datum a, kni_datum b, kni_datum a_zero, kni_datum b_zero)
+/* What becomes of the sums: bias, scale of the columns or channels and zero point of the result, as the rows take them; or nothing. */
+typedef struct finish {
+    kni_datum bias, scale, zero;
+} finish;
+
+static kni_datum product(kni_conversion *c, kni_datum a, kni_datum b, kni_datum a_zero, kni_datum b_zero,
+                         const finish *f)
 {
     const bool row = kni_rank_of(c, a) == 1, column = kni_rank_of(c, b) == 1;
     if (kni_dtypes[kni_dtype_of(c, a)].bits > 8) return wide_product(c, a, b);
     if (row) a = kni_unsqueeze_at(c, a, 0);
     if (column) b = kni_unsqueeze_at(c, b, 1);
-    kni_datum y = kni_emit(c, "matmul_integer",
-                           KNI_LIST(a, b, zero_of(c, a_zero, true), zero_of(c, b_zero, false)), NULL);
+    kni_datum y = kni_emit(
+        c, "matmul_integer",
+        KNI_LIST(a, b, zero_of(c, a_zero, true), zero_of(c, b_zero, false), f->bias, f->scale, f->zero),
+        NULL);
     if (column) y = kni_squeeze_at(c, y, -1);
     return row ? kni_squeeze_at(c, y, column ? -1 : -2) : y;
+}
+
+kni_datum kni_integer_product(kni_conversion *c, kni_datum a, kni_datum b, kni_datum a_zero, kni_datum b_zero)
+{
+    const finish none = {KNI_ABSENT, KNI_ABSENT, KNI_ABSENT};
+    return product(c, a, b, a_zero, b_zero, &none);
 }
 
 void kni_convert_matmul_integer(KNI_CONVERTS)
@@ -38,7 +52,7 @@ void kni_convert_matmul_integer(KNI_CONVERTS)
 /* ---- convolutions */
 
 static kni_datum convolve(kni_conversion *c, const kni_onnx_node *node, kni_datum x, kni_datum w,
-                          kni_datum x_zero, kni_datum w_zero)
+                          kni_datum x_zero, kni_datum w_zero, const finish *f)
 {
     kni_window window;
     const int64_t groups = kni_node_int(node, "group", 1);
@@ -46,7 +60,7 @@ static kni_datum convolve(kni_conversion *c, const kni_onnx_node *node, kni_datu
     if (!kni_window_has_numbers(&window))
         x = kni_window_pad(c, &window, x, kni_known_real(c, x_zero, "the zero point", 0));
     if (kni_is_given(x_zero)) x_zero = kni_reshape_to(c, x_zero, NULL, 0);
-    return kni_emit(c, "conv_integer", KNI_LIST(x, w, x_zero, w_zero),
+    return kni_emit(c, "conv_integer", KNI_LIST(x, w, x_zero, w_zero, f->bias, f->scale, f->zero),
                     KNI_GIVE(KNI_EXTENTS("stride", window.stride, window.n),
                              KNI_EXTENTS("padding", window.before, window.n),
                              KNI_EXTENTS("padding_end", window.after, window.n),
@@ -56,23 +70,36 @@ static kni_datum convolve(kni_conversion *c, const kni_onnx_node *node, kni_datu
 
 void kni_convert_conv_integer(KNI_CONVERTS)
 {
+    const finish none = {KNI_ABSENT, KNI_ABSENT, KNI_ABSENT};
     KNI_UNUSED_COUNTS;
-    out[0] = convolve(c, node, in[0], in[1], in[2], in[3]);
+    out[0] = convolve(c, node, in[0], in[1], in[2], in[3], &none);
 }
 
-/* ---- with scales. The integer sums are x_scale w_scale times the result, so result / y_scale is the sums over a ratio of scales. */
-
-static kni_datum rescaled(kni_conversion *c, kni_datum sums, kni_datum factor, kni_datum y_scale,
-                          kni_datum y_zero)
-{
-    const kn_dtype dtype = kni_is_given(y_zero) ? kni_dtype_of(c, y_zero) : KN_U8;
-    kni_datum ratio = kni_emit2(c, "div", kni_cast_to(c, y_scale, KN_F32), kni_cast_to(c, factor, KN_F32));
-    return kni_quantize_to(c, sums, ratio, y_zero, dtype, true);
-}
+/* ---- with scales. The integer sums are x_scale w_scale times the result, so result / y_scale is the sums times a ratio of scales. */
 
 static kni_datum as_scalar(kni_conversion *c, kni_datum x)
 {
     return kni_is_given(x) && kni_is_single(c, x) ? kni_reshape_to(c, x, NULL, 0) : x;
+}
+
+/* a_scale b_scale / y_scale */
+static kni_datum ratio_of(kni_conversion *c, kni_datum a_scale, kni_datum b_scale, kni_datum y_scale)
+{
+    kni_datum both = kni_emit2(c, "mul", kni_cast_to(c, a_scale, KN_F32), kni_cast_to(c, b_scale, KN_F32));
+    return kni_emit2(c, "div", both, kni_cast_to(c, y_scale, KN_F32));
+}
+
+/* Whether scales are those of the whole result or of its columns or channels, and the zero point is one. */
+static bool rows_take(kni_conversion *c, kni_datum ratio, kni_datum zero)
+{
+    return kni_rank_of(c, ratio) < 2 && (!kni_is_given(zero) || kni_is_single(c, zero));
+}
+
+static kni_datum rescaled(kni_conversion *c, kni_datum sums, kni_datum ratio, kni_datum y_zero)
+{
+    const kn_dtype dtype = kni_is_given(y_zero) ? kni_dtype_of(c, y_zero) : KN_U8;
+    return kni_quantize_to(c, kni_emit2(c, "mul", kni_cast_to(c, sums, KN_F32), ratio),
+                           kni_real_number(c, 1, KN_F32), y_zero, dtype, true);
 }
 
 /* A scale of rows, so that it broadcasts to the product. */
@@ -86,47 +113,49 @@ void kni_convert_qlinear_matmul(KNI_CONVERTS)
 {
     (void)node;
     KNI_UNUSED_COUNTS;
+    kni_datum ratio = ratio_of(c, scale_of_rows(c, in[1]), as_scalar(c, in[4]), scale_of_rows(c, in[6]));
+    if (kni_dtypes[kni_dtype_of(c, in[0])].bits == 8 && rows_take(c, ratio, in[7])) {
+        const finish f = {KNI_ABSENT, ratio, as_scalar(c, in[7])};
+        out[0] = product(c, in[0], in[3], in[2], in[5], &f);
+        return;
+    }
     kni_datum sums = kni_integer_product(c, in[0], in[3], in[2], in[5]);
-    kni_datum factor = kni_emit2(c, "mul", scale_of_rows(c, in[1]), as_scalar(c, in[4]));
-    out[0] = rescaled(c, sums, factor, scale_of_rows(c, in[6]),
-                      kni_is_given(in[7]) ? scale_of_rows(c, in[7]) : in[7]);
+    out[0] = rescaled(c, sums, ratio, kni_is_given(in[7]) ? scale_of_rows(c, in[7]) : in[7]);
 }
 
 /* x, its scale and zero point, w, its scale and zero point, those of the result, bias in i32. */
 void kni_convert_qlinear_conv(KNI_CONVERTS)
 {
     const bool last = kni_node_int(node, "channels_last", 0) != 0;
-    kni_datum x = in[0];
+    kni_datum x = last ? kni_channels_first(c, in[0]) : in[0];
     KNI_UNUSED_COUNTS;
-    int32_t rank = kni_rank_of(c, x), axes[KN_MAX_RANK] = {0, rank - 1}, back[KN_MAX_RANK] = {0};
-    for (int32_t i = 2; i < rank; i++) axes[i] = i - 1;
-    for (int32_t i = 0; i < rank; i++) back[axes[i]] = i;
-    if (last) x = kni_permute_to(c, x, axes, rank);
+    const finish f = {in[8], ratio_of(c, as_scalar(c, in[1]), as_scalar(c, in[4]), as_scalar(c, in[6])),
+                      as_scalar(c, in[7])};
     kni_datum w_zero = kni_is_given(in[5]) ? as_scalar(c, in[5]) : in[5];
-    kni_datum sums = convolve(c, node, x, in[3], in[2], w_zero);
-    if (kni_is_given(in[8])) sums = kni_emit2(c, "add", sums, kni_along_axis_one(c, in[8], rank));
-    kni_datum w_scale = as_scalar(c, in[4]);
-    if (kni_rank_of(c, w_scale) == 1) w_scale = kni_along_axis_one(c, w_scale, rank);
-    kni_datum factor = kni_emit2(c, "mul", as_scalar(c, in[1]), w_scale);
-    kni_datum y = rescaled(c, sums, factor, as_scalar(c, in[6]), as_scalar(c, in[7]));
-    out[0] = last ? kni_permute_to(c, y, back, rank) : y;
+    kni_datum y = convolve(c, node, x, in[3], in[2], w_zero, &f);
+    out[0] = last ? kni_channels_last(c, y) : y;
 }
 
 /* a, its scale and zero point, b, its scale and zero point, bias in i32, scale and zero point of the result, or none: f32. */
 void kni_convert_qgemm(KNI_CONVERTS)
 {
-    kni_datum a = in[0], b = in[3];
+    kni_datum a = in[0], b = in[3], bias = in[6], one = kni_real_number(c, 1, KN_F32);
     KNI_UNUSED_COUNTS;
     if (kni_node_int(node, "transA", 0)) a = kni_swap_axes(c, a, 0, 1);
     if (kni_node_int(node, "transB", 0)) b = kni_swap_axes(c, b, 0, 1);
+    kni_datum scale = kni_is_given(in[7]) ? as_scalar(c, in[7]) : one;
+    kni_datum ratio = ratio_of(c, as_scalar(c, in[1]), as_scalar(c, in[4]), scale);
+    ratio = kni_with_number(c, "mul", ratio, kni_node_real(node, "alpha", 1));
+    const bool in_rows = !kni_is_given(bias) || kni_rank_of(c, bias) == 1;
+    if (kni_is_given(in[7]) && in_rows && rows_take(c, ratio, in[8])) {
+        const finish f = {bias, ratio, as_scalar(c, in[8])};
+        out[0] = product(c, a, b, in[2], in[5], &f);
+        return;
+    }
     kni_datum sums = kni_integer_product(c, a, b, in[2], in[5]);
-    kni_datum factor = kni_emit2(c, "mul", as_scalar(c, in[1]), as_scalar(c, in[4]));
-    factor = kni_with_number(c, "mul", factor, kni_node_real(node, "alpha", 1));
-    if (kni_is_given(in[6])) sums = kni_emit2(c, "add", sums, in[6]);
-    if (kni_is_given(in[7]))
-        out[0] = rescaled(c, sums, factor, as_scalar(c, in[7]), as_scalar(c, in[8]));
-    else
-        out[0] = kni_emit2(c, "mul", kni_cast_to(c, sums, KN_F32), factor);
+    if (kni_is_given(bias)) sums = kni_emit2(c, "add", sums, bias);
+    out[0] = kni_is_given(in[7]) ? rescaled(c, sums, ratio, as_scalar(c, in[8]))
+                                 : kni_emit2(c, "mul", kni_cast_to(c, sums, KN_F32), ratio);
 }
 
 static kni_datum as_floats(kni_conversion *c, kni_datum sums, kni_datum factor, kni_datum bias)

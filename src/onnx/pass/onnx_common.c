@@ -2,6 +2,7 @@
    elements count as the same. */
 #include "onnx/convert.h"
 #include "onnx/pass/graph_edit.h"
+#include "onnx/run/custom_operator.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,10 +91,11 @@ static bool same_node(const kni_edit *p, const kni_onnx_node *a, const kni_onnx_
     return true;
 }
 
-/* Random operators give something else each time, and those that nobody knows may do anything. */
+/* Random operators give something else each time, and those of the user, or that nobody knows, may do anything. */
 static bool may_join(const kni_edit *p, const kni_onnx_node *node)
 {
-    const kni_onnx_converter *row = *node->op ? kni_onnx_converter_of(node, NULL) : NULL;
+    if (!*node->op || kni_onnx_custom_of(node)) return false;
+    const kni_onnx_converter *row = kni_onnx_converter_of(node, NULL);
     if (!row || row->flags & (KNI_ONNX_RANDOM | KNI_ONNX_INNER)) return false;
     for (int32_t k = 0; k < node->n_out; k++)
         if (node->out[k] >= 0 && p->given[node->out[k]]) return false;

@@ -416,6 +416,35 @@ def attention_cases(g):
     g.error("attention", [q, k, v, g.none(), g.none()], attrs={"softcap": -1.0}, text="softcap")
 
 
+def integer_scale_cases(g, made):
+    """The same with a bias, and brought back to 8 bits."""
+    low = {"u8": 0, "i8": -128}
+
+    def scaled(sums, scale, zero, out):
+        return (torch.round(sums.double() * scale) + (0 if zero is None else zero)).clamp(low[out], low[out] + 255).long()
+
+    for out, n_scale, has_bias, has_zero in [("u8", (5,), True, True), ("i8", (), True, True), ("i8", (5,), False, True),
+                                             ("u8", (1,), True, False)]:
+        rest = [g.ints(5, low=-9000, high=9000, dtype="i32") if has_bias else g.none(),
+                g.values(*n_scale, low=0.0004, high=0.003, dtype="f32"), made(out) if has_zero else g.none()]
+        big = [(75, 37), (37, 70), (), (), (70,) if has_bias else (), tuple({5: 70}.get(s, s) for s in n_scale), ()]
+        g.add("matmul_integer", [made("u8", 4, 30), made("i8", 30, 5), made("u8"), made("i8")] + rest, dtypes=["i32"], out=out,
+              large=big, expect=lambda a, b, za, zb, c, s, z, o=out: scaled((a - za) @ (b - zb) + (0 if c is None else c), s, z, o))
+        g.add("conv_integer", [made("u8", 2, 3, 7, 9), made("i8", 5, 3, 3, 3), made("u8"), made("i8")] + rest, dtypes=["i32"],
+              out=out, large=False, expect=lambda x, w, zx, zw, c, s, z, o=out: scaled(
+                  F.conv2d((x - zx).double(), (w - zw).double()) + (0 if c is None else c.reshape(-1, 1, 1)), s.reshape(-1, 1, 1), z, o))
+    g.add("matmul_integer", [made("u8", 4, 3), made("i8", 3, 5), g.none(), g.none(), g.ints(5, low=-9, high=9, dtype="i32")],
+          dtypes=["i32"], out="i32", expect=lambda a, b, za, zb, c: a @ b + c, large=False, name="bias")
+    g.add("conv_integer", [made("u8", 1, 2, 9), made("i8", 6, 1, 3), g.none(), g.none(), g.ints(6, low=-9, high=9, dtype="i32")],
+          dtypes=["i32"], out="i32", attrs={"groups": 2}, large=False, name="bias",
+          expect=lambda x, w, zx, zw, c: F.conv1d(x.double(), w.double(), groups=2).long() + c.reshape(-1, 1))
+    ab = [made("u8", 4, 3), made("i8", 3, 5), g.none(), g.none()]
+    g.error("matmul_integer", ab + [g.ints(4, dtype="i32")], status="shape", text="the bias must be [5]")
+    g.error("matmul_integer", ab + [g.none(), g.values(4)], status="shape", text="the scale must be [5]")
+    g.error("matmul_integer", ab + [g.none(), g.none(), made("u8")], status="argument", text="needs its scale")
+    g.error("matmul_integer", ab + [g.none(), g.values(5, dtype="f64")], status="dtype", text="the scale must be f32")
+
+
 def integer_cases(g):
     """Products of bytes less their zero points, in i32."""
     def product(a, b, za, zb):
@@ -466,6 +495,7 @@ def integer_cases(g):
     g.add("conv_integer", [made("u8", 1, 40, 9, 9), made("i8", 33, 40, 1, 1), made("u8"), made("i8", 33)], dtypes=["i32"], out="i32",
           attrs={"stride": (1, 1), "padding": (0, 0), "padding_end": (0, 0), "dilation": (1, 1), "groups": 1}, large=False,
           expect=lambda x, w, zx, zw: F.conv2d((x - zx).double(), (w - zw.reshape(-1, 1, 1, 1)).double()).long())
+    integer_scale_cases(g, made)
     g.error("conv_integer", [made("u8", 1, 2, 5), made("u8", 3, 3, 3)], status="shape", text="channels differ")
     g.error("conv_integer", [made("u8", 1, 2, 5), made("u8", 3, 2, 3), made("u8", 2)], status="shape", text="one element")
     g.error("conv_integer", [made("u8", 1, 2, 5), made("u8", 3, 2, 3), g.none(), made("u8", 2)], status="shape", text="each output")

@@ -21,6 +21,7 @@ INLINE vec vec_load(const void *p) { return _mm512_loadu_si512(p); }
 INLINE void vec_store(void *p, vec v) { _mm512_storeu_si512(p, v); }
 INLINE vec vec_all(int32_t x) { return _mm512_set1_epi32(x); }
 INLINE vec pairs(vec sum, vec a, vec b) { return _mm512_add_epi32(sum, _mm512_madd_epi16(a, b)); }
+INLINE vec vec_bytes(const uint8_t *p) { return _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)p)); }
 #elif defined(KNI_TIER_V3)
 typedef __m256i vec;
 enum { LANES = 8, VECTORS = 2, ROWS = 6 };
@@ -29,6 +30,7 @@ INLINE vec vec_load(const void *p) { return _mm256_loadu_si256(p); }
 INLINE void vec_store(void *p, vec v) { _mm256_storeu_si256(p, v); }
 INLINE vec vec_all(int32_t x) { return _mm256_set1_epi32(x); }
 INLINE vec pairs(vec sum, vec a, vec b) { return _mm256_add_epi32(sum, _mm256_madd_epi16(a, b)); }
+INLINE vec vec_bytes(const uint8_t *p) { return _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)p)); }
 #elif defined(KNI_TIER_V2)
 typedef __m128i vec;
 enum { LANES = 4, VECTORS = 2, ROWS = 4 };
@@ -37,6 +39,12 @@ INLINE vec vec_load(const void *p) { return _mm_loadu_si128(p); }
 INLINE void vec_store(void *p, vec v) { _mm_storeu_si128(p, v); }
 INLINE vec vec_all(int32_t x) { return _mm_set1_epi32(x); }
 INLINE vec pairs(vec sum, vec a, vec b) { return _mm_add_epi32(sum, _mm_madd_epi16(a, b)); }
+INLINE vec vec_bytes(const uint8_t *p)
+{
+    int32_t four;
+    memcpy(&four, p, sizeof four);
+    return _mm_cvtepu8_epi32(_mm_cvtsi32_si128(four));
+}
 #else
 /* Loops that a compiler turns into vectors where it can. */
 enum { LANES = 4, VECTORS = 2, ROWS = 4 };
@@ -64,6 +72,27 @@ INLINE vec pairs(vec sum, vec a, vec b)
     memcpy(y, &b, sizeof y);
     for (int i = 0; i < LANES; i++) sum.at[i] += x[2 * i] * y[2 * i] + x[2 * i + 1] * y[2 * i + 1];
     return sum;
+}
+#endif
+
+#if defined(KNI_TIER_V4)
+INLINE vec vec_flipped(vec a, vec b) { return _mm512_xor_si512(a, b); }
+#elif defined(KNI_TIER_V3)
+INLINE vec vec_flipped(vec a, vec b) { return _mm256_xor_si256(a, b); }
+#elif defined(KNI_TIER_V2)
+INLINE vec vec_flipped(vec a, vec b) { return _mm_xor_si128(a, b); }
+#else
+INLINE vec vec_flipped(vec a, vec b)
+{
+    for (int i = 0; i < LANES; i++) a.at[i] ^= b.at[i];
+    return a;
+}
+
+INLINE vec vec_bytes(const uint8_t *p)
+{
+    vec v;
+    for (int i = 0; i < LANES; i++) v.at[i] = p[i];
+    return v;
 }
 #endif
 
@@ -241,8 +270,56 @@ static void finish(int32_t *sums, int rows, const int32_t *row_sums, const int32
     }
 }
 
+/* Bytes and weights are 16-bit numbers beside zeros. */
+static void lone_row(int32_t *sums, const uint8_t *x, const int64_t *offsets, const int32_t *w, int64_t taps,
+                     uint8_t flip, int32_t start)
+{
+    const vec flips = vec_all(flip);
+    vec s[VECTORS];
+    UNROLL
+    for (int v = 0; v < VECTORS; v++) s[v] = vec_all(start);
+    for (int64_t k = 0; k < taps; k++) {
+        const uint8_t *row = x + offsets[k];
+        const vec weight = vec_all(w[k] & 0xffff);
+        UNROLL
+        for (int v = 0; v < VECTORS; v++)
+            s[v] = pairs(s[v], weight, vec_flipped(vec_bytes(row + v * LANES), flips));
+    }
+    UNROLL
+    for (int v = 0; v < VECTORS; v++) vec_store(sums + v * LANES, s[v]);
+}
+
+/* In f64, which holds every sum and its product with the scale to within what rounding sees. The sum with `whole` has no fraction, and its
+   lowest bits are those of the number. */
+INLINE uint8_t scaled(int32_t sum, int32_t bias, float scale, double low, double high, uint8_t zero)
+{
+    const double whole = 0x1.8p52;
+    double v = (double)(int32_t)((uint32_t)sum + (uint32_t)bias) * (double)scale;
+    v = v > low ? v : low;
+    v = v < high ? v : high;
+    v += whole;
+    uint64_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    return (uint8_t)(bits + zero);
+}
+
+static void scale(uint8_t *restrict to, const int32_t *restrict sums, const int32_t *restrict bias,
+                  const float *restrict scales, int step, const int32_t bounds[3])
+{
+    const double low = bounds[1] - bounds[0], high = bounds[2] - bounds[0];
+    const uint8_t zero = (uint8_t)bounds[0];
+    if (step) {
+        for (int j = 0; j < COLUMNS; j++) to[j] = scaled(sums[j], bias[j], scales[j], low, high, zero);
+        return;
+    }
+    const int32_t one_bias = bias[0];
+    const float one_scale = scales[0];
+    for (int j = 0; j < COLUMNS; j++) to[j] = scaled(sums[j], one_bias, one_scale, low, high, zero);
+}
+
 const kni_gemm_i8_kernels KNI_TIER_FN(kni_gemm_i8) = {
-    ROWS, COLUMNS, 2, pack_pairs, interleave_pairs, gather_pairs, sum_pairs, pairs_tile, finish};
+    ROWS,       COLUMNS, 2,        pack_pairs, interleave_pairs, gather_pairs, sum_pairs,
+    pairs_tile, finish,  lone_row, scale};
 
 #ifdef DOT_PRODUCTS
 static void pack_quads(void *to, const uint8_t *a, int64_t row, int64_t col, int64_t rows, int64_t k,
@@ -311,5 +388,6 @@ DOT_PRODUCTS static void sum_quads(const void *strip, int64_t quads, int32_t *su
 }
 
 const kni_gemm_i8_kernels KNI_TIER_FN(kni_gemm_i8_dot) = {
-    ROWS, COLUMNS, 1, pack_quads, interleave_quads, gather_quads, sum_quads, quads_tile, finish};
+    ROWS,       COLUMNS, 1,        pack_quads, interleave_quads, gather_quads, sum_quads,
+    quads_tile, finish,  lone_row, scale};
 #endif
