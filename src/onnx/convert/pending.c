@@ -4,6 +4,3 @@
 #define PENDING(list) __attribute__((weak)) const kni_onnx_converter list[] = {{0}}
 
 PENDING(kni_onnx_image);
-PENDING(kni_onnx_quantized);
-PENDING(kni_onnx_recurrent);
-PENDING(kni_onnx_attention);
