@@ -78,7 +78,7 @@ static inline size_t onnx_text_element(void *data, int type, int64_t i, double v
         ((double *)data)[i] = value;
         return 8;
     default:
-        ((unsigned char *)data)[i] = (unsigned char)value;
+        ((unsigned char *)data)[i] = (unsigned char)(int)value;
         return 1;
     }
 }
