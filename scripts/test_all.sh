@@ -5,6 +5,8 @@
 set -u
 cd "$(dirname "$0")/.." || exit 1
 . scripts/stages.sh
+# Builds with sanitizers take every case of the unit tests, not a part.
+export KN_TEST_WHOLE=1
 export KN_STAGE_IDLE="${KN_STAGE_IDLE:-1800}"
 describe_machine
 set -- ${KN_FILTER:+--filter "$KN_FILTER"}

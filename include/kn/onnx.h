@@ -21,7 +21,7 @@ typedef struct kn_onnx_object *kn_onnx;
 
 typedef struct kn_onnx_args {
     const char *folder; /* of a model in memory: where its external data is; NULL: it has none */
-    bool no_simplify;   /* nothing is computed ahead of the first run */
+    bool no_simplify;   /* the model runs as it is written (docs/onnx-passes.md) */
     int64_t max_trips;  /* of one Loop; more are an error. 0: 16,777,216 */
 } kn_onnx_args;
 #define KN_ONNX_ARGS_DEFAULTS KN_ZEROED

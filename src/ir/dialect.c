@@ -22,6 +22,7 @@ static const char *const storage_types[KN_DTYPE_COUNT] = {
 
 const char *kni_dialect_storage_type(int dtype)
 {
+    if (kni_dtype_stored(dtype)) return "uint8_t"; /* a code */
     return storage_types[dtype] ? storage_types[dtype] : "void";
 }
 

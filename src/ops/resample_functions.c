@@ -64,7 +64,7 @@ kn_tensor kn_resample(kn_tensor x, kn_ints size, const kn_resample_args *args)
     kn_dtype dtype = (kn_dtype)t->dtype;
     bool between = args->mode != KN_RESAMPLE_NEAREST;
     bool whole = between && (KNI_INTS >> dtype & 1), several = size.rank > KNI_RESAMPLE_AXES;
-    bool half = between && several && (dtype == KN_F16 || dtype == KN_BF16);
+    bool half = between && several && kni_is_half(dtype);
     if (whole || half) x = kn_cast(x, whole && kni_bytes_of(dtype) >= 4 ? KN_F64 : KN_F32);
     for (int i = 0; i < size.rank; i += KNI_RESAMPLE_AXES) {
         int rest = size.rank - i;

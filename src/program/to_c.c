@@ -105,13 +105,17 @@ static void print_float(kni_ir_text *t, double v, bool wide)
         kni_ir_text_add(t, wide ? "%r" : "%rf", v);
 }
 
-static void print_element(kni_ir_text *t, int dtype, const void *data, int64_t i)
+void kni_c_print_element(kni_ir_text *t, int dtype, const void *data, int64_t i)
 {
     int64_t whole;
     double v;
     if (dtype == KN_F32 || dtype == KN_F64) {
         v = dtype == KN_F32 ? ((const float *)data)[i] : ((const double *)data)[i];
         print_float(t, v, dtype == KN_F64);
+        return;
+    }
+    if (kni_dtype_stored(dtype)) {
+        kni_ir_text_add(t, "%u", ((const uint8_t *)data)[i]);
         return;
     }
     if (kni_is_half(dtype)) {
@@ -136,7 +140,7 @@ static void print_array(kni_ir_text *t, int32_t value, int dtype, const void *da
     kni_ir_text_add(t, "KILN_STATIC const %s w%d[] = {", kni_dialect_storage_type(dtype), value);
     for (int64_t i = 0; i < count; i++) {
         kni_ir_text_add(t, i % 8 ? " " : "\n    ");
-        print_element(t, dtype, data, i);
+        kni_c_print_element(t, dtype, data, i);
         kni_ir_text_add(t, ",");
     }
     kni_ir_text_add(t, count ? "\n};\n" : "0};\n");
@@ -149,7 +153,7 @@ static kn_status print_weight(kni_c *c, kni_ir_text *t, int32_t value, kni_atomi
     char room[80];
     const kni_program_value *v = &c->p->values[value];
     int64_t count = kni_count(&v->type), bytes = count * kni_bytes_of(v->type.dtype);
-    if (!kni_dtype_usable(v->type.dtype))
+    if (!kni_c_takes_dtype(v->type.dtype))
         return kni_fail(KN_ERROR_UNSUPPORTED, "kn_program_to_c: %s is %T, which has no form in C: cast it",
                         kni_c_value_name(c, value, room, sizeof room), (int)v->type.dtype);
     void *data = kni_allocate(bytes ? (size_t)bytes : 1);
@@ -188,7 +192,7 @@ static kn_status place_outside(kni_c *c)
             kni_text_format(&text, "kiln_in[%d]", v->number);
         else
             continue;
-        if (v->origin == KNI_FROM_INPUT && !kni_dtype_usable(v->type.dtype))
+        if (v->origin == KNI_FROM_INPUT && !kni_c_takes_dtype(v->type.dtype))
             return kni_fail(KN_ERROR_UNSUPPORTED,
                             "kn_program_to_c: input %d is %T, which has no form in C: cast it", v->number,
                             (int)v->type.dtype);

@@ -85,6 +85,10 @@ void kni_c_print_name(kni_ir_text *t, const char *name);
 /* A copy that lives as long as the printer; NULL without memory. */
 const char *kni_c_keep(kni_c *c, const char *text);
 kn_status kni_c_no_memory(void);
+/* Whether values of it can be in a written program: those that are only stored are cast, viewed and joined. */
+static inline bool kni_c_takes_dtype(int dtype) { return kni_dtype_usable(dtype) || kni_dtype_stored(dtype); }
+/* An element of an array as a number of C. */
+void kni_c_print_element(kni_ir_text *t, int dtype, const void *data, int64_t i);
 /* Notes a function of the prelude that the text calls. context: a kni_c. */
 void kni_c_uses(void *context, const char *function);
 
@@ -128,6 +132,11 @@ void kni_c_begin_loop(kni_c *c);
 void kni_c_end_loop(kni_c *c);
 /* Places all blocks; fills c->arena. */
 kn_status kni_c_plan(kni_c *c);
+
+/* ---- to_c_small.c: casts from and to dtypes that are only stored */
+
+bool kni_c_is_small_cast(const kni_c *c, const kni_program_node *n);
+kn_status kni_c_print_small_cast(kni_c *c, const kni_program_node *n);
 
 /* ---- to_c_body.c, to_c_kernel.c, to_c_node.c */
 

@@ -170,7 +170,8 @@ static kn_status check_dtypes(const kni_c *c, const kni_program_node *n)
 static kn_status print_op(kni_c *c, const kni_program_node *n)
 {
     const kn_op *row = n->row;
-    kn_status s = check_dtypes(c, n);
+    if (kni_c_is_small_cast(c, n)) return kni_c_print_small_cast(c, n);
+    kn_status s = row->view || is_join(row) ? KN_OK : check_dtypes(c, n);
     if (s) return s;
     if (row->flags & KNI_FLAG_RANDOM)
         return kni_fail_op(KN_ERROR_UNSUPPORTED, row->name,

@@ -60,7 +60,8 @@ void kni_c_dim(kni_ir_text *t, kn_dim d)
 static void print_term(kni_ir_text *t, int64_t factor, kn_dim d)
 {
     if (kni_dim_is_constant(d)) {
-        kni_ir_text_add(t, "%lld", (long long)(factor * d));
+        bool lowest = factor * d == INT64_MIN; /* C has no such number */
+        kni_ir_text_add(t, lowest ? "(-9223372036854775807LL - 1)" : "%lld", (long long)(factor * d));
         return;
     }
     if (factor != 1) kni_ir_text_add(t, "%lld * ", (long long)factor);

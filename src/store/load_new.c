@@ -1,4 +1,5 @@
 /* kn_load_new: the params of a module that has none yet, from a file. */
+#include "store/store_object.h"
 #include "support/failure.h"
 #include <kn/store.h>
 #include <kn/tensor.h>
@@ -12,5 +13,6 @@ static kn_tensor tensor_at(void *context, const char *path)
 
 kn_status kn_load_new(kn_module module, kn_store store)
 {
-    return kn_module_fill(module, tensor_at, store);
+    KNI_USE(store, file, store);
+    return file ? kn_module_fill(module, tensor_at, store) : KNI_NO_OBJECT(store);
 }

@@ -358,6 +358,7 @@ int main(int argc, char **argv)
             (int)MOST_JOBS, (int)MOST_ROUNDS);
         return 2;
     }
+    if (argc == 1 && UNDER_SANITIZER && !check_whole()) o.count = 200;
     if (argc == 1) run_shown(&o);
     if (o.jobs > 1)
         run_jobs(&o, &all);

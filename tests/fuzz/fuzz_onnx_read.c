@@ -1,8 +1,10 @@
-/* Fuzzes the reader of ONNX models: what it accepts is whole, and is described. Other inputs are items of test data. Changes are made inside
+/* Fuzzes the reader of ONNX models: what it accepts is whole, and is described, and
+   whole after the passes. Other inputs are items of test data. Changes are made inside
    of fields of any depth, and the lengths around them stay right. Seeds come from test_onnx_hostile --seeds. */
 #include "../support/onnx_sound.h"
 #include "fuzz.h"
 #include "onnx/describe.h"
+#include "onnx/pass/pass.h"
 #include "onnx/read/wire.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +25,11 @@ static void read_model(const uint8_t *data, size_t bytes)
         abort();
     }
     kni_buffer_free(&text);
+    fault = kni_onnx_simplify(m) == KN_OK ? onnx_sound_fault(m) : NULL;
+    if (fault) {
+        fprintf(stderr, "simplified: %s\n", fault);
+        abort();
+    }
     kni_onnx_model_free(m);
 }
 

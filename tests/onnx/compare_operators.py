@@ -37,15 +37,19 @@ class Cases:
         if domain:
             opsets.append(helper.make_opsetid(domain, version))
         model = helper.make_model(graph, opset_imports=opsets, ir_version=9)
+        self.ask(f"{op}_{name}", model, dict(enumerate(inputs)))
+
+    def ask(self, name, model, inputs):
+        """What ONNX Runtime says that a model gives for inputs x0, x1 ... by number, as a case."""
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 4
         try:
             session = onnxruntime.InferenceSession(model.SerializeToString(), options)
-            results = session.run(None, {f"x{i}": x for i, x in enumerate(inputs)})
+            results = session.run(None, {f"x{i}": x for i, x in inputs.items()})
         except Exception as error:  # pylint: disable=broad-exception-caught
             self.refused.append(f"{name}: {str(error)[:200]}")
             return
-        self.write(f"{self.count:03}_{op}_{name}", model, inputs, results)
+        self.write(f"{self.count:03}_{name}", model, list(inputs.values()), results)
         self.count += 1
 
     def write(self, name, model, inputs, results):
@@ -287,16 +291,17 @@ def add_texts(cases, rng):
                     cases.add(name + "_t", "TfIdfVectorizer", [x.astype(str)], pool_strings=[str(p) for p in pool], **common)
 
 
-def main():
-    arguments = argparse.ArgumentParser(description=__doc__)
+def compare(kind, families, text):
+    """A command line that makes the cases of each family and runs them: its exit code."""
+    arguments = argparse.ArgumentParser(description=text)
     arguments.add_argument("--kiln", type=pathlib.Path, default="build/release/kiln")
     arguments.add_argument("--device", default="cpu")
     arguments.add_argument("--keep", type=pathlib.Path, help="write the cases here and keep them")
     arguments.add_argument("--verbose", action="store_true", help="say what ONNX Runtime refuses")
     given = arguments.parse_args()
     folder = given.keep or pathlib.Path(tempfile.mkdtemp())
-    cases, rng = Cases(folder), np.random.default_rng(1)
-    for add in (add_forests, add_new_forests, add_machines, add_features, add_labels, add_texts):
+    cases, rng = kind(folder), np.random.default_rng(1)
+    for add in families:
         add(cases, rng)
     if given.verbose:
         print("\n".join(cases.refused))
@@ -308,4 +313,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(compare(Cases, (add_forests, add_new_forests, add_machines, add_features, add_labels, add_texts), __doc__))

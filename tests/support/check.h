@@ -3,7 +3,9 @@
 #define CHECK_H
 
 #include <kn.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* MemorySanitizer takes what libraries built without it write for uninitialised; what runs much inside of one is left out. */
@@ -15,6 +17,37 @@
 #ifndef UNDER_MEMORY_SANITIZER
 #define UNDER_MEMORY_SANITIZER 0
 #endif
+
+/* Builds with sanitizers are slow: of many cases of a kind they take a part. */
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(memory_sanitizer) ||                                   \
+    __has_feature(thread_sanitizer) || __has_feature(undefined_behavior_sanitizer)
+#define UNDER_SANITIZER 1
+#endif
+#endif
+#if !defined(UNDER_SANITIZER) && (defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__))
+#define UNDER_SANITIZER 1
+#endif
+#ifndef UNDER_SANITIZER
+#define UNDER_SANITIZER 0
+#endif
+
+/* KN_TEST_WHOLE=1: every case in every build, as scripts/test_all.sh wants it. */
+static inline bool check_whole(void)
+{
+    const char *text = getenv("KN_TEST_WHOLE");
+    return text && !strcmp(text, "1");
+}
+
+/* Whether case i is run: always in plain builds, one of n under sanitizers, the same ones each time. Hashed, so that a step of
+   the loops around it does not always meet the same dtype or size. */
+static inline bool check_part(int64_t i, int n)
+{
+    if (!UNDER_SANITIZER || check_whole()) return true;
+    uint64_t bits = ((uint64_t)i + 1) * UINT64_C(0x9e3779b97f4a7c15);
+    bits = (bits ^ bits >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
+    return (bits >> 32) % (uint64_t)n == 0;
+}
 
 static int check_passed, check_failed, check_skipped;
 

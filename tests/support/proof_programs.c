@@ -308,6 +308,45 @@ static kn_status control_eager(const proof_net *net, const kn_tensor *in, kn_ten
     return given(out, 4);
 }
 
+/* ---- layers that are alike: a weight of each, one that all read, and a mask that the first one makes for all */
+
+static kn_tensor layer_weight(int layer)
+{
+    return kn_keep(kn_reshape(kn_linspace(-0.1 * (layer + 1), 0.2, 400, KN_F32), KN_SHAPE(20, 20)));
+}
+
+static kn_tensor layers_bias(void) { return kn_keep(kn_linspace(-0.5, 1, 20, KN_F32)); }
+
+static kn_program layers_build(const proof_net *net, kn_dtype dtype)
+{
+    kn_builder b = kn_builder_new();
+    (void)net;
+    kn_builder_size(b, "n", 1, 5);
+    value x = kn_builder_input(b, "x", dtype, "n, 20"), y = kn_builder_input(b, "y", dtype, "n, 20"),
+          bias = kn_builder_param(b, "bias", layers_bias()), mask = KN_NO_VALUE;
+    for (int i = 0; i < 3; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "layer.%d.weight", i);
+        value weight = kn_builder_param(b, name, layer_weight(i));
+        value h = OP1(b, "tanh", OP2(b, "add", OP2(b, "matmul", x, weight, NULL), bias, NULL), NULL);
+        if (i == 0) mask = OP1(b, "abs", y, NULL);
+        x = OP1(b, "sin", OP2(b, "add", x, OP2(b, "mul", h, mask, NULL), NULL), NULL);
+    }
+    return finish(b, &x, NULL, 1);
+}
+
+static kn_status layers_eager(const proof_net *net, const kn_tensor *in, kn_tensor *out)
+{
+    (void)net;
+    kn_tensor x = kn_keep(in[0]), bias = layers_bias();
+    for (int i = 0; i < 3; i++) {
+        kn_tensor h = kn_tanh(kn_add(kn_matmul(x, layer_weight(i)), bias));
+        x = kn_keep(kn_sin(kn_add(x, kn_mul(h, kn_abs(in[1])))));
+    }
+    out[0] = x;
+    return given(out, 1);
+}
+
 static kn_status no_layers(proof_net *net, kn_dtype dtype)
 {
     (void)net;
@@ -368,6 +407,16 @@ static const proof_program programs[] = {
      control_build,
      control_eager,
      4,
+     {{{1}, 0}, {{3}, 0}, {{5}, 0}},
+     3,
+     false,
+     false},
+    {"layers",
+     KN_F32,
+     no_layers,
+     layers_build,
+     layers_eager,
+     1,
      {{{1}, 0}, {{3}, 0}, {{5}, 0}},
      3,
      false,

@@ -270,8 +270,10 @@ static void check_places(call *c, host *operand)
     const int step = c->g->large ? 4 : n == 3 ? 2 : 1;
     const int values = c->g->large ? 1 : c->dtype == KN_F32 ? 3 : 2;
     bool good = true;
+    static int64_t turn;
     for (int at = 0; at < places && good; at += step)
         for (int v = 0; v < values && good; v++) {
+            if (at > 0 && !check_part(turn++, 3)) continue; /* the first place always, with each bad value */
             const int64_t i = index_of(operand, at);
             const double was = operand->values[i];
             operand->values[i] = bad[v];

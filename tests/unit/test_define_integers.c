@@ -111,6 +111,7 @@ static void compare(const char *what, const char *name, int first, int n_dtypes)
         for (int i = 0; i < BODIES; i++) {
             int64_t y[COUNT];
             int at = 0;
+            if (n_dtypes > 1 && (i + d) % 4 && !check_part(d * BODIES + i, 4)) continue;
             run(what, i, dtypes[d], y);
             while (at < COUNT && y[at] == expected[d][i][at]) at++;
             if (!CHECK(at == COUNT))

@@ -299,6 +299,8 @@ static void computes_the_same(void)
         return;
     }
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        /* One of each program; the plain build takes the other dtypes. */
+        if (i > 0 && cases[i].run == cases[i - 1].run && UNDER_SANITIZER && !check_whole()) continue;
         kn_fusion_stats before, after;
         int64_t n = run(plain, cases[i].run, cases[i].dtype, want, sizeof want);
         CHECK(kn_fusion_stats_of(fused, &before) == KN_OK);

@@ -97,7 +97,10 @@ enum { WAYS = 7 };
 /* x lives on the CPU. */
 static void compare_ways(kn_tensor x, int axis, const char *what)
 {
+    static int64_t turn; /* of lines: each gets one way at least */
+    const int always = (int)(turn++ % WAYS);
     for (int way = 0; way < WAYS; way++) {
+        if (way != always && !check_part(turn * WAYS + way, 4)) continue;
         kn_scope scope = kn_scope_begin();
         kn_tensor there = kn_keep(kn_to(kn_alias(x), gpu));
         if (!CHECK(same_pair(ordered(kn_alias(x), axis, way), ordered(there, axis, way))))
@@ -179,6 +182,7 @@ static void finds_elements(void)
     for (int d = 0; d < 6; d++)
         for (int i = 0; i < 6; i++)
             for (int kind = MANY; kind <= EQUAL; kind++) {
+                if (kind != (d + i) % 3 && !check_part((d * 6 + i) * 3 + kind, 6)) continue;
                 kn_tensor x = make(dtypes[d], KN_SHAPE(lengths[i]), kind);
                 snprintf(what, sizeof what, "a line of %d", (int)lengths[i]);
                 compare_distinct(x, what);
@@ -323,6 +327,7 @@ static void survives_without_memory(void)
     kn_device_use(device);
     CHECK(work(0));
     for (int n = 1; n < 300; n++) {
+        if (n > 20 && !check_part(n, 4)) continue;
         kn_memory_fail_after(n);
         failed += !work(n);
         kn_memory_fail_after(0);
@@ -330,6 +335,7 @@ static void survives_without_memory(void)
     CHECK(failed > 3);
     failed = 0;
     for (int64_t room = 8 << 10; room < 512 << 10; room += 2 << 10) {
+        if (room > 64 << 10 && !check_part(room, 3)) continue;
         paper_do.room = room;
         failed += !work(0);
         CHECK(kn_device_report(NULL, "memory", text, sizeof text) && strstr(text, " 0 bytes in use"));

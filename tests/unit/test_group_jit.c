@@ -297,7 +297,9 @@ static void at_once(void)
     setenv("KN_JIT", "cc:wait", 1);
     kn_device fused = kn_device_open("fusion(cpu)");
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
-        for (const kn_dtype *d = tests[i].dtypes; *d; d++) compare(&tests[i], fused, *d, true);
+        for (const kn_dtype *d = tests[i].dtypes; *d; d++)
+            if (d == tests[i].dtypes || check_part((int64_t)i * 8 + (d - tests[i].dtypes), 3))
+                compare(&tests[i], fused, *d, true);
     close_device(fused);
 }
 

@@ -60,6 +60,7 @@ static void use_program(kn_program h, const char *words)
     USE(kn_program_print, h, text, sizeof text);
     USE_STATUS(kn_program_simplify, h, KN_PASS_ALL);
     USE_STATUS(kn_program_to_c, h, "no_program.c", NULL);
+    USE_STATUS(kn_program_to_source, h, "no_program", NULL);
     kn_program_port port;
     USE(kn_program_inputs, h);
     USE(kn_program_outputs, h);
@@ -179,6 +180,7 @@ static void use_store(kn_store h, const char *words)
     USE_TENSOR(kn_store_tensor, h, 0);
     USE(kn_store_text, h, 0, &name, &text);
     USE_STATUS(kn_load_store, NET(&net), h, NULL, &report);
+    USE_STATUS(kn_load_new, NET(&net), h);
     kn_load_report_free(&report);
 }
 

@@ -23,6 +23,7 @@ static void use_model(kn_onnx h, const char *words)
     USE_STATUS(kn_onnx_profile_end, h);
     USE(kn_onnx_profile, h, text, sizeof text);
     USE(kn_onnx_output_is_random, h, 0);
+    USE_NULL(kn_onnx_program, h, NULL);
 }
 
 static void use_value(kn_onnx_value h, const char *words)

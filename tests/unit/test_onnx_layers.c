@@ -1,5 +1,6 @@
 /* Operators of layers in ONNX models, in all their forms: windows, norms, activations, losses, and what com.microsoft fuses. Each row is a
-   model of one node over constants and what it gives, as sums written out say. */
+   model of one node over constants and what it gives, as sums written out say: computed ahead, when it runs, and as a program whose sizes
+   are open. */
 #include "test_onnx_rows.h"
 
 /* ---- rows */
@@ -768,6 +769,23 @@ static void test_refused(void)
     }
 }
 
+/* (n - 5) / 2 + 5 elements, rounded towards 0, where n is open. */
+static void test_divided_sizes(void)
+{
+    kn_onnx model = onnx_open(onnx_text_model(
+        "x f32[-1]; one = f32[1] 1; five = i64[1] 5; two = i64[1] 2; s = Shape(x); m = Sub(s, five); "
+        "d = Div(m, two); e = Add(d, five); y = Expand(one, e); > y",
+        17));
+    kn_program program = kn_onnx_program(model, NULL);
+    for (int64_t n = 1; n < 10; n++) {
+        kn_tensor x = kn_zeros(KN_SHAPE(n), KN_F32), y = KN_NONE;
+        CHECK(kn_program_run(program, &x, 1, &y, 1) == KN_OK && kn_count(y) == (n - 5) / 2 + 5);
+    }
+    kn_program_free(program);
+    kn_onnx_free(model);
+    onnx_free_kept();
+}
+
 int main(int argc, char **argv)
 {
     kn_device device = kn_device_open(argc > 1 ? argv[1] : "cpu");
@@ -783,5 +801,6 @@ int main(int argc, char **argv)
     ONNX_RUN(losses);
     ONNX_RUN(fused);
     test_refused();
+    test_divided_sizes();
     return check_report();
 }

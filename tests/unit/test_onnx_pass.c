@@ -1,6 +1,7 @@
 /* Passes over ONNX models: each alone on what it is for and on what it must leave, and all of them. A row says which operators are left; what
    the model gives is compared with and without passes. */
 #include "onnx/pass/pass.h"
+#include "support/onnx_sound.h"
 #include "support/onnx_text.h"
 #include "test_onnx_models.h"
 
@@ -36,6 +37,8 @@ static void check_left(const row *r, const onnx_message *bytes)
         CHECK(kni_onnx_run_pass(model, (kni_onnx_pass)r->pass) >= 0);
         while (kni_onnx_run_pass(model, KNI_ONNX_PASS_DEAD) > 0) {}
     }
+    const char *fault = onnx_sound_fault(model);
+    if (!CHECK(!fault)) printf("%s\n  %s\n", r->text, fault);
     operators_of(model->graph, left, sizeof left);
     if (!CHECK(!strcmp(left, r->left))) printf("%s\n  leaves %s\n", r->text, left);
     kni_onnx_model_free(model);

@@ -51,36 +51,43 @@ static void fill_axis(const align_job *j, align_axis *t, int axis, double begin,
     kni_kernel_roi_align_taps.instances[0](&call, 0, t->n * j->sy[axis]);
 }
 
+/* One element of y: samples a .. a + v->n - 1 of rows and b .. b + h->n - 1 of columns. */
 #define DEFINE_ALIGN(T)                                                                                      \
-    static T sample_##T(const T *plane, const align_axis *v, const align_axis *h, int64_t a, int64_t b,      \
-                        bool most)                                                                           \
+    static inline __attribute__((always_inline))                                                             \
+    T element_##T(const T *plane, const align_axis *v, const align_axis *h, int64_t a, int64_t b, bool most) \
     {                                                                                                        \
-        int64_t i0 = v->low[a], i1 = h->low[b];                                                              \
-        if (i0 < 0 || i1 < 0) return 0;                                                                      \
-        T p0 = (T)v->part[a], p1 = (T)h->part[b];                                                            \
-        const T *top = plane + i0 * h->size + i1, *bottom = i0 + 1 < v->size ? top + h->size : top;          \
-        int64_t next = i1 + 1 < h->size;                                                                     \
-        T v00 = (1 - p0) * (1 - p1) * top[0], v01 = (1 - p0) * p1 * top[next];                               \
-        T v10 = p0 * (1 - p1) * bottom[0], v11 = p0 * p1 * bottom[next];                                     \
-        if (!most) return v00 + v01 + v10 + v11;                                                             \
-        T upper = v00 > v01 ? v00 : v01, lower = v10 > v11 ? v10 : v11;                                      \
-        return upper > lower ? upper : lower;                                                                \
+        T total = most && v->n * h->n > 0 ? -(T)__builtin_inf() : 0;                                         \
+        for (int64_t k0 = a; k0 < a + v->n; k0++) {                                                          \
+            int64_t i0 = v->low[k0];                                                                         \
+            T p0 = (T)v->part[k0], q0 = 1 - p0;                                                              \
+            const T *top = plane + (i0 < 0 ? 0 : i0) * h->size;                                              \
+            const T *bottom = i0 + 1 < v->size ? top + h->size : top;                                        \
+            for (int64_t k1 = b; k1 < b + h->n; k1++) {                                                      \
+                int64_t i1 = h->low[k1], j1 = i1 + 1 < h->size ? i1 + 1 : i1;                                \
+                bool outside = i0 < 0 || i1 < 0;                                                             \
+                if (outside && !most) continue;                                                              \
+                T p1 = (T)h->part[k1], q1 = 1 - p1;                                                          \
+                T v00 = outside ? 0 : q0 * q1 * top[i1], v01 = outside ? 0 : q0 * p1 * top[j1];              \
+                T v10 = outside ? 0 : p0 * q1 * bottom[i1], v11 = outside ? 0 : p0 * p1 * bottom[j1];        \
+                T upper = v00 > v01 ? v00 : v01, lower = v10 > v11 ? v10 : v11;                              \
+                T largest = upper > lower ? upper : lower;                                                   \
+                total = !most ? total + (v00 + v01 + v10 + v11) : largest > total ? largest : total;         \
+            }                                                                                                \
+        }                                                                                                    \
+        return total;                                                                                        \
     }                                                                                                        \
     static void align_##T(const align_job *j, int64_t r, const align_axis *v, const align_axis *h)           \
     {                                                                                                        \
         const T *plane = (const T *)j->x + j->images[r] * j->channels * j->sx[0] * j->sx[1];                 \
-        T *y = (T *)j->y + r * j->channels * j->sy[0] * j->sy[1];                                            \
-        int64_t count = v->n * h->n;                                                                         \
+        T *y = (T *)j->y + r * j->channels * j->sy[0] * j->sy[1], count = (T)(v->n * h->n);                  \
         for (int64_t c = 0; c < j->channels; c++, plane += j->sx[0] * j->sx[1])                              \
-            for (int64_t o = 0; o < j->sy[0] * j->sy[1]; o++) {                                              \
-                T total = 0;                                                                                 \
-                for (int64_t k = 0; k < count; k++) {                                                        \
-                    int64_t a = o / j->sy[1] * v->n + k / h->n, b = o % j->sy[1] * h->n + k % h->n;          \
-                    T s = sample_##T(plane, v, h, a, b, j->a->most);                                         \
-                    total = !j->a->most ? total + s : k == 0 || s > total ? s : total;                       \
-                }                                                                                            \
-                *y++ = j->a->most || count == 0 ? total : total / (T)count;                                  \
-            }                                                                                                \
+            for (int64_t o0 = 0; o0 < j->sy[0]; o0++)                                                        \
+                for (int64_t o1 = 0; o1 < j->sy[1]; o1++)                                                    \
+                    if (j->a->most)                                                                          \
+                        *y++ = element_##T(plane, v, h, o0 * v->n, o1 * h->n, true);                         \
+                    else                                                                                     \
+                        *y++ =                                                                               \
+                            element_##T(plane, v, h, o0 * v->n, o1 * h->n, false) / (count > 0 ? count : 1); \
     }
 DEFINE_ALIGN(float)
 DEFINE_ALIGN(double)

@@ -1,5 +1,6 @@
 /* Ops on whole numbers of which some are expressions over sizes: what Shape gives, and what graphs make of it before Reshape, Expand, Slice
    and the like take it. Ops that move elements run on the numbers of the elements, on the CPU; arithmetic is that of sizes. */
+#include "core/dtype.h"
 #include "core/objects.h"
 #include "onnx/build/build.h"
 #include <stdlib.h>
@@ -61,7 +62,7 @@ static bool read_content(kni_conversion *c, kni_datum x, content *out)
 {
     const kni_entry *e = kni_entry_of(c, x);
     int64_t n = 1;
-    if (!is_content(e)) return false;
+    if (!is_content(e) || (!e->content && kn_dtype_is_float(e->dtype))) return false;
     for (int32_t a = 0; a < e->rank; a++) {
         if (e->extents[a].text || e->extents[a].value > MOST_CONTENT) return false;
         n *= e->extents[a].value;
@@ -91,12 +92,6 @@ static kn_shape shape_of(const kni_entry *e)
 }
 
 /* ---- ops that move elements */
-
-static const struct {
-    const char *op;
-    uint32_t data; /* operands that hold the elements, as bits; others are read */
-} moving[] = {{"reshape", 1},  {"permute", 1}, {"expand", 1}, {"slice", 1},
-              {"concat", ~0u}, {"take", 1},    {"gather", 1}, {"where", 6}};
 
 /* first, first + 1 ... in the shape of the entry. */
 static kn_tensor numbered(kni_conversion *c, const kni_entry *e, int64_t first, int64_t n)
@@ -166,11 +161,14 @@ static int are_equal(kni_extent a, kni_extent b)
     return -1;
 }
 
-static const struct {
-    const char *op;
-    compute_function *compute;
-} arithmetic[] = {{"add", kni_extent_add},       {"sub", kni_extent_sub},     {"mul", kni_extent_mul},
-                  {"floor_div", kni_extent_div}, {"maximum", kni_extent_max}, {"minimum", kni_extent_min}};
+/* Rounded towards 0, for divisors above 0: what may be below 0 has a minus in its text. */
+static kni_extent divide_truncated(kni_conversion *c, kni_extent a, kni_extent b)
+{
+    const kni_extent zero = KNI_EXTENT(0);
+    if (a.text ? !strchr(a.text, '-') : a.value >= 0) return kni_extent_div(c, a, b);
+    kni_extent up = kni_extent_div(c, kni_extent_max(c, a, zero), b);
+    return kni_extent_sub(c, up, kni_extent_div(c, kni_extent_max(c, kni_extent_sub(c, zero, a), zero), b));
+}
 
 /* Both lists as one shape; false where they are too long. */
 static bool broadcast(kni_conversion *c, kni_datum *a, kni_datum *b)
@@ -213,13 +211,13 @@ static bool pairwise(kni_conversion *c, compute_function *compute, bool equal, b
 }
 
 /* The product or the sum of all elements. */
-static bool reduce(kni_conversion *c, const char *op, const kni_datum *in,
+static bool reduce(kni_conversion *c, bool product, const kni_datum *in,
                    const kni_given_attribute *attributes, kni_datum *out)
 {
     content x;
     kn_shape shape = {0, {0}};
     const kni_entry *e = kni_entry_of(c, in[0]);
-    bool product = !strcmp(op, "prod"), keep = false;
+    bool keep = false;
     if (e->rank > 1 || !read_content(c, in[0], &x)) return false;
     for (const kni_given_attribute *a = attributes; a && a->name; a++)
         if (!strcmp(a->name, "keep")) keep = a->one.value != 0;
@@ -227,7 +225,7 @@ static bool reduce(kni_conversion *c, const char *op, const kni_datum *in,
     kni_extent total = KNI_EXTENT(product);
     for (int64_t i = 0; i < x.n; i++)
         total = product ? kni_extent_mul(c, total, x.list[i]) : kni_extent_add(c, total, x.list[i]);
-    if (!c->status) *out = make_content(c, &total, 1, e->dtype == KN_BOOL ? KN_I64 : e->dtype, &shape);
+    if (!c->status) *out = make_content(c, &total, 1, kni_is_bool(e->dtype) ? KN_I64 : e->dtype, &shape);
     return true;
 }
 
@@ -243,10 +241,74 @@ static bool cast(kni_conversion *c, const kni_datum *in, const kni_given_attribu
     return true;
 }
 
-/* Rounding whole numbers changes nothing, also where they are stored as floats. */
-static bool is_rounding(const char *op)
+/* ---- the ops */
+
+typedef enum rule_kind { MOVE, PAIR, EQUAL, UNEQUAL, PRODUCT, TOTAL, CAST, SAME } rule_kind;
+
+typedef struct rule {
+    const char *op;
+    rule_kind kind;
+    uint32_t data;             /* MOVE: operands that hold the elements, as bits; others are read */
+    compute_function *compute; /* PAIR */
+} rule;
+
+static const rule rules[] = {
+    {"reshape", MOVE, 1, NULL},
+    {"permute", MOVE, 1, NULL},
+    {"expand", MOVE, 1, NULL},
+    {"slice", MOVE, 1, NULL},
+    {"concat", MOVE, ~0u, NULL},
+    {"take", MOVE, 1, NULL},
+    {"gather", MOVE, 1, NULL},
+    {"where", MOVE, 6, NULL},
+    {"add", PAIR, 0, kni_extent_add},
+    {"sub", PAIR, 0, kni_extent_sub},
+    {"mul", PAIR, 0, kni_extent_mul},
+    {"floor_div", PAIR, 0, kni_extent_div},
+    {"trunc_div", PAIR, 0, divide_truncated},
+    {"maximum", PAIR, 0, kni_extent_max},
+    {"minimum", PAIR, 0, kni_extent_min},
+    {"equal", EQUAL, 0, NULL},
+    {"not_equal", UNEQUAL, 0, NULL},
+    {"prod", PRODUCT, 0, NULL},
+    {"sum", TOTAL, 0, NULL},
+    {"cast", CAST, 0, NULL},
+    /* Rounding whole numbers changes nothing, also where they are stored as floats. */
+    {"floor", SAME, 0, NULL},
+    {"ceil", SAME, 0, NULL},
+    {"round", SAME, 0, NULL},
+    {"trunc", SAME, 0, NULL},
+};
+
+static bool apply(kni_conversion *c, const rule *r, const kni_datum *in, int32_t n_in,
+                  const kni_given_attribute *attributes, kni_datum *out)
 {
-    return !strcmp(op, "floor") || !strcmp(op, "ceil") || !strcmp(op, "round") || !strcmp(op, "trunc");
+    switch (r->kind) {
+    case MOVE:
+        return move(c, r->op, r->data, in, n_in, attributes, out);
+    case PAIR:
+        return n_in == 2 && pairwise(c, r->compute, false, false, in, out);
+    case EQUAL:
+    case UNEQUAL:
+        return n_in == 2 && pairwise(c, NULL, true, r->kind == UNEQUAL, in, out);
+    case PRODUCT:
+    case TOTAL:
+        return reduce(c, r->kind == PRODUCT, in, attributes, out);
+    case CAST:
+        return cast(c, in, attributes, out);
+    default:
+        *out = in[0];
+        kni_made_add(c, in[0]);
+        return true;
+    }
+}
+
+static bool has_unknown_attribute(const kni_given_attribute *a)
+{
+    for (; a && a->name; a++)
+        for (int32_t i = 0; a->kind == 0 && i < (a->n < 0 ? 1 : a->n); i++)
+            if ((a->n < 0 ? a->one : a->extents[i]).text) return true;
+    return false;
 }
 
 bool kni_onnx_build_content(kni_conversion *c, const char *op, const kni_datum *in, int32_t n_in,
@@ -258,22 +320,8 @@ bool kni_onnx_build_content(kni_conversion *c, const char *op, const kni_datum *
         if (!is_content(e)) return false;
         unknown |= has_unknown(e);
     }
-    if (!unknown || n_out != 1) return false;
-    for (const kni_given_attribute *a = attributes; a && a->name; a++)
-        for (int32_t i = 0; a->kind == 0 && i < (a->n < 0 ? 1 : a->n); i++)
-            if ((a->n < 0 ? a->one : a->extents[i]).text) return false;
-    for (size_t i = 0; i < sizeof moving / sizeof *moving; i++)
-        if (!strcmp(op, moving[i].op)) return move(c, op, moving[i].data, in, n_in, attributes, out);
-    for (size_t i = 0; i < sizeof arithmetic / sizeof *arithmetic && n_in == 2; i++)
-        if (!strcmp(op, arithmetic[i].op)) return pairwise(c, arithmetic[i].compute, false, false, in, out);
-    if (n_in == 2 && (!strcmp(op, "equal") || !strcmp(op, "not_equal")))
-        return pairwise(c, NULL, true, op[0] == 'n', in, out);
-    if (!strcmp(op, "prod") || !strcmp(op, "sum")) return reduce(c, op, in, attributes, out);
-    if (!strcmp(op, "cast")) return cast(c, in, attributes, out);
-    if (n_in == 1 && is_rounding(op)) {
-        *out = in[0];
-        kni_made_add(c, in[0]);
-        return true;
-    }
+    if (!unknown || n_out != 1 || has_unknown_attribute(attributes)) return false;
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        if (!strcmp(op, rules[i].op)) return apply(c, &rules[i], in, n_in, attributes, out);
     return false;
 }

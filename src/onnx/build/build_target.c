@@ -1,6 +1,7 @@
 /* Ops as nodes of a builder. */
 #include "core/objects.h"
 #include "onnx/build/build.h"
+#include <kn/op_info.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -29,7 +30,8 @@ static bool has_expressions(const kni_given_attribute *a)
 
 static bool draws(const char *op)
 {
-    return !strncmp(op, "random_", 7) || !strcmp(op, "dropout") || !strcmp(op, "categorical");
+    kn_op_info info;
+    return kn_op_find(op, &info) && info.random;
 }
 
 /* The elements of what an op without operands makes. */
@@ -212,9 +214,9 @@ static bool give_list(kni_conversion *c, const kni_extent *list, int32_t n, char
     size_t at = 0;
     text[0] = 0;
     for (int32_t i = 0; i < n; i++) {
-        int written = list[i].text ? snprintf(text + at, LIST_TEXT - at, i ? ", %s" : "%s", list[i].text)
-                                   : snprintf(text + at, LIST_TEXT - at, i ? ", %lld" : "%lld",
-                                              number_of(list[i]));
+        int written = list[i].text
+                          ? snprintf(text + at, LIST_TEXT - at, i ? ", %s" : "%s", list[i].text)
+                          : snprintf(text + at, LIST_TEXT - at, i ? ", %lld" : "%lld", number_of(list[i]));
         if (written < 0 || (size_t)written >= LIST_TEXT - at) {
             kni_convert_fail(c, KN_ERROR_UNSUPPORTED, "a list of sizes is longer than %d letters as text",
                              (int)LIST_TEXT);

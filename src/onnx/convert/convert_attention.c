@@ -1,166 +1,147 @@
-/* Attention of ai.onnx, FlexAttention of its preview, TensorScatter and RotaryEmbedding, and the table of all converters of attention. */
-#include "onnx/convert/attention_parts.h"
-#include <string.h>
+/* Attention and FlexAttention, and the table of the family. */
+#include "core/dtype.h"
+#include "onnx/convert/attending.h"
 
-/* ---- Attention: q, k, v, mask, past keys and values, lengths of the keys */
+/* ---- Attention: q, k, v, mask, past key, past value, number of keys that count */
 
-/* A mask that is shorter than the keys hides the others. */
-static kni_datum full_mask(kni_conversion *c, kni_datum mask, kni_extent keys)
+/* What is [batch, tokens, heads * size] with its heads apart. */
+static kni_datum as_heads(kni_conversion *c, const kni_onnx_node *node, kni_datum x, const char *heads)
 {
-    kni_extent e[KN_MAX_RANK], before[KN_MAX_RANK] = {{0, NULL}}, after[KN_MAX_RANK] = {{0, NULL}};
-    const int32_t rank = kni_extents_of(c, mask, e);
-    if (rank < 1 || kni_extent_same(e[rank - 1], keys)) return mask;
-    if (e[rank - 1].text || keys.text || e[rank - 1].value == 1)
-        return mask; /* broadcasts, or is as long when it runs */
-    after[rank - 1] = kni_extent_sub(c, keys, e[rank - 1]);
-    return kni_pad_with(c, mask, before, after, kni_is_bool(kni_dtype_of(c, mask)) ? 0 : -__builtin_inf());
+    if (kni_rank_of(c, x) != 3) return x;
+    int64_t n = kni_node_int(node, heads, 0);
+    if (n < 1) {
+        kni_convert_fail(c, KN_ERROR_ARGUMENT, "operands of rank 3 need the attribute %s", heads);
+        return KNI_ABSENT;
+    }
+    return kni_heads_apart(c, x, n);
 }
 
-static void convert_attention(KNI_CONVERTS)
+/* Masks may end before the last keys, which are hidden then. */
+static kni_datum pad_mask(kni_conversion *c, kni_datum mask, kni_extent keys, double hidden)
 {
-    const bool flat = kni_rank_of(c, in[0]) == 3;
-    const int64_t heads = kni_node_int(node, "q_num_heads", 0),
-                  key_heads = kni_node_int(node, "kv_num_heads", 0);
-    kni_attend a = {.q = in[0],
-                    .k = in[1],
-                    .v = in[2],
-                    .scale = kni_node_real(node, "scale", __builtin_nan("")),
-                    .softcap = kni_node_real(node, "softcap", 0),
-                    .precision = kni_node_dtype(c, node, "softmax_precision", KN_DTYPE_NONE),
-                    .shown = (int)kni_node_int(node, "qk_matmul_output_mode", 0)};
-    (void)n_in;
-    if (flat) {
-        a.q = kni_split_heads(c, a.q, heads);
-        a.k = kni_split_heads(c, a.k, key_heads);
-        a.v = kni_split_heads(c, a.v, key_heads);
+    kni_extent e[KN_MAX_RANK], none[KN_MAX_RANK], after[KN_MAX_RANK];
+    int32_t rank = kni_extents_of(c, mask, e);
+    if (rank < 1 || rank > 4) {
+        kni_convert_fail(c, KN_ERROR_SHAPE, "the mask has %d axes; give it 1 to 4", rank);
+        return KNI_ABSENT;
     }
-    kni_view_of_keys view = {.causal = kni_node_int(node, "is_causal", 0) != 0,
-                             .left = kni_node_int(node, "left_window_size", -1),
-                             .right = kni_node_int(node, "right_window_size", -1),
-                             .queries = kni_extent_of(c, a.q, 2)};
-    const bool has_past = kni_is_given(in[4]);
-    if (has_past) view.offset = kni_extent_value(c, kni_extent_of(c, in[4], 2));
-    a.k = kni_after_past(c, in[4], a.k);
-    a.v = kni_after_past(c, in[5], a.v);
-    view.keys = kni_extent_of(c, a.k, 2);
-    if (kni_is_given(in[6])) {
-        kni_extent batch = kni_extent_of(c, a.q, 0), one = KNI_EXTENT(1);
-        view.lengths =
-            kni_reshape_to(c, kni_cast_to(c, in[6], KN_I64), (kni_extent[]){batch, one, one, one}, 4);
-        if (!has_past) view.offset = kni_emit2(c, "sub", view.lengths, kni_extent_value(c, view.queries));
-    }
-    /* A lower triangle is the row's own. */
-    a.causal = view.causal && !kni_is_given(view.offset) && view.left < 0 && view.right < 0;
-    if (a.causal) view.causal = false;
-    a.mask = kni_keys_seen(c, &view);
-    if (kni_is_given(in[3])) {
-        kni_datum mask = full_mask(c, in[3], view.keys);
-        if (!kni_is_bool(kni_dtype_of(c, mask)))
-            a.bias = mask;
-        else
-            a.mask = kni_is_given(a.mask) ? kni_emit2(c, "logical_and", a.mask, mask) : mask;
-    }
-    if (n_out > 3 && kni_is_wanted(node, 3)) a.scores = &out[3];
-    out[0] = kni_attention_of(c, &a);
-    if (flat) out[0] = kni_join_heads(c, out[0]);
-    if (n_out > 1) out[1] = a.k;
-    if (n_out > 2) out[2] = a.v;
+    if (kni_extent_same(e[rank - 1], keys)) return mask;
+    for (int32_t i = 0; i < rank; i++) none[i] = after[i] = KNI_EXTENT(0);
+    after[rank - 1] = kni_extent_max(c, kni_extent_sub(c, keys, e[rank - 1]), KNI_EXTENT(0));
+    return kni_pad_with(c, mask, none, after, hidden);
 }
 
-/* ---- FlexAttention: q, k, v; graphs change scores and weights */
-
-void kni_convert_flex_attention(KNI_CONVERTS)
+static void add_mask(kni_conversion *c, kni_attending *a, kni_datum mask, kni_extent keys)
 {
-    kni_attend a = {.q = in[0],
-                    .k = in[1],
-                    .v = in[2],
-                    .scale = kni_node_real(node, "scale", __builtin_nan("")),
-                    .precision = kni_node_dtype(c, node, "softmax_precision", KN_DTYPE_NONE),
-                    .score_graph = kni_node_graph(node, "score_mod"),
-                    .weight_graph = kni_node_graph(node, "prob_mod")};
-    KNI_UNUSED_COUNTS;
-    out[0] = kni_cast_to(c, kni_attention_of(c, &a), kni_dtype_of(c, in[2]));
-}
-
-/* ---- TensorScatter: cache, update, the place of each row of the batch */
-
-void kni_convert_tensor_scatter(KNI_CONVERTS)
-{
-    const char *mode = kni_node_text(node, "mode", "linear");
-    const int32_t axis = kni_axis_of(c, in[0], kni_node_int(node, "axis", -2));
-    kni_datum start = in[2];
-    KNI_UNUSED_COUNTS;
-    if (strcmp(mode, "linear") != 0 && strcmp(mode, "circular") != 0) {
-        kni_convert_fail(c, KN_ERROR_ARGUMENT, "mode is '%.40s'; it must be linear or circular", mode);
+    if (!kni_is_given(mask)) return;
+    if (kni_is_bool(kni_dtype_of(c, mask))) {
+        a->keep = pad_mask(c, mask, keys, 0);
         return;
     }
-    if (!kni_is_given(start)) {
-        kni_extent batch = kni_extent_of(c, in[0], 0);
-        start = kni_filled(c, 0, KN_I64, &batch, 1);
+    mask = kni_cast_to(c, mask, kni_dtype_of(c, a->q));
+    a->bias = pad_mask(c, mask, keys, -__builtin_inf());
+}
+
+/* Causality and windows count from the place of the first query among the keys. */
+static void hide_by_place(kni_conversion *c, const kni_onnx_node *node, kni_attending *a, kni_datum past,
+                          kni_datum counts)
+{
+    int64_t left = kni_node_int(node, "left_window_size", -1),
+            right = kni_node_int(node, "right_window_size", -1);
+    bool causal = kni_node_int(node, "is_causal", 0) != 0;
+    kni_extent queries = kni_extent_of(c, a->q, 2), keys = kni_extent_of(c, a->k, 2);
+    if (causal) right = 0;
+    if (left < 0 && right < 0) return;
+    if (left < 0 && right == 0 && !kni_is_given(past) && !kni_is_given(counts)) {
+        a->is_causal = true;
+        return;
     }
-    out[0] = kni_written_at(c, in[0], in[1], start, axis, !strcmp(mode, "circular"));
-}
-
-/* ---- RotaryEmbedding */
-
-/* x of rank 3 or 4 as [batch, heads, length, size]; *flat says which. */
-static kni_datum heads_of(kni_conversion *c, const kni_onnx_node *node, kni_datum x, kni_extent size,
-                          bool *flat)
-{
-    const int64_t heads = kni_node_int(node, "num_heads", 0);
-    *flat = kni_rank_of(c, x) == 3;
-    if (!*flat) return x;
-    if (heads > 0) return kni_split_heads(c, x, heads);
-    kni_extent e[KN_MAX_RANK];
-    kni_extents_of(c, x, e);
-    x = kni_reshape_to(c, x, (kni_extent[]){e[0], e[1], kni_extent_div(c, e[2], size), size}, 4);
-    return kni_swap_axes(c, x, 1, 2);
-}
-
-/* x, cosines, sines, positions or none: then the tables have a row for each place. */
-void kni_convert_rotary(KNI_CONVERTS)
-{
-    bool flat;
-    kni_datum cosines = in[1], sines = in[2];
-    KNI_UNUSED_COUNTS;
-    if (kni_is_given(in[3])) {
-        cosines = kni_table_at(c, cosines, in[3]);
-        sines = kni_table_at(c, sines, in[3]);
+    kni_datum place = kni_query_places(c, queries);
+    if (kni_is_given(counts)) {
+        kni_datum first = kni_emit2(c, "sub", kni_for_each_batch(c, counts), kni_size_value(c, queries));
+        place = kni_emit2(c, "add", place, first);
+    } else if (kni_is_given(past)) {
+        place = kni_emit2(c, "add", place, kni_size_value(c, kni_extent_of(c, past, 2)));
     }
-    kni_extent size = kni_extent_mul(c, kni_extent_of(c, cosines, -1), KNI_EXTENT(2));
-    kni_datum x = heads_of(c, node, in[0], size, &flat);
-    x = kni_rotated(c, x, cosines, sines, kni_node_int(node, "interleaved", 0) != 0);
-    out[0] = flat ? kni_join_heads(c, x) : x;
+    a->keep = kni_both(c, a->keep, kni_within(c, place, kni_key_places(c, keys), left, right));
 }
 
-/* x, positions (one: of the first token), cosines, sines */
-void kni_convert_fused_rotary(KNI_CONVERTS)
+static kn_dtype softmax_precision(const kni_onnx_node *node)
 {
-    bool flat;
-    kni_extent size = kni_extent_mul(c, kni_extent_of(c, in[2], 1), KNI_EXTENT(2));
-    kni_datum x = heads_of(c, node, in[0], size, &flat), positions = kni_cast_to(c, in[1], KN_I64);
-    KNI_UNUSED_COUNTS;
-    if (kni_rank_of(c, positions) < 2)
-        positions = kni_emit2(c, "add", kni_reshape_to(c, positions, NULL, 0),
-                              kni_counting(c, 0, kni_extent_of(c, x, 2), KN_I64));
-    x = kni_rotated(c, x, kni_table_at(c, in[2], positions), kni_table_at(c, in[3], positions),
-                    kni_node_int(node, "interleaved", 0) != 0);
-    out[0] = flat ? kni_join_heads(c, x) : x;
+    return kni_onnx_dtype((int32_t)kni_node_int(node, "softmax_precision", 0));
 }
 
-#define MICROSOFT(op, convert, types)                                                                        \
+static double scale_of(const kni_onnx_node *node)
+{
+    return kni_node_attribute(node, "scale") ? kn_real_given(kni_node_real(node, "scale", 1)) : 0;
+}
+
+static void attention(kni_conversion *c, const kni_onnx_node *node, const kni_datum *in, int32_t n_in,
+                      kni_datum *out, int32_t n_out)
+{
+    kni_datum counts = in[6];
+    int64_t which = kni_node_int(node, "qk_matmul_output_mode", 0);
+    bool joined = kni_rank_of(c, in[0]) == 3;
+    kni_attending a = {.q = as_heads(c, node, in[0], "q_num_heads"),
+                       .scale = scale_of(node),
+                       .softcap = kni_node_real(node, "softcap", 0),
+                       .precision = softmax_precision(node),
+                       .wants_scores = kni_is_wanted(node, 3)};
+    (void)n_in, (void)n_out;
+    if (which < KNI_SCORES_SCALED || which > KNI_SCORES_WEIGHTS ||
+        kni_is_given(in[4]) != kni_is_given(in[5])) {
+        kni_convert_fail(c, KN_ERROR_ARGUMENT,
+                         "qk_matmul_output_mode must be 0 to 3, and past_key and past_value come together");
+        return;
+    }
+    a.which = (kni_scores_kind)which;
+    a.k = kni_behind_past(c, in[4], as_heads(c, node, in[1], "kv_num_heads"));
+    a.v = kni_behind_past(c, in[5], as_heads(c, node, in[2], "kv_num_heads"));
+    if (kni_is_wanted(node, 1)) out[1] = a.k;
+    if (kni_is_wanted(node, 2)) out[2] = a.v;
+    kni_extent keys = kni_extent_of(c, a.k, 2);
+    add_mask(c, &a, in[3], keys);
+    hide_by_place(c, node, &a, in[4], counts);
+    if (kni_is_given(counts)) {
+        kni_datum counted = kni_emit2(c, "less", kni_key_places(c, keys), kni_for_each_batch(c, counts));
+        a.keep = kni_both(c, a.keep, counted);
+    }
+    out[0] = kni_attend(c, &a);
+    if (joined) out[0] = kni_heads_together(c, out[0]);
+    if (a.wants_scores) out[3] = a.scores;
+}
+
+/* ---- FlexAttention: graphs change the scores and the weights */
+
+static void flex_attention(kni_conversion *c, const kni_onnx_node *node, const kni_datum *in, int32_t n_in,
+                           kni_datum *out, int32_t n_out)
+{
+    kni_attending a = {.q = in[0],
+                       .k = in[1],
+                       .v = in[2],
+                       .scale = scale_of(node),
+                       .precision = softmax_precision(node),
+                       .score_graph = kni_node_graph(node, "score_mod"),
+                       .weight_graph = kni_node_graph(node, "prob_mod")};
+    (void)n_in, (void)n_out;
+    out[0] = kni_cast_to(c, kni_attend(c, &a), kni_dtype_of(c, in[2]));
+}
+
+/* ---- the table */
+
+#define FUSED(name, convert)                                                                                 \
     {                                                                                                        \
-        "com.microsoft", op, 1, 0, convert, 0, types                                                         \
+        "com.microsoft", name, 1, 0, convert, 0, "floats"                                                    \
     }
 
 const kni_onnx_converter kni_onnx_attention[] = {
-    {"", "Attention", 23, 0, convert_attention, 0, "floats"},
+    {"", "Attention", 23, 0, attention, 0, "floats"},
+    {"ai.onnx.preview", "FlexAttention", 1, 0, flex_attention, KNI_ONNX_INNER, "floats"},
     {"", "RotaryEmbedding", 23, 0, kni_convert_rotary, 0, "floats"},
     {"", "TensorScatter", 24, 0, kni_convert_tensor_scatter, 0, "floats integers bool"},
-    {"ai.onnx.preview", "FlexAttention", 1, 0, kni_convert_flex_attention, KNI_ONNX_INNER, "floats"},
-    MICROSOFT("RotaryEmbedding", kni_convert_fused_rotary, "floats"),
-    MICROSOFT("Attention", kni_convert_fused_attention, "floats"),
-    MICROSOFT("MultiHeadAttention", kni_convert_multi_head, "floats"),
-    MICROSOFT("GroupQueryAttention", kni_convert_grouped_query, "floats"),
-    MICROSOFT("QAttention", kni_convert_quantized_attention, "u8 i8"),
-    {NULL, NULL, 0, 0, NULL, 0, NULL}};
+    FUSED("Attention", kni_convert_fused_attention),
+    FUSED("MultiHeadAttention", kni_convert_multi_head_attention),
+    FUSED("GroupQueryAttention", kni_convert_grouped_attention),
+    FUSED("RotaryEmbedding", kni_convert_fused_rotary),
+    {0},
+};

@@ -1,6 +1,6 @@
 /* Operators of com.microsoft that real files have and that no other family converts: activations with a bias, products with an activation,
    and those that were there before the standard had them. */
-#include "onnx/convert/fused.h"
+#include "onnx/convert/fused_operators.h"
 #include <string.h>
 
 /* ---- activations with a bias */

@@ -1,5 +1,5 @@
 /* Convolutions and pools of com.microsoft: with an activation behind them, with channels last. */
-#include "onnx/convert/fused.h"
+#include "onnx/convert/fused_operators.h"
 #include <string.h>
 
 /* The activation that the node names, with its numbers. */

@@ -1,5 +1,5 @@
 /* Norms that com.microsoft fuses with what stands around them: sums with what skips a layer, embeddings, gates. */
-#include "onnx/convert/fused.h"
+#include "onnx/convert/fused_operators.h"
 
 /* input + skip (+ bias), which is the fourth output; before it stand mean and 1 / deviation. */
 static kni_datum with_skip(kni_conversion *c, const kni_onnx_node *node, kni_datum x, kni_datum skip,

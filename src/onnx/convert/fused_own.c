@@ -1,6 +1,6 @@
 /* Operators of our own, which passes put in place of what they recognise: kiln.Norm, kiln.Attention and kiln.Rope. Where the shapes do not fit
    an op, they are what the pass found: its parts. */
-#include "onnx/convert/fused.h"
+#include "onnx/convert/fused_operators.h"
 
 /* ---- Norm: x, scale, bias; axes, epsilon, centered */
 
@@ -82,6 +82,9 @@ static bool spreads(kni_conversion *c, kni_datum x, const kni_extent *scores)
 static bool fits_op(kni_conversion *c, const attention *a)
 {
     kni_extent q[KN_MAX_RANK], k[KN_MAX_RANK], v[KN_MAX_RANK];
+    kn_dtype dtype = kni_dtype_of(c, a->q);
+    if (kni_dtype_of(c, a->k) != dtype || kni_dtype_of(c, a->v) != dtype) return false;
+    if (kni_is_given(a->bias) && kni_dtype_of(c, a->bias) != dtype) return false;
     if (kni_extents_of(c, a->q, q) != 4 || kni_extents_of(c, a->k, k) != 4 || kni_extents_of(c, a->v, v) != 4)
         return false;
     const kni_extent scores[4] = {q[0], q[1], q[2], k[2]};
@@ -130,7 +133,7 @@ static kni_datum attend_in_parts(kni_conversion *c, const attention *a)
     s = kni_emit(c, "softmax", &s, 1, KNI_GIVE(KNI_WHOLE("axis", -1)));
     if (kni_is_given(a->mask)) /* a query that sees no key */
         s = kni_emit3(c, "where", a->mask, s, kni_real_number(c, 0, dtype));
-    return kni_emit2(c, "matmul", s, v);
+    return kni_emit2(c, "matmul", kni_cast_to(c, s, kni_dtype_of(c, v)), v);
 }
 
 static kni_datum attend(kni_conversion *c, attention *a)

@@ -1,5 +1,5 @@
 /* Transforms, complex products and crops of com.microsoft. Complex numbers are pairs in the last axis. */
-#include "onnx/convert/fused.h"
+#include "onnx/convert/fused_operators.h"
 #include <string.h>
 
 /* Real (0) or imaginary (1) parts of pairs. */

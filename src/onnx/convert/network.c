@@ -43,7 +43,7 @@ const kni_onnx_converter kni_onnx_network[] = {
     {"", "Shrink", 9, 0, kni_convert_shrink, 0, "floats integers"},
     {"", "Swish", 24, 0, kni_convert_swish, 0, "floats"},
     {"", "Softmax", 1, 0, kni_convert_softmax, 0, "floats"},
-    {"", "LogSoftmax", 1, 0, kni_convert_softmax, 0, "floats"},
+    {"", "LogSoftmax", 1, 0, kni_convert_log_softmax, 0, "floats"},
     {"", "Dropout", 1, 0, kni_convert_dropout, KNI_ONNX_RANDOM, "floats"},
 
     {"", "ScaledTanh", 1, 0, kni_convert_scaled_tanh, 0, "floats"},

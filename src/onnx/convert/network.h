@@ -3,6 +3,7 @@
 #define KNI_ONNX_NETWORK_H
 
 #include "onnx/convert.h"
+#include <kn/tensor.h>
 
 /* ---- converters; the table is in network.c */
 
@@ -14,7 +15,7 @@ kni_convert_function kni_convert_batch_norm, kni_convert_instance_norm, kni_conv
     kni_convert_group_norm, kni_convert_rms_norm, kni_convert_simplified_layer_norm, kni_convert_lp_norm,
     kni_convert_mean_variance_norm, kni_convert_local_response_norm;
 kni_convert_function kni_convert_activation, kni_convert_selu, kni_convert_gelu, kni_convert_swish,
-    kni_convert_prelu, kni_convert_softplus, kni_convert_shrink, kni_convert_softmax, kni_convert_hardmax,
+    kni_convert_prelu, kni_convert_softplus, kni_convert_shrink, kni_convert_softmax, kni_convert_log_softmax,
     kni_convert_dropout, kni_convert_scaled_tanh, kni_convert_parametric_softplus, kni_convert_affine,
     kni_convert_scale, kni_convert_image_scaler;
 kni_convert_function kni_convert_likelihood_loss, kni_convert_entropy_loss;

@@ -125,7 +125,7 @@ void kni_convert_prelu(kni_conversion *c, const kni_onnx_node *node, const kni_d
     (void)n_in, (void)n_out;
     if (node->version < 7 && rank > 2 && kni_rank_of(c, slope) == 1)
         slope = kni_along_axis_one(c, slope, rank);
-    if (kni_is_half_dtype(dtype) || dtype == KN_F32 || dtype == KN_F64) {
+    if (kn_dtype_is_float(dtype)) {
         out[0] = kni_emit2(c, "prelu", x, slope);
         return;
     }
@@ -146,7 +146,7 @@ void kni_convert_shrink(kni_conversion *c, const kni_onnx_node *node, const kni_
 {
     double lambda = kni_node_real(node, "lambd", 0.5), bias = kni_node_real(node, "bias", 0);
     kn_dtype dtype = kni_dtype_of(c, in[0]);
-    bool is_float = kni_is_half_dtype(dtype) || dtype == KN_F32 || dtype == KN_F64;
+    bool is_float = kn_dtype_is_float(dtype);
     kni_datum x = is_float ? in[0] : kni_cast_to(c, in[0], KN_F64);
     (void)n_in, (void)n_out;
     x = kni_emit(c, "shrink", &x, 1, KNI_GIVE(KNI_REAL("lambda", lambda), KNI_REAL("bias", bias)));
@@ -222,19 +222,31 @@ static kni_datum along_axis(kni_conversion *c, const kni_onnx_node *node, kni_da
     return *flattened ? kni_flatten_at(c, x, at) : x;
 }
 
-void kni_convert_softmax(kni_conversion *c, const kni_onnx_node *node, const kni_datum *in, int32_t n_in,
-                         kni_datum *out, int32_t n_out)
+static void convert_softmax(kni_conversion *c, const kni_onnx_node *node, const char *op, const kni_datum *in,
+                            kni_datum *out)
 {
     bool flattened;
     kni_extent shape[KN_MAX_RANK];
     kni_datum x = along_axis(c, node, in[0], &flattened);
-    (void)n_in, (void)n_out;
     if (kni_convert_failed(c)) return;
     int64_t axis = flattened || node->version < 13 ? -1 : kni_node_int(node, "axis", -1);
-    x = kni_emit(c, !strcmp(node->op, "LogSoftmax") ? "log_softmax" : "softmax", &x, 1,
-                 KNI_GIVE(KNI_WHOLE("axis", axis)));
+    x = kni_emit(c, op, &x, 1, KNI_GIVE(KNI_WHOLE("axis", axis)));
     int32_t rank = kni_extents_of(c, in[0], shape);
     out[0] = flattened ? kni_reshape_to(c, x, shape, rank) : x;
+}
+
+void kni_convert_softmax(kni_conversion *c, const kni_onnx_node *node, const kni_datum *in, int32_t n_in,
+                         kni_datum *out, int32_t n_out)
+{
+    (void)n_in, (void)n_out;
+    convert_softmax(c, node, "softmax", in, out);
+}
+
+void kni_convert_log_softmax(kni_conversion *c, const kni_onnx_node *node, const kni_datum *in, int32_t n_in,
+                             kni_datum *out, int32_t n_out)
+{
+    (void)n_in, (void)n_out;
+    convert_softmax(c, node, "log_softmax", in, out);
 }
 
 /* ---- dropout */

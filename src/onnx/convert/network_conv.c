@@ -78,11 +78,7 @@ static kni_datum cut_result(kni_conversion *c, const kni_window *w, const transp
 {
     if (!t->cut) return y;
     kni_extent none[KN_MAX_RANK] = {{0, NULL}}, more[KN_MAX_RANK] = {{0, NULL}};
-    for (int32_t i = 0; i < w->n; i++) {
-        kni_extent end = kni_extent_add(c, t->skip[i], t->size[i]);
-        kni_extent rest = kni_extent_sub(c, end, kni_extent_of(c, y, i + 2));
-        more[i + 2] = kni_extent_max(c, rest, KNI_EXTENT(0));
-    }
+    for (int32_t i = 0; i < w->n; i++) more[i + 2] = t->size[i]; /* enough, and a number */
     y = kni_pad_with(c, y, none, more, 0);
     for (int32_t i = 0; i < w->n; i++)
         y = kni_slice_of(c, y, i + 2, t->skip[i], kni_extent_add(c, t->skip[i], t->size[i]));

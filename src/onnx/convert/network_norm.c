@@ -197,8 +197,7 @@ kni_datum kni_rms_norm_of(kni_conversion *c, kni_datum x, kni_datum scale, int32
 static kn_dtype stash_type(kni_conversion *c, const kni_onnx_node *node)
 {
     kn_dtype dtype = kni_onnx_dtype((int32_t)kni_node_int(node, "stash_type", KNI_ONNX_FLOAT));
-    if (!kni_is_half_dtype(dtype) && dtype != KN_F32 && dtype != KN_F64)
-        kni_convert_fail(c, KN_ERROR_ARGUMENT, "stash_type must be a float type");
+    if (!kn_dtype_is_float(dtype)) kni_convert_fail(c, KN_ERROR_ARGUMENT, "stash_type must be a float type");
     return dtype;
 }
 

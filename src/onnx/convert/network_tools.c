@@ -1,7 +1,7 @@
 /* Small steps of converters of layers. */
 #include "onnx/convert/network.h"
 
-bool kni_is_half_dtype(kn_dtype dtype) { return dtype == KN_F16 || dtype == KN_BF16; }
+bool kni_is_half_dtype(kn_dtype dtype) { return kn_dtype_is_float(dtype) && kn_dtype_bytes(dtype, 8) == 16; }
 kn_dtype kni_wide_dtype(kn_dtype dtype) { return kni_is_half_dtype(dtype) ? KN_F32 : dtype; }
 
 kni_datum kni_with_number(kni_conversion *c, const char *op, kni_datum x, double number)

@@ -1,5 +1,5 @@
 /* Layers of com.microsoft on quantized tensors, computed in f32 between two scales, and weights that are stored in blocks of few bits. */
-#include "onnx/convert/fused.h"
+#include "onnx/convert/fused_operators.h"
 #include "onnx/convert/quantized.h"
 #include <string.h>
 
@@ -7,7 +7,8 @@
 
 void kni_convert_qlinear_binary(KNI_CONVERTS)
 {
-    const char *op = !strcmp(node->op, "QLinearAdd") ? "add" : "mul";
+    static const char *const ops[] = {"mul", "add"};
+    const char *op = ops[!strcmp(node->op, "QLinearAdd")];
     KNI_UNUSED_COUNTS;
     kni_datum y = kni_emit2(c, op, kni_dequantized_at(c, in, 0), kni_dequantized_at(c, in, 3));
     out[0] = kni_requantized_at(c, y, in, 6);

@@ -1,5 +1,5 @@
 /* Products and convolutions of quantized operands: exact in i32, then scaled. */
-#include "onnx/convert/fused.h"
+#include "onnx/convert/fused_operators.h"
 #include "onnx/convert/quantized.h"
 
 /* A zero point of rows (summed axis last) or columns as the row matmul_integer takes it. */

@@ -1,6 +1,6 @@
 /* TfIdfVectorizer: counts sequences of words. Words of the pool get numbers, sequences of a length are kept in order, and each window of
    the input is looked up there. */
-#include "onnx/convert/text.h"
+#include "onnx/convert/text_parts.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Tokenizer of com.microsoft: texts to tokens, by characters, between separators or by an expression of what a token is. */
-#include "onnx/convert/text.h"
+#include "onnx/convert/text_parts.h"
 #include <string.h>
 
 typedef struct tokenizer {

@@ -21,7 +21,8 @@ bool kni_edit_is(const kni_onnx_node *node, const char *op)
 kni_onnx_node *kni_edit_made_by(const kni_edit *p, int32_t value, const char *op)
 {
     kni_onnx_node *node = kni_edit_maker(p, value);
-    return kni_edit_is(node, op) && node->out[0] == value ? node : NULL;
+    bool whole = kni_edit_is(node, op) && node->n_in > 0 && node->in[0] >= 0;
+    return whole && node->out[0] == value ? node : NULL;
 }
 
 const kni_onnx_tensor *kni_edit_constant(const kni_edit *p, int32_t value)

@@ -21,7 +21,7 @@ typedef struct kni_edit {
 
 /* The node that makes a value, NULL: an input, an initializer, absent. */
 kni_onnx_node *kni_edit_maker(const kni_edit *p, int32_t value);
-/* The same where it is this operator of ai.onnx. */
+/* The same where the value is the first result of this operator of ai.onnx, whose first operand is there. */
 kni_onnx_node *kni_edit_made_by(const kni_edit *p, int32_t value, const char *op);
 bool kni_edit_is(const kni_onnx_node *node, const char *op); /* of ai.onnx */
 static inline int32_t kni_edit_input(const kni_onnx_node *node, int32_t i)

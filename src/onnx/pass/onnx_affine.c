@@ -19,7 +19,7 @@ static bool is_real(const kni_onnx_tensor *t)
 /* Channels of what Conv and ConvTranspose give; 0: unknown. */
 static int64_t channels_of(const kni_onnx_node *conv, const kni_onnx_tensor *weight)
 {
-    if (weight->rank < 3 || weight->sizes[0] <= 0 || weight->sizes[1] <= 0) return 0;
+    if (weight->rank < 3 || weight->count <= 0) return 0;
     if (kni_edit_is(conv, "Conv")) return weight->sizes[0];
     int64_t group = kni_node_int(conv, "group", 1), channels;
     if (group < 1 || weight->sizes[0] % group || __builtin_mul_overflow(weight->sizes[1], group, &channels))

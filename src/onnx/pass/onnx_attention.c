@@ -192,17 +192,24 @@ static bool is_last_axis(const kni_edit *p, const kni_onnx_node *softmax)
     return axis == -1 || (axis > 0 && known_rank(p, softmax->in[0]) == axis + 1);
 }
 
+static bool is_type(int64_t type, bool half)
+{
+    if (half) return type == KNI_ONNX_FLOAT16 || type == KNI_ONNX_BFLOAT16;
+    return type == KNI_ONNX_FLOAT || type == KNI_ONNX_DOUBLE;
+}
+
 /* Halves are cast to f32 for softmax, and back: attention computes so by itself. */
-static int32_t without_cast(const kni_edit *p, int32_t value)
+static int32_t without_cast(const kni_edit *p, int32_t value, bool to_half)
 {
     const kni_onnx_node *cast = kni_edit_made_by(p, value, "Cast");
-    return cast && kni_edit_once(p, value) ? kni_edit_input(cast, 0) : value;
+    bool known = cast && is_type(kni_node_int(cast, "to", KNI_ONNX_UNDEFINED), to_half);
+    return known && kni_edit_once(p, value) ? cast->in[0] : value;
 }
 
 /* Softmax behind Where(IsNaN(s), 0, s), which says what hidden queries give. scores: what it is of. */
 static const kni_onnx_node *softmax_of(kni_edit *p, int32_t value, int32_t *scores)
 {
-    int32_t bare = without_cast(p, value);
+    int32_t bare = without_cast(p, value, true);
     bool cast = bare != value;
     value = bare;
     const kni_onnx_node *guard = kni_edit_made_by(p, value, "Where");
@@ -212,13 +219,13 @@ static const kni_onnx_node *softmax_of(kni_edit *p, int32_t value, int32_t *scor
         if (!nan || nan->in[0] != guard->in[2] || !kni_edit_real(p, guard->in[1], &zero) || zero != 0)
             return NULL;
         value = guard->in[2];
-        if (p->uses[value] != 2 || p->given[value]) return NULL;
+        if (value < 0 || p->uses[value] != 2 || p->given[value]) return NULL;
     } else if (!kni_edit_once(p, value)) {
         return NULL;
     }
     const kni_onnx_node *softmax = kni_edit_made_by(p, value, "Softmax");
     if (!softmax || !is_last_axis(p, softmax) || !kni_edit_once(p, softmax->in[0])) return NULL;
-    *scores = without_cast(p, softmax->in[0]);
+    *scores = without_cast(p, softmax->in[0], false);
     return cast == (*scores != softmax->in[0]) ? softmax : NULL;
 }
 
@@ -229,6 +236,7 @@ static void visit(kni_edit *p, kni_onnx_node *node)
     int32_t scores;
     if (!softmax_of(p, node->in[0], &scores) || !find_scores(p, scores, &a)) return;
     a.v = node->in[1];
+    if (a.q < 0 || a.k < 0 || a.v < 0) return;
     find_groups(p, &a);
     const int32_t in[] = {a.q, a.k, a.v, a.bias, a.keep};
     const kni_onnx_attribute attributes[] = {

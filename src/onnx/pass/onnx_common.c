@@ -2,6 +2,7 @@
    elements count as the same. */
 #include "onnx/convert.h"
 #include "onnx/pass/graph_edit.h"
+#include "onnx/run/custom_operator.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,9 +15,26 @@ static uint32_t mix(uint32_t h, const void *data, size_t bytes)
     return h;
 }
 
+/* Attributes may stand in any order. */
+static uint32_t hash_attributes(const kni_onnx_node *node)
+{
+    uint32_t sum = 0;
+    for (int32_t k = 0; k < node->n_attributes; k++) {
+        const kni_onnx_attribute *a = &node->attributes[k];
+        uint32_t h = mix(2166136261U, a->name, strlen(a->name));
+        if (a->ints && a->count < SMALL) h = mix(h, a->ints, (size_t)a->count * sizeof *a->ints);
+        if (a->floats && a->count < SMALL) h = mix(h, a->floats, (size_t)a->count * sizeof *a->floats);
+        if (a->strings && a->count > 0) h = mix(h, a->strings[0].data, a->strings[0].bytes);
+        if (a->tensors && a->count > 0 && a->tensors[0].data && a->tensors[0].bytes <= SMALL)
+            h = mix(h, a->tensors[0].data, a->tensors[0].bytes);
+        sum += h;
+    }
+    return sum;
+}
+
 static uint32_t hash_node(const kni_edit *p, const kni_onnx_node *node)
 {
-    uint32_t h = mix(2166136261U, node->op, strlen(node->op));
+    uint32_t h = mix(2166136261U, node->op, strlen(node->op)) + hash_attributes(node);
     for (int32_t k = 0; k < node->n_in; k++) {
         int32_t value = kni_edit_now(p, node->in[k]);
         h = mix(h, &value, sizeof value);
@@ -73,10 +91,11 @@ static bool same_node(const kni_edit *p, const kni_onnx_node *a, const kni_onnx_
     return true;
 }
 
-/* Random operators give something else each time, and those that nobody knows may do anything. */
+/* Random operators give something else each time, and those of the user, or that nobody knows, may do anything. */
 static bool may_join(const kni_edit *p, const kni_onnx_node *node)
 {
-    const kni_onnx_converter *row = *node->op ? kni_onnx_converter_of(node, NULL) : NULL;
+    if (!*node->op || kni_onnx_custom_of(node)) return false;
+    const kni_onnx_converter *row = kni_onnx_converter_of(node, NULL);
     if (!row || row->flags & (KNI_ONNX_RANDOM | KNI_ONNX_INNER)) return false;
     for (int32_t k = 0; k < node->n_out; k++)
         if (node->out[k] >= 0 && p->given[node->out[k]]) return false;

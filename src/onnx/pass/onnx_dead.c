@@ -1,5 +1,6 @@
 /* Removes nodes of which nobody reads a result, and says of results that can be left out that nobody reads them. */
 #include "onnx/pass/graph_edit.h"
+#include "onnx/run/custom_operator.h"
 #include <string.h>
 
 /* Operators that make results beside the first only where they are wanted. Those of batch norm are not here: asking for them means to
@@ -46,7 +47,7 @@ static void visit(kni_edit *p, kni_onnx_graph *graph)
         kni_onnx_node *node = &graph->nodes[i];
         bool read = false;
         for (int32_t k = 0; k < node->n_out; k++) read |= node->out[k] >= 0 && p->uses[node->out[k]];
-        if (!*node->op) continue;
+        if (!*node->op || kni_onnx_custom_of(node)) continue; /* a user's may do more than give results */
         if (read) {
             leave_out(p, node);
             continue;

@@ -91,6 +91,18 @@ static void settle_graph(kni_edit *p, kni_onnx_graph *graph)
     graph->outputs = settled(p, graph->outputs, graph->n_outputs);
 }
 
+/* Places of nodes in their order, those of inner graphs behind the node that has them. */
+static void number_graph(kni_onnx_model *model, kni_onnx_graph *graph)
+{
+    for (int32_t i = 0; i < graph->n_nodes; i++) {
+        kni_onnx_node *node = &graph->nodes[i];
+        node->place = model->n_nodes++;
+        for (int32_t k = 0; k < node->n_attributes; k++)
+            for (int64_t g = 0; node->attributes[k].graphs && g < node->attributes[k].count; g++)
+                number_graph(model, node->attributes[k].graphs[g]);
+    }
+}
+
 /* ---- passes */
 
 static void (*const passes[])(kni_edit *) = {
@@ -104,7 +116,7 @@ static void (*const passes[])(kni_edit *) = {
 /* Room for the values that there are; new ones have no readers. */
 static bool make_room(kni_edit *p)
 {
-    int32_t wanted = p->model->n_values;
+    int32_t wanted = p->model->n_values + 1; /* never an empty list */
     if (wanted <= p->room) return true;
     wanted += wanted / 2 + 16;
     int32_t *uses = realloc(p->uses, sizeof *uses * (size_t)wanted);
@@ -175,6 +187,8 @@ static int64_t run(kni_edit *p, kni_onnx_pass pass)
     count(p);
     passes[pass](p);
     kni_edit_each_graph(p, settle_graph);
+    p->model->n_nodes = 0;
+    number_graph(p->model, p->model->graph);
     return p->failed ? -1 : p->changes;
 }
 

@@ -1,7 +1,7 @@
 /* Finds blocks: stretches of nodes that come again and again and differ in their weights alone, as the layers of a transformer do. */
 #include "core/error.h"
 #include "ops/custom_rows.h"
-#include "program/source/source.h"
+#include "program/source/source_parts.h"
 #include <stdlib.h>
 
 enum { SHORTEST = 6, LONGEST = 400 };
@@ -135,6 +135,13 @@ static bool gives_one(const search *x, const kni_source_group *g)
     return true;
 }
 
+/* Operand k of what stands in block b for node i of the first one. */
+static int32_t operand_of(const search *x, const kni_source_group *g, int32_t i, int32_t k, int32_t b)
+{
+    const kni_program *p = x->s->p;
+    return kni_node_in(p, &p->nodes[x->nodes[i + b * g->length]])[k];
+}
+
 /* Members of the blocks: those that differ from block to block. A weight may stand in one place alone. */
 static kn_status find_members(const search *x, kni_source_group *g, bool *good)
 {
@@ -146,8 +153,10 @@ static kn_status find_members(const search *x, kni_source_group *g, bool *good)
         for (int32_t k = 0; k < n->n_in; k++) {
             int32_t v = kni_node_in(p, n)[k];
             if (v < 0 || !is_member(x, v)) continue;
-            if (kni_node_in(p, &p->nodes[x->nodes[i + g->length]])[k] == v)
-                continue; /* all blocks share it */
+            bool shared = operand_of(x, g, i, k, 1) == v;
+            for (int32_t b = 2; b < g->count; b++)
+                if ((operand_of(x, g, i, k, b) == v) != shared) *good = false;
+            if (shared) continue;
             if (x->s->values[v].block >= 0) *good = false;
             room++;
         }

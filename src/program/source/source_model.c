@@ -1,7 +1,7 @@
 /* The model as a module: its struct, the descriptor, and its weights under their paths. */
 #include "core/error.h"
 #include "core/text.h"
-#include "program/source/source.h"
+#include "program/source/source_parts.h"
 #include <kn/state.h>
 #include <kn/tensor.h>
 

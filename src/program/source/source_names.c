@@ -1,7 +1,7 @@
 /* Names of variables and members: from the names that values have, else from the ops that make them. */
 #include "core/allocator.h"
 #include "core/error.h"
-#include "program/source/source.h"
+#include "program/source/source_parts.h"
 #include <kn/tensor.h>
 #include <stdlib.h>
 
@@ -11,7 +11,7 @@ enum { LONGEST = 48, INLINE_ELEMENTS = 16 };
 static const char reserved[] = " auto break case char const continue default do double else enum extern "
                                "float for goto if inline int long register restrict "
                                "return short signed sizeof static struct switch typedef union unsigned void "
-                               "volatile while bool true false asm m scope main "
+                               "volatile while bool true false asm m n x shared scope out main "
                                "step divided larger smaller call truth result results status errno NULL NAN "
                                "INFINITY and or not xor new class this template ";
 
@@ -29,12 +29,22 @@ static bool is_reserved(const char *text)
 static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
+/* A word of a path that the next one begins with says nothing: "layer1/layer1.0" is layer1.0. */
+static size_t repeated(const char *text)
+{
+    size_t n = strcspn(text, "/");
+    return n && text[n] && !strncmp(text + n + 1, text, n) && text[2 * n + 1] == '.' ? n + 1 : 0;
+}
+
 /* Letters, digits and single underscores; the end of a long text, from a whole word on. */
 static void clean(const char *text, char *out)
 {
     char all[512];
     size_t n = 0;
+    bool begins = true; /* a word of a path */
     for (; *text && n + 1 < sizeof all; text++) {
+        for (size_t k = 0; begins && (k = repeated(text)) != 0;) text += k;
+        begins = *text == '/';
         bool good = is_letter(*text) || is_digit(*text);
         if (good)
             all[n++] = *text;
@@ -55,7 +65,7 @@ static void clean(const char *text, char *out)
     }
     size_t shift = is_digit(*at) || !*at;
     out[0] = 'v';
-    strcpy(out + shift, at);
+    memcpy(out + shift, at, strlen(at) + 1);
 }
 
 /* ---- names that differ: a set by hash */
@@ -97,14 +107,15 @@ const char *kni_source_name(kni_source *s, const char *text)
     char base[LONGEST + 8], name[LONGEST + 24];
     name_set *set = s->set;
     clean(text, base);
-    strcpy(name, base);
+    snprintf(name, sizeof name, "%s", base);
     if (!grow(set)) return NULL;
     bool taken = is_reserved(name);
     for (int32_t k = 2; taken || *slot_of(set, name); k++, taken = false)
         snprintf(name, sizeof name, "%s_%d", base, (int)k);
-    char *own = malloc(strlen(name) + 1);
+    size_t bytes = strlen(name) + 1;
+    char *own = malloc(bytes);
     if (!own) return NULL;
-    strcpy(own, name);
+    memcpy(own, name, bytes);
     *slot_of(set, name) = own;
     set->count++;
     return own;
@@ -127,7 +138,7 @@ static bool is_inline(const kni_program_value *v)
     int64_t n = kn_count(v->tensor);
     kn_dtype d = (kn_dtype)v->type.dtype;
     bool plain =
-        d == KN_F32 || d == KN_F64 || d == KN_BOOL || (kn_dtype_is_integer(d) && !kn_dtype_is_stored(d));
+        d == KN_F32 || d == KN_F64 || kni_is_bool(d) || (kn_dtype_is_integer(d) && !kn_dtype_is_stored(d));
     return n >= 1 && n <= INLINE_ELEMENTS && plain;
 }
 
@@ -148,6 +159,16 @@ static kn_status name_one(kni_source *s, int32_t v, const char *text, uint8_t pl
     return x->name ? KN_OK : kni_fail(KN_ERROR_MEMORY, "kn_program_to_source: no memory for names");
 }
 
+static void note_readers(kni_source *s)
+{
+    const kni_program *p = s->p;
+    for (int32_t i = p->n_nodes - 1; i >= 0; i--)
+        for (int32_t k = 0; k < p->nodes[i].n_in; k++) {
+            int32_t v = kni_node_in(p, &p->nodes[i])[k];
+            if (v >= 0) s->values[v].reader = i + 1, s->values[v].operand = k;
+        }
+}
+
 static kn_status name_fields(kni_source *s)
 {
     kni_program *p = s->p;
@@ -161,7 +182,8 @@ static kn_status name_fields(kni_source *s)
             s->values[v].place = KNI_SOURCE_INLINE;
             continue;
         }
-        const char *name = kni_name_at(p, x->name);
+        char shown[300];
+        const char *name = kni_source_weight_text(s, v, shown, sizeof shown);
         if (!says_something(name)) {
             snprintf(text, sizeof text, x->origin == KNI_FROM_PARAM ? "weight_%d" : "constant_%d",
                      (int)constants++);
@@ -211,6 +233,7 @@ kn_status kni_source_name_values(kni_source *s)
         if (p->inputs[i] >= 0)
             status = name_one(s, p->inputs[i], says_something(name) ? name : text, KNI_SOURCE_LOCAL);
     }
+    note_readers(s);
     if (status == KN_OK) status = name_fields(s);
     for (int32_t r = 0; r < p->n_regions && status == KN_OK; r++)
         if (p->regions[r].parent < 0) status = name_results(s, r);

@@ -1,190 +1,8 @@
 /* Ops as calls of the public functions: a table of forms, and what a table cannot say. An op without a form is a kn_call. */
 #include "core/error.h"
 #include "ops/custom_rows.h"
-#include "program/source/source.h"
+#include "program/source/source_parts.h"
 #include <kn/tensor.h>
-
-/* ---- sizes, numbers, dtypes */
-
-static void print_sum(kni_source *s, kni_buffer *out, kn_dim d)
-{
-    kni_dim_term terms[KNI_DIM_TERMS];
-    int n = kni_dim_terms(d, terms);
-    if (n > 1) kni_buffer_text(out, "(");
-    for (int i = 0; i < n; i++) {
-        int64_t k = terms[i].coefficient;
-        if (i || k < 0) kni_buffer_text(out, k < 0 ? (i ? " - " : "-") : " + ");
-        uint64_t size = k < 0 ? 0 - (uint64_t)k : (uint64_t)k;
-        bool one = size == 1 && terms[i].n_factors;
-        if (!one) kni_buffer_decimal(out, (int64_t)size);
-        for (int f = 0; f < terms[i].n_factors; f++) {
-            if (f || !one) kni_buffer_text(out, " * ");
-            kni_source_size(s, out, terms[i].factors[f]);
-        }
-    }
-    if (n > 1) kni_buffer_text(out, ")");
-}
-
-/* The name of a size, which may have dots. */
-void kni_source_symbol(kni_buffer *out, kn_dim d)
-{
-    for (const char *c = kni_dim_name(d); *c; c++) kni_buffer_format(out, "%c", *c == '.' ? '_' : *c);
-}
-
-void kni_source_size(kni_source *s, kni_buffer *out, kn_dim d)
-{
-    static const struct {
-        const char *name;
-        kni_source_helper helper;
-    } calls[] = {[KNI_DIM_QUOTIENT] = {"divided(", KNI_SOURCE_DIVIDED},
-                 [KNI_DIM_MAXIMUM] = {"larger(", KNI_SOURCE_LARGER},
-                 [KNI_DIM_MINIMUM] = {"smaller(", KNI_SOURCE_SMALLER}};
-    if (!kni_dim_is_expression(d)) {
-        if (d == INT64_MAX)
-            kni_buffer_text(out, "KN_END");
-        else
-            kni_buffer_decimal(out, d);
-        return;
-    }
-    kni_dim_kind kind = kni_dim_kind_of(d);
-    if (kind == KNI_DIM_SYMBOL) {
-        kni_buffer_text(out, "n->");
-        kni_source_symbol(out, d);
-    } else if (kind == KNI_DIM_SUM) {
-        print_sum(s, out, d);
-    } else {
-        kn_dim a, b;
-        kni_dim_operands(d, &a, &b);
-        s->helpers[calls[kind].helper] = true;
-        kni_buffer_text(out, calls[kind].name);
-        kni_source_size(s, out, a);
-        kni_buffer_text(out, ", ");
-        kni_source_size(s, out, b);
-        kni_buffer_text(out, ")");
-    }
-}
-
-void kni_source_real(kni_buffer *out, double value)
-{
-    if (value != value) {
-        kni_buffer_text(out, "NAN");
-    } else if (value - value != 0) {
-        kni_buffer_text(out, value > 0 ? "INFINITY" : "-INFINITY");
-    } else {
-        char text[40];
-        for (int digits = 6; digits <= 17; digits++) {
-            snprintf(text, sizeof text, "%.*g", digits, value);
-            if (strtod(text, NULL) == value) break;
-        }
-        kni_buffer_text(out, text);
-    }
-}
-
-void kni_source_dtype(kni_buffer *out, kn_dtype dtype)
-{
-    char text[40];
-    snprintf(text, sizeof text, "KN_%s", kn_dtype_name(dtype));
-    for (char *c = text; *c; c++)
-        if (*c >= 'a' && *c <= 'z') *c = (char)(*c - 'a' + 'A');
-    kni_buffer_text(out, dtype == KN_DTYPE_NONE ? "KN_DTYPE_NONE" : text);
-}
-
-static void print_list(kni_source *s, kni_buffer *out, const char *macro, const char *empty, int32_t rank,
-                       const kn_dim *dims)
-{
-    kni_buffer_text(out, rank ? macro : empty);
-    for (int32_t i = 0; i < rank; i++) {
-        kni_buffer_text(out, i ? ", " : "(");
-        kni_source_size(s, out, dims[i]);
-    }
-    if (rank) kni_buffer_text(out, ")");
-}
-
-void kni_source_shape(kni_source *s, kni_buffer *out, int32_t rank, const kn_dim *dims)
-{
-    print_list(s, out, "KN_SHAPE", "KN_SCALAR_SHAPE", rank, dims);
-}
-
-/* ---- operands */
-
-/* One element of a constant; the tensor lies contiguous in host memory, as a double or a whole number. */
-static void print_element(kni_buffer *out, kn_dtype dtype, double real, int64_t whole)
-{
-    if (dtype == KN_BOOL)
-        kni_buffer_text(out, whole ? "1" : "0");
-    else if (kn_dtype_is_float(dtype))
-        kni_source_real(out, real);
-    else if (whole == INT64_MIN)
-        kni_buffer_text(out, "INT64_MIN");
-    else
-        kni_buffer_decimal(out, whole);
-}
-
-static const char *element_type(kn_dtype dtype)
-{
-    static const char *const names[KN_DTYPE_COUNT] = {
-        [KN_F64] = "double",   [KN_F32] = "float",  [KN_I64] = "int64_t",  [KN_I32] = "int32_t",
-        [KN_I16] = "int16_t",  [KN_I8] = "int8_t",  [KN_U64] = "uint64_t", [KN_U32] = "uint32_t",
-        [KN_U16] = "uint16_t", [KN_U8] = "uint8_t", [KN_BOOL] = "uint8_t"};
-    return names[dtype];
-}
-
-static void print_constant(kni_source *s, kni_buffer *out, const kni_program_value *v)
-{
-    enum { ROOM = 16 };
-    double reals[ROOM] = {0};
-    int64_t wholes[ROOM] = {0};
-    kn_dtype dtype = (kn_dtype)v->type.dtype;
-    int64_t n = kn_count(v->tensor);
-    bool is_real = kn_dtype_is_float(dtype);
-    kn_status status = n > ROOM  ? KN_ERROR_INTERNAL
-                       : is_real ? kn_read_as(v->tensor, KN_F64, reals, (size_t)n * sizeof *reals)
-                                 : kn_read_as(v->tensor, KN_I64, wholes, (size_t)n * sizeof *wholes);
-    kni_source_failed(s, status);
-    if (v->type.rank == 0) {
-        kni_buffer_text(out, is_real ? "kn_scalar(" : "kn_scalar_int(");
-        print_element(out, dtype, reals[0], wholes[0]);
-    } else {
-        kni_buffer_format(out, "kn_from((%s[]){", element_type(dtype));
-        for (int64_t i = 0; i < n && i < ROOM; i++) {
-            if (i) kni_buffer_text(out, ", ");
-            print_element(out, dtype, reals[i], wholes[i]);
-        }
-        kni_buffer_text(out, "}");
-    }
-    kni_buffer_text(out, ", ");
-    kni_source_dtype(out, dtype);
-    if (v->type.rank) {
-        kni_buffer_text(out, ", ");
-        kni_source_shape(s, out, v->type.rank, v->type.dims);
-    }
-    kni_buffer_text(out, ")");
-}
-
-void kni_source_operand(kni_source *s, kni_buffer *out, int32_t value)
-{
-    if (value < 0) {
-        kni_buffer_text(out, "KN_NONE");
-        return;
-    }
-    const kni_source_value *x = &s->values[value];
-    if (x->place == KNI_SOURCE_INLINE)
-        print_constant(s, out, &s->p->values[value]);
-    else if (x->place == KNI_SOURCE_FIELD)
-        kni_buffer_format(out, "kn_value(m->%s)", x->name);
-    else
-        kni_buffer_text(out, x->name);
-}
-
-static void print_operands(kni_source *s, kni_buffer *out, const int32_t *in, int32_t n)
-{
-    kni_buffer_text(out, "(kn_tensor[]){");
-    for (int32_t i = 0; i < n; i++) {
-        if (i) kni_buffer_text(out, ", ");
-        kni_source_operand(s, out, in[i]);
-    }
-    kni_buffer_text(out, "}");
-}
 
 /* ---- attributes */
 
@@ -259,11 +77,11 @@ static void print_as(call *c, kni_buffer *out, const attribute *a, const char *k
     else if (n == 5 && !memcmp(kind, "shape", n))
         kni_source_shape(s, out, a->list.rank, a->list.dims);
     else if (n == 4 && !memcmp(kind, "axes", n))
-        print_list(s, out, "KN_AXES", "KN_AXES_ALL", a->list.rank, a->list.dims);
+        kni_source_list(s, out, "KN_AXES", "KN_AXES_ALL", a->list.rank, a->list.dims);
     else if (a->row->type == KNI_ATTR_INT)
         kni_source_size(s, out, a->list.dims[0]);
     else
-        print_list(s, out, "KN_INTS", "KN_SCALAR_SHAPE", a->list.rank, a->list.dims);
+        kni_source_list(s, out, "KN_INTS", "KN_SCALAR_SHAPE", a->list.rank, a->list.dims);
 }
 
 /* ---- forms: $0 is an operand, @axis an attribute, @axis:kind one that is written in another way. */
@@ -297,7 +115,8 @@ static const form forms[] = {
     {"permute", "kn_permute($0, @axes:axes)", NULL, NULL, NULL},
     {"expand", "kn_expand($0, @shape:shape)", NULL, NULL, NULL},
     {"take", "kn_index_take($0, @axis, $1)", "negative=1", NULL, NULL},
-    {"take", "kn_index_select($0, @axis, $1)", NULL, NULL, NULL},
+    {"take", "kn_index_select($0, @axis, $1)", "listed", NULL, NULL},
+    {"take", "kn_index_take($0, @axis, $1)", NULL, NULL, NULL},
     {"gather", "kn_gather_along($0, @axis, $1)", "negative=1", NULL, NULL},
     {"gather", "kn_gather($0, @axis, $1)", NULL, NULL, NULL},
     {"sum", "kn_sum($0, @axes:axes, @keep:bool)", NULL, NULL, NULL},
@@ -329,7 +148,7 @@ static const char plain[] =
     "exp2 expm1 log2 log10 log1p rsqrt round floor ceil frac sin cos tan sinh cosh asin acos atan asinh "
     "acosh atanh erf erfc is_nan "
     "is_inf is_finite bitwise_and bitwise_or bitwise_xor bitwise_not bitwise_left_shift bitwise_right_shift "
-    "gelu gelu_approximate prelu "
+    "gelu gelu_approximate "
     "log_sigmoid silu hard_swish mish selu tanhshrink softsign relu6 matmul gather_nd det lerp mul_add ";
 
 static bool is_plain(const char *op)
@@ -360,6 +179,7 @@ static bool fits(const call *c, const form *f)
 {
     if (strcmp(f->op, c->node->row->name) != 0) return false;
     if (f->when && strchr(f->when, '=') && !holds(c, f->when)) return false;
+    if (f->when && !strcmp(f->when, "listed") && c->s->p->values[c->in[1]].type.rank != 1) return false;
     bool drawn = f->when && !strcmp(f->when, "drawn"), spatial = f->when && !strcmp(f->when, "spatial");
     for (int32_t i = 0; i < c->n; i++) {
         const char *name = c->attributes[i].row->name;
@@ -420,22 +240,28 @@ static void print_array(kni_source *s, kni_buffer *out, const kn_ints *list, con
     kni_buffer_text(out, "}");
 }
 
+static bool is_same(const kn_ints *a, const kn_ints *b)
+{
+    return a->rank == b->rank && !memcmp(a->dims, b->dims, (size_t)a->rank * sizeof *a->dims);
+}
+
 static void window_settings(call *c, kni_buffer *out, const char *type, bool transposed)
 {
     static const char *const lists[] = {"stride", "padding", "dilation"};
+    const attribute *window = attribute_of(c, "window", 6);
     settings t = {out, false};
     for (int i = 0; i < 3; i++) {
         const attribute *a = attribute_of(c, lists[i], strlen(lists[i]));
-        if (!a || !a->list.rank || is_all(&a->list, i == 1 ? 0 : 1)) continue;
+        /* A pool whose stride is not given steps by its window. */
+        bool by_window = i == 0 && window;
+        if (!a || !a->list.rank ||
+            (by_window ? is_same(&a->list, &window->list) : is_all(&a->list, i == 1 ? 0 : 1)))
+            continue;
         setting(&t, type, lists[i]);
         print_array(c->s, out, &a->list, "0");
     }
     const attribute *before = attribute_of(c, "padding", 7), *after = attribute_of(c, "padding_end", 11);
-    bool same =
-        !after || !after->list.rank ||
-        (before->list.rank == after->list.rank &&
-         !memcmp(before->list.dims, after->list.dims, (size_t)after->list.rank * sizeof *after->list.dims));
-    if (!same) {
+    if (after && after->list.rank && !is_same(&before->list, &after->list)) {
         setting(&t, type, "padding_end");
         print_array(c->s, out, &after->list, "KN_ZERO");
     }
@@ -461,11 +287,20 @@ static void window_settings(call *c, kni_buffer *out, const char *type, bool tra
     end_settings(&t);
 }
 
+/* Some models crop what a transposed convolution gives; its function does not. */
+static bool has_negative(const attribute *a)
+{
+    for (int32_t i = 0; a && i < a->list.rank; i++)
+        if (!kni_dim_is_expression(a->list.dims[i]) && a->list.dims[i] < 0) return true;
+    return false;
+}
+
 static bool print_conv(call *c, kni_buffer *out)
 {
-    bool transposed = !strcmp(c->node->row->name, "conv_transpose");
+    bool transposed = attribute_of(c, "output_padding", 14) != NULL;
     int axes = c->s->p->values[c->in[0]].type.rank - 2;
-    if (axes < 1 || axes > 3) return false;
+    const attribute *before = attribute_of(c, "padding", 7), *after = attribute_of(c, "padding_end", 11);
+    if (axes < 1 || axes > 3 || has_negative(before) || has_negative(after)) return false;
     char type[40];
     snprintf(type, sizeof type, transposed ? "kn_conv_transpose%dd_args" : "kn_conv%dd_args", axes);
     kni_buffer_format(out, transposed ? "kn_conv_transpose%dd(" : "kn_conv%dd(", axes);
@@ -480,12 +315,11 @@ static bool print_conv(call *c, kni_buffer *out)
 
 static bool print_pool(call *c, kni_buffer *out)
 {
-    const char *op = !strcmp(c->node->row->name, "avg_pool") ? "avg" : "max";
     const attribute *window = attribute_of(c, "window", 6);
-    kni_buffer_format(out, "kn_%s_pool%dd(", op, (int)whole_of(c, "axes"));
+    kni_buffer_format(out, "kn_%.3s_pool%dd(", c->node->row->name, (int)whole_of(c, "axes"));
     kni_source_operand(c->s, out, c->in[0]);
     kni_buffer_text(out, ", ");
-    print_list(c->s, out, "KN_INTS", "KN_SCALAR_SHAPE", window->list.rank, window->list.dims);
+    kni_source_list(c->s, out, "KN_INTS", "KN_SCALAR_SHAPE", window->list.rank, window->list.dims);
     kni_buffer_text(out, ", ");
     window_settings(c, out, "kn_pool_args", false);
     kni_buffer_text(out, ")");
@@ -586,7 +420,7 @@ static bool print_attention(call *c, kni_buffer *out)
 static bool print_concat(call *c, kni_buffer *out)
 {
     kni_buffer_text(out, "kn_concat(");
-    print_operands(c->s, out, c->in, c->node->n_in);
+    kni_source_operands(c->s, out, c->in, c->node->n_in);
     kni_buffer_format(out, ", %d, %lld)", (int)c->node->n_in, (long long)whole_of(c, "axis"));
     return true;
 }
@@ -604,7 +438,9 @@ static const struct {
 static void print_attribute_values(call *c, kni_buffer *out)
 {
     bool any = false;
-    for (int32_t i = 0; i < c->n; i++) any |= !is_zero(&c->attributes[i]);
+    for (int32_t i = 0; i < c->n; i++)
+        any |= !is_zero(&c->attributes[i]) ||
+               (c->attributes[i].row->type == KNI_ATTR_INTS && c->attributes[i].list.rank);
     if (!any) {
         kni_buffer_text(out, "NULL");
         return;
@@ -628,7 +464,7 @@ static void print_any(call *c, kni_buffer *out)
     const kni_program_node *n = c->node;
     kni_buffer_format(out, "\"%s\", ", n->row->name);
     if (n->n_in)
-        print_operands(c->s, out, c->in, n->n_in);
+        kni_source_operands(c->s, out, c->in, n->n_in);
     else
         kni_buffer_text(out, "NULL");
     kni_buffer_format(out, ", %d, ", (int)n->n_in);
@@ -652,6 +488,8 @@ static bool print_call(call *c, kni_buffer *out, const form *f)
         if (!strcmp(printers[i].op, op)) return printers[i].print(c, out);
     if (f) return print_form(c, out, f), true;
     if (!is_plain(op)) return false;
+    for (int32_t i = 0; i < c->n; i++)
+        if (!is_zero(&c->attributes[i])) return false;
     kni_buffer_format(out, "kn_%s(", op);
     for (int32_t i = 0; i < c->node->n_in; i++) {
         if (i) kni_buffer_text(out, ", ");

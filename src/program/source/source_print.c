@@ -3,7 +3,7 @@
 #include "core/dim_symbols.h"
 #include "core/error.h"
 #include "core/objects.h"
-#include "program/source/source.h"
+#include "program/source/source_parts.h"
 #include "support/file.h"
 #include <kn/store.h>
 #include <kn/tensor.h>
@@ -130,7 +130,7 @@ static void print_arguments(kni_source *s, kni_buffer *out, const int32_t *in, i
 /* Whether the function that is printed reads the argument, or hands it on. */
 static bool uses(const kni_source *s, const char *name)
 {
-    char member[16], given[16];
+    char member[24], given[24];
     snprintf(member, sizeof member, "%s->", name);
     snprintf(given, sizeof given, "(%s,", name);
     const char *text = kni_buffer_string(&s->body);
@@ -152,19 +152,36 @@ static void print_unused(kni_source *s, kni_buffer *out)
 
 static bool gives_one(const kni_source_unit *u) { return u->n_out == 1; }
 
+/* The value of the second block that the first one gives it: what the loop carries; and what stands for it in the first block. */
+static int32_t carried_into(const kni_source_unit *first, const kni_source_unit *second)
+{
+    for (int32_t i = 0; i < first->n_in && i < second->n_in; i++)
+        if (first->in[i] != second->in[i]) return first->in[i];
+    return -1;
+}
+
 static void print_unit(kni_source *s, const kni_source_unit *u)
 {
     const char *block = u->block >= 0 ? s->groups[u->block].name : NULL;
+    /* What goes from block to block has a name of its own in each place. */
+    int32_t carried = block ? carried_into(u, u + 1) : -1;
+    const char *outside = carried >= 0 ? s->values[carried].name : NULL;
+    if (carried >= 0) s->values[carried].name = "x";
     begin_counting(s);
     kni_source_count(s, 0, u->first, u->last);
     for (int32_t i = 0; i < u->n_out; i++) s->values[u->out[i]].reads++;
     kni_buffer_clear(&s->body);
     s->indent = 1;
     keep_arguments(s, u->in, u->n_in);
+    s->block = u->block;
     kni_source_nodes(s, 0, u->first, u->last);
     print_return(s, u->out, u->n_out, gives_one(u) ? NULL : "out");
-    kni_buffer_format(&s->code, "static %s %s(const %s%s%s *m", gives_one(u) ? "kn_tensor" : "void",
-                      block ? block : u->name, s->name, block ? "_" : "", block ? block : "");
+    s->block = -1;
+    kni_buffer_format(&s->code, "static %s %s(", gives_one(u) ? "kn_tensor" : "void",
+                      block ? block : u->name);
+    if (block) s->groups[u->block].shares = uses(s, "shared");
+    if (block && s->groups[u->block].shares) kni_buffer_format(&s->code, "const %s *shared, ", s->name);
+    kni_buffer_format(&s->code, "const %s%s%s *m", s->name, block ? "_" : "", block ? block : "");
     print_size_argument(s, &s->code);
     print_arguments(s, &s->code, u->in, u->n_in);
     kni_buffer_text(&s->code, gives_one(u) ? ")\n{\n" : ", kn_tensor *out)\n{\n");
@@ -172,6 +189,7 @@ static void print_unit(kni_source *s, const kni_source_unit *u)
     kni_buffer_text(&s->code, "    kn_scope scope = kn_scope_begin();\n");
     kni_buffer_append(&s->code, s->body.data, s->body.length);
     kni_buffer_text(&s->code, "}\n\n");
+    if (carried >= 0) s->values[carried].name = outside;
 }
 
 /* A function of the program, which other functions may call. */
@@ -236,37 +254,26 @@ static void print_one_unit(kni_source *s, const kni_source_unit *u)
         kni_source_end_value(s, u->out[0]);
         return;
     }
-    int32_t number = s->made++;
     kni_source_line(s);
-    kni_buffer_format(&s->body, "kn_tensor part_%d_results[%d];\n", (int)number,
-                      (int)(u->n_out ? u->n_out : 1));
+    kni_buffer_format(&s->body, "kn_tensor %s_results[%d];\n", u->name, (int)(u->n_out ? u->n_out : 1));
     kni_source_line(s);
     print_call_of(s, u, "m", NULL, NULL);
-    kni_buffer_format(&s->body, ", part_%d_results);\n", (int)number);
+    kni_buffer_format(&s->body, ", %s_results);\n", u->name);
     for (int32_t i = 0; i < u->n_out; i++) {
         kni_source_line(s);
         kni_source_begin_value(s, u->out[i]);
-        kni_buffer_format(&s->body, "part_%d_results[%d]", (int)number, (int)i);
+        kni_buffer_format(&s->body, "%s_results[%d]", u->name, (int)i);
         kni_source_end_value(s, u->out[i]);
     }
-}
-
-/* The value of the second block that the first one gives it: what the loop carries; and what stands for it in the first block. */
-static int32_t carried_into(const kni_source *s, const kni_source_unit *first, const kni_source_unit *second)
-{
-    for (int32_t i = 0; i < first->n_in && i < second->n_in; i++)
-        if (first->in[i] != second->in[i]) return first->in[i];
-    (void)s;
-    return -1;
 }
 
 static void print_blocks(kni_source *s, const kni_source_group *g)
 {
     const kni_source_unit *first = &s->units[g->first_unit], *last = first + g->count - 1;
-    int32_t carried = carried_into(s, first, first + 1);
+    int32_t carried = carried_into(first, first + 1);
     const char *from = s->values[carried].name, *to = s->values[last->out[0]].name;
     char model[160];
-    snprintf(model, sizeof model, "&m->%s[i]", g->name);
+    snprintf(model, sizeof model, g->shares ? "m, &m->%s[i]" : "&m->%s[i]", g->name);
     kni_source_line(s);
     kni_buffer_format(&s->body, "kn_tensor %s = kn_alias(%s);\n", to, from);
     kni_source_line(s);
@@ -574,11 +581,19 @@ static kn_status print_functions(kni_source *s)
 static kn_status write_all(kni_source *s, const char *folder, bool embed)
 {
     kni_buffer header = {0}, file = {0};
-    kn_status status = kni_source_name_values(s);
+    kni_program_region *main = s->p->regions;
+    int32_t *as_given = main->nodes, *nodes = malloc(((size_t)main->n_nodes + 1) * sizeof *nodes);
+    kn_status status = nodes ? kni_source_name_values(s)
+                             : kni_fail(KN_ERROR_MEMORY, "kn_program_to_source: no memory for an order");
     for (int32_t v = 0; v < s->p->n_values && status == KN_OK; v++)
         s->has_fields |= s->values[v].place == KNI_SOURCE_FIELD;
+    if (status == KN_OK) status = kni_source_order(s, nodes);
+    if (status == KN_OK) main->nodes = nodes;
     if (status == KN_OK) status = kni_source_cut(s);
+    if (status == KN_OK) status = kni_source_name_blocks(s);
     if (status == KN_OK) status = print_functions(s);
+    main->nodes = as_given;
+    free(nodes);
     if (status == KN_OK) print_header(s, &header, embed);
     if (status == KN_OK) print_file(s, &file, embed);
     if (status == KN_OK) status = s->status;

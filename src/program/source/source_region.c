@@ -1,7 +1,7 @@
 /* Statements: one for each op, If as if, loops as for. A value that is read more than once is kept until its function, or the trip of its
    loop, ends; others are temporaries that the next op takes. */
 #include "core/error.h"
-#include "program/source/source.h"
+#include "program/source/source_parts.h"
 #include <kn/tensor.h>
 
 void kni_source_line(kni_source *s) { kni_buffer_format(&s->body, "%*s", (int)(4 * s->indent), ""); }

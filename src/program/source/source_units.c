@@ -1,6 +1,6 @@
 /* Cuts a program into units that are functions of their own, where few values go from one to the next. */
 #include "core/error.h"
-#include "program/source/source.h"
+#include "program/source/source_parts.h"
 #include <stdlib.h>
 
 enum { WHOLE = 60, FEWEST = 12, MOST = 48 };
@@ -68,7 +68,6 @@ static kn_status add_unit(kni_source *s, int32_t first, int32_t last)
     if (!units) return kni_fail(KN_ERROR_MEMORY, "kn_program_to_source: no memory for units");
     s->units = units;
     units[s->n_units] = (kni_source_unit){.first = first, .last = last, .block = -1};
-    snprintf(units[s->n_units].name, sizeof units->name, "part_%d", (int)s->n_units + 1);
     s->n_units++;
     return KN_OK;
 }
@@ -161,7 +160,11 @@ kn_status kni_source_cut(kni_source *s)
         place = group->first + group->count * group->length;
     }
     if (status == KN_OK) status = cut_range(s, place, at.n, live);
-    for (int32_t i = 0; i < s->n_units && status == KN_OK; i++) status = find_values(s, &s->units[i], &at);
+    for (int32_t i = 0, parts = 0; i < s->n_units && status == KN_OK; i++) {
+        kni_source_unit *u = &s->units[i];
+        if (u->block < 0) snprintf(u->name, sizeof u->name, "part_%d", (int)++parts);
+        status = find_values(s, u, &at);
+    }
     free(live);
     free(at.made);
     free(at.last);

@@ -36,6 +36,8 @@ typedef struct kni_source_value {
     int32_t reads;    /* in the function that is printed now; inside regions they count twice */
     int32_t block;    /* of a member: the group of blocks that it belongs to, -1: the model itself */
     int32_t member;   /* in that group: its number */
+    int32_t reader,
+        operand; /* of a weight: a node that reads it, and as which operand; the node's number + 1, 0: none */
 } kni_source_value;
 
 /* Nodes first .. last - 1 of region 0 as one function. */
@@ -54,6 +56,7 @@ typedef struct kni_source_group {
     int32_t *
         members; /* of the first block: its values that are members; those of block k follow k * n_members later */
     int32_t n_members;
+    bool shares; /* blocks read members of the model, too */
     char name[64];
 } kni_source_group;
 
@@ -89,6 +92,18 @@ void kni_source_free_names(kni_source *s);
 /* A text as a name in C, at most 48 letters, which differs from all that were given so far; NULL without memory. */
 const char *kni_source_name(kni_source *s, const char *text);
 
+/* ---- source_order.c */
+
+/* The nodes of region 0 in the order in which they are printed. */
+kn_status kni_source_order(const kni_source *s, int32_t *nodes);
+
+/* ---- source_block_names.c */
+
+/* Renames what is inside of blocks, once they are found. */
+kn_status kni_source_name_blocks(kni_source *s);
+/* What a weight is called: its name, or what it is of the layer that reads it. */
+const char *kni_source_weight_text(const kni_source *s, int32_t v, char *text, size_t room);
+
 /* ---- source_units.c */
 
 /* Cuts the program into units and finds those that are alike. */
@@ -100,22 +115,30 @@ void kni_source_free_units(kni_source *s);
 /* Finds stretches of nodes that are alike but for their weights. made: the node of region 0 that makes each value, or -1. */
 kn_status kni_source_find_groups(kni_source *s, const int32_t *made);
 
-/* ---- source_ops.c: calls */
+/* ---- source_values.c */
 
 /* The name of a size in C. */
 void kni_source_symbol(kni_buffer *out, kn_dim d);
 /* A size as C. */
 void kni_source_size(kni_source *s, kni_buffer *out, kn_dim d);
-/* The operand as an expression. */
-void kni_source_operand(kni_source *s, kni_buffer *out, int32_t value);
-/* The call of an op with one result as an expression; of others, statements that give `out` their values. */
-void kni_source_op(kni_source *s, const kni_program_node *n);
 /* "KN_F32" */
 void kni_source_dtype(kni_buffer *out, kn_dtype dtype);
-/* KN_SHAPE(1, n), KN_SCALAR_SHAPE */
-void kni_source_shape(kni_source *s, kni_buffer *out, int32_t rank, const kn_dim *dims);
 /* Number as a literal that reads back the same. */
 void kni_source_real(kni_buffer *out, double value);
+/* MACRO(1, n), or `empty` where there is nothing in it. */
+void kni_source_list(kni_source *s, kni_buffer *out, const char *macro, const char *empty, int32_t rank,
+                     const kn_dim *dims);
+/* KN_SHAPE(1, n), KN_SCALAR_SHAPE */
+void kni_source_shape(kni_source *s, kni_buffer *out, int32_t rank, const kn_dim *dims);
+/* The operand as an expression. */
+void kni_source_operand(kni_source *s, kni_buffer *out, int32_t value);
+/* Several as an array. */
+void kni_source_operands(kni_source *s, kni_buffer *out, const int32_t *in, int32_t n);
+
+/* ---- source_ops.c */
+
+/* The call of an op with one result as an expression; of others, statements that give `out` their values. */
+void kni_source_op(kni_source *s, const kni_program_node *n);
 
 /* ---- source_region.c: statements */
 

@@ -1,5 +1,5 @@
 /* Operators on strings: joining, splitting, cleaning, matching. They work on the host. */
-#include "onnx/convert/text.h"
+#include "onnx/convert/text_parts.h"
 #include <string.h>
 
 void kni_text_list_add(kni_conversion *c, kni_text_list *list, const char *data, size_t bytes)

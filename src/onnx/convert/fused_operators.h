@@ -1,6 +1,6 @@
 /* Converters of com.microsoft's fused operators; the table is in fused.c. */
-#ifndef KNI_ONNX_FUSED_H
-#define KNI_ONNX_FUSED_H
+#ifndef KNI_ONNX_FUSED_OPERATORS_H
+#define KNI_ONNX_FUSED_OPERATORS_H
 
 #include "onnx/convert/network.h"
 

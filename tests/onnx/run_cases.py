@@ -1,0 +1,82 @@
+"""Runs ONNX's own test cases three ways: at run time (kiln run --test), and samples of them as C against the library and as freestanding
+C. The data is in the folder KN_ONNX_DATA, or in ../shared/onnx as archives; without either the cases are left out, which one line says.
+Usage: run_cases.py BUILD_FOLDER [--sample PERCENT]"""
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+SETS = ("node", "simple", "pytorch-converted", "pytorch-operator")
+CLOSING = re.compile(r"^(\d+) passed, (\d+) failed$", re.M)
+
+
+def data_folders(root):
+    """The folders of the sets that there are; archives are unpacked below the build folder."""
+    given = os.environ.get("KN_ONNX_DATA")
+    base = Path(given) if given else HERE.parents[2] / "shared"
+    found = []
+    for name in SETS:
+        for archive in (base / "onnx" / f"{name}.tar.xz", base / f"{name}.tar.xz"):
+            if archive.is_file() and not (root / name).is_dir():
+                with tarfile.open(archive) as file:
+                    file.extractall(root, filter="data") if hasattr(tarfile, "data_filter") else file.extractall(root)
+        for folder in (root / name, base / name):
+            if folder.is_dir():
+                found.append(folder)
+                break
+    return found
+
+
+def known_failures():
+    lines = (HERE / "known_failures.txt").read_text(encoding="utf-8").splitlines()
+    return {line.split("|")[0].strip() for line in lines if line and not line.startswith("#")}
+
+
+def run(command):
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+    match = CLOSING.findall(done.stdout)
+    return done.stdout, (int(match[-1][0]), int(match[-1][1])) if match else (0, 1)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("build")
+    parser.add_argument("--sample", default="2")
+    options = parser.parse_args()
+    root = Path(os.environ.get("KN_BUILD_ROOT", "build")) / "onnx"
+    root.mkdir(parents=True, exist_ok=True)
+    folders = data_folders(root)
+    if not folders:
+        print("skipped: there are no cases of ONNX; KN_ONNX_DATA names their folder")
+        print("1 passed, 0 failed")
+        return 0
+    passed = failed = 0
+    known = known_failures()
+    for device in ("cpu", "fusion(cpu)"):
+        text, (good, _) = run([f"{options.build}/kiln", "run", "--test", *map(str, folders), "--device", device, "--jobs", "1"])
+        lost = set(re.findall(r"^FAIL (\S+?):", text, re.M))
+        for name in sorted(lost - known):
+            print(f"FAIL {device}: {name}")
+        for name in sorted(known - lost):
+            print(f"FAIL {device}: {name} passes; take it out of known_failures.txt")
+        print(f"at run time on {device}: {good} passed, {len(lost & known)} known failures")
+        passed += good
+        failed += len(lost - known) + len(known - lost) + (0 if good else 1)
+    for script, least in (("run_imported.py", 0.9), ("run_standalone.py", 0.85)):
+        text, (good, bad) = run([sys.executable, "-B", str(HERE / script), "--build", options.build, "--sample", options.sample,
+                                 "--seed", "1", "--jobs", "1", str(folders[0])])
+        print(f"{script}, {options.sample} per cent: {good} passed, {bad} not")
+        passed += good
+        if good < least * (good + bad) or not good:
+            print(text[-4000:])
+            failed += 1
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
