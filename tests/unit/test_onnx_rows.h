@@ -105,6 +105,13 @@ static inline void onnx_run_rows(const onnx_row *rows, size_t n)
         if (!strstr(rows[i].text, "= i64[] ")) onnx_run_open(&rows[i]); /* a number is no size */
     }
 }
+/* Those that need their sizes. */
+static inline void onnx_run_fixed(const onnx_row *rows, size_t n)
+{
+    for (size_t i = 0; i < n; i++) onnx_run_row(&rows[i]);
+}
+
+#define ONNX_RUN_FIXED(rows) onnx_run_fixed(rows, sizeof(rows) / sizeof *(rows))
 #define ONNX_RUN(rows) onnx_run_rows(rows, sizeof(rows) / sizeof *(rows))
 
 #endif
