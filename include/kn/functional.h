@@ -257,7 +257,7 @@ typedef struct kn_recurrent_args {
         peepholes; /* lstm: [directions, 3 hidden], factors of c in the gates i, o and f; KN_NONE: none */
     kn_direction direction;
     kn_gate activations[6];   /* f, g and h of lstm, f and g of gru, f of rnn; then those of the way back */
-    double clip;              /* above 0: what goes into an activation is clamped to -clip .. clip */
+    double clip;              /* above 0: gates are clamped to -clip .. clip before their activation */
     bool linear_before_reset; /* gru: multiplies by the reset gate after the product with r */
     bool input_forget;        /* lstm: the forget gate is 1 - i */
 } kn_recurrent_args;

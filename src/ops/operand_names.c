@@ -51,6 +51,11 @@ static const struct {
     NAMES(attention_grad, "q k v dy mask bias y"),
     NAMES(deform_sample, "x offset mask"),
     NAMES(deform_sample_grad, "x offset dy mask"),
+    NAMES(lstm, "x weight weight_h bias lengths h c peepholes"),
+    NAMES(gru, "x weight weight_h bias lengths h"),
+    NAMES(rnn, "x weight weight_h bias lengths h"),
+    NAMES(matmul_integer, "a b a_zero b_zero bias scale y_zero"),
+    NAMES(conv_integer, "x weight x_zero weight_zero bias scale y_zero"),
     /* composites */
     NAMES(softmax_grad, "dy y"),
     NAMES(log_softmax_grad, "dy y"),

@@ -11,12 +11,11 @@ typedef struct lowering {
     int64_t direction;
 } lowering;
 
-/* Activation `which` of the direction. */
-static kn_tensor activated(const lowering *l, kn_tensor x, int which)
+/* Activation `which` of the direction, of what is not a gate. */
+static kn_tensor activated_state(const lowering *l, kn_tensor x, int which)
 {
     const int i = (int)l->direction * l->z.kinds + which;
     const double alpha = l->a->alpha[i], beta = l->a->beta[i];
-    if (l->a->clip > 0) x = kn_clamp(x, -l->a->clip, l->a->clip);
     switch (l->a->activations.dims[i]) {
     case KN_GATE_SIGMOID:
         return kn_sigmoid(x);
@@ -43,6 +42,11 @@ static kn_tensor activated(const lowering *l, kn_tensor x, int which)
     }
 }
 
+static kn_tensor activated(const lowering *l, kn_tensor x, int which)
+{
+    return activated_state(l, l->a->clip > 0 ? kn_clamp(x, -l->a->clip, l->a->clip) : x, which);
+}
+
 /* Gate `which` of [batch, gates hidden]. */
 static kn_tensor gate(const lowering *l, kn_tensor gates, int which)
 {
@@ -66,7 +70,7 @@ static void lstm_step(const lowering *l, kn_tensor x, const kn_tensor *state, kn
     kn_tensor fresh = activated(l, gate(l, gates, 3), 1);
     now[1] = kn_keep(kn_add(kn_mul(forget, state[1]), kn_mul(input, fresh)));
     kn_tensor output = activated(l, peeped(l, gate(l, gates, 1), 1, now[1]), 0);
-    now[0] = kn_mul(output, activated(l, now[1], 2));
+    now[0] = kn_mul(output, activated_state(l, now[1], 2));
 }
 
 static void gru_step(const lowering *l, kn_tensor x, const kn_tensor *state, kn_tensor *now)

@@ -33,7 +33,8 @@ static inline const char *onnx_text_type(const char *at, int *type, int64_t *siz
     static const struct {
         const char *name;
         int type;
-    } types[] = {{"f32", 1}, {"u8", 2}, {"i32", 6}, {"i64", 7}, {"bool", 9}, {"f16", 10}, {"f64", 11}};
+    } types[] = {{"f32", 1}, {"u8", 2},   {"i8", 3},   {"i32", 6},
+                 {"i64", 7}, {"bool", 9}, {"f16", 10}, {"f64", 11}};
     char word[ONNX_TEXT_WORD];
     at = onnx_text_word(at, word);
     *type = -1;
@@ -77,7 +78,7 @@ static inline size_t onnx_text_element(void *data, int type, int64_t i, double v
         ((double *)data)[i] = value;
         return 8;
     default:
-        ((unsigned char *)data)[i] = (unsigned char)value;
+        ((unsigned char *)data)[i] = (unsigned char)(int)value;
         return 1;
     }
 }

@@ -48,6 +48,42 @@ static kn_status attention(void)
     return differentiate(kn_rms_norm(y, KN_NONE, 1, 1e-6), p, 3);
 }
 
+static kn_status recurrent(void)
+{
+    kn_tensor x = filled(KN_SHAPE(3, 2, 4), 1), lengths = kn_cast(kn_arange(1, 3, 1, KN_I64), KN_I32);
+    kn_tensor p[3] = {leaf(KN_SHAPE(2, 12, 4), 0.3), leaf(KN_SHAPE(2, 12, 3), 0.3),
+                      leaf(KN_SHAPE(2, 24), 0.1)};
+    kn_recurrent_args args = {.bias = p[2], .lengths = lengths, .direction = KN_BOTH_WAYS};
+    kn_recurrent_result y = kn_lstm(x, p[0], p[1], &args);
+    kn_no_grad_begin(); /* the kernel itself, without a tape */
+    kn_recurrent_args both = {.direction = KN_BOTH_WAYS, .linear_before_reset = true};
+    kn_tensor h = kn_gru(filled(KN_SHAPE(3, 2, 4), 1), filled(KN_SHAPE(2, 9, 4), 1),
+                         filled(KN_SHAPE(2, 9, 3), 1), &both)
+                      .h;
+    kn_no_grad_end();
+    double sum;
+    kn_status s = kn_read_as(total(h), KN_F64, &sum, sizeof sum);
+    return s == KN_OK ? differentiate(kn_add(total(y.y), total(y.c)), p, 3) : s;
+}
+
+static kn_status integers(void)
+{
+    kn_tensor x = kn_quantize(filled(KN_SHAPE(1, 2, 6, 6), 1), kn_scalar(0.1, KN_F32), KN_NONE, NULL);
+    kn_tensor w = kn_cast(filled(KN_SHAPE(3, 2, 3, 3), 9), KN_I8), zero = kn_zeros(KN_SHAPE(3), KN_I8);
+    kn_tensor scale = kn_full(KN_SHAPE(3), 0.01, KN_F32);
+    kn_conv_integer_args args = {.padding = {1, 1}};
+    kn_tensor y =
+        kn_conv_requantized(x, w, KN_NONE, zero, kn_zeros(KN_SHAPE(3), KN_I32), scale, KN_NONE, &args);
+    kn_tensor rows = kn_keep(kn_reshape(y, KN_SHAPE(3, 36)));
+    int64_t sum;
+    kn_conv_integer_args apart = {.stride = {2, 2}};
+    kn_tensor z = kn_conv_integer(kn_reshape(rows, KN_SHAPE(1, 3, 6, 6)),
+                                  kn_ones(KN_SHAPE(2, 3, 2, 2), KN_U8), KN_NONE, KN_NONE, &apart);
+    if (kn_read(total(kn_cast(z, KN_I64)), &sum, sizeof sum)) return KN_ERROR_MEMORY;
+    kn_tensor product = kn_matmul_integer(rows, kn_transpose(rows, 0, 1), KN_NONE, KN_NONE);
+    return kn_read(total(kn_cast(product, KN_I64)), &sum, sizeof sum);
+}
+
 static kn_status sorting(void)
 {
     kn_tensor x = leaf(KN_SHAPE(5, 40), 1);
@@ -122,6 +158,8 @@ static const scenario scenarios[] = {
     {"convolution, pool and batch norm", convolution, false, NULL},
     {"attention", attention, false, NULL},
     {"sort and topk", sorting, false, NULL},
+    {"recurrent cells", recurrent, false, NULL},
+    {"integer products", integers, false, NULL},
     {"linear algebra", linear_algebra, false, NULL},
     {"recompute", recomputed, false, NULL},
     {"second order", second_order, false, NULL},

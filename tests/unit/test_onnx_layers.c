@@ -1,115 +1,11 @@
 /* Operators of layers in ONNX models, in all their forms: windows, norms, activations, losses, and what com.microsoft fuses. Each row is a
    model of one node over constants and what it gives, as sums written out say: computed ahead, when it runs, and as a program whose sizes
    are open. */
-#include "support/onnx_text.h"
-#include "test_onnx_models.h"
-#include <kn/program.h>
-
-typedef struct row {
-    int version;
-    const char *text, *expected; /* as support/onnx_text.h has them; results parted by ';' */
-} row;
-
-enum { MOST_RESULTS = 6, MOST_ELEMENTS = 256 };
-
-/* ---- one row */
-
-static const char *compare(const row *r, const char *at, kn_tensor got)
-{
-    static const int numbers[KN_DTYPE_COUNT] = {
-        [KN_F32] = 1, [KN_U8] = 2, [KN_I32] = 6, [KN_I64] = 7, [KN_BOOL] = 9, [KN_F16] = 10, [KN_F64] = 11};
-    int64_t sizes[8], n = 1;
-    double values[MOST_ELEMENTS];
-    int type, rank, before = check_failed;
-    while (*at == ' ') at++;
-    at = onnx_text_type(at, &type, sizes, &rank);
-    bool same = kn_ok(got) && numbers[kn_dtype_of(got)] == type && kn_rank(got) == rank;
-    for (int i = 0; i < rank; i++) {
-        same = same && kn_size(got, i) == sizes[i];
-        n *= sizes[i];
-    }
-    for (int64_t i = 0; i < n && i < MOST_ELEMENTS; i++) values[i] = strtod(at, (char **)(uintptr_t)&at);
-    if (CHECK(same)) check_values(got, values, (int)n, type == 10 ? 2e-3 : 3e-5, __FILE__, __LINE__);
-    if (check_failed > before)
-        printf("version %d, %s\n  gives %s of rank %d\n", r->version, r->text,
-               kn_dtype_name(kn_dtype_of(got)), kn_rank(got));
-    while (*at == ' ') at++;
-    return *at == ';' ? at + 1 : at;
-}
-
-static void compare_all(const row *r, kn_status s, const kn_tensor *out, int32_t n)
-{
-    const char *at = r->expected;
-    if (!CHECK(s == KN_OK)) printf("version %d, %s\n  %s\n", r->version, r->text, kn_last_error());
-    for (int32_t k = 0; s == KN_OK && k < n; k++) at = compare(r, at, out[k]);
-    CHECK(s != KN_OK || !*at);
-}
-
-static void run_row(const row *r)
-{
-    kn_tensor out[MOST_RESULTS];
-    for (int plain = 0; plain < 2; plain++) { /* computed when the model is loaded, and when it runs */
-        kn_onnx_args args = {.no_simplify = plain};
-        kn_scope scope = kn_scope_begin();
-        kn_onnx model = onnx_open_with(onnx_text_model(r->text, r->version), &args);
-        int32_t n = kn_onnx_outputs(model);
-        kn_status s = n > 0 && n <= MOST_RESULTS ? kn_onnx_run(model, NULL, 0, out, n) : KN_ERROR_ARGUMENT;
-        compare_all(r, s, out, n);
-        kn_onnx_free(model);
-        kn_scope_end(scope, KN_NONE);
-        onnx_free_kept();
-    }
-}
-
-/* The same model with its first constant as an input whose sizes are known only when the program runs, but for the channels. */
-static void write_open(const row *r, char *text, size_t bytes)
-{
-    int64_t sizes[8];
-    int type, rank;
-    const char *behind = onnx_text_type(strchr(r->text, '=') + 1, &type, sizes, &rank);
-    const char *open = strchr(r->text, '[');
-    size_t n = (size_t)snprintf(text, bytes, "%c%.*s[", r->text[0], (int)(open - strchr(r->text, '=') - 1),
-                                strchr(r->text, '=') + 1);
-    for (int i = 0; i < rank; i++)
-        n += (size_t)snprintf(text + n, bytes - n, "%s%d", i ? "," : "",
-                              i == 1 && rank > 2 ? (int)sizes[1] : -1);
-    snprintf(text + n, bytes - n, "]%s", strchr(behind, ';'));
-}
-
-static void run_open(const row *r)
-{
-    char text[4096], first[2048];
-    kn_tensor x = KN_NONE, out[MOST_RESULTS];
-    kn_scope scope = kn_scope_begin();
-    write_open(r, text, sizeof text);
-    snprintf(first, sizeof first, "%.*s; u = Identity(%c); > u", (int)strcspn(r->text, ";"), r->text,
-             r->text[0]);
-    kn_onnx constant = onnx_open(onnx_text_model(first, 17)),
-            model = onnx_open(onnx_text_model(text, r->version));
-    kn_program program = kn_onnx_program(model, NULL);
-    CHECK(kn_onnx_run(constant, NULL, 0, &x, 1) == KN_OK);
-    int32_t n = kn_program_outputs(program);
-    kn_status s = n > 0 && n <= MOST_RESULTS ? kn_program_run(program, &x, 1, out, n) : KN_ERROR_ARGUMENT;
-    compare_all(r, s, out, n);
-    kn_program_free(program);
-    kn_onnx_free(model);
-    kn_onnx_free(constant);
-    kn_scope_end(scope, KN_NONE);
-    onnx_free_kept();
-}
-
-static void run_rows(const row *rows, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        run_row(&rows[i]);
-        if (!strstr(rows[i].text, "= i64[] ")) run_open(&rows[i]); /* a number is no size */
-    }
-}
-#define RUN(rows) run_rows(rows, sizeof(rows) / sizeof *(rows))
+#include "test_onnx_rows.h"
 
 /* ---- rows */
 
-static const row pools[] = {
+static const onnx_row pools[] = {
     {1, "a = f32[1,1,5] 1.2 1.2 0.1 -0.9 -1.8; u = AveragePool(a) kernel_shape=3, strides=2, pads=1,1; > u",
      "f32[1,1,3] 1.2 0.133333 -1.35"},
     {7,
@@ -194,7 +90,7 @@ static const row pools[] = {
      "u8[1,1,2,2] 99 58 99 89; i64[1,1,2,2] 4 7 13 15"},
 };
 
-static const row convolutions[] = {
+static const onnx_row convolutions[] = {
     {1,
      "a = f32[1,2,3] 1.2 -0.7 0.3 0.3 -1.6 0.8; b = f32[2,1,2] 0.1 0.1 0.9 -1.7; c = f32[1] -1.1; u = "
      "ConvTranspose(a, b, c) strides=2,; > u",
@@ -332,7 +228,7 @@ static const row convolutions[] = {
      "0.162328 -0.0340352 -0.676"},
 };
 
-static const row norms[] = {
+static const onnx_row norms[] = {
     {1,
      "a = f32[2,2,2] -0.8 1.7 1.2 -0.1 -1.6 1.9 -1.1 -1.3; b = f32[2] 0.2 1.4; c = f32[2] -0.9 -1.2; d = "
      "f32[2] 1.1 0.3; e = f32[2] 0.8 0.9; u = BatchNormalization(a, b, c, d, e) is_test=1; > u",
@@ -454,7 +350,7 @@ static const row norms[] = {
      "f32[1,4,2] 0.0744816 -0.664736 -0.893779 -0.738595 0.0744816 -0.812455 -1.1917 0.960174"},
 };
 
-static const row activations[] = {
+static const onnx_row activations[] = {
     {1, "a = f32[7] -3 -1 -0.5 0 0.5 1 3; u = Relu(a); > u", "f32[7] 0 0 0 0 0.5 1 3"},
     {14, "a = i64[2] -3 4; u = Relu(a); > u", "i64[2] 0 4"},
     {6, "a = f32[7] -3 -1 -0.5 0 0.5 1 3; u = LeakyRelu(a); > u", "f32[7] -0.03 -0.01 -0.005 0 0.5 1 3"},
@@ -566,7 +462,7 @@ static const row activations[] = {
      "f32[2,2,2] 1.2 -1.6 -0.2 1.1 1.2 1.2 -0.7 0.2"},
 };
 
-static const row losses[] = {
+static const onnx_row losses[] = {
     {13,
      "a = f32[3,4] -3.87417 -0.374171 -1.47417 -2.77417 -1.22238 -0.922379 -1.82238 -1.92238 -0.92338 "
      "-3.92338 -0.72338 -2.32338; b = i64[3] 0 3 1; u = NegativeLogLikelihoodLoss(a, b) reduction='none'; > "
@@ -644,7 +540,7 @@ static const row losses[] = {
      "f32[] 3.89688"},
 };
 
-static const row fused[] = {
+static const onnx_row fused[] = {
     {17,
      "a = f32[1,2,4] 0.5 -2 1.8 0.5 0.9 -1.8 0 -1.2; b = f32[1,2,4] 1.6 0.2 1.7 -0.2 -0.6 1.3 -0.9 -0.4; c = "
      "f32[4] -1.9 -1.7 -0.4 0.5; d = f32[4] 1.3 -0.4 0.6 -1.4; e = f32[4] -1.2 1.9 -1.2 -1.3; u, v, w, z = "
@@ -898,12 +794,12 @@ int main(int argc, char **argv)
         return check_report();
     }
     kn_device_use(device);
-    RUN(pools);
-    RUN(convolutions);
-    RUN(norms);
-    RUN(activations);
-    RUN(losses);
-    RUN(fused);
+    ONNX_RUN(pools);
+    ONNX_RUN(convolutions);
+    ONNX_RUN(norms);
+    ONNX_RUN(activations);
+    ONNX_RUN(losses);
+    ONNX_RUN(fused);
     test_refused();
     test_divided_sizes();
     return check_report();

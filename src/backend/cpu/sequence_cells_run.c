@@ -300,6 +300,7 @@ static void start_functions(job *j)
         const int kind = (int)j->a->activations.dims[i];
         j->functions[i] =
             (kni_gate_function){kind, (float)j->a->alpha[i], (float)j->a->beta[i], (float)j->a->clip};
+        if (i % j->z.kinds == 2) j->functions[i].clip = 0; /* of the cell state, which is no gate */
         j->plain &= kind == usual[j->z.cell][i % j->z.kinds];
     }
 }

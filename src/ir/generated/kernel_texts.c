@@ -344,7 +344,7 @@ static const char recurrent_text[] =
     "if (input_forget) forget = 1 - input;\nfresh = activated(fresh, kinds[first + 1], (T)alpha[first + 1], (T)beta[first + 1], (T)clip);\n"
     "T now = forget * c[state + j] + input * fresh;\nif (has_peepholes) output += peepholes[d * 3 * hidden + hidden + j] * now;\n"
     "output = activated(output, kinds[first], (T)alpha[first], (T)beta[first], (T)clip);\nc[state + j] = now;\n"
-    "h[state + j] = output * activated(now, kinds[first + 2], (T)alpha[first + 2], (T)beta[first + 2], (T)clip);\ny[at + j] = h[state + j];\n}\n}\n}\n}\n\n\n"
+    "h[state + j] = output * activated(now, kinds[first + 2], (T)alpha[first + 2], (T)beta[first + 2], 0);\ny[at + j] = h[state + j];\n}\n}\n}\n}\n\n\n"
     "kernel gru(index item, in T x[], in T w[], in T r[], in T bias[], in index lengths[], in T h0[], out T y[], out T h[],\n"
     "temp T gates[], index steps, index batch, index ins, index hidden, index directions, index direction,\n"
     "index has_bias, index has_lengths, index has_h, index linear_before_reset, uniform index kinds[6],\nuniform real alpha[6], uniform real beta[6], real clip)\n{\n"

@@ -1,7 +1,8 @@
-/* Attention and MultiHeadAttention of com.microsoft: one projection for queries, keys and values, or operands that may be packed. What their
+/* Attention, QAttention and MultiHeadAttention of com.microsoft: one projection for queries, keys and values, or operands that may be packed. What their
    masks hide is not hidden but lowered by mask_filter_value; only what comes later is hidden. */
 #include "core/dtype.h"
 #include "onnx/convert/attending.h"
+#include "onnx/convert/quantized.h"
 
 /* The columns from `from` of the last axis. */
 static kni_datum columns(kni_conversion *c, kni_datum x, kni_extent from, kni_extent count)
@@ -82,13 +83,11 @@ static double scale_of(const kni_onnx_node *node) { return kni_node_real(node, "
 
 /* ---- Attention: input, weights, bias, mask, past, bias of the scores */
 
-/* The projection and its three parts, as heads. */
-static void project(kni_conversion *c, const kni_onnx_node *node, const kni_datum *in, kni_attending *a)
+/* The three parts of a projection, as heads. */
+static void split_projection(kni_conversion *c, const kni_onnx_node *node, kni_datum y, kni_attending *a)
 {
     int64_t heads = heads_of(c, node), n;
     const int64_t *sizes = kni_node_ints(node, "qkv_hidden_sizes", &n);
-    kni_datum y = kni_emit2(c, "matmul", in[0], in[1]);
-    y = kni_sum_of(c, y, in[2]);
     kni_extent third = kni_extent_div(c, kni_extent_of(c, y, -1), KNI_EXTENT(3)), part[3],
                from = KNI_EXTENT(0);
     if (kni_convert_failed(c)) return;
@@ -111,11 +110,11 @@ static kni_datum half_of(kni_conversion *c, kni_datum past, int64_t which)
     return kni_squeeze_at(c, kni_slice_of(c, past, 0, KNI_EXTENT(which), KNI_EXTENT(which + 1)), 0);
 }
 
-void kni_convert_fused_attention(kni_conversion *c, const kni_onnx_node *node, const kni_datum *in,
-                                 int32_t n_in, kni_datum *out, int32_t n_out)
+/* Attention over a projection [batch, tokens, q + k + v]. */
+static void attend_projection(kni_conversion *c, const kni_onnx_node *node, kni_datum y, kni_datum mask,
+                              kni_datum past, kni_datum bias, kni_datum *out)
 {
     kni_attending a = {.scale = scale_of(node)};
-    (void)n_in, (void)n_out;
     if (kni_node_int(node, "do_rotary", 0) || kni_node_int(node, "past_present_share_buffer", 0)) {
         kni_convert_fail(
             c, KN_ERROR_UNSUPPORTED,
@@ -123,16 +122,38 @@ void kni_convert_fused_attention(kni_conversion *c, const kni_onnx_node *node, c
             "them");
         return;
     }
-    project(c, node, in, &a);
-    kni_datum keys = half_of(c, in[4], 0), values = half_of(c, in[4], 1);
+    split_projection(c, node, y, &a);
+    kni_datum keys = half_of(c, past, 0), values = half_of(c, past, 1);
     a.k = kni_behind_past(c, keys, a.k);
     a.v = kni_behind_past(c, values, a.v);
-    a.bias = kni_sum_of(c, bias_of_mask(c, node, in[3], &a), in[5]);
+    a.bias = kni_sum_of(c, bias_of_mask(c, node, mask, &a), bias);
     hide_later(c, node, &a, keys);
     out[0] = kni_heads_together(c, kni_attend(c, &a));
     if (!kni_is_wanted(node, 1)) return;
     kni_datum both[2] = {kni_unsqueeze_at(c, a.k, 0), kni_unsqueeze_at(c, a.v, 0)};
     out[1] = kni_concat_of(c, both, 2, 0);
+}
+
+void kni_convert_fused_attention(kni_conversion *c, const kni_onnx_node *node, const kni_datum *in,
+                                 int32_t n_in, kni_datum *out, int32_t n_out)
+{
+    kni_datum y = kni_sum_of(c, kni_emit2(c, "matmul", in[0], in[1]), in[2]);
+    (void)n_in, (void)n_out;
+    attend_projection(c, node, y, in[3], in[4], in[5], out);
+}
+
+/* QAttention: input and weights of bytes, bias, their scales, mask, their zero points, past */
+void kni_convert_quantized_attention(kni_conversion *c, const kni_onnx_node *node, const kni_datum *in,
+                                     int32_t n_in, kni_datum *out, int32_t n_out)
+{
+    const kni_datum both[2] = {in[3], in[4]};
+    kni_datum scale[2];
+    (void)n_in, (void)n_out;
+    for (int i = 0; i < 2; i++)
+        scale[i] = kni_is_single(c, both[i]) ? kni_reshape_to(c, both[i], NULL, 0) : both[i];
+    const kni_quantized sums = {kni_integer_product(c, in[0], in[1], in[6], in[7]),
+                                kni_emit2(c, "mul", scale[0], scale[1]), KNI_ABSENT};
+    attend_projection(c, node, kni_sum_of(c, kni_dequantized(c, sums), in[2]), in[5], in[8], KNI_ABSENT, out);
 }
 
 /* ---- MultiHeadAttention: query, key, value, bias, mask, bias of the scores, past keys, past values */

@@ -140,6 +140,7 @@ const kni_onnx_converter kni_onnx_attention[] = {
     {"", "RotaryEmbedding", 23, 0, kni_convert_rotary, 0, "floats"},
     {"", "TensorScatter", 24, 0, kni_convert_tensor_scatter, 0, "floats integers bool"},
     FUSED("Attention", kni_convert_fused_attention),
+    {"com.microsoft", "QAttention", 1, 0, kni_convert_quantized_attention, 0, "u8 i8"},
     FUSED("MultiHeadAttention", kni_convert_multi_head_attention),
     FUSED("GroupQueryAttention", kni_convert_grouped_attention),
     FUSED("RotaryEmbedding", kni_convert_fused_rotary),

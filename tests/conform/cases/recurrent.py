@@ -20,7 +20,8 @@ def activations(op, d, attrs):
     def of(which):
         i = d * n + which
         alpha, beta, clip = attrs.get("alpha%d" % i, 0.0), attrs.get("beta%d" % i, 0.0), attrs.get("clip", 0.0)
-        return lambda x: ACTIVATIONS[kinds[i]](x.clamp(-clip, clip) if clip else x, alpha, beta)
+        clips = clip and which < 2  # the cell state is no gate
+        return lambda x: ACTIVATIONS[kinds[i]](x.clamp(-clip, clip) if clips else x, alpha, beta)
 
     return [of(i) for i in range(n)]
 
