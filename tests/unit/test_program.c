@@ -454,7 +454,7 @@ static void long_traces_take_their_time(void)
         double seconds = trace_long(4000, &small);
         if (seconds < least) least = seconds;
         ratio = trace_long(64000, &large) / (least > 1e-4 ? least : 1e-4);
-        kn_tensor x = kn_ones(KN_SHAPE(2), KN_F32), y;
+        kn_tensor x = kn_ones(KN_SHAPE(2), KN_F32), y = KN_NONE;
         CHECK(large && kn_program_run(large, &x, 1, &y, 1) == KN_OK);
         CHECK_VALUES(y, 0, 64001, 64001);
         kn_program_free(small);
