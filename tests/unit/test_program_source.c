@@ -178,6 +178,10 @@ int main(void)
 {
     char folder[PATH], build[PATH], command[PATH + 10];
     const char *base = getenv("TMPDIR");
+    if (UNDER_SANITIZER) {
+        check_skip("programs against a library with sanitizers");
+        return check_report();
+    }
     if (!find_library(build, sizeof build)) {
         check_skip("no shared library beside the tests");
         return check_report();
