@@ -41,7 +41,8 @@ static kn_status launch_distinct(kni_launch *l)
     int64_t n = kni_count(l->out[INVERSE]);
     l->kernel = &kni_kernel_distinct;
     l->items = 1;
-    kni_launch_int(l, a->by_axis ? kni_infer_product(x, 0, (int)a->axis) : 1);
+    /* Slices without elements are equal: they are not walked. */
+    kni_launch_int(l, !a->by_axis ? 1 : kni_count(x) ? kni_infer_product(x, 0, (int)a->axis) : 0);
     kni_launch_int(l, n);
     kni_launch_int(l, a->by_axis ? kni_infer_product(x, (int)a->axis + 1, x->rank) : 1);
     kni_launch_int(l, !a->unsorted);

@@ -125,6 +125,7 @@ static kn_status run_distinct(const kn_record *r)
         j.outer = kni_count_dims((int)a->axis, t->dims);
         j.inner = kni_count_dims(t->rank - (int)a->axis - 1, t->dims + a->axis + 1);
     }
+    if (j.inner == 0) j.outer = 0; /* slices without elements are not walked */
     j.k = j.outer * j.inner;
     kn_status s = KN_OK;
     for (int i = 0; i < 5 && s == KN_OK; i++) s = kni_host_allocate(kni_out(r, i));
