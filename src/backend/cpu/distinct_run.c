@@ -125,7 +125,7 @@ static kn_status run_distinct(const kn_record *r)
         j.outer = kni_count_dims((int)a->axis, t->dims);
         j.inner = kni_count_dims(t->rank - (int)a->axis - 1, t->dims + a->axis + 1);
     }
-    if (j.inner == 0) j.outer = 0; /* slices without elements are not walked */
+    if (!j.n || !j.inner) j.outer = 0; /* nothing is walked where there are no elements */
     j.k = j.outer * j.inner;
     kn_status s = KN_OK;
     for (int i = 0; i < 5 && s == KN_OK; i++) s = kni_host_allocate(kni_out(r, i));
