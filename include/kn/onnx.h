@@ -74,9 +74,64 @@ typedef struct kn_onnx_info {
     int64_t ir_version, opset; /* opset: of the operators that need no domain */
 } kn_onnx_info;
 KN_API KN_MUST_CHECK kn_status kn_onnx_describe(kn_onnx model, kn_onnx_info *info);
-/* What is in the model, as text: producer, versions, inputs, outputs, operators and how often they come, weights. Returns the length of
-   it all. */
+/* What is in the model, as text: producer, versions, inputs, outputs, operators and how often they come, weights; after
+   kn_onnx_examine also what that has found. Returns the length of it all. */
 KN_API size_t kn_onnx_inspect(kn_onnx model, char *buffer, size_t bytes);
+/* The nodes of the model as they run, one to a line, inner graphs below theirs. Returns the length of it all. */
+KN_API size_t kn_onnx_print(kn_onnx model, char *buffer, size_t bytes);
+
+/* ---- looking for what does not work, without running anything */
+
+/* A size that the model leaves open, by its name, or as INPUT.AXIS ("x.0"), which goes first. low = high: that number. high 0: no bound. */
+typedef struct kn_onnx_size {
+    const char *name;
+    int64_t low, high;
+} kn_onnx_size;
+
+typedef struct kn_onnx_examined {
+    int64_t macs; /* multiplications with an addition, in the nodes whose sizes are known; INT64_MAX: more */
+    int32_t checked;   /* nodes whose operands' types are known, and that work with them */
+    int32_t unchecked; /* nodes whose operands' types depend on values, or on a node that does not work */
+    int32_t problems, operators, sizes; /* how many kn_onnx_examined_... tell of */
+    bool counts_once;                   /* a loop whose trips are not known counts as one trip */
+} kn_onnx_examined;
+/* Walks the whole model, inner graphs too, with types and sizes alone: finds every node that cannot run, and counts multiplications. A
+   size that the model leaves open is the largest that is given for it, else 1. What it finds belongs to the model until the next call. */
+KN_API KN_MUST_CHECK kn_status kn_onnx_examine(kn_onnx model, const kn_onnx_size *sizes, int32_t n_sizes,
+                                               kn_onnx_examined *found);
+
+/* A node that cannot run. */
+typedef struct kn_onnx_problem {
+    const char *node, *domain, *op; /* domain: "" for ai.onnx */
+    const char *reason;
+    kn_status
+        code; /* KN_ERROR_UNSUPPORTED, KN_ERROR_DTYPE; others may come from sizes that were taken and do not fit */
+} kn_onnx_problem;
+/* An operator of the model. */
+typedef struct kn_onnx_operator_use {
+    const char *domain, *op;
+    int32_t nodes;
+    int64_t macs; /* of all of them */
+} kn_onnx_operator_use;
+/* A size that inputs leave open, and what was taken for it. */
+typedef struct kn_onnx_open_size {
+    const char *name; /* as kn_onnx_size has it */
+    int64_t taken;
+    bool given;
+} kn_onnx_open_size;
+/* In the order of the model's nodes; operators by their macs, then by how often they come. */
+KN_API KN_MUST_CHECK kn_status kn_onnx_examined_problem(kn_onnx model, int32_t i, kn_onnx_problem *problem);
+KN_API KN_MUST_CHECK kn_status kn_onnx_examined_operator(kn_onnx model, int32_t i, kn_onnx_operator_use *use);
+KN_API KN_MUST_CHECK kn_status kn_onnx_examined_size(kn_onnx model, int32_t i, kn_onnx_open_size *size);
+
+/* An operator that Kiln runs (docs/onnx.md). */
+typedef struct kn_onnx_support {
+    const char *domain, *op; /* domain: "" for ai.onnx */
+    int32_t since, before;   /* versions since <= v < before of the domain's operators; before 0: no end */
+    const char *types;       /* element types of the main operand: "floats integers bool strings" */
+} kn_onnx_support;
+/* By domain and name; false past the last one. */
+KN_API bool kn_onnx_support_at(int32_t i, kn_onnx_support *support);
 
 /* ---- running */
 
@@ -127,11 +182,6 @@ KN_API KN_MUST_CHECK kn_status kn_onnx_run_values(kn_onnx model, const kn_onnx_v
 
 /* ---- as a program: what is saved, printed as C, and run without the model (kn/program.h) */
 
-/* A size that the model leaves open, by its name, or as INPUT.AXIS ("x.0"), which goes first. low = high: that number. high 0: no bound. */
-typedef struct kn_onnx_size {
-    const char *name;
-    int64_t low, high;
-} kn_onnx_size;
 /* An input that has one value for all runs, and then is none of the program's. */
 typedef struct kn_onnx_given {
     const char *input;

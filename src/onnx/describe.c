@@ -8,7 +8,7 @@
 
 enum { NAME_TEXT = 160, LARGEST = 10 };
 
-static void write_name(kni_buffer *text, const char *name)
+void kni_onnx_write_name(kni_buffer *text, const char *name)
 {
     char plain[NAME_TEXT];
     kni_escape(plain, sizeof plain, name);
@@ -25,7 +25,7 @@ static void write_dims(kni_buffer *text, const kni_onnx_declared *d)
         if (d->dims[i].value >= 0)
             kni_buffer_format(text, "%lld", (long long)d->dims[i].value);
         else
-            write_name(text, d->dims[i].name ? d->dims[i].name : "?");
+            kni_onnx_write_name(text, d->dims[i].name ? d->dims[i].name : "?");
     }
     kni_buffer_text(text, "]");
 }
@@ -57,7 +57,7 @@ static void write_ports(kni_buffer *text, const kni_onnx_model *m, const char *t
     kni_buffer_format(text, "%s:\n", title);
     for (int32_t i = 0; i < count; i++) {
         kni_buffer_text(text, "  ");
-        write_name(text, m->values[values[i]].name);
+        kni_onnx_write_name(text, m->values[values[i]].name);
         kni_buffer_text(text, ": ");
         kni_onnx_write_declared(text, m->values[values[i]].declared);
         kni_buffer_text(text, "\n");
@@ -69,21 +69,21 @@ static void write_ports(kni_buffer *text, const kni_onnx_model *m, const char *t
 static void write_head(kni_buffer *text, const kni_onnx_model *m)
 {
     kni_buffer_text(text, "made by ");
-    write_name(text, *m->producer ? m->producer : "an unnamed program");
+    kni_onnx_write_name(text, *m->producer ? m->producer : "an unnamed program");
     kni_buffer_text(text, *m->producer_version ? " " : "");
-    write_name(text, m->producer_version);
+    kni_onnx_write_name(text, m->producer_version);
     kni_buffer_format(text, ", version %lld of the format\noperators of", (long long)m->ir_version);
     for (int32_t i = 0; i < m->n_opsets; i++) {
         kni_buffer_text(text, i ? ", " : " ");
-        write_name(text, *m->opsets[i].domain ? m->opsets[i].domain : "ai.onnx");
+        kni_onnx_write_name(text, *m->opsets[i].domain ? m->opsets[i].domain : "ai.onnx");
         kni_buffer_format(text, " %lld", (long long)m->opsets[i].version);
     }
     kni_buffer_text(text, m->n_opsets ? "\n" : " no named version\n");
     for (int32_t i = 0; i < m->n_metadata; i++) {
         kni_buffer_text(text, i ? "  " : "metadata:\n  ");
-        write_name(text, m->metadata[2 * i]);
+        kni_onnx_write_name(text, m->metadata[2 * i]);
         kni_buffer_text(text, " = ");
-        write_name(text, m->metadata[2 * i + 1]);
+        kni_onnx_write_name(text, m->metadata[2 * i + 1]);
         kni_buffer_text(text, "\n");
     }
 }
@@ -153,10 +153,10 @@ static bool write_ops(kni_buffer *text, const kni_onnx_model *m, kni_onnx_arena 
     for (int32_t i = 0; i < c.n; i++) {
         kni_buffer_format(text, "  %6d  ", (int)c.counts[i].count);
         if (*c.counts[i].domain) {
-            write_name(text, c.counts[i].domain);
+            kni_onnx_write_name(text, c.counts[i].domain);
             kni_buffer_text(text, ".");
         }
-        write_name(text, c.counts[i].op);
+        kni_onnx_write_name(text, c.counts[i].op);
         kni_buffer_text(text, "\n");
     }
     return true;
@@ -222,7 +222,7 @@ static bool write_params(kni_buffer *text, const kni_onnx_model *m, kni_onnx_are
         for (int32_t k = 0; k < t->rank; k++)
             kni_buffer_format(text, k ? ", %lld" : "%lld", (long long)t->sizes[k]);
         kni_buffer_text(text, "]  ");
-        write_name(text, t->name);
+        kni_onnx_write_name(text, t->name);
         kni_buffer_text(text, "\n");
     }
     return true;

@@ -1,8 +1,9 @@
 /* Which converter serves a node. */
 #include "onnx/convert.h"
 #include "onnx/run/custom_operator.h"
+#include <kn/onnx.h>
 #include <pthread.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* What has no family of its own. */
@@ -18,6 +19,10 @@ enum { FAMILIES = sizeof families / sizeof *families, SLOTS = 4096 };
 /* The first row of each operator, found by a hash of its domain and name; its other rows come later in the same family. Made once. */
 static const kni_onnx_converter *slots[SLOTS];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+/* All rows by domain and name, the standard's own first. */
+static const kni_onnx_converter *sorted[SLOTS];
+static int32_t n_sorted;
 
 static uint32_t hash(const char *domain, const char *op)
 {
@@ -39,13 +44,24 @@ static const kni_onnx_converter **slot_of(const char *domain, const char *op)
     return &slots[at];
 }
 
+static int by_name(const void *a, const void *b)
+{
+    const kni_onnx_converter *x = *(const kni_onnx_converter *const *)a,
+                             *y = *(const kni_onnx_converter *const *)b;
+    int order = strcmp(x->domain, y->domain);
+    if (!order) order = strcmp(x->op, y->op);
+    return order ? order : (x->since > y->since) - (x->since < y->since);
+}
+
 static void fill_slots(void)
 {
     for (int f = 0; f < FAMILIES; f++)
         for (const kni_onnx_converter *row = families[f]; row->op; row++) {
             const kni_onnx_converter **slot = slot_of(row->domain, row->op);
             if (!*slot) *slot = row;
+            sorted[n_sorted++] = row;
         }
+    qsort(sorted, (size_t)n_sorted, sizeof *sorted, by_name);
 }
 
 static bool serves(const kni_onnx_converter *row, int32_t version)
@@ -67,4 +83,13 @@ const kni_onnx_converter *kni_onnx_converter_of(const kni_onnx_node *node, const
     for (; row->op; row++)
         if (is_of(row, node->domain, node->op) && serves(row, node->version)) return row;
     return NULL;
+}
+
+bool kn_onnx_support_at(int32_t i, kn_onnx_support *support)
+{
+    pthread_once(&once, fill_slots);
+    if (i < 0 || i >= n_sorted || !support) return false;
+    const kni_onnx_converter *row = sorted[i];
+    *support = (kn_onnx_support){row->domain, row->op, row->since, row->before, row->types};
+    return true;
 }

@@ -229,6 +229,9 @@ static int check(const char *path, const char *top)
 int kiln_command_inspect(int count, char **arguments)
 {
     const char *path = NULL, *top = NULL;
+    for (int i = 0; i < count; i++)
+        if (arguments[i][0] != '-' && kiln_looks_like_onnx(arguments[i]))
+            return kiln_inspect_onnx(count, arguments);
     bool json = false, bad = false, checks = false, program = false;
     for (int i = 0; i < count; i++) {
         if (kiln_option(arguments, i, "--json"))
@@ -246,11 +249,6 @@ int kiln_command_inspect(int count, char **arguments)
             path = arguments[i];
     }
     if (!path) return kiln_usage_error("inspect needs a file");
-    if (kiln_looks_like_onnx(path)) {
-        if (json || checks || program || top)
-            return kiln_usage_error("inspect takes no options for an ONNX model");
-        return kiln_inspect_onnx(path);
-    }
     if (!top) top = "";
     if (checks && json) return kiln_usage_error("inspect takes --json or --check, not both");
     if (checks) return check(path, top);

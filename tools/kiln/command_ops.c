@@ -351,7 +351,7 @@ static void print_markdown(void)
 
 int kiln_command_ops(int count, char **arguments)
 {
-    bool matrix = false, markdown = false, json = false, bad = false;
+    bool matrix = false, markdown = false, json = false, onnx = false, bad = false;
     const char *specs[MAX_DEVICES], *spec = NULL, *names[MAX_NAMES];
     int n_specs = 0, n_names = 0;
     for (int i = 0; i < count; i++) {
@@ -361,6 +361,8 @@ int kiln_command_ops(int count, char **arguments)
             markdown = true;
         else if (kiln_option(arguments, i, "--json"))
             json = true;
+        else if (kiln_option(arguments, i, "--onnx"))
+            onnx = true;
         else if (*arguments[i] != '-' && n_names < MAX_NAMES)
             names[n_names++] = arguments[i];
         else if (!kiln_option_value(count, arguments, &i, "--device", &spec, &bad))
@@ -371,6 +373,9 @@ int kiln_command_ops(int count, char **arguments)
         specs[n_specs++] = spec;
         spec = NULL;
     }
+    if (onnx && (n_names || matrix || json || n_specs))
+        return kiln_usage_error("--onnx goes with --markdown alone");
+    if (onnx) return kiln_ops_onnx(markdown);
     if (n_names && (matrix || markdown || json || n_specs))
         return kiln_usage_error("ops takes names of ops or options, not both");
     if (n_names) return print_ops(names, n_names);

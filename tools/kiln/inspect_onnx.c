@@ -1,10 +1,21 @@
-/* kiln inspect model.onnx: what the model takes and gives, its parameters and operators, and what nothing here converts. */
+/* kiln inspect model.onnx: what the model takes and gives, its parameters and operators, what it costs, and what cannot run. */
 #define KN_NO_SITES 1 /* the line of a failure would be the tool's own */
 #include "kiln.h"
+#include "run_files.h"
 #include <kn.h>
 #include <kn/onnx.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { MOST = 256 };
+
+typedef struct job {
+    const char *path;
+    bindings dims;
+    kn_onnx_size sizes[MOST];
+    char *names[MOST];
+    bool no_simplify, dump;
+} job;
 
 /* A model begins with the version of its format, in field 1; safetensors files have a '{' behind 8 bytes. */
 bool kiln_looks_like_onnx(const char *path)
@@ -24,27 +35,83 @@ static int failed(void)
     return 1;
 }
 
-static int print_model(const char *path, kn_onnx model)
+static int print_model(const job *j, kn_onnx model)
 {
-    kn_onnx_info info;
+    if (kn_onnx_examine(model, j->sizes, j->dims.n, NULL)) return failed();
     size_t bytes = kn_onnx_inspect(model, NULL, 0) + 1;
     char *text = bytes > 1 ? malloc(bytes) : NULL;
-    if (!text || kn_onnx_describe(model, &info) != KN_OK) {
-        free(text);
-        return failed();
-    }
+    if (!text) return failed();
     kn_onnx_inspect(model, text, bytes);
-    printf("%s: ONNX\n%s", path, text); /* the library has escaped what is not plain */
-    if (info.unknown) printf("%d nodes have operators that nothing converts\n", (int)info.unknown);
+    printf("%s: ONNX\n%s", j->path, text); /* the library has escaped what is not plain */
     free(text);
     return 0;
 }
 
-int kiln_inspect_onnx(const char *path)
+static int print_nodes(kn_onnx model)
 {
-    kn_onnx model = kn_onnx_load(path, &(kn_onnx_args){.no_simplify = true});
+    size_t bytes = kn_onnx_print(model, NULL, 0) + 1;
+    char *text = bytes > 1 ? malloc(bytes) : NULL;
+    if (!text) return failed();
+    kn_onnx_print(model, text, bytes);
+    fputs(text, stdout);
+    free(text);
+    return 0;
+}
+
+/* The graph as it is in the file, and with passes as it runs. */
+static int dump(const job *j, bool simplified)
+{
+    kn_onnx model = kn_onnx_load(j->path, &(kn_onnx_args){.no_simplify = !simplified});
     if (!model) return failed();
-    int code = print_model(path, model);
+    printf("\nnodes %s:\n", simplified ? "after the passes of loading" : "of the file");
+    int code = print_nodes(model);
     kn_onnx_free(model);
+    return code;
+}
+
+static int inspect(const job *j)
+{
+    kn_onnx model = kn_onnx_load(j->path, &(kn_onnx_args){.no_simplify = true});
+    if (!model) return failed();
+    int code = print_model(j, model);
+    kn_onnx_free(model);
+    if (!code && j->dump) code = dump(j, false);
+    if (!code && j->dump && !j->no_simplify) code = dump(j, true);
+    return code;
+}
+
+static int read_options(job *j, int count, char **arguments)
+{
+    bool bad = false;
+    for (int i = 0; i < count; i++) {
+        const char *text = NULL;
+        if (kiln_option(arguments, i, "--no-simplify"))
+            j->no_simplify = true;
+        else if (kiln_option(arguments, i, "--dump"))
+            j->dump = true;
+        else if (kiln_option_value(count, arguments, &i, "--dim", &text, &bad)) {
+            int n = j->dims.n;
+            if (!bad && (n == MOST || !kiln_read_size(&j->dims, text, &j->sizes[n], &j->names[n])))
+                return kiln_usage_error("'%s' is no size; write --dim NAME=8", text);
+        } else if (arguments[i][0] == '-' || j->path)
+            return kiln_usage_error(
+                "inspect takes of an ONNX model one file, --dim, --dump and --no-simplify, not '%s'",
+                arguments[i]);
+        else
+            j->path = arguments[i];
+        if (bad) return kiln_usage_error("%s needs a value", arguments[i]);
+    }
+    return 0;
+}
+
+int kiln_inspect_onnx(int count, char **arguments)
+{
+    job *j = calloc(1, sizeof *j);
+    if (!j) return fputs("kiln inspect: no memory\n", stderr), 1;
+    int code = read_options(j, count, arguments);
+    if (!code) code = inspect(j);
+    for (int i = 0; i < j->dims.n; i++) free(j->names[i]);
+    free(j->dims.of);
+    free(j);
     return code;
 }

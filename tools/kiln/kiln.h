@@ -9,6 +9,7 @@
 
 int kiln_command_info(int count, char **arguments);
 int kiln_command_ops(int count, char **arguments);
+int kiln_ops_onnx(bool markdown); /* ops --onnx */
 int kiln_command_conform(int count, char **arguments);
 int kiln_command_bench(int count, char **arguments);
 int kiln_bench_gpt2(int count, char **arguments);
@@ -20,7 +21,7 @@ int kiln_command_run(int count, char **arguments);
 int kiln_run_onnx(int count, char **arguments);  /* run with an ONNX model */
 int kiln_test_onnx(int count, char **arguments); /* run --test */
 bool kiln_looks_like_onnx(const char *path);     /* by the name or the first bytes */
-int kiln_inspect_onnx(const char *path);
+int kiln_inspect_onnx(int count, char **arguments); /* inspect with an ONNX model */
 int kiln_command_import(int count, char **arguments);
 int kiln_command_data(int count, char **arguments);
 

@@ -42,6 +42,33 @@ binding *kiln_bound(bindings *list, const char *name)
     return NULL;
 }
 
+/* N, or LO..HI, or LO.. */
+static bool read_range(const char *text, int64_t *low, int64_t *high)
+{
+    char *end;
+    *low = *high = strtoll(text, &end, 10);
+    if (end == text || *low < 0) return false;
+    if (!*end) return true;
+    if (strncmp(end, "..", 2) != 0) return false;
+    *high = 0;
+    if (!end[2]) return true;
+    const char *second = end + 2;
+    *high = strtoll(second, &end, 10);
+    return end != second && !*end && *high >= *low;
+}
+
+bool kiln_read_size(bindings *list, const char *text, kn_onnx_size *size, char **name)
+{
+    *name = NULL;
+    if (!kiln_bind(list, text)) return false;
+    const binding *b = &list->of[list->n - 1];
+    *name = calloc(b->length + 1, 1);
+    if (!*name) return false;
+    memcpy(*name, b->name, b->length);
+    size->name = *name;
+    return read_range(b->file, &size->low, &size->high);
+}
+
 kn_tensor kiln_read_tensor(const binding *b)
 {
     char path[4096], name[256];

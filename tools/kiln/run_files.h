@@ -2,6 +2,7 @@
 #ifndef KILN_RUN_FILES_H
 #define KILN_RUN_FILES_H
 
+#include <kn/onnx.h>
 #include <kn/tensor.h>
 #include <stdbool.h>
 
@@ -21,6 +22,9 @@ typedef struct bindings {
 int kiln_run_failed(void);
 /* Adds NAME=FILE; false where the text is something else. */
 bool kiln_bind(bindings *list, const char *text);
+/* Adds NAME=N, NAME=LO..HI or NAME=LO.. and fills the size; its name is a text of its own, which the caller frees. False where the text is
+   something else. */
+bool kiln_read_size(bindings *list, const char *text, kn_onnx_size *size, char **name);
 /* The binding of a name, marked as used; NULL: there is none. */
 binding *kiln_bound(bindings *list, const char *name);
 /* FILE or FILE:ENTRY; without one the only tensor, or the one of the name. KN_NONE with the failure printed. */

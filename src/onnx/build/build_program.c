@@ -123,22 +123,8 @@ static kn_status check_names(const making *m)
                                m->args->given[k].input ? m->args->given[k].input : "(null)");
     }
     for (int32_t k = 0; k < m->args->n_sizes; k++) {
-        const kn_onnx_size *size = &m->args->sizes[k];
-        bool found = false, good = size->low >= 0 && (size->high == 0 || size->high >= size->low);
-        for (int32_t i = 0; i < session->n_inputs && size->name; i++)
-            for (int32_t a = 0; a < session->inputs[i].rank; a++) {
-                char own[300];
-                snprintf(own, sizeof own, "%s.%d", session->inputs[i].name, (int)a);
-                found |= !strcmp(own, size->name);
-                found |= session->inputs[i].names[a] && !strcmp(session->inputs[i].names[a], size->name);
-            }
-        if (!found || !good)
-            return kni_failure(KN_ERROR_ARGUMENT,
-                               found ? "kn_onnx_program: size '%.200s' from %lld to %lld is none"
-                                     : "kn_onnx_program: no input has a size called '%.200s'; INPUT.AXIS "
-                                       "names one without a name",
-                               size->name ? size->name : "(null)", (long long)size->low,
-                               (long long)size->high);
+        kn_status s = kni_session_size_check(session, &m->args->sizes[k], "kn_onnx_program");
+        if (s) return s;
     }
     return KN_OK;
 }

@@ -51,6 +51,8 @@ typedef struct kni_onnx_target {
     void (*wait)(kni_conversion *c);
     /* Hears which value of the model a result is; may be NULL. */
     void (*name)(kni_conversion *c, int32_t value, kni_datum x);
+    /* Converts a node; NULL: kni_convert_one does. */
+    void (*node)(kni_conversion *c, const kni_onnx_node *node);
     /* If, Loop and Scan. */
     kni_convert_function *branch, *loop, *scan;
 } kni_onnx_target;

@@ -67,6 +67,8 @@ static void run_custom(kni_conversion *c, const kni_onnx_node *node, const kni_d
             kni_convert_fail(c, KN_ERROR_ARGUMENT, "the operator has made no result %d", k);
 }
 
+bool kni_onnx_is_custom(const kni_onnx_converter *converter) { return converter->convert == run_custom; }
+
 kn_status kn_onnx_register(const kn_onnx_operator *op)
 {
     KNI_NAMED;

@@ -72,7 +72,7 @@ void kni_graph_nodes(kni_conversion *c, const kni_onnx_graph *graph)
         const kni_planned_node *planned = &c->plan->nodes[node->place];
         if (!planned->folded) {
             double begun = c->times ? kni_monotonic_clock() : 0;
-            kni_convert_one(c, node);
+            (c->target->node ? c->target->node : kni_convert_one)(c, node);
             if (c->times) measure(c, node, begun);
         }
         for (int32_t k = 0; k < planned->n_ends; k++) kni_bind(c, planned->ends[k], KNI_ABSENT);

@@ -17,7 +17,8 @@ void kni_now_start(kni_now *now, kni_onnx_plan *plan)
     now->device = kn_device_current();
     now->one_place = now->device == plan->host;
     now->waits = !now->one_place;
-    now->ahead = false;
+    now->ahead = now->fleeting = false;
+    now->small = SMALL;
 }
 
 /* ---- where values are */
@@ -66,7 +67,7 @@ kn_tensor kni_now_on_device(kni_conversion *c, kni_entry *e)
     e->device_borrowed = true;
     if (now->one_place) return e->device = host;
     kn_tensor t;
-    if (e->constant) {
+    if (e->constant && !now->fleeting) {
         t = constant_on(now, e->constant);
     } else {
         t = moved(host, now->device);
@@ -140,18 +141,18 @@ static bool draws(const char *op)
 static bool is_near(kni_conversion *c, const char *op, const kni_datum *in, int32_t n_in,
                     const kni_given_attribute *attributes)
 {
-    int64_t total = 0;
+    int64_t total = 0, small = now_of(c)->small;
     if (now_of(c)->one_place) return true;
     for (int32_t i = 0; i < n_in; i++) {
         const kni_entry *e = kni_entry_of(c, in[i]);
         if (!e) continue;
         if (!e->near) return false;
         int64_t n = 1;
-        for (int32_t a = 0; a < e->rank && n <= SMALL; a++) n *= e->extents[a].value;
+        for (int32_t a = 0; a < e->rank && n <= small; a++) n *= e->extents[a].value;
         total += n;
-        if (total > SMALL) return false;
+        if (total > small) return false;
     }
-    return (n_in > 0 || made_by(attributes) <= SMALL) && !draws(op);
+    return (n_in > 0 || made_by(attributes) <= small) && !draws(op);
 }
 
 static bool give_attributes(kni_conversion *c, const kni_given_attribute *attributes,
@@ -210,8 +211,8 @@ static void take_results(kni_conversion *c, kn_tensor *results, int32_t n_out, b
     }
 }
 
-static void emit_now(kni_conversion *c, const char *op, const kni_datum *in, int32_t n_in,
-                     const kni_given_attribute *attributes, kni_datum *out, int32_t n_out)
+void kni_now_emit(kni_conversion *c, const char *op, const kni_datum *in, int32_t n_in,
+                  const kni_given_attribute *attributes, kni_datum *out, int32_t n_out)
 {
     kn_attribute_value values[MOST_ATTRIBUTES + 1];
     kn_tensor few_operands[FEW], few_results[FEW] = {{0}}, *operands = few_operands, *results = few_results;
@@ -236,7 +237,7 @@ static void emit_now(kni_conversion *c, const char *op, const kni_datum *in, int
 
 const kni_onnx_target kni_target_now = {
     .now = true,
-    .emit = emit_now,
+    .emit = kni_now_emit,
     .is_known = is_known,
     .read = read_now,
     .wait = wait_now,

@@ -9,10 +9,15 @@ typedef struct kni_now {
     bool one_place;      /* it is the CPU itself: nothing is copied to it */
     bool waits;          /* reading from it waits for work */
     bool ahead;          /* what would be large is not made: nobody has asked for it yet */
+    bool fleeting;       /* constants are not kept on the device, which is closed after this conversion */
+    int64_t small;       /* elements up to which ops on what is known run on the CPU */
     kni_onnx_plan *plan; /* whose constants get copies */
 } kni_now;
 
 extern const kni_onnx_target kni_target_now;
+/* Its ops. */
+void kni_now_emit(kni_conversion *c, const char *op, const kni_datum *in, int32_t n_in,
+                  const kni_given_attribute *attributes, kni_datum *out, int32_t n_out);
 
 void kni_now_start(kni_now *now, kni_onnx_plan *plan);
 /* The entry's tensor on the session's device; without bits and the node failed where there is none. It stays the entry's. */

@@ -4,6 +4,7 @@
 #include "support/argument.h"
 #include "support/buffer.h"
 #include "support/failure.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -107,6 +108,54 @@ kn_status kni_session_ports(kni_onnx *session)
     return good ? find_random(session) : kni_failure_memory("kn_onnx_load");
 }
 
+/* ---- sizes that inputs leave open */
+
+/* Adds the names of all open sizes to a text. */
+static void list_sizes(const kni_onnx *session, kni_buffer *text)
+{
+    for (int32_t i = 0; i < session->n_inputs; i++)
+        for (int32_t a = 0; a < session->inputs[i].rank; a++) {
+            const kn_onnx_port *port = &session->inputs[i];
+            if (port->sizes[a] >= 0) continue;
+            kni_buffer_text(text, text->length ? ", " : "");
+            if (port->names[a])
+                kni_buffer_text(text, port->names[a]);
+            else
+                kni_buffer_format(text, "%s.%d", port->name, (int)a);
+        }
+}
+
+static bool has_size(const kni_onnx *session, const char *name)
+{
+    char own[300];
+    for (int32_t i = 0; i < session->n_inputs; i++)
+        for (int32_t a = 0; a < session->inputs[i].rank; a++) {
+            const kn_onnx_port *port = &session->inputs[i];
+            snprintf(own, sizeof own, "%s.%d", port->name, (int)a);
+            if (!strcmp(own, name) || (port->names[a] && !strcmp(port->names[a], name))) return true;
+        }
+    return false;
+}
+
+kn_status kni_session_size_check(const kni_onnx *session, const kn_onnx_size *size, const char *function)
+{
+    const char *name = size->name ? size->name : "(null)";
+    if (!size->name || !has_size(session, name)) {
+        kni_buffer text = {0};
+        list_sizes(session, &text);
+        kn_status s =
+            kni_failure(KN_ERROR_ARGUMENT,
+                        "%s: no input has a size called '%.200s'; INPUT.AXIS names one without a name, and "
+                        "open are: %.200s",
+                        function, name, text.length ? kni_buffer_string(&text) : "none");
+        kni_buffer_free(&text);
+        return s;
+    }
+    if (size->low >= 0 && (size->high == 0 || size->high >= size->low)) return KN_OK;
+    return kni_failure(KN_ERROR_ARGUMENT, "%s: size '%.200s' from %lld to %lld is none", function, name,
+                       (long long)size->low, (long long)size->high);
+}
+
 /* ---- asking */
 
 int32_t kn_onnx_inputs(kn_onnx model)
@@ -178,6 +227,9 @@ size_t kn_onnx_inspect(kn_onnx model, char *buffer, size_t bytes)
     KNI_USE(onnx, session, model);
     kni_buffer text = {0};
     if (!session || kni_onnx_describe(session->plan.model, &text)) return 0;
+    pthread_mutex_lock(&session->plan.lock);
+    if (session->findings) kni_onnx_findings_write(session->findings, &text);
+    pthread_mutex_unlock(&session->plan.lock);
     size_t n = kni_buffer_copy(&text, buffer, bytes);
     kni_buffer_free(&text);
     return n;

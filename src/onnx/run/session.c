@@ -89,6 +89,7 @@ void kni_onnx_destroy(void *object)
     for (int32_t v = 0; session->plan.constants && v < session->plan.model->n_values; v++)
         kni_stored_free(session->plan.constants[v]);
     kni_kept_free(&session->plan);
+    kni_onnx_findings_free(session->findings);
     if (session->plan.host) kn_device_close(session->plan.host);
     pthread_mutex_destroy(&session->plan.lock);
     free(session->times);

@@ -3,6 +3,7 @@
 #define KNI_ONNX_SESSION_H
 
 #include "core/objects.h"
+#include "onnx/examine/findings.h"
 #include "onnx/run/model_plan.h"
 #include <kn/onnx.h>
 #include <stdatomic.h>
@@ -21,6 +22,7 @@ typedef struct kni_onnx {
     bool *random;                /* by output */
     bool folds;
     int64_t max_trips;
+    kni_onnx_findings *findings; /* of kn_onnx_examine, under the plan's lock; NULL: none yet */
     /* What was measured, under the plan's lock. */
     bool measures;
     double *times; /* by place of the node */
@@ -37,6 +39,8 @@ kn_status kni_session_constants(kni_onnx *session);
 kn_status kni_session_fold(kni_onnx *session);
 /* The ports, and which outputs are random. */
 kn_status kni_session_ports(kni_onnx *session);
+/* Whether an input has such a size and its bounds are some; else the failure, which lists the sizes that there are. */
+kn_status kni_session_size_check(const kni_onnx *session, const kn_onnx_size *size, const char *function);
 /* A constant of the plan; takes an owned tensor, or one use of strings. */
 kn_status kni_session_add_constant(kni_onnx *session, int32_t value, kn_tensor tensor, kni_held *strings);
 
