@@ -8,7 +8,7 @@ import sys
 
 sys.dont_write_bytecode = True
 CHECKS = ["check_layers", "check_headers", "check_defaults", "check_sizes", "check_forbidden", "check_symbols", "check_links",
-          "check_scripts", "check_limits", "check_documents", "check_ops_page", "check_parity", "check_kernels", "check_objects",
+          "check_scripts", "check_limits", "check_documents", "check_ops_page", "check_onnx_page", "check_parity", "check_kernels", "check_objects",
           "check_op_uses", "check_dtypes"]
 SHOWN = 40
 

@@ -10,6 +10,10 @@ static void use_model(kn_onnx h, const char *words)
     kn_onnx_value out;
     kn_onnx_port port;
     kn_onnx_info info;
+    kn_onnx_examined found;
+    kn_onnx_problem problem;
+    kn_onnx_operator_use use;
+    kn_onnx_open_size size;
     char text[100];
     USE(kn_onnx_inputs, h);
     USE(kn_onnx_outputs, h);
@@ -17,6 +21,11 @@ static void use_model(kn_onnx h, const char *words)
     USE_STATUS(kn_onnx_output, h, 0, &port);
     USE_STATUS(kn_onnx_describe, h, &info);
     USE(kn_onnx_inspect, h, text, sizeof text);
+    USE(kn_onnx_print, h, text, sizeof text);
+    USE_STATUS(kn_onnx_examine, h, NULL, 0, &found);
+    USE_STATUS(kn_onnx_examined_problem, h, 0, &problem);
+    USE_STATUS(kn_onnx_examined_operator, h, 0, &use);
+    USE_STATUS(kn_onnx_examined_size, h, 0, &size);
     USE_STATUS(kn_onnx_run, h, &x, 1, &y, 1);
     USE_STATUS(kn_onnx_run_values, h, &good_value, 1, &out, 1);
     USE_STATUS(kn_onnx_profile_begin, h);

@@ -138,7 +138,7 @@ const kni_onnx_converter kni_onnx_attention[] = {
     {"", "Attention", 23, 0, attention, 0, "floats"},
     {"ai.onnx.preview", "FlexAttention", 1, 0, flex_attention, KNI_ONNX_INNER, "floats"},
     {"", "RotaryEmbedding", 23, 0, kni_convert_rotary, 0, "floats"},
-    {"", "TensorScatter", 24, 0, kni_convert_tensor_scatter, 0, "floats integers bool"},
+    {"", "TensorScatter", 24, 0, kni_convert_tensor_scatter, 0, "floats integers bool strings stored"},
     FUSED("Attention", kni_convert_fused_attention),
     {"com.microsoft", "QAttention", 1, 0, kni_convert_quantized_attention, 0, "u8 i8"},
     FUSED("MultiHeadAttention", kni_convert_multi_head_attention),

@@ -44,7 +44,7 @@ const kni_onnx_converter kni_onnx_network[] = {
     {"", "Swish", 24, 0, kni_convert_swish, 0, "floats"},
     {"", "Softmax", 1, 0, kni_convert_softmax, 0, "floats"},
     {"", "LogSoftmax", 1, 0, kni_convert_log_softmax, 0, "floats"},
-    {"", "Dropout", 1, 0, kni_convert_dropout, KNI_ONNX_RANDOM, "floats"},
+    {"", "Dropout", 1, 0, kni_convert_dropout, KNI_ONNX_RANDOM, "floats f8"},
 
     {"", "ScaledTanh", 1, 0, kni_convert_scaled_tanh, 0, "floats"},
     {"", "ParametricSoftplus", 1, 0, kni_convert_parametric_softplus, 0, "floats"},

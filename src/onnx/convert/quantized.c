@@ -167,7 +167,7 @@ static void dynamic_quantize_linear(KNI_CONVERTS)
 
 const kni_onnx_converter kni_onnx_quantized[] = {
     STANDARD("QuantizeLinear", 10, quantize_linear, "floats i32"),
-    STANDARD("DequantizeLinear", 10, dequantize_linear, "integers f8 f4"),
+    STANDARD("DequantizeLinear", 10, dequantize_linear, "integers f8 f4 i4 u4 i2 u2"),
     STANDARD("DynamicQuantizeLinear", 11, dynamic_quantize_linear, "f32"),
     STANDARD("MatMulInteger", 10, kni_convert_matmul_integer, "u8 i8"),
     STANDARD("ConvInteger", 10, kni_convert_conv_integer, "u8 i8"),

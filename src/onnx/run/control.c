@@ -69,8 +69,8 @@ static void convert_scan(kni_conversion *c, const kni_onnx_node *node, const kni
 
 extern const kni_onnx_converter kni_onnx_control[];
 const kni_onnx_converter kni_onnx_control[] = {
-    {"", "Constant", 1, 0, convert_constant, 0, "floats integers bool strings"},
-    {"", "Identity", 1, 0, convert_identity, 0, "floats integers bool strings sequences optionals"},
+    {"", "Constant", 1, 0, convert_constant, 0, "floats integers bool strings stored"},
+    {"", "Identity", 1, 0, convert_identity, 0, "floats integers bool strings stored sequences optionals"},
     {"", "If", 1, 0, convert_branch, KNI_ONNX_INNER, "bool"},
     {"", "Loop", 1, 0, convert_loop, KNI_ONNX_INNER, "floats integers bool strings sequences optionals"},
     {"", "Scan", 8, 0, convert_scan, KNI_ONNX_INNER, "floats integers bool"},
