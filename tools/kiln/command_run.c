@@ -254,7 +254,9 @@ static int read_options(job *j, int count, char **arguments)
             return kiln_usage_error("%s: '%s' makes no sense here", arguments[i - (text != NULL)],
                                     text ? text : "");
     }
-    return j->path ? 0 : kiln_usage_error("run needs a file that holds a program");
+    return j->path ? 0
+                   : kiln_usage_error(
+                         "run needs a file: an ONNX model, or a program that kn_program_save has written");
 }
 
 int kiln_command_run(int count, char **arguments)

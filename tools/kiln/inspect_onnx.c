@@ -1,7 +1,7 @@
 /* kiln inspect model.onnx: what the model takes and gives, its parameters and operators, what it costs, and what cannot run. */
 #define KN_NO_SITES 1 /* the line of a failure would be the tool's own */
 #include "kiln.h"
-#include "run_files.h"
+#include "run_inputs.h"
 #include <kn.h>
 #include <kn/onnx.h>
 #include <stdlib.h>
@@ -47,24 +47,13 @@ static int print_model(const job *j, kn_onnx model)
     return 0;
 }
 
-static int print_nodes(kn_onnx model)
-{
-    size_t bytes = kn_onnx_print(model, NULL, 0) + 1;
-    char *text = bytes > 1 ? malloc(bytes) : NULL;
-    if (!text) return failed();
-    kn_onnx_print(model, text, bytes);
-    fputs(text, stdout);
-    free(text);
-    return 0;
-}
-
 /* The graph as it is in the file, and with passes as it runs. */
 static int dump(const job *j, bool simplified)
 {
     kn_onnx model = kn_onnx_load(j->path, &(kn_onnx_args){.no_simplify = !simplified});
     if (!model) return failed();
     printf("\nnodes %s:\n", simplified ? "after the passes of loading" : "of the file");
-    int code = print_nodes(model);
+    int code = kiln_print_nodes(model);
     kn_onnx_free(model);
     return code;
 }

@@ -3,6 +3,7 @@
 #define KN_NO_SITES 1
 #include "kiln.h"
 #include "run_files.h"
+#include "run_inputs.h"
 #include <kn.h>
 #include <kn/onnx.h>
 #include <stdlib.h>
@@ -13,9 +14,10 @@ enum { SHOWN_STRINGS = 4 };
 
 typedef struct job {
     const char *path, *device;
-    bindings inputs, outputs, dims;
+    bindings outputs;
+    value_source from;
     int64_t seed, repeat;
-    bool profile, cast;
+    bool profile, no_simplify, dump;
     kn_onnx model;
     kn_onnx_port *in, *out;
     int32_t n_in, n_out;
@@ -38,72 +40,44 @@ static void list_ports(const kn_onnx_port *ports, int32_t n, const char *word)
                 ports[i].has_default ? ", may be left out" : "");
 }
 
-/* A size of a random input: what --dim says of its name, else 1. */
-static int64_t size_of(job *j, const kn_onnx_port *port, int32_t axis)
-{
-    if (port->sizes[axis] >= 0) return port->sizes[axis];
-    const binding *b = port->names[axis] ? kiln_bound(&j->dims, port->names[axis]) : NULL;
-    return b ? strtoll(b->file, NULL, 10) : 1;
-}
-
-static kn_tensor random_tensor(const kn_onnx_port *port, kn_shape shape)
-{
-    if (port->dtype == KN_BOOL) return kn_random_bernoulli(shape, 0.5, KN_BOOL);
-    if (kn_dtype_is_integer(port->dtype)) return kn_random_int(shape, 0, 10, port->dtype);
-    if (kn_dtype_is_float(port->dtype)) return kn_random_normal(shape, 0, 1, port->dtype);
-    return kn_cast(kn_random_int(shape, 0, 2, KN_I32), port->dtype);
-}
-
-static kn_onnx_value random_value(job *j, const kn_onnx_port *port)
-{
-    kn_shape shape = {port->rank > 0 ? port->rank : 0, {0}};
-    for (int32_t a = 0; a < shape.rank; a++) shape.dims[a] = size_of(j, port, a);
-    if (port->kind == KN_ONNX_TENSOR && port->dtype) return kn_onnx_value_tensor(random_tensor(port, shape));
-    fprintf(stderr, "kiln run: there are no random values of %s; give the input '%s'\n", port->type,
-            port->name);
-    return NULL;
-}
-
-/* A tensor of a store's file, or a message of ONNX's own (.pb). */
-static kn_onnx_value read_value(const job *j, const kn_onnx_port *port, const binding *b)
-{
-    size_t n = strlen(b->file);
-    if (n > 3 && !strcmp(b->file + n - 3, ".pb")) {
-        kn_onnx_value value = kn_onnx_value_read(b->file, port->type);
-        if (!value) kiln_run_failed();
-        return value;
-    }
-    kn_tensor t = kiln_read_tensor(b);
-    if (!kn_ok(t)) return NULL;
-    if (j->cast && port->dtype && kn_dtype_of(t) != port->dtype) t = kn_cast(t, port->dtype);
-    kn_onnx_value value = kn_onnx_value_tensor(t);
-    if (!value) kiln_run_failed();
-    return value;
-}
-
-static int make_inputs(job *j)
+static int read_inputs(job *j)
 {
     for (int32_t i = 0; i < j->n_in; i++) {
-        const binding *b = kiln_bound(&j->inputs, j->in[i].name);
-        if (!b && j->in[i].has_default) continue;
-        if (!b && j->inputs.n) {
-            fprintf(stderr,
-                    "kiln run: the input '%s' is missing: --input %s=FILE; without any --input all are "
-                    "random. The model takes\n",
-                    j->in[i].name, j->in[i].name);
-            list_ports(j->in, j->n_in, "input");
-            return 1;
-        }
-        j->given[i] = b ? read_value(j, &j->in[i], b) : random_value(j, &j->in[i]);
-        if (!j->given[i]) return 1;
+        const binding *b = kiln_bound(&j->from.inputs, j->in[i].name);
+        if (b) j->given[i] = kiln_read_value(&j->from, &j->in[i], b);
+        if (b && !j->given[i]) return 1;
+        if (b || j->in[i].has_default || !j->from.inputs.n || j->from.random) continue;
+        fprintf(
+            stderr,
+            "kiln run: the input '%s' is missing: --input %s=FILE, or --random for all that are not given. "
+            "The model takes\n",
+            j->in[i].name, j->in[i].name);
+        list_ports(j->in, j->n_in, "input");
+        return 1;
     }
+    return 0;
+}
+
+/* Random values after those that are read, whose sizes they share. */
+static int make_inputs(job *j)
+{
+    bool any = false;
+    if (read_inputs(j)) return 1;
+    for (int32_t i = 0; i < j->n_in; i++) {
+        if (j->given[i] || j->in[i].has_default) continue;
+        j->given[i] = kiln_random_value(&j->from, &j->in[i]);
+        if (!j->given[i]) return 1;
+        any = true;
+    }
+    if (any) kiln_say_random(&j->from, j->seed);
+    if (any) kiln_say_open_sizes(&j->from);
     return 0;
 }
 
 /* Names that the model does not have. */
 static int unknown_names(job *j)
 {
-    const bindings *lists[] = {&j->inputs, &j->outputs, &j->dims};
+    const bindings *lists[] = {&j->from.inputs, &j->outputs, &j->from.dims};
     static const char *const words[] = {"input", "output", "size"};
     for (int k = 0; k < 3; k++)
         for (int i = 0; i < lists[k]->n; i++) {
@@ -112,6 +86,7 @@ static int unknown_names(job *j)
             fprintf(stderr, "kiln run: the model has no %s called '%.*s'; it has\n", words[k], (int)b->length,
                     b->name);
             list_ports(k == 1 ? j->out : j->in, k == 1 ? j->n_out : j->n_in, k == 1 ? "output" : "input");
+            if (k == 2) fputs("a size without a name is INPUT.AXIS, as x.0\n", stderr);
             return 1;
         }
     return 0;
@@ -120,9 +95,8 @@ static int unknown_names(job *j)
 static void mark_names(job *j)
 {
     for (int32_t i = 0; i < j->n_in; i++) {
-        kiln_bound(&j->inputs, j->in[i].name);
-        for (int32_t a = 0; a < j->in[i].rank; a++)
-            if (j->in[i].names[a]) kiln_bound(&j->dims, j->in[i].names[a]);
+        kiln_bound(&j->from.inputs, j->in[i].name);
+        for (int32_t a = 0; a < j->in[i].rank; a++) kiln_size_of(&j->from, &j->in[i], a);
     }
     for (int32_t k = 0; k < j->n_out; k++) kiln_bound(&j->outputs, j->out[k].name);
 }
@@ -246,6 +220,9 @@ static int describe(job *j)
     j->given = calloc((size_t)j->n_in + 1, sizeof *j->given);
     j->made = calloc((size_t)j->n_out + 1, sizeof *j->made);
     if (!j->in || !j->out || !j->given || !j->made) return fputs("kiln run: no memory\n", stderr), 1;
+    j->from.ports = j->in;
+    j->from.given = j->given;
+    j->from.n = j->n_in;
     for (int32_t i = 0; i < j->n_in; i++)
         if (kn_onnx_input(j->model, i, &j->in[i])) return kiln_run_failed();
     for (int32_t k = 0; k < j->n_out; k++)
@@ -260,9 +237,10 @@ static int execute(job *j)
     if (j->device && !device) return kiln_run_failed();
     if (device) kn_device_use(device);
     kn_seed(NULL, (uint64_t)j->seed);
-    j->model = kn_onnx_load(j->path, NULL);
+    j->model = kn_onnx_load(j->path, &(kn_onnx_args){.no_simplify = j->no_simplify});
     if (!j->model) return kiln_run_failed();
     int code = describe(j);
+    if (!code && j->dump) code = kiln_print_nodes(j->model);
     if (!code) code = make_inputs(j);
     if (!code) code = run_model(j);
     if (!code) code = give_outputs(j);
@@ -289,13 +267,23 @@ static int read_options(job *j, int count, char **arguments)
         if (kiln_option(arguments, i, "--profile"))
             j->profile = true;
         else if (kiln_option(arguments, i, "--cast"))
-            j->cast = true;
+            j->from.cast = true;
+        else if (kiln_option(arguments, i, "--random"))
+            j->from.random = true;
+        else if (kiln_option(arguments, i, "--no-simplify"))
+            j->no_simplify = true;
+        else if (kiln_option(arguments, i, "--dump"))
+            j->dump = true;
+        else if (kiln_option_value(count, arguments, &i, "--mean", &text, &bad))
+            bad = bad || !kiln_read_channels(text, j->from.mean);
+        else if (kiln_option_value(count, arguments, &i, "--std", &text, &bad))
+            bad = bad || !kiln_read_channels(text, j->from.std);
         else if (kiln_option_value(count, arguments, &i, "--input", &text, &bad))
-            bad = bad || !kiln_bind(&j->inputs, text);
+            bad = bad || !kiln_bind(&j->from.inputs, text);
         else if (kiln_option_value(count, arguments, &i, "--output", &text, &bad))
             bad = bad || !kiln_bind(&j->outputs, text);
         else if (kiln_option_value(count, arguments, &i, "--dim", &text, &bad))
-            bad = bad || !kiln_bind(&j->dims, text) || !is_number(strchr(text, '=') + 1, 0, &number);
+            bad = bad || !kiln_bind(&j->from.dims, text) || !is_number(strchr(text, '=') + 1, 0, &number);
         else if (kiln_option_value(count, arguments, &i, "--device", &j->device, &bad))
             bad = bad || !*j->device;
         else if (kiln_option_value(count, arguments, &i, "--seed", &text, &bad))
@@ -305,7 +293,7 @@ static int read_options(job *j, int count, char **arguments)
         else if (arguments[i][0] == '-' || j->path)
             return kiln_usage_error(
                 "run takes of an ONNX model one file, --input, --output, --device, --dim, --seed, --repeat, "
-                "--profile and --cast, not '%s'",
+                "--profile, --cast, --random, --mean, --std, --dump and --no-simplify, not '%s'",
                 arguments[i]);
         else
             j->path = arguments[i];
@@ -318,16 +306,16 @@ static int read_options(job *j, int count, char **arguments)
 
 int kiln_run_onnx(int count, char **arguments)
 {
-    job j = {.repeat = 1};
+    job j = {.repeat = 1, .from = KILN_VALUE_SOURCE};
     int code = read_options(&j, count, arguments);
     if (!code) {
         kn_scope scope = kn_scope_begin();
         code = execute(&j);
         kn_scope_end(scope, KN_NONE);
     }
-    free(j.inputs.of);
+    free(j.from.inputs.of);
     free(j.outputs.of);
-    free(j.dims.of);
+    free(j.from.dims.of);
     free(j.in);
     free(j.out);
     free(j.given);

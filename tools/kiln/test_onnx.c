@@ -257,6 +257,12 @@ int kiln_test_onnx(int count, char **arguments)
     int code = read_options(&r, count, arguments, &found);
     if (!code && !found) code = kiln_usage_error("run --test needs a folder");
     if (!code) qsort(r.cases, (size_t)r.n, sizeof *r.cases, by_name);
+    if (!code && !r.n) {
+        fputs("kiln run --test: there is no case below these folders, which is a folder with model.onnx and "
+              "test_data_set_0 in it",
+              stderr);
+        fprintf(stderr, r.filter ? "; or none has '%s' in its path\n" : "\n", r.filter);
+    }
     if (!code) code = run_cases(&r);
     for (int i = 0; i < r.n; i++) free(r.cases[i]);
     free(r.cases);

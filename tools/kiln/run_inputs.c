@@ -1,0 +1,205 @@
+/* Inputs of ONNX models for kiln run. */
+#define KN_NO_SITES 1
+#include "run_inputs.h"
+#include "kiln.h"
+#include <kn.h>
+#include <kn/data.h>
+#include <kn/store.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { RANDOM_TEXTS = 1 << 20 };
+
+/* ---- sizes */
+
+/* The size of that name in an input that was read; 1: there is none. */
+static int64_t size_read(const value_source *from, const char *name)
+{
+    for (int32_t i = 0; name && i < from->n; i++) {
+        const kn_onnx_port *port = &from->ports[i];
+        bool tensor = from->given[i] && kn_onnx_value_kind(from->given[i]) == KN_ONNX_TENSOR;
+        kn_shape shape = tensor ? kn_onnx_value_shape(from->given[i]) : KN_SHAPE(0);
+        for (int32_t a = 0; tensor && a < port->rank && a < shape.rank; a++)
+            if (port->names[a] && !strcmp(port->names[a], name)) return shape.dims[a];
+    }
+    return 1;
+}
+
+int64_t kiln_size_of(value_source *from, const kn_onnx_port *port, int32_t axis)
+{
+    char own[300];
+    snprintf(own, sizeof own, "%s.%d", port->name, (int)axis);
+    const binding *b = kiln_bound(&from->dims, own);
+    const binding *named = port->names[axis] ? kiln_bound(&from->dims, port->names[axis]) : NULL;
+    if (port->sizes[axis] >= 0) return port->sizes[axis];
+    if (!b) b = named;
+    return b ? strtoll(b->file, NULL, 10) : size_read(from, port->names[axis]);
+}
+
+void kiln_say_open_sizes(value_source *from)
+{
+    bool any = false;
+    for (int32_t i = 0; i < from->n; i++)
+        for (int32_t a = 0; a < from->ports[i].rank; a++) {
+            const kn_onnx_port *port = &from->ports[i];
+            if (port->sizes[a] >= 0 || !from->given[i] || kiln_size_of(from, port, a) != 1) continue;
+            fputs(any ? ", " : "kiln run: sizes that are 1 unless --dim gives them: ", stderr);
+            any = true;
+            if (port->names[a])
+                kiln_print_plain(stderr, port->names[a], 64);
+            else
+                fprintf(stderr, "%.64s.%d", port->name, (int)a);
+        }
+    if (any) fputs("\n", stderr);
+}
+
+/* ---- random values */
+
+/* Floats are normal, bytes take all their values, other integers are 0 or 1, so that they serve as masks and as indices of anything. */
+static kn_tensor random_tensor(const kn_onnx_port *port, kn_shape shape)
+{
+    if (port->dtype == KN_BOOL) return kn_random_bernoulli(shape, 0.5, KN_BOOL);
+    if (port->dtype == KN_U8) return kn_random_int(shape, 0, 256, KN_U8);
+    if (port->dtype == KN_I8) return kn_random_int(shape, -128, 128, KN_I8);
+    if (kn_dtype_is_integer(port->dtype)) return kn_random_int(shape, 0, 2, port->dtype);
+    if (kn_dtype_is_float(port->dtype)) return kn_random_normal(shape, 0, 1, port->dtype);
+    return kn_cast(kn_random_int(shape, 0, 2, KN_I32), port->dtype);
+}
+
+static kn_onnx_value random_texts(kn_shape shape)
+{
+    static const char *const words[] = {"one", "Two", "three four", "", "5"};
+    const int n_words = sizeof words / sizeof *words;
+    int64_t n = 1;
+    for (int32_t a = 0; a < shape.rank; a++) n = n > RANDOM_TEXTS ? n : n * shape.dims[a];
+    const char **texts = n <= RANDOM_TEXTS ? calloc((size_t)n + 1, sizeof *texts) : NULL;
+    for (int64_t i = 0; texts && i < n; i++) texts[i] = words[i % n_words];
+    kn_onnx_value value = texts ? kn_onnx_value_strings(texts, NULL, shape) : NULL;
+    free(texts);
+    if (!value) kiln_run_failed();
+    return value;
+}
+
+kn_onnx_value kiln_random_value(value_source *from, const kn_onnx_port *port)
+{
+    kn_shape shape = {port->rank > 0 ? port->rank : 0, {0}};
+    for (int32_t a = 0; a < shape.rank; a++) shape.dims[a] = kiln_size_of(from, port, a);
+    if (port->kind == KN_ONNX_STRINGS) return random_texts(shape);
+    kn_onnx_value value = NULL;
+    if (port->kind == KN_ONNX_TENSOR && port->dtype) {
+        value = kn_onnx_value_tensor(random_tensor(port, shape));
+        if (!value) kiln_run_failed();
+        return value;
+    }
+    fprintf(stderr, "kiln run: there are no random values of %s; give the input: --input %s=FILE.pb\n",
+            port->type, port->name);
+    return NULL;
+}
+
+void kiln_say_random(const value_source *from, int64_t seed)
+{
+    fprintf(stderr, "random inputs from seed %lld: floats are normal, bytes any, other integers 0 or 1%s\n",
+            (long long)seed, from->inputs.n ? " (those given are not)" : "");
+}
+
+/* ---- pictures */
+
+bool kiln_read_channels(const char *text, double *channels)
+{
+    int n = 0;
+    for (const char *at = text; n < KILN_CHANNELS; n++) {
+        char *end;
+        channels[n] = strtod(at, &end);
+        if (end == at) return false;
+        at = end + (*end == ',');
+        if (*end && *end != ',') return false;
+        if (*end) continue;
+        for (int i = n + 1; n == 0 && i < KILN_CHANNELS; i++) channels[i] = channels[0];
+        return true;
+    }
+    return false;
+}
+
+static bool ends_with(const char *text, const char *ending)
+{
+    size_t n = strlen(text), m = strlen(ending);
+    return n > m && !strcasecmp(text + n - m, ending);
+}
+
+static bool is_picture(const char *path)
+{
+    return ends_with(path, ".png") || ends_with(path, ".jpg") || ends_with(path, ".jpeg");
+}
+
+/* y = (x / 255 - mean) / std by channel, for an image [channels, height, width] of bytes. */
+static kn_tensor scaled(const value_source *from, kn_tensor image, int64_t channels)
+{
+    kn_shape shape = KN_SHAPE(channels, 1, 1);
+    kn_tensor x = kn_mul_scalar(kn_cast(image, KN_F32), 1.0 / 255);
+    x = kn_sub(x, kn_cast(kn_from(from->mean, KN_F64, shape), KN_F32));
+    return kn_div(x, kn_cast(kn_from(from->std, KN_F64, shape), KN_F32));
+}
+
+/* A picture has the channels and the size that the input has, and lies as it does: channels before rows and columns, or last. */
+static kn_onnx_value read_picture(value_source *from, const kn_onnx_port *port, const binding *b)
+{
+    int32_t first = port->rank == 4;
+    bool last = port->rank >= 3 && port->sizes[port->rank - 1] >= 1 && port->sizes[port->rank - 1] <= 3 &&
+                port->sizes[first] != 1 && port->sizes[first] != 3;
+    int32_t at = last ? port->rank - 1 : first, rows = last ? first : first + 1;
+    if (port->kind != KN_ONNX_TENSOR || port->rank < 3 || port->rank > 4) {
+        fprintf(stderr, "kiln run: %s is a picture, and the input '%s' is %s [%s], which is none\n", b->file,
+                port->name, port->type, port->shape);
+        return NULL;
+    }
+    int64_t channels = port->sizes[at] == 1 ? 1 : 3, sizes[2] = {0};
+    for (int k = 0; k < 2; k++) {
+        int64_t size = kiln_size_of(from, port, rows + k);
+        if (port->sizes[rows + k] >= 0 || size > 1) sizes[k] = size;
+    }
+    kn_image_args args = {.channels = (int32_t)channels, .height = sizes[0], .width = sizes[1]};
+    kn_tensor x = kn_image_read(b->file, &args);
+    if (port->dtype != KN_U8) x = kn_cast(scaled(from, x, channels), port->dtype);
+    if (last) x = kn_permute(x, KN_SHAPE(1, 2, 0));
+    if (first) x = kn_unsqueeze(x, 0);
+    kn_onnx_value value = kn_onnx_value_tensor(x);
+    if (!value) kiln_run_failed();
+    return value;
+}
+
+/* ---- files */
+
+kn_onnx_value kiln_read_value(value_source *from, const kn_onnx_port *port, const binding *b)
+{
+    kn_onnx_value value = NULL;
+    if (is_picture(b->file)) return read_picture(from, port, b);
+    if (ends_with(b->file, ".pb")) {
+        value = kn_onnx_value_read(b->file, port->type);
+        if (!value) kiln_run_failed();
+        return value;
+    }
+    kn_tensor t = kn_keep(kiln_read_tensor(b));
+    if (!kn_ok(t)) return NULL;
+    bool other = port->kind == KN_ONNX_TENSOR && port->dtype && kn_dtype_of(t) != port->dtype;
+    if (other && !from->cast) {
+        fprintf(stderr, "kiln run: %s is %s, the input '%s' %s; --cast makes the one of the other\n", b->file,
+                kn_dtype_name(kn_dtype_of(t)), port->name, kn_dtype_name(port->dtype));
+        return NULL;
+    }
+    value = kn_onnx_value_tensor(other ? kn_cast(t, port->dtype) : t);
+    if (!value) kiln_run_failed();
+    return value;
+}
+
+int kiln_print_nodes(kn_onnx model)
+{
+    size_t bytes = kn_onnx_print(model, NULL, 0) + 1;
+    char *text = bytes > 1 ? malloc(bytes) : NULL;
+    if (!text) return kiln_run_failed();
+    kn_onnx_print(model, text, bytes);
+    fputs(text, stdout);
+    free(text);
+    return 0;
+}
