@@ -193,6 +193,10 @@ typedef struct kn_onnx_program_args {
     const kn_onnx_given *given;
     int32_t n_given;
     bool no_simplify; /* KN_PASS_ALL does not run */
+    /* Inputs that may be left out (has_default) and are inputs of the program all the same. The others are not: the program has their
+       default as a weight, or works without them. */
+    const char *const *kept;
+    int32_t n_kept;
 } kn_onnx_program_args;
 #define KN_ONNX_PROGRAM_ARGS_DEFAULTS KN_ZEROED
 /* NULL with kn_last_error(), which names the node: strings, sequences as inputs, ranks and shapes that depend on values are none of a

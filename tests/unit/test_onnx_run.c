@@ -92,6 +92,55 @@ static void test_defaults(void)
     kn_onnx_free(model);
 }
 
+/* A program leaves it out, unless it is to be kept. */
+static void test_defaults_of_programs(void)
+{
+    static const char *const kept[] = {"w"}, *const none[] = {"v"};
+    onnx_message g = {0};
+    onnx_graph_node(&g, onnx_node("Add", "x w", "z"));
+    onnx_graph_input(&g, onnx_float_value("w", ONNX_SIZES(3)));
+    onnx_graph_input(&g, onnx_float_value("x", ONNX_SIZES(3)));
+    onnx_graph_tensor(&g, onnx_floats("w", ONNX_SIZES(3), (const float[]){1, 2, 3}));
+    onnx_graph_output(&g, onnx_float_value("z", ONNX_SIZES(3)));
+    kn_onnx model = onnx_open(onnx_model(g));
+    kn_tensor ones = kn_keep(kn_ones(KN_SHAPE(3), KN_F32)), z = KN_NONE;
+    kn_program left = kn_onnx_program(model, NULL),
+               all = kn_onnx_program(model, &(kn_onnx_program_args){.kept = kept, .n_kept = 1});
+    CHECK(kn_program_inputs(left) == 1 && kn_program_inputs(all) == 2);
+    CHECK(kn_program_run(left, &ones, 1, &z, 1) == KN_OK);
+    CHECK_VALUES(z, 0, 2, 3, 4);
+    CHECK(kn_program_run(all, (kn_tensor[]){ones, ones}, 2, &z, 1) == KN_OK);
+    CHECK_VALUES(z, 0, 2, 2, 2);
+    CHECK(!kn_onnx_program(model, &(kn_onnx_program_args){.kept = none, .n_kept = 1}));
+    CHECK(strstr(kn_last_error(), "no input called 'v'; it has x, w") != NULL);
+    kn_program_free(left);
+    kn_program_free(all);
+    kn_onnx_free(model);
+}
+
+/* y = (has x) ? x + x : 0, of an optional tensor. */
+static void test_optional_of_programs(void)
+{
+    enum { OPTIONAL = 9 };
+    static const char *const kept[] = {"o"};
+    onnx_message g = {0}, inner = {0}, type = {0};
+    onnx_put(&inner, 1, onnx_type(FLOAT, ONNX_SIZES(3)));
+    onnx_put(&type, OPTIONAL, inner);
+    onnx_graph_node(&g, onnx_node("OptionalGetElement", "o", "x"));
+    onnx_graph_node(&g, onnx_node("Add", "x x", "y"));
+    onnx_graph_input(&g, onnx_value("o", type));
+    onnx_graph_output(&g, onnx_float_value("y", ONNX_SIZES(3)));
+    kn_onnx model = onnx_open(onnx_model(g));
+    kn_tensor ones = kn_keep(kn_ones(KN_SHAPE(3), KN_F32)), y = KN_NONE;
+    kn_program p = kn_onnx_program(model, &(kn_onnx_program_args){.kept = kept, .n_kept = 1});
+    if (!CHECK(p != NULL)) printf("%s\n", kn_last_error());
+    CHECK(kn_program_run(p, &ones, 1, &y, 1) == KN_OK);
+    CHECK_VALUES(y, 0, 2, 2, 2);
+    kn_program_free(p);
+    CHECK(!kn_onnx_program(model, NULL)); /* it cannot be left out */
+    kn_onnx_free(model);
+}
+
 /* ---- constants */
 
 /* z = x + (w + w): the sum of weights is computed when the model is loaded. */
@@ -352,6 +401,8 @@ int main(void)
     test_unknown_operator();
     test_ports();
     test_defaults();
+    test_defaults_of_programs();
+    test_optional_of_programs();
     test_folding();
     test_weight_outlives_model();
     test_devices();

@@ -14,6 +14,8 @@ enum { MOST = 256 };
 typedef struct job {
     const char *path, *folder, *name;
     bindings values, dims;
+    const char *kept[MOST];
+    int n_kept;
     bool standalone, blob, embed, no_simplify, dump, save;
     kn_onnx_size sizes[MOST];
     kn_onnx_given given[MOST];
@@ -107,12 +109,39 @@ static bool is_program(const char *path)
     return n > 12 && !strcmp(path + n - 12, ".safetensors");
 }
 
+static bool is_decided(const job *j, const char *name)
+{
+    for (int i = 0; i < j->n_kept; i++)
+        if (!strcmp(j->kept[i], name)) return true;
+    for (int i = 0; i < j->values.n; i++)
+        if (!strcmp(j->given[i].input, name)) return true;
+    return false;
+}
+
+/* What the program leaves out of what the model can take. Before version 4 of the format all weights were inputs, which means nothing. */
+static void say_left_out(const job *j, kn_onnx model)
+{
+    kn_onnx_info info;
+    kn_onnx_port port;
+    if (kn_onnx_describe(model, &info) || info.ir_version < 4) return;
+    for (int32_t i = 0; i < kn_onnx_inputs(model); i++) {
+        if (kn_onnx_input(model, i, &port) || !port.has_default || is_decided(j, port.name)) continue;
+        fputs("kiln import: the input '", stderr);
+        kiln_print_plain(stderr, port.name, 64);
+        fputs("' may be left out of a run and is left out of the program", stderr);
+        fputs(port.kind == KN_ONNX_OPTIONAL ? "" : ", which has its default", stderr);
+        fputs("; --keep NAME makes it an input, --value NAME=FILE gives it a value\n", stderr);
+    }
+}
+
 static kn_program read_program(job *j)
 {
     if (is_program(j->path)) return kn_program_load(j->path, NULL);
     kn_onnx model = kn_onnx_load(j->path, &(kn_onnx_args){.no_simplify = j->no_simplify});
     if (!model) return NULL;
-    kn_onnx_program_args args = {j->sizes, j->dims.n, j->given, j->values.n, j->no_simplify};
+    kn_onnx_program_args args = {j->sizes,       j->dims.n, j->given, j->values.n,
+                                 j->no_simplify, j->kept,   j->n_kept};
+    say_left_out(j, model);
     kn_program p = kn_onnx_program(model, &args);
     kn_onnx_free(model);
     return p;
@@ -186,8 +215,11 @@ static int read_options(job *j, int count, char **arguments)
             bad = bad || j->dims.n == MOST || !kiln_bind(&j->dims, text);
         else if (kiln_option_value(count, arguments, &i, "--value", &text, &bad))
             bad = bad || j->values.n == MOST || !kiln_bind(&j->values, text);
-        else if (kiln_option_value(count, arguments, &i, "--name", &j->name, &bad) ||
-                 kiln_option_value(count, arguments, &i, "-o", &j->folder, &bad))
+        else if (kiln_option_value(count, arguments, &i, "--keep", &text, &bad)) {
+            bad = bad || j->n_kept == MOST;
+            if (!bad) j->kept[j->n_kept++] = text;
+        } else if (kiln_option_value(count, arguments, &i, "--name", &j->name, &bad) ||
+                   kiln_option_value(count, arguments, &i, "-o", &j->folder, &bad))
             ;
         else if (arguments[i][0] == '-' || j->path)
             return kiln_usage_error("import takes no argument '%s'", arguments[i]);

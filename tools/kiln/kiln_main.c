@@ -75,6 +75,7 @@ static const char usage[] =
     "      --dim NAME=N, NAME=LO..HI  a size that the model leaves open; INPUT.AXIS names one without a "
     "name\n"
     "      --value INPUT=FILE         an input that has this value for ever\n"
+    "      --keep INPUT               an input that may be left out is one of the program all the same\n"
     "      --no-simplify              the program as it was converted\n"
     "      --dump                     print the program; --save writes it to NAME.program.safetensors\n"
     "  kiln bench overhead            nanoseconds of a tiny eager op, beside PyTorch where there is one\n"

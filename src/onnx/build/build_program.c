@@ -2,6 +2,7 @@
 #include "core/objects.h"
 #include "onnx/build/build.h"
 #include "onnx/run/session.h"
+#include "support/buffer.h"
 #include "support/failure.h"
 #include <kn/device.h>
 #include <stdio.h>
@@ -31,6 +32,13 @@ static const kn_onnx_given *value_given(const making *m, const char *name)
     for (int32_t i = 0; i < m->args->n_given; i++)
         if (m->args->given[i].input && !strcmp(m->args->given[i].input, name)) return &m->args->given[i];
     return NULL;
+}
+
+static bool is_kept(const making *m, const char *name)
+{
+    for (int32_t i = 0; i < m->args->n_kept; i++)
+        if (m->args->kept[i] && !strcmp(m->args->kept[i], name)) return true;
+    return false;
 }
 
 /* A name of a size as the builder takes it: a letter, then letters, digits and underscores. */
@@ -67,6 +75,24 @@ static bool size_text(making *m, const kn_onnx_port *port, int32_t axis, char *t
     return snprintf(text, room, "%s", name) < (int)room;
 }
 
+/* The port of the tensor that an optional holds, which a program takes in its place. */
+static kn_onnx_port port_inside(const making *m, int32_t i)
+{
+    kn_onnx_port port = m->session->inputs[i];
+    const kni_onnx_model *model = m->session->plan.model;
+    const kni_onnx_declared *d = model->values[model->graph->inputs[i]].declared;
+    d = port.kind == KN_ONNX_OPTIONAL && d ? d->inner : NULL;
+    if (!d || d->kind != KNI_ONNX_TENSOR || d->rank < 0 || d->rank > KN_MAX_RANK) return port;
+    port.kind = d->type == KNI_ONNX_STRING ? KN_ONNX_STRINGS : KN_ONNX_TENSOR;
+    port.dtype = kni_onnx_dtype(d->type);
+    port.rank = d->rank;
+    for (int32_t a = 0; a < d->rank; a++) {
+        port.sizes[a] = d->dims[a].value;
+        port.names[a] = d->dims[a].value < 0 ? d->dims[a].name : NULL;
+    }
+    return port;
+}
+
 static kni_datum make_input(making *m, const kn_onnx_port *port)
 {
     char shape[KN_MAX_RANK * (SIZE_NAME + 4)] = "";
@@ -100,10 +126,17 @@ static void bind_inputs(making *m)
     kni_conversion *c = &m->c;
     int32_t made = kni_made_mark(c);
     for (int32_t i = 0; i < session->n_inputs && !c->status; i++) {
-        const kn_onnx_port *port = &session->inputs[i];
-        const kn_onnx_given *given = value_given(m, port->name);
-        if (!given && port->has_default) continue;
-        kni_datum x = given ? given_input(m, given) : make_input(m, port);
+        const kn_onnx_port port = port_inside(m, i);
+        const kn_onnx_given *given = value_given(m, port.name);
+        if (!given && port.has_default && !is_kept(m, port.name)) continue;
+        if (i >= session->plan.model->graph->n_inputs && session->plan.model->ir_version < 4 &&
+            session->folds)
+            kni_convert_fail(
+                c, KN_ERROR_UNSUPPORTED,
+                "input '%s' is a weight that was computed with when the model was loaded; no_simplify of "
+                "kn_onnx_args lets it be given",
+                port.name);
+        kni_datum x = given ? given_input(m, given) : make_input(m, &port);
         if (!c->status) kni_bind(c, session->plan.model->graph->inputs[i], x);
     }
     kni_made_leave(c, made);
@@ -111,17 +144,34 @@ static void bind_inputs(making *m)
 
 /* ---- names that nothing has */
 
+static bool has_input(const kni_onnx *session, const char *name)
+{
+    bool found = false;
+    for (int32_t i = 0; i < session->n_inputs; i++) found |= name && !strcmp(name, session->inputs[i].name);
+    return found;
+}
+
+static kn_status no_input(const kni_onnx *session, const char *name)
+{
+    kni_buffer text = {0};
+    for (int32_t i = 0; i < session->n_inputs; i++) {
+        kni_buffer_text(&text, i ? ", " : "");
+        kni_buffer_text(&text, session->inputs[i].name);
+    }
+    kn_status s = kni_failure(KN_ERROR_ARGUMENT,
+                              "kn_onnx_program: the model has no input called '%.200s'; it has %.200s",
+                              name ? name : "(null)", kni_buffer_string(&text));
+    kni_buffer_free(&text);
+    return s;
+}
+
 static kn_status check_names(const making *m)
 {
     const kni_onnx *session = m->session;
-    for (int32_t k = 0; k < m->args->n_given; k++) {
-        bool found = false;
-        for (int32_t i = 0; i < session->n_inputs; i++)
-            found |= m->args->given[k].input && !strcmp(m->args->given[k].input, session->inputs[i].name);
-        if (!found)
-            return kni_failure(KN_ERROR_ARGUMENT, "kn_onnx_program: the model has no input called '%.200s'",
-                               m->args->given[k].input ? m->args->given[k].input : "(null)");
-    }
+    for (int32_t k = 0; k < m->args->n_given; k++)
+        if (!has_input(session, m->args->given[k].input)) return no_input(session, m->args->given[k].input);
+    for (int32_t k = 0; k < m->args->n_kept; k++)
+        if (!has_input(session, m->args->kept[k])) return no_input(session, m->args->kept[k]);
     for (int32_t k = 0; k < m->args->n_sizes; k++) {
         kn_status s = kni_session_size_check(session, &m->args->sizes[k], "kn_onnx_program");
         if (s) return s;
