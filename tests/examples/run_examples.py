@@ -53,6 +53,23 @@ def classifies(folder, batch):
     return check
 
 
+def weights_go_back(output, out):
+    """PyTorch and ONNX take the weights where they are installed; the ONNX model with them gives the scores of the example."""
+    del output
+    done = subprocess.run([sys.executable, os.path.join(ROOT, "examples", "onnx_finetune", "check_weights.py"), out],
+                          capture_output=True, text=True, timeout=300, check=False)
+    if done.returncode:
+        return done.stdout + done.stderr
+    if not os.path.exists(out + "/digits.onnx"):
+        return None
+    kiln = os.path.join(os.path.realpath(sys.argv[1]), "kiln")
+    ran = subprocess.run([kiln, "run", out + "/digits.onnx", "--input", f"image={out}/images.npy", "--output", f"scores={out}/again.npy"],
+                         capture_output=True, text=True, timeout=300, check=False)
+    with open(out + "/again.npy", "rb") as again, open(out + "/scores.npy", "rb") as scores:
+        same = again.read() == scores.read()
+    return None if ran.returncode == 0 and same else f"kiln run gives other scores: {ran.stdout}{ran.stderr}"
+
+
 # {out} is a fresh folder, the same for the rows of one example.
 CASES = [
     Case("mnist", "--limit 3000 --epochs 2 --folder {out}/cnn --program",
@@ -99,6 +116,10 @@ CASES = [
          [number(r"head: accuracy ([\d.]+) %", low=50), number(r"all: accuracy ([\d.]+) %", low=60),
           says("4 params came from the file"), says("unused: 'classifier.weight'"),
           number(r"head: .* conv1's weights ([-\d.]+)", low=4.18437, high=4.18438)]),
+    Case("onnx_finetune", "--folder {out}",
+         [number(r"before: accuracy ([\d.]+) %", high=50), number(r"after: accuracy ([\d.]+) %", low=75), leaves("net.safetensors"),
+          says("loaded again: accuracy [0-9.]+ %, 0 apart"), weights_go_back]),
+    Case("onnx_finetune", "--weights {out}/nothing.safetensors", [says("nothing.safetensors")], 1),
     Case("import_pytorch", "--weights {out}/nothing.pt", [says("nothing.pt")], 1),
 ]
 
